@@ -1,0 +1,117 @@
+# retort: small programs that distil language models. `make help` lists targets.
+# The user's CFLAGS, CPPFLAGS, LDFLAGS are added to what the code needs.
+# Settings can be kept in config.mk.
+-include config.mk
+
+VERSION = 0.1.0
+CC     ?= cc
+CFLAGS ?= -O2 -g
+BUILD  ?= build
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+SAN    ?=
+V      ?= 0
+
+PROGS = tokenize/tokenize shard/shard stream/stream teacher/teacher \
+        student/student student/prune student/plan evalppl/evalppl
+NAMES = $(notdir $(PROGS))
+BINS  = $(NAMES:%=$(BUILD)/bin/%)
+PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc
+
+ifneq ($(SAN),)
+BUILD := build/$(subst $(comma),-,$(SAN))
+SANFLAGS = -fsanitize=$(SAN) -fno-omit-frame-pointer
+endif
+comma := ,
+
+# Dependencies are found by pkg-config once; see scripts/setup.
+$(BUILD)/probe.mk: scripts/setup Makefile
+	@mkdir -p $(@D)
+	@scripts/setup $(PKGS)
+	@printf 'PKG_CFLAGS = %s\nPKG_LIBS = %s\n' \
+	    "$$(pkg-config --cflags $(PKGS))" "$$(pkg-config --libs $(PKGS))" > $@
+ifeq ($(filter clean help dist uninstall,$(MAKECMDGOALS)),)
+-include $(BUILD)/probe.mk
+endif
+
+WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+       -Wpointer-arith -Wwrite-strings -Wundef -Wvla
+NEED = -std=c17 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -Ilib \
+       -ffp-contract=off -pthread $(WARN) $(SANFLAGS)
+COMPILE = $(CC) $(NEED) $(ISA) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP
+LINK    = $(CC) $(SANFLAGS) -pthread $(LDFLAGS)
+LIBS    = $(PKG_LIBS) -ldl -lm
+
+LIBSRC = $(wildcard lib/*/*.c)
+LIBOBJ = $(LIBSRC:%.c=$(BUILD)/%.o)
+LIB    = $(BUILD)/libretort.a
+UNIT   = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
+
+ifeq ($(V),0)
+Q = @
+say = @printf '  %-6s %s\n' $(1) $(2)
+endif
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.SECONDARY:
+.PHONY: all $(NAMES) check check-long check-real lint bench demo demo-study \
+        profile install uninstall clean dist help FORCE
+
+## all: build every program (default)
+all: $(BINS)
+
+$(NAMES): %: $(BUILD)/bin/%
+
+# A change of compiler or flags rebuilds everything.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(NEED) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(VERSION)' > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+%_avx2.o:   ISA = -mavx2 -mfma -mf16c
+%_avx512.o: ISA = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
+# The kernels are written for -O3; a user's -O0 still wins for debugging.
+$(BUILD)/lib/kern/%.o: NEED += -O3
+
+$(BUILD)/lib/base/prog.o: NEED += -DRETORT_VERSION='"$(VERSION)"' \
+    -DRETORT_BUILD='"$(CC) $(CFLAGS) $(SANFLAGS)"'
+
+$(BUILD)/%.o: %.c $(BUILD)/flags $(BUILD)/probe.mk
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE) -c -o $@ $<
+
+$(LIB): $(LIBOBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+# A program is FOLDER/NAME.c with its parts FOLDER/NAME_*.c.
+define prog
+$(BUILD)/bin/$(notdir $(1)): $(BUILD)/$(1).o \
+    $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(1)_*.c)) $(LIB)
+	$$(call say,LD,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(LINK) -o $$@ $$(filter %.o %.a,$$^) $$(LIBS)
+endef
+$(foreach p,$(PROGS),$(eval $(call prog,$(p))))
+
+$(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $^ $(LIBS)
+
+## check: build and pass the tests (no network, no Python)
+check: all $(UNIT)
+	@BUILD=$(BUILD) scripts/check
+
+## clean: remove build/
+clean:
+	rm -rf build
+
+## help: list the targets
+help:
+	@sed -n 's/^## //p' Makefile
+
+-include $(wildcard $(BUILD)/lib/*/*.d $(BUILD)/*/*.d $(BUILD)/tests/unit/*.d)

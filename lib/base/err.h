@@ -1,0 +1,42 @@
+/*
+ * Errors.  Library functions that can fail for reasons outside the program
+ * return -1 (or NULL) and fill a struct err; programs print it with die().
+ * Programmer's mistakes are assert()s.  Exit codes: see retort(7).
+ */
+#ifndef BASE_ERR_H
+#define BASE_ERR_H
+
+enum {
+    EX_OK = 0,
+    EX_SYS = 1,     /* the system failed us: no file, no memory, disk full */
+    EX_USAGE = 2,   /* wrong arguments */
+    EX_INPUT = 3,   /* input is damaged, foreign or incomplete */
+    EX_NUM = 4,     /* a value is not finite */
+    EX_STOP = 5     /* interrupted, and saved cleanly */
+};
+
+/* code is one of EX_SYS, EX_INPUT, EX_NUM, EX_USAGE; msg is a sentence part
+ * "file: what: why" without newline, holding a byte offset for bad input. */
+struct err {
+    int code;
+    char msg[500];
+};
+
+/* Fill *e (which may be NULL) and return -1.  If fmt ends with ':' the text
+ * of errno is appended. */
+int err_set(struct err *e, int code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Put "fmt: " in front of what *e says; returns -1. */
+int err_prefix(struct err *e, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Print "prog: message" on stderr; die exits with status. A trailing ':' adds
+ * the text of errno. */
+void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void die(int status, const char *fmt, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
+/* die with what *e says and its code. */
+void die_err(const struct err *e) __attribute__((noreturn));
+
+#endif

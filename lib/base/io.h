@@ -1,0 +1,73 @@
+/*
+ * Files and descriptors.  Reads and writes restart after EINTR and complete
+ * short transfers; outputs are written to a temporary name, fsynced and
+ * renamed, so that a file of that name is always whole.
+ */
+#ifndef BASE_IO_H
+#define BASE_IO_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* "<stdin>"/"<stdout>" for NULL or "-", else path itself. */
+const char *io_in_name(const char *path);
+const char *io_out_name(const char *path);
+
+/* Open for reading; NULL or "-" is descriptor 0.  -1 and *e on failure. */
+int io_open(const char *path, struct err *e);
+
+/* Read until n bytes, end of file or error.  Returns bytes read (less than n
+ * only at end of file), or -1 with errno. */
+ptrdiff_t io_read(int fd, void *buf, size_t n);
+
+/* Write all n bytes.  0, or -1 with errno (EPIPE: the reader has left). */
+int io_write(int fd, const void *buf, size_t n);
+
+/* For programs: write to stdout-like fd, naming `name` in errors.  On EPIPE
+ * the program ends quietly with status 0: the reader reports its own. */
+void io_put(int fd, const void *buf, size_t n, const char *name);
+
+/* Last thing a program does with stdout (FILE or descriptor): flush, close,
+ * die(EX_SYS) on a delayed error, EPIPE is quiet. */
+void io_done(void);
+
+/* die(EX_USAGE) when fd is a terminal: binary is not written there. */
+void io_refuse_tty(int fd);
+
+/* A file mapped read-only (shared).  An empty file maps to p = "", n = 0. */
+struct io_map {
+    const unsigned char *p;
+    size_t n;
+};
+int io_map(struct io_map *m, const char *path, struct err *e);
+void io_unmap(struct io_map *m);
+
+/* Read a whole file or descriptor into malloc'd *p (NUL-terminated, not
+ * counted), refusing more than max bytes.  Caller frees *p. */
+int io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e);
+
+/* Atomic output: begin opens PATH.tmp.PID, commit fsyncs, renames onto PATH
+ * and fsyncs the folder, abort removes the temporary.  After any failed call
+ * only io_out_abort is allowed.  Names are owned by the struct. */
+struct io_out {
+    int fd;
+    uint64_t n;             /* bytes written */
+    char *path, *tmp;
+};
+int io_out_begin(struct io_out *o, const char *path, struct err *e);
+int io_out_write(struct io_out *o, const void *buf, size_t n, struct err *e);
+int io_out_commit(struct io_out *o, struct err *e);
+void io_out_abort(struct io_out *o);
+
+/* Whole small file, atomically. */
+int io_put_file(const char *path, const void *buf, size_t n, struct err *e);
+int io_fsync_dir(const char *dir, struct err *e);
+int io_mkdirs(const char *dir, struct err *e);
+/* Remove a folder and what is in it (one level of folders below too). */
+int io_rmdir(const char *dir, struct err *e);
+int io_is_dir(const char *path);
+int io_exists(const char *path);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * Memory: checked sizes, allocation that ends the program when it fails, a
+ * growable byte buffer, and the arena.
+ *
+ * The arena is one mapped region handed out in 64-byte aligned pieces and
+ * freed as a whole.  An arena with base NULL (arena_plan) only counts: the
+ * same code that will allocate is run once to learn the size, so peak memory
+ * is known before the first step.
+ */
+#ifndef BASE_MEM_H
+#define BASE_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* r = a*b or a+b; return 0, or -1 on overflow (r untouched). */
+int size_mul(size_t a, size_t b, size_t *r);
+int size_add(size_t a, size_t b, size_t *r);
+
+/* Never NULL: die(EX_SYS) when memory is out or n*size overflows.
+ * n = 0 gives a unique pointer.  The caller frees with free(). */
+void *xmalloc(size_t n);
+void *xcalloc(size_t n, size_t size);
+void *xrealloc(void *p, size_t n);
+void *xreallocarray(void *p, size_t n, size_t size);
+char *xstrdup(const char *s);
+char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* A growable buffer; { 0 } is empty and valid.  p is NUL-terminated after
+ * every buf_ call (the NUL is not counted in n). */
+struct buf {
+    char *p;
+    size_t n, cap;
+};
+void buf_reserve(struct buf *b, size_t more);
+void buf_add(struct buf *b, const void *p, size_t n);
+void buf_adds(struct buf *b, const char *s);
+void buf_addc(struct buf *b, int c);
+void buf_addf(struct buf *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void buf_clear(struct buf *b);      /* n = 0, memory kept */
+void buf_release(struct buf *b);
+
+struct arena {
+    unsigned char *base;    /* NULL: counting only */
+    size_t cap, used;       /* bytes */
+};
+/* Make *a count only: arena_alloc returns NULL and used grows. */
+void arena_plan(struct arena *a);
+/* Map cap bytes, zeroed on first touch; dies when the system refuses. */
+void arena_init(struct arena *a, size_t cap);
+/* n*size bytes, 64-byte aligned, zero when the arena is fresh. Asserts that
+ * they fit: sizes come from a plan.  Returns NULL while planning. */
+void *arena_alloc(struct arena *a, size_t n, size_t size);
+/* Give back everything allocated since used was `mark`. */
+void arena_rewind(struct arena *a, size_t mark);
+void arena_release(struct arena *a);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * Options.  One table feeds the parser, -h and the defaults: a variable's
+ * value when opt_parse is called is its printed default.  Every program also
+ * has -h, -V, -q, -v.  Numbers are parsed whole and checked against a range;
+ * a bad one is exit 2.  The first line of -h is the SYNOPSIS of the man page.
+ */
+#ifndef BASE_OPT_H
+#define BASE_OPT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum opt_kind { OPT_K_END, OPT_K_FLAG, OPT_K_STR, OPT_K_SIZE, OPT_K_REAL,
+    OPT_K_ENUM, OPT_K_LIST, OPT_K_GROUP };
+
+/* Values of an option that may be given several times; { 0 } is empty. */
+struct opt_list {
+    char **v;               /* pointers into argv */
+    size_t n;
+};
+
+struct opt {
+    enum opt_kind kind;
+    int ch;                 /* short letter, or 0 */
+    const char *name;       /* long name, or NULL */
+    void *dst;
+    const char *arg;        /* name of the value in -h */
+    const char *help;       /* one line, begins in lower case */
+    double lo, hi;          /* range, inclusive */
+    const char *const *choice;  /* NULL-terminated words for OPT_ENUM */
+};
+
+/* int *dst, set to 1.  A long name "no-x" documents itself; no negation. */
+#define OPT_FLAG(c, n, d, h) \
+    { OPT_K_FLAG, c, n, (int *){ d }, NULL, h, 0, 0, NULL }
+/* const char **dst */
+#define OPT_STR(c, n, d, a, h) \
+    { OPT_K_STR, c, n, (const char **){ d }, a, h, 0, 0, NULL }
+/* size_t *dst; suffixes K M G T are powers of 1024 */
+#define OPT_SIZE(c, n, d, l, u, a, h) \
+    { OPT_K_SIZE, c, n, (size_t *){ d }, a, h, l, u, NULL }
+/* double *dst, finite */
+#define OPT_REAL(c, n, d, l, u, a, h) \
+    { OPT_K_REAL, c, n, (double *){ d }, a, h, l, u, NULL }
+/* int *dst: index of the word given */
+#define OPT_ENUM(c, n, d, w, a, h) \
+    { OPT_K_ENUM, c, n, (int *){ d }, a, h, 0, 0, w }
+/* struct opt_list *dst */
+#define OPT_LIST(c, n, d, a, h) \
+    { OPT_K_LIST, c, n, (struct opt_list *){ d }, a, h, 0, 0, NULL }
+/* a heading in -h */
+#define OPT_GROUP(h) { OPT_K_GROUP, 0, NULL, NULL, NULL, h, 0, 0, NULL }
+#define OPT_END { OPT_K_END, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+
+/*
+ * Parse argv.  about: one sentence for -h.  operands: their synopsis, such as
+ * "[file ...]".  At least min and at most max (-1: any number) operands are
+ * accepted.  Sets progname, verbosity, and arms the closing line (prog.h).
+ * Returns the operands, NULL-terminated, inside argv; *n_operands if not NULL
+ * gets their number.  Exits 0 for -h and -V, 2 for misuse.
+ */
+char **opt_parse(int argc, char **argv, const struct opt *table,
+    const char *about, const char *operands, int min, int max,
+    int *n_operands);
+
+/* Parse text as a whole number with suffix, or as a finite real, within
+ * [lo,hi]; 0, or -1.  For values inside lists such as "bg=2,cs=1". */
+int opt_size(const char *s, double lo, double hi, size_t *r);
+int opt_real(const char *s, double lo, double hi, double *r);
+
+#endif

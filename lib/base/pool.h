@@ -1,0 +1,25 @@
+/*
+ * A pool of threads that runs numbered tasks.  Results must not depend on
+ * which thread runs a task or in what order: every task writes its own memory.
+ */
+#ifndef BASE_POOL_H
+#define BASE_POOL_H
+
+#include <stddef.h>
+
+struct pool;
+
+/* n threads in all, the caller among them; n = 0: one a usable processor.
+ * Dies when threads cannot be made. */
+struct pool *pool_new(size_t n);
+void pool_free(struct pool *p);
+size_t pool_size(const struct pool *p);
+
+/* Run fn(ctx, task, worker) for task = 0..ntasks-1, worker < pool_size; return
+ * when all are done.  Not reentrant; call from one thread only. */
+void pool_run(struct pool *p, size_t ntasks,
+    void (*fn)(void *ctx, size_t task, size_t worker), void *ctx);
+
+size_t pool_cpus(void);     /* processors this process may use */
+
+#endif
