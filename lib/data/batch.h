@@ -1,0 +1,38 @@
+/*
+ * A `batch` message unpacked for a model: ids widened to 32 bits, and for
+ * every token where its piece begins and whether its prediction is scored.
+ */
+#ifndef DATA_BATCH_H
+#define DATA_BATCH_H
+
+#include "base/err.h"
+#include "data/msg.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define BATCH_PAD UINT32_MAX
+
+struct batch {
+    size_t B, T;
+    uint32_t *ids;          /* [B,T]; padding is 0 */
+    uint32_t *first;        /* [B,T] place in the row of the first token of
+                             * the token's piece; BATCH_PAD for padding */
+    uint8_t *scored;        /* [B,T] 1: the prediction made at t counts: t+1
+                             * is in the same piece and in the loss mask */
+    size_t *row_scored;     /* [B] */
+    size_t nscored, ntok;   /* sums; ntok without padding */
+    size_t P;               /* pieces, row by row */
+    uint32_t *piece_row, *piece_len, *piece_off;
+    uint16_t *piece_source;
+    uint64_t *piece_key;
+    size_t cap_bt, cap_p;
+};
+
+/* Unpack m (kind batch); memory in *b is reused; { 0 } is empty.  Refuses ids
+ * >= vocab, pieces that do not fit their rows, and shapes that disagree. */
+int batch_unpack(struct batch *b, const struct msg *m, size_t vocab,
+    struct err *e);
+void batch_release(struct batch *b);
+
+#endif

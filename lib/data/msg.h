@@ -1,0 +1,84 @@
+/*
+ * Messages: reading and writing a stream (retort-stream(5)).  A stream is
+ * stream, [teacher,] docs* | batch*, end.  Every message is one safetensors
+ * buffer whose __metadata__ holds kind and seq.
+ *
+ * Chain: H(0) = XXH3-128 of message 0 with seed 0; H(k) = XXH3-128 of the
+ * 16 bytes of H(k-1) (canonical, big-endian) followed by message k.  batch
+ * and end messages carry chain = H(k-1) as 32 hex digits, so each vouches for
+ * all that came before it.
+ *
+ * Resumed streams: the `stream` message (seq 0) of a resumed stream has
+ * next_seq and chain in its metadata: the first batch after the preamble has
+ * that seq and that chain.  A filter that puts a `teacher` message into the
+ * preamble numbers its batches one higher, and starts from `chain_down` where
+ * that is given (the chain of the consumer that is being continued).
+ */
+#ifndef DATA_MSG_H
+#define DATA_MSG_H
+
+#include "base/err.h"
+#include "format/safetensors.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum msg_kind { MSG_STREAM, MSG_TEACHER, MSG_DOCS, MSG_BATCH, MSG_END,
+    MSG_ABORT };
+const char *msg_kind_name(enum msg_kind k);
+
+struct msg {
+    enum msg_kind kind;
+    uint64_t seq;
+    struct st st;               /* tensors point into raw */
+    const unsigned char *raw;   /* the whole message */
+    size_t nraw;
+    uint64_t at;                /* offset in the stream, bytes */
+};
+
+struct chain { unsigned char h[16]; };
+void chain_hex(const struct chain *c, char out[33]);
+int chain_parse(struct chain *c, const char *hex);  /* 0, or -1 */
+
+struct msg_in;
+/* addr: "-" or NULL for stdin, a path (file or fifo), or a shard directory
+ * (its messages in order, all sources; `open` only if partial).  An address
+ * of another kind (shm:, unix:, tcp:) is refused by name. */
+struct msg_in *msg_in_open(const char *addr, int partial, struct err *e);
+/* Next message, owned by the reader, valid until the next call.  1: *m is
+ * set; 0: the `end` message has been seen and checked; -1: damage (EX_INPUT):
+ * end of file without `end`, a gap in seq, a broken chain, an `abort` (its
+ * reason is in e), ids out of range of the declared vocabulary. */
+int msg_read(struct msg_in *r, struct msg *m, struct err *e);
+const char *msg_in_name(const struct msg_in *r);
+/* H(k) of the last message read. */
+const struct chain *msg_in_chain(const struct msg_in *r);
+/* The message `stream`, kept for the life of the reader (after first read). */
+const struct st *msg_in_head(const struct msg_in *r);
+uint64_t msg_in_bytes(const struct msg_in *r);
+double msg_in_wait(const struct msg_in *r);     /* seconds spent waiting */
+void msg_in_close(struct msg_in *r);
+
+struct msg_out;
+/* addr: "-"/NULL or a path to be written (a fifo or a new file).  Refuses a
+ * terminal (EX_USAGE). */
+struct msg_out *msg_out_open(const char *addr, struct err *e);
+/* Start a message; the writer sets kind, seq and chain. Then add metadata and
+ * tensors to the st_out it returns, and call msg_send.  0; -1 error;
+ * 1 the reader has left (EPIPE): stop quietly with status 0. */
+struct st_out *msg_begin(struct msg_out *w, enum msg_kind k);
+int msg_send(struct msg_out *w, struct err *e);
+/* Start a copy of m: its metadata (without kind, seq, chain) and all its
+ * tensors are added already; more may be added before msg_send. */
+struct st_out *msg_copy(struct msg_out *w, const struct msg *m);
+/* A resumed stream: the next batch gets this seq and chain. */
+void msg_out_resume(struct msg_out *w, uint64_t seq, const struct chain *c);
+/* Also keep H and counts for `end`: messages, tokens (added by the caller). */
+void msg_out_tokens(struct msg_out *w, uint64_t tokens);
+const struct chain *msg_out_chain(const struct msg_out *w);
+uint64_t msg_out_seq(const struct msg_out *w);
+int msg_end(struct msg_out *w, struct err *e);
+int msg_abort(struct msg_out *w, const char *why, struct err *e);
+void msg_out_close(struct msg_out *w);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * safetensors: u64 header length, JSON header, data.  The one parser of
+ * messages, shards and checkpoints.  Strict: the header begins with '{' and
+ * is at most ST_HEADER_MAX bytes; names are unique; 0..8 dimensions, each at
+ * most 2^40; data_offsets are in order without hole or overlap, fit shape and
+ * dtype, and end where the data ends.  __metadata__ maps strings to strings.
+ */
+#ifndef FORMAT_SAFETENSORS_H
+#define FORMAT_SAFETENSORS_H
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define ST_HEADER_MAX 100000000u
+#define ST_DIMS_MAX 8
+
+enum dtype {
+    DT_BOOL, DT_U8, DT_I8, DT_U16, DT_I16, DT_F16, DT_BF16, DT_U32, DT_I32,
+    DT_F32, DT_U64, DT_I64, DT_F64,
+    /* GGUF's quantised rows; never in a safetensors file */
+    DT_Q8_0, DT_Q4_0, DT_Q4_1,
+    DT_N
+};
+const char *dtype_name(enum dtype t);       /* "F32", "BF16", ... */
+/* Bytes of n elements; -1 on overflow or when n is no multiple of the block
+ * (32) of a quantised type. */
+int dtype_bytes(enum dtype t, size_t n, size_t *bytes);
+
+struct st_tensor {
+    const char *name;       /* owned by the struct st */
+    enum dtype dtype;
+    int ndim;
+    size_t shape[ST_DIMS_MAX];
+    size_t n;               /* elements */
+    size_t off, nbytes;     /* in the data part */
+    const void *data;       /* off bytes into the data; NULL if only parsed */
+};
+
+struct st {
+    struct st_tensor *t;    /* in order of off */
+    size_t nt;
+    char **key, **val;      /* __metadata__, in file order */
+    size_t nmeta;
+    size_t data_len;        /* bytes of data */
+    size_t data_at;         /* offset of the data: 8 + header length */
+    struct buf mem;         /* names and strings */
+};
+
+/* Parse the JSON header of n bytes.  Errors carry the byte offset (from the
+ * start of the message: base + 8 + position).  The caller st_release()s. */
+int st_parse_header(struct st *s, const char *json, size_t n, struct err *e);
+/* Point every tensor's data into `data` (data_len bytes, not copied). */
+void st_set_data(struct st *s, const void *data);
+/* Parse a whole buffer (a mapped file): also checks that the data ends at n. */
+int st_parse(struct st *s, const void *p, size_t n, struct err *e);
+void st_release(struct st *s);
+
+const struct st_tensor *st_find(const struct st *s, const char *name);
+const char *st_meta(const struct st *s, const char *key);   /* or NULL */
+/* Tensor `name` of that dtype and shape (SIZE_MAX in shape: any), else error
+ * naming it. */
+const struct st_tensor *st_need(const struct st *s, const char *name,
+    enum dtype t, int ndim, const size_t *shape, struct err *e);
+
+/*
+ * Building: metadata and tensors in the order given; data is borrowed until
+ * the message is written.  The header is padded with spaces to a multiple of
+ * 8, so the same calls give the same bytes everywhere.
+ */
+struct st_out {
+    struct buf meta, tensors, head;
+    struct st_piece { const void *p; size_t n; } *piece;
+    size_t npiece, cap, data_len;
+};
+void st_out_begin(struct st_out *o);        /* clears; { 0 } is valid */
+void st_out_meta(struct st_out *o, const char *key, const char *val);
+void st_out_tensor(struct st_out *o, const char *name, enum dtype t, int ndim,
+    const size_t *shape, const void *data);
+/* After the last tensor: head holds length and header; then the pieces. */
+void st_out_end(struct st_out *o);
+void st_out_release(struct st_out *o);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * The trained model: fp32 parameters, gradients; forward that keeps what the
+ * backward pass needs, and the backward pass, block by block.
+ *
+ * A block's parameters are one flat buffer with named views (enum W_*), and
+ * so are its gradients: groups 0..L-1 are blocks, group L is embed, L+1 the
+ * final norm, L+2 the head (empty when tied).
+ *
+ * Gradients are sums, not means: the caller scales once by 1/N.  Each row's
+ * (sequence's) contribution is added in row order, so how rows are grouped
+ * into calls does not matter to the bit; nor does the thread count.
+ */
+#ifndef MODEL_BACKWARD_H
+#define MODEL_BACKWARD_H
+
+#include "base/mem.h"
+#include "model/forward.h"
+
+struct group {
+    float *p, *g;           /* [n] parameters, gradient sums */
+    size_t n;
+    size_t at[W_N];         /* offset of each tensor of a block */
+};
+
+struct tmodel {
+    struct model m;         /* its weights are views into the groups */
+    struct group *group;    /* [L+3] */
+    size_t ngroup, nparam;
+    struct arena arena;
+};
+/* Copy (widen) a model into one arena of parameters and gradients. */
+int tmodel_init(struct tmodel *t, const struct model *from, struct err *e);
+void tmodel_release(struct tmodel *t);
+void tmodel_zero_grad(struct tmodel *t);
+
+/* Activations kept for one block and micro-batch of B rows: how many bytes,
+ * and the forward that fills them.  recompute: only the input is kept. */
+struct bwd;
+struct bwd *bwd_new(struct tmodel *t, struct pool *pool, size_t B, size_t T,
+    int recompute);
+void bwd_free(struct bwd *b);
+size_t bwd_bytes(const struct bwd *b);
+
+/* Forward through all blocks: after it bwd_hidden(b, i) is the output of
+ * block i [B,T,d] and bwd_final(b) the normed final states. */
+void bwd_forward(struct bwd *b, const struct rows *r);
+const float *bwd_hidden(const struct bwd *b, size_t i);
+const float *bwd_final(const struct bwd *b);
+/* Backward: dfinal [B,T,d] is the gradient at the normed final states; add
+ * (called before block i's backward, may be NULL) adds to dx [B,T,d], the
+ * gradient at the output of block i.  Adds to the groups' g, including the
+ * embedding's input side; the head's own gradient is added by the loss. */
+void bwd_backward(struct bwd *b, const struct rows *r, const float *dfinal,
+    void (*add)(void *ctx, size_t i, float *dx), void *ctx);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * A model's configuration, read from config.json or GGUF metadata.
+ */
+#ifndef MODEL_CONFIG_H
+#define MODEL_CONFIG_H
+
+#include "base/err.h"
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum rope_kind { ROPE_DEFAULT, ROPE_LINEAR, ROPE_LLAMA3 };
+
+struct config {
+    char arch[32];          /* model_type: "llama", "mistral" */
+    size_t V;               /* vocabulary: rows of embed and head */
+    size_t d;               /* hidden size */
+    size_t L;               /* blocks */
+    size_t H, KV, D;        /* query heads, key-value heads, head size */
+    size_t mlp;             /* widest MLP; a block's own width is in block */
+    size_t max_pos;
+    double eps;             /* of RMSNorm */
+    double theta;           /* RoPE base; rope_theta and rope_parameters */
+    enum rope_kind rope;
+    double rope_factor, rope_low, rope_high;    /* linear, llama3 */
+    size_t rope_orig;       /* llama3: original_max_position_embeddings */
+    int tied;               /* the head is the embedding */
+    int64_t bos, eos, pad;  /* token ids, -1 if none */
+    double init_range;
+};
+
+/* From a parsed config.json; refuses architectures and rope types that are
+ * not implemented by their JSON path, and sizes that are zero or absurd. */
+int config_from_json(struct config *c, const json_t *j, struct err *e);
+/* A new object that transformers 4 and 5, vLLM and llama.cpp's converter
+ * read: both rope_theta and rope_parameters are written.  mlp: width a block,
+ * or NULL when all equal c->mlp; widths that differ go to the key
+ * "retort": {"mlp": [...]}; kept: source block of each block or NULL. */
+json_t *config_to_json(const struct config *c, const size_t *mlp,
+    const size_t *kept);
+/* Parameters of the model: embed + blocks + norm + head (if untied). mlp as
+ * above. */
+size_t config_params(const struct config *c, const size_t *mlp);
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * Running a model: embed, then one block after another, then final norm and
+ * head, with explicit inputs and outputs, so that everybody walks the list:
+ * the teacher taps blocks, the pruner skips them and restarts from a cached
+ * prefix, the trainer keeps or recomputes what the backward pass needs.
+ *
+ * Activations are fp32, row-major [B,T,d].  A token attends to the tokens of
+ * its own piece at or before it; positions count from the piece's start.
+ * Padding tokens (first = UINT32_MAX) give zeros and cost no attention.
+ * Each matrix product is cut into fixed tiles of FWD_TILE rows that start at
+ * a row's first token and are padded with zeros to full size, so a token's
+ * bits depend neither on threads nor on its neighbours in the batch.
+ */
+#ifndef MODEL_FORWARD_H
+#define MODEL_FORWARD_H
+
+#include "base/err.h"
+#include "base/pool.h"
+#include "model/model.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct rows {
+    size_t B, T;
+    const uint32_t *ids;    /* [B,T] < V */
+    const uint32_t *first;  /* [B,T] place in its row of the first token of
+                             * its piece, UINT32_MAX for padding */
+};
+
+struct fwd;
+
+/* Work space for m with at most B rows of T tokens.  m and pool outlive it. */
+struct fwd *fwd_new(const struct model *m, struct pool *pool, size_t B,
+    size_t T);
+void fwd_free(struct fwd *f);
+size_t fwd_bytes(const struct fwd *f);      /* memory it holds */
+
+void fwd_embed(struct fwd *f, const struct rows *r, float *x);
+/* y = block i of x; y may be x. */
+void fwd_block(struct fwd *f, size_t i, const struct rows *r, const float *x,
+    float *y);
+/* As fwd_block, but also gives act [B,T,mlp_i] = silu(gate) * up, the input
+ * of `down` (for profiling channels); scale[mlp_i] if not NULL multiplies
+ * those channels first (0 removes a channel). */
+void fwd_block_mlp(struct fwd *f, size_t i, const struct rows *r,
+    const float *x, float *y, float *act, const float *scale);
+/* y = final RMSNorm of x [B,T,d]; y may be x. */
+void fwd_norm(struct fwd *f, const struct rows *r, const float *x, float *y);
+/* logits [n,V] of n final (normed) hidden states h [n,d]. */
+void fwd_head(struct fwd *f, const float *h, size_t n, float *logits);
+
+/*
+ * Scores of n predictions from final hidden states, without an [n,V] array.
+ * h [n,d]; target [n]; out arrays may be NULL.
+ *   nll[i]  = -log softmax(z_i)[target_i]          nats
+ *   lse[i]  = log sum exp(z_i)
+ *   top[i]  = argmax z_i (lowest index on ties)
+ */
+void head_score(struct fwd *f, const float *h, const uint32_t *target,
+    size_t n, double *nll, double *lse, uint32_t *top);
+/*
+ * The same for two models with one vocabulary: f's (the judged one, q) and
+ * base's (p), and per prediction
+ *   kl[i]   = KL(softmax(zp/tau) || softmax(zq/tau))   nats, not times tau^2
+ *   agree[i]= argmax equal
+ */
+struct pair_score { double nll_q, nll_p, kl; int agree; };
+void head_score_pair(struct fwd *f, const float *hq, struct fwd *base,
+    const float *hp, const uint32_t *target, size_t n, double tau,
+    struct pair_score *out);
+
+/* Generation with a KV cache for one sequence of at most T tokens. */
+struct kvcache;
+struct kvcache *kv_new(struct fwd *f, size_t T);
+void kv_free(struct kvcache *k);
+/* Feed n tokens; logits [V] of the last one. -1 when the cache is full. */
+int kv_step(struct kvcache *k, const uint32_t *ids, size_t n, float *logits);
+
+#endif

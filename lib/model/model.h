@@ -1,0 +1,83 @@
+/*
+ * A model: a list of blocks.  Weights stay in their stored type, mapped
+ * read-only from a Hugging Face directory or a .gguf file, and are widened to
+ * fp32 a tile of rows at a time in front of the matrix product.
+ */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include "base/err.h"
+#include "format/safetensors.h"
+#include "model/config.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A matrix [rows,cols], row-major as in y = x W^T, or a vector (rows 1). */
+struct weight {
+    const unsigned char *data;
+    enum dtype dtype;
+    size_t rows, cols;
+    size_t stride;          /* bytes a row */
+    size_t perm;            /* heads whose rows llama.cpp permuted; 0: none */
+};
+/* Rows r0..r0+n-1 widened to fp32 out [n,cols], in logical row order (GGUF's
+ * permutation of Q and K undone). */
+void weight_rows(const struct weight *w, size_t r0, size_t n, float *out);
+/* The fp32 data itself when no widening is needed, else NULL. */
+const float *weight_f32(const struct weight *w);
+
+/* The nine tensors of a block, in this order everywhere. */
+enum { W_NORM1, W_Q, W_K, W_V, W_O, W_NORM2, W_GATE, W_UP, W_DOWN, W_N };
+extern const char *const block_tensor_name[W_N];    /* "input_layernorm", ...
+                                                     * without ".weight" */
+struct block {
+    struct weight w[W_N];   /* [d] [H*D,d] [KV*D,d] [KV*D,d] [d,H*D] [d]
+                             * [mlp,d] [mlp,d] [d,mlp] */
+    size_t mlp;
+    size_t source;          /* block of the model it was cut from; own index
+                             * for a model that was not pruned */
+};
+
+struct model {
+    struct config c;
+    struct weight embed;    /* [V,d] */
+    struct weight norm;     /* [d] */
+    struct weight head;     /* [V,d]; == embed when tied */
+    struct block *block;    /* [L] */
+    char *path;
+    void *own;              /* mappings and buffers, freed by model_close */
+};
+
+/* path: a directory with config.json and safetensors (one file or an index),
+ * or a .gguf.  Checks every shape against the configuration. */
+int model_open(struct model *m, const char *path, struct err *e);
+void model_close(struct model *m);
+/* Every weight finite?  Reads all of them; refuses with the tensor's name. */
+int model_check_finite(const struct model *m, struct err *e);
+/* XXH3-128 of the head in logical fp32 rows and the final norm, as hex. */
+void model_head_hash(const struct model *m, char out[33]);
+/* Widths of all blocks into mlp[L], source blocks into kept[L]. */
+void model_shape(const struct model *m, size_t *mlp, size_t *kept);
+/* XXH3-64 of configuration and every tensor (logical fp32), for plans. */
+size_t model_params(const struct model *m);
+
+/*
+ * Write a Hugging Face directory: config.json, model.safetensors (F32 or
+ * BF16), tokenizer.json, tokenizer_config.json, generation_config.json and
+ * special_tokens_map.json, the tokenizer files copied from or converted out
+ * of `tok_from` (a model directory or .gguf; NULL: none).  The directory must
+ * not exist; it appears whole or not at all.  Blocks whose mlp is narrower
+ * than c.mlp are zero-padded to it, so that every loader takes it, and their
+ * true widths are recorded under "retort".
+ */
+int model_export(const struct model *m, const char *dir, enum dtype as,
+    const char *tok_from, struct err *e);
+/* The parts of it, for checkpoints: write them into an existing folder. */
+int model_write_weights(const struct model *m, const char *file,
+    enum dtype as, struct err *e);
+int model_write_config(const struct model *m, const char *file,
+    struct err *e);
+int tokenizer_export(const char *from, const char *dir, struct err *e);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * One training step: forward, fused head and losses, backward, clipping,
+ * AdamW.  Losses (per retort(7), T = temperature, N = scored positions of the
+ * whole global batch):
+ *   CE = 1/N sum nll      KL = 1/N sum T^2 KL(teacher || student; T)
+ *   SquareHead = 1/L sum_l sum_r (n_r/N) |hs-ht|^2 / (|ht|^2 + 1e-6), norms
+ *     over the non-padding tokens of row r, h the output of a block before
+ *     the final norm, n_r the scored positions of the row
+ *   loss = w_ce CE + w_kl KL + w_sh SquareHead
+ */
+#ifndef TRAIN_STEP_H
+#define TRAIN_STEP_H
+
+#include "base/err.h"
+#include "base/pool.h"
+#include "model/backward.h"
+
+struct loss_opt {
+    double w_ce, w_kl, w_sh, tau;
+};
+
+/* Sums over scored positions (sh: n_r-weighted ratios, mean over layers). */
+struct loss_sum {
+    double ce, kl, sh;
+    size_t n;               /* scored positions */
+    size_t tok;             /* non-padding tokens */
+};
+
+/* What the teacher knows of B rows; NULL members are absent. */
+struct target {
+    const uint8_t *scored;          /* [B,T] */
+    const void *final;              /* [B,T,d_t] teacher's normed states */
+    enum dtype final_dtype;         /* DT_BF16 or DT_F32 */
+    const struct weight *head;      /* teacher's head [V,d_t] */
+    const void *const *hidden;      /* [L] block map(l)'s output [B,T,d] */
+    enum dtype hidden_dtype;
+};
+
+struct step;
+struct step *step_new(struct tmodel *t, struct pool *pool,
+    const struct loss_opt *o, size_t B, size_t T, int recompute,
+    size_t teacher_d);
+void step_free(struct step *s);
+size_t step_bytes(const struct step *s);
+
+/* Add the gradients and losses of rows r (r->B <= B of step_new). */
+void step_add(struct step *s, const struct rows *r, const struct target *t,
+    struct loss_sum *sum);
+
+struct adamw_opt {
+    double lr, beta1, beta2, eps, decay, clip;  /* clip 0: none */
+    double lr_embed;        /* factor on lr of embed and head */
+    int decay_embed;
+};
+struct adamw;               /* moments m and v of every group, step count */
+struct adamw *adamw_new(const struct tmodel *t);
+void adamw_free(struct adamw *a);
+/* Scale gradient sums by 1/n, clip by global norm, update, zero gradients.
+ * *norm: gradient norm before clipping.  -1 (EX_NUM) and nothing applied when
+ * the norm is not finite. */
+int adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
+    const struct adamw_opt *o, size_t n, double *norm, struct err *e);
+
+enum sched { SCHED_COSINE, SCHED_LINEAR, SCHED_CONST };
+/* Learning rate of step k (0-based) of n: linear warm-up over w steps to lr
+ * ((k+1)/w), then to floor*lr at step n by cosine or line. */
+double sched_lr(enum sched s, double lr, size_t k, size_t n, size_t w,
+    double floor);
+
+#endif
