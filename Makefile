@@ -19,11 +19,11 @@ NAMES = $(notdir $(PROGS))
 BINS  = $(NAMES:%=$(BUILD)/bin/%)
 PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc
 
+comma := ,
 ifneq ($(SAN),)
 BUILD := build/$(subst $(comma),-,$(SAN))
 SANFLAGS = -fsanitize=$(SAN) -fno-omit-frame-pointer
 endif
-comma := ,
 
 # Dependencies are found by pkg-config once; see scripts/setup.
 $(BUILD)/probe.mk: scripts/setup Makefile

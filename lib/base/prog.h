@@ -17,6 +17,10 @@ extern int verbosity;           /* -1 after -q, 0, 1 after -v, 2 after -vv */
 const char *prog_version(void);     /* "0.1.0" */
 const char *prog_build(void);       /* compiler and flags */
 
+/* Called by opt_parse: starts the clock, takes SIGUSR1, and arms the closing
+ * line, printed at exit unless -q. */
+void prog_begin(void);
+
 /* Monotonic seconds; CPU seconds of the process; peak resident bytes. */
 double prog_now(void);
 double prog_cpu(void);
@@ -35,6 +39,9 @@ void prog_catch_stop(void);
 void progress_begin(const char *what, double total, const char *unit);
 void progress_at(double done, const char *extra);
 void progress_end(void);
+
+/* Wipe the progress line; call before printing on stderr by other means. */
+void progress_hide(void);
 
 /* Text added to the closing line, such as "2.1 M tokens/s" (copied). */
 void prog_closing(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

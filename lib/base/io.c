@@ -1,0 +1,416 @@
+/* Files and descriptors: see io.h */
+#include "base/io.h"
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int
+is_std(const char *path)
+{
+    return path == NULL || strcmp(path, "-") == 0;
+}
+
+const char *
+io_in_name(const char *path)
+{
+    return is_std(path) ? "<stdin>" : path;
+}
+
+const char *
+io_out_name(const char *path)
+{
+    return is_std(path) ? "<stdout>" : path;
+}
+
+int
+io_open(const char *path, struct err *e)
+{
+    int fd;
+
+    if (is_std(path))
+        return STDIN_FILENO;
+    do
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return err_set(e, EX_SYS, "%s:", path);
+    return fd;
+}
+
+ptrdiff_t
+io_read(int fd, void *buf, size_t n)
+{
+    size_t done = 0;
+
+    while (done < n) {
+        /* Linux moves at most 2 GiB at once, others refuse more. */
+        const size_t want = n - done < (1u << 30) ? n - done : 1u << 30;
+        const ssize_t got = read(fd, (char *)buf + done, want);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ptrdiff_t)done;
+}
+
+int
+io_write(int fd, const void *buf, size_t n)
+{
+    size_t done = 0;
+
+    while (done < n) {
+        const size_t want = n - done < (1u << 30) ? n - done : 1u << 30;
+        const ssize_t put = write(fd, (const char *)buf + done, want);
+
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return -1;
+        done += (size_t)put;
+    }
+    return 0;
+}
+
+/* stdout failed.  A reader that left is no error of ours. */
+static void
+output_failed(const char *name)
+{
+    if (errno == EPIPE)
+        exit(EX_OK);
+    die(EX_SYS, "%s:", name);
+}
+
+void
+io_put(int fd, const void *buf, size_t n, const char *name)
+{
+    if (io_write(fd, buf, n) < 0)
+        output_failed(name);
+}
+
+void
+io_done(void)
+{
+    /* fclose() would hide which of flush and close failed with what. */
+    errno = 0;
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        if (errno == 0)
+            errno = EIO;
+        output_failed("<stdout>");
+    }
+    if (close(STDOUT_FILENO) != 0)
+        output_failed("<stdout>");
+}
+
+void
+io_refuse_tty(int fd)
+{
+    if (isatty(fd))
+        die(EX_USAGE, "binary output is not written to a terminal");
+}
+
+int
+io_map(struct io_map *m, const char *path, struct err *e)
+{
+    struct stat st;
+    void *p;
+    int fd;
+
+    *m = (struct io_map){ (const unsigned char *)"", 0 };
+    fd = io_open(path, e);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) < 0)
+        err_set(e, EX_SYS, "%s:", io_in_name(path));
+    else if (!S_ISREG(st.st_mode))
+        err_set(e, EX_SYS, "%s: not a regular file", io_in_name(path));
+    else if ((uintmax_t)st.st_size > SIZE_MAX)
+        err_set(e, EX_SYS, "%s: too large to map", io_in_name(path));
+    else if (st.st_size == 0) {
+        if (fd != STDIN_FILENO)
+            close(fd);
+        return 0;
+    } else {
+        p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+        if (p != MAP_FAILED) {
+            if (fd != STDIN_FILENO)
+                close(fd);
+            *m = (struct io_map){ p, (size_t)st.st_size };
+            return 0;
+        }
+        err_set(e, EX_SYS, "%s:", io_in_name(path));
+    }
+    if (fd != STDIN_FILENO)
+        close(fd);
+    return -1;
+}
+
+void
+io_unmap(struct io_map *m)
+{
+    if (m->n > 0)
+        munmap((void *)(uintptr_t)m->p, m->n);
+    *m = (struct io_map){ (const unsigned char *)"", 0 };
+}
+
+int
+io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e)
+{
+    struct buf b = { 0 };
+    size_t step = 1 << 16;
+    ptrdiff_t got;
+    int fd = io_open(path, e), r = 0;
+
+    if (fd < 0)
+        return -1;
+    for (;;) {
+        const size_t room = max - b.n;
+
+        /* One byte past the limit tells a file that ends there from one that
+         * goes on. */
+        if (step > room)
+            step = room < SIZE_MAX ? room + 1 : room;
+        buf_reserve(&b, step);
+        got = io_read(fd, b.p + b.n, step);
+        if (got < 0) {
+            r = err_set(e, EX_SYS, "%s:", io_in_name(path));
+            break;
+        }
+        if ((size_t)got > room) {
+            r = err_set(e, EX_INPUT, "%s: longer than %zu bytes",
+                io_in_name(path), max);
+            break;
+        }
+        b.n += (size_t)got;
+        b.p[b.n] = '\0';
+        if ((size_t)got < step)
+            break;
+        if (step < 1 << 24)
+            step *= 2;
+    }
+    if (fd != STDIN_FILENO)
+        close(fd);
+    if (r < 0) {
+        buf_release(&b);
+        return -1;
+    }
+    *p = b.p;
+    *n = b.n;
+    return 0;
+}
+
+int
+io_out_begin(struct io_out *o, const char *path, struct err *e)
+{
+    struct stat st;
+    const int there = stat(path, &st) == 0;
+
+    *o = (struct io_out){ .fd = -1 };
+    if (there && S_ISDIR(st.st_mode))
+        return err_set(e, EX_SYS, "%s: is a directory", path);
+    if (there && !S_ISREG(st.st_mode)) {
+        /* A device or pipe is written as it is: renaming a file onto
+         * /dev/null would be a disaster. */
+        o->path = xstrdup(path);
+        o->fd = open(path, O_WRONLY | O_CLOEXEC);
+    } else {
+        /* The file behind a link is replaced, not the link. */
+        char *real = there ? realpath(path, NULL) : NULL;
+
+        o->path = real != NULL ? real : xstrdup(path);
+        o->tmp = xasprintf("%s.tmp.%ld", o->path, (long)getpid());
+        o->fd = open(o->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    }
+    if (o->fd < 0) {
+        err_set(e, EX_SYS, "%s:", o->tmp != NULL ? o->tmp : path);
+        free(o->tmp);
+        o->tmp = NULL;
+        io_out_abort(o);
+        return -1;
+    }
+    return 0;
+}
+
+int
+io_out_write(struct io_out *o, const void *buf, size_t n, struct err *e)
+{
+    if (io_write(o->fd, buf, n) < 0)
+        return err_set(e, EX_SYS, "%s:", o->tmp != NULL ? o->tmp : o->path);
+    o->n += n;
+    return 0;
+}
+
+/* The folder that holds path; the caller frees it. */
+static char *
+folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (slash == NULL)
+        return xstrdup(".");
+    if (slash == path)
+        return xstrdup("/");
+    return xasprintf("%.*s", (int)(slash - path), path);
+}
+
+int
+io_out_commit(struct io_out *o, struct err *e)
+{
+    char *dir;
+    int r;
+
+    /* Pipes and some devices cannot be synced, which is no failure. */
+    if (fsync(o->fd) < 0 && (o->tmp != NULL
+        || (errno != EINVAL && errno != EROFS && errno != ENOTSUP)))
+        return err_set(e, EX_SYS, "%s:", o->tmp != NULL ? o->tmp : o->path);
+    r = close(o->fd);
+    o->fd = -1;
+    if (r < 0 && errno != EINTR)
+        return err_set(e, EX_SYS, "%s:", o->tmp != NULL ? o->tmp : o->path);
+    if (o->tmp != NULL) {
+        if (rename(o->tmp, o->path) < 0)
+            return err_set(e, EX_SYS, "%s:", o->path);
+        free(o->tmp);
+        o->tmp = NULL;
+        dir = folder_of(o->path);
+        r = io_fsync_dir(dir, e);
+        free(dir);
+        if (r < 0)
+            return -1;
+    }
+    io_out_abort(o);                    /* nothing is left but the name */
+    return 0;
+}
+
+void
+io_out_abort(struct io_out *o)
+{
+    if (o->fd >= 0)
+        close(o->fd);
+    if (o->tmp != NULL)
+        unlink(o->tmp);
+    free(o->tmp);
+    free(o->path);
+    o->fd = -1;
+    o->tmp = o->path = NULL;
+}
+
+int
+io_put_file(const char *path, const void *buf, size_t n, struct err *e)
+{
+    struct io_out o;
+
+    if (io_out_begin(&o, path, e) < 0)
+        return -1;
+    if (io_out_write(&o, buf, n, e) < 0 || io_out_commit(&o, e) < 0) {
+        io_out_abort(&o);
+        return -1;
+    }
+    return 0;
+}
+
+int
+io_fsync_dir(const char *dir, struct err *e)
+{
+    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int r = 0;
+
+    if (fd < 0)
+        return err_set(e, EX_SYS, "%s:", dir);
+    /* Some file systems have no fsync for folders. */
+    if (fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP)
+        r = err_set(e, EX_SYS, "%s:", dir);
+    close(fd);
+    return r;
+}
+
+int
+io_mkdirs(const char *dir, struct err *e)
+{
+    char *path = xstrdup(dir), *p = path;
+    int r = 0;
+
+    if (*dir == '\0') {
+        free(path);
+        errno = ENOENT;
+        return err_set(e, EX_SYS, "folder without a name:");
+    }
+    do {
+        p = strchr(p + 1, '/');
+        if (p != NULL)
+            *p = '\0';
+        if (mkdir(path, 0777) < 0 && (errno != EEXIST || !io_is_dir(path))) {
+            /* An existing file says EEXIST, which would mislead. */
+            if (errno == EEXIST)
+                errno = ENOTDIR;
+            r = err_set(e, EX_SYS, "%s:", path);
+        }
+        if (p != NULL)
+            *p = '/';
+    } while (p != NULL && r == 0);
+    free(path);
+    return r;
+}
+
+static int
+remove_dir(const char *dir, int depth, struct err *e)
+{
+    DIR *d = opendir(dir);
+    struct dirent *ent;
+    struct stat st;
+    int r = 0;
+
+    if (d == NULL)
+        return err_set(e, EX_SYS, "%s:", dir);
+    while (r == 0 && (errno = 0, ent = readdir(d)) != NULL) {
+        char *path;
+
+        if (strcmp(ent->d_name, ".") == 0 || strcmp(ent->d_name, "..") == 0)
+            continue;
+        path = xasprintf("%s/%s", dir, ent->d_name);
+        if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && depth > 0)
+            r = remove_dir(path, depth - 1, e);
+        else if (remove(path) < 0)
+            r = err_set(e, EX_SYS, "%s:", path);
+        free(path);
+    }
+    closedir(d);
+    if (r == 0 && rmdir(dir) < 0)
+        r = err_set(e, EX_SYS, "%s:", dir);
+    return r;
+}
+
+int
+io_rmdir(const char *dir, struct err *e)
+{
+    return remove_dir(dir, 1, e);
+}
+
+int
+io_is_dir(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+int
+io_exists(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0;
+}

@@ -1,0 +1,237 @@
+/* Memory: see mem.h */
+#include "base/mem.h"
+#include "base/err.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { ARENA_ALIGN = 64 };
+
+int
+size_mul(size_t a, size_t b, size_t *r)
+{
+    if (b != 0 && a > SIZE_MAX / b)
+        return -1;
+    *r = a * b;
+    return 0;
+}
+
+int
+size_add(size_t a, size_t b, size_t *r)
+{
+    if (a > SIZE_MAX - b)
+        return -1;
+    *r = a + b;
+    return 0;
+}
+
+static size_t
+mul_or_die(size_t n, size_t size)
+{
+    size_t r;
+
+    if (size_mul(n, size, &r) < 0)
+        die(EX_SYS, "out of memory: %zu times %zu bytes", n, size);
+    return r;
+}
+
+void *
+xrealloc(void *p, size_t n)
+{
+    void *q = realloc(p, n > 0 ? n : 1);
+
+    if (q == NULL)
+        die(EX_SYS, "out of memory: %zu bytes:", n);
+    return q;
+}
+
+void *
+xmalloc(size_t n)
+{
+    return xrealloc(NULL, n);
+}
+
+void *
+xcalloc(size_t n, size_t size)
+{
+    const size_t all = mul_or_die(n, size);
+    void *p = calloc(1, all > 0 ? all : 1);
+
+    if (p == NULL)
+        die(EX_SYS, "out of memory: %zu bytes:", all);
+    return p;
+}
+
+void *
+xreallocarray(void *p, size_t n, size_t size)
+{
+    return xrealloc(p, mul_or_die(n, size));
+}
+
+char *
+xstrdup(const char *s)
+{
+    const size_t n = strlen(s) + 1;
+
+    return memcpy(xmalloc(n), s, n);
+}
+
+/* Append the formatted text; ap is used once, fmt measured first. */
+static void
+buf_addv(struct buf *b, const char *fmt, va_list ap)
+{
+    va_list again;
+    int n;
+
+    va_copy(again, ap);
+    n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    if (n < 0)
+        die(EX_SYS, "cannot format text:");
+    buf_reserve(b, (size_t)n);
+    vsnprintf(b->p + b->n, (size_t)n + 1, fmt, ap);
+    b->n += (size_t)n;
+}
+
+char *
+xasprintf(const char *fmt, ...)
+{
+    struct buf b = { 0 };
+    va_list ap;
+
+    va_start(ap, fmt);
+    buf_addv(&b, fmt, ap);
+    va_end(ap);
+    return b.p;
+}
+
+void
+buf_reserve(struct buf *b, size_t more)
+{
+    size_t need;
+
+    if (size_add(b->n, more, &need) < 0 || need == SIZE_MAX)
+        die(EX_SYS, "out of memory: buffer of %zu bytes", b->n);
+    need++;                             /* the NUL */
+    if (need > b->cap) {
+        size_t cap = b->cap + b->cap / 2;
+
+        if (cap < need)
+            cap = need;
+        if (cap < 64)
+            cap = 64;
+        b->p = xrealloc(b->p, cap);
+        b->cap = cap;
+    }
+    b->p[b->n] = '\0';
+}
+
+void
+buf_add(struct buf *b, const void *p, size_t n)
+{
+    buf_reserve(b, n);
+    if (n > 0)
+        memcpy(b->p + b->n, p, n);
+    b->n += n;
+    b->p[b->n] = '\0';
+}
+
+void
+buf_adds(struct buf *b, const char *s)
+{
+    buf_add(b, s, strlen(s));
+}
+
+void
+buf_addc(struct buf *b, int c)
+{
+    const char ch = (char)c;
+
+    buf_add(b, &ch, 1);
+}
+
+void
+buf_addf(struct buf *b, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    buf_addv(b, fmt, ap);
+    va_end(ap);
+}
+
+void
+buf_clear(struct buf *b)
+{
+    b->n = 0;
+    buf_reserve(b, 0);
+}
+
+void
+buf_release(struct buf *b)
+{
+    free(b->p);
+    *b = (struct buf){ 0 };
+}
+
+void
+arena_plan(struct arena *a)
+{
+    *a = (struct arena){ 0 };
+}
+
+void
+arena_init(struct arena *a, size_t cap)
+{
+    void *p;
+
+    if (cap == 0)
+        cap = ARENA_ALIGN;
+    p = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+        -1, 0);
+    if (p == MAP_FAILED)
+        die(EX_SYS, "out of memory: %zu bytes:", cap);
+    /* Advice only: a kernel without huge pages serves small ones. */
+    (void)madvise(p, cap, MADV_HUGEPAGE);
+    *a = (struct arena){ p, cap, 0 };
+}
+
+void *
+arena_alloc(struct arena *a, size_t n, size_t size)
+{
+    size_t all = mul_or_die(n, size), used;
+    void *p;
+
+    if (size_add(all, ARENA_ALIGN - 1, &all) < 0)
+        die(EX_SYS, "out of memory: %zu times %zu bytes", n, size);
+    all -= all % ARENA_ALIGN;
+    if (size_add(a->used, all, &used) < 0)
+        die(EX_SYS, "out of memory: %zu times %zu bytes", n, size);
+    if (a->base == NULL) {
+        a->used = used;
+        return NULL;
+    }
+    assert(used <= a->cap);
+    p = a->base + a->used;
+    a->used = used;
+    return p;
+}
+
+void
+arena_rewind(struct arena *a, size_t mark)
+{
+    assert(mark <= a->used);
+    a->used = mark;
+}
+
+void
+arena_release(struct arena *a)
+{
+    if (a->base != NULL)
+        munmap(a->base, a->cap);
+    *a = (struct arena){ 0 };
+}

@@ -1,0 +1,484 @@
+/* Options: see opt.h */
+#include "base/opt.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/prog.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HELP_COLUMN = 26 };
+
+static int want_help, want_version, quiet, verbose;
+
+static const struct opt common[] = {
+    { OPT_K_FLAG, 'h', "help", &want_help, NULL, "print this help", 0, 0,
+        NULL },
+    { OPT_K_FLAG, 'q', "quiet", &quiet, NULL,
+        "no notes, progress or closing line", 0, 0, NULL },
+    { OPT_K_FLAG, 'v', "verbose", &verbose, NULL,
+        "say more; given twice, say still more", 0, 0, NULL },
+    { OPT_K_FLAG, 'V', "version", &want_version, NULL,
+        "print version and build", 0, 0, NULL },
+    OPT_END
+};
+
+int
+opt_size(const char *s, double lo, double hi, size_t *r)
+{
+    static const char suffix[] = "KMGT";
+    const char *p = s;
+    size_t v = 0;
+
+    if (!isdigit((unsigned char)*p))
+        return -1;
+    for (; isdigit((unsigned char)*p); p++)
+        if (size_mul(v, 10, &v) < 0 || size_add(v, (size_t)(*p - '0'), &v) < 0)
+            return -1;
+    if (*p != '\0') {
+        const char *k = strchr(suffix, toupper((unsigned char)*p));
+
+        if (k == NULL || p[1] != '\0')
+            return -1;
+        for (; k >= suffix; k--)
+            if (size_mul(v, 1024, &v) < 0)
+                return -1;
+    }
+    if (!((double)v >= lo && (double)v <= hi))
+        return -1;
+    *r = v;
+    return 0;
+}
+
+int
+opt_real(const char *s, double lo, double hi, double *r)
+{
+    char *end;
+    double v;
+
+    if (*s == '\0' || isspace((unsigned char)*s))
+        return -1;
+    v = strtod(s, &end);
+    /* Values that underflow are as good as their zero; overflow is not. */
+    if (*end != '\0' || !isfinite(v) || !(v >= lo && v <= hi))
+        return -1;
+    *r = v;
+    return 0;
+}
+
+/* 268435456 -> "256M" */
+static void
+add_size(struct buf *b, size_t v)
+{
+    static const char suffix[] = "KMGT";
+    size_t k = 0;
+
+    while (k < 4 && v > 0 && v % 1024 == 0) {
+        v /= 1024;
+        k++;
+    }
+    buf_addf(b, "%zu", v);
+    if (k > 0)
+        buf_addc(b, suffix[k - 1]);
+}
+
+static int
+is_option(const struct opt *o)
+{
+    return o->kind != OPT_K_END && o->kind != OPT_K_GROUP;
+}
+
+/* Letters of a group are sorted: h q v V. */
+static int
+letter_order(const void *a, const void *b)
+{
+    const int x = *(const unsigned char *)a, y = *(const unsigned char *)b;
+    const int lx = tolower(x), ly = tolower(y);
+
+    return lx != ly ? lx - ly : y - x;
+}
+
+static void
+add_usage_table(struct buf *b, const struct opt *table, char *letters,
+    size_t *n)
+{
+    for (const struct opt *o = table; o->kind != OPT_K_END; o++) {
+        if (o->kind == OPT_K_FLAG && o->ch != 0) {
+            letters[(*n)++] = (char)o->ch;
+            continue;
+        }
+        if (!is_option(o))
+            continue;
+        if (o->ch != 0)
+            buf_addf(b, " [-%c", o->ch);
+        else
+            buf_addf(b, " [--%s", o->name);
+        if (o->kind != OPT_K_FLAG)
+            buf_addf(b, " %s", o->arg);
+        buf_adds(b, "]");
+    }
+}
+
+/* "PROG [-hqvV] [-j threads] [--field name] operands" */
+static void
+add_usage(struct buf *b, const struct opt *table, const char *operands)
+{
+    char letters[256];
+    size_t n = 0;
+    struct buf rest = { 0 };
+
+    add_usage_table(&rest, table, letters, &n);
+    add_usage_table(&rest, common, letters, &n);
+    qsort(letters, n, 1, letter_order);
+    buf_addf(b, "%s [-%.*s]", progname, (int)n, letters);
+    if (rest.n > 0)
+        buf_add(b, rest.p, rest.n);
+    if (*operands != '\0')
+        buf_addf(b, " %s", operands);
+    buf_release(&rest);
+}
+
+static void
+add_default(struct buf *b, const struct opt *o)
+{
+    switch (o->kind) {
+    case OPT_K_STR: {
+        const char *s = *(const char **)o->dst;
+
+        if (s != NULL && *s != '\0')
+            buf_addf(b, " (default %s)", s);
+        break;
+    }
+    case OPT_K_SIZE:
+        if (*(size_t *)o->dst != SIZE_MAX) {
+            buf_adds(b, " (default ");
+            add_size(b, *(size_t *)o->dst);
+            buf_adds(b, ")");
+        }
+        break;
+    case OPT_K_REAL:
+        if (isfinite(*(double *)o->dst))
+            buf_addf(b, " (default %g)", *(double *)o->dst);
+        break;
+    case OPT_K_ENUM: {
+        const int v = *(int *)o->dst;
+
+        buf_adds(b, ": ");
+        for (int i = 0; o->choice[i] != NULL; i++)
+            buf_addf(b, "%s%s", i > 0 ? ", " : "", o->choice[i]);
+        if (v >= 0)
+            buf_addf(b, " (default %s)", o->choice[v]);
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+static void
+add_help_table(struct buf *b, const struct opt *table)
+{
+    for (const struct opt *o = table; o->kind != OPT_K_END; o++) {
+        const size_t start = b->n;
+        size_t used;
+
+        if (o->kind == OPT_K_GROUP) {
+            buf_addf(b, "\n%s:\n", o->help);
+            continue;
+        }
+        buf_adds(b, "  ");
+        if (o->ch != 0)
+            buf_addf(b, "-%c", o->ch);
+        else
+            buf_adds(b, "  ");
+        if (o->name != NULL)
+            buf_addf(b, "%s--%s", o->ch != 0 ? ", " : "  ", o->name);
+        if (o->kind != OPT_K_FLAG)
+            buf_addf(b, " %s", o->arg);
+        used = b->n - start;
+        if (used + 1 > HELP_COLUMN)
+            buf_addf(b, "\n%*s", HELP_COLUMN, "");
+        else
+            buf_addf(b, "%*s", (int)(HELP_COLUMN - used), "");
+        buf_adds(b, o->help);
+        add_default(b, o);
+        buf_adds(b, "\n");
+    }
+}
+
+/* Print on stdout and leave. */
+static void
+print_and_exit(const struct buf *b)
+{
+    fwrite(b->p, 1, b->n, stdout);
+    io_done();
+    exit(EX_OK);
+}
+
+static void
+print_version(void)
+{
+    struct buf b = { 0 };
+
+    buf_addf(&b, "%s (retort) %s\nbuilt by %s\n", progname, prog_version(),
+        prog_build());
+    print_and_exit(&b);
+}
+
+/* What is being parsed: enough to say how it should be called. */
+struct parse {
+    const struct opt *table;
+    const char *about, *operands;
+};
+
+/* The whole of -h, with the defaults as they are now. */
+static void
+add_help(struct buf *b, const struct parse *p)
+{
+    buf_adds(b, "usage: ");
+    add_usage(b, p->table, p->operands);
+    buf_addf(b, "\n%s\n", p->about);
+    if (p->table->kind != OPT_K_GROUP)
+        buf_adds(b, "\n");
+    add_help_table(b, p->table);
+    if (p->table->kind != OPT_K_END)
+        buf_adds(b, "\n");
+    add_help_table(b, common);
+    buf_adds(b, "\nK, M, G and T after a size multiply by powers of 1024.\n");
+}
+
+static void misuse(const struct parse *p, const char *fmt, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
+
+static void
+misuse(const struct parse *p, const char *fmt, ...)
+{
+    struct buf b = { 0 };
+    char msg[1000];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(msg, sizeof msg, fmt, ap);
+    va_end(ap);
+    add_usage(&b, p->table, p->operands);
+    fprintf(stderr, "%s: %s\nusage: %s\n", progname, msg, b.p);
+    buf_release(&b);
+    exit(EX_USAGE);
+}
+
+/* "-j" or "--threads", as it was given. */
+static const char *
+option_text(const struct opt *o, int as_long)
+{
+    static char text[100];
+
+    if (as_long)
+        snprintf(text, sizeof text, "--%s", o->name);
+    else
+        snprintf(text, sizeof text, "-%c", o->ch);
+    return text;
+}
+
+static void
+add_to_list(struct opt_list *l, char *v)
+{
+    l->v = xreallocarray(l->v, l->n + 1, sizeof *l->v);
+    l->v[l->n++] = v;
+}
+
+static void
+set_value(const struct parse *p, const struct opt *o, int as_long, char *v)
+{
+    const char *name = option_text(o, as_long);
+
+    switch (o->kind) {
+    case OPT_K_FLAG:
+        ++*(int *)o->dst;
+        if (o->dst != &verbose)
+            *(int *)o->dst = 1;
+        break;
+    case OPT_K_STR:
+        *(const char **)o->dst = v;
+        break;
+    case OPT_K_SIZE: {
+        struct buf lo = { 0 }, hi = { 0 };
+
+        if (opt_size(v, o->lo, o->hi, o->dst) == 0)
+            break;
+        add_size(&lo, (size_t)o->lo);
+        if (o->hi < 0x1p63)
+            add_size(&hi, (size_t)o->hi);
+        if (hi.n > 0)
+            misuse(p, "%s: \"%s\" is not a whole number from %s to %s", name,
+                v, lo.p, hi.p);
+        misuse(p, "%s: \"%s\" is not a whole number of at least %s", name, v,
+            lo.p);
+    }
+    case OPT_K_REAL:
+        if (opt_real(v, o->lo, o->hi, o->dst) == 0)
+            break;
+        misuse(p, "%s: \"%s\" is not a number from %g to %g", name, v, o->lo,
+            o->hi);
+    case OPT_K_ENUM: {
+        struct buf words = { 0 };
+
+        for (int i = 0; o->choice[i] != NULL; i++) {
+            if (strcmp(v, o->choice[i]) == 0) {
+                *(int *)o->dst = i;
+                buf_release(&words);
+                return;
+            }
+            buf_addf(&words, "%s%s", i > 0 ? ", " : "", o->choice[i]);
+        }
+        misuse(p, "%s: \"%s\" is none of %s", name, v, words.p);
+    }
+    case OPT_K_LIST:
+        add_to_list(o->dst, v);
+        break;
+    default:
+        break;
+    }
+}
+
+static const struct opt *
+find_short(const struct opt *table, int ch)
+{
+    for (const struct opt *o = table; o->kind != OPT_K_END; o++)
+        if (is_option(o) && o->ch == ch)
+            return o;
+    return table == common ? NULL : find_short(common, ch);
+}
+
+static const struct opt *
+find_long(const struct opt *table, const char *name, size_t n)
+{
+    for (const struct opt *o = table; o->kind != OPT_K_END; o++)
+        if (is_option(o) && o->name != NULL && strlen(o->name) == n
+            && memcmp(o->name, name, n) == 0)
+            return o;
+    return table == common ? NULL : find_long(common, name, n);
+}
+
+/* "--name", "--name=value", "--name value".  next: the argument after this
+ * one, or NULL.  Returns 1 if next was used. */
+static int
+parse_long(const struct parse *p, char *arg, char *next)
+{
+    char *eq = strchr(arg, '=');
+    const size_t n = eq != NULL ? (size_t)(eq - arg) : strlen(arg);
+    const struct opt *o = find_long(p->table, arg, n);
+
+    if (o == NULL)
+        misuse(p, "unknown option --%.*s", (int)(n < 80 ? n : 80), arg);
+    if (o->kind == OPT_K_FLAG) {
+        if (eq != NULL)
+            misuse(p, "--%s takes no value", o->name);
+        set_value(p, o, 1, NULL);
+        return 0;
+    }
+    if (eq == NULL && next == NULL)
+        misuse(p, "--%s needs a value", o->name);
+    set_value(p, o, 1, eq != NULL ? eq + 1 : next);
+    return eq == NULL;
+}
+
+/* "-q", "-qv", "-j 4", "-j4". */
+static int
+parse_short(const struct parse *p, char *arg, char *next)
+{
+    for (; *arg != '\0'; arg++) {
+        const struct opt *o = find_short(p->table, (unsigned char)*arg);
+
+        if (o == NULL && isprint((unsigned char)*arg))
+            misuse(p, "unknown option -%c", *arg);
+        if (o == NULL)
+            misuse(p, "unknown option of byte 0x%02x", (unsigned char)*arg);
+        if (o->kind == OPT_K_FLAG) {
+            set_value(p, o, 0, NULL);
+            continue;
+        }
+        if (arg[1] == '\0' && next == NULL)
+            misuse(p, "-%c needs a value", *arg);
+        set_value(p, o, 0, arg[1] != '\0' ? arg + 1 : next);
+        return arg[1] == '\0';
+    }
+    return 0;
+}
+
+/* A descriptor 0-2 that is closed would be given to the first file opened,
+ * which then reads or writes in place of it.  The wrong direction makes use
+ * of a closed stdin or stdout an error, as it would have been. */
+static void
+guard_descriptors(void)
+{
+    static const int mode[3] = { O_WRONLY, O_RDONLY, O_RDWR };
+
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF
+            && open("/dev/null", mode[fd]) != fd)
+            _exit(EX_SYS);
+}
+
+static void
+begin(const char *argv0)
+{
+    const char *slash;
+
+    guard_descriptors();
+    /* A reader that leaves is seen as EPIPE: see io_put. */
+    signal(SIGPIPE, SIG_IGN);
+    if (argv0 == NULL || *argv0 == '\0')
+        return;
+    slash = strrchr(argv0, '/');
+    progname = slash != NULL && slash[1] != '\0' ? slash + 1 : argv0;
+}
+
+char **
+opt_parse(int argc, char **argv, const struct opt *table, const char *about,
+    const char *operands, int min, int max, int *n_operands)
+{
+    const struct parse p = { table, about, operands };
+    int n = 0, only = 0;                /* operands seen; after "--" */
+    struct buf help = { 0 };
+
+    begin(argc > 0 ? argv[0] : NULL);
+    add_help(&help, &p);                /* before a default is overwritten */
+    for (int i = 1; i < argc; i++) {
+        char *arg = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
+
+        if (only || arg[0] != '-' || arg[1] == '\0')
+            argv[n++] = arg;
+        else if (strcmp(arg, "--") == 0)
+            only = 1;
+        else if (arg[1] == '-')
+            i += parse_long(&p, arg + 2, next);
+        else
+            i += parse_short(&p, arg + 1, next);
+        if (want_help)
+            print_and_exit(&help);
+        if (want_version)
+            print_version();
+    }
+    if (n < min)
+        misuse(&p, min == 1 ? "an operand is missing"
+            : "%d operands are needed", min);
+    if (max >= 0 && n > max)
+        misuse(&p, "unexpected operand \"%s\"", argv[max]);
+    if (argc > 0)
+        argv[n] = NULL;
+    verbosity = quiet ? -1 : verbose;
+    if (n_operands != NULL)
+        *n_operands = n;
+    buf_release(&help);
+    prog_begin();
+    return argv;
+}

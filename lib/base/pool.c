@@ -1,0 +1,188 @@
+/* A pool of threads: see pool.h */
+#define _GNU_SOURCE                     /* sched_getaffinity */
+#include "base/pool.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Programs of a pipeline share the processors, so a wait spins only briefly. */
+enum { SPIN = 2000 };
+
+struct worker {
+    struct pool *pool;
+    size_t number;
+    pthread_t thread;
+};
+
+struct pool {
+    size_t n;                           /* threads, the caller included */
+    struct worker *worker;              /* [n]; 0 is the caller */
+    pthread_mutex_t lock;
+    pthread_cond_t start, done;
+    _Atomic uint32_t run;               /* number of the run, under lock */
+    atomic_int quit;
+    /* The job, written under the lock when a run begins. */
+    void (*fn)(void *ctx, size_t task, size_t worker);
+    void *ctx;
+    size_t ntasks;
+    /* (run << 32 | next task): a worker that comes late with an old job cannot
+     * take a task of the new one. */
+    _Atomic uint64_t next;
+    atomic_size_t finished;
+};
+
+size_t
+pool_cpus(void)
+{
+    cpu_set_t set;
+    long n;
+
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return (size_t)CPU_COUNT(&set);
+    n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (size_t)n : 1;
+}
+
+static void
+relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+struct job {
+    uint32_t run;
+    size_t ntasks;
+    void (*fn)(void *ctx, size_t task, size_t worker);
+    void *ctx;
+};
+
+/* Take and run tasks of the job until none is left. */
+static void
+work(struct pool *p, const struct job *j, size_t worker)
+{
+    uint64_t next = atomic_load(&p->next);
+
+    while (next >> 32 == j->run && (next & UINT32_MAX) < j->ntasks) {
+        if (!atomic_compare_exchange_weak(&p->next, &next, next + 1))
+            continue;
+        j->fn(j->ctx, (size_t)(next & UINT32_MAX), worker);
+        if (atomic_fetch_add(&p->finished, 1) + 1 == j->ntasks) {
+            pthread_mutex_lock(&p->lock);
+            pthread_cond_signal(&p->done);
+            pthread_mutex_unlock(&p->lock);
+        }
+        next = atomic_load(&p->next);
+    }
+}
+
+static void *
+worker_main(void *arg)
+{
+    const struct worker *w = arg;
+    struct pool *p = w->pool;
+    struct job j = { 0 };
+
+    for (;;) {
+        for (int i = 0; i < SPIN && atomic_load(&p->run) == j.run; i++)
+            relax();
+        pthread_mutex_lock(&p->lock);
+        while (p->run == j.run && !p->quit)
+            pthread_cond_wait(&p->start, &p->lock);
+        j = (struct job){ (uint32_t)p->run, p->ntasks, p->fn, p->ctx };
+        pthread_mutex_unlock(&p->lock);
+        if (p->quit)
+            return NULL;
+        work(p, &j, w->number);
+    }
+}
+
+struct pool *
+pool_new(size_t n)
+{
+    struct pool *p = xcalloc(1, sizeof *p);
+    sigset_t all, old;
+
+    p->n = n > 0 ? n : pool_cpus();
+    p->worker = xcalloc(p->n, sizeof *p->worker);
+    if (pthread_mutex_init(&p->lock, NULL) != 0
+        || pthread_cond_init(&p->start, NULL) != 0
+        || pthread_cond_init(&p->done, NULL) != 0)
+        die(EX_SYS, "cannot make a thread pool");
+    /* Signals belong to the main thread, whose waits they interrupt. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    for (size_t i = 1; i < p->n; i++) {
+        p->worker[i] = (struct worker){ .pool = p, .number = i };
+        if (pthread_create(&p->worker[i].thread, NULL, worker_main,
+            &p->worker[i]) != 0)
+            die(EX_SYS, "cannot make thread %zu of %zu", i + 1, p->n);
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return p;
+}
+
+void
+pool_free(struct pool *p)
+{
+    if (p == NULL)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->quit = 1;
+    pthread_cond_broadcast(&p->start);
+    pthread_mutex_unlock(&p->lock);
+    for (size_t i = 1; i < p->n; i++)
+        pthread_join(p->worker[i].thread, NULL);
+    pthread_cond_destroy(&p->start);
+    pthread_cond_destroy(&p->done);
+    pthread_mutex_destroy(&p->lock);
+    free(p->worker);
+    free(p);
+}
+
+size_t
+pool_size(const struct pool *p)
+{
+    return p->n;
+}
+
+void
+pool_run(struct pool *p, size_t ntasks,
+    void (*fn)(void *ctx, size_t task, size_t worker), void *ctx)
+{
+    struct job j;
+
+    assert(ntasks < UINT32_MAX);
+    if (p->n == 1 || ntasks <= 1) {
+        for (size_t i = 0; i < ntasks; i++)
+            fn(ctx, i, 0);
+        return;
+    }
+    pthread_mutex_lock(&p->lock);
+    p->fn = fn;
+    p->ctx = ctx;
+    p->ntasks = ntasks;
+    p->finished = 0;
+    j = (struct job){ (uint32_t)(p->run + 1), ntasks, fn, ctx };
+    p->next = (uint64_t)j.run << 32;
+    p->run = j.run;
+    pthread_cond_broadcast(&p->start);
+    pthread_mutex_unlock(&p->lock);
+
+    work(p, &j, 0);
+    for (int i = 0; i < SPIN && atomic_load(&p->finished) < ntasks; i++)
+        relax();
+    pthread_mutex_lock(&p->lock);
+    while (p->finished < ntasks)
+        pthread_cond_wait(&p->done, &p->lock);
+    pthread_mutex_unlock(&p->lock);
+}

@@ -1,0 +1,74 @@
+/* Random numbers without state: see rng.h */
+#include "base/rng.h"
+
+#include <math.h>
+
+/* Bijective mixing of 64 bits: Stafford's variant 13, the finaliser of
+ * SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). */
+static uint64_t
+mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+uint64_t
+rng_u64(uint64_t key, uint64_t i)
+{
+    /* The index is mixed before it meets the key, so that neighbouring keys
+     * do not give shifted copies of one sequence. */
+    return mix(mix(i + 0x9e3779b97f4a7c15u) ^ key);
+}
+
+uint64_t
+rng_key(uint64_t key, uint64_t label)
+{
+    return mix(rng_u64(key, label) + 0xd1b54a32d192ed03u);
+}
+
+double
+rng_unit(uint64_t key, uint64_t i)
+{
+    return (double)(rng_u64(key, i) >> 11) * 0x1p-53;
+}
+
+double
+rng_normal(uint64_t key, uint64_t i)
+{
+    const double two_pi = 6.283185307179586;
+    /* In (0,1], so that the logarithm is finite. */
+    const double u = (double)((rng_u64(key, 2 * i) >> 11) + 1) * 0x1p-53;
+
+    return sqrt(-2.0 * log(u)) * cos(two_pi * rng_unit(key, 2 * i + 1));
+}
+
+/* A Feistel network over a + b bits whose halves may differ by one bit: each
+ * round adds a function of one half to the other, which can be undone. */
+static uint64_t
+feistel(uint64_t key, unsigned a, unsigned b, uint64_t x)
+{
+    const uint64_t ma = ((uint64_t)1 << a) - 1, mb = ((uint64_t)1 << b) - 1;
+    uint64_t hi = x >> b, lo = x & mb;
+
+    for (uint64_t round = 0; round < 4; round++) {
+        hi ^= mix(key + mix(lo + (2 * round << 32))) & ma;
+        lo ^= mix(key + mix(hi + ((2 * round + 1) << 32))) & mb;
+    }
+    return hi << b | lo;
+}
+
+uint64_t
+rng_perm(uint64_t key, uint64_t n, uint64_t i)
+{
+    unsigned bits = 0;
+
+    while (bits < 64 && (n - 1) >> bits != 0)
+        bits++;
+    /* Cycle walking: the network permutes 2^bits < 2n numbers; from i < n its
+     * orbit comes back below n, at a place that no other start reaches. */
+    do {
+        i = feistel(key, bits / 2, bits - bits / 2, i);
+    } while (i >= n);
+    return i;
+}
