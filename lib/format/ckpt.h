@@ -1,0 +1,49 @@
+/*
+ * Checkpoint directories: RUN/step-N holds a model and the state to continue
+ * it, and manifest.json names every file with its size and XXH3-128.
+ *
+ * A checkpoint is written as RUN/step-N.tmp, every file fsynced, then the
+ * manifest, then renamed and RUN fsynced.  There is no `latest` file: the
+ * newest directory whose manifest verifies is the newest checkpoint.  Layout:
+ * retort-checkpoint(5).
+ */
+#ifndef FORMAT_CKPT_H
+#define FORMAT_CKPT_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where in a stream the state was taken: the last message that was consumed
+ * whole.  The successor's batch has seq + 1 and chain as its `chain`. */
+struct position {
+    uint64_t seq;
+    char chain[33];         /* H(seq), 32 hex digits */
+    char *cursor;           /* the stream's cursor in that message; malloc'd,
+                             * NULL if there was none */
+};
+void position_release(struct position *p);
+
+/* Begin RUN/step-N.tmp (an older one is removed).  Returns its path, malloc'd,
+ * into which the caller writes files; NULL on error. */
+char *ckpt_begin(const char *run, uint64_t step, struct err *e);
+/* Hash and fsync what is there, write manifest.json with the position, commit,
+ * then remove all but the `keep` newest checkpoints that verify (keep >= 1; 0:
+ * remove none). */
+int ckpt_commit(const char *run, uint64_t step, const struct position *p,
+    size_t keep, struct err *e);
+void ckpt_abort(const char *run, uint64_t step);
+
+/* Every file as the manifest says?  Fills *p and *step (either may be NULL).
+ * -1 with EX_INPUT names the file and what is wrong. */
+int ckpt_verify(const char *dir, uint64_t *step, struct position *p,
+    struct err *e);
+
+/* Newest valid checkpoint of RUN: *dir malloc'd path.  1: found; 0: none at
+ * all (no RUN, or no step-N in it); -1: there are some but none verifies.
+ * Damaged newer ones are passed over with a warning on stderr. */
+int ckpt_newest(const char *run, char **dir, uint64_t *step,
+    struct position *p, struct err *e);
+
+#endif
