@@ -49,10 +49,14 @@ struct st {
     struct buf mem;         /* names and strings */
 };
 
-/* Parse the JSON header of n bytes.  Errors carry the byte offset (from the
- * start of the message: base + 8 + position).  The caller st_release()s. */
+/* Parse the JSON header of n bytes.  Errors are "offset N: why", N counted
+ * from the start of the message (8 + position); the caller puts the name in
+ * front.  *s is overwritten unseen; after success the caller st_release()s,
+ * after failure there is nothing to release.  Tensors may stand in any order
+ * in the JSON; t is in order of off. */
 int st_parse_header(struct st *s, const char *json, size_t n, struct err *e);
-/* Point every tensor's data into `data` (data_len bytes, not copied). */
+/* Point every tensor's data into `data` (data_len bytes, not copied).  The
+ * format aligns nothing: read values with memcpy, not through a cast. */
 void st_set_data(struct st *s, const void *data);
 /* Parse a whole buffer (a mapped file): also checks that the data ends at n. */
 int st_parse(struct st *s, const void *p, size_t n, struct err *e);

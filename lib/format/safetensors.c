@@ -1,0 +1,768 @@
+/*
+ * safetensors: the strict parser and the writer; see safetensors.h.
+ *
+ * The header is read by a parser of its own instead of a general one: it is
+ * parsed once a message, it allocates nothing that the input does not back,
+ * and it knows the offset of every fault.  It accepts the JSON that the
+ * format allows and nothing else: one object whose members are tensors
+ * (objects of exactly dtype, shape, data_offsets) and at most one
+ * __metadata__ (strings).  Nothing nests deeper, so nothing recurses.
+ */
+#include "format/safetensors.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIM_MAX ((uint64_t)1 << 40)
+
+static const struct {
+    const char *name;
+    unsigned block, bytes;      /* elements and bytes of one block */
+} dtypes[DT_N] = {
+    [DT_BOOL] = { "BOOL", 1, 1 }, [DT_U8] = { "U8", 1, 1 },
+    [DT_I8] = { "I8", 1, 1 },     [DT_U16] = { "U16", 1, 2 },
+    [DT_I16] = { "I16", 1, 2 },   [DT_F16] = { "F16", 1, 2 },
+    [DT_BF16] = { "BF16", 1, 2 }, [DT_U32] = { "U32", 1, 4 },
+    [DT_I32] = { "I32", 1, 4 },   [DT_F32] = { "F32", 1, 4 },
+    [DT_U64] = { "U64", 1, 8 },   [DT_I64] = { "I64", 1, 8 },
+    [DT_F64] = { "F64", 1, 8 },
+    [DT_Q8_0] = { "Q8_0", 32, 34 }, [DT_Q4_0] = { "Q4_0", 32, 18 },
+    [DT_Q4_1] = { "Q4_1", 32, 20 },
+};
+
+const char *
+dtype_name(enum dtype t)
+{
+    return (unsigned)t < DT_N ? dtypes[t].name : "?";
+}
+
+int
+dtype_bytes(enum dtype t, size_t n, size_t *bytes)
+{
+    assert((unsigned)t < DT_N);
+    if (n % dtypes[t].block != 0)
+        return -1;
+    return size_mul(n / dtypes[t].block, dtypes[t].bytes, bytes);
+}
+
+/* ---- reading ---- */
+
+/* The header being read; at counts from its first byte. */
+struct cur {
+    const char *p;
+    size_t n, at;
+    struct st *s;
+    struct err *e;
+};
+
+static int __attribute__((format(printf, 3, 4)))
+bad(struct cur *c, size_t at, const char *fmt, ...)
+{
+    char why[300];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(why, sizeof why, fmt, ap);
+    va_end(ap);
+    return err_set(c->e, EX_INPUT, "offset %zu: %s", at + 8, why);
+}
+
+static void
+skip_space(struct cur *c)
+{
+    while (c->at < c->n && (c->p[c->at] == ' ' || c->p[c->at] == '\n' ||
+        c->p[c->at] == '\t' || c->p[c->at] == '\r'))
+        c->at++;
+}
+
+/* The next byte that is no space, or 0 at the end. */
+static int
+peek(struct cur *c)
+{
+    skip_space(c);
+    return c->at < c->n ? (unsigned char)c->p[c->at] : 0;
+}
+
+static int
+want(struct cur *c, int ch)
+{
+    if (peek(c) != ch || c->at >= c->n)
+        return bad(c, c->at, c->at < c->n ? "'%c' expected in the header" :
+            "header ends where '%c' is expected", ch);
+    c->at++;
+    return 0;
+}
+
+/* After a member: 1 another follows, 0 the closing ch was read, -1 error. */
+static int
+more(struct cur *c, int ch)
+{
+    int k = peek(c);
+
+    if (k != ',' && k != ch)
+        return bad(c, c->at, "',' or '%c' expected in the header", ch);
+    c->at++;
+    return k == ',';
+}
+
+/* Four hex digits at `at`, or -1. */
+static long
+hex4(const struct cur *c, size_t at)
+{
+    long v = 0;
+
+    if (c->n - at < 4)
+        return -1;
+    for (size_t i = at; i < at + 4; i++) {
+        int ch = (unsigned char)c->p[i];
+
+        if (ch >= '0' && ch <= '9')
+            v = v * 16 + (ch - '0');
+        else if ((ch | 32) >= 'a' && (ch | 32) <= 'f')
+            v = v * 16 + ((ch | 32) - 'a' + 10);
+        else
+            return -1;
+    }
+    return v;
+}
+
+static void
+put_utf8(struct buf *b, unsigned long u)
+{
+    char s[4];
+    size_t n = 0;
+
+    if (u < 0x80) {
+        s[n++] = (char)u;
+    } else if (u < 0x800) {
+        s[n++] = (char)(0xc0 | u >> 6);
+        s[n++] = (char)(0x80 | (u & 63));
+    } else if (u < 0x10000) {
+        s[n++] = (char)(0xe0 | u >> 12);
+        s[n++] = (char)(0x80 | (u >> 6 & 63));
+        s[n++] = (char)(0x80 | (u & 63));
+    } else {
+        s[n++] = (char)(0xf0 | u >> 18);
+        s[n++] = (char)(0x80 | (u >> 12 & 63));
+        s[n++] = (char)(0x80 | (u >> 6 & 63));
+        s[n++] = (char)(0x80 | (u & 63));
+    }
+    buf_add(b, s, n);
+}
+
+/* Bytes of the UTF-8 character at p (n bytes left), 0 if it is malformed:
+ * Unicode table 3-7. */
+static size_t
+utf8_len(const unsigned char *p, size_t n)
+{
+    unsigned lo = 0x80, hi = 0xbf;
+    size_t len;
+
+    if (p[0] < 0x80)
+        return 1;
+    if (p[0] < 0xc2 || p[0] > 0xf4)
+        return 0;
+    len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    if (len > n)
+        return 0;
+    if (p[0] == 0xe0)
+        lo = 0xa0;
+    else if (p[0] == 0xed)
+        hi = 0x9f;
+    else if (p[0] == 0xf0)
+        lo = 0x90;
+    else if (p[0] == 0xf4)
+        hi = 0x8f;
+    if (p[1] < lo || p[1] > hi)
+        return 0;
+    for (size_t i = 2; i < len; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    return len;
+}
+
+/* The escape after a backslash at c->at - 1. */
+static int
+escape(struct cur *c, struct buf *b)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    size_t at = c->at;
+    const char *k;
+    long u, v;
+
+    if (at < c->n && c->p[at] != '\0' && (k = strchr(from, c->p[at]))) {
+        buf_addc(b, to[k - from]);
+        c->at++;
+        return 0;
+    }
+    if (at >= c->n || c->p[at] != 'u' || (u = hex4(c, at + 1)) < 0)
+        return bad(c, at, "bad escape in a string of the header");
+    c->at += 5;
+    if (u >= 0xd800 && u < 0xdc00 && c->n - c->at >= 6 &&
+        c->p[c->at] == '\\' && c->p[c->at + 1] == 'u' &&
+        (v = hex4(c, c->at + 2)) >= 0xdc00 && v < 0xe000) {
+        u = 0x10000 + (u - 0xd800) * 0x400 + (v - 0xdc00);
+        c->at += 6;
+    }
+    if (u == 0 || (u >= 0xd800 && u < 0xe000))
+        return bad(c, at, "NUL or half a surrogate pair in a string");
+    put_utf8(b, (unsigned long)u);
+    return 0;
+}
+
+/* Read a string to the end of s->mem, NUL-terminated; NULL on error.  mem was
+ * reserved for all strings of the header (none grows by unescaping), so the
+ * pointer stays good. */
+static char *
+string(struct cur *c)
+{
+    struct buf *b = &c->s->mem;
+    const size_t begin = b->n;
+
+    if (want(c, '"') < 0)
+        return NULL;
+    for (;;) {
+        const unsigned char *p = (const unsigned char *)c->p + c->at;
+        size_t run = 0, len;
+
+        while (c->at + run < c->n && p[run] != '"' && p[run] != '\\') {
+            len = utf8_len(p + run, c->n - c->at - run);
+            if (len == 0 || p[run] < 0x20) {
+                bad(c, c->at + run, len ? "control byte in a string" :
+                    "a string is not UTF-8");
+                return NULL;
+            }
+            run += len;
+        }
+        buf_add(b, p, run);
+        c->at += run;
+        if (c->at >= c->n) {
+            bad(c, c->at, "header ends inside a string");
+            return NULL;
+        }
+        if (c->p[c->at++] == '"')
+            break;
+        if (escape(c, b) < 0)
+            return NULL;
+    }
+    buf_addc(b, '\0');
+    return b->p + begin;
+}
+
+/* A whole number without sign, fraction, exponent or leading zero. */
+static int
+number(struct cur *c, uint64_t max, uint64_t *r)
+{
+    uint64_t v = 0;
+    size_t at;
+
+    skip_space(c);
+    at = c->at;
+    while (c->at < c->n && c->p[c->at] >= '0' && c->p[c->at] <= '9') {
+        unsigned k = (unsigned)(c->p[c->at] - '0');
+
+        if (v > (max - k) / 10)
+            return bad(c, at, "number above %llu",
+                (unsigned long long)max);
+        v = v * 10 + k;
+        c->at++;
+    }
+    if (c->at == at || (c->p[at] == '0' && c->at > at + 1))
+        return bad(c, at, "whole number expected");
+    *r = v;
+    return 0;
+}
+
+static int
+read_dtype(struct cur *c, struct st_tensor *t)
+{
+    size_t at = c->at, keep = c->s->mem.n;
+    const char *name = string(c);
+
+    if (!name)
+        return -1;
+    for (int i = 0; i < DT_Q8_0; i++)
+        if (strcmp(name, dtypes[i].name) == 0) {
+            t->dtype = (enum dtype)i;
+            c->s->mem.n = keep;
+            return 0;
+        }
+    return bad(c, at, "tensor %.80s: dtype \"%.40s\" is not supported",
+        t->name, name);
+}
+
+static int
+read_shape(struct cur *c, struct st_tensor *t)
+{
+    size_t at = c->at;
+    uint64_t v;
+    int r;
+
+    if (want(c, '[') < 0)
+        return -1;
+    if (peek(c) == ']') {
+        c->at++;
+        return 0;
+    }
+    do {
+        if (t->ndim == ST_DIMS_MAX)
+            return bad(c, at, "tensor %.80s: more than %d dimensions",
+                t->name, ST_DIMS_MAX);
+        if (number(c, DIM_MAX, &v) < 0)
+            return -1;
+        t->shape[t->ndim++] = (size_t)v;
+    } while ((r = more(c, ']')) > 0);
+    return r;
+}
+
+static int
+read_offsets(struct cur *c, struct st_tensor *t)
+{
+    uint64_t a, b;
+    size_t at = c->at;
+
+    if (want(c, '[') < 0 || number(c, INT64_MAX, &a) < 0 ||
+        want(c, ',') < 0 || number(c, INT64_MAX, &b) < 0 || want(c, ']') < 0)
+        return -1;
+    if (b < a)
+        return bad(c, at, "tensor %.80s: data_offsets run backwards",
+            t->name);
+    t->off = (size_t)a;
+    t->nbytes = (size_t)(b - a);
+    return 0;
+}
+
+/* Elements of t into t->n; the bytes they take must be its data_offsets'.
+ * A dimension of 0 does not excuse the others from overflow. */
+static int
+check_size(struct cur *c, size_t at, struct st_tensor *t)
+{
+    size_t n = 1, bytes;
+    int empty = 0;
+
+    for (int i = 0; i < t->ndim; i++) {
+        if (t->shape[i] == 0)
+            empty = 1;
+        else if (size_mul(n, t->shape[i], &n) < 0)
+            return bad(c, at, "tensor %.80s: shape overflows", t->name);
+    }
+    if (dtype_bytes(t->dtype, n, &bytes) < 0)
+        return bad(c, at, "tensor %.80s: shape overflows", t->name);
+    t->n = empty ? 0 : n;
+    if (empty)
+        bytes = 0;
+    if (bytes != t->nbytes)
+        return bad(c, at, "tensor %.80s: shape takes %zu bytes but "
+            "data_offsets hold %zu", t->name, bytes, t->nbytes);
+    return 0;
+}
+
+static int
+read_tensor(struct cur *c, const char *name, struct st_tensor *t)
+{
+    enum { DTYPE = 1, SHAPE = 2, OFFSETS = 4, ALL = 7 };
+    const size_t begin = c->at;
+    int seen = 0, r, bit;
+
+    memset(t, 0, sizeof *t);
+    t->name = name;
+    if (want(c, '{') < 0)
+        return -1;
+    do {
+        size_t keep = c->s->mem.n, at;
+        const char *key;
+
+        peek(c);
+        at = c->at;
+        if ((key = string(c)) == NULL)
+            return -1;
+        bit = strcmp(key, "dtype") == 0 ? DTYPE :
+            strcmp(key, "shape") == 0 ? SHAPE :
+            strcmp(key, "data_offsets") == 0 ? OFFSETS : 0;
+        if (bit == 0 || (seen & bit))
+            return bad(c, at, "tensor %.80s: key \"%.40s\" is %s", name, key,
+                bit ? "given twice" : "unknown");
+        c->s->mem.n = keep;
+        seen |= bit;
+        if (want(c, ':') < 0)
+            return -1;
+        peek(c);
+        r = bit == DTYPE ? read_dtype(c, t) :
+            bit == SHAPE ? read_shape(c, t) : read_offsets(c, t);
+        if (r < 0 || (r = more(c, '}')) < 0)
+            return -1;
+    } while (r);
+    if (seen != ALL)
+        return bad(c, begin, "tensor %.80s: %s is missing", name,
+            !(seen & DTYPE) ? "dtype" : !(seen & SHAPE) ? "shape" :
+            "data_offsets");
+    return check_size(c, begin, t);
+}
+
+/* Grow an array that holds n elements to hold one more: powers of two. */
+static void *
+grow(void *p, size_t n, size_t size)
+{
+    return (n & (n - 1)) == 0 ? xreallocarray(p, n ? 2 * n : 1, size) : p;
+}
+
+static int
+read_metadata(struct cur *c)
+{
+    struct st *s = c->s;
+    int r;
+
+    if (want(c, '{') < 0)
+        return -1;
+    if (peek(c) == '}') {
+        c->at++;
+        return 0;
+    }
+    do {
+        char *key, *val;
+
+        if ((key = string(c)) == NULL || want(c, ':') < 0 ||
+            (val = string(c)) == NULL)
+            return -1;
+        s->key = grow(s->key, s->nmeta, sizeof *s->key);
+        s->val = grow(s->val, s->nmeta, sizeof *s->val);
+        s->key[s->nmeta] = key;
+        s->val[s->nmeta++] = val;
+    } while ((r = more(c, '}')) > 0);
+    return r;
+}
+
+static int
+by_offset(const void *a, const void *b)
+{
+    const struct st_tensor *x = a, *y = b;
+
+    if (x->off != y->off)
+        return x->off < y->off ? -1 : 1;
+    if (x->nbytes != y->nbytes)
+        return x->nbytes < y->nbytes ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static int
+by_string(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Names are sorted apart, so that a million of them cost n log n. */
+static int
+check_unique(struct cur *c, const char **v, size_t n, const char *what)
+{
+    if (n)
+        qsort(v, n, sizeof *v, by_string);
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(v[i - 1], v[i]) == 0)
+            return bad(c, 0, "%s \"%.80s\" is given twice", what, v[i]);
+    return 0;
+}
+
+/* Rules that hold between members: unique names, data without hole. */
+static int
+check_whole(struct cur *c)
+{
+    struct st *s = c->s;
+    const size_t n = s->nt > s->nmeta ? s->nt : s->nmeta;
+    const char **v = xreallocarray(NULL, n + 1, sizeof *v);
+    size_t end = 0;
+    int r;
+
+    for (size_t i = 0; i < s->nt; i++)
+        v[i] = s->t[i].name;
+    r = check_unique(c, v, s->nt, "tensor");
+    for (size_t i = 0; r == 0 && i < s->nmeta; i++)
+        v[i] = s->key[i];
+    if (r == 0)
+        r = check_unique(c, v, s->nmeta, "metadata key");
+    free(v);
+    for (size_t i = 1; i < s->nt; i++)
+        if (by_offset(&s->t[i - 1], &s->t[i]) > 0) {
+            qsort(s->t, s->nt, sizeof *s->t, by_offset);
+            break;
+        }
+    for (size_t i = 0; r == 0 && i < s->nt; i++) {
+        if (s->t[i].off != end)
+            r = bad(c, 0, "tensor %.80s: data begin at %zu, not at %zu: "
+                "a hole or an overlap", s->t[i].name, s->t[i].off, end);
+        end = s->t[i].off + s->t[i].nbytes;     /* both <= 2^63 - 1 */
+    }
+    s->data_len = end;
+    return r;
+}
+
+static int
+read_header(struct cur *c)
+{
+    struct st *s = c->s;
+    int r, meta = 0;
+
+    if (c->n == 0 || c->p[0] != '{')
+        return bad(c, 0, "the header does not begin with '{'");
+    c->at = 1;
+    if (peek(c) == '}') {
+        c->at++;
+        return 0;
+    }
+    do {
+        size_t at;
+        char *name;
+
+        peek(c);
+        at = c->at;
+        if ((name = string(c)) == NULL || want(c, ':') < 0)
+            return -1;
+        if (strcmp(name, "__metadata__") == 0) {
+            if (meta++)
+                return bad(c, at, "__metadata__ is given twice");
+            r = read_metadata(c);
+        } else {
+            s->t = grow(s->t, s->nt, sizeof *s->t);
+            r = read_tensor(c, name, &s->t[s->nt]);
+            s->nt += r == 0;
+        }
+        if (r < 0 || (r = more(c, '}')) < 0)
+            return -1;
+    } while (r);
+    return 0;
+}
+
+int
+st_parse_header(struct st *s, const char *json, size_t n, struct err *e)
+{
+    struct cur c = { json, n, 0, s, e };
+
+    memset(s, 0, sizeof *s);
+    if (n > ST_HEADER_MAX)
+        return err_set(e, EX_INPUT, "offset 0: header of %zu bytes, more "
+            "than %u", n, ST_HEADER_MAX);
+    buf_reserve(&s->mem, n + 1);
+    if (read_header(&c) < 0)
+        goto fail;
+    skip_space(&c);
+    if (c.at != n) {
+        bad(&c, c.at, "bytes after the header's closing brace");
+        goto fail;
+    }
+    if (check_whole(&c) < 0)
+        goto fail;
+    s->data_at = 8 + n;
+    return 0;
+fail:
+    st_release(s);
+    return -1;
+}
+
+void
+st_set_data(struct st *s, const void *data)
+{
+    for (size_t i = 0; i < s->nt; i++)
+        s->t[i].data = (const unsigned char *)data + s->t[i].off;
+}
+
+int
+st_parse(struct st *s, const void *p, size_t n, struct err *e)
+{
+    const unsigned char *u = p;
+    uint64_t len = 0;
+
+    memset(s, 0, sizeof *s);
+    if (n < 8)
+        return err_set(e, EX_INPUT, "offset %zu: ends before the length of "
+            "the header", n);
+    for (int i = 7; i >= 0; i--)
+        len = len << 8 | u[i];
+    if (len > ST_HEADER_MAX || len > n - 8)
+        return err_set(e, EX_INPUT, "offset 0: header of %llu bytes, but %s",
+            (unsigned long long)len, len > ST_HEADER_MAX ?
+            "100000000 are allowed" : "the input is shorter");
+    if (st_parse_header(s, (const char *)u + 8, (size_t)len, e) < 0)
+        return -1;
+    if (s->data_len != n - s->data_at) {
+        err_set(e, EX_INPUT, "offset %zu: %zu bytes of data, but the header "
+            "describes %zu", s->data_at, n - s->data_at, s->data_len);
+        st_release(s);
+        return -1;
+    }
+    st_set_data(s, u + s->data_at);
+    return 0;
+}
+
+void
+st_release(struct st *s)
+{
+    free(s->t);
+    free(s->key);
+    free(s->val);
+    buf_release(&s->mem);
+    memset(s, 0, sizeof *s);
+}
+
+const struct st_tensor *
+st_find(const struct st *s, const char *name)
+{
+    for (size_t i = 0; i < s->nt; i++)
+        if (strcmp(s->t[i].name, name) == 0)
+            return &s->t[i];
+    return NULL;
+}
+
+const char *
+st_meta(const struct st *s, const char *key)
+{
+    for (size_t i = 0; i < s->nmeta; i++)
+        if (strcmp(s->key[i], key) == 0)
+            return s->val[i];
+    return NULL;
+}
+
+/* "[2,3]" or "[?,3]" into b. */
+static void
+shape_text(char *b, size_t n, int ndim, const size_t *shape)
+{
+    size_t k = 0;
+
+    k += (size_t)snprintf(b, n, "[");
+    for (int i = 0; i < ndim && k < n; i++)
+        k += (size_t)(shape[i] == SIZE_MAX ?
+            snprintf(b + k, n - k, "%s?", i ? "," : "") :
+            snprintf(b + k, n - k, "%s%zu", i ? "," : "", shape[i]));
+    if (k < n)
+        snprintf(b + k, n - k, "]");
+}
+
+const struct st_tensor *
+st_need(const struct st *s, const char *name, enum dtype t, int ndim,
+    const size_t *shape, struct err *e)
+{
+    const struct st_tensor *x = st_find(s, name);
+    char have[200], need[200];
+    int ok;
+
+    if (!x) {
+        err_set(e, EX_INPUT, "tensor %s is missing", name);
+        return NULL;
+    }
+    ok = x->dtype == t && x->ndim == ndim;
+    for (int i = 0; ok && i < ndim; i++)
+        ok = shape[i] == SIZE_MAX || shape[i] == x->shape[i];
+    if (!ok) {
+        shape_text(have, sizeof have, x->ndim, x->shape);
+        shape_text(need, sizeof need, ndim, shape);
+        err_set(e, EX_INPUT, "tensor %s is %s %s, not %s %s", name,
+            dtype_name(x->dtype), have, dtype_name(t), need);
+        return NULL;
+    }
+    return x;
+}
+
+/* ---- writing ---- */
+
+static void
+add_string(struct buf *b, const char *s)
+{
+    buf_addc(b, '"');
+    for (; *s; s++) {
+        unsigned char ch = (unsigned char)*s;
+
+        if (ch == '"' || ch == '\\')
+            buf_addc(b, '\\');
+        if (ch < 0x20)
+            buf_addf(b, "\\u%04x", ch);
+        else
+            buf_addc(b, ch);
+    }
+    buf_addc(b, '"');
+}
+
+void
+st_out_begin(struct st_out *o)
+{
+    buf_clear(&o->meta);
+    buf_clear(&o->tensors);
+    buf_clear(&o->head);
+    o->npiece = o->data_len = 0;
+}
+
+void
+st_out_meta(struct st_out *o, const char *key, const char *val)
+{
+    if (o->meta.n)
+        buf_addc(&o->meta, ',');
+    add_string(&o->meta, key);
+    buf_addc(&o->meta, ':');
+    add_string(&o->meta, val);
+}
+
+void
+st_out_tensor(struct st_out *o, const char *name, enum dtype t, int ndim,
+    const size_t *shape, const void *data)
+{
+    struct buf *b = &o->tensors;
+    size_t n = 1, bytes;
+    int bad_size = t >= DT_Q8_0 || ndim < 0 || ndim > ST_DIMS_MAX;
+
+    if (b->n)
+        buf_addc(b, ',');
+    add_string(b, name);
+    buf_addf(b, ":{\"dtype\":\"%s\",\"shape\":[", dtype_name(t));
+    for (int i = 0; i < ndim && !bad_size; i++) {
+        buf_addf(b, "%s%zu", i ? "," : "", shape[i]);
+        bad_size |= shape[i] > DIM_MAX || size_mul(n, shape[i], &n) < 0;
+    }
+    assert(!bad_size);
+    bad_size = dtype_bytes(t, n, &bytes);
+    assert(bad_size == 0);
+    buf_addf(b, "],\"data_offsets\":[%zu,%zu]}", o->data_len,
+        o->data_len + bytes);
+    if (o->npiece == o->cap) {
+        o->cap = o->cap ? 2 * o->cap : 16;
+        o->piece = xreallocarray(o->piece, o->cap, sizeof *o->piece);
+    }
+    o->piece[o->npiece].p = data;
+    o->piece[o->npiece++].n = bytes;
+    o->data_len += bytes;
+}
+
+void
+st_out_end(struct st_out *o)
+{
+    struct buf *b = &o->head;
+    uint64_t len;
+
+    buf_clear(b);
+    buf_add(b, "\0\0\0\0\0\0\0", 8);
+    buf_addc(b, '{');
+    if (o->meta.n) {
+        buf_adds(b, "\"__metadata__\":{");
+        buf_add(b, o->meta.p, o->meta.n);
+        buf_addc(b, '}');
+        if (o->tensors.n)
+            buf_addc(b, ',');
+    }
+    buf_add(b, o->tensors.n ? o->tensors.p : "", o->tensors.n);
+    buf_addc(b, '}');
+    while (b->n % 8)
+        buf_addc(b, ' ');
+    len = b->n - 8;
+    assert(len <= ST_HEADER_MAX);
+    for (int i = 0; i < 8; i++)
+        b->p[i] = (char)(len >> (8 * i) & 255);
+}
+
+void
+st_out_release(struct st_out *o)
+{
+    buf_release(&o->meta);
+    buf_release(&o->tensors);
+    buf_release(&o->head);
+    free(o->piece);
+    memset(o, 0, sizeof *o);
+}
