@@ -24,7 +24,9 @@
 #include <stdint.h>
 
 enum msg_kind { MSG_STREAM, MSG_TEACHER, MSG_DOCS, MSG_BATCH, MSG_END,
-    MSG_ABORT };
+    MSG_ABORT,
+    MSG_OTHER       /* a kind we do not know: filters copy it through */
+};
 const char *msg_kind_name(enum msg_kind k);
 
 struct msg {
@@ -40,15 +42,45 @@ struct chain { unsigned char h[16]; };
 void chain_hex(const struct chain *c, char out[33]);
 int chain_parse(struct chain *c, const char *hex);  /* 0, or -1 */
 
+/*
+ * What the `stream` message says.  Strings are owned by the struct after
+ * stream_info_read, borrowed for stream_info_put.
+ */
+struct stream_info {
+    const char *content;    /* "docs" or "batch" */
+    const char *tokenizer;  /* hash of the tokenizer, 32 hex digits */
+    size_t vocab;           /* ids are < vocab */
+    int64_t bos, eos;       /* id put before, after each document; -1 none */
+    size_t nsource;         /* 1..65536 */
+    const char **source;    /* names, without bytes < 0x20, each once */
+    size_t T;               /* batches: tokens a row; docs: 0 */
+    const char *algorithm;  /* batches: the cursor's algorithm, else NULL */
+    int resumed;            /* next_seq and chain are given */
+    uint64_t next_seq;
+    struct chain chain;     /* H(next_seq - 1) */
+    struct chain down;      /* the consumer's; = chain if not given */
+    struct buf mem;
+};
+/* 0, or -1 and EX_INPUT: a key is missing, malformed or of an unknown
+ * version.  stream_info_release frees what read has put there. */
+int stream_info_read(struct stream_info *i, const struct st *head,
+    struct err *e);
+void stream_info_release(struct stream_info *i);
+/* Add version and the fields above (not those of resuming: see
+ * msg_out_resume) to a message begun with msg_begin(w, MSG_STREAM). */
+void stream_info_put(struct st_out *o, const struct stream_info *i);
+
 struct msg_in;
 /* addr: "-" or NULL for stdin, a path (file or fifo), or a shard directory
  * (its messages in order, all sources; `open` only if partial).  An address
  * of another kind (shm:, unix:, tcp:) is refused by name. */
 struct msg_in *msg_in_open(const char *addr, int partial, struct err *e);
 /* Next message, owned by the reader, valid until the next call.  1: *m is
- * set; 0: the `end` message has been seen and checked; -1: damage (EX_INPUT):
- * end of file without `end`, a gap in seq, a broken chain, an `abort` (its
- * reason is in e), ids out of range of the declared vocabulary. */
+ * set; 0: the `end` message has been seen and checked, *m is it (a partial
+ * directory ends with 0 and m->raw NULL); -1: damage (EX_INPUT): end of file
+ * without `end`, bytes after it, a gap in seq, a broken chain, an `abort` (its
+ * reason is in e), ids out of range of the declared vocabulary, documents
+ * that do not fill `ids`.  A pipe is read ahead by one message in a thread. */
 int msg_read(struct msg_in *r, struct msg *m, struct err *e);
 const char *msg_in_name(const struct msg_in *r);
 /* H(k) of the last message read. */
@@ -60,8 +92,10 @@ double msg_in_wait(const struct msg_in *r);     /* seconds spent waiting */
 void msg_in_close(struct msg_in *r);
 
 struct msg_out;
-/* addr: "-"/NULL or a path to be written (a fifo or a new file).  Refuses a
- * terminal (EX_USAGE). */
+/* addr: "-"/NULL or a path to be written: a fifo or device as it is; a file
+ * gets its name when msg_end has succeeded, so it is always whole.  Refuses a
+ * terminal, a directory and unknown addresses (EX_USAGE).  Ignores SIGPIPE
+ * from here on. */
 struct msg_out *msg_out_open(const char *addr, struct err *e);
 /* Start a message; the writer sets kind, seq and chain. Then add metadata and
  * tensors to the st_out it returns, and call msg_send.  0; -1 error;
@@ -69,11 +103,14 @@ struct msg_out *msg_out_open(const char *addr, struct err *e);
 struct st_out *msg_begin(struct msg_out *w, enum msg_kind k);
 int msg_send(struct msg_out *w, struct err *e);
 /* Start a copy of m: its metadata (without kind, seq, chain) and all its
- * tensors are added already; more may be added before msg_send. */
+ * tensors are added already; more may be added before msg_send.  The copy of
+ * a resumed `stream` message calls msg_out_resume(next_seq, chain_down or
+ * chain) by itself. */
 struct st_out *msg_copy(struct msg_out *w, const struct msg *m);
-/* A resumed stream: the next batch gets this seq and chain. */
+/* A resumed stream: the first message after the preamble gets this seq and
+ * chain.  Call before the `stream` message is sent: it then holds them. */
 void msg_out_resume(struct msg_out *w, uint64_t seq, const struct chain *c);
-/* Also keep H and counts for `end`: messages, tokens (added by the caller). */
+/* Count tokens for `end`; a resumed stream adds those of its beginning. */
 void msg_out_tokens(struct msg_out *w, uint64_t tokens);
 const struct chain *msg_out_chain(const struct msg_out *w);
 uint64_t msg_out_seq(const struct msg_out *w);

@@ -1,0 +1,208 @@
+/*
+ * Shard directories (retort-shard(5)): a saved pipe.  The content of all
+ * shard files, decompressed and in order, is the stream: `stream`, perhaps
+ * `teacher`, then docs or batches, then `end` in the last file.
+ *
+ *   DIR/manifest.json     what is committed; replaced as a whole
+ *   DIR/00000.shard.zst   frames, then a seek table (or .shard.lz4)
+ *   DIR/00000.index       mapped: frames, messages, documents of that shard
+ *
+ * To read documents in any order: shardset_open, then for every shard
+ * shardset_index; index.part says which frames hold documents of a source,
+ * how many and how many tokens; shardset_docs decodes one frame.  To replay
+ * rows: index.msg gives rows by message, shardset_msg decodes one.  To read
+ * everything in order: msg_in_open(DIR).  Everything that is read is checked
+ * against a hash before it is used.
+ */
+#ifndef DATA_SHARDSET_H
+#define DATA_SHARDSET_H
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "data/msg.h"
+#include "format/frame.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SHARD_MANIFEST "manifest.json"
+
+/*
+ * The index of one shard, as it lies in the file (little-endian; a file is a
+ * 128-byte header and the four arrays, see retort-shard(5)).  Offsets `raw`
+ * count decompressed bytes from the start of this shard.
+ */
+struct shard_frame {
+    uint64_t at;            /* offset of the frame in the shard file */
+    uint64_t raw;           /* offset of its content */
+    uint64_t hash;          /* XXH3-64 of the compressed frame */
+    uint32_t csize, dsize;  /* bytes, compressed and not */
+    uint32_t msg, nmsg;     /* messages that begin in this frame */
+};
+struct shard_msg {
+    uint64_t raw, len;      /* offset and bytes */
+    uint64_t seq;
+    uint64_t tokens;        /* without padding; 0 unless docs or batch */
+    uint64_t first;         /* documents (rows) of this shard before it */
+    uint32_t n;             /* documents of docs, rows of a batch, else 0 */
+    uint32_t frame;         /* where it begins */
+    uint32_t kind;          /* enum msg_kind */
+    uint32_t zero;
+};
+struct shard_doc {          /* docs shards: every document, in order */
+    uint32_t msg;           /* index into msg */
+    uint32_t off, len;      /* tokens in that message */
+    uint16_t source, zero;
+};
+struct shard_part {         /* docs shards: by frame, then by source */
+    uint64_t tokens;
+    uint32_t frame, ndoc;
+    uint16_t source, zero[3];
+};
+struct shard_index {
+    const struct shard_frame *frame;
+    const struct shard_msg *msg;
+    const struct shard_doc *doc;
+    const struct shard_part *part;
+    size_t nframe, nmsg, ndoc, npart;
+    uint64_t bytes, raw;            /* of the shard: file, decompressed */
+    uint64_t raw_at;                /* content of the shards before it */
+    uint64_t first_seq;
+    struct chain before, file;      /* chain before its first message; XXH3-128
+                                     * of the shard file */
+    uint64_t table_at, table_hash;  /* the seek table and its XXH3-64 */
+};
+
+/* The manifest.  Strings and arrays are owned by the struct. */
+struct shard_source {
+    char *name;
+    uint64_t docs, tokens;  /* documents (pieces of batches), tokens */
+};
+struct shard_file {
+    char *name;             /* "00000.shard.zst"; its index "00000.index" */
+    uint64_t bytes, raw, frames, messages;
+    uint64_t docs, tokens;  /* documents (rows), tokens without padding */
+    struct chain hash;      /* XXH3-128 of the file */
+    uint64_t index_bytes;
+    struct chain index_hash;
+};
+struct manifest {
+    int complete;           /* state: complete, else open */
+    char *content;          /* "docs" or "batch"; "" with no message yet */
+    char *tokenizer;        /* hash, as in the stream message */
+    size_t vocab, T;
+    enum codec codec;
+    int level;
+    uint64_t frame_size, shard_size;
+    int teacher;            /* a teacher message is there */
+    uint64_t messages, docs, tokens, raw;   /* sums over the shards */
+    /* The last committed message (meaningless when nfile is 0). */
+    uint64_t seq;
+    struct chain chain;     /* H(seq) */
+    char *cursor;           /* its metadata `cursor`, or NULL */
+    struct shard_source *source;
+    size_t nsource;
+    struct shard_file *file;
+    size_t nfile;
+    struct chain hash;      /* of the manifest itself, its last line */
+};
+/* Read and check DIR/manifest.json.  EX_SYS when it cannot be read. */
+int manifest_read(struct manifest *m, const char *dir, struct err *e);
+/* Replace DIR/manifest.json. */
+int manifest_write(struct manifest *m, const char *dir, struct err *e);
+void manifest_release(struct manifest *m);
+
+/* Reading.  One thread at a time; open the directory once per thread (it is
+ * cheap: the manifest is read, nothing is built, indexes map on demand). */
+struct shardset;
+/* An `open` directory is refused (EX_INPUT) unless partial. */
+struct shardset *shardset_open(const char *dir, int partial, struct err *e);
+void shardset_close(struct shardset *s);
+const char *shardset_dir(const struct shardset *s);
+const struct manifest *shardset_manifest(const struct shardset *s);
+/* The `stream` message, and the `teacher` message (NULL: none, or *e set);
+ * owned by s. */
+const struct msg *shardset_head(struct shardset *s, struct err *e);
+const struct msg *shardset_teacher(struct shardset *s, struct err *e);
+/* Index of shard i < manifest->nfile: mapped and checked on the first call;
+ * NULL and *e on damage.  Owned by s. */
+const struct shard_index *shardset_index(struct shardset *s, size_t i,
+    struct err *e);
+
+/* Memory for reading; { 0 } is empty; keep one and pass it again. */
+struct shard_buf {
+    unsigned char *raw;     /* the frame decoded last */
+    size_t raw_cap, nraw;
+    unsigned char *msg;     /* one message, its data 64-byte aligned */
+    size_t msg_cap;
+    unsigned char *comp;
+    size_t comp_cap;
+    struct frame_dec *dec;
+    struct st st;
+    const struct shardset *of;      /* what raw holds */
+    size_t shard, frame;
+};
+void shard_buf_release(struct shard_buf *b);
+/* Decode a frame into b->raw; checks its hash, checksum and size. */
+int shardset_frame(struct shardset *s, size_t shard, size_t frame,
+    struct shard_buf *b, struct err *e);
+/* Decode message `msg` of a shard (frames already in b are not decoded
+ * again).  *m points into b until the next call with b. */
+int shardset_msg(struct shardset *s, size_t shard, size_t msg,
+    struct shard_buf *b, struct msg *m, struct err *e);
+
+/* All documents that begin in one frame of a docs shard, ids widened. */
+struct shard_docs {
+    size_t n;               /* documents; document i is shard_doc number
+                             * first + i of the index */
+    size_t first;
+    uint32_t *ids;          /* [off[n]] */
+    size_t *off;            /* [n+1] */
+    uint16_t *source;       /* [n] */
+    uint64_t *key;          /* [n] */
+    uint8_t *mask;          /* [off[n]] loss mask; all 1 without one */
+    int masked;             /* some message of the frame has a loss mask */
+    size_t cap_n, cap_ids;
+};
+int shardset_docs(struct shardset *s, size_t shard, size_t frame,
+    struct shard_buf *b, struct shard_docs *d, struct err *e);
+void shard_docs_release(struct shard_docs *d);
+
+/*
+ * Writing.  shardw_open makes DIR (or continues an `open` one: see
+ * shardw_put); shardw_put takes every message of a stream in order, `end`
+ * included; shard files are committed as they fill.  The first message
+ * decides: a `stream` message with next_seq continues an open directory whose
+ * last committed message is next_seq - 1 with that chain, and its preamble is
+ * compared with the stored one, not stored again; one without next_seq needs
+ * a directory that is new or has nothing committed, or opt.force, which
+ * removes what was there.  After an error only shardw_close is allowed.
+ */
+struct shard_opts {
+    enum codec codec;
+    int level;              /* 0: the codec's default */
+    uint64_t shard_size;    /* a file is closed when it has reached this */
+    uint64_t frame_size;    /* content of a frame, unless a message is larger */
+    uint64_t frame_max;     /* a larger message is cut; 0: 1 GiB */
+    int force;
+};
+struct shard_writer;
+struct shard_writer *shardw_open(const char *dir, const struct shard_opts *o,
+    struct err *e);
+int shardw_put(struct shard_writer *w, const struct msg *m, struct err *e);
+const struct manifest *shardw_manifest(const struct shard_writer *w);
+/* Without `end` the unfinished shard is dropped; what is committed stays, the
+ * directory stays open. */
+void shardw_close(struct shard_writer *w);
+
+/*
+ * Check everything: manifest, sizes, hashes, seek tables, frames, every
+ * message, index against messages, chain, sums.  -1 and EX_INPUT with shard,
+ * frame and byte offset of the first damage.  tick (may be NULL) is called
+ * with the compressed bytes done so far.
+ */
+int shardset_check(const char *dir, int partial,
+    void (*tick)(void *ctx, uint64_t done), void *ctx, struct err *e);
+
+#endif

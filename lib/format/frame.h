@@ -1,0 +1,39 @@
+/*
+ * Frames: independently compressed pieces of a shard, one zstd or lz4 frame
+ * each, with the content checksum on (lz4: block checksums too), and the seek
+ * table after the last one, a skippable frame that zstd -d and lz4 -d step
+ * over ("zstd seekable format" 0.1.0, zstd/contrib/seekable_format).
+ */
+#ifndef FORMAT_FRAME_H
+#define FORMAT_FRAME_H
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum codec { CODEC_ZSTD, CODEC_LZ4 };
+extern const char *const codec_names[];     /* "zstd", "lz4", NULL */
+const char *codec_suffix(enum codec c);     /* ".zst", ".lz4" */
+/* Levels 1..codec_level_max; 0 asks for the default (zstd 3, lz4 1). */
+int codec_level_max(enum codec c);
+
+#define FRAME_MAX ((size_t)1 << 30)         /* content of one frame, bytes */
+
+struct frame_enc;
+struct frame_enc *frame_enc_new(enum codec c, int level);
+/* Append one frame holding src[n], 0 < n <= FRAME_MAX, to out. */
+int frame_encode(struct frame_enc *f, const void *src, size_t n,
+    struct buf *out, struct err *e);
+void frame_enc_free(struct frame_enc *f);
+
+struct frame_dec;
+struct frame_dec *frame_dec_new(enum codec c);
+/* Decode the one frame src[n] into dst[dn]: -1 (EX_INPUT) unless it is whole,
+ * nothing follows it, its content is dn bytes and its checksum is right. */
+int frame_decode(struct frame_dec *f, const void *src, size_t n, void *dst,
+    size_t dn, struct err *e);
+void frame_dec_free(struct frame_dec *f);
+
+#endif
