@@ -28,7 +28,7 @@ endif
 # Dependencies are found by pkg-config once; see scripts/setup.
 $(BUILD)/probe.mk: scripts/setup Makefile
 	@mkdir -p $(@D)
-	@scripts/setup $(PKGS)
+	@CC='$(CC)' scripts/setup $(PKGS)
 	@printf 'PKG_CFLAGS = %s\nPKG_LIBS = %s\n' \
 	    "$$(pkg-config --cflags $(PKGS))" "$$(pkg-config --libs $(PKGS))" > $@
 ifeq ($(filter clean help dist uninstall,$(MAKECMDGOALS)),)

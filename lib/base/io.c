@@ -383,7 +383,7 @@ remove_dir(const char *dir, int depth, struct err *e)
         path = xasprintf("%s/%s", dir, ent->d_name);
         if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && depth > 0)
             r = remove_dir(path, depth - 1, e);
-        else if (remove(path) < 0)
+        else if (unlink(path) < 0)
             r = err_set(e, EX_SYS, "%s:", path);
         free(path);
     }

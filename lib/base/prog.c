@@ -366,10 +366,13 @@ print_closing(void)
 void
 prog_begin(void)
 {
+    static int armed;
     struct sigaction sa = { .sa_handler = on_usr1, .sa_flags = SA_RESTART };
 
     started = prog_now();
     sigemptyset(&sa.sa_mask);
     sigaction(SIGUSR1, &sa, NULL);
-    atexit(print_closing);
+    if (!armed)
+        atexit(print_closing);
+    armed = 1;
 }

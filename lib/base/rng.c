@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+enum { SMALL = 32 };                    /* rng_perm shuffles a table up to here */
+
 /* Bijective mixing of 64 bits: Stafford's variant 13, the finaliser of
  * SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). */
 static uint64_t
@@ -58,11 +60,30 @@ feistel(uint64_t key, unsigned a, unsigned b, uint64_t x)
     return hi << b | lo;
 }
 
+/* The shuffle of Durstenfeld (CACM 7, 1964) on a table: uniform over all orders
+ * of n, which a network over so few bits is not. */
+static uint64_t
+perm_small(uint64_t key, uint64_t n, uint64_t i)
+{
+    unsigned char p[SMALL] = { 0 };
+
+    for (uint64_t k = 0; k < n; k++) {
+        /* The bias of a 64-bit remainder by k + 1 <= SMALL is below 1e-17. */
+        const uint64_t j = rng_u64(key, k) % (k + 1);
+
+        p[k] = p[j];
+        p[j] = (unsigned char)k;
+    }
+    return p[i];
+}
+
 uint64_t
 rng_perm(uint64_t key, uint64_t n, uint64_t i)
 {
     unsigned bits = 0;
 
+    if (n <= SMALL)
+        return perm_small(key, n, i);
     while (bits < 64 && (n - 1) >> bits != 0)
         bits++;
     /* Cycle walking: the network permutes 2^bits < 2n numbers; from i < n its

@@ -1,0 +1,146 @@
+/* lib/base: files */
+#include "base/io.h"
+#include "base/mem.h"
+#include "../tap.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Does the file hold exactly text? */
+static int
+holds(const char *path, const char *text)
+{
+    struct err e;
+    char *p = NULL;
+    size_t n = 0;
+    int r;
+
+    if (io_slurp(path, 1 << 20, &p, &n, &e) < 0)
+        return 0;
+    r = n == strlen(text) && memcmp(p, text, n) == 0 && p[n] == '\0';
+    free(p);
+    return r;
+}
+
+static void
+test_atomic(void)
+{
+    struct io_out o;
+    struct err e;
+    char *tmp;
+
+    ok(io_put_file("a", "one", 3, &e) == 0 && holds("a", "one"),
+        "io_put_file");
+    ok(io_out_begin(&o, "a", &e) == 0
+        && io_out_write(&o, "two!", 4, &e) == 0 && o.n == 4, "io_out_write");
+    tmp = xstrdup(o.tmp);
+    ok(io_exists(tmp) && holds("a", "one"), "the old file stands meanwhile");
+    ok(io_out_commit(&o, &e) == 0 && holds("a", "two!") && !io_exists(tmp),
+        "io_out_commit replaces it");
+    free(tmp);
+    ok(io_out_begin(&o, "a", &e) == 0 && io_out_write(&o, "x", 1, &e) == 0,
+        "a third one");
+    tmp = xstrdup(o.tmp);
+    io_out_abort(&o);
+    io_out_abort(&o);
+    ok(holds("a", "two!") && !io_exists(tmp), "io_out_abort, even twice");
+    free(tmp);
+    ok(io_out_begin(&o, "no/such/file", &e) < 0 && e.code == EX_SYS
+        && strstr(e.msg, "no/such/file") != NULL, "no such folder: %s", e.msg);
+    ok(io_out_begin(&o, ".", &e) < 0, "a folder: %s", e.msg);
+    ok(symlink("a", "link") == 0 && io_put_file("link", "3", 1, &e) == 0
+        && holds("a", "3"), "the file behind a link is replaced");
+    ok(io_put_file("/dev/null", "x", 1, &e) == 0 && !holds("/dev/null", "x"),
+        "a device is written, not replaced");
+    ok(io_put_file("/dev/full", "x", 1, &e) < 0
+        && strstr(e.msg, "No space") != NULL, "a full device: %s", e.msg);
+}
+
+static void
+test_read(void)
+{
+    struct io_map m;
+    struct err e;
+    char *p = NULL;
+    size_t n = 0;
+    char *big = xcalloc(300000, 1);
+
+    memset(big, 'x', 300000);
+    io_put_file("empty", "", 0, &e);
+    io_put_file("big", big, 300000, &e);
+    ok(io_map(&m, "big", &e) == 0 && m.n == 300000
+        && memcmp(m.p, big, m.n) == 0, "io_map");
+    io_unmap(&m);
+    io_unmap(&m);
+    ok(io_map(&m, "empty", &e) == 0 && m.n == 0 && m.p != NULL,
+        "an empty file maps");
+    io_unmap(&m);
+    ok(io_map(&m, "none", &e) < 0 && e.code == EX_SYS, "none: %s", e.msg);
+    ok(io_map(&m, ".", &e) < 0, "a folder: %s", e.msg);
+    ok(io_slurp("big", 300000, &p, &n, &e) == 0 && n == 300000
+        && memcmp(p, big, n) == 0, "io_slurp of exactly max bytes");
+    free(p);
+    ok(io_slurp("big", 299999, &p, &n, &e) < 0 && e.code == EX_INPUT,
+        "one byte too long: %s", e.msg);
+    ok(io_slurp("empty", 0, &p, &n, &e) == 0 && n == 0 && p[0] == '\0',
+        "nothing of nothing");
+    free(p);
+    ok(io_slurp("big", 0, &p, &n, &e) < 0, "max = 0");
+    ok(io_slurp(".", 9, &p, &n, &e) < 0 && e.code == EX_SYS,
+        "a folder: %s", e.msg);
+    free(big);
+}
+
+static void
+test_dirs(void)
+{
+    struct err e;
+
+    ok(io_mkdirs("d/e/f", &e) == 0 && io_is_dir("d/e/f"), "io_mkdirs");
+    ok(io_mkdirs("d/e/f/", &e) == 0, "again, with a slash");
+    ok(io_mkdirs("a/b", &e) < 0, "below a file: %s", e.msg);
+    ok(io_mkdirs("", &e) < 0, "without a name: %s", e.msg);
+    ok(io_rmdir("d", &e) < 0, "two levels are not removed: %s", e.msg);
+    ok(rmdir("d/e/f") == 0 && io_put_file("d/e/x", "", 0, &e) == 0
+        && io_put_file("d/y", "", 0, &e) == 0, "one level");
+    ok(io_rmdir("d", &e) == 0 && !io_exists("d"), "is removed");
+    ok(io_fsync_dir(".", &e) == 0 && io_fsync_dir("none", &e) < 0,
+        "io_fsync_dir");
+}
+
+static void
+test_pipe(void)
+{
+    int fd[2];
+    char b[8];
+
+    signal(SIGPIPE, SIG_IGN);
+    ok(pipe(fd) == 0 && io_write(fd[1], "abc", 3) == 0 && close(fd[1]) == 0
+        && io_read(fd[0], b, sizeof b) == 3, "a short read is the end");
+    close(fd[0]);
+    errno = 0;
+    ok(pipe(fd) == 0 && close(fd[0]) == 0 && io_write(fd[1], "abc", 3) < 0
+        && errno == EPIPE, "a reader that left");
+    close(fd[1]);
+    ok(io_read(-1, b, 1) < 0 && io_write(-1, b, 1) < 0, "bad descriptors");
+    ok(strcmp(io_in_name(NULL), "<stdin>") == 0
+        && strcmp(io_in_name("-"), "<stdin>") == 0
+        && strcmp(io_out_name("-"), "<stdout>") == 0
+        && strcmp(io_in_name("x"), "x") == 0, "names");
+    ok(io_open("-", NULL) == 0 && io_open("none", NULL) == -1, "io_open");
+}
+
+int
+main(void)
+{
+    test_atomic();
+    test_read();
+    test_dirs();
+    test_pipe();
+    return done_testing();
+}
