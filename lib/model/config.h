@@ -33,6 +33,13 @@ struct config {
 /* From a parsed config.json; refuses architectures and rope types that are
  * not implemented by their JSON path, and sizes that are zero or absurd. */
 int config_from_json(struct config *c, const json_t *j, struct err *e);
+/* Sizes, ids and RoPE numbers that are possible together?  Part of
+ * config_from_json; for configurations that come from elsewhere. */
+int config_check(const struct config *c, struct err *e);
+/* retort.mlp and retort.kept of a config.json into mlp[L] and kept[L]; all
+ * c->mlp and 0, 1, 2, ... where they are missing. */
+int config_blocks(const struct config *c, const json_t *j, size_t *mlp,
+    size_t *kept, struct err *e);
 /* A new object that transformers 4 and 5, vLLM and llama.cpp's converter
  * read: both rope_theta and rope_parameters are written.  mlp: width a block,
  * or NULL when all equal c->mlp; widths that differ go to the key

@@ -1,0 +1,197 @@
+/* JSON from outside, with limits; see json.h. */
+#include "format/json.h"
+
+#include "base/io.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* jansson recurses to a depth of its own; this one is checked before. */
+static int
+check_depth(const char *s, size_t n, struct err *e)
+{
+    size_t depth = 0;
+    int quoted = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (quoted) {
+            if (s[i] == '\\')
+                i++;
+            else if (s[i] == '"')
+                quoted = 0;
+        } else if (s[i] == '"') {
+            quoted = 1;
+        } else if (s[i] == '{' || s[i] == '[') {
+            if (++depth > JS_DEPTH)
+                return err_set(e, EX_INPUT, "offset %zu: nested deeper than "
+                    "%d", i, JS_DEPTH);
+        } else if (depth > 0 && (s[i] == '}' || s[i] == ']')) {
+            depth--;
+        }
+    }
+    return 0;
+}
+
+json_t *
+js_parse(const char *text, size_t n, struct err *e)
+{
+    json_error_t je;
+    json_t *j;
+
+    if (check_depth(text, n, e) < 0)
+        return NULL;
+    j = json_loadb(text, n, JSON_REJECT_DUPLICATES, &je);
+    if (!j)
+        err_set(e, EX_INPUT, "offset %d: %s", je.position, je.text);
+    return j;
+}
+
+json_t *
+js_load(const char *path, size_t max, struct err *e)
+{
+    char *text;
+    size_t n;
+    json_t *j;
+
+    if (io_slurp(path, max, &text, &n, e) < 0)
+        return NULL;
+    if ((j = js_parse(text, n, e)) == NULL)
+        err_prefix(e, "%s", path);
+    free(text);
+    return j;
+}
+
+/* With as few digits as give every real number back: 1e-05, and not
+ * 1.0000000000000001e-05. */
+static char *
+dump(const json_t *j)
+{
+    static const size_t digits[] = { 6, 9, 12, 15, 17 };
+
+    for (size_t i = 0;; i++) {
+        char *s = json_dumps(j, JSON_INDENT(2) | JSON_ENCODE_ANY |
+            JSON_REAL_PRECISION(digits[i]));
+        json_t *back;
+        int same;
+
+        if (!s || i + 1 == sizeof digits / sizeof *digits)
+            return s;
+        back = json_loads(s, JSON_DECODE_ANY, NULL);
+        same = json_equal(back, j);
+        json_decref(back);
+        if (same)
+            return s;
+        free(s);
+    }
+}
+
+int
+js_save(const json_t *j, const char *path, struct err *e)
+{
+    char *text = dump(j);
+    struct buf b = { 0 };
+    int r;
+
+    if (!text)
+        return err_set(e, EX_SYS, "%s: cannot be written as JSON", path);
+    buf_adds(&b, text);
+    buf_addc(&b, '\n');
+    free(text);
+    r = io_put_file(path, b.p, b.n, e);
+    buf_release(&b);
+    return r;
+}
+
+const json_t *
+js_get(const json_t *j, const char *path)
+{
+    while (j) {
+        const size_t n = strcspn(path, ".");
+
+        j = json_object_getn(j, path, n);
+        if (path[n] == '\0')
+            break;
+        path += n + 1;
+    }
+    return json_is_null(j) ? NULL : j;
+}
+
+static int
+wrong(const json_t *j, const char *path, const char *need, struct err *e)
+{
+    static const char *const name[] = {
+        [JSON_OBJECT] = "an object", [JSON_ARRAY] = "a list",
+        [JSON_STRING] = "a string", [JSON_INTEGER] = "a whole number",
+        [JSON_REAL] = "a real number", [JSON_TRUE] = "true",
+        [JSON_FALSE] = "false", [JSON_NULL] = "null",
+    };
+
+    return err_set(e, EX_INPUT, "%s: is %s, not %s", path,
+        name[json_typeof(j)], need);
+}
+
+int
+js_size(const json_t *j, const char *path, size_t lo, size_t hi, size_t *r,
+    struct err *e)
+{
+    const json_t *v = js_get(j, path);
+    json_int_t k;
+
+    if (!v)
+        return 0;
+    if (!json_is_integer(v))
+        return wrong(v, path, "a whole number", e);
+    k = json_integer_value(v);
+    if (k < 0 || (size_t)k < lo || (size_t)k > hi)
+        return err_set(e, EX_INPUT, "%s: %lld is outside %zu to %zu", path,
+            (long long)k, lo, hi);
+    *r = (size_t)k;
+    return 1;
+}
+
+int
+js_real(const json_t *j, const char *path, double lo, double hi, double *r,
+    struct err *e)
+{
+    const json_t *v = js_get(j, path);
+    double k;
+
+    if (!v)
+        return 0;
+    if (!json_is_number(v))
+        return wrong(v, path, "a number", e);
+    k = json_number_value(v);
+    if (!isfinite(k) || k < lo || k > hi)
+        return err_set(e, EX_INPUT, "%s: %g is outside %g to %g", path, k,
+            lo, hi);
+    *r = k;
+    return 1;
+}
+
+int
+js_bool(const json_t *j, const char *path, int *r, struct err *e)
+{
+    const json_t *v = js_get(j, path);
+
+    if (!v)
+        return 0;
+    if (!json_is_boolean(v))
+        return wrong(v, path, "true or false", e);
+    *r = json_is_true(v);
+    return 1;
+}
+
+int
+js_str(const json_t *j, const char *path, const char **r, struct err *e)
+{
+    const json_t *v = js_get(j, path);
+
+    if (!v)
+        return 0;
+    if (!json_is_string(v))
+        return wrong(v, path, "a string", e);
+    *r = json_string_value(v);
+    return 1;
+}

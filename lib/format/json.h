@@ -1,0 +1,45 @@
+/*
+ * JSON from outside (config.json, tokenizer.json, an index): jansson behind
+ * the rules every parser here has.  Input is bounded in size and depth,
+ * a key given twice is refused (readers differ in which one they take), and
+ * an error names file and offset, or the path of the member that is wrong.
+ */
+#ifndef FORMAT_JSON_H
+#define FORMAT_JSON_H
+
+#include "base/err.h"
+
+#include <jansson.h>
+#include <stddef.h>
+
+#define JS_MAX ((size_t)256 << 20)      /* bytes of one file, by default */
+#define JS_DEPTH 64                     /* arrays and objects, nested */
+
+/* Parse n bytes of text / a whole file of at most max bytes.  The value is
+ * the caller's (json_decref).  NULL and *e: "offset N: why"; js_load puts
+ * "path: " in front. */
+json_t *js_parse(const char *text, size_t n, struct err *e);
+json_t *js_load(const char *path, size_t max, struct err *e);
+
+/* Write j as UTF-8 text, indented by 2, with a newline at the end, keys in
+ * the order they were set; the file appears whole or not at all. */
+int js_save(const json_t *j, const char *path, struct err *e);
+
+/* Member of an object by a path such as "rope_parameters.rope_theta"; NULL
+ * when a part of it is missing, null, or no object. */
+const json_t *js_get(const json_t *j, const char *path);
+
+/*
+ * Typed members: 1 and *r set; 0 when missing or null (*r untouched); -1 and
+ * *e "path: why" when of another type or outside [lo,hi].  A size must be
+ * written as a whole number; a real may be.
+ */
+int js_size(const json_t *j, const char *path, size_t lo, size_t hi,
+    size_t *r, struct err *e);
+int js_real(const json_t *j, const char *path, double lo, double hi,
+    double *r, struct err *e);
+int js_bool(const json_t *j, const char *path, int *r, struct err *e);
+/* *r points into j. */
+int js_str(const json_t *j, const char *path, const char **r, struct err *e);
+
+#endif

@@ -1,0 +1,423 @@
+/* A model's configuration from and to config.json; see config.h. */
+#include "model/config.h"
+
+#include "base/mem.h"
+#include "format/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Larger than any model that exists, small enough that products of three of
+ * them fit a size_t. */
+#define DIM_MAX ((size_t)1 << 20)
+
+static int
+refuse(struct err *e, const char *path, const char *what)
+{
+    return err_set(e, EX_INPUT, "%s: %s is not supported", path, what);
+}
+
+/* A size that must be there. */
+static int
+need(const json_t *j, const char *path, size_t hi, size_t *r, struct err *e)
+{
+    int k = js_size(j, path, 1, hi, r, e);
+
+    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", path) :
+        k < 0 ? -1 : 0;
+}
+
+/* Members that would change the arithmetic, were they not at these values. */
+static int
+check_arch(struct config *c, const json_t *j, struct err *e)
+{
+    static const char *const off[] = { "attention_bias", "mlp_bias",
+        "use_qk_norm", "qkv_bias" };
+    const char *s = NULL;
+
+    if (!json_is_object(j))
+        return err_set(e, EX_INPUT, "is no JSON object");
+    if (js_str(j, "model_type", &s, e) < 0)
+        return -1;
+    if (!s)
+        return err_set(e, EX_INPUT, "model_type: is missing");
+    if (strcmp(s, "llama") != 0 && strcmp(s, "mistral") != 0)
+        return err_set(e, EX_INPUT, "model_type: \"%.60s\" is not supported "
+            "(llama, mistral)", s);
+    strcpy(c->arch, s);
+    s = "silu";
+    if (js_str(j, "hidden_act", &s, e) < 0)
+        return -1;
+    if (strcmp(s, "silu") != 0)
+        return err_set(e, EX_INPUT, "hidden_act: \"%.60s\" is not supported "
+            "(silu)", s);
+    for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
+        int on = 0;
+
+        if (js_bool(j, off[i], &on, e) < 0)
+            return -1;
+        if (on)
+            return refuse(e, off[i], "true");
+    }
+    if (js_get(j, "quantization_config"))
+        return refuse(e, "quantization_config", "a quantised model");
+    return 0;
+}
+
+static int
+read_sizes(struct config *c, const json_t *j, struct err *e)
+{
+    if (need(j, "vocab_size", (size_t)1 << 24, &c->V, e) < 0 ||
+        need(j, "hidden_size", DIM_MAX, &c->d, e) < 0 ||
+        need(j, "intermediate_size", DIM_MAX, &c->mlp, e) < 0 ||
+        need(j, "num_hidden_layers", 4096, &c->L, e) < 0 ||
+        need(j, "num_attention_heads", 4096, &c->H, e) < 0)
+        return -1;
+    /* What transformers takes when these are missing. */
+    c->KV = strcmp(c->arch, "mistral") == 0 ? 8 : c->H;
+    c->D = c->d % c->H == 0 ? c->d / c->H : 0;
+    c->max_pos = strcmp(c->arch, "mistral") == 0 ? 131072 : 2048;
+    c->eps = 1e-6;
+    c->init_range = 0.02;
+    if (js_size(j, "num_key_value_heads", 1, 4096, &c->KV, e) < 0 ||
+        js_size(j, "head_dim", 1, 65536, &c->D, e) < 0 ||
+        js_size(j, "max_position_embeddings", 1, (size_t)1 << 31,
+        &c->max_pos, e) < 0 ||
+        js_real(j, "rms_norm_eps", 0, 1, &c->eps, e) < 0 ||
+        js_real(j, "initializer_range", 0, 100, &c->init_range, e) < 0 ||
+        js_bool(j, "tie_word_embeddings", &c->tied, e) < 0)
+        return -1;
+    return 0;
+}
+
+/* Sizes that each are possible must be so together. */
+int
+config_check(const struct config *c, struct err *e)
+{
+    if (c->D == 0)
+        return err_set(e, EX_INPUT, "head_dim: is missing, and hidden_size "
+            "%zu is no multiple of %zu heads", c->d, c->H);
+    if (c->D % 2 != 0)
+        return err_set(e, EX_INPUT, "head_dim: %zu is odd", c->D);
+    if (c->H % c->KV != 0)
+        return err_set(e, EX_INPUT, "num_key_value_heads: %zu does not "
+            "divide %zu heads", c->KV, c->H);
+    if (c->H * c->D > DIM_MAX)
+        return err_set(e, EX_INPUT, "head_dim: %zu heads of %zu are more "
+            "than %zu", c->H, c->D, DIM_MAX);
+    if (!(c->eps > 0))
+        return err_set(e, EX_INPUT, "rms_norm_eps: is not above 0");
+    if (!(c->theta > 1))
+        return err_set(e, EX_INPUT, "rope_theta: %g is not above 1",
+            c->theta);
+    if (c->rope == ROPE_LLAMA3 && !(c->rope_low < c->rope_high))
+        return err_set(e, EX_INPUT, "rope_parameters.low_freq_factor: %g is "
+            "not below high_freq_factor %g", c->rope_low, c->rope_high);
+    for (int i = 0; i < 3; i++) {
+        static const char *const name[] = { "bos", "eos", "pad" };
+        const int64_t id = i == 0 ? c->bos : i == 1 ? c->eos : c->pad;
+
+        if (id < -1 || (id >= 0 && (size_t)id >= c->V))
+            return err_set(e, EX_INPUT, "%s_token_id: %lld is outside the "
+                "vocabulary of %zu", name[i], (long long)id, c->V);
+    }
+    return 0;
+}
+
+/* Member `name` of the scaling object at `at`, which must be there. */
+static int
+rope_real(const json_t *j, const char *at, const char *name, double lo,
+    double hi, double *r, struct err *e)
+{
+    char path[80];
+    int k;
+
+    snprintf(path, sizeof path, "%s.%s", at, name);
+    k = js_real(j, path, lo, hi, r, e);
+    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", path) :
+        k < 0 ? -1 : 0;
+}
+
+/* rope_parameters (transformers 5) or rope_scaling (4): kind and numbers. */
+static int
+rope_scaling(struct config *c, const json_t *j, const char *at,
+    struct err *e)
+{
+    char path[80];
+    const char *kind = NULL;
+    double orig = 0, part = 1;
+
+    snprintf(path, sizeof path, "%s.type", at);
+    if (js_str(j, path, &kind, e) < 0)
+        return -1;
+    snprintf(path, sizeof path, "%s.rope_type", at);
+    if (js_str(j, path, &kind, e) < 0)
+        return -1;
+    if (!kind || strcmp(kind, "default") == 0) {
+        c->rope = ROPE_DEFAULT;
+    } else if (strcmp(kind, "linear") == 0) {
+        c->rope = ROPE_LINEAR;
+    } else if (strcmp(kind, "llama3") == 0) {
+        c->rope = ROPE_LLAMA3;
+    } else {
+        return err_set(e, EX_INPUT, "%s: \"%.60s\" is not supported "
+            "(default, linear, llama3)", path, kind);
+    }
+    snprintf(path, sizeof path, "%s.partial_rotary_factor", at);
+    if (js_real(j, path, 0, 1, &part, e) < 0)
+        return -1;
+    if (part != 1)
+        return refuse(e, path, "a value other than 1");
+    if (c->rope == ROPE_DEFAULT)
+        return 0;
+    if (rope_real(j, at, "factor", 1, 1e6, &c->rope_factor, e) < 0)
+        return -1;
+    if (c->rope == ROPE_LINEAR)
+        return 0;
+    if (rope_real(j, at, "low_freq_factor", 1e-3, 1e6, &c->rope_low,
+        e) < 0 ||
+        rope_real(j, at, "high_freq_factor", 1e-3, 1e6, &c->rope_high,
+        e) < 0 ||
+        rope_real(j, at, "original_max_position_embeddings", 1, 1e9, &orig,
+        e) < 0)
+        return -1;
+    c->rope_orig = (size_t)orig;
+    return 0;
+}
+
+/* Trap: transformers 4 writes rope_theta, 5 writes rope_parameters; a reader
+ * of one of them takes 10000 in silence.  Both are read; they must agree. */
+static int
+read_rope(struct config *c, const json_t *j, struct err *e)
+{
+    double old = 0, new = 0, part = 1;
+    int has_old = js_real(j, "rope_theta", 0, 1e12, &old, e), has_new;
+
+    has_new = js_real(j, "rope_parameters.rope_theta", 0, 1e12, &new, e);
+    if (has_old < 0 || has_new < 0)
+        return -1;
+    if (has_old && has_new && old != new)
+        return err_set(e, EX_INPUT, "rope_theta: %g, but "
+            "rope_parameters.rope_theta is %g", old, new);
+    c->theta = has_new ? new : has_old ? old : 10000;
+    c->rope = ROPE_DEFAULT;
+    if (js_real(j, "partial_rotary_factor", 0, 1, &part, e) < 0)
+        return -1;
+    if (part != 1)
+        return refuse(e, "partial_rotary_factor", "a value other than 1");
+    if (js_get(j, "rope_parameters")) {
+        struct config o = *c;
+
+        if (rope_scaling(c, j, "rope_parameters", e) < 0)
+            return -1;
+        if (!js_get(j, "rope_scaling"))
+            return 0;
+        if (rope_scaling(&o, j, "rope_scaling", e) < 0)
+            return -1;
+        if (o.rope != c->rope || o.rope_factor != c->rope_factor ||
+            o.rope_low != c->rope_low || o.rope_high != c->rope_high ||
+            o.rope_orig != c->rope_orig)
+            return err_set(e, EX_INPUT, "rope_scaling: differs from "
+                "rope_parameters");
+        return 0;
+    }
+    return js_get(j, "rope_scaling") ?
+        rope_scaling(c, j, "rope_scaling", e) : 0;
+}
+
+/* A window at least as long as the context changes nothing. */
+static int
+check_window(const struct config *c, const json_t *j, struct err *e)
+{
+    size_t window = 0;
+    int used = 1, k = js_size(j, "sliding_window", 1, SIZE_MAX / 2, &window,
+        e);
+
+    if (k < 0 || js_bool(j, "use_sliding_window", &used, e) < 0)
+        return -1;
+    if (k && used && window < c->max_pos)
+        return err_set(e, EX_INPUT, "sliding_window: %zu is below "
+            "max_position_embeddings %zu: attention by windows is not "
+            "supported", window, c->max_pos);
+    return 0;
+}
+
+/* A token id, or the first of a list (of eos); -1 if there is none. */
+static int
+read_id(const json_t *j, const char *path, int64_t *id, struct err *e)
+{
+    const json_t *v = js_get(j, path);
+
+    *id = -1;
+    if (v && json_is_array(v) && json_array_size(v) > 0)
+        v = json_array_get(v, 0);
+    if (!v)
+        return 0;
+    if (!json_is_integer(v))
+        return err_set(e, EX_INPUT, "%s: is no token id", path);
+    *id = json_integer_value(v);
+    return 0;
+}
+
+int
+config_from_json(struct config *c, const json_t *j, struct err *e)
+{
+    memset(c, 0, sizeof *c);
+    if (check_arch(c, j, e) < 0 || read_sizes(c, j, e) < 0 ||
+        read_rope(c, j, e) < 0 || check_window(c, j, e) < 0 ||
+        read_id(j, "bos_token_id", &c->bos, e) < 0 ||
+        read_id(j, "eos_token_id", &c->eos, e) < 0 ||
+        read_id(j, "pad_token_id", &c->pad, e) < 0)
+        return -1;
+    return config_check(c, e);
+}
+
+/* The list retort.NAME of L numbers in [lo,hi] into r, if it is there. */
+static int
+read_list(const json_t *j, const char *path, size_t L, size_t lo, size_t hi,
+    size_t *r, struct err *e)
+{
+    const json_t *v = js_get(j, path);
+
+    if (!v)
+        return 0;
+    if (!json_is_array(v) || json_array_size(v) != L)
+        return err_set(e, EX_INPUT, "%s: is no list of %zu numbers", path,
+            L);
+    for (size_t i = 0; i < L; i++) {
+        const json_t *k = json_array_get(v, i);
+        const json_int_t n = json_integer_value(k);
+
+        if (!json_is_integer(k) || n < 0 || (size_t)n < lo || (size_t)n > hi)
+            return err_set(e, EX_INPUT, "%s: number %zu is outside %zu to "
+                "%zu", path, i, lo, hi);
+        r[i] = (size_t)n;
+    }
+    return 0;
+}
+
+int
+config_blocks(const struct config *c, const json_t *j, size_t *mlp,
+    size_t *kept, struct err *e)
+{
+    for (size_t i = 0; i < c->L; i++) {
+        mlp[i] = c->mlp;
+        kept[i] = i;
+    }
+    if (read_list(j, "retort.mlp", c->L, 1, c->mlp, mlp, e) < 0 ||
+        read_list(j, "retort.kept", c->L, 0, 65535, kept, e) < 0)
+        return -1;
+    for (size_t i = 1; i < c->L; i++)
+        if (kept[i] <= kept[i - 1])
+            return err_set(e, EX_INPUT, "retort.kept: number %zu is not "
+                "above the one before", i);
+    return 0;
+}
+
+static json_t *
+rope_json(const struct config *c)
+{
+    json_t *r = json_pack("{s:f}", "rope_theta", c->theta);
+
+    if (c->rope == ROPE_DEFAULT) {
+        json_object_set_new(r, "rope_type", json_string("default"));
+        return r;
+    }
+    json_object_set_new(r, "rope_type", json_string(
+        c->rope == ROPE_LINEAR ? "linear" : "llama3"));
+    json_object_set_new(r, "factor", json_real(c->rope_factor));
+    if (c->rope == ROPE_LLAMA3) {
+        json_object_set_new(r, "low_freq_factor", json_real(c->rope_low));
+        json_object_set_new(r, "high_freq_factor", json_real(c->rope_high));
+        json_object_set_new(r, "original_max_position_embeddings",
+            json_integer((json_int_t)c->rope_orig));
+    }
+    return r;
+}
+
+static void
+set_size(json_t *j, const char *key, size_t v)
+{
+    json_object_set_new(j, key, json_integer((json_int_t)v));
+}
+
+static void
+set_id(json_t *j, const char *key, int64_t id)
+{
+    json_object_set_new(j, key, id < 0 ? json_null() : json_integer(id));
+}
+
+static json_t *
+list_json(const size_t *v, size_t n)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(a, json_integer((json_int_t)v[i]));
+    return a;
+}
+
+json_t *
+config_to_json(const struct config *c, const size_t *mlp,
+    const size_t *kept)
+{
+    const int mistral = strcmp(c->arch, "mistral") == 0;
+    json_t *j = json_object(), *own = json_object();
+
+    json_object_set_new(j, "architectures", json_pack("[s]",
+        mistral ? "MistralForCausalLM" : "LlamaForCausalLM"));
+    json_object_set_new(j, "model_type", json_string(c->arch));
+    set_size(j, "vocab_size", c->V);
+    set_size(j, "hidden_size", c->d);
+    set_size(j, "intermediate_size", c->mlp);
+    set_size(j, "num_hidden_layers", c->L);
+    set_size(j, "num_attention_heads", c->H);
+    set_size(j, "num_key_value_heads", c->KV);
+    set_size(j, "head_dim", c->D);
+    set_size(j, "max_position_embeddings", c->max_pos);
+    json_object_set_new(j, "hidden_act", json_string("silu"));
+    json_object_set_new(j, "rms_norm_eps", json_real(c->eps));
+    json_object_set_new(j, "rope_theta", json_real(c->theta));
+    json_object_set_new(j, "rope_parameters", rope_json(c));
+    /* transformers 4 reads the scaling here; 5 takes either. */
+    json_object_set_new(j, "rope_scaling", c->rope == ROPE_DEFAULT ?
+        json_null() : rope_json(c));
+    if (mistral)
+        json_object_set_new(j, "sliding_window", json_null());
+    json_object_set_new(j, "attention_bias", json_false());
+    json_object_set_new(j, "attention_dropout", json_real(0));
+    json_object_set_new(j, "mlp_bias", json_false());
+    json_object_set_new(j, "tie_word_embeddings", json_boolean(c->tied));
+    json_object_set_new(j, "initializer_range", json_real(c->init_range));
+    json_object_set_new(j, "use_cache", json_true());
+    set_id(j, "bos_token_id", c->bos);
+    set_id(j, "eos_token_id", c->eos);
+    set_id(j, "pad_token_id", c->pad);
+    if (mlp)
+        for (size_t i = 0; i < c->L; i++)
+            if (mlp[i] != c->mlp) {
+                json_object_set_new(own, "mlp", list_json(mlp, c->L));
+                break;
+            }
+    if (kept)
+        for (size_t i = 0; i < c->L; i++)
+            if (kept[i] != i) {
+                json_object_set_new(own, "kept", list_json(kept, c->L));
+                break;
+            }
+    if (json_object_size(own) > 0)
+        json_object_set(j, "retort", own);
+    json_decref(own);
+    return j;
+}
+
+size_t
+config_params(const struct config *c, const size_t *mlp)
+{
+    size_t n = c->V * c->d * (c->tied ? 1 : 2) + c->d;
+
+    for (size_t i = 0; i < c->L; i++)
+        n += 2 * c->d + 2 * c->H * c->D * c->d + 2 * c->KV * c->D * c->d +
+            3 * c->d * (mlp ? mlp[i] : c->mlp);
+    return n;
+}
