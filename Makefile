@@ -18,6 +18,8 @@ PROGS = tokenize/tokenize shard/shard stream/stream teacher/teacher \
 NAMES = $(notdir $(PROGS))
 BINS  = $(NAMES:%=$(BUILD)/bin/%)
 PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc
+LOADED = openblas# opened while running, see lib/kern
+MANS  = $(wildcard man/*.[157])
 
 comma := ,
 ifneq ($(SAN),)
@@ -28,10 +30,10 @@ endif
 # Dependencies are found by pkg-config once; see scripts/setup.
 $(BUILD)/probe.mk: scripts/setup Makefile
 	@mkdir -p $(@D)
-	@CC='$(CC)' scripts/setup $(PKGS)
+	@CC='$(CC)' scripts/setup $(PKGS) $(LOADED)
 	@printf 'PKG_CFLAGS = %s\nPKG_LIBS = %s\n' \
 	    "$$(pkg-config --cflags $(PKGS))" "$$(pkg-config --libs $(PKGS))" > $@
-ifeq ($(filter clean help dist uninstall,$(MAKECMDGOALS)),)
+ifneq ($(filter-out clean help dist uninstall,$(or $(MAKECMDGOALS),all)),)
 -include $(BUILD)/probe.mk
 endif
 
@@ -57,7 +59,7 @@ endif
 .SUFFIXES:
 .SECONDARY:
 .PHONY: all $(NAMES) check check-long check-real lint bench demo demo-study \
-        profile install uninstall clean dist help FORCE
+        profile install uninstall clean dist distcheck help FORCE
 
 ## all: build every program (default)
 all: $(BINS)
@@ -67,7 +69,8 @@ $(NAMES): %: $(BUILD)/bin/%
 # A change of compiler or flags rebuilds everything.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(NEED) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(VERSION)' > $@.new
+	@echo '$(CC) $(NEED) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)' \
+	    '$(PKG_LIBS) $(VERSION)' > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 %_avx2.o:   ISA = -mavx2 -mfma -mf16c
@@ -78,7 +81,7 @@ $(BUILD)/lib/kern/%.o: NEED += -O3
 $(BUILD)/lib/base/prog.o: NEED += -DRETORT_VERSION='"$(VERSION)"' \
     -DRETORT_BUILD='"$(CC) $(CFLAGS) $(SANFLAGS)"'
 
-$(BUILD)/%.o: %.c $(BUILD)/flags $(BUILD)/probe.mk
+$(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -c -o $@ $<
@@ -104,7 +107,58 @@ $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
 
 ## check: build and pass the tests (no network, no Python)
 check: all $(UNIT)
-	@BUILD=$(BUILD) scripts/check
+	@BUILD=$(BUILD) scripts/check $(TESTS)
+
+## check-long: also the long tests, under sanitizers and with clang
+check-long: all $(UNIT)
+	@BUILD=$(BUILD) RETORT_LONG=1 scripts/check
+	@$(MAKE) check SAN=address,undefined
+	@$(MAKE) check SAN=thread
+	@if command -v clang >/dev/null; then \
+	    $(MAKE) check CC=clang BUILD=$(BUILD)/clang; \
+	else echo 'SKIP clang: not found'; fi
+
+## lint: layers, headers alone, man pages, scripts, manner
+lint: $(BUILD)/probe.mk
+	@COMPILE='$(COMPILE)' scripts/lint
+
+# Under a PROGPREFIX the pages of programs carry it too, in names and text.
+PAGES = $(foreach n,$(NAMES),-e 's/^\.\(Nm\|Xr\) $(n)\b/.\1 $(PROGPREFIX)$(n)/')
+mandest = $(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(1)))/$(strip \
+    $(if $(filter %.1,$(1)),$(PROGPREFIX)))$(notdir $(1))
+INSTALLED = $(NAMES:%=$(DESTDIR)$(BINDIR)/$(PROGPREFIX)%) \
+            $(foreach m,$(MANS),$(call mandest,$(m)))
+
+## install: programs and pages (DESTDIR, PREFIX, BINDIR, MANDIR, PROGPREFIX)
+install: all
+	@mkdir -p $(sort $(dir $(INSTALLED)))
+	@for n in $(NAMES); do \
+	    install -m 755 $(BUILD)/bin/$$n \
+	        "$(DESTDIR)$(BINDIR)/$(PROGPREFIX)$$n" || exit 1; done
+	@$(foreach m,$(MANS),sed $(PAGES) $(m) > $(call mandest,$(m)) && \
+	    chmod 644 $(call mandest,$(m)) &&) true
+
+# Folders go too where nothing else is in them, inside DESTDIR only.
+## uninstall: remove what install put there, under the same settings
+uninstall:
+	@rm -f $(INSTALLED)
+	@if [ -n "$(DESTDIR)" ] && cd "$(DESTDIR)"; then \
+	    for d in $(BINDIR) $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7; do \
+	        rmdir -p ".$$d" 2>/dev/null; done; true; fi
+
+## dist: build/retort-VERSION.tar.gz of the committed tree
+dist:
+	@mkdir -p $(BUILD)
+	@git archive --prefix=retort-$(VERSION)/ -o \
+	    $(BUILD)/retort-$(VERSION).tar.gz HEAD
+
+## distcheck: build, check and install that archive
+distcheck: dist
+	@rm -rf $(BUILD)/distcheck && mkdir -p $(BUILD)/distcheck
+	@tar xzf $(BUILD)/retort-$(VERSION).tar.gz -C $(BUILD)/distcheck
+	@cd $(BUILD)/distcheck/retort-$(VERSION) && $(MAKE) check && \
+	    $(MAKE) install uninstall DESTDIR="$$PWD/build/stage" && \
+	    test -z "$$(find build/stage -mindepth 1)"
 
 ## clean: remove build/
 clean:
@@ -113,5 +167,6 @@ clean:
 ## help: list the targets
 help:
 	@sed -n 's/^## //p' Makefile
+	@echo 'settings: CC CFLAGS BUILD V=1 SAN=address,undefined TESTS=file ...'
 
 -include $(wildcard $(BUILD)/lib/*/*.d $(BUILD)/*/*.d $(BUILD)/tests/unit/*.d)
