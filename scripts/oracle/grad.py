@@ -181,12 +181,33 @@ def golden(path, batch, ws, wt, which, note):
                                 allow_unused=True)
         for n, x in zip(ws, g):
             out[f'grad.{k}.{n}'] = torch.zeros_like(ws[n]) if x is None else x
-    for pre, w in (('student.', ws), ('teacher.', wt)):
-        for n, x in w.items():
-            out[pre + n] = x.float()
+    if len(which) > 1:
+        for pre, w in (('student.', ws), ('teacher.', wt)):
+            for n, x in w.items():
+                out[pre + n] = x.float()
     st.save(path, out, meta)
     print(path, os.path.getsize(path), {k: meta[k] for k in LOSSES},
           'scored', len(scored))
+
+
+def directory(path, w, c, meta):
+    """a Hugging Face directory; a narrower MLP is padded with zero channels,
+    its own width recorded, as retort exports it"""
+    os.makedirs(path, exist_ok=True)
+    wide, out = max(c['mlp']), {}
+    for n, x in w.items():
+        x = x.detach().float()
+        if '.mlp.' in n:
+            pad = (0, wide - x.shape[1]) if 'down' in n else (0, 0, 0, wide - x.shape[0])
+            x = torch.nn.functional.pad(x, pad)
+        out[n] = x
+    st.save(f'{path}/model.safetensors', out, dict(meta, format='pt'))
+    cfg = R.hf_config(c, 'lm_head.weight' not in w)
+    if len(set(c['mlp'])) > 1:
+        cfg['retort'] = dict(mlp=c['mlp'], kept=MAP)
+    with open(f'{path}/config.json', 'w') as f:
+        json.dump(cfg, f, indent=1)
+        f.write('\n')
 
 
 def main():
@@ -206,6 +227,8 @@ def main():
                     made_by='scripts/oracle/grad.py OUTDIR',
                     versions=st.versions(torch, transformers))
         name = 'tied' if tied else 'untied'
+        directory(f'{out}/{name}-student', ws, STUDENT, note)
+        directory(f'{out}/{name}-teacher', wt, TEACHER, note)
         golden(f'{out}/{name}.safetensors', make_batch(*B3, gen), ws, wt,
                LOSSES, note)
         if tied:
