@@ -10,6 +10,8 @@
  */
 #include "format/safetensors.h"
 
+#include "format/names.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -67,7 +69,8 @@ bad(struct cur *c, size_t at, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(why, sizeof why, fmt, ap);
     va_end(ap);
-    return err_set(c->e, EX_INPUT, "offset %zu: %s", at + 8, why);
+    err_set(c->e, EX_INPUT, "offset %zu: %s", at + 8, why);
+    return -1;
 }
 
 static void
@@ -129,61 +132,6 @@ hex4(const struct cur *c, size_t at)
     return v;
 }
 
-static void
-put_utf8(struct buf *b, unsigned long u)
-{
-    char s[4];
-    size_t n = 0;
-
-    if (u < 0x80) {
-        s[n++] = (char)u;
-    } else if (u < 0x800) {
-        s[n++] = (char)(0xc0 | u >> 6);
-        s[n++] = (char)(0x80 | (u & 63));
-    } else if (u < 0x10000) {
-        s[n++] = (char)(0xe0 | u >> 12);
-        s[n++] = (char)(0x80 | (u >> 6 & 63));
-        s[n++] = (char)(0x80 | (u & 63));
-    } else {
-        s[n++] = (char)(0xf0 | u >> 18);
-        s[n++] = (char)(0x80 | (u >> 12 & 63));
-        s[n++] = (char)(0x80 | (u >> 6 & 63));
-        s[n++] = (char)(0x80 | (u & 63));
-    }
-    buf_add(b, s, n);
-}
-
-/* Bytes of the UTF-8 character at p (n bytes left), 0 if it is malformed:
- * Unicode table 3-7. */
-static size_t
-utf8_len(const unsigned char *p, size_t n)
-{
-    unsigned lo = 0x80, hi = 0xbf;
-    size_t len;
-
-    if (p[0] < 0x80)
-        return 1;
-    if (p[0] < 0xc2 || p[0] > 0xf4)
-        return 0;
-    len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-    if (len > n)
-        return 0;
-    if (p[0] == 0xe0)
-        lo = 0xa0;
-    else if (p[0] == 0xed)
-        hi = 0x9f;
-    else if (p[0] == 0xf0)
-        lo = 0x90;
-    else if (p[0] == 0xf4)
-        hi = 0x8f;
-    if (p[1] < lo || p[1] > hi)
-        return 0;
-    for (size_t i = 2; i < len; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    return len;
-}
-
 /* The escape after a backslash at c->at - 1. */
 static int
 escape(struct cur *c, struct buf *b)
@@ -209,7 +157,7 @@ escape(struct cur *c, struct buf *b)
     }
     if (u == 0 || (u >= 0xd800 && u < 0xe000))
         return bad(c, at, "NUL or half a surrogate pair in a string");
-    put_utf8(b, (unsigned long)u);
+    utf8_put(b, (unsigned long)u);
     return 0;
 }
 
@@ -447,24 +395,6 @@ by_offset(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static int
-by_string(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Names are sorted apart, so that a million of them cost n log n. */
-static int
-check_unique(struct cur *c, const char **v, size_t n, const char *what)
-{
-    if (n)
-        qsort(v, n, sizeof *v, by_string);
-    for (size_t i = 1; i < n; i++)
-        if (strcmp(v[i - 1], v[i]) == 0)
-            return bad(c, 0, "%s \"%.80s\" is given twice", what, v[i]);
-    return 0;
-}
-
 /* Rules that hold between members: unique names, data without hole. */
 static int
 check_whole(struct cur *c)
@@ -472,16 +402,18 @@ check_whole(struct cur *c)
     struct st *s = c->s;
     const size_t n = s->nt > s->nmeta ? s->nt : s->nmeta;
     const char **v = xreallocarray(NULL, n + 1, sizeof *v);
+    const char *twice;
     size_t end = 0;
-    int r;
+    int r = 0;
 
     for (size_t i = 0; i < s->nt; i++)
         v[i] = s->t[i].name;
-    r = check_unique(c, v, s->nt, "tensor");
-    for (size_t i = 0; r == 0 && i < s->nmeta; i++)
+    if ((twice = names_twice(v, s->nt)) != NULL)
+        r = bad(c, 0, "tensor \"%.80s\" is given twice", twice);
+    for (size_t i = 0; i < s->nmeta; i++)
         v[i] = s->key[i];
-    if (r == 0)
-        r = check_unique(c, v, s->nmeta, "metadata key");
+    if (r == 0 && (twice = names_twice(v, s->nmeta)) != NULL)
+        r = bad(c, 0, "metadata key \"%.80s\" is given twice", twice);
     free(v);
     for (size_t i = 1; i < s->nt; i++)
         if (by_offset(&s->t[i - 1], &s->t[i]) > 0) {

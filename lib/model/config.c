@@ -44,7 +44,7 @@ check_arch(struct config *c, const json_t *j, struct err *e)
     if (strcmp(s, "llama") != 0 && strcmp(s, "mistral") != 0)
         return err_set(e, EX_INPUT, "model_type: \"%.60s\" is not supported "
             "(llama, mistral)", s);
-    strcpy(c->arch, s);
+    snprintf(c->arch, sizeof c->arch, "%s", s);
     s = "silu";
     if (js_str(j, "hidden_act", &s, e) < 0)
         return -1;

@@ -1,0 +1,571 @@
+/* A strict reader of GGUF; see gguf.h.  The attacks that it refuses are those
+ * known against other readers: lengths and counts beyond the file, sums that
+ * wrap, alignment 0, type numbers outside the table, names without end. */
+#include "format/gguf.h"
+
+#include "format/names.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIM_MAX ((uint64_t)1 << 40)
+#define ALIGN_MAX 65536
+
+static const unsigned type_size[GGUF_TYPES] = {
+    [GGUF_U8] = 1, [GGUF_I8] = 1, [GGUF_U16] = 2, [GGUF_I16] = 2,
+    [GGUF_U32] = 4, [GGUF_I32] = 4, [GGUF_F32] = 4, [GGUF_BOOL] = 1,
+    [GGUF_U64] = 8, [GGUF_I64] = 8, [GGUF_F64] = 8,
+};
+
+/* ggml's tensor types by number; d is DT_N where they are not supported. */
+static const struct {
+    const char *name;
+    enum dtype d;
+} ggml_types[] = {
+    { "F32", DT_F32 }, { "F16", DT_F16 }, { "Q4_0", DT_Q4_0 },
+    { "Q4_1", DT_Q4_1 }, { "Q4_2", DT_N }, { "Q4_3", DT_N },
+    { "Q5_0", DT_N }, { "Q5_1", DT_N }, { "Q8_0", DT_Q8_0 },
+    { "Q8_1", DT_N }, { "Q2_K", DT_N }, { "Q3_K", DT_N }, { "Q4_K", DT_N },
+    { "Q5_K", DT_N }, { "Q6_K", DT_N }, { "Q8_K", DT_N },
+    { "IQ2_XXS", DT_N }, { "IQ2_XS", DT_N }, { "IQ3_XXS", DT_N },
+    { "IQ1_S", DT_N }, { "IQ4_NL", DT_N }, { "IQ3_S", DT_N },
+    { "IQ2_S", DT_N }, { "IQ4_XS", DT_N }, { "I8", DT_N }, { "I16", DT_N },
+    { "I32", DT_N }, { "I64", DT_N }, { "F64", DT_N }, { "IQ1_M", DT_N },
+    { "BF16", DT_BF16 },
+};
+
+struct cur {
+    const unsigned char *p;
+    size_t n, at;
+    struct gguf *g;
+    struct err *e;
+};
+
+static int __attribute__((format(printf, 3, 4)))
+bad(struct cur *c, size_t at, const char *fmt, ...)
+{
+    char why[300];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(why, sizeof why, fmt, ap);
+    va_end(ap);
+    err_set(c->e, EX_INPUT, "offset %zu: %s", at, why);
+    return -1;
+}
+
+/* A little-endian number of `size` bytes. */
+static uint64_t
+little(const unsigned char *p, unsigned size)
+{
+    uint64_t v = 0;
+
+    while (size-- > 0)
+        v = v << 8 | p[size];
+    return v;
+}
+
+static int
+get(struct cur *c, unsigned size, const char *what, uint64_t *v)
+{
+    *v = 0;
+    if (c->n - c->at < size)
+        return bad(c, c->at, "file ends inside %s", what);
+    *v = little(c->p + c->at, size);
+    c->at += size;
+    return 0;
+}
+
+/* A string: its text stays in the file. */
+static int
+get_str(struct cur *c, const char *what, const char **s, size_t *n)
+{
+    const size_t at = c->at;
+    uint64_t len;
+
+    if (get(c, 8, what, &len) < 0)
+        return -1;
+    if (len > c->n - c->at)
+        return bad(c, at, "%s of %llu bytes, but %zu are left", what,
+            (unsigned long long)len, c->n - c->at);
+    *s = (const char *)c->p + c->at;
+    *n = (size_t)len;
+    c->at += (size_t)len;
+    return 0;
+}
+
+/* A name or key, copied with a NUL.  Names are kept as offsets into mem until
+ * all are read, since mem moves while it grows. */
+static int
+get_name(struct cur *c, const char *what, size_t max, size_t *off)
+{
+    const size_t at = c->at;
+    const char *s;
+    size_t n;
+
+    if (get_str(c, what, &s, &n) < 0)
+        return -1;
+    if (n == 0 || n > max)
+        return bad(c, at, "%s of %zu bytes, not 1 to %zu", what, n, max);
+    if (!utf8_text(s, n))
+        return bad(c, at + 8, "%s is not UTF-8 text", what);
+    *off = c->g->mem.n;
+    buf_add(&c->g->mem, s, n);
+    buf_addc(&c->g->mem, '\0');
+    return 0;
+}
+
+static int
+check_bools(struct cur *c, const unsigned char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p[i] > 1)
+            return bad(c, (size_t)(p - c->p) + i, "bool of value %d", p[i]);
+    return 0;
+}
+
+static int
+get_array(struct cur *c, struct gguf_kv *v)
+{
+    const size_t at = c->at;
+    uint64_t type, n;
+    size_t bytes;
+    const char *s;
+
+    if (get(c, 4, "an array's type", &type) < 0 ||
+        get(c, 8, "an array's length", &n) < 0)
+        return -1;
+    if (type >= GGUF_TYPES || type == GGUF_ARRAY)
+        return bad(c, at, "array of type %llu", (unsigned long long)type);
+    v->elem = (enum gguf_type)type;
+    v->value = c->p + c->at;
+    v->at = c->at;
+    v->n = (size_t)n;
+    if (type == GGUF_STR) {
+        if (n > (c->n - c->at) / 8)
+            return bad(c, at, "array of %llu strings, but %zu bytes are "
+                "left", (unsigned long long)n, c->n - c->at);
+        for (uint64_t i = 0; i < n; i++)
+            if (get_str(c, "a string of an array", &s, &bytes) < 0)
+                return -1;
+        return 0;
+    }
+    if (size_mul((size_t)n, type_size[type], &bytes) < 0 ||
+        bytes > c->n - c->at)
+        return bad(c, at, "array of %llu elements, but %zu bytes are left",
+            (unsigned long long)n, c->n - c->at);
+    c->at += bytes;
+    return type == GGUF_BOOL ? check_bools(c, v->value, v->n) : 0;
+}
+
+static int
+get_kv(struct cur *c, struct gguf_kv *v, size_t *name)
+{
+    size_t at;
+    uint64_t type;
+    const char *s;
+
+    if (get_name(c, "a metadata key", GGUF_KEY_MAX, name) < 0)
+        return -1;
+    at = c->at;
+    if (get(c, 4, "a metadata type", &type) < 0)
+        return -1;
+    if (type >= GGUF_TYPES)
+        return bad(c, at, "metadata of type %llu",
+            (unsigned long long)type);
+    v->type = v->elem = (enum gguf_type)type;
+    v->n = 1;
+    v->at = c->at;
+    if (type == GGUF_ARRAY)
+        return get_array(c, v);
+    if (type == GGUF_STR) {
+        if (get_str(c, "a metadata string", &s, &v->n) < 0)
+            return -1;
+        v->value = (const unsigned char *)s;
+        return 0;
+    }
+    if (c->n - c->at < type_size[type])
+        return bad(c, c->at, "file ends inside a metadata value");
+    v->value = c->p + c->at;
+    c->at += type_size[type];
+    return type == GGUF_BOOL ? check_bools(c, v->value, 1) : 0;
+}
+
+/* Product of the dimensions and their bytes; rows are whole blocks. */
+static int
+get_shape(struct cur *c, struct gguf_tensor *t, const char *name)
+{
+    size_t at = c->at, row;
+    uint64_t nd, v;
+
+    if (get(c, 4, "a tensor's dimensions", &nd) < 0)
+        return -1;
+    if (nd < 1 || nd > GGUF_DIMS_MAX)
+        return bad(c, at, "tensor %s: %llu dimensions, not 1 to %d", name,
+            (unsigned long long)nd, GGUF_DIMS_MAX);
+    t->ndim = (int)nd;
+    t->n = 1;
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        at = c->at;
+        if (get(c, 8, "a tensor's dimensions", &v) < 0)
+            return -1;
+        if (v < 1 || v > DIM_MAX || size_mul(t->n, (size_t)v, &t->n) < 0)
+            return bad(c, at, "tensor %s: dimension of %llu", name,
+                (unsigned long long)v);
+        t->shape[i] = (size_t)v;
+    }
+    at = c->at;
+    if (get(c, 4, "a tensor's type", &v) < 0)
+        return -1;
+    if (v >= sizeof ggml_types / sizeof *ggml_types)
+        return bad(c, at, "tensor %s: type %llu is unknown", name,
+            (unsigned long long)v);
+    if (ggml_types[v].d == DT_N)
+        return bad(c, at, "tensor %s: type %s is not supported (F32, F16, "
+            "BF16, Q8_0, Q4_0, Q4_1)", name, ggml_types[v].name);
+    t->dtype = ggml_types[v].d;
+    if (dtype_bytes(t->dtype, t->shape[t->ndim - 1], &row) < 0)
+        return bad(c, at, "tensor %s: rows of %zu are no whole blocks of %s",
+            name, t->shape[t->ndim - 1], dtype_name(t->dtype));
+    if (size_mul(row, t->n / t->shape[t->ndim - 1], &t->nbytes) < 0)
+        return bad(c, at, "tensor %s: shape overflows", name);
+    return 0;
+}
+
+static int
+get_alignment(struct cur *c)
+{
+    const struct gguf_kv *v = gguf_kv(c->g, "general.alignment");
+    uint64_t a;
+
+    c->g->align = 32;
+    if (!v)
+        return 0;
+    if (v->type != GGUF_U32)
+        return bad(c, v->at, "general.alignment is no 32-bit number");
+    a = little(v->value, 4);
+    if (a == 0 || a > ALIGN_MAX || (a & (a - 1)) != 0)
+        return bad(c, v->at, "general.alignment: %llu is no power of two up "
+            "to %d", (unsigned long long)a, ALIGN_MAX);
+    c->g->align = (size_t)a;
+    return 0;
+}
+
+/* r = v rounded up to the alignment; -1 when that wraps. */
+static int
+round_up(size_t v, size_t align, size_t *r)
+{
+    if (size_add(v, align - 1, r) < 0)
+        return -1;
+    *r &= ~(align - 1);
+    return 0;
+}
+
+/* Each tensor begins where the one before ends, rounded up, and the last
+ * ends where the file does (its own padding may be missing). */
+static int
+place(struct cur *c)
+{
+    struct gguf *g = c->g;
+    size_t begin, next = 0, end = c->at;
+
+    if (round_up(c->at, g->align, &begin) < 0 || (begin > c->n && g->nt > 0))
+        return bad(c, c->at, "file ends before the data");
+    for (size_t i = 0; i < g->nt; i++) {
+        struct gguf_tensor *t = &g->t[i];
+
+        if (t->at != next)
+            return bad(c, begin, "tensor %s: data at %zu, not at %zu",
+                t->name, t->at, next);
+        if (t->nbytes > c->n - begin || next > c->n - begin - t->nbytes)
+            return bad(c, c->n, "file ends inside the data of tensor %s "
+                "(%zu bytes at %zu)", t->name, t->nbytes, next);
+        end = begin + next + t->nbytes;
+        t->at = begin + next;
+        t->data = c->p + t->at;
+        if (round_up(next + t->nbytes, g->align, &next) < 0)
+            return bad(c, begin, "tensor %s: offset overflows", t->name);
+    }
+    if (c->n - end >= g->align)
+        return bad(c, end, "%zu bytes after the last tensor", c->n - end);
+    return 0;
+}
+
+static void *
+grow(void *p, size_t n, size_t size)
+{
+    return (n & (n - 1)) == 0 ? xreallocarray(p, n ? 2 * n : 1, size) : p;
+}
+
+static int
+get_head(struct cur *c, uint64_t *nt, uint64_t *nkv)
+{
+    uint64_t version;
+
+    if (c->n < 4 || memcmp(c->p, "GGUF", 4) != 0)
+        return bad(c, 0, "is no GGUF file");
+    c->at = 4;
+    if (get(c, 4, "the version", &version) < 0)
+        return -1;
+    if (version > 0 && (version & 0xffff) == 0)
+        return bad(c, 4, "big-endian GGUF is not supported");
+    if (version != 2 && version != 3)
+        return bad(c, 4, "GGUF version %llu is not supported (2, 3)",
+            (unsigned long long)version);
+    if (get(c, 8, "the number of tensors", nt) < 0 ||
+        get(c, 8, "the number of metadata", nkv) < 0)
+        return -1;
+    /* 13 and 33 bytes are the least that one of each takes. */
+    if (*nkv > (c->n - c->at) / 13)
+        return bad(c, 16, "%llu metadata, but %zu bytes are left",
+            (unsigned long long)*nkv, c->n - c->at);
+    if (*nt > (c->n - c->at) / 33)
+        return bad(c, 8, "%llu tensors, but %zu bytes are left",
+            (unsigned long long)*nt, c->n - c->at);
+    return 0;
+}
+
+/* Names are in mem at off[0..n-1], all of them: make them pointers. */
+static int
+name_all(struct cur *c, const size_t *off, const char **v, size_t n,
+    const char *what)
+{
+    const char *twice;
+
+    for (size_t i = 0; i < n; i++)
+        v[i] = c->g->mem.p + off[i];
+    if ((twice = names_twice(v, n)) != NULL)
+        return bad(c, 0, "%s \"%.80s\" is given twice", what, twice);
+    return 0;
+}
+
+/* Metadata, then tensor descriptions, then the places of the data. */
+static int
+parse(struct cur *c, size_t **off)
+{
+    struct gguf *g = c->g;
+    uint64_t nt = 0, nkv = 0, v;
+    const char **name;
+    size_t n = 0, kv_end;
+    int r;
+
+    if (get_head(c, &nt, &nkv) < 0)
+        return -1;
+    for (uint64_t i = 0; i < nkv; i++, n++, g->nkv++) {
+        g->kv = grow(g->kv, g->nkv, sizeof *g->kv);
+        *off = grow(*off, n, sizeof **off);
+        if (get_kv(c, &g->kv[g->nkv], &(*off)[n]) < 0)
+            return -1;
+    }
+    kv_end = n;
+    for (uint64_t i = 0; i < nt; i++, n++, g->nt++) {
+        struct gguf_tensor *t;
+
+        g->t = grow(g->t, g->nt, sizeof *g->t);
+        *off = grow(*off, n, sizeof **off);
+        t = memset(&g->t[g->nt], 0, sizeof *t);
+        if (get_name(c, "a tensor's name", GGUF_NAME_MAX, &(*off)[n]) < 0 ||
+            get_shape(c, t, g->mem.p + (*off)[n]) < 0 ||
+            get(c, 8, "a tensor's offset", &v) < 0)
+            return -1;
+        t->at = (size_t)v;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const char *s = g->mem.p + (*off)[i];
+
+        if (i < kv_end)
+            g->kv[i].key = s;
+        else
+            g->t[i - kv_end].name = s;
+    }
+    name = xreallocarray(NULL, n + 1, sizeof *name);
+    r = name_all(c, *off, name, kv_end, "metadata key");
+    if (r == 0 && n > kv_end)
+        r = name_all(c, *off + kv_end, name, n - kv_end, "tensor");
+    free(name);
+    return r < 0 || get_alignment(c) < 0 ? -1 : place(c);
+}
+
+int
+gguf_parse(struct gguf *g, const void *p, size_t n, struct err *e)
+{
+    struct cur c = { p, n, 0, g, e };
+    size_t *off = NULL;
+    int r;
+
+    memset(g, 0, sizeof *g);
+    r = parse(&c, &off);
+    free(off);
+    if (r < 0)
+        gguf_release(g);
+    return r;
+}
+
+void
+gguf_release(struct gguf *g)
+{
+    free(g->kv);
+    free(g->t);
+    buf_release(&g->mem);
+    memset(g, 0, sizeof *g);
+}
+
+const struct gguf_kv *
+gguf_kv(const struct gguf *g, const char *key)
+{
+    for (size_t i = 0; i < g->nkv; i++)
+        if (strcmp(g->kv[i].key, key) == 0)
+            return &g->kv[i];
+    return NULL;
+}
+
+const struct gguf_tensor *
+gguf_tensor(const struct gguf *g, const char *name)
+{
+    for (size_t i = 0; i < g->nt; i++)
+        if (strcmp(g->t[i].name, name) == 0)
+            return &g->t[i];
+    return NULL;
+}
+
+static int
+is_int(enum gguf_type t)
+{
+    return t <= GGUF_I32 || t == GGUF_U64 || t == GGUF_I64;
+}
+
+int64_t
+gguf_int(const struct gguf_kv *a, size_t i)
+{
+    const unsigned size = type_size[a->elem];
+    const uint64_t v = little(a->value + i * size, size);
+
+    switch (a->elem) {
+    case GGUF_I8:
+        return (int8_t)v;
+    case GGUF_I16:
+        return (int16_t)v;
+    case GGUF_I32:
+        return (int32_t)v;
+    case GGUF_U64:      /* beyond the range of any size: as if negative */
+    default:
+        return (int64_t)v;
+    }
+}
+
+int
+gguf_size(const struct gguf *g, const char *key, size_t lo, size_t hi,
+    size_t *r, struct err *e)
+{
+    const struct gguf_kv *v = gguf_kv(g, key);
+    int64_t k;
+
+    if (!v)
+        return 0;
+    if (!is_int(v->type))
+        return err_set(e, EX_INPUT, "%s: is no whole number", key);
+    k = gguf_int(v, 0);
+    if (k < 0 || (size_t)k < lo || (size_t)k > hi)
+        return err_set(e, EX_INPUT, "%s: %lld is outside %zu to %zu", key,
+            (long long)k, lo, hi);
+    *r = (size_t)k;
+    return 1;
+}
+
+/* 1e-05 stored in 32 bits is 9.99999974738e-06; what was meant is the
+ * shortest decimal that rounds to it. */
+static double
+meant(float f)
+{
+    char s[40];
+
+    for (int digits = 6; digits < 9; digits++) {
+        snprintf(s, sizeof s, "%.*g", digits, (double)f);
+        if (strtof(s, NULL) == f)
+            return strtod(s, NULL);
+    }
+    return f;
+}
+
+int
+gguf_real(const struct gguf *g, const char *key, double lo, double hi,
+    double *r, struct err *e)
+{
+    const struct gguf_kv *v = gguf_kv(g, key);
+    double k;
+    float f;
+
+    if (!v)
+        return 0;
+    if (v->type == GGUF_F32) {
+        memcpy(&f, v->value, sizeof f);
+        k = isfinite(f) ? meant(f) : (double)f;
+    } else if (v->type == GGUF_F64) {
+        memcpy(&k, v->value, sizeof k);
+    } else {
+        return err_set(e, EX_INPUT, "%s: is no real number", key);
+    }
+    if (!(k >= lo && k <= hi))
+        return err_set(e, EX_INPUT, "%s: %g is outside %g to %g", key, k,
+            lo, hi);
+    *r = k;
+    return 1;
+}
+
+int
+gguf_bool(const struct gguf *g, const char *key, int *r, struct err *e)
+{
+    const struct gguf_kv *v = gguf_kv(g, key);
+
+    if (!v)
+        return 0;
+    if (v->type != GGUF_BOOL)
+        return err_set(e, EX_INPUT, "%s: is no bool", key);
+    *r = v->value[0];
+    return 1;
+}
+
+int
+gguf_str(const struct gguf *g, const char *key, const char **s, size_t *n,
+    struct err *e)
+{
+    const struct gguf_kv *v = gguf_kv(g, key);
+
+    if (!v)
+        return 0;
+    if (v->type != GGUF_STR || !utf8_text(v->value, v->n))
+        return err_set(e, EX_INPUT, "%s: is no text", key);
+    *s = (const char *)v->value;
+    *n = v->n;
+    return 1;
+}
+
+int
+gguf_is(const struct gguf *g, const char *key, const char *want)
+{
+    const struct gguf_kv *v = gguf_kv(g, key);
+
+    return v && v->type == GGUF_STR && v->n == strlen(want) &&
+        memcmp(v->value, want, v->n) == 0;
+}
+
+struct gguf_walk
+gguf_walk(const struct gguf_kv *a)
+{
+    return (struct gguf_walk){ a->value, a->elem == GGUF_STR ? a->n : 0 };
+}
+
+int
+gguf_next(struct gguf_walk *w, const char **s, size_t *n)
+{
+    if (w->left == 0)
+        return 0;
+    *n = (size_t)little(w->p, 8);
+    *s = (const char *)w->p + 8;
+    w->p += 8 + *n;
+    w->left--;
+    return 1;
+}

@@ -1,0 +1,89 @@
+/*
+ * GGUF, versions 2 and 3, little-endian: metadata, tensor descriptions, data.
+ * A strict reader of a file in memory: every length is checked against the
+ * bytes that are left before anything is done with it, sums and products are
+ * checked, nothing is allocated that the file does not back (arrays stay in
+ * the file), names are unique, tensors lie one after another, aligned,
+ * without overlap.  llama.cpp writes files so and checks the same.
+ */
+#ifndef FORMAT_GGUF_H
+#define FORMAT_GGUF_H
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "format/safetensors.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GGUF_DIMS_MAX 4
+#define GGUF_NAME_MAX 63            /* bytes of a tensor's name */
+#define GGUF_KEY_MAX 65535
+
+enum gguf_type { GGUF_U8, GGUF_I8, GGUF_U16, GGUF_I16, GGUF_U32, GGUF_I32,
+    GGUF_F32, GGUF_BOOL, GGUF_STR, GGUF_ARRAY, GGUF_U64, GGUF_I64, GGUF_F64,
+    GGUF_TYPES };
+
+/* One metadata entry; value points into the file: the bytes of a number, the
+ * text of a string (n bytes, no NUL), or the n elements of an array. */
+struct gguf_kv {
+    const char *key;        /* owned by the struct gguf */
+    enum gguf_type type;    /* GGUF_ARRAY for arrays */
+    enum gguf_type elem;    /* of an array, else = type */
+    size_t n;               /* elements of an array, bytes of a string, or 1 */
+    const unsigned char *value;
+    size_t at;              /* offset in the file, of the value */
+};
+
+struct gguf_tensor {
+    const char *name;       /* owned by the struct gguf */
+    enum dtype dtype;
+    int ndim;
+    size_t shape[GGUF_DIMS_MAX];    /* slowest first, as in y = x W^T */
+    size_t n, nbytes;
+    size_t at;              /* offset in the file, of the data */
+    const unsigned char *data;
+};
+
+struct gguf {
+    struct gguf_kv *kv;
+    struct gguf_tensor *t;  /* in file order */
+    size_t nkv, nt;
+    size_t align;
+    struct buf mem;         /* keys and names */
+};
+
+/* Parse n bytes at p, which stay the caller's and must outlive *g.  Errors
+ * are "offset N: why".  *g is overwritten; nothing to release on failure. */
+int gguf_parse(struct gguf *g, const void *p, size_t n, struct err *e);
+void gguf_release(struct gguf *g);
+
+const struct gguf_kv *gguf_kv(const struct gguf *g, const char *key);
+const struct gguf_tensor *gguf_tensor(const struct gguf *g, const char *name);
+
+/* Typed metadata: 1 and *r set, 0 when missing (*r untouched), -1 and *e
+ * "key: why".  Any integer type serves for a size, any float type for a
+ * real (a 32-bit one gives the shortest decimal that means it). */
+int gguf_size(const struct gguf *g, const char *key, size_t lo, size_t hi,
+    size_t *r, struct err *e);
+int gguf_real(const struct gguf *g, const char *key, double lo, double hi,
+    double *r, struct err *e);
+int gguf_bool(const struct gguf *g, const char *key, int *r, struct err *e);
+/* *s: n bytes in the file; holds no NUL and is UTF-8. */
+int gguf_str(const struct gguf *g, const char *key, const char **s, size_t *n,
+    struct err *e);
+/* Equal to the text `want`? 0 when missing, too. */
+int gguf_is(const struct gguf *g, const char *key, const char *want);
+
+/* Walk the strings of an array (checked when it was parsed): 1: the next one
+ * is in *s, n bytes in the file; 0: the end. */
+struct gguf_walk {
+    const unsigned char *p;
+    size_t left;
+};
+struct gguf_walk gguf_walk(const struct gguf_kv *a);
+int gguf_next(struct gguf_walk *w, const char **s, size_t *n);
+/* Element i < n of an array of integers (or 0 of a number), widened. */
+int64_t gguf_int(const struct gguf_kv *a, size_t i);
+
+#endif

@@ -1,0 +1,86 @@
+/* Names that come out of files; see names.h. */
+#include "format/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+size_t
+utf8_len(const unsigned char *p, size_t n)
+{
+    unsigned lo = 0x80, hi = 0xbf;
+    size_t len;
+
+    if (p[0] < 0x80)
+        return 1;
+    if (p[0] < 0xc2 || p[0] > 0xf4)
+        return 0;
+    len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    if (len > n)
+        return 0;
+    if (p[0] == 0xe0)
+        lo = 0xa0;
+    else if (p[0] == 0xed)
+        hi = 0x9f;
+    else if (p[0] == 0xf0)
+        lo = 0x90;
+    else if (p[0] == 0xf4)
+        hi = 0x8f;
+    if (p[1] < lo || p[1] > hi)
+        return 0;
+    for (size_t i = 2; i < len; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    return len;
+}
+
+int
+utf8_text(const void *p, size_t n)
+{
+    const unsigned char *s = p;
+
+    for (size_t i = 0, len; i < n; i += len)
+        if (s[i] == 0 || (len = utf8_len(s + i, n - i)) == 0)
+            return 0;
+    return 1;
+}
+
+void
+utf8_put(struct buf *b, unsigned long u)
+{
+    char s[4];
+    size_t n = 0;
+
+    if (u < 0x80) {
+        s[n++] = (char)u;
+    } else if (u < 0x800) {
+        s[n++] = (char)(0xc0 | u >> 6);
+        s[n++] = (char)(0x80 | (u & 63));
+    } else if (u < 0x10000) {
+        s[n++] = (char)(0xe0 | u >> 12);
+        s[n++] = (char)(0x80 | (u >> 6 & 63));
+        s[n++] = (char)(0x80 | (u & 63));
+    } else {
+        s[n++] = (char)(0xf0 | u >> 18);
+        s[n++] = (char)(0x80 | (u >> 12 & 63));
+        s[n++] = (char)(0x80 | (u >> 6 & 63));
+        s[n++] = (char)(0x80 | (u & 63));
+    }
+    buf_add(b, s, n);
+}
+
+static int
+by_string(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char *
+names_twice(const char **v, size_t n)
+{
+    if (n > 1)
+        qsort(v, n, sizeof *v, by_string);
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(v[i - 1], v[i]) == 0)
+            return v[i];
+    return NULL;
+}
