@@ -17,28 +17,24 @@ equal 'shows no progress' "$(grep -c training err)" 0
 like 'notes pass' '^base_prog: half done$' err
 like 'the closing line holds what was done' '^base_prog .*: 50 steps, wall' err
 
-# terminal COMMAND: run it on a terminal of its own, its output in tty
-terminal() {
-    script -qec "$*" tty.log >tty 2>&1
-}
 if command -v script >/dev/null && terminal true; then
     TERM=xterm terminal "$p work"
-    like 'a terminal shows progress' 'training.* [0-9]+ of 50 steps' tty
-    like 'rate, extra, rest' '/s, loss 2\.[0-9]+, 0:00 left' tty
-    like 'in bold' "$(printf '\033')\\[1m" tty
+    like 'a terminal shows progress' 'training.* [0-9]+ of 50 steps' screen
+    like 'rate, extra, rest' '/s, loss 2\.[0-9]+, 0:00 left' screen
+    like 'in bold' "$(printf '\033')\\[1m" screen
     like 'notes wipe the line' \
-        "$(printf '\r\033')\\[Kbase_prog: half done" tty
+        "$(printf '\r\033')\\[Kbase_prog: half done" screen
     TERM=xterm NO_COLOR=1 terminal "$p work"
-    like 'NO_COLOR shows progress' 'training.* [0-9]+ of 50 steps' tty
-    unlike 'but not in bold' "$(printf '\033')\\[[0-9;]*m" tty
+    like 'NO_COLOR shows progress' 'training.* [0-9]+ of 50 steps' screen
+    unlike 'but not in bold' "$(printf '\033')\\[[0-9;]*m" screen
     TERM=dumb terminal "$p work"
-    unlike 'nothing is rewritten on a dumb terminal' 'training' tty
+    unlike 'nothing is rewritten on a dumb terminal' 'training' screen
     TERM=xterm terminal "$p -q work"
-    unlike '-q shows none' 'training' tty
+    unlike '-q shows none' 'training' screen
     rc=0
     terminal "$p tty" || rc=$?
     equal 'binary is refused to a terminal' "$rc" 2
-    like 'with a reason' 'binary output is not written to a terminal' tty
+    like 'with a reason' 'binary output is not written to a terminal' screen
 else
     skip 'progress on a terminal' 'no script(1)'
 fi
