@@ -33,6 +33,10 @@ struct batch {
  * >= vocab, pieces that do not fit their rows, and shapes that disagree. */
 int batch_unpack(struct batch *b, const struct msg *m, size_t vocab,
     struct err *e);
+/* The checks alone: shapes, ids < vocab, sources < nsource (0: any), pieces
+ * that fill their rows in order.  *tokens: without padding (may be NULL). */
+int batch_check(const struct st *s, size_t vocab, size_t nsource,
+    uint64_t *tokens, struct err *e);
 void batch_release(struct batch *b);
 
 #endif

@@ -9,10 +9,15 @@
  * all that came before it.
  *
  * Resumed streams: the `stream` message (seq 0) of a resumed stream has
- * next_seq and chain in its metadata: the first batch after the preamble has
- * that seq and that chain.  A filter that puts a `teacher` message into the
- * preamble numbers its batches one higher, and starts from `chain_down` where
- * that is given (the chain of the consumer that is being continued).
+ * next_seq, chain and next_tokens in its metadata: the first message after the
+ * preamble has that seq and that chain.  A filter that puts a `teacher`
+ * message into the preamble numbers its batches one higher (msg_out_resume
+ * after msg_copy), and starts from `chain_down` where that is given (the chain
+ * of the consumer that is being continued).
+ *
+ * In memory the data part of a message begins at a multiple of 64 bytes.  A
+ * tensor inside it begins where the one before it ended: at any address, so
+ * elements are read with memcpy.
  */
 #ifndef DATA_MSG_H
 #define DATA_MSG_H
@@ -59,6 +64,7 @@ struct stream_info {
     uint64_t next_seq;
     struct chain chain;     /* H(next_seq - 1) */
     struct chain down;      /* the consumer's; = chain if not given */
+    uint64_t next_tokens;   /* tokens before next_seq */
     struct buf mem;
 };
 /* 0, or -1 and EX_INPUT: a key is missing, malformed or of an unknown
@@ -110,7 +116,10 @@ struct st_out *msg_copy(struct msg_out *w, const struct msg *m);
 /* A resumed stream: the first message after the preamble gets this seq and
  * chain.  Call before the `stream` message is sent: it then holds them. */
 void msg_out_resume(struct msg_out *w, uint64_t seq, const struct chain *c);
-/* Count tokens for `end`; a resumed stream adds those of its beginning. */
+/* Count tokens for `end` (readers compare): ids of docs, piece_len of batches.
+ * msg_copy counts by itself; the first writer of a stream calls this for every
+ * message.  A resumed stream calls it with the tokens of its beginning before
+ * the `stream` message is sent. */
 void msg_out_tokens(struct msg_out *w, uint64_t tokens);
 const struct chain *msg_out_chain(const struct msg_out *w);
 uint64_t msg_out_seq(const struct msg_out *w);

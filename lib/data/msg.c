@@ -1,0 +1,113 @@
+/* What readers and writers of messages share: see msg.h */
+#include "data/msg.h"
+#include "data/msg_impl.h"
+
+#include <string.h>
+
+static const char *const kinds[] = { "stream", "teacher", "docs", "batch",
+    "end", "abort" };
+
+const char *
+msg_kind_name(enum msg_kind k)
+{
+    return (unsigned)k < MSG_OTHER ? kinds[k] : "other";
+}
+
+enum msg_kind
+msg_kind_of(const char *name)
+{
+    for (int k = 0; k < MSG_OTHER; k++)
+        if (strcmp(name, kinds[k]) == 0)
+            return (enum msg_kind)k;
+    return MSG_OTHER;
+}
+
+void
+chain_hex(const struct chain *c, char out[33])
+{
+    static const char digit[] = "0123456789abcdef";
+
+    for (int i = 0; i < 16; i++) {
+        out[2 * i] = digit[c->h[i] >> 4];
+        out[2 * i + 1] = digit[c->h[i] & 15];
+    }
+    out[32] = '\0';
+}
+
+static int
+hex_digit(int ch)
+{
+    return ch >= '0' && ch <= '9' ? ch - '0' :
+        ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
+}
+
+int
+chain_parse(struct chain *c, const char *hex)
+{
+    for (int i = 0; i < 16; i++) {
+        const int a = hex_digit((unsigned char)hex[2 * i]);
+        const int b = a < 0 ? -1 : hex_digit((unsigned char)hex[2 * i + 1]);
+
+        if (b < 0)
+            return -1;
+        c->h[i] = (unsigned char)(a << 4 | b);
+    }
+    return hex[32] == '\0' ? 0 : -1;
+}
+
+void
+chain_of(struct chain *c, const void *p, size_t n)
+{
+    XXH128_canonical_t canon;
+
+    XXH128_canonicalFromHash(&canon, XXH3_128bits(p, n));
+    memcpy(c->h, canon.digest, 16);
+}
+
+void
+chain_begin(XXH3_state_t *x, const struct chain *before)
+{
+    XXH3_128bits_reset(x);
+    if (before)
+        XXH3_128bits_update(x, before->h, 16);
+}
+
+void
+chain_end(XXH3_state_t *x, struct chain *c)
+{
+    XXH128_canonical_t canon;
+
+    XXH128_canonicalFromHash(&canon, XXH3_128bits_digest(x));
+    memcpy(c->h, canon.digest, 16);
+}
+
+int
+msg_number(const char *s, uint64_t *r)
+{
+    uint64_t v = 0;
+
+    if (*s == '\0' || (*s == '0' && s[1] != '\0'))
+        return -1;
+    for (; *s; s++) {
+        const unsigned k = (unsigned)(*s - '0');
+
+        if (*s < '0' || *s > '9' || v > (UINT64_MAX - k) / 10)
+            return -1;
+        v = v * 10 + k;
+    }
+    *r = v;
+    return 0;
+}
+
+int
+msg_refuse_address(const char *addr, struct err *e)
+{
+    static const char *const later[] = { "shm:", "unix:", "tcp:" };
+
+    for (size_t i = 0; addr && i < sizeof later / sizeof *later; i++)
+        if (strncmp(addr, later[i], strlen(later[i])) == 0)
+            return err_set(e, EX_USAGE, "%s: %.*s addresses are not supported "
+                "by this version; use a pipe, a fifo or a file", addr,
+                (int)strlen(later[i]) - 1, addr);
+    return 0;
+}

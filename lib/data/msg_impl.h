@@ -1,0 +1,60 @@
+/*
+ * What the parts of msg and shardset share; not for programs.
+ */
+#ifndef DATA_MSG_IMPL_H
+#define DATA_MSG_IMPL_H
+
+#include "data/msg.h"
+
+#include <xxhash.h>
+
+/* The header of a message may be this long, bytes. */
+#define MSG_HEADER_MAX ((size_t)1 << 20)
+/* A message may be this long: a guard against a stream without sense. */
+#define MSG_MAX ((uint64_t)1 << 40)
+#define MSG_ALIGN 64            /* of the data in memory */
+
+enum msg_kind msg_kind_of(const char *name);
+/* XXH3-128 of p[n], canonical. */
+void chain_of(struct chain *c, const void *p, size_t n);
+/* The same over pieces, the chain before it first (NULL: none). */
+void chain_begin(XXH3_state_t *x, const struct chain *before);
+void chain_end(XXH3_state_t *x, struct chain *c);
+/* A whole decimal number without sign or leading zero; 0, or -1. */
+int msg_number(const char *s, uint64_t *r);
+/* Every element of a U16 or U32 tensor is < vocab, or an error. */
+int msg_check_ids(const struct st_tensor *ids, size_t vocab, struct err *e);
+/* The whole `end` message into o. */
+void msg_end_fill(struct st_out *o, uint64_t seq, const struct chain *before,
+    uint64_t tokens);
+/* Addresses of transports that do not exist yet: -1, EX_USAGE. */
+int msg_refuse_address(const char *addr, struct err *e);
+
+/* A buffer whose message data is aligned: raw begins pad bytes into it. */
+static inline size_t
+msg_pad(size_t header)
+{
+    return (MSG_ALIGN - (8 + header) % MSG_ALIGN) % MSG_ALIGN;
+}
+
+/*
+ * The rules that hold between messages, checked one after the other by
+ * readers, by shard writers and by shardset_check.
+ */
+struct msg_rules {
+    struct stream_info info;    /* after the first message */
+    uint64_t next;              /* seq expected */
+    uint64_t tokens;            /* so far, those before a resumed one too */
+    struct chain h;             /* H of the message before */
+    int begun, teacher, body, ended;
+    struct st_out out;          /* the `end` message as it should be */
+    XXH3_state_t *x;
+};
+void msg_rules_init(struct msg_rules *r);
+void msg_rules_release(struct msg_rules *r);
+/* Fill m->kind and m->seq from m->st, and check m; -1 and EX_INPUT (or the
+ * text of an `abort`).  *tokens: those in m.  r->h becomes H(m). */
+int msg_rules_check(struct msg_rules *r, struct msg *m, uint64_t *tokens,
+    struct err *e);
+
+#endif

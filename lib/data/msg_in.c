@@ -1,0 +1,369 @@
+/*
+ * Reading a stream: see msg.h.
+ *
+ * fill() reads the next message into a slot and checks it.  From a pipe or a
+ * directory a thread calls it, so that the next message is on its way while
+ * the caller works on this one (two slots); from a plain file the caller does.
+ *
+ * Memory follows what has arrived, never what a header claims: the buffer
+ * doubles as the data come.
+ */
+#include "data/msg.h"
+#include "data/msg_impl.h"
+#include "data/msg_src.h"
+#include "base/io.h"
+#include "base/prog.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLOTS = 2 };
+
+struct slot {
+    unsigned char *mem;     /* MSG_ALIGN-aligned */
+    size_t cap;
+    struct msg m;
+    struct chain after;     /* H of m */
+    int result;             /* of fill */
+    struct err e;
+};
+
+struct msg_in {
+    char *name;
+    struct msg_src *src;
+    /* The producer's. */
+    uint64_t at;            /* bytes taken from src */
+    struct msg_rules rules;
+    struct slot slot[SLOTS];
+    /* Shared: slots filled and given back since the start. */
+    int threaded, stop;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    uint64_t filled, taken;
+    /* The caller's. */
+    struct chain chain;
+    int held;               /* the caller holds slot taken % SLOTS */
+    int over;               /* the slot held is the last */
+    unsigned char *head;    /* the `stream` message and its parts */
+    struct st head_st;
+    uint64_t bytes;
+    double waited;
+};
+
+/* Room for `need` bytes, the first `have` kept; grows by doubling. */
+static void
+reserve(struct slot *s, size_t need, size_t have)
+{
+    void *p;
+
+    if (need <= s->cap)
+        return;
+    if (posix_memalign(&p, MSG_ALIGN, need) != 0)
+        die(EX_SYS, "out of memory: message of %zu bytes", need);
+    if (have)
+        memcpy(p, s->mem, have);
+    free(s->mem);
+    s->mem = p;
+    s->cap = need;
+}
+
+static int
+ended_early(struct msg_in *r, struct err *e)
+{
+    return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": the stream ends "
+        "inside a message", r->name, r->at);
+}
+
+/* Read until the slot holds `upto` bytes; pos of them are there. */
+static int
+read_upto(struct msg_in *r, struct slot *s, size_t pos, size_t upto,
+    struct err *e)
+{
+    while (pos < upto) {
+        size_t room = s->cap > pos ? s->cap : 2 * s->cap;
+        ptrdiff_t got;
+
+        if (room < 1 << 16)
+            room = 1 << 16;
+        if (room > upto)
+            room = upto;
+        reserve(s, room, pos);
+        got = msg_src_read(r->src, s->mem + pos, room - pos, e);
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            return ended_early(r, e);
+        pos += (size_t)got;
+        r->at += (uint64_t)got;
+    }
+    return 0;
+}
+
+/* The eight bytes of the header's length.  0 at a clean end of the input. */
+static int
+read_length(struct msg_in *r, unsigned char *p, struct err *e)
+{
+    size_t n = 0;
+
+    while (n < 8) {
+        const ptrdiff_t got = msg_src_read(r->src, p + n, 8 - n, e);
+
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            return n ? ended_early(r, e) : 0;
+        n += (size_t)got;
+        r->at += (uint64_t)got;
+    }
+    return 1;
+}
+
+/* Read one message whole into s.  1, 0 at the end of the input, -1. */
+static int
+read_message(struct msg_in *r, struct slot *s, struct err *e)
+{
+    struct msg *m = &s->m;
+    unsigned char len8[8];
+    uint64_t len = 0;
+    size_t pad;
+    int k;
+
+    st_release(&m->st);
+    memset(m, 0, sizeof *m);
+    m->at = r->at;
+    if ((k = read_length(r, len8, e)) <= 0)
+        return k;
+    for (int i = 7; i >= 0; i--)
+        len = len << 8 | len8[i];
+    if (len > MSG_HEADER_MAX)
+        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": header of "
+            "%" PRIu64 " bytes, %zu are allowed: this is no retort stream",
+            r->name, m->at, len, MSG_HEADER_MAX);
+    pad = msg_pad((size_t)len);
+    reserve(s, pad + 8, 0);
+    memcpy(s->mem + pad, len8, 8);
+    if (read_upto(r, s, pad + 8, pad + 8 + (size_t)len, e) < 0)
+        return -1;
+    if (st_parse_header(&m->st, (char *)s->mem + pad + 8, (size_t)len, e) < 0)
+        return err_prefix(e, "%s: message at %" PRIu64, r->name, m->at);
+    if (m->st.data_len > MSG_MAX)
+        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": a message of "
+            "%zu bytes", r->name, m->at, m->st.data_len);
+    m->nraw = 8 + (size_t)len + m->st.data_len;
+    if (read_upto(r, s, pad + 8 + (size_t)len, pad + m->nraw, e) < 0)
+        return -1;
+    m->raw = s->mem + pad;
+    st_set_data(&m->st, m->raw + 8 + len);
+    return 1;
+}
+
+/* After `end` nothing may follow. */
+static int
+check_end_of_input(struct msg_in *r, struct err *e)
+{
+    unsigned char c;
+    const ptrdiff_t got = msg_src_read(r->src, &c, 1, e);
+
+    if (got > 0)
+        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": bytes after the "
+            "end message", r->name, r->at);
+    return got < 0 ? -1 : 0;
+}
+
+static int
+fill(struct msg_in *r, struct slot *s)
+{
+    struct err *e = &s->e;
+    uint64_t tokens;
+    int k = read_message(r, s, e);
+
+    if (k < 0)
+        return -1;
+    if (k == 0) {
+        if (msg_src_may_stop(r->src))
+            return 0;
+        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": the stream "
+            "breaks off: no end message", r->name, r->at);
+    }
+    if (msg_rules_check(&r->rules, &s->m, &tokens, e) < 0)
+        return err_prefix(e, "%s: message at %" PRIu64, r->name, s->m.at);
+    s->after = r->rules.h;
+    if (s->m.kind != MSG_END)
+        return 1;
+    return check_end_of_input(r, e);
+}
+
+static void *
+produce(void *arg)
+{
+    struct msg_in *r = arg;
+    int more = 1;
+
+    while (more) {
+        struct slot *s;
+        int stop;
+
+        pthread_mutex_lock(&r->lock);
+        while (!r->stop && r->filled - r->taken == SLOTS)
+            pthread_cond_wait(&r->change, &r->lock);
+        s = &r->slot[r->filled % SLOTS];
+        stop = r->stop;
+        pthread_mutex_unlock(&r->lock);
+        if (stop)
+            break;
+        s->result = fill(r, s);
+        more = s->result > 0;
+        pthread_mutex_lock(&r->lock);
+        r->filled++;
+        pthread_cond_signal(&r->change);
+        pthread_mutex_unlock(&r->lock);
+    }
+    return NULL;
+}
+
+struct msg_in *
+msg_in_open(const char *addr, int partial, struct err *e)
+{
+    struct msg_in *r = xcalloc(1, sizeof *r);
+
+    r->name = xstrdup(io_in_name(addr));
+    msg_rules_init(&r->rules);
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->change, NULL);
+    r->src = msg_src_open(addr, partial, e);
+    if (!r->src) {
+        msg_in_close(r);
+        return NULL;
+    }
+    if (msg_src_is_slow(r->src)) {
+        if (pthread_create(&r->thread, NULL, produce, r) != 0) {
+            err_set(e, EX_SYS, "cannot start a thread:");
+            msg_in_close(r);
+            return NULL;
+        }
+        r->threaded = 1;
+    }
+    return r;
+}
+
+/* The next filled slot. */
+static struct slot *
+next_slot(struct msg_in *r)
+{
+    struct slot *s;
+    double t0;
+
+    if (r->held) {
+        pthread_mutex_lock(&r->lock);
+        r->taken++;
+        pthread_cond_signal(&r->change);
+        pthread_mutex_unlock(&r->lock);
+    }
+    r->held = 1;
+    s = &r->slot[r->taken % SLOTS];
+    t0 = prog_now();
+    if (r->threaded) {
+        pthread_mutex_lock(&r->lock);
+        while (r->filled == r->taken)
+            pthread_cond_wait(&r->change, &r->lock);
+        pthread_mutex_unlock(&r->lock);
+    } else {
+        s->result = fill(r, s);
+        r->filled++;
+    }
+    r->waited += prog_now() - t0;
+    return s;
+}
+
+/* Keep the `stream` message beyond the next call. */
+static void
+keep_head(struct msg_in *r, const struct msg *m)
+{
+    struct err e;
+
+    r->head = xmalloc(m->nraw);
+    memcpy(r->head, m->raw, m->nraw);
+    if (st_parse(&r->head_st, r->head, m->nraw, &e) < 0)
+        die_err(&e);        /* cannot be: it was parsed before */
+}
+
+int
+msg_read(struct msg_in *r, struct msg *m, struct err *e)
+{
+    struct slot *s;
+
+    s = r->over ? &r->slot[r->taken % SLOTS] : next_slot(r);
+    *m = s->m;
+    if (s->result < 0) {
+        r->over = 1;
+        *e = s->e;
+        return -1;
+    }
+    if (s->result == 0)
+        r->over = 1;
+    r->chain = m->raw ? s->after : r->chain;
+    r->bytes = m->at + m->nraw;
+    if (m->kind == MSG_STREAM && m->raw && !r->head)
+        keep_head(r, m);
+    return s->result;
+}
+
+const char *
+msg_in_name(const struct msg_in *r)
+{
+    return r->name;
+}
+
+const struct chain *
+msg_in_chain(const struct msg_in *r)
+{
+    return &r->chain;
+}
+
+const struct st *
+msg_in_head(const struct msg_in *r)
+{
+    return &r->head_st;
+}
+
+uint64_t
+msg_in_bytes(const struct msg_in *r)
+{
+    return r->bytes;
+}
+
+double
+msg_in_wait(const struct msg_in *r)
+{
+    return r->waited;
+}
+
+void
+msg_in_close(struct msg_in *r)
+{
+    if (!r)
+        return;
+    if (r->threaded) {
+        pthread_mutex_lock(&r->lock);
+        r->stop = 1;
+        pthread_cond_signal(&r->change);
+        pthread_mutex_unlock(&r->lock);
+        msg_src_wake(r->src);
+        pthread_join(r->thread, NULL);
+    }
+    msg_src_close(r->src);
+    for (int i = 0; i < SLOTS; i++) {
+        st_release(&r->slot[i].m.st);
+        free(r->slot[i].mem);
+    }
+    pthread_mutex_destroy(&r->lock);
+    pthread_cond_destroy(&r->change);
+    msg_rules_release(&r->rules);
+    st_release(&r->head_st);
+    free(r->head);
+    free(r->name);
+    free(r);
+}

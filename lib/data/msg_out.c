@@ -1,0 +1,329 @@
+/* Writing a stream: see msg.h */
+#include "data/msg.h"
+#include "data/msg_impl.h"
+#include "base/io.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+struct msg_out {
+    const char *name;
+    int fd;
+    int is_file;            /* file holds the descriptor */
+    struct io_out file;
+    struct st_out out;
+    enum msg_kind kind;     /* of the message being built */
+    uint64_t seq;           /* of the message being built */
+    struct chain h;         /* H(seq - 1) */
+    uint64_t tokens;
+    int resumed, preamble;  /* preamble: nothing but it has been sent */
+    uint64_t next_seq;
+    struct chain next_chain;
+    int left;               /* the reader has gone: EPIPE */
+    XXH3_state_t *x;
+};
+
+/* Where addr leads: a descriptor that is not a terminal. */
+static int
+open_output(struct msg_out *w, const char *addr, struct err *e)
+{
+    struct stat st;
+
+    if (msg_refuse_address(addr, e) < 0)
+        return -1;
+    w->name = io_out_name(addr);
+    if (!addr || strcmp(addr, "-") == 0) {
+        w->fd = STDOUT_FILENO;
+    } else {
+        if (stat(addr, &st) == 0 && S_ISDIR(st.st_mode))
+            return err_set(e, EX_USAGE, "%s: is a folder; shard -o writes "
+                "folders", addr);
+        if (io_out_begin(&w->file, addr, e) < 0)
+            return -1;
+        w->is_file = 1;
+        w->fd = w->file.fd;
+    }
+    if (isatty(w->fd))
+        return err_set(e, EX_USAGE, "%s: a stream is not written to a "
+            "terminal", w->name);
+    return 0;
+}
+
+struct msg_out *
+msg_out_open(const char *addr, struct err *e)
+{
+    struct msg_out *w = xcalloc(1, sizeof *w);
+
+    signal(SIGPIPE, SIG_IGN);
+    w->fd = -1;
+    w->preamble = 1;
+    w->x = XXH3_createState();
+    if (!w->x)
+        die(EX_SYS, "out of memory");
+    if (open_output(w, addr, e) == 0)
+        return w;
+    msg_out_close(w);
+    return NULL;
+}
+
+void
+msg_out_close(struct msg_out *w)
+{
+    if (!w)
+        return;
+    if (w->is_file)
+        io_out_abort(&w->file);     /* after msg_end nothing is left of it */
+    st_out_release(&w->out);
+    XXH3_freeState(w->x);
+    free(w);
+}
+
+void
+msg_out_resume(struct msg_out *w, uint64_t seq, const struct chain *c)
+{
+    assert(w->preamble);
+    w->resumed = 1;
+    w->next_seq = seq;
+    w->next_chain = *c;
+}
+
+void
+msg_out_tokens(struct msg_out *w, uint64_t tokens)
+{
+    w->tokens += tokens;
+}
+
+const struct chain *
+msg_out_chain(const struct msg_out *w)
+{
+    return &w->h;
+}
+
+uint64_t
+msg_out_seq(const struct msg_out *w)
+{
+    return w->seq;
+}
+
+static void
+put_number(struct st_out *o, const char *key, uint64_t v)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRIu64, v);
+    st_out_meta(o, key, text);
+}
+
+static void
+put_chain(struct st_out *o, const struct chain *c)
+{
+    char hex[33];
+
+    chain_hex(c, hex);
+    st_out_meta(o, "chain", hex);
+}
+
+static struct st_out *
+begin(struct msg_out *w, enum msg_kind k, const char *name)
+{
+    if (w->preamble && k != MSG_STREAM && k != MSG_TEACHER) {
+        w->preamble = 0;
+        if (w->resumed && k != MSG_ABORT) {
+            w->seq = w->next_seq;
+            w->h = w->next_chain;
+        }
+    }
+    w->kind = k;
+    st_out_begin(&w->out);
+    st_out_meta(&w->out, "kind", name);
+    put_number(&w->out, "seq", w->seq);
+    if (k == MSG_BATCH || k == MSG_END)
+        put_chain(&w->out, &w->h);
+    return &w->out;
+}
+
+struct st_out *
+msg_begin(struct msg_out *w, enum msg_kind k)
+{
+    assert((unsigned)k < MSG_OTHER);
+    return begin(w, k, msg_kind_name(k));
+}
+
+/* Keys the writer sets anew. */
+static int
+is_own_key(enum msg_kind k, const char *key)
+{
+    static const char *const own[] = { "kind", "seq", "chain", "next_seq",
+        "next_tokens", "chain_down" };
+    const size_t n = k == MSG_STREAM ? 6 : k == MSG_OTHER ? 2 : 3;
+
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(key, own[i]) == 0)
+            return 1;
+    return 0;
+}
+
+/* What msg_out_tokens is told for m. */
+static uint64_t
+count_tokens(const struct msg *m)
+{
+    const struct st_tensor *t;
+    uint64_t n = 0;
+    uint32_t v;
+
+    if (m->kind == MSG_DOCS)
+        return (t = st_find(&m->st, "ids")) ? t->n : 0;
+    if (m->kind != MSG_BATCH || !(t = st_find(&m->st, "piece_len")))
+        return 0;
+    for (size_t i = 0; i < t->n; i++) {
+        memcpy(&v, (const char *)t->data + 4 * i, 4);
+        n += v;
+    }
+    return n;
+}
+
+/* A resumed stream message: go on the same way. */
+static void
+copy_resume(struct msg_out *w, const struct st *s)
+{
+    const char *seq = st_meta(s, "next_seq"), *c = st_meta(s, "chain");
+    const char *down = st_meta(s, "chain_down");
+    const char *tokens = st_meta(s, "next_tokens");
+    struct chain chain;
+    uint64_t n, k;
+
+    if (seq && tokens && c && msg_number(seq, &n) == 0 &&
+        msg_number(tokens, &k) == 0 && chain_parse(&chain, down ? down : c)
+        == 0) {
+        msg_out_resume(w, n, &chain);
+        w->tokens = k;
+    }
+}
+
+struct st_out *
+msg_copy(struct msg_out *w, const struct msg *m)
+{
+    const char *kind = st_meta(&m->st, "kind");
+    struct st_out *o = begin(w, m->kind, kind ? kind : "other");
+
+    for (size_t i = 0; i < m->st.nmeta; i++)
+        if (!is_own_key(m->kind, m->st.key[i]))
+            st_out_meta(o, m->st.key[i], m->st.val[i]);
+    for (size_t i = 0; i < m->st.nt; i++) {
+        const struct st_tensor *t = &m->st.t[i];
+
+        st_out_tensor(o, t->name, t->dtype, t->ndim, t->shape, t->data);
+    }
+    if (m->kind == MSG_STREAM)
+        copy_resume(w, &m->st);
+    w->tokens += count_tokens(m);
+    return o;
+}
+
+/* Write all pieces.  0, 1 the reader has left, -1. */
+static int
+write_pieces(struct msg_out *w, struct iovec *v, size_t n, struct err *e)
+{
+    while (n > 0) {
+        const ssize_t got = writev(w->fd, v, n < 64 ? (int)n : 64);
+        size_t k = got > 0 ? (size_t)got : 0;
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 && errno == EPIPE) {
+            w->left = 1;
+            return 1;
+        }
+        if (got < 0)
+            return err_set(e, EX_SYS, "%s:", w->name);
+        for (; n > 0 && k >= v->iov_len; v++, n--)
+            k -= v->iov_len;
+        if (n > 0) {
+            v->iov_base = (char *)v->iov_base + k;
+            v->iov_len -= k;
+        }
+    }
+    return 0;
+}
+
+/* Finish the header, hash and write. */
+static int
+send_now(struct msg_out *w, struct err *e)
+{
+    struct st_out *o = &w->out;
+    struct iovec *v;
+    int r;
+
+    if (w->left)
+        return 1;
+    v = xreallocarray(NULL, o->npiece + 1, sizeof *v);
+    v[0].iov_base = o->head.p;
+    v[0].iov_len = o->head.n;
+    chain_begin(w->x, w->seq == 0 ? NULL : &w->h);
+    XXH3_128bits_update(w->x, o->head.p, o->head.n);
+    for (size_t i = 0; i < o->npiece; i++) {
+        v[i + 1].iov_base = (void *)(uintptr_t)o->piece[i].p;
+        v[i + 1].iov_len = o->piece[i].n;
+        if (o->piece[i].n)
+            XXH3_128bits_update(w->x, o->piece[i].p, o->piece[i].n);
+    }
+    chain_end(w->x, &w->h);
+    r = write_pieces(w, v, o->npiece + 1, e);
+    free(v);
+    w->seq++;
+    return r;
+}
+
+int
+msg_send(struct msg_out *w, struct err *e)
+{
+    if (w->kind == MSG_STREAM && w->resumed) {
+        put_number(&w->out, "next_seq", w->next_seq);
+        put_chain(&w->out, &w->next_chain);
+        put_number(&w->out, "next_tokens", w->tokens);
+    }
+    st_out_end(&w->out);
+    if (w->out.head.n - 8 > MSG_HEADER_MAX)
+        return err_set(e, EX_USAGE, "%s: the header of a %s message takes "
+            "%zu bytes; %zu are allowed", w->name, msg_kind_name(w->kind),
+            w->out.head.n - 8, MSG_HEADER_MAX);
+    return send_now(w, e);
+}
+
+int
+msg_end(struct msg_out *w, struct err *e)
+{
+    int r;
+
+    begin(w, MSG_END, "end");
+    msg_end_fill(&w->out, w->seq, &w->h, w->tokens);
+    r = send_now(w, e);
+    if (r == 0 && w->is_file)
+        r = io_out_commit(&w->file, e);
+    return r;
+}
+
+int
+msg_abort(struct msg_out *w, const char *why, struct err *e)
+{
+    char text[301];
+
+    /* A fault of ours must not become a header that nobody can read. */
+    snprintf(text, sizeof text, "%s", why);
+    for (char *p = text; *p; p++)
+        if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
+            *p = '?';
+    st_out_meta(begin(w, MSG_ABORT, "abort"), "why", text);
+    st_out_end(&w->out);
+    return send_now(w, e);
+}
