@@ -1,0 +1,189 @@
+/*
+ * Attention by tiles, forward and backward, over the matrix products of the
+ * table.  A tile is 64 queries by 64 keys and starts at a multiple of 64 from
+ * the row's first token, so what a token gets depends on its own row alone.
+ * Tiles without an allowed pair are skipped; inside a tile a masked pair has
+ * weight 0 exactly, so other documents of the row do not change a bit.
+ */
+#include "kern/kern.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TILE = ATTN_TILE };
+
+size_t
+attn_scratch(const struct attn *a)
+{
+    const size_t M = a->H / a->KV * TILE;
+    const size_t fwd = M * (2 * a->D + TILE + 2);
+    const size_t bwd = TILE * (2 * a->D + 2 * TILE + 1);
+
+    return (fwd > bwd ? fwd : bwd) + 16;
+}
+
+static int
+live(const struct attn *a, size_t t)
+{
+    return t < a->T && a->first[t] != UINT32_MAX;
+}
+
+/* First key tile that a query of tile qt attends to; qt + 1 if none is. */
+static size_t
+first_tile(const struct attn *a, size_t qt)
+{
+    size_t k = (qt + 1) * TILE;
+
+    for (size_t t = qt * TILE; t < (qt + 1) * TILE; t++) {
+        if (live(a, t) && a->first[t] < k)
+            k = a->first[t];
+    }
+    return k / TILE;
+}
+
+/* Keys lo..hi-1 of tile kt that token t attends to; 0 when there are none. */
+static int
+span(const struct attn *a, size_t t, size_t kt, size_t *lo, size_t *hi)
+{
+    const size_t k0 = kt * TILE;
+
+    if (!live(a, t) || t < k0 || a->first[t] >= k0 + TILE)
+        return 0;
+    *lo = a->first[t] > k0 ? a->first[t] - k0 : 0;
+    *hi = t - k0 + 1 < TILE ? t - k0 + 1 : TILE;
+    return 1;
+}
+
+/* Rows of tile qt of one head, D apart, times c. */
+static void
+gather(float *out, const float *in, size_t ld, size_t D, float c)
+{
+    for (size_t r = 0; r < TILE; r++) {
+        memcpy(out + r * D, in + r * ld, D * sizeof *out);
+        if (c != 1.0f)
+            kern.scale(out + r * D, c, D);
+    }
+}
+
+/*
+ * One key tile's softmax terms in place of scores s[TILE] of one query; m, l:
+ * running maximum and sum; o[D]: running output, rescaled when m grows.
+ */
+static void
+online(float *s, size_t lo, size_t hi, float *m, float *l, float *o, size_t D)
+{
+    const float top = kern.max(s + lo, hi - lo);
+
+    if (top > *m) {
+        if (*l != 0.0f) {
+            const float c = expf(*m - top);
+
+            *l *= c;
+            kern.scale(o, c, D);
+        }
+        *m = top;
+    }
+    *l += (float)kern.exp(s + lo, s + lo, hi - lo, *m, 1.0f);
+    memset(s, 0, lo * sizeof *s);
+    memset(s + hi, 0, (TILE - hi) * sizeof *s);
+}
+
+void
+attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch)
+{
+    const size_t D = a->D, G = a->H / a->KV, M = G * TILE;
+    const size_t k0 = first_tile(a, qt);
+    float *q = scratch, *o = q + M * D, *s = o + M * D;
+    float *m = s + M * TILE, *l = m + M;
+
+    memset(o, 0, M * D * sizeof *o);
+    for (size_t i = 0; i < M; i++) {
+        m[i] = -INFINITY;
+        l[i] = 0.0f;
+    }
+    for (size_t g = 0; g < G; g++)
+        gather(q + g * TILE * D, a->q + qt * TILE * a->ld +
+            (kvh * G + g) * D, a->ld, D, 1.0f / sqrtf((float)D));
+    for (size_t kt = k0; kt <= qt; kt++) {
+        const size_t at = kt * TILE * a->ld + kvh * D;
+
+        kern.gemm_nt(M, TILE, D, q, D, a->k + at, a->ld, GEMM_SET, s, TILE);
+        for (size_t i = 0; i < M; i++) {
+            size_t lo, hi;
+
+            if (span(a, qt * TILE + i % TILE, kt, &lo, &hi))
+                online(s + i * TILE, lo, hi, m + i, l + i, o + i * D, D);
+            else
+                memset(s + i * TILE, 0, TILE * sizeof *s);
+        }
+        kern.gemm_nn(M, D, TILE, s, TILE, a->v + at, a->ld, GEMM_ADD, o, D);
+    }
+    for (size_t i = 0; i < M; i++) {
+        const size_t t = qt * TILE + i % TILE, h = kvh * G + i / TILE;
+        const int on = live(a, t);
+
+        if (on)
+            kern.scale(o + i * D, 1.0f / l[i], D);
+        else
+            memset(o + i * D, 0, D * sizeof *o);
+        memcpy(a->out + t * a->ldo + h * D, o + i * D, D * sizeof *o);
+        a->lse[h * a->Tp + t] = on ? m[i] + logf(l[i]) : 0.0f;
+    }
+}
+
+void
+attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
+    float *dkh, float *dvh, float *scratch)
+{
+    const size_t D = a->D, kvh = h / (a->H / a->KV);
+    const float c = 1.0f / sqrtf((float)D);
+    const float *lse = a->lse + h * a->Tp;
+    float *q = scratch, *g = q + TILE * D, *s = g + TILE * D;
+    float *dp = s + TILE * TILE, *delta = dp + TILE * TILE;
+
+    memset(dkh, 0, a->Tp * D * sizeof *dkh);
+    memset(dvh, 0, a->Tp * D * sizeof *dvh);
+    for (size_t qt = 0; qt < a->Tp / TILE; qt++) {
+        const size_t t0 = qt * TILE, k0 = first_tile(a, qt);
+        const float *dO = dout + t0 * a->ldo + h * D;
+
+        /* q holds the scaled queries, then g their gradient */
+        gather(q, a->q + t0 * a->ld + h * D, a->ld, D, c);
+        memset(g, 0, TILE * D * sizeof *g);
+        for (size_t r = 0; r < TILE; r++)
+            delta[r] = (float)kern.dot(dO + r * a->ldo,
+                a->out + (t0 + r) * a->ldo + h * D, D);
+        for (size_t kt = k0; kt <= qt; kt++) {
+            const size_t at = kt * TILE * a->ld + kvh * D;
+
+            kern.gemm_nt(TILE, TILE, D, q, D, a->k + at, a->ld, GEMM_SET, s,
+                TILE);
+            kern.gemm_nt(TILE, TILE, D, dO, a->ldo, a->v + at, a->ld,
+                GEMM_SET, dp, TILE);
+            for (size_t r = 0; r < TILE; r++) {
+                float *sr = s + r * TILE, *dr = dp + r * TILE;
+                size_t lo = 0, hi = 0;
+
+                if (span(a, t0 + r, kt, &lo, &hi))
+                    kern.attn_ds(sr + lo, dr + lo, hi - lo, lse[t0 + r],
+                        delta[r]);
+                memset(sr, 0, lo * sizeof *sr);
+                memset(dr, 0, lo * sizeof *dr);
+                memset(sr + hi, 0, (TILE - hi) * sizeof *sr);
+                memset(dr + hi, 0, (TILE - hi) * sizeof *dr);
+            }
+            kern.gemm_tn(TILE, D, TILE, s, TILE, dO, a->ldo, GEMM_ADD,
+                dvh + kt * TILE * D, D);
+            kern.gemm_tn(TILE, D, TILE, dp, TILE, q, D, GEMM_ADD,
+                dkh + kt * TILE * D, D);
+            kern.gemm_nn(TILE, D, TILE, dp, TILE, a->k + at, a->ld, GEMM_ADD,
+                g, D);
+        }
+        for (size_t r = 0; r < TILE; r++) {
+            float *out = dq + (t0 + r) * a->ld + h * D;
+
+            kern.scale(g + r * D, c, D);
+            memcpy(out, g + r * D, D * sizeof *out);
+        }
+    }
+}

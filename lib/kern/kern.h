@@ -1,0 +1,167 @@
+/*
+ * Kernels: the arithmetic of the models on plain arrays.  No I/O, no
+ * allocation, no threads, no logging here; callers split the work.
+ *
+ * The table `kern` holds one version of each kernel.  It starts as the
+ * reference version (plain C); kern_init() puts in what the processor can do
+ * best, or what RETORT_KERNELS (ref, avx2, avx512) asks for.  The versions
+ * agree to rounding, not to the bit; one version gives the same bits for the
+ * same arguments, whatever other threads do.
+ *
+ * All arrays are fp32 unless stated, vectors are contiguous, matrices are
+ * row-major with a leading dimension counted in elements.  Arguments that are
+ * written overlap no other, except where "may be" says so.  n may be any
+ * number; alignment does not matter.  NaN and infinity in, NaN out.
+ */
+#ifndef KERN_KERN_H
+#define KERN_KERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { GEMM_SET = 0, GEMM_ADD = 1 };
+
+struct kern {
+    const char *name;       /* "ref", "avx2", "avx512" */
+
+    /*
+     * Matrix products, one call on one thread: c[m,n] = or += the product.
+     *   nt: a[m,k] b[n,k]^T     y = x W^T
+     *   nn: a[m,k] b[k,n]       dx = dy W
+     *   tn: a[k,m]^T b[k,n]     dW = dy^T x
+     * The order of additions depends on m, n, k alone.
+     */
+    void (*gemm_nt)(size_t m, size_t n, size_t k, const float *a, size_t lda,
+        const float *b, size_t ldb, int add, float *c, size_t ldc);
+    void (*gemm_nn)(size_t m, size_t n, size_t k, const float *a, size_t lda,
+        const float *b, size_t ldb, int add, float *c, size_t ldc);
+    void (*gemm_tn)(size_t m, size_t n, size_t k, const float *a, size_t lda,
+        const float *b, size_t ldb, int add, float *c, size_t ldc);
+
+    /* Widening to fp32: n elements; n % 32 == 0 for the quantised rows, whose
+     * blocks are those of GGUF (scale in half precision, then 32 elements).
+     * Exact, and the same bits in every version. */
+    void (*widen_bf16)(float *out, const void *in, size_t n);
+    void (*widen_f16)(float *out, const void *in, size_t n);
+    void (*widen_q8_0)(float *out, const void *in, size_t n);
+    void (*widen_q4_0)(float *out, const void *in, size_t n);
+    void (*widen_q4_1)(float *out, const void *in, size_t n);
+    /* fp32 to bf16, round to nearest even; NaN stays NaN. */
+    void (*narrow_bf16)(uint16_t *out, const float *in, size_t n);
+
+    /* y = x * rstd * w, rstd = 1 / sqrt(mean(x^2) + eps); y may be x.
+     * Zhang and Sennrich, arXiv:1910.07467, eq. 4. */
+    void (*rmsnorm)(float *y, const float *x, const float *w, size_t n,
+        float eps);
+    /* dx = res + gradient at x of rmsnorm's output gradient dy; res may be
+     * NULL (zero) or dx; dx may be dy.  Returns rstd. */
+    float (*rmsnorm_bwd)(float *dx, const float *dy, const float *x,
+        const float *w, size_t n, float eps, const float *res);
+
+    /* Rotate one head's vector x[n] by the angles of its position: the pair
+     * (x[i], x[i+n/2]) turns by angle i (rotate-half, as Hugging Face stores
+     * weights).  cs: n/2 cosines, then n/2 sines.  dir -1 turns back: the
+     * backward pass. */
+    void (*rope)(float *x, const float *cs, size_t n, int dir);
+
+    /* act = silu(g) * u, silu(g) = g / (1 + exp(-g)); act may be g or u. */
+    void (*silu_mul)(float *act, const float *g, const float *u, size_t n);
+    /* From dact: dg and du.  dg may be g or dact, du may be u. */
+    void (*silu_mul_bwd)(float *dg, float *du, const float *dact,
+        const float *g, const float *u, size_t n);
+
+    /* y = a + b (y may be a or b);  y += a x;  y *= a;  y *= x */
+    void (*add)(float *y, const float *a, const float *b, size_t n);
+    void (*axpy)(float *y, float a, const float *x, size_t n);
+    void (*scale)(float *y, float a, size_t n);
+    void (*mul)(float *y, const float *x, size_t n);
+    /* y += (a x) * z: a norm's weight gradient from one token */
+    void (*axmul)(float *y, float a, const float *x, const float *z,
+        size_t n);
+
+    /* Sums in double: a.b;  |a|^2;  |a - b|^2 */
+    double (*dot)(const float *a, const float *b, size_t n);
+    double (*sumsq)(const float *a, size_t n);
+    double (*sqdist)(const float *a, const float *b, size_t n);
+    /* a.b in fp32, for one row of a matrix times a vector */
+    float (*dotf)(const float *a, const float *b, size_t n);
+
+    /* Largest element; -INFINITY when n = 0.  NaN may be passed over: the sum
+     * of exponentials beside it shows it. */
+    float (*max)(const float *x, size_t n);
+    /* Sum of exp((x - m) * s), in double.  With out: the terms too; out may
+     * be x. */
+    double (*expsum)(const float *x, size_t n, float m, float s);
+    double (*exp)(float *out, const float *x, size_t n, float m, float s);
+    /* out = or += c * exp((x - m) * s): one term of a softmax gradient */
+    void (*exp_mul)(float *out, const float *x, size_t n, float m, float s,
+        float c, int add);
+    /* Expectation under the unnormalised p_i = exp((zp_i - m) * s): returns
+     * sum p_i, and *w = sum p_i (zp_i - zq_i), both in double. */
+    double (*kl_sums)(const float *zp, const float *zq, size_t n, float m,
+        float s, double *w);
+    /* Attention's backward pass on one row of scores: p = exp(s - lse) in
+     * place of s, ds = p (dp - delta) in place of dp. */
+    void (*attn_ds)(float *s, float *dp, size_t n, float lse, float delta);
+};
+
+extern struct kern kern;
+
+/* Choose the versions and load OpenBLAS (not for ref).  NULL, or a sentence
+ * saying why not, which stays valid.  Later calls return what the first did.
+ * Call it before threads exist: it sets OPENBLAS_CORETYPE (SkylakeX, Haswell)
+ * and OPENBLAS_NUM_THREADS. */
+const char *kern_init(void);
+/* "avx512", and the core type OpenBLAS runs as or "" for ref. */
+const char *kern_name(void);
+const char *kern_blas(void);
+/* For tests and benchmarks: kern_init with this name, again at any time (but
+ * the core type stays what it was when OpenBLAS was loaded). */
+const char *kern_force(const char *name);
+
+/*
+ * Angles of rotary position embedding (Su et al., arXiv:2104.09864), HF
+ * order: cs[t] = D/2 cosines then D/2 sines of t * freq_i, computed in double.
+ */
+enum kern_rope { KERN_ROPE_DEFAULT, KERN_ROPE_LINEAR, KERN_ROPE_LLAMA3 };
+struct kern_rope_opt {
+    enum kern_rope kind;
+    double theta;
+    double factor;          /* linear, llama3 */
+    double low, high;       /* llama3: low_freq_factor, high_freq_factor */
+    double orig;            /* llama3: original_max_position_embeddings */
+};
+/* freq [D/2], out */
+void rope_freq(double *freq, size_t D, const struct kern_rope_opt *o);
+/* cs [T,D], out, of positions t0 .. t0+T-1 */
+void rope_table(float *cs, const double *freq, size_t D, size_t t0, size_t T);
+
+/*
+ * Attention of one row (sequence) by tiles of ATTN_TILE queries and keys;
+ * nothing of size T x T exists.  Head h of token t is at q + t*ld + h*D, and
+ * likewise k, v (head h/(H/KV)) and the output.  q and k are after rope.
+ * Token t attends to first[t]..t; first[t] = UINT32_MAX: padding, gives zero.
+ * All arrays have Tp rows, Tp a multiple of ATTN_TILE, and rows past T are
+ * padding too.  Dao et al., arXiv:2205.14135 (tiles and saved statistics).
+ */
+enum { ATTN_TILE = 64 };
+struct attn {
+    size_t T, Tp, H, KV, D;
+    size_t ld;              /* of q, k, v, and their gradients */
+    size_t ldo;             /* of out and its gradient */
+    const float *q, *k, *v;
+    const uint32_t *first;  /* [T] */
+    float *out;
+    float *lse;             /* [H,Tp] log sum exp of the scaled scores */
+};
+/* Floats of scratch that one call of attn_fwd or attn_bwd needs. */
+size_t attn_scratch(const struct attn *a);
+/* Query tile qt of all heads that share key-value head kvh. */
+void attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch);
+/* Backward of query head h: dq (same places as q) and this head's part of dk
+ * and dv (dkh, dvh: [Tp,D] contiguous), all overwritten.  dout like out.
+ * The caller adds the parts of the heads that share a key-value head. */
+void attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
+    float *dkh, float *dvh, float *scratch);
+
+#endif

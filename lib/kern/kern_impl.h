@@ -1,0 +1,26 @@
+/* The versions behind the kernel table; only for lib/kern. */
+#ifndef KERN_IMPL_H
+#define KERN_IMPL_H
+
+#include "kern/kern.h"
+
+/* The whole reference version: what every other starts from. */
+extern const struct kern kern_ref;
+/* Put the row kernels (all but gemm) of one instruction set into *k. */
+void rows_avx2(struct kern *k);
+void rows_avx512(struct kern *k);
+
+void gemm_nt_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
+    const float *b, size_t ldb, int add, float *c, size_t ldc);
+void gemm_nn_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
+    const float *b, size_t ldb, int add, float *c, size_t ldc);
+void gemm_tn_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
+    const float *b, size_t ldb, int add, float *c, size_t ldc);
+/* Load OpenBLAS once and fill gemm_*; NULL or why not. */
+const char *gemm_blas(struct kern *k, const char *core);
+const char *gemm_blas_core(void);
+
+/* Half precision to single, exact. */
+float half_to_float(uint16_t h);
+
+#endif

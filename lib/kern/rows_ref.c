@@ -1,0 +1,349 @@
+/*
+ * Row kernels in plain C: the definition that the vector versions are
+ * compared with.  Sums in double, in index order.
+ */
+#include "kern/kern.h"
+#include "kern/kern_impl.h"
+
+#include <math.h>
+#include <string.h>
+
+static float
+float_of_bits(uint32_t u)
+{
+    float f;
+
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
+static uint16_t
+load16(const unsigned char *p)
+{
+    return (uint16_t)(p[0] | p[1] << 8);
+}
+
+float
+half_to_float(uint16_t h)
+{
+    const uint32_t sign = (uint32_t)(h & 0x8000) << 16;
+    const uint32_t e = h >> 10 & 31, m = h & 0x3ff;
+
+    if (e == 31)                    /* infinity, NaN */
+        return float_of_bits(sign | 0x7f800000u | m << 13);
+    if (e == 0) {                   /* zero, subnormal: m * 2^-24 */
+        const float f = (float)m * 0x1p-24f;
+
+        return sign ? -f : f;
+    }
+    return float_of_bits(sign | (e + 112) << 23 | m << 13);
+}
+
+static void
+widen_bf16(float *restrict out, const void *in, size_t n)
+{
+    const unsigned char *p = in;
+
+    for (size_t i = 0; i < n; i++)
+        out[i] = float_of_bits((uint32_t)load16(p + 2 * i) << 16);
+}
+
+static void
+widen_f16(float *restrict out, const void *in, size_t n)
+{
+    const unsigned char *p = in;
+
+    for (size_t i = 0; i < n; i++)
+        out[i] = half_to_float(load16(p + 2 * i));
+}
+
+static void
+widen_q8_0(float *restrict out, const void *in, size_t n)
+{
+    const unsigned char *p = in;
+
+    for (size_t b = 0; b < n / 32; b++, p += 34, out += 32) {
+        const float d = half_to_float(load16(p));
+
+        for (size_t i = 0; i < 32; i++)
+            out[i] = d * (float)(signed char)p[2 + i];
+    }
+}
+
+static void
+widen_q4_0(float *restrict out, const void *in, size_t n)
+{
+    const unsigned char *p = in;
+
+    for (size_t b = 0; b < n / 32; b++, p += 18, out += 32) {
+        const float d = half_to_float(load16(p));
+
+        for (size_t i = 0; i < 16; i++) {
+            out[i] = d * (float)((p[2 + i] & 15) - 8);
+            out[i + 16] = d * (float)((p[2 + i] >> 4) - 8);
+        }
+    }
+}
+
+static void
+widen_q4_1(float *restrict out, const void *in, size_t n)
+{
+    const unsigned char *p = in;
+
+    for (size_t b = 0; b < n / 32; b++, p += 20, out += 32) {
+        const float d = half_to_float(load16(p));
+        const float m = half_to_float(load16(p + 2));
+
+        for (size_t i = 0; i < 16; i++) {
+            out[i] = (float)(p[4 + i] & 15) * d + m;
+            out[i + 16] = (float)(p[4 + i] >> 4) * d + m;
+        }
+    }
+}
+
+static void
+narrow_bf16(uint16_t *restrict out, const float *restrict in, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t u;
+
+        memcpy(&u, in + i, sizeof u);
+        if ((u & 0x7fffffffu) > 0x7f800000u)
+            out[i] = (uint16_t)(u >> 16 | 0x40);
+        else
+            out[i] = (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+    }
+}
+
+static double
+sumsq(const float *a, size_t n)
+{
+    double s = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        s += (double)a[i] * a[i];
+    return s;
+}
+
+static float
+rstd_of(const float *x, size_t n, float eps)
+{
+    return (float)(1.0 / sqrt(sumsq(x, n) / (double)n + (double)eps));
+}
+
+static void
+rmsnorm(float *y, const float *x, const float *w, size_t n, float eps)
+{
+    const float r = rstd_of(x, n, eps);
+
+    for (size_t i = 0; i < n; i++)
+        y[i] = x[i] * r * w[i];
+}
+
+static float
+rmsnorm_bwd(float *dx, const float *dy, const float *x, const float *w,
+    size_t n, float eps, const float *res)
+{
+    const float r = rstd_of(x, n, eps);
+    double s = 0.0;
+    float c;
+
+    for (size_t i = 0; i < n; i++)
+        s += (double)dy[i] * w[i] * x[i];
+    c = (float)(s / (double)n * r * r);
+    for (size_t i = 0; i < n; i++) {
+        const float g = r * (dy[i] * w[i] - c * x[i]);
+
+        dx[i] = res != NULL ? res[i] + g : g;
+    }
+    return r;
+}
+
+static void
+rope(float *x, const float *cs, size_t n, int dir)
+{
+    const size_t half = n / 2;
+
+    for (size_t i = 0; i < half; i++) {
+        const float c = cs[i], s = (float)dir * cs[half + i];
+        const float a = x[i], b = x[i + half];
+
+        x[i] = a * c - b * s;
+        x[i + half] = b * c + a * s;
+    }
+}
+
+static void
+silu_mul(float *act, const float *g, const float *u, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        act[i] = g[i] / (1.0f + expf(-g[i])) * u[i];
+}
+
+static void
+silu_mul_bwd(float *dg, float *du, const float *dact, const float *g,
+    const float *u, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float a = g[i], b = u[i], d = dact[i];
+        const float sig = 1.0f / (1.0f + expf(-a));
+        const float silu = a * sig;
+
+        dg[i] = d * b * (sig + silu * (1.0f - sig));
+        du[i] = d * silu;
+    }
+}
+
+static void
+add(float *y, const float *a, const float *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = a[i] + b[i];
+}
+
+static void
+axpy(float *restrict y, float a, const float *restrict x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] += a * x[i];
+}
+
+static void
+scale(float *y, float a, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] *= a;
+}
+
+static void
+mul(float *restrict y, const float *restrict x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] *= x[i];
+}
+
+static void
+axmul(float *restrict y, float a, const float *x, const float *z, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] += a * x[i] * z[i];
+}
+
+static double
+dot(const float *a, const float *b, size_t n)
+{
+    double s = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        s += (double)a[i] * b[i];
+    return s;
+}
+
+static float
+dotf(const float *a, const float *b, size_t n)
+{
+    float s = 0.0f;
+
+    for (size_t i = 0; i < n; i++)
+        s += a[i] * b[i];
+    return s;
+}
+
+static double
+sqdist(const float *a, const float *b, size_t n)
+{
+    double s = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        const double d = (double)a[i] - b[i];
+
+        s += d * d;
+    }
+    return s;
+}
+
+static float
+max(const float *x, size_t n)
+{
+    float m = -INFINITY;
+
+    for (size_t i = 0; i < n; i++)
+        m = x[i] > m ? x[i] : m;
+    return m;
+}
+
+static double
+expsum(const float *x, size_t n, float m, float s)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += expf((x[i] - m) * s);
+    return sum;
+}
+
+static double
+exp_row(float *out, const float *x, size_t n, float m, float s)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        out[i] = expf((x[i] - m) * s);
+        sum += out[i];
+    }
+    return sum;
+}
+
+static void
+exp_mul(float *restrict out, const float *restrict x, size_t n, float m,
+    float s, float c, int adding)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float e = c * expf((x[i] - m) * s);
+
+        out[i] = adding ? out[i] + e : e;
+    }
+}
+
+static double
+kl_sums(const float *zp, const float *zq, size_t n, float m, float s,
+    double *w)
+{
+    double sum = 0.0, sw = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        const double p = expf((zp[i] - m) * s);
+
+        sum += p;
+        sw += p * ((double)zp[i] - zq[i]);
+    }
+    *w = sw;
+    return sum;
+}
+
+static void
+attn_ds(float *restrict s, float *restrict dp, size_t n, float lse,
+    float delta)
+{
+    for (size_t i = 0; i < n; i++) {
+        s[i] = expf(s[i] - lse);
+        dp[i] = s[i] * (dp[i] - delta);
+    }
+}
+
+#define KERN_REF { \
+    .name = "ref", \
+    .gemm_nt = gemm_nt_ref, .gemm_nn = gemm_nn_ref, .gemm_tn = gemm_tn_ref, \
+    .widen_bf16 = widen_bf16, .widen_f16 = widen_f16, \
+    .widen_q8_0 = widen_q8_0, .widen_q4_0 = widen_q4_0, \
+    .widen_q4_1 = widen_q4_1, .narrow_bf16 = narrow_bf16, \
+    .rmsnorm = rmsnorm, .rmsnorm_bwd = rmsnorm_bwd, .rope = rope, \
+    .silu_mul = silu_mul, .silu_mul_bwd = silu_mul_bwd, \
+    .add = add, .axpy = axpy, .scale = scale, .mul = mul, .axmul = axmul, \
+    .dot = dot, .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, \
+    .max = max, .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul, \
+    .kl_sums = kl_sums, .attn_ds = attn_ds \
+}
+
+const struct kern kern_ref = KERN_REF;
+struct kern kern = KERN_REF;

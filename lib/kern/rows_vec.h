@@ -1,0 +1,465 @@
+/*
+ * Row kernels over the vector operations that the including file defines for
+ * its instruction set (VW floats a vector).  Each call starts at its first
+ * element, so the order of additions depends on n alone.  What the kernels
+ * compute is said in kern.h, and in plain C in rows_ref.c.
+ */
+#include <math.h>
+#include <string.h>
+
+/* Elements i.. of n: a whole vector, or the last ones and zeros. */
+static inline vf
+get(const float *p, size_t i, size_t n)
+{
+    return n - i >= VW ? v_load(p + i) : v_load_part(p + i, n - i, 0.0f);
+}
+
+static inline void
+put(float *p, size_t i, size_t n, vf a)
+{
+    if (n - i >= VW)
+        v_store(p + i, a);
+    else
+        v_store_part(p + i, n - i, a);
+}
+
+/* a with what lies past n made zero */
+static inline vf
+keep(vf a, size_t i, size_t n)
+{
+    return n - i >= VW ? a : v_keep(a, n - i);
+}
+
+/*
+ * exp(x), relative error below 1e-7.  x = n ln 2 + r with |r| <= ln 2 / 2;
+ * exp(r) by a polynomial (Cephes expf); ln 2 in two parts.  Clamped where
+ * the result is 0 or infinity anyway; NaN passes, being the second operand.
+ */
+static inline vf
+v_exp(vf x)
+{
+    vf n, r, p;
+
+    x = v_min(v_set1(89.0f), v_max(v_set1(-104.0f), x));
+    n = v_round(v_mul(x, v_set1(1.44269504088896341f)));
+    r = v_fnma(n, v_set1(0.693359375f), x);
+    r = v_fnma(n, v_set1(-2.12194440e-4f), r);
+    p = v_set1(1.9875691500e-4f);
+    p = v_fma(p, r, v_set1(1.3981999507e-3f));
+    p = v_fma(p, r, v_set1(8.3334519073e-3f));
+    p = v_fma(p, r, v_set1(4.1665795894e-2f));
+    p = v_fma(p, r, v_set1(1.6666665459e-1f));
+    p = v_fma(p, r, v_set1(5.0000001201e-1f));
+    p = v_fma(p, v_mul(r, r), v_add(r, v_set1(1.0f)));
+    return v_scalef(p, n);
+}
+
+static void
+widen_bf16(float *restrict out, const void *in, size_t n)
+{
+    const unsigned char *p = in;
+    size_t i = 0;
+
+    for (; i + VW <= n; i += VW)
+        v_store(out + i, v_from_bf16(p + 2 * i));
+    kern_ref.widen_bf16(out + i, p + 2 * i, n - i);
+}
+
+static void
+widen_f16(float *restrict out, const void *in, size_t n)
+{
+    const unsigned char *p = in;
+    size_t i = 0;
+
+    for (; i + VW <= n; i += VW)
+        v_store(out + i, v_from_f16(p + 2 * i));
+    kern_ref.widen_f16(out + i, p + 2 * i, n - i);
+}
+
+static inline float
+half_at(const unsigned char *p)
+{
+    uint16_t h;
+
+    memcpy(&h, p, sizeof h);        /* this processor is little-endian */
+    return _cvtsh_ss(h);
+}
+
+static void
+widen_q8_0(float *restrict out, const void *in, size_t n)
+{
+    const unsigned char *p = in;
+
+    for (size_t b = 0; b < n / 32; b++, p += 34, out += 32) {
+        const vf d = v_set1(half_at(p));
+
+        for (size_t i = 0; i < 32; i += VW)
+            v_store(out + i, v_mul(d, v_from_i8(p + 2 + i)));
+    }
+}
+
+/* The 32 nibbles of a block as bytes: low halves first. */
+static inline void
+nibbles(unsigned char q[32], const unsigned char *p, int sub)
+{
+    const __m128i a = _mm_loadu_si128((const __m128i *)p);
+    const __m128i f = _mm_set1_epi8(15), s = _mm_set1_epi8((char)sub);
+    const __m128i hi = _mm_and_si128(_mm_srli_epi16(a, 4), f);
+
+    _mm_storeu_si128((__m128i *)q, _mm_sub_epi8(_mm_and_si128(a, f), s));
+    _mm_storeu_si128((__m128i *)(q + 16), _mm_sub_epi8(hi, s));
+}
+
+static void
+widen_q4_0(float *restrict out, const void *in, size_t n)
+{
+    const unsigned char *p = in;
+    unsigned char q[32];
+
+    for (size_t b = 0; b < n / 32; b++, p += 18, out += 32) {
+        const vf d = v_set1(half_at(p));
+
+        nibbles(q, p + 2, 8);
+        for (size_t i = 0; i < 32; i += VW)
+            v_store(out + i, v_mul(d, v_from_i8(q + i)));
+    }
+}
+
+/* Multiplied and added apart, as ggml does and the reference. */
+static void
+widen_q4_1(float *restrict out, const void *in, size_t n)
+{
+    const unsigned char *p = in;
+    unsigned char q[32];
+
+    for (size_t b = 0; b < n / 32; b++, p += 20, out += 32) {
+        const vf d = v_set1(half_at(p)), m = v_set1(half_at(p + 2));
+
+        nibbles(q, p + 4, 0);
+        for (size_t i = 0; i < 32; i += VW)
+            v_store(out + i, v_add(v_mul(v_from_i8(q + i), d), m));
+    }
+}
+
+/* Sums keep two vectors of doubles: the lower and upper half of a vector. */
+static double
+sumsq(const float *a, size_t n)
+{
+    vd lo = d_zero(), hi = d_zero();
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf x = get(a, i, n);
+        const vd xl = d_lo(x), xh = d_hi(x);
+
+        lo = d_fma(xl, xl, lo);
+        hi = d_fma(xh, xh, hi);
+    }
+    return d_sum(d_add(lo, hi));
+}
+
+static double
+dot(const float *a, const float *b, size_t n)
+{
+    vd lo = d_zero(), hi = d_zero();
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf x = get(a, i, n), y = get(b, i, n);
+
+        lo = d_fma(d_lo(x), d_lo(y), lo);
+        hi = d_fma(d_hi(x), d_hi(y), hi);
+    }
+    return d_sum(d_add(lo, hi));
+}
+
+static double
+sqdist(const float *a, const float *b, size_t n)
+{
+    vd lo = d_zero(), hi = d_zero();
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf x = get(a, i, n), y = get(b, i, n);
+        const vd l = d_sub(d_lo(x), d_lo(y)), h = d_sub(d_hi(x), d_hi(y));
+
+        lo = d_fma(l, l, lo);
+        hi = d_fma(h, h, hi);
+    }
+    return d_sum(d_add(lo, hi));
+}
+
+static float
+dotf(const float *a, const float *b, size_t n)
+{
+    vf s0 = v_set1(0.0f), s1 = s0, s2 = s0, s3 = s0;
+    size_t i = 0;
+
+    for (; i + 4 * VW <= n; i += 4 * VW) {
+        s0 = v_fma(v_load(a + i), v_load(b + i), s0);
+        s1 = v_fma(v_load(a + i + VW), v_load(b + i + VW), s1);
+        s2 = v_fma(v_load(a + i + 2 * VW), v_load(b + i + 2 * VW), s2);
+        s3 = v_fma(v_load(a + i + 3 * VW), v_load(b + i + 3 * VW), s3);
+    }
+    for (; i < n; i += VW)
+        s0 = v_fma(get(a, i, n), get(b, i, n), s0);
+    return v_hsum(v_add(v_add(s0, s1), v_add(s2, s3)));
+}
+
+static float
+rstd_of(const float *x, size_t n, float eps)
+{
+    return (float)(1.0 / sqrt(sumsq(x, n) / (double)n + (double)eps));
+}
+
+static void
+rmsnorm(float *y, const float *x, const float *w, size_t n, float eps)
+{
+    const vf r = v_set1(rstd_of(x, n, eps));
+
+    for (size_t i = 0; i < n; i += VW)
+        put(y, i, n, v_mul(v_mul(get(x, i, n), r), get(w, i, n)));
+}
+
+static float
+rmsnorm_bwd(float *dx, const float *dy, const float *x, const float *w,
+    size_t n, float eps, const float *res)
+{
+    const float r = rstd_of(x, n, eps);
+    const vf vr = v_set1(r);
+    vd lo = d_zero(), hi = d_zero();
+    double s;
+    vf c;
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf g = v_mul(get(dy, i, n), get(w, i, n)), v = get(x, i, n);
+
+        lo = d_fma(d_lo(g), d_lo(v), lo);
+        hi = d_fma(d_hi(g), d_hi(v), hi);
+    }
+    s = d_sum(d_add(lo, hi));
+    c = v_set1((float)(s / (double)n * r * r));
+    for (size_t i = 0; i < n; i += VW) {
+        const vf g = v_mul(get(dy, i, n), get(w, i, n));
+        vf d = v_mul(vr, v_fnma(c, get(x, i, n), g));
+
+        if (res != NULL)
+            d = v_add(get(res, i, n), d);
+        put(dx, i, n, d);
+    }
+    return r;
+}
+
+static void
+rope(float *x, const float *cs, size_t n, int dir)
+{
+    const size_t half = n / 2;
+    const vf vdir = v_set1((float)dir);
+
+    for (size_t i = 0; i < half; i += VW) {
+        const vf c = get(cs, i, half);
+        const vf s = v_mul(vdir, get(cs + half, i, half));
+        const vf a = get(x, i, half), b = get(x + half, i, half);
+
+        put(x, i, half, v_fnma(b, s, v_mul(a, c)));
+        put(x + half, i, half, v_fma(a, s, v_mul(b, c)));
+    }
+}
+
+static inline vf
+v_sigmoid(vf x)
+{
+    const vf one = v_set1(1.0f);
+
+    return v_div(one, v_add(one, v_exp(v_sub(v_set1(0.0f), x))));
+}
+
+static void
+silu_mul(float *act, const float *g, const float *u, size_t n)
+{
+    for (size_t i = 0; i < n; i += VW) {
+        const vf a = get(g, i, n);
+
+        put(act, i, n, v_mul(v_mul(a, v_sigmoid(a)), get(u, i, n)));
+    }
+}
+
+static void
+silu_mul_bwd(float *dg, float *du, const float *dact, const float *g,
+    const float *u, size_t n)
+{
+    const vf one = v_set1(1.0f);
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf a = get(g, i, n), b = get(u, i, n), d = get(dact, i, n);
+        const vf sig = v_sigmoid(a), silu = v_mul(a, sig);
+
+        put(dg, i, n, v_mul(v_mul(d, b),
+            v_fma(silu, v_sub(one, sig), sig)));
+        put(du, i, n, v_mul(d, silu));
+    }
+}
+
+static void
+add(float *y, const float *a, const float *b, size_t n)
+{
+    for (size_t i = 0; i < n; i += VW)
+        put(y, i, n, v_add(get(a, i, n), get(b, i, n)));
+}
+
+static void
+axpy(float *restrict y, float a, const float *restrict x, size_t n)
+{
+    const vf va = v_set1(a);
+
+    for (size_t i = 0; i < n; i += VW)
+        put(y, i, n, v_fma(va, get(x, i, n), get(y, i, n)));
+}
+
+static void
+scale(float *y, float a, size_t n)
+{
+    const vf va = v_set1(a);
+
+    for (size_t i = 0; i < n; i += VW)
+        put(y, i, n, v_mul(va, get(y, i, n)));
+}
+
+static void
+mul(float *restrict y, const float *restrict x, size_t n)
+{
+    for (size_t i = 0; i < n; i += VW)
+        put(y, i, n, v_mul(get(y, i, n), get(x, i, n)));
+}
+
+static void
+axmul(float *restrict y, float a, const float *x, const float *z, size_t n)
+{
+    const vf va = v_set1(a);
+
+    for (size_t i = 0; i < n; i += VW)
+        put(y, i, n, v_fma(v_mul(va, get(x, i, n)), get(z, i, n),
+            get(y, i, n)));
+}
+
+static float
+max(const float *x, size_t n)
+{
+    vf m0 = v_set1(-INFINITY), m1 = m0;
+    size_t i = 0;
+
+    for (; i + 2 * VW <= n; i += 2 * VW) {
+        m0 = v_max(v_load(x + i), m0);
+        m1 = v_max(v_load(x + i + VW), m1);
+    }
+    for (; i + VW <= n; i += VW)
+        m0 = v_max(v_load(x + i), m0);
+    if (i < n)
+        m0 = v_max(v_load_part(x + i, n - i, -INFINITY), m0);
+    return v_hmax(v_max(m0, m1));
+}
+
+static double
+exp_any(float *out, const float *x, size_t n, float m, float s)
+{
+    const vf vm = v_set1(m), vs = v_set1(s);
+    vd lo = d_zero(), hi = d_zero();
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf e = keep(v_exp(v_mul(v_sub(get(x, i, n), vm), vs)), i, n);
+
+        if (out != NULL)
+            put(out, i, n, e);
+        lo = d_add(lo, d_lo(e));
+        hi = d_add(hi, d_hi(e));
+    }
+    return d_sum(d_add(lo, hi));
+}
+
+static double
+expsum(const float *x, size_t n, float m, float s)
+{
+    return exp_any(NULL, x, n, m, s);
+}
+
+static double
+exp_row(float *out, const float *x, size_t n, float m, float s)
+{
+    return exp_any(out, x, n, m, s);
+}
+
+static void
+exp_mul(float *restrict out, const float *restrict x, size_t n, float m,
+    float s, float c, int adding)
+{
+    const vf vm = v_set1(m), vs = v_set1(s), vc = v_set1(c);
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf e = v_exp(v_mul(v_sub(get(x, i, n), vm), vs));
+
+        put(out, i, n, adding ? v_fma(vc, e, get(out, i, n)) :
+            v_mul(vc, e));
+    }
+}
+
+static double
+kl_sums(const float *zp, const float *zq, size_t n, float m, float s,
+    double *w)
+{
+    const vf vm = v_set1(m), vs = v_set1(s);
+    vd lo = d_zero(), hi = d_zero(), wl = d_zero(), wh = d_zero();
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf p = get(zp, i, n), q = get(zq, i, n);
+        const vf e = keep(v_exp(v_mul(v_sub(p, vm), vs)), i, n);
+        const vd el = d_lo(e), eh = d_hi(e);
+
+        lo = d_add(lo, el);
+        hi = d_add(hi, eh);
+        wl = d_fma(el, d_sub(d_lo(p), d_lo(q)), wl);
+        wh = d_fma(eh, d_sub(d_hi(p), d_hi(q)), wh);
+    }
+    *w = d_sum(d_add(wl, wh));
+    return d_sum(d_add(lo, hi));
+}
+
+static void
+attn_ds(float *restrict s, float *restrict dp, size_t n, float lse,
+    float delta)
+{
+    const vf vl = v_set1(lse), vdel = v_set1(delta);
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf p = v_exp(v_sub(get(s, i, n), vl));
+
+        put(dp, i, n, v_mul(p, v_sub(get(dp, i, n), vdel)));
+        put(s, i, n, p);
+    }
+}
+
+void
+ROWS(struct kern *k)
+{
+    k->widen_bf16 = widen_bf16;
+    k->widen_f16 = widen_f16;
+    k->widen_q8_0 = widen_q8_0;
+    k->widen_q4_0 = widen_q4_0;
+    k->widen_q4_1 = widen_q4_1;
+    k->rmsnorm = rmsnorm;
+    k->rmsnorm_bwd = rmsnorm_bwd;
+    k->rope = rope;
+    k->silu_mul = silu_mul;
+    k->silu_mul_bwd = silu_mul_bwd;
+    k->add = add;
+    k->axpy = axpy;
+    k->scale = scale;
+    k->mul = mul;
+    k->axmul = axmul;
+    k->dot = dot;
+    k->sumsq = sumsq;
+    k->sqdist = sqdist;
+    k->dotf = dotf;
+    k->max = max;
+    k->expsum = expsum;
+    k->exp = exp_row;
+    k->exp_mul = exp_mul;
+    k->kl_sums = kl_sums;
+    k->attn_ds = attn_ds;
+}
