@@ -52,5 +52,9 @@ const float *bwd_final(const struct bwd *b);
  * embedding's input side; the head's own gradient is added by the loss. */
 void bwd_backward(struct bwd *b, const struct rows *r, const float *dfinal,
     void (*add)(void *ctx, size_t i, float *dx), void *ctx);
+/* With a tied head, what the input side adds to the embedding is held back
+ * until here, so that it follows the whole of the head's part however the rows
+ * were grouped.  Call it after the last bwd_backward, before g is used. */
+void bwd_flush(struct bwd *b);
 
 #endif

@@ -7,9 +7,10 @@
  * Activations are fp32, row-major [B,T,d].  A token attends to the tokens of
  * its own piece at or before it; positions count from the piece's start.
  * Padding tokens (first = UINT32_MAX) give zeros and cost no attention.
- * Each matrix product is cut into fixed tiles of FWD_TILE rows that start at
- * a row's first token and are padded with zeros to full size, so a token's
- * bits depend neither on threads nor on its neighbours in the batch.
+ * Each matrix product is cut into fixed tiles of at most FWD_TILE rows that
+ * start at a row's first token and are padded with zeros to full size, so a
+ * token's bits depend neither on threads nor on its neighbours in the batch.
+ * (The size of the tiles follows from r->T alone.)
  */
 #ifndef MODEL_FORWARD_H
 #define MODEL_FORWARD_H
@@ -21,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { FWD_TILE = 256 };
+
 struct rows {
     size_t B, T;
     const uint32_t *ids;    /* [B,T] < V */
@@ -30,7 +33,8 @@ struct rows {
 
 struct fwd;
 
-/* Work space for m with at most B rows of T tokens.  m and pool outlive it. */
+/* Work space for m with at most B rows of T tokens.  m and pool outlive it.
+ * Calls kern_init and dies if the kernels cannot be had. */
 struct fwd *fwd_new(const struct model *m, struct pool *pool, size_t B,
     size_t T);
 void fwd_free(struct fwd *f);
