@@ -1,0 +1,317 @@
+/* Opening and closing a model; Hugging Face directories.  See model.h. */
+#include "model/open.h"
+
+#include "base/mem.h"
+#include "format/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int
+weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
+    size_t cols)
+{
+    memset(w, 0, sizeof *w);
+    switch (t) {
+    case DT_F32:
+    case DT_F16:
+    case DT_BF16:
+    case DT_Q8_0:
+    case DT_Q4_0:
+    case DT_Q4_1:
+        break;
+    default:
+        return -1;
+    }
+    w->data = p;
+    w->dtype = t;
+    w->rows = rows;
+    w->cols = cols;
+    return dtype_bytes(t, cols, &w->stride);
+}
+
+void
+block_dims(const struct config *c, int t, size_t mlp, size_t *rows,
+    size_t *cols)
+{
+    *rows = t == W_NORM1 || t == W_NORM2 ? 1 : t == W_Q ? c->H * c->D :
+        t == W_K || t == W_V ? c->KV * c->D :
+        t == W_GATE || t == W_UP ? mlp : c->d;
+    *cols = t == W_O ? c->H * c->D : t == W_DOWN ? mlp : c->d;
+}
+
+/* ---- safetensors files of a directory ---- */
+
+static int
+add_file(struct model *m, struct source *s, const char *file, struct err *e)
+{
+    char *path = xasprintf("%s/%s", m->path, file);
+    const size_t i = s->n;
+    int r;
+
+    s->map = xreallocarray(s->map, i + 1, sizeof *s->map);
+    s->st = xreallocarray(s->st, i + 1, sizeof *s->st);
+    s->file = xreallocarray(s->file, i + 1, sizeof *s->file);
+    s->used = xreallocarray(s->used, i + 1, sizeof *s->used);
+    r = io_map(&s->map[i], path, e);
+    if (r == 0 && (r = st_parse(&s->st[i], s->map[i].p, s->map[i].n,
+        e)) < 0) {
+        err_prefix(e, "%s", path);
+        io_unmap(&s->map[i]);
+    }
+    free(path);
+    if (r < 0)
+        return -1;
+    s->file[i] = xstrdup(file);
+    s->used[i] = xcalloc(s->st[i].nt + 1, 1);
+    s->n++;
+    return 0;
+}
+
+/* The files an index names; each holds what the index says, and no more. */
+static int
+add_index(struct model *m, struct source *s, const char *path, struct err *e)
+{
+    json_t *j = js_load(path, JS_MAX, e), *v;
+    json_t *map = json_object_get(j, "weight_map");
+    const char *name;
+    size_t total = 0, i;
+
+    if (!j)
+        return -1;
+    if (!json_is_object(map)) {
+        err_set(e, EX_INPUT, "%s: weight_map: is missing", path);
+        goto fail;
+    }
+    json_object_foreach(map, name, v) {
+        const char *file = json_string_value(v);
+
+        if (!file || file[0] == '.' || file[0] == '\0' ||
+            strchr(file, '/')) {
+            err_set(e, EX_INPUT, "%s: weight_map: tensor %.80s: \"%.80s\" "
+                "is no file name", path, name, file ? file : "");
+            goto fail;
+        }
+        for (i = 0; i < s->n && strcmp(s->file[i], file) != 0; i++)
+            ;
+        if (i == s->n && add_file(m, s, file, e) < 0)
+            goto fail;
+        if (!st_find(&s->st[i], name)) {
+            err_set(e, EX_INPUT, "%s/%.80s: tensor %.80s is missing",
+                m->path, file, name);
+            goto fail;
+        }
+    }
+    for (i = 0; i < s->n; i++)
+        total += s->st[i].nt;
+    if (total != json_object_size(map)) {
+        err_set(e, EX_INPUT, "%s: weight_map: names %zu tensors, but its "
+            "files hold %zu", path, json_object_size(map), total);
+        goto fail;
+    }
+    json_decref(j);
+    return 0;
+fail:
+    json_decref(j);
+    return -1;
+}
+
+static int
+add_files(struct model *m, struct source *s, struct err *e)
+{
+    char *one = xasprintf("%s/model.safetensors", m->path);
+    char *index = xasprintf("%s/model.safetensors.index.json", m->path);
+    int r = io_exists(one) ? add_file(m, s, "model.safetensors", e) :
+        io_exists(index) ? add_index(m, s, index, e) :
+        err_set(e, EX_INPUT, "%s: holds neither model.safetensors nor "
+        "model.safetensors.index.json", m->path);
+
+    free(one);
+    free(index);
+    return r;
+}
+
+/* Find a tensor, check its shape, mark it used.  ndim 1: a vector [cols]. */
+static int
+take(struct model *m, struct source *s, const char *name, int ndim,
+    size_t rows, size_t cols, struct weight *w, struct err *e)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const struct st_tensor *t = st_find(&s->st[i], name);
+        int fits;
+
+        if (!t)
+            continue;
+        fits = t->ndim == ndim && t->shape[ndim - 1] == cols &&
+            (ndim == 1 || t->shape[0] == rows);
+        if (!fits)
+            return err_set(e, EX_INPUT, "%s/%s: tensor %s has %zu elements "
+                "in %d dimensions, but config.json means [%zu,%zu]", m->path,
+                s->file[i], name, t->n, t->ndim, rows, cols);
+        if (weight_set(w, t->data, t->dtype, rows, cols) < 0)
+            return err_set(e, EX_INPUT, "%s/%s: tensor %s: dtype %s is not "
+                "supported for weights", m->path, s->file[i], name,
+                dtype_name(t->dtype));
+        s->used[i][t - s->st[i].t] = 1;
+        return 0;
+    }
+    return err_set(e, EX_INPUT, "%s: tensor %s is missing", m->path, name);
+}
+
+/* The channels that zero-padding added must be zero, or every other loader
+ * would run another model. */
+static int
+check_padding(struct model *m, size_t i, struct err *e)
+{
+    const struct weight *w[2] = { &m->block[i].w[W_GATE],
+        &m->block[i].w[W_UP] };
+
+    for (int k = 0; k < 2; k++)
+        for (size_t b = m->block[i].mlp * w[k]->stride;
+            b < m->c.mlp * w[k]->stride; b++)
+            if (w[k]->data[b] != 0)
+                return err_set(e, EX_INPUT, "%s: block %zu has %zu MLP "
+                    "channels by retort.mlp, but its padding is not zero",
+                    m->path, i, m->block[i].mlp);
+    return 0;
+}
+
+static int
+take_block(struct model *m, struct source *s, size_t i, struct err *e)
+{
+    struct block *b = &m->block[i];
+    size_t rows, cols;
+    char name[80];
+
+    for (int t = 0; t < W_N; t++) {
+        struct weight *w = &b->w[t];
+
+        snprintf(name, sizeof name, "model.layers.%zu.%s.weight", i,
+            block_tensor_name[t]);
+        block_dims(&m->c, t, m->c.mlp, &rows, &cols);
+        if (take(m, s, name, t == W_NORM1 || t == W_NORM2 ? 1 : 2, rows,
+            cols, w, e) < 0)
+            return -1;
+        block_dims(&m->c, t, b->mlp, &w->rows, &w->cols);
+    }
+    return check_padding(m, i, e);
+}
+
+/* A tensor that was not asked for would change what other loaders compute,
+ * except tables that follow from the configuration, and the second copy of a
+ * tied head. */
+static int
+check_used(struct model *m, struct source *s, struct err *e)
+{
+    static const char table[] = ".rotary_emb.inv_freq";
+
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t k = 0; k < s->st[i].nt; k++) {
+            const char *name = s->st[i].t[k].name;
+            const size_t n = strlen(name);
+
+            if (s->used[i][k] ||
+                (m->c.tied && strcmp(name, "lm_head.weight") == 0) ||
+                (n >= sizeof table &&
+                strcmp(name + n - (sizeof table - 1), table) == 0))
+                continue;
+            return err_set(e, EX_INPUT, "%s/%s: tensor %.80s is no part of "
+                "a %s model", m->path, s->file[i], name, m->c.arch);
+        }
+    return 0;
+}
+
+static int
+read_config(struct model *m, struct err *e)
+{
+    char *path = xasprintf("%s/config.json", m->path);
+    json_t *j = js_load(path, 16 << 20, e);
+    size_t *mlp = NULL;
+    int r = -1;
+
+    if (!j)
+        goto done;
+    if (config_from_json(&m->c, j, e) < 0) {
+        err_prefix(e, "%s", path);
+        goto done;
+    }
+    mlp = xreallocarray(NULL, 2 * m->c.L, sizeof *mlp);
+    m->block = xcalloc(m->c.L, sizeof *m->block);
+    if ((r = config_blocks(&m->c, j, mlp, mlp + m->c.L, e)) < 0) {
+        err_prefix(e, "%s", path);
+        goto done;
+    }
+    for (size_t i = 0; i < m->c.L; i++) {
+        m->block[i].mlp = mlp[i];
+        m->block[i].source = mlp[m->c.L + i];
+    }
+done:
+    json_decref(j);
+    free(mlp);
+    free(path);
+    return r;
+}
+
+int
+open_hf(struct model *m, struct source *s, struct err *e)
+{
+    const struct config *c = &m->c;
+
+    if (read_config(m, e) < 0 || add_files(m, s, e) < 0 ||
+        take(m, s, "model.embed_tokens.weight", 2, c->V, c->d, &m->embed,
+        e) < 0)
+        return -1;
+    for (size_t i = 0; i < c->L; i++)
+        if (take_block(m, s, i, e) < 0)
+            return -1;
+    if (take(m, s, "model.norm.weight", 1, 1, c->d, &m->norm, e) < 0)
+        return -1;
+    m->head = m->embed;
+    if (!c->tied && take(m, s, "lm_head.weight", 2, c->V, c->d, &m->head,
+        e) < 0)
+        return -1;
+    return check_used(m, s, e);
+}
+
+int
+model_open(struct model *m, const char *path, struct err *e)
+{
+    struct source *s = xcalloc(1, sizeof *s);
+    int r;
+
+    memset(m, 0, sizeof *m);
+    m->path = xstrdup(path);
+    m->own = s;
+    r = io_is_dir(path) ? open_hf(m, s, e) : open_gguf(m, s, e);
+    if (r < 0)
+        model_close(m);
+    return r;
+}
+
+void
+model_close(struct model *m)
+{
+    struct source *s = m->own;
+
+    if (s) {
+        for (size_t i = 0; i < s->n; i++) {
+            io_unmap(&s->map[i]);
+            if (s->st)
+                st_release(&s->st[i]);
+            if (s->file)
+                free(s->file[i]);
+            if (s->used)
+                free(s->used[i]);
+        }
+        free(s->map);
+        free(s->st);
+        free(s->file);
+        free(s->used);
+        gguf_release(&s->g);
+        free(s);
+    }
+    free(m->block);
+    free(m->path);
+    memset(m, 0, sizeof *m);
+}

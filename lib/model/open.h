@@ -1,0 +1,29 @@
+/* Opening a model: what the two kinds of source share.  Private. */
+#ifndef MODEL_OPEN_H
+#define MODEL_OPEN_H
+
+#include "base/io.h"
+#include "format/gguf.h"
+#include "model/model.h"
+
+/* Files that a model's weights lie in; m->own points to one. */
+struct source {
+    struct io_map *map;
+    struct st *st;          /* [n] for a Hugging Face directory */
+    char **file;            /* [n] their names in it */
+    unsigned char **used;   /* [n][st.nt] tensors that the model has */
+    size_t n;
+    struct gguf g;
+};
+
+/* Point w at rows x cols of dtype t at p; -1 when t is no type of weights. */
+int weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
+    size_t cols);
+/* Logical rows and columns of tensor t of a block of width mlp. */
+void block_dims(const struct config *c, int t, size_t mlp, size_t *rows,
+    size_t *cols);
+
+int open_hf(struct model *m, struct source *s, struct err *e);
+int open_gguf(struct model *m, struct source *s, struct err *e);
+
+#endif

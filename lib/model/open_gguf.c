@@ -1,0 +1,241 @@
+/* Opening a model in a .gguf file of the llama family; see model.h. */
+#include "model/open.h"
+
+#include "base/mem.h"
+#include "format/gguf.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A size that must be there. */
+static int
+need(const struct gguf *g, const char *key, size_t hi, size_t *r,
+    struct err *e)
+{
+    int k = gguf_size(g, key, 1, hi, r, e);
+
+    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", key) :
+        k < 0 ? -1 : 0;
+}
+
+static int
+read_sizes(struct config *c, const struct gguf *g, struct err *e)
+{
+    const struct gguf_tensor *t = gguf_tensor(g, "token_embd.weight");
+    size_t value = 0, rot, experts = 0, window = 0, V;
+
+    if (!t || t->ndim != 2)
+        return err_set(e, EX_INPUT, "tensor token_embd.weight: %s", t ?
+            "is no matrix" : "is missing");
+    V = c->V = t->shape[0];
+    if (need(g, "llama.embedding_length", 1 << 20, &c->d, e) < 0 ||
+        need(g, "llama.feed_forward_length", 1 << 20, &c->mlp, e) < 0 ||
+        need(g, "llama.block_count", 4096, &c->L, e) < 0 ||
+        need(g, "llama.attention.head_count", 4096, &c->H, e) < 0 ||
+        need(g, "llama.context_length", (size_t)1 << 31, &c->max_pos, e) < 0)
+        return -1;
+    c->KV = c->H;
+    c->D = c->d % c->H == 0 ? c->d / c->H : 0;
+    if (gguf_size(g, "llama.attention.head_count_kv", 1, 4096, &c->KV,
+        e) < 0 ||
+        gguf_size(g, "llama.attention.key_length", 1, 65536, &c->D, e) < 0)
+        return -1;
+    value = rot = c->D;
+    if (gguf_size(g, "llama.attention.value_length", 1, 65536, &value,
+        e) < 0 ||
+        gguf_size(g, "llama.rope.dimension_count", 1, 65536, &rot, e) < 0 ||
+        gguf_size(g, "llama.expert_count", 0, 65536, &experts, e) < 0 ||
+        gguf_size(g, "llama.attention.sliding_window", 0, SIZE_MAX / 2,
+        &window, e) < 0 ||
+        gguf_size(g, "llama.vocab_size", 1, SIZE_MAX / 2, &V, e) < 0)
+        return -1;
+    if (value != c->D || rot != c->D)
+        return err_set(e, EX_INPUT, "llama.%s: %zu is not the head size %zu",
+            value != c->D ? "attention.value_length" :
+            "rope.dimension_count", value != c->D ? value : rot, c->D);
+    if (experts > 0 || (window > 0 && window < c->max_pos))
+        return err_set(e, EX_INPUT, "llama.%s: is not supported",
+            experts > 0 ? "expert_count" : "attention.sliding_window");
+    if (V != c->V)
+        return err_set(e, EX_INPUT, "llama.vocab_size: %zu, but "
+            "token_embd.weight has %zu rows", V, c->V);
+    return 0;
+}
+
+/*
+ * llama3's scaling is stored as its result, one divisor a frequency.  Its
+ * parameters are those that every such model so far has, with the factor
+ * taken from the largest divisor; they are accepted if they give the table.
+ */
+static int
+read_rope_table(struct config *c, const struct gguf_tensor *t, struct err *e)
+{
+    const size_t n = c->D / 2;
+    float f;
+
+    if (t->dtype != DT_F32 || t->n != n)
+        return err_set(e, EX_INPUT, "tensor rope_freqs.weight: is no F32 "
+            "[%zu]", n);
+    c->rope = ROPE_LLAMA3;
+    c->rope_low = 1;
+    c->rope_high = 4;
+    c->rope_orig = 8192;
+    c->rope_factor = 1;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&f, t->data + 4 * i, sizeof f);
+        if (f > c->rope_factor && f < 1e6f)
+            c->rope_factor = f;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const double wave = 2 * acos(-1) *
+            pow(c->theta, 2 * (double)i / (double)c->D);
+        const double s = ((double)c->rope_orig / wave - c->rope_low) /
+            (c->rope_high - c->rope_low);
+        const double want = s > 1 ? 1 : s < 0 ? c->rope_factor :
+            1 / ((1 - s) / c->rope_factor + s);
+
+        memcpy(&f, t->data + 4 * i, sizeof f);
+        if (!(fabs(f - want) <= 1e-4 * want))
+            return err_set(e, EX_INPUT, "tensor rope_freqs.weight: is not "
+                "the scaling of Llama 3");
+    }
+    return 0;
+}
+
+static int
+read_rope(struct config *c, const struct gguf *g, struct err *e)
+{
+    const struct gguf_tensor *t = gguf_tensor(g, "rope_freqs.weight");
+    double factor = 0;
+    int r;
+
+    c->theta = 10000;
+    if (gguf_real(g, "llama.rope.freq_base", 1, 1e12, &c->theta, e) < 0)
+        return -1;
+    if (t)
+        return read_rope_table(c, t, e);
+    r = gguf_real(g, "llama.rope.scaling.factor", 0, 1e6, &factor, e);
+    if (r == 0)
+        r = gguf_real(g, "llama.rope.scale_linear", 0, 1e6, &factor, e);
+    if (r < 0)
+        return -1;
+    if (gguf_kv(g, "llama.rope.scaling.type") &&
+        !gguf_is(g, "llama.rope.scaling.type", "linear") &&
+        !gguf_is(g, "llama.rope.scaling.type", "none"))
+        return err_set(e, EX_INPUT, "llama.rope.scaling.type: is not "
+            "supported (none, linear)");
+    if (factor == 0 || factor == 1 ||
+        gguf_is(g, "llama.rope.scaling.type", "none"))
+        return 0;
+    c->rope = ROPE_LINEAR;
+    c->rope_factor = factor;
+    return 0;
+}
+
+static int
+read_id(const struct gguf *g, const char *key, size_t V, int64_t *id,
+    struct err *e)
+{
+    size_t v;
+    int r = gguf_size(g, key, 0, V - 1, &v, e);
+
+    *id = r > 0 ? (int64_t)v : -1;
+    return r < 0 ? -1 : 0;
+}
+
+static int
+read_config(struct config *c, const struct gguf *g, struct err *e)
+{
+    memset(c, 0, sizeof *c);
+    if (!gguf_is(g, "general.architecture", "llama"))
+        return err_set(e, EX_INPUT, "general.architecture: only \"llama\" "
+            "is supported");
+    snprintf(c->arch, sizeof c->arch, "llama");
+    c->init_range = 0.02;
+    c->eps = 0;
+    if (read_sizes(c, g, e) < 0 || read_rope(c, g, e) < 0 ||
+        gguf_real(g, "llama.attention.layer_norm_rms_epsilon", 0, 1, &c->eps,
+        e) < 0 ||
+        read_id(g, "tokenizer.ggml.bos_token_id", c->V, &c->bos, e) < 0 ||
+        read_id(g, "tokenizer.ggml.eos_token_id", c->V, &c->eos, e) < 0 ||
+        read_id(g, "tokenizer.ggml.padding_token_id", c->V, &c->pad, e) < 0)
+        return -1;
+    c->tied = gguf_tensor(g, "output.weight") == NULL;
+    return config_check(c, e);
+}
+
+static int
+take(struct source *s, const char *name, size_t rows, size_t cols,
+    struct weight *w, struct err *e)
+{
+    const struct gguf_tensor *t = gguf_tensor(&s->g, name);
+
+    if (!t)
+        return err_set(e, EX_INPUT, "tensor %s: is missing", name);
+    if (t->shape[t->ndim - 1] != cols || t->n != rows * cols || t->ndim > 2)
+        return err_set(e, EX_INPUT, "tensor %s: has %zu elements in rows of "
+            "%zu, but the metadata mean [%zu,%zu]", name, t->n,
+            t->shape[t->ndim - 1], rows, cols);
+    s->used[0][t - s->g.t] = 1;
+    return weight_set(w, t->data, t->dtype, rows, cols);
+}
+
+/* llama.cpp's names of a block's tensors. */
+static const char *const names[W_N] = {
+    [W_NORM1] = "attn_norm", [W_Q] = "attn_q", [W_K] = "attn_k",
+    [W_V] = "attn_v", [W_O] = "attn_output", [W_NORM2] = "ffn_norm",
+    [W_GATE] = "ffn_gate", [W_UP] = "ffn_up", [W_DOWN] = "ffn_down",
+};
+
+static int
+take_all(struct model *m, struct source *s, struct err *e)
+{
+    const struct config *c = &m->c;
+    size_t rows, cols;
+    char name[80];
+
+    if (take(s, "token_embd.weight", c->V, c->d, &m->embed, e) < 0 ||
+        take(s, "output_norm.weight", 1, c->d, &m->norm, e) < 0)
+        return -1;
+    m->head = m->embed;
+    if (!c->tied && take(s, "output.weight", c->V, c->d, &m->head, e) < 0)
+        return -1;
+    m->block = xcalloc(c->L, sizeof *m->block);
+    for (size_t i = 0; i < c->L; i++) {
+        struct block *b = &m->block[i];
+
+        b->mlp = c->mlp;
+        b->source = i;
+        for (int t = 0; t < W_N; t++) {
+            snprintf(name, sizeof name, "blk.%zu.%s.weight", i, names[t]);
+            block_dims(c, t, c->mlp, &rows, &cols);
+            if (take(s, name, rows, cols, &b->w[t], e) < 0)
+                return -1;
+        }
+        b->w[W_Q].perm = c->H;
+        b->w[W_K].perm = c->KV;
+    }
+    for (size_t i = 0; i < s->g.nt; i++)
+        if (!s->used[0][i] &&
+            strcmp(s->g.t[i].name, "rope_freqs.weight") != 0)
+            return err_set(e, EX_INPUT, "tensor %s: is no part of a llama "
+                "model", s->g.t[i].name);
+    return 0;
+}
+
+int
+open_gguf(struct model *m, struct source *s, struct err *e)
+{
+    s->map = xcalloc(1, sizeof *s->map);
+    if (io_map(s->map, m->path, e) < 0)
+        return -1;
+    s->n = 1;
+    if (gguf_parse(&s->g, s->map->p, s->map->n, e) < 0)
+        return err_prefix(e, "%s", m->path);
+    s->used = xcalloc(1, sizeof *s->used);
+    s->used[0] = xcalloc(s->g.nt + 1, 1);
+    if (read_config(&m->c, &s->g, e) < 0 || take_all(m, s, e) < 0)
+        return err_prefix(e, "%s", m->path);
+    return 0;
+}

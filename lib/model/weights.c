@@ -1,0 +1,267 @@
+/* Reading weights in fp32, and what is computed from all of them; see
+ * model.h.  Opening is in open.c. */
+#include "model/model.h"
+
+#include "base/mem.h"
+#include "model/parts.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { TILE = 1 << 16 };        /* elements widened at a time */
+
+const char *const block_tensor_name[W_N] = {
+    [W_NORM1] = "input_layernorm",
+    [W_Q] = "self_attn.q_proj",
+    [W_K] = "self_attn.k_proj",
+    [W_V] = "self_attn.v_proj",
+    [W_O] = "self_attn.o_proj",
+    [W_NORM2] = "post_attention_layernorm",
+    [W_GATE] = "mlp.gate_proj",
+    [W_UP] = "mlp.up_proj",
+    [W_DOWN] = "mlp.down_proj",
+};
+
+static void
+widen_f16(float *out, const unsigned char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const unsigned h = p[2 * i] | (unsigned)p[2 * i + 1] << 8;
+        const unsigned ex = h >> 10 & 31, man = h & 1023;
+        const float v = ex == 31 ? (man ? NAN : INFINITY) :
+            ex ? ldexpf((float)(man + 1024), (int)ex - 25) :
+            ldexpf((float)man, -24);
+
+        out[i] = h & 0x8000 ? -v : v;
+    }
+}
+
+static void
+widen(float *out, enum dtype t, const unsigned char *p, size_t n)
+{
+    float d, m;
+
+    switch (t) {
+    case DT_F32:
+        memcpy(out, p, n * sizeof *out);
+        return;
+    case DT_BF16:
+        for (size_t i = 0; i < n; i++) {
+            const uint32_t u = (uint32_t)(p[2 * i] | p[2 * i + 1] << 8) << 16;
+
+            memcpy(&out[i], &u, sizeof u);
+        }
+        return;
+    case DT_F16:
+        widen_f16(out, p, n);
+        return;
+    case DT_Q8_0:
+        for (size_t i = 0; i < n; i += 32, p += 34) {
+            widen_f16(&d, p, 1);
+            for (size_t k = 0; k < 32; k++)
+                out[i + k] = d * (float)(signed char)p[2 + k];
+        }
+        return;
+    case DT_Q4_0:
+        for (size_t i = 0; i < n; i += 32, p += 18) {
+            widen_f16(&d, p, 1);
+            for (size_t k = 0; k < 16; k++) {
+                out[i + k] = d * (float)((p[2 + k] & 15) - 8);
+                out[i + k + 16] = d * (float)((p[2 + k] >> 4) - 8);
+            }
+        }
+        return;
+    case DT_Q4_1:
+        for (size_t i = 0; i < n; i += 32, p += 20) {
+            widen_f16(&d, p, 1);
+            widen_f16(&m, p + 2, 1);
+            for (size_t k = 0; k < 16; k++) {
+                out[i + k] = d * (float)(p[4 + k] & 15) + m;
+                out[i + k + 16] = d * (float)(p[4 + k] >> 4) + m;
+            }
+        }
+        return;
+    default:
+        assert(!"a weight's dtype is checked when the model is opened");
+    }
+}
+
+/*
+ * Where logical row r is stored.  llama.cpp's converter reshapes the rows of
+ * each head to [2, D/2] and swaps the two, so that rotary pairs (j, j + D/2)
+ * become neighbours: row a*D/2 + b of a head is stored as row 2b + a.
+ */
+static size_t
+stored_row(const struct weight *w, size_t r)
+{
+    const size_t D = w->rows / w->perm, j = r % D;
+
+    return r - j + 2 * (j % (D / 2)) + j / (D / 2);
+}
+
+void
+weight_rows(const struct weight *w, size_t r0, size_t n, float *out)
+{
+    size_t bytes;
+    int r = dtype_bytes(w->dtype, w->cols, &bytes);
+
+    assert(r == 0 && r0 <= w->rows && n <= w->rows - r0);
+    if (!w->perm && bytes == w->stride) {
+        widen(out, w->dtype, w->data + r0 * w->stride, n * w->cols);
+        return;
+    }
+    for (size_t i = 0; i < n; i++, out += w->cols) {
+        const size_t at = w->perm ? stored_row(w, r0 + i) : r0 + i;
+
+        widen(out, w->dtype, w->data + at * w->stride, w->cols);
+    }
+}
+
+const float *
+weight_f32(const struct weight *w)
+{
+    if (w->dtype != DT_F32 || w->perm || w->stride != w->cols * 4 ||
+        (uintptr_t)w->data % sizeof(float) != 0)
+        return NULL;
+    return (const float *)(const void *)w->data;
+}
+
+size_t
+model_nparts(const struct model *m)
+{
+    return 2 + W_N * m->c.L + !m->c.tied;
+}
+
+void
+model_part(const struct model *m, size_t i, struct part *p)
+{
+    const size_t nb = W_N * m->c.L;
+
+    memset(p, 0, sizeof *p);
+    if (i >= 1 && i <= nb) {
+        const size_t k = (i - 1) / W_N, t = (i - 1) % W_N;
+
+        p->w = &m->block[k].w[t];
+        snprintf(p->name, sizeof p->name, "model.layers.%zu.%s.weight", k,
+            block_tensor_name[t]);
+        p->shape[0] = t == W_GATE || t == W_UP ? m->c.mlp : p->w->rows;
+        p->shape[1] = t == W_DOWN ? m->c.mlp : p->w->cols;
+        p->ndim = t == W_NORM1 || t == W_NORM2 ? 1 : 2;
+    } else {
+        p->w = i == 0 ? &m->embed : i == nb + 1 ? &m->norm : &m->head;
+        snprintf(p->name, sizeof p->name, "%s", i == 0 ?
+            "model.embed_tokens.weight" : i == nb + 1 ?
+            "model.norm.weight" : "lm_head.weight");
+        p->shape[0] = p->w->rows;
+        p->shape[1] = p->w->cols;
+        p->ndim = i == nb + 1 ? 1 : 2;
+    }
+    if (p->ndim == 1)
+        p->shape[0] = p->shape[1];
+}
+
+/* Rows of w that are widened at a time. */
+static size_t
+tile_rows(const struct weight *w)
+{
+    const size_t n = TILE / w->cols;
+
+    return n == 0 ? 1 : n < w->rows ? n : w->rows;
+}
+
+/* 0 times a number is 0, times NaN or infinity NaN: the sum shows it without
+ * a branch. */
+static int
+all_finite(const float *x, size_t n)
+{
+    float s = 0;
+
+    for (size_t i = 0; i < n; i++)
+        s += x[i] * 0.0f;
+    return isfinite(s);
+}
+
+int
+model_check_finite(const struct model *m, struct err *e)
+{
+    struct part p;
+    float *x = NULL;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < model_nparts(m); i++) {
+        size_t tile;
+
+        model_part(m, i, &p);
+        tile = tile_rows(p.w);
+        x = xreallocarray(x, tile * p.w->cols, sizeof *x);
+        for (size_t k = 0; r == 0 && k < p.w->rows; k += tile) {
+            const size_t n = tile < p.w->rows - k ? tile : p.w->rows - k;
+
+            weight_rows(p.w, k, n, x);
+            if (!all_finite(x, n * p.w->cols))
+                r = err_set(e, EX_NUM, "%s: tensor %s is not finite",
+                    m->path, p.name);
+        }
+    }
+    free(x);
+    return r;
+}
+
+static void
+hash_weight(XXH3_state_t *h, const struct weight *w)
+{
+    const size_t tile = tile_rows(w);
+    float *x = xreallocarray(NULL, tile * w->cols, sizeof *x);
+
+    for (size_t k = 0; k < w->rows; k += tile) {
+        const size_t n = tile < w->rows - k ? tile : w->rows - k;
+
+        weight_rows(w, k, n, x);
+        XXH3_128bits_update(h, x, n * w->cols * sizeof *x);
+    }
+    free(x);
+}
+
+void
+model_head_hash(const struct model *m, char out[33])
+{
+    XXH3_state_t *h = XXH3_createState();
+    XXH128_canonical_t c;
+
+    if (!h)
+        die(EX_SYS, "out of memory");
+    XXH3_128bits_reset(h);
+    hash_weight(h, &m->head);
+    hash_weight(h, &m->norm);
+    XXH128_canonicalFromHash(&c, XXH3_128bits_digest(h));
+    XXH3_freeState(h);
+    for (int i = 0; i < 16; i++)
+        snprintf(out + 2 * i, 3, "%02x", c.digest[i]);
+}
+
+void
+model_shape(const struct model *m, size_t *mlp, size_t *kept)
+{
+    for (size_t i = 0; i < m->c.L; i++) {
+        mlp[i] = m->block[i].mlp;
+        kept[i] = m->block[i].source;
+    }
+}
+
+size_t
+model_params(const struct model *m)
+{
+    size_t n = m->embed.rows * m->embed.cols + m->norm.cols;
+
+    if (!m->c.tied)
+        n += m->head.rows * m->head.cols;
+    for (size_t i = 0; i < m->c.L; i++)
+        for (size_t t = 0; t < W_N; t++)
+            n += m->block[i].w[t].rows * m->block[i].w[t].cols;
+    return n;
+}
