@@ -33,7 +33,7 @@ $(BUILD)/probe.mk: scripts/setup Makefile
 	@CC='$(CC)' scripts/setup $(PKGS) $(LOADED)
 	@printf 'PKG_CFLAGS = %s\nPKG_LIBS = %s\n' \
 	    "$$(pkg-config --cflags $(PKGS))" "$$(pkg-config --libs $(PKGS))" > $@
-ifneq ($(filter-out clean help dist uninstall,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean help names dist uninstall,$(or $(MAKECMDGOALS),all)),)
 -include $(BUILD)/probe.mk
 endif
 
@@ -59,7 +59,7 @@ endif
 .SUFFIXES:
 .SECONDARY:
 .PHONY: all $(NAMES) check check-long check-real lint bench demo demo-study \
-        profile install uninstall clean dist distcheck help FORCE
+        profile install uninstall clean dist distcheck help names FORCE
 
 ## all: build every program (default)
 all: $(BINS)
@@ -163,6 +163,10 @@ distcheck: dist
 ## clean: remove build/
 clean:
 	rm -rf build
+
+# For tests, which hold for every program.
+names:
+	@echo $(NAMES)
 
 ## help: list the targets
 help:
