@@ -157,7 +157,8 @@ distcheck: dist
 	@rm -rf $(BUILD)/distcheck && mkdir -p $(BUILD)/distcheck
 	@tar xzf $(BUILD)/retort-$(VERSION).tar.gz -C $(BUILD)/distcheck
 	@cd $(BUILD)/distcheck/retort-$(VERSION) && $(MAKE) check && \
-	    $(MAKE) install uninstall DESTDIR="$$PWD/build/stage" && \
+	    $(MAKE) install DESTDIR="$$PWD/build/stage" && \
+	    $(MAKE) uninstall DESTDIR="$$PWD/build/stage" && \
 	    test -z "$$(find build/stage -mindepth 1)"
 
 ## clean: remove build/

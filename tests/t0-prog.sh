@@ -60,6 +60,13 @@ else
     skip 'a full disk' 'no /dev/full'
 fi
 
+# A file that is opened must not take the place of a closed descriptor.
+echo f >want
+status 1 'stdout closed' sh -c '"$1" mix >&-' sh "$p"
+same 'leaves the file alone' want file
+ok 'stderr closed' sh -c '"$1" mix 2>&-' sh "$p"
+same 'leaves the file alone' want file
+
 # wait_for TEXT FILE: at most ten seconds
 wait_for() {
     n=0

@@ -48,6 +48,22 @@ stop(void)
         die(EX_STOP, "stopped");
 }
 
+/* Write a file and to stdout: with stdout closed, not into the file. */
+static void
+mix(void)
+{
+    struct io_out o;
+    struct err e;
+
+    if (io_out_begin(&o, "file", &e) < 0 || io_out_write(&o, "f\n", 2, &e) < 0)
+        die_err(&e);
+    printf("stdout\n");
+    fflush(stdout);
+    fprintf(stderr, "stderr\n");
+    if (io_out_commit(&o, &e) < 0)
+        die_err(&e);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -70,6 +86,8 @@ main(int argc, char **argv)
         work();
     else if (strcmp(*arg, "stop") == 0)
         stop();
+    else if (strcmp(*arg, "mix") == 0)
+        mix();
     else if (strcmp(*arg, "tty") == 0)
         io_refuse_tty(STDOUT_FILENO);
     else if (strcmp(*arg, "flood") == 0)
