@@ -33,7 +33,7 @@ $(BUILD)/probe.mk: scripts/setup Makefile
 	@CC='$(CC)' scripts/setup $(PKGS) $(LOADED)
 	@printf 'PKG_CFLAGS = %s\nPKG_LIBS = %s\n' \
 	    "$$(pkg-config --cflags $(PKGS))" "$$(pkg-config --libs $(PKGS))" > $@
-ifneq ($(filter-out clean help names dist uninstall,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean help dist uninstall,$(or $(MAKECMDGOALS),all)),)
 -include $(BUILD)/probe.mk
 endif
 
@@ -41,7 +41,8 @@ WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
        -Wpointer-arith -Wwrite-strings -Wundef -Wvla
 NEED = -std=c17 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -Ilib \
        -ffp-contract=off -pthread $(WARN) $(SANFLAGS)
-COMPILE = $(CC) $(NEED) $(ISA) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP
+COMPILE = $(CC) $(NEED) $(ISA) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(LAST) \
+          -MMD -MP
 LINK    = $(CC) $(SANFLAGS) -pthread $(LDFLAGS)
 LIBS    = $(PKG_LIBS) -ldl -lm
 
@@ -59,7 +60,7 @@ endif
 .SUFFIXES:
 .SECONDARY:
 .PHONY: all $(NAMES) check check-long check-real lint bench demo demo-study \
-        profile install uninstall clean dist distcheck help names FORCE
+        profile install uninstall clean dist distcheck help FORCE
 
 ## all: build every program (default)
 all: $(BINS)
@@ -76,7 +77,8 @@ $(BUILD)/flags: FORCE
 %_avx2.o:   ISA = -mavx2 -mfma -mf16c
 %_avx512.o: ISA = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
 # The kernels are written for -O3; a user's -O0 still wins for debugging.
-$(BUILD)/lib/kern/%.o: NEED += -O3
+$(BUILD)/lib/kern/%.o: LAST = $(if $(findstring -O0,$(CFLAGS)),,-O3 \
+    -fno-math-errno)
 
 $(BUILD)/lib/base/prog.o: NEED += -DRETORT_VERSION='"$(VERSION)"' \
     -DRETORT_BUILD='"$(CC) $(CFLAGS) $(SANFLAGS)"'
@@ -157,17 +159,12 @@ distcheck: dist
 	@rm -rf $(BUILD)/distcheck && mkdir -p $(BUILD)/distcheck
 	@tar xzf $(BUILD)/retort-$(VERSION).tar.gz -C $(BUILD)/distcheck
 	@cd $(BUILD)/distcheck/retort-$(VERSION) && $(MAKE) check && \
-	    $(MAKE) install DESTDIR="$$PWD/build/stage" && \
-	    $(MAKE) uninstall DESTDIR="$$PWD/build/stage" && \
+	    $(MAKE) install uninstall DESTDIR="$$PWD/build/stage" && \
 	    test -z "$$(find build/stage -mindepth 1)"
 
 ## clean: remove build/
 clean:
 	rm -rf build
-
-# For tests, which hold for every program.
-names:
-	@echo $(NAMES)
 
 ## help: list the targets
 help:

@@ -62,8 +62,8 @@ int adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
     const struct adamw_opt *o, size_t n, double *norm, struct err *e);
 
 enum sched { SCHED_COSINE, SCHED_LINEAR, SCHED_CONST };
-/* Learning rate of step k (0-based) of n: linear warm-up over w steps to lr
- * ((k+1)/w), then to floor*lr at step n by cosine or line. */
+/* Learning rate of step k (0-based) of n, as transformers has it: k/w of lr
+ * while k < w, then to floor*lr at step n by cosine or line. */
 double sched_lr(enum sched s, double lr, size_t k, size_t n, size_t w,
     double floor);
 

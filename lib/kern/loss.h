@@ -1,0 +1,73 @@
+/*
+ * Kernels of the fused losses and of AdamW, on slices of a row of logits (a
+ * row is cut at fixed vocabulary borders, so sums are formed in an order that
+ * the thread count cannot change).  `_ref` says what is meant, in double; the
+ * other sets are the same fast text compiled for an instruction set, and agree
+ * with each other to the bit.  No argument overlaps another unless it says so.
+ */
+#ifndef KERN_LOSS_H
+#define KERN_LOSS_H
+
+#include <stddef.h>
+
+/* What a row's softmax needs from one slice: max and sum exp(x - max). */
+struct lse_part {
+    float max;
+    double sum;             /* >= 1 unless NaN */
+};
+
+/* Log-sum-exps of a whole row, for the gradient of one slice. */
+struct row_lse {
+    float s1;               /* student, temperature 1 */
+    float st, tt;           /* student and teacher, temperature tau */
+};
+
+struct adamw_k {
+    float scale;            /* of the gradient sum: clip / N */
+    float decay;            /* 1 - lr * weight decay */
+    float beta1, beta2;
+    float step;             /* lr / (1 - beta1^t) */
+    float root;             /* 1 / sqrt(1 - beta2^t) */
+    float eps;
+};
+
+struct loss_kern {
+    /* Part of z[n] * inv_tau. */
+    struct lse_part (*lse)(const float *restrict z, size_t n, float inv_tau);
+    /*
+     * Gradient of w_ce CE + w_kl KL (with tau^2) in logits, without the -w_ce
+     * of the target, which the caller subtracts:
+     *   z[v] <- w_ce exp(zs - s1)
+     *           + w_kl tau (exp(zs/tau - st) - exp(zt/tau - tt))
+     * z [n] student logits in, gradient out; zt [n] teacher logits.
+     * Returns this slice's part of KL(teacher || student; tau), in nats, not
+     * times tau^2 (Hinton et al., arXiv:1503.02531, section 2).
+     */
+    double (*kd_grad)(float *restrict z, const float *restrict zt, size_t n,
+        float tau, struct row_lse l, float w_ce, float w_kl);
+    /* The same without a teacher: z[v] <- w_ce exp(z[v] - s1). */
+    void (*ce_grad)(float *restrict z, size_t n, float s1, float w_ce);
+    /* Sum of squares of x[n], in double. */
+    double (*sumsq)(const float *restrict x, size_t n);
+    /* Decoupled AdamW (Loshchilov & Hutter, arXiv:1711.05101, as PyTorch has
+     * it) on n parameters p with gradient sums g, moments m and v; g is zero
+     * afterwards. */
+    void (*adamw)(float *restrict p, float *restrict g, float *restrict m,
+        float *restrict v, size_t n, const struct adamw_k *k);
+    /* num += |a-b|^2 and den += |b|^2 over n elements. */
+    void (*ratio)(const float *restrict a, const float *restrict b, size_t n,
+        double *num, double *den);
+    /* dx[i] += c * (a[i] - b[i]) */
+    void (*diff_add)(float *restrict dx, const float *restrict a,
+        const float *restrict b, size_t n, float c);
+};
+
+extern const struct loss_kern loss_kern_ref, loss_kern_avx2, loss_kern_avx512;
+
+/* The set that kern_init chose. */
+const struct loss_kern *loss_kern(void);
+
+/* Combine parts in index order; log of the whole sum. */
+double lse_join(const struct lse_part *part, size_t n, size_t stride);
+
+#endif

@@ -1,0 +1,3 @@
+/* The losses' kernels for AVX2; the text is loss_vec.h. */
+#define LOSS_KERN loss_kern_avx2
+#include "kern/loss_vec.h"

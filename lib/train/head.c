@@ -1,0 +1,229 @@
+/* Fused head and losses; see head.h. */
+#include "train/head.h"
+#include "kern/kern.h"
+#include "kern/loss.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct head_loss {
+    struct pool *pool;
+    const struct loss_kern *k;
+    size_t V, d, dt;
+    size_t width, nslice;   /* of the vocabulary */
+    float *zs, *zt;         /* [nslice][HEAD_ROWS,width] */
+    float *part;            /* [nslice][HEAD_ROWS,d] parts of dh */
+    float *wide;            /* [workers][width,dt] widened teacher rows */
+    struct lse_part *s1, *st, *tt;      /* [nslice][HEAD_ROWS] */
+    struct row_lse *lse;    /* [HEAD_ROWS] */
+    double *lse1;           /* [HEAD_ROWS] the same as lse.s1, in double */
+    double *kl, *ztarget;   /* [nslice][HEAD_ROWS]; [HEAD_ROWS] */
+    /* the tile at hand */
+    const struct loss_opt *o;
+    const float *ws, *hs, *ht;
+    const struct weight *wt;
+    const uint32_t *target;
+    size_t n;
+    float *dw, *dh;
+};
+
+/* About 24 slices for large vocabularies: enough tasks for many threads, few
+ * enough for products of efficient size. */
+static size_t
+slice_width(size_t V)
+{
+    size_t w = (V + 23) / 24;
+
+    w = (w + 63) / 64 * 64;
+    return w < 256 ? 256 : w > 4096 ? 4096 : w;
+}
+
+struct head_loss *
+head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
+    size_t dt)
+{
+    struct head_loss *h = xcalloc(1, sizeof(*h));
+    const size_t w = slice_width(V), ns = (V + w - 1) / w, R = HEAD_ROWS;
+
+    h->pool = pool;
+    h->k = loss_kern();
+    h->V = V;
+    h->d = d;
+    h->dt = dt;
+    h->width = w;
+    h->nslice = ns;
+    h->zs = arena_alloc(a, ns * R * w, sizeof(float));
+    h->part = arena_alloc(a, ns * R * d, sizeof(float));
+    h->s1 = arena_alloc(a, ns * R, sizeof(*h->s1));
+    h->lse = arena_alloc(a, R, sizeof(*h->lse));
+    h->lse1 = arena_alloc(a, R, sizeof(*h->lse1));
+    h->ztarget = arena_alloc(a, R, sizeof(*h->ztarget));
+    if (dt > 0) {
+        h->zt = arena_alloc(a, ns * R * w, sizeof(float));
+        h->wide = arena_alloc(a, pool_size(pool) * w * dt, sizeof(float));
+        h->st = arena_alloc(a, ns * R, sizeof(*h->st));
+        h->tt = arena_alloc(a, ns * R, sizeof(*h->tt));
+        h->kl = arena_alloc(a, ns * R, sizeof(*h->kl));
+    }
+    return h;
+}
+
+void
+head_loss_free(struct head_loss *h)
+{
+    free(h);
+}
+
+/* Width of slice s: the last one may be narrower. */
+static size_t
+slice_cols(const struct head_loss *h, size_t s)
+{
+    const size_t left = h->V - s * h->width;
+
+    return left < h->width ? left : h->width;
+}
+
+/* Teacher's head rows of slice s as fp32. */
+static const float *
+teacher_rows(struct head_loss *h, size_t s, size_t worker)
+{
+    const float *w = weight_f32(h->wt);
+    float *wide = h->wide + worker * h->width * h->dt;
+
+    if (w != NULL)
+        return w + s * h->width * h->dt;
+    weight_rows(h->wt, s * h->width, slice_cols(h, s), wide);
+    return wide;
+}
+
+/* Task: logits of slice s and its part of each row's log-sum-exp. */
+static void
+slice_logits(void *ctx, size_t s, size_t worker)
+{
+    struct head_loss *h = ctx;
+    const size_t w = h->width, cols = slice_cols(h, s), at = s * HEAD_ROWS;
+    const float it = (float)(1.0 / h->o->tau);
+    float *zs = h->zs + at * w;
+    float *zt = h->ht != NULL ? h->zt + at * w : NULL;
+
+    kern.gemm_nt(h->n, cols, h->d, h->hs, h->d, h->ws + s * w * h->d, h->d,
+        GEMM_SET, zs, w);
+    if (zt != NULL)
+        kern.gemm_nt(h->n, cols, h->dt, h->ht, h->dt,
+            teacher_rows(h, s, worker), h->dt, GEMM_SET, zt, w);
+    for (size_t i = 0; i < h->n; i++) {
+        h->s1[at + i] = h->k->lse(zs + i * w, cols, 1.0f);
+        if (zt != NULL) {
+            h->st[at + i] = h->k->lse(zs + i * w, cols, it);
+            h->tt[at + i] = h->k->lse(zt + i * w, cols, it);
+        }
+    }
+}
+
+/* Task: gradient of slice s, in place of its logits; adds to the head's
+ * gradient and makes this slice's part of dh. */
+static void
+slice_grad(void *ctx, size_t s, size_t worker)
+{
+    struct head_loss *h = ctx;
+    const size_t w = h->width, cols = slice_cols(h, s), at = s * HEAD_ROWS;
+    const size_t v0 = s * w;
+    const float w_ce = (float)h->o->w_ce, w_kl = (float)h->o->w_kl;
+    float *zs = h->zs + at * w;
+
+    (void)worker;
+    for (size_t i = 0; i < h->n; i++) {
+        float *z = zs + i * w;
+
+        if (h->ht != NULL)
+            h->kl[at + i] = h->k->kd_grad(z, h->zt + (at + i) * w, cols,
+                (float)h->o->tau, h->lse[i], w_ce, w_kl);
+        else
+            h->k->ce_grad(z, cols, h->lse[i].s1, w_ce);
+        if (h->target[i] >= v0 && h->target[i] - v0 < cols)
+            z[h->target[i] - v0] -= w_ce;
+    }
+    kern.gemm_tn(cols, h->d, h->n, zs, w, h->hs, h->d, GEMM_ADD,
+        h->dw + v0 * h->d, h->d);
+    kern.gemm_nn(h->n, h->d, cols, zs, w, h->ws + v0 * h->d, h->d, GEMM_SET,
+        h->part + at * h->d, h->d);
+}
+
+/* Task: sum the parts of dh over slices, for a few rows. */
+enum { JOIN_ROWS = 16 };
+
+static void
+join_dh(void *ctx, size_t task, size_t worker)
+{
+    struct head_loss *h = ctx;
+    const size_t r0 = task * JOIN_ROWS, d = h->d;
+    const size_t r1 = r0 + JOIN_ROWS < h->n ? r0 + JOIN_ROWS : h->n;
+    float *dh = h->dh + r0 * d;
+
+    (void)worker;
+    memcpy(dh, h->part + r0 * d, (r1 - r0) * d * sizeof(float));
+    for (size_t s = 1; s < h->nslice; s++) {
+        const float *p = h->part + (s * HEAD_ROWS + r0) * d;
+
+        for (size_t i = 0; i < (r1 - r0) * d; i++)
+            dh[i] += p[i];
+    }
+}
+
+/* Whole rows' log-sum-exps from the slices' parts, and the CE. */
+static void
+join_lse(struct head_loss *h, struct loss_sum *sum)
+{
+    for (size_t i = 0; i < h->n; i++) {
+        const size_t v = h->target[i], s = v / h->width;
+        const double z = h->zs[(s * HEAD_ROWS + i) * h->width + v % h->width];
+
+        h->lse1[i] = lse_join(h->s1 + i, h->nslice, HEAD_ROWS);
+        h->lse[i].s1 = (float)h->lse1[i];
+        if (h->ht != NULL) {
+            h->lse[i].st = (float)lse_join(h->st + i, h->nslice, HEAD_ROWS);
+            h->lse[i].tt = (float)lse_join(h->tt + i, h->nslice, HEAD_ROWS);
+        }
+        sum->ce += h->lse1[i] - z;
+    }
+}
+
+static void
+head_tile(struct head_loss *h, struct loss_sum *sum)
+{
+    pool_run(h->pool, h->nslice, slice_logits, h);
+    join_lse(h, sum);
+    pool_run(h->pool, h->nslice, slice_grad, h);
+    pool_run(h->pool, (h->n + JOIN_ROWS - 1) / JOIN_ROWS, join_dh, h);
+    if (h->ht == NULL)
+        return;
+    for (size_t i = 0; i < h->n; i++) {
+        double kl = 0.0;
+
+        for (size_t s = 0; s < h->nslice; s++)
+            kl += h->kl[s * HEAD_ROWS + i];
+        sum->kl += h->o->tau * h->o->tau * kl;
+    }
+}
+
+void
+head_loss_rows(struct head_loss *h, const struct loss_opt *o,
+    const float *ws, const struct weight *wt, const float *hs,
+    const float *ht, const uint32_t *target, size_t n, float *dw, float *dh,
+    struct loss_sum *sum)
+{
+    assert(ht == NULL || h->dt > 0);
+    h->o = o;
+    h->ws = ws;
+    h->wt = wt;
+    h->dw = dw;
+    for (size_t i = 0; i < n; i += HEAD_ROWS) {
+        h->n = n - i < HEAD_ROWS ? n - i : HEAD_ROWS;
+        h->hs = hs + i * h->d;
+        h->ht = ht != NULL ? ht + i * h->dt : NULL;
+        h->target = target + i;
+        h->dh = dh + i * h->d;
+        head_tile(h, sum);
+    }
+}

@@ -1,0 +1,33 @@
+/*
+ * Head and losses, fused: logits exist only for HEAD_ROWS predictions at a
+ * time.  For each such tile the vocabulary is cut into fixed slices; a slice
+ * is one task (its logits, its part of the log-sum-exp; then its gradient and
+ * the two products that need it while it is hot).
+ */
+#ifndef TRAIN_HEAD_H
+#define TRAIN_HEAD_H
+
+#include "base/mem.h"
+#include "train/step.h"
+
+#define HEAD_ROWS 256
+
+struct head_loss;
+
+/* Work space in `a` (which may only be counting) for a student with head
+ * [V,d] and, if dt > 0, a teacher's of [V,dt]. */
+struct head_loss *head_loss_new(struct arena *a, struct pool *pool, size_t V,
+    size_t d, size_t dt);
+void head_loss_free(struct head_loss *h);
+
+/*
+ * n predictions: hs [n,d] student's normed states, ht [n,dt] teacher's or
+ * NULL, target [n]; heads ws [V,d] fp32 and wt.  Adds to *sum (ce, kl) and to
+ * dw [V,d]; writes dh [n,d], the gradient at hs.  Gradients are of sums.
+ */
+void head_loss_rows(struct head_loss *h, const struct loss_opt *o,
+    const float *ws, const struct weight *wt, const float *hs,
+    const float *ht, const uint32_t *target, size_t n, float *dw, float *dh,
+    struct loss_sum *sum);
+
+#endif

@@ -1,0 +1,126 @@
+/* What a run will need; see plan.h. */
+#include "train/plan.h"
+#include "base/io.h"
+#include "base/prog.h"
+#include "train/adamw.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Parameters that take part in matrix products: blocks without norms, and
+ * the head (the embedding is only looked up). */
+static double
+product_params(const struct config *c, const size_t *mlp)
+{
+    const double d = (double)c->d, q = (double)(c->H * c->D);
+    const double kv = (double)(c->KV * c->D);
+    double n = (double)c->V * d;
+
+    for (size_t i = 0; i < c->L; i++)
+        n += 2.0 * d * q + 2.0 * d * kv
+            + 3.0 * d * (double)(mlp != NULL ? mlp[i] : c->mlp);
+    return n;
+}
+
+/* Scores and weighted values, causal: (T+1)/2 keys a query on average. */
+static double
+attention(const struct config *c, size_t T)
+{
+    return 2.0 * (double)c->L * (double)(c->H * c->D) * (double)(T + 1);
+}
+
+double
+plan_flop_forward(const struct config *c, const size_t *mlp, size_t T)
+{
+    return 2.0 * product_params(c, mlp) + attention(c, T);
+}
+
+double
+plan_flop_train(const struct config *c, const size_t *mlp, size_t T)
+{
+    return 6.0 * product_params(c, mlp) + 3.5 * attention(c, T);
+}
+
+void
+plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
+    size_t T, size_t head_bytes, size_t msg_bytes)
+{
+    size_t *mlp = xcalloc(t->m.c.L, sizeof(*mlp));
+    size_t *kept = xcalloc(t->m.c.L, sizeof(*kept));
+
+    model_shape(&t->m, mlp, kept);
+    memset(p, 0, sizeof(*p));
+    p->params = t->nparam;
+    p->weights = p->gradients = t->nparam * sizeof(float);
+    p->moments = adamw_bytes(t);
+    p->work = s != NULL ? step_bytes(s) : 0;
+    p->teacher_head = head_bytes;
+    p->input = 2 * msg_bytes;       /* one at hand, one being read */
+    p->total = p->weights + p->gradients + p->moments + p->work
+        + p->teacher_head + p->input;
+    p->flop = plan_flop_train(&t->m.c, mlp, T);
+    free(mlp);
+    free(kept);
+}
+
+void
+plan_note(const struct plan *p)
+{
+    const double mb = 1e-6;
+
+    note("%zu parameters, %.4g GFLOP a token; memory in MB: weights %.1f, "
+        "gradients %.1f, moments %.1f, work %.1f, teacher head %.1f, input "
+        "%.1f, in all %.1f", p->params, p->flop * 1e-9,
+        (double)p->weights * mb, (double)p->gradients * mb,
+        (double)p->moments * mb, (double)p->work * mb,
+        (double)p->teacher_head * mb, (double)p->input * mb,
+        (double)p->total * mb);
+}
+
+/* A cgroup's limit, or SIZE_MAX ("max", or no such file). */
+static size_t
+cgroup_limit(const char *file)
+{
+    size_t n = SIZE_MAX, len;
+    char *text;
+    struct err e;
+
+    if (io_slurp(file, 64, &text, &len, &e) < 0)
+        return SIZE_MAX;
+    if (*text >= '0' && *text <= '9')
+        n = strtoull(text, NULL, 10);
+    free(text);
+    return n;
+}
+
+size_t
+plan_limit(void)
+{
+    static const char *const files[] = {
+        "/sys/fs/cgroup/memory.max",
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+    };
+    const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    size_t limit = pages > 0 && size > 0 ? (size_t)pages * (size_t)size
+        : SIZE_MAX;
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+        const size_t n = cgroup_limit(files[i]);
+
+        limit = n < limit ? n : limit;
+    }
+    return limit;
+}
+
+void
+plan_refuse(const struct plan *p)
+{
+    const size_t limit = plan_limit();
+
+    if (p->total > limit)
+        die(EX_SYS, "%.1f GB are needed and this machine (or its cgroup) has "
+            "%.1f GB: use fewer rows (--micro), --recompute, or a shorter T",
+            (double)p->total * 1e-9, (double)limit * 1e-9);
+}

@@ -1,0 +1,44 @@
+/*
+ * What a run will need, known before its first step: parameters, memory by
+ * part, floating-point operations a token.  student prints it and refuses
+ * what cannot fit; plan(1) prints it for a configuration.
+ */
+#ifndef TRAIN_PLAN_H
+#define TRAIN_PLAN_H
+
+#include "model/backward.h"
+#include "train/step.h"
+
+#include <stddef.h>
+
+struct plan {
+    size_t params;
+    size_t weights, gradients, moments;     /* bytes, fp32 */
+    size_t work;            /* activations, head tiles, scratch */
+    size_t teacher_head;    /* copy of the teacher's head */
+    size_t input;           /* messages in memory */
+    size_t total;
+    double flop;            /* a token, student forward and backward */
+};
+
+/* Of a model, its step (arenas are only mapped, not touched, by making them),
+ * the bytes of a teacher's head held in memory, and of one message. */
+void plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
+    size_t T, size_t head_bytes, size_t msg_bytes);
+
+/* Operations a token at length T: 2 a parameter used in a product and the
+ * causal half of attention forward (2 H D (T+1) with softmax left out), twice
+ * that backward; attention's backward pass is 2.5 times its forward, scores
+ * being made again.  mlp [L] or NULL as in config_params. */
+double plan_flop_forward(const struct config *c, const size_t *mlp, size_t T);
+double plan_flop_train(const struct config *c, const size_t *mlp, size_t T);
+
+/* One line for people. */
+void plan_note(const struct plan *p);
+/* Bytes this process may use: the smaller of the machine's memory and the
+ * cgroups' limits. */
+size_t plan_limit(void);
+/* die(EX_SYS) when the plan exceeds the limit. */
+void plan_refuse(const struct plan *p);
+
+#endif
