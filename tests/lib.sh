@@ -100,6 +100,17 @@ equal() {
     fi
 }
 
+# names: the programs, from the Makefile
+names() {
+    (unset MAKEFLAGS MFLAGS MAKELEVEL && make -s -C "$top" names)
+}
+
+# terminal COMMAND: run it by the shell on a terminal of its own, what it shows
+# goes to the file screen; fails where script(1) is missing
+terminal() {
+    script -qec "$*" tty.log >screen 2>&1
+}
+
 # is_long: true under make check-long
 is_long() {
     [ -n "${RETORT_LONG:-}" ]

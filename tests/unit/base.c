@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void
 test_err(void)
@@ -257,6 +258,17 @@ add_task(void *ctx, size_t task, size_t worker)
         atomic_fetch_add(&s->worker_too_large, 1);
 }
 
+/* Longer than anyone spins. */
+static void
+slow_task(void *ctx, size_t task, size_t worker)
+{
+    const struct timespec t = { 0, 20000000 };
+
+    if (task > 0)
+        nanosleep(&t, NULL);
+    add_task(ctx, task, worker);
+}
+
 static void
 test_pool(size_t threads)
 {
@@ -277,6 +289,14 @@ test_pool(size_t threads)
     }
     ok(bad == 0 && s.worker_too_large == 0,
         "every task runs once, before pool_run returns");
+    bad = 0;
+    for (size_t run = 0; run < 3; run++) {
+        memset(s.ran, 0, s.n);
+        pool_run(p, 4, slow_task, &s);
+        for (size_t i = 0; i < 4; i++)
+            bad += s.ran[i] != 1;
+    }
+    ok(bad == 0, "also when tasks are slow");
     free(s.ran);
     pool_free(p);
 }

@@ -1,0 +1,106 @@
+/* lib/base: what a program says to people.  With an argument this is a program
+ * that does one thing, for tests/t0-prog.sh; without, a unit test. */
+#include "base/err.h"
+#include "base/io.h"
+#include "base/opt.h"
+#include "base/prog.h"
+#include "../tap.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void
+nap(double s)
+{
+    const struct timespec t = { (time_t)s, (long)((s - floor(s)) * 1e9) };
+
+    nanosleep(&t, NULL);
+}
+
+/* Half a second of work in 50 steps. */
+static void
+work(void)
+{
+    char extra[40];
+
+    progress_begin("training", 50, "steps");
+    for (int i = 1; i <= 50; i++) {
+        snprintf(extra, sizeof extra, "loss %.2f", 3.0 - i * 0.01);
+        nap(0.01);
+        progress_at(i, extra);
+        if (i == 30)
+            note("half done");
+    }
+    progress_end();
+    prog_closing("%d steps", 50);
+}
+
+static void
+stop(void)
+{
+    prog_catch_stop();
+    printf("ready\n");
+    fflush(stdout);
+    for (int i = 0; i < 2000 && !prog_stopped; i++)
+        nap(0.005);
+    if (prog_stopped)
+        die(EX_STOP, "stopped");
+}
+
+/* Write a file and to stdout: with stdout closed, not into the file. */
+static void
+mix(void)
+{
+    struct io_out o;
+    struct err e;
+
+    if (io_out_begin(&o, "file", &e) < 0 || io_out_write(&o, "f\n", 2, &e) < 0)
+        die_err(&e);
+    printf("stdout\n");
+    fflush(stdout);
+    fprintf(stderr, "stderr\n");
+    if (io_out_commit(&o, &e) < 0)
+        die_err(&e);
+}
+
+int
+main(int argc, char **argv)
+{
+    struct err e;
+    const struct opt opts[] = { OPT_END };
+    char **arg = opt_parse(argc, argv, opts, "Do one thing.", "[thing]", 0, 1,
+        NULL);
+
+    if (*arg == NULL) {
+        ok(strcmp(progname, "base_prog") == 0, "progname");
+        ok(*prog_version() != '\0' && *prog_build() != '\0', "version, build");
+        verbosity = -1;
+        note("not to be seen");
+        progress_begin("nothing", 0, "x");
+        progress_at(1, NULL);
+        progress_end();
+        return done_testing();
+    }
+    if (strcmp(*arg, "work") == 0)
+        work();
+    else if (strcmp(*arg, "stop") == 0)
+        stop();
+    else if (strcmp(*arg, "mix") == 0)
+        mix();
+    else if (strcmp(*arg, "tty") == 0)
+        io_refuse_tty(STDOUT_FILENO);
+    else if (strcmp(*arg, "flood") == 0)
+        for (int i = 0; i < 100000; i++)
+            io_put(STDOUT_FILENO, "0123456789abcdef", 16, "<stdout>");
+    else if (strcmp(*arg, "print") == 0)
+        for (int i = 0; i < 100000; i++)
+            printf("0123456789abcdef\n");
+    else {
+        err_set(&e, EX_INPUT, "%s: no such thing", *arg);
+        vnote("about to fail");
+        die_err(&e);
+    }
+    io_done();
+    return 0;
+}
