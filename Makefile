@@ -33,7 +33,7 @@ $(BUILD)/probe.mk: scripts/setup Makefile
 	@CC='$(CC)' scripts/setup $(PKGS) $(LOADED)
 	@printf 'PKG_CFLAGS = %s\nPKG_LIBS = %s\n' \
 	    "$$(pkg-config --cflags $(PKGS))" "$$(pkg-config --libs $(PKGS))" > $@
-ifneq ($(filter-out clean help dist uninstall,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean help names dist uninstall,$(or $(MAKECMDGOALS),all)),)
 -include $(BUILD)/probe.mk
 endif
 
@@ -60,7 +60,7 @@ endif
 .SUFFIXES:
 .SECONDARY:
 .PHONY: all $(NAMES) check check-long check-real lint bench demo demo-study \
-        profile install uninstall clean dist distcheck help FORCE
+        profile install uninstall clean dist distcheck help names FORCE
 
 ## all: build every program (default)
 all: $(BINS)
@@ -159,12 +159,17 @@ distcheck: dist
 	@rm -rf $(BUILD)/distcheck && mkdir -p $(BUILD)/distcheck
 	@tar xzf $(BUILD)/retort-$(VERSION).tar.gz -C $(BUILD)/distcheck
 	@cd $(BUILD)/distcheck/retort-$(VERSION) && $(MAKE) check && \
-	    $(MAKE) install uninstall DESTDIR="$$PWD/build/stage" && \
+	    $(MAKE) install DESTDIR="$$PWD/build/stage" && \
+	    $(MAKE) uninstall DESTDIR="$$PWD/build/stage" && \
 	    test -z "$$(find build/stage -mindepth 1)"
 
 ## clean: remove build/
 clean:
 	rm -rf build
+
+# For tests, which hold for every program.
+names:
+	@echo $(NAMES)
 
 ## help: list the targets
 help:

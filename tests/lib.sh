@@ -116,7 +116,9 @@ is_long() {
     [ -n "${RETORT_LONG:-}" ]
 }
 
+# no test at all is a failure, unless a skip says why
 done_testing() {
+    [ "$tap_count" -gt 0 ] || fail 'nothing was tested'
     echo "1..$tap_count"
     [ "$tap_failed" = 0 ]
     exit
