@@ -1,8 +1,10 @@
 """Tiny llama GGUF files by the gguf package, Hugging Face twins, and logits.
-usage: gguf_small.py TOK.json OUTDIR [LLAMA_BIN TEXT]
-TOK.json: tests/golden/tok/digits.json; OUTDIR: tests/golden/gguf.  With the
-folder of llama.cpp's programs and a text it also compares the perplexity that
-llama-perplexity (float32 KV cache) and transformers find, and the ids.
+usage: gguf_small.py TOK.json OUTDIR TEXT [LLAMA_BIN]
+TOK.json: tests/golden/tok/digits.json; OUTDIR: tests/golden/gguf; TEXT:
+tests/golden/smollm2/text.txt.  values.json: perplexity of TEXT in llama.cpp's
+protocol with windows of 64 (smollm2.py describes it), the first 16, and KL and
+top-1 agreement of two models there, in double precision; with the folder of
+llama.cpp's programs also theirs (float32 KV cache), after checking the ids.
 
 d 32, 4 heads and 2 KV heads of 16 (not 32/4), MLP 64, 2 blocks, 300 ids.
 Rows of Q and K are permuted as llama.cpp's converter does: in the file the
@@ -19,6 +21,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import gguf
 import numpy as np
@@ -154,54 +157,98 @@ def twin(path, w, tok, c):
     put('generation_config.json', dict(bos_token_id=1, eos_token_id=2, pad_token_id=2))
 
 
-def compare(bindir, text, path, m, tok, bos):
-    """perplexities and ids of llama.cpp and ours on a text"""
-    opt = ['-m', path, '-f', text]
-    r = subprocess.run([f'{bindir}/llama-tokenize', *opt, '--ids', '--log-disable',
-                        '--no-parse-special'], capture_output=True, text=True)
-    ids = tok.encode(open(text, encoding='utf-8').read()).ids
-    assert json.loads(r.stdout) == [1] * bos + ids
-    ids = [1] * bos + ids
-    r = subprocess.run([f'{bindir}/llama-perplexity', *opt, '-c', '64', '-t', '1', '--chunks',
-                        '16', '-ctk', 'f32', '-ctv', 'f32', '-fa', 'off'],
-                       capture_output=True, text=True)
-    theirs = float(re.search(r'PPL = ([0-9.]+)', r.stdout + r.stderr)[1])
+def windows(tok, text, bos):
+    """ids of a text, and 16 windows of 64 as a model sees them and as scored"""
+    ids = [1] * bos + tok.encode(open(text, encoding='utf-8').read()).ids
     x = torch.tensor(ids[:1024]).reshape(16, 64)
     z = x.clone()
     if bos:
         z[:, 0] = 1
-    with torch.no_grad():
-        lp = torch.log_softmax(m(z).logits.double(), -1)[:, 32:-1]
-    return theirs, math.exp(-lp.gather(2, x[:, 33:, None]).mean())
+    return ids, z, x
 
 
-def main(tokfile, out, bindir=None, text=None):
+def perplexity(w, c, z, x):
+    """in double; also the log-probabilities of the scored positions"""
+    w = {k: torch.from_numpy(v).double() for k, v in w.items()}
+    lp = torch.stack([torch.log_softmax(R.forward(w, c, r)[0], -1) for r in z])[:, 32:-1]
+    nll = -lp.gather(2, x[:, 33:, None])
+    return lp, math.exp(nll.mean()), nll.mean().item()
+
+
+def run(*cmd):
+    r = subprocess.run(cmd, capture_output=True, text=True)
+    return r.stdout, r.stdout + r.stderr
+
+
+def llama(bindir, text, path, ids, *more):
+    """llama-perplexity's output, after ids that must be equal"""
+    opt = ['-m', path, '-f', text, '--no-escape']
+    out, _ = run(f'{bindir}/llama-tokenize', *opt, '--ids', '--log-disable', '--no-parse-special')
+    assert json.loads(out) == ids
+    end = 'Same top p' if '--kl-divergence' in more else 'PPL ='
+    for _ in range(9):              # its logger sometimes loses the last lines
+        out = run(f'{bindir}/llama-perplexity', *opt, '-c', '64', '-t', '1', '--chunks', '16',
+                  '-ctk', 'f32', '-ctv', 'f32', '-fa', 'off', *more)[1]
+        if end in out or '--kl-divergence-base' in more and '--kl-divergence' not in more:
+            break
+    return out
+
+
+def pair(bindir, text, tmp, tok, ids, w, p, q):
+    """KL of q4_1's values to f32 over the scored positions, ours and llama.cpp's
+    (whose base file has 16-bit log-probabilities)"""
+    kl = (p.exp() * (p - q)).sum(-1).flatten()
+    top = (p.argmax(-1) == q.argmax(-1)).double().mean().item()
+    v = dict(kl_mean=kl.mean().item(), kl_max=kl.max().item(), same_top=top, n=kl.numel())
+    if bindir:
+        write(f'{tmp}/q.gguf', 'f32', w['q4_1'], tok)
+        write(f'{tmp}/p.gguf', 'f32', w['f32'], tok)
+        llama(bindir, text, f'{tmp}/p.gguf', ids, '--kl-divergence-base', f'{tmp}/base')
+        out = llama(bindir, text, f'{tmp}/q.gguf', ids, '--kl-divergence-base', f'{tmp}/base',
+                    '--kl-divergence')
+        get = lambda k: float(re.search(k + r'\s*:\s*(-?[0-9.]+)', out)[1])
+        v['llama.cpp'] = dict(kl_mean=get('Mean    KLD'), kl_max=get('Maximum KLD'),
+                              same_top=get('Same top p') / 100)
+    return v
+
+
+def main(tokfile, out, text, bindir=None):
     tok = small_tokenizer(tokfile)
     plain = dict(tok, pre_tokenizer=tok['pre_tokenizer']['pretokenizers'][1])
     ids = torch.tensor(np.random.default_rng(6).integers(0, C['vocab'], 48))
     pos = [0, 1, 2, 5, 15, 31, 46, 47]
     gold = dict(ids=ids.to(torch.uint16), positions=torch.tensor(pos).int())
+    meta = dict(made_by='scripts/oracle/gguf_small.py TOK.json OUTDIR TEXT LLAMA_BIN', seed=SEED,
+                versions=st.versions(torch, transformers, np, tokenizers) + ' gguf 0.19.0')
+    val, w, lp = dict(meta, window=64, windows=16, scored=16 * 31, ppl={}), {}, {}
     for kind in FILES:
         c = dict(C, theta=10000.0 if kind == 'f16' else 100000.0)
-        path = f'{out}/{kind}.gguf'
-        seen = write(path, kind, weights(kind != 'bf16'), tok)
+        path, bos = f'{out}/{kind}.gguf', kind == 'f16'
+        w[kind] = write(path, kind, weights(kind != 'bf16'), tok)
         if kind in ('f32', 'q4_1'):
-            twin(f'{out}/{kind}-hf', seen, tok, c)
-        m = R.hf_model({k: torch.from_numpy(v) for k, v in seen.items()}, c, False)
+            twin(f'{out}/{kind}-hf', w[kind], tok, c)
+        m = R.hf_model({k: torch.from_numpy(v) for k, v in w[kind].items()}, c, False)
         with torch.no_grad():
             z = m(ids[None]).logits[0]
-        ref = R.forward({k: torch.from_numpy(v).double() for k, v in seen.items()}, c, ids)[0]
+        ref = R.forward({k: torch.from_numpy(v).double() for k, v in w[kind].items()}, c, ids)[0]
         gold[f'{kind}.logits'] = z[pos]
         gold[f'{kind}.lse'] = torch.logsumexp(z.double(), -1).float()
-        line = f'{path} {os.path.getsize(path)} double {(ref - z).abs().max():.1e}'
+        t = tokenizers.Tokenizer.from_str(json.dumps(plain if bos else tok))
+        all_ids, see, score = windows(t, text, bos)
+        lp[kind], ppl, nll = perplexity(w[kind], c, see, score)
+        val['ppl'][kind] = dict(double=ppl, mean_nll=nll)
         if bindir:
-            t = tokenizers.Tokenizer.from_str(json.dumps(plain if kind == 'f16' else tok))
-            line += ' perplexity llama.cpp %.4f transformers %.4f' % compare(
-                bindir, text, path, m, t, kind == 'f16')
-        print(line)
-    st.save(f'{out}/logits.safetensors', gold, dict(
-        made_by='scripts/oracle/gguf_small.py TOK.json OUTDIR', seed=SEED,
-        versions=st.versions(torch, transformers, np, tokenizers), gguf='0.19.0'))
+            val['ppl'][kind]['llama.cpp'] = float(re.search(
+                r'PPL = ([0-9.]+)', llama(bindir, text, path, all_ids))[1])
+        print(path, os.path.getsize(path), f'{(ref - z).abs().max():.1e}', val['ppl'][kind])
+    ids = windows(tokenizers.Tokenizer.from_str(json.dumps(tok)), text, 0)[0]
+    with tempfile.TemporaryDirectory() as tmp:
+        val['f32_to_q4_1'] = pair(bindir, text, tmp, tok, ids, w, lp['f32'], lp['q4_1'])
+    print(val['f32_to_q4_1'])
+    st.save(f'{out}/logits.safetensors', gold, meta)
+    with open(f'{out}/values.json', 'w') as f:
+        json.dump(val, f, indent=1)
+        f.write('\n')
 
 
 main(*sys.argv[1:])
