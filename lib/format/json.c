@@ -107,10 +107,16 @@ js_save(const json_t *j, const char *path, struct err *e)
 const json_t *
 js_get(const json_t *j, const char *path)
 {
+    char name[80];
+
     while (j) {
         const size_t n = strcspn(path, ".");
 
-        j = json_object_getn(j, path, n);
+        if (n >= sizeof name)
+            return NULL;
+        memcpy(name, path, n);
+        name[n] = '\0';
+        j = json_object_get(j, name);
         if (path[n] == '\0')
             break;
         path += n + 1;

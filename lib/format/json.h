@@ -26,7 +26,7 @@ json_t *js_load(const char *path, size_t max, struct err *e);
 int js_save(const json_t *j, const char *path, struct err *e);
 
 /* Member of an object by a path such as "rope_parameters.rope_theta"; NULL
- * when a part of it is missing, null, or no object. */
+ * when a part of it is missing, null, or no object.  Names are < 80 bytes. */
 const json_t *js_get(const json_t *j, const char *path);
 
 /*

@@ -1,0 +1,434 @@
+/* The tokenizer inside a GGUF; see gguf_tok.h. */
+#include "format/gguf_tok.h"
+
+#include "format/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NORMAL = 1, UNKNOWN, CONTROL, USER, UNUSED, BYTE };
+
+struct str {
+    const char *p;
+    size_t n;
+};
+
+/* What is read of the file: the tokens, sorted too, and their kinds. */
+struct vocab {
+    const struct gguf *g;
+    struct str *tok;        /* [n] by id */
+    struct str *sorted;     /* [n] those that a merge can name */
+    size_t n, nsorted;
+    const struct gguf_kv *kind, *merges;
+};
+
+/* Pattern of Llama 3's and tiktoken's cl100k_base pre-tokenizer. */
+static const char llama3[] =
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|"
+    " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+
+static int
+by_text(const void *a, const void *b)
+{
+    const struct str *x = a, *y = b;
+    const size_t n = x->n < y->n ? x->n : y->n;
+    const int r = memcmp(x->p, y->p, n);
+
+    return r ? r : (x->n > y->n) - (x->n < y->n);
+}
+
+static int
+kind_of(const struct vocab *v, size_t id)
+{
+    return v->kind ? (int)gguf_int(v->kind, id) : NORMAL;
+}
+
+static const struct gguf_kv *
+array(const struct gguf *g, const char *key, enum gguf_type elem,
+    struct err *e)
+{
+    const struct gguf_kv *a = gguf_kv(g, key);
+
+    if (!a || a->type != GGUF_ARRAY || a->elem != elem) {
+        err_set(e, EX_INPUT, "%s: %s", key, a ? "is no such list" :
+            "is missing");
+        return NULL;
+    }
+    return a;
+}
+
+static int
+read_vocab(struct vocab *v, const struct gguf *g, struct err *e)
+{
+    const struct gguf_kv *a = array(g, "tokenizer.ggml.tokens", GGUF_STR, e);
+    struct gguf_walk w;
+
+    if (!a)
+        return -1;
+    v->g = g;
+    v->merges = array(g, "tokenizer.ggml.merges", GGUF_STR, e);
+    if (!v->merges)
+        return -1;
+    v->kind = gguf_kv(g, "tokenizer.ggml.token_type");
+    if (v->kind && (v->kind->type != GGUF_ARRAY ||
+        v->kind->elem != GGUF_I32 || v->kind->n != a->n))
+        return err_set(e, EX_INPUT, "tokenizer.ggml.token_type: is no list "
+            "of %zu kinds", a->n);
+    v->n = a->n;
+    v->tok = xreallocarray(NULL, v->n + 1, sizeof *v->tok);
+    v->sorted = xreallocarray(NULL, v->n + 1, sizeof *v->sorted);
+    w = gguf_walk(a);
+    for (size_t i = 0; gguf_next(&w, &v->tok[i].p, &v->tok[i].n); i++) {
+        const int k = kind_of(v, i);
+
+        if (k < NORMAL || k > BYTE)
+            return err_set(e, EX_INPUT, "tokenizer.ggml.token_type: token "
+                "%zu is of kind %d", i, k);
+        if (!utf8_text(v->tok[i].p, v->tok[i].n) || v->tok[i].n == 0)
+            return err_set(e, EX_INPUT, "tokenizer.ggml.tokens: token %zu "
+                "is no text", i);
+        if (k != UNUSED)
+            v->sorted[v->nsorted++] = v->tok[i];
+    }
+    qsort(v->sorted, v->nsorted, sizeof *v->sorted, by_text);
+    for (size_t i = 1; i < v->nsorted; i++)
+        if (by_text(&v->sorted[i - 1], &v->sorted[i]) == 0)
+            return err_set(e, EX_INPUT, "tokenizer.ggml.tokens: \"%.*s\" is "
+                "there twice", (int)(v->sorted[i].n < 80 ? v->sorted[i].n :
+                80), v->sorted[i].p);
+    return 0;
+}
+
+static void
+release_vocab(struct vocab *v)
+{
+    free(v->tok);
+    free(v->sorted);
+}
+
+static json_t *
+text(struct str s)
+{
+    return json_stringn(s.p, s.n);
+}
+
+/* The member `key` of j (jansson before 2.14 takes no length). */
+static void
+set(json_t *j, struct str key, json_t *value)
+{
+    char small[256];
+    char *s = key.n < sizeof small ? small : xmalloc(key.n + 1);
+
+    memcpy(s, key.p, key.n);
+    s[key.n] = '\0';
+    json_object_set_new(j, s, value);
+    if (s != small)
+        free(s);
+}
+
+/* Tokens of the model proper.  Unused ones only fill the numbering: no text
+ * ever gives them. */
+static json_t *
+vocab_json(const struct vocab *v)
+{
+    json_t *j = json_object();
+
+    for (size_t i = 0; i < v->n; i++)
+        if (kind_of(v, i) != UNUSED)
+            set(j, v->tok[i], json_integer((json_int_t)i));
+    return j;
+}
+
+static json_t *
+added_json(const struct vocab *v)
+{
+    json_t *j = json_array();
+
+    for (size_t i = 0; i < v->n; i++) {
+        const int k = kind_of(v, i);
+
+        if (k == CONTROL || k == USER || k == UNKNOWN)
+            json_array_append_new(j, json_pack(
+                "{s:I, s:o, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)i,
+                "content", text(v->tok[i]), "single_word", 0, "lstrip", 0,
+                "rstrip", 0, "normalized", 0, "special", k != USER));
+    }
+    return j;
+}
+
+static int
+has(const struct vocab *v, const char *p, size_t n)
+{
+    const struct str s = { p, n };
+
+    return bsearch(&s, v->sorted, v->nsorted, sizeof s, by_text) != NULL;
+}
+
+/* "a b" pairs; a, b and ab must all be tokens. */
+static json_t *
+merges_json(const struct vocab *v, struct err *e)
+{
+    json_t *j = json_array();
+    struct gguf_walk w = gguf_walk(v->merges);
+    struct buf both = { 0 };
+    struct str m;
+
+    for (size_t i = 0; gguf_next(&w, &m.p, &m.n); i++) {
+        const char *gap = m.n ? memchr(m.p, ' ', m.n) : NULL, *b;
+        size_t na, nb;
+
+        if (gap) {
+            b = gap + 1;
+            na = (size_t)(gap - m.p);
+            nb = m.n - na - 1;
+            buf_clear(&both);
+            buf_add(&both, m.p, na);
+            buf_add(&both, b, nb);
+            if (has(v, m.p, na) && has(v, b, nb) && has(v, both.p, both.n)) {
+                json_array_append_new(j, json_pack("[o,o]",
+                    json_stringn(m.p, na), json_stringn(b, nb)));
+                continue;
+            }
+        }
+        err_set(e, EX_INPUT, "tokenizer.ggml.merges: number %zu does not "
+            "join two tokens to a third", i);
+        json_decref(j);
+        j = NULL;
+        break;
+    }
+    buf_release(&both);
+    return j;
+}
+
+static json_t *
+byte_level(int prefix, int regex)
+{
+    return json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel",
+        "add_prefix_space", prefix, "trim_offsets", 1, "use_regex", regex);
+}
+
+/* The pre-tokenizer that tokenizer.ggml.pre names. */
+static json_t *
+pre_json(const struct gguf *g, struct err *e)
+{
+    static const char key[] = "tokenizer.ggml.pre";
+    const char *s = NULL;
+    size_t n = 0;
+    int r = gguf_str(g, key, &s, &n, e);
+
+    if (r == 0)
+        err_set(e, EX_INPUT, "%s: is missing", key);
+    if (r <= 0)
+        return NULL;
+    if (gguf_is(g, key, "gpt-2") || gguf_is(g, key, "default"))
+        return byte_level(0, 1);
+    if (gguf_is(g, key, "smollm"))
+        return json_pack("{s:s, s:[{s:s, s:b}, o]}", "type", "Sequence",
+            "pretokenizers", "type", "Digits", "individual_digits", 1,
+            byte_level(0, 1));
+    if (gguf_is(g, key, "llama-bpe"))
+        return json_pack("{s:s, s:[{s:s, s:{s:s}, s:s, s:b}, o]}", "type",
+            "Sequence", "pretokenizers", "type", "Split", "pattern", "Regex",
+            llama3, "behavior", "Isolated", "invert", 0, byte_level(0, 0));
+    err_set(e, EX_INPUT, "%s: \"%.*s\" is not supported (smollm, gpt-2, "
+        "default, llama-bpe)", key, (int)(n < 80 ? n : 80), s);
+    return NULL;
+}
+
+/* Token id under key into *id and its text into *s; 1, 0 if missing, -1. */
+static int
+special(const struct vocab *v, const char *key, size_t *id, struct str *s,
+    struct err *e)
+{
+    int r = gguf_size(v->g, key, 0, v->n ? v->n - 1 : 0, id, e);
+
+    if (r > 0 && v->n == 0)
+        return err_set(e, EX_INPUT, "%s: there are no tokens", key);
+    if (r > 0)
+        *s = v->tok[*id];
+    return r;
+}
+
+static void
+special_add(json_t *a, struct str s, int type)
+{
+    json_array_append_new(a, json_pack("{s:{s:o, s:i}}", "SpecialToken", "id",
+        text(s), "type_id", type));
+}
+
+static void
+sequence_add(json_t *a, const char *id, int type)
+{
+    json_array_append_new(a, json_pack("{s:{s:s, s:i}}", "Sequence", "id",
+        id, "type_id", type));
+}
+
+static json_t *
+token_json(struct str s, size_t id)
+{
+    return json_pack("{s:o, s:[I], s:[o]}", "id", text(s), "ids",
+        (json_int_t)id, "tokens", text(s));
+}
+
+/* BOS and EOS around a text; null when there are none.  Llama 3's kind adds
+ * BOS unless it is told otherwise, as llama.cpp does. */
+static json_t *
+post_json(const struct vocab *v, struct err *e)
+{
+    int bos = gguf_is(v->g, "tokenizer.ggml.pre", "llama-bpe"), eos = 0;
+    json_t *single, *pair, *tokens;
+    struct str sb, se;
+    size_t ib, ie;
+
+    if (gguf_bool(v->g, "tokenizer.ggml.add_bos_token", &bos, e) < 0 ||
+        gguf_bool(v->g, "tokenizer.ggml.add_eos_token", &eos, e) < 0)
+        return NULL;
+    if ((bos && special(v, "tokenizer.ggml.bos_token_id", &ib, &sb, e) <= 0)
+        || (eos && special(v, "tokenizer.ggml.eos_token_id", &ie, &se,
+        e) <= 0)) {
+        err_set(e, EX_INPUT, "tokenizer.ggml.add_bos_token or "
+            "add_eos_token: the token's id is missing or wrong");
+        return NULL;
+    }
+    if (!bos && !eos)
+        return json_null();
+    single = json_array();
+    pair = json_array();
+    tokens = json_object();
+    for (int k = 0; k < 3; k++) {           /* single; pair: A, then B */
+        json_t *a = k == 0 ? single : pair;
+
+        if (bos)
+            special_add(a, sb, k == 2);
+        sequence_add(a, k == 2 ? "B" : "A", k == 2);
+        if (eos)
+            special_add(a, se, k == 2);
+    }
+    if (bos)
+        set(tokens, sb, token_json(sb, ib));
+    if (eos)
+        set(tokens, se, token_json(se, ie));
+    return json_pack("{s:s, s:o, s:o, s:o}", "type", "TemplateProcessing",
+        "single", single, "pair", pair, "special_tokens", tokens);
+}
+
+static int
+check_kind(const struct gguf *g, struct err *e)
+{
+    int prefix = 0;
+
+    if (!gguf_is(g, "tokenizer.ggml.model", "gpt2"))
+        return err_set(e, EX_INPUT, "tokenizer.ggml.model: only \"gpt2\" "
+            "(byte-level BPE) is supported");
+    if (gguf_bool(g, "tokenizer.ggml.add_space_prefix", &prefix, e) < 0)
+        return -1;
+    return prefix ? err_set(e, EX_INPUT, "tokenizer.ggml.add_space_prefix: "
+        "is not supported") : 0;
+}
+
+json_t *
+gguf_tokenizer_json(const struct gguf *g, struct err *e)
+{
+    struct vocab v = { 0 };
+    json_t *pre = NULL, *post = NULL, *merges = NULL, *j = NULL;
+
+    if (check_kind(g, e) < 0 || read_vocab(&v, g, e) < 0 ||
+        (pre = pre_json(g, e)) == NULL || (post = post_json(&v, e)) == NULL ||
+        (merges = merges_json(&v, e)) == NULL)
+        goto done;
+    j = json_pack("{s:s, s:n, s:n, s:o, s:n, s:O, s:O, s:o, s:{s:s, s:n, s:n,"
+        " s:n, s:n, s:b, s:b, s:b, s:o, s:O}}", "version", "1.0",
+        "truncation", "padding", "added_tokens", added_json(&v),
+        "normalizer", "pre_tokenizer", pre, "post_processor", post,
+        "decoder", byte_level(1, 1), "model", "type", "BPE", "dropout",
+        "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
+        "fuse_unk", 0, "byte_fallback", 0, "ignore_merges",
+        gguf_is(g, "tokenizer.ggml.pre", "llama-bpe"), "vocab",
+        vocab_json(&v), "merges", merges);
+done:
+    json_decref(pre);
+    json_decref(post);
+    json_decref(merges);
+    release_vocab(&v);
+    return j;
+}
+
+static const char *const specials[][2] = {
+    { "bos_token", "tokenizer.ggml.bos_token_id" },
+    { "eos_token", "tokenizer.ggml.eos_token_id" },
+    { "unk_token", "tokenizer.ggml.unknown_token_id" },
+    { "pad_token", "tokenizer.ggml.padding_token_id" },
+};
+
+/* Special tokens into j by name; ids: their numbers, as NAME_id. */
+static int
+add_specials(json_t *j, const struct gguf *g, int ids, struct err *e)
+{
+    struct vocab v = { 0 };
+    int r = read_vocab(&v, g, e);
+
+    for (size_t i = 0; r == 0 && i < sizeof specials / sizeof *specials;
+        i++) {
+        char name[32];
+        struct str s;
+        size_t id;
+        int k = special(&v, specials[i][1], &id, &s, e);
+
+        snprintf(name, sizeof name, "%s%s", specials[i][0], ids ? "_id" : "");
+        if (k > 0)
+            json_object_set_new(j, name, ids ?
+                json_integer((json_int_t)id) : text(s));
+        r = k < 0 ? -1 : 0;
+    }
+    release_vocab(&v);
+    return r;
+}
+
+json_t *
+gguf_special_tokens(const struct gguf *g, struct err *e)
+{
+    json_t *j = json_object();
+
+    if (add_specials(j, g, 0, e) < 0) {
+        json_decref(j);
+        return NULL;
+    }
+    return j;
+}
+
+json_t *
+gguf_generation_config(const struct gguf *g, struct err *e)
+{
+    json_t *j = json_pack("{s:b}", "_from_model_config", 1);
+
+    if (add_specials(j, g, 1, e) < 0) {
+        json_decref(j);
+        return NULL;
+    }
+    json_object_del(j, "unk_token_id");
+    return j;
+}
+
+json_t *
+gguf_tokenizer_config(const struct gguf *g, struct err *e)
+{
+    json_t *j = json_pack("{s:s, s:b}", "tokenizer_class",
+        "PreTrainedTokenizerFast", "clean_up_tokenization_spaces", 0);
+    const char *s;
+    size_t n, len;
+    int r = add_specials(j, g, 0, e);
+
+    if (r == 0 && (r = gguf_size(g, "llama.context_length", 1,
+        (size_t)1 << 31, &len, e)) > 0)
+        json_object_set_new(j, "model_max_length",
+            json_integer((json_int_t)len));
+    if (r >= 0 && (r = gguf_str(g, "tokenizer.chat_template", &s, &n,
+        e)) > 0)
+        json_object_set_new(j, "chat_template", json_stringn(s, n));
+    if (r < 0) {
+        json_decref(j);
+        return NULL;
+    }
+    return j;
+}

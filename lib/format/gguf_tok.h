@@ -1,0 +1,32 @@
+/*
+ * The tokenizer inside a GGUF as the JSON files that Hugging Face libraries
+ * read.  Byte-level BPE (tokenizer.ggml.model "gpt2") with the pre-tokenizers
+ * "smollm" (digits one by one, then GPT-2's pattern), "gpt-2" and "default"
+ * (GPT-2's pattern), "llama-bpe" (Llama 3's).  Everything else is refused by
+ * name: a wrong pre-tokenizer gives plausible ids and a worse model.
+ */
+#ifndef FORMAT_GGUF_TOK_H
+#define FORMAT_GGUF_TOK_H
+
+#include "format/gguf.h"
+
+#include <jansson.h>
+
+/*
+ * tokenizer.json: vocabulary, merges, pre-tokenizer, added tokens (control:
+ * special; user-defined: not), and, where a BOS or EOS is put around a text,
+ * a TemplateProcessing.  The caller's (json_decref).  NULL and *e "key: why":
+ * unknown kinds, a token twice, a merge of tokens that are not there.
+ */
+json_t *gguf_tokenizer_json(const struct gguf *g, struct err *e);
+
+/* tokenizer_config.json: class, special tokens by name, chat template. */
+json_t *gguf_tokenizer_config(const struct gguf *g, struct err *e);
+
+/* special_tokens_map.json: {"bos_token": "...", ...} */
+json_t *gguf_special_tokens(const struct gguf *g, struct err *e);
+
+/* generation_config.json: {"bos_token_id": 1, ...} */
+json_t *gguf_generation_config(const struct gguf *g, struct err *e);
+
+#endif
