@@ -1,0 +1,220 @@
+/* Writing a Hugging Face directory; see model.h. */
+#include "model/model.h"
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "format/json.h"
+#include "model/parts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TILE = 1 << 17 };        /* elements written at a time */
+
+/* n elements of x as dtype `as` in place; -1 when one is not finite. */
+static int
+narrow(float *x, size_t n, enum dtype as)
+{
+    uint16_t *out = (uint16_t *)(void *)x;
+    int finite = 1;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t u;
+
+        memcpy(&u, &x[i], sizeof u);
+        if (as == DT_BF16) {            /* to nearest, ties to even */
+            uint16_t h;
+
+            finite &= (u & 0x7f800000) != 0x7f800000;
+            h = (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+            finite &= (h & 0x7f80) != 0x7f80;
+            memcpy(&out[i], &h, sizeof h);
+        } else {
+            finite &= (u & 0x7f800000) != 0x7f800000;
+        }
+    }
+    return finite ? 0 : -1;
+}
+
+/* The rows of one tensor, padded with zeros to its shape in the file. */
+static int
+write_part(const struct model *m, const struct part *p, enum dtype as,
+    struct io_out *o, struct err *e)
+{
+    const size_t cols = p->shape[p->ndim - 1];
+    const size_t rows = p->ndim == 1 ? 1 : p->shape[0];
+    const size_t size = as == DT_BF16 ? 2 : 4;
+    size_t tile = TILE / cols ? TILE / cols : 1;
+    float *x;
+    int r = 0;
+
+    if (tile > rows)
+        tile = rows;
+    x = xcalloc(tile * cols, sizeof *x);
+    for (size_t k = 0; r == 0 && k < rows; k += tile) {
+        const size_t n = tile < rows - k ? tile : rows - k;
+        const size_t have = k >= p->w->rows ? 0 :
+            n < p->w->rows - k ? n : p->w->rows - k;
+
+        if (have < n || p->w->cols < cols)
+            memset(x, 0, n * cols * sizeof *x);
+        if (p->w->cols == cols)
+            weight_rows(p->w, k, have, x);
+        else
+            for (size_t i = 0; i < have; i++)
+                weight_rows(p->w, k + i, 1, x + i * cols);
+        if (narrow(x, n * cols, as) < 0)
+            r = err_set(e, EX_NUM, "%s: tensor %s is not finite",
+                m->path ? m->path : "model", p->name);
+        else
+            r = io_out_write(o, x, n * cols * size, e);
+    }
+    free(x);
+    return r;
+}
+
+int
+model_write_weights(const struct model *m, const char *file, enum dtype as,
+    struct err *e)
+{
+    struct st_out st = { 0 };
+    struct io_out o;
+    struct part p;
+    int r;
+
+    if (as != DT_F32 && as != DT_BF16)
+        return err_set(e, EX_USAGE, "%s: weights are written as F32 or BF16, "
+            "not %s", file, dtype_name(as));
+    st_out_begin(&st);
+    st_out_meta(&st, "format", "pt");   /* transformers asks for it */
+    for (size_t i = 0; i < model_nparts(m); i++) {
+        model_part(m, i, &p);
+        st_out_tensor(&st, p.name, as, p.ndim, p.shape, NULL);
+    }
+    st_out_end(&st);
+    if ((r = io_out_begin(&o, file, e)) < 0)
+        goto done;
+    r = io_out_write(&o, st.head.p, st.head.n, e);
+    for (size_t i = 0; r == 0 && i < model_nparts(m); i++) {
+        model_part(m, i, &p);
+        r = write_part(m, &p, as, &o, e);
+    }
+    if (r == 0)
+        r = io_out_commit(&o, e);
+    if (r < 0)
+        io_out_abort(&o);
+done:
+    st_out_release(&st);
+    return r;
+}
+
+static int
+write_config(const struct model *m, const char *file, const char *dtype,
+    struct err *e)
+{
+    size_t *mlp = xreallocarray(NULL, 2 * m->c.L, sizeof *mlp);
+    json_t *j;
+    int r;
+
+    model_shape(m, mlp, mlp + m->c.L);
+    j = config_to_json(&m->c, mlp, mlp + m->c.L);
+    if (dtype) {                        /* transformers 4, and 5 */
+        json_object_set_new(j, "torch_dtype", json_string(dtype));
+        json_object_set_new(j, "dtype", json_string(dtype));
+    }
+    r = js_save(j, file, e);
+    json_decref(j);
+    free(mlp);
+    return r;
+}
+
+int
+model_write_config(const struct model *m, const char *file, struct err *e)
+{
+    return write_config(m, file, NULL, e);
+}
+
+/* generation_config.json, unless the tokenizer brought one. */
+static int
+write_generation(const struct model *m, const char *file, struct err *e)
+{
+    json_t *j;
+    int r;
+
+    if (io_exists(file))
+        return 0;
+    j = json_pack("{s:b}", "_from_model_config", 1);
+    if (m->c.bos >= 0)
+        json_object_set_new(j, "bos_token_id", json_integer(m->c.bos));
+    if (m->c.eos >= 0)
+        json_object_set_new(j, "eos_token_id", json_integer(m->c.eos));
+    if (m->c.pad >= 0)
+        json_object_set_new(j, "pad_token_id", json_integer(m->c.pad));
+    r = js_save(j, file, e);
+    json_decref(j);
+    return r;
+}
+
+/* All files of the directory; path: room for dir and a name. */
+static int
+write_all(const struct model *m, const char *dir, enum dtype as,
+    const char *tok_from, struct err *e)
+{
+    char *config = xasprintf("%s/config.json", dir);
+    char *weights = xasprintf("%s/model.safetensors", dir);
+    char *gen = xasprintf("%s/generation_config.json", dir);
+    int r = write_config(m, config, as == DT_F32 ? "float32" : "bfloat16",
+        e);
+
+    if (r == 0)
+        r = model_write_weights(m, weights, as, e);
+    if (r == 0 && tok_from)
+        r = tokenizer_export(tok_from, dir, e);
+    if (r == 0)
+        r = write_generation(m, gen, e);
+    if (r == 0)
+        r = io_fsync_dir(dir, e);
+    free(config);
+    free(weights);
+    free(gen);
+    return r;
+}
+
+int
+model_export(const struct model *m, const char *dir, enum dtype as,
+    const char *tok_from, struct err *e)
+{
+    char *final = xstrdup(dir), *tmp, *slash;
+    size_t n = strlen(final);
+    int r;
+
+    while (n > 1 && final[n - 1] == '/')
+        final[--n] = '\0';
+    tmp = xasprintf("%s.tmp", final);
+    if (io_exists(final)) {
+        r = err_set(e, EX_USAGE, "%s: exists already", final);
+        goto done;
+    }
+    if (io_is_dir(tmp) && (r = io_rmdir(tmp, e)) < 0)
+        goto done;                      /* what a killed export left */
+    if ((r = io_mkdirs(tmp, e)) < 0)
+        goto done;
+    r = write_all(m, tmp, as, tok_from, e);
+    if (r == 0 && rename(tmp, final) < 0)
+        r = err_set(e, EX_SYS, "%s: cannot be renamed to %s:", tmp, final);
+    if (r < 0) {
+        io_rmdir(tmp, NULL);
+        goto done;
+    }
+    slash = strrchr(final, '/');
+    if (slash)
+        slash[slash == final] = '\0';
+    r = io_fsync_dir(slash ? final : ".", e);
+done:
+    free(tmp);
+    free(final);
+    return r;
+}

@@ -1,0 +1,188 @@
+/* The tokenizer's files beside exported weights; see model.h. */
+#include "model/model.h"
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "format/gguf_tok.h"
+#include "format/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a Hugging Face directory may hold of a tokenizer; the first must be
+ * there. */
+static const char *const files[] = { "tokenizer.json",
+    "tokenizer_config.json", "special_tokens_map.json",
+    "generation_config.json", "added_tokens.json", "chat_template.jinja",
+    "vocab.json", "merges.txt", "tokenizer.model" };
+
+/* Copy a file; JSON must be whole JSON. */
+static int
+copy(const char *from, const char *to, struct err *e)
+{
+    const char *dot = strrchr(to, '.');
+    char *p;
+    size_t n;
+    int r = io_slurp(from, JS_MAX, &p, &n, e);
+
+    if (r < 0)
+        return -1;
+    if (dot && strcmp(dot, ".json") == 0) {
+        json_t *j = js_parse(p, n, e);
+
+        if (!j) {
+            free(p);
+            return err_prefix(e, "%s", from);
+        }
+        json_decref(j);
+    }
+    r = io_put_file(to, p, n, e);
+    free(p);
+    return r;
+}
+
+static int
+copy_dir(const char *from, const char *dir, struct err *e)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < sizeof files / sizeof *files; i++) {
+        char *a = xasprintf("%s/%s", from, files[i]);
+        char *b = xasprintf("%s/%s", dir, files[i]);
+
+        if (io_exists(a))
+            r = copy(a, b, e);
+        else if (i == 0)
+            r = err_set(e, EX_INPUT, "%s: holds no tokenizer.json", from);
+        free(a);
+        free(b);
+    }
+    return r;
+}
+
+/* Save what one of the gguf_ functions gave; takes j. */
+static int
+save(json_t *j, const char *dir, const char *file, struct err *e)
+{
+    char *path;
+    int r;
+
+    if (!j)
+        return -1;
+    path = xasprintf("%s/%s", dir, file);
+    r = js_save(j, path, e);
+    free(path);
+    json_decref(j);
+    return r;
+}
+
+static int
+convert(const char *from, const char *dir, struct err *e)
+{
+    struct io_map map;
+    struct gguf g;
+    int r;
+
+    if (io_map(&map, from, e) < 0)
+        return -1;
+    if (gguf_parse(&g, map.p, map.n, e) < 0) {
+        io_unmap(&map);
+        return err_prefix(e, "%s", from);
+    }
+    r = save(gguf_tokenizer_json(&g, e), dir, "tokenizer.json", e);
+    if (r == 0)
+        r = save(gguf_tokenizer_config(&g, e), dir, "tokenizer_config.json",
+            e);
+    if (r == 0)
+        r = save(gguf_special_tokens(&g, e), dir, "special_tokens_map.json",
+            e);
+    if (r == 0)
+        r = save(gguf_generation_config(&g, e), dir,
+            "generation_config.json", e);
+    if (r < 0)
+        err_prefix(e, "%s", from);
+    gguf_release(&g);
+    io_unmap(&map);
+    return r;
+}
+
+/* Text of the token that the list "added_tokens" of a tokenizer.json gives
+ * id; NULL if there is none. */
+static const char *
+added_text(const json_t *tok, json_int_t id)
+{
+    const json_t *list = json_object_get(tok, "added_tokens");
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *t = json_array_get(list, i);
+
+        if (json_is_integer(json_object_get(t, "id")) &&
+            json_integer_value(json_object_get(t, "id")) == id)
+            return json_string_value(json_object_get(t, "content"));
+    }
+    return NULL;
+}
+
+/* A tokenizer_config.json for a tokenizer that came without: the class that
+ * takes tokenizer.json as it is, and the special tokens that config.json
+ * (already in dir) names by id. */
+static int
+make_config(const char *dir, struct err *e)
+{
+    static const char *const name[] = { "bos_token", "eos_token",
+        "pad_token" };
+    char *config = xasprintf("%s/config.json", dir);
+    char *file = xasprintf("%s/tokenizer_config.json", dir);
+    char *toks = xasprintf("%s/tokenizer.json", dir);
+    json_t *c = NULL, *t = NULL, *j;
+    int r = 0;
+
+    if (io_exists(file))
+        goto done;
+    r = -1;
+    if ((io_exists(config) && (c = js_load(config, JS_MAX, e)) == NULL) ||
+        (t = js_load(toks, JS_MAX, e)) == NULL)
+        goto done;
+    j = json_pack("{s:s, s:b}", "tokenizer_class", "PreTrainedTokenizerFast",
+        "clean_up_tokenization_spaces", 0);
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        char *key = xasprintf("%s_id", name[i]);
+        const json_t *id = json_object_get(c, key);
+        const char *s = json_is_integer(id) ?
+            added_text(t, json_integer_value(id)) : NULL;
+
+        if (s)
+            json_object_set_new(j, name[i], json_string(s));
+        free(key);
+    }
+    json_object_set(j, "model_max_length", json_object_get(c,
+        "max_position_embeddings"));
+    r = js_save(j, file, e);
+    json_decref(j);
+done:
+    json_decref(c);
+    json_decref(t);
+    free(config);
+    free(file);
+    free(toks);
+    return r;
+}
+
+int
+tokenizer_export(const char *from, const char *dir, struct err *e)
+{
+    const size_t n = strlen(from);
+    int r;
+
+    if (io_is_dir(from)) {
+        r = copy_dir(from, dir, e);
+    } else if (n > 5 && strcmp(from + n - 5, ".json") == 0) {
+        char *to = xasprintf("%s/tokenizer.json", dir);
+
+        r = copy(from, to, e);
+        free(to);
+    } else {
+        return convert(from, dir, e);
+    }
+    return r < 0 ? r : make_config(dir, e);
+}
