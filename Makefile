@@ -34,7 +34,7 @@ $(BUILD)/probe.mk: scripts/setup Makefile
 	@printf 'PKG_CFLAGS = %s\nPKG_LIBS = %s\n' \
 	    "$$(pkg-config --cflags $(PKGS))" "$$(pkg-config --libs $(PKGS))" > $@
 ifneq ($(filter-out clean help names dist uninstall,$(or $(MAKECMDGOALS),all)),)
--include $(BUILD)/probe.mk
+include $(BUILD)/probe.mk
 endif
 
 WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
