@@ -4,39 +4,33 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "format/json.h"
+#include "kern/kern.h"
 #include "model/parts.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { TILE = 1 << 17 };        /* elements written at a time */
 
-/* n elements of x as dtype `as` in place; -1 when one is not finite. */
+/* Any infinity or NaN among n elements?  half: they are bfloat16. */
 static int
-narrow(float *x, size_t n, enum dtype as)
+not_finite(const void *p, size_t n, int half)
 {
-    uint16_t *out = (uint16_t *)(void *)x;
-    int finite = 1;
+    const unsigned char *s = p;
+    uint32_t u;
+    uint16_t h;
+    int found = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        uint32_t u;
-
-        memcpy(&u, &x[i], sizeof u);
-        if (as == DT_BF16) {            /* to nearest, ties to even */
-            uint16_t h;
-
-            finite &= (u & 0x7f800000) != 0x7f800000;
-            h = (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
-            finite &= (h & 0x7f80) != 0x7f80;
-            memcpy(&out[i], &h, sizeof h);
-        } else {
-            finite &= (u & 0x7f800000) != 0x7f800000;
-        }
+    for (size_t i = 0; half && i < n; i++) {
+        memcpy(&h, s + 2 * i, sizeof h);
+        found |= (h & 0x7f80) == 0x7f80;
     }
-    return finite ? 0 : -1;
+    for (size_t i = 0; !half && i < n; i++) {
+        memcpy(&u, s + 4 * i, sizeof u);
+        found |= (u & 0x7f800000) == 0x7f800000;
+    }
+    return found;
 }
 
 /* The rows of one tensor, padded with zeros to its shape in the file. */
@@ -46,14 +40,16 @@ write_part(const struct model *m, const struct part *p, enum dtype as,
 {
     const size_t cols = p->shape[p->ndim - 1];
     const size_t rows = p->ndim == 1 ? 1 : p->shape[0];
-    const size_t size = as == DT_BF16 ? 2 : 4;
+    const int half = as == DT_BF16;
     size_t tile = TILE / cols ? TILE / cols : 1;
     float *x;
+    uint16_t *y;
     int r = 0;
 
     if (tile > rows)
         tile = rows;
     x = xcalloc(tile * cols, sizeof *x);
+    y = xcalloc(half ? tile * cols : 1, sizeof *y);
     for (size_t k = 0; r == 0 && k < rows; k += tile) {
         const size_t n = tile < rows - k ? tile : rows - k;
         const size_t have = k >= p->w->rows ? 0 :
@@ -66,13 +62,17 @@ write_part(const struct model *m, const struct part *p, enum dtype as,
         else
             for (size_t i = 0; i < have; i++)
                 weight_rows(p->w, k + i, 1, x + i * cols);
-        if (narrow(x, n * cols, as) < 0)
+        if (half)
+            kern.narrow_bf16(y, x, n * cols);
+        if (not_finite(half ? (void *)y : x, n * cols, half))
             r = err_set(e, EX_NUM, "%s: tensor %s is not finite",
                 m->path ? m->path : "model", p->name);
         else
-            r = io_out_write(o, x, n * cols * size, e);
+            r = io_out_write(o, half ? (void *)y : x,
+                n * cols * (half ? 2 : 4), e);
     }
     free(x);
+    free(y);
     return r;
 }
 
@@ -158,7 +158,7 @@ write_generation(const struct model *m, const char *file, struct err *e)
     return r;
 }
 
-/* All files of the directory; path: room for dir and a name. */
+/* All files of the directory. */
 static int
 write_all(const struct model *m, const char *dir, enum dtype as,
     const char *tok_from, struct err *e)

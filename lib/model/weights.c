@@ -3,6 +3,7 @@
 #include "model/model.h"
 
 #include "base/mem.h"
+#include "kern/kern.h"
 #include "model/parts.h"
 
 #include <assert.h>
@@ -28,66 +29,29 @@ const char *const block_tensor_name[W_N] = {
 };
 
 static void
-widen_f16(float *out, const unsigned char *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const unsigned h = p[2 * i] | (unsigned)p[2 * i + 1] << 8;
-        const unsigned ex = h >> 10 & 31, man = h & 1023;
-        const float v = ex == 31 ? (man ? NAN : INFINITY) :
-            ex ? ldexpf((float)(man + 1024), (int)ex - 25) :
-            ldexpf((float)man, -24);
-
-        out[i] = h & 0x8000 ? -v : v;
-    }
-}
-
-static void
 widen(float *out, enum dtype t, const unsigned char *p, size_t n)
 {
-    float d, m;
-
     switch (t) {
     case DT_F32:
         memcpy(out, p, n * sizeof *out);
         return;
     case DT_BF16:
-        for (size_t i = 0; i < n; i++) {
-            const uint32_t u = (uint32_t)(p[2 * i] | p[2 * i + 1] << 8) << 16;
-
-            memcpy(&out[i], &u, sizeof u);
-        }
+        kern.widen_bf16(out, p, n);
         return;
     case DT_F16:
-        widen_f16(out, p, n);
+        kern.widen_f16(out, p, n);
         return;
     case DT_Q8_0:
-        for (size_t i = 0; i < n; i += 32, p += 34) {
-            widen_f16(&d, p, 1);
-            for (size_t k = 0; k < 32; k++)
-                out[i + k] = d * (float)(signed char)p[2 + k];
-        }
+        kern.widen_q8_0(out, p, n);
         return;
     case DT_Q4_0:
-        for (size_t i = 0; i < n; i += 32, p += 18) {
-            widen_f16(&d, p, 1);
-            for (size_t k = 0; k < 16; k++) {
-                out[i + k] = d * (float)((p[2 + k] & 15) - 8);
-                out[i + k + 16] = d * (float)((p[2 + k] >> 4) - 8);
-            }
-        }
+        kern.widen_q4_0(out, p, n);
         return;
     case DT_Q4_1:
-        for (size_t i = 0; i < n; i += 32, p += 20) {
-            widen_f16(&d, p, 1);
-            widen_f16(&m, p + 2, 1);
-            for (size_t k = 0; k < 16; k++) {
-                out[i + k] = d * (float)(p[4 + k] & 15) + m;
-                out[i + k + 16] = d * (float)(p[4 + k] >> 4) + m;
-            }
-        }
+        kern.widen_q4_1(out, p, n);
         return;
     default:
-        assert(!"a weight's dtype is checked when the model is opened");
+        assert(!"types are checked when a model is opened");
     }
 }
 
