@@ -85,7 +85,7 @@ enum {
 };
 
 /* Append the ids of text[n] to *out.  The text should be UTF-8 (bytes that are
- * not are encoded as what they are; see utf8_repair).  Bytes that have no entry
+ * not are encoded as what they are; see uni_repair).  Bytes that have no entry
  * in the vocabulary vanish, as the original does it. */
 void tok_encode(const struct tokenizer *t, struct tok_scratch *s,
     const char *text, size_t n, int flags, struct tok_ids *out);

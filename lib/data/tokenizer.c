@@ -1,0 +1,297 @@
+/* Tokenizers: opening, ids and their texts; see tokenizer.h. */
+#include "data/tokenizer.h"
+#include "data/tokenizer_load.h"
+#include "data/unicode.h"
+
+#include "base/io.h"
+#include "format/gguf.h"
+#include "format/gguf_tok.h"
+#include "format/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+tok_ids_release(struct tok_ids *a)
+{
+    free(a->v);
+    a->v = NULL;
+    a->n = a->cap = 0;
+}
+
+static void
+set_release(struct added_set *set)
+{
+    for (size_t i = 0; i < set->n; i++)
+        free((char *)(uintptr_t)set->a[i].s);
+    free(set->a);
+}
+
+void
+tok_free(struct tokenizer *t)
+{
+    if (!t)
+        return;
+    set_release(&t->raw);
+    set_release(&t->norm);
+    free(t->text);
+    free(t->slot);
+    free(t->byte_pair);
+    free(t->pair);
+    buf_release(&t->pool);
+    free(t);
+}
+
+/* Token `name` of a tokenizer_config.json: a text, or an object with one. */
+static void
+from_config(const struct tokenizer *t, const json_t *config, const char *name,
+    int64_t *id)
+{
+    const json_t *v = json_object_get(config, name);
+
+    if (json_is_object(v))
+        v = json_object_get(v, "content");
+    if (*id < 0 && json_is_string(v))
+        *id = tok_id(t, json_string_value(v), json_string_length(v));
+}
+
+/* Id `name` of a generation_config.json: a number, or the first of a list. */
+static void
+from_ids(const struct tokenizer *t, const json_t *config, const char *name,
+    int64_t *id)
+{
+    const json_t *v = json_object_get(config, name);
+
+    if (json_is_array(v))
+        v = json_array_get(v, 0);
+    if (*id < 0 && json_is_integer(v) && json_integer_value(v) >= 0 &&
+        (uint64_t)json_integer_value(v) < t->nid)
+        *id = json_integer_value(v);
+}
+
+/* An end of text by its usual name. */
+static void
+from_names(struct tokenizer *t)
+{
+    static const char *const name[] = { "<|endoftext|>", "<|end_of_text|>",
+        "</s>", "<eos>" };
+
+    for (size_t i = 0; i < sizeof name / sizeof *name && t->eos < 0; i++) {
+        const int64_t id = tok_id(t, name[i], strlen(name[i]));
+
+        if (id >= 0 && t->text[id].added)
+            t->eos = id;
+    }
+}
+
+/* A tokenizer of tok and config (may be NULL), both still the caller's. */
+static struct tokenizer *
+build(const json_t *tok, const json_t *config, struct err *e)
+{
+    struct tokenizer *t = xcalloc(1, sizeof *t);
+
+    if (tok_load(t, tok, e) < 0) {
+        tok_free(t);
+        return NULL;
+    }
+    t->bos = t->before;
+    t->eos = t->after;
+    from_config(t, config, "bos_token", &t->bos);
+    from_config(t, config, "eos_token", &t->eos);
+    return t;
+}
+
+struct tokenizer *
+tok_parse(const char *json, size_t n, const char *config, size_t nconfig,
+    struct err *e)
+{
+    json_t *j = js_parse(json, n, e), *c = NULL;
+    struct tokenizer *t = NULL;
+
+    if (j && (!config || (c = js_parse(config, nconfig, e)) != NULL) &&
+        (t = build(j, c, e)) != NULL)
+        from_names(t);
+    json_decref(j);
+    json_decref(c);
+    return t;
+}
+
+static struct tokenizer *
+open_gguf(const char *path, struct err *e)
+{
+    struct tokenizer *t = NULL;
+    json_t *j = NULL, *c = NULL;
+    struct io_map m;
+    struct gguf g;
+
+    if (io_map(&m, path, e) < 0)
+        return NULL;
+    if (gguf_parse(&g, m.p, m.n, e) == 0) {
+        if ((j = gguf_tokenizer_json(&g, e)) != NULL &&
+            (c = gguf_tokenizer_config(&g, e)) != NULL)
+            t = build(j, c, e);
+        gguf_release(&g);
+    }
+    io_unmap(&m);
+    json_decref(j);
+    json_decref(c);
+    if (t)
+        from_names(t);
+    else
+        err_prefix(e, "%s", path);
+    return t;
+}
+
+/* FILE in the folder of `path`, or NULL when there is none; -1 in *bad when
+ * it is there and no JSON. */
+static json_t *
+beside(const char *dir, const char *file, int *bad, struct err *e)
+{
+    char *path = xasprintf("%s/%s", dir, file);
+    json_t *j = NULL;
+
+    if (io_exists(path) && (j = js_load(path, JS_MAX, e)) == NULL)
+        *bad = 1;
+    free(path);
+    return j;
+}
+
+static struct tokenizer *
+open_json(const char *dir, const char *path, struct err *e)
+{
+    json_t *tok = js_load(path, JS_MAX, e), *c[3];
+    struct tokenizer *t = NULL;
+    int bad = 0;
+
+    if (!tok)
+        return NULL;
+    c[0] = beside(dir, "tokenizer_config.json", &bad, e);
+    c[1] = bad ? NULL : beside(dir, "generation_config.json", &bad, e);
+    c[2] = bad ? NULL : beside(dir, "config.json", &bad, e);
+    if (!bad && (t = build(tok, c[0], e)) == NULL)
+        err_prefix(e, "%s", path);
+    for (int i = 1; i < 3 && t; i++) {
+        from_ids(t, c[i], "bos_token_id", &t->bos);
+        from_ids(t, c[i], "eos_token_id", &t->eos);
+    }
+    if (t)
+        from_names(t);
+    for (int i = 0; i < 3; i++)
+        json_decref(c[i]);
+    json_decref(tok);
+    return t;
+}
+
+struct tokenizer *
+tok_open(const char *path, struct err *e)
+{
+    const size_t n = strlen(path);
+    const char *slash = strrchr(path, '/');
+    struct tokenizer *t;
+    char *name;
+
+    if (n >= 5 && strcmp(path + n - 5, ".gguf") == 0)
+        return open_gguf(path, e);
+    if (io_is_dir(path)) {
+        name = xasprintf("%s/tokenizer.json", path);
+        t = open_json(path, name, e);
+    } else {
+        name = slash ? xasprintf("%.*s", (int)(slash - path + 1), path) :
+            xstrdup(".");
+        t = open_json(name, path, e);
+    }
+    free(name);
+    return t;
+}
+
+size_t
+tok_vocab(const struct tokenizer *t)
+{
+    return t->nid;
+}
+
+int64_t
+tok_template_bos(const struct tokenizer *t)
+{
+    return t->before;
+}
+
+int64_t
+tok_template_eos(const struct tokenizer *t)
+{
+    return t->after;
+}
+
+int64_t
+tok_bos(const struct tokenizer *t)
+{
+    return t->bos;
+}
+
+int64_t
+tok_eos(const struct tokenizer *t)
+{
+    return t->eos;
+}
+
+static int64_t
+added_id(const struct added_set *set, const char *s, size_t n)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (set->a[i].n == n && memcmp(set->a[i].s, s, n) == 0)
+            return set->a[i].id;
+    return -1;
+}
+
+int64_t
+tok_id(const struct tokenizer *t, const char *s, size_t n)
+{
+    int64_t id = added_id(&t->raw, s, n);
+    uint32_t v;
+
+    if (id < 0)
+        id = added_id(&t->norm, s, n);
+    if (id < 0 && (v = vocab_find(t, s, n)) != TOK_NONE)
+        id = v;
+    return id;
+}
+
+int
+tok_is_special(const struct tokenizer *t, uint32_t id)
+{
+    return id < t->nid && t->text[id].special;
+}
+
+void
+tok_hash(const struct tokenizer *t, char hex[33])
+{
+    memcpy(hex, t->hash, 33);
+}
+
+void
+tok_encode(const struct tokenizer *t, struct tok_scratch *s,
+    const char *text, size_t n, int flags, struct tok_ids *out)
+{
+    if ((flags & TOK_BOS) && t->before >= 0)
+        tok_push(out, (uint32_t)t->before);
+    added_encode(t, s, (const unsigned char *)text, n, flags, out);
+    if ((flags & TOK_EOS) && t->after >= 0)
+        tok_push(out, (uint32_t)t->after);
+}
+
+int
+tok_decode(const struct tokenizer *t, const uint32_t *ids, size_t n,
+    int flags, struct buf *out, struct err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct tok_text *x;
+
+        if (ids[i] >= t->nid)
+            return err_set(e, EX_INPUT, "id %u is outside a vocabulary of "
+                "%zu", ids[i], t->nid);
+        x = &t->text[ids[i]];
+        if (!(x->special && (flags & TOK_SKIP)))
+            buf_add(out, t->pool.p + x->off, x->n);
+    }
+    return 0;
+}

@@ -1,0 +1,193 @@
+/*
+ * Added tokens: found before anything else looks at the text, leftmost and
+ * longest, those that are not `normalized` first, then in the gaps those that
+ * are.  Follows added_vocabulary.rs of the tokenizers library step by step:
+ * the search resumes behind what matched, before stripping; a token between
+ * word characters that asks for single_word is text; stripping takes white
+ * space up to the token found before.
+ */
+#include "data/tokenizer_impl.h"
+#include "data/unicode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int
+by_content(const void *a, const void *b)
+{
+    const struct added *x = a, *y = b;
+    const int c = memcmp(x->s, y->s, x->n < y->n ? x->n : y->n);
+
+    return c ? c : (x->n > y->n) - (x->n < y->n);
+}
+
+void
+added_index(struct added_set *set)
+{
+    size_t i = 0;
+
+    set->only = -1;
+    set->all_special = 1;
+    if (set->n == 0)
+        return;
+    qsort(set->a, set->n, sizeof *set->a, by_content);
+    for (size_t c = 0; c <= 256; c++) {
+        while (i < set->n && (unsigned char)set->a[i].s[0] < c)
+            i++;
+        set->start[c] = i;
+    }
+    if (set->a[0].s[0] == set->a[set->n - 1].s[0])
+        set->only = (unsigned char)set->a[0].s[0];
+    for (i = 0; i < set->n; i++)
+        set->all_special &= set->a[i].special;
+}
+
+/* The longest token that begins at p, or NULL. */
+static const struct added *
+longest(const struct added_set *set, const unsigned char *p,
+    const unsigned char *end)
+{
+    size_t lo = set->start[*p], hi = set->start[*p + 1];
+    const struct added *best = NULL;
+
+    /* All of lo..hi share their first d bytes with p; shorter ones first. */
+    for (size_t d = 1; lo < hi; d++) {
+        size_t a, b;
+
+        if (set->a[lo].n == d)
+            best = &set->a[lo++];
+        if (p + d == end)
+            break;
+        for (a = lo, b = hi; a < b;) {
+            const size_t m = a + (b - a) / 2;
+
+            if ((unsigned char)set->a[m].s[d] < p[d])
+                a = m + 1;
+            else
+                b = m;
+        }
+        lo = a;
+        for (b = hi; a < b;) {
+            const size_t m = a + (b - a) / 2;
+
+            if ((unsigned char)set->a[m].s[d] <= p[d])
+                a = m + 1;
+            else
+                b = m;
+        }
+        hi = a;
+    }
+    return best;
+}
+
+/* The first place from p on where a token may begin. */
+static const unsigned char *
+candidate(const struct added_set *set, const unsigned char *p,
+    const unsigned char *end)
+{
+    if (p < end && set->only >= 0) {
+        p = memchr(p, set->only, (size_t)(end - p));
+        return p ? p : end;
+    }
+    while (p < end && set->start[*p] == set->start[*p + 1])
+        p++;
+    return p;
+}
+
+static unsigned
+class_of(const unsigned char *p, const unsigned char *end, size_t *len)
+{
+    const uint32_t c = uni_next(p, end, len);
+
+    return c == UTF8_BAD ? 0 : uni_class(c);
+}
+
+/* Between characters that are no part of a word? */
+static int
+stands_alone(const unsigned char *text, const unsigned char *from,
+    const unsigned char *to, const unsigned char *end)
+{
+    size_t k;
+
+    if (from > text && (class_of(uni_before(from, text), from, &k) & U_WORD))
+        return 0;
+    return to == end || !(class_of(to, end, &k) & U_WORD);
+}
+
+static const unsigned char *
+strip_left(const unsigned char *p, const unsigned char *least)
+{
+    size_t k;
+
+    while (p > least) {
+        const unsigned char *q = uni_before(p, least);
+
+        if (!(class_of(q, p, &k) & U_S) || q + k != p)
+            break;
+        p = q;
+    }
+    return p;
+}
+
+static const unsigned char *
+strip_right(const unsigned char *p, const unsigned char *end)
+{
+    size_t k;
+
+    while (p < end && (class_of(p, end, &k) & U_S))
+        p += k;
+    return p;
+}
+
+static void
+encode_level(const struct tokenizer *t, struct tok_scratch *s, int level,
+    const unsigned char *text, const unsigned char *end, int flags,
+    struct tok_ids *out)
+{
+    const struct added_set *set = level == 0 ? &t->raw : &t->norm;
+    const unsigned char *done = text, *p = text;
+
+    if (text == end)
+        return;
+    if (level == 2) {
+        bpe_gap(t, s, text, (size_t)(end - text), out);
+        return;
+    }
+    if (set->n == 0 || (set->all_special && !(flags & TOK_SPECIAL))) {
+        encode_level(t, s, level + 1, text, end, flags, out);
+        return;
+    }
+    while ((p = candidate(set, p, end)) < end) {
+        const struct added *a = longest(set, p, end);
+        const unsigned char *from = p, *to;
+
+        if (!a) {
+            p++;
+            continue;
+        }
+        p = to = p + a->n;
+        if ((a->special && !(flags & TOK_SPECIAL)) ||
+            (a->single_word && !stands_alone(text, from, to, end)))
+            continue;
+        if (a->lstrip && from > done)
+            from = strip_left(from, done);
+        else if (a->lstrip)
+            from = done;
+        if (a->rstrip)
+            to = strip_right(to, end);
+        if (done < from)
+            encode_level(t, s, level + 1, done, from, flags, out);
+        if (from < to)              /* else its text was stripped away */
+            tok_push(out, a->id);
+        done = to;
+    }
+    if (done < end)
+        encode_level(t, s, level + 1, done, end, flags, out);
+}
+
+void
+added_encode(const struct tokenizer *t, struct tok_scratch *s,
+    const unsigned char *p, size_t n, int flags, struct tok_ids *out)
+{
+    encode_level(t, s, 0, p, p + n, flags, out);
+}

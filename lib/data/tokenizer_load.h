@@ -1,0 +1,27 @@
+/* Filling a struct tokenizer from JSON; see tokenizer.h. */
+#ifndef DATA_TOKENIZER_LOAD_H
+#define DATA_TOKENIZER_LOAD_H
+
+#include "data/tokenizer_impl.h"
+
+#include <jansson.h>
+
+/* Fill *t (zeroed) from a tokenizer.json.  After -1 what is there can be
+ * released. */
+int tok_load(struct tokenizer *t, const json_t *j, struct err *e);
+
+/* Its parts; -1 and *e "path in the JSON: why". */
+int tok_bad(struct err *e, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+int vocab_load(struct tokenizer *t, const json_t *vocab, struct err *e);
+/* *pairs: malloc'd left << 32 | right of every merge, the caller's. */
+int merges_load(struct tokenizer *t, const json_t *vocab,
+    const json_t *merges, uint64_t **pairs, struct err *e);
+/* Id of a text of the vocabulary: 0, or -1. */
+int vocab_id(const json_t *vocab, const char *s, uint32_t *id);
+/* The text of id: n bytes at off of the pool. */
+void vocab_set(struct tokenizer *t, size_t id, size_t off, size_t n);
+/* Fill t->hash. */
+void tok_hash_all(struct tokenizer *t, const uint64_t *pairs);
+
+#endif

@@ -1,0 +1,196 @@
+/*
+ * Pre-tokenizers: scanners written by hand for the patterns in use, one pass,
+ * no backtracking beyond the run of white space at hand.
+ *
+ * GPT-2:  's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+
+ *         |\s+(?!\S)|\s+
+ * cl100k: (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}
+ *         | ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+ */
+#include "data/tokenizer_impl.h"
+#include "data/unicode.h"
+
+static inline unsigned
+class_at(const unsigned char *p, const unsigned char *end, size_t *len)
+{
+    uint32_t c;
+
+    if (*p < 0x80) {
+        *len = 1;
+        return uni_block[0][*p];
+    }
+    c = uni_next(p, end, len);
+    return c == UTF8_BAD ? 0 : uni_class(c);
+}
+
+/* End of the run of characters with (class & mask) == want. */
+static inline const unsigned char *
+run(const unsigned char *p, const unsigned char *end, unsigned mask,
+    unsigned want)
+{
+    size_t k;
+
+    for (; p < end; p += k) {
+        const unsigned c = class_at(p, end, &k);
+
+        if (want ? !(c & mask) : (c & mask))
+            break;
+    }
+    return p;
+}
+
+/* \s+(?!\S)|\s+ from white space at p: all of the run where the text ends (or
+ * a digit that was cut out follows), else without its last character. */
+static size_t
+space(const unsigned char *p, const unsigned char *end, unsigned cut)
+{
+    const unsigned char *q = p, *last = p;
+    size_t k;
+    unsigned c = U_S;
+
+    while (q < end && ((c = class_at(q, end, &k)) & U_S)) {
+        last = q;
+        q += k;
+    }
+    if (q == end || (c & cut) || last == p)
+        return (size_t)(q - p);
+    return (size_t)(last - p);
+}
+
+/* Length of 's 't 're 've 'm 'll 'd at p, else 0. */
+static size_t
+contraction(const unsigned char *p, const unsigned char *end)
+{
+    if (end - p < 2)
+        return 0;
+    switch (p[1]) {
+    case 's': case 't': case 'm': case 'd':
+        return 2;
+    case 'r': case 'v':
+        return end - p > 2 && p[2] == 'e' ? 3 : 0;
+    case 'l':
+        return end - p > 2 && p[2] == 'l' ? 3 : 0;
+    }
+    return 0;
+}
+
+/* The same in either case; U+017F is a small s too. */
+static size_t
+contraction_i(const unsigned char *p, const unsigned char *end)
+{
+    const size_t n = (size_t)(end - p);
+
+    if (n < 2)
+        return 0;
+    switch (p[1] | 0x20) {
+    case 's': case 't': case 'm': case 'd':
+        return p[1] < 0x80 ? 2 : 0;
+    case 'r': case 'v':
+        return n > 2 && (p[2] | 0x20) == 'e' ? 3 : 0;
+    case 'l':
+        return n > 2 && (p[2] | 0x20) == 'l' ? 3 : 0;
+    }
+    return n > 2 && p[1] == 0xc5 && p[2] == 0xbf ? 3 : 0;
+}
+
+static inline size_t
+piece_gpt2(const unsigned char *p, const unsigned char *end, unsigned cut)
+{
+    const unsigned char *q = p;
+    size_t k;
+    unsigned c = class_at(p, end, &k);
+
+    if (c & cut)
+        return k;
+    if (*p == '\'') {
+        const size_t n = contraction(p, end);
+
+        if (n)
+            return n;
+    } else if (*p == ' ' && p + 1 < end) {
+        size_t k1;
+        const unsigned c1 = class_at(p + 1, end, &k1);
+
+        if (!(c1 & (U_S | cut))) {
+            q = p + 1;
+            c = c1;
+            k = k1;
+        }
+    }
+    if (c & U_S)
+        return space(p, end, cut);
+    if (c & U_L)
+        q = run(q + k, end, U_L, 1);
+    else if (c & U_N)
+        q = run(q + k, end, U_N, 1);
+    else
+        q = run(q + k, end, U_L | U_N | U_S | cut, 0);
+    return (size_t)(q - p);
+}
+
+/* \s*[\r\n]+|\s+(?!\S)|\s+ */
+static size_t
+space_lines(const unsigned char *p, const unsigned char *end)
+{
+    const unsigned char *const stop = run(p, end, U_S, 1), *q = stop;
+
+    while (q > p && q[-1] != '\r' && q[-1] != '\n')
+        q--;
+    return q > p ? (size_t)(q - p) : space(p, stop == end ? stop : end, 0);
+}
+
+static inline size_t
+piece_cl100k(const unsigned char *p, const unsigned char *end, size_t numbers)
+{
+    const unsigned char *q;
+    size_t k, k1 = 0;
+    const unsigned c = class_at(p, end, &k);
+    unsigned c1 = U_S;
+
+    if (*p == '\'') {
+        const size_t n = contraction_i(p, end);
+
+        if (n)
+            return n;
+    }
+    if (c & U_L)
+        return (size_t)(run(p + k, end, U_L, 1) - p);
+    if (c & U_N) {
+        for (q = p + k; --numbers > 0 && q < end &&
+            (class_at(q, end, &k1) & U_N); q += k1)
+            ;
+        return (size_t)(q - p);
+    }
+    if (p + k < end)
+        c1 = class_at(p + k, end, &k1);
+    if (*p != '\r' && *p != '\n' && (c1 & U_L))
+        return (size_t)(run(p + k + k1, end, U_L, 1) - p);
+    q = p + k;
+    if (c & U_S) {
+        if (*p != ' ' || (c1 & (U_S | U_N)))
+            return space_lines(p, end);
+        q += k1;
+    }
+    q = run(q, end, U_L | U_N | U_S, 0);
+    while (q < end && (*q == '\r' || *q == '\n'))
+        q++;
+    return (size_t)(q - p);
+}
+
+size_t
+split_piece(enum split kind, const unsigned char *p, const unsigned char *end)
+{
+    switch (kind) {
+    case SPLIT_GPT2:
+        return piece_gpt2(p, end, 0);
+    case SPLIT_GPT2_DIGITS:
+        return piece_gpt2(p, end, U_DIGIT);
+    case SPLIT_CL100K:
+        return piece_cl100k(p, end, 3);
+    case SPLIT_CL100K_1:
+        return piece_cl100k(p, end, 1);
+    case SPLIT_NONE:
+        break;
+    }
+    return (size_t)(end - p);
+}

@@ -1,0 +1,81 @@
+"""Character classes as the HF tokenizers library sees them.
+usage: unicode.py lib/data/unicode_table.c
+Every code point is put to the library itself, because it mixes Unicode
+versions: Split and ByteLevel patterns, Digits and single_word each use tables
+of their own.  The classes are those of lib/data/unicode.h."""
+import sys
+
+import tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers as P
+
+N = 0x110000
+SHIFT = 7
+
+
+def text(c):
+    return chr(c) if not 0xd800 <= c < 0xe000 else ''
+
+
+def matching(regex):
+    """code points that match a pattern: those that Split removes"""
+    every = ''.join(map(text, range(N)))
+    kept = set()
+    for piece, _ in P.Split(Regex(regex), 'removed').pre_tokenize_str(every):
+        kept.update(map(ord, piece))
+    return {ord(c) for c in every} - kept
+
+
+def digits():
+    d = P.Digits(individual_digits=True)
+    return {c for c in range(N)
+            if text(c) and len(d.pre_tokenize_str(f'a{chr(c)}a')) == 3}
+
+
+def word():
+    """what keeps a single_word token from being found beside it"""
+    t = Tokenizer(models.BPE({'x': 0}, []))
+    t.add_special_tokens([AddedToken('<w>', single_word=True)])
+    w = t.token_to_id('<w>')
+    return {c for c in range(N) if text(c) and w not in t.encode(chr(c) + '<w>').ids}
+
+
+cls = bytearray(N)
+lt = matching(r'\p{Lt}')
+for bit, found in ((1, matching(r'\p{L}')), (2, matching(r'\p{M}')),
+                   (4, matching(r'\p{N}')), (8, matching(r'\s')),
+                   (16, digits()), (32, word()), (64, matching(r'\p{Lu}') | lt),
+                   (128, matching(r'\p{Ll}'))):
+    for c in found:
+        cls[c] |= bit
+    print(bit, len(found))
+
+blocks, index = {}, []
+for i in range(0, N, 1 << SHIFT):
+    index.append(blocks.setdefault(bytes(cls[i:i + (1 << SHIFT)]), len(blocks)))
+while index[-1] == index[-2]:       # the tail is one block, see unicode.h
+    index.pop()
+assert len(blocks) < 65536
+
+
+def rows(values):
+    line = '   '
+    for v in values:
+        if len(line) + len(str(v)) + 2 > 80:
+            yield line
+            line = '   '
+        line += f' {v},'
+    yield line
+
+
+with open(sys.argv[1], 'w') as f:
+    f.write(f'/* Character classes, see unicode.h.  Made by '
+            f'scripts/oracle/unicode.py from\n * tokenizers '
+            f'{tokenizers.__version__} (patterns: Unicode 16). */\n'
+            '#include "data/unicode.h"\n\n'
+            f'const uint16_t uni_index[{len(index)}] = {{\n')
+    f.write('\n'.join(rows(index)) + '\n};\n\n')
+    f.write(f'const uint8_t uni_block[{len(blocks)}][{1 << SHIFT}] = {{\n')
+    for b in blocks:
+        f.write('    {\n' + '\n'.join(rows(b)).rstrip(',') + '\n    },\n')
+    f.write('};\n')
+print(len(index), len(blocks))

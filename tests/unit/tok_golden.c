@@ -1,0 +1,319 @@
+/* lib/data/tokenizer: ids and texts equal to those of the Hugging Face
+ * tokenizers library (tests/golden/tok), and what must hold for any text */
+#include "data/tokenizer.h"
+#include "data/unicode.h"
+
+#include "base/io.h"
+#include "base/rng.h"
+#include "../tap.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *
+golden(const char *name)
+{
+    static char path[4][500];
+    static int k;
+    const char *top = getenv("RETORT_TOP");
+
+    k = (k + 1) % 4;
+    snprintf(path[k], sizeof path[k], "%s/tests/golden/tok/%s",
+        top ? top : ".", name);
+    return path[k];
+}
+
+static struct tokenizer *
+must_open(const char *path)
+{
+    struct err e;
+    struct tokenizer *t = tok_open(path, &e);
+
+    if (!t) {
+        printf("Bail out! %s\n", e.msg);
+        exit(1);
+    }
+    return t;
+}
+
+/* Lines of a JSONL file one by one; NULL at its end. */
+static json_t *
+next_line(FILE *f)
+{
+    return json_loadf(f, JSON_DISABLE_EOF_CHECK | JSON_ALLOW_NUL, NULL);
+}
+
+static int
+same_ids(const struct tok_ids *got, const json_t *want)
+{
+    int same = got->n == json_array_size(want);
+
+    for (size_t i = 0; same && i < got->n; i++)
+        same = got->v[i] == (uint32_t)json_integer_value(
+            json_array_get(want, i));
+    return same;
+}
+
+static int
+same_text(const struct buf *got, const json_t *want)
+{
+    struct buf b = { 0 };
+    int same;
+
+    uni_repair(got->p, got->n, &b);
+    same = b.n == json_string_length(want) &&
+        (b.n == 0 || memcmp(b.p, json_string_value(want), b.n) == 0);
+    buf_release(&b);
+    return same;
+}
+
+static void
+show(const json_t *line, const struct tok_ids *got)
+{
+    char *s = json_dumps(line, 0);
+
+    printf("# %.300s\n# got", s);
+    for (size_t i = 0; i < got->n && i < 30; i++)
+        printf(" %u", got->v[i]);
+    printf("\n");
+    free(s);
+}
+
+static void
+test_golden(const char *name)
+{
+    char file[40];
+    struct tokenizer *t;
+    struct tok_scratch *s;
+    size_t n = 0, wrong[3] = { 0 };
+    struct err e;
+    json_t *line;
+    FILE *f;
+
+    snprintf(file, sizeof file, "%s.json", name);
+    t = must_open(golden(file));
+    s = tok_scratch_new(t);
+    snprintf(file, sizeof file, "%s.jsonl", name);
+    f = fopen(golden(file), "r");
+    for (; f && (line = next_line(f)) != NULL; n++, json_decref(line)) {
+        const json_t *text = json_object_get(line, "text");
+        const json_t *with = json_object_get(line, "with");
+        struct tok_ids ids = { 0 };
+        struct buf b = { 0 };
+
+        tok_encode(t, s, json_string_value(text), json_string_length(text),
+            TOK_SPECIAL, &ids);
+        if (!same_ids(&ids, json_object_get(line, "ids")) && wrong[0]++ < 5)
+            show(line, &ids);
+        tok_decode(t, ids.v, ids.n, 0, &b, &e);
+        if (!same_text(&b, json_object_get(line, "decoded")) &&
+            wrong[1]++ < 5)
+            show(line, &ids);
+        ids.n = 0;
+        tok_encode(t, s, json_string_value(text), json_string_length(text),
+            TOK_SPECIAL | TOK_BOS | TOK_EOS, &ids);
+        if (with && !same_ids(&ids, with) && wrong[2]++ < 5)
+            show(line, &ids);
+        tok_ids_release(&ids);
+        buf_release(&b);
+    }
+    if (f)
+        fclose(f);
+    ok(n > 100, "%s: %zu cases", name, n);
+    ok(wrong[0] == 0, "%s: ids, %zu differ", name, wrong[0]);
+    ok(wrong[1] == 0, "%s: decoded, %zu differ", name, wrong[1]);
+    ok(wrong[2] == 0, "%s: with the template, %zu differ", name, wrong[2]);
+    tok_scratch_free(s);
+    tok_free(t);
+}
+
+static void
+test_decode(void)
+{
+    struct tokenizer *t = must_open(golden("digits.json"));
+    FILE *f = fopen(golden("decode.jsonl"), "r");
+    size_t n = 0, wrong = 0;
+    struct err e;
+    json_t *line;
+    uint32_t id = 867;
+    struct buf out = { 0 };
+
+    for (; f && (line = next_line(f)) != NULL; n++, json_decref(line)) {
+        const json_t *a = json_object_get(line, "ids");
+        struct tok_ids ids = { 0 };
+        struct buf b = { 0 };
+
+        ids.n = json_array_size(a);
+        ids.v = xreallocarray(NULL, ids.n + 1, sizeof *ids.v);
+        for (size_t i = 0; i < ids.n; i++)
+            ids.v[i] = (uint32_t)json_integer_value(json_array_get(a, i));
+        tok_decode(t, ids.v, ids.n, 0, &b, &e);
+        wrong += !same_text(&b, json_object_get(line, "decoded"));
+        buf_clear(&b);
+        tok_decode(t, ids.v, ids.n, TOK_SKIP, &b, &e);
+        wrong += !same_text(&b, json_object_get(line, "skipped"));
+        buf_release(&b);
+        tok_ids_release(&ids);
+    }
+    if (f)
+        fclose(f);
+    ok(n > 100 && wrong == 0, "decode: %zu cases, %zu differ", n, wrong);
+    ok(tok_vocab(t) == 867 && tok_decode(t, &id, 1, 0, &out, &e) < 0 &&
+        e.code == EX_INPUT, "decode: an id outside is refused");
+    buf_release(&out);
+    tok_free(t);
+}
+
+/* Random text of characters that pre-tokenizers and merges care about. */
+static size_t
+random_text(uint64_t key, size_t n, char *out)
+{
+    static const char *const part[] = { " ", "  ", "\n", "\t", "'s", "'", "a",
+        "e", "the", " the", "é", "ß", "λ", "ж", "日", "😀", "\xcc\x81", "1",
+        "23", "²", "-", ".", "<", "<s>", "<|im_end|>", "ab", "abc", "\xc2\xa0",
+        "A", "ing", "\r\n" };
+    size_t at = 0;
+
+    for (size_t i = 0; at + 12 < n; i++) {
+        const char *s = part[rng_u64(key, i) % (sizeof part / sizeof *part)];
+
+        memcpy(out + at, s, strlen(s));
+        at += strlen(s);
+    }
+    return at;
+}
+
+static int
+round_trip(const struct tokenizer *t, struct tok_scratch *s, const char *text,
+    size_t n, int flags)
+{
+    struct tok_ids ids = { 0 };
+    struct buf b = { 0 };
+    struct err e;
+    int same;
+
+    tok_encode(t, s, text, n, flags, &ids);
+    same = tok_decode(t, ids.v, ids.n, 0, &b, &e) == 0 && b.n == n &&
+        (n == 0 || memcmp(b.p, text, n) == 0);
+    tok_ids_release(&ids);
+    buf_release(&b);
+    return same;
+}
+
+static void
+test_round(const char *name)
+{
+    char file[40], text[3000];
+    struct tokenizer *t;
+    struct tok_scratch *s;
+    size_t wrong = 0;
+
+    snprintf(file, sizeof file, "%s.json", name);
+    t = must_open(golden(file));
+    s = tok_scratch_new(t);
+    for (uint64_t k = 0; k < 300; k++) {
+        const size_t n = random_text(k, 20 + (size_t)k * 9, text);
+
+        wrong += !round_trip(t, s, text, n, 0) ||
+            !round_trip(t, s, text, n, TOK_SPECIAL);
+    }
+    ok(wrong == 0, "%s: decode(encode(x)) = x, %zu wrong", name, wrong);
+    wrong = 0;
+    for (uint64_t k = 0; k < 300; k++) {
+        const size_t n = (size_t)(rng_u64(77, k) % sizeof text);
+
+        for (size_t i = 0; i < n; i++)
+            text[i] = (char)rng_u64(k + 1000, i);
+        wrong += !round_trip(t, s, text, n, 0);
+    }
+    ok(wrong == 0, "%s: the same of any bytes, %zu wrong", name, wrong);
+    tok_scratch_free(s);
+    tok_free(t);
+}
+
+/* The same text by a fresh cache and by a worn one; long pieces and short
+ * ones take different paths to the same merges. */
+static void
+test_paths(void)
+{
+    struct tokenizer *t = must_open(golden("gpt2.json"));
+    struct tok_scratch *worn = tok_scratch_new(t);
+    char text[3000];
+    size_t wrong = 0;
+
+    for (uint64_t k = 0; k < 100; k++) {
+        const size_t n = random_text(k, 2500, text);
+        struct tok_scratch *s = tok_scratch_new(t);
+        struct tok_ids a = { 0 }, b = { 0 };
+
+        tok_encode(t, s, text, n, 0, &a);
+        tok_encode(t, worn, text, n, 0, &b);
+        wrong += a.n != b.n || memcmp(a.v, b.v, a.n * sizeof *a.v) != 0;
+        tok_ids_release(&a);
+        tok_ids_release(&b);
+        tok_scratch_free(s);
+    }
+    ok(wrong == 0, "a worn cache changes nothing, %zu wrong", wrong);
+    tok_scratch_free(worn);
+    tok_free(t);
+}
+
+/* One letter a million times: quadratic merging would take an hour. */
+static void
+test_long(void)
+{
+    const size_t n = 1000000;
+    char *text = xmalloc(n);
+    static const char letter[] = "a \n-7";
+    struct tokenizer *t = must_open(golden("gpt2.json"));
+    struct tok_scratch *s = tok_scratch_new(t);
+
+    for (size_t i = 0; letter[i]; i++) {
+        memset(text, letter[i], n);
+        ok(round_trip(t, s, text, n, 0), "a million of byte %d", letter[i]);
+    }
+    tok_scratch_free(s);
+    tok_free(t);
+    free(text);
+}
+
+static void
+test_facts(void)
+{
+    struct tokenizer *t = must_open(golden("flags.json"));
+    struct tokenizer *u = must_open(golden("digits.json"));
+    char a[33], b[33];
+
+    ok(tok_bos(t) == 867 && tok_eos(t) == 868, "BOS and EOS of the template");
+    ok(tok_bos(u) == -1 && tok_eos(u) == 0, "EOS by its name");
+    ok(tok_id(t, "abc", 3) == 874 && tok_id(t, "nd", 2) >= 0 &&
+        tok_id(t, "no such", 7) == -1, "ids of texts");
+    ok(tok_is_special(t, 0) && !tok_is_special(t, 874), "special or not");
+    tok_hash(t, a);
+    tok_hash(u, b);
+    ok(strlen(a) == 32 && strcmp(a, b) != 0, "hashes %s %s", a, b);
+    tok_free(u);
+    u = must_open(golden("flags.json"));
+    tok_hash(u, b);
+    ok(strcmp(a, b) == 0, "the hash of the same is the same");
+    tok_free(u);
+    tok_free(t);
+}
+
+int
+main(void)
+{
+    test_golden("gpt2");
+    test_golden("digits");
+    test_golden("flags");
+    test_golden("holes");
+    test_decode();
+    test_round("gpt2");
+    test_round("digits");
+    test_round("flags");
+    test_paths();
+    test_long();
+    test_facts();
+    return done_testing();
+}
