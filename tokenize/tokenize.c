@@ -1,14 +1,204 @@
 /* tokenize - turn text into tokens; see tokenize(1) */
+#include "tokenize_out.h"
+#include "tokenize_train.h"
+
 #include "base/err.h"
+#include "base/io.h"
 #include "base/opt.h"
+#include "base/prog.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *tokenizer, *out, *train, *eos_text = "<|endoftext|>";
+static struct input_opts input;
+static struct run_opts run = { .field = "text" };
+static int with_bos, no_bos, no_eos, ids_only, decode, stats, split, no_digits;
+static size_t vocab = 4096, min_frequency = 2;
+
+static const char *const split_names[] = { "file", "line", "blank", NULL };
+
+static void
+finish(const struct run_sums *s)
+{
+    if (s->repaired)
+        warn("%" PRIu64 " places were not UTF-8 and became U+FFFD",
+            s->repaired);
+    if (s->empty)
+        vnote("%" PRIu64 " empty documents were left out", s->empty);
+    prog_closing("%" PRIu64 " documents, %.3f M tokens, %.3f MB", s->docs,
+        (double)s->tokens / 1e6, (double)s->bytes / 1e6);
+}
+
+static void
+job_stream(const struct inputs *in, const struct tokenizer *t)
+{
+    struct run_sums sums;
+    struct err e, other;
+    struct out_stream *s = out_stream_open(out, t, in, run.bos, run.eos, &e);
+    int k;
+
+    if (!s)
+        die_err(&e);
+    run.put = out_stream_put;
+    run.ctx = s;
+    k = run_inputs(in, &run, &sums, &e);
+    if (k < 0) {
+        out_stream_end(s, 0, e.msg, &other);
+        out_stream_close(s);
+        die_err(&e);
+    }
+    if (k == 0)
+        k = out_stream_end(s, 1, NULL, &e);
+    out_stream_close(s);
+    if (k < 0)
+        die_err(&e);
+    finish(&sums);
+}
+
+static void
+job_text(const struct inputs *in)
+{
+    struct source_stats *s = xcalloc(in->nsource, sizeof *s);
+    struct run_sums sums;
+    struct err e;
+
+    run.put = stats ? out_stats_put : out_ids_put;
+    run.ctx = stats ? (void *)s : (void *)stdout;
+    run.count = stats;
+    if (run_inputs(in, &run, &sums, &e) < 0) {
+        fflush(stdout);
+        die_err(&e);
+    }
+    if (stats)
+        out_stats_print(stdout, in, s);
+    free(s);
+    finish(&sums);
+}
+
+static void
+job_decode(char **operand, const struct tokenizer *t)
+{
+    static const char *const between[] = { "", "\n", "\n\n" };
+    struct err e;
+
+    if (operand[0] && operand[1])
+        die(EX_USAGE, "--decode takes one stream");
+    if (out_decode(operand[0], t, between[split], stdout, &e) < 0) {
+        fflush(stdout);
+        die_err(&e);
+    }
+}
+
+static void
+job_train(const struct inputs *in)
+{
+    const struct train_opts o = { .vocab = vocab, .out = train,
+        .min_frequency = min_frequency, .digits = !no_digits,
+        .eos = eos_text };
+    struct run_sums sums;
+    struct err e;
+
+    if (train_run(in, &run, &o, &sums, &e) < 0)
+        die_err(&e);
+    finish(&sums);
+}
+
+static struct tokenizer *
+open_tokenizer(void)
+{
+    struct tokenizer *t;
+    struct err e;
+
+    if (!tokenizer)
+        die(EX_USAGE, "which tokenizer? -t takes a tokenizer.json, a model "
+            "directory or a .gguf file");
+    t = tok_open(tokenizer, &e);
+    if (!t)
+        die_err(&e);
+    if (with_bos && tok_bos(t) < 0)
+        die(EX_USAGE, "%s: knows no token for the beginning of a text",
+            tokenizer);
+    run.t = t;
+    run.bos = no_bos ? -1 : with_bos ? tok_bos(t) : tok_template_bos(t);
+    run.eos = no_eos ? -1 : tok_eos(t);
+    return t;
+}
 
 int
 main(int argc, char **argv)
 {
     const struct opt opts[] = {
+        OPT_STR('t', "tokenizer", &tokenizer, "path",
+            "tokenizer.json, model directory or .gguf"),
+        OPT_STR('o', "output", &out, "addr", "write the stream there"),
+        OPT_SIZE('j', "threads", &run.threads, 0, 1024, "n",
+            "threads; 0: one a processor"),
+        OPT_GROUP("input"),
+        OPT_STR(0, "lang", &input.lang, "name",
+            "source of all text, instead of the file's name"),
+        OPT_STR(0, "lang-field", &input.lang_field, "field",
+            "JSON field with the source, one of --lang a,b,c"),
+        OPT_STR(0, "field", &run.field, "field", "JSON field with the text"),
+        OPT_FLAG(0, "jsonl", &input.jsonl, "all input is JSONL"),
+        OPT_ENUM(0, "split", &split, split_names, "by",
+            "plain text: one document a file, line, blank line"),
+        OPT_FLAG(0, "strict", &run.strict,
+            "refuse what is not UTF-8, instead of U+FFFD"),
+        OPT_GROUP("tokens"),
+        OPT_FLAG(0, "special", &run.special,
+            "special tokens in the text become their ids"),
+        OPT_FLAG(0, "bos", &with_bos, "put BOS before each document"),
+        OPT_FLAG(0, "no-bos", &no_bos, "put none, whatever the tokenizer says"),
+        OPT_FLAG(0, "no-eos", &no_eos, "do not close documents with EOS"),
+        OPT_GROUP("instead of a stream"),
+        OPT_FLAG(0, "ids", &ids_only, "print ids, a line a document"),
+        OPT_FLAG(0, "stats", &stats, "print a table of the sources"),
+        OPT_FLAG(0, "decode", &decode, "print the text of a stream"),
+        OPT_STR(0, "train", &train, "out",
+            "train a tokenizer on the input; a directory or .json"),
+        OPT_SIZE(0, "vocab", &vocab, 257, 1 << 24, "n",
+            "entries of the trained vocabulary"),
+        OPT_SIZE(0, "min-frequency", &min_frequency, 0, 1 << 30, "n",
+            "rarer pairs are not merged"),
+        OPT_FLAG(0, "no-digits", &no_digits, "let digits merge"),
+        OPT_STR(0, "eos", &eos_text, "text", "end of text when training"),
         OPT_END
     };
+    char **operand = opt_parse(argc, argv, opts, "turn text into tokens",
+        "[file ...]", 0, -1, NULL);
+    struct tokenizer *t = NULL;
+    struct inputs in;
+    struct err e;
 
-    opt_parse(argc, argv, opts, "turn text into tokens", "[file ...]", 0, -1, NULL);
-    die(EX_USAGE, "this program does not do its job yet");
+    signal(SIGPIPE, SIG_IGN);
+    if (ids_only + stats + decode + (train != NULL) > 1)
+        die(EX_USAGE, "only one of --ids, --stats, --decode, --train");
+    if (with_bos && no_bos)
+        die(EX_USAGE, "--bos and --no-bos");
+    if (out && (ids_only || stats || decode || train))
+        die(EX_USAGE, "-o is for a stream; --ids, --stats and --decode write "
+            "to standard output, --train has its own");
+    run.split = (enum split_by)split;
+    run.lang_field = input.lang_field;
+    if (!train)
+        t = open_tokenizer();
+    if (decode) {
+        job_decode(operand, t);
+    } else {
+        if (inputs_list(&in, operand, &input, &e) < 0)
+            die_err(&e);
+        if (train)
+            job_train(&in);
+        else if (ids_only || stats)
+            job_text(&in);
+        else
+            job_stream(&in, t);
+        inputs_release(&in);
+    }
+    tok_free(t);
+    io_done();
+    return EX_OK;
 }

@@ -139,10 +139,8 @@ struct shard_buf {
     unsigned char *comp;
     size_t comp_cap;
     struct frame_dec *dec;
-    enum codec codec;       /* of dec */
     struct st st;
-    int valid;              /* raw holds that frame of the directory whose */
-    struct chain of;        /* manifest has this hash */
+    const struct shardset *of;      /* what raw holds */
     size_t shard, frame;
 };
 void shard_buf_release(struct shard_buf *b);

@@ -273,10 +273,10 @@ tok_encode(const struct tokenizer *t, struct tok_scratch *s,
     const char *text, size_t n, int flags, struct tok_ids *out)
 {
     if ((flags & TOK_BOS) && t->before >= 0)
-        tok_push(out, (uint32_t)t->before);
+        tok_ids_push(out, (uint32_t)t->before);
     added_encode(t, s, (const unsigned char *)text, n, flags, out);
     if ((flags & TOK_EOS) && t->after >= 0)
-        tok_push(out, (uint32_t)t->after);
+        tok_ids_push(out, (uint32_t)t->after);
 }
 
 int

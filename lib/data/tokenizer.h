@@ -27,6 +27,7 @@ struct tok_ids {
     size_t n, cap;
 };
 void tok_ids_release(struct tok_ids *a);
+void tok_ids_push(struct tok_ids *a, uint32_t id);
 
 /*
  * path: a tokenizer.json, a directory that holds one, or a .gguf file.  BOS

@@ -178,7 +178,7 @@ encode_level(const struct tokenizer *t, struct tok_scratch *s, int level,
         if (done < from)
             encode_level(t, s, level + 1, done, from, flags, out);
         if (from < to)              /* else its text was stripped away */
-            tok_push(out, a->id);
+            tok_ids_push(out, a->id);
         done = to;
     }
     if (done < end)

@@ -29,7 +29,7 @@ vocab_find(const struct tokenizer *t, const void *p, size_t n)
 }
 
 void
-tok_push(struct tok_ids *out, uint32_t id)
+tok_ids_push(struct tok_ids *out, uint32_t id)
 {
     if (out->n == out->cap) {
         out->cap = out->cap ? 2 * out->cap : 256;
@@ -259,13 +259,13 @@ piece_put(const struct tokenizer *t, struct tok_scratch *s,
 
     if (n == 1) {
         if (t->byte_id[*p] != TOK_NONE)
-            tok_push(out, t->byte_id[*p]);
+            tok_ids_push(out, t->byte_id[*p]);
         return;
     }
     if (n > CACHE_BYTES) {
         if (t->ignore_merges && n > SHORT &&
             (id[0] = vocab_find(t, p, n)) != TOK_NONE)
-            tok_push(out, id[0]);
+            tok_ids_push(out, id[0]);
         else if (n > SHORT)
             piece_long(t, s, p, n, out);
         else

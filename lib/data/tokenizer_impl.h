@@ -112,7 +112,6 @@ pair_find(const struct tokenizer *t, uint32_t a, uint32_t b)
 /* Id of bytes in the vocabulary, or TOK_NONE. */
 uint32_t vocab_find(const struct tokenizer *t, const void *p, size_t n);
 
-void tok_push(struct tok_ids *out, uint32_t id);
 
 /* Encode text without added tokens. */
 void bpe_gap(const struct tokenizer *t, struct tok_scratch *s,

@@ -91,7 +91,8 @@ must_be_off(const json_t *j, const char *path, const char *key, struct err *e)
         json_string_length(v) == 0) || (json_is_number(v) &&
         json_number_value(v) == 0.0) || json_is_false(v))
         return 0;
-    return tok_bad(e, "%s%s%s: is not implemented", path, *path ? "." : "", key);
+    return tok_bad(e, "%s%s%s: is not implemented", path, *path ? "." : "",
+        key);
 }
 
 /* The pre-tokenizers. */
@@ -107,8 +108,8 @@ byte_level(const json_t *j, const char *path, int *regex, struct err *e)
     *regex = flag_of(j, path, "use_regex", 1, e);
     if (prefix < 0 || *regex < 0)
         return -1;
-    return prefix ? tok_bad(e, "%s.add_prefix_space: is not implemented", path) :
-        0;
+    return prefix ? tok_bad(e, "%s.add_prefix_space: is not implemented",
+        path) : 0;
 }
 
 /* Digits or Split before ByteLevel. */
@@ -171,13 +172,14 @@ load_pre(struct tokenizer *t, const json_t *j, struct err *e)
         return -1;
     list = json_object_get(j, "pretokenizers");
     if (json_array_size(list) != 2)
-        return tok_bad(e, "pre_tokenizer.pretokenizers: is no list of two steps");
+        return tok_bad(e, "pre_tokenizer.pretokenizers: is no list of two "
+            "steps");
     if (first_step(json_array_get(list, 0), "pre_tokenizer.pretokenizers.0",
         &t->split, e))
         return -1;
     if (strcmp(text_of(json_array_get(list, 1), "type"), "ByteLevel") != 0)
-        return tok_bad(e, "pre_tokenizer.pretokenizers.1.type: only ByteLevel is "
-            "implemented");
+        return tok_bad(e, "pre_tokenizer.pretokenizers.1.type: only "
+            "ByteLevel is implemented");
     if (byte_level(json_array_get(list, 1), "pre_tokenizer.pretokenizers.1",
         &regex, e))
         return -1;
