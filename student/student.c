@@ -1,14 +1,414 @@
-/* student - train a student model; see student(1) */
-#include "base/err.h"
+/* student - train or distil a model on a stream of batches; see student(1) */
+#include "student.h"
+#include "base/io.h"
+#include "base/mem.h"
 #include "base/opt.h"
+#include "base/pool.h"
+#include "base/prog.h"
+#include "format/json.h"
+#include "kern/kern.h"
+#include "model/random.h"
+#include "train/plan.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const schedules[] = { "cosine", "linear", "constant", NULL };
+
+struct args {
+    const char *model, *run, *tokenizer, *teacher, *ce, *kl, *sh;
+    size_t threads, seed, steps, accum, micro, warmup, save, keep;
+    double lr, floor, tau, beta1, beta2, eps, decay, clip, lr_embed;
+    int schedule, recompute, resume, decay_embed;
+};
+
+static struct args a = {
+    .ce = "auto", .kl = "auto", .sh = "auto", .accum = 1, .keep = 2,
+    .save = 200, .lr = 3e-4, .tau = 3.0, .beta1 = 0.9, .beta2 = 0.95,
+    .eps = 1e-8, .decay = 0.0, .clip = 1.0, .lr_embed = 1.0,
+};
+
+static const struct opt options[] = {
+    OPT_STR('m', "model", &a.model, "model",
+        "student's weights; a config.json starts from random ones"),
+    OPT_STR('o', "output", &a.run, "run", "folder of checkpoints and result"),
+    OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
+        "tokenizer files to export (default: the model's)"),
+    OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
+        "threads (0: all processors)"),
+    OPT_SIZE('s', "seed", &a.seed, 0, 1e18, "seed", "seed of random weights"),
+    OPT_GROUP("loss (auto: 0.25, 1, 1 for what the stream holds; CE alone: 1)"),
+    OPT_STR(0, "ce", &a.ce, "weight", "weight of cross entropy"),
+    OPT_STR(0, "kl", &a.kl, "weight", "weight of KL(teacher || student)"),
+    OPT_STR(0, "squarehead", &a.sh, "weight",
+        "weight of SquareHead on hidden states"),
+    OPT_REAL(0, "temperature", &a.tau, 0.01, 1000, "T", "temperature of KL"),
+    OPT_STR(0, "teacher", &a.teacher, "model",
+        "take the teacher's head from this model"),
+    OPT_GROUP("optimiser"),
+    OPT_REAL(0, "lr", &a.lr, 0, 10, "rate", "peak learning rate"),
+    OPT_REAL(0, "lr-embed", &a.lr_embed, 0, 1000, "factor",
+        "factor on it for embeddings and head"),
+    OPT_ENUM(0, "schedule", &a.schedule, schedules, "name",
+        "cosine, linear or constant"),
+    OPT_SIZE(0, "warmup", &a.warmup, 0, 1e9, "steps", "steps of warm-up"),
+    OPT_REAL(0, "floor", &a.floor, 0, 1, "fraction",
+        "of the peak rate where the schedule ends"),
+    OPT_REAL(0, "beta1", &a.beta1, 0, 0.9999999, "x", "AdamW, first moment"),
+    OPT_REAL(0, "beta2", &a.beta2, 0, 0.9999999, "x", "AdamW, second moment"),
+    OPT_REAL(0, "eps", &a.eps, 0, 1, "x", "AdamW, epsilon"),
+    OPT_REAL(0, "decay", &a.decay, 0, 10, "x", "weight decay of matrices"),
+    OPT_FLAG(0, "decay-embed", &a.decay_embed, "decay embeddings too"),
+    OPT_REAL(0, "clip", &a.clip, 0, 1e9, "norm",
+        "clip the gradient to this norm (0: never)"),
+    OPT_GROUP("run"),
+    OPT_SIZE(0, "steps", &a.steps, 0, 1e12, "n",
+        "stop after n steps (0: when the stream ends)"),
+    OPT_SIZE(0, "accum", &a.accum, 1, 1e6, "n", "messages a step"),
+    OPT_SIZE(0, "micro", &a.micro, 0, 1e6, "rows",
+        "rows at a time (0: about 1024 tokens)"),
+    OPT_FLAG(0, "recompute", &a.recompute,
+        "keep block inputs only; same bits, less memory"),
+    OPT_SIZE(0, "save", &a.save, 0, 1e12, "n",
+        "checkpoint every n steps (0: at the end)"),
+    OPT_SIZE(0, "keep", &a.keep, 0, 1e6, "n", "checkpoints kept (0: all)"),
+    OPT_FLAG(0, "resume", &a.resume, "continue from the newest checkpoint"),
+    OPT_END
+};
+
+struct student {
+    struct pool *pool;
+    struct tmodel t;
+    struct adamw *opt;
+    struct step *step;
+    struct feed feed;
+    struct saver saver;
+    struct loss_opt loss;
+    struct progress_state st;
+    struct position at;         /* of the last step applied */
+    uint64_t saved;             /* step of the last checkpoint */
+    uint64_t before;            /* tokens of earlier runs */
+    size_t *map, total, micro;
+};
+
+static void
+open_config(struct model *m, const char *path, struct arena *arena)
+{
+    struct config c;
+    struct err e;
+    json_t *j = js_load(path, JS_MAX, &e);
+
+    if (j == NULL || config_from_json(&c, j, &e) < 0)
+        die_err(&e);
+    json_decref(j);
+    model_random(m, &c, a.seed, arena);
+}
+
+static int
+ends_with(const char *s, const char *end)
+{
+    const size_t n = strlen(s), k = strlen(end);
+
+    return n >= k && strcmp(s + n - k, end) == 0;
+}
+
+/* The parameters: random, of a model, or of the checkpoint `from`. */
+static void
+load_model(struct student *s, const char *from)
+{
+    struct arena random = { 0 };
+    struct model m;
+    struct err e;
+    const int fresh = from == NULL && ends_with(a.model, ".json");
+
+    if (fresh)
+        open_config(&m, a.model, &random);
+    else if (model_open(&m, from != NULL ? from : a.model, &e) < 0)
+        die_err(&e);
+    if (!fresh && model_check_finite(&m, &e) < 0)
+        die_err(&e);
+    if (tmodel_init(&s->t, &m, &e) < 0)
+        die_err(&e);
+    s->map = xcalloc(m.c.L, sizeof(*s->map));
+    model_shape(&m, xcalloc(m.c.L, sizeof(size_t)), s->map);
+    if (fresh) {
+        model_random_free(&m);
+        arena_release(&random);
+    } else {
+        model_close(&m);
+    }
+}
+
+/* Start, or take up where the newest checkpoint ends. */
+static void
+load_state(struct student *s)
+{
+    struct err e;
+    char *dir = NULL;
+
+    if (a.resume && ckpt_newest(a.run, &dir, NULL, &s->at, &e) < 0)
+        die_err(&e);
+    load_model(s, dir);
+    s->opt = adamw_new(&s->t);
+    if (dir != NULL) {
+        if (load_checkpoint(dir, &s->t, s->opt, &s->st, &e) < 0)
+            die_err(&e);
+        note("%s: resumed after step %" PRIu64, dir, s->st.step);
+    } else if (a.resume) {
+        note("%s: no checkpoint yet, starting from the beginning", a.run);
+    }
+    s->saved = s->st.step;
+    s->before = s->st.tokens;
+    free(dir);
+}
+
+/* Weight of a loss term: a number, or auto. */
+static double
+weight_of(const char *what, const char *text, int present, double value)
+{
+    double w;
+
+    if (strcmp(text, "auto") == 0)
+        return present ? value : 0.0;
+    if (opt_real(text, 0, 1e6, &w) < 0)
+        die(EX_USAGE, "--%s: '%s' is neither a weight nor auto", what, text);
+    if (w > 0.0 && !present)
+        die(EX_INPUT, "--%s %s: the stream holds no %s", what, text,
+            strcmp(what, "kl") == 0 ? "final states of a teacher"
+            : "hidden states of the student's blocks");
+    return w;
+}
+
+static void
+choose_losses(struct student *s)
+{
+    const int kl = feed_has_final(&s->feed), sh = feed_has_hidden(&s->feed);
+
+    s->loss.tau = a.tau;
+    s->loss.w_kl = weight_of("kl", a.kl, kl, 1.0);
+    s->loss.w_sh = weight_of("squarehead", a.sh, sh, 1.0);
+    s->loss.w_ce = weight_of("ce", a.ce, 1,
+        s->loss.w_kl > 0.0 || s->loss.w_sh > 0.0 ? 0.25 : 1.0);
+    s->feed.use_final = s->loss.w_kl > 0.0;
+    s->feed.use_hidden = s->loss.w_sh > 0.0;
+    note("loss = %g CE + %g KL (T = %g) + %g SquareHead", s->loss.w_ce,
+        s->loss.w_kl, a.tau, s->loss.w_sh);
+}
+
+/* Steps the schedule spans: --steps, or what the stream announces. */
+static void
+choose_length(struct student *s)
+{
+    const char *n = st_meta(msg_in_head(s->feed.in), "batches");
+    size_t batches;
+
+    s->total = a.steps;
+    if (s->total == 0 && n != NULL && opt_size(n, 1, 1e18, &batches) == 0)
+        s->total = (batches + a.accum - 1) / a.accum;
+    if (s->total == 0 && a.schedule != SCHED_CONST)
+        die(EX_USAGE, "the stream does not say how long it is: give --steps "
+            "or --schedule constant");
+}
+
+static void
+begin(struct student *s, const char *input)
+{
+    const char *why;
+    const size_t *rows;
+    struct plan p;
+
+    if ((why = kern_init()) != NULL)
+        die(EX_SYS, "%s", why);
+    s->pool = pool_new(a.threads);
+    saver_open(&s->saver, a.run, a.resume);
+    s->saver.keep = a.keep;
+    s->saver.tokenizer = a.tokenizer != NULL ? a.tokenizer
+        : ends_with(a.model, ".json") ? NULL : a.model;
+    load_state(s);
+    feed_open(&s->feed, input, a.teacher, &s->t.m, s->map);
+    if (a.resume && s->st.step > 0)
+        feed_check_successor(&s->feed, &s->at);
+    choose_losses(s);
+    choose_length(s);
+    metrics_open(&s->saver, s->st.step);
+    if (!s->feed.ahead)
+        return;
+    rows = st_find(&s->feed.first.st, "ids")->shape;
+    s->micro = a.micro > 0 ? a.micro : (1024 + rows[1] - 1) / rows[1];
+    s->micro = s->micro < rows[0] ? s->micro : rows[0];
+    s->step = step_new(&s->t, s->pool, &s->loss, s->micro, rows[1],
+        a.recompute, s->loss.w_kl > 0.0 ? s->feed.td : 0);
+    plan_make(&p, &s->t, s->step, rows[1], s->feed.head_mem != NULL
+        ? s->feed.head.rows * s->feed.head.stride : 0, s->feed.first.nraw);
+    plan_note(&p);
+    plan_refuse(&p);
+}
+
+/* Add one message's losses and gradients, `micro` rows at a time. */
+static void
+add_batch(struct student *s, struct loss_sum *sum)
+{
+    const struct batch *b = &s->feed.batch;
+    const struct feed *f = &s->feed;
+    const void **hidden = xcalloc(f->L, sizeof(*hidden));
+    const size_t fs = f->final_dtype == DT_F32 ? 4 : 2;
+    const size_t hs = f->hidden_dtype == DT_F32 ? 4 : 2;
+
+    for (size_t i = 0; i < b->B; i += s->micro) {
+        const size_t n = b->B - i < s->micro ? b->B - i : s->micro;
+        const size_t at = i * b->T;
+        const struct rows r = { n, b->T, b->ids + at, b->first + at };
+        struct target y = {
+            .scored = b->scored + at,
+            .final_dtype = f->final_dtype, .head = &f->head,
+            .hidden_dtype = f->hidden_dtype,
+        };
+
+        if (f->final != NULL && f->use_final)
+            y.final = (const char *)f->final + at * f->td * fs;
+        if (f->use_hidden) {
+            for (size_t l = 0; l < f->L; l++)
+                hidden[l] = (const char *)f->hidden[l] + at * f->d * hs;
+            y.hidden = hidden;
+        }
+        step_add(s->step, &r, &y, sum);
+    }
+    free(hidden);
+}
+
+/* Read and add up to --accum messages.  1: a step's worth (perhaps less at
+ * the end of the stream); 0: nothing left; -1: damage. */
+static int
+gather(struct student *s, struct loss_sum *sum, struct err *e)
+{
+    size_t n = 0;
+    int r = 1;
+
+    memset(sum, 0, sizeof(*sum));
+    for (; n < a.accum && (r = feed_next(&s->feed, e)) > 0; n++)
+        add_batch(s, sum);
+    return r < 0 ? -1 : n > 0;
+}
+
+static void
+apply(struct student *s, const struct loss_sum *sum)
+{
+    const struct adamw_opt o = {
+        .lr = sched_lr((enum sched)a.schedule, a.lr, s->st.step, s->total,
+            a.warmup, a.floor),
+        .beta1 = a.beta1, .beta2 = a.beta2, .eps = a.eps, .decay = a.decay,
+        .clip = a.clip, .lr_embed = a.lr_embed, .decay_embed = a.decay_embed,
+    };
+    const double n = (double)sum->n;
+    const double loss = (s->loss.w_ce * sum->ce + s->loss.w_kl * sum->kl
+        + s->loss.w_sh * sum->sh) / n;
+    char text[60];
+    double norm;
+    struct err e;
+
+    if (sum->n == 0)
+        die(EX_INPUT, "%s: step %" PRIu64 " has no scored tokens",
+            s->feed.name, s->st.step + 1);
+    if (!isfinite(loss))
+        die(EX_NUM, "step %" PRIu64 ": the loss is not finite; the weights "
+            "are those of the step before", s->st.step + 1);
+    step_flush(s->step);
+    if (adamw_step(s->opt, &s->t, s->pool, &o, sum->n, &norm, &e) < 0)
+        die(EX_NUM, "step %" PRIu64 ": %s; the weights are those of the step "
+            "before", s->st.step + 1, e.msg);
+    s->st.step++;
+    s->st.tokens += sum->tok;
+    position_release(&s->at);
+    s->at = s->feed.pos;
+    s->at.cursor = s->feed.pos.cursor ? xstrdup(s->feed.pos.cursor) : NULL;
+    metrics_add(&s->saver, &s->st, sum, loss, o.lr, norm);
+    snprintf(text, sizeof(text), "loss %.4f lr %.2g", loss, o.lr);
+    progress_at((double)s->st.step, text);
+}
+
+static void
+checkpoint(struct student *s)
+{
+    struct err e;
+
+    if (s->saved == s->st.step)
+        return;
+    if (save_checkpoint(&s->saver, &s->t, s->opt, &s->st, &s->at, &e) < 0)
+        die_err(&e);
+    s->saved = s->st.step;
+}
+
+/* Train until the stream or --steps ends it; the exit status. */
+static int
+train(struct student *s)
+{
+    struct loss_sum sum;
+    struct err e;
+    int r = 1;
+
+    while (!prog_stopped && (a.steps == 0 || s->st.step < a.steps)
+            && (r = gather(s, &sum, &e)) > 0) {
+        apply(s, &sum);
+        if (a.save > 0 && s->st.step % a.save == 0)
+            checkpoint(s);
+    }
+    if (r >= 0 && !prog_stopped)
+        return EX_OK;
+    if (s->st.step > s->saved)
+        checkpoint(s);
+    if (prog_stopped) {
+        note("%s: stopped after step %" PRIu64 ", saved", a.run, s->st.step);
+        return EX_STOP;
+    }
+    warn("%s", e.msg);
+    return e.code;
+}
+
+static void
+finish(struct student *s, int status, double wall)
+{
+    struct err e;
+
+    if (status == EX_OK) {
+        if (s->st.step == 0)
+            die(EX_INPUT, "%s: no batches", s->feed.name);
+        checkpoint(s);
+        if (save_final(&s->saver, &s->t, &e) < 0)
+            die_err(&e);
+    }
+    if (fclose(s->saver.log) != 0)
+        die(EX_SYS, "%s/metrics.tsv:", a.run);
+    prog_closing("%" PRIu64 " steps, %" PRIu64 " tokens, %.1f tokens/s, "
+        "waited %.1f s", s->st.step, s->st.tokens,
+        wall > 0 ? (double)(s->st.tokens - s->before) / wall : 0.0,
+        msg_in_wait(s->feed.in));
+}
 
 int
 main(int argc, char **argv)
 {
-    const struct opt opts[] = {
-        OPT_END
-    };
+    static struct student s;
+    char **input = opt_parse(argc, argv, options,
+        "train or distil a model on a stream of batches", "[input]", 0, 1,
+        NULL);
+    double start;
+    int status;
 
-    opt_parse(argc, argv, opts, "train a student model", "[file ...]", 0, -1, NULL);
-    die(EX_USAGE, "this program does not do its job yet");
+    if (a.model == NULL || a.run == NULL)
+        die(EX_USAGE, "-m and -o are needed; see student -h");
+    prog_catch_stop();
+    begin(&s, *input);
+    start = prog_now();
+    progress_begin("training", (double)s.total, "steps");
+    status = train(&s);
+    progress_end();
+    finish(&s, status, prog_now() - start);
+    feed_close(&s.feed);
+    step_free(s.step);
+    adamw_free(s.opt);
+    tmodel_release(&s.t);
+    pool_free(s.pool);
+    return status;
 }

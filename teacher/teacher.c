@@ -1,14 +1,341 @@
-/* teacher - add what a teacher model knows about every token; see teacher(1) */
-#include "base/err.h"
+/* teacher - add what a model knows to a stream of batches; see teacher(1) */
+#include "teacher.h"
+#include "base/io.h"
+#include "base/mem.h"
 #include "base/opt.h"
+#include "base/pool.h"
+#include "base/prog.h"
+#include "data/batch.h"
+#include "data/msg.h"
+#include "kern/kern.h"
+#include "model/forward.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const dtypes[] = { "bf16", "f32", NULL };
+
+struct args {
+    const char *model, *out, *hidden, *student, *prompt, *tokenizer;
+    size_t threads, micro, length;
+    int final, no_head, dtype;
+};
+
+static struct args a = { .length = 64 };
+
+static const struct opt options[] = {
+    OPT_STR('m', "model", &a.model, "model", "the teacher"),
+    OPT_STR('o', "output", &a.out, "address", "stream to write"),
+    OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
+        "threads (0: all processors)"),
+    OPT_FLAG(0, "final", &a.final,
+        "add final hidden states (default: with those of all blocks)"),
+    OPT_STR(0, "hidden", &a.hidden, "blocks",
+        "add outputs of blocks: all, none, mapped or a list such as 0,3,7"),
+    OPT_STR(0, "student", &a.student, "model",
+        "whose kept blocks --hidden mapped means"),
+    OPT_ENUM(0, "dtype", &a.dtype, dtypes, "type",
+        "of the added tensors: bf16 or f32"),
+    OPT_FLAG(0, "no-head", &a.no_head,
+        "leave the head out: the student has it by student --teacher"),
+    OPT_SIZE(0, "micro", &a.micro, 0, 1e6, "rows",
+        "rows at a time (0: about 1024 tokens)"),
+    OPT_GROUP("instead of a stream"),
+    OPT_STR(0, "generate", &a.prompt, "prompt",
+        "print a greedy continuation of the prompt"),
+    OPT_SIZE('n', "length", &a.length, 1, 1e6, "tokens",
+        "longest continuation"),
+    OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
+        "for --generate (default: the model's)"),
+    OPT_END
+};
+
+struct teacher {
+    struct model m;
+    struct pool *pool;
+    struct fwd *fwd;            /* for micro rows of T tokens */
+    size_t micro, T;
+    float *x, *y;               /* [micro,T,d] */
+    unsigned char *tap;         /* [L] 1: hidden state of the block is sent */
+    size_t last;                /* blocks to run when no final is wanted */
+    unsigned char **hidden;     /* [L] buffers [B,T,d] in the sent type */
+    unsigned char *final;
+    size_t cap;                 /* their size, bytes */
+    struct batch batch;
+    struct msg_in *in;
+    struct msg_out *out;
+};
+
+/* Which blocks to tap: "all", "none", "mapped", "0,3,7". */
+static void
+choose_taps(struct teacher *t)
+{
+    const size_t L = t->m.c.L;
+    const char *h = a.hidden != NULL ? a.hidden : a.final ? "none" : "all";
+    struct model s;
+    struct err e;
+
+    t->tap = xcalloc(L, 1);
+    if (strcmp(h, "all") == 0) {
+        memset(t->tap, 1, L);
+    } else if (strcmp(h, "mapped") == 0) {
+        if (a.student == NULL)
+            die(EX_USAGE, "--hidden mapped needs --student");
+        if (model_open(&s, a.student, &e) < 0)
+            die_err(&e);
+        for (size_t i = 0; i < s.c.L; i++) {
+            if (s.block[i].source >= L)
+                die(EX_INPUT, "%s: block %zu was cut from block %zu, the "
+                    "teacher has %zu", a.student, i, s.block[i].source, L);
+            t->tap[s.block[i].source] = 1;
+        }
+        model_close(&s);
+    } else if (strcmp(h, "none") != 0) {
+        for (const char *p = h; *p != '\0';) {
+            char *end;
+            const unsigned long k = strtoul(p, &end, 10);
+
+            if (end == p || *p < '0' || *p > '9' || k >= L
+                    || (*end != ',' && *end != '\0'))
+                die(EX_USAGE, "--hidden %s: not all, none, mapped or block "
+                    "numbers below %zu", h, L);
+            t->tap[k] = 1;
+            p = *end == ',' ? end + 1 : end;
+        }
+    }
+    if (a.hidden == NULL)
+        a.final = 1;
+    for (size_t i = 0; i < L; i++)
+        if (t->tap[i])
+            t->last = i + 1;
+    if (a.final)
+        t->last = L;
+    if (t->last == 0)
+        die(EX_USAGE, "nothing to add: --final or --hidden");
+}
+
+/* The head in its own precision where a stream can hold it, else fp32. */
+static void
+put_head(struct teacher *t, struct st_out *o, float **mem)
+{
+    const struct weight *w = &t->m.head;
+    const size_t shape[2] = { w->rows, w->cols };
+    const int plain = w->dtype == DT_F32 || w->dtype == DT_BF16
+        || w->dtype == DT_F16;
+    const void *data = w->data;
+
+    if (!plain || w->perm != 0) {
+        *mem = xreallocarray(NULL, w->rows * w->cols, sizeof(float));
+        weight_rows(w, 0, w->rows, *mem);
+        data = *mem;
+    }
+    st_out_tensor(o, "head", data == w->data ? w->dtype : DT_F32, 2, shape,
+        data);
+}
+
+/* The `teacher` message. */
+static int
+send_self(struct teacher *t, struct err *e)
+{
+    const size_t d = t->m.c.d;
+    struct st_out *o = msg_begin(t->out, MSG_TEACHER);
+    json_t *j = config_to_json(&t->m.c, NULL, NULL);
+    char *config = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS), hash[33];
+    float *norm = xreallocarray(NULL, d, sizeof(float)), *head = NULL;
+    int r;
+
+    model_head_hash(&t->m, hash);
+    weight_rows(&t->m.norm, 0, 1, norm);
+    st_out_meta(o, "config", config);
+    st_out_meta(o, "head_hash", hash);
+    st_out_meta(o, "final", "post-norm");
+    st_out_meta(o, "hidden", "block output, before the final norm");
+    if (!a.no_head)
+        put_head(t, o, &head);
+    st_out_tensor(o, "norm", DT_F32, 1, &d, norm);
+    r = msg_send(t->out, e);
+    json_decref(j);
+    free(config);
+    free(norm);
+    free(head);
+    return r;
+}
+
+/* Work space for batches of B rows of T tokens. */
+static void
+fit(struct teacher *t, size_t B, size_t T)
+{
+    const size_t d = t->m.c.d, want = B * T * d * (a.dtype == 0 ? 2 : 4);
+    size_t micro = a.micro > 0 ? a.micro : (1024 + T - 1) / T;
+
+    micro = micro < B ? micro : B;
+    if (t->fwd == NULL || T > t->T || micro > t->micro) {
+        fwd_free(t->fwd);
+        free(t->x);
+        t->fwd = fwd_new(&t->m, t->pool, micro, T);
+        t->x = xreallocarray(NULL, micro * T * d, sizeof(float));
+        t->micro = micro;
+        t->T = T;
+    }
+    if (want <= t->cap)
+        return;
+    for (size_t i = 0; i < t->m.c.L; i++)
+        if (t->tap[i])
+            t->hidden[i] = xrealloc(t->hidden[i], want);
+    if (a.final)
+        t->final = xrealloc(t->final, want);
+    t->cap = want;
+}
+
+/* n numbers into a sent tensor at element `at`. */
+static void
+store(unsigned char *out, size_t at, const float *x, size_t n)
+{
+    if (a.dtype == 0)
+        kern.narrow_bf16((uint16_t *)(void *)out + at, x, n);
+    else
+        memcpy(out + at * sizeof(float), x, n * sizeof(float));
+}
+
+/* Run `n` rows from row i of the batch. */
+static void
+run_rows(struct teacher *t, size_t i, size_t n)
+{
+    const struct batch *b = &t->batch;
+    const size_t at = i * b->T, len = n * b->T * t->m.c.d;
+    const struct rows r = { n, b->T, b->ids + at, b->first + at };
+
+    fwd_embed(t->fwd, &r, t->x);
+    for (size_t k = 0; k < t->last; k++) {
+        fwd_block(t->fwd, k, &r, t->x, t->x);
+        if (t->tap[k])
+            store(t->hidden[k], at * t->m.c.d, t->x, len);
+    }
+    if (a.final) {
+        fwd_norm(t->fwd, &r, t->x, t->x);
+        store(t->final, at * t->m.c.d, t->x, len);
+    }
+}
+
+static int
+send_batch(struct teacher *t, const struct msg *m, struct err *e)
+{
+    const struct batch *b = &t->batch;
+    const enum dtype type = a.dtype == 0 ? DT_BF16 : DT_F32;
+    const size_t shape[3] = { b->B, b->T, t->m.c.d };
+    struct st_out *o;
+
+    if (batch_unpack(&t->batch, m, t->m.c.V, e) < 0)
+        return -1;
+    fit(t, b->B, b->T);
+    for (size_t i = 0; i < b->B; i += t->micro)
+        run_rows(t, i, b->B - i < t->micro ? b->B - i : t->micro);
+    o = msg_copy(t->out, m);
+    if (a.final)
+        st_out_tensor(o, "teacher.final", type, 3, shape, t->final);
+    for (size_t i = 0; i < t->m.c.L; i++) {
+        char name[40];
+
+        if (!t->tap[i])
+            continue;
+        snprintf(name, sizeof(name), "teacher.hidden.%zu", i);
+        st_out_tensor(o, name, type, 3, shape, t->hidden[i]);
+    }
+    msg_out_tokens(t->out, b->ntok);
+    return msg_send(t->out, e);
+}
+
+/* Pass one message on.  0; 1 the reader has left; -1 damage. */
+static int
+pass(struct teacher *t, const struct msg *m, int *introduced, struct err *e)
+{
+    int r = 0;
+
+    if (m->kind == MSG_DOCS)
+        return err_set(e, EX_INPUT, "%s: documents, not batches: put stream "
+            "between", msg_in_name(t->in));
+    if (m->kind == MSG_TEACHER)
+        return err_set(e, EX_INPUT, "%s: message %llu: the stream has a "
+            "teacher already", msg_in_name(t->in),
+            (unsigned long long)m->seq);
+    if (m->kind == MSG_BATCH) {
+        if (!*introduced && (r = send_self(t, e)) != 0)
+            return r;
+        *introduced = 1;
+        return send_batch(t, m, e);
+    }
+    (void)msg_copy(t->out, m);
+    return msg_send(t->out, e);
+}
+
+/* Damage upstream is told downstream, so that nothing there is taken for
+ * whole. */
+static void
+fail(struct teacher *t, const struct err *why)
+{
+    struct err e;
+
+    (void)msg_abort(t->out, why->msg, &e);
+    die_err(why);
+}
+
+static void
+filter(struct teacher *t, const char *input)
+{
+    double tokens = 0.0, start = prog_now();
+    int introduced = 0, r, left = 0;
+    struct msg m;
+    struct err e;
+
+    if ((t->in = msg_in_open(input, 0, &e)) == NULL
+            || (t->out = msg_out_open(a.out, &e)) == NULL)
+        die_err(&e);
+    t->hidden = xcalloc(t->m.c.L, sizeof(*t->hidden));
+    progress_begin("teacher", 0, "tokens");
+    while (!left && (r = msg_read(t->in, &m, &e)) > 0) {
+        if ((r = pass(t, &m, &introduced, &e)) < 0)
+            break;
+        left = r == 1;
+        tokens += m.kind == MSG_BATCH ? (double)t->batch.ntok : 0.0;
+        progress_at(tokens, NULL);
+    }
+    progress_end();
+    if (r < 0 || (!left && msg_end(t->out, &e) < 0))
+        fail(t, &e);
+    prog_closing("%.0f tokens, %.1f tokens/s, waited %.1f s", tokens,
+        tokens / (prog_now() - start + 1e-9), msg_in_wait(t->in));
+    msg_in_close(t->in);
+    msg_out_close(t->out);
+}
 
 int
 main(int argc, char **argv)
 {
-    const struct opt opts[] = {
-        OPT_END
-    };
+    static struct teacher t;
+    char **input = opt_parse(argc, argv, options,
+        "add what a model knows to a stream of batches", "[input]", 0, 1,
+        NULL);
+    const char *why;
+    struct err e;
 
-    opt_parse(argc, argv, opts, "add what a teacher model knows about every token", "[file ...]", 0, -1, NULL);
-    die(EX_USAGE, "this program does not do its job yet");
+    if (a.model == NULL)
+        die(EX_USAGE, "-m is needed; see teacher -h");
+    if (a.prompt == NULL && a.out == NULL)
+        io_refuse_tty(1);
+    if ((why = kern_init()) != NULL)
+        die(EX_SYS, "%s", why);
+    if (model_open(&t.m, a.model, &e) < 0 || model_check_finite(&t.m, &e) < 0)
+        die_err(&e);
+    t.pool = pool_new(a.threads);
+    if (a.prompt != NULL) {
+        generate(&t.m, t.pool, a.tokenizer != NULL ? a.tokenizer : a.model,
+            a.prompt, a.length);
+        io_done();
+    } else {
+        choose_taps(&t);
+        filter(&t, *input);
+    }
+    model_close(&t.m);
+    pool_free(t.pool);
+    return 0;
 }

@@ -3,8 +3,8 @@
 . "${0%/*}/lib.sh"
 
 # Pages still to be written
-missing='tokenize.1 shard.1 stream.1 teacher.1 student.1 prune.1 plan.1
-evalppl.1 retort-stream.5 retort-shard.5 retort-checkpoint.5'
+missing='tokenize.1 shard.1 stream.1 prune.1 plan.1
+evalppl.1 retort-stream.5 retort-shard.5'
 missing=" $(echo "$missing" | tr '\n' ' ') "
 
 if ! command -v mandoc >/dev/null; then

@@ -253,3 +253,9 @@ step_add(struct step *s, const struct rows *r, const struct target *y,
     }
     bwd_backward(s->bwd, r, s->dfinal, sh ? square_head : NULL, s);
 }
+
+void
+step_flush(struct step *s)
+{
+    bwd_flush(s->bwd);
+}

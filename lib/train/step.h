@@ -46,6 +46,9 @@ size_t step_bytes(const struct step *s);
 /* Add the gradients and losses of rows r (r->B <= B of step_new). */
 void step_add(struct step *s, const struct rows *r, const struct target *t,
     struct loss_sum *sum);
+/* After the last step_add of a step, before adamw_step: gradients that were
+ * held back are added (bwd_flush). */
+void step_flush(struct step *s);
 
 struct adamw_opt {
     double lr, beta1, beta2, eps, decay, clip;  /* clip 0: none */

@@ -1,0 +1,86 @@
+/* The parts of student, which distils or trains a model; see student(1). */
+#ifndef STUDENT_H
+#define STUDENT_H
+
+#include "base/err.h"
+#include "data/batch.h"
+#include "data/msg.h"
+#include "format/ckpt.h"
+#include "model/backward.h"
+#include "train/adamw.h"
+#include "train/step.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* ---- student_feed.c: what arrives ---- */
+
+/* A message unpacked for the step, and what the teacher knows of it. */
+struct feed {
+    struct msg_in *in;
+    const char *name;
+    struct batch batch;
+    struct position pos;        /* of the last batch taken */
+    struct stream_info info;
+    struct model teacher;       /* --teacher: its head is used */
+    int have_model;
+    unsigned char *head_mem;    /* head of the `teacher` message */
+    struct weight head;
+    size_t td;                  /* teacher's hidden size; 0: no teacher */
+    size_t tlayers;
+    char *head_hash;
+    int use_final, use_hidden;  /* decided by weights and the first batch */
+    const size_t *map;          /* [L] teacher block of each student block */
+    size_t L, d, V;
+    const void *final;          /* of the batch at hand, or NULL */
+    enum dtype final_dtype, hidden_dtype;
+    const void **hidden;        /* [L] */
+    struct msg first;           /* the first batch has been read ahead */
+    int ahead;
+};
+/* Open input, read the preamble and the first batch.  teacher_path may be
+ * NULL.  t: the student (vocabulary, sizes). */
+void feed_open(struct feed *f, const char *input, const char *teacher_path,
+    const struct model *student, const size_t *map);
+/* Does the first batch hold the final states; hidden states of all blocks in
+ * the map? */
+int feed_has_final(const struct feed *f);
+int feed_has_hidden(const struct feed *f);
+/* The stream continues another: its first batch must follow p. */
+void feed_check_successor(struct feed *f, const struct position *p);
+/* Next batch: 1, 0 at the end, -1 damage. */
+int feed_next(struct feed *f, struct err *e);
+void feed_close(struct feed *f);
+
+/* ---- student_save.c: what is kept ---- */
+
+struct progress_state {         /* beside weights and moments */
+    uint64_t step, tokens;      /* steps applied; tokens taken, no padding */
+};
+
+struct saver {
+    const char *run;
+    const char *tokenizer;      /* where tokenizer files come from, or NULL */
+    size_t keep;
+    FILE *log;                  /* RUN/metrics.tsv */
+    char *settings;             /* JSON text kept with each checkpoint */
+};
+/* Make RUN; refuse one that holds a run unless resume. */
+void saver_open(struct saver *s, const char *run, int resume);
+/* Write RUN/step-N. */
+int save_checkpoint(struct saver *s, struct tmodel *t, struct adamw *a,
+    const struct progress_state *st, const struct position *p,
+    struct err *e);
+/* Load moments and counters of a checkpoint (its weights are read by opening
+ * it as a model). */
+int load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
+    struct progress_state *st, struct err *e);
+/* The finished model into RUN itself; config.json last, so that RUN is a
+ * model only when it is whole. */
+int save_final(struct saver *s, struct tmodel *t, struct err *e);
+/* metrics.tsv: keep the lines up to `step`, append from there. */
+void metrics_open(struct saver *s, uint64_t step);
+void metrics_add(struct saver *s, const struct progress_state *st,
+    const struct loss_sum *sum, double loss, double lr, double norm);
+
+#endif

@@ -1,0 +1,216 @@
+/* What arrives: batches, and what the teacher knows of them. */
+#include "student.h"
+#include "base/mem.h"
+#include "base/prog.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Take the teacher's head from the message, or check that --teacher has it. */
+static void
+take_teacher(struct feed *f, const struct msg *m)
+{
+    const struct st_tensor *h = st_find(&m->st, "head");
+    const char *hash = st_meta(&m->st, "head_hash");
+    const char *norm = st_meta(&m->st, "final");
+    char mine[33];
+
+    if (norm == NULL || strcmp(norm, "post-norm") != 0)
+        die(EX_INPUT, "%s: message %llu: teacher's final states are '%s', "
+            "not post-norm", f->name, (unsigned long long)m->seq,
+            norm != NULL ? norm : "not described");
+    if (f->have_model) {
+        model_head_hash(&f->teacher, mine);
+        if (hash == NULL || strcmp(hash, mine) != 0)
+            die(EX_INPUT, "%s: the teacher of the stream has head %s, "
+                "--teacher has %s", f->name, hash != NULL ? hash : "?", mine);
+        return;
+    }
+    if (h == NULL)
+        die(EX_INPUT, "%s: the stream has no teacher head (teacher "
+            "--no-head): name the teacher with --teacher", f->name);
+    if (h->ndim != 2 || (h->dtype != DT_F32 && h->dtype != DT_BF16
+            && h->dtype != DT_F16))
+        die(EX_INPUT, "%s: message %llu: head is not a matrix of F32, F16 or "
+            "BF16", f->name, (unsigned long long)m->seq);
+    f->head_mem = xmalloc(h->nbytes);
+    memcpy(f->head_mem, h->data, h->nbytes);
+    f->head = (struct weight){
+        .data = f->head_mem, .dtype = h->dtype, .rows = h->shape[0],
+        .cols = h->shape[1], .stride = h->nbytes / (h->shape[0] + !h->shape[0]),
+    };
+}
+
+static void
+check_teacher(struct feed *f)
+{
+    if (f->head.rows != f->V)
+        die(EX_INPUT, "%s: the teacher's vocabulary is %zu, the student's "
+            "%zu", f->name, f->head.rows, f->V);
+    f->td = f->head.cols;
+}
+
+void
+feed_open(struct feed *f, const char *input, const char *teacher_path,
+    const struct model *student, const size_t *map)
+{
+    struct err e;
+    int r;
+
+    memset(f, 0, sizeof(*f));
+    f->L = student->c.L;
+    f->d = student->c.d;
+    f->V = student->c.V;
+    f->map = map;
+    f->hidden = xcalloc(f->L, sizeof(*f->hidden));
+    if (teacher_path != NULL) {
+        if (model_open(&f->teacher, teacher_path, &e) < 0)
+            die_err(&e);
+        f->have_model = 1;
+        f->head = f->teacher.head;
+    }
+    f->in = msg_in_open(input, 0, &e);
+    if (f->in == NULL)
+        die_err(&e);
+    f->name = msg_in_name(f->in);
+    while ((r = msg_read(f->in, &f->first, &e)) > 0
+            && f->first.kind != MSG_BATCH) {
+        if (f->first.kind == MSG_DOCS)
+            die(EX_INPUT, "%s: documents, not batches: put stream between",
+                f->name);
+        if (f->first.kind == MSG_TEACHER) {
+            take_teacher(f, &f->first);
+            check_teacher(f);
+        }
+    }
+    if (r < 0)
+        die_err(&e);
+    f->ahead = r > 0;
+    if (stream_info_read(&f->info, msg_in_head(f->in), &e) < 0)
+        die_err(&e);
+    if (f->info.vocab > f->V)
+        die(EX_INPUT, "%s: the stream's vocabulary is %zu, the model's %zu",
+            f->name, f->info.vocab, f->V);
+}
+
+static const struct st_tensor *
+hidden_tensor(const struct feed *f, const struct msg *m, size_t l)
+{
+    char name[40];
+
+    snprintf(name, sizeof(name), "teacher.hidden.%zu", f->map[l]);
+    return st_find(&m->st, name);
+}
+
+int
+feed_has_final(const struct feed *f)
+{
+    return f->ahead && f->td > 0
+        && st_find(&f->first.st, "teacher.final") != NULL;
+}
+
+int
+feed_has_hidden(const struct feed *f)
+{
+    if (!f->ahead || f->td == 0)
+        return 0;
+    for (size_t l = 0; l < f->L; l++)
+        if (hidden_tensor(f, &f->first, l) == NULL)
+            return 0;
+    return 1;
+}
+
+void
+feed_check_successor(struct feed *f, const struct position *p)
+{
+    const char *chain;
+
+    if (!f->ahead)
+        return;
+    chain = st_meta(&f->first.st, "chain");
+    if (f->first.seq != p->seq + 1 || chain == NULL
+            || strcmp(chain, p->chain) != 0)
+        die(EX_INPUT, "%s: the first batch is number %llu after %s, but the "
+            "checkpoint ends at %llu with %s: resume the stream too (stream "
+            "--resume RUN)", f->name, (unsigned long long)f->first.seq,
+            chain != NULL ? chain : "?", (unsigned long long)p->seq, p->chain);
+}
+
+static int
+teacher_tensor(const struct feed *f, const struct msg *m,
+    const struct st_tensor *x, const char *what, size_t d, const void **data,
+    enum dtype *dtype, struct err *e)
+{
+    if (x == NULL)
+        return err_set(e, EX_INPUT, "%s: message %llu: no %s, which earlier "
+            "batches had", f->name, (unsigned long long)m->seq, what);
+    if (x->ndim != 3 || x->shape[0] != f->batch.B
+            || x->shape[1] != f->batch.T || x->shape[2] != d
+            || (x->dtype != DT_BF16 && x->dtype != DT_F32))
+        return err_set(e, EX_INPUT, "%s: message %llu: %s is not [%zu,%zu,"
+            "%zu] of BF16 or F32", f->name, (unsigned long long)m->seq,
+            x->name, f->batch.B, f->batch.T, d);
+    *data = x->data;
+    *dtype = x->dtype;
+    return 0;
+}
+
+static int
+take_tensors(struct feed *f, const struct msg *m, struct err *e)
+{
+    f->final = NULL;
+    if (f->use_final && teacher_tensor(f, m, st_find(&m->st, "teacher.final"),
+            "teacher.final", f->td, &f->final, &f->final_dtype, e) < 0)
+        return -1;
+    for (size_t l = 0; f->use_hidden && l < f->L; l++) {
+        enum dtype was = f->hidden_dtype;
+
+        if (teacher_tensor(f, m, hidden_tensor(f, m, l), "teacher.hidden",
+                f->d, &f->hidden[l], &f->hidden_dtype, e) < 0)
+            return -1;
+        if (l > 0 && f->hidden_dtype != was)
+            return err_set(e, EX_INPUT, "%s: message %llu: hidden states of "
+                "two types", f->name, (unsigned long long)m->seq);
+    }
+    return 0;
+}
+
+int
+feed_next(struct feed *f, struct err *e)
+{
+    struct msg next, *m = &next;
+    const char *cursor;
+    int r = 1;
+
+    if (f->ahead) {
+        m = &f->first;
+        f->ahead = 0;
+    } else {
+        do {
+            r = msg_read(f->in, m, e);
+        } while (r > 0 && m->kind != MSG_BATCH);
+    }
+    if (r <= 0)
+        return r;
+    if (batch_unpack(&f->batch, m, f->V, e) < 0 || take_tensors(f, m, e) < 0)
+        return -1;
+    position_release(&f->pos);
+    f->pos.seq = m->seq;
+    chain_hex(msg_in_chain(f->in), f->pos.chain);
+    if ((cursor = st_meta(&m->st, "cursor")) != NULL)
+        f->pos.cursor = xstrdup(cursor);
+    return 1;
+}
+
+void
+feed_close(struct feed *f)
+{
+    msg_in_close(f->in);
+    batch_release(&f->batch);
+    position_release(&f->pos);
+    stream_info_release(&f->info);
+    if (f->have_model)
+        model_close(&f->teacher);
+    free(f->head_mem);
+    free(f->hidden);
+}

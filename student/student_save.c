@@ -1,0 +1,239 @@
+/* What a run keeps: checkpoints, the finished model, the metrics. */
+#include "student.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/prog.h"
+#include "format/safetensors.h"
+#include "kern/kern.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define METRICS_HEAD "step\ttokens\tscored\tloss\tce\tkl\tsquarehead\tlr\tnorm\n"
+
+void
+saver_open(struct saver *s, const char *run, int resume)
+{
+    char *config = xasprintf("%s/config.json", run), *dir;
+    struct err e;
+    int r;
+
+    s->run = run;
+    if (!resume) {
+        r = ckpt_newest(run, &dir, NULL, NULL, &e);
+        free(dir);
+        if (r != 0 || io_exists(config))
+            die(EX_USAGE, "%s: holds a run already: continue it with "
+                "--resume, or choose another name", run);
+    }
+    free(config);
+    if (io_mkdirs(run, &e) < 0)
+        die_err(&e);
+}
+
+/* Moments of every group, named m.N and v.N. */
+static int
+write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
+    const struct progress_state *st, const char *settings, struct err *e)
+{
+    struct st_out o = { 0 };
+    struct io_out f;
+    char text[32], name[32];
+    int r;
+
+    st_out_begin(&o);
+    st_out_meta(&o, "kind", "optimiser");
+    st_out_meta(&o, "kernels", kern_name());
+    snprintf(text, sizeof(text), "%" PRIu64, adamw_count(a));
+    st_out_meta(&o, "count", text);
+    snprintf(text, sizeof(text), "%" PRIu64, st->step);
+    st_out_meta(&o, "step", text);
+    snprintf(text, sizeof(text), "%" PRIu64, st->tokens);
+    st_out_meta(&o, "tokens", text);
+    if (settings != NULL)
+        st_out_meta(&o, "settings", settings);
+    for (size_t i = 0; i < 2 * t->ngroup; i++) {
+        snprintf(name, sizeof(name), "%c.%zu", i % 2 ? 'v' : 'm', i / 2);
+        st_out_tensor(&o, name, DT_F32, 1, &t->group[i / 2].n,
+            adamw_moment(a, i / 2, (int)(i % 2)));
+    }
+    st_out_end(&o);
+    r = io_out_begin(&f, file, e);
+    if (r == 0) {
+        r = io_out_write(&f, o.head.p, o.head.n, e);
+        for (size_t i = 0; r == 0 && i < o.npiece; i++)
+            r = io_out_write(&f, o.piece[i].p, o.piece[i].n, e);
+        if (r == 0)
+            r = io_out_commit(&f, e);
+        if (r < 0)
+            io_out_abort(&f);
+    }
+    st_out_release(&o);
+    return r;
+}
+
+/* Weights, configuration and tokenizer into folder `dir`, config last. */
+static int
+write_model(struct saver *s, struct tmodel *t, const char *dir, struct err *e)
+{
+    char *weights = xasprintf("%s/model.safetensors", dir);
+    char *config = xasprintf("%s/config.json", dir);
+    int r = model_write_weights(&t->m, weights, DT_F32, e);
+
+    if (r == 0 && s->tokenizer != NULL)
+        r = tokenizer_export(s->tokenizer, dir, e);
+    if (r == 0)
+        r = model_write_config(&t->m, config, e);
+    free(weights);
+    free(config);
+    return r;
+}
+
+int
+save_checkpoint(struct saver *s, struct tmodel *t, struct adamw *a,
+    const struct progress_state *st, const struct position *p, struct err *e)
+{
+    char *tmp = ckpt_begin(s->run, st->step, e), *file;
+    int r = -1;
+
+    if (tmp != NULL) {
+        file = xasprintf("%s/optimiser.safetensors", tmp);
+        r = write_optimiser(file, t, a, st, s->settings, e);
+        if (r == 0)
+            r = write_model(s, t, tmp, e);
+        if (r == 0)
+            r = ckpt_commit(s->run, st->step, p, s->keep, e);
+        if (r < 0)
+            ckpt_abort(s->run, st->step);
+        free(file);
+    }
+    free(tmp);
+    return r;
+}
+
+int
+save_final(struct saver *s, struct tmodel *t, struct err *e)
+{
+    return write_model(s, t, s->run, e) < 0 || io_fsync_dir(s->run, e) < 0
+        ? -1 : 0;
+}
+
+static int
+meta_u64(const struct st *st, const char *file, const char *key, uint64_t *r,
+    struct err *e)
+{
+    const char *s = st_meta(st, key);
+    char *end;
+
+    errno = 0;
+    if (s == NULL || *s < '0' || *s > '9')
+        return err_set(e, EX_INPUT, "%s: no number '%s'", file, key);
+    *r = strtoull(s, &end, 10);
+    if (*end != '\0' || errno != 0)
+        return err_set(e, EX_INPUT, "%s: '%s' is no number", file, key);
+    return 0;
+}
+
+static int
+read_optimiser(const struct st *o, const char *file, struct tmodel *t,
+    struct adamw *a, struct progress_state *st, struct err *e)
+{
+    const char *kernels = st_meta(o, "kernels");
+    uint64_t count;
+
+    if (meta_u64(o, file, "count", &count, e) < 0
+            || meta_u64(o, file, "step", &st->step, e) < 0
+            || meta_u64(o, file, "tokens", &st->tokens, e) < 0)
+        return -1;
+    adamw_set_count(a, count);
+    if (kernels != NULL && strcmp(kernels, kern_name()) != 0)
+        warn("%s: written with kernels %s, continued with %s: the bits will "
+            "differ from an undisturbed run's", file, kernels, kern_name());
+    for (size_t i = 0; i < 2 * t->ngroup; i++) {
+        const struct st_tensor *x;
+        char name[32];
+
+        snprintf(name, sizeof(name), "%c.%zu", i % 2 ? 'v' : 'm', i / 2);
+        x = st_need(o, name, DT_F32, 1, &t->group[i / 2].n, e);
+        if (x == NULL)
+            return err_prefix(e, "%s", file);
+        memcpy(adamw_moment(a, i / 2, (int)(i % 2)), x->data, x->nbytes);
+    }
+    return 0;
+}
+
+int
+load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
+    struct progress_state *st, struct err *e)
+{
+    char *file = xasprintf("%s/optimiser.safetensors", dir);
+    struct io_map map;
+    struct st o;
+    int r = io_map(&map, file, e);
+
+    if (r == 0) {
+        r = st_parse(&o, map.p, map.n, e);
+        if (r == 0) {
+            r = read_optimiser(&o, file, t, a, st, e);
+            st_release(&o);
+        } else {
+            err_prefix(e, "%s", file);
+        }
+        io_unmap(&map);
+    }
+    free(file);
+    return r;
+}
+
+/* The first lines of a log: its head and the steps up to `step`. */
+static void
+keep_lines(const char *text, uint64_t step, struct buf *out)
+{
+    for (const char *line = text; *line != '\0';) {
+        const char *end = strchr(line, '\n');
+
+        if (end == NULL)
+            break;              /* torn by a kill */
+        if (line != text && strtoull(line, NULL, 10) > step)
+            break;
+        buf_add(out, line, (size_t)(end + 1 - line));
+        line = end + 1;
+    }
+}
+
+void
+metrics_open(struct saver *s, uint64_t step)
+{
+    char *path = xasprintf("%s/metrics.tsv", s->run), *text = NULL;
+    struct buf kept = { 0 };
+    struct err e;
+    size_t n;
+
+    if (step > 0 && io_slurp(path, SIZE_MAX, &text, &n, &e) == 0)
+        keep_lines(text, step, &kept);
+    if (kept.n == 0)
+        buf_adds(&kept, METRICS_HEAD);
+    if (io_put_file(path, kept.p, kept.n, &e) < 0)
+        die_err(&e);
+    s->log = fopen(path, "a");
+    if (s->log == NULL)
+        die(EX_SYS, "%s:", path);
+    buf_release(&kept);
+    free(text);
+    free(path);
+}
+
+void
+metrics_add(struct saver *s, const struct progress_state *st,
+    const struct loss_sum *sum, double loss, double lr, double norm)
+{
+    const double n = (double)sum->n;
+
+    fprintf(s->log, "%" PRIu64 "\t%" PRIu64 "\t%zu\t%.9g\t%.9g\t%.9g\t%.9g"
+        "\t%.9g\t%.9g\n", st->step, st->tokens, sum->n, loss, sum->ce / n,
+        sum->kl / n, sum->sh / n, lr, norm);
+    if (fflush(s->log) != 0)
+        die(EX_SYS, "%s/metrics.tsv:", s->run);
+}

@@ -1,0 +1,145 @@
+#!/bin/sh
+# student: the same bytes from every way to train; kill, resume, damage
+. "${0%/*}/lib.sh"
+. "${0%/*}/train.sh"
+
+# distil RUN [option ...]: 20 steps from the file kd
+distil() {
+    run=$1
+    shift
+    student -q -m s0 -o "$run" --lr 1e-3 --save 5 "$@" kd
+}
+same_model() {
+    same "$1" "$2/model.safetensors" "$3/model.safetensors"
+}
+
+# A student of the teacher's first and last block.
+student -q -m new.json -t tok -o s --lr 1e-3 one || exit 1
+mkdir s0
+cp s/model.safetensors s/tokenizer* s0
+sed 's/"num_hidden_layers"/"retort": {"kept": [0, 2], "mlp": [48, 48]}, &/' \
+    s/config.json >s0/config.json
+
+# --- live and precomputed ---
+batches >b
+teacher -q -m teacher -o kd b || exit 1
+status 0 'live: stream | teacher | student' sh -c \
+    'stream -q -B 4 -T 64 -s 7 --batches 20 data | teacher -q -m teacher |
+     student -q -m s0 -o live --lr 1e-3 --save 5'
+status 0 'precomputed: shards of teacher' shard -q -o kds kd
+ok 'precomputed: replayed' sh -c \
+    'stream -q -B 4 kds | student -q -m s0 -o cached --lr 1e-3 --save 5'
+same_model 'live = precomputed' live cached
+ok '20 steps from a file' distil run
+same_model 'live = file' live run
+equal 'metrics: a line a step' "$(wc -l <run/metrics.tsv)" 21
+same 'metrics do not depend on the way either' run/metrics.tsv live/metrics.tsv
+ok 'a teacher without its head' teacher -q -m teacher --no-head -o kdn b
+status 3 'no head, no --teacher' student -q -m s0 -o none kdn
+ok '--teacher' student -q -m s0 -o named --lr 1e-3 --teacher teacher kdn
+same_model 'the same with --teacher' run named
+ok 'only the mapped blocks' teacher -q -m teacher --final --hidden mapped \
+    --student s0 -o kdm b
+ok 'train on them' student -q -m s0 -o mapped --lr 1e-3 kdm
+same_model 'mapped blocks are enough' run mapped
+
+# --- what must not matter ---
+ok '1 thread' distil j1 -j 1
+same_model '1 thread = all' run j1
+ok '2 threads' distil j2 -j 2
+same_model '2 threads = all' run j2
+ok '1 row at a time' distil m1 --micro 1
+same_model '1 row at a time' run m1
+ok '3 rows at a time' distil m3 --micro 3
+same_model '3 rows at a time' run m3
+ok 'recompute' distil rc --recompute
+same_model 'recompute' run rc
+ok 'no tapped hidden states in the loss' distil nosh --squarehead 0
+status 1 '... which does matter' cmp -s run/model.safetensors \
+    nosh/model.safetensors
+
+# --- stop and go on ---
+ok '10 steps' distil half --steps 10 --schedule constant
+ok '20 steps in one go' distil whole --schedule constant
+ok 'resumed stream' sh -c 'stream -q --resume half data >rest &&
+    teacher -q -m teacher -o kdrest rest'
+rm half/config.json
+ok '10 + 10' student -q -m s0 -o half --lr 1e-3 --schedule constant \
+    --resume kdrest
+same_model '10 + 10 = 20' half whole
+same '10 + 10 = 20 metrics' half/metrics.tsv whole/metrics.tsv
+
+# kill -9 somewhere after a checkpoint, then take up
+mkfifo pipe
+(teacher -q -m teacher b >pipe) &
+student -q -m s0 -o killed --lr 1e-3 --save 2 --schedule constant pipe &
+victim=$!
+n=0
+while [ ! -d killed/step-6 ] && [ $n -lt 400 ]; do
+    sleep 0.01
+    n=$((n + 1))
+done
+kill -9 $victim
+wait $victim 2>/dev/null
+wait
+[ ! -e killed/config.json ] && pass 'a killed run is no model' ||
+    fail 'a killed run is no model'
+status 0 'resume a killed run' sh -c 'stream -q --resume killed data |
+    teacher -q -m teacher | student -q -m s0 -o killed --lr 1e-3 --save 2 \
+    --schedule constant --resume'
+same_model 'killed and resumed = undisturbed' killed whole
+
+status 2 'a run is not overwritten' distil run
+status 3 'a stream that does not follow the checkpoint' student -q -m s0 \
+    -o half --resume --lr 1e-3 --steps 30 kd
+like '... is told how to' 'stream --resume' err
+
+# --- broken input ---
+size=$(wc -c <kd)
+head -c $((size - 100000)) kd >cut
+status 3 'input breaks off' student -q -m s0 -o broken --lr 1e-3 cut
+[ ! -e broken/config.json ] && pass 'nothing finished is exported' ||
+    fail 'nothing finished is exported'
+ls broken >ls.out
+like 'the last complete step is kept' '^step-' ls.out
+head -c $((size - 40)) kd >noend
+status 3 'the end message is missing' student -q -m s0 -o noend --lr 1e-3 \
+    noend
+status 3 'no stream at all' student -q -m s0 -o not "$top/README.md"
+status 3 'empty input' student -q -m s0 -o not /dev/null
+status 3 'documents, not batches' student -q -m s0 -o not docs
+status 3 'weights of a teacher that is not there' student -q -m s0 -o not \
+    --kl 1 b
+status 3 'a damaged checkpoint is no model' sh -c \
+    'cp -r half half2 && for d in half2/step-*; do
+         printf x | dd of=$d/model.safetensors bs=1 seek=2000 conv=notrunc
+     done && student -q -m s0 -o half2 --resume kdrest'
+
+# --- stopping ---
+(sleep 30 | cat b -) >pipe &
+student -q -m s0 -o int --lr 1e-3 --save 0 pipe 2>err &
+victim=$!
+n=0
+while [ "$(wc -l <int/metrics.tsv 2>/dev/null || echo 0)" -lt 21 ] &&
+    [ $n -lt 500 ]; do
+    sleep 0.02
+    n=$((n + 1))
+done
+kill -INT $victim
+got=0
+pkill -P $$ sleep
+wait $victim || got=$?
+equal 'Ctrl-C: exit 5' "$got" 5
+[ -d int/step-20 ] && pass 'Ctrl-C: the last step is saved' ||
+    fail 'Ctrl-C: the last step is saved'
+
+# --- a full disk ---
+ok 'a run to be continued' distil disk --steps 5 --schedule constant
+find disk/step-5 -type f -exec cksum {} + >before
+status 1 'a file may not grow: exit 1' sh -c 'ulimit -f 100 &&
+    stream -q --resume disk data | teacher -q -m teacher >rest2;
+    trap "" XFSZ; ulimit -f 60; student -q -m s0 -o disk --lr 1e-3 \
+    --schedule constant --resume --steps 10 kdrest'
+find disk/step-5 -type f -exec cksum {} + >after
+same 'the previous checkpoint is intact' before after
+done_testing

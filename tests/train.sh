@@ -1,0 +1,35 @@
+# shellcheck shell=sh
+# Small data and models for tests of training; sourced after lib.sh.
+# Makes tok/ (a tokenizer), data/ (shards of documents), new.json (a student
+# of 2 blocks), t.json (a teacher of 3).
+
+mkdir tok
+cp "$top/tests/golden/tok/digits.json" tok/tokenizer.json
+printf '{"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "%s"}\n' \
+    '<|endoftext|>' >tok/tokenizer_config.json
+
+# config FILE blocks hidden mlp
+config() {
+    cat >"$1" <<EOF
+{"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+ "vocab_size": $vocab, "hidden_size": $3, "intermediate_size": $4,
+ "num_hidden_layers": $2, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "head_dim": 12, "rms_norm_eps": 1e-5,
+ "hidden_act": "silu", "max_position_embeddings": 256,
+ "tie_word_embeddings": true, "rope_theta": 10000.0, "bos_token_id": 0,
+ "eos_token_id": 0, "torch_dtype": "float32", "initializer_range": 0.05}
+EOF
+}
+
+tokenize -q -t tok "$top/corpus/en.jsonl" "$top/corpus/mt.jsonl" -o docs &&
+    shard -q -o data docs || exit 1
+stream -q -B 4 -T 64 -s 1 --batches 1 -o one data || exit 1
+vocab=1024
+config new.json 2 32 48
+config t.json 3 32 64
+
+# A teacher that knows something, and its student's own stream of 20 batches.
+batches() {
+    stream -q -B 4 -T 64 -s 7 --batches "${1:-20}" data
+}
+batches 30 | student -q -m t.json -t tok -o teacher --lr 3e-3 -s 3 || exit 1
