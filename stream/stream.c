@@ -1,14 +1,536 @@
 /* stream - shuffle, mix and pack shards into batches; see stream(1) */
-#include "base/err.h"
+#include "stream.h"
+#include "base/io.h"
 #include "base/opt.h"
+#include "base/prog.h"
+#include "format/ckpt.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPEN_FRAMES = 256 };
+#define WHOLE 9007199254740992.0        /* 2^53 */
+
+/* What was given; NULL and 0: not given, take the cursor's or the default. */
+struct given {
+    const char *B, *T, *seed, *open, *pack, *weights, *heat;
+    const char *batches, *tokens, *epochs;
+    int shuffle, no_shuffle;
+    const char *out, *resume;
+    int partial, dry;
+};
+
+struct stream {
+    struct dirs d;
+    struct cursor c;        /* the state before the next batch */
+    struct cursor from;     /* resumed: as it was read */
+    struct position at;     /* resumed: the consumer's */
+    int resumed;
+    struct feed *feed;
+    struct buf text;        /* of the cursor */
+    struct chain h;         /* H(c.seq - 1) */
+    uint64_t made, padded;  /* tokens and room for tokens in this run */
+    double sending;         /* seconds */
+};
+
+/* Where to go on.  s->resumed stays 0 when RUN has nothing yet. */
+static void
+read_position(struct stream *s, const char *run)
+{
+    char *path = xasprintf("%s/%s", run, SHARD_MANIFEST), *dir = NULL;
+    struct manifest m;
+    struct err e;
+    int r = 0;
+
+    if (io_exists(path)) {
+        if (manifest_read(&m, run, &e) < 0)
+            die_err(&e);
+        if (m.complete)
+            die(EX_USAGE, "%s: is complete: there is nothing to resume", run);
+        if (m.nfile > 0) {
+            s->at.seq = m.seq;
+            chain_hex(&m.chain, s->at.chain);
+            s->at.cursor = m.cursor ? xstrdup(m.cursor) : NULL;
+            r = 1;
+        }
+        manifest_release(&m);
+    } else if ((r = ckpt_newest(run, &dir, NULL, &s->at, &e)) < 0) {
+        die_err(&e);
+    }
+    free(path);
+    free(dir);
+    if (r == 0) {
+        note("%s: nothing to resume, starting at the beginning", run);
+        return;
+    }
+    /* A run that has consumed no batch yet. */
+    if (!s->at.cursor && s->at.seq == 0)
+        return;
+    if (!s->at.cursor)
+        die(EX_INPUT, "%s: holds no cursor: what it has read was not written "
+            "by stream", run);
+    if (cursor_read(&s->from, s->at.cursor, &e) < 0)
+        die(e.code, "%s: %s", run, e.msg);
+    s->resumed = 1;
+}
+
+static void
+check_cursor(const struct stream *s, const char *run, const char *algorithm)
+{
+    char a[33], b[33];
+
+    if (strcmp(s->from.algorithm, algorithm) != 0)
+        die(EX_INPUT, "%s: its cursor is of algorithm %s, but this data is "
+            "streamed by %s", run, s->from.algorithm, algorithm);
+    chain_hex(&s->from.data, a);
+    chain_hex(&s->d.hash, b);
+    if (strcmp(a, b) != 0)
+        die(EX_INPUT, "%s: its cursor belongs to other data (%.8s, these "
+            "directories are %.8s)", run, a, b);
+}
+
+static void
+contradict(const char *name, const char *given, const char *cursor)
+{
+    die(EX_USAGE, "%s %s contradicts the resumed stream, which has %s", name,
+        given, cursor);
+}
+
+/* A whole number: what is given, else what the cursor says, else a default. */
+static uint64_t
+whole(const struct stream *s, const char *name, const char *text, double lo,
+    double hi, uint64_t cursor, uint64_t otherwise)
+{
+    char was[24];
+    size_t v;
+
+    if (!text)
+        return s->resumed ? cursor : otherwise;
+    if (opt_size(text, lo, hi, &v) < 0)
+        die(EX_USAGE, "%s: \"%.100s\" is not a whole number from %.0f to %.0f",
+            name, text, lo, hi);
+    snprintf(was, sizeof was, "%" PRIu64, cursor);
+    if (s->resumed && v != cursor)
+        contradict(name, text, was);
+    return v;
+}
+
+static void
+choose_length(const struct stream *s, const struct given *g,
+    struct cursor_spec *r)
+{
+    const char *const text[] = { g->batches, g->tokens, g->epochs };
+    const char *const name[] = { "--batches", "--tokens", "--epochs" };
+    const struct cursor_spec *was = &s->from.spec;
+    char said[40];
+
+    r->length = s->resumed ? was->length : LENGTH_EPOCHS;
+    r->limit = s->resumed ? was->limit : 1;
+    for (int i = 0, n = 0; i < 3; i++) {
+        if (!text[i])
+            continue;
+        if (n++)
+            die(EX_USAGE, "--batches, --tokens and --epochs exclude each "
+                "other");
+        snprintf(said, sizeof said, "--%s %" PRIu64,
+            length_names[was->length], was->limit);
+        if (s->resumed && (int)was->length != i)
+            contradict(name[i], text[i], said);
+        r->length = (enum length)i;
+        r->limit = whole(s, name[i], text[i], 1, WHOLE, was->limit, 1);
+    }
+}
+
+static void
+choose_pack(const struct stream *s, const struct given *g,
+    struct cursor_spec *r)
+{
+    int k = s->resumed ? (int)s->from.spec.pack : PACK_BEST;
+
+    if (g->pack) {
+        for (k = 0; pack_names[k] && strcmp(pack_names[k], g->pack) != 0; k++)
+            ;
+        if (!pack_names[k])
+            die(EX_USAGE, "--pack: \"%.100s\" is none of best, concat, none",
+                g->pack);
+        if (s->resumed && k != (int)s->from.spec.pack)
+            contradict("--pack", g->pack, pack_names[s->from.spec.pack]);
+    }
+    r->pack = (enum pack)k;
+}
+
+static void
+choose_weights(const struct stream *s, const struct given *g,
+    struct cursor_spec *r)
+{
+    const size_t n = s->d.info.nsource;
+    const struct cursor_spec *was = &s->from.spec;
+    const char *text = g->weights ? g->weights : g->heat;
+    struct err e;
+    double a;
+
+    if (g->weights && g->heat)
+        die(EX_USAGE, "--weights and --temperature exclude each other");
+    r->natural = text ? 0 : s->resumed ? was->natural : 1;
+    if (r->natural)
+        return;
+    r->nw = n;
+    r->w = xcalloc(n, sizeof *r->w);
+    if (!text) {
+        if (was->nw != n)
+            die(EX_INPUT, "cursor: %zu weights for %zu sources", was->nw, n);
+        memcpy(r->w, was->w, n * sizeof *r->w);
+        return;
+    }
+    if (g->heat && opt_real(g->heat, 0, 10, &a) < 0)
+        die(EX_USAGE, "--temperature: \"%.100s\" is not a number from 0 to 10",
+            text);
+    if ((g->weights ? weights_parse(r->w, &s->d, text, &e) :
+        weights_heat(r->w, &s->d, a, &e)) < 0)
+        die_err(&e);
+    if (s->resumed && (was->natural || was->nw != n ||
+        memcmp(was->w, r->w, n * sizeof *r->w) != 0))
+        contradict(g->weights ? "--weights" : "--temperature", text,
+            was->natural ? "natural proportions" : "other weights");
+}
+
+/* Options, cursor and defaults together. */
+static void
+choose(const struct stream *s, const struct given *g, struct cursor_spec *r)
+{
+    const int docs = s->d.info.T == 0;
+    const struct cursor_spec *was = &s->from.spec;
+
+    memset(r, 0, sizeof *r);
+    if (!docs && (g->weights || g->heat || g->pack || g->open))
+        die(EX_USAGE, "%s: holds batches, whose mixture and packing are "
+            "recorded: --weights, --temperature, --pack and --open are for "
+            "documents", dirs_name(&s->d, 0));
+    if (g->shuffle && g->no_shuffle)
+        die(EX_USAGE, "--shuffle and --no-shuffle exclude each other");
+    r->B = (size_t)whole(s, "-B", g->B, 1, 1 << 20, was->B, 8);
+    r->T = (size_t)whole(s, "-T", g->T, 1, 1 << 24, was->T,
+        docs ? 1024 : s->d.info.T);
+    if (!docs && r->T != s->d.info.T)
+        die(EX_USAGE, "-T %zu: %s holds rows of %zu tokens", r->T,
+            dirs_name(&s->d, 0), s->d.info.T);
+    r->seed = whole(s, "-s", g->seed, 0, WHOLE, was->seed, 0);
+    r->open = (size_t)whole(s, "--open", g->open, 1, 1 << 20, was->open,
+        docs ? OPEN_FRAMES : 0);
+    r->shuffle = g->shuffle ? 1 : g->no_shuffle ? 0 :
+        s->resumed ? was->shuffle : docs;
+    if (s->resumed && r->shuffle != was->shuffle)
+        die(EX_USAGE, "--%sshuffle contradicts the resumed stream, which has "
+            "--%sshuffle", r->shuffle ? "" : "no-", was->shuffle ? "" : "no-");
+    choose_length(s, g, r);
+    choose_pack(s, g, r);
+    choose_weights(s, g, r);
+    if (r->length == LENGTH_BATCHES && r->limit > UINT64_MAX / r->B)
+        die(EX_USAGE, "--batches: too many");
+}
+
+/* Rows of the next batch.  1; 0: the stream is at its end; -1. */
+static int
+make_batch(struct stream *s, struct err *e)
+{
+    const struct cursor_spec *p = &s->c.spec;
+    struct feed *f = s->feed;
+
+    f->clear(f);
+    while (f->B < p->B) {
+        int r;
+
+        if (p->length == LENGTH_BATCHES && f->rows >= p->limit * p->B)
+            break;
+        if (p->length == LENGTH_TOKENS && s->c.tokens + f->tokens >= p->limit)
+            break;
+        if ((r = f->row(f, e)) < 0)
+            return -1;
+        if (r == 0)
+            break;
+    }
+    return f->B > 0;
+}
+
+/* Begin the message of the next batch in w, and make its rows. */
+static int
+next_batch(struct stream *s, struct msg_out *w, struct err *e)
+{
+    struct st_out *o;
+    int r;
+
+    s->c.chain = s->h;
+    s->feed->save(s->feed, &s->c);
+    buf_clear(&s->text);
+    cursor_write(&s->text, &s->c);
+    if ((r = make_batch(s, e)) <= 0)
+        return r;
+    o = msg_begin(w, MSG_BATCH);
+    st_out_meta(o, "cursor", s->text.p);
+    s->feed->put(s->feed, o);
+    msg_out_tokens(w, s->feed->tokens);
+    s->c.tokens += s->feed->tokens;
+    return 1;
+}
+
+/* Take up after the cursor's message: make it again without sending it. */
+static void
+go_on(struct stream *s, const char *run)
+{
+    const struct cursor *c = &s->from;
+    struct msg_out *w;
+    struct err e;
+
+    if (s->at.seq < c->seq)
+        die(EX_INPUT, "%s: stands at message %" PRIu64 ", before that of its "
+            "cursor, %" PRIu64, run, s->at.seq, c->seq);
+    s->c.seq = c->seq;
+    s->c.tokens = c->tokens;
+    s->h = c->chain;
+    if (s->feed->load(s->feed, c, &e) < 0)
+        die(e.code, "%s: %s", run, e.msg);
+    if (!(w = msg_out_open("/dev/null", &e)))
+        die_err(&e);
+    msg_out_resume(w, c->seq, &c->chain);
+    switch (next_batch(s, w, &e)) {
+    case 0:
+        die(EX_INPUT, "%s: its cursor stands behind the end of the stream",
+            run);
+    case -1:
+        die_err(&e);
+    }
+    if (msg_send(w, &e) < 0)
+        die_err(&e);
+    s->h = *msg_out_chain(w);
+    s->c.seq++;
+    msg_out_close(w);
+    s->feed->pieces = s->feed->cuts = 0;
+}
+
+/* Keys of a `stream` message that are said anew. */
+static int
+is_known(const char *key)
+{
+    static const char *const known[] = { "kind", "seq", "version", "content",
+        "tokenizer", "vocab", "bos", "eos", "sources", "T", "algorithm",
+        "next_seq", "next_tokens", "chain", "chain_down", "batches",
+        "cursor" };
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(key, known[i]) == 0)
+            return 1;
+    return 0;
+}
+
+/* The `teacher` message all directories agree on; NULL: there is none. */
+static const struct msg *
+find_teacher(const struct stream *s)
+{
+    const struct msg *first = NULL;
+    struct err e = { 0 };
+
+    for (size_t i = 0; i < s->d.n; i++) {
+        const struct msg *m = shardset_teacher(s->d.set[i], &e);
+
+        if (!m && e.code)
+            die_err(&e);
+        if (i == 0)
+            first = m;
+        else if (!m != !first || (m && (m->nraw != first->nraw ||
+            memcmp(m->raw, first->raw, m->nraw) != 0)))
+            die(EX_INPUT, "%s: its teacher is not that of %s",
+                dirs_name(&s->d, i), dirs_name(&s->d, 0));
+    }
+    return first;
+}
+
+static int
+send_preamble(struct stream *s, struct msg_out *w, const struct msg *teacher,
+    struct err *e)
+{
+    const struct cursor_spec *p = &s->c.spec;
+    const uint64_t rows = p->length == LENGTH_BATCHES ? p->limit * p->B :
+        s->feed->total(s->feed);
+    const struct msg *head = shardset_head(s->d.set[0], e);
+    struct stream_info i = s->d.info;
+    struct st_out *o;
+    char text[40];
+    int r;
+
+    if (!head)
+        return -1;
+    i.content = "batch";
+    i.T = p->T;
+    i.algorithm = s->c.algorithm;
+    if (s->resumed) {
+        msg_out_resume(w, s->c.seq, &s->h);
+        msg_out_tokens(w, s->c.tokens);
+    }
+    o = msg_begin(w, MSG_STREAM);
+    stream_info_put(o, &i);
+    if (rows) {
+        snprintf(text, sizeof text, "%" PRIu64, rows / p->B +
+            (rows % p->B != 0));
+        st_out_meta(o, "batches", text);
+    }
+    for (size_t k = 0; k < head->st.nmeta; k++)
+        if (!is_known(head->st.key[k]))
+            st_out_meta(o, head->st.key[k], head->st.val[k]);
+    chain_hex(&s->h, text);
+    if (s->resumed && strcmp(text, s->at.chain) != 0)
+        st_out_meta(o, "chain_down", s->at.chain);
+    if ((r = msg_send(w, e)) != 0 || !teacher)
+        return r;
+    msg_copy(w, teacher);
+    return msg_send(w, e);
+}
+
+static void
+show(const struct stream *s, double begun)
+{
+    const double t = prog_now() - begun;
+    const struct feed *f = s->feed;
+
+    prog_closing("%.2f M tokens in %" PRIu64 " batches, %.2f M tokens/s, "
+        "padding %.2f %%, %.1f %% of %" PRIu64 " pieces are cuts, writing "
+        "took %.1f of %.1f s", (double)s->made / 1e6, s->c.seq,
+        t > 0.0 ? (double)s->made / t / 1e6 : 0.0, s->padded ? 100.0 -
+        100.0 * (double)s->made / (double)s->padded : 0.0,
+        f->pieces ? 100.0 * (double)f->cuts / (double)f->pieces : 0.0,
+        f->pieces, s->sending, t);
+}
+
+/* Everything after the preamble.  0 the end was sent, 1 the reader has left,
+ * -1. */
+static int
+send_batches(struct stream *s, struct msg_out *w, struct err *e)
+{
+    int r;
+
+    while ((r = next_batch(s, w, e)) > 0) {
+        const double t = prog_now();
+
+        if (prog_stopped)
+            return err_set(e, EX_STOP, "interrupted");
+        if ((r = msg_send(w, e)) != 0)
+            return r;
+        s->sending += prog_now() - t;
+        s->h = *msg_out_chain(w);
+        s->c.seq++;
+        s->made += s->feed->tokens;
+        s->padded += s->feed->B * s->c.spec.T;
+        progress_at((double)s->c.tokens, NULL);
+    }
+    return r < 0 ? -1 : msg_end(w, e);
+}
+
+static void
+run(struct stream *s, const char *out)
+{
+    const struct cursor_spec *p = &s->c.spec;
+    const struct msg *teacher = find_teacher(s);
+    const double begun = prog_now();
+    struct msg_out *w;
+    struct err e = { 0 }, e2;
+    int r;
+
+    prog_catch_stop();
+    if (!(w = msg_out_open(out, &e)))
+        die_err(&e);
+    progress_begin("stream", p->length == LENGTH_TOKENS ? (double)p->limit :
+        p->length == LENGTH_BATCHES ? (double)p->limit * (double)p->B *
+        (double)p->T : 0.0, "tokens");
+    if ((r = send_preamble(s, w, teacher, &e)) == 0) {
+        if (!s->resumed) {
+            s->c.seq = msg_out_seq(w);
+            s->h = *msg_out_chain(w);
+        }
+        r = send_batches(s, w, &e);
+    }
+    progress_end();
+    show(s, begun);
+    if (r < 0) {
+        msg_abort(w, e.msg, &e2);
+        msg_out_close(w);
+        die_err(&e);
+    }
+    msg_out_close(w);
+}
 
 int
 main(int argc, char **argv)
 {
+    struct given g = { 0 };
+    struct stream s = { 0 };
     const struct opt opts[] = {
+        OPT_STR('o', "out", &g.out, "stream", "write there (default stdout)"),
+        OPT_STR('B', "batch", &g.B, "rows", "rows a batch (default 8)"),
+        OPT_STR('T', "length", &g.T, "tokens",
+            "tokens a row (default 1024, or what is recorded)"),
+        OPT_FLAG(0, "partial", &g.partial, "read unfinished directories"),
+        OPT_FLAG(0, "dry-run", &g.dry, "print what would be streamed"),
+        OPT_GROUP("order"),
+        OPT_STR('s', "seed", &g.seed, "seed", "of the order (default 0)"),
+        OPT_FLAG(0, "shuffle", &g.shuffle,
+            "permute (default for documents)"),
+        OPT_FLAG(0, "no-shuffle", &g.no_shuffle,
+            "keep the stored order (default for recorded batches)"),
+        OPT_STR(0, "open", &g.open, "frames",
+            "frames open at once for shuffling (default 256)"),
+        OPT_STR(0, "resume", &g.resume, "run",
+            "go on after the newest checkpoint of a run or directory"),
+        OPT_GROUP("length"),
+        OPT_STR(0, "batches", &g.batches, "n", "end after n batches"),
+        OPT_STR(0, "tokens", &g.tokens, "n",
+            "end with the row that reaches n tokens"),
+        OPT_STR(0, "epochs", &g.epochs, "n",
+            "end when every source was read n times (default 1)"),
+        OPT_GROUP("documents"),
+        OPT_STR(0, "pack", &g.pack, "how",
+            "best, concat or none (default best)"),
+        OPT_STR(0, "weights", &g.weights, "name=x,...",
+            "shares of the sources (default: in proportion to tokens)"),
+        OPT_STR(0, "temperature", &g.heat, "a",
+            "shares in proportion to tokens to the power a"),
         OPT_END
     };
+    struct err e;
+    int n;
+    char **dir = opt_parse(argc, argv, opts,
+        "shuffle, mix and pack shards into batches", "dir ...", 1, -1, &n);
+    const char *algorithm;
 
-    opt_parse(argc, argv, opts, "shuffle, mix and pack shards into batches", "[file ...]", 0, -1, NULL);
-    die(EX_USAGE, "this program does not do its job yet");
+    if (dirs_open(&s.d, dir, (size_t)n, g.partial, &e) < 0)
+        die_err(&e);
+    algorithm = s.d.info.T ? CURSOR_ROWS : CURSOR_DOCS;
+    if (g.resume)
+        read_position(&s, g.resume);
+    if (s.resumed)
+        check_cursor(&s, g.resume, algorithm);
+    choose(&s, &g, &s.c.spec);
+    strcpy(s.c.algorithm, algorithm);
+    s.c.data = s.d.hash;
+    s.feed = s.d.info.T ? rows_feed(&s.d, &s.c.spec, &e) :
+        docs_feed(&s.d, &s.c.spec, &e);
+    if (!s.feed)
+        die_err(&e);
+    if (g.dry) {
+        s.feed->plan(s.feed);
+    } else {
+        if (s.resumed)
+            go_on(&s, g.resume);
+        run(&s, g.out);
+    }
+    s.feed->free(s.feed);
+    dirs_release(&s.d);
+    position_release(&s.at);
+    buf_release(&s.text);
+    free(s.c.spec.w);
+    if (s.resumed)
+        cursor_release(&s.from);
+    if (g.dry)
+        io_done();
+    return 0;
 }

@@ -24,6 +24,10 @@ void chain_end(XXH3_state_t *x, struct chain *c);
 int msg_number(const char *s, uint64_t *r);
 /* Every element of a U16 or U32 tensor is < vocab, or an error. */
 int msg_check_ids(const struct st_tensor *ids, size_t vocab, struct err *e);
+/* Tensors of a docs message: lengths fill ids, no document is empty, sources
+ * are < nsource, ids < vocab. */
+int msg_check_docs(const struct st *s, size_t vocab, size_t nsource,
+    uint64_t *tokens, struct err *e);
 /* The whole `end` message into o. */
 void msg_end_fill(struct st_out *o, uint64_t seq, const struct chain *before,
     uint64_t tokens);

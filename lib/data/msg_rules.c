@@ -74,9 +74,8 @@ msg_check_ids(const struct st_tensor *ids, size_t vocab, struct err *e)
     return 0;
 }
 
-/* Documents: their lengths fill ids, none is empty, their sources exist. */
-static int
-check_docs(const struct st *s, const struct stream_info *info,
+int
+msg_check_docs(const struct st *s, size_t vocab, size_t nsource,
     uint64_t *tokens, struct err *e)
 {
     size_t n[1] = { SIZE_MAX }, d[1] = { SIZE_MAX };
@@ -103,16 +102,16 @@ check_docs(const struct st *s, const struct stream_info *info,
         if (one == 0 || one > n[0] - sum)
             return err_set(e, EX_INPUT, "doc_len[%zu] is %" PRIu32 " where "
                 "%" PRIu64 " tokens are left", i, one, n[0] - sum);
-        if (src >= info->nsource)
+        if (src >= nsource)
             return err_set(e, EX_INPUT, "doc_source[%zu] is %" PRIu32 ", but "
-                "there are %zu sources", i, src, info->nsource);
+                "there are %zu sources", i, src, nsource);
         sum += one;
     }
     if (sum != n[0])
         return err_set(e, EX_INPUT, "documents hold %" PRIu64 " tokens, but "
             "ids %zu", sum, n[0]);
     *tokens = sum;
-    return msg_check_ids(ids, info->vocab, e);
+    return msg_check_ids(ids, vocab, e);
 }
 
 static int
@@ -126,7 +125,8 @@ check_body(const struct msg_rules *r, const struct msg *m, uint64_t *tokens,
         return err_set(e, EX_INPUT, "%s message in a stream of %s", kind,
             r->info.content);
     if (m->kind == MSG_DOCS)
-        return check_docs(&m->st, &r->info, tokens, e);
+        return msg_check_docs(&m->st, r->info.vocab, r->info.nsource,
+            tokens, e);
     if (batch_check(&m->st, r->info.vocab, r->info.nsource, tokens, e) < 0)
         return -1;
     ids = st_find(&m->st, "ids");

@@ -1,6 +1,7 @@
 /* Where the bytes of a stream come from: see msg_src.h */
 #include "data/msg_src.h"
 #include "data/msg_impl.h"
+#include "data/shardset.h"
 #include "base/io.h"
 #include "base/mem.h"
 
@@ -17,6 +18,12 @@ struct msg_src {
     int fd;                 /* -1: none */
     int is_file;            /* a plain file: reads do not wait */
     int wake[2];            /* pipe that interrupts a wait */
+    struct shardset *set;   /* or a directory: */
+    struct shard_buf buf;
+    size_t shard, frame;    /* to be read next */
+    size_t pos;             /* bytes of buf.raw given out */
+    size_t have;            /* bytes of it, 0 before the first frame */
+    int partial;
 };
 
 struct msg_src *
@@ -25,9 +32,16 @@ msg_src_open(const char *addr, int partial, struct err *e)
     struct msg_src *s = xcalloc(1, sizeof *s);
     struct stat st;
 
-    (void)partial;
     s->name = xstrdup(io_in_name(addr));
     s->fd = s->wake[0] = s->wake[1] = -1;
+    if (addr && io_is_dir(addr)) {
+        s->set = shardset_open(addr, partial, e);
+        s->partial = s->set && !shardset_manifest(s->set)->complete;
+        if (s->set)
+            return s;
+        msg_src_close(s);
+        return NULL;
+    }
     if (msg_refuse_address(addr, e) < 0 || (s->fd = io_open(addr, e)) < 0) {
         msg_src_close(s);
         return NULL;
@@ -62,11 +76,40 @@ wait_input(struct msg_src *s, struct err *e)
     return p[1].revents ? err_set(e, EX_SYS, "%s: closed", s->name) : 0;
 }
 
+/* From a directory: what is left of the frame, then the next one. */
+static ptrdiff_t
+read_set(struct msg_src *s, void *p, size_t n, struct err *e)
+{
+    const struct manifest *m = shardset_manifest(s->set);
+    size_t k;
+
+    while (s->pos == s->have) {
+        if (s->shard == m->nfile)
+            return 0;
+        if (s->frame == m->file[s->shard].frames) {
+            s->shard++;
+            s->frame = 0;
+            continue;
+        }
+        if (shardset_frame(s->set, s->shard, s->frame, &s->buf, e) < 0)
+            return -1;
+        s->frame++;
+        s->pos = 0;
+        s->have = s->buf.nraw;
+    }
+    k = s->have - s->pos < n ? s->have - s->pos : n;
+    memcpy(p, s->buf.raw + s->pos, k);
+    s->pos += k;
+    return (ptrdiff_t)k;
+}
+
 ptrdiff_t
 msg_src_read(struct msg_src *s, void *p, size_t n, struct err *e)
 {
     ssize_t got;
 
+    if (s->set)
+        return read_set(s, p, n, e);
     do {
         if (!s->is_file && wait_input(s, e) < 0)
             return -1;
@@ -86,8 +129,7 @@ msg_src_is_slow(const struct msg_src *s)
 int
 msg_src_may_stop(const struct msg_src *s)
 {
-    (void)s;
-    return 0;
+    return s->partial;
 }
 
 void
@@ -103,6 +145,8 @@ msg_src_close(struct msg_src *s)
 {
     if (!s)
         return;
+    shardset_close(s->set);
+    shard_buf_release(&s->buf);
     if (s->fd > STDIN_FILENO)
         close(s->fd);
     for (int i = 0; i < 2; i++)

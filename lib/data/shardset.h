@@ -139,8 +139,10 @@ struct shard_buf {
     unsigned char *comp;
     size_t comp_cap;
     struct frame_dec *dec;
+    enum codec codec;       /* of dec */
     struct st st;
-    const struct shardset *of;      /* what raw holds */
+    int valid;              /* raw holds that frame of the directory whose */
+    struct chain of;        /* manifest has this hash */
     size_t shard, frame;
 };
 void shard_buf_release(struct shard_buf *b);

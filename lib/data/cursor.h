@@ -1,0 +1,72 @@
+/*
+ * The cursor: what a stream of batches must know to go on (retort-stream(5)).
+ * The cursor in message k is the state before the rows of message k were
+ * made, and H(k-1).  A resumed stream makes message k once more without
+ * sending it, which gives H(k) and the state after it: so one text in each
+ * batch is enough, whatever a filter has added to the batch on its way.
+ *
+ * Text, fields in this order, one space between two:
+ *   cursor=1 algorithm=NAME data=HASH seq=N chain=HASH rows=N tokens=N
+ *   batch=N T=N seed=N shuffle=0|1 length=batches:N|tokens:N|epochs:N
+ * and for the algorithm of docs
+ *   pack=best|concat|none open=N weights=natural|W,W,...
+ *   sources=EPOCH.BLOCK.DOC.OFF.OWED,...
+ *   window=SOURCE.FRAME.DOC.OFF.LEN.AGE,...
+ * Numbers are decimal; a list may be empty; owed may be negative.
+ */
+#ifndef DATA_CURSOR_H
+#define DATA_CURSOR_H
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "data/msg.h"
+#include "data/mix.h"
+#include "data/packer.h"
+#include "data/sampler.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Change the number whenever the same cursor would lead to other bytes. */
+#define CURSOR_DOCS "docs-1"
+#define CURSOR_ROWS "rows-1"
+
+enum length { LENGTH_BATCHES, LENGTH_TOKENS, LENGTH_EPOCHS };
+extern const char *const length_names[];
+
+/* What the user chose: it determines content. */
+struct cursor_spec {
+    size_t B, T;
+    uint64_t seed;
+    int shuffle;
+    enum length length;
+    uint64_t limit;
+    enum pack pack;
+    size_t open;            /* see sampler_new */
+    int natural;            /* in proportion to the tokens there are */
+    uint64_t *w;            /* [nsource] quantised, unless natural */
+    size_t nw;
+};
+
+struct cursor {
+    char algorithm[24];
+    struct chain data;      /* dirs.hash */
+    uint64_t seq;           /* of the message that holds it */
+    struct chain chain;     /* H(seq - 1) */
+    uint64_t rows, tokens;  /* before that message */
+    struct cursor_spec spec;
+    size_t nsource;
+    struct place *place;    /* [nsource] */
+    int64_t *owed;          /* [nsource] */
+    size_t nwindow;
+    struct piece window[PACK_WINDOW];   /* without ids, mask, key */
+};
+
+/* Append the text of c to b. */
+void cursor_write(struct buf *b, const struct cursor *c);
+/* Parse it.  EX_INPUT when it is no cursor, of another version, or malformed;
+ * *c is overwritten unseen; cursor_release after success. */
+int cursor_read(struct cursor *c, const char *text, struct err *e);
+void cursor_release(struct cursor *c);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * Which source comes next: the one that has had least of what its weight
+ * promises (largest deficit), counted in tokens and exactly, in integers.
+ * When n tokens are taken from one source, every source is owed its share of
+ * them: owed[i] += w[i] * n, and the one that gave them loses n * sum(w).
+ * The sum of owed is always 0; a source that is ahead is at most one piece
+ * ahead.
+ */
+#ifndef DATA_MIX_H
+#define DATA_MIX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MIX_ONE ((uint64_t)1 << 30)     /* about the sum of all weights */
+
+struct mix {
+    size_t n;
+    uint64_t *w;        /* [n] 0: takes no part (any more) */
+    int64_t *owed;      /* [n] tokens times sum(w) */
+    uint64_t sum;       /* of w */
+};
+
+/* r[i] = share[i] / sum(share) * MIX_ONE, at least 1 where share[i] > 0; 0
+ * elsewhere.  Shares are finite and >= 0; -1 when none is positive. */
+int mix_quantise(uint64_t *r, const double *share, size_t n);
+/* Begin with weights w (copied) and no debts. */
+void mix_init(struct mix *m, const uint64_t *w, size_t n);
+void mix_release(struct mix *m);
+/* The source that is due, the first of equals; SIZE_MAX: none is left. */
+size_t mix_next(const struct mix *m);
+/* tokens (< 2^32) were taken from source i. */
+void mix_took(struct mix *m, size_t i, uint64_t tokens);
+/* Source i is exhausted: it leaves, and what it is owed is forgotten. */
+void mix_drop(struct mix *m, size_t i);
+
+#endif

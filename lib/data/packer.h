@@ -1,0 +1,81 @@
+/*
+ * Rows of T tokens out of pieces of documents.
+ *
+ *   best    best fit: a window of PACK_WINDOW pieces is kept full; a row takes
+ *           the longest piece that fits into what is left of it until none
+ *           does.  It begins with the longest, or with the oldest one when
+ *           that has waited for PACK_AGE rows, so no piece waits for ever.
+ *   concat  documents one after the other; a row ends where T is reached and
+ *           the document goes on in a later row
+ *   none    one piece a row
+ *
+ * No token is lost or given twice: a piece is cut only because it is longer
+ * than T (or than the row, for concat), and its rest is drawn later.
+ * Best fit: Ding et al., Fewer Truncations Improve Language Modeling,
+ * arXiv:2404.10830, here in a stream.
+ */
+#ifndef DATA_PACKER_H
+#define DATA_PACKER_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PACK_WINDOW 64
+#define PACK_AGE 64
+
+enum pack { PACK_BEST, PACK_CONCAT, PACK_NONE };
+extern const char *const pack_names[];      /* "best", ..., NULL */
+
+struct piece {
+    uint32_t source, frame, doc;    /* reference, see sampler.h */
+    uint32_t off, len;              /* tokens of the document */
+    uint64_t key;
+    uint64_t born;                  /* row number when it was drawn */
+    int masked;                     /* some mask[] is 0 */
+    unsigned char *ids;             /* [T] elements, owned by the packer */
+    uint8_t *mask;                  /* [T] 1: in the loss */
+};
+
+/* Draw the next piece of at most max tokens into p (all but born; ids and mask
+ * have room for T).  1; 0: there is none any more; -1. */
+struct pack_from {
+    int (*draw)(void *ctx, size_t max, struct piece *p, struct err *e);
+    void *ctx;
+};
+
+/* Where the rows of a batch grow; zeroed by pack_rows_init. */
+struct pack_rows {
+    size_t T, id_size;
+    size_t B, capB;             /* rows so far */
+    unsigned char *ids;         /* [B,T]; 0 after the last piece of a row */
+    uint8_t *mask;              /* [B,T]; 0 there */
+    int masked;                 /* mask is needed */
+    size_t P, capP;
+    uint32_t *row, *len, *off;  /* [P] */
+    uint16_t *source;
+    uint64_t *key;
+    uint64_t tokens;
+};
+void pack_rows_init(struct pack_rows *r, size_t T, size_t id_size);
+void pack_rows_clear(struct pack_rows *r);
+void pack_rows_release(struct pack_rows *r);
+
+struct packer {
+    enum pack how;
+    size_t T, id_size;
+    size_t n;                           /* pieces in the window */
+    struct piece piece[PACK_WINDOW + 1];    /* oldest first, one spare */
+    int dry;                            /* draw has said 0 */
+};
+void packer_init(struct packer *p, enum pack how, size_t T, size_t id_size);
+void packer_release(struct packer *p);
+/* Room for a piece that is put back by a resumed stream: fill it, then count
+ * it with p->n++.  p->n < PACK_WINDOW. */
+struct piece *packer_slot(struct packer *p);
+/* Append row number `number` of the stream.  1; 0: there are no more; -1. */
+int packer_row(struct packer *p, const struct pack_from *from,
+    uint64_t number, struct pack_rows *r, struct err *e);
+
+#endif

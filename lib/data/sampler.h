@@ -1,0 +1,62 @@
+/*
+ * The order of documents.  A document is found from a place (source, epoch,
+ * block, number) alone, so that a place is all that a cursor must hold:
+ *
+ *   An epoch is one pass over one source.  The frames that hold documents of
+ *   the source are put into a keyed order, new in every epoch; K of them in a
+ *   row are a block; the documents of a block are put into a keyed order.
+ *
+ * K = max(4, open / number of sources), so about `open` frames are in memory
+ * at most; two documents that were neighbours end up to K frames apart.
+ * Without shuffling both orders are the stored ones.  Nothing is built at
+ * start but a list of frames a source.
+ */
+#ifndef DATA_SAMPLER_H
+#define DATA_SAMPLER_H
+
+#include "base/err.h"
+#include "data/sampler_dirs.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The next token of a source: off tokens into a document. */
+struct place {
+    uint64_t epoch, block, doc, off;
+};
+
+/* One document; the pointers hold until the next call with the sampler. */
+struct sampled {
+    uint32_t frame, doc;    /* reference: doc-th of the source in the frame-th
+                             * frame that has any, both in stored order */
+    size_t len;             /* tokens */
+    uint64_t key;
+    const unsigned char *ids;   /* u16 where the vocabulary is <= 65536, else
+                                 * u32; see sampler_id_size */
+    const uint8_t *mask;    /* [len], or NULL: every token counts */
+};
+
+struct sampler;
+/* The directories must hold docs and outlive the sampler.  NULL and *e when an
+ * index is damaged. */
+struct sampler *sampler_new(const struct dirs *d, size_t open, uint64_t seed,
+    int shuffle, struct err *e);
+void sampler_free(struct sampler *s);
+
+size_t sampler_id_size(const struct sampler *s);    /* 2 or 4 */
+uint64_t sampler_docs(const struct sampler *s, size_t source);
+uint64_t sampler_tokens(const struct sampler *s, size_t source);
+size_t sampler_frames(const struct sampler *s, size_t source);
+size_t sampler_open(const struct sampler *s);       /* K */
+
+/* Is there a document at that place? */
+int sampler_valid(struct sampler *s, size_t source, const struct place *p);
+/* The document at a valid place / by reference; -1 on damage. */
+int sampler_at(struct sampler *s, size_t source, const struct place *p,
+    struct sampled *r, struct err *e);
+int sampler_ref(struct sampler *s, size_t source, uint32_t frame,
+    uint32_t doc, struct sampled *r, struct err *e);
+/* The place of the next document, perhaps in the next block or epoch. */
+void sampler_step(struct sampler *s, size_t source, struct place *p);
+
+#endif

@@ -1,0 +1,520 @@
+/*
+ * Reading shard directories: see shardset.h.
+ *
+ * Trust goes down a chain of hashes: the manifest ends with its own; it holds
+ * those of the indexes; an index holds those of the frames and of the seek
+ * table.  So a frame is read alone and every byte of it is checked before it
+ * is decoded.  What is read is still taken for input, not for truth: sizes
+ * and shapes are checked too, for a directory may be made to deceive.
+ */
+#include "data/shardset.h"
+#include "data/shardset_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { OPEN_FILES = 32 };
+
+struct shard {
+    struct shard_index x;
+    struct io_map map;
+    int mapped;             /* the index is, and was good */
+    int checked;            /* the file's size and seek table were good */
+    int fd;                 /* of the shard file, or -1 */
+};
+
+struct shardset {
+    char *dir;
+    struct manifest m;
+    struct shard *shard;
+    size_t open[OPEN_FILES], nopen; /* shards with fd, the oldest first */
+    struct shard_buf head_buf, teacher_buf;
+    struct msg head, teacher;       /* raw NULL: not read yet */
+};
+
+struct shardset *
+shardset_open(const char *dir, int partial, struct err *e)
+{
+    struct shardset *s = xcalloc(1, sizeof *s);
+
+    s->dir = xstrdup(dir);
+    if (manifest_read(&s->m, dir, e) < 0) {
+        free(s->dir);
+        free(s);
+        return NULL;
+    }
+    s->shard = xcalloc(s->m.nfile, sizeof *s->shard);
+    for (size_t i = 0; i < s->m.nfile; i++)
+        s->shard[i].fd = -1;
+    if (!s->m.complete && !partial) {
+        err_set(e, EX_INPUT, "%s: the directory is open: what wrote it broke "
+            "off after %zu shards (resume it, or read it with --partial)", dir,
+            s->m.nfile);
+        shardset_close(s);
+        return NULL;
+    }
+    return s;
+}
+
+void
+shardset_close(struct shardset *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->m.nfile; i++) {
+        io_unmap(&s->shard[i].map);
+        if (s->shard[i].fd >= 0)
+            close(s->shard[i].fd);
+    }
+    shard_buf_release(&s->head_buf);
+    shard_buf_release(&s->teacher_buf);
+    manifest_release(&s->m);
+    free(s->shard);
+    free(s->dir);
+    free(s);
+}
+
+const char *
+shardset_dir(const struct shardset *s)
+{
+    return s->dir;
+}
+
+const struct manifest *
+shardset_manifest(const struct shardset *s)
+{
+    return &s->m;
+}
+
+/* A file the manifest names must be there: without it the input is bad. */
+static int
+missing(struct err *e)
+{
+    if (e && errno == ENOENT)
+        e->code = EX_INPUT;
+    return -1;
+}
+
+/* The index agrees with what the manifest says of the shard. */
+static int
+check_index(const struct shard_file *f, const struct shard_index *x,
+    struct err *e)
+{
+    uint64_t tokens = 0, docs = 0;
+
+    for (size_t k = 0; k < x->nmsg; k++) {
+        tokens += x->msg[k].tokens;
+        docs += x->msg[k].n;
+    }
+    if (x->bytes != f->bytes || x->raw != f->raw || x->nframe != f->frames ||
+        x->nmsg != f->messages || docs != f->docs || tokens != f->tokens ||
+        memcmp(x->file.h, f->hash.h, 16) != 0)
+        return err_set(e, EX_INPUT, "it is not the index the manifest "
+            "describes");
+    return 0;
+}
+
+const struct shard_index *
+shardset_index(struct shardset *s, size_t i, struct err *e)
+{
+    struct shard *h = &s->shard[i];
+    const struct shard_file *f = &s->m.file[i];
+    struct chain c;
+    char name[32], *path;
+    int r;
+
+    if (h->mapped)
+        return &h->x;
+    shard_index_name(name, i);
+    path = shard_path(s->dir, name);
+    r = io_map(&h->map, path, e);
+    if (r < 0) {
+        missing(e);
+    } else {
+        chain_of(&c, h->map.p, h->map.n);
+        if (h->map.n != f->index_bytes)
+            r = err_set(e, EX_INPUT, "offset %zu: %" PRIu64 " bytes were "
+                "written", h->map.n, f->index_bytes);
+        else if (memcmp(c.h, f->index_hash.h, 16) != 0)
+            r = err_set(e, EX_INPUT, "offset 0: its hash is not the one in "
+                "the manifest: damaged");
+        else if (index_view(&h->x, h->map.p, h->map.n, e) < 0 ||
+            check_index(f, &h->x, e) < 0)
+            r = -1;
+        if (r < 0) {
+            err_prefix(e, "%s", path);
+            io_unmap(&h->map);
+        }
+    }
+    h->mapped = r == 0;
+    free(path);
+    return r == 0 ? &h->x : NULL;
+}
+
+/* Read n bytes at `at`, all of them. */
+static int
+read_at(int fd, void *p, size_t n, uint64_t at, struct err *e)
+{
+    size_t done = 0;
+
+    while (done < n) {
+        const ssize_t got = pread(fd, (char *)p + done, n - done,
+            (off_t)(at + done));
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_set(e, EX_SYS, "byte %" PRIu64 ":", at + done);
+        if (got == 0)
+            return err_set(e, EX_INPUT, "byte %" PRIu64 ": the file ends "
+                "here", at + done);
+        done += (size_t)got;
+    }
+    return 0;
+}
+
+/* The file's size is right, and its seek table is the one written. */
+static int
+check_file(struct shard *h, struct err *e)
+{
+    const size_t n = seek_bytes(h->x.nframe);
+    struct stat st;
+    void *p;
+    int r;
+
+    if (fstat(h->fd, &st) < 0)
+        return err_set(e, EX_SYS, "stat:");
+    if ((uint64_t)st.st_size != h->x.bytes)
+        return err_set(e, EX_INPUT, "byte %lld: the file ends here, but "
+            "%" PRIu64 " bytes were written", (long long)st.st_size,
+            h->x.bytes);
+    p = xmalloc(n);
+    r = read_at(h->fd, p, n, h->x.table_at, e);
+    if (r == 0 && XXH3_64bits(p, n) != h->x.table_hash)
+        r = err_set(e, EX_INPUT, "byte %" PRIu64 ": the seek table is "
+            "damaged", h->x.table_at);
+    free(p);
+    h->checked = r == 0;
+    return r;
+}
+
+int
+shard_open_file(struct shardset *s, size_t i, struct err *e)
+{
+    struct shard *h = &s->shard[i];
+    char *path;
+    int r = 0;
+
+    if (!shardset_index(s, i, e))
+        return -1;
+    if (h->fd >= 0)
+        return 0;
+    if (s->nopen == OPEN_FILES) {
+        close(s->shard[s->open[0]].fd);
+        s->shard[s->open[0]].fd = -1;
+        memmove(s->open, s->open + 1, --s->nopen * sizeof *s->open);
+    }
+    path = shard_path(s->dir, s->m.file[i].name);
+    h->fd = io_open(path, e);
+    if (h->fd < 0) {
+        r = missing(e);
+    } else {
+        s->open[s->nopen++] = i;
+        if (!h->checked && check_file(h, e) < 0)
+            r = err_prefix(e, "%s", path);
+    }
+    free(path);
+    return r;
+}
+
+static void
+reserve(unsigned char **p, size_t *cap, size_t n)
+{
+    void *q;
+
+    if (n <= *cap)
+        return;
+    if (posix_memalign(&q, MSG_ALIGN, n) != 0)
+        die(EX_SYS, "out of memory: frame or message of %zu bytes", n);
+    free(*p);
+    *p = q;
+    *cap = n;
+}
+
+void
+shard_buf_release(struct shard_buf *b)
+{
+    free(b->raw);
+    free(b->msg);
+    free(b->comp);
+    frame_dec_free(b->dec);
+    st_release(&b->st);
+    memset(b, 0, sizeof *b);
+}
+
+int
+shardset_frame(struct shardset *s, size_t shard, size_t frame,
+    struct shard_buf *b, struct err *e)
+{
+    const struct shard_frame *f;
+    int r;
+
+    if (b->valid && b->shard == shard && b->frame == frame &&
+        memcmp(b->of.h, s->m.hash.h, sizeof b->of.h) == 0)
+        return 0;
+    b->valid = 0;
+    if (shard_open_file(s, shard, e) < 0)
+        return -1;
+    f = &s->shard[shard].x.frame[frame];
+    if (!b->dec || b->codec != s->m.codec) {
+        frame_dec_free(b->dec);
+        b->dec = frame_dec_new(s->m.codec);
+        b->codec = s->m.codec;
+    }
+    reserve(&b->comp, &b->comp_cap, f->csize);
+    reserve(&b->raw, &b->raw_cap, f->dsize);
+    r = read_at(s->shard[shard].fd, b->comp, f->csize, f->at, e);
+    if (r == 0 && XXH3_64bits(b->comp, f->csize) != f->hash)
+        r = err_set(e, EX_INPUT, "its hash is not the one in the index: "
+            "damaged");
+    if (r == 0)
+        r = frame_decode(b->dec, b->comp, f->csize, b->raw, f->dsize, e);
+    if (r < 0)
+        return err_prefix(e, "%s/%s: frame %zu at byte %" PRIu64, s->dir,
+            s->m.file[shard].name, frame, f->at);
+    b->nraw = f->dsize;
+    b->of = s->m.hash;
+    b->valid = 1;
+    b->shard = shard;
+    b->frame = frame;
+    return 0;
+}
+
+/* Copy n bytes of decompressed content from `raw` on, which lies in `frame`
+ * or a later one. */
+static int
+copy_raw(struct shardset *s, size_t shard, size_t frame, uint64_t raw,
+    size_t n, unsigned char *dst, struct shard_buf *b, struct err *e)
+{
+    const struct shard_index *x = &s->shard[shard].x;
+
+    while (n > 0) {
+        const struct shard_frame *f = &x->frame[frame];
+        size_t off, k;
+
+        if (raw - f->raw >= f->dsize) {
+            frame++;
+            continue;
+        }
+        if (shardset_frame(s, shard, frame, b, e) < 0)
+            return -1;
+        off = (size_t)(raw - f->raw);
+        k = f->dsize - off < n ? f->dsize - off : n;
+        memcpy(dst, b->raw + off, k);
+        dst += k;
+        raw += k;
+        n -= k;
+    }
+    return 0;
+}
+
+/* Parse the message at p[n] and compare it with its entry in the index. */
+static int
+parse_msg(const struct shard_msg *x, const unsigned char *p, struct msg *m,
+    struct st *st, struct err *e)
+{
+    const char *kind, *seq;
+
+    st_release(st);
+    if (st_parse(st, p, (size_t)x->len, e) < 0)
+        return -1;
+    kind = st_meta(st, "kind");
+    seq = st_meta(st, "seq");
+    if (!kind || !seq || msg_number(seq, &m->seq) < 0 || m->seq != x->seq ||
+        (m->kind = msg_kind_of(kind)) != (enum msg_kind)x->kind)
+        return err_set(e, EX_INPUT, "it is not the message the index "
+            "describes");
+    m->raw = p;
+    m->nraw = (size_t)x->len;
+    m->st = *st;
+    return 0;
+}
+
+int
+shardset_msg(struct shardset *s, size_t shard, size_t msg,
+    struct shard_buf *b, struct msg *m, struct err *e)
+{
+    const struct shard_index *x = shardset_index(s, shard, e);
+    const struct shard_msg *y;
+    unsigned char len8[8];
+    uint64_t len = 0;
+    size_t pad;
+
+    memset(m, 0, sizeof *m);
+    if (!x)
+        return -1;
+    y = &x->msg[msg];
+    if (copy_raw(s, shard, y->frame, y->raw, 8, len8, b, e) < 0)
+        return -1;
+    for (int i = 7; i >= 0; i--)
+        len = len << 8 | len8[i];
+    pad = msg_pad((size_t)len);
+    reserve(&b->msg, &b->msg_cap, pad + (size_t)y->len);
+    if (copy_raw(s, shard, y->frame, y->raw, (size_t)y->len, b->msg + pad, b,
+        e) < 0)
+        return -1;
+    m->at = x->raw_at + y->raw;
+    if (parse_msg(y, b->msg + pad, m, &b->st, e) < 0)
+        return err_prefix(e, "%s/%s: frame %" PRIu32 " at byte %" PRIu64
+            ": message %zu", s->dir, s->m.file[shard].name, y->frame,
+            x->frame[y->frame].at, msg);
+    return 0;
+}
+
+/* Message i of the first shard, if it is of that kind, into *m once. */
+static const struct msg *
+preamble(struct shardset *s, size_t i, enum msg_kind k, struct shard_buf *b,
+    struct msg *m, struct err *e)
+{
+    const struct shard_index *x;
+
+    if (m->raw)
+        return m;
+    if (s->m.nfile == 0) {
+        err_set(e, EX_INPUT, "%s: nothing is committed yet", s->dir);
+        return NULL;
+    }
+    x = shardset_index(s, 0, e);
+    if (!x)
+        return NULL;
+    if (i >= x->nmsg || x->msg[i].kind != (uint32_t)k) {
+        err_set(e, EX_INPUT, "%s: there is no %s message", s->dir,
+            msg_kind_name(k));
+        return NULL;
+    }
+    return shardset_msg(s, 0, i, b, m, e) == 0 ? m : NULL;
+}
+
+const struct msg *
+shardset_head(struct shardset *s, struct err *e)
+{
+    return preamble(s, 0, MSG_STREAM, &s->head_buf, &s->head, e);
+}
+
+const struct msg *
+shardset_teacher(struct shardset *s, struct err *e)
+{
+    return preamble(s, 1, MSG_TEACHER, &s->teacher_buf, &s->teacher, e);
+}
+
+void
+shard_docs_release(struct shard_docs *d)
+{
+    free(d->ids);
+    free(d->off);
+    free(d->source);
+    free(d->key);
+    free(d->mask);
+    memset(d, 0, sizeof *d);
+}
+
+static void
+reserve_docs(struct shard_docs *d, size_t n, size_t ids)
+{
+    if (n > d->cap_n || !d->off) {
+        d->off = xreallocarray(d->off, n + 1, sizeof *d->off);
+        d->source = xreallocarray(d->source, n, sizeof *d->source);
+        d->key = xreallocarray(d->key, n, sizeof *d->key);
+        d->cap_n = n;
+    }
+    if (ids > d->cap_ids) {
+        d->ids = xreallocarray(d->ids, ids, sizeof *d->ids);
+        d->mask = xrealloc(d->mask, ids);
+        d->cap_ids = ids;
+    }
+}
+
+/* Append the documents of m, whose tensors have been checked; there is room
+ * for them. */
+static void
+append_docs(struct shard_docs *d, const struct st *st)
+{
+    const struct st_tensor *ids = st_find(st, "ids");
+    const struct st_tensor *len = st_find(st, "doc_len");
+    const struct st_tensor *mask = st_find(st, "loss_mask");
+    size_t at = d->off[d->n];
+    uint16_t narrow;
+    uint32_t n;
+
+    for (size_t i = 0; i < ids->n; i++) {
+        if (ids->dtype == DT_U16) {
+            memcpy(&narrow, (const char *)ids->data + 2 * i, 2);
+            d->ids[at + i] = narrow;
+        } else {
+            memcpy(&d->ids[at + i], (const char *)ids->data + 4 * i, 4);
+        }
+    }
+    if (mask && ids->n)
+        memcpy(d->mask + at, mask->data, ids->n);
+    else
+        memset(d->mask + at, 1, ids->n);
+    d->masked |= mask != NULL;
+    memcpy(d->source + d->n, st_find(st, "doc_source")->data, 2 * len->n);
+    memcpy(d->key + d->n, st_find(st, "doc_key")->data, 8 * len->n);
+    for (size_t i = 0; i < len->n; i++) {
+        memcpy(&n, (const char *)len->data + 4 * i, 4);
+        at += n;
+        d->off[++d->n] = at;
+    }
+}
+
+int
+shardset_docs(struct shardset *s, size_t shard, size_t frame,
+    struct shard_buf *b, struct shard_docs *d, struct err *e)
+{
+    const struct shard_index *x = shardset_index(s, shard, e);
+    const struct shard_frame *f;
+    size_t n = 0, ids = 0;
+
+    if (!x)
+        return -1;
+    f = &x->frame[frame];
+    for (size_t k = f->msg; k < f->msg + (size_t)f->nmsg; k++)
+        if (x->msg[k].kind == MSG_DOCS) {
+            n += x->msg[k].n;
+            ids += (size_t)x->msg[k].tokens;
+        }
+    d->n = 0;
+    d->masked = 0;
+    d->first = f->nmsg ? (size_t)x->msg[f->msg].first : 0;
+    /* The index may lie about tokens, though not about bytes. */
+    if (ids > x->raw)
+        return err_set(e, EX_INPUT, "%s/%s: frame %zu: more tokens than "
+            "bytes", s->dir, s->m.file[shard].name, frame);
+    reserve_docs(d, n, ids);
+    d->off[0] = 0;
+    for (size_t k = f->msg; k < f->msg + (size_t)f->nmsg; k++) {
+        struct msg m;
+        uint64_t tokens = 0;
+
+        if (x->msg[k].kind != MSG_DOCS)
+            continue;
+        if (shardset_msg(s, shard, k, b, &m, e) < 0)
+            return -1;
+        if (msg_check_docs(&m.st, s->m.vocab, s->m.nsource, &tokens, e) < 0 ||
+            ((tokens != x->msg[k].tokens ||
+            st_find(&m.st, "doc_len")->n != x->msg[k].n) &&
+            err_set(e, EX_INPUT, "it is not the message the index "
+            "describes")))
+            return err_prefix(e, "%s/%s: frame %zu at byte %" PRIu64
+                ": message %zu", s->dir, s->m.file[shard].name, frame, f->at,
+                k);
+        append_docs(d, &m.st);
+    }
+    return 0;
+}

@@ -1,0 +1,607 @@
+/*
+ * Writing shard directories: see shardset.h.
+ *
+ * Messages gather in `pend` until they fill a frame; frames go to a temporary
+ * file until it has the size of a shard.  A shard is committed in this order:
+ * shard file, index, manifest, each synced and renamed; the manifest is what
+ * makes the other two exist.  So the directory on disk is whole at every
+ * moment, and a writer that dies leaves at most files the manifest does not
+ * name, which the next writer removes.
+ */
+#include "data/shardset.h"
+#include "data/shardset_impl.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+struct shard_writer {
+    char *dir;
+    int lock;               /* descriptor of dir, locked */
+    struct shard_opts o;
+    struct manifest m;      /* counts of the unfinished shard included */
+    int had_manifest;       /* m was read from the directory */
+    struct stream_info info;
+    int begun, resuming, has_head, failed;
+    struct frame_enc *enc;
+    /* The shard being written. */
+    int is_open;
+    struct io_out out;
+    struct index_make index;
+    struct shard_index head;
+    struct buf seek;        /* struct seek_entry of its frames */
+    XXH3_state_t *hash;     /* of the file */
+    struct shard_file sums; /* of this shard */
+    struct buf pend, comp;  /* content waiting for a frame; one frame */
+    uint64_t raw;           /* content before pend, in this shard */
+    size_t pend_msg;        /* messages in pend */
+    XXH3_state_t *x;        /* for the chain */
+    struct chain h;         /* H of the message put last */
+    uint64_t seq;
+    char *cursor;
+};
+
+/* ---- the folder ---- */
+
+/* Is name one of ours?  *n: the number of its shard (SIZE_MAX: the manifest),
+ * *temp: a temporary left by a writer that died. */
+static int
+is_ours(const char *name, size_t *n, int *temp)
+{
+    const char *p = name;
+
+    *temp = 0;
+    if (strncmp(name, SHARD_MANIFEST, sizeof SHARD_MANIFEST - 1) == 0) {
+        *n = SIZE_MAX;
+        p += sizeof SHARD_MANIFEST - 1;
+    } else {
+        for (*n = 0; p < name + 5; p++) {
+            if (*p < '0' || *p > '9')
+                return 0;
+            *n = *n * 10 + (size_t)(*p - '0');
+        }
+        if (strncmp(p, ".shard.zst", 10) == 0 ||
+            strncmp(p, ".shard.lz4", 10) == 0)
+            p += 10;
+        else if (strncmp(p, ".index", 6) == 0)
+            p += 6;
+        else
+            return 0;
+    }
+    if (strncmp(p, ".tmp.", 5) == 0) {
+        *temp = 1;
+        p += 5;
+        p += strspn(p, "0123456789");
+    }
+    return *p == '\0';
+}
+
+/* Remove our temporaries and the files of shards from `keep` on; with
+ * foreign set, only count what is not ours. */
+static int
+clean(const char *dir, size_t keep, size_t *foreign, struct err *e)
+{
+    DIR *d = opendir(dir);
+    struct dirent *ent;
+    int r = 0;
+
+    if (!d)
+        return err_set(e, EX_SYS, "%s:", dir);
+    while (r == 0 && (ent = readdir(d))) {
+        size_t n;
+        int temp, ours = is_ours(ent->d_name, &n, &temp);
+
+        if (foreign) {
+            *foreign += !ours && strcmp(ent->d_name, ".") != 0 &&
+                strcmp(ent->d_name, "..") != 0;
+        } else if (ours && (temp || (n != SIZE_MAX && n >= keep))) {
+            char *path = shard_path(dir, ent->d_name);
+
+            if (unlink(path) < 0 && errno != ENOENT)
+                r = err_set(e, EX_SYS, "%s:", path);
+            free(path);
+        }
+    }
+    closedir(d);
+    return r;
+}
+
+/* One writer a directory.  The kernel drops the lock when we die. */
+static int
+lock_dir(struct shard_writer *w, struct err *e)
+{
+    w->lock = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (w->lock < 0)
+        return err_set(e, EX_SYS, "%s:", w->dir);
+    if (flock(w->lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        return err_set(e, EX_SYS, "%s: another process writes there", w->dir);
+    return 0;
+}
+
+/* What is there already: nothing, a shard directory, or something else. */
+static int
+look(struct shard_writer *w, struct err *e)
+{
+    char *path = shard_path(w->dir, SHARD_MANIFEST);
+    size_t foreign = 0;
+    int r = 0;
+
+    w->had_manifest = io_exists(path);
+    free(path);
+    if (w->had_manifest) {
+        if (w->o.force)     /* it may be damaged: it will be replaced */
+            return 0;
+        return manifest_read(&w->m, w->dir, e);
+    }
+    if (clean(w->dir, 0, &foreign, e) < 0)
+        r = -1;
+    else if (foreign > 0)
+        r = err_set(e, EX_USAGE, "%s: is a folder of other things, no shard "
+            "directory", w->dir);
+    return r;
+}
+
+struct shard_writer *
+shardw_open(const char *dir, const struct shard_opts *o, struct err *e)
+{
+    struct shard_writer *w = xcalloc(1, sizeof *w);
+
+    w->dir = xstrdup(dir);
+    w->o = *o;
+    if (w->o.frame_max == 0 || w->o.frame_max > FRAME_MAX)
+        w->o.frame_max = FRAME_MAX;
+    if (w->o.frame_size > w->o.frame_max)
+        w->o.frame_size = w->o.frame_max;
+    w->lock = w->out.fd = -1;
+    w->hash = XXH3_createState();
+    w->x = XXH3_createState();
+    if (!w->hash || !w->x)
+        die(EX_SYS, "out of memory");
+    if (io_mkdirs(dir, e) == 0 && lock_dir(w, e) == 0 && look(w, e) == 0)
+        return w;
+    shardw_close(w);
+    return NULL;
+}
+
+void
+shardw_close(struct shard_writer *w)
+{
+    if (!w)
+        return;
+    if (w->is_open)
+        io_out_abort(&w->out);
+    if (w->lock >= 0)
+        close(w->lock);
+    manifest_release(&w->m);
+    stream_info_release(&w->info);
+    index_make_release(&w->index);
+    frame_enc_free(w->enc);
+    XXH3_freeState(w->hash);
+    XXH3_freeState(w->x);
+    buf_release(&w->seek);
+    buf_release(&w->pend);
+    buf_release(&w->comp);
+    free(w->cursor);
+    free(w->dir);
+    free(w);
+}
+
+const struct manifest *
+shardw_manifest(const struct shard_writer *w)
+{
+    return &w->m;
+}
+
+/* ---- beginning ---- */
+
+/* A new directory, or one whose content goes. */
+static int
+begin_new(struct shard_writer *w, struct err *e)
+{
+    char *path;
+    int r = 0;
+
+    if (w->had_manifest && !w->o.force && w->m.complete)
+        return err_set(e, EX_USAGE, "%s: holds a complete shard directory; -f "
+            "replaces it", w->dir);
+    if (w->had_manifest && !w->o.force && w->m.nfile)
+        return err_set(e, EX_USAGE, "%s: holds %zu shards of a stream that "
+            "broke off: continue that stream, or replace it with -f", w->dir,
+            w->m.nfile);
+    manifest_release(&w->m);
+    if (w->had_manifest) {
+        /* Manifest first: from then on the rest is nothing. */
+        path = shard_path(w->dir, SHARD_MANIFEST);
+        if (unlink(path) < 0 || io_fsync_dir(w->dir, NULL) < 0)
+            r = err_set(e, EX_SYS, "%s:", path);
+        free(path);
+    }
+    if (r < 0 || clean(w->dir, 0, NULL, e) < 0)
+        return -1;
+    manifest_begin(&w->m, &w->info);
+    w->m.codec = w->o.codec;
+    w->m.level = w->o.level;
+    w->m.frame_size = w->o.frame_size;
+    w->m.shard_size = w->o.shard_size;
+    return manifest_write(&w->m, w->dir, e);
+}
+
+/* The stream message as it was before resuming: bytes of its header. */
+static void
+plain_head(struct st_out *o, const struct st *s)
+{
+    static const char *const resume[] = { "next_seq", "next_tokens", "chain",
+        "chain_down" };
+
+    st_out_begin(o);
+    for (size_t i = 0; i < s->nmeta; i++) {
+        int skip = 0;
+
+        for (size_t k = 0; k < 4; k++)
+            skip |= strcmp(s->key[i], resume[k]) == 0;
+        if (!skip)
+            st_out_meta(o, s->key[i], s->val[i]);
+    }
+    st_out_end(o);
+}
+
+static int
+same_head(const struct st *a, const struct st *b)
+{
+    struct st_out x = { 0 }, y = { 0 };
+    int same;
+
+    plain_head(&x, a);
+    plain_head(&y, b);
+    same = x.head.n == y.head.n && memcmp(x.head.p, y.head.p, x.head.n) == 0;
+    st_out_release(&x);
+    st_out_release(&y);
+    return same;
+}
+
+/* Compare a message of the preamble with the stored one. */
+static int
+compare_preamble(struct shard_writer *w, const struct msg *m, struct err *e)
+{
+    struct shardset *s = shardset_open(w->dir, 1, e);
+    const struct msg *have;
+    int same = 0;
+
+    if (!s)
+        return -1;
+    if (m->kind == MSG_STREAM) {
+        have = shardset_head(s, e);
+        same = have && same_head(&have->st, &m->st);
+    } else {
+        have = shardset_teacher(s, e);
+        same = have && have->nraw == m->nraw &&
+            memcmp(have->raw, m->raw, m->nraw) == 0;
+    }
+    if (have && !same)
+        err_set(e, EX_INPUT, "%s: the stream's %s message is not the one that "
+            "is stored: this is another stream", w->dir,
+            msg_kind_name(m->kind));
+    shardset_close(s);
+    return same ? 0 : -1;
+}
+
+static int
+begin_resumed(struct shard_writer *w, const struct msg *m, struct err *e)
+{
+    const struct stream_info *i = &w->info;
+
+    if (!w->had_manifest || w->m.nfile == 0)
+        return err_set(e, EX_USAGE, "%s: the stream goes on at message "
+            "%" PRIu64 ", but nothing is stored here", w->dir, i->next_seq);
+    if (w->m.complete)
+        return err_set(e, EX_USAGE, "%s: is complete; there is nothing to "
+            "resume", w->dir);
+    if (w->m.seq + 1 != i->next_seq || w->m.tokens != i->next_tokens ||
+        memcmp(w->m.chain.h, i->chain.h, sizeof i->chain.h) != 0)
+        return err_set(e, EX_INPUT, "%s: the stream goes on at message "
+            "%" PRIu64 " after other content than the %" PRIu64 " messages "
+            "stored here", w->dir, i->next_seq, w->m.seq + 1);
+    if (w->m.nsource != i->nsource)
+        return err_set(e, EX_INPUT, "%s: %zu sources are stored, but the "
+            "stream has %zu", w->dir, w->m.nsource, i->nsource);
+    w->resuming = 1;
+    w->h = w->m.chain;
+    w->seq = w->m.seq;
+    w->cursor = w->m.cursor ? xstrdup(w->m.cursor) : NULL;
+    w->o.codec = w->m.codec;
+    w->o.level = w->m.level;
+    w->o.frame_size = w->m.frame_size;
+    w->o.shard_size = w->m.shard_size;
+    if (clean(w->dir, w->m.nfile, NULL, e) < 0)
+        return -1;
+    return compare_preamble(w, m, e);
+}
+
+static int
+begin(struct shard_writer *w, const struct msg *m, struct err *e)
+{
+    int r;
+
+    if (m->kind != MSG_STREAM)
+        return err_set(e, EX_INPUT, "the first message is %s, not stream",
+            msg_kind_name(m->kind));
+    if (stream_info_read(&w->info, &m->st, e) < 0)
+        return -1;
+    w->begun = 1;
+    if (w->info.resumed && w->o.force)
+        return err_set(e, EX_USAGE, "%s: a stream that is continued cannot "
+            "replace its own beginning (-f)", w->dir);
+    r = w->info.resumed ? begin_resumed(w, m, e) : begin_new(w, e);
+    if (r == 0)
+        w->enc = frame_enc_new(w->o.codec, w->o.level);
+    return r;
+}
+
+/* ---- frames and shards ---- */
+
+static int
+open_shard(struct shard_writer *w, uint64_t first_seq, struct err *e)
+{
+    char name[32], *path;
+    int r;
+
+    if (w->m.nfile == SHARD_LIMIT)
+        return err_set(e, EX_SYS, "%s: more than %u shards; use a larger "
+            "--shard-size", w->dir, SHARD_LIMIT);
+    shard_name(name, w->m.nfile, w->o.codec);
+    path = shard_path(w->dir, name);
+    r = io_out_begin(&w->out, path, e);
+    free(path);
+    if (r < 0)
+        return -1;
+    w->is_open = 1;
+    index_make_clear(&w->index);
+    buf_clear(&w->seek);
+    buf_clear(&w->pend);
+    w->pend_msg = 0;
+    w->raw = 0;
+    memset(&w->sums, 0, sizeof w->sums);
+    memset(&w->head, 0, sizeof w->head);
+    w->head.first_seq = first_seq;
+    w->head.before = w->h;
+    w->head.raw_at = w->m.raw;
+    XXH3_128bits_reset(w->hash);
+    return 0;
+}
+
+static int
+put_bytes(struct shard_writer *w, const void *p, size_t n, struct err *e)
+{
+    XXH3_128bits_update(w->hash, p, n);
+    return io_out_write(&w->out, p, n, e);
+}
+
+/* One frame of content, in which nmsg messages begin. */
+static int
+put_frame(struct shard_writer *w, const void *p, size_t n, size_t nmsg,
+    struct err *e)
+{
+    struct seek_entry s = { .dsize = (uint32_t)n, .sum = seek_sum(p, n) };
+    const uint64_t at = w->out.n;
+
+    buf_clear(&w->comp);
+    if (frame_encode(w->enc, p, n, &w->comp, e) < 0)
+        return -1;
+    s.csize = (uint32_t)w->comp.n;
+    buf_add(&w->seek, &s, sizeof s);
+    index_make_frame(&w->index, at, w->raw, w->comp.p, w->comp.n, n,
+        (size_t)w->sums.messages, nmsg);
+    w->raw += n;
+    w->sums.messages += nmsg;
+    return put_bytes(w, w->comp.p, w->comp.n, e);
+}
+
+static int
+flush(struct shard_writer *w, struct err *e)
+{
+    const size_t n = w->pend.n, nmsg = w->pend_msg;
+    int r;
+
+    if (n == 0)
+        return 0;
+    r = put_frame(w, w->pend.p, n, nmsg, e);
+    buf_clear(&w->pend);
+    w->pend_msg = 0;
+    return r;
+}
+
+/* Seek table, sync, rename. */
+static int
+finish_file(struct shard_writer *w, struct err *e)
+{
+    struct buf b = { 0 };
+    int r;
+
+    w->head.table_at = w->out.n;
+    seek_write(&b, (const void *)w->seek.p,
+        w->seek.n / sizeof(struct seek_entry));
+    w->head.table_hash = XXH3_64bits(b.p, b.n);
+    r = put_bytes(w, b.p, b.n, e);
+    buf_release(&b);
+    if (r < 0)
+        return -1;
+    w->head.bytes = w->out.n;
+    w->head.raw = w->raw;
+    chain_end(w->hash, &w->head.file);
+    if (io_out_commit(&w->out, e) < 0)
+        return -1;
+    w->is_open = 0;
+    return 0;
+}
+
+static int
+finish_index(struct shard_writer *w, struct err *e)
+{
+    char name[32], *path;
+    struct buf b = { 0 };
+    int r;
+
+    index_make_parts(&w->index);
+    index_make_file(&w->index, &w->head, &b);
+    shard_index_name(name, w->m.nfile);
+    path = shard_path(w->dir, name);
+    r = io_put_file(path, b.p, b.n, e);
+    w->sums.index_bytes = b.n;
+    chain_of(&w->sums.index_hash, b.p, b.n);
+    free(path);
+    buf_release(&b);
+    return r;
+}
+
+static int
+commit(struct shard_writer *w, int complete, struct err *e)
+{
+    struct manifest *m = &w->m;
+    struct shard_file *f = &w->sums;
+    char name[32];
+
+    if (flush(w, e) < 0 || finish_file(w, e) < 0 || finish_index(w, e) < 0)
+        return -1;
+    shard_name(name, m->nfile, w->o.codec);
+    f->name = xstrdup(name);
+    f->bytes = w->head.bytes;
+    f->raw = w->raw;
+    f->frames = w->seek.n / sizeof(struct seek_entry);
+    f->hash = w->head.file;
+    m->file = xreallocarray(m->file, m->nfile + 1, sizeof *m->file);
+    m->file[m->nfile++] = *f;
+    m->messages += f->messages;
+    m->docs += f->docs;
+    m->tokens += f->tokens;
+    m->raw += f->raw;
+    m->seq = w->seq;
+    m->chain = w->h;
+    free(m->cursor);
+    m->cursor = w->cursor ? xstrdup(w->cursor) : NULL;
+    m->complete = complete;
+    return manifest_write(m, w->dir, e);
+}
+
+/* Frames are closed; is the file large enough? */
+static int
+commit_full(struct shard_writer *w, struct err *e)
+{
+    return w->out.n >= w->o.shard_size ? commit(w, 0, e) : 0;
+}
+
+/* ---- messages ---- */
+
+static uint64_t
+count_tokens(const struct msg *m)
+{
+    const struct st_tensor *t;
+    uint64_t n = 0;
+    uint32_t v;
+
+    if (m->kind == MSG_DOCS)
+        return st_find(&m->st, "ids")->n;
+    if (m->kind != MSG_BATCH)
+        return 0;
+    t = st_find(&m->st, "piece_len");
+    for (size_t i = 0; i < t->n; i++) {
+        memcpy(&v, (const char *)t->data + 4 * i, 4);
+        n += v;
+    }
+    return n;
+}
+
+/* A message larger than a frame: its own frames, cut at frame_max. */
+static int
+put_large(struct shard_writer *w, const struct msg *m, struct err *e)
+{
+    for (size_t at = 0; at < m->nraw; ) {
+        size_t n = m->nraw - at;
+
+        if (n > w->o.frame_max)
+            n = (size_t)w->o.frame_max;
+        if (put_frame(w, m->raw + at, n, at == 0, e) < 0)
+            return -1;
+        at += n;
+    }
+    return commit_full(w, e);
+}
+
+/* What follows from the message being in the shard. */
+static void
+account(struct shard_writer *w, const struct msg *m)
+{
+    const uint64_t tokens = count_tokens(m), docs = w->index.docs;
+    const char *cursor = st_meta(&m->st, "cursor");
+    const size_t frame = w->seek.n / sizeof(struct seek_entry);
+
+    index_make_msg(&w->index, m, w->raw + w->pend.n, tokens, frame,
+        w->m.source);
+    w->sums.tokens += tokens;
+    w->sums.docs += w->index.docs - docs;
+    chain_begin(w->x, m->seq == 0 ? NULL : &w->h);
+    XXH3_128bits_update(w->x, m->raw, m->nraw);
+    chain_end(w->x, &w->h);
+    w->seq = m->seq;
+    if (cursor) {
+        free(w->cursor);
+        w->cursor = xstrdup(cursor);
+    }
+    if (m->kind == MSG_TEACHER)
+        w->m.teacher = 1;
+}
+
+/* Hidden states are worth nothing without the head that reads them. */
+static int
+check_head(struct shard_writer *w, const struct msg *m, struct err *e)
+{
+    if (m->kind == MSG_TEACHER)
+        w->has_head = st_find(&m->st, "head") != NULL;
+    if (m->kind == MSG_BATCH && !w->has_head && !w->resuming &&
+        st_find(&m->st, "teacher.final"))
+        return err_set(e, EX_INPUT, "%s: batches hold teacher.final, but there "
+            "is no teacher message with the head: let the teacher send it",
+            w->dir);
+    return 0;
+}
+
+static int
+put(struct shard_writer *w, const struct msg *m, struct err *e)
+{
+    if (!w->begun && begin(w, m, e) < 0)
+        return -1;
+    if (w->resuming && m->kind == MSG_STREAM)
+        return 0;           /* begin has compared it */
+    if (w->resuming && m->kind == MSG_TEACHER)
+        return compare_preamble(w, m, e);
+    if (check_head(w, m, e) < 0)
+        return -1;
+    if (w->is_open && w->pend.n > 0 &&
+        m->nraw > w->o.frame_size - w->pend.n) {
+        if (flush(w, e) < 0 || commit_full(w, e) < 0)
+            return -1;
+    }
+    if (!w->is_open && open_shard(w, m->seq, e) < 0)
+        return -1;
+    account(w, m);
+    if (m->nraw >= w->o.frame_size && m->kind != MSG_END)
+        return put_large(w, m, e);
+    buf_add(&w->pend, m->raw, m->nraw);
+    w->pend_msg++;
+    return m->kind == MSG_END ? commit(w, 1, e) : 0;
+}
+
+int
+shardw_put(struct shard_writer *w, const struct msg *m, struct err *e)
+{
+    if (w->failed)
+        return err_set(e, EX_SYS, "%s: writing has failed before", w->dir);
+    if (put(w, m, e) == 0)
+        return 0;
+    w->failed = 1;
+    return -1;
+}

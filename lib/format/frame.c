@@ -1,0 +1,184 @@
+/* Frames: see frame.h */
+#include "format/frame.h"
+
+#include <assert.h>
+#include <lz4frame.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+const char *const codec_names[] = { "zstd", "lz4", NULL };
+
+struct frame_enc {
+    enum codec codec;
+    ZSTD_CCtx *z;
+    LZ4F_preferences_t l;
+};
+
+struct frame_dec {
+    enum codec codec;
+    ZSTD_DCtx *z;
+    LZ4F_dctx *l;
+};
+
+const char *
+codec_suffix(enum codec c)
+{
+    return c == CODEC_ZSTD ? ".zst" : ".lz4";
+}
+
+int
+codec_level_max(enum codec c)
+{
+    return c == CODEC_ZSTD ? 19 : 12;
+}
+
+struct frame_enc *
+frame_enc_new(enum codec c, int level)
+{
+    struct frame_enc *f = xcalloc(1, sizeof *f);
+    size_t r;
+
+    assert(level >= 0 && level <= codec_level_max(c));
+    f->codec = c;
+    if (c == CODEC_LZ4) {
+        f->l.frameInfo.blockSizeID = LZ4F_max1MB;
+        f->l.frameInfo.blockMode = LZ4F_blockIndependent;
+        f->l.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
+        f->l.frameInfo.blockChecksumFlag = LZ4F_blockChecksumEnabled;
+        f->l.compressionLevel = level ? level : 1;
+        return f;
+    }
+    f->z = ZSTD_createCCtx();
+    if (!f->z)
+        die(EX_SYS, "out of memory: zstd");
+    r = ZSTD_CCtx_setParameter(f->z, ZSTD_c_compressionLevel,
+        level ? level : 3);
+    assert(!ZSTD_isError(r));
+    r = ZSTD_CCtx_setParameter(f->z, ZSTD_c_checksumFlag, 1);
+    assert(!ZSTD_isError(r));
+    return f;
+}
+
+void
+frame_enc_free(struct frame_enc *f)
+{
+    if (f)
+        ZSTD_freeCCtx(f->z);
+    free(f);
+}
+
+int
+frame_encode(struct frame_enc *f, const void *src, size_t n, struct buf *out,
+    struct err *e)
+{
+    size_t r;
+
+    assert(n > 0 && n <= FRAME_MAX);
+    if (f->codec == CODEC_LZ4) {
+        f->l.frameInfo.contentSize = n;
+        buf_reserve(out, LZ4F_compressFrameBound(n, &f->l));
+        r = LZ4F_compressFrame(out->p + out->n, out->cap - out->n, src, n,
+            &f->l);
+        if (LZ4F_isError(r))
+            return err_set(e, EX_SYS, "lz4: %s", LZ4F_getErrorName(r));
+    } else {
+        buf_reserve(out, ZSTD_compressBound(n));
+        r = ZSTD_compress2(f->z, out->p + out->n, out->cap - out->n, src, n);
+        if (ZSTD_isError(r))
+            return err_set(e, EX_SYS, "zstd: %s", ZSTD_getErrorName(r));
+    }
+    out->n += r;
+    return 0;
+}
+
+struct frame_dec *
+frame_dec_new(enum codec c)
+{
+    struct frame_dec *f = xcalloc(1, sizeof *f);
+
+    f->codec = c;
+    if (c == CODEC_ZSTD)
+        f->z = ZSTD_createDCtx();
+    else if (LZ4F_isError(LZ4F_createDecompressionContext(&f->l,
+        LZ4F_VERSION)))
+        f->l = NULL;
+    if (!f->z && !f->l)
+        die(EX_SYS, "out of memory: %s", codec_names[c]);
+    return f;
+}
+
+void
+frame_dec_free(struct frame_dec *f)
+{
+    if (f) {
+        ZSTD_freeDCtx(f->z);
+        LZ4F_freeDecompressionContext(f->l);
+    }
+    free(f);
+}
+
+static uint32_t
+magic_of(const unsigned char *p, size_t n)
+{
+    return n < 6 ? 0 : (uint32_t)p[0] | (uint32_t)p[1] << 8 |
+        (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static int
+decode_zstd(struct frame_dec *f, const unsigned char *p, size_t n, void *dst,
+    size_t dn, struct err *e)
+{
+    size_t r;
+
+    /* Bit 2 of the descriptor: a checksum is there. */
+    if (magic_of(p, n) != ZSTD_MAGICNUMBER || !(p[4] & 4))
+        return err_set(e, EX_INPUT, "no zstd frame with a checksum");
+    r = ZSTD_findFrameCompressedSize(p, n);
+    if (!ZSTD_isError(r) && r != n)
+        return err_set(e, EX_INPUT, "the zstd frame ends after %zu of %zu "
+            "bytes", r, n);
+    if (!ZSTD_isError(r))
+        r = ZSTD_decompressDCtx(f->z, dst, dn, p, n);
+    if (ZSTD_isError(r))
+        return err_set(e, EX_INPUT, "zstd: %s", ZSTD_getErrorName(r));
+    if (r != dn)
+        return err_set(e, EX_INPUT, "a frame of %zu bytes, not %zu", r, dn);
+    return 0;
+}
+
+static int
+decode_lz4(struct frame_dec *f, const unsigned char *p, size_t n, void *dst,
+    size_t dn, struct err *e)
+{
+    size_t at = 0, done = 0, r;
+
+    /* Version 01, block checksums, content size, content checksum. */
+    if (magic_of(p, n) != LZ4F_MAGICNUMBER || (p[4] & 0xdc) != 0x5c)
+        return err_set(e, EX_INPUT, "no lz4 frame with checksums and size");
+    LZ4F_resetDecompressionContext(f->l);
+    do {
+        size_t in = n - at, out = dn - done;
+
+        r = LZ4F_decompress(f->l, (char *)dst + done, &out, p + at, &in, NULL);
+        if (LZ4F_isError(r))
+            return err_set(e, EX_INPUT, "lz4: %s", LZ4F_getErrorName(r));
+        if (r != 0 && in == 0 && out == 0)
+            return err_set(e, EX_INPUT, "the lz4 frame does not fit: %zu of "
+                "%zu bytes decoded", done, dn);
+        at += in;
+        done += out;
+    } while (r != 0);
+    if (at != n || done != dn)
+        return err_set(e, EX_INPUT, "an lz4 frame of %zu bytes in %zu, not "
+            "%zu in %zu", done, at, dn, n);
+    return 0;
+}
+
+int
+frame_decode(struct frame_dec *f, const void *src, size_t n, void *dst,
+    size_t dn, struct err *e)
+{
+    return f->codec == CODEC_ZSTD ? decode_zstd(f, src, n, dst, dn, e) :
+        decode_lz4(f, src, n, dst, dn, e);
+}

@@ -1,0 +1,375 @@
+/*
+ * The steps of one block, backward.  Gradients at activations go by tiles as
+ * in the forward pass; then the gradients of the weights, a tile of a matrix
+ * at a time: dW += dY^T X of one row of the batch after another, so neither
+ * threads nor the grouping of rows changes a bit.
+ */
+#include "model/grads.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Columns n0.. of part `part` (nb wide) of c = or += a w for the tile: w [K,N]
+ * is a weight as stored, a [.,K] with lda, c [.,N]. */
+static void
+product_nn(struct run *u, const struct weight *w, size_t nb, const float *a,
+    size_t lda, size_t b, size_t t0, size_t part, int add, float *c)
+{
+    const size_t N = w->cols, K = w->rows, n0 = part * nb;
+    const size_t n = n0 + nb <= N ? nb : N - n0;
+    const size_t row = b * u->c.Tp + t0;
+
+    if (!tile_live(u->r, b, t0, u->c.tile)) {
+        for (size_t t = row; t < row + u->c.tile; t++)
+            memset(c + t * N + n0, 0, n * sizeof *c);
+        return;
+    }
+    kern.gemm_nn(u->c.tile, n, K, a + row * lda, lda, weight_f32(w) + n0, N,
+        add, c + row * N + n0, N);
+}
+
+/* dy = dx, xn = norm2(x2) again */
+static void
+do_dy(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const struct config *c = &u->f->m->c;
+    const size_t d = c->d;
+
+    (void)worker;
+    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
+        const size_t at = (b * u->r->T + t) * d, to = (b * u->c.Tp + t) * d;
+
+        if (row_live(u->r, b, t)) {
+            memcpy(u->g->dy + to, u->g->dx + at, d * sizeof(float));
+            kern.rmsnorm(u->f->xn + to, u->a.x2 + at, u->norm2, d,
+                (float)c->eps);
+        } else {
+            memset(u->g->dy + to, 0, d * sizeof(float));
+            memset(u->f->xn + to, 0, d * sizeof(float));
+        }
+    }
+}
+
+/* Width of the parts of dy w. */
+static size_t
+nn_cols(const struct weight *w)
+{
+    return part_cols(w->cols, w->rows);
+}
+
+static size_t
+nn_parts(const struct weight *w)
+{
+    return part_count(w->cols, w->rows);
+}
+
+static void
+do_dact(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const struct weight *w = &u->b->w[W_DOWN];
+
+    (void)worker;
+    product_nn(u, w, nn_cols(w), u->g->dy, w->rows, b, t0, part, GEMM_SET,
+        u->g->dgate);
+}
+
+/* act again; dgate, dup */
+static void
+do_dsilu(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const size_t n = u->b->mlp;
+
+    (void)worker;
+    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
+        const size_t at = (b * u->c.Tp + t) * n;
+
+        kern.silu_mul(u->act + at, u->a.gate + at, u->a.up + at, n);
+        kern.silu_mul_bwd(u->g->dgate + at, u->g->dup + at, u->g->dgate + at,
+            u->a.gate + at, u->a.up + at, n);
+    }
+}
+
+static void
+do_dxn2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const struct weight *gate = &u->b->w[W_GATE], *up = &u->b->w[W_UP];
+
+    (void)worker;
+    product_nn(u, gate, nn_cols(gate), u->g->dgate, u->b->mlp, b, t0, part,
+        GEMM_SET, u->g->dxn);
+    product_nn(u, up, nn_cols(up), u->g->dup, u->b->mlp, b, t0, part,
+        GEMM_ADD, u->g->dxn);
+}
+
+/* dx2 = dy + norm2's backward */
+static void
+do_dx2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const struct config *c = &u->f->m->c;
+    const size_t d = c->d;
+
+    (void)worker;
+    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
+        const size_t tok = b * u->r->T + t, to = (b * u->c.Tp + t) * d;
+
+        if (row_live(u->r, b, t))
+            u->g->rstd2[tok] = kern.rmsnorm_bwd(u->g->dx2 + to,
+                u->g->dxn + to, u->a.x2 + tok * d, u->norm2, d,
+                (float)c->eps, u->g->dy + to);
+        else
+            memset(u->g->dx2 + to, 0, d * sizeof(float));
+    }
+}
+
+static void
+do_datt(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const struct weight *w = &u->b->w[W_O];
+
+    (void)worker;
+    product_nn(u, w, nn_cols(w), u->g->dx2, w->rows, b, t0, part, GEMM_SET,
+        u->g->datt);
+}
+
+static void
+attend_bwd(void *ctx, size_t task, size_t worker)
+{
+    struct run *u = ctx;
+    const struct config *c = &u->f->m->c;
+    const size_t b = task / c->H, h = task % c->H, Tp = u->c.Tp;
+    const size_t row = b * Tp * qkv_width(c), part = task * Tp * c->D;
+    const float *q = u->a.qkv + row;
+    const struct attn a = {
+        u->r->T, Tp, c->H, c->KV, c->D, qkv_width(c), c->H * c->D, q,
+        q + c->H * c->D, q + (c->H + c->KV) * c->D, u->r->first + b * u->r->T,
+        u->a.att + b * Tp * c->H * c->D, u->a.lse + b * Tp * c->H
+    };
+
+    attn_bwd(&a, h, u->g->datt + b * Tp * c->H * c->D, u->g->dqkv + row,
+        u->g->dk + part, u->g->dv + part, u->f->scratch[worker]);
+}
+
+/* dk, dv: the query heads' parts added in their order; rope turned back; xn1
+ * again. */
+static void
+do_dqkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const struct config *c = &u->f->m->c;
+    const size_t D = c->D, G = c->H / c->KV, d = c->d, Tp = u->c.Tp;
+
+    (void)worker;
+    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
+        float *dq = u->g->dqkv + (b * Tp + t) * qkv_width(c);
+        float *dk = dq + c->H * D, *dv = dk + c->KV * D;
+        float *xn = u->g->xn1 + (b * Tp + t) * d;
+        const float *cs;
+
+        if (!row_live(u->r, b, t)) {
+            memset(dq, 0, qkv_width(c) * sizeof *dq);
+            memset(xn, 0, d * sizeof *xn);
+            continue;
+        }
+        for (size_t h = 0; h < c->H; h++) {
+            const size_t from = ((b * c->H + h) * Tp + t) * D;
+            float *k = dk + h / G * D, *v = dv + h / G * D;
+
+            if (h % G == 0) {
+                memcpy(k, u->g->dk + from, D * sizeof *k);
+                memcpy(v, u->g->dv + from, D * sizeof *v);
+            } else {
+                kern.add(k, k, u->g->dk + from, D);
+                kern.add(v, v, u->g->dv + from, D);
+            }
+        }
+        cs = u->f->cs + (t - u->r->first[b * u->r->T + t]) * D;
+        for (size_t h = 0; h < c->H + c->KV; h++)
+            kern.rope(dq + h * D, cs, D, -1);
+        kern.rmsnorm(xn, u->x + (b * u->r->T + t) * d, u->norm1, d,
+            (float)c->eps);
+    }
+}
+
+static void
+do_dxn1(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const struct config *c = &u->f->m->c;
+    const float *dy = u->g->dqkv;
+
+    (void)worker;
+    for (int k = W_Q; k <= W_V; k++) {
+        const struct weight *w = &u->b->w[k];
+
+        /* one cut of the columns for the three, whose depths differ */
+        product_nn(u, w, nn_cols(&u->b->w[W_Q]), dy, qkv_width(c), b, t0,
+            part, k == W_Q ? GEMM_SET : GEMM_ADD, u->g->dxn1);
+        dy += w->rows;
+    }
+}
+
+/* dx = dx2 + norm1's backward */
+static void
+do_dx(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const struct config *c = &u->f->m->c;
+    const size_t d = c->d;
+
+    (void)worker;
+    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
+        const size_t tok = b * u->r->T + t, to = (b * u->c.Tp + t) * d;
+
+        if (row_live(u->r, b, t))
+            u->g->rstd1[tok] = kern.rmsnorm_bwd(u->g->dx + tok * d,
+                u->g->dxn1 + to, u->x + tok * d, u->norm1, d, (float)c->eps,
+                u->g->dx2 + to);
+        else if (t < u->r->T)
+            memset(u->g->dx + tok * d, 0, d * sizeof(float));
+    }
+}
+
+/* Gradient of one matrix [M,N]: dy [.,M] with lddy, x [.,N] with ldx. */
+struct dw {
+    float *g;
+    const float *dy, *x;
+    size_t M, N, lddy, ldx;
+    size_t mb, nb;          /* tile of g */
+    size_t first, nm, nn;   /* number of its first task, tiles */
+};
+
+enum { DW_MAX = 384, NORM_COLS = 64 };
+
+struct dwjob {
+    struct run *u;
+    struct dw w[W_N];
+    size_t n;               /* matrices */
+    size_t matrices;        /* tasks for them; then columns of two norms */
+};
+
+static size_t
+dw_block(size_t n)
+{
+    const size_t parts = (n + DW_MAX - 1) / DW_MAX;
+
+    return ((n + parts - 1) / parts + 15) / 16 * 16;
+}
+
+static void
+dw_add(struct dwjob *j, int k, const float *dy, size_t lddy, const float *x,
+    size_t ldx)
+{
+    const struct weight *w = &j->u->b->w[k];
+    struct group *g = j->u->g->group;
+    struct dw *p = &j->w[j->n++];
+
+    *p = (struct dw){ g->g + g->at[k], dy, x, w->rows, w->cols, lddy, ldx,
+        dw_block(w->rows), dw_block(w->cols), j->matrices, 0, 0 };
+    p->nm = (p->M + p->mb - 1) / p->mb;
+    p->nn = (p->N + p->nb - 1) / p->nb;
+    j->matrices += p->nm * p->nn;
+}
+
+void
+norm_weight(float *g, const struct rows *r, size_t n, size_t c0, size_t c1,
+    const float *rstd, const float *x, size_t x_rows, const float *dy,
+    size_t dy_rows)
+{
+    float sum[NORM_COLS];
+
+    assert(c1 - c0 <= NORM_COLS);
+    for (size_t b = 0; b < r->B; b++) {
+        memset(sum, 0, sizeof sum);
+        for (size_t t = 0; t < r->T; t++) {
+            if (row_live(r, b, t))
+                kern.axmul(sum, rstd[b * r->T + t],
+                    x + (b * x_rows + t) * n + c0,
+                    dy + (b * dy_rows + t) * n + c0, c1 - c0);
+        }
+        kern.add(g + c0, g + c0, sum, c1 - c0);
+    }
+}
+
+static void
+norm_task(struct run *u, size_t task)
+{
+    const size_t d = u->f->m->c.d, per = (d + NORM_COLS - 1) / NORM_COLS;
+    const size_t c0 = task % per * NORM_COLS;
+    const size_t c1 = c0 + NORM_COLS < d ? c0 + NORM_COLS : d;
+    const struct grads *g = u->g;
+
+    if (task < per)
+        norm_weight(g->group->g + g->group->at[W_NORM1], u->r, d, c0, c1,
+            g->rstd1, u->x, u->r->T, g->dxn1, u->c.Tp);
+    else
+        norm_weight(g->group->g + g->group->at[W_NORM2], u->r, d, c0, c1,
+            g->rstd2, u->a.x2, u->r->T, g->dxn, u->c.Tp);
+}
+
+static void
+dw_task(void *ctx, size_t task, size_t worker)
+{
+    const struct dwjob *j = ctx;
+    const struct dw *w = j->w;
+    size_t m0, n0, m, n;
+
+    (void)worker;
+    if (task >= j->matrices) {
+        norm_task(j->u, task - j->matrices);
+        return;
+    }
+    while (task >= w->first + w->nm * w->nn)
+        w++;
+    task -= w->first;
+    m0 = task / w->nn * w->mb;
+    n0 = task % w->nn * w->nb;
+    m = m0 + w->mb <= w->M ? w->mb : w->M - m0;
+    n = n0 + w->nb <= w->N ? w->nb : w->N - n0;
+    for (size_t b = 0; b < j->u->r->B; b++)
+        kern.gemm_tn(m, n, j->u->r->T, w->dy + b * j->u->c.Tp * w->lddy + m0,
+            w->lddy, w->x + b * j->u->c.Tp * w->ldx + n0, w->ldx, GEMM_ADD,
+            w->g + m0 * w->N + n0, w->N);
+}
+
+/* All weights of the block at once: one list of tasks for the threads. */
+static void
+weight_grads(struct run *u)
+{
+    const struct config *c = &u->f->m->c;
+    const struct grads *g = u->g;
+    const size_t mlp = u->b->mlp, q = c->H * c->D, kv = c->KV * c->D;
+    const size_t ld = qkv_width(c);
+    struct dwjob j = { .u = u };
+
+    dw_add(&j, W_DOWN, g->dy, c->d, u->act, mlp);
+    dw_add(&j, W_GATE, g->dgate, mlp, u->f->xn, c->d);
+    dw_add(&j, W_UP, g->dup, mlp, u->f->xn, c->d);
+    dw_add(&j, W_O, g->dx2, c->d, u->a.att, q);
+    dw_add(&j, W_Q, g->dqkv, ld, g->xn1, c->d);
+    dw_add(&j, W_K, g->dqkv + q, ld, g->xn1, c->d);
+    dw_add(&j, W_V, g->dqkv + q + kv, ld, g->xn1, c->d);
+    pool_run(u->f->pool, j.matrices +
+        2 * ((c->d + NORM_COLS - 1) / NORM_COLS), dw_task, &j);
+}
+
+void
+block_backward(struct run *u)
+{
+    const size_t H = u->f->m->c.H, chunks = u->c.tile / CHUNK;
+    const struct weight *w = u->b->w;
+    const struct stage mlp[] = {
+        { do_dy, chunks },
+        { do_dact, nn_parts(&w[W_DOWN]) },
+        { do_dsilu, chunks },
+        { do_dxn2, nn_parts(&w[W_GATE]) },
+        { do_dx2, chunks },
+        { do_datt, nn_parts(&w[W_O]) }
+    };
+    const struct stage att[] = {
+        { do_dqkv, chunks },
+        { do_dxn1, nn_parts(&w[W_Q]) },
+        { do_dx, chunks }
+    };
+
+    run_stages(u, mlp, sizeof mlp / sizeof *mlp);
+    pool_run(u->f->pool, u->r->B * H, attend_bwd, u);
+    run_stages(u, att, sizeof att / sizeof *att);
+    weight_grads(u);
+}

@@ -1,0 +1,113 @@
+/*
+ * Inside of the forward and backward passes.  Private to lib/model.
+ *
+ * Arrays that meet a matrix product are padded: each sequence has Tp rows, a
+ * multiple of the tile, and rows past T and padding tokens are zero.  The
+ * residual stream (x, x2, y and their gradients) is [B,T,d] as callers see it.
+ *
+ * A tile of rows goes through the steps of a block on its own, except in
+ * attention.  So a pass is a list of stages; run_stages gives whole tiles to
+ * threads when there are enough of them, else the parts of one stage after
+ * another.  Either way the same products of the same shapes are formed.
+ */
+#ifndef MODEL_ENGINE_H
+#define MODEL_ENGINE_H
+
+#include "base/mem.h"
+#include "kern/kern.h"
+#include "model/forward.h"
+
+enum { CHUNK = 32 };        /* rows of an elementwise part */
+
+/* How sequences of T tokens are cut. */
+struct cut {
+    size_t tile;            /* rows, a multiple of ATTN_TILE */
+    size_t n;               /* tiles a sequence */
+    size_t Tp;              /* n * tile */
+};
+struct cut cut_of(size_t T);
+
+/* Columns of one part of a product with N columns and depth K. */
+size_t part_cols(size_t N, size_t K);
+size_t part_count(size_t N, size_t K);
+
+/* What the steps of one block produce, for B sequences. */
+struct acts {
+    float *qkv;             /* [B,Tp,(H+2KV)D] q, k after rope */
+    float *att;             /* [B,Tp,H*D] */
+    float *lse;             /* [B,H,Tp] */
+    float *x2;              /* [B,T,d] after attention's residual */
+    float *gate, *up;       /* [B,Tp,mlp] */
+};
+
+struct fwd {
+    const struct model *m;
+    struct pool *pool;
+    size_t B, T;            /* capacity */
+    struct arena arena;
+    double *freq;           /* [D/2] */
+    float *cs;              /* [T,D] angles */
+    float *xn;              /* [B,Tp,d] normed rows */
+    float *out;             /* [B,Tp,d] what o and down give */
+    float *act;             /* [B,Tp,mlp] */
+    struct acts a;          /* x2 is set by each call; empty when lean */
+    const float **norm;     /* [2L+1] norm weights in fp32; last: final */
+    float **wide;           /* [threads] widened weights, wide_n floats */
+    size_t wide_n;
+    float **scratch;        /* [threads] for attention */
+    /* head.c */
+    float **logits;         /* [threads] HEAD_TILE x HEAD_SLICE */
+    float *hpad;            /* [HEAD_TILE,d] last rows, padded */
+    void *stat;             /* [V/HEAD_SLICE,HEAD_ROWS] sums of a slice's row */
+    float *target_z;        /* [2,HEAD_ROWS] logits of the targets */
+};
+
+/* lean: without the members of a, for a caller who brings his own. */
+struct fwd *fwd_make(const struct model *m, struct pool *pool, size_t B,
+    size_t T, int lean);
+
+/* Work on one block. */
+struct run {
+    struct fwd *f;
+    const struct rows *r;
+    struct cut c;
+    const struct block *b;
+    const float *norm1, *norm2;
+    struct acts a;
+    float *act;             /* [B,Tp,mlp]; may be a.gate */
+    const float *x;         /* [B,T,d] */
+    float *y;
+    const float *scale;     /* [mlp] or NULL */
+    float *act_out;         /* [B,T,mlp] or NULL */
+    struct grads *g;        /* backward only */
+};
+
+/* One stage: fn does part `part` < nparts of the tile at row t0 of sequence
+ * b. */
+struct stage {
+    void (*fn)(struct run *u, size_t b, size_t t0, size_t part,
+        size_t worker);
+    size_t nparts;
+};
+void run_stages(struct run *u, const struct stage *s, size_t n);
+
+int row_live(const struct rows *r, size_t b, size_t t);
+int tile_live(const struct rows *r, size_t b, size_t t0, size_t n);
+
+/* Part `part` of c = a w^T for the tile's rows; a and c are padded arrays. */
+void product_nt(struct run *u, const struct weight *w, const float *a,
+    size_t b, size_t t0, size_t part, size_t worker, float *c, size_t ldc);
+
+/* The whole block: u->x to u->y, filling u->a and u->act. */
+void block_forward(struct run *u);
+void run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r);
+
+size_t qkv_width(const struct config *c);
+
+/* head.c: rows of a tile (a small one for few), columns of a slice of the
+ * vocabulary, rows of one round. */
+enum { HEAD_TILE = 256, HEAD_SMALL = 64, HEAD_SLICE = 512, HEAD_ROWS = 1024 };
+/* Allocates the head's part of f; raises f->wide_n to what it needs. */
+void head_layout(struct fwd *f, struct arena *a);
+
+#endif

@@ -1,0 +1,303 @@
+/* Work space of the forward pass, embedding, final norm; see forward.h. */
+#include "model/forward.h"
+#include "model/engine.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t
+round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+struct cut
+cut_of(size_t T)
+{
+    const size_t n = (T + FWD_TILE - 1) / FWD_TILE;
+    const size_t tile = round_up((T + n - 1) / n, ATTN_TILE);
+
+    return (struct cut){ tile, n, n * tile };
+}
+
+/* About 2 MB of weights a part, so that they stay near the core; at least two
+ * parts, so that two threads can share one tile. */
+size_t
+part_cols(size_t N, size_t K)
+{
+    size_t want = 442368 / K, n;
+
+    want = want < 96 ? 96 : want > 512 ? 512 : want;
+    n = (N + want - 1) / want;
+    if (n < 2 && N >= 128)
+        n = 2;
+    return round_up((N + n - 1) / n, 16);
+}
+
+size_t
+part_count(size_t N, size_t K)
+{
+    const size_t nb = part_cols(N, K);
+
+    return (N + nb - 1) / nb;
+}
+
+size_t
+qkv_width(const struct config *c)
+{
+    return (c->H + 2 * c->KV) * c->D;
+}
+
+int
+row_live(const struct rows *r, size_t b, size_t t)
+{
+    return t < r->T && r->first[b * r->T + t] != UINT32_MAX;
+}
+
+int
+tile_live(const struct rows *r, size_t b, size_t t0, size_t n)
+{
+    for (size_t t = t0; t < t0 + n; t++) {
+        if (row_live(r, b, t))
+            return 1;
+    }
+    return 0;
+}
+
+/* Floats that a worker needs to widen one part of any product. */
+static size_t
+wide_floats(const struct model *m)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < m->c.L; i++) {
+        for (size_t k = 0; k < W_N; k++) {
+            const struct weight *w = &m->block[i].w[k];
+            const size_t n = part_cols(w->rows, w->cols) * w->cols;
+
+            if (weight_f32(w) == NULL && n > most)
+                most = n;
+        }
+    }
+    return most;
+}
+
+/* Norm weights in fp32: as they lie, or copies. */
+static void
+norms(struct fwd *f, struct arena *a)
+{
+    const struct config *c = &f->m->c;
+
+    f->norm = arena_alloc(a, 2 * c->L + 1, sizeof *f->norm);
+    for (size_t i = 0; i <= 2 * c->L; i++) {
+        const struct weight *w = i == 2 * c->L ? &f->m->norm :
+            &f->m->block[i / 2].w[i % 2 == 0 ? W_NORM1 : W_NORM2];
+        const float *p = weight_f32(w);
+        float *copy = p == NULL ? arena_alloc(a, c->d, sizeof *copy) : NULL;
+
+        if (f->norm == NULL)
+            continue;               /* planning */
+        if (copy != NULL)
+            weight_rows(w, 0, 1, copy);
+        f->norm[i] = p != NULL ? p : copy;
+    }
+}
+
+static float **
+per_thread(const struct fwd *f, struct arena *a, size_t floats)
+{
+    const size_t n = pool_size(f->pool);
+    float **p = arena_alloc(a, n, sizeof *p);
+
+    for (size_t i = 0; i < n; i++) {
+        float *q = arena_alloc(a, floats, sizeof *q);
+
+        if (p != NULL)
+            p[i] = q;
+    }
+    return p;
+}
+
+static size_t
+widest(const struct model *m)
+{
+    size_t n = 1;
+
+    for (size_t i = 0; i < m->c.L; i++)
+        n = m->block[i].mlp > n ? m->block[i].mlp : n;
+    return n;
+}
+
+/* Run twice: to count, then to allocate. */
+static void
+layout(struct fwd *f, struct arena *a, int lean)
+{
+    const struct config *c = &f->m->c;
+    const size_t rows = f->B * cut_of(f->T).Tp, mlp = widest(f->m);
+    const struct attn shape = { .H = c->H, .KV = c->KV, .D = c->D };
+
+    f->freq = arena_alloc(a, c->D / 2, sizeof *f->freq);
+    f->cs = arena_alloc(a, f->T * c->D, sizeof *f->cs);
+    f->xn = arena_alloc(a, rows * c->d, sizeof *f->xn);
+    f->out = arena_alloc(a, rows * c->d, sizeof *f->out);
+    if (!lean) {
+        f->a.qkv = arena_alloc(a, rows * qkv_width(c), sizeof(float));
+        f->a.att = arena_alloc(a, rows * c->H * c->D, sizeof(float));
+        f->a.lse = arena_alloc(a, rows * c->H, sizeof(float));
+        f->a.gate = arena_alloc(a, rows * mlp, sizeof(float));
+        f->a.up = arena_alloc(a, rows * mlp, sizeof(float));
+        f->act = f->a.gate;
+    } else {
+        f->act = arena_alloc(a, rows * mlp, sizeof(float));
+    }
+    norms(f, a);
+    f->wide_n = wide_floats(f->m);
+    head_layout(f, a);              /* may raise wide_n */
+    f->wide = per_thread(f, a, f->wide_n);
+    f->scratch = per_thread(f, a, attn_scratch(&shape));
+}
+
+struct fwd *
+fwd_make(const struct model *m, struct pool *pool, size_t B, size_t T,
+    int lean)
+{
+    const struct config *c = &m->c;
+    const struct kern_rope_opt o = {
+        c->rope == ROPE_LLAMA3 ? KERN_ROPE_LLAMA3 :
+            c->rope == ROPE_LINEAR ? KERN_ROPE_LINEAR : KERN_ROPE_DEFAULT,
+        c->theta, c->rope_factor, c->rope_low, c->rope_high,
+        (double)c->rope_orig
+    };
+    struct fwd *f = xcalloc(1, sizeof *f);
+    const char *why = kern_init();
+    struct arena plan;
+
+    if (why != NULL)
+        die(EX_SYS, "%s", why);
+    assert(B > 0 && T > 0 && T < UINT32_MAX);
+    f->m = m;
+    f->pool = pool;
+    f->B = B;
+    f->T = T;
+    arena_plan(&plan);
+    layout(f, &plan, lean);
+    arena_init(&f->arena, plan.used);
+    layout(f, &f->arena, lean);
+    rope_freq(f->freq, c->D, &o);
+    rope_table(f->cs, f->freq, c->D, 0, T);
+    return f;
+}
+
+struct fwd *
+fwd_new(const struct model *m, struct pool *pool, size_t B, size_t T)
+{
+    return fwd_make(m, pool, B, T, 0);
+}
+
+void
+fwd_free(struct fwd *f)
+{
+    if (f == NULL)
+        return;
+    arena_release(&f->arena);
+    free(f);
+}
+
+size_t
+fwd_bytes(const struct fwd *f)
+{
+    return f->arena.cap;
+}
+
+struct rowjob {
+    struct fwd *f;
+    const struct rows *r;
+    const float *x;
+    float *y;
+};
+
+static void
+embed_task(void *ctx, size_t task, size_t worker)
+{
+    const struct rowjob *j = ctx;
+    const size_t d = j->f->m->c.d, n = j->r->B * j->r->T;
+    const size_t end = (task + 1) * CHUNK < n ? (task + 1) * CHUNK : n;
+    const float *w = weight_f32(&j->f->m->embed);
+
+    (void)worker;
+    for (size_t t = task * CHUNK; t < end; t++) {
+        float *y = j->y + t * d;
+
+        if (j->r->first[t] == UINT32_MAX)
+            memset(y, 0, d * sizeof *y);
+        else if (w != NULL)
+            memcpy(y, w + (size_t)j->r->ids[t] * d, d * sizeof *y);
+        else
+            weight_rows(&j->f->m->embed, j->r->ids[t], 1, y);
+    }
+}
+
+static void
+norm_task(void *ctx, size_t task, size_t worker)
+{
+    const struct rowjob *j = ctx;
+    const struct config *c = &j->f->m->c;
+    const size_t n = j->r->B * j->r->T;
+    const size_t end = (task + 1) * CHUNK < n ? (task + 1) * CHUNK : n;
+
+    (void)worker;
+    for (size_t t = task * CHUNK; t < end; t++) {
+        if (j->r->first[t] == UINT32_MAX)
+            memset(j->y + t * c->d, 0, c->d * sizeof *j->y);
+        else
+            kern.rmsnorm(j->y + t * c->d, j->x + t * c->d,
+                j->f->norm[2 * c->L], c->d, (float)c->eps);
+    }
+}
+
+static void
+by_chunks(struct rowjob *j, void (*fn)(void *, size_t, size_t))
+{
+    assert(j->r->B <= j->f->B && j->r->T <= j->f->T);
+    pool_run(j->f->pool, (j->r->B * j->r->T + CHUNK - 1) / CHUNK, fn, j);
+}
+
+void
+fwd_embed(struct fwd *f, const struct rows *r, float *x)
+{
+    struct rowjob j = { f, r, NULL, x };
+
+    by_chunks(&j, embed_task);
+}
+
+void
+fwd_norm(struct fwd *f, const struct rows *r, const float *x, float *y)
+{
+    struct rowjob j = { f, r, x, y };
+
+    by_chunks(&j, norm_task);
+}
+
+void
+fwd_block(struct fwd *f, size_t i, const struct rows *r, const float *x,
+    float *y)
+{
+    fwd_block_mlp(f, i, r, x, y, NULL, NULL);
+}
+
+void
+fwd_block_mlp(struct fwd *f, size_t i, const struct rows *r, const float *x,
+    float *y, float *act, const float *scale)
+{
+    struct run u;
+
+    run_init(&u, f, i, r);
+    u.a = f->a;
+    u.a.x2 = y;
+    u.x = x;
+    u.y = y;
+    u.act_out = act;
+    u.scale = scale;
+    block_forward(&u);
+}

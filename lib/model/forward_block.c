@@ -1,0 +1,281 @@
+/* The steps of one block, forward; see engine.h. */
+#include "model/engine.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct stages {
+    struct run *u;
+    const struct stage *s;
+    size_t n;
+};
+
+static void
+tile_at(const struct run *u, size_t tile, size_t *b, size_t *t0)
+{
+    *b = tile / u->c.n;
+    *t0 = tile % u->c.n * u->c.tile;
+}
+
+static void
+whole_tile(void *ctx, size_t tile, size_t worker)
+{
+    const struct stages *j = ctx;
+    size_t b, t0;
+
+    tile_at(j->u, tile, &b, &t0);
+    for (size_t i = 0; i < j->n; i++)
+        for (size_t p = 0; p < j->s[i].nparts; p++)
+            j->s[i].fn(j->u, b, t0, p, worker);
+}
+
+static void
+one_part(void *ctx, size_t task, size_t worker)
+{
+    const struct stages *j = ctx;
+    size_t b, t0;
+
+    tile_at(j->u, task / j->s->nparts, &b, &t0);
+    j->s->fn(j->u, b, t0, task % j->s->nparts, worker);
+}
+
+void
+run_stages(struct run *u, const struct stage *s, size_t n)
+{
+    const size_t tiles = u->r->B * u->c.n, threads = pool_size(u->f->pool);
+    struct stages j = { u, s, n };
+
+    if (tiles % threads == 0 || tiles >= 4 * threads) {
+        pool_run(u->f->pool, tiles, whole_tile, &j);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        j.s = s + i;
+        pool_run(u->f->pool, tiles * s[i].nparts, one_part, &j);
+    }
+}
+
+void
+product_nt(struct run *u, const struct weight *w, const float *a, size_t b,
+    size_t t0, size_t part, size_t worker, float *c, size_t ldc)
+{
+    const size_t nb = part_cols(w->rows, w->cols), n0 = part * nb;
+    const size_t n = n0 + nb <= w->rows ? nb : w->rows - n0;
+    const size_t row = b * u->c.Tp + t0;
+    const float *p = weight_f32(w);
+
+    if (!tile_live(u->r, b, t0, u->c.tile)) {
+        for (size_t t = row; t < row + u->c.tile; t++)
+            memset(c + t * ldc + n0, 0, n * sizeof *c);
+        return;
+    }
+    if (p != NULL) {
+        p += n0 * w->cols;
+    } else {
+        assert(n * w->cols <= u->f->wide_n);
+        weight_rows(w, n0, n, u->f->wide[worker]);
+        p = u->f->wide[worker];
+    }
+    kern.gemm_nt(u->c.tile, n, w->cols, a + row * w->cols, w->cols, p,
+        w->cols, GEMM_SET, c + row * ldc + n0, ldc);
+}
+
+static size_t
+parts(const struct weight *w)
+{
+    return part_count(w->rows, w->cols);
+}
+
+/* xn = norm1(x) */
+static void
+do_norm1(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const struct config *c = &u->f->m->c;
+    const size_t d = c->d;
+
+    (void)worker;
+    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
+        float *y = u->f->xn + (b * u->c.Tp + t) * d;
+
+        if (row_live(u->r, b, t))
+            kern.rmsnorm(y, u->x + (b * u->r->T + t) * d, u->norm1, d,
+                (float)c->eps);
+        else
+            memset(y, 0, d * sizeof *y);
+    }
+}
+
+static void
+do_qkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const struct config *c = &u->f->m->c;
+    float *out = u->a.qkv;
+
+    for (int k = W_Q; k <= W_V; k++) {
+        const struct weight *w = &u->b->w[k];
+
+        if (part < parts(w)) {
+            product_nt(u, w, u->f->xn, b, t0, part, worker, out,
+                qkv_width(c));
+            return;
+        }
+        part -= parts(w);
+        out += w->rows;
+    }
+}
+
+static void
+do_rope(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const struct config *c = &u->f->m->c;
+
+    (void)worker;
+    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
+        float *q = u->a.qkv + (b * u->c.Tp + t) * qkv_width(c);
+
+        if (!row_live(u->r, b, t))
+            continue;
+        for (size_t h = 0; h < c->H + c->KV; h++)
+            kern.rope(q + h * c->D, u->f->cs +
+                (t - u->r->first[b * u->r->T + t]) * c->D, c->D, 1);
+    }
+}
+
+static void
+do_o(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    product_nt(u, &u->b->w[W_O], u->a.att, b, t0, part, worker, u->f->out,
+        u->f->m->c.d);
+}
+
+/* x2 = x + out, xn = norm2(x2) */
+static void
+do_norm2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const struct config *c = &u->f->m->c;
+    const size_t d = c->d;
+
+    (void)worker;
+    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
+        const size_t at = (b * u->r->T + t) * d, to = (b * u->c.Tp + t) * d;
+
+        if (row_live(u->r, b, t)) {
+            kern.add(u->a.x2 + at, u->x + at, u->f->out + to, d);
+            kern.rmsnorm(u->f->xn + to, u->a.x2 + at, u->norm2, d,
+                (float)c->eps);
+        } else {
+            memset(u->f->xn + to, 0, d * sizeof(float));
+            if (t < u->r->T)
+                memset(u->a.x2 + at, 0, d * sizeof(float));
+        }
+    }
+}
+
+static void
+do_gate_up(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const struct weight *w = &u->b->w[part % 2 == 0 ? W_GATE : W_UP];
+
+    product_nt(u, w, u->f->xn, b, t0, part / 2, worker,
+        part % 2 == 0 ? u->a.gate : u->a.up, u->b->mlp);
+}
+
+static void
+do_silu(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const size_t n = u->b->mlp;
+
+    (void)worker;
+    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
+        const size_t at = (b * u->c.Tp + t) * n;
+
+        kern.silu_mul(u->act + at, u->a.gate + at, u->a.up + at, n);
+        if (u->scale != NULL)
+            kern.mul(u->act + at, u->scale, n);
+        if (u->act_out != NULL && t < u->r->T)
+            memcpy(u->act_out + (b * u->r->T + t) * n, u->act + at,
+                n * sizeof *u->act);
+    }
+}
+
+static void
+do_down(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    product_nt(u, &u->b->w[W_DOWN], u->act, b, t0, part, worker, u->f->out,
+        u->f->m->c.d);
+}
+
+static void
+do_output(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const size_t d = u->f->m->c.d;
+
+    (void)worker;
+    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
+        const size_t at = (b * u->r->T + t) * d;
+
+        if (row_live(u->r, b, t))
+            kern.add(u->y + at, u->a.x2 + at,
+                u->f->out + (b * u->c.Tp + t) * d, d);
+        else if (t < u->r->T)
+            memset(u->y + at, 0, d * sizeof *u->y);
+    }
+}
+
+static void
+attend(void *ctx, size_t task, size_t worker)
+{
+    struct run *u = ctx;
+    const struct config *c = &u->f->m->c;
+    const size_t nq = u->c.Tp / ATTN_TILE, per = c->KV * u->r->B;
+    const size_t b = task % per / c->KV, qt = nq - 1 - task / per;
+    const float *q = u->a.qkv + b * u->c.Tp * qkv_width(c);
+    const struct attn a = {
+        u->r->T, u->c.Tp, c->H, c->KV, c->D, qkv_width(c), c->H * c->D,
+        q, q + c->H * c->D, q + (c->H + c->KV) * c->D,
+        u->r->first + b * u->r->T, u->a.att + b * u->c.Tp * c->H * c->D,
+        u->a.lse + b * u->c.Tp * c->H
+    };
+
+    /* the longest rows first, so that no thread ends with one */
+    attn_fwd(&a, task % c->KV, qt, u->f->scratch[worker]);
+}
+
+void
+run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r)
+{
+    assert(i < f->m->c.L && r->B <= f->B && r->T <= f->T);
+    memset(u, 0, sizeof *u);
+    u->f = f;
+    u->r = r;
+    u->c = cut_of(r->T);
+    u->b = &f->m->block[i];
+    u->norm1 = f->norm[2 * i];
+    u->norm2 = f->norm[2 * i + 1];
+    u->act = f->act;
+}
+
+void
+block_forward(struct run *u)
+{
+    const struct config *c = &u->f->m->c;
+    const struct weight *w = u->b->w;
+    const size_t chunks = u->c.tile / CHUNK;
+    const struct stage before[] = {
+        { do_norm1, chunks },
+        { do_qkv, parts(&w[W_Q]) + parts(&w[W_K]) + parts(&w[W_V]) },
+        { do_rope, chunks }
+    };
+    const struct stage after[] = {
+        { do_o, parts(&w[W_O]) },
+        { do_norm2, chunks },
+        { do_gate_up, 2 * parts(&w[W_GATE]) },
+        { do_silu, chunks },
+        { do_down, parts(&w[W_DOWN]) },
+        { do_output, chunks }
+    };
+
+    run_stages(u, before, sizeof before / sizeof *before);
+    pool_run(u->f->pool, u->r->B * c->KV * (u->c.Tp / ATTN_TILE), attend, u);
+    run_stages(u, after, sizeof after / sizeof *after);
+}

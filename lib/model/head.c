@@ -1,0 +1,275 @@
+/*
+ * Logits and what is computed from them: tiles of rows times slices of the
+ * vocabulary.  A task is a slice, so its weights are widened once for all
+ * rows; no [n,V] array exists unless the caller asks for the logits.
+ */
+#include "model/engine.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* One model's row of one slice: maximum, its place, sum exp(z - max) and
+ * sum exp((z - max)/tau). */
+struct part {
+    float max;
+    uint32_t top;
+    double sum, soft;
+};
+/* Beside two of them: sum exp((zp - max_p)/tau) (zp - zq). */
+struct stat {
+    struct part q, p;
+    double diff;
+};
+
+struct headjob {
+    struct fwd *f, *base;   /* base NULL: one model */
+    const float *hq, *hp;   /* [n,d] */
+    float *zout;            /* logits wanted: [n,V] */
+    const uint32_t *target;
+    size_t n, tile, nslice;
+    float s;                /* 1 / tau */
+    struct stat *stat;      /* [nslice,HEAD_ROWS] */
+    float *zq, *zp;         /* [HEAD_ROWS] logits of the targets */
+};
+
+/* Allocates the head's part of f, raises f->wide_n to what it needs. */
+void
+head_layout(struct fwd *f, struct arena *a)
+{
+    const size_t threads = pool_size(f->pool), d = f->m->c.d;
+    const size_t nslice = (f->m->c.V + HEAD_SLICE - 1) / HEAD_SLICE;
+
+    f->logits = arena_alloc(a, threads, sizeof *f->logits);
+    for (size_t i = 0; i < threads; i++) {
+        float *p = arena_alloc(a, HEAD_TILE * HEAD_SLICE, sizeof *p);
+
+        if (f->logits != NULL)
+            f->logits[i] = p;
+    }
+    f->hpad = arena_alloc(a, HEAD_TILE * d, sizeof *f->hpad);
+    f->stat = arena_alloc(a, nslice * HEAD_ROWS, sizeof(struct stat));
+    f->target_z = arena_alloc(a, 2 * HEAD_ROWS, sizeof(float));
+    if (weight_f32(&f->m->head) == NULL && HEAD_SLICE * d > f->wide_n)
+        f->wide_n = HEAD_SLICE * d;
+}
+
+/* Rows of the tile at r0, padded with zeros when they end inside it. */
+static const float *
+tile_rows(const struct headjob *j, const struct fwd *f, const float *h,
+    size_t r0)
+{
+    return r0 + j->tile <= j->n ? h + r0 * f->m->c.d : f->hpad;
+}
+
+static void
+pad_rows(const struct headjob *j, struct fwd *f, const float *h)
+{
+    const size_t d = f->m->c.d, r0 = j->n / j->tile * j->tile;
+
+    memcpy(f->hpad, h + r0 * d, (j->n - r0) * d * sizeof *h);
+    memset(f->hpad + (j->n - r0) * d, 0,
+        (j->tile - (j->n - r0)) * d * sizeof *h);
+}
+
+/* The slice's rows of the head in fp32. */
+static const float *
+slice_rows(struct fwd *f, size_t v0, size_t n, size_t worker)
+{
+    const float *p = weight_f32(&f->m->head);
+
+    if (p != NULL)
+        return p + v0 * f->m->c.d;
+    weight_rows(&f->m->head, v0, n, f->wide[worker]);
+    return f->wide[worker];
+}
+
+static void
+row_part(struct part *p, const float *z, size_t n, size_t v0, float s)
+{
+    size_t i = 0;
+
+    p->max = kern.max(z, n);
+    while (i + 1 < n && z[i] != p->max)
+        i++;
+    p->top = (uint32_t)(v0 + i);
+    p->sum = kern.expsum(z, n, p->max, 1.0f);
+    p->soft = s == 1.0f ? p->sum : kern.expsum(z, n, p->max, s);
+}
+
+static void
+head_task(void *ctx, size_t task, size_t worker)
+{
+    const struct headjob *j = ctx;
+    struct fwd *f = j->f, *g = j->base;
+    const size_t V = f->m->c.V, v0 = task * HEAD_SLICE;
+    const size_t n = v0 + HEAD_SLICE <= V ? HEAD_SLICE : V - v0;
+    const float *wq = slice_rows(f, v0, n, worker);
+    const float *wp = g != NULL ? slice_rows(g, v0, n, worker) : NULL;
+    float *zq = f->logits[worker], *zp = g != NULL ? g->logits[worker] : NULL;
+
+    for (size_t r0 = 0; r0 < j->n; r0 += j->tile) {
+        const size_t end = r0 + j->tile < j->n ? r0 + j->tile : j->n;
+
+        kern.gemm_nt(j->tile, n, f->m->c.d, tile_rows(j, f, j->hq, r0),
+            f->m->c.d, wq, f->m->c.d, GEMM_SET, zq, n);
+        if (g != NULL)
+            kern.gemm_nt(j->tile, n, g->m->c.d, tile_rows(j, g, j->hp, r0),
+                g->m->c.d, wp, g->m->c.d, GEMM_SET, zp, n);
+        for (size_t r = r0; r < end; r++) {
+            const float *q = zq + (r - r0) * n;
+            struct stat *st = j->stat + task * HEAD_ROWS + r;
+
+            if (j->zout != NULL) {
+                memcpy(j->zout + r * V + v0, q, n * sizeof *q);
+                continue;
+            }
+            row_part(&st->q, q, n, v0, j->s);
+            if (j->target != NULL && j->target[r] - v0 < n)
+                j->zq[r] = q[j->target[r] - v0];
+            if (g != NULL) {
+                const float *p = zp + (r - r0) * n;
+
+                row_part(&st->p, p, n, v0, j->s);
+                kern.kl_sums(p, q, n, st->p.max, j->s, &st->diff);
+                if (j->target != NULL && j->target[r] - v0 < n)
+                    j->zp[r] = p[j->target[r] - v0];
+            }
+        }
+    }
+}
+
+/* Slices of one row put together: log sum exp at temperature 1 and tau. */
+struct total {
+    float max;
+    uint32_t top;
+    double lse, soft;
+};
+
+static struct total
+gather(const struct headjob *j, size_t r, int base)
+{
+    struct total t = { -INFINITY, 0, 0.0, 0.0 };
+
+    for (size_t k = 0; k < j->nslice; k++) {
+        const struct stat *st = j->stat + k * HEAD_ROWS + r;
+        const struct part *p = base ? &st->p : &st->q;
+
+        if (p->max > t.max) {
+            t.max = p->max;
+            t.top = p->top;
+        }
+    }
+    for (size_t k = 0; k < j->nslice; k++) {
+        const struct stat *st = j->stat + k * HEAD_ROWS + r;
+        const struct part *p = base ? &st->p : &st->q;
+        const double down = (double)p->max - t.max;
+
+        t.lse += p->sum * exp(down);
+        t.soft += p->soft * exp(down * j->s);
+    }
+    t.lse = t.max + log(t.lse);
+    t.soft = (double)t.max * j->s + log(t.soft);
+    return t;
+}
+
+/* KL of one row: E_p[(zp - zq)/tau] - lse_p + lse_q, all at temperature tau. */
+static double
+row_kl(const struct headjob *j, size_t r, const struct total *q,
+    const struct total *p)
+{
+    double e = 0.0;
+
+    for (size_t k = 0; k < j->nslice; k++) {
+        const struct stat *st = j->stat + k * HEAD_ROWS + r;
+
+        e += st->diff * exp((double)st->p.max * j->s - p->soft);
+    }
+    return e * j->s - p->soft + q->soft;
+}
+
+/* One round of at most HEAD_ROWS rows. */
+static void
+head_run(struct headjob *j)
+{
+    j->tile = j->n > HEAD_SMALL ? HEAD_TILE : HEAD_SMALL;
+    if (j->base != NULL) {
+        assert(j->base->m->c.V == j->f->m->c.V);
+        assert(pool_size(j->base->pool) >= pool_size(j->f->pool));
+    }
+    j->nslice = (j->f->m->c.V + HEAD_SLICE - 1) / HEAD_SLICE;
+    j->stat = j->f->stat;
+    j->zq = j->f->target_z;
+    j->zp = j->f->target_z + HEAD_ROWS;
+    if (j->n % j->tile != 0) {
+        pad_rows(j, j->f, j->hq);
+        if (j->base != NULL)
+            pad_rows(j, j->base, j->hp);
+    }
+    pool_run(j->f->pool, j->nslice, head_task, j);
+}
+
+void
+fwd_head(struct fwd *f, const float *h, size_t n, float *logits)
+{
+    for (size_t at = 0; at < n; at += HEAD_ROWS) {
+        struct headjob j = {
+            .f = f, .hq = h + at * f->m->c.d, .s = 1.0f,
+            .zout = logits + at * f->m->c.V,
+            .n = n - at < HEAD_ROWS ? n - at : HEAD_ROWS
+        };
+
+        head_run(&j);
+    }
+}
+
+void
+head_score(struct fwd *f, const float *h, const uint32_t *target, size_t n,
+    double *nll, double *lse, uint32_t *top)
+{
+    for (size_t at = 0; at < n; at += HEAD_ROWS) {
+        struct headjob j = {
+            .f = f, .hq = h + at * f->m->c.d, .s = 1.0f,
+            .target = target + at,
+            .n = n - at < HEAD_ROWS ? n - at : HEAD_ROWS
+        };
+
+        head_run(&j);
+        for (size_t r = 0; r < j.n; r++) {
+            const struct total t = gather(&j, r, 0);
+
+            if (nll != NULL)
+                nll[at + r] = t.lse - j.zq[r];
+            if (lse != NULL)
+                lse[at + r] = t.lse;
+            if (top != NULL)
+                top[at + r] = t.top;
+        }
+    }
+}
+
+void
+head_score_pair(struct fwd *f, const float *hq, struct fwd *base,
+    const float *hp, const uint32_t *target, size_t n, double tau,
+    struct pair_score *out)
+{
+    assert(tau > 0.0);
+    for (size_t at = 0; at < n; at += HEAD_ROWS) {
+        struct headjob j = {
+            .f = f, .base = base, .hq = hq + at * f->m->c.d,
+            .hp = hp + at * base->m->c.d, .s = (float)(1.0 / tau),
+            .target = target + at,
+            .n = n - at < HEAD_ROWS ? n - at : HEAD_ROWS
+        };
+
+        head_run(&j);
+        for (size_t r = 0; r < j.n; r++) {
+            const struct total q = gather(&j, r, 0), p = gather(&j, r, 1);
+
+            out[at + r] = (struct pair_score){
+                q.lse - j.zq[r], p.lse - j.zp[r], row_kl(&j, r, &q, &p),
+                q.top == p.top
+            };
+        }
+    }
+}

@@ -1,0 +1,96 @@
+/* The trained model's parameters and gradients; see backward.h. */
+#include "model/backward.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Give *w, of that shape, the floats at p. */
+static void
+view(struct weight *w, float *p, const struct weight *like)
+{
+    *w = (struct weight){
+        .data = (const unsigned char *)p, .dtype = DT_F32,
+        .rows = like->rows, .cols = like->cols,
+        .stride = like->cols * sizeof(float)
+    };
+}
+
+/* Parameters and gradients of one group: nw tensors one after another.  While
+ * planning only the sizes are worked out. */
+static void
+group(struct group *g, struct weight *to, const struct weight *from,
+    size_t nw, struct arena *a)
+{
+    g->n = 0;
+    for (size_t k = 0; k < nw; k++) {
+        g->at[k] = g->n;
+        g->n += from[k].rows * from[k].cols;
+    }
+    g->p = arena_alloc(a, g->n, sizeof *g->p);
+    g->g = arena_alloc(a, g->n, sizeof *g->g);
+    if (g->p == NULL)
+        return;
+    for (size_t k = 0; k < nw; k++) {
+        weight_rows(&from[k], 0, from[k].rows, g->p + g->at[k]);
+        view(&to[k], g->p + g->at[k], &from[k]);
+    }
+}
+
+static void
+layout(struct tmodel *t, const struct model *from, struct arena *a)
+{
+    const size_t L = from->c.L;
+
+    for (size_t i = 0; i < L; i++)
+        group(&t->group[i], t->m.block[i].w, from->block[i].w, W_N, a);
+    group(&t->group[L], &t->m.embed, &from->embed, 1, a);
+    group(&t->group[L + 1], &t->m.norm, &from->norm, 1, a);
+    if (!from->c.tied)
+        group(&t->group[L + 2], &t->m.head, &from->head, 1, a);
+    else
+        t->m.head = t->m.embed;
+}
+
+int
+tmodel_init(struct tmodel *t, const struct model *from, struct err *e)
+{
+    const size_t L = from->c.L;
+    struct arena plan;
+
+    (void)e;                    /* memory alone can fail, and that dies */
+    memset(t, 0, sizeof *t);
+    t->ngroup = L + 3;
+    t->group = xcalloc(t->ngroup, sizeof *t->group);
+    t->m.c = from->c;
+    t->m.path = from->path != NULL ? xstrdup(from->path) : NULL;
+    t->m.block = xcalloc(L, sizeof *t->m.block);
+    for (size_t i = 0; i < L; i++) {
+        t->m.block[i].mlp = from->block[i].mlp;
+        t->m.block[i].source = from->block[i].source;
+    }
+    arena_plan(&plan);
+    layout(t, from, &plan);
+    arena_init(&t->arena, plan.used);
+    layout(t, from, &t->arena);
+    for (size_t i = 0; i < t->ngroup; i++)
+        t->nparam += t->group[i].n;
+    return 0;
+}
+
+void
+tmodel_release(struct tmodel *t)
+{
+    arena_release(&t->arena);
+    free(t->group);
+    free(t->m.block);
+    free(t->m.path);
+    memset(t, 0, sizeof *t);
+}
+
+void
+tmodel_zero_grad(struct tmodel *t)
+{
+    for (size_t i = 0; i < t->ngroup; i++)
+        memset(t->group[i].g, 0, t->group[i].n * sizeof *t->group[i].g);
+}

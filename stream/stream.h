@@ -1,0 +1,49 @@
+/*
+ * What stream writes comes from a feed: a sequence of rows that depends on
+ * the data and the cursor alone.  Two kinds: rows packed from documents
+ * (stream_docs.c), and rows of recorded batches (stream_rows.c).
+ */
+#ifndef STREAM_STREAM_H
+#define STREAM_STREAM_H
+
+#include "data/cursor.h"
+#include "data/sampler_dirs.h"
+#include "format/safetensors.h"
+
+struct feed {
+    /* Append the next row to the batch being made: 1; 0: the data (or the
+     * epochs asked for) is at its end; -1: damage. */
+    int (*row)(struct feed *f, struct err *e);
+    /* Tensors of the batch; they hold until clear, which begins the next. */
+    void (*put)(struct feed *f, struct st_out *o);
+    void (*clear)(struct feed *f);
+    /* Its part of the cursor; borrowed from the feed until the next row. */
+    void (*save)(struct feed *f, struct cursor *c);
+    /* Go to a cursor read from outside; EX_INPUT when it cannot be of this
+     * data.  The feed has given no row yet. */
+    int (*load)(struct feed *f, const struct cursor *c, struct err *e);
+    /* Rows in all, 0: not known before. */
+    uint64_t (*total)(struct feed *f);
+    /* A table for people on stdout: what the stream will hold. */
+    void (*plan)(struct feed *f);
+    void (*free)(struct feed *f);
+    size_t B;               /* rows in the batch being made */
+    uint64_t tokens;        /* in them, without padding */
+    uint64_t rows;          /* in the whole stream so far */
+    uint64_t pieces, cuts;  /* counted in this run; cuts: pieces that do not
+                             * begin a document */
+};
+
+/* spec must stay; weights are for docs.  NULL and *e on damage. */
+struct feed *docs_feed(const struct dirs *d, const struct cursor_spec *spec,
+    struct err *e);
+struct feed *rows_feed(const struct dirs *d, const struct cursor_spec *spec,
+    struct err *e);
+
+/* Weights of the sources of d from text: "bg=2,cs=1" (the others 0), or by
+ * temperature A: (tokens)^A.  r [nsource] quantised; EX_USAGE. */
+int weights_parse(uint64_t *r, const struct dirs *d, const char *text,
+    struct err *e);
+int weights_heat(uint64_t *r, const struct dirs *d, double a, struct err *e);
+
+#endif

@@ -1,0 +1,386 @@
+/* Rows packed from documents: see stream.h */
+#include "stream.h"
+#include "base/mem.h"
+#include "data/mix.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct docs {
+    struct feed f;
+    const struct dirs *d;
+    const struct cursor_spec *spec;
+    size_t n;               /* sources */
+    struct sampler *sampler;
+    struct mix mix;
+    struct place *place;    /* [n] */
+    struct packer packer;
+    struct pack_rows rows;
+    size_t unread;          /* sources read less often than --epochs asks */
+    uint64_t *w;            /* [n] weights at the beginning */
+};
+
+static int
+is_read(const struct docs *x, size_t i)
+{
+    return x->spec->length == LENGTH_EPOCHS &&
+        x->place[i].epoch >= x->spec->limit;
+}
+
+/* Source i has passed the end of an epoch. */
+static void
+after_epoch(struct docs *x, size_t i)
+{
+    if (!is_read(x, i) || x->place[i].epoch != x->spec->limit)
+        return;
+    x->unread--;
+    if (x->spec->natural)
+        mix_drop(&x->mix, i);
+}
+
+static int
+draw(void *ctx, size_t max, struct piece *p, struct err *e)
+{
+    struct docs *x = ctx;
+    const size_t i = mix_next(&x->mix), size = sampler_id_size(x->sampler);
+    struct place *at;
+    struct sampled s;
+    uint64_t epoch;
+
+    if (i == SIZE_MAX || (x->spec->length == LENGTH_EPOCHS && !x->unread))
+        return 0;
+    at = &x->place[i];
+    if (sampler_at(x->sampler, i, at, &s, e) < 0)
+        return -1;
+    if (at->off >= s.len)
+        return err_set(e, EX_INPUT, "cursor: source %zu stands after the end "
+            "of a document", i);
+    p->source = (uint32_t)i;
+    p->frame = s.frame;
+    p->doc = s.doc;
+    p->off = (uint32_t)at->off;
+    p->len = (uint32_t)(s.len - at->off < max ? s.len - at->off : max);
+    p->key = s.key;
+    memcpy(p->ids, s.ids + at->off * size, p->len * size);
+    p->masked = s.mask && memchr(s.mask + at->off, 0, p->len);
+    if (p->masked)
+        memcpy(p->mask, s.mask + at->off, p->len);
+    else
+        memset(p->mask, 1, p->len);
+    mix_took(&x->mix, i, p->len);
+    x->f.pieces++;
+    x->f.cuts += at->off > 0;
+    at->off += p->len;
+    epoch = at->epoch;
+    if (at->off == s.len)
+        sampler_step(x->sampler, i, at);
+    if (at->epoch != epoch)
+        after_epoch(x, i);
+    return 1;
+}
+
+static int
+docs_row(struct feed *f, struct err *e)
+{
+    struct docs *x = (struct docs *)(void *)f;
+    const struct pack_from from = { draw, x };
+    const int r = packer_row(&x->packer, &from, f->rows, &x->rows, e);
+
+    f->rows += r > 0;
+    f->B = x->rows.B;
+    f->tokens = x->rows.tokens;
+    return r;
+}
+
+static void
+docs_put(struct feed *f, struct st_out *o)
+{
+    const struct docs *x = (const struct docs *)(const void *)f;
+    const struct pack_rows *r = &x->rows;
+    const size_t bt[2] = { r->B, r->T };
+
+    st_out_tensor(o, "ids", r->id_size == 2 ? DT_U16 : DT_U32, 2, bt, r->ids);
+    st_out_tensor(o, "piece_row", DT_U32, 1, &r->P, r->row);
+    st_out_tensor(o, "piece_len", DT_U32, 1, &r->P, r->len);
+    st_out_tensor(o, "piece_source", DT_U16, 1, &r->P, r->source);
+    st_out_tensor(o, "piece_key", DT_U64, 1, &r->P, r->key);
+    st_out_tensor(o, "piece_off", DT_U32, 1, &r->P, r->off);
+    if (r->masked)
+        st_out_tensor(o, "loss_mask", DT_U8, 2, bt, r->mask);
+}
+
+static void
+docs_clear(struct feed *f)
+{
+    struct docs *x = (struct docs *)(void *)f;
+
+    pack_rows_clear(&x->rows);
+    f->B = 0;
+    f->tokens = 0;
+}
+
+static void
+docs_save(struct feed *f, struct cursor *c)
+{
+    struct docs *x = (struct docs *)(void *)f;
+
+    c->rows = f->rows;
+    c->nsource = x->n;
+    c->place = x->place;
+    c->owed = x->mix.owed;
+    c->nwindow = x->packer.n;
+    memcpy(c->window, x->packer.piece, c->nwindow * sizeof *c->window);
+}
+
+/* Put a piece of the window back. */
+static int
+put_back(struct docs *x, const struct piece *from, struct err *e)
+{
+    struct piece *p = packer_slot(&x->packer);
+    const size_t size = sampler_id_size(x->sampler);
+    unsigned char *const ids = p->ids;
+    uint8_t *const mask = p->mask;
+    struct sampled s;
+
+    *p = *from;
+    p->ids = ids;
+    p->mask = mask;
+    if (sampler_ref(x->sampler, p->source, p->frame, p->doc, &s, e) < 0)
+        return -1;
+    if (p->off >= s.len || p->len > s.len - p->off)
+        return err_set(e, EX_INPUT, "cursor: a piece reaches over the end of "
+            "its document");
+    p->key = s.key;
+    memcpy(ids, s.ids + p->off * size, p->len * size);
+    p->masked = s.mask && memchr(s.mask + p->off, 0, p->len);
+    if (p->masked)
+        memcpy(mask, s.mask + p->off, p->len);
+    else
+        memset(mask, 1, p->len);
+    x->packer.n++;
+    return 0;
+}
+
+static int
+docs_load(struct feed *f, const struct cursor *c, struct err *e)
+{
+    struct docs *x = (struct docs *)(void *)f;
+
+    if (c->nsource != x->n)
+        return err_set(e, EX_INPUT, "cursor of %zu sources, but the data has "
+            "%zu", c->nsource, x->n);
+    f->rows = c->rows;
+    for (size_t i = 0; i < x->n; i++) {
+        if (sampler_docs(x->sampler, i) == 0)
+            continue;
+        if (!sampler_valid(x->sampler, i, &c->place[i]))
+            return err_set(e, EX_INPUT, "cursor: source %zu stands outside "
+                "the data", i);
+        x->place[i] = c->place[i];
+        x->mix.owed[i] = c->owed[i];
+        if (is_read(x, i)) {
+            if (x->mix.w[i] > 0)
+                x->unread--;
+            if (x->spec->natural)
+                mix_drop(&x->mix, i);
+        }
+    }
+    for (size_t i = 0; i < c->nwindow; i++)
+        if (put_back(x, &c->window[i], e) < 0)
+            return -1;
+    return 0;
+}
+
+static uint64_t
+docs_total(struct feed *f)
+{
+    (void)f;
+    return 0;
+}
+
+/* Tokens each source will give: expected, for the chosen length. */
+static void
+expected(const struct docs *x, double *tokens)
+{
+    const struct cursor_spec *s = x->spec;
+    double all = 0.0, sum = 0.0;
+
+    for (size_t i = 0; i < x->n; i++)
+        sum += (double)x->w[i];
+    if (s->length == LENGTH_BATCHES)
+        all = (double)s->limit * (double)s->B * (double)s->T;
+    else if (s->length == LENGTH_TOKENS)
+        all = (double)s->limit;
+    else
+        for (size_t i = 0; i < x->n; i++) {
+            const double t = (double)s->limit *
+                (double)sampler_tokens(x->sampler, i);
+            const double need = s->natural ? all + t : x->w[i] ?
+                t * sum / (double)x->w[i] : 0.0;
+
+            all = need > all ? need : all;
+        }
+    for (size_t i = 0; i < x->n; i++)
+        tokens[i] = s->natural && s->length == LENGTH_EPOCHS ?
+            (double)s->limit * (double)sampler_tokens(x->sampler, i) :
+            all * (double)x->w[i] / sum;
+}
+
+static void
+docs_plan(struct feed *f)
+{
+    struct docs *x = (struct docs *)(void *)f;
+    double *tokens = xcalloc(x->n, sizeof *tokens), all = 0.0;
+
+    expected(x, tokens);
+    printf("source\tdocuments\ttokens\tshare\tstreamed\tepochs\n");
+    for (size_t i = 0; i < x->n; i++)
+        all += tokens[i];
+    for (size_t i = 0; i < x->n; i++) {
+        const uint64_t has = sampler_tokens(x->sampler, i);
+
+        printf("%s\t%" PRIu64 "\t%" PRIu64 "\t%.6f\t%.0f\t%.3f\n",
+            x->d->info.source[i], sampler_docs(x->sampler, i), has,
+            all > 0.0 ? tokens[i] / all : 0.0, tokens[i],
+            has ? tokens[i] / (double)has : 0.0);
+    }
+    free(tokens);
+}
+
+static void
+docs_free(struct feed *f)
+{
+    struct docs *x = (struct docs *)(void *)f;
+
+    sampler_free(x->sampler);
+    mix_release(&x->mix);
+    packer_release(&x->packer);
+    pack_rows_release(&x->rows);
+    free(x->place);
+    free(x->w);
+    free(x);
+}
+
+static int
+choose_weights(struct docs *x, struct err *e)
+{
+    double *share = xcalloc(x->n, sizeof *share);
+    int r = 0;
+
+    x->w = xcalloc(x->n, sizeof *x->w);
+    for (size_t i = 0; i < x->n; i++)
+        share[i] = (double)sampler_tokens(x->sampler, i);
+    if (!x->spec->natural)
+        memcpy(x->w, x->spec->w, x->n * sizeof *x->w);
+    else if (mix_quantise(x->w, share, x->n) < 0)
+        r = err_set(e, EX_INPUT, "%s: holds no documents",
+            dirs_name(x->d, 0));
+    for (size_t i = 0; r == 0 && i < x->n; i++)
+        if (x->w[i] > 0 && !(share[i] > 0.0))
+            r = err_set(e, EX_USAGE, "source %s has a weight but no documents",
+                x->d->info.source[i]);
+    free(share);
+    return r;
+}
+
+struct feed *
+docs_feed(const struct dirs *d, const struct cursor_spec *spec, struct err *e)
+{
+    struct docs *x = xcalloc(1, sizeof *x);
+
+    x->f = (struct feed){ .row = docs_row, .put = docs_put,
+        .clear = docs_clear, .save = docs_save, .load = docs_load,
+        .total = docs_total, .plan = docs_plan, .free = docs_free };
+    x->d = d;
+    x->spec = spec;
+    x->n = d->info.nsource;
+    x->place = xcalloc(x->n, sizeof *x->place);
+    x->sampler = sampler_new(d, spec->open, spec->seed, spec->shuffle, e);
+    if (!x->sampler || choose_weights(x, e) < 0) {
+        docs_free(&x->f);
+        return NULL;
+    }
+    mix_init(&x->mix, x->w, x->n);
+    for (size_t i = 0; i < x->n; i++)
+        x->unread += x->w[i] > 0;
+    packer_init(&x->packer, spec->pack, spec->T,
+        sampler_id_size(x->sampler));
+    pack_rows_init(&x->rows, spec->T, sampler_id_size(x->sampler));
+    return &x->f;
+}
+
+static size_t
+source_named(const struct dirs *d, const char *name, size_t n)
+{
+    size_t i = 0;
+
+    while (i < d->info.nsource && (strlen(d->info.source[i]) != n ||
+        memcmp(d->info.source[i], name, n) != 0))
+        i++;
+    return i;
+}
+
+int
+weights_parse(uint64_t *r, const struct dirs *d, const char *text,
+    struct err *e)
+{
+    double *share = xcalloc(d->info.nsource, sizeof *share);
+    const char *p = text;
+    int bad = 0;
+
+    while (!bad) {
+        const char *eq = strchr(p, '=');
+        const size_t i = eq ? source_named(d, p, (size_t)(eq - p)) : 0;
+        char *end = NULL;
+
+        if (!eq) {
+            bad = err_set(e, EX_USAGE, "--weights: \"%.100s\" is not "
+                "NAME=NUMBER,...", p);
+        } else if (i == d->info.nsource) {
+            bad = err_set(e, EX_USAGE, "--weights: there is no source "
+                "\"%.*s\"", eq - p < 100 ? (int)(eq - p) : 100, p);
+        } else {
+            share[i] = strtod(eq + 1, &end);
+            if (end == eq + 1 || (*end && *end != ',') ||
+                !(share[i] >= 0.0 && share[i] <= 1e15))
+                bad = err_set(e, EX_USAGE, "--weights: the weight of %s is no "
+                    "number from 0 to 1e15", d->info.source[i]);
+            else if (*end == '\0')
+                break;
+            else
+                p = end + 1;
+        }
+    }
+    if (!bad && mix_quantise(r, share, d->info.nsource) < 0)
+        bad = err_set(e, EX_USAGE, "--weights: all are 0");
+    free(share);
+    return bad;
+}
+
+int
+weights_heat(uint64_t *r, const struct dirs *d, double a, struct err *e)
+{
+    double *share = xcalloc(d->info.nsource, sizeof *share);
+    int bad = 0;
+
+    for (size_t i = 0; i < d->n; i++) {
+        const struct manifest *m = shardset_manifest(d->set[i]);
+
+        for (size_t k = 0; k < m->nsource; k++) {
+            const size_t j = source_named(d, m->source[k].name,
+                strlen(m->source[k].name));
+
+            if (j < d->info.nsource)
+                share[j] += (double)m->source[k].tokens;
+        }
+    }
+    for (size_t i = 0; i < d->info.nsource; i++)
+        share[i] = share[i] > 0.0 ? pow(share[i], a) : 0.0;
+    if (mix_quantise(r, share, d->info.nsource) < 0)
+        bad = err_set(e, EX_INPUT, "%s: holds no tokens", dirs_name(d, 0));
+    free(share);
+    return bad;
+}

@@ -1,0 +1,465 @@
+/*
+ * Rows of recorded batches, in stored order or a keyed permutation of all
+ * rows: see stream.h.  Every tensor [B,T,...] moves with its rows, and every
+ * piece_* tensor [P,...] with its pieces, known or not.
+ */
+#include "stream.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "data/batch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CACHE = 64, LABEL_ROWS = 3 };
+#define CACHE_BYTES ((size_t)256 << 20)
+
+/* A message in memory. */
+struct kept {
+    struct shard_buf buf;
+    struct msg m;
+    size_t shard, msg;      /* number of the shard over all directories */
+    uint64_t used;          /* 0: empty */
+    uint64_t tokens;
+};
+
+struct column {
+    char *name;
+    enum dtype dtype;
+    int ndim;
+    size_t shape[ST_DIMS_MAX];  /* shape[0] counts what is there */
+    size_t bytes;           /* of a row, or of a piece */
+    int by_piece;
+    struct buf data;
+};
+
+struct shard_ref {
+    size_t dir, shard;
+    uint64_t before;        /* rows of the shards before it */
+};
+
+struct rows {
+    struct feed f;
+    const struct dirs *d;
+    const struct cursor_spec *spec;
+    struct shard_ref *shard;
+    size_t nshard;
+    uint64_t R;             /* rows in all */
+    struct kept kept[CACHE];
+    uint64_t clock;
+    struct column *col;
+    size_t ncol;
+    size_t P;               /* pieces in the batch being made */
+};
+
+static int
+open_shards(struct rows *x, struct err *e)
+{
+    for (size_t i = 0; i < x->d->n; i++) {
+        const size_t n = shardset_manifest(x->d->set[i])->nfile;
+
+        x->shard = xreallocarray(x->shard, x->nshard + n, sizeof *x->shard);
+        for (size_t k = 0; k < n; k++) {
+            const struct shard_index *s = shardset_index(x->d->set[i], k, e);
+
+            if (!s)
+                return -1;
+            x->shard[x->nshard++] = (struct shard_ref){ i, k, x->R };
+            for (size_t j = 0; j < s->nmsg; j++)
+                if (s->msg[j].kind == MSG_BATCH)
+                    x->R += s->msg[j].n;
+        }
+    }
+    if (x->R == 0)
+        return err_set(e, EX_INPUT, "%s: holds no rows", dirs_name(x->d, 0));
+    return 0;
+}
+
+/* Message msg of a shard, from memory if it is there. */
+static struct kept *
+message(struct rows *x, size_t shard, size_t msg, struct err *e)
+{
+    const struct shard_ref *s = &x->shard[shard];
+    struct shardset *set = x->d->set[s->dir];
+    struct kept *k = NULL, *old = NULL, *free_one = NULL;
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < CACHE; i++) {
+        struct kept *c = &x->kept[i];
+
+        if (c->used && c->shard == shard && c->msg == msg)
+            k = c;
+        if (c->used && (!old || c->used < old->used))
+            old = c;
+        if (!c->used)
+            free_one = free_one ? free_one : c;
+        bytes += c->buf.raw_cap + c->buf.msg_cap + c->buf.comp_cap;
+    }
+    if (k) {
+        k->used = ++x->clock;
+        return k;
+    }
+    /* In stored order nothing is looked at twice. */
+    k = old && (!x->spec->shuffle || bytes > CACHE_BYTES || !free_one) ? old :
+        free_one;
+    k->used = 0;
+    if (shardset_msg(set, s->shard, msg, &k->buf, &k->m, e) < 0)
+        return NULL;
+    if (k->m.kind != MSG_BATCH) {
+        err_set(e, EX_INPUT, "%s: shard %zu: message %zu is no batch",
+            dirs_name(x->d, s->dir), s->shard, msg);
+        return NULL;
+    }
+    if (batch_check(&k->m.st, x->d->info.vocab, x->d->nsource[s->dir],
+        &k->tokens, e) < 0) {
+        err_prefix(e, "%s: shard %zu: message %zu", dirs_name(x->d, s->dir),
+            s->shard, msg);
+        return NULL;
+    }
+    k->shard = shard;
+    k->msg = msg;
+    k->used = ++x->clock;
+    return k;
+}
+
+/* The message that holds row number i of all, and which of its rows it is. */
+static struct kept *
+find(struct rows *x, uint64_t i, size_t *row, struct err *e)
+{
+    const struct shard_index *s;
+    size_t lo = 0, hi = x->nshard, shard;
+
+    while (hi - lo > 1) {
+        const size_t mid = lo + (hi - lo) / 2;
+
+        if (x->shard[mid].before <= i)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    shard = lo;
+    i -= x->shard[lo].before;
+    s = shardset_index(x->d->set[x->shard[lo].dir], x->shard[lo].shard, e);
+    if (!s)
+        return NULL;
+    for (lo = 0, hi = s->nmsg; hi - lo > 1; ) {
+        const size_t mid = lo + (hi - lo) / 2;
+
+        if (s->msg[mid].first <= i)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    *row = (size_t)(i - s->msg[lo].first);
+    if (s->msg[lo].kind != MSG_BATCH || *row >= s->msg[lo].n) {
+        err_set(e, EX_INPUT, "%s: shard %zu: the index does not lead to row "
+            "%" PRIu64, dirs_name(x->d, x->shard[shard].dir),
+            x->shard[shard].shard, i);
+        return NULL;
+    }
+    return message(x, shard, lo, e);
+}
+
+static int
+is_by_piece(const char *name)
+{
+    return strncmp(name, "piece_", 6) == 0;
+}
+
+/* One element (or more) a piece, or a token. */
+static int
+moves(const struct st_tensor *t, size_t P, size_t B, size_t T)
+{
+    if (is_by_piece(t->name))
+        return t->ndim >= 1 && t->shape[0] == P;
+    return t->ndim >= 2 && t->shape[0] == B && t->shape[1] == T;
+}
+
+static struct column *
+column(struct rows *x, const char *name)
+{
+    for (size_t i = 0; i < x->ncol; i++)
+        if (strcmp(x->col[i].name, name) == 0)
+            return &x->col[i];
+    return NULL;
+}
+
+static void
+drop_columns(struct rows *x)
+{
+    for (size_t i = 0; i < x->ncol; i++) {
+        free(x->col[i].name);
+        buf_release(&x->col[i].data);
+    }
+    free(x->col);
+    x->col = NULL;
+    x->ncol = 0;
+}
+
+static struct column *
+add_column(struct rows *x, const struct st_tensor *t)
+{
+    struct column *c;
+    size_t n = 1;
+
+    x->col = xreallocarray(x->col, x->ncol + 1, sizeof *x->col);
+    c = &x->col[x->ncol++];
+    *c = (struct column){ .dtype = t->dtype, .ndim = t->ndim };
+    c->name = xstrdup(t->name);
+    memcpy(c->shape, t->shape, sizeof c->shape);
+    c->by_piece = is_by_piece(t->name);
+    for (int i = 1; i < t->ndim; i++)
+        n *= t->shape[i];
+    dtype_bytes(t->dtype, n, &c->bytes);
+    return c;
+}
+
+static int
+fits(const struct column *c, const struct st_tensor *t)
+{
+    if (c->dtype != t->dtype || c->ndim != t->ndim)
+        return 0;
+    for (int i = 1; i < t->ndim; i++)
+        if (c->shape[i] != t->shape[i])
+            return 0;
+    return 1;
+}
+
+/* A mask that only some messages have is all ones in the others. */
+static void
+fill_mask(struct column *c, size_t rows)
+{
+    const size_t n = rows * c->bytes;
+
+    if (c->data.n >= n)
+        return;
+    buf_reserve(&c->data, n - c->data.n);
+    memset(c->data.p + c->data.n, 1, n - c->data.n);
+    c->data.n = n;
+}
+
+/* Do the columns left from the batch before suit one that begins with s?  The
+ * order counts too: a batch must not depend on the one before it. */
+static int
+suits(const struct rows *x, const struct st *s)
+{
+    if (x->ncol != s->nt)
+        return 0;
+    for (size_t i = 0; i < s->nt; i++)
+        if (strcmp(x->col[i].name, s->t[i].name) != 0 ||
+            !fits(&x->col[i], &s->t[i]))
+            return 0;
+    return 1;
+}
+
+/* Columns for the tensors of k; at the first row of a batch they are made. */
+static int
+match(struct rows *x, const struct kept *k, struct err *e)
+{
+    const struct st *s = &k->m.st;
+    const struct st_tensor *ids = st_find(s, "ids");
+    const size_t P = st_find(s, "piece_row")->n;
+    const char *dir = dirs_name(x->d, x->shard[k->shard].dir);
+    size_t seen = 0;
+
+    if (x->f.B == 0 && !suits(x, s))
+        drop_columns(x);
+    for (size_t i = 0; i < s->nt; i++) {
+        const struct st_tensor *t = &s->t[i];
+        struct column *c = column(x, t->name);
+
+        if (!moves(t, P, ids->shape[0], ids->shape[1]))
+            return err_set(e, EX_INPUT, "%s: message %" PRIu64 ": tensor "
+                "%.100s has no row a token, so it cannot be replayed by rows",
+                dir, k->m.seq, t->name);
+        if (!c && (x->f.B == 0 || strcmp(t->name, "loss_mask") == 0)) {
+            c = add_column(x, t);
+            fill_mask(c, x->f.B);
+        }
+        if (!c || !fits(c, t))
+            return err_set(e, EX_INPUT, "%s: message %" PRIu64 ": tensor "
+                "%.100s is not in the other rows of the batch, or not of this "
+                "shape", dir, k->m.seq, t->name);
+        seen++;
+    }
+    if (x->ncol != seen + (column(x, "loss_mask") && !st_find(s, "loss_mask")))
+        return err_set(e, EX_INPUT, "%s: message %" PRIu64 ": lacks tensors "
+            "that the other rows of the batch have", dir, k->m.seq);
+    return 0;
+}
+
+static uint32_t
+u32_at(const struct st_tensor *t, size_t i)
+{
+    uint32_t v;
+
+    memcpy(&v, (const char *)t->data + 4 * i, 4);
+    return v;
+}
+
+/* Sources of the pieces just added, in the numbers of all directories. */
+static void
+renumber(struct rows *x, size_t dir, size_t pieces)
+{
+    char *row = column(x, "piece_row")->data.p + 4 * x->P;
+    char *source = column(x, "piece_source")->data.p + 2 * x->P;
+
+    for (size_t i = 0; i < pieces; i++) {
+        const uint32_t b = (uint32_t)x->f.B;
+        uint16_t v;
+
+        memcpy(row + 4 * i, &b, 4);
+        memcpy(&v, source + 2 * i, 2);
+        v = x->d->source[dir][v];
+        memcpy(source + 2 * i, &v, 2);
+    }
+}
+
+static void
+append(struct rows *x, const struct kept *k, size_t row)
+{
+    const struct st *s = &k->m.st;
+    const struct st_tensor *of = st_find(s, "piece_row");
+    const struct st_tensor *len = st_find(s, "piece_len");
+    size_t from = 0, to;
+
+    while (from < of->n && u32_at(of, from) < row)
+        from++;
+    for (to = from; to < of->n && u32_at(of, to) == row; to++)
+        x->f.tokens += u32_at(len, to);
+    for (size_t i = 0; i < s->nt; i++) {
+        const struct st_tensor *t = &s->t[i];
+        struct column *c = column(x, t->name);
+        const size_t at = c->by_piece ? from : row;
+        const size_t n = c->by_piece ? to - from : 1;
+
+        if (n * c->bytes > 0)
+            buf_add(&c->data, (const char *)t->data + at * c->bytes,
+                n * c->bytes);
+    }
+    if (to > from)
+        renumber(x, x->shard[k->shard].dir, to - from);
+    x->f.pieces += to - from;
+    x->P += to - from;
+    x->f.B++;
+    if (column(x, "loss_mask"))
+        fill_mask(column(x, "loss_mask"), x->f.B);
+}
+
+static int
+rows_row(struct feed *f, struct err *e)
+{
+    struct rows *x = (struct rows *)(void *)f;
+    const uint64_t epoch = f->rows / x->R, i = f->rows % x->R;
+    const struct cursor_spec *s = x->spec;
+    const struct kept *k;
+    size_t row = 0;
+
+    if (s->length == LENGTH_EPOCHS && epoch >= s->limit)
+        return 0;
+    k = find(x, s->shuffle ? rng_perm(rng_key(rng_key(s->seed, LABEL_ROWS),
+        epoch), x->R, i) : i, &row, e);
+    if (!k || match(x, k, e) < 0)
+        return -1;
+    append(x, k, row);
+    f->rows++;
+    return 1;
+}
+
+static void
+rows_put(struct feed *f, struct st_out *o)
+{
+    struct rows *x = (struct rows *)(void *)f;
+
+    for (size_t i = 0; i < x->ncol; i++) {
+        struct column *c = &x->col[i];
+
+        c->shape[0] = c->by_piece ? x->P : f->B;
+        st_out_tensor(o, c->name, c->dtype, c->ndim, c->shape,
+            c->data.n ? c->data.p : "");
+    }
+}
+
+static void
+rows_clear(struct feed *f)
+{
+    struct rows *x = (struct rows *)(void *)f;
+
+    for (size_t i = 0; i < x->ncol; i++)
+        buf_clear(&x->col[i].data);
+    x->P = 0;
+    f->B = 0;
+    f->tokens = 0;
+}
+
+static void
+rows_save(struct feed *f, struct cursor *c)
+{
+    c->rows = f->rows;
+}
+
+static int
+rows_load(struct feed *f, const struct cursor *c, struct err *e)
+{
+    (void)e;
+    f->rows = c->rows;
+    return 0;
+}
+
+static uint64_t
+rows_total(struct feed *f)
+{
+    const struct rows *x = (const struct rows *)(const void *)f;
+
+    return x->spec->length == LENGTH_EPOCHS &&
+        x->spec->limit <= UINT64_MAX / x->R ? x->R * x->spec->limit : 0;
+}
+
+static void
+rows_plan(struct feed *f)
+{
+    const struct rows *x = (const struct rows *)(const void *)f;
+    const struct cursor_spec *s = x->spec;
+    uint64_t tokens = 0;
+    double epochs = (double)s->limit;
+
+    for (size_t i = 0; i < x->d->n; i++)
+        tokens += shardset_manifest(x->d->set[i])->tokens;
+    if (s->length == LENGTH_BATCHES)
+        epochs = (double)s->limit * (double)s->B / (double)x->R;
+    else if (s->length == LENGTH_TOKENS)
+        epochs = tokens ? (double)s->limit / (double)tokens : 0.0;
+    printf("rows\ttokens\tT\tepochs\n%" PRIu64 "\t%" PRIu64 "\t%zu\t%.3f\n",
+        x->R, tokens, x->d->info.T, epochs);
+}
+
+static void
+rows_free(struct feed *f)
+{
+    struct rows *x = (struct rows *)(void *)f;
+
+    for (size_t i = 0; i < CACHE; i++)
+        shard_buf_release(&x->kept[i].buf);
+    drop_columns(x);
+    free(x->shard);
+    free(x);
+}
+
+struct feed *
+rows_feed(const struct dirs *d, const struct cursor_spec *spec, struct err *e)
+{
+    struct rows *x = xcalloc(1, sizeof *x);
+
+    x->f = (struct feed){ .row = rows_row, .put = rows_put,
+        .clear = rows_clear, .save = rows_save, .load = rows_load,
+        .total = rows_total, .plan = rows_plan, .free = rows_free };
+    x->d = d;
+    x->spec = spec;
+    if (open_shards(x, e) < 0) {
+        rows_free(&x->f);
+        return NULL;
+    }
+    return &x->f;
+}
