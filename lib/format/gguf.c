@@ -270,10 +270,13 @@ static int
 place(struct cur *c)
 {
     struct gguf *g = c->g;
-    size_t begin, next = 0, end = c->at;
+    size_t begin, next = 0, end;
 
     if (round_up(c->at, g->align, &begin) < 0 || (begin > c->n && g->nt > 0))
         return bad(c, c->at, "file ends before the data");
+    if (begin > c->n)                       /* no data, and no padding */
+        return 0;
+    end = begin;
     for (size_t i = 0; i < g->nt; i++) {
         struct gguf_tensor *t = &g->t[i];
 
@@ -289,7 +292,7 @@ place(struct cur *c)
         if (round_up(next + t->nbytes, g->align, &next) < 0)
             return bad(c, begin, "tensor %s: offset overflows", t->name);
     }
-    if (c->n - end >= g->align)
+    if (c->n - begin > next)
         return bad(c, end, "%zu bytes after the last tensor", c->n - end);
     return 0;
 }
