@@ -148,7 +148,7 @@ read_message(struct msg_in *r, struct slot *s, struct err *e)
     if (read_upto(r, s, pad + 8, pad + 8 + (size_t)len, e) < 0)
         return -1;
     if (st_parse_header(&m->st, (char *)s->mem + pad + 8, (size_t)len, e) < 0)
-        return err_prefix(e, "%s: message at %" PRIu64, r->name, m->at);
+        return err_prefix(e, "%s: message at byte %" PRIu64, r->name, m->at);
     if (m->st.data_len > MSG_MAX)
         return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": a message of "
             "%zu bytes", r->name, m->at, m->st.data_len);
@@ -189,7 +189,7 @@ fill(struct msg_in *r, struct slot *s)
             "breaks off: no end message", r->name, r->at);
     }
     if (msg_rules_check(&r->rules, &s->m, &tokens, e) < 0)
-        return err_prefix(e, "%s: message at %" PRIu64, r->name, s->m.at);
+        return err_prefix(e, "%s: message at byte %" PRIu64, r->name, s->m.at);
     s->after = r->rules.h;
     if (s->m.kind != MSG_END)
         return 1;
