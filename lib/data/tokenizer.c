@@ -64,9 +64,23 @@ from_ids(const struct tokenizer *t, const json_t *config, const char *name,
 
     if (json_is_array(v))
         v = json_array_get(v, 0);
-    if (*id < 0 && json_is_integer(v) && json_integer_value(v) >= 0 &&
-        (uint64_t)json_integer_value(v) < t->nid)
-        *id = json_integer_value(v);
+    if (*id < 0 && json_is_number(v) && json_number_value(v) >= 0.0 &&
+        json_number_value(v) < (double)t->nid)
+        *id = (int64_t)json_number_value(v);
+}
+
+/* A configuration file.  Numbers are read as reals: the usual
+ * model_max_length is 10^30. */
+static json_t *
+parse_config(const char *text, size_t n, struct err *e)
+{
+    json_error_t je;
+    json_t *j = json_loadb(text, n,
+        JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &je);
+
+    if (!j)
+        err_set(e, EX_INPUT, "offset %d: %s", je.position, je.text);
+    return j;
 }
 
 /* An end of text by its usual name. */
@@ -108,7 +122,7 @@ tok_parse(const char *json, size_t n, const char *config, size_t nconfig,
     json_t *j = js_parse(json, n, e), *c = NULL;
     struct tokenizer *t = NULL;
 
-    if (j && (!config || (c = js_parse(config, nconfig, e)) != NULL) &&
+    if (j && (!config || (c = parse_config(config, nconfig, e)) != NULL) &&
         (t = build(j, c, e)) != NULL)
         from_names(t);
     json_decref(j);
@@ -142,16 +156,24 @@ open_gguf(const char *path, struct err *e)
     return t;
 }
 
-/* FILE in the folder of `path`, or NULL when there is none; -1 in *bad when
- * it is there and no JSON. */
+/* `file` of a folder, or NULL when there is none; *bad is set when it is there
+ * and no JSON. */
 static json_t *
 beside(const char *dir, const char *file, int *bad, struct err *e)
 {
     char *path = xasprintf("%s/%s", dir, file);
     json_t *j = NULL;
+    char *text;
+    size_t n;
 
-    if (io_exists(path) && (j = js_load(path, JS_MAX, e)) == NULL)
-        *bad = 1;
+    if (io_exists(path)) {
+        if (io_slurp(path, JS_MAX, &text, &n, e) == 0) {
+            if ((j = parse_config(text, n, e)) == NULL)
+                err_prefix(e, "%s", path);
+            free(text);
+        }
+        *bad = j == NULL;
+    }
     free(path);
     return j;
 }

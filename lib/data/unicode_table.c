@@ -1,5 +1,6 @@
 /* Character classes, see unicode.h.  Made by scripts/oracle/unicode.py from
- * tokenizers 0.23.3 (patterns: Unicode 16). */
+ * tokenizers 0.23.3 (patterns: Unicode 16); one file because
+ * it is a table. */
 #include "data/unicode.h"
 
 const uint16_t uni_index[7173] = {

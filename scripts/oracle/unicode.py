@@ -70,8 +70,8 @@ def rows(values):
 with open(sys.argv[1], 'w') as f:
     f.write(f'/* Character classes, see unicode.h.  Made by '
             f'scripts/oracle/unicode.py from\n * tokenizers '
-            f'{tokenizers.__version__} (patterns: Unicode 16); one file because
- * it is a table. */\n'
+            f'{tokenizers.__version__} (patterns: Unicode 16); one file because\n'
+            ' * it is a table. */\n'
             '#include "data/unicode.h"\n\n'
             f'const uint16_t uni_index[{len(index)}] = {{\n')
     f.write('\n'.join(rows(index)) + '\n};\n\n')
