@@ -1,14 +1,209 @@
 /* evalppl - measure perplexity and recovery; see evalppl(1) */
+#include "evalppl.h"
 #include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
 #include "base/opt.h"
+#include "base/prog.h"
+#include "kern/kern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const protocol_name[] = { "docs", "llama.cpp", "stride", NULL };
+static const char *const formats[] = { "text", "tsv", "json", NULL };
+
+static struct {
+    struct opt_list models;
+    const char *base, *from, *out;
+    size_t c, stride, rows, threads;
+    double temperature;
+    int protocol, format, per_source, compare;
+} a = { .c = 512, .temperature = 1.0 };
+
+static const struct opt options[] = {
+    OPT_LIST('m', "model", &a.models, "model",
+        "a model to judge, [label=]path; may be given again"),
+    OPT_STR(0, "base", &a.base, "model",
+        "the teacher: KL to it, agreement and recovery"),
+    OPT_STR(0, "from", &a.from, "model",
+        "the model before distillation: how much of its loss is regained"),
+    OPT_STR('o', "output", &a.out, "file",
+        "write the report there (default: standard output)"),
+    OPT_ENUM(0, "format", &a.format, formats, "name", "text, tsv or json"),
+    OPT_FLAG(0, "per-source", &a.per_source, "figures of each source too"),
+    OPT_FLAG(0, "compare", &a.compare,
+        "differences between models, paired by document"),
+    OPT_GROUP("protocol"),
+    OPT_ENUM(0, "protocol", &a.protocol, protocol_name, "name",
+        "docs, llama.cpp or stride"),
+    OPT_SIZE('c', "context", &a.c, 2, 1 << 24, "tokens",
+        "tokens of a window; batches have their own"),
+    OPT_SIZE(0, "stride", &a.stride, 0, 1 << 24, "tokens",
+        "step of the windows of stride (0: half a window)"),
+    OPT_REAL(0, "temperature", &a.temperature, 0.01, 1000, "T",
+        "temperature of a second KL"),
+    OPT_GROUP("run"),
+    OPT_SIZE('B', "rows", &a.rows, 0, 65536, "rows",
+        "windows at a time (0: about 4096 tokens)"),
+    OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
+        "threads (0: all processors)"),
+    OPT_END
+};
+
+static size_t
+weight_bytes(const struct weight *w)
+{
+    return w->rows * w->stride;
+}
+
+static size_t
+model_bytes(const struct model *m)
+{
+    size_t n = weight_bytes(&m->embed) + weight_bytes(&m->norm);
+
+    if (!m->c.tied)
+        n += weight_bytes(&m->head);
+    for (size_t i = 0; i < m->c.L; i++)
+        for (size_t t = 0; t < W_N; t++)
+            n += weight_bytes(&m->block[i].w[t]);
+    return n;
+}
+
+/* Open a model; spec is [label=]path, where a label has no slash. */
+static size_t
+add_model(struct eval *e, const char *spec)
+{
+    const char *eq = strchr(spec, '=');
+    struct judged *j;
+    struct err err;
+
+    e->j = xreallocarray(e->j, e->nj + 1, sizeof(*e->j));
+    j = &e->j[e->nj];
+    memset(j, 0, sizeof(*j));
+    if (eq == NULL || eq == spec || memchr(spec, '/', (size_t)(eq - spec)))
+        eq = NULL;
+    j->path = xstrdup(eq != NULL ? eq + 1 : spec);
+    j->label = eq != NULL ? xasprintf("%.*s", (int)(eq - spec), spec)
+        : xstrdup(spec);
+    for (const char *p = j->label; *p != '\0'; p++)
+        if ((unsigned char)*p < ' ')
+            die(EX_USAGE, "a model's label holds a control character");
+    if (model_open(&j->m, j->path, &err) < 0
+            || model_check_finite(&j->m, &err) < 0)
+        die_err(&err);
+    if (j->m.c.V != e->j[0].m.c.V)
+        die(EX_INPUT, "%s: has a vocabulary of %zu, %s one of %zu", j->path,
+            j->m.c.V, e->j[0].path, e->j[0].m.c.V);
+    j->params = model_params(&j->m);
+    j->bytes = model_bytes(&j->m);
+    return e->nj++;
+}
+
+/* The model of --from: one of the judged by its label or path, or another. */
+static size_t
+find_from(struct eval *e, const char *spec)
+{
+    for (size_t i = 0; i < e->nj; i++)
+        if (strcmp(e->j[i].label, spec) == 0
+                || strcmp(e->j[i].path, spec) == 0)
+            return i;
+    return add_model(e, spec);
+}
+
+static void
+check_labels(const struct eval *e)
+{
+    for (size_t i = 0; i < e->nj; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(e->j[i].label, e->j[k].label) == 0)
+                die(EX_USAGE, "two models are called %s: give them labels, "
+                    "-m label=model", e->j[i].label);
+}
+
+static void
+check_arguments(void)
+{
+    if (a.models.n == 0)
+        die(EX_USAGE, "-m is needed; see evalppl -h");
+    if (a.from != NULL && a.base == NULL)
+        die(EX_USAGE, "--from needs --base");
+    if (a.temperature != 1.0 && a.base == NULL)
+        die(EX_USAGE, "--temperature needs --base");
+    if (a.stride > 0 && a.protocol != PROTO_STRIDE)
+        die(EX_USAGE, "--stride needs --protocol stride");
+    if (a.stride > a.c)
+        die(EX_USAGE, "--stride %zu leaves gaps between windows of %zu",
+            a.stride, a.c);
+    if (a.protocol == PROTO_LLAMA && a.per_source)
+        die(EX_USAGE, "--protocol llama.cpp joins all documents: there are "
+            "no figures of a source");
+}
+
+static void
+open_all(struct eval *e)
+{
+    const char *why = kern_init();
+
+    if (why != NULL)
+        die(EX_SYS, "%s", why);
+    e->protocol = (enum protocol)a.protocol;
+    e->c = a.c;
+    e->stride = a.protocol == PROTO_DOCS ? a.c - 1
+        : a.stride > 0 ? a.stride : a.c / 2;
+    e->rows = a.rows;
+    e->temperature = a.temperature;
+    e->base = e->from = NONE;
+    if (a.base != NULL)
+        e->base = add_model(e, a.base);
+    for (size_t i = 0; i < a.models.n; i++)
+        add_model(e, a.models.v[i]);
+    if (a.from != NULL)
+        e->from = find_from(e, a.from);
+    check_labels(e);
+    e->pool = pool_new(a.threads);
+}
+
+static void
+report(const struct eval *e)
+{
+    struct buf b = { 0 };
+    struct err err;
+
+    eval_print(e, (enum format)a.format, a.per_source, a.compare, &b);
+    if (a.out != NULL && strcmp(a.out, "-") != 0) {
+        if (io_put_file(a.out, b.p, b.n, &err) < 0)
+            die_err(&err);
+    } else {
+        io_put(1, b.p, b.n, "<stdout>");
+    }
+    buf_release(&b);
+}
 
 int
 main(int argc, char **argv)
 {
-    const struct opt opts[] = {
-        OPT_END
-    };
+    static struct eval e;
+    char **input = opt_parse(argc, argv, options,
+        "measure perplexity, and how much of a teacher is left", "[input]",
+        0, 1, NULL);
 
-    opt_parse(argc, argv, opts, "measure perplexity and recovery", "[file ...]", 0, -1, NULL);
-    die(EX_USAGE, "this program does not do its job yet");
+    check_arguments();
+    open_all(&e);
+    eval_stream(&e, *input);
+    report(&e);
+    io_done();
+    for (size_t i = 0; i < e.nj; i++) {
+        fwd_free(e.j[i].f);
+        model_close(&e.j[i].m);
+        free(e.j[i].h);
+        free(e.j[i].path);
+        free((char *)(uintptr_t)e.j[i].label);
+    }
+    stream_info_release(&e.info);
+    pool_free(e.pool);
+    free(e.j);
+    free(e.unit);
+    free(e.sum);
+    return 0;
 }

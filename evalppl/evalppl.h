@@ -1,0 +1,124 @@
+/* The parts of evalppl, which judges models on a stream; see evalppl(1). */
+#ifndef EVALPPL_H
+#define EVALPPL_H
+
+#include "base/pool.h"
+#include "data/msg.h"
+#include "model/forward.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum protocol { PROTO_DOCS, PROTO_LLAMA, PROTO_STRIDE };
+extern const char *const protocol_name[];
+
+#define NONE SIZE_MAX
+
+/* What is summed over the scored predictions of one unit, for one model. */
+struct sums {
+    double nll, nll2;       /* nats, and their squares */
+    double kl, klt;         /* KL(base || model), T = 1 and --temperature */
+    double agree;           /* predictions with the base's most likely id */
+};
+
+/* What counts as one independent observation: a document (all its pieces), or
+ * a window of the llama.cpp protocol. */
+struct unit {
+    uint64_t key;
+    size_t source;
+    size_t n;               /* predictions scored */
+};
+
+struct judged {
+    const char *label;
+    char *path;
+    struct model m;
+    struct fwd *f;
+    float *h;               /* [B*T,d] final states of scored predictions */
+    size_t params, bytes;   /* bytes: weights as stored */
+    double seconds;         /* spent on it, forward and head */
+};
+
+struct eval {
+    struct judged *j;       /* [nj], the base first if there is one */
+    size_t nj;
+    size_t base, from;      /* index in j, or NONE */
+    struct pool *pool;
+    double temperature;     /* of the second KL; 1: none */
+    enum protocol protocol;
+    size_t c, stride;       /* tokens of a window, step of windows */
+    size_t rows;            /* of a forward pass, 0: about 4096 tokens */
+
+    struct stream_info info;
+    const char *input;
+    size_t ntokens;         /* in the stream, without padding */
+    size_t nfed;            /* given to every model, with overlaps */
+
+    struct unit *unit;      /* [nunit] */
+    struct sums *sum;       /* [nunit][nj] */
+    size_t nunit, cap;
+};
+
+/* ---- evalppl_read.c: the stream into rows ---- */
+
+/* Read all of the input and score it; dies on damage. */
+void eval_stream(struct eval *e, const char *addr);
+
+/* ---- evalppl_run.c: rows into sums ---- */
+
+/* Rows that are filled, then scored by every model. */
+struct pack {
+    size_t B, T;
+    uint32_t *ids, *first;      /* [B,T] as in struct rows */
+    size_t *used;               /* [B] tokens taken of a row */
+    size_t rows;                /* rows begun */
+    size_t n;                   /* predictions to score */
+    size_t *at;                 /* [n] place in [B,T] of the prediction */
+    uint32_t *target;           /* [n] */
+    size_t *unit;               /* [n] */
+    float *x;                   /* [B,T,d] of the widest model */
+    double *nll;                /* [n] */
+    struct pair_score *pair;    /* [n] */
+};
+void pack_init(struct pack *p, struct eval *e, size_t T);
+void pack_release(struct pack *p);
+/* Score what has been filled and begin anew. */
+void pack_flush(struct pack *p, struct eval *e);
+/* A new unit; its index. */
+size_t unit_add(struct eval *e, size_t source, uint64_t key);
+/* Join the units of one document. */
+void units_merge(struct eval *e);
+
+/* ---- evalppl_stat.c: sums into figures ---- */
+
+/* A mean over predictions and its standard error over units; NAN: unknown. */
+struct mean { double v, se; };
+
+struct figures {
+    size_t units, n;
+    struct mean nll, kl, klt, agree;
+    double ppl, low, high, ppl_se;  /* perplexity, 95 % interval */
+    double recovery;            /* 100 ppl(base) / ppl */
+    double regained;            /* 100 (nll(from) - nll) / (nll(from) -
+                                 * nll(base)) */
+};
+enum quantity { Q_NLL, Q_KL, Q_KLT, Q_AGREE };
+
+/* Mean of a quantity over the units of a source (NONE: all) for model a, or
+ * of the difference a - b, paired by unit (b NONE: of a alone). */
+struct mean eval_mean(const struct eval *e, size_t source, enum quantity q,
+    size_t a, size_t b);
+void eval_figures(const struct eval *e, size_t source, size_t model,
+    struct figures *f);
+/* Factor of a standard error for a two-sided 95 % interval from n units. */
+double t95(size_t n);
+
+/* ---- evalppl_print.c ---- */
+
+enum format { FMT_TEXT, FMT_TSV, FMT_JSON };
+struct buf;
+/* Append the report. */
+void eval_print(const struct eval *e, enum format f, int per_source,
+    int compare, struct buf *b);
+
+#endif

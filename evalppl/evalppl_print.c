@@ -1,0 +1,420 @@
+/* The report: a table for people, TSV, or JSON. */
+#include "evalppl.h"
+#include "base/mem.h"
+#include "base/prog.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MB = 1000000 };
+
+static double
+speed(const struct eval *e, const struct judged *j)
+{
+    return j->seconds > 0.0 ? (double)e->nfed / j->seconds : NAN;
+}
+
+/* Weights as stored and work space. */
+static size_t
+memory(const struct judged *j)
+{
+    return j->bytes + fwd_bytes(j->f);
+}
+
+static const char *
+source_name(const struct eval *e, size_t source)
+{
+    return source == NONE ? "(all)" : e->info.source[source];
+}
+
+static size_t
+units_of(const struct eval *e, size_t source)
+{
+    size_t n = 0;
+
+    for (size_t u = 0; u < e->nunit; u++)
+        n += e->unit[u].n > 0 && e->unit[u].source == source;
+    return n;
+}
+
+/* What the figures are figures of: never without it. */
+static void
+describe(const struct eval *e, struct buf *b)
+{
+    struct figures f;
+    const char *what = e->protocol == PROTO_LLAMA ? "windows" : "documents";
+
+    eval_figures(e, NONE, 0, &f);
+    buf_addf(b, "protocol %s, context %zu, stride %zu, ",
+        protocol_name[e->protocol], e->c,
+        e->protocol == PROTO_LLAMA ? e->c : e->stride);
+    if (e->info.bos >= 0)
+        buf_addf(b, "BOS %lld, ", (long long)e->info.bos);
+    else
+        buf_adds(b, "no BOS, ");
+    buf_addf(b, "%zu tokens, %zu %s, %zu scored", e->ntokens, f.units, what,
+        f.n);
+}
+
+/* ---- TSV ---- */
+
+static void
+cell(struct buf *b, const char *fmt, double v)
+{
+    char text[64] = "-";
+
+    if (isfinite(v))
+        snprintf(text, sizeof(text), fmt, v);
+    buf_addf(b, "\t%s", text);
+}
+
+static void
+tsv_row(const struct eval *e, size_t source, size_t model, struct buf *b)
+{
+    const struct judged *j = &e->j[model];
+    struct figures f;
+
+    eval_figures(e, source, model, &f);
+    buf_addf(b, "%s\t%s\t%zu\t%zu\t%zu", j->label, source_name(e, source),
+        j->params, f.units, f.n);
+    cell(b, "%.8f", f.nll.v);
+    cell(b, "%.8f", f.nll.se);
+    cell(b, "%.6f", f.ppl);
+    cell(b, "%.6f", f.low);
+    cell(b, "%.6f", f.high);
+    cell(b, "%.8f", f.kl.v);
+    cell(b, "%.8f", f.kl.se);
+    cell(b, "%.8f", f.klt.v);
+    cell(b, "%.8f", f.klt.se);
+    cell(b, "%.6f", f.agree.v);
+    cell(b, "%.6f", f.agree.se);
+    cell(b, "%.3f", f.recovery);
+    cell(b, "%.3f", f.regained);
+    cell(b, "%.1f", source == NONE ? speed(e, j) : NAN);
+    cell(b, "%.0f", source == NONE ? (double)memory(j) : NAN);
+    buf_addc(b, '\n');
+}
+
+/* Differences of all pairs of models other than the base. */
+static void
+tsv_compare(const struct eval *e, struct buf *b)
+{
+    static const char *const names[] = { "nll", "kl" };
+
+    buf_adds(b, "\nmodel\tother\tquantity\tdifference\tse\tz\n");
+    for (size_t i = 0; i < e->nj; i++)
+        for (size_t k = i + 1; k < e->nj; k++)
+            for (int q = Q_NLL; q <= Q_KL; q++) {
+                struct mean m;
+
+                if (q == Q_KL && (e->base == NONE || i == e->base))
+                    continue;
+                m = eval_mean(e, NONE, (enum quantity)q, i, k);
+                buf_addf(b, "%s\t%s\t%s", e->j[i].label, e->j[k].label,
+                    names[q]);
+                cell(b, "%.8f", m.v);
+                cell(b, "%.8f", m.se);
+                cell(b, "%.3f", m.v / m.se);
+                buf_addc(b, '\n');
+            }
+}
+
+static void
+print_tsv(const struct eval *e, int per_source, int compare, struct buf *b)
+{
+    buf_adds(b, "# ");
+    describe(e, b);
+    buf_adds(b, "\nmodel\tsource\tparameters\tdocuments\ttokens\tnll\tnll_se"
+        "\tppl\tppl_low\tppl_high\tkl\tkl_se\tkl_t\tkl_t_se\tagree\tagree_se"
+        "\trecovery\tregained\ttokens_s\tmemory\n");
+    for (size_t i = 0; i < e->nj; i++)
+        tsv_row(e, NONE, i, b);
+    for (size_t s = 0; per_source && s < e->info.nsource; s++)
+        for (size_t i = 0; i < e->nj && units_of(e, s) > 0; i++)
+            tsv_row(e, s, i, b);
+    if (compare)
+        tsv_compare(e, b);
+}
+
+/* ---- text ---- */
+
+static int
+label_width(const struct eval *e)
+{
+    size_t w = 5;
+
+    for (size_t i = 0; i < e->nj; i++)
+        w = strlen(e->j[i].label) > w ? strlen(e->j[i].label) : w;
+    return w > 40 ? 40 : (int)w;
+}
+
+static void
+column(struct buf *b, int width, const char *fmt, double v)
+{
+    char text[64] = "-";
+
+    if (isfinite(v))
+        snprintf(text, sizeof(text), fmt, v);
+    buf_addf(b, " %*s", width, text);
+}
+
+static void
+text_head(const struct eval *e, int w, const char *first, struct buf *b)
+{
+    buf_addf(b, "%-*s %9s %9s %17s", w, first, "ppl", "+/-", "95 %");
+    if (e->base != NONE) {
+        buf_addf(b, " %8s %7s", "KL", "+/-");
+        if (e->temperature != 1.0)
+            buf_addf(b, " %8s", "KL at T");
+        buf_addf(b, " %7s %9s", "agree %", "recovery");
+        if (e->from != NONE)
+            buf_addf(b, " %8s", "regained");
+    }
+}
+
+static void
+text_figures(const struct eval *e, size_t source, size_t model,
+    struct buf *b)
+{
+    struct figures f;
+    char range[64] = "-";
+
+    eval_figures(e, source, model, &f);
+    column(b, 9, f.ppl < 1e5 ? "%.4f" : "%.4g", f.ppl);
+    column(b, 9, f.ppl_se < 1e5 ? "%.4f" : "%.4g", f.ppl_se);
+    if (isfinite(f.low) && isfinite(f.high))
+        snprintf(range, sizeof(range), f.high < 1e6 ? "%.2f..%.2f"
+            : "%.3g..%.3g", f.low, f.high);
+    buf_addf(b, " %17s", range);
+    if (e->base == NONE)
+        return;
+    column(b, 8, "%.5f", f.kl.v);
+    column(b, 7, "%.5f", f.kl.se);
+    if (e->temperature != 1.0)
+        column(b, 8, "%.5f", f.klt.v);
+    column(b, 7, "%.2f", 100.0 * f.agree.v);
+    column(b, 9, "%.2f", f.recovery);
+    if (e->from != NONE)
+        column(b, 8, "%.2f", f.regained);
+}
+
+static void
+text_sources(const struct eval *e, int w, struct buf *b)
+{
+    for (size_t i = 0; i < e->nj; i++) {
+        buf_addf(b, "\n%s\n", e->j[i].label);
+        text_head(e, w, "source", b);
+        buf_addf(b, " %9s %9s\n", "documents", "tokens");
+        for (size_t s = 0; s < e->info.nsource; s++) {
+            struct figures f;
+
+            if (units_of(e, s) == 0)
+                continue;
+            eval_figures(e, s, i, &f);
+            buf_addf(b, "%-*s", w, source_name(e, s));
+            text_figures(e, s, i, b);
+            buf_addf(b, " %9zu %9zu\n", f.units, f.n);
+        }
+    }
+}
+
+static void
+text_pair(const struct eval *e, size_t i, size_t k, enum quantity q,
+    struct buf *b)
+{
+    const struct mean m = eval_mean(e, NONE, q, i, k);
+
+    buf_addf(b, "%-4s %s - %s: %.5f", q == Q_NLL ? "loss" : "KL",
+        e->j[i].label, e->j[k].label, m.v);
+    if (isfinite(m.se))
+        buf_addf(b, " +/- %.5f", m.se);
+    if (isfinite(m.v / m.se))
+        buf_addf(b, " (%.1f standard errors)", m.v / m.se);
+    buf_addc(b, '\n');
+}
+
+static void
+print_text(const struct eval *e, int per_source, int compare, struct buf *b)
+{
+    const int w = label_width(e);
+
+    describe(e, b);
+    buf_addc(b, '\n');
+    if (e->base != NONE) {
+        buf_addf(b, "KL(%s || model) in nats", e->j[e->base].label);
+        if (e->temperature != 1.0)
+            buf_addf(b, ", T = %g", e->temperature);
+        buf_addc(b, '\n');
+    }
+    buf_addc(b, '\n');
+    text_head(e, w, "model", b);
+    buf_addf(b, " %8s %8s %8s\n", "M param", "tokens/s", "MB");
+    for (size_t i = 0; i < e->nj; i++) {
+        buf_addf(b, "%-*s", w, e->j[i].label);
+        text_figures(e, NONE, i, b);
+        buf_addf(b, " %8.3f %8.0f %8.1f\n", (double)e->j[i].params / MB,
+            speed(e, &e->j[i]), (double)memory(&e->j[i]) / MB);
+    }
+    if (per_source)
+        text_sources(e, w, b);
+    for (size_t i = 0; compare && i < e->nj; i++)
+        for (size_t k = i + 1; k < e->nj; k++) {
+            if (i == 0 && k == 1)
+                buf_addc(b, '\n');
+            text_pair(e, i, k, Q_NLL, b);
+            if (e->base != NONE && i != e->base)
+                text_pair(e, i, k, Q_KL, b);
+        }
+}
+
+/* ---- JSON ---- */
+
+static json_t *
+number(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *
+json_figures(const struct eval *e, size_t source, size_t model)
+{
+    json_t *j = json_object();
+    struct figures f;
+
+    eval_figures(e, source, model, &f);
+    json_object_set_new(j, "documents", json_integer((json_int_t)f.units));
+    json_object_set_new(j, "tokens", json_integer((json_int_t)f.n));
+    json_object_set_new(j, "nll", number(f.nll.v));
+    json_object_set_new(j, "nll_se", number(f.nll.se));
+    json_object_set_new(j, "ppl", number(f.ppl));
+    json_object_set_new(j, "ppl_low", number(f.low));
+    json_object_set_new(j, "ppl_high", number(f.high));
+    if (e->base == NONE)
+        return j;
+    json_object_set_new(j, "kl", number(f.kl.v));
+    json_object_set_new(j, "kl_se", number(f.kl.se));
+    json_object_set_new(j, "kl_t", number(f.klt.v));
+    json_object_set_new(j, "kl_t_se", number(f.klt.se));
+    json_object_set_new(j, "agree", number(f.agree.v));
+    json_object_set_new(j, "agree_se", number(f.agree.se));
+    json_object_set_new(j, "recovery", number(f.recovery));
+    json_object_set_new(j, "regained", number(f.regained));
+    return j;
+}
+
+/* Text that may be no UTF-8 (a path). */
+static json_t *
+string(const char *s)
+{
+    json_t *j = json_string(s);
+
+    return j != NULL ? j : json_string("?");
+}
+
+static json_t *
+json_model(const struct eval *e, size_t i)
+{
+    const struct judged *m = &e->j[i];
+    json_t *j = json_object(), *by = json_object();
+
+    json_object_set_new(j, "model", string(m->label));
+    json_object_set_new(j, "parameters",
+        json_integer((json_int_t)m->params));
+    json_object_set_new(j, "memory", json_integer((json_int_t)memory(m)));
+    json_object_set_new(j, "tokens_s", number(speed(e, m)));
+    json_object_set_new(j, "all", json_figures(e, NONE, i));
+    for (size_t s = 0; e->protocol != PROTO_LLAMA && s < e->info.nsource; s++)
+        if (units_of(e, s) > 0)
+            json_object_set_new(by, e->info.source[s],
+                json_figures(e, s, i));
+    json_object_set_new(j, "sources", by);
+    return j;
+}
+
+static json_t *
+json_difference(const struct eval *e, size_t i, size_t k, enum quantity q)
+{
+    const struct mean m = eval_mean(e, NONE, q, i, k);
+    json_t *j = json_object();
+
+    json_object_set_new(j, "model", string(e->j[i].label));
+    json_object_set_new(j, "other", string(e->j[k].label));
+    json_object_set_new(j, "quantity", json_string(q == Q_NLL ? "nll" : "kl"));
+    json_object_set_new(j, "difference", number(m.v));
+    json_object_set_new(j, "se", number(m.se));
+    return j;
+}
+
+static json_t *
+json_protocol(const struct eval *e)
+{
+    json_t *j = json_object();
+    struct figures f;
+
+    eval_figures(e, NONE, 0, &f);
+    json_object_set_new(j, "name", json_string(protocol_name[e->protocol]));
+    json_object_set_new(j, "context", json_integer((json_int_t)e->c));
+    json_object_set_new(j, "stride", json_integer((json_int_t)
+        (e->protocol == PROTO_LLAMA ? e->c : e->stride)));
+    json_object_set_new(j, "bos", e->info.bos >= 0
+        ? json_integer(e->info.bos) : json_null());
+    json_object_set_new(j, "tokens", json_integer((json_int_t)e->ntokens));
+    json_object_set_new(j, "scored", json_integer((json_int_t)f.n));
+    json_object_set_new(j, "temperature", number(e->temperature));
+    return j;
+}
+
+static void
+print_json(const struct eval *e, int compare, struct buf *b)
+{
+    json_t *top = json_object(), *models = json_array();
+    json_t *diff = json_array();
+    char *text;
+
+    for (size_t i = 0; i < e->nj; i++)
+        json_array_append_new(models, json_model(e, i));
+    for (size_t i = 0; compare && i < e->nj; i++)
+        for (size_t k = i + 1; k < e->nj; k++) {
+            json_array_append_new(diff, json_difference(e, i, k, Q_NLL));
+            if (e->base != NONE && i != e->base)
+                json_array_append_new(diff, json_difference(e, i, k, Q_KL));
+        }
+    json_object_set_new(top, "retort", json_string(prog_version()));
+    json_object_set_new(top, "protocol", json_protocol(e));
+    json_object_set_new(top, "base", e->base != NONE
+        ? string(e->j[e->base].label) : json_null());
+    json_object_set_new(top, "from", e->from != NONE
+        ? string(e->j[e->from].label) : json_null());
+    json_object_set_new(top, "models", models);
+    if (compare)
+        json_object_set_new(top, "differences", diff);
+    else
+        json_decref(diff);
+    json_object_set_new(top, "peak_memory",
+        json_integer((json_int_t)prog_peak()));
+    text = json_dumps(top, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+    json_decref(top);
+    if (text == NULL)
+        die(EX_SYS, "out of memory");
+    buf_adds(b, text);
+    buf_addc(b, '\n');
+    free(text);
+}
+
+void
+eval_print(const struct eval *e, enum format f, int per_source, int compare,
+    struct buf *b)
+{
+    switch (f) {
+    case FMT_JSON:
+        print_json(e, compare, b);
+        break;
+    case FMT_TSV:
+        print_tsv(e, per_source, compare, b);
+        break;
+    default:
+        print_text(e, per_source, compare, b);
+    }
+}

@@ -1,0 +1,230 @@
+/* Rows of documents through every model, and sums over what is scored. */
+#include "evalppl.h"
+#include "base/mem.h"
+#include "base/prog.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOKENS = 4096 };     /* of one forward pass, by default */
+
+void
+pack_init(struct pack *p, struct eval *e, size_t T)
+{
+    size_t d = 0, n;
+
+    memset(p, 0, sizeof(*p));
+    p->T = T;
+    p->B = e->rows > 0 ? e->rows : T < TOKENS ? TOKENS / T : 1;
+    if (size_mul(p->B, T, &n) < 0)
+        die(EX_USAGE, "%zu rows of %zu tokens are too many", p->B, T);
+    p->ids = xcalloc(n, sizeof(*p->ids));
+    p->first = xcalloc(n, sizeof(*p->first));
+    p->used = xcalloc(p->B, sizeof(*p->used));
+    p->at = xcalloc(n, sizeof(*p->at));
+    p->target = xcalloc(n, sizeof(*p->target));
+    p->unit = xcalloc(n, sizeof(*p->unit));
+    p->nll = xcalloc(n, sizeof(*p->nll));
+    p->pair = xcalloc(n, sizeof(*p->pair));
+    memset(p->first, 0xff, n * sizeof(*p->first));
+    for (size_t i = 0; i < e->nj; i++) {
+        struct judged *j = &e->j[i];
+
+        if (j->m.c.max_pos > 0 && T > j->m.c.max_pos)
+            note("%s: rows of %zu tokens, but it was made for %zu", j->label,
+                T, j->m.c.max_pos);
+        j->f = fwd_new(&j->m, e->pool, p->B, T);
+        j->h = xreallocarray(NULL, n, j->m.c.d * sizeof(*j->h));
+        d = j->m.c.d > d ? j->m.c.d : d;
+    }
+    p->x = xreallocarray(NULL, n, d * sizeof(*p->x));
+}
+
+void
+pack_release(struct pack *p)
+{
+    free(p->ids);
+    free(p->first);
+    free(p->used);
+    free(p->at);
+    free(p->target);
+    free(p->unit);
+    free(p->nll);
+    free(p->pair);
+    free(p->x);
+    memset(p, 0, sizeof(*p));
+}
+
+size_t
+unit_add(struct eval *e, size_t source, uint64_t key)
+{
+    if (e->nunit == e->cap) {
+        e->cap = e->cap > 0 ? 2 * e->cap : 1024;
+        e->unit = xreallocarray(e->unit, e->cap, sizeof(*e->unit));
+        e->sum = xreallocarray(e->sum, e->cap, e->nj * sizeof(*e->sum));
+    }
+    e->unit[e->nunit] = (struct unit){ .key = key, .source = source };
+    memset(e->sum + e->nunit * e->nj, 0, e->nj * sizeof(*e->sum));
+    return e->nunit++;
+}
+
+/* Final states of the scored predictions into j->h [n,d]. */
+static void
+walk(const struct pack *p, struct judged *j)
+{
+    const struct rows r = { p->rows, p->T, p->ids, p->first };
+    const size_t d = j->m.c.d;
+    const double start = prog_now();
+
+    fwd_embed(j->f, &r, p->x);
+    for (size_t i = 0; i < j->m.c.L; i++)
+        fwd_block(j->f, i, &r, p->x, p->x);
+    fwd_norm(j->f, &r, p->x, p->x);
+    for (size_t k = 0; k < p->n; k++)
+        memcpy(j->h + k * d, p->x + p->at[k] * d, d * sizeof(*j->h));
+    j->seconds += prog_now() - start;
+}
+
+static void
+check(const struct eval *e, const struct pack *p, size_t i, size_t k,
+    double v)
+{
+    if (!isfinite(v))
+        die(EX_NUM, "%s: the loss of token %" PRIu32 " in document %016"
+            PRIx64 " is not finite", e->j[i].label, p->target[k],
+            e->unit[p->unit[k]].key);
+}
+
+static void
+add_nll(struct eval *e, const struct pack *p, size_t i, size_t k, double nll)
+{
+    struct sums *s = &e->sum[p->unit[k] * e->nj + i];
+
+    check(e, p, i, k, nll);
+    s->nll += nll;
+    s->nll2 += nll * nll;
+}
+
+/* One model beside the base; first: the base's own loss is taken too. */
+static void
+score_pair(struct eval *e, struct pack *p, size_t i, int first)
+{
+    struct judged *j = &e->j[i], *b = &e->j[e->base];
+    const double start = prog_now();
+    const double share = (double)j->m.c.d / (double)(j->m.c.d + b->m.c.d);
+    double t;
+
+    head_score_pair(j->f, j->h, b->f, b->h, p->target, p->n, 1.0, p->pair);
+    t = prog_now() - start;
+    j->seconds += t * share;
+    b->seconds += first ? t * (1.0 - share) : 0.0;
+    for (size_t k = 0; k < p->n; k++) {
+        struct sums *s = &e->sum[p->unit[k] * e->nj + i];
+
+        if (first)
+            add_nll(e, p, e->base, k, p->pair[k].nll_p);
+        add_nll(e, p, i, k, p->pair[k].nll_q);
+        check(e, p, i, k, p->pair[k].kl);
+        s->kl += p->pair[k].kl;
+        s->agree += p->pair[k].agree != 0;
+    }
+    if (e->temperature == 1.0)
+        return;
+    head_score_pair(j->f, j->h, b->f, b->h, p->target, p->n, e->temperature,
+        p->pair);
+    for (size_t k = 0; k < p->n; k++) {
+        check(e, p, i, k, p->pair[k].kl);
+        e->sum[p->unit[k] * e->nj + i].klt += p->pair[k].kl;
+    }
+}
+
+static void
+score_alone(struct eval *e, struct pack *p, size_t i)
+{
+    struct judged *j = &e->j[i];
+    const double start = prog_now();
+
+    head_score(j->f, j->h, p->target, p->n, p->nll, NULL, NULL);
+    j->seconds += prog_now() - start;
+    for (size_t k = 0; k < p->n; k++)
+        add_nll(e, p, i, k, p->nll[k]);
+}
+
+void
+pack_flush(struct pack *p, struct eval *e)
+{
+    int first = 1;
+
+    if (p->n > 0) {
+        for (size_t i = 0; i < e->nj; i++)
+            walk(p, &e->j[i]);
+        for (size_t i = 0; i < e->nj; i++) {
+            if (e->base == NONE)
+                score_alone(e, p, i);
+            else if (i != e->base)
+                score_pair(e, p, i, first);
+            first = first && i == e->base;
+        }
+        for (size_t k = 0; k < p->n; k++)
+            e->unit[p->unit[k]].n++;
+        for (size_t i = 0; i < p->rows * p->T; i++)
+            e->nfed += p->first[i] != UINT32_MAX;
+    }
+    memset(p->ids, 0, p->B * p->T * sizeof(*p->ids));
+    memset(p->first, 0xff, p->B * p->T * sizeof(*p->first));
+    memset(p->used, 0, p->B * sizeof(*p->used));
+    p->rows = p->n = 0;
+}
+
+/* ---- units of one document ---- */
+
+struct key { size_t source; uint64_t key; size_t at; };
+
+static int
+key_order(const void *x, const void *y)
+{
+    const struct key *a = x, *b = y;
+
+    if (a->source != b->source)
+        return a->source < b->source ? -1 : 1;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+static void
+unit_join(struct eval *e, size_t to, size_t from)
+{
+    e->unit[to].n += e->unit[from].n;
+    e->unit[from].n = 0;
+    for (size_t i = 0; i < e->nj; i++) {
+        struct sums *t = &e->sum[to * e->nj + i];
+        const struct sums *f = &e->sum[from * e->nj + i];
+
+        t->nll += f->nll;
+        t->nll2 += f->nll2;
+        t->kl += f->kl;
+        t->klt += f->klt;
+        t->agree += f->agree;
+    }
+}
+
+void
+units_merge(struct eval *e)
+{
+    struct key *k = xreallocarray(NULL, e->nunit + 1, sizeof(*k));
+    size_t first = 0;
+
+    for (size_t i = 0; i < e->nunit; i++)
+        k[i] = (struct key){ e->unit[i].source, e->unit[i].key, i };
+    qsort(k, e->nunit, sizeof(*k), key_order);
+    for (size_t i = 1; i < e->nunit; i++) {
+        if (k[i].source != k[first].source || k[i].key != k[first].key)
+            first = i;
+        else
+            unit_join(e, k[first].at, k[i].at);
+    }
+    free(k);
+}

@@ -1,0 +1,161 @@
+/* Sums into figures: means over predictions, errors over documents. */
+#include "evalppl.h"
+
+#include <math.h>
+
+static double
+value(const struct eval *e, size_t unit, enum quantity q, size_t model)
+{
+    const struct sums *s = &e->sum[unit * e->nj + model];
+
+    switch (q) {
+    case Q_NLL:
+        return s->nll;
+    case Q_KL:
+        return s->kl;
+    case Q_KLT:
+        return s->klt;
+    default:
+        return s->agree;
+    }
+}
+
+static double
+paired(const struct eval *e, size_t unit, enum quantity q, size_t a,
+    size_t b)
+{
+    return value(e, unit, q, a) - (b != NONE ? value(e, unit, q, b) : 0.0);
+}
+
+/* Does unit u count among those of the source? */
+static int
+counts(const struct eval *e, size_t u, size_t source)
+{
+    return e->unit[u].n > 0
+        && (source == NONE || e->unit[u].source == source);
+}
+
+/*
+ * Ratio estimator (Cochran, Sampling Techniques, section 6.3): r = sum x_d /
+ * sum n_d over D documents, with variance D / (D - 1) sum (x_d - r n_d)^2 /
+ * (sum n_d)^2.
+ */
+struct mean
+eval_mean(const struct eval *e, size_t source, enum quantity q, size_t a,
+    size_t b)
+{
+    double x = 0.0, n = 0.0, sq = 0.0, units = 0.0;
+    struct mean m = { NAN, NAN };
+
+    for (size_t u = 0; u < e->nunit; u++)
+        if (counts(e, u, source)) {
+            x += paired(e, u, q, a, b);
+            n += (double)e->unit[u].n;
+            units++;
+        }
+    if (n == 0.0)
+        return m;
+    m.v = x / n;
+    for (size_t u = 0; u < e->nunit; u++)
+        if (counts(e, u, source)) {
+            const double r = paired(e, u, q, a, b)
+                - m.v * (double)e->unit[u].n;
+
+            sq += r * r;
+        }
+    if (units > 1.0)
+        m.se = sqrt(units / (units - 1.0) * sq) / n;
+    return m;
+}
+
+/* Standard error over single predictions, as llama-perplexity prints it. */
+static double
+token_se(const struct eval *e, size_t model)
+{
+    double x = 0.0, x2 = 0.0, n = 0.0;
+
+    for (size_t u = 0; u < e->nunit; u++) {
+        x += e->sum[u * e->nj + model].nll;
+        x2 += e->sum[u * e->nj + model].nll2;
+        n += (double)e->unit[u].n;
+    }
+    x /= n;
+    return n > 1.0 ? sqrt(fmax(x2 / n - x * x, 0.0) / (n - 1.0)) : NAN;
+}
+
+/* Student's t at 0.975 for n - 1 degrees of freedom. */
+double
+t95(size_t n)
+{
+    static const double t[] = {
+        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262,
+        2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101,
+        2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052,
+        2.048, 2.045, 2.042,
+    };
+    const double z = 1.959964, z3 = z * z * z;
+    double df;
+
+    if (n < 2)
+        return NAN;
+    if (n - 2 < sizeof(t) / sizeof(*t))
+        return t[n - 2];
+    df = (double)(n - 1);
+    /* Abramowitz and Stegun 26.7.5 */
+    return z + (z3 + z) / (4.0 * df)
+        + (5.0 * z3 * z * z + 16.0 * z3 + 3.0 * z) / (96.0 * df * df);
+}
+
+/* Figures that need the base or the model before distillation. */
+static void
+compare(const struct eval *e, size_t source, size_t model, struct figures *f)
+{
+    const struct mean none = { NAN, NAN };
+    double base, from;
+
+    f->kl = f->klt = f->agree = none;
+    f->recovery = f->regained = NAN;
+    if (e->base == NONE)
+        return;
+    base = eval_mean(e, source, Q_NLL, e->base, NONE).v;
+    f->recovery = 100.0 * exp(base - f->nll.v);
+    if (e->from != NONE) {
+        from = eval_mean(e, source, Q_NLL, e->from, NONE).v;
+        f->regained = 100.0 * (from - f->nll.v) / (from - base);
+    }
+    if (model == e->base) {     /* to itself, by definition */
+        f->kl.v = 0.0;
+        f->klt.v = e->temperature != 1.0 ? 0.0 : NAN;
+        f->agree.v = 1.0;
+        return;
+    }
+    f->kl = eval_mean(e, source, Q_KL, model, NONE);
+    f->agree = eval_mean(e, source, Q_AGREE, model, NONE);
+    if (e->temperature != 1.0)
+        f->klt = eval_mean(e, source, Q_KLT, model, NONE);
+}
+
+void
+eval_figures(const struct eval *e, size_t source, size_t model,
+    struct figures *f)
+{
+    double t;
+
+    f->units = f->n = 0;
+    for (size_t u = 0; u < e->nunit; u++)
+        if (counts(e, u, source)) {
+            f->units++;
+            f->n += e->unit[u].n;
+        }
+    f->nll = eval_mean(e, source, Q_NLL, model, NONE);
+    t = t95(f->units);
+    if (e->protocol == PROTO_LLAMA) {
+        f->nll.se = token_se(e, model);
+        t = t95(f->n);
+    }
+    f->ppl = exp(f->nll.v);
+    f->ppl_se = f->ppl * f->nll.se;
+    f->low = exp(f->nll.v - t * f->nll.se);
+    f->high = exp(f->nll.v + t * f->nll.se);
+    compare(e, source, model, f);
+}
