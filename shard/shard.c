@@ -150,6 +150,8 @@ main(int argc, char **argv)
         OPT_FLAG(0, "check", &checking, "verify directories from end to end"),
         OPT_FLAG(0, "list", &listing, "print the tables of directories"),
         OPT_FLAG(0, "dump", &dumping, "show a stream or directory as text"),
+        OPT_STR('t', "tokenizer", &d.tokenizer, "path",
+            "dump: decode text with it"),
         OPT_SIZE('n', "messages", &d.messages, 0, 0x1p53, "n",
             "dump: stop after so many messages"),
         OPT_SIZE(0, "values", &d.values, 0, 0x1p53, "n",

@@ -4,6 +4,7 @@
  */
 #include "base/mem.h"
 #include "data/msg.h"
+#include "data/tokenizer.h"
 #include "shard.h"
 
 #include <inttypes.h>
@@ -15,6 +16,8 @@
 struct dump {
     const struct dump_opts *o;
     struct stream_info info;
+    struct tokenizer *tok;      /* or NULL */
+    uint32_t *ids;              /* of one document */
     struct buf text;
 };
 
@@ -110,6 +113,24 @@ source_name(const struct dump *d, uint64_t i)
     return i < d->info.nsource ? d->info.source[i] : "?";
 }
 
+/* The text of n ids from `begin` on, on a line of its own. */
+static void
+put_decoded(struct dump *d, const struct st_tensor *ids, size_t begin,
+    size_t n)
+{
+    struct err e;
+
+    d->ids = xreallocarray(d->ids, n, sizeof *d->ids);
+    for (size_t i = 0; i < n; i++)
+        d->ids[i] = (uint32_t)at(ids, begin + i);
+    buf_clear(&d->text);
+    if (tok_decode(d->tok, d->ids, n, 0, &d->text, &e) < 0)
+        die_err(&e);
+    fputs("    ", stdout);
+    put_text(d->text.p, d->text.n);
+    putchar('\n');
+}
+
 /* The lines of a batch's pieces or of documents. */
 static void
 put_docs(struct dump *d, const struct msg *m)
@@ -142,6 +163,8 @@ put_docs(struct dump *d, const struct msg *m)
         if (!docs)
             printf(", from token %" PRIu64, at(off, i));
         putchar('\n');
+        if (d->tok)
+            put_decoded(d, ids, begin, n);
         begin += n;
     }
     if (len->n > d->o->values)
@@ -172,6 +195,20 @@ put_message(struct dump *d, const struct msg *m)
         put_docs(d, m);
 }
 
+/* Text is decoded with the tokenizer that encoded it, or not at all. */
+static void
+check_tokenizer(const struct dump *d)
+{
+    char hex[33];
+
+    if (!d->tok)
+        return;
+    tok_hash(d->tok, hex);
+    if (strcmp(hex, d->info.tokenizer) != 0)
+        die(EX_INPUT, "%s: this tokenizer has hash %s, but the stream was "
+            "made with %s", d->o->tokenizer, hex, d->info.tokenizer);
+}
+
 void
 dump(const char *addr, const struct dump_opts *o)
 {
@@ -181,6 +218,8 @@ dump(const char *addr, const struct dump_opts *o)
     struct err e;
     int k = 1;
 
+    if (o->tokenizer && !(d.tok = tok_open(o->tokenizer, &e)))
+        die_err(&e);
     r = msg_in_open(addr, o->partial, &e);
     if (!r)
         die_err(&e);
@@ -191,13 +230,17 @@ dump(const char *addr, const struct dump_opts *o)
             fflush(stdout);
             die_err(&e);
         }
-        if (m.kind == MSG_STREAM && m.raw &&
-            stream_info_read(&d.info, &m.st, &e) < 0)
-            die_err(&e);
+        if (m.kind == MSG_STREAM && m.raw) {
+            if (stream_info_read(&d.info, &m.st, &e) < 0)
+                die_err(&e);
+            check_tokenizer(&d);
+        }
         if (m.raw)
             put_message(&d, &m);
     }
     stream_info_release(&d.info);
     buf_release(&d.text);
+    free(d.ids);
+    tok_free(d.tok);
     msg_in_close(r);
 }

@@ -393,8 +393,8 @@ preamble(struct shardset *s, size_t i, enum msg_kind k, struct shard_buf *b,
     if (!x)
         return NULL;
     if (i >= x->nmsg || x->msg[i].kind != (uint32_t)k) {
-        err_set(e, EX_INPUT, "%s: there is no %s message", s->dir,
-            msg_kind_name(k));
+        err_set(e, k == MSG_TEACHER ? EX_OK : EX_INPUT, "%s: there is no %s "
+            "message", s->dir, msg_kind_name(k));
         return NULL;
     }
     return shardset_msg(s, 0, i, b, m, e) == 0 ? m : NULL;

@@ -121,8 +121,8 @@ struct shardset *shardset_open(const char *dir, int partial, struct err *e);
 void shardset_close(struct shardset *s);
 const char *shardset_dir(const struct shardset *s);
 const struct manifest *shardset_manifest(const struct shardset *s);
-/* The `stream` message, and the `teacher` message (NULL: none, or *e set);
- * owned by s. */
+/* The `stream` message, and the `teacher` message; owned by s.  NULL with
+ * e->code EX_OK: there is no teacher; else NULL is an error. */
 const struct msg *shardset_head(struct shardset *s, struct err *e);
 const struct msg *shardset_teacher(struct shardset *s, struct err *e);
 /* Index of shard i < manifest->nfile: mapped and checked on the first call;

@@ -270,6 +270,7 @@ compare_preamble(struct shard_writer *w, const struct msg *m, struct err *e)
 {
     struct shardset *s = shardset_open(w->dir, 1, e);
     const struct msg *have;
+    struct err none = { 0 };
     int same = 0;
 
     if (!s)
@@ -278,11 +279,13 @@ compare_preamble(struct shard_writer *w, const struct msg *m, struct err *e)
         have = shardset_head(s, e);
         same = have && same_head(&have->st, &m->st);
     } else {
-        have = shardset_teacher(s, e);
+        have = shardset_teacher(s, &none);
         same = have && have->nraw == m->nraw &&
             memcmp(have->raw, m->raw, m->nraw) == 0;
     }
-    if (have && !same)
+    if (!have && none.code && e)
+        *e = none;
+    else if (!same && (have || m->kind == MSG_TEACHER))
         err_set(e, EX_INPUT, "%s: the stream's %s message is not the one that "
             "is stored: this is another stream", w->dir,
             msg_kind_name(m->kind));
