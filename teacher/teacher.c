@@ -241,7 +241,6 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
         snprintf(name, sizeof(name), "teacher.hidden.%zu", i);
         st_out_tensor(o, name, type, 3, shape, t->hidden[i]);
     }
-    msg_out_tokens(t->out, b->ntok);
     return msg_send(t->out, e);
 }
 
