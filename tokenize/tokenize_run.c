@@ -238,6 +238,13 @@ new_doc(struct run *r)
     return &r->doc[r->ndoc];
 }
 
+/* The last task, of so many bytes of text. */
+static int
+task_is_full(const struct run *r, size_t text)
+{
+    return text >= TASK || r->ndoc - r->task[r->ntask - 1] >= DOCS;
+}
+
 /* All records of one input; *text counts bytes since a task began, *done
  * those read of all files. */
 static int
@@ -259,14 +266,14 @@ read_input(struct run *r, size_t which, size_t *text, double *done,
             break;
         d->input = which;
         d->record = record++;
-        if (r->ntask == 0 || *text >= TASK ||
-            r->ndoc - r->task[r->ntask - 1] >= DOCS) {
+        if (r->ntask == 0 || task_is_full(r, *text)) {
             r->task[r->ntask++] = r->ndoc;
             *text = 0;
         }
         r->ndoc++;
         *text += d->raw.n;
-        if ((r->ntask == most && *text >= TASK) || *text > most * TASK) {
+        if ((r->ntask == most && task_is_full(r, *text)) ||
+            *text > most * TASK) {
             k = flush(r, sum, e);
             if (k)
                 break;
