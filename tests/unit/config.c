@@ -1,0 +1,297 @@
+/* Configurations: what is read, refused and written; JSON's limits. */
+#include "base/io.h"
+#include "base/mem.h"
+#include "format/json.h"
+#include "model/config.h"
+#include "../tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char base[] = "{\"model_type\":\"llama\",\"vocab_size\":100,"
+    "\"hidden_size\":64,\"intermediate_size\":96,\"num_hidden_layers\":3,"
+    "\"num_attention_heads\":4}";
+
+/* The base with members of the object `more` put in; null removes one. */
+static json_t *
+with(const char *more)
+{
+    json_t *j = json_loads(base, 0, NULL), *m = json_loads(more, 0, NULL), *v;
+    const char *k;
+
+    if (!m) {
+        printf("Bail out! %s\n", more);
+        exit(1);
+    }
+    json_object_foreach(m, k, v)
+        json_object_set(j, k, v);
+    json_decref(m);
+    return j;
+}
+
+static int
+read_config(struct config *c, const char *more, struct err *e)
+{
+    json_t *j = with(more);
+    int r = config_from_json(c, j, e);
+
+    json_decref(j);
+    return r;
+}
+
+static void
+refuse(const char *more, const char *why)
+{
+    struct config c;
+    struct err e = { 0 };
+
+    if (!ok(read_config(&c, more, &e) < 0 && e.code == EX_INPUT &&
+        strstr(e.msg, why), "refused: %s", why))
+        printf("# %s\n# %s\n", more, e.msg);
+}
+
+static void
+test_defaults(void)
+{
+    struct config c;
+    struct err e = { 0 };
+
+    ok(read_config(&c, "{}", &e) == 0, "the least configuration %s", e.msg);
+    ok(c.V == 100 && c.d == 64 && c.mlp == 96 && c.L == 3 && c.H == 4 &&
+        c.KV == 4 && c.D == 16, "sizes");
+    ok(c.eps == 1e-6 && c.theta == 10000 && c.rope == ROPE_DEFAULT &&
+        !c.tied && c.bos == -1 && c.eos == -1 && c.pad == -1 &&
+        c.max_pos == 2048, "defaults are those of transformers");
+    ok(read_config(&c, "{\"head_dim\":32,\"num_key_value_heads\":2}", &e) ==
+        0 && c.D == 32 && c.KV == 2, "head_dim is not hidden/heads");
+    ok(read_config(&c, "{\"head_dim\":null,\"rope_scaling\":null}", &e) ==
+        0 && c.D == 16, "null is as if missing");
+    ok(read_config(&c, "{\"model_type\":\"mistral\","
+        "\"num_key_value_heads\":2,\"sliding_window\":null}", &e) == 0 &&
+        strcmp(c.arch, "mistral") == 0, "mistral");
+    ok(read_config(&c, "{\"max_position_embeddings\":512,"
+        "\"sliding_window\":512}", &e) == 0,
+        "a window as long as the context changes nothing");
+    ok(read_config(&c, "{\"sliding_window\":16,"
+        "\"use_sliding_window\":false}", &e) == 0, "a window switched off");
+    ok(read_config(&c, "{\"eos_token_id\":[7,8],\"bos_token_id\":1}", &e) ==
+        0 && c.eos == 7 && c.bos == 1, "the first of a list of EOS");
+}
+
+/* distil.md, traps: one of the two alone must not mean theta 10000 */
+static void
+test_rope(void)
+{
+    struct config c;
+    struct err e = { 0 };
+
+    ok(read_config(&c, "{\"rope_theta\":5e5}", &e) == 0 && c.theta == 5e5,
+        "rope_theta alone (transformers 4)");
+    ok(read_config(&c, "{\"rope_parameters\":{\"rope_theta\":500000,"
+        "\"rope_type\":\"default\"}}", &e) == 0 && c.theta == 5e5,
+        "rope_parameters alone (transformers 5)");
+    ok(read_config(&c, "{\"rope_theta\":5e5,\"rope_parameters\":{"
+        "\"rope_theta\":500000,\"rope_type\":\"default\"}}", &e) == 0 &&
+        c.theta == 5e5, "both");
+    refuse("{\"rope_theta\":1e4,\"rope_parameters\":{\"rope_theta\":5e5}}",
+        "rope_theta: 10000, but rope_parameters.rope_theta is 500000");
+    ok(read_config(&c, "{\"rope_scaling\":{\"type\":\"linear\","
+        "\"factor\":2}}", &e) == 0 && c.rope == ROPE_LINEAR &&
+        c.rope_factor == 2, "linear in the old manner");
+    ok(read_config(&c, "{\"rope_theta\":5e5,\"rope_scaling\":{"
+        "\"rope_type\":\"llama3\",\"factor\":8.0,\"low_freq_factor\":1.0,"
+        "\"high_freq_factor\":4.0,\"original_max_position_embeddings\":"
+        "8192}}", &e) == 0 && c.rope == ROPE_LLAMA3 && c.rope_factor == 8 &&
+        c.rope_low == 1 && c.rope_high == 4 && c.rope_orig == 8192,
+        "llama3");
+    refuse("{\"rope_scaling\":{\"type\":\"yarn\",\"factor\":2}}",
+        "rope_scaling.rope_type: \"yarn\" is not supported");
+    refuse("{\"rope_scaling\":{\"type\":\"linear\"}}",
+        "rope_scaling.factor: is missing");
+    refuse("{\"rope_parameters\":{\"rope_type\":\"llama3\",\"factor\":8}}",
+        "rope_parameters.low_freq_factor: is missing");
+    refuse("{\"rope_parameters\":{\"rope_type\":\"default\"},"
+        "\"rope_scaling\":{\"type\":\"linear\",\"factor\":2}}",
+        "differs from rope_parameters");
+    refuse("{\"partial_rotary_factor\":0.5}", "partial_rotary_factor");
+    refuse("{\"rope_theta\":0}", "rope_theta");
+    refuse("{\"rope_theta\":\"10000\"}", "rope_theta: is a string");
+}
+
+static void
+test_bad(void)
+{
+    refuse("{\"model_type\":\"qwen2\"}", "\"qwen2\" is not supported");
+    refuse("{\"model_type\":null}", "model_type: is missing");
+    refuse("{\"model_type\":7}", "model_type: is a whole number");
+    refuse("{\"hidden_act\":\"gelu\"}", "hidden_act");
+    refuse("{\"attention_bias\":true}", "attention_bias");
+    refuse("{\"mlp_bias\":true}", "mlp_bias");
+    refuse("{\"mlp_bias\":1}", "mlp_bias: is a whole number");
+    refuse("{\"quantization_config\":{\"bits\":4}}", "quantization_config");
+    refuse("{\"vocab_size\":null}", "vocab_size: is missing");
+    refuse("{\"vocab_size\":0}", "vocab_size: 0 is outside");
+    refuse("{\"vocab_size\":-1}", "vocab_size: -1 is outside");
+    refuse("{\"vocab_size\":100.0}", "vocab_size: is a real number");
+    refuse("{\"vocab_size\":9223372036854775807}", "vocab_size");
+    refuse("{\"hidden_size\":1048577}", "hidden_size");
+    refuse("{\"hidden_size\":63}", "head_dim: is missing");
+    refuse("{\"head_dim\":15}", "head_dim: 15 is odd");
+    refuse("{\"num_attention_heads\":4096,\"head_dim\":65536}",
+        "head_dim: 4096 heads");
+    refuse("{\"num_key_value_heads\":3}", "num_key_value_heads: 3");
+    refuse("{\"num_key_value_heads\":0}", "num_key_value_heads: 0");
+    refuse("{\"num_hidden_layers\":1000000000}", "num_hidden_layers");
+    refuse("{\"rms_norm_eps\":0}", "rms_norm_eps");
+    refuse("{\"rms_norm_eps\":\"1e-5\"}", "rms_norm_eps: is a string");
+    refuse("{\"sliding_window\":16}", "sliding_window: 16");
+    refuse("{\"eos_token_id\":100}", "eos_token_id: 100 is outside");
+    refuse("{\"bos_token_id\":-2}", "bos_token_id: -2");
+    refuse("{\"pad_token_id\":\"0\"}", "pad_token_id: is no token id");
+    refuse("{\"tie_word_embeddings\":\"yes\"}", "tie_word_embeddings");
+}
+
+static int
+same(const struct config *a, const struct config *b)
+{
+    return strcmp(a->arch, b->arch) == 0 && a->V == b->V && a->d == b->d &&
+        a->L == b->L && a->H == b->H && a->KV == b->KV && a->D == b->D &&
+        a->mlp == b->mlp && a->max_pos == b->max_pos && a->eps == b->eps &&
+        a->theta == b->theta && a->rope == b->rope &&
+        a->rope_factor == b->rope_factor && a->rope_low == b->rope_low &&
+        a->rope_high == b->rope_high && a->rope_orig == b->rope_orig &&
+        a->tied == b->tied && a->bos == b->bos && a->eos == b->eos &&
+        a->pad == b->pad && a->init_range == b->init_range;
+}
+
+static void
+test_round_trip(void)
+{
+    static const char *const more[] = {
+        "{\"head_dim\":32,\"num_key_value_heads\":2,\"rms_norm_eps\":1e-5,"
+            "\"tie_word_embeddings\":true,\"eos_token_id\":3}",
+        "{\"model_type\":\"mistral\",\"num_key_value_heads\":2,"
+            "\"rope_theta\":1e6,\"bos_token_id\":0}",
+        "{\"rope_scaling\":{\"type\":\"linear\",\"factor\":2.5}}",
+        "{\"rope_theta\":5e5,\"rope_scaling\":{\"rope_type\":\"llama3\","
+            "\"factor\":8.0,\"low_freq_factor\":1.0,\"high_freq_factor\":4,"
+            "\"original_max_position_embeddings\":8192}}",
+    };
+
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        struct config a, b;
+        struct err e = { 0 };
+        json_t *j;
+
+        if (!ok(read_config(&a, more[i], &e) == 0, "read %zu", i))
+            continue;
+        j = config_to_json(&a, NULL, NULL);
+        ok(js_save(j, "config.json", &e) == 0, "saved");
+        json_decref(j);
+        j = js_load("config.json", 1 << 20, &e);
+        ok(j && config_from_json(&b, j, &e) == 0 && same(&a, &b),
+            "written and read back the same");
+        ok(js_get(j, "rope_theta") && js_get(j, "rope_parameters.rope_theta")
+            && !js_get(j, "retort"), "rope_theta and rope_parameters both");
+        json_decref(j);
+    }
+    remove("config.json");
+}
+
+static void
+test_blocks(void)
+{
+    struct config c;
+    struct err e = { 0 };
+    size_t mlp[3] = { 96, 40, 96 }, kept[3] = { 0, 2, 5 }, m[3], k[3];
+    static const struct { const char *j, *why; } bad[] = {
+        { "{\"retort\":{\"mlp\":[96,96]}}", "retort.mlp: is no list of 3" },
+        { "{\"retort\":{\"mlp\":[96,97,96]}}", "retort.mlp: number 1" },
+        { "{\"retort\":{\"mlp\":[96,0,96]}}", "retort.mlp: number 1" },
+        { "{\"retort\":{\"mlp\":[96,40.0,96]}}", "retort.mlp: number 1" },
+        { "{\"retort\":{\"kept\":[0,2,2]}}", "retort.kept: number 2" },
+        { "{\"retort\":{\"kept\":[0,-1,2]}}", "retort.kept: number 1" },
+        { "{\"retort\":{\"kept\":{}}}", "retort.kept: is no list" },
+    };
+    json_t *j;
+
+    read_config(&c, "{}", &e);
+    ok(config_params(&c, NULL) == 100 * 64 * 2 + 64 + 3 * (2 * 64 +
+        4 * 64 * 64 + 3 * 64 * 96), "parameters counted");
+    ok(config_params(&c, NULL) - config_params(&c, mlp) == 3 * 64 * 56,
+        "a narrower block has fewer");
+    j = config_to_json(&c, mlp, kept);
+    ok(config_blocks(&c, j, m, k, &e) == 0 && memcmp(m, mlp, sizeof m) == 0
+        && memcmp(k, kept, sizeof k) == 0, "widths and sources come back");
+    json_decref(j);
+    for (size_t i = 0; i < 3; i++)
+        mlp[i] = 96, kept[i] = i;
+    j = config_to_json(&c, mlp, kept);
+    ok(!js_get(j, "retort") && config_blocks(&c, j, m, k, &e) == 0 &&
+        memcmp(m, mlp, sizeof m) == 0 && memcmp(k, kept, sizeof k) == 0,
+        "a model that was not cut needs no such key");
+    json_decref(j);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        j = with(bad[i].j);
+        if (!ok(config_blocks(&c, j, m, k, &e) < 0 &&
+            strstr(e.msg, bad[i].why), "refused: %s", bad[i].why))
+            printf("# %s\n", e.msg);
+        json_decref(j);
+    }
+}
+
+static void
+test_json(void)
+{
+    struct err e = { 0 };
+    struct buf b = { 0 };
+    json_t *j;
+
+    ok(!js_parse("{\"a\":1,\"a\":2}", 13, &e) && strstr(e.msg, "offset"),
+        "a key twice: %s", e.msg);
+    ok(!js_parse("{\"a\":NaN}", 9, &e), "NaN: %s", e.msg);
+    ok(!js_parse("{\"a\":1}x", 8, &e), "text behind it: %s", e.msg);
+    ok(!js_parse("", 0, &e), "nothing: %s", e.msg);
+    for (int i = 0; i < JS_DEPTH; i++)
+        buf_addc(&b, '[');
+    for (int i = 0; i < JS_DEPTH; i++)
+        buf_addc(&b, ']');
+    j = js_parse(b.p, b.n, &e);
+    ok(j != NULL, "64 lists in each other");
+    json_decref(j);
+    buf_clear(&b);
+    for (int i = 0; i < 1000000; i++)
+        buf_addc(&b, '[');
+    ok(!js_parse(b.p, b.n, &e) && strstr(e.msg, "nested deeper"),
+        "a million: %s", e.msg);
+    buf_clear(&b);
+    buf_adds(&b, "[\"");
+    for (int i = 0; i < 100; i++)
+        buf_adds(&b, "[{\\\"");
+    buf_adds(&b, "\"]");
+    j = js_parse(b.p, b.n, &e);
+    ok(j != NULL, "brackets in a string do not count");
+    json_decref(j);
+    buf_release(&b);
+    ok(io_put_file("big.json", "[1,2,3,4]", 9, &e) == 0 &&
+        !js_load("big.json", 8, &e), "too long: %s", e.msg);
+    j = js_load("big.json", 9, &e);
+    ok(j != NULL, "just fits");
+    json_decref(j);
+    remove("big.json");
+    ok(!js_load("none.json", 8, &e) && e.code == EX_SYS, "no file: %s",
+        e.msg);
+    ok(!js_load(".", 8, &e), "a folder: %s", e.msg);
+}
+
+int
+main(void)
+{
+    test_defaults();
+    test_rope();
+    test_bad();
+    test_round_trip();
+    test_blocks();
+    test_json();
+    return done_testing();
+}
