@@ -66,7 +66,8 @@ parses(const struct buf *b, struct err *e)
     struct gguf g;
     int r;
 
-    memcpy(p, b->p, b->n);
+    if (b->n > 0)
+        memcpy(p, b->p, b->n);
     r = gguf_parse(&g, p, b->n, e);
     if (r == 0)
         gguf_release(&g);
