@@ -235,7 +235,7 @@ struct dw {
     size_t first, nm, nn;   /* number of its first task, tiles */
 };
 
-enum { DW_MAX = 384, NORM_COLS = 64 };
+enum { DW_MAX = 576, NORM_COLS = 64 };
 
 struct dwjob {
     struct run *u;

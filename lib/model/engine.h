@@ -62,7 +62,7 @@ struct fwd {
     float *target_z;        /* [2,HEAD_ROWS] logits of the targets */
 };
 
-/* lean: without the members of a, for a caller who brings his own. */
+/* lean: without head and the members of a, for a caller with his own. */
 struct fwd *fwd_make(const struct model *m, struct pool *pool, size_t B,
     size_t T, int lean);
 

@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FWD_TILE = 256 };
+enum { FWD_TILE = 512 };
 
 struct rows {
     size_t B, T;

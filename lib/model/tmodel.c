@@ -91,6 +91,8 @@ tmodel_release(struct tmodel *t)
 void
 tmodel_zero_grad(struct tmodel *t)
 {
-    for (size_t i = 0; i < t->ngroup; i++)
-        memset(t->group[i].g, 0, t->group[i].n * sizeof *t->group[i].g);
+    for (size_t i = 0; i < t->ngroup; i++) {
+        if (t->group[i].n > 0)
+            memset(t->group[i].g, 0, t->group[i].n * sizeof(float));
+    }
 }
