@@ -212,7 +212,7 @@ test_golden(const char *name, struct pool *pool)
 }
 
 /* A model and batch large enough for several tiles and slices. */
-enum { B = 4, T = 300, V = 600, D = 48 };
+enum { B = 4, T = 600, V = 600, D = 48 };
 static uint32_t ids[B * T], first[B * T];
 
 static void
@@ -220,11 +220,11 @@ make(struct model *m, struct arena *a)
 {
     const struct config c = {
         .arch = "llama", .V = V, .d = D, .L = 2, .H = 4, .KV = 2, .D = 10,
-        .mlp = 96, .max_pos = 512, .eps = 1e-5, .theta = 1e4, .tied = 1,
+        .mlp = 96, .max_pos = 1024, .eps = 1e-5, .theta = 1e4, .tied = 1,
         .init_range = 0.2
     };
     static const size_t len[B][4] = {
-        { 300 }, { 120, 180 }, { 1, 64, 199 }, { 100, 50, 30, 20 }
+        { 600 }, { 240, 360 }, { 2, 128, 470 }, { 200, 100, 60, 40 }
     };
 
     model_random(m, &c, 3, a);
@@ -274,7 +274,7 @@ static void
 test_bits(const struct model *m)
 {
     float *z = xmalloc(B * T * V * sizeof *z), *z2, *y, *x;
-    uint32_t was = ids[T + 200];
+    uint32_t was = ids[T + 400];
     int good = 1, zero = 1;
 
     z2 = xmalloc(B * T * V * sizeof *z2);
@@ -291,19 +291,19 @@ test_bits(const struct model *m)
         free(y);
     }
     ok(good, "a row alone gives the bits that it gives among others");
-    for (size_t i = (4 * T - 100) * D; i < 4 * T * D; i++)
+    for (size_t i = (4 * T - 200) * D; i < 4 * T * D; i++)
         zero &= x[i] == 0.0f;
     ok(zero, "padding gives zeros");
-    ids[T + 200] = (was + 1) % V;           /* in document 2 of row 1 */
+    ids[T + 400] = (was + 1) % V;           /* in document 2 of row 1 */
     y = run(m, 2, 0, B, NULL);
-    ok(same(x, y, 0, T + 200) && same(x, y, 2 * T, 2 * T) &&
-        !same(x, y, T + 200, 1), "a later token changes no earlier state");
-    ids[T + 200] = was;
+    ok(same(x, y, 0, T + 400) && same(x, y, 2 * T, 2 * T) &&
+        !same(x, y, T + 400, 1), "a later token changes no earlier state");
+    ids[T + 400] = was;
     free(y);
     was = ids[T + 5];
     ids[T + 5] = (was + 1) % V;             /* in document 1 of row 1 */
     y = run(m, 2, 0, B, NULL);
-    ok(same(x, y, T + 120, 180) && !same(x, y, T + 5, 100),
+    ok(same(x, y, T + 240, 360) && !same(x, y, T + 5, 100),
         "document 2 does not depend on document 1");
     ids[T + 5] = was;
     free(y);
@@ -319,14 +319,14 @@ test_packed(const struct model *m)
 {
     struct pool *p = pool_new(2);
     struct fwd *f = fwd_new(m, p, 1, T);
-    float *x = run(m, 2, 1, 1, NULL), *y = xmalloc(180 * D * sizeof *y);
-    uint32_t zero[180] = { 0 };
-    struct rows r = { 1, 180, ids + T + 120, zero };
+    float *x = run(m, 2, 1, 1, NULL), *y = xmalloc(360 * D * sizeof *y);
+    uint32_t zero[360] = { 0 };
+    struct rows r = { 1, 360, ids + T + 240, zero };
     double w = 0.0;
 
     forward(f, m, &r, NULL, y);
-    for (size_t i = 0; i < 180 * D; i++) {
-        const double e = fabs((double)y[i] - x[120 * D + i]);
+    for (size_t i = 0; i < 360 * D; i++) {
+        const double e = fabs((double)y[i] - x[240 * D + i]);
 
         w = e <= w ? w : isnan(e) ? INFINITY : e;
     }
@@ -340,7 +340,7 @@ test_packed(const struct model *m)
 static void
 test_kv(const struct model *m)
 {
-    static const size_t feed[] = { 1, 2, 70, 1, 1, 5, 120, 1, 99 };
+    static const size_t feed[] = { 1, 2, 70, 1, 1, 5, 120, 1, 399 };
     struct pool *p = pool_new(2);
     struct fwd *f = fwd_new(m, p, 1, 8);
     struct kvcache *k = kv_new(f, T);
