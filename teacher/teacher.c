@@ -222,11 +222,14 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
 {
     const struct batch *b = &t->batch;
     const enum dtype type = a.dtype == 0 ? DT_BF16 : DT_F32;
-    const size_t shape[3] = { b->B, b->T, t->m.c.d };
+    size_t shape[3];
     struct st_out *o;
 
     if (batch_unpack(&t->batch, m, t->m.c.V, e) < 0)
         return -1;
+    shape[0] = b->B;
+    shape[1] = b->T;
+    shape[2] = t->m.c.d;
     fit(t, b->B, b->T);
     for (size_t i = 0; i < b->B; i += t->micro)
         run_rows(t, i, b->B - i < t->micro ? b->B - i : t->micro);
