@@ -3,6 +3,7 @@
 # Settings can be kept in config.mk.
 -include config.mk
 
+.DEFAULT_GOAL = all
 VERSION = 0.1.0
 CC     ?= cc
 CFLAGS ?= -O2 -g
