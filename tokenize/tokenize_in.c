@@ -265,7 +265,7 @@ reader_open(const struct input *i, enum split_by split, struct err *e)
     if (k == ARCHIVE_EOF)
         r->end = 1;
     else if (k != ARCHIVE_OK && k != ARCHIVE_WARN) {
-        err_set(e, EX_INPUT, "%s: %s", r->name,
+        err_set(e, EX_INPUT, "%s: offset 0: %s", r->name,
             archive_error_string(r->a) ? archive_error_string(r->a) :
             "cannot be read");
         reader_close(r);

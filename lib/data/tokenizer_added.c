@@ -54,6 +54,13 @@ longest(const struct added_set *set, const unsigned char *p,
     for (size_t d = 1; lo < hi; d++) {
         size_t a, b;
 
+        if (hi - lo == 1) {
+            const struct added *x = &set->a[lo];
+
+            if (x->n <= (size_t)(end - p) && memcmp(x->s, p, x->n) == 0)
+                best = x;
+            break;
+        }
         if (set->a[lo].n == d)
             best = &set->a[lo++];
         if (p + d == end)

@@ -254,7 +254,7 @@ load_one_added(struct added *a, const json_t *j, size_t i, struct err *e)
         return tok_bad(e, "%s.content: is no text of at most %d bytes", path,
             ADDED_MAX);
     for (int k = 0; k < 5; k++)
-        if ((v[k] = flag_of(j, path, name[k], k == 3 ? 1 : 0, e)) < 0)
+        if ((v[k] = flag_of(j, path, name[k], -1, e)) < 0)
             return -1;
     a->s = json_string_value(s);
     a->n = json_string_length(s);

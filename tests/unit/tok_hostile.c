@@ -1,0 +1,277 @@
+/* lib/data/tokenizer: hostile and unknown tokenizer.json are refused with the
+ * path of what is wrong, without a crash and without memory the file does not
+ * back */
+#include "data/tokenizer.h"
+
+#include "base/io.h"
+#include "base/prog.h"
+#include "base/rng.h"
+#include "../tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTE_LEVEL "{\"type\":\"ByteLevel\",\"add_prefix_space\":false," \
+    "\"use_regex\":true}"
+#define MODEL "{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2}," \
+    "\"merges\":[\"a b\"]}"
+#define ADDED(more) "{\"id\":3,\"content\":\"<s>\",\"single_word\":false," \
+    "\"lstrip\":false,\"rstrip\":false,\"normalized\":false," \
+    "\"special\":true" more "}"
+
+/* The parts of a small file; NULL: the usual one. */
+struct file {
+    const char *pre, *model, *added, *post, *decoder, *more;
+};
+
+static char *
+text_of(const struct file *f)
+{
+    return xasprintf("{\"added_tokens\":[%s],\"pre_tokenizer\":%s,"
+        "\"post_processor\":%s,\"decoder\":%s,\"model\":%s%s}",
+        f->added ? f->added : "", f->pre ? f->pre : BYTE_LEVEL,
+        f->post ? f->post : "null", f->decoder ? f->decoder : BYTE_LEVEL,
+        f->model ? f->model : MODEL, f->more ? f->more : "");
+}
+
+static void
+good(const char *what, struct file f, const char *text, size_t want)
+{
+    char *s = text_of(&f);
+    struct err e = { 0 };
+    struct tokenizer *t = tok_parse(s, strlen(s), NULL, 0, &e);
+    struct tok_ids ids = { 0 };
+
+    ok(t != NULL, "%s: is read %s", what, e.msg);
+    if (t) {
+        struct tok_scratch *x = tok_scratch_new(t);
+
+        tok_encode(t, x, text, strlen(text), TOK_SPECIAL, &ids);
+        ok(ids.n == want, "%s: %zu ids", what, ids.n);
+        tok_scratch_free(x);
+    }
+    tok_ids_release(&ids);
+    tok_free(t);
+    free(s);
+}
+
+static void
+bad_text(const char *what, const char *s, size_t n, const char *where)
+{
+    struct err e = { 0 };
+    struct tokenizer *t = tok_parse(s, n, NULL, 0, &e);
+
+    ok(!t && e.code == EX_INPUT && strncmp(e.msg, where, strlen(where)) == 0,
+        "%s: %s", what, t ? "was accepted" : e.msg);
+    tok_free(t);
+}
+
+static void
+bad(const char *what, struct file f, const char *where)
+{
+    char *s = text_of(&f);
+
+    bad_text(what, s, strlen(s), where);
+    free(s);
+}
+
+static void
+test_components(void)
+{
+    good("the usual", (struct file){ 0 }, "abba", 3);
+    good("an added token", (struct file){ .added = ADDED("") }, "a<s>b", 3);
+    good("merges as pairs", (struct file){ .model = "{\"vocab\":{\"a\":0,"
+        "\"b\":1,\"ab\":2},\"merges\":[[\"a\",\"b\"]]}" }, "ab", 1);
+    bad("a normalizer", (struct file){ .more = ",\"normalizer\":{\"type\":"
+        "\"NFC\"}" }, "normalizer: ");
+    bad("truncation", (struct file){ .more = ",\"truncation\":{}" },
+        "truncation: ");
+    bad("an unknown part", (struct file){ .more = ",\"new\":1" },
+        "tokenizer.new: ");
+    bad("no pre-tokenizer", (struct file){ .pre = "null" },
+        "pre_tokenizer.type: ");
+    bad("another one", (struct file){ .pre = "{\"type\":\"Metaspace\"}" },
+        "pre_tokenizer.type: Metaspace");
+    bad("a prefix space", (struct file){ .pre = "{\"type\":\"ByteLevel\"}" },
+        "pre_tokenizer.add_prefix_space: ");
+    bad("a new option", (struct file){ .pre = "{\"type\":\"ByteLevel\","
+        "\"add_prefix_space\":false,\"x\":1}" }, "pre_tokenizer.x: ");
+    bad("another pattern", (struct file){ .pre = "{\"type\":\"Sequence\","
+        "\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":{\"Regex\":"
+        "\"(a+)+$\"},\"behavior\":\"Isolated\",\"invert\":false},"
+        BYTE_LEVEL "]}" }, "pre_tokenizer.pretokenizers.0.pattern: ");
+    bad("whole numbers", (struct file){ .pre = "{\"type\":\"Sequence\","
+        "\"pretokenizers\":[{\"type\":\"Digits\",\"individual_digits\":false"
+        "}," BYTE_LEVEL "]}" },
+        "pre_tokenizer.pretokenizers.0.individual_digits: ");
+    bad("another decoder", (struct file){ .decoder = "{\"type\":\"Fuse\"}" },
+        "decoder.type: ");
+    bad("another post-processor", (struct file){ .post =
+        "{\"type\":\"BertProcessing\"}" }, "post_processor.type: Bert");
+    bad("a template without text", (struct file){ .post =
+        "{\"type\":\"TemplateProcessing\",\"single\":[]}" },
+        "post_processor.single: ");
+    bad("a template's token that is none", (struct file){ .post =
+        "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":"
+        "{\"id\":\"x\"}},{\"Sequence\":{\"id\":\"A\"}}],\"special_tokens\":"
+        "{\"x\":{\"ids\":[77]}}}" }, "post_processor.single.0: ");
+    bad("post-processors in each other", (struct file){ .post =
+        "{\"type\":\"Sequence\",\"processors\":[{\"type\":\"Sequence\","
+        "\"processors\":[]}]}" }, "post_processor.processors.0.type: ");
+}
+
+static void
+test_models(void)
+{
+#define M(rest) ((struct file){ .model = "{" rest "}" })
+    bad("another model", M("\"type\":\"Unigram\""), "model.type: Unigram");
+    bad("dropout", M("\"dropout\":0.1,\"vocab\":{\"a\":0},\"merges\":[]"),
+        "model.dropout: ");
+    bad("a suffix", M("\"end_of_word_suffix\":\"</w>\",\"vocab\":{\"a\":0},"
+        "\"merges\":[]"), "model.end_of_word_suffix: ");
+    bad("unknown bytes have an id", M("\"unk_token\":\"a\",\"vocab\":"
+        "{\"a\":0},\"merges\":[]"), "model.unk_token: ");
+    bad("byte fallback", M("\"byte_fallback\":true,\"vocab\":{\"a\":0},"
+        "\"merges\":[]"), "model.byte_fallback: ");
+    bad("no vocabulary", M("\"merges\":[]"), "model.vocab: ");
+    bad("an empty one", M("\"vocab\":{},\"merges\":[]"), "model.vocab: ");
+    bad("a list", M("\"vocab\":[\"a\"],\"merges\":[]"), "model.vocab: ");
+    bad("no merges", M("\"vocab\":{\"a\":0}"), "model.merges: ");
+    bad("one huge id", M("\"vocab\":{\"a\":4000000000},\"merges\":[]"),
+        "model.vocab.a: ");
+    bad("a negative id", M("\"vocab\":{\"a\":-1},\"merges\":[]"),
+        "model.vocab.a: ");
+    bad("a real id", M("\"vocab\":{\"a\":1.5},\"merges\":[]"),
+        "model.vocab.a: ");
+    bad("an id twice", M("\"vocab\":{\"a\":1,\"b\":1},\"merges\":[]"),
+        "model.vocab.b: ");
+    bad("a text twice", M("\"vocab\":{\"a\":1,\"a\":2},\"merges\":[]"),
+        "offset ");
+    bad("merge of one word", M("\"vocab\":{\"a\":0},\"merges\":[\"a\"]"),
+        "model.merges.0: ");
+    bad("of three", M("\"vocab\":{\"a\":0},\"merges\":[\"a a a\"]"),
+        "model.merges.0: ");
+    bad("of numbers", M("\"vocab\":{\"a\":0},\"merges\":[[1,2]]"),
+        "model.merges.0: ");
+    bad("longer than any entry", M("\"vocab\":{\"a\":0},\"merges\":"
+        "[\"a aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]"), "model.merges.0: ");
+    bad("without its result", M("\"vocab\":{\"a\":0},\"merges\":[\"a a\"]"),
+        "model.merges.0: ");
+#undef M
+}
+
+static void
+test_added(void)
+{
+    char *s = xcalloc(1, 6000), *t;
+    struct file f = { 0 };
+
+    bad("an added number", (struct file){ .added = "1" },
+        "added_tokens.0: ");
+    bad("without flags", (struct file){ .added = "{\"content\":\"x\"}" },
+        "added_tokens.0.single_word: ");
+    bad("with a new flag", (struct file){ .added = ADDED(",\"x\":true") },
+        "added_tokens.0.x: ");
+    memset(s, 'a', 5000);
+    t = xasprintf("{\"content\":\"%s\",\"single_word\":false,\"lstrip\":"
+        "false,\"rstrip\":false,\"special\":true}", s);
+    f.added = t;
+    bad("a very long one", f, "added_tokens.0.content: ");
+    free(t);
+    free(s);
+    good("an empty one", (struct file){ .added = "{\"content\":\"\","
+        "\"single_word\":false,\"lstrip\":true,\"rstrip\":true,"
+        "\"normalized\":true,\"special\":true}" }, "ab", 1);
+    good("one twice", (struct file){ .added = ADDED("") "," ADDED("") },
+        "<s>", 1);
+}
+
+/* Depth, cuts and flips of a whole file. */
+static void
+test_damage(void)
+{
+    struct file f = { .added = ADDED("") };
+    char *s = text_of(&f), *deep = xmalloc(200001);
+    const size_t n = strlen(s);
+    size_t accepted = 0;
+    struct err e;
+
+    memset(deep, '[', 200000);
+    bad_text("200000 brackets", deep, 200000, "offset ");
+    free(deep);
+    bad_text("nothing", "", 0, "offset ");
+    bad_text("a number", "1", 1, "");
+    for (size_t i = 0; i < n; i++) {
+        struct tokenizer *t = tok_parse(s, i, NULL, 0, &e);
+
+        accepted += t != NULL;
+        tok_free(t);
+    }
+    ok(accepted == 0, "cut anywhere it is refused");
+    for (size_t i = 0; i < 8 * n; i++) {
+        struct tokenizer *t;
+
+        s[i / 8] ^= (char)(1 << i % 8);
+        t = tok_parse(s, n, NULL, 0, &e);
+        if (t) {
+            struct tok_scratch *x = tok_scratch_new(t);
+            struct tok_ids ids = { 0 };
+
+            tok_encode(t, x, "ab<s> a\nb1", 10, TOK_SPECIAL, &ids);
+            tok_ids_release(&ids);
+            tok_scratch_free(x);
+        }
+        tok_free(t);
+        s[i / 8] ^= (char)(1 << i % 8);
+    }
+    ok(1, "no flipped bit of %zu brings it down", 8 * n);
+    free(s);
+}
+
+/* A long name that is not in a file, and one that matches everywhere. */
+static void
+test_slow(void)
+{
+    const size_t n = 1000000;
+    char *name = xcalloc(1, 4001), *text = xmalloc(n), *json;
+    struct file f = { 0 };
+    struct err e;
+    struct tokenizer *t;
+    double sec;
+
+    memset(name, 'a', 4000);
+    memset(text, 'a', n);
+    json = xasprintf("{\"content\":\"%sb\",\"single_word\":true,\"lstrip\":"
+        "true,\"rstrip\":true,\"normalized\":false,\"special\":false}", name);
+    f.added = json;
+    free(name);
+    name = text_of(&f);
+    t = tok_parse(name, strlen(name), NULL, 0, &e);
+    ok(t == NULL || tok_vocab(t) == 4, "a long added token");
+    if (t) {
+        struct tok_scratch *x = tok_scratch_new(t);
+        struct tok_ids ids = { 0 };
+
+        sec = prog_cpu();
+        tok_encode(t, x, text, n, TOK_SPECIAL, &ids);
+        ok(ids.n == n && prog_cpu() - sec < 100, "is looked for at every "
+            "place");
+        tok_ids_release(&ids);
+        tok_scratch_free(x);
+    }
+    tok_free(t);
+    free(json);
+    free(name);
+    free(text);
+}
+
+int
+main(void)
+{
+    test_components();
+    test_models();
+    test_added();
+    test_damage();
+    test_slow();
+    return done_testing();
+}
