@@ -56,7 +56,7 @@ void fwd_head(struct fwd *f, const float *h, size_t n, float *logits);
 
 /*
  * Scores of n predictions from final hidden states, without an [n,V] array.
- * h [n,d]; target [n]; out arrays may be NULL.
+ * h [n,d]; target [n], may be NULL with nll; out arrays may be NULL.
  *   nll[i]  = -log softmax(z_i)[target_i]          nats
  *   lse[i]  = log sum exp(z_i)
  *   top[i]  = argmax z_i (lowest index on ties)

@@ -401,5 +401,8 @@ main(void)
         test_halves(isas[i]);
     }
     ok(kern_force("sse9") != NULL, "an unknown kernel set is refused");
+    setenv("RETORT_KERNELS", "sse9", 1);
+    ok(kern_init() != NULL && kern_init() != NULL,
+        "also from the environment, each time");
     return done_testing();
 }
