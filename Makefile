@@ -57,6 +57,7 @@ Q = @
 say = @printf '  %-6s %s\n' $(1) $(2)
 endif
 
+.DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # student: the same bytes from every way to train; kill, resume, damage
 . "${0%/*}/lib.sh"
-. "${0%/*}/train.sh"
+. "$top/tests/train.sh"
 
 # distil RUN [option ...]: 20 steps from the file kd
 distil() {
