@@ -222,14 +222,13 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
 {
     const struct batch *b = &t->batch;
     const enum dtype type = a.dtype == 0 ? DT_BF16 : DT_F32;
-    size_t shape[3];
+    size_t shape[3] = { 0, 0, t->m.c.d };
     struct st_out *o;
 
     if (batch_unpack(&t->batch, m, t->m.c.V, e) < 0)
         return -1;
     shape[0] = b->B;
     shape[1] = b->T;
-    shape[2] = t->m.c.d;
     fit(t, b->B, b->T);
     for (size_t i = 0; i < b->B; i += t->micro)
         run_rows(t, i, b->B - i < t->micro ? b->B - i : t->micro);
@@ -245,6 +244,21 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
         st_out_tensor(o, name, type, 3, shape, t->hidden[i]);
     }
     return msg_send(t->out, e);
+}
+
+/* A resumed stream goes on in our numbering, which counts the `teacher`
+ * message too, and in the chain of whoever is continued behind us. */
+static int
+shift_resumed(struct teacher *t, const struct msg *m, struct err *e)
+{
+    struct stream_info i;
+
+    if (stream_info_read(&i, &m->st, e) < 0)
+        return -1;
+    if (i.resumed)
+        msg_out_resume(t->out, i.next_seq + 1, &i.down);
+    stream_info_release(&i);
+    return 0;
 }
 
 /* Pass one message on.  0; 1 the reader has left; -1 damage. */
@@ -267,6 +281,8 @@ pass(struct teacher *t, const struct msg *m, int *introduced, struct err *e)
         return send_batch(t, m, e);
     }
     (void)msg_copy(t->out, m);
+    if (m->kind == MSG_STREAM && shift_resumed(t, m, e) < 0)
+        return -1;
     return msg_send(t->out, e);
 }
 

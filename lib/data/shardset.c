@@ -409,6 +409,10 @@ shardset_head(struct shardset *s, struct err *e)
 const struct msg *
 shardset_teacher(struct shardset *s, struct err *e)
 {
+    if (!s->m.teacher) {
+        e->code = 0;
+        return NULL;
+    }
     return preamble(s, 1, MSG_TEACHER, &s->teacher_buf, &s->teacher, e);
 }
 
