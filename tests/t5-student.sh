@@ -96,8 +96,8 @@ like '... is told how to' 'stream --resume' err
 
 # --- broken input ---
 size=$(wc -c <kd)
-head -c $((size - 100000)) kd >cut
-status 3 'input breaks off' student -q -m s0 -o broken --lr 1e-3 cut
+head -c $((size - 100000)) kd >cutfile
+status 3 'input breaks off' student -q -m s0 -o broken --lr 1e-3 cutfile
 [ ! -e broken/config.json ] && pass 'nothing finished is exported' ||
     fail 'nothing finished is exported'
 ls broken >ls.out
