@@ -32,6 +32,7 @@ struct stream {
     struct buf text;        /* of the cursor */
     struct chain h;         /* H(c.seq - 1) */
     uint64_t made, padded;  /* tokens and room for tokens in this run */
+    uint64_t batches;       /* in this run */
     double sending;         /* seconds */
 };
 
@@ -226,7 +227,9 @@ choose(const struct stream *s, const struct given *g, struct cursor_spec *r)
             "--%sshuffle", r->shuffle ? "" : "no-", was->shuffle ? "" : "no-");
     choose_length(s, g, r);
     choose_pack(s, g, r);
-    choose_weights(s, g, r);
+    r->natural = 1;
+    if (docs)
+        choose_weights(s, g, r);
     if (r->length == LENGTH_BATCHES && r->limit > UINT64_MAX / r->B)
         die(EX_USAGE, "--batches: too many");
 }
@@ -332,9 +335,10 @@ find_teacher(const struct stream *s)
     struct err e = { 0 };
 
     for (size_t i = 0; i < s->d.n; i++) {
-        const struct msg *m = shardset_teacher(s->d.set[i], &e);
+        const struct msg *m = NULL;
 
-        if (!m && e.code)
+        if (shardset_manifest(s->d.set[i])->teacher &&
+            !(m = shardset_teacher(s->d.set[i], &e)))
             die_err(&e);
         if (i == 0)
             first = m;
@@ -395,7 +399,7 @@ show(const struct stream *s, double begun)
 
     prog_closing("%.2f M tokens in %" PRIu64 " batches, %.2f M tokens/s, "
         "padding %.2f %%, %.1f %% of %" PRIu64 " pieces are cuts, writing "
-        "took %.1f of %.1f s", (double)s->made / 1e6, s->c.seq,
+        "took %.1f of %.1f s", (double)s->made / 1e6, s->batches,
         t > 0.0 ? (double)s->made / t / 1e6 : 0.0, s->padded ? 100.0 -
         100.0 * (double)s->made / (double)s->padded : 0.0,
         f->pieces ? 100.0 * (double)f->cuts / (double)f->pieces : 0.0,
@@ -419,6 +423,7 @@ send_batches(struct stream *s, struct msg_out *w, struct err *e)
         s->sending += prog_now() - t;
         s->h = *msg_out_chain(w);
         s->c.seq++;
+        s->batches++;
         s->made += s->feed->tokens;
         s->padded += s->feed->B * s->c.spec.T;
         progress_at((double)s->c.tokens, NULL);

@@ -188,6 +188,8 @@ docs_load(struct feed *f, const struct cursor *c, struct err *e)
                 mix_drop(&x->mix, i);
         }
     }
+    if (c->nwindow && x->spec->pack != PACK_BEST)
+        return err_set(e, EX_INPUT, "cursor: a window, but no best fit");
     for (size_t i = 0; i < c->nwindow; i++)
         if (put_back(x, &c->window[i], e) < 0)
             return -1;

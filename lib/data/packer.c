@@ -88,15 +88,19 @@ packer_init(struct packer *p, enum pack how, size_t T, size_t id_size)
     p->how = how;
     p->T = T;
     p->id_size = id_size;
+    if (how == PACK_BEST)
+        p->sums = xreallocarray(NULL, (PACK_WINDOW + 1) * (T / 64 + 1),
+            sizeof *p->sums);
 }
 
 void
 packer_release(struct packer *p)
 {
-    for (size_t i = 0; i <= PACK_WINDOW; i++) {
+    for (size_t i = 0; i < PACK_WINDOW; i++) {
         free(p->piece[i].ids);
         free(p->piece[i].mask);
     }
+    free(p->sums);
     memset(p, 0, sizeof *p);
 }
 
@@ -105,7 +109,7 @@ packer_slot(struct packer *p)
 {
     struct piece *s = &p->piece[p->n];
 
-    assert(p->n <= PACK_WINDOW);
+    assert(p->n < PACK_WINDOW);
     if (!s->ids) {
         s->ids = xreallocarray(NULL, p->T, p->id_size);
         s->mask = xmalloc(p->T);
@@ -131,57 +135,132 @@ refill(struct packer *p, const struct pack_from *from, uint64_t number,
     return 0;
 }
 
-/* The longest piece of at most space tokens, the oldest of equals; or n. */
+/* Pieces other than `first` that fit into space, longest first, the older of
+ * equals first. */
 static size_t
-longest(const struct packer *p, size_t space)
+candidates(const struct packer *p, size_t first, size_t space,
+    size_t order[PACK_WINDOW])
 {
-    size_t best = p->n;
+    size_t n = 0;
 
-    for (size_t i = 0; i < p->n; i++)
-        if (p->piece[i].len <= space && (best == p->n ||
-            p->piece[i].len > p->piece[best].len))
+    for (size_t i = 0; i < p->n; i++) {
+        size_t k = n;
+
+        if (i == first || p->piece[i].len > space)
+            continue;
+        for (; k > 0 && p->piece[order[k - 1]].len < p->piece[i].len; k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+        n++;
+    }
+    return n;
+}
+
+static int
+reached(const uint64_t *sums, size_t s)
+{
+    return sums[s / 64] >> s % 64 & 1;
+}
+
+/* to = from with len added to every sum, and from itself. */
+static void
+add_sums(uint64_t *restrict to, const uint64_t *restrict from, size_t len,
+    size_t words)
+{
+    const size_t q = len / 64, r = len % 64;
+
+    memcpy(to, from, words * sizeof *to);
+    for (size_t w = q; w < words; w++) {
+        to[w] |= from[w - q] << r;
+        if (r && w > q)
+            to[w] |= from[w - q - 1] >> (64 - r);
+    }
+}
+
+/*
+ * The set of pieces whose sum comes nearest to space without passing it.
+ * Row i of p->sums is the set of sums that the first i candidates can make,
+ * one bit a sum; walking back, a piece is taken only where the sum cannot be
+ * made of longer ones, so that short pieces are kept for later gaps.
+ */
+static void
+choose(struct packer *p, size_t first, size_t space, int used[PACK_WINDOW])
+{
+    const size_t words = space / 64 + 1;
+    size_t order[PACK_WINDOW], s = space;
+    size_t n = candidates(p, first, space, order);
+
+    memset(p->sums, 0, words * sizeof *p->sums);
+    p->sums[0] = 1;
+    for (size_t i = 0; i < n; i++) {
+        add_sums(p->sums + (i + 1) * words, p->sums + i * words,
+            p->piece[order[i]].len, words);
+        if (reached(p->sums + (i + 1) * words, space))
+            n = i + 1;
+    }
+    while (!reached(p->sums + n * words, s))
+        s--;
+    for (size_t i = n; i-- > 0; )
+        if (!reached(p->sums + i * words, s)) {
+            used[order[i]] = 1;
+            s -= p->piece[order[i]].len;
+        }
+}
+
+/* The piece a row begins with: the longest, or the oldest when it is due. */
+static size_t
+opening(const struct packer *p, uint64_t number)
+{
+    size_t best = 0;
+
+    if (number - p->piece[0].born >= PACK_AGE)
+        return 0;
+    for (size_t i = 1; i < p->n; i++)
+        if (p->piece[i].len > p->piece[best].len)
             best = i;
     return best;
 }
 
-/* Take piece i out of the window; its memory becomes the spare one's. */
+/* Keep the pieces that are not used; the others' memory comes after them. */
 static void
-drop(struct packer *p, size_t i)
+sweep(struct packer *p, const int used[PACK_WINDOW])
 {
-    const struct piece gone = p->piece[i];
+    struct piece gone[PACK_WINDOW];
+    size_t n = 0, ngone = 0;
 
-    p->n--;
-    memmove(&p->piece[i], &p->piece[i + 1], (p->n - i) * sizeof gone);
-    p->piece[p->n] = gone;
+    for (size_t i = 0; i < p->n; i++)
+        if (used[i])
+            gone[ngone++] = p->piece[i];
+        else
+            p->piece[n++] = p->piece[i];
+    memcpy(p->piece + n, gone, ngone * sizeof *gone);
+    p->n = n;
 }
 
 static int
 row_best(struct packer *p, const struct pack_from *from, uint64_t number,
     struct pack_rows *r, struct err *e)
 {
-    size_t at = 0;
+    int used[PACK_WINDOW] = { 0 };
+    size_t first, at;
 
-    for (;;) {
-        size_t i;
-
-        if (refill(p, from, number, e) < 0)
-            return -1;
-        i = longest(p, p->T - at);
-        if (at == 0 && p->n > 0 && number - p->piece[0].born >= PACK_AGE)
-            i = 0;
-        if (i == p->n)
-            break;
-        if (at == 0)
-            rows_begin(r);
-        rows_place(r, at, &p->piece[i]);
-        at += p->piece[i].len;
-        drop(p, i);
-        if (at == p->T)
-            break;
-    }
-    if (at == 0)
+    if (refill(p, from, number, e) < 0)
+        return -1;
+    if (p->n == 0)
         return 0;
+    first = opening(p, number);
+    used[first] = 1;
+    choose(p, first, p->T - p->piece[first].len, used);
+    rows_begin(r);
+    rows_place(r, 0, &p->piece[first]);
+    at = p->piece[first].len;
+    for (size_t i = 0; i < p->n; i++)
+        if (used[i] && i != first) {
+            rows_place(r, at, &p->piece[i]);
+            at += p->piece[i].len;
+        }
     rows_end(r, at);
+    sweep(p, used);
     return 1;
 }
 

@@ -1,0 +1,162 @@
+#!/bin/sh
+# stream over documents: every token once, mixture, resume, damage
+. "${0%/*}/lib.sh"
+h=$BUILD/tests/sampler
+
+# value NAME: from the line that `sampler check` has printed
+value() {
+    sed -n "s/.* *$1=\\([^ ]*\\).*/\\1/p" out
+}
+
+# below WHAT VALUE LIMIT
+below() {
+    if awk "BEGIN { exit !($2 <= $3) }"; then
+        pass "$1: $2"
+    else
+        fail "$1: $2 is over $3"
+    fi
+}
+
+"$h" make d1 1 3 1500 400 49152 16384 0 0 &&
+    "$h" make d2 2 26 1200 300 49152 16384 1 1 &&
+    "$h" make wide 3 2 200 300 100000 16384 0 0 || exit 1
+
+ok 'stream' stream -B 8 -T 1024 -s 1 d1 -o a
+like 'the closing line' 'M tokens/s, padding [0-9.]+ %, .* pieces are cuts' err
+ok 'an epoch is every token once' "$h" check a 1 natural d1
+below 'padding, percent' "$(value padding)" 0.5
+below 'sources off their share, rows' "$(value off)" 65
+ok 'two directories of 26 sources' stream -B 4 -T 512 -s 1 d1 d2 -o b
+ok 'every token once' "$h" check b 1 natural d1 d2
+below 'bytes of the longest cursor' "$(value cursor)" 4096
+below 'sources off their share, rows' "$(value off)" 65
+ok 'concat, 2 epochs' stream -T 512 --pack concat --epochs 2 d1 d2 -o c
+ok 'every token twice' "$h" check c 2 natural d1 d2
+below 'padding, percent' "$(value padding)" 0.1
+ok 'one piece a row' stream -T 512 --pack none d1 -o c
+ok 'every token once' "$h" check c 1 natural d1
+ok 'ids of 32 bits' stream -T 100 wide -o c
+ok 'every token once' "$h" check c 1 natural wide
+ok 'equal shares' stream --temperature 0 --batches 150 d1 d2 -o c
+ok 'repeats what is small' "$h" check c - equal d1 d2
+equal 'batches' "$(value batches)" 150
+below 'sources off their share, rows' "$(value off)" 65
+ok 'weights' stream --weights s0=1,s1=1,s2=1 --batches 40 d1 -o c
+ok 'are shares' "$h" check c - equal d1
+below 'sources off their share, rows' "$(value off)" 65
+ok '--tokens' stream --tokens 100000 d1 -o c
+ok 'is a length' "$h" check c - natural d1
+below 'tokens at least' 100000 "$(value tokens)"
+below 'and at most a row more' "$(value tokens)" 101024
+ok '--no-shuffle' stream --pack none --no-shuffle -T 64 d1 -o c
+ok 'every token once' "$h" check c 1 natural d1
+below 'neighbours stay near' "$(value apart)" 300
+ok 'two seeds' stream -s 2 -B 8 -T 1024 d1 -o c
+if cmp -s a c; then fail 'differ'; else pass 'differ'; fi
+ok 'the same again' stream -B 8 -T 1024 -s 1 d1 -o c
+same 'is the same bytes' a c
+ok 'another B' stream -B 3 -T 1024 -s 1 d1 -o c
+"$h" rows a >rows.a && "$h" rows c >rows.c
+same 'is the same rows' rows.a rows.c
+ok 'directories are read from stdout too' sh -c 'stream d1 | cat >c'
+ok '--dry-run' stream --dry-run --temperature 0.3 d1
+like 'tells epochs' '^s2	[0-9]+	[0-9]+	0\.[0-9]+	[0-9]+	[0-9.]+$' out
+
+# Resume: the tail of the whole, byte for byte, at any point.
+n=$("$h" check b 1 natural d1 d2 | sed 's/batches=\([0-9]*\).*/\1/')
+"$h" filter <b >bf || fail 'filter'
+for k in 1 2 77 150 $((n - 1)) "$n"; do
+    rm -rf run
+    "$h" mark b "$k" run || fail "mark $k"
+    ok "resume after message $k" stream --resume run d1 d2 -o r
+    ok 'is the tail' "$h" tail b r "$k"
+    rm -rf run
+    "$h" mark bf $((k + 1)) run || fail "mark $k"
+    ok 'with a filter between' sh -c 'stream --resume run d1 d2 >c &&
+        "$1" filter <c >r' sh "$h"
+    ok 'too' "$h" tail bf r $((k + 1))
+done
+ok 'weights, concat' stream --weights s0=1,s1=5 --batches 60 -T 300 \
+    --pack concat d1 -o c
+rm -rf run
+"$h" mark c 33 run
+ok 'resume' stream --resume run d1 -o r
+ok 'is the tail' "$h" tail c r 33
+ok 'options may be said again' stream --resume run --weights s0=1,s1=5 \
+    --batches 60 -B 8 -T 300 --pack concat -s 0 d1 -o r
+ok 'is the tail' "$h" tail c r 33
+refuse() {
+    want=$1
+    shift
+    status 2 "refused: $*" stream --resume run "$@" d1 -o r
+    like "says $want" "$want" err
+}
+refuse '-T 301 contradicts .* 300' -T 301
+refuse '-B 7 contradicts .* 8' -B 7
+refuse '-s 3 contradicts .* 0' -s 3
+refuse 'batches 61 contradicts .* 60' --batches 61
+refuse 'tokens 61 contradicts .*--batches 60' --tokens 61
+refuse 'pack best contradicts .* concat' --pack best
+refuse 'weights s0=1 contradicts' --weights s0=1
+refuse 'no-shuffle contradicts' --no-shuffle
+status 3 'other data' stream --resume run d1 d2 -o r
+like 'is named' 'run: its cursor belongs to other data' err
+ok 'a run without checkpoint' stream --resume none -B 8 -T 1024 -s 1 d1 -o r
+same 'begins at the beginning' a r
+
+# A run that is killed again and again.
+rm -rf kd whole
+ok 'a directory made at once' sh -c 'stream -B 4 -T 256 -s 5 d1 >c &&
+    shard -o whole --frame 32K --shard-size 60K c'
+killed=0
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    # What head lets through ends inside a message.
+    stream --resume kd -B 4 -T 256 -s 5 d1 2>err.s |
+        head -c 400000 2>/dev/null >c
+    if shard -o kd --frame 32K --shard-size 60K c >out 2>err; then break; fi
+    killed=$((killed + 1))
+done
+if [ "$killed" -ge 3 ] && diff -r whole kd >diff.out; then
+    pass "killed $killed times, the same directory"
+else
+    fail "killed $killed times"
+    head -5 diff.out err err.s | sed 's/^/# /'
+fi
+
+# Damage and misuse.
+damaged=0
+for f in d1/*; do
+    rm -rf x
+    cp -r d1 x
+    g=x/${f##*/}
+    size=$(wc -c <"$g")
+    byte=$(od -An -tu1 -j $((size / 2)) -N 1 "$g")
+    printf '%b' "\\0$(printf %o $((byte ^ 16)))" |
+        dd of="$g" bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
+    got=0
+    stream x >c 2>err || got=$?
+    [ "$got" = 3 ] || { fail "a flipped bit in $f: status $got"; damaged=1; }
+done
+[ "$damaged" = 1 ] || pass 'a flipped bit in any file is exit 3'
+status 3 'what damage leaves behind' "$h" check c 1 natural d1
+like 'is no whole stream' 'gave up|breaks off|no stream|no end' out
+status 2 'no operands' stream
+status 2 'a bad number' stream -B 0 d1
+status 2 'two lengths' stream --tokens 5 --epochs 1 d1
+status 2 'an unknown source' stream --weights xx=1 d1
+like 'is named' 'there is no source "xx"' err
+status 2 'the same directory twice' stream d1 d1
+status 3 'another tokenizer' stream d1 wide
+status 1 'no such directory' stream none
+[ -e /dev/full ] && status 1 'a full disk' stream d1 -o /dev/full
+ok 'a reader that leaves' sh -c 'stream d1 | head -c 1000 >c; stream d1 2>err |
+    head -c 1000 >c'
+stream --temperature 0 --tokens 100G d1 >/dev/null 2>err &
+pid=$!
+sleep 0.3
+kill -TERM $pid
+got=0
+wait $pid || got=$?
+equal 'a signal' "$got" 5
+like 'is said' 'interrupted' err
+done_testing
