@@ -50,6 +50,7 @@ LIBS    = $(PKG_LIBS) -ldl -lm
 LIBSRC = $(wildcard lib/*/*.c)
 LIBOBJ = $(LIBSRC:%.c=$(BUILD)/%.o)
 LIB    = $(BUILD)/libretort.a
+REAL   = $(patsubst tests/real/%.c,$(BUILD)/tests/real-%,$(wildcard tests/real/*.c))
 UNIT   = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
 
 ifeq ($(V),0)
@@ -109,9 +110,21 @@ $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $^ $(LIBS)
 
+$(BUILD)/tests/real-%: $(BUILD)/tests/real/%.o $(LIB)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $^ $(LIBS)
+
 ## check: build and pass the tests (no network, no Python)
-check: all $(UNIT)
+check: all $(UNIT) $(REAL)
 	@BUILD=$(BUILD) scripts/check $(TESTS)
+
+## check-real: a real model against golden values: MODEL=SmolLM2....gguf
+check-real: all $(REAL)
+	@test -f '$(MODEL)' || { echo 'usage: make check-real MODEL=FILE.gguf' \
+	    '(SmolLM2-135M-Instruct Q4_1; recipes/ fetches it)' >&2; exit 2; }
+	@BUILD=$(BUILD) RETORT_MODEL='$(abspath $(MODEL))' \
+	    scripts/check tests/t8-smollm2.sh
 
 ## check-long: also the long tests, under sanitizers and with clang
 check-long: all $(UNIT)

@@ -34,6 +34,37 @@ check_depth(const char *s, size_t n, struct err *e)
     return 0;
 }
 
+static int
+is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Make reals of whole numbers of 19 digits and more, in place: the last two
+ * digits become "e2", so that offsets stay as they are. */
+static void
+reals_of_huge(char *s, size_t n)
+{
+    int quoted = 0;
+
+    for (size_t i = 0, k; i < n; i++) {
+        if (s[i] == '\\' && quoted) {
+            i++;
+        } else if (s[i] == '"') {
+            quoted = !quoted;
+        } else if (!quoted && is_digit(s[i])) {
+            for (k = i; k < n && is_digit(s[k]); k++)
+                ;
+            if (k - i >= 19 && (k == n || !strchr(".eE", s[k])) &&
+                (i == 0 || !strchr(".eE+", s[i - 1])))
+                memcpy(s + k - 2, "e2", 2);
+            i = k - 1;
+        }
+    }
+}
+
+/* transformers writes "no limit" as the whole number 1e30, which jansson
+ * refuses: only then such numbers are read as reals. */
 json_t *
 js_parse(const char *text, size_t n, struct err *e)
 {
@@ -43,6 +74,14 @@ js_parse(const char *text, size_t n, struct err *e)
     if (check_depth(text, n, e) < 0)
         return NULL;
     j = json_loadb(text, n, JSON_REJECT_DUPLICATES, &je);
+    if (!j && json_error_code(&je) == json_error_numeric_overflow) {
+        char *s = xmalloc(n);
+
+        memcpy(s, text, n);
+        reals_of_huge(s, n);
+        j = json_loadb(s, n, JSON_REJECT_DUPLICATES, &je);
+        free(s);
+    }
     if (!j)
         err_set(e, EX_INPUT, "offset %d: %s", je.position, je.text);
     return j;

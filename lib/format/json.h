@@ -15,7 +15,8 @@
 #define JS_MAX ((size_t)256 << 20)      /* bytes of one file, by default */
 #define JS_DEPTH 64                     /* arrays and objects, nested */
 
-/* Parse n bytes of text / a whole file of at most max bytes.  The value is
+/* Whole numbers beyond 64 bits become reals (transformers writes such).
+ * Parse n bytes of text / a whole file of at most max bytes.  The value is
  * the caller's (json_decref).  NULL and *e: "offset N: why"; js_load puts
  * "path: " in front. */
 json_t *js_parse(const char *text, size_t n, struct err *e);

@@ -243,6 +243,8 @@ test_blocks(void)
 static void
 test_json(void)
 {
+    static const char huge[] = "{\"a\":1000000000000000019884624838656,"
+        "\"b\":[-9223372036854775809,7],\"99999999999999999999\":1}";
     struct err e = { 0 };
     struct buf b = { 0 };
     json_t *j;
@@ -251,6 +253,14 @@ test_json(void)
         "a key twice: %s", e.msg);
     ok(!js_parse("{\"a\":NaN}", 9, &e), "NaN: %s", e.msg);
     ok(!js_parse("{\"a\":1}x", 8, &e), "text behind it: %s", e.msg);
+    j = js_parse(huge, strlen(huge), &e);
+    ok(j && fabs(json_real_value(json_object_get(j, "a")) / 1e30 - 1) < 1e-12
+        && json_real_value(json_array_get(json_object_get(j, "b"), 0)) < -9e18
+        && json_integer_value(json_array_get(json_object_get(j, "b"), 1)) == 7
+        && json_object_get(j, "99999999999999999999"),
+        "whole numbers beyond 64 bits are reals");
+    json_decref(j);
+    ok(!js_parse("[1e999]", 7, &e), "but not beyond a double: %s", e.msg);
     ok(!js_parse("", 0, &e), "nothing: %s", e.msg);
     for (int i = 0; i < JS_DEPTH; i++)
         buf_addc(&b, '[');

@@ -12,7 +12,7 @@ static void
 put(struct buf *b, uint64_t v, int size)
 {
     for (int i = 0; i < size; i++)
-        buf_addc(b, (int)(v >> (8 * i) & 255));
+        buf_addc(b, i < 8 ? (int)(v >> (8 * i) & 255) : 0);
 }
 
 static void
