@@ -1,0 +1,100 @@
+/* Cutting a model; see prune.h. */
+#include "model/prune.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A place for an fp32 matrix; *data NULL while planning. */
+static struct weight
+matrix(struct arena *a, size_t rows, size_t cols)
+{
+    return (struct weight){
+        .data = arena_alloc(a, rows * cols, sizeof(float)), .dtype = DT_F32,
+        .rows = rows, .cols = cols, .stride = cols * sizeof(float),
+    };
+}
+
+/* The rows of w that are kept. */
+static struct weight
+cut_rows(const struct weight *w, const struct keep *k, struct arena *a)
+{
+    struct weight o = matrix(a, k->n, w->cols);
+
+    for (size_t i = 0; o.data != NULL && i < k->n; i++) {
+        assert(k->chan[i] < w->rows);
+        weight_rows(w, k->chan[i], 1,
+            (float *)(uintptr_t)o.data + i * w->cols);
+    }
+    return o;
+}
+
+/* The columns of w that are kept. */
+static struct weight
+cut_cols(const struct weight *w, const struct keep *k, struct arena *a)
+{
+    struct weight o = matrix(a, w->rows, k->n);
+    float *row, *to = (float *)(uintptr_t)o.data;
+
+    if (to == NULL)
+        return o;
+    row = xreallocarray(NULL, w->cols, sizeof *row);
+    for (size_t r = 0; r < w->rows; r++) {
+        weight_rows(w, r, 1, row);
+        for (size_t i = 0; i < k->n; i++)
+            to[r * k->n + i] = row[k->chan[i]];
+    }
+    free(row);
+    return o;
+}
+
+static void
+cut_blocks(struct model *out, const struct model *m, const struct keep *keep,
+    struct arena *a)
+{
+    out->c.mlp = 0;
+    for (size_t i = 0; i < out->c.L; i++) {
+        const struct keep *k = &keep[i];
+        const struct block *from = &m->block[k->block];
+        struct block *b = &out->block[i];
+
+        assert(k->block < m->c.L);
+        *b = *from;
+        if (k->chan != NULL) {
+            assert(k->n > 0 && k->n <= from->mlp);
+            b->mlp = k->n;
+            b->w[W_GATE] = cut_rows(&from->w[W_GATE], k, a);
+            b->w[W_UP] = cut_rows(&from->w[W_UP], k, a);
+            b->w[W_DOWN] = cut_cols(&from->w[W_DOWN], k, a);
+        }
+        if (b->mlp > out->c.mlp)
+            out->c.mlp = b->mlp;
+    }
+}
+
+void
+model_cut(struct model *out, const struct model *m, const struct keep *keep,
+    size_t L, struct arena *a)
+{
+    struct arena plan;
+
+    assert(L > 0);
+    *out = *m;
+    out->own = NULL;
+    out->c.L = L;
+    out->path = xstrdup(m->path != NULL ? m->path : "model");
+    out->block = xcalloc(L, sizeof *out->block);
+    arena_plan(&plan);
+    cut_blocks(out, m, keep, &plan);
+    arena_init(a, plan.used > 0 ? plan.used : 64);
+    cut_blocks(out, m, keep, a);
+}
+
+void
+model_cut_free(struct model *out, struct arena *a)
+{
+    free(out->block);
+    free(out->path);
+    memset(out, 0, sizeof *out);
+    arena_release(a);
+}

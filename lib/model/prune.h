@@ -1,0 +1,28 @@
+/*
+ * Cutting a model: fewer blocks, fewer channels in their MLPs.  What is cut
+ * is decided elsewhere (prune(1)).
+ */
+#ifndef MODEL_PRUNE_H
+#define MODEL_PRUNE_H
+
+#include "base/mem.h"
+#include "model/model.h"
+
+/* A block that is kept. */
+struct keep {
+    size_t block;           /* index in the model that is cut */
+    const size_t *chan;     /* [n] channels kept, ascending; NULL: all */
+    size_t n;
+};
+
+/*
+ * out = the L >= 1 blocks of `keep` of m, in their order.  Weights that are
+ * not changed are borrowed from m; gathered MLPs are fp32 in *a, which is made
+ * here.  A block's source is the source it had in m, so cuts compose.
+ * Free with model_cut_free before m is closed.
+ */
+void model_cut(struct model *out, const struct model *m,
+    const struct keep *keep, size_t L, struct arena *a);
+void model_cut_free(struct model *out, struct arena *a);
+
+#endif
