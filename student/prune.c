@@ -141,6 +141,29 @@ open_model(struct model *m)
         die_err(&e);
 }
 
+/* Where the tokenizer's files come from, known before the search begins. */
+static const char *
+find_tokenizer(void)
+{
+    char *file;
+    int there;
+
+    if (a.tokenizer != NULL) {
+        if (!io_exists(a.tokenizer))
+            die(EX_SYS, "%s: does not exist", a.tokenizer);
+        return a.tokenizer;
+    }
+    if (!io_is_dir(a.model))
+        return a.model;
+    file = xasprintf("%s/tokenizer.json", a.model);
+    there = io_exists(file);
+    free(file);
+    if (!there)
+        note("%s: holds no tokenizer.json, so %s will hold none", a.model,
+            a.out);
+    return there ? a.model : NULL;
+}
+
 static void
 refuse_memory(const struct model *m, const struct calib *c)
 {
@@ -226,12 +249,13 @@ main(int argc, char **argv)
     struct judge judge;
     struct search search;
     struct pool *pool;
-    const char *why;
+    const char *why, *tokenizer;
     size_t **chan;
     struct err e;
 
     open_model(&m);
     set_goal(&goal, &m);
+    tokenizer = find_tokenizer();
     if ((why = kern_init()) != NULL)
         die(EX_SYS, "%s", why);
     calib_read(&calib, *input, a.rows, &m);
@@ -243,7 +267,7 @@ main(int argc, char **argv)
     judge_cut(&search, &judge, &small);
     prog_catch_stop();          /* from here on it is written to its end */
     if (model_export(&small, a.out, a.type == 0 ? DT_F32 : DT_BF16,
-            a.tokenizer != NULL ? a.tokenizer : a.model, &e) < 0)
+            tokenizer, &e) < 0)
         die_err(&e);
     if (a.report != NULL)
         write_report(&search);
