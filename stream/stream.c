@@ -471,26 +471,29 @@ main(int argc, char **argv)
     struct stream s = { 0 };
     const struct opt opts[] = {
         OPT_STR('o', "out", &g.out, "stream", "write there (default stdout)"),
-        OPT_STR('B', "batch", &g.B, "rows", "rows a batch (default 8)"),
-        OPT_STR('T', "length", &g.T, "tokens",
+        OPT_SIZE_TEXT('B', "batch", &g.B, 1, 1 << 20, "rows",
+            "rows a batch (default 8)"),
+        OPT_SIZE_TEXT('T', "length", &g.T, 1, 1 << 24, "tokens",
             "tokens a row (default 1024, or what is recorded)"),
         OPT_FLAG(0, "partial", &g.partial, "read unfinished directories"),
         OPT_FLAG(0, "dry-run", &g.dry, "print what would be streamed"),
         OPT_GROUP("order"),
-        OPT_STR('s', "seed", &g.seed, "seed", "of the order (default 0)"),
+        OPT_SIZE_TEXT('s', "seed", &g.seed, 0, WHOLE, "seed",
+            "of the order (default 0)"),
         OPT_FLAG(0, "shuffle", &g.shuffle,
             "permute (default for documents)"),
         OPT_FLAG(0, "no-shuffle", &g.no_shuffle,
             "keep the stored order (default for recorded batches)"),
-        OPT_STR(0, "open", &g.open, "frames",
+        OPT_SIZE_TEXT(0, "open", &g.open, 1, 1 << 20, "frames",
             "frames open at once for shuffling (default 256)"),
         OPT_STR(0, "resume", &g.resume, "run",
             "go on after the newest checkpoint of a run or directory"),
         OPT_GROUP("length"),
-        OPT_STR(0, "batches", &g.batches, "n", "end after n batches"),
-        OPT_STR(0, "tokens", &g.tokens, "n",
+        OPT_SIZE_TEXT(0, "batches", &g.batches, 1, WHOLE, "n",
+            "end after n batches"),
+        OPT_SIZE_TEXT(0, "tokens", &g.tokens, 1, WHOLE, "n",
             "end with the row that reaches n tokens"),
-        OPT_STR(0, "epochs", &g.epochs, "n",
+        OPT_SIZE_TEXT(0, "epochs", &g.epochs, 1, WHOLE, "n",
             "end when every source was read n times (default 1)"),
         OPT_GROUP("documents"),
         OPT_STR(0, "pack", &g.pack, "how",
@@ -515,7 +518,7 @@ main(int argc, char **argv)
     if (s.resumed)
         check_cursor(&s, g.resume, algorithm);
     choose(&s, &g, &s.c.spec);
-    strcpy(s.c.algorithm, algorithm);
+    snprintf(s.c.algorithm, sizeof s.c.algorithm, "%s", algorithm);
     s.c.data = s.d.hash;
     s.feed = s.d.info.T ? rows_feed(&s.d, &s.c.spec, &e) :
         docs_feed(&s.d, &s.c.spec, &e);

@@ -4,7 +4,7 @@
 p=$BUILD/tests/base_opt
 
 cat >want <<'EOF'
-usage: base_opt [-fhqvV] [--no-cache] [-o file] [-n bytes] [--rate x] [-l word] [-a name] [file ...]
+usage: base_opt [-fhqvV] [--no-cache] [-o file] [-n bytes] [--top k] [--rate x] [-l word] [-a name] [file ...]
 Prove the option parser.
 
   -f, --flag              a flag
@@ -13,6 +13,7 @@ Prove the option parser.
 
 numbers:
   -n, --number bytes      how much (default 256M)
+      --top k             the best (default 8)
       --rate x            how fast (default 2e-05)
   -l, --level word        how warm: cold, warm, hot (default warm)
   -a, --also name         one more
@@ -45,6 +46,7 @@ misuse 'unknown option -x' -x
 misuse 'unknown option -x' -fx
 misuse 'unknown option --nu' --nu=3
 misuse 'unknown option --fla' --fla
+misuse '--top: "65" is not a whole number from 1 to 64' --top 65
 misuse '-n needs a value' -f -n
 misuse '--number needs a value' --number
 misuse '--flag takes no value' --flag=1

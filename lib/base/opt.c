@@ -295,6 +295,25 @@ add_to_list(struct opt_list *l, char *v)
     l->v[l->n++] = v;
 }
 
+static void bad_size(const struct parse *p, const struct opt *o,
+    const char *name, const char *v) __attribute__((noreturn));
+
+static void
+bad_size(const struct parse *p, const struct opt *o, const char *name,
+    const char *v)
+{
+    struct buf lo = { 0 }, hi = { 0 };
+
+    add_size(&lo, (size_t)o->lo);
+    if (o->hi < 0x1p63)
+        add_size(&hi, (size_t)o->hi);
+    if (hi.n > 0)
+        misuse(p, "%s: \"%s\" is not a whole number from %s to %s", name, v,
+            lo.p, hi.p);
+    misuse(p, "%s: \"%s\" is not a whole number of at least %s", name, v,
+        lo.p);
+}
+
 static void
 set_value(const struct parse *p, const struct opt *o, int as_long, char *v)
 {
@@ -309,19 +328,17 @@ set_value(const struct parse *p, const struct opt *o, int as_long, char *v)
     case OPT_K_STR:
         *(const char **)o->dst = v;
         break;
-    case OPT_K_SIZE: {
-        struct buf lo = { 0 }, hi = { 0 };
+    case OPT_K_SIZE:
+        if (opt_size(v, o->lo, o->hi, o->dst) < 0)
+            bad_size(p, o, name, v);
+        break;
+    case OPT_K_SIZE_TEXT: {
+        size_t size;
 
-        if (opt_size(v, o->lo, o->hi, o->dst) == 0)
-            break;
-        add_size(&lo, (size_t)o->lo);
-        if (o->hi < 0x1p63)
-            add_size(&hi, (size_t)o->hi);
-        if (hi.n > 0)
-            misuse(p, "%s: \"%s\" is not a whole number from %s to %s", name,
-                v, lo.p, hi.p);
-        misuse(p, "%s: \"%s\" is not a whole number of at least %s", name, v,
-            lo.p);
+        if (opt_size(v, o->lo, o->hi, &size) < 0)
+            bad_size(p, o, name, v);
+        *(const char **)o->dst = v;
+        break;
     }
     case OPT_K_REAL:
         if (opt_real(v, o->lo, o->hi, o->dst) == 0)

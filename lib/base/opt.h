@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 enum opt_kind { OPT_K_END, OPT_K_FLAG, OPT_K_STR, OPT_K_SIZE, OPT_K_REAL,
-    OPT_K_ENUM, OPT_K_LIST, OPT_K_GROUP };
+    OPT_K_ENUM, OPT_K_LIST, OPT_K_GROUP,
+    OPT_K_SIZE_TEXT };
 
 /* Values of an option that may be given several times; { 0 } is empty. */
 struct opt_list {
@@ -39,6 +40,10 @@ struct opt {
 /* size_t *dst; suffixes K M G T are powers of 1024 */
 #define OPT_SIZE(c, n, d, l, u, a, h) \
     { OPT_K_SIZE, c, n, (size_t *){ d }, a, h, l, u, NULL }
+/* const char **dst: a number as OPT_SIZE, kept as text for opt_size, because
+ * NULL then says that it was not given; help names the default */
+#define OPT_SIZE_TEXT(c, n, d, l, u, a, h) \
+    { OPT_K_SIZE_TEXT, c, n, (const char **){ d }, a, h, l, u, NULL }
 /* double *dst, finite */
 #define OPT_REAL(c, n, d, l, u, a, h) \
     { OPT_K_REAL, c, n, (double *){ d }, a, h, l, u, NULL }

@@ -11,7 +11,7 @@ static const char *const words[] = { "cold", "warm", "hot", NULL };
 
 struct settings {
     int flag, long_flag, level;
-    const char *text;
+    const char *text, *size_text;
     size_t size;
     double real;
     struct opt_list list;
@@ -28,6 +28,8 @@ parse(struct settings *s, int argc, char **argv)
         OPT_STR('o', "out", &s->text, "file", "write to file"),
         OPT_GROUP("numbers"),
         OPT_SIZE('n', "number", &s->size, 1, 0x1p40, "bytes", "how much"),
+        OPT_SIZE_TEXT(0, "top", &s->size_text, 1, 64, "k",
+            "the best (default 8)"),
         OPT_REAL(0, "rate", &s->real, 0, 1, "x", "how fast"),
         OPT_ENUM('l', "level", &s->level, words, "word", "how warm"),
         OPT_LIST('a', "also", &s->list, "name", "one more"),
@@ -67,7 +69,8 @@ test_parse(void)
     struct settings s;
 
     parse_text(&s, "");
-    ok(s.n == 0 && s.operands[0] == NULL && !s.flag && s.size == 256u << 20,
+    ok(s.n == 0 && s.operands[0] == NULL && !s.flag && s.size == 256u << 20
+        && s.size_text == NULL,
         "nothing given");
     parse_text(&s, "-f -n 3K --rate 0.5 --level hot -a x --also=y a b");
     ok(s.flag && s.size == 3072 && s.level == 2 && near(s.real, 0.5, 0, 0),
@@ -77,7 +80,8 @@ test_parse(void)
     free(s.list.v);
     ok(s.n == 2 && strcmp(s.operands[1], "b") == 0 && s.operands[2] == NULL,
         "operands");
-    parse_text(&s, "-fn3 -oout --number=1T --no-cache");
+    parse_text(&s, "-fn3 -oout --number=1T --no-cache --top 64");
+    ok(strcmp(s.size_text, "64") == 0, "a size kept as text");
     ok(s.flag && s.long_flag && s.size == (size_t)1 << 40
         && strcmp(s.text, "out") == 0, "glued letters and values");
     parse_text(&s, "a - -f b");
