@@ -3,8 +3,10 @@
 #include "base/mem.h"
 #include "format/json.h"
 #include "kern/kern.h"
+#include "model/forward.h"
 #include "model/model.h"
 #include "../tap.h"
+#include "golden.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +190,152 @@ test_gguf(void)
         model_close(&b);
         io_rmdir("out", NULL);
     }
+}
+
+static float
+f32_at(const void *p, size_t i)
+{
+    float x;
+
+    memcpy(&x, (const char *)p + 4 * i, sizeof x);
+    return x;
+}
+
+/* Logits of every GGUF as transformers gives them for the same values. */
+static void
+test_logits(struct pool *pool)
+{
+    static const char *const files[] = { "f32", "f16", "bf16", "q8_0",
+        "q4_0", "q4_1" };
+    enum { T = 48, N = 8, V = 300 };
+    struct golden g;
+    const struct st_tensor *t, *pos;
+    uint32_t ids[T], first[T] = { 0 }, target[T] = { 0 };
+    const struct rows r = { 1, T, ids, first };
+    char path[80];
+
+    golden_open(&g, GGUF "logits.safetensors");
+    t = st_find(&g.st, "ids");
+    for (size_t i = 0; i < T; i++) {
+        uint16_t h = 0;
+        uint32_t u = 0;
+
+        memcpy(t->dtype == DT_U16 ? (void *)&h : (void *)&u,
+            (const char *)t->data + i * t->nbytes / T, t->nbytes / T);
+        ids[i] = t->dtype == DT_U16 ? h : u;
+    }
+    pos = st_find(&g.st, "positions");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        float x[T * 32], z[V];
+        double lse[T], off = 0, off_lse = 0;
+        struct model m;
+        struct fwd *f;
+
+        snprintf(path, sizeof path, GGUF "%s.gguf", files[i]);
+        must_open(&m, path);
+        f = fwd_new(&m, pool, 1, T);
+        fwd_embed(f, &r, x);
+        for (size_t k = 0; k < m.c.L; k++)
+            fwd_block(f, k, &r, x, x);
+        fwd_norm(f, &r, x, x);
+        snprintf(path, sizeof path, "%s.logits", files[i]);
+        t = st_find(&g.st, path);
+        for (size_t k = 0; k < N; k++) {
+            int32_t p;
+
+            memcpy(&p, (const char *)pos->data + 4 * k, sizeof p);
+            fwd_head(f, x + p * 32, 1, z);
+            for (size_t v = 0; v < V; v++) {
+                const double d = fabs((double)z[v] -
+                    f32_at(t->data, k * V + v));
+
+                off = d <= off ? off : d;
+            }
+        }
+        head_score(f, x, target, T, NULL, lse, NULL);
+        snprintf(path, sizeof path, "%s.lse", files[i]);
+        t = st_find(&g.st, path);
+        for (size_t k = 0; k < T; k++) {
+            const double d = fabs(lse[k] - f32_at(t->data, k));
+
+            off_lse = d <= off_lse ? off_lse : d;
+        }
+        ok(off <= 1e-4 && off_lse <= 1e-4, "%s: logits off by %.2g, lse by "
+            "%.2g", files[i], off, off_lse);
+        fwd_free(f);
+        model_close(&m);
+    }
+    golden_close(&g);
+}
+
+/* f32.gguf with the first `from` replaced by `to` (n bytes), and, where from
+ * is a metadata key, its 32-bit value by `value`. */
+static void
+patched(const char *out, const char *from, const char *to, long value)
+{
+    const size_t n = strlen(from);
+    struct io_map map;
+    struct err e;
+    unsigned char *p, *at = NULL;
+
+    if (io_map(&map, GGUF "f32.gguf", &e) < 0) {
+        printf("Bail out! %s\n", e.msg);
+        exit(1);
+    }
+    p = xmalloc(map.n);
+    memcpy(p, map.p, map.n);
+    for (size_t i = 0; !at && i + n + 8 <= map.n; i++)
+        if (memcmp(p + i, from, n) == 0)
+            at = p + i;
+    if (!at) {
+        printf("Bail out! no %s in f32.gguf\n", from);
+        exit(1);
+    }
+    memcpy(at, to, n);
+    for (int i = 0; value >= 0 && i < 4; i++)
+        at[n + 4 + (size_t)i] = (unsigned char)(value >> 8 * i);
+    io_put_file(out, p, map.n, &e);
+    free(p);
+    io_unmap(&map);
+}
+
+static void refuse(const char *dir, const char *why);
+
+static void
+test_gguf_refused(void)
+{
+    static const struct { const char *from, *to; long v; const char *why; }
+    bad[] = {
+        { "llama", "lamda", -1, "general.architecture" },
+        { "llama.embedding_length", "llama.embedding_lengtx", -1,
+            "llama.embedding_length: is missing" },
+        { "llama.embedding_length", "llama.embedding_length", 64,
+            "token_embd.weight: has" },
+        { "llama.embedding_length", "llama.embedding_length", 0,
+            "llama.embedding_length: 0 is outside" },
+        { "llama.feed_forward_length", "llama.feed_forward_length", 32,
+            "blk.0.ffn_gate.weight: has" },
+        { "llama.block_count", "llama.block_count", 3,
+            "blk.2.attn_norm.weight: is missing" },
+        { "llama.block_count", "llama.block_count", 1,
+            "blk.1.attn_norm.weight: is no part" },
+        { "llama.attention.head_count_kv", "llama.attention.head_count_kv",
+            3, "num_key_value_heads: 3" },
+        { "tokenizer.ggml.eos_token_id", "tokenizer.ggml.eos_token_id", 300,
+            "eos_token_id: 300 is outside" },
+        { "blk.0.attn_q.weight", "blk.0.attn_x.weight", -1,
+            "blk.0.attn_q.weight: is missing" },
+        { "blk.1.ffn_up.weight", "blk.1.ffn_up.biases", -1,
+            "blk.1.ffn_up.weight: is missing" },
+        { "output_norm.weight", "output_nurm.weight", -1,
+            "output_norm.weight: is missing" },
+    };
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        patched("bad.gguf", bad[i].from, bad[i].to, bad[i].v);
+        refuse("bad.gguf", bad[i].why);
+    }
+    remove("bad.gguf");
 }
 
 /* Write a directory: config.json of `config`, and the tensors of
@@ -430,15 +578,21 @@ main(void)
     static const char *const models[] = { GRAD "tied-student",
         GRAD "tied-teacher", GRAD "untied-student", GRAD "untied-teacher",
         GGUF "bf16.gguf", GGUF "q8_0.gguf" };
+    const char *why = kern_init();
+    struct pool *pool = pool_new(2);
 
+    ok(!why, "kernels %s", why ? why : kern_name());
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         test_export(models[i], DT_F32);
         test_export(models[i], DT_BF16);
     }
     test_padding();
     test_gguf();
+    test_logits(pool);
+    test_gguf_refused();
     test_refused();
     test_index();
     test_tokenizer_files();
+    pool_free(pool);
     return done_testing();
 }
