@@ -470,7 +470,8 @@ main(int argc, char **argv)
     struct given g = { 0 };
     struct stream s = { 0 };
     const struct opt opts[] = {
-        OPT_STR('o', "out", &g.out, "stream", "write there (default stdout)"),
+        OPT_STR('o', "output", &g.out, "stream",
+            "write there (default stdout)"),
         OPT_SIZE_TEXT('B', "batch", &g.B, 1, 1 << 20, "rows",
             "rows a batch (default 8)"),
         OPT_SIZE_TEXT('T', "length", &g.T, 1, 1 << 24, "tokens",
@@ -507,7 +508,8 @@ main(int argc, char **argv)
     struct err e;
     int n;
     char **dir = opt_parse(argc, argv, opts,
-        "shuffle, mix and pack shards into batches", "dir ...", 1, -1, &n);
+        "Shuffle, mix and pack shards into batches; replay batches.",
+        "dir ...", 1, -1, &n);
     const char *algorithm;
 
     if (dirs_open(&s.d, dir, (size_t)n, g.partial, &e) < 0)

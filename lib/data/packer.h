@@ -11,10 +11,10 @@
  *
  * No token is lost or given twice: a piece is cut only because it is longer
  * than T (or than the row, for concat), and its rest is drawn later.
- * After the best fit of Ding et al., Fewer Truncations Improve Language Modeling,
- * arXiv:2404.10830: here in a stream, and over
- * sets. Lognormal documents of mean 823, T = 2048: 0.02 % padding, where taking
- * the longest piece that fits again and again leaves 0.5 %.
+ * After the best fit of Ding et al., Fewer Truncations Improve Language
+ * Modeling, arXiv:2404.10830: here in a stream, and over sets.  Lognormal
+ * documents of mean 823, T = 2048: 0.02 % padding, where taking the longest
+ * piece that fits again and again leaves 0.5 %.
  */
 #ifndef DATA_PACKER_H
 #define DATA_PACKER_H
