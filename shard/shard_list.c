@@ -28,9 +28,9 @@ list(const char *dir)
     if (manifest_read(&m, dir, &e) < 0)
         die_err(&e);
     batch = strcmp(m.content, "batch") == 0;
-    printf("%s: %s, %s%s, %s, vocabulary %zu, tokenizer %s", dir,
+    printf("%s: %s, %s%s, %s -%d, vocabulary %zu, tokenizer %s", dir,
         m.complete ? "complete" : "open", *m.content ? m.content : "empty",
-        m.teacher ? " with a teacher" : "", codec_names[m.codec], m.vocab,
+        m.teacher ? " with a teacher" : "", codec_names[m.codec], m.level, m.vocab,
         m.tokenizer);
     if (batch)
         printf(", T %zu", m.T);
@@ -46,7 +46,6 @@ list(const char *dir)
     }
     list_sources(&m, batch ? "pieces" : "documents");
     if (m.nfile && !m.complete)
-        printf("committed up to message %" PRIu64 "%s%s\n", m.seq,
-            m.cursor ? ", cursor " : "", m.cursor ? m.cursor : "");
+        printf("committed up to message %" PRIu64 "\n", m.seq);
     manifest_release(&m);
 }

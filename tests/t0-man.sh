@@ -3,8 +3,7 @@
 . "${0%/*}/lib.sh"
 
 # Pages still to be written
-missing='shard.1 prune.1 plan.1
-evalppl.1 retort-stream.5 retort-shard.5'
+missing='prune.1 plan.1 evalppl.1'
 missing=" $(echo "$missing" | tr '\n' ' ') "
 
 if ! command -v mandoc >/dev/null; then

@@ -225,7 +225,8 @@ begin_new(struct shard_writer *w, struct err *e)
         return -1;
     manifest_begin(&w->m, &w->info);
     w->m.codec = w->o.codec;
-    w->m.level = w->o.level;
+    /* Written out, so that a later default cannot change a resumed one. */
+    w->m.level = w->o.level ? w->o.level : codec_level_default(w->o.codec);
     w->m.frame_size = w->o.frame_size;
     w->m.shard_size = w->o.shard_size;
     return manifest_write(&w->m, w->dir, e);

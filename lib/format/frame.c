@@ -33,6 +33,12 @@ codec_level_max(enum codec c)
     return c == CODEC_ZSTD ? 19 : 12;
 }
 
+int
+codec_level_default(enum codec c)
+{
+    return c == CODEC_ZSTD ? 3 : 1;
+}
+
 struct frame_enc *
 frame_enc_new(enum codec c, int level)
 {
@@ -40,20 +46,20 @@ frame_enc_new(enum codec c, int level)
     size_t r;
 
     assert(level >= 0 && level <= codec_level_max(c));
+    level = level ? level : codec_level_default(c);
     f->codec = c;
     if (c == CODEC_LZ4) {
         f->l.frameInfo.blockSizeID = LZ4F_max1MB;
         f->l.frameInfo.blockMode = LZ4F_blockIndependent;
         f->l.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
         f->l.frameInfo.blockChecksumFlag = LZ4F_blockChecksumEnabled;
-        f->l.compressionLevel = level ? level : 1;
+        f->l.compressionLevel = level;
         return f;
     }
     f->z = ZSTD_createCCtx();
     if (!f->z)
         die(EX_SYS, "out of memory: zstd");
-    r = ZSTD_CCtx_setParameter(f->z, ZSTD_c_compressionLevel,
-        level ? level : 3);
+    r = ZSTD_CCtx_setParameter(f->z, ZSTD_c_compressionLevel, level);
     assert(!ZSTD_isError(r));
     r = ZSTD_CCtx_setParameter(f->z, ZSTD_c_checksumFlag, 1);
     assert(!ZSTD_isError(r));
