@@ -184,6 +184,14 @@ arena_plan(struct arena *a)
     *a = (struct arena){ 0 };
 }
 
+static int overcommit;
+
+void
+arena_overcommit(void)
+{
+    overcommit = 1;
+}
+
 void
 arena_init(struct arena *a, size_t cap)
 {
@@ -191,8 +199,8 @@ arena_init(struct arena *a, size_t cap)
 
     if (cap == 0)
         cap = ARENA_ALIGN;
-    p = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-        -1, 0);
+    p = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS
+        | (overcommit ? MAP_NORESERVE : 0), -1, 0);
     if (p == MAP_FAILED)
         die(EX_SYS, "out of memory: %zu bytes:", cap);
     /* Advice only: a kernel without huge pages serves small ones. */

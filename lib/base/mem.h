@@ -49,6 +49,9 @@ struct arena {
 void arena_plan(struct arena *a);
 /* Map cap bytes, zeroed on first touch; dies when the system refuses. */
 void arena_init(struct arena *a, size_t cap);
+/* From here on arenas may be larger than memory, for programs that make but
+ * never touch them: plan(1). */
+void arena_overcommit(void);
 /* n*size bytes, 64-byte aligned, zero when the arena is fresh. Asserts that
  * they fit: sizes come from a plan.  Returns NULL while planning. */
 void *arena_alloc(struct arena *a, size_t n, size_t size);

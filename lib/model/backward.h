@@ -30,6 +30,10 @@ struct tmodel {
 };
 /* Copy (widen) a model into one arena of parameters and gradients. */
 int tmodel_init(struct tmodel *t, const struct model *from, struct err *e);
+/* A model of that shape without values, to count what it takes: its arena is
+ * mapped and never touched.  mlp as in config_params. */
+void tmodel_layout(struct tmodel *t, const struct config *c,
+    const size_t *mlp);
 void tmodel_release(struct tmodel *t);
 void tmodel_zero_grad(struct tmodel *t);
 

@@ -1,5 +1,6 @@
 /* The trained model's parameters and gradients; see backward.h. */
 #include "model/backward.h"
+#include "model/open.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -32,7 +33,8 @@ group(struct group *g, struct weight *to, const struct weight *from,
     if (g->p == NULL)
         return;
     for (size_t k = 0; k < nw; k++) {
-        weight_rows(&from[k], 0, from[k].rows, g->p + g->at[k]);
+        if (from[k].data != NULL)
+            weight_rows(&from[k], 0, from[k].rows, g->p + g->at[k]);
         view(&to[k], g->p + g->at[k], &from[k]);
     }
 }
@@ -76,6 +78,26 @@ tmodel_init(struct tmodel *t, const struct model *from, struct err *e)
     for (size_t i = 0; i < t->ngroup; i++)
         t->nparam += t->group[i].n;
     return 0;
+}
+
+void
+tmodel_layout(struct tmodel *t, const struct config *c, const size_t *mlp)
+{
+    const struct weight matrix = { .rows = c->V, .cols = c->d };
+    struct model m = { .c = *c, .embed = matrix, .head = matrix };
+
+    m.norm = (struct weight){ .rows = 1, .cols = c->d };
+    m.block = xcalloc(c->L, sizeof *m.block);
+    for (size_t i = 0; i < c->L; i++) {
+        struct block *b = &m.block[i];
+
+        b->mlp = mlp != NULL ? mlp[i] : c->mlp;
+        b->source = i;
+        for (int k = 0; k < W_N; k++)
+            block_dims(c, k, b->mlp, &b->w[k].rows, &b->w[k].cols);
+    }
+    tmodel_init(t, &m, NULL);
+    free(m.block);
 }
 
 void
