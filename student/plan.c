@@ -1,14 +1,282 @@
-/* plan - predict memory and time of a run; see plan(1) */
+/* plan - predict memory and arithmetic of a run; see plan(1) */
 #include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
 #include "base/opt.h"
+#include "base/pool.h"
+#include "base/prog.h"
+#include "format/json.h"
+#include "train/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const formats[] = { "text", "tsv", NULL };
+
+static struct {
+    const char *model, *teacher;
+    size_t rows, T, micro, threads;
+    int recompute, format;
+} a = { .rows = 8, .T = 512 };
+
+static const struct opt options[] = {
+    OPT_STR('m', "model", &a.model, "model",
+        "the student: a model, or a config.json alone"),
+    OPT_STR(0, "teacher", &a.teacher, "model",
+        "distilled from this model, or config.json"),
+    OPT_SIZE('B', "rows", &a.rows, 1, 1e6, "rows", "rows of a batch"),
+    OPT_SIZE('T', "length", &a.T, 2, 1 << 24, "tokens", "tokens of a row"),
+    OPT_SIZE(0, "micro", &a.micro, 0, 1e6, "rows",
+        "rows at a time (0: about 1024 tokens)"),
+    OPT_FLAG(0, "recompute", &a.recompute,
+        "keep block inputs only, as student --recompute"),
+    OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
+        "threads (0: all processors)"),
+    OPT_ENUM(0, "format", &a.format, formats, "name", "of the answer"),
+    OPT_END
+};
+
+/* A model by its shape; its weights are not read. */
+struct shape {
+    struct config c;
+    size_t *mlp;            /* [L] */
+    size_t params;
+    size_t head_bytes;      /* of a copy of the head as a stream holds it */
+    size_t stored;          /* bytes of all weights as stored; 0: unknown */
+};
+
+static size_t
+bytes(const struct weight *w)
+{
+    return w->rows * w->stride;
+}
+
+static void
+from_model(struct shape *s, const char *path)
+{
+    const struct weight *w;
+    struct model m;
+    size_t *kept;
+    struct err e;
+
+    if (model_open(&m, path, &e) < 0)
+        die_err(&e);
+    s->c = m.c;
+    s->mlp = xcalloc(m.c.L, sizeof(*s->mlp));
+    kept = xcalloc(m.c.L, sizeof(*kept));
+    model_shape(&m, s->mlp, kept);
+    free(kept);
+    w = &m.head;
+    s->head_bytes = w->dtype == DT_F32 || w->dtype == DT_BF16
+        || w->dtype == DT_F16 ? bytes(w) : w->rows * w->cols * sizeof(float);
+    s->stored = bytes(&m.embed) + bytes(&m.norm)
+        + (m.c.tied ? 0 : bytes(&m.head));
+    for (size_t i = 0; i < m.c.L; i++)
+        for (size_t k = 0; k < W_N; k++)
+            s->stored += bytes(&m.block[i].w[k]);
+    model_close(&m);
+}
+
+static void
+from_config(struct shape *s, const char *path)
+{
+    json_t *j;
+    size_t *kept;
+    struct err e;
+
+    if ((j = js_load(path, 16 << 20, &e)) == NULL)
+        die_err(&e);
+    if (config_from_json(&s->c, j, &e) < 0)
+        die(e.code, "%s: %s", path, e.msg);
+    s->mlp = xcalloc(s->c.L, sizeof(*s->mlp));
+    kept = xcalloc(s->c.L, sizeof(*kept));
+    if (config_blocks(&s->c, j, s->mlp, kept, &e) < 0)
+        die(e.code, "%s: %s", path, e.msg);
+    free(kept);
+    json_decref(j);
+    s->head_bytes = s->c.V * s->c.d * sizeof(float);
+}
+
+/* A .gguf, a config.json, or a directory, of which config.json is enough. */
+static void
+open_shape(struct shape *s, const char *path)
+{
+    char *config = io_is_dir(path) ? xasprintf("%s/config.json", path)
+        : xstrdup(path);
+    char *weights = xasprintf("%s/model.safetensors", path);
+    const size_t n = strlen(path);
+
+    memset(s, 0, sizeof(*s));
+    if ((n > 5 && strcmp(path + n - 5, ".gguf") == 0) || io_exists(weights))
+        from_model(s, path);
+    else
+        from_config(s, config);
+    s->params = config_params(&s->c, s->mlp);
+    free(config);
+    free(weights);
+}
+
+/* About the bytes of one batch: ids, the teacher's final states and those of
+ * the student's blocks in bf16, and 4 KB of the rest. */
+static size_t
+message_bytes(const struct shape *m, const struct shape *t)
+{
+    const size_t tok = a.rows * a.T;
+    size_t n = tok * (m->c.V <= 65536 ? 2 : 4) + 4096;
+
+    if (t != NULL)
+        n += tok * 2 * t->c.d * (1 + t->c.L);
+    return n;
+}
+
+struct answer {
+    struct plan p;
+    size_t embed, blocks, head;         /* parameters by part */
+    size_t teacher_params, teacher_stored, teacher_work;
+    double forward, teacher_forward;    /* operations a token */
+    size_t micro;
+};
+
+static void
+make_step(struct answer *r, const struct shape *m, const struct shape *t,
+    struct pool *pool)
+{
+    const struct loss_opt loss = {
+        .w_ce = t != NULL ? 0.25 : 1.0, .w_kl = t != NULL,
+        .w_sh = t != NULL && t->c.d == m->c.d, .tau = 3.0,
+    };
+    struct tmodel tm;
+    struct step *s;
+
+    tmodel_layout(&tm, &m->c, m->mlp);
+    s = step_new(&tm, pool, &loss, r->micro, a.T, a.recompute,
+        t != NULL ? t->c.d : 0);
+    plan_make(&r->p, &tm, s, a.T, t != NULL ? t->head_bytes : 0,
+        message_bytes(m, t));
+    step_free(s);
+    tmodel_release(&tm);
+}
+
+static void
+make_teacher(struct answer *r, const struct shape *t, struct pool *pool)
+{
+    struct tmodel tm;
+    struct fwd *f;
+
+    tmodel_layout(&tm, &t->c, t->mlp);
+    f = fwd_new(&tm.m, pool, r->micro, a.T);
+    r->teacher_params = t->params;
+    r->teacher_stored = t->stored > 0 ? t->stored
+        : t->params * sizeof(float);
+    r->teacher_work = fwd_bytes(f);
+    r->teacher_forward = plan_flop_forward(&t->c, t->mlp, a.T);
+    fwd_free(f);
+    tmodel_release(&tm);
+}
+
+static void
+make_answer(struct answer *r, const struct shape *m, const struct shape *t)
+{
+    struct pool *pool = pool_new(a.threads);
+
+    memset(r, 0, sizeof(*r));
+    r->micro = a.micro > 0 ? a.micro : (1024 + a.T - 1) / a.T;
+    r->micro = r->micro < a.rows ? r->micro : a.rows;
+    arena_overcommit();
+    make_step(r, m, t, pool);
+    if (t != NULL)
+        make_teacher(r, t, pool);
+    r->embed = m->c.V * m->c.d;
+    r->head = m->c.tied ? 0 : r->embed;
+    r->blocks = m->params - r->embed - r->head - m->c.d;
+    r->forward = plan_flop_forward(&m->c, m->mlp, a.T);
+    pool_free(pool);
+}
+
+static void
+put_size(struct buf *b, const char *name, size_t v)
+{
+    if (a.format == 1)
+        buf_addf(b, "%s\t%zu\n", name, v);
+    else
+        buf_addf(b, "%-26s %15zu\n", name, v);
+}
+
+static void
+put_bytes(struct buf *b, const char *name, size_t v)
+{
+    if (a.format == 1)
+        buf_addf(b, "%s\t%zu\n", name, v);
+    else
+        buf_addf(b, "%-26s %15.1f MB\n", name, (double)v * 1e-6);
+}
+
+static void
+put_flop(struct buf *b, const char *name, double v)
+{
+    if (a.format == 1)
+        buf_addf(b, "%s\t%.0f\n", name, v);
+    else
+        buf_addf(b, "%-26s %15.6g GFLOP\n", name, v * 1e-9);
+}
+
+static void
+print(const struct answer *r, const struct shape *m, int teacher,
+    struct buf *b)
+{
+    put_size(b, "parameters", r->p.params);
+    put_size(b, "parameters.embedding", r->embed);
+    put_size(b, "parameters.blocks", r->blocks);
+    put_size(b, "parameters.norm", m->c.d);
+    put_size(b, "parameters.head", r->head);
+    put_bytes(b, "memory", r->p.total);
+    put_bytes(b, "memory.weights", r->p.weights);
+    put_bytes(b, "memory.gradients", r->p.gradients);
+    put_bytes(b, "memory.moments", r->p.moments);
+    put_bytes(b, "memory.work", r->p.work);
+    put_bytes(b, "memory.teacher-head", r->p.teacher_head);
+    put_bytes(b, "memory.input", r->p.input);
+    put_flop(b, "token.forward", r->forward);
+    put_flop(b, "token.train", r->p.flop);
+    if (!teacher)
+        return;
+    put_size(b, "teacher.parameters", r->teacher_params);
+    put_bytes(b, "teacher.memory.weights", r->teacher_stored);
+    put_bytes(b, "teacher.memory.work", r->teacher_work);
+    put_flop(b, "teacher.token.forward", r->teacher_forward);
+}
 
 int
 main(int argc, char **argv)
 {
-    const struct opt opts[] = {
-        OPT_END
-    };
+    struct shape m, t = { 0 };
+    struct answer r;
+    struct buf b = { 0 };
 
-    opt_parse(argc, argv, opts, "predict memory and time of a run", "[file ...]", 0, -1, NULL);
-    die(EX_USAGE, "this program does not do its job yet");
+    opt_parse(argc, argv, options, "predict memory and arithmetic of a run",
+        "", 0, 0, NULL);
+    if (a.model == NULL)
+        die(EX_USAGE, "-m is needed; see plan -h");
+    open_shape(&m, a.model);
+    if (a.teacher != NULL) {
+        open_shape(&t, a.teacher);
+        if (t.c.V != m.c.V)
+            die(EX_INPUT, "%s: has a vocabulary of %zu, %s one of %zu",
+                a.teacher, t.c.V, a.model, m.c.V);
+    }
+    make_answer(&r, &m, a.teacher != NULL ? &t : NULL);
+    if (r.p.params != m.params)
+        die(EX_SYS, "%s: its parts add up to %zu parameters, not %zu",
+            a.model, r.p.params, m.params);
+    print(&r, &m, a.teacher != NULL, &b);
+    if (a.format == 0 && r.p.total > plan_limit())
+        note("this machine (or its cgroup) has only %.1f GB",
+            (double)plan_limit() * 1e-9);
+    io_put(1, b.p, b.n, "<stdout>");
+    buf_release(&b);
+    io_done();
+    free(m.mlp);
+    free(t.mlp);
+    return 0;
 }
