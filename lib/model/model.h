@@ -59,7 +59,7 @@ int model_check_finite(const struct model *m, struct err *e);
 void model_head_hash(const struct model *m, char out[33]);
 /* Widths of all blocks into mlp[L], source blocks into kept[L]. */
 void model_shape(const struct model *m, size_t *mlp, size_t *kept);
-/* XXH3-64 of configuration and every tensor (logical fp32), for plans. */
+/* Parameters of the model at its true widths, a tied head counted once. */
 size_t model_params(const struct model *m);
 
 /*
