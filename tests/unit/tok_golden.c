@@ -128,6 +128,65 @@ test_golden(const char *name)
     tok_free(t);
 }
 
+/* gpt2.json with the pre-tokenizer that a line gives. */
+static struct tokenizer *
+with_pattern(const json_t *line)
+{
+    struct err e = { 0 };
+    json_t *j = json_load_file(golden("gpt2.json"), 0, NULL);
+    struct tokenizer *t;
+    char *s;
+
+    json_object_set(j, "pre_tokenizer",
+        json_object_get(line, "pre_tokenizer"));
+    json_object_set(json_object_get(j, "model"), "ignore_merges",
+        json_object_get(line, "ignore_merges"));
+    s = json_dumps(j, 0);
+    t = tok_parse(s, strlen(s), NULL, 0, &e);
+    ok(t != NULL, "a pattern is known %s", e.msg);
+    json_decref(j);
+    free(s);
+    return t;
+}
+
+/* The patterns of Llama 3 and Qwen 2. */
+static void
+test_patterns(void)
+{
+    FILE *f = fopen(golden("patterns.jsonl"), "r");
+    struct tokenizer *t = NULL;
+    struct tok_scratch *s = NULL;
+    struct tok_ids ids = { 0 };
+    size_t n = 0, wrong = 0;
+    json_t *line;
+
+    for (; f && (line = next_line(f)) != NULL; json_decref(line)) {
+        const json_t *text = json_object_get(line, "text");
+
+        if (!text) {
+            tok_scratch_free(s);
+            tok_free(t);
+            t = with_pattern(line);
+            s = tok_scratch_new(t);
+            continue;
+        }
+        if (!t)
+            break;
+        ids.n = 0;
+        tok_encode(t, s, json_string_value(text), json_string_length(text),
+            TOK_SPECIAL, &ids);
+        n++;
+        if (!same_ids(&ids, json_object_get(line, "ids")) && wrong++ < 5)
+            show(line, &ids);
+    }
+    if (f)
+        fclose(f);
+    ok(n > 1000 && wrong == 0, "patterns: %zu cases, %zu differ", n, wrong);
+    tok_ids_release(&ids);
+    tok_scratch_free(s);
+    tok_free(t);
+}
+
 static void
 test_decode(void)
 {
@@ -308,6 +367,7 @@ main(void)
     test_golden("digits");
     test_golden("flags");
     test_golden("holes");
+    test_patterns();
     test_decode();
     test_round("gpt2");
     test_round("digits");
