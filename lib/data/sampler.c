@@ -30,9 +30,10 @@ struct source {
     /* The block in memory. */
     int open;
     uint64_t epoch, block;
-    uint32_t *member;           /* [K] numbers of frames */
+    uint32_t *member;           /* [2K] numbers of its frames, then of those
+                                 * of the block after it */
     uint64_t *upto;             /* [K+1] documents before member i */
-    size_t nmember;
+    size_t nmember, nnext;
 };
 
 struct sampler {
@@ -116,7 +117,7 @@ sampler_new(const struct dirs *d, size_t open, uint64_t seed, int shuffle,
             }
     for (size_t i = 0; i < s->nsrc; i++) {
         s->src[i].part = xcalloc(s->src[i].nframe, sizeof *s->src[i].part);
-        s->src[i].member = xcalloc(s->K, sizeof *s->src[i].member);
+        s->src[i].member = xcalloc(2 * s->K, sizeof *s->src[i].member);
         s->src[i].upto = xcalloc(s->K + 1, sizeof *s->src[i].upto);
     }
     return s;
@@ -226,7 +227,9 @@ frame_order(const void *a, const void *b)
     return x->frame < y->frame ? -1 : x->frame > y->frame;
 }
 
-/* What other sources want from the frame that has just been decoded. */
+/* What other sources want from the frame that has just been decoded, now or in
+ * their next block: where sources share frames, a frame is decoded about once
+ * for all of them. */
 static void
 share(struct sampler *s, const struct frame_ref *f)
 {
@@ -237,7 +240,7 @@ share(struct sampler *s, const struct frame_ref *f)
         if (!o->open || !(at = bsearch(f, o->frame, o->nframe, sizeof *f,
             frame_order)))
             continue;
-        for (size_t m = 0; m < o->nmember; m++)
+        for (size_t m = 0; m < o->nmember + o->nnext; m++)
             if (o->member[m] == (uint32_t)(at - o->frame) &&
                 !o->part[o->member[m]])
                 o->part[o->member[m]] = take(s, f->dir, i);
@@ -277,28 +280,43 @@ blocks(const struct sampler *s, const struct source *c)
     return (c->nframe + s->K - 1) / s->K;
 }
 
-/* Make (epoch, block) the block in memory: frames that it shares with the one
- * before are kept. */
+/* Numbers of the frames of a block; returns how many. */
+static size_t
+block_frames(const struct sampler *s, const struct source *c, uint64_t epoch,
+    uint64_t block, uint32_t *member)
+{
+    const uint64_t key = rng_key(rng_key(s->seed, LABEL_FRAMES), epoch);
+    const size_t from = (size_t)block * s->K;
+    const size_t n = c->nframe - from < s->K ? c->nframe - from : s->K;
+
+    for (size_t i = 0; i < n; i++)
+        member[i] = (uint32_t)(s->shuffle ?
+            rng_perm(key, c->nframe, from + i) : from + i);
+    return n;
+}
+
+/* Make (epoch, block) the block in memory: frames it shares with what was
+ * there are kept. */
 static void
 open_block(struct sampler *s, size_t source, uint64_t epoch, uint64_t block)
 {
     struct source *c = &s->src[source];
-    const uint64_t key = rng_key(rng_key(s->seed, LABEL_FRAMES), epoch);
-    const size_t from = (size_t)block * s->K;
-    const size_t n = c->nframe - from < s->K ? c->nframe - from : s->K;
+    const int last = block + 1 >= blocks(s, c);
+    const size_t nold = c->nmember + c->nnext;
     struct part **kept;
     uint32_t *old;
-    size_t nold = c->nmember;
 
     if (c->open && c->epoch == epoch && c->block == block)
         return;
-    old = xreallocarray(NULL, s->K, sizeof *old);
-    kept = xcalloc(s->K, sizeof *kept);
+    old = xreallocarray(NULL, 2 * s->K, sizeof *old);
+    kept = xcalloc(2 * s->K, sizeof *kept);
     memcpy(old, c->member, nold * sizeof *old);
-    for (size_t i = 0; i < n; i++) {
-        c->member[i] = (uint32_t)(s->shuffle ?
-            rng_perm(key, c->nframe, from + i) : from + i);
-        c->upto[i + 1] = c->upto[i] + c->frame[c->member[i]].ndoc;
+    c->nmember = block_frames(s, c, epoch, block, c->member);
+    c->nnext = block_frames(s, c, epoch + (uint64_t)last,
+        last ? 0 : block + 1, c->member + c->nmember);
+    for (size_t i = 0; i < c->nmember + c->nnext; i++) {
+        if (i < c->nmember)
+            c->upto[i + 1] = c->upto[i] + c->frame[c->member[i]].ndoc;
         kept[i] = c->part[c->member[i]];
         c->part[c->member[i]] = NULL;
     }
@@ -306,9 +324,9 @@ open_block(struct sampler *s, size_t source, uint64_t epoch, uint64_t block)
         part_free(c->part[old[i]]);
         c->part[old[i]] = NULL;
     }
-    for (size_t i = 0; i < n; i++)
-        c->part[c->member[i]] = kept[i];
-    c->nmember = n;
+    for (size_t i = 0; i < c->nmember + c->nnext; i++)
+        if (kept[i])
+            c->part[c->member[i]] = kept[i];
     c->epoch = epoch;
     c->block = block;
     c->open = 1;
@@ -385,7 +403,7 @@ sampler_ref(struct sampler *s, size_t source, uint32_t frame, uint32_t doc,
         return err_set(e, EX_INPUT, "there is no document %u in frame %u of "
             "source %zu", doc, frame, source);
     c = &s->src[source];
-    for (size_t i = 0; i < c->nmember; i++)
+    for (size_t i = 0; i < c->nmember + c->nnext; i++)
         inside |= c->member[i] == frame;
     if (load(s, source, frame, e) < 0)
         return -1;

@@ -66,7 +66,7 @@ source_of(const struct made *m, size_t d)
 static void
 make_preamble(struct msg_out *w, const struct made *m, struct err *e)
 {
-    static char name[64][8];
+    static char name[64][24];
     static const char *names[64];
     struct stream_info i = { .content = "docs", .tokenizer = HASH,
         .vocab = m->vocab, .bos = -1, .eos = 2 };
