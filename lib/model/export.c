@@ -57,11 +57,10 @@ write_part(const struct model *m, const struct part *p, enum dtype as,
 
         if (have < n || p->w->cols < cols)
             memset(x, 0, n * cols * sizeof *x);
-        if (p->w->cols == cols)
+        if (have > 0 && p->w->cols == cols)
             weight_rows(p->w, k, have, x);
-        else
-            for (size_t i = 0; i < have; i++)
-                weight_rows(p->w, k + i, 1, x + i * cols);
+        for (size_t i = 0; p->w->cols < cols && i < have; i++)
+            weight_rows(p->w, k + i, 1, x + i * cols);
         if (half)
             kern.narrow_bf16(y, x, n * cols);
         if (not_finite(half ? (void *)y : x, n * cols, half))

@@ -100,6 +100,23 @@ test_export(const char *path, enum dtype as)
     io_rmdir("out", NULL);
 }
 
+/* Padding of more rows than are written at a time. */
+static void
+test_wide(void)
+{
+    struct model a, b;
+    struct err e = { 0 };
+
+    must_open(&a, GRAD "tied-student");
+    a.c.mlp = 20000;
+    ok(model_export(&a, "out", DT_BF16, NULL, &e) == 0 &&
+        model_open(&b, "out", &e) == 0 && b.c.mlp == 20000 &&
+        same_model(&a, &b, 1), "padded to 20000 channels %s", e.msg);
+    model_close(&a);
+    model_close(&b);
+    io_rmdir("out", NULL);
+}
+
 /* The pruned student: block 1 has 20 of 24 channels. */
 static void
 test_padding(void)
@@ -587,6 +604,7 @@ main(void)
         test_export(models[i], DT_BF16);
     }
     test_padding();
+    test_wide();
     test_gguf();
     test_logits(pool);
     test_gguf_refused();
