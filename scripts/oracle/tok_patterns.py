@@ -1,7 +1,8 @@
-"""Golden ids of Split patterns, with the vocabulary of gpt2.json.
+"""Golden pieces of pre-tokenizers: where each cuts the texts.
 usage: tok_patterns.py OUTDIR    (tests/golden/tok; reads OUTDIR/gpt2.json)
-A line of patterns.jsonl: the members of the JSON that replace those of
-gpt2.json ("pre_tokenizer", "ignore_merges"), then lines {"text","ids"}."""
+First line of patterns.jsonl: names and the JSON of each pre-tokenizer.  Then
+{"text", NAME: lengths of its pieces in bytes, ...}.  Lengths and not ids,
+since a small vocabulary has no merges across most wrong cuts."""
 import json
 import sys
 
@@ -23,15 +24,25 @@ def split(regex):
 
 
 base = json.load(open(f'{OUT}/gpt2.json'))
+byte_level = base['pre_tokenizer']
+KINDS = {'gpt2': byte_level,
+         'digits': {'type': 'Sequence', 'pretokenizers': [
+             {'type': 'Digits', 'individual_digits': True}, byte_level]},
+         'llama3': split(LLAMA3),
+         'qwen2': split(LLAMA3.replace('{1,3}', ''))}
+
+
+def lengths(kind, text):
+    base['pre_tokenizer'] = KINDS[kind]
+    if kind not in cache:
+        cache[kind] = Tokenizer.from_str(json.dumps(base)).pre_tokenizer
+    return [len(p) for p, _ in cache[kind].pre_tokenize_str(text)]
+
+
+cache = {}
 texts = [x for x in tok_cases.cases('') if len(x) < 80]
+texts += ["'\u017fx", "'Sx", "'lLx", "'rEx", "a'VEb", "'tx", '!x', '!!x', '\r\nx']
 with open(f'{OUT}/patterns.jsonl', 'w', encoding='utf-8') as f:
-    for pre, ignore in ((split(LLAMA3), True),
-                        (split(LLAMA3.replace('{1,3}', '')), False)):
-        base['pre_tokenizer'] = pre
-        base['model']['ignore_merges'] = ignore
-        t = Tokenizer.from_str(json.dumps(base))
-        rows = [dict(pre_tokenizer=pre, ignore_merges=ignore)]
-        rows += [dict(text=x, ids=t.encode(x, add_special_tokens=False).ids)
-                 for x in texts]
-        for r in rows:
-            f.write(json.dumps(r, separators=(',', ':')) + '\n')
+    for r in [KINDS] + [dict(text=x, **{k: lengths(k, x) for k in KINDS})
+                        for x in texts]:
+        f.write(json.dumps(r, separators=(',', ':')) + '\n')
