@@ -123,6 +123,13 @@ else
     head -5 diff.out err err.s | sed 's/^/# /'
 fi
 
+# A directory whose writer died: refused, or taken as far as it goes.
+stream -T 256 d1 2>err | head -c 300000 2>/dev/null >c
+status 3 'a writer that died' shard -o dead --frame 32K --shard-size 60K c
+status 3 'its directory is refused' stream dead -o c
+ok 'but with --partial' stream --partial -B 3 dead -o c
+ok 'its rows are whole' "$h" check c - natural d1
+
 # Damage and misuse.
 damaged=0
 for f in d1/*; do

@@ -443,7 +443,7 @@ run_tail(const char *whole, const char *tail, uint64_t k)
     struct msg_in *in = msg_in_open(tail, 0, &e);
     struct msg m;
     char *a, *b;
-    size_t na, nb, n;
+    size_t na = 0, nb = 0, n;
     int r, same;
 
     if (!in)
