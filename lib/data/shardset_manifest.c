@@ -431,6 +431,9 @@ manifest_read(struct manifest *m, const char *dir, struct err *e)
     memset(m, 0, sizeof *m);
     r = io_slurp(path, JS_MAX, &p, &n, e);
     if (r < 0) {
+        if (io_is_dir(dir) && !io_exists(path))
+            err_set(e, EX_INPUT, "%s: no shard directory: %s is missing", dir,
+                SHARD_MANIFEST);
         free(path);
         return -1;
     }

@@ -162,7 +162,8 @@ shardw_open(const char *dir, const struct shard_opts *o, struct err *e)
     w->x = XXH3_createState();
     if (!w->hash || !w->x)
         die(EX_SYS, "out of memory");
-    if (io_mkdirs(dir, e) == 0 && lock_dir(w, e) == 0 && look(w, e) == 0)
+    if (msg_refuse_address(dir, e) == 0 && io_mkdirs(dir, e) == 0 &&
+        lock_dir(w, e) == 0 && look(w, e) == 0)
         return w;
     shardw_close(w);
     return NULL;
