@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define METRICS_HEAD "step\ttokens\tscored\tloss\tce\tkl\tsquarehead\tlr\tnorm\n"
+#define METRICS_HEAD \
+    "step\ttokens\tscored\tloss\tce\tkl\tsquarehead\tlr\tnorm\n"
 
 void
 saver_open(struct saver *s, const char *run, int resume)

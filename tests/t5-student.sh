@@ -122,7 +122,7 @@ victim=$!
 exec 7>pipe
 cat most >&7
 n=0
-while [ "$(cat int/metrics.tsv 2>/dev/null | wc -l)" -lt 20 ] &&
+while [ "$(wc -l 2>/dev/null <int/metrics.tsv || echo 0)" -lt 20 ] &&
     [ $n -lt 500 ]; do
     sleep 0.02
     n=$((n + 1))

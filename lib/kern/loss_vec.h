@@ -60,7 +60,7 @@ sum_chunk(const float *restrict x, size_t n)
     return s;
 }
 
-/* Maximum of x[n]*c.  NaN is passed over here: it spoils the sum that follows. */
+/* Maximum of x[n]*c.  NaN is passed over: it spoils the sum that follows. */
 static float
 scaled_max(const float *restrict x, size_t n, float c)
 {

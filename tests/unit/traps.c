@@ -212,7 +212,8 @@ gradients(const struct data *x)
     size_t n = 0;
 
     for (size_t i = 0; i < x->t.ngroup; i++) {
-        memcpy(g + n, x->t.group[i].g, x->t.group[i].n * sizeof(*g));
+        if (x->t.group[i].n > 0)    /* a group may be empty and NULL */
+            memcpy(g + n, x->t.group[i].g, x->t.group[i].n * sizeof(*g));
         n += x->t.group[i].n;
     }
     return g;
