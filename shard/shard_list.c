@@ -30,7 +30,8 @@ list(const char *dir)
     batch = strcmp(m.content, "batch") == 0;
     printf("%s: %s, %s%s, %s -%d, vocabulary %zu, tokenizer %s", dir,
         m.complete ? "complete" : "open", *m.content ? m.content : "empty",
-        m.teacher ? " with a teacher" : "", codec_names[m.codec], m.level, m.vocab,
+        m.teacher ? " with a teacher" : "", codec_names[m.codec], m.level,
+        m.vocab,
         m.tokenizer);
     if (batch)
         printf(", T %zu", m.T);
