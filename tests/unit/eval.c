@@ -188,8 +188,8 @@ write_kind(const char *kind, const char *path)
     if (w == NULL)
         die_err(&e);
     begin(w, strstr(kind, "batch") ? T : 0,
-        strcmp(kind, "docs-vocab") == 0 ? 100 : V, bos ? 3 : -1);
-    if (strcmp(kind, "empty") == 0) {
+        strstr(kind, "vocab") ? 100 : V, bos ? 3 : -1);
+    if (strncmp(kind, "empty", 5) == 0) {
         ;
     } else if (strcmp(kind, "short") == 0) {
         for (size_t i = 0; i < 3; i++)
@@ -198,7 +198,8 @@ write_kind(const char *kind, const char *path)
     } else if (strcmp(kind, "batch") == 0) {
         send_batch(w);
         send_batch(w);          /* the same documents: no new observations */
-    } else if (strcmp(kind, "calib-batch") == 0) {
+    } else if (strcmp(kind, "calib-batch") == 0
+            || strcmp(kind, "vocab-batch") == 0) {
         send_batch(w);
     } else if (strcmp(kind, "docs-back") == 0) {
         for (size_t p = P; p-- > 0; send_docs(w, 1))
