@@ -3,7 +3,7 @@
 . "${0%/*}/lib.sh"
 
 # Pages still to be written
-missing='prune.1 plan.1 evalppl.1'
+missing=''
 missing=" $(echo "$missing" | tr '\n' ' ') "
 
 if ! command -v mandoc >/dev/null; then
