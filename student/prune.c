@@ -58,14 +58,15 @@ parse_count(const char *text)
     static const char suffix[] = "KMGT";
     const size_t n = strlen(text);
     const char *k = n > 0 ? strchr(suffix, text[n - 1]) : NULL;
+    const int power = k != NULL ? (int)(k - suffix) + 1 : 0;
     char *digits = xstrdup(text);
     double v = 0.0;
     int bad;
 
-    if (k != NULL && *k != '\0')
+    if (power > 0)
         digits[n - 1] = '\0';
     bad = opt_real(digits, 1.0, 1e15, &v) < 0;
-    for (; !bad && k != NULL && *k != '\0' && k >= suffix; k--)
+    for (int i = 0; i < power; i++)
         v *= 1000.0;
     free(digits);
     if (bad || !(v >= 1.0 && v <= 1e15))

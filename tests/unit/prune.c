@@ -134,7 +134,8 @@ test_cut(const char *path, size_t gone)
     ok(worst(z, y, T * m.c.V) > 1e-3, "... and they matter");
     ok(thin.block[0].source == m.block[left[n - 1]].source
         && thin.c.mlp == keep[0].n && thin.c.L == 1, "sources compose");
-    ok(model_params(&less) - model_params(&thin) == (n - 1) * block_params(&less)
+    ok(model_params(&less) - model_params(&thin)
+        == (n - 1) * block_params(&less)
         + 3 * m.c.d * (less.block[n - 1].mlp - keep[0].n),
         "parameters are counted");
     free(z);
