@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/prog.h"
 #include "data/batch.h"
+#include "data/tokenizer.h"
 #include "kern/kern.h"
 
 #include <stdlib.h>
@@ -211,6 +212,24 @@ add_batch(struct reader *r, const struct msg *m)
     r->e->c = r->e->stride = r->batch.T;
 }
 
+/* Ids of another tokenizer mean nothing to a model, but give figures all the
+ * same: say so. */
+static void
+check_tokenizer(const struct eval *e, const struct judged *j)
+{
+    struct err err;
+    struct tokenizer *t = tok_open(j->path, &err);
+    char hash[33];
+
+    if (t == NULL)              /* a model without one */
+        return;
+    tok_hash(t, hash);
+    if (strcmp(hash, e->info.tokenizer) != 0)
+        warn("%s: was made with another tokenizer than that of %s", e->input,
+            j->path);
+    tok_free(t);
+}
+
 static void
 take_head(struct eval *e, const struct st *head)
 {
@@ -221,6 +240,8 @@ take_head(struct eval *e, const struct st *head)
     if (e->info.vocab > e->j[0].m.c.V)
         die(EX_INPUT, "%s: the stream's vocabulary is %zu, that of %s only "
             "%zu", e->input, e->info.vocab, e->j[0].path, e->j[0].m.c.V);
+    for (size_t i = 0; i < e->nj; i++)
+        check_tokenizer(e, &e->j[i]);
 }
 
 static void
