@@ -94,13 +94,13 @@ max_params(const struct model *m)
     return most;
 }
 
-/* 64 for wide MLPs; a sixteenth of narrow ones, as a power of two. */
+/* 64 for wide MLPs; at most 1/32 of narrower ones, as a power of two. */
 static size_t
 auto_multiple(const struct model *m)
 {
     size_t n = 64;
 
-    while (n > 1 && n * 16 > m->c.mlp)
+    while (n > 1 && n * 32 > m->c.mlp)
         n /= 2;
     return n;
 }

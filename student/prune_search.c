@@ -259,8 +259,8 @@ is_candidate(const struct judge *j, const struct shape *s, size_t i,
     return most == 0 || before < most;
 }
 
-/* Drop the block without which the others score best. */
-static void
+/* Drop the block without which the others score best; their score. */
+static double
 drop_one(struct search *s, struct judge *j, struct shape *now,
     const struct goal *g)
 {
@@ -289,6 +289,7 @@ drop_one(struct search *s, struct judge *j, struct shape *now,
         s->t[best].score.nll, s->t[best].score.kl);
     shape_drop(now, at);
     judge_profile(j, now, at);
+    return score_sum(&s->t[best].score);
 }
 
 static void
@@ -339,6 +340,7 @@ search_run(struct search *s, struct judge *j, const struct goal *g,
     begin(s, j, &now);
     progress_begin("searching", (double)L, "blocks");
     for (;;) {
+        double left;
         int whole;
 
         if (g->blocks == 0 || now.n == g->blocks)
@@ -347,8 +349,11 @@ search_run(struct search *s, struct judge *j, const struct goal *g,
         if (now.n == 1 || now.n == g->blocks
                 || (whole && g->blocks == 0))
             break;
-        drop_one(s, j, &now, g);
+        left = drop_one(s, j, &now, g);
         progress_at((double)(L - now.n), NULL);
+        /* Narrower MLPs and fewer blocks will hardly do better than these. */
+        if (s->best != SIZE_MAX && left > score_sum(&s->t[s->best].score))
+            break;
     }
     progress_end();
     shape_release(&now);
