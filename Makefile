@@ -135,6 +135,15 @@ check-long: all $(UNIT)
 	    $(MAKE) check CC=clang BUILD=$(BUILD)/clang; \
 	else echo 'SKIP clang: not found'; fi
 
+$(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(LIB)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $^ $(LIBS)
+
+## bench: measure speed and memory, as TSV; BENCH=regex chooses rows
+bench: all $(BUILD)/bench/bench
+	@BUILD=$(BUILD) scripts/bench '$(BENCH)'
+
 ## lint: layers, headers alone, man pages, scripts, manner
 lint: $(BUILD)/probe.mk
 	@COMPILE='$(COMPILE)' scripts/lint
@@ -191,4 +200,4 @@ help:
 	@sed -n 's/^## //p' Makefile
 	@echo 'settings: CC CFLAGS BUILD V=1 SAN=address,undefined TESTS=file ...'
 
--include $(wildcard $(BUILD)/lib/*/*.d $(BUILD)/*/*.d $(BUILD)/tests/unit/*.d)
+-include $(wildcard $(BUILD)/lib/*/*.d $(BUILD)/*/*.d $(BUILD)/tests/*/*.d)

@@ -1,0 +1,295 @@
+/*
+ * What scripts/bench needs and no program of retort offers: the machine's
+ * matrix rate, a random model, a stream of random documents, and clocks.
+ *
+ *   bench cpu                      processor, kernels, flags: comment lines
+ *   bench sgemm [threads]          GF/s; threads 0: all processors
+ *   bench model CONFIG.json DIR    a model of that shape with random weights
+ *   bench docs V TOKENS MEAN S     `docs` stream on standard output
+ *   bench time FILE CMD ...        run CMD; wall s, CPU s, peak MB to FILE
+ *   bench lines FILE N             the time (s) at which lines 1..N appear
+ */
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/opt.h"
+#include "base/pool.h"
+#include "base/prog.h"
+#include "base/rng.h"
+#include "data/msg.h"
+#include "format/json.h"
+#include "kern/kern.h"
+#include "model/random.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static size_t
+number(const char *text)
+{
+    size_t v;
+
+    if (opt_size(text, 0, 1e15, &v) < 0)
+        die(EX_USAGE, "'%s' is not a whole number", text);
+    return v;
+}
+
+static void
+kernels(void)
+{
+    const char *why = kern_init();
+
+    if (why != NULL)
+        die(EX_SYS, "%s", why);
+}
+
+static void
+cpu(void)
+{
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    char line[300];
+
+    kernels();
+    while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+        if (strncmp(line, "model name", 10) == 0) {
+            printf("# processor%s", strchr(line, ':'));
+            break;
+        }
+    if (f != NULL)
+        fclose(f);
+    printf("# cores: %zu\n# kernels: %s, OpenBLAS as %s\n# built by: %s\n",
+        pool_cpus(), kern_name(), kern_blas(), prog_build());
+}
+
+/* ---- sgemm: a 2048 cube, its rows shared out among the threads ---- */
+
+enum { CUBE = 2048, ROWS = 256, REPEAT = 4 };
+
+static void
+product(void *ctx, size_t task, size_t worker)
+{
+    float *const *x = ctx;
+
+    (void)worker;
+    task %= CUBE / ROWS;
+    kern.gemm_nt(ROWS, CUBE, CUBE, x[0] + task * ROWS * CUBE, CUBE, x[1],
+        CUBE, GEMM_SET, x[2] + task * ROWS * CUBE, CUBE);
+}
+
+static int
+smaller(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void
+sgemm(size_t threads)
+{
+    struct pool *pool;
+    float *x[3];
+    double t[7];
+
+    kernels();
+    pool = pool_new(threads);
+    for (size_t k = 0; k < 3; k++) {
+        x[k] = xreallocarray(NULL, (size_t)CUBE * CUBE, sizeof(float));
+        for (size_t i = 0; i < (size_t)CUBE * CUBE; i++)
+            x[k][i] = (float)rng_unit(k, i) - 0.5f;
+    }
+    pool_run(pool, CUBE / ROWS, product, x);
+    for (size_t r = 0; r < 7; r++) {
+        const double start = prog_now();
+
+        pool_run(pool, CUBE / ROWS * REPEAT, product, x);
+        t[r] = prog_now() - start;
+    }
+    qsort(t, 7, sizeof(*t), smaller);
+    printf("%.2f\n", REPEAT * 2.0 * CUBE * CUBE * CUBE / t[3] / 1e9);
+    for (size_t k = 0; k < 3; k++)
+        free(x[k]);
+    pool_free(pool);
+}
+
+/* ---- a model and documents ---- */
+
+static void
+model(const char *path, const char *dir)
+{
+    struct arena a = { 0 };
+    struct config c;
+    struct model m;
+    struct err e;
+    json_t *j = js_load(path, JS_MAX, &e);
+
+    if (j == NULL || config_from_json(&c, j, &e) < 0)
+        die_err(&e);
+    json_decref(j);
+    model_random(&m, &c, 1, &a);
+    if (model_export(&m, dir, DT_F32, NULL, &e) < 0)
+        die_err(&e);
+    model_random_free(&m);
+    arena_release(&a);
+}
+
+enum { MESSAGE = 1 << 16, LONGEST = 1 << 15 };
+
+/* One message of documents: lengths lognormal (deviation 1), ids by Zipf's
+ * law over the vocabulary. */
+static size_t
+docs_message(struct msg_out *w, size_t V, size_t left, double mean,
+    size_t nsource, uint64_t k)
+{
+    static uint16_t ids16[MESSAGE], source[MESSAGE];
+    static uint32_t ids32[MESSAGE], len[MESSAGE];
+    static uint64_t key[MESSAGE];
+    const size_t room = left < MESSAGE ? left : MESSAGE;
+    const double mu = log(mean) - 0.5, lnv = log((double)V);
+    struct st_out *o = msg_begin(w, MSG_DOCS);
+    size_t D = 0, n = 0;
+
+    for (; n < room; D++) {
+        const uint64_t id = k * MESSAGE + D;
+        const double x = exp(mu + rng_normal(1, id));
+        size_t want = x < 1.0 ? 1 : x > LONGEST ? LONGEST : (size_t)x;
+
+        want = want < room - n ? want : room - n;
+        len[D] = (uint32_t)want;
+        source[D] = (uint16_t)(rng_u64(2, id) % nsource);
+        key[D] = rng_u64(3, id);
+        n += want;
+    }
+    for (size_t i = 0; i < n; i++) {
+        ids32[i] = (uint32_t)exp(lnv * rng_unit(4, k * MESSAGE + i)) - 1;
+        ids32[i] = ids32[i] < V ? ids32[i] : 0;
+        ids16[i] = (uint16_t)ids32[i];
+    }
+    st_out_tensor(o, "ids", V <= 65536 ? DT_U16 : DT_U32, 1, &n,
+        V <= 65536 ? (const void *)ids16 : ids32);
+    st_out_tensor(o, "doc_len", DT_U32, 1, &D, len);
+    st_out_tensor(o, "doc_source", DT_U16, 1, &D, source);
+    st_out_tensor(o, "doc_key", DT_U64, 1, &D, key);
+    msg_out_tokens(w, n);
+    return n;
+}
+
+static void
+docs(size_t V, size_t tokens, double mean, size_t nsource)
+{
+    struct stream_info i = {
+        .content = "docs", .tokenizer = "00000000000000000000000000000000",
+        .vocab = V, .bos = -1, .eos = -1, .nsource = nsource,
+    };
+    struct msg_out *w;
+    struct err e;
+    int r;
+
+    if (V < 2 || nsource < 1 || nsource > 65536 || !(mean >= 1.0))
+        die(EX_USAGE, "docs: V >= 2, MEAN >= 1, 1 to 65536 sources");
+    i.source = xcalloc(nsource, sizeof(*i.source));
+    for (size_t k = 0; k < nsource; k++)
+        i.source[k] = xasprintf("source%zu", k);
+    if ((w = msg_out_open(NULL, &e)) == NULL)
+        die_err(&e);
+    stream_info_put(msg_begin(w, MSG_STREAM), &i);
+    r = msg_send(w, &e);
+    for (uint64_t k = 0; r == 0 && tokens > 0; k++) {
+        tokens -= docs_message(w, V, tokens, mean, nsource, k);
+        r = msg_send(w, &e);
+    }
+    if (r == 0)
+        r = msg_end(w, &e);
+    if (r < 0)
+        die_err(&e);
+    msg_out_close(w);
+    for (size_t k = 0; k < nsource; k++)
+        free((char *)(uintptr_t)i.source[k]);
+    free(i.source);
+}
+
+/* ---- clocks ---- */
+
+static int
+timed(const char *file, char **cmd)
+{
+    const double start = prog_now();
+    struct rusage u;
+    FILE *f;
+    int status;
+    pid_t pid = fork();
+
+    if (pid < 0)
+        die(EX_SYS, "fork:");
+    if (pid == 0) {
+        execvp(cmd[0], cmd);
+        die(127, "%s:", cmd[0]);
+    }
+    if (wait4(pid, &status, 0, &u) < 0)
+        die(EX_SYS, "wait:");
+    if ((f = fopen(file, "w")) == NULL)
+        die(EX_SYS, "%s:", file);
+    fprintf(f, "%.4f %.4f %.1f\n", prog_now() - start,
+        (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec)
+        + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec),
+        (double)u.ru_maxrss / 1024.0);
+    if (fclose(f) != 0)
+        die(EX_SYS, "%s:", file);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* The file may not exist yet.  Looks every 2 ms. */
+static void
+lines(const char *file, size_t n)
+{
+    const struct timespec nap = { .tv_nsec = 2000000 };
+    FILE *f;
+
+    while ((f = fopen(file, "r")) == NULL && errno == ENOENT)
+        nanosleep(&nap, NULL);
+    if (f == NULL)
+        die(EX_SYS, "%s:", file);
+    for (int ch; n > 0;) {
+        if ((ch = getc(f)) == EOF) {
+            clearerr(f);
+            nanosleep(&nap, NULL);
+        } else if (ch == '\n') {
+            printf("%.4f\n", prog_now());
+            fflush(stdout);
+            n--;
+        }
+    }
+    fclose(f);
+}
+
+int
+main(int argc, char **argv)
+{
+    const char *job = argc > 1 ? argv[1] : "";
+
+    progname = "bench";
+    if (strcmp(job, "cpu") == 0 && argc == 2)
+        cpu();
+    else if (strcmp(job, "sgemm") == 0 && argc <= 3)
+        sgemm(argc == 3 ? number(argv[2]) : 0);
+    else if (strcmp(job, "model") == 0 && argc == 4)
+        model(argv[2], argv[3]);
+    else if (strcmp(job, "docs") == 0 && argc == 6)
+        docs(number(argv[2]), number(argv[3]), (double)number(argv[4]),
+            number(argv[5]));
+    else if (strcmp(job, "time") == 0 && argc >= 4)
+        return timed(argv[2], argv + 3);
+    else if (strcmp(job, "lines") == 0 && argc == 4)
+        lines(argv[2], number(argv[3]));
+    else
+        die(EX_USAGE, "cpu, sgemm, model, docs, time or lines: see "
+            "tests/bench/bench.c");
+    io_done();
+    return 0;
+}
