@@ -7,7 +7,6 @@
 #include "shard.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -162,8 +161,6 @@ main(int argc, char **argv)
     };
     char **in = opt_parse(argc, argv, opts, about, "[input ...]", 0, -1, &n);
 
-    /* A file that grows over a limit is an error, not a death. */
-    signal(SIGXFSZ, SIG_IGN);
     if (checking + listing + dumping > 1)
         die(EX_USAGE, "--check, --list and --dump exclude each other");
     if (out && checking + listing + dumping)

@@ -8,7 +8,6 @@
 #include "base/prog.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,7 +172,6 @@ main(int argc, char **argv)
     struct inputs in;
     struct err e;
 
-    signal(SIGPIPE, SIG_IGN);
     if (ids_only + stats + decode + (train != NULL) > 1)
         die(EX_USAGE, "only one of --ids, --stats, --decode, --train");
     if (with_bos && no_bos)

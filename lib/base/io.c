@@ -1,11 +1,14 @@
 /* Files and descriptors: see io.h */
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/prog.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +43,9 @@ io_open(const char *path, struct err *e)
         return STDIN_FILENO;
     do
         fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd < 0 && errno == EINTR);
+    while (fd < 0 && errno == EINTR && !prog_stopped);
+    if (fd < 0 && errno == EINTR)       /* a fifo without its other end */
+        return err_set(e, EX_STOP, "%s: interrupted", path);
     if (fd < 0)
         return err_set(e, EX_SYS, "%s:", path);
     return fd;
@@ -212,6 +217,79 @@ io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e)
     return 0;
 }
 
+/*
+ * Temporary files that exist.  They are removed when the program ends, by
+ * exit() or by a signal.  Whoever takes a name out of the table owns it, so
+ * the signal handler never sees one that is freed.
+ */
+enum { LIVE = 64 };
+static _Atomic(char *) live[LIVE];
+
+void
+io_remove_temporaries(void)
+{
+    for (int i = 0; i < LIVE; i++) {
+        const char *name = atomic_exchange(&live[i], NULL);
+
+        if (name != NULL)
+            unlink(name);
+    }
+}
+
+static void
+on_death(int sig)
+{
+    io_remove_temporaries();
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
+/* Take the signals that would end the program and that it does not use. */
+static void
+watch_signals(void)
+{
+    static const int deadly[] = { SIGHUP, SIGINT, SIGTERM };
+    static atomic_flag armed = ATOMIC_FLAG_INIT;
+
+    if (atomic_flag_test_and_set(&armed))
+        return;
+    atexit(io_remove_temporaries);
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
+        struct sigaction now, sa = { .sa_handler = on_death };
+
+        sigemptyset(&sa.sa_mask);
+        if (sigaction(deadly[i], NULL, &now) == 0
+            && now.sa_handler == SIG_DFL)
+            sigaction(deadly[i], &sa, NULL);
+    }
+}
+
+/* The place of a name in the table, counted from 1; 0: it is full, and the
+ * file is not watched. */
+static int
+remember(const char *tmp)
+{
+    char *name = xstrdup(tmp);
+
+    watch_signals();
+    for (int i = 0; i < LIVE; i++) {
+        char *none = NULL;
+
+        if (atomic_compare_exchange_strong(&live[i], &none, name))
+            return i + 1;
+    }
+    free(name);
+    return 0;
+}
+
+static void
+forget(struct io_out *o)
+{
+    if (o->place > 0)
+        free(atomic_exchange(&live[o->place - 1], NULL));
+    o->place = 0;
+}
+
 int
 io_out_begin(struct io_out *o, const char *path, struct err *e)
 {
@@ -232,10 +310,15 @@ io_out_begin(struct io_out *o, const char *path, struct err *e)
 
         o->path = real != NULL ? real : xstrdup(path);
         o->tmp = xasprintf("%s.tmp.%ld", o->path, (long)getpid());
+        o->place = remember(o->tmp);
         o->fd = open(o->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     }
     if (o->fd < 0) {
-        err_set(e, EX_SYS, "%s:", o->tmp != NULL ? o->tmp : path);
+        if (errno == EINTR && prog_stopped)
+            err_set(e, EX_STOP, "%s: interrupted", path);
+        else
+            err_set(e, EX_SYS, "%s:", o->tmp != NULL ? o->tmp : path);
+        forget(o);
         free(o->tmp);
         o->tmp = NULL;
         io_out_abort(o);
@@ -283,6 +366,7 @@ io_out_commit(struct io_out *o, struct err *e)
     if (o->tmp != NULL) {
         if (rename(o->tmp, o->path) < 0)
             return err_set(e, EX_SYS, "%s:", o->path);
+        forget(o);
         free(o->tmp);
         o->tmp = NULL;
         dir = folder_of(o->path);
@@ -302,6 +386,7 @@ io_out_abort(struct io_out *o)
         close(o->fd);
     if (o->tmp != NULL)
         unlink(o->tmp);
+    forget(o);
     free(o->tmp);
     free(o->path);
     o->fd = -1;

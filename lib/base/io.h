@@ -55,11 +55,16 @@ struct io_out {
     int fd;
     uint64_t n;             /* bytes written */
     char *path, *tmp;
+    int place;              /* of tmp among those removed at the end */
 };
 int io_out_begin(struct io_out *o, const char *path, struct err *e);
 int io_out_write(struct io_out *o, const void *buf, size_t n, struct err *e);
 int io_out_commit(struct io_out *o, struct err *e);
 void io_out_abort(struct io_out *o);
+
+/* Remove every temporary file that stands, as exit() and the signals that end
+ * a program do by themselves.  Safe in a signal handler. */
+void io_remove_temporaries(void);
 
 /* Whole small file, atomically. */
 int io_put_file(const char *path, const void *buf, size_t n, struct err *e);

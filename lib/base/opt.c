@@ -453,6 +453,8 @@ begin(const char *argv0)
     guard_descriptors();
     /* A reader that leaves is seen as EPIPE: see io_put. */
     signal(SIGPIPE, SIG_IGN);
+    /* A file that grows over a limit is an error, not a death. */
+    signal(SIGXFSZ, SIG_IGN);
     if (argv0 == NULL || *argv0 == '\0')
         return;
     slash = strrchr(argv0, '/');

@@ -1,5 +1,6 @@
 /* Name, progress, closing line, signals: see prog.h */
 #include "base/prog.h"
+#include "base/io.h"
 
 #include <errno.h>
 #include <math.h>
@@ -124,6 +125,7 @@ static void
 on_stop(int sig)
 {
     if (prog_stopped && sig == SIGINT) {
+        io_remove_temporaries();
         signal(SIGINT, SIG_DFL);
         raise(SIGINT);
     }
