@@ -16,8 +16,10 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { SLOTS = 2 };
 
@@ -47,6 +49,7 @@ struct msg_in {
     struct chain chain;
     int held;               /* the caller holds slot taken % SLOTS */
     int over;               /* the slot held is the last */
+    int interrupted;        /* gave up waiting */
     unsigned char *head;    /* the `stream` message and its parts */
     struct st head_st;
     uint64_t bytes;
@@ -229,27 +232,57 @@ msg_in_open(const char *addr, int partial, struct err *e)
 {
     struct msg_in *r = xcalloc(1, sizeof *r);
 
+    pthread_condattr_t monotonic;
+
     r->name = xstrdup(io_in_name(addr));
     msg_rules_init(&r->rules);
     pthread_mutex_init(&r->lock, NULL);
-    pthread_cond_init(&r->change, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&r->change, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     r->src = msg_src_open(addr, partial, e);
     if (!r->src) {
         msg_in_close(r);
         return NULL;
     }
     if (msg_src_is_slow(r->src)) {
-        if (pthread_create(&r->thread, NULL, produce, r) != 0) {
-            err_set(e, EX_SYS, "cannot start a thread:");
+        sigset_t all, old;
+
+        /* Signals belong to the main thread, whose waits they interrupt. */
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &old);
+        r->threaded = pthread_create(&r->thread, NULL, produce, r) == 0;
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
+        if (!r->threaded) {
+            err_set(e, EX_SYS, "cannot start a thread");
             msg_in_close(r);
             return NULL;
         }
-        r->threaded = 1;
     }
     return r;
 }
 
-/* The next filled slot. */
+/* Wait until a slot is filled, or a signal asks the program to stop, which no
+ * wait for a condition notices by itself. */
+static void
+wait_slot(struct msg_in *r)
+{
+    struct timespec until;
+
+    pthread_mutex_lock(&r->lock);
+    while (r->filled == r->taken && !prog_stopped) {
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += 100000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&r->change, &r->lock, &until);
+    }
+    r->interrupted = r->filled == r->taken;
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* The next filled slot; NULL: interrupted. */
 static struct slot *
 next_slot(struct msg_in *r)
 {
@@ -266,16 +299,13 @@ next_slot(struct msg_in *r)
     s = &r->slot[r->taken % SLOTS];
     t0 = prog_now();
     if (r->threaded) {
-        pthread_mutex_lock(&r->lock);
-        while (r->filled == r->taken)
-            pthread_cond_wait(&r->change, &r->lock);
-        pthread_mutex_unlock(&r->lock);
+        wait_slot(r);
     } else {
         s->result = fill(r, s);
         r->filled++;
     }
     r->waited += prog_now() - t0;
-    return s;
+    return r->interrupted ? NULL : s;
 }
 
 /* Keep the `stream` message beyond the next call. */
@@ -295,7 +325,12 @@ msg_read(struct msg_in *r, struct msg *m, struct err *e)
 {
     struct slot *s;
 
-    s = r->over ? &r->slot[r->taken % SLOTS] : next_slot(r);
+    if (r->interrupted)
+        s = NULL;
+    else
+        s = r->over ? &r->slot[r->taken % SLOTS] : next_slot(r);
+    if (!s)
+        return err_set(e, EX_STOP, "%s: interrupted", r->name);
     *m = s->m;
     if (s->result < 0) {
         r->over = 1;

@@ -2,12 +2,14 @@
 #include "data/msg.h"
 #include "data/msg_impl.h"
 #include "base/io.h"
+#include "base/prog.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +17,9 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#define STOP_WAIT 2000          /* milliseconds */
+#define PIPE_ROOM ((size_t)4096)    /* writable: so much does not block */
 
 struct msg_out {
     const char *name;
@@ -230,12 +235,28 @@ msg_copy(struct msg_out *w, const struct msg *m)
     return o;
 }
 
+/* When the program was told to stop, the message is still finished, so that
+ * an `abort` can follow, but nobody waits for a reader that sleeps: write as
+ * much as a pipe that has room takes at once. */
+static ssize_t
+write_some(struct msg_out *w, const struct iovec *v)
+{
+    struct pollfd p = { .fd = w->fd, .events = POLLOUT };
+    const int r = poll(&p, 1, STOP_WAIT);
+
+    if (r == 0)
+        errno = ETIMEDOUT;
+    return r <= 0 ? -1 : write(w->fd, v->iov_base, v->iov_len < PIPE_ROOM ?
+        v->iov_len : PIPE_ROOM);
+}
+
 /* Write all pieces.  0, 1 the reader has left, -1. */
 static int
 write_pieces(struct msg_out *w, struct iovec *v, size_t n, struct err *e)
 {
     while (n > 0) {
-        const ssize_t got = writev(w->fd, v, n < 64 ? (int)n : 64);
+        const ssize_t got = prog_stopped ? write_some(w, v) :
+            writev(w->fd, v, n < 64 ? (int)n : 64);
         size_t k = got > 0 ? (size_t)got : 0;
 
         if (got < 0 && errno == EINTR)
@@ -243,6 +264,10 @@ write_pieces(struct msg_out *w, struct iovec *v, size_t n, struct err *e)
         if (got < 0 && errno == EPIPE) {
             w->left = 1;
             return 1;
+        }
+        if (got < 0 && errno == ETIMEDOUT) {
+            w->left = 1;            /* with a part of a message */
+            return err_set(e, EX_STOP, "%s: interrupted", w->name);
         }
         if (got < 0)
             return err_set(e, EX_SYS, "%s:", w->name);
