@@ -223,7 +223,8 @@ dump(const char *addr, const struct dump_opts *o)
     r = msg_in_open(addr, o->partial, &e);
     if (!r)
         die_err(&e);
-    for (size_t n = 0; k > 0 && n < o->messages; n++) {
+    /* A reader that has enough ends an endless stream too. */
+    for (size_t n = 0; k > 0 && n < o->messages && !ferror(stdout); n++) {
         k = msg_read(r, &m, &e);
         if (k < 0) {
             /* What was good is shown before the bad end. */
