@@ -454,6 +454,9 @@ run(struct stream *s, const char *out)
         }
         r = send_batches(s, w, &e);
     }
+    /* Ctrl-C may take the reader a moment earlier. */
+    if (r > 0 && prog_stopped)
+        r = err_set(&e, EX_STOP, "interrupted");
     progress_end();
     show(s, begun);
     if (r < 0) {
