@@ -63,8 +63,8 @@ cpu(void)
         }
     if (f != NULL)
         fclose(f);
-    printf("# cores: %zu\n# kernels: %s, OpenBLAS as %s\n# built by: %s\n",
-        pool_cpus(), kern_name(), kern_blas(), prog_build());
+    printf("# retort: %s\n# cores: %zu\n# kernels: %s, OpenBLAS as %s\n# built by: %s\n",
+        prog_version(), pool_cpus(), kern_name(), kern_blas(), prog_build());
 }
 
 /* ---- sgemm: a 2048 cube, its rows shared out among the threads ---- */
@@ -238,7 +238,7 @@ timed(const char *file, char **cmd)
     fprintf(f, "%.4f %.4f %.1f\n", prog_now() - start,
         (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec)
         + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec),
-        (double)u.ru_maxrss / 1024.0);
+        (double)u.ru_maxrss * 1024e-6);
     if (fclose(f) != 0)
         die(EX_SYS, "%s:", file);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
