@@ -58,7 +58,6 @@ Q = @
 say = @printf '  %-6s %s\n' $(1) $(2)
 endif
 
-.DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
