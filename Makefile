@@ -114,6 +114,14 @@ $(BUILD)/tests/real-%: $(BUILD)/tests/real/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $^ $(LIBS)
 
+## demo: the whole pipeline on the mini-corpus, with a report page
+demo: all
+	@BUILD='$(abspath $(BUILD))' scripts/demo '$(abspath $(BUILD))/demo'
+
+## demo-study: learning rates by development documents, 3 seeds, differences
+demo-study: all
+	@BUILD='$(abspath $(BUILD))' scripts/study '$(abspath $(BUILD))/study'
+
 ## check: build and pass the tests (no network, no Python)
 check: all $(UNIT) $(REAL)
 	@BUILD=$(BUILD) scripts/check $(TESTS)
