@@ -5,6 +5,7 @@
 #include "base/opt.h"
 #include "base/pool.h"
 #include "base/prog.h"
+#include "data/tokenizer.h"
 #include "format/json.h"
 #include "kern/kern.h"
 #include "model/random.h"
@@ -68,7 +69,7 @@ static const struct opt options[] = {
         "stop after n steps (0: when the stream ends)"),
     OPT_SIZE(0, "accum", &a.accum, 1, 1e6, "n", "messages a step"),
     OPT_SIZE(0, "micro", &a.micro, 0, 1e6, "rows",
-        "rows at a time (0: about 1024 tokens)"),
+        "rows at a time (0: one, or as many as 1024 tokens hold)"),
     OPT_FLAG(0, "recompute", &a.recompute,
         "keep block inputs only; same bits, less memory"),
     OPT_SIZE(0, "save", &a.save, 0, 1e12, "n",
@@ -212,6 +213,30 @@ choose_length(struct student *s)
             "or --schedule constant");
 }
 
+/* Where tokenizer files come from: known before the training, not after it.
+ * Ids of another tokenizer than the model's are refused. */
+static void
+choose_tokenizer(struct student *s)
+{
+    const char *from = a.tokenizer != NULL ? a.tokenizer
+        : ends_with(a.model, ".json") ? NULL : a.model;
+    struct err e;
+    int r;
+
+    if (from == NULL)
+        return;
+    r = tok_matches(from, s->feed.info.tokenizer, &e);
+    if (r == 0)
+        die(EX_INPUT, "%s: was made with another tokenizer than that of %s",
+            s->feed.name, from);
+    if (r < 0 && a.tokenizer != NULL)
+        die_err(&e);
+    if (r < 0)
+        note("%s: no tokenizer in it, so none goes with the result", from);
+    else
+        s->saver.tokenizer = from;
+}
+
 static void
 begin(struct student *s, const char *input)
 {
@@ -224,19 +249,18 @@ begin(struct student *s, const char *input)
     s->pool = pool_new(a.threads);
     saver_open(&s->saver, a.run, a.resume);
     s->saver.keep = a.keep;
-    s->saver.tokenizer = a.tokenizer != NULL ? a.tokenizer
-        : ends_with(a.model, ".json") ? NULL : a.model;
     load_state(s);
     feed_open(&s->feed, input, a.teacher, &s->t.m, s->map);
     if (a.resume && s->st.step > 0)
         feed_check_successor(&s->feed, &s->at);
+    choose_tokenizer(s);
     choose_losses(s);
     choose_length(s);
     metrics_open(&s->saver, s->st.step);
     if (!s->feed.ahead)
         return;
     rows = st_find(&s->feed.first.st, "ids")->shape;
-    s->micro = a.micro > 0 ? a.micro : (1024 + rows[1] - 1) / rows[1];
+    s->micro = a.micro > 0 ? a.micro : rows[1] >= 512 ? 1 : 1024 / rows[1];
     s->micro = s->micro < rows[0] ? s->micro : rows[0];
     s->step = step_new(&s->t, s->pool, &s->loss, s->micro, rows[1],
         a.recompute, s->loss.w_kl > 0.0 ? s->feed.td : 0);

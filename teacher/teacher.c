@@ -7,6 +7,7 @@
 #include "base/prog.h"
 #include "data/batch.h"
 #include "data/msg.h"
+#include "data/tokenizer.h"
 #include "kern/kern.h"
 #include "model/forward.h"
 
@@ -39,7 +40,7 @@ static const struct opt options[] = {
     OPT_FLAG(0, "no-head", &a.no_head,
         "leave the head out: the student has it by student --teacher"),
     OPT_SIZE(0, "micro", &a.micro, 0, 1e6, "rows",
-        "rows at a time (0: about 1024 tokens)"),
+        "rows at a time (0: one, or as many as 1024 tokens hold)"),
     OPT_GROUP("instead of a stream"),
     OPT_STR(0, "generate", &a.prompt, "prompt",
         "print a greedy continuation of the prompt"),
@@ -166,7 +167,7 @@ static void
 fit(struct teacher *t, size_t B, size_t T)
 {
     const size_t d = t->m.c.d, want = B * T * d * (a.dtype == 0 ? 2 : 4);
-    size_t micro = a.micro > 0 ? a.micro : (1024 + T - 1) / T;
+    size_t micro = a.micro > 0 ? a.micro : T >= 512 ? 1 : 1024 / T;
 
     micro = micro < B ? micro : B;
     if (t->fwd == NULL || T > t->T || micro > t->micro) {
@@ -246,19 +247,27 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
     return msg_send(t->out, e);
 }
 
-/* A resumed stream goes on in our numbering, which counts the `teacher`
- * message too, and in the chain of whoever is continued behind us. */
+/*
+ * The `stream` message.  Ids of another tokenizer mean nothing to the model.
+ * A resumed stream goes on in our numbering, which counts the `teacher`
+ * message too, and in the chain of whoever is continued behind us.
+ */
 static int
-shift_resumed(struct teacher *t, const struct msg *m, struct err *e)
+take_stream(struct teacher *t, const struct msg *m, struct err *e)
 {
     struct stream_info i;
+    struct err none;
+    int r = 0;
 
     if (stream_info_read(&i, &m->st, e) < 0)
         return -1;
-    if (i.resumed)
+    if (tok_matches(a.model, i.tokenizer, &none) == 0)
+        r = err_set(e, EX_INPUT, "%s: was made with another tokenizer than "
+            "that of %s", msg_in_name(t->in), a.model);
+    else if (i.resumed)
         msg_out_resume(t->out, i.next_seq + 1, &i.down);
     stream_info_release(&i);
-    return 0;
+    return r;
 }
 
 /* Pass one message on.  0; 1 the reader has left; -1 damage. */
@@ -281,7 +290,7 @@ pass(struct teacher *t, const struct msg *m, int *introduced, struct err *e)
         return send_batch(t, m, e);
     }
     (void)msg_copy(t->out, m);
-    if (m->kind == MSG_STREAM && shift_resumed(t, m, e) < 0)
+    if (m->kind == MSG_STREAM && take_stream(t, m, e) < 0)
         return -1;
     return msg_send(t->out, e);
 }

@@ -115,6 +115,22 @@ status 3 'a damaged checkpoint is no model' sh -c \
          printf x | dd of=$d/model.safetensors bs=1 seek=2000 conv=notrunc
      done && student -q -m s0 -o half2 --resume kdrest'
 
+# --- trap: ids of another tokenizer ---
+cp -r s0 other
+cp "$top/tests/golden/tok/gpt2.json" other/tokenizer.json
+status 3 'trap wrong tokenizer: student' student -q -m other -o not b
+like '... says so' 'another tokenizer' err
+cp -r teacher oteacher
+cp "$top/tests/golden/tok/gpt2.json" oteacher/tokenizer.json
+status 3 'trap wrong tokenizer: teacher' teacher -q -m oteacher -o not.st b
+sed 's/1024/1023/' new.json >narrow.json
+status 3 'trap vocabulary: the teacher has one more row' student -q \
+    -m narrow.json -o not kd
+mkdir bare
+cp s0/config.json s0/model.safetensors bare
+ok 'a model without tokenizer files' student -q -m bare -o nt --steps 1 b
+status 1 'a tokenizer that is not there' student -q -m bare -t none -o not b
+
 # --- stopping ---
 head -c $(($(wc -c <b) - 1000)) b >most     # 19 batches and a part
 student -q -m s0 -o int --lr 1e-3 --save 0 pipe 2>err &

@@ -317,3 +317,16 @@ tok_decode(const struct tokenizer *t, const uint32_t *ids, size_t n,
     }
     return 0;
 }
+
+int
+tok_matches(const char *path, const char *hash, struct err *e)
+{
+    struct tokenizer *t = tok_open(path, e);
+    char mine[33];
+
+    if (t == NULL)
+        return -1;
+    tok_hash(t, mine);
+    tok_free(t);
+    return strcmp(mine, hash) == 0;
+}

@@ -71,6 +71,13 @@ int tok_is_special(const struct tokenizer *t, uint32_t id);
  */
 void tok_hash(const struct tokenizer *t, char hex[33]);
 
+/*
+ * Is hash (of a `stream` message) that of the tokenizer at path, a model's for
+ * instance?  1 yes; 0 no: its ids mean nothing to that model; -1 there is no
+ * tokenizer to compare with (*e says why).
+ */
+int tok_matches(const char *path, const char *hash, struct err *e);
+
 /* Per thread: memory for encoding and a cache of pieces, of bounded size
  * except for the longest single piece seen. */
 struct tok_scratch *tok_scratch_new(const struct tokenizer *t);
