@@ -77,6 +77,17 @@ mkfifo silent unread
 head -c 2000 docs.st >some.docs
 head -c 3000 one >some
 head -c 3000 "$top/corpus/en.jsonl" >some.text
+# settled: give $victim time to read, and to take SIGTERM if it will
+settled() {
+    sleep 0.15
+    [ "$want" = 5 ] && [ -r "/proc/$victim/status" ] || return
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        case $(grep SigCgt "/proc/$victim/status") in
+        *[4567cdef]???) return ;;
+        esac
+        sleep 0.1
+    done
+}
 # silent SIGNAL STATUS INPUT command ...
 silent() {
     signal=$1 want=$2 input=$3
@@ -86,7 +97,7 @@ silent() {
     victim=$!
     exec 8>silent
     cat "$input" >&8
-    sleep 0.15
+    settled
     kill -"$signal" $victim
     (sleep 10; kill -9 $victim) >/dev/null 2>&1 &
     watchdog=$!
@@ -122,7 +133,7 @@ waiting() {
     shift
     "$@" >out 2>err &
     victim=$!
-    sleep 0.15
+    settled
     kill -TERM $victim
     (sleep 10; kill -9 $victim) >/dev/null 2>&1 &
     watchdog=$!

@@ -1,0 +1,80 @@
+#!/bin/sh
+# Flipped bits: found where there are checksums, harmless elsewhere
+. "${0%/*}/lib.sh"
+. "$top/tests/train.sh"
+. "$top/tests/damage.sh"
+
+# --- flipped bits: where there are checksums, each is found ---
+for f in docs batches kd; do
+    cp $f x
+    for at in $(places x 10); do
+        what="a bit of byte $at of $f"
+        flip x "$at" $((at % 8))
+        as_$f 3
+        flip x "$at" $((at % 8))
+    done
+done
+verdict 'a flipped bit in a stream is found'
+cp -r data d
+for f in d/*; do
+    for at in $(places "$f" 12); do
+        what="a bit of byte $at of $f"
+        flip "$f" "$at" $((at % 8))
+        refused 3 d stream -q d -o r
+        refused 3 d shard -q --dump d
+        refused 3 d evalppl -q -m teacher -o r d
+        flip "$f" "$at" $((at % 8))
+    done
+done
+verdict 'a flipped bit in a shard directory is found'
+student -q -m s -o run --lr 1e-3 --steps 2 --schedule constant batches
+rm run/config.json
+stream -q --resume run data -o rest || exit 1
+for f in run/step-2/*; do
+    for at in $(places "$f" 5); do
+        what="a bit of byte $at of $f"
+        flip "$f" "$at" $((at % 8))
+        refused 3 run student -q -m s -o run --resume --schedule constant rest
+        refused 3 run stream -q --resume run data -o r
+        flip "$f" "$at" $((at % 8))
+    done
+    for n in 0 10; do
+        what="$n bytes of $f"
+        cp "$f" whole
+        head -c $n whole >"$f"
+        refused 3 run student -q -m s -o run --resume --schedule constant rest
+        refused 3 run stream -q --resume run data -o r
+        cp whole "$f"
+    done
+done
+verdict 'a flipped bit in a checkpoint is found'
+ok 'which is good otherwise' student -q -m s -o run --resume --lr 1e-3 \
+    --schedule constant rest
+
+# --- where there are none: refused or sound, never a crash ---
+cp "$gguf" x.gguf
+for at in $(places x.gguf 3) 3 9 400 2000; do
+    what="a bit of byte $at of a GGUF"
+    flip x.gguf "$at" $((at % 8))
+    as_model '[034]' x.gguf ''
+    as_tokenizer '[03]' x.gguf ''
+    flip x.gguf "$at" $((at % 8))
+done
+for f in model.safetensors config.json; do
+    for at in $(places m/$f 4) 3 60; do
+        what="a bit of byte $at of $f"
+        flip m/$f "$at" $((at % 8))
+        as_model '[0134]' m ''
+        flip m/$f "$at" $((at % 8))
+    done
+done
+cp tok/tokenizer.json t
+for at in $(places t/tokenizer.json 20); do
+    what="a bit of byte $at of tokenizer.json"
+    flip t/tokenizer.json "$at" $((at % 8))
+    refused '[03]' '' tokenize -q -t t --lang en -o r few.jsonl
+    flip t/tokenizer.json "$at" $((at % 8))
+done
+verdict 'a flipped bit in a model or tokenizer does no harm'
+
+done_testing
