@@ -192,7 +192,9 @@ feed_next(struct feed *f, struct err *e)
     }
     if (r <= 0)
         return r;
-    if (batch_unpack(&f->batch, m, f->V, e) < 0 || take_tensors(f, m, e) < 0)
+    if (batch_unpack(&f->batch, m, f->V, e) < 0)
+        return err_prefix(e, "%s", f->name);
+    if (take_tensors(f, m, e) < 0)
         return -1;
     position_release(&f->pos);
     f->pos.seq = m->seq;

@@ -227,7 +227,7 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
     struct st_out *o;
 
     if (batch_unpack(&t->batch, m, t->m.c.V, e) < 0)
-        return -1;
+        return err_prefix(e, "%s", msg_in_name(t->in));
     shape[0] = b->B;
     shape[1] = b->T;
     fit(t, b->B, b->T);
@@ -264,6 +264,9 @@ take_stream(struct teacher *t, const struct msg *m, struct err *e)
     if (tok_matches(a.model, i.tokenizer, &none) == 0)
         r = err_set(e, EX_INPUT, "%s: was made with another tokenizer than "
             "that of %s", msg_in_name(t->in), a.model);
+    else if (i.vocab > t->m.c.V)
+        r = err_set(e, EX_INPUT, "%s: the stream's vocabulary is %zu, the "
+            "model's %zu", msg_in_name(t->in), i.vocab, t->m.c.V);
     else if (i.resumed)
         msg_out_resume(t->out, i.next_seq + 1, &i.down);
     stream_info_release(&i);
