@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/prog.h"
+#include "data/tokenizer.h"
 #include "kern/kern.h"
 #include "model/prune.h"
 #include "train/plan.h"
@@ -144,14 +145,15 @@ open_model(struct model *m)
 
 /* Where the tokenizer's files come from, known before the search begins. */
 static const char *
-find_tokenizer(void)
+find_tokenizer(const struct model *m)
 {
     char *file;
     int there;
+    struct err e;
 
     if (a.tokenizer != NULL) {
-        if (!io_exists(a.tokenizer))
-            die(EX_SYS, "%s: does not exist", a.tokenizer);
+        if (tok_check(a.tokenizer, m->c.V, &e) < 0)
+            die_err(&e);
         return a.tokenizer;
     }
     if (!io_is_dir(a.model))
@@ -256,7 +258,7 @@ main(int argc, char **argv)
 
     open_model(&m);
     set_goal(&goal, &m);
-    tokenizer = find_tokenizer();
+    tokenizer = find_tokenizer(&m);
     if ((why = kern_init()) != NULL)
         die(EX_SYS, "%s", why);
     calib_read(&calib, *input, a.rows, &m);

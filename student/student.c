@@ -243,6 +243,7 @@ begin(struct student *s, const char *input)
     const char *why;
     const size_t *rows;
     struct plan p;
+    struct err e;
 
     if ((why = kern_init()) != NULL)
         die(EX_SYS, "%s", why);
@@ -250,6 +251,9 @@ begin(struct student *s, const char *input)
     saver_open(&s->saver, a.run, a.resume);
     s->saver.keep = a.keep;
     load_state(s);
+    /* Not after hours, at the first checkpoint. */
+    if (a.tokenizer != NULL && tok_check(a.tokenizer, s->t.m.c.V, &e) < 0)
+        die_err(&e);
     feed_open(&s->feed, input, a.teacher, &s->t.m, s->map);
     if (a.resume && s->st.step > 0)
         feed_check_successor(&s->feed, &s->at);

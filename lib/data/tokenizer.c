@@ -226,6 +226,22 @@ tok_open(const char *path, struct err *e)
     return t;
 }
 
+int
+tok_check(const char *path, size_t V, struct err *e)
+{
+    struct tokenizer *t = tok_open(path, e);
+    size_t n;
+
+    if (!t)
+        return -1;
+    n = tok_vocab(t);
+    tok_free(t);
+    if (n > V)
+        return err_set(e, EX_INPUT, "%s: has %zu tokens, the model %zu", path,
+            n, V);
+    return 0;
+}
+
 size_t
 tok_vocab(const struct tokenizer *t)
 {

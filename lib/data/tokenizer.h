@@ -42,6 +42,9 @@ struct tokenizer *tok_open(const char *path, struct err *e);
 struct tokenizer *tok_parse(const char *json, size_t n, const char *config,
     size_t nconfig, struct err *e);
 void tok_free(struct tokenizer *t);
+/* -1 and *e if tok_open would fail, or if an id is not below V, a model's
+ * vocabulary: for a program that only copies the files. */
+int tok_check(const char *path, size_t V, struct err *e);
 
 /* Ids are < tok_vocab: 1 + the largest id, added tokens included. */
 size_t tok_vocab(const struct tokenizer *t);
