@@ -271,6 +271,14 @@ reader_open(const struct input *i, enum split_by split, struct err *e)
         reader_close(r);
         return NULL;
     }
+    /* What is left of a file cut off in its first bytes looks like text. */
+    if (archive_filter_code(r->a, 0) == ARCHIVE_FILTER_NONE &&
+        without(r->name, strlen(r->name), packed) < strlen(r->name)) {
+        err_set(e, EX_INPUT, "%s: offset 0: is not compressed, though its "
+            "name says so", r->name);
+        reader_close(r);
+        return NULL;
+    }
     return r;
 }
 
