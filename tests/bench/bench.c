@@ -63,7 +63,8 @@ cpu(void)
         }
     if (f != NULL)
         fclose(f);
-    printf("# retort: %s\n# cores: %zu\n# kernels: %s, OpenBLAS as %s\n# built by: %s\n",
+    printf("# retort: %s\n# cores: %zu\n# kernels: %s, OpenBLAS as %s\n"
+        "# built by: %s\n",
         prog_version(), pool_cpus(), kern_name(), kern_blas(), prog_build());
 }
 
