@@ -290,15 +290,6 @@ match(struct rows *x, const struct kept *k, struct err *e)
     return 0;
 }
 
-static uint32_t
-u32_at(const struct st_tensor *t, size_t i)
-{
-    uint32_t v;
-
-    memcpy(&v, (const char *)t->data + 4 * i, 4);
-    return v;
-}
-
 /* Sources of the pieces just added, in the numbers of all directories. */
 static void
 renumber(struct rows *x, size_t dir, size_t pieces)
@@ -325,10 +316,10 @@ append(struct rows *x, const struct kept *k, size_t row)
     const struct st_tensor *len = st_find(s, "piece_len");
     size_t from = 0, to;
 
-    while (from < of->n && u32_at(of, from) < row)
+    while (from < of->n && st_u32(of, from) < row)
         from++;
-    for (to = from; to < of->n && u32_at(of, to) == row; to++)
-        x->f.tokens += u32_at(len, to);
+    for (to = from; to < of->n && st_u32(of, to) == row; to++)
+        x->f.tokens += st_u32(len, to);
     for (size_t i = 0; i < s->nt; i++) {
         const struct st_tensor *t = &s->t[i];
         struct column *c = column(x, t->name);

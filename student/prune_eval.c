@@ -23,23 +23,13 @@ chunk_of(const struct calib *c)
     return n < c->R ? n : c->R;
 }
 
-static size_t
-widest(const struct model *m)
-{
-    size_t n = 1;
-
-    for (size_t i = 0; i < m->c.L; i++)
-        n = m->block[i].mlp > n ? m->block[i].mlp : n;
-    return n;
-}
-
 size_t
 judge_bytes(const struct model *m, const struct calib *c)
 {
     const size_t row = c->T * sizeof(float);
 
     return (m->c.L + 1) * c->R * row * m->c.d + c->n * m->c.d * sizeof(float)
-        + chunk_of(c) * row * (2 * m->c.d + widest(m));
+        + chunk_of(c) * row * (2 * m->c.d + model_widest(m));
 }
 
 /* Rows r0.. of the data, at most a chunk. */
@@ -128,7 +118,7 @@ judge_init(struct judge *j, const struct model *m, const struct calib *c,
     j->base = fwd_new(m, pool, 1, 1);
     j->x = xreallocarray(NULL, row, m->c.d * sizeof(float));
     j->h = xreallocarray(NULL, row, m->c.d * sizeof(float));
-    j->act = xreallocarray(NULL, row, widest(m) * sizeof(float));
+    j->act = xreallocarray(NULL, row, model_widest(m) * sizeof(float));
     j->hp = xreallocarray(NULL, c->n, m->c.d * sizeof(float));
     j->cache = xcalloc(L + 1, sizeof(*j->cache));
     j->importance = xcalloc(L, sizeof(*j->importance));

@@ -40,27 +40,9 @@ find_parts(struct parts *p, const struct st *s, struct err *e)
 
 /* Element i of a tensor that may lie at any address (a mapped file). */
 static uint32_t
-u32_at(const struct st_tensor *t, size_t i)
-{
-    uint32_t v;
-
-    memcpy(&v, (const char *)t->data + 4 * i, 4);
-    return v;
-}
-
-static uint16_t
-u16_at(const struct st_tensor *t, size_t i)
-{
-    uint16_t v;
-
-    memcpy(&v, (const char *)t->data + 2 * i, 2);
-    return v;
-}
-
-static uint32_t
 id_at(const struct st_tensor *t, size_t i)
 {
-    return t->dtype == DT_U16 ? u16_at(t, i) : u32_at(t, i);
+    return t->dtype == DT_U16 ? st_u16(t, i) : st_u32(t, i);
 }
 
 /* Pieces stand row by row, and those of a row fit into it. */
@@ -72,7 +54,7 @@ check_pieces(const struct parts *p, size_t nsource, uint64_t *tokens,
 
     *tokens = 0;
     for (size_t i = 0; i < p->P; i++) {
-        const size_t r = u32_at(p->row, i), n = u32_at(p->len, i);
+        const size_t r = st_u32(p->row, i), n = st_u32(p->len, i);
 
         if (r < row || r >= p->B)
             return err_set(e, EX_INPUT, "piece_row[%zu] is %zu after %zu in a "
@@ -85,9 +67,9 @@ check_pieces(const struct parts *p, size_t nsource, uint64_t *tokens,
                 "tokens of the row are left", i, n, p->T - used);
         used += n;
         *tokens += n;
-        if (nsource && u16_at(p->source, i) >= nsource)
+        if (nsource && st_u16(p->source, i) >= nsource)
             return err_set(e, EX_INPUT, "piece_source[%zu] is %u, but there "
-                "are %zu sources", i, u16_at(p->source, i), nsource);
+                "are %zu sources", i, st_u16(p->source, i), nsource);
     }
     return 0;
 }

@@ -173,21 +173,12 @@ stream_info_release(struct stream_info *i)
 }
 
 static void
-put_number(struct st_out *o, const char *key, uint64_t v)
-{
-    char text[24];
-
-    snprintf(text, sizeof text, "%" PRIu64, v);
-    st_out_meta(o, key, text);
-}
-
-static void
 put_id(struct st_out *o, const char *key, int64_t id)
 {
     if (id < 0)
         st_out_meta(o, key, "none");
     else
-        put_number(o, key, (uint64_t)id);
+        st_out_number(o, key, (uint64_t)id);
 }
 
 void
@@ -198,7 +189,7 @@ stream_info_put(struct st_out *o, const struct stream_info *i)
     st_out_meta(o, "version", "1");
     st_out_meta(o, "content", i->content);
     st_out_meta(o, "tokenizer", i->tokenizer);
-    put_number(o, "vocab", i->vocab);
+    st_out_number(o, "vocab", i->vocab);
     put_id(o, "bos", i->bos);
     put_id(o, "eos", i->eos);
     for (size_t k = 0; k < i->nsource; k++)
@@ -206,7 +197,7 @@ stream_info_put(struct st_out *o, const struct stream_info *i)
     st_out_meta(o, "sources", b.p ? b.p : "");
     buf_release(&b);
     if (*i->content == 'b') {
-        put_number(o, "T", i->T);
+        st_out_number(o, "T", i->T);
         st_out_meta(o, "algorithm", i->algorithm);
     }
 }

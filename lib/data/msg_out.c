@@ -121,15 +121,6 @@ msg_out_seq(const struct msg_out *w)
 }
 
 static void
-put_number(struct st_out *o, const char *key, uint64_t v)
-{
-    char text[24];
-
-    snprintf(text, sizeof text, "%" PRIu64, v);
-    st_out_meta(o, key, text);
-}
-
-static void
 put_chain(struct st_out *o, const struct chain *c)
 {
     char hex[33];
@@ -151,7 +142,7 @@ begin(struct msg_out *w, enum msg_kind k, const char *name)
     w->kind = k;
     st_out_begin(&w->out);
     st_out_meta(&w->out, "kind", name);
-    put_number(&w->out, "seq", w->seq);
+    st_out_number(&w->out, "seq", w->seq);
     if (k == MSG_BATCH || k == MSG_END)
         put_chain(&w->out, &w->h);
     return &w->out;
@@ -313,9 +304,9 @@ int
 msg_send(struct msg_out *w, struct err *e)
 {
     if (w->kind == MSG_STREAM && w->resumed) {
-        put_number(&w->out, "next_seq", w->next_seq);
+        st_out_number(&w->out, "next_seq", w->next_seq);
         put_chain(&w->out, &w->next_chain);
-        put_number(&w->out, "next_tokens", w->tokens);
+        st_out_number(&w->out, "next_tokens", w->tokens);
     }
     st_out_end(&w->out);
     if (w->out.head.n - 8 > MSG_HEADER_MAX)

@@ -40,24 +40,6 @@ index_make_release(struct index_make *x)
     buf_release(&x->part);
 }
 
-static uint32_t
-u32_at(const struct st_tensor *t, size_t i)
-{
-    uint32_t v;
-
-    memcpy(&v, (const char *)t->data + 4 * i, 4);
-    return v;
-}
-
-static uint16_t
-u16_at(const struct st_tensor *t, size_t i)
-{
-    uint16_t v;
-
-    memcpy(&v, (const char *)t->data + 2 * i, 2);
-    return v;
-}
-
 /* Documents of a docs message into x->doc; their number. */
 static size_t
 add_docs(struct index_make *x, const struct msg *m, size_t msg)
@@ -67,8 +49,8 @@ add_docs(struct index_make *x, const struct msg *m, size_t msg)
     uint32_t off = 0;
 
     for (size_t i = 0; i < len->n; i++) {
-        const struct shard_doc d = { (uint32_t)msg, off, u32_at(len, i),
-            u16_at(source, i), 0 };
+        const struct shard_doc d = { (uint32_t)msg, off, st_u32(len, i),
+            st_u16(source, i), 0 };
 
         buf_add(&x->doc, &d, sizeof d);
         off += d.len;
@@ -86,8 +68,8 @@ count_sources(const struct msg *m, struct shard_source *s)
         docs ? "doc_source" : "piece_source");
 
     for (size_t i = 0; i < len->n; i++) {
-        s[u16_at(source, i)].docs++;
-        s[u16_at(source, i)].tokens += u32_at(len, i);
+        s[st_u16(source, i)].docs++;
+        s[st_u16(source, i)].tokens += st_u32(len, i);
     }
 }
 

@@ -62,23 +62,6 @@ manifest_release(struct manifest *m)
 /* ---- writing ---- */
 
 static void
-add_string(struct buf *b, const char *s)
-{
-    buf_addc(b, '"');
-    for (; *s; s++) {
-        const unsigned char ch = (unsigned char)*s;
-
-        if (ch == '"' || ch == '\\')
-            buf_addc(b, '\\');
-        if (ch < 0x20)
-            buf_addf(b, "\\u%04x", ch);
-        else
-            buf_addc(b, ch);
-    }
-    buf_addc(b, '"');
-}
-
-static void
 add_hash(struct buf *b, const struct chain *c)
 {
     char hex[33];
@@ -97,7 +80,7 @@ static void
 add_file(struct buf *b, const struct shard_file *f)
 {
     buf_adds(b, "    {\"name\": ");
-    add_string(b, f->name);
+    js_quote(b, f->name);
     buf_adds(b, ", ");
     add_number(b, "bytes", f->bytes);
     buf_adds(b, ", \"hash\": ");
@@ -132,7 +115,7 @@ add_position(struct buf *b, const struct manifest *m)
     add_hash(b, &m->chain);
     if (m->cursor) {
         buf_adds(b, ", \"cursor\": ");
-        add_string(b, m->cursor);
+        js_quote(b, m->cursor);
     }
     buf_adds(b, "},\n");
 }
@@ -151,7 +134,7 @@ add_fields(struct buf *b, const struct manifest *m)
     buf_addf(b, "{\n  \"format\": \"%s\",\n  \"version\": 1,\n"
         "  \"state\": \"%s\",\n  \"content\": \"%s\",\n  \"tokenizer\": ",
         FORMAT, m->complete ? "complete" : "open", m->content);
-    add_string(b, m->tokenizer);
+    js_quote(b, m->tokenizer);
     buf_addf(b, ",\n  \"codec\": \"%s\",\n  \"teacher\": %s,\n",
         codec_names[m->codec], m->teacher ? "true" : "false");
     for (size_t i = 0; i < sizeof n / sizeof *n; i++) {
@@ -172,7 +155,7 @@ manifest_write(struct manifest *m, const char *dir, struct err *e)
     buf_adds(&b, "  \"sources\": [");
     for (size_t i = 0; i < m->nsource; i++) {
         buf_addf(&b, "%s\n    {\"name\": ", i ? "," : "");
-        add_string(&b, m->source[i].name);
+        js_quote(&b, m->source[i].name);
         buf_adds(&b, ", ");
         add_number(&b, "documents", m->source[i].docs);
         buf_adds(&b, ", ");

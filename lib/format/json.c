@@ -126,6 +126,23 @@ dump(const json_t *j)
     }
 }
 
+void
+js_quote(struct buf *b, const char *s)
+{
+    buf_addc(b, '"');
+    for (; *s; s++) {
+        const unsigned char ch = (unsigned char)*s;
+
+        if (ch == '"' || ch == '\\')
+            buf_addc(b, '\\');
+        if (ch < 0x20)
+            buf_addf(b, "\\u%04x", ch);
+        else
+            buf_addc(b, ch);
+    }
+    buf_addc(b, '"');
+}
+
 int
 js_save(const json_t *j, const char *path, struct err *e)
 {

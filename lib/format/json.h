@@ -8,6 +8,7 @@
 #define FORMAT_JSON_H
 
 #include "base/err.h"
+#include "base/mem.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -25,6 +26,9 @@ json_t *js_load(const char *path, size_t max, struct err *e);
 /* Write j as UTF-8 text, indented by 2, with a newline at the end, keys in
  * the order they were set; the file appears whole or not at all. */
 int js_save(const json_t *j, const char *path, struct err *e);
+
+/* Append s as a JSON string, quoted; bytes >= 0x80 are taken as they are. */
+void js_quote(struct buf *b, const char *s);
 
 /* Member of an object by a path such as "rope_parameters.rope_theta"; NULL
  * when a part of it is missing, null, or no object.  Names are < 80 bytes. */

@@ -10,10 +10,12 @@
  */
 #include "format/safetensors.h"
 
+#include "format/json.h"
 #include "format/names.h"
 
 #include <assert.h>
 #include <stdarg.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -597,23 +599,6 @@ st_need(const struct st *s, const char *name, enum dtype t, int ndim,
 
 /* ---- writing ---- */
 
-static void
-add_string(struct buf *b, const char *s)
-{
-    buf_addc(b, '"');
-    for (; *s; s++) {
-        unsigned char ch = (unsigned char)*s;
-
-        if (ch == '"' || ch == '\\')
-            buf_addc(b, '\\');
-        if (ch < 0x20)
-            buf_addf(b, "\\u%04x", ch);
-        else
-            buf_addc(b, ch);
-    }
-    buf_addc(b, '"');
-}
-
 void
 st_out_begin(struct st_out *o)
 {
@@ -628,9 +613,18 @@ st_out_meta(struct st_out *o, const char *key, const char *val)
 {
     if (o->meta.n)
         buf_addc(&o->meta, ',');
-    add_string(&o->meta, key);
+    js_quote(&o->meta, key);
     buf_addc(&o->meta, ':');
-    add_string(&o->meta, val);
+    js_quote(&o->meta, val);
+}
+
+void
+st_out_number(struct st_out *o, const char *key, uint64_t v)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRIu64, v);
+    st_out_meta(o, key, text);
 }
 
 void
@@ -643,7 +637,7 @@ st_out_tensor(struct st_out *o, const char *name, enum dtype t, int ndim,
 
     if (b->n)
         buf_addc(b, ',');
-    add_string(b, name);
+    js_quote(b, name);
     buf_addf(b, ":{\"dtype\":\"%s\",\"shape\":[", dtype_name(t));
     for (int i = 0; i < ndim && !bad_size; i++) {
         buf_addf(b, "%s%zu", i ? "," : "", shape[i]);

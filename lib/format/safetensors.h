@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define ST_HEADER_MAX 100000000u
 #define ST_DIMS_MAX 8
@@ -69,6 +70,26 @@ const char *st_meta(const struct st *s, const char *key);   /* or NULL */
 const struct st_tensor *st_need(const struct st *s, const char *name,
     enum dtype t, int ndim, const size_t *shape, struct err *e);
 
+/* Element i of a U16 or U32 tensor, which may lie at any address (a mapped
+ * file).  i is below t->n. */
+static inline uint16_t
+st_u16(const struct st_tensor *t, size_t i)
+{
+    uint16_t v;
+
+    memcpy(&v, (const char *)t->data + 2 * i, 2);
+    return v;
+}
+
+static inline uint32_t
+st_u32(const struct st_tensor *t, size_t i)
+{
+    uint32_t v;
+
+    memcpy(&v, (const char *)t->data + 4 * i, 4);
+    return v;
+}
+
 /*
  * Building: metadata and tensors in the order given; data is borrowed until
  * the message is written.  The header is padded with spaces to a multiple of
@@ -81,6 +102,8 @@ struct st_out {
 };
 void st_out_begin(struct st_out *o);        /* clears; { 0 } is valid */
 void st_out_meta(struct st_out *o, const char *key, const char *val);
+/* The same with a number, in decimal. */
+void st_out_number(struct st_out *o, const char *key, uint64_t v);
 void st_out_tensor(struct st_out *o, const char *name, enum dtype t, int ndim,
     const size_t *shape, const void *data);
 /* After the last tensor: head holds length and header; then the pieces. */

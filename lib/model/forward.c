@@ -120,22 +120,12 @@ per_thread(const struct fwd *f, struct arena *a, size_t floats)
     return p;
 }
 
-static size_t
-widest(const struct model *m)
-{
-    size_t n = 1;
-
-    for (size_t i = 0; i < m->c.L; i++)
-        n = m->block[i].mlp > n ? m->block[i].mlp : n;
-    return n;
-}
-
 /* Run twice: to count, then to allocate. */
 static void
 layout(struct fwd *f, struct arena *a, int lean)
 {
     const struct config *c = &f->m->c;
-    const size_t rows = f->B * cut_of(f->T).Tp, mlp = widest(f->m);
+    const size_t rows = f->B * cut_of(f->T).Tp, mlp = model_widest(f->m);
     const struct attn shape = { .H = c->H, .KV = c->KV, .D = c->D };
 
     f->freq = arena_alloc(a, c->D / 2, sizeof *f->freq);

@@ -61,6 +61,8 @@ void model_head_hash(const struct model *m, char out[33]);
 void model_shape(const struct model *m, size_t *mlp, size_t *kept);
 /* Parameters of the model at its true widths, a tied head counted once. */
 size_t model_params(const struct model *m);
+/* The widest block's MLP channels, at least 1. */
+size_t model_widest(const struct model *m);
 
 /*
  * Write a Hugging Face directory: config.json, model.safetensors (F32 or

@@ -229,3 +229,13 @@ model_params(const struct model *m)
             n += m->block[i].w[t].rows * m->block[i].w[t].cols;
     return n;
 }
+
+size_t
+model_widest(const struct model *m)
+{
+    size_t n = 1;
+
+    for (size_t i = 0; i < m->c.L; i++)
+        n = m->block[i].mlp > n ? m->block[i].mlp : n;
+    return n;
+}
