@@ -241,6 +241,7 @@ static void
 begin(struct student *s, const char *input)
 {
     const char *why;
+    const struct st_tensor *ids;
     const size_t *rows;
     struct plan p;
     struct err e;
@@ -258,12 +259,21 @@ begin(struct student *s, const char *input)
     if (a.resume && s->st.step > 0)
         feed_check_successor(&s->feed, &s->at);
     choose_tokenizer(s);
+    /* a new model ends its documents as the stream does */
+    if (s->t.m.c.eos < 0)
+        s->t.m.c.eos = s->feed.info.eos;
+    if (s->t.m.c.bos < 0)
+        s->t.m.c.bos = s->feed.info.bos;
     choose_losses(s);
     choose_length(s);
     metrics_open(&s->saver, s->st.step);
     if (!s->feed.ahead)
         return;
-    rows = st_find(&s->feed.first.st, "ids")->shape;
+    ids = st_find(&s->feed.first.st, "ids");
+    if (ids == NULL || ids->ndim != 2 || ids->n == 0)
+        die(EX_INPUT, "%s: message %llu: ids are not [B,T]", s->feed.name,
+            (unsigned long long)s->feed.first.seq);
+    rows = ids->shape;
     s->micro = a.micro > 0 ? a.micro : rows[1] >= 512 ? 1 : 1024 / rows[1];
     s->micro = s->micro < rows[0] ? s->micro : rows[0];
     s->step = step_new(&s->t, s->pool, &s->loss, s->micro, rows[1],

@@ -81,12 +81,16 @@ write_model(struct saver *s, struct tmodel *t, const char *dir, struct err *e)
 {
     char *weights = xasprintf("%s/model.safetensors", dir);
     char *config = xasprintf("%s/config.json", dir);
+    char *gen = xasprintf("%s/generation_config.json", dir);
     int r = model_write_weights(&t->m, weights, DT_F32, e);
 
     if (r == 0 && s->tokenizer != NULL)
         r = tokenizer_export(s->tokenizer, dir, e);
     if (r == 0)
+        r = model_write_generation(&t->m, gen, e);
+    if (r == 0)
         r = model_write_config(&t->m, config, e);
+    free(gen);
     free(weights);
     free(config);
     return r;

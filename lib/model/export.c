@@ -136,9 +136,8 @@ model_write_config(const struct model *m, const char *file, struct err *e)
     return write_config(m, file, NULL, e);
 }
 
-/* generation_config.json, unless the tokenizer brought one. */
-static int
-write_generation(const struct model *m, const char *file, struct err *e)
+int
+model_write_generation(const struct model *m, const char *file, struct err *e)
 {
     json_t *j;
     int r;
@@ -173,7 +172,7 @@ write_all(const struct model *m, const char *dir, enum dtype as,
     if (r == 0 && tok_from)
         r = tokenizer_export(tok_from, dir, e);
     if (r == 0)
-        r = write_generation(m, gen, e);
+        r = model_write_generation(m, gen, e);
     if (r == 0)
         r = io_fsync_dir(dir, e);
     free(config);

@@ -80,6 +80,10 @@ int model_write_weights(const struct model *m, const char *file,
     enum dtype as, struct err *e);
 int model_write_config(const struct model *m, const char *file,
     struct err *e);
+/* generation_config.json with the ids of BOS, EOS and padding; a file that is
+ * there already (the tokenizer's) is left as it is. */
+int model_write_generation(const struct model *m, const char *file,
+    struct err *e);
 int tokenizer_export(const char *from, const char *dir, struct err *e);
 
 #endif
