@@ -906,6 +906,16 @@ function number(fmt, v, scale) {
     return numeric(v) ? sprintf(fmt, v * scale) : "-"
 }
 
+# Perplexity and half of its interval, which is not quite symmetric.
+function with_interval(m, source,  low, high) {
+    low = E[m, source, "ppl_low"]
+    high = E[m, source, "ppl_high"]
+    if (low !~ /^[0-9.]+$/ || high !~ /^[0-9.]+$/)
+        return number("%.1f", E[m, source, "ppl"], 1)
+    return number("%.1f", E[m, source, "ppl"], 1) "+-" \
+        sprintf("%.1f", (high - low) / 2)
+}
+
 function terminal(  i, k, m, row) {
     row = "%-10s %7s %7s %14s %7s %6s %7s %7s %6s\n"
     printf row, "model", "M param", "ppl", "95 %", "KL", "top-1", "recover", \
@@ -925,15 +935,15 @@ function terminal(  i, k, m, row) {
     }
     if (ns == 0)
         return
-    printf "\n%-13s %5s", "perplexity", "texts"
-    for (i = 1; i <= nm && i <= 5; i++)
-        printf " %11s", cut(model[i], 11)
+    printf "\n%-13s %5s", "ppl +- 95 %", "texts"
+    for (i = 1; i <= nm && i <= 4; i++)
+        printf " %14s", cut(model[i], 14)
     print ""
     for (k = 1; k <= ns; k++) {
         printf "%-13s %5s", cut(language(source[k]), 13), \
             E[model[1], source[k], "documents"]
-        for (i = 1; i <= nm && i <= 5; i++)
-            printf " %11s", number("%.2f", E[model[i], source[k], "ppl"], 1)
+        for (i = 1; i <= nm && i <= 4; i++)
+            printf " %14s", with_interval(model[i], source[k])
         print ""
     }
 }
