@@ -25,6 +25,8 @@ finish(const struct run_sums *s)
     if (s->repaired)
         warn("%" PRIu64 " places were not UTF-8 and became U+FFFD",
             s->repaired);
+    if (s->dropped)
+        note("%" PRIu64 " documents were dropped", s->dropped);
     if (s->empty)
         vnote("%" PRIu64 " empty documents were left out", s->empty);
     prog_closing("%" PRIu64 " documents, %.3f M tokens, %.3f MB", s->docs,

@@ -61,8 +61,8 @@ inputs_source(const struct inputs *in, const char *name, size_t n)
 
 /* The source of that name, made if need be; what could not stand in a
  * stream's header is replaced. */
-static size_t
-add_source(struct inputs *in, const char *name, size_t n)
+size_t
+inputs_add_source(struct inputs *in, const char *name, size_t n)
 {
     struct buf b = { 0 };
     size_t i;
@@ -93,7 +93,7 @@ source_of_path(struct inputs *in, const char *path)
 
     base = base ? base + 1 : path;
     n = strcspn(base, ".");
-    return add_source(in, base, n ? n : strlen(base));
+    return inputs_add_source(in, base, n ? n : strlen(base));
 }
 
 static void
@@ -108,7 +108,7 @@ add_input(struct inputs *in, const char *path, const struct input_opts *o)
     i->source = 0;
     if (!o->lang)
         i->source = path ? source_of_path(in, path) :
-            add_source(in, "stdin", 5);
+            inputs_add_source(in, "stdin", 5);
 }
 
 static int
@@ -167,12 +167,12 @@ add_langs(struct inputs *in, const struct input_opts *o, struct err *e)
     while (o->lang_field) {
         const size_t n = strcspn(s, ",");
 
-        add_source(in, s, n);
+        inputs_add_source(in, s, n);
         if (s[n] == '\0')
             return 0;
         s += n + 1;
     }
-    add_source(in, s, strlen(s));
+    inputs_add_source(in, s, strlen(s));
     return 0;
 }
 

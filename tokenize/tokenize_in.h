@@ -38,6 +38,8 @@ int inputs_list(struct inputs *in, char **operand,
 void inputs_release(struct inputs *in);
 /* Index of a source, or nsource. */
 size_t inputs_source(const struct inputs *in, const char *name, size_t n);
+/* The source of that name, made if need be, before the stream begins. */
+size_t inputs_add_source(struct inputs *in, const char *name, size_t n);
 const char *input_name(const struct input *i);
 
 struct reader;

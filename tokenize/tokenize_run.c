@@ -156,14 +156,23 @@ one_doc(struct run *r, struct doc *d, size_t worker)
     d->e.code = 0;
     d->ids.n = d->bytes = d->plain = d->repaired = d->chars = d->words = 0;
     d->source = r->in->v[d->input].source;
-    if (text_of(r, d, &r->mend[worker], &j, &text, &n) == 0) {
+    d->drop = NULL;
+    buf_clear(&d->sig);
+    buf_clear(&d->text);
+    if (text_of(r, d, &r->mend[worker], &j, &text, &n) == 0 &&
+        (n == 0 || !r->o->stage ||
+        r->o->stage(r->o->stage_ctx, worker, d, &text, &n) == 0)) {
         d->bytes = n;
+        if (r->o->keep_text)
+            buf_add(&d->text, text, n);
         if (!r->o->t) {
-            r->o->text(r->o->ctx, text, n);
+            if (!d->drop)
+                r->o->text(r->o->ctx, text, n);
             json_decref(j);
             return;
         }
-        encode(r, d, text, n, worker);
+        if (!d->drop)
+            encode(r, d, text, n, worker);
         d->key = doc_key(r->in->source[d->source],
             input_name(&r->in->v[d->input]), d->record);
     }
@@ -188,6 +197,8 @@ trim(struct doc *d)
         buf_release(&d->raw);
     if (d->ids.cap > KEEP)
         tok_ids_release(&d->ids);
+    if (d->text.cap > KEEP)
+        buf_release(&d->text);
 }
 
 /* Make ids of the batch and put them. */
@@ -211,6 +222,13 @@ flush(struct run *r, struct run_sums *sum, struct err *e)
             return -1;
         }
         sum->repaired += d->repaired;
+        if (r->o->decide && r->o->decide(r->o->stage_ctx, d, e) < 0)
+            return -1;
+        if (d->drop) {
+            sum->dropped++;
+            trim(d);
+            continue;
+        }
         if (d->bytes == 0) {
             sum->empty++;
             continue;
@@ -295,12 +313,20 @@ release(struct run *r)
     for (size_t i = 0; i < r->cap; i++) {
         buf_release(&r->doc[i].raw);
         tok_ids_release(&r->doc[i].ids);
+        buf_release(&r->doc[i].sig);
+        buf_release(&r->doc[i].text);
     }
     free(r->scratch);
     free(r->mend);
     free(r->doc);
     free(r->task);
     pool_free(r->pool);
+}
+
+size_t
+run_threads(const struct run_opts *o)
+{
+    return !o->t ? 1 : o->threads ? o->threads : pool_cpus();
 }
 
 int
@@ -313,7 +339,7 @@ run_inputs(const struct inputs *in, const struct run_opts *o,
     int k = 0, last;
 
     memset(sum, 0, sizeof *sum);
-    r.pool = pool_new(o->threads);
+    r.pool = pool_new(run_threads(o));
     n = pool_size(r.pool);
     r.scratch = xcalloc(n, sizeof *r.scratch);
     r.mend = xcalloc(n, sizeof *r.mend);

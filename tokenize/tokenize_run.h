@@ -19,6 +19,9 @@ struct doc {
     size_t chars, words;    /* if asked for; ids without BOS and EOS: */
     size_t plain;
     size_t repaired;        /* places that were not UTF-8 */
+    const char *drop;       /* why it is left out, or NULL; not freed */
+    struct buf sig;         /* what stage leaves for decide */
+    struct buf text;        /* of what decide may drop, if keep_text */
     struct err e;           /* code 0: fine */
 };
 
@@ -34,10 +37,26 @@ struct run_opts {
     /* Called with each document in order; 0, or not 0 to stop. */
     int (*put)(void *ctx, const struct doc *d, struct err *e);
     void *ctx;
+    /* Called with the text of each document that is not empty, before it is
+     * encoded, by thread `worker` < run_threads; documents come in any order.
+     * It may put another text in its place (memory of its own, that lives
+     * until the worker's next call), set d->source, fill d->sig, and set
+     * d->drop: then the document has no ids.  0, or -1 and d->e. */
+    int (*stage)(void *ctx, size_t worker, struct doc *d, const char **text,
+        size_t *n);
+    /* Called with each document in order, one at a time, before put, those
+     * that stage dropped included; may set d->drop.  What is dropped is
+     * neither put nor counted as a document.  0, or -1 and *e. */
+    int (*decide)(void *ctx, struct doc *d, struct err *e);
+    void *stage_ctx;            /* of both */
+    int keep_text;              /* d->text holds the text for decide */
 };
 
+/* Threads that run_inputs will use. */
+size_t run_threads(const struct run_opts *o);
+
 struct run_sums {
-    uint64_t docs, empty, bytes, tokens, repaired;
+    uint64_t docs, empty, dropped, bytes, tokens, repaired;
 };
 
 /* 0; 1 when put has stopped it; -1 and *e, after every document before the
