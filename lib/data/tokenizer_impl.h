@@ -15,7 +15,8 @@ enum split {
     SPLIT_GPT2,         /* the pattern of ByteLevel(use_regex) */
     SPLIT_GPT2_DIGITS,  /* Digits(individual), then that on what is between */
     SPLIT_CL100K,       /* Llama 3: numbers in pieces of at most 3 */
-    SPLIT_CL100K_1      /* Qwen 2: of 1 */
+    SPLIT_CL100K_1,     /* Qwen 2: of 1 */
+    SPLIT_TEKKEN        /* Mistral: words by case, numbers of 1 */
 };
 
 /* Length in bytes of the first piece of p < end. */

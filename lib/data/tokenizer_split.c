@@ -6,6 +6,10 @@
  *         |\s+(?!\S)|\s+
  * cl100k: (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}
  *         | ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+ * Tekken: with U = [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}], W = the same with \p{Ll}
+ *         instead of \p{Lu}\p{Lt}:
+ *         [^\r\n\p{L}\p{N}]?U*W+|[^\r\n\p{L}\p{N}]?U+W*|\p{N}
+ *         | ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
  */
 #include "data/tokenizer_impl.h"
 #include "data/unicode.h"
@@ -177,6 +181,72 @@ piece_cl100k(const unsigned char *p, const unsigned char *end, size_t numbers)
     return (size_t)(q - p);
 }
 
+/* Are all characters of p[n] \p{Lu} or \p{Lt}? */
+static int
+is_upper(const unsigned char *p, size_t n)
+{
+    const unsigned char *const end = p + n;
+
+    return run(p, end, U_UP, 1) == end;
+}
+
+/* Length of U*W+|U+W* at p, 0: none. */
+static size_t
+tekken_word(const unsigned char *p, const unsigned char *end)
+{
+    const unsigned char *q = p, *both = NULL;
+    unsigned c = 0;
+    size_t k = 0;
+
+    for (; q < end; q += k) {
+        c = class_at(q, end, &k);
+        if (!(c & (U_L | U_M)) || (c & U_LOW))
+            break;
+        if (!(c & U_UP))
+            both = q + k;               /* W+ may begin and end here */
+    }
+    if (q < end && (c & U_LOW)) {
+        for (; q < end; q += k) {
+            c = class_at(q, end, &k);
+            if (!(c & (U_L | U_M)) || (c & U_UP))
+                break;
+        }
+        both = q;
+    }
+    return (size_t)((both ? both : q) - p);
+}
+
+static size_t
+piece_tekken(const unsigned char *p, const unsigned char *end)
+{
+    const unsigned char *q = p;
+    size_t k, n, k1;
+    const unsigned c = class_at(p, end, &k);
+
+    if (c & U_N)
+        return k;
+    if (c & U_L)
+        return tekken_word(p, end);
+    if (*p != '\r' && *p != '\n' && (n = tekken_word(p + k, end)) > 0) {
+        /* A mark alone is W+ already, which goes before U+ behind it. */
+        if ((c & U_M) && is_upper(p + k, n))
+            return k;
+        return k + n;
+    }
+    if (c & U_M)
+        return k;
+    if (c & U_S) {
+        if (*p != ' ' || p + 1 == end ||
+            (class_at(p + 1, end, &k1) & (U_S | U_L | U_N)))
+            return space_lines(p, end);
+        q++;
+    }
+    q = run(q, end, U_L | U_N | U_S, 0);
+    while (q < end && (*q == '\r' || *q == '\n' || *q == '/'))
+        q++;
+    return (size_t)(q - p);
+}
+
 size_t
 split_piece(enum split kind, const unsigned char *p, const unsigned char *end)
 {
@@ -189,6 +259,8 @@ split_piece(enum split kind, const unsigned char *p, const unsigned char *end)
         return piece_cl100k(p, end, 3);
     case SPLIT_CL100K_1:
         return piece_cl100k(p, end, 1);
+    case SPLIT_TEKKEN:
+        return piece_tekken(p, end);
     case SPLIT_NONE:
         break;
     }

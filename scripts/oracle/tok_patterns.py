@@ -4,6 +4,7 @@ First line of patterns.jsonl: names and the JSON of each pre-tokenizer.  Then
 {"text", NAME: lengths of its pieces in bytes, ...}.  Lengths and not ids,
 since a small vocabulary has no merges across most wrong cuts."""
 import json
+import random
 import sys
 
 from tokenizers import Tokenizer
@@ -12,6 +13,9 @@ import tok_cases
 
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|"
           r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+UP, LOW = r'[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]', r'[\p{Ll}\p{Lm}\p{Lo}\p{M}]'
+TEKKEN = (rf'[^\r\n\p{{L}}\p{{N}}]?{UP}*{LOW}+|[^\r\n\p{{L}}\p{{N}}]?{UP}+{LOW}*|'
+          r'\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+')
 OUT = sys.argv[1]
 
 
@@ -29,7 +33,8 @@ KINDS = {'gpt2': byte_level,
          'digits': {'type': 'Sequence', 'pretokenizers': [
              {'type': 'Digits', 'individual_digits': True}, byte_level]},
          'llama3': split(LLAMA3),
-         'qwen2': split(LLAMA3.replace('{1,3}', ''))}
+         'qwen2': split(LLAMA3.replace('{1,3}', '')),
+         'tekken': split(TEKKEN)}
 
 
 def lengths(kind, text):
@@ -42,6 +47,11 @@ def lengths(kind, text):
 cache = {}
 texts = [x for x in tok_cases.cases('') if len(x) < 80]
 texts += ["'\u017fx", "'Sx", "'lLx", "'rEx", "a'VEb", "'tx", '!x', '!!x', '\r\nx']
+# words by case: L(u) l(l) t(Lt) m(Lm) o(Lo) and a mark, digits, / and spaces
+LETTERS = ['A', '\u0416', 'b', '\u03bb', '\u01c5', '\u02b0', '\u00aa', '\u65e5',
+           '\u0301', ' ', '  ', '\n', '/', '.', '1', "'s"]
+rng = random.Random(4)
+texts += [''.join(rng.choices(LETTERS, k=rng.randint(1, 9))) for _ in range(400)]
 with open(f'{OUT}/patterns.jsonl', 'w', encoding='utf-8') as f:
     for r in [KINDS] + [dict(text=x, **{k: lengths(k, x) for k in KINDS})
                         for x in texts]:
