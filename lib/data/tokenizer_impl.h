@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define TOK_NONE UINT32_MAX             /* no id, no rank */
 
@@ -87,7 +88,9 @@ struct cache_slot {
 
 struct tok_scratch {
     struct cache_slot *cache;   /* [1 << CACHE_BITS] */
-    uint32_t *id, *rank, *prev, *next;  /* [cap] of a long piece */
+    uint32_t *id;                       /* [id_cap], see bpe_symbols */
+    size_t id_cap;
+    uint32_t *rank, *prev, *next;       /* [cap] of a long piece */
     uint64_t *heap;             /* [3*cap] */
     size_t cap;
 };
@@ -113,6 +116,72 @@ pair_find(const struct tokenizer *t, uint32_t a, uint32_t b)
 /* Id of bytes in the vocabulary, or TOK_NONE. */
 uint32_t vocab_find(const struct tokenizer *t, const void *p, size_t n);
 
+void tok_ids_add(struct tok_ids *a, const uint32_t *id, size_t n);
+
+/* Memory for n symbols to merge, of s, until the next call. */
+uint32_t *bpe_symbols(struct tok_scratch *s, size_t n);
+/* Merge id[n] in place by the merges of t; returns how many are left. */
+size_t bpe_merge(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
+    size_t n);
+/* The same where id[i] is byte_id[byte[i]]: pairs of bytes are found faster. */
+size_t bpe_merge_bytes(const struct tokenizer *t, struct tok_scratch *s,
+    uint32_t *id, size_t n, const unsigned char *byte);
+
+/*
+ * The cache of pieces of 1 .. CACHE_BYTES bytes and their ids; `room` bytes,
+ * at least n, may be read from p.  cache_get appends the ids to *out: 1; or
+ * sets *at for cache_put, which keeps id[n] where it can: 0.
+ */
+struct cache_at {
+    uint64_t key[3];
+    size_t n;
+    struct cache_slot *slot;
+};
+
+static inline int
+cache_get(struct tok_scratch *s, const unsigned char *p, size_t n, size_t room,
+    struct cache_at *at, struct tok_ids *out)
+{
+    uint64_t h;
+    struct cache_slot *c;
+
+    memset(at->key, 0, sizeof at->key);
+    if (n <= 8 && room >= 8) {
+        memcpy(at->key, p, 8);
+        at->key[0] &= UINT64_MAX >> (64 - 8 * n);
+    } else {
+        memcpy(at->key, p, n);
+    }
+    h = at->key[0] * UINT64_C(0x9e3779b97f4a7c15);
+    h ^= h >> 29;
+    h = (h + at->key[1]) * UINT64_C(0xbf58476d1ce4e5b9);
+    h ^= h >> 32;
+    h = (h + at->key[2] + n) * UINT64_C(0x94d049bb133111eb);
+    at->n = n;
+    at->slot = c = &s->cache[h >> (64 - CACHE_BITS)];
+    if (c->len != n || c->key[0] != at->key[0] || c->key[1] != at->key[1] ||
+        c->key[2] != at->key[2])
+        return 0;
+    if (out->cap - out->n < CACHE_IDS) {
+        tok_ids_add(out, c->id, c->n);
+    } else {
+        memcpy(out->v + out->n, c->id, sizeof c->id);
+        out->n += c->n;
+    }
+    return 1;
+}
+
+static inline void
+cache_put(const struct cache_at *at, const uint32_t *id, size_t n)
+{
+    if (n > CACHE_IDS)
+        return;
+    memcpy(at->slot->key, at->key, sizeof at->key);
+    at->slot->len = (uint8_t)at->n;
+    at->slot->n = (uint8_t)n;
+    if (n)
+        memcpy(at->slot->id, id, n * sizeof *id);
+}
 
 /* Encode text without added tokens. */
 void bpe_gap(const struct tokenizer *t, struct tok_scratch *s,

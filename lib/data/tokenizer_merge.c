@@ -1,0 +1,199 @@
+/*
+ * Merging of symbols: the lowest rank first, of equals the leftmost.  Few
+ * symbols are merged by scanning for it, many with a heap over a linked list,
+ * in time n log n however many there are.
+ */
+#include "data/tokenizer_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHORT 40                /* symbols merged by scanning */
+#define KEEP ((size_t)1 << 16)  /* symbols; larger memory is given back */
+
+/* Merge id[n], 2 <= n <= SHORT, by scanning for the lowest rank; m[i] is the
+ * merge of symbol i with the one after it.  Returns how many are left. */
+static size_t
+merge_short(const struct tokenizer *t, uint32_t *id, size_t n,
+    struct merge *m)
+{
+    m[n - 1].rank = TOK_NONE;
+    for (;;) {
+        size_t at = 0;
+
+        for (size_t i = 1; i + 1 < n; i++)
+            if (m[i].rank < m[at].rank)
+                at = i;
+        if (m[at].rank == TOK_NONE)
+            return n;
+        id[at] = m[at].id;
+        n--;
+        memmove(id + at + 1, id + at + 2, (n - at - 1) * sizeof *id);
+        memmove(m + at, m + at + 1, (n - at) * sizeof *m);
+        if (at + 1 < n)
+            m[at] = pair_find(t, id[at], id[at + 1]);
+        if (at > 0)
+            m[at - 1] = pair_find(t, id[at - 1], id[at]);
+        if (n < 2)
+            return n;
+    }
+}
+
+static void
+scratch_reserve(struct tok_scratch *s, size_t n)
+{
+    if (s->cap >= n)
+        return;
+    s->cap = n;
+    s->rank = xreallocarray(s->rank, n, sizeof *s->rank);
+    s->prev = xreallocarray(s->prev, n, sizeof *s->prev);
+    s->next = xreallocarray(s->next, n, sizeof *s->next);
+    s->heap = xreallocarray(s->heap, n, 3 * sizeof *s->heap);
+}
+
+static void
+scratch_trim(struct tok_scratch *s)
+{
+    if (s->cap <= KEEP)
+        return;
+    free(s->rank);
+    free(s->prev);
+    free(s->next);
+    free(s->heap);
+    s->rank = s->prev = s->next = NULL;
+    s->heap = NULL;
+    s->cap = 0;
+}
+
+/* A binary heap of rank << 32 | place, the smallest on top. */
+static void
+sift_down(uint64_t *h, size_t n, size_t i)
+{
+    const uint64_t v = h[i];
+
+    for (;;) {
+        size_t k = 2 * i + 1;
+
+        if (k >= n)
+            break;
+        k += k + 1 < n && h[k + 1] < h[k];
+        if (h[k] >= v)
+            break;
+        h[i] = h[k];
+        i = k;
+    }
+    h[i] = v;
+}
+
+static size_t
+heap_push(uint64_t *h, size_t n, uint64_t v)
+{
+    size_t i = n;
+
+    for (; i > 0 && h[(i - 1) / 2] > v; i = (i - 1) / 2)
+        h[i] = h[(i - 1) / 2];
+    h[i] = v;
+    return n + 1;
+}
+
+/*
+ * Merge id[n], n >= 2.  rank[i] is that of symbol i with the one after it;
+ * an entry of the heap with another rank is out of date.  Each merge adds two
+ * entries at most and n - 1 merges are possible, so 3n entries are enough.
+ */
+static size_t
+merge_long(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
+    size_t n)
+{
+    uint32_t *const rank = s->rank;
+    uint32_t *const prev = s->prev, *const next = s->next;
+    uint64_t *const heap = s->heap;
+    const uint32_t end = (uint32_t)n;
+    size_t nheap = 0, left = 0;
+
+    for (uint32_t i = 0; i < end; i++) {
+        prev[i] = i - 1;
+        next[i] = i + 1;
+        rank[i] = i + 1 < end ? pair_find(t, id[i], id[i + 1]).rank :
+            TOK_NONE;
+        if (rank[i] != TOK_NONE)
+            heap[nheap++] = (uint64_t)rank[i] << 32 | i;
+    }
+    for (size_t i = nheap / 2; i-- > 0;)
+        sift_down(heap, nheap, i);
+    while (nheap > 0) {
+        const uint32_t r = (uint32_t)(heap[0] >> 32), i = (uint32_t)heap[0];
+        uint32_t k;
+
+        heap[0] = heap[--nheap];
+        if (nheap > 0)
+            sift_down(heap, nheap, 0);
+        if (rank[i] != r)
+            continue;
+        k = next[i];
+        id[i] = pair_find(t, id[i], id[k]).id;
+        rank[k] = TOK_NONE;                 /* symbol k is no more */
+        next[i] = next[k];
+        rank[i] = TOK_NONE;
+        if (next[i] < end) {
+            prev[next[i]] = i;
+            rank[i] = pair_find(t, id[i], id[next[i]]).rank;
+            if (rank[i] != TOK_NONE)
+                nheap = heap_push(heap, nheap, (uint64_t)rank[i] << 32 | i);
+        }
+        if (i > 0) {
+            k = prev[i];
+            rank[k] = pair_find(t, id[k], id[i]).rank;
+            if (rank[k] != TOK_NONE)
+                nheap = heap_push(heap, nheap, (uint64_t)rank[k] << 32 | k);
+        }
+    }
+    for (uint32_t i = 0; i < end; i = next[i])
+        id[left++] = id[i];
+    return left;
+}
+
+size_t
+bpe_merge(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
+    size_t n)
+{
+    struct merge m[SHORT];
+
+    if (n < 2)
+        return n;
+    if (n <= SHORT) {
+        for (size_t i = 0; i + 1 < n; i++)
+            m[i] = pair_find(t, id[i], id[i + 1]);
+        return merge_short(t, id, n, m);
+    }
+    scratch_reserve(s, n);
+    n = merge_long(t, s, id, n);
+    scratch_trim(s);
+    return n;
+}
+
+size_t
+bpe_merge_bytes(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
+    size_t n, const unsigned char *byte)
+{
+    struct merge m[SHORT];
+
+    if (n < 2)
+        return n;
+    if (n > SHORT)
+        return bpe_merge(t, s, id, n);
+    for (size_t i = 0; i + 1 < n; i++)
+        m[i] = t->byte_pair[byte[i] << 8 | byte[i + 1]];
+    return merge_short(t, id, n, m);
+}
+
+uint32_t *
+bpe_symbols(struct tok_scratch *s, size_t n)
+{
+    if (s->id_cap < n || (s->id_cap > KEEP && n <= KEEP)) {
+        free(s->id);
+        s->id_cap = n < 256 ? 256 : n;
+        s->id = xreallocarray(NULL, s->id_cap, sizeof *s->id);
+    }
+    return s->id;
+}
