@@ -38,7 +38,7 @@ store(const char *input, const char *dir, const struct shard_opts *o)
     struct shard_writer *w = NULL;
     struct msg_in *r;
     struct msg m;
-    struct err e;
+    struct err e, settle;
     int k = 1, bad = 0;
     char extra[80];
 
@@ -60,6 +60,8 @@ store(const char *input, const char *dir, const struct shard_opts *o)
         progress_at((double)msg_in_bytes(r), extra);
     }
     progress_end();
+    if (w && !bad && k != 0 && shardw_settle(w, &settle) < 0)
+        warn("%s", settle.msg);
     if (w && (bad || k != 0))
         say_open(shardw_manifest(w), dir);
     if (w && k == 0 && !bad)
@@ -145,6 +147,8 @@ main(int argc, char **argv)
             "close a file at this size"),
         OPT_SIZE(0, "frame", &frame, 1, 0x1p30, "bytes",
             "content of a frame"),
+        OPT_SIZE('j', "threads", &o.threads, 0, 1024, "n",
+            "compress with so many, 0: one a processor"),
         OPT_GROUP("to look at what is there"),
         OPT_FLAG(0, "check", &checking, "verify directories from end to end"),
         OPT_FLAG(0, "list", &listing, "print the tables of directories"),

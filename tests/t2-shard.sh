@@ -53,6 +53,8 @@ ok 'are stored' shard -q --frame 2K --shard-size 2K -o d docs
 ok 'batches' stream -q -B 2 -T 64 -s 1 --batches 60 -o batches d
 ok 'are stored' shard -q --frame 4K --shard-size 6K -o whole batches
 ok 'in lz4 too' shard -q --codec lz4 --frame 4K --shard-size 6K -o lz batches
+ok 'on three threads' shard -q -j 3 --frame 4K --shard-size 6K -o three batches
+ok 'are the same bytes' diff -r whole three
 ok 'they check' shard --check whole lz d
 like 'with a verdict each' '^whole: good, complete: 62 messages, 120 rows, [0-9]+ tokens in [0-9]+ shards$' out
 like 'and a closing line' '^shard [0-9.]+: wall ' err

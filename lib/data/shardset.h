@@ -188,12 +188,17 @@ struct shard_opts {
     uint64_t frame_size;    /* content of a frame, unless a message is larger */
     uint64_t frame_max;     /* a larger message is cut; 0: 1 GiB */
     int force;
+    size_t threads;         /* that compress; 0: one a processor.  The bytes
+                             * written do not depend on them. */
 };
 struct shard_writer;
 struct shard_writer *shardw_open(const char *dir, const struct shard_opts *o,
     struct err *e);
 int shardw_put(struct shard_writer *w, const struct msg *m, struct err *e);
 const struct manifest *shardw_manifest(const struct shard_writer *w);
+/* Write what waits to be compressed with others: full shards are committed.
+ * shardw_close does it too, but cannot say how it went. */
+int shardw_settle(struct shard_writer *w, struct err *e);
 /* Without `end` the unfinished shard is dropped; what is committed stays, the
  * directory stays open. */
 void shardw_close(struct shard_writer *w);

@@ -1,13 +1,16 @@
 /*
  * Writing shard directories: see shardset.h.
  *
- * Messages gather in `pend` until they fill a frame; frames go to a temporary
- * file until it has the size of a shard.  A shard is committed in this order:
+ * Messages gather in a unit until they fill a frame.  Full units wait until
+ * there is work for all threads, are compressed side by side, and are written
+ * in order, so that the threads cannot matter; a temporary file grows until it
+ * has the size of a shard.  A shard is committed in this order:
  * shard file, index, manifest, each synced and renamed; the manifest is what
  * makes the other two exist.  So the directory on disk is whole at every
  * moment, and a writer that dies leaves at most files the manifest does not
  * name, which the next writer removes.
  */
+#include "base/pool.h"
 #include "data/shardset.h"
 #include "data/shardset_impl.h"
 
@@ -20,6 +23,23 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+/* Units wait for each other until there are four a thread, or one a thread
+ * and so many bytes in all, or so many bytes whatever they are. */
+enum { UNITS = 4 };
+#define UNIT_BYTES ((size_t)16 << 20)
+#define UNIT_BYTES_MAX ((size_t)256 << 20)
+
+/* What fills a frame: messages, or one message with frames of its own. */
+struct unit {
+    struct buf content;
+    struct buf len;         /* size_t, of its messages */
+    int end;                /* the last message is `end` */
+    struct buf comp;        /* its frames, compressed */
+    struct buf seek;        /* struct seek_entry of each */
+    struct err e;
+    int failed;
+};
+
 struct shard_writer {
     char *dir;
     int lock;               /* descriptor of dir, locked */
@@ -28,7 +48,11 @@ struct shard_writer {
     int had_manifest;       /* m was read from the directory */
     struct stream_info info;
     int begun, resuming, has_head, failed;
-    struct frame_enc *enc;
+    struct pool *pool;      /* NULL: one thread */
+    size_t nthread;
+    struct frame_enc **enc; /* [nthread] */
+    struct unit *unit;      /* [nunit]; those before `full` are full */
+    size_t nunit, full, full_bytes;
     /* The shard being written. */
     int is_open;
     struct io_out out;
@@ -37,9 +61,7 @@ struct shard_writer {
     struct buf seek;        /* struct seek_entry of its frames */
     XXH3_state_t *hash;     /* of the file */
     struct shard_file sums; /* of this shard */
-    struct buf pend, comp;  /* content waiting for a frame; one frame */
-    uint64_t raw;           /* content before pend, in this shard */
-    size_t pend_msg;        /* messages in pend */
+    uint64_t raw;           /* content so far, in this shard */
     XXH3_state_t *x;        /* for the chain */
     struct chain h;         /* H of the message put last */
     uint64_t seq;
@@ -174,6 +196,8 @@ shardw_close(struct shard_writer *w)
 {
     if (!w)
         return;
+    if (w->begun)
+        shardw_settle(w, NULL);
     if (w->is_open)
         io_out_abort(&w->out);
     if (w->lock >= 0)
@@ -181,12 +205,20 @@ shardw_close(struct shard_writer *w)
     manifest_release(&w->m);
     stream_info_release(&w->info);
     index_make_release(&w->index);
-    frame_enc_free(w->enc);
+    for (size_t i = 0; w->enc && i < w->nthread; i++)
+        frame_enc_free(w->enc[i]);
+    for (size_t i = 0; i < w->nunit; i++) {
+        buf_release(&w->unit[i].content);
+        buf_release(&w->unit[i].len);
+        buf_release(&w->unit[i].comp);
+        buf_release(&w->unit[i].seek);
+    }
+    free(w->enc);
+    free(w->unit);
+    pool_free(w->pool);
     XXH3_freeState(w->hash);
     XXH3_freeState(w->x);
     buf_release(&w->seek);
-    buf_release(&w->pend);
-    buf_release(&w->comp);
     free(w->cursor);
     free(w->dir);
     free(w);
@@ -342,9 +374,16 @@ begin(struct shard_writer *w, const struct msg *m, struct err *e)
         return err_set(e, EX_USAGE, "%s: a stream that is continued cannot "
             "replace its own beginning (-f)", w->dir);
     r = w->info.resumed ? begin_resumed(w, m, e) : begin_new(w, e);
-    if (r == 0)
-        w->enc = frame_enc_new(w->o.codec, w->o.level);
-    return r;
+    if (r < 0)
+        return r;
+    w->nthread = w->o.threads ? w->o.threads : pool_cpus();
+    w->pool = w->nthread > 1 ? pool_new(w->nthread) : NULL;
+    w->enc = xcalloc(w->nthread, sizeof(*w->enc));
+    for (size_t i = 0; i < w->nthread; i++)
+        w->enc[i] = frame_enc_new(w->o.codec, w->o.level);
+    w->nunit = w->nthread > 1 ? UNITS * w->nthread : 1;
+    w->unit = xcalloc(w->nunit, sizeof *w->unit);
+    return 0;
 }
 
 /* ---- frames and shards ---- */
@@ -367,8 +406,6 @@ open_shard(struct shard_writer *w, uint64_t first_seq, struct err *e)
     w->is_open = 1;
     index_make_clear(&w->index);
     buf_clear(&w->seek);
-    buf_clear(&w->pend);
-    w->pend_msg = 0;
     w->raw = 0;
     memset(&w->sums, 0, sizeof w->sums);
     memset(&w->head, 0, sizeof w->head);
@@ -384,40 +421,6 @@ put_bytes(struct shard_writer *w, const void *p, size_t n, struct err *e)
 {
     XXH3_128bits_update(w->hash, p, n);
     return io_out_write(&w->out, p, n, e);
-}
-
-/* One frame of content, in which nmsg messages begin. */
-static int
-put_frame(struct shard_writer *w, const void *p, size_t n, size_t nmsg,
-    struct err *e)
-{
-    struct seek_entry s = { .dsize = (uint32_t)n, .sum = seek_sum(p, n) };
-    const uint64_t at = w->out.n;
-
-    buf_clear(&w->comp);
-    if (frame_encode(w->enc, p, n, &w->comp, e) < 0)
-        return -1;
-    s.csize = (uint32_t)w->comp.n;
-    buf_add(&w->seek, &s, sizeof s);
-    index_make_frame(&w->index, at, w->raw, w->comp.p, w->comp.n, n,
-        (size_t)w->sums.messages, nmsg);
-    w->raw += n;
-    w->sums.messages += nmsg;
-    return put_bytes(w, w->comp.p, w->comp.n, e);
-}
-
-static int
-flush(struct shard_writer *w, struct err *e)
-{
-    const size_t n = w->pend.n, nmsg = w->pend_msg;
-    int r;
-
-    if (n == 0)
-        return 0;
-    r = put_frame(w, w->pend.p, n, nmsg, e);
-    buf_clear(&w->pend);
-    w->pend_msg = 0;
-    return r;
 }
 
 /* Seek table, sync, rename. */
@@ -470,7 +473,7 @@ commit(struct shard_writer *w, int complete, struct err *e)
     struct shard_file *f = &w->sums;
     char name[32];
 
-    if (flush(w, e) < 0 || finish_file(w, e) < 0 || finish_index(w, e) < 0)
+    if (finish_file(w, e) < 0 || finish_index(w, e) < 0)
         return -1;
     shard_name(name, m->nfile, w->o.codec);
     f->name = xstrdup(name);
@@ -492,14 +495,7 @@ commit(struct shard_writer *w, int complete, struct err *e)
     return manifest_write(m, w->dir, e);
 }
 
-/* Frames are closed; is the file large enough? */
-static int
-commit_full(struct shard_writer *w, struct err *e)
-{
-    return w->out.n >= w->o.shard_size ? commit(w, 0, e) : 0;
-}
-
-/* ---- messages ---- */
+/* ---- the books ---- */
 
 static uint64_t
 count_tokens(const struct msg *m)
@@ -520,32 +516,15 @@ count_tokens(const struct msg *m)
     return n;
 }
 
-/* A message larger than a frame: its own frames, cut at frame_max. */
-static int
-put_large(struct shard_writer *w, const struct msg *m, struct err *e)
-{
-    for (size_t at = 0; at < m->nraw; ) {
-        size_t n = m->nraw - at;
-
-        if (n > w->o.frame_max)
-            n = (size_t)w->o.frame_max;
-        if (put_frame(w, m->raw + at, n, at == 0, e) < 0)
-            return -1;
-        at += n;
-    }
-    return commit_full(w, e);
-}
-
-/* What follows from the message being in the shard. */
+/* What follows from m being in the shard, its content from raw on. */
 static void
-account(struct shard_writer *w, const struct msg *m)
+account(struct shard_writer *w, const struct msg *m, uint64_t raw)
 {
     const uint64_t tokens = count_tokens(m), docs = w->index.docs;
     const char *cursor = st_meta(&m->st, "cursor");
     const size_t frame = w->seek.n / sizeof(struct seek_entry);
 
-    index_make_msg(&w->index, m, w->raw + w->pend.n, tokens, frame,
-        w->m.source);
+    index_make_msg(&w->index, m, raw, tokens, frame, w->m.source);
     w->sums.tokens += tokens;
     w->sums.docs += w->index.docs - docs;
     chain_begin(w->x, m->seq == 0 ? NULL : &w->h);
@@ -559,6 +538,143 @@ account(struct shard_writer *w, const struct msg *m)
     if (m->kind == MSG_TEACHER)
         w->m.teacher = 1;
 }
+
+/* ---- units ---- */
+
+/* Compress a unit: one frame, or as many as frame_max asks for.  Runs in any
+ * thread. */
+static void
+compress(void *ctx, size_t task, size_t worker)
+{
+    struct shard_writer *w = ctx;
+    struct unit *u = &w->unit[task];
+
+    buf_clear(&u->comp);
+    buf_clear(&u->seek);
+    u->failed = 0;
+    for (size_t at = 0; at < u->content.n && !u->failed; ) {
+        const char *p = u->content.p + at;
+        const size_t left = u->content.n - at, before = u->comp.n;
+        const size_t n = left > w->o.frame_max ? (size_t)w->o.frame_max :
+            left;
+        struct seek_entry s = { .dsize = (uint32_t)n, .sum = seek_sum(p, n) };
+
+        u->failed = frame_encode(w->enc[worker], p, n, &u->comp, &u->e) < 0;
+        s.csize = (uint32_t)(u->comp.n - before);
+        buf_add(&u->seek, &s, sizeof s);
+        at += n;
+    }
+}
+
+/* The messages of a unit enter the books. */
+static int
+account_unit(struct shard_writer *w, const struct unit *u, struct err *e)
+{
+    const size_t *len = (const void *)u->len.p;
+    size_t at = 0;
+
+    for (size_t i = 0; i < u->len.n / sizeof *len; at += len[i++]) {
+        struct msg m = { .nraw = len[i] };
+
+        m.raw = (const unsigned char *)u->content.p + at;
+        if (st_parse(&m.st, m.raw, m.nraw, e) < 0)
+            return -1;
+        m.kind = msg_kind_of(st_meta(&m.st, "kind"));
+        if (msg_number(st_meta(&m.st, "seq"), &m.seq) < 0)
+            m.seq = w->seq + 1;
+        if (!w->is_open && open_shard(w, m.seq, e) < 0) {
+            st_release(&m.st);
+            return -1;
+        }
+        account(w, &m, w->raw + at);
+        st_release(&m.st);
+    }
+    return 0;
+}
+
+/* A compressed unit into the shard; is the file large enough then? */
+static int
+write_unit(struct shard_writer *w, struct unit *u, struct err *e)
+{
+    const struct seek_entry *s = (const void *)u->seek.p;
+    size_t nmsg = u->len.n / sizeof(size_t), at = 0;
+
+    if (u->failed) {
+        if (e)
+            *e = u->e;
+        return -1;
+    }
+    if (account_unit(w, u, e) < 0)
+        return -1;
+    for (size_t i = 0; i < u->seek.n / sizeof *s; i++, nmsg = 0) {
+        const char *p = u->comp.p + at;
+
+        index_make_frame(&w->index, w->out.n, w->raw, p, s[i].csize,
+            s[i].dsize, (size_t)w->sums.messages, nmsg);
+        buf_add(&w->seek, &s[i], sizeof s[i]);
+        w->raw += s[i].dsize;
+        w->sums.messages += nmsg;
+        if (put_bytes(w, p, s[i].csize, e) < 0)
+            return -1;
+        at += s[i].csize;
+    }
+    if (u->end)
+        return commit(w, 1, e);
+    return w->out.n >= w->o.shard_size ? commit(w, 0, e) : 0;
+}
+
+/* A unit of unusual size does not stay. */
+static void
+clear_unit(struct unit *u)
+{
+    if (u->content.cap > UNIT_BYTES) {
+        buf_release(&u->content);
+        buf_release(&u->comp);
+    }
+    buf_clear(&u->content);
+    buf_clear(&u->len);
+    u->end = 0;
+}
+
+/* Compress and write the full units; the one being filled comes first then. */
+static int
+drain(struct shard_writer *w, struct err *e)
+{
+    const size_t n = w->full;
+    int r = 0;
+
+    if (w->pool)
+        pool_run(w->pool, n, compress, w);
+    else
+        for (size_t i = 0; i < n; i++)
+            compress(w, i, 0);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = write_unit(w, &w->unit[i], e);
+    for (size_t i = 0; i < n; i++)
+        clear_unit(&w->unit[i]);
+    w->full = 0;
+    w->full_bytes = 0;
+    if (n < w->nunit && n > 0) {
+        const struct unit u = w->unit[0];
+
+        w->unit[0] = w->unit[n];
+        w->unit[n] = u;
+    }
+    return r;
+}
+
+/* The unit being filled is full. */
+static int
+close_unit(struct shard_writer *w, struct err *e)
+{
+    w->full_bytes += w->unit[w->full].content.n;
+    w->full++;
+    return w->full == w->nunit || w->full_bytes >= UNIT_BYTES_MAX ||
+        (w->full >= w->nthread && w->full_bytes >= UNIT_BYTES) ?
+        drain(w, e) : 0;
+}
+
+/* ---- messages ---- */
 
 /* Hidden states are worth nothing without the head that reads them. */
 static int
@@ -577,6 +693,8 @@ check_head(struct shard_writer *w, const struct msg *m, struct err *e)
 static int
 put(struct shard_writer *w, const struct msg *m, struct err *e)
 {
+    struct unit *u;
+
     if (!w->begun && begin(w, m, e) < 0)
         return -1;
     if (w->resuming && m->kind == MSG_STREAM)
@@ -585,19 +703,17 @@ put(struct shard_writer *w, const struct msg *m, struct err *e)
         return compare_preamble(w, m, e);
     if (check_head(w, m, e) < 0)
         return -1;
-    if (w->is_open && w->pend.n > 0 &&
-        m->nraw > w->o.frame_size - w->pend.n) {
-        if (flush(w, e) < 0 || commit_full(w, e) < 0)
-            return -1;
-    }
-    if (!w->is_open && open_shard(w, m->seq, e) < 0)
+    u = &w->unit[w->full];
+    if (u->content.n > 0 && m->nraw > w->o.frame_size - u->content.n &&
+        close_unit(w, e) < 0)
         return -1;
-    account(w, m);
-    if (m->nraw >= w->o.frame_size && m->kind != MSG_END)
-        return put_large(w, m, e);
-    buf_add(&w->pend, m->raw, m->nraw);
-    w->pend_msg++;
-    return m->kind == MSG_END ? commit(w, 1, e) : 0;
+    u = &w->unit[w->full];
+    buf_add(&u->content, m->raw, m->nraw);
+    buf_add(&u->len, &m->nraw, sizeof m->nraw);
+    u->end = m->kind == MSG_END;
+    if (u->end)
+        return close_unit(w, e) < 0 || drain(w, e) < 0 ? -1 : 0;
+    return m->nraw >= w->o.frame_size ? close_unit(w, e) : 0;
 }
 
 int
@@ -606,6 +722,15 @@ shardw_put(struct shard_writer *w, const struct msg *m, struct err *e)
     if (w->failed)
         return err_set(e, EX_SYS, "%s: writing has failed before", w->dir);
     if (put(w, m, e) == 0)
+        return 0;
+    w->failed = 1;
+    return -1;
+}
+
+int
+shardw_settle(struct shard_writer *w, struct err *e)
+{
+    if (w->failed || drain(w, e) == 0)
         return 0;
     w->failed = 1;
     return -1;

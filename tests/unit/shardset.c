@@ -16,7 +16,8 @@ static const struct sample wide = { .messages = 5, .docs = 3, .T = 40,
 static const struct sample batches = { .batch = 1, .messages = 9, .docs = 3,
     .T = 16, .vocab = 60, .teacher = 1, .mask = 1 };
 
-static const struct shard_opts small = { CODEC_ZSTD, 3, 1200, 700, 0, 0 };
+static const struct shard_opts small = { CODEC_ZSTD, 3, 1200, 700, 0, 0,
+    1 };
 
 static void
 rm(const char *dir)
@@ -254,7 +255,7 @@ test_damage(enum codec c)
     static const char *const sort[] = { "manifest.json", "00000.shard",
         "00000.index", "00001.shard", "00001.index" };
     const struct sample s = { .messages = 3, .docs = 2, .T = 6, .vocab = 500 };
-    const struct shard_opts o = { c, 0, 300, 300, 0, 0 };
+    const struct shard_opts o = { c, 0, 300, 300, 0, 0, 1 };
     struct err e = { 0 };
 
     rm("d");
@@ -364,6 +365,28 @@ test_resume(const char *name, const struct sample *whole,
         "continued: identical %s", name, resumed, e.msg);
 }
 
+/* The number of threads does not matter, also where a stream breaks off. */
+static void
+test_threads(void)
+{
+    struct shard_opts o = small;
+    struct err e = { 0 };
+    size_t bad = 0;
+
+    sample_file("s", &docs, &e);
+    for (size_t stop = 0; stop < docs.messages; stop++) {
+        rm("whole");
+        o.threads = 1;
+        feed("s", "whole", &o, stop, &e);
+        for (o.threads = 2; o.threads < 6; o.threads++) {
+            rm("d");
+            feed("s", "d", &o, stop, &e);
+            bad += !same_dirs("whole", "d");
+        }
+    }
+    ok(bad == 0, "1 to 5 threads write the same directories");
+}
+
 static void
 test_refuse(void)
 {
@@ -415,9 +438,9 @@ test_refuse(void)
 int
 main(void)
 {
-    const struct shard_opts lz4 = { CODEC_LZ4, 0, 1500, 900, 0, 0 };
-    const struct shard_opts cut = { CODEC_ZSTD, 1, 1500, 200, 150, 0 };
-    const struct shard_opts one = { CODEC_ZSTD, 1, 1, 1, 0, 0 };
+    const struct shard_opts lz4 = { CODEC_LZ4, 0, 1500, 900, 0, 0, 3 };
+    const struct shard_opts cut = { CODEC_ZSTD, 1, 1500, 200, 150, 0, 2 };
+    const struct shard_opts one = { CODEC_ZSTD, 1, 1, 1, 0, 0, 1 };
 
     test_round("docs", &docs, &small);
     test_round("wide", &wide, &small);
@@ -430,9 +453,11 @@ main(void)
     test_rows();
     test_damage(CODEC_ZSTD);
     test_damage(CODEC_LZ4);
+    test_threads();
     test_resume("docs", &docs, &small);
     test_resume("batches", &batches, &small);
     test_resume("cut messages", &batches, &cut);
+    test_resume("in lz4", &docs, &lz4);
     test_refuse();
     return done_testing();
 }
