@@ -72,3 +72,53 @@ def cases(train):
     c += [train[i:i + 97] for i in range(0, len(train), 600)]
     seen = set()
     return [x for x in c if not (x in seen or seen.add(x))]
+
+
+# ---- for the families of tok_families.py ----
+
+SP = '\u2581'
+# SentencePiece-style: the mark itself, gaps at the ends, texts that look like
+# entries of the vocabulary, characters that only bytes can spell
+MARKED = [SP, SP * 2, SP + 'a', 'a' + SP, 'a' + SP + 'b', ' ' + SP, SP + ' ', ' ' + SP + ' a', SP + ' the',
+          'the' + SP + 'the the', ' the', '  the', '   the', 'the ', 'the  ', 'the   the', '\tthe', '\n the', ' \nthe',
+          '<0x41>', 'a<0x0A>b', '<0xC3><0xA9>', '<unk>', '<unk>x', '<pad>', '[INST] x [/INST]', '[INST]x[/INST]y',
+          '<p> </p>', '<p> </p> <b>', '\t\t\t', '\n\n\n\n', 'a\n\n\n\nb', 'x\t\ty', '\u4dff', 'a\u4dffb', '\u4dff\u4dff \u4dff',
+          '\U0001f9ff', 'a\U0001f9ff\U0001f9feb', '\U0001f9ff the', 'the\U0001f9ff', '\x00', '\x00the', '\ufffd\ufffd', 'é' + SP + 'é',
+          'qqqq', 'zzxqj', '  ' * 9 + 'x', 'x' + '  ' * 9 + 'y' + ' ' * 5, '\xa0the', '\u3000the', '\r\nthe', ' . ', ' .. ... ']
+# sequences that NFC changes, or seems to
+NFC = ['e\u0301', 'E\u0301e\u0301', 'a\u0301\u0323', 'a\u0323\u0301', '\u1e9b\u0323', '\u1e9b\u0307', 's\u0323\u0307', 's\u0307\u0323',
+       '\u212b', '\u2126', '\u212a', '\u0340\u0341', '\u0344', '\u0374', '\u037e', '\u0387', '\u0958', '\u0915\u093c', '\u09cb\u09c7\u09be',
+       '\u0b94', '\u0b92\u0bd7', '\u1100\u1161', '\u1100\u1161\u11a8', '\uac00\u11a8', '\uac01\u11a8', '\u1100\uac00', '\u11a8\u1161', '\uac00\u11a7',
+       '\uac00\u11c2\u11c3', '\uf900', '\ufa0e\ufa10', '\U0002f800', '\ufb1d', '\ufb2a', '\u05e9\u05c1\u05bc', '\u1f71', '\u1fef', '\u1ffd',
+       '\u2000\u2001', '\u2329\u232a', '\u304b\u3099', '\u30cf\u309a', '\u0fb2\u0f81', '\u0f71\u0f72\u0f74', '\u0f73', '\U0001d15e', '\U0001d1bb\U0001d16f',
+       '\U00011099\U000110ba', '\U00011131\U00011127', '\U00011347\U0001133e', '\U000114b9\U000114ba', '\U000115b8\U000115af',
+       '\U00011935\U00011930', '\U00016d67\U00016d67', '\U00011382\U000113c9', '\u0622\u0654', '\u0627\u0653', '\u0649\u0654', '\u08d3\u0651', '\u0651\u08d3',
+       'a\u08d3\u0650b', 'x\u0315\u0300\u05ae\u0062', 'a\u05ae\u0300\u0315b', '\u0308\u0301', '\u0308\u0301a', 'u\u0308\u0301', 'u\u0301\u0308', 'ǖ\u0304',
+       'o\u0302\u0323\u0301', 'n\u0303o', 'İ', 'I\u0307', 'i\u0307', '\u1e0b\u0323', 'q\u0307\u0323', 'a' + '\u0300' * 40, 'a' + '\u0323\u0301' * 35, '\u0301' * 40 + 'a',
+       'e\u0301' * 30, '<s>\u0301', 'e<s>\u0301', "e\u0301's", 'A\u030a', 'A\u030aA', '\u0041\u030a\u0301', 'd\u0323\u0307', '1\u0301', ' \u0308', 'e\u0301 e\u0301', 'Z\u030c2',
+       '\u1dfa\u0301', 'a\u1dfa\u0345', '\U0001e8d0\u0301', '\u0ebac\u0301', '\U0001e4ec\u0301', '\U00010efd\u0301', '\u0cc6\u0cc2\u0cd5', '\u0dd9\u0dcf\u0dca', '\u1b05\u1b35',
+       'ﬀ', '①', '\u1e9e', '\u03c2\u0301', 'υ\u0308\u0301', 'α\u0345\u0301', 'ᾳ\u0301', '\u1fc1', 'ω\u0313\u0301\u0345', 'ē\u0300', 'š\u0307']
+# what cl100k and Tekken cut and GPT-2 does not, and the other way round
+CUTS = ['HelloWorld', 'HELLOWorld', 'helloWORLD', 'XMLHttpRequest', 'iPhone', 'aB', 'Ab', 'AB', 'ABc', 'aBC', 'ǅa', 'aǅ', 'Aǅa', 'ªA', 'ʰA', 'A日b', '日A本b',
+        "IT'S", "don't", "DON'T", "l'Été", "'tis'S", "'ſ", "a'ſb", "'ReX", "x'LLy", '/usr/bin/', 'a//\n/b', '//\r\n//', '...\n...', '!?/', ' /a', '#\n', '# \n', '-\r\n\n', '.\n/', '/\n.',
+        '123456', '1234567', 'a123456b', '12 3456', '１２３４５', '½⅓²³¹', '٣٤٥٦', '1\u03012', '1.2345', '\u0301a', ' \u0301a', '-\u0301a', 'a\u0301B', 'A\u0301b', '\u0301\u0301', '_a', '__a', '$a', '€5a', '\ta', '\n\ta',
+        ' \ta', '\u00a0a', '\u3000A', ' \u3000 A', '\u200da', 'a\u200db', '\ufeffa', 'a\u00adb', '  \n', '  \n  ', '\n  \n', ' \r\n\r\n a', '\u2028a', 'a \u2028 b', '\x85 b', ' \x85', '\x1c \x1fa', 'x  y', 'x \n y', '   ', 'a   ', 'a   b',
+        '😀a', '😀A', ' 😀', '😀😀 😀', '👨\u200d👩', '+-*/=', '<<>>', '("x")', "''''", '\'"', '`a`', '@a', 'a@', 'ა\u1c90', 'Აა', '\u1c89\u1c8a', '\ua7cb', '\U0001e030\U0001d7d8', 'Ⅷⅷ', 'ⒶⓐA']
+TOKENS = ['<|begin_of_text|>', 'a<|begin_of_text|>b', '<|eot_id|>\n\n', ' <|eot_id|> ', '<|eot_id|', '<think>\n\n</think>', ' <think> x', '<thi<think>nk>', '<tool_call>{"a": 1}</tool_call>',
+          '[INST]', ' [INST] ', 'a[INST]b', '[/INST]\n', '</s><s>', '<s><s>a', '<s> a', 'a <s>', '<s>\na', 'a</s>', '<s>' + SP + 'a', SP + '<s>a', SP + '<s> a', 'a' + SP + '<s>', '<s>the<s> the<s>  the',
+          '<unk><s>', '<bos>a', 'a<eos>', '<start_of_turn>user\nHi<end_of_turn>\n', '<unused1>', ' <unused1> ', '<unused1><unused2>', '[multimodal]', '<mask>',
+          'eé', 'éx', 'e\u0301x', 'e\u0301xe\u0301x', 'Å<n>\u212b', '\u212b<n>', 'éxé', 'xéxx', 'see x', 'a b', 'xa by', 'xa  b', 'a' + SP + 'b', '<l>a<r>', '  <l>  <r>  ', '<w> a<w> <w>a',
+          '  <b>  <b>  ', 'x<l>', 'x\n<l>', SP + '<l>', 'x ' + SP + '<l>', '<r>' + SP + 'x', 'ab<w>', '.<w>.', SP + '<w>' + SP, '<w>' + SP, '\u2040<w>', '<w>\u200d', 'Ⅷ<w>', '\u0301<w>', '٣<w>', 'ⓐ<w>', '<w>ⓐ']
+# invalid UTF-8 as it stands after repair
+BROKEN = [b.decode('utf-8', 'replace') for b in (
+    b'\x80', b'a\xffb', b'\xc3', b'\xc3(', b'\xe2\x82', b'\xe2\x82a', b'\xf0\x9f\x98', b'\xf0\x9f\x98 x', b'\xed\xa0\x80', b'\xed\xa0\xbd\xed\xb8\x80', b'\xc0\x80', b'\xf5\x80\x80\x80',
+    b'\xfe\xff', b'\xe2\x82\xe2\x82\xac', b'x\xf4\x90\x80\x80y', b'\xe1\x80\xc3\xa9', b'the\xf0 the', b'\xe2\x96', b'\xe2\x96the', b'e\xcc', b'1\xcc2', b"'\xc5", b'<s\xff>')]
+
+
+def family_cases(train):
+    """cases for the families: short, those above first"""
+    c = MARKED + NFC + CUTS + TOKENS + BROKEN
+    c += [x for x in cases(train) if len(x) <= 120]
+    c += ['a' * 257, ' ' * 130, '\n' * 130, '7' * 131, SP * 131, 'é' * 131, '😀' * 67, ' a' * 90, '\u0301' * 131, 'A' * 130 + 'a', '-' * 131, '\t' * 131, '<' * 131]
+    seen = set()
+    return [x for x in c if not (x in seen or seen.add(x))]
