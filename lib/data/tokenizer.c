@@ -36,8 +36,10 @@ tok_free(struct tokenizer *t)
     set_release(&t->norm);
     free(t->text);
     free(t->slot);
+    free(t->slot_tag);
     free(t->byte_pair);
     free(t->pair);
+    free(t->pair_tag);
     buf_release(&t->pool);
     free(t);
 }

@@ -11,38 +11,18 @@
 uint32_t
 vocab_find(const struct tokenizer *t, const void *p, size_t n)
 {
-    size_t i = (size_t)XXH3_64bits(p, n) & t->slot_mask;
-    uint32_t id;
+    const uint64_t h = XXH3_64bits(p, n);
+    const uint8_t want = (uint8_t)(h >> 56 | 1);
+    size_t i = (size_t)h & t->slot_mask;
+    uint8_t tag;
 
-    while ((id = t->slot[i]) != TOK_NONE) {
-        if (t->text[id].n == n &&
-            memcmp(t->pool.p + t->text[id].off, p, n) == 0)
-            return id;
-        i = (i + 1) & t->slot_mask;
+    for (; (tag = t->slot_tag[i]) != 0; i = (i + 1) & t->slot_mask) {
+        const struct tok_text *x = &t->text[t->slot[i]];
+
+        if (tag == want && x->n == n && memcmp(t->pool.p + x->off, p, n) == 0)
+            return t->slot[i];
     }
     return TOK_NONE;
-}
-
-void
-tok_ids_push(struct tok_ids *out, uint32_t id)
-{
-    if (out->n == out->cap) {
-        out->cap = out->cap ? 2 * out->cap : 256;
-        out->v = xreallocarray(out->v, out->cap, sizeof *out->v);
-    }
-    out->v[out->n++] = id;
-}
-
-void
-tok_ids_add(struct tok_ids *out, const uint32_t *id, size_t n)
-{
-    if (out->cap - out->n < n) {
-        while (out->cap - out->n < n)
-            out->cap = out->cap ? 2 * out->cap : 256;
-        out->v = xreallocarray(out->v, out->cap, sizeof *out->v);
-    }
-    memcpy(out->v + out->n, id, n * sizeof *id);
-    out->n += n;
 }
 
 /* Ids of a piece, without the cache. */
@@ -116,8 +96,7 @@ tok_scratch_new(const struct tokenizer *t)
 {
     struct tok_scratch *s = xcalloc(1, sizeof *s);
 
-    (void)t;
-    s->cache = xcalloc((size_t)1 << CACHE_BITS, sizeof *s->cache);
+    cache_init(&s->cache, t->nid);
     return s;
 }
 
@@ -126,7 +105,7 @@ tok_scratch_free(struct tok_scratch *s)
 {
     if (!s)
         return;
-    free(s->cache);
+    cache_release(&s->cache);
     free(s->id);
     free(s->rank);
     free(s->prev);

@@ -3,6 +3,7 @@
 #define DATA_TOKENIZER_IMPL_H
 
 #include "data/tokenizer.h"
+#include "data/tokenizer_cache.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -63,10 +64,12 @@ struct tokenizer {
     struct tok_text *text;      /* [nid] bytes that the id stands for */
     struct buf pool;
     uint32_t *slot;             /* hash of bytes to id; mask + 1 slots */
+    uint8_t *slot_tag;          /* [slot_mask + 1] of the hash, 0: empty */
     size_t slot_mask;
     uint32_t byte_id[256];      /* TOK_NONE: the byte vanishes */
     struct merge *byte_pair;    /* [256*256] merges of two bytes */
     struct pair_slot *pair;     /* all merges; pair_mask + 1 slots */
+    uint16_t *pair_tag;         /* [pair_mask + 1] of the hash, 0: empty */
     size_t pair_mask, nmerge;
     int ignore_merges;
     enum split split;
@@ -76,18 +79,9 @@ struct tokenizer {
     char hash[33];
 };
 
-/* Bounded memory of one thread. */
-struct cache_slot {
-    uint64_t key[3];    /* the piece, padded with zero bytes */
-    uint8_t len, n;     /* bytes; ids; len 0: empty */
-    uint32_t id[9];
-};
-#define CACHE_BYTES 24
-#define CACHE_IDS 9
-#define CACHE_BITS 15
-
+/* Memory of one thread. */
 struct tok_scratch {
-    struct cache_slot *cache;   /* [1 << CACHE_BITS] */
+    struct cache cache;
     uint32_t *id;                       /* [id_cap], see bpe_symbols */
     size_t id_cap;
     uint32_t *rank, *prev, *next;       /* [cap] of a long piece */
@@ -95,28 +89,37 @@ struct tok_scratch {
     size_t cap;
 };
 
-static inline size_t
+/* Most pairs that are looked up are no merges: the tags say so, and are few
+ * enough to stay in the processor's caches. */
+static inline uint64_t
 pair_hash(uint64_t key)
 {
     key *= UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t)(key >> 32 ^ key >> 52);
+    return key ^ key >> 29;
+}
+
+static inline uint16_t
+pair_tag(uint64_t hash)
+{
+    return (uint16_t)(hash >> 48 | 1);
 }
 
 static inline struct merge
 pair_find(const struct tokenizer *t, uint32_t a, uint32_t b)
 {
-    const uint64_t key = (uint64_t)a << 32 | b;
-    size_t i = pair_hash(key) & t->pair_mask;
+    const uint64_t key = (uint64_t)a << 32 | b, h = pair_hash(key);
+    const uint16_t want = pair_tag(h);
+    size_t i = (size_t)(h >> 20) & t->pair_mask;
+    uint16_t tag;
 
-    while (t->pair[i].m.rank != TOK_NONE && t->pair[i].key != key)
-        i = (i + 1) & t->pair_mask;
-    return t->pair[i].m;
+    for (; (tag = t->pair_tag[i]) != 0; i = (i + 1) & t->pair_mask)
+        if (tag == want && t->pair[i].key == key)
+            return t->pair[i].m;
+    return (struct merge){ TOK_NONE, TOK_NONE };
 }
 
 /* Id of bytes in the vocabulary, or TOK_NONE. */
 uint32_t vocab_find(const struct tokenizer *t, const void *p, size_t n);
-
-void tok_ids_add(struct tok_ids *a, const uint32_t *id, size_t n);
 
 /* Memory for n symbols to merge, of s, until the next call. */
 uint32_t *bpe_symbols(struct tok_scratch *s, size_t n);
@@ -127,60 +130,11 @@ size_t bpe_merge(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
 size_t bpe_merge_bytes(const struct tokenizer *t, struct tok_scratch *s,
     uint32_t *id, size_t n, const unsigned char *byte);
 
-/*
- * The cache of pieces of 1 .. CACHE_BYTES bytes and their ids; `room` bytes,
- * at least n, may be read from p.  cache_get appends the ids to *out: 1; or
- * sets *at for cache_put, which keeps id[n] where it can: 0.
- */
-struct cache_at {
-    uint64_t key[3];
-    size_t n;
-    struct cache_slot *slot;
-};
-
 static inline int
 cache_get(struct tok_scratch *s, const unsigned char *p, size_t n, size_t room,
     struct cache_at *at, struct tok_ids *out)
 {
-    uint64_t h;
-    struct cache_slot *c;
-
-    memset(at->key, 0, sizeof at->key);
-    if (n <= 8 && room >= 8) {
-        memcpy(at->key, p, 8);
-        at->key[0] &= UINT64_MAX >> (64 - 8 * n);
-    } else {
-        memcpy(at->key, p, n);
-    }
-    h = at->key[0] * UINT64_C(0x9e3779b97f4a7c15);
-    h ^= h >> 29;
-    h = (h + at->key[1]) * UINT64_C(0xbf58476d1ce4e5b9);
-    h ^= h >> 32;
-    h = (h + at->key[2] + n) * UINT64_C(0x94d049bb133111eb);
-    at->n = n;
-    at->slot = c = &s->cache[h >> (64 - CACHE_BITS)];
-    if (c->len != n || c->key[0] != at->key[0] || c->key[1] != at->key[1] ||
-        c->key[2] != at->key[2])
-        return 0;
-    if (out->cap - out->n < CACHE_IDS) {
-        tok_ids_add(out, c->id, c->n);
-    } else {
-        memcpy(out->v + out->n, c->id, sizeof c->id);
-        out->n += c->n;
-    }
-    return 1;
-}
-
-static inline void
-cache_put(const struct cache_at *at, const uint32_t *id, size_t n)
-{
-    if (n > CACHE_IDS)
-        return;
-    memcpy(at->slot->key, at->key, sizeof at->key);
-    at->slot->len = (uint8_t)at->n;
-    at->slot->n = (uint8_t)n;
-    if (n)
-        memcpy(at->slot->id, id, n * sizeof *id);
+    return cache_find(&s->cache, p, n, room, at, out);
 }
 
 /* Encode text without added tokens. */

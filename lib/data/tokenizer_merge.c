@@ -8,35 +8,81 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORT 40                /* symbols merged by scanning */
+#define SHORT 64                /* symbols merged by scanning, at most 64 */
+#define RANKS (UINT32_MAX >> 6) /* merges whose keys fit */
 #define KEEP ((size_t)1 << 16)  /* symbols; larger memory is given back */
 
-/* Merge id[n], 2 <= n <= SHORT, by scanning for the lowest rank; m[i] is the
- * merge of symbol i with the one after it.  Returns how many are left. */
-static size_t
-merge_short(const struct tokenizer *t, uint32_t *id, size_t n,
-    struct merge *m)
-{
-    m[n - 1].rank = TOK_NONE;
-    for (;;) {
-        size_t at = 0;
+/*
+ * Few symbols: key[i] = rank << 6 | i of the merge of symbol i with the one
+ * after it, so that the smallest key is the next merge, the leftmost of equals
+ * too; to[i] is what it becomes.
+ */
+struct few {
+    uint32_t key[SHORT], to[SHORT];
+};
 
-        for (size_t i = 1; i + 1 < n; i++)
-            if (m[i].rank < m[at].rank)
-                at = i;
-        if (m[at].rank == TOK_NONE)
-            return n;
-        id[at] = m[at].id;
-        n--;
-        memmove(id + at + 1, id + at + 2, (n - at - 1) * sizeof *id);
-        memmove(m + at, m + at + 1, (n - at) * sizeof *m);
-        if (at + 1 < n)
-            m[at] = pair_find(t, id[at], id[at + 1]);
-        if (at > 0)
-            m[at - 1] = pair_find(t, id[at - 1], id[at]);
-        if (n < 2)
-            return n;
+static inline uint32_t
+key_of(struct merge m, size_t i)
+{
+    return m.rank == TOK_NONE ? TOK_NONE : m.rank << 6 | (uint32_t)i;
+}
+
+static inline uint32_t
+smallest(const uint32_t *key, size_t n)
+{
+    uint32_t a = key[0], b = key[1], c = key[2], d = key[3];
+
+    for (size_t i = 4; i < n; i += 4) {
+        a = key[i] < a ? key[i] : a;
+        b = key[i + 1] < b ? key[i + 1] : b;
+        c = key[i + 2] < c ? key[i + 2] : c;
+        d = key[i + 3] < d ? key[i + 3] : d;
     }
+    a = b < a ? b : a;
+    c = d < c ? d : c;
+    return c < a ? c : a;
+}
+
+/* Merge id[n], 2 <= n <= SHORT, the first n - 1 keys being set.  Returns how
+ * many are left. */
+static size_t
+merge_short(const struct tokenizer *t, uint32_t *id, size_t n, struct few *f)
+{
+    const size_t up = (n + 3) & ~(size_t)3;
+    uint64_t alive = UINT64_MAX >> (64 - n);    /* bit i: symbol i is left */
+    uint32_t best;
+    size_t left = 0;
+
+    for (size_t i = n - 1; i < up; i++)
+        f->key[i] = TOK_NONE;
+    while ((best = smallest(f->key, up)) != TOK_NONE) {
+        const size_t i = best & 63;
+        uint64_t after = alive & (UINT64_MAX - 1) << i;
+        const uint64_t before = alive & ~(UINT64_MAX << i);
+
+        f->key[__builtin_ctzll(after)] = TOK_NONE;
+        alive ^= after & -after;
+        after &= after - 1;
+        id[i] = f->to[i];
+        f->key[i] = TOK_NONE;
+        if (after) {
+            const struct merge m = pair_find(t, id[i],
+                id[__builtin_ctzll(after)]);
+
+            f->key[i] = key_of(m, i);
+            f->to[i] = m.id;
+        }
+        if (before) {
+            const size_t k = 63 - (size_t)__builtin_clzll(before);
+            const struct merge m = pair_find(t, id[k], id[i]);
+
+            f->key[k] = key_of(m, k);
+            f->to[k] = m.id;
+        }
+    }
+    for (; alive; alive &= alive - 1)
+        id[left++] = id[__builtin_ctzll(alive)];
+    return left;
 }
 
 static void
@@ -157,14 +203,18 @@ size_t
 bpe_merge(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
     size_t n)
 {
-    struct merge m[SHORT];
+    struct few f;
 
     if (n < 2)
         return n;
-    if (n <= SHORT) {
-        for (size_t i = 0; i + 1 < n; i++)
-            m[i] = pair_find(t, id[i], id[i + 1]);
-        return merge_short(t, id, n, m);
+    if (n <= SHORT && t->nmerge <= RANKS) {
+        for (size_t i = 0; i + 1 < n; i++) {
+            const struct merge m = pair_find(t, id[i], id[i + 1]);
+
+            f.key[i] = key_of(m, i);
+            f.to[i] = m.id;
+        }
+        return merge_short(t, id, n, &f);
     }
     scratch_reserve(s, n);
     n = merge_long(t, s, id, n);
@@ -176,15 +226,19 @@ size_t
 bpe_merge_bytes(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
     size_t n, const unsigned char *byte)
 {
-    struct merge m[SHORT];
+    struct few f;
 
     if (n < 2)
         return n;
-    if (n > SHORT)
+    if (n > SHORT || t->nmerge > RANKS)
         return bpe_merge(t, s, id, n);
-    for (size_t i = 0; i + 1 < n; i++)
-        m[i] = t->byte_pair[byte[i] << 8 | byte[i + 1]];
-    return merge_short(t, id, n, m);
+    for (size_t i = 0; i + 1 < n; i++) {
+        const struct merge m = t->byte_pair[byte[i] << 8 | byte[i + 1]];
+
+        f.key[i] = key_of(m, i);
+        f.to[i] = m.id;
+    }
+    return merge_short(t, id, n, &f);
 }
 
 uint32_t *

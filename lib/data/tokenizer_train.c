@@ -164,7 +164,7 @@ trainer_text(struct trainer *t, const char *text, size_t n)
 static size_t
 pair_place(const struct trainer *t, uint64_t key)
 {
-    size_t i = pair_hash(key) & t->pmask;
+    size_t i = (size_t)(pair_hash(key) >> 20) & t->pmask;
 
     while (t->pslot[i] != TOK_NONE && t->pair[t->pslot[i]].key != key)
         i = (i + 1) & t->pmask;

@@ -63,10 +63,12 @@ static void
 slot_put(struct tokenizer *t, uint32_t id)
 {
     const struct tok_text *x = &t->text[id];
-    size_t i = (size_t)XXH3_64bits(t->pool.p + x->off, x->n) & t->slot_mask;
+    const uint64_t h = XXH3_64bits(t->pool.p + x->off, x->n);
+    size_t i = (size_t)h & t->slot_mask;
 
-    while (t->slot[i] != TOK_NONE)
+    while (t->slot_tag[i])
         i = (i + 1) & t->slot_mask;
+    t->slot_tag[i] = (uint8_t)(h >> 56 | 1);
     t->slot[i] = id;
 }
 
@@ -116,7 +118,7 @@ vocab_load(struct tokenizer *t, const json_t *vocab, struct err *e)
     t->text = xcalloc(t->nid, sizeof *t->text);
     t->slot = xreallocarray(NULL, n, sizeof *t->slot);
     t->slot_mask = n - 1;
-    memset(t->slot, 0xff, n * sizeof *t->slot);
+    t->slot_tag = xcalloc(n, 1);
     memset(t->byte_id, 0xff, sizeof t->byte_id);
     json_object_foreach((json_t *)(uintptr_t)vocab, key, v) {
         const uint32_t id = (uint32_t)json_integer_value(v);
@@ -179,11 +181,12 @@ merge_texts(const json_t *m, size_t i, struct buf *b, size_t *second,
 static void
 pair_put(struct tokenizer *t, uint32_t a, uint32_t b, struct merge m)
 {
-    const uint64_t key = (uint64_t)a << 32 | b;
-    size_t i = pair_hash(key) & t->pair_mask;
+    const uint64_t key = (uint64_t)a << 32 | b, h = pair_hash(key);
+    size_t i = (size_t)(h >> 20) & t->pair_mask;
 
-    while (t->pair[i].m.rank != TOK_NONE && t->pair[i].key != key)
+    while (t->pair_tag[i] && t->pair[i].key != key)
         i = (i + 1) & t->pair_mask;
+    t->pair_tag[i] = pair_tag(h);
     t->pair[i].key = key;
     t->pair[i].m = m;
 }
@@ -214,7 +217,7 @@ merges_load(struct tokenizer *t, const json_t *vocab, const json_t *merges,
     if (!json_is_array(merges))
         return tok_bad(e, "model.merges: is no list");
     t->pair = xreallocarray(NULL, size, sizeof *t->pair);
-    memset(t->pair, 0xff, size * sizeof *t->pair);
+    t->pair_tag = xcalloc(size, sizeof *t->pair_tag);
     t->pair_mask = size - 1;
     t->nmerge = n;
     *pairs = xreallocarray(NULL, n + 1, sizeof **pairs);

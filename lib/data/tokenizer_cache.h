@@ -1,0 +1,150 @@
+/*
+ * The cache of pieces of one thread: from the bytes of a piece to its ids.  Of
+ * bounded size, and exact, since the bytes themselves are compared.
+ *
+ * Pieces of at most 15 bytes have slots of 32 bytes, two of which share a line
+ * of the processor's cache, the newer first.  Longer ones, and those with too
+ * many ids, have slots of 64 bytes.  Where no id needs more than 16 bits, twice
+ * as many of them fit.
+ */
+#ifndef DATA_TOKENIZER_CACHE_H
+#define DATA_TOKENIZER_CACHE_H
+
+#include "data/tokenizer.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define CACHE_BYTES 30          /* longer pieces are not kept */
+#define CACHE_SMALL 15          /* longer ones have large slots */
+#define CACHE_IDS 16            /* pieces of more ids are not kept */
+#define CACHE_BITS 15           /* pairs of small slots: 2 MiB */
+#define CACHE_LARGE_BITS 14     /* large slots: 1 MiB */
+
+/* Shift to the last byte of a key of 16: length, and << 4 how many ids. */
+#define CACHE_LAST 56
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "byte order");
+
+struct cache_small {
+    uint64_t key[2];
+    uint32_t id[4];             /* or 8 of 16 bits */
+};
+
+struct cache_large {
+    unsigned char key[31];      /* 30 bytes, length */
+    uint8_t nid;
+    uint32_t id[8];             /* or 16 of 16 bits */
+};
+
+struct cache {
+    struct cache_small *small;  /* [2 << CACHE_BITS] */
+    struct cache_large *large;  /* [1 << CACHE_LARGE_BITS] */
+    int narrow;                 /* ids of 16 bits */
+};
+
+/* Where a piece that was not found belongs. */
+struct cache_at {
+    const struct cache *c;
+    uint64_t key[2];
+    struct cache_small *small;  /* NULL: it has none */
+    struct cache_large *large;
+    const unsigned char *p;
+    size_t n;
+};
+
+extern const unsigned char cache_masks[CACHE_SMALL + 1][16];
+
+void tok_ids_add(struct tok_ids *a, const uint32_t *id, size_t n);
+/* Room for n more. */
+void tok_ids_room(struct tok_ids *a, size_t n);
+
+/* max: the largest id. */
+void cache_init(struct cache *c, size_t max);
+void cache_release(struct cache *c);
+
+/* Look at the large slots: cache_find of the pieces that are not small, and
+ * of those whose small slot holds another. */
+int cache_large(const struct cache *c, struct cache_at *at,
+    struct tok_ids *out);
+
+/* Keep id[n] of the piece that cache_find has not found, if they fit. */
+void cache_put(const struct cache_at *at, const uint32_t *id, size_t n);
+
+/* The key of a small piece; `room` bytes, at least n, may be read. */
+static inline void
+cache_key(const unsigned char *p, size_t n, size_t room, uint64_t key[2])
+{
+    uint64_t mask[2];
+
+    if (room >= 16) {
+        memcpy(mask, cache_masks[n], 16);
+        memcpy(key, p, 16);
+        key[0] &= mask[0];
+        key[1] &= mask[1];
+    } else {
+        key[0] = key[1] = 0;
+        memcpy(key, p, n);
+    }
+    key[1] |= (uint64_t)n << CACHE_LAST;
+}
+
+static inline size_t
+cache_hash(const uint64_t key[2])
+{
+    const uint64_t h = key[0] * UINT64_C(0x9e3779b97f4a7c15) +
+        key[1] * UINT64_C(0xbf58476d1ce4e5b9);
+
+    return (size_t)(h >> (64 - CACHE_BITS));
+}
+
+/* Append the ids of a slot; there is room for CACHE_IDS. */
+static inline void
+cache_copy(const struct cache *c, const uint32_t id[4], size_t n,
+    struct tok_ids *out)
+{
+    uint32_t *to = out->v + out->n;
+
+    if (c->narrow) {
+        uint16_t few[8];
+        uint32_t wide[8];
+
+        memcpy(few, id, sizeof few);
+        for (int i = 0; i < 8; i++)
+            wide[i] = few[i];
+        memcpy(to, wide, sizeof wide);
+    } else {
+        memcpy(to, id, 16);
+    }
+    out->n += n;
+}
+
+/* Append the ids of a piece of 1 .. CACHE_BYTES bytes: 1; or set *at for
+ * cache_put: 0.  `room` bytes, at least n, may be read from p. */
+static inline int
+cache_find(const struct cache *c, const unsigned char *p, size_t n,
+    size_t room, struct cache_at *at, struct tok_ids *out)
+{
+    const uint64_t count = UINT64_C(0xf0) << CACHE_LAST;
+    struct cache_small *s;
+
+    if (out->cap - out->n < CACHE_IDS)
+        tok_ids_room(out, CACHE_IDS);
+    at->c = c;
+    at->p = p;
+    at->n = n;
+    at->small = NULL;
+    if (n > CACHE_SMALL)
+        return cache_large(c, at, out);
+    cache_key(p, n, room, at->key);
+    at->small = s = c->small + 2 * cache_hash(at->key);
+    if (s->key[0] != at->key[0] || (s->key[1] & ~count) != at->key[1]) {
+        s++;
+        if (s->key[0] != at->key[0] || (s->key[1] & ~count) != at->key[1])
+            return cache_large(c, at, out);
+    }
+    cache_copy(c, s->id, (s->key[1] & count) >> (CACHE_LAST + 4), out);
+    return 1;
+}
+
+#endif
