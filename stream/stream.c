@@ -3,14 +3,17 @@
 #include "base/io.h"
 #include "base/opt.h"
 #include "base/prog.h"
+#include "data/sampler.h"
 #include "format/ckpt.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { OPEN_FRAMES = 256 };
+#define MEM_DEFAULT ((size_t)256 << 20)
+enum { THREADS_MOST = 4 };
 #define WHOLE 9007199254740992.0        /* 2^53 */
 
 /* What was given; NULL and 0: not given, take the cursor's or the default. */
@@ -20,6 +23,7 @@ struct given {
     int shuffle, no_shuffle;
     const char *out, *resume;
     int partial, dry;
+    size_t mem, threads;
 };
 
 struct stream {
@@ -197,6 +201,18 @@ choose_weights(const struct stream *s, const struct given *g,
             was->natural ? "natural proportions" : "other weights");
 }
 
+/* As many frames open as memory allows. */
+static size_t
+fit(const struct stream *s, const struct given *g)
+{
+    struct err e;
+    const size_t n = sampler_fit(&s->d, g->mem, &e);
+
+    if (n == 0)
+        die_err(&e);
+    return n;
+}
+
 /* Options, cursor and defaults together. */
 static void
 choose(const struct stream *s, const struct given *g, struct cursor_spec *r)
@@ -219,7 +235,7 @@ choose(const struct stream *s, const struct given *g, struct cursor_spec *r)
             dirs_name(&s->d, 0), s->d.info.T);
     r->seed = whole(s, "-s", g->seed, 0, WHOLE, was->seed, 0);
     r->open = (size_t)whole(s, "--open", g->open, 1, 1 << 20, was->open,
-        docs ? OPEN_FRAMES : 0);
+        docs && !g->open && !s->resumed ? fit(s, g) : 0);
     r->shuffle = g->shuffle ? 1 : g->no_shuffle ? 0 :
         s->resumed ? was->shuffle : docs;
     if (s->resumed && r->shuffle != was->shuffle)
@@ -398,12 +414,14 @@ show(const struct stream *s, double begun)
     const struct feed *f = s->feed;
 
     prog_closing("%.2f M tokens in %" PRIu64 " batches, %.2f M tokens/s, "
-        "padding %.2f %%, %.1f %% of %" PRIu64 " pieces are cuts, writing "
-        "took %.1f of %.1f s", (double)s->made / 1e6, s->batches,
+        "padding %.2f %%, %.1f %% of %" PRIu64 " pieces are cuts; of %.1f s "
+        "writing took %.1f, waiting for frames %.1f (%.1f %%), decoding here "
+        "%.1f", (double)s->made / 1e6, s->batches,
         t > 0.0 ? (double)s->made / t / 1e6 : 0.0, s->padded ? 100.0 -
         100.0 * (double)s->made / (double)s->padded : 0.0,
         f->pieces ? 100.0 * (double)f->cuts / (double)f->pieces : 0.0,
-        f->pieces, s->sending, t);
+        f->pieces, t, s->sending, f->waited, t > 0.0 ? 100.0 * f->waited / t :
+        0.0, f->decoded);
 }
 
 /* Everything after the preamble.  0 the end was sent, 1 the reader has left,
@@ -467,10 +485,23 @@ run(struct stream *s, const char *out)
     msg_out_close(w);
 }
 
+/* Threads that read ahead, beside the one that packs and writes. */
+static size_t
+threads_ahead(size_t given)
+{
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t n = given ? given : cpus > 1 ? (size_t)cpus : 1;
+
+    if (!given && n > THREADS_MOST)
+        n = THREADS_MOST;
+    return n - 1;
+}
+
 int
 main(int argc, char **argv)
 {
-    struct given g = { 0 };
+    struct given g = { .mem = MEM_DEFAULT };
+    struct means how;
     struct stream s = { 0 };
     const struct opt opts[] = {
         OPT_STR('o', "output", &g.out, "stream",
@@ -489,7 +520,11 @@ main(int argc, char **argv)
         OPT_FLAG(0, "no-shuffle", &g.no_shuffle,
             "keep the stored order (default for recorded batches)"),
         OPT_SIZE_TEXT(0, "open", &g.open, 1, 1 << 20, "frames",
-            "frames open at once for shuffling (default 256)"),
+            "open at once for shuffling (default: half of --mem)"),
+        OPT_SIZE(0, "mem", &g.mem, 1 << 20, WHOLE, "bytes",
+            "memory for frames, open and read ahead"),
+        OPT_SIZE('j', "threads", &g.threads, 0, 64, "n",
+            "threads, 1: none reads ahead (0: one a processor, at most 4)"),
         OPT_STR(0, "resume", &g.resume, "run",
             "go on after the newest checkpoint of a run or directory"),
         OPT_GROUP("length"),
@@ -525,8 +560,9 @@ main(int argc, char **argv)
     choose(&s, &g, &s.c.spec);
     snprintf(s.c.algorithm, sizeof s.c.algorithm, "%s", algorithm);
     s.c.data = s.d.hash;
+    how = (struct means){ g.mem, threads_ahead(g.threads) };
     s.feed = s.d.info.T ? rows_feed(&s.d, &s.c.spec, &e) :
-        docs_feed(&s.d, &s.c.spec, &e);
+        docs_feed(&s.d, &s.c.spec, &how, &e);
     if (!s.feed)
         die_err(&e);
     if (g.dry) {

@@ -32,11 +32,19 @@ struct feed {
     uint64_t rows;          /* in the whole stream so far */
     uint64_t pieces, cuts;  /* counted in this run; cuts: pieces that do not
                              * begin a document */
+    double waited, decoded; /* seconds this thread waited for those that read
+                             * ahead, and spent decoding itself; kept by row */
+};
+
+/* How to do it, which changes no byte. */
+struct means {
+    size_t mem;             /* bytes, see sampler_opts */
+    size_t threads;         /* that read ahead */
 };
 
 /* spec must stay; weights are for docs.  NULL and *e on damage. */
 struct feed *docs_feed(const struct dirs *d, const struct cursor_spec *spec,
-    struct err *e);
+    const struct means *how, struct err *e);
 struct feed *rows_feed(const struct dirs *d, const struct cursor_spec *spec,
     struct err *e);
 

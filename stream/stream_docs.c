@@ -1,6 +1,7 @@
 /* Rows packed from documents: see stream.h */
 #include "stream.h"
 #include "base/mem.h"
+#include "base/prog.h"
 #include "data/mix.h"
 
 #include <inttypes.h>
@@ -92,6 +93,8 @@ docs_row(struct feed *f, struct err *e)
     f->rows += r > 0;
     f->B = x->rows.B;
     f->tokens = x->rows.tokens;
+    f->waited = sampler_waited(x->sampler);
+    f->decoded = sampler_decoded(x->sampler);
     return r;
 }
 
@@ -288,9 +291,31 @@ choose_weights(struct docs *x, struct err *e)
     return r;
 }
 
-struct feed *
-docs_feed(const struct dirs *d, const struct cursor_spec *spec, struct err *e)
+/* The open blocks must fit into memory. */
+static int
+check_room(const struct docs *x, size_t mem, struct err *e)
 {
+    const size_t need = sampler_bytes(x->sampler);
+    struct sampler_distance far;
+
+    if (need > mem)
+        return err_set(e, EX_USAGE, "%zu frames of each of %zu sources are "
+            "open at once, which takes %zu MiB: that is more than --mem allows",
+            sampler_open(x->sampler), x->n, (need >> 20) + 1);
+    sampler_distance(x->sampler, &far);
+    vnote("%zu frames of each of %zu sources open, %.1f MiB; neighbours on "
+        "disk come %.0f documents of their source apart, %.0f in a full "
+        "shuffle", sampler_open(x->sampler), x->n, (double)need / 1048576.0,
+        far.expected, far.full);
+    return 0;
+}
+
+struct feed *
+docs_feed(const struct dirs *d, const struct cursor_spec *spec,
+    const struct means *how, struct err *e)
+{
+    const struct sampler_opts o = { .open = spec->open, .seed = spec->seed,
+        .shuffle = spec->shuffle, .mem = how->mem, .threads = how->threads };
     struct docs *x = xcalloc(1, sizeof *x);
 
     x->f = (struct feed){ .row = docs_row, .put = docs_put,
@@ -300,8 +325,9 @@ docs_feed(const struct dirs *d, const struct cursor_spec *spec, struct err *e)
     x->spec = spec;
     x->n = d->info.nsource;
     x->place = xcalloc(x->n, sizeof *x->place);
-    x->sampler = sampler_new(d, spec->open, spec->seed, spec->shuffle, e);
-    if (!x->sampler || choose_weights(x, e) < 0) {
+    x->sampler = sampler_new(d, &o, e);
+    if (!x->sampler || check_room(x, how->mem, e) < 0 ||
+        choose_weights(x, e) < 0) {
         docs_free(&x->f);
         return NULL;
     }

@@ -58,6 +58,17 @@ same 'is the same bytes' a c
 ok 'another B' stream -B 3 -T 1024 -s 1 d1 -o c
 "$h" rows a >rows.a && "$h" rows c >rows.c
 same 'is the same rows' rows.a rows.c
+for how in '-j 1' '-j 4' '-j 4 --mem 1M' '-j 3 --mem 9M'; do
+    # shellcheck disable=SC2086 # two words
+    ok "$how" stream $how --open 12 -B 8 -T 1024 -s 1 --epochs 2 d1 d2 -o c
+    if [ -e first ]; then same 'changes no byte' first c; else mv c first; fi
+done
+ok '-v' stream -v -T 1024 d1 -o c
+like 'tells how far neighbours come apart' 'neighbours on disk come [0-9]+' err
+like 'tells where time went' 'waiting for frames 0\.[0-9]' err
+"$h" make large 4 3 6000 400 49152 32768 1 0
+status 2 'open frames need memory' stream --open 3000 --mem 2M large -o c
+like 'says how much' 'takes [0-9]+ MiB: that is more than --mem' err
 ok 'directories are read from stdout too' sh -c 'stream d1 | cat >c'
 ok '--dry-run' stream --dry-run --temperature 0.3 d1
 like 'tells epochs' '^s2	[0-9]+	[0-9]+	0\.[0-9]+	[0-9]+	[0-9.]+$' out

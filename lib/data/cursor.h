@@ -42,7 +42,7 @@ struct cursor_spec {
     enum length length;
     uint64_t limit;
     enum pack pack;
-    size_t open;            /* see sampler_new */
+    size_t open;            /* see struct sampler_opts */
     int natural;            /* in proportion to the tokens there are */
     uint64_t *w;            /* [nsource] quantised, unless natural */
     size_t nw;

@@ -7,9 +7,13 @@
  *   row are a block; the documents of a block are put into a keyed order.
  *
  * K = max(4, open / number of sources), so about `open` frames are in memory
- * at most; two documents that were neighbours end up to K frames apart.
+ * at least; two documents that were neighbours end up to K frames apart.
  * Without shuffling both orders are the stored ones.  Nothing is built at
  * start but a list of frames a source.
+ *
+ * Threads decode frames ahead: those of the open blocks, then those of the
+ * blocks after them, nearest first, as long as all fit into `mem` bytes.  What
+ * is drawn does not depend on them.
  */
 #ifndef DATA_SAMPLER_H
 #define DATA_SAMPLER_H
@@ -36,18 +40,43 @@ struct sampled {
     const uint8_t *mask;    /* [len], or NULL: every token counts */
 };
 
+struct sampler_opts {
+    size_t open;            /* frames, see above */
+    uint64_t seed;
+    int shuffle;
+    size_t mem;             /* bytes that frames read ahead may fill up */
+    size_t threads;         /* that read ahead; 0: none */
+    int lengths;            /* read no documents, only the indexes: ids and
+                             * mask of what is drawn are NULL, key is 0 */
+    void (*enter)(void *ctx);   /* called first in each thread; NULL: none */
+    void *ctx;
+};
 struct sampler;
-/* The directories must hold docs and outlive the sampler.  NULL and *e when an
- * index is damaged. */
-struct sampler *sampler_new(const struct dirs *d, size_t open, uint64_t seed,
-    int shuffle, struct err *e);
+/* The directories must hold docs and outlive the sampler; nobody else reads
+ * them meanwhile.  NULL and *e when an index is damaged. */
+struct sampler *sampler_new(const struct dirs *d, const struct sampler_opts *o,
+    struct err *e);
 void sampler_free(struct sampler *s);
 
-size_t sampler_id_size(const struct sampler *s);    /* 2 or 4 */
+/* The largest `open` whose blocks take half of mem bytes, so that the next
+ * blocks fit beside them; at least 4 a source.  0 and *e on damage. */
+size_t sampler_fit(const struct dirs *d, size_t mem, struct err *e);
+
+size_t sampler_id_size(const struct sampler *s);    /* 2 or 4; lengths: 0 */
 uint64_t sampler_docs(const struct sampler *s, size_t source);
 uint64_t sampler_tokens(const struct sampler *s, size_t source);
 size_t sampler_frames(const struct sampler *s, size_t source);
 size_t sampler_open(const struct sampler *s);       /* K */
+size_t sampler_bytes(const struct sampler *s);      /* of all open blocks */
+/* Expected distance in the order of their source of two documents that are
+ * neighbours on disk. */
+struct sampler_distance {
+    double expected, full;  /* documents, mean over neighbours of all sources */
+};
+void sampler_distance(const struct sampler *s, struct sampler_distance *r);
+/* Seconds that the caller waited for the threads, and decoded itself. */
+double sampler_waited(const struct sampler *s);
+double sampler_decoded(const struct sampler *s);
 
 /* Is there a document at that place? */
 int sampler_valid(struct sampler *s, size_t source, const struct place *p);

@@ -13,8 +13,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,6 +34,7 @@ struct shardset {
     char *dir;
     struct manifest m;
     struct shard *shard;
+    pthread_mutex_t lock;           /* of what follows, and of shard.fd */
     size_t open[OPEN_FILES], nopen; /* shards with fd, the oldest first */
     struct shard_buf head_buf, teacher_buf;
     struct msg head, teacher;       /* raw NULL: not read yet */
@@ -51,6 +54,7 @@ shardset_open(const char *dir, int partial, struct err *e)
     s->shard = xcalloc(s->m.nfile, sizeof *s->shard);
     for (size_t i = 0; i < s->m.nfile; i++)
         s->shard[i].fd = -1;
+    pthread_mutex_init(&s->lock, NULL);
     if (!s->m.complete && !partial) {
         err_set(e, EX_INPUT, "%s: the directory is open: what wrote it broke "
             "off after %zu shards (resume it, or read it with --partial)", dir,
@@ -74,6 +78,7 @@ shardset_close(struct shardset *s)
     shard_buf_release(&s->head_buf);
     shard_buf_release(&s->teacher_buf);
     manifest_release(&s->m);
+    pthread_mutex_destroy(&s->lock);
     free(s->shard);
     free(s->dir);
     free(s);
@@ -151,6 +156,9 @@ shardset_index(struct shardset *s, size_t i, struct err *e)
             io_unmap(&h->map);
         }
     }
+    /* What was only hashed need not stay in memory. */
+    if (r == 0 && h->map.n > 0)
+        madvise((void *)(uintptr_t)h->map.p, h->map.n, MADV_DONTNEED);
     h->mapped = r == 0;
     free(path);
     return r == 0 ? &h->x : NULL;
@@ -257,18 +265,34 @@ shard_buf_release(struct shard_buf *b)
     memset(b, 0, sizeof *b);
 }
 
+/* A descriptor of the shard file that no other thread closes; -1. */
+static int
+borrow_file(struct shardset *s, size_t shard, struct err *e)
+{
+    int fd = -1;
+
+    pthread_mutex_lock(&s->lock);
+    if (shard_open_file(s, shard, e) == 0) {
+        fd = fcntl(s->shard[shard].fd, F_DUPFD_CLOEXEC, 0);
+        if (fd < 0)
+            err_set(e, EX_SYS, "%s/%s:", s->dir, s->m.file[shard].name);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return fd;
+}
+
 int
 shardset_frame(struct shardset *s, size_t shard, size_t frame,
     struct shard_buf *b, struct err *e)
 {
     const struct shard_frame *f;
-    int r;
+    int r, fd;
 
     if (b->valid && b->shard == shard && b->frame == frame &&
         memcmp(b->of.h, s->m.hash.h, sizeof b->of.h) == 0)
         return 0;
     b->valid = 0;
-    if (shard_open_file(s, shard, e) < 0)
+    if ((fd = borrow_file(s, shard, e)) < 0)
         return -1;
     f = &s->shard[shard].x.frame[frame];
     if (!b->dec || b->codec != s->m.codec) {
@@ -278,7 +302,8 @@ shardset_frame(struct shardset *s, size_t shard, size_t frame,
     }
     reserve(&b->comp, &b->comp_cap, f->csize);
     reserve(&b->raw, &b->raw_cap, f->dsize);
-    r = read_at(s->shard[shard].fd, b->comp, f->csize, f->at, e);
+    r = read_at(fd, b->comp, f->csize, f->at, e);
+    close(fd);
     if (r == 0 && XXH3_64bits(b->comp, f->csize) != f->hash)
         r = err_set(e, EX_INPUT, "its hash is not the one in the index: "
             "damaged");

@@ -113,8 +113,9 @@ int manifest_read(struct manifest *m, const char *dir, struct err *e);
 int manifest_write(struct manifest *m, const char *dir, struct err *e);
 void manifest_release(struct manifest *m);
 
-/* Reading.  One thread at a time; open the directory once per thread (it is
- * cheap: the manifest is read, nothing is built, indexes map on demand). */
+/* Reading: nothing is built, indexes map on demand.  One thread at a time, but
+ * frames and messages of shards whose index has been looked at may be read by
+ * several, each with a shard_buf of its own. */
 struct shardset;
 /* An `open` directory is refused (EX_INPUT) unless partial. */
 struct shardset *shardset_open(const char *dir, int partial, struct err *e);

@@ -596,6 +596,9 @@ test_order(int separate)
     const struct made m = { 7, 3, 300, 50, 900, 4096, separate, 0 };
     const char *what = separate ? "separate" : "mixed";
     char *const dir = (char *)(uintptr_t)"order";
+    const struct sampler_opts o = { .open = 12, .seed = 5, .shuffle = 1 };
+    const struct sampler_opts ahead = { .open = 12, .seed = 5, .shuffle = 1,
+        .mem = 1 << 20, .threads = 3 };
     struct dirs d;
     struct err e = { 0 };
     struct sampler *s, *again;
@@ -604,8 +607,8 @@ test_order(int separate)
 
     make_dir(dir, &m);
     ok(dirs_open(&d, &dir, 1, 0, &e) == 0, "%s: open %s", what, e.msg);
-    s = sampler_new(&d, 12, 5, 1, &e);
-    again = sampler_new(&d, 12, 5, 1, &e);
+    s = sampler_new(&d, &o, &e);
+    again = sampler_new(&d, &ahead, &e);
     ok(s && sampler_open(s) == 4, "%s: four frames a source", what);
     for (size_t i = 0; i < 3; i++) {
         struct place p = { 0, 0, 0, 0 }, q = { 0, 0, 0, 0 };

@@ -1,0 +1,89 @@
+/*
+ * What the parts of the sampler share; not for programs.
+ *
+ * sampler.c knows the order and which frames are wanted; sampler_load.c brings
+ * them into memory.  Everything but `order` below is under the lock.
+ */
+#ifndef DATA_SAMPLER_IMPL_H
+#define DATA_SAMPLER_IMPL_H
+
+#include "data/sampler.h"
+
+#include <pthread.h>
+
+/* Documents of one source in one frame, decoded. */
+struct part {
+    size_t n;               /* documents */
+    size_t *off;            /* [n+1], tokens */
+    uint64_t *key;          /* [n] */
+    unsigned char *ids;     /* NULL: lengths only */
+    uint8_t *mask;          /* or NULL */
+    size_t bytes;           /* of all of them */
+};
+
+struct frame_ref {
+    uint32_t dir, shard, frame, ndoc;
+    uint64_t tokens;
+};
+
+struct source {
+    struct frame_ref *frame;    /* order: in stored order */
+    struct part **part;         /* [nframe], NULL: not in memory */
+    size_t nframe, cap;         /* order */
+    uint64_t docs, tokens;      /* order */
+    /* The block in memory. */
+    int open;
+    uint64_t epoch, block;
+    uint32_t *member;           /* [2K] numbers of its frames, then of those
+                                 * of the block after it */
+    uint64_t *upto;             /* [K+1] documents before member i */
+    size_t nmember, nnext;
+    size_t ready;               /* members before it are in memory */
+    uint64_t at, drawn;         /* in this block; in this run: documents */
+};
+
+/* A thread that decodes; number 0 is the caller. */
+struct worker {
+    struct sampler *s;
+    pthread_t id;
+    struct shard_buf buf;
+    int busy;                   /* it is decoding: */
+    struct frame_ref frame;
+    size_t bytes;               /* expected */
+    size_t *source;             /* [nsrc] those that want documents of it, */
+    uint32_t *number;           /* by which number they know the frame, */
+    struct part **part;         /* what they get */
+    size_t nsource;
+};
+
+struct sampler {
+    const struct dirs *d;       /* order, to `lengths` */
+    size_t nsrc, K, id_size, id_room;
+    uint64_t seed;
+    int shuffle, lengths;
+    void (*enter)(void *ctx);
+    void *ctx;
+    struct source *src;
+    pthread_mutex_t lock;
+    pthread_cond_t done;        /* a frame came, or could not be read */
+    pthread_cond_t room;        /* a block was opened, or all is over */
+    struct worker *worker;      /* [nworker] */
+    size_t nworker, running;    /* running: threads, to be joined */
+    size_t held, mem;           /* bytes of parts; what they may take */
+    int stop;
+    struct source *visited;     /* a frame outside the block of this source, */
+    uint32_t visitor;           /* loaded for sampler_ref */
+    double waited, decoded;
+};
+
+/* Bytes of a part without a mask. */
+size_t part_bytes(const struct sampler *s, const struct frame_ref *f);
+/* Free part k of a source, if it is there. */
+void part_drop(struct sampler *s, struct source *c, uint32_t k);
+/* Frame number k of a source into memory for the caller.  -1 on damage. */
+int part_need(struct sampler *s, size_t source, uint32_t k, struct err *e);
+/* Start the threads, once; stop and join them. */
+void workers_start(struct sampler *s);
+void workers_stop(struct sampler *s);
+
+#endif

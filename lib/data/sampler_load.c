@@ -1,0 +1,457 @@
+/* Frames into memory, on demand and ahead of it: see sampler_impl.h */
+#include "data/sampler_impl.h"
+#include "base/mem.h"
+#include "base/prog.h"
+#include "data/msg_impl.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+part_free(struct part *p)
+{
+    if (!p)
+        return;
+    free(p->off);
+    free(p->key);
+    free(p->ids);
+    free(p->mask);
+    free(p);
+}
+
+size_t
+part_bytes(const struct sampler *s, const struct frame_ref *f)
+{
+    return f->tokens * s->id_room + 16 * (size_t)f->ndoc;
+}
+
+void
+part_drop(struct sampler *s, struct source *c, uint32_t k)
+{
+    if (!c->part[k])
+        return;
+    s->held -= c->part[k]->bytes;
+    part_free(c->part[k]);
+    c->part[k] = NULL;
+}
+
+static struct part *
+part_new(const struct sampler *s, const struct frame_ref *f)
+{
+    struct part *p = xcalloc(1, sizeof *p);
+
+    p->off = xreallocarray(NULL, (size_t)f->ndoc + 1, sizeof *p->off);
+    p->key = xreallocarray(NULL, f->ndoc, sizeof *p->key);
+    if (!s->lengths)
+        p->ids = xreallocarray(NULL, f->tokens, s->id_size);
+    p->off[0] = 0;
+    p->bytes = part_bytes(s, f);
+    return p;
+}
+
+/* len ids from the at-th of t on. */
+static void
+copy_ids(unsigned char *to, size_t id_size, const struct st_tensor *t,
+    size_t at, size_t len)
+{
+    const size_t size = t->dtype == DT_U16 ? 2 : 4;
+    const char *from = (const char *)t->data + at * size;
+
+    if (size == id_size) {
+        memcpy(to, from, len * size);
+        return;
+    }
+    for (size_t i = 0; i < len; i++) {
+        uint32_t v = 0;
+        uint16_t half;
+
+        memcpy(&v, from + i * size, size);
+        half = (uint16_t)v;
+        if (id_size == 2)
+            memcpy(to + 2 * i, &half, 2);
+        else
+            memcpy(to + 4 * i, &v, 4);
+    }
+}
+
+/* A document more of a part; mask: of that document, NULL: all ones. */
+static int
+part_add(struct part *p, const struct frame_ref *f, size_t len, uint64_t key)
+{
+    if (p->n == f->ndoc || len > f->tokens - p->off[p->n])
+        return -1;
+    p->key[p->n] = key;
+    p->off[p->n + 1] = p->off[p->n] + len;
+    p->n++;
+    return 0;
+}
+
+static void
+part_mask(struct part *p, const struct frame_ref *f, const uint8_t *mask,
+    size_t at, size_t len)
+{
+    if (mask && !p->mask) {
+        p->mask = xmalloc(f->tokens);
+        p->bytes += f->tokens;
+        memset(p->mask, 1, at);
+    }
+    if (p->mask && mask)
+        memcpy(p->mask + at, mask, len);
+    else if (p->mask)
+        memset(p->mask + at, 1, len);
+}
+
+static int
+miscounted(const struct sampler *s, const struct frame_ref *f, struct err *e)
+{
+    return err_set(e, EX_INPUT, "%s: shard %u, frame %u: not the documents of "
+        "a source that the index counts", dirs_name(s->d, f->dir), f->shard,
+        f->frame);
+}
+
+/* Which of those that want documents is merged source i; nsource: none. */
+static size_t
+wants(const struct worker *w, size_t i)
+{
+    size_t k = 0;
+
+    while (k < w->nsource && w->source[k] != i)
+        k++;
+    return k;
+}
+
+/* Hand the documents of a checked message to those that want them. */
+static int
+take(struct worker *w, const struct st *st, struct err *e)
+{
+    const struct sampler *s = w->s;
+    const struct st_tensor *ids = st_find(st, "ids");
+    const struct st_tensor *mask = st_find(st, "loss_mask");
+    const char *lens = st_find(st, "doc_len")->data;
+    const char *sources = st_find(st, "doc_source")->data;
+    const char *keys = st_find(st, "doc_key")->data;
+    const size_t n = st_find(st, "doc_len")->n;
+    size_t at = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t len;
+        uint16_t source;
+        uint64_t key;
+        struct part *p;
+        size_t k, to;
+
+        memcpy(&len, lens + 4 * i, 4);
+        memcpy(&source, sources + 2 * i, 2);
+        memcpy(&key, keys + 8 * i, 8);
+        if (source >= s->d->nsource[w->frame.dir])
+            return miscounted(s, &w->frame, e);
+        k = wants(w, s->d->source[w->frame.dir][source]);
+        if (k < w->nsource) {
+            const struct frame_ref *f =
+                &s->src[w->source[k]].frame[w->number[k]];
+
+            p = w->part[k];
+            to = p->off[p->n];
+            if (part_add(p, f, len, key) < 0)
+                return miscounted(s, f, e);
+            copy_ids(p->ids + to * s->id_size, s->id_size, ids, at, len);
+            part_mask(p, f, mask ? (const uint8_t *)mask->data + at : NULL,
+                to, len);
+        }
+        at += len;
+    }
+    return 0;
+}
+
+/* The same from the index, lengths alone. */
+static int
+take_lengths(struct worker *w, const struct shard_index *x,
+    const struct shard_msg *m, struct err *e)
+{
+    const struct sampler *s = w->s;
+
+    for (size_t i = 0; i < m->n; i++) {
+        const struct shard_doc *d;
+        size_t k;
+
+        if (m->first + i >= x->ndoc)
+            return miscounted(s, &w->frame, e);
+        d = &x->doc[m->first + i];
+        if (d->source >= s->d->nsource[w->frame.dir])
+            return miscounted(s, &w->frame, e);
+        k = wants(w, s->d->source[w->frame.dir][d->source]);
+        if (k < w->nsource && part_add(w->part[k],
+            &s->src[w->source[k]].frame[w->number[k]], d->len, 0) < 0)
+            return miscounted(s, &w->frame, e);
+    }
+    return 0;
+}
+
+static int
+take_message(struct worker *w, const struct shard_index *x, size_t k,
+    struct err *e)
+{
+    struct shardset *set = w->s->d->set[w->frame.dir];
+    const struct manifest *mf = shardset_manifest(set);
+    uint64_t tokens = 0;
+    struct msg m;
+
+    if (w->s->lengths)
+        return take_lengths(w, x, &x->msg[k], e);
+    if (shardset_msg(set, w->frame.shard, k, &w->buf, &m, e) < 0)
+        return -1;
+    if (msg_check_docs(&m.st, mf->vocab, mf->nsource, &tokens, e) < 0 ||
+        ((tokens != x->msg[k].tokens ||
+        st_find(&m.st, "doc_len")->n != x->msg[k].n) &&
+        err_set(e, EX_INPUT, "it is not the message the index describes")))
+        return err_prefix(e, "%s: shard %u, frame %u: message %zu",
+            dirs_name(w->s->d, w->frame.dir), w->frame.shard, w->frame.frame,
+            k);
+    return take(w, &m.st, e);
+}
+
+/* Decode the worker's frame for all that want it; without the lock. */
+static int
+decode(struct worker *w, struct err *e)
+{
+    const struct frame_ref *f = &w->frame;
+    const struct shard_index *x = shardset_index(w->s->d->set[f->dir],
+        f->shard, e);
+    const struct shard_frame *at;
+
+    if (!x)
+        return -1;
+    at = &x->frame[f->frame];
+    for (size_t i = 0; i < w->nsource; i++)
+        w->part[i] = part_new(w->s,
+            &w->s->src[w->source[i]].frame[w->number[i]]);
+    for (size_t k = at->msg; k < at->msg + (size_t)at->nmsg; k++)
+        if (x->msg[k].kind == MSG_DOCS && take_message(w, x, k, e) < 0)
+            return -1;
+    for (size_t i = 0; i < w->nsource; i++)
+        if (w->part[i]->n !=
+            w->s->src[w->source[i]].frame[w->number[i]].ndoc)
+            return miscounted(w->s, f, e);
+    return 0;
+}
+
+static int
+frame_order(const void *a, const void *b)
+{
+    const struct frame_ref *x = a, *y = b;
+
+    if (x->dir != y->dir)
+        return x->dir < y->dir ? -1 : 1;
+    if (x->shard != y->shard)
+        return x->shard < y->shard ? -1 : 1;
+    return x->frame < y->frame ? -1 : x->frame > y->frame;
+}
+
+static int
+is_member(const struct source *c, uint32_t k)
+{
+    for (size_t m = 0; c->open && m < c->nmember + c->nnext; m++)
+        if (c->member[m] == k)
+            return 1;
+    return 0;
+}
+
+/* Who wants documents of the frame, now or in the next block: where sources
+ * share frames, a frame is decoded about once for all of them. */
+static void
+find_wants(struct worker *w, size_t source, uint32_t number)
+{
+    struct sampler *s = w->s;
+
+    w->nsource = 0;
+    for (size_t i = 0; i < s->nsrc; i++) {
+        const struct source *o = &s->src[i];
+        uint32_t k = number;
+
+        if (i != source) {
+            const struct frame_ref *r = o->open ? bsearch(&w->frame, o->frame,
+                o->nframe, sizeof *r, frame_order) : NULL;
+
+            if (!r)
+                continue;
+            k = (uint32_t)(r - o->frame);
+            if (o->part[k] || !is_member(o, k))
+                continue;
+        }
+        w->source[w->nsource] = i;
+        w->number[w->nsource] = k;
+        w->part[w->nsource++] = NULL;
+    }
+}
+
+/* Decode a frame with worker w, giving up the lock meanwhile.  must: keep the
+ * part even when it is in no open block. */
+static int
+bring(struct worker *w, size_t source, uint32_t k, int must, struct err *e)
+{
+    struct sampler *s = w->s;
+    int r;
+
+    w->frame = s->src[source].frame[k];
+    find_wants(w, source, k);
+    w->bytes = 0;
+    for (size_t i = 0; i < w->nsource; i++)
+        w->bytes += part_bytes(s, &s->src[w->source[i]].frame[w->number[i]]);
+    s->held += w->bytes;
+    w->busy = 1;
+    pthread_mutex_unlock(&s->lock);
+    r = decode(w, e);
+    pthread_mutex_lock(&s->lock);
+    w->busy = 0;
+    s->held -= w->bytes;
+    for (size_t i = 0; i < w->nsource; i++) {
+        struct source *c = &s->src[w->source[i]];
+        const uint32_t n = w->number[i];
+
+        if (r == 0 && !c->part[n] && (is_member(c, n) || (must &&
+            w->source[i] == source))) {
+            c->part[n] = w->part[i];
+            s->held += w->part[i]->bytes;
+        } else {
+            part_free(w->part[i]);
+        }
+    }
+    pthread_cond_broadcast(&s->done);
+    return r;
+}
+
+static int
+in_flight(const struct sampler *s, const struct frame_ref *f)
+{
+    for (size_t i = 0; i < s->nworker; i++)
+        if (s->worker[i].busy && frame_order(&s->worker[i].frame, f) == 0)
+            return 1;
+    return 0;
+}
+
+int
+part_need(struct sampler *s, size_t source, uint32_t k, struct err *e)
+{
+    struct source *c = &s->src[source];
+
+    while (!c->part[k]) {
+        const double t = prog_now();
+
+        if (in_flight(s, &c->frame[k])) {
+            pthread_cond_wait(&s->done, &s->lock);
+            s->waited += prog_now() - t;
+            continue;
+        }
+        if (bring(&s->worker[0], source, k, 1, e) < 0)
+            return -1;
+        s->decoded += prog_now() - t;
+    }
+    return 0;
+}
+
+/* The first member from `from` to `to` that nobody has or decodes; to: none. */
+static size_t
+absent(const struct sampler *s, struct source *c, size_t from, size_t to)
+{
+    while (c->ready < c->nmember + c->nnext && c->part[c->member[c->ready]])
+        c->ready++;
+    for (from = from < c->ready ? c->ready : from; from < to; from++)
+        if (!c->part[c->member[from]] &&
+            !in_flight(s, &c->frame[c->member[from]]))
+            break;
+    return from < to ? from : to;
+}
+
+/* Choose a frame to read ahead: of the open blocks, evenly; then of the next
+ * ones, first of the source whose block will end first.  0: none. */
+static int
+choose(struct sampler *s, size_t *source, uint32_t *number)
+{
+    size_t best = SIZE_MAX, m = 0;
+    double soonest = INFINITY;
+
+    for (size_t i = 0; i < s->nsrc; i++) {
+        struct source *c = &s->src[i];
+        const size_t k = c->open ? absent(s, c, 0, c->nmember) : 0;
+
+        if (c->open && k < c->nmember && (best == SIZE_MAX || k < m)) {
+            best = i;
+            m = k;
+        }
+    }
+    for (size_t i = 0; best == SIZE_MAX && i < s->nsrc; i++) {
+        const struct source *c = &s->src[i];
+        const double left = c->open ? (double)(c->upto[c->nmember] - c->at) /
+            ((double)c->drawn + 1.0) : INFINITY;
+
+        if (left < soonest && absent(s, &s->src[i], c->nmember, c->nmember +
+            c->nnext) < c->nmember + c->nnext) {
+            soonest = left;
+            *source = i;
+        }
+    }
+    if (best == SIZE_MAX && !(soonest < INFINITY))
+        return 0;
+    if (best == SIZE_MAX) {
+        struct source *c = &s->src[best = *source];
+
+        m = absent(s, c, c->nmember, c->nmember + c->nnext);
+    }
+    *source = best;
+    *number = s->src[best].member[m];
+    return part_bytes(s, &s->src[best].frame[*number]) + s->held <= s->mem;
+}
+
+static void *
+work(void *arg)
+{
+    struct worker *w = arg;
+    struct sampler *s = w->s;
+    size_t source;
+    uint32_t number;
+    struct err e;
+
+    if (s->enter)
+        s->enter(s->ctx);
+    pthread_mutex_lock(&s->lock);
+    while (!s->stop) {
+        if (!choose(s, &source, &number))
+            pthread_cond_wait(&s->room, &s->lock);
+        else if (bring(w, source, number, 0, &e) < 0)
+            break;      /* the caller will find the same and say so */
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+void
+workers_start(struct sampler *s)
+{
+    sigset_t all, old;
+
+    if (s->running || s->nworker == 1)
+        return;
+    /* Signals are for the thread that waits in write(). */
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old);
+    for (size_t i = 1; i < s->nworker; i++, s->running++)
+        if (pthread_create(&s->worker[i].id, NULL, work, &s->worker[i]) != 0)
+            break;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (s->running == 0)
+        s->nworker = 1;
+}
+
+void
+workers_stop(struct sampler *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->stop = 1;
+    pthread_cond_broadcast(&s->room);
+    pthread_mutex_unlock(&s->lock);
+    for (size_t i = 1; i <= s->running; i++)
+        pthread_join(s->worker[i].id, NULL);
+    s->running = 0;
+}
