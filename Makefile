@@ -18,9 +18,14 @@ PROGS = tokenize/tokenize shard/shard stream/stream teacher/teacher \
         student/student student/prune student/plan evalppl/evalppl
 NAMES = $(notdir $(PROGS))
 BINS  = $(NAMES:%=$(BUILD)/bin/%)
-PKGS  = libzstd liblz4 libarchive jansson libxxhash
+PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc
 LOADED = openblas# opened while running, see lib/kern
 MANS  = $(wildcard man/*.[157])
+
+# Language identification is built in where CLD2 and a C++ compiler are.
+CLD2 = $(if $(shell command -v $(firstword $(CXX))),$(firstword $(wildcard \
+    /usr/include/cld2/public/compact_lang_det.h \
+    /usr/local/include/cld2/public/compact_lang_det.h)))
 
 comma := ,
 ifneq ($(SAN),)
@@ -44,7 +49,9 @@ NEED = -std=c17 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -Ilib \
        -ffp-contract=off -pthread $(WARN) $(SANFLAGS)
 COMPILE = $(CC) $(NEED) $(ISA) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(LAST) \
           -MMD -MP
-LINK    = $(CC) $(SANFLAGS) -pthread $(LDFLAGS)
+CXXCOMPILE = $(CXX) -fno-exceptions -fno-rtti -pthread -Wall -Wextra \
+          $(SANFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP
+LINK    = $(CC) $(SANFLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
 LIBS    = $(PKG_LIBS) -ldl -lm
 
 LIBSRC = $(wildcard lib/*/*.c)
@@ -73,7 +80,7 @@ $(NAMES): %: $(BUILD)/bin/%
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(CC) $(NEED) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)' \
-	    '$(PKG_LIBS) $(VERSION)' > $@.new
+	    '$(PKG_LIBS) $(VERSION) $(CLD2)' > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 %_avx2.o:   ISA = -mavx2 -mfma -mf16c
@@ -90,9 +97,20 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -c -o $@ $<
 
+$(BUILD)/%.o: %.cc $(BUILD)/flags
+	$(call say,CXX,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CXXCOMPILE) -c -o $@ $<
+
 $(LIB): $(LIBOBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/tokenize/tokenize_lang.o: NEED += $(if $(CLD2),-DHAVE_CLD2)
+ifneq ($(CLD2),)
+$(BUILD)/bin/tokenize: $(BUILD)/tokenize/lang_cld2.o
+$(BUILD)/bin/tokenize: LIBS += -lcld2
+endif
 
 # A program is FOLDER/NAME.c with its parts FOLDER/NAME_*.c.
 define prog

@@ -22,7 +22,7 @@ status 1 'a library is missing' env PATH="$PWD/bin" CC=cc \
     "$setup" libzstd jansson icu-uc
 like 'it is named' '^setup: not found: jansson icu-uc$' err
 like 'with the line to type' 'apt-get install libjansson-dev libicu-dev' err
-like 'and what only tests need' 'only tests need them: perl zstd mandoc' err
+like 'and what is optional' 'need them: perl zstd mandoc' err
 ok 'tests alone stop nothing' env PATH="$PWD/bin" CC=cc "$setup" libzstd
 rm bin/pkg-config bin/cc
 status 1 'no compiler, no pkg-config' env PATH="$PWD/bin" CC=cc "$setup" libzstd

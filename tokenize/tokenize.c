@@ -1,5 +1,7 @@
 /* tokenize - turn text into tokens; see tokenize(1) */
+#include "tokenize_clean.h"
 #include "tokenize_out.h"
+#include "tokenize_stats.h"
 #include "tokenize_train.h"
 
 #include "base/err.h"
@@ -14,7 +16,10 @@
 static const char *tokenizer, *out, *train, *eos_text = "<|endoftext|>";
 static struct input_opts input;
 static struct run_opts run = { .field = "text" };
-static int with_bos, no_bos, no_eos, ids_only, decode, stats, split, no_digits;
+static struct clean_opts cleaning = CLEAN_OPTS;
+static struct clean *clean;
+static int with_bos, no_bos, no_eos, ids_only, decode, stats, json, split;
+static int no_digits;
 static size_t vocab = 4096, min_frequency = 2;
 
 static const char *const split_names[] = { "file", "line", "blank", NULL };
@@ -22,11 +27,13 @@ static const char *const split_names[] = { "file", "line", "blank", NULL };
 static void
 finish(const struct run_sums *s)
 {
+    struct err e;
+
     if (s->repaired)
         warn("%" PRIu64 " places were not UTF-8 and became U+FFFD",
             s->repaired);
-    if (s->dropped)
-        note("%" PRIu64 " documents were dropped", s->dropped);
+    if (clean_end(clean, &e) < 0)
+        die_err(&e);
     if (s->empty)
         vnote("%" PRIu64 " empty documents were left out", s->empty);
     prog_closing("%" PRIu64 " documents, %.3f M tokens, %.3f MB", s->docs,
@@ -62,11 +69,11 @@ job_stream(const struct inputs *in, const struct tokenizer *t)
 static void
 job_text(const struct inputs *in)
 {
-    struct source_stats *s = xcalloc(in->nsource, sizeof *s);
+    struct stats *s = stats ? stats_new(in, &run) : NULL;
     struct run_sums sums;
     struct err e;
 
-    run.put = stats ? out_stats_put : out_ids_put;
+    run.put = stats ? stats_put : out_ids_put;
     run.ctx = stats ? (void *)s : (void *)stdout;
     run.count = stats;
     if (run_inputs(in, &run, &sums, &e) < 0) {
@@ -74,8 +81,8 @@ job_text(const struct inputs *in)
         die_err(&e);
     }
     if (stats)
-        out_stats_print(stdout, in, s);
-    free(s);
+        stats_print(s, stdout, clean, json);
+    stats_free(s);
     finish(&sums);
 }
 
@@ -128,6 +135,27 @@ open_tokenizer(void)
     return t;
 }
 
+/* Inputs, and what cleans them. */
+static void
+open_inputs(struct inputs *in, char **operand)
+{
+    const char *lang = clean_lang_auto(input.lang) ? input.lang : NULL;
+    struct err e;
+
+    if (lang && input.lang_field)
+        die(EX_USAGE, "--lang auto and --lang-field");
+    if (train && cleaning.dedup.n > 0)
+        die(EX_USAGE, "--dedup and --train: what is a duplicate is known too "
+            "late; write a clean corpus first");
+    if (lang)
+        input.lang = "und";
+    if (inputs_list(in, operand, &input, &e) < 0)
+        die_err(&e);
+    clean = clean_begin(&cleaning, lang, in, &run, &e);
+    if (!clean)
+        die_err(&e);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -148,6 +176,7 @@ main(int argc, char **argv)
             "plain text: one document a file, line, blank line"),
         OPT_FLAG(0, "strict", &run.strict,
             "refuse what is not UTF-8, instead of U+FFFD"),
+        CLEAN_OPTIONS(cleaning),
         OPT_GROUP("tokens"),
         OPT_FLAG(0, "special", &run.special,
             "special tokens in the text become their ids"),
@@ -157,6 +186,7 @@ main(int argc, char **argv)
         OPT_GROUP("instead of a stream"),
         OPT_FLAG(0, "ids", &ids_only, "print ids, a line a document"),
         OPT_FLAG(0, "stats", &stats, "print a table of the sources"),
+        OPT_FLAG(0, "json", &json, "print the table of --stats as JSON"),
         OPT_FLAG(0, "decode", &decode, "print the text of a stream"),
         OPT_STR(0, "train", &train, "out",
             "train a tokenizer on the input; a directory or .json"),
@@ -172,10 +202,11 @@ main(int argc, char **argv)
         "[file ...]", 0, -1, NULL);
     struct tokenizer *t = NULL;
     struct inputs in;
-    struct err e;
 
     if (ids_only + stats + decode + (train != NULL) > 1)
         die(EX_USAGE, "only one of --ids, --stats, --decode, --train");
+    if (json && !stats)
+        die(EX_USAGE, "--json is a form of --stats");
     if (with_bos && no_bos)
         die(EX_USAGE, "--bos and --no-bos");
     if (out && (ids_only || stats || decode || train))
@@ -188,14 +219,14 @@ main(int argc, char **argv)
     if (decode) {
         job_decode(operand, t);
     } else {
-        if (inputs_list(&in, operand, &input, &e) < 0)
-            die_err(&e);
+        open_inputs(&in, operand);
         if (train)
             job_train(&in);
         else if (ids_only || stats)
             job_text(&in);
         else
             job_stream(&in, t);
+        clean_free(clean);
         inputs_release(&in);
     }
     tok_free(t);

@@ -155,54 +155,6 @@ out_ids_put(void *ctx, const struct doc *d, struct err *e)
     return ferror(f) != 0;
 }
 
-int
-out_stats_put(void *ctx, const struct doc *d, struct err *e)
-{
-    struct source_stats *s = (struct source_stats *)ctx + d->source;
-
-    (void)e;
-    s->docs++;
-    s->bytes += d->bytes;
-    s->chars += d->chars;
-    s->words += d->words;
-    s->tokens += d->plain;
-    s->repaired += d->repaired;
-    return 0;
-}
-
-static double
-ratio(uint64_t a, uint64_t b)
-{
-    return b ? (double)a / (double)b : 0.0;
-}
-
-static void
-print_row(FILE *f, const char *name, const struct source_stats *s)
-{
-    fprintf(f, "%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%"
-        PRIu64 "\t%.3f\t%.3f\n", name, s->docs, s->bytes, s->chars, s->words,
-        s->tokens, ratio(s->tokens, s->words), ratio(s->chars, s->tokens));
-}
-
-void
-out_stats_print(FILE *f, const struct inputs *in, const struct source_stats *s)
-{
-    struct source_stats all = { 0 };
-
-    fprintf(f, "source\tdocuments\tbytes\tcharacters\twords\ttokens\t"
-        "tokens/word\tcharacters/token\n");
-    for (size_t i = 0; i < in->nsource; i++) {
-        print_row(f, in->source[i], &s[i]);
-        all.docs += s[i].docs;
-        all.bytes += s[i].bytes;
-        all.chars += s[i].chars;
-        all.words += s[i].words;
-        all.tokens += s[i].tokens;
-    }
-    if (in->nsource > 1)
-        print_row(f, "all", &all);
-}
-
 /* Decode the documents of one message, checked by the reader. */
 static int
 decode_docs(const struct msg *m, const struct stream_info *info,

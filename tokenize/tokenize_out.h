@@ -1,5 +1,5 @@
-/* What tokenize does with documents: a stream, ids as text, statistics; and
- * a stream back to text. */
+/* What tokenize does with documents: a stream, ids as text; and a stream
+ * back to text. */
 #ifndef TOKENIZE_OUT_H
 #define TOKENIZE_OUT_H
 
@@ -22,14 +22,6 @@ void out_stream_close(struct out_stream *s);
 
 /* Ids as decimal numbers, a line for each document; ctx: FILE *. */
 int out_ids_put(void *ctx, const struct doc *d, struct err *e);
-
-struct source_stats {
-    uint64_t docs, bytes, chars, words, tokens, repaired;
-};
-/* ctx: struct source_stats [nsource] */
-int out_stats_put(void *ctx, const struct doc *d, struct err *e);
-void out_stats_print(FILE *f, const struct inputs *in,
-    const struct source_stats *s);
 
 /* Decode a stream of docs: the text of each document, without its BOS and
  * EOS, followed by `between`. */

@@ -146,36 +146,67 @@ text_of(const struct run *r, struct doc *d, struct buf *mend, json_t **j,
     return json_text(r, d, *j, text, n);
 }
 
-static void
-one_doc(struct run *r, struct doc *d, size_t worker)
+/* Reset d and find its text; 0, or -1 and d->e. */
+static int
+begin_doc(struct run *r, struct doc *d, size_t worker, json_t **j,
+    const char **text, size_t *n)
 {
-    const char *text = NULL;
-    json_t *j = NULL;
-    size_t n = 0;
-
     d->e.code = 0;
     d->ids.n = d->bytes = d->plain = d->repaired = d->chars = d->words = 0;
     d->source = r->in->v[d->input].source;
     d->drop = NULL;
     buf_clear(&d->sig);
     buf_clear(&d->text);
-    if (text_of(r, d, &r->mend[worker], &j, &text, &n) == 0 &&
-        (n == 0 || !r->o->stage ||
-        r->o->stage(r->o->stage_ctx, worker, d, &text, &n) == 0)) {
-        d->bytes = n;
-        if (r->o->keep_text)
-            buf_add(&d->text, text, n);
-        if (!r->o->t) {
-            if (!d->drop)
-                r->o->text(r->o->ctx, text, n);
-            json_decref(j);
-            return;
-        }
-        if (!d->drop)
-            encode(r, d, text, n, worker);
-        d->key = doc_key(r->in->source[d->source],
-            input_name(&r->in->v[d->input]), d->record);
+    return text_of(r, d, &r->mend[worker], j, text, n);
+}
+
+/* Keep the text and show it to scan. */
+static void
+scan_doc(struct run *r, struct doc *d, size_t worker)
+{
+    const char *text = NULL;
+    json_t *j = NULL;
+    size_t n = 0;
+
+    if (begin_doc(r, d, worker, &j, &text, &n) == 0 && n > 0) {
+        buf_add(&d->text, text, n);
+        r->o->scan(r->o->stage_ctx, worker, d, d->text.p, n);
     }
+    json_decref(j);
+}
+
+static void
+finish_doc(struct run *r, struct doc *d, size_t worker, const char *text,
+    size_t n)
+{
+    d->bytes = n;
+    if (r->o->keep_text && text != d->text.p) {
+        buf_clear(&d->text);
+        buf_add(&d->text, text, n);
+    }
+    if (!r->o->t) {
+        if (!d->drop)
+            r->o->text(r->o->ctx, text, n);
+        return;
+    }
+    if (!d->drop)
+        encode(r, d, text, n, worker);
+    d->key = doc_key(r->in->source[d->source],
+        input_name(&r->in->v[d->input]), d->record);
+}
+
+static void
+one_doc(struct run *r, struct doc *d, size_t worker)
+{
+    const char *text = d->text.p;
+    json_t *j = NULL;
+    size_t n = d->text.n;
+
+    if ((r->o->scan ? d->e.code == 0 :
+        begin_doc(r, d, worker, &j, &text, &n) == 0) &&
+        (n == 0 || !r->o->stage ||
+        r->o->stage(r->o->stage_ctx, worker, d, &text, &n) == 0))
+        finish_doc(r, d, worker, text, n);
     json_decref(j);
 }
 
@@ -187,6 +218,16 @@ one_task(void *ctx, size_t task, size_t worker)
 
     for (size_t i = r->task[task]; i < end; i++)
         one_doc(r, &r->doc[i], worker);
+}
+
+static void
+scan_task(void *ctx, size_t task, size_t worker)
+{
+    struct run *r = ctx;
+    const size_t end = task + 1 < r->ntask ? r->task[task + 1] : r->ndoc;
+
+    for (size_t i = r->task[task]; i < end; i++)
+        scan_doc(r, &r->doc[i], worker);
 }
 
 /* Memory of an unusual document is not kept. */
@@ -201,6 +242,17 @@ trim(struct doc *d)
         buf_release(&d->text);
 }
 
+/* Documents of the batch before the first fault, in order. */
+static int
+settle(struct run *r, struct err *e)
+{
+    pool_run(r->pool, r->ntask, scan_task, r);
+    for (size_t i = 0; i < r->ndoc && r->doc[i].e.code == 0; i++)
+        if (r->o->settle(r->o->stage_ctx, &r->doc[i], e) < 0)
+            return -1;
+    return 0;
+}
+
 /* Make ids of the batch and put them. */
 static int
 flush(struct run *r, struct run_sums *sum, struct err *e)
@@ -208,6 +260,8 @@ flush(struct run *r, struct run_sums *sum, struct err *e)
     const size_t n = r->ndoc;
     int k = 0;
 
+    if (r->o->scan && settle(r, e) < 0)
+        return -1;
     if (r->o->t)
         pool_run(r->pool, r->ntask, one_task, r);
     else

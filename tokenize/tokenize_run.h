@@ -48,7 +48,13 @@ struct run_opts {
      * that stage dropped included; may set d->drop.  What is dropped is
      * neither put nor counted as a document.  0, or -1 and *e. */
     int (*decide)(void *ctx, struct doc *d, struct err *e);
-    void *stage_ctx;            /* of both */
+    /* Where scan is set: called by thread `worker` with each text that is not
+     * empty, before stage, to fill d->sig; then settle, with each document in
+     * order, may change d->sig, which stage finds.  0, or -1 and *e. */
+    void (*scan)(void *ctx, size_t worker, struct doc *d, const char *text,
+        size_t n);
+    int (*settle)(void *ctx, struct doc *d, struct err *e);
+    void *stage_ctx;            /* of all of them */
     int keep_text;              /* d->text holds the text for decide */
 };
 

@@ -1,0 +1,611 @@
+/* Cleaning; see tokenize_clean.h. */
+#include "tokenize_clean.h"
+#include "tokenize_gopher.h"
+#include "tokenize_keys.h"
+#include "tokenize_lang.h"
+#include "tokenize_minhash.h"
+#include "tokenize_words.h"
+
+#include "base/io.h"
+#include "base/prog.h"
+#include "data/unicode.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define KEEP ((size_t)1 << 20)      /* memory of a worker that is kept */
+#define LINE_WORDS 3                /* shorter lines are no boilerplate */
+#define BANDS 14
+#define ROWS 8
+
+enum { R_MIN_CHARS, R_MAX_CHARS, R_MIN_WORDS, R_MAX_WORDS, R_BOILERPLATE,
+    R_EXACT, R_NEAR, R_GOPHER, R_END = R_GOPHER + G_END };
+
+static const char *const first_reasons[R_GOPHER] = { "min-chars", "max-chars",
+    "min-words", "max-words", "boilerplate", "dup-exact", "dup-near" };
+
+/* What a thread needs. */
+struct worker {
+    struct gopher_scratch *gopher;
+    struct words words;
+    XXH3_state_t *state;
+    struct buf text;                /* without boilerplate */
+    uint64_t value[MINHASH_MOST];
+};
+
+/* What stage leaves in doc.sig, followed by the bytes of removed lines and
+ * the keys. */
+struct left {
+    double value;                   /* why it was dropped */
+    size_t lines, bytes, keys;
+};
+
+struct clean {
+    struct clean_opts o;
+    struct inputs *in;
+    int lang, exact, near;
+    size_t bands, rows;
+    size_t first, und;              /* sources that --lang auto gives */
+    struct fold *fold;
+    struct minhash minhash;
+    struct worker *worker;
+    size_t nworker;
+    struct keys *exacts, *nears, *lines;
+    uint64_t count[R_END], *of_source, removed;
+    struct io_out out;              /* --dropped */
+    int open;
+    struct buf line;
+};
+
+const char *
+clean_reason(size_t reason)
+{
+    return reason < R_GOPHER ? first_reasons[reason] : reason < R_END ?
+        gopher_name((enum gopher)(reason - R_GOPHER)) : NULL;
+}
+
+uint64_t
+clean_count(const struct clean *c, size_t reason)
+{
+    return c->count[reason];
+}
+
+uint64_t
+clean_dropped(const struct clean *c, size_t source)
+{
+    return c->of_source[source];
+}
+
+uint64_t
+clean_lines(const struct clean *c)
+{
+    return c->removed;
+}
+
+/* Boilerplate: scan leaves a key for each line, settle turns them into 1 for
+ * those to be cut and 0 for the others. */
+
+/* Length of the line at p, without its end. */
+static size_t
+line_length(const char *p, const char *end)
+{
+    const char *q = memchr(p, '\n', (size_t)(end - p));
+
+    return (size_t)((q ? q : end) - p);
+}
+
+/* 0: too few words to be one. */
+static uint64_t
+line_key(struct clean *c, struct worker *w, const char *p, size_t n)
+{
+    XXH3_state_t *state = w->state;
+    uint64_t hash, key;
+    size_t words = 0;
+
+    XXH3_64bits_reset(state);
+    words_begin(&w->words, c->fold, p, n);
+    for (; words_next(&w->words, &hash); words++)
+        XXH3_64bits_update(state, &hash, sizeof hash);
+    key = XXH3_64bits_digest(state);
+    return words < LINE_WORDS ? 0 : key ? key : 1;
+}
+
+static void
+scan(void *ctx, size_t worker, struct doc *d, const char *text, size_t n)
+{
+    struct clean *c = ctx;
+    const char *end = text + n;
+
+    for (const char *p = text; p < end; ) {
+        const size_t len = line_length(p, end);
+        const uint64_t key = line_key(c, &c->worker[worker], p, len);
+
+        buf_add(&d->sig, &key, sizeof key);
+        p += len + 1;
+    }
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Lines that enough earlier documents had go; the others are counted, each
+ * once however often this document has it. */
+static int
+settle(void *ctx, struct doc *d, struct err *e)
+{
+    struct clean *c = ctx;
+    const size_t n = d->sig.n / sizeof(uint64_t);
+    uint64_t *key = xreallocarray(NULL, n + 1, sizeof *key);
+    int k = 0;
+
+    if (n > 0)
+        memcpy(key, d->sig.p, n * sizeof *key);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t cut = key[i] != 0 && keys_count(c->lines,
+            (struct key){ key[i], 0 }) >= c->o.boilerplate;
+
+        memcpy(d->sig.p + i * sizeof cut, &cut, sizeof cut);
+        key[i] = cut ? 0 : key[i];
+    }
+    qsort(key, n, sizeof *key, by_value);
+    for (size_t i = 0; i < n && k == 0; i++)
+        if (key[i] != 0 && (i == 0 || key[i] != key[i - 1]))
+            k = keys_put(c->lines, (struct key){ key[i], 0 }, e);
+    free(key);
+    return k;
+}
+
+/* Take lines out as settle has said; *gone gets them. */
+static void
+cut_lines(struct worker *w, struct doc *d, const char **text, size_t *n,
+    struct left *left, struct buf *gone)
+{
+    const char *p = *text, *end = p + *n;
+
+    buf_clear(&w->text);
+    for (size_t i = 0; p < end; i++) {
+        const size_t len = line_length(p, end);
+        const size_t all = len + (p + len < end);
+        uint64_t cut;
+
+        memcpy(&cut, d->sig.p + i * sizeof cut, sizeof cut);
+        buf_add(cut ? gone : &w->text, p, all);
+        left->lines += cut != 0;
+        p += all;
+    }
+    if (left->lines == 0)
+        return;
+    *text = w->text.p;
+    *n = w->text.n;
+}
+
+/* Length and the rules of Gopher: a reason and what was measured, or R_END. */
+static size_t
+judge(const struct clean *c, struct worker *w, const char *text, size_t n,
+    double *value)
+{
+    const struct clean_opts *o = &c->o;
+    size_t nchars, nwords;
+
+    if (o->min_chars || o->max_chars || o->min_words || o->max_words) {
+        gopher_count(text, n, &nchars, &nwords);
+        *value = (double)nchars;
+        if (nchars < o->min_chars)
+            return R_MIN_CHARS;
+        if (o->max_chars && nchars > o->max_chars)
+            return R_MAX_CHARS;
+        *value = (double)nwords;
+        if (nwords < o->min_words)
+            return R_MIN_WORDS;
+        if (o->max_words && nwords > o->max_words)
+            return R_MAX_WORDS;
+    }
+    if (o->quality) {
+        double v[G_END - G_REPETITION];
+
+        gopher_quality(text, n, v);
+        for (int g = G_REPETITION; g < G_END; g++) {
+            *value = v[g - G_REPETITION];
+            if (gopher_breaks((enum gopher)g, *value))
+                return R_GOPHER + (size_t)g;
+        }
+    }
+    if (o->repetition) {
+        gopher_begin(w->gopher, text, n);
+        for (int g = 0; g < G_REPETITION; g++) {
+            *value = gopher_measure(w->gopher, (enum gopher)g);
+            if (gopher_breaks((enum gopher)g, *value))
+                return R_GOPHER + (size_t)g;
+        }
+    }
+    return R_END;
+}
+
+static void
+add_key(struct buf *b, XXH128_hash_t h)
+{
+    const struct key key = { h.high64, h.low64 };
+
+    buf_add(b, &key, sizeof key);
+}
+
+/* The key of all words; of the text itself if it has none. */
+static void
+exact_key(const struct clean *c, struct worker *w, const char *text, size_t n,
+    struct buf *out)
+{
+    XXH3_state_t *state = w->state;
+    uint64_t hash;
+    size_t words = 0;
+
+    XXH3_128bits_reset(state);
+    words_begin(&w->words, c->fold, text, n);
+    for (; words_next(&w->words, &hash); words++)
+        XXH3_128bits_update(state, &hash, sizeof hash);
+    add_key(out, words ? XXH3_128bits_digest(state) :
+        XXH3_128bits(text, n));
+}
+
+/* A key a band; none for a text without words. */
+static void
+near_keys(const struct clean *c, struct worker *w, const char *text, size_t n,
+    struct buf *out)
+{
+    const size_t row = c->rows * sizeof *w->value;
+
+    words_begin(&w->words, c->fold, text, n);
+    if (minhash_text(&c->minhash, &w->words, w->value) == 0)
+        return;
+    for (size_t i = 0; i < c->bands; i++)
+        add_key(out, XXH3_128bits_withSeed(w->value + i * c->rows, row, i));
+}
+
+static void
+detect(const struct clean *c, struct doc *d, const char *text, size_t n)
+{
+    const char *code = lang_detect(text, n);
+
+    d->source = code ? inputs_source(c->in, code, strlen(code)) :
+        c->in->nsource;
+    if (d->source < c->first || d->source == c->in->nsource)
+        d->source = c->und;
+}
+
+static int
+is_blank(const char *p, size_t n)
+{
+    size_t nchars, nwords;
+
+    gopher_count(p, n, &nchars, &nwords);
+    return nwords == 0;
+}
+
+static int
+stage(void *ctx, size_t worker, struct doc *d, const char **text, size_t *n)
+{
+    struct clean *c = ctx;
+    struct worker *w = &c->worker[worker];
+    struct left left = { 0 };
+    struct buf keys = { 0 }, gone = { 0 };
+    size_t reason = R_END;
+
+    if (w->text.cap > KEEP)
+        buf_release(&w->text);
+    if (c->lang)
+        detect(c, d, *text, *n);
+    if (c->lines)
+        cut_lines(w, d, text, n, &left, &gone);
+    if (left.lines > 0 && is_blank(*text, *n))
+        reason = R_BOILERPLATE;
+    if (reason == R_END)
+        reason = judge(c, w, *text, *n, &left.value);
+    if (reason < R_END) {
+        d->drop = clean_reason(reason);
+    } else {
+        if (c->exact)
+            exact_key(c, w, *text, *n, &keys);
+        if (c->near)
+            near_keys(c, w, *text, *n, &keys);
+    }
+    left.keys = keys.n / sizeof(struct key);
+    left.bytes = c->open ? gone.n : 0;
+    buf_clear(&d->sig);
+    buf_add(&d->sig, &left, sizeof left);
+    buf_add(&d->sig, gone.p, left.bytes);
+    buf_add(&d->sig, keys.p, keys.n);
+    buf_release(&keys);
+    buf_release(&gone);
+    return 0;
+}
+
+/* The file of what was dropped. */
+
+static int
+flush_line(struct clean *c, struct err *e)
+{
+    const int k = io_out_write(&c->out, c->line.p, c->line.n, e);
+
+    buf_clear(&c->line);
+    return k;
+}
+
+static int
+add_json(const char *p, size_t n, void *line)
+{
+    buf_add(line, p, n);
+    return 0;
+}
+
+/* One record; value < 0: there is none. */
+static int
+write_record(struct clean *c, const struct doc *d, const char *reason,
+    double value, const char *text, size_t n, struct err *e)
+{
+    const char *name = input_name(&c->in->v[d->input]);
+    struct buf mended = { 0 };
+    json_t *j = json_object();
+
+    if (!c->open) {
+        json_decref(j);
+        return 0;
+    }
+    uni_repair(name, strlen(name), &mended);
+    json_object_set_new(j, "input", json_stringn_nocheck(mended.p, mended.n));
+    json_object_set_new(j, "record", json_integer((json_int_t)d->record));
+    json_object_set_new(j, "source", json_string_nocheck(
+        c->in->source[d->source]));
+    json_object_set_new(j, "reason", json_string_nocheck(reason));
+    json_object_set_new(j, "value", value < 0 ? json_null() :
+        json_real(value));
+    json_object_set_new(j, "text", json_stringn_nocheck(n ? text : "", n));
+    if (json_dump_callback(j, add_json, &c->line, JSON_COMPACT |
+        JSON_REAL_PRECISION(6)) < 0)
+        die(EX_SYS, "out of memory");
+    buf_addc(&c->line, '\n');
+    json_decref(j);
+    buf_release(&mended);
+    return c->line.n > KEEP ? flush_line(c, e) : 0;
+}
+
+/* Is it a duplicate of one that was kept?  If not, keep its keys. */
+static size_t
+duplicate(struct clean *c, const char *at, size_t n, struct err *e)
+{
+    struct key *key = xreallocarray(NULL, n + 1, sizeof *key);
+    size_t reason = R_END, i = 0;
+    int k = 0;
+
+    memcpy(key, at, n * sizeof *key);
+    if (c->exact && n > 0 && keys_count(c->exacts, key[i++]) > 0)
+        reason = R_EXACT;
+    for (; i < n && reason == R_END; i++)
+        if (keys_count(c->nears, key[i]) > 0)
+            reason = R_NEAR;
+    for (i = 0; i < n && reason == R_END && k == 0; i++)
+        k = keys_put(c->exact && i == 0 ? c->exacts : c->nears, key[i], e);
+    free(key);
+    return k < 0 ? R_END + 1 : reason;
+}
+
+static int
+decide(void *ctx, struct doc *d, struct err *e)
+{
+    struct clean *c = ctx;
+    const char *p = d->sig.p;
+    struct left left;
+    size_t reason = 0;
+
+    if (d->sig.n < sizeof left)         /* an empty text */
+        return 0;
+    memcpy(&left, p, sizeof left);
+    p += sizeof left;
+    c->removed += left.lines;
+    if (left.bytes > 0 && write_record(c, d, "boilerplate-lines",
+        (double)left.lines, p, left.bytes, e) < 0)
+        return -1;
+    if (!d->drop) {
+        reason = duplicate(c, p + left.bytes, left.keys, e);
+        left.value = -1.0;
+        if (reason > R_END)
+            return -1;
+        if (reason == R_END)
+            return 0;
+        d->drop = clean_reason(reason);
+    }
+    while (clean_reason(reason) != d->drop)
+        reason++;
+    c->count[reason]++;
+    c->of_source[d->source]++;
+    return write_record(c, d, d->drop, left.value, d->text.p, d->text.n, e);
+}
+
+/* Options. */
+
+int
+clean_lang_auto(const char *lang)
+{
+    return lang && strncmp(lang, "auto", 4) == 0 &&
+        (lang[4] == '\0' || lang[4] == ':');
+}
+
+/* Sources: those named after "auto:", or all, and und. */
+static int
+add_langs(struct clean *c, const char *lang, struct err *e)
+{
+    if (lang_check(e) < 0)
+        return -1;
+    c->lang = 1;
+    c->first = 0;
+    if (lang[4] == '\0')
+        for (size_t i = 0; lang_code(i); i++)
+            inputs_add_source(c->in, lang_code(i), strlen(lang_code(i)));
+    for (lang += 4; *lang; ) {
+        const size_t n = strcspn(++lang, ",");
+        size_t i = 0;
+
+        while (lang_code(i) && (strlen(lang_code(i)) != n ||
+            memcmp(lang_code(i), lang, n) != 0))
+            i++;
+        if (!lang_code(i))
+            return err_set(e, EX_USAGE, "--lang auto: \"%.*s\" is no code "
+                "that CLD2 gives", (int)n, lang);
+        inputs_add_source(c->in, lang, n);
+        lang += n;
+    }
+    c->und = inputs_add_source(c->in, "und", 3);
+    return 0;
+}
+
+static int
+parse_near(struct clean *c, const char *s, struct err *e)
+{
+    const char *x = strchr(s, 'x');
+    char *bands = x ? xasprintf("%.*s", (int)(x - s), s) : NULL;
+    const int bad = !x || opt_size(bands, 1, MINHASH_MOST, &c->bands) < 0 ||
+        opt_size(x + 1, 1, MINHASH_MOST, &c->rows) < 0 ||
+        c->bands * c->rows > MINHASH_MOST;
+
+    free(bands);
+    return bad ? err_set(e, EX_USAGE, "--dedup minhash:%s: must be "
+        "BANDSxROWS with a product of at most %d", s, MINHASH_MOST) : 0;
+}
+
+static int
+parse_dedup(struct clean *c, struct err *e)
+{
+    c->bands = BANDS;
+    c->rows = ROWS;
+    for (size_t i = 0; i < c->o.dedup.n; i++) {
+        const char *s = c->o.dedup.v[i];
+
+        if (strcmp(s, "exact") == 0)
+            c->exact = 1;
+        else if (strcmp(s, "minhash") == 0)
+            c->near = 1;
+        else if (strncmp(s, "minhash:", 8) != 0)
+            return err_set(e, EX_USAGE, "--dedup: \"%s\" is none of exact, "
+                "minhash, minhash:BANDSxROWS", s);
+        else if (parse_near(c, s + 8, e) < 0)
+            return -1;
+        else
+            c->near = 1;
+    }
+    return 0;
+}
+
+static int
+begin(struct clean *c, const char *lang, struct err *e)
+{
+    const struct clean_opts *o = &c->o;
+    const size_t sets = (size_t)c->exact + (size_t)c->near +
+        (o->boilerplate > 0);
+
+    if (lang && add_langs(c, lang, e) < 0)
+        return -1;
+    if (sets > 0 && (c->fold = fold_new(e)) == NULL)
+        return -1;
+    c->exacts = c->exact ? keys_new(o->mem / sets) : NULL;
+    c->nears = c->near ? keys_new(o->mem / sets) : NULL;
+    c->lines = o->boilerplate ? keys_new(o->mem / sets) : NULL;
+    if (c->near)
+        minhash_init(&c->minhash, c->bands * c->rows);
+    if (o->dropped && io_out_begin(&c->out, o->dropped, e) < 0)
+        return -1;
+    c->open = o->dropped != NULL;
+    return 0;
+}
+
+static void
+hook(struct clean *c, struct run_opts *run)
+{
+    const struct clean_opts *o = &c->o;
+
+    c->nworker = run_threads(run);
+    c->worker = xcalloc(c->nworker, sizeof *c->worker);
+    for (size_t i = 0; i < c->nworker; i++) {
+        c->worker[i].gopher = gopher_new();
+        c->worker[i].state = XXH3_createState();
+        if (!c->worker[i].state)
+            die(EX_SYS, "out of memory");
+    }
+    c->of_source = xcalloc(c->in->nsource, sizeof *c->of_source);
+    if (!(c->exact || c->near || c->lang || o->boilerplate || o->min_chars ||
+        o->max_chars || o->min_words || o->max_words || o->repetition ||
+        o->quality))
+        return;
+    run->stage = stage;
+    run->decide = decide;
+    run->stage_ctx = c;
+    run->keep_text = c->open;
+    if (o->boilerplate) {
+        run->scan = scan;
+        run->settle = settle;
+    }
+}
+
+struct clean *
+clean_begin(const struct clean_opts *o, const char *lang, struct inputs *in,
+    struct run_opts *run, struct err *e)
+{
+    struct clean *c = xcalloc(1, sizeof *c);
+
+    c->o = *o;
+    c->in = in;
+    if (parse_dedup(c, e) < 0 || begin(c, lang, e) < 0) {
+        clean_free(c);
+        return NULL;
+    }
+    hook(c, run);
+    return c;
+}
+
+int
+clean_end(struct clean *c, struct err *e)
+{
+    struct buf b = { 0 };
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < R_END; i++) {
+        if (c->count[i] > 0)
+            buf_addf(&b, "%s %s %" PRIu64, all ? "," : ":", clean_reason(i),
+                c->count[i]);
+        all += c->count[i];
+    }
+    if (all > 0)
+        note("dropped %" PRIu64 " documents%s", all, b.p);
+    if (c->removed > 0)
+        note("cut %" PRIu64 " lines of boilerplate", c->removed);
+    buf_release(&b);
+    if (!c->open)
+        return 0;
+    return flush_line(c, e) < 0 ? -1 : io_out_commit(&c->out, e);
+}
+
+void
+clean_free(struct clean *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->nworker; i++) {
+        gopher_free(c->worker[i].gopher);
+        words_release(&c->worker[i].words);
+        XXH3_freeState(c->worker[i].state);
+        buf_release(&c->worker[i].text);
+    }
+    free(c->worker);
+    free(c->of_source);
+    keys_free(c->exacts);
+    keys_free(c->nears);
+    keys_free(c->lines);
+    fold_free(c->fold);
+    buf_release(&c->line);
+    free(c);
+}
