@@ -5,6 +5,7 @@
 #include "base/prog.h"
 #include "data/shardset.h"
 #include "shard.h"
+#include "shard_foreign.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -126,76 +127,117 @@ check(char **dir, int partial)
     return status;
 }
 
+/* What the command line asks for. */
+static struct ask {
+    const char *out;
+    int codec, check, list, dump, partial;
+    size_t level, shard_size, frame;
+    struct shard_opts o;
+    struct dump_opts d;
+    struct import_opts in;
+    struct export_opts ex;
+} ask = { .shard_size = 64 << 20, .frame = 1 << 20,
+    .d = { .values = 8, .messages = SIZE_MAX }, .in = { .format = -1 },
+    .ex = { .format = -1 } };
+
+/* Modes exclude each other, and each needs its operands. */
+static void
+check_usage(char **in, int n)
+{
+    const int import_ = ask.in.format >= 0, export_ = ask.ex.format >= 0;
+
+    if (ask.check + ask.list + ask.dump + import_ + export_ > 1)
+        die(EX_USAGE, "--check, --list, --dump, --import and --export exclude "
+            "each other");
+    if (ask.out && ask.check + ask.list + ask.dump)
+        die(EX_USAGE, "-o: there is nothing to write");
+    if ((ask.check || ask.list || import_) && n == 0)
+        die(EX_USAGE, import_ ? "which file?" : "which directory?");
+    if (!ask.check && !ask.list && !import_ && n > 1)
+        die(EX_USAGE, "unexpected operand \"%s\"", in[1]);
+    if (!ask.check && !ask.list && !ask.dump && !ask.out)
+        die(EX_USAGE, "-o dir is needed (or --check, --list, --dump)");
+    if (import_ && !ask.d.tokenizer == !ask.in.vocab)
+        die(EX_USAGE, "--import: whose ids are they? Give either -t or "
+            "--vocab");
+    if ((int)ask.level > codec_level_max((enum codec)ask.codec))
+        die(EX_USAGE, "--level: %s has levels 1 to %d",
+            codec_names[ask.codec], codec_level_max((enum codec)ask.codec));
+}
+
 int
 main(int argc, char **argv)
 {
     static const char about[] = "Store a stream in a directory of compressed "
         "shards; check, list or show it.";
-    const char *out = NULL;
-    int codec = CODEC_ZSTD, checking = 0, listing = 0, dumping = 0, n;
-    size_t level = 0, shard_size = 64 << 20, frame = 1 << 20;
-    struct shard_opts o = { .force = 0 };
-    struct dump_opts d = { .values = 8, .messages = SIZE_MAX };
     const struct opt opts[] = {
         OPT_GROUP("to store a stream"),
-        OPT_STR('o', "output", &out, "dir", "the directory to write"),
-        OPT_FLAG('f', "force", &o.force, "replace what the directory holds"),
-        OPT_ENUM(0, "codec", &codec, codec_names, "name", "compression"),
-        OPT_SIZE(0, "level", &level, 0, 19, "n",
+        OPT_STR('o', "output", &ask.out, "dir", "the directory to write"),
+        OPT_FLAG('f', "force", &ask.o.force,
+            "replace what the directory holds"),
+        OPT_ENUM(0, "codec", &ask.codec, codec_names, "name", "compression"),
+        OPT_SIZE(0, "level", &ask.level, 0, 19, "n",
             "its level: zstd 1-19, lz4 1-12, 0 for 3 and 1"),
-        OPT_SIZE(0, "shard-size", &shard_size, 1, 0x1p40, "bytes",
+        OPT_SIZE(0, "shard-size", &ask.shard_size, 1, 0x1p40, "bytes",
             "close a file at this size"),
-        OPT_SIZE(0, "frame", &frame, 1, 0x1p30, "bytes",
+        OPT_SIZE(0, "frame", &ask.frame, 1, 0x1p30, "bytes",
             "content of a frame"),
-        OPT_SIZE('j', "threads", &o.threads, 0, 1024, "n",
+        OPT_SIZE('j', "threads", &ask.o.threads, 0, 1024, "n",
             "compress with so many, 0: one a processor"),
+        OPT_GROUP("formats of others"),
+        OPT_ENUM(0, "import", &ask.in.format, foreign_names, "format",
+            "store such files"),
+        OPT_ENUM(0, "export", &ask.ex.format, foreign_names, "format",
+            "write documents as such files to -o"),
+        OPT_SIZE(0, "vocab", &ask.in.vocab, 1, 0x1p32, "n",
+            "import: ids are below this; or give -t"),
+        OPT_STR(0, "bos", &ask.in.bos, "id",
+            "import: documents begin with it; or none"),
+        OPT_STR(0, "eos", &ask.in.eos, "id",
+            "import: documents end with it; or none"),
+        OPT_STR(0, "source", &ask.in.source, "name",
+            "import: name of the source; export: only this one"),
         OPT_GROUP("to look at what is there"),
-        OPT_FLAG(0, "check", &checking, "verify directories from end to end"),
-        OPT_FLAG(0, "list", &listing, "print the tables of directories"),
-        OPT_FLAG(0, "dump", &dumping, "show a stream or directory as text"),
-        OPT_STR('t', "tokenizer", &d.tokenizer, "path",
-            "dump: decode text with it"),
-        OPT_SIZE('n', "messages", &d.messages, 0, 0x1p53, "n",
+        OPT_FLAG(0, "check", &ask.check,
+            "verify directories from end to end"),
+        OPT_FLAG(0, "list", &ask.list, "print the tables of directories"),
+        OPT_FLAG(0, "dump", &ask.dump, "show a stream or directory as text"),
+        OPT_STR('t', "tokenizer", &ask.d.tokenizer, "path",
+            "dump: decode text with it; import: it made the ids"),
+        OPT_SIZE('n', "messages", &ask.d.messages, 0, 0x1p53, "n",
             "dump: stop after so many messages"),
-        OPT_SIZE(0, "values", &d.values, 0, 0x1p53, "n",
+        OPT_SIZE(0, "values", &ask.d.values, 0, 0x1p53, "n",
             "dump: values, documents, pieces to show of each"),
-        OPT_FLAG(0, "partial", &d.partial,
+        OPT_FLAG(0, "partial", &ask.partial,
             "accept a directory whose stream broke off"),
         OPT_END
     };
+    int n, status = 0;
     char **in = opt_parse(argc, argv, opts, about, "[input ...]", 0, -1, &n);
 
-    if (checking + listing + dumping > 1)
-        die(EX_USAGE, "--check, --list and --dump exclude each other");
-    if (out && checking + listing + dumping)
-        die(EX_USAGE, "-o: there is nothing to write");
-    if ((checking || listing) && n == 0)
-        die(EX_USAGE, "which directory?");
-    if (!checking && !listing && n > 1)
-        die(EX_USAGE, "unexpected operand \"%s\"", in[1]);
-    if (checking) {
-        const int status = check(in, d.partial);
-
-        io_done();
-        return status;
-    }
-    if (listing || dumping) {
-        for (; listing && *in; in++)
+    check_usage(in, n);
+    ask.o.codec = (enum codec)ask.codec;
+    ask.o.level = (int)ask.level;
+    ask.o.shard_size = ask.shard_size;
+    ask.o.frame_size = ask.frame;
+    ask.d.partial = ask.ex.partial = ask.partial;
+    ask.in.tokenizer = ask.d.tokenizer;
+    ask.ex.source = ask.in.source;
+    if (ask.check) {
+        status = check(in, ask.partial);
+    } else if (ask.list) {
+        for (; *in; in++)
             list(*in);
-        if (dumping)
-            dump(*in, &d);
-        io_done();
-        return 0;
+    } else if (ask.dump) {
+        dump(*in, &ask.d);
+    } else if (ask.in.format >= 0) {
+        import(in, ask.out, &ask.in, &ask.o);
+    } else if (ask.ex.format >= 0) {
+        export(*in, ask.out, &ask.ex);
+    } else {
+        store(*in, ask.out, &ask.o);
     }
-    if (!out)
-        die(EX_USAGE, "-o dir is needed (or --check, --list, --dump)");
-    if ((int)level > codec_level_max((enum codec)codec))
-        die(EX_USAGE, "--level: %s has levels 1 to %d", codec_names[codec],
-            codec_level_max((enum codec)codec));
-    o.codec = (enum codec)codec;
-    o.level = (int)level;
-    o.shard_size = shard_size;
-    o.frame_size = frame;
-    store(*in, out, &o);
-    return 0;
+    if (ask.check || ask.list || ask.dump)
+        io_done();
+    return status;
 }

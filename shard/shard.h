@@ -3,6 +3,7 @@
 #define SHARD_SHARD_H
 
 #include "base/err.h"
+#include "data/shardset.h"
 
 #include <stddef.h>
 
@@ -16,5 +17,24 @@ struct dump_opts {
 void dump(const char *addr, const struct dump_opts *o);
 /* Print the table of a directory on standard output. */
 void list(const char *dir);
+
+/* Formats of other projects: see shard_foreign.h. */
+struct import_opts {
+    int format;                 /* enum foreign */
+    const char *tokenizer;      /* or NULL: */
+    size_t vocab;
+    const char *bos, *eos;      /* id or "none"; NULL: not said */
+    const char *source;         /* name for all inputs, or NULL */
+};
+struct export_opts {
+    int format;
+    const char *source;         /* only this one, or NULL */
+    int partial;
+};
+/* Inputs (NULL-terminated) become the directory dir; dies on damage. */
+void import(char **in, const char *dir, const struct import_opts *o,
+    const struct shard_opts *so);
+/* The documents of a stream or directory become files at path. */
+void export(const char *input, const char *path, const struct export_opts *o);
 
 #endif

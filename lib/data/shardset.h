@@ -205,6 +205,25 @@ int shardw_settle(struct shard_writer *w, struct err *e);
 void shardw_close(struct shard_writer *w);
 
 /*
+ * A stream made in place and stored: what is imported, merged or repaired.
+ * begin starts a message (kind, seq and, where it belongs, chain are set) and
+ * copy one with the metadata and tensors of m, without those keys and without
+ * `cursor` unless it is asked for; more may be added to the st_out; send
+ * checks the message as any reader would and stores it.  Data is borrowed
+ * until send.  After an error only shardmk_close is allowed.
+ */
+struct shard_make;
+struct shard_make *shardmk_open(const char *dir, const struct shard_opts *o,
+    struct err *e);
+struct st_out *shardmk_begin(struct shard_make *k, enum msg_kind kind);
+struct st_out *shardmk_copy(struct shard_make *k, const struct msg *m,
+    int cursor);
+int shardmk_send(struct shard_make *k, struct err *e);
+int shardmk_end(struct shard_make *k, struct err *e);
+const struct manifest *shardmk_manifest(const struct shard_make *k);
+void shardmk_close(struct shard_make *k);
+
+/*
  * Check everything: manifest, sizes, hashes, seek tables, frames, every
  * message, index against messages, chain, sums.  -1 and EX_INPUT with shard,
  * frame and byte offset of the first damage.  tick (may be NULL) is called
