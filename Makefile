@@ -144,12 +144,15 @@ demo-study: all
 check: all $(UNIT) $(REAL)
 	@BUILD=$(BUILD) scripts/check $(TESTS)
 
-## check-real: a real model against golden values: MODEL=SmolLM2....gguf
+## check-real: real models against golden values: MODEL=SmolLM2....gguf TOKDIR=dir
 check-real: all $(REAL)
-	@test -f '$(MODEL)' || { echo 'usage: make check-real MODEL=FILE.gguf' \
-	    '(SmolLM2-135M-Instruct Q4_1; recipes/ fetches it)' >&2; exit 2; }
-	@BUILD=$(BUILD) RETORT_MODEL='$(abspath $(MODEL))' \
-	    scripts/check tests/t8-smollm2.sh
+	@test -f '$(MODEL)' || test -d '$(TOKDIR)' || { \
+	    echo 'usage: make check-real MODEL=FILE.gguf TOKDIR=DIR' \
+	    '(SmolLM2-135M-Instruct Q4_1, which recipes/ fetches;' \
+	    'FAMILY/tokenizer.json, see tests/golden/README.md)' >&2; exit 2; }
+	@BUILD=$(BUILD) RETORT_MODEL='$(and $(MODEL),$(abspath $(MODEL)))' \
+	    RETORT_TOKDIR='$(and $(TOKDIR),$(abspath $(TOKDIR)))' \
+	    scripts/check tests/t8-smollm2.sh tests/t8-tokenizers.sh
 
 ## check-long: also the long tests, under sanitizers and with clang
 check-long: all $(UNIT)
