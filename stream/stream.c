@@ -19,7 +19,7 @@ enum { THREADS_MOST = 4 };
 /* What was given; NULL and 0: not given, take the cursor's or the default. */
 struct given {
     const char *B, *T, *seed, *open, *pack, *weights, *heat;
-    const char *batches, *tokens, *epochs;
+    const char *batches, *tokens, *epochs, *unimax, *curriculum, *rank;
     int shuffle, no_shuffle;
     const char *out, *resume;
     int partial, dry;
@@ -172,12 +172,16 @@ choose_weights(const struct stream *s, const struct given *g,
 {
     const size_t n = s->d.info.nsource;
     const struct cursor_spec *was = &s->from.spec;
-    const char *text = g->weights ? g->weights : g->heat;
+    const char *text = g->weights ? g->weights : g->heat ? g->heat : g->unimax;
+    const char *name = g->weights ? "--weights" : g->heat ? "--temperature" :
+        "--unimax";
     struct err e;
-    double a;
+    double a = 0.0;
+    int bad;
 
-    if (g->weights && g->heat)
-        die(EX_USAGE, "--weights and --temperature exclude each other");
+    if (!!g->weights + !!g->heat + !!g->unimax > 1)
+        die(EX_USAGE, "--weights, --temperature and --unimax exclude each "
+            "other");
     r->natural = text ? 0 : s->resumed ? was->natural : 1;
     if (r->natural)
         return;
@@ -192,13 +196,70 @@ choose_weights(const struct stream *s, const struct given *g,
     if (g->heat && opt_real(g->heat, 0, 10, &a) < 0)
         die(EX_USAGE, "--temperature: \"%.100s\" is not a number from 0 to 10",
             text);
-    if ((g->weights ? weights_parse(r->w, &s->d, text, &e) :
-        weights_heat(r->w, &s->d, a, &e)) < 0)
+    if (g->unimax && opt_real(g->unimax, 0.001, 1e6, &a) < 0)
+        die(EX_USAGE, "--unimax: \"%.100s\" is not a number from 0.001 to "
+            "1000000", text);
+    if (g->unimax && r->length == LENGTH_EPOCHS)
+        die(EX_USAGE, "--unimax shares out a budget: give --tokens or "
+            "--batches");
+    bad = g->weights ? weights_parse(r->w, &s->d, text, &e) :
+        g->heat ? weights_heat(r->w, &s->d, a, &e) :
+        weights_unimax(r->w, &s->d, a, r->length == LENGTH_TOKENS ?
+        (double)r->limit : (double)r->limit * (double)r->B * (double)r->T, &e);
+    if (bad < 0)
         die_err(&e);
     if (s->resumed && (was->natural || was->nw != n ||
         memcmp(was->w, r->w, n * sizeof *r->w) != 0))
-        contradict(g->weights ? "--weights" : "--temperature", text,
-            was->natural ? "natural proportions" : "other weights");
+        contradict(name, text, was->natural ? "natural proportions" :
+            "other weights");
+}
+
+static void
+choose_curriculum(const struct stream *s, const struct given *g,
+    struct cursor_spec *r)
+{
+    const struct cursor_spec *was = &s->from.spec;
+    char a[33] = "none", b[33] = "none";
+    struct err e;
+
+    if (g->curriculum && curriculum_read(r, &s->d, g->curriculum, &e) < 0)
+        die_err(&e);
+    if (r->staged && r->length == LENGTH_EPOCHS)
+        die(EX_USAGE, "--curriculum counts tokens: give --tokens or "
+            "--batches");
+    if (r->staged)
+        chain_hex(&r->curriculum, a);
+    if (s->resumed && was->staged)
+        chain_hex(&was->curriculum, b);
+    if (s->resumed && strcmp(a, b) != 0)
+        die(EX_USAGE, "the resumed stream has a --curriculum of hash %.8s, "
+            "not %.8s", b, a);
+}
+
+/* R/N; of the cursor when it is not given, but another one is no
+ * contradiction: rows do not depend on it. */
+static void
+choose_rank(const struct stream *s, const struct given *g,
+    struct cursor_spec *r)
+{
+    const char *const slash = g->rank ? strchr(g->rank, '/') : NULL;
+    char *text;
+
+    r->rank = s->resumed ? s->from.spec.rank : 0;
+    r->ranks = s->resumed ? s->from.spec.ranks : 1;
+    if (!g->rank)
+        return;
+    text = xstrdup(g->rank);
+    if (slash)
+        text[slash - g->rank] = '\0';
+    if (!slash || opt_size(slash + 1, 1, 1 << 20, &r->ranks) < 0 ||
+        opt_size(text, 0, (double)r->ranks - 1.0, &r->rank) < 0)
+        die(EX_USAGE, "--rank: \"%.100s\" is not R/N with 0 <= R < N",
+            g->rank);
+    free(text);
+    if (r->ranks > r->B)
+        die(EX_USAGE, "--rank %s: a batch has only %zu rows for all ranks",
+            g->rank, r->B);
 }
 
 /* As many frames open as memory allows. */
@@ -221,10 +282,11 @@ choose(const struct stream *s, const struct given *g, struct cursor_spec *r)
     const struct cursor_spec *was = &s->from.spec;
 
     memset(r, 0, sizeof *r);
-    if (!docs && (g->weights || g->heat || g->pack || g->open))
+    if (!docs && (g->weights || g->heat || g->pack || g->open || g->unimax ||
+        g->curriculum))
         die(EX_USAGE, "%s: holds batches, whose mixture and packing are "
-            "recorded: --weights, --temperature, --pack and --open are for "
-            "documents", dirs_name(&s->d, 0));
+            "recorded: --weights, --temperature, --unimax, --curriculum, "
+            "--pack and --open are for documents", dirs_name(&s->d, 0));
     if (g->shuffle && g->no_shuffle)
         die(EX_USAGE, "--shuffle and --no-shuffle exclude each other");
     r->B = (size_t)whole(s, "-B", g->B, 1, 1 << 20, was->B, 8);
@@ -244,13 +306,17 @@ choose(const struct stream *s, const struct given *g, struct cursor_spec *r)
     choose_length(s, g, r);
     choose_pack(s, g, r);
     r->natural = 1;
-    if (docs)
+    choose_rank(s, g, r);
+    if (docs) {
         choose_weights(s, g, r);
+        choose_curriculum(s, g, r);
+    }
     if (r->length == LENGTH_BATCHES && r->limit > UINT64_MAX / r->B)
         die(EX_USAGE, "--batches: too many");
 }
 
-/* Rows of the next batch.  1; 0: the stream is at its end; -1. */
+/* Rows of the next batch.  1; 0: the stream is at its end; -1.  A last batch
+ * that has no row for some rank is left out: all ranks have as many. */
 static int
 make_batch(struct stream *s, struct err *e)
 {
@@ -270,7 +336,7 @@ make_batch(struct stream *s, struct err *e)
         if (r == 0)
             break;
     }
-    return f->B > 0;
+    return f->B >= p->ranks;
 }
 
 /* Begin the message of the next batch in w, and make its rows. */
@@ -289,8 +355,9 @@ next_batch(struct stream *s, struct msg_out *w, struct err *e)
     o = msg_begin(w, MSG_BATCH);
     st_out_meta(o, "cursor", s->text.p);
     s->feed->put(s->feed, o);
-    msg_out_tokens(w, s->feed->tokens);
+    msg_out_tokens(w, s->feed->own_tokens);
     s->c.tokens += s->feed->tokens;
+    s->c.own += s->feed->own_tokens;
     return 1;
 }
 
@@ -298,6 +365,7 @@ next_batch(struct stream *s, struct msg_out *w, struct err *e)
 static void
 go_on(struct stream *s, const char *run)
 {
+    const size_t rank = s->c.spec.rank, ranks = s->c.spec.ranks;
     const struct cursor *c = &s->from;
     struct msg_out *w;
     struct err e;
@@ -307,7 +375,11 @@ go_on(struct stream *s, const char *run)
             "cursor, %" PRIu64, run, s->at.seq, c->seq);
     s->c.seq = c->seq;
     s->c.tokens = c->tokens;
+    s->c.own = c->own;
     s->h = c->chain;
+    /* That message was of this rank. */
+    s->c.spec.rank = c->spec.rank;
+    s->c.spec.ranks = c->spec.ranks;
     if (s->feed->load(s->feed, c, &e) < 0)
         die(e.code, "%s: %s", run, e.msg);
     if (!(w = msg_out_open("/dev/null", &e)))
@@ -325,6 +397,8 @@ go_on(struct stream *s, const char *run)
     s->h = *msg_out_chain(w);
     s->c.seq++;
     msg_out_close(w);
+    s->c.spec.rank = rank;
+    s->c.spec.ranks = ranks;
     s->feed->pieces = s->feed->cuts = 0;
 }
 
@@ -386,13 +460,13 @@ send_preamble(struct stream *s, struct msg_out *w, const struct msg *teacher,
     i.algorithm = s->c.algorithm;
     if (s->resumed) {
         msg_out_resume(w, s->c.seq, &s->h);
-        msg_out_tokens(w, s->c.tokens);
+        msg_out_tokens(w, s->c.own);
     }
     o = msg_begin(w, MSG_STREAM);
     stream_info_put(o, &i);
     if (rows) {
         snprintf(text, sizeof text, "%" PRIu64, rows / p->B +
-            (rows % p->B != 0));
+            (rows % p->B >= p->ranks));
         st_out_meta(o, "batches", text);
     }
     for (size_t k = 0; k < head->st.nmeta; k++)
@@ -442,8 +516,8 @@ send_batches(struct stream *s, struct msg_out *w, struct err *e)
         s->h = *msg_out_chain(w);
         s->c.seq++;
         s->batches++;
-        s->made += s->feed->tokens;
-        s->padded += s->feed->B * s->c.spec.T;
+        s->made += s->feed->own_tokens;
+        s->padded += s->feed->own_B * s->c.spec.T;
         progress_at((double)s->c.tokens, NULL);
     }
     return r < 0 ? -1 : msg_end(w, e);
@@ -525,6 +599,8 @@ main(int argc, char **argv)
             "memory for frames, open and read ahead"),
         OPT_SIZE('j', "threads", &g.threads, 0, 64, "n",
             "threads, 1: none reads ahead (0: one a processor, at most 4)"),
+        OPT_STR(0, "rank", &g.rank, "r/n",
+            "write rows r, r+n, ... of each batch, of n ranks (default 0/1)"),
         OPT_STR(0, "resume", &g.resume, "run",
             "go on after the newest checkpoint of a run or directory"),
         OPT_GROUP("length"),
@@ -541,6 +617,10 @@ main(int argc, char **argv)
             "shares of the sources (default: in proportion to tokens)"),
         OPT_STR(0, "temperature", &g.heat, "a",
             "shares in proportion to tokens to the power a"),
+        OPT_STR(0, "unimax", &g.unimax, "cap",
+            "equal shares, but no source more than cap times"),
+        OPT_STR(0, "curriculum", &g.curriculum, "file",
+            "shares that change at given tokens"),
         OPT_END
     };
     struct err e;
@@ -560,13 +640,14 @@ main(int argc, char **argv)
     choose(&s, &g, &s.c.spec);
     snprintf(s.c.algorithm, sizeof s.c.algorithm, "%s", algorithm);
     s.c.data = s.d.hash;
-    how = (struct means){ g.mem, threads_ahead(g.threads) };
+    how = (struct means){ g.mem, threads_ahead(g.threads), g.dry };
     s.feed = s.d.info.T ? rows_feed(&s.d, &s.c.spec, &e) :
         docs_feed(&s.d, &s.c.spec, &how, &e);
     if (!s.feed)
         die_err(&e);
     if (g.dry) {
-        s.feed->plan(s.feed);
+        if (s.feed->plan(s.feed, &e) < 0)
+            die_err(&e);
     } else {
         if (s.resumed)
             go_on(&s, g.resume);
@@ -577,6 +658,7 @@ main(int argc, char **argv)
     position_release(&s.at);
     buf_release(&s.text);
     free(s.c.spec.w);
+    curriculum_release(&s.c.spec);
     if (s.resumed)
         cursor_release(&s.from);
     if (g.dry)

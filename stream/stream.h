@@ -24,11 +24,14 @@ struct feed {
     int (*load)(struct feed *f, const struct cursor *c, struct err *e);
     /* Rows in all, 0: not known before. */
     uint64_t (*total)(struct feed *f);
-    /* A table for people on stdout: what the stream will hold. */
-    void (*plan)(struct feed *f);
+    /* A table for people on stdout: what the stream will hold.  The feed gives
+     * no rows after it. */
+    int (*plan)(struct feed *f, struct err *e);
     void (*free)(struct feed *f);
-    size_t B;               /* rows in the batch being made */
-    uint64_t tokens;        /* in them, without padding */
+    /* The batch being made, of all ranks: rows, tokens without padding; and
+     * the rank's own of them, which put writes. */
+    size_t B, own_B;
+    uint64_t tokens, own_tokens;
     uint64_t rows;          /* in the whole stream so far */
     uint64_t pieces, cuts;  /* counted in this run; cuts: pieces that do not
                              * begin a document */
@@ -40,6 +43,7 @@ struct feed {
 struct means {
     size_t mem;             /* bytes, see sampler_opts */
     size_t threads;         /* that read ahead */
+    int plan;               /* only for a plan: read no documents */
 };
 
 /* spec must stay; weights are for docs.  NULL and *e on damage. */
@@ -53,5 +57,12 @@ struct feed *rows_feed(const struct dirs *d, const struct cursor_spec *spec,
 int weights_parse(uint64_t *r, const struct dirs *d, const char *text,
     struct err *e);
 int weights_heat(uint64_t *r, const struct dirs *d, double a, struct err *e);
+/* By mix_unimax, for a budget of tokens. */
+int weights_unimax(uint64_t *r, const struct dirs *d, double cap,
+    double budget, struct err *e);
+/* Stages of a file into s, and its hash.  EX_USAGE names the line. */
+int curriculum_read(struct cursor_spec *s, const struct dirs *d,
+    const char *path, struct err *e);
+void curriculum_release(struct cursor_spec *s);
 
 #endif

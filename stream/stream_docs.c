@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A plan tries so much of the stream; the rest is expected to be like it. */
+#define TRY_TOKENS ((uint64_t)200000000)
+
 struct docs {
     struct feed f;
     const struct dirs *d;
@@ -22,6 +25,15 @@ struct docs {
     struct pack_rows rows;
     size_t unread;          /* sources read less often than --epochs asks */
     uint64_t *w;            /* [n] weights at the beginning */
+    size_t stage;           /* of the curriculum: stages begun */
+    uint64_t emitted;       /* tokens in rows, in the whole stream */
+    struct tally *tally;    /* [n] counted for a plan, else NULL */
+};
+
+/* What a source has got, as far as it was tried. */
+struct tally {
+    uint64_t tokens, pieces, cuts;
+    double padding;         /* its part of the padding of the rows it is in */
 };
 
 static int
@@ -65,7 +77,8 @@ draw(void *ctx, size_t max, struct piece *p, struct err *e)
     p->off = (uint32_t)at->off;
     p->len = (uint32_t)(s.len - at->off < max ? s.len - at->off : max);
     p->key = s.key;
-    memcpy(p->ids, s.ids + at->off * size, p->len * size);
+    if (s.ids)
+        memcpy(p->ids, s.ids + at->off * size, p->len * size);
     p->masked = s.mask && memchr(s.mask + at->off, 0, p->len);
     if (p->masked)
         memcpy(p->mask, s.mask + at->off, p->len);
@@ -83,19 +96,45 @@ draw(void *ctx, size_t max, struct piece *p, struct err *e)
     return 1;
 }
 
+/* Weights of the stages that begin with the tokens there are. */
+static void
+turn(struct docs *x)
+{
+    const struct cursor_spec *s = x->spec;
+    const size_t before = x->stage;
+
+    while (x->stage < s->nstage && s->stage[x->stage].at <= x->emitted)
+        x->stage++;
+    if (x->stage != before)
+        mix_turn(&x->mix, s->stage[x->stage - 1].w);
+}
+
 static int
 docs_row(struct feed *f, struct err *e)
 {
     struct docs *x = (struct docs *)(void *)f;
     const struct pack_from from = { draw, x };
+    const struct pack_rows was = x->rows;
     const int r = packer_row(&x->packer, &from, f->rows, &x->rows, e);
 
-    f->rows += r > 0;
-    f->B = x->rows.B;
-    f->tokens = x->rows.tokens;
     f->waited = sampler_waited(x->sampler);
     f->decoded = sampler_decoded(x->sampler);
-    return r;
+    if (r <= 0)
+        return r;
+    f->tokens += x->rows.tokens - was.tokens;
+    x->emitted += x->rows.tokens - was.tokens;
+    f->rows++;
+    /* A row of another rank is made, and forgotten. */
+    if (f->B++ % x->spec->ranks != x->spec->rank) {
+        x->rows.B = was.B;
+        x->rows.P = was.P;
+        x->rows.tokens = was.tokens;
+        x->rows.masked = was.masked;
+    }
+    f->own_B = x->rows.B;
+    f->own_tokens = x->rows.tokens;
+    turn(x);
+    return 1;
 }
 
 static void
@@ -121,8 +160,8 @@ docs_clear(struct feed *f)
     struct docs *x = (struct docs *)(void *)f;
 
     pack_rows_clear(&x->rows);
-    f->B = 0;
-    f->tokens = 0;
+    f->B = f->own_B = 0;
+    f->tokens = f->own_tokens = 0;
 }
 
 static void
@@ -176,6 +215,8 @@ docs_load(struct feed *f, const struct cursor *c, struct err *e)
         return err_set(e, EX_INPUT, "cursor of %zu sources, but the data has "
             "%zu", c->nsource, x->n);
     f->rows = c->rows;
+    x->emitted = c->tokens;
+    turn(x);
     for (size_t i = 0; i < x->n; i++) {
         if (sampler_docs(x->sampler, i) == 0)
             continue;
@@ -206,53 +247,121 @@ docs_total(struct feed *f)
     return 0;
 }
 
+/* Tokens of the stream when all has a length, by weights; all < 0: from the
+ * epochs. */
+static double
+whole(const struct docs *x)
+{
+    const struct cursor_spec *s = x->spec;
+    double all = 0.0, sum = 0.0;
+
+    if (s->length == LENGTH_BATCHES)
+        return (double)s->limit * (double)s->B * (double)s->T;
+    if (s->length == LENGTH_TOKENS)
+        return (double)s->limit;
+    for (size_t i = 0; i < x->n; i++)
+        sum += (double)x->w[i];
+    for (size_t i = 0; i < x->n; i++) {
+        const double t = (double)s->limit *
+            (double)sampler_tokens(x->sampler, i);
+        const double need = s->natural ? all + t : x->w[i] ?
+            t * sum / (double)x->w[i] : 0.0;
+
+        all = need > all ? need : all;
+    }
+    return all;
+}
+
 /* Tokens each source will give: expected, for the chosen length. */
 static void
 expected(const struct docs *x, double *tokens)
 {
     const struct cursor_spec *s = x->spec;
-    double all = 0.0, sum = 0.0;
+    const double all = whole(x);
+    const uint64_t *w = x->w;
+    double from = 0.0;
 
+    for (size_t g = 0; g <= s->nstage; g++) {
+        const double to = g < s->nstage && (double)s->stage[g].at < all ?
+            (double)s->stage[g].at : all;
+        double sum = 0.0;
+
+        for (size_t i = 0; i < x->n; i++)
+            sum += (double)w[i];
+        for (size_t i = 0; i < x->n; i++)
+            tokens[i] += (to - from) * (double)w[i] / sum;
+        from = to;
+        if (g < s->nstage)
+            w = s->stage[g].w;
+    }
     for (size_t i = 0; i < x->n; i++)
-        sum += (double)x->w[i];
-    if (s->length == LENGTH_BATCHES)
-        all = (double)s->limit * (double)s->B * (double)s->T;
-    else if (s->length == LENGTH_TOKENS)
-        all = (double)s->limit;
-    else
-        for (size_t i = 0; i < x->n; i++) {
-            const double t = (double)s->limit *
+        if (s->natural && s->length == LENGTH_EPOCHS)
+            tokens[i] = (double)s->limit *
                 (double)sampler_tokens(x->sampler, i);
-            const double need = s->natural ? all + t : x->w[i] ?
-                t * sum / (double)x->w[i] : 0.0;
-
-            all = need > all ? need : all;
-        }
-    for (size_t i = 0; i < x->n; i++)
-        tokens[i] = s->natural && s->length == LENGTH_EPOCHS ?
-            (double)s->limit * (double)sampler_tokens(x->sampler, i) :
-            all * (double)x->w[i] / sum;
 }
 
+/* Count the row just made. */
 static void
-docs_plan(struct feed *f)
+count_row(struct docs *x)
+{
+    const struct pack_rows *r = &x->rows;
+    const double empty = (double)(r->T - r->tokens);
+
+    for (size_t i = 0; i < r->P; i++) {
+        struct tally *t = &x->tally[r->source[i]];
+
+        t->tokens += r->len[i];
+        t->pieces++;
+        t->cuts += r->off[i] > 0;
+        t->padding += empty * (double)r->len[i] / (double)r->tokens;
+    }
+}
+
+/* Pack lengths alone, as far as TRY tokens.  1: that is the whole stream. */
+static int
+try_rows(struct docs *x, struct err *e)
+{
+    const struct cursor_spec *s = x->spec;
+    int r = 1;
+
+    for (; x->emitted < TRY_TOKENS; docs_clear(&x->f)) {
+        if ((s->length == LENGTH_BATCHES && x->f.rows >= s->limit * s->B) ||
+            (s->length == LENGTH_TOKENS && x->emitted >= s->limit) ||
+            (r = docs_row(&x->f, e)) <= 0)
+            return r < 0 ? -1 : 1;
+        count_row(x);
+    }
+    return 0;
+}
+
+static int
+docs_plan(struct feed *f, struct err *e)
 {
     struct docs *x = (struct docs *)(void *)f;
     double *tokens = xcalloc(x->n, sizeof *tokens), all = 0.0;
+    int r;
 
+    x->tally = xcalloc(x->n, sizeof *x->tally);
     expected(x, tokens);
-    printf("source\tdocuments\ttokens\tshare\tstreamed\tepochs\n");
+    r = try_rows(x, e);
+    printf("source\tdocuments\ttokens\tshare\tstreamed\tepochs\tpadding\t"
+        "cuts\n");
     for (size_t i = 0; i < x->n; i++)
-        all += tokens[i];
-    for (size_t i = 0; i < x->n; i++) {
+        all += tokens[i] = r == 1 ? (double)x->tally[i].tokens : tokens[i];
+    for (size_t i = 0; r >= 0 && i < x->n; i++) {
         const uint64_t has = sampler_tokens(x->sampler, i);
+        const struct tally *t = &x->tally[i];
+        const double room = t->padding + (double)t->tokens;
 
-        printf("%s\t%" PRIu64 "\t%" PRIu64 "\t%.6f\t%.0f\t%.3f\n",
-            x->d->info.source[i], sampler_docs(x->sampler, i), has,
+        printf("%s\t%" PRIu64 "\t%" PRIu64 "\t%.6f\t%.0f\t%.3f\t%.3f\t%.1f"
+            "\n", x->d->info.source[i], sampler_docs(x->sampler, i), has,
             all > 0.0 ? tokens[i] / all : 0.0, tokens[i],
-            has ? tokens[i] / (double)has : 0.0);
+            has ? tokens[i] / (double)has : 0.0,
+            room > 0.0 ? 100.0 * t->padding / room : 0.0,
+            t->pieces ? 100.0 * (double)t->cuts / (double)t->pieces : 0.0);
     }
     free(tokens);
+    return r < 0 ? -1 : 0;
 }
 
 static void
@@ -266,6 +375,7 @@ docs_free(struct feed *f)
     pack_rows_release(&x->rows);
     free(x->place);
     free(x->w);
+    free(x->tally);
     free(x);
 }
 
@@ -315,7 +425,8 @@ docs_feed(const struct dirs *d, const struct cursor_spec *spec,
     const struct means *how, struct err *e)
 {
     const struct sampler_opts o = { .open = spec->open, .seed = spec->seed,
-        .shuffle = spec->shuffle, .mem = how->mem, .threads = how->threads };
+        .shuffle = spec->shuffle, .mem = how->mem, .threads = how->threads,
+        .lengths = how->plan };
     struct docs *x = xcalloc(1, sizeof *x);
 
     x->f = (struct feed){ .row = docs_row, .put = docs_put,
@@ -334,81 +445,11 @@ docs_feed(const struct dirs *d, const struct cursor_spec *spec,
     mix_init(&x->mix, x->w, x->n);
     for (size_t i = 0; i < x->n; i++)
         x->unread += x->w[i] > 0;
+    /* Ids of a plan are not there; one byte each stands for them. */
     packer_init(&x->packer, spec->pack, spec->T,
+        how->plan ? 1 : sampler_id_size(x->sampler));
+    pack_rows_init(&x->rows, spec->T, how->plan ? 1 :
         sampler_id_size(x->sampler));
-    pack_rows_init(&x->rows, spec->T, sampler_id_size(x->sampler));
+    turn(x);
     return &x->f;
-}
-
-static size_t
-source_named(const struct dirs *d, const char *name, size_t n)
-{
-    size_t i = 0;
-
-    while (i < d->info.nsource && (strlen(d->info.source[i]) != n ||
-        memcmp(d->info.source[i], name, n) != 0))
-        i++;
-    return i;
-}
-
-int
-weights_parse(uint64_t *r, const struct dirs *d, const char *text,
-    struct err *e)
-{
-    double *share = xcalloc(d->info.nsource, sizeof *share);
-    const char *p = text;
-    int bad = 0;
-
-    while (!bad) {
-        const char *eq = strchr(p, '=');
-        const size_t i = eq ? source_named(d, p, (size_t)(eq - p)) : 0;
-        char *end = NULL;
-
-        if (!eq) {
-            bad = err_set(e, EX_USAGE, "--weights: \"%.100s\" is not "
-                "NAME=NUMBER,...", p);
-        } else if (i == d->info.nsource) {
-            bad = err_set(e, EX_USAGE, "--weights: there is no source "
-                "\"%.*s\"", eq - p < 100 ? (int)(eq - p) : 100, p);
-        } else {
-            share[i] = strtod(eq + 1, &end);
-            if (end == eq + 1 || (*end && *end != ',') ||
-                !(share[i] >= 0.0 && share[i] <= 1e15))
-                bad = err_set(e, EX_USAGE, "--weights: the weight of %s is no "
-                    "number from 0 to 1e15", d->info.source[i]);
-            else if (*end == '\0')
-                break;
-            else
-                p = end + 1;
-        }
-    }
-    if (!bad && mix_quantise(r, share, d->info.nsource) < 0)
-        bad = err_set(e, EX_USAGE, "--weights: all are 0");
-    free(share);
-    return bad;
-}
-
-int
-weights_heat(uint64_t *r, const struct dirs *d, double a, struct err *e)
-{
-    double *share = xcalloc(d->info.nsource, sizeof *share);
-    int bad = 0;
-
-    for (size_t i = 0; i < d->n; i++) {
-        const struct manifest *m = shardset_manifest(d->set[i]);
-
-        for (size_t k = 0; k < m->nsource; k++) {
-            const size_t j = source_named(d, m->source[k].name,
-                strlen(m->source[k].name));
-
-            if (j < d->info.nsource)
-                share[j] += (double)m->source[k].tokens;
-        }
-    }
-    for (size_t i = 0; i < d->info.nsource; i++)
-        share[i] = share[i] > 0.0 ? pow(share[i], a) : 0.0;
-    if (mix_quantise(r, share, d->info.nsource) < 0)
-        bad = err_set(e, EX_INPUT, "%s: holds no tokens", dirs_name(d, 0));
-    free(share);
-    return bad;
 }

@@ -264,7 +264,7 @@ match(struct rows *x, const struct kept *k, struct err *e)
     const char *dir = dirs_name(x->d, x->shard[k->shard].dir);
     size_t seen = 0;
 
-    if (x->f.B == 0 && !suits(x, s))
+    if (x->f.own_B == 0 && !suits(x, s))
         drop_columns(x);
     for (size_t i = 0; i < s->nt; i++) {
         const struct st_tensor *t = &s->t[i];
@@ -274,9 +274,9 @@ match(struct rows *x, const struct kept *k, struct err *e)
             return err_set(e, EX_INPUT, "%s: message %" PRIu64 ": tensor "
                 "%.100s has no row a token, so it cannot be replayed by rows",
                 dir, k->m.seq, t->name);
-        if (!c && (x->f.B == 0 || strcmp(t->name, "loss_mask") == 0)) {
+        if (!c && (x->f.own_B == 0 || strcmp(t->name, "loss_mask") == 0)) {
             c = add_column(x, t);
-            fill_mask(c, x->f.B);
+            fill_mask(c, x->f.own_B);
         }
         if (!c || !fits(c, t))
             return err_set(e, EX_INPUT, "%s: message %" PRIu64 ": tensor "
@@ -298,7 +298,7 @@ renumber(struct rows *x, size_t dir, size_t pieces)
     char *source = column(x, "piece_source")->data.p + 2 * x->P;
 
     for (size_t i = 0; i < pieces; i++) {
-        const uint32_t b = (uint32_t)x->f.B;
+        const uint32_t b = (uint32_t)x->f.own_B;
         uint16_t v;
 
         memcpy(row + 4 * i, &b, 4);
@@ -313,13 +313,12 @@ append(struct rows *x, const struct kept *k, size_t row)
 {
     const struct st *s = &k->m.st;
     const struct st_tensor *of = st_find(s, "piece_row");
-    const struct st_tensor *len = st_find(s, "piece_len");
     size_t from = 0, to;
 
     while (from < of->n && st_u32(of, from) < row)
         from++;
     for (to = from; to < of->n && st_u32(of, to) == row; to++)
-        x->f.tokens += st_u32(len, to);
+        ;
     for (size_t i = 0; i < s->nt; i++) {
         const struct st_tensor *t = &s->t[i];
         struct column *c = column(x, t->name);
@@ -334,9 +333,23 @@ append(struct rows *x, const struct kept *k, size_t row)
         renumber(x, x->shard[k->shard].dir, to - from);
     x->f.pieces += to - from;
     x->P += to - from;
-    x->f.B++;
+    x->f.own_B++;
     if (column(x, "loss_mask"))
-        fill_mask(column(x, "loss_mask"), x->f.B);
+        fill_mask(column(x, "loss_mask"), x->f.own_B);
+}
+
+/* Tokens of a row. */
+static uint64_t
+count(const struct kept *k, size_t row)
+{
+    const struct st_tensor *of = st_find(&k->m.st, "piece_row");
+    const struct st_tensor *len = st_find(&k->m.st, "piece_len");
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < of->n && st_u32(of, i) <= row; i++)
+        if (st_u32(of, i) == row)
+            n += st_u32(len, i);
+    return n;
 }
 
 static int
@@ -352,9 +365,16 @@ rows_row(struct feed *f, struct err *e)
         return 0;
     k = find(x, s->shuffle ? rng_perm(rng_key(rng_key(s->seed, LABEL_ROWS),
         epoch), x->R, i) : i, &row, e);
-    if (!k || match(x, k, e) < 0)
+    if (!k)
         return -1;
-    append(x, k, row);
+    f->tokens += count(k, row);
+    if (f->B % s->ranks == s->rank) {
+        if (match(x, k, e) < 0)
+            return -1;
+        f->own_tokens += count(k, row);
+        append(x, k, row);
+    }
+    f->B++;
     f->rows++;
     return 1;
 }
@@ -367,7 +387,7 @@ rows_put(struct feed *f, struct st_out *o)
     for (size_t i = 0; i < x->ncol; i++) {
         struct column *c = &x->col[i];
 
-        c->shape[0] = c->by_piece ? x->P : f->B;
+        c->shape[0] = c->by_piece ? x->P : f->own_B;
         st_out_tensor(o, c->name, c->dtype, c->ndim, c->shape,
             c->data.n ? c->data.p : "");
     }
@@ -381,8 +401,8 @@ rows_clear(struct feed *f)
     for (size_t i = 0; i < x->ncol; i++)
         buf_clear(&x->col[i].data);
     x->P = 0;
-    f->B = 0;
-    f->tokens = 0;
+    f->B = f->own_B = 0;
+    f->tokens = f->own_tokens = 0;
 }
 
 static void
@@ -408,8 +428,8 @@ rows_total(struct feed *f)
         x->spec->limit <= UINT64_MAX / x->R ? x->R * x->spec->limit : 0;
 }
 
-static void
-rows_plan(struct feed *f)
+static int
+rows_plan(struct feed *f, struct err *e)
 {
     const struct rows *x = (const struct rows *)(const void *)f;
     const struct cursor_spec *s = x->spec;
@@ -424,6 +444,8 @@ rows_plan(struct feed *f)
         epochs = tokens ? (double)s->limit / (double)tokens : 0.0;
     printf("rows\ttokens\tT\tepochs\n%" PRIu64 "\t%" PRIu64 "\t%zu\t%.3f\n",
         x->R, tokens, x->d->info.T, epochs);
+    (void)e;
+    return 0;
 }
 
 static void

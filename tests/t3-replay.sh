@@ -36,6 +36,16 @@ for k in 2 3 40 "$n" $((n + 1)); do
     ok "resume after message $k" stream --resume run k1 k2 -o t
     ok 'is the tail' "$h" tail r t "$k"
 done
+"$h" rows r >rows.w
+for r in 0 2; do
+    ok "--rank $r/3" stream --rank $r/3 -B 7 --shuffle -s 3 --epochs 2 k1 k2 \
+        -o c
+    "$h" rows c >rows.a
+    awk -v r=$r '(NR - 1) % 7 % 3 == r' rows.w | head -n "$(wc -l <rows.a)" \
+        >rows.b
+    same 'has its rows of each batch' rows.a rows.b
+    ok 'with their tensors' "$h" odd c sum
+done
 ok '-T as recorded' stream -T 256 k1 -o c
 status 2 'another T' stream -T 128 k1 -o c
 status 2 'packing' stream --pack none k1 -o c

@@ -71,7 +71,7 @@ status 2 'open frames need memory' stream --open 3000 --mem 2M large -o c
 like 'says how much' 'takes [0-9]+ MiB: that is more than --mem' err
 ok 'directories are read from stdout too' sh -c 'stream d1 | cat >c'
 ok '--dry-run' stream --dry-run --temperature 0.3 d1
-like 'tells epochs' '^s2	[0-9]+	[0-9]+	0\.[0-9]+	[0-9]+	[0-9.]+$' out
+like 'tells epochs' '^s2(	[0-9]+){2}	0\.[0-9]+	[0-9]+(	[0-9.]+){3}$' out
 
 # Resume: the tail of the whole, byte for byte, at any point.
 n=$("$h" check b 1 natural d1 d2 | sed 's/batches=\([0-9]*\).*/\1/')
@@ -114,6 +114,91 @@ status 3 'other data' stream --resume run d1 d2 -o r
 like 'is named' 'run: its cursor belongs to other data' err
 ok 'a run without checkpoint' stream --resume none -B 8 -T 1024 -s 1 d1 -o r
 same 'begins at the beginning' a r
+
+# Ranks: rows r, r + n, ... of each batch; a resume may change n.
+rank_rows() {       # rows of rank $1 of $2 in batches of 8
+    awk -v r="$1" -v n="$2" '(NR - 1) % 8 % n == r' rows.w
+}
+ok 'no ranks' stream -B 8 -T 300 -s 4 --batches 60 d1 -o w
+"$h" rows w >rows.w
+for n in 2 3 8; do
+    for r in 0 $((n - 1)); do
+        ok "--rank $r/$n" stream --rank $r/$n -B 8 -T 300 -s 4 --batches 60 \
+            d1 -o r
+        "$h" rows r >rows.a && rank_rows $r $n >rows.b
+        same 'has its rows of each batch' rows.a rows.b
+    done
+done
+stream --rank 1/3 -B 8 -T 300 -s 4 --batches 60 d1 -o w3 2>err
+rm -rf run
+"$h" mark w3 25 run
+ok 'a rank resumes' stream --resume run d1 -o r
+ok 'is the tail' "$h" tail w3 r 25
+ok 'as another rank of more' stream --resume run --rank 4/5 d1 -o r
+"$h" rows r >rows.a && rank_rows 4 5 | awk 'NR > 25' >rows.b
+same 'goes on with its rows' rows.a rows.b
+ok 'as the only one' stream --resume run --rank 0/1 d1 -o r
+"$h" rows r >rows.a && awk 'NR > 200' rows.w >rows.b
+same 'goes on with all rows' rows.a rows.b
+stream --rank 0/5 -B 8 -T 300 d1 -o a0 2>err
+stream --rank 4/5 -B 8 -T 300 d1 -o a4 2>err
+n0=$("$h" check a0 - natural d1)
+n4=$("$h" check a4 - natural d1)
+equal 'as many batches for every rank' "${n0%% *}" "${n4%% *}"
+for bad in 3/3 x 1 -1/2 9/9; do
+    status 2 "--rank $bad" stream --rank "$bad" -B 8 d1 -o r
+done
+
+# UniMax and shares that change.
+ok '--unimax' stream --unimax 2 --tokens 700K -T 512 d1 -o c
+ok '--dry-run tells the same' stream --dry-run --unimax 2 --tokens 700K \
+    -T 512 d1
+awk -F '\t' 'NR > 1 { if ($6 > 2.01) bad = 1; n += $5 }
+    END { print bad + 0, n >= 716800 && n < 717312 }' out >got
+echo '0 1' >want
+same 'within the cap, and the budget' want got
+status 2 'a cap that is too low' stream --unimax 1 --tokens 10M d1 -o r
+like 'is said' 'all sources together have' err
+status 2 'a cap without a budget' stream --unimax 1 d1 -o r
+cat >plan <<'EOF'
+# tokens  shares
+50K   weights s0=1       # one alone
+120K  temperature 0
+EOF
+ok '--curriculum' stream --weights s1=1,s2=1 --curriculum plan -T 256 \
+    --batches 100 d1 -o c
+"$h" shares c >out
+awk '{ all += $1 + $2 + $3; n = all - $1 - $2 - $3
+    k = n < 51200 ? 0 : n < 122880 ? 1 : 2
+    for (i = 1; i <= 3; i++) s[k, i] += $i }
+    function near(x, y) { return x - y < 20000 && y - x < 20000 }
+    END { print near(s[0, 1], 0) && near(s[0, 2], s[0, 3]) &&
+        near(s[1, 2] + s[1, 3], 0) && near(s[2, 1], s[2, 2]) &&
+        near(s[2, 2], s[2, 3]) }' out >got
+echo 1 >want
+same 'follows it' want got
+for k in 24 25 26 60; do
+    rm -rf run
+    "$h" mark c $k run
+    ok "resume after message $k" stream --resume run --curriculum plan d1 -o r
+    ok 'is the tail' "$h" tail c r $k
+done
+status 2 'resume without it' stream --resume run d1 -o r
+like 'is refused' 'has a --curriculum of hash' err
+for bad in 'x natural' '5 odd' '5 weights s9=1' '5' '5 natural
+4 natural' '# none' '1 natural 1'; do
+    echo "$bad" >bad
+    status 2 "a curriculum of \"$(echo "$bad" | tail -n 1)\"" stream --curriculum bad --batches 5 \
+        d1 -o r
+done
+like 'names the line' 'stream: bad: line 1: ' err
+status 2 'a curriculum without a budget' stream --curriculum plan d1 -o r
+
+# A dry run packs lengths alone, and is exact.
+ok '--dry-run' stream --dry-run -B 8 -T 1024 -s 1 d1
+awk -F '\t' 'NR > 1 { n += $5 } END { print n }' out >got
+"$h" check a 1 natural d1 | sed 's/.* tokens=\([0-9]*\).*/\1/' >want
+same 'counts the tokens' want got
 
 # A run that is killed again and again.
 rm -rf kd whole

@@ -47,6 +47,12 @@ write_docs(struct buf *b, const struct cursor *c)
     for (size_t i = 0; !s->natural && i < s->nw; i++)
         put(b, s->w[i], ',');
     end_list(b);
+    if (s->staged) {
+        char hex[33];
+
+        chain_hex(&s->curriculum, hex);
+        buf_addf(b, " curriculum=%s", hex);
+    }
     buf_adds(b, " sources=");
     for (size_t i = 0; i < c->nsource; i++) {
         put(b, c->place[i].epoch, '.');
@@ -83,6 +89,8 @@ cursor_write(struct buf *b, const struct cursor *c)
         " shuffle=%d length=%s:%" PRIu64, c->algorithm, data, c->seq, chain,
         c->rows, c->tokens, s->B, s->T, s->seed, s->shuffle,
         length_names[s->length], s->limit);
+    if (s->ranks > 1)
+        buf_addf(b, " rank=%zu/%zu:%" PRIu64, s->rank, s->ranks, c->own);
     if (strcmp(c->algorithm, CURSOR_DOCS) == 0)
         write_docs(b, c);
 }
@@ -266,6 +274,16 @@ read_head(struct scan *s, struct cursor *c)
     c->spec.length = (enum length)word(s, length_names);
     expect(s, ":");
     c->spec.limit = number(s, 1, (uint64_t)1 << 60);
+    c->spec.ranks = 1;
+    c->own = c->tokens;
+    if (!s->bad && strncmp(s->p, " rank=", 6) == 0) {
+        s->p += 6;
+        c->spec.rank = (size_t)number(s, 0, UINT32_MAX);
+        expect(s, "/");
+        c->spec.ranks = (size_t)number(s, c->spec.rank + 1, c->spec.B);
+        expect(s, ":");
+        c->own = number(s, 0, c->tokens);
+    }
 }
 
 int
@@ -286,6 +304,11 @@ cursor_read(struct cursor *c, const char *text, struct err *e)
         expect(&s, " weights=");
         if (!s.bad)
             read_weights(&s, &c->spec);
+        if (!s.bad && strncmp(s.p, " curriculum=", 12) == 0) {
+            s.p += 12;
+            c->spec.staged = 1;
+            hash(&s, &c->spec.curriculum);
+        }
         expect(&s, " sources=");
         if (!s.bad)
             read_sources(&s, c);

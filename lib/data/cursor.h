@@ -8,8 +8,9 @@
  * Text, fields in this order, one space between two:
  *   cursor=1 algorithm=NAME data=HASH seq=N chain=HASH rows=N tokens=N
  *   batch=N T=N seed=N shuffle=0|1 length=batches:N|tokens:N|epochs:N
+ *   [rank=RANK/RANKS:TOKENS]
  * and for the algorithm of docs
- *   pack=best|concat|none open=N weights=natural|W,W,...
+ *   pack=best|concat|none open=N weights=natural|W,W,... [curriculum=HASH]
  *   sources=EPOCH.BLOCK.DOC.OFF.OWED,...
  *   window=SOURCE.FRAME.DOC.OFF.LEN.AGE,...
  * Numbers are decimal; a list may be empty; owed may be negative.
@@ -34,9 +35,17 @@
 enum length { LENGTH_BATCHES, LENGTH_TOKENS, LENGTH_EPOCHS };
 extern const char *const length_names[];
 
+/* From `at` tokens of the stream on, these weights [nsource]. */
+struct cursor_stage {
+    uint64_t at;
+    uint64_t *w;
+};
+
 /* What the user chose: it determines content. */
 struct cursor_spec {
     size_t B, T;
+    size_t rank, ranks;     /* rows rank, rank + ranks, ... of each batch of B
+                             * are this stream's; 0 of 1: all */
     uint64_t seed;
     int shuffle;
     enum length length;
@@ -46,6 +55,11 @@ struct cursor_spec {
     int natural;            /* in proportion to the tokens there are */
     uint64_t *w;            /* [nsource] quantised, unless natural */
     size_t nw;
+    int staged;             /* there is a curriculum, of this hash; its stages
+                             * are not part of the text */
+    struct chain curriculum;
+    struct cursor_stage *stage;
+    size_t nstage;
 };
 
 struct cursor {
@@ -53,7 +67,8 @@ struct cursor {
     struct chain data;      /* dirs.hash */
     uint64_t seq;           /* of the message that holds it */
     struct chain chain;     /* H(seq - 1) */
-    uint64_t rows, tokens;  /* before that message */
+    uint64_t rows, tokens;  /* before that message, of all ranks */
+    uint64_t own;           /* tokens of this rank */
     struct cursor_spec spec;
     size_t nsource;
     struct place *place;    /* [nsource] */

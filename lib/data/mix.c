@@ -23,6 +23,34 @@ mix_quantise(uint64_t *r, const double *share, size_t n)
     return 0;
 }
 
+int
+mix_unimax(double *share, const double *has, size_t n, double cap,
+    double budget)
+{
+    size_t left = n;
+
+    for (size_t i = 0; i < n; i++) {
+        share[i] = -1.0;
+        if (!(has[i] > 0.0)) {
+            share[i] = 0.0;
+            left--;
+        }
+    }
+    /* The smallest first. */
+    while (left > 0) {
+        size_t least = SIZE_MAX;
+        double even;
+
+        for (size_t i = 0; i < n; i++)
+            if (share[i] < 0.0 && (least == SIZE_MAX || has[i] < has[least]))
+                least = i;
+        even = budget / (double)left--;
+        share[least] = cap * has[least] < even ? cap * has[least] : even;
+        budget -= share[least];
+    }
+    return budget > 0.5 ? -1 : 0;
+}
+
 void
 mix_init(struct mix *m, const uint64_t *w, size_t n)
 {
@@ -40,6 +68,16 @@ mix_release(struct mix *m)
     free(m->w);
     free(m->owed);
     memset(m, 0, sizeof *m);
+}
+
+void
+mix_turn(struct mix *m, const uint64_t *w)
+{
+    m->sum = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        m->sum += m->w[i] = w[i];
+        m->owed[i] = 0;
+    }
 }
 
 size_t

@@ -24,6 +24,14 @@ struct mix {
 /* r[i] = share[i] / sum(share) * MIX_ONE, at least 1 where share[i] > 0; 0
  * elsewhere.  Shares are finite and >= 0; -1 when none is positive. */
 int mix_quantise(uint64_t *r, const double *share, size_t n);
+/*
+ * UniMax (Chung et al., arXiv:2304.09151): of `budget` tokens every source gets
+ * the same, but none more than cap times what it has; what it leaves is for
+ * the others.  share[i]: tokens of source i.  -1: even all of them, cap times,
+ * are less than the budget.
+ */
+int mix_unimax(double *share, const double *has, size_t n, double cap,
+    double budget);
 /* Begin with weights w (copied) and no debts. */
 void mix_init(struct mix *m, const uint64_t *w, size_t n);
 void mix_release(struct mix *m);
@@ -31,6 +39,8 @@ void mix_release(struct mix *m);
 size_t mix_next(const struct mix *m);
 /* tokens (< 2^32) were taken from source i. */
 void mix_took(struct mix *m, size_t i, uint64_t tokens);
+/* New weights; debts are forgotten. */
+void mix_turn(struct mix *m, const uint64_t *w);
 /* Source i is exhausted: it leaves, and what it is owed is forgotten. */
 void mix_drop(struct mix *m, size_t i);
 

@@ -52,6 +52,91 @@ test_mix(void)
     mix_release(&m);
 }
 
+/* UniMax: what the small ones cannot take is for the others. */
+static void
+test_unimax(void)
+{
+    const double has[4] = { 100.0, 0.0, 1000.0, 10.0 };
+    double share[4];
+
+    ok(mix_unimax(share, has, 4, 2.0, 900.0) == 0, "UniMax");
+    ok(share[3] == 20.0 && share[0] == 200.0 && share[1] == 0.0 &&
+        share[2] == 680.0, "capped: %g %g %g", share[0], share[2], share[3]);
+    ok(mix_unimax(share, has, 4, 100.0, 900.0) == 0 && share[0] == 300.0 &&
+        share[2] == 300.0 && share[3] == 300.0, "even without a cap");
+    ok(mix_unimax(share, has, 4, 1.0, 1111.0) < 0, "more than there is");
+}
+
+/* 10^9 tokens of 24 sources in rows of T: at every batch no source has got
+ * more or less than (window + 1) T tokens beside its share, and a source of
+ * one in a hundred is in every batch of 256 rows. */
+struct mixture {
+    struct mix m;
+    uint64_t i[24];
+    size_t rest[24];
+};
+
+static int
+draw_mixed(void *ctx, size_t max, struct piece *p, struct err *e)
+{
+    struct mixture *x = ctx;
+    const size_t k = mix_next(&x->m);
+
+    (void)e;
+    if (x->rest[k] == 0)
+        x->rest[k] = 1 + (size_t)exp(log(823.0) - 0.5 +
+            rng_normal(k, x->i[k]++));
+    p->source = (uint32_t)k;
+    p->len = (uint32_t)(x->rest[k] < max ? x->rest[k] : max);
+    p->masked = 0;
+    x->rest[k] -= p->len;
+    mix_took(&x->m, k, p->len);
+    return 1;
+}
+
+static void
+test_bound(void)
+{
+    enum { T = 2048, B = 256, BATCHES = 1908 };
+    struct mixture x = { 0 };
+    const struct pack_from from = { draw_mixed, &x };
+    double share[24], had[24] = { 0 }, all = 0.0, worst = 0.0, sum = 0.0;
+    size_t missing = 0;
+    uint64_t w[24];
+    struct packer p;
+    struct pack_rows r;
+    struct err e;
+
+    for (size_t i = 0; i < 24; i++)
+        sum += share[i] = i == 0 ? 1.0 : 99.0 * 2.0 * (double)i / (23.0 * 24.0);
+    mix_quantise(w, share, 24);
+    mix_init(&x.m, w, 24);
+    packer_init(&p, PACK_BEST, T, 1);
+    pack_rows_init(&r, T, 1);
+    for (size_t b = 0; b < BATCHES; b++) {
+        size_t rare = 0;
+
+        pack_rows_clear(&r);
+        for (size_t i = 0; i < B; i++)
+            if (packer_row(&p, &from, b * B + i, &r, &e) <= 0)
+                missing++;
+        for (size_t i = 0; i < r.P; i++) {
+            had[r.source[i]] += r.len[i];
+            rare += r.source[i] == 0;
+        }
+        all += (double)r.tokens;
+        missing += rare == 0;
+        for (size_t i = 0; i < 24; i++)
+            worst = fmax(worst, fabs(had[i] - all * share[i] / sum));
+    }
+    ok(all > 0.999e9 && worst <= (PACK_WINDOW + 1) * T,
+        "%.0f tokens: %.2f rows off its share at most", all, worst / T);
+    ok(missing == 0, "one in a hundred is in every batch of 256 rows");
+    packer_release(&p);
+    pack_rows_release(&r);
+    mix_release(&x.m);
+}
+
 static void
 fill_cursor(struct cursor *c, struct place *place, int64_t *owed)
 {
@@ -119,6 +204,23 @@ test_cursor(void)
         free(cut);
     }
     ok(crash == 0 && bad > 600, "damaged ones are refused");
+    c.spec.rank = 1;
+    c.spec.ranks = 4;
+    c.own = 250000000;
+    c.spec.staged = 1;
+    c.spec.curriculum = c.data;
+    buf_clear(&b);
+    cursor_write(&b, &c);
+    ok(cursor_read(&r, b.p, &e) == 0 && r.spec.rank == 1 &&
+        r.spec.ranks == 4 && r.own == 250000000 && r.spec.staged && b.n < 4096,
+        "rank and curriculum: %zu bytes", b.n);
+    cursor_release(&r);
+    c.spec.rank = 4;
+    buf_clear(&b);
+    cursor_write(&b, &c);
+    ok(cursor_read(&r, b.p, &e) < 0, "rank 4 of 4: %s", e.msg);
+    c.spec.ranks = 1;
+    c.spec.staged = 0;
     buf_clear(&b);
     buf_adds(&b, "cursor=2 x");
     ok(cursor_read(&r, b.p, &e) < 0 && e.code == EX_INPUT &&
@@ -211,6 +313,8 @@ int
 main(void)
 {
     test_mix();
+    test_unimax();
+    test_bound();
     test_cursor();
     test_packer(2048, 0.1);
     test_packer(1024, 1.0);

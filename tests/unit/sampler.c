@@ -8,6 +8,7 @@
  *   sampler tail WHOLE RESUMED k    is it the tail after message k?
  *   sampler filter                  add teacher.odd [B,T,2] to batches
  *   sampler rows STREAM             a line a row
+ *   sampler shares STREAM           a line a row: tokens of s0, s1, s2
  *   sampler odd STREAM sum|print    is it still that of the ids?
  * check holds every piece of a stream of batches against the documents of the
  * directories, and counts each token; it prints what it has seen.
@@ -137,8 +138,8 @@ make_stream(const char *path, const struct made *m)
 static void
 make_dir(const char *dir, const struct made *m)
 {
-    const struct shard_opts so = { CODEC_ZSTD, 1, m->frame * 10, m->frame, 0,
-        1 };
+    const struct shard_opts so = { .codec = CODEC_ZSTD, .level = 1,
+        .shard_size = m->frame * 10, .frame_size = m->frame, .force = 1 };
     char *path = xasprintf("%s.stream", dir);
     struct err e;
     struct msg_in *in;
@@ -589,6 +590,38 @@ run_rows(const char *path)
     return 0;
 }
 
+static int
+run_shares(const char *path)
+{
+    struct batch b = { 0 };
+    struct err e;
+    struct msg_in *in = msg_in_open(path, 0, &e);
+    struct msg m;
+    int r;
+
+    if (!in)
+        fatal(&e);
+    while ((r = msg_read(in, &m, &e)) > 0) {
+        if (m.kind != MSG_BATCH)
+            continue;
+        if (batch_unpack(&b, &m, 1 << 20, &e) < 0)
+            fatal(&e);
+        for (size_t row = 0, p = 0; row < b.B; row++) {
+            size_t n[3] = { 0 };
+
+            for (; p < b.P && b.piece_row[p] == row; p++)
+                if (b.piece_source[p] < 3)
+                    n[b.piece_source[p]] += b.piece_len[p];
+            printf("%zu %zu %zu\n", n[0], n[1], n[2]);
+        }
+    }
+    if (r < 0)
+        fatal(&e);
+    msg_in_close(in);
+    batch_release(&b);
+    return 0;
+}
+
 /* Every document of every source once an epoch, in another order each. */
 static void
 test_order(int separate)
@@ -673,6 +706,8 @@ main(int argc, char **argv)
         return run_filter();
     if (argc == 3 && strcmp(argv[1], "rows") == 0)
         return run_rows(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "shares") == 0)
+        return run_shares(argv[2]);
     if (argc == 4 && strcmp(argv[1], "odd") == 0)
         return run_odd(argv[2], argv[3]);
     test_order(0);
