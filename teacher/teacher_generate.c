@@ -62,7 +62,7 @@ generate(const struct model *m, struct pool *pool, const char *tokenizer,
         if ((int64_t)id == tok_eos(t))
             break;
         buf_clear(&text);
-        if (tok_decode(t, &id, 1, 0, &text, &e) < 0)
+        if (tok_decode(t, &id, 1, TOK_MIDDLE, &text, &e) < 0)
             die_err(&e);
         io_put(1, text.p, text.n, "<stdout>");
         if (n > 0 && kv_step(kv, &id, 1, logits) < 0)

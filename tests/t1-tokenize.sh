@@ -125,11 +125,11 @@ status 3 'a foreign one' tokenize -q -t "$top/tests/golden/adamw.safetensors" \
     --ids one.txt
 status 1 'none at all' tokenize -q -t none.json --ids one.txt
 status 1 'a folder without one' tokenize -q -t dir --ids one.txt
-sed 's/^"normalizer":null/"normalizer":{"type":"NFC"}/' "$tok" >nfc.json
+sed 's/^"normalizer":null/"normalizer":{"type":"NFKC"}/' "$tok" >nfkc.json
 status 3 'a component that is not implemented' \
-    tokenize -q -t nfc.json --ids one.txt
+    tokenize -q -t nfkc.json --ids one.txt
 like 'is refused with its path' \
-    '^tokenize: nfc.json: normalizer: is not implemented' err
+    '^tokenize: nfkc.json: normalizer.type: NFKC is not implemented' err
 mkdir model
 cp "$tok" model/tokenizer.json
 echo '{"eos_token":{"content":"<|im_end|>"},"model_max_length":1'"$(

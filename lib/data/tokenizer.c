@@ -22,8 +22,10 @@ tok_ids_release(struct tok_ids *a)
 static void
 set_release(struct added_set *set)
 {
-    for (size_t i = 0; i < set->n; i++)
+    for (size_t i = 0; i < set->n; i++) {
         free((char *)(uintptr_t)set->a[i].s);
+        free((char *)(uintptr_t)set->a[i].name);
+    }
     free(set->a);
 }
 
@@ -34,6 +36,14 @@ tok_free(struct tokenizer *t)
         return;
     set_release(&t->raw);
     set_release(&t->norm);
+    for (size_t i = 0; i < t->nnorm; i++) {
+        free(t->norm_op[i].from);
+        free(t->norm_op[i].to);
+    }
+    free(t->norm_op);
+    sp_free(t->sp);
+    if (t->shown != t->text)
+        free(t->shown);
     free(t->text);
     free(t->slot);
     free(t->slot_tag);
@@ -278,7 +288,7 @@ static int64_t
 added_id(const struct added_set *set, const char *s, size_t n)
 {
     for (size_t i = 0; i < set->n; i++)
-        if (set->a[i].n == n && memcmp(set->a[i].s, s, n) == 0)
+        if (set->a[i].nname == n && memcmp(set->a[i].name, s, n) == 0)
             return set->a[i].id;
     return -1;
 }
@@ -319,20 +329,53 @@ tok_encode(const struct tokenizer *t, struct tok_scratch *s,
         tok_ids_push(out, (uint32_t)t->after);
 }
 
+/* Append s[n] without byte c. */
+static void
+add_without(struct buf *out, const char *s, size_t n, char c)
+{
+    for (size_t i = 0; i < n; i++)
+        if (s[i] != c)
+            buf_addc(out, (unsigned char)s[i]);
+}
+
+/* Take away up to n spaces where the text begins. */
+static void
+strip(struct buf *b, size_t begin, size_t n)
+{
+    size_t k = 0;
+
+    while (k < n && begin + k < b->n && b->p[begin + k] == ' ')
+        k++;
+    if (k > 0) {
+        memmove(b->p + begin, b->p + begin + k, b->n - begin - k + 1);
+        b->n -= k;
+    }
+}
+
 int
 tok_decode(const struct tokenizer *t, const uint32_t *ids, size_t n,
     int flags, struct buf *out, struct err *e)
 {
+    const size_t begin = out->n;
+    int first = !(flags & TOK_MIDDLE);
+
     for (size_t i = 0; i < n; i++) {
         const struct tok_text *x;
 
         if (ids[i] >= t->nid)
             return err_set(e, EX_INPUT, "id %u is outside a vocabulary of "
                 "%zu", ids[i], t->nid);
-        x = &t->text[ids[i]];
-        if (!(x->special && (flags & TOK_SKIP)))
+        x = &t->shown[ids[i]];
+        if (t->text[ids[i]].special && (flags & TOK_SKIP))
+            continue;
+        if (first && t->strip_marks)
+            add_without(out, t->pool.p + x->off, x->n, ' ');
+        else
             buf_add(out, t->pool.p + x->off, x->n);
+        first = 0;
     }
+    if (t->strip > 0 && !(flags & TOK_MIDDLE))
+        strip(out, begin, t->strip);
     return 0;
 }
 

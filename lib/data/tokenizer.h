@@ -92,7 +92,10 @@ enum {
                          * are always recognised. */
     TOK_BOS = 2,        /* put what the post-processor puts before the text */
     TOK_EOS = 4,        /* ... and after it */
-    TOK_SKIP = 8        /* tok_decode: leave special tokens out */
+    TOK_SKIP = 8,       /* tok_decode: leave special tokens out */
+    TOK_MIDDLE = 16     /* tok_decode: the ids continue a text, so that the
+                         * space that some tokenizers put before every text is
+                         * not taken away */
 };
 
 /* Append the ids of text[n] to *out.  The text should be UTF-8 (bytes that are

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KEEP ((size_t)1 << 20)  /* bytes; larger buffers are given back */
+
 static int
 by_content(const void *a, const void *b)
 {
@@ -148,22 +150,31 @@ strip_right(const unsigned char *p, const unsigned char *end)
 
 static void
 encode_level(const struct tokenizer *t, struct tok_scratch *s, int level,
-    const unsigned char *text, const unsigned char *end, int flags,
+    const unsigned char *text, const unsigned char *end, int first, int flags,
     struct tok_ids *out)
 {
     const struct added_set *set = level == 0 ? &t->raw : &t->norm;
-    const unsigned char *done = text, *p = text;
+    const unsigned char *done, *p;
 
     if (text == end)
         return;
+    if (level == 1 && t->nnorm > 0) {
+        size_t n = (size_t)(end - text);
+
+        norm_run(t, s->norm, &text, &n);
+        end = text + n;
+        if (n == 0)
+            return;
+    }
     if (level == 2) {
-        bpe_gap(t, s, text, (size_t)(end - text), out);
+        pre_gap(t, s, text, (size_t)(end - text), first, out);
         return;
     }
     if (set->n == 0 || (set->all_special && !(flags & TOK_SPECIAL))) {
-        encode_level(t, s, level + 1, text, end, flags, out);
+        encode_level(t, s, level + 1, text, end, first, flags, out);
         return;
     }
+    done = p = text;
     while ((p = candidate(set, p, end)) < end) {
         const struct added *a = longest(set, p, end);
         const unsigned char *from = p, *to;
@@ -183,18 +194,26 @@ encode_level(const struct tokenizer *t, struct tok_scratch *s, int level,
         if (a->rstrip)
             to = strip_right(to, end);
         if (done < from)
-            encode_level(t, s, level + 1, done, from, flags, out);
+            encode_level(t, s, level + 1, done, from,
+                first && done == text, flags, out);
         if (from < to)              /* else its text was stripped away */
             tok_ids_push(out, a->id);
         done = to;
     }
     if (done < end)
-        encode_level(t, s, level + 1, done, end, flags, out);
+        encode_level(t, s, level + 1, done, end, first && done == text,
+            flags, out);
 }
 
 void
 added_encode(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int flags, struct tok_ids *out)
 {
-    encode_level(t, s, 0, p, p + n, flags, out);
+    encode_level(t, s, 0, p, p + n, 1, flags, out);
+    for (int i = 0; i < 3; i++) {
+        struct buf *b = i < 2 ? &s->norm[i] : &s->pre;
+
+        if (b->cap > KEEP)
+            buf_release(b);
+    }
 }

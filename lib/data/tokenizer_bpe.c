@@ -111,5 +111,8 @@ tok_scratch_free(struct tok_scratch *s)
     free(s->prev);
     free(s->next);
     free(s->heap);
+    buf_release(&s->norm[0]);
+    buf_release(&s->norm[1]);
+    buf_release(&s->pre);
     free(s);
 }

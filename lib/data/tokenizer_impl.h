@@ -34,10 +34,11 @@ struct pair_slot {
     struct merge m;     /* rank TOK_NONE: empty slot */
 };
 
-/* An added token; flags are those of the JSON. */
+/* An added token; flags are those of the JSON.  s is what is looked for:
+ * the name, normalized where the token is. */
 struct added {
-    const char *s;      /* n bytes, in the pool */
-    size_t n;
+    const char *s, *name;       /* of n and nname bytes, each malloc'd */
+    size_t n, nname;
     uint32_t id;
     uint8_t single_word, lstrip, rstrip, normalized, special;
 };
@@ -52,6 +53,38 @@ struct added_set {
     int all_special;
 };
 
+/* A step of the normalizer. */
+enum norm_kind { NORM_NFC, NORM_PREPEND, NORM_REPLACE };
+struct norm_op {
+    enum norm_kind kind;
+    char *from, *to;    /* malloc'd, or NULL; nfrom > 0 for NORM_REPLACE */
+    size_t nfrom, nto;
+};
+
+/* What the pre-tokenizer puts before a stretch that does not begin with it:
+ * nothing; only where the text begins; always. */
+enum prefix { PREFIX_NONE, PREFIX_FIRST, PREFIX_ALWAYS };
+
+/* How a stretch is cut where symbols are characters. */
+enum sp_split {
+    SP_WHOLE,           /* not at all */
+    SP_MARK,            /* before each U+2581 */
+    SP_SPACE            /* behind each space */
+};
+
+/* Symbols that are characters, as SentencePiece has them: tokenizer_sp.c. */
+struct sp {
+    uint32_t *page[0x1100];     /* of 256 characters: id | SP_NO_CUT */
+    uint32_t byte[256];         /* id of <0xNN>, or TOK_NONE */
+    uint32_t unk;               /* TOK_NONE: what is unknown vanishes */
+    int fallback, fuse;
+    enum sp_split split;
+    int cut;                    /* words can be merged one by one */
+    int free_unknown;           /* no merge holds what is not known */
+    uint64_t *pair;             /* x << 32 | y side by side in a token */
+    size_t pair_mask, npair;
+};
+
 struct tok_text {
     size_t off;         /* in the pool */
     uint32_t n;
@@ -61,7 +94,8 @@ struct tok_text {
 
 struct tokenizer {
     size_t nid;                 /* 1 + largest id */
-    struct tok_text *text;      /* [nid] bytes that the id stands for */
+    struct tok_text *text;      /* [nid] texts of the vocabulary, as bytes */
+    struct tok_text *shown;     /* [nid] what they decode to; may be text */
     struct buf pool;
     uint32_t *slot;             /* hash of bytes to id; mask + 1 slots */
     uint8_t *slot_tag;          /* [slot_mask + 1] of the hash, 0: empty */
@@ -72,7 +106,15 @@ struct tokenizer {
     uint16_t *pair_tag;         /* [pair_mask + 1] of the hash, 0: empty */
     size_t pair_mask, nmerge;
     int ignore_merges;
-    enum split split;
+    struct norm_op *norm_op;    /* [nnorm] */
+    size_t nnorm;
+    enum prefix prefix;
+    char gap[8];                /* stands for a space, and is the prefix */
+    int put_gap;                /* the pre-tokenizer replaces spaces by it */
+    enum split split;           /* where sp is NULL */
+    struct sp *sp;              /* NULL: symbols are bytes */
+    size_t strip;               /* of decoded text: spaces to take away */
+    int strip_marks;            /* first token: without its U+2581 */
     struct added_set raw, norm; /* not normalized, normalized */
     int64_t before, after;      /* of the post-processor */
     int64_t bos, eos;           /* of configuration files */
@@ -87,6 +129,7 @@ struct tok_scratch {
     uint32_t *rank, *prev, *next;       /* [cap] of a long piece */
     uint64_t *heap;             /* [3*cap] */
     size_t cap;
+    struct buf norm[2], pre;    /* a stretch after the steps */
 };
 
 /* Most pairs that are looked up are no merges: the tags say so, and are few
@@ -140,6 +183,21 @@ cache_get(struct tok_scratch *s, const unsigned char *p, size_t n, size_t room,
 /* Encode text without added tokens. */
 void bpe_gap(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, struct tok_ids *out);
+
+/* The same where symbols are characters. */
+void sp_gap(const struct tokenizer *t, struct tok_scratch *s,
+    const unsigned char *p, size_t n, struct tok_ids *out);
+/* Tables of t->sp from the vocabulary and the merges; and their end. */
+void sp_index(struct tokenizer *t);
+void sp_free(struct sp *sp);
+
+/* *p, *n after the normalizer: as they are, or in one of b[2]. */
+void norm_run(const struct tokenizer *t, struct buf b[2],
+    const unsigned char **p, size_t *n);
+/* Encode what stands between added tokens, normalized; first: at the
+ * beginning of the text. */
+void pre_gap(const struct tokenizer *t, struct tok_scratch *s,
+    const unsigned char *p, size_t n, int first, struct tok_ids *out);
 
 /* Sort and index a set whose a[n] has been filled; of equal contents the
  * caller has left one. */

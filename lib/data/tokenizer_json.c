@@ -14,16 +14,6 @@
 
 #define ADDED_MAX 4096      /* bytes of an added token */
 
-static const char llama3[] =
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|"
-    " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
-static const char qwen2[] =
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|"
-    " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
-static const char gpt2[] =
-    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|"
-    "\\s+(?!\\S)|\\s+";
-
 int
 tok_bad(struct err *e, const char *fmt, ...)
 {
@@ -37,8 +27,8 @@ tok_bad(struct err *e, const char *fmt, ...)
 }
 
 /* j must be an object with no other members than the words of `known`. */
-static int
-members(const json_t *j, const char *path, const char *known, struct err *e)
+int
+tok_members(const json_t *j, const char *path, const char *known, struct err *e)
 {
     const char *key;
     json_t *v;
@@ -59,8 +49,8 @@ members(const json_t *j, const char *path, const char *known, struct err *e)
     return 0;
 }
 
-static const char *
-text_of(const json_t *j, const char *key)
+const char *
+tok_text_of(const json_t *j, const char *key)
 {
     const char *s = json_string_value(json_object_get(j, key));
 
@@ -68,8 +58,8 @@ text_of(const json_t *j, const char *key)
 }
 
 /* The boolean j[key], or `otherwise` where it is not given; -1 and *e. */
-static int
-flag_of(const json_t *j, const char *path, const char *key, int otherwise,
+int
+tok_flag(const json_t *j, const char *path, const char *key, int otherwise,
     struct err *e)
 {
     const json_t *v = json_object_get(j, key);
@@ -82,8 +72,8 @@ flag_of(const json_t *j, const char *path, const char *key, int otherwise,
 }
 
 /* Where `key` of j stands, it must be null (or "", or 0). */
-static int
-must_be_off(const json_t *j, const char *path, const char *key, struct err *e)
+int
+tok_off(const json_t *j, const char *path, const char *key, struct err *e)
 {
     const json_t *v = json_object_get(j, key);
 
@@ -95,97 +85,21 @@ must_be_off(const json_t *j, const char *path, const char *key, struct err *e)
         key);
 }
 
-/* The pre-tokenizers. */
-
+/* What becomes of unknown characters. */
 static int
-byte_level(const json_t *j, const char *path, int *regex, struct err *e)
-{
-    int prefix;
-
-    if (members(j, path, "type add_prefix_space trim_offsets use_regex", e))
-        return -1;
-    prefix = flag_of(j, path, "add_prefix_space", 1, e);
-    *regex = flag_of(j, path, "use_regex", 1, e);
-    if (prefix < 0 || *regex < 0)
-        return -1;
-    return prefix ? tok_bad(e, "%s.add_prefix_space: is not implemented",
-        path) : 0;
-}
-
-/* Digits or Split before ByteLevel. */
-static int
-first_step(const json_t *j, const char *path, enum split *split,
+load_sp(struct tokenizer *t, const json_t *j, int fallback, int fuse,
     struct err *e)
 {
-    const char *type = text_of(j, "type"), *regex;
+    const json_t *unk = json_object_get(j, "unk_token");
 
-    if (strcmp(type, "Digits") == 0) {
-        const int each = flag_of(j, path, "individual_digits", -1, e);
-
-        if (each < 0 || members(j, path, "type individual_digits", e))
-            return -1;
-        if (!each)
-            return tok_bad(e, "%s.individual_digits: false is not implemented",
-                path);
-        *split = SPLIT_GPT2_DIGITS;
-        return 0;
-    }
-    if (strcmp(type, "Split") != 0)
-        return tok_bad(e, "%s.type: %.60s is not implemented", path,
-            *type ? type : "(none)");
-    if (members(j, path, "type pattern behavior invert", e))
-        return -1;
-    if (strcmp(text_of(j, "behavior"), "Isolated") != 0)
-        return tok_bad(e, "%s.behavior: only Isolated is implemented", path);
-    if (must_be_off(j, path, "invert", e))
-        return -1;
-    regex = text_of(json_object_get(j, "pattern"), "Regex");
-    if (strcmp(regex, llama3) == 0)
-        *split = SPLIT_CL100K;
-    else if (strcmp(regex, qwen2) == 0)
-        *split = SPLIT_CL100K_1;
-    else if (strcmp(regex, gpt2) == 0)
-        *split = SPLIT_GPT2;
-    else
-        return tok_bad(e, "%s.pattern: is none of the patterns that are "
-            "implemented (GPT-2, Llama 3, Qwen 2)", path);
-    return 0;
-}
-
-static int
-load_pre(struct tokenizer *t, const json_t *j, struct err *e)
-{
-    const char *type = text_of(j, "type");
-    const json_t *list;
-    int regex;
-
-    if (strcmp(type, "ByteLevel") == 0) {
-        if (byte_level(j, "pre_tokenizer", &regex, e))
-            return -1;
-        t->split = regex ? SPLIT_GPT2 : SPLIT_NONE;
-        return 0;
-    }
-    if (strcmp(type, "Sequence") != 0)
-        return tok_bad(e, "pre_tokenizer.type: %.60s is not implemented",
-            *type ? type : "none at all");
-    if (members(j, "pre_tokenizer", "type pretokenizers", e))
-        return -1;
-    list = json_object_get(j, "pretokenizers");
-    if (json_array_size(list) != 2)
-        return tok_bad(e, "pre_tokenizer.pretokenizers: is no list of two "
-            "steps");
-    if (first_step(json_array_get(list, 0), "pre_tokenizer.pretokenizers.0",
-        &t->split, e))
-        return -1;
-    if (strcmp(text_of(json_array_get(list, 1), "type"), "ByteLevel") != 0)
-        return tok_bad(e, "pre_tokenizer.pretokenizers.1.type: only "
-            "ByteLevel is implemented");
-    if (byte_level(json_array_get(list, 1), "pre_tokenizer.pretokenizers.1",
-        &regex, e))
-        return -1;
-    if (regex != (t->split == SPLIT_GPT2_DIGITS))
-        return tok_bad(e, "pre_tokenizer.pretokenizers.1.use_regex: %s is not "
-            "implemented behind that step", regex ? "true" : "false");
+    t->sp->fallback = fallback;
+    t->sp->fuse = fuse;
+    t->sp->unk = TOK_NONE;
+    if (unk && !json_is_null(unk) && (!json_is_string(unk) ||
+        vocab_id(json_object_get(j, "vocab"), json_string_value(unk),
+        &t->sp->unk)))
+        return tok_bad(e, "model.unk_token: is not in the vocabulary");
+    sp_index(t);
     return 0;
 }
 
@@ -194,34 +108,37 @@ load_model(struct tokenizer *t, const json_t *j, uint64_t **pairs,
     struct err *e)
 {
     const json_t *type = json_object_get(j, "type");
-    int whole = 1, fallback, r;
+    int whole = 1, fallback, fuse;
 
-    if (members(j, "model", "type dropout unk_token continuing_subword_prefix "
-        "end_of_word_suffix fuse_unk byte_fallback ignore_merges vocab merges",
-        e))
+    if (tok_members(j, "model", "type dropout unk_token "
+        "continuing_subword_prefix end_of_word_suffix fuse_unk byte_fallback "
+        "ignore_merges vocab merges", e))
         return -1;
-    if (type && strcmp(text_of(j, "type"), "BPE") != 0)
+    if (type && strcmp(tok_text_of(j, "type"), "BPE") != 0)
         return tok_bad(e, "model.type: %.60s is not implemented",
-            text_of(j, "type"));
-    if (must_be_off(j, "model", "dropout", e) ||
-        must_be_off(j, "model", "continuing_subword_prefix", e) ||
-        must_be_off(j, "model", "end_of_word_suffix", e))
+            tok_text_of(j, "type"));
+    if (tok_off(j, "model", "dropout", e) ||
+        tok_off(j, "model", "continuing_subword_prefix", e) ||
+        tok_off(j, "model", "end_of_word_suffix", e))
         return -1;
-    t->ignore_merges = flag_of(j, "model", "ignore_merges", 0, e);
-    fallback = flag_of(j, "model", "byte_fallback", 0, e);
-    r = flag_of(j, "model", "fuse_unk", 0, e);
-    if (t->ignore_merges < 0 || fallback < 0 || r < 0 ||
+    t->ignore_merges = tok_flag(j, "model", "ignore_merges", 0, e);
+    fallback = tok_flag(j, "model", "byte_fallback", 0, e);
+    fuse = tok_flag(j, "model", "fuse_unk", 0, e);
+    if (t->ignore_merges < 0 || fallback < 0 || fuse < 0 ||
         vocab_load(t, json_object_get(j, "vocab"), e) ||
         merges_load(t, json_object_get(j, "vocab"),
         json_object_get(j, "merges"), pairs, e))
         return -1;
+    if (t->sp)
+        return load_sp(t, j, fallback, fuse, e);
     for (size_t b = 0; b < 256; b++)
         whole &= t->byte_id[b] != TOK_NONE;
     if (whole)                      /* nothing is ever unknown */
         return 0;
     if (fallback)
-        return tok_bad(e, "model.byte_fallback: is not implemented");
-    return must_be_off(j, "model", "unk_token", e);
+        return tok_bad(e, "model.byte_fallback: is not implemented where "
+            "ByteLevel is and bytes are missing");
+    return tok_off(j, "model", "unk_token", e);
 }
 
 /* Added tokens. */
@@ -247,14 +164,14 @@ load_one_added(struct added *a, const json_t *j, size_t i, struct err *e)
     int v[5];
 
     snprintf(path, sizeof path, "added_tokens.%zu", i);
-    if (members(j, path, "id content single_word lstrip rstrip normalized "
+    if (tok_members(j, path, "id content single_word lstrip rstrip normalized "
         "special", e))
         return -1;
     if (!json_is_string(s) || json_string_length(s) > ADDED_MAX)
         return tok_bad(e, "%s.content: is no text of at most %d bytes", path,
             ADDED_MAX);
     for (int k = 0; k < 5; k++)
-        if ((v[k] = flag_of(j, path, name[k], -1, e)) < 0)
+        if ((v[k] = tok_flag(j, path, name[k], -1, e)) < 0)
             return -1;
     a->s = json_string_value(s);
     a->n = json_string_length(s);
@@ -335,6 +252,60 @@ set_add(struct added_set *set, const struct added *a)
     set->a[set->n++] = *a;
 }
 
+/* A copy of a into its set; what is looked for is normalized where the
+ * token is. */
+static void
+keep_added(struct tokenizer *t, const struct added *a)
+{
+    const unsigned char *p = (const unsigned char *)a->s;
+    struct buf b[2] = { { 0 }, { 0 } };
+    struct added x = *a;
+
+    if (a->normalized)
+        norm_run(t, b, &p, &x.n);
+    x.s = memcpy(xmalloc(x.n + 1), p, x.n);
+    x.name = memcpy(xmalloc(a->n), a->s, a->n);
+    x.nname = a->n;
+    if (x.n > 0) {
+        set_add(a->normalized ? &t->norm : &t->raw, &x);
+    } else {
+        free((char *)(uintptr_t)x.s);
+        free((char *)(uintptr_t)x.name);
+    }
+    buf_release(&b[0]);
+    buf_release(&b[1]);
+}
+
+/* Normalizing may have made tokens equal: special ones come first, else the
+ * first in the file. */
+static void
+unite_norm(struct added_set *set)
+{
+    size_t k = 0;
+
+    for (size_t i = 0; i < set->n; i++) {
+        struct added *a = &set->a[i];
+        size_t m = 0;
+
+        while (m < k && !(set->a[m].n == a->n &&
+            memcmp(set->a[m].s, a->s, a->n) == 0))
+            m++;
+        if (m < k && !(a->special && !set->a[m].special)) {
+            free((char *)(uintptr_t)a->s);
+            free((char *)(uintptr_t)a->name);
+            continue;
+        }
+        if (m < k) {
+            free((char *)(uintptr_t)set->a[m].s);
+            free((char *)(uintptr_t)set->a[m].name);
+        } else {
+            m = k++;
+        }
+        set->a[m] = *a;
+    }
+    set->n = k;
+}
+
 static int
 load_added(struct tokenizer *t, const json_t *list, const json_t *vocab,
     struct err *e)
@@ -352,12 +323,12 @@ load_added(struct tokenizer *t, const json_t *list, const json_t *vocab,
         number_added(t, a, n, vocab);
     }
     for (size_t i = 0; i < n && r == 0; i++) {
-        if (a[i].n == 0)
-            continue;
-        a[i].s = memcpy(xmalloc(a[i].n), a[i].s, a[i].n);
-        set_add(a[i].normalized ? &t->norm : &t->raw, &a[i]);
+        if (a[i].n > 0)
+            keep_added(t, &a[i]);
     }
     free(a);
+    if (t->nnorm > 0)
+        unite_norm(&t->norm);
     added_index(&t->raw);
     added_index(&t->norm);
     return r;
@@ -370,7 +341,7 @@ static int
 template_token(const struct tokenizer *t, const json_t *post,
     const json_t *token, const char *path, int64_t *id, struct err *e)
 {
-    const char *name = text_of(token, "id");
+    const char *name = tok_text_of(token, "id");
     const json_t *ids = json_object_get(json_object_get(json_object_get(post,
         "special_tokens"), name), "ids");
     const json_t *v = json_array_get(ids, 0);
@@ -392,7 +363,7 @@ load_template(struct tokenizer *t, const json_t *post, const char *path,
     char where[120];
     int seen = 0;
 
-    if (members(post, path, "type single pair special_tokens", e))
+    if (tok_members(post, path, "type single pair special_tokens", e))
         return -1;
     for (size_t i = 0; i < json_array_size(single); i++) {
         const json_t *x = json_array_get(single, i);
@@ -404,29 +375,53 @@ load_template(struct tokenizer *t, const json_t *post, const char *path,
             if (template_token(t, post, token, where,
                 seen ? &t->after : &t->before, e))
                 return -1;
-        } else if (seen++ || strcmp(text_of(text, "id"), "A") != 0) {
+        } else if (seen++ || strcmp(tok_text_of(text, "id"), "A") != 0) {
             return tok_bad(e, "%s: is no place of the text", where);
         }
     }
     return seen ? 0 : tok_bad(e, "%s.single: has no place for the text", path);
 }
 
+/* "cls" before and "sep" behind, each ["text", id]. */
+static int
+load_bert(struct tokenizer *t, const json_t *j, const char *path,
+    struct err *e)
+{
+    static const char *const name[] = { "cls", "sep" };
+    int64_t *const to[] = { &t->before, &t->after };
+
+    if (tok_members(j, path, "type sep cls trim_offsets add_prefix_space", e))
+        return -1;
+    for (int i = 0; i < 2; i++) {
+        const json_t *v = json_array_get(json_object_get(j, name[i]), 1);
+
+        if (!json_is_integer(v) || json_integer_value(v) < 0 ||
+            (uint64_t)json_integer_value(v) >= t->nid)
+            return tok_bad(e, "%s.%s: is no token", path, name[i]);
+        *to[i] = json_integer_value(v);
+    }
+    return 0;
+}
+
 static int
 load_post(struct tokenizer *t, const json_t *j, const char *path, int depth,
     struct err *e)
 {
-    const char *type = text_of(j, "type");
+    const char *type = tok_text_of(j, "type");
 
     if (!j || json_is_null(j) || strcmp(type, "ByteLevel") == 0)
         return 0;                   /* ByteLevel only moves offsets */
     if (strcmp(type, "TemplateProcessing") == 0 && t->before < 0 &&
         t->after < 0)
         return load_template(t, j, path, e);
+    if ((strcmp(type, "RobertaProcessing") == 0 ||
+        strcmp(type, "BertProcessing") == 0) && t->before < 0 && t->after < 0)
+        return load_bert(t, j, path, e);
     if (strcmp(type, "Sequence") == 0 && depth == 0) {
         const json_t *list = json_object_get(j, "processors");
         char where[80];
 
-        if (members(j, path, "type processors", e))
+        if (tok_members(j, path, "type processors", e))
             return -1;
         for (size_t i = 0; i < json_array_size(list); i++) {
             snprintf(where, sizeof where, "%s.processors.%zu", path, i);
@@ -450,21 +445,20 @@ tok_load(struct tokenizer *t, const json_t *j, struct err *e)
     t->before = t->after = t->bos = t->eos = -1;
     if (!json_is_object(j) || !json_is_object(model))
         return tok_bad(e, "model: is missing; this is no tokenizer.json");
-    if (members(j, "tokenizer", "version truncation padding added_tokens "
+    if (tok_members(j, "tokenizer", "version truncation padding added_tokens "
         "normalizer pre_tokenizer post_processor decoder model", e) ||
-        must_be_off(j, "", "truncation", e) ||
-        must_be_off(j, "", "padding", e) ||
-        must_be_off(j, "", "normalizer", e))
+        tok_off(j, "", "truncation", e) ||
+        tok_off(j, "", "padding", e))
         return -1;
-    if (strcmp(text_of(json_object_get(j, "decoder"), "type"),
-        "ByteLevel") != 0)
-        return tok_bad(e, "decoder.type: only ByteLevel is implemented");
-    if (load_pre(t, json_object_get(j, "pre_tokenizer"), e) == 0 &&
+    if (norm_load(t, json_object_get(j, "normalizer"), "normalizer", 0,
+        e) == 0 &&
+        pre_load(t, json_object_get(j, "pre_tokenizer"), e) == 0 &&
         load_model(t, model, &pairs, e) == 0 &&
         load_added(t, json_object_get(j, "added_tokens"),
         json_object_get(model, "vocab"), e) == 0 &&
         load_post(t, json_object_get(j, "post_processor"), "post_processor",
-        0, e) == 0) {
+        0, e) == 0 &&
+        decoder_load(t, json_object_get(j, "decoder"), e) == 0) {
         tok_hash_all(t, pairs);
         r = 0;
     }

@@ -13,6 +13,25 @@ int tok_load(struct tokenizer *t, const json_t *j, struct err *e);
 /* Its parts; -1 and *e "path in the JSON: why". */
 int tok_bad(struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* j must be an object with no other members than the words of `known`. */
+int tok_members(const json_t *j, const char *path, const char *known,
+    struct err *e);
+/* The text j[key], or "". */
+const char *tok_text_of(const json_t *j, const char *key);
+/* The boolean j[key], or `otherwise` where it is not given; -1 and *e. */
+int tok_flag(const json_t *j, const char *path, const char *key,
+    int otherwise, struct err *e);
+/* Where `key` of j stands, it must be null (or "", false or 0). */
+int tok_off(const json_t *j, const char *path, const char *key,
+    struct err *e);
+
+/* Normalizer, pre-tokenizer, which says what symbols are, and, when all ids
+ * are known, the decoder. */
+int norm_load(struct tokenizer *t, const json_t *j, const char *path,
+    int depth, struct err *e);
+int pre_load(struct tokenizer *t, const json_t *j, struct err *e);
+int decoder_load(struct tokenizer *t, const json_t *j, struct err *e);
+
 int vocab_load(struct tokenizer *t, const json_t *vocab, struct err *e);
 /* *pairs: malloc'd left << 32 | right of every merge, the caller's. */
 int merges_load(struct tokenizer *t, const json_t *vocab,

@@ -128,11 +128,16 @@ vocab_load(struct tokenizer *t, const json_t *vocab, struct err *e)
         if (t->text[id].known)
             return tok_bad(e, "model.vocab.%.60s: id %u is taken already", key,
                 id);
-        bytes = put_bytes(&t->pool, key, strlen(key), letter);
+        if (t->sp) {
+            buf_adds(&t->pool, key);
+            bytes = 1;
+        } else {
+            bytes = put_bytes(&t->pool, key, strlen(key), letter);
+        }
         vocab_set(t, id, off, t->pool.n - off);
         if (bytes && t->text[id].n > 0)
             slot_put(t, id);
-        if (bytes && t->text[id].n == 1)
+        if (bytes && !t->sp && t->text[id].n == 1)
             t->byte_id[(unsigned char)t->pool.p[off]] = id;
     }
     return 0;
@@ -281,6 +286,33 @@ hash_added(XXH3_state_t *x, const struct added_set *set)
     }
 }
 
+/* What byte-level tokenizers without a normalizer do not have. */
+static void
+hash_steps(XXH3_state_t *x, const struct tokenizer *t)
+{
+    if (t->nnorm > 0) {
+        hash_text(x, "normalizer", 10);
+        hash_number(x, t->nnorm);
+    }
+    for (size_t i = 0; i < t->nnorm; i++) {
+        hash_number(x, (uint64_t)t->norm_op[i].kind);
+        hash_text(x, t->norm_op[i].from, t->norm_op[i].nfrom);
+        hash_text(x, t->norm_op[i].to, t->norm_op[i].nto);
+    }
+    if (t->prefix != PREFIX_NONE || t->put_gap) {
+        hash_text(x, "prefix", 6);
+        hash_number(x, (uint64_t)t->prefix);
+        hash_text(x, t->gap, strlen(t->gap));
+        hash_number(x, (uint64_t)t->put_gap);
+    }
+    if (t->sp) {
+        hash_text(x, "characters", 10);
+        hash_number(x, (uint64_t)t->sp->split);
+        hash_number(x, t->sp->unk);
+        hash_number(x, (uint64_t)(t->sp->fallback | t->sp->fuse << 1));
+    }
+}
+
 void
 tok_hash_all(struct tokenizer *t, const uint64_t *pairs)
 {
@@ -311,6 +343,7 @@ tok_hash_all(struct tokenizer *t, const uint64_t *pairs)
     hash_added(x, &t->norm);
     hash_number(x, (uint64_t)t->before);
     hash_number(x, (uint64_t)t->after);
+    hash_steps(x, t);
     XXH128_canonicalFromHash(&c, XXH3_128bits_digest(x));
     XXH3_freeState(x);
     for (int i = 0; i < 16; i++)

@@ -83,17 +83,39 @@ test_components(void)
     good("merges as pairs", (struct file){ .model = "{\"vocab\":{\"a\":0,"
         "\"b\":1,\"ab\":2},\"merges\":[[\"a\",\"b\"]]}" }, "ab", 1);
     bad("a normalizer", (struct file){ .more = ",\"normalizer\":{\"type\":"
-        "\"NFC\"}" }, "normalizer: ");
+        "\"Lowercase\"}" }, "normalizer.type: Lowercase");
+    bad("one in a list", (struct file){ .more = ",\"normalizer\":{\"type\":"
+        "\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},{\"type\":"
+        "\"NFKC\"}]}" }, "normalizer.normalizers.1.type: NFKC");
+    bad("lists in lists", (struct file){ .more = ",\"normalizer\":{\"type\":"
+        "\"Sequence\",\"normalizers\":[{\"type\":\"Sequence\","
+        "\"normalizers\":[]}]}" }, "normalizer.normalizers.0.type: ");
+    bad("a pattern", (struct file){ .more = ",\"normalizer\":{\"type\":"
+        "\"Replace\",\"pattern\":{\"Regex\":\"a*\"},\"content\":\"\"}" },
+        "normalizer.pattern: ");
+    bad("nothing to replace", (struct file){ .more = ",\"normalizer\":{"
+        "\"type\":\"Replace\",\"pattern\":{\"String\":\"\"},\"content\":"
+        "\"\"}" }, "normalizer.pattern: ");
+    bad("a new option of one", (struct file){ .more = ",\"normalizer\":{"
+        "\"type\":\"NFC\",\"x\":1}" }, "normalizer.x: ");
     bad("truncation", (struct file){ .more = ",\"truncation\":{}" },
         "truncation: ");
     bad("an unknown part", (struct file){ .more = ",\"new\":1" },
         "tokenizer.new: ");
-    bad("no pre-tokenizer", (struct file){ .pre = "null" },
-        "pre_tokenizer.type: ");
-    bad("another one", (struct file){ .pre = "{\"type\":\"Metaspace\"}" },
-        "pre_tokenizer.type: Metaspace");
-    bad("a prefix space", (struct file){ .pre = "{\"type\":\"ByteLevel\"}" },
-        "pre_tokenizer.add_prefix_space: ");
+    bad("bytes for characters", (struct file){ .pre = "null" },
+        "decoder.type: ByteLevel");
+    bad("another one", (struct file){ .pre = "{\"type\":\"Whitespace\"}" },
+        "pre_tokenizer.type: Whitespace");
+    bad("another mark", (struct file){ .pre = "{\"type\":\"Metaspace\","
+        "\"replacement\":\"_\"}" }, "pre_tokenizer.replacement: ");
+    bad("another scheme", (struct file){ .pre = "{\"type\":\"Metaspace\","
+        "\"replacement\":\"\u2581\",\"prepend_scheme\":\"last\"}" },
+        "pre_tokenizer.prepend_scheme: ");
+    bad("a split of characters", (struct file){ .pre = "{\"type\":\"Split\","
+        "\"pattern\":{\"String\":\" \"},\"behavior\":\"Removed\","
+        "\"invert\":false}" }, "pre_tokenizer.behavior: ");
+    good("a prefix space", (struct file){ .pre = "{\"type\":\"ByteLevel\"}" },
+        "ab", 1);
     bad("a new option", (struct file){ .pre = "{\"type\":\"ByteLevel\","
         "\"add_prefix_space\":false,\"x\":1}" }, "pre_tokenizer.x: ");
     bad("another pattern", (struct file){ .pre = "{\"type\":\"Sequence\","
@@ -106,7 +128,7 @@ test_components(void)
         "pre_tokenizer.pretokenizers.0.individual_digits: ");
     bad("another decoder", (struct file){ .decoder = "{\"type\":\"Fuse\"}" },
         "decoder.type: ");
-    bad("another post-processor", (struct file){ .post =
+    bad("a post-processor without its tokens", (struct file){ .post =
         "{\"type\":\"BertProcessing\"}" }, "post_processor.type: Bert");
     bad("a template without text", (struct file){ .post =
         "{\"type\":\"TemplateProcessing\",\"single\":[]}" },
