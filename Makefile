@@ -58,6 +58,8 @@ LIBSRC = $(wildcard lib/*/*.c)
 LIBOBJ = $(LIBSRC:%.c=$(BUILD)/%.o)
 LIB    = $(BUILD)/libretort.a
 REAL   = $(patsubst tests/real/%.c,$(BUILD)/tests/real-%,$(wildcard tests/real/*.c))
+FUZZ   = $(patsubst tests/fuzz/%.c,%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
+REPLAY = $(FUZZ:%=$(BUILD)/fuzz/replay-%)
 UNIT   = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
 
 ifeq ($(V),0)
@@ -69,7 +71,7 @@ endif
 .SUFFIXES:
 .SECONDARY:
 .PHONY: all $(NAMES) check check-long check-real lint bench demo demo-study \
-        profile install uninstall clean dist distcheck help names FORCE
+        fuzz profile install uninstall clean dist distcheck help names FORCE
 
 ## all: build every program (default)
 all: $(BINS)
@@ -141,7 +143,7 @@ demo-study: all
 	@BUILD='$(abspath $(BUILD))' scripts/study '$(abspath $(BUILD))/study'
 
 ## check: build and pass the tests (no network, no Python)
-check: all $(UNIT) $(REAL)
+check: all $(UNIT) $(REAL) $(REPLAY)
 	@BUILD=$(BUILD) scripts/check $(TESTS)
 
 ## check-real: real models against golden values: MODEL=SmolLM2....gguf TOKDIR=dir
@@ -155,13 +157,40 @@ check-real: all $(REAL)
 	    scripts/check tests/t8-smollm2.sh tests/t8-tokenizers.sh
 
 ## check-long: also the long tests, under sanitizers and with clang
-check-long: all $(UNIT)
+check-long: all $(UNIT) $(REPLAY)
 	@BUILD=$(BUILD) RETORT_LONG=1 scripts/check
 	@$(MAKE) check SAN=address,undefined
 	@$(MAKE) check SAN=thread
 	@if command -v clang >/dev/null; then \
 	    $(MAKE) check CC=clang BUILD=$(BUILD)/clang; \
 	else echo 'SKIP clang: not found'; fi
+
+$(BUILD)/fuzz/replay-%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o \
+    $(LIB)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $^ $(LIBS)
+
+# With clang's libFuzzer; to be made by fuzz only, which sets SAN.
+$(BUILD)/fuzz/fuzz-%: $(BUILD)/tests/fuzz/%.o $(LIB)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+
+## fuzz: build the fuzz targets as build/fuzz-TARGET (clang); FUZZTIME=s runs each
+fuzz: SANFUZZ = fuzzer-no-link,address,undefined
+fuzz:
+	@command -v clang >/dev/null || { echo 'SKIP fuzz: clang not found'; exit 0; }; \
+	$(MAKE) CC=clang SAN=$(SANFUZZ) \
+	    $(FUZZ:%=build/$(subst $(comma),-,$(SANFUZZ))/fuzz/fuzz-%) && \
+	for f in $(FUZZ); do \
+	    ln -sf $(subst $(comma),-,$(SANFUZZ))/fuzz/fuzz-$$f build/fuzz-$$f && \
+	    mkdir -p build/fuzz/found-$$f && \
+	    { [ -z '$(FUZZTIME)' ] || RETORT_TOP=. UBSAN_OPTIONS=halt_on_error=1 \
+	        build/fuzz-$$f -max_total_time=$(FUZZTIME) -timeout=20 -rss_limit_mb=1500 \
+	        -artifact_prefix=build/fuzz/$$f- build/fuzz/found-$$f \
+	        tests/fuzz/corpus-$$f; } || exit 1; \
+	done
 
 $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(LIB)
 	$(call say,LD,$@)

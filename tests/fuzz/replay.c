@@ -1,0 +1,33 @@
+/* Runs a fuzz target over files, where there is no fuzzer: TAP. */
+#include "base/io.h"
+#include "fuzz.h"
+#include "../tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int
+main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        struct io_map m;
+        struct err e;
+        uint8_t *p;
+
+        if (io_map(&m, argv[i], &e) < 0) {
+            printf("Bail out! %s\n", e.msg);
+            return 1;
+        }
+        /* An exact copy, so that a sanitizer sees one byte too many. */
+        p = malloc(m.n ? m.n : 1);
+        if (!p)
+            return 1;
+        if (m.n)
+            memcpy(p, m.p, m.n);
+        LLVMFuzzerTestOneInput(p, m.n);
+        ok(1, "%s", argv[i]);
+        free(p);
+        io_unmap(&m);
+    }
+    return done_testing();
+}
