@@ -267,7 +267,8 @@ static size_t
 fit(const struct stream *s, const struct given *g)
 {
     struct err e;
-    const size_t n = sampler_fit(&s->d, g->mem, &e);
+    const size_t n = s->d.info.T ? rows_fit(&s->d, g->mem, &e) :
+        sampler_fit(&s->d, g->mem, &e);
 
     if (n == 0)
         die_err(&e);
@@ -282,11 +283,11 @@ choose(const struct stream *s, const struct given *g, struct cursor_spec *r)
     const struct cursor_spec *was = &s->from.spec;
 
     memset(r, 0, sizeof *r);
-    if (!docs && (g->weights || g->heat || g->pack || g->open || g->unimax ||
+    if (!docs && (g->weights || g->heat || g->pack || g->unimax ||
         g->curriculum))
         die(EX_USAGE, "%s: holds batches, whose mixture and packing are "
-            "recorded: --weights, --temperature, --unimax, --curriculum, "
-            "--pack and --open are for documents", dirs_name(&s->d, 0));
+            "recorded: --weights, --temperature, --unimax, --curriculum "
+            "and --pack are for documents", dirs_name(&s->d, 0));
     if (g->shuffle && g->no_shuffle)
         die(EX_USAGE, "--shuffle and --no-shuffle exclude each other");
     r->B = (size_t)whole(s, "-B", g->B, 1, 1 << 20, was->B, 8);
@@ -296,10 +297,12 @@ choose(const struct stream *s, const struct given *g, struct cursor_spec *r)
         die(EX_USAGE, "-T %zu: %s holds rows of %zu tokens", r->T,
             dirs_name(&s->d, 0), s->d.info.T);
     r->seed = whole(s, "-s", g->seed, 0, WHOLE, was->seed, 0);
-    r->open = (size_t)whole(s, "--open", g->open, 1, 1 << 20, was->open,
-        docs && !g->open && !s->resumed ? fit(s, g) : 0);
     r->shuffle = g->shuffle ? 1 : g->no_shuffle ? 0 :
         s->resumed ? was->shuffle : docs;
+    if (!docs && !r->shuffle && g->open)
+        die(EX_USAGE, "--open is for what is shuffled");
+    r->open = docs || r->shuffle ? (size_t)whole(s, "--open", g->open, 1,
+        1 << 20, was->open, g->open || s->resumed ? 0 : fit(s, g)) : 0;
     if (s->resumed && r->shuffle != was->shuffle)
         die(EX_USAGE, "--%sshuffle contradicts the resumed stream, which has "
             "--%sshuffle", r->shuffle ? "" : "no-", was->shuffle ? "" : "no-");
@@ -641,7 +644,7 @@ main(int argc, char **argv)
     snprintf(s.c.algorithm, sizeof s.c.algorithm, "%s", algorithm);
     s.c.data = s.d.hash;
     how = (struct means){ g.mem, threads_ahead(g.threads), g.dry };
-    s.feed = s.d.info.T ? rows_feed(&s.d, &s.c.spec, &e) :
+    s.feed = s.d.info.T ? rows_feed(&s.d, &s.c.spec, &how, &e) :
         docs_feed(&s.d, &s.c.spec, &how, &e);
     if (!s.feed)
         die_err(&e);

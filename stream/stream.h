@@ -50,7 +50,10 @@ struct means {
 struct feed *docs_feed(const struct dirs *d, const struct cursor_spec *spec,
     const struct means *how, struct err *e);
 struct feed *rows_feed(const struct dirs *d, const struct cursor_spec *spec,
-    struct err *e);
+    const struct means *how, struct err *e);
+/* The largest `open` of shuffled rows whose frames take mem bytes; 0 and *e on
+ * damage. */
+size_t rows_fit(const struct dirs *d, size_t mem, struct err *e);
 
 /* Weights of the sources of d from text: "bg=2,cs=1" (the others 0), or by
  * temperature A: (tokens)^A.  r [nsource] quantised; EX_USAGE. */

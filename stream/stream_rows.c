@@ -4,26 +4,14 @@
  * piece_* tensor [P,...] with its pieces, known or not.
  */
 #include "stream.h"
+#include "stream_groups.h"
 #include "base/mem.h"
-#include "base/rng.h"
-#include "data/batch.h"
+#include "base/prog.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { CACHE = 64, LABEL_ROWS = 3 };
-#define CACHE_BYTES ((size_t)256 << 20)
-
-/* A message in memory. */
-struct kept {
-    struct shard_buf buf;
-    struct msg m;
-    size_t shard, msg;      /* number of the shard over all directories */
-    uint64_t used;          /* 0: empty */
-    uint64_t tokens;
-};
 
 struct column {
     char *name;
@@ -35,132 +23,16 @@ struct column {
     struct buf data;
 };
 
-struct shard_ref {
-    size_t dir, shard;
-    uint64_t before;        /* rows of the shards before it */
-};
-
 struct rows {
     struct feed f;
     const struct dirs *d;
     const struct cursor_spec *spec;
-    struct shard_ref *shard;
-    size_t nshard;
+    struct groups *groups;
     uint64_t R;             /* rows in all */
-    struct kept kept[CACHE];
-    uint64_t clock;
     struct column *col;
     size_t ncol;
     size_t P;               /* pieces in the batch being made */
 };
-
-static int
-open_shards(struct rows *x, struct err *e)
-{
-    for (size_t i = 0; i < x->d->n; i++) {
-        const size_t n = shardset_manifest(x->d->set[i])->nfile;
-
-        x->shard = xreallocarray(x->shard, x->nshard + n, sizeof *x->shard);
-        for (size_t k = 0; k < n; k++) {
-            const struct shard_index *s = shardset_index(x->d->set[i], k, e);
-
-            if (!s)
-                return -1;
-            x->shard[x->nshard++] = (struct shard_ref){ i, k, x->R };
-            for (size_t j = 0; j < s->nmsg; j++)
-                if (s->msg[j].kind == MSG_BATCH)
-                    x->R += s->msg[j].n;
-        }
-    }
-    if (x->R == 0)
-        return err_set(e, EX_INPUT, "%s: holds no rows", dirs_name(x->d, 0));
-    return 0;
-}
-
-/* Message msg of a shard, from memory if it is there. */
-static struct kept *
-message(struct rows *x, size_t shard, size_t msg, struct err *e)
-{
-    const struct shard_ref *s = &x->shard[shard];
-    struct shardset *set = x->d->set[s->dir];
-    struct kept *k = NULL, *old = NULL, *free_one = NULL;
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < CACHE; i++) {
-        struct kept *c = &x->kept[i];
-
-        if (c->used && c->shard == shard && c->msg == msg)
-            k = c;
-        if (c->used && (!old || c->used < old->used))
-            old = c;
-        if (!c->used)
-            free_one = free_one ? free_one : c;
-        bytes += c->buf.raw_cap + c->buf.msg_cap + c->buf.comp_cap;
-    }
-    if (k) {
-        k->used = ++x->clock;
-        return k;
-    }
-    /* In stored order nothing is looked at twice. */
-    k = old && (!x->spec->shuffle || bytes > CACHE_BYTES || !free_one) ? old :
-        free_one;
-    k->used = 0;
-    if (shardset_msg(set, s->shard, msg, &k->buf, &k->m, e) < 0)
-        return NULL;
-    if (k->m.kind != MSG_BATCH) {
-        err_set(e, EX_INPUT, "%s: shard %zu: message %zu is no batch",
-            dirs_name(x->d, s->dir), s->shard, msg);
-        return NULL;
-    }
-    if (batch_check(&k->m.st, x->d->info.vocab, x->d->nsource[s->dir],
-        &k->tokens, e) < 0) {
-        err_prefix(e, "%s: shard %zu: message %zu", dirs_name(x->d, s->dir),
-            s->shard, msg);
-        return NULL;
-    }
-    k->shard = shard;
-    k->msg = msg;
-    k->used = ++x->clock;
-    return k;
-}
-
-/* The message that holds row number i of all, and which of its rows it is. */
-static struct kept *
-find(struct rows *x, uint64_t i, size_t *row, struct err *e)
-{
-    const struct shard_index *s;
-    size_t lo = 0, hi = x->nshard, shard;
-
-    while (hi - lo > 1) {
-        const size_t mid = lo + (hi - lo) / 2;
-
-        if (x->shard[mid].before <= i)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    shard = lo;
-    i -= x->shard[lo].before;
-    s = shardset_index(x->d->set[x->shard[lo].dir], x->shard[lo].shard, e);
-    if (!s)
-        return NULL;
-    for (lo = 0, hi = s->nmsg; hi - lo > 1; ) {
-        const size_t mid = lo + (hi - lo) / 2;
-
-        if (s->msg[mid].first <= i)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    *row = (size_t)(i - s->msg[lo].first);
-    if (s->msg[lo].kind != MSG_BATCH || *row >= s->msg[lo].n) {
-        err_set(e, EX_INPUT, "%s: shard %zu: the index does not lead to row "
-            "%" PRIu64, dirs_name(x->d, x->shard[shard].dir),
-            x->shard[shard].shard, i);
-        return NULL;
-    }
-    return message(x, shard, lo, e);
-}
 
 static int
 is_by_piece(const char *name)
@@ -261,7 +133,7 @@ match(struct rows *x, const struct kept *k, struct err *e)
     const struct st *s = &k->m.st;
     const struct st_tensor *ids = st_find(s, "ids");
     const size_t P = st_find(s, "piece_row")->n;
-    const char *dir = dirs_name(x->d, x->shard[k->shard].dir);
+    const char *dir = dirs_name(x->d, k->dir);
     size_t seen = 0;
 
     if (x->f.own_B == 0 && !suits(x, s))
@@ -330,7 +202,7 @@ append(struct rows *x, const struct kept *k, size_t row)
                 n * c->bytes);
     }
     if (to > from)
-        renumber(x, x->shard[k->shard].dir, to - from);
+        renumber(x, k->dir, to - from);
     x->f.pieces += to - from;
     x->P += to - from;
     x->f.own_B++;
@@ -363,8 +235,8 @@ rows_row(struct feed *f, struct err *e)
 
     if (s->length == LENGTH_EPOCHS && epoch >= s->limit)
         return 0;
-    k = find(x, s->shuffle ? rng_perm(rng_key(rng_key(s->seed, LABEL_ROWS),
-        epoch), x->R, i) : i, &row, e);
+    k = groups_find(x->groups, epoch, i, &row, e);
+    f->decoded = groups_decoded(x->groups);
     if (!k)
         return -1;
     f->tokens += count(k, row);
@@ -453,15 +325,31 @@ rows_free(struct feed *f)
 {
     struct rows *x = (struct rows *)(void *)f;
 
-    for (size_t i = 0; i < CACHE; i++)
-        shard_buf_release(&x->kept[i].buf);
+    groups_free(x->groups);
     drop_columns(x);
-    free(x->shard);
     free(x);
 }
 
+static int
+check_room(const struct rows *x, size_t mem, struct err *e)
+{
+    const double need = groups_bytes(x->groups);
+
+    if (x->spec->shuffle && x->spec->open > 1 && need > (double)mem)
+        return err_set(e, EX_USAGE, "%zu frames are open at once, which takes "
+            "%.0f MiB: that is more than --mem allows", x->spec->open,
+            need / 1048576.0 + 1.0);
+    if (x->spec->shuffle)
+        vnote("%zu frames open, %.1f MiB; neighbours on disk come %.0f rows "
+            "apart, %.0f in a full shuffle", x->spec->open,
+            need / 1048576.0, groups_distance(x->groups),
+            (double)groups_rows(x->groups) / 3.0);
+    return 0;
+}
+
 struct feed *
-rows_feed(const struct dirs *d, const struct cursor_spec *spec, struct err *e)
+rows_feed(const struct dirs *d, const struct cursor_spec *spec,
+    const struct means *how, struct err *e)
 {
     struct rows *x = xcalloc(1, sizeof *x);
 
@@ -470,9 +358,11 @@ rows_feed(const struct dirs *d, const struct cursor_spec *spec, struct err *e)
         .total = rows_total, .plan = rows_plan, .free = rows_free };
     x->d = d;
     x->spec = spec;
-    if (open_shards(x, e) < 0) {
+    x->groups = groups_new(d, spec->open, spec->seed, spec->shuffle, e);
+    if (!x->groups || check_room(x, how->mem, e) < 0) {
         rows_free(&x->f);
         return NULL;
     }
+    x->R = groups_rows(x->groups);
     return &x->f;
 }

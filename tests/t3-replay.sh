@@ -46,6 +46,26 @@ for r in 0 2; do
     same 'has its rows of each batch' rows.a rows.b
     ok 'with their tensors' "$h" odd c sum
 done
+# Shuffled in blocks, when there is more than memory for it.
+ok 'small frames' sh -c 'shard -f -o k4 --frame 4K b1 && shard -f -o k5 b1'
+for k in k4 k5; do
+    for open in 1 2 7 1000; do
+        ok "$k --open $open" stream --shuffle --open $open --epochs 2 -s 8 \
+            -B 5 $k -o c
+        ok 'tensors' "$h" odd c sum
+        ok 'every token twice' "$h" check c 2 natural d1
+    done
+done
+ok '--open 7' stream --shuffle --open 7 --epochs 2 -s 8 -B 5 k4 -o c
+for k in 2 9 90; do
+    rm -rf run
+    "$h" mark c $k run
+    ok "resume after message $k" stream --resume run --mem 100M k4 -o t
+    ok 'is the tail' "$h" tail c t $k
+done
+status 2 'open frames need memory' stream --shuffle --open 100 --mem 1M k4 -o c
+like 'says how much' 'takes [0-9]+ MiB: that is more than --mem' err
+status 2 '--open in stored order' stream --open 7 k4 -o c
 ok '-T as recorded' stream -T 256 k1 -o c
 status 2 'another T' stream -T 128 k1 -o c
 status 2 'packing' stream --pack none k1 -o c

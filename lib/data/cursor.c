@@ -93,6 +93,8 @@ cursor_write(struct buf *b, const struct cursor *c)
         buf_addf(b, " rank=%zu/%zu:%" PRIu64, s->rank, s->ranks, c->own);
     if (strcmp(c->algorithm, CURSOR_DOCS) == 0)
         write_docs(b, c);
+    else
+        buf_addf(b, " open=%zu", s->open);
 }
 
 /* A reader of the text; after the first fault everything gives 0. */
@@ -316,7 +318,10 @@ cursor_read(struct cursor *c, const char *text, struct err *e)
         read_window(&s, c);
         if (!s.bad && !c->spec.natural && c->spec.nw != c->nsource)
             s.bad = "as many weights as sources";
-    } else if (!s.bad && strcmp(c->algorithm, CURSOR_ROWS) != 0) {
+    } else if (!s.bad && strcmp(c->algorithm, CURSOR_ROWS) == 0) {
+        expect(&s, " open=");
+        c->spec.open = (size_t)number(&s, 0, UINT32_MAX);
+    } else if (!s.bad) {
         return err_set(e, EX_INPUT, "cursor of algorithm %s, which this "
             "program does not know", c->algorithm);
     }

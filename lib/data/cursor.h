@@ -13,6 +13,8 @@
  *   pack=best|concat|none open=N weights=natural|W,W,... [curriculum=HASH]
  *   sources=EPOCH.BLOCK.DOC.OFF.OWED,...
  *   window=SOURCE.FRAME.DOC.OFF.LEN.AGE,...
+ * and for the algorithm of rows
+ *   open=N
  * Numbers are decimal; a list may be empty; owed may be negative.
  */
 #ifndef DATA_CURSOR_H
@@ -30,7 +32,7 @@
 
 /* Change the number whenever the same cursor would lead to other bytes. */
 #define CURSOR_DOCS "docs-1"
-#define CURSOR_ROWS "rows-1"
+#define CURSOR_ROWS "rows-2"
 
 enum length { LENGTH_BATCHES, LENGTH_TOKENS, LENGTH_EPOCHS };
 extern const char *const length_names[];
@@ -51,7 +53,8 @@ struct cursor_spec {
     enum length length;
     uint64_t limit;
     enum pack pack;
-    size_t open;            /* see struct sampler_opts */
+    size_t open;            /* see struct sampler_opts; of shuffled rows the
+                             * frames open; 0: not shuffled */
     int natural;            /* in proportion to the tokens there are */
     uint64_t *w;            /* [nsource] quantised, unless natural */
     size_t nw;

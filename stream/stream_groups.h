@@ -1,0 +1,37 @@
+/*
+ * The order of recorded rows.  The messages that begin in one frame are a
+ * group, which is decoded as a whole.  In an epoch the groups are put into a
+ * keyed order; K of them in a row are a block, whose rows are put into a keyed
+ * order.  Only the groups of one block are in memory.  Without shuffling both
+ * orders are the stored ones, and K is 1.
+ */
+#ifndef STREAM_STREAM_GROUPS_H
+#define STREAM_STREAM_GROUPS_H
+
+#include "data/sampler_dirs.h"
+
+/* A message in memory. */
+struct kept {
+    struct msg m;
+    struct st st;           /* memory of m.st */
+    unsigned char *mem;     /* of the message */
+    size_t cap;
+    size_t dir;             /* of its shard */
+    size_t rows;
+};
+
+struct groups;
+/* NULL and *e on damage, or when there are no rows. */
+struct groups *groups_new(const struct dirs *d, size_t K, uint64_t seed,
+    int shuffle, struct err *e);
+void groups_free(struct groups *g);
+uint64_t groups_rows(const struct groups *g);   /* of an epoch */
+/* The message that has row number i of an epoch, and which row of it. */
+const struct kept *groups_find(struct groups *g, uint64_t epoch, uint64_t i,
+    size_t *row, struct err *e);
+double groups_decoded(const struct groups *g);  /* seconds */
+/* Bytes of K groups, in the mean; rows that neighbours come apart, expected. */
+double groups_bytes(const struct groups *g);
+double groups_distance(const struct groups *g);
+
+#endif
