@@ -567,6 +567,14 @@ clean_begin(const struct clean_opts *o, const char *lang, struct inputs *in,
     return c;
 }
 
+static size_t
+spills(const struct clean *c)
+{
+    return (c->exacts ? keys_spills(c->exacts) : 0) +
+        (c->nears ? keys_spills(c->nears) : 0) +
+        (c->lines ? keys_spills(c->lines) : 0);
+}
+
 int
 clean_end(struct clean *c, struct err *e)
 {
@@ -584,6 +592,8 @@ clean_end(struct clean *c, struct err *e)
     if (c->removed > 0)
         note("cut %" PRIu64 " lines of boilerplate", c->removed);
     buf_release(&b);
+    if (spills(c) > 0)
+        vnote("keys went to %zu files", spills(c));
     if (!c->open)
         return 0;
     return flush_line(c, e) < 0 ? -1 : io_out_commit(&c->out, e);

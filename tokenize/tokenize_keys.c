@@ -17,6 +17,7 @@
 #define FAN 8               /* runs of a level that are merged */
 #define BLOOM_BITS 12       /* a key: about one in 200 unknown ones passes */
 #define AROUND ((size_t)64 << 10)   /* what a page fault maps */
+#define ROOM ((size_t)8 << 20)    /* mapped pages at least; they are not ours */
 #define CHUNK ((size_t)1 << 17)     /* entries merged between two trims */
 
 struct run {
@@ -127,7 +128,7 @@ keys_new(size_t mem)
     while (k->most < 40 &&
         (((size_t)2 << k->most) + SLACK) * 24 <= mem / 2)
         k->most++;
-    k->room = mem / 2;
+    k->room = mem / 2 > ROOM ? mem / 2 : ROOM;
     table_new(k, FIRST);
     return k;
 }
