@@ -129,7 +129,9 @@ test_components(void)
     bad("another decoder", (struct file){ .decoder = "{\"type\":\"Fuse\"}" },
         "decoder.type: ");
     bad("a post-processor without its tokens", (struct file){ .post =
-        "{\"type\":\"BertProcessing\"}" }, "post_processor.type: Bert");
+        "{\"type\":\"BertProcessing\"}" }, "post_processor.cls: ");
+    bad("another post-processor", (struct file){ .post =
+        "{\"type\":\"Whatever\"}" }, "post_processor.type: Whatever");
     bad("a template without text", (struct file){ .post =
         "{\"type\":\"TemplateProcessing\",\"single\":[]}" },
         "post_processor.single: ");
