@@ -113,7 +113,8 @@ check(char **dir, int partial)
         if (r == 0 && manifest_read(&m, *dir, &e) < 0)
             r = -1;
         if (r < 0) {
-            warn("%s", e.msg);
+            if (e.code != EX_INPUT || survey(*dir) == 0)
+                warn("%s", e.msg);
             printf("%s: BAD\n", *dir);
             status = e.code > status ? e.code : status;
             continue;
@@ -130,7 +131,7 @@ check(char **dir, int partial)
 /* What the command line asks for. */
 static struct ask {
     const char *out;
-    int codec, check, list, dump, partial;
+    int codec, check, list, dump, repair, partial;
     size_t level, shard_size, frame;
     struct shard_opts o;
     struct dump_opts d;
@@ -146,16 +147,16 @@ check_usage(char **in, int n)
 {
     const int import_ = ask.in.format >= 0, export_ = ask.ex.format >= 0;
 
-    if (ask.check + ask.list + ask.dump + import_ + export_ > 1)
-        die(EX_USAGE, "--check, --list, --dump, --import and --export exclude "
-            "each other");
+    if (ask.check + ask.list + ask.dump + ask.repair + import_ + export_ > 1)
+        die(EX_USAGE, "--check, --list, --dump, --repair, --import and "
+            "--export exclude each other");
     if (ask.out && ask.check + ask.list + ask.dump)
         die(EX_USAGE, "-o: there is nothing to write");
-    if ((ask.check || ask.list || import_) && n == 0)
+    if ((ask.check || ask.list || ask.repair || import_) && n == 0)
         die(EX_USAGE, import_ ? "which file?" : "which directory?");
     if (!ask.check && !ask.list && !import_ && n > 1)
         die(EX_USAGE, "unexpected operand \"%s\"", in[1]);
-    if (!ask.check && !ask.list && !ask.dump && !ask.out)
+    if (!ask.check && !ask.list && !ask.dump && !ask.repair && !ask.out)
         die(EX_USAGE, "-o dir is needed (or --check, --list, --dump)");
     if (import_ && !ask.d.tokenizer == !ask.in.vocab)
         die(EX_USAGE, "--import: whose ids are they? Give either -t or "
@@ -197,6 +198,9 @@ main(int argc, char **argv)
             "import: documents end with it; or none"),
         OPT_STR(0, "source", &ask.in.source, "name",
             "import: name of the source; export: only this one"),
+        OPT_GROUP("damage"),
+        OPT_FLAG(0, "repair", &ask.repair,
+            "store what is intact in -o, or in its place"),
         OPT_GROUP("to look at what is there"),
         OPT_FLAG(0, "check", &ask.check,
             "verify directories from end to end"),
@@ -230,6 +234,8 @@ main(int argc, char **argv)
             list(*in);
     } else if (ask.dump) {
         dump(*in, &ask.d);
+    } else if (ask.repair) {
+        repair(*in, ask.out, ask.d.tokenizer, &ask.o);
     } else if (ask.in.format >= 0) {
         import(in, ask.out, &ask.in, &ask.o);
     } else if (ask.ex.format >= 0) {
@@ -237,7 +243,7 @@ main(int argc, char **argv)
     } else {
         store(*in, ask.out, &ask.o);
     }
-    if (ask.check || ask.list || ask.dump)
+    if (ask.check || ask.list || ask.dump || ask.repair)
         io_done();
     return status;
 }

@@ -37,4 +37,12 @@ void import(char **in, const char *dir, const struct import_opts *o,
 /* The documents of a stream or directory become files at path. */
 void export(const char *input, const char *path, const struct export_opts *o);
 
+/* Store what is intact of dir in out, or (NULL) in its place; tokenizer (may
+ * be NULL) tells of a stream whose description is lost. */
+void repair(const char *dir, const char *out, const char *tokenizer,
+    const struct shard_opts *o);
+/* Say on stderr where dir is damaged and what was there; the number of places
+ * found. */
+size_t survey(const char *dir);
+
 #endif

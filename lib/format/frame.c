@@ -188,3 +188,52 @@ frame_decode(struct frame_dec *f, const void *src, size_t n, void *dst,
     return f->codec == CODEC_ZSTD ? decode_zstd(f, src, n, dst, dn, e) :
         decode_lz4(f, src, n, dst, dn, e);
 }
+
+/* Blocks of an lz4 frame: sizes with checksums, up to the end mark. */
+static int
+span_lz4(const unsigned char *p, size_t n, size_t *csize, size_t *dsize)
+{
+    uint64_t content = 0;
+    size_t at = 15;             /* magic, FLG, BD, content size, checksum */
+
+    if (n < at || magic_of(p, n) != LZ4F_MAGICNUMBER ||
+        (p[4] & 0xdd) != 0x5c)
+        return -1;
+    for (int i = 7; i >= 0; i--)
+        content = content << 8 | p[6 + i];
+    while (n - at >= 4) {
+        const uint32_t size = (uint32_t)p[at] | (uint32_t)p[at + 1] << 8 |
+            (uint32_t)p[at + 2] << 16 | (uint32_t)(p[at + 3] & 0x7f) << 24;
+
+        at += 4;
+        if (size == 0 && n - at >= 4 && content <= FRAME_MAX) {
+            *csize = at + 4;
+            *dsize = (size_t)content;
+            return 0;
+        }
+        if (size == 0 || n - at < (size_t)size + 4)
+            return -1;
+        at += (size_t)size + 4;
+    }
+    return -1;
+}
+
+int
+frame_span(enum codec c, const void *p, size_t n, size_t *csize,
+    size_t *dsize)
+{
+    unsigned long long d;
+    size_t r;
+
+    if (c == CODEC_LZ4)
+        return span_lz4(p, n, csize, dsize);
+    if (magic_of(p, n) != ZSTD_MAGICNUMBER)
+        return -1;
+    r = ZSTD_findFrameCompressedSize(p, n);
+    d = ZSTD_getFrameContentSize(p, n);
+    if (ZSTD_isError(r) || d > FRAME_MAX)   /* unknown and error are more */
+        return -1;
+    *csize = r;
+    *dsize = (size_t)d;
+    return 0;
+}

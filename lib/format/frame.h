@@ -36,5 +36,10 @@ struct frame_dec *frame_dec_new(enum codec c);
 int frame_decode(struct frame_dec *f, const void *src, size_t n, void *dst,
     size_t dn, struct err *e);
 void frame_dec_free(struct frame_dec *f);
+/* How long is the frame that begins at p[0], and its content, by what it says
+ * of itself?  p[n] may go on after it.  0; -1: no frame of this kind begins
+ * here, or it does not end in p[n], or it says no size. */
+int frame_span(enum codec c, const void *p, size_t n, size_t *csize,
+    size_t *dsize);
 
 #endif
