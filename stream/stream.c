@@ -22,6 +22,7 @@ struct given {
     const char *batches, *tokens, *epochs, *unimax, *curriculum, *rank;
     int shuffle, no_shuffle;
     const char *out, *resume;
+    struct opt_list tee;
     int partial, dry;
     size_t mem, threads;
 };
@@ -527,7 +528,7 @@ send_batches(struct stream *s, struct msg_out *w, struct err *e)
 }
 
 static void
-run(struct stream *s, const char *out)
+run(struct stream *s, const char *out, const struct opt_list *tee)
 {
     const struct cursor_spec *p = &s->c.spec;
     const struct msg *teacher = find_teacher(s);
@@ -539,6 +540,9 @@ run(struct stream *s, const char *out)
     prog_catch_stop();
     if (!(w = msg_out_open(out, &e)))
         die_err(&e);
+    for (size_t i = 0; i < tee->n; i++)
+        if (msg_out_tee(w, tee->v[i], &e) < 0)
+            die_err(&e);
     progress_begin("stream", p->length == LENGTH_TOKENS ? (double)p->limit :
         p->length == LENGTH_BATCHES ? (double)p->limit * (double)p->B *
         (double)p->T : 0.0, "tokens");
@@ -583,6 +587,7 @@ main(int argc, char **argv)
     const struct opt opts[] = {
         OPT_STR('o', "output", &g.out, "stream",
             "write there (default stdout)"),
+        OPT_LIST(0, "tee", &g.tee, "stream", "write there too"),
         OPT_SIZE_TEXT('B', "batch", &g.B, 1, 1 << 20, "rows",
             "rows a batch (default 8)"),
         OPT_SIZE_TEXT('T', "length", &g.T, 1, 1 << 24, "tokens",
@@ -654,7 +659,7 @@ main(int argc, char **argv)
     } else {
         if (s.resumed)
             go_on(&s, g.resume);
-        run(&s, g.out);
+        run(&s, g.out, &g.tee);
     }
     s.feed->free(s.feed);
     dirs_release(&s.d);

@@ -88,7 +88,6 @@ for a in shm:x unix:x tcp:h:1; do
     status 2 "-o $a" shard -o "$a" batches
     like 'is refused by name' "^shard: $a: .*not supported" err
     [ ! -e "$a" ] || fail "$a was made"
-    status 2 "input $a" shard -o x "$a"
 done
 status 2 'a directory that is complete' shard -o whole batches
 like 'says what to do' '^shard: whole: .*-f' err

@@ -266,10 +266,10 @@ watch_signals(void)
 
 /* The place of a name in the table, counted from 1; 0: it is full, and the
  * file is not watched. */
-static int
-remember(const char *tmp)
+int
+io_remember(const char *path)
 {
-    char *name = xstrdup(tmp);
+    char *name = xstrdup(path);
 
     watch_signals();
     for (int i = 0; i < LIVE; i++) {
@@ -282,11 +282,17 @@ remember(const char *tmp)
     return 0;
 }
 
+void
+io_forget(int place)
+{
+    if (place > 0)
+        free(atomic_exchange(&live[place - 1], NULL));
+}
+
 static void
 forget(struct io_out *o)
 {
-    if (o->place > 0)
-        free(atomic_exchange(&live[o->place - 1], NULL));
+    io_forget(o->place);
     o->place = 0;
 }
 
@@ -310,7 +316,7 @@ io_out_begin(struct io_out *o, const char *path, struct err *e)
 
         o->path = real != NULL ? real : xstrdup(path);
         o->tmp = xasprintf("%s.tmp.%ld", o->path, (long)getpid());
-        o->place = remember(o->tmp);
+        o->place = io_remember(o->tmp);
         o->fd = open(o->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     }
     if (o->fd < 0) {

@@ -66,6 +66,11 @@ void io_out_abort(struct io_out *o);
  * a program do by themselves.  Safe in a signal handler. */
 void io_remove_temporaries(void);
 
+/* Remove path then too, until io_forget(place), which removes nothing; place 0
+ * is none: there are too many. */
+int io_remember(const char *path);
+void io_forget(int place);
+
 /* Whole small file, atomically. */
 int io_put_file(const char *path, const void *buf, size_t n, struct err *e);
 int io_fsync_dir(const char *dir, struct err *e);

@@ -1,5 +1,6 @@
 /* What readers and writers of messages share: see msg.h */
 #include "data/msg.h"
+#include "data/msg_addr.h"
 #include "data/msg_impl.h"
 
 #include <string.h>
@@ -102,12 +103,8 @@ msg_number(const char *s, uint64_t *r)
 int
 msg_refuse_address(const char *addr, struct err *e)
 {
-    static const char *const later[] = { "shm:", "unix:", "tcp:" };
-
-    for (size_t i = 0; addr && i < sizeof later / sizeof *later; i++)
-        if (strncmp(addr, later[i], strlen(later[i])) == 0)
-            return err_set(e, EX_USAGE, "%s: %.*s addresses are not supported "
-                "by this version; use a pipe, a fifo or a file", addr,
-                (int)strlen(later[i]) - 1, addr);
+    if (addr_is_special(addr))
+        return err_set(e, EX_USAGE, "%s: an address that carries a stream is "
+            "not supported here: a folder is needed", addr);
     return 0;
 }

@@ -78,8 +78,8 @@ void stream_info_put(struct st_out *o, const struct stream_info *i);
 
 struct msg_in;
 /* addr: "-" or NULL for stdin, a path (file or fifo), or a shard directory
- * (its messages in order, all sources; `open` only if partial).  An address
- * of another kind (shm:, unix:, tcp:) is refused by name. */
+ * (its messages in order, all sources; `open` only if partial), or shm:NAME,
+ * unix:PATH, tcp:HOST:PORT (msg_addr.h): waits there for the writer. */
 struct msg_in *msg_in_open(const char *addr, int partial, struct err *e);
 /* Next message, owned by the reader, valid until the next call.  1: *m is
  * set; 0: the `end` message has been seen and checked, *m is it (a partial
@@ -101,9 +101,15 @@ void msg_in_close(struct msg_in *r);
 struct msg_out;
 /* addr: "-"/NULL or a path to be written: a fifo or device as it is; a file
  * gets its name when msg_end has succeeded, so it is always whole.  Refuses a
- * terminal, a directory and unknown addresses (EX_USAGE).  Ignores SIGPIPE
- * from here on. */
+ * terminal and a directory (EX_USAGE).  unix: and tcp: wait here for the
+ * reader, shm: when the ring is full and at the end.  Ignores SIGPIPE from
+ * here on. */
 struct msg_out *msg_out_open(const char *addr, struct err *e);
+/* One more destination for the same messages, at most MSG_OUTS together;
+ * before the first message.  The slowest reader sets the pace; one that leaves
+ * is left out, and the run ends when all have left. */
+#define MSG_OUTS 16
+int msg_out_tee(struct msg_out *w, const char *addr, struct err *e);
 /* Start a message; the writer sets kind, seq and chain. Then add metadata and
  * tensors to the st_out it returns, and call msg_send.  0; -1 error;
  * 1 the reader has left (EPIPE): stop quietly with status 0. */

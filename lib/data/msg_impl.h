@@ -31,7 +31,7 @@ int msg_check_docs(const struct st *s, size_t vocab, size_t nsource,
 /* The whole `end` message into o. */
 void msg_end_fill(struct st_out *o, uint64_t seq, const struct chain *before,
     uint64_t tokens);
-/* Addresses of transports that do not exist yet: -1, EX_USAGE. */
+/* Addresses that are no folder: -1, EX_USAGE. */
 int msg_refuse_address(const char *addr, struct err *e);
 
 /* A buffer whose message data is aligned: raw begins pad bytes into it. */

@@ -4,6 +4,8 @@
  * fill() reads the next message into a slot and checks it.  From a pipe or a
  * directory a thread calls it, so that the next message is on its way while
  * the caller works on this one (two slots); from a plain file the caller does.
+ * Messages in shared memory are read where they are, and given back when the
+ * caller asks for the next.
  *
  * Memory follows what has arrived, never what a header claims: the buffer
  * doubles as the data come.
@@ -28,6 +30,7 @@ struct slot {
     size_t cap;
     struct msg m;
     struct chain after;     /* H of m */
+    uint64_t end;           /* of m in the ring that holds it */
     int result;             /* of fill */
     struct err e;
 };
@@ -124,6 +127,31 @@ read_length(struct msg_in *r, unsigned char *p, struct err *e)
     return 1;
 }
 
+/* A whole message in memory that another process has written.  1, -1. */
+static int
+parse_message(struct msg_in *r, struct msg *m, const unsigned char *p,
+    size_t n, struct err *e)
+{
+    uint64_t len = 0;
+
+    for (int i = 7; n >= 8 && i >= 0; i--)
+        len = len << 8 | p[i];
+    if (n < 8 || len > MSG_HEADER_MAX || len > n - 8)
+        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": header of "
+            "%" PRIu64 " bytes in a message of %zu", r->name, m->at, len, n);
+    if (st_parse_header(&m->st, (const char *)p + 8, (size_t)len, e) < 0)
+        return err_prefix(e, "%s: message at byte %" PRIu64, r->name, m->at);
+    if (m->st.data_len != n - 8 - len)
+        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": data of %zu bytes "
+            "where the header says %zu", r->name, m->at, n - 8 - (size_t)len,
+            m->st.data_len);
+    m->raw = p;
+    m->nraw = n;
+    st_set_data(&m->st, p + 8 + len);
+    r->at += n;
+    return 1;
+}
+
 /* Read one message whole into s.  1, 0 at the end of the input, -1. */
 static int
 read_message(struct msg_in *r, struct slot *s, struct err *e)
@@ -137,6 +165,13 @@ read_message(struct msg_in *r, struct slot *s, struct err *e)
     st_release(&m->st);
     memset(m, 0, sizeof *m);
     m->at = r->at;
+    if (msg_src_is_ring(r->src)) {
+        const unsigned char *p;
+        size_t n;
+
+        k = msg_src_next(r->src, &p, &n, &s->end, e);
+        return k > 0 ? parse_message(r, m, p, n, e) : k;
+    }
     if ((k = read_length(r, len8, e)) <= 0)
         return k;
     for (int i = 7; i >= 0; i--)
@@ -168,7 +203,12 @@ static int
 check_end_of_input(struct msg_in *r, struct err *e)
 {
     unsigned char c;
-    const ptrdiff_t got = msg_src_read(r->src, &c, 1, e);
+    const unsigned char *p;
+    size_t n;
+    uint64_t end;
+    const ptrdiff_t got = msg_src_is_ring(r->src) ?
+        msg_src_next(r->src, &p, &n, &end, e) :
+        msg_src_read(r->src, &c, 1, e);
 
     if (got > 0)
         return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": bytes after the "
@@ -290,6 +330,8 @@ next_slot(struct msg_in *r)
     double t0;
 
     if (r->held) {
+        if (msg_src_is_ring(r->src))
+            msg_src_release(r->src, r->slot[r->taken % SLOTS].end);
         pthread_mutex_lock(&r->lock);
         r->taken++;
         pthread_cond_signal(&r->change);

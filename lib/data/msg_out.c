@@ -1,31 +1,20 @@
 /* Writing a stream: see msg.h */
 #include "data/msg.h"
 #include "data/msg_impl.h"
-#include "base/io.h"
+#include "data/msg_sink.h"
 #include "base/prog.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
-#define STOP_WAIT 2000          /* milliseconds */
-#define PIPE_ROOM ((size_t)4096)    /* writable: so much does not block */
 
 struct msg_out {
-    const char *name;
-    int fd;
-    int is_file;            /* file holds the descriptor */
-    struct io_out file;
+    struct msg_sink *sink[MSG_OUTS];
+    int gone[MSG_OUTS];     /* its reader has left */
+    size_t nsink, left;     /* left: how many have */
     struct st_out out;
     enum msg_kind kind;     /* of the message being built */
     uint64_t seq;           /* of the message being built */
@@ -34,33 +23,19 @@ struct msg_out {
     int resumed, preamble;  /* preamble: nothing but it has been sent */
     uint64_t next_seq;
     struct chain next_chain;
-    int left;               /* the reader has gone: EPIPE */
     XXH3_state_t *x;
 };
 
-/* Where addr leads: a descriptor that is not a terminal. */
-static int
-open_output(struct msg_out *w, const char *addr, struct err *e)
+int
+msg_out_tee(struct msg_out *w, const char *addr, struct err *e)
 {
-    struct stat st;
-
-    if (msg_refuse_address(addr, e) < 0)
+    assert(w->seq == 0);
+    if (w->nsink == MSG_OUTS)
+        return err_set(e, EX_USAGE, "%s: a stream goes to at most %d places",
+            addr, MSG_OUTS);
+    if (!(w->sink[w->nsink] = msg_sink_open(addr, e)))
         return -1;
-    w->name = io_out_name(addr);
-    if (!addr || strcmp(addr, "-") == 0) {
-        w->fd = STDOUT_FILENO;
-    } else {
-        if (stat(addr, &st) == 0 && S_ISDIR(st.st_mode))
-            return err_set(e, EX_USAGE, "%s: is a folder; shard -o writes "
-                "folders", addr);
-        if (io_out_begin(&w->file, addr, e) < 0)
-            return -1;
-        w->is_file = 1;
-        w->fd = w->file.fd;
-    }
-    if (isatty(w->fd))
-        return err_set(e, EX_USAGE, "%s: a stream is not written to a "
-            "terminal", w->name);
+    w->nsink++;
     return 0;
 }
 
@@ -70,12 +45,11 @@ msg_out_open(const char *addr, struct err *e)
     struct msg_out *w = xcalloc(1, sizeof *w);
 
     signal(SIGPIPE, SIG_IGN);
-    w->fd = -1;
     w->preamble = 1;
     w->x = XXH3_createState();
     if (!w->x)
         die(EX_SYS, "out of memory");
-    if (open_output(w, addr, e) == 0)
+    if (msg_out_tee(w, addr, e) == 0)
         return w;
     msg_out_close(w);
     return NULL;
@@ -86,8 +60,8 @@ msg_out_close(struct msg_out *w)
 {
     if (!w)
         return;
-    if (w->is_file)
-        io_out_abort(&w->file);     /* after msg_end nothing is left of it */
+    for (size_t i = 0; i < w->nsink; i++)
+        msg_sink_close(w->sink[i]);
     st_out_release(&w->out);
     XXH3_freeState(w->x);
     free(w);
@@ -226,50 +200,21 @@ msg_copy(struct msg_out *w, const struct msg *m)
     return o;
 }
 
-/* When the program was told to stop, the message is still finished, so that
- * an `abort` can follow, but nobody waits for a reader that sleeps: write as
- * much as a pipe that has room takes at once. */
-static ssize_t
-write_some(struct msg_out *w, const struct iovec *v)
-{
-    struct pollfd p = { .fd = w->fd, .events = POLLOUT };
-    const int r = poll(&p, 1, STOP_WAIT);
-
-    if (r == 0)
-        errno = ETIMEDOUT;
-    return r <= 0 ? -1 : write(w->fd, v->iov_base, v->iov_len < PIPE_ROOM ?
-        v->iov_len : PIPE_ROOM);
-}
-
-/* Write all pieces.  0, 1 the reader has left, -1. */
+/* What sink i has said: 0, 1, -1.  While others read on, one reader that
+ * leaves is worth a note: it alone ends a run quietly. */
 static int
-write_pieces(struct msg_out *w, struct iovec *v, size_t n, struct err *e)
+sink_said(struct msg_out *w, size_t i, int r)
 {
-    while (n > 0) {
-        const ssize_t got = prog_stopped ? write_some(w, v) :
-            writev(w->fd, v, n < 64 ? (int)n : 64);
-        size_t k = got > 0 ? (size_t)got : 0;
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0 && errno == EPIPE) {
-            w->left = 1;
-            return 1;
-        }
-        if (got < 0 && errno == ETIMEDOUT) {
-            w->left = 1;            /* with a part of a message */
-            return err_set(e, EX_STOP, "%s: interrupted", w->name);
-        }
-        if (got < 0)
-            return err_set(e, EX_SYS, "%s:", w->name);
-        for (; n > 0 && k >= v->iov_len; v++, n--)
-            k -= v->iov_len;
-        if (n > 0) {
-            v->iov_base = (char *)v->iov_base + k;
-            v->iov_len -= k;
-        }
+    if (r <= 0)
+        return r;
+    if (!w->gone[i]) {
+        w->gone[i] = 1;
+        w->left++;
+        if (w->left < w->nsink)
+            note("%s: its reader has left; going on for the others",
+                msg_sink_name(w->sink[i]));
     }
-    return 0;
+    return w->left == w->nsink;
 }
 
 /* Finish the header, hash and write. */
@@ -278,13 +223,12 @@ send_now(struct msg_out *w, struct err *e)
 {
     struct st_out *o = &w->out;
     struct iovec *v;
-    int r;
+    int r = 0;
 
-    if (w->left)
+    if (w->left == w->nsink)
         return 1;
     v = xreallocarray(NULL, o->npiece + 1, sizeof *v);
-    v[0].iov_base = o->head.p;
-    v[0].iov_len = o->head.n;
+    v[0] = (struct iovec){ o->head.p, o->head.n };
     chain_begin(w->x, w->seq == 0 ? NULL : &w->h);
     XXH3_128bits_update(w->x, o->head.p, o->head.n);
     for (size_t i = 0; i < o->npiece; i++) {
@@ -294,7 +238,8 @@ send_now(struct msg_out *w, struct err *e)
             XXH3_128bits_update(w->x, o->piece[i].p, o->piece[i].n);
     }
     chain_end(w->x, &w->h);
-    r = write_pieces(w, v, o->npiece + 1, e);
+    for (size_t i = 0; r >= 0 && i < w->nsink; i++)
+        r = sink_said(w, i, msg_sink_send(w->sink[i], v, o->npiece + 1, e));
     free(v);
     w->seq++;
     return r;
@@ -311,7 +256,8 @@ msg_send(struct msg_out *w, struct err *e)
     st_out_end(&w->out);
     if (w->out.head.n - 8 > MSG_HEADER_MAX)
         return err_set(e, EX_USAGE, "%s: the header of a %s message takes "
-            "%zu bytes; %zu are allowed", w->name, msg_kind_name(w->kind),
+            "%zu bytes; %zu are allowed", msg_sink_name(w->sink[0]),
+            msg_kind_name(w->kind),
             w->out.head.n - 8, MSG_HEADER_MAX);
     return send_now(w, e);
 }
@@ -324,8 +270,8 @@ msg_end(struct msg_out *w, struct err *e)
     begin(w, MSG_END, "end");
     msg_end_fill(&w->out, w->seq, &w->h, w->tokens);
     r = send_now(w, e);
-    if (r == 0 && w->is_file)
-        r = io_out_commit(&w->file, e);
+    for (size_t i = 0; r == 0 && i < w->nsink; i++)
+        r = sink_said(w, i, msg_sink_end(w->sink[i], e));
     return r;
 }
 

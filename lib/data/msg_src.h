@@ -1,7 +1,7 @@
 /*
- * Where the bytes of a stream come from: a descriptor, or the decompressed
- * content of a shard directory.  Used by msg_in.c; a new transport is a third
- * kind here.
+ * Where the bytes of a stream come from: a descriptor, a tcp connection whose
+ * frames are checked, the decompressed content of a shard directory; or where
+ * whole messages do: a ring of shared memory.  Used by msg_in.c.
  */
 #ifndef DATA_MSG_SRC_H
 #define DATA_MSG_SRC_H
@@ -9,9 +9,18 @@
 #include "base/err.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct msg_src;
 struct msg_src *msg_src_open(const char *addr, int partial, struct err *e);
+/* Messages come whole, by msg_src_next, and not by msg_src_read. */
+int msg_src_is_ring(const struct msg_src *s);
+/* 1: the message at *p of *n bytes stays there until msg_src_release(*end); 0:
+ * there are no more; -1. */
+int msg_src_next(struct msg_src *s, const unsigned char **p, size_t *n,
+    uint64_t *end, struct err *e);
+/* Also from another thread. */
+void msg_src_release(struct msg_src *s, uint64_t end);
 /* Up to n bytes: their number, 0 at the end, -1. */
 ptrdiff_t msg_src_read(struct msg_src *s, void *p, size_t n, struct err *e);
 /* Worth a thread: no plain file. */

@@ -349,12 +349,17 @@ test_lie(void)
 static void
 test_open(void)
 {
+    static const char *const bad[] = { "shm:", "shm:a/b", "shm:.a", "shm:a b",
+        "shm:a?size=1", "shm:a?size=64K&x", "shm:a?wait=-1", "shm:a?wait=",
+        "unix:", "tcp:h", "tcp:h:", "tcp::1", "tcp:h:1234567", "tcp:h:a",
+        "tcp:h:1?size=1M" };
     struct err e;
     size_t n;
 
-    ok(!msg_in_open("shm:x", 0, &e) && e.code == EX_USAGE, "%s", e.msg);
-    ok(!msg_out_open("tcp:h:1", &e) && e.code == EX_USAGE, "%s", e.msg);
-    ok(!msg_out_open("unix:x", &e) && e.code == EX_USAGE, "%s", e.msg);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ok(!msg_in_open(bad[i], 0, &e) && e.code == EX_USAGE, "%s", e.msg);
+        ok(!msg_out_open(bad[i], &e) && e.code == EX_USAGE, "%s", e.msg);
+    }
     ok(!msg_out_open(".", &e) && e.code == EX_USAGE, "%s", e.msg);
     ok(!msg_in_open("none", 0, &e) && e.code == EX_SYS, "%s", e.msg);
     ok(read_all("/dev/null", &n, &e) == -1 && e.code == EX_INPUT, "%s",

@@ -1,0 +1,26 @@
+/*
+ * Where the bytes of a stream go: a descriptor, a file that gets its name at
+ * the end, a tcp connection (frames with checksums), a ring of shared memory.
+ * Used by msg_out.c.
+ */
+#ifndef DATA_MSG_SINK_H
+#define DATA_MSG_SINK_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <sys/uio.h>
+
+struct msg_sink;
+struct msg_sink *msg_sink_open(const char *addr, struct err *e);
+const char *msg_sink_name(const struct msg_sink *s);
+/* One message in n pieces, the first of which is all up to its data.  0; 1 the
+ * reader has left, now or before; -1: EX_SYS, EX_USAGE (too large for a ring),
+ * EX_STOP (prog_stopped, and the reader does not read). */
+int msg_sink_send(struct msg_sink *s, const struct iovec *v, size_t n,
+    struct err *e);
+/* After the last message: 0, 1 or -1 as above. */
+int msg_sink_end(struct msg_sink *s, struct err *e);
+void msg_sink_close(struct msg_sink *s);
+
+#endif

@@ -1,0 +1,242 @@
+#!/bin/sh
+# Shared memory and sockets between programs: the same bytes as through a pipe,
+# ends that die, leave or stop, several readers
+# shellcheck disable=SC2086 # commands are kept as words
+. "${0%/*}/lib.sh"
+. "$top/tests/train.sh"
+. "$top/tests/pipe.sh"
+student -q -m new.json -t tok -o s --lr 1e-3 one || exit 1
+me=t9.$$
+segment=/dev/shm/retort-$(id -u)-$me
+port=$((20000 + $$ % 10000))
+batches 20 >piped
+rows='stream -q -B 4 -T 64 -s 7 --batches 20 data'
+
+# --- the same bytes, whoever starts first ---
+# shard keeps the messages it reads, cut into frames
+shard -q -o piped.d piped
+for addr in "shm:$me" unix:sock "tcp:localhost:$port" \
+    "tcp:127.0.0.1:$((port + 1))"; do
+    rm -rf got.d
+    $rows -o "$addr?wait=20" 2>err1 &
+    sleep 0.1
+    ok "$addr, writer first" timeout 20 shard -q -o got.d "$addr?wait=20"
+    wait $! || fail 'the writer'
+    ok '... the same bytes' diff -r piped.d got.d
+    rm -rf got.d
+    timeout 20 shard -q -o got.d "$addr?wait=20" 2>err1 &
+    sleep 0.1
+    ok "$addr, reader first" timeout 20 $rows -o "$addr?wait=20"
+    wait $! || fail 'the reader'
+    ok '... the same bytes' diff -r piped.d got.d
+done
+equal 'nothing is left' "$(ls "$segment" sock 2>/dev/null)" ''
+
+# --- a whole pipeline ---
+for how in shm unix tcp; do
+    case $how in
+    shm) a=shm:$me.a b=shm:$me.b ;;
+    unix) a=unix:a.sock b=unix:b.sock ;;
+    tcp) a=tcp:localhost:$((port + 2)) b=tcp:localhost:$((port + 3)) ;;
+    esac
+    student -q -m s -o "run.$how" --lr 1e-3 --save 3 $b 2>err1 &
+    last=$!
+    teacher -q -m teacher --final -o $b $a 2>err2 &
+    ok "stream, teacher, student over $how" $rows -o $a
+    wait $! && wait $last || fail 'the others'
+done
+$rows | teacher -q -m teacher --final |
+    student -q -m s -o run.pipe --lr 1e-3 --save 3
+for how in shm unix tcp; do
+    same "$how: the same model" run.pipe/model.safetensors \
+        run.$how/model.safetensors
+done
+rm -rf run.*
+
+# --- several readers ---
+timeout 20 shard -q -o tee1 "shm:$me" &
+one=$!
+timeout 20 shard -q -o tee2 unix:sock &
+two=$!
+# shellcheck disable=SC2086
+ok '--tee' timeout 20 $rows -o stdout --tee "shm:$me" --tee unix:sock \
+    --tee file
+wait $one && wait $two || fail 'the readers'
+same '... a file' piped stdout
+same '... another' piped file
+ok '... over shm' diff -r piped.d tee1
+ok '... over unix' diff -r piped.d tee2
+# One leaves, one dies.
+endless='stream -q -B 4 -T 64 -s 7 --epochs 100000 data'
+(timeout 20 student -q -m s -o left --lr 1e-3 --steps 2 "shm:$me?wait=20") &
+one=$!
+shard -q -o dead --shard-size 4K unix:sock &    # kill -9 must not hit timeout
+two=$!
+(sleep 0.5; kill -9 $two) &
+timeout 20 student -q -m s -o long --lr 1e-3 --steps 40 "shm:$me.long" &
+three=$!
+status 0 'readers leave, one after the other' timeout 20 stream -B 4 -T 64 \
+    -s 7 --epochs 100000 data -o "shm:$me.long" --tee "shm:$me" --tee unix:sock
+like 'which is said' "^stream: shm:$me: its reader has left; going on" err
+wait $one || fail 'the one that left'
+wait $three || fail 'the last'
+
+# --- who ends a run ---
+student -q -m s -o few --lr 1e-3 --steps 2 "shm:$me" &
+status 0 'a reader that has enough: the writer is content' timeout 20 \
+    $endless -o "shm:$me"
+equal '... quietly' "$(cat err)" ''
+wait $! || fail 'and so is the reader'
+student -q -m s -o few2 --lr 1e-3 --steps 2 "tcp:localhost:$((port + 4))" &
+status 0 'over tcp too' timeout 20 $endless -o "tcp:localhost:$((port + 4))"
+equal '... quietly' "$(cat err)" ''
+wait $! || fail 'and so is the reader'
+$endless -o "shm:$me" 2>err1 &
+writer=$!
+# timeout would make the process that is killed another one
+shard -q -o broken "shm:$me" 2>err2 &
+reader=$!
+sleep 0.4
+kill -TERM $writer
+rc=0; wait $writer || rc=$?
+equal 'Ctrl-C at the writer: 5' $rc 5
+rc=0; wait $reader || rc=$?
+equal 'the reader: 3' $rc 3
+like '... it knows why' 'gave up: interrupted' err2
+
+# --- alone ---
+for addr in "shm:$me" unix:sock "tcp:localhost:$port"; do
+    status 1 "$addr: nobody comes" student -q -m s -o x "$addr?wait=0.3"
+    like 'is said' "^student: $addr.wait=0.3: no writer has come in 0.3 s" err
+    status 1 'nor a reader' $rows -o "$addr?wait=0.3"
+done
+equal 'nothing is left' "$(ls "$segment" sock 2>/dev/null)" ''
+for addr in "shm:$me" unix:sock "tcp:localhost:$port"; do
+    for what in "shard -q -o d" "stream -q data -o"; do
+        # shellcheck disable=SC2086
+        $what "$addr" 2>err &
+        sleep 0.15
+        kill -TERM $!
+        rc=0; wait $! || rc=$?
+        equal "$what $addr, alone, stopped" $rc 5
+    done
+done
+equal 'nothing is left' "$(ls "$segment" sock 2>/dev/null)" ''
+status 2 'a ring that is too small' stream -q -B 512 -T 1024 --epochs 4 data \
+    -o "shm:$me?size=64K"
+like 'says how large it must be' 'size=64K&size=[0-9]+M$' err
+(: >sock)
+status 2 'a file where a socket should be' $rows -o unix:sock
+[ -f sock ] && rm sock || fail 'it was removed'
+status 1 'a machine that does not exist' $rows -o tcp:no.such.invalid:1
+printf 'GET / HTTP/1.0\r\n\r\n' >http
+if command -v nc >/dev/null; then
+    shard -q -o garbage "tcp:127.0.0.1:$port?wait=20" 2>err1 &
+    sleep 0.2
+    nc -w 1 127.0.0.1 "$port" <http >/dev/null 2>&1
+    ok 'a stranger does not get in' $rows -o "tcp:127.0.0.1:$port?wait=20"
+    wait $! || fail 'nor disturb'
+else
+    skip 'a stranger does not get in' 'no nc'
+fi
+$endless -o "shm:$me" &
+writer=$!
+sleep 0.2
+status 2 'two writers' $rows -o "shm:$me"
+like 'is refused' "^stream: shm:$me: another program writes there" err
+kill -9 $writer
+wait $writer 2>/dev/null
+[ -e "$segment" ] || fail 'a writer that is killed leaves its segment'
+timeout 20 shard -q -o after "shm:$me?wait=20" &
+sleep 0.1
+ok 'which does not stop the next start' timeout 20 $rows -o "shm:$me"
+wait $! || fail 'nor its reader'
+ok '... the same bytes' diff -r piped.d after
+
+# --- a peer that is stopped ---
+stream -q -B 4 -T 64 -s 7 --epochs 100000 data -o "shm:$me?size=64K" 2>err1 &
+writer=$!
+student -m s -o stopped --lr 1e-3 --steps 60 --save 0 "shm:$me" >out 2>err2 &
+reader=$!
+until_there stopped/metrics.tsv
+kill -STOP $writer
+n=0
+until grep -q 'is stopped' err2 || [ $n = 100 ]; do
+    sleep 0.05
+    n=$((n + 1))
+done
+like 'SIGSTOP of the writer is reported' \
+    "^student: shm:$me: the writer .process $writer. is stopped: waiting" err2
+kill -CONT $writer
+rc=0; wait $reader || rc=$?
+equal '... and it goes on' $rc 0
+like '... which is said' "^student: shm:$me: the writer goes on" err2
+wait $writer
+stream -B 4 -T 64 -s 7 --epochs 100000 data -o "shm:$me?size=64K" 2>err1 &
+writer=$!
+rm -rf stopped
+student -q -m s -o stopped --lr 1e-3 --steps 60 --save 0 "shm:$me" &
+reader=$!
+until_there stopped/metrics.tsv
+kill -STOP $reader
+n=0
+until grep -q 'is stopped' err1 || [ $n = 100 ]; do
+    sleep 0.05
+    n=$((n + 1))
+done
+like 'SIGSTOP of the reader is reported' \
+    "^stream: shm:$me.size=64K: the reader .process $reader. is stopped: wait" err1
+kill -CONT $reader
+wait $reader || fail '... and it goes on'
+wait $writer || fail '... to the end'
+
+# --- any stage killed, at any time ---
+# One that is killed before it has opened its end leaves the others waiting:
+# then they say so and exit 1.  Small rings, so that little is read after death.
+points=3
+is_long && points=100
+rnd=12345
+for how in pipe shm; do
+    case $how in
+    pipe) o='' i='' O='' I='' ;;
+    shm) o="-o shm:$me.a?wait=2?size=256K" i="shm:$me.a?wait=2"
+        O="-o shm:$me.b?wait=2?size=256K" I="shm:$me.b?wait=2" ;;
+    esac
+    text="stage stream $endless $o | stage teacher teacher -q -m teacher $O $i"
+    text="$text | stage student student -q -m s -o run --lr 1e-3 --save 3 $I"
+    text="$text --schedule constant"
+    for victim in stream teacher student; do
+        wrong=
+        n=0
+        while [ $n -lt $points ]; do
+            n=$((n + 1))
+            rnd=$(((rnd * 1103515245 + 12345) % 2147483648))
+            after=0.$(printf %03d $((rnd / 65536 % 400)))
+            rm -rf run
+            start "$text" stream teacher student
+            sleep $after
+            kill -9 "$(cat pid.$victim)"
+            finish
+            case $victim:$got in
+            'stream:137 3 3' | 'teacher:0 137 3' | 'student:0 0 137') ;;
+            'stream:137 1 '[13] | 'teacher:'[01]' 137 [13]') ;;
+            'teacher:'[01]' 137 1' | 'student:'[01]' '[01]' 137') ;;
+            'teacher:'[01]' 137 3' | 'stream:137 3 1') ;;
+            *) wrong="$wrong after $after s: $got;" ;;
+            esac
+            if [ -e run/config.json ]; then wrong="$wrong exported;"; fi
+            [ $victim = student ] || [ ! -d run ] ||
+                [ -z "$(find run -name '*.tmp*')" ] ||
+                wrong="$wrong a temporary is left;"
+        done
+        equal "$how: $victim killed $points times" "$wrong" ''
+    done
+done
+rm -rf run
+teacher -q -m teacher -o "shm:$me.b" "shm:$me.a" &
+one=$!
+student -q -m s -o run --lr 1e-3 --save 3 "shm:$me.b" &
+ok 'and the next run starts' timeout 20 $rows -o "shm:$me.a"
+wait $! && wait $one || fail 'its readers'
+equal 'nothing is left' "$(ls "$segment"* 2>/dev/null)" ''
+done_testing
