@@ -14,10 +14,14 @@
 #include <string.h>
 
 static const char *tokenizer, *out, *train, *eos_text = "<|endoftext|>";
-static struct input_opts input;
+static const char *resume_dir;
+static struct input_opts input = { .max_ratio = 10000,
+    .max_members = 1000000 };
+static int nfc, controls, romanian;
 static struct run_opts run = { .field = "text" };
 static struct clean_opts cleaning = CLEAN_OPTS;
 static struct clean *clean;
+static struct resume_key key;
 static int with_bos, no_bos, no_eos, ids_only, decode, stats, json, split;
 static int no_digits;
 static size_t vocab = 4096, min_frequency = 2;
@@ -32,6 +36,16 @@ finish(const struct run_sums *s)
     if (s->repaired)
         warn("%" PRIu64 " places were not UTF-8 and became U+FFFD",
             s->repaired);
+    if (nfc)
+        note("%" PRIu64 " documents were changed by NFC", s->norm.nfc);
+    if (controls)
+        note("%" PRIu64 " control characters were removed", s->norm.controls);
+    if (romanian)
+        note("%" PRIu64 " letters with a cedilla got a comma",
+            s->norm.romanian);
+    if (s->skipped)
+        note("%" PRIu64 " members of archives were no text (-v names them)",
+            s->skipped);
     if (clean_end(clean, &e) < 0)
         die_err(&e);
     if (s->empty)
@@ -43,11 +57,16 @@ finish(const struct run_sums *s)
 static void
 job_stream(const struct inputs *in, const struct tokenizer *t)
 {
+    struct resume from = { .resumed = 0 };
     struct run_sums sums;
     struct err e, other;
-    struct out_stream *s = out_stream_open(out, t, in, run.bos, run.eos, &e);
+    struct out_stream *s;
     int k;
 
+    resume_inputs(&key, in);
+    if (resume_dir && resume_read(resume_dir, &key, t, &run, &from, &e) < 0)
+        die_err(&e);
+    s = out_stream_open(out, t, in, run.bos, run.eos, &key, &from, &e);
     if (!s)
         die_err(&e);
     run.put = out_stream_put;
@@ -142,8 +161,8 @@ open_inputs(struct inputs *in, char **operand)
     const char *lang = clean_lang_auto(input.lang) ? input.lang : NULL;
     struct err e;
 
-    if (lang && input.lang_field)
-        die(EX_USAGE, "--lang auto and --lang-field");
+    if (lang && (input.lang_field || input.lang_path))
+        die(EX_USAGE, "--lang auto and --lang-field, --lang-path");
     if (train && cleaning.dedup.n > 0)
         die(EX_USAGE, "--dedup and --train: what is a duplicate is known too "
             "late; write a clean corpus first");
@@ -165,17 +184,32 @@ main(int argc, char **argv)
         OPT_STR('o', "output", &out, "addr", "write the stream there"),
         OPT_SIZE('j', "threads", &run.threads, 0, 1024, "n",
             "threads; 0: one a processor"),
+        OPT_STR(0, "resume", &resume_dir, "dir",
+            "go on where the shards in that directory end"),
         OPT_GROUP("input"),
         OPT_STR(0, "lang", &input.lang, "name",
             "source of all text, instead of the file's name"),
         OPT_STR(0, "lang-field", &input.lang_field, "field",
             "JSON field with the source, one of --lang a,b,c"),
+        OPT_FLAG(0, "lang-path", &input.lang_path,
+            "folder or file names say which of --lang a,b,c"),
         OPT_STR(0, "field", &run.field, "field", "JSON field with the text"),
         OPT_FLAG(0, "jsonl", &input.jsonl, "all input is JSONL"),
+        OPT_FLAG(0, "wiki", &input.wiki, "all input is dumps of Wikipedia"),
         OPT_ENUM(0, "split", &split, split_names, "by",
             "plain text: one document a file, line, blank line"),
         OPT_FLAG(0, "strict", &run.strict,
             "refuse what is not UTF-8, instead of U+FFFD"),
+        OPT_SIZE(0, "max-ratio", &input.max_ratio, 0, 0x1p40, "n",
+            "content for a compressed byte at most; 0: any"),
+        OPT_SIZE(0, "max-members", &input.max_members, 0, 0x1p40, "n",
+            "members of an archive at most; 0: any number"),
+        OPT_GROUP("repair"),
+        OPT_FLAG(0, "nfc", &nfc, "normalise text to NFC"),
+        OPT_FLAG(0, "strip-controls", &controls,
+            "remove control characters and byte order marks"),
+        OPT_FLAG(0, "romanian", &romanian,
+            "letters with a cedilla get a comma below"),
         CLEAN_OPTIONS(cleaning),
         OPT_GROUP("tokens"),
         OPT_FLAG(0, "special", &run.special,
@@ -203,6 +237,7 @@ main(int argc, char **argv)
     struct tokenizer *t = NULL;
     struct inputs in;
 
+    resume_options(&key, opts);
     if (ids_only + stats + decode + (train != NULL) > 1)
         die(EX_USAGE, "only one of --ids, --stats, --decode, --train");
     if (json && !stats)
@@ -212,6 +247,14 @@ main(int argc, char **argv)
     if (out && (ids_only || stats || decode || train))
         die(EX_USAGE, "-o is for a stream; --ids, --stats and --decode write "
             "to standard output, --train has its own");
+    if (resume_dir && (ids_only || stats || decode || train))
+        die(EX_USAGE, "--resume is for a stream");
+    if (input.lang_field && input.lang_path)
+        die(EX_USAGE, "--lang-field and --lang-path");
+    if (input.wiki && input.jsonl)
+        die(EX_USAGE, "--wiki and --jsonl");
+    run.norm = (nfc ? NORM_NFC : 0u) | (controls ? NORM_CONTROLS : 0u) |
+        (romanian ? NORM_ROMANIAN : 0u);
     run.split = (enum split_by)split;
     run.lang_field = input.lang_field;
     if (!train)

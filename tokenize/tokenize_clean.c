@@ -349,7 +349,7 @@ static int
 write_record(struct clean *c, const struct doc *d, const char *reason,
     double value, const char *text, size_t n, struct err *e)
 {
-    const char *name = input_name(&c->in->v[d->input]);
+    const char *name = d->from->name;
     struct buf mended = { 0 };
     json_t *j = json_object();
 

@@ -4,21 +4,20 @@
 #include "base/io.h"
 #include "data/unicode.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#define BLOCK ((size_t)256 << 10)
+#define DEPTH_MAX 64            /* folders in folders */
 
-static const char *const packed[] = { ".zst", ".gz", ".xz", ".bz2", ".lz4",
+static const char *const packers[] = { ".zst", ".gz", ".xz", ".bz2", ".lz4",
     NULL };
 static const char *const lines[] = { ".jsonl", ".ndjson", NULL };
-static const char *const texts[] = { ".jsonl", ".ndjson", ".txt", ".text",
-    NULL };
+static const char *const texts[] = { ".txt", ".text", NULL };
+static const char *const archives[] = { ".tar", ".zip", ".tgz", ".tbz2",
+    ".txz", ".tzst", NULL };
+static const char *const dumps[] = { ".xml", NULL };
 
 /* Length of name[n] without one of the endings, or n. */
 static size_t
@@ -33,12 +32,21 @@ without(const char *name, size_t n, const char *const *ending)
     return n;
 }
 
-static int
-ends_in(const char *name, const char *const *ending)
+enum name_form
+name_form(const char *name, int *packed)
 {
-    const size_t n = without(name, strlen(name), packed);
+    const size_t all = strlen(name), n = without(name, all, packers);
 
-    return without(name, n, ending) < n;
+    *packed = n < all;
+    if (without(name, n, lines) < n)
+        return NAME_JSONL;
+    if (without(name, n, texts) < n)
+        return NAME_TEXT;
+    if (without(name, n, archives) < n)
+        return NAME_ARCHIVE;
+    if (without(name, n, dumps) < n && strstr(name, "pages-articles"))
+        return NAME_WIKI;
+    return NAME_OTHER;
 }
 
 const char *
@@ -84,30 +92,63 @@ inputs_add_source(struct inputs *in, const char *name, size_t n)
     return in->nsource++;
 }
 
-/* The name without folders and what follows its first dot. */
+size_t
+inputs_path_source(const struct inputs *in, const char *path)
+{
+    size_t end = strlen(path);
+
+    while (end > 0) {
+        size_t from = end, k;
+
+        while (from > 0 && path[from - 1] != '/')
+            from--;
+        k = inputs_source(in, path + from, strcspn(path + from, "./"));
+        if (k == in->nsource)
+            k = inputs_source(in, path + from, strcspn(path + from, "./-_"));
+        if (k < in->nsource)
+            return k;
+        end = from ? from - 1 : 0;
+    }
+    return in->nsource;
+}
+
+/* The first name of `path` below a folder of `below` bytes, up to its first
+ * dot: that of the file, or of the folder it is in. */
 static size_t
-source_of_path(struct inputs *in, const char *path)
+source_of_path(struct inputs *in, const char *path, size_t below)
 {
     const char *base = strrchr(path, '/');
     size_t n;
 
-    base = base ? base + 1 : path;
-    n = strcspn(base, ".");
+    if (below) {
+        base = path + below;
+        while (*base == '/')
+            base++;
+    } else {
+        base = base ? base + 1 : path;
+    }
+    n = strcspn(base, "./");
     return inputs_add_source(in, base, n ? n : strlen(base));
 }
 
+/* below: bytes of the path that are an operand, a folder; else 0. */
 static void
-add_input(struct inputs *in, const char *path, const struct input_opts *o)
+add_input(struct inputs *in, const char *path, size_t below)
 {
+    struct stat st;
     struct input *i;
+    int packed;
 
     in->v = xreallocarray(in->v, in->n + 1, sizeof *in->v);
     i = &in->v[in->n++];
     i->path = path ? xstrdup(path) : NULL;
-    i->jsonl = o->jsonl || (path && ends_in(path, lines));
+    i->jsonl = in->o.jsonl || (path && name_form(path, &packed) == NAME_JSONL);
     i->source = 0;
-    if (!o->lang)
-        i->source = path ? source_of_path(in, path) :
+    i->size = 0;
+    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+        i->size = (uint64_t)st.st_size;
+    if (!in->o.lang)
+        i->source = path ? source_of_path(in, path, below) :
             inputs_add_source(in, "stdin", 5);
 }
 
@@ -117,54 +158,78 @@ by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+struct names {
+    char **v;
+    size_t n;
+};
+
+/* Files in a folder and those below it; links to folders are not followed. */
 static int
-add_folder(struct inputs *in, const char *path, const struct input_opts *o,
-    struct err *e)
+walk(struct names *names, const char *path, int depth, struct err *e)
 {
-    const size_t slash = strlen(path);
+    const size_t n = strlen(path);
     DIR *d = opendir(path);
     struct dirent *x;
-    char **name = NULL;
-    size_t n = 0;
+    int k = 0;
 
     if (!d)
         return err_set(e, EX_SYS, "%s:", path);
-    while ((x = readdir(d)) != NULL) {
+    while (k == 0 && (x = readdir(d)) != NULL) {
+        struct stat st;
         char *full;
+        int packed;
 
-        if (x->d_name[0] == '.' || !ends_in(x->d_name, texts))
+        if (x->d_name[0] == '.')
             continue;
-        full = xasprintf("%s%s%s", path, path[slash - 1] == '/' ? "" : "/",
+        full = xasprintf("%s%s%s", path, path[n - 1] == '/' ? "" : "/",
             x->d_name);
-        if (io_is_dir(full)) {
-            free(full);
+        if (lstat(full, &st) == 0 && S_ISDIR(st.st_mode)) {
+            k = depth == DEPTH_MAX ? err_set(e, EX_USAGE, "%s: lies more than "
+                "%d folders deep", full, DEPTH_MAX) :
+                walk(names, full, depth + 1, e);
+        } else if (name_form(x->d_name, &packed) != NAME_OTHER &&
+            !io_is_dir(full)) {
+            names->v = xreallocarray(names->v, names->n + 1,
+                sizeof *names->v);
+            names->v[names->n++] = full;
             continue;
         }
-        name = xreallocarray(name, n + 1, sizeof *name);
-        name[n++] = full;
+        free(full);
     }
     closedir(d);
-    if (n == 0)
-        return err_set(e, EX_USAGE, "%s: holds no text (.txt, .text, .jsonl, "
-            ".ndjson, compressed or not)", path);
-    qsort(name, n, sizeof *name, by_name);
-    for (size_t i = 0; i < n; i++) {
-        add_input(in, name[i], o);
-        free(name[i]);
-    }
-    free(name);
-    return 0;
+    return k;
 }
 
 static int
-add_langs(struct inputs *in, const struct input_opts *o, struct err *e)
+add_folder(struct inputs *in, const char *path, struct err *e)
 {
-    const char *s = o->lang;
+    struct names names = { 0 };
+    int k = walk(&names, path, 0, e);
+
+    if (k == 0 && names.n == 0)
+        k = err_set(e, EX_USAGE, "%s: holds no text (.txt, .text, .jsonl, "
+            ".ndjson, compressed or not, .tar, .zip)", path);
+    qsort(names.v, names.n, sizeof *names.v, by_name);
+    for (size_t i = 0; i < names.n; i++) {
+        if (k == 0)
+            add_input(in, names.v[i], strlen(path));
+        free(names.v[i]);
+    }
+    free(names.v);
+    return k;
+}
+
+static int
+add_langs(struct inputs *in, struct err *e)
+{
+    const char *s = in->o.lang;
+    const int many = in->o.lang_field || in->o.lang_path;
 
     if (!s)
-        return o->lang_field ? err_set(e, EX_USAGE, "--lang-field needs the "
-            "names that may occur: --lang a,b,c") : 0;
-    while (o->lang_field) {
+        return many ? err_set(e, EX_USAGE, "--lang-%s needs the names that "
+            "may occur: --lang a,b,c", in->o.lang_field ? "field" : "path") :
+            0;
+    while (many) {
         const size_t n = strcspn(s, ",");
 
         inputs_add_source(in, s, n);
@@ -183,29 +248,29 @@ inputs_list(struct inputs *in, char **operand, const struct input_opts *o,
     struct stat st;
 
     memset(in, 0, sizeof *in);
-    if (add_langs(in, o, e) < 0)
+    in->o = *o;
+    if (add_langs(in, e) < 0)
         return -1;
     if (!*operand)
-        add_input(in, NULL, o);
+        add_input(in, NULL, 0);
     for (; *operand; operand++) {
         if (strcmp(*operand, "-") == 0)
-            add_input(in, NULL, o);
+            add_input(in, NULL, 0);
         else if (stat(*operand, &st) < 0)
             return err_set(e, EX_SYS, "%s:", *operand);
         else if (!S_ISDIR(st.st_mode))
-            add_input(in, *operand, o);
-        else if (add_folder(in, *operand, o, e) < 0)
+            add_input(in, *operand, 0);
+        else if (add_folder(in, *operand, e) < 0)
             return -1;
     }
     if (in->nsource > 65536)
         return err_set(e, EX_USAGE, "more than 65536 sources");
     for (size_t i = 0; i < in->n; i++) {
-        if (!in->v[i].path || stat(in->v[i].path, &st) < 0 ||
-            !S_ISREG(st.st_mode)) {
+        if (in->v[i].size == 0) {
             in->bytes = 0;
             break;
         }
-        in->bytes += (double)st.st_size;
+        in->bytes += (double)in->v[i].size;
     }
     return 0;
 }
@@ -220,198 +285,4 @@ inputs_release(struct inputs *in)
     free(in->v);
     free(in->source);
     memset(in, 0, sizeof *in);
-}
-
-/* Reading. */
-
-struct reader {
-    struct archive *a;
-    const char *name;
-    int fd, end;
-    enum split_by split;
-    char *block;            /* BLOCK bytes, of which p..n are left */
-    size_t p, n;
-    uint64_t at;            /* offset of block[p], decompressed */
-};
-
-struct reader *
-reader_open(const struct input *i, enum split_by split, struct err *e)
-{
-    struct reader *r = xcalloc(1, sizeof *r);
-    struct archive_entry *entry;
-    int k;
-
-    r->name = input_name(i);
-    r->split = i->jsonl ? SPLIT_LINE : split;
-    r->block = xmalloc(BLOCK);
-    r->fd = io_open(i->path, e);
-    if (r->fd < 0) {
-        reader_close(r);
-        return NULL;
-    }
-    r->a = archive_read_new();
-    if (!r->a)
-        die(EX_SYS, "out of memory");
-    archive_read_support_filter_gzip(r->a);
-    archive_read_support_filter_bzip2(r->a);
-    archive_read_support_filter_xz(r->a);
-    archive_read_support_filter_zstd(r->a);
-    archive_read_support_filter_lz4(r->a);
-    archive_read_support_format_raw(r->a);
-    archive_read_support_format_empty(r->a);
-    k = archive_read_open_fd(r->a, r->fd, BLOCK);
-    if (k == ARCHIVE_OK)
-        k = archive_read_next_header(r->a, &entry);
-    if (k == ARCHIVE_EOF)
-        r->end = 1;
-    else if (k != ARCHIVE_OK && k != ARCHIVE_WARN) {
-        err_set(e, EX_INPUT, "%s: offset 0: %s", r->name,
-            archive_error_string(r->a) ? archive_error_string(r->a) :
-            "cannot be read");
-        reader_close(r);
-        return NULL;
-    }
-    /* What is left of a file cut off in its first bytes looks like text. */
-    if (archive_filter_code(r->a, 0) == ARCHIVE_FILTER_NONE &&
-        without(r->name, strlen(r->name), packed) < strlen(r->name)) {
-        err_set(e, EX_INPUT, "%s: offset 0: is not compressed, though its "
-            "name says so", r->name);
-        reader_close(r);
-        return NULL;
-    }
-    return r;
-}
-
-void
-reader_close(struct reader *r)
-{
-    if (!r)
-        return;
-    archive_read_free(r->a);
-    if (r->fd > 0)
-        close(r->fd);
-    free(r->block);
-    free(r);
-}
-
-double
-reader_done(const struct reader *r)
-{
-    return (double)archive_filter_bytes(r->a, -1);
-}
-
-/* 1: block[p..n] is not empty; 0: the end; -1. */
-static int
-fill(struct reader *r, struct err *e)
-{
-    la_ssize_t k;
-
-    if (r->p < r->n)
-        return 1;
-    if (r->end)
-        return 0;
-    k = archive_read_data(r->a, r->block, BLOCK);
-    if (k < 0) {
-        const char *why = archive_error_string(r->a);
-
-        return err_set(e, EX_INPUT, "%s: offset %llu of its content: %s",
-            r->name, (unsigned long long)r->at, why ? why : "is damaged");
-    }
-    r->end = k == 0;
-    r->p = 0;
-    r->n = (size_t)k;
-    return k > 0;
-}
-
-static int
-take(struct reader *r, struct buf *rec, size_t n, uint64_t at, struct err *e)
-{
-    if (rec->n + n > DOC_MAX)
-        return err_set(e, EX_INPUT, "%s: offset %llu: a document of more "
-            "than %zu MiB%s", r->name, (unsigned long long)at, DOC_MAX >> 20,
-            r->split == SPLIT_FILE ? "; cut it with --split" : "");
-    buf_add(rec, r->block + r->p, n);
-    r->p += n;
-    r->at += n;
-    return 0;
-}
-
-/* Append a line without its end; 1 there was one, 0, -1. */
-static int
-line(struct reader *r, struct buf *rec, struct err *e)
-{
-    const uint64_t at = r->at;
-    int k, any = 0;
-
-    while ((k = fill(r, e)) > 0) {
-        const char *from = r->block + r->p;
-        const char *end = memchr(from, '\n', r->n - r->p);
-
-        any = 1;
-        if (take(r, rec, end ? (size_t)(end - from) : r->n - r->p, at, e) < 0)
-            return -1;
-        if (end) {
-            r->p++;
-            r->at++;
-            break;
-        }
-    }
-    return k < 0 ? -1 : any;
-}
-
-static int
-is_blank(const char *p, size_t n)
-{
-    while (n > 0 && (p[n - 1] == ' ' || p[n - 1] == '\t' ||
-        p[n - 1] == '\r' || p[n - 1] == '\n'))
-        n--;
-    return n == 0;
-}
-
-/* Lines up to a blank one; blank ones before are passed over. */
-static int
-paragraph(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
-{
-    size_t whole = 0;           /* bytes of the lines before this one */
-    int k;
-
-    for (;;) {
-        if (whole == 0)
-            *at = r->at;
-        else
-            buf_addc(rec, '\n');
-        k = line(r, rec, e);
-        if (k < 0)
-            return -1;
-        if (k == 0 || is_blank(rec->p + whole, rec->n - whole)) {
-            rec->n = whole;
-            if (k == 0 || whole > 0)
-                return whole > 0;
-        }
-        whole = rec->n;
-    }
-}
-
-int
-reader_next(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
-{
-    int k;
-
-    buf_reserve(rec, 1);
-    buf_clear(rec);
-    *at = r->at;
-    if (r->split == SPLIT_BLANK)
-        return paragraph(r, rec, at, e);
-    if (r->split == SPLIT_LINE) {
-        k = line(r, rec, e);
-        if (k > 0 && rec->n > 0 && rec->p[rec->n - 1] == '\r')
-            rec->p[--rec->n] = '\0';
-        return k;
-    }
-    if (r->end && r->p == r->n)
-        return 0;
-    while ((k = fill(r, e)) > 0)
-        if (take(r, rec, r->n - r->p, *at, e) < 0)
-            return -1;
-    return k < 0 ? -1 : rec->n > 0;
 }

@@ -1,5 +1,5 @@
-/* Inputs of tokenize: files, folders and standard input, compressed or not,
- * cut into records. */
+/* Inputs of tokenize: files, folders and standard input, and which source
+ * each belongs to. */
 #ifndef TOKENIZE_IN_H
 #define TOKENIZE_IN_H
 
@@ -17,6 +17,16 @@ struct input {
     char *path;             /* NULL: standard input */
     size_t source;          /* index of its source's name */
     int jsonl;
+    uint64_t size;          /* bytes, 0 when not known */
+};
+struct input_opts {
+    const char *lang;       /* NULL, a source's name, or names with commas */
+    const char *lang_field; /* JSON field with the source's name, or NULL */
+    int lang_path;          /* the path says which of the names */
+    int jsonl;              /* everything is JSONL, whatever its name */
+    int wiki;               /* everything is a Wikipedia dump */
+    size_t max_ratio;       /* content for each compressed byte; 0 any */
+    size_t max_members;     /* of an archive */
 };
 struct inputs {
     struct input *v;
@@ -24,15 +34,12 @@ struct inputs {
     char **source;          /* names, each once */
     size_t nsource;
     double bytes;           /* size of all, 0 when not known */
-};
-struct input_opts {
-    const char *lang;       /* NULL, a source's name, or names with commas */
-    const char *lang_field; /* JSON field with the source's name, or NULL */
-    int jsonl;              /* everything is JSONL, whatever its name */
+    struct input_opts o;
 };
 
-/* The operands (NULL-terminated): folders become their text files in order of
- * name.  EX_SYS, EX_USAGE.  Released by inputs_release. */
+/* The operands (NULL-terminated): folders become their text files and
+ * archives, those of folders in them included, in order of path.  EX_SYS,
+ * EX_USAGE.  Released by inputs_release. */
 int inputs_list(struct inputs *in, char **operand,
     const struct input_opts *o, struct err *e);
 void inputs_release(struct inputs *in);
@@ -40,19 +47,14 @@ void inputs_release(struct inputs *in);
 size_t inputs_source(const struct inputs *in, const char *name, size_t n);
 /* The source of that name, made if need be, before the stream begins. */
 size_t inputs_add_source(struct inputs *in, const char *name, size_t n);
+/* The source that a folder or file name in the path names (--lang-path), or
+ * nsource. */
+size_t inputs_path_source(const struct inputs *in, const char *path);
 const char *input_name(const struct input *i);
 
-struct reader;
-/* Open an input; what compresses it is seen in its content (gzip, bzip2, xz,
- * zstd, lz4). */
-struct reader *reader_open(const struct input *i, enum split_by split,
-    struct err *e);
-/* Append the next record to *rec (cleared first); *at is its offset in the
- * decompressed input.  1; 0 at the end; -1 and *e. */
-int reader_next(struct reader *r, struct buf *rec, uint64_t *at,
-    struct err *e);
-/* Bytes of the file (compressed) read so far. */
-double reader_done(const struct reader *r);
-void reader_close(struct reader *r);
+/* What a name says. */
+enum name_form { NAME_OTHER, NAME_TEXT, NAME_JSONL, NAME_ARCHIVE, NAME_WIKI };
+/* *packed: by a compressor. */
+enum name_form name_form(const char *name, int *packed);
 
 #endif

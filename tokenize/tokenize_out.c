@@ -19,8 +19,9 @@ struct out_stream {
     uint64_t *key;
     size_t n;               /* documents */
     size_t ntok;
+    struct resume_key key_of_run;
     size_t input;           /* the last document's, for the cursor */
-    uint64_t record;
+    struct place after;
     int left;               /* the reader has gone */
 };
 
@@ -32,7 +33,8 @@ id_type(const struct out_stream *s)
 
 struct out_stream *
 out_stream_open(const char *addr, const struct tokenizer *t,
-    const struct inputs *in, int64_t bos, int64_t eos, struct err *e)
+    const struct inputs *in, int64_t bos, int64_t eos,
+    const struct resume_key *run, const struct resume *from, struct err *e)
 {
     struct out_stream *s = xcalloc(1, sizeof *s);
     char hash[33];
@@ -41,6 +43,7 @@ out_stream_open(const char *addr, const struct tokenizer *t,
         .nsource = in->nsource,
         .source = (const char **)(uintptr_t)in->source };
 
+    s->key_of_run = *run;
     s->wide = tok_vocab(t) > 65536;
     s->len = xreallocarray(NULL, DOCS_MAX, sizeof *s->len);
     s->source = xreallocarray(NULL, DOCS_MAX, sizeof *s->source);
@@ -50,6 +53,10 @@ out_stream_open(const char *addr, const struct tokenizer *t,
     if (s->w) {
         int k;
 
+        if (from->resumed) {
+            msg_out_resume(s->w, from->seq, &from->chain);
+            msg_out_tokens(s->w, from->tokens);
+        }
         stream_info_put(msg_begin(s->w, MSG_STREAM), &info);
         k = msg_send(s->w, e);
         s->left = k > 0;
@@ -77,14 +84,14 @@ out_stream_close(struct out_stream *s)
 static int
 send(struct out_stream *s, struct err *e)
 {
-    char cursor[60];
+    char cursor[160];
     struct st_out *o;
     int k;
 
     if (s->n == 0 || s->left)
         return s->left;
     o = msg_begin(s->w, MSG_DOCS);
-    snprintf(cursor, sizeof cursor, "1 %zu %" PRIu64, s->input, s->record);
+    resume_cursor(cursor, &s->key_of_run, s->input, &s->after);
     st_out_meta(o, "cursor", cursor);
     st_out_tensor(o, "doc_key", DT_U64, 1, &s->n, s->key);
     st_out_tensor(o, "ids", id_type(s), 1, &s->ntok, s->ids.p);
@@ -129,7 +136,7 @@ out_stream_put(void *ctx, const struct doc *d, struct err *e)
     s->source[s->n] = (uint16_t)d->source;
     s->key[s->n++] = d->key;
     s->input = d->input;
-    s->record = d->record + 1;
+    s->after = d->after;
     return s->ids.n >= MESSAGE || s->n == DOCS_MAX ? send(s, e) : s->left;
 }
 

@@ -3,16 +3,18 @@
 #ifndef TOKENIZE_OUT_H
 #define TOKENIZE_OUT_H
 
-#include "tokenize_run.h"
+#include "tokenize_resume.h"
 
 #include <stdio.h>
 
 /* put functions of run_opts; each has its context. */
 
 struct out_stream;
-/* Write the stream's first message.  addr as in msg_out_open. */
+/* Write the stream's first message.  addr as in msg_out_open; `run` goes into
+ * cursors; the stream begins at `from`. */
 struct out_stream *out_stream_open(const char *addr, const struct tokenizer *t,
-    const struct inputs *in, int64_t bos, int64_t eos, struct err *e);
+    const struct inputs *in, int64_t bos, int64_t eos,
+    const struct resume_key *run, const struct resume *from, struct err *e);
 int out_stream_put(void *ctx, const struct doc *d, struct err *e);
 /* Write what is left and `end` (ok), or `abort` with the reason.  0, 1 the
  * reader has left, -1. */

@@ -1,34 +1,69 @@
 /*
- * Documents in batches: one thread reads records, all threads make ids of
- * them, then they are put in order.  So output does not depend on how many
- * threads there are, and memory is that of one batch.
+ * Documents in blocks.  Every thread does what is next to be done: it puts
+ * the block that is next in order if that is ready and nobody else puts; else
+ * it reads a block, if there is room and nobody else reads, and makes ids of
+ * it while another thread reads on.  So output does not depend on how many
+ * threads there are, no thread waits while there is work, and memory is that
+ * of the blocks in flight.
  */
 #include "tokenize_run.h"
+#include "tokenize_wiki.h"
 
 #include "base/pool.h"
 #include "base/prog.h"
 #include "data/unicode.h"
 
 #include <jansson.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-#define TASK ((size_t)64 << 10)     /* bytes of text of one task */
-#define TASKS 16                    /* tasks a thread and batch */
-#define DOCS 1024                   /* documents of a task at most */
-#define KEEP ((size_t)1 << 20)      /* memory of a document that is kept */
+#define TEXT ((size_t)128 << 10)    /* bytes of text of a block */
+#define DOCS 1024                   /* documents of a block at most */
+#define FLIGHT ((size_t)16 << 20)   /* bytes in flight that end reading */
+#define KEEP ((size_t)1 << 20)      /* memory of a block that is kept */
+
+struct worker {
+    struct tok_scratch *scratch;
+    struct norm *norm;
+    struct buf mend, wiki;
+};
+
+struct block {
+    struct doc *doc;
+    size_t n, cap;
+    struct origin **from;           /* of its documents, held */
+    size_t nfrom, capfrom;
+    size_t text;                    /* bytes */
+    double done;                    /* of all inputs, after it */
+    struct err e;                   /* of reading, after its documents */
+    int ready;
+};
 
 struct run {
     const struct inputs *in;
     const struct run_opts *o;
-    struct pool *pool;
-    struct tok_scratch **scratch;   /* one a thread */
-    struct buf *mend;               /* one a thread */
-    struct doc *doc;                /* ndoc in this batch */
-    size_t ndoc, cap;
-    size_t *task;                   /* where each task begins */
-    size_t ntask;
+    struct run_sums *sum;
+    struct worker *worker;          /* one a thread */
+    struct block *block;            /* a ring of nblock */
+    size_t nblock;
+    /* By the thread that reads: */
+    struct reader *reader;
+    size_t input;
+    double done;                    /* of the inputs before */
+    int before;                     /* not yet at o->from */
+    /* Under the lock: */
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    uint64_t nread, nput;           /* blocks */
+    uint64_t nsettled;              /* blocks */
+    size_t flight;                  /* bytes of text of nput..nread */
+    int reading, putting;
+    int ended, stopped;             /* no more to read; nothing to put */
+    /* By the thread that puts; at the end: */
+    int result;
+    struct err e;
 };
 
 /* XXH3-64 of source name, NUL, input name, NUL, record as 8 bytes, the
@@ -67,7 +102,8 @@ count_words(struct doc *d, const char *text, size_t n)
 }
 
 static void
-encode(struct run *r, struct doc *d, const char *text, size_t n, size_t worker)
+encode(struct run *r, struct doc *d, const char *text, size_t n,
+    struct tok_scratch *scratch)
 {
     const struct run_opts *o = r->o;
     const size_t bos = o->bos >= 0;
@@ -78,7 +114,7 @@ encode(struct run *r, struct doc *d, const char *text, size_t n, size_t worker)
         return;
     if (bos)
         tok_ids_push(&d->ids, (uint32_t)o->bos);
-    tok_encode(o->t, r->scratch[worker], text, n,
+    tok_encode(o->t, scratch, text, n,
         o->special ? TOK_SPECIAL : 0, &d->ids);
     d->plain = d->ids.n - bos;
     if (d->plain == 0)
@@ -92,7 +128,7 @@ json_text(const struct run *r, struct doc *d, json_t *j, const char **text,
     size_t *n)
 {
     const json_t *v = json_object_get(j, r->o->field), *lang;
-    const char *name = input_name(&r->in->v[d->input]);
+    const char *name = d->from->name;
 
     if (!json_is_string(v))
         return err_set(&d->e, EX_INPUT, "%s: offset %llu: the record has no "
@@ -115,13 +151,12 @@ json_text(const struct run *r, struct doc *d, json_t *j, const char **text,
 }
 
 /* The text of a document: raw as it is, mended, or out of its JSON (*j, to be
- * released). */
+ * released) or its wikitext. */
 static int
-text_of(const struct run *r, struct doc *d, struct buf *mend, json_t **j,
+text_of(const struct run *r, struct doc *d, struct worker *w, json_t **j,
     const char **text, size_t *n)
 {
-    const struct input *in = &r->in->v[d->input];
-    const char *name = input_name(in);
+    const char *name = d->from->name;
     const size_t good = uni_valid(d->raw.p, d->raw.n);
     json_error_t je;
 
@@ -131,13 +166,19 @@ text_of(const struct run *r, struct doc *d, struct buf *mend, json_t **j,
         if (r->o->strict)
             return err_set(&d->e, EX_INPUT, "%s: offset %llu: is not UTF-8",
                 name, (unsigned long long)(d->at + good));
-        buf_clear(mend);
-        d->repaired = uni_repair(*text, *n, mend);
-        *text = mend->p;
-        *n = mend->n;
+        buf_clear(&w->mend);
+        d->repaired = uni_repair(*text, *n, &w->mend);
+        *text = w->mend.p;
+        *n = w->mend.n;
     }
-    if (!in->jsonl || *n == strspn(*text, " \t"))
-        return in->jsonl ? (*n = 0) : 0;
+    if (d->from->wiki) {
+        buf_clear(&w->wiki);
+        wiki_text(*text, *n, &w->wiki);
+        *text = w->wiki.p;
+        *n = w->wiki.n;
+    }
+    if (!d->from->jsonl || *n == strspn(*text, " \t"))
+        return d->from->jsonl ? (*n = 0) : 0;
     *j = json_loadb(*text, *n, JSON_ALLOW_NUL, &je);
     if (!*j)
         return err_set(&d->e, EX_INPUT, "%s: offset %llu: %s", name,
@@ -148,16 +189,21 @@ text_of(const struct run *r, struct doc *d, struct buf *mend, json_t **j,
 
 /* Reset d and find its text; 0, or -1 and d->e. */
 static int
-begin_doc(struct run *r, struct doc *d, size_t worker, json_t **j,
+begin_doc(struct run *r, struct doc *d, struct worker *w, json_t **j,
     const char **text, size_t *n)
 {
     d->e.code = 0;
     d->ids.n = d->bytes = d->plain = d->repaired = d->chars = d->words = 0;
-    d->source = r->in->v[d->input].source;
+    memset(&d->norm, 0, sizeof d->norm);
+    d->source = d->from->source;
     d->drop = NULL;
     buf_clear(&d->sig);
     buf_clear(&d->text);
-    return text_of(r, d, &r->mend[worker], j, text, n);
+    if (text_of(r, d, w, j, text, n) < 0)
+        return -1;
+    if (*n > 0 && w->norm)
+        norm_text(w->norm, text, n, &d->norm);
+    return 0;
 }
 
 /* Keep the text and show it to scan. */
@@ -168,7 +214,7 @@ scan_doc(struct run *r, struct doc *d, size_t worker)
     json_t *j = NULL;
     size_t n = 0;
 
-    if (begin_doc(r, d, worker, &j, &text, &n) == 0 && n > 0) {
+    if (begin_doc(r, d, &r->worker[worker], &j, &text, &n) == 0 && n > 0) {
         buf_add(&d->text, text, n);
         r->o->scan(r->o->stage_ctx, worker, d, d->text.p, n);
     }
@@ -179,240 +225,381 @@ static void
 finish_doc(struct run *r, struct doc *d, size_t worker, const char *text,
     size_t n)
 {
+    const struct run_opts *o = r->o;
+
     d->bytes = n;
-    if (r->o->keep_text && text != d->text.p) {
+    if ((o->keep_text || !o->t) && text != d->text.p) {
         buf_clear(&d->text);
-        buf_add(&d->text, text, n);
+        buf_add(&d->text, text ? text : "", n);
     }
-    if (!r->o->t) {
-        if (!d->drop)
-            r->o->text(r->o->ctx, text, n);
-        return;
-    }
-    if (!d->drop)
-        encode(r, d, text, n, worker);
-    d->key = doc_key(r->in->source[d->source],
-        input_name(&r->in->v[d->input]), d->record);
+    if (text == d->text.p)
+        d->text.n = n;
+    if (o->t && !d->drop && !d->before)
+        encode(r, d, text, n, r->worker[worker].scratch);
+    d->key = doc_key(r->in->source[d->source], d->from->name, d->record);
 }
 
 static void
 one_doc(struct run *r, struct doc *d, size_t worker)
 {
+    const struct run_opts *o = r->o;
     const char *text = d->text.p;
     json_t *j = NULL;
     size_t n = d->text.n;
 
-    if ((r->o->scan ? d->e.code == 0 :
-        begin_doc(r, d, worker, &j, &text, &n) == 0) &&
-        (n == 0 || !r->o->stage ||
-        r->o->stage(r->o->stage_ctx, worker, d, &text, &n) == 0))
+    if ((o->scan ? d->e.code == 0 :
+        begin_doc(r, d, &r->worker[worker], &j, &text, &n) == 0) &&
+        (n == 0 || !o->stage ||
+        o->stage(o->stage_ctx, worker, d, &text, &n) == 0))
         finish_doc(r, d, worker, text, n);
     json_decref(j);
 }
 
+/* Documents of a block before the first fault, in order. */
 static void
-one_task(void *ctx, size_t task, size_t worker)
+settle(struct run *r, struct block *b)
 {
-    struct run *r = ctx;
-    const size_t end = task + 1 < r->ntask ? r->task[task + 1] : r->ndoc;
-
-    for (size_t i = r->task[task]; i < end; i++)
-        one_doc(r, &r->doc[i], worker);
+    for (size_t i = 0; i < b->n && b->doc[i].e.code == 0; i++)
+        if (r->o->settle(r->o->stage_ctx, &b->doc[i], &b->doc[i].e) < 0)
+            return;
 }
 
-static void
-scan_task(void *ctx, size_t task, size_t worker)
-{
-    struct run *r = ctx;
-    const size_t end = task + 1 < r->ntask ? r->task[task + 1] : r->ndoc;
+/* ---- reading, by one thread at a time ---- */
 
-    for (size_t i = r->task[task]; i < end; i++)
-        scan_doc(r, &r->doc[i], worker);
+static struct doc *
+new_doc(struct block *b)
+{
+    if (b->n == b->cap) {
+        const size_t cap = b->cap ? 2 * b->cap : 16;
+
+        b->doc = xreallocarray(b->doc, cap, sizeof *b->doc);
+        memset(b->doc + b->cap, 0, (cap - b->cap) * sizeof *b->doc);
+        b->cap = cap;
+    }
+    return &b->doc[b->n];
 }
 
-/* Memory of an unusual document is not kept. */
-static void
-trim(struct doc *d)
+/* The origin, held by the block. */
+static const struct origin *
+hold(struct block *b, struct origin *from)
 {
-    if (d->raw.cap > KEEP)
-        buf_release(&d->raw);
-    if (d->ids.cap > KEEP)
-        tok_ids_release(&d->ids);
-    if (d->text.cap > KEEP)
-        buf_release(&d->text);
+    if (b->nfrom && b->from[b->nfrom - 1] == from)
+        return from;
+    if (b->nfrom == b->capfrom) {
+        b->capfrom = b->capfrom ? 2 * b->capfrom : 4;
+        b->from = xreallocarray(b->from, b->capfrom, sizeof *b->from);
+    }
+    return b->from[b->nfrom++] = origin_ref(from);
 }
 
-/* Documents of the batch before the first fault, in order. */
 static int
-settle(struct run *r, struct err *e)
+place_less(const struct place *a, const struct place *b)
 {
-    pool_run(r->pool, r->ntask, scan_task, r);
-    for (size_t i = 0; i < r->ndoc && r->doc[i].e.code == 0; i++)
-        if (r->o->settle(r->o->stage_ctx, &r->doc[i], e) < 0)
-            return -1;
+    return a->entry != b->entry ? a->entry < b->entry : a->at < b->at;
+}
+
+/* What is decided depends on all that came before. */
+static int
+needs_all(const struct run_opts *o)
+{
+    return o->decide || o->settle;
+}
+
+/* Open the next input; where it is that of o->from, go there. */
+static int
+open_input(struct run *r, struct err *e)
+{
+    const struct run_opts *o = r->o;
+
+    r->reader = reader_open(r->in, r->input, o->split, e);
+    if (!r->reader)
+        return -1;
+    if (r->before && r->input == o->from_input && !needs_all(o) &&
+        (o->from.entry || o->from.record || o->from.at))
+        return reader_seek(r->reader, &o->from, e);
     return 0;
 }
 
-/* Make ids of the batch and put them. */
+/* The next record into a block: 1, 0 at the end of all inputs, -1. */
 static int
-flush(struct run *r, struct run_sums *sum, struct err *e)
+next_record(struct run *r, struct block *b, struct err *e)
 {
-    const size_t n = r->ndoc;
+    while (r->input < r->in->n) {
+        struct doc *d = new_doc(b);
+        int k;
+
+        if (!r->reader && open_input(r, e) < 0)
+            return -1;
+        k = reader_next(r->reader, &d->raw, &d->at, e);
+        if (k < 0)
+            return -1;
+        if (k > 0) {
+            d->input = r->input;
+            d->from = hold(b, reader_origin(r->reader));
+            reader_place(r->reader, &d->after);
+            d->record = d->after.record - 1;
+            if (r->before && (r->input > r->o->from_input ||
+                (r->input == r->o->from_input &&
+                place_less(&r->o->from, &d->after))))
+                r->before = 0;
+            d->before = r->before;
+            return 1;
+        }
+        r->done += reader_done(r->reader);
+        r->sum->skipped += reader_skipped(r->reader);
+        reader_close(r->reader);
+        r->reader = NULL;
+        r->input++;
+    }
+    return 0;
+}
+
+/* Fill a block; 1 there is more, 0 the end, or a fault in b->e. */
+static int
+read_block(struct run *r, struct block *b)
+{
+    int k = 1;
+
+    b->n = b->text = 0;
+    b->e.code = 0;
+    while (b->n < DOCS && b->text < TEXT &&
+        (k = next_record(r, b, &b->e)) > 0)
+        b->text += b->doc[b->n++].raw.n;
+    b->done = r->done + (r->reader ? reader_done(r->reader) : 0);
+    return k > 0;
+}
+
+/* ---- putting, by one thread at a time, in order ---- */
+
+/* Memory of unusual documents is not kept. */
+static void
+trim(struct doc *d, size_t *kept)
+{
+    *kept += d->raw.cap + d->text.cap + d->sig.cap +
+        d->ids.cap * sizeof *d->ids.v;
+    if (*kept <= KEEP)
+        return;
+    buf_release(&d->raw);
+    buf_release(&d->text);
+    buf_release(&d->sig);
+    tok_ids_release(&d->ids);
+}
+
+static int
+put_doc(struct run *r, struct doc *d)
+{
+    const struct run_opts *o = r->o;
+    struct run_sums *sum = r->sum;
+
+    if (d->e.code) {
+        r->e = d->e;
+        return -1;
+    }
+    if (o->decide && o->decide(o->stage_ctx, d, &r->e) < 0)
+        return -1;
+    if (d->before)
+        return 0;
+    sum->repaired += d->repaired;
+    sum->norm.nfc += d->norm.nfc;
+    sum->norm.controls += d->norm.controls;
+    sum->norm.romanian += d->norm.romanian;
+    if (d->drop) {
+        sum->dropped++;
+        return 0;
+    }
+    if (d->bytes == 0) {
+        sum->empty++;
+        return 0;
+    }
+    sum->docs++;
+    sum->bytes += d->bytes;
+    sum->tokens += d->ids.n;
+    if (!o->t)
+        o->text(o->ctx, d->text.p, d->text.n);
+    return o->put ? o->put(o->ctx, d, &r->e) : 0;
+}
+
+static int
+put_block(struct run *r, struct block *b)
+{
+    size_t kept = 0;
     int k = 0;
 
-    if (r->o->scan && settle(r, e) < 0)
-        return -1;
-    if (r->o->t)
-        pool_run(r->pool, r->ntask, one_task, r);
-    else
-        for (size_t i = 0; i < r->ntask; i++)
-            one_task(r, i, 0);
-    r->ndoc = r->ntask = 0;
-    for (size_t i = 0; i < n && k == 0; i++) {
-        struct doc *d = &r->doc[i];
-
-        if (d->e.code) {
-            *e = d->e;
-            return -1;
-        }
-        sum->repaired += d->repaired;
-        if (r->o->decide && r->o->decide(r->o->stage_ctx, d, e) < 0)
-            return -1;
-        if (d->drop) {
-            sum->dropped++;
-            trim(d);
-            continue;
-        }
-        if (d->bytes == 0) {
-            sum->empty++;
-            continue;
-        }
-        sum->docs++;
-        sum->bytes += d->bytes;
-        sum->tokens += d->ids.n;
-        if (r->o->put)
-            k = r->o->put(r->o->ctx, d, e);
-        trim(d);
+    for (size_t i = 0; i < b->n && k == 0; i++) {
+        k = put_doc(r, &b->doc[i]);
+        trim(&b->doc[i], &kept);
     }
+    if (k == 0 && b->e.code) {
+        r->e = b->e;
+        k = -1;
+    }
+    for (size_t i = 0; i < b->nfrom; i++)
+        origin_unref(b->from[i]);
+    b->nfrom = 0;
+    progress_at(b->done, NULL);
     return k;
 }
 
-static struct doc *
-new_doc(struct run *r)
-{
-    if (r->ndoc == r->cap) {
-        const size_t cap = r->cap ? 2 * r->cap : 64;
+/* ---- threads ---- */
 
-        r->doc = xreallocarray(r->doc, cap, sizeof *r->doc);
-        memset(r->doc + r->cap, 0, (cap - r->cap) * sizeof *r->doc);
-        r->cap = cap;
+/* With the lock held, which is given up meanwhile. */
+static void
+put_next(struct run *r)
+{
+    struct block *b = &r->block[r->nput % r->nblock];
+    int k;
+
+    r->putting = 1;
+    pthread_mutex_unlock(&r->lock);
+    k = put_block(r, b);
+    pthread_mutex_lock(&r->lock);
+    r->putting = 0;
+    b->ready = 0;
+    r->flight -= b->text;
+    r->nput++;
+    if (k) {
+        r->result = k;
+        r->stopped = 1;
     }
-    return &r->doc[r->ndoc];
+    pthread_cond_broadcast(&r->change);
 }
 
-/* The last task, of so many bytes of text. */
-static int
-task_is_full(const struct run *r, size_t text)
+/* Scan, then wait for one's turn to settle: the blocks before are in the
+ * hands of threads that are at work. */
+static void
+scan_block(struct run *r, struct block *b, uint64_t number, size_t worker)
 {
-    return text >= TASK || r->ndoc - r->task[r->ntask - 1] >= DOCS;
-}
-
-/* All records of one input; *text counts bytes since a task began, *done
- * those read of all files. */
-static int
-read_input(struct run *r, size_t which, size_t *text, double *done,
-    struct run_sums *sum, struct err *e)
-{
-    struct reader *in = reader_open(&r->in->v[which], r->o->split, e);
-    const size_t most = TASKS * pool_size(r->pool);
-    uint64_t record = 0;
-    int k = -1;
-
-    if (!in)
-        return -1;
-    for (;;) {
-        struct doc *d = new_doc(r);
-
-        k = reader_next(in, &d->raw, &d->at, e);
-        if (k <= 0)
-            break;
-        d->input = which;
-        d->record = record++;
-        if (r->ntask == 0 || task_is_full(r, *text)) {
-            r->task[r->ntask++] = r->ndoc;
-            *text = 0;
-        }
-        r->ndoc++;
-        *text += d->raw.n;
-        if ((r->ntask == most && task_is_full(r, *text)) ||
-            *text > most * TASK) {
-            k = flush(r, sum, e);
-            if (k)
-                break;
-            progress_at(*done + reader_done(in), NULL);
-        }
-    }
-    *done += reader_done(in);
-    reader_close(in);
-    return k;
+    for (size_t i = 0; i < b->n; i++)
+        scan_doc(r, &b->doc[i], worker);
+    pthread_mutex_lock(&r->lock);
+    while (r->nsettled < number)
+        pthread_cond_wait(&r->change, &r->lock);
+    pthread_mutex_unlock(&r->lock);
+    settle(r, b);
+    pthread_mutex_lock(&r->lock);
+    r->nsettled++;
+    pthread_cond_broadcast(&r->change);
+    pthread_mutex_unlock(&r->lock);
 }
 
 static void
-release(struct run *r)
+read_next(struct run *r, size_t worker)
 {
-    for (size_t i = 0; i < pool_size(r->pool); i++) {
-        tok_scratch_free(r->scratch[i]);
-        buf_release(&r->mend[i]);
+    const uint64_t number = r->nread;
+    struct block *b = &r->block[number % r->nblock];
+    int more;
+
+    r->reading = 1;
+    pthread_mutex_unlock(&r->lock);
+    more = read_block(r, b);
+    pthread_mutex_lock(&r->lock);
+    r->reading = 0;
+    r->ended = !more;
+    r->nread++;
+    r->flight += b->text;
+    pthread_cond_broadcast(&r->change);
+    pthread_mutex_unlock(&r->lock);
+    if (r->o->scan)
+        scan_block(r, b, number, worker);
+    for (size_t i = 0; i < b->n; i++)
+        one_doc(r, &b->doc[i], worker);
+    pthread_mutex_lock(&r->lock);
+    b->ready = 1;
+}
+
+static void
+work(void *ctx, size_t task, size_t worker)
+{
+    struct run *r = ctx;
+
+    (void)task;
+    pthread_mutex_lock(&r->lock);
+    while (!r->stopped && !(r->ended && r->nput == r->nread)) {
+        if (!r->putting && r->nput < r->nread &&
+            r->block[r->nput % r->nblock].ready)
+            put_next(r);
+        else if (!r->reading && !r->ended && r->flight < FLIGHT &&
+            r->nread - r->nput < r->nblock)
+            read_next(r, worker);
+        else
+            pthread_cond_wait(&r->change, &r->lock);
     }
-    for (size_t i = 0; i < r->cap; i++) {
-        buf_release(&r->doc[i].raw);
-        tok_ids_release(&r->doc[i].ids);
-        buf_release(&r->doc[i].sig);
-        buf_release(&r->doc[i].text);
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void
+start(struct run *r, size_t n)
+{
+    r->nblock = n > 1 ? 2 * n + 1 : 1;
+    r->block = xcalloc(r->nblock, sizeof *r->block);
+    r->worker = xcalloc(n, sizeof *r->worker);
+    if (pthread_mutex_init(&r->lock, NULL) != 0 ||
+        pthread_cond_init(&r->change, NULL) != 0)
+        die(EX_SYS, "cannot make threads");
+    for (size_t i = 0; i < n; i++) {
+        if (r->o->t)
+            r->worker[i].scratch = tok_scratch_new(r->o->t);
+        if (r->o->norm)
+            r->worker[i].norm = norm_new(r->o->norm);
     }
-    free(r->scratch);
-    free(r->mend);
-    free(r->doc);
-    free(r->task);
-    pool_free(r->pool);
+}
+
+static void
+release(struct run *r, size_t n)
+{
+    reader_close(r->reader);
+    for (size_t i = 0; i < n; i++) {
+        tok_scratch_free(r->worker[i].scratch);
+        norm_free(r->worker[i].norm);
+        buf_release(&r->worker[i].mend);
+        buf_release(&r->worker[i].wiki);
+    }
+    for (size_t k = 0; k < r->nblock; k++) {
+        struct block *b = &r->block[k];
+
+        for (size_t i = 0; i < b->cap; i++) {
+            buf_release(&b->doc[i].raw);
+            tok_ids_release(&b->doc[i].ids);
+            buf_release(&b->doc[i].sig);
+            buf_release(&b->doc[i].text);
+        }
+        for (size_t i = 0; i < b->nfrom; i++)
+            origin_unref(b->from[i]);
+        free(b->doc);
+        free(b->from);
+    }
+    free(r->worker);
+    free(r->block);
+    pthread_cond_destroy(&r->change);
+    pthread_mutex_destroy(&r->lock);
 }
 
 size_t
 run_threads(const struct run_opts *o)
 {
-    return !o->t ? 1 : o->threads ? o->threads : pool_cpus();
+    return o->threads ? o->threads : pool_cpus();
 }
 
 int
 run_inputs(const struct inputs *in, const struct run_opts *o,
     struct run_sums *sum, struct err *e)
 {
-    struct run r = { .in = in, .o = o };
-    size_t text = 0, n;
-    double done = 0.0;
-    int k = 0, last;
+    struct run r = { .in = in, .o = o, .sum = sum };
+    struct pool *pool = pool_new(run_threads(o));
+    const size_t n = pool_size(pool);
 
     memset(sum, 0, sizeof *sum);
-    r.pool = pool_new(run_threads(o));
-    n = pool_size(r.pool);
-    r.scratch = xcalloc(n, sizeof *r.scratch);
-    r.mend = xcalloc(n, sizeof *r.mend);
-    r.task = xreallocarray(NULL, TASKS * n + 1, sizeof *r.task);
-    for (size_t i = 0; i < n && o->t; i++)
-        r.scratch[i] = tok_scratch_new(o->t);
+    r.before = o->from_input || o->from.entry || o->from.record || o->from.at;
+    if (!needs_all(o))
+        for (; r.input < o->from_input && r.input < in->n; r.input++)
+            r.done += (double)in->v[r.input].size;
+    start(&r, n);
     progress_begin("tokenize", in->bytes, "B");
-    for (size_t i = 0; i < in->n && k == 0; i++)
-        k = read_input(&r, i, &text, &done, sum, e);
-    if (k <= 0 && r.ndoc > 0) {     /* also what stands before a fault */
-        struct err mine;
-
-        last = flush(&r, sum, k ? &mine : e);
-        if (k == 0)
-            k = last;
-        else if (last < 0)
-            *e = mine;              /* it comes first in the input */
-    }
+    pool_run(pool, n, work, &r);
     progress_end();
-    release(&r);
-    return k;
+    pool_free(pool);
+    release(&r, n);
+    if (r.result < 0)
+        *e = r.e;
+    return r.result;
 }

@@ -2,22 +2,27 @@
 #ifndef TOKENIZE_RUN_H
 #define TOKENIZE_RUN_H
 
-#include "tokenize_in.h"
+#include "tokenize_norm.h"
+#include "tokenize_read.h"
 
 #include "data/tokenizer.h"
 
 /* One document as it comes out. */
 struct doc {
     struct buf raw;         /* the record as it was read */
-    size_t input;
-    uint64_t record;        /* its number in the input */
+    size_t input;           /* number of the file */
+    const struct origin *from;  /* the file, or a member of it */
+    uint64_t record;        /* its number there */
     uint64_t at;            /* its offset there */
+    struct place after;     /* where the next one begins */
+    int before;             /* comes before run_opts.from */
     size_t source;
     uint64_t key;           /* see DESIGN section 3 */
     struct tok_ids ids;     /* with BOS and EOS; empty for an empty text */
     size_t bytes;           /* of the text */
     size_t chars, words;    /* if asked for; ids without BOS and EOS: */
     size_t plain;
+    struct norm_counts norm;
     size_t repaired;        /* places that were not UTF-8 */
     const char *drop;       /* why it is left out, or NULL; not freed */
     struct buf sig;         /* what stage leaves for decide */
@@ -32,6 +37,11 @@ struct run_opts {
     int strict, special, count;
     int64_t bos, eos;           /* put around a document, or -1 */
     size_t threads;
+    unsigned norm;              /* NORM_ bits */
+    /* Where to begin: input number and a place in it.  With decide, what comes
+     * before is read too, for deciding, but neither put nor counted. */
+    size_t from_input;
+    struct place from;
     /* Without a tokenizer: called with each text, one at a time, in order. */
     void (*text)(void *ctx, const char *text, size_t n);
     /* Called with each document in order; 0, or not 0 to stop. */
@@ -63,6 +73,8 @@ size_t run_threads(const struct run_opts *o);
 
 struct run_sums {
     uint64_t docs, empty, dropped, bytes, tokens, repaired;
+    uint64_t skipped;           /* members of archives that are no text */
+    struct norm_counts norm;
 };
 
 /* 0; 1 when put has stopped it; -1 and *e, after every document before the

@@ -1,0 +1,151 @@
+/* Going on with a stream; see tokenize_resume.h. */
+#include "tokenize_resume.h"
+
+#include "base/io.h"
+#include "base/prog.h"
+#include "data/shardset.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* Options that do not decide what is in the stream, or whose effect the
+ * stream's first message tells. */
+static const char *const aside[] = { "output", "threads", "resume",
+    "tokenizer", "dropped", "mem", "max-ratio", "max-members", NULL };
+
+static void
+add_option(struct buf *b, const struct opt *o)
+{
+    const struct opt_list *l;
+    const char *s;
+
+    buf_addf(b, "%s=", o->name);
+    switch (o->kind) {
+    case OPT_K_FLAG:
+    case OPT_K_ENUM:
+        buf_addf(b, "%d", *(int *)o->dst);
+        break;
+    case OPT_K_SIZE:
+        buf_addf(b, "%zu", *(size_t *)o->dst);
+        break;
+    case OPT_K_REAL:
+        buf_addf(b, "%.17g", *(double *)o->dst);
+        break;
+    case OPT_K_STR:
+    case OPT_K_SIZE_TEXT:
+        s = *(const char **)o->dst;
+        buf_addf(b, "%s%s", s ? "+" : "", s ? s : "");
+        break;
+    case OPT_K_LIST:
+        l = o->dst;
+        for (size_t i = 0; i < l->n; i++)
+            buf_addf(b, "+%s", l->v[i]);
+        break;
+    case OPT_K_END:
+    case OPT_K_GROUP:
+        break;
+    }
+    buf_addc(b, '\0');
+}
+
+void
+resume_options(struct resume_key *k, const struct opt *table)
+{
+    struct buf b = { 0 };
+
+    for (; table->kind != OPT_K_END; table++) {
+        int skip = !table->name;
+
+        for (size_t i = 0; aside[i] && !skip; i++)
+            skip = strcmp(aside[i], table->name) == 0;
+        if (!skip)
+            add_option(&b, table);
+    }
+    k->options = XXH3_64bits(b.p, b.n);
+    buf_release(&b);
+}
+
+void
+resume_inputs(struct resume_key *k, const struct inputs *in)
+{
+    struct buf b = { 0 };
+
+    for (size_t i = 0; i < in->n; i++) {
+        buf_addf(&b, "%s %" PRIu64, input_name(&in->v[i]), in->v[i].size);
+        buf_addc(&b, '\0');
+    }
+    k->inputs = XXH3_64bits(b.p, b.n);
+    buf_release(&b);
+}
+
+void
+resume_cursor(char out[160], const struct resume_key *k, size_t input,
+    const struct place *after)
+{
+    snprintf(out, 160, "2 %016" PRIx64 " %016" PRIx64 " %zu %zu %" PRIu64
+        " %" PRIu64, k->options, k->inputs, input, after->entry,
+        after->record, after->at);
+}
+
+static int
+read_cursor(const char *dir, const char *cursor, const struct resume_key *k,
+    struct run_opts *run, struct err *e)
+{
+    struct resume_key was;
+    int end = 0;
+
+    if (!cursor)                /* only the preamble is there */
+        return 0;
+    if (sscanf(cursor, "2 %16" SCNx64 " %16" SCNx64 " %zu %zu %" SCNu64
+        " %" SCNu64 "%n", &was.options, &was.inputs, &run->from_input,
+        &run->from.entry, &run->from.record, &run->from.at, &end) != 6 ||
+        cursor[end] != '\0')
+        return err_set(e, EX_INPUT, "%s: cursor \"%.60s\": is none of this "
+            "version of tokenize", dir, cursor);
+    if (was.inputs != k->inputs)
+        return err_set(e, EX_USAGE, "%s: was begun with other input: the same "
+            "files of the same size are needed, in the same order", dir);
+    if (was.options != k->options)
+        return err_set(e, EX_USAGE, "%s: was begun with other options", dir);
+    return 0;
+}
+
+int
+resume_read(const char *dir, const struct resume_key *k,
+    const struct tokenizer *t, struct run_opts *run, struct resume *r,
+    struct err *e)
+{
+    struct manifest m = { 0 };
+    char *path = xasprintf("%s/%s", dir, SHARD_MANIFEST), hash[33];
+    const int there = io_exists(path);
+    int bad = 0;
+
+    free(path);
+    memset(r, 0, sizeof *r);
+    if (there && manifest_read(&m, dir, e) < 0)
+        return -1;
+    if (m.complete) {
+        bad = err_set(e, EX_USAGE, "%s: is complete: there is nothing to "
+            "resume", dir);
+    } else if (m.nfile == 0) {
+        note("%s: nothing to resume, starting at the beginning", dir);
+    } else {
+        tok_hash(t, hash);
+        if (strcmp(m.content, "docs") != 0)
+            bad = err_set(e, EX_USAGE, "%s: holds no documents", dir);
+        else if (strcmp(m.tokenizer, hash) != 0)
+            bad = err_set(e, EX_USAGE, "%s: was begun with another tokenizer "
+                "(%s, not %s)", dir, m.tokenizer, hash);
+        else
+            bad = read_cursor(dir, m.cursor, k, run, e);
+        r->resumed = 1;
+        r->seq = m.seq + 1;
+        r->tokens = m.tokens;
+        r->chain = m.chain;
+    }
+    manifest_release(&m);
+    return bad;
+}
