@@ -6,6 +6,9 @@
  *   sampler check STREAM epochs|- natural|equal DIR|- window DIR ...
  *   sampler mark STREAM k RUN       a checkpoint after message k
  *   sampler tail WHOLE RESUMED k    is it the tail after message k?
+ *   sampler broken WHOLE PART RUN   PART, which broke off anywhere, is what
+ *       WHOLE has there, byte for byte; a checkpoint after its last message
+ *   sampler last RUN                the message of its newest checkpoint
  *   sampler filter                  add teacher.odd [B,T,2] to batches
  *   sampler rows STREAM             a line a row
  *   sampler shares STREAM           a line a row: tokens of s0, s1, s2
@@ -468,6 +471,74 @@ run_tail(const char *whole, const char *tail, uint64_t k)
     return !same;
 }
 
+/* Where message seq of a stream begins. */
+static uint64_t
+place_of(const char *path, uint64_t seq)
+{
+    struct err e;
+    struct msg_in *in = msg_in_open(path, 0, &e);
+    struct msg m = { .seq = UINT64_MAX };
+
+    if (!in)
+        fatal(&e);
+    while (m.seq != seq)
+        if (msg_read(in, &m, &e) < 0)
+            fatal(&e);
+    msg_in_close(in);
+    return m.at;
+}
+
+/* The message of the newest checkpoint. */
+static int
+run_last(const char *run)
+{
+    struct position p;
+    char *dir = NULL;
+    struct err e;
+
+    if (ckpt_newest(run, &dir, NULL, &p, &e) < 0)
+        fatal(&e);
+    printf("%" PRIu64 "\n", p.seq);
+    position_release(&p);
+    free(dir);
+    return 0;
+}
+
+static int
+run_broken(const char *whole, const char *part, const char *run)
+{
+    struct err e;
+    struct msg_in *in = msg_in_open(part, 0, &e);
+    struct msg m;
+    uint64_t first = 0, last = 0, at = 0, end = 0, from;
+    char *a, *b;
+    size_t na, nb;
+
+    if (!in || io_slurp(whole, SIZE_MAX / 4, &a, &na, &e) < 0 ||
+        io_slurp(part, SIZE_MAX / 4, &b, &nb, &e) < 0)
+        fatal(&e);
+    while (msg_read(in, &m, &e) > 0) {
+        end = m.at + m.nraw;
+        if (m.kind == MSG_BATCH && first == 0) {
+            first = m.seq;
+            at = m.at;
+        }
+        if (m.kind == MSG_BATCH)
+            last = m.seq;
+    }
+    msg_in_close(in);
+    printf("messages %" PRIu64 " to %" PRIu64 ", %zu bytes more\n", first,
+        last, (size_t)(nb - end));
+    if (first == 0)
+        return 0;
+    from = place_of(whole, first);
+    if (nb - at > na - from || memcmp(a + from, b + at, nb - at) != 0)
+        return 1;
+    free(a);
+    free(b);
+    return run_mark(part, last, run);
+}
+
 /* Like a teacher: a message in the preamble, and a tensor for every token that
  * tells which token it is. */
 static int
@@ -702,6 +773,10 @@ main(int argc, char **argv)
         return run_mark(argv[2], strtoul(argv[3], NULL, 10), argv[4]);
     if (argc == 5 && strcmp(argv[1], "tail") == 0)
         return run_tail(argv[2], argv[3], strtoul(argv[4], NULL, 10));
+    if (argc == 3 && strcmp(argv[1], "last") == 0)
+        return run_last(argv[2]);
+    if (argc == 5 && strcmp(argv[1], "broken") == 0)
+        return run_broken(argv[2], argv[3], argv[4]);
     if (argc == 2 && strcmp(argv[1], "filter") == 0)
         return run_filter();
     if (argc == 3 && strcmp(argv[1], "rows") == 0)
