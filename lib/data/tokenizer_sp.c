@@ -29,7 +29,7 @@ static inline size_t
 pair_place(const struct sp *sp, uint32_t x, uint32_t y)
 {
     const uint64_t key = (uint64_t)x << 32 | y;
-    size_t i = pair_hash(key) & sp->pair_mask;
+    size_t i = (size_t)(pair_hash(key) >> 20) & sp->pair_mask;
 
     while (sp->pair[i] && sp->pair[i] != key)
         i = (i + 1) & sp->pair_mask;
@@ -256,7 +256,7 @@ unknown_is_free(const struct tokenizer *t)
     int all = sp->fallback, inert;
 
     for (size_t i = 0; i <= t->pair_mask; i++)
-        if (t->pair[i].m.rank != TOK_NONE) {
+        if (t->pair_tag[i]) {
             part[t->pair[i].key >> 32] = 1;
             part[(uint32_t)t->pair[i].key] = 1;
         }
@@ -287,7 +287,7 @@ sp_index(struct tokenizer *t)
         if (t->text[id].known)
             add_character(t, (uint32_t)id);
     for (size_t i = 0; i <= t->pair_mask; i++)
-        if (t->pair[i].m.rank != TOK_NONE)
+        if (t->pair_tag[i])
             add_pairs(t, t->pair[i].m.id);
     sp->free_unknown = unknown_is_free(t);
     sp->cut = !t->ignore_merges;
