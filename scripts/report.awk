@@ -889,6 +889,7 @@ function page(  n, i) {
     main_table()
     languages()
     curves()
+    tokens()
     pruning()
     samples()
     facts()

@@ -12,9 +12,9 @@ why() {
 
 # Exact: the same words
 {
-    echo 'The caf\303\251 opens at ten.'
+    echo 'The café opens at ten.'
     echo 'the CAFE opens, at ten'
-    echo 'The caf\303\251 opens at eleven.'
+    echo 'The café opens at eleven.'
     printf 'The cafe\314\201 \357\254\201ne\n'
     echo 'the cafe fine'
     echo 'It costs 12 euro'
@@ -24,7 +24,7 @@ why() {
     echo '!!!'
     echo 'caf e'
     echo 'cafe'
-} | sed 's/\\303\\251/é/' >x
+} >x
 ok '--dedup exact' run --dedup exact --dropped d --ids x
 equal 'drops the same words' "$(why)" '1:dup-exact 4:dup-exact 9:dup-exact '
 equal 'and keeps the others' "$(wc -l <out)" 9

@@ -150,6 +150,8 @@ END
     printf 'command\tsecond\nseconds teacher\t64\n'
 } >run/facts.txt
 sed "s/rival/<u>'\\&amp;/" run/eval.tsv >eval && mv eval run/eval.tsv
+tokenize -q -t "$top/tests/golden/tok/digits.json" --stats \
+    "$top"/corpus/*.jsonl >run/tokens.tsv
 ok 'a page of everything' "$report" run
 mv run/report.html page.html
 ok 'is well formed' balanced page.html
@@ -205,6 +207,19 @@ refused 'a line less' eval.tsv 'rival has no line for bg'
 sed '$s/.[0-9.]*$//' turned/eval.tsv >bad/eval.tsv
 refused 'a broken comparison' eval.tsv 'line [0-9]*: not 6 fields'
 cp turned/eval.tsv bad/eval.tsv
+tokenize -q -t "$top/tests/golden/tok/digits.json" --stats \
+    "$top"/corpus/*.jsonl >tokens.tsv
+sed '3s/	[^	]*$//' tokens.tsv >bad/tokens.tsv
+refused 'a field of tokens less' tokens.tsv 'line 3: not 13 fields'
+sed '3s/	[0-9.]*	/	nan	/' tokens.tsv >bad/tokens.tsv
+refused 'tokens that are no number' tokens.tsv 'line 3: '
+cp tokens.tsv bad/tokens.tsv
+ok 'a table of tokens' "$report" bad page.html
+ok 'makes a page' balanced page.html
+values tokens-table | cut -d ' ' -f 6,8 >got
+sed '1d; $d' tokens.tsv | cut -f 7,9 | tr '\t' ' ' >want
+same 'with its figures' got want
+rm bad/tokens.tsv
 echo 'no tab' >bad/samples.txt
 refused 'a bad sample' samples.txt 'line 1: not language'
 rm bad/samples.txt
