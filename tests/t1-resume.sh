@@ -41,8 +41,8 @@ rm -f out err
 n=$(find want -name '*.zst' | wc -l)
 [ "$n" -ge 10 ] && pass "$n shards" || fail "only $n shards"
 
-# go DIR OPTION ...: one run of the pipeline, killed after $1 hundredths of a
-# second unless that is 0
+# go MS OPTIONS VICTIM: one run of the pipeline; the victim is killed after so
+# many milliseconds, unless that is 0
 go() {
     rm -f pid.*
     start "stage tokenize tokenize -q -t $tok --split blank --resume d $2 in |
@@ -63,7 +63,7 @@ same 'through the test, the same' want/manifest.json d/manifest.json
 
 kills=5
 is_long && kills=100
-wrong= hit=0 k=0 seed=12345
+wrong='' hit=0 k=0 seed=12345
 while [ $k -lt $kills ]; do
     k=$((k + 1))
     rm -rf d
