@@ -15,7 +15,7 @@ static const struct {
     const char *name;
     int exact;          /* decode(encode(x)) = x */
 } kind[] = {
-    { "gpt2", 1 }, { "digits", 1 }, { "flags", 1 }, { "holes", 0 },
+    { "gpt2", 1 }, { "digits", 1 }, { "flags", 0 }, { "holes", 0 },
     { "family/llama3", 1 }, { "family/llama3merges", 1 },
     { "family/tekken", 1 }, { "family/qwen", 0 }, { "family/qwenflags", 0 },
     { "family/llama2", 0 }, { "family/llama2flags", 0 },
