@@ -6,6 +6,8 @@
  *   bench sgemm [threads]          GF/s; threads 0: all processors
  *   bench model CONFIG.json DIR    a model of that shape with random weights
  *   bench docs V TOKENS MEAN S     `docs` stream on standard output
+ *   bench ipc pipe|ADDR BYTES N    N messages of that size from one process to
+ *                                  another, which reads every line: GB/s
  *   bench time FILE CMD ...        run CMD; wall s, CPU s, peak MB to FILE
  *   bench lines FILE N             the time (s) at which lines 1..N appear
  */
@@ -17,6 +19,10 @@
 #include "base/prog.h"
 #include "base/rng.h"
 #include "data/msg.h"
+#include "data/msg_addr.h"
+#include "data/msg_sink.h"
+#include "data/msg_src.h"
+#include "data/shm_ring.h"
 #include "format/json.h"
 #include "kern/kern.h"
 #include "model/random.h"
@@ -215,6 +221,155 @@ docs(size_t V, size_t tokens, double mean, size_t nsource)
     free(i.source);
 }
 
+/* ---- between processes ---- */
+
+/* Memory that is written anew for each message, as a producer does. */
+static void
+ipc_fill(unsigned char *p, size_t n, uint64_t k)
+{
+    memset(p, (int)(k & 127), n);
+}
+
+/* One word of each cache line. */
+static uint64_t
+ipc_look(const unsigned char *p, size_t n)
+{
+    uint64_t sum = 0, v;
+
+    for (size_t i = 0; i + 8 <= n; i += 64) {
+        memcpy(&v, p + i, 8);
+        sum += v;
+    }
+    return sum;
+}
+
+/* Shared memory: filled in the ring itself. */
+static void
+ipc_write_ring(const struct addr *a, size_t n, size_t count)
+{
+    struct err e;
+    struct ring *r = ring_create(a, &e);
+    unsigned char *p;
+
+    if (r == NULL)
+        die_err(&e);
+    for (size_t k = 0; k < count; k++) {
+        if (ring_reserve(r, n, 0, &p, &e) != 0)
+            die(EX_SYS, "the reader has left");
+        ipc_fill(p, n, k);
+        ring_publish(r);
+    }
+    if (ring_handover(r, &e) != 0)
+        die(EX_SYS, "no reader");
+    ring_close(r);
+}
+
+static void
+ipc_write(const char *addr, size_t n, size_t count)
+{
+    unsigned char *p = xmalloc(n);
+    struct iovec v = { p, n };
+    struct addr a;
+    struct err e;
+    struct msg_sink *s;
+
+    if (addr_parse(&a, addr, &e) < 0)
+        die_err(&e);
+    if (a.kind == ADDR_SHM) {
+        ipc_write_ring(&a, n, count);
+    } else {
+        if ((s = msg_sink_open(addr, &e)) == NULL)
+            die_err(&e);
+        for (size_t k = 0; k < count; k++) {
+            ipc_fill(p, n, k);
+            if (msg_sink_send(s, &v, 1, &e) != 0)
+                die(EX_SYS, "the reader has left");
+        }
+        if (msg_sink_end(s, &e) != 0)
+            die(EX_SYS, "the reader has left");
+        msg_sink_close(s);
+    }
+    free(p);
+}
+
+/* Read everything; the seconds from the first bytes to the last. */
+static double
+ipc_read(const char *addr, size_t n, uint64_t *bytes)
+{
+    unsigned char *buf = xmalloc(n);
+    const unsigned char *p;
+    struct err e;
+    struct msg_src *s = msg_src_open(addr, 0, &e);
+    uint64_t end, sum = 0;
+    double start = 0.0;
+    ptrdiff_t got;
+    size_t k = 0;
+
+    if (s == NULL)
+        die_err(&e);
+    for (*bytes = 0;; *bytes += k) {
+        if (msg_src_is_ring(s)) {
+            if ((got = msg_src_next(s, &p, &k, &end, &e)) > 0) {
+                sum += ipc_look(p, k);
+                msg_src_release(s, end);
+            }
+        } else if ((got = msg_src_read(s, buf, n, &e)) > 0) {
+            sum += ipc_look(buf, k = (size_t)got);
+        }
+        if (got < 0)
+            die_err(&e);
+        if (got == 0)
+            break;
+        start = *bytes == 0 ? prog_now() : start;
+    }
+    start = prog_now() - start;
+    if (sum == 1)               /* a use, so that it is computed */
+        puts("");
+    msg_src_close(s);
+    free(buf);
+    return start;
+}
+
+static void
+ipc(const char *addr, size_t n, size_t count)
+{
+    uint64_t bytes;
+    double t;
+    int fd[2] = { -1, -1 };
+    pid_t pid;
+
+    if (n == 0 || count < 2)
+        die(EX_USAGE, "ipc: BYTES >= 1, N >= 2");
+    if (strcmp(addr, "pipe") == 0) {
+        addr = "-";
+        if (pipe(fd) < 0)
+            die(EX_SYS, "pipe:");
+    }
+    if ((pid = fork()) < 0)
+        die(EX_SYS, "fork:");
+    if (pid == 0) {
+        if (fd[1] >= 0 && dup2(fd[1], STDOUT_FILENO) < 0)
+            die(EX_SYS, "dup2:");
+        if (fd[0] >= 0)
+            close(fd[0]);
+        if (fd[1] >= 0)
+            close(fd[1]);
+        ipc_write(addr, n, count);
+        _exit(0);
+    }
+    if (fd[0] >= 0 && dup2(fd[0], STDIN_FILENO) < 0)
+        die(EX_SYS, "dup2:");
+    if (fd[0] >= 0)
+        close(fd[0]);
+    if (fd[1] >= 0)
+        close(fd[1]);
+    t = ipc_read(addr, n, &bytes);
+    if (bytes != (uint64_t)n * count)
+        die(EX_SYS, "ipc: the writer failed");
+    waitpid(pid, NULL, 0);
+    printf("%.3f\n", (double)bytes / t / 1e9);
+}
+
 /* ---- clocks ---- */
 
 static int
@@ -284,12 +439,14 @@ main(int argc, char **argv)
     else if (strcmp(job, "docs") == 0 && argc == 6)
         docs(number(argv[2]), number(argv[3]), (double)number(argv[4]),
             number(argv[5]));
+    else if (strcmp(job, "ipc") == 0 && argc == 5)
+        ipc(argv[2], number(argv[3]), number(argv[4]));
     else if (strcmp(job, "time") == 0 && argc >= 4)
         return timed(argv[2], argv + 3);
     else if (strcmp(job, "lines") == 0 && argc == 4)
         lines(argv[2], number(argv[3]));
     else
-        die(EX_USAGE, "cpu, sgemm, model, docs, time or lines: see "
+        die(EX_USAGE, "cpu, sgemm, model, docs, ipc, time or lines: see "
             "tests/bench/bench.c");
     io_done();
     return 0;
