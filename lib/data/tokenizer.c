@@ -1,6 +1,7 @@
 /* Tokenizers: opening, ids and their texts; see tokenizer.h. */
 #include "data/tokenizer.h"
 #include "data/tokenizer_load.h"
+#include "data/tokenizer_scan.h"
 #include "data/unicode.h"
 
 #include "base/io.h"
@@ -116,7 +117,8 @@ build(const json_t *tok, const json_t *config, struct err *e)
 {
     struct tokenizer *t = xcalloc(1, sizeof *t);
 
-    if (tok_load(t, tok, e) < 0) {
+    t->code = scan_choose(getenv("RETORT_KERNELS"), e);
+    if (!t->code || tok_load(t, tok, e) < 0) {
         tok_free(t);
         return NULL;
     }

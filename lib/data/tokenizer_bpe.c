@@ -3,6 +3,7 @@
  * cache of bounded size and merged if it is not there.
  */
 #include "data/tokenizer_impl.h"
+#include "data/tokenizer_scan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,16 +78,68 @@ piece_put(const struct tokenizer *t, struct tok_scratch *s,
     }
 }
 
+/* Pieces that are found first and looked up then, so that the memory in which
+ * they are looked up is on its way meanwhile. */
+#define BATCH 32
+
+struct batch {
+    size_t n;
+    uint32_t at[BATCH], len[BATCH];
+};
+
+static void
+batch_put(const struct tokenizer *t, struct tok_scratch *s,
+    const struct batch *b, const unsigned char *base, size_t room,
+    struct tok_ids *out)
+{
+    for (size_t i = 0; i < b->n; i++)
+        piece_put(t, s, base + b->at[i], b->len[i], room - b->at[i], out);
+}
+
+/* Encode the pieces that are known to end in the stretch; returns where the
+ * next begins. */
+static size_t
+stretch(const struct tokenizer *t, struct tok_scratch *s,
+    const unsigned char *end, struct tok_ids *out)
+{
+    const struct scan *const f = &s->scan;
+    const size_t room = (size_t)(end - f->base);
+    struct batch b = { 0 };
+    size_t i = 0, k = 1;
+
+    while (k > 0) {
+        for (b.n = 0; b.n < BATCH && i < f->n; i += k) {
+            if ((k = scan_piece(f, i, end)) == 0)
+                break;
+            b.at[b.n] = (uint32_t)i;
+            b.len[b.n++] = (uint32_t)k;
+            if (k > 1 && k <= CACHE_BYTES)
+                cache_fetch(&s->cache, f->base + i, k, room - i);
+        }
+        batch_put(t, s, &b, f->base, room, out);
+        if (i >= f->n)
+            break;
+    }
+    return i;
+}
+
 void
 bpe_gap(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, struct tok_ids *out)
 {
     const unsigned char *const end = p + n;
+    size_t k;
 
     while (p < end) {
-        const size_t k = split_piece(t->split, p, end);
-
-        piece_put(t, s, p, k, (size_t)(end - p), out);
+        k = 0;
+        if (s->code->blocks && scan_knows(t->split)) {
+            scan_begin(&s->scan, s->code, t->split, p, end);
+            k = stretch(t, s, end, out);
+        }
+        if (k == 0) {
+            k = split_piece(t->split, p, end);
+            piece_put(t, s, p, k, (size_t)(end - p), out);
+        }
         p += k;
     }
 }
@@ -96,6 +149,7 @@ tok_scratch_new(const struct tokenizer *t)
 {
     struct tok_scratch *s = xcalloc(1, sizeof *s);
 
+    s->code = t->code;
     cache_init(&s->cache, t->nid);
     return s;
 }

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 
 #include <stdlib.h>
-#include <xxhash.h>
 
 #define F 255
 const unsigned char cache_masks[CACHE_SMALL + 1][16] = {
@@ -73,8 +72,7 @@ cache_release(struct cache *c)
 int
 cache_large(const struct cache *c, struct cache_at *at, struct tok_ids *out)
 {
-    const uint64_t h = XXH3_64bits(at->p, at->n);
-    struct cache_large *s = c->large + (h >> (64 - CACHE_LARGE_BITS));
+    struct cache_large *s = c->large + cache_hash_large(at->p, at->n);
 
     at->large = s;
     if (s->key[30] != at->n || memcmp(s->key, at->p, at->n) != 0)
@@ -111,18 +109,26 @@ cache_put(const struct cache_at *at, const uint32_t *id, size_t n)
 {
     const struct cache *c = at->c;
     const size_t twice = c->narrow ? 2 : 1;
+    const int fits = n <= 4 * twice;
+    struct cache_large *large = at->large;
 
-    if (n == 0)
-        return;
-    if (at->small && n <= 4 * twice) {
-        at->small[1] = at->small[0];
-        at->small->key[0] = at->key[0];
-        at->small->key[1] = at->key[1] | (uint64_t)n << (CACHE_LAST + 4);
-        put_ids(c, at->small->id, id, n);
-    } else if (n <= 8 * twice) {
-        memcpy(at->large->key, at->p, at->n);
-        at->large->key[30] = (unsigned char)at->n;
-        at->large->nid = (uint8_t)n;
-        put_ids(c, at->large->id, id, n);
+    if (at->small) {
+        if (!large) {               /* else it is there, but not its ids */
+            at->small[1] = at->small[0];
+            at->small->key[0] = at->key[0];
+            at->small->key[1] = at->key[1] |
+                (fits ? n : CACHE_ELSEWHERE) << (CACHE_LAST + 4);
+            if (fits)
+                put_ids(c, at->small->id, id, n);
+        }
+        if (fits)
+            return;
+        large = c->large + cache_hash_large(at->p, at->n);
     }
+    if (n > 8 * twice)
+        return;
+    memcpy(large->key, at->p, at->n);
+    large->key[30] = (unsigned char)at->n;
+    large->nid = (uint8_t)n;
+    put_ids(c, large->id, id, n);
 }

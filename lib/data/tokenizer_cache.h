@@ -21,6 +21,7 @@
 #define CACHE_IDS 16            /* pieces of more ids are not kept */
 #define CACHE_BITS 15           /* pairs of small slots: 2 MiB */
 #define CACHE_LARGE_BITS 14     /* large slots: 1 MiB */
+#define CACHE_ELSEWHERE 15      /* ids of a small slot: look at the large */
 
 /* Shift to the last byte of a key of 16: length, and << 4 how many ids. */
 #define CACHE_LAST 56
@@ -48,7 +49,7 @@ struct cache_at {
     const struct cache *c;
     uint64_t key[2];
     struct cache_small *small;  /* NULL: it has none */
-    struct cache_large *large;
+    struct cache_large *large;  /* NULL: not looked at */
     const unsigned char *p;
     size_t n;
 };
@@ -63,8 +64,7 @@ void tok_ids_room(struct tok_ids *a, size_t n);
 void cache_init(struct cache *c, size_t max);
 void cache_release(struct cache *c);
 
-/* Look at the large slots: cache_find of the pieces that are not small, and
- * of those whose small slot holds another. */
+/* cache_find of pieces that are not small, or have too many ids. */
 int cache_large(const struct cache *c, struct cache_at *at,
     struct tok_ids *out);
 
@@ -96,6 +96,39 @@ cache_hash(const uint64_t key[2])
         key[1] * UINT64_C(0xbf58476d1ce4e5b9);
 
     return (size_t)(h >> (64 - CACHE_BITS));
+}
+
+static inline size_t
+cache_hash_large(const unsigned char *p, size_t n)
+{
+    uint64_t a[2] = { 0 }, b[2] = { 0 };
+
+    if (n >= 16) {
+        memcpy(a, p, 16);
+        memcpy(b, p + n - 16, 16);
+    } else {
+        memcpy(a, p, n);
+    }
+    a[0] = (a[0] + n) * UINT64_C(0x9e3779b97f4a7c15) +
+        a[1] * UINT64_C(0xbf58476d1ce4e5b9) +
+        b[0] * UINT64_C(0x94d049bb133111eb) +
+        b[1] * UINT64_C(0xd6e8feb86659fd93);
+    return (size_t)(a[0] >> (64 - CACHE_LARGE_BITS));
+}
+
+/* Have the slots of a piece of 1 .. CACHE_BYTES bytes fetched. */
+static inline void
+cache_fetch(const struct cache *c, const unsigned char *p, size_t n,
+    size_t room)
+{
+    uint64_t key[2];
+
+    if (n <= CACHE_SMALL) {
+        cache_key(p, n, room, key);
+        __builtin_prefetch(c->small + 2 * cache_hash(key));
+    } else {
+        __builtin_prefetch(c->large + cache_hash_large(p, n));
+    }
 }
 
 /* Append the ids of a slot; there is room for CACHE_IDS. */
@@ -134,6 +167,7 @@ cache_find(const struct cache *c, const unsigned char *p, size_t n,
     at->p = p;
     at->n = n;
     at->small = NULL;
+    at->large = NULL;
     if (n > CACHE_SMALL)
         return cache_large(c, at, out);
     cache_key(p, n, room, at->key);
@@ -141,8 +175,10 @@ cache_find(const struct cache *c, const unsigned char *p, size_t n,
     if (s->key[0] != at->key[0] || (s->key[1] & ~count) != at->key[1]) {
         s++;
         if (s->key[0] != at->key[0] || (s->key[1] & ~count) != at->key[1])
-            return cache_large(c, at, out);
+            return 0;
     }
+    if ((s->key[1] & count) == count)
+        return cache_large(c, at, out);
     cache_copy(c, s->id, (s->key[1] & count) >> (CACHE_LAST + 4), out);
     return 1;
 }

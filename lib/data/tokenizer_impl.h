@@ -21,9 +21,25 @@ enum split {
     SPLIT_TEKKEN        /* Mistral: words by case, numbers of 1 */
 };
 
+/* A stretch of text as bit sets; see tokenizer_scan.h. */
+#define SCAN_BYTES 4096
+#define SCAN_SETS 6
+struct scan {
+    enum split split;
+    const unsigned char *base;
+    size_t n;               /* bytes that are classified, whole characters */
+    int last;               /* the text ends there */
+    uint64_t set[SCAN_SETS][SCAN_BYTES / 64 + 2];
+};
+struct scan_code;
+
 /* Length in bytes of the first piece of p < end. */
 size_t split_piece(enum split kind, const unsigned char *p,
     const unsigned char *end);
+/* Length of 's 't 're 've 'm 'll 'd at p (an apostrophe), else 0; _i: in either
+ * case, where U+017F is a small s too. */
+size_t split_contraction(const unsigned char *p, const unsigned char *end);
+size_t split_contraction_i(const unsigned char *p, const unsigned char *end);
 
 /* A merge: the pair's rank and what it becomes; rank TOK_NONE: no merge. */
 struct merge {
@@ -115,6 +131,7 @@ struct tokenizer {
     struct sp *sp;              /* NULL: symbols are bytes */
     size_t strip;               /* of decoded text: spaces to take away */
     int strip_marks;            /* first token: without its U+2581 */
+    const struct scan_code *code;   /* that cuts, of this processor */
     struct added_set raw, norm; /* not normalized, normalized */
     int64_t before, after;      /* of the post-processor */
     int64_t bos, eos;           /* of configuration files */
@@ -124,6 +141,8 @@ struct tokenizer {
 /* Memory of one thread. */
 struct tok_scratch {
     struct cache cache;
+    struct scan scan;
+    const struct scan_code *code;
     uint32_t *id;                       /* [id_cap], see bpe_symbols */
     size_t id_cap;
     uint32_t *rank, *prev, *next;       /* [cap] of a long piece */

@@ -61,9 +61,8 @@ space(const unsigned char *p, const unsigned char *end, unsigned cut)
     return (size_t)(last - p);
 }
 
-/* Length of 's 't 're 've 'm 'll 'd at p, else 0. */
-static size_t
-contraction(const unsigned char *p, const unsigned char *end)
+size_t
+split_contraction(const unsigned char *p, const unsigned char *end)
 {
     if (end - p < 2)
         return 0;
@@ -78,9 +77,8 @@ contraction(const unsigned char *p, const unsigned char *end)
     return 0;
 }
 
-/* The same in either case; U+017F is a small s too. */
-static size_t
-contraction_i(const unsigned char *p, const unsigned char *end)
+size_t
+split_contraction_i(const unsigned char *p, const unsigned char *end)
 {
     const size_t n = (size_t)(end - p);
 
@@ -107,7 +105,7 @@ piece_gpt2(const unsigned char *p, const unsigned char *end, unsigned cut)
     if (c & cut)
         return k;
     if (*p == '\'') {
-        const size_t n = contraction(p, end);
+        const size_t n = split_contraction(p, end);
 
         if (n)
             return n;
@@ -152,7 +150,7 @@ piece_cl100k(const unsigned char *p, const unsigned char *end, size_t numbers)
     unsigned c1 = U_S;
 
     if (*p == '\'') {
-        const size_t n = contraction_i(p, end);
+        const size_t n = split_contraction_i(p, end);
 
         if (n)
             return n;

@@ -1,0 +1,280 @@
+/* Pieces from bit sets; see tokenizer_scan.h. */
+#include "data/tokenizer_scan.h"
+#include "data/unicode.h"
+
+#include <string.h>
+
+static int
+has_avx2(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx2") != 0;
+#else
+    return 0;
+#endif
+}
+
+static int
+has_avx512(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl");
+#else
+    return 0;
+#endif
+}
+
+const struct scan_code *
+scan_choose(const char *name, struct err *e)
+{
+    static const struct scan_code ref = { "ref", NULL };
+#if defined(__x86_64__)
+    static const struct scan_code avx2 = { "avx2", scan_avx2 };
+    static const struct scan_code avx512 = { "avx512", scan_avx512 };
+
+    if (!name || !*name)
+        return has_avx512() ? &avx512 : has_avx2() ? &avx2 : &ref;
+    if (strcmp(name, "avx512") == 0 && has_avx512())
+        return &avx512;
+    if (strcmp(name, "avx2") == 0 && has_avx2())
+        return &avx2;
+#endif
+    if (!name || !*name || strcmp(name, "ref") == 0)
+        return &ref;
+    err_set(e, EX_USAGE, "RETORT_KERNELS: not one of ref, avx2, avx512 for "
+        "this processor");
+    return NULL;
+}
+
+int
+scan_knows(enum split split)
+{
+    return split == SPLIT_GPT2 || split == SPLIT_GPT2_DIGITS ||
+        split == SPLIT_CL100K || split == SPLIT_CL100K_1;
+}
+
+static inline int
+bit(const uint64_t *set, size_t i)
+{
+    return (int)(set[i >> 6] >> (i & 63) & 1);
+}
+
+static void
+bits_on(uint64_t *set, size_t i, size_t n)
+{
+    for (; n > 0; i++, n--)
+        set[i >> 6] |= UINT64_C(1) << (i & 63);
+}
+
+/* Put the characters that are in X where they belong. */
+static void
+place_others(struct scan *s, size_t words, const unsigned char *end)
+{
+    const unsigned number = s->split == SPLIT_GPT2_DIGITS ? U_DIGIT : U_N;
+    size_t next = 0, k;
+
+    for (size_t w = 0; w < words; w++) {
+        for (uint64_t x = s->set[SCAN_X][w]; x; x &= x - 1) {
+            const size_t i = 64 * w + (size_t)__builtin_ctzll(x);
+            uint32_t c;
+            unsigned cls;
+
+            if (i < next)
+                continue;
+            if (i >= s->n)
+                return;
+            c = uni_next(s->base + i, end, &k);
+            cls = c == UTF8_BAD ? 0 : uni_class(c);
+            next = i + k;
+            if (k > 1)
+                bits_on(s->set[SCAN_F], i + 1, k - 1);
+            if (cls & U_L)
+                bits_on(s->set[SCAN_L], i, k);
+            else if (cls & number)
+                bits_on(s->set[SCAN_N], i, k);
+            else if (cls & U_S)
+                bits_on(s->set[SCAN_S], i, k);
+        }
+    }
+}
+
+void
+scan_begin(struct scan *s, const struct scan_code *code, enum split split,
+    const unsigned char *p, const unsigned char *end)
+{
+    size_t n = (size_t)(end - p), words, whole;
+    uint64_t carry = 0;
+
+    s->split = split;
+    s->base = p;
+    s->last = n <= SCAN_BYTES;
+    if (!s->last) {
+        n = SCAN_BYTES;
+        for (size_t back = 0; back < 4; back++)     /* whole characters */
+            if ((p[n - back] & 0xc0) != 0x80) {
+                n -= back;
+                break;
+            }
+    }
+    s->n = n;
+    words = (n + 63) / 64;
+    whole = (size_t)(end - p - 1) / 64;             /* with a byte behind */
+    if (whole > words)
+        whole = words;
+    code->blocks(s, 0, whole, p, &carry);
+    if (whole < words) {
+        unsigned char tail[64 + 1] = { 0 };
+
+        memcpy(tail, p + 64 * whole, n - 64 * whole);
+        code->blocks(s, whole, 1, tail, &carry);
+    }
+    for (int k = 0; k < SCAN_SETS; k++)
+        s->set[k][words] = s->set[k][words + 1] = 0;
+    place_others(s, words, end);
+    if (n % 64)
+        for (int k = 0; k < SCAN_SETS; k++)
+            s->set[k][words - 1] &= UINT64_MAX >> (64 - n % 64);
+    for (size_t w = 0; w < words; w++)
+        s->set[SCAN_O][w] = ~(s->set[SCAN_L][w] | s->set[SCAN_N][w] |
+            s->set[SCAN_S][w]);
+    if (n % 64)
+        s->set[SCAN_O][words - 1] &= UINT64_MAX >> (64 - n % 64);
+}
+
+/* The first place from i on that is not in the set. */
+static inline size_t
+run_end(const uint64_t *set, size_t i)
+{
+    uint64_t w;
+    size_t k;
+
+    do {
+        memcpy(&w, (const unsigned char *)set + (i >> 3), 8);
+        w = ~(w >> (i & 7)) | UINT64_C(1) << 56;
+        k = (size_t)__builtin_ctzll(w);
+        i += k;
+    } while (k == 56);
+    return i;
+}
+
+/* \s+(?!\S)|\s+ at i, where r is the end of white space; cut: numbers do not
+ * belong to the stretch that the pattern sees. */
+static inline size_t
+space(const struct scan *s, size_t i, size_t r, int cut)
+{
+    size_t last = r - 1;
+
+    if (r == s->n || (cut && bit(s->set[SCAN_N], r)))
+        return r - i;
+    while (last > i && bit(s->set[SCAN_F], last))
+        last--;
+    return last > i ? last - i : r - i;
+}
+
+/* Does a run that ends at r go on, maybe, behind the stretch? */
+static inline int
+open_end(const struct scan *s, size_t r)
+{
+    return r >= s->n && !s->last;
+}
+
+static inline size_t
+gpt2(const struct scan *s, size_t i, const unsigned char *end, int cut)
+{
+    const unsigned char *const p = s->base + i;
+    size_t j, r, n;
+    int set;
+
+    if (*p == '\'' && (n = split_contraction(p, end)) > 0)
+        return n;
+    /* A space joins what is behind it: without branches, which could not be
+     * foreseen. */
+    j = i + (size_t)((*p == ' ') & !bit(s->set[SCAN_S], i + 1) &
+        !(cut & bit(s->set[SCAN_N], i + 1)));
+    if (j == s->n)
+        return s->last ? 1 : 0;
+    set = bit(s->set[SCAN_N], j) * SCAN_N + bit(s->set[SCAN_O], j) * SCAN_O +
+        bit(s->set[SCAN_S], j) * SCAN_S;
+    r = run_end(cut && set == SCAN_N ? s->set[SCAN_F] : s->set[set], j +
+        (size_t)(cut & (set == SCAN_N)));
+    if (open_end(s, r))
+        return 0;
+    return set == SCAN_S ? space(s, i, r, cut) : r - i;
+}
+
+/* \s*[\r\n]+|\s+(?!\S)|\s+ */
+static size_t
+space_lines(const struct scan *s, size_t i)
+{
+    const size_t r = run_end(s->set[SCAN_S], i);
+    size_t q = r;
+
+    if (open_end(s, r))
+        return 0;
+    while (q > i && s->base[q - 1] != '\r' && s->base[q - 1] != '\n')
+        q--;
+    return q > i ? q - i : space(s, i, r, 0);
+}
+
+/* Up to `most` characters of \p{N}. */
+static size_t
+numbers(const struct scan *s, size_t i, int most)
+{
+    size_t r = i;
+
+    do
+        r = run_end(s->set[SCAN_F], r + 1);
+    while (--most > 0 && bit(s->set[SCAN_N], r));
+    return open_end(s, r) ? 0 : r - i;
+}
+
+static inline size_t
+cl100k(const struct scan *s, size_t i, const unsigned char *end, int most)
+{
+    const unsigned char *const p = s->base + i;
+    size_t j, r, n;
+
+    if (bit(s->set[SCAN_L], i)) {
+        r = run_end(s->set[SCAN_L], i);
+        return open_end(s, r) ? 0 : r - i;
+    }
+    if (bit(s->set[SCAN_N], i))
+        return numbers(s, i, most);
+    if (*p == '\'' && (n = split_contraction_i(p, end)) > 0)
+        return n;
+    j = *p < 0x80 ? i + 1 : run_end(s->set[SCAN_F], i + 1);
+    if (open_end(s, j))
+        return 0;
+    if (bit(s->set[SCAN_L], j) && *p != '\r' && *p != '\n') {
+        r = run_end(s->set[SCAN_L], j);
+        return open_end(s, r) ? 0 : r - i;
+    }
+    if (bit(s->set[SCAN_S], i) && (*p != ' ' || !bit(s->set[SCAN_O], j)))
+        return space_lines(s, i);
+    r = run_end(s->set[SCAN_O], j);
+    while (r < s->n && (s->base[r] == '\r' || s->base[r] == '\n'))
+        r++;
+    return open_end(s, r) ? 0 : r - i;
+}
+
+_Static_assert(SCAN_L == 0, "gpt2 counts on it");
+
+size_t
+scan_piece(const struct scan *s, size_t i, const unsigned char *end)
+{
+    switch (s->split) {
+    case SPLIT_GPT2:
+        return gpt2(s, i, end, 0);
+    case SPLIT_GPT2_DIGITS:
+        return gpt2(s, i, end, 1);
+    case SPLIT_CL100K:
+        return cl100k(s, i, end, 3);
+    case SPLIT_CL100K_1:
+        return cl100k(s, i, end, 1);
+    default:
+        return split_piece(s->split, s->base + i, end);
+    }
+}

@@ -1,0 +1,56 @@
+/*
+ * Where the pieces of byte-level BPE end, found from bit sets: a stretch of
+ * text is classified 64 bytes at a time by vector code, and the length of a
+ * run is then the number of bits that are set.  The same cuts as split_piece,
+ * which remains the portable code and takes over for pieces longer than a
+ * stretch.
+ */
+#ifndef DATA_TOKENIZER_SCAN_H
+#define DATA_TOKENIZER_SCAN_H
+
+#include "data/tokenizer_impl.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bit i of a set is byte i of the stretch; behind its end all are zero. */
+enum {
+    SCAN_L,         /* letters */
+    SCAN_N,         /* numbers: U_DIGIT for SPLIT_GPT2_DIGITS, else U_N */
+    SCAN_O,         /* others */
+    SCAN_S,         /* white space */
+    SCAN_F,         /* bytes of a character behind its first */
+    SCAN_X          /* characters that vector code has left over */
+};
+
+/*
+ * Classify `blocks` blocks of 64 bytes into the sets L, N, S, F and X, from
+ * word `at` on; one byte behind them is read too.  A character that is not
+ * ASCII is in X unless it is one of the usual letters of two bytes.  *carry
+ * (0 at the start of a text): such a letter goes on in the next block.
+ */
+struct scan_code {
+    const char *name;
+    void (*blocks)(struct scan *s, size_t at, size_t blocks,
+        const unsigned char *p, uint64_t *carry);
+};
+
+/* The code that RETORT_KERNELS asks for, or the best: blocks is NULL for the
+ * portable one.  NULL and *e: this processor has no such code. */
+const struct scan_code *scan_choose(const char *name, struct err *e);
+
+void scan_avx2(struct scan *s, size_t at, size_t blocks,
+    const unsigned char *p, uint64_t *carry);
+void scan_avx512(struct scan *s, size_t at, size_t blocks,
+    const unsigned char *p, uint64_t *carry);
+
+/* Can pieces of this kind be found from the sets? */
+int scan_knows(enum split split);
+/* Classify a stretch of p < end. */
+void scan_begin(struct scan *s, const struct scan_code *code, enum split split,
+    const unsigned char *p, const unsigned char *end);
+/* Length of the piece that begins at byte i < s->n; 0: it may go on behind
+ * the stretch.  end: of the text. */
+size_t scan_piece(const struct scan *s, size_t i, const unsigned char *end);
+
+#endif
