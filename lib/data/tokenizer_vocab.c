@@ -118,6 +118,7 @@ vocab_load(struct tokenizer *t, const json_t *vocab, struct err *e)
     t->text = xcalloc(t->nid, sizeof *t->text);
     t->slot = xreallocarray(NULL, n, sizeof *t->slot);
     t->slot_mask = n - 1;
+    memset(t->slot, 0xff, n * sizeof *t->slot);
     t->slot_tag = xcalloc(n, 1);
     memset(t->byte_id, 0xff, sizeof t->byte_id);
     json_object_foreach((json_t *)(uintptr_t)vocab, key, v) {
@@ -222,6 +223,7 @@ merges_load(struct tokenizer *t, const json_t *vocab, const json_t *merges,
     if (!json_is_array(merges))
         return tok_bad(e, "model.merges: is no list");
     t->pair = xreallocarray(NULL, size, sizeof *t->pair);
+    memset(t->pair, 0xff, size * sizeof *t->pair);
     t->pair_tag = xcalloc(size, sizeof *t->pair_tag);
     t->pair_mask = size - 1;
     t->nmerge = n;

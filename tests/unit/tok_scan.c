@@ -60,7 +60,8 @@ random_text(uint64_t key, size_t n, unsigned char *out)
         "\xcc\x81", "1", "2345", "\xc2\xb2", "-", ".", "...", "\xc2\xa0",
         "A", "ing", "\r\n", " \n ", "\xe2\x80\xa8", "\xe2\x82", "\x80", "\xc3",
         "\xd9\xa1", "\xe2\x80\x9e", "\xc5\xbf", "'\xc5\xbf", "\xff", "\x1c",
-        "\xf0\x9f", "\xcf\xb6", "\xd2\x82", "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz" };
+        "\xf0\x9f", "\xcf\xb6", "\xd2\x82",
+        "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz" };
     size_t at = 0;
 
     for (uint64_t i = 0; at < n; i++) {
