@@ -18,7 +18,7 @@ PROGS = tokenize/tokenize shard/shard stream/stream teacher/teacher \
         student/student student/prune student/plan evalppl/evalppl
 NAMES = $(notdir $(PROGS))
 BINS  = $(NAMES:%=$(BUILD)/bin/%)
-PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc
+PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc hwloc
 LOADED = openblas# opened while running, see lib/kern
 MANS  = $(wildcard man/*.[157])
 

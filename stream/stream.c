@@ -20,6 +20,7 @@ enum { THREADS_MOST = 4 };
 struct given {
     const char *B, *T, *seed, *open, *pack, *weights, *heat;
     const char *batches, *tokens, *epochs, *unimax, *curriculum, *rank;
+    const char *cpus, *node;
     int shuffle, no_shuffle;
     const char *out, *resume;
     struct opt_list tee;
@@ -607,6 +608,10 @@ main(int argc, char **argv)
             "memory for frames, open and read ahead"),
         OPT_SIZE('j', "threads", &g.threads, 0, 64, "n",
             "threads, 1: none reads ahead (0: one a processor, at most 4)"),
+        OPT_STR(0, "cpus", &g.cpus, "list",
+            "run on these processors, such as 0-3,8"),
+        OPT_STR(0, "numa", &g.node, "node",
+            "run on this memory node, with buffers there"),
         OPT_STR(0, "rank", &g.rank, "r/n",
             "write rows r, r+n, ... of each batch, of n ranks (default 0/1)"),
         OPT_STR(0, "resume", &g.resume, "run",
@@ -638,6 +643,8 @@ main(int argc, char **argv)
         "dir ...", 1, -1, &n);
     const char *algorithm;
 
+    if (place(g.cpus, g.node, &e) < 0)
+        die_err(&e);
     if (dirs_open(&s.d, dir, (size_t)n, g.partial, &e) < 0)
         die_err(&e);
     algorithm = s.d.info.T ? CURSOR_ROWS : CURSOR_DOCS;

@@ -37,6 +37,7 @@ try() {
         "$h" broken "$whole" part run >>parts || return 1
         [ "$(tail -n 1 parts | cut -d ' ' -f 2)" != 0 ] && hits=$((hits + 1))
     done
+    # shellcheck disable=SC2086
     stream --resume run "$dir" $args >part 2>err || return 1
     if [ -d run ]; then
         last=$("$h" last run) && "$h" tail "$whole" part "$last"
@@ -53,7 +54,7 @@ for kind in docs rows; do
     awk -v n=$points 'BEGIN { srand(7); for (i = 0; i < n; i++)
         print rand() * 0.05, rand() * 0.05 }' >times
     while read -r one two; do
-        try $kind $dir "$one" "$two" || bad=$((bad + 1))
+        try $kind "$dir" "$one" "$two" || bad=$((bad + 1))
     done <times
     equal "$kind: killed twice at $points points: streams that differ" $bad 0
     if [ $hits -gt $((points / 2)) ]; then

@@ -63,6 +63,13 @@ for how in '-j 1' '-j 4' '-j 4 --mem 1M' '-j 3 --mem 9M'; do
     ok "$how" stream $how --open 12 -B 8 -T 1024 -s 1 --epochs 2 d1 d2 -o c
     if [ -e first ]; then same 'changes no byte' first c; else mv c first; fi
 done
+ok '--cpus, --numa' stream --cpus 0 --numa 0 --open 12 -B 8 -T 1024 -s 1 \
+    --epochs 2 d1 d2 -o c
+same 'change no byte' first c
+status 2 'no such processor' stream --cpus 99999 d1 -o c
+status 2 'no list of processors' stream --cpus x d1 -o c
+status 2 'no such node' stream --numa 999 d1 -o c
+like 'says how many there are' 'which has [0-9]+' err
 ok '-v' stream -v -T 1024 d1 -o c
 like 'tells how far neighbours come apart' 'neighbours on disk come [0-9]+' err
 like 'tells where time went' 'waiting for frames 0\.[0-9]' err

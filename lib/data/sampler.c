@@ -133,8 +133,6 @@ sampler_new(const struct dirs *d, const struct sampler_opts *o, struct err *e)
     s->shuffle = o->shuffle;
     s->lengths = o->lengths;
     s->mem = o->mem;
-    s->enter = o->enter;
-    s->ctx = o->ctx;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->done, NULL);
     pthread_cond_init(&s->room, NULL);

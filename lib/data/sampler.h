@@ -48,8 +48,6 @@ struct sampler_opts {
     size_t threads;         /* that read ahead; 0: none */
     int lengths;            /* read no documents, only the indexes: ids and
                              * mask of what is drawn are NULL, key is 0 */
-    void (*enter)(void *ctx);   /* called first in each thread; NULL: none */
-    void *ctx;
 };
 struct sampler;
 /* The directories must hold docs and outlive the sampler; nobody else reads

@@ -61,8 +61,6 @@ struct sampler {
     size_t nsrc, K, id_size, id_room;
     uint64_t seed;
     int shuffle, lengths;
-    void (*enter)(void *ctx);
-    void *ctx;
     struct source *src;
     pthread_mutex_t lock;
     pthread_cond_t done;        /* a frame came, or could not be read */

@@ -413,8 +413,6 @@ work(void *arg)
     uint32_t number;
     struct err e;
 
-    if (s->enter)
-        s->enter(s->ctx);
     pthread_mutex_lock(&s->lock);
     while (!s->stop) {
         if (!choose(s, &source, &number))
