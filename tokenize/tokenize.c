@@ -249,6 +249,9 @@ main(int argc, char **argv)
             "to standard output, --train has its own");
     if (resume_dir && (ids_only || stats || decode || train))
         die(EX_USAGE, "--resume is for a stream");
+    if (resume_dir && (cleaning.dedup.n > 0 || cleaning.boilerplate > 0))
+        die(EX_USAGE, "--resume does not know what came before: not with %s",
+            cleaning.dedup.n > 0 ? "--dedup" : "--boilerplate");
     if (input.lang_field && input.lang_path)
         die(EX_USAGE, "--lang-field and --lang-path");
     if (input.wiki && input.jsonl)
