@@ -192,10 +192,20 @@ beside(const char *dir, const char *file, int *bad, struct err *e)
     return j;
 }
 
+/* Mistral's own kind of file, known by its name. */
+static int
+is_tekken(const char *path)
+{
+    const char *name = strrchr(path, '/');
+
+    return strcmp(name ? name + 1 : path, "tekken.json") == 0;
+}
+
 static struct tokenizer *
 open_json(const char *dir, const char *path, struct err *e)
 {
-    json_t *tok = js_load(path, JS_MAX, e), *c[3];
+    json_t *tok = is_tekken(path) ? tekken_load(path, e) :
+        js_load(path, JS_MAX, e), *c[3];
     struct tokenizer *t = NULL;
     int bad = 0;
 
@@ -230,6 +240,14 @@ tok_open(const char *path, struct err *e)
         return open_gguf(path, e);
     if (io_is_dir(path)) {
         name = xasprintf("%s/tokenizer.json", path);
+        if (!io_exists(name)) {
+            free(name);
+            name = xasprintf("%s/tekken.json", path);
+            if (!io_exists(name)) {
+                free(name);
+                name = xasprintf("%s/tokenizer.json", path);
+            }
+        }
         t = open_json(path, name, e);
     } else {
         name = slash ? xasprintf("%.*s", (int)(slash - path + 1), path) :

@@ -1,10 +1,13 @@
 /*
  * Tokenizers: text to ids and back, read from a tokenizer.json of the Hugging
- * Face tokenizers library or from a GGUF.  Ids are identical to that library's.
+ * Face tokenizers library, from Mistral's tekken.json or from a GGUF.  Ids are
+ * identical to that library's.
  *
- * Read now: byte-level BPE (GPT-2, SmolLM2, Llama 3, Qwen 2 patterns, no
- * normalizer).  Any component that is not implemented is refused with its path
- * in the JSON, never ignored.
+ * Read now: byte-level BPE (GPT-2, SmolLM2, Llama 3, Qwen 2 and 3, Tekken) and
+ * BPE over characters, as SentencePiece models are converted (Llama 2, Mistral
+ * 7B, Gemma 1 to 3).  Normalizers: NFC, Prepend, Replace of a text.  Any
+ * component that is not implemented is refused with its path in the JSON,
+ * never ignored.
  *
  * A struct tokenizer never changes after tok_open: any number of threads may
  * use it, each with a struct tok_scratch of its own.
@@ -30,7 +33,8 @@ void tok_ids_release(struct tok_ids *a);
 void tok_ids_push(struct tok_ids *a, uint32_t id);
 
 /*
- * path: a tokenizer.json, a directory that holds one, or a .gguf file.  BOS
+ * path: a tokenizer.json or tekken.json, a directory that holds one (of both
+ * the first), or a .gguf file.  BOS
  * and EOS are looked up in the tokenizer_config.json, then the
  * generation_config.json and config.json beside it.  NULL and *e "path: where:
  * why": EX_INPUT for a damaged file or an unknown component, EX_SYS when it

@@ -10,6 +10,9 @@
  * released. */
 int tok_load(struct tokenizer *t, const json_t *j, struct err *e);
 
+/* Mistral's tekken.json as a tokenizer.json, the caller's; NULL and *e. */
+json_t *tekken_load(const char *path, struct err *e);
+
 /* Its parts; -1 and *e "path in the JSON: why". */
 int tok_bad(struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -28,6 +28,17 @@ static const char llama3[] =
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|"
     " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
+/* Qwen 2's: numbers digit by digit; Mistral's Tekken: words by case. */
+static const char qwen2[] =
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|"
+    " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+static const char tekken[] =
+    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*"
+    "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|"
+    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+"
+    "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|"
+    "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+
 static int
 by_text(const void *a, const void *b)
 {
@@ -213,6 +224,8 @@ static json_t *
 pre_json(const struct gguf *g, struct err *e)
 {
     static const char key[] = "tokenizer.ggml.pre";
+    static const char *const split[][2] = { { "llama-bpe", llama3 },
+        { "qwen2", qwen2 }, { "tekken", tekken } };
     const char *s = NULL;
     size_t n = 0;
     int r = gguf_str(g, key, &s, &n, e);
@@ -227,12 +240,14 @@ pre_json(const struct gguf *g, struct err *e)
         return json_pack("{s:s, s:[{s:s, s:b}, o]}", "type", "Sequence",
             "pretokenizers", "type", "Digits", "individual_digits", 1,
             byte_level(0, 1));
-    if (gguf_is(g, key, "llama-bpe"))
-        return json_pack("{s:s, s:[{s:s, s:{s:s}, s:s, s:b}, o]}", "type",
-            "Sequence", "pretokenizers", "type", "Split", "pattern", "Regex",
-            llama3, "behavior", "Isolated", "invert", 0, byte_level(0, 0));
+    for (size_t i = 0; i < sizeof split / sizeof *split; i++)
+        if (gguf_is(g, key, split[i][0]))
+            return json_pack("{s:s, s:[{s:s, s:{s:s}, s:s, s:b}, o]}", "type",
+                "Sequence", "pretokenizers", "type", "Split", "pattern",
+                "Regex", split[i][1], "behavior", "Isolated", "invert", 0,
+                byte_level(0, 0));
     err_set(e, EX_INPUT, "%s: \"%.*s\" is not supported (smollm, gpt-2, "
-        "default, llama-bpe)", key, (int)(n < 80 ? n : 80), s);
+        "default, llama-bpe, qwen2, tekken)", key, (int)(n < 80 ? n : 80), s);
     return NULL;
 }
 
@@ -271,12 +286,20 @@ token_json(struct str s, size_t id)
         (json_int_t)id, "tokens", text(s));
 }
 
-/* BOS and EOS around a text; null when there are none.  Llama 3's kind adds
- * BOS unless it is told otherwise, as llama.cpp does. */
+/* Llama 3's kind and Tekken take a whole piece before they merge, and add BOS
+ * unless they are told otherwise, as llama.cpp does. */
+static int
+whole_first(const struct gguf *g)
+{
+    return gguf_is(g, "tokenizer.ggml.pre", "llama-bpe") ||
+        gguf_is(g, "tokenizer.ggml.pre", "tekken");
+}
+
+/* BOS and EOS around a text; null when there are none. */
 static json_t *
 post_json(const struct vocab *v, struct err *e)
 {
-    int bos = gguf_is(v->g, "tokenizer.ggml.pre", "llama-bpe"), eos = 0;
+    int bos = whole_first(v->g), eos = 0;
     json_t *single, *pair, *tokens;
     struct str sb, se;
     size_t ib, ie;
@@ -337,14 +360,15 @@ gguf_tokenizer_json(const struct gguf *g, struct err *e)
         (pre = pre_json(g, e)) == NULL || (post = post_json(&v, e)) == NULL ||
         (merges = merges_json(&v, e)) == NULL)
         goto done;
-    j = json_pack("{s:s, s:n, s:n, s:o, s:n, s:O, s:O, s:o, s:{s:s, s:n, s:n,"
+    j = json_pack("{s:s, s:n, s:n, s:o, s:o, s:O, s:O, s:o, s:{s:s, s:n, s:n,"
         " s:n, s:n, s:b, s:b, s:b, s:o, s:O}}", "version", "1.0",
         "truncation", "padding", "added_tokens", added_json(&v),
-        "normalizer", "pre_tokenizer", pre, "post_processor", post,
+        "normalizer", gguf_is(g, "tokenizer.ggml.pre", "qwen2") ?
+        json_pack("{s:s}", "type", "NFC") : json_null(), "pre_tokenizer", pre, "post_processor", post,
         "decoder", byte_level(1, 1), "model", "type", "BPE", "dropout",
         "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
         "fuse_unk", 0, "byte_fallback", 0, "ignore_merges",
-        gguf_is(g, "tokenizer.ggml.pre", "llama-bpe"), "vocab",
+        whole_first(g), "vocab",
         vocab_json(&v), "merges", merges);
 done:
     json_decref(pre);

@@ -2,7 +2,8 @@
  * The tokenizer inside a GGUF as the JSON files that Hugging Face libraries
  * read.  Byte-level BPE (tokenizer.ggml.model "gpt2") with the pre-tokenizers
  * "smollm" (digits one by one, then GPT-2's pattern), "gpt-2" and "default"
- * (GPT-2's pattern), "llama-bpe" (Llama 3's).  Everything else is refused by
+ * (GPT-2's pattern), "llama-bpe" (Llama 3's), "qwen2" (NFC, then Qwen 2's) and
+ * "tekken" (Mistral's).  Everything else is refused by
  * name: a wrong pre-tokenizer gives plausible ids and a worse model.
  */
 #ifndef FORMAT_GGUF_TOK_H
