@@ -183,12 +183,12 @@ def byte_families(text):
         bpe(vocab, merges), flags, post_processor=lambda ids: template(
             '<s>', '</s>', ids), **qwen)
 
-    # Tekken: special tokens first
+    # Tekken as Mistral-Nemo's tokenizer.json: special tokens first
     first = ['<unk>', '<s>', '</s>', '[INST]', '[/INST]', '<SPECIAL_5>']
     vocab, merges = byte_level(text, regex(TEKKEN), 950, first)
     for w in byte_words(text, regex(TEKKEN), vocab, 40):
         vocab[w] = len(vocab)
-    yield 'tekken', whole(
+    yield 'nemo', whole(
         bpe(vocab, [' '.join(m) for m in merges], ignore_merges=True),
         special(*first), pre_tokenizer=split(TEKKEN), decoder=decoder,
         post_processor=lambda ids: template('<s>', None, ids))

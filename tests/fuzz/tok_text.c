@@ -17,7 +17,7 @@ static const struct {
 } kind[] = {
     { "gpt2", 1 }, { "digits", 1 }, { "flags", 0 }, { "holes", 0 },
     { "family/llama3", 1 }, { "family/llama3merges", 1 },
-    { "family/tekken", 1 }, { "family/qwen", 0 }, { "family/qwenflags", 0 },
+    { "family/nemo", 1 }, { "family/qwen", 0 }, { "family/qwenflags", 0 },
     { "family/llama2", 0 }, { "family/llama2flags", 0 },
     { "family/llama2norm", 0 }, { "family/mistral3", 0 },
     { "family/gemma", 0 }, { "family/gemma3", 0 }, { "family/spbytes", 0 },

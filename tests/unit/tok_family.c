@@ -5,7 +5,7 @@
 
 /* Those that are read: the folder may hold more. */
 static const char *const family[] = {
-    "llama3", "llama3merges", "gpt2legacy", "tekken", "qwen", "qwenflags",
+    "llama3", "llama3merges", "gpt2legacy", "nemo", "qwen", "qwenflags",
     "llama2", "mistral3", "gemma", "gemma3", "spbytes", "spunk", "spfuse",
     "spdrop",
 };
