@@ -126,12 +126,12 @@ compare_answers(const char *name, const struct tokenizer *t,
             continue;
         k = strtoul(line, &p, 10);
         text = json_array_get(texts, k);
-        if (!text || p[0] != ' ' || !strchr("stw", p[1]) || p[2] != ' ') {
+        if (!text || p[0] != ' ' || !strchr("stwb", p[1]) || p[2] != ' ') {
             printf("Bail out! %s: line %.40s\n", path, line);
             exit(1);
         }
         flags = p[1] == 't' ? 0 : p[1] == 's' ? TOK_SPECIAL :
-            TOK_SPECIAL | TOK_BOS | TOK_EOS;
+            p[1] == 'b' ? TOK_BOS | TOK_EOS : TOK_SPECIAL | TOK_BOS | TOK_EOS;
         decoded = read_ids(p + 3, &want);
         got.n = 0;
         tok_encode(t, s, json_string_value(text), json_string_length(text),

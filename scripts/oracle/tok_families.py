@@ -10,7 +10,7 @@ NAME.ids has a line for each answer:
     NUMBER KIND IDS [TAB DECODED]
 NUMBER counts lines of texts.jsonl from 0.  KIND is s: special tokens in the
 text are taken as such; t: they are text (encode_special_tokens); w: as s, with
-the post-processor.  IDS are decimal with commas, N*K is N repeated K times.
+the post-processor; b: as t, with it.  IDS are decimal with commas, N*K is N repeated K times.
 DECODED is a JSON string, left out where it equals the text; ? where it should
 not be compared; only after s.
 
@@ -420,7 +420,7 @@ def answers(t, texts, tokens):
             yield (f'{i} t {packed(ids)}' +
                    ('' if back == x else '\t' + quote(back)))
             if i % 40 == 0:
-                yield f'{i} w {packed(t.with_bos(x))}'
+                yield f'{i} b {packed(t.with_bos(x))}'
             continue
         t.encode_special_tokens = False
         ids = t.encode(x, add_special_tokens=False).ids
@@ -469,7 +469,8 @@ def main(folder, out):
             print(path, os.path.getsize(path), len(j['model']['vocab']),
                   len(j['model']['merges']))
     j = tekken_json(text)
-    path = f'{out}/tekken-v7.json'
+    path = f'{out}/tekken-v7/tekken.json'
+    os.makedirs(f'{out}/tekken-v7', exist_ok=True)
     with open(path, 'w', encoding='utf-8', newline='\n') as f:
         json.dump(j, f, ensure_ascii=False, indent=0, separators=(',', ':'))
         f.write('\n')
