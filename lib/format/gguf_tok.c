@@ -364,7 +364,8 @@ gguf_tokenizer_json(const struct gguf *g, struct err *e)
         " s:n, s:n, s:b, s:b, s:b, s:o, s:O}}", "version", "1.0",
         "truncation", "padding", "added_tokens", added_json(&v),
         "normalizer", gguf_is(g, "tokenizer.ggml.pre", "qwen2") ?
-        json_pack("{s:s}", "type", "NFC") : json_null(), "pre_tokenizer", pre, "post_processor", post,
+        json_pack("{s:s}", "type", "NFC") : json_null(),
+        "pre_tokenizer", pre, "post_processor", post,
         "decoder", byte_level(1, 1), "model", "type", "BPE", "dropout",
         "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
         "fuse_unk", 0, "byte_fallback", 0, "ignore_merges",
