@@ -24,6 +24,9 @@ if command -v script >/dev/null && terminal true; then
     like 'in bold' "$(printf '\033')\\[1m" screen
     like 'notes wipe the line' \
         "$(printf '\r\033')\\[Kbase_prog: half done" screen
+    TERM=xterm terminal "$p load"
+    like 'bytes are MB' 'loading.* [0-9.]+ MB of 50 MB \([0-9]+ %\)' screen
+    like 'and MB/s' '%\), [0-9.]+ MB/s' screen
     TERM=xterm NO_COLOR=1 terminal "$p work"
     like 'NO_COLOR shows progress' 'training.* [0-9]+ of 50 steps' screen
     unlike 'but not in bold' "$(printf '\033')\\[[0-9;]*m" screen

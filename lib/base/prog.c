@@ -271,6 +271,26 @@ progress_hide(void)
     }
 }
 
+static int
+unit_is_bytes(void)
+{
+    return strcmp(job.unit, "B") == 0 || strcmp(job.unit, "bytes") == 0;
+}
+
+/* human() of the job's unit; of bytes "1.23 MB", else without the unit. */
+static const char *
+amount(double x, char *out, size_t n)
+{
+    size_t k;
+
+    human(x, out, n);
+    if (!unit_is_bytes())
+        return out;
+    k = strlen(out);
+    snprintf(out + k, n - k, "%sB", strchr(out, ' ') ? "" : " ");
+    return out;
+}
+
 static void
 print_progress(double now)
 {
@@ -288,14 +308,15 @@ print_progress(double now)
         n = n < sizeof line ? n : sizeof line - 1)
     ADD("%s%s: %s%s", bold ? "\033[1m" : "", progname, job.what,
         bold ? "\033[0m" : "");
-    ADD(" %s", human(done, a, sizeof a));
+    ADD(" %s", amount(done, a, sizeof a));
     if (job.total > 0)
-        ADD(" of %s", human(job.total, a, sizeof a));
-    ADD(" %s", job.unit);
+        ADD(" of %s", amount(job.total, a, sizeof a));
+    if (!unit_is_bytes())
+        ADD(" %s", job.unit);
     if (job.total > 0)
         ADD(" (%.0f %%)", 100.0 * done / job.total);
     if (rate > 0)
-        ADD(", %s/s", human(rate, a, sizeof a));
+        ADD(", %s/s", amount(rate, a, sizeof a));
     if (*extra != '\0')
         ADD(", %s", extra);
     if (rate > 0 && job.total > done)

@@ -34,8 +34,9 @@ void vnote(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 extern volatile sig_atomic_t prog_stopped;
 void prog_catch_stop(void);
 
-/* Progress of one job: total in `unit` (0: unknown), done so far, and a short
- * extra text such as "loss 2.31" (may be NULL).  Cheap to call often. */
+/* Progress of one job: total in `unit` (0: unknown; "B" and "bytes" are shown
+ * as MB and so on), done so far, and a short extra text such as "loss 2.31"
+ * (may be NULL).  Cheap to call often. */
 void progress_begin(const char *what, double total, const char *unit);
 void progress_at(double done, const char *extra);
 void progress_end(void);

@@ -36,6 +36,18 @@ work(void)
     prog_closing("%d steps", 50);
 }
 
+/* 50 MB in half a second. */
+static void
+load(void)
+{
+    progress_begin("loading", 50e6, "B");
+    for (int i = 1; i <= 50; i++) {
+        nap(0.01);
+        progress_at(i * 1e6, NULL);
+    }
+    progress_end();
+}
+
 static void
 stop(void)
 {
@@ -84,6 +96,8 @@ main(int argc, char **argv)
     }
     if (strcmp(*arg, "work") == 0)
         work();
+    else if (strcmp(*arg, "load") == 0)
+        load();
     else if (strcmp(*arg, "stop") == 0)
         stop();
     else if (strcmp(*arg, "mix") == 0)
