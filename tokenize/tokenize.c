@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *tokenizer, *out, *train, *eos_text = "<|endoftext|>";
-static const char *resume_dir;
+static const char *tokenizer, *out, *train, *weights;
+static const char *eos_text = "<|endoftext|>", *resume_dir;
 static struct input_opts input = { .max_ratio = 10000,
     .max_members = 1000000 };
 static int nfc, controls, romanian;
@@ -124,7 +124,7 @@ job_train(const struct inputs *in)
 {
     const struct train_opts o = { .vocab = vocab, .out = train,
         .min_frequency = min_frequency, .digits = !no_digits,
-        .eos = eos_text };
+        .eos = eos_text, .weights = weights };
     struct run_sums sums;
     struct err e;
 
@@ -224,6 +224,8 @@ main(int argc, char **argv)
         OPT_FLAG(0, "decode", &decode, "print the text of a stream"),
         OPT_STR(0, "train", &train, "out",
             "train a tokenizer on the input; a directory or .json"),
+        OPT_STR(0, "weights", &weights, "list",
+            "how often each source counts: equal, name=w,..."),
         OPT_SIZE(0, "vocab", &vocab, 257, 1 << 24, "n",
             "entries of the trained vocabulary"),
         OPT_SIZE(0, "min-frequency", &min_frequency, 0, 1 << 30, "n",
@@ -242,6 +244,8 @@ main(int argc, char **argv)
         die(EX_USAGE, "only one of --ids, --stats, --decode, --train");
     if (json && !stats)
         die(EX_USAGE, "--json is a form of --stats");
+    if (weights && !train)
+        die(EX_USAGE, "--weights is for --train");
     if (with_bos && no_bos)
         die(EX_USAGE, "--bos and --no-bos");
     if (out && (ids_only || stats || decode || train))

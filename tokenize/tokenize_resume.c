@@ -14,7 +14,8 @@
 /* Options that do not decide what is in the stream, or whose effect the
  * stream's first message tells. */
 static const char *const aside[] = { "output", "threads", "resume",
-    "tokenizer", "dropped", "mem", "max-ratio", "max-members", NULL };
+    "tokenizer", "dropped", "mem", "max-ratio", "max-members",
+    "weights", NULL };
 
 static void
 add_option(struct buf *b, const struct opt *o)

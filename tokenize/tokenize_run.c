@@ -414,8 +414,6 @@ put_doc(struct run *r, struct doc *d)
     sum->docs++;
     sum->bytes += d->bytes;
     sum->tokens += d->ids.n;
-    if (!o->t)
-        o->text(o->ctx, d->text.p, d->text.n);
     return o->put ? o->put(o->ctx, d, &r->e) : 0;
 }
 

@@ -42,9 +42,8 @@ struct run_opts {
      * before is read too, for deciding, but neither put nor counted. */
     size_t from_input;
     struct place from;
-    /* Without a tokenizer: called with each text, one at a time, in order. */
-    void (*text)(void *ctx, const char *text, size_t n);
-    /* Called with each document in order; 0, or not 0 to stop. */
+    /* Called with each document in order; 0, or not 0 to stop.  Without a
+     * tokenizer d->text holds its text. */
     int (*put)(void *ctx, const struct doc *d, struct err *e);
     void *ctx;
     /* Called with the text of each document that is not empty, before it is

@@ -1,5 +1,6 @@
 /* tokenize --train; see tokenize_train.h. */
 #include "tokenize_train.h"
+#include "tokenize_weights.h"
 
 #include "base/io.h"
 #include "base/prog.h"
@@ -10,10 +11,87 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void
-take_text(void *ctx, const char *text, size_t n)
+/* Words of the sources on their way to the trainer.  Where the weights depend
+ * on how much text there is, each source's are counted apart first. */
+struct count {
+    struct trainer *t;
+    struct trainer **apart;     /* [nsource], or NULL */
+    uint64_t *bytes;            /* [nsource] */
+    uint64_t left;              /* bytes times factor that counts can hold */
+    struct weights w;
+};
+
+/* n bytes that count `factor` times are to be added. */
+static int
+reserve(struct count *c, uint64_t n, uint64_t factor, struct err *e)
 {
-    trainer_text(ctx, text, n);
+    if (n > 0 && factor > c->left / n)
+        return err_set(e, EX_INPUT, "--weights: so much text with such "
+            "weights cannot be counted in 64 bits");
+    c->left -= n * factor;
+    return 0;
+}
+
+static int
+take_doc(void *ctx, const struct doc *d, struct err *e)
+{
+    struct count *c = ctx;
+    const uint64_t factor = c->w.factor[d->source];
+
+    c->bytes[d->source] += d->text.n;
+    if (c->apart) {
+        trainer_text(c->apart[d->source], d->text.p, d->text.n, 1);
+        return 0;
+    }
+    if (reserve(c, d->text.n, factor, e) < 0)
+        return -1;
+    trainer_text(c->t, d->text.p, d->text.n, factor);
+    return 0;
+}
+
+static int
+balance(struct count *c, struct err *e)
+{
+    int r = 0;
+
+    weights_balance(&c->w, c->bytes);
+    for (size_t i = 0; i < c->w.n && r == 0; i++) {
+        r = reserve(c, c->bytes[i], c->w.factor[i], e);
+        if (r == 0)
+            trainer_add(c->t, c->apart[i], c->w.factor[i]);
+        trainer_free(c->apart[i]);
+        c->apart[i] = NULL;
+    }
+    return r;
+}
+
+static int
+count_begin(struct count *c, const struct inputs *in,
+    const struct train_opts *o, struct err *e)
+{
+    memset(c, 0, sizeof *c);
+    if (weights_parse(&c->w, o->weights, in, e) < 0)
+        return -1;
+    c->t = trainer_new(o->digits);
+    c->left = INT64_MAX;
+    c->bytes = xcalloc(c->w.n, sizeof *c->bytes);
+    if (!c->w.equal)
+        return 0;
+    c->apart = xcalloc(c->w.n, sizeof(struct trainer *));
+    for (size_t i = 0; i < c->w.n; i++)
+        c->apart[i] = trainer_new(o->digits);
+    return 0;
+}
+
+static void
+count_end(struct count *c)
+{
+    for (size_t i = 0; c->apart && i < c->w.n; i++)
+        trainer_free(c->apart[i]);
+    trainer_free(c->t);
+    weights_release(&c->w);
+    free(c->apart);
+    free(c->bytes);
 }
 
 static int
@@ -43,31 +121,44 @@ save(const json_t *tok, const struct train_opts *o, struct err *e)
     return r;
 }
 
+/* Count all input's words. */
+static int
+count_inputs(struct count *c, const struct inputs *in,
+    const struct run_opts *run, struct run_sums *sum, struct err *e)
+{
+    struct run_opts mine = *run;
+    int r;
+
+    mine.t = NULL;
+    mine.put = take_doc;
+    mine.ctx = c;
+    mine.threads = 1;
+    r = run_inputs(in, &mine, sum, e);
+    if (r == 0 && sum->docs == 0)
+        r = err_set(e, EX_INPUT, "no text to train on");
+    if (r == 0 && c->apart)
+        r = balance(c, e);
+    return r;
+}
+
 int
 train_run(const struct inputs *in, const struct run_opts *run,
     const struct train_opts *o, struct run_sums *sum, struct err *e)
 {
-    const struct trainer_spec spec = { .vocab = o->vocab,
-        .min_frequency = o->min_frequency, .special = &o->eos,
+    struct trainer_spec spec = { .vocab = o->vocab, .special = &o->eos,
         .nspecial = 1 };
-    struct trainer *t;
-    struct run_opts mine = *run;
+    struct count c;
     json_t *j = NULL;
     size_t n;
     int r;
 
     if (!*o->eos || uni_valid(o->eos, strlen(o->eos)) < strlen(o->eos))
         return err_set(e, EX_USAGE, "--eos: is no text");
-    t = trainer_new(o->digits);
-    mine.t = NULL;
-    mine.text = take_text;
-    mine.put = NULL;
-    mine.ctx = t;
-    mine.threads = 1;
-    r = run_inputs(in, &mine, sum, e);
-    if (r == 0 && sum->docs == 0)
-        r = err_set(e, EX_INPUT, "no text to train on");
-    if (r == 0 && (j = trainer_run(t, &spec, e)) == NULL)
+    if (count_begin(&c, in, o, e) < 0)
+        return -1;
+    r = count_inputs(&c, in, run, sum, e);
+    spec.min_frequency = o->min_frequency * c.w.unit;
+    if (r == 0 && (j = trainer_run(c.t, &spec, e)) == NULL)
         r = -1;
     if (r == 0)
         r = save(j, o, e);
@@ -76,6 +167,6 @@ train_run(const struct inputs *in, const struct run_opts *run,
         note("the vocabulary has %zu entries: no other pair is there %zu "
             "times", n, o->min_frequency);
     json_decref(j);
-    trainer_free(t);
+    count_end(&c);
     return r;
 }

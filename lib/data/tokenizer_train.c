@@ -133,29 +133,47 @@ words_grow(struct trainer *t)
     }
 }
 
+/* The word p[n] comes `count` times. */
+static void
+word_add(struct trainer *t, const void *p, size_t n, int64_t count)
+{
+    size_t i = word_place(t, p, n);
+
+    if (t->slot[i] == TOK_NONE) {
+        struct word w = { t->pool.n, (uint32_t)n, 0 };
+
+        if (2 * t->nword > t->mask) {
+            words_grow(t);
+            i = word_place(t, p, n);
+        }
+        buf_add(&t->pool, p, n);
+        t->word = grow(t->word, t->nword, &t->word_cap, sizeof w);
+        t->slot[i] = (uint32_t)t->nword;
+        t->word[t->nword++] = w;
+    }
+    t->word[t->slot[i]].count += count;
+}
+
 void
-trainer_text(struct trainer *t, const char *text, size_t n)
+trainer_text(struct trainer *t, const char *text, size_t n, uint64_t weight)
 {
     const unsigned char *p = (const unsigned char *)text, *const end = p + n;
 
     while (p < end) {
         const size_t k = split_piece(t->split, p, end);
-        size_t i = word_place(t, p, k);
 
-        if (t->slot[i] == TOK_NONE) {
-            struct word w = { t->pool.n, (uint32_t)k, 0 };
-
-            if (2 * t->nword > t->mask) {
-                words_grow(t);
-                i = word_place(t, p, k);
-            }
-            buf_add(&t->pool, p, k);
-            t->word = grow(t->word, t->nword, &t->word_cap, sizeof w);
-            t->slot[i] = (uint32_t)t->nword;
-            t->word[t->nword++] = w;
-        }
-        t->word[t->slot[i]].count++;
+        word_add(t, p, k, (int64_t)weight);
         p += k;
+    }
+}
+
+void
+trainer_add(struct trainer *t, const struct trainer *from, uint64_t weight)
+{
+    for (size_t i = 0; i < from->nword; i++) {
+        const struct word *w = &from->word[i];
+
+        word_add(t, from->pool.p + w->at, w->n, w->count * (int64_t)weight);
     }
 }
 

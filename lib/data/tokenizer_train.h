@@ -19,13 +19,20 @@ struct trainer;
 /* digits: each digit is a word of its own (as SmolLM2), else they stand
  * together (as GPT-2). */
 struct trainer *trainer_new(int digits);
-/* Count the words of text[n].  Memory grows with the number of different
- * words. */
-void trainer_text(struct trainer *t, const char *text, size_t n);
+/* Count the words of text[n], each `weight` times, as if the text came so
+ * often.  Memory grows with the number of different words.  The sum of n times
+ * weight over all calls must be below 2^63. */
+void trainer_text(struct trainer *t, const char *text, size_t n,
+    uint64_t weight);
+/* Count what `from` has counted, `weight` times; both of the same digits, both
+ * before trainer_run. */
+void trainer_add(struct trainer *t, const struct trainer *from,
+    uint64_t weight);
 
 struct trainer_spec {
     size_t vocab;               /* entries at most; fewer if pairs run out */
-    uint64_t min_frequency;     /* pairs that are rarer are not merged */
+    uint64_t min_frequency;     /* pairs with a lower count (weights are in
+                                 * it) are not merged */
     const char *const *special; /* [nspecial] texts, UTF-8, each once */
     size_t nspecial;
 };

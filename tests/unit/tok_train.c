@@ -41,7 +41,7 @@ train(const char *text, size_t n, int digits, const struct trainer_spec *s)
     struct err e;
     json_t *j;
 
-    trainer_text(t, text, n);
+    trainer_text(t, text, n, 1);
     j = trainer_run(t, s, &e);
     trainer_free(t);
     return j;
