@@ -51,6 +51,7 @@ tok_free(struct tokenizer *t)
     free(t->byte_pair);
     free(t->pair);
     free(t->pair_tag);
+    free(t->single);
     buf_release(&t->pool);
     free(t);
 }

@@ -165,6 +165,7 @@ tok_scratch_free(struct tok_scratch *s)
     free(s->prev);
     free(s->next);
     free(s->heap);
+    sweep_release(&s->sweep);
     buf_release(&s->norm[0]);
     buf_release(&s->norm[1]);
     buf_release(&s->pre);

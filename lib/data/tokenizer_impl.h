@@ -121,6 +121,8 @@ struct tokenizer {
     struct pair_slot *pair;     /* all merges; pair_mask + 1 slots */
     uint16_t *pair_tag;         /* [pair_mask + 1] of the hash, 0: empty */
     size_t pair_mask, nmerge;
+    int sweep;                  /* long pieces by sweeps */
+    uint64_t *single;           /* ranks merged one by one: sweep_index */
     int ignore_merges;
     struct norm_op *norm_op;    /* [nnorm] */
     size_t nnorm;
@@ -138,6 +140,18 @@ struct tokenizer {
     char hash[33];
 };
 
+/* Memory of tokenizer_sweep.c. */
+struct sweep {
+    struct sweep_node *node;            /* [cap + 2] */
+    struct sweep_place *place;          /* [3*(cap + 1)], from 1 */
+    uint32_t nplace, step;
+    size_t cap, from;
+    uint64_t *heap;                     /* [heap_cap] of single places */
+    size_t nheap, heap_cap;
+    struct sweep_list *list;            /* [nmerge] */
+    uint64_t *bit, *top;                /* of ranks; of words of bit */
+};
+
 /* Memory of one thread. */
 struct tok_scratch {
     struct cache cache;
@@ -148,6 +162,7 @@ struct tok_scratch {
     uint32_t *rank, *prev, *next;       /* [cap] of a long piece */
     uint64_t *heap;             /* [3*cap] */
     size_t cap;
+    struct sweep sweep;
     struct buf norm[2], pre;    /* a stretch after the steps */
 };
 
@@ -191,6 +206,19 @@ size_t bpe_merge(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
 /* The same where id[i] is byte_id[byte[i]]: pairs of bytes are found faster. */
 size_t bpe_merge_bytes(const struct tokenizer *t, struct tok_scratch *s,
     uint32_t *id, size_t n, const unsigned char *byte);
+
+/* A binary heap of rank << 32 | place, the smallest on top; both return how
+ * many entries it has then. */
+size_t heap_push(uint64_t *h, size_t n, uint64_t v);
+size_t heap_pop(uint64_t *h, size_t n);
+
+#define SWEEP_MAX ((size_t)1 << 30)     /* symbols */
+/* Find the merges that cannot be swept; sets t->single and t->sweep. */
+void sweep_index(struct tokenizer *t);
+/* bpe_merge of 2 <= n <= SWEEP_MAX, in linear time but for t->single. */
+size_t sweep_merge(const struct tokenizer *t, struct sweep *s, uint32_t *id,
+    size_t n);
+void sweep_release(struct sweep *s);
 
 static inline int
 cache_get(struct tok_scratch *s, const unsigned char *p, size_t n, size_t room,

@@ -1,7 +1,7 @@
 /*
  * Merging of symbols: the lowest rank first, of equals the leftmost.  Few
- * symbols are merged by scanning for it, many with a heap over a linked list,
- * in time n log n however many there are.
+ * symbols are merged by scanning for it, many by sweeps (tokenizer_sweep.c);
+ * with a heap over a linked list where there are too many for those.
  */
 #include "data/tokenizer_impl.h"
 
@@ -131,7 +131,16 @@ sift_down(uint64_t *h, size_t n, size_t i)
     h[i] = v;
 }
 
-static size_t
+size_t
+heap_pop(uint64_t *h, size_t n)
+{
+    h[0] = h[--n];
+    if (n > 0)
+        sift_down(h, n, 0);
+    return n;
+}
+
+size_t
 heap_push(uint64_t *h, size_t n, uint64_t v)
 {
     size_t i = n;
@@ -171,9 +180,7 @@ merge_long(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
         const uint32_t r = (uint32_t)(heap[0] >> 32), i = (uint32_t)heap[0];
         uint32_t k;
 
-        heap[0] = heap[--nheap];
-        if (nheap > 0)
-            sift_down(heap, nheap, 0);
+        nheap = heap_pop(heap, nheap);
         if (rank[i] != r)
             continue;
         k = next[i];
@@ -216,6 +223,8 @@ bpe_merge(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
         }
         return merge_short(t, id, n, &f);
     }
+    if (t->sweep && n <= SWEEP_MAX)
+        return sweep_merge(t, &s->sweep, id, n);
     scratch_reserve(s, n);
     n = merge_long(t, s, id, n);
     scratch_trim(s);

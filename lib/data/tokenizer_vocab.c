@@ -248,8 +248,10 @@ merges_load(struct tokenizer *t, const json_t *vocab, const json_t *merges,
         (*pairs)[i] = (uint64_t)x << 32 | y;
     }
     buf_release(&b);
-    if (r == 0)
+    if (r == 0) {
         fill_byte_pairs(t);
+        sweep_index(t);
+    }
     return r;
 }
 
