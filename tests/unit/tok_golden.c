@@ -360,6 +360,33 @@ test_sweep(const char *name)
     tok_free(t);
 }
 
+/* The longest first: the first aa grows before the second comes to be. */
+static void
+test_single(void)
+{
+    static const char json[] = "{\"pre_tokenizer\":{\"type\":\"ByteLevel\","
+        "\"add_prefix_space\":false,\"use_regex\":true},\"decoder\":{"
+        "\"type\":\"ByteLevel\"},\"model\":{\"vocab\":{\"a\":0,\"aa\":1,"
+        "\"aaa\":2,\"aaaa\":3},\"merges\":[\"aaa a\",\"aa a\",\"a a\"]}}";
+    struct err e = { 0 };
+    struct tokenizer *t = tok_parse(json, strlen(json), NULL, 0, &e);
+    struct tok_scratch *s = t ? tok_scratch_new(t) : NULL;
+    struct tok_ids ids = { 0 };
+    char text[402];
+    size_t wrong = 0;
+
+    memset(text, 'a', sizeof text);
+    if (t)
+        tok_encode(t, s, text, sizeof text, 0, &ids);
+    for (size_t i = 0; i < ids.n; i++)
+        wrong += ids.v[i] != (i < 100 ? 3 : 1);
+    ok(ids.n == 101 && wrong == 0, "the longest first: %zu ids, %zu wrong %s",
+        ids.n, wrong, e.msg);
+    tok_ids_release(&ids);
+    tok_scratch_free(s);
+    tok_free(t);
+}
+
 /* One letter a million times: quadratic merging would take an hour. */
 static void
 test_long(void)
@@ -420,6 +447,7 @@ main(void)
     test_sweep("family/gemma3.json");
     test_sweep("family/llama3merges.json");
     test_sweep("family/qwen.json");
+    test_single();
     test_long();
     test_facts();
     return done_testing();
