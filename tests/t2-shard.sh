@@ -30,7 +30,7 @@ flip() {
 
 # ---- the pages ----
 unhex "$top/man/retort-stream.5" page
-equal 'retort-stream(5) shows a stream of 640 bytes' "$(wc -c <page | tr -d ' ')" 640
+equal 'retort-stream(5) shows a stream of 680 bytes' "$(wc -c <page | tr -d ' ')" 680
 ok 'it can be read' shard -q --dump -t "$model" page
 like 'its document' '^  document 0: en, 5 tokens, key c3d813c0554b0670$' out
 like 'its text' '^    Hi\.\\n' out

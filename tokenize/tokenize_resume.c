@@ -11,17 +11,41 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Options that do not decide what is in the stream, or whose effect the
+/* Options that do not decide what is in a stream, or whose effect the
  * stream's first message tells. */
 static const char *const aside[] = { "output", "threads", "resume",
     "tokenizer", "dropped", "mem", "max-ratio", "max-members",
-    "weights", NULL };
+    "weights", "vocab", "min-frequency", "no-digits", "eos", NULL };
+
+/* 0, none and nothing are the values of options that were not given; they are
+ * left out, so that an option added to the program changes no cursor. */
+static int
+is_unset(const struct opt *o)
+{
+    switch (o->kind) {
+    case OPT_K_FLAG:
+    case OPT_K_ENUM:
+        return *(int *)o->dst == 0;
+    case OPT_K_SIZE:
+        return *(size_t *)o->dst == 0;
+    case OPT_K_REAL:
+        return *(double *)o->dst == 0.0;
+    case OPT_K_STR:
+    case OPT_K_SIZE_TEXT:
+        return *(const char **)o->dst == NULL;
+    case OPT_K_LIST:
+        return ((struct opt_list *)o->dst)->n == 0;
+    case OPT_K_END:
+    case OPT_K_GROUP:
+        break;
+    }
+    return 1;
+}
 
 static void
 add_option(struct buf *b, const struct opt *o)
 {
     const struct opt_list *l;
-    const char *s;
 
     buf_addf(b, "%s=", o->name);
     switch (o->kind) {
@@ -37,8 +61,7 @@ add_option(struct buf *b, const struct opt *o)
         break;
     case OPT_K_STR:
     case OPT_K_SIZE_TEXT:
-        s = *(const char **)o->dst;
-        buf_addf(b, "%s%s", s ? "+" : "", s ? s : "");
+        buf_addf(b, "+%s", *(const char **)o->dst);
         break;
     case OPT_K_LIST:
         l = o->dst;
@@ -58,7 +81,7 @@ resume_options(struct resume_key *k, const struct opt *table)
     struct buf b = { 0 };
 
     for (; table->kind != OPT_K_END; table++) {
-        int skip = !table->name;
+        int skip = !table->name || is_unset(table);
 
         for (size_t i = 0; aside[i] && !skip; i++)
             skip = strcmp(aside[i], table->name) == 0;
