@@ -1,4 +1,5 @@
 /* shard --export: documents become files of other formats */
+#include "base/bytes.h"
 #include "base/err.h"
 #include "base/prog.h"
 #include "data/msg.h"
@@ -49,8 +50,7 @@ file_number(struct file_out *f, uint64_t v, int bytes)
 {
     unsigned char b[8];
 
-    for (int i = 0; i < bytes; i++)
-        b[i] = (unsigned char)(v >> 8 * i & 255);
+    le_put(b, v, (size_t)bytes);
     file_add(f, b, (size_t)bytes);
 }
 

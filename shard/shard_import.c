@@ -1,4 +1,5 @@
 /* shard --import: documents of other formats become a shard directory */
+#include "base/bytes.h"
 #include "base/err.h"
 #include "base/prog.h"
 #include "data/shardset.h"
@@ -64,11 +65,8 @@ static int64_t
 id_at(const struct ids_view *v, size_t i)
 {
     const size_t size = id_size(v->type);
-    const unsigned char *p = v->p + size * i;
-    uint64_t u = 0;
+    const uint64_t u = le_get(v->p + size * i, size);
 
-    for (size_t k = size; k-- > 0; )
-        u = u << 8 | p[k];
     switch (v->type) {
     case ID_I8: return (int8_t)u;
     case ID_I16: return (int16_t)u;

@@ -5,6 +5,7 @@
  * their bytes.  An array column is "ndarray[:dtype[:shape]]": where dtype or
  * shape are not fixed they precede the values (a byte each, and the sizes).
  */
+#include "base/bytes.h"
 #include "base/err.h"
 #include "format/json.h"
 #include "shard_foreign.h"
@@ -16,16 +17,6 @@
 #include <xxhash.h>
 
 enum { LIMIT = 1 << 26, COLUMNS = 64 };
-
-static uint64_t
-number(const unsigned char *p, int bytes)
-{
-    uint64_t v = 0;
-
-    while (bytes-- > 0)
-        v = v << 8 | p[bytes];
-    return v;
-}
 
 /* ---- reading ---- */
 
@@ -125,7 +116,7 @@ read_value(struct sink *s, const struct mds *m, const unsigned char *p,
             die(EX_INPUT, "%s: offset %zu: an array that ends inside its shape",
                 m->file, at);
         for (int i = 0; i < dims; i++, p += width) {
-            const uint64_t d = number(p, width);
+            const uint64_t d = le_get(p, width);
 
             if (d && count > n / d)
                 die(EX_INPUT, "%s: offset %zu: an array of more values than "
@@ -157,7 +148,7 @@ read_sample(struct sink *s, const struct mds *m, size_t a, size_t b)
             if (b - at < 4)
                 die(EX_INPUT, "%s: offset %zu: the sample ends inside its "
                     "sizes", m->file, at);
-            size = number(m->p + at, 4);
+            size = le_get(m->p + at, 4);
             at += 4;
         }
         if (size > b - a)
@@ -226,14 +217,14 @@ read_shard(struct sink *s, struct mds *m, const char *dir, const json_t *o,
             JSON_INTEGER_FORMAT " bytes", m->file, m->n,
             json_integer_value(js_get(raw, "bytes")));
     check_hashes(m, raw);
-    n = m->n >= 4 ? number(m->p, 4) : UINT32_MAX;
+    n = m->n >= 4 ? le_get(m->p, 4) : UINT32_MAX;
     if (n >= m->n / 4 || 4 + 4 * (n + 1) > m->n ||
         (json_int_t)n != json_integer_value(samples))
         die(EX_INPUT, "%s: offset 0: %" PRIu64 " samples, but the index says %"
             JSON_INTEGER_FORMAT, m->file, n, json_integer_value(samples));
     for (at = 0; at < n; at++) {
-        const uint64_t a = number(m->p + 4 + 4 * at, 4);
-        const uint64_t b = number(m->p + 8 + 4 * at, 4);
+        const uint64_t a = le_get(m->p + 4 + 4 * at, 4);
+        const uint64_t b = le_get(m->p + 8 + 4 * at, 4);
 
         if (a < 4 + 4 * (n + 1) || b < a || b > m->n)
             die(EX_INPUT, "%s: offset %" PRIu64 ": sample %" PRIu64 " from %"

@@ -1,5 +1,6 @@
 /* Readers of token files: see shard_foreign.h.  Nothing in a file is taken
  * for true before it is compared with the file's size. */
+#include "base/bytes.h"
 #include "base/err.h"
 #include "shard_foreign.h"
 
@@ -24,16 +25,6 @@ bad_at(const char *file, uint64_t at, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     die(EX_INPUT, "%s: offset %" PRIu64 ": %s", file, at, text);
-}
-
-static uint64_t
-number(const unsigned char *p, int bytes)
-{
-    uint64_t v = 0;
-
-    while (bytes-- > 0)
-        v = v << 8 | p[bytes];
-    return v;
 }
 
 static void
@@ -70,13 +61,13 @@ idx_parse(struct idx *x)
             IDX_HEAD);
     if (memcmp(x->p, "MMIDIDX\0\0", 9) != 0)
         BAD(x->file, 0, "no index of Megatron-LM");
-    if (number(x->p + 9, 8) != 1)
-        BAD(x->file, 9, "version %" PRIu64 ", not 1", number(x->p + 9, 8));
+    if (le_get(x->p + 9, 8) != 1)
+        BAD(x->file, 9, "version %" PRIu64 ", not 1", le_get(x->p + 9, 8));
     x->type = x->p[17] <= 8 ? types[x->p[17]] : ID_NONE;
     if (x->type == ID_NONE)
         BAD(x->file, 17, "dtype %d is none of whole numbers", x->p[17]);
-    x->nseq = number(x->p + 18, 8);
-    x->ndoc = number(x->p + 26, 8);
+    x->nseq = le_get(x->p + 18, 8);
+    x->ndoc = le_get(x->p + 26, 8);
     if (x->nseq > x->n / 12 || x->ndoc > x->n / 8 || x->ndoc == 0)
         BAD(x->file, 18, "%" PRIu64 " sequences and %" PRIu64 " bounds of "
             "documents do not fit a file of %zu bytes", x->nseq, x->ndoc,
@@ -95,8 +86,8 @@ static void
 idx_sequence(const struct idx *x, uint64_t i, const struct ids_view *bin,
     size_t *from, size_t *n)
 {
-    const uint64_t len = number(x->p + x->len + 4 * i, 4);
-    const uint64_t ptr = number(x->p + x->ptr + 8 * i, 8);
+    const uint64_t len = le_get(x->p + x->len + 4 * i, 4);
+    const uint64_t ptr = le_get(x->p + x->ptr + 8 * i, 8);
     const size_t size = id_size(bin->type);
 
     if (ptr % size != 0 || ptr / size > bin->n || len > bin->n - ptr / size)
@@ -137,7 +128,7 @@ gather(struct sink *s, const struct idx *x, const struct ids_view *bin,
     }
     v.p = (const unsigned char *)all.p;
     v.n = total;
-    v.at = number(x->p + x->ptr + 8 * a, 8);
+    v.at = le_get(x->p + x->ptr + 8 * a, 8);
     sink_doc(s, &v, 0, total, NULL);
     buf_release(&all);
 }
@@ -166,7 +157,7 @@ read_megatron(struct sink *s, const char *path)
     if (mb.n % id_size(x.type))
         BAD(bin, mb.n, "the file ends inside an id");
     for (uint64_t i = 0; i < x.ndoc; i++) {
-        const uint64_t end = number(x.p + x.doc + 8 * i, 8);
+        const uint64_t end = le_get(x.p + x.doc + 8 * i, 8);
 
         if (end < before || end > x.nseq || (i == 0 && end != 0) ||
             (i + 1 == x.ndoc && end != x.nseq))
@@ -195,9 +186,9 @@ read_llmc(struct sink *s, const char *path)
     map(&m, path);
     if (m.n < HEAD)
         BAD(path, m.n, "the file ends inside its head of %d bytes", HEAD);
-    magic = number(m.p, 4);
-    version = number(m.p + 4, 4);
-    n = number(m.p + 8, 4);
+    magic = le_get(m.p, 4);
+    version = le_get(m.p + 4, 4);
+    n = le_get(m.p + 8, 4);
     if (!(magic == 20240520 && version == 1) &&
         !(magic == 20240801 && version == 7))
         BAD(path, 0, "magic %" PRIu64 ", version %" PRIu64 ": no token file "
@@ -220,7 +211,7 @@ static size_t
 ds_width(const char *path, size_t bytes, const struct io_map *ends,
     size_t vocab)
 {
-    const uint64_t last = ends->n >= 8 ? number(ends->p + ends->n - 8, 8) : 0;
+    const uint64_t last = ends->n >= 8 ? le_get(ends->p + ends->n - 8, 8) : 0;
     const size_t guess = vocab > 65536 ? 4 : 2;
 
     if (ends->n % 8)
@@ -263,7 +254,7 @@ read_datatrove(struct sink *s, const char *path)
     if (!mi.p)
         sink_split(s, &v);
     for (size_t i = 0; i < mi.n / 8; i++) {
-        const uint64_t end = number(mi.p + 8 * i, 8);
+        const uint64_t end = le_get(mi.p + 8 * i, 8);
 
         if (end < before || end > v.n)
             BAD(index, 8 * i, "document %zu ends at token %" PRIu64 ", the one "
@@ -352,7 +343,7 @@ read_npy(struct sink *s, const char *path)
     if (m.p[6] < 1 || m.p[6] > 3)
         BAD(path, 6, "version %d of .npy", m.p[6]);
     at = m.p[6] == 1 ? 10 : 12;
-    len = number(m.p + 8, m.p[6] == 1 ? 2 : 4);
+    len = le_get(m.p + 8, m.p[6] == 1 ? 2 : 4);
     if (len > m.n - at || len > 1 << 20)
         BAD(path, 8, "a head of %" PRIu64 " bytes in a file of %zu", len, m.n);
     head = xmalloc((size_t)len + 1);

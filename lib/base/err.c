@@ -3,6 +3,7 @@
 #include "base/prog.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,21 @@ err_set(struct err *e, int code, const char *fmt, ...)
     format(e->msg, sizeof e->msg, fmt, ap);
     va_end(ap);
     return -1;
+}
+
+int
+err_at(struct err *e, uint64_t at, const char *fmt, ...)
+{
+    char why[sizeof e->msg];
+    va_list ap;
+
+    if (e == NULL)
+        return -1;
+    va_start(ap, fmt);
+    if (vsnprintf(why, sizeof why, fmt, ap) < 0)
+        why[0] = '\0';
+    va_end(ap);
+    return err_set(e, EX_INPUT, "offset %" PRIu64 ": %s", at, why);
 }
 
 int

@@ -6,6 +6,8 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
+#include <stdint.h>
+
 enum {
     EX_OK = 0,
     EX_SYS = 1,     /* the system failed us: no file, no memory, disk full */
@@ -25,6 +27,10 @@ struct err {
 /* Fill *e (which may be NULL) and return -1.  If fmt ends with ':' the text
  * of errno is appended. */
 int err_set(struct err *e, int code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Bad input: EX_INPUT and "offset AT: fmt"; returns -1. */
+int err_at(struct err *e, uint64_t at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Put "fmt: " in front of what *e says; returns -1. */

@@ -1,4 +1,5 @@
 /* What readers and writers of messages share: see msg.h */
+#include "base/bytes.h"
 #include "data/msg.h"
 #include "data/msg_addr.h"
 #include "data/msg_impl.h"
@@ -54,6 +55,34 @@ chain_parse(struct chain *c, const char *hex)
         c->h[i] = (unsigned char)(a << 4 | b);
     }
     return hex[32] == '\0' ? 0 : -1;
+}
+
+int
+msg_size(const void *p, size_t n, size_t *need, struct err *e)
+{
+    const char *head = (const char *)p + 8;
+    struct st st;
+    uint64_t len;
+    size_t data;
+
+    *need = 8;
+    if (n < 8)
+        return 0;
+    len = le_get(p, 8);
+    if (len > MSG_HEADER_MAX || (n > 8 && *head != '{'))
+        return err_set(e, EX_INPUT, "no message begins where its header of "
+            "%llu bytes should", (unsigned long long)len);
+    *need = 8 + (size_t)len;
+    if (n < *need)
+        return 0;
+    if (st_parse_header(&st, head, (size_t)len, e) < 0)
+        return -1;
+    data = st.data_len;
+    st_release(&st);
+    if (data > MSG_MAX)
+        return err_set(e, EX_INPUT, "a message of %zu bytes", data);
+    *need += data;
+    return 0;
 }
 
 void

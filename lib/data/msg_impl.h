@@ -28,6 +28,10 @@ int msg_check_ids(const struct st_tensor *ids, size_t vocab, struct err *e);
  * are < nsource, ids < vocab. */
 int msg_check_docs(const struct st *s, size_t vocab, size_t nsource,
     uint64_t *tokens, struct err *e);
+/* How long is the message at the start of p[n]?  Known in steps:
+ * *need bytes must be there to know more, or are the whole message.  -1 and
+ * EX_INPUT: no message begins here. */
+int msg_size(const void *p, size_t n, size_t *need, struct err *e);
 /* The whole `end` message into o. */
 void msg_end_fill(struct st_out *o, uint64_t seq, const struct chain *before,
     uint64_t tokens);

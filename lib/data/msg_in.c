@@ -13,6 +13,7 @@
 #include "data/msg.h"
 #include "data/msg_impl.h"
 #include "data/msg_src.h"
+#include "base/bytes.h"
 #include "base/io.h"
 #include "base/prog.h"
 
@@ -132,10 +133,8 @@ static int
 parse_message(struct msg_in *r, struct msg *m, const unsigned char *p,
     size_t n, struct err *e)
 {
-    uint64_t len = 0;
+    const uint64_t len = n < 8 ? 0 : le_get(p, 8);
 
-    for (int i = 7; n >= 8 && i >= 0; i--)
-        len = len << 8 | p[i];
     if (n < 8 || len > MSG_HEADER_MAX || len > n - 8)
         return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": header of "
             "%" PRIu64 " bytes in a message of %zu", r->name, m->at, len, n);
@@ -158,7 +157,7 @@ read_message(struct msg_in *r, struct slot *s, struct err *e)
 {
     struct msg *m = &s->m;
     unsigned char len8[8];
-    uint64_t len = 0;
+    uint64_t len;
     size_t pad;
     int k;
 
@@ -174,8 +173,7 @@ read_message(struct msg_in *r, struct slot *s, struct err *e)
     }
     if ((k = read_length(r, len8, e)) <= 0)
         return k;
-    for (int i = 7; i >= 0; i--)
-        len = len << 8 | len8[i];
+    len = le_get(len8, 8);
     if (len > MSG_HEADER_MAX)
         return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": header of "
             "%" PRIu64 " bytes, %zu are allowed: this is no retort stream",

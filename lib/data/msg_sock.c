@@ -1,6 +1,7 @@
 /* How the two ends of a socket meet, and the frames of tcp: see msg_sock.h */
 #define _GNU_SOURCE                     /* struct ucred */
 #include "data/msg_sock.h"
+#include "base/bytes.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/prog.h"
@@ -424,30 +425,13 @@ sock_thank(int s, const struct addr *a, struct err *e)
 
 /* ---- frames ---- */
 
-static void
-put_le(unsigned char *p, uint64_t v, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        p[i] = (unsigned char)(v >> 8 * i);
-}
-
-static uint64_t
-get_le(const unsigned char *p, size_t n)
-{
-    uint64_t v = 0;
-
-    while (n-- > 0)
-        v = v << 8 | p[n];
-    return v;
-}
-
 void
 sock_frame_put(unsigned char head[SOCK_FRAME], uint64_t n, uint64_t hash)
 {
     memcpy(head, "rtf1", 4);
-    put_le(head + 8, n, 8);
-    put_le(head + 16, hash, 8);
-    put_le(head + 4, XXH3_64bits(head + 8, 16), 4);
+    le_put(head + 8, n, 8);
+    le_put(head + 16, hash, 8);
+    le_put(head + 4, XXH3_64bits(head + 8, 16), 4);
 }
 
 int
@@ -455,9 +439,9 @@ sock_frame_get(const unsigned char head[SOCK_FRAME], uint64_t *n,
     uint64_t *hash)
 {
     if (memcmp(head, "rtf1", 4) != 0 ||
-        get_le(head + 4, 4) != (XXH3_64bits(head + 8, 16) & 0xffffffff))
+        le_get(head + 4, 4) != (XXH3_64bits(head + 8, 16) & 0xffffffff))
         return -1;
-    *n = get_le(head + 8, 8);
-    *hash = get_le(head + 16, 8);
+    *n = le_get(head + 8, 8);
+    *hash = le_get(head + 16, 8);
     return 0;
 }

@@ -7,6 +7,7 @@
  * is decoded.  What is read is still taken for input, not for truth: sizes
  * and shapes are checked too, for a directory may be made to deceive.
  */
+#include "base/bytes.h"
 #include "data/shardset.h"
 #include "data/shardset_impl.h"
 
@@ -377,7 +378,6 @@ shardset_msg(struct shardset *s, size_t shard, size_t msg,
     const struct shard_index *x = shardset_index(s, shard, e);
     const struct shard_msg *y;
     unsigned char len8[8];
-    uint64_t len = 0;
     size_t pad;
 
     memset(m, 0, sizeof *m);
@@ -386,9 +386,7 @@ shardset_msg(struct shardset *s, size_t shard, size_t msg,
     y = &x->msg[msg];
     if (copy_raw(s, shard, y->frame, y->raw, 8, len8, b, e) < 0)
         return -1;
-    for (int i = 7; i >= 0; i--)
-        len = len << 8 | len8[i];
-    pad = msg_pad((size_t)len);
+    pad = msg_pad((size_t)le_get(len8, 8));
     reserve(&b->msg, &b->msg_cap, pad + (size_t)y->len);
     if (copy_raw(s, shard, y->frame, y->raw, (size_t)y->len, b->msg + pad, b,
         e) < 0)

@@ -33,33 +33,6 @@ bad_at(const struct check *c, size_t shard, size_t frame,
         shardset_dir(c->s), c->m->file[shard].name, frame, f->at);
 }
 
-/* Header length of the message at the start of pend; its whole size into
- * *need as far as it is known. */
-static int
-message_size(const struct check *c, size_t *need, struct err *e)
-{
-    const unsigned char *p = (const unsigned char *)c->pend.p;
-    uint64_t len = 0;
-    struct st st;
-
-    *need = 8;
-    if (c->pend.n < 8)
-        return 0;
-    for (int i = 7; i >= 0; i--)
-        len = len << 8 | p[i];
-    if (len > MSG_HEADER_MAX)
-        return err_set(e, EX_INPUT, "a message with a header of %" PRIu64
-            " bytes", len);
-    *need = 8 + (size_t)len;
-    if (c->pend.n < *need)
-        return 0;
-    if (st_parse_header(&st, c->pend.p + 8, (size_t)len, e) < 0)
-        return -1;
-    *need += st.data_len;
-    st_release(&st);
-    return 0;
-}
-
 /* The message that fills pend. */
 static int
 check_message(struct check *c, struct err *e)
@@ -106,13 +79,13 @@ check_content(struct check *c, const unsigned char *p, size_t n,
     while (n > 0) {
         size_t need, k;
 
-        if (message_size(c, &need, e) < 0)
+        if (msg_size(c->pend.p, c->pend.n, &need, e) < 0)
             return -1;
         k = need - c->pend.n < n ? need - c->pend.n : n;
         buf_add(&c->pend, p, k);
         p += k;
         n -= k;
-        if (message_size(c, &need, e) < 0)
+        if (msg_size(c->pend.p, c->pend.n, &need, e) < 0)
             return -1;
         if (c->pend.n == need) {
             if (check_message(c, e) < 0)

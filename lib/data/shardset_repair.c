@@ -7,6 +7,7 @@
  * know what the lost ones held.  The messages that are found are numbered
  * anew and stored as a stream of their own.
  */
+#include "base/bytes.h"
 #include "data/shardset.h"
 #include "data/shardset_impl.h"
 
@@ -120,31 +121,6 @@ keep(struct repair *r, struct msg *m, struct err *e)
     return shardmk_send(r->k, e);
 }
 
-/* Bytes of the message at the start of p[n], 0: not known yet, SIZE_MAX: none
- * begins here. */
-static size_t
-message_size(const char *p, size_t n)
-{
-    const unsigned char *u = (const unsigned char *)p;
-    uint64_t len = 0;
-    struct st st;
-    size_t all;
-
-    if (n < 9)
-        return 0;
-    for (int i = 7; i >= 0; i--)
-        len = len << 8 | u[i];
-    if (len > MSG_HEADER_MAX || u[8] != '{')
-        return SIZE_MAX;
-    if (n < 8 + len)
-        return 0;
-    if (st_parse_header(&st, p + 8, (size_t)len, NULL) < 0)
-        return SIZE_MAX;
-    all = 8 + (size_t)len + st.data_len;
-    st_release(&st);
-    return all;
-}
-
 /* The content of a frame: 0; 1 it is of no use, being the rest of a message
  * whose beginning is lost; -1. */
 static int
@@ -154,15 +130,15 @@ keep_content(struct repair *r, struct err *e)
 
     buf_add(&r->pend, r->raw.p, r->raw.n);
     while (at < r->pend.n) {
-        const size_t n = message_size(r->pend.p + at, r->pend.n - at);
         struct msg m = { .kind = MSG_OTHER };
+        size_t n;
         int k;
 
-        if (n == SIZE_MAX) {
+        if (msg_size(r->pend.p + at, r->pend.n - at, &n, NULL) < 0) {
             buf_clear(&r->pend);
             return 1;
         }
-        if (n == 0 || n > r->pend.n - at)
+        if (n > r->pend.n - at)
             break;
         if (st_parse(&m.st, r->pend.p + at, n, e) < 0)
             return -1;
@@ -254,8 +230,7 @@ by_table(const struct io_map *f, size_t *n)
 
     if (f->n < 17)
         return NULL;
-    frames = (uint64_t)f->p[f->n - 9] | (uint64_t)f->p[f->n - 8] << 8 |
-        (uint64_t)f->p[f->n - 7] << 16 | (uint64_t)f->p[f->n - 6] << 24;
+    frames = le_get(f->p + f->n - 9, 4);
     if (frames > SEEK_FRAMES_MAX || (bytes = seek_bytes((size_t)frames)) >
         f->n || seek_parse(f->p + f->n - bytes, bytes, f->n - bytes, &t, n,
         NULL) < 0)

@@ -1,4 +1,5 @@
 /* Frames: see frame.h */
+#include "base/bytes.h"
 #include "format/frame.h"
 
 #include <assert.h>
@@ -127,8 +128,7 @@ frame_dec_free(struct frame_dec *f)
 static uint32_t
 magic_of(const unsigned char *p, size_t n)
 {
-    return n < 6 ? 0 : (uint32_t)p[0] | (uint32_t)p[1] << 8 |
-        (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    return n < 6 ? 0 : (uint32_t)le_get(p, 4);
 }
 
 static int
@@ -193,17 +193,15 @@ frame_decode(struct frame_dec *f, const void *src, size_t n, void *dst,
 static int
 span_lz4(const unsigned char *p, size_t n, size_t *csize, size_t *dsize)
 {
-    uint64_t content = 0;
+    uint64_t content;
     size_t at = 15;             /* magic, FLG, BD, content size, checksum */
 
     if (n < at || magic_of(p, n) != LZ4F_MAGICNUMBER ||
         (p[4] & 0xdd) != 0x5c)
         return -1;
-    for (int i = 7; i >= 0; i--)
-        content = content << 8 | p[6 + i];
+    content = le_get(p + 6, 8);
     while (n - at >= 4) {
-        const uint32_t size = (uint32_t)p[at] | (uint32_t)p[at + 1] << 8 |
-            (uint32_t)p[at + 2] << 16 | (uint32_t)(p[at + 3] & 0x7f) << 24;
+        const uint32_t size = (uint32_t)le_get(p + at, 4) & 0x7fffffff;
 
         at += 4;
         if (size == 0 && n - at >= 4 && content <= FRAME_MAX) {

@@ -2,11 +2,11 @@
  * known against other readers: lengths and counts beyond the file, sums that
  * wrap, alignment 0, type numbers outside the table, names without end. */
 #include "format/gguf.h"
+#include "base/bytes.h"
 
 #include "format/names.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,37 +44,13 @@ struct cur {
     struct err *e;
 };
 
-static int __attribute__((format(printf, 3, 4)))
-bad(struct cur *c, size_t at, const char *fmt, ...)
-{
-    char why[300];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(why, sizeof why, fmt, ap);
-    va_end(ap);
-    err_set(c->e, EX_INPUT, "offset %zu: %s", at, why);
-    return -1;
-}
-
-/* A little-endian number of `size` bytes. */
-static uint64_t
-little(const unsigned char *p, unsigned size)
-{
-    uint64_t v = 0;
-
-    while (size-- > 0)
-        v = v << 8 | p[size];
-    return v;
-}
-
 static int
 get(struct cur *c, unsigned size, const char *what, uint64_t *v)
 {
     *v = 0;
     if (c->n - c->at < size)
-        return bad(c, c->at, "file ends inside %s", what);
-    *v = little(c->p + c->at, size);
+        return err_at(c->e, c->at, "file ends inside %s", what);
+    *v = le_get(c->p + c->at, size);
     c->at += size;
     return 0;
 }
@@ -89,7 +65,7 @@ get_str(struct cur *c, const char *what, const char **s, size_t *n)
     if (get(c, 8, what, &len) < 0)
         return -1;
     if (len > c->n - c->at)
-        return bad(c, at, "%s of %llu bytes, but %zu are left", what,
+        return err_at(c->e, at, "%s of %llu bytes, but %zu are left", what,
             (unsigned long long)len, c->n - c->at);
     *s = (const char *)c->p + c->at;
     *n = (size_t)len;
@@ -109,9 +85,9 @@ get_name(struct cur *c, const char *what, size_t max, size_t *off)
     if (get_str(c, what, &s, &n) < 0)
         return -1;
     if (n == 0 || n > max)
-        return bad(c, at, "%s of %zu bytes, not 1 to %zu", what, n, max);
+        return err_at(c->e, at, "%s of %zu bytes, not 1 to %zu", what, n, max);
     if (!utf8_text(s, n))
-        return bad(c, at + 8, "%s is not UTF-8 text", what);
+        return err_at(c->e, at + 8, "%s is not UTF-8 text", what);
     *off = c->g->mem.n;
     buf_add(&c->g->mem, s, n);
     buf_addc(&c->g->mem, '\0');
@@ -123,7 +99,8 @@ check_bools(struct cur *c, const unsigned char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (p[i] > 1)
-            return bad(c, (size_t)(p - c->p) + i, "bool of value %d", p[i]);
+            return err_at(c->e, (size_t)(p - c->p) + i, "bool of value %d",
+                p[i]);
     return 0;
 }
 
@@ -139,14 +116,14 @@ get_array(struct cur *c, struct gguf_kv *v)
         get(c, 8, "an array's length", &n) < 0)
         return -1;
     if (type >= GGUF_TYPES || type == GGUF_ARRAY)
-        return bad(c, at, "array of type %llu", (unsigned long long)type);
+        return err_at(c->e, at, "array of type %llu", (unsigned long long)type);
     v->elem = (enum gguf_type)type;
     v->value = c->p + c->at;
     v->at = c->at;
     v->n = (size_t)n;
     if (type == GGUF_STR) {
         if (n > (c->n - c->at) / 8)
-            return bad(c, at, "array of %llu strings, but %zu bytes are "
+            return err_at(c->e, at, "array of %llu strings, but %zu bytes are "
                 "left", (unsigned long long)n, c->n - c->at);
         for (uint64_t i = 0; i < n; i++)
             if (get_str(c, "a string of an array", &s, &bytes) < 0)
@@ -155,8 +132,8 @@ get_array(struct cur *c, struct gguf_kv *v)
     }
     if (size_mul((size_t)n, type_size[type], &bytes) < 0 ||
         bytes > c->n - c->at)
-        return bad(c, at, "array of %llu elements, but %zu bytes are left",
-            (unsigned long long)n, c->n - c->at);
+        return err_at(c->e, at, "array of %llu elements, but %zu bytes are "
+            "left", (unsigned long long)n, c->n - c->at);
     c->at += bytes;
     return type == GGUF_BOOL ? check_bools(c, v->value, v->n) : 0;
 }
@@ -174,7 +151,7 @@ get_kv(struct cur *c, struct gguf_kv *v, size_t *name)
     if (get(c, 4, "a metadata type", &type) < 0)
         return -1;
     if (type >= GGUF_TYPES)
-        return bad(c, at, "metadata of type %llu",
+        return err_at(c->e, at, "metadata of type %llu",
             (unsigned long long)type);
     v->type = v->elem = (enum gguf_type)type;
     v->n = 1;
@@ -188,7 +165,7 @@ get_kv(struct cur *c, struct gguf_kv *v, size_t *name)
         return 0;
     }
     if (c->n - c->at < type_size[type])
-        return bad(c, c->at, "file ends inside a metadata value");
+        return err_at(c->e, c->at, "file ends inside a metadata value");
     v->value = c->p + c->at;
     c->at += type_size[type];
     return type == GGUF_BOOL ? check_bools(c, v->value, 1) : 0;
@@ -204,7 +181,7 @@ get_shape(struct cur *c, struct gguf_tensor *t, const char *name)
     if (get(c, 4, "a tensor's dimensions", &nd) < 0)
         return -1;
     if (nd < 1 || nd > GGUF_DIMS_MAX)
-        return bad(c, at, "tensor %s: %llu dimensions, not 1 to %d", name,
+        return err_at(c->e, at, "tensor %s: %llu dimensions, not 1 to %d", name,
             (unsigned long long)nd, GGUF_DIMS_MAX);
     t->ndim = (int)nd;
     t->n = 1;
@@ -213,7 +190,7 @@ get_shape(struct cur *c, struct gguf_tensor *t, const char *name)
         if (get(c, 8, "a tensor's dimensions", &v) < 0)
             return -1;
         if (v < 1 || v > DIM_MAX || size_mul(t->n, (size_t)v, &t->n) < 0)
-            return bad(c, at, "tensor %s: dimension of %llu", name,
+            return err_at(c->e, at, "tensor %s: dimension of %llu", name,
                 (unsigned long long)v);
         t->shape[i] = (size_t)v;
     }
@@ -221,17 +198,17 @@ get_shape(struct cur *c, struct gguf_tensor *t, const char *name)
     if (get(c, 4, "a tensor's type", &v) < 0)
         return -1;
     if (v >= sizeof ggml_types / sizeof *ggml_types)
-        return bad(c, at, "tensor %s: type %llu is unknown", name,
+        return err_at(c->e, at, "tensor %s: type %llu is unknown", name,
             (unsigned long long)v);
     if (ggml_types[v].d == DT_N)
-        return bad(c, at, "tensor %s: type %s is not supported (F32, F16, "
-            "BF16, Q8_0, Q4_0, Q4_1)", name, ggml_types[v].name);
+        return err_at(c->e, at, "tensor %s: type %s is not supported (F32, "
+            "F16, BF16, Q8_0, Q4_0, Q4_1)", name, ggml_types[v].name);
     t->dtype = ggml_types[v].d;
     if (dtype_bytes(t->dtype, t->shape[t->ndim - 1], &row) < 0)
-        return bad(c, at, "tensor %s: rows of %zu are no whole blocks of %s",
-            name, t->shape[t->ndim - 1], dtype_name(t->dtype));
+        return err_at(c->e, at, "tensor %s: rows of %zu are no whole blocks "
+            "of %s", name, t->shape[t->ndim - 1], dtype_name(t->dtype));
     if (size_mul(row, t->n / t->shape[t->ndim - 1], &t->nbytes) < 0)
-        return bad(c, at, "tensor %s: shape overflows", name);
+        return err_at(c->e, at, "tensor %s: shape overflows", name);
     return 0;
 }
 
@@ -245,11 +222,11 @@ get_alignment(struct cur *c)
     if (!v)
         return 0;
     if (v->type != GGUF_U32)
-        return bad(c, v->at, "general.alignment is no 32-bit number");
-    a = little(v->value, 4);
+        return err_at(c->e, v->at, "general.alignment is no 32-bit number");
+    a = le_get(v->value, 4);
     if (a == 0 || a > ALIGN_MAX || (a & (a - 1)) != 0)
-        return bad(c, v->at, "general.alignment: %llu is no power of two up "
-            "to %d", (unsigned long long)a, ALIGN_MAX);
+        return err_at(c->e, v->at, "general.alignment: %llu is no power of two "
+            "up to %d", (unsigned long long)a, ALIGN_MAX);
     c->g->align = (size_t)a;
     return 0;
 }
@@ -273,7 +250,7 @@ place(struct cur *c)
     size_t begin, next = 0, end;
 
     if (round_up(c->at, g->align, &begin) < 0 || (begin > c->n && g->nt > 0))
-        return bad(c, c->at, "file ends before the data");
+        return err_at(c->e, c->at, "file ends before the data");
     if (begin > c->n)                       /* no data, and no padding */
         return 0;
     end = begin;
@@ -281,19 +258,19 @@ place(struct cur *c)
         struct gguf_tensor *t = &g->t[i];
 
         if (t->at != next)
-            return bad(c, begin, "tensor %s: data at %zu, not at %zu",
+            return err_at(c->e, begin, "tensor %s: data at %zu, not at %zu",
                 t->name, t->at, next);
         if (t->nbytes > c->n - begin || next > c->n - begin - t->nbytes)
-            return bad(c, c->n, "file ends inside the data of tensor %s "
+            return err_at(c->e, c->n, "file ends inside the data of tensor %s "
                 "(%zu bytes at %zu)", t->name, t->nbytes, next);
         end = begin + next + t->nbytes;
         t->at = begin + next;
         t->data = c->p + t->at;
         if (round_up(next + t->nbytes, g->align, &next) < 0)
-            return bad(c, begin, "tensor %s: offset overflows", t->name);
+            return err_at(c->e, begin, "tensor %s: offset overflows", t->name);
     }
     if (c->n - begin > next)
-        return bad(c, end, "%zu bytes after the last tensor", c->n - end);
+        return err_at(c->e, end, "%zu bytes after the last tensor", c->n - end);
     return 0;
 }
 
@@ -309,24 +286,24 @@ get_head(struct cur *c, uint64_t *nt, uint64_t *nkv)
     uint64_t version;
 
     if (c->n < 4 || memcmp(c->p, "GGUF", 4) != 0)
-        return bad(c, 0, "is no GGUF file");
+        return err_at(c->e, 0, "is no GGUF file");
     c->at = 4;
     if (get(c, 4, "the version", &version) < 0)
         return -1;
     if (version > 0 && (version & 0xffff) == 0)
-        return bad(c, 4, "big-endian GGUF is not supported");
+        return err_at(c->e, 4, "big-endian GGUF is not supported");
     if (version != 2 && version != 3)
-        return bad(c, 4, "GGUF version %llu is not supported (2, 3)",
+        return err_at(c->e, 4, "GGUF version %llu is not supported (2, 3)",
             (unsigned long long)version);
     if (get(c, 8, "the number of tensors", nt) < 0 ||
         get(c, 8, "the number of metadata", nkv) < 0)
         return -1;
     /* 13 and 33 bytes are the least that one of each takes. */
     if (*nkv > (c->n - c->at) / 13)
-        return bad(c, 16, "%llu metadata, but %zu bytes are left",
+        return err_at(c->e, 16, "%llu metadata, but %zu bytes are left",
             (unsigned long long)*nkv, c->n - c->at);
     if (*nt > (c->n - c->at) / 33)
-        return bad(c, 8, "%llu tensors, but %zu bytes are left",
+        return err_at(c->e, 8, "%llu tensors, but %zu bytes are left",
             (unsigned long long)*nt, c->n - c->at);
     return 0;
 }
@@ -341,7 +318,7 @@ name_all(struct cur *c, const size_t *off, const char **v, size_t n,
     for (size_t i = 0; i < n; i++)
         v[i] = c->g->mem.p + off[i];
     if ((twice = names_twice(v, n)) != NULL)
-        return bad(c, 0, "%s \"%.80s\" is given twice", what, twice);
+        return err_at(c->e, 0, "%s \"%.80s\" is given twice", what, twice);
     return 0;
 }
 
@@ -444,7 +421,7 @@ int64_t
 gguf_int(const struct gguf_kv *a, size_t i)
 {
     const unsigned size = type_size[a->elem];
-    const uint64_t v = little(a->value + i * size, size);
+    const uint64_t v = le_get(a->value + i * size, size);
 
     switch (a->elem) {
     case GGUF_I8:
@@ -566,7 +543,7 @@ gguf_next(struct gguf_walk *w, const char **s, size_t *n)
 {
     if (w->left == 0)
         return 0;
-    *n = (size_t)little(w->p, 8);
+    *n = (size_t)le_get(w->p, 8);
     *s = (const char *)w->p + 8;
     w->p += 8 + *n;
     w->left--;

@@ -9,12 +9,12 @@
  * __metadata__ (strings).  Nothing nests deeper, so nothing recurses.
  */
 #include "format/safetensors.h"
+#include "base/bytes.h"
 
 #include "format/json.h"
 #include "format/names.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,18 +62,8 @@ struct cur {
     struct err *e;
 };
 
-static int __attribute__((format(printf, 3, 4)))
-bad(struct cur *c, size_t at, const char *fmt, ...)
-{
-    char why[300];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(why, sizeof why, fmt, ap);
-    va_end(ap);
-    err_set(c->e, EX_INPUT, "offset %zu: %s", at + 8, why);
-    return -1;
-}
+/* Offsets count from the start of the message, whose length comes first. */
+#define BAD(c, at, ...) err_at((c)->e, (at) + (size_t)8, __VA_ARGS__)
 
 static void
 skip_space(struct cur *c)
@@ -95,7 +85,7 @@ static int
 want(struct cur *c, int ch)
 {
     if (peek(c) != ch || c->at >= c->n)
-        return bad(c, c->at, c->at < c->n ? "'%c' expected in the header" :
+        return BAD(c, c->at, c->at < c->n ? "'%c' expected in the header" :
             "header ends where '%c' is expected", ch);
     c->at++;
     return 0;
@@ -108,7 +98,7 @@ more(struct cur *c, int ch)
     int k = peek(c);
 
     if (k != ',' && k != ch)
-        return bad(c, c->at, "',' or '%c' expected in the header", ch);
+        return BAD(c, c->at, "',' or '%c' expected in the header", ch);
     c->at++;
     return k == ',';
 }
@@ -149,7 +139,7 @@ escape(struct cur *c, struct buf *b)
         return 0;
     }
     if (at >= c->n || c->p[at] != 'u' || (u = hex4(c, at + 1)) < 0)
-        return bad(c, at, "bad escape in a string of the header");
+        return BAD(c, at, "bad escape in a string of the header");
     c->at += 5;
     if (u >= 0xd800 && u < 0xdc00 && c->n - c->at >= 6 &&
         c->p[c->at] == '\\' && c->p[c->at + 1] == 'u' &&
@@ -158,7 +148,7 @@ escape(struct cur *c, struct buf *b)
         c->at += 6;
     }
     if (u == 0 || (u >= 0xd800 && u < 0xe000))
-        return bad(c, at, "NUL or half a surrogate pair in a string");
+        return BAD(c, at, "NUL or half a surrogate pair in a string");
     utf8_put(b, (unsigned long)u);
     return 0;
 }
@@ -181,7 +171,7 @@ string(struct cur *c)
         while (c->at + run < c->n && p[run] != '"' && p[run] != '\\') {
             len = utf8_len(p + run, c->n - c->at - run);
             if (len == 0 || p[run] < 0x20) {
-                bad(c, c->at + run, len ? "control byte in a string" :
+                BAD(c, c->at + run, len ? "control byte in a string" :
                     "a string is not UTF-8");
                 return NULL;
             }
@@ -190,7 +180,7 @@ string(struct cur *c)
         buf_add(b, p, run);
         c->at += run;
         if (c->at >= c->n) {
-            bad(c, c->at, "header ends inside a string");
+            BAD(c, c->at, "header ends inside a string");
             return NULL;
         }
         if (c->p[c->at++] == '"')
@@ -215,13 +205,13 @@ number(struct cur *c, uint64_t max, uint64_t *r)
         unsigned k = (unsigned)(c->p[c->at] - '0');
 
         if (v > (max - k) / 10)
-            return bad(c, at, "number above %llu",
+            return BAD(c, at, "number above %llu",
                 (unsigned long long)max);
         v = v * 10 + k;
         c->at++;
     }
     if (c->at == at || (c->p[at] == '0' && c->at > at + 1))
-        return bad(c, at, "whole number expected");
+        return BAD(c, at, "whole number expected");
     *r = v;
     return 0;
 }
@@ -240,7 +230,7 @@ read_dtype(struct cur *c, struct st_tensor *t)
             c->s->mem.n = keep;
             return 0;
         }
-    return bad(c, at, "tensor %.80s: dtype \"%.40s\" is not supported",
+    return BAD(c, at, "tensor %.80s: dtype \"%.40s\" is not supported",
         t->name, name);
 }
 
@@ -259,7 +249,7 @@ read_shape(struct cur *c, struct st_tensor *t)
     }
     do {
         if (t->ndim == ST_DIMS_MAX)
-            return bad(c, at, "tensor %.80s: more than %d dimensions",
+            return BAD(c, at, "tensor %.80s: more than %d dimensions",
                 t->name, ST_DIMS_MAX);
         if (number(c, DIM_MAX, &v) < 0)
             return -1;
@@ -278,7 +268,7 @@ read_offsets(struct cur *c, struct st_tensor *t)
         want(c, ',') < 0 || number(c, INT64_MAX, &b) < 0 || want(c, ']') < 0)
         return -1;
     if (b < a)
-        return bad(c, at, "tensor %.80s: data_offsets run backwards",
+        return BAD(c, at, "tensor %.80s: data_offsets run backwards",
             t->name);
     t->off = (size_t)a;
     t->nbytes = (size_t)(b - a);
@@ -297,15 +287,15 @@ check_size(struct cur *c, size_t at, struct st_tensor *t)
         if (t->shape[i] == 0)
             empty = 1;
         else if (size_mul(n, t->shape[i], &n) < 0)
-            return bad(c, at, "tensor %.80s: shape overflows", t->name);
+            return BAD(c, at, "tensor %.80s: shape overflows", t->name);
     }
     if (dtype_bytes(t->dtype, n, &bytes) < 0)
-        return bad(c, at, "tensor %.80s: shape overflows", t->name);
+        return BAD(c, at, "tensor %.80s: shape overflows", t->name);
     t->n = empty ? 0 : n;
     if (empty)
         bytes = 0;
     if (bytes != t->nbytes)
-        return bad(c, at, "tensor %.80s: shape takes %zu bytes but "
+        return BAD(c, at, "tensor %.80s: shape takes %zu bytes but "
             "data_offsets hold %zu", t->name, bytes, t->nbytes);
     return 0;
 }
@@ -333,7 +323,7 @@ read_tensor(struct cur *c, const char *name, struct st_tensor *t)
             strcmp(key, "shape") == 0 ? SHAPE :
             strcmp(key, "data_offsets") == 0 ? OFFSETS : 0;
         if (bit == 0 || (seen & bit))
-            return bad(c, at, "tensor %.80s: key \"%.40s\" is %s", name, key,
+            return BAD(c, at, "tensor %.80s: key \"%.40s\" is %s", name, key,
                 bit ? "given twice" : "unknown");
         c->s->mem.n = keep;
         seen |= bit;
@@ -346,7 +336,7 @@ read_tensor(struct cur *c, const char *name, struct st_tensor *t)
             return -1;
     } while (r);
     if (seen != ALL)
-        return bad(c, begin, "tensor %.80s: %s is missing", name,
+        return BAD(c, begin, "tensor %.80s: %s is missing", name,
             !(seen & DTYPE) ? "dtype" : !(seen & SHAPE) ? "shape" :
             "data_offsets");
     return check_size(c, begin, t);
@@ -411,11 +401,11 @@ check_whole(struct cur *c)
     for (size_t i = 0; i < s->nt; i++)
         v[i] = s->t[i].name;
     if ((twice = names_twice(v, s->nt)) != NULL)
-        r = bad(c, 0, "tensor \"%.80s\" is given twice", twice);
+        r = BAD(c, 0, "tensor \"%.80s\" is given twice", twice);
     for (size_t i = 0; i < s->nmeta; i++)
         v[i] = s->key[i];
     if (r == 0 && (twice = names_twice(v, s->nmeta)) != NULL)
-        r = bad(c, 0, "metadata key \"%.80s\" is given twice", twice);
+        r = BAD(c, 0, "metadata key \"%.80s\" is given twice", twice);
     free(v);
     for (size_t i = 1; i < s->nt; i++)
         if (by_offset(&s->t[i - 1], &s->t[i]) > 0) {
@@ -424,7 +414,7 @@ check_whole(struct cur *c)
         }
     for (size_t i = 0; r == 0 && i < s->nt; i++) {
         if (s->t[i].off != end)
-            r = bad(c, 0, "tensor %.80s: data begin at %zu, not at %zu: "
+            r = BAD(c, 0, "tensor %.80s: data begin at %zu, not at %zu: "
                 "a hole or an overlap", s->t[i].name, s->t[i].off, end);
         end = s->t[i].off + s->t[i].nbytes;     /* both <= 2^63 - 1 */
     }
@@ -439,7 +429,7 @@ read_header(struct cur *c)
     int r, meta = 0;
 
     if (c->n == 0 || c->p[0] != '{')
-        return bad(c, 0, "the header does not begin with '{'");
+        return BAD(c, 0, "the header does not begin with '{'");
     c->at = 1;
     if (peek(c) == '}') {
         c->at++;
@@ -455,7 +445,7 @@ read_header(struct cur *c)
             return -1;
         if (strcmp(name, "__metadata__") == 0) {
             if (meta++)
-                return bad(c, at, "__metadata__ is given twice");
+                return BAD(c, at, "__metadata__ is given twice");
             r = read_metadata(c);
         } else {
             s->t = grow(s->t, s->nt, sizeof *s->t);
@@ -482,7 +472,7 @@ st_parse_header(struct st *s, const char *json, size_t n, struct err *e)
         goto fail;
     skip_space(&c);
     if (c.at != n) {
-        bad(&c, c.at, "bytes after the header's closing brace");
+        BAD(&c, c.at, "bytes after the header's closing brace");
         goto fail;
     }
     if (check_whole(&c) < 0)
@@ -505,14 +495,12 @@ int
 st_parse(struct st *s, const void *p, size_t n, struct err *e)
 {
     const unsigned char *u = p;
-    uint64_t len = 0;
+    uint64_t len;
 
     memset(s, 0, sizeof *s);
     if (n < 8)
-        return err_set(e, EX_INPUT, "offset %zu: ends before the length of "
-            "the header", n);
-    for (int i = 7; i >= 0; i--)
-        len = len << 8 | u[i];
+        return err_at(e, n, "ends before the length of the header");
+    len = le_get(u, 8);
     if (len > ST_HEADER_MAX || len > n - 8)
         return err_set(e, EX_INPUT, "offset 0: header of %llu bytes, but %s",
             (unsigned long long)len, len > ST_HEADER_MAX ?

@@ -1,4 +1,5 @@
 /* The seek table: see seekable.h */
+#include "base/bytes.h"
 #include "format/seekable.h"
 
 #include <assert.h>
@@ -27,15 +28,16 @@ seek_bytes(size_t nframe)
 static void
 put32(struct buf *b, uint32_t v)
 {
-    for (int i = 0; i < 4; i++)
-        buf_addc(b, (int)(v >> 8 * i & 255));
+    unsigned char p[4];
+
+    le_put(p, v, sizeof p);
+    buf_add(b, p, sizeof p);
 }
 
 static uint32_t
 get32(const unsigned char *p)
 {
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-        (uint32_t)p[3] << 24;
+    return (uint32_t)le_get(p, 4);
 }
 
 void
