@@ -70,11 +70,6 @@ caught 32 minhash:1x1 0.455 0.545
 # exact text
 caught 0 minhash 1 1
 
-status 2 'not with --resume' run --dedup exact --resume dir x
-like 'by name' 'not with --dedup' err
-status 2 'nor' run --boilerplate 3 --resume dir x
-like 'boilerplate' 'not with --boilerplate' err
-
 # Memory, threads, order
 awk 'BEGIN { srand(3); for (d = 0; d < 16000; d++) {
     k = int(rand() * 12000); s = ""

@@ -35,52 +35,67 @@ gzip -c in/d.tar >in/e.tar.gz
 } >in/pages-articles.xml
 
 small='--frame 2K --shard-size 1K'
-ok 'undisturbed' sh -c "tokenize -q -t '$tok' --split blank in |
-    shard -q $small -o want"
-rm -f out err
-n=$(find want -name '*.zst' | wc -l)
-[ "$n" -ge 10 ] && pass "$n shards" || fail "only $n shards"
 
 # go MS OPTIONS VICTIM: one run of the pipeline; the victim is killed after so
 # many milliseconds, unless that is 0
 go() {
     rm -f pid.*
-    start "stage tokenize tokenize -q -t $tok --split blank --resume d $2 in |
+    start "stage tokenize tokenize -q -t $tok --resume d $2 |
         stage shard shard -q $small -o d" tokenize shard
     if [ "$1" != 0 ]; then
-        sleep "$(printf '0.%03d' "$1")"
+        sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"
         kill -9 "$(cat "pid.$3")" 2>/dev/null
     fi
     finish
 }
 
-# Kills fall into the time that a whole run takes.
-from=$(date +%s%N)
-go 0 '-j 2' tokenize
-span=$((($(date +%s%N) - from) / 1000000))
-[ "$span" -lt 990 ] || span=990
-same 'through the test, the same' want/manifest.json d/manifest.json
-
-kills=5
-is_long && kills=100
-wrong='' hit=0 k=0 seed=12345
-while [ $k -lt $kills ]; do
-    k=$((k + 1))
-    rm -rf d
-    for victim in tokenize shard; do
-        seed=$(((seed * 1103515245 + 12345) % 2147483648))
-        go $((seed / 65536 % span + 1)) "-j $((k % 3 + 1))" $victim
-        case $got in *137*) hit=$((hit + 1)) ;; esac
+# killed KILLS OPTIONS: directories that are killed again and again end as an
+# undisturbed one, want, and so does what --dropped writes
+seed=12345
+killed() {
+    rm -rf d want
+    ok "$2: undisturbed" sh -c "tokenize -q -t '$tok' $2 --dropped dropped |
+        shard -q $small -o want"
+    rm -f out err
+    # Kills fall into the time that a whole run takes.
+    from=$(date +%s%N)
+    go 0 "-j 2 $2 --dropped dropped2"
+    span=$((($(date +%s%N) - from) / 1000000))
+    ok 'through the test, the same' diff -r want d
+    same 'and the same is dropped' dropped dropped2
+    wrong='' hit=0 k=0
+    while [ $k -lt "$1" ]; do
+        k=$((k + 1))
+        rm -rf d dropped2
+        for victim in tokenize shard; do
+            seed=$(((seed * 1103515245 + 12345) % 2147483648))
+            go $((seed / 65536 % span + 1)) "-j $((k % 3 + 1)) $2" $victim
+            case $got in *137*) hit=$((hit + 1)) ;; esac
+        done
+        go 0 "-j 2 $2 --dropped dropped2"
+        case $got in
+        '0 0') cmp dropped dropped2 >diff.out 2>&1 ||
+            wrong="$wrong run $k drops something else;" ;;
+        '2 '*) ;;               # it had been complete
+        *) wrong="$wrong run $k: $got;" ;;
+        esac
+        diff -r want d >diff.out 2>&1 || wrong="$wrong run $k differs;"
     done
-    go 0 "-j 2" tokenize
-    case $got in
-    '0 0') ;;
-    '2 '*) ;;                   # it had been complete
-    *) wrong="$wrong run $k: $got;" ;;
-    esac
-    diff -r want d >diff.out 2>&1 || wrong="$wrong run $k differs;"
-done
-equal "$kills directories, killed twice each ($hit times in time)" "$wrong" ''
+    equal "$1 directories, killed twice each ($hit times in time)" "$wrong" ''
+}
+
+many=100
+is_long || many=3
+killed $many '--split blank in'
+n=$(find want -name '*.zst' | wc -l)
+[ "$n" -ge 10 ] && pass "$n shards" || fail "only $n shards"
+cp -r want plain
+# What is dropped depends on what was there before.
+killed $many '--split line --boilerplate 40 --dedup exact --dedup minhash in'
+like 'duplicates' dup- dropped
+like 'lines were cut' boilerplate-lines dropped
+rm -rf want
+mv plain want
 
 # What does not fit is refused by name
 rm -rf d
@@ -88,7 +103,7 @@ k=0
 until [ -e d/00001.index ] || [ $k -gt 900 ]; do
     rm -rf d
     k=$((k + 20))
-    go $k '-j 1' tokenize
+    go $k '-j 1 --split blank in' tokenize
 done
 cp -r d d2
 refused() {
@@ -103,6 +118,12 @@ refused 'another tokenizer' "$gold/gpt2.json" '--split blank in' \
 ok 'what grew since' cp -r in in2
 echo more >>in/a.txt
 refused 'is other input' '' '--split blank in' 'other input'
+size=$(wc -c <in/a.txt)
+for at in 0 $((size / 2)) $((size - 1)); do
+    cp in2/a.txt in/a.txt
+    printf '#' | dd of=in/a.txt bs=1 seek=$at conv=notrunc 2>dd.log
+    refused "another byte at $at" '' '--split blank in' 'other input'
+done
 cp in2/a.txt in/a.txt
 ok 'and with the right ones' sh -c \
     "tokenize -q -t '$tok' --split blank --resume d2 in | shard -q -o d2"

@@ -63,7 +63,8 @@ job_stream(const struct inputs *in, const struct tokenizer *t)
     struct out_stream *s;
     int k;
 
-    resume_inputs(&key, in);
+    if (resume_inputs(&key, in, &e) < 0)
+        die_err(&e);
     if (resume_dir && resume_read(resume_dir, &key, t, &run, &from, &e) < 0)
         die_err(&e);
     s = out_stream_open(out, t, in, run.bos, run.eos, &key, &from, &e);
@@ -253,9 +254,6 @@ main(int argc, char **argv)
             "to standard output, --train has its own");
     if (resume_dir && (ids_only || stats || decode || train))
         die(EX_USAGE, "--resume is for a stream");
-    if (resume_dir && (cleaning.dedup.n > 0 || cleaning.boilerplate > 0))
-        die(EX_USAGE, "--resume does not know what came before: not with %s",
-            cleaning.dedup.n > 0 ? "--dedup" : "--boilerplate");
     if (input.lang_field && input.lang_path)
         die(EX_USAGE, "--lang-field and --lang-path");
     if (input.wiki && input.jsonl)

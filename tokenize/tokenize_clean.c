@@ -544,7 +544,9 @@ hook(struct clean *c, struct run_opts *run)
     run->stage = stage;
     run->decide = decide;
     run->stage_ctx = c;
-    run->keep_text = c->open;
+    /* What is dropped depends on all that came before, or is all to be
+     * written. */
+    run->replay = c->exact || c->near || o->boilerplate || c->open;
     if (o->boilerplate) {
         run->scan = scan;
         run->settle = settle;

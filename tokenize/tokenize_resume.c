@@ -9,7 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
+
+#define SAMPLE ((uint64_t)64 << 10)     /* bytes */
 
 /* Options that do not decide what is in a stream, or whose effect the
  * stream's first message tells. */
@@ -92,24 +95,53 @@ resume_options(struct resume_key *k, const struct opt *table)
     buf_release(&b);
 }
 
-void
-resume_inputs(struct resume_key *k, const struct inputs *in)
+/* The beginning, middle and end of a file, which is all of a small one. */
+static int
+add_content(struct buf *b, const struct input *in, struct err *e)
+{
+    const uint64_t part = in->size < SAMPLE ? in->size : SAMPLE;
+    const int fd = io_open(in->path, e);
+    int k = fd < 0 ? -1 : 0;
+
+    for (unsigned i = 0; i < 3 && k == 0; i++) {
+        const off_t at = (off_t)((in->size - part) / 2 * i);
+        char *p;
+
+        buf_reserve(b, part);
+        p = b->p + b->n;
+        if (lseek(fd, at, SEEK_SET) < 0 || io_read(fd, p, part) < 0)
+            k = err_set(e, EX_SYS, "%s:", in->path);
+        b->n += part;
+    }
+    if (fd >= 0)
+        close(fd);
+    return k;
+}
+
+int
+resume_inputs(struct resume_key *k, const struct inputs *in, struct err *e)
 {
     struct buf b = { 0 };
+    int bad = 0;
 
-    for (size_t i = 0; i < in->n; i++) {
+    k->inputs = 0;
+    for (size_t i = 0; i < in->n && bad == 0; i++) {
+        buf_clear(&b);
         buf_addf(&b, "%s %" PRIu64, input_name(&in->v[i]), in->v[i].size);
         buf_addc(&b, '\0');
+        if (in->v[i].size > 0)
+            bad = add_content(&b, &in->v[i], e);
+        k->inputs = XXH3_64bits_withSeed(b.p, b.n, k->inputs);
     }
-    k->inputs = XXH3_64bits(b.p, b.n);
     buf_release(&b);
+    return bad;
 }
 
 void
 resume_cursor(char out[160], const struct resume_key *k, size_t input,
     const struct place *after)
 {
-    snprintf(out, 160, "2 %016" PRIx64 " %016" PRIx64 " %zu %zu %" PRIu64
+    snprintf(out, 160, "3 %016" PRIx64 " %016" PRIx64 " %zu %zu %" PRIu64
         " %" PRIu64, k->options, k->inputs, input, after->entry,
         after->record, after->at);
 }
@@ -123,7 +155,7 @@ read_cursor(const char *dir, const char *cursor, const struct resume_key *k,
 
     if (!cursor)                /* only the preamble is there */
         return 0;
-    if (sscanf(cursor, "2 %16" SCNx64 " %16" SCNx64 " %zu %zu %" SCNu64
+    if (sscanf(cursor, "3 %16" SCNx64 " %16" SCNx64 " %zu %zu %" SCNu64
         " %" SCNu64 "%n", &was.options, &was.inputs, &run->from_input,
         &run->from.entry, &run->from.record, &run->from.at, &end) != 6 ||
         cursor[end] != '\0')
@@ -131,7 +163,7 @@ read_cursor(const char *dir, const char *cursor, const struct resume_key *k,
             "version of tokenize", dir, cursor);
     if (was.inputs != k->inputs)
         return err_set(e, EX_USAGE, "%s: was begun with other input: the same "
-            "files of the same size are needed, in the same order", dir);
+            "files with the same content are needed, in the same order", dir);
     if (was.options != k->options)
         return err_set(e, EX_USAGE, "%s: was begun with other options", dir);
     return 0;

@@ -8,12 +8,14 @@
 #include "data/msg.h"
 
 /* What a cursor must agree with: XXH3-64 of all options that decide what is
- * read and made of it, and of the names and sizes of the inputs. */
+ * read and made of it; and of the names and sizes of the inputs and of 64 KiB
+ * at the beginning, in the middle and at the end of each.  EX_SYS. */
 struct resume_key {
     uint64_t options, inputs;
 };
 void resume_options(struct resume_key *k, const struct opt *table);
-void resume_inputs(struct resume_key *k, const struct inputs *in);
+int resume_inputs(struct resume_key *k, const struct inputs *in,
+    struct err *e);
 
 /* The cursor of a message: after which document of which input. */
 void resume_cursor(char out[160], const struct resume_key *k, size_t input,

@@ -57,7 +57,7 @@ struct run {
     pthread_mutex_t lock;
     pthread_cond_t change;
     uint64_t nread, nput;           /* blocks */
-    uint64_t nsettled;              /* blocks */
+    uint64_t nsettled, ndecided;    /* blocks */
     size_t flight;                  /* bytes of text of nput..nread */
     int reading, putting;
     int ended, stopped;             /* no more to read; nothing to put */
@@ -206,7 +206,17 @@ begin_doc(struct run *r, struct doc *d, struct worker *w, json_t **j,
     return 0;
 }
 
-/* Keep the text and show it to scan. */
+/* The document's text in memory of its own. */
+static void
+keep_text(struct doc *d, const char *text, size_t n)
+{
+    if (text != d->text.p) {
+        buf_clear(&d->text);
+        buf_add(&d->text, text ? text : "", n);
+    }
+    d->text.n = n;
+}
+
 static void
 scan_doc(struct run *r, struct doc *d, size_t worker)
 {
@@ -215,32 +225,14 @@ scan_doc(struct run *r, struct doc *d, size_t worker)
     size_t n = 0;
 
     if (begin_doc(r, d, &r->worker[worker], &j, &text, &n) == 0 && n > 0) {
-        buf_add(&d->text, text, n);
+        keep_text(d, text, n);
         r->o->scan(r->o->stage_ctx, worker, d, d->text.p, n);
     }
     json_decref(j);
 }
 
 static void
-finish_doc(struct run *r, struct doc *d, size_t worker, const char *text,
-    size_t n)
-{
-    const struct run_opts *o = r->o;
-
-    d->bytes = n;
-    if ((o->keep_text || !o->t) && text != d->text.p) {
-        buf_clear(&d->text);
-        buf_add(&d->text, text ? text : "", n);
-    }
-    if (text == d->text.p)
-        d->text.n = n;
-    if (o->t && !d->drop && !d->before)
-        encode(r, d, text, n, r->worker[worker].scratch);
-    d->key = doc_key(r->in->source[d->source], d->from->name, d->record);
-}
-
-static void
-one_doc(struct run *r, struct doc *d, size_t worker)
+stage_doc(struct run *r, struct doc *d, size_t worker)
 {
     const struct run_opts *o = r->o;
     const char *text = d->text.p;
@@ -249,19 +241,69 @@ one_doc(struct run *r, struct doc *d, size_t worker)
 
     if ((o->scan ? d->e.code == 0 :
         begin_doc(r, d, &r->worker[worker], &j, &text, &n) == 0) &&
-        (n == 0 || !o->stage ||
-        o->stage(o->stage_ctx, worker, d, &text, &n) == 0))
-        finish_doc(r, d, worker, text, n);
+        (n == 0 || o->stage(o->stage_ctx, worker, d, &text, &n) == 0))
+        keep_text(d, text, n);
     json_decref(j);
 }
 
-/* Documents of a block before the first fault, in order. */
 static void
-settle(struct run *r, struct block *b)
+finish_doc(struct run *r, struct doc *d, size_t worker)
 {
+    const struct run_opts *o = r->o;
+    const char *text = d->text.p;
+    json_t *j = NULL;
+    size_t n = d->text.n;
+
+    if (o->stage ? d->e.code == 0 && !d->drop && !d->before :
+        begin_doc(r, d, &r->worker[worker], &j, &text, &n) == 0) {
+        d->bytes = n;
+        if (!o->t)
+            keep_text(d, text, n);
+        else
+            encode(r, d, text, n, r->worker[worker].scratch);
+        d->key = doc_key(r->in->source[d->source], d->from->name, d->record);
+    }
+    json_decref(j);
+}
+
+/* Wait until all blocks before have been through this step, which are in the
+ * hands of threads that are at work; then call it with the documents of this
+ * one that come before the first fault. */
+static void
+in_turn(struct run *r, struct block *b, uint64_t number, uint64_t *turn,
+    int (*step)(void *, struct doc *, struct err *))
+{
+    pthread_mutex_lock(&r->lock);
+    while (*turn < number)
+        pthread_cond_wait(&r->change, &r->lock);
+    pthread_mutex_unlock(&r->lock);
     for (size_t i = 0; i < b->n && b->doc[i].e.code == 0; i++)
-        if (r->o->settle(r->o->stage_ctx, &b->doc[i], &b->doc[i].e) < 0)
-            return;
+        if (step(r->o->stage_ctx, &b->doc[i], &b->doc[i].e) < 0)
+            break;
+    pthread_mutex_lock(&r->lock);
+    ++*turn;
+    pthread_cond_broadcast(&r->change);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* What is dropped is known before anything is encoded. */
+static void
+make_block(struct run *r, struct block *b, uint64_t number, size_t worker)
+{
+    const struct run_opts *o = r->o;
+
+    if (o->scan) {
+        for (size_t i = 0; i < b->n; i++)
+            scan_doc(r, &b->doc[i], worker);
+        in_turn(r, b, number, &r->nsettled, o->settle);
+    }
+    if (o->stage) {
+        for (size_t i = 0; i < b->n; i++)
+            stage_doc(r, &b->doc[i], worker);
+        in_turn(r, b, number, &r->ndecided, o->decide);
+    }
+    for (size_t i = 0; i < b->n; i++)
+        finish_doc(r, &b->doc[i], worker);
 }
 
 /* ---- reading, by one thread at a time ---- */
@@ -298,13 +340,6 @@ place_less(const struct place *a, const struct place *b)
     return a->entry != b->entry ? a->entry < b->entry : a->at < b->at;
 }
 
-/* What is decided depends on all that came before. */
-static int
-needs_all(const struct run_opts *o)
-{
-    return o->decide || o->settle;
-}
-
 /* Open the next input; where it is that of o->from, go there. */
 static int
 open_input(struct run *r, struct err *e)
@@ -314,7 +349,7 @@ open_input(struct run *r, struct err *e)
     r->reader = reader_open(r->in, r->input, o->split, e);
     if (!r->reader)
         return -1;
-    if (r->before && r->input == o->from_input && !needs_all(o) &&
+    if (r->before && r->input == o->from_input && !o->replay &&
         (o->from.entry || o->from.record || o->from.at))
         return reader_seek(r->reader, &o->from, e);
     return 0;
@@ -395,8 +430,6 @@ put_doc(struct run *r, struct doc *d)
         r->e = d->e;
         return -1;
     }
-    if (o->decide && o->decide(o->stage_ctx, d, &r->e) < 0)
-        return -1;
     if (d->before)
         return 0;
     sum->repaired += d->repaired;
@@ -462,24 +495,6 @@ put_next(struct run *r)
     pthread_cond_broadcast(&r->change);
 }
 
-/* Scan, then wait for one's turn to settle: the blocks before are in the
- * hands of threads that are at work. */
-static void
-scan_block(struct run *r, struct block *b, uint64_t number, size_t worker)
-{
-    for (size_t i = 0; i < b->n; i++)
-        scan_doc(r, &b->doc[i], worker);
-    pthread_mutex_lock(&r->lock);
-    while (r->nsettled < number)
-        pthread_cond_wait(&r->change, &r->lock);
-    pthread_mutex_unlock(&r->lock);
-    settle(r, b);
-    pthread_mutex_lock(&r->lock);
-    r->nsettled++;
-    pthread_cond_broadcast(&r->change);
-    pthread_mutex_unlock(&r->lock);
-}
-
 static void
 read_next(struct run *r, size_t worker)
 {
@@ -497,10 +512,7 @@ read_next(struct run *r, size_t worker)
     r->flight += b->text;
     pthread_cond_broadcast(&r->change);
     pthread_mutex_unlock(&r->lock);
-    if (r->o->scan)
-        scan_block(r, b, number, worker);
-    for (size_t i = 0; i < b->n; i++)
-        one_doc(r, &b->doc[i], worker);
+    make_block(r, b, number, worker);
     pthread_mutex_lock(&r->lock);
     b->ready = 1;
 }
@@ -588,7 +600,7 @@ run_inputs(const struct inputs *in, const struct run_opts *o,
 
     memset(sum, 0, sizeof *sum);
     r.before = o->from_input || o->from.entry || o->from.record || o->from.at;
-    if (!needs_all(o))
+    if (!o->replay)
         for (; r.input < o->from_input && r.input < in->n; r.input++)
             r.done += (double)in->v[r.input].size;
     start(&r, n);

@@ -26,7 +26,7 @@ struct doc {
     size_t repaired;        /* places that were not UTF-8 */
     const char *drop;       /* why it is left out, or NULL; not freed */
     struct buf sig;         /* what stage leaves for decide */
-    struct buf text;        /* of what decide may drop, if keep_text */
+    struct buf text;        /* with stage or without a tokenizer */
     struct err e;           /* code 0: fine */
 };
 
@@ -38,8 +38,10 @@ struct run_opts {
     int64_t bos, eos;           /* put around a document, or -1 */
     size_t threads;
     unsigned norm;              /* NORM_ bits */
-    /* Where to begin: input number and a place in it.  With decide, what comes
-     * before is read too, for deciding, but neither put nor counted. */
+    /* Where to begin: input number and a place in it.  With replay, what comes
+     * before is read too, for scan, settle, stage and decide, but neither
+     * encoded, put nor counted. */
+    int replay;
     size_t from_input;
     struct place from;
     /* Called with each document in order; 0, or not 0 to stop.  Without a
@@ -50,12 +52,13 @@ struct run_opts {
      * encoded, by thread `worker` < run_threads; documents come in any order.
      * It may put another text in its place (memory of its own, that lives
      * until the worker's next call), set d->source, fill d->sig, and set
-     * d->drop: then the document has no ids.  0, or -1 and d->e. */
+     * d->drop.  0, or -1 and d->e. */
     int (*stage)(void *ctx, size_t worker, struct doc *d, const char **text,
         size_t *n);
-    /* Called with each document in order, one at a time, before put, those
-     * that stage dropped included; may set d->drop.  What is dropped is
-     * neither put nor counted as a document.  0, or -1 and *e. */
+    /* Set where stage is: called with each document in order, one at a time,
+     * those that stage dropped included; d->text is its text.  May set
+     * d->drop: what is dropped is neither encoded, put nor counted as a
+     * document.  0, or -1 and *e. */
     int (*decide)(void *ctx, struct doc *d, struct err *e);
     /* Where scan is set: called by thread `worker` with each text that is not
      * empty, before stage, to fill d->sig; then settle, with each document in
@@ -64,7 +67,6 @@ struct run_opts {
         size_t n);
     int (*settle)(void *ctx, struct doc *d, struct err *e);
     void *stage_ctx;            /* of all of them */
-    int keep_text;              /* d->text holds the text for decide */
 };
 
 /* Threads that run_inputs will use. */
