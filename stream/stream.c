@@ -3,6 +3,7 @@
 #include "base/io.h"
 #include "base/opt.h"
 #include "base/prog.h"
+#include "data/msg_addr.h"
 #include "data/sampler.h"
 #include "format/ckpt.h"
 
@@ -539,6 +540,10 @@ run(struct stream *s, const char *out, const struct opt_list *tee)
     int r;
 
     prog_catch_stop();
+    for (size_t i = 0; i < tee->n; i++)
+        for (size_t k = 0; k <= i; k++)
+            if (addr_same(tee->v[i], k < i ? tee->v[k] : out))
+                die(EX_USAGE, "%s: stands twice among the outputs", tee->v[i]);
     if (!(w = msg_out_open(out, &e)))
         die_err(&e);
     for (size_t i = 0; i < tee->n; i++)

@@ -7,6 +7,7 @@
 #include "base/prog.h"
 #include "data/batch.h"
 #include "data/msg.h"
+#include "data/msg_addr.h"
 #include "data/tokenizer.h"
 #include "kern/kern.h"
 #include "model/forward.h"
@@ -317,6 +318,8 @@ filter(struct teacher *t, const char *input)
     struct msg m;
     struct err e;
 
+    if (addr_is_special(a.out) && addr_same(a.out, input))
+        die(EX_USAGE, "%s: is both input and output", a.out);
     if ((t->in = msg_in_open(input, 0, &e)) == NULL
             || (t->out = msg_out_open(a.out, &e)) == NULL)
         die_err(&e);

@@ -24,6 +24,20 @@ addr_is_special(const char *text)
     return kind_of(text) != ADDR_FILE;
 }
 
+int
+addr_same(const char *a, const char *b)
+{
+    const char *const stop = addr_is_special(a) ? "?" : "";
+    const size_t n = a ? strcspn(a, stop) : 1;
+
+    if (!a)
+        a = "-";
+    if (!b)
+        b = "-";
+    return kind_of(a) == kind_of(b) && strcspn(b, stop) == n &&
+        strncmp(a, b, n) == 0;
+}
+
 /* p[n] is one key=value of those behind the '?'. */
 static int
 parse_option(struct addr *a, const char *p, size_t n, struct err *e)

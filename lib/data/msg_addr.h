@@ -29,6 +29,8 @@ struct addr {
 int addr_parse(struct addr *a, const char *text, struct err *e);
 /* text names one of the last three kinds. */
 int addr_is_special(const char *text);
+/* Both texts (NULL: "-") name one place, whatever their options. */
+int addr_same(const char *a, const char *b);
 
 /*
  * Waiting for the other end of a, which has been going on since `began`

@@ -1,6 +1,7 @@
 /* Where the bytes of a stream go: see msg_sink.h */
 #include "data/msg_sink.h"
 #include "data/msg_addr.h"
+#include "data/msg_peer.h"
 #include "data/msg_sock.h"
 #include "data/shm_ring.h"
 #include "base/io.h"
@@ -25,6 +26,7 @@ struct msg_sink {
     struct io_out file;
     int is_socket;          /* fd carries frames */
     struct ring *ring;      /* or memory */
+    struct peer_guard *guard;   /* over waits for the reader */
     int left;               /* the reader has gone, or lost the thread */
     XXH3_state_t *x;
 };
@@ -80,6 +82,7 @@ msg_sink_open(const char *addr, struct err *e)
 {
     struct msg_sink *s = xcalloc(1, sizeof *s);
     struct addr a;
+    struct stat st;
     int r = -1;
 
     s->name = xstrdup(io_out_name(addr));
@@ -91,6 +94,9 @@ msg_sink_open(const char *addr, struct err *e)
         case ADDR_UNIX: r = open_unix(s, &a, e); break;
         case ADDR_TCP: r = open_tcp(s, &a, e); break;
         }
+    if (r == 0 && s->fd >= 0 && fstat(s->fd, &st) == 0 &&
+        (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+        s->guard = peer_guard_new(s->name, "reader", s->fd);
     if (r == 0)
         return s;
     msg_sink_close(s);
@@ -123,10 +129,14 @@ static int
 write_pieces(struct msg_sink *s, struct iovec *v, size_t n, struct err *e)
 {
     while (n > 0) {
-        const ssize_t got = prog_stopped ? write_some(s, v) :
-            writev(s->fd, v, n < 64 ? (int)n : 64);
-        size_t k = got > 0 ? (size_t)got : 0;
+        ssize_t got;
+        size_t k;
 
+        peer_guard_begin(s->guard);
+        got = prog_stopped ? write_some(s, v) :
+            writev(s->fd, v, n < 64 ? (int)n : 64);
+        peer_guard_end(s->guard);
+        k = got > 0 ? (size_t)got : 0;
         if (got < 0 && errno == EINTR)
             continue;
         /* A reader with something unread that closes resets the connection. */
@@ -223,6 +233,7 @@ msg_sink_close(struct msg_sink *s)
 {
     if (!s)
         return;
+    peer_guard_free(s->guard);
     if (s->is_file)
         io_out_abort(&s->file);     /* after the end nothing is left of it */
     else if (s->fd > STDERR_FILENO)

@@ -2,11 +2,13 @@
 #include "data/msg_src.h"
 #include "data/msg_addr.h"
 #include "data/msg_impl.h"
+#include "data/msg_peer.h"
 #include "data/msg_sock.h"
 #include "data/shm_ring.h"
 #include "data/shardset.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/prog.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -107,10 +109,16 @@ wait_input(struct msg_src *s, struct err *e)
         { .fd = s->fd, .events = POLLIN }, { .fd = s->wake[0],
         .events = POLLIN }
     };
+    struct peer_watch writer = { s->name, "writer", s->fd, 0 };
+    const double began = prog_now();
+    int k;
 
-    while (poll(p, 2, -1) < 0)
-        if (errno != EINTR && errno != EAGAIN)
+    while ((k = poll(p, 2, 1000)) <= 0) {
+        if (k < 0 && errno != EINTR && errno != EAGAIN)
             return err_set(e, EX_SYS, "%s: poll:", s->name);
+        peer_waits(&writer, prog_now() - began);
+    }
+    peer_goes_on(&writer);
     return p[1].revents ? err_set(e, EX_SYS, "%s: closed", s->name) : 0;
 }
 

@@ -1,6 +1,7 @@
 /* A ring of messages in shared memory: see shm_ring.h */
 #define _GNU_SOURCE                     /* memfd_create, seals, futex */
 #include "data/shm_ring.h"
+#include "data/msg_peer.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/prog.h"
@@ -110,25 +111,6 @@ holder(int fd, int role)
     return l.l_type == F_UNLCK ? 0 : l.l_pid > 0 ? l.l_pid : -1;
 }
 
-/* Its main thread is stopped by a signal or a debugger. */
-static int
-is_stopped(pid_t pid)
-{
-    char path[40], text[400];
-    const char *p;
-    ssize_t n;
-    int fd;
-
-    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    if (pid <= 0 || (fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
-        return 0;
-    n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    p = strrchr(text, ')');         /* the name may hold anything */
-    return p && p[1] == ' ' && (p[2] == 'T' || p[2] == 't');
-}
-
 static const char *
 peer(const struct ring *r)
 {
@@ -145,7 +127,7 @@ peer_lives(struct ring *r)
         return 1;
     if ((pid = holder(r->fd, !r->role)) == 0)
         return 0;
-    if (!r->told && is_stopped(pid)) {
+    if (!r->told && peer_is_stopped(pid)) {
         r->told = 1;
         note("%s: the %s (process %ld) is stopped: waiting for it", r->text,
             peer(r), (long)pid);
