@@ -2,6 +2,7 @@
 # stream | teacher | student over pipes and shared memory, any stage of which
 # is killed at random points: nobody hangs, nothing incomplete is exported,
 # nothing is left that stops the next start.  RETORT_LONG=1: 100 points a stage
+# shellcheck disable=SC2086 # commands are kept as words
 . "${0%/*}/lib.sh"
 . "$top/tests/train.sh"
 . "$top/tests/pipe.sh"
