@@ -82,8 +82,6 @@ draw(void *ctx, size_t max, struct piece *p, struct err *e)
     p->masked = s.mask && memchr(s.mask + at->off, 0, p->len);
     if (p->masked)
         memcpy(p->mask, s.mask + at->off, p->len);
-    else
-        memset(p->mask, 1, p->len);
     mix_took(&x->mix, i, p->len);
     x->f.pieces++;
     x->f.cuts += at->off > 0;
@@ -200,9 +198,7 @@ put_back(struct docs *x, const struct piece *from, struct err *e)
     p->masked = s.mask && memchr(s.mask + p->off, 0, p->len);
     if (p->masked)
         memcpy(mask, s.mask + p->off, p->len);
-    else
-        memset(mask, 1, p->len);
-    x->packer.n++;
+    packer_keep(&x->packer);
     return 0;
 }
 

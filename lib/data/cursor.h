@@ -31,7 +31,7 @@
 #include <stdint.h>
 
 /* Change the number whenever the same cursor would lead to other bytes. */
-#define CURSOR_DOCS "docs-1"
+#define CURSOR_DOCS "docs-2"
 #define CURSOR_ROWS "rows-2"
 
 enum length { LENGTH_BATCHES, LENGTH_TOKENS, LENGTH_EPOCHS };

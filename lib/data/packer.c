@@ -47,6 +47,21 @@ rows_begin(struct pack_rows *r)
     r->mask = xreallocarray(r->mask, r->capB, r->T);
 }
 
+/* The first piece with a mask: write it for what stands before. */
+static void
+mask_begin(struct pack_rows *r)
+{
+    size_t at = 0;
+
+    memset(r->mask, 0, (r->B + 1) * r->T);
+    for (size_t i = 0; i < r->P; i++) {
+        at = i && r->row[i] == r->row[i - 1] ? at : 0;
+        memset(r->mask + r->row[i] * r->T + at, 1, r->len[i]);
+        at += r->len[i];
+    }
+    r->masked = 1;
+}
+
 static void
 rows_place(struct pack_rows *r, size_t at, const struct piece *p)
 {
@@ -60,14 +75,18 @@ rows_place(struct pack_rows *r, size_t at, const struct piece *p)
         r->source = xreallocarray(r->source, r->capP, sizeof *r->source);
         r->key = xreallocarray(r->key, r->capP, sizeof *r->key);
     }
+    if (p->masked && !r->masked)
+        mask_begin(r);
+    if (p->masked)
+        memcpy(r->mask + to, p->mask, p->len);
+    else if (r->masked)
+        memset(r->mask + to, 1, p->len);
     r->row[r->P] = (uint32_t)r->B;
     r->len[r->P] = p->len;
     r->off[r->P] = p->off;
     r->source[r->P] = (uint16_t)p->source;
     r->key[r->P++] = p->key;
     memcpy(r->ids + to * r->id_size, p->ids, p->len * r->id_size);
-    memcpy(r->mask + to, p->mask, p->len);
-    r->masked |= p->masked;
     r->tokens += p->len;
 }
 
@@ -77,7 +96,8 @@ rows_end(struct pack_rows *r, size_t at)
     const size_t to = r->B * r->T + at;
 
     memset(r->ids + to * r->id_size, 0, (r->T - at) * r->id_size);
-    memset(r->mask + to, 0, r->T - at);
+    if (r->masked)
+        memset(r->mask + to, 0, r->T - at);
     r->B++;
 }
 
@@ -117,6 +137,17 @@ packer_slot(struct packer *p)
     return s;
 }
 
+void
+packer_keep(struct packer *p)
+{
+    const uint32_t len = p->piece[p->n].len;
+    size_t k = p->n;
+
+    for (; k > 0 && p->piece[p->order[k - 1]].len < len; k--)
+        p->order[k] = p->order[k - 1];
+    p->order[k] = p->n++;
+}
+
 /* Keep the window full. */
 static int
 refill(struct packer *p, const struct pack_from *from, uint64_t number,
@@ -129,30 +160,23 @@ refill(struct packer *p, const struct pack_from *from, uint64_t number,
         if (r < 0)
             return -1;
         s->born = number;
-        p->n += r > 0;
+        if (r > 0)
+            packer_keep(p);
         p->dry = r == 0;
     }
     return 0;
 }
 
-/* Pieces other than `first` that fit into space, longest first, the older of
- * equals first. */
+/* Pieces other than `first` that fit into space, longest first. */
 static size_t
 candidates(const struct packer *p, size_t first, size_t space,
-    size_t order[PACK_WINDOW])
+    size_t which[PACK_WINDOW])
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < p->n; i++) {
-        size_t k = n;
-
-        if (i == first || p->piece[i].len > space)
-            continue;
-        for (; k > 0 && p->piece[order[k - 1]].len < p->piece[i].len; k--)
-            order[k] = order[k - 1];
-        order[k] = i;
-        n++;
-    }
+    for (size_t i = 0; i < p->n; i++)
+        if (p->piece[p->order[i]].len <= space && p->order[i] != first)
+            which[n++] = p->order[i];
     return n;
 }
 
@@ -178,47 +202,66 @@ add_sums(uint64_t *restrict to, const uint64_t *restrict from, size_t len,
 }
 
 /*
- * The set of pieces whose sum comes nearest to space without passing it.
- * Row i of p->sums is the set of sums that the first i candidates can make,
- * one bit a sum; walking back, a piece is taken only where the sum cannot be
- * made of longer ones, so that short pieces are kept for later gaps.
+ * The set of pieces beside `first` whose sum comes nearest to the rest of the
+ * row without passing it; what it leaves.  Row i of p->sums is the set of sums
+ * that the first i candidates can make, one bit a sum; walking back, a piece
+ * is taken only where the sum cannot be made of longer ones, so that short
+ * pieces are kept for later gaps.
  */
-static void
-choose(struct packer *p, size_t first, size_t space, int used[PACK_WINDOW])
+static size_t
+choose(struct packer *p, size_t first, int used[PACK_WINDOW])
 {
-    const size_t words = space / 64 + 1;
-    size_t order[PACK_WINDOW], s = space;
-    size_t n = candidates(p, first, space, order);
+    const size_t space = p->T - p->piece[first].len, words = space / 64 + 1;
+    size_t which[PACK_WINDOW], s = space, left;
+    size_t n = candidates(p, first, space, which);
 
     memset(p->sums, 0, words * sizeof *p->sums);
     p->sums[0] = 1;
     for (size_t i = 0; i < n; i++) {
         add_sums(p->sums + (i + 1) * words, p->sums + i * words,
-            p->piece[order[i]].len, words);
+            p->piece[which[i]].len, words);
         if (reached(p->sums + (i + 1) * words, space))
             n = i + 1;
     }
     while (!reached(p->sums + n * words, s))
         s--;
+    left = space - s;
+    memset(used, 0, PACK_WINDOW * sizeof *used);
+    used[first] = 1;
     for (size_t i = n; i-- > 0; )
         if (!reached(p->sums + i * words, s)) {
-            used[order[i]] = 1;
-            s -= p->piece[order[i]].len;
+            used[which[i]] = 1;
+            s -= p->piece[which[i]].len;
         }
+    return left;
 }
 
-/* The piece a row begins with: the longest, or the oldest when it is due. */
-static size_t
-opening(const struct packer *p, uint64_t number)
+/* The pieces of the next row: with the oldest, when it is due; else with the
+ * first of the longest, each length once, that leaves nothing, or least. */
+static void
+choose_row(struct packer *p, uint64_t number, int used[PACK_WINDOW])
 {
-    size_t best = 0;
+    int tried[PACK_WINDOW];
+    size_t least = SIZE_MAX, tries = 0;
+    uint32_t len = 0;
 
-    if (number - p->piece[0].born >= PACK_AGE)
-        return 0;
-    for (size_t i = 1; i < p->n; i++)
-        if (p->piece[i].len > p->piece[best].len)
-            best = i;
-    return best;
+    if (number - p->piece[0].born >= PACK_AGE) {
+        choose(p, 0, used);
+        return;
+    }
+    for (size_t i = 0; i < p->n && tries < PACK_TRIES && least > 0; i++) {
+        const size_t first = p->order[i];
+        size_t left;
+
+        if (p->piece[first].len == len)
+            continue;
+        len = p->piece[first].len;
+        tries++;
+        left = choose(p, first, tried);
+        if (left < least)
+            memcpy(used, tried, sizeof tried);
+        least = left < least ? left : least;
+    }
 }
 
 /* Keep the pieces that are not used; the others' memory comes after them. */
@@ -226,14 +269,19 @@ static void
 sweep(struct packer *p, const int used[PACK_WINDOW])
 {
     struct piece gone[PACK_WINDOW];
-    size_t n = 0, ngone = 0;
+    size_t n = 0, ngone = 0, left = 0, now[PACK_WINDOW];
 
-    for (size_t i = 0; i < p->n; i++)
+    for (size_t i = 0; i < p->n; i++) {
+        now[i] = n;
         if (used[i])
             gone[ngone++] = p->piece[i];
-        else
-            p->piece[n++] = p->piece[i];
+        else if (n++ < i)
+            p->piece[n - 1] = p->piece[i];
+    }
     memcpy(p->piece + n, gone, ngone * sizeof *gone);
+    for (size_t i = 0; i < p->n; i++)
+        if (!used[p->order[i]])
+            p->order[left++] = now[p->order[i]];
     p->n = n;
 }
 
@@ -241,21 +289,17 @@ static int
 row_best(struct packer *p, const struct pack_from *from, uint64_t number,
     struct pack_rows *r, struct err *e)
 {
-    int used[PACK_WINDOW] = { 0 };
-    size_t first, at;
+    int used[PACK_WINDOW];
+    size_t at = 0;
 
     if (refill(p, from, number, e) < 0)
         return -1;
     if (p->n == 0)
         return 0;
-    first = opening(p, number);
-    used[first] = 1;
-    choose(p, first, p->T - p->piece[first].len, used);
+    choose_row(p, number, used);
     rows_begin(r);
-    rows_place(r, 0, &p->piece[first]);
-    at = p->piece[first].len;
     for (size_t i = 0; i < p->n; i++)
-        if (used[i] && i != first) {
+        if (used[i]) {
             rows_place(r, at, &p->piece[i]);
             at += p->piece[i].len;
         }

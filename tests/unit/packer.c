@@ -317,6 +317,6 @@ main(void)
     test_bound();
     test_cursor();
     test_packer(2048, 0.1);
-    test_packer(1024, 1.0);
+    test_packer(1024, 0.5);
     return done_testing();
 }
