@@ -44,26 +44,50 @@ id_at(const struct st_tensor *t, size_t i)
     return v;
 }
 
+/* The largest of n <= CHUNK ids, at any address.  Loops of constant length
+ * are made vectors of without being asked to. */
+enum { CHUNK = 256, LANES = 32 };
+
+static uint32_t
+max16(const void *p, size_t n)
+{
+    uint16_t v[CHUNK] = { 0 }, most[LANES] = { 0 };
+
+    memcpy(v, p, n * sizeof *v);
+    for (size_t i = 0; i < CHUNK; i += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            most[k] = v[i + k] > most[k] ? v[i + k] : most[k];
+    for (size_t k = 1; k < LANES; k++)
+        most[0] = most[k] > most[0] ? most[k] : most[0];
+    return most[0];
+}
+
+static uint32_t
+max32(const void *p, size_t n)
+{
+    uint32_t v[CHUNK] = { 0 }, most[LANES] = { 0 };
+
+    memcpy(v, p, n * sizeof *v);
+    for (size_t i = 0; i < CHUNK; i += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            most[k] = v[i + k] > most[k] ? v[i + k] : most[k];
+    for (size_t k = 1; k < LANES; k++)
+        most[0] = most[k] > most[0] ? most[k] : most[0];
+    return most[0];
+}
+
 int
 msg_check_ids(const struct st_tensor *ids, size_t vocab, struct err *e)
 {
     uint32_t max = 0;
 
-    /* The largest first, in loops the compiler can vectorise. */
-    if (ids->dtype == DT_U16) {
-        for (size_t i = 0; i < ids->n; i++) {
-            uint16_t v;
+    for (size_t i = 0; i < ids->n; i += CHUNK) {
+        const size_t n = ids->n - i < CHUNK ? ids->n - i : CHUNK;
+        const uint32_t v = ids->dtype == DT_U16 ?
+            max16((const char *)ids->data + 2 * i, n) :
+            max32((const char *)ids->data + 4 * i, n);
 
-            memcpy(&v, (const char *)ids->data + 2 * i, 2);
-            max = v > max ? v : max;
-        }
-    } else {
-        for (size_t i = 0; i < ids->n; i++) {
-            uint32_t v;
-
-            memcpy(&v, (const char *)ids->data + 4 * i, 4);
-            max = v > max ? v : max;
-        }
+        max = v > max ? v : max;
     }
     if (ids->n == 0 || max < vocab)
         return 0;

@@ -166,6 +166,7 @@ sampler_free(struct sampler *s)
         free(s->src[i].member);
         free(s->src[i].upto);
     }
+    parts_trim(s);
     drop_frames(s);
     for (size_t i = 0; i < s->nworker; i++) {
         shard_buf_release(&s->worker[i].buf);
@@ -307,6 +308,8 @@ open_block(struct sampler *s, size_t source, uint64_t epoch, uint64_t block)
     c->open = 1;
     c->ready = 0;
     c->at = 0;
+    for (size_t i = 0; i < SOON; i++)
+        c->soon[i].doc = UINT64_MAX;
     free(old);
     free(kept);
     pthread_cond_broadcast(&s->room);
@@ -330,13 +333,14 @@ fill(const struct sampler *s, const struct source *c, uint32_t frame,
     uint32_t doc, struct sampled *r)
 {
     const struct part *p = c->part[frame];
+    const struct part_doc *d = &p->doc[doc];
 
     r->frame = frame;
     r->doc = doc;
-    r->len = p->off[doc + 1] - p->off[doc];
-    r->key = p->key[doc];
-    r->ids = p->ids ? p->ids + p->off[doc] * s->id_size : NULL;
-    r->mask = p->mask ? p->mask + p->off[doc] : NULL;
+    r->len = d[1].off - d->off;
+    r->key = d->key;
+    r->ids = p->ids ? p->ids + d->off * s->id_size : NULL;
+    r->mask = p->mask ? p->mask + d->off : NULL;
 }
 
 /* The member of the open block that holds document n of it. */
@@ -356,28 +360,73 @@ member_of(const struct source *c, uint64_t n)
     return lo;
 }
 
+/* Where document number doc of the open block is. */
+static const struct soon *
+find_doc(const struct sampler *s, size_t source, uint64_t doc)
+{
+    struct source *c = &s->src[source];
+    struct soon *r = &c->soon[doc % SOON];
+    uint64_t key, n;
+    size_t m;
+
+    if (r->doc == doc)
+        return r;
+    key = rng_key(rng_key(rng_key(rng_key(s->seed, LABEL_DOCS), source),
+        c->epoch), c->block);
+    n = s->shuffle ? rng_perm(key, c->upto[c->nmember], doc) : doc;
+    m = member_of(c, n);
+    r->doc = doc;
+    r->frame = c->member[m];
+    r->in_frame = (uint32_t)(n - c->upto[m]);
+    return r;
+}
+
+/* Documents lie all over memory: fetch the next one, and where the one after
+ * it begins, before they are asked for. */
+static void
+fetch_soon(const struct sampler *s, size_t source, uint64_t doc)
+{
+    enum { LINE = 64, LINES = 16 };
+    const struct source *c = &s->src[source];
+    const uint64_t end = c->upto[c->nmember];
+
+    for (uint64_t k = 1; k <= 2 && doc + k < end; k++) {
+        const struct soon *r = find_doc(s, source, doc + k);
+        const struct part *p = c->part[r->frame];
+        const struct part_doc *d = p ? &p->doc[r->in_frame] : NULL;
+
+        if (!d || !p->ids)
+            continue;
+        if (k == 2) {
+            __builtin_prefetch(d);
+            continue;
+        }
+        for (size_t i = 0; i < LINES && i * LINE < (d[1].off - d->off) *
+            s->id_size; i++)
+            __builtin_prefetch(p->ids + d->off * s->id_size + i * LINE);
+    }
+}
+
 int
 sampler_at(struct sampler *s, size_t source, const struct place *p,
     struct sampled *r, struct err *e)
 {
     struct source *c = &s->src[source];
-    uint64_t key, n;
-    size_t m;
+    const struct soon *at;
     int bad;
 
     workers_start(s);
     pthread_mutex_lock(&s->lock);
     open_block(s, source, p->epoch, p->block);
     assert(p->doc < c->upto[c->nmember]);
-    key = rng_key(rng_key(rng_key(rng_key(s->seed, LABEL_DOCS), source),
-        p->epoch), p->block);
-    n = s->shuffle ? rng_perm(key, c->upto[c->nmember], p->doc) : p->doc;
-    m = member_of(c, n);
+    at = find_doc(s, source, p->doc);
     c->at = p->doc;
     c->drawn++;
-    bad = part_need(s, source, c->member[m], e);
-    if (!bad)
-        fill(s, c, c->member[m], (uint32_t)(n - c->upto[m]), r);
+    bad = part_need(s, source, at->frame, e);
+    if (!bad) {
+        fill(s, c, at->frame, at->in_frame, r);
+        fetch_soon(s, source, p->doc);
+    }
     pthread_mutex_unlock(&s->lock);
     return bad;
 }

@@ -11,19 +11,32 @@
 
 #include <pthread.h>
 
-/* Documents of one source in one frame, decoded. */
+/* Where a document of a part begins, in tokens. */
+struct part_doc {
+    uint64_t off, key;
+};
+
+/* Documents of one source in one frame, decoded; one piece of memory with what
+ * doc and ids point to, which is used again. */
 struct part {
     size_t n;               /* documents */
-    size_t *off;            /* [n+1], tokens */
-    uint64_t *key;          /* [n] */
+    struct part_doc *doc;   /* [n+1] */
     unsigned char *ids;     /* NULL: lengths only */
     uint8_t *mask;          /* or NULL */
-    size_t bytes;           /* of all of them */
+    size_t cap, bytes;      /* of it all; bytes: with the mask */
+    struct part *next;      /* spare ones */
 };
 
 struct frame_ref {
     uint32_t dir, shard, frame, ndoc;
     uint64_t tokens;
+};
+
+/* Where a document that comes soon lies: its lines are fetched beforehand. */
+enum { SOON = 4 };
+struct soon {
+    uint64_t doc;               /* number in the block; UINT64_MAX: none */
+    uint32_t frame, in_frame;
 };
 
 struct source {
@@ -40,6 +53,7 @@ struct source {
     size_t nmember, nnext;
     size_t ready;               /* members before it are in memory */
     uint64_t at, drawn;         /* in this block; in this run: documents */
+    struct soon soon[SOON];     /* documents of this block, by number % SOON */
 };
 
 /* A thread that decodes; number 0 is the caller. */
@@ -49,7 +63,6 @@ struct worker {
     struct shard_buf buf;
     int busy;                   /* it is decoding: */
     struct frame_ref frame;
-    size_t bytes;               /* expected */
     size_t *source;             /* [nsrc] those that want documents of it, */
     uint32_t *number;           /* by which number they know the frame, */
     struct part **part;         /* what they get */
@@ -68,16 +81,17 @@ struct sampler {
     struct worker *worker;      /* [nworker] */
     size_t nworker, running;    /* running: threads, to be joined */
     size_t held, mem;           /* bytes of parts; what they may take */
+    struct part *spare;         /* counted in held */
     int stop;
     struct source *visited;     /* a frame outside the block of this source, */
     uint32_t visitor;           /* loaded for sampler_ref */
     double waited, decoded;
 };
 
-/* Bytes of a part without a mask. */
-size_t part_bytes(const struct sampler *s, const struct frame_ref *f);
-/* Free part k of a source, if it is there. */
+/* Part k of a source becomes spare, if it is there. */
 void part_drop(struct sampler *s, struct source *c, uint32_t k);
+/* Free what is spare. */
+void parts_trim(struct sampler *s);
 /* Frame number k of a source into memory for the caller.  -1 on damage. */
 int part_need(struct sampler *s, size_t source, uint32_t k, struct err *e);
 /* Start the threads, once; stop and join them. */

@@ -9,45 +9,102 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void
-part_free(struct part *p)
+/* Bytes of a part without a mask, rounded up by an eighth at most, so that
+ * those of frames about as large can take each other's place. */
+static size_t
+part_bytes(const struct sampler *s, const struct frame_ref *f)
 {
-    if (!p)
-        return;
-    free(p->off);
-    free(p->key);
-    free(p->ids);
+    const size_t n = sizeof(struct part) + ((size_t)f->ndoc + 1) *
+        sizeof(struct part_doc) + f->tokens * s->id_size;
+    size_t step = 64;
+
+    while (step < n / 16)
+        step *= 2;
+    return (n + step - 1) / step * step;
+}
+
+static void
+part_free(struct sampler *s, struct part *p)
+{
+    s->held -= p->bytes;
     free(p->mask);
     free(p);
 }
 
-size_t
-part_bytes(const struct sampler *s, const struct frame_ref *f)
+void
+parts_trim(struct sampler *s)
 {
-    return f->tokens * s->id_room + 16 * (size_t)f->ndoc;
+    while (s->spare) {
+        struct part *p = s->spare;
+
+        s->spare = p->next;
+        part_free(s, p);
+    }
+}
+
+/* It is of no use any more, but its memory, whose pages are there, will be. */
+static void
+part_spare(struct sampler *s, struct part *p)
+{
+    free(p->mask);
+    p->mask = NULL;
+    s->held -= p->bytes - p->cap;
+    p->bytes = p->cap;
+    p->next = s->spare;
+    s->spare = p;
 }
 
 void
 part_drop(struct sampler *s, struct source *c, uint32_t k)
 {
-    if (!c->part[k])
-        return;
-    s->held -= c->part[k]->bytes;
-    part_free(c->part[k]);
+    if (c->part[k])
+        part_spare(s, c->part[k]);
     c->part[k] = NULL;
 }
 
-static struct part *
-part_new(const struct sampler *s, const struct frame_ref *f)
+/* Where a spare part of at least so many bytes, and not many more, hangs; at
+ * the end of the list there is none. */
+static struct part **
+find_spare(struct sampler *s, size_t bytes)
 {
-    struct part *p = xcalloc(1, sizeof *p);
+    struct part **at = &s->spare;
 
-    p->off = xreallocarray(NULL, (size_t)f->ndoc + 1, sizeof *p->off);
-    p->key = xreallocarray(NULL, f->ndoc, sizeof *p->key);
+    while (*at && ((*at)->cap < bytes || (*at)->cap / 2 > bytes))
+        at = &(*at)->next;
+    return at;
+}
+
+/* Is there memory for one more? */
+static int
+has_room(struct sampler *s, const struct frame_ref *f)
+{
+    const size_t bytes = part_bytes(s, f);
+
+    return *find_spare(s, bytes) || s->held + bytes <= s->mem ||
+        (parts_trim(s), s->held + bytes <= s->mem);
+}
+
+static struct part *
+part_new(struct sampler *s, const struct frame_ref *f)
+{
+    const size_t bytes = part_bytes(s, f);
+    struct part **spare = find_spare(s, bytes), *p = *spare;
+    size_t cap = bytes;
+
+    if (p) {
+        cap = p->cap;
+        *spare = p->next;
+    } else {
+        if (s->held + bytes > s->mem)
+            parts_trim(s);
+        p = xmalloc(bytes);
+        s->held += bytes;
+    }
+    *p = (struct part){ .cap = cap, .bytes = cap };
+    p->doc = (struct part_doc *)(void *)(p + 1);
+    p->doc[0].off = 0;
     if (!s->lengths)
-        p->ids = xreallocarray(NULL, f->tokens, s->id_size);
-    p->off[0] = 0;
-    p->bytes = part_bytes(s, f);
+        p->ids = (unsigned char *)(p->doc + f->ndoc + 1);
     return p;
 }
 
@@ -76,25 +133,27 @@ copy_ids(unsigned char *to, size_t id_size, const struct st_tensor *t,
     }
 }
 
-/* A document more of a part; mask: of that document, NULL: all ones. */
+/* A document more of a part. */
 static int
 part_add(struct part *p, const struct frame_ref *f, size_t len, uint64_t key)
 {
-    if (p->n == f->ndoc || len > f->tokens - p->off[p->n])
+    struct part_doc *d = &p->doc[p->n];
+
+    if (p->n == f->ndoc || len > f->tokens - d->off)
         return -1;
-    p->key[p->n] = key;
-    p->off[p->n + 1] = p->off[p->n] + len;
+    d->key = key;
+    d[1].off = d->off + len;
     p->n++;
     return 0;
 }
 
+/* The mask of that document, NULL: all ones. */
 static void
 part_mask(struct part *p, const struct frame_ref *f, const uint8_t *mask,
     size_t at, size_t len)
 {
     if (mask && !p->mask) {
         p->mask = xmalloc(f->tokens);
-        p->bytes += f->tokens;
         memset(p->mask, 1, at);
     }
     if (p->mask && mask)
@@ -153,7 +212,7 @@ take(struct worker *w, const struct st *st, struct err *e)
                 &s->src[w->source[k]].frame[w->number[k]];
 
             p = w->part[k];
-            to = p->off[p->n];
+            to = p->doc[p->n].off;
             if (part_add(p, f, len, key) < 0)
                 return miscounted(s, f, e);
             copy_ids(p->ids + to * s->id_size, s->id_size, ids, at, len);
@@ -200,7 +259,7 @@ take_message(struct worker *w, const struct shard_index *x, size_t k,
 
     if (w->s->lengths)
         return take_lengths(w, x, &x->msg[k], e);
-    if (shardset_msg(set, w->frame.shard, k, &w->buf, &m, e) < 0)
+    if (shardset_peek(set, w->frame.shard, k, &w->buf, &m, e) < 0)
         return -1;
     if (msg_check_docs(&m.st, mf->vocab, mf->nsource, &tokens, e) < 0 ||
         ((tokens != x->msg[k].tokens ||
@@ -224,9 +283,6 @@ decode(struct worker *w, struct err *e)
     if (!x)
         return -1;
     at = &x->frame[f->frame];
-    for (size_t i = 0; i < w->nsource; i++)
-        w->part[i] = part_new(w->s,
-            &w->s->src[w->source[i]].frame[w->number[i]]);
     for (size_t k = at->msg; k < at->msg + (size_t)at->nmsg; k++)
         if (x->msg[k].kind == MSG_DOCS && take_message(w, x, k, e) < 0)
             return -1;
@@ -282,7 +338,7 @@ find_wants(struct worker *w, size_t source, uint32_t number)
         }
         w->source[w->nsource] = i;
         w->number[w->nsource] = k;
-        w->part[w->nsource++] = NULL;
+        w->part[w->nsource++] = part_new(s, &o->frame[k]);
     }
 }
 
@@ -296,27 +352,25 @@ bring(struct worker *w, size_t source, uint32_t k, int must, struct err *e)
 
     w->frame = s->src[source].frame[k];
     find_wants(w, source, k);
-    w->bytes = 0;
-    for (size_t i = 0; i < w->nsource; i++)
-        w->bytes += part_bytes(s, &s->src[w->source[i]].frame[w->number[i]]);
-    s->held += w->bytes;
     w->busy = 1;
     pthread_mutex_unlock(&s->lock);
     r = decode(w, e);
     pthread_mutex_lock(&s->lock);
     w->busy = 0;
-    s->held -= w->bytes;
     for (size_t i = 0; i < w->nsource; i++) {
         struct source *c = &s->src[w->source[i]];
         const uint32_t n = w->number[i];
+        struct part *p = w->part[i];
 
-        if (r == 0 && !c->part[n] && (is_member(c, n) || (must &&
-            w->source[i] == source))) {
-            c->part[n] = w->part[i];
-            s->held += w->part[i]->bytes;
-        } else {
-            part_free(w->part[i]);
+        if (p->mask) {
+            p->bytes += c->frame[n].tokens;
+            s->held += c->frame[n].tokens;
         }
+        if (r == 0 && !c->part[n] && (is_member(c, n) || (must &&
+            w->source[i] == source)))
+            c->part[n] = p;
+        else
+            part_spare(s, p);
     }
     pthread_cond_broadcast(&s->done);
     return r;
@@ -401,7 +455,7 @@ choose(struct sampler *s, size_t *source, uint32_t *number)
     }
     *source = best;
     *number = s->src[best].member[m];
-    return part_bytes(s, &s->src[best].frame[*number]) + s->held <= s->mem;
+    return has_room(s, &s->src[best].frame[*number]);
 }
 
 static void *

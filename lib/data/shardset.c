@@ -371,6 +371,22 @@ parse_msg(const struct shard_msg *x, const unsigned char *p, struct msg *m,
     return 0;
 }
 
+/* Parse message `msg` of a shard, which lies at p. */
+static int
+take_msg(struct shardset *s, size_t shard, size_t msg, struct shard_buf *b,
+    const unsigned char *p, struct msg *m, struct err *e)
+{
+    const struct shard_index *x = &s->shard[shard].x;
+    const struct shard_msg *y = &x->msg[msg];
+
+    m->at = x->raw_at + y->raw;
+    if (parse_msg(y, p, m, &b->st, e) < 0)
+        return err_prefix(e, "%s/%s: frame %" PRIu32 " at byte %" PRIu64
+            ": message %zu", s->dir, s->m.file[shard].name, y->frame,
+            x->frame[y->frame].at, msg);
+    return 0;
+}
+
 int
 shardset_msg(struct shardset *s, size_t shard, size_t msg,
     struct shard_buf *b, struct msg *m, struct err *e)
@@ -391,12 +407,23 @@ shardset_msg(struct shardset *s, size_t shard, size_t msg,
     if (copy_raw(s, shard, y->frame, y->raw, (size_t)y->len, b->msg + pad, b,
         e) < 0)
         return -1;
-    m->at = x->raw_at + y->raw;
-    if (parse_msg(y, b->msg + pad, m, &b->st, e) < 0)
-        return err_prefix(e, "%s/%s: frame %" PRIu32 " at byte %" PRIu64
-            ": message %zu", s->dir, s->m.file[shard].name, y->frame,
-            x->frame[y->frame].at, msg);
-    return 0;
+    return take_msg(s, shard, msg, b, b->msg + pad, m, e);
+}
+
+int
+shardset_peek(struct shardset *s, size_t shard, size_t msg,
+    struct shard_buf *b, struct msg *m, struct err *e)
+{
+    const struct shard_index *x = shardset_index(s, shard, e);
+    const struct shard_msg *y = x ? &x->msg[msg] : NULL;
+    const struct shard_frame *f = x ? &x->frame[y->frame] : NULL;
+
+    if (x && y->raw - f->raw + y->len > f->dsize)
+        return shardset_msg(s, shard, msg, b, m, e);
+    memset(m, 0, sizeof *m);
+    if (!x || shardset_frame(s, shard, y->frame, b, e) < 0)
+        return -1;
+    return take_msg(s, shard, msg, b, b->raw + (y->raw - f->raw), m, e);
 }
 
 /* Message i of the first shard, if it is of that kind, into *m once. */

@@ -154,6 +154,9 @@ int shardset_frame(struct shardset *s, size_t shard, size_t frame,
  * again).  *m points into b until the next call with b. */
 int shardset_msg(struct shardset *s, size_t shard, size_t msg,
     struct shard_buf *b, struct msg *m, struct err *e);
+/* The same without a copy where that goes: m may lie at any address. */
+int shardset_peek(struct shardset *s, size_t shard, size_t msg,
+    struct shard_buf *b, struct msg *m, struct err *e);
 
 /* All documents that begin in one frame of a docs shard, ids widened. */
 struct shard_docs {
