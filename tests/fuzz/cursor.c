@@ -1,0 +1,43 @@
+/* Any bytes as a cursor: refused with a reason, or written so that it is read
+ * as the same. */
+#include "base/mem.h"
+#include "data/cursor.h"
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* 0: refused, else what is written of it is in b. */
+static int
+again(const char *text, struct buf *b)
+{
+    struct err e = { 0 };
+    struct cursor c;
+
+    if (cursor_read(&c, text, &e) < 0) {
+        if (e.code != EX_INPUT || e.msg[0] == '\0')
+            abort();
+        return 0;
+    }
+    cursor_write(b, &c);
+    cursor_release(&c);
+    return 1;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    char *text = xmalloc(n + 1);
+    struct buf once = { 0 }, twice = { 0 };
+
+    if (n)
+        memcpy(text, data, n);
+    text[n] = '\0';
+    if (again(text, &once) &&
+        (!again(once.p, &twice) || strcmp(once.p, twice.p) != 0))
+        abort();
+    buf_release(&once);
+    buf_release(&twice);
+    free(text);
+    return 0;
+}
