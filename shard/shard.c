@@ -131,7 +131,7 @@ check(char **dir, int partial)
 /* What the command line asks for. */
 static struct ask {
     const char *out;
-    int codec, check, list, dump, repair, partial;
+    int codec, append, check, list, dump, repair, partial;
     size_t level, shard_size, frame;
     struct shard_opts o;
     struct dump_opts d;
@@ -154,7 +154,11 @@ check_usage(char **in, int n)
         die(EX_USAGE, "-o: there is nothing to write");
     if ((ask.check || ask.list || ask.repair || import_) && n == 0)
         die(EX_USAGE, import_ ? "which file?" : "which directory?");
-    if (!ask.check && !ask.list && !import_ && n > 1)
+    if (ask.append && ask.check + ask.list + ask.dump + ask.repair + import_ +
+        export_ + ask.o.force)
+        die(EX_USAGE, "--append: streams and directories are added, without "
+            "-f and other modes");
+    if ((ask.dump || ask.repair || export_) && n > 1)
         die(EX_USAGE, "unexpected operand \"%s\"", in[1]);
     if (!ask.check && !ask.list && !ask.dump && !ask.repair && !ask.out)
         die(EX_USAGE, "-o dir is needed (or --check, --list, --dump)");
@@ -174,6 +178,8 @@ main(int argc, char **argv)
     const struct opt opts[] = {
         OPT_GROUP("to store a stream"),
         OPT_STR('o', "output", &ask.out, "dir", "the directory to write"),
+        OPT_FLAG(0, "append", &ask.append,
+            "add to what the directory holds"),
         OPT_FLAG('f', "force", &ask.o.force,
             "replace what the directory holds"),
         OPT_ENUM(0, "codec", &ask.codec, codec_names, "name", "compression"),
@@ -240,6 +246,8 @@ main(int argc, char **argv)
         import(in, ask.out, &ask.in, &ask.o);
     } else if (ask.ex.format >= 0) {
         export(*in, ask.out, &ask.ex);
+    } else if (ask.append || n > 1) {
+        merge(in, ask.out, ask.append, ask.partial, &ask.o);
     } else {
         store(*in, ask.out, &ask.o);
     }

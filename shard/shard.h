@@ -41,6 +41,13 @@ void export(const char *input, const char *path, const struct export_opts *o);
  * be NULL) tells of a stream whose description is lost. */
 void repair(const char *dir, const char *out, const char *tokenizer,
     const struct shard_opts *o);
+/* new takes the place of dir, which becomes old, at once where the system
+ * can; dies. */
+void exchange(const char *dir, const char *new, const char *old);
+/* Streams and directories (NULL-terminated; none: standard input) become one
+ * in dir, sources merged by name; append: after what dir holds. */
+void merge(char **in, const char *dir, int append, int partial,
+    const struct shard_opts *o);
 /* Say on stderr where dir is damaged and what was there; the number of places
  * found. */
 size_t survey(const char *dir);

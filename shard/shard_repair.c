@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 static void
@@ -43,8 +42,7 @@ report(const char *dir, const char *out, const struct shard_loss *l)
     printf("%s: the rest is there\n", out);
 }
 
-/* Let a and b change places, at once where the system can. */
-static void
+void
 exchange(const char *dir, const char *new, const char *old)
 {
     if (renameat2(AT_FDCWD, new, AT_FDCWD, dir, RENAME_EXCHANGE) == 0) {
@@ -89,9 +87,8 @@ repair(const char *dir, const char *out, const char *tokenizer,
         if (io_exists(old))
             die(EX_USAGE, "%s: is there already; the damaged directory would "
                 "get that name", old);
-        lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) < 0)
-            die(EX_SYS, "%s: another process writes there", dir);
+        if ((lock = shard_dir_lock(dir, &e)) < 0)
+            die_err(&e);
         opts.force = 1;         /* what a repair that died has left */
     }
     if (shardset_repair(dir, out ? out : new, &opts, tokenizer ? &head : NULL,

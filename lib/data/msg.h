@@ -72,6 +72,15 @@ struct stream_info {
 int stream_info_read(struct stream_info *i, const struct st *head,
     struct err *e);
 void stream_info_release(struct stream_info *i);
+/* Do the streams x and y (names for the error) go together in one: the same
+ * content, tokenizer, BOS, EOS and T?  0, or -1 and EX_INPUT. */
+int stream_info_fits(const struct stream_info *a, const char *x,
+    const struct stream_info *b, const char *y, struct err *e);
+/* Add the sources of i that all does not have; map[i->nsource] gets the number
+ * of each there.  Names stay those of i; all->source is grown and the
+ * caller's to free. */
+int stream_info_merge(struct stream_info *all, const struct stream_info *i,
+    uint16_t *map, struct err *e);
 /* Add version and the fields above (not those of resuming: see
  * msg_out_resume) to a message begun with msg_begin(w, MSG_STREAM). */
 void stream_info_put(struct st_out *o, const struct stream_info *i);

@@ -64,5 +64,9 @@ void msg_rules_release(struct msg_rules *r);
  * text of an `abort`).  *tokens: those in m.  r->h becomes H(m). */
 int msg_rules_check(struct msg_rules *r, struct msg *m, uint64_t *tokens,
     struct err *e);
+/* Only the `stream` message has been checked: go on where the `end` message
+ * stands, in its place. */
+int msg_rules_go_on(struct msg_rules *r, const struct msg *end,
+    struct err *e);
 
 #endif

@@ -172,6 +172,50 @@ stream_info_release(struct stream_info *i)
     memset(i, 0, sizeof *i);
 }
 
+int
+stream_info_fits(const struct stream_info *a, const char *x,
+    const struct stream_info *b, const char *y, struct err *e)
+{
+    if (strcmp(a->content, b->content) != 0)
+        return err_set(e, EX_INPUT, "%s: holds %s, but %s holds %s", y,
+            b->content, x, a->content);
+    if (strcmp(a->tokenizer, b->tokenizer) != 0 || a->vocab != b->vocab)
+        return err_set(e, EX_INPUT, "%s: made with tokenizer %.8s of %zu ids, "
+            "but %s with %.8s of %zu", y, b->tokenizer, b->vocab, x,
+            a->tokenizer, a->vocab);
+    if (a->bos != b->bos || a->eos != b->eos)
+        return err_set(e, EX_INPUT, "%s: documents begin and end with ids "
+            "%" PRId64 " and %" PRId64 ", but in %s with %" PRId64 " and %"
+            PRId64, y, b->bos, b->eos, x, a->bos, a->eos);
+    if (a->T != b->T)
+        return err_set(e, EX_INPUT, "%s: rows of %zu tokens, but %s has rows "
+            "of %zu", y, b->T, x, a->T);
+    return 0;
+}
+
+int
+stream_info_merge(struct stream_info *all, const struct stream_info *i,
+    uint16_t *map, struct err *e)
+{
+    for (size_t j = 0; j < i->nsource; j++) {
+        size_t k = 0;
+
+        while (k < all->nsource && strcmp(all->source[k], i->source[j]) != 0)
+            k++;
+        if (k == 65536)
+            return err_set(e, EX_INPUT, "more than 65536 sources in all");
+        if (k == all->nsource) {
+            /* A power of two is full. */
+            if ((k & (k - 1)) == 0)
+                all->source = xreallocarray(all->source, k ? 2 * k : 1,
+                    sizeof *all->source);
+            all->source[all->nsource++] = i->source[j];
+        }
+        map[j] = (uint16_t)k;
+    }
+    return 0;
+}
+
 static void
 put_id(struct st_out *o, const char *key, int64_t id)
 {

@@ -296,3 +296,18 @@ msg_rules_check(struct msg_rules *r, struct msg *m, uint64_t *tokens,
     r->tokens += *tokens;
     return 0;
 }
+
+int
+msg_rules_go_on(struct msg_rules *r, const struct msg *end, struct err *e)
+{
+    const char *tokens = st_meta(&end->st, "tokens");
+    const char *chain = st_meta(&end->st, "chain");
+
+    if (!tokens || msg_number(tokens, &r->tokens) < 0 || !chain ||
+        chain_parse(&r->h, chain) < 0)
+        return err_set(e, EX_INPUT, "end message without tokens or chain");
+    r->next = end->seq;
+    r->begun = 2;
+    r->body = 1;
+    return 0;
+}

@@ -17,56 +17,19 @@ dirs_name(const struct dirs *d, size_t i)
 static int
 compare(const struct dirs *d, size_t i, struct err *e)
 {
-    const struct stream_info *a = &d->own[0], *b = &d->own[i];
-    const char *const x = dirs_name(d, 0), *const y = dirs_name(d, i);
+    const char *const y = dirs_name(d, i);
 
-    if (strcmp(a->content, b->content) != 0)
-        return err_set(e, EX_INPUT, "%s: holds %s, but %s holds %s", y,
-            b->content, x, a->content);
-    if (strcmp(a->tokenizer, b->tokenizer) != 0 || a->vocab != b->vocab)
-        return err_set(e, EX_INPUT, "%s: made with tokenizer %.8s of %zu ids, "
-            "but %s with %.8s of %zu", y, b->tokenizer, b->vocab, x,
-            a->tokenizer, a->vocab);
-    if (a->bos != b->bos || a->eos != b->eos)
-        return err_set(e, EX_INPUT, "%s: documents begin and end with ids "
-            "%" PRId64 " and %" PRId64 ", but in %s with %" PRId64 " and %"
-            PRId64, y, b->bos, b->eos, x, a->bos, a->eos);
-    if (a->T != b->T)
-        return err_set(e, EX_INPUT, "%s: rows of %zu tokens, but %s has rows "
-            "of %zu", y, b->T, x, a->T);
+    if (stream_info_fits(&d->own[0], dirs_name(d, 0), &d->own[i], y, e) < 0)
+        return -1;
     for (size_t k = 0; k < i; k++)
         if (strcmp(dirs_name(d, k), y) == 0)
             return err_set(e, EX_USAGE, "%s: given twice", y);
     return 0;
 }
 
-/* Number of a name among the merged ones, added when it is new. */
-static int
-merge_name(struct stream_info *m, size_t *cap, const char *name, uint16_t *r,
-    struct err *e)
-{
-    size_t k = 0;
-
-    while (k < m->nsource && strcmp(m->source[k], name) != 0)
-        k++;
-    if (k == m->nsource) {
-        if (k == 65536)
-            return err_set(e, EX_INPUT, "more than 65536 sources in all");
-        if (k == *cap) {
-            *cap = *cap ? 2 * *cap : 32;
-            m->source = xreallocarray(m->source, *cap, sizeof *m->source);
-        }
-        m->source[m->nsource++] = name;
-    }
-    *r = (uint16_t)k;
-    return 0;
-}
-
 static int
 merge(struct dirs *d, struct err *e)
 {
-    size_t cap = 0;
-
     d->info = d->own[0];
     d->info.mem = (struct buf){ 0 };
     d->info.source = NULL;
@@ -76,10 +39,8 @@ merge(struct dirs *d, struct err *e)
         d->nsource[i] = d->own[i].nsource;
         d->source[i] = xreallocarray(NULL, d->nsource[i],
             sizeof *d->source[i]);
-        for (size_t k = 0; k < d->nsource[i]; k++)
-            if (merge_name(&d->info, &cap, d->own[i].source[k],
-                &d->source[i][k], e) < 0)
-                return err_prefix(e, "%s", dirs_name(d, i));
+        if (stream_info_merge(&d->info, &d->own[i], d->source[i], e) < 0)
+            return err_prefix(e, "%s", dirs_name(d, i));
     }
     return 0;
 }

@@ -131,12 +131,12 @@ shardset_index(struct shardset *s, size_t i, struct err *e)
     struct shard *h = &s->shard[i];
     const struct shard_file *f = &s->m.file[i];
     struct chain c;
-    char name[32], *path;
+    char name[SHARD_NAME], *path;
     int r;
 
     if (h->mapped)
         return &h->x;
-    shard_index_name(name, i);
+    shard_index_name(name, f->name);
     path = shard_path(s->dir, name);
     r = io_map(&h->map, path, e);
     if (r < 0) {

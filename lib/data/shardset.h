@@ -113,6 +113,10 @@ int manifest_read(struct manifest *m, const char *dir, struct err *e);
 int manifest_write(struct manifest *m, const char *dir, struct err *e);
 void manifest_release(struct manifest *m);
 
+/* One writer a directory: its lock, a descriptor, which the kernel drops when
+ * the process dies; -1. */
+int shard_dir_lock(const char *dir, struct err *e);
+
 /* Reading: nothing is built, indexes map on demand.  One thread at a time, but
  * frames and messages of shards whose index has been looked at may be read by
  * several, each with a shard_buf of its own. */
@@ -198,6 +202,15 @@ struct shard_opts {
 struct shard_writer;
 struct shard_writer *shardw_open(const char *dir, const struct shard_opts *o,
     struct err *e);
+/* Open a complete directory to add messages: of a stream whose first message
+ * is the stored one, which is not put again; `end` completes it.  The last
+ * file is written anew, without its `end`, under the next number.  Nothing
+ * that the manifest names is touched before the new manifest is there: a
+ * writer that dies leaves the directory as it was.  *r (begun by
+ * msg_rules_init) knows then what has to follow.  Of *o threads are used. */
+struct msg_rules;
+struct shard_writer *shardw_append(const char *dir,
+    const struct shard_opts *o, struct msg_rules *r, struct err *e);
 int shardw_put(struct shard_writer *w, const struct msg *m, struct err *e);
 const struct manifest *shardw_manifest(const struct shard_writer *w);
 /* Write what waits to be compressed with others: full shards are committed.
@@ -211,16 +224,19 @@ void shardw_close(struct shard_writer *w);
  * A stream made in place and stored: what is imported, merged or repaired.
  * begin starts a message (kind, seq and, where it belongs, chain are set) and
  * copy one with the metadata and tensors of m, without those keys and without
- * `cursor` unless it is asked for; more may be added to the st_out; send
+ * `cursor` unless it is asked for, and with `instead` (or NULL) for the tensor
+ * of that name; more may be added to the st_out; send
  * checks the message as any reader would and stores it.  Data is borrowed
  * until send.  After an error only shardmk_close is allowed.
  */
 struct shard_make;
 struct shard_make *shardmk_open(const char *dir, const struct shard_opts *o,
     struct err *e);
+struct shard_make *shardmk_append(const char *dir,
+    const struct shard_opts *o, struct err *e);     /* see shardw_append */
 struct st_out *shardmk_begin(struct shard_make *k, enum msg_kind kind);
 struct st_out *shardmk_copy(struct shard_make *k, const struct msg *m,
-    int cursor);
+    int cursor, const struct st_tensor *instead);
 int shardmk_send(struct shard_make *k, struct err *e);
 int shardmk_end(struct shard_make *k, struct err *e);
 const struct manifest *shardmk_manifest(const struct shard_make *k);

@@ -145,7 +145,7 @@ check_index(struct check *c, size_t shard, const struct shard_index *x,
     struct shard_index h = *x;
     struct buf b = { 0 };
     struct chain sum;
-    char name[32];
+    char name[SHARD_NAME];
     int r = 0;
 
     h.before = *before;
@@ -155,7 +155,7 @@ check_index(struct check *c, size_t shard, const struct shard_index *x,
     index_make_file(&c->index, &h, &b);
     chain_of(&sum, b.p, b.n);
     if (memcmp(sum.h, c->m->file[shard].index_hash.h, sizeof sum.h) != 0) {
-        shard_index_name(name, shard);
+        shard_index_name(name, c->m->file[shard].name);
         r = err_set(e, EX_INPUT, "%s/%s: offset 0: the index is not that of "
             "the messages", shardset_dir(c->s), name);
     }

@@ -20,9 +20,19 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 /* DIR/name, the caller frees. */
 char *shard_path(const char *dir, const char *name);
-/* "00012.shard.zst", "00012.index"; out holds 32 bytes. */
+/* "00012.shard.zst" of number 12, its "00012.index", and the number of such a
+ * name (SIZE_MAX: it is none).  Numbers rise, but some may be missing. */
+#define SHARD_NAME 32
 void shard_name(char *out, size_t i, enum codec c);
-void shard_index_name(char *out, size_t i);
+void shard_index_name(char *out, const char *shard);
+size_t shard_number(const char *shard, enum codec c);
+
+/* Remove our temporaries and the shards that keep does not list; with foreign
+ * set, only count what is not ours. */
+int shard_dir_clean(const char *dir, const struct manifest *keep,
+    size_t *foreign, struct err *e);
+/* m, of the preamble, is the one stored in dir, but for what resuming adds. */
+int shard_dir_same(const char *dir, const struct msg *m, struct err *e);
 
 /* Sources and counts of a manifest from the `stream` message. */
 void manifest_begin(struct manifest *m, const struct stream_info *i);

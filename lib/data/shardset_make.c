@@ -27,6 +27,19 @@ shardmk_open(const char *dir, const struct shard_opts *o, struct err *e)
     return k;
 }
 
+struct shard_make *
+shardmk_append(const char *dir, const struct shard_opts *o, struct err *e)
+{
+    struct shard_make *k = xcalloc(1, sizeof *k);
+
+    msg_rules_init(&k->rules);
+    k->w = shardw_append(dir, o, &k->rules, e);
+    if (k->w)
+        return k;
+    shardmk_close(k);
+    return NULL;
+}
+
 void
 shardmk_close(struct shard_make *k)
 {
@@ -74,7 +87,8 @@ shardmk_begin(struct shard_make *k, enum msg_kind kind)
 }
 
 struct st_out *
-shardmk_copy(struct shard_make *k, const struct msg *m, int cursor)
+shardmk_copy(struct shard_make *k, const struct msg *m, int cursor,
+    const struct st_tensor *instead)
 {
     static const char *const own[] = { "kind", "seq", "chain", "next_seq",
         "next_tokens", "chain_down" };
@@ -92,6 +106,8 @@ shardmk_copy(struct shard_make *k, const struct msg *m, int cursor)
     for (size_t i = 0; i < m->st.nt; i++) {
         const struct st_tensor *t = &m->st.t[i];
 
+        if (instead && strcmp(instead->name, t->name) == 0)
+            t = instead;
         st_out_tensor(o, t->name, t->dtype, t->ndim, t->shape, t->data);
     }
     return o;

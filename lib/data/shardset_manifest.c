@@ -13,24 +13,6 @@
 #define HASH_END "\"\n}\n"
 enum { HASH_BYTES = sizeof HASH_LINE - 1 + 32 + sizeof HASH_END - 1 };
 
-char *
-shard_path(const char *dir, const char *name)
-{
-    return xasprintf("%s/%s", dir, name);
-}
-
-void
-shard_name(char *out, size_t i, enum codec c)
-{
-    snprintf(out, 32, "%05zu.shard%s", i, codec_suffix(c));
-}
-
-void
-shard_index_name(char *out, size_t i)
-{
-    snprintf(out, 32, "%05zu.index", i);
-}
-
 void
 manifest_begin(struct manifest *m, const struct stream_info *i)
 {
@@ -262,17 +244,21 @@ read_sources(struct manifest *m, const json_t *j, struct err *e)
 }
 
 static int
-read_file(struct shard_file *f, const json_t *o, size_t i, enum codec c,
+read_file(struct shard_file *f, const json_t *o, size_t least, enum codec c,
     struct err *e)
 {
     const uint64_t max = INT64_MAX;
-    char want[32];
+    char want[SHARD_NAME];
+    size_t n;
 
-    shard_name(want, i, c);
     if (get_string(o, "name", &f->name, e) < 0)
         return -1;
-    if (strcmp(f->name, want) != 0)
-        return err_set(e, EX_INPUT, "name is %.40s, not %s", f->name, want);
+    n = shard_number(f->name, c);
+    if (n == SIZE_MAX || n < least) {
+        shard_name(want, least, c);
+        return err_set(e, EX_INPUT, "name is %.40s, not %s or later", f->name,
+            want);
+    }
     if (get_number(o, "bytes", max, &f->bytes, e) < 0 ||
         get_hash(o, "hash", &f->hash, e) < 0 ||
         get_number(o, "content_bytes", max, &f->raw, e) < 0 ||
@@ -295,11 +281,13 @@ read_files(struct manifest *m, const json_t *j, struct err *e)
     if (!json_is_array(a) || n > SHARD_LIMIT)
         return err_set(e, EX_INPUT, "shards is no list");
     m->file = xcalloc(n, sizeof *m->file);
-    for (m->nfile = 0; m->nfile < n; ) {
+    for (size_t least = 0; m->nfile < n; ) {
         const size_t i = m->nfile++;
 
-        if (read_file(&m->file[i], json_array_get(a, i), i, m->codec, e) < 0)
+        if (read_file(&m->file[i], json_array_get(a, i), least, m->codec, e) <
+            0)
             return err_prefix(e, "shard %zu", i);
+        least = shard_number(m->file[i].name, m->codec) + 1;
     }
     return 0;
 }

@@ -105,6 +105,9 @@ keep(struct repair *r, struct msg *m, struct err *e)
     if (!kind || !seq || msg_number(seq, &m->seq) < 0)
         return err_set(e, EX_INPUT, "a message without kind or seq");
     m->kind = msg_kind_of(kind);
+    /* A file that was replaced, but is still there. */
+    if (m->seq < r->next)
+        return 0;
     if (m->seq > r->next)
         r->l->messages += m->seq - r->next;
     r->next = m->seq + 1;
@@ -117,7 +120,7 @@ keep(struct repair *r, struct msg *m, struct err *e)
     } else if (m->kind == MSG_STREAM) {
         return err_set(e, EX_INPUT, "a second stream message");
     }
-    shardmk_copy(r->k, m, 1);
+    shardmk_copy(r->k, m, 1, NULL);
     return shardmk_send(r->k, e);
 }
 
@@ -274,14 +277,14 @@ by_looking(enum codec c, const struct io_map *f, size_t *n)
 
 /* Is the index of shard i good?  With a good manifest by its hash. */
 static int
-good_index(struct repair *r, size_t i, struct io_map *map,
+good_index(struct repair *r, size_t i, const char *shard, struct io_map *map,
     struct shard_index *x)
 {
-    char name[32], *path;
+    char name[SHARD_NAME], *path;
     struct chain c;
     int good;
 
-    shard_index_name(name, i);
+    shard_index_name(name, shard);
     path = shard_path(r->dir, name);
     good = io_map(map, path, NULL) == 0;
     if (good) {
@@ -306,11 +309,13 @@ save_shard(struct repair *r, size_t i, struct err *e)
     struct shard_index x;
     struct io_map f, map = { 0 };
     struct span *s = NULL;
-    char name[32], *path;
+    char name[SHARD_NAME], *path;
     size_t n = 0;
     int good, k = 0;
 
     shard_name(name, i, r->codec);
+    if (r->l->counted)
+        memcpy(name, r->m.file[i].name, strlen(r->m.file[i].name) + 1);
     path = shard_path(r->dir, name);
     if (io_map(&f, path, e) < 0) {
         if (errno == ENOENT && r->l->counted)
@@ -319,7 +324,7 @@ save_shard(struct repair *r, size_t i, struct err *e)
         free(path);
         return k;
     }
-    good = good_index(r, i, &map, &x);
+    good = good_index(r, i, name, &map, &x);
     if (good) {
         n = x.nframe;
         s = xcalloc(n, sizeof *s);
@@ -381,7 +386,7 @@ static enum codec
 guess_codec(const char *dir)
 {
     for (size_t i = 0; i < 64; i++) {
-        char name[32], *path;
+        char name[SHARD_NAME], *path;
         int there;
 
         shard_name(name, i, CODEC_LZ4);

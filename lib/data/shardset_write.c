@@ -11,16 +11,14 @@
  * name, which the next writer removes.
  */
 #include "base/pool.h"
+#include "data/batch.h"
 #include "data/shardset.h"
 #include "data/shardset_impl.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 /* Units wait for each other until there are four a thread, or one a thread
@@ -48,12 +46,15 @@ struct shard_writer {
     int had_manifest;       /* m was read from the directory */
     struct stream_info info;
     int begun, resuming, has_head, failed;
+    int appending;          /* to a complete directory: nothing that is there
+                             * is touched before the end */
     struct pool *pool;      /* NULL: one thread */
     size_t nthread;
     struct frame_enc **enc; /* [nthread] */
     struct unit *unit;      /* [nunit]; those before `full` are full */
     size_t nunit, full, full_bytes;
     /* The shard being written. */
+    size_t number;          /* in its name */
     int is_open;
     struct io_out out;
     struct index_make index;
@@ -70,81 +71,6 @@ struct shard_writer {
 
 /* ---- the folder ---- */
 
-/* Is name one of ours?  *n: the number of its shard (SIZE_MAX: the manifest),
- * *temp: a temporary left by a writer that died. */
-static int
-is_ours(const char *name, size_t *n, int *temp)
-{
-    const char *p = name;
-
-    *temp = 0;
-    if (strncmp(name, SHARD_MANIFEST, sizeof SHARD_MANIFEST - 1) == 0) {
-        *n = SIZE_MAX;
-        p += sizeof SHARD_MANIFEST - 1;
-    } else {
-        for (*n = 0; p < name + 5; p++) {
-            if (*p < '0' || *p > '9')
-                return 0;
-            *n = *n * 10 + (size_t)(*p - '0');
-        }
-        if (strncmp(p, ".shard.zst", 10) == 0 ||
-            strncmp(p, ".shard.lz4", 10) == 0)
-            p += 10;
-        else if (strncmp(p, ".index", 6) == 0)
-            p += 6;
-        else
-            return 0;
-    }
-    if (strncmp(p, ".tmp.", 5) == 0) {
-        *temp = 1;
-        p += 5;
-        p += strspn(p, "0123456789");
-    }
-    return *p == '\0';
-}
-
-/* Remove our temporaries and the files of shards from `keep` on; with
- * foreign set, only count what is not ours. */
-static int
-clean(const char *dir, size_t keep, size_t *foreign, struct err *e)
-{
-    DIR *d = opendir(dir);
-    struct dirent *ent;
-    int r = 0;
-
-    if (!d)
-        return err_set(e, EX_SYS, "%s:", dir);
-    while (r == 0 && (ent = readdir(d))) {
-        size_t n;
-        int temp, ours = is_ours(ent->d_name, &n, &temp);
-
-        if (foreign) {
-            *foreign += !ours && strcmp(ent->d_name, ".") != 0 &&
-                strcmp(ent->d_name, "..") != 0;
-        } else if (ours && (temp || (n != SIZE_MAX && n >= keep))) {
-            char *path = shard_path(dir, ent->d_name);
-
-            if (unlink(path) < 0 && errno != ENOENT)
-                r = err_set(e, EX_SYS, "%s:", path);
-            free(path);
-        }
-    }
-    closedir(d);
-    return r;
-}
-
-/* One writer a directory.  The kernel drops the lock when we die. */
-static int
-lock_dir(struct shard_writer *w, struct err *e)
-{
-    w->lock = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (w->lock < 0)
-        return err_set(e, EX_SYS, "%s:", w->dir);
-    if (flock(w->lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-        return err_set(e, EX_SYS, "%s: another process writes there", w->dir);
-    return 0;
-}
-
 /* What is there already: nothing, a shard directory, or something else. */
 static int
 look(struct shard_writer *w, struct err *e)
@@ -160,7 +86,7 @@ look(struct shard_writer *w, struct err *e)
             return 0;
         return manifest_read(&w->m, w->dir, e);
     }
-    if (clean(w->dir, 0, &foreign, e) < 0)
+    if (shard_dir_clean(w->dir, &w->m, &foreign, e) < 0)
         r = -1;
     else if (foreign > 0)
         r = err_set(e, EX_USAGE, "%s: is a folder of other things, no shard "
@@ -185,10 +111,22 @@ shardw_open(const char *dir, const struct shard_opts *o, struct err *e)
     if (!w->hash || !w->x)
         die(EX_SYS, "out of memory");
     if (msg_refuse_address(dir, e) == 0 && io_mkdirs(dir, e) == 0 &&
-        lock_dir(w, e) == 0 && look(w, e) == 0)
+        (w->lock = shard_dir_lock(dir, e)) >= 0 && look(w, e) == 0)
         return w;
     shardw_close(w);
     return NULL;
+}
+
+/* Remove what was to be added. */
+static void
+withdraw(const struct shard_writer *w)
+{
+    struct manifest was;
+
+    if (manifest_read(&was, w->dir, NULL) < 0)
+        return;
+    shard_dir_clean(w->dir, &was, NULL, NULL);
+    manifest_release(&was);
 }
 
 void
@@ -196,10 +134,12 @@ shardw_close(struct shard_writer *w)
 {
     if (!w)
         return;
-    if (w->begun)
+    if (w->begun && !w->appending)
         shardw_settle(w, NULL);
     if (w->is_open)
         io_out_abort(&w->out);
+    if (w->appending && (w->failed || !w->m.complete))
+        withdraw(w);
     if (w->lock >= 0)
         close(w->lock);
     manifest_release(&w->m);
@@ -232,7 +172,18 @@ shardw_manifest(const struct shard_writer *w)
 
 /* ---- beginning ---- */
 
-/* A new directory, or one whose content goes. */
+/* A directory is finished in the manner in which it was begun. */
+static void
+keep_recorded(struct shard_writer *w)
+{
+    w->o.codec = w->m.codec;
+    w->o.level = w->m.level;
+    w->o.frame_size = w->m.frame_size;
+    w->o.shard_size = w->m.shard_size;
+}
+
+/* A new directory, or one whose content goes; one that was begun and holds
+ * nothing yet is begun again. */
 static int
 begin_new(struct shard_writer *w, struct err *e)
 {
@@ -246,6 +197,8 @@ begin_new(struct shard_writer *w, struct err *e)
         return err_set(e, EX_USAGE, "%s: holds %zu shards of a stream that "
             "broke off: continue that stream, or replace it with -f", w->dir,
             w->m.nfile);
+    if (w->had_manifest && !w->o.force)
+        keep_recorded(w);
     manifest_release(&w->m);
     if (w->had_manifest) {
         /* Manifest first: from then on the rest is nothing. */
@@ -254,7 +207,7 @@ begin_new(struct shard_writer *w, struct err *e)
             r = err_set(e, EX_SYS, "%s:", path);
         free(path);
     }
-    if (r < 0 || clean(w->dir, 0, NULL, e) < 0)
+    if (r < 0 || shard_dir_clean(w->dir, &w->m, NULL, e) < 0)
         return -1;
     manifest_begin(&w->m, &w->info);
     w->m.codec = w->o.codec;
@@ -265,66 +218,11 @@ begin_new(struct shard_writer *w, struct err *e)
     return manifest_write(&w->m, w->dir, e);
 }
 
-/* The stream message as it was before resuming: bytes of its header. */
-static void
-plain_head(struct st_out *o, const struct st *s)
+static size_t
+next_number(const struct manifest *m)
 {
-    static const char *const resume[] = { "next_seq", "next_tokens", "chain",
-        "chain_down" };
-
-    st_out_begin(o);
-    for (size_t i = 0; i < s->nmeta; i++) {
-        int skip = 0;
-
-        for (size_t k = 0; k < 4; k++)
-            skip |= strcmp(s->key[i], resume[k]) == 0;
-        if (!skip)
-            st_out_meta(o, s->key[i], s->val[i]);
-    }
-    st_out_end(o);
-}
-
-static int
-same_head(const struct st *a, const struct st *b)
-{
-    struct st_out x = { 0 }, y = { 0 };
-    int same;
-
-    plain_head(&x, a);
-    plain_head(&y, b);
-    same = x.head.n == y.head.n && memcmp(x.head.p, y.head.p, x.head.n) == 0;
-    st_out_release(&x);
-    st_out_release(&y);
-    return same;
-}
-
-/* Compare a message of the preamble with the stored one. */
-static int
-compare_preamble(struct shard_writer *w, const struct msg *m, struct err *e)
-{
-    struct shardset *s = shardset_open(w->dir, 1, e);
-    const struct msg *have;
-    struct err none = { 0 };
-    int same = 0;
-
-    if (!s)
-        return -1;
-    if (m->kind == MSG_STREAM) {
-        have = shardset_head(s, e);
-        same = have && same_head(&have->st, &m->st);
-    } else {
-        have = shardset_teacher(s, &none);
-        same = have && have->nraw == m->nraw &&
-            memcmp(have->raw, m->raw, m->nraw) == 0;
-    }
-    if (!have && none.code && e)
-        *e = none;
-    else if (!same && (have || m->kind == MSG_TEACHER))
-        err_set(e, EX_INPUT, "%s: the stream's %s message is not the one that "
-            "is stored: this is another stream", w->dir,
-            msg_kind_name(m->kind));
-    shardset_close(s);
-    return same ? 0 : -1;
+    return m->nfile ? shard_number(m->file[m->nfile - 1].name, m->codec) + 1 :
+        0;
 }
 
 static int
@@ -347,16 +245,26 @@ begin_resumed(struct shard_writer *w, const struct msg *m, struct err *e)
         return err_set(e, EX_INPUT, "%s: %zu sources are stored, but the "
             "stream has %zu", w->dir, w->m.nsource, i->nsource);
     w->resuming = 1;
+    w->number = next_number(&w->m);
     w->h = w->m.chain;
     w->seq = w->m.seq;
     w->cursor = w->m.cursor ? xstrdup(w->m.cursor) : NULL;
-    w->o.codec = w->m.codec;
-    w->o.level = w->m.level;
-    w->o.frame_size = w->m.frame_size;
-    w->o.shard_size = w->m.shard_size;
-    if (clean(w->dir, w->m.nfile, NULL, e) < 0)
+    keep_recorded(w);
+    if (shard_dir_clean(w->dir, &w->m, NULL, e) < 0)
         return -1;
-    return compare_preamble(w, m, e);
+    return shard_dir_same(w->dir, m, e);
+}
+
+static void
+start_threads(struct shard_writer *w)
+{
+    w->nthread = w->o.threads ? w->o.threads : pool_cpus();
+    w->pool = w->nthread > 1 ? pool_new(w->nthread) : NULL;
+    w->enc = xcalloc(w->nthread, sizeof(*w->enc));
+    for (size_t i = 0; i < w->nthread; i++)
+        w->enc[i] = frame_enc_new(w->o.codec, w->o.level);
+    w->nunit = w->nthread > 1 ? UNITS * w->nthread : 1;
+    w->unit = xcalloc(w->nunit, sizeof *w->unit);
 }
 
 static int
@@ -376,13 +284,7 @@ begin(struct shard_writer *w, const struct msg *m, struct err *e)
     r = w->info.resumed ? begin_resumed(w, m, e) : begin_new(w, e);
     if (r < 0)
         return r;
-    w->nthread = w->o.threads ? w->o.threads : pool_cpus();
-    w->pool = w->nthread > 1 ? pool_new(w->nthread) : NULL;
-    w->enc = xcalloc(w->nthread, sizeof(*w->enc));
-    for (size_t i = 0; i < w->nthread; i++)
-        w->enc[i] = frame_enc_new(w->o.codec, w->o.level);
-    w->nunit = w->nthread > 1 ? UNITS * w->nthread : 1;
-    w->unit = xcalloc(w->nunit, sizeof *w->unit);
+    start_threads(w);
     return 0;
 }
 
@@ -391,13 +293,13 @@ begin(struct shard_writer *w, const struct msg *m, struct err *e)
 static int
 open_shard(struct shard_writer *w, uint64_t first_seq, struct err *e)
 {
-    char name[32], *path;
+    char name[SHARD_NAME], *path;
     int r;
 
-    if (w->m.nfile == SHARD_LIMIT)
+    if (w->number == SHARD_LIMIT)
         return err_set(e, EX_SYS, "%s: more than %u shards; use a larger "
             "--shard-size", w->dir, SHARD_LIMIT);
-    shard_name(name, w->m.nfile, w->o.codec);
+    shard_name(name, w->number, w->o.codec);
     path = shard_path(w->dir, name);
     r = io_out_begin(&w->out, path, e);
     free(path);
@@ -450,13 +352,14 @@ finish_file(struct shard_writer *w, struct err *e)
 static int
 finish_index(struct shard_writer *w, struct err *e)
 {
-    char name[32], *path;
+    char shard[SHARD_NAME], name[SHARD_NAME], *path;
     struct buf b = { 0 };
     int r;
 
     index_make_parts(&w->index);
     index_make_file(&w->index, &w->head, &b);
-    shard_index_name(name, w->m.nfile);
+    shard_name(shard, w->number, w->o.codec);
+    shard_index_name(name, shard);
     path = shard_path(w->dir, name);
     r = io_put_file(path, b.p, b.n, e);
     w->sums.index_bytes = b.n;
@@ -471,11 +374,11 @@ commit(struct shard_writer *w, int complete, struct err *e)
 {
     struct manifest *m = &w->m;
     struct shard_file *f = &w->sums;
-    char name[32];
+    char name[SHARD_NAME];
 
     if (finish_file(w, e) < 0 || finish_index(w, e) < 0)
         return -1;
-    shard_name(name, m->nfile, w->o.codec);
+    shard_name(name, w->number++, w->o.codec);
     f->name = xstrdup(name);
     f->bytes = w->head.bytes;
     f->raw = w->raw;
@@ -492,7 +395,11 @@ commit(struct shard_writer *w, int complete, struct err *e)
     free(m->cursor);
     m->cursor = w->cursor ? xstrdup(w->cursor) : NULL;
     m->complete = complete;
-    return manifest_write(m, w->dir, e);
+    if (!w->appending)
+        return manifest_write(m, w->dir, e);
+    /* All at once; what is replaced goes then. */
+    return complete && (manifest_write(m, w->dir, e) < 0 ||
+        shard_dir_clean(w->dir, m, NULL, e) < 0) ? -1 : 0;
 }
 
 /* ---- the books ---- */
@@ -700,7 +607,7 @@ put(struct shard_writer *w, const struct msg *m, struct err *e)
     if (w->resuming && m->kind == MSG_STREAM)
         return 0;           /* begin has compared it */
     if (w->resuming && m->kind == MSG_TEACHER)
-        return compare_preamble(w, m, e);
+        return shard_dir_same(w->dir, m, e);
     if (check_head(w, m, e) < 0)
         return -1;
     u = &w->unit[w->full];
@@ -734,4 +641,115 @@ shardw_settle(struct shard_writer *w, struct err *e)
         return 0;
     w->failed = 1;
     return -1;
+}
+
+/* ---- adding to a complete directory ---- */
+
+/* Forget the last file, whose messages are put again. */
+static void
+drop_last(struct shard_writer *w, const struct shard_index *x,
+    const struct shard_source *its)
+{
+    struct manifest *m = &w->m;
+    struct shard_file *f = &m->file[--m->nfile];
+
+    m->messages -= f->messages;
+    m->docs -= f->docs;
+    m->tokens -= f->tokens;
+    m->raw -= f->raw;
+    for (size_t i = 0; i < m->nsource; i++) {
+        m->source[i].docs -= its[i].docs;
+        m->source[i].tokens -= its[i].tokens;
+    }
+    m->complete = 0;
+    free(f->name);
+    w->h = x->before;
+    w->seq = x->first_seq - 1;
+    w->resuming = m->nfile > 0;
+    w->cursor = m->cursor ? xstrdup(m->cursor) : NULL;
+}
+
+/* The messages of the last file of s: count (put is 0) their documents by
+ * source in its, or store them but for `end`, which tells r where to go on. */
+static int
+last_file(struct shard_writer *w, struct shardset *s, int store,
+    struct shard_source *its, struct msg_rules *r, struct err *e)
+{
+    const size_t last = shardset_manifest(s)->nfile - 1;
+    const struct shard_index *x = shardset_index(s, last, e);
+    struct index_make none = { 0 };
+    struct shard_buf b = { 0 };
+    struct msg m;
+    uint64_t tokens;
+    int k = x ? 0 : -1;
+
+    for (size_t i = 0; k == 0 && i < x->nmsg; i++) {
+        if ((k = shardset_msg(s, last, i, &b, &m, e)) < 0)
+            break;
+        if (m.kind == MSG_DOCS)
+            k = msg_check_docs(&m.st, w->m.vocab, w->m.nsource, &tokens, e);
+        else if (m.kind == MSG_BATCH)
+            k = batch_check(&m.st, w->m.vocab, w->m.nsource, &tokens, e);
+        if (k == 0 && !store)
+            index_make_msg(&none, &m, 0, 0, 0, its);
+        else if (k == 0 && m.kind != MSG_END)
+            k = put(w, &m, e);
+        else if (k == 0)
+            k = msg_rules_go_on(r, &m, e);
+    }
+    if (k < 0)
+        err_prefix(e, "%s", shardset_manifest(s)->file[last].name);
+    index_make_release(&none);
+    shard_buf_release(&b);
+    return k;
+}
+
+static int
+append(struct shard_writer *w, struct shardset *s, struct msg_rules *r,
+    struct err *e)
+{
+    const struct msg *head = shardset_head(s, e);
+    const struct shard_index *x;
+    struct shard_source *its;
+    uint64_t tokens;
+    struct msg m;
+    int k;
+
+    if (!head || !(x = shardset_index(s, w->m.nfile - 1, e)))
+        return -1;
+    m = *head;
+    its = xcalloc(w->m.nsource, sizeof *its);
+    k = msg_rules_check(r, &m, &tokens, e);
+    if (k == 0 && r->info.nsource != w->m.nsource)
+        k = err_set(e, EX_INPUT, "the manifest has other sources");
+    if (k == 0)
+        k = last_file(w, s, 0, its, r, e);
+    if (k == 0 && (k = shard_dir_clean(w->dir, &w->m, NULL, e)) == 0) {
+        w->appending = w->begun = 1;
+        w->number = next_number(&w->m);
+        keep_recorded(w);
+        drop_last(w, x, its);
+        start_threads(w);
+        r->teacher = w->m.teacher;
+        k = last_file(w, s, 1, NULL, r, e);
+    }
+    free(its);
+    return k;
+}
+
+struct shard_writer *
+shardw_append(const char *dir, const struct shard_opts *o,
+    struct msg_rules *r, struct err *e)
+{
+    struct shard_writer *w = shardw_open(dir, o, e);
+    struct shardset *s = w ? shardset_open(dir, 0, e) : NULL;
+    int k = s ? append(w, s, r, e) : -1;
+
+    if (k < 0 && s)
+        err_prefix(e, "%s", dir);
+    shardset_close(s);
+    if (k == 0)
+        return w;
+    shardw_close(w);
+    return NULL;
 }
