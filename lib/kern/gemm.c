@@ -67,7 +67,7 @@ gemm_blas(struct kern *k, const char *core)
     if (sgemm == NULL) {
         void *lib;
 
-        if (setenv("OPENBLAS_CORETYPE", core, 1) != 0 ||
+        if ((core != NULL && setenv("OPENBLAS_CORETYPE", core, 1) != 0) ||
             setenv("OPENBLAS_NUM_THREADS", "1", 1) != 0)
             return "OPENBLAS_CORETYPE: cannot be set";
         lib = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);

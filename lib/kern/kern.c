@@ -36,7 +36,6 @@ const char *
 kern_force(const char *name)
 {
     struct kern k = kern_ref;
-    const char *why;
 
     if (name == NULL || *name == '\0')
         name = has_avx512() ? "avx512" : has_avx2() ? "avx2" : "ref";
@@ -46,21 +45,32 @@ kern_force(const char *name)
     } else if (strcmp(name, "avx2") == 0) {
         if (!has_avx2())
             return "RETORT_KERNELS: this processor has no AVX2 and FMA";
-        if ((why = gemm_blas(&k, "Haswell")) != NULL)
-            return why;
         rows_avx2(&k);
+        gemm_avx2(&k);
         k.name = "avx2";
     } else if (strcmp(name, "avx512") == 0) {
         if (!has_avx512())
             return "RETORT_KERNELS: this processor has no AVX-512";
-        if ((why = gemm_blas(&k, "SkylakeX")) != NULL)
-            return why;
         rows_avx512(&k);
+        gemm_avx512(&k);
         k.name = "avx512";
 #endif
+    } else if (strcmp(name, "openblas") == 0) {
+        const char *why = gemm_blas(&k, has_avx512() ? "SkylakeX" :
+            has_avx2() ? "Haswell" : NULL);
+
+        if (why != NULL)
+            return why;
+#if defined(__x86_64__)
+        if (has_avx512())
+            rows_avx512(&k);
+        else if (has_avx2())
+            rows_avx2(&k);
+#endif
+        k.name = "openblas";
     } else {
-        return "RETORT_KERNELS: not one of ref, avx2, avx512 for this "
-            "processor";
+        return "RETORT_KERNELS: not one of ref, avx2, avx512, openblas for "
+            "this processor";
     }
     kern = k;
     return NULL;
@@ -85,5 +95,5 @@ kern_name(void)
 const char *
 kern_blas(void)
 {
-    return strcmp(kern.name, "ref") != 0 ? gemm_blas_core() : "";
+    return strcmp(kern.name, "openblas") == 0 ? gemm_blas_core() : "";
 }

@@ -9,6 +9,9 @@ extern const struct kern kern_ref;
 /* Put the row kernels (all but gemm) of one instruction set into *k. */
 void rows_avx2(struct kern *k);
 void rows_avx512(struct kern *k);
+/* The matrix products of one instruction set. */
+void gemm_avx2(struct kern *k);
+void gemm_avx512(struct kern *k);
 
 void gemm_nt_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc);
@@ -16,7 +19,8 @@ void gemm_nn_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc);
 void gemm_tn_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc);
-/* Load OpenBLAS once and fill gemm_*; NULL or why not. */
+/* Load OpenBLAS once, as that core type unless NULL, and fill gemm_*; NULL or
+ * why not. */
 const char *gemm_blas(struct kern *k, const char *core);
 const char *gemm_blas_core(void);
 

@@ -1,76 +1,9 @@
-/* Row kernels for AVX-512 (F, BW, DQ, VL): the vectors of rows_vec.h. */
+/* Row kernels for AVX-512 (F, BW, DQ, VL). */
 #include "kern/kern.h"
 #include "kern/kern_impl.h"
 
 #if defined(__AVX512F__)
-#include <immintrin.h>
-
-#define VW 16
-#define vf __m512
-#define vd __m512d
-#define v_set1(a) _mm512_set1_ps(a)
-#define v_load(p) _mm512_loadu_ps(p)
-#define v_store(p, a) _mm512_storeu_ps(p, a)
-#define v_add(a, b) _mm512_add_ps(a, b)
-#define v_sub(a, b) _mm512_sub_ps(a, b)
-#define v_mul(a, b) _mm512_mul_ps(a, b)
-#define v_div(a, b) _mm512_div_ps(a, b)
-#define v_max(a, b) _mm512_max_ps(a, b)
-#define v_min(a, b) _mm512_min_ps(a, b)
-#define v_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
-#define v_fnma(a, b, c) _mm512_fnmadd_ps(a, b, c)
-#define d_zero() _mm512_setzero_pd()
-#define d_add(a, b) _mm512_add_pd(a, b)
-#define d_sub(a, b) _mm512_sub_pd(a, b)
-#define d_fma(a, b, c) _mm512_fmadd_pd(a, b, c)
-#define d_lo(a) _mm512_cvtps_pd(_mm512_castps512_ps256(a))
-#define d_hi(a) _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1))
-#define d_sum(a) _mm512_reduce_add_pd(a)
-#define v_hsum(a) _mm512_reduce_add_ps(a)
-#define v_hmax(a) _mm512_reduce_max_ps(a)
-#define v_round(a) _mm512_roundscale_ps(a, 8)   /* nearest, no exception */
-#define v_scalef(a, n) _mm512_scalef_ps(a, n)   /* a * 2^n */
-
-static inline __mmask16
-lanes(size_t k)
-{
-    return (__mmask16)((1u << k) - 1);
-}
-/* First k < VW lanes from p, the others `fill`. */
-static inline vf
-v_load_part(const float *p, size_t k, float fill)
-{
-    return _mm512_mask_loadu_ps(_mm512_set1_ps(fill), lanes(k), p);
-}
-static inline void
-v_store_part(float *p, size_t k, vf a)
-{
-    _mm512_mask_storeu_ps(p, lanes(k), a);
-}
-/* Lanes from k on made zero. */
-static inline vf
-v_keep(vf a, size_t k)
-{
-    return _mm512_maskz_mov_ps(lanes(k), a);
-}
-/* 16 signed bytes, bf16s, halves as floats */
-static inline vf
-v_from_i8(const void *p)
-{
-    return _mm512_cvtepi32_ps(
-        _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
-}
-static inline vf
-v_from_bf16(const void *p)
-{
-    return _mm512_castsi512_ps(_mm512_slli_epi32(
-        _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16));
-}
-static inline vf
-v_from_f16(const void *p)
-{
-    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
-}
+#include "kern/avx512_vec.h"
 
 #define ROWS rows_avx512
 #include "kern/rows_vec.h"

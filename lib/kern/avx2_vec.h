@@ -1,0 +1,109 @@
+/* Vectors of AVX2 with FMA and F16C, for the templates rows_vec.h and gemm_vec.h. */
+#include <immintrin.h>
+
+#define VW 8
+#define vf __m256
+#define vd __m256d
+#define v_set1(a) _mm256_set1_ps(a)
+#define v_load(p) _mm256_loadu_ps(p)
+#define v_store(p, a) _mm256_storeu_ps(p, a)
+#define v_add(a, b) _mm256_add_ps(a, b)
+#define v_sub(a, b) _mm256_sub_ps(a, b)
+#define v_mul(a, b) _mm256_mul_ps(a, b)
+#define v_div(a, b) _mm256_div_ps(a, b)
+#define v_max(a, b) _mm256_max_ps(a, b)
+#define v_min(a, b) _mm256_min_ps(a, b)
+#define v_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define v_fnma(a, b, c) _mm256_fnmadd_ps(a, b, c)
+#define d_zero() _mm256_setzero_pd()
+#define d_add(a, b) _mm256_add_pd(a, b)
+#define d_sub(a, b) _mm256_sub_pd(a, b)
+#define d_fma(a, b, c) _mm256_fmadd_pd(a, b, c)
+#define d_lo(a) _mm256_cvtps_pd(_mm256_castps256_ps128(a))
+#define d_hi(a) _mm256_cvtps_pd(_mm256_extractf128_ps(a, 1))
+#define v_round(a) \
+    _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+
+static inline double
+d_sum(vd a)
+{
+    double t[4];
+
+    _mm256_storeu_pd(t, a);
+    return (t[0] + t[2]) + (t[1] + t[3]);
+}
+static inline float
+v_hsum(vf a)
+{
+    float t[8];
+
+    _mm256_storeu_ps(t, a);
+    return ((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]));
+}
+static inline float
+v_hmax(vf a)
+{
+    float t[8], m;
+
+    _mm256_storeu_ps(t, a);
+    m = t[0];
+    for (int i = 1; i < 8; i++)
+        m = t[i] > m ? t[i] : m;
+    return m;
+}
+/* a * 2^n in two steps, so that neither factor leaves the range of floats
+ * for |n| < 250 */
+static inline vf
+v_scalef(vf a, vf n)
+{
+    const __m256i i = _mm256_cvtps_epi32(n), h = _mm256_srai_epi32(i, 1);
+    const __m256i bias = _mm256_set1_epi32(127);
+    const __m256i p = _mm256_slli_epi32(_mm256_add_epi32(h, bias), 23);
+    const __m256i q = _mm256_slli_epi32(
+        _mm256_add_epi32(_mm256_sub_epi32(i, h), bias), 23);
+
+    return _mm256_mul_ps(_mm256_mul_ps(a, _mm256_castsi256_ps(p)),
+        _mm256_castsi256_ps(q));
+}
+static inline __m256i
+lanes(size_t k)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)k),
+        _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+/* First k < VW lanes from p, the others `fill`. */
+static inline vf
+v_load_part(const float *p, size_t k, float fill)
+{
+    return _mm256_blendv_ps(_mm256_set1_ps(fill),
+        _mm256_maskload_ps(p, lanes(k)), _mm256_castsi256_ps(lanes(k)));
+}
+static inline void
+v_store_part(float *p, size_t k, vf a)
+{
+    _mm256_maskstore_ps(p, lanes(k), a);
+}
+/* Lanes from k on made zero. */
+static inline vf
+v_keep(vf a, size_t k)
+{
+    return _mm256_and_ps(a, _mm256_castsi256_ps(lanes(k)));
+}
+/* 8 signed bytes, bf16s, halves as floats */
+static inline vf
+v_from_i8(const void *p)
+{
+    return _mm256_cvtepi32_ps(
+        _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+}
+static inline vf
+v_from_bf16(const void *p)
+{
+    return _mm256_castsi256_ps(_mm256_slli_epi32(
+        _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));
+}
+static inline vf
+v_from_f16(const void *p)
+{
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+}

@@ -1,0 +1,18 @@
+/* Matrix products for AVX2 and FMA: 16 registers; see gemm_vec.h. */
+#include "kern/kern.h"
+#include "kern/kern_impl.h"
+
+#if defined(__AVX2__)
+#include "kern/avx2_vec.h"
+
+#define MR 4
+#define NV 3
+#define GEMM gemm_avx2
+#include "kern/gemm_vec.h"
+#else
+void
+gemm_avx2(struct kern *k)
+{
+    (void)k;
+}
+#endif

@@ -1,0 +1,18 @@
+/* Matrix products for AVX-512: 32 registers; see gemm_vec.h. */
+#include "kern/kern.h"
+#include "kern/kern_impl.h"
+
+#if defined(__AVX512F__)
+#include "kern/avx512_vec.h"
+
+#define MR 8
+#define NV 3
+#define GEMM gemm_avx512
+#include "kern/gemm_vec.h"
+#else
+void
+gemm_avx512(struct kern *k)
+{
+    (void)k;
+}
+#endif

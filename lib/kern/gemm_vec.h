@@ -1,0 +1,383 @@
+/*
+ * Matrix products over the vector operations that the including file defines
+ * for its instruction set: VW floats a vector, tiles of MR rows by NV vectors
+ * of columns held in registers (MR * NV sums, NV vectors of b, a broadcast).
+ *
+ * A product is cut along k into blocks of one length, and each element of c is
+ *   c = or += sum of block 0, in order of l, by fused multiply-adds
+ *   c += sum of block 1 ...
+ * wherever it lies and whichever path computes it: its bits depend on k and
+ * on its own row of a and column of b alone.
+ *
+ * Large products copy what they read into panels: MR rows of a (all rows of a
+ * block of MC at once, for the second-level cache) and NV vectors of columns
+ * of b (one at a time, for the first-level cache), along l, with zeros past
+ * the edges.  Small ones, as attention's, read in place where they can.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+enum {
+    NR = NV * VW,
+    MC = 576,               /* rows copied at once, a multiple of MR */
+    SMALL = 192 * 64 * 64   /* multiplications of a product that is small */
+};
+#ifndef KC
+#define KC 288              /* longest block of k */
+#endif
+
+/* The panels of this thread: no product waits for memory or for another. */
+static _Thread_local struct {
+    _Alignas(64) float a[MC * KC];
+    _Alignas(64) float b[NR * KC];
+} panel;
+
+/* How an operand lies: row (of a) or column (of b) i at depth l is element
+ * i * i_step + l * l_step; one of the steps is 1. */
+struct operand {
+    const float *p;
+    size_t i_step, l_step;
+};
+
+/* What the tiles of a strip (all rows, nv vectors of columns) share. */
+struct strip {
+    size_t kc, m;
+    const float *b;         /* row l at l * ldb */
+    size_t ldb;
+    size_t last;            /* floats in the last vector */
+    size_t ldc;
+    int add;
+};
+
+/* c [m rows at most MR, nv vectors] = or += a b, where a's row i at depth l
+ * is at i * ai + l * al.  Inlined with constant nv and ai or al. */
+static inline __attribute__((always_inline)) void
+tile(const struct strip *t, const float *restrict a, size_t ai, size_t al,
+    float *restrict c, size_t m, int nv)
+{
+    const float *restrict b = t->b;
+    const size_t ldb = t->ldb, last = t->last, ldc = t->ldc;
+    const int add = t->add;
+    vf s[MR][NV];
+
+    UNROLL for (int i = 0; i < MR; i++)
+        UNROLL for (int v = 0; v < nv; v++) {
+            s[i][v] = v_set1(0.0f);
+            if (v % (64 / (VW * 4)) == 0)
+                __builtin_prefetch(c + (size_t)i * ldc + v * VW, 1);
+        }
+    for (size_t l = 0; l < t->kc; l++, a += al, b += ldb) {
+        vf y[NV];
+
+        UNROLL for (int v = 0; v < nv; v++)
+            y[v] = v_load(b + v * VW);
+        UNROLL for (int i = 0; i < MR; i++) {
+            const vf x = v_set1(a[(size_t)i * ai]);
+
+            UNROLL for (int v = 0; v < nv; v++)
+                s[i][v] = v_fma(x, y[v], s[i][v]);
+        }
+    }
+    UNROLL for (int i = 0; i < MR; i++) {
+        float *to = c + (size_t)i * ldc;
+
+        if ((size_t)i >= m)
+            return;
+        UNROLL for (int v = 0; v < nv - 1; v++)
+            v_store(to + v * VW, add ? v_add(v_load(to + v * VW), s[i][v]) :
+                s[i][v]);
+        to += (nv - 1) * VW;
+        if (last == VW)
+            v_store(to, add ? v_add(v_load(to), s[i][nv - 1]) :
+                s[i][nv - 1]);
+        else
+            v_store_part(to, last, add ? v_add(v_load_part(to, last, 0.0f),
+                s[i][nv - 1]) : s[i][nv - 1]);
+    }
+}
+
+/* All tiles of a strip: a's groups of MR rows are `next` floats apart. */
+#define STRIP(name, ai, al, nv) \
+static __attribute__((noinline)) void \
+name(const struct strip *t, const float *a, size_t step, size_t next, \
+    float *c) \
+{ \
+    (void)step; \
+    for (size_t i = 0; i < t->m; i += MR, a += next) \
+        tile(t, a, ai, al, c + i * t->ldc, t->m - i, nv); \
+}
+STRIP(packed1, 1, MR, 1)
+STRIP(packed2, 1, MR, 2)
+STRIP(packed3, 1, MR, 3)
+STRIP(across1, 1, step, 1)
+STRIP(across2, 1, step, 2)
+STRIP(across3, 1, step, 3)
+STRIP(along1, step, 1, 1)
+STRIP(along2, step, 1, 2)
+STRIP(along3, step, 1, 3)
+
+static void (*const strips[3][NV])(const struct strip *t, const float *a,
+    size_t step, size_t next, float *c) = {
+    { packed1, packed2, packed3 },
+    { across1, across2, across3 },
+    { along1, along2, along3 }
+};
+
+/* 8 rows of 8 floats, turned: out[l * width + i] = in[i * step + l] */
+static inline void
+turn8(float *restrict out, size_t width, const float *restrict in,
+    size_t step)
+{
+    __m256 r[8], u[8];
+
+    UNROLL for (int i = 0; i < 4; i++) {
+        /* rows i and i + 4 of each half of the columns side by side */
+        const __m256 x = _mm256_loadu_ps(in + (size_t)i * step);
+        const __m256 y = _mm256_loadu_ps(in + (size_t)(i + 4) * step);
+
+        r[i] = _mm256_permute2f128_ps(x, y, 0x20);
+        r[i + 4] = _mm256_permute2f128_ps(x, y, 0x31);
+    }
+    UNROLL for (int h = 0; h < 8; h += 4) {
+        u[0] = _mm256_unpacklo_ps(r[h], r[h + 1]);
+        u[1] = _mm256_unpackhi_ps(r[h], r[h + 1]);
+        u[2] = _mm256_unpacklo_ps(r[h + 2], r[h + 3]);
+        u[3] = _mm256_unpackhi_ps(r[h + 2], r[h + 3]);
+        u[4] = _mm256_shuffle_ps(u[0], u[2], 0x44);
+        u[5] = _mm256_shuffle_ps(u[0], u[2], 0xee);
+        u[6] = _mm256_shuffle_ps(u[1], u[3], 0x44);
+        u[7] = _mm256_shuffle_ps(u[1], u[3], 0xee);
+        UNROLL for (int i = 0; i < 4; i++)
+            _mm256_storeu_ps(out + (size_t)(h + i) * width, u[4 + i]);
+    }
+}
+
+#if VW == 16
+/* The same of 16 rows of 16. */
+static inline void
+turn16(float *restrict out, size_t width, const float *restrict in,
+    size_t step)
+{
+    __m512 r[16], u[16];
+
+    UNROLL for (int i = 0; i < 16; i += 2) {
+        const __m512 x = _mm512_loadu_ps(in + (size_t)i * step);
+        const __m512 y = _mm512_loadu_ps(in + (size_t)(i + 1) * step);
+
+        u[i] = _mm512_unpacklo_ps(x, y);
+        u[i + 1] = _mm512_unpackhi_ps(x, y);
+    }
+    /* r[i + c], i = 0, 4, 8, 12: rows i..i+3 of columns c, c+4, c+8, c+12 */
+    UNROLL for (int i = 0; i < 16; i += 4) {
+        UNROLL for (int c = 0; c < 2; c++) {
+            const __m512d x = _mm512_castps_pd(u[i + c]);
+            const __m512d y = _mm512_castps_pd(u[i + c + 2]);
+
+            r[i + 2 * c] = _mm512_castpd_ps(_mm512_unpacklo_pd(x, y));
+            r[i + 2 * c + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(x, y));
+        }
+    }
+    UNROLL for (int c = 0; c < 4; c++) {
+        const __m512 a = _mm512_shuffle_f32x4(r[c], r[4 + c], 0x88);
+        const __m512 b = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0x88);
+        const __m512 e = _mm512_shuffle_f32x4(r[c], r[4 + c], 0xdd);
+        const __m512 f = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0xdd);
+        float *to = out + (size_t)c * width;
+
+        _mm512_storeu_ps(to, _mm512_shuffle_f32x4(a, b, 0x88));
+        _mm512_storeu_ps(to + 4 * width, _mm512_shuffle_f32x4(e, f, 0x88));
+        _mm512_storeu_ps(to + 8 * width, _mm512_shuffle_f32x4(a, b, 0xdd));
+        _mm512_storeu_ps(to + 12 * width, _mm512_shuffle_f32x4(e, f, 0xdd));
+    }
+}
+#endif
+
+/* The same of 4 rows of 4. */
+static inline void
+turn4(float *restrict out, size_t width, const float *restrict in,
+    size_t step)
+{
+    __m128 a = _mm_loadu_ps(in), b = _mm_loadu_ps(in + step);
+    __m128 c = _mm_loadu_ps(in + 2 * step), d = _mm_loadu_ps(in + 3 * step);
+
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(out, a);
+    _mm_storeu_ps(out + width, b);
+    _mm_storeu_ps(out + 2 * width, c);
+    _mm_storeu_ps(out + 3 * width, d);
+}
+
+/* Rows i.. to i + `by` - 1 of a panel, all along l. */
+static inline void
+turn(float *restrict out, size_t width, size_t by, size_t kc,
+    const float *restrict in, size_t step)
+{
+    size_t l = 0;
+
+    for (; l + by <= kc; l += by) {
+#if VW == 16
+        if (by == 16)
+            turn16(out + l * width, width, in + l, step);
+        else
+#endif
+        if (by == 8)
+            turn8(out + l * width, width, in + l, step);
+        else if (by == 4)
+            turn4(out + l * width, width, in + l, step);
+        else
+            out[l * width] = in[l];
+    }
+    for (; l < kc; l++)
+        for (size_t r = 0; r < by; r++)
+            out[l * width + r] = in[r * step + l];
+}
+
+/* A panel of `width` rows (of a) or columns (of b), n of which exist:
+ * out[l * width + i], zeros for i >= n. */
+static inline void
+pack(float *restrict out, size_t width, size_t n, size_t kc,
+    const struct operand *x)
+{
+    const float *in = x->p;
+
+    if (n < width)
+        memset(out, 0, kc * width * sizeof *out);
+    if (x->i_step != 1) {
+        for (size_t i = 0, by; i < n; i += by) {
+            by = n - i < 4 ? 1 : n - i < 8 ? 4 : n - i < VW ? 8 : VW;
+            turn(out + i, width, by, kc, in + i * x->i_step, x->i_step);
+        }
+        return;
+    }
+    for (size_t l = 0; l < kc; l++, out += width, in += x->l_step) {
+        size_t i = 0;
+
+        for (; i + VW <= n; i += VW)
+            v_store(out + i, v_load(in + i));
+        for (; i < n; i++)
+            out[i] = in[i];
+    }
+}
+
+/* Panels of MR rows of a, one after another. */
+static void
+pack_rows(float *restrict out, size_t m, size_t kc, const struct operand *x)
+{
+    enum { G = 128 / (4 * MR) };        /* panels that two cache lines feed */
+    size_t i = 0;
+
+    for (; x->i_step == 1 && i + G * MR <= m; i += G * MR) {
+        const float *in = x->p + i;
+        float *to = out + i * kc;
+
+        for (size_t l = 0; l < kc; l++, in += x->l_step, to += MR)
+            UNROLL for (size_t g = 0; g < G; g++)
+                memcpy(to + g * MR * kc, in + g * MR, MR * sizeof *to);
+    }
+    for (; i < m; i += MR) {
+        const struct operand y = { x->p + i * x->i_step, x->i_step,
+            x->l_step };
+
+        pack(out + i * kc, MR, m - i < MR ? m - i : MR, kc, &y);
+    }
+}
+
+/* Vectors of the next strip when `left` are left: four are better cut into
+ * two and two than three and one. */
+static inline size_t
+strip_vectors(size_t left)
+{
+    return left == NV + 1 ? (NV + 1) / 2 : left < NV ? left : NV;
+}
+
+/* Products of at most MC rows and KC depth. */
+static void
+block(size_t m, size_t n, size_t kc, const struct operand *a,
+    const struct operand *b, int small, int add, float *c, size_t ldc)
+{
+    /* in place: whole tiles of rows; whole vectors of columns */
+    const int a_here = small && m % MR == 0;
+    const int b_here = small && b->i_step == 1 && n % VW == 0;
+    const int how = !a_here ? 0 : a->i_step == 1 ? 1 : 2;
+    const size_t step = a->i_step == 1 ? a->l_step : a->i_step;
+    size_t nv;
+
+    if (!a_here)
+        pack_rows(panel.a, m, kc, a);
+    for (size_t j = 0; j < n; j += nv * VW) {
+        const struct operand y = { b->p + j * b->i_step, b->i_step,
+            b->l_step };
+        size_t cols;
+        struct strip t;
+
+        nv = strip_vectors((n - j + VW - 1) / VW);
+        cols = n - j < nv * VW ? n - j : nv * VW;
+        if (!b_here)
+            pack(panel.b, nv * VW, cols, kc, &y);
+        t = (struct strip){ kc, m, b_here ? y.p : panel.b,
+            b_here ? b->l_step : nv * VW, cols - (nv - 1) * VW, ldc, add };
+        strips[how][nv - 1](&t, a_here ? a->p : panel.a, step,
+            a_here ? MR * a->i_step : MR * kc, c + j);
+    }
+}
+
+static void
+gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b,
+    int add, float *c, size_t ldc)
+{
+    const size_t nk = (k + KC - 1) / KC, len = nk > 0 ? (k + nk - 1) / nk : 0;
+    const int small = m * n <= SMALL / (k > 0 ? k : 1);
+
+    for (size_t i = 0; i < m && k == 0 && !add; i++)
+        memset(c + i * ldc, 0, n * sizeof *c);
+    for (size_t l = 0; l < k; l += len, add = GEMM_ADD) {
+        const size_t kc = k - l < len ? k - l : len;
+        const struct operand y = { b.p + l * b.l_step, b.i_step, b.l_step };
+
+        for (size_t i = 0; i < m; i += MC) {
+            const struct operand x = { a.p + i * a.i_step + l * a.l_step,
+                a.i_step, a.l_step };
+
+            block(m - i < MC ? m - i : MC, n, kc, &x, &y, small, add,
+                c + i * ldc, ldc);
+        }
+    }
+}
+
+static void
+gemm_nt(size_t m, size_t n, size_t k, const float *a, size_t lda,
+    const float *b, size_t ldb, int add, float *c, size_t ldc)
+{
+    gemm(m, n, k, (struct operand){ a, lda, 1 },
+        (struct operand){ b, ldb, 1 }, add, c, ldc);
+}
+
+static void
+gemm_nn(size_t m, size_t n, size_t k, const float *a, size_t lda,
+    const float *b, size_t ldb, int add, float *c, size_t ldc)
+{
+    gemm(m, n, k, (struct operand){ a, lda, 1 },
+        (struct operand){ b, 1, ldb }, add, c, ldc);
+}
+
+static void
+gemm_tn(size_t m, size_t n, size_t k, const float *a, size_t lda,
+    const float *b, size_t ldb, int add, float *c, size_t ldc)
+{
+    gemm(m, n, k, (struct operand){ a, 1, lda },
+        (struct operand){ b, 1, ldb }, add, c, ldc);
+}
+
+void
+GEMM(struct kern *k)
+{
+    k->gemm_nt = gemm_nt;
+    k->gemm_nn = gemm_nn;
+    k->gemm_tn = gemm_tn;
+}
