@@ -26,6 +26,21 @@ vocab_find(const struct tokenizer *t, const void *p, size_t n)
     return TOK_NONE;
 }
 
+static size_t
+next_bytes(const struct tokenizer *t, struct symbols *x, uint32_t *id,
+    size_t room)
+{
+    const unsigned char *p = x->p;
+    size_t n = 0;
+
+    for (; p < x->end && n < room; p++) {
+        id[n] = t->byte_id[*p];
+        n += id[n] != TOK_NONE;
+    }
+    x->p = p;
+    return n;
+}
+
 /* Ids of a piece, without the cache. */
 static void
 piece_merge(const struct tokenizer *t, struct tok_scratch *s,
@@ -43,16 +58,18 @@ piece_merge(const struct tokenizer *t, struct tok_scratch *s,
             return;
         }
     }
+    if (n > CACHE_BYTES) {
+        window_merge(t, s, &(struct symbols){ next_bytes, p, p + n, 0 }, out);
+        return;
+    }
     id = bpe_symbols(s, n);
     for (size_t i = 0; i < n; i++) {
         if (t->byte_id[p[i]] == TOK_NONE)
             continue;
-        if (n <= CACHE_BYTES)
-            few[k] = p[i];
+        few[k] = p[i];
         id[k++] = t->byte_id[p[i]];
     }
-    k = n <= CACHE_BYTES ? bpe_merge_bytes(t, s, id, k, few) :
-        bpe_merge(t, s, id, k);
+    k = bpe_merge_bytes(t, s, id, k, few);
     tok_ids_add(out, id, k);
 }
 
@@ -166,6 +183,7 @@ tok_scratch_free(struct tok_scratch *s)
     free(s->next);
     free(s->heap);
     sweep_release(&s->sweep);
+    free(s->window);
     buf_release(&s->norm[0]);
     buf_release(&s->norm[1]);
     buf_release(&s->pre);

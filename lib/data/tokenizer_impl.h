@@ -97,8 +97,6 @@ struct sp {
     enum sp_split split;
     int cut;                    /* words can be merged one by one */
     int free_unknown;           /* no merge holds what is not known */
-    uint64_t *pair;             /* x << 32 | y side by side in a token */
-    size_t pair_mask, npair;
 };
 
 struct tok_text {
@@ -163,6 +161,7 @@ struct tok_scratch {
     uint64_t *heap;             /* [3*cap] */
     size_t cap;
     struct sweep sweep;
+    struct window *window;              /* of tokenizer_window.c, or NULL */
     struct buf norm[2], pre;    /* a stretch after the steps */
 };
 
@@ -207,6 +206,25 @@ size_t bpe_merge(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
 size_t bpe_merge_bytes(const struct tokenizer *t, struct tok_scratch *s,
     uint32_t *id, size_t n, const unsigned char *byte);
 
+/* The same; start[i] becomes the place of the first symbol of what is i then;
+ * [n]. */
+size_t bpe_merge_at(const struct tokenizer *t, struct tok_scratch *s,
+    uint32_t *id, size_t n, uint32_t *start);
+
+/* The symbols of p .. end, portion after portion: next gives at most `room`
+ * (>= SYMBOLS_ROOM), 0 when there are no more; at most one for each byte, and
+ * one. */
+#define SYMBOLS_ROOM 8
+struct symbols {
+    size_t (*next)(const struct tokenizer *t, struct symbols *x, uint32_t *id,
+        size_t room);
+    const unsigned char *p, *end;
+    int waits;                          /* tokenizer_sp.c */
+};
+/* Append their ids, merged; many in linear time and little memory. */
+void window_merge(const struct tokenizer *t, struct tok_scratch *s,
+    const struct symbols *x, struct tok_ids *out);
+
 /* A binary heap of rank << 32 | place, the smallest on top; both return how
  * many entries it has then. */
 size_t heap_push(uint64_t *h, size_t n, uint64_t v);
@@ -215,9 +233,10 @@ size_t heap_pop(uint64_t *h, size_t n);
 #define SWEEP_MAX ((size_t)1 << 30)     /* symbols */
 /* Find the merges that cannot be swept; sets t->single and t->sweep. */
 void sweep_index(struct tokenizer *t);
-/* bpe_merge of 2 <= n <= SWEEP_MAX, in linear time but for t->single. */
+/* bpe_merge_at of 2 <= n <= SWEEP_MAX, in linear time but for t->single;
+ * start may be NULL. */
 size_t sweep_merge(const struct tokenizer *t, struct sweep *s, uint32_t *id,
-    size_t n);
+    size_t n, uint32_t *start);
 void sweep_release(struct sweep *s);
 
 static inline int

@@ -43,15 +43,14 @@ smallest(const uint32_t *key, size_t n)
     return c < a ? c : a;
 }
 
-/* Merge id[n], 2 <= n <= SHORT, the first n - 1 keys being set.  Returns how
- * many are left. */
-static size_t
-merge_short(const struct tokenizer *t, uint32_t *id, size_t n, struct few *f)
+/* Merge id[n], 2 <= n <= SHORT, the first n - 1 keys being set.  Returns which
+ * are left, in id[the number of the bit] yet. */
+static inline uint64_t
+merge_few(const struct tokenizer *t, uint32_t *id, size_t n, struct few *f)
 {
     const size_t up = (n + 3) & ~(size_t)3;
     uint64_t alive = UINT64_MAX >> (64 - n);    /* bit i: symbol i is left */
     uint32_t best;
-    size_t left = 0;
 
     for (size_t i = n - 1; i < up; i++)
         f->key[i] = TOK_NONE;
@@ -80,6 +79,16 @@ merge_short(const struct tokenizer *t, uint32_t *id, size_t n, struct few *f)
             f->to[k] = m.id;
         }
     }
+    return alive;
+}
+
+/* Returns how many are left. */
+static size_t
+merge_short(const struct tokenizer *t, uint32_t *id, size_t n, struct few *f)
+{
+    uint64_t alive = merge_few(t, id, n, f);
+    size_t left = 0;
+
     for (; alive; alive &= alive - 1)
         id[left++] = id[__builtin_ctzll(alive)];
     return left;
@@ -158,7 +167,7 @@ heap_push(uint64_t *h, size_t n, uint64_t v)
  */
 static size_t
 merge_long(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
-    size_t n)
+    size_t n, uint32_t *start)
 {
     uint32_t *const rank = s->rank;
     uint32_t *const prev = s->prev, *const next = s->next;
@@ -201,9 +210,37 @@ merge_long(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
                 nheap = heap_push(heap, nheap, (uint64_t)rank[k] << 32 | k);
         }
     }
-    for (uint32_t i = 0; i < end; i = next[i])
+    for (uint32_t i = 0; i < end; i = next[i]) {
+        if (start)
+            start[left] = i;
         id[left++] = id[i];
+    }
     return left;
+}
+
+/* More than SHORT; start may be NULL. */
+static size_t
+merge_many(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
+    size_t n, uint32_t *start)
+{
+    if (t->sweep && n <= SWEEP_MAX)
+        return sweep_merge(t, &s->sweep, id, n, start);
+    scratch_reserve(s, n);
+    n = merge_long(t, s, id, n, start);
+    scratch_trim(s);
+    return n;
+}
+
+static inline void
+find_keys(const struct tokenizer *t, const uint32_t *id, size_t n,
+    struct few *f)
+{
+    for (size_t i = 0; i + 1 < n; i++) {
+        const struct merge m = pair_find(t, id[i], id[i + 1]);
+
+        f->key[i] = key_of(m, i);
+        f->to[i] = m.id;
+    }
 }
 
 size_t
@@ -214,21 +251,32 @@ bpe_merge(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
 
     if (n < 2)
         return n;
-    if (n <= SHORT && t->nmerge <= RANKS) {
-        for (size_t i = 0; i + 1 < n; i++) {
-            const struct merge m = pair_find(t, id[i], id[i + 1]);
+    if (n > SHORT || t->nmerge > RANKS)
+        return merge_many(t, s, id, n, NULL);
+    find_keys(t, id, n, &f);
+    return merge_short(t, id, n, &f);
+}
 
-            f.key[i] = key_of(m, i);
-            f.to[i] = m.id;
-        }
-        return merge_short(t, id, n, &f);
+size_t
+bpe_merge_at(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
+    size_t n, uint32_t *start)
+{
+    struct few f;
+    uint64_t alive = 1;
+    size_t left = 0;
+
+    if (n > SHORT || (n > 1 && t->nmerge > RANKS))
+        return merge_many(t, s, id, n, start);
+    if (n > 1) {
+        find_keys(t, id, n, &f);
+        alive = merge_few(t, id, n, &f);
     }
-    if (t->sweep && n <= SWEEP_MAX)
-        return sweep_merge(t, &s->sweep, id, n);
-    scratch_reserve(s, n);
-    n = merge_long(t, s, id, n);
-    scratch_trim(s);
-    return n;
+    for (; alive && n > 0; alive &= alive - 1) {
+        start[left] = (uint32_t)__builtin_ctzll(alive);
+        id[left] = id[start[left]];
+        left++;
+    }
+    return left;
 }
 
 size_t

@@ -1,10 +1,10 @@
 /*
  * BPE over characters, as converted SentencePiece models have it.  A stretch
  * of text is one word for the model, whatever its length, but most of it falls
- * apart: where no token that a merge can give holds x and y side by side, no
- * merge crosses the border between them, and what is left and right of it is
- * merged by itself with the same result.  Such borders are computed from the
- * vocabulary, so text is merged word by word, from a cache where it was seen.
+ * apart: where no token that a merge can give holds x before U+2581, no merge
+ * crosses the border between them, and what is left and right of it is merged
+ * by itself with the same result.  Such x are found in the vocabulary, so text
+ * is merged word by word, from a cache where it was seen.
  */
 #include "data/tokenizer_impl.h"
 #include "data/unicode.h"
@@ -15,7 +15,6 @@
 
 #define MARK 0x2581             /* stands for a space, e2 96 81 */
 #define NO_CUT (UINT32_C(1) << 31)  /* x: a token holds x and MARK */
-#define SEGMENT 48              /* bytes; longer words are cut further */
 
 static inline uint32_t
 entry(const struct sp *sp, uint32_t c)
@@ -23,26 +22,6 @@ entry(const struct sp *sp, uint32_t c)
     const uint32_t *page = c < 0x110000 ? sp->page[c >> 8] : NULL;
 
     return page ? page[c & 255] : TOK_NONE;
-}
-
-static inline size_t
-pair_place(const struct sp *sp, uint32_t x, uint32_t y)
-{
-    const uint64_t key = (uint64_t)x << 32 | y;
-    size_t i = (size_t)(pair_hash(key) >> 20) & sp->pair_mask;
-
-    while (sp->pair[i] && sp->pair[i] != key)
-        i = (i + 1) & sp->pair_mask;
-    return i;
-}
-
-/* May a merge cross the border between characters x and y? */
-static int
-joined(const struct sp *sp, uint32_t x, uint32_t y)
-{
-    if (entry(sp, x) == TOK_NONE || entry(sp, y) == TOK_NONE)
-        return !sp->free_unknown;
-    return sp->pair[pair_place(sp, x, y)] != 0;
 }
 
 /* Ids of a character that is not in the vocabulary: its bytes', else 0. */
@@ -57,58 +36,56 @@ as_bytes(const struct sp *sp, const unsigned char *p, size_t n, uint32_t *id)
     return n;
 }
 
-/* Merge p[n] and append the ids.  An unknown token waits until a known
- * character or the end, behind the bytes of others: so does the original. */
+/* The symbols of text.  An unknown token waits until a known character or the
+ * end, behind the bytes of others: so does the original. */
+static size_t
+next_characters(const struct tokenizer *t, struct symbols *x, uint32_t *id,
+    size_t room)
+{
+    const struct sp *sp = t->sp;
+    const unsigned char *p = x->p;
+    size_t m = 0, k, b;
+
+    for (; p < x->end && m + SYMBOLS_ROOM <= room; p += k) {
+        const uint32_t c = entry(sp, uni_next(p, x->end, &k));
+
+        if (c != TOK_NONE) {
+            if (x->waits)
+                id[m++] = sp->unk;
+            x->waits = 0;
+            id[m++] = c & ~NO_CUT;
+        } else if ((b = as_bytes(sp, p, k, id + m)) > 0) {
+            m += b;
+        } else if (sp->unk != TOK_NONE) {
+            if (x->waits && !sp->fuse)
+                id[m++] = sp->unk;
+            x->waits = 1;
+        }
+    }
+    if (p == x->end && m < room && x->waits) {
+        id[m++] = sp->unk;
+        x->waits = 0;
+    }
+    x->p = p;
+    return m;
+}
+
+/* Merge p[n] and append the ids. */
 static void
 merge_text(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, struct tok_ids *out)
 {
-    const unsigned char *const end = p + n;
-    const struct sp *sp = t->sp;
-    uint32_t *id = bpe_symbols(s, n);
-    size_t m = 0, k, b;
-    int waits = 0;
+    struct symbols x = { next_characters, p, p + n, 0 };
 
-    for (; p < end; p += k) {
-        const uint32_t x = entry(sp, uni_next(p, end, &k));
+    if (n <= CACHE_BYTES) {
+        uint32_t id[CACHE_BYTES + SYMBOLS_ROOM];
+        size_t m = next_characters(t, &x, id, n + SYMBOLS_ROOM);
 
-        if (x != TOK_NONE) {
-            if (waits)
-                id[m++] = sp->unk;
-            waits = 0;
-            id[m++] = x & ~NO_CUT;
-        } else if ((b = as_bytes(sp, p, k, id + m)) > 0) {
-            m += b;
-        } else if (sp->unk != TOK_NONE) {
-            if (waits && !sp->fuse)
-                id[m++] = sp->unk;
-            waits = 1;
-        }
+        m = bpe_merge(t, s, id, m);
+        tok_ids_add(out, id, m);
+    } else {
+        window_merge(t, s, &x, out);
     }
-    if (waits)
-        id[m++] = sp->unk;
-    m = bpe_merge(t, s, id, m);
-    tok_ids_add(out, id, m);
-}
-
-/* A long word: cut at every border that allows it. */
-static void
-word_long(const struct tokenizer *t, struct tok_scratch *s,
-    const unsigned char *p, size_t n, struct tok_ids *out)
-{
-    const unsigned char *const end = p + n, *from = p;
-    uint32_t x, y;
-    size_t k;
-
-    x = uni_next(p, end, &k);
-    for (p += k; p < end; p += k, x = y) {
-        y = uni_next(p, end, &k);
-        if (p - from >= 16 && !joined(t->sp, x, y)) {
-            merge_text(t, s, from, (size_t)(p - from), out);
-            from = p;
-        }
-    }
-    merge_text(t, s, from, (size_t)(p - from), out);
 }
 
 static inline void
@@ -126,9 +103,7 @@ word_put(const struct tokenizer *t, struct tok_scratch *s,
             return;
         }
     }
-    if (n > SEGMENT && t->sp->cut) {
-        word_long(t, s, p, n, out);
-    } else if (n > CACHE_BYTES) {
+    if (n > CACHE_BYTES) {
         merge_text(t, s, p, n, out);
     } else if (!cache_get(s, p, n, room, &at, out)) {
         merge_text(t, s, p, n, out);
@@ -183,28 +158,6 @@ sp_gap(const struct tokenizer *t, struct tok_scratch *s,
 
 /* The tables. */
 
-static void
-pair_add(struct sp *sp, uint32_t x, uint32_t y)
-{
-    size_t i;
-
-    if (2 * (sp->npair + 1) > sp->pair_mask) {
-        const size_t n = sp->pair_mask + 1;
-        uint64_t *old = sp->pair;
-
-        sp->pair_mask = 2 * n - 1;
-        sp->pair = xcalloc(2 * n, sizeof *sp->pair);
-        for (i = 0; i < n; i++)
-            if (old[i])
-                sp->pair[pair_place(sp, (uint32_t)(old[i] >> 32),
-                    (uint32_t)old[i])] = old[i];
-        free(old);
-    }
-    i = pair_place(sp, x, y);
-    sp->npair += sp->pair[i] == 0;
-    sp->pair[i] = (uint64_t)x << 32 | y;
-}
-
 /* A text of the vocabulary that is one character gives that its id. */
 static void
 add_character(struct tokenizer *t, uint32_t id)
@@ -227,9 +180,9 @@ add_character(struct tokenizer *t, uint32_t id)
     (*page)[c & 255] = id;
 }
 
-/* Neighbours in the text of id, which a merge gives. */
+/* Characters before MARK in the text of id, which a merge gives. */
 static void
-add_pairs(struct tokenizer *t, uint32_t id)
+add_borders(struct tokenizer *t, uint32_t id)
 {
     const struct tok_text *x = &t->text[id];
     const unsigned char *p = (unsigned char *)t->pool.p + x->off;
@@ -239,8 +192,6 @@ add_pairs(struct tokenizer *t, uint32_t id)
 
     for (int i = 0; p < end; p += k, i++, a = c) {
         c = uni_next(p, end, &k);
-        if (i > 0)
-            pair_add(t->sp, a, c);
         if (i > 0 && c == MARK && entry(t->sp, a) != TOK_NONE)
             t->sp->page[a >> 8][a & 255] |= NO_CUT;
     }
@@ -277,8 +228,6 @@ sp_index(struct tokenizer *t)
     struct sp *sp = t->sp;
     char name[8];
 
-    sp->pair_mask = 1023;
-    sp->pair = xcalloc(sp->pair_mask + 1, sizeof *sp->pair);
     for (int b = 0; b < 256; b++) {
         snprintf(name, sizeof name, "<0x%02X>", (unsigned)b);
         sp->byte[b] = vocab_find(t, name, 6);
@@ -288,7 +237,7 @@ sp_index(struct tokenizer *t)
             add_character(t, (uint32_t)id);
     for (size_t i = 0; i <= t->pair_mask; i++)
         if (t->pair_tag[i])
-            add_pairs(t, t->pair[i].m.id);
+            add_borders(t, t->pair[i].m.id);
     sp->free_unknown = unknown_is_free(t);
     sp->cut = !t->ignore_merges;
 }
@@ -300,6 +249,5 @@ sp_free(struct sp *sp)
         return;
     for (size_t i = 0; i < sizeof sp->page / sizeof *sp->page; i++)
         free(sp->page[i]);
-    free(sp->pair);
     free(sp);
 }

@@ -331,7 +331,8 @@ single(const struct tokenizer *t, struct sweep *s)
 }
 
 size_t
-sweep_merge(const struct tokenizer *t, struct sweep *s, uint32_t *id, size_t n)
+sweep_merge(const struct tokenizer *t, struct sweep *s, uint32_t *id, size_t n,
+    uint32_t *start)
 {
     size_t left = 0;
 
@@ -347,8 +348,11 @@ sweep_merge(const struct tokenizer *t, struct sweep *s, uint32_t *id, size_t n)
         else
             break;
     }
-    for (uint32_t i = s->node[0].next; i <= n; i = s->node[i].next)
+    for (uint32_t i = s->node[0].next; i <= n; i = s->node[i].next) {
+        if (start)
+            start[left] = i - 1;
         id[left++] = s->node[i].id;
+    }
     trim(s);
     return left;
 }

@@ -360,6 +360,127 @@ test_sweep(const char *name)
     tok_free(t);
 }
 
+static size_t
+next_ids(const struct tokenizer *t, struct symbols *x, uint32_t *id,
+    size_t room)
+{
+    const size_t left = (size_t)(x->end - x->p) / sizeof *id;
+    const size_t n = left < room ? left : room;
+
+    (void)t;
+    memcpy(id, x->p, n * sizeof *id);
+    x->p += n * sizeof *id;
+    return n;
+}
+
+/* Does merging in windows give what the heap gives for id[n]? */
+static int
+windows_hold(struct tokenizer *t, struct tok_scratch *s, const uint32_t *id,
+    size_t n)
+{
+    const struct symbols x = { next_ids, (const unsigned char *)id,
+        (const unsigned char *)(id + n), 0 };
+    uint32_t *whole = xreallocarray(NULL, n + 1, sizeof *whole);
+    struct tok_ids out = { 0 };
+    size_t left;
+    int same;
+
+    memcpy(whole, id, n * sizeof *id);
+    t->sweep = 0;
+    left = bpe_merge(t, s, whole, n);
+    t->sweep = 1;
+    tok_ids_push(&out, 7);
+    window_merge(t, s, &x, &out);
+    same = out.n == left + 1 && out.v[0] == 7 &&
+        memcmp(out.v + 1, whole, left * sizeof *whole) == 0;
+    free(whole);
+    tok_ids_release(&out);
+    return same;
+}
+
+/* Long mixtures of few symbols, or of parts of merges. */
+static void
+test_windows(const char *name)
+{
+    struct tokenizer *t = must_open(golden(name));
+    struct tok_scratch *s = tok_scratch_new(t);
+    uint32_t *a = xreallocarray(NULL, 30000, sizeof *a), part[40];
+    size_t wrong = 0;
+
+    for (uint64_t k = 0; k < 120; k++) {
+        const uint64_t key = rng_key(9, k);
+        const size_t n = rng_u64(key, 0) % (k % 12 ? 700 : 30000);
+
+        for (size_t i = 0; i < 40; i++) {
+            size_t at = (size_t)rng_u64(key, 1 + i) & t->pair_mask;
+
+            while (!t->pair_tag[at])
+                at = (at + 1) & t->pair_mask;
+            part[i] = (uint32_t)(t->pair[at].key >> (i % 2 ? 0 : 32));
+        }
+        for (size_t i = 0; i < n; i++)
+            a[i] = i && rng_u64(key, 50 + 2 * i) % 4 < k % 4 ? a[i - 1] :
+                part[rng_u64(key, 51 + 2 * i) % (1 + k % 40)];
+        wrong += !windows_hold(t, s, a, n);
+    }
+    ok(wrong == 0, "%s: windows are the heap's merges, %zu wrong", name,
+        wrong);
+    free(a);
+    tok_scratch_free(s);
+    tok_free(t);
+}
+
+/* Each pair before those to the left of it, so that the last of a chain of
+ * symbols decides about the first: windows are taken back, and there is none
+ * that is large enough. */
+static void
+test_chains(void)
+{
+    enum { SYMBOLS = 9000, LENGTHS = 8, CHAINS = 40 };
+    static const size_t length[LENGTHS] = { 20, 21, 70, 71, 400, 1801, 6001,
+        9000 };
+    struct buf b = { 0 };
+    struct tokenizer *t;
+    struct tok_scratch *s = NULL;
+    uint32_t *id = xreallocarray(NULL, SYMBOLS * CHAINS, sizeof *id);
+    struct err e = { 0 };
+    size_t wrong = 0, n = 0;
+
+    buf_adds(&b, "{\"pre_tokenizer\":null,\"decoder\":{\"type\":\"Sequence\","
+        "\"decoders\":[{\"type\":\"Fuse\"}]},\"model\":{\"type\":\"BPE\","
+        "\"vocab\":{");
+    for (unsigned i = 0; i < SYMBOLS; i++)
+        buf_addf(&b, "\"\\u%04x\":%u,", 0x4e00 + i, i);
+    for (unsigned i = 0; i + 1 < SYMBOLS; i++)
+        buf_addf(&b, "%s\"\\u%04x\\u%04x\":%u", i ? "," : "",
+            0x4e00 + i, 0x4e00 + i + 1, SYMBOLS + i);
+    buf_adds(&b, "},\"merges\":[");
+    for (unsigned i = SYMBOLS - 1; i > 0; i--)
+        buf_addf(&b, "\"\\u%04x \\u%04x\"%s", 0x4e00 + i - 1,
+            0x4e00 + i, i > 1 ? "," : "");
+    buf_adds(&b, "]}}");
+    t = tok_parse(b.p, b.n, NULL, 0, &e);
+    if (t)
+        s = tok_scratch_new(t);
+    for (uint64_t k = 0; t && k < CHAINS; k++) {
+        const size_t most = k < 30 ? 6 : LENGTHS;
+        const size_t len = length[rng_u64(13, k) % most];
+
+        for (uint32_t i = 0; i < len; i++)
+            id[n++] = i;
+        wrong += !windows_hold(t, s, id, n) ||
+            !windows_hold(t, s, id + n - len, len);
+    }
+    for (size_t k = 0; t && k < 100 && 97 * k < n; k++)
+        wrong += !windows_hold(t, s, id + 97 * k, n - 97 * k < 12000 ?
+            n - 97 * k : 12000);
+    ok(t && wrong == 0, "chains from the right: %zu wrong %s", wrong, e.msg);
+    buf_release(&b);
+    free(id);
+    tok_scratch_free(s);
+    tok_free(t);
+}
+
 /* The longest first: the first aa grows before the second comes to be. */
 static void
 test_single(void)
@@ -447,6 +568,11 @@ main(void)
     test_sweep("family/gemma3.json");
     test_sweep("family/llama3merges.json");
     test_sweep("family/qwen.json");
+    test_windows("gpt2.json");
+    test_windows("family/llama2.json");
+    test_windows("family/gemma3.json");
+    test_windows("family/llama3merges.json");
+    test_chains();
     test_single();
     test_long();
     test_facts();
