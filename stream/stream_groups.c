@@ -64,10 +64,7 @@ add_shard(struct groups *g, size_t dir, size_t shard,
             }
         if (one.nmsg == 0)
             continue;
-        if (g->n == g->cap) {
-            g->cap = g->cap ? 2 * g->cap : 64;
-            g->g = xreallocarray(g->g, g->cap, sizeof *g->g);
-        }
+        g->g = xgrow(g->g, g->n, &g->cap, sizeof *g->g);
         g->g[g->n++] = one;
         g->R += one.rows;
         g->bytes += one.bytes;

@@ -99,10 +99,7 @@ fit_width(const struct model *m, struct shape *s, const struct goal *g)
 struct trial *
 search_add(struct search *s, const char *kind)
 {
-    if (s->n == s->cap) {
-        s->cap = s->cap > 0 ? 2 * s->cap : 64;
-        s->t = xreallocarray(s->t, s->cap, sizeof(*s->t));
-    }
+    s->t = xgrow(s->t, s->n, &s->cap, sizeof(*s->t));
     memset(&s->t[s->n], 0, sizeof(*s->t));
     s->t[s->n].kind = kind;
     return &s->t[s->n++];

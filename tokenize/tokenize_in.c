@@ -86,8 +86,7 @@ inputs_add_source(struct inputs *in, const char *name, size_t n)
         buf_release(&b);
         return i;
     }
-    in->source = xreallocarray(in->source, in->nsource + 1,
-        sizeof *in->source);
+    in->source = xgrow_pow2(in->source, in->nsource, sizeof *in->source);
     in->source[in->nsource] = b.p;
     return in->nsource++;
 }
@@ -139,7 +138,7 @@ add_input(struct inputs *in, const char *path, size_t below)
     struct input *i;
     int packed;
 
-    in->v = xreallocarray(in->v, in->n + 1, sizeof *in->v);
+    in->v = xgrow_pow2(in->v, in->n, sizeof *in->v);
     i = &in->v[in->n++];
     i->path = path ? xstrdup(path) : NULL;
     i->jsonl = in->o.jsonl || (path && name_form(path, &packed) == NAME_JSONL);
@@ -189,8 +188,7 @@ walk(struct names *names, const char *path, int depth, struct err *e)
                 walk(names, full, depth + 1, e);
         } else if (name_form(x->d_name, &packed) != NAME_OTHER &&
             !io_is_dir(full)) {
-            names->v = xreallocarray(names->v, names->n + 1,
-                sizeof *names->v);
+            names->v = xgrow_pow2(names->v, names->n, sizeof *names->v);
             names->v[names->n++] = full;
             continue;
         }

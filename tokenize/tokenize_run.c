@@ -327,10 +327,7 @@ hold(struct block *b, struct origin *from)
 {
     if (b->nfrom && b->from[b->nfrom - 1] == from)
         return from;
-    if (b->nfrom == b->capfrom) {
-        b->capfrom = b->capfrom ? 2 * b->capfrom : 4;
-        b->from = xreallocarray(b->from, b->capfrom, sizeof *b->from);
-    }
+    b->from = xgrow(b->from, b->nfrom, &b->capfrom, sizeof *b->from);
     return b->from[b->nfrom++] = origin_ref(from);
 }
 

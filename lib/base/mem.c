@@ -72,6 +72,23 @@ xreallocarray(void *p, size_t n, size_t size)
     return xrealloc(p, mul_or_die(n, size));
 }
 
+void *
+xgrow(void *p, size_t n, size_t *cap, size_t size)
+{
+    if (n < *cap)
+        return p;
+    if (*cap > SIZE_MAX / 2)
+        die(EX_SYS, "out of memory: twice %zu", *cap);
+    *cap = *cap ? 2 * *cap : 16;
+    return xreallocarray(p, *cap, size);
+}
+
+void *
+xgrow_pow2(void *p, size_t n, size_t size)
+{
+    return (n & (n - 1)) == 0 ? xreallocarray(p, n ? 2 * n : 1, size) : p;
+}
+
 char *
 xstrdup(const char *s)
 {

@@ -13,10 +13,7 @@ enum { OPEN_MIN = 4, LABEL_FRAMES = 1, LABEL_DOCS = 2 };
 static void
 add_frame(struct source *s, const struct frame_ref *f)
 {
-    if (s->nframe == s->cap) {
-        s->cap = s->cap ? 2 * s->cap : 16;
-        s->frame = xreallocarray(s->frame, s->cap, sizeof *s->frame);
-    }
+    s->frame = xgrow(s->frame, s->nframe, &s->cap, sizeof *s->frame);
     s->frame[s->nframe++] = *f;
     s->docs += f->ndoc;
     s->tokens += f->tokens;

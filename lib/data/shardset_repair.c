@@ -265,7 +265,7 @@ by_looking(enum codec c, const struct io_map *f, size_t *n)
     while (at < f->n) {
         if (f->p[at] == first && frame_span(c, f->p + at, f->n - at, &cs, &ds)
             == 0 && ds > 0) {
-            s = xreallocarray(s, *n + 1, sizeof *s);
+            s = xgrow_pow2(s, *n, sizeof *s);
             s[(*n)++] = (struct span){ at, cs, ds };
             at += cs;
         } else {

@@ -153,10 +153,7 @@ put(const struct tokenizer *t, struct sweep *s, uint32_t r, uint32_t at)
     const uint32_t k = s->nplace;
 
     if (t->single[r >> 6] >> (r & 63) & 1) {
-        if (s->nheap == s->heap_cap) {
-            s->heap_cap = s->heap_cap ? 2 * s->heap_cap : 256;
-            s->heap = xreallocarray(s->heap, s->heap_cap, sizeof *s->heap);
-        }
+        s->heap = xgrow(s->heap, s->nheap, &s->heap_cap, sizeof *s->heap);
         s->nheap = heap_push(s->heap, s->nheap, (uint64_t)r << 32 | at);
         return;
     }

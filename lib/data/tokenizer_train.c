@@ -93,16 +93,6 @@ trainer_free(struct trainer *t)
     free(t);
 }
 
-/* Room for one more of an array. */
-static void *
-grow(void *p, size_t n, size_t *cap, size_t size)
-{
-    if (n < *cap)
-        return p;
-    *cap = *cap ? 2 * *cap : 64;
-    return xreallocarray(p, *cap, size);
-}
-
 /* Counting words. */
 
 static size_t
@@ -147,7 +137,7 @@ word_add(struct trainer *t, const void *p, size_t n, int64_t count)
             i = word_place(t, p, n);
         }
         buf_add(&t->pool, p, n);
-        t->word = grow(t->word, t->nword, &t->word_cap, sizeof w);
+        t->word = xgrow(t->word, t->nword, &t->word_cap, sizeof w);
         t->slot[i] = (uint32_t)t->nword;
         t->word[t->nword++] = w;
     }
@@ -205,7 +195,7 @@ pair_index(struct trainer *t, uint32_t a, uint32_t b)
             t->pslot[pair_place(t, t->pair[k].key)] = (uint32_t)k;
         i = pair_place(t, key);
     }
-    t->pair = grow(t->pair, t->npair, &t->pair_cap, sizeof *t->pair);
+    t->pair = xgrow(t->pair, t->npair, &t->pair_cap, sizeof *t->pair);
     memset(&t->pair[t->npair], 0, sizeof *t->pair);
     t->pair[t->npair].key = key;
     t->pslot[i] = (uint32_t)t->npair;
@@ -225,14 +215,14 @@ pair_change(struct trainer *t, uint32_t a, uint32_t b, int change,
         return;
     if (!p->touched) {
         p->touched = 1;
-        t->touched = grow(t->touched, t->ntouched, &t->touched_cap,
+        t->touched = xgrow(t->touched, t->ntouched, &t->touched_cap,
             sizeof *t->touched);
         t->touched[t->ntouched++] = i;
     }
     /* Words come one by one, so one that is there already is the last. */
     if (p->n > 0 && p->word[p->n - 1] == word)
         return;
-    p->word = grow(p->word, p->n, &p->cap, sizeof *p->word);
+    p->word = xgrow(p->word, p->n, &p->cap, sizeof *p->word);
     p->word[p->n++] = word;
 }
 
@@ -269,7 +259,7 @@ push(struct trainer *t, const struct entry *v)
 {
     size_t i;
 
-    t->heap = grow(t->heap, t->nheap, &t->heap_cap, sizeof *t->heap);
+    t->heap = xgrow(t->heap, t->nheap, &t->heap_cap, sizeof *t->heap);
     for (i = t->nheap++; i > 0 && before(v, &t->heap[(i - 1) / 2]);
         i = (i - 1) / 2)
         t->heap[i] = t->heap[(i - 1) / 2];
@@ -343,7 +333,7 @@ add_name(struct trainer *t, json_t *vocab, char *name)
         return (uint32_t)json_integer_value(v);
     }
     json_object_set_new(vocab, name, json_integer((json_int_t)t->nname));
-    t->name = grow(t->name, t->nname, &t->name_cap, sizeof *t->name);
+    t->name = xgrow(t->name, t->nname, &t->name_cap, sizeof *t->name);
     t->name[t->nname] = name;
     return (uint32_t)t->nname++;
 }

@@ -94,10 +94,7 @@ compose(uint32_t a, uint32_t b)
 static void
 span_add(struct span *s, uint32_t c)
 {
-    if (s->n == s->cap) {
-        s->cap = s->cap ? 2 * s->cap : 64;
-        s->v = xreallocarray(s->v, s->cap, sizeof *s->v);
-    }
+    s->v = xgrow(s->v, s->n, &s->cap, sizeof *s->v);
     s->v[s->n].c = c;
     s->v[s->n++].k = (uint8_t)class_of(c);
 }

@@ -274,12 +274,6 @@ place(struct cur *c)
     return 0;
 }
 
-static void *
-grow(void *p, size_t n, size_t size)
-{
-    return (n & (n - 1)) == 0 ? xreallocarray(p, n ? 2 * n : 1, size) : p;
-}
-
 static int
 get_head(struct cur *c, uint64_t *nt, uint64_t *nkv)
 {
@@ -335,8 +329,8 @@ parse(struct cur *c, size_t **off)
     if (get_head(c, &nt, &nkv) < 0)
         return -1;
     for (uint64_t i = 0; i < nkv; i++, n++, g->nkv++) {
-        g->kv = grow(g->kv, g->nkv, sizeof *g->kv);
-        *off = grow(*off, n, sizeof **off);
+        g->kv = xgrow_pow2(g->kv, g->nkv, sizeof *g->kv);
+        *off = xgrow_pow2(*off, n, sizeof **off);
         if (get_kv(c, &g->kv[g->nkv], &(*off)[n]) < 0)
             return -1;
     }
@@ -344,8 +338,8 @@ parse(struct cur *c, size_t **off)
     for (uint64_t i = 0; i < nt; i++, n++, g->nt++) {
         struct gguf_tensor *t;
 
-        g->t = grow(g->t, g->nt, sizeof *g->t);
-        *off = grow(*off, n, sizeof **off);
+        g->t = xgrow_pow2(g->t, g->nt, sizeof *g->t);
+        *off = xgrow_pow2(*off, n, sizeof **off);
         t = memset(&g->t[g->nt], 0, sizeof *t);
         if (get_name(c, "a tensor's name", GGUF_NAME_MAX, &(*off)[n]) < 0 ||
             get_shape(c, t, g->mem.p + (*off)[n]) < 0 ||

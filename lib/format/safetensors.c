@@ -342,13 +342,6 @@ read_tensor(struct cur *c, const char *name, struct st_tensor *t)
     return check_size(c, begin, t);
 }
 
-/* Grow an array that holds n elements to hold one more: powers of two. */
-static void *
-grow(void *p, size_t n, size_t size)
-{
-    return (n & (n - 1)) == 0 ? xreallocarray(p, n ? 2 * n : 1, size) : p;
-}
-
 static int
 read_metadata(struct cur *c)
 {
@@ -367,8 +360,8 @@ read_metadata(struct cur *c)
         if ((key = string(c)) == NULL || want(c, ':') < 0 ||
             (val = string(c)) == NULL)
             return -1;
-        s->key = grow(s->key, s->nmeta, sizeof *s->key);
-        s->val = grow(s->val, s->nmeta, sizeof *s->val);
+        s->key = xgrow_pow2(s->key, s->nmeta, sizeof *s->key);
+        s->val = xgrow_pow2(s->val, s->nmeta, sizeof *s->val);
         s->key[s->nmeta] = key;
         s->val[s->nmeta++] = val;
     } while ((r = more(c, '}')) > 0);
@@ -448,7 +441,7 @@ read_header(struct cur *c)
                 return BAD(c, at, "__metadata__ is given twice");
             r = read_metadata(c);
         } else {
-            s->t = grow(s->t, s->nt, sizeof *s->t);
+            s->t = xgrow_pow2(s->t, s->nt, sizeof *s->t);
             r = read_tensor(c, name, &s->t[s->nt]);
             s->nt += r == 0;
         }
@@ -636,10 +629,7 @@ st_out_tensor(struct st_out *o, const char *name, enum dtype t, int ndim,
     assert(bad_size == 0);
     buf_addf(b, "],\"data_offsets\":[%zu,%zu]}", o->data_len,
         o->data_len + bytes);
-    if (o->npiece == o->cap) {
-        o->cap = o->cap ? 2 * o->cap : 16;
-        o->piece = xreallocarray(o->piece, o->cap, sizeof *o->piece);
-    }
+    o->piece = xgrow(o->piece, o->npiece, &o->cap, sizeof *o->piece);
     o->piece[o->npiece].p = data;
     o->piece[o->npiece++].n = bytes;
     o->data_len += bytes;

@@ -40,7 +40,19 @@ test_mem(void)
     struct arena a;
     size_t r = 7, mark;
     char *s;
+    size_t cap = 0, *v = NULL, *w = NULL;
+    int good = 1;
 
+    for (size_t i = 0; i < 5000; i++) {
+        v = xgrow(v, i, &cap, sizeof *v);
+        w = xgrow_pow2(w, i, sizeof *w);
+        v[i] = w[i] = i;
+    }
+    for (size_t i = 0; i < 5000; i++)
+        good &= v[i] == i && w[i] == i;
+    ok(good && cap == 8192, "arrays grow");
+    free(v);
+    free(w);
     ok(size_mul(SIZE_MAX / 2, 3, &r) < 0 && r == 7, "size_mul overflow");
     ok(size_mul(SIZE_MAX, 1, &r) == 0 && r == SIZE_MAX, "size_mul limit");
     ok(size_mul(SIZE_MAX, 0, &r) == 0 && r == 0, "size_mul zero");
