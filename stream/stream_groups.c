@@ -76,7 +76,7 @@ find_groups(struct groups *g, struct err *e)
 {
     for (size_t i = 0; i < g->d->n; i++)
         for (size_t k = 0; k < shardset_manifest(g->d->set[i])->nfile; k++) {
-            const struct shard_index *x = shardset_index(g->d->set[i], k, e);
+            const struct shard_index *x = shardset_frames(g->d->set[i], k, e);
 
             if (!x)
                 return -1;
@@ -248,7 +248,7 @@ load_message(struct groups *g, const struct group *o, size_t k,
 static int
 load(struct groups *g, struct group *o, struct err *e)
 {
-    const struct shard_index *x = shardset_index(g->d->set[o->dir], o->shard,
+    const struct shard_index *x = shardset_frames(g->d->set[o->dir], o->shard,
         e);
     const double t = prog_now();
     size_t n = 0;

@@ -22,7 +22,9 @@ add_frame(struct source *s, const struct frame_ref *f)
 static int
 add_shard(struct sampler *s, size_t dir, size_t shard, struct err *e)
 {
-    const struct shard_index *x = shardset_index(s->d->set[dir], shard, e);
+    const struct shard_index *x = s->lengths ?
+        shardset_index(s->d->set[dir], shard, e) :
+        shardset_frames(s->d->set[dir], shard, e);
 
     if (!x)
         return -1;

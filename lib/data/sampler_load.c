@@ -276,7 +276,7 @@ static int
 decode(struct worker *w, struct err *e)
 {
     const struct frame_ref *f = &w->frame;
-    const struct shard_index *x = shardset_index(w->s->d->set[f->dir],
+    const struct shard_index *x = shardset_frames(w->s->d->set[f->dir],
         f->shard, e);
     const struct shard_frame *at;
 

@@ -26,7 +26,8 @@ enum { OPEN_FILES = 32 };
 struct shard {
     struct shard_index x;
     struct io_map map;
-    int mapped;             /* the index is, and was good */
+    int mapped;             /* the index is, and was good but for documents */
+    int whole;              /* and they were good too */
     int checked;            /* the file's size and seek table were good */
     int fd;                 /* of the shard file, or -1 */
 };
@@ -125,44 +126,72 @@ check_index(const struct shard_file *f, const struct shard_index *x,
     return 0;
 }
 
-const struct shard_index *
-shardset_index(struct shardset *s, size_t i, struct err *e)
+/* Is the mapped index, without its documents or whole, what was written?  Then
+ * view it. */
+static int
+view_index(struct shard *h, const struct shard_file *f, int whole,
+    struct err *e)
+{
+    struct chain c;
+
+    if (h->map.n != f->index_bytes)
+        return err_set(e, EX_INPUT, "offset %zu: %" PRIu64 " bytes were "
+            "written", h->map.n, f->index_bytes);
+    if (whole) {
+        chain_of(&c, h->map.p, h->map.n);
+        if (memcmp(c.h, f->index_hash.h, 16) != 0)
+            return err_set(e, EX_INPUT, "offset 0: its hash is not the one in "
+                "the manifest: damaged");
+    }
+    if (index_view_frames(&h->x, h->map.p, h->map.n, e) < 0)
+        return -1;
+    if (whole)
+        return index_check_docs(&h->x, e) < 0 ? -1 : check_index(f, &h->x, e);
+    index_frames_hash(h->map.p, h->map.n, h->x.ndoc, h->x.npart, &c);
+    if (memcmp(c.h, f->frames_hash.h, 16) != 0)
+        return err_set(e, EX_INPUT, "offset 0: its frames are not those of "
+            "the manifest: damaged");
+    return check_index(f, &h->x, e);
+}
+
+static const struct shard_index *
+open_index(struct shardset *s, size_t i, int whole, struct err *e)
 {
     struct shard *h = &s->shard[i];
     const struct shard_file *f = &s->m.file[i];
-    struct chain c;
     char name[SHARD_NAME], *path;
-    int r;
+    int r = 0;
 
-    if (h->mapped)
+    whole |= !f->has_frames_hash;
+    if (whole ? h->whole : h->mapped)
         return &h->x;
     shard_index_name(name, f->name);
     path = shard_path(s->dir, name);
-    r = io_map(&h->map, path, e);
-    if (r < 0) {
+    if (!h->mapped && (r = io_map(&h->map, path, e)) < 0) {
         missing(e);
-    } else {
-        chain_of(&c, h->map.p, h->map.n);
-        if (h->map.n != f->index_bytes)
-            r = err_set(e, EX_INPUT, "offset %zu: %" PRIu64 " bytes were "
-                "written", h->map.n, f->index_bytes);
-        else if (memcmp(c.h, f->index_hash.h, 16) != 0)
-            r = err_set(e, EX_INPUT, "offset 0: its hash is not the one in "
-                "the manifest: damaged");
-        else if (index_view(&h->x, h->map.p, h->map.n, e) < 0 ||
-            check_index(f, &h->x, e) < 0)
-            r = -1;
-        if (r < 0) {
-            err_prefix(e, "%s", path);
-            io_unmap(&h->map);
-        }
+    } else if ((r = view_index(h, f, whole, e)) < 0) {
+        err_prefix(e, "%s", path);
+        io_unmap(&h->map);
     }
     /* What was only hashed need not stay in memory. */
     if (r == 0 && h->map.n > 0)
         madvise((void *)(uintptr_t)h->map.p, h->map.n, MADV_DONTNEED);
     h->mapped = r == 0;
+    h->whole = r == 0 && whole;
     free(path);
     return r == 0 ? &h->x : NULL;
+}
+
+const struct shard_index *
+shardset_index(struct shardset *s, size_t i, struct err *e)
+{
+    return open_index(s, i, 1, e);
+}
+
+const struct shard_index *
+shardset_frames(struct shardset *s, size_t i, struct err *e)
+{
+    return open_index(s, i, 0, e);
 }
 
 /* Read n bytes at `at`, all of them. */
@@ -219,7 +248,7 @@ shard_open_file(struct shardset *s, size_t i, struct err *e)
     char *path;
     int r = 0;
 
-    if (!shardset_index(s, i, e))
+    if (!shardset_frames(s, i, e))
         return -1;
     if (h->fd >= 0)
         return 0;
@@ -391,7 +420,7 @@ int
 shardset_msg(struct shardset *s, size_t shard, size_t msg,
     struct shard_buf *b, struct msg *m, struct err *e)
 {
-    const struct shard_index *x = shardset_index(s, shard, e);
+    const struct shard_index *x = shardset_frames(s, shard, e);
     const struct shard_msg *y;
     unsigned char len8[8];
     size_t pad;
@@ -414,7 +443,7 @@ int
 shardset_peek(struct shardset *s, size_t shard, size_t msg,
     struct shard_buf *b, struct msg *m, struct err *e)
 {
-    const struct shard_index *x = shardset_index(s, shard, e);
+    const struct shard_index *x = shardset_frames(s, shard, e);
     const struct shard_msg *y = x ? &x->msg[msg] : NULL;
     const struct shard_frame *f = x ? &x->frame[y->frame] : NULL;
 
@@ -439,7 +468,7 @@ preamble(struct shardset *s, size_t i, enum msg_kind k, struct shard_buf *b,
         err_set(e, EX_INPUT, "%s: nothing is committed yet", s->dir);
         return NULL;
     }
-    x = shardset_index(s, 0, e);
+    x = shardset_frames(s, 0, e);
     if (!x)
         return NULL;
     if (i >= x->nmsg || x->msg[i].kind != (uint32_t)k) {
@@ -531,7 +560,7 @@ int
 shardset_docs(struct shardset *s, size_t shard, size_t frame,
     struct shard_buf *b, struct shard_docs *d, struct err *e)
 {
-    const struct shard_index *x = shardset_index(s, shard, e);
+    const struct shard_index *x = shardset_frames(s, shard, e);
     const struct shard_frame *f;
     size_t n = 0, ids = 0;
 

@@ -8,7 +8,7 @@
  *   DIR/00000.index       mapped: frames, messages, documents of that shard
  *
  * To read documents in any order: shardset_open, then for every shard
- * shardset_index; index.part says which frames hold documents of a source,
+ * shardset_frames; index.part says which frames hold documents of a source,
  * how many and how many tokens; shardset_docs decodes one frame.  To replay
  * rows: index.msg gives rows by message, shardset_msg decodes one.  To read
  * everything in order: msg_in_open(DIR).  Everything that is read is checked
@@ -86,6 +86,8 @@ struct shard_file {
     struct chain hash;      /* XXH3-128 of the file */
     uint64_t index_bytes;
     struct chain index_hash;
+    int has_frames_hash;    /* directories made before there was one lack it */
+    struct chain frames_hash;   /* of the index without its documents */
 };
 struct manifest {
     int complete;           /* state: complete, else open */
@@ -133,6 +135,10 @@ const struct msg *shardset_teacher(struct shardset *s, struct err *e);
 /* Index of shard i < manifest->nfile: mapped and checked on the first call;
  * NULL and *e on damage.  Owned by s. */
 const struct shard_index *shardset_index(struct shardset *s, size_t i,
+    struct err *e);
+/* The same, but `doc` must not be read: it is not checked, and where the
+ * manifest allows it most of the file is not read either. */
+const struct shard_index *shardset_frames(struct shardset *s, size_t i,
     struct err *e);
 
 /* Memory for reading; { 0 } is empty; keep one and pass it again. */

@@ -159,6 +159,15 @@ check_index(struct check *c, size_t shard, const struct shard_index *x,
         r = err_set(e, EX_INPUT, "%s/%s: offset 0: the index is not that of "
             "the messages", shardset_dir(c->s), name);
     }
+    /* Of an index that is as it was written, so x has its sizes. */
+    if (r == 0 && c->m->file[shard].has_frames_hash) {
+        index_frames_hash((const unsigned char *)b.p, b.n, x->ndoc, x->npart,
+            &sum);
+        if (memcmp(sum.h, c->m->file[shard].frames_hash.h, sizeof sum.h) != 0)
+            r = err_set(e, EX_INPUT, "%s/%s: shard %zu: index_frames_hash is "
+                "not that of the index", shardset_dir(c->s), SHARD_MANIFEST,
+                shard);
+    }
     buf_release(&b);
     return r;
 }

@@ -60,6 +60,15 @@ void index_make_file(const struct index_make *x, const struct shard_index *h,
 int index_view(struct shard_index *x, const unsigned char *p, size_t n,
     struct err *e);
 
+/* The two halves of it: all but the documents, which are not touched; and
+ * they. */
+int index_view_frames(struct shard_index *x, const unsigned char *p, size_t n,
+    struct err *e);
+int index_check_docs(const struct shard_index *x, struct err *e);
+/* XXH3-128 of an index without its documents: of all that leads to frames. */
+void index_frames_hash(const unsigned char *p, size_t n, size_t ndoc,
+    size_t npart, struct chain *c);
+
 /* Open a shard and compare its size and seek table with the index; -1. */
 int shard_open_file(struct shardset *s, size_t i, struct err *e);
 

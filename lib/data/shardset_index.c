@@ -228,8 +228,8 @@ check_msgs(const struct shard_index *x, struct err *e)
     return 0;
 }
 
-static int
-check_docs(const struct shard_index *x, struct err *e)
+int
+index_check_docs(const struct shard_index *x, struct err *e)
 {
     size_t d = 0;
 
@@ -272,7 +272,7 @@ check_parts(const struct shard_index *x, struct err *e)
 }
 
 int
-index_view(struct shard_index *x, const unsigned char *p, size_t n,
+index_view_frames(struct shard_index *x, const unsigned char *p, size_t n,
     struct err *e)
 {
     struct head h;
@@ -316,8 +316,30 @@ index_view(struct shard_index *x, const unsigned char *p, size_t n,
     memcpy(x->file.h, h.file_hash, 16);
     x->table_at = h.table_at;
     x->table_hash = h.table_hash;
-    if (check_frames(x, e) < 0 || check_msgs(x, e) < 0 ||
-        check_docs(x, e) < 0)
+    if (check_frames(x, e) < 0 || check_msgs(x, e) < 0)
         return -1;
     return check_parts(x, e);
+}
+
+int
+index_view(struct shard_index *x, const unsigned char *p, size_t n,
+    struct err *e)
+{
+    return index_view_frames(x, p, n, e) < 0 ? -1 : index_check_docs(x, e);
+}
+
+void
+index_frames_hash(const unsigned char *p, size_t n, size_t ndoc, size_t npart,
+    struct chain *c)
+{
+    const size_t parts = npart * sizeof(struct shard_part);
+    XXH3_state_t *x = XXH3_createState();
+
+    if (!x)
+        die(EX_SYS, "out of memory");
+    XXH3_128bits_reset(x);
+    XXH3_128bits_update(x, p, n - parts - ndoc * sizeof(struct shard_doc));
+    XXH3_128bits_update(x, p + n - parts, parts);
+    chain_end(x, c);
+    XXH3_freeState(x);
 }
