@@ -20,6 +20,18 @@ say_open(const struct manifest *m, const char *dir)
             "; the directory stays open", dir, m->nfile, m->seq);
 }
 
+/* Whoever continues gets the manner in which it was begun. */
+static void
+say_recorded(const struct manifest *m, const struct shard_opts *o,
+    const char *dir)
+{
+    if (m->codec != o->codec || (o->level && m->level != o->level) ||
+        m->frame_size != o->frame_size || m->shard_size != o->shard_size)
+        note("%s: goes on as it was begun: %s -%d, frames of %" PRIu64
+            ", shards of %" PRIu64 " bytes", dir, codec_names[m->codec],
+            m->level, m->frame_size, m->shard_size);
+}
+
 static void
 closing(const struct manifest *m)
 {
@@ -56,6 +68,8 @@ store(const char *input, const char *dir, const struct shard_opts *o)
         if (!w && !(w = shardw_open(dir, o, &e)))
             die_err(&e);
         bad = shardw_put(w, &m, &e);
+        if (m.kind == MSG_STREAM && !bad)
+            say_recorded(shardw_manifest(w), o, dir);
         snprintf(extra, sizeof extra, "%zu shards",
             shardw_manifest(w)->nfile);
         progress_at((double)msg_in_bytes(r), extra);

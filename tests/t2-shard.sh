@@ -169,6 +169,14 @@ like 'which says so' '^r: good, open: ' out
 ok 'dump too' shard --dump --partial r
 status 2 'another stream is refused' shard -o r batches
 ok 'it goes on' resume r
+rm -rf r
+head -c 3000 batches >short
+status 3 'one without a shard yet' shard --codec lz4 --frame 4K --shard-size 6K -o r short
+ok 'begins again' shard -o r batches
+like 'in the same manner' '^shard: r: goes on as it was begun: lz4 -1, frames of 4096, shards of 6144 bytes$' err
+ok 'and is the undisturbed one' diff -r lz r
+ok 'or in another' shard -f -o r batches
+unlike 'without a word' 'as it was begun' err
 missed=''
 size=$(wc -c <batches)
 for at in 10 184 300 5000 20000 52000 90000 $((size - 140)) $((size - 1)); do

@@ -60,7 +60,7 @@ chain_parse(struct chain *c, const char *hex)
 int
 msg_size(const void *p, size_t n, size_t *need, struct err *e)
 {
-    const char *head = (const char *)p + 8;
+    const char *head;
     struct st st;
     uint64_t len;
     size_t data;
@@ -69,6 +69,7 @@ msg_size(const void *p, size_t n, size_t *need, struct err *e)
     if (n < 8)
         return 0;
     len = le_get(p, 8);
+    head = (const char *)p + 8;
     if (len > MSG_HEADER_MAX || (n > 8 && *head != '{'))
         return err_set(e, EX_INPUT, "no message begins where its header of "
             "%llu bytes should", (unsigned long long)len);

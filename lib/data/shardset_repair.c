@@ -194,9 +194,9 @@ save_frame(struct repair *r, const char *path, const struct io_map *f,
         why = decode(r, f->p + s->at, (size_t)s->csize, (size_t)s->dsize);
     if (!why) {
         k = keep_content(r, e);
-        if (k < 0)
-            return err_prefix(e, "%s: frame %zu at byte %" PRIu64, path, i,
-                s->at);
+        if (k < 0)          /* where it is written says so itself */
+            return e && e->code == EX_SYS ? -1 : err_prefix(e, "%s: frame %zu "
+                "at byte %" PRIu64, path, i, s->at);
         if (k > 0)
             why = "the message it continues is lost";
     }

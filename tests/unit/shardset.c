@@ -250,11 +250,12 @@ refused(const char *dir, struct err *e)
 }
 
 static void
-test_damage(enum codec c)
+test_damage(enum codec c, int batch)
 {
     static const char *const sort[] = { "manifest.json", "00000.shard",
         "00000.index", "00001.shard", "00001.index" };
-    const struct sample s = { .messages = 3, .docs = 2, .T = 6, .vocab = 500 };
+    const struct sample s = { .batch = batch, .messages = 3, .docs = 2, .T = 6,
+        .vocab = 500, .mask = batch };
     const struct shard_opts o = { c, 0, 300, 300, 0, 0, 1 };
     struct err e = { 0 };
 
@@ -451,8 +452,10 @@ main(void)
     test_docs(&docs);
     test_docs(&wide);
     test_rows();
-    test_damage(CODEC_ZSTD);
-    test_damage(CODEC_LZ4);
+    test_damage(CODEC_ZSTD, 0);
+    test_damage(CODEC_LZ4, 0);
+    test_damage(CODEC_ZSTD, 1);
+    test_damage(CODEC_LZ4, 1);
     test_threads();
     test_resume("docs", &docs, &small);
     test_resume("batches", &batches, &small);
