@@ -1,6 +1,7 @@
 /* MinHash; see tokenize_minhash.h. */
 #include "tokenize_minhash.h"
 
+#include "base/cpu.h"
 #include "base/rng.h"
 
 #include <assert.h>
@@ -31,7 +32,7 @@ minhash_ref(uint64_t *restrict value, const uint64_t *restrict factor,
 void
 minhash_init(struct minhash *m, size_t functions)
 {
-    const char *kernels = getenv("RETORT_KERNELS");
+    enum cpu_code code;
 
     assert(functions > 0 && functions <= MINHASH_MOST);
     m->n = functions;
@@ -41,12 +42,10 @@ minhash_init(struct minhash *m, size_t functions)
     }
     m->least = minhash_ref;
 #ifdef __x86_64__
-    if ((!kernels || strcmp(kernels, "avx512") == 0) &&
-        __builtin_cpu_supports("avx512f") &&
-        __builtin_cpu_supports("avx512dq"))
+    if (!cpu_choose(getenv("RETORT_KERNELS"), &code) && code == CPU_AVX512)
         m->least = minhash_avx512;
 #else
-    (void)kernels;
+    (void)code;
 #endif
 }
 

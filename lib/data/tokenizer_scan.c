@@ -2,50 +2,25 @@
 #include "data/tokenizer_scan.h"
 #include "data/unicode.h"
 
+#include "base/cpu.h"
+
 #include <string.h>
-
-static int
-has_avx2(void)
-{
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx2") != 0;
-#else
-    return 0;
-#endif
-}
-
-static int
-has_avx512(void)
-{
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512f") &&
-        __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl");
-#else
-    return 0;
-#endif
-}
 
 const struct scan_code *
 scan_choose(const char *name, struct err *e)
 {
-    static const struct scan_code ref = { "ref", NULL };
+    static const struct scan_code codes[] = {
+        { "ref", NULL },
 #if defined(__x86_64__)
-    static const struct scan_code avx2 = { "avx2", scan_avx2 };
-    static const struct scan_code avx512 = { "avx512", scan_avx512 };
-
-    if (!name || !*name)
-        return has_avx512() ? &avx512 : has_avx2() ? &avx2 : &ref;
-    if (strcmp(name, "avx512") == 0 && has_avx512())
-        return &avx512;
-    if (strcmp(name, "avx2") == 0 && has_avx2())
-        return &avx2;
+        { "avx2", scan_avx2 }, { "avx512", scan_avx512 }
 #endif
-    if (!name || !*name || strcmp(name, "ref") == 0)
-        return &ref;
-    err_set(e, EX_USAGE, "RETORT_KERNELS: not one of ref, avx2, avx512 for "
-        "this processor");
+    };
+    enum cpu_code code;
+    const char *why = cpu_choose(name, &code);
+
+    if (!why)
+        return &codes[code];
+    err_set(e, EX_USAGE, "%s", why);
     return NULL;
 }
 

@@ -2,76 +2,39 @@
 #include "kern/kern.h"
 #include "kern/kern_impl.h"
 
+#include "base/cpu.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 static const char *failure;     /* why kern_init failed */
 static int done;
 
-static int
-has_avx2(void)
-{
-#if defined(__x86_64__)
-    /* no processor has AVX2 without F16C */
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-    return 0;
-#endif
-}
-
-static int
-has_avx512(void)
-{
-#if defined(__x86_64__)
-    return has_avx2() && __builtin_cpu_supports("avx512f") &&
-        __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl");
-#else
-    return 0;
-#endif
-}
-
 const char *
 kern_force(const char *name)
 {
+    const int blas = name != NULL && strcmp(name, "openblas") == 0;
+    static const char *const core[] = { NULL, "Haswell", "SkylakeX" };
     struct kern k = kern_ref;
+    enum cpu_code code;
+    const char *why = cpu_choose(name, &code);
 
-    if (name == NULL || *name == '\0')
-        name = has_avx512() ? "avx512" : has_avx2() ? "avx2" : "ref";
-    if (strcmp(name, "ref") == 0) {
-        k.name = "ref";
+    if (why == NULL && blas)
+        why = gemm_blas(&k, core[code]);
+    if (why != NULL)
+        return why;
 #if defined(__x86_64__)
-    } else if (strcmp(name, "avx2") == 0) {
-        if (!has_avx2())
-            return "RETORT_KERNELS: this processor has no AVX2 and FMA";
+    if (code == CPU_AVX2) {
         rows_avx2(&k);
-        gemm_avx2(&k);
-        k.name = "avx2";
-    } else if (strcmp(name, "avx512") == 0) {
-        if (!has_avx512())
-            return "RETORT_KERNELS: this processor has no AVX-512";
+        if (!blas)
+            gemm_avx2(&k);
+    } else if (code == CPU_AVX512) {
         rows_avx512(&k);
-        gemm_avx512(&k);
-        k.name = "avx512";
-#endif
-    } else if (strcmp(name, "openblas") == 0) {
-        const char *why = gemm_blas(&k, has_avx512() ? "SkylakeX" :
-            has_avx2() ? "Haswell" : NULL);
-
-        if (why != NULL)
-            return why;
-#if defined(__x86_64__)
-        if (has_avx512())
-            rows_avx512(&k);
-        else if (has_avx2())
-            rows_avx2(&k);
-#endif
-        k.name = "openblas";
-    } else {
-        return "RETORT_KERNELS: not one of ref, avx2, avx512, openblas for "
-            "this processor";
+        if (!blas)
+            gemm_avx512(&k);
     }
+#endif
+    k.name = blas ? "openblas" : cpu_name(code);
     kern = k;
     return NULL;
 }

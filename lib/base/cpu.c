@@ -1,0 +1,47 @@
+/* Instructions of this processor; see cpu.h. */
+#include "base/cpu.h"
+
+#include <string.h>
+
+static enum cpu_code
+best(void)
+{
+#if defined(__x86_64__)
+    /* no processor has AVX2 without F16C */
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+        return CPU_REF;
+    if (!__builtin_cpu_supports("avx512f") ||
+        !__builtin_cpu_supports("avx512bw") ||
+        !__builtin_cpu_supports("avx512dq") ||
+        !__builtin_cpu_supports("avx512vl"))
+        return CPU_AVX2;
+    return CPU_AVX512;
+#else
+    return CPU_REF;
+#endif
+}
+
+const char *
+cpu_choose(const char *name, enum cpu_code *code)
+{
+    const enum cpu_code most = best();
+
+    *code = most;
+    if (!name || !*name || strcmp(name, "openblas") == 0)
+        return NULL;
+    for (int c = CPU_REF; c <= (int)most; c++)
+        if (strcmp(name, cpu_name((enum cpu_code)c)) == 0) {
+            *code = (enum cpu_code)c;
+            return NULL;
+        }
+    return "RETORT_KERNELS: not one of ref, avx2, avx512, openblas for "
+        "this processor";
+}
+
+const char *
+cpu_name(enum cpu_code code)
+{
+    static const char *const name[] = { "ref", "avx2", "avx512" };
+
+    return name[code];
+}

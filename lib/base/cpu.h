@@ -1,0 +1,19 @@
+/* Which instructions of this processor are used: RETORT_KERNELS; retort(7). */
+#ifndef BASE_CPU_H
+#define BASE_CPU_H
+
+enum cpu_code {
+    CPU_REF,        /* portable C */
+    CPU_AVX2,       /* AVX2, FMA and F16C */
+    CPU_AVX512      /* those, and AVX-512 F, BW, DQ, VL */
+};
+
+/* *code that `name`, of RETORT_KERNELS, asks for: ref, avx2, avx512; NULL, "",
+ * or openblas, which is for matrix products only: the best of this processor.
+ * NULL, or why not. */
+const char *cpu_choose(const char *name, enum cpu_code *code);
+
+/* "ref", "avx2", "avx512" */
+const char *cpu_name(enum cpu_code code);
+
+#endif
