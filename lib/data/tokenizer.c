@@ -50,7 +50,7 @@ tok_free(struct tokenizer *t)
     free(t->slot_tag);
     free(t->byte_pair);
     free(t->pair);
-    free(t->pair_tag);
+    free(t->pair_bits);
     free(t->single);
     buf_release(&t->pool);
     free(t);

@@ -3,9 +3,9 @@
  * bounded size, and exact, since the bytes themselves are compared.
  *
  * Pieces of at most 15 bytes have slots of 32 bytes, two of which share a line
- * of the processor's cache, the newer first.  Longer ones, and those with too
- * many ids, have slots of 64 bytes.  Where no id needs more than 16 bits, twice
- * as many of them fit.
+ * of the processor's cache, the one used last first.  Longer ones, and those
+ * with too many ids, have slots of 64 bytes.  Where no id needs more than 16
+ * bits, twice as many of them fit.
  */
 #ifndef DATA_TOKENIZER_CACHE_H
 #define DATA_TOKENIZER_CACHE_H
@@ -19,8 +19,8 @@
 #define CACHE_BYTES 30          /* longer pieces are not kept */
 #define CACHE_SMALL 15          /* longer ones have large slots */
 #define CACHE_IDS 16            /* pieces of more ids are not kept */
-#define CACHE_BITS 15           /* pairs of small slots: 2 MiB */
-#define CACHE_LARGE_BITS 14     /* large slots: 1 MiB */
+#define CACHE_BITS 17           /* pairs of small slots: 8 MiB */
+#define CACHE_LARGE_BITS 15     /* large slots: 2 MiB */
 #define CACHE_ELSEWHERE 15      /* ids of a small slot: look at the large */
 
 /* Shift to the last byte of a key of 16: length, and << 4 how many ids. */
@@ -159,7 +159,7 @@ cache_find(const struct cache *c, const unsigned char *p, size_t n,
     size_t room, struct cache_at *at, struct tok_ids *out)
 {
     const uint64_t count = UINT64_C(0xf0) << CACHE_LAST;
-    struct cache_small *s;
+    struct cache_small *s, swap;
 
     if (out->cap - out->n < CACHE_IDS)
         tok_ids_room(out, CACHE_IDS);
@@ -176,6 +176,10 @@ cache_find(const struct cache *c, const unsigned char *p, size_t n,
         s++;
         if (s->key[0] != at->key[0] || (s->key[1] & ~count) != at->key[1])
             return 0;
+        s--;                    /* what is used stays longer */
+        swap = s[0];
+        s[0] = s[1];
+        s[1] = swap;
     }
     if ((s->key[1] & count) == count)
         return cache_large(c, at, out);

@@ -117,8 +117,8 @@ struct tokenizer {
     uint32_t byte_id[256];      /* TOK_NONE: the byte vanishes */
     struct merge *byte_pair;    /* [256*256] merges of two bytes */
     struct pair_slot *pair;     /* all merges; pair_mask + 1 slots */
-    uint16_t *pair_tag;         /* [pair_mask + 1] of the hash, 0: empty */
-    size_t pair_mask, nmerge;
+    uint64_t *pair_bits;        /* [pair_words] two bits for each of them */
+    size_t pair_mask, pair_words, nmerge;
     int sweep;                  /* long pieces by sweeps */
     uint64_t *single;           /* ranks merged one by one: sweep_index */
     int ignore_merges;
@@ -165,7 +165,8 @@ struct tok_scratch {
     struct buf norm[2], pre;    /* a stretch after the steps */
 };
 
-/* Most pairs that are looked up are no merges: the tags say so, and are few
+/* Most pairs that are looked up are no merges.  pair_bits says so of nearly
+ * all of those (a Bloom filter whose two bits are in one word), and is small
  * enough to stay in the processor's caches. */
 static inline uint64_t
 pair_hash(uint64_t key)
@@ -174,24 +175,50 @@ pair_hash(uint64_t key)
     return key ^ key >> 29;
 }
 
-static inline uint16_t
-pair_tag(uint64_t hash)
+static inline uint64_t
+pair_bit(uint64_t hash)
 {
-    return (uint16_t)(hash >> 48 | 1);
+    return UINT64_C(1) << (hash & 63) | UINT64_C(1) << (hash >> 6 & 63);
+}
+
+static inline size_t
+pair_word(const struct tokenizer *t, uint64_t hash)
+{
+    return (size_t)((hash >> 32) * t->pair_words >> 32);
+}
+
+static inline uint64_t
+pair_key(uint32_t a, uint32_t b)
+{
+    return (uint64_t)a << 32 | b;
+}
+
+/* 0: the pair of that hash is no merge. */
+static inline int
+pair_maybe(const struct tokenizer *t, uint64_t hash)
+{
+    return !(~t->pair_bits[pair_word(t, hash)] & pair_bit(hash));
+}
+
+/* The merge of that key and hash. */
+static inline struct merge
+pair_at(const struct tokenizer *t, uint64_t key, uint64_t hash)
+{
+    size_t i = (size_t)(hash >> 12) & t->pair_mask;
+
+    for (; t->pair[i].m.rank != TOK_NONE; i = (i + 1) & t->pair_mask)
+        if (t->pair[i].key == key)
+            return t->pair[i].m;
+    return (struct merge){ TOK_NONE, TOK_NONE };
 }
 
 static inline struct merge
 pair_find(const struct tokenizer *t, uint32_t a, uint32_t b)
 {
-    const uint64_t key = (uint64_t)a << 32 | b, h = pair_hash(key);
-    const uint16_t want = pair_tag(h);
-    size_t i = (size_t)(h >> 20) & t->pair_mask;
-    uint16_t tag;
+    const uint64_t key = pair_key(a, b), h = pair_hash(key);
 
-    for (; (tag = t->pair_tag[i]) != 0; i = (i + 1) & t->pair_mask)
-        if (tag == want && t->pair[i].key == key)
-            return t->pair[i].m;
-    return (struct merge){ TOK_NONE, TOK_NONE };
+    return pair_maybe(t, h) ? pair_at(t, key, h) :
+        (struct merge){ TOK_NONE, TOK_NONE };
 }
 
 /* Id of bytes in the vocabulary, or TOK_NONE. */

@@ -43,6 +43,19 @@ smallest(const uint32_t *key, size_t n)
     return c < a ? c : a;
 }
 
+/* What symbol i becomes with the one after it, a pair of that key and hash. */
+static inline void
+look(const struct tokenizer *t, uint64_t key, uint64_t hash, size_t i,
+    struct few *f)
+{
+    const struct merge m = pair_at(t, key, hash);
+
+    if (m.rank != TOK_NONE) {
+        f->key[i] = m.rank << 6 | (uint32_t)i;
+        f->to[i] = m.id;
+    }
+}
+
 /* Merge id[n], 2 <= n <= SHORT, the first n - 1 keys being set.  Returns which
  * are left, in id[the number of the bit] yet. */
 static inline uint64_t
@@ -56,28 +69,30 @@ merge_few(const struct tokenizer *t, uint32_t *id, size_t n, struct few *f)
         f->key[i] = TOK_NONE;
     while ((best = smallest(f->key, up)) != TOK_NONE) {
         const size_t i = best & 63;
-        uint64_t after = alive & (UINT64_MAX - 1) << i;
         const uint64_t before = alive & ~(UINT64_MAX << i);
+        const size_t k = before ? 63 - (size_t)__builtin_clzll(before) : i;
+        uint64_t after = alive & (UINT64_MAX - 1) << i, left_key, right_key;
+        uint64_t left_hash, right_hash;
+        int left_maybe, right_maybe;
 
         f->key[__builtin_ctzll(after)] = TOK_NONE;
         alive ^= after & -after;
         after &= after - 1;
         id[i] = f->to[i];
-        f->key[i] = TOK_NONE;
-        if (after) {
-            const struct merge m = pair_find(t, id[i],
-                id[__builtin_ctzll(after)]);
-
-            f->key[i] = key_of(m, i);
-            f->to[i] = m.id;
-        }
-        if (before) {
-            const size_t k = 63 - (size_t)__builtin_clzll(before);
-            const struct merge m = pair_find(t, id[k], id[i]);
-
-            f->key[k] = key_of(m, k);
-            f->to[k] = m.id;
-        }
+        /* TOK_NONE beside the ends merges with nothing.  Both pairs are looked
+         * for at once, before what is found can be mispredicted. */
+        left_key = pair_key(before ? id[k] : TOK_NONE, id[i]);
+        right_key = pair_key(id[i], after ? id[__builtin_ctzll(after)] :
+            TOK_NONE);
+        left_hash = pair_hash(left_key);
+        right_hash = pair_hash(right_key);
+        left_maybe = pair_maybe(t, left_hash);
+        right_maybe = pair_maybe(t, right_hash);
+        f->key[i] = f->key[k] = TOK_NONE;
+        if (right_maybe)
+            look(t, right_key, right_hash, i, f);
+        if (left_maybe)
+            look(t, left_key, left_hash, k, f);
     }
     return alive;
 }

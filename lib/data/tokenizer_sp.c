@@ -207,7 +207,7 @@ unknown_is_free(const struct tokenizer *t)
     int all = sp->fallback, inert;
 
     for (size_t i = 0; i <= t->pair_mask; i++)
-        if (t->pair_tag[i]) {
+        if (t->pair[i].m.rank != TOK_NONE) {
             part[t->pair[i].key >> 32] = 1;
             part[(uint32_t)t->pair[i].key] = 1;
         }
@@ -236,7 +236,7 @@ sp_index(struct tokenizer *t)
         if (t->text[id].known)
             add_character(t, (uint32_t)id);
     for (size_t i = 0; i <= t->pair_mask; i++)
-        if (t->pair_tag[i])
+        if (t->pair[i].m.rank != TOK_NONE)
             add_borders(t, t->pair[i].m.id);
     sp->free_unknown = unknown_is_free(t);
     sp->cut = !t->ignore_merges;

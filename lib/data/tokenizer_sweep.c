@@ -61,12 +61,12 @@ makers_of(const struct tokenizer *t)
     k.start = xcalloc(t->nid + 2, sizeof *k.start);
     k.slot = xreallocarray(NULL, t->nmerge + 1, sizeof *k.slot);
     for (size_t i = 0; i <= t->pair_mask; i++)
-        if (t->pair_tag[i])
+        if (t->pair[i].m.rank != TOK_NONE)
             k.start[t->pair[i].m.id + 2]++;
     for (size_t i = 0; i < t->nid + 2; i++)
         k.start[i] = n += k.start[i];
     for (size_t i = 0; i <= t->pair_mask; i++)
-        if (t->pair_tag[i])
+        if (t->pair[i].m.rank != TOK_NONE)
             k.slot[k.start[t->pair[i].m.id + 1]++] = (uint32_t)i;
     return k;
 }
@@ -97,7 +97,7 @@ sweep_index(struct tokenizer *t)
 
     t->single = xcalloc(t->nmerge / 64 + 1, sizeof *t->single);
     for (size_t i = 0; i <= t->pair_mask; i++)
-        if (t->pair_tag[i]) {
+        if (t->pair[i].m.rank != TOK_NONE) {
             mark(t, &k, &t->pair[i], 0);
             mark(t, &k, &t->pair[i], 1);
         }

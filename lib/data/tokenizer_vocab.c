@@ -187,14 +187,14 @@ merge_texts(const json_t *m, size_t i, struct buf *b, size_t *second,
 static void
 pair_put(struct tokenizer *t, uint32_t a, uint32_t b, struct merge m)
 {
-    const uint64_t key = (uint64_t)a << 32 | b, h = pair_hash(key);
-    size_t i = (size_t)(h >> 20) & t->pair_mask;
+    const uint64_t key = pair_key(a, b), h = pair_hash(key);
+    size_t i = (size_t)(h >> 12) & t->pair_mask;
 
-    while (t->pair_tag[i] && t->pair[i].key != key)
+    while (t->pair[i].m.rank != TOK_NONE && t->pair[i].key != key)
         i = (i + 1) & t->pair_mask;
-    t->pair_tag[i] = pair_tag(h);
     t->pair[i].key = key;
     t->pair[i].m = m;
+    t->pair_bits[pair_word(t, h)] |= pair_bit(h);
 }
 
 /* Merges of two bytes in a table of their own: most lookups are of those. */
@@ -224,7 +224,8 @@ merges_load(struct tokenizer *t, const json_t *vocab, const json_t *merges,
         return tok_bad(e, "model.merges: is no list");
     t->pair = xreallocarray(NULL, size, sizeof *t->pair);
     memset(t->pair, 0xff, size * sizeof *t->pair);
-    t->pair_tag = xcalloc(size, sizeof *t->pair_tag);
+    t->pair_words = n / 6 + 1;          /* some 10 bits for each */
+    t->pair_bits = xcalloc(t->pair_words, sizeof *t->pair_bits);
     t->pair_mask = size - 1;
     t->nmerge = n;
     *pairs = xreallocarray(NULL, n + 1, sizeof **pairs);

@@ -340,7 +340,7 @@ test_sweep(const char *name)
         for (size_t i = 0; i < 6; i++) {
             size_t at = (size_t)rng_u64(key, 1 + i) & t->pair_mask;
 
-            while (!t->pair_tag[at])
+            while (t->pair[at].m.rank == TOK_NONE)
                 at = (at + 1) & t->pair_mask;
             part[i] = (uint32_t)(t->pair[at].key >> (i % 2 ? 0 : 32));
         }
@@ -414,7 +414,7 @@ test_windows(const char *name)
         for (size_t i = 0; i < 40; i++) {
             size_t at = (size_t)rng_u64(key, 1 + i) & t->pair_mask;
 
-            while (!t->pair_tag[at])
+            while (t->pair[at].m.rank == TOK_NONE)
                 at = (at + 1) & t->pair_mask;
             part[i] = (uint32_t)(t->pair[at].key >> (i % 2 ? 0 : 32));
         }
