@@ -154,10 +154,16 @@ encode_level(const struct tokenizer *t, struct tok_scratch *s, int level,
     struct tok_ids *out)
 {
     const struct added_set *set = level == 0 ? &t->raw : &t->norm;
+    const int all_text = set->n == 0 ||
+        (set->all_special && !(flags & TOK_SPECIAL));
     const unsigned char *done, *p;
 
     if (text == end)
         return;
+    if (level == 1 && all_text && t->sp && t->sp->spaces) {
+        sp_text(t, s, text, (size_t)(end - text), first, out);
+        return;
+    }
     if (level == 1 && t->nnorm > 0) {
         size_t n = (size_t)(end - text);
 
@@ -170,7 +176,7 @@ encode_level(const struct tokenizer *t, struct tok_scratch *s, int level,
         pre_gap(t, s, text, (size_t)(end - text), first, out);
         return;
     }
-    if (set->n == 0 || (set->all_special && !(flags & TOK_SPECIAL))) {
+    if (all_text) {
         encode_level(t, s, level + 1, text, end, first, flags, out);
         return;
     }

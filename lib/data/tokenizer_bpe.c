@@ -59,7 +59,7 @@ piece_merge(const struct tokenizer *t, struct tok_scratch *s,
         }
     }
     if (n > CACHE_BYTES) {
-        window_merge(t, s, &(struct symbols){ next_bytes, p, p + n, 0 }, out);
+        window_merge(t, s, &(struct symbols){ next_bytes, p, p + n, 0, 0 }, out);
         return;
     }
     id = bpe_symbols(s, n);

@@ -95,6 +95,11 @@ struct sp {
     uint32_t unk;               /* TOK_NONE: what is unknown vanishes */
     int fallback, fuse;
     enum sp_split split;
+    int spaces;                 /* of text that is not normalized: each is a
+                                 * U+2581, and the steps do no more than that
+                                 * and to put one before it: */
+    enum prefix lead;
+    int lead_once;              /* ... unless it begins with one */
     int cut;                    /* words can be merged one by one */
     int free_unknown;           /* no merge holds what is not known */
 };
@@ -246,7 +251,7 @@ struct symbols {
     size_t (*next)(const struct tokenizer *t, struct symbols *x, uint32_t *id,
         size_t room);
     const unsigned char *p, *end;
-    int waits;                          /* tokenizer_sp.c */
+    int waits, lead;                    /* tokenizer_sp.c */
 };
 /* Append their ids, merged; many in linear time and little memory. */
 void window_merge(const struct tokenizer *t, struct tok_scratch *s,
@@ -277,9 +282,12 @@ cache_get(struct tok_scratch *s, const unsigned char *p, size_t n, size_t room,
 void bpe_gap(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, struct tok_ids *out);
 
-/* The same where symbols are characters. */
+/* The same where symbols are characters; lead: with a U+2581 before it. */
 void sp_gap(const struct tokenizer *t, struct tok_scratch *s,
-    const unsigned char *p, size_t n, struct tok_ids *out);
+    const unsigned char *p, size_t n, int lead, struct tok_ids *out);
+/* norm_run and pre_gap in one, where t->sp->spaces. */
+void sp_text(const struct tokenizer *t, struct tok_scratch *s,
+    const unsigned char *p, size_t n, int first, struct tok_ids *out);
 /* Tables of t->sp from the vocabulary and the merges; and their end. */
 void sp_index(struct tokenizer *t);
 void sp_free(struct sp *sp);

@@ -85,7 +85,7 @@ pre_gap(const struct tokenizer *t, struct tok_scratch *s,
         n = b->n;
     }
     if (t->sp)
-        sp_gap(t, s, p, n, out);
+        sp_gap(t, s, p, n, 0, out);
     else
         bpe_gap(t, s, p, n, out);
 }

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARK 0x2581             /* stands for a space, e2 96 81 */
+#define MARK 0x2581             /* stands for a space */
+#define MARK_BYTES "\xe2\x96\x81"
 #define NO_CUT (UINT32_C(1) << 31)  /* x: a token holds x and MARK */
 
 static inline uint32_t
@@ -46,6 +47,9 @@ next_characters(const struct tokenizer *t, struct symbols *x, uint32_t *id,
     const unsigned char *p = x->p;
     size_t m = 0, k, b;
 
+    if (x->lead)
+        id[m++] = entry(sp, MARK) & ~NO_CUT;
+    x->lead = 0;
     for (; p < x->end && m + SYMBOLS_ROOM <= room; p += k) {
         const uint32_t c = entry(sp, uni_next(p, x->end, &k));
 
@@ -73,9 +77,9 @@ next_characters(const struct tokenizer *t, struct symbols *x, uint32_t *id,
 /* Merge p[n] and append the ids. */
 static void
 merge_text(const struct tokenizer *t, struct tok_scratch *s,
-    const unsigned char *p, size_t n, struct tok_ids *out)
+    const unsigned char *p, size_t n, int lead, struct tok_ids *out)
 {
-    struct symbols x = { next_characters, p, p + n, 0 };
+    struct symbols x = { next_characters, p, p + n, 0, lead };
 
     if (n <= CACHE_BYTES) {
         uint32_t id[CACHE_BYTES + SYMBOLS_ROOM];
@@ -104,11 +108,45 @@ word_put(const struct tokenizer *t, struct tok_scratch *s,
         }
     }
     if (n > CACHE_BYTES) {
-        merge_text(t, s, p, n, out);
+        merge_text(t, s, p, n, 0, out);
     } else if (!cache_get(s, p, n, room, &at, out)) {
-        merge_text(t, s, p, n, out);
+        merge_text(t, s, p, n, 0, out);
         cache_put(&at, out->v + before, out->n - before);
     }
+}
+
+/* The first byte from p on that is a space or the first of MARK, or end. */
+static inline const unsigned char *
+mark_near(const unsigned char *p, const unsigned char *end)
+{
+    const uint64_t one = UINT64_C(0x0101010101010101), high = one << 7;
+
+    for (; end - p >= 8; p += 8) {
+        uint64_t v, a, b;
+
+        memcpy(&v, p, 8);
+        a = v ^ ' ' * one;
+        b = v ^ 0xe2 * one;
+        a = ((a - one) & ~a & high) | ((b - one) & ~b & high);
+        if (a)
+            return p + __builtin_ctzll(a) / 8;
+    }
+    while (p < end && *p != ' ' && *p != 0xe2)
+        p++;
+    return p;
+}
+
+/* Is there a border for sure between what ends before q and a MARK? */
+static inline int
+cut_before(const struct sp *sp, const unsigned char *p, const unsigned char *q)
+{
+    uint32_t e = q[-1];
+    size_t k;
+
+    if (e >= 0x80)
+        e = uni_next(uni_before(q, p), q, &k);
+    e = entry(sp, e);
+    return e == TOK_NONE ? sp->free_unknown : !(e & NO_CUT);
 }
 
 /* Where the word that begins at p ends. */
@@ -119,33 +157,44 @@ word_end(const struct sp *sp, const unsigned char *p, const unsigned char *end)
 
     if (sp->split != SP_MARK && !sp->cut)
         return end;
-    for (; (q = memchr(q, 0xe2, (size_t)(end - q))) != NULL; q++) {
-        const unsigned char *x;
-        uint32_t e;
-        size_t k;
-
-        if (end - q < 3)
-            break;
-        if (q[1] != 0x96 || q[2] != 0x81)
+    for (; (q = mark_near(q, end)) < end; q++) {
+        if (*q == ' ' ? !sp->spaces :
+            end - q < 3 || q[1] != 0x96 || q[2] != 0x81)
             continue;
-        if (sp->split == SP_MARK)
-            return q;
-        x = uni_before(q, p);
-        e = entry(sp, uni_next(x, q, &k));
-        if (e == TOK_NONE ? sp->free_unknown : !(e & NO_CUT))
+        if (sp->split == SP_MARK || cut_before(sp, p, q))
             return q;
     }
     return end;
 }
 
+/* The first word, with a MARK before it. */
+static void
+word_lead(const struct tokenizer *t, struct tok_scratch *s,
+    const unsigned char *p, size_t n, struct tok_ids *out)
+{
+    unsigned char all[CACHE_BYTES + 1] = " ";
+
+    if (n < CACHE_BYTES) {
+        memcpy(all + 1, p, n);
+        word_put(t, s, all, n + 1, n + 1, out);
+    } else {
+        merge_text(t, s, p, n, 1, out);
+    }
+}
+
 void
 sp_gap(const struct tokenizer *t, struct tok_scratch *s,
-    const unsigned char *p, size_t n, struct tok_ids *out)
+    const unsigned char *p, size_t n, int lead, struct tok_ids *out)
 {
     const unsigned char *const end = p + n, *to = end, *q;
 
+    if (lead) {
+        q = word_end(t->sp, p, end);
+        word_lead(t, s, p, (size_t)(q - p), out);
+        p = q;
+    }
     while (p < end) {
-        if (t->sp->split == SP_SPACE) {
+        if (t->sp->split == SP_SPACE && !t->sp->spaces) {
             to = memchr(p, ' ', (size_t)(end - p));
             to = to ? to + 1 : end;
         }
@@ -156,7 +205,33 @@ sp_gap(const struct tokenizer *t, struct tok_scratch *s,
     }
 }
 
+void
+sp_text(const struct tokenizer *t, struct tok_scratch *s,
+    const unsigned char *p, size_t n, int first, struct tok_ids *out)
+{
+    const struct sp *sp = t->sp;
+    int lead = sp->lead == PREFIX_ALWAYS || (sp->lead == PREFIX_FIRST && first);
+
+    if (lead && sp->lead_once && (*p == ' ' ||
+        (n >= 3 && memcmp(p, MARK_BYTES, 3) == 0)))
+        lead = 0;
+    sp_gap(t, s, p, n, lead, out);
+}
+
 /* The tables. */
+
+/* Where the entry of a character is kept. */
+static uint32_t *
+character(struct sp *sp, uint32_t c)
+{
+    uint32_t **const page = &sp->page[c >> 8];
+
+    if (!*page) {
+        *page = xreallocarray(NULL, 256, sizeof **page);
+        memset(*page, 0xff, 256 * sizeof **page);
+    }
+    return *page + (c & 255);
+}
 
 /* A text of the vocabulary that is one character gives that its id. */
 static void
@@ -164,7 +239,7 @@ add_character(struct tokenizer *t, uint32_t id)
 {
     const struct tok_text *x = &t->text[id];
     const unsigned char *p = (unsigned char *)t->pool.p + x->off;
-    uint32_t **page, c;
+    uint32_t c;
     size_t k;
 
     if (x->n == 0 || x->n > 4)
@@ -172,12 +247,7 @@ add_character(struct tokenizer *t, uint32_t id)
     c = uni_next(p, p + x->n, &k);
     if (c == UTF8_BAD || k != x->n)
         return;
-    page = &t->sp->page[c >> 8];
-    if (!*page) {
-        *page = xreallocarray(NULL, 256, sizeof **page);
-        memset(*page, 0xff, 256 * sizeof **page);
-    }
-    (*page)[c & 255] = id;
+    *character(t->sp, c) = id;
 }
 
 /* Characters before MARK in the text of id, which a merge gives. */
@@ -222,6 +292,32 @@ unknown_is_free(const struct tokenizer *t)
     return inert && all;
 }
 
+/* Do the normalizer and the pre-tokenizer no more than sp_text does? */
+static int
+only_marks(const struct tokenizer *t)
+{
+    struct sp *sp = t->sp;
+    int replaced = t->put_gap;
+
+    sp->lead = t->prefix;
+    sp->lead_once = t->put_gap;
+    if (t->put_gap && t->nnorm > 0)
+        return 0;
+    for (size_t i = 0; i < t->nnorm; i++) {
+        const struct norm_op *o = &t->norm_op[i];
+
+        if (o->nto != 3 || memcmp(o->to, MARK_BYTES, 3) != 0)
+            return 0;
+        if (o->kind == NORM_PREPEND && sp->lead == PREFIX_NONE)
+            sp->lead = PREFIX_ALWAYS;
+        else if (o->kind == NORM_REPLACE && o->nfrom == 1 && *o->from == ' ')
+            replaced = 1;
+        else
+            return 0;
+    }
+    return replaced && !t->ignore_merges;
+}
+
 void
 sp_index(struct tokenizer *t)
 {
@@ -240,6 +336,9 @@ sp_index(struct tokenizer *t)
             add_borders(t, t->pair[i].m.id);
     sp->free_unknown = unknown_is_free(t);
     sp->cut = !t->ignore_merges;
+    sp->spaces = entry(sp, MARK) != TOK_NONE && only_marks(t);
+    if (sp->spaces)
+        *character(sp, ' ') = entry(sp, MARK);
 }
 
 void

@@ -379,7 +379,7 @@ windows_hold(struct tokenizer *t, struct tok_scratch *s, const uint32_t *id,
     size_t n)
 {
     const struct symbols x = { next_ids, (const unsigned char *)id,
-        (const unsigned char *)(id + n), 0 };
+        (const unsigned char *)(id + n), 0, 0 };
     uint32_t *whole = xreallocarray(NULL, n + 1, sizeof *whole);
     struct tok_ids out = { 0 };
     size_t left;
