@@ -41,6 +41,8 @@ generate(const struct model *m, struct pool *pool, const char *tokenizer,
 
     if (t == NULL)
         die_err(&e);
+    if (tok_warning(t))
+        warn("%s: %s", tokenizer, tok_warning(t));
     if (tok_vocab(t) > m->c.V)
         die(EX_INPUT, "%s: %zu tokens, the model has %zu", tokenizer,
             tok_vocab(t), m->c.V);

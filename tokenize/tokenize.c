@@ -146,6 +146,8 @@ open_tokenizer(void)
     t = tok_open(tokenizer, &e);
     if (!t)
         die_err(&e);
+    if (tok_warning(t))
+        warn("%s: %s", tokenizer, tok_warning(t));
     if (with_bos && tok_bos(t) < 0)
         die(EX_USAGE, "%s: knows no token for the beginning of a text",
             tokenizer);

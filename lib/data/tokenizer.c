@@ -281,6 +281,12 @@ tok_vocab(const struct tokenizer *t)
     return t->nid;
 }
 
+const char *
+tok_warning(const struct tokenizer *t)
+{
+    return t->warning;
+}
+
 int64_t
 tok_template_bos(const struct tokenizer *t)
 {

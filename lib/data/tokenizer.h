@@ -50,6 +50,15 @@ void tok_free(struct tokenizer *t);
  * vocabulary: for a program that only copies the files. */
 int tok_check(const char *path, size_t V, struct err *e);
 
+/*
+ * What is doubtful about a file that was read all the same, for a program that
+ * encodes text to tell once, or NULL: the files of Mistral's Tekken models
+ * that older versions of transformers wrote, with the pattern of Llama 3.  The
+ * environment's RETORT_MISTRAL_REGEX takes Tekken's pattern for them ("fix")
+ * or this one without a word ("keep").
+ */
+const char *tok_warning(const struct tokenizer *t);
+
 /* Ids are < tok_vocab: 1 + the largest id, added tokens included. */
 size_t tok_vocab(const struct tokenizer *t);
 /* What the post-processor puts before and after a text, or -1. */

@@ -141,6 +141,7 @@ struct tokenizer {
     int64_t before, after;      /* of the post-processor */
     int64_t bos, eos;           /* of configuration files */
     char hash[33];
+    const char *warning;        /* of tok_warning */
 };
 
 /* Memory of tokenizer_sweep.c. */

@@ -435,6 +435,43 @@ load_post(struct tokenizer *t, const json_t *j, const char *path, int depth,
         " behind another" : "");
 }
 
+/*
+ * Tekken's vocabulary with the pattern of Llama 3, which a converter put in
+ * where none was given: it cuts before digits in threes, of which Tekken has
+ * no token, and CamelCase not at all.  The vocabulary tells by its special
+ * tokens and by having no number of two digits.
+ */
+static int
+mistral_regex(struct tokenizer *t, struct err *e)
+{
+    static const char *const name[] = { "[INST]", "[/INST]" };
+    const char *what = getenv("RETORT_MISTRAL_REGEX");
+
+    if (what && !*what)
+        what = NULL;
+    if (what && strcmp(what, "fix") != 0 && strcmp(what, "keep") != 0)
+        return err_set(e, EX_USAGE, "RETORT_MISTRAL_REGEX: is neither fix nor "
+            "keep");
+    if (t->sp || t->split != SPLIT_CL100K || vocab_find(t, "10", 2) !=
+        TOK_NONE)
+        return 0;
+    for (int i = 0; i < 2; i++) {
+        const int64_t id = tok_id(t, name[i], strlen(name[i]));
+
+        if (id < 0 || !tok_is_special(t, (uint32_t)id))
+            return 0;
+    }
+    if (what && *what == 'f')
+        t->split = SPLIT_TEKKEN;
+    else if (!what)
+        t->warning = "pre_tokenizer: the vocabulary is Mistral's Tekken, but "
+            "the pattern is Llama 3's, as older versions of transformers "
+            "wrote it: words and numbers are cut unlike in training "
+            "(RETORT_MISTRAL_REGEX=fix takes Tekken's pattern, =keep this "
+            "one)";
+    return 0;
+}
+
 int
 tok_load(struct tokenizer *t, const json_t *j, struct err *e)
 {
@@ -458,7 +495,8 @@ tok_load(struct tokenizer *t, const json_t *j, struct err *e)
         json_object_get(model, "vocab"), e) == 0 &&
         load_post(t, json_object_get(j, "post_processor"), "post_processor",
         0, e) == 0 &&
-        decoder_load(t, json_object_get(j, "decoder"), e) == 0) {
+        decoder_load(t, json_object_get(j, "decoder"), e) == 0 &&
+        mistral_regex(t, e) == 0) {
         tok_hash_all(t, pairs);
         r = 0;
     }

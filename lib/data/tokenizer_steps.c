@@ -329,40 +329,49 @@ byte_of(const char *s, size_t n)
     return (int)((a - hex) % 16 * 16 + (b - hex) % 16);
 }
 
-/* What tokens decode to: t->shown. */
+/* Into t->shown[id] what p[n] decodes to; b is scratch. */
+static void
+show(struct tokenizer *t, const struct decoder *d, size_t id, const char *p,
+    size_t n, struct buf *b)
+{
+    const size_t nfrom = d->from ? strlen(d->from) : 0;
+    int byte;
+
+    buf_clear(b);
+    for (; n > 0 && nfrom > 0; ) {
+        if (n >= nfrom && memcmp(p, d->from, nfrom) == 0) {
+            buf_adds(b, d->to);
+            p += nfrom;
+            n -= nfrom;
+        } else {
+            buf_addc(b, (unsigned char)*p++);
+            n--;
+        }
+    }
+    buf_add(b, p, n);
+    if (d->bytes && (byte = byte_of(b->p, b->n)) >= 0) {
+        buf_clear(b);
+        buf_addc(b, byte);
+    }
+    t->shown[id].off = t->pool.n;
+    t->shown[id].n = (uint32_t)b->n;
+    buf_add(&t->pool, b->p, b->n);
+}
+
+/* What tokens decode to: t->shown.  A normalized added token is shown as it is
+ * looked for: with a space that Prepend put before it, as in the original. */
 static void
 show_all(struct tokenizer *t, const struct decoder *d)
 {
-    const size_t nfrom = d->from ? strlen(d->from) : 0;
     struct buf b = { 0 };
 
     t->shown = xreallocarray(NULL, t->nid, sizeof *t->shown);
     for (size_t i = 0; i < t->nid; i++) {
-        const char *p = t->pool.p + t->text[i].off;
-        size_t n = t->text[i].n;
-        int byte;
-
         t->shown[i] = t->text[i];
-        buf_clear(&b);
-        for (; n > 0 && nfrom > 0; ) {
-            if (n >= nfrom && memcmp(p, d->from, nfrom) == 0) {
-                buf_adds(&b, d->to);
-                p += nfrom;
-                n -= nfrom;
-            } else {
-                buf_addc(&b, (unsigned char)*p++);
-                n--;
-            }
-        }
-        buf_add(&b, p, n);
-        if (d->bytes && (byte = byte_of(b.p, b.n)) >= 0) {
-            buf_clear(&b);
-            buf_addc(&b, byte);
-        }
-        t->shown[i].off = t->pool.n;
-        t->shown[i].n = (uint32_t)b.n;
-        buf_add(&t->pool, b.p, b.n);
+        show(t, d, i, t->pool.p + t->text[i].off, t->text[i].n, &b);
     }
+    for (size_t i = 0; i < t->norm.n; i++)
+        show(t, d, t->norm.a[i].id, t->norm.a[i].s, t->norm.a[i].n, &b);
     buf_release(&b);
 }
 

@@ -167,25 +167,49 @@ add_merges(json_t *list, const struct words *w, size_t i, struct buf *b,
     }
 }
 
+/* The vocabulary: special tokens, then the words in letters; NULL and *e when
+ * two of them are written alike. */
 static json_t *
-model_json(const struct words *w, const json_t *specials)
+vocab_json(const struct words *w, const json_t *specials, struct err *e)
 {
-    json_t *vocab = json_object(), *merges = json_array();
+    json_t *vocab = json_object();
     const size_t first = json_array_size(specials);
+    struct buf b = { 0 };
+
+    for (size_t i = 0; i < first + w->n; i++) {
+        const char *s;
+
+        buf_clear(&b);
+        if (i >= first)
+            letters(&b, w->v[i - first].p, w->v[i - first].n);
+        s = i >= first ? b.p : json_string_value(json_object_get(
+            json_array_get(specials, i), "content"));
+        if (json_object_get(vocab, s)) {
+            tok_bad(e, "%s.%zu: %.60s is another token too", i < first ?
+                "special_tokens" : "vocab", i < first ? i : i - first, s);
+            json_decref(vocab);
+            vocab = NULL;
+            break;
+        }
+        json_object_set_new(vocab, s, json_integer((json_int_t)i));
+    }
+    buf_release(&b);
+    return vocab;
+}
+
+static json_t *
+model_json(const struct words *w, const json_t *specials, struct err *e)
+{
+    json_t *vocab = vocab_json(w, specials, e), *merges;
     struct cut *cut;
     struct buf b = { 0 };
     size_t longest = 1;
 
-    for (size_t i = 0; i < first; i++)
-        json_object_set_new(vocab, json_string_value(json_object_get(
-            json_array_get(specials, i), "content")),
-            json_integer((json_int_t)i));
-    for (size_t i = 0; i < w->n; i++) {
-        buf_clear(&b);
-        letters(&b, w->v[i].p, w->v[i].n);
-        json_object_set_new(vocab, b.p, json_integer((json_int_t)(first + i)));
+    if (!vocab)
+        return NULL;
+    for (size_t i = 0; i < w->n; i++)
         longest = w->v[i].n > longest ? w->v[i].n : longest;
-    }
+    merges = json_array();
     cut = xreallocarray(NULL, longest, sizeof *cut);
     for (size_t i = 256; i < w->n; i++)
         add_merges(merges, w, i, &b, cut);
@@ -242,7 +266,7 @@ convert(const json_t *j, struct err *e)
 {
     const json_t *config = json_object_get(j, "config");
     struct words w = { 0 };
-    json_t *specials = NULL, *out = NULL;
+    json_t *specials = NULL, *model = NULL, *out = NULL;
     size_t total = 0, first = 0;
     const char *regex = NULL;
 
@@ -256,7 +280,7 @@ convert(const json_t *j, struct err *e)
     }
     if (words_load(&w, json_object_get(j, "vocab"), total - first, e) == 0 &&
         (specials = specials_json(json_object_get(j, "special_tokens"), first,
-        e)) != NULL)
+        e)) != NULL && (model = model_json(&w, specials, e)) != NULL)
         out = json_pack("{s:O, s:{s:s, s:[{s:s, s:{s:s}, s:s, s:b},"
             " {s:s, s:b, s:b, s:b}]}, s:o, s:{s:s}, s:o}",
             "added_tokens", specials, "pre_tokenizer", "type", "Sequence",
@@ -264,7 +288,7 @@ convert(const json_t *j, struct err *e)
             "behavior", "Isolated", "invert", 0, "type", "ByteLevel",
             "add_prefix_space", 0, "trim_offsets", 1, "use_regex", 0,
             "post_processor", post_json(), "decoder", "type", "ByteLevel",
-            "model", model_json(&w, specials));
+            "model", model);
     for (size_t i = 0; i < w.n; i++)
         free(w.v[i].p);
     free(w.v);

@@ -430,6 +430,17 @@ gguf_int(const struct gguf_kv *a, size_t i)
     }
 }
 
+float
+gguf_f32(const struct gguf_kv *a, size_t i)
+{
+    const uint32_t v = (uint32_t)little(a->value + i * sizeof(float),
+        sizeof(float));
+    float f;
+
+    memcpy(&f, &v, sizeof f);
+    return f;
+}
+
 int
 gguf_size(const struct gguf *g, const char *key, size_t lo, size_t hi,
     size_t *r, struct err *e)

@@ -85,5 +85,7 @@ struct gguf_walk gguf_walk(const struct gguf_kv *a);
 int gguf_next(struct gguf_walk *w, const char **s, size_t *n);
 /* Element i < n of an array of integers (or 0 of a number), widened. */
 int64_t gguf_int(const struct gguf_kv *a, size_t i);
+/* The same of an array of GGUF_F32. */
+float gguf_f32(const struct gguf_kv *a, size_t i);
 
 #endif

@@ -1,8 +1,10 @@
 /* The tokenizer inside a GGUF; see gguf_tok.h. */
 #include "format/gguf_tok.h"
 
+#include "format/gguf_spm.h"
 #include "format/names.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +22,11 @@ struct vocab {
     struct str *tok;        /* [n] by id */
     struct str *sorted;     /* [n] those that a merge can name */
     size_t n, nsorted;
-    const struct gguf_kv *kind, *merges;
+    int spm;                /* a SentencePiece model, not byte-level BPE */
+    const struct gguf_kv *kind, *merges, *score;
 };
+
+#define MARK "\xe2\x96\x81"  /* stands for a space in a SentencePiece model */
 
 /* Pattern of Llama 3's and tiktoken's cl100k_base pre-tokenizer. */
 static const char llama3[] =
@@ -69,23 +74,36 @@ array(const struct gguf *g, const char *key, enum gguf_type elem,
     return a;
 }
 
+/* What there is beside the n tokens. */
+static int
+read_lists(struct vocab *v, const struct gguf *g, size_t n, struct err *e)
+{
+    v->g = g;
+    v->spm = gguf_is(g, "tokenizer.ggml.model", "llama");
+    v->kind = gguf_kv(g, "tokenizer.ggml.token_type");
+    if ((v->spm && !v->kind) || (v->kind && (v->kind->type != GGUF_ARRAY ||
+        v->kind->elem != GGUF_I32 || v->kind->n != n)))
+        return err_set(e, EX_INPUT, "tokenizer.ggml.token_type: is no list "
+            "of %zu kinds", n);
+    if (!v->spm) {
+        v->merges = array(g, "tokenizer.ggml.merges", GGUF_STR, e);
+        return v->merges ? 0 : -1;
+    }
+    v->score = array(g, "tokenizer.ggml.scores", GGUF_F32, e);
+    if (!v->score)
+        return -1;
+    return v->score->n == n ? 0 : err_set(e, EX_INPUT,
+        "tokenizer.ggml.scores: has %zu numbers, not %zu", v->score->n, n);
+}
+
 static int
 read_vocab(struct vocab *v, const struct gguf *g, struct err *e)
 {
     const struct gguf_kv *a = array(g, "tokenizer.ggml.tokens", GGUF_STR, e);
     struct gguf_walk w;
 
-    if (!a)
+    if (!a || read_lists(v, g, a->n, e) < 0)
         return -1;
-    v->g = g;
-    v->merges = array(g, "tokenizer.ggml.merges", GGUF_STR, e);
-    if (!v->merges)
-        return -1;
-    v->kind = gguf_kv(g, "tokenizer.ggml.token_type");
-    if (v->kind && (v->kind->type != GGUF_ARRAY ||
-        v->kind->elem != GGUF_I32 || v->kind->n != a->n))
-        return err_set(e, EX_INPUT, "tokenizer.ggml.token_type: is no list "
-            "of %zu kinds", a->n);
     v->n = a->n;
     v->tok = xreallocarray(NULL, v->n + 1, sizeof *v->tok);
     v->sorted = xreallocarray(NULL, v->n + 1, sizeof *v->sorted);
@@ -212,6 +230,49 @@ merges_json(const struct vocab *v, struct err *e)
     return j;
 }
 
+static int
+holds(struct str s, const char *what)
+{
+    const size_t n = strlen(what);
+
+    for (; s.n >= n; s.p++, s.n--)
+        if (memcmp(s.p, what, n) == 0)
+            return 1;
+    return 0;
+}
+
+/* The merges that SentencePiece's scores mean.  They never give a control
+ * token or a byte, so that these stay text where they are written out, and a
+ * user's token only where it holds the mark of a space: the others have been
+ * found in the text before. */
+static json_t *
+scores_json(const struct vocab *v, struct err *e)
+{
+    struct spm_token *tok = xcalloc(v->n + 1, sizeof *tok);
+    json_t *j = NULL;
+
+    for (size_t i = 0; i < v->n; i++) {
+        struct spm_token *t = &tok[i];
+        const int k = kind_of(v, i);
+
+        t->p = v->tok[i].p;
+        t->n = v->tok[i].n;
+        t->score = gguf_f32(v->score, i);
+        t->used = k != UNUSED;
+        t->made = !holds(v->tok[i], " ") && (k == NORMAL ||
+            (k == USER && holds(v->tok[i], MARK)));
+        if (isnan(t->score)) {
+            err_set(e, EX_INPUT, "tokenizer.ggml.scores: number %zu is none",
+                i);
+            goto done;
+        }
+    }
+    j = spm_merges(tok, v->n, e);
+done:
+    free(tok);
+    return j;
+}
+
 static json_t *
 byte_level(int prefix, int regex)
 {
@@ -251,15 +312,25 @@ pre_json(const struct gguf *g, struct err *e)
     return NULL;
 }
 
-/* Token id under key into *id and its text into *s; 1, 0 if missing, -1. */
+/* Token id under key into *id and its text into *s; 1, 0 if missing, -1.  In
+ * a SentencePiece model <unk>, <s> and </s> are 0, 1 and 2 unless the file says
+ * otherwise. */
 static int
 special(const struct vocab *v, const char *key, size_t *id, struct str *s,
     struct err *e)
 {
+    static const char *const usual[] = { "tokenizer.ggml.unknown_token_id",
+        "tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id" };
     int r = gguf_size(v->g, key, 0, v->n ? v->n - 1 : 0, id, e);
 
     if (r > 0 && v->n == 0)
         return err_set(e, EX_INPUT, "%s: there are no tokens", key);
+    for (size_t i = 0; r == 0 && v->spm && i < 3 && i < v->n; i++)
+        if (strcmp(key, usual[i]) == 0 && (kind_of(v, i) == CONTROL ||
+            kind_of(v, i) == UNKNOWN)) {
+            *id = i;
+            r = 1;
+        }
     if (r > 0)
         *s = v->tok[*id];
     return r;
@@ -299,7 +370,7 @@ whole_first(const struct gguf *g)
 static json_t *
 post_json(const struct vocab *v, struct err *e)
 {
-    int bos = whole_first(v->g), eos = 0;
+    int bos = v->spm || whole_first(v->g), eos = 0;
     json_t *single, *pair, *tokens;
     struct str sb, se;
     size_t ib, ie;
@@ -336,45 +407,118 @@ post_json(const struct vocab *v, struct err *e)
         "single", single, "pair", pair, "special_tokens", tokens);
 }
 
+/* Refuse what is not known.  *prefix: a space is put before each text. */
 static int
-check_kind(const struct gguf *g, struct err *e)
+check_kind(const struct gguf *g, int *prefix, struct err *e)
 {
-    int prefix = 0;
+    static const char *const off[] = {
+        "tokenizer.ggml.remove_extra_whitespaces",
+        "tokenizer.ggml.treat_whitespace_as_suffix" };
+    const int spm = gguf_is(g, "tokenizer.ggml.model", "llama");
 
-    if (!gguf_is(g, "tokenizer.ggml.model", "gpt2"))
+    *prefix = spm;
+    if (!spm && !gguf_is(g, "tokenizer.ggml.model", "gpt2"))
         return err_set(e, EX_INPUT, "tokenizer.ggml.model: only \"gpt2\" "
-            "(byte-level BPE) is supported");
-    if (gguf_bool(g, "tokenizer.ggml.add_space_prefix", &prefix, e) < 0)
+            "(byte-level BPE) and \"llama\" (SentencePiece) are supported");
+    if (gguf_bool(g, "tokenizer.ggml.add_space_prefix", prefix, e) < 0)
         return -1;
-    return prefix ? err_set(e, EX_INPUT, "tokenizer.ggml.add_space_prefix: "
-        "is not supported") : 0;
+    if (*prefix && !spm)
+        return err_set(e, EX_INPUT, "tokenizer.ggml.add_space_prefix: is not "
+            "supported");
+    for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
+        int on = 0;
+
+        if (gguf_bool(g, off[i], &on, e) < 0)
+            return -1;
+        if (on)
+            return err_set(e, EX_INPUT, "%s: is not supported", off[i]);
+    }
+    if (gguf_kv(g, "tokenizer.ggml.precompiled_charsmap"))
+        return err_set(e, EX_INPUT, "tokenizer.ggml.precompiled_charsmap: is "
+            "not supported");
+    return 0;
+}
+
+static json_t *
+replace(const char *from, const char *to)
+{
+    return json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern",
+        "String", from, "content", to);
+}
+
+/* The steps before and behind a SentencePiece model. */
+static json_t *
+spm_normalizer(int prefix)
+{
+    return prefix ? json_pack("{s:s, s:[{s:s, s:s}, o]}", "type", "Sequence",
+        "normalizers", "type", "Prepend", "prepend", MARK, replace(" ",
+        MARK)) : replace(" ", MARK);
+}
+
+static json_t *
+spm_decoder(int prefix)
+{
+    json_t *j = json_pack("{s:s, s:[o, {s:s}, {s:s}]}", "type", "Sequence",
+        "decoders", replace(MARK, " "), "type", "ByteFallback", "type",
+        "Fuse");
+
+    if (prefix)
+        json_array_append_new(json_object_get(j, "decoders"), json_pack(
+            "{s:s, s:s, s:i, s:i}", "type", "Strip", "content", " ", "start",
+            1, "stop", 0));
+    return j;
+}
+
+/* What an unknown character becomes: its bytes where there are such tokens
+ * (*bytes), else *unk. */
+static int
+unknown(const struct vocab *v, int *bytes, json_t **unk, struct err *e)
+{
+    static const char key[] = "tokenizer.ggml.unknown_token_id";
+    struct str s = { NULL, 0 };
+    size_t id;
+    int r = v->spm ? special(v, key, &id, &s, e) : 1;
+
+    *bytes = 0;
+    if (r <= 0)
+        return r < 0 ? -1 : err_set(e, EX_INPUT, "%s: is missing", key);
+    for (size_t i = 0; v->spm && i < v->n && !*bytes; i++)
+        *bytes = kind_of(v, i) == BYTE;
+    *unk = v->spm ? text(s) : json_null();
+    return 0;
 }
 
 json_t *
 gguf_tokenizer_json(const struct gguf *g, struct err *e)
 {
     struct vocab v = { 0 };
-    json_t *pre = NULL, *post = NULL, *merges = NULL, *j = NULL;
+    json_t *pre = NULL, *post = NULL, *merges = NULL, *unk = NULL, *j = NULL;
+    json_t *norm, *decoder;
+    int prefix, bytes;
 
-    if (check_kind(g, e) < 0 || read_vocab(&v, g, e) < 0 ||
-        (pre = pre_json(g, e)) == NULL || (post = post_json(&v, e)) == NULL ||
-        (merges = merges_json(&v, e)) == NULL)
+    if (check_kind(g, &prefix, e) < 0 || read_vocab(&v, g, e) < 0 ||
+        (pre = v.spm ? json_null() : pre_json(g, e)) == NULL ||
+        (post = post_json(&v, e)) == NULL ||
+        unknown(&v, &bytes, &unk, e) < 0 ||
+        (merges = v.spm ? scores_json(&v, e) : merges_json(&v, e)) == NULL)
         goto done;
-    j = json_pack("{s:s, s:n, s:n, s:o, s:o, s:O, s:O, s:o, s:{s:s, s:n, s:n,"
+    norm = v.spm ? spm_normalizer(prefix) : gguf_is(g, "tokenizer.ggml.pre",
+        "qwen2") ? json_pack("{s:s}", "type", "NFC") : json_null();
+    decoder = v.spm ? spm_decoder(prefix) : byte_level(1, 1);
+    j = json_pack("{s:s, s:n, s:n, s:o, s:o, s:O, s:O, s:o, s:{s:s, s:n, s:O,"
         " s:n, s:n, s:b, s:b, s:b, s:o, s:O}}", "version", "1.0",
         "truncation", "padding", "added_tokens", added_json(&v),
-        "normalizer", gguf_is(g, "tokenizer.ggml.pre", "qwen2") ?
-        json_pack("{s:s}", "type", "NFC") : json_null(),
-        "pre_tokenizer", pre, "post_processor", post,
-        "decoder", byte_level(1, 1), "model", "type", "BPE", "dropout",
-        "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
-        "fuse_unk", 0, "byte_fallback", 0, "ignore_merges",
-        whole_first(g), "vocab",
+        "normalizer", norm, "pre_tokenizer", pre, "post_processor", post,
+        "decoder", decoder, "model", "type", "BPE", "dropout",
+        "unk_token", unk, "continuing_subword_prefix", "end_of_word_suffix",
+        "fuse_unk", v.spm, "byte_fallback", bytes, "ignore_merges",
+        !v.spm && whole_first(g), "vocab",
         vocab_json(&v), "merges", merges);
 done:
     json_decref(pre);
     json_decref(post);
     json_decref(merges);
+    json_decref(unk);
     release_vocab(&v);
     return j;
 }

@@ -1,10 +1,13 @@
 /*
  * The tokenizer inside a GGUF as the JSON files that Hugging Face libraries
- * read.  Byte-level BPE (tokenizer.ggml.model "gpt2") with the pre-tokenizers
+ * read.  tokenizer.ggml.model "gpt2" is byte-level BPE with the pre-tokenizers
  * "smollm" (digits one by one, then GPT-2's pattern), "gpt-2" and "default"
  * (GPT-2's pattern), "llama-bpe" (Llama 3's), "qwen2" (NFC, then Qwen 2's) and
- * "tekken" (Mistral's).  Everything else is refused by
- * name: a wrong pre-tokenizer gives plausible ids and a worse model.
+ * "tekken" (Mistral's).  "llama" is SentencePiece's BPE: tokens with scores
+ * instead of merges, unknown characters as bytes, and, unless add_space_prefix
+ * is false, a space before each text (between tokens that are found in the
+ * text too, as llama.cpp does it).  Everything else is refused by name: a wrong
+ * pre-tokenizer gives plausible ids and a worse model.
  */
 #ifndef FORMAT_GGUF_TOK_H
 #define FORMAT_GGUF_TOK_H

@@ -9,12 +9,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a Hugging Face directory may hold of a tokenizer; the first must be
- * there. */
-static const char *const files[] = { "tokenizer.json",
+/* What a model's directory may hold of a tokenizer; one of the first two, the
+ * second being Mistral's own kind, must be there. */
+static const char *const files[] = { "tokenizer.json", "tekken.json",
     "tokenizer_config.json", "special_tokens_map.json",
     "generation_config.json", "added_tokens.json", "chat_template.jinja",
     "vocab.json", "merges.txt", "tokenizer.model" };
+
+/* The last part of a path. */
+static const char *
+base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static int
+is_tekken(const char *path)
+{
+    return strcmp(base_name(path), "tekken.json") == 0;
+}
+
+/* Text as JSON; that of a tekken.json may hold NUL. */
+static json_t *
+parse(const char *path, const char *p, size_t n, struct err *e)
+{
+    json_error_t je;
+    json_t *j;
+
+    if (!is_tekken(path))
+        return js_parse(p, n, e);
+    j = json_loadb(p, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &je);
+    if (!j)
+        err_set(e, EX_INPUT, "offset %d: %s", je.position, je.text);
+    return j;
+}
 
 /* Copy a file; JSON must be whole JSON. */
 static int
@@ -28,7 +58,7 @@ copy(const char *from, const char *to, struct err *e)
     if (r < 0)
         return -1;
     if (dot && strcmp(dot, ".json") == 0) {
-        json_t *j = js_parse(p, n, e);
+        json_t *j = parse(from, p, n, e);
 
         if (!j) {
             free(p);
@@ -44,16 +74,19 @@ copy(const char *from, const char *to, struct err *e)
 static int
 copy_dir(const char *from, const char *dir, struct err *e)
 {
-    int r = 0;
+    int r = 0, found = 0;
 
     for (size_t i = 0; r == 0 && i < sizeof files / sizeof *files; i++) {
         char *a = xasprintf("%s/%s", from, files[i]);
         char *b = xasprintf("%s/%s", dir, files[i]);
 
-        if (io_exists(a))
+        if (io_exists(a)) {
             r = copy(a, b, e);
-        else if (i == 0)
-            r = err_set(e, EX_INPUT, "%s: holds no tokenizer.json", from);
+            found |= i < 2;
+        } else if (i == 1 && !found) {
+            r = err_set(e, EX_INPUT, "%s: holds no tokenizer.json or "
+                "tekken.json", from);
+        }
         free(a);
         free(b);
     }
@@ -123,9 +156,9 @@ added_text(const json_t *tok, json_int_t id)
     return NULL;
 }
 
-/* A tokenizer_config.json for a tokenizer that came without: the class that
- * takes tokenizer.json as it is, and the special tokens that config.json
- * (already in dir) names by id. */
+/* A tokenizer_config.json for a tokenizer.json that came without: the class
+ * that takes it as it is, and the special tokens that config.json (already in
+ * dir) names by id. */
 static int
 make_config(const char *dir, struct err *e)
 {
@@ -137,7 +170,7 @@ make_config(const char *dir, struct err *e)
     json_t *c = NULL, *t = NULL, *j;
     int r = 0;
 
-    if (io_exists(file))
+    if (io_exists(file) || !io_exists(toks))
         goto done;
     r = -1;
     if ((io_exists(config) && (c = js_load(config, JS_MAX, e)) == NULL) ||
@@ -177,7 +210,8 @@ tokenizer_export(const char *from, const char *dir, struct err *e)
     if (io_is_dir(from)) {
         r = copy_dir(from, dir, e);
     } else if (n > 5 && strcmp(from + n - 5, ".json") == 0) {
-        char *to = xasprintf("%s/tokenizer.json", dir);
+        char *to = xasprintf("%s/%s", dir, is_tekken(from) ? "tekken.json" :
+            "tokenizer.json");
 
         r = copy(from, to, e);
         free(to);

@@ -2,7 +2,8 @@
 usage: tok_compare.py [-j N] [-n BYTES] [-b BYTES] [--tokenize PROGRAM]
                       TOKENIZER FILE ...
 TOKENIZER: a tokenizer.json (oracle: the tokenizers library), or a tekken.json
-(mistral-common); a GGUF FILE:tokenizer.json names one for each of the two.
+(mistral-common); FILE:ORACLE names one for each of the two, the second may be
+a tokenizer.model (sentencepiece): model.gguf:tokenizer.model.
 FILE: plain text, "-" is standard input; documents are cut at empty lines, and,
 where one is longer than -b bytes (100000), at an end of line behind that.
 Streams: tokenize --ids runs beside the oracle, a batch of documents is held.
@@ -31,6 +32,11 @@ def start(path):
         t = Tekkenizer.from_file(path)
         oracle = lambda texts: [t.encode(x, bos=False, eos=False)
                                 for x in texts]
+        return
+    if path.endswith('.model'):
+        from sentencepiece import SentencePieceProcessor
+        t = SentencePieceProcessor(model_file=path)
+        oracle = t.encode
         return
     from tokenizers import Tokenizer
     t = Tokenizer.from_file(path)
