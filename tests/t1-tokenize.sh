@@ -168,6 +168,32 @@ head -c 100 <pipe2 >out
 wait $!
 equal 'nor for --ids' "$?" 0
 
+# A SentencePiece model inside a GGUF
+printf 'The river  bends.\n' >sp.txt
+ok 'a SentencePiece GGUF' tokenize -q -t "$gold/spm/spm.gguf" -o s sp.txt
+ok 'and back' tokenize -q -t "$gold/spm/spm.gguf" --decode s
+same 'gives the text' out sp.txt
+
+# Tekken's vocabulary with the pattern of Llama 3; a stream holds the hash
+awk 'FNR == NR { if (/^"Regex":/) r = $0; next } /^"Regex":/ { $0 = r } 1' \
+    "$gold/family/llama3.json" "$gold/family/nemo.json" >wrong.json
+cp "$gold/family/nemo.json" right.json
+ok 'a wrong pattern' tokenize -q -t wrong.json -o wrong.s sp.txt
+equal 'is told once' "$(grep -c 'wrong.json: pre_tokenizer: .*Tekken' err)" 1
+ok 'mended' env RETORT_MISTRAL_REGEX=fix tokenize -q -t wrong.json -o fix.s \
+    sp.txt
+equal 'without a word' "$(cat err)" ''
+ok 'the right file' tokenize -q -t right.json -o right.s sp.txt
+equal 'without a word' "$(cat err)" ''
+same 'gives the same' right.s fix.s
+ok 'kept' env RETORT_MISTRAL_REGEX=keep tokenize -q -t wrong.json -o keep.s \
+    sp.txt
+equal 'without a word' "$(cat err)" ''
+same 'as the file has it' wrong.s keep.s
+status 1 'which is another tokenizer' cmp -s wrong.s right.s
+status 2 'another setting' env RETORT_MISTRAL_REGEX=x tokenize -q \
+    -t wrong.json --ids sp.txt
+
 # Training
 ok '--train' tokenize -q --train t --vocab 600 "$gold/train.txt"
 ok 'what was trained' tokenize -q -t t -o s "$gold/train.txt"

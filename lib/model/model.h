@@ -85,8 +85,8 @@ int model_write_config(const struct model *m, const char *file,
 int model_write_generation(const struct model *m, const char *file,
     struct err *e);
 /* The tokenizer's files, from a model directory, a tokenizer.json or
- * tekken.json, or a .gguf.  Where there is only Mistral's own tekken.json, it is
- * what is written: the loaders of such models read it as it is. */
+ * tekken.json, or a .gguf.  Where there is only Mistral's own tekken.json, that
+ * is written: the loaders of such models read it as it is. */
 int tokenizer_export(const char *from, const char *dir, struct err *e);
 
 #endif

@@ -7,8 +7,8 @@
 /* Those that are read: the folder may hold more. */
 static const char *const family[] = {
     "llama3", "llama3merges", "gpt2legacy", "nemo", "qwen", "qwenflags",
-    "llama2", "llama2norm", "llama2flags", "mistral3", "gemma", "gemma3", "spbytes", "spunk", "spfuse",
-    "spdrop", "tekken-v7",
+    "llama2", "llama2norm", "llama2flags", "mistral3", "gemma", "gemma3",
+    "spbytes", "spunk", "spfuse", "spdrop", "tekken-v7",
 };
 
 static const char *

@@ -1,7 +1,7 @@
-/* lib/format/gguf_tok and gguf_spm: tokenizers inside GGUF files.  SentencePiece
- * models give the ids of sentencepiece and of llama.cpp (tests/golden/tok/spm);
- * each name of a pre-tokenizer means its pattern; what is damaged or unknown
- * is refused by name. */
+/* lib/format/gguf_tok and gguf_spm: tokenizers inside GGUF files.  Those of
+ * SentencePiece give the ids of sentencepiece and of llama.cpp
+ * (tests/golden/tok/spm); each name of a pre-tokenizer means its pattern; what
+ * is damaged or unknown is refused by name. */
 #include "../tok_answers.h"
 #include "format/gguf.h"
 #include "format/gguf_tok.h"

@@ -1,6 +1,29 @@
-/* lib/data/tokenizer: hostile and unknown tokenizer.json are refused with the
+/*
+ * lib/data/tokenizer: hostile and unknown tokenizer.json are refused with the
  * path of what is wrong, without a crash and without memory the file does not
- * back */
+ * back; hostile texts take no more time or stack than others.  What has broken
+ * other readers, and the test of it here:
+ *
+ *   a merge longer than any entry (tokenizers 2094, 2198)  longer than any entry
+ *   a pattern that backtracks (tokenizers 2060)            another pattern
+ *   one huge id, one huge array (qxotic 3)                 one huge id
+ *   stack: "^" a million times (tiktoken 245)              1000000 x ^
+ *   stack: 26,000 of a letter (llama.cpp 27783)            26000 x a
+ *   a crash on 9,400 of a letter (llama.cpp 15594)         9400 x A
+ *   JSON in JSON                                           200000 brackets,
+ *                                                          64 brackets deep
+ *   lengths of tokens as int (CVE-2025-49847, -52566)      an entry of 5 MB,
+ *                                                          a very long one
+ *   a name twice                                           a text twice
+ *   one id for two, an id not below the vocabulary         an id twice,
+ *                                                          a template's token
+ *   allocation from a number of the file                   one huge id
+ *   a flag of one part that turns off another's check      test_damage
+ *
+ * The GGUF's own lines are in gguf.c and tok_gguf.c, those of tekken.json in
+ * tok_tekken.c, those of archives in t1-input.sh, any bytes in fuzz/tok_file.c
+ * and fuzz/tok_text.c.
+ */
 #include "data/tokenizer.h"
 
 #include "base/io.h"
@@ -8,6 +31,7 @@
 #include "base/rng.h"
 #include "../tap.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -289,9 +313,139 @@ test_slow(void)
     free(text);
 }
 
+/* s of depth arrays in the place of an unknown part. */
+static char *
+nested(int depth)
+{
+    char *in = xcalloc(1, (size_t)depth + 1), *out = xcalloc(1, (size_t)depth +
+        1), *more, *s;
+
+    memset(in, '[', (size_t)depth);
+    memset(out, ']', (size_t)depth);
+    more = xasprintf(",\"new\":%s%s", in, out);
+    s = text_of(&(struct file){ .more = more });
+    free(in);
+    free(out);
+    free(more);
+    return s;
+}
+
+/* The whole is one level, its part the others. */
+static void
+test_depth(void)
+{
+    char *s = nested(63);
+
+    bad_text("64 brackets deep are parsed", s, strlen(s), "tokenizer.new: ");
+    free(s);
+    s = nested(64);
+    bad_text("65 are not", s, strlen(s), "offset ");
+    free(s);
+}
+
+/* A vocabulary with an entry of 5 MB, which the text then holds. */
+static void
+test_entry(void)
+{
+    const size_t n = 5000000;
+    char *name = xcalloc(1, n + 1), *model;
+    struct file f = { 0 };
+
+    memset(name, 'b', n);
+    model = xasprintf("{\"ignore_merges\":true,\"vocab\":{\"a\":0,\"%s\":1,"
+        "\"b\":2},\"merges\":[]}", name);
+    f.model = model;
+    good("an entry of 5 MB", f, name, 1);
+    name[n - 1] = '\0';
+    good("and all but one letter of it", f, name, n - 1);
+    free(model);
+    free(name);
+}
+
+/* A run of one letter through a tokenizer, in a thread of a small stack. */
+struct run {
+    struct tokenizer *t;
+    const char *letter;
+    size_t n;
+    int same;
+};
+
+static void *
+encode_run(void *arg)
+{
+    struct run *r = arg;
+    struct tok_scratch *s = tok_scratch_new(r->t);
+    struct tok_ids ids = { 0 };
+    struct buf text = { 0 }, back = { 0 };
+    struct err e;
+
+    buf_addc(&text, 'x');           /* some take a first space away */
+    for (size_t i = 0; i < r->n; i++)
+        buf_adds(&text, r->letter);
+    tok_encode(r->t, s, text.p, text.n, 0, &ids);
+    r->same = ids.n > 0 && tok_decode(r->t, ids.v, ids.n, 0, &back, &e) == 0 &&
+        back.n == text.n && memcmp(back.p, text.p, text.n) == 0;
+    buf_release(&text);
+    buf_release(&back);
+    tok_ids_release(&ids);
+    tok_scratch_free(s);
+    return NULL;
+}
+
+static int
+run(struct run *r)
+{
+    pthread_attr_t a;
+    pthread_t id;
+
+    r->same = 0;
+    if (pthread_attr_init(&a) != 0 ||
+        pthread_attr_setstacksize(&a, (size_t)256 << 10) != 0 ||
+        pthread_create(&id, &a, encode_run, r) != 0) {
+        printf("Bail out! no thread\n");
+        exit(1);
+    }
+    pthread_join(id, NULL);
+    pthread_attr_destroy(&a);
+    return r->same;
+}
+
+static void
+test_runs(void)
+{
+    static const char *const family[] = { "gpt2legacy", "llama3", "qwen",
+        "nemo", "llama2", "mistral3", "gemma3" };
+    static const struct { const char *letter; size_t n; } of[] = {
+        { "^", 1000000 }, { "a", 26000 }, { "A", 9400 }, { " ", 26000 },
+        { "\n", 26000 }, { "\xcc\x81", 26000 } };
+    const char *top = getenv("RETORT_TOP");
+
+    for (size_t i = 0; i < sizeof family / sizeof *family; i++) {
+        char *path = xasprintf("%s/tests/golden/tok/family/%s.json",
+            top ? top : ".", family[i]);
+        struct err e = { 0 };
+        struct run r = { .t = tok_open(path, &e) };
+
+        for (size_t k = 0; r.t && k < sizeof of / sizeof *of; k++) {
+            const double begin = prog_cpu();
+
+            r.letter = of[k].letter;
+            r.n = of[k].n;
+            ok(run(&r) && prog_cpu() - begin < 20, "%s: %zu x %s", family[i],
+                r.n, *r.letter == '\n' ? "newline" : r.letter);
+        }
+        ok(r.t != NULL, "%s: is read %s", family[i], e.msg);
+        tok_free(r.t);
+        free(path);
+    }
+}
+
 int
 main(void)
 {
+    test_depth();
+    test_entry();
+    test_runs();
     test_components();
     test_models();
     test_added();
