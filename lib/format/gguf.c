@@ -433,7 +433,7 @@ gguf_int(const struct gguf_kv *a, size_t i)
 float
 gguf_f32(const struct gguf_kv *a, size_t i)
 {
-    const uint32_t v = (uint32_t)little(a->value + i * sizeof(float),
+    const uint32_t v = (uint32_t)le_get(a->value + i * sizeof(float),
         sizeof(float));
     float f;
 
