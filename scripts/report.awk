@@ -111,9 +111,22 @@ function columns(file, header, want, col,  n, i, name, w) {
     return n
 }
 
+# Line i as v[column], of nc fields: a number, but text in the columns of
+# `text`, and perhaps "-" in those of `gaps` (names between blanks; "*": all).
+function row(file, i, nc, col, v, text, gaps,  f, k) {
+    if (split(line[i], f, "\t") != nc)
+        bad(file, "line " i ": not " nc " fields")
+    for (k in col) {
+        v[k] = f[col[k]]
+        if (!numeric(v[k]) && !index(text, " " k " ") &&
+            !(v[k] == "-" && (gaps == "*" || index(gaps, " " k " "))))
+            bad(file, "line " i ": " k " is not a number")
+    }
+}
+
 # eval.tsv: E[model, source, column]; names in model[1..nm], source[1..ns];
 # D[model, other, quantity, "difference" | "se" | "z"].
-function read_eval(file,  n, i, k, f, c, nc, v, at) {
+function read_eval(file,  n, i, k, f, c, nc, v, m, s, at) {
     n = slurp(file)
     if (n < 0)
         bad(file, "cannot be read")
@@ -126,22 +139,18 @@ function read_eval(file,  n, i, k, f, c, nc, v, at) {
         "nll ppl ppl_low ppl_high kl kl_se agree recovery regained " \
         "tokens_s memory", c)
     for (i = at + 1; i <= n && line[i] != ""; i++) {
-        if (split(line[i], f, "\t") != nc)
-            bad(file, "line " i ": not " nc " fields")
-        if (!(f[1] in model_at))
-            model[model_at[f[1]] = ++nm] = f[1]
-        if (f[2] != "(all)" && !(f[2] in source_at))
-            source[source_at[f[2]] = ++ns] = f[2]
-        if ((f[1], f[2], "ppl") in E)
-            bad(file, "line " i ": " f[1] " on " f[2] " again")
-        for (k in c) {
-            v = f[c[k]]
-            if (k != "model" && k != "source" && v != "-" && !numeric(v))
-                bad(file, "line " i ": " k " is not a number")
-            E[f[1], f[2], k] = v
-        }
-        if (!(numeric(E[f[1], f[2], "parameters"]) &&
-            numeric(E[f[1], f[2], "tokens"])))
+        row(file, i, nc, c, v, " model source ", "*")
+        m = v["model"]
+        s = v["source"]
+        if (!(m in model_at))
+            model[model_at[m] = ++nm] = m
+        if (s != "(all)" && !(s in source_at))
+            source[source_at[s] = ++ns] = s
+        if ((m, s, "ppl") in E)
+            bad(file, "line " i ": " m " on " s " again")
+        for (k in c)
+            E[m, s, k] = v[k]
+        if (!(numeric(v["parameters"]) && numeric(v["tokens"])))
             bad(file, "line " i ": no parameters or tokens")
     }
     if (nm == 0)
@@ -177,20 +186,16 @@ function add_difference(a, b, q, v, se, z, sign) {
 }
 
 # NAME/metrics.tsv: M[name, column, 1..]; steps, 0 without the file.
-function read_metrics(name,  file, n, i, k, f, c, nc) {
+function read_metrics(name,  file, n, i, k, v, c, nc) {
     file = dir "/" name "/metrics.tsv"
     n = slurp(file)
     if (n < 1)
         return 0
     nc = columns(file, line[1], "step scored loss ce kl squarehead", c)
     for (i = 2; i <= n; i++) {
-        if (split(line[i], f, "\t") != nc)
-            bad(file, "line " i ": not " nc " fields")
-        for (k in c) {
-            if (!numeric(f[c[k]]))
-                bad(file, "line " i ": " k " is not a number")
-            M[name, k, i - 1] = f[c[k]] + 0
-        }
+        row(file, i, nc, c, v)
+        for (k in c)
+            M[name, k, i - 1] = v[k] + 0
     }
     return n - 1
 }
@@ -375,6 +380,13 @@ function log_ticks(lo, hi, most,  p, i, k, m, pass) {
         ticks(lo, hi, most - 1)
 }
 
+function axis_ticks(lo, hi, islog, n) {
+    if (islog)
+        log_ticks(lo, hi, n)
+    else
+        ticks(lo, hi, n)
+}
+
 function tick_text(v,  d) {
     if (tick_step == 0)
         return sprintf(v < 0.001 ? "%.0e" : "%.6g", v)
@@ -416,10 +428,7 @@ function rule(x1, y1, x2, y2, class) {
 }
 
 function x_axis(name, n,  i) {
-    if (xlog)
-        log_ticks(xlo, xhi, n)
-    else
-        ticks(xlo, xhi, n)
+    axis_ticks(xlo, xhi, xlog, n)
     for (i = 1; i <= nt; i++) {
         rule(px(tick[i]), yt, px(tick[i]), yb, "grid")
         label(px(tick[i]), yb + 15, "t m", tick_text(tick[i]))
@@ -428,10 +437,7 @@ function x_axis(name, n,  i) {
     label((xl + xr) / 2, yb + 32, "m", name)
 }
 function y_axis(name, n,  i) {
-    if (ylog)
-        log_ticks(ylo, yhi, n)
-    else
-        ticks(ylo, yhi, n)
+    axis_ticks(ylo, yhi, ylog, n)
     for (i = 1; i <= nt; i++) {
         rule(xl, py(tick[i]), xr, py(tick[i]), "grid")
         label(xl - 6, py(tick[i]) + 4, "t e", tick_text(tick[i]))
@@ -717,13 +723,9 @@ function pruning(  file, n, i, k, f, c, nc, whole, won, lo, hi, ylo0, yhi0, \
     nc = columns(file, line[1], "kind taken blocks kept width parameters " \
         "ppl kl score", c)
     for (i = 2; i <= n; i++) {
-        if (split(line[i], f, "\t") != nc)
-            bad(file, "line " i ": not " nc " fields")
+        row(file, i, nc, c, f, " kind kept ")
         for (k in c)
-            if (k != "kind" && k != "kept" && !numeric(f[c[k]]))
-                bad(file, "line " i ": " k " is not a number")
-        for (k in c)
-            P[i, k] = f[c[k]]
+            P[i, k] = f[k]
         if (P[i, "kind"] == "whole")
             whole = i
         if (P[i, "kind"] == "cut")

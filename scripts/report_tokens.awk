@@ -2,7 +2,7 @@
 # --stats.  Read after report.awk, whose functions it uses.
 
 # K[i, column] of the sources, in the order of the file; their number.
-function read_tokens(file,  n, i, k, f, c, nc, some) {
+function read_tokens(file,  n, i, k, v, c, nc, some) {
     n = slurp(file)
     if (n < 2)
         return 0
@@ -10,17 +10,12 @@ function read_tokens(file,  n, i, k, f, c, nc, some) {
         "tokens tokens/word characters/token split fallback distinct " \
         "parity", c)
     for (i = 2; i <= n; i++) {
-        if (split(line[i], f, "\t") != nc)
-            bad(file, "line " i ": not " nc " fields")
-        if (i == n && f[c["source"]] == "all")
+        row(file, i, nc, c, v, " source ", " parity ")
+        if (i == n && v["source"] == "all")
             break
         some++
-        for (k in c) {
-            if (k != "source" && !numeric(f[c[k]]) &&
-                !(k == "parity" && f[c[k]] == "-"))
-                bad(file, "line " i ": " k " is not a number")
-            K[some, k] = f[c[k]]
-        }
+        for (k in c)
+            K[some, k] = v[k]
     }
     return some
 }

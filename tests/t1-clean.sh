@@ -1,15 +1,7 @@
 #!/bin/sh
 # tokenize: filters, boilerplate, languages, and the file of what they drop
 . "${0%/*}/lib.sh"
-tok=$top/tests/golden/tok/digits.json
-run() {
-    tokenize -q -t "$tok" --split line "$@"
-}
-# the records of d as "record:reason", with spaces between
-why() {
-    sed 's/.*"record":\([0-9]*\).*"reason":"\([^"]*\)".*/\1:\2/' d |
-        tr '\n' ' '
-}
+. "$top/tests/clean.sh"
 
 # Length
 printf 'one\ntwo words\n\303\251\303\251\nthree little words\n\nx\n' >len

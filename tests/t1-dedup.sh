@@ -1,14 +1,7 @@
 #!/bin/sh
 # tokenize --dedup: exact and near duplicates, the same for any memory and -j
 . "${0%/*}/lib.sh"
-tok=$top/tests/golden/tok/digits.json
-run() {
-    tokenize -q -t "$tok" --split line "$@"
-}
-why() {
-    sed 's/.*"record":\([0-9]*\).*"reason":"\([^"]*\)".*/\1:\2/' d |
-        tr '\n' ' '
-}
+. "$top/tests/clean.sh"
 
 # Exact: the same words
 {
