@@ -121,4 +121,13 @@ else
     status 2 '--lang auto without CLD2' run --lang auto --ids l
     like 'names the package' 'libcld2-dev' err
 fi
+if is_long; then
+    ok 'a build without CLD2' env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL \
+        make -s -C "$top" BUILD="$PWD/without" CLD2= "$PWD/without/bin/tokenize"
+    status 2 'does not know auto' without/bin/tokenize -q -t "$tok" \
+        --lang auto --ids l
+    like 'and names the package' 'libcld2-dev' err
+    ok 'but another language' without/bin/tokenize -q -t "$tok" --lang mt \
+        --ids l
+fi
 done_testing

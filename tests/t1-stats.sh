@@ -69,6 +69,28 @@ ok 'do not count' tokenize -q -t "$gold/flags.json" --no-bos --no-eos \
 cut -f 6-11 out >without
 same 'anywhere' with without
 
+# The corpus: as another program counts by the offsets of tokens in the text
+ok 'the corpus' tokenize -q -t "$gold/gpt2.json" --stats "$top"/corpus/*.jsonl
+same 'is the table of the oracle' "$gold/stats.tsv" out
+ok 'the same as JSON' tokenize -q -t "$gold/gpt2.json" --stats --json \
+    "$top"/corpus/*.jsonl
+awk -F '"' 'BEGIN { n = split("source documents bytes characters words tokens" \
+        " tokens/word characters/token split fallback distinct parity" \
+        " dropped", col, " "); while ((getline l < ARGV[1]) > 0)
+            if (l !~ /^source/) want[++rows] = l
+        ARGV[1] = "" }
+    { v[$2] = NF > 3 ? $4 : $3; gsub(/[:, ]/, "", v[$2]) }
+    $2 == "dropped" && "source" in v { split(want[++at], w, "\t")
+        for (i = 1; i <= n; i++) { x = v[col[i]]
+            if (x == "null") x = "-"
+            d = x - w[i]; if (d < 0) d = -d
+            if (!(i > 1 && x != "-" ? d <= 5.1e-4 : x == w[i]))
+                print "row " at ": " col[i] " " x ", not " w[i] }
+        delete v["source"] }
+    END { if (at != rows || rows < 20) print at " rows of " rows }' \
+    "$gold/stats.tsv" out >differ
+equal 'says the same' "$(cat differ)" ''
+
 # Fallback: characters that no token has whole
 printf 'ab \360\237\246\206 cd' >duck
 ok 'a duck' tokenize -q -t "$tok" --stats duck

@@ -14,7 +14,8 @@ enum {
     T_WORD = 1,             /* has characters that are not white space */
     T_MORE = 2,             /* in more than one run */
     T_SPACE_FIRST = 4, T_SPACE_LAST = 8,
-    T_FALLBACK = 16
+    T_FALLBACK = 16,
+    T_BROKEN = 32           /* has a part of a character; the rest is void */
 };
 
 struct row {
@@ -28,6 +29,9 @@ struct stats {
     const struct run_opts *run;
     size_t vocab;
     uint8_t *token;         /* [vocab] */
+    struct buf text;        /* of broken tokens */
+    uint32_t *at;           /* [vocab+1] their places in it */
+    struct buf part;        /* text of adjacent ones */
     struct row *row;        /* [nsource] */
 };
 
@@ -73,7 +77,7 @@ token_kind(const char *text, size_t n)
         const int space = c != UTF8_BAD && (uni_class(c) & U_S);
 
         if (c == UTF8_BAD)
-            kind |= T_FALLBACK;
+            return T_FALLBACK | T_BROKEN;
         if (space) {
             kind |= T_SPACE_LAST | (p == (const unsigned char *)text ?
                 T_SPACE_FIRST : 0U);
@@ -86,42 +90,64 @@ token_kind(const char *text, size_t n)
     return (uint8_t)kind;
 }
 
-static void
-mark_fallbacks(struct stats *s, const struct tokenizer *t)
+/* <0xC3> and so on: value[id] is the byte, others have -1. */
+static int16_t *
+byte_tokens(const struct tokenizer *t, size_t vocab)
 {
-    const int64_t unk = tok_id(t, "<unk>", 5);
+    int16_t *value = xreallocarray(NULL, vocab, sizeof *value);
     char name[8];
 
-    for (unsigned b = 0; b < 256; b++) {
+    memset(value, 0xff, vocab * sizeof *value);
+    for (int b = 0; b < 256; b++) {
         int64_t id;
 
-        snprintf(name, sizeof name, "<0x%02X>", b);
+        snprintf(name, sizeof name, "<0x%02X>", (unsigned)b);
         id = tok_id(t, name, 6);
-        if (id >= 0 && (size_t)id < s->vocab)
-            s->token[id] |= T_FALLBACK;
+        if (id >= 0 && (size_t)id < vocab)
+            value[id] = (int16_t)b;
     }
-    if (unk >= 0 && (size_t)unk < s->vocab)
-        s->token[unk] |= T_FALLBACK;
+    return value;
+}
+
+static void
+look_at_tokens(struct stats *s, const struct tokenizer *t)
+{
+    const uint32_t first = plain_token(t);
+    const int64_t unk = tok_id(t, "<unk>", 5);
+    int16_t *value = byte_tokens(t, s->vocab);
+    struct buf b = { 0 };
+
+    for (size_t i = 0; i < s->vocab; i++) {
+        if (value[i] >= 0) {
+            buf_clear(&b);
+            buf_addc(&b, value[i]);
+        } else {
+            token_bytes(t, first, (uint32_t)i, &b);
+        }
+        s->token[i] = token_kind(b.p, b.n);
+        s->at[i] = (uint32_t)s->text.n;
+        if (s->token[i] & T_BROKEN)
+            buf_add(&s->text, b.p, b.n);
+        if (value[i] >= 0 || (unk >= 0 && i == (size_t)unk))
+            s->token[i] |= T_FALLBACK;
+    }
+    s->at[s->vocab] = (uint32_t)s->text.n;
+    buf_release(&b);
+    free(value);
 }
 
 struct stats *
 stats_new(const struct inputs *in, const struct run_opts *run)
 {
     struct stats *s = xcalloc(1, sizeof *s);
-    const uint32_t first = plain_token(run->t);
-    struct buf b = { 0 };
 
     s->in = in;
     s->run = run;
     s->vocab = tok_vocab(run->t);
     s->token = xcalloc(s->vocab, 1);
+    s->at = xcalloc(s->vocab + 1, sizeof *s->at);
     s->row = xcalloc(in->nsource, sizeof *s->row);
-    for (size_t i = 0; i < s->vocab; i++) {
-        token_bytes(run->t, first, (uint32_t)i, &b);
-        s->token[i] = token_kind(b.p, b.n);
-    }
-    mark_fallbacks(s, run->t);
-    buf_release(&b);
+    look_at_tokens(s, run->t);
     return s;
 }
 
@@ -133,34 +159,89 @@ stats_free(struct stats *s)
     for (size_t i = 0; i < s->in->nsource; i++)
         free(s->row[i].seen);
     free(s->row);
+    buf_release(&s->text);
+    buf_release(&s->part);
+    free(s->at);
     free(s->token);
     free(s);
 }
 
+/* On the way through a text: */
+struct walk {
+    uint64_t split;         /* words that more than one token has a part of */
+    int inside;             /* a word */
+    int counted;            /* which is split */
+};
+
+static void
+part_of_word(struct walk *w, int more)
+{
+    w->split += more && !w->counted;
+    w->counted |= more;
+}
+
+static void
+whole_token(struct walk *w, unsigned kind)
+{
+    if (kind & T_WORD)
+        part_of_word(w, w->inside && !(kind & T_SPACE_FIRST));
+    if (kind & (T_SPACE_FIRST | T_SPACE_LAST | T_MORE))
+        w->counted = 0;
+    /* a token that goes on with a word and ends in another */
+    if (kind & T_WORD)
+        w->inside = !(kind & T_SPACE_LAST);
+    else if (kind & T_SPACE_FIRST)
+        w->inside = 0;
+}
+
+/* Broken tokens in a row, which have whole characters together; their
+ * number. */
+static size_t
+broken_tokens(struct stats *s, struct walk *w, const uint32_t *ids, size_t n)
+{
+    const unsigned char *p, *end;
+    size_t m, len, tok = 0, left = 0, last = SIZE_MAX;
+
+    buf_clear(&s->part);
+    for (m = 0; m < n && (s->token[ids[m]] & T_BROKEN); m++)
+        buf_add(&s->part, s->text.p + s->at[ids[m]],
+            s->at[ids[m] + 1] - s->at[ids[m]]);
+    p = (const unsigned char *)s->part.p;
+    end = p + s->part.n;
+    for (; p < end; p += len) {
+        const uint32_t c = uni_next(p, end, &len);
+        const int space = c != UTF8_BAD && (uni_class(c) & U_S);
+        size_t begins = 0;
+
+        /* tok - 1 is the token of the last byte; `left` of it come after. */
+        for (size_t k = 0; k < len; k++, left--) {
+            for (; left == 0; tok++)
+                left = s->at[ids[tok] + 1] - s->at[ids[tok]];
+            if (k == 0)
+                begins = tok;
+        }
+        if (space || !w->inside)
+            w->counted = 0;
+        if (!space)
+            part_of_word(w, tok != begins || (w->inside && begins != last));
+        w->inside = !space;
+        last = tok;
+    }
+    return m;
+}
+
 /* Words of ids[n] that more than one token has a part of. */
 static uint64_t
-split_words(const struct stats *s, const uint32_t *ids, size_t n)
+split_words(struct stats *s, const uint32_t *ids, size_t n)
 {
-    uint64_t split = 0;
-    int inside = 0, counted = 0;
+    struct walk w = { 0 };
 
-    for (size_t i = 0; i < n; i++) {
-        const unsigned kind = s->token[ids[i]];
-
-        if (inside && (kind & T_WORD) && !(kind & T_SPACE_FIRST) &&
-            !counted) {
-            split++;
-            counted = 1;
-        }
-        if (kind & (T_SPACE_FIRST | T_SPACE_LAST | T_MORE))
-            counted = 0;
-        /* a token that goes on with a word and ends in another */
-        if (kind & T_WORD)
-            inside = !(kind & T_SPACE_LAST);
-        else if (kind & T_SPACE_FIRST)
-            inside = 0;
-    }
-    return split;
+    for (size_t i = 0; i < n; )
+        if (s->token[ids[i]] & T_BROKEN)
+            i += broken_tokens(s, &w, ids + i, n - i);
+        else
+            whole_token(&w, s->token[ids[i++]]);
+    return w.split;
 }
 
 int

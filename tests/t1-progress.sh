@@ -1,0 +1,43 @@
+#!/bin/sh
+# tokenize: bytes, rate and time left on a terminal and in a log
+. "${0%/*}/lib.sh"
+tok=$top/tests/golden/tok/digits.json
+
+# 4 MB, whose stream is read late: progress is shown in between
+i=0
+while [ $i -lt 12 ]; do
+    cat "$top"/corpus/*.jsonl
+    i=$((i + 1))
+done >x.jsonl
+mkfifo pipe
+# slow SECONDS: read a little of the pipe, then wait
+slow() {
+    { head -c 200000; sleep "$1"; cat; } <pipe >/dev/null &
+}
+line='tokenize: tokenize [0-9.]+ [kM]B of [0-9.]+ MB \([0-9]+ %\), [0-9.]+ [kM]B/s, [0-9]+:[0-9][0-9] left'
+NO_COLOR=1
+export NO_COLOR
+slow 0.5
+if TERM=vt100 terminal "tokenize -t '$tok' -j 1 x.jsonl >pipe"; then
+    tr '\r' '\n' <screen >lines
+    like 'a terminal shows bytes, rate and time left' "$line" lines
+    slow 0.5
+    TERM=vt100 terminal "tokenize -t '$tok' -j 1 - <x.jsonl >pipe"
+    tr '\r' '\n' <screen >lines
+    like 'of standard input, bytes and rate' \
+        'tokenize: tokenize [0-9.]+ [kM]B, [0-9.]+ [kM]B/s' lines
+else
+    skip 'progress on a terminal' 'no script(1)'
+fi
+wait
+slow 0.5
+ok 'in a log' sh -c "tokenize -t '$tok' -j 1 x.jsonl >pipe"
+equal 'there is the closing line alone' "$(wc -l <err | tr -d ' ')" 1
+wait
+if is_long; then
+    slow 10.5
+    ok 'with -v' sh -c "tokenize -v -t '$tok' -j 1 x.jsonl >pipe"
+    like 'and a line every ten seconds' "^$line" err
+    wait
+fi
+done_testing
