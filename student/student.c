@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/pool.h"
+#include "base/profile.h"
 #include "base/prog.h"
 #include "data/tokenizer.h"
 #include "format/json.h"
@@ -389,6 +390,7 @@ train(struct student *s)
     while (!prog_stopped && (a.steps == 0 || s->st.step < a.steps)
             && (r = gather(s, &sum, &e)) > 0) {
         apply(s, &sum);
+        profile_step(sum.tok);
         if (a.save > 0 && s->st.step % a.save == 0)
             checkpoint(s);
     }

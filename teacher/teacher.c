@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/pool.h"
+#include "base/profile.h"
 #include "base/prog.h"
 #include "data/batch.h"
 #include "data/msg.h"
@@ -193,10 +194,13 @@ fit(struct teacher *t, size_t B, size_t T)
 static void
 store(unsigned char *out, size_t at, const float *x, size_t n)
 {
+    const double begin = profile_begin();
+
     if (a.dtype == 0)
         kern.narrow_bf16((uint16_t *)(void *)out + at, x, n);
     else
         memcpy(out + at * sizeof(float), x, n * sizeof(float));
+    profile_end("narrowing", begin, 0.0, 6.0 * (double)n);
 }
 
 /* Run `n` rows from row i of the batch. */
@@ -329,7 +333,10 @@ filter(struct teacher *t, const char *input)
         if ((r = pass(t, &m, &introduced, &e)) < 0)
             break;
         left = r == 1;
-        tokens += m.kind == MSG_BATCH ? (double)t->batch.ntok : 0.0;
+        if (m.kind == MSG_BATCH) {
+            tokens += (double)t->batch.ntok;
+            profile_step(t->batch.ntok);
+        }
         progress_at(tokens, NULL);
     }
     progress_end();

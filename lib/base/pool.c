@@ -3,6 +3,7 @@
 #include "base/pool.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/profile.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -113,6 +114,7 @@ pool_new(size_t n)
     sigset_t all, old;
 
     p->n = n > 0 ? n : pool_cpus();
+    profile_init(p->n);
     p->worker = xcalloc(p->n, sizeof *p->worker);
     if (pthread_mutex_init(&p->lock, NULL) != 0
         || pthread_cond_init(&p->start, NULL) != 0

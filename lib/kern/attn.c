@@ -54,6 +54,16 @@ span(const struct attn *a, size_t t, size_t kt, size_t *lo, size_t *hi)
     return 1;
 }
 
+double
+attn_pairs(const struct attn *a, size_t qt)
+{
+    double n = 0.0;
+
+    for (size_t t = qt * TILE; t < (qt + 1) * TILE; t++)
+        n += live(a, t) ? (double)(t - a->first[t] + 1) : 0.0;
+    return n;
+}
+
 /* Rows of tile qt of one head, D apart, times c. */
 static void
 gather(float *out, const float *in, size_t ld, size_t D, float c)

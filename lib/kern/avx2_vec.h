@@ -1,4 +1,4 @@
-/* Vectors of AVX2 with FMA and F16C, for the templates rows_vec.h and gemm_vec.h. */
+/* Vectors of AVX2 with FMA and F16C, for rows_vec.h and gemm_vec.h. */
 #include <immintrin.h>
 
 #define VW 8

@@ -1,4 +1,4 @@
-/* Vectors of AVX-512 (F, BW, DQ, VL), for the templates rows_vec.h and gemm_vec.h. */
+/* Vectors of AVX-512 (F, BW, DQ, VL), for rows_vec.h and gemm_vec.h. */
 #include <immintrin.h>
 
 #define VW 16

@@ -156,6 +156,8 @@ struct attn {
 };
 /* Floats of scratch that one call of attn_fwd or attn_bwd needs. */
 size_t attn_scratch(const struct attn *a);
+/* Pairs of a query of tile qt and a key it attends to. */
+double attn_pairs(const struct attn *a, size_t qt);
 /* Query tile qt of all heads that share key-value head kvh. */
 void attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch);
 /* Backward of query head h: dq (same places as q) and this head's part of dk

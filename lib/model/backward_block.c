@@ -5,6 +5,7 @@
  * threads nor the grouping of rows changes a bit.
  */
 #include "model/grads.h"
+#include "base/profile.h"
 
 #include <assert.h>
 #include <string.h>
@@ -139,6 +140,8 @@ attend_bwd(void *ctx, size_t task, size_t worker)
     const size_t b = task / c->H, h = task % c->H, Tp = u->c.Tp;
     const size_t row = b * Tp * qkv_width(c), part = task * Tp * c->D;
     const float *q = u->a.qkv + row;
+    const double begin = profile_begin();
+    double pairs = 0.0;
     const struct attn a = {
         u->r->T, Tp, c->H, c->KV, c->D, qkv_width(c), c->H * c->D, q,
         q + c->H * c->D, q + (c->H + c->KV) * c->D, u->r->first + b * u->r->T,
@@ -147,6 +150,9 @@ attend_bwd(void *ctx, size_t task, size_t worker)
 
     attn_bwd(&a, h, u->g->datt + b * Tp * c->H * c->D, u->g->dqkv + row,
         u->g->dk + part, u->g->dv + part, u->f->scratch[worker]);
+    for (size_t qt = 0; qt < Tp / ATTN_TILE; qt++)
+        pairs += attn_pairs(&a, qt);
+    profile_end("backward attention", begin, 10.0 * (double)c->D * pairs, 0.0);
 }
 
 /* dk, dv: the query heads' parts added in their order; rope turned back; xn1
@@ -308,11 +314,13 @@ dw_task(void *ctx, size_t task, size_t worker)
 {
     const struct dwjob *j = ctx;
     const struct dw *w = j->w;
+    const double t = profile_begin();
     size_t m0, n0, m, n;
 
     (void)worker;
     if (task >= j->matrices) {
         norm_task(j->u, task - j->matrices);
+        profile_end("gradient of norms", t, 0.0, 0.0);
         return;
     }
     while (task >= w->first + w->nm * w->nn)
@@ -326,6 +334,8 @@ dw_task(void *ctx, size_t task, size_t worker)
         kern.gemm_tn(m, n, j->u->r->T, w->dy + b * j->u->c.Tp * w->lddy + m0,
             w->lddy, w->x + b * j->u->c.Tp * w->ldx + n0, w->ldx, GEMM_ADD,
             w->g + m0 * w->N + n0, w->N);
+    profile_end("gradient of weights", t, 2.0 * (double)(m * n) *
+        (double)(j->u->r->B * j->u->r->T), 0.0);
 }
 
 /* All weights of the block at once: one list of tasks for the threads. */
@@ -354,18 +364,21 @@ block_backward(struct run *u)
 {
     const size_t H = u->f->m->c.H, chunks = u->c.tile / CHUNK;
     const struct weight *w = u->b->w;
+    const size_t d = u->f->m->c.d, q = H * u->f->m->c.D, n = u->b->mlp;
+    const size_t qkv = qkv_width(&u->f->m->c);
     const struct stage mlp[] = {
-        { do_dy, chunks },
-        { do_dact, nn_parts(&w[W_DOWN]) },
-        { do_dsilu, chunks },
-        { do_dxn2, nn_parts(&w[W_GATE]) },
-        { do_dx2, chunks },
-        { do_datt, nn_parts(&w[W_O]) }
+        { do_dy, chunks, "backward copy, norm2 again", 0, 4 * d },
+        { do_dact, nn_parts(&w[W_DOWN]), "backward down", 2 * d * n, 0 },
+        { do_dsilu, chunks, "backward silu", 0, 6 * n },
+        { do_dxn2, nn_parts(&w[W_GATE]), "backward gate, up", 4 * d * n, 0 },
+        { do_dx2, chunks, "backward norm2", 0, 4 * d },
+        { do_datt, nn_parts(&w[W_O]), "backward o", 2 * d * q, 0 }
     };
     const struct stage att[] = {
-        { do_dqkv, chunks },
-        { do_dxn1, nn_parts(&w[W_Q]) },
-        { do_dx, chunks }
+        { do_dqkv, chunks, "backward rope, norm1 again", 0,
+            3 * qkv + 2 * d },
+        { do_dxn1, nn_parts(&w[W_Q]), "backward qkv", 2 * d * qkv, 0 },
+        { do_dx, chunks, "backward norm1", 0, 4 * d }
     };
 
     run_stages(u, mlp, sizeof mlp / sizeof *mlp);

@@ -83,11 +83,14 @@ struct run {
 };
 
 /* One stage: fn does part `part` < nparts of the tile at row t0 of sequence
- * b. */
+ * b; for the profile, what it does to a row. */
 struct stage {
     void (*fn)(struct run *u, size_t b, size_t t0, size_t part,
         size_t worker);
     size_t nparts;
+    const char *name;
+    size_t flop;            /* operations, or */
+    size_t floats;          /* numbers read and written */
 };
 void run_stages(struct run *u, const struct stage *s, size_t n);
 

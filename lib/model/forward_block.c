@@ -1,5 +1,6 @@
 /* The steps of one block, forward; see engine.h. */
 #include "model/engine.h"
+#include "base/profile.h"
 
 #include <assert.h>
 #include <string.h>
@@ -18,25 +19,38 @@ tile_at(const struct run *u, size_t tile, size_t *b, size_t *t0)
 }
 
 static void
+stage_done(const struct stage *s, double begin, double rows)
+{
+    profile_end(s->name, begin, rows * (double)s->flop,
+        rows * 4.0 * (double)s->floats);
+}
+
+static void
 whole_tile(void *ctx, size_t tile, size_t worker)
 {
     const struct stages *j = ctx;
     size_t b, t0;
 
     tile_at(j->u, tile, &b, &t0);
-    for (size_t i = 0; i < j->n; i++)
+    for (size_t i = 0; i < j->n; i++) {
+        const double t = profile_begin();
+
         for (size_t p = 0; p < j->s[i].nparts; p++)
             j->s[i].fn(j->u, b, t0, p, worker);
+        stage_done(&j->s[i], t, (double)j->u->c.tile);
+    }
 }
 
 static void
 one_part(void *ctx, size_t task, size_t worker)
 {
     const struct stages *j = ctx;
+    const double t = profile_begin();
     size_t b, t0;
 
     tile_at(j->u, task / j->s->nparts, &b, &t0);
     j->s->fn(j->u, b, t0, task % j->s->nparts, worker);
+    stage_done(j->s, t, (double)j->u->c.tile / (double)j->s->nparts);
 }
 
 void
@@ -229,6 +243,7 @@ attend(void *ctx, size_t task, size_t worker)
     const struct config *c = &u->f->m->c;
     const size_t nq = u->c.Tp / ATTN_TILE, per = c->KV * u->r->B;
     const size_t b = task % per / c->KV, qt = nq - 1 - task / per;
+    const double t = profile_begin();
     const float *q = u->a.qkv + b * u->c.Tp * qkv_width(c);
     const struct attn a = {
         u->r->T, u->c.Tp, c->H, c->KV, c->D, qkv_width(c), c->H * c->D,
@@ -239,6 +254,8 @@ attend(void *ctx, size_t task, size_t worker)
 
     /* the longest rows first, so that no thread ends with one */
     attn_fwd(&a, task % c->KV, qt, u->f->scratch[worker]);
+    profile_end("forward attention", t, 4.0 * (double)(c->H / c->KV * c->D) *
+        attn_pairs(&a, qt), 0.0);
 }
 
 void
@@ -260,19 +277,22 @@ block_forward(struct run *u)
 {
     const struct config *c = &u->f->m->c;
     const struct weight *w = u->b->w;
-    const size_t chunks = u->c.tile / CHUNK;
+    const size_t chunks = u->c.tile / CHUNK, d = c->d, mlp = u->b->mlp;
+    const size_t q = c->H * c->D;
     const struct stage before[] = {
-        { do_norm1, chunks },
-        { do_qkv, parts(&w[W_Q]) + parts(&w[W_K]) + parts(&w[W_V]) },
-        { do_rope, chunks }
+        { do_norm1, chunks, "forward norm1", 0, 2 * d },
+        { do_qkv, parts(&w[W_Q]) + parts(&w[W_K]) + parts(&w[W_V]),
+            "forward qkv", 2 * d * qkv_width(c), 0 },
+        { do_rope, chunks, "forward rope", 0, 2 * (c->H + c->KV) * c->D }
     };
     const struct stage after[] = {
-        { do_o, parts(&w[W_O]) },
-        { do_norm2, chunks },
-        { do_gate_up, 2 * parts(&w[W_GATE]) },
-        { do_silu, chunks },
-        { do_down, parts(&w[W_DOWN]) },
-        { do_output, chunks }
+        { do_o, parts(&w[W_O]), "forward o", 2 * d * q, 0 },
+        { do_norm2, chunks, "forward add, norm2", 0, 4 * d },
+        { do_gate_up, 2 * parts(&w[W_GATE]), "forward gate, up",
+            4 * d * mlp, 0 },
+        { do_silu, chunks, "forward silu", 0, 3 * mlp },
+        { do_down, parts(&w[W_DOWN]), "forward down", 2 * d * mlp, 0 },
+        { do_output, chunks, "forward add", 0, 3 * d }
     };
 
     run_stages(u, before, sizeof before / sizeof *before);

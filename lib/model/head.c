@@ -4,6 +4,7 @@
  * rows; no [n,V] array exists unless the caller asks for the logits.
  */
 #include "model/engine.h"
+#include "base/profile.h"
 
 #include <assert.h>
 #include <math.h>
@@ -110,12 +111,16 @@ head_task(void *ctx, size_t task, size_t worker)
 
     for (size_t r0 = 0; r0 < j->n; r0 += j->tile) {
         const size_t end = r0 + j->tile < j->n ? r0 + j->tile : j->n;
+        double t = profile_begin();
 
         kern.gemm_nt(j->tile, n, f->m->c.d, tile_rows(j, f, j->hq, r0),
             f->m->c.d, wq, f->m->c.d, GEMM_SET, zq, n);
         if (g != NULL)
             kern.gemm_nt(j->tile, n, g->m->c.d, tile_rows(j, g, j->hp, r0),
                 g->m->c.d, wp, g->m->c.d, GEMM_SET, zp, n);
+        profile_end("head logits", t, 2.0 * (double)(j->tile * n) *
+            (double)(f->m->c.d + (g != NULL ? g->m->c.d : 0)), 0.0);
+        t = profile_begin();
         for (size_t r = r0; r < end; r++) {
             const float *q = zq + (r - r0) * n;
             struct stat *st = j->stat + task * HEAD_ROWS + r;
@@ -136,6 +141,8 @@ head_task(void *ctx, size_t task, size_t worker)
                     j->zp[r] = p[j->target[r] - v0];
             }
         }
+        profile_end("head sums", t, 0.0, 4.0 * (double)(j->tile * n) *
+            (g != NULL ? 2.0 : 1.0));
     }
 }
 

@@ -1,5 +1,6 @@
 /* AdamW, clipping and schedules; see step.h. */
 #include "base/mem.h"
+#include "base/profile.h"
 #include "kern/kern.h"
 #include "kern/loss.h"
 #include "train/adamw.h"
@@ -131,9 +132,11 @@ span_sumsq(void *ctx, size_t i, size_t worker)
 {
     struct adamw *a = ctx;
     const struct span *s = &a->span[i];
+    const double t = profile_begin();
 
     (void)worker;
     a->sq[i] = a->k->sumsq(a->model->group[s->group].g + s->at, s->n);
+    profile_end("gradient norm", t, 0.0, 4.0 * (double)s->n);
 }
 
 static void
@@ -146,11 +149,14 @@ span_update(void *ctx, size_t i, size_t worker)
     const double lr = s->embed ? a->lr * a->o->lr_embed : a->lr;
     const int decay = s->decay && (!s->embed || a->o->decay_embed);
 
+    const double t = profile_begin();
+
     (void)worker;
     k.step = (float)(lr / (1.0 - pow(a->o->beta1, (double)a->t)));
     k.decay = decay ? (float)(1.0 - lr * a->o->decay) : 1.0f;
     a->k->adamw(g->p + s->at, g->g + s->at, a->m[s->group] + s->at,
         a->v[s->group] + s->at, s->n, &k);
+    profile_end("AdamW", t, 0.0, 32.0 * (double)s->n);
 }
 
 int

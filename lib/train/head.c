@@ -1,5 +1,6 @@
 /* Fused head and losses; see head.h. */
 #include "train/head.h"
+#include "base/profile.h"
 #include "kern/kern.h"
 #include "kern/loss.h"
 
@@ -106,12 +107,16 @@ slice_logits(void *ctx, size_t s, size_t worker)
     const float it = (float)(1.0 / h->o->tau);
     float *zs = h->zs + at * w;
     float *zt = h->ht != NULL ? h->zt + at * w : NULL;
+    double t = profile_begin();
 
     kern.gemm_nt(h->n, cols, h->d, h->hs, h->d, h->ws + s * w * h->d, h->d,
         GEMM_SET, zs, w);
     if (zt != NULL)
         kern.gemm_nt(h->n, cols, h->dt, h->ht, h->dt,
             teacher_rows(h, s, worker), h->dt, GEMM_SET, zt, w);
+    profile_end("head logits", t, 2.0 * (double)(h->n * cols) *
+        (double)(h->d + (zt != NULL ? h->dt : 0)), 0.0);
+    t = profile_begin();
     for (size_t i = 0; i < h->n; i++) {
         h->s1[at + i] = h->k->lse(zs + i * w, cols, 1.0f);
         if (zt != NULL) {
@@ -119,6 +124,8 @@ slice_logits(void *ctx, size_t s, size_t worker)
             h->tt[at + i] = h->k->lse(zt + i * w, cols, it);
         }
     }
+    profile_end("head log-sum-exp", t, 0.0, 4.0 * (double)(h->n * cols) *
+        (zt != NULL ? 2.0 : 1.0));
 }
 
 /* Task: gradient of slice s, in place of its logits; adds to the head's
@@ -131,6 +138,7 @@ slice_grad(void *ctx, size_t s, size_t worker)
     const size_t v0 = s * w;
     const float w_ce = (float)h->o->w_ce, w_kl = (float)h->o->w_kl;
     float *zs = h->zs + at * w;
+    double t = profile_begin();
 
     (void)worker;
     for (size_t i = 0; i < h->n; i++) {
@@ -144,10 +152,15 @@ slice_grad(void *ctx, size_t s, size_t worker)
         if (h->target[i] >= v0 && h->target[i] - v0 < cols)
             z[h->target[i] - v0] -= w_ce;
     }
+    profile_end("head loss and gradient", t, 0.0, 4.0 *
+        (double)(h->n * cols) * (h->ht != NULL ? 3.0 : 2.0));
+    t = profile_begin();
     kern.gemm_tn(cols, h->d, h->n, zs, w, h->hs, h->d, GEMM_ADD,
         h->dw + v0 * h->d, h->d);
     kern.gemm_nn(h->n, h->d, cols, zs, w, h->ws + v0 * h->d, h->d, GEMM_SET,
         h->part + at * h->d, h->d);
+    profile_end("head gradients", t, 4.0 * (double)(h->n * cols) *
+        (double)h->d, 0.0);
 }
 
 /* Task: sum the parts of dh over slices, for a few rows. */
@@ -160,6 +173,7 @@ join_dh(void *ctx, size_t task, size_t worker)
     const size_t r0 = task * JOIN_ROWS, d = h->d;
     const size_t r1 = r0 + JOIN_ROWS < h->n ? r0 + JOIN_ROWS : h->n;
     float *dh = h->dh + r0 * d;
+    const double t = profile_begin();
 
     (void)worker;
     memcpy(dh, h->part + r0 * d, (r1 - r0) * d * sizeof(float));
@@ -169,6 +183,8 @@ join_dh(void *ctx, size_t task, size_t worker)
         for (size_t i = 0; i < (r1 - r0) * d; i++)
             dh[i] += p[i];
     }
+    profile_end("head sum of parts", t, 0.0, 4.0 * (double)((r1 - r0) * d) *
+        (double)(h->nslice + 1));
 }
 
 /* Whole rows' log-sum-exps from the slices' parts, and the CE. */

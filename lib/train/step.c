@@ -1,5 +1,6 @@
 /* One training step; see step.h for the losses. */
 #include "train/step.h"
+#include "base/profile.h"
 #include "kern/kern.h"
 #include "kern/loss.h"
 #include "train/head.h"
@@ -154,6 +155,7 @@ sh_sums(void *ctx, size_t task, size_t worker)
     const size_t T = s->r->T, d = s->t->m.c.d, b = task / sh_parts(s);
     const size_t t0 = task % sh_parts(s) * SH_TOKENS;
     const size_t t1 = t0 + SH_TOKENS < T ? t0 + SH_TOKENS : T;
+    const double begin = profile_begin();
 
     (void)worker;
     s->num[task] = s->den[task] = 0.0;
@@ -161,6 +163,7 @@ sh_sums(void *ctx, size_t task, size_t worker)
         if (s->r->first[i] != UINT32_MAX)
             loss_kern()->ratio(s->sh_s + i * d, s->sh_t + i * d, d,
                 &s->num[task], &s->den[task]);
+    profile_end("SquareHead sums", begin, 0.0, 8.0 * (double)((t1 - t0) * d));
 }
 
 static void
@@ -170,12 +173,14 @@ sh_grad(void *ctx, size_t task, size_t worker)
     const size_t T = s->r->T, d = s->t->m.c.d, b = task / sh_parts(s);
     const size_t t0 = task % sh_parts(s) * SH_TOKENS;
     const size_t t1 = t0 + SH_TOKENS < T ? t0 + SH_TOKENS : T;
+    const double begin = profile_begin();
 
     (void)worker;
     for (size_t i = b * T + t0; i < b * T + t1; i++)
         if (s->r->first[i] != UINT32_MAX)
             loss_kern()->diff_add(s->sh_dx + i * d, s->sh_s + i * d,
                 s->sh_t + i * d, d, s->coef[b]);
+    profile_end("SquareHead gradient", begin, 0.0, 16.0 * (double)((t1 - t0) * d));
 }
 
 struct widen_job {
@@ -191,10 +196,12 @@ widen_task(void *ctx, size_t task, size_t worker)
     const struct widen_job *j = ctx;
     const size_t i = task * SH_TOKENS;
     const size_t n = j->n - i < SH_TOKENS ? j->n - i : SH_TOKENS;
+    const double t = profile_begin();
 
     (void)worker;
     widen(j->t, (const char *)j->src + i * j->d * 2, n, j->d,
         j->out + i * j->d);
+    profile_end("widening", t, 0.0, 6.0 * (double)(n * j->d));
 }
 
 /* SquareHead of block i: its value, and its gradient into dx. */

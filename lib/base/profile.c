@@ -1,0 +1,132 @@
+/* Processor time by parts of a program; see profile.h. */
+#include "base/profile.h"
+#include "base/err.h"
+#include "base/prog.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { PARTS = 64 };
+
+static struct {
+    const char *file;       /* NULL: off */
+    size_t threads;
+    size_t steps, tokens;   /* since the first call of profile_step */
+    double wall, cpu;       /* when that was, or the program began */
+    double wall_end, cpu_end;       /* at the last call */
+    int started;
+    struct {
+        const char *_Atomic name;   /* in order, NULL: the rest is free */
+        _Atomic uint64_t calls, ns, flop, bytes;
+    } part[PARTS];
+} profile;
+
+double
+profile_begin(void)
+{
+    struct timespec t;
+
+    if (profile.file == NULL)
+        return 0.0;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The part of that name, the last one when there are too many. */
+static size_t
+find(const char *name)
+{
+    for (size_t i = 0; i < PARTS; i++) {
+        const char *is = NULL;
+
+        if (atomic_compare_exchange_strong(&profile.part[i].name, &is, name)
+                || strcmp(is, name) == 0)
+            return i;
+    }
+    return PARTS - 1;
+}
+
+void
+profile_end(const char *name, double begin, double flop, double bytes)
+{
+    size_t i;
+
+    if (profile.file == NULL)
+        return;
+    i = find(name);
+    profile.part[i].ns += (uint64_t)((profile_begin() - begin) * 1e9);
+    profile.part[i].calls++;
+    profile.part[i].flop += (uint64_t)flop;
+    profile.part[i].bytes += (uint64_t)bytes;
+}
+
+/* Lines of keys and values, then a table. */
+static void
+report(void)
+{
+    FILE *f = fopen(profile.file, "w");
+
+    if (f == NULL) {
+        warn("%s:", profile.file);
+        return;
+    }
+    fprintf(f, "# program %s\n# threads %zu\n# steps %zu\n# tokens %zu\n"
+        "# wall %.6f\n# cpu %.6f\n", progname, profile.threads,
+        profile.steps, profile.tokens, profile.wall_end - profile.wall,
+        profile.cpu_end - profile.cpu);
+    fprintf(f, "part\tcalls\tseconds\tGflop\tGB\n");
+    for (size_t i = 0; i < PARTS && profile.part[i].name != NULL; i++)
+        fprintf(f, "%s\t%llu\t%.6f\t%.6f\t%.6f\n", profile.part[i].name,
+            (unsigned long long)profile.part[i].calls,
+            1e-9 * (double)profile.part[i].ns,
+            1e-9 * (double)profile.part[i].flop,
+            1e-9 * (double)profile.part[i].bytes);
+    if (fclose(f) != 0)
+        warn("%s:", profile.file);
+}
+
+static void
+clocks(double *wall, double *cpu)
+{
+    *wall = prog_now();
+    *cpu = prog_cpu();
+}
+
+void
+profile_init(size_t threads)
+{
+    const char *file = getenv("RETORT_PROFILE");
+
+    if (profile.file != NULL || file == NULL || *file == '\0')
+        return;
+    profile.file = file;
+    profile.threads = threads;
+    clocks(&profile.wall, &profile.cpu);
+    clocks(&profile.wall_end, &profile.cpu_end);
+    if (atexit(report) != 0)
+        die(EX_SYS, "atexit");
+}
+
+void
+profile_step(size_t tokens)
+{
+    if (profile.file == NULL)
+        return;
+    clocks(&profile.wall_end, &profile.cpu_end);
+    if (profile.started) {
+        profile.steps++;
+        profile.tokens += tokens;
+        return;
+    }
+    profile.started = 1;
+    profile.wall = profile.wall_end;
+    profile.cpu = profile.cpu_end;
+    for (size_t i = 0; i < PARTS; i++) {
+        profile.part[i].calls = profile.part[i].ns = 0;
+        profile.part[i].flop = profile.part[i].bytes = 0;
+    }
+}

@@ -1,0 +1,26 @@
+/*
+ * Where the processor time goes: with RETORT_PROFILE=FILE in the environment,
+ * the parts of a program that say so are timed by their thread's processor
+ * time, and FILE gets a table when the program ends (see retort(7)).  Without
+ * it a part costs one test of a flag.  Parts may not contain one another.
+ *
+ *     const double t = profile_begin();
+ *     ... work of `flop` operations, or that moves `bytes` ...
+ *     profile_end("forward qkv", t, flop, bytes);
+ */
+#ifndef BASE_PROFILE_H
+#define BASE_PROFILE_H
+
+#include <stddef.h>
+
+/* Called by pool_new: looks at the environment. */
+void profile_init(size_t threads);
+/* At the end of each step or batch: the first call forgets what was before
+ * it, so that starting is not counted. */
+void profile_step(size_t tokens);
+
+double profile_begin(void);
+/* At most 64 names are kept apart. */
+void profile_end(const char *name, double begin, double flop, double bytes);
+
+#endif
