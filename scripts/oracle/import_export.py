@@ -5,7 +5,8 @@ give `shard --import` what they write.
 usage: import_export.py SHARD DIRECTORY
 
 SHARD is the program, DIRECTORY a shard directory of documents.  Needs numpy,
-mosaicml-streaming, datatrove, megatron-core (its IndexedDataset, with torch).
+mosaicml-streaming, datatrove, megatron-core (its IndexedDataset, with torch);
+llm.c is no library: its rules are written out below.
 Last run with numpy 2.1.3, mosaicml-streaming 0.13.0, datatrove 0.9.0 and
 megatron-core 0.16.1.  Prints one line a format, exits 1 on a
 difference.
@@ -152,12 +153,58 @@ print("   its files are ours:", all(
     open("y.ds" + s, "rb").read() == open("x.datatrove" + s, "rb").read()
     for s in ("", ".index")))
 
-# llm.c: the head and ids as its dataloader takes them
-head = np.fromfile("x.llmc", np.int32, 256)
-ids = np.fromfile("x.llmc", np.uint16 if head[1] == 1 else np.uint32,
-                  offset=1024)
-good = tuple(head[:2]) in ((20240520, 1), (20240801, 7)) and \
-    head[2] == len(ids) and not head[3:].any() and np.array_equal(ids, flat)
+# llm.c, which is no library: its rules, as its data scripts (write_datafile)
+# and its loaders state them.  A head of 256 int32 (magic, version, count),
+# then uint16 (20240520, 1) or uint32 (20240801, 7), and nothing else.  The
+# loader walks B T + 1 ids, B T at a time, and turns the page at the end.
+KINDS = {20240520: (1, np.uint16), 20240801: (7, np.uint32)}
+
+
+def llmc_read(path):
+    raw = open(path, "rb").read()
+    head = np.frombuffer(raw, "<i4", 256)
+    version, dtype = KINDS[head[0]]
+    assert head[1] == version and not head[3:].any()
+    assert len(raw) == 1024 + head[2] * np.dtype(dtype).itemsize
+    return np.frombuffer(raw, dtype, offset=1024)
+
+
+def llmc_batches(tokens, B, T):
+    at = 0
+    while at + B * T + 1 <= len(tokens):
+        buf = tokens[at:at + B * T + 1].astype(np.int64)
+        yield buf[:-1].reshape(B, T), buf[1:].reshape(B, T)
+        at += B * T
+
+
+def llmc_write(path, tokens, magic):
+    version, dtype = KINDS[magic]
+    head = np.zeros(256, np.int32)
+    head[:3] = magic, version, len(tokens)
+    with open(path, "wb") as f:
+        f.write(head.tobytes() + np.asarray(tokens, dtype).tobytes())
+
+
+ids = llmc_read("x.llmc")
+pairs = list(llmc_batches(ids, 2, 16))
+n = 32 * len(pairs)
+good = ids.dtype == (np.uint16 if vocab <= 65536 else np.uint32) and \
+    np.array_equal(ids, flat) and n > 0 and \
+    np.array_equal(np.concatenate([x.ravel() for x, _ in pairs]), flat[:n]) \
+    and np.array_equal(np.concatenate([y.ravel() for _, y in pairs]),
+                       flat[1:n + 1])
 failed |= not good
-print("ok" if good else "BAD", "llm.c by its layout:", head[:3])
+print("ok" if good else "BAD", f"llm.c's rules read {ids.dtype}: {len(ids)} "
+      f"ids, {len(pairs)} batches of 2 x 16")
+# It writes an end-of-text token before each document; 3 stands for it here.
+begun = [np.concatenate([[3], d[d != 3]]) for d in want]
+for magic in KINDS:
+    if magic == 20240520 and vocab > 65536:
+        continue
+    llmc_write("y.llmc", np.concatenate(begun), magic)
+    run("-f", "--import", "llmc", "--vocab", str(vocab), "--bos", "3", "-o",
+        "d.llmc", "y.llmc")
+    want, saved = begun, want
+    compare(f"llm.c's rules write magic {magic}", documents("d.llmc")[0])
+    want = saved
 sys.exit(failed)
