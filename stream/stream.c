@@ -41,6 +41,9 @@ struct stream {
     uint64_t made, padded;  /* tokens and room for tokens in this run */
     uint64_t batches;       /* in this run */
     double sending;         /* seconds */
+    double begun, first;    /* when the program began, when the first batch was
+                             * sent */
+    struct ahead_times before;  /* what was spent until then */
 };
 
 /* Where to go on.  s->resumed stays 0 when RUN has nothing yet. */
@@ -487,21 +490,41 @@ send_preamble(struct stream *s, struct msg_out *w, const struct msg *teacher,
     return msg_send(w, e);
 }
 
-static void
-show(const struct stream *s, double begun)
+/* What share of t is it, in percent? */
+static double
+share(double x, double t)
 {
-    const double t = prog_now() - begun;
-    const struct feed *f = s->feed;
+    return t > 0.0 ? 100.0 * x / t : 0.0;
+}
 
+/* Where time went, the start left out, where all wait. */
+static void
+show(struct stream *s, const struct means *how)
+{
+    const double now = prog_now(), t = now - s->begun;
+    const double after = s->batches ? now - s->first : 0.0;
+    const double threads = how->threads ? (double)how->threads : 1.0;
+    const struct feed *f = s->feed;
+    struct ahead_times x;
+
+    s->feed->times(s->feed, &x);
     prog_closing("%.2f M tokens in %" PRIu64 " batches, %.2f M tokens/s, "
-        "padding %.2f %%, %.1f %% of %" PRIu64 " pieces are cuts; of %.1f s "
-        "writing took %.1f, waiting for frames %.1f (%.1f %%), decoding here "
-        "%.1f", (double)s->made / 1e6, s->batches,
+        "padding %.2f %%, %.1f %% of %" PRIu64 " pieces are cuts; first batch "
+        "after %.2f s, then of %.1f s writing took %.1f (%.1f %%), waiting for "
+        "frames %.1f (%.1f %%), decoding here %.1f (%.1f %%); %zu threads "
+        "ahead: decoding %.1f, waiting for room %.1f (%.1f %%)",
+        (double)s->made / 1e6, s->batches,
         t > 0.0 ? (double)s->made / t / 1e6 : 0.0, s->padded ? 100.0 -
-        100.0 * (double)s->made / (double)s->padded : 0.0,
-        f->pieces ? 100.0 * (double)f->cuts / (double)f->pieces : 0.0,
-        f->pieces, t, s->sending, f->waited, t > 0.0 ? 100.0 * f->waited / t :
-        0.0, f->decoded);
+        share((double)s->made, (double)s->padded) : 0.0,
+        share((double)f->cuts, (double)f->pieces), f->pieces,
+        s->batches ? s->first - s->begun : 0.0, after,
+        s->sending, share(s->sending, after),
+        x.waited - s->before.waited,
+        share(x.waited - s->before.waited, after),
+        x.decoded - s->before.decoded,
+        share(x.decoded - s->before.decoded, after), how->threads,
+        x.busy - s->before.busy, x.idle - s->before.idle,
+        share(x.idle - s->before.idle, after * threads));
 }
 
 /* Everything after the preamble.  0 the end was sent, 1 the reader has left,
@@ -518,10 +541,14 @@ send_batches(struct stream *s, struct msg_out *w, struct err *e)
             return err_set(e, EX_STOP, "interrupted");
         if ((r = msg_send(w, e)) != 0)
             return r;
-        s->sending += prog_now() - t;
+        if (s->batches++ == 0) {
+            s->first = prog_now();
+            s->feed->times(s->feed, &s->before);
+        } else {
+            s->sending += prog_now() - t;
+        }
         s->h = *msg_out_chain(w);
         s->c.seq++;
-        s->batches++;
         s->made += s->feed->own_tokens;
         s->padded += s->feed->own_B * s->c.spec.T;
         progress_at((double)s->c.tokens, NULL);
@@ -530,11 +557,11 @@ send_batches(struct stream *s, struct msg_out *w, struct err *e)
 }
 
 static void
-run(struct stream *s, const char *out, const struct opt_list *tee)
+run(struct stream *s, const struct means *how, const char *out,
+    const struct opt_list *tee)
 {
     const struct cursor_spec *p = &s->c.spec;
     const struct msg *teacher = find_teacher(s);
-    const double begun = prog_now();
     struct msg_out *w;
     struct err e = { 0 }, e2;
     int r;
@@ -563,7 +590,7 @@ run(struct stream *s, const char *out, const struct opt_list *tee)
     if (r > 0 && prog_stopped)
         r = err_set(&e, EX_STOP, "interrupted");
     progress_end();
-    show(s, begun);
+    show(s, how);
     if (r < 0) {
         msg_abort(w, e.msg, &e2);
         msg_out_close(w);
@@ -589,7 +616,7 @@ main(int argc, char **argv)
 {
     struct given g = { .mem = MEM_DEFAULT };
     struct means how;
-    struct stream s = { 0 };
+    struct stream s = { .begun = prog_now() };
     const struct opt opts[] = {
         OPT_STR('o', "output", &g.out, "stream",
             "write there (default stdout)"),
@@ -671,7 +698,7 @@ main(int argc, char **argv)
     } else {
         if (s.resumed)
             go_on(&s, g.resume);
-        run(&s, g.out, &g.tee);
+        run(&s, &how, g.out, &g.tee);
     }
     s.feed->free(s.feed);
     dirs_release(&s.d);

@@ -7,7 +7,7 @@
 #define STREAM_STREAM_H
 
 #include "data/cursor.h"
-#include "data/sampler_dirs.h"
+#include "data/sampler.h"
 #include "format/safetensors.h"
 
 struct feed {
@@ -27,6 +27,7 @@ struct feed {
     /* A table for people on stdout: what the stream will hold.  The feed gives
      * no rows after it. */
     int (*plan)(struct feed *f, struct err *e);
+    void (*times)(struct feed *f, struct ahead_times *t);
     void (*free)(struct feed *f);
     /* The batch being made, of all ranks: rows, tokens without padding; and
      * the rank's own of them, which put writes. */
@@ -35,8 +36,6 @@ struct feed {
     uint64_t rows;          /* in the whole stream so far */
     uint64_t pieces, cuts;  /* counted in this run; cuts: pieces that do not
                              * begin a document */
-    double waited, decoded; /* seconds this thread waited for those that read
-                             * ahead, and spent decoding itself; kept by row */
 };
 
 /* How to do it, which changes no byte. */
@@ -51,8 +50,8 @@ struct feed *docs_feed(const struct dirs *d, const struct cursor_spec *spec,
     const struct means *how, struct err *e);
 struct feed *rows_feed(const struct dirs *d, const struct cursor_spec *spec,
     const struct means *how, struct err *e);
-/* The largest `open` of shuffled rows whose frames take mem bytes; 0 and *e on
- * damage. */
+/* The largest `open` of shuffled rows whose frames take half of mem bytes, so
+ * that the next ones fit beside them; 0 and *e on damage. */
 size_t rows_fit(const struct dirs *d, size_t mem, struct err *e);
 
 /* Bind the process, before it has threads or buffers, to a list of processors

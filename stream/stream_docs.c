@@ -115,8 +115,6 @@ docs_row(struct feed *f, struct err *e)
     const struct pack_rows was = x->rows;
     const int r = packer_row(&x->packer, &from, f->rows, &x->rows, e);
 
-    f->waited = sampler_waited(x->sampler);
-    f->decoded = sampler_decoded(x->sampler);
     if (r <= 0)
         return r;
     f->tokens += x->rows.tokens - was.tokens;
@@ -361,6 +359,12 @@ docs_plan(struct feed *f, struct err *e)
 }
 
 static void
+docs_times(struct feed *f, struct ahead_times *t)
+{
+    sampler_times(((struct docs *)(void *)f)->sampler, t);
+}
+
+static void
 docs_free(struct feed *f)
 {
     struct docs *x = (struct docs *)(void *)f;
@@ -427,7 +431,8 @@ docs_feed(const struct dirs *d, const struct cursor_spec *spec,
 
     x->f = (struct feed){ .row = docs_row, .put = docs_put,
         .clear = docs_clear, .save = docs_save, .load = docs_load,
-        .total = docs_total, .plan = docs_plan, .free = docs_free };
+        .total = docs_total, .plan = docs_plan, .times = docs_times,
+        .free = docs_free };
     x->d = d;
     x->spec = spec;
     x->n = d->info.nsource;

@@ -17,6 +17,15 @@ struct group {
     uint64_t rows, bytes;
     struct kept *kept;      /* [nmsg], NULL: not in memory */
     uint64_t stamp;         /* of the block it was last in */
+    int busy;               /* somebody decodes it */
+};
+
+/* A thread that decodes; number 0 is the caller. */
+struct worker {
+    struct groups *g;
+    pthread_t id;
+    struct shard_buf buf;
+    double since;           /* it waits; 0: it does not */
 };
 
 struct groups {
@@ -25,7 +34,18 @@ struct groups {
     size_t n, cap, K;
     uint64_t R, bytes, seed;
     int shuffle;
-    struct shard_buf buf;
+    uint64_t places;        /* groups of all epochs; UINT64_MAX: no end */
+    struct worker *worker;  /* [nworker] */
+    size_t nworker, running;    /* running: threads, to be joined */
+    /* Under the lock: this, and kept and busy of every group. */
+    pthread_mutex_t lock;
+    pthread_cond_t done;    /* a group came, or could not be read */
+    pthread_cond_t room;    /* a block was opened, or all is over */
+    int stop;
+    size_t held, mem;       /* bytes of what is kept; what it may take */
+    uint64_t base, ahead;   /* places, epoch * n + place in it: where the block
+                             * begins, and what to read next */
+    struct ahead_times times;
     /* The epoch and block in memory. */
     int started, open;
     uint64_t epoch, stamp;
@@ -33,18 +53,25 @@ struct groups {
     uint64_t *start;        /* [blocks+1] rows before a block */
     size_t *member;         /* [K] */
     uint64_t *upto;         /* [K+1] rows before a member */
-    double decoded;
 };
 
 static void
-unload(struct group *g)
+free_kept(struct kept *k, size_t n)
 {
-    for (size_t i = 0; g->kept && i < g->nmsg; i++) {
-        st_release(&g->kept[i].st);
-        free(g->kept[i].mem);
+    for (size_t i = 0; k && i < n; i++) {
+        st_release(&k[i].st);
+        free(k[i].mem);
     }
-    free(g->kept);
-    g->kept = NULL;
+    free(k);
+}
+
+static void
+unload(struct groups *g, struct group *o)
+{
+    if (o->kept)
+        g->held -= o->bytes;
+    free_kept(o->kept, o->nmsg);
+    o->kept = NULL;
 }
 
 static void
@@ -88,19 +115,30 @@ find_groups(struct groups *g, struct err *e)
 }
 
 struct groups *
-groups_new(const struct dirs *d, size_t K, uint64_t seed, int shuffle,
-    struct err *e)
+groups_new(const struct dirs *d, const struct cursor_spec *spec,
+    const struct means *how, struct err *e)
 {
     struct groups *g = xcalloc(1, sizeof *g);
+    const size_t K = spec->open;
 
     g->d = d;
-    g->seed = seed;
-    g->shuffle = shuffle;
+    g->seed = spec->seed;
+    g->shuffle = spec->shuffle;
+    g->mem = how->mem;
+    pthread_mutex_init(&g->lock, NULL);
+    pthread_cond_init(&g->done, NULL);
+    pthread_cond_init(&g->room, NULL);
+    g->nworker = 1 + how->threads;
+    g->worker = xcalloc(g->nworker, sizeof *g->worker);
+    for (size_t i = 0; i < g->nworker; i++)
+        g->worker[i].g = g;
     if (find_groups(g, e) < 0) {
         groups_free(g);
         return NULL;
     }
-    g->K = !shuffle || K == 0 ? 1 : K < g->n ? K : g->n;
+    g->places = spec->length == LENGTH_EPOCHS && spec->limit < UINT64_MAX /
+        g->n ? spec->limit * g->n : UINT64_MAX;
+    g->K = !spec->shuffle || K == 0 ? 1 : K < g->n ? K : g->n;
     g->start = xcalloc((g->n + g->K - 1) / g->K + 1, sizeof *g->start);
     g->member = xcalloc(g->K, sizeof *g->member);
     g->upto = xcalloc(g->K + 1, sizeof *g->upto);
@@ -112,9 +150,20 @@ groups_free(struct groups *g)
 {
     if (!g)
         return;
+    pthread_mutex_lock(&g->lock);
+    g->stop = 1;
+    pthread_cond_broadcast(&g->room);
+    pthread_mutex_unlock(&g->lock);
+    for (size_t i = 1; i <= g->running; i++)
+        pthread_join(g->worker[i].id, NULL);
+    for (size_t i = 0; i < g->nworker; i++)
+        shard_buf_release(&g->worker[i].buf);
+    free(g->worker);
     for (size_t i = 0; i < g->n; i++)
-        unload(&g->g[i]);
-    shard_buf_release(&g->buf);
+        unload(g, &g->g[i]);
+    pthread_mutex_destroy(&g->lock);
+    pthread_cond_destroy(&g->done);
+    pthread_cond_destroy(&g->room);
     free(g->g);
     free(g->start);
     free(g->member);
@@ -128,10 +177,15 @@ groups_rows(const struct groups *g)
     return g->R;
 }
 
-double
-groups_decoded(const struct groups *g)
+void
+groups_times(struct groups *g, struct ahead_times *t)
 {
-    return g->decoded;
+    pthread_mutex_lock(&g->lock);
+    *t = g->times;
+    for (size_t i = 1; i <= g->running; i++)
+        if (g->worker[i].since > 0.0)
+            t->idle += prog_now() - g->worker[i].since;
+    pthread_mutex_unlock(&g->lock);
 }
 
 double
@@ -189,7 +243,7 @@ open_block(struct groups *g, size_t block)
         g->g[group_at(g, g->epoch, from + i)].stamp = g->stamp;
     for (size_t i = 0; i < g->nmember; i++)
         if (g->g[g->member[i]].stamp != g->stamp)
-            unload(&g->g[g->member[i]]);
+            unload(g, &g->g[g->member[i]]);
     for (size_t i = 0; i < n; i++) {
         g->member[i] = group_at(g, g->epoch, from + i);
         g->upto[i + 1] = g->upto[i] + g->g[g->member[i]].rows;
@@ -197,6 +251,10 @@ open_block(struct groups *g, size_t block)
     g->nmember = n;
     g->block = block;
     g->open = 1;
+    g->base = g->epoch * g->n + from;
+    if (g->ahead < g->base)
+        g->ahead = g->base;
+    pthread_cond_broadcast(&g->room);
 }
 
 /* Which of the n spans that begin at upto[] holds i. */
@@ -218,59 +276,144 @@ span_of(const uint64_t *upto, size_t n, uint64_t i)
 
 /* Message k of the group's shard into *r. */
 static int
-load_message(struct groups *g, const struct group *o, size_t k,
+load_message(struct worker *w, const struct group *o, size_t k,
     struct kept *r, struct err *e)
 {
-    struct shardset *set = g->d->set[o->dir];
+    const struct dirs *d = w->g->d;
     uint64_t tokens;
 
-    if (shardset_msg(set, o->shard, k, &g->buf, &r->m, e) < 0)
+    if (shardset_msg(d->set[o->dir], o->shard, k, &w->buf, &r->m, e) < 0)
         return -1;
     if (r->m.kind != MSG_BATCH)
         return err_set(e, EX_INPUT, "%s: shard %u: message %zu is no batch",
-            dirs_name(g->d, o->dir), o->shard, k);
-    if (batch_check(&r->m.st, g->d->info.vocab, g->d->nsource[o->dir],
-        &tokens, e) < 0)
+            dirs_name(d, o->dir), o->shard, k);
+    if (batch_check(&r->m.st, d->info.vocab, d->nsource[o->dir], &tokens, e)
+        < 0)
         return err_prefix(e, "%s: shard %u: message %zu",
-            dirs_name(g->d, o->dir), o->shard, k);
+            dirs_name(d, o->dir), o->shard, k);
     r->rows = st_find(&r->m.st, "ids")->shape[0];
     r->dir = o->dir;
     /* Take the memory over. */
-    r->mem = g->buf.msg;
-    r->cap = g->buf.msg_cap;
-    r->st = g->buf.st;
-    g->buf.msg = NULL;
-    g->buf.msg_cap = 0;
-    memset(&g->buf.st, 0, sizeof g->buf.st);
+    r->mem = w->buf.msg;
+    r->cap = w->buf.msg_cap;
+    r->st = w->buf.st;
+    w->buf.msg = NULL;
+    w->buf.msg_cap = 0;
+    memset(&w->buf.st, 0, sizeof w->buf.st);
     return 0;
 }
 
+/* The messages of a group, decoded; without the lock. */
 static int
-load(struct groups *g, struct group *o, struct err *e)
+load(struct worker *w, const struct group *o, struct kept *kept,
+    struct err *e)
 {
-    const struct shard_index *x = shardset_frames(g->d->set[o->dir], o->shard,
-        e);
-    const double t = prog_now();
+    const struct dirs *d = w->g->d;
+    const struct shard_index *x = shardset_frames(d->set[o->dir], o->shard, e);
     size_t n = 0;
     uint64_t rows = 0;
 
-    if (o->kept)
-        return 0;
     if (!x)
         return -1;
-    o->kept = xcalloc(o->nmsg, sizeof *o->kept);
     for (size_t k = x->frame[o->frame].msg; n < o->nmsg; k++) {
         if (x->msg[k].kind != MSG_BATCH || x->msg[k].n == 0)
             continue;
-        if (load_message(g, o, k, &o->kept[n], e) < 0)
+        if (load_message(w, o, k, &kept[n], e) < 0)
             return -1;
-        rows += o->kept[n++].rows;
+        rows += kept[n++].rows;
     }
     if (rows != o->rows)
         return err_set(e, EX_INPUT, "%s: shard %u, frame %u: %" PRIu64 " rows "
-            "where the index counts %" PRIu64, dirs_name(g->d, o->dir),
+            "where the index counts %" PRIu64, dirs_name(d, o->dir),
             o->shard, o->frame, rows, o->rows);
-    g->decoded += prog_now() - t;
+    return 0;
+}
+
+/* Decode a group with worker w, giving up the lock meanwhile. */
+static int
+bring(struct worker *w, struct group *o, struct err *e)
+{
+    struct groups *g = w->g;
+    struct kept *kept = xcalloc(o->nmsg, sizeof *kept);
+    int r;
+
+    o->busy = 1;
+    g->held += o->bytes;
+    pthread_mutex_unlock(&g->lock);
+    r = load(w, o, kept, e);
+    pthread_mutex_lock(&g->lock);
+    o->busy = 0;
+    if (r == 0) {
+        o->kept = kept;
+    } else {
+        g->held -= o->bytes;
+        free_kept(kept, o->nmsg);
+    }
+    pthread_cond_broadcast(&g->done);
+    return r;
+}
+
+/* The next group to read ahead, if there is memory for it; an epoch ahead at
+ * most. */
+static struct group *
+choose(struct groups *g)
+{
+    for (; g->open && g->ahead < g->places && g->ahead < g->base + g->n;
+        g->ahead++) {
+        struct group *o = &g->g[group_at(g, g->ahead / g->n,
+            (size_t)(g->ahead % g->n))];
+
+        if (!o->kept && !o->busy)
+            return g->held + o->bytes <= g->mem ? o : NULL;
+    }
+    return NULL;
+}
+
+static void *
+work(void *arg)
+{
+    struct worker *w = arg;
+    struct groups *g = w->g;
+    struct err e;
+
+    pthread_mutex_lock(&g->lock);
+    while (!g->stop) {
+        const double t = prog_now();
+        struct group *o = choose(g);
+
+        if (!o)
+            ahead_wait(&g->room, &g->lock, &g->times.idle, &w->since);
+        else if (bring(w, o, &e) < 0)
+            break;      /* the caller will find the same and say so */
+        else
+            g->times.busy += prog_now() - t;
+    }
+    pthread_mutex_unlock(&g->lock);
+    return NULL;
+}
+
+/* A group into memory for the caller. */
+static int
+need(struct groups *g, struct group *o, struct err *e)
+{
+    while (g->running + 1 < g->nworker)
+        if (ahead_thread(&g->worker[g->running + 1].id, work,
+            &g->worker[g->running + 1]) < 0)
+            g->nworker = g->running + 1;
+        else
+            g->running++;
+    while (!o->kept) {
+        const double t = prog_now();
+
+        if (o->busy) {
+            ahead_wait(&g->done, &g->lock, &g->times.waited,
+                &g->worker[0].since);
+            continue;
+        }
+        if (bring(&g->worker[0], o, e) < 0)
+            return -1;
+        g->times.decoded += prog_now() - t;
+    }
     return 0;
 }
 
@@ -280,7 +423,9 @@ groups_find(struct groups *g, uint64_t epoch, uint64_t i, size_t *row,
 {
     struct group *o;
     size_t block, m;
+    int bad;
 
+    pthread_mutex_lock(&g->lock);
     if (!g->started || g->epoch != epoch)
         start_epoch(g, epoch);
     block = span_of(g->start, blocks(g), i);
@@ -293,7 +438,9 @@ groups_find(struct groups *g, uint64_t epoch, uint64_t i, size_t *row,
     m = span_of(g->upto, g->nmember, i);
     o = &g->g[g->member[m]];
     i -= g->upto[m];
-    if (load(g, o, e) < 0)
+    bad = need(g, o, e);
+    pthread_mutex_unlock(&g->lock);
+    if (bad)
         return NULL;
     for (m = 0; i >= o->kept[m].rows; m++)
         i -= o->kept[m].rows;
@@ -304,12 +451,14 @@ groups_find(struct groups *g, uint64_t epoch, uint64_t i, size_t *row,
 size_t
 rows_fit(const struct dirs *d, size_t mem, struct err *e)
 {
-    struct groups *g = groups_new(d, 1, 0, 1, e);
+    const struct cursor_spec one = { .open = 1, .shuffle = 1 };
+    const struct means how = { .mem = mem };
+    struct groups *g = groups_new(d, &one, &how, e);
     double k;
 
     if (!g)
         return 0;
-    k = (double)mem / groups_bytes(g);
+    k = (double)mem / 2.0 / groups_bytes(g);
     k = k < 1.0 ? 1.0 : k < (double)g->n ? k : (double)g->n;
     groups_free(g);
     return (size_t)k;

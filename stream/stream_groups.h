@@ -2,13 +2,15 @@
  * The order of recorded rows.  The messages that begin in one frame are a
  * group, which is decoded as a whole.  In an epoch the groups are put into a
  * keyed order; K of them in a row are a block, whose rows are put into a keyed
- * order.  Only the groups of one block are in memory.  Without shuffling both
- * orders are the stored ones, and K is 1.
+ * order.  Without shuffling both orders are the stored ones, and K is 1.
+ *
+ * Threads decode groups ahead: those of the block, then those after it, as
+ * long as all fit into memory.  What is read does not depend on them.
  */
 #ifndef STREAM_STREAM_GROUPS_H
 #define STREAM_STREAM_GROUPS_H
 
-#include "data/sampler_dirs.h"
+#include "stream.h"
 
 /* A message in memory. */
 struct kept {
@@ -21,15 +23,16 @@ struct kept {
 };
 
 struct groups;
-/* NULL and *e on damage, or when there are no rows. */
-struct groups *groups_new(const struct dirs *d, size_t K, uint64_t seed,
-    int shuffle, struct err *e);
+/* Of spec: open (K), seed, shuffle, length.  NULL and *e on damage, or when
+ * there are no rows. */
+struct groups *groups_new(const struct dirs *d, const struct cursor_spec *spec,
+    const struct means *how, struct err *e);
 void groups_free(struct groups *g);
 uint64_t groups_rows(const struct groups *g);   /* of an epoch */
 /* The message that has row number i of an epoch, and which row of it. */
 const struct kept *groups_find(struct groups *g, uint64_t epoch, uint64_t i,
     size_t *row, struct err *e);
-double groups_decoded(const struct groups *g);  /* seconds */
+void groups_times(struct groups *g, struct ahead_times *t);
 /* Bytes of K groups, in the mean; rows that neighbours come apart, expected. */
 double groups_bytes(const struct groups *g);
 double groups_distance(const struct groups *g);

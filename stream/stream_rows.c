@@ -180,17 +180,30 @@ renumber(struct rows *x, size_t dir, size_t pieces)
     }
 }
 
+/* The first piece of a row or a later one, of those of a message. */
+static size_t
+first_piece(const struct kept *k, size_t row)
+{
+    const struct st_tensor *of = st_find(&k->m.st, "piece_row");
+    size_t lo = 0, hi = of->n;
+
+    while (lo < hi) {
+        const size_t mid = lo + (hi - lo) / 2;
+
+        if (st_u32(of, mid) < row)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 static void
 append(struct rows *x, const struct kept *k, size_t row)
 {
     const struct st *s = &k->m.st;
-    const struct st_tensor *of = st_find(s, "piece_row");
-    size_t from = 0, to;
+    const size_t from = first_piece(k, row), to = first_piece(k, row + 1);
 
-    while (from < of->n && st_u32(of, from) < row)
-        from++;
-    for (to = from; to < of->n && st_u32(of, to) == row; to++)
-        ;
     for (size_t i = 0; i < s->nt; i++) {
         const struct st_tensor *t = &s->t[i];
         struct column *c = column(x, t->name);
@@ -214,13 +227,12 @@ append(struct rows *x, const struct kept *k, size_t row)
 static uint64_t
 count(const struct kept *k, size_t row)
 {
-    const struct st_tensor *of = st_find(&k->m.st, "piece_row");
     const struct st_tensor *len = st_find(&k->m.st, "piece_len");
     uint64_t n = 0;
 
-    for (size_t i = 0; i < of->n && st_u32(of, i) <= row; i++)
-        if (st_u32(of, i) == row)
-            n += st_u32(len, i);
+    for (size_t i = first_piece(k, row), end = first_piece(k, row + 1);
+        i < end; i++)
+        n += st_u32(len, i);
     return n;
 }
 
@@ -236,7 +248,6 @@ rows_row(struct feed *f, struct err *e)
     if (s->length == LENGTH_EPOCHS && epoch >= s->limit)
         return 0;
     k = groups_find(x->groups, epoch, i, &row, e);
-    f->decoded = groups_decoded(x->groups);
     if (!k)
         return -1;
     f->tokens += count(k, row);
@@ -321,6 +332,12 @@ rows_plan(struct feed *f, struct err *e)
 }
 
 static void
+rows_times(struct feed *f, struct ahead_times *t)
+{
+    groups_times(((struct rows *)(void *)f)->groups, t);
+}
+
+static void
 rows_free(struct feed *f)
 {
     struct rows *x = (struct rows *)(void *)f;
@@ -355,10 +372,11 @@ rows_feed(const struct dirs *d, const struct cursor_spec *spec,
 
     x->f = (struct feed){ .row = rows_row, .put = rows_put,
         .clear = rows_clear, .save = rows_save, .load = rows_load,
-        .total = rows_total, .plan = rows_plan, .free = rows_free };
+        .total = rows_total, .plan = rows_plan, .times = rows_times,
+        .free = rows_free };
     x->d = d;
     x->spec = spec;
-    x->groups = groups_new(d, spec->open, spec->seed, spec->shuffle, e);
+    x->groups = groups_new(d, spec, how, e);
     if (!x->groups || check_room(x, how->mem, e) < 0) {
         rows_free(&x->f);
         return NULL;

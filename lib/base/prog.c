@@ -17,7 +17,7 @@ const char *progname = "retort";
 int verbosity;
 volatile sig_atomic_t prog_stopped;
 
-static char closing[200];
+static char closing[500];
 static double started;                  /* prog_now() when the program began */
 
 /* The running job.  done and extra are read by the SIGUSR1 handler, which may

@@ -209,18 +209,6 @@ sampler_distance(const struct sampler *s, struct sampler_distance *r)
     }
 }
 
-double
-sampler_waited(const struct sampler *s)
-{
-    return s->waited;
-}
-
-double
-sampler_decoded(const struct sampler *s)
-{
-    return s->decoded;
-}
-
 size_t
 sampler_id_size(const struct sampler *s)
 {

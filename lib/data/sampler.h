@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "data/sampler_dirs.h"
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -72,9 +73,19 @@ struct sampler_distance {
     double expected, full;  /* documents, mean over neighbours of all sources */
 };
 void sampler_distance(const struct sampler *s, struct sampler_distance *r);
-/* Seconds that the caller waited for the threads, and decoded itself. */
-double sampler_waited(const struct sampler *s);
-double sampler_decoded(const struct sampler *s);
+/* Seconds that the caller waited for the threads that read ahead, and decoded
+ * itself; that these threads, all together, were reading and decoding, and
+ * waited for memory to become free. */
+struct ahead_times {
+    double waited, decoded, busy, idle;
+};
+void sampler_times(struct sampler *s, struct ahead_times *t);
+/* Wait on c and count the seconds in *sum; *since, 0 before and after, lets
+ * others see since when. */
+void ahead_wait(pthread_cond_t *c, pthread_mutex_t *lock, double *sum,
+    double *since);
+/* A thread that gets no signals: they are for the one that waits in write(). */
+int ahead_thread(pthread_t *id, void *(*f)(void *), void *arg);
 
 /* Is there a document at that place? */
 int sampler_valid(struct sampler *s, size_t source, const struct place *p);

@@ -61,6 +61,7 @@ struct worker {
     struct sampler *s;
     pthread_t id;
     struct shard_buf buf;
+    double since;               /* it waits; 0: it does not */
     int busy;                   /* it is decoding: */
     struct frame_ref frame;
     size_t *source;             /* [nsrc] those that want documents of it, */
@@ -85,7 +86,7 @@ struct sampler {
     int stop;
     struct source *visited;     /* a frame outside the block of this source, */
     uint32_t visitor;           /* loaded for sampler_ref */
-    double waited, decoded;
+    struct ahead_times times;
 };
 
 /* Part k of a source becomes spare, if it is there. */

@@ -394,13 +394,13 @@ part_need(struct sampler *s, size_t source, uint32_t k, struct err *e)
         const double t = prog_now();
 
         if (in_flight(s, &c->frame[k])) {
-            pthread_cond_wait(&s->done, &s->lock);
-            s->waited += prog_now() - t;
+            ahead_wait(&s->done, &s->lock, &s->times.waited,
+                &s->worker[0].since);
             continue;
         }
         if (bring(&s->worker[0], source, k, 1, e) < 0)
             return -1;
-        s->decoded += prog_now() - t;
+        s->times.decoded += prog_now() - t;
     }
     return 0;
 }
@@ -469,29 +469,61 @@ work(void *arg)
 
     pthread_mutex_lock(&s->lock);
     while (!s->stop) {
+        const double t = prog_now();
+
         if (!choose(s, &source, &number))
-            pthread_cond_wait(&s->room, &s->lock);
+            ahead_wait(&s->room, &s->lock, &s->times.idle, &w->since);
         else if (bring(w, source, number, 0, &e) < 0)
             break;      /* the caller will find the same and say so */
+        else
+            s->times.busy += prog_now() - t;
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
 }
 
 void
-workers_start(struct sampler *s)
+ahead_wait(pthread_cond_t *c, pthread_mutex_t *lock, double *sum,
+    double *since)
+{
+    *since = prog_now();
+    pthread_cond_wait(c, lock);
+    *sum += prog_now() - *since;
+    *since = 0.0;
+}
+
+int
+ahead_thread(pthread_t *id, void *(*f)(void *), void *arg)
 {
     sigset_t all, old;
+    int r;
 
-    if (s->running || s->nworker == 1)
-        return;
-    /* Signals are for the thread that waits in write(). */
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &old);
-    for (size_t i = 1; i < s->nworker; i++, s->running++)
-        if (pthread_create(&s->worker[i].id, NULL, work, &s->worker[i]) != 0)
-            break;
+    r = pthread_create(id, NULL, f, arg);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return r == 0 ? 0 : -1;
+}
+
+void
+sampler_times(struct sampler *s, struct ahead_times *t)
+{
+    pthread_mutex_lock(&s->lock);
+    *t = s->times;
+    for (size_t i = 1; i <= s->running; i++)
+        if (s->worker[i].since > 0.0)
+            t->idle += prog_now() - s->worker[i].since;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void
+workers_start(struct sampler *s)
+{
+    if (s->running || s->nworker == 1)
+        return;
+    for (size_t i = 1; i < s->nworker; i++, s->running++)
+        if (ahead_thread(&s->worker[i].id, work, &s->worker[i]) < 0)
+            break;
     if (s->running == 0)
         s->nworker = 1;
 }
