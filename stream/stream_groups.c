@@ -197,7 +197,8 @@ groups_bytes(const struct groups *g)
 double
 groups_distance(const struct groups *g)
 {
-    return g->shuffle ? (double)g->R * (double)g->K / (double)g->n / 3.0 : 1.0;
+    return g->shuffle ? (double)g->R / 3.0 * ahead_near(g->n, g->K,
+        (double)g->R) : 1.0;
 }
 
 /* The group at place i of the epoch. */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # stream killed with -9 at random points, twice in a row, and resumed: the
-# bytes are those of the undisturbed stream
+# bytes are those of the undisturbed stream; make check-long does it 200 times
 . "${0%/*}/lib.sh"
 h=$BUILD/tests/sampler
 points=3
@@ -15,27 +15,39 @@ stream -q -T 256 -B 8 d1 >c && shard -q -o k1 --frame 8K c
 # shellcheck disable=SC2086
 ok 'a replayed one' stream $rows k1 -o whole.rows
 
-# killed AFTER OUT command ...: kill the command when so many seconds are over
-killed() {
-    after=$1 to=$2
-    shift 2
-    "$@" >"$to" 2>err &
-    pid=$!
-    sleep "$after"
-    kill -9 $pid 2>/dev/null
-    wait $pid 2>/dev/null
+size() {
+    wc -c <"$1" | tr -d ' '
 }
 
-# try KIND DIR SECONDS: twice killed, then finished
+# killed BYTES OUT command ...: kill the command when so many bytes were read
+# of it, while it waits to write more; its status is that of kill -9
+killed() {
+    bytes=$1 to=$2
+    shift 2
+    rm -f fifo
+    mkfifo fifo
+    "$@" >fifo 2>err &
+    pid=$!
+    { head -c "$bytes" >"$to"; kill -9 $pid; } <fifo
+    wait $pid
+}
+
+# try KIND DIR SHARE SHARE: twice killed after a share of what is left, then
+# finished.  More is left than a pipe holds, so there is a stream to kill.
 try() {
     whole=whole.$1 dir=$2
     if [ "$1" = docs ]; then args=$docs; else args=$rows; fi
     rm -rf run
-    for after in "$3" "$4"; do
+    left=$(($(size "$whole") - 2500000))
+    for share in "$3" "$4"; do
+        bytes=$((1 + left * share / 1000))
+        left=$((left - bytes))
+        got=0
         # shellcheck disable=SC2086
-        killed "$after" part stream --resume run $args "$dir"
+        killed $bytes part stream --resume run $args "$dir" 2>>killed.err ||
+            got=$?
+        [ $got = 137 ] && hits=$((hits + 1))
         "$h" broken "$whole" part run >>parts || return 1
-        [ "$(tail -n 1 parts | cut -d ' ' -f 2)" != 0 ] && hits=$((hits + 1))
     done
     # shellcheck disable=SC2086
     stream --resume run "$dir" $args >part 2>err || return 1
@@ -52,15 +64,11 @@ for kind in docs rows; do
     bad=0 hits=0
     : >parts
     awk -v n=$points 'BEGIN { srand(7); for (i = 0; i < n; i++)
-        print rand() * 0.05, rand() * 0.05 }' >times
+        print int(rand() * 1000), int(rand() * 1000) }' >shares
     while read -r one two; do
         try $kind "$dir" "$one" "$two" || bad=$((bad + 1))
-    done <times
+    done <shares
     equal "$kind: killed twice at $points points: streams that differ" $bad 0
-    if [ $hits -gt $((points / 2)) ]; then
-        pass "$hits kills were in the middle"
-    else
-        fail "only $hits kills were in the middle"
-    fi
+    equal "$kind: kills that met a running stream" $hits $((2 * points))
 done
 done_testing

@@ -122,6 +122,18 @@ make_workers(struct sampler *s, size_t n)
     }
 }
 
+/* What parts may take: mem, or all there is. */
+static size_t
+most_bytes(const struct sampler *s)
+{
+    size_t all = 0;
+
+    for (size_t i = 0; i < s->nsrc && all < s->mem; i++)
+        for (size_t k = 0; k < s->src[i].nframe && all < s->mem; k++)
+            all += part_bytes(s, &s->src[i].frame[k]) + 64;
+    return all < s->mem ? all : s->mem;
+}
+
 struct sampler *
 sampler_new(const struct dirs *d, const struct sampler_opts *o, struct err *e)
 {
@@ -143,6 +155,8 @@ sampler_new(const struct dirs *d, const struct sampler_opts *o, struct err *e)
     s->K = o->open / s->nsrc;
     if (s->K < OPEN_MIN)
         s->K = OPEN_MIN;
+    if (!o->lengths)
+        room_init(&s->memory, most_bytes(s));
     make_workers(s, o->lengths ? 1 : 1 + o->threads);
     for (size_t i = 0; i < s->nsrc; i++) {
         s->src[i].part = xcalloc(s->src[i].nframe, sizeof *s->src[i].part);
@@ -165,7 +179,7 @@ sampler_free(struct sampler *s)
         free(s->src[i].member);
         free(s->src[i].upto);
     }
-    parts_trim(s);
+    room_release(&s->memory);
     drop_frames(s);
     for (size_t i = 0; i < s->nworker; i++) {
         shard_buf_release(&s->worker[i].buf);
@@ -186,6 +200,18 @@ sampler_bytes(const struct sampler *s)
     return (size_t)room(s, s->K);
 }
 
+double
+ahead_near(size_t frames, size_t K, double docs)
+{
+    const double F = (double)frames, whole = (double)(frames / K) * (double)K;
+    const double rest = F - whole, border = docs > 1.0 ? (F - 1.0) /
+        (docs - 1.0) : 0.0;
+    const double same = frames <= K ? 1.0 :
+        (whole * (double)K + rest * rest) / (F * F);
+
+    return (1.0 - border) * same + border;
+}
+
 void
 sampler_distance(const struct sampler *s, struct sampler_distance *r)
 {
@@ -201,7 +227,7 @@ sampler_distance(const struct sampler *s, struct sampler_distance *r)
         docs += n;
         r->full += n * n / 3.0;
         r->expected += n * (!s->shuffle ? 1.0 : n / 3.0 *
-            (c->nframe < s->K ? 1.0 : (double)s->K / (double)c->nframe));
+            ahead_near(c->nframe, s->K, n));
     }
     if (docs > 0.0) {
         r->full /= docs;

@@ -73,6 +73,10 @@ struct sampler_distance {
     double expected, full;  /* documents, mean over neighbours of all sources */
 };
 void sampler_distance(const struct sampler *s, struct sampler_distance *r);
+/* Of the same for blocks of K frames: how far, as a share of a full shuffle,
+ * neighbours among docs documents (rows) come apart.  Those of one frame, all
+ * but one a frame, stay in one block; the others do not meet again. */
+double ahead_near(size_t frames, size_t K, double docs);
 /* Seconds that the caller waited for the threads that read ahead, and decoded
  * itself; that these threads, all together, were reading and decoding, and
  * waited for memory to become free. */

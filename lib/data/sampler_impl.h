@@ -17,15 +17,31 @@ struct part_doc {
 };
 
 /* Documents of one source in one frame, decoded; one piece of memory with what
- * doc and ids point to, which is used again. */
+ * doc and ids point to. */
 struct part {
     size_t n;               /* documents */
     struct part_doc *doc;   /* [n+1] */
     unsigned char *ids;     /* NULL: lengths only */
     uint8_t *mask;          /* or NULL */
-    size_t cap, bytes;      /* of it all; bytes: with the mask */
-    struct part *next;      /* spare ones */
+    size_t own, bytes;      /* of it all, without and with the mask */
 };
+
+/* Memory for parts. */
+struct hole {
+    size_t at, n;
+};
+struct room {
+    unsigned char *map, *base;  /* NULL: there is none, parts stand alone */
+    size_t mapped, bytes;
+    struct hole *hole;          /* [n] in order of at, none touches another */
+    size_t n, cap;
+};
+void room_init(struct room *r, size_t bytes);
+void room_release(struct room *r);
+int room_has(const struct room *r, size_t bytes);
+/* From somewhere else where it has none; never NULL. */
+void *room_alloc(struct room *r, size_t bytes);
+void room_free(struct room *r, void *p, size_t bytes);
 
 struct frame_ref {
     uint32_t dir, shard, frame, ndoc;
@@ -81,18 +97,18 @@ struct sampler {
     pthread_cond_t room;        /* a block was opened, or all is over */
     struct worker *worker;      /* [nworker] */
     size_t nworker, running;    /* running: threads, to be joined */
+    struct room memory;
     size_t held, mem;           /* bytes of parts; what they may take */
-    struct part *spare;         /* counted in held */
     int stop;
     struct source *visited;     /* a frame outside the block of this source, */
     uint32_t visitor;           /* loaded for sampler_ref */
     struct ahead_times times;
 };
 
-/* Part k of a source becomes spare, if it is there. */
+/* Bytes of a part without a mask. */
+size_t part_bytes(const struct sampler *s, const struct frame_ref *f);
+/* Free part k of a source, if it is there. */
 void part_drop(struct sampler *s, struct source *c, uint32_t k);
-/* Free what is spare. */
-void parts_trim(struct sampler *s);
 /* Frame number k of a source into memory for the caller.  -1 on damage. */
 int part_need(struct sampler *s, size_t source, uint32_t k, struct err *e);
 /* Start the threads, once; stop and join them. */

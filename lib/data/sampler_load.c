@@ -9,18 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of a part without a mask, rounded up by an eighth at most, so that
- * those of frames about as large can take each other's place. */
-static size_t
+size_t
 part_bytes(const struct sampler *s, const struct frame_ref *f)
 {
-    const size_t n = sizeof(struct part) + ((size_t)f->ndoc + 1) *
+    return sizeof(struct part) + ((size_t)f->ndoc + 1) *
         sizeof(struct part_doc) + f->tokens * s->id_size;
-    size_t step = 64;
-
-    while (step < n / 16)
-        step *= 2;
-    return (n + step - 1) / step * step;
 }
 
 static void
@@ -28,79 +21,35 @@ part_free(struct sampler *s, struct part *p)
 {
     s->held -= p->bytes;
     free(p->mask);
-    free(p);
-}
-
-void
-parts_trim(struct sampler *s)
-{
-    while (s->spare) {
-        struct part *p = s->spare;
-
-        s->spare = p->next;
-        part_free(s, p);
-    }
-}
-
-/* It is of no use any more, but its memory, whose pages are there, will be. */
-static void
-part_spare(struct sampler *s, struct part *p)
-{
-    free(p->mask);
-    p->mask = NULL;
-    s->held -= p->bytes - p->cap;
-    p->bytes = p->cap;
-    p->next = s->spare;
-    s->spare = p;
+    room_free(&s->memory, p, p->own);
 }
 
 void
 part_drop(struct sampler *s, struct source *c, uint32_t k)
 {
     if (c->part[k])
-        part_spare(s, c->part[k]);
+        part_free(s, c->part[k]);
     c->part[k] = NULL;
-}
-
-/* Where a spare part of at least so many bytes, and not many more, hangs; at
- * the end of the list there is none. */
-static struct part **
-find_spare(struct sampler *s, size_t bytes)
-{
-    struct part **at = &s->spare;
-
-    while (*at && ((*at)->cap < bytes || (*at)->cap / 2 > bytes))
-        at = &(*at)->next;
-    return at;
 }
 
 /* Is there memory for one more? */
 static int
-has_room(struct sampler *s, const struct frame_ref *f)
+has_room(const struct sampler *s, const struct frame_ref *f)
 {
     const size_t bytes = part_bytes(s, f);
 
-    return *find_spare(s, bytes) || s->held + bytes <= s->mem ||
-        (parts_trim(s), s->held + bytes <= s->mem);
+    return s->held + bytes <= s->mem && (!s->memory.base ||
+        room_has(&s->memory, bytes));
 }
 
 static struct part *
 part_new(struct sampler *s, const struct frame_ref *f)
 {
     const size_t bytes = part_bytes(s, f);
-    struct part **spare = find_spare(s, bytes), *p = *spare;
-    size_t cap = bytes;
+    struct part *p = room_alloc(&s->memory, bytes);
 
-    if (p) {
-        cap = p->cap;
-        *spare = p->next;
-    } else {
-        if (s->held + bytes > s->mem)
-            parts_trim(s);
-        p = xmalloc(bytes);
-        s->held += bytes;
-    }
-    *p = (struct part){ .cap = cap, .bytes = cap };
+    s->held += bytes;
+    *p = (struct part){ .own = bytes, .bytes = bytes };
     p->doc = (struct part_doc *)(void *)(p + 1);
     p->doc[0].off = 0;
     if (!s->lengths)
@@ -370,7 +319,7 @@ bring(struct worker *w, size_t source, uint32_t k, int must, struct err *e)
             w->source[i] == source)))
             c->part[n] = p;
         else
-            part_spare(s, p);
+            part_free(s, p);
     }
     pthread_cond_broadcast(&s->done);
     return r;

@@ -13,11 +13,13 @@
  *   sampler rows STREAM             a line a row
  *   sampler shares STREAM           a line a row: tokens of s0, s1, s2
  *   sampler odd STREAM sum|print    is it still that of the ids?
+ *   sampler sip MICROSECONDS        read a stream, and pause after each batch
  * check holds every piece of a stream of batches against the documents of the
  * directories, and counts each token; it prints what it has seen.
  */
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/prog.h"
 #include "base/rng.h"
 #include "data/batch.h"
 #include "data/sampler.h"
@@ -27,6 +29,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define HASH "0123456789abcdef0123456789abcdef"
 
@@ -755,9 +758,95 @@ test_order(int separate)
     free(seen);
 }
 
+/* How far neighbours on disk come apart is what sampler_distance says. */
+static void
+test_distance(size_t open, int separate)
+{
+    enum { DOCS = 6000 };
+    const struct made m = { 11, 2, DOCS, 40, 900, 4096, separate, 0 };
+    char *const dir = (char *)(uintptr_t)"far";
+    const struct sampler_opts o = { .open = open, .seed = 5, .shuffle = 1 };
+    struct sampler_distance want;
+    struct dirs d;
+    struct err e = { 0 };
+    struct sampler *s;
+    double sum = 0.0, n = 0.0, far;
+
+    make_dir(dir, &m);
+    if (dirs_open(&d, &dir, 1, 0, &e) < 0 || !(s = sampler_new(&d, &o, &e)))
+        fatal(&e);
+    for (size_t i = 0; i < 2; i++) {
+        int64_t *at = xcalloc(DOCS, sizeof *at), last = -1, k = 0;
+        struct place p = { 0, 0, 0, 0 };
+        struct sampled x;
+
+        memset(at, 0xff, DOCS * sizeof *at);
+        for (; p.epoch < 1; sampler_step(s, i, &p), k++) {
+            if (sampler_at(s, i, &p, &x, &e) < 0)
+                fatal(&e);
+            at[x.key % 1000000] = k;
+        }
+        for (size_t j = 0; j < DOCS; j++) {
+            if (at[j] < 0)
+                continue;
+            if (last >= 0) {
+                sum += fabs((double)(at[j] - last));
+                n++;
+            }
+            last = at[j];
+        }
+        free(at);
+    }
+    far = sum / n;
+    sampler_distance(s, &want);
+    ok(near(far, want.expected, 0.0, 0.1), "%zu frames%s: neighbours come %.0f "
+        "documents apart, expected %.0f, %.0f in a full shuffle", open,
+        separate ? " of separate sources" : "", far, want.expected, want.full);
+    ok(open < 1000 ? far < 0.5 * want.full : near(far, want.full, 0.0, 0.05),
+        "%zu frames: which is %s", open, open < 1000 ? "less" : "that");
+    sampler_free(s);
+    dirs_release(&d);
+}
+
+/* A consumer that takes the batches of standard input one every so many
+ * microseconds; the share of time it waited for them, in percent. */
+static int
+run_sip(double pause)
+{
+    const struct timespec t = { 0, (long)(pause * 1e3) };
+    struct err e;
+    struct msg_in *in = msg_in_open("-", 0, &e);
+    struct msg m;
+    double begun = 0.0, waited = 0.0;
+    uint64_t n = 0;
+    int r = 1;
+
+    if (!in)
+        fatal(&e);
+    while (r > 0) {
+        const double now = prog_now();
+
+        if ((r = msg_read(in, &m, &e)) <= 0 || m.kind != MSG_BATCH)
+            continue;
+        if (n++ == 0)
+            begun = prog_now();
+        else
+            waited += prog_now() - now;
+        nanosleep(&t, NULL);
+    }
+    if (r < 0)
+        fatal(&e);
+    printf("batches=%" PRIu64 " stall=%.2f\n", n,
+        100.0 * waited / (prog_now() - begun));
+    msg_in_close(in);
+    return 0;
+}
+
 int
 main(int argc, char **argv)
 {
+    if (argc == 3 && strcmp(argv[1], "sip") == 0)
+        return run_sip(strtod(argv[2], NULL));
     if (argc == 11 && strcmp(argv[1], "make") == 0) {
         const struct made m = { strtoul(argv[3], NULL, 10),
             strtoul(argv[4], NULL, 10), strtoul(argv[5], NULL, 10),
@@ -787,5 +876,8 @@ main(int argc, char **argv)
         return run_odd(argv[2], argv[3]);
     test_order(0);
     test_order(1);
+    test_distance(8, 0);
+    test_distance(24, 1);
+    test_distance(100000, 0);
     return done_testing();
 }
