@@ -1,5 +1,17 @@
 #!/bin/sh
 # tokenize: folders, archives, Wikipedia dumps, repairs of text
+#
+# Rules for archives, and the test of each here:
+#   tar and zip only (flaws of RAR, ISO, WARC,   rar, 7z, WARC, cpio, mtree, ar
+#     7z readers)                                  or ISO 9660 is no archive
+#   read as a stream, nothing is unpacked        names that climb, links and
+#                                                  pipes, from a pipe
+#   no size that is declared is believed         a member of a gigabyte of hole,
+#                                                  a tar of N bytes
+#   entries                                      too many members
+#   ratio and total                              a bomb, a bomb in a bomb
+#   checksums, encryption                        a wrong checksum, an encrypted
+#                                                  member, a damaged header
 . "${0%/*}/lib.sh"
 gold=$top/tests/golden/tok
 tok=$gold/digits.json
@@ -134,6 +146,45 @@ below() {
 case $BUILD in *address* | *thread*) most=100000 ;; *) most=64 ;; esac
 below 'within 64 MB' "$(sed -n 's/.*peak \([0-9]*\) MB/\1/p' err)" \
     "$most"
+
+gzip -c bomb.txt.gz >bomb2.txt.gz
+status 3 'a bomb in a bomb' tokenize -q -t "$tok" --split line \
+    --max-ratio 100 -o s4 bomb2.txt.gz
+truncate -s 1G hole.txt
+printf 'x\n' >>hole.txt
+tar -S -cf hole.tar hole.txt
+status 3 'a member of a gigabyte of hole' tokenize -q -t "$tok" --split line \
+    -o s4 hole.tar
+like 'is told' 'hole.tar/hole.txt: offset [0-9]+ of its content: unpacks' err
+rm hole.txt
+other() {   # other KIND: other.tar is the beginning of one
+    status 3 "$1 is no archive" tokenize -q -t "$tok" --ids other.tar
+    like 'is told' 'other.tar: offset 0: is no archive' err
+}
+printf 'Rar!\032\007\001\000%0100d' 0 >other.tar
+other RAR
+printf '7z\274\257\047\034\000\004%0100d' 0 >other.tar
+other 7z
+printf 'WARC/1.0\r\nWARC-Type: warcinfo\r\n\r\n' >other.tar
+other WARC
+printf '070707%070d' 0 >other.tar
+other cpio
+printf '#mtree\n./x type=file\n' >other.tar
+other mtree
+printf '!<arch>\nx/%0100d' 0 >other.tar
+other ar
+{ printf 'x'; head -c 32767 /dev/zero; printf '\001CD001\001'
+    head -c 2041 /dev/zero; } >other.tar
+other 'ISO 9660'
+printf 'one\n' >h.txt
+ln h.txt h2.txt
+ln -s "$tok" l.txt
+mkfifo f.txt
+tar -cf links.tar l.txt f.txt h.txt h2.txt
+ok 'links and pipes' timeout 20 tokenize -q -t "$tok" --ids links.tar
+equal 'are no documents' "$(grep -c . out)" 1
+ok 'from a pipe' sh -c 'cat links.tar | tokenize -q -t "$1" --ids' sh "$tok"
+equal 'the same' "$(grep -c . out)" 1
 
 # A Wikipedia dump
 cat >w.xml <<'E'

@@ -1,6 +1,8 @@
-/* Any bytes as a tokenizer.json: refused, or a tokenizer that encodes and
- * decodes without harm and always the same. */
+/* Any bytes as a tokenizer.json, or as a GGUF that holds a tokenizer: refused,
+ * or a tokenizer that encodes and decodes without harm and always the same. */
 #include "data/tokenizer.h"
+#include "format/gguf.h"
+#include "format/gguf_tok.h"
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -9,11 +11,34 @@
 static const char text[] = "ab<s> a  b\n1 e\xcc\x81 \xe2\x96\x81" "the \xf0\x9f"
     "\x98\x80 <0x41>'s\xff A1b";
 
+static struct tokenizer *
+from_gguf(const uint8_t *data, size_t n, struct err *e)
+{
+    struct tokenizer *t = NULL;
+    json_t *j = NULL;
+    struct gguf g;
+    char *s;
+
+    if (gguf_parse(&g, data, n, e) < 0)
+        return NULL;
+    if ((j = gguf_tokenizer_json(&g, e)) != NULL) {
+        s = json_dumps(j, 0);
+        if (!s)
+            abort();
+        t = tok_parse(s, strlen(s), NULL, 0, e);
+        free(s);
+    }
+    json_decref(j);
+    gguf_release(&g);
+    return t;
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct err e = { 0 };
-    struct tokenizer *t = tok_parse((const char *)data, n, NULL, 0, &e);
+    struct tokenizer *t = n > 4 && memcmp(data, "GGUF", 4) == 0 ?
+        from_gguf(data, n, &e) : tok_parse((const char *)data, n, NULL, 0, &e);
     struct tok_scratch *s;
     struct tok_ids a = { 0 }, b = { 0 };
     struct buf out = { 0 };

@@ -4,7 +4,7 @@
  * back; hostile texts take no more time or stack than others.  What has broken
  * other readers, and the test of it here:
  *
- *   a merge longer than an entry (tokenizers 2094, 2198)   longer than any entry
+ *   a merge longer than any (tokenizers 2094, 2198)        longer than any entry
  *   a pattern that backtracks (tokenizers 2060)            another pattern
  *   one huge id, one huge array (qxotic 3)                 one huge id
  *   stack: "^" a million times (tiktoken 245)              1000000 x ^
