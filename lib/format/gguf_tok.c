@@ -22,11 +22,11 @@ struct vocab {
     struct str *tok;        /* [n] by id */
     struct str *sorted;     /* [n] those that a merge can name */
     size_t n, nsorted;
-    int spm;                /* a SentencePiece model, not byte-level BPE */
+    int chars;              /* symbols are characters, not bytes */
     const struct gguf_kv *kind, *merges, *score;
 };
 
-#define MARK "\xe2\x96\x81"  /* stands for a space in a SentencePiece model */
+#define MARK "\xe2\x96\x81"  /* stands for a space where symbols are characters */
 
 /* Pattern of Llama 3's and tiktoken's cl100k_base pre-tokenizer. */
 static const char llama3[] =
@@ -79,13 +79,13 @@ static int
 read_lists(struct vocab *v, const struct gguf *g, size_t n, struct err *e)
 {
     v->g = g;
-    v->spm = gguf_is(g, "tokenizer.ggml.model", "llama");
+    v->chars = !gguf_is(g, "tokenizer.ggml.model", "gpt2");
     v->kind = gguf_kv(g, "tokenizer.ggml.token_type");
-    if ((v->spm && !v->kind) || (v->kind && (v->kind->type != GGUF_ARRAY ||
+    if ((v->chars && !v->kind) || (v->kind && (v->kind->type != GGUF_ARRAY ||
         v->kind->elem != GGUF_I32 || v->kind->n != n)))
         return err_set(e, EX_INPUT, "tokenizer.ggml.token_type: is no list "
             "of %zu kinds", n);
-    if (!v->spm) {
+    if (!gguf_is(g, "tokenizer.ggml.model", "llama")) {
         v->merges = array(g, "tokenizer.ggml.merges", GGUF_STR, e);
         return v->merges ? 0 : -1;
     }
@@ -325,7 +325,7 @@ special(const struct vocab *v, const char *key, size_t *id, struct str *s,
 
     if (r > 0 && v->n == 0)
         return err_set(e, EX_INPUT, "%s: there are no tokens", key);
-    for (size_t i = 0; r == 0 && v->spm && i < 3 && i < v->n; i++)
+    for (size_t i = 0; r == 0 && v->score && i < 3 && i < v->n; i++)
         if (strcmp(key, usual[i]) == 0 && (kind_of(v, i) == CONTROL ||
             kind_of(v, i) == UNKNOWN)) {
             *id = i;
@@ -370,7 +370,7 @@ whole_first(const struct gguf *g)
 static json_t *
 post_json(const struct vocab *v, struct err *e)
 {
-    int bos = v->spm || whole_first(v->g), eos = 0;
+    int bos = v->chars || whole_first(v->g), eos = 0;
     json_t *single, *pair, *tokens;
     struct str sb, se;
     size_t ib, ie;
@@ -414,15 +414,16 @@ check_kind(const struct gguf *g, int *prefix, struct err *e)
     static const char *const off[] = {
         "tokenizer.ggml.remove_extra_whitespaces",
         "tokenizer.ggml.treat_whitespace_as_suffix" };
-    const int spm = gguf_is(g, "tokenizer.ggml.model", "llama");
+    const int bytes = gguf_is(g, "tokenizer.ggml.model", "gpt2");
 
-    *prefix = spm;
-    if (!spm && !gguf_is(g, "tokenizer.ggml.model", "gpt2"))
+    *prefix = gguf_is(g, "tokenizer.ggml.model", "llama");
+    if (!*prefix && !bytes && !gguf_is(g, "tokenizer.ggml.model", "gemma4"))
         return err_set(e, EX_INPUT, "tokenizer.ggml.model: only \"gpt2\" "
-            "(byte-level BPE) and \"llama\" (SentencePiece) are supported");
+            "(byte-level BPE), \"llama\" (SentencePiece) and \"gemma4\" are "
+            "supported");
     if (gguf_bool(g, "tokenizer.ggml.add_space_prefix", prefix, e) < 0)
         return -1;
-    if (*prefix && !spm)
+    if (*prefix && bytes)
         return err_set(e, EX_INPUT, "tokenizer.ggml.add_space_prefix: is not "
             "supported");
     for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
@@ -446,9 +447,9 @@ replace(const char *from, const char *to)
         "String", from, "content", to);
 }
 
-/* The steps before and behind a SentencePiece model. */
+/* The steps before and behind a model of characters. */
 static json_t *
-spm_normalizer(int prefix)
+char_normalizer(int prefix)
 {
     return prefix ? json_pack("{s:s, s:[{s:s, s:s}, o]}", "type", "Sequence",
         "normalizers", "type", "Prepend", "prepend", MARK, replace(" ",
@@ -456,7 +457,7 @@ spm_normalizer(int prefix)
 }
 
 static json_t *
-spm_decoder(int prefix)
+char_decoder(int prefix)
 {
     json_t *j = json_pack("{s:s, s:[o, {s:s}, {s:s}]}", "type", "Sequence",
         "decoders", replace(MARK, " "), "type", "ByteFallback", "type",
@@ -477,14 +478,14 @@ unknown(const struct vocab *v, int *bytes, json_t **unk, struct err *e)
     static const char key[] = "tokenizer.ggml.unknown_token_id";
     struct str s = { NULL, 0 };
     size_t id;
-    int r = v->spm ? special(v, key, &id, &s, e) : 1;
+    int r = v->chars ? special(v, key, &id, &s, e) : 1;
 
     *bytes = 0;
     if (r <= 0)
         return r < 0 ? -1 : err_set(e, EX_INPUT, "%s: is missing", key);
-    for (size_t i = 0; v->spm && i < v->n && !*bytes; i++)
+    for (size_t i = 0; v->chars && i < v->n && !*bytes; i++)
         *bytes = kind_of(v, i) == BYTE;
-    *unk = v->spm ? text(s) : json_null();
+    *unk = v->chars ? text(s) : json_null();
     return 0;
 }
 
@@ -497,22 +498,22 @@ gguf_tokenizer_json(const struct gguf *g, struct err *e)
     int prefix, bytes;
 
     if (check_kind(g, &prefix, e) < 0 || read_vocab(&v, g, e) < 0 ||
-        (pre = v.spm ? json_null() : pre_json(g, e)) == NULL ||
+        (pre = v.chars ? json_null() : pre_json(g, e)) == NULL ||
         (post = post_json(&v, e)) == NULL ||
         unknown(&v, &bytes, &unk, e) < 0 ||
-        (merges = v.spm ? scores_json(&v, e) : merges_json(&v, e)) == NULL)
+        (merges = v.score ? scores_json(&v, e) : merges_json(&v, e)) == NULL)
         goto done;
-    norm = v.spm ? spm_normalizer(prefix) : gguf_is(g, "tokenizer.ggml.pre",
+    norm = v.chars ? char_normalizer(prefix) : gguf_is(g, "tokenizer.ggml.pre",
         "qwen2") ? json_pack("{s:s}", "type", "NFC") : json_null();
-    decoder = v.spm ? spm_decoder(prefix) : byte_level(1, 1);
+    decoder = v.chars ? char_decoder(prefix) : byte_level(1, 1);
     j = json_pack("{s:s, s:n, s:n, s:o, s:o, s:O, s:O, s:o, s:{s:s, s:n, s:O,"
         " s:n, s:n, s:b, s:b, s:b, s:o, s:O}}", "version", "1.0",
         "truncation", "padding", "added_tokens", added_json(&v),
         "normalizer", norm, "pre_tokenizer", pre, "post_processor", post,
         "decoder", decoder, "model", "type", "BPE", "dropout",
         "unk_token", unk, "continuing_subword_prefix", "end_of_word_suffix",
-        "fuse_unk", v.spm, "byte_fallback", bytes, "ignore_merges",
-        !v.spm && whole_first(g), "vocab",
+        "fuse_unk", v.chars, "byte_fallback", bytes, "ignore_merges",
+        !v.chars && whole_first(g), "vocab",
         vocab_json(&v), "merges", merges);
 done:
     json_decref(pre);

@@ -222,6 +222,45 @@ test_pre(void)
     json_decref(j);
 }
 
+/* Gemma 4: merges over characters; bytes for what is unknown. */
+static void
+test_gemma4(void)
+{
+    struct err e = { 0 };
+    struct buf b = { 0 }, back = { 0 };
+    struct tok_ids ids = { 0 };
+    static const uint32_t want[] = { 2, 8, 4, 5, 6 };
+    struct tokenizer *t;
+    json_t *j;
+    char *s;
+
+    kv_str(&b, TG "model", "gemma4");
+    kv_words(&b, TG "tokens", "<pad> <eos> <bos> <unk> <0xC3> <0xA9> a "
+        SP " " SP "a");
+    kv_words(&b, TG "merges", SP "_a");
+    kv_kinds(&b, TG "token_type", "333266111");
+    kv_num(&b, TG "bos_token_id", GGUF_U32, 2);
+    kv_num(&b, TG "unknown_token_id", GGUF_U32, 3);
+    kv_num(&b, TG "add_space_prefix", GGUF_BOOL, 0);
+    j = convert(&b, 7, &e);
+    s = j ? json_dumps(j, 0) : xstrdup("");
+    t = tok_parse(s, strlen(s), NULL, 0, &e);
+    if (ok(t != NULL, "gemma4 is read %s", e.msg)) {
+        struct tok_scratch *x = tok_scratch_new(t);
+
+        tok_encode(t, x, " a\xc3\xa9" "a", 5, TOK_BOS, &ids);
+        ok(ids.n == 5 && memcmp(ids.v, want, sizeof want) == 0, "its ids");
+        ok(tok_decode(t, ids.v + 1, 4, 0, &back, &e) == 0 && back.n == 5 &&
+            memcmp(back.p, " a\xc3\xa9" "a", 5) == 0, "and its text");
+        tok_scratch_free(x);
+    }
+    tok_ids_release(&ids);
+    buf_release(&back);
+    tok_free(t);
+    json_decref(j);
+    free(s);
+}
+
 /* The parts of a small SentencePiece model; NULL or 0: the usual one. */
 struct spm {
     const char *tokens, *kinds, *off, *model;
@@ -371,6 +410,7 @@ main(void)
     test_answers("spm-runs", texts);
     json_decref(texts);
     test_pre();
+    test_gemma4();
     test_spm();
     return done_testing();
 }

@@ -4,21 +4,21 @@
  * back; hostile texts take no more time or stack than others.  What has broken
  * other readers, and the test of it here:
  *
- *   a merge longer than any (tokenizers 2094, 2198)        longer than any entry
- *   a pattern that backtracks (tokenizers 2060)            another pattern
- *   one huge id, one huge array (qxotic 3)                 one huge id
- *   stack: "^" a million times (tiktoken 245)              1000000 x ^
- *   stack: 26,000 of a letter (llama.cpp 27783)            26000 x a
- *   a crash on 9,400 of a letter (llama.cpp 15594)         9400 x A
- *   JSON in JSON                                           200000 brackets,
- *                                                          64 brackets deep
- *   lengths of tokens as int (CVE-2025-49847, -52566)      an entry of 5 MB,
- *                                                          a very long one
- *   a name twice                                           a text twice
- *   one id for two, an id not below the vocabulary         an id twice,
- *                                                          a template's token
- *   allocation from a number of the file                   one huge id
- *   a flag of one part that turns off another's check      test_damage
+ *   a merge longer than any (tokenizers 2094, 2198)       longer than any entry
+ *   a pattern that backtracks (tokenizers 2060)           another pattern
+ *   one huge id, one huge array (qxotic 3)                one huge id
+ *   stack: "^" a million times (tiktoken 245)             1000000 x ^
+ *   stack: 26,000 of a letter (llama.cpp 27783)           26000 x a
+ *   a crash on 9,400 of a letter (llama.cpp 15594)        9400 x A
+ *   JSON in JSON                                          200000 brackets,
+ *                                                         64 brackets deep
+ *   lengths of tokens as int (CVE-2025-49847, -52566)     an entry of 5 MB,
+ *                                                         a very long one
+ *   a name twice                                          a text twice
+ *   one id for two, an id not below the vocabulary        an id twice,
+ *                                                         a template's token
+ *   allocation from a number of the file                  one huge id
+ *   a flag of one part that turns off another's check     test_damage
  *
  * The GGUF's own lines are in gguf.c and tok_gguf.c, those of tekken.json in
  * tok_tekken.c, those of archives in t1-input.sh, any bytes in fuzz/tok_file.c
