@@ -7,6 +7,7 @@
  * of the blocks in flight.
  */
 #include "tokenize_run.h"
+#include "tokenize_record.h"
 #include "tokenize_wiki.h"
 
 #include "base/pool.h"
@@ -124,30 +125,54 @@ encode(struct run *r, struct doc *d, const char *text, size_t n,
 }
 
 static int
-json_text(const struct run *r, struct doc *d, json_t *j, const char **text,
-    size_t *n)
+json_lang(const struct run *r, struct doc *d, const char *lang, size_t n)
 {
-    const json_t *v = json_object_get(j, r->o->field), *lang;
-    const char *name = d->from->name;
+    d->source = inputs_source(r->in, lang, n);
+    if (d->source < r->in->nsource)
+        return 0;
+    return err_set(&d->e, EX_INPUT, "%s: offset %llu: \"%.*s\" is none "
+        "of the names after --lang", d->from->name,
+        (unsigned long long)d->at, n < 60 ? (int)n : 60, lang);
+}
 
+static int
+no_text(struct doc *d, const char *field)
+{
+    return err_set(&d->e, EX_INPUT, "%s: offset %llu: the record has no "
+        "text \"%s\"", d->from->name, (unsigned long long)d->at, field);
+}
+
+/* The text of the record p[*n], which is changed, or *j. */
+static int
+json_text(const struct run *r, struct doc *d, char *p, json_t **j,
+    const char **text, size_t *n)
+{
+    const char *field = r->o->field, *lang_field = r->o->lang_field;
+    const json_t *v, *lang;
+    struct span found, second;
+    json_error_t je;
+
+    if (record_fields(p, *n, field, lang_field, &found, &second)) {
+        *text = found.p;
+        *n = found.n;
+        return lang_field ? json_lang(r, d, second.p, second.n) : 0;
+    }
+    *j = json_loadb(p, *n, JSON_ALLOW_NUL, &je);
+    if (!*j)
+        return err_set(&d->e, EX_INPUT, "%s: offset %llu: %s", d->from->name,
+            (unsigned long long)(d->at + (uint64_t)(je.position > 0 ?
+            je.position : 0)), je.text);
+    v = json_object_get(*j, field);
     if (!json_is_string(v))
-        return err_set(&d->e, EX_INPUT, "%s: offset %llu: the record has no "
-            "text \"%s\"", name, (unsigned long long)d->at, r->o->field);
+        return no_text(d, field);
     *text = json_string_value(v);
     *n = json_string_length(v);
-    if (!r->o->lang_field)
+    if (!lang_field)
         return 0;
-    lang = json_object_get(j, r->o->lang_field);
+    lang = json_object_get(*j, lang_field);
     if (!json_is_string(lang))
-        return err_set(&d->e, EX_INPUT, "%s: offset %llu: the record has no "
-            "text \"%s\"", name, (unsigned long long)d->at, r->o->lang_field);
-    d->source = inputs_source(r->in, json_string_value(lang),
-        json_string_length(lang));
-    if (d->source == r->in->nsource)
-        return err_set(&d->e, EX_INPUT, "%s: offset %llu: \"%.60s\" is none "
-            "of the names after --lang", name, (unsigned long long)d->at,
-            json_string_value(lang));
-    return 0;
+        return no_text(d, lang_field);
+    return json_lang(r, d, json_string_value(lang), json_string_length(lang));
 }
 
 /* The text of a document: raw as it is, mended, or out of its JSON (*j, to be
@@ -158,7 +183,6 @@ text_of(const struct run *r, struct doc *d, struct worker *w, json_t **j,
 {
     const char *name = d->from->name;
     const size_t good = uni_valid(d->raw.p, d->raw.n);
-    json_error_t je;
 
     *text = d->raw.p;
     *n = d->raw.n;
@@ -179,12 +203,7 @@ text_of(const struct run *r, struct doc *d, struct worker *w, json_t **j,
     }
     if (!d->from->jsonl || *n == strspn(*text, " \t"))
         return d->from->jsonl ? (*n = 0) : 0;
-    *j = json_loadb(*text, *n, JSON_ALLOW_NUL, &je);
-    if (!*j)
-        return err_set(&d->e, EX_INPUT, "%s: offset %llu: %s", name,
-            (unsigned long long)(d->at + (uint64_t)(je.position > 0 ?
-            je.position : 0)), je.text);
-    return json_text(r, d, *j, text, n);
+    return json_text(r, d, good < d->raw.n ? w->mend.p : d->raw.p, j, text, n);
 }
 
 /* Reset d and find its text; 0, or -1 and d->e. */
@@ -217,6 +236,14 @@ keep_text(struct doc *d, const char *text, size_t n)
     d->text.n = n;
 }
 
+/* The record is no longer needed; small ones keep their memory. */
+static void
+drop_raw(struct doc *d)
+{
+    if (d->raw.cap > KEEP)
+        buf_release(&d->raw);
+}
+
 static void
 scan_doc(struct run *r, struct doc *d, size_t worker)
 {
@@ -229,6 +256,7 @@ scan_doc(struct run *r, struct doc *d, size_t worker)
         r->o->scan(r->o->stage_ctx, worker, d, d->text.p, n);
     }
     json_decref(j);
+    drop_raw(d);
 }
 
 static void
@@ -244,6 +272,7 @@ stage_doc(struct run *r, struct doc *d, size_t worker)
         (n == 0 || o->stage(o->stage_ctx, worker, d, &text, &n) == 0))
         keep_text(d, text, n);
     json_decref(j);
+    drop_raw(d);
 }
 
 static void
@@ -264,6 +293,7 @@ finish_doc(struct run *r, struct doc *d, size_t worker)
         d->key = doc_key(r->in->source[d->source], d->from->name, d->record);
     }
     json_decref(j);
+    drop_raw(d);
 }
 
 /* Wait until all blocks before have been through this step, which are in the
