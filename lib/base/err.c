@@ -42,16 +42,15 @@ err_set(struct err *e, int code, const char *fmt, ...)
 int
 err_at(struct err *e, uint64_t at, const char *fmt, ...)
 {
-    char why[sizeof e->msg];
     va_list ap;
 
     if (e == NULL)
         return -1;
+    e->code = EX_INPUT;
     va_start(ap, fmt);
-    if (vsnprintf(why, sizeof why, fmt, ap) < 0)
-        why[0] = '\0';
+    format(e->msg, sizeof e->msg, fmt, ap);
     va_end(ap);
-    return err_set(e, EX_INPUT, "offset %" PRIu64 ": %s", at, why);
+    return err_prefix(e, "offset %" PRIu64, at);
 }
 
 int

@@ -86,6 +86,21 @@ msg_size(const void *p, size_t n, size_t *need, struct err *e)
     return 0;
 }
 
+uint64_t
+msg_tokens(const struct msg *m)
+{
+    const struct st_tensor *t;
+    uint64_t n = 0;
+
+    if (m->kind == MSG_DOCS)
+        return (t = st_find(&m->st, "ids")) ? t->n : 0;
+    if (m->kind != MSG_BATCH || !(t = st_find(&m->st, "piece_len")))
+        return 0;
+    for (size_t i = 0; i < t->n; i++)
+        n += st_u32(t, i);
+    return n;
+}
+
 void
 chain_of(struct chain *c, const void *p, size_t n)
 {

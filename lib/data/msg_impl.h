@@ -32,6 +32,8 @@ int msg_check_docs(const struct st *s, size_t vocab, size_t nsource,
  * *need bytes must be there to know more, or are the whole message.  -1 and
  * EX_INPUT: no message begins here. */
 int msg_size(const void *p, size_t n, size_t *need, struct err *e);
+/* Tokens in m, those of padding not counted. */
+uint64_t msg_tokens(const struct msg *m);
 /* The whole `end` message into o. */
 void msg_end_fill(struct st_out *o, uint64_t seq, const struct chain *before,
     uint64_t tokens);

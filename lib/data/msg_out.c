@@ -143,25 +143,6 @@ is_own_key(enum msg_kind k, const char *key)
     return 0;
 }
 
-/* What msg_out_tokens is told for m. */
-static uint64_t
-count_tokens(const struct msg *m)
-{
-    const struct st_tensor *t;
-    uint64_t n = 0;
-    uint32_t v;
-
-    if (m->kind == MSG_DOCS)
-        return (t = st_find(&m->st, "ids")) ? t->n : 0;
-    if (m->kind != MSG_BATCH || !(t = st_find(&m->st, "piece_len")))
-        return 0;
-    for (size_t i = 0; i < t->n; i++) {
-        memcpy(&v, (const char *)t->data + 4 * i, 4);
-        n += v;
-    }
-    return n;
-}
-
 /* A resumed stream message: go on the same way. */
 static void
 copy_resume(struct msg_out *w, const struct st *s)
@@ -196,7 +177,7 @@ msg_copy(struct msg_out *w, const struct msg *m)
     }
     if (m->kind == MSG_STREAM)
         copy_resume(w, &m->st);
-    w->tokens += count_tokens(m);
+    w->tokens += msg_tokens(m);
     return o;
 }
 

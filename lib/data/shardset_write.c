@@ -408,30 +408,11 @@ commit(struct shard_writer *w, int complete, struct err *e)
 
 /* ---- the books ---- */
 
-static uint64_t
-count_tokens(const struct msg *m)
-{
-    const struct st_tensor *t;
-    uint64_t n = 0;
-    uint32_t v;
-
-    if (m->kind == MSG_DOCS)
-        return st_find(&m->st, "ids")->n;
-    if (m->kind != MSG_BATCH)
-        return 0;
-    t = st_find(&m->st, "piece_len");
-    for (size_t i = 0; i < t->n; i++) {
-        memcpy(&v, (const char *)t->data + 4 * i, 4);
-        n += v;
-    }
-    return n;
-}
-
 /* What follows from m being in the shard, its content from raw on. */
 static void
 account(struct shard_writer *w, const struct msg *m, uint64_t raw)
 {
-    const uint64_t tokens = count_tokens(m), docs = w->index.docs;
+    const uint64_t tokens = msg_tokens(m), docs = w->index.docs;
     const char *cursor = st_meta(&m->st, "cursor");
     const size_t frame = w->seek.n / sizeof(struct seek_entry);
 
