@@ -149,7 +149,7 @@ bpe_gap(const struct tokenizer *t, struct tok_scratch *s,
 
     while (p < end) {
         k = 0;
-        if (s->code->blocks && scan_knows(t->split)) {
+        if (scan_knows(t->split)) {
             scan_begin(&s->scan, s->code, t->split, p, end);
             k = stretch(t, s, end, out);
         }

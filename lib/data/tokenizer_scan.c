@@ -6,11 +6,74 @@
 
 #include <string.h>
 
+#define ALL UINT64_C(0x0101010101010101)
+
+/* 0x80 in each byte of x, all below 0x80, that is from .. to < 0x80. */
+static inline uint64_t
+range(uint64_t x, unsigned from, unsigned to)
+{
+    return (x + ALL * (0x80 - from)) & ~(x + ALL * (0x7f - to)) & ALL << 7;
+}
+
+/* The bits 7 of 8 bytes side by side. */
+static inline uint64_t
+gather(uint64_t x)
+{
+    return (x >> 7) * UINT64_C(0x0102040810204080) >> 56;
+}
+
+/* Is this a letter of two bytes? */
+static inline int
+letter_of_two(const unsigned char *p)
+{
+    return p[0] >= 0xc2 && p[0] < 0xe0 && (p[1] & 0xc0) == 0x80 &&
+        (uni_class((p[0] & 31u) << 6 | (p[1] & 63u)) & U_L);
+}
+
+static void
+scan_ref(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
+    uint64_t *carry)
+{
+    for (; blocks > 0; blocks--, at++, p += 64) {
+        uint64_t letter = 0, number = 0, white = 0, high = 0;
+        uint64_t follow = *carry, both = *carry;
+
+        for (int i = 0; i < 64; i += 8) {
+            uint64_t w, x, low;
+
+            memcpy(&w, p + i, 8);
+            x = w & ALL * 0x7f;
+            low = ~w & ALL << 7;
+            high |= gather(w & ALL << 7) << i;
+            letter |= gather(range(x | ALL * 0x20, 'a', 'z') & low) << i;
+            number |= gather(range(x, '0', '9') & low) << i;
+            white |= gather((range(x, '\t', '\r') | range(x, ' ', ' ')) &
+                low) << i;
+        }
+        *carry = 0;
+        for (uint64_t x = high & ~both; x; x &= x - 1) {
+            const uint64_t lead = x & -x;
+
+            if (!letter_of_two(p + __builtin_ctzll(x)))
+                continue;
+            follow |= lead << 1;
+            both |= lead | lead << 1;
+            *carry = lead >> 63;
+            x &= ~(lead << 1);
+        }
+        s->set[SCAN_L][at] = letter | both;
+        s->set[SCAN_N][at] = number;
+        s->set[SCAN_S][at] = white;
+        s->set[SCAN_F][at] = follow;
+        s->set[SCAN_X][at] = high & ~both;
+    }
+}
+
 const struct scan_code *
 scan_choose(const char *name, struct err *e)
 {
     static const struct scan_code codes[] = {
-        { "ref", NULL },
+        { "ref", scan_ref },
 #if defined(__x86_64__)
         { "avx2", scan_avx2 }, { "avx512", scan_avx512 }
 #endif

@@ -1,9 +1,8 @@
 /*
  * Where the pieces of byte-level BPE end, found from bit sets: a stretch of
- * text is classified 64 bytes at a time by vector code, and the length of a
- * run is then the number of bits that are set.  The same cuts as split_piece,
- * which remains the portable code and takes over for pieces longer than a
- * stretch.
+ * text is classified 64 bytes at a time, by vector code where there is some,
+ * and the length of a run is then the number of bits that are set.  The same
+ * cuts as split_piece, which takes over for pieces longer than a stretch.
  */
 #ifndef DATA_TOKENIZER_SCAN_H
 #define DATA_TOKENIZER_SCAN_H
@@ -20,7 +19,7 @@ enum {
     SCAN_O,         /* others */
     SCAN_S,         /* white space */
     SCAN_F,         /* bytes of a character behind its first */
-    SCAN_X          /* characters that vector code has left over */
+    SCAN_X          /* characters that scan_code has left over */
 };
 
 /*
@@ -35,8 +34,8 @@ struct scan_code {
         const unsigned char *p, uint64_t *carry);
 };
 
-/* The code that RETORT_KERNELS asks for, or the best: blocks is NULL for the
- * portable one.  NULL and *e: this processor has no such code. */
+/* The code that RETORT_KERNELS asks for, or the best.  NULL and *e: this
+ * processor has no such code. */
 const struct scan_code *scan_choose(const char *name, struct err *e);
 
 void scan_avx2(struct scan *s, size_t at, size_t blocks,
