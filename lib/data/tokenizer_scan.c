@@ -36,6 +36,7 @@ scan_ref(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
 {
     for (; blocks > 0; blocks--, at++, p += 64) {
         uint64_t letter = 0, number = 0, white = 0, high = 0;
+        uint64_t space = 0, quote = 0;
         uint64_t follow = *carry, both = *carry;
 
         for (int i = 0; i < 64; i += 8) {
@@ -47,8 +48,9 @@ scan_ref(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
             high |= gather(w & ALL << 7) << i;
             letter |= gather(range(x | ALL * 0x20, 'a', 'z') & low) << i;
             number |= gather(range(x, '0', '9') & low) << i;
-            white |= gather((range(x, '\t', '\r') | range(x, ' ', ' ')) &
-                low) << i;
+            white |= gather(range(x, '\t', '\r') & low) << i;
+            space |= gather(range(x, ' ', ' ') & low) << i;
+            quote |= gather(range(x, '\'', '\'') & low) << i;
         }
         *carry = 0;
         for (uint64_t x = high & ~both; x; x &= x - 1) {
@@ -63,7 +65,9 @@ scan_ref(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
         }
         s->set[SCAN_L][at] = letter | both;
         s->set[SCAN_N][at] = number;
-        s->set[SCAN_S][at] = white;
+        s->set[SCAN_S][at] = white | space;
+        s->set[SCAN_P][at] = space;
+        s->set[SCAN_Q][at] = quote;
         s->set[SCAN_F][at] = follow;
         s->set[SCAN_X][at] = high & ~both;
     }
@@ -180,6 +184,8 @@ scan_begin(struct scan *s, const struct scan_code *code, enum split split,
             s->set[SCAN_S][w]);
     if (n % 64)
         s->set[SCAN_O][words - 1] &= UINT64_MAX >> (64 - n % 64);
+    if (split == SPLIT_GPT2 || split == SPLIT_GPT2_DIGITS)
+        scan_gpt2(s, words, end);
 }
 
 /* The first place from i on that is not in the set. */
@@ -198,14 +204,13 @@ run_end(const uint64_t *set, size_t i)
     return i;
 }
 
-/* \s+(?!\S)|\s+ at i, where r is the end of white space; cut: numbers do not
- * belong to the stretch that the pattern sees. */
+/* \s+(?!\S)|\s+ at i, where r is the end of white space. */
 static inline size_t
-space(const struct scan *s, size_t i, size_t r, int cut)
+space(const struct scan *s, size_t i, size_t r)
 {
     size_t last = r - 1;
 
-    if (r == s->n || (cut && bit(s->set[SCAN_N], r)))
+    if (r == s->n)
         return r - i;
     while (last > i && bit(s->set[SCAN_F], last))
         last--;
@@ -219,30 +224,6 @@ open_end(const struct scan *s, size_t r)
     return r >= s->n && !s->last;
 }
 
-static inline size_t
-gpt2(const struct scan *s, size_t i, const unsigned char *end, int cut)
-{
-    const unsigned char *const p = s->base + i;
-    size_t j, r, n;
-    int set;
-
-    if (*p == '\'' && (n = split_contraction(p, end)) > 0)
-        return n;
-    /* A space joins what is behind it: without branches, which could not be
-     * foreseen. */
-    j = i + (size_t)((*p == ' ') & !bit(s->set[SCAN_S], i + 1) &
-        !(cut & bit(s->set[SCAN_N], i + 1)));
-    if (j == s->n)
-        return s->last ? 1 : 0;
-    set = bit(s->set[SCAN_N], j) * SCAN_N + bit(s->set[SCAN_O], j) * SCAN_O +
-        bit(s->set[SCAN_S], j) * SCAN_S;
-    r = run_end(cut && set == SCAN_N ? s->set[SCAN_F] : s->set[set], j +
-        (size_t)(cut & (set == SCAN_N)));
-    if (open_end(s, r))
-        return 0;
-    return set == SCAN_S ? space(s, i, r, cut) : r - i;
-}
-
 /* \s*[\r\n]+|\s+(?!\S)|\s+ */
 static size_t
 space_lines(const struct scan *s, size_t i)
@@ -254,7 +235,7 @@ space_lines(const struct scan *s, size_t i)
         return 0;
     while (q > i && s->base[q - 1] != '\r' && s->base[q - 1] != '\n')
         q--;
-    return q > i ? q - i : space(s, i, r, 0);
+    return q > i ? q - i : space(s, i, r);
 }
 
 /* Up to `most` characters of \p{N}. */
@@ -298,16 +279,10 @@ cl100k(const struct scan *s, size_t i, const unsigned char *end, int most)
     return open_end(s, r) ? 0 : r - i;
 }
 
-_Static_assert(SCAN_L == 0, "gpt2 counts on it");
-
 size_t
-scan_piece(const struct scan *s, size_t i, const unsigned char *end)
+scan_other(const struct scan *s, size_t i, const unsigned char *end)
 {
     switch (s->split) {
-    case SPLIT_GPT2:
-        return gpt2(s, i, end, 0);
-    case SPLIT_GPT2_DIGITS:
-        return gpt2(s, i, end, 1);
     case SPLIT_CL100K:
         return cl100k(s, i, end, 3);
     case SPLIT_CL100K_1:

@@ -19,11 +19,18 @@ enum {
     SCAN_O,         /* others */
     SCAN_S,         /* white space */
     SCAN_F,         /* bytes of a character behind its first */
-    SCAN_X          /* characters that scan_code has left over */
+    SCAN_X,         /* characters that scan_code has left over */
+    SCAN_P,         /* the space U+0020 */
+    SCAN_Q,         /* the apostrophe U+0027 */
+    SCAN_B          /* where pieces begin, of the GPT-2 pattern */
 };
 
+/* Where a piece may go on behind the stretch, the next one begins here behind
+ * its end: farther than a contraction reaches. */
+#define SCAN_OPEN 8
+
 /*
- * Classify `blocks` blocks of 64 bytes into the sets L, N, S, F and X, from
+ * Classify `blocks` blocks of 64 bytes into the sets L, N, S, F, X, P and Q, from
  * word `at` on; one byte behind them is read too.  A character that is not
  * ASCII is in X unless it is one of the usual letters of two bytes.  *carry
  * (0 at the start of a text): such a letter goes on in the next block.
@@ -48,8 +55,29 @@ int scan_knows(enum split split);
 /* Classify a stretch of p < end. */
 void scan_begin(struct scan *s, const struct scan_code *code, enum split split,
     const unsigned char *p, const unsigned char *end);
+/* Of SPLIT_GPT2 and SPLIT_GPT2_DIGITS: fill B, with the end of the text. */
+void scan_gpt2(struct scan *s, size_t words, const unsigned char *end);
+/* scan_piece of the others */
+size_t scan_other(const struct scan *s, size_t i, const unsigned char *end);
+
 /* Length of the piece that begins at byte i < s->n; 0: it may go on behind
  * the stretch.  end: of the text. */
-size_t scan_piece(const struct scan *s, size_t i, const unsigned char *end);
+static inline size_t
+scan_piece(const struct scan *s, size_t i, const unsigned char *end)
+{
+    size_t r = i + 1;
+    uint64_t w;
+
+    if (s->split != SPLIT_GPT2 && s->split != SPLIT_GPT2_DIGITS)
+        return scan_other(s, i, end);
+    for (;; r += 56) {
+        memcpy(&w, (const unsigned char *)s->set[SCAN_B] + (r >> 3), 8);
+        w >>= r & 7;
+        if (w)
+            break;
+    }
+    r += (size_t)__builtin_ctzll(w);
+    return r >= s->n + SCAN_OPEN ? 0 : r - i;
+}
 
 #endif

@@ -35,7 +35,9 @@ SCAN_NAME(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
         }
         s->set[SCAN_L][at] = letter | both;
         s->set[SCAN_N][at] = vec_le(v, '0', 9);
-        s->set[SCAN_S][at] = vec_le(v, '\t', 4) | vec_eq(v, ' ');
+        s->set[SCAN_P][at] = vec_eq(v, ' ');
+        s->set[SCAN_Q][at] = vec_eq(v, '\'');
+        s->set[SCAN_S][at] = vec_le(v, '\t', 4) | s->set[SCAN_P][at];
         s->set[SCAN_F][at] = follow;
         s->set[SCAN_X][at] = high & ~both;
     }
