@@ -73,25 +73,21 @@ piece_merge(const struct tokenizer *t, struct tok_scratch *s,
     tok_ids_add(out, id, k);
 }
 
+/* at: of pieces of 2 .. CACHE_BYTES bytes, sought. */
 static inline void
 piece_put(const struct tokenizer *t, struct tok_scratch *s,
-    const unsigned char *p, size_t n, size_t room, struct tok_ids *out)
+    const unsigned char *p, size_t n, struct cache_at *at, struct tok_ids *out)
 {
     const size_t before = out->n;
-    struct cache_at at;
 
     if (n == 1) {
         if (t->byte_id[*p] != TOK_NONE)
             tok_ids_push(out, t->byte_id[*p]);
-        return;
-    }
-    if (n > CACHE_BYTES) {
+    } else if (n > CACHE_BYTES) {
         piece_merge(t, s, p, n, out);
-        return;
-    }
-    if (!cache_get(s, p, n, room, &at, out)) {
+    } else if (!cache_find(at, out)) {
         piece_merge(t, s, p, n, out);
-        cache_put(&at, out->v + before, out->n - before);
+        cache_put(at, out->v + before, out->n - before);
     }
 }
 
@@ -102,15 +98,18 @@ piece_put(const struct tokenizer *t, struct tok_scratch *s,
 struct batch {
     size_t n;
     uint32_t at[BATCH], len[BATCH];
+    struct cache_at slot[BATCH];
 };
 
-static void
-batch_put(const struct tokenizer *t, struct tok_scratch *s,
-    const struct batch *b, const unsigned char *base, size_t room,
-    struct tok_ids *out)
+static inline void
+batch_add(const struct tok_scratch *s, struct batch *b, size_t i, size_t n,
+    size_t room)
 {
-    for (size_t i = 0; i < b->n; i++)
-        piece_put(t, s, base + b->at[i], b->len[i], room - b->at[i], out);
+    b->at[b->n] = (uint32_t)i;
+    b->len[b->n] = (uint32_t)n;
+    if (n > 1 && n <= CACHE_BYTES)
+        cache_seek(&s->cache, s->scan.base + i, n, room - i, &b->slot[b->n]);
+    b->n++;
 }
 
 /* Encode the pieces that are known to end in the stretch; returns where the
@@ -121,21 +120,17 @@ stretch(const struct tokenizer *t, struct tok_scratch *s,
 {
     const struct scan *const f = &s->scan;
     const size_t room = (size_t)(end - f->base);
-    struct batch b = { 0 };
+    struct batch b;
     size_t i = 0, k = 1;
 
-    while (k > 0) {
+    while (k > 0 && i < f->n) {
         for (b.n = 0; b.n < BATCH && i < f->n; i += k) {
             if ((k = scan_piece(f, i, end)) == 0)
                 break;
-            b.at[b.n] = (uint32_t)i;
-            b.len[b.n++] = (uint32_t)k;
-            if (k > 1 && k <= CACHE_BYTES)
-                cache_fetch(&s->cache, f->base + i, k, room - i);
+            batch_add(s, &b, i, k, room);
         }
-        batch_put(t, s, &b, f->base, room, out);
-        if (i >= f->n)
-            break;
+        for (size_t m = 0; m < b.n; m++)
+            piece_put(t, s, f->base + b.at[m], b.len[m], &b.slot[m], out);
     }
     return i;
 }
@@ -154,8 +149,12 @@ bpe_gap(const struct tokenizer *t, struct tok_scratch *s,
             k = stretch(t, s, end, out);
         }
         if (k == 0) {
+            struct cache_at at;
+
             k = split_piece(t->split, p, end);
-            piece_put(t, s, p, k, (size_t)(end - p), out);
+            if (k > 1 && k <= CACHE_BYTES)
+                cache_seek(&s->cache, p, k, (size_t)(end - p), &at);
+            piece_put(t, s, p, k, &at, out);
         }
         p += k;
     }

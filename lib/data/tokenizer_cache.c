@@ -77,8 +77,9 @@ cache_release(struct cache *c)
 }
 
 int
-cache_large(const struct cache *c, struct cache_at *at, struct tok_ids *out)
+cache_large(struct cache_at *at, struct tok_ids *out)
 {
+    const struct cache *const c = at->c;
     struct cache_large *s = c->large + cache_hash_large(at->p, at->n);
 
     at->large = s;

@@ -65,8 +65,7 @@ void cache_init(struct cache *c, size_t max);
 void cache_release(struct cache *c);
 
 /* cache_find of pieces that are not small, or have too many ids. */
-int cache_large(const struct cache *c, struct cache_at *at,
-    struct tok_ids *out);
+int cache_large(struct cache_at *at, struct tok_ids *out);
 
 /* Keep id[n] of the piece that cache_find has not found, if they fit. */
 void cache_put(const struct cache_at *at, const uint32_t *id, size_t n);
@@ -116,16 +115,21 @@ cache_hash_large(const unsigned char *p, size_t n)
     return (size_t)(a[0] >> (64 - CACHE_LARGE_BITS));
 }
 
-/* Have the slots of a piece of 1 .. CACHE_BYTES bytes fetched. */
+/* Where a piece of 1 .. CACHE_BYTES bytes is, and have that fetched.  `room`
+ * bytes, at least n, may be read from p, until at is done with. */
 static inline void
-cache_fetch(const struct cache *c, const unsigned char *p, size_t n,
-    size_t room)
+cache_seek(const struct cache *c, const unsigned char *p, size_t n,
+    size_t room, struct cache_at *at)
 {
-    uint64_t key[2];
-
+    at->c = c;
+    at->p = p;
+    at->n = n;
+    at->small = NULL;
+    at->large = NULL;
     if (n <= CACHE_SMALL) {
-        cache_key(p, n, room, key);
-        __builtin_prefetch(c->small + 2 * cache_hash(key));
+        cache_key(p, n, room, at->key);
+        at->small = c->small + 2 * cache_hash(at->key);
+        __builtin_prefetch(at->small);
     } else {
         __builtin_prefetch(c->large + cache_hash_large(p, n));
     }
@@ -152,26 +156,18 @@ cache_copy(const struct cache *c, const uint32_t id[4], size_t n,
     out->n += n;
 }
 
-/* Append the ids of a piece of 1 .. CACHE_BYTES bytes: 1; or set *at for
- * cache_put: 0.  `room` bytes, at least n, may be read from p. */
+/* Append the ids of a piece that cache_seek has sought: 1; or leave *at for
+ * cache_put: 0. */
 static inline int
-cache_find(const struct cache *c, const unsigned char *p, size_t n,
-    size_t room, struct cache_at *at, struct tok_ids *out)
+cache_find(struct cache_at *at, struct tok_ids *out)
 {
     const uint64_t count = UINT64_C(0xf0) << CACHE_LAST;
-    struct cache_small *s, swap;
+    struct cache_small *s = at->small, swap;
 
     if (out->cap - out->n < CACHE_IDS)
         tok_ids_room(out, CACHE_IDS);
-    at->c = c;
-    at->p = p;
-    at->n = n;
-    at->small = NULL;
-    at->large = NULL;
-    if (n > CACHE_SMALL)
-        return cache_large(c, at, out);
-    cache_key(p, n, room, at->key);
-    at->small = s = c->small + 2 * cache_hash(at->key);
+    if (!s)
+        return cache_large(at, out);
     if (s->key[0] != at->key[0] || (s->key[1] & ~count) != at->key[1]) {
         s++;
         if (s->key[0] != at->key[0] || (s->key[1] & ~count) != at->key[1])
@@ -182,8 +178,8 @@ cache_find(const struct cache *c, const unsigned char *p, size_t n,
         s[1] = swap;
     }
     if ((s->key[1] & count) == count)
-        return cache_large(c, at, out);
-    cache_copy(c, s->id, (s->key[1] & count) >> (CACHE_LAST + 4), out);
+        return cache_large(at, out);
+    cache_copy(at->c, s->id, (s->key[1] & count) >> (CACHE_LAST + 4), out);
     return 1;
 }
 

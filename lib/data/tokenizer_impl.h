@@ -276,7 +276,8 @@ static inline int
 cache_get(struct tok_scratch *s, const unsigned char *p, size_t n, size_t room,
     struct cache_at *at, struct tok_ids *out)
 {
-    return cache_find(&s->cache, p, n, room, at, out);
+    cache_seek(&s->cache, p, n, room, at);
+    return cache_find(at, out);
 }
 
 /* Encode text without added tokens. */
