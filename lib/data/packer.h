@@ -43,7 +43,8 @@ struct piece {
 };
 
 /* Draw the next piece of at most max tokens into p (all but born; ids and, if
- * it is masked, mask, which have room for T).  1; 0: there is none any more; -1. */
+ * it is masked, mask, which have room for T).  1; 0: there is none any more;
+ * -1. */
 struct pack_from {
     int (*draw)(void *ctx, size_t max, struct piece *p, struct err *e);
     void *ctx;

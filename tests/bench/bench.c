@@ -10,6 +10,11 @@
  *                                  them number F (0), on standard output
  *   bench ipc pipe|ADDR BYTES N    N messages of that size from one process to
  *                                  another, which reads every line: GB/s
+ *   bench sip RATE                 read standard input, RATE bytes a second
+ *   bench apart DIR                of the documents of a directory of one
+ *                                  source, and the stream of an epoch of it on
+ *                                  standard input: how many documents those
+ *                                  that are neighbours on disk come apart
  *   bench time FILE CMD ...        run CMD; wall s, CPU s, peak MB to FILE
  *   bench lines FILE N             the time (s) at which lines 1..N appear
  */
@@ -557,6 +562,99 @@ lines(const char *file, size_t n)
     fclose(f);
 }
 
+/* ---- consumers of streams ---- */
+
+static void
+sip(size_t rate)
+{
+    static char buf[1 << 16];
+    const double start = prog_now();
+    double done = 0.0;
+    ssize_t n;
+
+    while ((n = read(STDIN_FILENO, buf, sizeof buf)) > 0) {
+        const double late = (done += (double)n) / (double)rate -
+            (prog_now() - start);
+        const struct timespec t = { (time_t)late, (long)(1e9 *
+            (late - floor(late))) };
+
+        if (late > 0.0)
+            nanosleep(&t, NULL);
+    }
+}
+
+struct seen {
+    uint64_t key;
+    size_t at;
+};
+
+static int
+by_key(const void *a, const void *b)
+{
+    const struct seen *x = a, *y = b;
+
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* Keys of what begins in the messages of one kind, in order. */
+static struct seen *
+read_keys(const char *from, enum msg_kind kind, size_t *n)
+{
+    const char *name = kind == MSG_DOCS ? "doc_key" : "piece_key";
+    struct err e;
+    struct msg_in *in = msg_in_open(from, 0, &e);
+    struct seen *r = NULL;
+    size_t cap = 0;
+    struct msg m;
+    int k;
+
+    if (in == NULL)
+        die_err(&e);
+    for (*n = 0; (k = msg_read(in, &m, &e)) > 0; ) {
+        const struct st_tensor *t = st_find(&m.st, name);
+        const struct st_tensor *off = st_find(&m.st, "piece_off");
+
+        for (size_t i = 0; m.kind == kind && i < t->n; i++) {
+            if (off != NULL && st_u32(off, i) > 0)
+                continue;
+            if (*n == cap) {
+                cap = cap ? 2 * cap : 1024;
+                r = xreallocarray(r, cap, sizeof(*r));
+            }
+            memcpy(&r[*n].key, (const char *)t->data + 8 * i, 8);
+            r[*n].at = *n;
+            ++*n;
+        }
+    }
+    if (k < 0)
+        die_err(&e);
+    msg_in_close(in);
+    return r;
+}
+
+static void
+apart(const char *dir)
+{
+    size_t n, m, last = SIZE_MAX;
+    struct seen *disk = read_keys(dir, MSG_DOCS, &n);
+    struct seen *order = read_keys("-", MSG_BATCH, &m);
+    double sum = 0.0, pairs = 0.0;
+
+    qsort(order, m, sizeof(*order), by_key);
+    for (size_t i = 0; i < n; i++) {
+        const struct seen *p = bsearch(&disk[i], order, m, sizeof(*p), by_key);
+
+        if (p != NULL && last != SIZE_MAX) {
+            sum += fabs((double)p->at - (double)last);
+            pairs++;
+        }
+        last = p != NULL ? p->at : SIZE_MAX;
+    }
+    printf("%.1f\n", sum / pairs);
+    free(disk);
+    free(order);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -576,13 +674,17 @@ main(int argc, char **argv)
             number(argv[5]), argc == 7 ? number(argv[6]) : 0);
     else if (strcmp(job, "ipc") == 0 && argc == 5)
         ipc(argv[2], number(argv[3]), number(argv[4]));
+    else if (strcmp(job, "sip") == 0 && argc == 3)
+        sip(number(argv[2]));
+    else if (strcmp(job, "apart") == 0 && argc == 3)
+        apart(argv[2]);
     else if (strcmp(job, "time") == 0 && argc >= 4)
         return timed(argv[2], argv + 3);
     else if (strcmp(job, "lines") == 0 && argc == 4)
         lines(argv[2], number(argv[3]));
     else
-        die(EX_USAGE, "cpu, sgemm, model, docs, ipc, time or lines: see "
-            "tests/bench/bench.c");
+        die(EX_USAGE, "cpu, sgemm, model, docs, ipc, sip, apart, time or "
+            "lines: see tests/bench/bench.c");
     io_done();
     return 0;
 }
