@@ -95,7 +95,9 @@ void tok_hash(const struct tokenizer *t, char hex[33]);
 int tok_matches(const char *path, const char *hash, struct err *e);
 
 /* Per thread: memory for encoding and a cache of pieces, of bounded size
- * except for the longest single piece seen. */
+ * whatever the text.  More is taken, and given back, for a copy of a text that
+ * a normalizer changes (otherwise than spaces to U+2581), and where a
+ * vocabulary needs windows of more than 6,000 symbols. */
 struct tok_scratch *tok_scratch_new(const struct tokenizer *t);
 void tok_scratch_free(struct tok_scratch *s);
 
