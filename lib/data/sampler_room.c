@@ -8,7 +8,6 @@
 #include "data/sampler_impl.h"
 #include "base/mem.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -112,10 +111,7 @@ room_free(struct room *r, void *p, size_t bytes)
     at = (size_t)(q - r->base);
     while (i < r->n && r->hole[i].at < at)
         i++;
-    if (r->n == r->cap) {
-        r->cap = 2 * r->cap;
-        r->hole = xreallocarray(r->hole, r->cap, sizeof *r->hole);
-    }
+    r->hole = xgrow(r->hole, r->n, &r->cap, sizeof *r->hole);
     memmove(r->hole + i + 1, r->hole + i, (r->n++ - i) * sizeof *r->hole);
     r->hole[i] = (struct hole){ at, lines(bytes) };
     join(r, i);

@@ -617,10 +617,7 @@ read_keys(const char *from, enum msg_kind kind, size_t *n)
         for (size_t i = 0; m.kind == kind && i < t->n; i++) {
             if (off != NULL && st_u32(off, i) > 0)
                 continue;
-            if (*n == cap) {
-                cap = cap ? 2 * cap : 1024;
-                r = xreallocarray(r, cap, sizeof(*r));
-            }
+            r = xgrow(r, *n, &cap, sizeof(*r));
             memcpy(&r[*n].key, (const char *)t->data + 8 * i, 8);
             r[*n].at = *n;
             ++*n;

@@ -598,101 +598,79 @@ run_filter(void)
     return 0;
 }
 
-/* How many tensors teacher.odd belong to their tokens; rows in order? */
-static int
-run_odd(const char *path, const char *mode)
+/* Every batch of a stream to `each`; the sum of what it returns. */
+static size_t
+each_batch(const char *path, size_t (*each)(const struct batch *b,
+    const struct st *st, const char *mode), const char *mode)
 {
     struct err e;
     struct msg_in *in = msg_in_open(path, 0, &e);
     struct batch b = { 0 };
     struct msg m;
-    size_t n = 0, bad = 0;
+    size_t sum = 0;
     int r;
 
     if (!in)
         fatal(&e);
     while ((r = msg_read(in, &m, &e)) > 0) {
-        const struct st_tensor *t = st_find(&m.st, "teacher.odd");
-
         if (m.kind != MSG_BATCH)
             continue;
-        if (batch_unpack(&b, &m, 1 << 20, &e) < 0 || !t)
+        if (batch_unpack(&b, &m, 1 << 20, &e) < 0)
             fatal(&e);
-        for (size_t i = 0; i < b.B * b.T; i++, n++) {
-            const uint32_t id = (uint32_t)at(st_find(&m.st, "ids"), i);
-
-            if (strcmp(mode, "print") == 0)
-                printf("%u\n", id);
-            bad += at(t, 2 * i) != id + 1 || at(t, 2 * i + 1) != (uint32_t)~id;
-        }
+        sum += each(&b, &m.st, mode);
     }
     if (r < 0)
         fatal(&e);
     msg_in_close(in);
     batch_release(&b);
-    if (strcmp(mode, "print") != 0)
-        printf("tokens=%zu bad=%zu\n", n, bad);
-    return bad > 0;
+    return sum;
+}
+
+/* Tokens whose teacher.odd is another's; mode print: a line an id. */
+static size_t
+odd(const struct batch *b, const struct st *st, const char *mode)
+{
+    const struct st_tensor *t = st_find(st, "teacher.odd");
+    const struct st_tensor *ids = st_find(st, "ids");
+    size_t bad = 0;
+
+    for (size_t i = 0; i < b->B * b->T; i++) {
+        const uint32_t id = (uint32_t)at(ids, i);
+
+        if (strcmp(mode, "print") == 0)
+            printf("%u\n", id);
+        bad += !t || at(t, 2 * i) != id + 1 ||
+            at(t, 2 * i + 1) != (uint32_t)~id;
+    }
+    return bad;
 }
 
 /* A line a row: its pieces. */
-static int
-run_rows(const char *path)
+static size_t
+rows(const struct batch *b, const struct st *st, const char *mode)
 {
-    struct err e;
-    struct msg_in *in = msg_in_open(path, 0, &e);
-    struct batch b = { 0 };
-    struct msg m;
-    int r;
-
-    if (!in)
-        fatal(&e);
-    while ((r = msg_read(in, &m, &e)) > 0) {
-        if (m.kind != MSG_BATCH)
-            continue;
-        if (batch_unpack(&b, &m, 1 << 20, &e) < 0)
-            fatal(&e);
-        for (size_t p = 0; p < b.P; p++)
-            printf("%" PRIu64 ".%u.%u%c", b.piece_key[p], b.piece_off[p],
-                b.piece_len[p], p + 1 < b.P && b.piece_row[p + 1] ==
-                b.piece_row[p] ? ' ' : '\n');
-    }
-    if (r < 0)
-        fatal(&e);
-    msg_in_close(in);
-    batch_release(&b);
+    (void)st;
+    (void)mode;
+    for (size_t p = 0; p < b->P; p++)
+        printf("%" PRIu64 ".%u.%u%c", b->piece_key[p], b->piece_off[p],
+            b->piece_len[p], p + 1 < b->P && b->piece_row[p + 1] ==
+            b->piece_row[p] ? ' ' : '\n');
     return 0;
 }
 
-static int
-run_shares(const char *path)
+static size_t
+shares(const struct batch *b, const struct st *st, const char *mode)
 {
-    struct batch b = { 0 };
-    struct err e;
-    struct msg_in *in = msg_in_open(path, 0, &e);
-    struct msg m;
-    int r;
+    (void)st;
+    (void)mode;
+    for (size_t row = 0, p = 0; row < b->B; row++) {
+        size_t n[3] = { 0 };
 
-    if (!in)
-        fatal(&e);
-    while ((r = msg_read(in, &m, &e)) > 0) {
-        if (m.kind != MSG_BATCH)
-            continue;
-        if (batch_unpack(&b, &m, 1 << 20, &e) < 0)
-            fatal(&e);
-        for (size_t row = 0, p = 0; row < b.B; row++) {
-            size_t n[3] = { 0 };
-
-            for (; p < b.P && b.piece_row[p] == row; p++)
-                if (b.piece_source[p] < 3)
-                    n[b.piece_source[p]] += b.piece_len[p];
-            printf("%zu %zu %zu\n", n[0], n[1], n[2]);
-        }
+        for (; p < b->P && b->piece_row[p] == row; p++)
+            if (b->piece_source[p] < 3)
+                n[b->piece_source[p]] += b->piece_len[p];
+        printf("%zu %zu %zu\n", n[0], n[1], n[2]);
     }
-    if (r < 0)
-        fatal(&e);
-    msg_in_close(in);
-    batch_release(&b);
     return 0;
 }
 
@@ -869,11 +847,11 @@ main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "filter") == 0)
         return run_filter();
     if (argc == 3 && strcmp(argv[1], "rows") == 0)
-        return run_rows(argv[2]);
+        return (int)each_batch(argv[2], rows, NULL);
     if (argc == 3 && strcmp(argv[1], "shares") == 0)
-        return run_shares(argv[2]);
+        return (int)each_batch(argv[2], shares, NULL);
     if (argc == 4 && strcmp(argv[1], "odd") == 0)
-        return run_odd(argv[2], argv[3]);
+        return each_batch(argv[2], odd, argv[3]) > 0;
     test_order(0);
     test_order(1);
     test_distance(8, 0);
