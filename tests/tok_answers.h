@@ -12,6 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* tests/golden/tok/FOLDER/NAME and suffix; valid until the call after next. */
+static inline const char *
+golden(const char *folder, const char *name, const char *suffix)
+{
+    static char path[2][500];
+    static int k;
+    const char *top = getenv("RETORT_TOP");
+
+    k = !k;
+    snprintf(path[k], sizeof path[k], "%s/tests/golden/tok/%s/%s%s",
+        top ? top : ".", folder, name, suffix);
+    return path[k];
+}
+
 /* "12,7*3,5": returns the first byte after it. */
 static const char *
 read_ids(const char *s, struct tok_ids *ids)

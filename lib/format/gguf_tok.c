@@ -26,7 +26,7 @@ struct vocab {
     const struct gguf_kv *kind, *merges, *score;
 };
 
-#define MARK "\xe2\x96\x81"  /* stands for a space where symbols are characters */
+#define MARK "\xe2\x96\x81"  /* of a space, where symbols are characters */
 
 /* Pattern of Llama 3's and tiktoken's cl100k_base pre-tokenizer. */
 static const char llama3[] =

@@ -11,30 +11,17 @@ static const char *const family[] = {
     "spbytes", "spunk", "spfuse", "spdrop", "tekken-v7",
 };
 
-static const char *
-golden(const char *name, const char *suffix)
-{
-    static char path[2][500];
-    static int k;
-    const char *top = getenv("RETORT_TOP");
-
-    k = !k;
-    snprintf(path[k], sizeof path[k], "%s/tests/golden/tok/family/%s%s",
-        top ? top : ".", name, suffix);
-    return path[k];
-}
-
 static void
 test_family(const char *name, const json_t *texts)
 {
     struct err e = { 0 };
     /* Mistral's own form is known by its file's name. */
     const int tekken = strncmp(name, "tekken", 6) == 0;
-    struct tokenizer *t = tok_open(golden(name, tekken ? "/tekken.json" :
-        ".json"), &e);
+    struct tokenizer *t = tok_open(golden("family", name, tekken ?
+        "/tekken.json" : ".json"), &e);
 
     if (ok(t != NULL, "%s: is read %s", name, e.msg))
-        compare_answers(name, t, texts, golden(name, ".ids"));
+        compare_answers(name, t, texts, golden("family", name, ".ids"));
     tok_free(t);
 }
 
@@ -43,8 +30,8 @@ static struct tokenizer *
 wrong_regex(const char *setting)
 {
     struct err e = { 0 };
-    json_t *right = js_load(golden("nemo", ".json"), JS_MAX, &e);
-    json_t *other = js_load(golden("llama3", ".json"), JS_MAX, &e);
+    json_t *right = js_load(golden("family", "nemo", ".json"), JS_MAX, &e);
+    json_t *other = js_load(golden("family", "llama3", ".json"), JS_MAX, &e);
     struct tokenizer *t;
     char *s;
 
@@ -71,15 +58,16 @@ test_mistral_regex(const json_t *texts)
     char a[33], b[33];
 
     unsetenv("RETORT_MISTRAL_REGEX");
-    nemo = tok_open(golden("nemo", ".json"), &e);
-    llama = tok_open(golden("llama3", ".json"), &e);
+    nemo = tok_open(golden("family", "nemo", ".json"), &e);
+    llama = tok_open(golden("family", "llama3", ".json"), &e);
     ok(as_is && tok_warning(as_is), "Tekken with Llama 3's pattern: a warning");
     ok(keep && !tok_warning(keep), "kept without one");
     ok(nemo && llama && !tok_warning(nemo) && !tok_warning(llama), "none for "
         "the files that are right");
     ok(!none, "another setting is refused");
     if (ok(fix && !tok_warning(fix), "with Tekken's pattern")) {
-        compare_answers("nemo, fixed", fix, texts, golden("nemo", ".ids"));
+        compare_answers("nemo, fixed", fix, texts, golden("family", "nemo",
+            ".ids"));
         tok_hash(fix, a);
         tok_hash(nemo, b);
         ok(strcmp(a, b) == 0, "its hash is that of the right file");
@@ -97,7 +85,7 @@ test_mistral_regex(const json_t *texts)
 int
 main(int argc, char **argv)
 {
-    json_t *texts = read_texts(golden("texts", ".jsonl"));
+    json_t *texts = read_texts(golden("family", "texts", ".jsonl"));
 
     for (int i = 1; i < argc; i++)
         test_family(argv[i], texts);

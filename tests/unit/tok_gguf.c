@@ -6,38 +6,24 @@
 #include "format/gguf.h"
 #include "format/gguf_tok.h"
 
-static const char *
-golden(const char *name, const char *suffix)
-{
-    static char path[2][500];
-    static int k;
-    const char *top = getenv("RETORT_TOP");
-
-    k = !k;
-    snprintf(path[k], sizeof path[k], "%s/tests/golden/tok/%s%s",
-        top ? top : ".", name, suffix);
-    return path[k];
-}
-
 /* The answers, and the same from the tokenizer.json that is written beside an
  * exported model. */
 static void
 test_answers(const char *name, const json_t *texts)
 {
-    char *path = xasprintf("spm/%s", name);
     struct err e = { 0 };
-    struct tokenizer *t = tok_open(golden(path, ".gguf"), &e), *copy;
+    struct tokenizer *t = tok_open(golden("spm", name, ".gguf"), &e), *copy;
     struct io_map m = { 0 };
     struct gguf g;
     char a[33], b[33];
 
     if (ok(t != NULL, "%s: is read %s", name, e.msg) &&
-        ok(io_map(&m, golden(path, ".gguf"), &e) == 0 &&
+        ok(io_map(&m, golden("spm", name, ".gguf"), &e) == 0 &&
         gguf_parse(&g, m.p, m.n, &e) == 0, "%s: and parsed", name)) {
         json_t *j = gguf_tokenizer_json(&g, &e);
         char *s = j ? json_dumps(j, 0) : xstrdup("");
 
-        compare_answers(name, t, texts, golden(path, ".ids"));
+        compare_answers(name, t, texts, golden("spm", name, ".ids"));
         copy = tok_parse(s, strlen(s), NULL, 0, &e);
         tok_hash(t, a);
         ok(copy != NULL && (tok_hash(copy, b), strcmp(a, b) == 0), "%s: as a "
@@ -49,7 +35,6 @@ test_answers(const char *name, const json_t *texts)
     }
     io_unmap(&m);
     tok_free(t);
-    free(path);
 }
 
 /* A file in the making. */
@@ -403,7 +388,7 @@ test_spm(void)
 int
 main(void)
 {
-    json_t *texts = read_texts(golden("family/texts", ".jsonl"));
+    json_t *texts = read_texts(golden("family", "texts", ".jsonl"));
 
     test_answers("spm", texts);
     test_answers("spm-bare", texts);
