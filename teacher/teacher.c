@@ -169,7 +169,7 @@ static void
 fit(struct teacher *t, size_t B, size_t T)
 {
     const size_t d = t->m.c.d, want = B * T * d * (a.dtype == 0 ? 2 : 4);
-    size_t micro = a.micro > 0 ? a.micro : T >= 512 ? 1 : 1024 / T;
+    size_t micro = a.micro > 0 ? a.micro : T >= 1024 ? 1 : 1024 / T;
 
     micro = micro < B ? micro : B;
     if (t->fwd == NULL || T > t->T || micro > t->micro) {

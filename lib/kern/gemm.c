@@ -1,5 +1,6 @@
 /*
- * Matrix products: plain C with one order of additions, and OpenBLAS.
+ * Matrix products: plain C with one order of additions, and OpenBLAS, for
+ * comparison and for processors that gemm_vec.h knows nothing of.
  *
  * OpenBLAS picks its kernels when it is loaded, from OPENBLAS_CORETYPE or the
  * processor it knows.  The core type decides the bits, and a wrong one (left in

@@ -26,7 +26,8 @@
 enum {
     NR = NV * VW,
     MC = 576,               /* rows copied at once, a multiple of MR */
-    SMALL = 192 * 64 * 64   /* multiplications of a product that is small */
+    SMALL = 192 * 64 * 64,  /* multiplications of a product that is small */
+    FEW = 640               /* columns */
 };
 #ifndef KC
 #define KC 288              /* longest block of k */
@@ -301,8 +302,10 @@ static void
 block(size_t m, size_t n, size_t kc, const struct operand *a,
     const struct operand *b, int small, int add, float *c, size_t ldc)
 {
-    /* in place: whole tiles of rows; whole vectors of columns */
-    const int a_here = small && m % MR == 0;
+    /* in place: whole tiles of rows; whole vectors of columns.  Rows along l
+     * that meet few columns are not worth a copy. */
+    const int a_here = m % MR == 0 &&
+        (small || (a->l_step == 1 && n <= FEW));
     const int b_here = small && b->i_step == 1 && n % VW == 0;
     const int how = !a_here ? 0 : a->i_step == 1 ? 1 : 2;
     const size_t step = a->i_step == 1 ? a->l_step : a->i_step;

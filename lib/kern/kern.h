@@ -4,7 +4,8 @@
  *
  * The table `kern` holds one version of each kernel.  It starts as the
  * reference version (plain C); kern_init() puts in what the processor can do
- * best, or what RETORT_KERNELS (ref, avx2, avx512) asks for.  The versions
+ * best, or what RETORT_KERNELS (ref, avx2, avx512, openblas) asks for;
+ * openblas is the best with the products of that library.  The versions
  * agree to rounding, not to the bit; one version gives the same bits for the
  * same arguments, whatever other threads do.
  *
@@ -19,17 +20,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct loss_kern;
+
 enum { GEMM_SET = 0, GEMM_ADD = 1 };
 
 struct kern {
-    const char *name;       /* "ref", "avx2", "avx512" */
+    const char *name;       /* "ref", "avx2", "avx512", "openblas" */
 
     /*
      * Matrix products, one call on one thread: c[m,n] = or += the product.
      *   nt: a[m,k] b[n,k]^T     y = x W^T
      *   nn: a[m,k] b[k,n]       dx = dy W
      *   tn: a[k,m]^T b[k,n]     dW = dy^T x
-     * The order of additions depends on m, n, k alone.
+     * An element's bits depend on k, its row of a, its column of b alone,
+     * and on what it held (but openblas: on m, n, k and its place too).
      */
     void (*gemm_nt)(size_t m, size_t n, size_t k, const float *a, size_t lda,
         const float *b, size_t ldb, int add, float *c, size_t ldc);
@@ -103,16 +107,18 @@ struct kern {
     /* Attention's backward pass on one row of scores: p = exp(s - lse) in
      * place of s, ds = p (dp - delta) in place of dp. */
     void (*attn_ds)(float *s, float *dp, size_t n, float lse, float delta);
+
+    const struct loss_kern *loss;       /* of losses and AdamW: loss.h */
 };
 
 extern struct kern kern;
 
-/* Choose the versions and load OpenBLAS (not for ref).  NULL, or a sentence
- * saying why not, which stays valid.  Later calls return what the first did.
- * Call it before threads exist: it sets OPENBLAS_CORETYPE (SkylakeX, Haswell)
- * and OPENBLAS_NUM_THREADS. */
+/* Choose the versions.  NULL, or a sentence saying why not, which stays valid.
+ * Later calls return what the first did.  Call it before threads exist: for
+ * openblas it sets OPENBLAS_CORETYPE (SkylakeX, Haswell) and
+ * OPENBLAS_NUM_THREADS, and loads the library. */
 const char *kern_init(void);
-/* "avx512", and the core type OpenBLAS runs as or "" for ref. */
+/* "avx512", and the core type that OpenBLAS runs as, "" for other sets. */
 const char *kern_name(void);
 const char *kern_blas(void);
 /* For tests and benchmarks: kern_init with this name, again at any time (but

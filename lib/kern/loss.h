@@ -2,8 +2,8 @@
  * Kernels of the fused losses and of AdamW, on slices of a row of logits (a
  * row is cut at fixed vocabulary borders, so sums are formed in an order that
  * the thread count cannot change).  `_ref` says what is meant, in double; the
- * other sets are the same fast text compiled for an instruction set, and agree
- * with each other to the bit.  No argument overlaps another unless it says so.
+ * other sets are one fast text over an instruction set's vectors, and agree to
+ * rounding.  No argument overlaps another unless it says so.
  */
 #ifndef KERN_LOSS_H
 #define KERN_LOSS_H

@@ -1,3 +1,9 @@
-/* The losses' kernels for AVX512; the text is loss_vec.h. */
+/* The losses' kernels for AVX-512; the text is loss_vec.h. */
+#include "kern/loss.h"
+
+#if defined(__AVX512F__)
+#include "kern/avx512_vec.h"
+
 #define LOSS_KERN loss_kern_avx512
 #include "kern/loss_vec.h"
+#endif

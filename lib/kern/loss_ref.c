@@ -3,7 +3,6 @@
 #include "kern/kern.h"
 
 #include <math.h>
-#include <string.h>
 
 static struct lse_part
 lse_ref(const float *restrict z, size_t n, float inv_tau)
@@ -109,9 +108,5 @@ const struct loss_kern loss_kern_ref = {
 const struct loss_kern *
 loss_kern(void)
 {
-    if (strcmp(kern.name, "avx512") == 0)
-        return &loss_kern_avx512;
-    if (strcmp(kern.name, "avx2") == 0)
-        return &loss_kern_avx2;
-    return &loss_kern_ref;
+    return kern.loss;
 }

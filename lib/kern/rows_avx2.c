@@ -6,6 +6,7 @@
 #include "kern/avx2_vec.h"
 
 #define ROWS rows_avx2
+#define LOSS_KERN loss_kern_avx2
 #include "kern/rows_vec.h"
 #else
 void

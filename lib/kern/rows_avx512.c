@@ -6,6 +6,7 @@
 #include "kern/avx512_vec.h"
 
 #define ROWS rows_avx512
+#define LOSS_KERN loss_kern_avx512
 #include "kern/rows_vec.h"
 #else
 void

@@ -4,6 +4,7 @@
  */
 #include "kern/kern.h"
 #include "kern/kern_impl.h"
+#include "kern/loss.h"
 
 #include <math.h>
 #include <string.h>
@@ -342,7 +343,8 @@ attn_ds(float *restrict s, float *restrict dp, size_t n, float lse,
     .add = add, .axpy = axpy, .scale = scale, .mul = mul, .axmul = axmul, \
     .dot = dot, .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, \
     .max = max, .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul, \
-    .kl_sums = kl_sums, .attn_ds = attn_ds \
+    .kl_sums = kl_sums, .attn_ds = attn_ds, \
+    .loss = &loss_kern_ref \
 }
 
 const struct kern kern_ref = KERN_REF;

@@ -21,9 +21,9 @@ cut_of(size_t T)
     return (struct cut){ tile, n, n * tile };
 }
 
-/* Wide parts, because every product packs its operands anew (512 columns in
- * place of 288 gave 8 %); at least two, so that two threads can share a tile;
- * at most about 3.5 MB of weights, for the shared cache. */
+/* Wide parts, because every product packs its operands anew; at least two, so
+ * that two threads can share a tile; at most about 3.5 MB of weights, for the
+ * shared cache. */
 size_t
 part_cols(size_t N, size_t K)
 {

@@ -180,7 +180,8 @@ sh_grad(void *ctx, size_t task, size_t worker)
         if (s->r->first[i] != UINT32_MAX)
             loss_kern()->diff_add(s->sh_dx + i * d, s->sh_s + i * d,
                 s->sh_t + i * d, d, s->coef[b]);
-    profile_end("SquareHead gradient", begin, 0.0, 16.0 * (double)((t1 - t0) * d));
+    profile_end("SquareHead gradient", begin, 0.0,
+        16.0 * (double)((t1 - t0) * d));
 }
 
 struct widen_job {
