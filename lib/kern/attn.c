@@ -2,22 +2,24 @@
  * Attention by tiles, forward and backward, over the matrix products of the
  * table.  A tile is 64 queries by 64 keys and starts at a multiple of 64 from
  * the row's first token, so what a token gets depends on its own row alone.
- * Tiles without an allowed pair are skipped; inside a tile a masked pair has
- * weight 0 exactly, so other documents of the row do not change a bit.
+ * Tiles without an allowed pair are skipped; the others of one query tile are
+ * taken four at a time (those between multiples of 256 keys), so that a row of
+ * scores is long.  A masked pair has weight 0 exactly, so other documents of
+ * the row do not change a bit.
  */
 #include "kern/kern.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { TILE = ATTN_TILE };
+enum { TILE = ATTN_TILE, GROUP = 4, KEYS = GROUP * TILE };
 
 size_t
 attn_scratch(const struct attn *a)
 {
     const size_t M = a->H / a->KV * TILE;
-    const size_t fwd = M * (2 * a->D + TILE + 2);
-    const size_t bwd = TILE * (2 * a->D + 2 * TILE + 1);
+    const size_t fwd = M * (2 * a->D + KEYS + 2);
+    const size_t bwd = TILE * (2 * a->D + 2 * KEYS + 1);
 
     return (fwd > bwd ? fwd : bwd) + 16;
 }
@@ -41,17 +43,36 @@ first_tile(const struct attn *a, size_t qt)
     return k / TILE;
 }
 
-/* Keys lo..hi-1 of tile kt that token t attends to; 0 when there are none. */
-static int
-span(const struct attn *a, size_t t, size_t kt, size_t *lo, size_t *hi)
+/* Key tiles kt.. of one group that tile qt meets, as a number of keys. */
+static size_t
+group_keys(size_t kt, size_t qt)
 {
-    const size_t k0 = kt * TILE;
+    const size_t end = (kt / GROUP + 1) * GROUP;
 
-    if (!live(a, t) || t < k0 || a->first[t] >= k0 + TILE)
+    return ((end <= qt ? end : qt + 1) - kt) * TILE;
+}
+
+/* Of the n keys from k0 on, lo..hi-1 that token t attends to; 0 when there
+ * are none. */
+static int
+span(const struct attn *a, size_t t, size_t k0, size_t n, size_t *lo,
+    size_t *hi)
+{
+    if (!live(a, t) || t < k0 || a->first[t] >= k0 + n)
         return 0;
     *lo = a->first[t] > k0 ? a->first[t] - k0 : 0;
-    *hi = t - k0 + 1 < TILE ? t - k0 + 1 : TILE;
+    *hi = t - k0 + 1 < n ? t - k0 + 1 : n;
     return 1;
+}
+
+/* Zeros around lo..hi-1. */
+static void
+mask(float *s, size_t n, size_t lo, size_t hi)
+{
+    if (lo > 0)
+        memset(s, 0, lo * sizeof *s);
+    if (hi < n)
+        memset(s + hi, 0, (n - hi) * sizeof *s);
 }
 
 double
@@ -76,8 +97,8 @@ gather(float *out, const float *in, size_t ld, size_t D, float c)
 }
 
 /*
- * One key tile's softmax terms in place of scores s[TILE] of one query; m, l:
- * running maximum and sum; o[D]: running output, rescaled when m grows.
+ * Softmax terms in place of scores s[lo..hi-1] of one query; m, l: running
+ * maximum and sum; o[D]: running output, rescaled when m grows.
  */
 static void
 online(float *s, size_t lo, size_t hi, float *m, float *l, float *o, size_t D)
@@ -94,17 +115,15 @@ online(float *s, size_t lo, size_t hi, float *m, float *l, float *o, size_t D)
         *m = top;
     }
     *l += (float)kern.exp(s + lo, s + lo, hi - lo, *m, 1.0f);
-    memset(s, 0, lo * sizeof *s);
-    memset(s + hi, 0, (TILE - hi) * sizeof *s);
 }
 
 void
 attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch)
 {
     const size_t D = a->D, G = a->H / a->KV, M = G * TILE;
-    const size_t k0 = first_tile(a, qt);
     float *q = scratch, *o = q + M * D, *s = o + M * D;
-    float *m = s + M * TILE, *l = m + M;
+    float *m = s + M * KEYS, *l = m + M;
+    size_t n;
 
     memset(o, 0, M * D * sizeof *o);
     for (size_t i = 0; i < M; i++) {
@@ -114,19 +133,19 @@ attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch)
     for (size_t g = 0; g < G; g++)
         gather(q + g * TILE * D, a->q + qt * TILE * a->ld +
             (kvh * G + g) * D, a->ld, D, 1.0f / sqrtf((float)D));
-    for (size_t kt = k0; kt <= qt; kt++) {
+    for (size_t kt = first_tile(a, qt); kt <= qt; kt += n / TILE) {
         const size_t at = kt * TILE * a->ld + kvh * D;
 
-        kern.gemm_nt(M, TILE, D, q, D, a->k + at, a->ld, GEMM_SET, s, TILE);
+        n = group_keys(kt, qt);
+        kern.gemm_nt(M, n, D, q, D, a->k + at, a->ld, GEMM_SET, s, KEYS);
         for (size_t i = 0; i < M; i++) {
-            size_t lo, hi;
+            size_t lo = 0, hi = 0;
 
-            if (span(a, qt * TILE + i % TILE, kt, &lo, &hi))
-                online(s + i * TILE, lo, hi, m + i, l + i, o + i * D, D);
-            else
-                memset(s + i * TILE, 0, TILE * sizeof *s);
+            if (span(a, qt * TILE + i % TILE, kt * TILE, n, &lo, &hi))
+                online(s + i * KEYS, lo, hi, m + i, l + i, o + i * D, D);
+            mask(s + i * KEYS, n, lo, hi);
         }
-        kern.gemm_nn(M, D, TILE, s, TILE, a->v + at, a->ld, GEMM_ADD, o, D);
+        kern.gemm_nn(M, D, n, s, KEYS, a->v + at, a->ld, GEMM_ADD, o, D);
     }
     for (size_t i = 0; i < M; i++) {
         const size_t t = qt * TILE + i % TILE, h = kvh * G + i / TILE;
@@ -149,12 +168,13 @@ attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
     const float c = 1.0f / sqrtf((float)D);
     const float *lse = a->lse + h * a->Tp;
     float *q = scratch, *g = q + TILE * D, *s = g + TILE * D;
-    float *dp = s + TILE * TILE, *delta = dp + TILE * TILE;
+    float *dp = s + TILE * KEYS, *delta = dp + TILE * KEYS;
+    size_t n;
 
     memset(dkh, 0, a->Tp * D * sizeof *dkh);
     memset(dvh, 0, a->Tp * D * sizeof *dvh);
     for (size_t qt = 0; qt < a->Tp / TILE; qt++) {
-        const size_t t0 = qt * TILE, k0 = first_tile(a, qt);
+        const size_t t0 = qt * TILE;
         const float *dO = dout + t0 * a->ldo + h * D;
 
         /* q holds the scaled queries, then g their gradient */
@@ -163,30 +183,29 @@ attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
         for (size_t r = 0; r < TILE; r++)
             delta[r] = (float)kern.dot(dO + r * a->ldo,
                 a->out + (t0 + r) * a->ldo + h * D, D);
-        for (size_t kt = k0; kt <= qt; kt++) {
+        for (size_t kt = first_tile(a, qt); kt <= qt; kt += n / TILE) {
             const size_t at = kt * TILE * a->ld + kvh * D;
 
-            kern.gemm_nt(TILE, TILE, D, q, D, a->k + at, a->ld, GEMM_SET, s,
-                TILE);
-            kern.gemm_nt(TILE, TILE, D, dO, a->ldo, a->v + at, a->ld,
-                GEMM_SET, dp, TILE);
+            n = group_keys(kt, qt);
+            kern.gemm_nt(TILE, n, D, q, D, a->k + at, a->ld, GEMM_SET, s,
+                KEYS);
+            kern.gemm_nt(TILE, n, D, dO, a->ldo, a->v + at, a->ld, GEMM_SET,
+                dp, KEYS);
             for (size_t r = 0; r < TILE; r++) {
-                float *sr = s + r * TILE, *dr = dp + r * TILE;
+                float *sr = s + r * KEYS, *dr = dp + r * KEYS;
                 size_t lo = 0, hi = 0;
 
-                if (span(a, t0 + r, kt, &lo, &hi))
+                if (span(a, t0 + r, kt * TILE, n, &lo, &hi))
                     kern.attn_ds(sr + lo, dr + lo, hi - lo, lse[t0 + r],
                         delta[r]);
-                memset(sr, 0, lo * sizeof *sr);
-                memset(dr, 0, lo * sizeof *dr);
-                memset(sr + hi, 0, (TILE - hi) * sizeof *sr);
-                memset(dr + hi, 0, (TILE - hi) * sizeof *dr);
+                mask(sr, n, lo, hi);
+                mask(dr, n, lo, hi);
             }
-            kern.gemm_tn(TILE, D, TILE, s, TILE, dO, a->ldo, GEMM_ADD,
+            kern.gemm_tn(n, D, TILE, s, KEYS, dO, a->ldo, GEMM_ADD,
                 dvh + kt * TILE * D, D);
-            kern.gemm_tn(TILE, D, TILE, dp, TILE, q, D, GEMM_ADD,
+            kern.gemm_tn(n, D, TILE, dp, KEYS, q, D, GEMM_ADD,
                 dkh + kt * TILE * D, D);
-            kern.gemm_nn(TILE, D, TILE, dp, TILE, a->k + at, a->ld, GEMM_ADD,
+            kern.gemm_nn(TILE, D, n, dp, KEYS, a->k + at, a->ld, GEMM_ADD,
                 g, D);
         }
         for (size_t r = 0; r < TILE; r++) {

@@ -26,7 +26,7 @@
 enum {
     NR = NV * VW,
     MC = 576,               /* rows copied at once, a multiple of MR */
-    SMALL = 192 * 64 * 64,  /* multiplications of a product that is small */
+    SMALL = 256 * 64 * 64,  /* multiplications of a product that is small */
     FEW = 640               /* columns */
 };
 #ifndef KC
