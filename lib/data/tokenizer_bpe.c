@@ -59,7 +59,9 @@ piece_merge(const struct tokenizer *t, struct tok_scratch *s,
         }
     }
     if (n > CACHE_BYTES) {
-        window_merge(t, s, &(struct symbols){ next_bytes, p, p + n, 0, 0 }, out);
+        const struct symbols x = { next_bytes, p, p + n, 0, 0 };
+
+        window_merge(t, s, &x, out);
         return;
     }
     id = bpe_symbols(s, n);

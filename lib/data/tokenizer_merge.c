@@ -1,7 +1,8 @@
 /*
  * Merging of symbols: the lowest rank first, of equals the leftmost.  Few
  * symbols are merged by scanning for it, many by sweeps (tokenizer_sweep.c);
- * with a heap over a linked list where there are too many for those.
+ * with a heap over a linked list where there are too many for those.  Long
+ * pieces come here window by window (tokenizer_window.c).
  */
 #include "data/tokenizer_impl.h"
 
