@@ -75,6 +75,17 @@ function missing(file) {
     print "<p class=\"note missing\">Left out: there is no " html(file) ".</p>"
 }
 
+# Begin a section on a file: its lines, or 0 and a note where it has fewer than
+# `least`.
+function section(id, title, name, least,  n) {
+    head2(id, title)
+    n = slurp(dir "/" name)
+    if (n >= least)
+        return n
+    missing(name)
+    return 0
+}
+
 # A number of a file and how it is shown; "-" is a dash.
 function data(v, shown) {
     if (!numeric(v))
@@ -713,13 +724,10 @@ function languages() {
 
 function pruning(  file, n, i, k, f, c, nc, whole, won, lo, hi, ylo0, yhi0, \
     v, np, x, y, class) {
-    head2("pruning", "Pruning")
     file = dir "/prune.tsv"
-    n = slurp(file)
-    if (n < 2) {
-        missing("prune.tsv")
+    n = section("pruning", "Pruning", "prune.tsv", 2)
+    if (n == 0)
         return
-    }
     nc = columns(file, line[1], "kind taken blocks kept width parameters " \
         "ppl kl score", c)
     for (i = 2; i <= n; i++) {
@@ -804,13 +812,10 @@ function prune_table(w, c) {
 # ---- samples and facts ----
 
 function samples(  file, n, i, f, lang, t) {
-    head2("samples", "One prompt, three models")
     file = dir "/samples.txt"
-    n = slurp(file)
-    if (n < 1) {
-        missing("samples.txt")
+    n = section("samples", "One prompt, three models", "samples.txt", 1)
+    if (n == 0)
         return
-    }
     lang = ""
     for (i = 1; i <= n; i++) {
         if (split(line[i], f, "\t") != 3)
@@ -830,13 +835,10 @@ function samples(  file, n, i, f, lang, t) {
 }
 
 function facts(  file, n, i, k, key, at, nf, nc, v, total) {
-    head2("facts", "The run")
     file = dir "/facts.txt"
-    n = slurp(file)
-    if (n < 1) {
-        missing("facts.txt")
+    n = section("facts", "The run", "facts.txt", 1)
+    if (n == 0)
         return
-    }
     for (i = 1; i <= n; i++) {
         at = index(line[i], "\t")
         if (at > 1 && line[i] !~ /^ /) {

@@ -1,11 +1,8 @@
 # The tokenizer's section of scripts/report: tokens.tsv, a table of tokenize
 # --stats.  Read after report.awk, whose functions it uses.
 
-# K[i, column] of the sources, in the order of the file; their number.
-function read_tokens(file,  n, i, k, v, c, nc, some) {
-    n = slurp(file)
-    if (n < 2)
-        return 0
+# K[i, column] of the sources in the n lines of a file, in order; their number.
+function read_tokens(file, n,  i, k, v, c, nc, some) {
     nc = columns(file, line[1], "source documents bytes characters words " \
         "tokens tokens/word characters/token split fallback distinct " \
         "parity", c)
@@ -67,14 +64,12 @@ function tokens_table(n,  i, k, w, m) {
     print "</tbody></table></div>"
 }
 
-function tokens(  file, n) {
-    head2("tokens", "Tokens")
-    file = dir "/tokens.tsv"
-    n = read_tokens(file)
-    if (n < 1) {
-        missing("tokens.tsv")
+function tokens(  n) {
+    n = section("tokens", "Tokens", "tokens.tsv", 2)
+    if (n > 0)
+        n = read_tokens(dir "/tokens.tsv", n)
+    if (n == 0)
         return
-    }
     print "<p>A language that is cut into more tokens a word costs more " \
         "for the same content, and its words are harder to learn.</p>"
     print "<div class=\"figures\">"

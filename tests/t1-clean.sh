@@ -123,7 +123,8 @@ else
 fi
 if is_long; then
     ok 'a build without CLD2' env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL \
-        make -s -C "$top" BUILD="$PWD/without" CLD2= "$PWD/without/bin/tokenize"
+        make -s -C "$top" BUILD="$PWD/without" "CLD2=" \
+        "$PWD/without/bin/tokenize"
     status 2 'does not know auto' without/bin/tokenize -q -t "$tok" \
         --lang auto --ids l
     like 'and names the package' 'libcld2-dev' err
