@@ -225,11 +225,19 @@ begin_doc(struct run *r, struct doc *d, struct worker *w, json_t **j,
     return 0;
 }
 
-/* The document's text in memory of its own. */
+/* The document's text in memory of its own; that of the record becomes it. */
 static void
 keep_text(struct doc *d, const char *text, size_t n)
 {
-    if (text != d->text.p) {
+    if (n > 0 && text >= d->raw.p && text < d->raw.p + d->raw.n) {
+        const struct buf raw = d->raw;
+
+        memmove(raw.p, text, n);
+        raw.p[n] = '\0';
+        d->raw = d->text;
+        d->text = raw;
+        buf_clear(&d->raw);
+    } else if (text != d->text.p) {
         buf_clear(&d->text);
         buf_add(&d->text, text ? text : "", n);
     }
@@ -292,6 +300,8 @@ finish_doc(struct run *r, struct doc *d, size_t worker)
             encode(r, d, text, n, r->worker[worker].scratch);
         d->key = doc_key(r->in->source[d->source], d->from->name, d->record);
     }
+    if (o->t && d->text.cap > KEEP)
+        buf_release(&d->text);
     json_decref(j);
     drop_raw(d);
 }
