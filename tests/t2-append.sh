@@ -130,6 +130,10 @@ status 3 'a teacher where there was none' shard --append -o rows k1
 ok 'with a teacher' shard -q --frame 2K --shard-size 9K -o kd k1
 ok 'more of the same' shard -q --append -o kd k2
 ok 'it checks' shard -q --check kd
+stream -q -B 2 -T 64 --batches 2 all >few
+teacher -q -m "$model" --final --no-head -o headless few
+ok 'rows without a teacher' shard -q -o plain few
+status 3 'hidden states without their head' shard --append -o plain headless
 status 3 'another teacher' shard --append -o kd k3
 status 3 'none' shard --append -o kd b2
 ok 'which changed nothing' shard -q --check kd

@@ -255,7 +255,11 @@ shard --frame 4K --shard-size 6K -o r fifo 2>err &
 pid=$!
 exec 9>fifo
 head -c 60000 batches >&9
-sleep 0.2
+n=0
+until [ -e r/manifest.json ] || [ $n -ge 400 ]; do
+    sleep 0.05
+    n=$((n + 1))
+done
 kill -INT $pid
 exec 9>&-
 rc=0

@@ -245,6 +245,7 @@ begin_resumed(struct shard_writer *w, const struct msg *m, struct err *e)
         return err_set(e, EX_INPUT, "%s: %zu sources are stored, but the "
             "stream has %zu", w->dir, w->m.nsource, i->nsource);
     w->resuming = 1;
+    w->has_head = w->m.teacher;
     w->number = next_number(&w->m);
     w->h = w->m.chain;
     w->seq = w->m.seq;
@@ -574,7 +575,7 @@ check_head(struct shard_writer *w, const struct msg *m, struct err *e)
 {
     if (m->kind == MSG_TEACHER)
         w->has_head = st_find(&m->st, "head") != NULL;
-    if (m->kind == MSG_BATCH && !w->has_head && !w->resuming &&
+    if (m->kind == MSG_BATCH && !w->has_head &&
         st_find(&m->st, "teacher.final"))
         return err_set(e, EX_INPUT, "%s: batches hold teacher.final, but there "
             "is no teacher message with the head: let the teacher send it",
@@ -715,7 +716,7 @@ append(struct shard_writer *w, struct shardset *s, struct msg_rules *r,
         keep_recorded(w);
         drop_last(w, x, its);
         start_threads(w);
-        r->teacher = w->m.teacher;
+        r->teacher = w->has_head = w->m.teacher;
         k = last_file(w, s, 1, NULL, r, e);
     }
     free(its);
