@@ -130,7 +130,7 @@ most_bytes(const struct sampler *s)
 
     for (size_t i = 0; i < s->nsrc && all < s->mem; i++)
         for (size_t k = 0; k < s->src[i].nframe && all < s->mem; k++)
-            all += part_bytes(s, &s->src[i].frame[k]) + 64;
+            all += part_bytes(s, &s->src[i].frame[k]) / 31 * 32 + 64;
     return all < s->mem ? all : s->mem;
 }
 

@@ -32,14 +32,15 @@ part_drop(struct sampler *s, struct source *c, uint32_t k)
     c->part[k] = NULL;
 }
 
-/* Is there memory for one more? */
+/* Is there memory to read one more ahead?  A sixteenth is left for what the
+ * caller needs at once. */
 static int
 has_room(const struct sampler *s, const struct frame_ref *f)
 {
     const size_t bytes = part_bytes(s, f);
 
-    return s->held + bytes <= s->mem && (!s->memory.base ||
-        room_has(&s->memory, bytes));
+    return s->held + bytes <= s->mem - s->mem / 16 &&
+        (!s->memory.base || room_has(&s->memory, bytes));
 }
 
 static struct part *

@@ -45,10 +45,16 @@ room_release(struct room *r)
     memset(r, 0, sizeof *r);
 }
 
+/* What a part of so many bytes takes: up to 1/32 more, so that the hole of one
+ * does for another of about that size. */
 static size_t
-lines(size_t bytes)
+rounded(size_t bytes)
 {
-    return (bytes + ROOM_LINE - 1) / ROOM_LINE * ROOM_LINE;
+    size_t step = ROOM_LINE;
+
+    while (step < bytes / 64)
+        step *= 2;
+    return (bytes + step - 1) / step * step;
 }
 
 /* The hole for so many bytes; r->n: there is none. */
@@ -67,20 +73,20 @@ find_hole(const struct room *r, size_t bytes)
 int
 room_has(const struct room *r, size_t bytes)
 {
-    return find_hole(r, lines(bytes)) < r->n;
+    return find_hole(r, rounded(bytes)) < r->n;
 }
 
 void *
 room_alloc(struct room *r, size_t bytes)
 {
-    const size_t i = find_hole(r, lines(bytes));
+    const size_t i = find_hole(r, rounded(bytes));
     void *p;
 
     if (i == r->n)
         return xmalloc(bytes);
     p = r->base + r->hole[i].at;
-    r->hole[i].at += lines(bytes);
-    r->hole[i].n -= lines(bytes);
+    r->hole[i].at += rounded(bytes);
+    r->hole[i].n -= rounded(bytes);
     if (r->hole[i].n == 0)
         memmove(r->hole + i, r->hole + i + 1, (--r->n - i) * sizeof *r->hole);
     return p;
@@ -113,7 +119,7 @@ room_free(struct room *r, void *p, size_t bytes)
         i++;
     r->hole = xgrow(r->hole, r->n, &r->cap, sizeof *r->hole);
     memmove(r->hole + i + 1, r->hole + i, (r->n++ - i) * sizeof *r->hole);
-    r->hole[i] = (struct hole){ at, lines(bytes) };
+    r->hole[i] = (struct hole){ at, rounded(bytes) };
     join(r, i);
     if (i > 0)
         join(r, i - 1);

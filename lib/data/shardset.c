@@ -476,7 +476,17 @@ preamble(struct shardset *s, size_t i, enum msg_kind k, struct shard_buf *b,
             "message", s->dir, msg_kind_name(k));
         return NULL;
     }
-    return shardset_msg(s, 0, i, b, m, e) == 0 ? m : NULL;
+    if (shardset_msg(s, 0, i, b, m, e) < 0)
+        return NULL;
+    /* It stays as long as s, in b->msg; the frame it was in need not. */
+    free(b->raw);
+    free(b->comp);
+    frame_dec_free(b->dec);
+    b->raw = b->comp = NULL;
+    b->raw_cap = b->comp_cap = 0;
+    b->dec = NULL;
+    b->valid = 0;
+    return m;
 }
 
 const struct msg *
