@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ARENA_ALIGN = 64 };
+enum { ARENA_ALIGN = 64, HUGE_PAGE = 2 << 20 };
 
 int
 size_mul(size_t a, size_t b, size_t *r)
@@ -47,6 +47,24 @@ xrealloc(void *p, size_t n)
     if (q == NULL)
         die(EX_SYS, "out of memory: %zu bytes:", n);
     return q;
+}
+
+void *
+xtable(size_t n, size_t size, int fill)
+{
+    const size_t want = mul_or_die(n, size);
+    const size_t unit = want >= HUGE_PAGE ? HUGE_PAGE : ARENA_ALIGN;
+    const size_t all = want <= SIZE_MAX - unit ?
+        (want + unit - 1) / unit * unit : want;
+    void *p = all ? aligned_alloc(unit, all) : xmalloc(0);
+
+    if (p == NULL)
+        die(EX_SYS, "out of memory: %zu bytes:", want);
+#ifdef MADV_HUGEPAGE
+    if (unit == HUGE_PAGE)
+        (void)madvise(p, all, MADV_HUGEPAGE);   /* it works without */
+#endif
+    return memset(p, fill, want);
 }
 
 void *

@@ -23,6 +23,9 @@ void *xmalloc(size_t n);
 void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t n);
 void *xreallocarray(void *p, size_t n, size_t size);
+/* A table that is read here and there: it begins a line of the processor's
+ * cache, is in huge pages if it is large, and holds bytes `fill`. */
+void *xtable(size_t n, size_t size, int fill);
 char *xstrdup(const char *s);
 /* Room for one more in the array p of n, which has room for *cap (doubled when
  * that is all used). */

@@ -4,9 +4,6 @@
 #include "base/mem.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
-
-#define HUGE_PAGE ((size_t)2 << 20)
 
 #define F 255
 const unsigned char cache_masks[CACHE_SMALL + 1][16] = {
@@ -46,27 +43,12 @@ tok_ids_push(struct tok_ids *a, uint32_t id)
     a->v[a->n++] = id;
 }
 
-/* n zeroed slots of 64 bytes, each a line of the processor's cache: n * 64 is
- * a multiple of the huge pages that are asked for. */
-static void *
-lines(size_t n)
-{
-    void *p = aligned_alloc(HUGE_PAGE, 64 * n);
-
-    if (!p)
-        die(EX_SYS, "out of memory");
-#ifdef MADV_HUGEPAGE
-    madvise(p, 64 * n, MADV_HUGEPAGE);
-#endif
-    return memset(p, 0, 64 * n);
-}
-
 void
 cache_init(struct cache *c, size_t max)
 {
     c->narrow = max <= UINT16_MAX;
-    c->small = lines((size_t)1 << CACHE_BITS);
-    c->large = lines((size_t)1 << CACHE_LARGE_BITS);
+    c->small = xtable((size_t)2 << CACHE_BITS, sizeof *c->small, 0);
+    c->large = xtable((size_t)1 << CACHE_LARGE_BITS, sizeof *c->large, 0);
 }
 
 void

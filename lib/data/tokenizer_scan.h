@@ -30,10 +30,10 @@ enum {
 #define SCAN_OPEN 8
 
 /*
- * Classify `blocks` blocks of 64 bytes into the sets L, N, S, F, X, P and Q, from
- * word `at` on; one byte behind them is read too.  A character that is not
- * ASCII is in X unless it is one of the usual letters of two bytes.  *carry
- * (0 at the start of a text): such a letter goes on in the next block.
+ * Classify `blocks` blocks of 64 bytes into the sets L, N, S, F, X, P and Q,
+ * from word `at` on; one byte behind them is read too.  A character that is
+ * not ASCII is in X unless it is one of the usual letters of two bytes.
+ * *carry (0 at the start of a text): such a letter goes on in the next block.
  */
 struct scan_code {
     const char *name;

@@ -155,6 +155,57 @@ vocab_id(const json_t *vocab, const char *s, uint32_t *id)
     return v ? 0 : -1;
 }
 
+/* The vocabulary by its texts, for the merges: jansson's own search waits for
+ * memory at each step. */
+struct name {
+    uint64_t hash;
+    const char *s;              /* NULL: an empty slot; of the JSON */
+    uint32_t n, id;
+};
+struct names {
+    struct name *v;
+    size_t mask;
+};
+
+/* The slot of s[n], or the empty one where it belongs. */
+static struct name *
+name_slot(const struct names *k, const char *s, size_t n, uint64_t hash)
+{
+    size_t i = (size_t)hash & k->mask;
+
+    while (k->v[i].s && !(k->v[i].hash == hash && k->v[i].n == n &&
+        memcmp(k->v[i].s, s, n) == 0))
+        i = (i + 1) & k->mask;
+    return &k->v[i];
+}
+
+static struct names
+names_of(const json_t *vocab)
+{
+    const size_t size = table_size(json_object_size(vocab));
+    const struct names k = { xtable(size, sizeof *k.v, 0), size - 1 };
+    const char *key;
+    json_t *v;
+
+    json_object_foreach((json_t *)(uintptr_t)vocab, key, v) {
+        const size_t n = strlen(key);
+        const uint64_t h = XXH3_64bits(key, n);
+
+        *name_slot(&k, key, n, h) = (struct name){ h, key, (uint32_t)n,
+            (uint32_t)json_integer_value(v) };
+    }
+    return k;
+}
+
+static int
+name_id(const struct names *k, const char *s, size_t n, uint32_t *id)
+{
+    const struct name *x = name_slot(k, s, n, XXH3_64bits(s, n));
+
+    *id = x->id;
+    return x->s ? 0 : -1;
+}
+
 /* Merge i as two texts in b, each with its NUL; *second is where the second
  * begins. */
 static int
@@ -215,15 +266,15 @@ int
 merges_load(struct tokenizer *t, const json_t *vocab, const json_t *merges,
     uint64_t **pairs, struct err *e)
 {
-    const size_t n = json_array_size(merges), size = table_size(n);
+    const size_t n = json_array_size(merges), size = table_size(n - n / 4);
+    struct names names = names_of(vocab);
     struct buf b = { 0 };
     size_t second = 0;
     int r = 0;
 
     if (!json_is_array(merges))
-        return tok_bad(e, "model.merges: is no list");
-    t->pair = xreallocarray(NULL, size, sizeof *t->pair);
-    memset(t->pair, 0xff, size * sizeof *t->pair);
+        r = tok_bad(e, "model.merges: is no list");
+    t->pair = xtable(size, sizeof *t->pair, 0xff);
     t->pair_words = n / 6 + 1;          /* some 10 bits for each */
     t->pair_bits = xcalloc(t->pair_words, sizeof *t->pair_bits);
     t->pair_mask = size - 1;
@@ -236,19 +287,21 @@ merges_load(struct tokenizer *t, const json_t *vocab, const json_t *merges,
         r = merge_texts(json_array_get(merges, i), i, &b, &second, e);
         if (r)
             break;
-        if (vocab_id(vocab, b.p, &x) || vocab_id(vocab, b.p + second, &y)) {
+        if (name_id(&names, b.p, second - 1, &x) ||
+            name_id(&names, b.p + second, b.n - second, &y)) {
             r = tok_bad(e, "model.merges.%zu: a part of it is not in the "
                 "vocabulary", i);
             break;
         }
         memmove(b.p + second - 1, b.p + second, b.n - second + 1);
-        if (vocab_id(vocab, b.p, &m.id))
+        if (name_id(&names, b.p, b.n - 1, &m.id))
             r = tok_bad(e, "model.merges.%zu: its result is not in the "
                 "vocabulary", i);
         pair_put(t, x, y, m);
         (*pairs)[i] = (uint64_t)x << 32 | y;
     }
     buf_release(&b);
+    free(names.v);
     if (r == 0) {
         fill_byte_pairs(t);
         sweep_index(t);
