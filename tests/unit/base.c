@@ -51,6 +51,16 @@ test_mem(void)
     for (size_t i = 0; i < 5000; i++)
         good &= v[i] == i && w[i] == i;
     ok(good && cap == 8192, "arrays grow");
+    for (size_t k = 0; k < 3; k++) {
+        static const size_t size[] = { 3, 1 << 20, (2 << 20) + 5 };
+        unsigned char *p = xtable(size[k], 1, 0x5a);
+
+        good &= (uintptr_t)p % 64 == 0;
+        for (size_t i = 0; i < size[k]; i++)
+            good &= p[i] == 0x5a;
+        free(p);
+    }
+    ok(good, "tables are lines, filled, of any size");
     free(v);
     free(w);
     ok(size_mul(SIZE_MAX / 2, 3, &r) < 0 && r == 7, "size_mul overflow");

@@ -1,5 +1,6 @@
 /* lib/data/tokenizer_scan: from bit sets, portable or not, cuts are those of
- * split_piece, on any bytes, at any place, and reads nothing behind the text */
+ * split_piece, on any bytes, at any place, and nothing behind the text is
+ * read */
 #include "data/tokenizer_scan.h"
 #include "data/unicode.h"
 
