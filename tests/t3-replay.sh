@@ -63,6 +63,14 @@ for k in 2 9 90; do
     ok "resume after message $k" stream --resume run --mem 100M k4 -o t
     ok 'is the tail' "$h" tail c t $k
 done
+for how in '-j 1' '-j 4' '-j 4 --mem 1M'; do
+    for order in '--shuffle --open 7 -s 8' --no-shuffle; do
+        # shellcheck disable=SC2086 # lists of words
+        ok "$how $order" stream $how $order --epochs 2 -B 5 k4 -o t
+        if [ -e "by$order" ]; then same 'changes no byte' "by$order" t
+        else mv t "by$order"; fi
+    done
+done
 status 2 'open frames need memory' stream --shuffle --open 100 --mem 1M k4 -o c
 like 'says how much' 'takes [0-9]+ MiB: that is more than --mem' err
 status 2 '--open in stored order' stream --open 7 k4 -o c
