@@ -198,8 +198,12 @@ $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(LIB)
 	$(Q)$(LINK) -o $@ $^ $(LIBS)
 
 ## bench: measure speed and memory, as TSV; BENCH=regex chooses rows
-bench: all $(BUILD)/bench/bench
+bench: all $(BUILD)/bench/bench $(BUILD)/bench/engine
 	@BUILD=$(BUILD) scripts/bench '$(BENCH)'
+
+## profile: where a distillation step's time goes, and what the limits are
+profile: all $(BUILD)/bench/bench $(BUILD)/bench/engine
+	@BUILD=$(BUILD) scripts/profile
 
 ## lint: layers, headers alone, man pages, scripts, manner
 lint: $(BUILD)/probe.mk

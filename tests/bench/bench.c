@@ -4,7 +4,6 @@
  *
  *   bench cpu                      processor, kernels, flags: comment lines
  *   bench sgemm [threads]          GF/s; threads 0: all processors
- *   bench gemm KERNELS ...         GF/s of the products of a model, one thread
  *   bench model CONFIG.json DIR    a model of that shape with random weights
  *   bench docs V TOKENS MEAN S [F] `docs` stream of S sources, the first of
  *                                  them number F (0), on standard output
@@ -130,102 +129,6 @@ sgemm(size_t threads)
     for (size_t k = 0; k < 3; k++)
         free(x[k]);
     pool_free(pool);
-}
-
-/* ---- products of the shapes of a model, one thread, by CPU time ---- */
-
-struct shape {
-    const char *what;
-    char op;                /* n: nt, x: nn, w: tn */
-    size_t m, n, k;
-};
-
-static double
-cpu_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Best of three rounds in turn with the other kernels. */
-static double
-gemm_rate(const struct shape *s, float *const *x)
-{
-    const double flop = 2.0 * (double)s->m * (double)s->n * (double)s->k;
-    const size_t times = (size_t)(1e10 / flop) + 1;
-    const double start = cpu_now();
-
-    for (size_t i = 0; i < times; i++) {
-        if (s->op == 'n')
-            kern.gemm_nt(s->m, s->n, s->k, x[0], s->k, x[1], s->k, GEMM_SET,
-                x[2], s->n);
-        else if (s->op == 'x')
-            kern.gemm_nn(s->m, s->n, s->k, x[0], s->k, x[1], s->n, GEMM_SET,
-                x[2], s->n);
-        else
-            kern.gemm_tn(s->m, s->n, s->k, x[0], s->m, x[1], s->n, GEMM_ADD,
-                x[2], s->n);
-    }
-    return (double)times * flop / (cpu_now() - start) / 1e9;
-}
-
-static void
-gemm(int n, char **names)
-{
-    static const struct shape shape[] = {
-        { "cube", 'n', 2048, 2048, 2048 },
-        { "qo forward", 'n', 512, 576, 576 },
-        { "kv forward", 'n', 512, 192, 576 },
-        { "gate/up forward", 'n', 512, 768, 576 },
-        { "down forward", 'n', 512, 288, 1536 },
-        { "head forward", 'n', 256, 2048, 576 },
-        { "qo dx", 'x', 512, 576, 576 },
-        { "gate/up dx", 'x', 512, 288, 1536 },
-        { "down dx", 'x', 512, 768, 576 },
-        { "head dh", 'x', 256, 576, 2048 },
-        { "qo dw", 'w', 576, 576, 512 },
-        { "kv dw", 'w', 192, 576, 512 },
-        { "gate/up dw", 'w', 512, 576, 512 },
-        { "head dw", 'w', 2048, 576, 256 },
-        { "scores 3 heads", 'n', 192, 64, 64 },
-        { "values 3 heads", 'x', 192, 64, 64 },
-        { "scores", 'n', 64, 64, 64 },
-        { "values", 'x', 64, 64, 64 },
-        { "keys", 'w', 64, 64, 64 },
-    };
-    float *x[3];
-
-    for (size_t k = 0; k < 3; k++) {
-        x[k] = xreallocarray(NULL, (size_t)CUBE * CUBE, sizeof(float));
-        for (size_t i = 0; i < (size_t)CUBE * CUBE; i++)
-            x[k][i] = (float)rng_unit(k, i) - 0.5f;
-    }
-    printf("# product\tm\tn\tk");
-    for (int i = 0; i < n; i++)
-        printf("\t%s", names[i]);
-    putchar('\n');
-    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
-        double best[8] = { 0 };
-
-        for (int r = 0; r < 3 * n; r++) {
-            const char *why = kern_force(names[r % n]);
-            double rate;
-
-            if (why != NULL)
-                die(EX_USAGE, "%s", why);
-            rate = gemm_rate(&shape[i], x);
-            best[r % n] = fmax(best[r % n], rate);
-        }
-        printf("%s\t%zu\t%zu\t%zu", shape[i].what, shape[i].m, shape[i].n,
-            shape[i].k);
-        for (int r = 0; r < n; r++)
-            printf("\t%.1f", best[r]);
-        putchar('\n');
-    }
-    for (size_t k = 0; k < 3; k++)
-        free(x[k]);
 }
 
 /* ---- a model and documents ---- */
@@ -662,8 +565,6 @@ main(int argc, char **argv)
         cpu();
     else if (strcmp(job, "sgemm") == 0 && argc <= 3)
         sgemm(argc == 3 ? number(argv[2]) : 0);
-    else if (strcmp(job, "gemm") == 0 && argc > 2 && argc <= 10)
-        gemm(argc - 2, argv + 2);
     else if (strcmp(job, "model") == 0 && argc == 4)
         model(argv[2], argv[3]);
     else if (strcmp(job, "docs") == 0 && (argc == 6 || argc == 7))

@@ -1,0 +1,335 @@
+/*
+ * How near the engine's parts come to the machine's limits, by processor time,
+ * so that a busy machine does not matter much.
+ *
+ *   engine gemm KERNELS ...    GF/s of a small model's products, one thread
+ *   engine limits              GF/s of a cube by OpenBLAS and by the kernels in
+ *                              use, GB/s (read and written) of copying
+ *   engine layer CONFIG.json B T THREADS
+ *                              one step of that model but the optimiser, of
+ *                              its blocks and of its head with the losses of
+ *                              distillation, B rows of T tokens: tokens a
+ *                              second and thread; GF/s a thread of blocks,
+ *                              head, both; both / OpenBLAS's rate in between
+ */
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/opt.h"
+#include "base/pool.h"
+#include "base/prog.h"
+#include "base/rng.h"
+#include "format/json.h"
+#include "kern/kern.h"
+#include "model/backward.h"
+#include "train/head.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { CUBE = 2048 };
+
+/* ---- products, one thread ---- */
+
+struct shape {
+    const char *what;
+    char op;                /* n: nt, x: nn, w: tn */
+    size_t m, n, k;
+};
+
+static double
+cpu_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void
+force(const char *name)
+{
+    const char *why = kern_force(name);
+
+    if (why != NULL)
+        die(EX_SYS, "%s", why);
+}
+
+static void
+numbers(float **x)
+{
+    for (size_t k = 0; k < 3; k++) {
+        x[k] = xreallocarray(NULL, (size_t)CUBE * CUBE, sizeof(float));
+        for (size_t i = 0; i < (size_t)CUBE * CUBE; i++)
+            x[k][i] = (float)rng_unit(k, i) - 0.5f;
+    }
+}
+
+/* A short run; callers take the best of several, in turn with others, since
+ * the machine may be busy. */
+static double
+gemm_rate(const struct shape *s, float *const *x)
+{
+    const double flop = 2.0 * (double)s->m * (double)s->n * (double)s->k;
+    const size_t times = (size_t)(6e8 / flop) + 1;
+    const double start = cpu_now();
+
+    for (size_t i = 0; i < times; i++) {
+        if (s->op == 'n')
+            kern.gemm_nt(s->m, s->n, s->k, x[0], s->k, x[1], s->k, GEMM_SET,
+                x[2], s->n);
+        else if (s->op == 'x')
+            kern.gemm_nn(s->m, s->n, s->k, x[0], s->k, x[1], s->n, GEMM_SET,
+                x[2], s->n);
+        else
+            kern.gemm_tn(s->m, s->n, s->k, x[0], s->m, x[1], s->n, GEMM_ADD,
+                x[2], s->n);
+    }
+    return (double)times * flop / (cpu_now() - start) / 1e9;
+}
+
+static void
+gemm(int n, char **names)
+{
+    static const struct shape shape[] = {
+        { "cube", 'n', 2048, 2048, 2048 },
+        { "qo forward", 'n', 512, 576, 576 },
+        { "kv forward", 'n', 512, 192, 576 },
+        { "gate/up forward", 'n', 512, 768, 576 },
+        { "down forward", 'n', 512, 288, 1536 },
+        { "head forward", 'n', 256, 2048, 576 },
+        { "qo dx", 'x', 512, 576, 576 },
+        { "gate/up dx", 'x', 512, 288, 1536 },
+        { "down dx", 'x', 512, 768, 576 },
+        { "head dh", 'x', 256, 576, 2048 },
+        { "qo dw", 'w', 576, 576, 512 },
+        { "kv dw", 'w', 192, 576, 512 },
+        { "gate/up dw", 'w', 512, 576, 512 },
+        { "head dw", 'w', 2048, 576, 256 },
+        { "scores 3 heads", 'n', 192, 64, 64 },
+        { "values 3 heads", 'x', 192, 64, 64 },
+        { "scores", 'n', 64, 64, 64 },
+        { "values", 'x', 64, 64, 64 },
+        { "keys", 'w', 64, 64, 64 },
+    };
+    float *x[3];
+
+    numbers(x);
+    printf("# product\tm\tn\tk");
+    for (int i = 0; i < n; i++)
+        printf("\t%s", names[i]);
+    putchar('\n');
+    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+        double best[8] = { 0 };
+
+        for (int r = 0; r < 12 * n; r++) {
+            force(names[r % n]);
+            best[r % n] = fmax(best[r % n], gemm_rate(&shape[i], x));
+        }
+        printf("%s\t%zu\t%zu\t%zu", shape[i].what, shape[i].m, shape[i].n,
+            shape[i].k);
+        for (int r = 0; r < n; r++)
+            printf("\t%.1f", best[r]);
+        putchar('\n');
+    }
+    for (size_t k = 0; k < 3; k++)
+        free(x[k]);
+}
+
+/* The products' rate of a large cube, as OpenBLAS and as the kernels in use
+ * have it, and that of copying memory: one thread. */
+struct limits {
+    double blas, own, copy;
+};
+
+static struct limits
+limits(void)
+{
+    static const struct shape cube = { "cube", 'n', 256, CUBE, CUBE };
+    const size_t half = (size_t)CUBE * CUBE * sizeof(float);
+    struct limits l = { 0 };
+    float *x[3];
+
+    numbers(x);
+    for (int r = 0; r < 12; r++) {
+        double t;
+
+        force("openblas");
+        l.blas = fmax(l.blas, gemm_rate(&cube, x));
+        force(NULL);
+        l.own = fmax(l.own, gemm_rate(&cube, x));
+        t = cpu_now();
+        for (int i = 0; i < 4; i++)
+            memcpy(x[i % 2], x[2], half);
+        l.copy = fmax(l.copy, 8.0 * (double)half / (cpu_now() - t) / 1e9);
+    }
+    for (size_t k = 0; k < 3; k++)
+        free(x[k]);
+    return l;
+}
+
+/* ---- a step ---- */
+
+static size_t
+number(const char *text)
+{
+    size_t v;
+
+    if (opt_size(text, 1, 1e15, &v) < 0)
+        die(EX_USAGE, "'%s' is not a whole number", text);
+    return v;
+}
+
+/* Small numbers of no meaning, and 1 for norms. */
+static void
+fill(float *p, size_t n, float scale)
+{
+    uint32_t x = 1;
+
+    for (size_t i = 0; i < n; i++) {
+        x = x * 1664525u + 1013904223u;
+        p[i] = scale * ((float)(x >> 8) * 0x1p-24f - 0.5f);
+    }
+}
+
+static void
+ones(struct group *g, int w, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        g->p[g->at[w] + i] = 1.0f;
+}
+
+/* Blocks, forward and backward: CPU seconds, the best of three. */
+static double
+blocks(struct config c, struct pool *pool, size_t B, size_t T)
+{
+    uint32_t *ids = xcalloc(B * T, sizeof *ids), *first;
+    float *dfinal = xreallocarray(NULL, B * T * c.d, sizeof *dfinal);
+    struct rows r = { B, T, ids, NULL };
+    double best = INFINITY;
+    struct tmodel t;
+    struct bwd *b;
+
+    first = xcalloc(B * T, sizeof *first);
+    r.first = first;
+    c.V = 256;                          /* the head comes apart */
+    tmodel_layout(&t, &c, NULL);
+    for (size_t i = 0; i < t.ngroup; i++)
+        fill(t.group[i].p, t.group[i].n, 2.0f / sqrtf((float)c.d));
+    for (size_t i = 0; i < c.L; i++) {
+        ones(&t.group[i], W_NORM1, c.d);
+        ones(&t.group[i], W_NORM2, c.d);
+    }
+    fill(t.group[c.L + 1].p, c.d, 2.0f);
+    fill(dfinal, B * T * c.d, 1e-3f);
+    for (size_t i = 0; i < B * T; i++)
+        ids[i] = (uint32_t)(i * 7919 % 256);
+    b = bwd_new(&t, pool, B, T, 0);
+    for (int i = 0; i < 4; i++) {
+        const double start = prog_cpu();
+
+        bwd_forward(b, &r);
+        bwd_backward(b, &r, dfinal, NULL, NULL);
+        if (i > 0)
+            best = fmin(best, prog_cpu() - start);
+    }
+    bwd_free(b);
+    tmodel_release(&t);
+    free(ids);
+    free(first);
+    free(dfinal);
+    return best;
+}
+
+/* Head and losses of n predictions, a teacher of the same shape: the same. */
+static double
+head(const struct config *c, struct pool *pool, size_t n)
+{
+    static const struct loss_opt o = { 0.25, 1.0, 0.0, 3.0 };
+    const size_t size = c->V * c->d;
+    float *w = xreallocarray(NULL, size, sizeof *w);
+    float *dw = xreallocarray(NULL, size, sizeof *dw);
+    float *x = xreallocarray(NULL, 3 * n * c->d, sizeof *x);
+    uint32_t *target = xcalloc(n, sizeof *target);
+    const struct weight wt = { .data = (const void *)w, .dtype = DT_F32,
+        .rows = c->V, .cols = c->d, .stride = c->d * sizeof(float) };
+    struct loss_sum sum = { 0 };
+    double best = INFINITY;
+    struct arena plan, a;
+    struct head_loss *h;
+
+    fill(w, size, 0.1f);
+    memset(dw, 0, size * sizeof *dw);
+    fill(x, 3 * n * c->d, 2.0f);
+    arena_plan(&plan);
+    head_loss_free(head_loss_new(&plan, pool, c->V, c->d, c->d));
+    arena_init(&a, plan.used);
+    h = head_loss_new(&a, pool, c->V, c->d, c->d);
+    for (int i = 0; i < 4; i++) {
+        const double start = prog_cpu();
+
+        head_loss_rows(h, &o, w, &wt, x, x + n * c->d, target, n, dw,
+            x + 2 * n * c->d, &sum);
+        if (i > 0)
+            best = fmin(best, prog_cpu() - start);
+    }
+    head_loss_free(h);
+    arena_release(&a);
+    free(w);
+    free(dw);
+    free(x);
+    free(target);
+    return best;
+}
+
+static void
+layer(const char *path, size_t B, size_t T, size_t threads)
+{
+    struct pool *pool = pool_new(threads);
+    double tokens = (double)(B * T), flop[2], t[2], blas;
+    struct config c;
+    struct err e;
+    json_t *j = js_load(path, JS_MAX, &e);
+
+    if (j == NULL || config_from_json(&c, j, &e) < 0)
+        die_err(&e);
+    json_decref(j);
+    blas = limits().blas;
+    /* forward, two products backward; of attention two and five, causal */
+    flop[0] = tokens * (double)c.L * (6.0 * (double)(c.d * 2 * (c.H + c.KV) *
+        c.D + 3 * c.d * c.mlp) + 14.0 * (double)(c.H * c.D) *
+        (double)(T + 1) / 2.0);
+    flop[1] = tokens * 8.0 * (double)(c.V * c.d);
+    t[0] = blocks(c, pool, B, T);
+    t[1] = head(&c, pool, B * T);
+    blas = fmax(blas, limits().blas);
+    printf("%.4g\t%.1f\t%.1f\t%.1f\t%.3f\n", tokens / (t[0] + t[1]),
+        flop[0] / t[0] / 1e9, flop[1] / t[1] / 1e9,
+        (flop[0] + flop[1]) / (t[0] + t[1]) / 1e9,
+        (flop[0] + flop[1]) / (t[0] + t[1]) / 1e9 / blas);
+    pool_free(pool);
+}
+
+int
+main(int argc, char **argv)
+{
+    const char *job = argc > 1 ? argv[1] : "";
+
+    progname = "engine";
+    force(NULL);
+    if (strcmp(job, "gemm") == 0 && argc > 2 && argc <= 10) {
+        gemm(argc - 2, argv + 2);
+    } else if (strcmp(job, "limits") == 0 && argc == 2) {
+        const struct limits l = limits();
+
+        printf("%.1f\t%.1f\t%.1f\n", l.blas, l.own, l.copy);
+    } else if (strcmp(job, "layer") == 0 && argc == 6) {
+        layer(argv[2], number(argv[3]), number(argv[4]), number(argv[5]));
+    } else {
+        die(EX_USAGE, "gemm, limits or layer: see tests/bench/engine.c");
+    }
+    io_done();
+    return 0;
+}
