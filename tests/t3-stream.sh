@@ -74,13 +74,13 @@ ok '-v' stream -v -T 1024 d1 -o c
 like 'tells how far neighbours come apart' 'neighbours on disk come [0-9]+' err
 like 'tells where time went' 'waiting for frames 0\.[0-9]' err
 # 1 M tokens/s are about 1 % of what there could be: nobody waits but the
-# writer, for the reader.
+# writer, for the reader (0.0 % on a machine that is not full).
 for how in d1 k1; do
     [ $how = k1 ] && { stream -q -B 8 -T 1024 d1 -o c && shard -q -o k1 c; }
     ok "$how: a slow consumer" sh -c 'stream -j 2 -B 8 --batches 120 \
         "$1" 2>err.s | "$2" sip 8000' sh "$how" "$h"
     like "$how: does not wait" 'stall=[0-4]\.' out
-    like "$how: nor does who packs" 'waiting for frames 0\.[0-9] \(0\.0 %\), decoding here 0\.[0-9] \(0\.0 %\)' err.s
+    like "$how: nor does who packs" 'waiting for frames 0\.[0-9] \([0-4]\.[0-9] %\), decoding here 0\.[0-9] \([0-4]\.[0-9] %\)' err.s
     like "$how: but who writes" 'then of [0-9.]+ s writing took [0-9.]+ \((8|9)[0-9]\.[0-9] %\)' err.s
     like "$how: and those ahead" 'ahead: decoding 0\.[0-9], waiting for room' err.s
 done
@@ -270,7 +270,7 @@ rm -rf x
 cp -r d1 x
 printf x | dd of=x/00000.index bs=1 seek=146 conv=notrunc 2>/dev/null
 status 3 'frames of an index' stream x -o c
-like 'are held against the manifest' 'its frames are not those' err
+like 'are held against the manifest' 'its frames are not those|its hash is not the one' err
 printf x | dd of=x/00001.shard.zst bs=1 seek=600 conv=notrunc 2>/dev/null
 cp d1/00000.index x
 stream x >c 2>err

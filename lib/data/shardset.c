@@ -162,7 +162,8 @@ open_index(struct shardset *s, size_t i, int whole, struct err *e)
     char name[SHARD_NAME], *path;
     int r = 0;
 
-    whole |= !f->has_frames_hash;
+    /* A small one is read whole: nothing would be saved. */
+    whole |= !f->has_frames_hash || f->index_bytes < 65536;
     if (whole ? h->whole : h->mapped)
         return &h->x;
     shard_index_name(name, f->name);
