@@ -12,12 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const dtypes[] = { "f32", "bf16", NULL };
 static const char *const formats[] = { "text", "tsv", NULL };
 
 static struct {
     const char *model, *teacher;
     size_t rows, T, micro, threads;
-    int recompute, format;
+    int recompute, format, act, moments;
 } a = { .rows = 8, .T = 512 };
 
 static const struct opt options[] = {
@@ -28,14 +29,20 @@ static const struct opt options[] = {
     OPT_SIZE('B', "rows", &a.rows, 1, 1e6, "rows", "rows of a batch"),
     OPT_SIZE('T', "length", &a.T, 2, 1 << 24, "tokens", "tokens of a row"),
     OPT_SIZE(0, "micro", &a.micro, 0, 1e6, "rows",
-        "rows at a time (0: about 1024 tokens)"),
+        "rows at a time (0: one, or as many as 1024 tokens hold)"),
     OPT_FLAG(0, "recompute", &a.recompute,
         "keep block inputs only, as student --recompute"),
+    OPT_ENUM(0, "act", &a.act, dtypes, "type", "as student --act"),
+    OPT_ENUM(0, "moments", &a.moments, dtypes, "type",
+        "as student --moments"),
     OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
         "threads (0: all processors)"),
     OPT_ENUM(0, "format", &a.format, formats, "name", "of the answer"),
     OPT_END
 };
+
+/* Bytes that student takes for itself, about. */
+#define PROGRAM ((size_t)6000000)
 
 /* A model by its shape; its weights are not read. */
 struct shape {
@@ -150,10 +157,15 @@ make_step(struct answer *r, const struct shape *m, const struct shape *t,
     struct step *s;
 
     tmodel_layout(&tm, &m->c, m->mlp);
-    s = step_new(&tm, pool, &loss, r->micro, a.T, a.recompute,
+    s = step_new(&tm, pool, &loss, r->micro, a.T,
+        (a.recompute ? BWD_RECOMPUTE : 0) | (a.act == 1 ? BWD_BF16 : 0),
         t != NULL ? t->c.d : 0);
-    plan_make(&r->p, &tm, s, a.T, t != NULL ? t->head_bytes : 0,
-        message_bytes(m, t));
+    plan_make(&r->p, &tm, s, &(struct plan_load){
+        .T = a.T, .tokens = a.rows * a.T,
+        .head = t != NULL ? t->head_bytes : 0,
+        .input = 2 * message_bytes(m, t), .program = PROGRAM,
+        .moments = a.moments == 1 ? DT_BF16 : DT_F32,
+    });
     step_free(s);
     tmodel_release(&tm);
 }
@@ -181,8 +193,7 @@ make_answer(struct answer *r, const struct shape *m, const struct shape *t)
     struct pool *pool = pool_new(a.threads);
 
     memset(r, 0, sizeof(*r));
-    r->micro = a.micro > 0 ? a.micro : (1024 + a.T - 1) / a.T;
-    r->micro = r->micro < a.rows ? r->micro : a.rows;
+    r->micro = plan_micro(a.micro, a.rows, a.T);
     arena_overcommit();
     make_step(r, m, t, pool);
     if (t != NULL)
@@ -231,6 +242,7 @@ print(const struct answer *r, const struct shape *m, int teacher,
     put_size(b, "parameters.norm", m->c.d);
     put_size(b, "parameters.head", r->head);
     put_bytes(b, "memory", r->p.total);
+    put_bytes(b, "memory.program", r->p.program);
     put_bytes(b, "memory.weights", r->p.weights);
     put_bytes(b, "memory.gradients", r->p.gradients);
     put_bytes(b, "memory.moments", r->p.moments);

@@ -17,13 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const dtypes[] = { "f32", "bf16", NULL };
 static const char *const schedules[] = { "cosine", "linear", "constant", NULL };
 
 struct args {
     const char *model, *run, *tokenizer, *teacher, *ce, *kl, *sh;
     size_t threads, seed, steps, accum, micro, warmup, save, keep;
     double lr, floor, tau, beta1, beta2, eps, decay, clip, lr_embed;
-    int schedule, recompute, resume, decay_embed;
+    int schedule, recompute, resume, decay_embed, act, moments;
 };
 
 static struct args a = {
@@ -73,6 +74,10 @@ static const struct opt options[] = {
         "rows at a time (0: one, or as many as 1024 tokens hold)"),
     OPT_FLAG(0, "recompute", &a.recompute,
         "keep block inputs only; same bits, less memory"),
+    OPT_ENUM(0, "act", &a.act, dtypes, "type",
+        "of activations kept for the backward pass: f32 or bf16"),
+    OPT_ENUM(0, "moments", &a.moments, dtypes, "type",
+        "of the optimiser's moments: f32 or bf16"),
     OPT_SIZE(0, "save", &a.save, 0, 1e12, "n",
         "checkpoint every n steps (0: at the end)"),
     OPT_SIZE(0, "keep", &a.keep, 0, 1e6, "n", "checkpoints kept (0: all)"),
@@ -92,6 +97,7 @@ struct student {
     struct position at;         /* of the last step applied */
     uint64_t saved;             /* step of the last checkpoint */
     uint64_t before;            /* tokens of earlier runs */
+    size_t program;             /* memory in use beside the weights */
     size_t *map, total, micro;
 };
 
@@ -153,7 +159,9 @@ load_state(struct student *s)
     if (a.resume && ckpt_newest(a.run, &dir, NULL, &s->at, &e) < 0)
         die_err(&e);
     load_model(s, dir);
-    s->opt = adamw_new(&s->t);
+    mem_trim();
+    s->program = prog_resident() - arena_resident(&s->t.arena);
+    s->opt = adamw_new(&s->t, a.moments == 1 ? DT_BF16 : DT_F32);
     if (dir != NULL) {
         if (load_checkpoint(dir, &s->t, s->opt, &s->st, &e) < 0)
             die_err(&e);
@@ -275,12 +283,18 @@ begin(struct student *s, const char *input)
         die(EX_INPUT, "%s: message %llu: ids are not [B,T]", s->feed.name,
             (unsigned long long)s->feed.first.seq);
     rows = ids->shape;
-    s->micro = a.micro > 0 ? a.micro : rows[1] >= 512 ? 1 : 1024 / rows[1];
-    s->micro = s->micro < rows[0] ? s->micro : rows[0];
+    s->micro = plan_micro(a.micro, rows[0], rows[1]);
     s->step = step_new(&s->t, s->pool, &s->loss, s->micro, rows[1],
-        a.recompute, s->loss.w_kl > 0.0 ? s->feed.td : 0);
-    plan_make(&p, &s->t, s->step, rows[1], s->feed.head_mem != NULL
-        ? s->feed.head.rows * s->feed.head.stride : 0, s->feed.first.nraw);
+        (a.recompute ? BWD_RECOMPUTE : 0) | (a.act == 1 ? BWD_BF16 : 0),
+        s->loss.w_kl > 0.0 ? s->feed.td : 0);
+    plan_make(&p, &s->t, s->step, &(struct plan_load){
+        .T = rows[1], .tokens = a.accum * rows[0] * rows[1],
+        .head = s->feed.have_model || s->feed.td > 0
+            ? s->feed.head.rows * s->feed.head.stride : 0,
+        .input = msg_in_memory(s->feed.in, s->feed.first.nraw),
+        .program = s->program, .moments = adamw_dtype(s->opt),
+    });
+    mem_trim();
     plan_note(&p);
     plan_refuse(&p);
 }
@@ -331,6 +345,22 @@ gather(struct student *s, struct loss_sum *sum, struct err *e)
     return r < 0 ? -1 : n > 0;
 }
 
+/* What half precision costs, after the first step: never silently. */
+static void
+tell_rounding(const struct student *s)
+{
+    static int told;
+
+    if (told++ > 0)
+        return;
+    if (a.act == 1)
+        note("activations are kept in bf16: rounding changes them by %.2f %% "
+            "(rms)", 100.0 * step_rounding(s->step));
+    if (a.moments == 1)
+        note("moments are kept in bf16: rounding changes them by %.2f %% "
+            "(rms) a step", 100.0 * adamw_rounding(s->opt));
+}
+
 static void
 apply(struct student *s, const struct loss_sum *sum)
 {
@@ -357,6 +387,7 @@ apply(struct student *s, const struct loss_sum *sum)
     if (adamw_step(s->opt, &s->t, s->pool, &o, sum->n, &norm, &e) < 0)
         die(EX_NUM, "step %" PRIu64 ": %s; the weights are those of the step "
             "before", s->st.step + 1, e.msg);
+    tell_rounding(s);
     s->st.step++;
     s->st.tokens += sum->tok;
     position_release(&s->at);
@@ -374,6 +405,7 @@ checkpoint(struct student *s)
 
     if (s->saved == s->st.step)
         return;
+    step_forget(s->step);
     if (save_checkpoint(&s->saver, &s->t, s->opt, &s->st, &s->at, &e) < 0)
         die_err(&e);
     s->saved = s->st.step;
@@ -439,6 +471,7 @@ main(int argc, char **argv)
     if (a.model == NULL || a.run == NULL)
         die(EX_USAGE, "-m and -o are needed; see student -h");
     prog_catch_stop();
+    mem_settle();
     begin(&s, *input);
     start = prog_now();
     progress_begin("training", (double)s.total, "steps");

@@ -41,6 +41,7 @@ write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
 {
     struct st_out o = { 0 };
     struct io_out f;
+    const enum dtype type = adamw_dtype(a);
     char text[32], name[32];
     int r;
 
@@ -53,11 +54,12 @@ write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
     st_out_meta(&o, "step", text);
     snprintf(text, sizeof(text), "%" PRIu64, st->tokens);
     st_out_meta(&o, "tokens", text);
+    st_out_meta(&o, "moments", dtype_name(type));
     if (settings != NULL)
         st_out_meta(&o, "settings", settings);
     for (size_t i = 0; i < 2 * t->ngroup; i++) {
         snprintf(name, sizeof(name), "%c.%zu", i % 2 ? 'v' : 'm', i / 2);
-        st_out_tensor(&o, name, DT_F32, 1, &t->group[i / 2].n,
+        st_out_tensor(&o, name, type, 1, &t->group[i / 2].n,
             adamw_moment(a, i / 2, (int)(i % 2)));
     }
     st_out_end(&o);
@@ -142,9 +144,12 @@ meta_u64(const struct st *st, const char *file, const char *key, uint64_t *r,
 }
 
 static int
-read_optimiser(const struct st *o, const char *file, struct tmodel *t,
-    struct adamw *a, struct progress_state *st, struct err *e)
+read_optimiser(const struct st *o, const struct io_map *map,
+    const char *file, struct tmodel *t, struct adamw *a,
+    struct progress_state *st, struct err *e)
 {
+    const char *type = st_meta(o, "moments");
+    const char *mine = dtype_name(adamw_dtype(a));
     const char *kernels = st_meta(o, "kernels");
     uint64_t count;
 
@@ -152,6 +157,10 @@ read_optimiser(const struct st *o, const char *file, struct tmodel *t,
             || meta_u64(o, file, "step", &st->step, e) < 0
             || meta_u64(o, file, "tokens", &st->tokens, e) < 0)
         return -1;
+    if (strcmp(type != NULL ? type : "F32", mine) != 0)
+        return err_set(e, EX_INPUT, "%s: its moments are %s, those of this "
+            "run would be %s: see --moments", file, type != NULL ? type
+            : "F32", mine);
     adamw_set_count(a, count);
     if (kernels != NULL && strcmp(kernels, kern_name()) != 0)
         warn("%s: written with kernels %s, continued with %s: the bits will "
@@ -161,10 +170,11 @@ read_optimiser(const struct st *o, const char *file, struct tmodel *t,
         char name[32];
 
         snprintf(name, sizeof(name), "%c.%zu", i % 2 ? 'v' : 'm', i / 2);
-        x = st_need(o, name, DT_F32, 1, &t->group[i / 2].n, e);
+        x = st_need(o, name, adamw_dtype(a), 1, &t->group[i / 2].n, e);
         if (x == NULL)
             return err_prefix(e, "%s", file);
         memcpy(adamw_moment(a, i / 2, (int)(i % 2)), x->data, x->nbytes);
+        io_map_forget(map, 0, map->n);
     }
     return 0;
 }
@@ -181,7 +191,7 @@ load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
     if (r == 0) {
         r = st_parse(&o, map.p, map.n, e);
         if (r == 0) {
-            r = read_optimiser(&o, file, t, a, st, e);
+            r = read_optimiser(&o, &map, file, t, a, st, e);
             st_release(&o);
         } else {
             err_prefix(e, "%s", file);

@@ -58,12 +58,10 @@ struct teacher {
     struct pool *pool;
     struct fwd *fwd;            /* for micro rows of T tokens */
     size_t micro, T;
-    float *x, *y;               /* [micro,T,d] */
+    float *x;                   /* [B,T,d] */
     unsigned char *tap;         /* [L] 1: hidden state of the block is sent */
     size_t last;                /* blocks to run when no final is wanted */
-    unsigned char **hidden;     /* [L] buffers [B,T,d] in the sent type */
-    unsigned char *final;
-    size_t cap;                 /* their size, bytes */
+    size_t cap;                 /* of x, floats */
     struct batch batch;
     struct msg_in *in;
     struct msg_out *out;
@@ -157,6 +155,7 @@ send_self(struct teacher *t, struct err *e)
         put_head(t, o, &head);
     st_out_tensor(o, "norm", DT_F32, 1, &d, norm);
     r = msg_send(t->out, e);
+    model_forget(&t->m, NULL);
     json_decref(j);
     free(config);
     free(norm);
@@ -168,61 +167,78 @@ send_self(struct teacher *t, struct err *e)
 static void
 fit(struct teacher *t, size_t B, size_t T)
 {
-    const size_t d = t->m.c.d, want = B * T * d * (a.dtype == 0 ? 2 : 4);
+    const size_t want = B * T * t->m.c.d;
     size_t micro = a.micro > 0 ? a.micro : T >= 1024 ? 1 : 1024 / T;
 
     micro = micro < B ? micro : B;
     if (t->fwd == NULL || T > t->T || micro > t->micro) {
         fwd_free(t->fwd);
-        free(t->x);
         t->fwd = fwd_new(&t->m, t->pool, micro, T);
-        t->x = xreallocarray(NULL, micro * T * d, sizeof(float));
         t->micro = micro;
         t->T = T;
     }
-    if (want <= t->cap)
-        return;
-    for (size_t i = 0; i < t->m.c.L; i++)
-        if (t->tap[i])
-            t->hidden[i] = xrealloc(t->hidden[i], want);
-    if (a.final)
-        t->final = xrealloc(t->final, want);
-    t->cap = want;
+    if (want > t->cap) {
+        free(t->x);
+        t->x = xreallocarray(NULL, want, sizeof(float));
+        t->cap = want;
+    }
 }
 
-/* n numbers into a sent tensor at element `at`. */
+/* The embedding's rows, which are few of many: what comes into memory with
+ * them does not stay. */
 static void
-store(unsigned char *out, size_t at, const float *x, size_t n)
+embed(struct teacher *t)
 {
+    const struct batch *b = &t->batch;
+    const size_t d = t->m.c.d;
+
+    for (size_t i = 0; i < b->B * b->T; i++) {
+        if (b->first[i] == BATCH_PAD)
+            memset(t->x + i * d, 0, d * sizeof(float));
+        else
+            weight_rows(&t->m.embed, b->ids[i], 1, t->x + i * d);
+        if (i % 64 == 63)
+            model_forget(&t->m, &t->m.embed);
+    }
+}
+
+/* All rows through block k, or through the final norm (k = L), `micro` at a
+ * time; in place. */
+static void
+run_block(struct teacher *t, size_t k)
+{
+    const struct batch *b = &t->batch;
+
+    for (size_t i = 0; i < b->B; i += t->micro) {
+        const size_t n = b->B - i < t->micro ? b->B - i : t->micro;
+        const size_t at = i * b->T;
+        const struct rows r = { n, b->T, b->ids + at, b->first + at };
+        float *x = t->x + at * t->m.c.d;
+
+        if (k < t->m.c.L)
+            fwd_block(t->fwd, k, &r, x, x);
+        else
+            fwd_norm(t->fwd, &r, x, x);
+    }
+}
+
+/* The states as they are now, as the next tensor of the message. */
+static int
+send_states(struct teacher *t, struct err *e)
+{
+    const size_t n = t->batch.B * t->batch.T * t->m.c.d;
+    void *out = msg_room(t->out, a.dtype == 0 ? 2 : 4);
     const double begin = profile_begin();
 
     if (a.dtype == 0)
-        kern.narrow_bf16((uint16_t *)(void *)out + at, x, n);
+        kern.narrow_bf16(out, t->x, n);
     else
-        memcpy(out + at * sizeof(float), x, n * sizeof(float));
+        memcpy(out, t->x, n * sizeof(float));
     profile_end("narrowing", begin, 0.0, 6.0 * (double)n);
+    return msg_send_next(t->out, e);
 }
 
-/* Run `n` rows from row i of the batch. */
-static void
-run_rows(struct teacher *t, size_t i, size_t n)
-{
-    const struct batch *b = &t->batch;
-    const size_t at = i * b->T, len = n * b->T * t->m.c.d;
-    const struct rows r = { n, b->T, b->ids + at, b->first + at };
-
-    fwd_embed(t->fwd, &r, t->x);
-    for (size_t k = 0; k < t->last; k++) {
-        fwd_block(t->fwd, k, &r, t->x, t->x);
-        if (t->tap[k])
-            store(t->hidden[k], at * t->m.c.d, t->x, len);
-    }
-    if (a.final) {
-        fwd_norm(t->fwd, &r, t->x, t->x);
-        store(t->final, at * t->m.c.d, t->x, len);
-    }
-}
-
+/* The batch and its states, of which only those of one block are in memory. */
 static int
 send_batch(struct teacher *t, const struct msg *m, struct err *e)
 {
@@ -230,26 +246,36 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
     const enum dtype type = a.dtype == 0 ? DT_BF16 : DT_F32;
     size_t shape[3] = { 0, 0, t->m.c.d };
     struct st_out *o;
+    int r;
 
     if (batch_unpack(&t->batch, m, t->m.c.V, e) < 0)
         return err_prefix(e, "%s", msg_in_name(t->in));
     shape[0] = b->B;
     shape[1] = b->T;
     fit(t, b->B, b->T);
-    for (size_t i = 0; i < b->B; i += t->micro)
-        run_rows(t, i, b->B - i < t->micro ? b->B - i : t->micro);
     o = msg_copy(t->out, m);
-    if (a.final)
-        st_out_tensor(o, "teacher.final", type, 3, shape, t->final);
     for (size_t i = 0; i < t->m.c.L; i++) {
         char name[40];
 
         if (!t->tap[i])
             continue;
         snprintf(name, sizeof(name), "teacher.hidden.%zu", i);
-        st_out_tensor(o, name, type, 3, shape, t->hidden[i]);
+        st_out_tensor(o, name, type, 3, shape, NULL);
     }
-    return msg_send(t->out, e);
+    if (a.final)
+        st_out_tensor(o, "teacher.final", type, 3, shape, NULL);
+    r = msg_send_begin(t->out, e);
+    embed(t);
+    for (size_t k = 0; r == 0 && k < t->last; k++) {
+        run_block(t, k);
+        if (t->tap[k])
+            r = send_states(t, e);
+    }
+    if (r == 0 && a.final) {
+        run_block(t, t->m.c.L);
+        r = send_states(t, e);
+    }
+    return r;
 }
 
 /*
@@ -327,7 +353,6 @@ filter(struct teacher *t, const char *input)
     if ((t->in = msg_in_open(input, 0, &e)) == NULL
             || (t->out = msg_out_open(a.out, &e)) == NULL)
         die_err(&e);
-    t->hidden = xcalloc(t->m.c.L, sizeof(*t->hidden));
     progress_begin("teacher", 0, "tokens");
     while (!left && (r = msg_read(t->in, &m, &e)) > 0) {
         if ((r = pass(t, &m, &introduced, &e)) < 0)
@@ -364,6 +389,7 @@ main(int argc, char **argv)
         io_refuse_tty(1);
     if ((why = kern_init()) != NULL)
         die(EX_SYS, "%s", why);
+    mem_settle();
     if (model_open(&t.m, a.model, &e) < 0 || model_check_finite(&t.m, &e) < 0)
         die_err(&e);
     t.pool = pool_new(a.threads);

@@ -62,7 +62,7 @@ like 'is named in hexadecimal' 'unknown option of byte 0xff' err
 ok 'a run' "$p" -n 3 -a x -a y one two
 like 'parses' '^0 0 - 3 2e-05 warm 2 2$' out
 like 'ends with its cost' \
-    '^base_opt [0-9.]+: wall [0-9.]+ s, cpu [0-9.]+ s, peak [0-9]+ MB$' err
+    '^base_opt [0-9.]+: wall [0-9.]+ s, cpu [0-9.]+ s, peak [0-9]+[.][0-9] MB$' err
 ok '-q' "$p" -q
 equal 'is quiet' "$(cat err)" ''
 

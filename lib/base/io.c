@@ -164,6 +164,16 @@ io_map(struct io_map *m, const char *path, struct err *e)
 }
 
 void
+io_map_forget(const struct io_map *m, size_t at, size_t n)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), from = at - at % page;
+
+    if (m->n > 0)
+        (void)madvise((void *)(uintptr_t)(m->p + from), n + at - from,
+            MADV_DONTNEED);
+}
+
+void
 io_unmap(struct io_map *m)
 {
     if (m->n > 0)

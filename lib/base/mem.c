@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 enum { ARENA_ALIGN = 64, HUGE_PAGE = 2 << 20 };
 
@@ -214,6 +218,23 @@ buf_release(struct buf *b)
 }
 
 void
+mem_settle(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 20);
+#endif
+}
+
+void
+mem_trim(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
+void
 arena_plan(struct arena *a)
 {
     *a = (struct arena){ 0 };
@@ -269,6 +290,32 @@ arena_rewind(struct arena *a, size_t mark)
 {
     assert(mark <= a->used);
     a->used = mark;
+}
+
+size_t
+arena_resident(const struct arena *a)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char in[4096];
+    size_t n = 0;
+
+    for (size_t at = 0; at < a->cap; at += sizeof in * page) {
+        const size_t left = a->cap - at, pages = left / page + 1;
+        const size_t k = pages < sizeof in ? pages : sizeof in;
+
+        if (mincore(a->base + at, left < k * page ? left : k * page, in) != 0)
+            return a->cap;          /* who does not say so may have it all */
+        for (size_t i = 0; i < (left + page - 1) / page && i < k; i++)
+            n += in[i] & 1;
+    }
+    return n * page;
+}
+
+void
+arena_forget(struct arena *a)
+{
+    if (a->base != NULL && madvise(a->base, a->cap, MADV_DONTNEED) != 0)
+        memset(a->base, 0, a->cap);
 }
 
 void

@@ -49,6 +49,13 @@ void buf_addf(struct buf *b, const char *fmt, ...)
 void buf_clear(struct buf *b);      /* n = 0, memory kept */
 void buf_release(struct buf *b);
 
+/* For programs whose memory is planned: from here on blocks of a megabyte and
+ * more go back to the system when they are freed (the C library otherwise
+ * keeps up to twice the largest it has seen). */
+void mem_settle(void);
+/* Give back what freed blocks have left. */
+void mem_trim(void);
+
 struct arena {
     unsigned char *base;    /* NULL: counting only */
     size_t cap, used;       /* bytes */
@@ -65,6 +72,11 @@ void arena_overcommit(void);
 void *arena_alloc(struct arena *a, size_t n, size_t size);
 /* Give back everything allocated since used was `mark`. */
 void arena_rewind(struct arena *a, size_t mark);
+/* Bytes of it that are in memory now. */
+size_t arena_resident(const struct arena *a);
+/* The contents are no longer needed: all is zero again, its memory the
+ * system's until it is touched. */
+void arena_forget(struct arena *a);
 void arena_release(struct arena *a);
 
 #endif

@@ -66,22 +66,37 @@ prog_cpu(void)
     return seconds(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-size_t
-prog_peak(void)
+/* A line of /proc/self/status in bytes, 0 if there is none. */
+static size_t
+status_bytes(const char *format)
 {
-    struct rusage ru;
     char line[256];
     size_t kb = 0;
     FILE *f = fopen("/proc/self/status", "r");
 
-    /* Not ru_maxrss first: it survives exec, and so shows what a fat parent
-     * (a shell, mpirun) once held. */
     if (f != NULL) {
         while (fgets(line, sizeof line, f) != NULL)
-            if (sscanf(line, "VmHWM: %zu", &kb) == 1)
+            if (sscanf(line, format, &kb) == 1)
                 break;
         fclose(f);
     }
+    return kb * 1024;
+}
+
+size_t
+prog_resident(void)
+{
+    return status_bytes("VmRSS: %zu");
+}
+
+size_t
+prog_peak(void)
+{
+    struct rusage ru;
+    /* Not ru_maxrss first: it survives exec, and so shows what a fat parent
+     * (a shell, mpirun) once held. */
+    size_t kb = status_bytes("VmHWM: %zu") / 1024;
+
     if (kb == 0 && getrusage(RUSAGE_SELF, &ru) == 0)
         kb = (size_t)ru.ru_maxrss;
     return kb * 1024;
@@ -381,7 +396,7 @@ print_closing(void)
     progress_hide();
     if (verbosity < 0)
         return;
-    fprintf(stderr, "%s %s: %s%swall %.1f s, cpu %.1f s, peak %.0f MB\n",
+    fprintf(stderr, "%s %s: %s%swall %.1f s, cpu %.1f s, peak %.1f MB\n",
         progname, prog_version(), closing, *closing != '\0' ? ", " : "",
         prog_now() - started, prog_cpu(), (double)prog_peak() / 1e6);
 }

@@ -21,10 +21,12 @@ const char *prog_build(void);       /* compiler and flags */
  * line, printed at exit unless -q. */
 void prog_begin(void);
 
-/* Monotonic seconds; CPU seconds of the process; peak resident bytes. */
+/* Monotonic seconds; CPU seconds of the process; peak resident bytes, and
+ * those of now (0: the system does not tell). */
 double prog_now(void);
 double prog_cpu(void);
 size_t prog_peak(void);
+size_t prog_resident(void);
 
 /* note(): one line for people, unless -q.  vnote(): only with -v. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

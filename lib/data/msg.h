@@ -105,6 +105,8 @@ const struct chain *msg_in_chain(const struct msg_in *r);
 const struct st *msg_in_head(const struct msg_in *r);
 uint64_t msg_in_bytes(const struct msg_in *r);
 double msg_in_wait(const struct msg_in *r);     /* seconds spent waiting */
+/* Bytes of memory it takes when messages have n bytes. */
+size_t msg_in_memory(const struct msg_in *r, size_t n);
 void msg_in_close(struct msg_in *r);
 
 struct msg_out;
@@ -124,6 +126,17 @@ int msg_out_tee(struct msg_out *w, const char *addr, struct err *e);
  * 1 the reader has left (EPIPE): stop quietly with status 0. */
 struct st_out *msg_begin(struct msg_out *w, enum msg_kind k);
 int msg_send(struct msg_out *w, struct err *e);
+/*
+ * The same for a message whose last tensors are made one after another, so
+ * that they are never all in memory: they were added with data NULL.
+ * msg_send_begin sends what comes before them.  Then for each of them in turn
+ * msg_room is where its bytes are to be put (the memory shared with the reader
+ * where that is aligned so), until msg_send_next has sent them, the last one
+ * with the end.  Returns as msg_send; nothing else may be sent in between.
+ */
+int msg_send_begin(struct msg_out *w, struct err *e);
+void *msg_room(struct msg_out *w, size_t align);
+int msg_send_next(struct msg_out *w, struct err *e);
 /* Start a copy of m: its metadata (without kind, seq, chain) and all its
  * tensors are added already; more may be added before msg_send.  The copy of
  * a resumed `stream` message calls msg_out_resume(next_seq, chain_down or

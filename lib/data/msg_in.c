@@ -25,9 +25,11 @@
 #include <time.h>
 
 enum { SLOTS = 2 };
+#define ROOM_STEP ((size_t)1 << 16)
 
 struct slot {
-    unsigned char *mem;     /* MSG_ALIGN-aligned */
+    unsigned char *block;   /* what to free */
+    unsigned char *mem;     /* MSG_ALIGN-aligned in it, cap bytes */
     size_t cap;
     struct msg m;
     struct chain after;     /* H of m */
@@ -43,6 +45,7 @@ struct msg_in {
     uint64_t at;            /* bytes taken from src */
     struct msg_rules rules;
     struct slot slot[SLOTS];
+    size_t nslot;           /* two when a thread reads ahead */
     /* Shared: slots filled and given back since the start. */
     int threaded, stop;
     pthread_t thread;
@@ -51,7 +54,7 @@ struct msg_in {
     uint64_t filled, taken;
     /* The caller's. */
     struct chain chain;
-    int held;               /* the caller holds slot taken % SLOTS */
+    int held;               /* the caller holds slot taken % r->nslot */
     int over;               /* the slot held is the last */
     int interrupted;        /* gave up waiting */
     unsigned char *head;    /* the `stream` message and its parts */
@@ -60,21 +63,30 @@ struct msg_in {
     double waited;
 };
 
-/* Room for `need` bytes, the first `have` kept; grows by doubling. */
+/* Room for `need` bytes, the first `have` kept; a little more, so that the next
+ * message with a longer header does not move it.  realloc moves pages, where
+ * new memory and a copy would for a moment take twice as much. */
 static void
 reserve(struct slot *s, size_t need, size_t have)
 {
-    void *p;
+    const size_t was = (size_t)(s->mem - s->block);
 
     if (need <= s->cap)
         return;
-    if (posix_memalign(&p, MSG_ALIGN, need) != 0)
-        die(EX_SYS, "out of memory: message of %zu bytes", need);
-    if (have)
-        memcpy(p, s->mem, have);
-    free(s->mem);
-    s->mem = p;
-    s->cap = need;
+    s->cap = (need + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
+    s->block = xrealloc(s->block, s->cap + MSG_ALIGN);
+    s->mem = s->block + (MSG_ALIGN - (uintptr_t)s->block % MSG_ALIGN);
+    if (have && s->mem - s->block != (ptrdiff_t)was)
+        memmove(s->mem, s->block + was, have);
+}
+
+/* A head of a teacher comes once and may be larger than any batch. */
+static void
+forget(struct slot *s)
+{
+    free(s->block);
+    s->block = s->mem = NULL;
+    s->cap = 0;
 }
 
 static int
@@ -93,8 +105,8 @@ read_upto(struct msg_in *r, struct slot *s, size_t pos, size_t upto,
         size_t room = s->cap > pos ? s->cap : 2 * s->cap;
         ptrdiff_t got;
 
-        if (room < 1 << 16)
-            room = 1 << 16;
+        if (room < ROOM_STEP)
+            room = ROOM_STEP;
         if (room > upto)
             room = upto;
         reserve(s, room, pos);
@@ -248,9 +260,9 @@ produce(void *arg)
         int stop;
 
         pthread_mutex_lock(&r->lock);
-        while (!r->stop && r->filled - r->taken == SLOTS)
+        while (!r->stop && r->filled - r->taken == r->nslot)
             pthread_cond_wait(&r->change, &r->lock);
-        s = &r->slot[r->filled % SLOTS];
+        s = &r->slot[r->filled % r->nslot];
         stop = r->stop;
         pthread_mutex_unlock(&r->lock);
         if (stop)
@@ -284,7 +296,8 @@ msg_in_open(const char *addr, int partial, struct err *e)
         msg_in_close(r);
         return NULL;
     }
-    if (msg_src_is_slow(r->src)) {
+    r->nslot = msg_src_is_slow(r->src) ? SLOTS : 1;
+    if (r->nslot > 1) {
         sigset_t all, old;
 
         /* Signals belong to the main thread, whose waits they interrupt. */
@@ -329,14 +342,16 @@ next_slot(struct msg_in *r)
 
     if (r->held) {
         if (msg_src_is_ring(r->src))
-            msg_src_release(r->src, r->slot[r->taken % SLOTS].end);
+            msg_src_release(r->src, r->slot[r->taken % r->nslot].end);
+        else if (r->slot[r->taken % r->nslot].m.kind == MSG_TEACHER)
+            forget(&r->slot[r->taken % r->nslot]);
         pthread_mutex_lock(&r->lock);
         r->taken++;
         pthread_cond_signal(&r->change);
         pthread_mutex_unlock(&r->lock);
     }
     r->held = 1;
-    s = &r->slot[r->taken % SLOTS];
+    s = &r->slot[r->taken % r->nslot];
     t0 = prog_now();
     if (r->threaded) {
         wait_slot(r);
@@ -368,7 +383,7 @@ msg_read(struct msg_in *r, struct msg *m, struct err *e)
     if (r->interrupted)
         s = NULL;
     else
-        s = r->over ? &r->slot[r->taken % SLOTS] : next_slot(r);
+        s = r->over ? &r->slot[r->taken % r->nslot] : next_slot(r);
     if (!s)
         return err_set(e, EX_STOP, "%s: interrupted", r->name);
     *m = s->m;
@@ -416,6 +431,14 @@ msg_in_wait(const struct msg_in *r)
     return r->waited;
 }
 
+size_t
+msg_in_memory(const struct msg_in *r, size_t n)
+{
+    n = (n + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
+    return msg_src_memory(r->src, n) +
+        (msg_src_is_ring(r->src) ? 0 : r->nslot * n);
+}
+
 void
 msg_in_close(struct msg_in *r)
 {
@@ -432,7 +455,7 @@ msg_in_close(struct msg_in *r)
     msg_src_close(r->src);
     for (int i = 0; i < SLOTS; i++) {
         st_release(&r->slot[i].m.st);
-        free(r->slot[i].mem);
+        free(r->slot[i].block);
     }
     pthread_mutex_destroy(&r->lock);
     pthread_cond_destroy(&r->change);

@@ -24,6 +24,11 @@ struct msg_out {
     uint64_t next_seq;
     struct chain next_chain;
     XXH3_state_t *x;
+    /* a message sent in parts */
+    size_t piece;           /* to be sent next */
+    void *next;             /* its bytes, by msg_room */
+    void *room;             /* memory for them */
+    size_t room_cap;
 };
 
 int
@@ -64,6 +69,7 @@ msg_out_close(struct msg_out *w)
         msg_sink_close(w->sink[i]);
     st_out_release(&w->out);
     XXH3_freeState(w->x);
+    free(w->room);
     free(w);
 }
 
@@ -226,8 +232,9 @@ send_now(struct msg_out *w, struct err *e)
     return r;
 }
 
-int
-msg_send(struct msg_out *w, struct err *e)
+/* The header is complete: set what depends on nothing after it. */
+static int
+finish_head(struct msg_out *w, struct err *e)
 {
     if (w->kind == MSG_STREAM && w->resumed) {
         st_out_number(&w->out, "next_seq", w->next_seq);
@@ -240,7 +247,79 @@ msg_send(struct msg_out *w, struct err *e)
             "%zu bytes; %zu are allowed", msg_sink_name(w->sink[0]),
             msg_kind_name(w->kind),
             w->out.head.n - 8, MSG_HEADER_MAX);
-    return send_now(w, e);
+    return 0;
+}
+
+int
+msg_send(struct msg_out *w, struct err *e)
+{
+    return finish_head(w, e) < 0 ? -1 : send_now(w, e);
+}
+
+/* The next n bytes to everybody. */
+static int
+put_all(struct msg_out *w, const void *p, size_t n, struct err *e)
+{
+    int r = 0;
+
+    if (n > 0)
+        XXH3_128bits_update(w->x, p, n);
+    for (size_t i = 0; r >= 0 && i < w->nsink; i++)
+        r = sink_said(w, i, msg_sink_put(w->sink[i], p, n, e));
+    return r;
+}
+
+int
+msg_send_begin(struct msg_out *w, struct err *e)
+{
+    const struct st_out *o = &w->out;
+    int r;
+
+    if (finish_head(w, e) < 0)
+        return -1;
+    if (w->left == w->nsink)
+        return 1;
+    chain_begin(w->x, w->seq == 0 ? NULL : &w->h);
+    r = 0;
+    for (size_t i = 0; r >= 0 && i < w->nsink; i++)
+        r = sink_said(w, i, msg_sink_begin(w->sink[i], o->head.n +
+            o->data_len, o->head.n, e));
+    if (r == 0)
+        r = put_all(w, o->head.p, o->head.n, e);
+    for (w->piece = 0; r == 0 && w->piece < o->npiece
+        && o->piece[w->piece].p; w->piece++)
+        r = put_all(w, o->piece[w->piece].p, o->piece[w->piece].n, e);
+    return r;
+}
+
+void *
+msg_room(struct msg_out *w, size_t align)
+{
+    const size_t n = w->out.piece[w->piece].n;
+    void *place = w->nsink == 1 ? msg_sink_place(w->sink[0]) : NULL;
+
+    assert(w->piece < w->out.npiece);
+    if (place && (uintptr_t)place % align == 0)
+        return w->next = place;
+    if (n > w->room_cap) {
+        w->room = xrealloc(w->room, n);
+        w->room_cap = n;
+    }
+    return w->next = w->room;
+}
+
+int
+msg_send_next(struct msg_out *w, struct err *e)
+{
+    int r = put_all(w, w->next, w->out.piece[w->piece].n, e);
+
+    if (r != 0 || ++w->piece < w->out.npiece)
+        return r;
+    for (size_t i = 0; r >= 0 && i < w->nsink; i++)
+        r = sink_said(w, i, msg_sink_done(w->sink[i], e));
+    chain_end(w->x, &w->h);
+    w->seq++;
+    return r;
 }
 
 int

@@ -28,6 +28,8 @@ struct msg_sink {
     struct ring *ring;      /* or memory */
     struct peer_guard *guard;   /* over waits for the reader */
     int left;               /* the reader has gone, or lost the thread */
+    unsigned char *at;      /* in the ring: the message begun */
+    struct buf whole;       /* to a socket: it, since its hash goes first */
     XXH3_state_t *x;
 };
 
@@ -161,26 +163,70 @@ write_pieces(struct msg_sink *s, struct iovec *v, size_t n, struct err *e)
     return 0;
 }
 
+int
+msg_sink_begin(struct msg_sink *s, size_t total, size_t head, struct err *e)
+{
+    int r;
+
+    if (s->left)
+        return 1;
+    buf_clear(&s->whole);
+    if (!s->ring)
+        return 0;
+    if ((r = ring_reserve(s->ring, total, head, &s->at, e)) != 0)
+        s->left = r > 0 || e->code == EX_STOP;
+    return r;
+}
+
+void *
+msg_sink_place(const struct msg_sink *s)
+{
+    return s->ring ? s->at : NULL;
+}
+
+int
+msg_sink_put(struct msg_sink *s, const void *p, size_t n, struct err *e)
+{
+    struct iovec v = { (void *)(uintptr_t)p, n };
+
+    if (s->left)
+        return 1;
+    if (s->is_socket) {
+        buf_add(&s->whole, p, n);
+        return 0;
+    }
+    if (!s->ring)
+        return write_pieces(s, &v, 1, e);
+    if (n > 0 && p != s->at)
+        memcpy(s->at, p, n);
+    s->at += n;
+    return 0;
+}
+
+int
+msg_sink_done(struct msg_sink *s, struct err *e)
+{
+    const struct iovec v = { s->whole.p, s->whole.n };
+
+    if (s->left)
+        return 1;
+    if (s->ring)
+        ring_publish(s->ring);
+    return s->is_socket ? msg_sink_send(s, &v, 1, e) : 0;
+}
+
 static int
 send_ring(struct msg_sink *s, const struct iovec *v, size_t n, struct err *e)
 {
-    unsigned char *p;
     size_t total = 0;
     int r;
 
     for (size_t i = 0; i < n; i++)
         total += v[i].iov_len;
-    if ((r = ring_reserve(s->ring, total, v[0].iov_len, &p, e)) != 0) {
-        s->left = r > 0 || e->code == EX_STOP;
-        return r;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (v[i].iov_len)
-            memcpy(p, v[i].iov_base, v[i].iov_len);
-        p += v[i].iov_len;
-    }
-    ring_publish(s->ring);
-    return 0;
+    r = msg_sink_begin(s, total, v[0].iov_len, e);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = msg_sink_put(s, v[i].iov_base, v[i].iov_len, e);
+    return r == 0 ? msg_sink_done(s, e) : r;
 }
 
 int
@@ -240,6 +286,7 @@ msg_sink_close(struct msg_sink *s)
         close(s->fd);
     ring_close(s->ring);
     XXH3_freeState(s->x);
+    buf_release(&s->whole);
     free(s->name);
     free(s);
 }

@@ -19,6 +19,15 @@ const char *msg_sink_name(const struct msg_sink *s);
  * EX_STOP (prog_stopped, and the reader does not read). */
 int msg_sink_send(struct msg_sink *s, const struct iovec *v, size_t n,
     struct err *e);
+/* The same a part at a time: begin says its size and that of its head (all up
+ * to its data), put adds what comes next, done ends it.  In between `place` is
+ * where the next part will lie, for a sink whose reader shares the memory, and
+ * put then takes it without copying; NULL for others.  Returns as above. */
+int msg_sink_begin(struct msg_sink *s, size_t total, size_t head,
+    struct err *e);
+void *msg_sink_place(const struct msg_sink *s);
+int msg_sink_put(struct msg_sink *s, const void *p, size_t n, struct err *e);
+int msg_sink_done(struct msg_sink *s, struct err *e);
 /* After the last message: 0, 1 or -1 as above. */
 int msg_sink_end(struct msg_sink *s, struct err *e);
 void msg_sink_close(struct msg_sink *s);

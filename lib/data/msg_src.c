@@ -248,6 +248,13 @@ msg_src_is_slow(const struct msg_src *s)
     return !s->is_file;
 }
 
+size_t
+msg_src_memory(const struct msg_src *s, size_t n)
+{
+    /* a frame packed and unpacked, or the segment */
+    return s->set ? 2 * n : s->ring ? ring_size(s->ring) : 0;
+}
+
 int
 msg_src_may_stop(const struct msg_src *s)
 {

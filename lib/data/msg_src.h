@@ -25,6 +25,8 @@ void msg_src_release(struct msg_src *s, uint64_t end);
 ptrdiff_t msg_src_read(struct msg_src *s, void *p, size_t n, struct err *e);
 /* Worth a thread: no plain file. */
 int msg_src_is_slow(const struct msg_src *s);
+/* Bytes of memory it holds when messages have n bytes. */
+size_t msg_src_memory(const struct msg_src *s, size_t n);
 /* An `open` directory read with partial ends without `end`. */
 int msg_src_may_stop(const struct msg_src *s);
 /* From another thread: let a waiting msg_src_read return -1. */

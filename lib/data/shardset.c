@@ -271,16 +271,22 @@ shard_open_file(struct shardset *s, size_t i, struct err *e)
     return r;
 }
 
+#define SPARE ((size_t)4 << 20)
+
 static void
 reserve(unsigned char **p, size_t *cap, size_t n)
 {
     void *q;
 
-    if (n <= *cap)
+    /* One large frame, such as a teacher's head, is not kept for many small
+     * ones. */
+    if (n <= *cap && *cap / 2 <= n + SPARE)
         return;
+    free(*p);
+    *p = NULL;
+    *cap = 0;
     if (posix_memalign(&q, MSG_ALIGN, n) != 0)
         die(EX_SYS, "out of memory: frame or message of %zu bytes", n);
-    free(*p);
     *p = q;
     *cap = n;
 }

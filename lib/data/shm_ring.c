@@ -356,6 +356,12 @@ open_segment(struct ring *r, struct err *e)
     return map(r, size, e) < 0 ? -1 : 1;
 }
 
+size_t
+ring_size(const struct ring *r)
+{
+    return r->size;
+}
+
 static int
 has_name(const struct ring *r)
 {

@@ -65,6 +65,7 @@ void ring_release(struct ring *r, uint64_t end);
 /* From another thread: let a waiting ring_next return -1, now and ever. */
 void ring_wake(struct ring *r);
 
+size_t ring_size(const struct ring *r);     /* bytes of its data part */
 /* Either end; also removes a name that no reader has come for. */
 void ring_close(struct ring *r);
 

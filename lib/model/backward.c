@@ -4,20 +4,24 @@
 #include "model/grads.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { COLS = 64 };             /* columns of a task over all tokens */
+enum { HALVES = 5, HALF_TASK = 1 << 16 };
 
 struct bwd {
     struct tmodel *t;
     struct fwd *f;
     size_t B, T;
-    int recompute;
+    int how;                    /* BWD_* */
     struct arena arena;
     float **hidden;             /* [L+1] inputs of blocks, output of the last */
-    struct acts *kept;          /* [L], all the same when recomputing */
-    float *final;
+    struct acts *kept;          /* [L], all the same unless fp32 are kept */
+    uint16_t *(*half)[HALVES];  /* [L] kept as bf16: qkv, att, x2, gate, up */
+    double lost, whole;         /* squares of rounding and of what is kept */
+    float *final;               /* then dfinal, in its place */
     struct grads g;
     float *rstd;                /* [B,T] of the final norm */
     /* A tied embedding's input side, held back: slot[id] is 1 + the row of
@@ -26,6 +30,17 @@ struct bwd {
     float *held;                /* [V,d], touched only as far as used */
     size_t nheld;
 };
+
+/* Lengths of what block i of `rows` padded rows and `tokens` keeps. */
+static void
+half_sizes(const struct config *c, size_t rows, size_t tokens, size_t mlp,
+    size_t n[HALVES])
+{
+    n[0] = rows * qkv_width(c);
+    n[1] = rows * c->H * c->D;
+    n[2] = tokens * c->d;
+    n[3] = n[4] = rows * mlp;
+}
 
 static void
 keep(struct acts *k, const struct config *c, size_t rows, size_t tokens,
@@ -39,20 +54,31 @@ keep(struct acts *k, const struct config *c, size_t rows, size_t tokens,
     k->up = arena_alloc(a, rows * mlp, sizeof(float));
 }
 
+/* The log-sum-exps stay fp32. */
+static void
+keep_half(struct bwd *b, size_t i, size_t rows, size_t tokens,
+    struct arena *a)
+{
+    const struct config *c = &b->t->m.c;
+    size_t n[HALVES];
+
+    half_sizes(c, rows, tokens, b->t->m.block[i].mlp, n);
+    for (size_t k = 0; k < HALVES; k++)
+        b->half[i][k] = arena_alloc(a, n[k], sizeof(uint16_t));
+    b->kept[i].lse = arena_alloc(a, rows * c->H, sizeof(float));
+}
+
 static void
 grads(struct grads *g, const struct config *c, size_t rows, size_t tokens,
-    size_t mlp, struct arena *a)
+    struct arena *a)
 {
     g->dy = arena_alloc(a, rows * c->d, sizeof(float));
-    g->dgate = arena_alloc(a, rows * mlp, sizeof(float));
-    g->dup = arena_alloc(a, rows * mlp, sizeof(float));
     g->dxn = arena_alloc(a, rows * c->d, sizeof(float));
     g->dx2 = arena_alloc(a, rows * c->d, sizeof(float));
     g->datt = arena_alloc(a, rows * c->H * c->D, sizeof(float));
     g->dqkv = arena_alloc(a, rows * qkv_width(c), sizeof(float));
     g->dk = arena_alloc(a, rows * c->H * c->D, sizeof(float));
     g->dv = arena_alloc(a, rows * c->H * c->D, sizeof(float));
-    g->dxn1 = arena_alloc(a, rows * c->d, sizeof(float));
     g->xn1 = arena_alloc(a, rows * c->d, sizeof(float));
     g->rstd1 = arena_alloc(a, tokens, sizeof(float));
     g->rstd2 = arena_alloc(a, tokens, sizeof(float));
@@ -66,23 +92,26 @@ layout(struct bwd *b, struct arena *a)
     const struct model *m = &b->t->m;
     const struct config *c = &m->c;
     const size_t tokens = b->B * b->T, rows = b->B * cut_of(b->T).Tp;
-    size_t mlp = 1;
+    const size_t mlp = model_widest(m);
 
-    for (size_t i = 0; i < c->L; i++)
-        mlp = m->block[i].mlp > mlp ? m->block[i].mlp : mlp;
     for (size_t i = 0; i <= c->L; i++)
         b->hidden[i] = arena_alloc(a, tokens * c->d, sizeof(float));
     for (size_t i = 0; i < c->L; i++) {
-        if (!b->recompute)
+        if (b->how == 0)
             keep(&b->kept[i], c, rows, tokens, m->block[i].mlp, a);
         else if (i == 0)
             keep(&b->kept[0], c, rows, tokens, mlp, a);
         else
             b->kept[i] = b->kept[0];
+        if (b->how == BWD_BF16)
+            keep_half(b, i, rows, tokens, a);
     }
     b->final = arena_alloc(a, tokens * c->d, sizeof(float));
     b->rstd = arena_alloc(a, tokens, sizeof(float));
-    grads(&b->g, c, rows, tokens, mlp, a);
+    grads(&b->g, c, rows, tokens, a);
+    b->g.row = arena_alloc(a, pool_size(b->f->pool) * mlp, sizeof(float));
+    b->g.widest = mlp;
+    b->g.dxn1 = b->f->out;
     if (c->tied) {
         b->slot = arena_alloc(a, c->V, sizeof *b->slot);
         b->id = arena_alloc(a, c->V, sizeof *b->id);
@@ -92,7 +121,7 @@ layout(struct bwd *b, struct arena *a)
 
 struct bwd *
 bwd_new(struct tmodel *t, struct pool *pool, size_t B, size_t T,
-    int recompute)
+    int how)
 {
     const size_t L = t->m.c.L;
     struct bwd *b = xcalloc(1, sizeof *b);
@@ -101,10 +130,11 @@ bwd_new(struct tmodel *t, struct pool *pool, size_t B, size_t T,
     b->t = t;
     b->B = B;
     b->T = T;
-    b->recompute = recompute;
+    b->how = how;
     b->f = fwd_make(&t->m, pool, B, T, 1);
     b->hidden = xcalloc(L + 1, sizeof *b->hidden);
     b->kept = xcalloc(L, sizeof *b->kept);
+    b->half = xcalloc(L, sizeof *b->half);
     arena_plan(&plan);
     layout(b, &plan);
     arena_init(&b->arena, plan.used);
@@ -121,13 +151,24 @@ bwd_free(struct bwd *b)
     arena_release(&b->arena);
     free(b->hidden);
     free(b->kept);
+    free(b->half);
     free(b);
 }
 
 size_t
-bwd_bytes(const struct bwd *b)
+bwd_bytes(const struct bwd *b, size_t tokens)
 {
-    return b->arena.cap + fwd_bytes(b->f);
+    const struct config *c = &b->t->m.c;
+
+    return b->arena.cap + fwd_bytes(b->f) -
+        (c->tied && tokens < c->V ? (c->V - tokens) * c->d * sizeof(float) : 0);
+}
+
+void
+bwd_forget(struct bwd *b)
+{
+    assert(b->nheld == 0);
+    arena_forget(&b->arena);
 }
 
 static void
@@ -137,6 +178,85 @@ run_block(struct bwd *b, struct run *u, size_t i, const struct rows *r)
     u->a = b->kept[i];
     u->x = b->hidden[i];
     u->y = b->hidden[i + 1];
+}
+
+double
+bwd_rounding(const struct bwd *b)
+{
+    return b->whole > 0.0 ? sqrt(b->lost / b->whole) : 0.0;
+}
+
+/* n floats at x to bf16 at half, or back; half NULL: rounded where they are. */
+struct halfjob {
+    float *x;
+    uint16_t *half;
+    size_t n;
+    int back;
+};
+
+static void
+half_task(void *ctx, size_t task, size_t worker)
+{
+    const struct halfjob *j = ctx;
+    const size_t at = task * HALF_TASK;
+    const size_t n = j->n - at < HALF_TASK ? j->n - at : HALF_TASK;
+    uint16_t some[1024];
+
+    (void)worker;
+    if (j->half != NULL && j->back) {
+        kern.widen_bf16(j->x + at, j->half + at, n);
+    } else if (j->half != NULL) {
+        kern.narrow_bf16(j->half + at, j->x + at, n);
+    } else {
+        for (size_t i = 0; i < n; i += 1024) {
+            const size_t k = n - i < 1024 ? n - i : 1024;
+
+            kern.narrow_bf16(some, j->x + at + i, k);
+            kern.widen_bf16(j->x + at + i, some, k);
+        }
+    }
+}
+
+/* What block i has kept, to bf16 or back; see BWD_BF16. */
+static void
+half_block(struct bwd *b, size_t i, const struct rows *r, int back)
+{
+    const struct acts *a = &b->kept[i];
+    float *x[HALVES] = { a->qkv, a->att, a->x2, a->gate, a->up };
+    size_t n[HALVES];
+
+    half_sizes(&b->t->m.c, r->B * cut_of(r->T).Tp, r->B * r->T,
+        b->t->m.block[i].mlp, n);
+    for (size_t k = 0; k < HALVES; k++) {
+        struct halfjob j = { x[k], b->half[i][k], n[k], back };
+
+        pool_run(b->f->pool, (n[k] + HALF_TASK - 1) / HALF_TASK, half_task,
+            &j);
+    }
+}
+
+/* What rounding has cost block 0, whose fp32 values are still there. */
+static void
+half_error(struct bwd *b, const struct rows *r)
+{
+    const float *x = b->kept[0].gate;
+    const size_t n = r->B * r->T * b->t->m.block[0].mlp;
+    float y[1024];
+
+    b->lost = b->whole = 0.0;
+    for (size_t i = 0; i < n; i += 1024) {
+        const size_t k = n - i < 1024 ? n - i : 1024;
+        uint16_t some[1024];
+
+        kern.narrow_bf16(some, x + i, k);
+        kern.widen_bf16(y, some, k);
+        for (size_t l = 0; l < k; l++) {
+            const double d = (double)y[l] - x[i + l];
+
+            b->lost += d * d;
+            b->whole += (double)x[i + l] * x[i + l];
+        }
+    }
 }
 
 void
@@ -150,6 +270,10 @@ bwd_forward(struct bwd *b, const struct rows *r)
     for (size_t i = 0; i < L; i++) {
         run_block(b, &u, i, r);
         block_forward(&u);
+        if (i == 0 && (b->how & BWD_BF16))
+            half_error(b, r);
+        if (b->how == BWD_BF16)
+            half_block(b, i, r, 0);
     }
     fwd_norm(b->f, r, b->hidden[L], b->final);
 }
@@ -161,16 +285,21 @@ bwd_hidden(const struct bwd *b, size_t i)
     return b->hidden[i + 1];
 }
 
-const float *
-bwd_final(const struct bwd *b)
+float *
+bwd_final(struct bwd *b)
 {
     return b->final;
+}
+
+float *
+bwd_spare(struct bwd *b, enum bwd_spare which)
+{
+    return which == BWD_SPARE_X ? b->g.xn1 : b->g.dx2;
 }
 
 struct job {
     struct bwd *b;
     const struct rows *r;
-    const float *dfinal;
 };
 
 static void
@@ -188,7 +317,7 @@ final_task(void *ctx, size_t task, size_t worker)
         if (j->r->first[t] == UINT32_MAX)
             memset(dx, 0, d * sizeof *dx);
         else
-            j->b->rstd[t] = kern.rmsnorm_bwd(dx, j->dfinal + t * d,
+            j->b->rstd[t] = kern.rmsnorm_bwd(dx, j->b->final + t * d,
                 j->b->hidden[c->L] + t * d, j->b->f->norm[2 * c->L], d,
                 (float)c->eps, NULL);
     }
@@ -203,7 +332,7 @@ final_weight_task(void *ctx, size_t task, size_t worker)
 
     (void)worker;
     norm_weight(j->b->t->group[c->L + 1].g, j->r, c->d, c0, c1, j->b->rstd,
-        j->b->hidden[c->L], j->r->T, j->dfinal, j->r->T);
+        j->b->hidden[c->L], j->r->T, j->b->final, j->r->T);
 }
 
 /* Where the gradient of an id's embedding is collected. */
@@ -246,13 +375,13 @@ hold(struct bwd *b, const struct rows *r)
 }
 
 void
-bwd_backward(struct bwd *b, const struct rows *r, const float *dfinal,
+bwd_backward(struct bwd *b, const struct rows *r,
     void (*add)(void *ctx, size_t i, float *dx), void *ctx)
 {
     const struct config *c = &b->t->m.c;
     struct pool *pool = b->f->pool;
     const size_t cols = (c->d + COLS - 1) / COLS;
-    struct job j = { b, r, dfinal };
+    struct job j = { b, r };
     struct run u;
 
     pool_run(pool, (r->B * r->T + CHUNK - 1) / CHUNK, final_task, &j);
@@ -261,8 +390,10 @@ bwd_backward(struct bwd *b, const struct rows *r, const float *dfinal,
         if (add != NULL)
             add(ctx, i, b->g.dx);
         run_block(b, &u, i, r);
-        if (b->recompute)
+        if (b->how & BWD_RECOMPUTE)
             block_forward(&u);
+        if (b->how & BWD_BF16)
+            half_block(b, i, r, 1);
         u.g = &b->g;
         b->g.group = &b->t->group[i];
         block_backward(&u);

@@ -37,24 +37,40 @@ void tmodel_layout(struct tmodel *t, const struct config *c,
 void tmodel_release(struct tmodel *t);
 void tmodel_zero_grad(struct tmodel *t);
 
-/* Activations kept for one block and micro-batch of B rows: how many bytes,
- * and the forward that fills them.  recompute: only the input is kept. */
+/*
+ * Activations kept for the backward pass of B rows.  BWD_RECOMPUTE: only the
+ * inputs of blocks are kept.  BWD_BF16: what is kept beside them is rounded to
+ * bfloat16; with both, what is made anew is rounded as the kept would be, so
+ * that BWD_RECOMPUTE never changes a bit.
+ */
+enum { BWD_RECOMPUTE = 1, BWD_BF16 = 2 };
 struct bwd;
 struct bwd *bwd_new(struct tmodel *t, struct pool *pool, size_t B, size_t T,
-    int recompute);
+    int how);
+/* |rounded - x| / |x| over what the first block of the last forward pass has
+ * kept; 0 without BWD_BF16. */
+double bwd_rounding(const struct bwd *b);
 void bwd_free(struct bwd *b);
-size_t bwd_bytes(const struct bwd *b);
+/* tokens: between two calls of bwd_flush; no more rows hold back a tied
+ * embedding's gradient, and those that do not are never touched. */
+size_t bwd_bytes(const struct bwd *b, size_t tokens);
+/* Between steps: give its memory back until the next. */
+void bwd_forget(struct bwd *b);
 
 /* Forward through all blocks: after it bwd_hidden(b, i) is the output of
  * block i [B,T,d] and bwd_final(b) the normed final states. */
 void bwd_forward(struct bwd *b, const struct rows *r);
 const float *bwd_hidden(const struct bwd *b, size_t i);
-const float *bwd_final(const struct bwd *b);
-/* Backward: dfinal [B,T,d] is the gradient at the normed final states; add
+float *bwd_final(struct bwd *b);
+/* Room of [B,T,d] for the caller: between bwd_forward and bwd_backward all of
+ * it, in `add` X alone. */
+enum bwd_spare { BWD_SPARE_X, BWD_SPARE_Y };
+float *bwd_spare(struct bwd *b, enum bwd_spare which);
+/* Backward: bwd_final now holds the gradient at the normed final states; add
  * (called before block i's backward, may be NULL) adds to dx [B,T,d], the
  * gradient at the output of block i.  Adds to the groups' g, including the
  * embedding's input side; the head's own gradient is added by the loss. */
-void bwd_backward(struct bwd *b, const struct rows *r, const float *dfinal,
+void bwd_backward(struct bwd *b, const struct rows *r,
     void (*add)(void *ctx, size_t i, float *dx), void *ctx);
 /* With a tied head, what the input side adds to the embedding is held back
  * until here, so that it follows the whole of the head's part however the rows

@@ -71,22 +71,23 @@ do_dact(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 
     (void)worker;
     product_nn(u, w, nn_cols(w), u->g->dy, w->rows, b, t0, part, GEMM_SET,
-        u->g->dgate);
+        u->act);
 }
 
-/* act again; dgate, dup */
+/* The gradients at gate and up in their places, act in that of its own. */
 static void
 do_dsilu(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     const size_t n = u->b->mlp;
+    float *row = u->g->row + worker * u->g->widest;
 
-    (void)worker;
     for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
         const size_t at = (b * u->c.Tp + t) * n;
+        float *gate = u->a.gate + at, *up = u->a.up + at;
 
-        kern.silu_mul(u->act + at, u->a.gate + at, u->a.up + at, n);
-        kern.silu_mul_bwd(u->g->dgate + at, u->g->dup + at, u->g->dgate + at,
-            u->a.gate + at, u->a.up + at, n);
+        kern.silu_mul(row, gate, up, n);
+        kern.silu_mul_bwd(gate, up, u->act + at, gate, up, n);
+        memcpy(u->act + at, row, n * sizeof *row);
     }
 }
 
@@ -96,9 +97,9 @@ do_dxn2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     const struct weight *gate = &u->b->w[W_GATE], *up = &u->b->w[W_UP];
 
     (void)worker;
-    product_nn(u, gate, nn_cols(gate), u->g->dgate, u->b->mlp, b, t0, part,
+    product_nn(u, gate, nn_cols(gate), u->a.gate, u->b->mlp, b, t0, part,
         GEMM_SET, u->g->dxn);
-    product_nn(u, up, nn_cols(up), u->g->dup, u->b->mlp, b, t0, part,
+    product_nn(u, up, nn_cols(up), u->a.up, u->b->mlp, b, t0, part,
         GEMM_ADD, u->g->dxn);
 }
 
@@ -349,8 +350,8 @@ weight_grads(struct run *u)
     struct dwjob j = { .u = u };
 
     dw_add(&j, W_DOWN, g->dy, c->d, u->act, mlp);
-    dw_add(&j, W_GATE, g->dgate, mlp, u->f->xn, c->d);
-    dw_add(&j, W_UP, g->dup, mlp, u->f->xn, c->d);
+    dw_add(&j, W_GATE, u->a.gate, mlp, u->f->xn, c->d);
+    dw_add(&j, W_UP, u->a.up, mlp, u->f->xn, c->d);
     dw_add(&j, W_O, g->dx2, c->d, u->a.att, q);
     dw_add(&j, W_Q, g->dqkv, ld, g->xn1, c->d);
     dw_add(&j, W_K, g->dqkv + q, ld, g->xn1, c->d);

@@ -5,19 +5,24 @@
 #include "model/backward.h"
 #include "model/engine.h"
 
-/* Gradients at the steps of one block, padded unless stated. */
+/*
+ * Gradients at the steps of one block, padded unless stated.  Those at gate
+ * and up take the place of u->a.gate and u->a.up, which end with the block;
+ * the one at act is in u->act, until act itself is made there again.
+ */
 struct grads {
     float *dy;              /* at the output: dx[B,T,d] padded */
-    float *dgate, *dup;     /* [B,Tp,mlp]; dgate is at act first */
     float *dxn;             /* at norm2's output, kept for its weight */
     float *dx2;             /* after attention's residual */
     float *datt;            /* [B,Tp,H*D] */
     float *dqkv;            /* [B,Tp,(H+2KV)D] */
     float *dk, *dv;         /* [B,H,Tp,D] parts of the query heads */
-    float *dxn1;            /* at norm1's output */
+    float *dxn1;            /* at norm1's output; f->out, free by now */
     float *xn1;             /* norm1's output again (norm2's is f->xn) */
     float *rstd1, *rstd2;   /* [B,T] */
     float *dx;              /* [B,T,d] in: at the output; out: at the input */
+    float *row;             /* [threads,widest] one row of act */
+    size_t widest;
     struct group *group;    /* of this block */
 };
 

@@ -53,7 +53,11 @@ struct model {
  * or a .gguf.  Checks every shape against the configuration. */
 int model_open(struct model *m, const char *path, struct err *e);
 void model_close(struct model *m);
-/* Every weight finite?  Reads all of them; refuses with the tensor's name. */
+/* What has been read of w (NULL: of all weights) need not stay in memory where
+ * it lies in a file. */
+void model_forget(const struct model *m, const struct weight *w);
+/* Every weight finite?  Reads all of them, and forgets them again; refuses
+ * with the tensor's name. */
 int model_check_finite(const struct model *m, struct err *e);
 /* XXH3-128 of the head in logical fp32 rows and the final norm, as hex. */
 void model_head_hash(const struct model *m, char out[33]);

@@ -290,6 +290,22 @@ model_open(struct model *m, const char *path, struct err *e)
 }
 
 void
+model_forget(const struct model *m, const struct weight *w)
+{
+    const struct source *s = m->own;
+
+    for (size_t i = 0; s != NULL && i < s->n; i++) {
+        const struct io_map *map = &s->map[i];
+
+        if (w == NULL)
+            io_map_forget(map, 0, map->n);
+        else if (w->data >= map->p && w->data < map->p + map->n)
+            io_map_forget(map, (size_t)(w->data - map->p),
+                w->rows * w->stride);
+    }
+}
+
+void
 model_close(struct model *m)
 {
     struct source *s = m->own;

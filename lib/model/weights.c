@@ -171,6 +171,7 @@ model_check_finite(const struct model *m, struct err *e)
                 r = err_set(e, EX_NUM, "%s: tensor %s is not finite",
                     m->path, p.name);
         }
+        model_forget(m, p.w);
     }
     free(x);
     return r;

@@ -1,6 +1,7 @@
 /* AdamW, clipping and schedules; see step.h. */
 #include "base/mem.h"
 #include "base/profile.h"
+#include "base/rng.h"
 #include "kern/kern.h"
 #include "kern/loss.h"
 #include "train/adamw.h"
@@ -9,6 +10,10 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Elements of moments that are widened at a time. */
+enum { WIDE = 1024 };
 
 /* Parameters a task: fixed, so that the norm's order of sums is fixed. */
 #define SPAN ((size_t)1 << 16)
@@ -21,10 +26,13 @@ struct span {
 
 struct adamw {
     struct arena arena;
-    float **m, **v;         /* [ngroup][n] */
+    enum dtype type;        /* of m and v */
+    void **m, **v;          /* [ngroup][n] */
     size_t ngroup, nspan;
     struct span *span;
     double *sq;             /* [nspan] */
+    double *lost, *kept;    /* [nspan] squares of rounding and of moments */
+    double rounding;
     uint64_t t;             /* steps done */
     /* the step at hand */
     struct tmodel *model;
@@ -67,32 +75,42 @@ group_spans(struct adamw *a, const struct tmodel *t, size_t i)
     }
 }
 
+static size_t
+size_of(enum dtype type)
+{
+    return type == DT_BF16 ? sizeof(uint16_t) : sizeof(float);
+}
+
 struct adamw *
-adamw_new(const struct tmodel *t)
+adamw_new(const struct tmodel *t, enum dtype moments)
 {
     struct adamw *a = xcalloc(1, sizeof(*a));
 
+    assert(moments == DT_F32 || moments == DT_BF16);
+    a->type = moments;
     a->ngroup = t->ngroup;
     a->m = xcalloc(t->ngroup, sizeof(*a->m));
     a->v = xcalloc(t->ngroup, sizeof(*a->v));
-    arena_init(&a->arena, adamw_bytes(t));
+    arena_init(&a->arena, adamw_bytes(t, moments));
     for (size_t i = 0; i < t->ngroup; i++) {
-        a->m[i] = arena_alloc(&a->arena, t->group[i].n, sizeof(float));
-        a->v[i] = arena_alloc(&a->arena, t->group[i].n, sizeof(float));
+        a->m[i] = arena_alloc(&a->arena, t->group[i].n, size_of(moments));
+        a->v[i] = arena_alloc(&a->arena, t->group[i].n, size_of(moments));
         group_spans(a, t, i);
     }
-    a->sq = xcalloc(a->nspan, sizeof(*a->sq));
+    a->sq = xcalloc(3 * a->nspan, sizeof(*a->sq));
+    a->lost = a->sq + a->nspan;
+    a->kept = a->lost + a->nspan;
     return a;
 }
 
 size_t
-adamw_bytes(const struct tmodel *t)
+adamw_bytes(const struct tmodel *t, enum dtype moments)
 {
     struct arena a;
 
     arena_plan(&a);
     for (size_t i = 0; i < 2 * t->ngroup; i++)
-        arena_alloc(&a, t->group[i / 2].n, sizeof(float));
+        arena_alloc(&a, t->group[i / 2].n, size_of(moments));
     return a.used;
 }
 
@@ -109,7 +127,19 @@ adamw_free(struct adamw *a)
     free(a);
 }
 
-float *
+enum dtype
+adamw_dtype(const struct adamw *a)
+{
+    return a->type;
+}
+
+double
+adamw_rounding(const struct adamw *a)
+{
+    return a->rounding;
+}
+
+void *
 adamw_moment(struct adamw *a, size_t group, int which)
 {
     return which == 0 ? a->m[group] : a->v[group];
@@ -139,6 +169,59 @@ span_sumsq(void *ctx, size_t i, size_t worker)
     profile_end("gradient norm", t, 0.0, 4.0 * (double)s->n);
 }
 
+/* x[n] to bf16, up or down with the chance that keeps its mean: 16 bits of a
+ * number that key and place fix are added below the bits that stay.  *lost,
+ * *kept: squares of what is lost, and of x. */
+static void
+round_by_chance(uint16_t *out, const float *x, size_t n, uint64_t key,
+    size_t place, double *lost, double *kept)
+{
+    uint64_t chance = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t u, r;
+        float y;
+        double d;
+
+        if (i % 4 == 0)
+            chance = rng_u64(key, (place + i) / 4);
+        memcpy(&u, x + i, sizeof u);
+        r = (uint32_t)(chance >> i % 4 * 16) & 0xffff;
+        /* the largest numbers must not become infinite */
+        if (((u + r) & 0x7f800000) != 0x7f800000)
+            u += r;
+        out[i] = (uint16_t)(u >> 16);
+        u &= 0xffff0000;
+        memcpy(&y, &u, sizeof y);
+        d = (double)y - x[i];
+        *lost += d * d;
+        *kept += (double)x[i] * x[i];
+    }
+}
+
+/* A span whose moments are bf16, WIDE elements at a time. */
+static void
+update_rounded(struct adamw *a, const struct span *s, const struct adamw_k *k,
+    double *lost, double *kept)
+{
+    const struct group *g = &a->model->group[s->group];
+    const uint64_t key = rng_key(rng_key(a->t, s->group), 'm');
+    float m[WIDE], v[WIDE];
+
+    *lost = *kept = 0.0;
+    for (size_t i = 0; i < s->n; i += WIDE) {
+        const size_t n = s->n - i < WIDE ? s->n - i : WIDE, at = s->at + i;
+        uint16_t *mh = (uint16_t *)a->m[s->group] + at;
+        uint16_t *vh = (uint16_t *)a->v[s->group] + at;
+
+        kern.widen_bf16(m, mh, n);
+        kern.widen_bf16(v, vh, n);
+        a->k->adamw(g->p + at, g->g + at, m, v, n, k);
+        round_by_chance(mh, m, n, key, at, lost, kept);
+        round_by_chance(vh, v, n, rng_key(key, 'v'), at, lost, kept);
+    }
+}
+
 static void
 span_update(void *ctx, size_t i, size_t worker)
 {
@@ -154,9 +237,14 @@ span_update(void *ctx, size_t i, size_t worker)
     (void)worker;
     k.step = (float)(lr / (1.0 - pow(a->o->beta1, (double)a->t)));
     k.decay = decay ? (float)(1.0 - lr * a->o->decay) : 1.0f;
-    a->k->adamw(g->p + s->at, g->g + s->at, a->m[s->group] + s->at,
-        a->v[s->group] + s->at, s->n, &k);
-    profile_end("AdamW", t, 0.0, 32.0 * (double)s->n);
+    if (a->type == DT_BF16)
+        update_rounded(a, s, &k, a->lost + i, a->kept + i);
+    else
+        a->k->adamw(g->p + s->at, g->g + s->at,
+            (float *)a->m[s->group] + s->at, (float *)a->v[s->group] + s->at,
+            s->n, &k);
+    profile_end("AdamW", t, 0.0, (a->type == DT_BF16 ? 24.0 : 32.0) *
+        (double)s->n);
 }
 
 int
@@ -191,6 +279,15 @@ adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
         .eps = (float)o->eps,
     };
     pool_run(pool, a->nspan, span_update, a);
+    if (a->type == DT_BF16 && !(a->rounding > 0.0)) {
+        double lost = 0.0, kept = 0.0;
+
+        for (size_t i = 0; i < a->nspan; i++) {
+            lost += a->lost[i];
+            kept += a->kept[i];
+        }
+        a->rounding = kept > 0.0 ? sqrt(lost / kept) : 0.0;
+    }
     return 0;
 }
 

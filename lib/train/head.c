@@ -8,18 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Columns of the teacher's logits that are made at a time. */
+enum { WIDE = 512 };
+
 struct head_loss {
     struct pool *pool;
     const struct loss_kern *k;
-    size_t V, d, dt;
+    size_t V, d, dt, R;     /* R: rows of a tile */
     size_t width, nslice;   /* of the vocabulary */
-    float *zs, *zt;         /* [nslice][HEAD_ROWS,width] */
-    float *part;            /* [nslice][HEAD_ROWS,d] parts of dh */
-    float *wide;            /* [workers][width,dt] widened teacher rows */
-    struct lse_part *s1, *st, *tt;      /* [nslice][HEAD_ROWS] */
-    struct row_lse *lse;    /* [HEAD_ROWS] */
-    double *lse1;           /* [HEAD_ROWS] the same as lse.s1, in double */
-    double *kl, *ztarget;   /* [nslice][HEAD_ROWS]; [HEAD_ROWS] */
+    float *zs, *zt;         /* [nslice][R,width] */
+    float *part;            /* [nslice][R,d] parts of dh */
+    float *wide;            /* [workers][WIDE,dt] widened teacher rows */
+    struct lse_part *s1, *st, *tt;      /* [nslice][R] */
+    struct row_lse *lse;    /* [R] */
+    double *lse1;           /* [R] the same as lse.s1, in double */
+    double *kl;             /* [nslice][R] */
     /* the tile at hand */
     const struct loss_opt *o;
     const float *ws, *hs, *ht;
@@ -42,16 +45,18 @@ slice_width(size_t V)
 
 struct head_loss *
 head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
-    size_t dt)
+    size_t dt, size_t rows)
 {
     struct head_loss *h = xcalloc(1, sizeof(*h));
-    const size_t w = slice_width(V), ns = (V + w - 1) / w, R = HEAD_ROWS;
+    const size_t w = slice_width(V), ns = (V + w - 1) / w;
+    const size_t R = rows < HEAD_ROWS ? rows : HEAD_ROWS;
 
     h->pool = pool;
     h->k = loss_kern();
     h->V = V;
     h->d = d;
     h->dt = dt;
+    h->R = R;
     h->width = w;
     h->nslice = ns;
     h->zs = arena_alloc(a, ns * R * w, sizeof(float));
@@ -59,10 +64,9 @@ head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
     h->s1 = arena_alloc(a, ns * R, sizeof(*h->s1));
     h->lse = arena_alloc(a, R, sizeof(*h->lse));
     h->lse1 = arena_alloc(a, R, sizeof(*h->lse1));
-    h->ztarget = arena_alloc(a, R, sizeof(*h->ztarget));
     if (dt > 0) {
         h->zt = arena_alloc(a, ns * R * w, sizeof(float));
-        h->wide = arena_alloc(a, pool_size(pool) * w * dt, sizeof(float));
+        h->wide = arena_alloc(a, pool_size(pool) * WIDE * dt, sizeof(float));
         h->st = arena_alloc(a, ns * R, sizeof(*h->st));
         h->tt = arena_alloc(a, ns * R, sizeof(*h->tt));
         h->kl = arena_alloc(a, ns * R, sizeof(*h->kl));
@@ -85,17 +89,25 @@ slice_cols(const struct head_loss *h, size_t s)
     return left < h->width ? left : h->width;
 }
 
-/* Teacher's head rows of slice s as fp32. */
-static const float *
-teacher_rows(struct head_loss *h, size_t s, size_t worker)
+/* Teacher's logits of slice s, WIDE columns at a time, whose rows of the head
+ * are widened where they are not fp32. */
+static void
+teacher_logits(struct head_loss *h, size_t s, size_t worker, float *zt)
 {
+    const size_t cols = slice_cols(h, s);
     const float *w = weight_f32(h->wt);
-    float *wide = h->wide + worker * h->width * h->dt;
+    float *wide = h->wide + worker * WIDE * h->dt;
 
-    if (w != NULL)
-        return w + s * h->width * h->dt;
-    weight_rows(h->wt, s * h->width, slice_cols(h, s), wide);
-    return wide;
+    for (size_t c = 0; c < cols; c += WIDE) {
+        const size_t n = cols - c < WIDE ? cols - c : WIDE;
+        const size_t row = s * h->width + c;
+
+        if (w == NULL)
+            weight_rows(h->wt, row, n, wide);
+        kern.gemm_nt(h->n, n, h->dt, h->ht, h->dt,
+            w != NULL ? w + row * h->dt : wide, h->dt, GEMM_SET, zt + c,
+            h->width);
+    }
 }
 
 /* Task: logits of slice s and its part of each row's log-sum-exp. */
@@ -103,7 +115,7 @@ static void
 slice_logits(void *ctx, size_t s, size_t worker)
 {
     struct head_loss *h = ctx;
-    const size_t w = h->width, cols = slice_cols(h, s), at = s * HEAD_ROWS;
+    const size_t w = h->width, cols = slice_cols(h, s), at = s * h->R;
     const float it = (float)(1.0 / h->o->tau);
     float *zs = h->zs + at * w;
     float *zt = h->ht != NULL ? h->zt + at * w : NULL;
@@ -112,8 +124,7 @@ slice_logits(void *ctx, size_t s, size_t worker)
     kern.gemm_nt(h->n, cols, h->d, h->hs, h->d, h->ws + s * w * h->d, h->d,
         GEMM_SET, zs, w);
     if (zt != NULL)
-        kern.gemm_nt(h->n, cols, h->dt, h->ht, h->dt,
-            teacher_rows(h, s, worker), h->dt, GEMM_SET, zt, w);
+        teacher_logits(h, s, worker, zt);
     profile_end("head logits", t, 2.0 * (double)(h->n * cols) *
         (double)(h->d + (zt != NULL ? h->dt : 0)), 0.0);
     t = profile_begin();
@@ -134,7 +145,7 @@ static void
 slice_grad(void *ctx, size_t s, size_t worker)
 {
     struct head_loss *h = ctx;
-    const size_t w = h->width, cols = slice_cols(h, s), at = s * HEAD_ROWS;
+    const size_t w = h->width, cols = slice_cols(h, s), at = s * h->R;
     const size_t v0 = s * w;
     const float w_ce = (float)h->o->w_ce, w_kl = (float)h->o->w_kl;
     float *zs = h->zs + at * w;
@@ -178,7 +189,7 @@ join_dh(void *ctx, size_t task, size_t worker)
     (void)worker;
     memcpy(dh, h->part + r0 * d, (r1 - r0) * d * sizeof(float));
     for (size_t s = 1; s < h->nslice; s++) {
-        const float *p = h->part + (s * HEAD_ROWS + r0) * d;
+        const float *p = h->part + (s * h->R + r0) * d;
 
         for (size_t i = 0; i < (r1 - r0) * d; i++)
             dh[i] += p[i];
@@ -193,13 +204,13 @@ join_lse(struct head_loss *h, struct loss_sum *sum)
 {
     for (size_t i = 0; i < h->n; i++) {
         const size_t v = h->target[i], s = v / h->width;
-        const double z = h->zs[(s * HEAD_ROWS + i) * h->width + v % h->width];
+        const double z = h->zs[(s * h->R + i) * h->width + v % h->width];
 
-        h->lse1[i] = lse_join(h->s1 + i, h->nslice, HEAD_ROWS);
+        h->lse1[i] = lse_join(h->s1 + i, h->nslice, h->R);
         h->lse[i].s1 = (float)h->lse1[i];
         if (h->ht != NULL) {
-            h->lse[i].st = (float)lse_join(h->st + i, h->nslice, HEAD_ROWS);
-            h->lse[i].tt = (float)lse_join(h->tt + i, h->nslice, HEAD_ROWS);
+            h->lse[i].st = (float)lse_join(h->st + i, h->nslice, h->R);
+            h->lse[i].tt = (float)lse_join(h->tt + i, h->nslice, h->R);
         }
         sum->ce += h->lse1[i] - z;
     }
@@ -218,7 +229,7 @@ head_tile(struct head_loss *h, struct loss_sum *sum)
         double kl = 0.0;
 
         for (size_t s = 0; s < h->nslice; s++)
-            kl += h->kl[s * HEAD_ROWS + i];
+            kl += h->kl[s * h->R + i];
         sum->kl += h->o->tau * h->o->tau * kl;
     }
 }
@@ -234,8 +245,8 @@ head_loss_rows(struct head_loss *h, const struct loss_opt *o,
     h->ws = ws;
     h->wt = wt;
     h->dw = dw;
-    for (size_t i = 0; i < n; i += HEAD_ROWS) {
-        h->n = n - i < HEAD_ROWS ? n - i : HEAD_ROWS;
+    for (size_t i = 0; i < n; i += h->R) {
+        h->n = n - i < h->R ? n - i : h->R;
         h->hs = hs + i * h->d;
         h->ht = ht != NULL ? ht + i * h->dt : NULL;
         h->target = target + i;

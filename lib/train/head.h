@@ -10,14 +10,15 @@
 #include "base/mem.h"
 #include "train/step.h"
 
-#define HEAD_ROWS 256
+#define HEAD_ROWS 128
 
 struct head_loss;
 
 /* Work space in `a` (which may only be counting) for a student with head
- * [V,d] and, if dt > 0, a teacher's of [V,dt]. */
+ * [V,d] and, if dt > 0, a teacher's of [V,dt]; rows: predictions of a call,
+ * where they are never more. */
 struct head_loss *head_loss_new(struct arena *a, struct pool *pool, size_t V,
-    size_t d, size_t dt);
+    size_t d, size_t dt, size_t rows);
 void head_loss_free(struct head_loss *h);
 
 /*

@@ -43,9 +43,17 @@ plan_flop_train(const struct config *c, const size_t *mlp, size_t T)
     return 6.0 * product_params(c, mlp) + 3.5 * attention(c, T);
 }
 
+size_t
+plan_micro(size_t micro, size_t rows, size_t T)
+{
+    const size_t n = micro > 0 ? micro : T >= 512 ? 1 : 1024 / T;
+
+    return n < rows ? n : rows;
+}
+
 void
 plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
-    size_t T, size_t head_bytes, size_t msg_bytes)
+    const struct plan_load *l)
 {
     size_t *mlp = xcalloc(t->m.c.L, sizeof(*mlp));
     size_t *kept = xcalloc(t->m.c.L, sizeof(*kept));
@@ -54,13 +62,14 @@ plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
     memset(p, 0, sizeof(*p));
     p->params = t->nparam;
     p->weights = p->gradients = t->nparam * sizeof(float);
-    p->moments = adamw_bytes(t);
-    p->work = s != NULL ? step_bytes(s) : 0;
-    p->teacher_head = head_bytes;
-    p->input = 2 * msg_bytes;       /* one at hand, one being read */
-    p->total = p->weights + p->gradients + p->moments + p->work
+    p->moments = adamw_bytes(t, l->moments);
+    p->program = l->program;
+    p->work = step_bytes(s, l->tokens);
+    p->teacher_head = l->head;
+    p->input = l->input;
+    p->total = p->program + p->weights + p->gradients + p->moments + p->work
         + p->teacher_head + p->input;
-    p->flop = plan_flop_train(&t->m.c, mlp, T);
+    p->flop = plan_flop_train(&t->m.c, mlp, l->T);
     free(mlp);
     free(kept);
 }
@@ -70,10 +79,11 @@ plan_note(const struct plan *p)
 {
     const double mb = 1e-6;
 
-    note("%zu parameters, %.4g GFLOP a token; memory in MB: weights %.1f, "
-        "gradients %.1f, moments %.1f, work %.1f, teacher head %.1f, input "
-        "%.1f, in all %.1f", p->params, p->flop * 1e-9,
-        (double)p->weights * mb, (double)p->gradients * mb,
+    note("%zu parameters, %.4g GFLOP a token; memory in MB: program %.1f, "
+        "weights %.1f, gradients %.1f, moments %.1f, work %.1f, teacher head "
+        "%.1f, input %.1f, in all %.1f", p->params, p->flop * 1e-9,
+        (double)p->program * mb, (double)p->weights * mb,
+        (double)p->gradients * mb,
         (double)p->moments * mb, (double)p->work * mb,
         (double)p->teacher_head * mb, (double)p->input * mb,
         (double)p->total * mb);

@@ -13,6 +13,7 @@
 
 struct plan {
     size_t params;
+    size_t program;         /* what the process holds beside the rest */
     size_t weights, gradients, moments;     /* bytes, fp32 */
     size_t work;            /* activations, head tiles, scratch */
     size_t teacher_head;    /* copy of the teacher's head */
@@ -21,10 +22,19 @@ struct plan {
     double flop;            /* a token, student forward and backward */
 };
 
-/* Of a model, its step (arenas are only mapped, not touched, by making them),
- * the bytes of a teacher's head held in memory, and of one message. */
+/* What is put on it. */
+struct plan_load {
+    size_t T;               /* tokens of a row */
+    size_t tokens;          /* of a step */
+    size_t head;            /* bytes of a teacher's head held in memory */
+    size_t input;           /* bytes of messages */
+    size_t program;         /* as above */
+    enum dtype moments;     /* of the optimiser */
+};
+/* Of a model and its step (arenas are only mapped, not touched, by making
+ * them). */
 void plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
-    size_t T, size_t head_bytes, size_t msg_bytes);
+    const struct plan_load *l);
 
 /* Operations a token at length T: 2 a parameter used in a product and the
  * causal half of attention forward (2 H D (T+1) with softmax left out), twice
@@ -32,6 +42,10 @@ void plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
  * being made again.  mlp [L] or NULL as in config_params. */
 double plan_flop_forward(const struct config *c, const size_t *mlp, size_t T);
 double plan_flop_train(const struct config *c, const size_t *mlp, size_t T);
+
+/* Rows at a time of messages of so many rows of T tokens, when `micro` are
+ * wanted (0: one of 512 tokens or more, else as many as 1024 tokens hold). */
+size_t plan_micro(size_t micro, size_t rows, size_t T);
 
 /* One line for people. */
 void plan_note(const struct plan *p);

@@ -20,9 +20,7 @@ struct step {
     struct bwd *bwd;
     struct arena arena;
     struct head_loss *head;
-    float *hs, *ht, *dh;    /* [T,d] [T,dt] [T,d] scored states of a row */
-    float *dfinal;          /* [B,T,d] */
-    float *wide;            /* [B,T,d] teacher's hidden state as fp32 */
+    float *ht;              /* [T,dt] teacher's scored states of a row */
     uint32_t *target;       /* [T] */
     uint32_t *place;        /* [T] tokens that are scored */
     double *num, *den;      /* [B * T/SH_TOKENS] parts of SquareHead */
@@ -38,27 +36,22 @@ struct step {
 static void
 plan_arena(struct step *s, struct arena *a)
 {
-    const size_t d = s->t->m.c.d, BT = s->B * s->T;
+    const struct config *c = &s->t->m.c;
     const size_t parts = s->B * ((s->T + SH_TOKENS - 1) / SH_TOKENS);
 
-    s->head = head_loss_new(a, s->pool, s->t->m.c.V, d, s->dt);
-    s->hs = arena_alloc(a, s->T * d, sizeof(float));
-    s->dh = arena_alloc(a, s->T * d, sizeof(float));
-    s->dfinal = arena_alloc(a, BT * d, sizeof(float));
+    s->head = head_loss_new(a, s->pool, c->V, c->d, s->dt, s->T);
     s->target = arena_alloc(a, s->T, sizeof(*s->target));
     s->place = arena_alloc(a, s->T, sizeof(*s->place));
     s->num = arena_alloc(a, parts, sizeof(double));
     s->den = arena_alloc(a, parts, sizeof(double));
     s->coef = arena_alloc(a, s->B, sizeof(float));
-    if (s->dt > 0) {
+    if (s->dt > 0)
         s->ht = arena_alloc(a, s->T * s->dt, sizeof(float));
-        s->wide = arena_alloc(a, BT * d, sizeof(float));
-    }
 }
 
 struct step *
 step_new(struct tmodel *t, struct pool *pool, const struct loss_opt *o,
-    size_t B, size_t T, int recompute, size_t teacher_d)
+    size_t B, size_t T, int how, size_t teacher_d)
 {
     struct step *s = xcalloc(1, sizeof(*s));
     struct arena count;
@@ -69,7 +62,7 @@ step_new(struct tmodel *t, struct pool *pool, const struct loss_opt *o,
     s->B = B;
     s->T = T;
     s->dt = teacher_d;
-    s->bwd = bwd_new(t, pool, B, T, recompute);
+    s->bwd = bwd_new(t, pool, B, T, how);
     arena_plan(&count);
     plan_arena(s, &count);
     head_loss_free(s->head);
@@ -90,9 +83,9 @@ step_free(struct step *s)
 }
 
 size_t
-step_bytes(const struct step *s)
+step_bytes(const struct step *s, size_t tokens)
 {
-    return s->arena.cap + bwd_bytes(s->bwd);
+    return s->arena.cap + bwd_bytes(s->bwd, tokens);
 }
 
 /* n rows of d numbers from type t at src to fp32. */
@@ -108,13 +101,15 @@ widen(enum dtype t, const void *src, size_t n, size_t d, float *out)
 }
 
 /* Head and losses of row b: gathers the scored positions, scatters their
- * gradients into dfinal. */
+ * gradients to where the final states were. */
 static void
 row_losses(struct step *s, size_t b)
 {
     const size_t d = s->t->m.c.d, L = s->t->m.c.L, T = s->r->T;
     const struct group *head = &s->t->group[s->t->m.c.tied ? L : L + 2];
-    const float *final = bwd_final(s->bwd) + b * T * d;
+    float *final = bwd_final(s->bwd) + b * T * d;
+    float *hs = bwd_spare(s->bwd, BWD_SPARE_X);
+    float *dh = bwd_spare(s->bwd, BWD_SPARE_Y);
     const uint8_t *scored = s->y->scored + b * T;
     const int kd = s->y->final != NULL;
     const size_t size = s->y->final_dtype == DT_F32 ? 4 : 2;
@@ -126,19 +121,19 @@ row_losses(struct step *s, size_t b)
         assert(i + 1 < T);
         s->place[n] = (uint32_t)i;
         s->target[n] = s->r->ids[b * T + i + 1];
-        memcpy(s->hs + n * d, final + i * d, d * sizeof(float));
+        memcpy(hs + n * d, final + i * d, d * sizeof(float));
         if (kd)
             widen(s->y->final_dtype, (const char *)s->y->final
                 + (b * T + i) * s->dt * size, 1, s->dt, s->ht + n * s->dt);
         n++;
     }
+    memset(final, 0, T * d * sizeof(float));
     if (n == 0)
         return;
-    head_loss_rows(s->head, &s->o, head->p, s->y->head, s->hs,
-        kd ? s->ht : NULL, s->target, n, head->g, s->dh, s->sum);
+    head_loss_rows(s->head, &s->o, head->p, s->y->head, hs,
+        kd ? s->ht : NULL, s->target, n, head->g, dh, s->sum);
     for (size_t i = 0; i < n; i++)
-        memcpy(s->dfinal + (b * T + s->place[i]) * d, s->dh + i * d,
-            d * sizeof(float));
+        memcpy(final + s->place[i] * d, dh + i * d, d * sizeof(float));
 }
 
 static size_t
@@ -218,11 +213,12 @@ square_head(void *ctx, size_t i, float *dx)
     if (s->y->hidden_dtype == DT_F32) {
         s->sh_t = s->y->hidden[i];
     } else {
+        float *wide = bwd_spare(s->bwd, BWD_SPARE_X);
         struct widen_job j = { s->y->hidden_dtype, s->y->hidden[i], n, d,
-            s->wide };
+            wide };
 
         pool_run(s->pool, (n + SH_TOKENS - 1) / SH_TOKENS, widen_task, &j);
-        s->sh_t = s->wide;
+        s->sh_t = wide;
     }
     pool_run(s->pool, s->r->B * parts, sh_sums, s);
     for (size_t b = 0; b < s->r->B; b++) {
@@ -252,18 +248,30 @@ step_add(struct step *s, const struct rows *r, const struct target *y,
     s->y = y;
     s->sum = sum;
     bwd_forward(s->bwd, r);
-    memset(s->dfinal, 0, BT * s->t->m.c.d * sizeof(float));
     for (size_t b = 0; b < r->B; b++)
         row_losses(s, b);
     for (size_t i = 0; i < BT; i++) {
         sum->n += y->scored[i] != 0;
         sum->tok += r->first[i] != UINT32_MAX;
     }
-    bwd_backward(s->bwd, r, s->dfinal, sh ? square_head : NULL, s);
+    bwd_backward(s->bwd, r, sh ? square_head : NULL, s);
+}
+
+double
+step_rounding(const struct step *s)
+{
+    return bwd_rounding(s->bwd);
 }
 
 void
 step_flush(struct step *s)
 {
     bwd_flush(s->bwd);
+}
+
+void
+step_forget(struct step *s)
+{
+    bwd_forget(s->bwd);
+    arena_forget(&s->arena);
 }

@@ -37,18 +37,24 @@ struct target {
 };
 
 struct step;
+/* how: BWD_RECOMPUTE, BWD_BF16 or 0. */
 struct step *step_new(struct tmodel *t, struct pool *pool,
-    const struct loss_opt *o, size_t B, size_t T, int recompute,
+    const struct loss_opt *o, size_t B, size_t T, int how,
     size_t teacher_d);
 void step_free(struct step *s);
-size_t step_bytes(const struct step *s);
+/* Memory it will have touched when steps are of so many tokens. */
+size_t step_bytes(const struct step *s, size_t tokens);
 
 /* Add the gradients and losses of rows r (r->B <= B of step_new). */
 void step_add(struct step *s, const struct rows *r, const struct target *t,
     struct loss_sum *sum);
+/* bwd_rounding of the last step_add. */
+double step_rounding(const struct step *s);
 /* After the last step_add of a step, before adamw_step: gradients that were
  * held back are added (bwd_flush). */
 void step_flush(struct step *s);
+/* Between steps: give the work space back until the next. */
+void step_forget(struct step *s);
 
 struct adamw_opt {
     double lr, beta1, beta2, eps, decay, clip;  /* clip 0: none */
@@ -56,7 +62,9 @@ struct adamw_opt {
     int decay_embed;
 };
 struct adamw;               /* moments m and v of every group, step count */
-struct adamw *adamw_new(const struct tmodel *t);
+/* moments: DT_F32, or DT_BF16: half the memory, each rounded up or down by
+ * chance (fixed by step and place), so that small changes are not lost. */
+struct adamw *adamw_new(const struct tmodel *t, enum dtype moments);
 void adamw_free(struct adamw *a);
 /* Scale gradient sums by 1/n, clip by global norm, update, zero gradients.
  * *norm: gradient norm before clipping.  -1 (EX_NUM) and nothing applied when

@@ -425,6 +425,63 @@ test_unpack(void)
     batch_release(&b);
 }
 
+/* A copy of "s" with two tensors more in each batch: whole, or in parts. */
+static int
+write_parts(const char *path, int parts)
+{
+    static const char x[3][4] = { "abc", "def", "ghi" };
+    const size_t three = 3;
+    struct err e = { 0 };
+    struct msg_in *r = msg_in_open("s", 0, &e);
+    struct msg_out *w = msg_out_open(path, &e);
+    struct msg m;
+    int bad = 0;
+
+    while (msg_read(r, &m, &e) > 0) {
+        struct st_out *o = msg_copy(w, &m);
+
+        if (m.kind != MSG_BATCH) {
+            bad |= msg_send(w, &e) != 0;
+            continue;
+        }
+        for (int k = 0; k < 3; k++) {
+            char name[] = "x.0";
+
+            name[2] = (char)('0' + k);
+            st_out_tensor(o, name, DT_U8, 1, &three,
+                parts && k > 0 ? NULL : x[k]);
+        }
+        bad |= (parts ? msg_send_begin(w, &e) : msg_send(w, &e)) != 0;
+        for (int k = 1; parts && k < 3; k++) {
+            memcpy(msg_room(w, 1), x[k], 3);
+            bad |= msg_send_next(w, &e) != 0;
+        }
+    }
+    bad |= msg_end(w, &e) != 0;
+    msg_out_close(w);
+    msg_in_close(r);
+    return bad;
+}
+
+static void
+test_parts(void)
+{
+    struct err e = { 0 };
+    char *a, *b;
+    size_t na = 0, nb = 0, n;
+
+    sample_file("s", &batches, &e);
+    ok(write_parts("whole", 0) == 0 && write_parts("parts", 1) == 0,
+        "a message sent in parts");
+    io_slurp("whole", 1 << 20, &a, &na, &e);
+    io_slurp("parts", 1 << 20, &b, &nb, &e);
+    ok(na > 0 && na == nb && memcmp(a, b, na) == 0,
+        "is the same as one sent whole");
+    ok(read_all("parts", &n, &e) == 0, "and reads well");
+    free(a);
+    free(b);
+}
+
 int
 main(void)
 {
@@ -436,6 +493,7 @@ main(void)
     test_pipe();
     test_leave();
     test_filter();
+    test_parts();
     test_resume("docs", &docs);
     test_resume("batches", &batches);
     test_lie();

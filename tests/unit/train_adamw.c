@@ -3,6 +3,7 @@
 #include "kern/kern.h"
 #include "kern/loss.h"
 #include "../tap.h"
+#include "train/adamw.h"
 #include "train/step.h"
 
 #include <math.h>
@@ -97,7 +98,7 @@ clipping(struct pool *pool)
     struct err e;
 
     for (size_t k = 0; k < 7; k++) {
-        struct adamw *opt = adamw_new(&t);
+        struct adamw *opt = adamw_new(&t, DT_F32);
         double got;
         size_t wrong = 0;
         const double size = golden_at(norm, k) > 1.0 ? 1.0 : 1e-3;
@@ -128,7 +129,7 @@ not_finite(struct pool *pool)
         { p, grad, 0, { 0 } } };
     struct tmodel t = { .group = group, .ngroup = 3, .nparam = 4 };
     const struct adamw_opt o = { .lr = 1.0, .eps = 1e-8, .lr_embed = 1.0 };
-    struct adamw *opt = adamw_new(&t);
+    struct adamw *opt = adamw_new(&t, DT_F32);
     struct err e = { 0 };
     double norm;
 
@@ -139,6 +140,50 @@ not_finite(struct pool *pool)
     grad[1] = INFINITY;
     ok(adamw_step(opt, &t, pool, &o, 1, &norm, &e) < 0, "so is infinity");
     adamw_free(opt);
+}
+
+/* A second moment in bf16 that steps of 0.1 % must move: rounded to the
+ * nearest it would stay below 0.3; the same bits whatever the number of
+ * threads. */
+static void
+half_moments(struct pool *pool)
+{
+    enum { N = 1024, STEPS = 1500 };     /* N: a group, a task */
+    static float p[2][3 * N], grad[3 * N];
+    const struct adamw_opt o = { .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999,
+        .eps = 1e-8, .lr_embed = 1.0 };
+    struct pool *one = pool_new(1);
+    double norm, sum = 0.0, want = 1.0 - pow(0.999, STEPS);
+    struct adamw *a[2];
+    struct err e;
+    float v[N];
+
+    for (size_t k = 0; k < 2; k++) {
+        struct group group[3] = { { p[k], grad, N, { 0 } },
+            { p[k] + N, grad + N, N, { 0 } },
+            { p[k] + 2 * N, grad + 2 * N, N, { 0 } } };
+        struct tmodel t = { .group = group, .ngroup = 3, .nparam = 3 * N };
+
+        a[k] = adamw_new(&t, DT_BF16);
+        for (size_t i = 0; i < STEPS; i++) {
+            for (size_t j = 0; j < 3 * N; j++)
+                grad[j] = 1.0f;
+            adamw_step(a[k], &t, k == 0 ? pool : one, &o, 1, &norm, &e);
+        }
+    }
+    kern.widen_bf16(v, adamw_moment(a[0], 0, 1), N);
+    for (size_t j = 0; j < N; j++)
+        sum += v[j] / N;
+    ok(near(sum, want, 0, 2e-3), "bf16 moments: v is %.4f, should be %.4f",
+        sum, want);
+    ok(memcmp(p[0], p[1], sizeof p[0]) == 0 && memcmp(adamw_moment(a[0], 0, 0),
+        adamw_moment(a[1], 0, 0), N * 2) == 0,
+        "... the same bits with one thread");
+    ok(adamw_rounding(a[0]) > 1e-4 && adamw_rounding(a[0]) < 4e-3,
+        "... rounding is told: %.2g", adamw_rounding(a[0]));
+    adamw_free(a[0]);
+    adamw_free(a[1]);
+    pool_free(one);
 }
 
 int
@@ -161,6 +206,7 @@ main(void)
     schedules();
     clipping(pool);
     not_finite(pool);
+    half_moments(pool);
     pool_free(pool);
     golden_close(&g);
     return done_testing();

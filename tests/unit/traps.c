@@ -55,9 +55,9 @@ one_prediction(const struct loss_opt *o, const float *zs, const float *zt,
     for (size_t i = 0; i < V; i++)
         eye[i * V + i] = 1.0f;
     arena_plan(&plan);
-    head_loss_free(head_loss_new(&plan, pool, V, V, V));
+    head_loss_free(head_loss_new(&plan, pool, V, V, V, 1));
     arena_init(&a, plan.used);
-    h = head_loss_new(&a, pool, V, V, V);
+    h = head_loss_new(&a, pool, V, V, V, 1);
     head_loss_rows(h, o, eye, &wt, zs, zt, &target, 1, dw, r.dh, &r.sum);
     head_loss_free(h);
     arena_release(&a);
@@ -322,7 +322,7 @@ frozen_teacher(void)
 
     data_make(&x);
     model_head_hash(&x.teacher, before);
-    opt = adamw_new(&x.t);
+    opt = adamw_new(&x.t, DT_F32);
     for (int i = 0; i < 3; i++) {
         s = step(&x, &all);
         ok(adamw_step(opt, &x.t, pool, &o, s.n, &norm, &e) == 0, "step %d",
