@@ -262,10 +262,12 @@ shard_open_file(struct shardset *s, size_t i, struct err *e)
     h->fd = io_open(path, e);
     if (h->fd < 0) {
         r = missing(e);
+    } else if (!h->checked && check_file(h, e) < 0) {
+        r = err_prefix(e, "%s", path);
+        close(h->fd);           /* bad for whoever asks next, too */
+        h->fd = -1;
     } else {
         s->open[s->nopen++] = i;
-        if (!h->checked && check_file(h, e) < 0)
-            r = err_prefix(e, "%s", path);
     }
     free(path);
     return r;
