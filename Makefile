@@ -19,7 +19,6 @@ PROGS = tokenize/tokenize shard/shard stream/stream teacher/teacher \
 NAMES = $(notdir $(PROGS))
 BINS  = $(NAMES:%=$(BUILD)/bin/%)
 PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc hwloc
-LOADED = openblas# opened while running, see lib/kern
 MANS  = $(wildcard man/*.[157])
 
 # Language identification is built in where CLD2 and a C++ compiler are.
@@ -36,7 +35,7 @@ endif
 # Dependencies are found by pkg-config once; see scripts/setup.
 $(BUILD)/probe.mk: scripts/setup Makefile
 	@mkdir -p $(@D)
-	@CC='$(CC)' scripts/setup $(PKGS) $(LOADED)
+	@CC='$(CC)' scripts/setup $(PKGS)
 	@printf 'PKG_CFLAGS = %s\nPKG_LIBS = %s\n' \
 	    "$$(pkg-config --cflags $(PKGS))" "$$(pkg-config --libs $(PKGS))" > $@
 ifneq ($(filter-out clean help names dist uninstall,$(or $(MAKECMDGOALS),all)),)

@@ -54,6 +54,15 @@ ok '3 rows at a time' distil m3 --micro 3
 same_model '3 rows at a time' run m3
 ok 'recompute' distil rc --recompute
 same_model 'recompute' run rc
+ok 'a profile changes nothing' env RETORT_PROFILE=profile \
+    student -q -m s0 -o profiled --lr 1e-3 --save 5 -j 2 kd
+same_model 'profiled = not' run profiled
+ok 'profile: 19 steps of 20, parts within what the processors did' awk -F '\t' '
+    /^# steps / { split($0, w, " "); steps = w[3] }
+    /^# cpu / { split($0, w, " "); cpu = w[3] }
+    NF == 5 && $1 != "part" { n++; s += $3; flop += $4 }
+    END { exit !(steps == 19 && n > 25 && s > 0 && s <= cpu && flop > 0) }
+    ' profile
 ok 'no tapped hidden states in the loss' distil nosh --squarehead 0
 status 1 '... which does matter' cmp -s run/model.safetensors \
     nosh/model.safetensors

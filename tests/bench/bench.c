@@ -3,7 +3,7 @@
  * matrix rate, a random model, a stream of random documents, and clocks.
  *
  *   bench cpu                      processor, kernels, flags: comment lines
- *   bench sgemm [threads]          GF/s; threads 0: all processors
+ *   bench sgemm THREADS KERNELS    GF/s of a cube; threads 0: all processors
  *   bench model CONFIG.json DIR    a model of that shape with random weights
  *   bench docs V TOKENS MEAN S [F] `docs` stream of S sources, the first of
  *                                  them number F (0), on standard output
@@ -75,9 +75,9 @@ cpu(void)
         }
     if (f != NULL)
         fclose(f);
-    printf("# retort: %s\n# cores: %zu\n# kernels: %s, OpenBLAS as %s\n"
+    printf("# retort: %s\n# cores: %zu\n# kernels: %s\n"
         "# built by: %s\n",
-        prog_version(), pool_cpus(), kern_name(), kern_blas(), prog_build());
+        prog_version(), pool_cpus(), kern_name(), prog_build());
 }
 
 /* ---- sgemm: a 2048 cube, its rows shared out among the threads ---- */
@@ -104,13 +104,15 @@ smaller(const void *a, const void *b)
 }
 
 static void
-sgemm(size_t threads)
+sgemm(size_t threads, const char *set)
 {
+    const char *why = kern_force(set);
     struct pool *pool;
     float *x[3];
     double t[7];
 
-    kernels();
+    if (why != NULL)
+        die(EX_SYS, "%s", why);
     pool = pool_new(threads);
     for (size_t k = 0; k < 3; k++) {
         x[k] = xreallocarray(NULL, (size_t)CUBE * CUBE, sizeof(float));
@@ -563,8 +565,8 @@ main(int argc, char **argv)
     progname = "bench";
     if (strcmp(job, "cpu") == 0 && argc == 2)
         cpu();
-    else if (strcmp(job, "sgemm") == 0 && argc <= 3)
-        sgemm(argc == 3 ? number(argv[2]) : 0);
+    else if (strcmp(job, "sgemm") == 0 && argc == 4)
+        sgemm(number(argv[2]), argv[3]);
     else if (strcmp(job, "model") == 0 && argc == 4)
         model(argv[2], argv[3]);
     else if (strcmp(job, "docs") == 0 && (argc == 6 || argc == 7))
