@@ -51,6 +51,7 @@ tok_free(struct tokenizer *t)
     free(t->byte_pair);
     free(t->pair);
     free(t->pair_bits);
+    free(t->lines.v);
     free(t->single);
     buf_release(&t->pool);
     free(t);
@@ -328,7 +329,7 @@ tok_id(const struct tokenizer *t, const char *s, size_t n)
 
     if (id < 0)
         id = added_id(&t->norm, s, n);
-    if (id < 0 && (v = vocab_find(t, s, n)) != TOK_NONE)
+    if (id < 0 && (v = vocab_id_of(t, s, n)) != TOK_NONE)
         id = v;
     return id;
 }

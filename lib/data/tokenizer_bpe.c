@@ -3,18 +3,24 @@
  * cache of bounded size and merged if it is not there.
  */
 #include "data/tokenizer_impl.h"
+#include "data/tokenizer_queue.h"
 #include "data/tokenizer_scan.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-uint32_t
-vocab_find(const struct tokenizer *t, const void *p, size_t n)
+uint64_t
+vocab_hash(const void *p, size_t n)
 {
-    const uint64_t h = XXH3_64bits(p, n);
-    const uint8_t want = (uint8_t)(h >> 56 | 1);
-    size_t i = (size_t)h & t->slot_mask;
+    return XXH3_64bits(p, n);
+}
+
+uint32_t
+vocab_find(const struct tokenizer *t, const void *p, size_t n, uint64_t hash)
+{
+    const uint8_t want = (uint8_t)(hash >> 56 | 1);
+    size_t i = (size_t)hash & t->slot_mask;
     uint8_t tag;
 
     for (; (tag = t->slot_tag[i]) != 0; i = (i + 1) & t->slot_mask) {
@@ -51,7 +57,7 @@ piece_merge(const struct tokenizer *t, struct tok_scratch *s,
     size_t k = 0;
 
     if (t->ignore_merges) {
-        const uint32_t whole = vocab_find(t, p, n);
+        const uint32_t whole = vocab_id_of(t, p, n);
 
         if (whole != TOK_NONE) {
             tok_ids_push(out, whole);
@@ -87,7 +93,11 @@ piece_put(const struct tokenizer *t, struct tok_scratch *s,
             tok_ids_push(out, t->byte_id[*p]);
     } else if (n > CACHE_BYTES) {
         piece_merge(t, s, p, n, out);
-    } else if (!cache_find(at, out)) {
+    } else if (cache_find(at, out)) {
+        return;
+    } else if (queue_takes(t)) {
+        queue_bytes(t, s, at, out);
+    } else {
         piece_merge(t, s, p, n, out);
         cache_put(at, out->v + before, out->n - before);
     }
@@ -160,6 +170,7 @@ bpe_gap(const struct tokenizer *t, struct tok_scratch *s,
         }
         p += k;
     }
+    queue_flush(t, s, out);
 }
 
 struct tok_scratch *
@@ -185,6 +196,7 @@ tok_scratch_free(struct tok_scratch *s)
     free(s->heap);
     sweep_release(&s->sweep);
     free(s->window);
+    free(s->queue);
     buf_release(&s->norm[0]);
     buf_release(&s->norm[1]);
     buf_release(&s->pre);

@@ -183,4 +183,14 @@ cache_find(struct cache_at *at, struct tok_ids *out)
     return 1;
 }
 
+/* Has a small slot of *at been filled since it was sought? */
+static inline int
+cache_known(const struct cache_at *at)
+{
+    const struct cache_small *s = at->small;
+
+    return s && !at->large && s->key[0] == at->key[0] &&
+        (s->key[1] & ~(UINT64_C(0xf0) << CACHE_LAST)) == at->key[1];
+}
+
 #endif

@@ -31,7 +31,7 @@ struct scan {
     int last;               /* the text ends there */
     uint64_t set[SCAN_SETS][SCAN_BYTES / 64 + 2];
 };
-struct scan_code;
+struct tok_code;
 
 /* Length in bytes of the first piece of p < end. */
 size_t split_piece(enum split kind, const unsigned char *p,
@@ -48,6 +48,20 @@ struct merge {
 struct pair_slot {
     uint64_t key;       /* left << 32 | right */
     struct merge m;     /* rank TOK_NONE: empty slot */
+};
+
+/*
+ * All merges in lines of the processor's cache, 8 to each, so that a pair is
+ * looked up in one step without a branch, where its parts fit in 64 bits.  From
+ * the top: 1, 0, what the line's number does not say of the pair, the rank,
+ * the id.  What finds its line full is in the table of pairs only.
+ */
+#define LINE_PAIRS 8
+struct lines {
+    uint64_t *v;                /* NULL: they do not fit */
+    unsigned id_bits;           /* ... of an id */
+    unsigned tag_bits;          /* of a pair, besides the number of its line */
+    unsigned shift;             /* ... which stand from this bit on */
 };
 
 /* An added token; flags are those of the JSON.  s is what is looked for:
@@ -124,6 +138,7 @@ struct tokenizer {
     struct pair_slot *pair;     /* all merges; pair_mask + 1 slots */
     uint64_t *pair_bits;        /* [pair_words] two bits for each of them */
     size_t pair_mask, pair_words, nmerge;
+    struct lines lines;         /* the same for merging side by side */
     int sweep;                  /* long pieces by sweeps */
     uint64_t *single;           /* ranks merged one by one: sweep_index */
     int ignore_merges;
@@ -136,7 +151,7 @@ struct tokenizer {
     struct sp *sp;              /* NULL: symbols are bytes */
     size_t strip;               /* of decoded text: spaces to take away */
     int strip_marks;            /* first token: without its U+2581 */
-    const struct scan_code *code;   /* that cuts, of this processor */
+    const struct tok_code *code;    /* of this processor */
     struct added_set raw, norm; /* not normalized, normalized */
     int64_t before, after;      /* of the post-processor */
     int64_t bos, eos;           /* of configuration files */
@@ -160,7 +175,8 @@ struct sweep {
 struct tok_scratch {
     struct cache cache;
     struct scan scan;
-    const struct scan_code *code;
+    const struct tok_code *code;
+    struct queue *queue;
     uint32_t *id;                       /* [id_cap], see bpe_symbols */
     size_t id_cap;
     uint32_t *rank, *prev, *next;       /* [cap] of a long piece */
@@ -227,8 +243,15 @@ pair_find(const struct tokenizer *t, uint32_t a, uint32_t b)
         (struct merge){ TOK_NONE, TOK_NONE };
 }
 
-/* Id of bytes in the vocabulary, or TOK_NONE. */
-uint32_t vocab_find(const struct tokenizer *t, const void *p, size_t n);
+/* Id of bytes in the vocabulary, or TOK_NONE; hash: vocab_hash of them. */
+uint64_t vocab_hash(const void *p, size_t n);
+uint32_t vocab_find(const struct tokenizer *t, const void *p, size_t n,
+    uint64_t hash);
+static inline uint32_t
+vocab_id_of(const struct tokenizer *t, const void *p, size_t n)
+{
+    return vocab_find(t, p, n, vocab_hash(p, n));
+}
 
 /* Memory for n symbols to merge, of s, until the next call. */
 uint32_t *bpe_symbols(struct tok_scratch *s, size_t n);
@@ -279,6 +302,10 @@ cache_get(struct tok_scratch *s, const unsigned char *p, size_t n, size_t room,
     cache_seek(&s->cache, p, n, room, at);
     return cache_find(at, out);
 }
+
+/* Pieces that the cache does not have wait in a queue, to be merged side by
+ * side: tokenizer_queue.h. */
+void lines_index(struct tokenizer *t);
 
 /* Encode text without added tokens. */
 void bpe_gap(const struct tokenizer *t, struct tok_scratch *s,

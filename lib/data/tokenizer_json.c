@@ -452,7 +452,7 @@ mistral_regex(struct tokenizer *t, struct err *e)
     if (what && strcmp(what, "fix") != 0 && strcmp(what, "keep") != 0)
         return err_set(e, EX_USAGE, "RETORT_MISTRAL_REGEX: is neither fix nor "
             "keep");
-    if (t->sp || t->split != SPLIT_CL100K || vocab_find(t, "10", 2) !=
+    if (t->sp || t->split != SPLIT_CL100K || vocab_id_of(t, "10", 2) !=
         TOK_NONE)
         return 0;
     for (int i = 0; i < 2; i++) {

@@ -1,5 +1,6 @@
 /* Pieces from bit sets; see tokenizer_scan.h. */
 #include "data/tokenizer_scan.h"
+#include "data/tokenizer_queue.h"
 #include "data/unicode.h"
 
 #include "base/cpu.h"
@@ -73,13 +74,14 @@ scan_ref(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
     }
 }
 
-const struct scan_code *
+const struct tok_code *
 scan_choose(const char *name, struct err *e)
 {
-    static const struct scan_code codes[] = {
-        { "ref", scan_ref },
+    static const struct tok_code codes[] = {
+        { "ref", scan_ref, queue_ref },
 #if defined(__x86_64__)
-        { "avx2", scan_avx2 }, { "avx512", scan_avx512 }
+        { "avx2", scan_avx2, queue_avx2 },
+        { "avx512", scan_avx512, queue_avx512 }
 #endif
     };
     enum cpu_code code;
@@ -144,7 +146,7 @@ place_others(struct scan *s, size_t words, const unsigned char *end)
 }
 
 void
-scan_begin(struct scan *s, const struct scan_code *code, enum split split,
+scan_begin(struct scan *s, const struct tok_code *code, enum split split,
     const unsigned char *p, const unsigned char *end)
 {
     size_t n = (size_t)(end - p), words, whole;

@@ -35,15 +35,16 @@ enum {
  * not ASCII is in X unless it is one of the usual letters of two bytes.
  * *carry (0 at the start of a text): such a letter goes on in the next block.
  */
-struct scan_code {
+struct tok_code {
     const char *name;
     void (*blocks)(struct scan *s, size_t at, size_t blocks,
         const unsigned char *p, uint64_t *carry);
+    void (*merge)(const struct tokenizer *t, struct queue *q);
 };
 
 /* The code that RETORT_KERNELS asks for, or the best.  NULL and *e: this
  * processor has no such code. */
-const struct scan_code *scan_choose(const char *name, struct err *e);
+const struct tok_code *scan_choose(const char *name, struct err *e);
 
 void scan_avx2(struct scan *s, size_t at, size_t blocks,
     const unsigned char *p, uint64_t *carry);
@@ -53,7 +54,7 @@ void scan_avx512(struct scan *s, size_t at, size_t blocks,
 /* Can pieces of this kind be found from the sets? */
 int scan_knows(enum split split);
 /* Classify a stretch of p < end. */
-void scan_begin(struct scan *s, const struct scan_code *code, enum split split,
+void scan_begin(struct scan *s, const struct tok_code *code, enum split split,
     const unsigned char *p, const unsigned char *end);
 /* Of SPLIT_GPT2 and SPLIT_GPT2_DIGITS: fill B, with the end of the text. */
 void scan_gpt2(struct scan *s, size_t words, const unsigned char *end);

@@ -100,7 +100,7 @@ word_put(const struct tokenizer *t, struct tok_scratch *s,
     struct cache_at at;
 
     if (t->ignore_merges) {
-        const uint32_t id = vocab_find(t, p, n);
+        const uint32_t id = vocab_id_of(t, p, n);
 
         if (id != TOK_NONE) {
             tok_ids_push(out, id);
@@ -326,7 +326,7 @@ sp_index(struct tokenizer *t)
 
     for (int b = 0; b < 256; b++) {
         snprintf(name, sizeof name, "<0x%02X>", (unsigned)b);
-        sp->byte[b] = vocab_find(t, name, 6);
+        sp->byte[b] = vocab_id_of(t, name, 6);
     }
     for (size_t id = 0; id < t->nid; id++)
         if (t->text[id].known)

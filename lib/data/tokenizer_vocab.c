@@ -305,6 +305,7 @@ merges_load(struct tokenizer *t, const json_t *vocab, const json_t *merges,
     if (r == 0) {
         fill_byte_pairs(t);
         sweep_index(t);
+        lines_index(t);
     }
     return r;
 }

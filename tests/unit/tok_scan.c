@@ -16,7 +16,7 @@ static const char *const kind_name[] = { "gpt2", "digits", "llama3", "qwen2" };
 
 /* Are the pieces of p[n] the same?  As bpe_gap walks over them. */
 static int
-same_cuts(const struct scan_code *code, enum split kind,
+same_cuts(const struct tok_code *code, enum split kind,
     const unsigned char *p, size_t n)
 {
     static struct scan s;
@@ -83,7 +83,7 @@ random_text(uint64_t key, size_t n, unsigned char *out)
 }
 
 static void
-test_random(const struct scan_code *code, int kind)
+test_random(const struct tok_code *code, int kind)
 {
     static unsigned char text[3 * SCAN_BYTES + 300];
     int same = 1;
@@ -109,7 +109,7 @@ test_random(const struct scan_code *code, int kind)
 /* Each character between letters, at each place of a block, and runs longer
  * than a stretch. */
 static void
-test_every(const struct scan_code *code, int kind)
+test_every(const struct tok_code *code, int kind)
 {
     static const char *const run[] = { "a", "\xc3\xa9", " ", "\n", "7", "-",
         "\xe2\x80\xa8", "\xe6\x97\xa5", " \n", "a1" };
@@ -154,7 +154,7 @@ main(void)
     ok(scan_choose("sse9", &e) == NULL && e.code == EX_USAGE,
         "an unknown one is refused");
     for (size_t i = 0; i < 3; i++) {
-        const struct scan_code *code = scan_choose(name[i], &e);
+        const struct tok_code *code = scan_choose(name[i], &e);
 
         for (int k = 0; code && k < 4; k++) {
             test_random(code, k);

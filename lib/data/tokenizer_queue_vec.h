@@ -1,0 +1,93 @@
+/* Merging of several pieces by turns, for tokenizer_queue.c, _avx2.c and
+ * _avx512.c, which define smallest (of 8*n keys) and line_find (the entry of a
+ * line without what is wanted of it; UINT64_MAX: none). */
+
+#define ACTIVE 8                /* pieces that are merged side by side */
+
+/* The key of the pair of number `which`, whose line has come, and to[]. */
+static inline uint32_t
+found(const struct tokenizer *t, struct job *j, int which)
+{
+    const struct lines *const l = &t->lines;
+    const uint32_t i = j->at[which];
+    const uint64_t x = line_find(j->line[which], j->want[which], l->shift);
+
+    if (x >= LINE_NONE && j->line[which][LINE_PAIRS - 1] &&
+        j->want[which] < LINE_NONE)
+        return queue_other(t, j, i);
+    j->to[i] = (uint32_t)(x & ((UINT64_C(1) << l->id_bits) - 1));
+    return x < LINE_NONE ? (uint32_t)(x >> l->id_bits) << 5 | i : TOK_NONE;
+}
+
+/* All pairs of a piece have come. */
+static inline struct job *
+begin(const struct tokenizer *t, struct job *j)
+{
+    for (uint32_t i = 0; !j->begun && i + 1 < j->n; i++) {
+        j->at[0] = i;
+        j->line[0] = line_of(&t->lines, j->id[i], j->id[i + 1], &j->want[0]);
+        j->key[i] = found(t, j, 0);
+    }
+    return j;
+}
+
+/* One merge of a piece: 0 when none is left. */
+static inline int
+turn(const struct tokenizer *t, struct job *j)
+{
+    const struct lines *const l = &t->lines;
+    uint32_t alive = j->alive, best, i, k, before, after, id;
+    uint32_t left, right;
+
+    /* before the two new keys are written: what was written just now makes a
+     * vector load wait */
+    best = smallest(j->key, (j->n + 7) / 8);
+    left = found(t, j, 0);
+    right = found(t, j, 1);
+    j->key[j->at[0]] = left;
+    j->key[j->at[1]] = right;
+    left = right < left ? right : left;
+    best = left < best ? left : best;
+    if (best == TOK_NONE)
+        return 0;
+    i = best & 31;
+    after = alive & (UINT32_MAX - 1) << i;
+    j->key[i] = j->key[__builtin_ctz(after)] = TOK_NONE;
+    alive ^= after & -after;
+    after &= after - 1;
+    before = alive & ~(UINT32_MAX << i);
+    j->alive = alive;
+    j->id[i] = id = j->to[i];
+    /* What does not exist is looked for at i, before the other. */
+    k = before ? 31 - (uint32_t)__builtin_clz(before) : i;
+    j->key[k] = TOK_NONE;
+    j->at[0] = k;
+    j->at[1] = i;
+    j->line[0] = line_of(l, j->id[k], id, &j->want[0]);
+    __builtin_prefetch(j->line[0]);
+    k = after ? (uint32_t)__builtin_ctz(after) : i;
+    j->line[1] = line_of(l, id, j->id[k], &j->want[1]);
+    __builtin_prefetch(j->line[1]);
+    j->want[0] = before ? j->want[0] : LINE_NONE;
+    j->want[1] = after ? j->want[1] : LINE_NONE;
+    return 1;
+}
+
+void
+QUEUE_NAME(const struct tokenizer *t, struct queue *q)
+{
+    struct job *job[ACTIVE];
+    size_t n = 0, next = 0;
+
+    while (next < q->n && n < ACTIVE)
+        job[n++] = begin(t, &q->job[next++]);
+    while (n > 0)
+        for (size_t i = 0; i < n;) {
+            if (turn(t, job[i]))
+                i++;
+            else if (next < q->n)
+                job[i] = begin(t, &q->job[next++]);
+            else
+                job[i] = job[--n];
+        }
+}
