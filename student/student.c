@@ -22,7 +22,7 @@ static const char *const schedules[] = { "cosine", "linear", "constant", NULL };
 
 struct args {
     const char *model, *run, *tokenizer, *teacher, *ce, *kl, *sh;
-    size_t threads, seed, steps, accum, micro, warmup, save, keep;
+    size_t threads, seed, steps, accum, micro, warmup, save, keep, ahead;
     double lr, floor, tau, beta1, beta2, eps, decay, clip, lr_embed;
     int schedule, recompute, resume, decay_embed, act, moments;
 };
@@ -74,6 +74,8 @@ static const struct opt options[] = {
         "rows at a time (0: one, or as many as 1024 tokens hold)"),
     OPT_FLAG(0, "recompute", &a.recompute,
         "keep block inputs only; same bits, less memory"),
+    OPT_SIZE(0, "ahead", &a.ahead, 0, 1e15, "bytes",
+        "of the next message read beside a step (0: all)"),
     OPT_ENUM(0, "act", &a.act, dtypes, "type",
         "of activations kept for the backward pass: f32 or bf16"),
     OPT_ENUM(0, "moments", &a.moments, dtypes, "type",
@@ -264,7 +266,7 @@ begin(struct student *s, const char *input)
     /* Not after hours, at the first checkpoint. */
     if (a.tokenizer != NULL && tok_check(a.tokenizer, s->t.m.c.V, &e) < 0)
         die_err(&e);
-    feed_open(&s->feed, input, a.teacher, &s->t.m, s->map);
+    feed_open(&s->feed, input, a.teacher, a.ahead, &s->t.m, s->map);
     if (a.resume && s->st.step > 0)
         feed_check_successor(&s->feed, &s->at);
     choose_tokenizer(s);

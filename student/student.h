@@ -39,9 +39,10 @@ struct feed {
     int ahead;
 };
 /* Open input, read the preamble and the first batch.  teacher_path may be
- * NULL.  t: the student (vocabulary, sizes). */
+ * NULL.  ahead: bytes to read ahead of a message, 0: all.  t: the student
+ * (vocabulary, sizes). */
 void feed_open(struct feed *f, const char *input, const char *teacher_path,
-    const struct model *student, const size_t *map);
+    size_t ahead, const struct model *student, const size_t *map);
 /* Does the first batch hold the final states; hidden states of all blocks in
  * the map? */
 int feed_has_final(const struct feed *f);

@@ -52,7 +52,7 @@ check_teacher(struct feed *f)
 
 void
 feed_open(struct feed *f, const char *input, const char *teacher_path,
-    const struct model *student, const size_t *map)
+    size_t ahead, const struct model *student, const size_t *map)
 {
     struct err e;
     int r;
@@ -72,6 +72,8 @@ feed_open(struct feed *f, const char *input, const char *teacher_path,
     f->in = msg_in_open(input, 0, &e);
     if (f->in == NULL)
         die_err(&e);
+    if (ahead > 0)
+        msg_in_ahead(f->in, ahead);
     f->name = msg_in_name(f->in);
     while ((r = msg_read(f->in, &f->first, &e)) > 0
             && f->first.kind != MSG_BATCH) {

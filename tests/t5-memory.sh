@@ -44,6 +44,10 @@ foretold '... with --recompute' student -m dt -o d -j 2 --recompute dkd
 foretold '... by a pipe, 8 rows at a time' sh -c \
     'stream -q -B 8 -T 256 -s 1 --batches 6 data | teacher -q -m dt |
      student -m dt -o e -j 2 --micro 8'
+foretold '... and --ahead' sh -c \
+    'stream -q -B 8 -T 256 -s 1 --batches 6 data | teacher -q -m dt |
+     student -m dt -o e2 -j 2 --micro 8 --ahead 1M'
+same '... the same bits' e/model.safetensors e2/model.safetensors
 foretold 'in bf16' student -m dt -o f -j 2 --act bf16 --moments bf16 dkd
 like 'what rounding costs is told: activations' \
     'activations .* bf16: .* by 0[.][0-9]+ %' err

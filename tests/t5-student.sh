@@ -43,6 +43,13 @@ ok 'only the mapped blocks' teacher -q -m teacher --final --hidden mapped \
 ok 'train on them' student -q -m s0 -o mapped --lr 1e-3 kdm
 same_model 'mapped blocks are enough' run mapped
 
+teacher -q -m teacher --dtype f32 -o kdf b || exit 1
+ok 'states in f32' student -q -m s0 -o f32 --lr 1e-3 kdf
+# a message is twice as long as what is read ahead
+status 0 'little of them read ahead' sh -c \
+    'cat kdf | student -q -m s0 -o ahead --lr 1e-3 --ahead 1'
+same_model 'the same' f32 ahead
+
 # --- what must not matter ---
 ok '1 thread' distil j1 -j 1
 same_model '1 thread = all' run j1

@@ -105,6 +105,9 @@ const struct chain *msg_in_chain(const struct msg_in *r);
 const struct st *msg_in_head(const struct msg_in *r);
 uint64_t msg_in_bytes(const struct msg_in *r);
 double msg_in_wait(const struct msg_in *r);     /* seconds spent waiting */
+/* Read ahead no more than n bytes (and 64 KB) of the next message while the
+ * caller has one, instead of all of it. */
+void msg_in_ahead(struct msg_in *r, size_t n);
 /* Bytes of memory it takes when messages have n bytes. */
 size_t msg_in_memory(const struct msg_in *r, size_t n);
 void msg_in_close(struct msg_in *r);

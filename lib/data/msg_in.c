@@ -31,6 +31,7 @@ struct slot {
     unsigned char *block;   /* what to free */
     unsigned char *mem;     /* MSG_ALIGN-aligned in it, cap bytes */
     size_t cap;
+    int turn;               /* the caller waits for this one */
     struct msg m;
     struct chain after;     /* H of m */
     uint64_t end;           /* of m in the ring that holds it */
@@ -48,6 +49,7 @@ struct msg_in {
     size_t nslot;           /* two when a thread reads ahead */
     /* Shared: slots filled and given back since the start. */
     int threaded, stop;
+    size_t ahead;           /* bytes of a message read before its turn */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t change;
@@ -96,19 +98,70 @@ ended_early(struct msg_in *r, struct err *e)
         "inside a message", r->name, r->at);
 }
 
+/*
+ * As much as may be read ahead has been: wait until the caller has given back
+ * what it had.  Its memory, which such a message needs, is then this slot's,
+ * so that there is never more than one message and what is read ahead.
+ */
+static int
+wait_turn(struct msg_in *r, struct slot *s, size_t have, struct err *e)
+{
+    struct slot *o = &r->slot[s == r->slot], was = *s;
+    int stop;
+
+    pthread_mutex_lock(&r->lock);
+    while (!r->stop && r->filled != r->taken)
+        pthread_cond_wait(&r->change, &r->lock);
+    stop = r->stop;
+    pthread_mutex_unlock(&r->lock);
+    if (stop)
+        return err_set(e, EX_SYS, "%s: closed", r->name);
+    s->turn = 1;
+    if (o->cap <= s->cap)
+        return 0;
+    memcpy(o->mem, s->mem, have);
+    s->block = o->block;
+    s->mem = o->mem;
+    s->cap = o->cap;
+    o->block = was.block;
+    o->mem = was.mem;
+    o->cap = was.cap;
+    return 0;
+}
+
+/* Bytes that slot s may hold for now. */
+static size_t
+allowed(struct msg_in *r, const struct slot *s)
+{
+    size_t n;
+
+    if (!r->threaded || s->turn)
+        return SIZE_MAX;
+    pthread_mutex_lock(&r->lock);
+    n = r->ahead;
+    pthread_mutex_unlock(&r->lock);
+    return n;
+}
+
 /* Read until the slot holds `upto` bytes; pos of them are there. */
 static int
 read_upto(struct msg_in *r, struct slot *s, size_t pos, size_t upto,
     struct err *e)
 {
     while (pos < upto) {
-        size_t room = s->cap > pos ? s->cap : 2 * s->cap;
+        const size_t most = allowed(r, s);
+        size_t room;
         ptrdiff_t got;
 
+        if (pos >= most && wait_turn(r, s, pos, e) < 0)
+            return -1;
+        room = s->cap > pos ? s->cap : 2 * s->cap;
         if (room < ROOM_STEP)
             room = ROOM_STEP;
         if (room > upto)
             room = upto;
+        if (room > most && pos < most)
+            room = most;
         reserve(s, room, pos);
         got = msg_src_read(r->src, s->mem + pos, room - pos, e);
         if (got < 0)
@@ -176,6 +229,7 @@ read_message(struct msg_in *r, struct slot *s, struct err *e)
     st_release(&m->st);
     memset(m, 0, sizeof *m);
     m->at = r->at;
+    s->turn = 0;
     if (msg_src_is_ring(r->src)) {
         const unsigned char *p;
         size_t n;
@@ -296,6 +350,7 @@ msg_in_open(const char *addr, int partial, struct err *e)
         msg_in_close(r);
         return NULL;
     }
+    r->ahead = SIZE_MAX;
     r->nslot = msg_src_is_slow(r->src) ? SLOTS : 1;
     if (r->nslot > 1) {
         sigset_t all, old;
@@ -435,8 +490,16 @@ size_t
 msg_in_memory(const struct msg_in *r, size_t n)
 {
     n = (n + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
-    return msg_src_memory(r->src, n) +
-        (msg_src_is_ring(r->src) ? 0 : r->nslot * n);
+    return msg_src_memory(r->src, n) + (msg_src_is_ring(r->src) ? 0 :
+        n + (r->nslot < 2 ? 0 : n < r->ahead ? n : r->ahead));
+}
+
+void
+msg_in_ahead(struct msg_in *r, size_t n)
+{
+    pthread_mutex_lock(&r->lock);
+    r->ahead = n < ROOM_STEP ? ROOM_STEP : n;
+    pthread_mutex_unlock(&r->lock);
 }
 
 void
