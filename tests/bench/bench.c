@@ -4,7 +4,8 @@
  *
  *   bench cpu                      processor, kernels, flags: comment lines
  *   bench sgemm THREADS KERNELS    GF/s of a cube; threads 0: all processors
- *   bench model CONFIG.json DIR    a model of that shape with random weights
+ *   bench model CONFIG.json DIR [bf16]
+ *                                  a model of that shape with random weights
  *   bench docs V TOKENS MEAN S [F] `docs` stream of S sources, the first of
  *                                  them number F (0), on standard output
  *   bench ipc pipe|ADDR BYTES N    N messages of that size from one process to
@@ -136,7 +137,7 @@ sgemm(size_t threads, const char *set)
 /* ---- a model and documents ---- */
 
 static void
-model(const char *path, const char *dir)
+model(const char *path, const char *dir, const char *type)
 {
     struct arena a = { 0 };
     struct config c;
@@ -148,7 +149,8 @@ model(const char *path, const char *dir)
         die_err(&e);
     json_decref(j);
     model_random(&m, &c, 1, &a);
-    if (model_export(&m, dir, DT_F32, NULL, &e) < 0)
+    if (model_export(&m, dir, strcmp(type, "bf16") == 0 ? DT_BF16 : DT_F32,
+        NULL, &e) < 0)
         die_err(&e);
     model_random_free(&m);
     arena_release(&a);
@@ -567,8 +569,8 @@ main(int argc, char **argv)
         cpu();
     else if (strcmp(job, "sgemm") == 0 && argc == 4)
         sgemm(number(argv[2]), argv[3]);
-    else if (strcmp(job, "model") == 0 && argc == 4)
-        model(argv[2], argv[3]);
+    else if (strcmp(job, "model") == 0 && (argc == 4 || argc == 5))
+        model(argv[2], argv[3], argc == 5 ? argv[4] : "f32");
     else if (strcmp(job, "docs") == 0 && (argc == 6 || argc == 7))
         docs(number(argv[2]), number(argv[3]), (double)number(argv[4]),
             number(argv[5]), argc == 7 ? number(argv[6]) : 0);
