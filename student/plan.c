@@ -140,7 +140,7 @@ message_bytes(const struct shape *m, const struct shape *t)
 struct answer {
     struct plan p;
     size_t embed, blocks, head;         /* parameters by part */
-    size_t teacher_params, teacher_stored, teacher_work;
+    size_t teacher_params, teacher_stored, teacher_work, teacher_states;
     double forward, teacher_forward;    /* operations a token */
     size_t micro;
 };
@@ -182,6 +182,8 @@ make_teacher(struct answer *r, const struct shape *t, struct pool *pool)
     r->teacher_stored = t->stored > 0 ? t->stored
         : t->params * sizeof(float);
     r->teacher_work = fwd_bytes(f);
+    /* of a whole batch: fp32, and as they are sent */
+    r->teacher_states = a.rows * a.T * t->c.d * (sizeof(float) + 2);
     r->teacher_forward = plan_flop_forward(&t->c, t->mlp, a.T);
     fwd_free(f);
     tmodel_release(&tm);
@@ -256,6 +258,7 @@ print(const struct answer *r, const struct shape *m, int teacher,
     put_size(b, "teacher.parameters", r->teacher_params);
     put_bytes(b, "teacher.memory.weights", r->teacher_stored);
     put_bytes(b, "teacher.memory.work", r->teacher_work);
+    put_bytes(b, "teacher.memory.states", r->teacher_states);
     put_flop(b, "teacher.token.forward", r->teacher_forward);
 }
 

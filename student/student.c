@@ -157,12 +157,15 @@ load_state(struct student *s)
 {
     struct err e;
     char *dir = NULL;
+    size_t here, mine;
 
     if (a.resume && ckpt_newest(a.run, &dir, NULL, &s->at, &e) < 0)
         die_err(&e);
     load_model(s, dir);
     mem_trim();
-    s->program = prog_resident() - arena_resident(&s->t.arena);
+    here = prog_resident();
+    mine = arena_resident(&s->t.arena);
+    s->program = here > mine ? here - mine : 0;
     s->opt = adamw_new(&s->t, a.moments == 1 ? DT_BF16 : DT_F32);
     if (dir != NULL) {
         if (load_checkpoint(dir, &s->t, s->opt, &s->st, &e) < 0)
