@@ -18,7 +18,7 @@ static const char *const formats[] = { "text", "tsv", NULL };
 static struct {
     const char *model, *teacher;
     size_t rows, T, micro, threads;
-    int recompute, format, act, moments;
+    int recompute, format, act, grad, moments;
 } a = { .rows = 8, .T = 512 };
 
 static const struct opt options[] = {
@@ -33,6 +33,7 @@ static const struct opt options[] = {
     OPT_FLAG(0, "recompute", &a.recompute,
         "keep block inputs only, as student --recompute"),
     OPT_ENUM(0, "act", &a.act, dtypes, "type", "as student --act"),
+    OPT_ENUM(0, "grad", &a.grad, dtypes, "type", "as student --grad"),
     OPT_ENUM(0, "moments", &a.moments, dtypes, "type",
         "as student --moments"),
     OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
@@ -156,7 +157,7 @@ make_step(struct answer *r, const struct shape *m, const struct shape *t,
     struct tmodel tm;
     struct step *s;
 
-    tmodel_layout(&tm, &m->c, m->mlp);
+    tmodel_layout(&tm, &m->c, m->mlp, a.grad == 1 ? DT_BF16 : DT_F32);
     s = step_new(&tm, pool, &loss, r->micro, a.T,
         (a.recompute ? BWD_RECOMPUTE : 0) | (a.act == 1 ? BWD_BF16 : 0),
         t != NULL ? t->c.d : 0);
@@ -176,7 +177,7 @@ make_teacher(struct answer *r, const struct shape *t, struct pool *pool)
     struct tmodel tm;
     struct fwd *f;
 
-    tmodel_layout(&tm, &t->c, t->mlp);
+    tmodel_layout(&tm, &t->c, t->mlp, DT_F32);
     f = fwd_new(&tm.m, pool, r->micro, a.T);
     r->teacher_params = t->params;
     r->teacher_stored = t->stored > 0 ? t->stored

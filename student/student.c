@@ -24,7 +24,7 @@ struct args {
     const char *model, *run, *tokenizer, *teacher, *ce, *kl, *sh;
     size_t threads, seed, steps, accum, micro, warmup, save, keep, ahead;
     double lr, floor, tau, beta1, beta2, eps, decay, clip, lr_embed;
-    int schedule, recompute, resume, decay_embed, act, moments;
+    int schedule, recompute, resume, decay_embed, act, grad, moments;
 };
 
 static struct args a = {
@@ -78,6 +78,8 @@ static const struct opt options[] = {
         "of the next message read beside a step (0: all)"),
     OPT_ENUM(0, "act", &a.act, dtypes, "type",
         "of activations kept for the backward pass: f32 or bf16"),
+    OPT_ENUM(0, "grad", &a.grad, dtypes, "type",
+        "of the blocks' gradients: f32 or bf16"),
     OPT_ENUM(0, "moments", &a.moments, dtypes, "type",
         "of the optimiser's moments: f32 or bf16"),
     OPT_SIZE(0, "save", &a.save, 0, 1e12, "n",
@@ -139,7 +141,7 @@ load_model(struct student *s, const char *from)
         die_err(&e);
     if (!fresh && model_check_finite(&m, &e) < 0)
         die_err(&e);
-    if (tmodel_init(&s->t, &m, &e) < 0)
+    if (tmodel_init_as(&s->t, &m, a.grad == 1 ? DT_BF16 : DT_F32, &e) < 0)
         die_err(&e);
     s->map = xcalloc(m.c.L, sizeof(*s->map));
     model_shape(&m, xcalloc(m.c.L, sizeof(size_t)), s->map);
@@ -361,6 +363,9 @@ tell_rounding(const struct student *s)
     if (a.act == 1)
         note("activations are kept in bf16: rounding changes them by %.2f %% "
             "(rms)", 100.0 * step_rounding(s->step));
+    if (a.grad == 1)
+        note("gradients are kept in bf16: rounding changes them by %.2f %% "
+            "(rms)", 100.0 * step_grad_rounding(s->step));
     if (a.moments == 1)
         note("moments are kept in bf16: rounding changes them by %.2f %% "
             "(rms) a step", 100.0 * adamw_rounding(s->opt));

@@ -63,6 +63,19 @@ ok 'recomputed' student -q -m dt -o g -j 1 --act bf16 --moments bf16 \
 same '... the same bits with one thread, a row at a time' \
     f/model.safetensors g/model.safetensors
 
+foretold 'gradients too' student -m dt -o i -j 2 --act bf16 --grad bf16 \
+    --moments bf16 dkd
+like 'what it costs is told' 'gradients .* bf16: .* by 0[.][0-9]+ %' err
+least=$(number peak err)
+if awk "BEGIN { exit !($least < $less - 2) }"; then
+    pass 'and takes less again'
+else
+    fail "and takes less again: $least MB after $less MB"
+fi
+ok 'recomputed, one thread' student -q -m dt -o k -j 1 --act bf16 \
+    --grad bf16 --moments bf16 --recompute dkd
+same '... the same bits' i/model.safetensors k/model.safetensors
+
 # --- moments in a checkpoint keep their type ---
 # constant RUN [option ...]: at one rate, from six or the file named
 constant() {

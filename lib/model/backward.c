@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { COLS = 64 };             /* columns of a task over all tokens */
-enum { HALVES = 5, HALF_TASK = 1 << 16 };
+enum { HALVES = 5, HALF_TASK = 1 << 16, WIDE = 1024 };
 
 struct bwd {
     struct tmodel *t;
@@ -21,6 +21,7 @@ struct bwd {
     struct acts *kept;          /* [L], all the same unless fp32 are kept */
     uint16_t *(*half)[HALVES];  /* [L] kept as bf16: qkv, att, x2, gate, up */
     double lost, whole;         /* squares of rounding and of what is kept */
+    double grad_lost, grad_whole;       /* and of gradients */
     float *final;               /* then dfinal, in its place */
     struct grads g;
     float *rstd;                /* [B,T] of the final norm */
@@ -186,6 +187,62 @@ bwd_rounding(const struct bwd *b)
     return b->whole > 0.0 ? sqrt(b->lost / b->whole) : 0.0;
 }
 
+double
+bwd_grad_rounding(const struct bwd *b)
+{
+    return b->grad_whole > 0.0 ? sqrt(b->grad_lost / b->grad_whole) : 0.0;
+}
+
+/* half += g, rounded; g = 0, WIDE elements at a time. */
+static void
+fold_task(void *ctx, size_t task, size_t worker)
+{
+    const struct group *g = ctx;
+    const size_t end = (task + 1) * HALF_TASK < g->n ? (task + 1) * HALF_TASK
+        : g->n;
+    float y[WIDE];
+
+    (void)worker;
+    for (size_t i = task * HALF_TASK; i < end; i += WIDE) {
+        const size_t n = end - i < WIDE ? end - i : WIDE;
+
+        kern.widen_bf16(y, g->half + i, n);
+        kern.add(y, y, g->g + i, n);
+        kern.narrow_bf16(g->half + i, y, n);
+        memset(g->g + i, 0, n * sizeof *y);
+    }
+}
+
+/* *lost += |rounded - x|^2, *whole += |x|^2 over n floats. */
+static void
+count_rounding(const float *x, size_t n, double *lost, double *whole)
+{
+    uint16_t half[WIDE];
+    float y[WIDE];
+
+    for (size_t i = 0; i < n; i += WIDE) {
+        const size_t k = n - i < WIDE ? n - i : WIDE;
+
+        kern.narrow_bf16(half, x + i, k);
+        kern.widen_bf16(y, half, k);
+        for (size_t l = 0; l < k; l++) {
+            const double d = (double)y[l] - x[i + l];
+
+            *lost += d * d;
+            *whole += (double)x[i + l] * x[i + l];
+        }
+    }
+}
+
+/* A block's gradients of this call, to what is kept of them. */
+static void
+fold(struct bwd *b, struct group *g)
+{
+    if (!(b->grad_whole > 0.0))
+        count_rounding(g->g, g->n, &b->grad_lost, &b->grad_whole);
+    pool_run(b->f->pool, (g->n + HALF_TASK - 1) / HALF_TASK, fold_task, g);
+}
+
 /* n floats at x to bf16 at half, or back; half NULL: rounded where they are. */
 struct halfjob {
     float *x;
@@ -200,7 +257,7 @@ half_task(void *ctx, size_t task, size_t worker)
     const struct halfjob *j = ctx;
     const size_t at = task * HALF_TASK;
     const size_t n = j->n - at < HALF_TASK ? j->n - at : HALF_TASK;
-    uint16_t some[1024];
+    uint16_t some[WIDE];
 
     (void)worker;
     if (j->half != NULL && j->back) {
@@ -208,8 +265,8 @@ half_task(void *ctx, size_t task, size_t worker)
     } else if (j->half != NULL) {
         kern.narrow_bf16(j->half + at, j->x + at, n);
     } else {
-        for (size_t i = 0; i < n; i += 1024) {
-            const size_t k = n - i < 1024 ? n - i : 1024;
+        for (size_t i = 0; i < n; i += WIDE) {
+            const size_t k = n - i < WIDE ? n - i : WIDE;
 
             kern.narrow_bf16(some, j->x + at + i, k);
             kern.widen_bf16(j->x + at + i, some, k);
@@ -235,30 +292,6 @@ half_block(struct bwd *b, size_t i, const struct rows *r, int back)
     }
 }
 
-/* What rounding costs the gate of block 0, whose fp32 values are still there;
- * padding is zero and counts for nothing. */
-static void
-half_error(struct bwd *b, const struct rows *r)
-{
-    const float *x = b->kept[0].gate;
-    const size_t n = r->B * cut_of(r->T).Tp * b->t->m.block[0].mlp;
-    float y[1024];
-
-    for (size_t i = 0; i < n; i += 1024) {
-        const size_t k = n - i < 1024 ? n - i : 1024;
-        uint16_t some[1024];
-
-        kern.narrow_bf16(some, x + i, k);
-        kern.widen_bf16(y, some, k);
-        for (size_t l = 0; l < k; l++) {
-            const double d = (double)y[l] - x[i + l];
-
-            b->lost += d * d;
-            b->whole += (double)x[i + l] * x[i + l];
-        }
-    }
-}
-
 void
 bwd_forward(struct bwd *b, const struct rows *r)
 {
@@ -271,7 +304,8 @@ bwd_forward(struct bwd *b, const struct rows *r)
         run_block(b, &u, i, r);
         block_forward(&u);
         if (i == 0 && (b->how & BWD_BF16) && !(b->whole > 0.0))
-            half_error(b, r);
+            count_rounding(b->kept[0].gate, r->B * u.c.Tp * u.b->mlp,
+                &b->lost, &b->whole);
         if (b->how == BWD_BF16)
             half_block(b, i, r, 0);
     }
@@ -397,6 +431,8 @@ bwd_backward(struct bwd *b, const struct rows *r,
         u.g = &b->g;
         b->g.group = &b->t->group[i];
         block_backward(&u);
+        if (b->t->group[i].half != NULL)
+            fold(b, &b->t->group[i]);
     }
     if (c->tied)
         hold(b, r);

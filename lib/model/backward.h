@@ -20,6 +20,9 @@ struct group {
     float *p, *g;           /* [n] parameters, gradient sums */
     size_t n;
     size_t at[W_N];         /* offset of each tensor of a block */
+    uint16_t *half;         /* NULL, or [n] gradient sums as bf16; then g is
+                             * room for one block, shared by all, and zero
+                             * outside of bwd_backward */
 };
 
 struct tmodel {
@@ -28,12 +31,18 @@ struct tmodel {
     size_t ngroup, nparam;
     struct arena arena;
 };
-/* Copy (widen) a model into one arena of parameters and gradients. */
+/* Copy (widen) a model into one arena of parameters and gradients.  grads:
+ * DT_F32 (tmodel_init), or DT_BF16 for the gradients of blocks: each call of
+ * bwd_backward then rounds its sum to the nearest, so how rows are grouped into
+ * calls does matter. */
 int tmodel_init(struct tmodel *t, const struct model *from, struct err *e);
+int tmodel_init_as(struct tmodel *t, const struct model *from,
+    enum dtype grads, struct err *e);
+size_t tmodel_grad_bytes(const struct tmodel *t);
 /* A model of that shape without values, to count what it takes: its arena is
  * mapped and never touched.  mlp as in config_params. */
 void tmodel_layout(struct tmodel *t, const struct config *c,
-    const size_t *mlp);
+    const size_t *mlp, enum dtype grads);
 void tmodel_release(struct tmodel *t);
 void tmodel_zero_grad(struct tmodel *t);
 
@@ -50,6 +59,8 @@ struct bwd *bwd_new(struct tmodel *t, struct pool *pool, size_t B, size_t T,
 /* |rounded - x| / |x| over what the first block's gate gave in the first
  * forward pass; 0 without BWD_BF16. */
 double bwd_rounding(const struct bwd *b);
+/* The same of the first block's gradients that were rounded to bf16. */
+double bwd_grad_rounding(const struct bwd *b);
 void bwd_free(struct bwd *b);
 /* tokens: between two calls of bwd_flush; no more rows hold back a tied
  * embedding's gradient, and those that do not are never touched. */

@@ -18,10 +18,11 @@ view(struct weight *w, float *p, const struct weight *like)
 }
 
 /* Parameters and gradients of one group: nw tensors one after another.  While
- * planning only the sizes are worked out. */
+ * planning only the sizes are worked out.  room: what g is when the sums are
+ * bf16, else NULL. */
 static void
 group(struct group *g, struct weight *to, const struct weight *from,
-    size_t nw, struct arena *a)
+    size_t nw, enum dtype grads, float *room, struct arena *a)
 {
     g->n = 0;
     for (size_t k = 0; k < nw; k++) {
@@ -29,7 +30,11 @@ group(struct group *g, struct weight *to, const struct weight *from,
         g->n += from[k].rows * from[k].cols;
     }
     g->p = arena_alloc(a, g->n, sizeof *g->p);
-    g->g = arena_alloc(a, g->n, sizeof *g->g);
+    g->g = room;
+    if (grads == DT_BF16)
+        g->half = arena_alloc(a, g->n, sizeof *g->half);
+    else
+        g->g = arena_alloc(a, g->n, sizeof *g->g);
     if (g->p == NULL)
         return;
     for (size_t k = 0; k < nw; k++) {
@@ -39,23 +44,61 @@ group(struct group *g, struct weight *to, const struct weight *from,
     }
 }
 
+/* Parameters of the largest block. */
+static size_t
+widest_block(const struct model *m)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < m->c.L; i++) {
+        size_t n = 0;
+
+        for (int k = 0; k < W_N; k++)
+            n += m->block[i].w[k].rows * m->block[i].w[k].cols;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
 static void
-layout(struct tmodel *t, const struct model *from, struct arena *a)
+layout(struct tmodel *t, const struct model *from, enum dtype grads,
+    struct arena *a)
 {
     const size_t L = from->c.L;
+    float *room = NULL;
 
+    if (grads == DT_BF16)
+        room = arena_alloc(a, widest_block(from), sizeof *room);
     for (size_t i = 0; i < L; i++)
-        group(&t->group[i], t->m.block[i].w, from->block[i].w, W_N, a);
-    group(&t->group[L], &t->m.embed, &from->embed, 1, a);
-    group(&t->group[L + 1], &t->m.norm, &from->norm, 1, a);
+        group(&t->group[i], t->m.block[i].w, from->block[i].w, W_N, grads,
+            room, a);
+    group(&t->group[L], &t->m.embed, &from->embed, 1, DT_F32, NULL, a);
+    group(&t->group[L + 1], &t->m.norm, &from->norm, 1, DT_F32, NULL, a);
     if (!from->c.tied)
-        group(&t->group[L + 2], &t->m.head, &from->head, 1, a);
+        group(&t->group[L + 2], &t->m.head, &from->head, 1, DT_F32, NULL, a);
     else
         t->m.head = t->m.embed;
 }
 
+size_t
+tmodel_grad_bytes(const struct tmodel *t)
+{
+    size_t n = t->group[0].half != NULL ? widest_block(&t->m) * 4 : 0;
+
+    for (size_t i = 0; i < t->ngroup; i++)
+        n += t->group[i].n * (t->group[i].half != NULL ? 2 : 4);
+    return n;
+}
+
 int
 tmodel_init(struct tmodel *t, const struct model *from, struct err *e)
+{
+    return tmodel_init_as(t, from, DT_F32, e);
+}
+
+int
+tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
+    struct err *e)
 {
     const size_t L = from->c.L;
     struct arena plan;
@@ -72,16 +115,17 @@ tmodel_init(struct tmodel *t, const struct model *from, struct err *e)
         t->m.block[i].source = from->block[i].source;
     }
     arena_plan(&plan);
-    layout(t, from, &plan);
+    layout(t, from, grads, &plan);
     arena_init(&t->arena, plan.used);
-    layout(t, from, &t->arena);
+    layout(t, from, grads, &t->arena);
     for (size_t i = 0; i < t->ngroup; i++)
         t->nparam += t->group[i].n;
     return 0;
 }
 
 void
-tmodel_layout(struct tmodel *t, const struct config *c, const size_t *mlp)
+tmodel_layout(struct tmodel *t, const struct config *c, const size_t *mlp,
+    enum dtype grads)
 {
     const struct weight matrix = { .rows = c->V, .cols = c->d };
     struct model m = { .c = *c, .embed = matrix, .head = matrix };
@@ -96,7 +140,7 @@ tmodel_layout(struct tmodel *t, const struct config *c, const size_t *mlp)
         for (int k = 0; k < W_N; k++)
             block_dims(c, k, b->mlp, &b->w[k].rows, &b->w[k].cols);
     }
-    tmodel_init(t, &m, NULL);
+    tmodel_init_as(t, &m, grads, NULL);
     free(m.block);
 }
 
@@ -114,7 +158,9 @@ void
 tmodel_zero_grad(struct tmodel *t)
 {
     for (size_t i = 0; i < t->ngroup; i++) {
-        if (t->group[i].n > 0)
+        if (t->group[i].half != NULL)
+            memset(t->group[i].half, 0, t->group[i].n * sizeof(uint16_t));
+        else if (t->group[i].n > 0)
             memset(t->group[i].g, 0, t->group[i].n * sizeof(float));
     }
 }

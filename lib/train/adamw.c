@@ -157,15 +157,34 @@ adamw_set_count(struct adamw *a, uint64_t t)
     a->t = t;
 }
 
+/* Gradients of a span as fp32: where they are, or WIDE of them in room. */
+static float *
+gradients(const struct group *g, size_t at, size_t n, float *room)
+{
+    if (g->half == NULL)
+        return g->g + at;
+    kern.widen_bf16(room, g->half + at, n);
+    return room;
+}
+
 static void
 span_sumsq(void *ctx, size_t i, size_t worker)
 {
     struct adamw *a = ctx;
     const struct span *s = &a->span[i];
+    const struct group *g = &a->model->group[s->group];
     const double t = profile_begin();
+    float room[WIDE];
 
     (void)worker;
-    a->sq[i] = a->k->sumsq(a->model->group[s->group].g + s->at, s->n);
+    a->sq[i] = 0.0;
+    for (size_t k = 0; k < s->n && g->half != NULL; k += WIDE) {
+        const size_t n = s->n - k < WIDE ? s->n - k : WIDE;
+
+        a->sq[i] += a->k->sumsq(gradients(g, s->at + k, n, room), n);
+    }
+    if (g->half == NULL)
+        a->sq[i] = a->k->sumsq(g->g + s->at, s->n);
     profile_end("gradient norm", t, 0.0, 4.0 * (double)s->n);
 }
 
@@ -199,26 +218,35 @@ round_by_chance(uint16_t *out, const float *x, size_t n, uint64_t key,
     }
 }
 
-/* A span whose moments are bf16, WIDE elements at a time. */
+/* A span whose moments or gradients are bf16, WIDE elements at a time. */
 static void
 update_rounded(struct adamw *a, const struct span *s, const struct adamw_k *k,
     double *lost, double *kept)
 {
     const struct group *g = &a->model->group[s->group];
     const uint64_t key = rng_key(rng_key(a->t, s->group), 'm');
-    float m[WIDE], v[WIDE];
+    const int half = a->type == DT_BF16;
+    float wide[3][WIDE];
 
     *lost = *kept = 0.0;
     for (size_t i = 0; i < s->n; i += WIDE) {
         const size_t n = s->n - i < WIDE ? s->n - i : WIDE, at = s->at + i;
         uint16_t *mh = (uint16_t *)a->m[s->group] + at;
         uint16_t *vh = (uint16_t *)a->v[s->group] + at;
+        float *m = half ? wide[0] : (float *)a->m[s->group] + at;
+        float *v = half ? wide[1] : (float *)a->v[s->group] + at;
 
-        kern.widen_bf16(m, mh, n);
-        kern.widen_bf16(v, vh, n);
-        a->k->adamw(g->p + at, g->g + at, m, v, n, k);
-        round_by_chance(mh, m, n, key, at, lost, kept);
-        round_by_chance(vh, v, n, rng_key(key, 'v'), at, lost, kept);
+        if (half) {
+            kern.widen_bf16(m, mh, n);
+            kern.widen_bf16(v, vh, n);
+        }
+        a->k->adamw(g->p + at, gradients(g, at, n, wide[2]), m, v, n, k);
+        if (half) {
+            round_by_chance(mh, m, n, key, at, lost, kept);
+            round_by_chance(vh, v, n, rng_key(key, 'v'), at, lost, kept);
+        }
+        if (g->half != NULL)
+            memset(g->half + at, 0, n * sizeof *g->half);
     }
 }
 
@@ -237,7 +265,7 @@ span_update(void *ctx, size_t i, size_t worker)
     (void)worker;
     k.step = (float)(lr / (1.0 - pow(a->o->beta1, (double)a->t)));
     k.decay = decay ? (float)(1.0 - lr * a->o->decay) : 1.0f;
-    if (a->type == DT_BF16)
+    if (a->type == DT_BF16 || g->half != NULL)
         update_rounded(a, s, &k, a->lost + i, a->kept + i);
     else
         a->k->adamw(g->p + s->at, g->g + s->at,

@@ -61,7 +61,8 @@ plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
     model_shape(&t->m, mlp, kept);
     memset(p, 0, sizeof(*p));
     p->params = t->nparam;
-    p->weights = p->gradients = t->nparam * sizeof(float);
+    p->weights = t->nparam * sizeof(float);
+    p->gradients = tmodel_grad_bytes(t);
     p->moments = adamw_bytes(t, l->moments);
     p->program = l->program;
     p->work = step_bytes(s, l->tokens);

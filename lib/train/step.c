@@ -263,6 +263,12 @@ step_rounding(const struct step *s)
     return bwd_rounding(s->bwd);
 }
 
+double
+step_grad_rounding(const struct step *s)
+{
+    return bwd_grad_rounding(s->bwd);
+}
+
 void
 step_flush(struct step *s)
 {

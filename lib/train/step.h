@@ -48,8 +48,9 @@ size_t step_bytes(const struct step *s, size_t tokens);
 /* Add the gradients and losses of rows r (r->B <= B of step_new). */
 void step_add(struct step *s, const struct rows *r, const struct target *t,
     struct loss_sum *sum);
-/* bwd_rounding. */
+/* bwd_rounding, bwd_grad_rounding. */
 double step_rounding(const struct step *s);
+double step_grad_rounding(const struct step *s);
 /* After the last step_add of a step, before adamw_step: gradients that were
  * held back are added (bwd_flush). */
 void step_flush(struct step *s);
