@@ -135,7 +135,7 @@ allowed(struct msg_in *r, const struct slot *s)
 {
     size_t n;
 
-    if (!r->threaded || s->turn)
+    if (r->nslot < 2 || s->turn)
         return SIZE_MAX;
     pthread_mutex_lock(&r->lock);
     n = r->ahead;

@@ -88,7 +88,8 @@ clipping(struct pool *pool)
     const struct st_tensor *aout = golden_get(&g, "clip.a.out");
     float pa[35], ga[35], pb[9], gb[9], none[1];
     struct group group[3] = {
-        { pa, ga, 35, { 0 }, NULL }, { pb, gb, 9, { 0 }, NULL }, { none, none, 0, { 0 }, NULL },
+        { pa, ga, 35, { 0 }, NULL }, { pb, gb, 9, { 0 }, NULL },
+        { none, none, 0, { 0 }, NULL },
     };
     struct tmodel t = { .group = group, .ngroup = 3, .nparam = 44 };
     /* decay 0, beta1 0, eps large: the update is lr * g / eps nearly, so the
@@ -125,7 +126,8 @@ static void
 not_finite(struct pool *pool)
 {
     float p[4] = { 1, 2, 3, 4 }, grad[4] = { 0, NAN, 0, 0 };
-    struct group group[3] = { { p, grad, 4, { 0 }, NULL }, { p, grad, 0, { 0 }, NULL },
+    struct group group[3] = { { p, grad, 4, { 0 }, NULL },
+        { p, grad, 0, { 0 }, NULL },
         { p, grad, 0, { 0 }, NULL } };
     struct tmodel t = { .group = group, .ngroup = 3, .nparam = 4 };
     const struct adamw_opt o = { .lr = 1.0, .eps = 1e-8, .lr_embed = 1.0 };
