@@ -295,14 +295,6 @@ size_t sweep_merge(const struct tokenizer *t, struct sweep *s, uint32_t *id,
     size_t n, uint32_t *start);
 void sweep_release(struct sweep *s);
 
-static inline int
-cache_get(struct tok_scratch *s, const unsigned char *p, size_t n, size_t room,
-    struct cache_at *at, struct tok_ids *out)
-{
-    cache_seek(&s->cache, p, n, room, at);
-    return cache_find(at, out);
-}
-
 /* Pieces that the cache does not have wait in a queue, to be merged side by
  * side: tokenizer_queue.h. */
 void lines_index(struct tokenizer *t);

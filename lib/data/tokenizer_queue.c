@@ -80,7 +80,8 @@ lines_index(struct tokenizer *t)
     unsigned bits = 1;
 
     l->id_bits = bits_of(t->nid);
-    while (bits < 2 * l->id_bits - 1 && (size_t)LINE_PAIRS / 2 << bits < t->nmerge)
+    while (bits < 2 * l->id_bits - 1 &&
+        (size_t)LINE_PAIRS / 2 << bits < t->nmerge)
         bits++;
     l->tag_bits = 2 * l->id_bits - bits;
     l->shift = l->id_bits + bits_of(t->nmerge);

@@ -6,7 +6,7 @@
  * by itself with the same result.  Such x are found in the vocabulary, so text
  * is merged word by word, from a cache where it was seen.
  */
-#include "data/tokenizer_impl.h"
+#include "data/tokenizer_queue.h"
 #include "data/unicode.h"
 
 #include <stdio.h>
@@ -92,27 +92,65 @@ merge_text(const struct tokenizer *t, struct tok_scratch *s,
     }
 }
 
-static inline void
-word_put(const struct tokenizer *t, struct tok_scratch *s,
-    const unsigned char *p, size_t n, size_t room, struct tok_ids *out)
+/* The id of a word that is a token, where that is enough: 1. */
+static inline int
+word_whole(const struct tokenizer *t, const unsigned char *p, size_t n,
+    struct tok_ids *out)
 {
-    const size_t before = out->n;
-    struct cache_at at;
+    const uint32_t id = t->ignore_merges ? vocab_id_of(t, p, n) : TOK_NONE;
 
-    if (t->ignore_merges) {
-        const uint32_t id = vocab_id_of(t, p, n);
+    if (id == TOK_NONE)
+        return 0;
+    tok_ids_push(out, id);
+    return 1;
+}
 
-        if (id != TOK_NONE) {
-            tok_ids_push(out, id);
-            return;
+/* Words that are found first and looked up then, as in tokenizer_bpe.c. */
+#define BATCH 32
+
+struct batch {
+    size_t n;
+    struct cache_at at[BATCH];
+};
+
+static inline void
+batch_add(const struct tok_scratch *s, struct batch *b, const unsigned char *p,
+    size_t n, size_t room)
+{
+    struct cache_at *const at = &b->at[b->n++];
+
+    at->p = p;
+    at->n = n;
+    if (n <= CACHE_BYTES)
+        cache_seek(&s->cache, p, n, room, at);
+}
+
+static void
+batch_put(const struct tokenizer *t, struct tok_scratch *s, struct batch *b,
+    struct tok_ids *out)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        struct cache_at *const at = &b->at[i];
+        const size_t before = out->n;
+
+        if (word_whole(t, at->p, at->n, out)) {
+            continue;
+        } else if (at->n > CACHE_BYTES) {
+            merge_text(t, s, at->p, at->n, 0, out);
+        } else if (cache_find(at, out)) {
+            continue;
+        } else if (queue_takes(t)) {
+            struct symbols x = { next_characters, at->p, at->p + at->n, 0, 0 };
+            uint32_t id[CACHE_BYTES + SYMBOLS_ROOM];
+
+            queue_symbols(t, s, at, id, next_characters(t, &x, id,
+                at->n + SYMBOLS_ROOM), out);
+        } else {
+            merge_text(t, s, at->p, at->n, 0, out);
+            cache_put(at, out->v + before, out->n - before);
         }
     }
-    if (n > CACHE_BYTES) {
-        merge_text(t, s, p, n, 0, out);
-    } else if (!cache_get(s, p, n, room, &at, out)) {
-        merge_text(t, s, p, n, 0, out);
-        cache_put(&at, out->v + before, out->n - before);
-    }
+    b->n = 0;
 }
 
 /* The first byte from p on that is a space or the first of MARK, or end. */
@@ -167,18 +205,24 @@ word_end(const struct sp *sp, const unsigned char *p, const unsigned char *end)
     return end;
 }
 
-/* The first word, with a MARK before it. */
+/* The first word, with a MARK before it; it is too short-lived to wait. */
 static void
 word_lead(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, struct tok_ids *out)
 {
     unsigned char all[CACHE_BYTES + 1] = " ";
+    const size_t before = out->n;
+    struct cache_at at;
 
-    if (n < CACHE_BYTES) {
-        memcpy(all + 1, p, n);
-        word_put(t, s, all, n + 1, n + 1, out);
-    } else {
+    if (n >= CACHE_BYTES) {
         merge_text(t, s, p, n, 1, out);
+        return;
+    }
+    memcpy(all + 1, p, n++);
+    cache_seek(&s->cache, all, n, n, &at);
+    if (!word_whole(t, all, n, out) && !cache_find(&at, out)) {
+        merge_text(t, s, all, n, 0, out);
+        cache_put(&at, out->v + before, out->n - before);
     }
 }
 
@@ -187,7 +231,9 @@ sp_gap(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int lead, struct tok_ids *out)
 {
     const unsigned char *const end = p + n, *to = end, *q;
+    struct batch b;
 
+    b.n = 0;
     if (lead) {
         q = word_end(t->sp, p, end);
         word_lead(t, s, p, (size_t)(q - p), out);
@@ -200,9 +246,13 @@ sp_gap(const struct tokenizer *t, struct tok_scratch *s,
         }
         for (; p < to; p = q) {
             q = word_end(t->sp, p, to);
-            word_put(t, s, p, (size_t)(q - p), (size_t)(end - p), out);
+            batch_add(s, &b, p, (size_t)(q - p), (size_t)(end - p));
+            if (b.n == BATCH)
+                batch_put(t, s, &b, out);
         }
     }
+    batch_put(t, s, &b, out);
+    queue_flush(t, s, out);
 }
 
 void
