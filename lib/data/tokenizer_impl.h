@@ -23,7 +23,7 @@ enum split {
 
 /* A stretch of text as bit sets; see tokenizer_scan.h. */
 #define SCAN_BYTES 4096
-#define SCAN_SETS 9
+#define SCAN_SETS 12
 struct scan {
     enum split split;
     const unsigned char *base;

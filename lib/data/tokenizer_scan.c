@@ -36,7 +36,7 @@ scan_ref(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
     uint64_t *carry)
 {
     for (; blocks > 0; blocks--, at++, p += 64) {
-        uint64_t letter = 0, number = 0, white = 0, high = 0;
+        uint64_t upper = 0, lower = 0, number = 0, white = 0, high = 0;
         uint64_t space = 0, quote = 0;
         uint64_t follow = *carry, both = *carry;
 
@@ -47,7 +47,8 @@ scan_ref(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
             x = w & ALL * 0x7f;
             low = ~w & ALL << 7;
             high |= gather(w & ALL << 7) << i;
-            letter |= gather(range(x | ALL * 0x20, 'a', 'z') & low) << i;
+            upper |= gather(range(x, 'A', 'Z') & low) << i;
+            lower |= gather(range(x, 'a', 'z') & low) << i;
             number |= gather(range(x, '0', '9') & low) << i;
             white |= gather(range(x, '\t', '\r') & low) << i;
             space |= gather(range(x, ' ', ' ') & low) << i;
@@ -64,7 +65,9 @@ scan_ref(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
             *carry = lead >> 63;
             x &= ~(lead << 1);
         }
-        s->set[SCAN_L][at] = letter | both;
+        s->set[SCAN_L][at] = upper | lower | both;
+        s->set[SCAN_U][at] = upper;
+        s->set[SCAN_V][at] = lower;
         s->set[SCAN_N][at] = number;
         s->set[SCAN_S][at] = white | space;
         s->set[SCAN_P][at] = space;
@@ -97,7 +100,8 @@ int
 scan_knows(enum split split)
 {
     return split == SPLIT_GPT2 || split == SPLIT_GPT2_DIGITS ||
-        split == SPLIT_CL100K || split == SPLIT_CL100K_1;
+        split == SPLIT_CL100K || split == SPLIT_CL100K_1 ||
+        split == SPLIT_TEKKEN;
 }
 
 static inline int
@@ -111,6 +115,31 @@ bits_on(uint64_t *set, size_t i, size_t n)
 {
     for (; n > 0; i++, n--)
         set[i >> 6] |= UINT64_C(1) << (i & 63);
+}
+
+static inline void
+case_on(struct scan *s, size_t i, size_t n, unsigned cls)
+{
+    if (cls & U_UP)
+        bits_on(s->set[SCAN_U], i, n);
+    else if (cls & U_LOW)
+        bits_on(s->set[SCAN_V], i, n);
+}
+
+/* U and V of the letters of two bytes that are not in X. */
+static void
+place_cases(struct scan *s, size_t words)
+{
+    for (size_t w = 0; w < words; w++)
+        for (uint64_t x = s->set[SCAN_L][w] & ~(s->set[SCAN_U][w] |
+            s->set[SCAN_V][w] | s->set[SCAN_F][w]); x; x &= x - 1) {
+            const size_t i = 64 * w + (size_t)__builtin_ctzll(x);
+            const unsigned char *const p = s->base + i;
+
+            if (i >= s->n)
+                return;
+            case_on(s, i, 2, uni_class((p[0] & 31u) << 6 | (p[1] & 63u)));
+        }
 }
 
 /* Put the characters that are in X where they belong. */
@@ -135,6 +164,11 @@ place_others(struct scan *s, size_t words, const unsigned char *end)
             next = i + k;
             if (k > 1)
                 bits_on(s->set[SCAN_F], i + 1, k - 1);
+            if (s->split == SPLIT_TEKKEN) {
+                case_on(s, i, k, cls);
+                if (cls & U_M)
+                    bits_on(s->set[SCAN_T], i, k);
+            }
             if (cls & U_L)
                 bits_on(s->set[SCAN_L], i, k);
             else if (cls & number)
@@ -177,6 +211,10 @@ scan_begin(struct scan *s, const struct tok_code *code, enum split split,
     }
     for (int k = 0; k < SCAN_SETS; k++)
         s->set[k][words] = s->set[k][words + 1] = 0;
+    if (split == SPLIT_TEKKEN) {
+        memset(s->set[SCAN_T], 0, words * sizeof **s->set);
+        place_cases(s, words);
+    }
     place_others(s, words, end);
     if (n % 64)
         for (int k = 0; k < SCAN_SETS; k++)
@@ -186,6 +224,8 @@ scan_begin(struct scan *s, const struct tok_code *code, enum split split,
             s->set[SCAN_S][w]);
     if (n % 64)
         s->set[SCAN_O][words - 1] &= UINT64_MAX >> (64 - n % 64);
+    for (size_t w = 0; split == SPLIT_TEKKEN && w < words; w++)
+        s->set[SCAN_T][w] |= s->set[SCAN_L][w];
     if (split == SPLIT_GPT2 || split == SPLIT_GPT2_DIGITS)
         scan_gpt2(s, words, end);
 }
@@ -281,6 +321,69 @@ cl100k(const struct scan *s, size_t i, const unsigned char *end, int most)
     return open_end(s, r) ? 0 : r - i;
 }
 
+/* The first place from i < r on that is in the set, or r. */
+static inline size_t
+first_in(const uint64_t *set, size_t i, size_t r)
+{
+    for (; i < r; i += 56) {
+        uint64_t w;
+
+        memcpy(&w, (const unsigned char *)set + (i >> 3), 8);
+        w = w >> (i & 7) & (UINT64_MAX >> 8);
+        if (w) {
+            i += (size_t)__builtin_ctzll(w);
+            break;
+        }
+    }
+    return i < r ? i : r;
+}
+
+/* End of U*W+|U+W* of split_piece at i, which is in T; 0: unknown. */
+static inline size_t
+tekken_end(const struct scan *s, size_t i)
+{
+    const size_t r = run_end(s->set[SCAN_T], i);
+    size_t q = first_in(s->set[SCAN_V], i, r);
+
+    if (open_end(s, r))
+        return 0;
+    if (q < r)
+        return first_in(s->set[SCAN_U], q, r);
+    while (q > i && bit(s->set[SCAN_U], q - 1))
+        q--;
+    return q > i ? q : r;
+}
+
+static inline size_t
+tekken(const struct scan *s, size_t i, const unsigned char *end)
+{
+    const unsigned char *const p = s->base + i;
+    size_t j, r;
+
+    if (bit(s->set[SCAN_L], i)) {
+        r = tekken_end(s, i);
+        return r ? r - i : 0;
+    }
+    if (bit(s->set[SCAN_T], i))             /* a mark */
+        return split_piece(s->split, p, end);
+    j = *p < 0x80 ? i + 1 : run_end(s->set[SCAN_F], i + 1);
+    if (open_end(s, j))
+        return 0;
+    if (bit(s->set[SCAN_N], i))
+        return j - i;
+    if (bit(s->set[SCAN_T], j) && *p != '\r' && *p != '\n') {
+        r = tekken_end(s, j);
+        return r ? r - i : 0;
+    }
+    if (bit(s->set[SCAN_S], i) && (*p != ' ' || !bit(s->set[SCAN_O], j)))
+        return space_lines(s, i);
+    r = run_end(s->set[SCAN_O], j);
+    while (r < s->n && (s->base[r] == '\r' || s->base[r] == '\n' ||
+        s->base[r] == '/'))
+        r++;
+    return open_end(s, r) ? 0 : r - i;
+}
+
 size_t
 scan_other(const struct scan *s, size_t i, const unsigned char *end)
 {
@@ -289,6 +392,8 @@ scan_other(const struct scan *s, size_t i, const unsigned char *end)
         return cl100k(s, i, end, 3);
     case SPLIT_CL100K_1:
         return cl100k(s, i, end, 1);
+    case SPLIT_TEKKEN:
+        return tekken(s, i, end);
     default:
         return split_piece(s->split, s->base + i, end);
     }

@@ -22,6 +22,9 @@ enum {
     SCAN_X,         /* characters that scan_code has left over */
     SCAN_P,         /* the space U+0020 */
     SCAN_Q,         /* the apostrophe U+0027 */
+    SCAN_U,         /* upper and title case: of ASCII, but for SPLIT_TEKKEN */
+    SCAN_V,         /* lower case: the same */
+    SCAN_T,         /* letters and marks, of the Tekken pattern */
     SCAN_B          /* where pieces begin, of the GPT-2 pattern */
 };
 
@@ -30,8 +33,8 @@ enum {
 #define SCAN_OPEN 8
 
 /*
- * Classify `blocks` blocks of 64 bytes into the sets L, N, S, F, X, P and Q,
- * from word `at` on; one byte behind them is read too.  A character that is
+ * Classify `blocks` blocks of 64 bytes into the sets L, N, S, F, X, P, Q, U
+ * and V, from word `at` on; one byte behind them is read too.  A character that is
  * not ASCII is in X unless it is one of the usual letters of two bytes.
  * *carry (0 at the start of a text): such a letter goes on in the next block.
  */

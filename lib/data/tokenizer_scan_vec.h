@@ -21,7 +21,7 @@ SCAN_NAME(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
     for (; blocks > 0; blocks--, at++, p += 64) {
         const vec v = vec_load(p);
         const uint64_t high = vec_le(v, 0x80, 0x7f);
-        const uint64_t letter = vec_le(v, 'a', 25) | vec_le(v, 'A', 25);
+        const uint64_t upper = vec_le(v, 'A', 25), lower = vec_le(v, 'a', 25);
         uint64_t follow = 0, both = 0;
 
         if (high) {
@@ -33,7 +33,9 @@ SCAN_NAME(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
         } else {
             *carry = 0;
         }
-        s->set[SCAN_L][at] = letter | both;
+        s->set[SCAN_L][at] = upper | lower | both;
+        s->set[SCAN_U][at] = upper;
+        s->set[SCAN_V][at] = lower;
         s->set[SCAN_N][at] = vec_le(v, '0', 9);
         s->set[SCAN_P][at] = vec_eq(v, ' ');
         s->set[SCAN_Q][at] = vec_eq(v, '\'');

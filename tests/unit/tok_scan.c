@@ -11,8 +11,9 @@
 #include <string.h>
 
 static const enum split kinds[] = { SPLIT_GPT2, SPLIT_GPT2_DIGITS,
-    SPLIT_CL100K, SPLIT_CL100K_1 };
-static const char *const kind_name[] = { "gpt2", "digits", "llama3", "qwen2" };
+    SPLIT_CL100K, SPLIT_CL100K_1, SPLIT_TEKKEN };
+static const char *const kind_name[] = { "gpt2", "digits", "llama3", "qwen2",
+    "tekken" };
 
 /* Are the pieces of p[n] the same?  As bpe_gap walks over them. */
 static int
@@ -62,6 +63,8 @@ random_text(uint64_t key, size_t n, unsigned char *out)
         "A", "ing", "\r\n", " \n ", "\xe2\x80\xa8", "\xe2\x82", "\x80", "\xc3",
         "\xd9\xa1", "\xe2\x80\x9e", "\xc5\xbf", "'\xc5\xbf", "\xff", "\x1c",
         "\xf0\x9f", "\xcf\xb6", "\xd2\x82",
+        "B", "Camel", "/", "./\n", "\xc4\x80", "\xc4\x81", "\xd0\x96",
+        "\xd7\x90", "\xc7\x85", "\xca\xb0", "\xe1\xb8\x80", "\xe1\xb8\x81",
         "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz" };
     size_t at = 0;
 
@@ -112,7 +115,7 @@ static void
 test_every(const struct tok_code *code, int kind)
 {
     static const char *const run[] = { "a", "\xc3\xa9", " ", "\n", "7", "-",
-        "\xe2\x80\xa8", "\xe6\x97\xa5", " \n", "a1" };
+        "\xe2\x80\xa8", "\xe6\x97\xa5", " \n", "a1", "A", "B\xcc\x81", "aB" };
     struct buf b = { 0 };
     unsigned char *p;
     int same;
@@ -156,7 +159,7 @@ main(void)
     for (size_t i = 0; i < 3; i++) {
         const struct tok_code *code = scan_choose(name[i], &e);
 
-        for (int k = 0; code && k < 4; k++) {
+        for (int k = 0; code && k < 5; k++) {
             test_random(code, k);
             test_every(code, k);
         }
