@@ -23,6 +23,7 @@ struct docs {
     struct place *place;    /* [n] */
     struct packer packer;
     struct pack_rows rows;
+    int begun;              /* rows */
     size_t unread;          /* sources read less often than --epochs asks */
     uint64_t *w;            /* [n] weights at the beginning */
     size_t stage;           /* of the curriculum: stages begun */
@@ -107,14 +108,28 @@ turn(struct docs *x)
         mix_turn(&x->mix, s->stage[x->stage - 1].w);
 }
 
+/* Before the first row: the first documents of all sources will be needed at
+ * about the same time. */
+static void
+begin(struct docs *x)
+{
+    for (size_t i = 0; i < x->n; i++)
+        if (x->mix.w[i] > 0 && sampler_docs(x->sampler, i) > 0)
+            sampler_valid(x->sampler, i, &x->place[i]);
+    x->begun = 1;
+}
+
 static int
 docs_row(struct feed *f, struct err *e)
 {
     struct docs *x = (struct docs *)(void *)f;
     const struct pack_from from = { draw, x };
     const struct pack_rows was = x->rows;
-    const int r = packer_row(&x->packer, &from, f->rows, &x->rows, e);
+    int r;
 
+    if (!x->begun)
+        begin(x);
+    r = packer_row(&x->packer, &from, f->rows, &x->rows, e);
     if (r <= 0)
         return r;
     f->tokens += x->rows.tokens - was.tokens;

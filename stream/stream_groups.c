@@ -403,6 +403,7 @@ need(struct groups *g, struct group *o, struct err *e)
             g->nworker = g->running + 1;
         else
             g->running++;
+    g->times.missed += !o->kept;
     while (!o->kept) {
         const double t = prog_now();
 

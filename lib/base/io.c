@@ -163,14 +163,26 @@ io_map(struct io_map *m, const char *path, struct err *e)
     return -1;
 }
 
-void
-io_map_forget(const struct io_map *m, size_t at, size_t n)
+static void
+advise(const struct io_map *m, size_t at, size_t n, int what)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), from = at - at % page;
 
     if (m->n > 0)
-        (void)madvise((void *)(uintptr_t)(m->p + from), n + at - from,
-            MADV_DONTNEED);
+        (void)madvise((void *)(uintptr_t)(m->p + from), n + at - from, what);
+}
+
+void
+io_map_forget(const struct io_map *m, size_t at, size_t n)
+{
+    advise(m, at, n, MADV_DONTNEED);
+}
+
+void
+io_map_fetch(const struct io_map *m, size_t at, size_t n)
+{
+    advise(m, 0, m->n, MADV_RANDOM);
+    advise(m, at, n, MADV_WILLNEED);
 }
 
 void

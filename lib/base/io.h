@@ -45,6 +45,9 @@ int io_map(struct io_map *m, const char *path, struct err *e);
 /* What has been read of n bytes at `at` need not stay in memory; it is read
  * again from the file when it is touched. */
 void io_map_forget(const struct io_map *m, size_t at, size_t n);
+/* n bytes at `at` will be read, and what is between such pieces is not: the
+ * system need not fetch it from the disk. */
+void io_map_fetch(const struct io_map *m, size_t at, size_t n);
 void io_unmap(struct io_map *m);
 
 /* Read a whole file or descriptor into malloc'd *p (NUL-terminated, not

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPEN_MIN = 4, LABEL_FRAMES = 1, LABEL_DOCS = 2 };
+enum { OPEN_MIN = 4, LABEL_FRAMES = 1, LABEL_DOCS = 2, SCAN = 8 };
 
 static void
 add_frame(struct source *s, const struct frame_ref *f)
@@ -162,6 +162,8 @@ sampler_new(const struct dirs *d, const struct sampler_opts *o, struct err *e)
         s->src[i].part = xcalloc(s->src[i].nframe, sizeof *s->src[i].part);
         s->src[i].member = xcalloc(2 * s->K, sizeof *s->src[i].member);
         s->src[i].upto = xcalloc(s->K + 1, sizeof *s->src[i].upto);
+        s->src[i].want = xcalloc(2 * s->K, sizeof *s->src[i].want);
+        s->src[i].first = xcalloc(s->K, sizeof *s->src[i].first);
     }
     return s;
 }
@@ -178,6 +180,8 @@ sampler_free(struct sampler *s)
         free(s->src[i].part);
         free(s->src[i].member);
         free(s->src[i].upto);
+        free(s->src[i].want);
+        free(s->src[i].first);
     }
     room_release(&s->memory);
     drop_frames(s);
@@ -286,12 +290,71 @@ block_frames(const struct sampler *s, const struct source *c, uint64_t epoch,
     return n;
 }
 
-/* Make (epoch, block) the block in memory: frames it shares with what was
- * there are kept. */
+/* The member of the open block that holds document n of it, as stored. */
+static size_t
+member_of(const struct source *c, uint64_t n)
+{
+    size_t lo = 0, hi = c->nmember;
+
+    while (hi - lo > 1) {
+        const size_t mid = lo + (hi - lo) / 2;
+
+        if (c->upto[mid] <= n)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Which document of the open block, as stored, comes at `doc` of its order. */
+static uint64_t
+stored(const struct sampler *s, size_t source, uint64_t doc)
+{
+    const struct source *c = &s->src[source];
+
+    return s->shuffle ? rng_perm(rng_key(rng_key(rng_key(rng_key(s->seed,
+        LABEL_DOCS), source), c->epoch), c->block), c->upto[c->nmember], doc) :
+        doc;
+}
+
+/* In which order the frames of the open block, from document doc on, and of
+ * the next one are read: by the first document that is in them, as far as it
+ * is near. */
 static void
-open_block(struct sampler *s, size_t source, uint64_t epoch, uint64_t block)
+order_wants(struct sampler *s, size_t source, uint64_t doc)
 {
     struct source *c = &s->src[source];
+    const uint64_t end = c->upto[c->nmember];
+    const uint64_t far = s->shuffle ? SCAN * c->nmember : 0;
+    unsigned char *seen = xcalloc(c->nmember, 1);
+    size_t n = 0;
+
+    for (uint64_t k = doc; n < c->nmember && k < end && k - doc < far; k++) {
+        const size_t m = member_of(c, stored(s, source, k));
+
+        if (seen[m]++ == 0) {
+            c->first[n] = k;
+            c->want[n++] = c->member[m];
+        }
+    }
+    for (size_t m = 0; m < c->nmember; m++)
+        if (!seen[m]) {
+            c->first[n] = s->shuffle ? doc + far : c->upto[m];
+            c->want[n++] = c->member[m];
+        }
+    memcpy(c->want + n, c->member + n, c->nnext * sizeof *c->want);
+    c->ready = 0;
+    free(seen);
+}
+
+/* Make the block of a place the one in memory: frames it shares with what was
+ * there are kept. */
+static void
+open_block(struct sampler *s, size_t source, const struct place *p)
+{
+    struct source *c = &s->src[source];
+    const uint64_t epoch = p->epoch, block = p->block;
     const int last = block + 1 >= blocks(s, c);
     const size_t nold = c->nmember + c->nnext;
     struct part **kept;
@@ -319,8 +382,8 @@ open_block(struct sampler *s, size_t source, uint64_t epoch, uint64_t block)
     c->epoch = epoch;
     c->block = block;
     c->open = 1;
-    c->ready = 0;
-    c->at = 0;
+    c->at = p->doc;
+    order_wants(s, source, p->doc);
     for (size_t i = 0; i < SOON; i++)
         c->soon[i].doc = UINT64_MAX;
     free(old);
@@ -336,7 +399,7 @@ sampler_valid(struct sampler *s, size_t source, const struct place *p)
     if (p->block >= blocks(s, c))
         return 0;
     pthread_mutex_lock(&s->lock);
-    open_block(s, source, p->epoch, p->block);
+    open_block(s, source, p);
     pthread_mutex_unlock(&s->lock);
     return p->doc < c->upto[c->nmember];
 }
@@ -356,37 +419,18 @@ fill(const struct sampler *s, const struct source *c, uint32_t frame,
     r->mask = p->mask ? p->mask + d->off : NULL;
 }
 
-/* The member of the open block that holds document n of it. */
-static size_t
-member_of(const struct source *c, uint64_t n)
-{
-    size_t lo = 0, hi = c->nmember;
-
-    while (hi - lo > 1) {
-        const size_t mid = lo + (hi - lo) / 2;
-
-        if (c->upto[mid] <= n)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 /* Where document number doc of the open block is. */
 static const struct soon *
 find_doc(const struct sampler *s, size_t source, uint64_t doc)
 {
     struct source *c = &s->src[source];
     struct soon *r = &c->soon[doc % SOON];
-    uint64_t key, n;
+    uint64_t n;
     size_t m;
 
     if (r->doc == doc)
         return r;
-    key = rng_key(rng_key(rng_key(rng_key(s->seed, LABEL_DOCS), source),
-        c->epoch), c->block);
-    n = s->shuffle ? rng_perm(key, c->upto[c->nmember], doc) : doc;
+    n = stored(s, source, doc);
     m = member_of(c, n);
     r->doc = doc;
     r->frame = c->member[m];
@@ -430,7 +474,7 @@ sampler_at(struct sampler *s, size_t source, const struct place *p,
 
     workers_start(s);
     pthread_mutex_lock(&s->lock);
-    open_block(s, source, p->epoch, p->block);
+    open_block(s, source, p);
     assert(p->doc < c->upto[c->nmember]);
     at = find_doc(s, source, p->doc);
     c->at = p->doc;
@@ -479,7 +523,7 @@ sampler_step(struct sampler *s, size_t source, struct place *p)
     struct source *c = &s->src[source];
 
     pthread_mutex_lock(&s->lock);
-    open_block(s, source, p->epoch, p->block);
+    open_block(s, source, p);
     pthread_mutex_unlock(&s->lock);
     p->off = 0;
     if (++p->doc < c->upto[c->nmember])

@@ -12,8 +12,8 @@
  * start but a list of frames a source.
  *
  * Threads decode frames ahead: those of the open blocks, then those of the
- * blocks after them, nearest first, as long as all fit into `mem` bytes.  What
- * is drawn does not depend on them.
+ * blocks after them, what is needed first before the others, as long as all
+ * fit into `mem` bytes.  What is drawn does not depend on them.
  */
 #ifndef DATA_SAMPLER_H
 #define DATA_SAMPLER_H
@@ -79,9 +79,11 @@ void sampler_distance(const struct sampler *s, struct sampler_distance *r);
 double ahead_near(size_t frames, size_t K, double docs);
 /* Seconds that the caller waited for the threads that read ahead, and decoded
  * itself; that these threads, all together, were reading and decoding, and
- * waited for memory to become free. */
+ * waited for memory to become free; and how often a frame that the caller
+ * needed was not there. */
 struct ahead_times {
     double waited, decoded, busy, idle;
+    uint64_t missed;
 };
 void sampler_times(struct sampler *s, struct ahead_times *t);
 /* Wait on c and count the seconds in *sum; *since, 0 before and after, lets
@@ -91,7 +93,8 @@ void ahead_wait(pthread_cond_t *c, pthread_mutex_t *lock, double *sum,
 /* A thread that gets no signals: they are for the one that waits in write(). */
 int ahead_thread(pthread_t *id, void *(*f)(void *), void *arg);
 
-/* Is there a document at that place? */
+/* Is there a document at that place?  Then its block is opened: threads that
+ * run, or start, will read it. */
 int sampler_valid(struct sampler *s, size_t source, const struct place *p);
 /* The document at a valid place / by reference; -1 on damage. */
 int sampler_at(struct sampler *s, size_t source, const struct place *p,

@@ -73,6 +73,7 @@ dirs_open(struct dirs *d, char *const *dir, size_t n, int partial,
 
         if (!(d->set[i] = shardset_open(dir[i], partial, e)))
             return -1;
+        shardset_scatter(d->set[i]);
         if (!(head = shardset_head(d->set[i], e)) ||
             stream_info_read(&d->own[i], &head->st, e) < 0) {
             shardset_close(d->set[i]);

@@ -67,7 +67,9 @@ struct source {
                                  * of the block after it */
     uint64_t *upto;             /* [K+1] documents before member i */
     size_t nmember, nnext;
-    size_t ready;               /* members before it are in memory */
+    uint32_t *want;             /* [2K] the same in the order they are read */
+    uint64_t *first;            /* [K] the first document that is in want[i] */
+    size_t ready;               /* of want: those before it are in memory */
     uint64_t at, drawn;         /* in this block; in this run: documents */
     struct soon soon[SOON];     /* documents of this block, by number % SOON */
 };

@@ -335,77 +335,96 @@ in_flight(const struct sampler *s, const struct frame_ref *f)
     return 0;
 }
 
+/* The first wanted frame of the open block or, next, of the one after it that
+ * nobody has or decodes; SIZE_MAX: none. */
+static size_t
+absent(const struct sampler *s, struct source *c, int next)
+{
+    const size_t end = c->nmember + (next ? c->nnext : 0);
+    size_t i = next ? c->nmember : 0;
+
+    while (c->ready < end && c->part[c->want[c->ready]])
+        c->ready++;
+    for (i = i < c->ready ? c->ready : i; i < end; i++)
+        if (!c->part[c->want[i]] && !in_flight(s, &c->frame[c->want[i]]))
+            return i;
+    return SIZE_MAX;
+}
+
+/* When the document at `doc` of the open block will be drawn, going by how
+ * often the source was. */
+static double
+due(const struct source *c, uint64_t doc)
+{
+    return doc <= c->at ? 0.0 : (double)(doc - c->at) /
+        ((double)c->drawn + 1.0);
+}
+
+/* Choose a frame to decode: of the open blocks or, next, of those after
+ * them, the one that is needed first.  0: none; -1: there is no memory. */
+static int
+choose(struct sampler *s, int next, size_t *source, uint32_t *number)
+{
+    double soonest = INFINITY;
+
+    for (size_t i = 0; i < s->nsrc; i++) {
+        struct source *c = &s->src[i];
+        const size_t k = c->open ? absent(s, c, next) : SIZE_MAX;
+        const double t = k == SIZE_MAX ? INFINITY :
+            due(c, next ? c->upto[c->nmember] : c->first[k]);
+
+        if (t < soonest) {
+            soonest = t;
+            *source = i;
+            *number = c->want[k];
+        }
+    }
+    if (soonest < INFINITY)
+        return has_room(s, &s->src[*source].frame[*number]) ? 1 : -1;
+    return 0;
+}
+
+/* Wait for a frame that another thread decodes; meanwhile decode the one that
+ * is needed next.  What fails there is said when it is needed. */
+static void
+wait_for(struct sampler *s, const struct source *c, uint32_t k)
+{
+    size_t source;
+    uint32_t number;
+    struct err e;
+    int help = 1;
+
+    while (in_flight(s, &c->frame[k])) {
+        const double t = prog_now();
+
+        if (help && choose(s, 0, &source, &number) > 0) {
+            help = bring(&s->worker[0], source, number, 0, &e) == 0;
+            s->times.decoded += prog_now() - t;
+        } else {
+            ahead_wait(&s->done, &s->lock, &s->times.waited,
+                &s->worker[0].since);
+        }
+    }
+}
+
 int
 part_need(struct sampler *s, size_t source, uint32_t k, struct err *e)
 {
     struct source *c = &s->src[source];
 
+    s->times.missed += !c->part[k];
     while (!c->part[k]) {
-        const double t = prog_now();
+        double t;
 
-        if (in_flight(s, &c->frame[k])) {
-            ahead_wait(&s->done, &s->lock, &s->times.waited,
-                &s->worker[0].since);
-            continue;
-        }
+        wait_for(s, c, k);
+        if (c->part[k])
+            break;
+        t = prog_now();
         if (bring(&s->worker[0], source, k, 1, e) < 0)
             return -1;
         s->times.decoded += prog_now() - t;
     }
     return 0;
-}
-
-/* The first member from `from` to `to` that nobody has or decodes; to: none. */
-static size_t
-absent(const struct sampler *s, struct source *c, size_t from, size_t to)
-{
-    while (c->ready < c->nmember + c->nnext && c->part[c->member[c->ready]])
-        c->ready++;
-    for (from = from < c->ready ? c->ready : from; from < to; from++)
-        if (!c->part[c->member[from]] &&
-            !in_flight(s, &c->frame[c->member[from]]))
-            break;
-    return from < to ? from : to;
-}
-
-/* Choose a frame to read ahead: of the open blocks, evenly; then of the next
- * ones, first of the source whose block will end first.  0: none. */
-static int
-choose(struct sampler *s, size_t *source, uint32_t *number)
-{
-    size_t best = SIZE_MAX, m = 0;
-    double soonest = INFINITY;
-
-    for (size_t i = 0; i < s->nsrc; i++) {
-        struct source *c = &s->src[i];
-        const size_t k = c->open ? absent(s, c, 0, c->nmember) : 0;
-
-        if (c->open && k < c->nmember && (best == SIZE_MAX || k < m)) {
-            best = i;
-            m = k;
-        }
-    }
-    for (size_t i = 0; best == SIZE_MAX && i < s->nsrc; i++) {
-        const struct source *c = &s->src[i];
-        const double left = c->open ? (double)(c->upto[c->nmember] - c->at) /
-            ((double)c->drawn + 1.0) : INFINITY;
-
-        if (left < soonest && absent(s, &s->src[i], c->nmember, c->nmember +
-            c->nnext) < c->nmember + c->nnext) {
-            soonest = left;
-            *source = i;
-        }
-    }
-    if (best == SIZE_MAX && !(soonest < INFINITY))
-        return 0;
-    if (best == SIZE_MAX) {
-        struct source *c = &s->src[best = *source];
-
-        m = absent(s, c, c->nmember, c->nmember + c->nnext);
-    }
-    *source = best;
-    *number = s->src[best].member[m];
-    return has_room(s, &s->src[best].frame[*number]);
 }
 
 static void *
@@ -421,7 +440,11 @@ work(void *arg)
     while (!s->stop) {
         const double t = prog_now();
 
-        if (!choose(s, &source, &number))
+        int r = choose(s, 0, &source, &number);
+
+        if (r == 0)
+            r = choose(s, 1, &source, &number);
+        if (r <= 0)
             ahead_wait(&s->room, &s->lock, &s->times.idle, &w->since);
         else if (bring(w, source, number, 0, &e) < 0)
             break;      /* the caller will find the same and say so */

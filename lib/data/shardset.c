@@ -38,6 +38,7 @@ struct shardset {
     struct shard *shard;
     pthread_mutex_t lock;           /* of what follows, and of shard.fd */
     size_t open[OPEN_FILES], nopen; /* shards with fd, the oldest first */
+    int scattered;                  /* frames are read here and there */
     struct shard_buf head_buf, teacher_buf;
     struct msg head, teacher;       /* raw NULL: not read yet */
 };
@@ -92,6 +93,12 @@ shardset_dir(const struct shardset *s)
     return s->dir;
 }
 
+void
+shardset_scatter(struct shardset *s)
+{
+    s->scattered = 1;
+}
+
 const struct manifest *
 shardset_manifest(const struct shardset *s)
 {
@@ -126,6 +133,19 @@ check_index(const struct shard_file *f, const struct shard_index *x,
     return 0;
 }
 
+/* Have the index without its documents read from the disk, in few pieces. */
+static void
+fetch_frames(const struct io_map *m)
+{
+    enum { FIRST = 65536 };     /* mostly all before the documents */
+    size_t at, bytes;
+
+    io_map_fetch(m, 0, m->n < FIRST ? m->n : FIRST);
+    index_docs_at(m->p, m->n, &at, &bytes);
+    io_map_fetch(m, 0, at);
+    io_map_fetch(m, at + bytes, m->n - at - bytes);
+}
+
 /* Is the mapped index, without its documents or whole, what was written?  Then
  * view it. */
 static int
@@ -137,7 +157,10 @@ view_index(struct shard *h, const struct shard_file *f, int whole,
     if (h->map.n != f->index_bytes)
         return err_set(e, EX_INPUT, "offset %zu: %" PRIu64 " bytes were "
             "written", h->map.n, f->index_bytes);
-    if (whole) {
+    if (!whole) {
+        fetch_frames(&h->map);
+    } else {
+        io_map_fetch(&h->map, 0, h->map.n);
         chain_of(&c, h->map.p, h->map.n);
         if (memcmp(c.h, f->index_hash.h, 16) != 0)
             return err_set(e, EX_INPUT, "offset 0: its hash is not the one in "
@@ -260,6 +283,8 @@ shard_open_file(struct shardset *s, size_t i, struct err *e)
     }
     path = shard_path(s->dir, s->m.file[i].name);
     h->fd = io_open(path, e);
+    if (h->fd >= 0 && s->scattered)
+        (void)posix_fadvise(h->fd, 0, 0, POSIX_FADV_RANDOM);
     if (h->fd < 0) {
         r = missing(e);
     } else if (!h->checked && check_file(h, e) < 0) {
@@ -320,38 +345,50 @@ borrow_file(struct shardset *s, size_t shard, struct err *e)
     return fd;
 }
 
-int
-shardset_frame(struct shardset *s, size_t shard, size_t frame,
+/* The first n bytes of a frame's content into b->raw, 0: all of it.  The
+ * compressed bytes are all held against their hash. */
+static int
+read_frame(struct shardset *s, size_t shard, size_t frame, size_t n,
     struct shard_buf *b, struct err *e)
 {
     const struct shard_frame *f;
     int r, fd;
 
-    if (b->valid && b->shard == shard && b->frame == frame &&
-        memcmp(b->of.h, s->m.hash.h, sizeof b->of.h) == 0)
-        return 0;
     b->valid = 0;
     if ((fd = borrow_file(s, shard, e)) < 0)
         return -1;
     f = &s->shard[shard].x.frame[frame];
+    b->nraw = n ? n : f->dsize;
     if (!b->dec || b->codec != s->m.codec) {
         frame_dec_free(b->dec);
         b->dec = frame_dec_new(s->m.codec);
         b->codec = s->m.codec;
     }
     reserve(&b->comp, &b->comp_cap, f->csize);
-    reserve(&b->raw, &b->raw_cap, f->dsize);
+    reserve(&b->raw, &b->raw_cap, b->nraw);
     r = read_at(fd, b->comp, f->csize, f->at, e);
     close(fd);
     if (r == 0 && XXH3_64bits(b->comp, f->csize) != f->hash)
         r = err_set(e, EX_INPUT, "its hash is not the one in the index: "
             "damaged");
     if (r == 0)
-        r = frame_decode(b->dec, b->comp, f->csize, b->raw, f->dsize, e);
+        r = (n ? frame_decode_start : frame_decode)(b->dec, b->comp, f->csize,
+            b->raw, b->nraw, e);
     if (r < 0)
         return err_prefix(e, "%s/%s: frame %zu at byte %" PRIu64, s->dir,
             s->m.file[shard].name, frame, f->at);
-    b->nraw = f->dsize;
+    return 0;
+}
+
+int
+shardset_frame(struct shardset *s, size_t shard, size_t frame,
+    struct shard_buf *b, struct err *e)
+{
+    if (b->valid && b->shard == shard && b->frame == frame &&
+        memcmp(b->of.h, s->m.hash.h, sizeof b->of.h) == 0)
+        return 0;
+    if (read_frame(s, shard, frame, 0, b, e) < 0)
+        return -1;
     b->of = s->m.hash;
     b->valid = 1;
     b->shard = shard;
@@ -464,6 +501,29 @@ shardset_peek(struct shardset *s, size_t shard, size_t msg,
     return take_msg(s, shard, msg, b, b->raw + (y->raw - f->raw), m, e);
 }
 
+/* Message i of the first shard into *m.  Mostly it is small, and the first of
+ * a frame of documents, which need not be decoded for it. */
+static int
+read_preamble(struct shardset *s, size_t i, struct shard_buf *b,
+    struct msg *m, struct err *e)
+{
+    const struct shard_index *x = &s->shard[0].x;
+    const struct shard_msg *y = &x->msg[i];
+    const struct shard_frame *f = &x->frame[y->frame];
+    const size_t at = (size_t)(y->raw - f->raw), len = (size_t)y->len;
+    size_t pad;
+
+    if (len > f->dsize - at)
+        return shardset_msg(s, 0, i, b, m, e);
+    if (read_frame(s, 0, y->frame, at + len, b, e) < 0)
+        return -1;
+    memset(m, 0, sizeof *m);
+    pad = msg_pad((size_t)le_get(b->raw + at, 8));
+    reserve(&b->msg, &b->msg_cap, pad + len);
+    memcpy(b->msg + pad, b->raw + at, len);
+    return take_msg(s, 0, i, b, b->msg + pad, m, e);
+}
+
 /* Message i of the first shard, if it is of that kind, into *m once. */
 static const struct msg *
 preamble(struct shardset *s, size_t i, enum msg_kind k, struct shard_buf *b,
@@ -485,7 +545,7 @@ preamble(struct shardset *s, size_t i, enum msg_kind k, struct shard_buf *b,
             "message", s->dir, msg_kind_name(k));
         return NULL;
     }
-    if (shardset_msg(s, 0, i, b, m, e) < 0)
+    if (read_preamble(s, i, b, m, e) < 0)
         return NULL;
     /* It stays as long as s, in b->msg; the frame it was in need not. */
     free(b->raw);

@@ -127,6 +127,9 @@ struct shardset;
 struct shardset *shardset_open(const char *dir, int partial, struct err *e);
 void shardset_close(struct shardset *s);
 const char *shardset_dir(const struct shardset *s);
+/* Frames will be read here and there, or are read ahead by threads: the system
+ * need not read more of a file than is asked for.  Before any is read. */
+void shardset_scatter(struct shardset *s);
 const struct manifest *shardset_manifest(const struct shardset *s);
 /* The `stream` message, and the `teacher` message; owned by s.  NULL with
  * e->code EX_OK: there is no teacher; else NULL is an error. */

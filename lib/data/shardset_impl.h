@@ -65,6 +65,9 @@ int index_view(struct shard_index *x, const unsigned char *p, size_t n,
 int index_view_frames(struct shard_index *x, const unsigned char *p, size_t n,
     struct err *e);
 int index_check_docs(const struct shard_index *x, struct err *e);
+/* Where its documents lie, by what its head says, checked no further. */
+void index_docs_at(const unsigned char *p, size_t n, size_t *at,
+    size_t *bytes);
 /* XXH3-128 of an index without its documents: of all that leads to frames. */
 void index_frames_hash(const unsigned char *p, size_t n, size_t ndoc,
     size_t npart, struct chain *c);

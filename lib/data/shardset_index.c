@@ -271,6 +271,28 @@ check_parts(const struct shard_index *x, struct err *e)
     return docs == x->ndoc ? 0 : bad(e, "end of the parts", x->npart);
 }
 
+void
+index_docs_at(const unsigned char *p, size_t n, size_t *at, size_t *bytes)
+{
+    struct head h = { 0 };
+
+    if (n >= sizeof h)
+        memcpy(&h, p, sizeof h);
+    *at = n;
+    *bytes = 0;
+    if (h.nframe > n / sizeof(struct shard_frame) ||
+        h.nmsg > n / sizeof(struct shard_msg) ||
+        h.ndoc > n / sizeof(struct shard_doc))
+        return;
+    *at = sizeof h + (size_t)h.nframe * sizeof(struct shard_frame) +
+        (size_t)h.nmsg * sizeof(struct shard_msg);
+    *bytes = (size_t)h.ndoc * sizeof(struct shard_doc);
+    if (*at > n || *bytes > n - *at) {
+        *at = n;
+        *bytes = 0;
+    }
+}
+
 int
 index_view_frames(struct shard_index *x, const unsigned char *p, size_t n,
     struct err *e)

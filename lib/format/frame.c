@@ -189,6 +189,44 @@ frame_decode(struct frame_dec *f, const void *src, size_t n, void *dst,
         decode_lz4(f, src, n, dst, dn, e);
 }
 
+int
+frame_decode_start(struct frame_dec *f, const void *src, size_t n, void *dst,
+    size_t dn, struct err *e)
+{
+    ZSTD_outBuffer to = { dst, dn, 0 };
+    ZSTD_inBuffer from = { src, n, 0 };
+    size_t r = 1;
+
+    if (f->codec == CODEC_LZ4)
+        LZ4F_resetDecompressionContext(f->l);
+    else
+        ZSTD_DCtx_reset(f->z, ZSTD_reset_session_only);
+    while (to.pos < dn && r != 0) {
+        const size_t was = from.pos + to.pos;
+
+        if (f->codec == CODEC_LZ4) {
+            size_t in = n - from.pos, out = dn - to.pos;
+
+            r = LZ4F_decompress(f->l, (char *)dst + to.pos, &out,
+                (const char *)src + from.pos, &in, NULL);
+            from.pos += in;
+            to.pos += out;
+        } else {
+            r = ZSTD_decompressStream(f->z, &to, &from);
+        }
+        if (f->codec == CODEC_LZ4 ? LZ4F_isError(r) : ZSTD_isError(r))
+            return err_set(e, EX_INPUT, "%s: %s", codec_names[f->codec],
+                f->codec == CODEC_LZ4 ? LZ4F_getErrorName(r) :
+                ZSTD_getErrorName(r));
+        if (from.pos + to.pos == was)
+            break;
+    }
+    if (to.pos < dn)
+        return err_set(e, EX_INPUT, "the %s frame ends after %zu of %zu bytes",
+            codec_names[f->codec], to.pos, dn);
+    return 0;
+}
+
 /* Blocks of an lz4 frame: sizes with checksums, up to the end mark. */
 static int
 span_lz4(const unsigned char *p, size_t n, size_t *csize, size_t *dsize)

@@ -35,6 +35,11 @@ struct frame_dec *frame_dec_new(enum codec c);
  * nothing follows it, its content is dn bytes and its checksum is right. */
 int frame_decode(struct frame_dec *f, const void *src, size_t n, void *dst,
     size_t dn, struct err *e);
+/* The first dn bytes of its content alone, dn not more than it has.  What
+ * comes after them is not looked at, nor is the checksum: the caller has a
+ * hash of src. */
+int frame_decode_start(struct frame_dec *f, const void *src, size_t n,
+    void *dst, size_t dn, struct err *e);
 void frame_dec_free(struct frame_dec *f);
 /* How long is the frame that begins at p[0], and its content, by what it says
  * of itself?  p[n] may go on after it.  0; -1: no frame of this kind begins

@@ -42,6 +42,14 @@ test_sizes(enum codec c)
                 "same", codec_names[c], level, n);
             ok(frame_decode(d, b.p, b.n, q, n, &e) == 0 &&
                 memcmp(p, q, n) == 0 && q[n] == 77, "and back %s", e.msg);
+            memset(q, 0, n);
+            ok(frame_decode_start(d, b.p, b.n, q, n / 3, &e) == 0 &&
+                memcmp(p, q, n / 3) == 0, "its beginning %s", e.msg);
+            ok(frame_decode_start(d, b.p, b.n, q, n + 1, &e) < 0 &&
+                e.code == EX_INPUT, "not more than there is: %s", e.msg);
+            ok(n < 3 || (frame_decode_start(d, b.p, 20, q, n, &e) < 0 &&
+                e.code == EX_INPUT), "nor of a part: %s", e.msg);
+            e.msg[0] = '\0';
             ok(frame_decode(d, b.p, b.n, q, n + 1, &e) < 0 &&
                 e.code == EX_INPUT, "one more is refused: %s", e.msg);
             ok(frame_decode(d, b.p, b.n, q, n - 1, &e) < 0 &&
