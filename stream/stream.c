@@ -506,13 +506,17 @@ show(struct stream *s, const struct means *how)
     const double threads = how->threads ? (double)how->threads : 1.0;
     const struct feed *f = s->feed;
     struct ahead_times x;
+    char late[40] = "never ahead";
 
     s->feed->times(s->feed, &x);
+    if (x.ahead)
+        snprintf(late, sizeof late, "since they were ahead %" PRIu64
+            " frames late", x.late);
     prog_closing("%.2f M tokens in %" PRIu64 " batches, %.2f M tokens/s, "
         "padding %.2f %%, %.1f %% of %" PRIu64 " pieces are cuts; first batch "
         "after %.2f s, then of %.1f s writing took %.1f (%.1f %%), waiting for "
         "frames %.1f (%.1f %%), decoding here %.1f (%.1f %%); %zu threads "
-        "ahead: decoding %.1f, waiting for room %.1f (%.1f %%)",
+        "ahead: decoding %.1f, waiting for room %.1f (%.1f %%), %s",
         (double)s->made / 1e6, s->batches,
         t > 0.0 ? (double)s->made / t / 1e6 : 0.0, s->padded ? 100.0 -
         share((double)s->made, (double)s->padded) : 0.0,
@@ -524,7 +528,7 @@ show(struct stream *s, const struct means *how)
         x.decoded - s->before.decoded,
         share(x.decoded - s->before.decoded, after), how->threads,
         x.busy - s->before.busy, x.idle - s->before.idle,
-        share(x.idle - s->before.idle, after * threads));
+        share(x.idle - s->before.idle, after * threads), late);
 }
 
 /* Everything after the preamble.  0 the end was sent, 1 the reader has left,

@@ -258,23 +258,6 @@ open_block(struct groups *g, size_t block)
     pthread_cond_broadcast(&g->room);
 }
 
-/* Which of the n spans that begin at upto[] holds i. */
-static size_t
-span_of(const uint64_t *upto, size_t n, uint64_t i)
-{
-    size_t lo = 0;
-
-    for (size_t hi = n; hi - lo > 1; ) {
-        const size_t mid = lo + (hi - lo) / 2;
-
-        if (upto[mid] <= i)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 /* Message k of the group's shard into *r. */
 static int
 load_message(struct worker *w, const struct group *o, size_t k,
@@ -382,12 +365,14 @@ work(void *arg)
         const double t = prog_now();
         struct group *o = choose(g);
 
-        if (!o)
+        if (!o) {
+            g->times.ahead = 1;
             ahead_wait(&g->room, &g->lock, &g->times.idle, &w->since);
-        else if (bring(w, o, &e) < 0)
+            continue;
+        }
+        if (bring(w, o, &e) < 0)
             break;      /* the caller will find the same and say so */
-        else
-            g->times.busy += prog_now() - t;
+        g->times.busy += prog_now() - t;
     }
     pthread_mutex_unlock(&g->lock);
     return NULL;
@@ -403,7 +388,7 @@ need(struct groups *g, struct group *o, struct err *e)
             g->nworker = g->running + 1;
         else
             g->running++;
-    g->times.missed += !o->kept;
+    g->times.late += !o->kept && g->times.ahead;
     while (!o->kept) {
         const double t = prog_now();
 
@@ -430,14 +415,14 @@ groups_find(struct groups *g, uint64_t epoch, uint64_t i, size_t *row,
     pthread_mutex_lock(&g->lock);
     if (!g->started || g->epoch != epoch)
         start_epoch(g, epoch);
-    block = span_of(g->start, blocks(g), i);
+    block = ahead_span(g->start, blocks(g), i);
     if (!g->open || g->block != block)
         open_block(g, block);
     i -= g->start[block];
     if (g->shuffle)
         i = rng_perm(rng_key(rng_key(rng_key(g->seed, LABEL_ROWS), epoch),
             block), g->upto[g->nmember], i);
-    m = span_of(g->upto, g->nmember, i);
+    m = ahead_span(g->upto, g->nmember, i);
     o = &g->g[g->member[m]];
     i -= g->upto[m];
     bad = need(g, o, e);

@@ -74,15 +74,14 @@ ok '-v' stream -v -T 1024 d1 -o c
 like 'tells how far neighbours come apart' 'neighbours on disk come [0-9]+' err
 like 'tells where time went' 'waiting for frames 0\.[0-9]' err
 # 1 M tokens/s are about 1 % of what there could be: nobody waits but the
-# writer, for the reader (0.0 % on a machine that is not full).
+# writer, for the reader.  Frames are counted, for on a machine that is full
+# everybody also waits for a processor.
 for how in d1 k1; do
     [ $how = k1 ] && { stream -q -B 8 -T 1024 d1 -o c && shard -q -o k1 c; }
     ok "$how: a slow consumer" sh -c 'stream -j 2 -B 8 --batches 120 \
         "$1" 2>err.s | "$2" sip 8000' sh "$how" "$h"
-    like "$how: does not wait" 'stall=[0-4]\.' out
-    like "$how: nor does who packs" 'waiting for frames 0\.[0-9] \([0-4]\.[0-9] %\), decoding here 0\.[0-9] \([0-4]\.[0-9] %\)' err.s
-    like "$how: but who writes" 'then of [0-9.]+ s writing took [0-9.]+ \((8|9)[0-9]\.[0-9] %\)' err.s
-    like "$how: and those ahead" 'ahead: decoding 0\.[0-9], waiting for room' err.s
+    like "$how: is never starved" 'since they were ahead 0 frames late' err.s
+    like "$how: who writes waits" 'then of [0-9.]+ s writing took [0-9.]+ \((8|9)[0-9]\.[0-9] %\)' err.s
 done
 "$h" make large 4 3 6000 400 49152 32768 1 0
 status 2 'open frames need memory' stream --open 3000 --mem 2M large -o c

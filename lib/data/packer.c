@@ -40,11 +40,19 @@ pack_rows_release(struct pack_rows *r)
 static void
 rows_begin(struct pack_rows *r)
 {
-    if (r->B < r->capB)
-        return;
-    r->capB = r->capB ? 2 * r->capB : 8;
-    r->ids = xreallocarray(r->ids, r->capB, r->T * r->id_size);
-    r->mask = xreallocarray(r->mask, r->capB, r->T);
+    size_t cap = r->capB;
+
+    r->ids = xgrow(r->ids, r->B, &cap, r->T * r->id_size);
+    r->mask = xgrow(r->mask, r->B, &r->capB, r->T);
+}
+
+/* Room for one more piece in one of the arrays. */
+static void *
+more(const struct pack_rows *r, void *p, size_t size)
+{
+    size_t cap = r->capP;
+
+    return xgrow(p, r->P, &cap, size);
 }
 
 /* The first piece with a mask: write it for what stands before. */
@@ -68,12 +76,11 @@ rows_place(struct pack_rows *r, size_t at, const struct piece *p)
     const size_t to = r->B * r->T + at;
 
     if (r->P == r->capP) {
-        r->capP = r->capP ? 2 * r->capP : 64;
-        r->row = xreallocarray(r->row, r->capP, sizeof *r->row);
-        r->len = xreallocarray(r->len, r->capP, sizeof *r->len);
-        r->off = xreallocarray(r->off, r->capP, sizeof *r->off);
-        r->source = xreallocarray(r->source, r->capP, sizeof *r->source);
-        r->key = xreallocarray(r->key, r->capP, sizeof *r->key);
+        r->row = more(r, r->row, sizeof *r->row);
+        r->len = more(r, r->len, sizeof *r->len);
+        r->off = more(r, r->off, sizeof *r->off);
+        r->source = more(r, r->source, sizeof *r->source);
+        r->key = xgrow(r->key, r->P, &r->capP, sizeof *r->key);
     }
     if (p->masked && !r->masked)
         mask_begin(r);

@@ -290,16 +290,15 @@ block_frames(const struct sampler *s, const struct source *c, uint64_t epoch,
     return n;
 }
 
-/* The member of the open block that holds document n of it, as stored. */
-static size_t
-member_of(const struct source *c, uint64_t n)
+size_t
+ahead_span(const uint64_t *upto, size_t n, uint64_t i)
 {
-    size_t lo = 0, hi = c->nmember;
+    size_t lo = 0;
 
-    while (hi - lo > 1) {
+    for (size_t hi = n; hi - lo > 1; ) {
         const size_t mid = lo + (hi - lo) / 2;
 
-        if (c->upto[mid] <= n)
+        if (upto[mid] <= i)
             lo = mid;
         else
             hi = mid;
@@ -331,7 +330,8 @@ order_wants(struct sampler *s, size_t source, uint64_t doc)
     size_t n = 0;
 
     for (uint64_t k = doc; n < c->nmember && k < end && k - doc < far; k++) {
-        const size_t m = member_of(c, stored(s, source, k));
+        const size_t m = ahead_span(c->upto, c->nmember,
+            stored(s, source, k));
 
         if (seen[m]++ == 0) {
             c->first[n] = k;
@@ -431,7 +431,7 @@ find_doc(const struct sampler *s, size_t source, uint64_t doc)
     if (r->doc == doc)
         return r;
     n = stored(s, source, doc);
-    m = member_of(c, n);
+    m = ahead_span(c->upto, c->nmember, n);
     r->doc = doc;
     r->frame = c->member[m];
     r->in_frame = (uint32_t)(n - c->upto[m]);
@@ -493,7 +493,7 @@ sampler_ref(struct sampler *s, size_t source, uint32_t frame, uint32_t doc,
     struct sampled *r, struct err *e)
 {
     struct source *c;
-    int inside = 0, bad;
+    int bad;
 
     if (source >= s->nsrc || frame >= s->src[source].nframe ||
         doc >= s->src[source].frame[frame].ndoc)
@@ -504,10 +504,8 @@ sampler_ref(struct sampler *s, size_t source, uint32_t frame, uint32_t doc,
     if (s->visited)
         part_drop(s, s->visited, s->visitor);
     s->visited = NULL;
-    for (size_t i = 0; i < c->nmember + c->nnext; i++)
-        inside |= c->member[i] == frame;
     bad = part_need(s, source, frame, e);
-    if (!bad && !inside) {
+    if (!bad && !is_member(c, frame)) {
         s->visited = c;
         s->visitor = frame;
     }

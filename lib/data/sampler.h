@@ -79,13 +79,16 @@ void sampler_distance(const struct sampler *s, struct sampler_distance *r);
 double ahead_near(size_t frames, size_t K, double docs);
 /* Seconds that the caller waited for the threads that read ahead, and decoded
  * itself; that these threads, all together, were reading and decoding, and
- * waited for memory to become free; and how often a frame that the caller
- * needed was not there. */
+ * waited for memory to become free.  Were they once as far ahead as memory
+ * allows, and how many frames were not there, after that, when needed? */
 struct ahead_times {
     double waited, decoded, busy, idle;
-    uint64_t missed;
+    int ahead;
+    uint64_t late;
 };
 void sampler_times(struct sampler *s, struct ahead_times *t);
+/* Which of the n spans that begin at upto[0..n-1] holds i. */
+size_t ahead_span(const uint64_t *upto, size_t n, uint64_t i);
 /* Wait on c and count the seconds in *sum; *since, 0 before and after, lets
  * others see since when. */
 void ahead_wait(pthread_cond_t *c, pthread_mutex_t *lock, double *sum,

@@ -111,6 +111,8 @@ struct sampler {
 size_t part_bytes(const struct sampler *s, const struct frame_ref *f);
 /* Free part k of a source, if it is there. */
 void part_drop(struct sampler *s, struct source *c, uint32_t k);
+/* Is frame number k of the open block, or of the one after it? */
+int is_member(const struct source *c, uint32_t k);
 /* Frame number k of a source into memory for the caller.  -1 on damage. */
 int part_need(struct sampler *s, size_t source, uint32_t k, struct err *e);
 /* Start the threads, once; stop and join them. */

@@ -255,7 +255,7 @@ frame_order(const void *a, const void *b)
     return x->frame < y->frame ? -1 : x->frame > y->frame;
 }
 
-static int
+int
 is_member(const struct source *c, uint32_t k)
 {
     for (size_t m = 0; c->open && m < c->nmember + c->nnext; m++)
@@ -412,7 +412,7 @@ part_need(struct sampler *s, size_t source, uint32_t k, struct err *e)
 {
     struct source *c = &s->src[source];
 
-    s->times.missed += !c->part[k];
+    s->times.late += !c->part[k] && s->times.ahead;
     while (!c->part[k]) {
         double t;
 
@@ -444,12 +444,14 @@ work(void *arg)
 
         if (r == 0)
             r = choose(s, 1, &source, &number);
-        if (r <= 0)
+        if (r <= 0) {
+            s->times.ahead = 1;
             ahead_wait(&s->room, &s->lock, &s->times.idle, &w->since);
-        else if (bring(w, source, number, 0, &e) < 0)
+            continue;
+        }
+        if (bring(w, source, number, 0, &e) < 0)
             break;      /* the caller will find the same and say so */
-        else
-            s->times.busy += prog_now() - t;
+        s->times.busy += prog_now() - t;
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;

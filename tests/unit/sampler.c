@@ -18,371 +18,16 @@
  * directories, and counts each token; it prints what it has seen.
  */
 #include "base/io.h"
-#include "base/mem.h"
 #include "base/prog.h"
-#include "base/rng.h"
-#include "data/batch.h"
-#include "data/sampler.h"
+#include "data/sampler_impl.h"
 #include "format/ckpt.h"
 #include "../tap.h"
+#include "../truth.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#define HASH "0123456789abcdef0123456789abcdef"
-
-struct made {
-    uint64_t seed;
-    size_t sources, docs, mean, vocab, frame;
-    int separate, mask;
-};
-
-static void
-fatal(const struct err *e)
-{
-    printf("Bail out! %s\n", e->msg);
-    exit(e->code);
-}
-
-/* Lognormal lengths, sources falling like 1/i. */
-static size_t
-length_of(const struct made *m, size_t d)
-{
-    const double n = exp(log((double)m->mean) - 0.5 +
-        rng_normal(m->seed, d));
-
-    return n < 1.0 ? 1 : n > 60000.0 ? 60000 : (size_t)n;
-}
-
-static uint16_t
-source_of(const struct made *m, size_t d)
-{
-    double all = 0.0, u, at = 0.0;
-
-    for (size_t i = 0; i < m->sources; i++)
-        all += 1.0 / (double)(i + 1);
-    u = m->separate ? (double)d / (double)m->docs : rng_unit(m->seed + 1, d);
-    for (size_t i = 0; i < m->sources; i++)
-        if (u < (at += 1.0 / (double)(i + 1) / all))
-            return (uint16_t)i;
-    return (uint16_t)(m->sources - 1);
-}
-
-static void
-make_preamble(struct msg_out *w, const struct made *m, struct err *e)
-{
-    static char name[64][24];
-    static const char *names[64];
-    struct stream_info i = { .content = "docs", .tokenizer = HASH,
-        .vocab = m->vocab, .bos = -1, .eos = 2 };
-
-    for (size_t k = 0; k < m->sources; k++) {
-        snprintf(name[k], sizeof name[k], "s%zu", k);
-        names[k] = name[k];
-    }
-    i.nsource = m->sources;
-    i.source = names;
-    stream_info_put(msg_begin(w, MSG_STREAM), &i);
-    if (msg_send(w, e) != 0)
-        fatal(e);
-}
-
-static void
-make_stream(const char *path, const struct made *m)
-{
-    static uint32_t len[4096];
-    static uint16_t source[4096];
-    static uint64_t key[4096];
-    struct err e;
-    struct msg_out *w = msg_out_open(path, &e);
-    struct buf ids = { 0 }, mask = { 0 };
-
-    if (!w)
-        fatal(&e);
-    make_preamble(w, m, &e);
-    for (size_t d = 0; d < m->docs; ) {
-        struct st_out *o = msg_begin(w, MSG_DOCS);
-        size_t D = 0, n = 0;
-
-        buf_clear(&ids);
-        buf_clear(&mask);
-        for (; d < m->docs && D < 20; D++, d++) {
-            len[D] = (uint32_t)length_of(m, d);
-            source[D] = source_of(m, d);
-            key[D] = m->seed * 1000000 + d;
-            for (size_t t = 0; t < len[D]; t++, n++) {
-                const uint64_t u = rng_u64(key[D], t);
-                const uint32_t v = (uint32_t)((u >> 8) % m->vocab >>
-                    (u & 7));
-                const uint16_t half = (uint16_t)v;
-
-                buf_add(&ids, m->vocab > 65536 ? (const void *)&v : &half,
-                    m->vocab > 65536 ? 4 : 2);
-                buf_addc(&mask, u >> 40 & 7 ? 1 : 0);
-            }
-        }
-        st_out_tensor(o, "ids", m->vocab > 65536 ? DT_U32 : DT_U16, 1, &n,
-            ids.p);
-        st_out_tensor(o, "doc_len", DT_U32, 1, &D, len);
-        st_out_tensor(o, "doc_source", DT_U16, 1, &D, source);
-        st_out_tensor(o, "doc_key", DT_U64, 1, &D, key);
-        if (m->mask)
-            st_out_tensor(o, "loss_mask", DT_U8, 1, &n, mask.p);
-        msg_out_tokens(w, n);
-        if (msg_send(w, &e) != 0)
-            fatal(&e);
-    }
-    if (msg_end(w, &e) != 0)
-        fatal(&e);
-    msg_out_close(w);
-    buf_release(&ids);
-    buf_release(&mask);
-}
-
-static void
-make_dir(const char *dir, const struct made *m)
-{
-    const struct shard_opts so = { .codec = CODEC_ZSTD, .level = 1,
-        .shard_size = m->frame * 10, .frame_size = m->frame, .force = 1 };
-    char *path = xasprintf("%s.stream", dir);
-    struct err e;
-    struct msg_in *in;
-    struct shard_writer *w;
-    struct msg msg;
-    int r;
-
-    make_stream(path, m);
-    if (!(in = msg_in_open(path, 0, &e)) || !(w = shardw_open(dir, &so, &e)))
-        fatal(&e);
-    while ((r = msg_read(in, &msg, &e)) >= 0) {
-        if (shardw_put(w, &msg, &e) < 0)
-            fatal(&e);
-        if (r == 0)
-            break;
-    }
-    if (r < 0)
-        fatal(&e);
-    shardw_close(w);
-    msg_in_close(in);
-    remove(path);
-    free(path);
-}
-
-/* A document as it was stored. */
-struct truth {
-    uint64_t key;
-    size_t source, len;
-    const struct msg *m;
-    uint32_t *ids;
-    uint8_t *mask, *seen;
-};
-
-struct truths {
-    struct truth *t;
-    size_t n, nsource;
-    char **name;
-    uint64_t *tokens;
-};
-
-static int
-by_key(const void *a, const void *b)
-{
-    const struct truth *x = a, *y = b;
-
-    return x->key < y->key ? -1 : x->key > y->key;
-}
-
-static size_t
-name_of(struct truths *a, const char *name)
-{
-    for (size_t i = 0; i < a->nsource; i++)
-        if (strcmp(a->name[i], name) == 0)
-            return i;
-    a->name = xreallocarray(a->name, a->nsource + 1, sizeof *a->name);
-    a->tokens = xreallocarray(a->tokens, a->nsource + 1, sizeof *a->tokens);
-    a->name[a->nsource] = xstrdup(name);
-    a->tokens[a->nsource] = 0;
-    return a->nsource++;
-}
-
-static uint64_t
-at(const struct st_tensor *t, size_t i)
-{
-    const size_t size = t->nbytes / t->n;
-    uint64_t v = 0;
-
-    memcpy(&v, (const char *)t->data + i * size, size);
-    return v;
-}
-
-static void
-learn(struct truths *a, const char *dir)
-{
-    struct err e;
-    struct msg_in *in = msg_in_open(dir, 0, &e);
-    struct stream_info info = { 0 };
-    struct msg m;
-    int r;
-
-    if (!in)
-        fatal(&e);
-    while ((r = msg_read(in, &m, &e)) > 0) {
-        const struct st_tensor *ids = st_find(&m.st, "ids");
-        const struct st_tensor *mask = st_find(&m.st, "loss_mask");
-        size_t n = 0;
-
-        if (m.kind == MSG_STREAM && stream_info_read(&info, &m.st, &e) < 0)
-            fatal(&e);
-        if (m.kind != MSG_DOCS)
-            continue;
-        for (size_t d = 0; d < st_find(&m.st, "doc_len")->n; d++) {
-            struct truth *t;
-
-            a->t = xreallocarray(a->t, a->n + 1, sizeof *a->t);
-            t = &a->t[a->n++];
-            t->key = at(st_find(&m.st, "doc_key"), d);
-            t->len = at(st_find(&m.st, "doc_len"), d);
-            t->source = name_of(a, info.source[at(st_find(&m.st,
-                "doc_source"), d)]);
-            t->ids = xreallocarray(NULL, t->len, 4);
-            t->mask = xmalloc(t->len);
-            t->seen = xcalloc(t->len, 1);
-            a->tokens[t->source] += t->len;
-            for (size_t i = 0; i < t->len; i++, n++) {
-                t->ids[i] = (uint32_t)at(ids, n);
-                t->mask[i] = mask ? (uint8_t)at(mask, n) : 1;
-            }
-        }
-    }
-    if (r < 0)
-        fatal(&e);
-    msg_in_close(in);
-    stream_info_release(&info);
-    qsort(a->t, a->n, sizeof *a->t, by_key);
-}
-
-static void
-forget(struct truths *a)
-{
-    for (size_t i = 0; i < a->n; i++) {
-        free(a->t[i].ids);
-        free(a->t[i].mask);
-        free(a->t[i].seen);
-    }
-    for (size_t i = 0; i < a->nsource; i++)
-        free(a->name[i]);
-    free(a->t);
-    free(a->name);
-    free(a->tokens);
-}
-
-/* Is a piece what its document says?  Counts its tokens. */
-static int
-check_piece(struct truths *a, const char *source, const uint32_t *ids,
-    const uint8_t *mask, uint64_t key, size_t off, size_t len, size_t *which)
-{
-    const struct truth want = { .key = key };
-    struct truth *t = bsearch(&want, a->t, a->n, sizeof *t, by_key);
-
-    if (!t || strcmp(a->name[t->source], source) != 0 || off > t->len ||
-        len > t->len - off || len == 0 ||
-        memcmp(ids, t->ids + off, 4 * len) != 0)
-        return 0;
-    for (size_t i = 0; i < len; i++) {
-        if ((mask ? mask[i] : 1) != t->mask[off + i])
-            return 0;
-        t->seen[off + i]++;
-    }
-    *which = t->source;
-    return 1;
-}
-
-/* Farthest from its share that a source has been, in tokens. */
-static double
-off_share(const struct truths *a, const uint64_t *had, const double *share)
-{
-    double worst = 0.0, all = 0.0;
-
-    for (size_t i = 0; i < a->nsource; i++)
-        all += (double)had[i];
-    for (size_t i = 0; i < a->nsource; i++)
-        worst = fmax(worst, fabs((double)had[i] - share[i] * all));
-    return worst;
-}
-
-struct seen {
-    size_t batches, rows, pieces, bad, cursor, T;
-    uint64_t tokens, wrong;
-    double off;             /* of the shares, tokens */
-    uint64_t apart;         /* sum of distances of keys that follow */
-};
-
-/* Check a stream of batches; epochs 0: tokens may be missing at the end. */
-static struct seen
-check_stream(const char *path, struct truths *a, size_t epochs,
-    const double *share)
-{
-    struct seen s = { 0 };
-    struct batch b = { 0 };
-    struct stream_info info = { 0 };
-    uint64_t *had = xcalloc(a->nsource, sizeof *had), last = 0;
-    struct err e;
-    struct msg_in *in = msg_in_open(path, 0, &e);
-    struct msg m;
-    int r;
-
-    if (!in)
-        fatal(&e);
-    while ((r = msg_read(in, &m, &e)) > 0) {
-        const struct st_tensor *t = st_find(&m.st, "loss_mask");
-        const uint8_t *mask = t ? t->data : NULL;
-        size_t row = SIZE_MAX, place = 0;
-
-        if (m.kind == MSG_STREAM && stream_info_read(&info, &m.st, &e) < 0)
-            fatal(&e);
-        if (m.kind != MSG_BATCH)
-            continue;
-        if (batch_unpack(&b, &m, info.vocab, &e) < 0)
-            fatal(&e);
-        for (size_t p = 0; p < b.P; p++) {
-            size_t n, which = 0;
-
-            place = b.piece_row[p] == row ? place : 0;
-            row = b.piece_row[p];
-            n = row * b.T + place;
-            if (!check_piece(a, info.source[b.piece_source[p]], b.ids + n,
-                mask ? mask + n : NULL, b.piece_key[p], b.piece_off[p],
-                b.piece_len[p], &which))
-                s.bad++;
-            had[which] += b.piece_len[p];
-            place += b.piece_len[p];
-            s.apart += last < b.piece_key[p] ? b.piece_key[p] - last :
-                last - b.piece_key[p];
-            last = b.piece_key[p];
-        }
-        s.off = fmax(s.off, off_share(a, had, share));
-        s.batches++;
-        s.rows += b.B;
-        s.pieces += b.P;
-        s.tokens += b.ntok;
-        s.T = b.T;
-        if (st_meta(&m.st, "cursor") && strlen(st_meta(&m.st, "cursor")) >
-            s.cursor)
-            s.cursor = strlen(st_meta(&m.st, "cursor"));
-    }
-    if (r < 0)
-        fatal(&e);
-    for (size_t i = 0; epochs && i < a->n; i++)
-        for (size_t k = 0; k < a->t[i].len; k++)
-            s.wrong += a->t[i].seen[k] != epochs;
-    msg_in_close(in);
-    stream_info_release(&info);
-    batch_release(&b);
-    free(had);
-    return s;
-}
 
 static int
 run_check(int argc, char **argv)
@@ -786,37 +431,75 @@ test_distance(size_t open, int separate)
     dirs_release(&d);
 }
 
-/* A consumer that takes the batches of standard input one every so many
- * microseconds; the share of time it waited for them, in percent. */
+/* Frames that come soon are in memory before they are asked for: whenever a
+ * consumer pauses until the open block and the next one are read, none is
+ * late, however the threads are scheduled. */
 static int
-run_sip(double pause)
+is_read(struct sampler *s, size_t source)
 {
-    const struct timespec t = { 0, (long)(pause * 1e3) };
-    struct err e;
-    struct msg_in *in = msg_in_open("-", 0, &e);
-    struct msg m;
-    double begun = 0.0, waited = 0.0;
-    uint64_t n = 0;
+    const struct source *c = &s->src[source];
     int r = 1;
 
-    if (!in)
-        fatal(&e);
-    while (r > 0) {
-        const double now = prog_now();
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < c->nmember + c->nnext; i++)
+        r &= c->part[c->member[i]] != NULL;
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
 
-        if ((r = msg_read(in, &m, &e)) <= 0 || m.kind != MSG_BATCH)
-            continue;
-        if (n++ == 0)
-            begun = prog_now();
-        else
-            waited += prog_now() - now;
-        nanosleep(&t, NULL);
-    }
-    if (r < 0)
+static void
+test_ahead(void)
+{
+    const struct made m = { 3, 3, 900, 50, 900, 4096, 1, 0 };
+    const struct timespec ms = { 0, 1000000 };
+    char *const dir = (char *)(uintptr_t)"ahead";
+    const struct sampler_opts o = { .open = 12, .seed = 5, .shuffle = 1,
+        .mem = 1 << 20, .threads = 2 };
+    struct dirs d;
+    struct err e = { 0 };
+    struct sampler *s;
+    struct ahead_times t;
+    size_t pauses = 0, blocks = 0;
+
+    make_dir(dir, &m);
+    if (dirs_open(&d, &dir, 1, 0, &e) < 0 || !(s = sampler_new(&d, &o, &e)))
         fatal(&e);
-    printf("batches=%" PRIu64 " stall=%.2f\n", n,
-        100.0 * waited / (prog_now() - begun));
-    msg_in_close(in);
+    for (size_t i = 0; i < 3; i++) {
+        struct place p = { 0, 0, 0, 0 };
+
+        for (; p.epoch < 2; sampler_step(s, i, &p)) {
+            struct sampled x;
+
+            if (sampler_at(s, i, &p, &x, &e) < 0)
+                fatal(&e);
+            blocks += p.doc == 0;
+            for (; p.doc == 0 && !is_read(s, i) && pauses < 60000; pauses++)
+                nanosleep(&ms, NULL);
+            if (p.epoch + p.block + p.doc == 0) {
+                /* The first of a source is asked for before it is read. */
+                pthread_mutex_lock(&s->lock);
+                s->times.late = 0;
+                s->times.ahead = 1;
+                pthread_mutex_unlock(&s->lock);
+            }
+        }
+        sampler_times(s, &t);
+        ok(t.late == 0 && pauses < 60000, "source %zu: %llu frames late of "
+            "%zu blocks", i, (unsigned long long)t.late, blocks);
+    }
+    sampler_free(s);
+    dirs_release(&d);
+}
+
+/* Take the batches of standard input one every so many microseconds. */
+static size_t
+sip(const struct batch *b, const struct st *st, const char *pause)
+{
+    const struct timespec t = { 0, strtol(pause, NULL, 10) * 1000 };
+
+    (void)b;
+    (void)st;
+    nanosleep(&t, NULL);
     return 0;
 }
 
@@ -824,7 +507,7 @@ int
 main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "sip") == 0)
-        return run_sip(strtod(argv[2], NULL));
+        return (int)each_batch("-", sip, argv[2]);
     if (argc == 11 && strcmp(argv[1], "make") == 0) {
         const struct made m = { strtoul(argv[3], NULL, 10),
             strtoul(argv[4], NULL, 10), strtoul(argv[5], NULL, 10),
@@ -854,6 +537,7 @@ main(int argc, char **argv)
         return each_batch(argv[2], odd, argv[3]) > 0;
     test_order(0);
     test_order(1);
+    test_ahead();
     test_distance(8, 0);
     test_distance(24, 1);
     test_distance(100000, 0);
