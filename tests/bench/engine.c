@@ -206,7 +206,6 @@ static double
 blocks(struct config c, struct pool *pool, size_t B, size_t T)
 {
     uint32_t *ids = xcalloc(B * T, sizeof *ids), *first;
-    float *dfinal = xreallocarray(NULL, B * T * c.d, sizeof *dfinal);
     struct rows r = { B, T, ids, NULL };
     double best = INFINITY;
     struct tmodel t;
@@ -223,7 +222,6 @@ blocks(struct config c, struct pool *pool, size_t B, size_t T)
         ones(&t.group[i], W_NORM2, c.d);
     }
     fill(t.group[c.L + 1].p, c.d, 2.0f);
-    fill(dfinal, B * T * c.d, 1e-3f);
     for (size_t i = 0; i < B * T; i++)
         ids[i] = (uint32_t)(i * 7919 % 256);
     b = bwd_new(&t, pool, B, T, 0);
@@ -231,7 +229,8 @@ blocks(struct config c, struct pool *pool, size_t B, size_t T)
         const double start = prog_cpu();
 
         bwd_forward(b, &r);
-        bwd_backward(b, &r, dfinal, NULL, NULL);
+        fill(bwd_final(b), B * T * c.d, 1e-3f);
+        bwd_backward(b, &r, NULL, NULL);
         if (i > 0)
             best = fmin(best, prog_cpu() - start);
     }
@@ -239,7 +238,6 @@ blocks(struct config c, struct pool *pool, size_t B, size_t T)
     tmodel_release(&t);
     free(ids);
     free(first);
-    free(dfinal);
     return best;
 }
 
@@ -264,9 +262,9 @@ head(const struct config *c, struct pool *pool, size_t n)
     memset(dw, 0, size * sizeof *dw);
     fill(x, 3 * n * c->d, 2.0f);
     arena_plan(&plan);
-    head_loss_free(head_loss_new(&plan, pool, c->V, c->d, c->d));
+    head_loss_free(head_loss_new(&plan, pool, c->V, c->d, c->d, n));
     arena_init(&a, plan.used);
-    h = head_loss_new(&a, pool, c->V, c->d, c->d);
+    h = head_loss_new(&a, pool, c->V, c->d, c->d, n);
     for (int i = 0; i < 4; i++) {
         const double start = prog_cpu();
 
