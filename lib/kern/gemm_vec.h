@@ -12,7 +12,8 @@
  * Large products copy what they read into panels: MR rows of a (all rows of a
  * block of MC at once, for the second-level cache) and NV vectors of columns
  * of b (one at a time, for the first-level cache), along l, with zeros past
- * the edges.  Small ones, as attention's, read in place where they can.
+ * the edges.  Small ones, as attention's, read in place where they can, and so
+ * do narrow ones the rows of a.
  */
 #include <stddef.h>
 #include <string.h>
@@ -25,13 +26,12 @@
 
 enum {
     NR = NV * VW,
+    KC = 288,               /* longest block of k */
     MC = 576,               /* rows copied at once, a multiple of MR */
     SMALL = 256 * 64 * 64,  /* multiplications of a product that is small */
     FEW = 640               /* columns */
 };
-#ifndef KC
-#define KC 288              /* longest block of k */
-#endif
+_Static_assert(MC % MR == 0, "whole groups of rows");
 
 /* The panels of this thread: no product waits for memory or for another. */
 static _Thread_local struct {
