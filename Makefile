@@ -59,6 +59,7 @@ LIB    = $(BUILD)/libretort.a
 REAL   = $(patsubst tests/real/%.c,$(BUILD)/tests/real-%,$(wildcard tests/real/*.c))
 FUZZ   = $(patsubst tests/fuzz/%.c,%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
 REPLAY = $(FUZZ:%=$(BUILD)/fuzz/replay-%)
+METERS = $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 UNIT   = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
 
 ifeq ($(V),0)
@@ -142,7 +143,7 @@ demo-study: all
 	@BUILD='$(abspath $(BUILD))' scripts/study '$(abspath $(BUILD))/study'
 
 ## check: build and pass the tests (no network, no Python)
-check: all $(UNIT) $(REAL) $(REPLAY)
+check: all $(UNIT) $(REAL) $(REPLAY) $(METERS)
 	@BUILD=$(BUILD) scripts/check $(TESTS)
 
 ## check-real: real models against golden values: MODEL=SmolLM2....gguf TOKDIR=dir
@@ -197,11 +198,11 @@ $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(LIB)
 	$(Q)$(LINK) -o $@ $^ $(LIBS)
 
 ## bench: measure speed and memory, as TSV; BENCH=regex chooses rows
-bench: all $(BUILD)/bench/bench $(BUILD)/bench/engine
+bench: all $(METERS)
 	@BUILD=$(BUILD) scripts/bench '$(BENCH)'
 
 ## profile: where a distillation step's time goes, and what the limits are
-profile: all $(BUILD)/bench/bench $(BUILD)/bench/engine
+profile: all $(METERS)
 	@BUILD=$(BUILD) scripts/profile
 
 ## lint: layers, headers alone, man pages, scripts, manner

@@ -214,7 +214,7 @@ blocks(struct config c, struct pool *pool, size_t B, size_t T)
     first = xcalloc(B * T, sizeof *first);
     r.first = first;
     c.V = 256;                          /* the head comes apart */
-    tmodel_layout(&t, &c, NULL);
+    tmodel_layout(&t, &c, NULL, DT_F32);
     for (size_t i = 0; i < t.ngroup; i++)
         fill(t.group[i].p, t.group[i].n, 2.0f / sqrtf((float)c.d));
     for (size_t i = 0; i < c.L; i++) {
