@@ -585,7 +585,7 @@ start(struct run *r, size_t n)
         die(EX_SYS, "cannot make threads");
     for (size_t i = 0; i < n; i++) {
         if (r->o->t)
-            r->worker[i].scratch = tok_scratch_new(r->o->t);
+            r->worker[i].scratch = tok_scratch_share(r->o->t, n);
         if (r->o->norm)
             r->worker[i].norm = norm_new(r->o->norm);
     }

@@ -99,6 +99,10 @@ int tok_matches(const char *path, const char *hash, struct err *e);
  * a normalizer changes (otherwise than spaces to U+2581), and where a
  * vocabulary needs windows of more than 6,000 symbols. */
 struct tok_scratch *tok_scratch_new(const struct tokenizer *t);
+/* The same for one of that many threads: their caches take 40 MiB together at
+ * most, and 80 KiB each at least. */
+struct tok_scratch *tok_scratch_share(const struct tokenizer *t,
+    size_t threads);
 void tok_scratch_free(struct tok_scratch *s);
 
 enum {

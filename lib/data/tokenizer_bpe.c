@@ -176,10 +176,16 @@ bpe_gap(const struct tokenizer *t, struct tok_scratch *s,
 struct tok_scratch *
 tok_scratch_new(const struct tokenizer *t)
 {
+    return tok_scratch_share(t, 1);
+}
+
+struct tok_scratch *
+tok_scratch_share(const struct tokenizer *t, size_t threads)
+{
     struct tok_scratch *s = xcalloc(1, sizeof *s);
 
     s->code = t->code;
-    cache_init(&s->cache, t->nid);
+    cache_init(&s->cache, t->nid, threads);
     return s;
 }
 

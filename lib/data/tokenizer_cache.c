@@ -44,11 +44,17 @@ tok_ids_push(struct tok_ids *a, uint32_t id)
 }
 
 void
-cache_init(struct cache *c, size_t max)
+cache_init(struct cache *c, size_t max, size_t threads)
 {
+    int bits = CACHE_BITS;
+
+    while (bits > CACHE_LEAST && threads > (size_t)CACHE_ALL << (CACHE_BITS - bits))
+        bits--;
+    c->shift = 64 - bits;
+    c->shift_large = c->shift + CACHE_LARGER;
     c->narrow = max <= UINT16_MAX;
-    c->small = xtable((size_t)2 << CACHE_BITS, sizeof *c->small, 0);
-    c->large = xtable((size_t)1 << CACHE_LARGE_BITS, sizeof *c->large, 0);
+    c->small = xtable((size_t)2 << bits, sizeof *c->small, 0);
+    c->large = xtable((size_t)1 << (bits - CACHE_LARGER), sizeof *c->large, 0);
 }
 
 void
@@ -62,7 +68,7 @@ int
 cache_large(struct cache_at *at, struct tok_ids *out)
 {
     const struct cache *const c = at->c;
-    struct cache_large *s = c->large + cache_hash_large(at->p, at->n);
+    struct cache_large *s = c->large + cache_hash_large(c, at->p, at->n);
 
     at->large = s;
     if (s->key[30] != at->n || memcmp(s->key, at->p, at->n) != 0)
@@ -113,7 +119,7 @@ cache_put(const struct cache_at *at, const uint32_t *id, size_t n)
         }
         if (fits)
             return;
-        large = c->large + cache_hash_large(at->p, at->n);
+        large = c->large + cache_hash_large(c, at->p, at->n);
     }
     if (n > 8 * twice)
         return;

@@ -19,8 +19,10 @@
 #define CACHE_BYTES 30          /* longer pieces are not kept */
 #define CACHE_SMALL 15          /* longer ones have large slots */
 #define CACHE_IDS 16            /* pieces of more ids are not kept */
-#define CACHE_BITS 17           /* pairs of small slots: 8 MiB */
-#define CACHE_LARGE_BITS 15     /* large slots: 2 MiB */
+#define CACHE_BITS 17           /* pairs of small slots, at most: 8 MiB */
+#define CACHE_LEAST 10          /* ... and at least */
+#define CACHE_LARGER 2          /* bits less for large slots: 2 MiB */
+#define CACHE_ALL 4             /* the largest caches that all threads have */
 #define CACHE_ELSEWHERE 15      /* ids of a small slot: look at the large */
 
 /* Shift to the last byte of a key of 16: length, and << 4 how many ids. */
@@ -39,8 +41,9 @@ struct cache_large {
 };
 
 struct cache {
-    struct cache_small *small;  /* [2 << CACHE_BITS] */
-    struct cache_large *large;  /* [1 << CACHE_LARGE_BITS] */
+    struct cache_small *small;  /* [2 << bits] */
+    struct cache_large *large;  /* [1 << (bits - CACHE_LARGER)] */
+    int shift, shift_large;     /* of a hash of 64 bits to the slot */
     int narrow;                 /* ids of 16 bits */
 };
 
@@ -60,8 +63,9 @@ void tok_ids_add(struct tok_ids *a, const uint32_t *id, size_t n);
 /* Room for n more. */
 void tok_ids_room(struct tok_ids *a, size_t n);
 
-/* max: the largest id. */
-void cache_init(struct cache *c, size_t max);
+/* max: the largest id.  One of that many threads' caches, which together are
+ * no larger than CACHE_ALL of the largest. */
+void cache_init(struct cache *c, size_t max, size_t threads);
 void cache_release(struct cache *c);
 
 /* cache_find of pieces that are not small, or have too many ids. */
@@ -89,16 +93,16 @@ cache_key(const unsigned char *p, size_t n, size_t room, uint64_t key[2])
 }
 
 static inline size_t
-cache_hash(const uint64_t key[2])
+cache_hash(const struct cache *c, const uint64_t key[2])
 {
     const uint64_t h = key[0] * UINT64_C(0x9e3779b97f4a7c15) +
         key[1] * UINT64_C(0xbf58476d1ce4e5b9);
 
-    return (size_t)(h >> (64 - CACHE_BITS));
+    return (size_t)(h >> c->shift);
 }
 
 static inline size_t
-cache_hash_large(const unsigned char *p, size_t n)
+cache_hash_large(const struct cache *c, const unsigned char *p, size_t n)
 {
     uint64_t a[2] = { 0 }, b[2] = { 0 };
 
@@ -112,7 +116,7 @@ cache_hash_large(const unsigned char *p, size_t n)
         a[1] * UINT64_C(0xbf58476d1ce4e5b9) +
         b[0] * UINT64_C(0x94d049bb133111eb) +
         b[1] * UINT64_C(0xd6e8feb86659fd93);
-    return (size_t)(a[0] >> (64 - CACHE_LARGE_BITS));
+    return (size_t)(a[0] >> c->shift_large);
 }
 
 /* Where a piece of 1 .. CACHE_BYTES bytes is, and have that fetched.  `room`
@@ -128,10 +132,10 @@ cache_seek(const struct cache *c, const unsigned char *p, size_t n,
     at->large = NULL;
     if (n <= CACHE_SMALL) {
         cache_key(p, n, room, at->key);
-        at->small = c->small + 2 * cache_hash(at->key);
+        at->small = c->small + 2 * cache_hash(c, at->key);
         __builtin_prefetch(at->small);
     } else {
-        __builtin_prefetch(c->large + cache_hash_large(p, n));
+        __builtin_prefetch(c->large + cache_hash_large(c, p, n));
     }
 }
 

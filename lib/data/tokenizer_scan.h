@@ -34,8 +34,8 @@ enum {
 
 /*
  * Classify `blocks` blocks of 64 bytes into the sets L, N, S, F, X, P, Q, U
- * and V, from word `at` on; one byte behind them is read too.  A character that is
- * not ASCII is in X unless it is one of the usual letters of two bytes.
+ * and V, from word `at` on; one byte behind them is read too.  A character
+ * that is not ASCII is in X unless it is one of the usual letters of two bytes.
  * *carry (0 at the start of a text): such a letter goes on in the next block.
  */
 struct tok_code {

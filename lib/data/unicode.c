@@ -93,6 +93,19 @@ uni_valid(const char *text, size_t n)
         }
         if (p == end)
             break;
+        /* most characters, without a call */
+        while (end - p >= 3 && *p >= 0xc2 && *p < 0xf0) {
+            if ((p[1] & 0xc0) != 0x80)
+                break;
+            if (*p < 0xe0)
+                p += 2;
+            else if (*p != 0xe0 && *p != 0xed && (p[2] & 0xc0) == 0x80)
+                p += 3;
+            else
+                break;
+        }
+        if (p == end)
+            break;
         if (uni_next(p, end, &k) == UTF8_BAD)
             break;
         p += k;
