@@ -23,7 +23,7 @@ struct docs {
     struct place *place;    /* [n] */
     struct packer packer;
     struct pack_rows rows;
-    int begun;              /* rows */
+    int begun;              /* sources are open */
     size_t unread;          /* sources read less often than --epochs asks */
     uint64_t *w;            /* [n] weights at the beginning */
     size_t stage;           /* of the curriculum: stages begun */
@@ -53,6 +53,17 @@ after_epoch(struct docs *x, size_t i)
     x->unread--;
     if (x->spec->natural)
         mix_drop(&x->mix, i);
+}
+
+/* Before the first piece: what comes next of all sources will be needed at
+ * about the same time. */
+static void
+begin(struct docs *x)
+{
+    for (size_t i = 0; i < x->n; i++)
+        if (x->mix.w[i] > 0 && sampler_docs(x->sampler, i) > 0)
+            sampler_expect(x->sampler, i, &x->place[i]);
+    x->begun = 1;
 }
 
 static int
@@ -106,17 +117,6 @@ turn(struct docs *x)
         x->stage++;
     if (x->stage != before)
         mix_turn(&x->mix, s->stage[x->stage - 1].w);
-}
-
-/* Before the first row: the first documents of all sources will be needed at
- * about the same time. */
-static void
-begin(struct docs *x)
-{
-    for (size_t i = 0; i < x->n; i++)
-        if (x->mix.w[i] > 0 && sampler_docs(x->sampler, i) > 0)
-            sampler_valid(x->sampler, i, &x->place[i]);
-    x->begun = 1;
 }
 
 static int
@@ -243,6 +243,7 @@ docs_load(struct feed *f, const struct cursor *c, struct err *e)
     }
     if (c->nwindow && x->spec->pack != PACK_BEST)
         return err_set(e, EX_INPUT, "cursor: a window, but no best fit");
+    begin(x);
     for (size_t i = 0; i < c->nwindow; i++)
         if (put_back(x, &c->window[i], e) < 0)
             return -1;

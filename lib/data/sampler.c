@@ -392,16 +392,29 @@ open_block(struct sampler *s, size_t source, const struct place *p)
 }
 
 int
-sampler_valid(struct sampler *s, size_t source, const struct place *p)
+sampler_valid(const struct sampler *s, size_t source, const struct place *p)
 {
-    struct source *c = &s->src[source];
+    const struct source *c = &s->src[source];
+    uint32_t *member;
+    uint64_t docs = 0;
+    size_t n;
 
     if (p->block >= blocks(s, c))
         return 0;
+    member = xreallocarray(NULL, s->K, sizeof *member);
+    n = block_frames(s, c, p->epoch, p->block, member);
+    for (size_t i = 0; i < n; i++)
+        docs += c->frame[member[i]].ndoc;
+    free(member);
+    return p->doc < docs;
+}
+
+void
+sampler_expect(struct sampler *s, size_t source, const struct place *p)
+{
     pthread_mutex_lock(&s->lock);
     open_block(s, source, p);
     pthread_mutex_unlock(&s->lock);
-    return p->doc < c->upto[c->nmember];
 }
 
 static void

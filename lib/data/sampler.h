@@ -96,9 +96,12 @@ void ahead_wait(pthread_cond_t *c, pthread_mutex_t *lock, double *sum,
 /* A thread that gets no signals: they are for the one that waits in write(). */
 int ahead_thread(pthread_t *id, void *(*f)(void *), void *arg);
 
-/* Is there a document at that place?  Then its block is opened: threads that
- * run, or start, will read it. */
-int sampler_valid(struct sampler *s, size_t source, const struct place *p);
+/* Is there a document at that place? */
+int sampler_valid(const struct sampler *s, size_t source,
+    const struct place *p);
+/* Documents from that valid place on will be asked for: threads, when they
+ * run, may read them. */
+void sampler_expect(struct sampler *s, size_t source, const struct place *p);
 /* The document at a valid place / by reference; -1 on damage. */
 int sampler_at(struct sampler *s, size_t source, const struct place *p,
     struct sampled *r, struct err *e);
