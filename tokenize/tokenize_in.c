@@ -207,7 +207,8 @@ add_folder(struct inputs *in, const char *path, struct err *e)
     if (k == 0 && names.n == 0)
         k = err_set(e, EX_USAGE, "%s: holds no text (.txt, .text, .jsonl, "
             ".ndjson, compressed or not, .tar, .zip)", path);
-    qsort(names.v, names.n, sizeof *names.v, by_name);
+    if (names.n > 0)
+        qsort(names.v, names.n, sizeof *names.v, by_name);
     for (size_t i = 0; i < names.n; i++) {
         if (k == 0)
             add_input(in, names.v[i], strlen(path));
