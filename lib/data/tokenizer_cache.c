@@ -48,7 +48,8 @@ cache_init(struct cache *c, size_t max, size_t threads)
 {
     int bits = CACHE_BITS;
 
-    while (bits > CACHE_LEAST && threads > (size_t)CACHE_ALL << (CACHE_BITS - bits))
+    while (bits > CACHE_LEAST &&
+        threads > (size_t)CACHE_ALL << (CACHE_BITS - bits))
         bits--;
     c->shift = 64 - bits;
     c->shift_large = c->shift + CACHE_LARGER;
