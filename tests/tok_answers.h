@@ -62,7 +62,7 @@ show_ids(const char *what, const struct tok_ids *a)
 }
 
 /* Texts, one JSON string a line, as an array. */
-static json_t *
+static inline json_t *
 read_texts(const char *path)
 {
     json_t *all = json_array(), *one;
@@ -107,7 +107,7 @@ decodes_to(const struct tokenizer *t, const struct tok_ids *ids,
 }
 
 /* Compares t with the answers in the file at path; three tests. */
-static void
+static inline void
 compare_answers(const char *name, const struct tokenizer *t,
     const json_t *texts, const char *path)
 {

@@ -2,12 +2,14 @@
 #include "tokenize_norm.h"
 
 #include "base/err.h"
+#include "data/unicode.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unicode/unorm2.h>
 #include <unicode/ustring.h>
+
+#define STRETCH ((size_t)64 << 10)   /* bytes that NFC looks at in one */
 
 struct norm {
     unsigned what;
@@ -115,38 +117,90 @@ check(UErrorCode c)
         die(EX_SYS, "--nfc: ICU: %s", u_errorName(c));
 }
 
-static void
-nfc(struct norm *m, const char **text, size_t *n, struct norm_counts *count)
+/* 1 and the NFC of text[n], as UTF-16 in m->to; 0 it is that. */
+static int
+nfc_changes(struct norm *m, const char *text, size_t n)
 {
     UErrorCode c = U_ZERO_ERROR;
     UChar *from, *to;
-    int32_t nfrom, nto, nout, good;
+    int32_t nfrom, nto, good;
 
-    if (is_plain(*text, *n))
-        return;
+    if (is_plain(text, n))
+        return 0;
+    /* ICU counts in int32. */
+    if (n >= INT32_MAX / 9)
+        die(EX_USAGE, "--nfc: %zu MiB of marks; cut them with --split",
+            n >> 20);
     /* UTF-16 has no more units than UTF-8 has bytes; NFC of a text has at
      * most three times its units. */
     buf_clear(&m->from);
-    buf_reserve(&m->from, (*n + 1) * sizeof *from);
+    buf_reserve(&m->from, (n + 1) * sizeof *from);
     from = (UChar *)(void *)m->from.p;
-    u_strFromUTF8(from, (int32_t)*n + 1, &nfrom, *text, (int32_t)*n, &c);
+    u_strFromUTF8(from, (int32_t)n + 1, &nfrom, text, (int32_t)n, &c);
     check(c);
     good = unorm2_spanQuickCheckYes(m->nfc, from, nfrom, &c);
     check(c);
     if (good == nfrom)
-        return;
+        return 0;
     buf_clear(&m->to);
     buf_reserve(&m->to, (3 * (size_t)nfrom + 1) * sizeof *to);
     to = (UChar *)(void *)m->to.p;
     nto = unorm2_normalize(m->nfc, from, nfrom, to, 3 * nfrom + 1, &c);
     check(c);
     if (nto == nfrom && u_memcmp(from, to, nto) == 0)
-        return;
-    buf_clear(&m->out);
-    buf_reserve(&m->out, 3 * (size_t)nto + 1);
-    u_strToUTF8(m->out.p, 3 * nto + 1, &nout, to, nto, &c);
+        return 0;
+    m->to.n = (size_t)nto;
+    return 1;
+}
+
+/* Append what nfc_changes has found. */
+static void
+add_changed(struct norm *m)
+{
+    const size_t most = 3 * m->to.n + 1;
+    UErrorCode c = U_ZERO_ERROR;
+    int32_t n;
+
+    buf_reserve(&m->out, most);
+    u_strToUTF8(m->out.p + m->out.n, (int32_t)most, &n,
+        (const UChar *)(void *)m->to.p, (int32_t)m->to.n, &c);
     check(c);
-    m->out.n = (size_t)nout;
+    m->out.n += (size_t)n;
+}
+
+/* Bytes of text[n] up to a character that nothing before it changes. */
+static size_t
+stretch(const struct norm *m, const char *text, size_t n)
+{
+    const unsigned char *const p = (const unsigned char *)text;
+    size_t i = STRETCH, k;
+
+    while (i < n && (p[i] & 0xc0) == 0x80)
+        i++;
+    for (; i < n; i += k)
+        if (unorm2_hasBoundaryBefore(m->nfc, (UChar32)uni_next(p + i, p + n,
+            &k)))
+            return i;
+    return n;
+}
+
+static void
+nfc(struct norm *m, const char **text, size_t *n, struct norm_counts *count)
+{
+    size_t kept = 0, k;         /* out holds what comes of *text before it */
+
+    buf_clear(&m->out);
+    for (size_t i = 0; i < *n; i += k) {
+        k = stretch(m, *text + i, *n - i);
+        if (nfc_changes(m, *text + i, k)) {
+            buf_add(&m->out, *text + kept, i - kept);
+            add_changed(m);
+            kept = i + k;
+        }
+    }
+    if (kept == 0)
+        return;
+    buf_add(&m->out, *text + kept, *n - kept);
     *text = m->out.p;
     *n = m->out.n;
     count->nfc++;
@@ -156,11 +210,6 @@ void
 norm_text(struct norm *m, const char **text, size_t *n,
     struct norm_counts *c)
 {
-    /* 256 MiB, the largest record, times 9 would not fit: ICU counts in
-     * int32. */
-    if (*n >= INT32_MAX / 9 && (m->what & NORM_NFC))
-        die(EX_USAGE, "--nfc: a document of %zu MiB is too large; cut it with "
-            "--split", *n >> 20);
     if (m->what & (NORM_CONTROLS | NORM_ROMANIAN))
         marks(m, text, n, c);
     if (m->what & NORM_NFC)

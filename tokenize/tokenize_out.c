@@ -18,7 +18,7 @@ struct out_stream {
     uint16_t *source;
     uint64_t *key;
     size_t n;               /* documents */
-    size_t ntok;
+    size_t ntok;            /* of them; ids may hold a part of one more */
     struct resume_key key_of_run;
     size_t input;           /* the last document's, for the cursor */
     struct place after;
@@ -127,12 +127,17 @@ int
 out_stream_put(void *ctx, const struct doc *d, struct err *e)
 {
     struct out_stream *s = ctx;
+    const size_t size = s->wide ? 4 : 2;
 
-    if (d->ids.n == 0)
-        return s->left;
     add_ids(s, &d->ids);
-    s->ntok += d->ids.n;
-    s->len[s->n] = (uint32_t)d->ids.n;
+    if (d->more)
+        return s->left;
+    if (d->all == 0) {                  /* there is nothing of it */
+        s->ids.n = s->ntok * size;
+        return s->left;
+    }
+    s->len[s->n] = (uint32_t)(s->ids.n / size - s->ntok);
+    s->ntok = s->ids.n / size;
     s->source[s->n] = (uint16_t)d->source;
     s->key[s->n++] = d->key;
     s->input = d->input;
@@ -157,8 +162,9 @@ out_ids_put(void *ctx, const struct doc *d, struct err *e)
 
     (void)e;
     for (size_t i = 0; i < d->ids.n; i++)
-        fprintf(f, "%s%" PRIu32, i ? " " : "", d->ids.v[i]);
-    putc('\n', f);
+        fprintf(f, "%s%" PRIu32, i || d->prior ? " " : "", d->ids.v[i]);
+    if (!d->more)
+        putc('\n', f);
     return ferror(f) != 0;
 }
 

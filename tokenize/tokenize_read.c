@@ -5,7 +5,7 @@
  * the names of members are only names.  A regular file that is neither
  * compressed nor packed is read without it, so that reader_seek can seek.
  */
-#include "tokenize_read.h"
+#include "tokenize_read_impl.h"
 
 #include "base/io.h"
 #include "base/prog.h"
@@ -20,26 +20,6 @@
 
 #define BLOCK ((size_t)256 << 10)
 #define RATIO_FROM ((uint64_t)64 << 20) /* content that is always allowed */
-#define TAG_MAX ((size_t)64 << 10)      /* bytes of an XML tag or title */
-
-struct reader {
-    const struct inputs *in;
-    const struct input *input;
-    struct archive *a;      /* NULL: fd is read as it is */
-    struct archive_entry *entry;    /* a header that waits to be looked at */
-    int fd, packed, end;    /* packed: members; end: of this member */
-    int last;               /* there is no other member */
-    enum split_by split;
-    struct origin *from;
-    char *block;            /* BLOCK bytes, of which p..n are left */
-    size_t p, n;
-    struct place place;     /* of block[p] */
-    size_t entries;         /* headers read */
-    uint64_t content;       /* bytes of all members */
-    uint64_t skipped;
-    int whole;              /* a dump's </mediawiki> has been seen */
-    struct buf tag, title;
-};
 
 struct origin *
 origin_ref(struct origin *o)
@@ -92,9 +72,8 @@ check_ratio(const struct reader *r, struct err *e)
         r->from->name, (unsigned long long)r->place.at, ratio);
 }
 
-/* 1: block[p..n] is not empty; 0: the end of this member; -1. */
-static int
-fill(struct reader *r, struct err *e)
+int
+read_fill(struct reader *r, struct err *e)
 {
     ptrdiff_t k;
 
@@ -117,128 +96,6 @@ fill(struct reader *r, struct err *e)
     r->n = (size_t)k;
     r->content += (size_t)k;
     return check_ratio(r, e) < 0 ? -1 : k > 0;
-}
-
-static int
-too_large(const struct reader *r, uint64_t at, struct err *e)
-{
-    return err_set(e, EX_INPUT, "%s: offset %llu: a document of more than %zu "
-        "MiB%s", r->from->name, (unsigned long long)at, DOC_MAX >> 20,
-        r->split == SPLIT_FILE && !r->from->jsonl && !r->from->wiki ?
-        "; cut it with --split" : "");
-}
-
-static int
-take(struct reader *r, struct buf *rec, size_t n, uint64_t at, struct err *e)
-{
-    if (rec && rec->n + n > DOC_MAX)
-        return too_large(r, at, e);
-    if (rec)
-        buf_add(rec, r->block + r->p, n);
-    r->p += n;
-    r->place.at += n;
-    return 0;
-}
-
-/* Append what stands before the next byte c, which is passed over; 1 there
- * was one, 0 the end came first, -1.  rec may be NULL. */
-static int
-until(struct reader *r, int c, struct buf *rec, uint64_t at, struct err *e)
-{
-    int k;
-
-    while ((k = fill(r, e)) > 0) {
-        const char *from = r->block + r->p;
-        const char *end = memchr(from, c, r->n - r->p);
-
-        if (take(r, rec, end ? (size_t)(end - from) : r->n - r->p, at, e) < 0)
-            return -1;
-        if (end)
-            return take(r, NULL, 1, at, e) < 0 ? -1 : 1;
-    }
-    return k;
-}
-
-/* ---- a Wikipedia dump ---- */
-
-static int
-tag_is(const struct buf *tag, const char *name)
-{
-    const size_t n = strlen(name);
-
-    return tag->n >= n && memcmp(tag->p, name, n) == 0 &&
-        (tag->n == n || strchr(" \t\r\n/", tag->p[n]));
-}
-
-static int
-cut_off(const struct reader *r, struct err *e)
-{
-    return err_set(e, EX_INPUT, "%s: offset %llu of its content: the dump "
-        "ends before </mediawiki>", r->from->name,
-        (unsigned long long)r->place.at);
-}
-
-/* The title, an end of line and the text, still escaped, of the next page of
- * the main name space that is no redirect.  Of several revisions it is the
- * last.  Escaped text holds no '<', so tags can be found one by one. */
-static int
-page(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
-{
-    struct buf ns = { 0 }, *into = NULL;
-    int k, wanted = 0, text = 0;
-
-    for (;;) {
-        const uint64_t before = r->place.at;
-
-        k = until(r, '<', into, *at, e);
-        if (k == 0 && !r->whole)
-            k = cut_off(r, e);
-        if (k <= 0)
-            break;
-        buf_clear(&r->tag);
-        k = until(r, '>', &r->tag, *at, e);
-        if (k == 0)
-            k = cut_off(r, e);
-        if (k > 0 && (r->tag.n > TAG_MAX || r->title.n > TAG_MAX ||
-            ns.n > TAG_MAX))
-            k = err_set(e, EX_INPUT, "%s: offset %llu of its content: is not "
-                "a dump of MediaWiki", r->from->name,
-                (unsigned long long)before);
-        if (k < 0)
-            break;
-        into = NULL;
-        if (tag_is(&r->tag, "page")) {
-            *at = before;
-            wanted = 1;
-            text = 0;
-            buf_clear(rec);
-            buf_clear(&r->title);
-            buf_clear(&ns);
-        } else if (tag_is(&r->tag, "title")) {
-            into = &r->title;
-            buf_clear(into);
-        } else if (tag_is(&r->tag, "ns")) {
-            into = &ns;
-            buf_clear(into);
-        } else if (tag_is(&r->tag, "redirect")) {
-            wanted = 0;
-        } else if (tag_is(&r->tag, "text")) {
-            buf_clear(rec);
-            buf_add(rec, r->title.p ? r->title.p : "", r->title.n);
-            buf_addc(rec, '\n');
-            text = 1;
-            if (wanted && r->tag.p[r->tag.n - 1] != '/')
-                into = rec;
-        } else if (tag_is(&r->tag, "/mediawiki")) {
-            r->whole = 1;
-        } else if (tag_is(&r->tag, "/page") && wanted && text &&
-            (ns.n == 0 || strcmp(ns.p, "0") == 0)) {
-            k = 1;
-            break;
-        }
-    }
-    buf_release(&ns);
-    return k;
 }
 
 /* Does the content begin as a dump does? */
@@ -315,16 +172,15 @@ begin_content(struct reader *r, const char *name, int jsonl,
                 "after --lang", name);
         r->from->source = source;
     }
-    k = fill(r, e);
+    k = read_fill(r, e);
     if (k > 0 && !jsonl)
         r->from->wiki = r->in->o.wiki || is_dump(r);
     r->whole = k == 0;
     return k < 0 ? -1 : 1;
 }
 
-/* The next member that is text: 1, 0, -1. */
-static int
-next_member(struct reader *r, struct err *e)
+int
+read_member(struct reader *r, struct err *e)
 {
     struct archive_entry *entry;
 
@@ -439,13 +295,14 @@ open_archive(struct reader *r, struct err *e)
 
 struct reader *
 reader_open(const struct inputs *in, size_t which, enum split_by split,
-    struct err *e)
+    const struct sections *s, struct err *e)
 {
     struct reader *r = xcalloc(1, sizeof *r);
 
     r->in = in;
     r->input = &in->v[which];
     r->split = split;
+    r->s = s;
     r->block = xmalloc(BLOCK);
     r->fd = io_open(r->input->path, e);
     if (r->fd >= 0 && open_archive(r, e) == 0)
@@ -461,7 +318,7 @@ reader_seek(struct reader *r, const struct place *p, struct err *e)
 
     if (r->packed)
         do
-            k = next_member(r, e);
+            k = read_member(r, e);
         while (k > 0 && r->place.entry < p->entry);
     if (k > 0 && !r->a && (off_t)p->at >= 0 &&
         lseek(r->fd, (off_t)p->at, SEEK_SET) >= 0) {
@@ -469,10 +326,10 @@ reader_seek(struct reader *r, const struct place *p, struct err *e)
         r->place.at = p->at;
         r->end = 0;
     }
-    while (k > 0 && r->place.at < p->at && (k = fill(r, e)) > 0) {
+    while (k > 0 && r->place.at < p->at && (k = read_fill(r, e)) > 0) {
         const uint64_t left = p->at - r->place.at;
 
-        take(r, NULL, left < r->n - r->p ? (size_t)left : r->n - r->p, 0, e);
+        read_pass(r, left < r->n - r->p ? (size_t)left : r->n - r->p);
     }
     if (k < 0)
         return -1;
@@ -496,6 +353,9 @@ reader_close(struct reader *r)
     origin_unref(r->from);
     buf_release(&r->tag);
     buf_release(&r->title);
+    buf_release(&r->rest);
+    buf_release(&r->raw);
+    buf_release(&r->frame);
     free(r->block);
     free(r);
 }
@@ -523,92 +383,4 @@ void
 reader_place(const struct reader *r, struct place *p)
 {
     *p = r->place;
-}
-
-/* ---- records ---- */
-
-/* Append a line without its end; 1 there was one, 0, -1. */
-static int
-line(struct reader *r, struct buf *rec, struct err *e)
-{
-    const uint64_t at = r->place.at;
-    const int k = until(r, '\n', rec, at, e);
-
-    return k ? k : r->place.at > at;
-}
-
-static int
-is_blank(const char *p, size_t n)
-{
-    while (n > 0 && strchr(" \t\r\n", p[n - 1]) && p[n - 1])
-        n--;
-    return n == 0;
-}
-
-/* Lines up to a blank one; blank ones before are passed over. */
-static int
-paragraph(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
-{
-    size_t whole = 0;           /* bytes of the lines before this one */
-    int k;
-
-    for (;;) {
-        if (whole == 0)
-            *at = r->place.at;
-        else
-            buf_addc(rec, '\n');
-        k = line(r, rec, e);
-        if (k < 0)
-            return -1;
-        if (k == 0 || is_blank(rec->p + whole, rec->n - whole)) {
-            rec->n = whole;
-            if (k == 0 || whole > 0)
-                return whole > 0;
-        }
-        whole = rec->n;
-    }
-}
-
-/* The next record of this member. */
-static int
-record(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
-{
-    int k;
-
-    if (r->from->wiki)
-        return page(r, rec, at, e);
-    if (!r->from->jsonl && r->split == SPLIT_BLANK)
-        return paragraph(r, rec, at, e);
-    if (r->from->jsonl || r->split == SPLIT_LINE) {
-        k = line(r, rec, e);
-        if (k > 0 && rec->n > 0 && rec->p[rec->n - 1] == '\r')
-            rec->p[--rec->n] = '\0';
-        return k;
-    }
-    while ((k = fill(r, e)) > 0)
-        if (take(r, rec, r->n - r->p, *at, e) < 0)
-            return -1;
-    return k < 0 ? -1 : rec->n > 0;
-}
-
-int
-reader_next(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
-{
-    int k = 0;
-
-    buf_reserve(rec, 1);
-    for (;;) {
-        buf_clear(rec);
-        if (r->from) {
-            *at = r->place.at;
-            k = record(r, rec, at, e);
-            r->place.record += k > 0;
-        }
-        if (k || !r->packed)
-            return k;
-        k = next_member(r, e);
-        if (k <= 0)
-            return k;
-        k = 0;
-    }
 }

@@ -4,12 +4,12 @@
  */
 #include "tokenize_record.h"
 
-
 #include <stdint.h>
 #include <string.h>
 
 #define DEPTH_MAX 32
 #define DIGITS_MAX 15           /* any such number is in range */
+#define ESCAPE_MAX 12           /* bytes of two surrogates */
 
 struct scan {
     const char *p, *end;
@@ -74,6 +74,17 @@ escaped(const char *p, const char *end, size_t *len)
         0x10000 + ((high - 0xd800) << 10 | (low - 0xdc00));
 }
 
+/* What follows a backslash, p, is an escape, of *len bytes. */
+static int
+is_escape(const char *p, const char *end, size_t *len)
+{
+    *len = 1;
+    if (p == end)
+        return 0;
+    return *p == 'u' ? escaped(p, end, len) >= 0 :
+        *p && strchr("\"\\/bfnrt", *p);
+}
+
 /* A string whose quote has been passed; *escapes: it has some. */
 static int
 string(struct scan *s, struct span *out, int *escapes)
@@ -95,15 +106,10 @@ string(struct scan *s, struct span *out, int *escapes)
         if (c != '\\')
             continue;
         *escapes = 1;
-        if (++s->p == s->end)
+        s->p++;
+        if (!is_escape(s->p, s->end, &len))
             return 0;
-        if (*s->p == 'u') {
-            if (escaped(s->p, s->end, &len) < 0)
-                return 0;
-            s->p += len - 1;
-        } else if (!strchr("\"\\/bfnrt", *s->p) || !*s->p) {
-            return 0;
-        }
+        s->p += len - 1;
     }
     return 0;
 }
@@ -206,6 +212,33 @@ is_name(const struct span *s, const char *name)
     return name && strlen(name) == s->n && memcmp(name, s->p, s->n) == 0;
 }
 
+size_t
+record_opens(const char *p, size_t n, const char *field)
+{
+    struct scan s = { p, p + n };
+    struct span name, text;
+    int escapes;
+    size_t at;
+
+    if (!got(&s, '{'))
+        return 0;
+    do {
+        if (!got(&s, '"') || !string(&s, &name, &escapes) || escapes ||
+            !got(&s, ':'))
+            return 0;
+        blanks(&s);
+        if (is_name(&name, field)) {
+            if (!got(&s, '"'))
+                return 0;
+            at = (size_t)(s.p - p);
+            return string(&s, &text, &escapes) ? 0 : at;
+        }
+        if (!value(&s, 0, NULL))
+            return 0;
+    } while (got(&s, ','));
+    return 0;
+}
+
 /* What follows a brace; strings that are members want[0..1] are put into out,
  * whose p is NULL where another value is. */
 static int
@@ -302,4 +335,42 @@ record_fields(char *p, size_t n, const char *field, const char *other,
     else
         decode(second);
     return 1;
+}
+
+int
+record_string(const char *p, size_t n, struct buf *out, size_t *done)
+{
+    const char *const begin = p, *const end = p + n;
+    int r = 0;
+
+    while (r == 0 && p < end) {
+        const char *q = p;
+        size_t len = 1;
+        char *to;
+
+        while (q < end && *q != '"' && *q != '\\' && (unsigned char)*q >= 0x20)
+            q++;
+        buf_add(out, p, (size_t)(q - p));
+        p = q;
+        if (p == end)
+            break;
+        if (*p == '"') {
+            p++;
+            r = 1;
+        } else if (*p != '\\') {
+            r = -1;
+        } else if (end - p < ESCAPE_MAX && !is_escape(p + 1, end, &len)) {
+            break;
+        } else if (!is_escape(p + 1, end, &len)) {
+            r = -1;
+        } else {
+            buf_reserve(out, 4);
+            to = out->p + out->n;
+            p += 1 + unescape(p + 1, end, &to);
+            out->n = (size_t)(to - out->p);
+            out->p[out->n] = '\0';
+        }
+    }
+    *done = (size_t)(p - begin);
+    return r;
 }

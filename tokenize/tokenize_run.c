@@ -5,6 +5,9 @@
  * it while another thread reads on.  So output does not depend on how many
  * threads there are, no thread waits while there is work, and memory is that
  * of the blocks in flight.
+ *
+ * A long document goes the same way in sections, several threads at work on
+ * it, unless something wants to see the whole of it.
  */
 #include "tokenize_run.h"
 #include "tokenize_record.h"
@@ -20,6 +23,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#define SECTION ((size_t)256 << 10) /* bytes of a record that are read */
 #define TEXT ((size_t)128 << 10)    /* bytes of text of a block */
 #define DOCS 1024                   /* documents of a block at most */
 #define FLIGHT ((size_t)16 << 20)   /* bytes in flight that end reading */
@@ -49,6 +53,7 @@ struct run {
     struct worker *worker;          /* one a thread */
     struct block *block;            /* a ring of nblock */
     size_t nblock;
+    struct sections sections;
     /* By the thread that reads: */
     struct reader *reader;
     size_t input;
@@ -62,7 +67,10 @@ struct run {
     size_t flight;                  /* bytes of text of nput..nread */
     int reading, putting;
     int ended, stopped;             /* no more to read; nothing to put */
-    /* By the thread that puts; at the end: */
+    /* By the thread that puts: of the document's sections so far */
+    size_t prior, all;
+    int nfc;
+    /* ... at the end: */
     int result;
     struct err e;
 };
@@ -88,7 +96,7 @@ static void
 count_words(struct doc *d, const char *text, size_t n)
 {
     const unsigned char *p = (const unsigned char *)text, *end = p + n;
-    int inside = 0;
+    int inside = d->middle;     /* no section ends in white space */
     size_t k;
 
     d->chars = d->words = 0;
@@ -107,20 +115,18 @@ encode(struct run *r, struct doc *d, const char *text, size_t n,
     struct tok_scratch *scratch)
 {
     const struct run_opts *o = r->o;
-    const size_t bos = o->bos >= 0;
+    const size_t bos = o->bos >= 0 && !d->middle;
 
     if (o->count)
         count_words(d, text, n);
-    if (n == 0)
+    if (n == 0 && !d->middle)
         return;
     if (bos)
         tok_ids_push(&d->ids, (uint32_t)o->bos);
-    tok_encode(o->t, scratch, text, n,
-        o->special ? TOK_SPECIAL : 0, &d->ids);
+    tok_encode(o->t, scratch, text, n, (o->special ? TOK_SPECIAL : 0) |
+        (d->middle ? TOK_MIDDLE : 0), &d->ids);
     d->plain = d->ids.n - bos;
-    if (d->plain == 0)
-        d->ids.n = 0;               /* all its characters vanished */
-    else if (o->eos >= 0)
+    if (o->eos >= 0 && !d->more)
         tok_ids_push(&d->ids, (uint32_t)o->eos);
 }
 
@@ -142,6 +148,13 @@ no_text(struct doc *d, const char *field)
         "text \"%s\"", d->from->name, (unsigned long long)d->at, field);
 }
 
+/* The offset of what is at `at` of a record, or of its frame. */
+static unsigned long long
+offset_in(const struct doc *d, size_t at)
+{
+    return d->at + at + (d->frame.n > 0 && at > d->frame_from ? d->gap : 0);
+}
+
 /* The text of the record p[*n], which is changed, or *j. */
 static int
 json_text(const struct run *r, struct doc *d, char *p, json_t **j,
@@ -160,8 +173,7 @@ json_text(const struct run *r, struct doc *d, char *p, json_t **j,
     *j = json_loadb(p, *n, JSON_ALLOW_NUL, &je);
     if (!*j)
         return err_set(&d->e, EX_INPUT, "%s: offset %llu: %s", d->from->name,
-            (unsigned long long)(d->at + (uint64_t)(je.position > 0 ?
-            je.position : 0)), je.text);
+            offset_in(d, je.position > 0 ? (size_t)je.position : 0), je.text);
     v = json_object_get(*j, field);
     if (!json_is_string(v))
         return no_text(d, field);
@@ -175,26 +187,61 @@ json_text(const struct run *r, struct doc *d, char *p, json_t **j,
     return json_lang(r, d, json_string_value(lang), json_string_length(lang));
 }
 
+/* *text, *n as UTF-8: as they are, or repaired in w->mend. */
+static int
+mend(const struct run *r, struct doc *d, struct worker *w, const char **text,
+    size_t *n)
+{
+    const size_t good = uni_valid(*text, *n);
+
+    if (good == *n)
+        return 0;
+    if (r->o->strict)
+        return err_set(&d->e, EX_INPUT, "%s: offset %llu: is not UTF-8",
+            d->from->name, offset_in(d, good));
+    buf_clear(&w->mend);
+    d->repaired += uni_repair(*text, *n, &w->mend);
+    *text = w->mend.p;
+    *n = w->mend.n;
+    return 0;
+}
+
+/* Check what is around a text that came in sections, and take the language
+ * from it.  A second text would have taken the place of that one. */
+static int
+read_frame(const struct run *r, struct doc *d, struct worker *w)
+{
+    const char *text = d->frame.p;
+    size_t n = d->frame.n;
+    json_t *j = NULL;
+    int k = mend(r, d, w, &text, &n);
+
+    if (k == 0)
+        k = json_text(r, d, text == w->mend.p ? w->mend.p : d->frame.p, &j,
+            &text, &n);
+    if (k == 0 && (n != strlen(SECTION_TEXT) ||
+        memcmp(text, SECTION_TEXT, n) != 0))
+        k = err_set(&d->e, EX_INPUT, "%s: offset %llu: the record has a long "
+            "text \"%s\" and another", d->from->name,
+            (unsigned long long)d->at, r->o->field);
+    json_decref(j);
+    return k;
+}
+
 /* The text of a document: raw as it is, mended, or out of its JSON (*j, to be
  * released) or its wikitext. */
 static int
 text_of(const struct run *r, struct doc *d, struct worker *w, json_t **j,
     const char **text, size_t *n)
 {
-    const char *name = d->from->name;
-    const size_t good = uni_valid(d->raw.p, d->raw.n);
-
     *text = d->raw.p;
     *n = d->raw.n;
-    if (good < *n) {
-        if (r->o->strict)
-            return err_set(&d->e, EX_INPUT, "%s: offset %llu: is not UTF-8",
-                name, (unsigned long long)(d->at + good));
-        buf_clear(&w->mend);
-        d->repaired = uni_repair(*text, *n, &w->mend);
-        *text = w->mend.p;
-        *n = w->mend.n;
-    }
+    if (d->frame.n > 0 && read_frame(r, d, w) < 0)
+        return -1;
+    if (mend(r, d, w, text, n) < 0)
+        return -1;
+    if (d->middle || d->more)
+        return 0;
     if (d->from->wiki) {
         buf_clear(&w->wiki);
         wiki_text(*text, *n, &w->wiki);
@@ -203,7 +250,8 @@ text_of(const struct run *r, struct doc *d, struct worker *w, json_t **j,
     }
     if (!d->from->jsonl || *n == strspn(*text, " \t"))
         return d->from->jsonl ? (*n = 0) : 0;
-    return json_text(r, d, good < d->raw.n ? w->mend.p : d->raw.p, j, text, n);
+    return json_text(r, d, *text == d->raw.p ? d->raw.p : w->mend.p, j, text,
+        n);
 }
 
 /* Reset d and find its text; 0, or -1 and d->e. */
@@ -383,7 +431,7 @@ open_input(struct run *r, struct err *e)
 {
     const struct run_opts *o = r->o;
 
-    r->reader = reader_open(r->in, r->input, o->split, e);
+    r->reader = reader_open(r->in, r->input, o->split, &r->sections, e);
     if (!r->reader)
         return -1;
     if (r->before && r->input == o->from_input && !o->replay &&
@@ -392,7 +440,20 @@ open_input(struct run *r, struct err *e)
     return 0;
 }
 
-/* The next record into a block: 1, 0 at the end of all inputs, -1. */
+/* The line around the sections that end with d. */
+static void
+keep_frame(const struct run *r, struct doc *d)
+{
+    const struct buf *frame = reader_frame(r->reader, &d->frame_from,
+        &d->gap);
+
+    buf_clear(&d->frame);
+    if (frame)
+        buf_add(&d->frame, frame->p, frame->n);
+}
+
+/* The next record, or a section, into a block: 1, 0 at the end of all inputs,
+ * -1. */
 static int
 next_record(struct run *r, struct block *b, struct err *e)
 {
@@ -409,6 +470,9 @@ next_record(struct run *r, struct block *b, struct err *e)
             d->input = r->input;
             d->from = hold(b, reader_origin(r->reader));
             reader_place(r->reader, &d->after);
+            d->middle = reader_middle(r->reader);
+            d->more = reader_more(r->reader);
+            keep_frame(r, d);
             d->record = d->after.record - 1;
             if (r->before && (r->input > r->o->from_input ||
                 (r->input == r->o->from_input &&
@@ -447,14 +511,35 @@ read_block(struct run *r, struct block *b)
 static void
 trim(struct doc *d, size_t *kept)
 {
-    *kept += d->raw.cap + d->text.cap + d->sig.cap +
+    *kept += d->raw.cap + d->frame.cap + d->text.cap + d->sig.cap +
         d->ids.cap * sizeof *d->ids.v;
     if (*kept <= KEEP)
         return;
     buf_release(&d->raw);
+    buf_release(&d->frame);
     buf_release(&d->text);
     buf_release(&d->sig);
     tok_ids_release(&d->ids);
+}
+
+/* What the sections of a document have in all: d->prior and d->all, and
+ * whether NFC has changed any. */
+static void
+add_sections(struct run *r, struct doc *d)
+{
+    if (!d->middle) {
+        r->prior = r->all = 0;
+        r->nfc = 0;
+    }
+    r->sum->norm.nfc += d->norm.nfc && !r->nfc;
+    r->nfc |= d->norm.nfc > 0;
+    d->prior = r->prior;
+    r->prior += d->ids.n;
+    d->all = r->all += d->plain;
+    if (d->more || d->all > 0)
+        return;
+    r->sum->tokens -= d->prior;     /* all its characters vanished */
+    d->ids.n = 0;
 }
 
 static int
@@ -470,18 +555,18 @@ put_doc(struct run *r, struct doc *d)
     if (d->before)
         return 0;
     sum->repaired += d->repaired;
-    sum->norm.nfc += d->norm.nfc;
+    add_sections(r, d);
     sum->norm.controls += d->norm.controls;
     sum->norm.romanian += d->norm.romanian;
     if (d->drop) {
         sum->dropped++;
         return 0;
     }
-    if (d->bytes == 0) {
+    if (d->bytes == 0 && !d->middle) {
         sum->empty++;
         return 0;
     }
-    sum->docs++;
+    sum->docs += !d->more;
     sum->bytes += d->bytes;
     sum->tokens += d->ids.n;
     return o->put ? o->put(o->ctx, d, &r->e) : 0;
@@ -606,6 +691,7 @@ release(struct run *r, size_t n)
 
         for (size_t i = 0; i < b->cap; i++) {
             buf_release(&b->doc[i].raw);
+            buf_release(&b->doc[i].frame);
             tok_ids_release(&b->doc[i].ids);
             buf_release(&b->doc[i].sig);
             buf_release(&b->doc[i].text);
@@ -619,6 +705,16 @@ release(struct run *r, size_t n)
     free(r->block);
     pthread_cond_destroy(&r->change);
     pthread_mutex_destroy(&r->lock);
+}
+
+/* Where a section may end: struct sections. */
+static size_t
+cut_text(const void *ctx, const char *text, size_t n)
+{
+    const struct run_opts *o = ctx;
+
+    return tok_cut(o->t, text, n, (o->special ? TOK_SPECIAL : 0) |
+        (o->norm ? TOK_RAW : 0));
 }
 
 size_t
@@ -636,6 +732,8 @@ run_inputs(const struct inputs *in, const struct run_opts *o,
     const size_t n = pool_size(pool);
 
     memset(sum, 0, sizeof *sum);
+    r.sections = (struct sections){ .size = o->t && !o->stage ? SECTION : 0,
+        .cut = cut_text, .ctx = o, .field = o->field, .strict = o->strict };
     r.before = o->from_input || o->from.entry || o->from.record || o->from.at;
     if (!o->replay)
         for (; r.input < o->from_input && r.input < in->n; r.input++)

@@ -7,9 +7,14 @@
 
 #include "data/tokenizer.h"
 
-/* One document as it comes out. */
+/* One document as it comes out, or a section of a long one, in order. */
 struct doc {
     struct buf raw;         /* the record as it was read */
+    struct buf frame;       /* of reader_frame, with the last section */
+    size_t frame_from, gap;
+    int middle, more;       /* not the first section, not the last; */
+    size_t prior;           /* ids of those before; */
+    size_t all;             /* and ids without BOS and EOS so far */
     size_t input;           /* number of the file */
     const struct origin *from;  /* the file, or a member of it */
     uint64_t record;        /* its number there */
@@ -19,7 +24,7 @@ struct doc {
     size_t source;
     uint64_t key;           /* see DESIGN section 3 */
     struct tok_ids ids;     /* with BOS and EOS; empty for an empty text */
-    size_t bytes;           /* of the text */
+    size_t bytes;           /* of the text; key, source: of the last section */
     size_t chars, words;    /* if asked for; ids without BOS and EOS: */
     size_t plain;
     struct norm_counts norm;

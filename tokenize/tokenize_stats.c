@@ -24,6 +24,13 @@ struct row {
     uint64_t *seen;         /* a bit an id */
 };
 
+/* On the way through a text: */
+struct walk {
+    uint64_t split;         /* words that more than one token has a part of */
+    int inside;             /* a word */
+    int counted;            /* which is split */
+};
+
 struct stats {
     const struct inputs *in;
     const struct run_opts *run;
@@ -33,6 +40,8 @@ struct stats {
     uint32_t *at;           /* [vocab+1] their places in it */
     struct buf part;        /* text of adjacent ones */
     struct row *row;        /* [nsource] */
+    struct row open;        /* of a document's sections, before the last */
+    struct walk walk;       /* through them */
 };
 
 /* A plain token of one letter, before which others are decoded: decoders
@@ -159,19 +168,13 @@ stats_free(struct stats *s)
     for (size_t i = 0; i < s->in->nsource; i++)
         free(s->row[i].seen);
     free(s->row);
+    free(s->open.seen);
     buf_release(&s->text);
     buf_release(&s->part);
     free(s->at);
     free(s->token);
     free(s);
 }
-
-/* On the way through a text: */
-struct walk {
-    uint64_t split;         /* words that more than one token has a part of */
-    int inside;             /* a word */
-    int counted;            /* which is split */
-};
 
 static void
 part_of_word(struct walk *w, int more)
@@ -230,37 +233,83 @@ broken_tokens(struct stats *s, struct walk *w, const uint32_t *ids, size_t n)
     return m;
 }
 
-/* Words of ids[n] that more than one token has a part of. */
+/* Words of ids[n] that more than one token has a part of.  Sections end
+ * between tokens, and between characters. */
 static uint64_t
-split_words(struct stats *s, const uint32_t *ids, size_t n)
+split_words(struct stats *s, const struct doc *d, const uint32_t *ids,
+    size_t n)
 {
-    struct walk w = { 0 };
+    struct walk *const w = &s->walk;
 
+    if (!d->middle)
+        memset(w, 0, sizeof *w);
+    w->split = 0;
     for (size_t i = 0; i < n; )
         if (s->token[ids[i]] & T_BROKEN)
-            i += broken_tokens(s, &w, ids + i, n - i);
+            i += broken_tokens(s, w, ids + i, n - i);
         else
-            whole_token(&w, s->token[ids[i++]]);
-    return w.split;
+            whole_token(w, s->token[ids[i++]]);
+    return w->split;
+}
+
+/* r's counts join all's, but for distinct ids. */
+static void
+add_row(const struct stats *s, struct row *all, const struct row *r)
+{
+    all->docs += r->docs;
+    all->bytes += r->bytes;
+    all->chars += r->chars;
+    all->words += r->words;
+    all->tokens += r->tokens;
+    all->split += r->split;
+    all->fallback += r->fallback;
+    all->dropped += r->dropped;
+    for (size_t i = 0; r->seen && i <= s->vocab / 64; i++)
+        all->seen[i] |= r->seen[i];
+}
+
+static uint64_t
+count_distinct(const struct stats *s, const struct row *r)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i <= s->vocab / 64; i++)
+        for (uint64_t w = r->seen[i]; w; w &= w - 1)
+            n++;
+    return n;
+}
+
+/* What was counted of the sections before this last one joins its row. */
+static void
+add_sections(struct stats *s, struct row *r)
+{
+    if (!r->seen)
+        r->seen = xcalloc(s->vocab / 64 + 1, sizeof *r->seen);
+    add_row(s, r, &s->open);
+    r->distinct = count_distinct(s, r);
+    free(s->open.seen);
+    memset(&s->open, 0, sizeof s->open);
 }
 
 int
 stats_put(void *ctx, const struct doc *d, struct err *e)
 {
     struct stats *s = ctx;
-    struct row *r = &s->row[d->source];
+    struct row *r = d->more ? &s->open : &s->row[d->source];
     const uint32_t *ids = d->ids.v +
-        (d->ids.n > 0 && s->run->bos >= 0 ? 1 : 0);
+        (d->ids.n > 0 && s->run->bos >= 0 && !d->middle ? 1 : 0);
 
     (void)e;
-    r->docs++;
+    if (d->middle && !d->more)
+        add_sections(s, r);
+    r->docs += !d->more;
     r->bytes += d->bytes;
     r->chars += d->chars;
     r->words += d->words;
     r->tokens += d->plain;
     if (d->plain == 0)
         return 0;
-    r->split += split_words(s, ids, d->plain);
+    r->split += split_words(s, d, ids, d->plain);
     if (!r->seen)
         r->seen = xcalloc(s->vocab / 64 + 1, sizeof *r->seen);
     for (size_t i = 0; i < d->plain; i++) {
@@ -345,30 +394,6 @@ print_json(FILE *f, json_t *rows, json_t *all, const struct clean *clean)
     json_decref(j);
 }
 
-/* r's counts join all's. */
-static void
-add_row(const struct stats *s, struct row *all, const struct row *r)
-{
-    all->docs += r->docs;
-    all->bytes += r->bytes;
-    all->chars += r->chars;
-    all->words += r->words;
-    all->tokens += r->tokens;
-    all->split += r->split;
-    all->fallback += r->fallback;
-    all->dropped += r->dropped;
-    for (size_t i = 0; r->seen && i <= s->vocab / 64; i++)
-        all->seen[i] |= r->seen[i];
-}
-
-static void
-count_distinct(const struct stats *s, struct row *all)
-{
-    for (size_t i = 0; i <= s->vocab / 64; i++)
-        for (uint64_t w = all->seen[i]; w; w &= w - 1)
-            all->distinct++;
-}
-
 void
 stats_print(const struct stats *s, FILE *f, const struct clean *clean,
     int json)
@@ -396,7 +421,7 @@ stats_print(const struct stats *s, FILE *f, const struct clean *clean,
         else
             print_tsv(f, s->in->source[i], r, parity(s, r));
     }
-    count_distinct(s, &all);
+    all.distinct = count_distinct(s, &all);
     if (json)
         print_json(f, rows, row_json("all", &all, NAN), clean);
     else if (n > 1)

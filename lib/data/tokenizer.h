@@ -112,9 +112,13 @@ enum {
     TOK_BOS = 2,        /* put what the post-processor puts before the text */
     TOK_EOS = 4,        /* ... and after it */
     TOK_SKIP = 8,       /* tok_decode: leave special tokens out */
-    TOK_MIDDLE = 16     /* tok_decode: the ids continue a text, so that the
+    TOK_MIDDLE = 16,    /* tok_decode: the ids continue a text, so that the
                          * space that some tokenizers put before every text is
-                         * not taken away */
+                         * not taken away.  tok_encode: the text continues one
+                         * that was cut by tok_cut */
+    TOK_RAW = 32        /* tok_cut: characters that are not UTF-8 may still be
+                         * replaced, control characters taken away, and the
+                         * text brought into NFC, each side by itself */
 };
 
 /* Append the ids of text[n] to *out.  The text should be UTF-8 (bytes that are
@@ -122,6 +126,16 @@ enum {
  * in the vocabulary vanish, as the original does it. */
 void tok_encode(const struct tokenizer *t, struct tok_scratch *s,
     const char *text, size_t n, int flags, struct tok_ids *out);
+
+/*
+ * The last place 0 < k < n where the text of which text[n] is a stretch can be
+ * cut: the ids of what is before it, and then with TOK_MIDDLE those of what is
+ * behind it, are those of the whole; the character before k is no white space.
+ * flags: TOK_SPECIAL as for encoding, TOK_RAW.  0: there is none, as in one
+ * word, or a vocabulary whose merges cross all borders.
+ */
+size_t tok_cut(const struct tokenizer *t, const char *text, size_t n,
+    int flags);
 
 /* Append the bytes of ids[n] to *out, exactly: half characters stay halves.
  * -1 and EX_INPUT when an id is >= tok_vocab.  Ids without a token (holes)

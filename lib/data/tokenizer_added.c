@@ -167,7 +167,7 @@ encode_level(const struct tokenizer *t, struct tok_scratch *s, int level,
     if (level == 1 && t->nnorm > 0) {
         size_t n = (size_t)(end - text);
 
-        norm_run(t, s->norm, &text, &n);
+        norm_run(t, s->norm, &text, &n, first);
         end = text + n;
         if (n == 0)
             return;
@@ -201,13 +201,13 @@ encode_level(const struct tokenizer *t, struct tok_scratch *s, int level,
             to = strip_right(to, end);
         if (done < from)
             encode_level(t, s, level + 1, done, from,
-                first && done == text, flags, out);
+                done == text ? first : 0, flags, out);
         if (from < to)              /* else its text was stripped away */
             tok_ids_push(out, a->id);
         done = to;
     }
     if (done < end)
-        encode_level(t, s, level + 1, done, end, first && done == text,
+        encode_level(t, s, level + 1, done, end, done == text ? first : 0,
             flags, out);
 }
 
@@ -215,7 +215,7 @@ void
 added_encode(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int flags, struct tok_ids *out)
 {
-    encode_level(t, s, 0, p, p + n, 1, flags, out);
+    encode_level(t, s, 0, p, p + n, flags & TOK_MIDDLE ? -1 : 1, flags, out);
     for (int i = 0; i < 3; i++) {
         struct buf *b = i < 2 ? &s->norm[i] : &s->pre;
 

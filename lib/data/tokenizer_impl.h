@@ -157,6 +157,10 @@ struct tokenizer {
     int64_t bos, eos;           /* of configuration files */
     char hash[33];
     const char *warning;        /* of tok_warning */
+    /* tok_cut: not at all (0); not between bytes a, b where bit a << 8 | b is
+     * set, for text with and without special tokens; the steps have NFC. */
+    int cut, nfc;
+    uint64_t no_cut[2][1024];
 };
 
 /* Memory of tokenizer_sweep.c. */
@@ -306,6 +310,8 @@ void bpe_gap(const struct tokenizer *t, struct tok_scratch *s,
 /* The same where symbols are characters; lead: with a U+2581 before it. */
 void sp_gap(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int lead, struct tok_ids *out);
+/* Is there a border for sure between character c and a U+2581? */
+int sp_border(const struct sp *sp, uint32_t c);
 /* norm_run and pre_gap in one, where t->sp->spaces. */
 void sp_text(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int first, struct tok_ids *out);
@@ -313,17 +319,20 @@ void sp_text(const struct tokenizer *t, struct tok_scratch *s,
 void sp_index(struct tokenizer *t);
 void sp_free(struct sp *sp);
 
-/* *p, *n after the normalizer: as they are, or in one of b[2]. */
+/* *p, *n after the normalizer: as they are, or in one of b[2]; first as
+ * below. */
 void norm_run(const struct tokenizer *t, struct buf b[2],
-    const unsigned char **p, size_t *n);
+    const unsigned char **p, size_t *n, int first);
 /* Encode what stands between added tokens, normalized; first: at the
- * beginning of the text. */
+ * beginning of the text (1), not (0), or continuing a text (-1). */
 void pre_gap(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int first, struct tok_ids *out);
 
 /* Sort and index a set whose a[n] has been filled; of equal contents the
  * caller has left one. */
 void added_index(struct added_set *set);
+/* Tables of tok_cut, when all else is known. */
+void cut_index(struct tokenizer *t);
 /* Encode text: added tokens first, the rest by bpe_gap. */
 void added_encode(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int flags, struct tok_ids *out);

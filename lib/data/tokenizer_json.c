@@ -262,7 +262,7 @@ keep_added(struct tokenizer *t, const struct added *a)
     struct added x = *a;
 
     if (a->normalized)
-        norm_run(t, b, &p, &x.n);
+        norm_run(t, b, &p, &x.n, 1);
     x.s = memcpy(xmalloc(x.n + 1), p, x.n);
     x.name = memcpy(xmalloc(a->n), a->s, a->n);
     x.nname = a->n;
@@ -498,6 +498,7 @@ tok_load(struct tokenizer *t, const json_t *j, struct err *e)
         decoder_load(t, json_object_get(j, "decoder"), e) == 0 &&
         mistral_regex(t, e) == 0) {
         tok_hash_all(t, pairs);
+        cut_index(t);
         r = 0;
     }
     free(pairs);

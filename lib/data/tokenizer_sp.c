@@ -174,6 +174,15 @@ mark_near(const unsigned char *p, const unsigned char *end)
     return p;
 }
 
+int
+sp_border(const struct sp *sp, uint32_t c)
+{
+    const uint32_t e = entry(sp, c);
+
+    return sp->split == SP_MARK || (e == TOK_NONE ? sp->free_unknown :
+        !(e & NO_CUT));
+}
+
 /* Is there a border for sure between what ends before q and a MARK? */
 static inline int
 cut_before(const struct sp *sp, const unsigned char *p, const unsigned char *q)
@@ -183,8 +192,7 @@ cut_before(const struct sp *sp, const unsigned char *p, const unsigned char *q)
 
     if (e >= 0x80)
         e = uni_next(uni_before(q, p), q, &k);
-    e = entry(sp, e);
-    return e == TOK_NONE ? sp->free_unknown : !(e & NO_CUT);
+    return sp_border(sp, e);
 }
 
 /* Where the word that begins at p ends. */
@@ -199,7 +207,7 @@ word_end(const struct sp *sp, const unsigned char *p, const unsigned char *end)
         if (*q == ' ' ? !sp->spaces :
             end - q < 3 || q[1] != 0x96 || q[2] != 0x81)
             continue;
-        if (sp->split == SP_MARK || cut_before(sp, p, q))
+        if (cut_before(sp, p, q))
             return q;
     }
     return end;
@@ -260,7 +268,8 @@ sp_text(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int first, struct tok_ids *out)
 {
     const struct sp *sp = t->sp;
-    int lead = sp->lead == PREFIX_ALWAYS || (sp->lead == PREFIX_FIRST && first);
+    int lead = first >= 0 && (sp->lead == PREFIX_ALWAYS ||
+        (sp->lead == PREFIX_FIRST && first));
 
     if (lead && sp->lead_once && (*p == ' ' ||
         (n >= 3 && memcmp(p, MARK_BYTES, 3) == 0)))

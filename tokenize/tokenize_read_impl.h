@@ -1,0 +1,54 @@
+/* What the two files of reading share; see tokenize_read.h: tokenize_read.c
+ * unpacks, tokenize_cut.c cuts. */
+#ifndef TOKENIZE_READ_IMPL_H
+#define TOKENIZE_READ_IMPL_H
+
+#include "tokenize_read.h"
+
+#include <archive.h>
+
+struct reader {
+    const struct inputs *in;
+    const struct input *input;
+    struct archive *a;      /* NULL: fd is read as it is */
+    struct archive_entry *entry;    /* a header that waits to be looked at */
+    int fd, packed, end;    /* packed: members; end: of this member */
+    int last;               /* there is no other member */
+    enum split_by split;
+    struct origin *from;
+    char *block;            /* BLOCK bytes, of which p..n are left */
+    size_t p, n;
+    struct place place;     /* of block[p] */
+    size_t entries;         /* headers read */
+    uint64_t content;       /* bytes of all members */
+    uint64_t skipped;
+    int whole;              /* a dump's </mediawiki> has been seen */
+    struct buf tag, title;
+    /* Of a record in sections: */
+    const struct sections *s;
+    int middle, more;
+    uint64_t begin;         /* its offset */
+    uint64_t sent;          /* bytes of the sections before */
+    struct buf rest;        /* text behind the last cut */
+    enum { NO_FRAME, OPEN, LINE_READ, FRAMED } json;
+    struct buf raw;         /* of JSON: what has not been decoded yet */
+    struct buf frame;
+    size_t frame_from;
+    uint64_t frame_raw;     /* offset of the text */
+    size_t gap;
+};
+
+/* 1: block[p..n] is not empty; 0: the end of this member; -1. */
+int read_fill(struct reader *r, struct err *e);
+/* The next member that is text: 1, 0, -1. */
+int read_member(struct reader *r, struct err *e);
+
+/* Pass n bytes of block over. */
+static inline void
+read_pass(struct reader *r, size_t n)
+{
+    r->p += n;
+    r->place.at += n;
+}
+
+#endif
