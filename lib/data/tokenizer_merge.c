@@ -4,7 +4,7 @@
  * with a heap over a linked list where there are too many for those.  Long
  * pieces come here window by window (tokenizer_window.c).
  */
-#include "data/tokenizer_impl.h"
+#include "data/tokenizer_queue.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,22 +26,6 @@ static inline uint32_t
 key_of(struct merge m, size_t i)
 {
     return m.rank == TOK_NONE ? TOK_NONE : m.rank << 6 | (uint32_t)i;
-}
-
-static inline uint32_t
-smallest(const uint32_t *key, size_t n)
-{
-    uint32_t a = key[0], b = key[1], c = key[2], d = key[3];
-
-    for (size_t i = 4; i < n; i += 4) {
-        a = key[i] < a ? key[i] : a;
-        b = key[i + 1] < b ? key[i + 1] : b;
-        c = key[i + 2] < c ? key[i + 2] : c;
-        d = key[i + 3] < d ? key[i + 3] : d;
-    }
-    a = b < a ? b : a;
-    c = d < c ? d : c;
-    return c < a ? c : a;
 }
 
 /* What symbol i becomes with the one after it, a pair of that key and hash. */
@@ -68,7 +52,7 @@ merge_few(const struct tokenizer *t, uint32_t *id, size_t n, struct few *f)
 
     for (size_t i = n - 1; i < up; i++)
         f->key[i] = TOK_NONE;
-    while ((best = smallest(f->key, up)) != TOK_NONE) {
+    while ((best = keys_least(f->key, up)) != TOK_NONE) {
         const size_t i = best & 63;
         const uint64_t before = alive & ~(UINT64_MAX << i);
         const size_t k = before ? 63 - (size_t)__builtin_clzll(before) : i;

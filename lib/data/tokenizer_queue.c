@@ -11,17 +11,7 @@
 static inline uint32_t
 smallest(const uint32_t *key, size_t n)
 {
-    uint32_t a = key[0], b = key[1], c = key[2], d = key[3];
-
-    for (size_t i = 4; i < 8 * n; i += 4) {
-        a = key[i] < a ? key[i] : a;
-        b = key[i + 1] < b ? key[i + 1] : b;
-        c = key[i + 2] < c ? key[i + 2] : c;
-        d = key[i + 3] < d ? key[i + 3] : d;
-    }
-    a = b < a ? b : a;
-    c = d < c ? d : c;
-    return c < a ? c : a;
+    return keys_least(key, 8 * n);
 }
 
 static inline uint64_t
