@@ -257,8 +257,8 @@ docs_total(struct feed *f)
     return 0;
 }
 
-/* Tokens of the stream when all has a length, by weights; all < 0: from the
- * epochs. */
+/* Tokens of the stream: as many as were asked for, or as it takes to read every
+ * source as often as --epochs says. */
 static double
 whole(const struct docs *x)
 {
