@@ -13,15 +13,13 @@ esac
 number() {
     sed -nE "s/.*$1 ([0-9.]+).*/\1/p" "$2" | tail -n 1
 }
-# foretold WHAT COMMAND...: what student says first is within 2 % of its peak,
-# or 0.25 MB, what threads and libraries take, where that is more
+# foretold WHAT COMMAND...: what student says first is within 2 % of its peak
 foretold() {
     what=$1
     shift
     ok "$what" "$@"
     said=$(number 'in all' err) was=$(number peak err)
     if awk "BEGIN { d = $said - $was; tol = 0.02 * $was
-            if (tol < 0.25) tol = 0.25
             exit !(d <= tol && d >= -tol) }"; then
         pass "$what: $said MB said, $was MB needed"
     else
@@ -30,15 +28,14 @@ foretold() {
     fi
 }
 
-student -q -m new.json -t tok -o s one || exit 1
 stream -q -B 4 -T 64 -s 7 --batches 6 data -o six || exit 1
-teacher -q -m teacher -o kd one || exit 1
-foretold 'small, CE alone' student -m new.json -o a -j 2 one
-foretold 'small, distilled' student -m new.json -o b -j 2 kd
 stream -q -B 8 -T 256 -s 1 --batches 6 data -o wide || exit 1
 sed "s/2048/$vocab/" "$top/recipes/small.json" >demo.json
 student -q -m demo.json -t tok -o dt -j 2 --steps 1 wide || exit 1
 teacher -q -m dt -o dkd wide || exit 1
+# Smaller models are mostly the program itself, of which the system keeps in
+# memory what it likes.
+foretold 'CE alone' student -m demo.json -t tok -o a -j 2 wide
 foretold 'the size of the demo' student -m dt -o c -j 2 dkd
 foretold '... with --recompute' student -m dt -o d -j 2 --recompute dkd
 foretold '... by a pipe, 8 rows at a time' sh -c \
