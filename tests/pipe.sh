@@ -43,9 +43,9 @@ finish() {
 
 # until_there FILE: at most 20 s
 until_there() {
-    n=0
-    until [ -e "$1" ] || [ $n -ge 2000 ]; do
+    tries=0
+    until [ -e "$1" ] || [ $tries -ge 2000 ]; do
         sleep 0.01
-        n=$((n + 1))
+        tries=$((tries + 1))
     done
 }

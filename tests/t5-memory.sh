@@ -28,6 +28,7 @@ foretold() {
     fi
 }
 
+student -q -m new.json -t tok -o s one || exit 1
 stream -q -B 4 -T 64 -s 7 --batches 6 data -o six || exit 1
 stream -q -B 8 -T 256 -s 1 --batches 6 data -o wide || exit 1
 sed "s/2048/$vocab/" "$top/recipes/small.json" >demo.json

@@ -29,20 +29,20 @@ for how in pipe shm; do
     text="$text --schedule constant"
     for victim in stream teacher student; do
         wrong=
-        n=0
-        while [ $n -lt $points ]; do
-            n=$((n + 1))
+        point=0
+        while [ $point -lt $points ]; do
+            point=$((point + 1))
             rnd=$(((rnd * 1103515245 + 12345) % 2147483648))
             after=0.$(printf %03d $((rnd / 65536 % 400)))
             rm -rf run
             start "$text" stream teacher student
-            [ $((n % 4)) = 0 ] || until_there run/metrics.tsv
+            [ $((point % 4)) = 0 ] || until_there run/metrics.tsv
             sleep $after
             kill -9 "$(cat pid.$victim)"
             finish
             case $victim:$got in
             'stream:137 3 3' | 'teacher:0 137 3' | 'student:0 0 137') ;;
-            *) [ $((n % 4)) = 0 ] || got="$got while it ran" ;;
+            *) [ $((point % 4)) = 0 ] || got="$got while it ran" ;;
             esac
             case $victim:$got in
             'stream:137 3 3' | 'teacher:0 137 3' | 'student:0 0 137') ;;
