@@ -7,7 +7,6 @@
 #include "base/profile.h"
 #include "base/prog.h"
 #include "data/tokenizer.h"
-#include "format/json.h"
 #include "kern/kern.h"
 #include "model/random.h"
 #include "train/plan.h"
@@ -110,11 +109,9 @@ open_config(struct model *m, const char *path, struct arena *arena)
 {
     struct config c;
     struct err e;
-    json_t *j = js_load(path, JS_MAX, &e);
 
-    if (j == NULL || config_from_json(&c, j, &e) < 0)
+    if (config_load(&c, path, &e) < 0)
         die_err(&e);
-    json_decref(j);
     model_random(m, &c, a.seed, arena);
 }
 

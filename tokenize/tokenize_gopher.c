@@ -27,12 +27,6 @@ static const struct {
     { "few-alphabetic", 0.8, 1 },
 };
 
-double
-gopher_limit(enum gopher g)
-{
-    return rule[g].limit;
-}
-
 const char *
 gopher_name(enum gopher g)
 {

@@ -32,8 +32,6 @@ struct gopher_scratch;
 struct gopher_scratch *gopher_new(void);
 void gopher_free(struct gopher_scratch *s);
 
-/* Threshold of a rule. */
-double gopher_limit(enum gopher g);
 /* Its name in reports, such as "dup-5-gram". */
 const char *gopher_name(enum gopher g);
 /* Does value break the rule? */

@@ -258,12 +258,6 @@ sampler_tokens(const struct sampler *s, size_t source)
 }
 
 size_t
-sampler_frames(const struct sampler *s, size_t source)
-{
-    return s->src[source].nframe;
-}
-
-size_t
 sampler_open(const struct sampler *s)
 {
     return s->K;

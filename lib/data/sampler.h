@@ -64,7 +64,6 @@ size_t sampler_fit(const struct dirs *d, size_t mem, struct err *e);
 size_t sampler_id_size(const struct sampler *s);    /* 2 or 4; lengths: 0 */
 uint64_t sampler_docs(const struct sampler *s, size_t source);
 uint64_t sampler_tokens(const struct sampler *s, size_t source);
-size_t sampler_frames(const struct sampler *s, size_t source);
 size_t sampler_open(const struct sampler *s);       /* K */
 size_t sampler_bytes(const struct sampler *s);      /* of all open blocks */
 /* Expected distance in the order of their source of two documents that are

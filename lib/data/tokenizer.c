@@ -52,7 +52,6 @@ tok_free(struct tokenizer *t)
     free(t->pair);
     free(t->pair_bits);
     free(t->lines.v);
-    free(t->single);
     buf_release(&t->pool);
     free(t);
 }
@@ -292,12 +291,6 @@ int64_t
 tok_template_bos(const struct tokenizer *t)
 {
     return t->before;
-}
-
-int64_t
-tok_template_eos(const struct tokenizer *t)
-{
-    return t->after;
 }
 
 int64_t

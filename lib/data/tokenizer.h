@@ -61,9 +61,8 @@ const char *tok_warning(const struct tokenizer *t);
 
 /* Ids are < tok_vocab: 1 + the largest id, added tokens included. */
 size_t tok_vocab(const struct tokenizer *t);
-/* What the post-processor puts before and after a text, or -1. */
+/* What the post-processor puts before a text, or -1. */
 int64_t tok_template_bos(const struct tokenizer *t);
-int64_t tok_template_eos(const struct tokenizer *t);
 /*
  * The beginning- and end-of-text tokens, or -1.  The first that is known of:
  * the post-processor's; bos_token or eos_token of tokenizer_config.json (of a

@@ -200,7 +200,6 @@ tok_scratch_free(struct tok_scratch *s)
     free(s->prev);
     free(s->next);
     free(s->heap);
-    sweep_release(&s->sweep);
     free(s->window);
     free(s->queue);
     buf_release(&s->norm[0]);

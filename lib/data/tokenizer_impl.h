@@ -139,8 +139,6 @@ struct tokenizer {
     uint64_t *pair_bits;        /* [pair_words] two bits for each of them */
     size_t pair_mask, pair_words, nmerge;
     struct lines lines;         /* the same for merging side by side */
-    int sweep;                  /* long pieces by sweeps */
-    uint64_t *single;           /* ranks merged one by one: sweep_index */
     int ignore_merges;
     struct norm_op *norm_op;    /* [nnorm] */
     size_t nnorm;
@@ -163,18 +161,6 @@ struct tokenizer {
     uint64_t no_cut[2][1024];
 };
 
-/* Memory of tokenizer_sweep.c. */
-struct sweep {
-    struct sweep_node *node;            /* [cap + 2] */
-    struct sweep_place *place;          /* [3*(cap + 1)], from 1 */
-    uint32_t nplace, step;
-    size_t cap, from;
-    uint64_t *heap;                     /* [heap_cap] of single places */
-    size_t nheap, heap_cap;
-    struct sweep_list *list;            /* [nmerge] */
-    uint64_t *bit, *top;                /* of ranks; of words of bit */
-};
-
 /* Memory of one thread. */
 struct tok_scratch {
     struct cache cache;
@@ -186,7 +172,6 @@ struct tok_scratch {
     uint32_t *rank, *prev, *next;       /* [cap] of a long piece */
     uint64_t *heap;             /* [3*cap] */
     size_t cap;
-    struct sweep sweep;
     struct window *window;              /* of tokenizer_window.c, or NULL */
     struct buf norm[2], pre;    /* a stretch after the steps */
 };
@@ -284,20 +269,6 @@ struct symbols {
 /* Append their ids, merged; many in linear time and little memory. */
 void window_merge(const struct tokenizer *t, struct tok_scratch *s,
     const struct symbols *x, struct tok_ids *out);
-
-/* A binary heap of rank << 32 | place, the smallest on top; both return how
- * many entries it has then. */
-size_t heap_push(uint64_t *h, size_t n, uint64_t v);
-size_t heap_pop(uint64_t *h, size_t n);
-
-#define SWEEP_MAX ((size_t)1 << 30)     /* symbols */
-/* Find the merges that cannot be swept; sets t->single and t->sweep. */
-void sweep_index(struct tokenizer *t);
-/* bpe_merge_at of 2 <= n <= SWEEP_MAX, in linear time but for t->single;
- * start may be NULL. */
-size_t sweep_merge(const struct tokenizer *t, struct sweep *s, uint32_t *id,
-    size_t n, uint32_t *start);
-void sweep_release(struct sweep *s);
 
 /* Pieces that the cache does not have wait in a queue, to be merged side by
  * side: tokenizer_queue.h. */

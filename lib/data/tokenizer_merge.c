@@ -1,8 +1,7 @@
 /*
  * Merging of symbols: the lowest rank first, of equals the leftmost.  Few
- * symbols are merged by scanning for it, many by sweeps (tokenizer_sweep.c);
- * with a heap over a linked list where there are too many for those.  Long
- * pieces come here window by window (tokenizer_window.c).
+ * symbols are merged by scanning for it, many with a heap over a linked list.
+ * Long pieces come here window by window (tokenizer_window.c).
  */
 #include "data/tokenizer_queue.h"
 
@@ -140,7 +139,7 @@ sift_down(uint64_t *h, size_t n, size_t i)
     h[i] = v;
 }
 
-size_t
+static size_t
 heap_pop(uint64_t *h, size_t n)
 {
     h[0] = h[--n];
@@ -149,7 +148,7 @@ heap_pop(uint64_t *h, size_t n)
     return n;
 }
 
-size_t
+static size_t
 heap_push(uint64_t *h, size_t n, uint64_t v)
 {
     size_t i = n;
@@ -223,8 +222,6 @@ static size_t
 merge_many(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
     size_t n, uint32_t *start)
 {
-    if (t->sweep && n <= SWEEP_MAX)
-        return sweep_merge(t, &s->sweep, id, n, start);
     scratch_reserve(s, n);
     n = merge_long(t, s, id, n, start);
     scratch_trim(s);

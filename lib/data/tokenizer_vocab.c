@@ -304,7 +304,6 @@ merges_load(struct tokenizer *t, const json_t *vocab, const json_t *merges,
     free(names.v);
     if (r == 0) {
         fill_byte_pairs(t);
-        sweep_index(t);
         lines_index(t);
     }
     return r;

@@ -272,6 +272,20 @@ config_from_json(struct config *c, const json_t *j, struct err *e)
     return config_check(c, e);
 }
 
+int
+config_load(struct config *c, const char *path, struct err *e)
+{
+    json_t *j = js_load(path, JS_MAX, e);
+    int r;
+
+    if (!j)
+        return -1;
+    if ((r = config_from_json(c, j, e)) < 0)
+        err_prefix(e, "%s", path);
+    json_decref(j);
+    return r;
+}
+
 /* The list retort.NAME of L numbers in [lo,hi] into r, if it is there. */
 static int
 read_list(const json_t *j, const char *path, size_t L, size_t lo, size_t hi,

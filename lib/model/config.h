@@ -33,6 +33,8 @@ struct config {
 /* From a parsed config.json; refuses architectures and rope types that are
  * not implemented by their JSON path, and sizes that are zero or absurd. */
 int config_from_json(struct config *c, const json_t *j, struct err *e);
+/* From that file; errors begin with its path. */
+int config_load(struct config *c, const char *path, struct err *e);
 /* Sizes, ids and RoPE numbers that are possible together?  Part of
  * config_from_json; for configurations that come from elsewhere. */
 int config_check(const struct config *c, struct err *e);

@@ -30,7 +30,6 @@
 #include "data/msg_sink.h"
 #include "data/msg_src.h"
 #include "data/shm_ring.h"
-#include "format/json.h"
 #include "kern/kern.h"
 #include "model/random.h"
 
@@ -143,11 +142,9 @@ model(const char *path, const char *dir, const char *type)
     struct config c;
     struct model m;
     struct err e;
-    json_t *j = js_load(path, JS_MAX, &e);
 
-    if (j == NULL || config_from_json(&c, j, &e) < 0)
+    if (config_load(&c, path, &e) < 0)
         die_err(&e);
-    json_decref(j);
     model_random(&m, &c, 1, &a);
     if (model_export(&m, dir, strcmp(type, "bf16") == 0 ? DT_BF16 : DT_F32,
         NULL, &e) < 0)

@@ -19,7 +19,6 @@
 #include "base/pool.h"
 #include "base/prog.h"
 #include "base/rng.h"
-#include "format/json.h"
 #include "kern/kern.h"
 #include "model/backward.h"
 #include "train/head.h"
@@ -289,11 +288,9 @@ layer(const char *path, size_t B, size_t T, size_t threads)
     double tokens = (double)(B * T), flop[2], t[2], blas;
     struct config c;
     struct err e;
-    json_t *j = js_load(path, JS_MAX, &e);
 
-    if (j == NULL || config_from_json(&c, j, &e) < 0)
+    if (config_load(&c, path, &e) < 0)
         die_err(&e);
-    json_decref(j);
     blas = limits().blas;
     /* forward, two products backward; of attention two and five, causal */
     flop[0] = tokens * (double)c.L * (6.0 * (double)(c.d * 2 * (c.H + c.KV) *

@@ -323,45 +323,6 @@ test_paths(void)
     tok_free(t);
 }
 
-/* Long runs and mixtures of few symbols, or of parts of merges, by sweeps and
- * by the heap. */
-static void
-test_sweep(const char *name)
-{
-    struct tokenizer *t = must_open(golden(name));
-    struct tok_scratch *s = tok_scratch_new(t);
-    uint32_t *a = xreallocarray(NULL, 5000, 2 * sizeof *a), *b = a + 5000;
-    size_t wrong = 0;
-
-    for (uint64_t k = 0; k < 300; k++) {
-        const uint64_t key = rng_key(5, k);
-        const size_t n = 65 + rng_u64(key, 0) % (k % 4 ? 600 : 4935);
-        uint32_t part[6] = { 0 };
-        size_t na, nb;
-
-        for (size_t i = 0; i < 6; i++) {
-            size_t at = (size_t)rng_u64(key, 1 + i) & t->pair_mask;
-
-            while (t->pair[at].m.rank == TOK_NONE)
-                at = (at + 1) & t->pair_mask;
-            part[i] = (uint32_t)(t->pair[at].key >> (i % 2 ? 0 : 32));
-        }
-        for (size_t i = 0; i < n; i++)
-            a[i] = i && rng_u64(key, 10 + 2 * i) % 4 < k % 4 ? a[i - 1] :
-                part[rng_u64(key, 11 + 2 * i) % (1 + k % 6)];
-        memcpy(b, a, n * sizeof *b);
-        t->sweep = 1;
-        na = bpe_merge(t, s, a, n);
-        t->sweep = 0;
-        nb = bpe_merge(t, s, b, n);
-        wrong += na != nb || memcmp(a, b, na * sizeof *a) != 0;
-    }
-    ok(wrong == 0, "%s: sweeps are the heap's merges, %zu wrong", name, wrong);
-    free(a);
-    tok_scratch_free(s);
-    tok_free(t);
-}
-
 static size_t
 next_ids(const struct tokenizer *t, struct symbols *x, uint32_t *id,
     size_t room)
@@ -388,9 +349,7 @@ windows_hold(struct tokenizer *t, struct tok_scratch *s, const uint32_t *id,
     int same;
 
     memcpy(whole, id, n * sizeof *id);
-    t->sweep = 0;
     left = bpe_merge(t, s, whole, n);
-    t->sweep = 1;
     tok_ids_push(&out, 7);
     window_merge(t, s, &x, &out);
     same = out.n == left + 1 && out.v[0] == 7 &&
@@ -565,11 +524,6 @@ main(void)
     test_round("digits");
     test_round("flags");
     test_paths();
-    test_sweep("gpt2.json");
-    test_sweep("family/llama2.json");
-    test_sweep("family/gemma3.json");
-    test_sweep("family/llama3merges.json");
-    test_sweep("family/qwen.json");
     test_windows("gpt2.json");
     test_windows("family/llama2.json");
     test_windows("family/gemma3.json");
