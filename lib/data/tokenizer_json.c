@@ -112,7 +112,7 @@ load_model(struct tokenizer *t, const json_t *j, uint64_t **pairs,
 
     if (tok_members(j, "model", "type dropout unk_token "
         "continuing_subword_prefix end_of_word_suffix fuse_unk byte_fallback "
-        "ignore_merges vocab merges", e))
+        "ignore_merges vocab merges retort_ties", e))
         return -1;
     if (type && strcmp(tok_text_of(j, "type"), "BPE") != 0)
         return tok_bad(e, "model.type: %.60s is not implemented",
@@ -126,8 +126,7 @@ load_model(struct tokenizer *t, const json_t *j, uint64_t **pairs,
     fuse = tok_flag(j, "model", "fuse_unk", 0, e);
     if (t->ignore_merges < 0 || fallback < 0 || fuse < 0 ||
         vocab_load(t, json_object_get(j, "vocab"), e) ||
-        merges_load(t, json_object_get(j, "vocab"),
-        json_object_get(j, "merges"), pairs, e))
+        merges_load(t, j, pairs, e))
         return -1;
     if (t->sp)
         return load_sp(t, j, fallback, fuse, e);

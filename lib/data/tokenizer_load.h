@@ -36,9 +36,11 @@ int pre_load(struct tokenizer *t, const json_t *j, struct err *e);
 int decoder_load(struct tokenizer *t, const json_t *j, struct err *e);
 
 int vocab_load(struct tokenizer *t, const json_t *vocab, struct err *e);
-/* *pairs: malloc'd left << 32 | right of every merge, the caller's. */
-int merges_load(struct tokenizer *t, const json_t *vocab,
-    const json_t *merges, uint64_t **pairs, struct err *e);
+/* model.merges, and model.retort_ties, [[first, number], ...]: that many merges
+ * from `first` on have one rank.  *pairs: malloc'd left << 32 | right of every
+ * merge, the caller's. */
+int merges_load(struct tokenizer *t, const json_t *model, uint64_t **pairs,
+    struct err *e);
 /* Id of a text of the vocabulary: 0, or -1. */
 int vocab_id(const json_t *vocab, const char *s, uint32_t *id);
 /* The text of id: n bytes at off of the pool. */

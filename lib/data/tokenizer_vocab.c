@@ -262,15 +262,44 @@ fill_byte_pairs(struct tokenizer *t)
     }
 }
 
-int
-merges_load(struct tokenizer *t, const json_t *vocab, const json_t *merges,
-    uint64_t **pairs, struct err *e)
+/* Into rank[n] that of each merge: its place, or, in a tie, that of the
+ * tie's first. */
+static int
+ranks_load(uint32_t *rank, size_t n, const json_t *ties, struct err *e)
 {
+    size_t next = 0;
+
+    for (size_t i = 0; i < n; i++)
+        rank[i] = (uint32_t)i;
+    if (ties && !json_is_array(ties))
+        return tok_bad(e, "model.retort_ties: is no list");
+    for (size_t k = 0; k < json_array_size(ties); k++) {
+        const json_t *x = json_array_get(ties, k);
+        const json_int_t i = json_integer_value(json_array_get(x, 0));
+        const json_int_t m = json_integer_value(json_array_get(x, 1));
+
+        if (json_array_size(x) != 2 || i < (json_int_t)next || m < 2 ||
+            (uint64_t)i >= n || (uint64_t)m > n - (size_t)i)
+            return tok_bad(e, "model.retort_ties.%zu: is no [first, number] "
+                "of %zu merges behind those before it", k, n);
+        next = (size_t)i + (size_t)m;
+        for (size_t at = (size_t)i; at < next; at++)
+            rank[at] = (uint32_t)i;
+    }
+    return 0;
+}
+
+int
+merges_load(struct tokenizer *t, const json_t *model, uint64_t **pairs,
+    struct err *e)
+{
+    const json_t *merges = json_object_get(model, "merges");
     const size_t n = json_array_size(merges), size = table_size(n - n / 4);
-    struct names names = names_of(vocab);
+    struct names names = names_of(json_object_get(model, "vocab"));
+    uint32_t *rank = xreallocarray(NULL, n + 1, sizeof *rank);
     struct buf b = { 0 };
     size_t second = 0;
-    int r = 0;
+    int r = ranks_load(rank, n, json_object_get(model, "retort_ties"), e);
 
     if (!json_is_array(merges))
         r = tok_bad(e, "model.merges: is no list");
@@ -281,7 +310,7 @@ merges_load(struct tokenizer *t, const json_t *vocab, const json_t *merges,
     t->nmerge = n;
     *pairs = xreallocarray(NULL, n + 1, sizeof **pairs);
     for (size_t i = 0; i < n && r == 0; i++) {
-        struct merge m = { (uint32_t)i, 0 };
+        struct merge m = { rank[i], 0 };
         uint32_t x, y;
 
         r = merge_texts(json_array_get(merges, i), i, &b, &second, e);
@@ -302,6 +331,7 @@ merges_load(struct tokenizer *t, const json_t *vocab, const json_t *merges,
     }
     buf_release(&b);
     free(names.v);
+    free(rank);
     if (r == 0) {
         fill_byte_pairs(t);
         lines_index(t);
@@ -390,10 +420,14 @@ tok_hash_all(struct tokenizer *t, const uint64_t *pairs)
         const uint32_t a = (uint32_t)(pairs[i] >> 32), b = (uint32_t)pairs[i];
         const struct merge m = pair_find(t, a, b);
 
-        if (m.rank != i)            /* overruled by a later one */
+        if (m.rank > i)             /* overruled by a later one */
             continue;
         hash_number(x, pairs[i]);
         hash_number(x, m.id);
+        if (m.rank < i) {           /* tied with that one */
+            hash_text(x, "tie", 3);
+            hash_number(x, m.rank);
+        }
     }
     hash_number(x, (uint64_t)t->split);
     hash_number(x, (uint64_t)t->ignore_merges);

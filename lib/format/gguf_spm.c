@@ -111,9 +111,16 @@ by_score(const void *a, const void *b)
 
     if (x->score != y->score)
         return x->score > y->score ? -1 : 1;
-    if (x->n != y->n)
-        return x->n > y->n ? -1 : 1;
     return (x > y) - (x < y);
+}
+
+static int
+longest_first(const void *a, const void *b)
+{
+    const size_t x = ((const struct made *)a)->t->n;
+    const size_t y = ((const struct made *)b)->t->n;
+
+    return (x < y) - (x > y);
 }
 
 /* Is t one character again and again, the first one of `of`? */
@@ -136,17 +143,37 @@ check_made(const struct spm *v, const struct made *m, size_t n, struct err *e)
             find(v, t->p + m[i].cut, t->n - m[i].cut) == NONE)
             return err_set(e, EX_INPUT, "tokenizer.ggml.tokens: token %zu "
                 "holds a character that is no token", (size_t)(t - v->tok));
-        if (i > 0 && t->score == m[i - 1].t->score && (!is_run(t, t) ||
-            !is_run(m[i - 1].t, t)))
-            return err_set(e, EX_INPUT, "tokenizer.ggml.scores: tokens %zu "
-                "and %zu have the same score, which is not supported",
-                (size_t)(t - v->tok), (size_t)(m[i - 1].t - v->tok));
     }
     return 0;
 }
 
+/* What is sorted by score has an order within equal ones too, or is told in
+ * the list that is returned; NULL: nothing is. */
+static json_t *
+find_ties(struct made *m, size_t n)
+{
+    json_t *ties = NULL;
+
+    for (size_t i = 0, k; i < n; i = k) {
+        int runs = is_run(m[i].t, m[i].t);
+
+        for (k = i + 1; k < n && m[k].t->score == m[i].t->score; k++)
+            runs = runs && is_run(m[k].t, m[i].t);
+        if (runs) {
+            qsort(m + i, k - i, sizeof *m, longest_first);
+        } else if (k > i + 1) {
+            if (!ties)
+                ties = json_array();
+            json_array_append_new(ties, json_pack("[I,I]", (json_int_t)i,
+                (json_int_t)(k - i)));
+        }
+    }
+    return ties;
+}
+
 json_t *
-spm_merges(const struct spm_token *tok, size_t n, struct err *e)
+spm_merges(const struct spm_token *tok, size_t n, json_t **ties,
+    struct err *e)
 {
     struct spm v = { .tok = tok };
     struct made *m = xreallocarray(NULL, n + 1, sizeof *m);
@@ -168,6 +195,7 @@ spm_merges(const struct spm_token *tok, size_t n, struct err *e)
     qsort(m, k, sizeof *m, by_score);
     if (check_made(&v, m, k, e) < 0)
         goto done;
+    *ties = find_ties(m, k);
     j = json_array();
     for (size_t i = 0; i < k; i++)
         json_array_append_new(j, json_pack("[o,o]",

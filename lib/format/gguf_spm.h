@@ -27,14 +27,18 @@ struct spm_token {
  *
  * One pair for each token is enough.  What happens within the text of a token
  * from its characters on until it is whole is what happens to that text alone,
- * as nothing crosses its borders meanwhile and order does not depend on the
- * place: so the last step is always the same, whatever stands around.  And
- * pairs of one token are merged from the left, as BPE does it.
+ * as nothing crosses its borders meanwhile and the leftmost within them is the
+ * leftmost there too: so the last step is always the same, whatever stands
+ * around.
  *
- * NULL and *e: a token that can be made holds a character that is none; two
- * have the same score, so that their order depends on the place (but not those
- * of one repeated character, where the longer one goes first).
+ * *ties: NULL, or [[first, number], ...]: `number` merges from `first` on have
+ * one score, so that the leftmost of them in the text goes first; the
+ * caller's.  Tokens of one repeated character need none: there the longer one
+ * goes first.
+ *
+ * NULL and *e: a token that can be made holds a character that is none.
  */
-json_t *spm_merges(const struct spm_token *tok, size_t n, struct err *e);
+json_t *spm_merges(const struct spm_token *tok, size_t n, json_t **ties,
+    struct err *e);
 
 #endif

@@ -246,7 +246,7 @@ holds(struct str s, const char *what)
  * user's token only where it holds the mark of a space: the others have been
  * found in the text before. */
 static json_t *
-scores_json(const struct vocab *v, struct err *e)
+scores_json(const struct vocab *v, json_t **ties, struct err *e)
 {
     struct spm_token *tok = xcalloc(v->n + 1, sizeof *tok);
     json_t *j = NULL;
@@ -267,7 +267,7 @@ scores_json(const struct vocab *v, struct err *e)
             goto done;
         }
     }
-    j = spm_merges(tok, v->n, e);
+    j = spm_merges(tok, v->n, ties, e);
 done:
     free(tok);
     return j;
@@ -494,14 +494,15 @@ gguf_tokenizer_json(const struct gguf *g, struct err *e)
 {
     struct vocab v = { 0 };
     json_t *pre = NULL, *post = NULL, *merges = NULL, *unk = NULL, *j = NULL;
-    json_t *norm, *decoder;
+    json_t *norm, *decoder, *ties = NULL;
     int prefix, bytes;
 
     if (check_kind(g, &prefix, e) < 0 || read_vocab(&v, g, e) < 0 ||
         (pre = v.chars ? json_null() : pre_json(g, e)) == NULL ||
         (post = post_json(&v, e)) == NULL ||
         unknown(&v, &bytes, &unk, e) < 0 ||
-        (merges = v.score ? scores_json(&v, e) : merges_json(&v, e)) == NULL)
+        (merges = v.score ? scores_json(&v, &ties, e) :
+        merges_json(&v, e)) == NULL)
         goto done;
     norm = v.chars ? char_normalizer(prefix) : gguf_is(g, "tokenizer.ggml.pre",
         "qwen2") ? json_pack("{s:s}", "type", "NFC") : json_null();
@@ -515,10 +516,13 @@ gguf_tokenizer_json(const struct gguf *g, struct err *e)
         "fuse_unk", v.chars, "byte_fallback", bytes, "ignore_merges",
         !v.chars && whole_first(g), "vocab",
         vocab_json(&v), "merges", merges);
+    if (ties)
+        json_object_set(json_object_get(j, "model"), "retort_ties", ties);
 done:
     json_decref(pre);
     json_decref(post);
     json_decref(merges);
+    json_decref(ties);
     json_decref(unk);
     release_vocab(&v);
     return j;

@@ -1,5 +1,6 @@
 """Small SentencePiece models as GGUF, and the ids of sentencepiece and llama.cpp.
-usage: gguf_spm.py CORPUS LLAMA_TOKENIZE [OUTDIR]   (corpus; tests/golden/tok/spm)
+usage: gguf_spm.py CORPUS LLAMA_TOKENIZE [OUTDIR [NAME ...]]
+                                                (corpus; tests/golden/tok/spm)
        gguf_spm.py --convert TOKENIZER.model OUT.gguf
 Reads OUTDIR/../family/texts.jsonl; NAME.ids has the form that tok_families.py
 describes.  Kind t is sentencepiece's answer, decoded by it too (not where <unk> is, which it shows in its own way); where a text
@@ -11,7 +12,10 @@ and do not are printed.
   spm       as Llama 2: a space before the text, bytes for unknown characters
   spm-bare  as Gemma: no space before it, runs of spaces as tokens of the user
   spm-runs  as Mistral 7B: spaces and - in runs of one score; no bytes, for
-            which llama.cpp has no answer"""
+            which llama.cpp has no answer
+  spm-ties  scores of spm in steps of 16, so that most tokens share theirs
+  spm-flat  all tokens of one score, as llama.cpp's converter writes where a
+            model has none"""
 import glob
 import json
 import os
@@ -90,6 +94,14 @@ def models(text):
             if len(p.piece) > 1 and set(p.piece) == {c}:
                 p.score = -1e9 if c == SP else -1e8
     yield 'spm-runs', m
+    for name, score in (('spm-ties', lambda x: -float(int(-x) // 16)),
+                        ('spm-flat', lambda x: -1000.0)):
+        m = train(text, user_defined_symbols=['<n>', 'éx'],
+                  add_dummy_prefix=True, **base)
+        for p in m.pieces:
+            if p.type == 1:
+                p.score = score(p.score)
+        yield name, m
 
 
 def rows(m, path, texts, program):
@@ -117,13 +129,15 @@ def rows(m, path, texts, program):
     print(path, same, 'equal', other, 'not')
 
 
-def main(folder, program, out):
+def main(folder, program, out='tests/golden/tok/spm', *names):
     text = [json.loads(line)['text'] for f in sorted(
         glob.glob(f'{folder}/*.jsonl')) for line in open(f, encoding='utf-8')]
     texts = [json.loads(x) for x in open(f'{out}/../family/texts.jsonl',
                                          encoding='utf-8')]
     os.makedirs(out, exist_ok=True)
     for name, m in models(text):
+        if names and name not in names:
+            continue
         path = f'{out}/{name}.gguf'
         convert(m, path)
         write_ids(f'{out}/{name}.ids', 'sentencepiece '
@@ -137,4 +151,4 @@ if __name__ == '__main__':
         m.ParseFromString(open(sys.argv[2], 'rb').read())
         convert(m, sys.argv[3])
     else:
-        main(*sys.argv[1:3], (sys.argv + ['tests/golden/tok/spm'])[3])
+        main(*sys.argv[1:])

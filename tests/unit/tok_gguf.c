@@ -337,6 +337,12 @@ test_spm(void)
     spm_ids("whatever the order of ids", (struct spm){ .no_prefix = 1,
         .scores = bc_first, .tokens = "<unk> <s> </s> ab bc abd a b c",
         .kinds = "233115111" }, "abc", 0, "6 4");
+    spm_ids("of equal scores the leftmost", (struct spm){ .no_prefix = 1,
+        .scores = equal }, "abcbc", 0, "5 4");
+    spm_ids("not the longest, nor the lowest id", (struct spm){
+        .no_prefix = 1, .scores = equal, .tokens =
+        "<unk> <s> </s> bc ab abd a b c", .kinds = "233115111" }, "abcbc", 0,
+        "4 8 3");
     spm_ids("unknown characters are one", (struct spm){ 0 }, "xyab", 0,
         "0 3");
     spm_ids("BOS by default", (struct spm){ .no_prefix = 1 }, "ab",
@@ -361,8 +367,6 @@ test_spm(void)
     spm_bad("too few scores", (struct spm){ .nscore = 8 }, TG "scores");
     spm_bad("a score that is no number", (struct spm){ .scores = nan_ },
         TG "scores");
-    spm_bad("two of one score", (struct spm){ .scores = equal },
-        "the same score");
     spm_bad("a character that is no token", (struct spm){ .tokens =
         "<unk> <s> </s> ab bc abx a b c" }, "holds a character");
     spm_bad("a token twice", (struct spm){ .tokens =
@@ -393,6 +397,8 @@ main(void)
     test_answers("spm", texts);
     test_answers("spm-bare", texts);
     test_answers("spm-runs", texts);
+    test_answers("spm-ties", texts);
+    test_answers("spm-flat", texts);
     json_decref(texts);
     test_pre();
     test_gemma4();

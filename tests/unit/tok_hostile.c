@@ -172,6 +172,8 @@ static void
 test_models(void)
 {
 #define M(rest) ((struct file){ .model = "{" rest "}" })
+#define TIED(ties) M("\"vocab\":{\"a\":0,\"b\":1,\"c\":2,\"ab\":3," \
+    "\"bc\":4},\"merges\":[\"b c\",\"a b\"],\"retort_ties\":" ties)
     bad("another model", M("\"type\":\"Unigram\""), "model.type: Unigram");
     bad("dropout", M("\"dropout\":0.1,\"vocab\":{\"a\":0},\"merges\":[]"),
         "model.dropout: ");
@@ -181,6 +183,20 @@ test_models(void)
         "{\"a\":0},\"merges\":[]"), "model.unk_token: ");
     bad("byte fallback", M("\"byte_fallback\":true,\"vocab\":{\"a\":0},"
         "\"merges\":[]"), "model.byte_fallback: ");
+    bad("ties that are no list", TIED("{}"), "model.retort_ties: ");
+    bad("a tie of one", TIED("[[0,1]]"), "model.retort_ties.0: ");
+    bad("a tie of more than there are", TIED("[[0,3]]"),
+        "model.retort_ties.0: ");
+    bad("a tie of merges that are not there", TIED("[[9,2]]"),
+        "model.retort_ties.0: ");
+    bad("a tie before the first", TIED("[[-1,2]]"), "model.retort_ties.0: ");
+    bad("of a negative number", TIED("[[0,-1]]"), "model.retort_ties.0: ");
+    bad("of a huge one", TIED("[[1,9223372036854775807]]"),
+        "model.retort_ties.0: ");
+    bad("two of one merge", TIED("[[0,2],[1,2]]"), "model.retort_ties.1: ");
+    bad("a tie of three numbers", TIED("[[0,2,1]]"), "model.retort_ties.0: ");
+    bad("a tie of texts", TIED("[[\"0\",\"2\"]]"), "model.retort_ties.0: ");
+    good("a tie", TIED("[[0,2]]"), "abc", 2);
     bad("no vocabulary", M("\"merges\":[]"), "model.vocab: ");
     bad("an empty one", M("\"vocab\":{},\"merges\":[]"), "model.vocab: ");
     bad("a list", M("\"vocab\":[\"a\"],\"merges\":[]"), "model.vocab: ");
