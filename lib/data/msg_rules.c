@@ -44,37 +44,27 @@ id_at(const struct st_tensor *t, size_t i)
     return v;
 }
 
-/* The largest of n <= CHUNK ids, at any address.  Loops of constant length
- * are made vectors of without being asked to. */
+/* The largest of n <= CHUNK ids of a type, at any address.  Loops of constant
+ * length are made vectors of without being asked to. */
 enum { CHUNK = 256, LANES = 32 };
 
-static uint32_t
-max16(const void *p, size_t n)
-{
-    uint16_t v[CHUNK] = { 0 }, most[LANES] = { 0 };
-
-    memcpy(v, p, n * sizeof *v);
-    for (size_t i = 0; i < CHUNK; i += LANES)
-        for (size_t k = 0; k < LANES; k++)
-            most[k] = v[i + k] > most[k] ? v[i + k] : most[k];
-    for (size_t k = 1; k < LANES; k++)
-        most[0] = most[k] > most[0] ? most[k] : most[0];
-    return most[0];
+#define LARGEST(name, type) \
+static uint32_t \
+name(const void *p, size_t n) \
+{ \
+    type v[CHUNK] = { 0 }, most[LANES] = { 0 }; \
+\
+    memcpy(v, p, n * sizeof *v); \
+    for (size_t i = 0; i < CHUNK; i += LANES) \
+        for (size_t k = 0; k < LANES; k++) \
+            most[k] = v[i + k] > most[k] ? v[i + k] : most[k]; \
+    for (size_t k = 1; k < LANES; k++) \
+        most[0] = most[k] > most[0] ? most[k] : most[0]; \
+    return most[0]; \
 }
 
-static uint32_t
-max32(const void *p, size_t n)
-{
-    uint32_t v[CHUNK] = { 0 }, most[LANES] = { 0 };
-
-    memcpy(v, p, n * sizeof *v);
-    for (size_t i = 0; i < CHUNK; i += LANES)
-        for (size_t k = 0; k < LANES; k++)
-            most[k] = v[i + k] > most[k] ? v[i + k] : most[k];
-    for (size_t k = 1; k < LANES; k++)
-        most[0] = most[k] > most[0] ? most[k] : most[0];
-    return most[0];
-}
+LARGEST(max16, uint16_t)
+LARGEST(max32, uint32_t)
 
 int
 msg_check_ids(const struct st_tensor *ids, size_t vocab, struct err *e)
