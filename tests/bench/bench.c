@@ -21,7 +21,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/opt.h"
 #include "base/pool.h"
 #include "base/prog.h"
 #include "base/rng.h"
@@ -32,6 +31,7 @@
 #include "data/shm_ring.h"
 #include "kern/kern.h"
 #include "model/random.h"
+#include "number.h"
 
 #include <errno.h>
 #include <math.h>
@@ -41,16 +41,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static size_t
-number(const char *text)
-{
-    size_t v;
-
-    if (opt_size(text, 0, 1e15, &v) < 0)
-        die(EX_USAGE, "'%s' is not a whole number", text);
-    return v;
-}
 
 static void
 kernels(void)
@@ -565,22 +555,23 @@ main(int argc, char **argv)
     if (strcmp(job, "cpu") == 0 && argc == 2)
         cpu();
     else if (strcmp(job, "sgemm") == 0 && argc == 4)
-        sgemm(number(argv[2]), argv[3]);
+        sgemm(number(argv[2], 0), argv[3]);
     else if (strcmp(job, "model") == 0 && (argc == 4 || argc == 5))
         model(argv[2], argv[3], argc == 5 ? argv[4] : "f32");
     else if (strcmp(job, "docs") == 0 && (argc == 6 || argc == 7))
-        docs(number(argv[2]), number(argv[3]), (double)number(argv[4]),
-            number(argv[5]), argc == 7 ? number(argv[6]) : 0);
+        docs(number(argv[2], 0), number(argv[3], 0),
+            (double)number(argv[4], 0), number(argv[5], 0),
+            argc == 7 ? number(argv[6], 0) : 0);
     else if (strcmp(job, "ipc") == 0 && argc == 5)
-        ipc(argv[2], number(argv[3]), number(argv[4]));
+        ipc(argv[2], number(argv[3], 0), number(argv[4], 0));
     else if (strcmp(job, "sip") == 0 && argc == 3)
-        sip(number(argv[2]));
+        sip(number(argv[2], 0));
     else if (strcmp(job, "apart") == 0 && argc == 3)
         apart(argv[2]);
     else if (strcmp(job, "time") == 0 && argc >= 4)
         return timed(argv[2], argv + 3);
     else if (strcmp(job, "lines") == 0 && argc == 4)
-        lines(argv[2], number(argv[3]));
+        lines(argv[2], number(argv[3], 0));
     else
         die(EX_USAGE, "cpu, sgemm, model, docs, ipc, sip, apart, time or "
             "lines: see tests/bench/bench.c");

@@ -15,13 +15,13 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/opt.h"
 #include "base/pool.h"
 #include "base/prog.h"
 #include "base/rng.h"
 #include "kern/kern.h"
 #include "model/backward.h"
 #include "train/head.h"
+#include "number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -171,16 +171,6 @@ limits(void)
 
 /* ---- a step ---- */
 
-static size_t
-number(const char *text)
-{
-    size_t v;
-
-    if (opt_size(text, 1, 1e15, &v) < 0)
-        die(EX_USAGE, "'%s' is not a whole number", text);
-    return v;
-}
-
 /* Small numbers of no meaning, and 1 for norms. */
 static void
 fill(float *p, size_t n, float scale)
@@ -321,7 +311,8 @@ main(int argc, char **argv)
 
         printf("%.1f\t%.1f\t%.1f\n", l.blas, l.own, l.copy);
     } else if (strcmp(job, "layer") == 0 && argc == 6) {
-        layer(argv[2], number(argv[3]), number(argv[4]), number(argv[5]));
+        layer(argv[2], number(argv[3], 1), number(argv[4], 1),
+            number(argv[5], 1));
     } else {
         die(EX_USAGE, "gemm, limits or layer: see tests/bench/engine.c");
     }
