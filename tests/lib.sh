@@ -111,6 +111,16 @@ terminal() {
     script -qec "$*" tty.log >screen 2>&1
 }
 
+# replay TARGET LEAST: a fuzz target over its small corpus, by a plain driver
+# (make fuzz builds it for libFuzzer), which has at least so many files
+replay() {
+    ok "$1: its corpus" "$BUILD/fuzz/replay-$1" \
+        "$top/tests/fuzz/corpus-$1"/*
+    n=$(grep -c '^ok' out)
+    if [ "$n" -ge "$2" ]; then pass "$1: $n files"
+    else fail "$1: $n files"; fi
+}
+
 # is_long: true under make check-long
 is_long() {
     [ -n "${RETORT_LONG:-}" ]
