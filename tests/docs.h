@@ -30,6 +30,30 @@ fatal(const struct err *e)
     exit(e->code);
 }
 
+/* A stream to read, or the end of the test. */
+static inline struct msg_in *
+must_open(const char *path)
+{
+    struct err e;
+    struct msg_in *in = msg_in_open(path, 0, &e);
+
+    if (!in)
+        fatal(&e);
+    return in;
+}
+
+/* Its next message: 0 when it has ended well; damage ends the test. */
+static inline int
+must_read(struct msg_in *in, struct msg *m)
+{
+    struct err e;
+    const int r = msg_read(in, m, &e);
+
+    if (r < 0)
+        fatal(&e);
+    return r;
+}
+
 /* Lognormal lengths, sources falling like 1/i. */
 static inline size_t
 length_of(const struct made *m, size_t d)
@@ -138,16 +162,14 @@ make_dir(const char *dir, const struct made *m)
     int r;
 
     make_stream(path, m);
-    if (!(in = msg_in_open(path, 0, &e)) || !(w = shardw_open(dir, &so, &e)))
+    in = must_open(path);
+    if (!(w = shardw_open(dir, &so, &e)))
         fatal(&e);
-    while ((r = msg_read(in, &msg, &e)) >= 0) {
+    do {
+        r = must_read(in, &msg);
         if (shardw_put(w, &msg, &e) < 0)
             fatal(&e);
-        if (r == 0)
-            break;
-    }
-    if (r < 0)
-        fatal(&e);
+    } while (r > 0);
     shardw_close(w);
     msg_in_close(in);
     remove(path);

@@ -61,14 +61,11 @@ static inline void
 learn(struct truths *a, const char *dir)
 {
     struct err e;
-    struct msg_in *in = msg_in_open(dir, 0, &e);
+    struct msg_in *in = must_open(dir);
     struct stream_info info = { 0 };
     struct msg m;
-    int r;
 
-    if (!in)
-        fatal(&e);
-    while ((r = msg_read(in, &m, &e)) > 0) {
+    while (must_read(in, &m) > 0) {
         const struct st_tensor *ids = st_find(&m.st, "ids");
         const struct st_tensor *mask = st_find(&m.st, "loss_mask");
         size_t n = 0;
@@ -96,8 +93,6 @@ learn(struct truths *a, const char *dir)
             }
         }
     }
-    if (r < 0)
-        fatal(&e);
     msg_in_close(in);
     stream_info_release(&info);
     qsort(a->t, a->n, sizeof *a->t, by_key);
@@ -169,13 +164,10 @@ check_stream(const char *path, struct truths *a, size_t epochs,
     struct stream_info info = { 0 };
     uint64_t *had = xcalloc(a->nsource, sizeof *had), last = 0;
     struct err e;
-    struct msg_in *in = msg_in_open(path, 0, &e);
+    struct msg_in *in = must_open(path);
     struct msg m;
-    int r;
 
-    if (!in)
-        fatal(&e);
-    while ((r = msg_read(in, &m, &e)) > 0) {
+    while (must_read(in, &m) > 0) {
         const struct st_tensor *t = st_find(&m.st, "loss_mask");
         const uint8_t *mask = t ? t->data : NULL;
         size_t row = SIZE_MAX, place = 0;
@@ -212,8 +204,6 @@ check_stream(const char *path, struct truths *a, size_t epochs,
             s.cursor)
             s.cursor = strlen(st_meta(&m.st, "cursor"));
     }
-    if (r < 0)
-        fatal(&e);
     for (size_t i = 0; epochs && i < a->n; i++)
         for (size_t k = 0; k < a->t[i].len; k++)
             s.wrong += a->t[i].seen[k] != epochs;

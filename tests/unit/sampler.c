@@ -64,16 +64,15 @@ run_mark(const char *path, uint64_t k, const char *run)
 {
     struct position p = { 0 };
     struct err e;
-    struct msg_in *in = msg_in_open(path, 0, &e);
+    struct msg_in *in = must_open(path);
     struct msg m;
-    int r;
 
-    if (!in)
-        fatal(&e);
-    while ((r = msg_read(in, &m, &e)) > 0 && m.seq < k)
+    while (must_read(in, &m) > 0 && m.seq < k)
         ;
-    if (r < 0 || m.seq != k)
+    if (m.seq != k) {
+        err_set(&e, EX_INPUT, "%s: ends before message %" PRIu64, path, k);
         fatal(&e);
+    }
     p.seq = k;
     chain_hex(msg_in_chain(in), p.chain);
     if (st_meta(&m.st, "cursor"))
@@ -92,27 +91,23 @@ static int
 run_tail(const char *whole, const char *tail, uint64_t k)
 {
     struct err e;
-    struct msg_in *in = msg_in_open(tail, 0, &e);
+    struct msg_in *in = must_open(tail);
     struct msg m;
     char *a, *b;
     size_t na = 0, nb = 0, n;
     int r, same;
 
-    if (!in)
-        fatal(&e);
-    while ((r = msg_read(in, &m, &e)) > 0 && m.kind <= MSG_TEACHER)
+    while ((r = must_read(in, &m)) > 0 && m.kind <= MSG_TEACHER)
         ;
-    if (r < 0 || io_slurp(whole, SIZE_MAX / 4, &a, &na, &e) < 0 ||
+    if (io_slurp(whole, SIZE_MAX / 4, &a, &na, &e) < 0 ||
         io_slurp(tail, SIZE_MAX / 4, &b, &nb, &e) < 0)
         fatal(&e);
     n = nb - (size_t)m.at;
     same = m.seq == k + 1 && n <= na && memcmp(a + na - n, b + m.at, n) == 0;
     if (!same)
         printf("message %" PRIu64 " first, %zu of %zu bytes\n", m.seq, n, na);
-    while (r > 0 && (r = msg_read(in, &m, &e)) > 0)
-        ;
-    if (r < 0)
-        fatal(&e);
+    while (r > 0)
+        r = must_read(in, &m);
     msg_in_close(in);
     free(a);
     free(b);
@@ -123,15 +118,11 @@ run_tail(const char *whole, const char *tail, uint64_t k)
 static uint64_t
 place_of(const char *path, uint64_t seq)
 {
-    struct err e;
-    struct msg_in *in = msg_in_open(path, 0, &e);
+    struct msg_in *in = must_open(path);
     struct msg m = { .seq = UINT64_MAX };
 
-    if (!in)
-        fatal(&e);
     while (m.seq != seq)
-        if (msg_read(in, &m, &e) < 0)
-            fatal(&e);
+        must_read(in, &m);
     msg_in_close(in);
     return m.at;
 }
@@ -249,23 +240,18 @@ each_batch(const char *path, size_t (*each)(const struct batch *b,
     const struct st *st, const char *mode), const char *mode)
 {
     struct err e;
-    struct msg_in *in = msg_in_open(path, 0, &e);
+    struct msg_in *in = must_open(path);
     struct batch b = { 0 };
     struct msg m;
     size_t sum = 0;
-    int r;
 
-    if (!in)
-        fatal(&e);
-    while ((r = msg_read(in, &m, &e)) > 0) {
+    while (must_read(in, &m) > 0) {
         if (m.kind != MSG_BATCH)
             continue;
         if (batch_unpack(&b, &m, 1 << 20, &e) < 0)
             fatal(&e);
         sum += each(&b, &m.st, mode);
     }
-    if (r < 0)
-        fatal(&e);
     msg_in_close(in);
     batch_release(&b);
     return sum;
