@@ -9,7 +9,7 @@
  *
  * To read documents in any order: shardset_open, then for every shard
  * shardset_frames; index.part says which frames hold documents of a source,
- * how many and how many tokens; shardset_docs decodes one frame.  To replay
+ * how many and how many tokens; shardset_peek gives their messages.  To replay
  * rows: index.msg gives rows by message, shardset_msg decodes one.  To read
  * everything in order: msg_in_open(DIR).  Everything that is read is checked
  * against a hash before it is used.
@@ -170,23 +170,6 @@ int shardset_msg(struct shardset *s, size_t shard, size_t msg,
 /* The same without a copy where that goes: m may lie at any address. */
 int shardset_peek(struct shardset *s, size_t shard, size_t msg,
     struct shard_buf *b, struct msg *m, struct err *e);
-
-/* All documents that begin in one frame of a docs shard, ids widened. */
-struct shard_docs {
-    size_t n;               /* documents; document i is shard_doc number
-                             * first + i of the index */
-    size_t first;
-    uint32_t *ids;          /* [off[n]] */
-    size_t *off;            /* [n+1] */
-    uint16_t *source;       /* [n] */
-    uint64_t *key;          /* [n] */
-    uint8_t *mask;          /* [off[n]] loss mask; all 1 without one */
-    int masked;             /* some message of the frame has a loss mask */
-    size_t cap_n, cap_ids;
-};
-int shardset_docs(struct shardset *s, size_t shard, size_t frame,
-    struct shard_buf *b, struct shard_docs *d, struct err *e);
-void shard_docs_release(struct shard_docs *d);
 
 /*
  * Writing.  shardw_open makes DIR (or continues an `open` one: see

@@ -143,14 +143,39 @@ test_round(const char *name, const struct sample *s,
     manifest_release(&m);
 }
 
-/* Documents out of order are those in order. */
+/* Does message k of a shard hold the documents that the index names, from
+ * doc[*d - n] to doc[*d - 1]?  Takes them from *d. */
+static int
+same_docs(const struct shard_index *x, const struct msg *m, size_t k,
+    size_t *d)
+{
+    const struct st_tensor *len = st_find(&m->st, "doc_len");
+    const struct st_tensor *source = st_find(&m->st, "doc_source");
+    size_t at = 0;
+    int bad = x->msg[k].n != len->n || *d < len->n;
+
+    for (size_t i = 0; i < len->n && !bad; i++) {
+        const struct shard_doc *y = &x->doc[*d - len->n + i];
+        uint32_t n;
+        uint16_t from;
+
+        memcpy(&n, (const char *)len->data + 4 * i, 4);
+        memcpy(&from, (const char *)source->data + 2 * i, 2);
+        bad |= y->msg != k || y->off != at || y->len != n ||
+            y->source != from;
+        at += n;
+    }
+    *d -= bad ? 0 : len->n;
+    return !bad && at == st_find(&m->st, "ids")->n && at == x->msg[k].tokens;
+}
+
+/* Messages from the last to the first, and what the index says of them. */
 static void
 test_docs(const struct sample *s)
 {
     struct err e = { 0 };
     struct shardset *set;
-    struct shard_buf b = { 0 }, b2 = { 0 };
-    struct shard_docs d = { 0 };
+    struct shard_buf b = { 0 };
     const struct manifest *m;
     size_t bad = 0, ndoc = 0, part_docs = 0;
     uint64_t tokens = 0, part_tokens = 0;
@@ -162,34 +187,18 @@ test_docs(const struct sample *s)
     m = shardset_manifest(set);
     for (size_t i = m->nfile; i-- > 0; ) {
         const struct shard_index *x = shardset_index(set, i, &e);
+        size_t d = x->ndoc;
+        struct msg g;
 
-        for (size_t f = x->nframe; f-- > 0; ) {
-            bad += shardset_docs(set, i, f, &b, &d, &e) < 0;
-            for (size_t k = 0; k < d.n; k++) {
-                const struct shard_doc *y = &x->doc[d.first + k];
-                const struct st_tensor *t;
-                struct msg g;
-
-                bad += y->len != d.off[k + 1] - d.off[k] ||
-                    y->source != d.source[k];
-                bad += shardset_msg(set, i, y->msg, &b2, &g, &e) < 0;
-                t = st_find(&g.st, "ids");
-                for (size_t c = 0; c < y->len; c++) {
-                    const size_t at = y->off + c;
-                    uint32_t id = 0;
-
-                    memcpy(&id, (const char *)t->data +
-                        at * (t->dtype == DT_U16 ? 2 : 4),
-                        t->dtype == DT_U16 ? 2 : 4);
-                    bad += id != d.ids[d.off[k] + c];
-                    if (s->mask)
-                        bad += ((const uint8_t *)st_find(&g.st,
-                            "loss_mask")->data)[at] != d.mask[d.off[k] + c];
-                }
-                tokens += y->len;
-            }
-            ndoc += d.n;
+        ndoc += d;
+        for (size_t k = x->nmsg; k-- > 0; ) {
+            if (x->msg[k].kind != MSG_DOCS)
+                continue;
+            bad += shardset_msg(set, i, k, &b, &g, &e) < 0 ||
+                !same_docs(x, &g, k, &d);
+            tokens += x->msg[k].tokens;
         }
+        bad += d != 0;
         for (size_t k = 0; k < x->npart; k++) {
             part_docs += x->part[k].ndoc;
             part_tokens += x->part[k].tokens;
@@ -203,9 +212,7 @@ test_docs(const struct sample *s)
     ok(shardset_head(set, &e) && strcmp(st_meta(&shardset_head(set, &e)->st,
         "content"), "docs") == 0, "the stream message");
     ok(!shardset_teacher(set, &e) && e.code == EX_OK, "no teacher: %s", e.msg);
-    shard_docs_release(&d);
     shard_buf_release(&b);
-    shard_buf_release(&b2);
     shardset_close(set);
 }
 
