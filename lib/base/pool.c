@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/profile.h"
+#include "base/quota.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -43,13 +44,16 @@ struct pool {
 size_t
 pool_cpus(void)
 {
+    const size_t quota = quota_cpus("");
     cpu_set_t set;
     long n;
 
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
-        return (size_t)CPU_COUNT(&set);
-    n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (size_t)n : 1;
+        n = CPU_COUNT(&set);
+    else
+        n = sysconf(_SC_NPROCESSORS_ONLN);
+    n = n > 0 ? n : 1;
+    return quota > 0 && quota < (size_t)n ? quota : (size_t)n;
 }
 
 static void

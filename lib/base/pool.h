@@ -20,6 +20,8 @@ size_t pool_size(const struct pool *p);
 void pool_run(struct pool *p, size_t ntasks,
     void (*fn)(void *ctx, size_t task, size_t worker), void *ctx);
 
-size_t pool_cpus(void);     /* processors this process may use */
+/* Processors this process may use: those it is bound to, but no more than a
+ * control group's CPU quota allows. */
+size_t pool_cpus(void);
 
 #endif

@@ -1,8 +1,10 @@
 /* lib/base: sizes, buffers, arena, errors, random numbers, pool */
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/io.h"
 #include "base/pool.h"
 #include "base/prog.h"
+#include "base/quota.h"
 #include "base/rng.h"
 #include "../tap.h"
 
@@ -10,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 static void
@@ -323,9 +326,87 @@ test_pool(size_t threads)
     pool_free(p);
 }
 
+/* A file below `root`, with the folders it needs. */
+static void
+put(const char *root, const char *name, const char *text)
+{
+    char *path = xasprintf("%s/%s", root, name);
+    struct err e;
+
+    for (char *p = path + strlen(root) + 1; (p = strchr(p, '/')); p++) {
+        *p = '\0';
+        mkdir(path, 0777);
+        *p = '/';
+    }
+    if (io_put_file(path, text, strlen(text), &e) < 0)
+        die_err(&e);
+    free(path);
+}
+
+/* Processors that are granted when /proc/self/cgroup is `own` and two files
+ * below /sys/fs/cgroup are these. */
+static void
+quota(const char *what, const char *own, const char *a, const char *ta,
+    const char *b, const char *tb, size_t want)
+{
+    static int n;
+    char *root = xasprintf("quota%d", n++), *x;
+    size_t got;
+
+    mkdir(root, 0777);
+    put(root, "proc/self/cgroup", own);
+    x = xasprintf("sys/fs/cgroup/%s", a);
+    put(root, x, ta);
+    free(x);
+    if (b) {
+        x = xasprintf("sys/fs/cgroup/%s", b);
+        put(root, x, tb);
+        free(x);
+    }
+    got = quota_cpus(root);
+    ok(got == want, "quota: %s: %zu", what, got);
+    free(root);
+}
+
+static void
+test_quota(void)
+{
+    const size_t n = quota_cpus(""), cpus = pool_cpus();
+
+    quota("two processors", "0::/\n", "cpu.max", "200000 100000\n", NULL,
+        NULL, 2);
+    quota("a part counts as one", "0::/job\n", "job/cpu.max",
+        "150000 100000\n", NULL, NULL, 2);
+    quota("less than one too", "0::/job\n", "job/cpu.max", "1000 100000\n",
+        NULL, NULL, 1);
+    quota("no limit", "0::/\n", "cpu.max", "max 100000\n", NULL, NULL, 0);
+    quota("the least on the way up", "0::/a/b/c\n", "a/cpu.max",
+        "300000 100000\n", "a/b/c/cpu.max", "500000 100000\n", 3);
+    quota("a container's own mount", "0::/docker/0123\n", "cpu.max",
+        "400000 100000\n", NULL, NULL, 4);
+    quota("version 1", "5:cpu,cpuacct:/job\n4:memory:/\n",
+        "cpu,cpuacct/job/cpu.cfs_quota_us", "250000\n",
+        "cpu,cpuacct/job/cpu.cfs_period_us", "50000\n", 5);
+    quota("version 1 without a limit", "5:cpu:/\n", "cpu/cpu.cfs_quota_us",
+        "-1\n", "cpu/cpu.cfs_period_us", "100000\n", 0);
+    quota("version 1: processors bound, not time", "5:cpuset:/\n",
+        "cpu/cpu.cfs_quota_us", "100000\n", "cpu/cpu.cfs_period_us",
+        "100000\n", 0);
+    quota("both versions", "1:cpu:/x\n0::/y\n", "unified/y/cpu.max",
+        "700000 100000\n", "cpu/x/cpu.max", "max 100000\n", 7);
+    quota("no number", "0::/\n", "cpu.max", "many 0\n", NULL, NULL, 0);
+    quota("a period of nothing", "0::/\n", "cpu.max", "100000 0\n", NULL,
+        NULL, 0);
+    quota("NaN", "0::/\n", "cpu.max", "nan nan\n", NULL, NULL, 0);
+    quota("no group", "", "cpu.max", "100000 100000\n", NULL, NULL, 0);
+    ok(quota_cpus("nowhere") == 0, "quota: no control groups");
+    ok(cpus > 0 && (n == 0 || cpus <= n), "threads by themselves: %zu", cpus);
+}
+
 int
 main(void)
 {
+    test_quota();
     test_err();
     test_mem();
     test_rng();
