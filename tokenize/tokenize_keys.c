@@ -258,30 +258,20 @@ keys_count(struct keys *k, struct key key)
 static int
 run_new(struct keys *k, struct run *r, size_t n, struct err *e)
 {
-    const char *dir = getenv("TMPDIR");
-    char *path = xasprintf("%s/retort-keys-XXXXXX", dir && *dir ? dir :
-        "/tmp");
-    int fd = mkstemp(path), bad;
+    const int fd = io_unnamed(e);
+    int bad;
 
-    if (fd < 0) {
-        err_set(e, EX_SYS, "%s:", path);
-        free(path);
+    if (fd < 0)
         return -1;
-    }
-    unlink(path);
     r->blocks = n * BLOOM_BITS / 512 + 1;
     r->size = n * sizeof *r->v + 64 * (r->blocks + 1);
     bad = posix_fallocate(fd, 0, (off_t)r->size);
     r->map = bad ? MAP_FAILED : mmap(NULL, r->size, PROT_READ | PROT_WRITE,
         MAP_SHARED, fd, 0);
     close(fd);
-    if (r->map == MAP_FAILED) {
-        err_set(e, EX_SYS, "%s: %zu bytes for keys: %s", path, r->size,
+    if (r->map == MAP_FAILED)
+        return err_set(e, EX_SYS, "TMPDIR: %zu bytes for keys: %s", r->size,
             strerror(bad ? bad : errno));
-        free(path);
-        return -1;
-    }
-    free(path);
     madvise(r->map, r->size, MADV_RANDOM);
     r->bloom = (uint64_t *)r->map;
     r->v = (struct key *)((char *)r->map + 64 * r->blocks);

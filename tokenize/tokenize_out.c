@@ -1,5 +1,6 @@
 /* What tokenize does with documents; see tokenize_out.h. */
 #include "tokenize_out.h"
+#include "tokenize_spool.h"
 
 #include "data/msg.h"
 
@@ -9,11 +10,13 @@
 
 #define MESSAGE ((size_t)1 << 20)       /* bytes of ids in a message */
 #define DOCS_MAX ((size_t)1 << 16)      /* documents in a message */
+#define PART ((size_t)256 << 10)        /* bytes of a long message at once */
 
 struct out_stream {
     struct msg_out *w;
     int wide;               /* ids are u32 */
-    struct buf ids;         /* as they are written */
+    struct spool ids;       /* as they are written */
+    struct buf narrow;
     uint32_t *len;
     uint16_t *source;
     uint64_t *key;
@@ -73,17 +76,39 @@ out_stream_close(struct out_stream *s)
     if (!s)
         return;
     msg_out_close(s->w);
-    buf_release(&s->ids);
+    spool_release(&s->ids);
+    buf_release(&s->narrow);
     free(s->len);
     free(s->source);
     free(s->key);
     free(s);
 }
 
+/* Send a message whose ids are in a file, a part at a time. */
+static int
+send_parts(struct out_stream *s, struct err *e)
+{
+    const uint64_t all = spool_size(&s->ids);
+    char *part = xmalloc(PART);
+    size_t n;
+    int k = msg_send_begin(s->w, e);
+
+    for (uint64_t at = 0; k == 0 && at < all; at += n) {
+        k = spool_read(&s->ids, at, part, PART, &n, e);
+        if (k == 0)
+            k = msg_send_part(s->w, part, n, e);
+    }
+    free(part);
+    if (k == 0)
+        k = msg_send_part(s->w, s->len, s->n * sizeof *s->len, e);
+    return k ? k : msg_send_part(s->w, s->source, s->n * sizeof *s->source, e);
+}
+
 /* Send what has been gathered. */
 static int
 send(struct out_stream *s, struct err *e)
 {
+    const int parts = s->ids.file > 0;
     char cursor[160];
     struct st_out *o;
     int k;
@@ -94,33 +119,31 @@ send(struct out_stream *s, struct err *e)
     resume_cursor(cursor, &s->key_of_run, s->input, &s->after);
     st_out_meta(o, "cursor", cursor);
     st_out_tensor(o, "doc_key", DT_U64, 1, &s->n, s->key);
-    st_out_tensor(o, "ids", id_type(s), 1, &s->ntok, s->ids.p);
-    st_out_tensor(o, "doc_len", DT_U32, 1, &s->n, s->len);
-    st_out_tensor(o, "doc_source", DT_U16, 1, &s->n, s->source);
+    st_out_tensor(o, "ids", id_type(s), 1, &s->ntok,
+        parts ? NULL : s->ids.rest.p);
+    st_out_tensor(o, "doc_len", DT_U32, 1, &s->n, parts ? NULL : s->len);
+    st_out_tensor(o, "doc_source", DT_U16, 1, &s->n,
+        parts ? NULL : s->source);
     msg_out_tokens(s->w, s->ntok);
-    k = msg_send(s->w, e);
+    k = parts ? send_parts(s, e) : msg_send(s->w, e);
     s->left = k > 0;
     s->n = s->ntok = 0;
-    if (s->ids.cap > 8 * MESSAGE)
-        buf_release(&s->ids);
-    buf_clear(&s->ids);
-    return k;
+    return k < 0 || spool_cut(&s->ids, 0, e) < 0 ? -1 : k;
 }
 
-static void
-add_ids(struct out_stream *s, const struct tok_ids *ids)
+static int
+add_ids(struct out_stream *s, const struct tok_ids *ids, struct err *e)
 {
-    if (s->wide) {
-        buf_add(&s->ids, ids->v, ids->n * sizeof *ids->v);
-        return;
-    }
-    buf_reserve(&s->ids, 2 * ids->n);
+    if (s->wide)
+        return spool_add(&s->ids, ids->v, ids->n * sizeof *ids->v, e);
+    buf_clear(&s->narrow);
+    buf_reserve(&s->narrow, 2 * ids->n);
     for (size_t i = 0; i < ids->n; i++) {
         const uint16_t v = (uint16_t)ids->v[i];
 
-        memcpy(s->ids.p + s->ids.n + 2 * i, &v, 2);
+        memcpy(s->narrow.p + 2 * i, &v, 2);
     }
-    s->ids.n += 2 * ids->n;
+    return spool_add(&s->ids, s->narrow.p, 2 * ids->n, e);
 }
 
 int
@@ -128,21 +151,22 @@ out_stream_put(void *ctx, const struct doc *d, struct err *e)
 {
     struct out_stream *s = ctx;
     const size_t size = s->wide ? 4 : 2;
+    size_t ids;
 
-    add_ids(s, &d->ids);
+    if (add_ids(s, &d->ids, e) < 0)
+        return -1;
     if (d->more)
         return s->left;
-    if (d->all == 0) {                  /* there is nothing of it */
-        s->ids.n = s->ntok * size;
-        return s->left;
-    }
-    s->len[s->n] = (uint32_t)(s->ids.n / size - s->ntok);
-    s->ntok = s->ids.n / size;
+    if (d->all == 0)                    /* there is nothing of it */
+        return spool_cut(&s->ids, s->ntok * size, e) < 0 ? -1 : s->left;
+    ids = (size_t)(spool_size(&s->ids) / size);
+    s->len[s->n] = (uint32_t)(ids - s->ntok);
+    s->ntok = ids;
     s->source[s->n] = (uint16_t)d->source;
     s->key[s->n++] = d->key;
     s->input = d->input;
     s->after = d->after;
-    return s->ids.n >= MESSAGE || s->n == DOCS_MAX ? send(s, e) : s->left;
+    return ids * size >= MESSAGE || s->n == DOCS_MAX ? send(s, e) : s->left;
 }
 
 int

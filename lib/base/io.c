@@ -72,6 +72,41 @@ io_read(int fd, void *buf, size_t n)
     return (ptrdiff_t)done;
 }
 
+ptrdiff_t
+io_read_at(int fd, void *buf, size_t n, uint64_t at)
+{
+    size_t done = 0;
+
+    while (done < n) {
+        const ssize_t got = pread(fd, (char *)buf + done, n - done,
+            (off_t)(at + done));
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ptrdiff_t)done;
+}
+
+int
+io_unnamed(struct err *e)
+{
+    const char *dir = getenv("TMPDIR");
+    char *path = xasprintf("%s/retort-XXXXXX", dir && *dir ? dir : "/tmp");
+    const int fd = mkstemp(path);
+
+    if (fd < 0)
+        err_set(e, EX_SYS, "%s:", path);
+    else
+        unlink(path);
+    free(path);
+    return fd;
+}
+
 int
 io_write(int fd, const void *buf, size_t n)
 {

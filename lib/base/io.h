@@ -22,6 +22,13 @@ int io_open(const char *path, struct err *e);
  * only at end of file), or -1 with errno. */
 ptrdiff_t io_read(int fd, void *buf, size_t n);
 
+/* Read n bytes at `at`; as io_read. */
+ptrdiff_t io_read_at(int fd, void *buf, size_t n, uint64_t at);
+
+/* A file without a name in the folder that TMPDIR names, or /tmp, to write and
+ * read; it is gone when it is closed.  -1 and *e (EX_SYS). */
+int io_unnamed(struct err *e);
+
 /* Write all n bytes.  0, or -1 with errno (EPIPE: the reader has left). */
 int io_write(int fd, const void *buf, size_t n);
 

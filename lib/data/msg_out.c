@@ -26,6 +26,7 @@ struct msg_out {
     XXH3_state_t *x;
     /* a message sent in parts */
     size_t piece;           /* to be sent next */
+    size_t owed;            /* bytes of what was added without data */
     void *next;             /* its bytes, by msg_room */
     void *room;             /* memory for them */
     size_t room_cap;
@@ -289,6 +290,9 @@ msg_send_begin(struct msg_out *w, struct err *e)
     for (w->piece = 0; r == 0 && w->piece < o->npiece
         && o->piece[w->piece].p; w->piece++)
         r = put_all(w, o->piece[w->piece].p, o->piece[w->piece].n, e);
+    w->owed = 0;
+    for (size_t i = w->piece; i < o->npiece; i++)
+        w->owed += o->piece[i].n;
     return r;
 }
 
@@ -308,18 +312,34 @@ msg_room(struct msg_out *w, size_t align)
     return w->next = w->room;
 }
 
-int
-msg_send_next(struct msg_out *w, struct err *e)
+static int
+finish_parts(struct msg_out *w, struct err *e)
 {
-    int r = put_all(w, w->next, w->out.piece[w->piece].n, e);
+    int r = 0;
 
-    if (r != 0 || ++w->piece < w->out.npiece)
-        return r;
     for (size_t i = 0; r >= 0 && i < w->nsink; i++)
         r = sink_said(w, i, msg_sink_done(w->sink[i], e));
     chain_end(w->x, &w->h);
     w->seq++;
     return r;
+}
+
+int
+msg_send_next(struct msg_out *w, struct err *e)
+{
+    const int r = put_all(w, w->next, w->out.piece[w->piece].n, e);
+
+    return r != 0 || ++w->piece < w->out.npiece ? r : finish_parts(w, e);
+}
+
+int
+msg_send_part(struct msg_out *w, const void *p, size_t n, struct err *e)
+{
+    const int r = put_all(w, p, n, e);
+
+    assert(n <= w->owed);
+    w->owed -= n;
+    return r != 0 || w->owed > 0 ? r : finish_parts(w, e);
 }
 
 int
