@@ -52,6 +52,8 @@ struct kern {
     void (*widen_q4_1)(float *out, const void *in, size_t n);
     /* fp32 to bf16, round to nearest even; NaN stays NaN. */
     void (*narrow_bf16)(uint16_t *out, const float *in, size_t n);
+    /* The same to half precision: 65520 and more become infinite. */
+    void (*narrow_f16)(uint16_t *out, const float *in, size_t n);
 
     /* y = x * rstd * w, rstd = 1 / sqrt(mean(x^2) + eps); y may be x.
      * Zhang and Sennrich, arXiv:1910.07467, eq. 4. */

@@ -47,6 +47,12 @@ struct loss_kern {
         float tau, struct row_lse l, float w_ce, float w_kl);
     /* The same without a teacher: z[v] <- w_ce exp(z[v] - s1). */
     void (*ce_grad)(float *restrict z, size_t n, float s1, float w_ce);
+    /* With a teacher's top tokens and their rest, in a slice of what the
+     * teacher has in its rest (what it writes at top tokens is not used):
+     *   z[v] <- w_ce exp(z[v] - s1) + b exp(z[v] / tau - rest)
+     * rest: the student's log-sum-exp at tau over all the teacher's rest. */
+    void (*top_grad)(float *restrict z, size_t n, float s1, float w_ce,
+        float tau, float rest, float b);
     /* Sum of squares of x[n], in double. */
     double (*sumsq)(const float *restrict x, size_t n);
     /* Decoupled AdamW (Loshchilov & Hutter, arXiv:1711.05101, as PyTorch has
@@ -67,7 +73,8 @@ extern const struct loss_kern loss_kern_ref, loss_kern_avx2, loss_kern_avx512;
 /* The set that kern_init chose. */
 const struct loss_kern *loss_kern(void);
 
-/* Combine parts in index order; log of the whole sum. */
+/* Combine parts in index order; log of the whole sum.  A part without any
+ * element is { -INFINITY, 0 }; when all are, so is the result. */
 double lse_join(const struct lse_part *part, size_t n, size_t stride);
 
 #endif

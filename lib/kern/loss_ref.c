@@ -42,6 +42,17 @@ ce_grad_ref(float *restrict z, size_t n, float s1, float w_ce)
         z[i] = (float)(w_ce * exp((double)z[i] - s1));
 }
 
+static void
+top_grad_ref(float *restrict z, size_t n, float s1, float w_ce, float tau,
+    float rest, float b)
+{
+    const double it = 1.0 / tau;
+
+    for (size_t i = 0; i < n; i++)
+        z[i] = (float)(w_ce * exp((double)z[i] - s1)
+            + b * exp(z[i] * it - rest));
+}
+
 static double
 sumsq_ref(const float *restrict x, size_t n)
 {
@@ -95,14 +106,16 @@ lse_join(const struct lse_part *part, size_t n, size_t stride)
     for (size_t i = 0; i < n; i++)
         if (!(part[i * stride].max <= max))
             max = part[i * stride].max;
+    if (max == -INFINITY)
+        return max;
     for (size_t i = 0; i < n; i++)
         sum += part[i * stride].sum * exp(part[i * stride].max - max);
     return max + log(sum);
 }
 
 const struct loss_kern loss_kern_ref = {
-    lse_ref, kd_grad_ref, ce_grad_ref, sumsq_ref, adamw_ref, ratio_ref,
-    diff_add_ref
+    lse_ref, kd_grad_ref, ce_grad_ref, top_grad_ref, sumsq_ref, adamw_ref,
+    ratio_ref, diff_add_ref
 };
 
 const struct loss_kern *

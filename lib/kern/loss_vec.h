@@ -49,6 +49,21 @@ ce_grad_vec(float *restrict z, size_t n, float s1, float w_ce)
         put(z, i, n, v_mul(ce, v_exp(v_sub(get(z, i, n), s))));
 }
 
+static void
+top_grad_vec(float *restrict z, size_t n, float s1, float w_ce, float tau,
+    float rest, float b)
+{
+    const vf it = v_set1(1.0f / tau), r = v_set1(rest), s = v_set1(s1);
+    const vf ce = v_set1(w_ce), kl = v_set1(b);
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf a = get(z, i, n);
+
+        put(z, i, n, v_fma(ce, v_exp(v_sub(a, s)),
+            v_mul(kl, v_exp(v_sub(v_mul(a, it), r)))));
+    }
+}
+
 static double
 sumsq_vec(const float *restrict x, size_t n)
 {
@@ -92,6 +107,6 @@ diff_add_vec(float *restrict dx, const float *restrict a,
 }
 
 const struct loss_kern LOSS_KERN = {
-    lse_vec, kd_grad_vec, ce_grad_vec, sumsq_vec, adamw_vec, ratio_vec,
-    diff_add_vec
+    lse_vec, kd_grad_vec, ce_grad_vec, top_grad_vec, sumsq_vec, adamw_vec,
+    ratio_vec, diff_add_vec
 };

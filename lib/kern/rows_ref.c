@@ -116,6 +116,39 @@ narrow_bf16(uint16_t *restrict out, const float *restrict in, size_t n)
     }
 }
 
+static uint16_t
+half_of_float(float x)
+{
+    uint32_t u, m, shift, half;
+    uint16_t sign;
+
+    memcpy(&u, &x, sizeof u);
+    sign = (uint16_t)(u >> 16 & 0x8000);
+    u &= 0x7fffffffu;
+    if (u > 0x7f800000u)                        /* NaN */
+        return (uint16_t)(sign | 0x7e00 | (u >> 13 & 0x3ff));
+    if (u >= 0x477ff000u)                       /* 65520: rounds to infinity */
+        return (uint16_t)(sign | 0x7c00);
+    if (u >= 0x38800000u)                       /* 2^-14 and more: normal */
+        return (uint16_t)(sign | ((u - 0x38000000u + 0xfff + (u >> 13 & 1))
+            >> 13));
+    if (u < 0x33000000u)                        /* less than half of 2^-24 */
+        return sign;
+    m = (u & 0x7fffff) | 0x800000;
+    shift = 126 - (u >> 23);
+    half = m >> shift;
+    m &= (1u << shift) - 1;
+    return (uint16_t)(sign | (half + (m > 1u << (shift - 1)
+        || (m == 1u << (shift - 1) && (half & 1)))));
+}
+
+static void
+narrow_f16(uint16_t *restrict out, const float *restrict in, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = half_of_float(in[i]);
+}
+
 static double
 sumsq(const float *a, size_t n)
 {
@@ -338,6 +371,7 @@ attn_ds(float *restrict s, float *restrict dp, size_t n, float lse,
     .widen_bf16 = widen_bf16, .widen_f16 = widen_f16, \
     .widen_q8_0 = widen_q8_0, .widen_q4_0 = widen_q4_0, \
     .widen_q4_1 = widen_q4_1, .narrow_bf16 = narrow_bf16, \
+    .narrow_f16 = narrow_f16, \
     .rmsnorm = rmsnorm, .rmsnorm_bwd = rmsnorm_bwd, .rope = rope, \
     .silu_mul = silu_mul, .silu_mul_bwd = silu_mul_bwd, \
     .add = add, .axpy = axpy, .scale = scale, .mul = mul, .axmul = axmul, \
