@@ -112,5 +112,8 @@ size_t qkv_width(const struct config *c);
 enum { HEAD_TILE = 256, HEAD_SMALL = 64, HEAD_SLICE = 512, HEAD_ROWS = 1024 };
 /* Allocates the head's part of f; raises f->wide_n to what it needs. */
 void head_layout(struct fwd *f, struct arena *a);
+/* Rows v0..v0+n-1 of the head in fp32, as they lie or in the worker's scratch;
+ * n <= HEAD_SLICE. */
+const float *head_slice(struct fwd *f, size_t v0, size_t n, size_t worker);
 
 #endif

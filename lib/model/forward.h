@@ -74,6 +74,24 @@ void head_score_pair(struct fwd *f, const float *hq, struct fwd *base,
     const float *hp, const uint32_t *target, size_t n, double tau,
     struct pair_score *out);
 
+/*
+ * The k <= V most probable tokens of each of n predictions, h [n,d], by
+ * falling logit, the lower id first where two are equal; of every prediction
+ * [.,V] logits exist for a few rows only.  The bits depend on h's row alone.
+ *   ids  [n,k]     logp [n,k] log softmax(z), at most 0
+ *   lse  [n,2]     log sum exp(z), log sum exp(z/tau); not finite when a logit
+ *                  is not
+ *   self [n]       sum p log p, p = softmax(z/tau)              nats
+ */
+struct head_top;
+struct head_top *head_top_new(const struct model *m, struct pool *pool,
+    size_t k);
+void head_top_free(struct head_top *t);
+size_t head_top_bytes(const struct head_top *t);
+/* f: of the same model and pool. */
+void head_top_rows(struct head_top *t, struct fwd *f, const float *h, size_t n,
+    double tau, uint32_t *ids, float *logp, float *lse, double *self);
+
 /* Generation with a KV cache for one sequence of at most T tokens. */
 struct kvcache;
 struct kvcache *kv_new(struct fwd *f, size_t T);

@@ -73,9 +73,8 @@ pad_rows(const struct headjob *j, struct fwd *f, const float *h)
         (j->tile - (j->n - r0)) * d * sizeof *h);
 }
 
-/* The slice's rows of the head in fp32. */
-static const float *
-slice_rows(struct fwd *f, size_t v0, size_t n, size_t worker)
+const float *
+head_slice(struct fwd *f, size_t v0, size_t n, size_t worker)
 {
     const float *p = weight_f32(&f->m->head);
 
@@ -105,8 +104,8 @@ head_task(void *ctx, size_t task, size_t worker)
     struct fwd *f = j->f, *g = j->base;
     const size_t V = f->m->c.V, v0 = task * HEAD_SLICE;
     const size_t n = v0 + HEAD_SLICE <= V ? HEAD_SLICE : V - v0;
-    const float *wq = slice_rows(f, v0, n, worker);
-    const float *wp = g != NULL ? slice_rows(g, v0, n, worker) : NULL;
+    const float *wq = head_slice(f, v0, n, worker);
+    const float *wp = g != NULL ? head_slice(g, v0, n, worker) : NULL;
     float *zq = f->logits[worker], *zp = g != NULL ? g->logits[worker] : NULL;
 
     for (size_t r0 = 0; r0 < j->n; r0 += j->tile) {
