@@ -37,6 +37,11 @@ int batch_unpack(struct batch *b, const struct msg *m, size_t vocab,
  * that fill their rows in order.  *tokens: without padding (may be NULL). */
 int batch_check(const struct st *s, size_t vocab, size_t nsource,
     uint64_t *tokens, struct err *e);
+/* A teacher's top tokens, if a batch (batch_check has passed it) holds any:
+ * shapes and types; ids < vocab, which is the teacher's (0: any), and
+ * different; log-probabilities finite, at most 0, not rising; log-sum-exps
+ * finite.  1; 0: there are none; -1. */
+int batch_check_top(const struct st *s, size_t vocab, struct err *e);
 void batch_release(struct batch *b);
 
 #endif

@@ -57,6 +57,7 @@ struct msg_rules {
     uint64_t tokens;            /* so far, those before a resumed one too */
     struct chain h;             /* H of the message before */
     int begun, teacher, body, ended;
+    uint64_t vocab;             /* the teacher's; 0: not said */
     struct st_out out;          /* the `end` message as it should be */
     XXH3_state_t *x;
 };

@@ -134,6 +134,7 @@ check_body(const struct msg_rules *r, const struct msg *m, uint64_t *tokens,
 {
     const char *kind = msg_kind_name(m->kind);
     const struct st_tensor *ids;
+    int top;
 
     if (strcmp(kind, r->info.content) != 0)
         return err_set(e, EX_INPUT, "%s message in a stream of %s", kind,
@@ -147,7 +148,11 @@ check_body(const struct msg_rules *r, const struct msg *m, uint64_t *tokens,
     if (ids->shape[1] != r->info.T)
         return err_set(e, EX_INPUT, "rows of %zu tokens in a stream of T = %zu",
             ids->shape[1], r->info.T);
-    return 0;
+    if ((top = batch_check_top(&m->st, (size_t)r->vocab, e)) > 0 &&
+        !r->teacher)
+        return err_set(e, EX_INPUT, "top tokens of a teacher, but no teacher "
+            "message");
+    return top < 0 ? -1 : 0;
 }
 
 /* The chain a batch or end carries is that of all before it. */
@@ -210,7 +215,7 @@ static int
 check_kind(struct msg_rules *r, const struct msg *m, uint64_t *tokens,
     struct err *e)
 {
-    const char *why;
+    const char *why, *vocab;
 
     switch (m->kind) {
     case MSG_STREAM:
@@ -218,6 +223,10 @@ check_kind(struct msg_rules *r, const struct msg *m, uint64_t *tokens,
     case MSG_TEACHER:
         if (r->teacher || r->body || strcmp(r->info.content, "batch") != 0)
             return err_set(e, EX_INPUT, "teacher message out of place");
+        vocab = st_meta(&m->st, "vocab");
+        if (vocab && msg_number(vocab, &r->vocab) < 0)
+            return err_set(e, EX_INPUT, "the teacher's vocabulary is '%.40s'",
+                vocab);
         r->teacher = 1;
         return 0;
     case MSG_BATCH:

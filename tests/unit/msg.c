@@ -2,10 +2,12 @@
 #include "base/io.h"
 #include "data/batch.h"
 #include "data/msg.h"
+#include "kern/kern.h"
 #include "../streams.h"
 #include "../tap.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -21,6 +23,8 @@ static const struct sample wide = { .messages = 3, .docs = 2, .T = 30,
     .vocab = 70000 };
 static const struct sample batches = { .batch = 1, .messages = 3, .docs = 2,
     .T = 8, .vocab = 40, .teacher = 1 };
+static const struct sample untaught = { .batch = 1, .messages = 1, .docs = 2,
+    .T = 8, .vocab = 40 };
 
 /* Read a stream to its end.  Its last result; *n messages before the end. */
 static int
@@ -425,6 +429,127 @@ test_unpack(void)
     batch_release(&b);
 }
 
+/* A batch of 1 row of 2 tokens with 3 top tokens each, written by hand; which
+ * of its tensors differ, and in what, is said by the case. */
+struct top_case {
+    const char *why;            /* part of the error; NULL: it is good */
+    size_t vocab;
+    uint32_t ids[6];
+    float logp[6], lse[4];
+    enum dtype type;            /* of logp */
+    size_t k, lse_n;            /* as the shapes say; 0: not there */
+};
+
+static void
+put_top(struct st_out *o, const struct top_case *c, uint16_t half[6])
+{
+    static const uint16_t ids[2] = { 1, 2 };
+    static const size_t bt[2] = { 1, 2 };
+    size_t shape[3] = { 1, 2, c->k };
+
+    st_out_begin(o);
+    st_out_tensor(o, "ids", DT_U16, 2, bt, ids);
+    st_out_tensor(o, "teacher.top.ids", DT_U32, 3, shape, c->ids);
+    kern.narrow_f16(half, c->logp, 6);
+    st_out_tensor(o, "teacher.top.logp", c->type, 3, shape,
+        c->type == DT_F16 ? (const void *)half : (const void *)c->logp);
+    shape[2] = c->lse_n;
+    if (c->lse_n > 0)
+        st_out_tensor(o, "teacher.lse", DT_F32, 3, shape, c->lse);
+    st_out_end(o);
+}
+
+#define IDS { 9, 0, 3, 3, 9, 8 }
+#define LOGP { -0.5f, -1, -1, 0, -20, -21 }
+#define LSE { 9, 4, -3, 0 }
+
+static void
+test_top(void)
+{
+    static const struct top_case cases[] = {
+        { NULL, 10, IDS, LOGP, LSE, DT_F16, 3, 2 },
+        { NULL, 10, IDS, LOGP, LSE, DT_F32, 3, 2 },
+        { NULL, 0, IDS, LOGP, LSE, DT_F32, 3, 2 },
+        { "ids[0] is 9, but the teacher's vocabulary ends at 9", 9, IDS, LOGP,
+            LSE, DT_F16, 3, 2 },
+        { "ids[5] is 3 once more", 10, { 9, 0, 3, 3, 9, 3 }, LOGP, LSE, DT_F16,
+            3, 2 },
+        { "logp[3] (bits 3c00)", 10, IDS, { -1, -1, -1, 1, -2, -2 }, LSE,
+            DT_F16, 3, 2 },
+        { "logp[3] is 1", 10, IDS, { -1, -1, -1, 1, -2, -2 }, LSE, DT_F32, 3,
+            2 },
+        { "logp[2] (bits b800)", 10, IDS, { -1, -1, -0.5f, 0, -2, -2 }, LSE,
+            DT_F16, 3, 2 },
+        { "logp[2] is -0.5", 10, IDS, { -1, -1, -0.5f, 0, -2, -2 }, LSE,
+            DT_F32, 3, 2 },
+        { "logp[1] is nan", 10, IDS, { -1, NAN, -1, 0, -2, -2 }, LSE, DT_F32,
+            3, 2 },
+        { "logp[1] (bits 7e00)", 10, IDS, { -1, NAN, -1, 0, -2, -2 }, LSE,
+            DT_F16, 3, 2 },
+        { "logp[5] (bits fc00)", 10, IDS, { -1, -1, -1, 0, -2, -INFINITY },
+            LSE, DT_F16, 3, 2 },
+        { "logp[5] is -inf", 10, IDS, { -1, -1, -1, 0, -2, -INFINITY },
+            LSE, DT_F32, 3, 2 },
+        { "lse[2] is not finite", 10, IDS, LOGP, { 1, 1, NAN, 1 }, DT_F16, 3,
+            2 },
+        { "teacher.lse", 10, IDS, LOGP, LSE, DT_F16, 3, 1 },
+        { "teacher.lse", 10, IDS, LOGP, LSE, DT_F16, 3, 0 },
+        { "teacher.top.logp", 10, IDS, LOGP, LSE, DT_I32, 3, 2 },
+        { "0 top tokens", 10, IDS, LOGP, LSE, DT_F16, 0, 2 },
+    };
+    struct st_out o = { 0 };
+    struct buf raw = { 0 };
+    struct err e = { 0 };
+    struct msg_in *r;
+    struct msg_out *w;
+    struct msg m;
+    uint16_t half[6];
+    size_t n;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct top_case *c = &cases[i];
+        int k;
+
+        put_top(&o, c, half);
+        buf_clear(&raw);
+        buf_add(&raw, o.head.p, o.head.n);
+        for (size_t j = 0; j < o.npiece; j++)
+            buf_add(&raw, o.piece[j].p, o.piece[j].n);
+        if (st_parse(&m.st, raw.p, raw.n, &e) < 0)
+            abort();
+        e.msg[0] = '\0';
+        k = batch_check_top(&m.st, c->vocab, &e);
+        ok(c->why ? k == -1 && e.code == EX_INPUT && strstr(e.msg, c->why)
+            : k == 1, "top tokens %zu: %s", i, k < 0 ? e.msg : "good");
+        st_release(&m.st);
+    }
+    st_out_release(&o);
+    buf_release(&raw);
+    /* top tokens in a stream whose teacher has not introduced itself */
+    sample_file("s", &untaught, &e);
+    r = msg_in_open("s", 0, &e);
+    w = msg_out_open("t", &e);
+    while (msg_read(r, &m, &e) > 0) {
+        static const uint32_t ids[2 * 8] = { 0 };
+        static const float zero[2 * 2 * 8] = { 0 };
+        const size_t one[3] = { 2, 8, 1 }, two[3] = { 2, 8, 2 };
+        struct st_out *out = msg_copy(w, &m);
+
+        if (m.kind == MSG_BATCH) {
+            st_out_tensor(out, "teacher.top.ids", DT_U32, 3, one, ids);
+            st_out_tensor(out, "teacher.top.logp", DT_F32, 3, one, zero);
+            st_out_tensor(out, "teacher.lse", DT_F32, 3, two, zero);
+        }
+        if (msg_send(w, &e) < 0)
+            break;
+    }
+    msg_in_close(r);
+    ok(msg_end(w, &e) == 0, "a stream of them");
+    msg_out_close(w);
+    ok(read_all("t", &n, &e) == -1 && strstr(e.msg, "no teacher message"),
+        "is refused: %s", e.msg);
+}
+
 /* A copy of "s" with two tensors more in each batch: whole, or in parts. */
 static int
 write_parts(const char *path, int parts)
@@ -499,5 +624,6 @@ main(void)
     test_lie();
     test_open();
     test_unpack();
+    test_top();
     return done_testing();
 }
