@@ -17,7 +17,7 @@ static const char *const formats[] = { "text", "tsv", NULL };
 
 static struct {
     const char *model, *teacher;
-    size_t rows, T, micro, threads;
+    size_t rows, T, micro, threads, top;
     int recompute, format, act, grad, moments;
 } a = { .rows = 8, .T = 512 };
 
@@ -26,6 +26,8 @@ static const struct opt options[] = {
         "the student: a model, or a config.json alone"),
     OPT_STR(0, "teacher", &a.teacher, "model",
         "distilled from this model, or config.json"),
+    OPT_SIZE(0, "top", &a.top, 0, 1e6, "k",
+        "by its top k tokens, as teacher --top (0: by final states)"),
     OPT_SIZE('B', "rows", &a.rows, 1, 1e6, "rows", "rows of a batch"),
     OPT_SIZE('T', "length", &a.T, 2, 1 << 24, "tokens", "tokens of a row"),
     OPT_SIZE(0, "micro", &a.micro, 0, 1e6, "rows",
@@ -125,8 +127,8 @@ open_shape(struct shape *s, const char *path)
     free(weights);
 }
 
-/* About the bytes of one batch: ids, the teacher's final states and those of
- * the student's blocks in bf16, and 4 KB of the rest. */
+/* About the bytes of one batch: ids, the teacher's final states or top tokens
+ * and the states of its blocks in bf16, and 4 KB of the rest. */
 static size_t
 message_bytes(const struct shape *m, const struct shape *t)
 {
@@ -134,7 +136,8 @@ message_bytes(const struct shape *m, const struct shape *t)
     size_t n = tok * (m->c.V <= 65536 ? 2 : 4) + 4096;
 
     if (t != NULL)
-        n += tok * 2 * t->c.d * (1 + t->c.L);
+        n += tok * 2 * t->c.d * t->c.L
+            + tok * (a.top > 0 ? 6 * a.top + 8 : 2 * t->c.d);
     return n;
 }
 
@@ -160,10 +163,10 @@ make_step(struct answer *r, const struct shape *m, const struct shape *t,
     tmodel_layout(&tm, &m->c, m->mlp, a.grad == 1 ? DT_BF16 : DT_F32);
     s = step_new(&tm, pool, &loss, r->micro, a.T,
         (a.recompute ? BWD_RECOMPUTE : 0) | (a.act == 1 ? BWD_BF16 : 0),
-        t != NULL ? t->c.d : 0);
+        t != NULL && a.top == 0 ? t->c.d : 0, t != NULL ? a.top : 0);
     plan_make(&r->p, &tm, s, &(struct plan_load){
         .T = a.T, .tokens = a.rows * a.T,
-        .head = t != NULL ? t->head_bytes : 0,
+        .head = t != NULL && a.top == 0 ? t->head_bytes : 0,
         .input = 2 * message_bytes(m, t), .program = PROGRAM,
         .moments = a.moments == 1 ? DT_BF16 : DT_F32,
     });
@@ -175,6 +178,7 @@ static void
 make_teacher(struct answer *r, const struct shape *t, struct pool *pool)
 {
     struct tmodel tm;
+    struct head_top *top;
     struct fwd *f;
 
     tmodel_layout(&tm, &t->c, t->mlp, DT_F32);
@@ -183,8 +187,14 @@ make_teacher(struct answer *r, const struct shape *t, struct pool *pool)
     r->teacher_stored = t->stored > 0 ? t->stored
         : t->params * sizeof(float);
     r->teacher_work = fwd_bytes(f);
+    if (a.top > 0) {
+        top = head_top_new(&tm.m, pool, a.top);
+        r->teacher_work += head_top_bytes(top);
+        head_top_free(top);
+    }
     /* of a whole batch: fp32, and as they are sent */
-    r->teacher_states = a.rows * a.T * t->c.d * (sizeof(float) + 2);
+    r->teacher_states = a.rows * a.T * (t->c.d * (sizeof(float) + 2)
+        + (a.top > 0 ? 10 * a.top + 16 : 0));
     r->teacher_forward = plan_flop_forward(&t->c, t->mlp, a.T);
     fwd_free(f);
     tmodel_release(&tm);
@@ -281,6 +291,10 @@ main(int argc, char **argv)
             die(EX_INPUT, "%s: has a vocabulary of %zu, %s one of %zu",
                 a.teacher, t.c.V, a.model, m.c.V);
     }
+    if (a.top > 0 && a.teacher == NULL)
+        die(EX_USAGE, "--top needs --teacher");
+    if (a.top > m.c.V)
+        die(EX_USAGE, "--top %zu: the vocabulary is %zu", a.top, m.c.V);
     make_answer(&r, &m, a.teacher != NULL ? &t : NULL);
     if (r.p.params != m.params)
         die(EX_SYS, "%s: its parts add up to %zu parameters, not %zu",

@@ -190,7 +190,7 @@ weight_of(const char *what, const char *text, int present, double value)
         die(EX_USAGE, "--%s: '%s' is neither a weight nor auto", what, text);
     if (w > 0.0 && !present)
         die(EX_INPUT, "--%s %s: the stream holds no %s", what, text,
-            strcmp(what, "kl") == 0 ? "final states of a teacher"
+            strcmp(what, "kl") == 0 ? "final states or top tokens of a teacher"
             : "hidden states of the student's blocks");
     return w;
 }
@@ -198,17 +198,25 @@ weight_of(const char *what, const char *text, int present, double value)
 static void
 choose_losses(struct student *s)
 {
-    const int kl = feed_has_final(&s->feed), sh = feed_has_hidden(&s->feed);
+    const int final = feed_has_final(&s->feed);
+    const int sh = feed_has_hidden(&s->feed);
+    char top[40] = "";
 
     s->loss.tau = a.tau;
-    s->loss.w_kl = weight_of("kl", a.kl, kl, 1.0);
+    s->loss.w_kl = weight_of("kl", a.kl, final || s->feed.top > 0,
+        1.0);
     s->loss.w_sh = weight_of("squarehead", a.sh, sh, 1.0);
     s->loss.w_ce = weight_of("ce", a.ce, 1,
         s->loss.w_kl > 0.0 || s->loss.w_sh > 0.0 ? 0.25 : 1.0);
-    s->feed.use_final = s->loss.w_kl > 0.0;
+    s->feed.use_final = s->loss.w_kl > 0.0 && final;
+    s->feed.use_top = s->loss.w_kl > 0.0 && !final;
+    if (s->feed.use_top) {
+        feed_check_top(&s->feed, a.tau);
+        snprintf(top, sizeof(top), ", top %zu and their rest", s->feed.top);
+    }
     s->feed.use_hidden = s->loss.w_sh > 0.0;
-    note("loss = %g CE + %g KL (T = %g) + %g SquareHead", s->loss.w_ce,
-        s->loss.w_kl, a.tau, s->loss.w_sh);
+    note("loss = %g CE + %g KL (T = %g%s) + %g SquareHead", s->loss.w_ce,
+        s->loss.w_kl, a.tau, top, s->loss.w_sh);
 }
 
 /* Steps the schedule spans: --steps, or what the stream announces. */
@@ -290,11 +298,11 @@ begin(struct student *s, const char *input)
     s->micro = plan_micro(a.micro, rows[0], rows[1]);
     s->step = step_new(&s->t, s->pool, &s->loss, s->micro, rows[1],
         (a.recompute ? BWD_RECOMPUTE : 0) | (a.act == 1 ? BWD_BF16 : 0),
-        s->loss.w_kl > 0.0 ? s->feed.td : 0);
+        s->feed.use_final ? s->feed.td : 0,
+        s->feed.use_top ? s->feed.top : 0);
     plan_make(&p, &s->t, s->step, &(struct plan_load){
         .T = rows[1], .tokens = a.accum * rows[0] * rows[1],
-        .head = s->feed.have_model || s->feed.td > 0
-            ? s->feed.head.rows * s->feed.head.stride : 0,
+        .head = s->feed.td > 0 ? s->feed.head.rows * s->feed.head.stride : 0,
         .input = msg_in_memory(s->feed.in, s->feed.first.nraw),
         .program = s->program, .moments = adamw_dtype(s->opt),
     });
@@ -320,11 +328,17 @@ add_batch(struct student *s, struct loss_sum *sum)
         struct target y = {
             .scored = b->scored + at,
             .final_dtype = f->final_dtype, .head = &f->head,
-            .hidden_dtype = f->hidden_dtype,
+            .hidden_dtype = f->hidden_dtype, .top_dtype = f->top_dtype,
         };
 
         if (f->final != NULL && f->use_final)
             y.final = (const char *)f->final + at * f->td * fs;
+        if (f->use_top) {
+            y.top_ids = (const char *)f->top_ids + at * f->top * 4;
+            y.top_logp = (const char *)f->top_logp
+                + at * f->top * (f->top_dtype == DT_F32 ? 4 : 2);
+            y.top_lse = (const char *)f->top_lse + at * 8;
+        }
         if (f->use_hidden) {
             for (size_t l = 0; l < f->L; l++)
                 hidden[l] = (const char *)f->hidden[l] + at * f->d * hs;

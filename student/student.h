@@ -29,11 +29,17 @@ struct feed {
     size_t td;                  /* teacher's hidden size; 0: no teacher */
     size_t tlayers;
     char *head_hash;
-    int use_final, use_hidden;  /* decided by weights and the first batch */
+    int taught;                 /* there was a `teacher` message, and what it */
+    size_t vocab;               /* says; 0, NAN: nothing */
+    double temperature;
+    size_t top;                 /* top tokens in the first batch */
+    /* decided by weights and the first batch */
+    int use_final, use_top, use_hidden;
     const size_t *map;          /* [L] teacher block of each student block */
     size_t L, d, V;
     const void *final;          /* of the batch at hand, or NULL */
-    enum dtype final_dtype, hidden_dtype;
+    const void *top_ids, *top_logp, *top_lse;   /* likewise */
+    enum dtype final_dtype, hidden_dtype, top_dtype;
     const void **hidden;        /* [L] */
     struct msg first;           /* the first batch has been read ahead */
     int ahead;
@@ -43,10 +49,13 @@ struct feed {
  * (vocabulary, sizes). */
 void feed_open(struct feed *f, const char *input, const char *teacher_path,
     size_t ahead, const struct model *student, const size_t *map);
-/* Does the first batch hold the final states; hidden states of all blocks in
- * the map? */
+/* Does the first batch hold the final states, and is the head there to read
+ * them; hidden states of all blocks in the map? */
 int feed_has_final(const struct feed *f);
 int feed_has_hidden(const struct feed *f);
+/* The top tokens are to be used at tau: dies if they are another vocabulary's,
+ * or their log-sum-exp that of another temperature. */
+void feed_check_top(const struct feed *f, double tau);
 /* The stream continues another: its first batch must follow p. */
 void feed_check_successor(struct feed *f, const struct position *p);
 /* Next batch: 1, 0 at the end, -1 damage. */

@@ -1,24 +1,22 @@
 /* What arrives: batches, and what the teacher knows of them. */
 #include "student.h"
 #include "base/mem.h"
+#include "base/opt.h"
 #include "base/prog.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Take the teacher's head from the message, or check that --teacher has it. */
+/* Keep the teacher's head of the message, or check that --teacher has it. */
 static void
-take_teacher(struct feed *f, const struct msg *m)
+take_head(struct feed *f, const struct msg *m)
 {
     const struct st_tensor *h = st_find(&m->st, "head");
     const char *hash = st_meta(&m->st, "head_hash");
-    const char *norm = st_meta(&m->st, "final");
     char mine[33];
 
-    if (norm == NULL || strcmp(norm, "post-norm") != 0)
-        die(EX_INPUT, "%s: message %llu: teacher's final states are '%s', "
-            "not post-norm", f->name, (unsigned long long)m->seq,
-            norm != NULL ? norm : "not described");
     if (f->have_model) {
         model_head_hash(&f->teacher, mine);
         if (hash == NULL || strcmp(hash, mine) != 0)
@@ -27,8 +25,7 @@ take_teacher(struct feed *f, const struct msg *m)
         return;
     }
     if (h == NULL)
-        die(EX_INPUT, "%s: the stream has no teacher head (teacher "
-            "--no-head): name the teacher with --teacher", f->name);
+        return;
     if (h->ndim != 2 || (h->dtype != DT_F32 && h->dtype != DT_BF16
             && h->dtype != DT_F16))
         die(EX_INPUT, "%s: message %llu: head is not a matrix of F32, F16 or "
@@ -42,12 +39,57 @@ take_teacher(struct feed *f, const struct msg *m)
 }
 
 static void
-check_teacher(struct feed *f)
+check_vocab(const struct feed *f, size_t vocab)
 {
-    if (f->head.rows != f->V)
+    if (vocab != f->V)
         die(EX_INPUT, "%s: the teacher's vocabulary is %zu, the student's "
-            "%zu", f->name, f->head.rows, f->V);
-    f->td = f->head.cols;
+            "%zu", f->name, vocab, f->V);
+}
+
+/* What the `teacher` message says. */
+static void
+take_teacher(struct feed *f, const struct msg *m)
+{
+    const char *norm = st_meta(&m->st, "final");
+    const char *vocab = st_meta(&m->st, "vocab");
+    const char *tau = st_meta(&m->st, "temperature");
+
+    if (norm == NULL || strcmp(norm, "post-norm") != 0)
+        die(EX_INPUT, "%s: message %llu: teacher's final states are '%s', "
+            "not post-norm", f->name, (unsigned long long)m->seq,
+            norm != NULL ? norm : "not described");
+    f->taught = 1;
+    f->temperature = NAN;
+    if (vocab != NULL)
+        opt_size(vocab, 1, 1e18, &f->vocab);
+    if (tau != NULL)
+        opt_real(tau, 0, 1e18, &f->temperature);
+    take_head(f, m);
+    if (f->head.data != NULL) {
+        check_vocab(f, f->head.rows);
+        f->td = f->head.cols;
+    }
+}
+
+/* What the first batch holds of the teacher.  A head that reads nothing in it
+ * does not stay in memory. */
+static void
+take_first(struct feed *f)
+{
+    const struct st *s = &f->first.st;
+    const struct st_tensor *top = st_find(s, "teacher.top.ids");
+
+    f->top = f->taught && top != NULL ? top->shape[2] : 0;
+    if (st_find(s, "teacher.final") == NULL) {
+        free(f->head_mem);
+        f->head_mem = NULL;
+        f->td = 0;
+        if (f->have_model)
+            model_forget(&f->teacher, NULL);
+    } else if (f->taught && f->td == 0 && f->top == 0) {
+        die(EX_INPUT, "%s: the stream has no teacher head (teacher "
+            "--no-head): name the teacher with --teacher", f->name);
+    }
 }
 
 void
@@ -80,14 +122,14 @@ feed_open(struct feed *f, const char *input, const char *teacher_path,
         if (f->first.kind == MSG_DOCS)
             die(EX_INPUT, "%s: documents, not batches: put stream between",
                 f->name);
-        if (f->first.kind == MSG_TEACHER) {
+        if (f->first.kind == MSG_TEACHER)
             take_teacher(f, &f->first);
-            check_teacher(f);
-        }
     }
     if (r < 0)
         die_err(&e);
     f->ahead = r > 0;
+    if (f->ahead)
+        take_first(f);
     if (stream_info_read(&f->info, msg_in_head(f->in), &e) < 0)
         die_err(&e);
     if (f->info.vocab > f->V)
@@ -107,19 +149,32 @@ hidden_tensor(const struct feed *f, const struct msg *m, size_t l)
 int
 feed_has_final(const struct feed *f)
 {
-    return f->ahead && f->td > 0
-        && st_find(&f->first.st, "teacher.final") != NULL;
+    return f->ahead && f->td > 0;
 }
 
 int
 feed_has_hidden(const struct feed *f)
 {
-    if (!f->ahead || f->td == 0)
+    if (!f->ahead || !f->taught)
         return 0;
     for (size_t l = 0; l < f->L; l++)
         if (hidden_tensor(f, &f->first, l) == NULL)
             return 0;
     return 1;
+}
+
+void
+feed_check_top(const struct feed *f, double tau)
+{
+    if (!isfinite(f->temperature) || f->vocab == 0)
+        die(EX_INPUT, "%s: the teacher does not say its vocabulary and the "
+            "temperature of its top tokens", f->name);
+    check_vocab(f, f->vocab);
+    if (f->temperature != tau)
+        die(EX_INPUT, "%s: the teacher's top tokens are for temperature %g, "
+            "not %g: train with --temperature %g or make them with teacher "
+            "--temperature %g", f->name, f->temperature, tau, f->temperature,
+            tau);
 }
 
 void
@@ -157,10 +212,30 @@ teacher_tensor(const struct feed *f, const struct msg *m,
     return 0;
 }
 
+/* The reader has checked them, but not that they are there. */
+static int
+top_tensors(struct feed *f, const struct msg *m, struct err *e)
+{
+    const struct st_tensor *ids = st_find(&m->st, "teacher.top.ids"), *logp;
+
+    if (ids == NULL || ids->shape[2] != f->top)
+        return err_set(e, EX_INPUT, "%s: message %" PRIu64 ": not the %zu "
+            "teacher.top.ids a token that earlier batches had", f->name,
+            m->seq, f->top);
+    logp = st_find(&m->st, "teacher.top.logp");
+    f->top_ids = ids->data;
+    f->top_logp = logp->data;
+    f->top_dtype = logp->dtype;
+    f->top_lse = st_find(&m->st, "teacher.lse")->data;
+    return 0;
+}
+
 static int
 take_tensors(struct feed *f, const struct msg *m, struct err *e)
 {
     f->final = NULL;
+    if (f->use_top && top_tensors(f, m, e) < 0)
+        return -1;
     if (f->use_final && teacher_tensor(f, m, st_find(&m->st, "teacher.final"),
             "teacher.final", f->td, &f->final, &f->final_dtype, e) < 0)
         return -1;

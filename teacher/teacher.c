@@ -20,11 +20,12 @@ static const char *const dtypes[] = { "bf16", "f32", NULL };
 
 struct args {
     const char *model, *out, *hidden, *student, *prompt, *tokenizer;
-    size_t threads, micro, length;
+    size_t threads, micro, length, top;
+    double tau;
     int final, no_head, dtype;
 };
 
-static struct args a = { .length = 64 };
+static struct args a = { .length = 64, .tau = 3.0 };
 
 static const struct opt options[] = {
     OPT_STR('m', "model", &a.model, "model", "the teacher"),
@@ -33,12 +34,16 @@ static const struct opt options[] = {
         "threads (0: all processors)"),
     OPT_FLAG(0, "final", &a.final,
         "add final hidden states (default: with those of all blocks)"),
+    OPT_SIZE(0, "top", &a.top, 0, 1e6, "k",
+        "add the k most probable tokens of each prediction (0: none)"),
+    OPT_REAL(0, "temperature", &a.tau, 0.01, 1000, "T",
+        "that the student trains at with --top"),
     OPT_STR(0, "hidden", &a.hidden, "blocks",
         "add outputs of blocks: all, none, mapped or a list such as 0,3,7"),
     OPT_STR(0, "student", &a.student, "model",
         "whose kept blocks --hidden mapped means"),
     OPT_ENUM(0, "dtype", &a.dtype, dtypes, "type",
-        "of the added tensors: bf16 or f32"),
+        "of the added tensors: bf16 (--top: f16) or f32"),
     OPT_FLAG(0, "no-head", &a.no_head,
         "leave the head out: the student has it by student --teacher"),
     OPT_SIZE(0, "micro", &a.micro, 0, 1e6, "rows",
@@ -62,6 +67,7 @@ struct teacher {
     unsigned char *tap;         /* [L] 1: hidden state of the block is sent */
     size_t last;                /* blocks to run when no final is wanted */
     size_t cap;                 /* of x, floats */
+    struct top *top;            /* --top, or NULL */
     struct batch batch;
     struct msg_in *in;
     struct msg_out *out;
@@ -72,7 +78,8 @@ static void
 choose_taps(struct teacher *t)
 {
     const size_t L = t->m.c.L;
-    const char *h = a.hidden != NULL ? a.hidden : a.final ? "none" : "all";
+    const char *h = a.hidden != NULL ? a.hidden
+        : a.final || a.top > 0 ? "none" : "all";
     struct model s;
     struct err e;
 
@@ -104,15 +111,15 @@ choose_taps(struct teacher *t)
             p = *end == ',' ? end + 1 : end;
         }
     }
-    if (a.hidden == NULL)
+    if (a.hidden == NULL && a.top == 0)
         a.final = 1;
     for (size_t i = 0; i < L; i++)
         if (t->tap[i])
             t->last = i + 1;
-    if (a.final)
+    if (a.final || a.top > 0)
         t->last = L;
     if (t->last == 0)
-        die(EX_USAGE, "nothing to add: --final or --hidden");
+        die(EX_USAGE, "nothing to add: --final, --top or --hidden");
 }
 
 /* The head in its own precision where a stream can hold it, else fp32. */
@@ -142,6 +149,7 @@ send_self(struct teacher *t, struct err *e)
     struct st_out *o = msg_begin(t->out, MSG_TEACHER);
     json_t *j = config_to_json(&t->m.c, NULL, NULL);
     char *config = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS), hash[33];
+    char tau[32];
     float *norm = xreallocarray(NULL, d, sizeof(float)), *head = NULL;
     int r;
 
@@ -151,7 +159,12 @@ send_self(struct teacher *t, struct err *e)
     st_out_meta(o, "head_hash", hash);
     st_out_meta(o, "final", "post-norm");
     st_out_meta(o, "hidden", "block output, before the final norm");
-    if (!a.no_head)
+    if (a.top > 0) {
+        st_out_number(o, "vocab", t->m.c.V);
+        snprintf(tau, sizeof(tau), "%.17g", a.tau);
+        st_out_meta(o, "temperature", tau);
+    }
+    if (!a.no_head && (a.final || a.top == 0))
         put_head(t, o, &head);
     st_out_tensor(o, "norm", DT_F32, 1, &d, norm);
     r = msg_send(t->out, e);
@@ -264,6 +277,8 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
     }
     if (a.final)
         st_out_tensor(o, "teacher.final", type, 3, shape, NULL);
+    if (t->top != NULL)
+        top_begin(t->top, o, b->B, b->T);
     r = msg_send_begin(t->out, e);
     embed(t);
     for (size_t k = 0; r == 0 && k < t->last; k++) {
@@ -271,10 +286,12 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
         if (t->tap[k])
             r = send_states(t, e);
     }
-    if (r == 0 && a.final) {
+    if (r == 0 && (a.final || t->top != NULL))
         run_block(t, t->m.c.L);
+    if (r == 0 && a.final)
         r = send_states(t, e);
-    }
+    if (r == 0 && t->top != NULL)
+        r = top_send(t->top, t->fwd, t->x, b->B * b->T, b->first, t->out, e);
     return r;
 }
 
@@ -367,6 +384,8 @@ filter(struct teacher *t, const char *input)
     progress_end();
     if (r < 0 || (!left && msg_end(t->out, &e) < 0))
         fail(t, &e);
+    if (t->top != NULL)
+        top_tell(t->top);
     prog_closing("%.0f tokens, %.1f tokens/s, waited %.1f s", tokens,
         tokens / (prog_now() - start + 1e-9), msg_in_wait(t->in));
     msg_in_close(t->in);
@@ -399,8 +418,11 @@ main(int argc, char **argv)
         io_done();
     } else {
         choose_taps(&t);
+        if (a.top > 0)
+            t.top = top_new(&t.m, t.pool, a.top, a.tau, a.dtype == 0);
         filter(&t, *input);
     }
+    top_free(t.top);
     model_close(&t.m);
     pool_free(t.pool);
     return 0;

@@ -2,14 +2,33 @@
 #ifndef TEACHER_H
 #define TEACHER_H
 
+#include "base/err.h"
 #include "base/pool.h"
-#include "model/model.h"
+#include "data/msg.h"
+#include "model/forward.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* teacher_generate.c: print a greedy continuation of each prompt (`n` tokens
  * at most, ending at EOS) on stdout, prompt included. */
 void generate(const struct model *m, struct pool *pool, const char *tokenizer,
     const char *prompt, size_t n);
+
+/* teacher_top.c: the k most probable tokens of each prediction, with their
+ * log-probabilities in half precision (half) or fp32, and the log-sum-exps at
+ * temperature 1 and tau. */
+struct top;
+struct top *top_new(const struct model *m, struct pool *pool, size_t k,
+    double tau, int half);
+void top_free(struct top *t);
+/* Announce the tensors of B rows of T tokens; then, when those before them are
+ * sent, make and send them.  x [n,d] final states; first [n] as in a batch.
+ * Returns as msg_send; -1 and EX_NUM: a logit is not finite. */
+void top_begin(const struct top *t, struct st_out *o, size_t B, size_t T);
+int top_send(struct top *t, struct fwd *f, const float *x, size_t n,
+    const uint32_t *first, struct msg_out *w, struct err *e);
+/* Tell how much of the distributions all that held. */
+void top_tell(const struct top *t);
 
 #endif

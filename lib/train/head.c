@@ -5,6 +5,7 @@
 #include "kern/loss.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,11 +23,18 @@ struct head_loss {
     struct lse_part *s1, *st, *tt;      /* [nslice][R] */
     struct row_lse *lse;    /* [R] */
     double *lse1;           /* [R] the same as lse.s1, in double */
-    double *kl;             /* [nslice][R] */
+    double *kl;             /* [nslice][R]; with top: [R] */
+    size_t top;             /* the teacher's top tokens; see top_rows */
+    float *top_z;           /* [R,top] the student's logits of them */
+    float *top_grad;        /* [R,top] gradients there */
+    struct rest { float lse, b; } *rest;        /* [R] of top_grad's kernel */
+    uint32_t *hit;          /* [workers][top] */
+    double *p;              /* [workers][top] */
     /* the tile at hand */
     const struct loss_opt *o;
     const float *ws, *hs, *ht;
     const struct weight *wt;
+    const struct top_rows *said;
     const uint32_t *target;
     size_t n;
     float *dw, *dh;
@@ -45,7 +53,7 @@ slice_width(size_t V)
 
 struct head_loss *
 head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
-    size_t dt, size_t rows)
+    size_t dt, size_t top, size_t rows)
 {
     struct head_loss *h = xcalloc(1, sizeof(*h));
     const size_t w = slice_width(V), ns = (V + w - 1) / w;
@@ -56,6 +64,7 @@ head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
     h->V = V;
     h->d = d;
     h->dt = dt;
+    h->top = top;
     h->R = R;
     h->width = w;
     h->nslice = ns;
@@ -70,6 +79,14 @@ head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
         h->st = arena_alloc(a, ns * R, sizeof(*h->st));
         h->tt = arena_alloc(a, ns * R, sizeof(*h->tt));
         h->kl = arena_alloc(a, ns * R, sizeof(*h->kl));
+    } else if (top > 0) {
+        h->st = arena_alloc(a, ns * R, sizeof(*h->st));
+        h->kl = arena_alloc(a, R, sizeof(*h->kl));
+        h->top_z = arena_alloc(a, R * top, sizeof(float));
+        h->top_grad = arena_alloc(a, R * top, sizeof(float));
+        h->rest = arena_alloc(a, R, sizeof(*h->rest));
+        h->hit = arena_alloc(a, pool_size(pool) * top, sizeof(*h->hit));
+        h->p = arena_alloc(a, pool_size(pool) * top, sizeof(*h->p));
     }
     return h;
 }
@@ -110,6 +127,32 @@ teacher_logits(struct head_loss *h, size_t s, size_t worker, float *zt)
     }
 }
 
+/* Part of the log-sum-exp of z [cols], the row's logits from v0 on, over what
+ * is not among the teacher's top tokens.  Those are left out of the sum, not
+ * taken off it: what remains may be a small part.  Keeps their logits. */
+static struct lse_part
+rest_part(struct head_loss *h, size_t row, float *z, size_t v0, size_t cols,
+    size_t worker)
+{
+    const uint32_t *ids = h->said->ids + row * h->top;
+    float *top_z = h->top_z + row * h->top;
+    uint32_t *hit = h->hit + worker * h->top;
+    struct lse_part r = { -INFINITY, 0.0 };
+    size_t n = 0;
+
+    for (size_t j = 0; j < h->top; j++)
+        if (ids[j] - v0 < cols) {
+            top_z[j] = z[ids[j] - v0];
+            z[ids[j] - v0] = -INFINITY;
+            hit[n++] = (uint32_t)j;
+        }
+    if (n < cols)
+        r = h->k->lse(z, cols, (float)(1.0 / h->o->tau));
+    for (size_t i = 0; i < n; i++)
+        z[ids[hit[i]] - v0] = top_z[hit[i]];
+    return r;
+}
+
 /* Task: logits of slice s and its part of each row's log-sum-exp. */
 static void
 slice_logits(void *ctx, size_t s, size_t worker)
@@ -133,10 +176,27 @@ slice_logits(void *ctx, size_t s, size_t worker)
         if (zt != NULL) {
             h->st[at + i] = h->k->lse(zs + i * w, cols, it);
             h->tt[at + i] = h->k->lse(zt + i * w, cols, it);
+        } else if (h->said != NULL) {
+            h->st[at + i] = rest_part(h, i, zs + i * w, s * w, cols, worker);
         }
     }
     profile_end("head log-sum-exp", t, 0.0, 4.0 * (double)(h->n * cols) *
         (zt != NULL ? 2.0 : 1.0));
+}
+
+/* The gradient of row i at its logits z [cols] from v0 on, in their place. */
+static void
+top_grad(const struct head_loss *h, size_t i, float *z, size_t v0,
+    size_t cols)
+{
+    const uint32_t *ids = h->said->ids + i * h->top;
+    const float *g = h->top_grad + i * h->top;
+
+    h->k->top_grad(z, cols, h->lse[i].s1, (float)h->o->w_ce,
+        (float)h->o->tau, h->rest[i].lse, h->rest[i].b);
+    for (size_t j = 0; j < h->top; j++)
+        if (ids[j] - v0 < cols)
+            z[ids[j] - v0] = g[j];
 }
 
 /* Task: gradient of slice s, in place of its logits; adds to the head's
@@ -158,6 +218,8 @@ slice_grad(void *ctx, size_t s, size_t worker)
         if (h->ht != NULL)
             h->kl[at + i] = h->k->kd_grad(z, h->zt + (at + i) * w, cols,
                 (float)h->o->tau, h->lse[i], w_ce, w_kl);
+        else if (h->said != NULL)
+            top_grad(h, i, z, v0, cols);
         else
             h->k->ce_grad(z, cols, h->lse[i].s1, w_ce);
         if (h->target[i] >= v0 && h->target[i] - v0 < cols)
@@ -174,9 +236,68 @@ slice_grad(void *ctx, size_t s, size_t worker)
         (double)h->d, 0.0);
 }
 
-/* Task: sum the parts of dh over slices, for a few rows. */
+/* Tasks that join slices: rows of one. */
 enum { JOIN_ROWS = 16 };
 
+/*
+ * Row i, whose log-sum-exp at tau over the teacher's rest is `rest`: KL and,
+ * with q the student's probabilities, its gradient (as that of kd_grad)
+ *   w_kl tau (q_i - p_i)          at a top token,
+ *   w_kl tau q_v (1 - P/Q)        elsewhere, which, as q_v = Q exp(z/tau -
+ *                                 rest), is w_kl tau (Q - P) exp(z/tau - rest)
+ */
+static void
+top_row(struct head_loss *h, size_t i, double rest, double *p)
+{
+    const size_t k = h->top;
+    const float *z = h->top_z + i * k, *logp = h->said->logp + i * k;
+    const float *lse = h->said->lse + i * 2;
+    const double it = 1.0 / h->o->tau, w = h->o->w_kl * h->o->tau;
+    double max = rest, all = 0.0, sum = 0.0, P, Q, scale, kl = 0.0;
+
+    for (size_t j = 0; j < k; j++)
+        max = fmax(max, z[j] * it);
+    for (size_t j = 0; j < k; j++) {
+        all += exp(z[j] * it - max);
+        p[j] = exp(((double)logp[j] + lse[0]) * it - lse[1]);
+        sum += p[j];
+    }
+    all = max + log(all + exp(rest - max));
+    P = sum < 1.0 && rest != -INFINITY ? 1.0 - sum : 0.0;
+    Q = exp(rest - all);
+    sum += P;                           /* 1, unless P was taken as 0 */
+    scale = lse[1] + log(sum);
+    for (size_t j = 0; j < k; j++) {
+        const double lq = z[j] * it - all;
+
+        p[j] /= sum;
+        kl += p[j] * (((double)logp[j] + lse[0]) * it - scale - lq);
+        h->top_grad[i * k + j] = (float)(w * (exp(lq) - p[j])
+            + h->o->w_ce * exp(z[j] - h->lse1[i]));
+    }
+    if (P > 0.0)
+        kl += P * (log(P) - (rest - all));
+    h->kl[i] = kl;
+    h->rest[i].lse = rest != -INFINITY ? (float)rest : 0.0f;
+    h->rest[i].b = (float)(w * (Q - P));
+}
+
+/* Task: a few rows, whose slices are joined. */
+static void
+join_top(void *ctx, size_t task, size_t worker)
+{
+    struct head_loss *h = ctx;
+    const size_t r0 = task * JOIN_ROWS;
+    const size_t r1 = r0 + JOIN_ROWS < h->n ? r0 + JOIN_ROWS : h->n;
+    const double t = profile_begin();
+
+    for (size_t i = r0; i < r1; i++)
+        top_row(h, i, lse_join(h->st + i, h->nslice, h->R),
+            h->p + worker * h->top);
+    profile_end("head top", t, 0.0, 20.0 * (double)((r1 - r0) * h->top));
+}
+
+/* Task: sum the parts of dh over slices, for a few rows. */
 static void
 join_dh(void *ctx, size_t task, size_t worker)
 {
@@ -219,16 +340,19 @@ join_lse(struct head_loss *h, struct loss_sum *sum)
 static void
 head_tile(struct head_loss *h, struct loss_sum *sum)
 {
+    const size_t joins = (h->n + JOIN_ROWS - 1) / JOIN_ROWS;
+    const size_t parts = h->ht != NULL ? h->nslice : h->said != NULL;
+
     pool_run(h->pool, h->nslice, slice_logits, h);
     join_lse(h, sum);
+    if (h->said != NULL)
+        pool_run(h->pool, joins, join_top, h);
     pool_run(h->pool, h->nslice, slice_grad, h);
-    pool_run(h->pool, (h->n + JOIN_ROWS - 1) / JOIN_ROWS, join_dh, h);
-    if (h->ht == NULL)
-        return;
-    for (size_t i = 0; i < h->n; i++) {
+    pool_run(h->pool, joins, join_dh, h);
+    for (size_t i = 0; i < h->n && parts > 0; i++) {
         double kl = 0.0;
 
-        for (size_t s = 0; s < h->nslice; s++)
+        for (size_t s = 0; s < parts; s++)
             kl += h->kl[s * h->R + i];
         sum->kl += h->o->tau * h->o->tau * kl;
     }
@@ -237,10 +361,13 @@ head_tile(struct head_loss *h, struct loss_sum *sum)
 void
 head_loss_rows(struct head_loss *h, const struct loss_opt *o,
     const float *ws, const struct weight *wt, const float *hs,
-    const float *ht, const uint32_t *target, size_t n, float *dw, float *dh,
-    struct loss_sum *sum)
+    const float *ht, const struct top_rows *top, const uint32_t *target,
+    size_t n, float *dw, float *dh, struct loss_sum *sum)
 {
+    struct top_rows said;
+
     assert(ht == NULL || h->dt > 0);
+    assert(top == NULL || (ht == NULL && top->k == h->top));
     h->o = o;
     h->ws = ws;
     h->wt = wt;
@@ -249,6 +376,10 @@ head_loss_rows(struct head_loss *h, const struct loss_opt *o,
         h->n = n - i < h->R ? n - i : h->R;
         h->hs = hs + i * h->d;
         h->ht = ht != NULL ? ht + i * h->dt : NULL;
+        if (top != NULL)
+            said = (struct top_rows){ top->k, top->ids + i * top->k,
+                top->logp + i * top->k, top->lse + i * 2 };
+        h->said = top != NULL ? &said : NULL;
         h->target = target + i;
         h->dh = dh + i * h->d;
         head_tile(h, sum);

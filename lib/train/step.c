@@ -16,11 +16,13 @@ struct step {
     struct tmodel *t;
     struct pool *pool;
     struct loss_opt o;
-    size_t B, T, dt;
+    size_t B, T, dt, top;
     struct bwd *bwd;
     struct arena arena;
     struct head_loss *head;
     float *ht;              /* [T,dt] teacher's scored states of a row */
+    uint32_t *top_ids;      /* [T,top] its scored top tokens, likewise */
+    float *top_logp, *top_lse;      /* [T,top], [T,2] */
     uint32_t *target;       /* [T] */
     uint32_t *place;        /* [T] tokens that are scored */
     double *num, *den;      /* [B * T/SH_TOKENS] parts of SquareHead */
@@ -39,7 +41,7 @@ plan_arena(struct step *s, struct arena *a)
     const struct config *c = &s->t->m.c;
     const size_t parts = s->B * ((s->T + SH_TOKENS - 1) / SH_TOKENS);
 
-    s->head = head_loss_new(a, s->pool, c->V, c->d, s->dt, s->T);
+    s->head = head_loss_new(a, s->pool, c->V, c->d, s->dt, s->top, s->T);
     s->target = arena_alloc(a, s->T, sizeof(*s->target));
     s->place = arena_alloc(a, s->T, sizeof(*s->place));
     s->num = arena_alloc(a, parts, sizeof(double));
@@ -47,11 +49,16 @@ plan_arena(struct step *s, struct arena *a)
     s->coef = arena_alloc(a, s->B, sizeof(float));
     if (s->dt > 0)
         s->ht = arena_alloc(a, s->T * s->dt, sizeof(float));
+    if (s->top > 0) {
+        s->top_ids = arena_alloc(a, s->T * s->top, sizeof(*s->top_ids));
+        s->top_logp = arena_alloc(a, s->T * s->top, sizeof(float));
+        s->top_lse = arena_alloc(a, s->T * 2, sizeof(float));
+    }
 }
 
 struct step *
 step_new(struct tmodel *t, struct pool *pool, const struct loss_opt *o,
-    size_t B, size_t T, int how, size_t teacher_d)
+    size_t B, size_t T, int how, size_t teacher_d, size_t top)
 {
     struct step *s = xcalloc(1, sizeof(*s));
     struct arena count;
@@ -62,6 +69,7 @@ step_new(struct tmodel *t, struct pool *pool, const struct loss_opt *o,
     s->B = B;
     s->T = T;
     s->dt = teacher_d;
+    s->top = top;
     s->bwd = bwd_new(t, pool, B, T, how);
     arena_plan(&count);
     plan_arena(s, &count);
@@ -100,6 +108,18 @@ widen(enum dtype t, const void *src, size_t n, size_t d, float *out)
     weight_rows(&w, 0, n, out);
 }
 
+/* What is said of token i of the micro-batch, as the n-th that is scored. */
+static void
+take_top(struct step *s, size_t i, size_t n)
+{
+    const size_t k = s->top, size = s->y->top_dtype == DT_F32 ? 4 : 2;
+
+    memcpy(s->top_ids + n * k, (const char *)s->y->top_ids + i * k * 4, k * 4);
+    widen(s->y->top_dtype, (const char *)s->y->top_logp + i * k * size, 1, k,
+        s->top_logp + n * k);
+    memcpy(s->top_lse + n * 2, (const char *)s->y->top_lse + i * 8, 8);
+}
+
 /* Head and losses of row b: gathers the scored positions, scatters their
  * gradients to where the final states were. */
 static void
@@ -112,6 +132,8 @@ row_losses(struct step *s, size_t b)
     float *dh = bwd_spare(s->bwd, BWD_SPARE_Y);
     const uint8_t *scored = s->y->scored + b * T;
     const int kd = s->y->final != NULL;
+    const struct top_rows top = { s->top, s->top_ids, s->top_logp,
+        s->top_lse };
     const size_t size = s->y->final_dtype == DT_F32 ? 4 : 2;
     size_t n = 0;
 
@@ -125,13 +147,16 @@ row_losses(struct step *s, size_t b)
         if (kd)
             widen(s->y->final_dtype, (const char *)s->y->final
                 + (b * T + i) * s->dt * size, 1, s->dt, s->ht + n * s->dt);
+        else if (s->y->top_ids != NULL)
+            take_top(s, b * T + i, n);
         n++;
     }
     memset(final, 0, T * d * sizeof(float));
     if (n == 0)
         return;
     head_loss_rows(s->head, &s->o, head->p, s->y->head, hs,
-        kd ? s->ht : NULL, s->target, n, head->g, dh, s->sum);
+        kd ? s->ht : NULL, !kd && s->y->top_ids != NULL ? &top : NULL,
+        s->target, n, head->g, dh, s->sum);
     for (size_t i = 0; i < n; i++)
         memcpy(final + s->place[i] * d, dh + i * d, d * sizeof(float));
 }

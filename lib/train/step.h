@@ -34,13 +34,19 @@ struct target {
     const struct weight *head;      /* teacher's head [V,d_t] */
     const void *const *hidden;      /* [L] block map(l)'s output [B,T,d] */
     enum dtype hidden_dtype;
+    /* Instead of final, at any address: see top_rows in head.h. */
+    const void *top_ids;            /* [B,T,top] u32 */
+    const void *top_logp;           /* [B,T,top] */
+    const void *top_lse;            /* [B,T,2] f32 */
+    enum dtype top_dtype;           /* of top_logp: DT_F16 or DT_F32 */
 };
 
 struct step;
-/* how: BWD_RECOMPUTE, BWD_BF16 or 0. */
+/* how: BWD_RECOMPUTE, BWD_BF16 or 0.  Of the teacher: its hidden size, or how
+ * many top tokens are given, or 0 and 0. */
 struct step *step_new(struct tmodel *t, struct pool *pool,
     const struct loss_opt *o, size_t B, size_t T, int how,
-    size_t teacher_d);
+    size_t teacher_d, size_t top);
 void step_free(struct step *s);
 /* Memory it will have touched when steps are of so many tokens. */
 size_t step_bytes(const struct step *s, size_t tokens);

@@ -236,4 +236,5 @@ def main():
                    ('LOSS',), note)
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -251,14 +251,14 @@ head(const struct config *c, struct pool *pool, size_t n)
     memset(dw, 0, size * sizeof *dw);
     fill(x, 3 * n * c->d, 2.0f);
     arena_plan(&plan);
-    head_loss_free(head_loss_new(&plan, pool, c->V, c->d, c->d, n));
+    head_loss_free(head_loss_new(&plan, pool, c->V, c->d, c->d, 0, n));
     arena_init(&a, plan.used);
-    h = head_loss_new(&a, pool, c->V, c->d, c->d, n);
+    h = head_loss_new(&a, pool, c->V, c->d, c->d, 0, n);
     for (int i = 0; i < 4; i++) {
         const double start = prog_cpu();
 
-        head_loss_rows(h, &o, w, &wt, x, x + n * c->d, target, n, dw,
-            x + 2 * n * c->d, &sum);
+        head_loss_rows(h, &o, w, &wt, x, x + n * c->d, NULL, target, n,
+            dw, x + 2 * n * c->d, &sum);
         if (i > 0)
             best = fmin(best, prog_cpu() - start);
     }

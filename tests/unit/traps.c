@@ -55,10 +55,11 @@ one_prediction(const struct loss_opt *o, const float *zs, const float *zt,
     for (size_t i = 0; i < V; i++)
         eye[i * V + i] = 1.0f;
     arena_plan(&plan);
-    head_loss_free(head_loss_new(&plan, pool, V, V, V, 1));
+    head_loss_free(head_loss_new(&plan, pool, V, V, V, 0, 1));
     arena_init(&a, plan.used);
-    h = head_loss_new(&a, pool, V, V, V, 1);
-    head_loss_rows(h, o, eye, &wt, zs, zt, &target, 1, dw, r.dh, &r.sum);
+    h = head_loss_new(&a, pool, V, V, V, 0, 1);
+    head_loss_rows(h, o, eye, &wt, zs, zt, NULL, &target, 1, dw, r.dh,
+        &r.sum);
     head_loss_free(h);
     arena_release(&a);
     return r;
@@ -189,7 +190,7 @@ data_free(struct data *x)
 static struct loss_sum
 step(struct data *x, const struct loss_opt *o)
 {
-    struct step *s = step_new(&x->t, pool, o, B, T, 0, 16);
+    struct step *s = step_new(&x->t, pool, o, B, T, 0, 16, 0);
     const struct rows r = { B, T, x->ids, x->first };
     struct target y = { .scored = x->scored, .final = x->final,
         .final_dtype = DT_F32, .head = &x->teacher.head, .hidden = x->hp,

@@ -1,0 +1,108 @@
+"""Golden values of distillation from a teacher's top k tokens, in double
+precision, by PyTorch's autograd.
+usage: top.py GOLDEN                  (tests/golden; reads grad/tied.safetensors
+                                       and kern/loss.safetensors, writes
+                                       grad/top.safetensors)
+A record of a position: ids of the k largest of the teacher's logits z, their
+logp = log softmax(z) and lse = (logsumexp(z), logsumexp(z/tau)), each rounded
+to float32.  What is compared are k + 1 outcomes, the last one being all other
+tokens: p_i = exp((logp_i + lse_0)/tau - lse_1), P = 1 - sum p_i (with k = V:
+no such outcome, p_i divided by their sum), q = softmax(zs/tau), Q = the sum of
+q over the others;
+  KL = tau^2 (sum p_i log(p_i/q_i) + P log(P/Q))
+
+ROWS  the 5 rows of kern/loss: rows.K.TAU.ids, .logp, .lse, .kl (sum above,
+      not times tau^2), .grad (of tau^2 kl, at zs); K 1 7 60 61, TAU 1 3; logp
+      is 0.001 too low but for K 61, since a row with a spread of 80 would leave
+      nothing for the others in float32
+STEP  the batch of grad/tied: K 5, tau 3: top.ids [B,T,K], top.logp, top.lse,
+      TOP = 0.25 CE + KL + SH, grad.TOP.NAME, float32"""
+import os
+import sys
+
+import torch
+from safetensors import safe_open
+
+import grad as G
+import st
+
+torch.set_default_dtype(torch.float64)
+
+
+def record(zt, k, tau):
+    v, ids = torch.topk(zt, k, dim=-1)
+    lse = torch.stack([torch.logsumexp(zt, -1), torch.logsumexp(zt / tau, -1)],
+                      -1)
+    return dict(ids=ids.to(torch.uint32), logp=(v - lse[..., :1]).float(),
+                lse=lse.float())
+
+
+def kl(r, zs, tau):
+    """sum p log(p/q) + P log(P/Q) of each row"""
+    ids, lse = r['ids'].long(), r['lse'].double()
+    lp = (r['logp'].double() + lse[..., :1]) / tau - lse[..., 1:]
+    q = torch.log_softmax(zs / tau, -1)
+    P = 1 - lp.exp().sum(-1)
+    if ids.shape[-1] == zs.shape[-1]:
+        lp = lp - torch.logsumexp(lp, -1, keepdim=True)
+        return (lp.exp() * (lp - q.gather(-1, ids))).sum(-1)
+    assert (P > 0).all()
+    rest = q.scatter(-1, ids, -torch.inf).logsumexp(-1)
+    return ((lp.exp() * (lp - q.gather(-1, ids))).sum(-1) +
+            P * (P.log() - rest))
+
+
+def rows(path, out):
+    with safe_open(path, 'pt') as f:
+        zs, zt = (f.get_tensor(n).double() for n in ('zs', 'zt'))
+    zs.requires_grad_()
+    for k in (1, 7, 60, 61):
+        for tau in (1.0, 3.0):
+            r = record(zt, k, tau)
+            if k < 61:
+                r['logp'] -= 1e-3
+            r['kl'] = kl(r, zs, tau)
+            r['grad'], = torch.autograd.grad(tau ** 2 * r['kl'].sum(), zs)
+            for n, x in r.items():
+                out[f'rows.{k}.{int(tau)}.{n}'] = x.detach()
+
+
+def step(path, out):
+    with safe_open(path, 'pt') as f:
+        get = {n: f.get_tensor(n) for n in f.keys()}
+    batch = {n: get[n] for n in ('ids', 'loss_mask', 'piece_row', 'piece_len')}
+    names = [n.removeprefix('grad.LOSS.') for n in get
+             if n.startswith('grad.LOSS.')]
+    ws = {n: get['student.' + n].double().requires_grad_() for n in names}
+    zs, _, hs = G.run(ws, G.STUDENT, batch)
+    assert (zs - get['student.logits']).abs().max() < 1e-12
+    zt = get['teacher.logits']
+    ht = [get[f'teacher.hidden.{i}'] for i in range(3)]
+    val, scored = G.losses(batch, zs, hs, zt, ht)
+    assert abs(val['LOSS'].item() - get['LOSS'].item()) < 1e-12
+    r = record(zt, 5, G.TAU)
+    part = kl(r, zs, G.TAU)
+    top = G.TAU ** 2 * sum(part[a, b] for a, b in scored) / len(scored)
+    assert top <= val['KL']
+    loss = 0.25 * val['CE'] + top + val['SH']
+    for n, x in r.items():
+        out['top.' + n] = x
+    out['TOP'] = loss.detach().reshape(1)
+    for n, x in zip(ws, torch.autograd.grad(loss, list(ws.values()))):
+        out['grad.TOP.' + n] = x.float()
+    print('TOP %.17g, KL %.6f of %.6f' % (
+        out['TOP'].item(), top.item(), val['KL'].item()))
+
+
+def main():
+    top = sys.argv[1]
+    out = {}
+    rows(f'{top}/kern/loss.safetensors', out)
+    step(f'{top}/grad/tied.safetensors', out)
+    path = f'{top}/grad/top.safetensors'
+    st.save(path, out, dict(made_by='scripts/oracle/top.py GOLDEN',
+                            tau=G.TAU, versions=st.versions(torch)))
+    print(path, os.path.getsize(path))
+
+
+main()

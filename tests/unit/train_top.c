@@ -1,0 +1,610 @@
+/*
+ * A teacher's top tokens: how they are found, and the loss and gradients from
+ * them, against PyTorch in double precision (scripts/oracle/top.py), against
+ * the definition written down plainly, and against differences.
+ */
+#include "golden.h"
+#include "../tap.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "base/rng.h"
+#include "kern/kern.h"
+#include "kern/loss.h"
+#include "model/forward.h"
+#include "train/head.h"
+
+#include <math.h>
+
+#define DIR "tests/golden/grad/"
+
+/* Logits given directly: the head is the identity. */
+struct bench {
+    struct pool *pool;
+    struct arena arena;
+    struct head_loss *h;
+    size_t V, k;
+    float *eye, *dw;
+};
+
+static void
+bench_open(struct bench *b, size_t threads, size_t V, size_t k, size_t rows)
+{
+    struct arena plan;
+
+    b->pool = pool_new(threads);
+    b->V = V;
+    b->k = k;
+    b->eye = xcalloc(V * V, sizeof(float));
+    b->dw = xcalloc(V * V, sizeof(float));
+    for (size_t i = 0; i < V; i++)
+        b->eye[i * V + i] = 1.0f;
+    arena_plan(&plan);
+    head_loss_free(head_loss_new(&plan, b->pool, V, V, 0, k, rows));
+    arena_init(&b->arena, plan.used);
+    b->h = head_loss_new(&b->arena, b->pool, V, V, 0, k, rows);
+}
+
+static void
+bench_close(struct bench *b)
+{
+    head_loss_free(b->h);
+    arena_release(&b->arena);
+    pool_free(b->pool);
+    free(b->eye);
+    free(b->dw);
+}
+
+/* KL (with tau^2) of n rows zs [n,V]; their gradients into g [n,V]. */
+static double
+run(struct bench *b, const struct loss_opt *o, const float *zs,
+    const struct top_rows *top, size_t n, float *g)
+{
+    uint32_t *target = xcalloc(n, sizeof(*target));
+    struct loss_sum sum = { 0 };
+
+    head_loss_rows(b->h, o, b->eye, NULL, zs, NULL, top, target, n, b->dw, g,
+        &sum);
+    free(target);
+    return sum.kl;
+}
+
+/* The same for one row, plainly; gradient into g [V]. */
+static double
+plain(const struct loss_opt *o, const float *zs, size_t V,
+    const struct top_rows *t, size_t row, double *g)
+{
+    const uint32_t *ids = t->ids + row * t->k;
+    const float *lse = t->lse + row * 2;
+    double *p = xcalloc(V, sizeof(*p)), *z = xcalloc(V, sizeof(*z));
+    char *in = xcalloc(V, 1);
+    double max = -INFINITY, all = 0.0, Q = 0.0, P, sum = 0.0, kl = 0.0;
+    double max1 = -INFINITY, all1 = 0.0;
+
+    for (size_t v = 0; v < V; v++) {
+        z[v] = zs[v] / o->tau;
+        max = fmax(max, z[v]);
+        max1 = fmax(max1, zs[v]);
+    }
+    for (size_t v = 0; v < V; v++) {
+        all += exp(z[v] - max);
+        all1 += exp(zs[v] - max1);
+    }
+    for (size_t j = 0; j < t->k; j++) {
+        p[ids[j]] = exp((t->logp[row * t->k + j] + (double)lse[0]) / o->tau
+            - lse[1]);
+        sum += p[ids[j]];
+        in[ids[j]] = 1;
+    }
+    P = sum < 1.0 && t->k < V ? 1.0 - sum : 0.0;
+    for (size_t v = 0; v < V; v++) {
+        const double q = exp(z[v] - max) / all;
+
+        p[v] /= sum + P;
+        if (!in[v])
+            Q += q;
+        else if (p[v] > 0.0)
+            kl += p[v] * (log(p[v]) - (z[v] - max - log(all)));
+    }
+    if (P > 0.0)
+        kl += P * log(P / Q);
+    for (size_t v = 0; v < V; v++) {
+        const double q = exp(z[v] - max) / all;
+
+        g[v] = o->w_kl * o->tau * (in[v] ? q - p[v] : q * (1.0 - P / Q))
+            + o->w_ce * (exp(zs[v] - max1) / all1 - (v == 0));
+    }
+    free(p);
+    free(z);
+    free(in);
+    return o->tau * o->tau * kl;
+}
+
+static double
+worst_of(const float *got, const double *want, size_t n)
+{
+    double worst = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(got[i] - want[i]) <= worst))
+            worst = fabs(got[i] - want[i]);
+    return worst;
+}
+
+/* What a teacher of logits zt [n,V] says: by sorting. */
+struct said {
+    struct top_rows t;
+    uint32_t *ids;
+    float *logp, *lse;
+    double *self;
+};
+
+static void
+say(struct said *s, const float *zt, size_t n, size_t V, size_t k, double tau)
+{
+    s->ids = xreallocarray(NULL, n * k, sizeof(*s->ids));
+    s->logp = xreallocarray(NULL, n * k, sizeof(*s->logp));
+    s->lse = xreallocarray(NULL, n * 2, sizeof(*s->lse));
+    s->self = xreallocarray(NULL, n, sizeof(*s->self));
+    s->t = (struct top_rows){ k, s->ids, s->logp, s->lse };
+    for (size_t i = 0; i < n; i++, zt += V) {
+        double max = -INFINITY, one = 0.0, soft = 0.0, mean = 0.0;
+
+        for (size_t v = 0; v < V; v++)
+            max = fmax(max, zt[v]);
+        for (size_t v = 0; v < V; v++) {
+            one += exp(zt[v] - max);
+            soft += exp((zt[v] - max) / tau);
+            mean += exp((zt[v] - max) / tau) * (zt[v] - max) / tau;
+        }
+        s->lse[2 * i] = (float)(max + log(one));
+        s->lse[2 * i + 1] = (float)(max / tau + log(soft));
+        s->self[i] = mean / soft - log(soft);
+        for (size_t j = 0; j < k; j++) {
+            size_t best = V;
+
+            for (size_t v = 0; v < V; v++) {
+                const float last = j > 0 ? zt[s->ids[i * k + j - 1]] : 0.0f;
+                const int later = j == 0 || zt[v] < last || (zt[v] == last
+                    && v > s->ids[i * k + j - 1]);
+
+                if (later && (best == V || zt[v] > zt[best]))
+                    best = v;
+            }
+            s->ids[i * k + j] = (uint32_t)best;
+            s->logp[i * k + j] = zt[best] - s->lse[2 * i];
+        }
+    }
+}
+
+static void
+said_free(struct said *s)
+{
+    free(s->ids);
+    free(s->logp);
+    free(s->lse);
+    free(s->self);
+}
+
+static void
+fill(float *z, size_t n, double scale, uint64_t seed)
+{
+    for (size_t i = 0; i < n; i++)
+        z[i] = (float)(scale * (rng_unit(seed, i) + rng_unit(seed + 1, i)
+            + rng_unit(seed + 2, i) - 1.5));
+}
+
+/* ---- against PyTorch ---- */
+
+static const float *
+floats_of(const struct golden *g, const char *pre, const char *name)
+{
+    char key[60];
+
+    snprintf(key, sizeof(key), "%s%s", pre, name);
+    return golden_get(g, key)->data;
+}
+
+static void
+golden_rows(const char *set)
+{
+    static const struct { size_t k, tau; } v[] = { { 1, 1 }, { 1, 3 },
+        { 7, 1 }, { 7, 3 }, { 60, 1 }, { 60, 3 }, { 61, 1 }, { 61, 3 } };
+    enum { N = 5, V = 61 };
+    struct golden g, rows;
+
+    golden_open(&g, DIR "top.safetensors");
+    golden_open(&rows, "tests/golden/kern/loss.safetensors");
+    for (size_t i = 0; i < 8; i++) {
+        const struct loss_opt o = { 0, 1, 0, (double)v[i].tau };
+        const struct st_tensor *kl, *grad;
+        struct top_rows t = { .k = v[i].k };
+        double value = 0.0, want[N * V], got;
+        struct bench b;
+        char pre[40], key[60];
+        float dz[N * V];
+
+        snprintf(pre, sizeof(pre), "rows.%zu.%zu.", v[i].k, v[i].tau);
+        snprintf(key, sizeof(key), "%sids", pre);
+        t.ids = golden_get(&g, key)->data;
+        t.logp = floats_of(&g, pre, "logp");
+        t.lse = floats_of(&g, pre, "lse");
+        snprintf(key, sizeof(key), "%skl", pre);
+        kl = golden_get(&g, key);
+        snprintf(key, sizeof(key), "%sgrad", pre);
+        grad = golden_get(&g, key);
+        for (size_t r = 0; r < N; r++)
+            value += o.tau * o.tau * golden_at(kl, r);
+        for (size_t r = 0; r < N * V; r++)
+            want[r] = golden_at(grad, r);
+        bench_open(&b, 1, V, v[i].k, N);
+        got = run(&b, &o, golden_get(&rows, "zs")->data, &t, N, dz);
+        ok(near(got, value, 1e-6, 1e-6), "%s top %zu, tau %zu: KL %.9g", set,
+            v[i].k, v[i].tau, got);
+        ok(worst_of(dz, want, N * V) <= 2e-6, "... gradient, worst %.2g",
+            worst_of(dz, want, N * V));
+        bench_close(&b);
+    }
+    golden_close(&g);
+    golden_close(&rows);
+}
+
+/* ---- against the definition ---- */
+
+/* Several slices, all sizes of k, both terms of the loss; 1 and 3 threads. */
+static void
+plain_rows(const char *set)
+{
+    static const size_t ks[] = { 1, 3, 64, 600, 776, 777 };
+    static const struct loss_opt o = { 0.25, 1, 0, 3 };
+    enum { V = 777, N = 37 };
+    float *zs = xreallocarray(NULL, N * V, sizeof(float));
+    float *zt = xreallocarray(NULL, N * V, sizeof(float));
+    float *g[2];
+    double *want = xreallocarray(NULL, N * V, sizeof(double));
+
+    fill(zs, N * V, 9.0, 1);
+    fill(zt, N * V, 9.0, 11);
+    g[0] = xreallocarray(NULL, N * V, sizeof(float));
+    g[1] = xreallocarray(NULL, N * V, sizeof(float));
+    for (size_t i = 0; i < sizeof(ks) / sizeof(*ks); i++) {
+        double kl = 0.0, got = 0.0, again;
+        struct said s;
+
+        say(&s, zt, N, V, ks[i], o.tau);
+        for (size_t r = 0; r < N; r++)
+            kl += plain(&o, zs + r * V, V, &s.t, r, want + r * V);
+        for (size_t threads = 1; threads <= 3; threads += 2) {
+            struct bench b;
+
+            bench_open(&b, threads, V, ks[i], threads == 1 ? N : 16);
+            again = got;
+            got = run(&b, &o, zs, &s.t, N, g[threads / 2]);
+            bench_close(&b);
+        }
+        ok(near(got, kl, 0, 1e-6), "%s top %zu of %d: KL %.9g", set, ks[i], V,
+            got);
+        ok(worst_of(g[0], want, N * V) <= 3e-6, "... gradient, worst %.2g",
+            worst_of(g[0], want, N * V));
+        ok(got == again && memcmp(g[0], g[1], N * V * sizeof(float)) == 0,
+            "... the same bits by 3 threads, 16 rows at a time");
+        said_free(&s);
+    }
+    free(zs);
+    free(zt);
+    free(g[0]);
+    free(g[1]);
+    free(want);
+}
+
+/* Central differences of the value that comes with the gradient. */
+static void
+differences(const char *set)
+{
+    static const struct loss_opt o = { 0, 1, 0, 2 };
+    enum { V = 23, K = 6 };
+    const float step = 0x1p-6f;
+    float zs[V], zt[V], g[V], none[V];
+    double worst = 0.0;
+    struct bench b;
+    struct said s;
+
+    fill(zs, V, 4.0, 5);
+    fill(zt, V, 4.0, 6);
+    say(&s, zt, 1, V, K, o.tau);
+    bench_open(&b, 1, V, K, 1);
+    run(&b, &o, zs, &s.t, 1, g);
+    for (size_t v = 0; v < V; v++) {
+        const float z = zs[v];
+        double up, down;
+
+        zs[v] = z + step;
+        up = run(&b, &o, zs, &s.t, 1, none);
+        zs[v] = z - step;
+        down = run(&b, &o, zs, &s.t, 1, none);
+        zs[v] = z;
+        if (!(fabs((up - down) / (2.0 * step) - g[v]) <= worst))
+            worst = fabs((up - down) / (2.0 * step) - g[v]);
+    }
+    ok(worst <= 3e-4, "%s: gradient by differences, off by %.2g", set, worst);
+    bench_close(&b);
+    said_free(&s);
+}
+
+/* Where rounding, a student or a teacher leaves almost nothing for the rest,
+ * or the student is the teacher. */
+static void
+edges(const char *set)
+{
+    static const struct loss_opt o = { 0, 1, 0, 1 };
+    enum { V = 300, K = 4 };
+    float zs[V], zt[V], g[V];
+    double want[V], kl, got, sum = 0.0;
+    struct bench b;
+    struct said s;
+
+    fill(zt, V, 4.0, 21);
+    bench_open(&b, 1, V, K, 1);
+    say(&s, zt, 1, V, K, o.tau);
+    got = run(&b, &o, zt, &s.t, 1, g);
+    ok(near(got, 0.0, 1e-9, 0), "%s: KL(p,p) = %.2g", set, got);
+    for (size_t v = 0; v < V; v++)
+        sum = fmax(sum, fabs(g[v]));
+    ok(sum <= 2e-6, "... and its gradient %.2g", sum);
+
+    /* the student has 1e-35 where the teacher has most */
+    memcpy(zs, zt, sizeof(zs));
+    for (size_t j = 0; j < K; j++)
+        zs[s.ids[j]] += 80.0f;
+    kl = plain(&o, zs, V, &s.t, 0, want);
+    got = run(&b, &o, zs, &s.t, 1, g);
+    ok(near(got, kl, 0, 1e-6) && kl > 50.0, "%s: a student without a rest: KL "
+        "%.6g", set, got);
+    ok(worst_of(g, want, V) <= 2e-6, "... gradient, worst %.2g",
+        worst_of(g, want, V));
+
+    /* more than everything */
+    for (size_t j = 0; j < K; j++)
+        s.logp[j] = -0.001f;
+    fill(zs, V, 4.0, 22);
+    kl = plain(&o, zs, V, &s.t, 0, want);
+    got = run(&b, &o, zs, &s.t, 1, g);
+    ok(near(got, kl, 0, 1e-6) && kl > 0.0, "%s: top tokens of more than 1: KL "
+        "%.6g", set, got);
+    ok(worst_of(g, want, V) <= 2e-6, "... gradient, worst %.2g",
+        worst_of(g, want, V));
+    for (size_t v = 0, top; v < V; v++) {
+        top = 0;
+        for (size_t j = 0; j < K; j++)
+            top += s.ids[j] == v;
+        if (!top && !(g[v] >= 0.0f))
+            sum = INFINITY;
+    }
+    ok(isfinite(sum), "... which takes from the others");
+    said_free(&s);
+    bench_close(&b);
+}
+
+/* ---- kernels ---- */
+
+/* Every size of row against the reference. */
+static void
+kernels(const char *set)
+{
+    const struct loss_kern *k = loss_kern(), *ref = &loss_kern_ref;
+    const struct row_lse l = { 5.0f, 4.5f, 4.25f };
+    double worst[3] = { 0 }, kl = 0.0;
+
+    for (size_t n = 1; n <= 67; n++) {
+        float z[3][67], r[3][67], t[67];
+
+        fill(z[0], n, 5.0, n);
+        fill(t, n, 5.0, n + 100);
+        for (size_t i = 0; i < 3; i++) {
+            memcpy(z[i], z[0], n * sizeof(float));
+            memcpy(r[i], z[0], n * sizeof(float));
+        }
+        k->ce_grad(z[0], n, l.s1, 0.25f);
+        ref->ce_grad(r[0], n, l.s1, 0.25f);
+        kl = fmax(kl, fabs(k->kd_grad(z[1], t, n, 3.0f, l, 0.25f, 0.9f)
+            - ref->kd_grad(r[1], t, n, 3.0f, l, 0.25f, 0.9f)));
+        k->top_grad(z[2], n, l.s1, 0.25f, 3.0f, 2.0f, -0.7f);
+        ref->top_grad(r[2], n, l.s1, 0.25f, 3.0f, 2.0f, -0.7f);
+        for (size_t i = 0; i < 3; i++)
+            for (size_t j = 0; j < n; j++)
+                if (!(fabsf(z[i][j] - r[i][j]) <= worst[i]))
+                    worst[i] = fabsf(z[i][j] - r[i][j]);
+    }
+    ok(worst[0] <= 1e-7, "%s ce_grad, rows of 1 to 67: %.2g", set, worst[0]);
+    ok(worst[1] <= 3e-7 && kl <= 1e-6, "%s kd_grad: %.2g, value %.2g", set,
+        worst[1], kl);
+    ok(worst[2] <= 3e-7, "%s top_grad: %.2g", set, worst[2]);
+}
+
+/* Halves: each is its own narrowing; between two neighbours it goes to the
+ * nearer, in the middle to the even one. */
+static void
+halves(void)
+{
+    size_t bad = 0, off = 0;
+    uint16_t h;
+    float x[2], y;
+
+    for (uint32_t u = 0; u < 0x7c00; u++) {
+        const uint16_t in[2] = { (uint16_t)u, (uint16_t)(u + 1) };
+
+        kern.widen_f16(x, in, 2);
+        kern.narrow_f16(&h, x, 1);
+        bad += h != u;
+        if (u == 0x7bff)
+            x[1] = 65536.0f;
+        y = (x[0] + x[1]) / 2.0f;
+        kern.narrow_f16(&h, &y, 1);
+        off += h != u + (u & 1);
+        y = nextafterf(y, 0.0f);
+        kern.narrow_f16(&h, &y, 1);
+        off += h != u;
+        y = -nextafterf((x[0] + x[1]) / 2.0f, INFINITY);
+        kern.narrow_f16(&h, &y, 1);
+        off += h != (0x8000 | (u + 1));
+    }
+    ok(bad == 0, "halves are halves");
+    ok(off == 0, "what is not goes to the nearest, ties to even");
+    y = NAN;
+    kern.narrow_f16(&h, &y, 1);
+    ok((h & 0x7c00) == 0x7c00 && (h & 0x3ff) != 0, "NaN stays NaN");
+    y = -1e30f;
+    kern.narrow_f16(&h, &y, 1);
+    ok(h == 0xfc00, "too large: infinite");
+}
+
+/* ---- finding them ---- */
+
+/* A model that is only a head of the identity: logits are states. */
+static void
+find_plain(const char *set, size_t V, const size_t *ks, size_t nk)
+{
+    enum { N = 131 };
+    float *eye = xcalloc(V * V, sizeof(float));
+    float *z = xreallocarray(NULL, N * V, sizeof(float));
+    struct model m = { .c = { .V = V, .d = V, .H = 1, .KV = 1, .D = 2 } };
+
+    for (size_t i = 0; i < V; i++)
+        eye[i * V + i] = 1.0f;
+    m.head = (struct weight){ .data = (const void *)eye, .dtype = DT_F32,
+        .rows = V, .cols = V, .stride = V * sizeof(float) };
+    m.embed = m.norm = m.head;
+    m.norm.rows = 1;
+    fill(z, N * V, 8.0, 31);
+    /* many that are equal, zeros of both signs, all the same */
+    for (size_t v = 0; v < V; v++) {
+        z[v] = (float)(v * 7 % 5);
+        z[V + v] = v % 3 == 0 ? -0.0f : v % 3 == 1 ? 0.0f : -1.0f;
+        z[2 * V + v] = -3.0f;
+    }
+    for (size_t i = 0; i < nk; i++) {
+        const size_t k = ks[i];
+        uint32_t *ids = xreallocarray(NULL, N * k, sizeof(*ids));
+        float *logp = xreallocarray(NULL, N * k, sizeof(float)), lse[N * 2];
+        double self[N], off = 0.0, offself = 0.0;
+        size_t differ = 0;
+        struct said s;
+
+        say(&s, z, N, V, k, 3.0);
+        for (size_t threads = 1; threads <= 3; threads += 2) {
+            struct pool *pool = pool_new(threads);
+            struct fwd *f = fwd_new(&m, pool, 1, 1);
+            struct head_top *t = head_top_new(&m, pool, k);
+
+            /* a row's bits are its own: one at the end is alone */
+            head_top_rows(t, f, z, threads == 1 ? N : N - 1, 3.0, ids, logp,
+                lse, self);
+            if (threads == 3)
+                head_top_rows(t, f, z + (N - 1) * V, 1, 3.0,
+                    ids + (N - 1) * k, logp + (N - 1) * k, lse + 2 * (N - 1),
+                    self + N - 1);
+            differ += memcmp(ids, s.ids, N * k * sizeof(*ids)) != 0;
+            for (size_t r = 0; r < N * k; r++)
+                if (!(fabsf(logp[r] - s.logp[r]) <= off))
+                    off = fabsf(logp[r] - s.logp[r]);
+            for (size_t r = 0; r < 2 * N; r++)
+                if (!(fabsf(lse[r] - s.lse[r]) <= off))
+                    off = fabsf(lse[r] - s.lse[r]);
+            for (size_t r = 0; r < N; r++)
+                if (!(fabs(self[r] - s.self[r]) <= offself))
+                    offself = fabs(self[r] - s.self[r]);
+            head_top_free(t);
+            fwd_free(f);
+            pool_free(pool);
+        }
+        ok(differ == 0, "%s: top %zu of %zu are those of sorting", set, k, V);
+        ok(off <= 3e-6 && offself <= 1e-5, "... log-probabilities, lse: off by "
+            "%.2g; sum p log p: %.2g", off, offself);
+        said_free(&s);
+        free(ids);
+        free(logp);
+    }
+    free(eye);
+    free(z);
+}
+
+/* The golden teacher's, by PyTorch. */
+static void
+find_golden(const char *set)
+{
+    struct golden g, top;
+    struct model m;
+    const struct st_tensor *final, *ids;
+    struct pool *pool = pool_new(2);
+    struct head_top *t;
+    struct fwd *f;
+    struct err e;
+    uint32_t got[36 * 5];
+    float *x, logp[36 * 5], lse[36 * 2];
+    double self[36], off = 0.0;
+    size_t differ = 0, seen = 0;
+
+    golden_open(&g, DIR "tied.safetensors");
+    golden_open(&top, DIR "top.safetensors");
+    if (model_open(&m, DIR "tied-teacher", &e) < 0) {
+        printf("Bail out! %s\n", e.msg);
+        exit(1);
+    }
+    final = golden_get(&g, "teacher.final");
+    ids = golden_get(&top, "top.ids");
+    x = xreallocarray(NULL, final->n, sizeof(*x));
+    for (size_t i = 0; i < final->n; i++)
+        x[i] = (float)golden_at(final, i);
+    f = fwd_new(&m, pool, 3, 12);
+    t = head_top_new(&m, pool, 5);
+    head_top_rows(t, f, x, 36, 3.0, got, logp, lse, self);
+    for (size_t i = 0; i < 36; i++) {
+        if (golden_at(golden_get(&top, "top.logp"), i * 5)
+                == golden_at(golden_get(&top, "top.logp"), i * 5 + 4))
+            continue;               /* padding: all alike */
+        seen++;
+        for (size_t j = 0; j < 5; j++) {
+            differ += got[i * 5 + j] != st_u32(ids, i * 5 + j);
+            off = fmax(off, fabs(logp[i * 5 + j]
+                - golden_at(golden_get(&top, "top.logp"), i * 5 + j)));
+        }
+        for (size_t j = 0; j < 2; j++)
+            off = fmax(off, fabs(lse[i * 2 + j]
+                - golden_at(golden_get(&top, "top.lse"), i * 2 + j)));
+    }
+    ok(seen == 33 && differ == 0, "%s: the golden teacher's top 5", set);
+    ok(off <= 1e-5, "... off by %.2g", off);
+    head_top_free(t);
+    fwd_free(f);
+    pool_free(pool);
+    model_close(&m);
+    free(x);
+    golden_close(&g);
+    golden_close(&top);
+}
+
+int
+main(void)
+{
+    static const char *const sets[] = { "ref", "avx2", "avx512" };
+    static const size_t few[] = { 1, 2, 5, 41, 70 };
+    static const size_t many[] = { 1, 7, 19, 64, 1100 };
+
+    for (size_t i = 0; i < 3; i++) {
+        const char *why = kern_force(sets[i]);
+
+        if (why != NULL) {
+            ok(1, "# SKIP %s: %s", sets[i], why);
+            continue;
+        }
+        kernels(sets[i]);
+        golden_rows(sets[i]);
+        plain_rows(sets[i]);
+        differences(sets[i]);
+        edges(sets[i]);
+        find_plain(sets[i], 70, few, 5);
+        find_plain(sets[i], 1100, many, i == 0 ? 4 : 5);
+        find_golden(sets[i]);
+    }
+    halves();
+    return done_testing();
+}
