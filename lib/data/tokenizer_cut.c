@@ -92,7 +92,8 @@ ends_piece(enum split split, unsigned x, uint32_t b, unsigned y)
         return 0;
     if (y & U_S)
         return !lines || (b != '\r' && b != '\n') || (x & (U_L | U_N));
-    if ((y & U_M) || (split == SPLIT_TEKKEN && (x & U_M)))
+    if ((y & U_M) || ((x & U_M) && (split_by_case(split) ||
+        split == SPLIT_QWEN35)) || (split == SPLIT_O200K && b == '\''))
         return 0;
     if (x & U_L)
         return !(y & U_L);

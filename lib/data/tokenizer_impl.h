@@ -18,8 +18,17 @@ enum split {
     SPLIT_GPT2_DIGITS,  /* Digits(individual), then that on what is between */
     SPLIT_CL100K,       /* Llama 3: numbers in pieces of at most 3 */
     SPLIT_CL100K_1,     /* Qwen 2: of 1 */
-    SPLIT_TEKKEN        /* Mistral: words by case, numbers of 1 */
+    SPLIT_TEKKEN,       /* Mistral: words by case, numbers of 1 */
+    SPLIT_O200K,        /* GPT-4o, Llama 4: by case, with 's; of 3 */
+    SPLIT_QWEN35        /* Qwen 3.5: as Qwen 2, marks count as letters */
 };
+
+/* Are words cut by case? */
+static inline int
+split_by_case(enum split split)
+{
+    return split == SPLIT_TEKKEN || split == SPLIT_O200K;
+}
 
 /* A stretch of text as bit sets; see tokenizer_scan.h. */
 #define SCAN_BYTES 4096

@@ -99,9 +99,7 @@ scan_choose(const char *name, struct err *e)
 int
 scan_knows(enum split split)
 {
-    return split == SPLIT_GPT2 || split == SPLIT_GPT2_DIGITS ||
-        split == SPLIT_CL100K || split == SPLIT_CL100K_1 ||
-        split == SPLIT_TEKKEN;
+    return split != SPLIT_NONE;
 }
 
 static inline int
@@ -147,6 +145,8 @@ static void
 place_others(struct scan *s, size_t words, const unsigned char *end)
 {
     const unsigned number = s->split == SPLIT_GPT2_DIGITS ? U_DIGIT : U_N;
+    const unsigned letter = s->split == SPLIT_QWEN35 ? U_L | U_M : U_L;
+    const int by_case = split_by_case(s->split);
     size_t next = 0, k;
 
     for (size_t w = 0; w < words; w++) {
@@ -164,12 +164,12 @@ place_others(struct scan *s, size_t words, const unsigned char *end)
             next = i + k;
             if (k > 1)
                 bits_on(s->set[SCAN_F], i + 1, k - 1);
-            if (s->split == SPLIT_TEKKEN) {
+            if (by_case) {
                 case_on(s, i, k, cls);
                 if (cls & U_M)
                     bits_on(s->set[SCAN_T], i, k);
             }
-            if (cls & U_L)
+            if (cls & letter)
                 bits_on(s->set[SCAN_L], i, k);
             else if (cls & number)
                 bits_on(s->set[SCAN_N], i, k);
@@ -183,6 +183,7 @@ void
 scan_begin(struct scan *s, const struct tok_code *code, enum split split,
     const unsigned char *p, const unsigned char *end)
 {
+    const int by_case = split_by_case(split);
     size_t n = (size_t)(end - p), words, whole;
     uint64_t carry = 0;
 
@@ -211,7 +212,7 @@ scan_begin(struct scan *s, const struct tok_code *code, enum split split,
     }
     for (int k = 0; k < SCAN_SETS; k++)
         s->set[k][words] = s->set[k][words + 1] = 0;
-    if (split == SPLIT_TEKKEN) {
+    if (by_case) {
         memset(s->set[SCAN_T], 0, words * sizeof **s->set);
         place_cases(s, words);
     }
@@ -224,7 +225,7 @@ scan_begin(struct scan *s, const struct tok_code *code, enum split split,
             s->set[SCAN_S][w]);
     if (n % 64)
         s->set[SCAN_O][words - 1] &= UINT64_MAX >> (64 - n % 64);
-    for (size_t w = 0; split == SPLIT_TEKKEN && w < words; w++)
+    for (size_t w = 0; by_case && w < words; w++)
         s->set[SCAN_T][w] |= s->set[SCAN_L][w];
     if (split == SPLIT_GPT2 || split == SPLIT_GPT2_DIGITS)
         scan_gpt2(s, words, end);
@@ -354,27 +355,38 @@ tekken_end(const struct scan *s, size_t i)
     return q > i ? q : r;
 }
 
+/* The word of piece i whose letters begin at j; o200k: with a contraction. */
 static inline size_t
-tekken(const struct scan *s, size_t i, const unsigned char *end)
+tekken_word(const struct scan *s, size_t i, size_t j,
+    const unsigned char *end, int o200k)
+{
+    size_t r = tekken_end(s, j);
+
+    if (r == 0)
+        return 0;
+    if (o200k && s->base + r < end && s->base[r] == '\'')
+        r += split_contraction_i(s->base + r, end);
+    return r - i;
+}
+
+/* o200k: with contractions, and numbers of 3. */
+static inline size_t
+tekken(const struct scan *s, size_t i, const unsigned char *end, int o200k)
 {
     const unsigned char *const p = s->base + i;
     size_t j, r;
 
-    if (bit(s->set[SCAN_L], i)) {
-        r = tekken_end(s, i);
-        return r ? r - i : 0;
-    }
+    if (bit(s->set[SCAN_L], i))
+        return tekken_word(s, i, i, end, o200k);
     if (bit(s->set[SCAN_T], i))             /* a mark */
         return split_piece(s->split, p, end);
     j = *p < 0x80 ? i + 1 : run_end(s->set[SCAN_F], i + 1);
     if (open_end(s, j))
         return 0;
     if (bit(s->set[SCAN_N], i))
-        return j - i;
-    if (bit(s->set[SCAN_T], j) && *p != '\r' && *p != '\n') {
-        r = tekken_end(s, j);
-        return r ? r - i : 0;
-    }
+        return o200k ? numbers(s, i, 3) : j - i;
+    if (bit(s->set[SCAN_T], j) && *p != '\r' && *p != '\n')
+        return tekken_word(s, i, j, end, o200k);
     if (bit(s->set[SCAN_S], i) && (*p != ' ' || !bit(s->set[SCAN_O], j)))
         return space_lines(s, i);
     r = run_end(s->set[SCAN_O], j);
@@ -391,9 +403,12 @@ scan_other(const struct scan *s, size_t i, const unsigned char *end)
     case SPLIT_CL100K:
         return cl100k(s, i, end, 3);
     case SPLIT_CL100K_1:
+    case SPLIT_QWEN35:
         return cl100k(s, i, end, 1);
     case SPLIT_TEKKEN:
-        return tekken(s, i, end);
+        return tekken(s, i, end, 0);
+    case SPLIT_O200K:
+        return tekken(s, i, end, 1);
     default:
         return split_piece(s->split, s->base + i, end);
     }

@@ -14,7 +14,7 @@
 
 /* Bit i of a set is byte i of the stretch; behind its end all are zero. */
 enum {
-    SCAN_L,         /* letters */
+    SCAN_L,         /* letters; of SPLIT_QWEN35 marks too */
     SCAN_N,         /* numbers: U_DIGIT for SPLIT_GPT2_DIGITS, else U_N */
     SCAN_O,         /* others */
     SCAN_S,         /* white space */
@@ -22,9 +22,9 @@ enum {
     SCAN_X,         /* characters that scan_code has left over */
     SCAN_P,         /* the space U+0020 */
     SCAN_Q,         /* the apostrophe U+0027 */
-    SCAN_U,         /* upper and title case: of ASCII, but for SPLIT_TEKKEN */
+    SCAN_U,         /* upper and title case: of ASCII, unless split_by_case */
     SCAN_V,         /* lower case: the same */
-    SCAN_T,         /* letters and marks, of the Tekken pattern */
+    SCAN_T,         /* letters and marks, where split_by_case */
     SCAN_B          /* where pieces begin, of the GPT-2 pattern */
 };
 

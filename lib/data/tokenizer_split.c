@@ -10,6 +10,8 @@
  *         instead of \p{Lu}\p{Lt}:
  *         [^\r\n\p{L}\p{N}]?U*W+|[^\r\n\p{L}\p{N}]?U+W*|\p{N}
  *         | ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
+ * o200k:  Tekken's with \p{N}{1,3}, and (?i:'s|'t|'re|'ve|'m|'ll|'d)? behind
+ *         both kinds of words
  */
 #include "data/tokenizer_impl.h"
 #include "data/unicode.h"
@@ -141,8 +143,22 @@ space_lines(const unsigned char *p, const unsigned char *end)
     return q > p ? (size_t)(q - p) : space(p, stop == end ? stop : end, 0);
 }
 
+/* Numbers of at most `most` characters. */
 static inline size_t
-piece_cl100k(const unsigned char *p, const unsigned char *end, size_t numbers)
+numbers(const unsigned char *p, const unsigned char *end, size_t most)
+{
+    const unsigned char *q = p;
+    size_t k;
+
+    for (; most > 0 && q < end && (class_at(q, end, &k) & U_N); most--)
+        q += k;
+    return (size_t)(q - p);
+}
+
+/* letter: U_L, or with marks, as in Qwen 3.5. */
+static inline size_t
+piece_cl100k(const unsigned char *p, const unsigned char *end, size_t most,
+    unsigned letter)
 {
     const unsigned char *q;
     size_t k, k1 = 0;
@@ -155,25 +171,21 @@ piece_cl100k(const unsigned char *p, const unsigned char *end, size_t numbers)
         if (n)
             return n;
     }
-    if (c & U_L)
-        return (size_t)(run(p + k, end, U_L, 1) - p);
-    if (c & U_N) {
-        for (q = p + k; --numbers > 0 && q < end &&
-            (class_at(q, end, &k1) & U_N); q += k1)
-            ;
-        return (size_t)(q - p);
-    }
+    if (c & letter)
+        return (size_t)(run(p + k, end, letter, 1) - p);
+    if (c & U_N)
+        return numbers(p, end, most);
     if (p + k < end)
         c1 = class_at(p + k, end, &k1);
-    if (*p != '\r' && *p != '\n' && (c1 & U_L))
-        return (size_t)(run(p + k + k1, end, U_L, 1) - p);
+    if (*p != '\r' && *p != '\n' && (c1 & letter))
+        return (size_t)(run(p + k + k1, end, letter, 1) - p);
     q = p + k;
     if (c & U_S) {
         if (*p != ' ' || (c1 & (U_S | U_N)))
             return space_lines(p, end);
         q += k1;
     }
-    q = run(q, end, U_L | U_N | U_S, 0);
+    q = run(q, end, letter | U_N | U_S, 0);
     while (q < end && (*q == '\r' || *q == '\n'))
         q++;
     return (size_t)(q - p);
@@ -214,25 +226,36 @@ tekken_word(const unsigned char *p, const unsigned char *end)
     return (size_t)((both ? both : q) - p);
 }
 
-static size_t
-piece_tekken(const unsigned char *p, const unsigned char *end)
+/* n, and a contraction there. */
+static inline size_t
+contracted(const unsigned char *p, const unsigned char *end, size_t n)
+{
+    return p + n < end && p[n] == '\'' ?
+        n + split_contraction_i(p + n, end) : n;
+}
+
+/* o200k: with contractions, and numbers of 3. */
+static inline size_t
+piece_tekken(const unsigned char *p, const unsigned char *end, int o200k)
 {
     const unsigned char *q = p;
     size_t k, n, k1;
     const unsigned c = class_at(p, end, &k);
 
     if (c & U_N)
-        return k;
-    if (c & U_L)
-        return tekken_word(p, end);
+        return o200k ? numbers(p, end, 3) : k;
+    if (c & U_L) {
+        n = tekken_word(p, end);
+        return o200k ? contracted(p, end, n) : n;
+    }
     if (*p != '\r' && *p != '\n' && (n = tekken_word(p + k, end)) > 0) {
         /* A mark alone is W+ already, which goes before U+ behind it. */
         if ((c & U_M) && is_upper(p + k, n))
             return k;
-        return k + n;
+        return o200k ? contracted(p, end, k + n) : k + n;
     }
     if (c & U_M)
-        return k;
+        return o200k ? contracted(p, end, k) : k;
     if (c & U_S) {
         if (*p != ' ' || p + 1 == end ||
             (class_at(p + 1, end, &k1) & (U_S | U_L | U_N)))
@@ -254,11 +277,15 @@ split_piece(enum split kind, const unsigned char *p, const unsigned char *end)
     case SPLIT_GPT2_DIGITS:
         return piece_gpt2(p, end, U_DIGIT);
     case SPLIT_CL100K:
-        return piece_cl100k(p, end, 3);
+        return piece_cl100k(p, end, 3, U_L);
     case SPLIT_CL100K_1:
-        return piece_cl100k(p, end, 1);
+        return piece_cl100k(p, end, 1, U_L);
+    case SPLIT_QWEN35:
+        return piece_cl100k(p, end, 1, U_L | U_M);
     case SPLIT_TEKKEN:
-        return piece_tekken(p, end);
+        return piece_tekken(p, end, 0);
+    case SPLIT_O200K:
+        return piece_tekken(p, end, 1);
     case SPLIT_NONE:
         break;
     }

@@ -4,6 +4,7 @@
  * very text.
  */
 #include "data/tokenizer_load.h"
+#include "format/patterns.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,28 +13,14 @@
 #define NORM_MAX 8          /* steps of a normalizer */
 #define MARK "\xe2\x96\x81"
 
-/* The tail that most patterns share. */
-#define TAIL "|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-#define MIXED "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
-#define LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
-#define BEFORE "[^\\r\\n\\p{L}\\p{N}]?"
-
 static const struct {
     const char *regex;
     enum split split;
 } known[] = {
-    { "(?i:'s|'t|'re|'ve|'m|'ll|'d)|" BEFORE "\\p{L}+|\\p{N}{1,3}|"
-        " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*" TAIL, SPLIT_CL100K },
-    { "(?i:'s|'t|'re|'ve|'m|'ll|'d)|" BEFORE "\\p{L}+|\\p{N}|"
-        " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*" TAIL, SPLIT_CL100K_1 },
-    /* the same cuts as the first, as tiktoken writes it */
-    { "'(?i:[sdmt]|ll|ve|re)|" BEFORE "+\\p{L}+|\\p{N}{1,3}|"
-        " ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+",
-        SPLIT_CL100K },
-    { "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|"
-        "\\s+(?!\\S)|\\s+", SPLIT_GPT2 },
-    { BEFORE MIXED "*" LOWER "+|" BEFORE MIXED "+" LOWER "*|\\p{N}|"
-        " ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*" TAIL, SPLIT_TEKKEN },
+    { RX_GPT2, SPLIT_GPT2 }, { RX_LLAMA3, SPLIT_CL100K },
+    { RX_CL100K, SPLIT_CL100K }, { RX_QWEN2, SPLIT_CL100K_1 },
+    { RX_QWEN35, SPLIT_QWEN35 }, { RX_TEKKEN, SPLIT_TEKKEN },
+    { RX_O200K, SPLIT_O200K }
 };
 
 /* The normalizer. */
@@ -135,7 +122,8 @@ split_load(const json_t *j, const char *path, enum split *split,
             return 0;
         }
     return tok_bad(e, "%s.pattern: is none of the patterns that are "
-        "implemented (GPT-2, cl100k and Llama 3, Qwen 2, Tekken)", path);
+        "implemented (GPT-2, cl100k and Llama 3, Qwen 2 and 3.5, Tekken, "
+        "o200k)", path);
 }
 
 /* Digits or Split before ByteLevel. */

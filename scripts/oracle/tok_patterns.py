@@ -16,6 +16,11 @@ LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|"
 UP, LOW = r'[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]', r'[\p{Ll}\p{Lm}\p{Lo}\p{M}]'
 TEKKEN = (rf'[^\r\n\p{{L}}\p{{N}}]?{UP}*{LOW}+|[^\r\n\p{{L}}\p{{N}}]?{UP}+{LOW}*|'
           r'\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+')
+SHORT = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+O200K = TEKKEN.replace(f'{LOW}+|', f'{LOW}+{SHORT}?|').replace(
+    f'{LOW}*|\\p{{N}}|', f'{LOW}*{SHORT}?|\\p{{N}}{{1,3}}|')
+QWEN35 = LLAMA3.replace('{1,3}', '').replace(r'\p{L}+|', r'[\p{L}\p{M}]+|').replace(
+    r'[^\s\p{L}\p{N}]', r'[^\s\p{L}\p{M}\p{N}]')
 OUT = sys.argv[1]
 
 
@@ -34,7 +39,8 @@ KINDS = {'gpt2': byte_level,
              {'type': 'Digits', 'individual_digits': True}, byte_level]},
          'llama3': split(LLAMA3),
          'qwen2': split(LLAMA3.replace('{1,3}', '')),
-         'tekken': split(TEKKEN)}
+         'tekken': split(TEKKEN), 'o200k': split(O200K),
+         'qwen35': split(QWEN35)}
 
 
 def lengths(kind, text):
@@ -52,6 +58,10 @@ LETTERS = ['A', '\u0416', 'b', '\u03bb', '\u01c5', '\u02b0', '\u00aa', '\u65e5',
            '\u0301', ' ', '  ', '\n', '/', '.', '1', "'s"]
 rng = random.Random(4)
 texts += [''.join(rng.choices(LETTERS, k=rng.randint(1, 9))) for _ in range(400)]
+# contractions behind words of all kinds
+texts += [a + b + c for a in ("don", " DON", "\u00e9", "\u0301", "x\u0301",
+                              "\u65e5", "1", "!", " ", "it's")
+          for b in ("'t", "'VE", "'ll", "'\u017f", "'x", "'") for c in ("", "a", "'s")]
 with open(f'{OUT}/patterns.jsonl', 'w', encoding='utf-8') as f:
     for r in [KINDS] + [dict(text=x, **{k: lengths(k, x) for k in KINDS})
                         for x in texts]:

@@ -1,6 +1,8 @@
 /* lib/data/tokenizer: a text that is encoded in parts, wherever tok_cut allows
  * a cut, has the ids of the whole, in every family. */
 #include "../tok_answers.h"
+#include "format/json.h"
+#include "format/patterns.h"
 
 #include "base/rng.h"
 
@@ -110,18 +112,42 @@ make_text(const struct tokenizer *t, uint64_t seed, size_t most, struct buf *b)
     }
 }
 
-static void
-test_family(const char *name, const json_t *texts)
+static struct tokenizer *
+open_family(const char *name, struct err *e)
 {
-    const int tekken = strstr(name, "tekken") != NULL;
-    struct err e = { 0 };
-    struct tokenizer *t = tok_open(golden(".", name, tekken ?
-        "/tekken.json" : ".json"), &e);
+    return tok_open(golden(".", name, strstr(name, "tekken") ?
+        "/tekken.json" : ".json"), e);
+}
+
+/* A family with another pattern, of a Sequence of Split and ByteLevel. */
+static struct tokenizer *
+open_pattern(const char *name, const char *regex, struct err *e)
+{
+    json_t *j = js_load(golden(".", name, ".json"), JS_MAX, e);
+    json_t *split = json_array_get(json_object_get(json_object_get(j,
+        "pre_tokenizer"), "pretokenizers"), 0);
+    struct tokenizer *t;
+    char *s;
+
+    json_object_set_new(json_object_get(split, "pattern"), "Regex",
+        json_string(regex));
+    s = json_dumps(j, 0);
+    t = tok_parse(s, strlen(s), NULL, 0, e);
+    free(s);
+    json_decref(j);
+    return t;
+}
+
+/* t is taken; NULL: e says why. */
+static void
+test_family(const char *name, struct tokenizer *t, const struct err *e,
+    const json_t *texts)
+{
     struct tok_scratch *s;
     struct buf b = { 0 };
     size_t wrong = 0;
 
-    if (!ok(t != NULL, "%s: is read %s", name, e.msg))
+    if (!ok(t != NULL, "%s: is read %s", name, e->msg))
         return;
     s = tok_scratch_new(t);
     ncut = 0;
@@ -147,9 +173,14 @@ int
 main(void)
 {
     json_t *texts = read_texts(golden("family", "texts", ".jsonl"));
+    struct err e = { 0 };
 
     for (size_t i = 0; i < sizeof family / sizeof *family; i++)
-        test_family(family[i], texts);
+        test_family(family[i], open_family(family[i], &e), &e, texts);
+    test_family("o200k", open_pattern("family/nemo", RX_O200K, &e), &e,
+        texts);
+    test_family("qwen35", open_pattern("family/qwen", RX_QWEN35, &e), &e,
+        texts);
     json_decref(texts);
     tok_ids_release(&whole);
     tok_ids_release(&parts);

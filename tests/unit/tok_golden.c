@@ -170,13 +170,15 @@ test_patterns(void)
     static const struct { const char *name; enum split kind; } k[] = {
         { "gpt2", SPLIT_GPT2 }, { "digits", SPLIT_GPT2_DIGITS },
         { "llama3", SPLIT_CL100K }, { "qwen2", SPLIT_CL100K_1 },
-        { "tekken", SPLIT_TEKKEN } };
+        { "tekken", SPLIT_TEKKEN }, { "o200k", SPLIT_O200K },
+        { "qwen35", SPLIT_QWEN35 } };
+    enum { KINDS = sizeof k / sizeof *k };
     FILE *f = fopen(golden("patterns.jsonl"), "r");
-    size_t n = 0, wrong[5] = { 0 };
+    size_t n = 0, wrong[KINDS] = { 0 };
     json_t *line;
 
     for (; f && (line = next_line(f)) != NULL; n++, json_decref(line))
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < KINDS; i++) {
             if (n == 0)
                 test_known(k[i].name, json_object_get(line, k[i].name));
             else
@@ -186,7 +188,7 @@ test_patterns(void)
     if (f)
         fclose(f);
     ok(n > 500, "patterns: %zu cases", n);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < KINDS; i++)
         ok(wrong[i] == 0, "%s: pieces, %zu differ", k[i].name, wrong[i]);
 }
 

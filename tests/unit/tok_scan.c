@@ -11,9 +11,10 @@
 #include <string.h>
 
 static const enum split kinds[] = { SPLIT_GPT2, SPLIT_GPT2_DIGITS,
-    SPLIT_CL100K, SPLIT_CL100K_1, SPLIT_TEKKEN };
-static const char *const kind_name[] = { "gpt2", "digits", "llama3", "qwen2",
-    "tekken" };
+    SPLIT_CL100K, SPLIT_CL100K_1, SPLIT_TEKKEN, SPLIT_O200K, SPLIT_QWEN35 };
+enum { KINDS = sizeof kinds / sizeof *kinds };
+static const char *const kind_name[KINDS] = { "gpt2", "digits", "llama3",
+    "qwen2", "tekken", "o200k", "qwen35" };
 
 /* Are the pieces of p[n] the same?  As bpe_gap walks over them. */
 static int
@@ -159,7 +160,7 @@ main(void)
     for (size_t i = 0; i < 3; i++) {
         const struct tok_code *code = scan_choose(name[i], &e);
 
-        for (int k = 0; code && k < 5; k++) {
+        for (int k = 0; code && k < KINDS; k++) {
             test_random(code, k);
             test_every(code, k);
         }
