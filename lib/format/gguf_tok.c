@@ -3,6 +3,7 @@
 
 #include "format/gguf_spm.h"
 #include "format/names.h"
+#include "format/patterns.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,26 +24,41 @@ struct vocab {
     struct str *sorted;     /* [n] those that a merge can name */
     size_t n, nsorted;
     int chars;              /* symbols are characters, not bytes */
+    const struct pre *pre;  /* NULL: they are */
     const struct gguf_kv *kind, *merges, *score;
 };
 
 #define MARK "\xe2\x96\x81"  /* of a space, where symbols are characters */
 
-/* Pattern of Llama 3's and tiktoken's cl100k_base pre-tokenizer. */
-static const char llama3[] =
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|"
-    " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
-
-/* Qwen 2's: numbers digit by digit; Mistral's Tekken: words by case. */
-static const char qwen2[] =
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|"
-    " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
-static const char tekken[] =
-    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*"
-    "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|"
-    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+"
-    "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|"
-    "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+/* The pre-tokenizers of byte-level BPE, by the names of tokenizer.ggml.pre,
+ * between spaces.  Names that llama.cpp gives one pattern stand together. */
+static const struct pre {
+    const char *regex;      /* NULL: GPT-2's */
+    int digits;             /* ... on what is between digits, each cut out */
+    int nfc;                /* the family normalizes, which a GGUF does not
+                             * say and llama.cpp does not do */
+    int whole;              /* a piece that is a token needs no merges */
+    int bos;                /* BOS is put before a text unless the file says
+                             * otherwise */
+    const char *names;
+} pres[] = {
+    { NULL, 0, 0, 0, 0, " gpt-2 phi-2 jais trillion granite-docling gigachat "
+        "a.x-4.0 mellum exaone4 " },
+    { NULL, 0, 1, 0, 0, " mpt olmo " },                     /* GPT-NeoX's */
+    { NULL, 1, 0, 0, 0, " smollm starcoder refact codeshell exaone minerva-7b "
+        "mellum2 " },
+    { NULL, 1, 1, 0, 0, " command-r " },
+    { RX_LLAMA3, 0, 0, 1, 1, " llama-bpe llama3 llama-v3 falcon3 falcon-h1 "
+        "pixtral midm-2.0 lfm2 " },
+    { RX_LLAMA3, 0, 0, 0, 0, " dbrx smaug-bpe chatglm-bpe " },
+    { RX_LLAMA3, 0, 0, 1, 0, " glm4 glm5 " },
+    { RX_QWEN2, 0, 1, 0, 0, " qwen2 " },
+    { RX_QWEN2, 0, 0, 0, 0, " deepseek-r1-qwen stablelm2 hunyuan megrez kormo "
+        "solar-open grok-2 " },
+    { RX_QWEN35, 0, 1, 0, 0, " qwen35 " },
+    { RX_TEKKEN, 0, 0, 1, 1, " tekken " },
+    { RX_O200K, 0, 0, 0, 0, " gpt-4o llama4 kanana2 talkie minimax-m2 " }
+};
 
 static int
 by_text(const void *a, const void *b)
@@ -280,36 +296,49 @@ byte_level(int prefix, int regex)
         "add_prefix_space", prefix, "trim_offsets", 1, "use_regex", regex);
 }
 
-/* The pre-tokenizer that tokenizer.ggml.pre names. */
-static json_t *
-pre_json(const struct gguf *g, struct err *e)
+/* What tokenizer.ggml.pre names; NULL and *e. */
+static const struct pre *
+find_pre(const struct gguf *g, struct err *e)
 {
     static const char key[] = "tokenizer.ggml.pre";
-    static const char *const split[][2] = { { "llama-bpe", llama3 },
-        { "qwen2", qwen2 }, { "tekken", tekken } };
     const char *s = NULL;
     size_t n = 0;
     int r = gguf_str(g, key, &s, &n, e);
+    struct buf all = { 0 };
 
     if (r == 0)
         err_set(e, EX_INPUT, "%s: is missing", key);
     if (r <= 0)
         return NULL;
-    if (gguf_is(g, key, "gpt-2") || gguf_is(g, key, "default"))
-        return byte_level(0, 1);
-    if (gguf_is(g, key, "smollm"))
+    for (size_t i = 0; i < sizeof pres / sizeof *pres; i++) {
+        const char *at = pres[i].names;
+
+        buf_adds(&all, at + 1);
+        for (; at[1]; at = strchr(at + 1, ' '))
+            if (strcspn(at + 1, " ") == n && memcmp(at + 1, s, n) == 0) {
+                buf_release(&all);
+                return &pres[i];
+            }
+    }
+    all.p[all.n - 1] = '\0';
+    err_set(e, EX_INPUT, "%s: \"%.*s\" is not supported (%s)", key,
+        (int)(n < 80 ? n : 80), s, all.p);
+    buf_release(&all);
+    return NULL;
+}
+
+static json_t *
+pre_json(const struct pre *p)
+{
+    if (p->digits)
         return json_pack("{s:s, s:[{s:s, s:b}, o]}", "type", "Sequence",
             "pretokenizers", "type", "Digits", "individual_digits", 1,
             byte_level(0, 1));
-    for (size_t i = 0; i < sizeof split / sizeof *split; i++)
-        if (gguf_is(g, key, split[i][0]))
-            return json_pack("{s:s, s:[{s:s, s:{s:s}, s:s, s:b}, o]}", "type",
-                "Sequence", "pretokenizers", "type", "Split", "pattern",
-                "Regex", split[i][1], "behavior", "Isolated", "invert", 0,
-                byte_level(0, 0));
-    err_set(e, EX_INPUT, "%s: \"%.*s\" is not supported (smollm, gpt-2, "
-        "default, llama-bpe, qwen2, tekken)", key, (int)(n < 80 ? n : 80), s);
-    return NULL;
+    if (!p->regex)
+        return byte_level(0, 1);
+    return json_pack("{s:s, s:[{s:s, s:{s:s}, s:s, s:b}, o]}", "type",
+        "Sequence", "pretokenizers", "type", "Split", "pattern", "Regex",
+        p->regex, "behavior", "Isolated", "invert", 0, byte_level(0, 0));
 }
 
 /* Token id under key into *id and its text into *s; 1, 0 if missing, -1.  In
@@ -357,20 +386,11 @@ token_json(struct str s, size_t id)
         (json_int_t)id, "tokens", text(s));
 }
 
-/* Llama 3's kind and Tekken take a whole piece before they merge, and add BOS
- * unless they are told otherwise, as llama.cpp does. */
-static int
-whole_first(const struct gguf *g)
-{
-    return gguf_is(g, "tokenizer.ggml.pre", "llama-bpe") ||
-        gguf_is(g, "tokenizer.ggml.pre", "tekken");
-}
-
 /* BOS and EOS around a text; null when there are none. */
 static json_t *
 post_json(const struct vocab *v, struct err *e)
 {
-    int bos = v->chars || whole_first(v->g), eos = 0;
+    int bos = v->pre ? v->pre->bos : 1, eos = 0;
     json_t *single, *pair, *tokens;
     struct str sb, se;
     size_t ib, ie;
@@ -493,33 +513,32 @@ json_t *
 gguf_tokenizer_json(const struct gguf *g, struct err *e)
 {
     struct vocab v = { 0 };
-    json_t *pre = NULL, *post = NULL, *merges = NULL, *unk = NULL, *j = NULL;
-    json_t *norm, *decoder, *ties = NULL;
+    json_t *post = NULL, *merges = NULL, *unk = NULL, *ties = NULL, *j = NULL;
+    json_t *norm, *pre, *decoder;
     int prefix, bytes;
 
     if (check_kind(g, &prefix, e) < 0 || read_vocab(&v, g, e) < 0 ||
-        (pre = v.chars ? json_null() : pre_json(g, e)) == NULL ||
+        (!v.chars && (v.pre = find_pre(g, e)) == NULL) ||
         (post = post_json(&v, e)) == NULL ||
         unknown(&v, &bytes, &unk, e) < 0 ||
         (merges = v.score ? scores_json(&v, &ties, e) :
         merges_json(&v, e)) == NULL)
         goto done;
-    norm = v.chars ? char_normalizer(prefix) : gguf_is(g, "tokenizer.ggml.pre",
-        "qwen2") ? json_pack("{s:s}", "type", "NFC") : json_null();
+    norm = v.chars ? char_normalizer(prefix) : v.pre->nfc ?
+        json_pack("{s:s}", "type", "NFC") : json_null();
+    pre = v.chars ? json_null() : pre_json(v.pre);
     decoder = v.chars ? char_decoder(prefix) : byte_level(1, 1);
-    j = json_pack("{s:s, s:n, s:n, s:o, s:o, s:O, s:O, s:o, s:{s:s, s:n, s:O,"
+    j = json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:O, s:o, s:{s:s, s:n, s:O,"
         " s:n, s:n, s:b, s:b, s:b, s:o, s:O}}", "version", "1.0",
         "truncation", "padding", "added_tokens", added_json(&v),
         "normalizer", norm, "pre_tokenizer", pre, "post_processor", post,
         "decoder", decoder, "model", "type", "BPE", "dropout",
         "unk_token", unk, "continuing_subword_prefix", "end_of_word_suffix",
         "fuse_unk", v.chars, "byte_fallback", bytes, "ignore_merges",
-        !v.chars && whole_first(g), "vocab",
-        vocab_json(&v), "merges", merges);
+        v.pre && v.pre->whole, "vocab", vocab_json(&v), "merges", merges);
     if (ties)
         json_object_set(json_object_get(j, "model"), "retort_ties", ties);
 done:
-    json_decref(pre);
     json_decref(post);
     json_decref(merges);
     json_decref(ties);

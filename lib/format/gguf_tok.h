@@ -1,14 +1,13 @@
 /*
  * The tokenizer inside a GGUF as the JSON files that Hugging Face libraries
- * read.  tokenizer.ggml.model "gpt2" is byte-level BPE with the pre-tokenizers
- * "smollm" (digits one by one, then GPT-2's pattern), "gpt-2" and "default"
- * (GPT-2's pattern), "llama-bpe" (Llama 3's), "qwen2" (NFC, then Qwen 2's) and
- * "tekken" (Mistral's).  "llama" is SentencePiece's BPE: tokens with scores
- * instead of merges, unknown characters as bytes, and, unless add_space_prefix
- * is false, a space before each text (between tokens that are found in the
- * text too, as llama.cpp does it).  "gemma4" is the same with merges and
- * without that space.  Everything else is refused by name: a wrong
- * pre-tokenizer gives plausible ids and a worse model.
+ * read.  tokenizer.ggml.model "gpt2" is byte-level BPE with a pre-tokenizer
+ * that tokenizer.ggml.pre names: see pres[] in gguf_tok.c.  "llama" is
+ * SentencePiece's BPE: tokens with scores instead of merges, unknown
+ * characters as bytes, and, unless add_space_prefix is false, a space before
+ * each text (between tokens that are found in the text too, as llama.cpp does
+ * it).  "gemma4" is the same with merges and without that space.  Everything
+ * else is refused by name: a wrong pre-tokenizer gives plausible ids and a
+ * worse model.
  */
 #ifndef FORMAT_GGUF_TOK_H
 #define FORMAT_GGUF_TOK_H

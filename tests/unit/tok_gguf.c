@@ -171,12 +171,23 @@ test_pre(void)
         int norm, ignore, bos;
     } pre[] = {
         { "gpt-2", NULL, 0, 0, 0 },
-        { "default", NULL, 0, 0, 0 },
         { "smollm", "individual_digits", 0, 0, 0 },
         { "llama-bpe", "N}{1,3}|", 0, 1, 1 },
         { "qwen2", "L}+|\\\\p{N}| ?", 1, 0, 0 },
         { "tekken", "p{Lt}", 0, 1, 1 },
+        { "olmo", NULL, 1, 0, 0 },
+        { "command-r", "individual_digits", 1, 0, 0 },
+        { "llama-v3", "N}{1,3}|", 0, 1, 1 },
+        { "dbrx", "N}{1,3}|", 0, 0, 0 },
+        { "glm4", "N}{1,3}|", 0, 1, 0 },
+        { "deepseek-r1-qwen", "L}+|\\\\p{N}| ?", 0, 0, 0 },
+        { "qwen35", "[\\\\p{L}\\\\p{M}]+|", 1, 0, 0 },
+        { "gpt-4o", "'d)?|\\\\p{N}{1,3}|", 0, 0, 0 },
+        { "minimax-m2", "'d)?|\\\\p{N}{1,3}|", 0, 0, 0 },
     };
+    /* default is what llama.cpp falls back to, and no model's. */
+    static const char *const other[] = { "llama-bpf", "default", "gpt",
+        "gpt-2 ", "gpt-2 phi-2", "" };
     struct err e = { 0 };
     json_t *j;
 
@@ -202,9 +213,11 @@ test_pre(void)
         free(s);
         free(all);
     }
-    j = byte_level("llama-bpf", &e);
-    ok(!j && strstr(e.msg, "llama-bpf"), "another name: %s", e.msg);
-    json_decref(j);
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        j = byte_level(other[i], &e);
+        ok(!j && strstr(e.msg, other[i]), "another name: %.60s", e.msg);
+        json_decref(j);
+    }
 }
 
 /* Gemma 4: merges over characters; bytes for what is unknown. */
