@@ -41,6 +41,8 @@ next_bytes(const struct tokenizer *t, struct symbols *x, uint32_t *id,
 
     for (; p < x->end && n < room; p++) {
         id[n] = t->byte_id[*p];
+        if (x->byte)
+            x->byte[n] = *p;
         n += id[n] != TOK_NONE;
     }
     x->p = p;
@@ -65,9 +67,9 @@ piece_merge(const struct tokenizer *t, struct tok_scratch *s,
         }
     }
     if (n > CACHE_BYTES) {
-        const struct symbols x = { next_bytes, p, p + n, 0, 0 };
+        const struct symbols x = { next_bytes, p, p + n, NULL, 0, 0 };
 
-        window_merge(t, s, &x, out);
+        window_merge(t, s, &x, 1, out);
         return;
     }
     id = bpe_symbols(s, n);

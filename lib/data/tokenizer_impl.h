@@ -71,6 +71,8 @@ struct lines {
     unsigned id_bits;           /* ... of an id */
     unsigned tag_bits;          /* of a pair, besides the number of its line */
     unsigned shift;             /* ... which stand from this bit on */
+    uint64_t mask;              /* 2 * id_bits bits */
+    uint64_t tag_mask, id_mask; /* tag_bits, id_bits */
 };
 
 /* An added token; flags are those of the JSON.  s is what is looked for:
@@ -267,17 +269,19 @@ size_t bpe_merge_at(const struct tokenizer *t, struct tok_scratch *s,
 
 /* The symbols of p .. end, portion after portion: next gives at most `room`
  * (>= SYMBOLS_ROOM), 0 when there are no more; at most one for each byte, and
- * one. */
+ * one.  Where byte is not NULL, they are byte_id of the bytes put there. */
 #define SYMBOLS_ROOM 8
 struct symbols {
     size_t (*next)(const struct tokenizer *t, struct symbols *x, uint32_t *id,
         size_t room);
     const unsigned char *p, *end;
+    unsigned char *byte;                /* [room] */
     int waits, lead;                    /* tokenizer_sp.c */
 };
-/* Append their ids, merged; many in linear time and little memory. */
+/* Append their ids, merged; many in linear time and little memory.  bytes: next
+ * wants x->byte, which is set here. */
 void window_merge(const struct tokenizer *t, struct tok_scratch *s,
-    const struct symbols *x, struct tok_ids *out);
+    const struct symbols *x, int bytes, struct tok_ids *out);
 
 /* Pieces that the cache does not have wait in a queue, to be merged side by
  * side: tokenizer_queue.h. */

@@ -77,10 +77,55 @@ lines_index(struct tokenizer *t)
     l->shift = l->id_bits + bits_of(t->nmerge);
     if (t->nmerge > QUEUE_RANKS || l->shift + l->tag_bits > 62)
         return;
+    l->mask = (UINT64_C(1) << 2 * l->id_bits) - 1;
+    l->tag_mask = (UINT64_C(1) << l->tag_bits) - 1;
+    l->id_mask = (UINT64_C(1) << l->id_bits) - 1;
     l->v = xtable((size_t)LINE_PAIRS << bits, sizeof *l->v, 0);
     for (size_t i = 0; i <= t->pair_mask; i++)
         if (t->pair[i].m.rank != TOK_NONE)
             line_put(l, &t->pair[i]);
+}
+
+/* A job of so many symbols, which are to be set. */
+static struct job *
+job_next(const struct tokenizer *t, struct queue *q, size_t symbols)
+{
+    struct job *const j = &q->job[q->n++];
+
+    memset(j->key, 0xff, sizeof j->key);
+    j->n = (uint32_t)symbols;
+    j->alive = UINT32_MAX >> (32 - j->n);
+    j->at[0] = j->at[1] = j->n - 1;
+    j->want[0] = j->want[1] = LINE_NONE;
+    j->line[0] = j->line[1] = t->lines.v;
+    return j;
+}
+
+/* Its symbols. */
+static void
+job_symbols(const struct tokenizer *t, struct job *j, const uint32_t *id)
+{
+    uint64_t want;
+
+    memcpy(j->id, id, j->n * sizeof *id);
+    j->begun = 0;
+    for (size_t i = 0; i + 1 < j->n; i++)
+        __builtin_prefetch(line_of(&t->lines, id[i], id[i + 1], &want));
+}
+
+/* The same where they are byte_id of byte[n]: pairs are found faster. */
+static void
+job_bytes(const struct tokenizer *t, struct job *j, const uint32_t *id,
+    const unsigned char *byte)
+{
+    memcpy(j->id, id, j->n * sizeof *id);
+    j->begun = 1;
+    for (uint32_t i = 0; i + 1 < j->n; i++) {
+        const struct merge m = t->byte_pair[byte[i] << 8 | byte[i + 1]];
+
+        j->key[i] = m.rank == TOK_NONE ? TOK_NONE : m.rank << 5 | i;
+        j->to[i] = m.id;
+    }
 }
 
 /* A job for the piece of *at, with a hole for its ids. */
@@ -88,23 +133,15 @@ static struct job *
 job_add(const struct tokenizer *t, struct tok_scratch *s,
     const struct cache_at *at, size_t symbols, struct tok_ids *out)
 {
-    struct queue *q;
     struct job *j;
 
     if (!s->queue) {
         s->queue = xmalloc(sizeof *s->queue);
         s->queue->n = 0;
     }
-    q = s->queue;
-    if (q->n == QUEUE_JOBS)
+    if (s->queue->n == QUEUE_JOBS)
         queue_flush(t, s, out);
-    j = &q->job[q->n++];
-    memset(j->key, 0xff, sizeof j->key);
-    j->n = (uint32_t)symbols;
-    j->alive = UINT32_MAX >> (32 - j->n);
-    j->at[0] = j->at[1] = j->n - 1;
-    j->want[0] = j->want[1] = LINE_NONE;
-    j->line[0] = j->line[1] = t->lines.v;
+    j = job_next(t, s->queue, symbols);
     j->place = *at;
     j->hole = out->n;
     tok_ids_room(out, symbols);
@@ -129,14 +166,7 @@ queue_bytes(const struct tokenizer *t, struct tok_scratch *s,
     if (n == 0)
         return;
     j = job_add(t, s, at, n, out);
-    memcpy(j->id, id, sizeof id);
-    j->begun = 1;
-    for (uint32_t i = 0; i + 1 < n; i++) {
-        const struct merge m = t->byte_pair[byte[i] << 8 | byte[i + 1]];
-
-        j->key[i] = m.rank == TOK_NONE ? TOK_NONE : m.rank << 5 | i;
-        j->to[i] = m.id;
-    }
+    job_bytes(t, j, id, byte);
     if (t->ignore_merges) {
         j->hash = vocab_hash(at->p, at->n);
         __builtin_prefetch(t->slot_tag + (j->hash & t->slot_mask));
@@ -148,16 +178,21 @@ queue_symbols(const struct tokenizer *t, struct tok_scratch *s,
     const struct cache_at *at, const uint32_t *id, size_t n,
     struct tok_ids *out)
 {
-    struct job *j;
-    uint64_t want;
+    if (n > 0)
+        job_symbols(t, job_add(t, s, at, n, out), id);
+}
 
-    if (n == 0)
-        return;
-    j = job_add(t, s, at, n, out);
-    memcpy(j->id, id, n * sizeof *id);
-    j->begun = 0;
-    for (size_t i = 0; i + 1 < n; i++)
-        __builtin_prefetch(line_of(&t->lines, id[i], id[i + 1], &want));
+void
+queue_window(const struct tokenizer *t, struct queue *q, const uint32_t *id,
+    const unsigned char *byte, size_t n, size_t at)
+{
+    struct job *const j = job_next(t, q, n);
+
+    if (byte)
+        job_bytes(t, j, id, byte);
+    else
+        job_symbols(t, j, id);
+    j->hole = at;
 }
 
 /* A piece that is a token needs no merges. */

@@ -65,13 +65,11 @@ keys_least(const uint32_t *key, size_t n)
 static inline const uint64_t *
 line_of(const struct lines *l, uint32_t a, uint32_t b, uint64_t *want)
 {
-    const unsigned bits = 2 * l->id_bits;
     /* one to one */
     const uint64_t h = ((uint64_t)a << l->id_bits | (a ^ b)) *
-        UINT64_C(0x9e3779b97f4a7c15) & ((UINT64_C(1) << bits) - 1);
+        UINT64_C(0x9e3779b97f4a7c15) & l->mask;
 
-    *want = UINT64_C(1) << 63 |
-        (h & ((UINT64_C(1) << l->tag_bits) - 1)) << l->shift;
+    *want = UINT64_C(1) << 63 | (h & l->tag_mask) << l->shift;
     return l->v + LINE_PAIRS * (h >> l->tag_bits);
 }
 
@@ -97,6 +95,11 @@ void queue_bytes(const struct tokenizer *t, struct tok_scratch *s,
 void queue_symbols(const struct tokenizer *t, struct tok_scratch *s,
     const struct cache_at *at, const uint32_t *id, size_t n,
     struct tok_ids *out);
+
+/* A window of 2 .. QUEUE_SYMBOLS symbols, of byte[n] unless that is NULL, into a
+ * queue of no pieces, which has room; `at` becomes its hole. */
+void queue_window(const struct tokenizer *t, struct queue *q,
+    const uint32_t *id, const unsigned char *byte, size_t n, size_t at);
 
 /* Fill all holes, and put the pieces into the cache. */
 void queue_flush(const struct tokenizer *t, struct tok_scratch *s,

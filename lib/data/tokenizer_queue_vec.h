@@ -2,7 +2,7 @@
  * _avx512.c, which define smallest (of 8*n keys) and line_find (the entry of a
  * line without what is wanted of it; UINT64_MAX: none). */
 
-#define ACTIVE 8                /* pieces that are merged side by side */
+#define ACTIVE 12               /* pieces that are merged side by side */
 
 /* The key of the pair of number `which`, whose line has come, and to[]. */
 static inline uint32_t
@@ -12,11 +12,13 @@ found(const struct tokenizer *t, struct job *j, int which)
     const uint32_t i = j->at[which];
     const uint64_t x = line_find(j->line[which], j->want[which], l->shift);
 
-    if (x >= LINE_NONE && j->line[which][LINE_PAIRS - 1] &&
-        j->want[which] < LINE_NONE)
+    /* one branch, which is rarely taken: whether a pair merges is a toss-up */
+    if ((x >= LINE_NONE) & (j->line[which][LINE_PAIRS - 1] != 0) &
+        (j->want[which] < LINE_NONE))
         return queue_other(t, j, i);
-    j->to[i] = (uint32_t)(x & ((UINT64_C(1) << l->id_bits) - 1));
-    return x < LINE_NONE ? (uint32_t)(x >> l->id_bits) << 5 | i : TOK_NONE;
+    j->to[i] = (uint32_t)(x & l->id_mask);
+    return ((uint32_t)(x >> l->id_bits) << 5 | i) |
+        -(uint32_t)(x >= LINE_NONE);
 }
 
 /* All pairs of a piece have come. */
@@ -58,8 +60,9 @@ turn(const struct tokenizer *t, struct job *j)
     before = alive & ~(UINT32_MAX << i);
     j->alive = alive;
     j->id[i] = id = j->to[i];
-    /* What does not exist is looked for at i, before the other. */
-    k = before ? 31 - (uint32_t)__builtin_clz(before) : i;
+    /* What does not exist is looked for at i, before the other.  Symbol 0 is
+     * always there. */
+    k = 31 - (uint32_t)__builtin_clz(before | 1);
     j->key[k] = TOK_NONE;
     j->at[0] = k;
     j->at[1] = i;
@@ -68,8 +71,8 @@ turn(const struct tokenizer *t, struct job *j)
     k = after ? (uint32_t)__builtin_ctz(after) : i;
     j->line[1] = line_of(l, id, j->id[k], &j->want[1]);
     __builtin_prefetch(j->line[1]);
-    j->want[0] = before ? j->want[0] : LINE_NONE;
-    j->want[1] = after ? j->want[1] : LINE_NONE;
+    j->want[0] |= -(uint64_t)(before == 0) & LINE_NONE;
+    j->want[1] |= -(uint64_t)(after == 0) & LINE_NONE;
     return 1;
 }
 

@@ -79,7 +79,7 @@ static void
 merge_text(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int lead, struct tok_ids *out)
 {
-    struct symbols x = { next_characters, p, p + n, 0, lead };
+    struct symbols x = { next_characters, p, p + n, NULL, 0, lead };
 
     if (n <= CACHE_BYTES) {
         uint32_t id[CACHE_BYTES + SYMBOLS_ROOM];
@@ -88,7 +88,7 @@ merge_text(const struct tokenizer *t, struct tok_scratch *s,
         m = bpe_merge(t, s, id, m);
         tok_ids_add(out, id, m);
     } else {
-        window_merge(t, s, &x, out);
+        window_merge(t, s, &x, 0, out);
     }
 }
 
@@ -140,7 +140,8 @@ batch_put(const struct tokenizer *t, struct tok_scratch *s, struct batch *b,
         } else if (cache_find(at, out)) {
             continue;
         } else if (queue_takes(t)) {
-            struct symbols x = { next_characters, at->p, at->p + at->n, 0, 0 };
+            struct symbols x = { next_characters, at->p, at->p + at->n, NULL,
+                0, 0 };
             uint32_t id[CACHE_BYTES + SYMBOLS_ROOM];
 
             queue_symbols(t, s, at, id, next_characters(t, &x, id,

@@ -344,7 +344,7 @@ windows_hold(struct tokenizer *t, struct tok_scratch *s, const uint32_t *id,
     size_t n)
 {
     const struct symbols x = { next_ids, (const unsigned char *)id,
-        (const unsigned char *)(id + n), 0, 0 };
+        (const unsigned char *)(id + n), NULL, 0, 0 };
     uint32_t *whole = xreallocarray(NULL, n + 1, sizeof *whole);
     struct tok_ids out = { 0 };
     size_t left;
@@ -353,7 +353,7 @@ windows_hold(struct tokenizer *t, struct tok_scratch *s, const uint32_t *id,
     memcpy(whole, id, n * sizeof *id);
     left = bpe_merge(t, s, whole, n);
     tok_ids_push(&out, 7);
-    window_merge(t, s, &x, &out);
+    window_merge(t, s, &x, 0, &out);
     same = out.n == left + 1 && out.v[0] == 7 &&
         memcmp(out.v + 1, whole, left * sizeof *whole) == 0;
     free(whole);
@@ -389,6 +389,42 @@ test_windows(const char *name)
     ok(wrong == 0, "%s: windows are the heap's merges, %zu wrong", name,
         wrong);
     free(a);
+    tok_scratch_free(s);
+    tok_free(t);
+}
+
+/* The same from text: words of few letters, which no pattern cuts. */
+static void
+test_unbroken(const char *name)
+{
+    struct tokenizer *t = must_open(golden(name));
+    struct tok_scratch *s = tok_scratch_new(t);
+    uint32_t *id = xreallocarray(NULL, 3000, sizeof *id);
+    char *text = xmalloc(3000);
+    struct tok_ids out = { 0 };
+    size_t wrong = 0, left;
+
+    for (uint64_t k = 0; k < 3000; k++) {
+        const uint64_t key = rng_key(15, k);
+        const size_t n = 31 + rng_u64(key, 0) % (k % 30 ? 300 : 2900);
+
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t r = rng_u64(key, 1 + i);
+
+            text[i] = (char)(i && (r >> 40) % 8 < k % 8 ? text[i - 1] :
+                'a' + (int)(r % (1 + k % 26)));
+            id[i] = t->byte_id[(unsigned char)text[i]];
+        }
+        out.n = 0;
+        tok_encode(t, s, text, n, 0, &out);
+        left = bpe_merge(t, s, id, n);
+        wrong += out.n != left || memcmp(out.v, id, left * sizeof *id) != 0;
+    }
+    ok(wrong == 0, "%s: long words are the heap's merges, %zu wrong", name,
+        wrong);
+    free(id);
+    free(text);
+    tok_ids_release(&out);
     tok_scratch_free(s);
     tok_free(t);
 }
@@ -530,6 +566,9 @@ main(void)
     test_windows("family/llama2.json");
     test_windows("family/gemma3.json");
     test_windows("family/llama3merges.json");
+    test_unbroken("gpt2.json");
+    test_unbroken("digits.json");
+    test_unbroken("family/nemo.json");
     test_chains();
     test_single();
     test_long();
