@@ -130,6 +130,7 @@ load_model(struct student *s, const char *from)
     struct arena random = { 0 };
     struct model m;
     struct err e;
+    size_t *mlp;
     const int fresh = from == NULL && ends_with(a.model, ".json");
 
     if (fresh)
@@ -141,7 +142,9 @@ load_model(struct student *s, const char *from)
     if (tmodel_init_as(&s->t, &m, a.grad == 1 ? DT_BF16 : DT_F32, &e) < 0)
         die_err(&e);
     s->map = xcalloc(m.c.L, sizeof(*s->map));
-    model_shape(&m, xcalloc(m.c.L, sizeof(size_t)), s->map);
+    mlp = xcalloc(m.c.L, sizeof(*mlp));
+    model_shape(&m, mlp, s->map);
+    free(mlp);
     if (fresh) {
         model_random_free(&m);
         arena_release(&random);

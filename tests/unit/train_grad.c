@@ -287,6 +287,15 @@ one_denominator(struct pool *pool)
     data_close(&x);
 }
 
+/* Have two groups other gradients?  One may be empty, and so have none. */
+static int
+differs(const struct group *a, const struct group *b)
+{
+    return a->n > 0 && (a->half != NULL
+        ? memcmp(a->half, b->half, a->n * sizeof(*a->half))
+        : memcmp(a->g, b->g, a->n * sizeof(*a->g))) != 0;
+}
+
 /* From the teacher's top tokens instead of its final states: value, gradients,
  * and the same bits a row at a time and recomputed. */
 static void
@@ -313,8 +322,7 @@ top_tokens(struct pool *pool, const char *set)
         golden_at(golden_get(&x.top, "TOP"), 0), 0, 2e-6), "%s: value", what);
     compare(&x, &t[0], what, "TOP", s[0].n, 1e-4);
     for (size_t i = 0; i < t[0].ngroup; i++)
-        differ += memcmp(t[0].group[i].g, t[1].group[i].g,
-            t[0].group[i].n * sizeof(float)) != 0;
+        differ += differs(&t[0].group[i], &t[1].group[i]);
     ok(differ == 0 && s[0].kl == s[1].kl, "... the same bits recomputed, a row "
         "at a time");
     for (size_t k = 0; k < 2; k++)
@@ -345,10 +353,8 @@ half_activations(struct pool *pool)
     }
     compare(&x, &t[1], "activations in bf16", "LOSS", s[1].n, 1e-2);
     for (size_t i = 0; i < t[0].ngroup; i++) {
-        const size_t bytes = t[0].group[i].n * sizeof(float);
-
-        other += memcmp(t[0].group[i].g, t[1].group[i].g, bytes) != 0;
-        differ += memcmp(t[1].group[i].g, t[2].group[i].g, bytes) != 0;
+        other += differs(&t[0].group[i], &t[1].group[i]);
+        differ += differs(&t[1].group[i], &t[2].group[i]);
     }
     ok(other > 0, "... which do differ from fp32's");
     ok(s[0].ce == s[1].ce && s[0].kl == s[1].kl && s[0].sh == s[1].sh,
@@ -382,13 +388,11 @@ half_gradients(struct pool *pool)
     for (size_t i = 0; i < wide.ngroup; i++) {
         const struct group *g = &t[0].group[i], *r = &t[1].group[i];
 
-        if (g->half != NULL) {
+        if (g->half != NULL)
             kern.widen_bf16(wide.group[i].g, g->half, g->n);
-            differ += memcmp(g->half, r->half, g->n * sizeof *g->half) != 0;
-        } else if (g->n > 0) {
+        else if (g->n > 0)
             memcpy(wide.group[i].g, g->g, g->n * sizeof *g->g);
-            differ += memcmp(g->g, r->g, g->n * sizeof *g->g) != 0;
-        }
+        differ += differs(g, r);
     }
     compare(&x, &wide, "gradients in bf16", "LOSS", s.n, 1e-2);
     ok(differ == 0, "... recomputed: the same bits");
@@ -424,8 +428,7 @@ same_bits(void)
         size_t differ = 0;
 
         for (size_t i = 0; i < t[0].ngroup; i++)
-            differ += memcmp(t[0].group[i].g, t[k].group[i].g,
-                t[0].group[i].n * sizeof(float)) != 0;
+            differ += differs(&t[0].group[i], &t[k].group[i]);
         ok(differ == 0, "%s: the same gradient bits", k == 1
             ? "2 threads" : "recompute");
     }
