@@ -5,6 +5,7 @@
 gold=$top/tests/golden/tok
 
 # 1.2 MB: prose, lines of all kinds, and a stretch of 300 kB without any cut.
+# What wants the whole gets it from a file where it has more than 1 MB.
 prose() {
     {
         cat "$gold/nfc.txt" "$gold/train.txt" "$gold/family/texts.jsonl" \
@@ -34,6 +35,10 @@ record() {  # record BEFORE AFTER: a text of that string between them
     record '{"lang": "en", "a": null, "text": "' "\"}$(printf '\r')"
     printf '{"lang": "en", "text": ""}\n'
     record ' { "text" : "' '" , "lang":"de"}'
+    # more than a section in the file, less as text
+    printf '{"lang": "de", "text": "'
+    awk 'BEGIN { for (i = 0; i < 50000; i++) printf "\\u0061\\u0020" }'
+    printf '"}\n'
 } >long.jsonl
 { cat long.txt; printf '\377\376 \342\202 \360\237'; cat long.txt; } >bad.txt
 

@@ -1,12 +1,7 @@
 /* Cleaning; see tokenize_clean.h. */
-#include "tokenize_clean.h"
-#include "tokenize_gopher.h"
-#include "tokenize_keys.h"
+#include "tokenize_clean_impl.h"
 #include "tokenize_lang.h"
-#include "tokenize_minhash.h"
-#include "tokenize_words.h"
 
-#include "base/io.h"
 #include "base/prog.h"
 #include "data/unicode.h"
 
@@ -17,48 +12,11 @@
 #include <xxhash.h>
 
 #define KEEP ((size_t)1 << 20)      /* memory of a worker that is kept */
-#define LINE_WORDS 3                /* shorter lines are no boilerplate */
 #define BANDS 14
 #define ROWS 8
 
-enum { R_MIN_CHARS, R_MAX_CHARS, R_MIN_WORDS, R_MAX_WORDS, R_BOILERPLATE,
-    R_EXACT, R_NEAR, R_GOPHER, R_END = R_GOPHER + G_END };
-
 static const char *const first_reasons[R_GOPHER] = { "min-chars", "max-chars",
     "min-words", "max-words", "boilerplate", "dup-exact", "dup-near" };
-
-/* What a thread needs. */
-struct worker {
-    struct gopher_scratch *gopher;
-    struct words words;
-    XXH3_state_t *state;
-    struct buf text;                /* without boilerplate */
-    uint64_t value[MINHASH_MOST];
-};
-
-/* What stage leaves in doc.sig, followed by the bytes of removed lines and
- * the keys. */
-struct left {
-    double value;                   /* why it was dropped */
-    size_t lines, bytes, keys;
-};
-
-struct clean {
-    struct clean_opts o;
-    struct inputs *in;
-    int lang, exact, near;
-    size_t bands, rows;
-    size_t first, und;              /* sources that --lang auto gives */
-    struct fold *fold;
-    struct minhash minhash;
-    struct worker *worker;
-    size_t nworker;
-    struct keys *exacts, *nears, *lines;
-    uint64_t count[R_END], *of_source, removed;
-    struct io_out out;              /* --dropped */
-    int open;
-    struct buf line;
-};
 
 const char *
 clean_reason(size_t reason)
@@ -97,20 +55,26 @@ line_length(const char *p, const char *end)
     return (size_t)((q ? q : end) - p);
 }
 
-/* 0: too few words to be one. */
+uint64_t
+clean_line_key(const XXH3_state_t *state, size_t words)
+{
+    const uint64_t key = XXH3_64bits_digest(state);
+
+    return words < LINE_WORDS ? 0 : key ? key : 1;
+}
+
 static uint64_t
 line_key(struct clean *c, struct worker *w, const char *p, size_t n)
 {
     XXH3_state_t *state = w->state;
-    uint64_t hash, key;
+    uint64_t hash;
     size_t words = 0;
 
     XXH3_64bits_reset(state);
     words_begin(&w->words, c->fold, p, n);
     for (; words_next(&w->words, &hash); words++)
         XXH3_64bits_update(state, &hash, sizeof hash);
-    key = XXH3_64bits_digest(state);
-    return words < LINE_WORDS ? 0 : key ? key : 1;
+    return clean_line_key(state, words);
 }
 
 static void
@@ -187,37 +151,54 @@ cut_lines(struct worker *w, struct doc *d, const char **text, size_t *n,
     *n = w->text.n;
 }
 
+size_t
+clean_length(const struct clean_opts *o, size_t nchars, size_t nwords,
+    double *value)
+{
+    *value = (double)nchars;
+    if (nchars < o->min_chars)
+        return R_MIN_CHARS;
+    if (o->max_chars && nchars > o->max_chars)
+        return R_MAX_CHARS;
+    *value = (double)nwords;
+    if (nwords < o->min_words)
+        return R_MIN_WORDS;
+    if (o->max_words && nwords > o->max_words)
+        return R_MAX_WORDS;
+    return R_END;
+}
+
+size_t
+clean_rules(const double *v, int from, int to, double *value)
+{
+    for (int g = from; g < to; g++) {
+        *value = v[g - from];
+        if (gopher_breaks((enum gopher)g, *value))
+            return R_GOPHER + (size_t)g;
+    }
+    return R_END;
+}
+
 /* Length and the rules of Gopher: a reason and what was measured, or R_END. */
 static size_t
 judge(const struct clean *c, struct worker *w, const char *text, size_t n,
     double *value)
 {
     const struct clean_opts *o = &c->o;
-    size_t nchars, nwords;
+    size_t reason = R_END, nchars, nwords;
 
     if (o->min_chars || o->max_chars || o->min_words || o->max_words) {
         gopher_count(text, n, &nchars, &nwords);
-        *value = (double)nchars;
-        if (nchars < o->min_chars)
-            return R_MIN_CHARS;
-        if (o->max_chars && nchars > o->max_chars)
-            return R_MAX_CHARS;
-        *value = (double)nwords;
-        if (nwords < o->min_words)
-            return R_MIN_WORDS;
-        if (o->max_words && nwords > o->max_words)
-            return R_MAX_WORDS;
+        reason = clean_length(o, nchars, nwords, value);
     }
-    if (o->quality) {
+    if (reason == R_END && o->quality) {
         double v[G_END - G_REPETITION];
 
         gopher_quality(text, n, v);
-        for (int g = G_REPETITION; g < G_END; g++) {
-            *value = v[g - G_REPETITION];
-            if (gopher_breaks((enum gopher)g, *value))
-                return R_GOPHER + (size_t)g;
-        }
+        reason = clean_rules(v, G_REPETITION, G_END, value);
     }
+    if (reason < R_END)
+        return reason;
     if (o->repetition) {
         gopher_begin(w->gopher, text, n);
         for (int g = 0; g < G_REPETITION; g++) {
@@ -229,12 +210,23 @@ judge(const struct clean *c, struct worker *w, const char *text, size_t n,
     return R_END;
 }
 
-static void
-add_key(struct buf *b, XXH128_hash_t h)
+void
+clean_add_key(struct buf *b, XXH128_hash_t h)
 {
     const struct key key = { h.high64, h.low64 };
 
     buf_add(b, &key, sizeof key);
+}
+
+void
+clean_add_bands(const struct clean *c, const struct worker *w,
+    struct buf *out)
+{
+    const size_t row = c->rows * sizeof *w->value;
+
+    for (size_t i = 0; i < c->bands; i++)
+        clean_add_key(out, XXH3_128bits_withSeed(w->value + i * c->rows, row,
+            i));
 }
 
 /* The key of all words; of the text itself if it has none. */
@@ -250,7 +242,7 @@ exact_key(const struct clean *c, struct worker *w, const char *text, size_t n,
     words_begin(&w->words, c->fold, text, n);
     for (; words_next(&w->words, &hash); words++)
         XXH3_128bits_update(state, &hash, sizeof hash);
-    add_key(out, words ? XXH3_128bits_digest(state) :
+    clean_add_key(out, words ? XXH3_128bits_digest(state) :
         XXH3_128bits(text, n));
 }
 
@@ -259,17 +251,13 @@ static void
 near_keys(const struct clean *c, struct worker *w, const char *text, size_t n,
     struct buf *out)
 {
-    const size_t row = c->rows * sizeof *w->value;
-
     words_begin(&w->words, c->fold, text, n);
-    if (minhash_text(&c->minhash, &w->words, w->value) == 0)
-        return;
-    for (size_t i = 0; i < c->bands; i++)
-        add_key(out, XXH3_128bits_withSeed(w->value + i * c->rows, row, i));
+    if (minhash_text(&c->minhash, &w->words, w->value) > 0)
+        clean_add_bands(c, w, out);
 }
 
-static void
-detect(const struct clean *c, struct doc *d, const char *text, size_t n)
+void
+clean_detect(const struct clean *c, struct doc *d, const char *text, size_t n)
 {
     const char *code = lang_detect(text, n);
 
@@ -300,7 +288,7 @@ stage(void *ctx, size_t worker, struct doc *d, const char **text, size_t *n)
     if (w->text.cap > KEEP)
         buf_release(&w->text);
     if (c->lang)
-        detect(c, d, *text, *n);
+        clean_detect(c, d, *text, *n);
     if (c->lines)
         cut_lines(w, d, text, n, &left, &gone);
     if (left.lines > 0 && is_blank(*text, *n))
@@ -344,14 +332,31 @@ add_json(const char *p, size_t n, void *line)
     return 0;
 }
 
-/* One record; value < 0: there is none. */
-static int
-write_record(struct clean *c, const struct doc *d, const char *reason,
-    double value, const char *text, size_t n, struct err *e)
+/* Append text to the string that ends the line. */
+static void
+add_text(struct clean *c, const char *text, size_t n)
+{
+    json_t *j = json_stringn_nocheck(n ? text : "", n);
+    const size_t quote = c->line.n;
+
+    if (!j || json_dump_callback(j, add_json, &c->line, JSON_ENCODE_ANY) < 0)
+        die(EX_SYS, "out of memory");
+    json_decref(j);
+    c->line.n--;
+    memmove(c->line.p + quote, c->line.p + quote + 1, c->line.n - quote);
+    c->line.n--;
+}
+
+int
+clean_record(struct clean *c, const struct doc *d, const char *reason,
+    double value, const char *text, size_t n, const struct spool *spool,
+    struct err *e)
 {
     const char *name = d->from->name;
-    struct buf mended = { 0 };
+    struct buf mended = { 0 }, part = { 0 };
     json_t *j = json_object();
+    uint64_t at = 0;
+    int k = 0;
 
     if (!c->open) {
         json_decref(j);
@@ -365,19 +370,27 @@ write_record(struct clean *c, const struct doc *d, const char *reason,
     json_object_set_new(j, "reason", json_string_nocheck(reason));
     json_object_set_new(j, "value", value < 0 ? json_null() :
         json_real(value));
-    json_object_set_new(j, "text", json_stringn_nocheck(n ? text : "", n));
+    json_object_set_new(j, "text", json_string(""));
     if (json_dump_callback(j, add_json, &c->line, JSON_COMPACT |
         JSON_REAL_PRECISION(6)) < 0)
         die(EX_SYS, "out of memory");
-    buf_addc(&c->line, '\n');
     json_decref(j);
     buf_release(&mended);
-    return c->line.n > KEEP ? flush_line(c, e) : 0;
+    c->line.n -= 2;                 /* its end comes after the text */
+    if (!spool)
+        add_text(c, text, n);
+    while (spool && k == 0 && (k = spool_text(spool, &at, KEEP, &part, e)) >
+        0) {
+        add_text(c, part.p, part.n);
+        k = flush_line(c, e);
+    }
+    buf_release(&part);
+    buf_adds(&c->line, "\"}\n");
+    return k < 0 ? -1 : c->line.n > KEEP ? flush_line(c, e) : 0;
 }
 
-/* Is it a duplicate of one that was kept?  If not, keep its keys. */
-static size_t
-duplicate(struct clean *c, const char *at, size_t n, struct err *e)
+size_t
+clean_duplicate(struct clean *c, const char *at, size_t n, struct err *e)
 {
     struct key *key = xreallocarray(NULL, n + 1, sizeof *key);
     size_t reason = R_END, i = 0;
@@ -395,6 +408,14 @@ duplicate(struct clean *c, const char *at, size_t n, struct err *e)
     return k < 0 ? R_END + 1 : reason;
 }
 
+void
+clean_counted(struct clean *c, struct doc *d, size_t reason)
+{
+    d->drop = clean_reason(reason);
+    c->count[reason]++;
+    c->of_source[d->source]++;
+}
+
 static int
 decide(void *ctx, struct doc *d, struct err *e)
 {
@@ -408,11 +429,11 @@ decide(void *ctx, struct doc *d, struct err *e)
     memcpy(&left, p, sizeof left);
     p += sizeof left;
     c->removed += left.lines;
-    if (left.bytes > 0 && write_record(c, d, "boilerplate-lines",
-        (double)left.lines, p, left.bytes, e) < 0)
+    if (left.bytes > 0 && clean_record(c, d, "boilerplate-lines",
+        (double)left.lines, p, left.bytes, NULL, e) < 0)
         return -1;
     if (!d->drop) {
-        reason = duplicate(c, p + left.bytes, left.keys, e);
+        reason = clean_duplicate(c, p + left.bytes, left.keys, e);
         left.value = -1.0;
         if (reason > R_END)
             return -1;
@@ -422,9 +443,9 @@ decide(void *ctx, struct doc *d, struct err *e)
     }
     while (clean_reason(reason) != d->drop)
         reason++;
-    c->count[reason]++;
-    c->of_source[d->source]++;
-    return write_record(c, d, d->drop, left.value, d->text.p, d->text.n, e);
+    clean_counted(c, d, reason);
+    return clean_record(c, d, d->drop, left.value, d->text.p, d->text.n, NULL,
+        e);
 }
 
 /* Options. */
@@ -543,6 +564,7 @@ hook(struct clean *c, struct run_opts *run)
         return;
     run->stage = stage;
     run->decide = decide;
+    run->judge = clean_judge;
     run->stage_ctx = c;
     /* What is dropped depends on all that came before, or is all to be
      * written. */

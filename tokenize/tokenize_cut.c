@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define TAG_MAX ((size_t)64 << 10)      /* bytes of an XML tag or title */
+#define PART ((size_t)256 << 10)        /* bytes read before part is asked */
 #define STOPPED 2                       /* of until_most: at the limit */
 
 static int
@@ -159,6 +160,12 @@ reader_more(const struct reader *r)
     return r->more;
 }
 
+int
+reader_parted(const struct reader *r)
+{
+    return r->parted;
+}
+
 const struct buf *
 reader_frame(const struct reader *r, size_t *from, size_t *gap)
 {
@@ -171,15 +178,20 @@ reader_frame(const struct reader *r, size_t *from, size_t *gap)
 static size_t
 section_size(const struct reader *r)
 {
-    return r->s->size ? r->s->size : SIZE_MAX;
+    return r->parted ? PART : r->s->size ? r->s->size : SIZE_MAX;
 }
 
 /* Leave in rec what is before its last cut; 0 there is none. */
 static int
 cut_section(struct reader *r, struct buf *rec)
 {
-    const size_t k = r->s->cut(r->s->ctx, rec->p, rec->n);
+    const struct sections *s = r->s;
+    size_t k = r->parted ? 0 : s->cut(s->ctx, rec->p, rec->n);
 
+    if (k == 0 && (r->parted || rec->n >= s->most)) {
+        k = s->part(s->ctx, rec->p, rec->n);
+        r->parted |= k > 0;
+    }
     if (k == 0)
         return 0;
     buf_clear(&r->rest);
@@ -377,6 +389,7 @@ reader_next(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
     r->middle = r->more;
     r->more = 0;
     r->json = r->middle ? r->json : NO_FRAME;
+    r->parted &= r->middle;
     for (;;) {
         buf_clear(rec);
         if (r->from) {

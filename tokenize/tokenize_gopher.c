@@ -1,8 +1,7 @@
 /* Rules of Gopher; see tokenize_gopher.h. */
-#include "tokenize_gopher.h"
+#include "tokenize_gopher_impl.h"
 
 #include "base/mem.h"
-#include "data/unicode.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,22 +37,6 @@ gopher_breaks(enum gopher g, double value)
 {
     return rule[g].least ? value < rule[g].limit : value > rule[g].limit;
 }
-
-struct slot {
-    uint64_t key;
-    uint32_t round, count;  /* of another round: free */
-};
-
-struct gopher_scratch {
-    const char *text;
-    size_t n, chars;
-    struct slot *slot;
-    size_t nslot;           /* a power of 2 */
-    uint32_t round;
-    uint64_t *word, *gram;  /* hashes of nword words, and of runs of them */
-    uint32_t *len;          /* characters of each */
-    size_t nword, cap;
-};
 
 struct gopher_scratch *
 gopher_new(void)
@@ -111,28 +94,6 @@ set_count(struct gopher_scratch *s, uint64_t key)
     }
 }
 
-static size_t
-chars(const char *p, size_t n)
-{
-    size_t k = 0;
-
-    for (size_t i = 0; i < n; i++)
-        k += ((unsigned char)p[i] & 0xc0) != 0x80;
-    return k;
-}
-
-/* Bytes of white space at p < end; 0: none. */
-static size_t
-space(const char *p, const char *end)
-{
-    size_t k = 1;
-
-    if ((unsigned char)*p < 0x80)
-        return (uni_class((unsigned char)*p) & U_S) != 0;
-    return uni_class(uni_next((const unsigned char *)p,
-        (const unsigned char *)end, &k)) & U_S ? k : 0;
-}
-
 /* The next word at or after *p: its bytes, 0 at the end. */
 static size_t
 next_word(const char **p, const char *end)
@@ -140,9 +101,9 @@ next_word(const char **p, const char *end)
     const char *q;
     size_t k;
 
-    while (*p < end && (k = space(*p, end)) > 0)
+    while (*p < end && (k = gopher_space(*p, end)) > 0)
         *p += k;
-    for (q = *p; q < end && space(q, end) == 0; q++)
+    for (q = *p; q < end && gopher_space(q, end) == 0; q++)
         while (q + 1 < end && ((unsigned char)q[1] & 0xc0) == 0x80)
             q++;
     return (size_t)(q - *p);
@@ -154,13 +115,13 @@ gopher_count(const char *text, size_t n, size_t *nchars, size_t *nwords)
     const char *p = text, *end = text + n;
     size_t k;
 
-    *nchars = chars(text, n);
+    *nchars = gopher_chars(text, n);
     for (*nwords = 0; (k = next_word(&p, end)) > 0; p += k)
         ++*nwords;
 }
 
-static void
-add_word(struct gopher_scratch *s, const char *p, size_t n)
+void
+gopher_add_word(struct gopher_scratch *s, uint64_t hash, size_t length)
 {
     if (s->nword == s->cap) {
         s->cap = s->cap ? 2 * s->cap : 1024;
@@ -168,8 +129,8 @@ add_word(struct gopher_scratch *s, const char *p, size_t n)
         s->gram = xreallocarray(s->gram, s->cap, sizeof *s->gram);
         s->len = xreallocarray(s->len, s->cap, sizeof *s->len);
     }
-    s->word[s->nword] = XXH3_64bits(p, n);
-    s->len[s->nword++] = (uint32_t)chars(p, n);
+    s->word[s->nword] = hash;
+    s->len[s->nword++] = (uint32_t)length;
 }
 
 void
@@ -180,18 +141,22 @@ gopher_begin(struct gopher_scratch *s, const char *text, size_t n)
 
     s->nword = 0;
     while (s->nword < GOPHER_WORDS && (k = next_word(&p, end)) > 0) {
-        add_word(s, p, k);
+        gopher_add_word(s, XXH3_64bits(p, k), gopher_chars(p, k));
         p += k;
     }
     s->text = text;
     s->n = s->nword < GOPHER_WORDS ? n : (size_t)(p - text);
-    s->chars = chars(text, s->n);
+    s->chars = gopher_chars(text, s->n);
 }
 
-static double
-share(size_t part, size_t whole)
+static size_t
+line_ends(const char *p, const char *end)
 {
-    return whole ? (double)part / (double)whole : 0.0;
+    size_t n = 0;
+
+    for (; (p = memchr(p, '\n', (size_t)(end - p))) != NULL; p++)
+        n++;
+    return n;
 }
 
 /* Parts of text[n] between runs of at least `least` ends of line: how many
@@ -207,7 +172,7 @@ count_parts(struct gopher_scratch *s, size_t least, size_t *all, size_t *dup,
         p++;
     while (end > p && end[-1] == '\n')
         end--;
-    set_clear(s, (size_t)(end - p) / (least + 1) + 1);
+    set_clear(s, line_ends(p, end) / least + 1);
     for (from = p; from < end; from = p) {
         size_t n, breaks = 0;
         uint32_t *count;
@@ -221,7 +186,7 @@ count_parts(struct gopher_scratch *s, size_t least, size_t *all, size_t *dup,
         ++*all;
         if ((*count)++ > 0) {
             ++*dup;
-            *dup_chars += chars(from, n);
+            *dup_chars += gopher_chars(from, n);
         }
     }
 }
@@ -290,50 +255,49 @@ repeated_grams(struct gopher_scratch *s, size_t n)
 }
 
 double
+gopher_grams(struct gopher_scratch *s, enum gopher g)
+{
+    if (g >= G_DUP_5)
+        return gopher_share(repeated_grams(s, g - G_DUP_5 + 5), s->chars);
+    return gopher_share(top_gram(s, g - G_TOP_2 + 2), s->chars);
+}
+
+double
 gopher_measure(struct gopher_scratch *s, enum gopher g)
 {
     size_t all, dup, dup_chars;
 
-    if (g >= G_DUP_5)
-        return share(repeated_grams(s, g - G_DUP_5 + 5), s->chars);
     if (g >= G_TOP_2)
-        return share(top_gram(s, g - G_TOP_2 + 2), s->chars);
+        return gopher_grams(s, g);
     count_parts(s, g < G_DUP_LINES ? 2 : 1, &all, &dup, &dup_chars);
-    return g == G_DUP_PARAGRAPHS || g == G_DUP_LINES ? share(dup, all) :
-        share(dup_chars, s->chars);
+    return g == G_DUP_PARAGRAPHS || g == G_DUP_LINES ? gopher_share(dup, all) :
+        gopher_share(dup_chars, s->chars);
 }
 
 /* Quality. */
 
-struct quality {
-    size_t words, real, real_chars, alphabetic;
-    size_t hashes, ellipses, lines, bullets, cut;
-};
-
-static void
-judge_word(struct quality *q, const char *p, size_t n)
+unsigned
+gopher_classes(unsigned seen, const char *p, size_t n)
 {
     const unsigned char *c = (const unsigned char *)p, *end = c + n;
-    unsigned seen = 0;
     size_t k;
 
     for (; c < end && !(seen & U_L); c += k) {
         k = 1;
         seen |= uni_class(*c < 0x80 ? *c : uni_next(c, end, &k));
     }
+    return seen;
+}
+
+void
+gopher_judge_word(struct quality *q, unsigned seen, size_t length)
+{
     q->words++;
     q->alphabetic += (seen & U_L) != 0;
     if (seen & (U_L | U_M | U_N)) {
         q->real++;
-        q->real_chars += chars(p, n);
+        q->real_chars += length;
     }
-}
-
-static int
-is_ellipsis(const char *p, size_t n)
-{
-    return n >= 3 && (memcmp(p, "...", 3) == 0 ||
-        memcmp(p, "\xe2\x80\xa6", 3) == 0);
 }
 
 static void
@@ -343,7 +307,7 @@ judge_line(struct quality *q, const char *p, const char *end)
     size_t k;
 
     q->lines++;
-    while (p < end && (k = space(p, end)) > 0)
+    while (p < end && (k = gopher_space(p, end)) > 0)
         p += k;
     if (p < end && (*p == '-' ||
         (end - p >= 3 && memcmp(p, "\xe2\x80\xa2", 3) == 0)))
@@ -358,8 +322,23 @@ judge_line(struct quality *q, const char *p, const char *end)
         if (n == 0)
             break;
     }
-    if (last - p >= 3 && is_ellipsis(last - 3, 3))
+    if (last - p >= 3 && gopher_is_ellipsis(last - 3, 3))
         q->cut++;
+}
+
+void
+gopher_shares(const struct quality *q, double value[G_END - G_REPETITION])
+{
+    value[G_FEW_WORDS - G_REPETITION] =
+        value[G_MANY_WORDS - G_REPETITION] = (double)q->real;
+    value[G_SHORT_WORDS - G_REPETITION] =
+        value[G_LONG_WORDS - G_REPETITION] = gopher_share(q->real_chars, q->real);
+    value[G_HASHES - G_REPETITION] = gopher_share(q->hashes, q->words);
+    value[G_ELLIPSES - G_REPETITION] = gopher_share(q->ellipses, q->words);
+    value[G_BULLETS - G_REPETITION] = gopher_share(q->bullets, q->lines);
+    value[G_CUT_LINES - G_REPETITION] = gopher_share(q->cut, q->lines);
+    value[G_FEW_ALPHABETIC - G_REPETITION] =
+        gopher_share(q->alphabetic, q->words);
 }
 
 void
@@ -370,9 +349,9 @@ gopher_quality(const char *text, size_t n, double value[G_END - G_REPETITION])
     size_t k;
 
     for (; (k = next_word(&p, end)) > 0; p += k)
-        judge_word(&q, p, k);
+        gopher_judge_word(&q, gopher_classes(0, p, k), gopher_chars(p, k));
     for (p = text; p < end; p += k) {
-        k = is_ellipsis(p, (size_t)(end - p)) ? 3 : 1;
+        k = gopher_is_ellipsis(p, (size_t)(end - p)) ? 3 : 1;
         q.ellipses += k == 3;
         q.hashes += *p == '#';
     }
@@ -383,14 +362,5 @@ gopher_quality(const char *text, size_t n, double value[G_END - G_REPETITION])
         p = p ? p : end;
         judge_line(&q, line, p);
     }
-    value[G_FEW_WORDS - G_REPETITION] =
-        value[G_MANY_WORDS - G_REPETITION] = (double)q.real;
-    value[G_SHORT_WORDS - G_REPETITION] =
-        value[G_LONG_WORDS - G_REPETITION] = share(q.real_chars, q.real);
-    value[G_HASHES - G_REPETITION] = share(q.hashes, q.words);
-    value[G_ELLIPSES - G_REPETITION] = share(q.ellipses, q.words);
-    value[G_BULLETS - G_REPETITION] = share(q.bullets, q.lines);
-    value[G_CUT_LINES - G_REPETITION] = share(q.cut, q.lines);
-    value[G_FEW_ALPHABETIC - G_REPETITION] =
-        share(q.alphabetic, q.words);
+    gopher_shares(&q, value);
 }

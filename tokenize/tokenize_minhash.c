@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK 256
 #define SEED UINT64_C(0x6d696e68617368)
 
 void
@@ -62,25 +61,52 @@ mix(const uint64_t *word, size_t from, size_t n)
     return h ^ h >> 32;
 }
 
+void
+minhash_begin(struct minhash_run *r, const struct minhash *m, uint64_t *value)
+{
+    r->m = m;
+    r->value = value;
+    r->words = r->n = 0;
+    memset(value, 0xff, m->n * sizeof *value);
+}
+
+static void
+add_block(struct minhash_run *r)
+{
+    const struct minhash *m = r->m;
+
+    m->least(r->value, m->factor, m->term, m->n, r->x, r->n);
+    r->n = 0;
+}
+
+void
+minhash_word(struct minhash_run *r, uint64_t hash)
+{
+    r->word[r->words++ % MINHASH_WORDS] = hash;
+    if (r->words < MINHASH_WORDS)
+        return;
+    r->x[r->n++] = mix(r->word, r->words, MINHASH_WORDS);
+    if (r->n == MINHASH_BLOCK)
+        add_block(r);
+}
+
+size_t
+minhash_end(struct minhash_run *r)
+{
+    if (r->words > 0 && r->words < MINHASH_WORDS)
+        r->x[r->n++] = mix(r->word, 0, r->words);
+    add_block(r);
+    return r->words;
+}
+
 size_t
 minhash_text(const struct minhash *m, struct words *w, uint64_t *value)
 {
-    uint64_t word[MINHASH_WORDS], x[BLOCK];
-    size_t words = 0, n = 0;
+    struct minhash_run r;
+    uint64_t hash;
 
-    memset(value, 0xff, m->n * sizeof *value);
-    while (words_next(w, &word[words % MINHASH_WORDS])) {
-        words++;
-        if (words < MINHASH_WORDS)
-            continue;
-        x[n++] = mix(word, words, MINHASH_WORDS);
-        if (n == BLOCK) {
-            m->least(value, m->factor, m->term, m->n, x, n);
-            n = 0;
-        }
-    }
-    if (words > 0 && words < MINHASH_WORDS)
-        x[n++] = mix(word, 0, words);
-    m->least(value, m->factor, m->term, m->n, x, n);
-    return words;
+    minhash_begin(&r, m, value);
+    while (words_next(w, &hash))
+        minhash_word(&r, hash);
+    return minhash_end(&r);
 }

@@ -34,6 +34,20 @@ struct minhash {
 };
 void minhash_init(struct minhash *m, size_t functions);
 
+/* value[m->n] of words that come one after another; end returns how many there
+ * were (0: value is not set). */
+#define MINHASH_BLOCK 256
+struct minhash_run {
+    const struct minhash *m;
+    uint64_t *value;
+    uint64_t word[MINHASH_WORDS], x[MINHASH_BLOCK];
+    size_t words, n;
+};
+void minhash_begin(struct minhash_run *r, const struct minhash *m,
+    uint64_t *value);
+void minhash_word(struct minhash_run *r, uint64_t hash);
+size_t minhash_end(struct minhash_run *r);
+
 /* value[m->n] of the words that *w has left; returns how many words there
  * were (0: value is not set).  Fewer than five are one run. */
 size_t minhash_text(const struct minhash *m, struct words *w,

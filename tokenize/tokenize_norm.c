@@ -75,6 +75,21 @@ mark(const struct norm *m, const unsigned char *p, const unsigned char *end,
     return n;
 }
 
+int
+norm_begins(const struct norm *m, const char *text, size_t n, size_t k)
+{
+    const unsigned char *const p = (const unsigned char *)text;
+    struct norm_counts none = { 0 };
+    const char *put;
+    size_t len;
+
+    if (!m)
+        return 1;
+    mark(m, p + k, p + n, &put, &none);
+    return (!put || *put) && (!m->nfc || unorm2_hasBoundaryBefore(m->nfc,
+        (UChar32)uni_next(p + k, p + n, &len)));
+}
+
 static void
 marks(struct norm *m, const char **text, size_t *n, struct norm_counts *c)
 {

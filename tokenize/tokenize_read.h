@@ -28,13 +28,16 @@ struct place {
 /*
  * How a long record is read in sections: as soon as `size` bytes of its text
  * are there, what is before the last place where cut(ctx, text, n) allows it.
- * In lines of JSON that is the text of member `field`, where nothing before it
- * is rare (tokenize_record.h) or longer.  Paragraphs and pages of a dump are
- * read whole.
+ * Where that allows none in `most` bytes, all the rest is cut where part(ctx,
+ * text, n) allows it.  In lines of JSON that is the text of member `field`,
+ * where nothing before it is rare (tokenize_record.h) or longer.  Paragraphs
+ * and pages of a dump are read whole.
  */
 struct sections {
     size_t size;            /* 0: records are read whole */
+    size_t most;
     size_t (*cut)(const void *ctx, const char *text, size_t n);
+    size_t (*part)(const void *ctx, const char *text, size_t n);
     const void *ctx;
     const char *field;
     int strict;             /* of JSON: what is not UTF-8 is an error */
@@ -59,6 +62,8 @@ int reader_next(struct reader *r, struct buf *rec, uint64_t *at,
  * last. */
 int reader_middle(const struct reader *r);
 int reader_more(const struct reader *r);
+/* ... it, or one before it, was cut by part. */
+int reader_parted(const struct reader *r);
 /* Of the last section of a line of JSON: the line, with SECTION_TEXT for its
  * text, which took *gap bytes more and begins at *from; else NULL. */
 const struct buf *reader_frame(const struct reader *r, size_t *from,

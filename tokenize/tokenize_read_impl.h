@@ -26,7 +26,7 @@ struct reader {
     struct buf tag, title;
     /* Of a record in sections: */
     const struct sections *s;
-    int middle, more;
+    int middle, more, parted;
     uint64_t begin;         /* its offset */
     uint64_t sent;          /* bytes of the sections before */
     struct buf rest;        /* text behind the last cut */

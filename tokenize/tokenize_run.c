@@ -7,9 +7,10 @@
  * of the blocks in flight.
  *
  * A long document goes the same way in sections, several threads at work on
- * it, unless something wants to see the whole of it.
+ * it.  One that cannot be cut, or that something wants to see the whole of, is
+ * for one thread alone: tokenize_long.c.
  */
-#include "tokenize_run.h"
+#include "tokenize_run_impl.h"
 #include "tokenize_record.h"
 #include "tokenize_wiki.h"
 
@@ -24,56 +25,11 @@
 #include <xxhash.h>
 
 #define SECTION ((size_t)256 << 10) /* bytes of a record that are read */
+#define MOST ((size_t)1 << 20)      /* ... where they cannot be cut */
 #define TEXT ((size_t)128 << 10)    /* bytes of text of a block */
 #define DOCS 1024                   /* documents of a block at most */
 #define FLIGHT ((size_t)16 << 20)   /* bytes in flight that end reading */
 #define KEEP ((size_t)1 << 20)      /* memory of a block that is kept */
-
-struct worker {
-    struct tok_scratch *scratch;
-    struct norm *norm;
-    struct buf mend, wiki;
-};
-
-struct block {
-    struct doc *doc;
-    size_t n, cap;
-    struct origin **from;           /* of its documents, held */
-    size_t nfrom, capfrom;
-    size_t text;                    /* bytes */
-    double done;                    /* of all inputs, after it */
-    struct err e;                   /* of reading, after its documents */
-    int ready;
-};
-
-struct run {
-    const struct inputs *in;
-    const struct run_opts *o;
-    struct run_sums *sum;
-    struct worker *worker;          /* one a thread */
-    struct block *block;            /* a ring of nblock */
-    size_t nblock;
-    struct sections sections;
-    /* By the thread that reads: */
-    struct reader *reader;
-    size_t input;
-    double done;                    /* of the inputs before */
-    int before;                     /* not yet at o->from */
-    /* Under the lock: */
-    pthread_mutex_t lock;
-    pthread_cond_t change;
-    uint64_t nread, nput;           /* blocks */
-    uint64_t nsettled, ndecided;    /* blocks */
-    size_t flight;                  /* bytes of text of nput..nread */
-    int reading, putting;
-    int ended, stopped;             /* no more to read; nothing to put */
-    /* By the thread that puts: of the document's sections so far */
-    size_t prior, all;
-    int nfc;
-    /* ... at the end: */
-    int result;
-    struct err e;
-};
 
 /* XXH3-64 of source name, NUL, input name, NUL, record as 8 bytes, the
  * smallest first. */
@@ -92,21 +48,25 @@ doc_key(const char *source, const char *input, uint64_t record)
     return key;
 }
 
-static void
-count_words(struct doc *d, const char *text, size_t n)
+uint64_t
+run_key(const struct run *r, const struct doc *d)
+{
+    return doc_key(r->in->source[d->source], d->from->name, d->record);
+}
+
+void
+run_count(struct doc *d, const char *text, size_t n, int *inside)
 {
     const unsigned char *p = (const unsigned char *)text, *end = p + n;
-    int inside = d->middle;     /* no section ends in white space */
     size_t k;
 
-    d->chars = d->words = 0;
     for (; p < end; p += k) {
         const uint32_t c = uni_next(p, end, &k);
         const int space = c != UTF8_BAD && (uni_class(c) & U_S);
 
         d->chars++;
-        d->words += !space && !inside;
-        inside = !space;
+        d->words += !space && !*inside;
+        *inside = !space;
     }
 }
 
@@ -116,9 +76,10 @@ encode(struct run *r, struct doc *d, const char *text, size_t n,
 {
     const struct run_opts *o = r->o;
     const size_t bos = o->bos >= 0 && !d->middle;
+    int inside = d->middle;     /* no section ends in white space */
 
     if (o->count)
-        count_words(d, text, n);
+        run_count(d, text, n, &inside);
     if (n == 0 && !d->middle)
         return;
     if (bos)
@@ -240,7 +201,7 @@ text_of(const struct run *r, struct doc *d, struct worker *w, json_t **j,
         return -1;
     if (mend(r, d, w, text, n) < 0)
         return -1;
-    if (d->middle || d->more)
+    if (d->middle || d->more || d->frame.n > 0)
         return 0;
     if (d->from->wiki) {
         buf_clear(&w->wiki);
@@ -271,6 +232,15 @@ begin_doc(struct run *r, struct doc *d, struct worker *w, json_t **j,
     if (*n > 0 && w->norm)
         norm_text(w->norm, text, n, &d->norm);
     return 0;
+}
+
+int
+run_text(struct run *r, struct doc *d, struct worker *w, const char **text,
+    size_t *n)
+{
+    json_t *j = NULL;               /* sections have none */
+
+    return begin_doc(r, d, w, &j, text, n);
 }
 
 /* The document's text in memory of its own; that of the record becomes it. */
@@ -346,7 +316,7 @@ finish_doc(struct run *r, struct doc *d, size_t worker)
             keep_text(d, text, n);
         else
             encode(r, d, text, n, r->worker[worker].scratch);
-        d->key = doc_key(r->in->source[d->source], d->from->name, d->record);
+        d->key = run_key(r, d);
     }
     if (o->t && d->text.cap > KEEP)
         buf_release(&d->text);
@@ -452,10 +422,8 @@ keep_frame(const struct run *r, struct doc *d)
         buf_add(&d->frame, frame->p, frame->n);
 }
 
-/* The next record, or a section, into a block: 1, 0 at the end of all inputs,
- * -1. */
-static int
-next_record(struct run *r, struct block *b, struct err *e)
+int
+run_record(struct run *r, struct block *b, struct err *e)
 {
     while (r->input < r->in->n) {
         struct doc *d = new_doc(b);
@@ -490,6 +458,38 @@ next_record(struct run *r, struct block *b, struct err *e)
     return 0;
 }
 
+/* A parted section is alone in its block. */
+static void
+hold_back(struct run *r, struct block *b)
+{
+    r->held = b->doc[b->n];
+    r->has_held = 1;
+    memset(&b->doc[b->n], 0, sizeof *b->doc);
+}
+
+static void
+release_doc(struct doc *d)
+{
+    buf_release(&d->raw);
+    buf_release(&d->frame);
+    buf_release(&d->text);
+    buf_release(&d->sig);
+    tok_ids_release(&d->ids);
+}
+
+static void
+give_held(struct run *r, struct block *b)
+{
+    struct doc *d = new_doc(b);
+
+    release_doc(d);
+    *d = r->held;
+    d->from = hold(b, reader_origin(r->reader));
+    r->held = (struct doc){ 0 };
+    r->has_held = 0;
+    b->parted = 1;
+}
+
 /* Fill a block; 1 there is more, 0 the end, or a fault in b->e. */
 static int
 read_block(struct run *r, struct block *b)
@@ -497,10 +497,20 @@ read_block(struct run *r, struct block *b)
     int k = 1;
 
     b->n = b->text = 0;
+    b->parted = 0;
     b->e.code = 0;
+    if (r->has_held) {
+        give_held(r, b);
+        return 1;
+    }
     while (b->n < DOCS && b->text < TEXT &&
-        (k = next_record(r, b, &b->e)) > 0)
+        (k = run_record(r, b, &b->e)) > 0) {
+        if (reader_parted(r->reader)) {
+            hold_back(r, b);
+            break;
+        }
         b->text += b->doc[b->n++].raw.n;
+    }
     b->done = r->done + (r->reader ? reader_done(r->reader) : 0);
     return k > 0;
 }
@@ -513,13 +523,8 @@ trim(struct doc *d, size_t *kept)
 {
     *kept += d->raw.cap + d->frame.cap + d->text.cap + d->sig.cap +
         d->ids.cap * sizeof *d->ids.v;
-    if (*kept <= KEEP)
-        return;
-    buf_release(&d->raw);
-    buf_release(&d->frame);
-    buf_release(&d->text);
-    buf_release(&d->sig);
-    tok_ids_release(&d->ids);
+    if (*kept > KEEP)
+        release_doc(d);
 }
 
 /* What the sections of a document have in all: d->prior and d->all, and
@@ -542,8 +547,8 @@ add_sections(struct run *r, struct doc *d)
     d->ids.n = 0;
 }
 
-static int
-put_doc(struct run *r, struct doc *d)
+int
+run_put(struct run *r, struct doc *d)
 {
     const struct run_opts *o = r->o;
     struct run_sums *sum = r->sum;
@@ -573,13 +578,17 @@ put_doc(struct run *r, struct doc *d)
 }
 
 static int
-put_block(struct run *r, struct block *b)
+put_block(struct run *r, struct block *b, size_t worker)
 {
     size_t kept = 0;
     int k = 0;
 
+    if (b->parted) {
+        k = run_long(r, b, worker);
+        trim(&b->doc[0], &kept);
+    }
     for (size_t i = 0; i < b->n && k == 0; i++) {
-        k = put_doc(r, &b->doc[i]);
+        k = run_put(r, &b->doc[i]);
         trim(&b->doc[i], &kept);
     }
     if (k == 0 && b->e.code) {
@@ -597,17 +606,19 @@ put_block(struct run *r, struct block *b)
 
 /* With the lock held, which is given up meanwhile. */
 static void
-put_next(struct run *r)
+put_next(struct run *r, size_t worker)
 {
     struct block *b = &r->block[r->nput % r->nblock];
     int k;
 
     r->putting = 1;
     pthread_mutex_unlock(&r->lock);
-    k = put_block(r, b);
+    k = put_block(r, b, worker);
     pthread_mutex_lock(&r->lock);
     r->putting = 0;
     b->ready = 0;
+    if (b->parted)
+        r->reading = 0;
     r->flight -= b->text;
     r->nput++;
     if (k) {
@@ -628,7 +639,7 @@ read_next(struct run *r, size_t worker)
     pthread_mutex_unlock(&r->lock);
     more = read_block(r, b);
     pthread_mutex_lock(&r->lock);
-    r->reading = 0;
+    r->reading = b->parted;     /* until it has been put */
     r->ended = !more;
     r->nread++;
     r->flight += b->text;
@@ -649,7 +660,7 @@ work(void *ctx, size_t task, size_t worker)
     while (!r->stopped && !(r->ended && r->nput == r->nread)) {
         if (!r->putting && r->nput < r->nread &&
             r->block[r->nput % r->nblock].ready)
-            put_next(r);
+            put_next(r, worker);
         else if (!r->reading && !r->ended && r->flight < FLIGHT &&
             r->nread - r->nput < r->nblock)
             read_next(r, worker);
@@ -689,13 +700,8 @@ release(struct run *r, size_t n)
     for (size_t k = 0; k < r->nblock; k++) {
         struct block *b = &r->block[k];
 
-        for (size_t i = 0; i < b->cap; i++) {
-            buf_release(&b->doc[i].raw);
-            buf_release(&b->doc[i].frame);
-            tok_ids_release(&b->doc[i].ids);
-            buf_release(&b->doc[i].sig);
-            buf_release(&b->doc[i].text);
-        }
+        for (size_t i = 0; i < b->cap; i++)
+            release_doc(&b->doc[i]);
         for (size_t i = 0; i < b->nfrom; i++)
             origin_unref(b->from[i]);
         free(b->doc);
@@ -711,10 +717,42 @@ release(struct run *r, size_t n)
 static size_t
 cut_text(const void *ctx, const char *text, size_t n)
 {
-    const struct run_opts *o = ctx;
+    const struct run *r = ctx;
+    const struct run_opts *o = r->o;
 
+    if (o->stage)               /* whatever its parts are, it is judged whole */
+        return 0;
     return tok_cut(o->t, text, n, (o->special ? TOK_SPECIAL : 0) |
         (o->norm ? TOK_RAW : 0));
+}
+
+/* Are four bytes before p, and p's, parts of characters that do not begin? */
+static int
+is_rubbish(const unsigned char *p)
+{
+    for (int i = -4; i <= 0; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    return 1;
+}
+
+/* Where a part may end: before a character, with nothing to repair or to
+ * normalise on both sides together. */
+static size_t
+part_text(const void *ctx, const char *text, size_t n)
+{
+    const struct run *r = ctx;
+    size_t len;
+
+    for (size_t i = n; i-- > 4; ) {
+        const unsigned char *p = (const unsigned char *)text + i;
+
+        if ((*p & 0xc0) == 0x80 ? !r->norm && n - i > 8 && is_rubbish(p) :
+            uni_next(p, (const unsigned char *)text + n, &len) != UTF8_BAD &&
+            norm_begins(r->norm, text, n, i))
+            return i;
+    }
+    return 0;
 }
 
 size_t
@@ -732,8 +770,11 @@ run_inputs(const struct inputs *in, const struct run_opts *o,
     const size_t n = pool_size(pool);
 
     memset(sum, 0, sizeof *sum);
-    r.sections = (struct sections){ .size = o->t && !o->stage ? SECTION : 0,
-        .cut = cut_text, .ctx = o, .field = o->field, .strict = o->strict };
+    r.sections = (struct sections){ .size = !o->t ? 0 : o->stage ? MOST :
+        SECTION, .most = MOST, .cut = cut_text, .part = part_text, .ctx = &r,
+        .field = o->field, .strict = o->strict };
+    if (o->norm)
+        r.norm = norm_new(o->norm);
     r.before = o->from_input || o->from.entry || o->from.record || o->from.at;
     if (!o->replay)
         for (; r.input < o->from_input && r.input < in->n; r.input++)
@@ -743,6 +784,8 @@ run_inputs(const struct inputs *in, const struct run_opts *o,
     pool_run(pool, n, work, &r);
     progress_end();
     pool_free(pool);
+    norm_free(r.norm);
+    release_doc(&r.held);
     release(&r, n);
     if (r.result < 0)
         *e = r.e;

@@ -4,6 +4,7 @@
 
 #include "tokenize_norm.h"
 #include "tokenize_read.h"
+#include "tokenize_spool.h"
 
 #include "data/tokenizer.h"
 
@@ -71,6 +72,12 @@ struct run_opts {
     void (*scan)(void *ctx, size_t worker, struct doc *d, const char *text,
         size_t n);
     int (*settle)(void *ctx, struct doc *d, struct err *e);
+    /* Set where stage is: called by thread `worker` instead of the four with a
+     * document whose text, not empty, is too long to be held; those before it
+     * have been through them.  May put another text in its place.  0, or -1
+     * and *e. */
+    int (*judge)(void *ctx, size_t worker, struct doc *d, struct spool *text,
+        struct err *e);
     void *stage_ctx;            /* of all of them */
 };
 

@@ -57,6 +57,28 @@ spool_read(const struct spool *s, uint64_t at, void *p, size_t n, size_t *got,
 }
 
 int
+spool_text(const struct spool *s, uint64_t *at, size_t most, struct buf *part,
+    struct err *e)
+{
+    size_t n;
+
+    buf_clear(part);
+    buf_reserve(part, most);
+    if (spool_read(s, *at, part->p, most, &n, e) < 0)
+        return -1;
+    if (n == most) {                /* perhaps not the end */
+        size_t k = n - 1;
+
+        while (k > 0 && ((unsigned char)part->p[k] & 0xc0) == 0x80)
+            k--;
+        n = k > 0 ? k : n;
+    }
+    part->n = n;
+    *at += n;
+    return n > 0;
+}
+
+int
 spool_cut(struct spool *s, uint64_t n, struct err *e)
 {
     if (n >= s->file) {

@@ -30,6 +30,10 @@ int spool_add(struct spool *s, const void *p, size_t n, struct err *e);
 /* Read up to n bytes at `at`; *got: less than n only at the end. */
 int spool_read(const struct spool *s, uint64_t at, void *p, size_t n,
     size_t *got, struct err *e);
+/* Of a spool of UTF-8: the characters from *at on, which goes behind them, as
+ * many as `most` >= 4 bytes hold, in *part.  1, 0 at the end, -1. */
+int spool_text(const struct spool *s, uint64_t *at, size_t most,
+    struct buf *part, struct err *e);
 /* Forget what is behind the first n bytes. */
 int spool_cut(struct spool *s, uint64_t n, struct err *e);
 void spool_release(struct spool *s);

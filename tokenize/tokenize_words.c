@@ -101,14 +101,45 @@ words_begin(struct words *w, const struct fold *f, const char *text, size_t n)
     w->fold = f;
     w->p = (const unsigned char *)text;
     w->end = w->p + n;
-    if (w->word.cap > KEEP)
-        buf_release(&w->word);
+    w->more = w->open = w->hashed = 0;
+}
+
+void
+words_part(struct words *w, const char *text, size_t n, int more)
+{
+    w->p = (const unsigned char *)text;
+    w->end = w->p + n;
+    w->more = more;
 }
 
 void
 words_release(struct words *w)
 {
     buf_release(&w->word);
+    XXH3_freeState(w->hash);
+}
+
+/* What is there of a long word goes into its hash. */
+static void
+hash_part(struct words *w)
+{
+    if (!w->hash && !(w->hash = XXH3_createState()))
+        die(EX_SYS, "out of memory");
+    if (!w->hashed)
+        XXH3_64bits_reset(w->hash);
+    w->hashed = 1;
+    XXH3_64bits_update(w->hash, w->word.p, w->word.n);
+    buf_clear(&w->word);
+}
+
+static uint64_t
+hash_of(struct words *w)
+{
+    if (!w->hashed)
+        return XXH3_64bits(w->word.p, w->word.n);
+    w->hashed = 0;
+    XXH3_64bits_update(w->hash, w->word.p, w->word.n);
+    return XXH3_64bits_digest(w->hash);
 }
 
 int
@@ -117,7 +148,8 @@ words_next(struct words *w, uint64_t *hash)
     const struct fold *f = w->fold;
     size_t len;
 
-    buf_clear(&w->word);
+    if (!w->open)
+        buf_clear(&w->word);
     for (; w->p < w->end; w->p += len) {
         const uint32_t c = *w->p < 0x80 ? *w->p :
             uni_next(w->p, w->end, &len);
@@ -127,8 +159,10 @@ words_next(struct words *w, uint64_t *hash)
             len = 1;
         to = c < BMP ? f->to[c] : c == UTF8_BAD ? SPACE :
             fold_one(f, c, &w->word);
-        if (to == SPACE && w->word.n > 0)
+        if (to == SPACE && (w->word.n > 0 || w->hashed))
             break;
+        if (w->word.n > KEEP)
+            hash_part(w);
         if (c >= BMP || to == SPACE || to == NOTHING)
             continue;
         if (to < 0x80) {
@@ -141,8 +175,9 @@ words_next(struct words *w, uint64_t *hash)
             uni_put(&w->word, to);
         }
     }
-    if (w->word.n == 0)
+    w->open = w->p == w->end && w->more;
+    if (w->open || (w->word.n == 0 && !w->hashed))
         return 0;
-    *hash = XXH3_64bits(w->word.p, w->word.n);
+    *hash = hash_of(w);
     return 1;
 }
