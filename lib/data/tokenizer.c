@@ -112,14 +112,18 @@ from_names(struct tokenizer *t)
     }
 }
 
-/* A tokenizer of tok and config (may be NULL), both still the caller's. */
+/* A tokenizer of *src and config (may be NULL), both still the caller's.  NULL
+ * and *e, whose code is 0 where src has to be a tree. */
 static struct tokenizer *
-build(const json_t *tok, const json_t *config, struct err *e)
+build(const struct source *src, const json_t *config, struct err *e)
 {
     struct tokenizer *t = xcalloc(1, sizeof *t);
+    int r = -1;
 
     t->code = scan_choose(getenv("RETORT_KERNELS"), e);
-    if (!t->code || tok_load(t, tok, e) < 0) {
+    if (!t->code || (r = tok_load(t, src, e)) < 0) {
+        if (r == TOK_UNPLAIN)
+            e->code = 0;
         tok_free(t);
         return NULL;
     }
@@ -130,17 +134,45 @@ build(const json_t *tok, const json_t *config, struct err *e)
     return t;
 }
 
+/* The same of a tree. */
+static struct tokenizer *
+build_tree(const json_t *tok, const json_t *config, struct err *e)
+{
+    const struct source src = { .j = tok };
+
+    return build(&src, config, e);
+}
+
+/* The same of the text of a tokenizer.json. */
+static struct tokenizer *
+build_text(const char *text, size_t n, const json_t *config, struct err *e)
+{
+    struct source src = { .part = {
+        [PART_VOCAB] = { .path = "model.vocab", .open = '{' },
+        [PART_MERGES] = { .path = "model.merges", .open = '[' } } };
+    json_t *j = js_parse_parts(text, n, src.part, PARTS, e);
+    struct tokenizer *t = NULL;
+
+    src.j = j;
+    if (j && (t = build(&src, config, e)) == NULL && e->code == 0) {
+        json_decref(j);
+        if ((j = js_parse(text, n, e)) != NULL)
+            t = build_tree(j, config, e);
+    }
+    json_decref(j);
+    return t;
+}
+
 struct tokenizer *
 tok_parse(const char *json, size_t n, const char *config, size_t nconfig,
     struct err *e)
 {
-    json_t *j = js_parse(json, n, e), *c = NULL;
+    json_t *c = NULL;
     struct tokenizer *t = NULL;
 
-    if (j && (!config || (c = parse_config(config, nconfig, e)) != NULL) &&
-        (t = build(j, c, e)) != NULL)
+    if ((!config || (c = parse_config(config, nconfig, e)) != NULL) &&
+        (t = build_text(json, n, c, e)) != NULL)
         from_names(t);
-    json_decref(j);
     json_decref(c);
     return t;
 }
@@ -158,7 +190,7 @@ open_gguf(const char *path, struct err *e)
     if (gguf_parse(&g, m.p, m.n, e) == 0) {
         if ((j = gguf_tokenizer_json(&g, e)) != NULL &&
             (c = gguf_tokenizer_config(&g, e)) != NULL)
-            t = build(j, c, e);
+            t = build_tree(j, c, e);
         gguf_release(&g);
     }
     io_unmap(&m);
@@ -202,21 +234,39 @@ is_tekken(const char *path)
     return strcmp(name ? name + 1 : path, "tekken.json") == 0;
 }
 
+/* Of the file at path, with what is beside it. */
+static struct tokenizer *
+open_file(const char *path, const json_t *config, struct err *e)
+{
+    json_t *j = is_tekken(path) ? tekken_load(path, e) : NULL;
+    struct tokenizer *t = NULL;
+    char *text;
+    size_t n;
+
+    if (j) {
+        if ((t = build_tree(j, config, e)) == NULL)
+            err_prefix(e, "%s", path);
+        json_decref(j);
+    } else if (!is_tekken(path) && io_slurp(path, JS_MAX, &text, &n, e) == 0) {
+        if ((t = build_text(text, n, config, e)) == NULL)
+            err_prefix(e, "%s", path);
+        free(text);
+    }
+    return t;
+}
+
 static struct tokenizer *
 open_json(const char *dir, const char *path, struct err *e)
 {
-    json_t *tok = is_tekken(path) ? tekken_load(path, e) :
-        js_load(path, JS_MAX, e), *c[3];
     struct tokenizer *t = NULL;
+    json_t *c[3];
     int bad = 0;
 
-    if (!tok)
-        return NULL;
     c[0] = beside(dir, "tokenizer_config.json", &bad, e);
     c[1] = bad ? NULL : beside(dir, "generation_config.json", &bad, e);
     c[2] = bad ? NULL : beside(dir, "config.json", &bad, e);
-    if (!bad && (t = build(tok, c[0], e)) == NULL)
-        err_prefix(e, "%s", path);
+    if (!bad)
+        t = open_file(path, c[0], e);
     for (int i = 1; i < 3 && t; i++) {
         from_ids(t, c[i], "bos_token_id", &t->bos);
         from_ids(t, c[i], "eos_token_id", &t->eos);
@@ -225,7 +275,6 @@ open_json(const char *dir, const char *path, struct err *e)
         from_names(t);
     for (int i = 0; i < 3; i++)
         json_decref(c[i]);
-    json_decref(tok);
     return t;
 }
 

@@ -87,8 +87,8 @@ tok_off(const json_t *j, const char *path, const char *key, struct err *e)
 
 /* What becomes of unknown characters. */
 static int
-load_sp(struct tokenizer *t, const json_t *j, int fallback, int fuse,
-    struct err *e)
+load_sp(struct tokenizer *t, const json_t *j, const struct names *names,
+    int fallback, int fuse, struct err *e)
 {
     const json_t *unk = json_object_get(j, "unk_token");
 
@@ -96,7 +96,7 @@ load_sp(struct tokenizer *t, const json_t *j, int fallback, int fuse,
     t->sp->fuse = fuse;
     t->sp->unk = TOK_NONE;
     if (unk && !json_is_null(unk) && (!json_is_string(unk) ||
-        vocab_id(json_object_get(j, "vocab"), json_string_value(unk),
+        names_id(names, json_string_value(unk), json_string_length(unk),
         &t->sp->unk)))
         return tok_bad(e, "model.unk_token: is not in the vocabulary");
     sp_index(t);
@@ -104,11 +104,12 @@ load_sp(struct tokenizer *t, const json_t *j, int fallback, int fuse,
 }
 
 static int
-load_model(struct tokenizer *t, const json_t *j, uint64_t **pairs,
-    struct err *e)
+load_model(struct tokenizer *t, const struct source *src, struct names *names,
+    uint64_t **pairs, struct err *e)
 {
+    const json_t *const j = json_object_get(src->j, "model");
     const json_t *type = json_object_get(j, "type");
-    int whole = 1, fallback, fuse;
+    int whole = 1, fallback, fuse, r;
 
     if (tok_members(j, "model", "type dropout unk_token "
         "continuing_subword_prefix end_of_word_suffix fuse_unk byte_fallback "
@@ -124,12 +125,14 @@ load_model(struct tokenizer *t, const json_t *j, uint64_t **pairs,
     t->ignore_merges = tok_flag(j, "model", "ignore_merges", 0, e);
     fallback = tok_flag(j, "model", "byte_fallback", 0, e);
     fuse = tok_flag(j, "model", "fuse_unk", 0, e);
-    if (t->ignore_merges < 0 || fallback < 0 || fuse < 0 ||
-        vocab_load(t, json_object_get(j, "vocab"), e) ||
-        merges_load(t, j, pairs, e))
+    if (t->ignore_merges < 0 || fallback < 0 || fuse < 0)
         return -1;
+    if ((r = names_load(names, src)) != 0 ||
+        (r = vocab_load(t, names, e)) != 0 ||
+        (r = merges_load(t, src, names, pairs, e)) != 0)
+        return r;
     if (t->sp)
-        return load_sp(t, j, fallback, fuse, e);
+        return load_sp(t, j, names, fallback, fuse, e);
     for (size_t b = 0; b < 256; b++)
         whole &= t->byte_id[b] != TOK_NONE;
     if (whole)                      /* nothing is ever unknown */
@@ -219,17 +222,16 @@ unite_added(struct added *a, size_t n)
  * vocabulary, else the next free one. */
 static void
 number_added(struct tokenizer *t, struct added *a, size_t n,
-    const json_t *vocab)
+    const struct names *names)
 {
-    const size_t count = json_object_size(vocab);
-    size_t next = count;
+    size_t next = names->n;
 
     for (size_t i = 0; i < n; i++) {
         struct tok_text *x;
 
         if (a[i].n == 0)
             continue;
-        if (vocab_id(vocab, a[i].s, &a[i].id)) {
+        if (names_id(names, a[i].s, a[i].n, &a[i].id)) {
             a[i].id = (uint32_t)next;
             grow_ids(t, next);
             x = &t->text[next];
@@ -306,7 +308,7 @@ unite_norm(struct added_set *set)
 }
 
 static int
-load_added(struct tokenizer *t, const json_t *list, const json_t *vocab,
+load_added(struct tokenizer *t, const json_t *list, const struct names *names,
     struct err *e)
 {
     const size_t n = json_array_size(list);
@@ -319,7 +321,7 @@ load_added(struct tokenizer *t, const json_t *list, const json_t *vocab,
         r = load_one_added(&a[i], json_array_get(list, i), i, e);
     if (r == 0) {
         unite_added(a, n);
-        number_added(t, a, n, vocab);
+        number_added(t, a, n, names);
     }
     for (size_t i = 0; i < n && r == 0; i++) {
         if (a[i].n > 0)
@@ -471,35 +473,41 @@ mistral_regex(struct tokenizer *t, struct err *e)
     return 0;
 }
 
-int
-tok_load(struct tokenizer *t, const json_t *j, struct err *e)
+/* All but the model. */
+static int
+load_rest(struct tokenizer *t, const json_t *j, const struct names *names,
+    struct err *e)
 {
-    const json_t *model = json_object_get(j, "model");
+    return load_added(t, json_object_get(j, "added_tokens"), names, e) ||
+        load_post(t, json_object_get(j, "post_processor"), "post_processor",
+        0, e) || decoder_load(t, json_object_get(j, "decoder"), e) ||
+        mistral_regex(t, e) ? -1 : 0;
+}
+
+int
+tok_load(struct tokenizer *t, const struct source *src, struct err *e)
+{
+    const json_t *const j = src->j;
+    struct names names = { 0 };
     uint64_t *pairs = NULL;
-    int r = -1;
+    int r;
 
     t->before = t->after = t->bos = t->eos = -1;
-    if (!json_is_object(j) || !json_is_object(model))
+    if (!json_is_object(j) || !json_is_object(json_object_get(j, "model")))
         return tok_bad(e, "model: is missing; this is no tokenizer.json");
     if (tok_members(j, "tokenizer", "version truncation padding added_tokens "
         "normalizer pre_tokenizer post_processor decoder model", e) ||
         tok_off(j, "", "truncation", e) ||
-        tok_off(j, "", "padding", e))
+        tok_off(j, "", "padding", e) ||
+        norm_load(t, json_object_get(j, "normalizer"), "normalizer", 0, e) ||
+        pre_load(t, json_object_get(j, "pre_tokenizer"), e))
         return -1;
-    if (norm_load(t, json_object_get(j, "normalizer"), "normalizer", 0,
-        e) == 0 &&
-        pre_load(t, json_object_get(j, "pre_tokenizer"), e) == 0 &&
-        load_model(t, model, &pairs, e) == 0 &&
-        load_added(t, json_object_get(j, "added_tokens"),
-        json_object_get(model, "vocab"), e) == 0 &&
-        load_post(t, json_object_get(j, "post_processor"), "post_processor",
-        0, e) == 0 &&
-        decoder_load(t, json_object_get(j, "decoder"), e) == 0 &&
-        mistral_regex(t, e) == 0) {
+    r = load_model(t, src, &names, &pairs, e);
+    if (r == 0 && (r = load_rest(t, j, &names, e)) == 0) {
         tok_hash_all(t, pairs);
         cut_index(t);
-        r = 0;
     }
+    names_free(&names);
     free(pairs);
     return r;
 }

@@ -96,8 +96,8 @@ void queue_symbols(const struct tokenizer *t, struct tok_scratch *s,
     const struct cache_at *at, const uint32_t *id, size_t n,
     struct tok_ids *out);
 
-/* A window of 2 .. QUEUE_SYMBOLS symbols, of byte[n] unless that is NULL, into a
- * queue of no pieces, which has room; `at` becomes its hole. */
+/* A window of 2 .. QUEUE_SYMBOLS symbols, of byte[n] unless that is NULL, into
+ * a queue of no pieces, which has room; `at` becomes its hole. */
 void queue_window(const struct tokenizer *t, struct queue *q,
     const uint32_t *id, const unsigned char *byte, size_t n, size_t at);
 

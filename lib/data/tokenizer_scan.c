@@ -344,12 +344,15 @@ static inline size_t
 tekken_end(const struct scan *s, size_t i)
 {
     const size_t r = run_end(s->set[SCAN_T], i);
-    size_t q = first_in(s->set[SCAN_V], i, r);
+    const size_t v = first_in(s->set[SCAN_V], i, r);
+    size_t q = r;
 
+    if (v < r && (q = first_in(s->set[SCAN_U], v, r)) < r)
+        return q;                   /* whatever follows the run */
     if (open_end(s, r))
         return 0;
-    if (q < r)
-        return first_in(s->set[SCAN_U], q, r);
+    if (v < r)
+        return r;
     while (q > i && bit(s->set[SCAN_U], q - 1))
         q--;
     return q > i ? q : r;

@@ -82,157 +82,70 @@ table_size(size_t n)
     return k;
 }
 
+/* As many bytes of a name as a message holds. */
+static int
+shown(const struct name *x)
+{
+    return x->n < 60 ? (int)x->n : 60;
+}
+
 /* Largest id of the vocabulary into t->nid, every one checked. */
 static int
-check_ids(struct tokenizer *t, const json_t *vocab, struct err *e)
+check_ids(struct tokenizer *t, const struct names *k, struct err *e)
 {
-    const size_t n = json_object_size(vocab), most = 2 * n + 4096;
-    const char *key;
-    json_t *v;
+    const size_t most = 2 * k->n + 4096;
 
-    json_object_foreach((json_t *)(uintptr_t)vocab, key, v) {
-        const json_int_t id = json_integer_value(v);
+    for (size_t i = 0; i < k->n; i++) {
+        const struct name *const x = &k->v[i];
 
-        if (!json_is_integer(v) || id < 0 || (uint64_t)id >= most)
-            return tok_bad(e, "model.vocab.%.60s: is no id below %zu "
-                "(there are %zu entries)", key, most, n);
-        if ((size_t)id >= t->nid)
-            t->nid = (size_t)id + 1;
+        if (x->id >= most)
+            return tok_bad(e, "model.vocab.%.*s: is no id below %zu "
+                "(there are %zu entries)", shown(x), x->s, most, k->n);
+        if (x->id >= t->nid)
+            t->nid = (size_t)x->id + 1;
     }
-    return n ? 0 : tok_bad(e, "model.vocab: is empty or no object");
+    return k->n ? 0 : tok_bad(e, "model.vocab: is empty or no object");
 }
 
 int
-vocab_load(struct tokenizer *t, const json_t *vocab, struct err *e)
+vocab_load(struct tokenizer *t, const struct names *k, struct err *e)
 {
     int16_t letter[512];
-    const char *key;
-    json_t *v;
     size_t n;
 
     for (uint32_t c = 0; c < 512; c++)
         letter[c] = (int16_t)letter_byte(c);
-    if (check_ids(t, vocab, e))
+    if (check_ids(t, k, e))
         return -1;
-    n = table_size(json_object_size(vocab));
+    n = table_size(k->n);
     t->text = xcalloc(t->nid, sizeof *t->text);
     t->slot = xreallocarray(NULL, n, sizeof *t->slot);
     t->slot_mask = n - 1;
     memset(t->slot, 0xff, n * sizeof *t->slot);
     t->slot_tag = xcalloc(n, 1);
     memset(t->byte_id, 0xff, sizeof t->byte_id);
-    json_object_foreach((json_t *)(uintptr_t)vocab, key, v) {
-        const uint32_t id = (uint32_t)json_integer_value(v);
+    for (size_t i = 0; i < k->n; i++) {
+        const struct name *const x = &k->v[i];
         const size_t off = t->pool.n;
-        int bytes;
+        int bytes = 1;
 
-        if (t->text[id].known)
-            return tok_bad(e, "model.vocab.%.60s: id %u is taken already", key,
-                id);
-        if (t->sp) {
-            buf_adds(&t->pool, key);
-            bytes = 1;
-        } else {
-            bytes = put_bytes(&t->pool, key, strlen(key), letter);
-        }
-        vocab_set(t, id, off, t->pool.n - off);
-        if (bytes && t->text[id].n > 0)
-            slot_put(t, id);
-        if (bytes && !t->sp && t->text[id].n == 1)
-            t->byte_id[(unsigned char)t->pool.p[off]] = id;
+        if (t->text[x->id].known)
+            return tok_bad(e, "model.vocab.%.*s: id %u is taken already",
+                shown(x), x->s, x->id);
+        if (t->sp)
+            buf_add(&t->pool, x->s, x->n);
+        else
+            bytes = put_bytes(&t->pool, x->s, x->n, letter);
+        vocab_set(t, x->id, off, t->pool.n - off);
+        if (bytes && t->text[x->id].n > 0)
+            slot_put(t, x->id);
+        if (bytes && !t->sp && t->text[x->id].n == 1)
+            t->byte_id[(unsigned char)t->pool.p[off]] = x->id;
     }
     return 0;
 }
 
 /* The merges. */
-
-int
-vocab_id(const json_t *vocab, const char *s, uint32_t *id)
-{
-    const json_t *v = json_object_get(vocab, s);
-
-    *id = (uint32_t)json_integer_value(v);
-    return v ? 0 : -1;
-}
-
-/* The vocabulary by its texts, for the merges: jansson's own search waits for
- * memory at each step. */
-struct name {
-    uint64_t hash;
-    const char *s;              /* NULL: an empty slot; of the JSON */
-    uint32_t n, id;
-};
-struct names {
-    struct name *v;
-    size_t mask;
-};
-
-/* The slot of s[n], or the empty one where it belongs. */
-static struct name *
-name_slot(const struct names *k, const char *s, size_t n, uint64_t hash)
-{
-    size_t i = (size_t)hash & k->mask;
-
-    while (k->v[i].s && !(k->v[i].hash == hash && k->v[i].n == n &&
-        memcmp(k->v[i].s, s, n) == 0))
-        i = (i + 1) & k->mask;
-    return &k->v[i];
-}
-
-static struct names
-names_of(const json_t *vocab)
-{
-    const size_t size = table_size(json_object_size(vocab));
-    const struct names k = { xtable(size, sizeof *k.v, 0), size - 1 };
-    const char *key;
-    json_t *v;
-
-    json_object_foreach((json_t *)(uintptr_t)vocab, key, v) {
-        const size_t n = strlen(key);
-        const uint64_t h = XXH3_64bits(key, n);
-
-        *name_slot(&k, key, n, h) = (struct name){ h, key, (uint32_t)n,
-            (uint32_t)json_integer_value(v) };
-    }
-    return k;
-}
-
-static int
-name_id(const struct names *k, const char *s, size_t n, uint32_t *id)
-{
-    const struct name *x = name_slot(k, s, n, XXH3_64bits(s, n));
-
-    *id = x->id;
-    return x->s ? 0 : -1;
-}
-
-/* Merge i as two texts in b, each with its NUL; *second is where the second
- * begins. */
-static int
-merge_texts(const json_t *m, size_t i, struct buf *b, size_t *second,
-    struct err *e)
-{
-    const char *x = json_string_value(m), *y;
-
-    buf_clear(b);
-    if (x) {
-        y = strchr(x, ' ');
-        if (!y || strchr(y + 1, ' '))
-            return tok_bad(e, "model.merges.%zu: is not two words", i);
-        buf_add(b, x, (size_t)(y - x));
-        y++;
-    } else {
-        x = json_string_value(json_array_get(m, 0));
-        y = json_string_value(json_array_get(m, 1));
-        if (json_array_size(m) != 2 || !x || !y)
-            return tok_bad(e, "model.merges.%zu: is not two texts", i);
-        buf_adds(b, x);
-    }
-    buf_addc(b, '\0');
-    *second = b->n;
-    buf_adds(b, y);
-    return 0;
-}
 
 /* A later merge of the same pair takes its place, as in the original. */
 static void
@@ -289,49 +202,127 @@ ranks_load(uint32_t *rank, size_t n, const json_t *ties, struct err *e)
     return 0;
 }
 
-int
-merges_load(struct tokenizer *t, const json_t *model, uint64_t **pairs,
-    struct err *e)
-{
-    const json_t *merges = json_object_get(model, "merges");
-    const size_t n = json_array_size(merges), size = table_size(n - n / 4);
-    struct names names = names_of(json_object_get(model, "vocab"));
-    uint32_t *rank = xreallocarray(NULL, n + 1, sizeof *rank);
-    struct buf b = { 0 };
-    size_t second = 0;
-    int r = ranks_load(rank, n, json_object_get(model, "retort_ties"), e);
+/* Merges that are looked up together, so that the memory in which they are is
+ * on its way meanwhile. */
+#define BATCH 32
 
-    if (!json_is_array(merges))
-        r = tok_bad(e, "model.merges: is no list");
+struct batch {
+    size_t n;
+    struct parts part[BATCH];
+    uint64_t hash[2][BATCH];
+};
+
+static void
+batch_add(const struct names *k, struct batch *b, const struct parts *p)
+{
+    const uint64_t x = vocab_hash(p->x, p->nx), y = vocab_hash(p->y, p->ny);
+
+    __builtin_prefetch(&k->slot[x & k->mask]);
+    __builtin_prefetch(&k->slot[y & k->mask]);
+    b->part[b->n] = *p;
+    b->hash[0][b->n] = x;
+    b->hash[1][b->n++] = y;
+}
+
+/* What two parts become: often the name behind the one of the merge before;
+ * b is scratch. */
+static const struct name *
+result(const struct names *k, const struct name *guess, const struct parts *p,
+    struct buf *b)
+{
+    if (guess < k->v + k->n && guess->n == p->nx + p->ny &&
+        memcmp(guess->s, p->x, p->nx) == 0 &&
+        memcmp(guess->s + p->nx, p->y, p->ny) == 0)
+        return guess;
+    buf_clear(b);
+    buf_add(b, p->x, p->nx);
+    buf_add(b, p->y, p->ny);
+    return names_find(k, b->p, b->n, vocab_hash(b->p, b->n));
+}
+
+/* Merges from number `first` on; *last: what the one before them became. */
+static int
+batch_put(struct tokenizer *t, const struct names *k, struct batch *b,
+    size_t first, const struct name **last, uint64_t *pairs,
+    const uint32_t *rank, struct buf *text, struct err *e)
+{
+    struct merge m[BATCH];
+
+    for (size_t i = 0; i < b->n; i++) {
+        const struct parts *const p = &b->part[i];
+        const struct name *const x = names_find(k, p->x, p->nx, b->hash[0][i]);
+        const struct name *const y = names_find(k, p->y, p->ny, b->hash[1][i]);
+
+        if (!x || !y)
+            return tok_bad(e, "model.merges.%zu: a part of it is not in the "
+                "vocabulary", first + i);
+        if ((*last = result(k, *last + 1, p, text)) == NULL)
+            return tok_bad(e, "model.merges.%zu: its result is not in the "
+                "vocabulary", first + i);
+        m[i] = (struct merge){ rank[first + i], (*last)->id };
+        pairs[first + i] = pair_key(x->id, y->id);
+        __builtin_prefetch(&t->pair[pair_hash(pairs[first + i]) >> 12 &
+            t->pair_mask]);
+    }
+    for (size_t i = 0; i < b->n; i++)
+        pair_put(t, (uint32_t)(pairs[first + i] >> 32),
+            (uint32_t)pairs[first + i], m[i]);
+    b->n = 0;
+    return 0;
+}
+
+static int
+put_merges(struct tokenizer *t, struct merges *m, const struct names *k,
+    uint64_t *pairs, const uint32_t *rank, struct err *e)
+{
+    const struct name *last = k->v;
+    struct batch b = { 0 };
+    struct buf text = { 0 };
+    size_t done = 0;
+    int more = 1, r = 0;
+
+    while (more > 0 && r == 0) {
+        struct parts p;
+        struct err other = { 0 };
+
+        while (b.n < BATCH && (more = merges_next(m, &p, &other)) > 0)
+            batch_add(k, &b, &p);
+        done += b.n;
+        r = batch_put(t, k, &b, done - b.n, &last, pairs, rank, &text, e);
+        if (r == 0 && more < 0) {
+            *e = other;
+            r = more;
+        }
+    }
+    buf_release(&text);
+    return r;
+}
+
+int
+merges_load(struct tokenizer *t, const struct source *src,
+    const struct names *names, uint64_t **pairs, struct err *e)
+{
+    struct merges m;
+    uint32_t *rank;
+    size_t size;
+    int r;
+
+    if (merges_begin(&m, src, e))
+        return -1;
+    size = table_size(m.n - m.n / 4);
     t->pair = xtable(size, sizeof *t->pair, 0xff);
-    t->pair_words = n / 6 + 1;          /* some 10 bits for each */
+    t->pair_words = m.n / 6 + 1;        /* some 10 bits for each */
     t->pair_bits = xcalloc(t->pair_words, sizeof *t->pair_bits);
     t->pair_mask = size - 1;
-    t->nmerge = n;
-    *pairs = xreallocarray(NULL, n + 1, sizeof **pairs);
-    for (size_t i = 0; i < n && r == 0; i++) {
-        struct merge m = { rank[i], 0 };
-        uint32_t x, y;
-
-        r = merge_texts(json_array_get(merges, i), i, &b, &second, e);
-        if (r)
-            break;
-        if (name_id(&names, b.p, second - 1, &x) ||
-            name_id(&names, b.p + second, b.n - second, &y)) {
-            r = tok_bad(e, "model.merges.%zu: a part of it is not in the "
-                "vocabulary", i);
-            break;
-        }
-        memmove(b.p + second - 1, b.p + second, b.n - second + 1);
-        if (name_id(&names, b.p, b.n - 1, &m.id))
-            r = tok_bad(e, "model.merges.%zu: its result is not in the "
-                "vocabulary", i);
-        pair_put(t, x, y, m);
-        (*pairs)[i] = (uint64_t)x << 32 | y;
-    }
-    buf_release(&b);
-    free(names.v);
+    t->nmerge = m.n;
+    *pairs = xreallocarray(NULL, m.n + 1, sizeof **pairs);
+    rank = xreallocarray(NULL, m.n + 1, sizeof *rank);
+    r = ranks_load(rank, m.n, json_object_get(json_object_get(src->j, "model"),
+        "retort_ties"), e);
+    if (r == 0)
+        r = put_merges(t, &m, names, *pairs, rank, e);
     free(rank);
+    merges_end(&m);
     if (r == 0) {
         fill_byte_pairs(t);
         lines_index(t);

@@ -12,6 +12,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define JS_MAX ((size_t)256 << 20)      /* bytes of one file, by default */
 #define JS_DEPTH 64                     /* arrays and objects, nested */
@@ -22,6 +23,42 @@
  * "path: " in front. */
 json_t *js_parse(const char *text, size_t n, struct err *e);
 json_t *js_load(const char *path, size_t max, struct err *e);
+
+/*
+ * Large members as text: js_parse_parts is js_parse, but for each part that
+ * the text has once, as an object or a list, the tree holds an empty one, and
+ * p[n] is its text, of so many members if it is well formed.  n = 0: the tree has all of
+ * it.  Nothing is known yet of what is between the brackets.
+ */
+struct js_part {
+    const char *path;           /* such as "model.vocab"; of 2 names at most */
+    char open;                  /* '{' or '[' */
+    const char *p;
+    size_t n, count;
+};
+json_t *js_parse_parts(const char *text, size_t n, struct js_part *part,
+    size_t nparts, struct err *e);
+
+/*
+ * Reading such a text: js_in_begin, then values and the marks between them, in
+ * order.  Each gives 0, or -1 when something else is there, or something that
+ * is rare or wrong: then js_parse tells what.
+ */
+struct js_in {
+    const char *p, *end;
+    char *text;                 /* of strings with escapes; malloc'd */
+    size_t used, size;
+};
+void js_in_begin(struct js_in *in, const struct js_part *part);
+void js_in_end(struct js_in *in);
+/* Is c next?  1 and behind it, or 0. */
+int js_in_mark(struct js_in *in, char c);
+/* A string: *s, *n lives in the text or until js_in_end; no NUL in it. */
+int js_in_text(struct js_in *in, const char **s, size_t *n);
+/* A whole number of at most 15 digits and no sign. */
+int js_in_number(struct js_in *in, uint64_t *v);
+/* Nothing follows. */
+int js_in_done(struct js_in *in);
 
 /* Write j as UTF-8 text, indented by 2, with a newline at the end, keys in
  * the order they were set; the file appears whole or not at all. */

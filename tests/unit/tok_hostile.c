@@ -29,6 +29,7 @@
 #include "base/io.h"
 #include "base/prog.h"
 #include "base/rng.h"
+#include "format/json.h"
 #include "../tap.h"
 
 #include <pthread.h>
@@ -292,6 +293,77 @@ test_damage(void)
     free(s);
 }
 
+/* Vocabulary and merges are read without the JSON parser: what that refuses
+ * must be refused all the same, and mean the same where it is taken. */
+static void
+test_strict(void)
+{
+#define V(names, list) "{\"vocab\":{\"a\":0,\"b\":1," names "},\"merges\":[" \
+    list "]}"
+    static const char *const fine[] = {
+        V("\"ab\":2", "\"a b\""), V("\"a\\u0062\":2", "\"\\u0061 b\""),
+        V(" \n \"ab\" : 2 ", "[ \"a\" , \"\\u0062\" ] "),
+        "{\"merges\":[\"a b\"],\"vocab\":{\"a\":0,\"b\":1,\"ab\":2}}",
+        V("\"ab\":2,\"\\ud83d\\ude00\\\"\\\\\\/\\n\":3", "[\"a\",\"b\"]") };
+    static const char *const parts[] = { "\"ab\":2", "\"a\\nb\":2",
+        "\"\\u00e9\\ud83d\\ude00\":2,\"c\":3", "\"\xc3\xa9\":2" };
+    size_t wrong = 0, refused = 0;
+    struct err e;
+
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
+        good("parts as text", (struct file){ .model = fine[i] }, "ab", 1);
+    bad("a name twice, escaped", (struct file){ .model =
+        V("\"ab\":2,\"\\u0061\":3", "") }, "offset ");
+    bad("a control character", (struct file){ .model =
+        V("\"a\nb\":2", "") }, "offset ");
+    bad("NUL", (struct file){ .model = V("\"a\\u0000\":2", "") }, "offset ");
+    bad("half a pair", (struct file){ .model = V("\"\\ud83d\":2", "") },
+        "offset ");
+    bad("no UTF-8", (struct file){ .model = V("\"\xed\xa0\x80\":2", "") },
+        "offset ");
+    bad("a number from 0", (struct file){ .model = V("\"ab\":02", "") },
+        "offset ");
+    bad("a comma behind", (struct file){ .model = V("\"ab\":2,", "") },
+        "offset ");
+    bad("one behind merges", (struct file){ .model = V("\"ab\":2",
+        "\"a b\",") }, "offset ");
+    bad("a vocabulary twice", (struct file){ .model = "{\"vocab\":{\"a\":0},"
+        "\"vocab\":{\"a\":0},\"merges\":[]}" }, "offset ");
+    bad("a model twice", (struct file){ .more = ",\"model\":" MODEL },
+        "offset ");
+    bad("a model twice, escaped", (struct file){ .more = ",\"m\\u006fdel\":"
+        MODEL }, "offset ");
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        char *model = xasprintf("{\"vocab\":{\"a\":0,\"b\":1,%s},\"merges\":"
+            "[]}", parts[k]);
+        const struct file f = { .model = model };
+        char *s = text_of(&f);
+        const size_t n = strlen(s);
+        const size_t from = (size_t)(strstr(s, "\"model\"") - s);
+
+        for (size_t i = from; i < n; i++)
+            for (int c = 0; c < 256; c++) {
+                const char was = s[i];
+                struct tokenizer *t;
+                json_t *j;
+
+                s[i] = (char)c;
+                j = js_parse(s, n, &e);
+                t = tok_parse(s, n, NULL, 0, &e);
+                refused += !j;
+                wrong += !j && t;
+                s[i] = was;
+                json_decref(j);
+                tok_free(t);
+            }
+        free(s);
+        free(model);
+    }
+    ok(wrong == 0 && refused > 1000, "of %zu texts that are no JSON %zu are "
+        "taken", refused, wrong);
+#undef V
+}
+
 /* A long name that is not in a file, and one that matches everywhere. */
 static void
 test_slow(void)
@@ -466,6 +538,7 @@ main(void)
     test_models();
     test_added();
     test_damage();
+    test_strict();
     test_slow();
     return done_testing();
 }
