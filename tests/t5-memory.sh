@@ -46,6 +46,8 @@ foretold '... and --ahead' sh -c \
     'stream -q -B 8 -T 256 -s 1 --batches 6 data | teacher -q -m dt |
      student -m dt -o e2 -j 2 --micro 8 --ahead 1M'
 same '... the same bits' e/model.safetensors e2/model.safetensors
+teacher -q -m dt --top 64 -o dtop wide || exit 1
+foretold 'from top tokens' student -m dt -o t -j 2 dtop
 foretold 'in bf16' student -m dt -o f -j 2 --act bf16 --moments bf16 dkd
 like 'what rounding costs is told: activations' \
     'activations .* bf16: .* by 0[.][0-9]+ %' err
