@@ -418,6 +418,16 @@ next_slot(struct msg_in *r)
     return r->interrupted ? NULL : s;
 }
 
+/* The thread ends with the last message.  Who has got that ends it, so that a
+ * program that exits because of it leaves no thread behind. */
+static void
+join_thread(struct msg_in *r)
+{
+    if (r->threaded)
+        pthread_join(r->thread, NULL);
+    r->threaded = 0;
+}
+
 /* Keep the `stream` message beyond the next call. */
 static void
 keep_head(struct msg_in *r, const struct msg *m)
@@ -442,13 +452,14 @@ msg_read(struct msg_in *r, struct msg *m, struct err *e)
     if (!s)
         return err_set(e, EX_STOP, "%s: interrupted", r->name);
     *m = s->m;
-    if (s->result < 0) {
+    if (s->result <= 0) {
         r->over = 1;
+        join_thread(r);
+    }
+    if (s->result < 0) {
         *e = s->e;
         return -1;
     }
-    if (s->result == 0)
-        r->over = 1;
     r->chain = m->raw ? s->after : r->chain;
     r->bytes = m->at + m->nraw;
     if (m->kind == MSG_STREAM && m->raw && !r->head)
@@ -513,7 +524,7 @@ msg_in_close(struct msg_in *r)
         pthread_cond_signal(&r->change);
         pthread_mutex_unlock(&r->lock);
         msg_src_wake(r->src);
-        pthread_join(r->thread, NULL);
+        join_thread(r);
     }
     msg_src_close(r->src);
     for (int i = 0; i < SLOTS; i++) {
