@@ -53,14 +53,8 @@ struct shape {
     size_t *mlp;            /* [L] */
     size_t params;
     size_t head_bytes;      /* of a copy of the head as a stream holds it */
-    size_t stored;          /* bytes of all weights as stored; 0: unknown */
+    size_t window;          /* plan_window of the weights as stored; or 0 */
 };
-
-static size_t
-bytes(const struct weight *w)
-{
-    return w->rows * w->stride;
-}
 
 static void
 from_model(struct shape *s, const char *path)
@@ -79,12 +73,9 @@ from_model(struct shape *s, const char *path)
     free(kept);
     w = &m.head;
     s->head_bytes = w->dtype == DT_F32 || w->dtype == DT_BF16
-        || w->dtype == DT_F16 ? bytes(w) : w->rows * w->cols * sizeof(float);
-    s->stored = bytes(&m.embed) + bytes(&m.norm)
-        + (m.c.tied ? 0 : bytes(&m.head));
-    for (size_t i = 0; i < m.c.L; i++)
-        for (size_t k = 0; k < W_N; k++)
-            s->stored += bytes(&m.block[i].w[k]);
+        || w->dtype == DT_F16 ? w->rows * w->stride
+        : w->rows * w->cols * sizeof(float);
+    s->window = plan_window(&m, a.rows * a.T);
     model_close(&m);
 }
 
@@ -144,7 +135,7 @@ message_bytes(const struct shape *m, const struct shape *t)
 struct answer {
     struct plan p;
     size_t embed, blocks, head;         /* parameters by part */
-    size_t teacher_params, teacher_stored, teacher_work, teacher_states;
+    size_t teacher_params, teacher_weights, teacher_work, teacher_states;
     double forward, teacher_forward;    /* operations a token */
     size_t micro;
 };
@@ -182,10 +173,10 @@ make_teacher(struct answer *r, const struct shape *t, struct pool *pool)
     struct fwd *f;
 
     tmodel_layout(&tm, &t->c, t->mlp, DT_F32);
-    f = fwd_new(&tm.m, pool, r->micro, a.T);
+    f = fwd_new_blocks(&tm.m, pool, plan_teacher_micro(0, a.rows, a.T), a.T);
     r->teacher_params = t->params;
-    r->teacher_stored = t->stored > 0 ? t->stored
-        : t->params * sizeof(float);
+    r->teacher_weights = t->window > 0 ? t->window
+        : plan_window(&tm.m, a.rows * a.T);
     r->teacher_work = fwd_bytes(f);
     if (a.top > 0) {
         top = head_top_new(&tm.m, pool, a.top);
@@ -193,8 +184,8 @@ make_teacher(struct answer *r, const struct shape *t, struct pool *pool)
         head_top_free(top);
     }
     /* of a whole batch: fp32, and as they are sent */
-    r->teacher_states = a.rows * a.T * (t->c.d * (sizeof(float) + 2)
-        + (a.top > 0 ? 10 * a.top + 16 : 0));
+    r->teacher_states = plan_states(&tm.m, a.rows * a.T) * 3 / 2
+        + a.rows * a.T * (a.top > 0 ? 10 * a.top + 16 : 0);
     r->teacher_forward = plan_flop_forward(&t->c, t->mlp, a.T);
     fwd_free(f);
     tmodel_release(&tm);
@@ -267,7 +258,7 @@ print(const struct answer *r, const struct shape *m, int teacher,
     if (!teacher)
         return;
     put_size(b, "teacher.parameters", r->teacher_params);
-    put_bytes(b, "teacher.memory.weights", r->teacher_stored);
+    put_bytes(b, "teacher.memory.weights", r->teacher_weights);
     put_bytes(b, "teacher.memory.work", r->teacher_work);
     put_bytes(b, "teacher.memory.states", r->teacher_states);
     put_flop(b, "teacher.token.forward", r->teacher_forward);

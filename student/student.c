@@ -167,7 +167,7 @@ load_state(struct student *s)
     mem_trim();
     here = prog_resident();
     mine = arena_resident(&s->t.arena);
-    s->program = here > mine ? here - mine : 0;
+    s->program = plan_program(here > mine ? here - mine : 0);
     s->opt = adamw_new(&s->t, a.moments == 1 ? DT_BF16 : DT_F32);
     if (dir != NULL) {
         if (load_checkpoint(dir, &s->t, s->opt, &s->st, &e) < 0)
@@ -311,7 +311,7 @@ begin(struct student *s, const char *input)
     });
     mem_trim();
     plan_note(&p);
-    plan_refuse(&p);
+    plan_refuse(p.total, "fewer rows (--micro), --recompute, or a shorter T");
 }
 
 /* Add one message's losses and gradients, `micro` rows at a time. */
@@ -385,8 +385,9 @@ tell_rounding(const struct student *s)
             "(rms) a step", 100.0 * adamw_rounding(s->opt));
 }
 
-static void
-apply(struct student *s, const struct loss_sum *sum)
+/* Clip and update.  -1 and nothing is updated. */
+static int
+apply(struct student *s, const struct loss_sum *sum, struct err *e)
 {
     const struct adamw_opt o = {
         .lr = sched_lr((enum sched)a.schedule, a.lr, s->st.step, s->total,
@@ -399,40 +400,54 @@ apply(struct student *s, const struct loss_sum *sum)
         + s->loss.w_sh * sum->sh) / n;
     char text[60];
     double norm;
-    struct err e;
 
     if (sum->n == 0)
-        die(EX_INPUT, "%s: step %" PRIu64 " has no scored tokens",
-            s->feed.name, s->st.step + 1);
+        return err_set(e, EX_INPUT, "%s: step %" PRIu64 " has no scored "
+            "tokens", s->feed.name, s->st.step + 1);
     if (!isfinite(loss))
-        die(EX_NUM, "step %" PRIu64 ": the loss is not finite; the weights "
-            "are those of the step before", s->st.step + 1);
+        return err_set(e, EX_NUM, "step %" PRIu64 ": the loss is not finite; "
+            "the weights are those of the step before", s->st.step + 1);
     step_flush(s->step);
-    if (adamw_step(s->opt, &s->t, s->pool, &o, sum->n, &norm, &e) < 0)
-        die(EX_NUM, "step %" PRIu64 ": %s; the weights are those of the step "
-            "before", s->st.step + 1, e.msg);
+    if (save_written(&s->saver, e) < 0)
+        return -1;
+    if (adamw_step(s->opt, &s->t, s->pool, &o, sum->n, &norm, e) < 0)
+        return err_set(e, EX_NUM, "step %" PRIu64 ": the gradient norm is not "
+            "finite; the weights are those of the step before",
+            s->st.step + 1);
     tell_rounding(s);
     s->st.step++;
     s->st.tokens += sum->tok;
     position_release(&s->at);
     s->at = s->feed.pos;
     s->at.cursor = s->feed.pos.cursor ? xstrdup(s->feed.pos.cursor) : NULL;
-    metrics_add(&s->saver, &s->st, sum, loss, o.lr, norm);
     snprintf(text, sizeof(text), "loss %.4f lr %.2g", loss, o.lr);
     progress_at((double)s->st.step, text);
+    return metrics_add(&s->saver, &s->st, sum, loss, o.lr, norm, e);
 }
 
+/* Begin a checkpoint; now: and wait until it is there. */
 static void
-checkpoint(struct student *s)
+checkpoint(struct student *s, int now)
 {
     struct err e;
 
-    if (s->saved == s->st.step)
-        return;
-    step_forget(s->step);
-    if (save_checkpoint(&s->saver, &s->t, s->opt, &s->st, &s->at, &e) < 0)
+    if (s->saved != s->st.step && save_begin(&s->saver, &s->t, s->opt, &s->st,
+            &s->at, &e) < 0)
         die_err(&e);
     s->saved = s->st.step;
+    if (now && save_done(&s->saver, &e) < 0)
+        die_err(&e);
+}
+
+/* A run that cannot go on ends with what it has saved. */
+static void
+give_up(struct student *s, const struct err *why)
+{
+    struct err e;
+
+    if (save_done(&s->saver, &e) < 0)
+        warn("%s", e.msg);
+    die_err(why);
 }
 
 /* Train until the stream or --steps ends it; the exit status. */
@@ -445,15 +460,15 @@ train(struct student *s)
 
     while (!prog_stopped && (a.steps == 0 || s->st.step < a.steps)
             && (r = gather(s, &sum, &e)) > 0) {
-        apply(s, &sum);
+        if (apply(s, &sum, &e) < 0)
+            give_up(s, &e);
         profile_step(sum.tok);
         if (a.save > 0 && s->st.step % a.save == 0)
-            checkpoint(s);
+            checkpoint(s, 0);
     }
     if (r >= 0 && !prog_stopped)
         return EX_OK;
-    if (s->st.step > s->saved)
-        checkpoint(s);
+    checkpoint(s, 1);
     if (prog_stopped) {
         note("%s: stopped after step %" PRIu64 ", saved", a.run, s->st.step);
         return EX_STOP;
@@ -470,7 +485,7 @@ finish(struct student *s, int status, double wall)
     if (status == EX_OK) {
         if (s->st.step == 0)
             die(EX_INPUT, "%s: no batches", s->feed.name);
-        checkpoint(s);
+        checkpoint(s, 1);
         if (save_final(&s->saver, &s->t, &e) < 0)
             die_err(&e);
     }

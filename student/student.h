@@ -10,6 +10,7 @@
 #include "train/adamw.h"
 #include "train/step.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -68,19 +69,41 @@ struct progress_state {         /* beside weights and moments */
     uint64_t step, tokens;      /* steps applied; tokens taken, no padding */
 };
 
+/*
+ * A checkpoint is written by a thread of its own while the next step's
+ * gradients are made, which only read what it writes; parameters and moments
+ * change when it has written them.  So there is no copy of them.
+ */
 struct saver {
     const char *run;
     const char *tokenizer;      /* where tokenizer files come from, or NULL */
     size_t keep;
     FILE *log;                  /* RUN/metrics.tsv */
     char *settings;             /* JSON text kept with each checkpoint */
+    /* the checkpoint at hand */
+    struct tmodel *t;
+    struct adamw *a;
+    struct progress_state st;
+    struct position at;
+    pthread_t thread;
+    int running;                /* thread is to be joined */
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    int written, over;          /* *t and *a; all */
+    int result;
+    struct err e;
 };
 /* Make RUN; refuse one that holds a run unless resume. */
 void saver_open(struct saver *s, const char *run, int resume);
-/* Write RUN/step-N. */
-int save_checkpoint(struct saver *s, struct tmodel *t, struct adamw *a,
+/* Begin to write RUN/step-N of *t and *a, which must stay as they are until
+ * save_written.  One at a time: waits for the one before; -1: that failed. */
+int save_begin(struct saver *s, struct tmodel *t, struct adamw *a,
     const struct progress_state *st, const struct position *p,
     struct err *e);
+/* Wait until *t and *a have been written; until all is done.  -1: it failed,
+ * and nothing is left of it. */
+int save_written(struct saver *s, struct err *e);
+int save_done(struct saver *s, struct err *e);
 /* Load moments and counters of a checkpoint (its weights are read by opening
  * it as a model). */
 int load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
@@ -90,7 +113,8 @@ int load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
 int save_final(struct saver *s, struct tmodel *t, struct err *e);
 /* metrics.tsv: keep the lines up to `step`, append from there. */
 void metrics_open(struct saver *s, uint64_t step);
-void metrics_add(struct saver *s, const struct progress_state *st,
-    const struct loss_sum *sum, double loss, double lr, double norm);
+int metrics_add(struct saver *s, const struct progress_state *st,
+    const struct loss_sum *sum, double loss, double lr, double norm,
+    struct err *e);
 
 #endif

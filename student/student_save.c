@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,9 @@ saver_open(struct saver *s, const char *run, int resume)
     int r;
 
     s->run = run;
+    if (pthread_mutex_init(&s->lock, NULL) != 0
+            || pthread_cond_init(&s->change, NULL) != 0)
+        die(EX_SYS, "cannot make a lock");
     if (!resume) {
         r = ckpt_newest(run, &dir, NULL, NULL, &e);
         free(dir);
@@ -77,54 +81,128 @@ write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
     return r;
 }
 
-/* Weights, configuration and tokenizer into folder `dir`, config last. */
 static int
-write_model(struct saver *s, struct tmodel *t, const char *dir, struct err *e)
+write_weights(const struct tmodel *t, const char *dir, struct err *e)
 {
     char *weights = xasprintf("%s/model.safetensors", dir);
+    const int r = model_write_weights(&t->m, weights, DT_F32, e);
+
+    free(weights);
+    return r;
+}
+
+/* Configuration and tokenizer into folder `dir`, config last. */
+static int
+write_rest(const struct saver *s, const struct tmodel *t, const char *dir,
+    struct err *e)
+{
     char *config = xasprintf("%s/config.json", dir);
     char *gen = xasprintf("%s/generation_config.json", dir);
-    int r = model_write_weights(&t->m, weights, DT_F32, e);
+    int r = s->tokenizer != NULL ? tokenizer_export(s->tokenizer, dir, e) : 0;
 
-    if (r == 0 && s->tokenizer != NULL)
-        r = tokenizer_export(s->tokenizer, dir, e);
     if (r == 0)
         r = model_write_generation(&t->m, gen, e);
     if (r == 0)
         r = model_write_config(&t->m, config, e);
     free(gen);
-    free(weights);
     free(config);
     return r;
 }
 
+static void
+set(struct saver *s, int *what)
+{
+    pthread_mutex_lock(&s->lock);
+    *what = 1;
+    pthread_cond_signal(&s->change);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static int
+save(struct saver *s, const char *dir, struct err *e)
+{
+    char *file = xasprintf("%s/optimiser.safetensors", dir);
+    int r = write_optimiser(file, s->t, s->a, &s->st, s->settings, e);
+
+    free(file);
+    if (r == 0)
+        r = write_weights(s->t, dir, e);
+    set(s, &s->written);
+    if (r == 0)
+        r = write_rest(s, s->t, dir, e);
+    return r < 0 ? -1 : ckpt_commit(s->run, s->st.step, &s->at, s->keep, e);
+}
+
+static void *
+save_thread(void *arg)
+{
+    struct saver *s = arg;
+    char *dir = ckpt_begin(s->run, s->st.step, &s->e);
+
+    s->result = -1;
+    if (dir != NULL && (s->result = save(s, dir, &s->e)) < 0)
+        ckpt_abort(s->run, s->st.step);
+    free(dir);
+    set(s, &s->over);
+    return NULL;
+}
+
 int
-save_checkpoint(struct saver *s, struct tmodel *t, struct adamw *a,
+save_begin(struct saver *s, struct tmodel *t, struct adamw *a,
     const struct progress_state *st, const struct position *p, struct err *e)
 {
-    char *tmp = ckpt_begin(s->run, st->step, e), *file;
-    int r = -1;
+    sigset_t all, old;
 
-    if (tmp != NULL) {
-        file = xasprintf("%s/optimiser.safetensors", tmp);
-        r = write_optimiser(file, t, a, st, s->settings, e);
-        if (r == 0)
-            r = write_model(s, t, tmp, e);
-        if (r == 0)
-            r = ckpt_commit(s->run, st->step, p, s->keep, e);
-        if (r < 0)
-            ckpt_abort(s->run, st->step);
-        free(file);
-    }
-    free(tmp);
-    return r;
+    if (save_done(s, e) < 0)
+        return -1;
+    s->t = t;
+    s->a = a;
+    s->st = *st;
+    s->at = *p;
+    s->at.cursor = p->cursor != NULL ? xstrdup(p->cursor) : NULL;
+    s->written = s->over = 0;
+    /* Signals belong to the main thread, whose waits they interrupt. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    s->running = pthread_create(&s->thread, NULL, save_thread, s) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return s->running ? 0 : err_set(e, EX_SYS, "cannot start a thread");
+}
+
+int
+save_written(struct saver *s, struct err *e)
+{
+    int over;
+
+    if (!s->running)
+        return 0;
+    pthread_mutex_lock(&s->lock);
+    while (!s->written && !s->over)
+        pthread_cond_wait(&s->change, &s->lock);
+    over = s->over;
+    pthread_mutex_unlock(&s->lock);
+    return over ? save_done(s, e) : 0;
+}
+
+int
+save_done(struct saver *s, struct err *e)
+{
+    if (!s->running)
+        return 0;
+    pthread_join(s->thread, NULL);
+    s->running = 0;
+    position_release(&s->at);
+    if (s->result < 0)
+        *e = s->e;
+    return s->result;
 }
 
 int
 save_final(struct saver *s, struct tmodel *t, struct err *e)
 {
-    return write_model(s, t, s->run, e) < 0 || io_fsync_dir(s->run, e) < 0
-        ? -1 : 0;
+    return write_weights(t, s->run, e) < 0
+        || write_rest(s, t, s->run, e) < 0
+        || io_fsync_dir(s->run, e) < 0 ? -1 : 0;
 }
 
 static int
@@ -240,9 +318,10 @@ metrics_open(struct saver *s, uint64_t step)
     free(path);
 }
 
-void
+int
 metrics_add(struct saver *s, const struct progress_state *st,
-    const struct loss_sum *sum, double loss, double lr, double norm)
+    const struct loss_sum *sum, double loss, double lr, double norm,
+    struct err *e)
 {
     const double n = (double)sum->n;
 
@@ -250,5 +329,6 @@ metrics_add(struct saver *s, const struct progress_state *st,
         "\t%.9g\t%.9g\n", st->step, st->tokens, sum->n, loss, sum->ce / n,
         sum->kl / n, sum->sh / n, lr, norm);
     if (fflush(s->log) != 0)
-        die(EX_SYS, "%s/metrics.tsv:", s->run);
+        return err_set(e, EX_SYS, "%s/metrics.tsv:", s->run);
+    return 0;
 }

@@ -12,9 +12,13 @@
 #include "data/tokenizer.h"
 #include "kern/kern.h"
 #include "model/forward.h"
+#include "train/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Of the head at a time, when it is sent. */
+enum { HEAD_BYTES = 1 << 20 };
 
 static const char *const dtypes[] = { "bf16", "f32", NULL };
 
@@ -68,6 +72,10 @@ struct teacher {
     size_t last;                /* blocks to run when no final is wanted */
     size_t cap;                 /* of x, floats */
     struct top *top;            /* --top, or NULL */
+    int sends_states;           /* a final state or those of blocks */
+    size_t program;             /* memory in use beside all of this */
+    int told;                   /* the first batch has been sent */
+    struct rounding *rounding;  /* of the first batch; or NULL */
     struct batch batch;
     struct msg_in *in;
     struct msg_out *out;
@@ -116,41 +124,58 @@ choose_taps(struct teacher *t)
     for (size_t i = 0; i < L; i++)
         if (t->tap[i])
             t->last = i + 1;
+    t->sends_states = a.final || t->last > 0;
     if (a.final || a.top > 0)
         t->last = L;
     if (t->last == 0)
         die(EX_USAGE, "nothing to add: --final, --top or --hidden");
 }
 
-/* The head in its own precision where a stream can hold it, else fp32. */
-static void
-put_head(struct teacher *t, struct st_out *o, float **mem)
+/* The head's type in the stream: its own where a stream can hold it. */
+static enum dtype
+head_type(const struct weight *w)
+{
+    return w->perm == 0 && (w->dtype == DT_F32 || w->dtype == DT_BF16
+        || w->dtype == DT_F16) ? w->dtype : DT_F32;
+}
+
+/* The head a tile at a time, so that it is never all in memory. */
+static int
+send_head(struct teacher *t, struct err *e)
 {
     const struct weight *w = &t->m.head;
-    const size_t shape[2] = { w->rows, w->cols };
-    const int plain = w->dtype == DT_F32 || w->dtype == DT_BF16
-        || w->dtype == DT_F16;
-    const void *data = w->data;
+    const int plain = head_type(w) == w->dtype;
+    const size_t tile = HEAD_BYTES / (w->cols * sizeof(float)) + 1;
+    float *wide = plain ? NULL : xreallocarray(NULL, tile * w->cols,
+        sizeof *wide);
+    int r = 0;
 
-    if (!plain || w->perm != 0) {
-        *mem = xreallocarray(NULL, w->rows * w->cols, sizeof(float));
-        weight_rows(w, 0, w->rows, *mem);
-        data = *mem;
+    for (size_t i = 0; r == 0 && i < w->rows; i += tile) {
+        const size_t n = tile < w->rows - i ? tile : w->rows - i;
+
+        if (!plain)
+            weight_rows(w, i, n, wide);
+        r = msg_send_part(t->out, plain ? w->data + i * w->stride
+            : (const unsigned char *)wide, n * (plain ? w->stride
+            : w->cols * sizeof *wide), e);
+        model_forget_tile(&t->m, w, i, n);
     }
-    st_out_tensor(o, "head", data == w->data ? w->dtype : DT_F32, 2, shape,
-        data);
+    free(wide);
+    return r;
 }
 
 /* The `teacher` message. */
 static int
 send_self(struct teacher *t, struct err *e)
 {
-    const size_t d = t->m.c.d;
+    const struct weight *w = &t->m.head;
+    const size_t d = t->m.c.d, shape[2] = { w->rows, w->cols };
+    const int head = !a.no_head && (a.final || a.top == 0);
     struct st_out *o = msg_begin(t->out, MSG_TEACHER);
     json_t *j = config_to_json(&t->m.c, NULL, NULL);
     char *config = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS), hash[33];
     char tau[32];
-    float *norm = xreallocarray(NULL, d, sizeof(float)), *head = NULL;
+    float *norm = xreallocarray(NULL, d, sizeof(float));
     int r;
 
     model_head_hash(&t->m, hash);
@@ -164,15 +189,18 @@ send_self(struct teacher *t, struct err *e)
         snprintf(tau, sizeof(tau), "%.17g", a.tau);
         st_out_meta(o, "temperature", tau);
     }
-    if (!a.no_head && (a.final || a.top == 0))
-        put_head(t, o, &head);
-    st_out_tensor(o, "norm", DT_F32, 1, &d, norm);
-    r = msg_send(t->out, e);
+    if (head)
+        st_out_tensor(o, "head", head_type(w), 2, shape, NULL);
+    st_out_tensor(o, "norm", DT_F32, 1, &d, NULL);
+    r = msg_send_begin(t->out, e);
+    if (r == 0 && head)
+        r = send_head(t, e);
+    if (r == 0)
+        r = msg_send_part(t->out, norm, d * sizeof *norm, e);
     model_forget(&t->m, NULL);
     json_decref(j);
     free(config);
     free(norm);
-    free(head);
     return r;
 }
 
@@ -181,12 +209,11 @@ static void
 fit(struct teacher *t, size_t B, size_t T)
 {
     const size_t want = B * T * t->m.c.d;
-    size_t micro = a.micro > 0 ? a.micro : T >= 1024 ? 1 : 1024 / T;
+    const size_t micro = plan_teacher_micro(a.micro, B, T);
 
-    micro = micro < B ? micro : B;
     if (t->fwd == NULL || T > t->T || micro > t->micro) {
         fwd_free(t->fwd);
-        t->fwd = fwd_new(&t->m, t->pool, micro, T);
+        t->fwd = fwd_new_blocks(&t->m, t->pool, micro, T);
         t->micro = micro;
         t->T = T;
     }
@@ -195,6 +222,46 @@ fit(struct teacher *t, size_t B, size_t T)
         t->x = xreallocarray(NULL, want, sizeof(float));
         t->cap = want;
     }
+}
+
+static size_t
+most(size_t x, size_t y)
+{
+    return x > y ? x : y;
+}
+
+/* Memory, once the first batch has been prepared to be sent. */
+static void
+tell_memory(const struct teacher *t, const struct msg *m)
+{
+    const struct config *c = &t->m.c;
+    const size_t tok = t->batch.B * t->batch.T;
+    const size_t head = t->top != NULL ? t->m.head.rows * t->m.head.stride : 0;
+    const size_t blocks = plan_window(&t->m, tok);
+    const size_t weights = tok < PLAN_WINDOW_TOKENS ? blocks + head :
+        most(blocks, head);
+    const size_t work = fwd_bytes(t->fwd) +
+        (t->top != NULL ? top_bytes(t->top, tok) : 0);
+    const size_t states = plan_states(&t->m, tok);
+    const size_t sent = !t->sends_states ? 0 : a.dtype == 0 ? states / 2 :
+        states;
+    const size_t messages = msg_in_memory(t->in, m->nraw) +
+        msg_out_memory(t->out, most(sent, tok * a.top * sizeof(float)));
+    const size_t probe = t->rounding != NULL ? rounding_bytes(t->rounding) : 0;
+    const size_t step = weights + work, all = t->program + states + messages +
+        most(probe, step);
+    size_t *mlp = xcalloc(2 * c->L, sizeof *mlp);
+    const double mb = 1e-6;
+
+    model_shape(&t->m, mlp, mlp + c->L);
+    note("%zu parameters, %.4g GFLOP a token; memory in MB: program %.1f, "
+        "weights at a time %.1f, work %.1f, states %.1f, messages %.1f, in "
+        "all %.1f", model_params(&t->m),
+        plan_flop_forward(c, mlp, t->batch.T) * 1e-9,
+        (double)t->program * mb, (double)weights * mb, (double)work * mb,
+        (double)states * mb, (double)messages * mb, (double)all * mb);
+    free(mlp);
+    plan_refuse(all, "fewer rows a batch or a shorter T (stream -B, -T)");
 }
 
 /* The embedding's rows, which are few of many: what comes into memory with
@@ -215,6 +282,14 @@ embed(struct teacher *t)
     }
 }
 
+/* After a block, or the head, has seen all rows of the batch. */
+static void
+forget_weights(const struct teacher *t)
+{
+    if (t->batch.B * t->batch.T >= PLAN_WINDOW_TOKENS)
+        model_forget(&t->m, NULL);
+}
+
 /* All rows through block k, or through the final norm (k = L), `micro` at a
  * time; in place. */
 static void
@@ -233,11 +308,12 @@ run_block(struct teacher *t, size_t k)
         else
             fwd_norm(t->fwd, &r, x, x);
     }
+    forget_weights(t);
 }
 
 /* The states as they are now, as the next tensor of the message. */
 static int
-send_states(struct teacher *t, struct err *e)
+send_states(struct teacher *t, int final, struct err *e)
 {
     const size_t n = t->batch.B * t->batch.T * t->m.c.d;
     void *out = msg_room(t->out, a.dtype == 0 ? 2 : 4);
@@ -248,6 +324,9 @@ send_states(struct teacher *t, struct err *e)
     else
         memcpy(out, t->x, n * sizeof(float));
     profile_end("narrowing", begin, 0.0, 6.0 * (double)n);
+    if (t->rounding != NULL)
+        rounding_add(t->rounding, &t->m, t->x, t->batch.first, n / t->m.c.d,
+            final);
     return msg_send_next(t->out, e);
 }
 
@@ -279,19 +358,32 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
         st_out_tensor(o, "teacher.final", type, 3, shape, NULL);
     if (t->top != NULL)
         top_begin(t->top, o, b->B, b->T);
+    if (!t->told++) {
+        if (t->sends_states && a.dtype == 0 && verbosity >= 0)
+            t->rounding = rounding_new(&t->m, t->pool);
+        tell_memory(t, m);
+    }
     r = msg_send_begin(t->out, e);
     embed(t);
     for (size_t k = 0; r == 0 && k < t->last; k++) {
         run_block(t, k);
         if (t->tap[k])
-            r = send_states(t, e);
+            r = send_states(t, 0, e);
     }
     if (r == 0 && (a.final || t->top != NULL))
         run_block(t, t->m.c.L);
     if (r == 0 && a.final)
-        r = send_states(t, e);
-    if (r == 0 && t->top != NULL)
+        r = send_states(t, 1, e);
+    if (r == 0 && t->top != NULL) {
         r = top_send(t->top, t->fwd, t->x, b->B * b->T, b->first, t->out, e);
+        forget_weights(t);
+    }
+    if (t->rounding != NULL) {
+        fwd_free(t->fwd);       /* for its memory; `fit` makes it again */
+        t->fwd = NULL;
+        rounding_tell(t->rounding, &t->m, t->pool);
+        t->rounding = NULL;
+    }
     return r;
 }
 
@@ -412,6 +504,8 @@ main(int argc, char **argv)
     if (model_open(&t.m, a.model, &e) < 0 || model_check_finite(&t.m, &e) < 0)
         die_err(&e);
     t.pool = pool_new(a.threads);
+    mem_trim();
+    t.program = plan_program(prog_resident());
     if (a.prompt != NULL) {
         generate(&t.m, t.pool, a.tokenizer != NULL ? a.tokenizer : a.model,
             a.prompt, a.length);

@@ -30,5 +30,18 @@ int top_send(struct top *t, struct fwd *f, const float *x, size_t n,
     const uint32_t *first, struct msg_out *w, struct err *e);
 /* Tell how much of the distributions all that held. */
 void top_tell(const struct top *t);
+/* Memory it takes for n tokens. */
+size_t top_bytes(const struct top *t, size_t n);
+
+/* teacher_round.c: what sending states in bf16 costs.  rounding_add: n states
+ * x [n,d] of tokens whose `first` says which are padding; final: after the
+ * final norm.  rounding_tell prints and frees. */
+struct rounding;
+struct rounding *rounding_new(const struct model *m, struct pool *pool);
+size_t rounding_bytes(const struct rounding *r);    /* memory it takes */
+void rounding_add(struct rounding *r, const struct model *m, const float *x,
+    const uint32_t *first, size_t n, int final);
+void rounding_tell(struct rounding *r, const struct model *m,
+    struct pool *pool);
 
 #endif

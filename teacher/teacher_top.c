@@ -86,6 +86,13 @@ reserve(struct top *t, size_t n)
     t->cap = n;
 }
 
+size_t
+top_bytes(const struct top *t, size_t n)
+{
+    return head_top_bytes(t->head) + n * ((t->k + 2) * sizeof(float)
+        + sizeof(*t->self));
+}
+
 void
 top_begin(const struct top *t, struct st_out *o, size_t B, size_t T)
 {

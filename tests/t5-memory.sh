@@ -76,6 +76,28 @@ ok 'recomputed, one thread' student -q -m dt -o k -j 1 --act bf16 \
     --grad bf16 --moments bf16 --recompute dkd
 same '... the same bits' i/model.safetensors k/model.safetensors
 
+# --- the teacher too: whole batches of 2048 tokens, block by block ---
+cat >large.json <<EOF
+{"model_type": "llama", "architectures": ["LlamaForCausalLM"],
+ "vocab_size": $vocab, "hidden_size": 768, "num_hidden_layers": 4,
+ "num_attention_heads": 12, "num_key_value_heads": 4,
+ "intermediate_size": 3072, "max_position_embeddings": 2048,
+ "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": true}
+EOF
+student -q -m large.json -t tok -o large --steps 1 -j 2 one || exit 1
+stream -q -B 2 -T 1024 -s 1 --batches 3 data -o long || exit 1
+foretold 'teacher' teacher -m large -j 2 -o lkd long
+like 'rounding of states is told: of blocks' \
+    'outputs of blocks .* bf16: .* by 0[.][0-9]+ %' err
+like '... and of final states, in nats' \
+    'final states .* bf16: .* by 0[.][0-9]+ %.* [0-9.e-]+ nats of KL' err
+foretold '... in f32' teacher -m large -j 2 --dtype f32 -o lkd32 long
+unlike '... where nothing is rounded' bf16 err
+foretold '... by a pipe' sh -c 'teacher -m large -j 2 long | cat >lkdp'
+same '... the same stream' lkd lkdp
+foretold '... its top tokens' teacher -m large -j 2 --top 64 -o lkdt long
+foretold '... small batches' teacher -m large -j 2 -o lkds one
+
 # --- moments in a checkpoint keep their type ---
 # constant RUN [option ...]: at one rate, from six or the file named
 constant() {

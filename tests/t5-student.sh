@@ -85,6 +85,21 @@ ok '10 + 10' student -q -m s0 -o half --lr 1e-3 --schedule constant \
 same_model '10 + 10 = 20' half whole
 same '10 + 10 = 20 metrics' half/metrics.tsv whole/metrics.tsv
 
+# A checkpoint is written while the next step is made: it holds its own step.
+ok 'a checkpoint each step' distil each --schedule constant --save 1 --keep 0
+same_model 'the same end' each whole
+ok '7 steps' distil seven --schedule constant --steps 7 --save 0
+for f in model optimiser; do
+    same "the 7th checkpoint is that of 7 steps: $f" \
+        each/step-7/$f.safetensors seven/step-7/$f.safetensors
+done
+equal 'every one is there' "$(find each -name "step-*[0-9]" | wc -l)" 20
+# Where the input breaks off inside a step, what that step has is dropped.
+head -c 373000 kd >part
+status 3 'one and a half steps of two messages' student -q -m s0 -o accum \
+    --lr 1e-3 --schedule constant --accum 2 --save 0 part
+equal 'the one is saved' "$(find accum -name 'step-*')" accum/step-1
+
 # kill -9 somewhere after a checkpoint, then take up
 mkfifo pipe
 (teacher -q -m teacher b >pipe) &
@@ -176,10 +191,17 @@ rm disk/config.json
 status 1 'no room for a checkpoint' sh -c 'ulimit -f 100; trap "" XFSZ
     student -q -m s0 -o disk --lr 1e-3 --schedule constant --resume \
     --steps 10 rest2'
+equal 'said once' "$(grep -c . err)" 1
 find disk/step-5 -type f -exec cksum {} + >after
 same 'the previous checkpoint is intact' before after
 ls disk >ls.out
 unlike 'and nothing half written is left' 'tmp' ls.out
+status 1 'no room for one beside the training' sh -c 'ulimit -f 100
+    trap "" XFSZ; student -q -m s0 -o disk --lr 1e-3 --schedule constant \
+    --resume --save 2 rest2'
+equal '... ends it soon after' "$(($(wc -l <disk/metrics.tsv) < 12))" 1
+ls disk >ls.out
+unlike '... and leaves nothing of it' 'tmp' ls.out
 ok 'with room it goes on' student -q -m s0 -o disk --lr 1e-3 \
     --schedule constant --resume rest2
 same_model '... to the same end' disk whole

@@ -223,6 +223,7 @@ mem_settle(void)
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     mallopt(M_TRIM_THRESHOLD, 1 << 20);
+    mallopt(M_ARENA_MAX, 1);
 #endif
 }
 
@@ -309,13 +310,6 @@ arena_resident(const struct arena *a)
             n += in[i] & 1;
     }
     return n * page;
-}
-
-void
-arena_forget(struct arena *a)
-{
-    if (a->base != NULL && madvise(a->base, a->cap, MADV_DONTNEED) != 0)
-        memset(a->base, 0, a->cap);
 }
 
 void

@@ -51,7 +51,7 @@ void buf_release(struct buf *b);
 
 /* For programs whose memory is planned: from here on blocks of a megabyte and
  * more go back to the system when they are freed (the C library otherwise
- * keeps up to twice the largest it has seen). */
+ * keeps up to twice the largest it has seen), and threads share one heap. */
 void mem_settle(void);
 /* Give back what freed blocks have left. */
 void mem_trim(void);
@@ -74,9 +74,6 @@ void *arena_alloc(struct arena *a, size_t n, size_t size);
 void arena_rewind(struct arena *a, size_t mark);
 /* Bytes of it that are in memory now. */
 size_t arena_resident(const struct arena *a);
-/* The contents are no longer needed: all is zero again, its memory the
- * system's until it is touched. */
-void arena_forget(struct arena *a);
 void arena_release(struct arena *a);
 
 #endif

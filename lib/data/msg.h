@@ -143,6 +143,9 @@ int msg_send_next(struct msg_out *w, struct err *e);
 /* The same where the bytes of those tensors come in parts of any size: the next
  * n of them, and the end of the message with the last. */
 int msg_send_part(struct msg_out *w, const void *p, size_t n, struct err *e);
+/* Bytes of memory that it takes when the message that has been begun is sent in
+ * parts, of which the largest has `part` bytes. */
+size_t msg_out_memory(const struct msg_out *w, size_t part);
 /* Start a copy of m: its metadata (without kind, seq, chain) and all its
  * tensors are added already; more may be added before msg_send.  The copy of
  * a resumed `stream` message calls msg_out_resume(next_seq, chain_down or

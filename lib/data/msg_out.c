@@ -312,6 +312,17 @@ msg_room(struct msg_out *w, size_t align)
     return w->next = w->room;
 }
 
+size_t
+msg_out_memory(const struct msg_out *w, size_t part)
+{
+    const int in_place = w->nsink == 1 && msg_sink_memory(w->sink[0], 0) > 0;
+    size_t n = in_place ? 0 : part;
+
+    for (size_t i = 0; i < w->nsink; i++)
+        n += msg_sink_memory(w->sink[i], w->out.head.n + w->out.data_len);
+    return n;
+}
+
 static int
 finish_parts(struct msg_out *w, struct err *e)
 {

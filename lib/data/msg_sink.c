@@ -127,6 +127,12 @@ msg_sink_name(const struct msg_sink *s)
     return s->name;
 }
 
+size_t
+msg_sink_memory(const struct msg_sink *s, size_t n)
+{
+    return s->ring ? ring_size(s->ring) : s->is_socket ? n : 0;
+}
+
 /* When the program was told to stop, the message is still finished, so that
  * an `abort` can follow, but nobody waits for a reader that sleeps: write as
  * much as a pipe that has room takes at once. */

@@ -13,6 +13,8 @@
 
 struct msg_sink;
 struct msg_sink *msg_sink_open(const char *addr, struct err *e);
+/* Bytes of memory that messages of n bytes take in it. */
+size_t msg_sink_memory(const struct msg_sink *s, size_t n);
 const char *msg_sink_name(const struct msg_sink *s);
 /* One message in n pieces, the first of which is all up to its data.  0; 1 the
  * reader has left, now or before; -1: EX_SYS, EX_USAGE (too large for a ring),

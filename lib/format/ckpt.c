@@ -35,7 +35,7 @@ step_path(const char *run, uint64_t step, const char *suffix)
 static int
 hash_file(const char *path, char hex[33], uint64_t *size, struct err *e)
 {
-    enum { PIECE = 1 << 20 };
+    enum { PIECE = 1 << 16 };
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     XXH3_state_t *state;
     XXH128_canonical_t c;

@@ -127,6 +127,10 @@ const char *kern_blas(void);
  * the core type stays what it was when OpenBLAS was loaded). */
 const char *kern_force(const char *name);
 
+/* What rounding x[n] to bf16 costs: *lost += |rounded - x|^2,
+ * *whole += |x|^2. */
+void rounding_bf16(const float *x, size_t n, double *lost, double *whole);
+
 /*
  * Angles of rotary position embedding (Su et al., arXiv:2104.09864), HF
  * order: cs[t] = D/2 cosines then D/2 sines of t * freq_i, computed in double.

@@ -132,7 +132,7 @@ bwd_new(struct tmodel *t, struct pool *pool, size_t B, size_t T,
     b->B = B;
     b->T = T;
     b->how = how;
-    b->f = fwd_make(&t->m, pool, B, T, 1);
+    b->f = fwd_make(&t->m, pool, B, T, 0);
     b->hidden = xcalloc(L + 1, sizeof *b->hidden);
     b->kept = xcalloc(L, sizeof *b->kept);
     b->half = xcalloc(L, sizeof *b->half);
@@ -163,13 +163,6 @@ bwd_bytes(const struct bwd *b, size_t tokens)
 
     return b->arena.cap + fwd_bytes(b->f) -
         (c->tied && tokens < c->V ? (c->V - tokens) * c->d * sizeof(float) : 0);
-}
-
-void
-bwd_forget(struct bwd *b)
-{
-    assert(b->nheld == 0);
-    arena_forget(&b->arena);
 }
 
 static void
@@ -213,33 +206,12 @@ fold_task(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* *lost += |rounded - x|^2, *whole += |x|^2 over n floats. */
-static void
-count_rounding(const float *x, size_t n, double *lost, double *whole)
-{
-    uint16_t half[WIDE];
-    float y[WIDE];
-
-    for (size_t i = 0; i < n; i += WIDE) {
-        const size_t k = n - i < WIDE ? n - i : WIDE;
-
-        kern.narrow_bf16(half, x + i, k);
-        kern.widen_bf16(y, half, k);
-        for (size_t l = 0; l < k; l++) {
-            const double d = (double)y[l] - x[i + l];
-
-            *lost += d * d;
-            *whole += (double)x[i + l] * x[i + l];
-        }
-    }
-}
-
 /* A block's gradients of this call, to what is kept of them. */
 static void
 fold(struct bwd *b, struct group *g)
 {
     if (!(b->grad_whole > 0.0))
-        count_rounding(g->g, g->n, &b->grad_lost, &b->grad_whole);
+        rounding_bf16(g->g, g->n, &b->grad_lost, &b->grad_whole);
     pool_run(b->f->pool, (g->n + HALF_TASK - 1) / HALF_TASK, fold_task, g);
 }
 
@@ -304,7 +276,7 @@ bwd_forward(struct bwd *b, const struct rows *r)
         run_block(b, &u, i, r);
         block_forward(&u);
         if (i == 0 && (b->how & BWD_BF16) && !(b->whole > 0.0))
-            count_rounding(b->kept[0].gate, r->B * u.c.Tp * u.b->mlp,
+            rounding_bf16(b->kept[0].gate, r->B * u.c.Tp * u.b->mlp,
                 &b->lost, &b->whole);
         if (b->how == BWD_BF16)
             half_block(b, i, r, 0);

@@ -65,8 +65,6 @@ void bwd_free(struct bwd *b);
 /* tokens: between two calls of bwd_flush; no more rows hold back a tied
  * embedding's gradient, and those that do not are never touched. */
 size_t bwd_bytes(const struct bwd *b, size_t tokens);
-/* Between steps: give its memory back until the next. */
-void bwd_forget(struct bwd *b);
 
 /* Forward through all blocks: after it bwd_hidden(b, i) is the output of
  * block i [B,T,d] and bwd_final(b) the normed final states. */

@@ -50,7 +50,7 @@ struct fwd {
     float *xn;              /* [B,Tp,d] normed rows */
     float *out;             /* [B,Tp,d] what o and down give */
     float *act;             /* [B,Tp,mlp] */
-    struct acts a;          /* x2 is set by each call; empty when lean */
+    struct acts a;          /* x2 is set by each call; or empty */
     const float **norm;     /* [2L+1] norm weights in fp32; last: final */
     float **wide;           /* [threads] widened weights, wide_n floats */
     size_t wide_n;
@@ -60,11 +60,14 @@ struct fwd {
     float *hpad;            /* [HEAD_TILE,d] last rows, padded */
     void *stat;             /* [V/HEAD_SLICE,HEAD_ROWS] sums of a slice's row */
     float *target_z;        /* [2,HEAD_ROWS] logits of the targets */
+    int forget;             /* the head's rows after they have been read */
 };
 
-/* lean: without head and the members of a, for a caller with his own. */
+/* parts: FWD_ACTS makes the members of a, else the caller has his own;
+ * FWD_HEAD what head.c needs. */
+enum { FWD_ACTS = 1, FWD_HEAD = 2 };
 struct fwd *fwd_make(const struct model *m, struct pool *pool, size_t B,
-    size_t T, int lean);
+    size_t T, int parts);
 
 /* Work on one block. */
 struct run {
@@ -110,8 +113,10 @@ size_t qkv_width(const struct config *c);
 /* head.c: rows of a tile (a small one for few), columns of a slice of the
  * vocabulary, rows of one round. */
 enum { HEAD_TILE = 256, HEAD_SMALL = 64, HEAD_SLICE = 512, HEAD_ROWS = 1024 };
-/* Allocates the head's part of f; raises f->wide_n to what it needs. */
+/* Allocates the head's part of f. */
 void head_layout(struct fwd *f, struct arena *a);
+/* Raises f->wide_n to what head_slice needs. */
+void head_wide(struct fwd *f);
 /* Rows v0..v0+n-1 of the head in fp32, as they lie or in the worker's scratch;
  * n <= HEAD_SLICE. */
 const float *head_slice(struct fwd *f, size_t v0, size_t n, size_t worker);

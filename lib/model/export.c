@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILE = 1 << 17 };        /* elements written at a time */
+enum { TILE = 1 << 14 };        /* elements written at a time */
 
 /* Any infinity or NaN among n elements?  half: they are bfloat16. */
 static int

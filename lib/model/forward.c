@@ -122,7 +122,7 @@ per_thread(const struct fwd *f, struct arena *a, size_t floats)
 
 /* Run twice: to count, then to allocate. */
 static void
-layout(struct fwd *f, struct arena *a, int lean)
+layout(struct fwd *f, struct arena *a, int parts)
 {
     const struct config *c = &f->m->c;
     const size_t rows = f->B * cut_of(f->T).Tp, mlp = model_widest(f->m);
@@ -132,7 +132,7 @@ layout(struct fwd *f, struct arena *a, int lean)
     f->cs = arena_alloc(a, f->T * c->D, sizeof *f->cs);
     f->xn = arena_alloc(a, rows * c->d, sizeof *f->xn);
     f->out = arena_alloc(a, rows * c->d, sizeof *f->out);
-    if (!lean) {
+    if (parts & FWD_ACTS) {
         f->a.qkv = arena_alloc(a, rows * qkv_width(c), sizeof(float));
         f->a.att = arena_alloc(a, rows * c->H * c->D, sizeof(float));
         f->a.lse = arena_alloc(a, rows * c->H, sizeof(float));
@@ -144,15 +144,17 @@ layout(struct fwd *f, struct arena *a, int lean)
     }
     norms(f, a);
     f->wide_n = wide_floats(f->m);
-    if (!lean)
-        head_layout(f, a);          /* may raise wide_n */
+    if (parts != 0)
+        head_wide(f);
+    if (parts & FWD_HEAD)
+        head_layout(f, a);
     f->wide = per_thread(f, a, f->wide_n);
     f->scratch = per_thread(f, a, attn_scratch(&shape));
 }
 
 struct fwd *
 fwd_make(const struct model *m, struct pool *pool, size_t B, size_t T,
-    int lean)
+    int parts)
 {
     const struct config *c = &m->c;
     const struct kern_rope_opt o = {
@@ -173,9 +175,9 @@ fwd_make(const struct model *m, struct pool *pool, size_t B, size_t T,
     f->B = B;
     f->T = T;
     arena_plan(&plan);
-    layout(f, &plan, lean);
+    layout(f, &plan, parts);
     arena_init(&f->arena, plan.used);
-    layout(f, &f->arena, lean);
+    layout(f, &f->arena, parts);
     rope_freq(f->freq, c->D, &o);
     rope_table(f->cs, f->freq, c->D, 0, T);
     return f;
@@ -184,7 +186,13 @@ fwd_make(const struct model *m, struct pool *pool, size_t B, size_t T,
 struct fwd *
 fwd_new(const struct model *m, struct pool *pool, size_t B, size_t T)
 {
-    return fwd_make(m, pool, B, T, 0);
+    return fwd_make(m, pool, B, T, FWD_ACTS | FWD_HEAD);
+}
+
+struct fwd *
+fwd_new_blocks(const struct model *m, struct pool *pool, size_t B, size_t T)
+{
+    return fwd_make(m, pool, B, T, FWD_ACTS);
 }
 
 void

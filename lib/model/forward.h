@@ -37,6 +37,10 @@ struct fwd;
  * Calls kern_init and dies if the kernels cannot be had. */
 struct fwd *fwd_new(const struct model *m, struct pool *pool, size_t B,
     size_t T);
+/* The same without the room that logits take: for fwd_embed, fwd_block,
+ * fwd_block_mlp, fwd_norm and head_top_rows alone. */
+struct fwd *fwd_new_blocks(const struct model *m, struct pool *pool, size_t B,
+    size_t T);
 void fwd_free(struct fwd *f);
 size_t fwd_bytes(const struct fwd *f);      /* memory it holds */
 
@@ -53,6 +57,10 @@ void fwd_block_mlp(struct fwd *f, size_t i, const struct rows *r,
 void fwd_norm(struct fwd *f, const struct rows *r, const float *x, float *y);
 /* logits [n,V] of n final (normed) hidden states h [n,d]. */
 void fwd_head(struct fwd *f, const float *h, size_t n, float *logits);
+
+/* From here on what is read of the head does not stay in memory where it lies
+ * in a file: for few predictions of a large vocabulary. */
+void fwd_forget_head(struct fwd *f);
 
 /*
  * Scores of n predictions from final hidden states, without an [n,V] array.

@@ -34,7 +34,6 @@ struct headjob {
     float *zq, *zp;         /* [HEAD_ROWS] logits of the targets */
 };
 
-/* Allocates the head's part of f, raises f->wide_n to what it needs. */
 void
 head_layout(struct fwd *f, struct arena *a)
 {
@@ -51,8 +50,15 @@ head_layout(struct fwd *f, struct arena *a)
     f->hpad = arena_alloc(a, HEAD_TILE * d, sizeof *f->hpad);
     f->stat = arena_alloc(a, nslice * HEAD_ROWS, sizeof(struct stat));
     f->target_z = arena_alloc(a, 2 * HEAD_ROWS, sizeof(float));
-    if (weight_f32(&f->m->head) == NULL && HEAD_SLICE * d > f->wide_n)
-        f->wide_n = HEAD_SLICE * d;
+}
+
+void
+head_wide(struct fwd *f)
+{
+    const size_t n = HEAD_SLICE * f->m->c.d;
+
+    if (weight_f32(&f->m->head) == NULL && n > f->wide_n)
+        f->wide_n = n;
 }
 
 /* Rows of the tile at r0, padded with zeros when they end inside it. */
@@ -143,6 +149,14 @@ head_task(void *ctx, size_t task, size_t worker)
         profile_end("head sums", t, 0.0, 4.0 * (double)(j->tile * n) *
             (g != NULL ? 2.0 : 1.0));
     }
+    if (f->forget)
+        model_forget_tile(f->m, &f->m->head, v0, n);
+}
+
+void
+fwd_forget_head(struct fwd *f)
+{
+    f->forget = 1;
 }
 
 /* Slices of one row put together: log sum exp at temperature 1 and tau. */

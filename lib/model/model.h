@@ -56,10 +56,15 @@ void model_close(struct model *m);
 /* What has been read of w (NULL: of all weights) need not stay in memory where
  * it lies in a file. */
 void model_forget(const struct model *m, const struct weight *w);
+/* The same of the n rows at `row`, when w is read such a tile after another; a
+ * little may stay until all is forgotten. */
+void model_forget_tile(const struct model *m, const struct weight *w,
+    size_t row, size_t n);
 /* Every weight finite?  Reads all of them, and forgets them again; refuses
  * with the tensor's name. */
 int model_check_finite(const struct model *m, struct err *e);
-/* XXH3-128 of the head in logical fp32 rows and the final norm, as hex. */
+/* XXH3-128 of the head in logical fp32 rows and the final norm, as hex.
+ * Forgets them again. */
 void model_head_hash(const struct model *m, char out[33]);
 /* Widths of all blocks into mlp[L], source blocks into kept[L]. */
 void model_shape(const struct model *m, size_t *mlp, size_t *kept);

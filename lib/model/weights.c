@@ -150,6 +150,19 @@ all_finite(const float *x, size_t n)
     return isfinite(s);
 }
 
+/* With the tile before: the system maps pages around the one touched. */
+void
+model_forget_tile(const struct model *m, const struct weight *w, size_t row,
+    size_t n)
+{
+    const size_t back = row < n ? row : n;
+    struct weight part = *w;
+
+    part.data += (row - back) * w->stride;
+    part.rows = n + back;
+    model_forget(m, &part);
+}
+
 int
 model_check_finite(const struct model *m, struct err *e)
 {
@@ -167,18 +180,19 @@ model_check_finite(const struct model *m, struct err *e)
             const size_t n = tile < p.w->rows - k ? tile : p.w->rows - k;
 
             weight_rows(p.w, k, n, x);
+            model_forget_tile(m, p.w, k, n);
             if (!all_finite(x, n * p.w->cols))
                 r = err_set(e, EX_NUM, "%s: tensor %s is not finite",
                     m->path, p.name);
         }
-        model_forget(m, p.w);
     }
+    model_forget(m, NULL);
     free(x);
     return r;
 }
 
 static void
-hash_weight(XXH3_state_t *h, const struct weight *w)
+hash_weight(XXH3_state_t *h, const struct model *m, const struct weight *w)
 {
     const size_t tile = tile_rows(w);
     float *x = xreallocarray(NULL, tile * w->cols, sizeof *x);
@@ -187,6 +201,7 @@ hash_weight(XXH3_state_t *h, const struct weight *w)
         const size_t n = tile < w->rows - k ? tile : w->rows - k;
 
         weight_rows(w, k, n, x);
+        model_forget_tile(m, w, k, n);
         XXH3_128bits_update(h, x, n * w->cols * sizeof *x);
     }
     free(x);
@@ -201,8 +216,9 @@ model_head_hash(const struct model *m, char out[33])
     if (!h)
         die(EX_SYS, "out of memory");
     XXH3_128bits_reset(h);
-    hash_weight(h, &m->head);
-    hash_weight(h, &m->norm);
+    hash_weight(h, m, &m->head);
+    hash_weight(h, m, &m->norm);
+    model_forget(m, NULL);
     XXH128_canonicalFromHash(&c, XXH3_128bits_digest(h));
     XXH3_freeState(h);
     for (int i = 0; i < 16; i++)

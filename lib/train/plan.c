@@ -51,6 +51,42 @@ plan_micro(size_t micro, size_t rows, size_t T)
     return n < rows ? n : rows;
 }
 
+size_t
+plan_teacher_micro(size_t micro, size_t rows, size_t T)
+{
+    const size_t n = micro > 0 ? micro : T >= 1024 ? 1 : 1024 / T;
+
+    return n < rows ? n : rows;
+}
+
+size_t
+plan_program(size_t now)
+{
+    return now + PLAN_GROWS;
+}
+
+size_t
+plan_window(const struct model *m, size_t tokens)
+{
+    size_t all = m->norm.stride, most = 0;
+
+    for (size_t i = 0; i < m->c.L; i++) {
+        size_t n = 0;
+
+        for (size_t k = 0; k < W_N; k++)
+            n += m->block[i].w[k].rows * m->block[i].w[k].stride;
+        most = n > most ? n : most;
+        all += n;
+    }
+    return tokens < PLAN_WINDOW_TOKENS ? all : most;
+}
+
+size_t
+plan_states(const struct model *m, size_t tokens)
+{
+    return tokens * m->c.d * sizeof(float);
+}
+
 void
 plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
     const struct plan_load *l)
@@ -126,12 +162,12 @@ plan_limit(void)
 }
 
 void
-plan_refuse(const struct plan *p)
+plan_refuse(size_t total, const char *how)
 {
     const size_t limit = plan_limit();
 
-    if (p->total > limit)
+    if (total > limit)
         die(EX_SYS, "%.1f GB are needed and this machine (or its cgroup) has "
-            "%.1f GB: use fewer rows (--micro), --recompute, or a shorter T",
-            (double)p->total * 1e-9, (double)limit * 1e-9);
+            "%.1f GB: use %s", (double)total * 1e-9, (double)limit * 1e-9,
+            how);
 }

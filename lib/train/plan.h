@@ -47,12 +47,32 @@ double plan_flop_train(const struct config *c, const size_t *mlp, size_t T);
  * wanted (0: one of 512 tokens or more, else as many as 1024 tokens hold). */
 size_t plan_micro(size_t micro, size_t rows, size_t T);
 
+/*
+ * What a teacher has in memory.  A batch that is large enough reads the weights
+ * one block after another and lets go of each: its cost, to find the pages
+ * again, is then below a hundredth of the products.
+ */
+enum { PLAN_WINDOW_TOKENS = 1024 };
+/* Bytes of m's stored weights that are in memory at once for batches of so many
+ * tokens: those of the largest block, or of all blocks and the norm. */
+size_t plan_window(const struct model *m, size_t tokens);
+/* Rows at a time of batches of so many rows of T tokens, when `micro` are
+ * wanted (0: as many as 1024 tokens hold, at least one). */
+size_t plan_teacher_micro(size_t micro, size_t rows, size_t T);
+/* States of so many tokens as the teacher has them, fp32. */
+size_t plan_states(const struct model *m, size_t tokens);
+
+/* What a program that has `now` bytes before its first step will have beside
+ * what is planned: the step's code, tables and small blocks come to it. */
+enum { PLAN_GROWS = 1500000 };
+size_t plan_program(size_t now);
+
 /* One line for people. */
 void plan_note(const struct plan *p);
 /* Bytes this process may use: the smaller of the machine's memory and the
  * cgroups' limits. */
 size_t plan_limit(void);
-/* die(EX_SYS) when the plan exceeds the limit. */
-void plan_refuse(const struct plan *p);
+/* die(EX_SYS) when a total exceeds the limit; how: what to use then. */
+void plan_refuse(size_t total, const char *how);
 
 #endif

@@ -299,10 +299,3 @@ step_flush(struct step *s)
 {
     bwd_flush(s->bwd);
 }
-
-void
-step_forget(struct step *s)
-{
-    bwd_forget(s->bwd);
-    arena_forget(&s->arena);
-}

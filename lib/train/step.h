@@ -60,8 +60,6 @@ double step_grad_rounding(const struct step *s);
 /* After the last step_add of a step, before adamw_step: gradients that were
  * held back are added (bwd_flush). */
 void step_flush(struct step *s);
-/* Between steps: give the work space back until the next. */
-void step_forget(struct step *s);
 
 struct adamw_opt {
     double lr, beta1, beta2, eps, decay, clip;  /* clip 0: none */

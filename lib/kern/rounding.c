@@ -1,0 +1,20 @@
+/* What rounding costs, for those who must tell it; see kern.h. */
+#include "kern/kern.h"
+
+enum { WIDE = 1024 };           /* elements at a time */
+
+void
+rounding_bf16(const float *x, size_t n, double *lost, double *whole)
+{
+    uint16_t half[WIDE];
+    float y[WIDE];
+
+    for (size_t i = 0; i < n; i += WIDE) {
+        const size_t k = n - i < WIDE ? n - i : WIDE;
+
+        kern.narrow_bf16(half, x + i, k);
+        kern.widen_bf16(y, half, k);
+        *lost += kern.sqdist(y, x + i, k);
+        *whole += kern.sumsq(x + i, k);
+    }
+}
