@@ -62,6 +62,19 @@ void names_free(struct names *k);
 /* The name, or NULL; its hash is vocab_hash. */
 const struct name *names_find(const struct names *k, const char *s, size_t n,
     uint64_t hash);
+/* Have memory fetched that names_find of that hash will look at: first with
+ * step -1, then, when that has come, 0 and 1. */
+static inline void
+names_fetch(const struct names *k, uint64_t hash, int step)
+{
+    const uint64_t *const slot = &k->slot[hash & k->mask];
+
+    if (step < 0)
+        __builtin_prefetch(slot);
+    else if (*slot)
+        __builtin_prefetch(step == 0 ? (const char *)&k->v[(uint32_t)*slot -
+            1] : k->v[(uint32_t)*slot - 1].s);
+}
 /* Id of a text of the vocabulary: 0, or -1. */
 int names_id(const struct names *k, const char *s, size_t n, uint32_t *id);
 

@@ -81,9 +81,15 @@ lines_index(struct tokenizer *t)
     l->tag_mask = (UINT64_C(1) << l->tag_bits) - 1;
     l->id_mask = (UINT64_C(1) << l->id_bits) - 1;
     l->v = xtable((size_t)LINE_PAIRS << bits, sizeof *l->v, 0);
-    for (size_t i = 0; i <= t->pair_mask; i++)
+    for (size_t i = 0; i <= t->pair_mask; i++) {
+        const struct pair_slot *const soon = &t->pair[(i + 32) & t->pair_mask];
+        uint64_t want;
+
+        __builtin_prefetch(line_of(l, (uint32_t)(soon->key >> 32),
+            (uint32_t)soon->key, &want));
         if (t->pair[i].m.rank != TOK_NONE)
             line_put(l, &t->pair[i]);
+    }
 }
 
 /* A job of so many symbols, which are to be set. */

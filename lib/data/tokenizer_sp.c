@@ -320,6 +320,8 @@ add_borders(struct tokenizer *t, uint32_t id)
     uint32_t a = 0, c;
     size_t k;
 
+    if (x->n < 4 || !memchr(p + 1, MARK_BYTES[0], x->n - 1))
+        return;
     for (int i = 0; p < end; p += k, i++, a = c) {
         c = uni_next(p, end, &k);
         if (i > 0 && c == MARK && entry(t->sp, a) != TOK_NONE)

@@ -217,8 +217,8 @@ batch_add(const struct names *k, struct batch *b, const struct parts *p)
 {
     const uint64_t x = vocab_hash(p->x, p->nx), y = vocab_hash(p->y, p->ny);
 
-    __builtin_prefetch(&k->slot[x & k->mask]);
-    __builtin_prefetch(&k->slot[y & k->mask]);
+    names_fetch(k, x, -1);
+    names_fetch(k, y, -1);
     b->part[b->n] = *p;
     b->hash[0][b->n] = x;
     b->hash[1][b->n++] = y;
@@ -248,6 +248,11 @@ batch_put(struct tokenizer *t, const struct names *k, struct batch *b,
 {
     struct merge m[BATCH];
 
+    for (int step = 0; step < 2; step++)
+        for (size_t i = 0; i < b->n; i++) {
+            names_fetch(k, b->hash[0][i], step);
+            names_fetch(k, b->hash[1][i], step);
+        }
     for (size_t i = 0; i < b->n; i++) {
         const struct parts *const p = &b->part[i];
         const struct name *const x = names_find(k, p->x, p->nx, b->hash[0][i]);
@@ -408,9 +413,11 @@ tok_hash_all(struct tokenizer *t, const uint64_t *pairs)
         hash_text(x, t->pool.p + t->text[i].off, t->text[i].n);
     }
     for (size_t i = 0; i < t->nmerge; i++) {
-        const uint32_t a = (uint32_t)(pairs[i] >> 32), b = (uint32_t)pairs[i];
-        const struct merge m = pair_find(t, a, b);
+        const size_t soon = i + BATCH < t->nmerge ? i + BATCH : i;
+        const struct merge m = pair_at(t, pairs[i], pair_hash(pairs[i]));
 
+        __builtin_prefetch(&t->pair[pair_hash(pairs[soon]) >> 12 &
+            t->pair_mask]);
         if (m.rank > i)             /* overruled by a later one */
             continue;
         hash_number(x, pairs[i]);

@@ -27,8 +27,8 @@ json_t *js_load(const char *path, size_t max, struct err *e);
 /*
  * Large members as text: js_parse_parts is js_parse, but for each part that
  * the text has once, as an object or a list, the tree holds an empty one, and
- * p[n] is its text, of so many members if it is well formed.  n = 0: the tree has all of
- * it.  Nothing is known yet of what is between the brackets.
+ * p[n] is its text, of so many members if it is well formed.  n = 0: the tree
+ * has all of it.  Nothing is known yet of what is between the brackets.
  */
 struct js_part {
     const char *path;           /* such as "model.vocab"; of 2 names at most */
