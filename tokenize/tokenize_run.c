@@ -673,7 +673,7 @@ work(void *ctx, size_t task, size_t worker)
 static void
 start(struct run *r, size_t n)
 {
-    r->nblock = n > 1 ? 2 * n + 1 : 1;
+    r->nblock = n > 1 ? 2 * n + 4 : 1;
     r->block = xcalloc(r->nblock, sizeof *r->block);
     r->worker = xcalloc(n, sizeof *r->worker);
     if (pthread_mutex_init(&r->lock, NULL) != 0 ||
