@@ -66,6 +66,9 @@ piece_merge(const struct tokenizer *t, struct tok_scratch *s,
             return;
         }
     }
+    if (n > CACHE_BYTES && n <= QUEUE_LONG && queue_takes(t) &&
+        queue_long(t, s, p, n, out))
+        return;
     if (n > CACHE_BYTES) {
         const struct symbols x = { next_bytes, p, p + n, NULL, 0, 0 };
 
@@ -203,6 +206,7 @@ tok_scratch_free(struct tok_scratch *s)
     free(s->next);
     free(s->heap);
     free(s->window);
+    tok_ids_release(&s->joined);
     free(s->queue);
     buf_release(&s->norm[0]);
     buf_release(&s->norm[1]);

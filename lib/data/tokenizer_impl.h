@@ -184,6 +184,7 @@ struct tok_scratch {
     uint64_t *heap;             /* [3*cap] */
     size_t cap;
     struct window *window;              /* of tokenizer_window.c, or NULL */
+    struct tok_ids joined;              /* of a piece */
     struct buf norm[2], pre;    /* a stretch after the steps */
 };
 

@@ -57,8 +57,8 @@ struct window {
     int ended;                  /* sym holds the text's last */
     unsigned char byte[SYMBOLS];
     int bytes;                  /* of sym, are known */
-    /* Merged already, at fixed distances, and between them; hole: where one
-     * begins.  In order: row[nrow]. */
+    /* Merged already, at fixed distances, and between them.  In order:
+     * row[nrow]. */
     struct queue ahead, between;
     const struct job *row[2 * QUEUE_JOBS];
     size_t nrow;
@@ -201,7 +201,7 @@ row_has(uint64_t row, size_t i, size_t len)
 static inline int
 common(const struct job *a, const struct job *b, size_t *i, size_t *len)
 {
-    const size_t shift = b->hole - a->hole;
+    const size_t shift = b->from - a->from;
     const uint64_t other = row_of(b);
     uint64_t row = shift <= a->n ? row_of(a) >> shift << shift : 0;
 
@@ -222,7 +222,7 @@ static void
 take(struct window *w, struct step *c, const struct job *a, size_t end,
     struct tok_ids *out)
 {
-    const size_t from = c->at + c->len - a->hole;
+    const size_t from = c->at + c->len - a->from;
     uint64_t row = (row_of(a) & ((UINT64_C(2) << end) - 1)) >> from << from;
 
     if ((row & (row - 1)) == 0)
@@ -234,7 +234,7 @@ take(struct window *w, struct step *c, const struct job *a, size_t end,
         const size_t i = (size_t)__builtin_ctzll(row);
 
         out->v[out->n++] = a->id[i];
-        c->at = a->hole + i;
+        c->at = a->from + i;
         c->len = (size_t)__builtin_ctzll(next) - i;
     }
 }
@@ -248,28 +248,28 @@ follow(struct window *w, struct step *c, struct tok_ids *out)
     const struct job *a;
     size_t k = 0, from, i, len, end;
 
-    while (k + 1 < w->nrow && row[k + 1]->hole <= c->at)
+    while (k + 1 < w->nrow && row[k + 1]->from <= c->at)
         k++;
-    if (w->nrow == 0 || row[k]->hole > c->at ||
-        !row_has(row_of(row[k]), c->at - row[k]->hole, c->len))
+    if (w->nrow == 0 || row[k]->from > c->at ||
+        !row_has(row_of(row[k]), c->at - row[k]->from, c->len))
         return 0;
     for (from = k;; k++) {
         a = row[k];
         if (k + 1 == w->nrow || !common(a, row[k + 1], &i, &len))
             break;
-        if (a->hole + i > c->at)
+        if (a->from + i > c->at)
             take(w, c, a, i + len, out);
-        else if (a->hole + i < c->at)
+        else if (a->from + i < c->at)
             break;
     }
     w->joins += k - from;
     end = a->n;
-    if (!w->ended || a->hole + end < w->n) {
+    if (!w->ended || a->from + end < w->n) {
         if (end <= DOUBT)
             return c->at > begin;
         end -= DOUBT;
     }
-    if (end > c->at + c->len - a->hole)
+    if (end > c->at + c->len - a->from)
         take(w, c, a, end, out);
     w->follows = 0;
     return w->ended && c->at + c->len == w->n ? 2 : c->at > begin;
@@ -291,26 +291,49 @@ repeats(const struct window *w, const struct step *c)
     return 0;
 }
 
-static void
-add_ahead(const struct tokenizer *t, struct window *w, struct queue *q,
-    size_t at)
+size_t
+window_count(size_t n)
 {
-    queue_window(t, q, w->sym + at, w->bytes ? w->byte + at : NULL, WINDOW,
-        at);
+    return n > WINDOW ? (n - WINDOW + AHEAD - 1) / AHEAD + 1 : 1;
 }
 
-/* A window between a and b, which have no token in common: from the last token
- * that begins well before b. */
-static void
-add_between(const struct tokenizer *t, struct window *w, const struct job *a,
-    const struct job *b)
+size_t
+window_from(size_t n, size_t i)
 {
-    const size_t half = (b->hole - a->hole) / 2;
-    const uint64_t row = row_of(a) & ((UINT64_C(2) << half) - 1);
-    const size_t at = a->hole + 63 - (size_t)__builtin_clzll(row);
+    return i * AHEAD + WINDOW <= n || n <= WINDOW ? i * AHEAD : n - WINDOW;
+}
 
-    if (at > a->hole && w->n - at >= WINDOW)
-        add_ahead(t, w, &w->between, at);
+/* Between those of job[n] that have no token in common with the next, begin
+ * one with the last token that begins well before that; of the symbols id or
+ * byte. */
+static void
+add_between(const struct tokenizer *t, struct window *w, struct job *job,
+    size_t n, const uint32_t *id, const unsigned char *byte)
+{
+    for (size_t k = 0; k + 1 < n; k++) {
+        struct job *const a = &job[k];
+        const size_t half = (a[1].from - a->from) / 2;
+        const uint64_t row = row_of(a) & ((UINT64_C(2) << half) - 1);
+        const size_t i = 63 - (size_t)__builtin_clzll(row);
+        size_t at, len;
+
+        if (i == 0 || common(a, a + 1, &at, &len))
+            continue;
+        queue_window(t, &w->between, id, byte, WINDOW, a->from + i);
+        a->between = w->between.n;
+    }
+}
+
+/* The rows of job[n] and of those between, in order. */
+static void
+set_rows(struct window *w, const struct job *job, size_t n)
+{
+    w->nrow = w->joins = 0;
+    for (size_t i = 0; i < n; i++) {
+        w->row[w->nrow++] = &job[i];
+        if (job[i].between)
+            w->row[w->nrow++] = &w->between.job[job[i].between - 1];
+    }
 }
 
 /* Merge ahead what is held from step c on. */
@@ -318,33 +341,19 @@ static void
 merge_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     struct window *w, const struct step *c)
 {
+    const unsigned char *const byte = w->bytes ? w->byte : NULL;
     struct queue *const q = &w->ahead;
-    size_t i, len, k = 0;
+    const size_t all = window_count(w->n - c->at);
+    const size_t n = w->ended ? all : (w->n - c->at - WINDOW) / AHEAD + 1;
 
-    q->n = w->between.n = w->nrow = w->joins = 0;
-    for (size_t at = c->at; q->n < QUEUE_JOBS; at += AHEAD) {
-        const int last = w->n - at <= WINDOW;
-
-        if (last && !w->ended)
-            break;
-        add_ahead(t, w, q, last ? w->n - WINDOW : at);
-        if (last)
-            break;
-    }
+    q->n = w->between.n = 0;
+    while (q->n < QUEUE_JOBS && q->n < n)
+        queue_window(t, q, w->sym, byte, WINDOW,
+            c->at + window_from(w->n - c->at, q->n));
     s->code->merge(t, q);
-    for (k = 0; k + 1 < q->n; k++)
-        if (!common(&q->job[k], &q->job[k + 1], &i, &len))
-            add_between(t, w, &q->job[k], &q->job[k + 1]);
+    add_between(t, w, q->job, q->n, w->sym, byte);
     s->code->merge(t, &w->between);
-    i = k = 0;
-    while (i < q->n) {
-        const struct job *const next = &q->job[i];
-
-        if (k < w->between.n && w->between.job[k].hole < next->hole)
-            w->row[w->nrow++] = &w->between.job[k++];
-        else
-            w->row[w->nrow++] = &q->job[i++];
-    }
+    set_rows(w, q->job, q->n);
 }
 
 /* The same as follow; more is merged ahead where that is worth it. */
@@ -362,7 +371,7 @@ go_ahead(const struct tokenizer *t, const struct tok_scratch *s,
         return 0;
     }
     if ((k = follow(w, c, out)) != 0 ||
-        (w->nrow > 0 && c->at < w->row[w->nrow - 1]->hole))
+        (w->nrow > 0 && c->at < w->row[w->nrow - 1]->from))
         return k;
     if (w->nrow > 0 && 2 * w->joins < w->nrow)
         w->pause = w->pause < PAUSE ? 2 * w->pause + 8 : PAUSE;
@@ -420,6 +429,58 @@ windows(const struct tokenizer *t, struct tok_scratch *s, struct symbols *x,
     }
 }
 
+static struct window *
+window_of(struct tok_scratch *s)
+{
+    if (!s->window)
+        s->window = xmalloc(sizeof *s->window);
+    return s->window;
+}
+
+void
+window_between(const struct tokenizer *t, struct tok_scratch *s,
+    struct queue *q)
+{
+    struct window *w = NULL;
+
+    for (size_t i = 0; i < q->n; i++) {
+        struct job *const j = &q->job[i];
+
+        if (j->windows == 0)
+            continue;
+        if (!w) {
+            w = window_of(s);
+            w->between.n = 0;
+        }
+        add_between(t, w, j, j->windows, NULL, j->place.p);
+        i += j->windows - 1;
+    }
+    if (w)
+        s->code->merge(t, &w->between);
+}
+
+void
+window_join(const struct tokenizer *t, struct tok_scratch *s,
+    const struct job *j, struct tok_ids *out)
+{
+    struct window *const w = s->window;
+    struct step c = { 0, 0, out->n };
+    uint32_t *id;
+    size_t n;
+
+    w->first = w->last = 0;
+    w->n = n = j->place.n;
+    w->ended = 1;
+    set_rows(w, j, j->windows);
+    if (follow(w, &c, out) == 2)
+        return;
+    out->n = 0;
+    id = bpe_symbols(s, n);
+    for (size_t i = 0; i < n; i++)
+        id[i] = t->byte_id[j->place.p[i]];
+    tok_ids_add(out, id, bpe_merge(t, s, id, n));
+}
+
 void
 window_merge(const struct tokenizer *t, struct tok_scratch *s,
     const struct symbols *x, int bytes, struct tok_ids *out)
@@ -430,9 +491,7 @@ window_merge(const struct tokenizer *t, struct tok_scratch *s,
     uint32_t *id;
     size_t n = 0, k;
 
-    if (!s->window)
-        s->window = xmalloc(sizeof *s->window);
-    s->window->bytes = bytes;
+    window_of(s)->bytes = bytes;
     if (windows(t, s, &y, out) == 0)
         return;
     /* All at once, with the memory that takes. */
