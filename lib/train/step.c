@@ -217,12 +217,13 @@ widen_task(void *ctx, size_t task, size_t worker)
     const struct widen_job *j = ctx;
     const size_t i = task * SH_TOKENS;
     const size_t n = j->n - i < SH_TOKENS ? j->n - i : SH_TOKENS;
+    const size_t size = j->t == DT_F32 ? 4 : 2;
     const double t = profile_begin();
 
     (void)worker;
-    widen(j->t, (const char *)j->src + i * j->d * 2, n, j->d,
+    widen(j->t, (const char *)j->src + i * j->d * size, n, j->d,
         j->out + i * j->d);
-    profile_end("widening", t, 0.0, 6.0 * (double)(n * j->d));
+    profile_end("widening", t, 0.0, (double)((size + 4) * n * j->d));
 }
 
 /* SquareHead of block i: its value, and its gradient into dx. */
@@ -235,7 +236,8 @@ square_head(void *ctx, size_t i, float *dx)
 
     s->sh_s = bwd_hidden(s->bwd, i);
     s->sh_dx = dx;
-    if (s->y->hidden_dtype == DT_F32) {
+    if (s->y->hidden_dtype == DT_F32
+            && (uintptr_t)s->y->hidden[i] % sizeof(float) == 0) {
         s->sh_t = s->y->hidden[i];
     } else {
         float *wide = bwd_spare(s->bwd, BWD_SPARE_X);

@@ -26,7 +26,7 @@ struct loss_sum {
     size_t tok;             /* non-padding tokens */
 };
 
-/* What the teacher knows of B rows; NULL members are absent. */
+/* What the teacher knows of B rows, at any address; NULL members are absent. */
 struct target {
     const uint8_t *scored;          /* [B,T] */
     const void *final;              /* [B,T,d_t] teacher's normed states */
@@ -34,7 +34,7 @@ struct target {
     const struct weight *head;      /* teacher's head [V,d_t] */
     const void *const *hidden;      /* [L] block map(l)'s output [B,T,d] */
     enum dtype hidden_dtype;
-    /* Instead of final, at any address: see top_rows in head.h. */
+    /* Instead of final: see top_rows in head.h. */
     const void *top_ids;            /* [B,T,top] u32 */
     const void *top_logp;           /* [B,T,top] */
     const void *top_lse;            /* [B,T,2] f32 */
