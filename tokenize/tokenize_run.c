@@ -153,7 +153,8 @@ static int
 mend(const struct run *r, struct doc *d, struct worker *w, const char **text,
     size_t *n)
 {
-    const size_t good = uni_valid(*text, *n);
+    const size_t good = r->o->t ? tok_valid(r->o->t, *text, *n) :
+        uni_valid(*text, *n);
 
     if (good == *n)
         return 0;

@@ -120,6 +120,9 @@ enum {
                          * text brought into NFC, each side by itself */
 };
 
+/* uni_valid, with this processor's code. */
+size_t tok_valid(const struct tokenizer *t, const char *text, size_t n);
+
 /* Append the ids of text[n] to *out.  The text should be UTF-8 (bytes that are
  * not are encoded as what they are; see uni_repair).  Bytes that have no entry
  * in the vocabulary vanish, as the original does it. */

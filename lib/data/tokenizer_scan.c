@@ -81,10 +81,10 @@ const struct tok_code *
 scan_choose(const char *name, struct err *e)
 {
     static const struct tok_code codes[] = {
-        { "ref", scan_ref, queue_ref },
+        { "ref", scan_ref, queue_ref, NULL },
 #if defined(__x86_64__)
-        { "avx2", scan_avx2, queue_avx2 },
-        { "avx512", scan_avx512, queue_avx512 }
+        { "avx2", scan_avx2, queue_avx2, valid_avx2 },
+        { "avx512", scan_avx512, queue_avx512, valid_avx512 }
 #endif
     };
     enum cpu_code code;
@@ -94,6 +94,15 @@ scan_choose(const char *name, struct err *e)
         return &codes[code];
     err_set(e, EX_USAGE, "%s", why);
     return NULL;
+}
+
+size_t
+tok_valid(const struct tokenizer *t, const char *text, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    const size_t k = t->code->valid ? t->code->valid(p, n) : 0;
+
+    return k + uni_valid(text + k, n - k);
 }
 
 int

@@ -43,6 +43,8 @@ struct tok_code {
     void (*blocks)(struct scan *s, size_t at, size_t blocks,
         const unsigned char *p, uint64_t *carry);
     void (*merge)(const struct tokenizer *t, struct queue *q);
+    /* A beginning of p[n] that is UTF-8, maybe not the longest; NULL: 0. */
+    size_t (*valid)(const unsigned char *p, size_t n);
 };
 
 /* The code that RETORT_KERNELS asks for, or the best.  NULL and *e: this
@@ -53,6 +55,9 @@ void scan_avx2(struct scan *s, size_t at, size_t blocks,
     const unsigned char *p, uint64_t *carry);
 void scan_avx512(struct scan *s, size_t at, size_t blocks,
     const unsigned char *p, uint64_t *carry);
+
+size_t valid_avx2(const unsigned char *p, size_t n);
+size_t valid_avx512(const unsigned char *p, size_t n);
 
 /* Can pieces of this kind be found from the sets? */
 int scan_knows(enum split split);

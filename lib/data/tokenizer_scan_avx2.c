@@ -1,10 +1,12 @@
 /* Classes of bytes with AVX2; see tokenizer_scan.h. */
 #include "data/tokenizer_scan.h"
+#include "data/unicode.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
 
 #define SCAN_NAME scan_avx2
+#define VALID_NAME valid_avx2
 #define vec struct two
 
 struct two {

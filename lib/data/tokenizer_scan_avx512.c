@@ -1,10 +1,12 @@
 /* Classes of bytes with AVX-512; see tokenizer_scan.h. */
 #include "data/tokenizer_scan.h"
+#include "data/unicode.h"
 
 #if defined(__AVX512BW__)
 #include <immintrin.h>
 
 #define SCAN_NAME scan_avx512
+#define VALID_NAME valid_avx512
 #define vec __m512i
 
 static inline vec

@@ -1,5 +1,5 @@
 /* Classes of 64 bytes, for tokenizer_scan_avx2.c and _avx512.c, which define
- * vec, vec_load, vec_le (byte - from <= most, a bit a byte) and
+ * SCAN_NAME, VALID_NAME, vec, vec_load, vec_le (byte - from <= most, a bit a byte) and
  * vec_eq. */
 
 /* Letters of two bytes that are usual: their first bytes. */
@@ -43,4 +43,38 @@ SCAN_NAME(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
         s->set[SCAN_F][at] = follow;
         s->set[SCAN_X][at] = high & ~both;
     }
+}
+
+/* Bytes that are not where UTF-8 (Unicode 16, table 3-7) has them, looking at
+ * the three before each. */
+static inline uint64_t
+wrong(const unsigned char *p)
+{
+    const vec v = vec_load(p), a = vec_load(p - 1);
+    const vec b = vec_load(p - 2), c = vec_load(p - 3);
+    uint64_t bad;
+
+    if (!(vec_le(v, 0x80, 0x7f) | vec_le(c, 0x80, 0x7f)))
+        return 0;
+    bad = vec_le(v, 0x80, 0x3f) ^ (vec_le(a, 0xc0, 0x3f) |
+        vec_le(b, 0xe0, 0x1f) | vec_le(c, 0xf0, 0x0f));
+    bad |= vec_le(v, 0xc0, 1) | vec_le(v, 0xf5, 0x0a);
+    bad |= vec_eq(a, 0xe0) & vec_le(v, 0x80, 0x1f);
+    bad |= vec_eq(a, 0xed) & vec_le(v, 0xa0, 0x1f);
+    bad |= vec_eq(a, 0xf0) & vec_le(v, 0x80, 0x0f);
+    return bad | (vec_eq(a, 0xf4) & vec_le(v, 0x90, 0x2f));
+}
+
+size_t
+VALID_NAME(const unsigned char *p, size_t n)
+{
+    size_t i = 3;
+
+    if (n < 3 + 64 || uni_valid((const char *)p, 3) < 3)
+        return 0;
+    while (n - i >= 64 && wrong(p + i) == 0)
+        i += 64;
+    while (i > 0 && (p[i - 1] & 0xc0) == 0x80)  /* the last may be half */
+        i--;
+    return i > 0 ? i - 1 : 0;
 }

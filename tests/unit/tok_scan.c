@@ -149,6 +149,40 @@ test_every(const struct tok_code *code, int kind)
     buf_release(&b);
 }
 
+/* Is what is found valid at once what uni_valid finds?  Every sequence of two
+ * bytes and of the usual and unusual four, at places of a block and beside the
+ * ends. */
+static void
+test_valid(const struct tok_code *code)
+{
+    static const unsigned char some[] = { 'a', 0x7f, 0x80, 0x8f, 0x90, 0x9f,
+        0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee, 0xef,
+        0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff };
+    enum { SOME = sizeof some };
+    const struct tokenizer t = { .code = code };
+    size_t wrong = 0, bad = 0;
+
+    for (size_t n = 0; n < 260; n += n < 8 || n > 60 ? 1 : 12)
+        for (size_t k = 0; k < SOME * SOME * (n == 80 ? SOME * SOME : 1); k++) {
+            unsigned char *p = malloc(n ? n : 1), four[4];
+            const size_t at = n < 4 ? 0 : (n * 7 + k) % (n - 3);
+            size_t want, got;
+
+            for (size_t i = 0, x = k; i < 4; i++, x /= SOME)
+                four[i] = some[x % SOME];
+            for (size_t i = 0; i < n; i++)
+                p[i] = i % 5 == 3 ? 0xc3 : i % 5 == 4 ? 0xa9 : 'x';
+            memcpy(p + at, four, n < 4 ? n : 4);
+            want = uni_valid((char *)p, n);
+            got = tok_valid(&t, (char *)p, n);
+            wrong += want != got || (code->valid && code->valid(p, n) > want);
+            bad += want < n;
+            free(p);
+        }
+    ok(wrong == 0 && bad > 10000, "%s: what is UTF-8, %zu wrong of %zu bad "
+        "texts", code->name, wrong, bad);
+}
+
 int
 main(void)
 {
@@ -164,7 +198,9 @@ main(void)
             test_random(code, k);
             test_every(code, k);
         }
-        if (!code)
+        if (code)
+            test_valid(code);
+        else
             ok(1, "%s # SKIP not this processor", name[i]);
     }
     return done_testing();
