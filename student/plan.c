@@ -179,7 +179,7 @@ make_teacher(struct answer *r, const struct shape *t, struct pool *pool)
         : plan_window(&tm.m, a.rows * a.T);
     r->teacher_work = fwd_bytes(f);
     if (a.top > 0) {
-        top = head_top_new(&tm.m, pool, a.top);
+        top = head_top_new(&tm.m, pool, a.top, 0);
         r->teacher_work += head_top_bytes(top);
         head_top_free(top);
     }

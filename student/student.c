@@ -193,7 +193,7 @@ weight_of(const char *what, const char *text, int present, double value)
         die(EX_USAGE, "--%s: '%s' is neither a weight nor auto", what, text);
     if (w > 0.0 && !present)
         die(EX_INPUT, "--%s %s: the stream holds no %s", what, text,
-            strcmp(what, "kl") == 0 ? "final states or top tokens of a teacher"
+            strcmp(what, "kl") == 0 ? "final states or tokens of a teacher"
             : "hidden states of the student's blocks");
     return w;
 }
@@ -203,23 +203,26 @@ choose_losses(struct student *s)
 {
     const int final = feed_has_final(&s->feed);
     const int sh = feed_has_hidden(&s->feed);
-    char top[40] = "";
+    char how[60] = "";
 
     s->loss.tau = a.tau;
-    s->loss.w_kl = weight_of("kl", a.kl, final || s->feed.top > 0,
-        1.0);
+    s->loss.w_kl = weight_of("kl", a.kl, final
+        || s->feed.draws > 0 || s->feed.top > 0, 1.0);
     s->loss.w_sh = weight_of("squarehead", a.sh, sh, 1.0);
     s->loss.w_ce = weight_of("ce", a.ce, 1,
         s->loss.w_kl > 0.0 || s->loss.w_sh > 0.0 ? 0.25 : 1.0);
     s->feed.use_final = s->loss.w_kl > 0.0 && final;
-    s->feed.use_top = s->loss.w_kl > 0.0 && !final;
-    if (s->feed.use_top) {
-        feed_check_top(&s->feed, a.tau);
-        snprintf(top, sizeof(top), ", top %zu and their rest", s->feed.top);
-    }
+    s->feed.use_draws = s->loss.w_kl > 0.0 && !final && s->feed.draws > 0;
+    s->feed.use_top = s->loss.w_kl > 0.0 && !final && !s->feed.use_draws;
+    if (s->feed.use_draws)
+        snprintf(how, sizeof(how), ", %zu draws", s->feed.draws);
+    if (s->feed.use_top)
+        snprintf(how, sizeof(how), ", top %zu and their rest", s->feed.top);
+    if (s->feed.use_draws || s->feed.use_top)
+        feed_check_tokens(&s->feed, a.tau);
     s->feed.use_hidden = s->loss.w_sh > 0.0;
     note("loss = %g CE + %g KL (T = %g%s) + %g SquareHead", s->loss.w_ce,
-        s->loss.w_kl, a.tau, top, s->loss.w_sh);
+        s->loss.w_kl, a.tau, how, s->loss.w_sh);
 }
 
 /* Steps the schedule spans: --steps, or what the stream announces. */
@@ -302,6 +305,7 @@ begin(struct student *s, const char *input)
     s->step = step_new(&s->t, s->pool, &s->loss, s->micro, rows[1],
         (a.recompute ? BWD_RECOMPUTE : 0) | (a.act == 1 ? BWD_BF16 : 0),
         s->feed.use_final ? s->feed.td : 0,
+        s->feed.use_draws ? s->feed.draws :
         s->feed.use_top ? s->feed.top : 0);
     plan_make(&p, &s->t, s->step, &(struct plan_load){
         .T = rows[1], .tokens = a.accum * rows[0] * rows[1],
@@ -332,10 +336,17 @@ add_batch(struct student *s, struct loss_sum *sum)
             .scored = b->scored + at,
             .final_dtype = f->final_dtype, .head = &f->head,
             .hidden_dtype = f->hidden_dtype, .top_dtype = f->top_dtype,
+            .draw_dtype = f->draw_dtype,
         };
 
         if (f->final != NULL && f->use_final)
             y.final = (const char *)f->final + at * f->td * fs;
+        if (f->use_draws) {
+            y.draw_ids = (const char *)f->draw_ids + at * f->draws * 4;
+            y.draw_count = (const char *)f->draw_count
+                + at * f->draws * (f->draw_dtype == DT_U16 ? 2 : 1);
+            y.draw_self = (const char *)f->draw_self + at * 4;
+        }
         if (f->use_top) {
             y.top_ids = (const char *)f->top_ids + at * f->top * 4;
             y.top_logp = (const char *)f->top_logp

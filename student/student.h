@@ -33,14 +33,16 @@ struct feed {
     int taught;                 /* there was a `teacher` message, and what it */
     size_t vocab;               /* says; 0, NAN: nothing */
     double temperature;
-    size_t top;                 /* top tokens in the first batch */
+    size_t top, draws;          /* tokens of each prediction, most probable
+                                 * and drawn, in the first batch */
     /* decided by weights and the first batch */
-    int use_final, use_top, use_hidden;
+    int use_final, use_top, use_draws, use_hidden;
     const size_t *map;          /* [L] teacher block of each student block */
     size_t L, d, V;
     const void *final;          /* of the batch at hand, or NULL */
     const void *top_ids, *top_logp, *top_lse;   /* likewise */
-    enum dtype final_dtype, hidden_dtype, top_dtype;
+    const void *draw_ids, *draw_count, *draw_self;
+    enum dtype final_dtype, hidden_dtype, top_dtype, draw_dtype;
     const void **hidden;        /* [L] */
     struct msg first;           /* the first batch has been read ahead */
     int ahead;
@@ -54,9 +56,9 @@ void feed_open(struct feed *f, const char *input, const char *teacher_path,
  * them; hidden states of all blocks in the map? */
 int feed_has_final(const struct feed *f);
 int feed_has_hidden(const struct feed *f);
-/* The top tokens are to be used at tau: dies if they are another vocabulary's,
- * or their log-sum-exp that of another temperature. */
-void feed_check_top(const struct feed *f, double tau);
+/* The teacher's tokens are to be used at tau: dies if they are another
+ * vocabulary's, or made for another temperature. */
+void feed_check_tokens(const struct feed *f, double tau);
 /* The stream continues another: its first batch must follow p. */
 void feed_check_successor(struct feed *f, const struct position *p);
 /* Next batch: 1, 0 at the end, -1 damage. */

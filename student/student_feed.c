@@ -78,15 +78,17 @@ take_first(struct feed *f)
 {
     const struct st *s = &f->first.st;
     const struct st_tensor *top = st_find(s, "teacher.top.ids");
+    const struct st_tensor *draws = st_find(s, "teacher.sample.ids");
 
     f->top = f->taught && top != NULL ? top->shape[2] : 0;
+    f->draws = f->taught && draws != NULL ? draws->shape[2] : 0;
     if (st_find(s, "teacher.final") == NULL) {
         free(f->head_mem);
         f->head_mem = NULL;
         f->td = 0;
         if (f->have_model)
             model_forget(&f->teacher, NULL);
-    } else if (f->taught && f->td == 0 && f->top == 0) {
+    } else if (f->taught && f->td == 0 && f->top + f->draws == 0) {
         die(EX_INPUT, "%s: the stream has no teacher head (teacher "
             "--no-head): name the teacher with --teacher", f->name);
     }
@@ -164,15 +166,15 @@ feed_has_hidden(const struct feed *f)
 }
 
 void
-feed_check_top(const struct feed *f, double tau)
+feed_check_tokens(const struct feed *f, double tau)
 {
     if (!isfinite(f->temperature) || f->vocab == 0)
         die(EX_INPUT, "%s: the teacher does not say its vocabulary and the "
-            "temperature of its top tokens", f->name);
+            "temperature of its tokens", f->name);
     check_vocab(f, f->vocab);
     if (f->temperature != tau)
-        die(EX_INPUT, "%s: the teacher's top tokens are for temperature %g, "
-            "not %g: train with --temperature %g or make them with teacher "
+        die(EX_INPUT, "%s: the teacher's tokens are for temperature %g, not "
+            "%g: train with --temperature %g or make them with teacher "
             "--temperature %g", f->name, f->temperature, tau, f->temperature,
             tau);
 }
@@ -231,10 +233,28 @@ top_tensors(struct feed *f, const struct msg *m, struct err *e)
 }
 
 static int
+draw_tensors(struct feed *f, const struct msg *m, struct err *e)
+{
+    const struct st_tensor *ids = st_find(&m->st, "teacher.sample.ids"), *count;
+
+    if (ids == NULL || ids->shape[2] != f->draws)
+        return err_set(e, EX_INPUT, "%s: message %" PRIu64 ": not the %zu "
+            "teacher.sample.ids a token that earlier batches had", f->name,
+            m->seq, f->draws);
+    count = st_find(&m->st, "teacher.sample.count");
+    f->draw_ids = ids->data;
+    f->draw_count = count->data;
+    f->draw_dtype = count->dtype;
+    f->draw_self = st_find(&m->st, "teacher.sample.plogp")->data;
+    return 0;
+}
+
+static int
 take_tensors(struct feed *f, const struct msg *m, struct err *e)
 {
     f->final = NULL;
-    if (f->use_top && top_tensors(f, m, e) < 0)
+    if ((f->use_top && top_tensors(f, m, e) < 0) ||
+        (f->use_draws && draw_tensors(f, m, e) < 0))
         return -1;
     if (f->use_final && teacher_tensor(f, m, st_find(&m->st, "teacher.final"),
             "teacher.final", f->td, &f->final, &f->final_dtype, e) < 0)

@@ -24,7 +24,7 @@ static const char *const dtypes[] = { "bf16", "f32", NULL };
 
 struct args {
     const char *model, *out, *hidden, *student, *prompt, *tokenizer;
-    size_t threads, micro, length, top;
+    size_t threads, micro, length, top, sample, seed;
     double tau;
     int final, no_head, dtype;
 };
@@ -40,8 +40,11 @@ static const struct opt options[] = {
         "add final hidden states (default: with those of all blocks)"),
     OPT_SIZE(0, "top", &a.top, 0, 1e6, "k",
         "add the k most probable tokens of each prediction (0: none)"),
+    OPT_SIZE(0, "sample", &a.sample, 0, UINT16_MAX, "n",
+        "add n tokens drawn by chance for each prediction (0: none)"),
+    OPT_SIZE('s', "seed", &a.seed, 0, 1e18, "seed", "of --sample"),
     OPT_REAL(0, "temperature", &a.tau, 0.01, 1000, "T",
-        "that the student trains at with --top"),
+        "that the student trains at with --top and --sample"),
     OPT_STR(0, "hidden", &a.hidden, "blocks",
         "add outputs of blocks: all, none, mapped or a list such as 0,3,7"),
     OPT_STR(0, "student", &a.student, "model",
@@ -81,13 +84,20 @@ struct teacher {
     struct msg_out *out;
 };
 
+/* Are tokens added? */
+static int
+speaks(void)
+{
+    return a.top > 0 || a.sample > 0;
+}
+
 /* Which blocks to tap: "all", "none", "mapped", "0,3,7". */
 static void
 choose_taps(struct teacher *t)
 {
     const size_t L = t->m.c.L;
     const char *h = a.hidden != NULL ? a.hidden
-        : a.final || a.top > 0 ? "none" : "all";
+        : a.final || speaks() ? "none" : "all";
     struct model s;
     struct err e;
 
@@ -119,16 +129,16 @@ choose_taps(struct teacher *t)
             p = *end == ',' ? end + 1 : end;
         }
     }
-    if (a.hidden == NULL && a.top == 0)
+    if (a.hidden == NULL && !speaks())
         a.final = 1;
     for (size_t i = 0; i < L; i++)
         if (t->tap[i])
             t->last = i + 1;
     t->sends_states = a.final || t->last > 0;
-    if (a.final || a.top > 0)
+    if (a.final || speaks())
         t->last = L;
     if (t->last == 0)
-        die(EX_USAGE, "nothing to add: --final, --top or --hidden");
+        die(EX_USAGE, "nothing to add: --final, --top, --sample or --hidden");
 }
 
 /* The head's type in the stream: its own where a stream can hold it. */
@@ -170,7 +180,7 @@ send_self(struct teacher *t, struct err *e)
 {
     const struct weight *w = &t->m.head;
     const size_t d = t->m.c.d, shape[2] = { w->rows, w->cols };
-    const int head = !a.no_head && (a.final || a.top == 0);
+    const int head = !a.no_head && (a.final || !speaks());
     struct st_out *o = msg_begin(t->out, MSG_TEACHER);
     json_t *j = config_to_json(&t->m.c, NULL, NULL);
     char *config = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS), hash[33];
@@ -184,7 +194,7 @@ send_self(struct teacher *t, struct err *e)
     st_out_meta(o, "head_hash", hash);
     st_out_meta(o, "final", "post-norm");
     st_out_meta(o, "hidden", "block output, before the final norm");
-    if (a.top > 0) {
+    if (speaks()) {
         st_out_number(o, "vocab", t->m.c.V);
         snprintf(tau, sizeof(tau), "%.17g", a.tau);
         st_out_meta(o, "temperature", tau);
@@ -245,8 +255,9 @@ tell_memory(const struct teacher *t, const struct msg *m)
     const size_t states = plan_states(&t->m, tok);
     const size_t sent = !t->sends_states ? 0 : a.dtype == 0 ? states / 2 :
         states;
+    const size_t tokens = tok * most(a.top, a.sample) * sizeof(uint32_t);
     const size_t messages = msg_in_memory(t->in, m->nraw) +
-        msg_out_memory(t->out, most(sent, tok * a.top * sizeof(float)));
+        msg_out_memory(t->out, most(sent, tokens));
     const size_t probe = t->rounding != NULL ? rounding_bytes(t->rounding) : 0;
     const size_t step = weights + work, all = t->program + states + messages +
         most(probe, step);
@@ -375,7 +386,7 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
     if (r == 0 && a.final)
         r = send_states(t, 1, e);
     if (r == 0 && t->top != NULL) {
-        r = top_send(t->top, t->fwd, t->x, b->B * b->T, b->first, t->out, e);
+        r = top_send(t->top, t->fwd, t->x, b, t->out, e);
         forget_weights(t);
     }
     if (t->rounding != NULL) {
@@ -512,8 +523,9 @@ main(int argc, char **argv)
         io_done();
     } else {
         choose_taps(&t);
-        if (a.top > 0)
-            t.top = top_new(&t.m, t.pool, a.top, a.tau, a.dtype == 0);
+        if (speaks())
+            t.top = top_new(&t.m, t.pool, &(struct top_opt){ a.top,
+                a.dtype == 0, a.sample, a.seed, a.tau });
         filter(&t, *input);
     }
     top_free(t.top);

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/pool.h"
+#include "data/batch.h"
 #include "data/msg.h"
 #include "model/forward.h"
 
@@ -15,19 +16,24 @@
 void generate(const struct model *m, struct pool *pool, const char *tokenizer,
     const char *prompt, size_t n);
 
-/* teacher_top.c: the k most probable tokens of each prediction, with their
- * log-probabilities in half precision (half) or fp32, and the log-sum-exps at
- * temperature 1 and tau. */
+/* teacher_top.c: instead of states, what they say. */
+struct top_opt {
+    size_t k;               /* most probable tokens; 0: none */
+    int half;               /* their log-probabilities in half precision */
+    size_t draws;           /* tokens drawn by chance; 0: none */
+    uint64_t seed;          /* of chance, with a token's document and place */
+    double tau;             /* the student's temperature */
+};
 struct top;
-struct top *top_new(const struct model *m, struct pool *pool, size_t k,
-    double tau, int half);
+struct top *top_new(const struct model *m, struct pool *pool,
+    const struct top_opt *o);
 void top_free(struct top *t);
 /* Announce the tensors of B rows of T tokens; then, when those before them are
- * sent, make and send them.  x [n,d] final states; first [n] as in a batch.
+ * sent, make and send them.  x [B,T,d] final states of b.
  * Returns as msg_send; -1 and EX_NUM: a logit is not finite. */
 void top_begin(const struct top *t, struct st_out *o, size_t B, size_t T);
-int top_send(struct top *t, struct fwd *f, const float *x, size_t n,
-    const uint32_t *first, struct msg_out *w, struct err *e);
+int top_send(struct top *t, struct fwd *f, const float *x,
+    const struct batch *b, struct msg_out *w, struct err *e);
 /* Tell how much of the distributions all that held. */
 void top_tell(const struct top *t);
 /* Memory it takes for n tokens. */

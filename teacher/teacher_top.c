@@ -1,10 +1,10 @@
-/* The most probable tokens instead of a final state; see teacher.h. */
+/* Probable tokens, and tokens drawn, instead of a final state: teacher.h. */
 #include "teacher.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/profile.h"
 #include "base/prog.h"
-#include "data/batch.h"
+#include "base/rng.h"
 #include "kern/kern.h"
 
 #include <math.h>
@@ -19,41 +19,53 @@ struct told {
     double mass1, mass;         /* of the top at temperature 1 and tau */
     double rounding;            /* KL of the record unrounded || as sent */
     double rest;                /* KL of the whole || the rest made even */
+    double drawn;               /* different tokens drawn */
 };
 
 struct top {
     const struct model *m;
     struct pool *pool;
     struct head_top *head;
-    size_t k, cap;              /* cap: tokens there is room for */
-    double tau;
-    int half;
+    struct top_opt o;
+    size_t cap;                 /* tokens there is room for */
     float *logp, *lse;          /* [cap,k] [cap,2] */
-    double *self;               /* [cap] */
+    double *self, *u;           /* [cap]; u: chance */
+    uint32_t *drawn;            /* [cap,draws] */
+    uint16_t *count;
     struct told *part, sum;     /* part [cap/PART] */
     /* the batch at hand */
-    const uint32_t *first;
+    const struct batch *b;
     size_t n;
     void *out;                  /* [n,k] logp as it is sent */
     float *sent;                /* [workers,k] the same widened again */
 };
 
 struct top *
-top_new(const struct model *m, struct pool *pool, size_t k, double tau,
-    int half)
+top_new(const struct model *m, struct pool *pool, const struct top_opt *o)
 {
     struct top *t = xcalloc(1, sizeof(*t));
 
-    if (k > m->c.V)
-        die(EX_USAGE, "--top %zu: the model's vocabulary is %zu", k, m->c.V);
+    if (o->k > m->c.V)
+        die(EX_USAGE, "--top %zu: the model's vocabulary is %zu", o->k,
+            m->c.V);
     t->m = m;
     t->pool = pool;
-    t->head = head_top_new(m, pool, k);
-    t->k = k;
-    t->tau = tau;
-    t->half = half;
-    t->sent = xreallocarray(NULL, pool_size(pool) * k, sizeof(*t->sent));
+    t->head = head_top_new(m, pool, o->k, o->draws);
+    t->o = *o;
+    t->sent = xreallocarray(NULL, pool_size(pool) * o->k, sizeof(*t->sent));
     return t;
+}
+
+static void
+free_room(struct top *t)
+{
+    free(t->logp);
+    free(t->lse);
+    free(t->self);
+    free(t->u);
+    free(t->drawn);
+    free(t->count);
+    free(t->part);
 }
 
 void
@@ -62,10 +74,7 @@ top_free(struct top *t)
     if (t == NULL)
         return;
     head_top_free(t->head);
-    free(t->logp);
-    free(t->lse);
-    free(t->self);
-    free(t->part);
+    free_room(t);
     free(t->sent);
     free(t);
 }
@@ -75,13 +84,13 @@ reserve(struct top *t, size_t n)
 {
     if (n <= t->cap)
         return;
-    free(t->logp);
-    free(t->lse);
-    free(t->self);
-    free(t->part);
-    t->logp = xreallocarray(NULL, n * t->k, sizeof(*t->logp));
+    free_room(t);
+    t->logp = xreallocarray(NULL, n * t->o.k, sizeof(*t->logp));
     t->lse = xreallocarray(NULL, n * 2, sizeof(*t->lse));
     t->self = xreallocarray(NULL, n, sizeof(*t->self));
+    t->u = xreallocarray(NULL, n, sizeof(*t->u));
+    t->drawn = xreallocarray(NULL, n * t->o.draws, sizeof(*t->drawn));
+    t->count = xreallocarray(NULL, n * t->o.draws, sizeof(*t->count));
     t->part = xreallocarray(NULL, n / PART + 1, sizeof(*t->part));
     t->cap = n;
 }
@@ -89,20 +98,36 @@ reserve(struct top *t, size_t n)
 size_t
 top_bytes(const struct top *t, size_t n)
 {
-    return head_top_bytes(t->head) + n * ((t->k + 2) * sizeof(float)
-        + sizeof(*t->self));
+    return head_top_bytes(t->head) + n * ((t->o.k + 2) * sizeof(float)
+        + 2 * sizeof(double)
+        + t->o.draws * (sizeof(*t->drawn) + sizeof(*t->count)));
+}
+
+/* A byte counts up to 255. */
+static enum dtype
+count_type(const struct top *t)
+{
+    return t->o.draws <= UINT8_MAX ? DT_U8 : DT_U16;
 }
 
 void
 top_begin(const struct top *t, struct st_out *o, size_t B, size_t T)
 {
-    size_t shape[3] = { B, T, t->k };
+    const size_t top[3] = { B, T, t->o.k }, drawn[3] = { B, T, t->o.draws };
+    const size_t two[3] = { B, T, 2 };
 
-    st_out_tensor(o, "teacher.top.ids", DT_U32, 3, shape, NULL);
-    st_out_tensor(o, "teacher.top.logp", t->half ? DT_F16 : DT_F32, 3, shape,
-        NULL);
-    shape[2] = 2;
-    st_out_tensor(o, "teacher.lse", DT_F32, 3, shape, NULL);
+    if (t->o.k > 0) {
+        st_out_tensor(o, "teacher.top.ids", DT_U32, 3, top, NULL);
+        st_out_tensor(o, "teacher.top.logp", t->o.half ? DT_F16 : DT_F32, 3,
+            top, NULL);
+        st_out_tensor(o, "teacher.lse", DT_F32, 3, two, NULL);
+    }
+    if (t->o.draws > 0) {
+        st_out_tensor(o, "teacher.sample.ids", DT_U32, 3, drawn, NULL);
+        st_out_tensor(o, "teacher.sample.count", count_type(t), 3, drawn,
+            NULL);
+        st_out_tensor(o, "teacher.sample.plogp", DT_F32, 2, drawn, NULL);
+    }
 }
 
 /* What the record of one token, whose log-probabilities are sent as `sent`,
@@ -110,12 +135,12 @@ top_begin(const struct top *t, struct st_out *o, size_t B, size_t T)
 static void
 measure(const struct top *t, size_t i, const float *sent, struct told *r)
 {
-    const float *logp = t->logp + i * t->k, *lse = t->lse + i * 2;
-    const double it = 1.0 / t->tau;
+    const float *logp = t->logp + i * t->o.k, *lse = t->lse + i * 2;
+    const double it = 1.0 / t->o.tau;
     double mass1 = 0.0, mass = 0.0, other = 0.0, kl = 0.0, self = t->self[i];
     double P, R;
 
-    for (size_t j = 0; j < t->k; j++) {
+    for (size_t j = 0; j < t->o.k; j++) {
         const double lp = ((double)logp[j] + lse[0]) * it - lse[1];
         const double lr = ((double)sent[j] + lse[0]) * it - lse[1];
         const double p = exp(lp);
@@ -128,7 +153,7 @@ measure(const struct top *t, size_t i, const float *sent, struct told *r)
     }
     P = 1.0 - mass;
     R = 1.0 - other;
-    if (R <= 0.0 || t->k == t->m->c.V)
+    if (R <= 0.0 || t->o.k == t->m->c.V)
         kl += mass * log(other);        /* as student takes it */
     else if (P > 0.0)
         kl += P * log(P / R);
@@ -136,8 +161,8 @@ measure(const struct top *t, size_t i, const float *sent, struct told *r)
     r->mass1 += mass1;
     r->mass += mass;
     r->rounding += kl;
-    if (P > 0.0 && t->k < t->m->c.V)
-        r->rest += self + P * log((double)(t->m->c.V - t->k) / P);
+    if (P > 0.0 && t->o.k < t->m->c.V)
+        r->rest += self + P * log((double)(t->m->c.V - t->o.k) / P);
 }
 
 /* Task: some tokens as they are sent, and what that tells of them. */
@@ -145,7 +170,7 @@ static void
 record_task(void *ctx, size_t task, size_t worker)
 {
     struct top *t = ctx;
-    const size_t k = t->k, i0 = task * PART;
+    const size_t k = t->o.k, i0 = task * PART;
     const size_t i1 = i0 + PART < t->n ? i0 + PART : t->n;
     float *sent = t->sent + worker * k;
     const double begin = profile_begin();
@@ -154,7 +179,7 @@ record_task(void *ctx, size_t task, size_t worker)
     for (size_t i = i0; i < i1; i++) {
         const float *logp = t->logp + i * k;
 
-        if (t->half) {
+        if (t->o.half) {
             uint16_t *half = (uint16_t *)t->out + i * k;
 
             kern.narrow_f16(half, logp, k);
@@ -162,8 +187,8 @@ record_task(void *ctx, size_t task, size_t worker)
         } else {
             memcpy((float *)t->out + i * k, logp, k * sizeof(*logp));
         }
-        if (t->first[i] != BATCH_PAD)
-            measure(t, i, t->half ? sent : logp, &t->part[task]);
+        if (t->b->first[i] != BATCH_PAD)
+            measure(t, i, t->o.half ? sent : logp, &t->part[task]);
     }
     profile_end("head record", begin, 0.0, 30.0 * (double)((i1 - i0) * k));
 }
@@ -183,29 +208,107 @@ record(struct top *t)
     }
 }
 
-int
-top_send(struct top *t, struct fwd *f, const float *x, size_t n,
-    const uint32_t *first, struct msg_out *w, struct err *e)
+/* A number by chance for each token, which its document and its place there
+ * decide: however rows are made, and whoever asks, it is the same. */
+static void
+throw_dice(struct top *t)
 {
-    uint32_t *ids = msg_room(w, sizeof(*ids));
+    const struct batch *b = t->b;
+    size_t at = 0;
+
+    memset(t->u, 0, t->n * sizeof(*t->u));
+    for (size_t p = 0; p < b->P; p++) {
+        const uint64_t key = rng_key(rng_key(t->o.seed, b->piece_key[p]),
+            0x73616d70);                /* "samp" */
+
+        if (p == 0 || b->piece_row[p] != b->piece_row[p - 1])
+            at = b->piece_row[p] * b->T;
+        for (size_t i = 0; i < b->piece_len[p]; i++)
+            t->u[at++] = rng_unit(key, b->piece_off[p] + i);
+    }
+}
+
+static int
+send_top(struct top *t, struct msg_out *w, struct err *e)
+{
+    int r = msg_send_next(w, e);        /* ids, which are in their place */
+
+    if (r != 0)
+        return r;
+    t->out = msg_room(w, t->o.half ? sizeof(uint16_t) : sizeof(float));
+    record(t);
+    if ((r = msg_send_next(w, e)) != 0)
+        return r;
+    memcpy(msg_room(w, sizeof(float)), t->lse, t->n * 2 * sizeof(*t->lse));
+    return msg_send_next(w, e);
+}
+
+/* Padding has no draws. */
+static int
+send_draws(struct top *t, struct msg_out *w, struct err *e)
+{
+    const size_t draws = t->o.draws, n = t->n * draws;
+    unsigned char *byte;
+    float *self;
     int r;
+
+    for (size_t i = 0; i < t->n; i++) {
+        uint32_t *ids = t->drawn + i * draws;
+        uint16_t *count = t->count + i * draws;
+
+        if (t->b->first[i] == BATCH_PAD) {
+            memset(ids, 0, draws * sizeof(*ids));
+            memset(count, 0, draws * sizeof(*count));
+            t->self[i] = 0.0;
+            continue;
+        }
+        t->sum.tokens += t->o.k == 0;
+        for (size_t j = 0; j < draws && count[j] > 0; j++)
+            t->sum.drawn++;
+    }
+    memcpy(msg_room(w, sizeof(*t->drawn)), t->drawn, n * sizeof(*t->drawn));
+    if ((r = msg_send_next(w, e)) != 0)
+        return r;
+    byte = msg_room(w, sizeof(*t->count));
+    if (count_type(t) == DT_U16)
+        memcpy(byte, t->count, n * sizeof(*t->count));
+    else
+        for (size_t i = 0; i < n; i++)
+            byte[i] = (unsigned char)t->count[i];
+    if ((r = msg_send_next(w, e)) != 0)
+        return r;
+    self = msg_room(w, sizeof(*self));
+    for (size_t i = 0; i < t->n; i++)
+        self[i] = fminf((float)t->self[i], 0.0f);
+    return msg_send_next(w, e);
+}
+
+int
+top_send(struct top *t, struct fwd *f, const float *x, const struct batch *b,
+    struct msg_out *w, struct err *e)
+{
+    const size_t n = b->B * b->T;
+    struct head_said said;
+    int r = 0;
 
     reserve(t, n);
     t->n = n;
-    t->first = first;
-    head_top_rows(t->head, f, x, n, t->tau, ids, t->logp, t->lse, t->self);
+    t->b = b;
+    if (t->o.draws > 0)
+        throw_dice(t);
+    said = (struct head_said){ t->lse, t->self,
+        t->o.k > 0 ? msg_room(w, sizeof(uint32_t)) : NULL, t->logp, t->drawn,
+        t->count, t->u };
+    head_top_rows(t->head, f, x, n, t->o.tau, &said);
     for (size_t i = 0; i < 2 * n; i++)
         if (!isfinite(t->lse[i]))
             return err_set(e, EX_NUM, "token %zu of the batch: a logit is not "
                 "finite", i / 2);
-    if ((r = msg_send_next(w, e)) != 0)
-        return r;
-    t->out = msg_room(w, t->half ? sizeof(uint16_t) : sizeof(float));
-    record(t);
-    if ((r = msg_send_next(w, e)) != 0)
-        return r;
-    memcpy(msg_room(w, sizeof(float)), t->lse, n * 2 * sizeof(*t->lse));
-    return msg_send_next(w, e);
+    if (t->o.k > 0)
+        r = send_top(t, w, e);
+    if (r == 0 && t->o.draws > 0)
+        r = send_draws(t, w, e);
+    return r;
 }
 
 void
@@ -213,11 +316,15 @@ top_tell(const struct top *t)
 {
     const struct told *s = &t->sum;
 
-    if (s->tokens > 0)
+    if (s->tokens > 0 && t->o.k > 0)
         note("top %zu: %.2f %% of the mass at temperature 1, %.2f %% at %g; "
             "KL to the whole at %g: %.2g nats by rounding, %.3g by what the "
-            "rest is made of; %zu bytes a token", t->k,
-            100.0 * s->mass1 / s->tokens, 100.0 * s->mass / s->tokens, t->tau,
-            t->tau, s->rounding / s->tokens, s->rest / s->tokens,
-            t->k * (t->half ? 6 : 8) + 8);
+            "rest is made of; %zu bytes a token", t->o.k,
+            100.0 * s->mass1 / s->tokens, 100.0 * s->mass / s->tokens,
+            t->o.tau, t->o.tau, s->rounding / s->tokens, s->rest / s->tokens,
+            t->o.k * (t->o.half ? 6 : 8) + 8);
+    if (s->tokens > 0 && t->o.draws > 0)
+        note("%zu draws at %g: %.1f different tokens; %zu bytes a token",
+            t->o.draws, t->o.tau, s->drawn / s->tokens,
+            t->o.draws * (count_type(t) == DT_U8 ? 5 : 6) + 4);
 }

@@ -88,6 +88,40 @@ column 6 final16.d >kl.all
 ok 'KL of fewer tokens is less' sh -c \
     'paste kl.top kl.all | awk "{ if (!(\$1 > 0 && \$1 < \$2)) exit 1 }"'
 
+# --- tokens drawn by chance ---
+ok '50 draws' teacher -m teacher --sample 50 --hidden mapped --student s0 -o kdc b
+like 'tells what they are' '50 draws at 3: [0-9.]+ different tokens; 254 bytes' \
+    err
+for how in '-j 1' '-j 3' '--micro 1' '--micro 3'; do
+    # shellcheck disable=SC2086 # a list
+    ok "$how" say --sample 50 $how -o other
+    same 'the same bytes' kdc other
+done
+ok 'another seed' say --sample 50 -s 1 -o other
+status 1 'is other bytes' cmp -s kdc other
+ok 'train' distil -o drawn kdc
+for how in '-j 1' '--micro 1' '--recompute'; do
+    # shellcheck disable=SC2086 # a list
+    ok "student $how" distil -o "d$how" $how kdc
+    same_model 'the same bits' drawn "d$how"
+done
+ok 'shards of both' sh -c 'shard -q -o kdcs kdc && shard -q -o plain b'
+ok 'drawn, then in batches of 2' sh -c \
+    'stream -q -B 2 kdcs | student -q -m s0 --lr 1e-3 -o after'
+ok 'in batches of 2, then drawn' sh -c 'stream -q -B 2 plain |
+    teacher -q -m teacher --sample 50 --hidden mapped --student s0 |
+    student -q -m s0 --lr 1e-3 -o before'
+same_model 'the same draws' after before
+ok '60000 draws' say --sample 60000 -o kdmany
+ok 'of which' distil -o many kdmany
+near 'the KL is nearly that of final states' 6 many final.d 2e-2
+near 'and the gradient' 9 many final.d 1e-3
+ok 'beside top tokens' say --top 64 --sample 50 -o beside
+ok 'draws are preferred' distil -o beside.d beside
+same_model 'the same' beside.d drawn
+status 3 'another temperature' distil --temperature 2 -o not kdc
+status 2 'more than a count holds' say --sample 65536 -o not
+
 # --- what is refused ---
 status 3 'another temperature' distil --temperature 2 -o not kd
 like 'says both' 'for temperature 3, not 2: train with --temperature 3' err

@@ -42,6 +42,9 @@ int batch_check(const struct st *s, size_t vocab, size_t nsource,
  * different; log-probabilities finite, at most 0, not rising; log-sum-exps
  * finite.  1; 0: there are none; -1. */
 int batch_check_top(const struct st *s, size_t vocab, struct err *e);
+/* The same of tokens drawn by chance: those of a token rise, their counts add
+ * up to the draws, nothing follows; or there are none. */
+int batch_check_sample(const struct st *s, size_t vocab, struct err *e);
 void batch_release(struct batch *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* The rules of a teacher's top tokens in a batch; see retort-stream(5). */
+/* The rules of what a teacher says of tokens in a batch: retort-stream(5). */
 #include "data/batch.h"
 
 #include <math.h>
@@ -119,4 +119,60 @@ batch_check_top(const struct st *s, size_t vocab, struct err *e)
     return check_ids(ids, vocab, e) < 0 ||
         (t == DT_F16 ? check_half(logp, e) : check_float(logp, e)) < 0 ?
         -1 : 1;
+}
+
+static int
+check_draws(const struct st_tensor *ids, const struct st_tensor *count,
+    size_t i, size_t vocab, struct err *e)
+{
+    const size_t n = ids->shape[2], at = i * n;
+    const uint8_t *byte = count->data;
+    size_t sum = 0, before = n;         /* n: one that is there may follow */
+
+    for (size_t j = 0; j < n; j++) {
+        const uint32_t id = st_u32(ids, at + j);
+        const size_t c = count->dtype == DT_U8 ? byte[at + j]
+            : st_u16(count, at + j);
+
+        if (c > 0 ? before == 0 || (vocab > 0 && id >= vocab) ||
+            (j > 0 && id <= st_u32(ids, at + j - 1)) : id != 0)
+            return err_set(e, EX_INPUT, "teacher.sample.ids[%zu] is %u, %zu "
+                "times: it is out of order or not below %zu, the teacher's "
+                "vocabulary", at + j, id, c, vocab);
+        sum += c;
+        before = c;
+    }
+    if (sum != n && sum != 0)
+        return err_set(e, EX_INPUT, "teacher.sample.count: %zu of %zu draws of "
+            "token %zu", sum, n, i);
+    return 0;
+}
+
+int
+batch_check_sample(const struct st *s, size_t vocab, struct err *e)
+{
+    const size_t *bt = st_find(s, "ids")->shape;
+    const struct st_tensor *ids = st_find(s, "teacher.sample.ids");
+    const struct st_tensor *count = st_find(s, "teacher.sample.count"), *self;
+    const enum dtype t = count && count->dtype == DT_U8 ? DT_U8 : DT_U16;
+    size_t shape[3] = { bt[0], bt[1], SIZE_MAX };
+
+    if (!ids && !count)
+        return 0;
+    if (!(ids = st_need(s, "teacher.sample.ids", DT_U32, 3, shape, e)))
+        return -1;
+    shape[2] = ids->shape[2];
+    if (!(count = st_need(s, "teacher.sample.count", t, 3, shape, e)) ||
+        !(self = st_need(s, "teacher.sample.plogp", DT_F32, 2, bt, e)))
+        return -1;
+    if (shape[2] == 0)
+        return err_set(e, EX_INPUT, "teacher.sample.ids: 0 draws");
+    for (size_t i = 0; i < self->n; i++) {
+        if (!(isfinite(float_at(self, i)) && float_at(self, i) <= 0.0f))
+            return err_set(e, EX_INPUT, "teacher.sample.plogp[%zu] is %g", i,
+                (double)float_at(self, i));
+        if (check_draws(ids, count, i, vocab, e) < 0)
+            return -1;
+    }
+    return 1;
 }

@@ -134,7 +134,7 @@ check_body(const struct msg_rules *r, const struct msg *m, uint64_t *tokens,
 {
     const char *kind = msg_kind_name(m->kind);
     const struct st_tensor *ids;
-    int top;
+    int top, drawn;
 
     if (strcmp(kind, r->info.content) != 0)
         return err_set(e, EX_INPUT, "%s message in a stream of %s", kind,
@@ -148,11 +148,13 @@ check_body(const struct msg_rules *r, const struct msg *m, uint64_t *tokens,
     if (ids->shape[1] != r->info.T)
         return err_set(e, EX_INPUT, "rows of %zu tokens in a stream of T = %zu",
             ids->shape[1], r->info.T);
-    if ((top = batch_check_top(&m->st, (size_t)r->vocab, e)) > 0 &&
-        !r->teacher)
-        return err_set(e, EX_INPUT, "top tokens of a teacher, but no teacher "
+    if ((top = batch_check_top(&m->st, (size_t)r->vocab, e)) < 0 ||
+        (drawn = batch_check_sample(&m->st, (size_t)r->vocab, e)) < 0)
+        return -1;
+    if (top + drawn > 0 && !r->teacher)
+        return err_set(e, EX_INPUT, "tokens of a teacher, but no teacher "
             "message");
-    return top < 0 ? -1 : 0;
+    return 0;
 }
 
 /* The chain a batch or end carries is that of all before it. */

@@ -83,22 +83,40 @@ void head_score_pair(struct fwd *f, const float *hq, struct fwd *base,
     struct pair_score *out);
 
 /*
- * The k <= V most probable tokens of each of n predictions, h [n,d], by
- * falling logit, the lower id first where two are equal; of every prediction
- * [.,V] logits exist for a few rows only.  The bits depend on h's row alone.
- *   ids  [n,k]     logp [n,k] log softmax(z), at most 0
+ * What a teacher says of n predictions, h [n,d], instead of showing h: their k
+ * most probable tokens, or tokens drawn by chance, or both.  Of every
+ * prediction logits exist for a few rows only.  The bits depend on h's row (and
+ * u) alone.
  *   lse  [n,2]     log sum exp(z), log sum exp(z/tau); not finite when a logit
  *                  is not
  *   self [n]       sum p log p, p = softmax(z/tau)              nats
+ *   ids  [n,k]     by falling logit, the lower id first where two are equal
+ *   logp [n,k]     log softmax(z), at most 0
+ *   drawn, count [n,draws]
+ *                  how often tokens come up in so many draws from p, by rising
+ *                  id; after them zeros.  The draws are systematic: with one
+ *                  u [n] in [0,1) the points (i + u)/draws of the sum of p in
+ *                  the order of ids.  So the expected share of each token is
+ *                  its p, and it is off by less than 1/draws.
  */
+struct head_said {
+    float *lse;
+    double *self;
+    uint32_t *ids;          /* if k > 0 */
+    float *logp;
+    uint32_t *drawn;        /* if draws > 0 */
+    uint16_t *count;
+    const double *u;
+};
 struct head_top;
+/* k <= V; draws <= 65535 */
 struct head_top *head_top_new(const struct model *m, struct pool *pool,
-    size_t k);
+    size_t k, size_t draws);
 void head_top_free(struct head_top *t);
 size_t head_top_bytes(const struct head_top *t);
 /* f: of the same model and pool. */
 void head_top_rows(struct head_top *t, struct fwd *f, const float *h, size_t n,
-    double tau, uint32_t *ids, float *logp, float *lse, double *self);
+    double tau, const struct head_said *said);
 
 /* Generation with a KV cache for one sequence of at most T tokens. */
 struct kvcache;

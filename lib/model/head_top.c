@@ -1,6 +1,6 @@
 /*
- * The most probable tokens of a prediction, and its log-sum-exps: see
- * forward.h.  TOP_ROWS predictions at a time: first their logits, a slice of
+ * The most probable tokens of a prediction, tokens drawn from it, and its
+ * log-sum-exps: see forward.h.  TOP_ROWS predictions at a time: first their logits, a slice of
  * the vocabulary a task; then a row a task.
  *
  * Of a row's logits cut into blocks only the k blocks with the largest maxima
@@ -27,7 +27,7 @@ struct part {
 struct head_top {
     const struct model *m;
     struct pool *pool;
-    size_t k, V, ld, nslice;
+    size_t k, draws, V, ld, nslice;
     struct arena arena;
     float *z;               /* [TOP_ROWS,ld]; ld: rows begin in different
                              * sets of the cache */
@@ -35,14 +35,13 @@ struct head_top {
     float *zero;            /* [HEAD_SLICE] */
     struct part *part;      /* [nslice,TOP_ROWS] */
     uint64_t *heap;         /* [workers,2,k] */
+    float *terms;           /* [workers,HEAD_SLICE] */
     /* the tile at hand */
     struct fwd *f;
     const float *h;
     size_t n;
     float s;                /* 1 / tau */
-    uint32_t *ids;
-    float *logp, *lse;
-    double *self;
+    struct head_said said;
 };
 
 static void
@@ -53,18 +52,21 @@ layout(struct head_top *t, struct arena *a)
     t->zero = arena_alloc(a, HEAD_SLICE, sizeof *t->zero);
     t->part = arena_alloc(a, t->nslice * TOP_ROWS, sizeof *t->part);
     t->heap = arena_alloc(a, pool_size(t->pool) * 2 * t->k, sizeof *t->heap);
+    t->terms = arena_alloc(a, pool_size(t->pool) * HEAD_SLICE,
+        sizeof *t->terms);
 }
 
 struct head_top *
-head_top_new(const struct model *m, struct pool *pool, size_t k)
+head_top_new(const struct model *m, struct pool *pool, size_t k, size_t draws)
 {
     struct head_top *t = xcalloc(1, sizeof *t);
     struct arena count;
 
-    assert(k > 0 && k <= m->c.V);
+    assert(k <= m->c.V && draws <= UINT16_MAX && k + draws > 0);
     t->m = m;
     t->pool = pool;
     t->k = k;
+    t->draws = draws;
     t->V = m->c.V;
     t->ld = (t->V + LINE - 1) / LINE * LINE + LINE;
     t->nslice = (t->V + HEAD_SLICE - 1) / HEAD_SLICE;
@@ -183,35 +185,35 @@ slice_task(void *ctx, size_t s, size_t worker)
     profile_end("head sums", begin, 0.0, 4.0 * (double)(t->n * n));
 }
 
-/* Log-sum-exps of row r and its sum of p log p. */
-static void
-gather(const struct head_top *t, size_t r, float lse[2], double *self)
+/* What all slices together say of row r. */
+struct whole {
+    double max, sum, soft, mean;
+};
+
+static struct whole
+gather(const struct head_top *t, size_t r)
 {
-    double max = -INFINITY, sum = 0.0, soft = 0.0, mean = 0.0;
+    struct whole w = { -INFINITY, 0.0, 0.0, 0.0 };
 
     for (size_t s = 0; s < t->nslice; s++)
-        max = fmax(max, t->part[s * TOP_ROWS + r].max);
+        w.max = fmax(w.max, t->part[s * TOP_ROWS + r].max);
     for (size_t s = 0; s < t->nslice; s++) {
         const struct part *p = t->part + s * TOP_ROWS + r;
-        const double down = p->max - max, scale = exp(down * t->s);
+        const double down = p->max - w.max, scale = exp(down * t->s);
 
-        sum += p->sum * exp(down);
-        soft += p->soft * scale;
-        mean += p->mean * scale;
+        w.sum += p->sum * exp(down);
+        w.soft += p->soft * scale;
+        w.mean += p->mean * scale;
     }
-    lse[0] = (float)(max + log(sum));
-    lse[1] = (float)(max * t->s + log(soft));
-    *self = mean / soft * t->s - (max * t->s + log(soft));
+    return w;
 }
 
 static void
-row_task(void *ctx, size_t r, size_t worker)
+find_top(struct head_top *t, size_t r, size_t worker)
 {
-    struct head_top *t = ctx;
     const float *z = t->z + r * t->ld;
     uint64_t *block = t->heap + worker * 2 * t->k, *top = block + t->k;
     size_t nb = 0, n = 0;
-    const double begin = profile_begin();
 
     for (size_t v = 0; v < t->V; v += BLOCK)
         nb = take(block, nb, t->k, key_of(kern.max(z + v,
@@ -224,19 +226,86 @@ row_task(void *ctx, size_t r, size_t worker)
             n = take(top, n, t->k, key_of(z[v], v));
     }
     sort_heap(top, n);
-    gather(t, r, t->lse + 2 * r, t->self + r);
     for (size_t j = 0; j < t->k; j++) {
         const uint32_t id = number_of(top[j]);
 
-        t->ids[r * t->k + j] = id;
-        t->logp[r * t->k + j] = fminf(z[id] - t->lse[2 * r], 0.0f);
+        t->said.ids[r * t->k + j] = id;
+        t->said.logp[r * t->k + j] = fminf(z[id] - t->said.lse[2 * r], 0.0f);
     }
+}
+
+/* One more draw of token v, the last one or a later. */
+static size_t
+drawn(uint32_t *ids, uint16_t *count, size_t n, size_t v)
+{
+    if (n == 0 || ids[n - 1] != v) {
+        ids[n] = (uint32_t)v;
+        count[n++] = 0;
+    }
+    count[n - 1]++;
+    return n;
+}
+
+/* Only slices in which a point lies are looked at.  Their terms are added up
+ * anew, so at the end of one a point may be left: it is its last token's. */
+static void
+draw(struct head_top *t, size_t r, const struct whole *w, size_t worker)
+{
+    const double step = w->soft / (double)t->draws;
+    uint32_t *ids = t->said.drawn + r * t->draws;
+    uint16_t *count = t->said.count + r * t->draws;
+    float *term = t->terms + worker * HEAD_SLICE;
+    double before = 0.0, u = t->said.u[r];
+    size_t n = 0, i = 0;
+
+    memset(ids, 0, t->draws * sizeof *ids);
+    memset(count, 0, t->draws * sizeof *count);
+    for (size_t s = 0; s < t->nslice && i < t->draws; s++) {
+        const struct part *p = t->part + s * TOP_ROWS + r;
+        const double scale = exp((p->max - w->max) * t->s);
+        const double end = s + 1 < t->nslice ? before + p->soft * scale
+            : INFINITY;
+        const size_t v0 = s * HEAD_SLICE;
+        const size_t cols = t->V - v0 < HEAD_SLICE ? t->V - v0 : HEAD_SLICE;
+        double at = before;
+        size_t last = 0;
+
+        if (((double)i + u) * step < end)
+            kern.exp(term, t->z + r * t->ld + v0, cols, p->max, t->s);
+        for (size_t v = 0; v < cols && i < t->draws
+                && ((double)i + u) * step < end; v++) {
+            at += term[v] * scale;
+            last = term[v] > 0.0f ? v : last;
+            for (; i < t->draws && ((double)i + u) * step < fmin(at, end); i++)
+                n = drawn(ids, count, n, v0 + v);
+        }
+        for (; i < t->draws && ((double)i + u) * step < end; i++)
+            n = drawn(ids, count, n, v0 + last);
+        before = end;
+    }
+}
+
+static void
+row_task(void *ctx, size_t r, size_t worker)
+{
+    struct head_top *t = ctx;
+    const double begin = profile_begin();
+    const struct whole w = gather(t, r);
+    const double lse = w.max * t->s + log(w.soft);
+
+    t->said.lse[2 * r] = (float)(w.max + log(w.sum));
+    t->said.lse[2 * r + 1] = (float)lse;
+    t->said.self[r] = w.mean / w.soft * t->s - lse;
+    if (t->k > 0)
+        find_top(t, r, worker);
+    if (t->draws > 0)
+        draw(t, r, &w, worker);
     profile_end("head top", begin, 0.0, 4.0 * (double)t->V);
 }
 
 void
 head_top_rows(struct head_top *t, struct fwd *f, const float *h, size_t n,
-    double tau, uint32_t *ids, float *logp, float *lse, double *self)
+    double tau, const struct head_said *said)
 {
     const size_t d = t->m->c.d;
 
@@ -251,10 +320,18 @@ head_top_rows(struct head_top *t, struct fwd *f, const float *h, size_t n,
             memset(t->pad + t->n * d, 0, (TOP_ROWS - t->n) * d * sizeof *h);
             t->h = t->pad;
         }
-        t->ids = ids + at * t->k;
-        t->logp = logp + at * t->k;
-        t->lse = lse + at * 2;
-        t->self = self + at;
+        t->said = (struct head_said){
+            .lse = said->lse + at * 2, .self = said->self + at,
+        };
+        if (t->k > 0) {
+            t->said.ids = said->ids + at * t->k;
+            t->said.logp = said->logp + at * t->k;
+        }
+        if (t->draws > 0) {
+            t->said.drawn = said->drawn + at * t->draws;
+            t->said.count = said->count + at * t->draws;
+            t->said.u = said->u + at;
+        }
         pool_run(t->pool, t->nslice, slice_task, t);
         pool_run(t->pool, t->n, row_task, t);
     }

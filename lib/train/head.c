@@ -127,6 +127,20 @@ teacher_logits(struct head_loss *h, size_t s, size_t worker, float *zt)
     }
 }
 
+/* How many of the tokens of row i count. */
+static size_t
+used(const struct head_loss *h, size_t i)
+{
+    const float *share = h->said->share;
+    size_t n = 0;
+
+    if (share == NULL)
+        return h->top;
+    while (n < h->top && share[i * h->top + n] > 0.0f)
+        n++;
+    return n;
+}
+
 /* Part of the log-sum-exp of z [cols], the row's logits from v0 on, over what
  * is not among the teacher's top tokens.  Those are left out of the sum, not
  * taken off it: what remains may be a small part.  Keeps their logits. */
@@ -138,9 +152,10 @@ rest_part(struct head_loss *h, size_t row, float *z, size_t v0, size_t cols,
     float *top_z = h->top_z + row * h->top;
     uint32_t *hit = h->hit + worker * h->top;
     struct lse_part r = { -INFINITY, 0.0 };
+    const size_t k = used(h, row);
     size_t n = 0;
 
-    for (size_t j = 0; j < h->top; j++)
+    for (size_t j = 0; j < k; j++)
         if (ids[j] - v0 < cols) {
             top_z[j] = z[ids[j] - v0];
             z[ids[j] - v0] = -INFINITY;
@@ -191,10 +206,11 @@ top_grad(const struct head_loss *h, size_t i, float *z, size_t v0,
 {
     const uint32_t *ids = h->said->ids + i * h->top;
     const float *g = h->top_grad + i * h->top;
+    const size_t k = used(h, i);
 
     h->k->top_grad(z, cols, h->lse[i].s1, (float)h->o->w_ce,
         (float)h->o->tau, h->rest[i].lse, h->rest[i].b);
-    for (size_t j = 0; j < h->top; j++)
+    for (size_t j = 0; j < k; j++)
         if (ids[j] - v0 < cols)
             z[ids[j] - v0] = g[j];
 }
@@ -239,47 +255,79 @@ slice_grad(void *ctx, size_t s, size_t worker)
 /* Tasks that join slices: rows of one. */
 enum { JOIN_ROWS = 16 };
 
+/* What the teacher says of a row: of how many tokens it gives probabilities,
+ * that of its rest, and the sum of p log p. */
+struct outcomes {
+    size_t n;
+    double rest, self;
+};
+
+static struct outcomes
+teacher_row(const struct head_loss *h, size_t i, int rest, double *p)
+{
+    const struct top_rows *s = h->said;
+    const double it = 1.0 / h->o->tau;
+    struct outcomes r = { used(h, i), 0.0, 0.0 };
+    const float *logp, *lse;
+    double sum = 0.0, scale;
+
+    if (s->share != NULL) {
+        for (size_t j = 0; j < r.n; j++)
+            p[j] = s->share[i * h->top + j];
+        r.self = s->self[i];
+        return r;
+    }
+    logp = s->logp + i * h->top;
+    lse = s->lse + i * 2;
+    for (size_t j = 0; j < r.n; j++) {
+        p[j] = exp(((double)logp[j] + lse[0]) * it - lse[1]);
+        sum += p[j];
+    }
+    if (sum < 1.0 && rest) {
+        r.rest = 1.0 - sum;
+        r.self = r.rest * log(r.rest);
+        sum = 1.0;
+    }
+    scale = lse[1] + log(sum);
+    for (size_t j = 0; j < r.n; j++) {
+        p[j] /= sum;
+        r.self += p[j] * (((double)logp[j] + lse[0]) * it - scale);
+    }
+    return r;
+}
+
 /*
  * Row i, whose log-sum-exp at tau over the teacher's rest is `rest`: KL and,
  * with q the student's probabilities, its gradient (as that of kd_grad)
- *   w_kl tau (q_i - p_i)          at a top token,
+ *   w_kl tau (q_i - p_i)          at a token the teacher tells of,
  *   w_kl tau q_v (1 - P/Q)        elsewhere, which, as q_v = Q exp(z/tau -
  *                                 rest), is w_kl tau (Q - P) exp(z/tau - rest)
  */
 static void
 top_row(struct head_loss *h, size_t i, double rest, double *p)
 {
-    const size_t k = h->top;
-    const float *z = h->top_z + i * k, *logp = h->said->logp + i * k;
-    const float *lse = h->said->lse + i * 2;
+    const struct outcomes t = teacher_row(h, i, rest != -INFINITY, p);
+    const float *z = h->top_z + i * h->top;
     const double it = 1.0 / h->o->tau, w = h->o->w_kl * h->o->tau;
-    double max = rest, all = 0.0, sum = 0.0, P, Q, scale, kl = 0.0;
+    double max = rest, all = 0.0, kl = t.self;
 
-    for (size_t j = 0; j < k; j++)
+    for (size_t j = 0; j < t.n; j++)
         max = fmax(max, z[j] * it);
-    for (size_t j = 0; j < k; j++) {
+    for (size_t j = 0; j < t.n; j++)
         all += exp(z[j] * it - max);
-        p[j] = exp(((double)logp[j] + lse[0]) * it - lse[1]);
-        sum += p[j];
-    }
     all = max + log(all + exp(rest - max));
-    P = sum < 1.0 && rest != -INFINITY ? 1.0 - sum : 0.0;
-    Q = exp(rest - all);
-    sum += P;                           /* 1, unless P was taken as 0 */
-    scale = lse[1] + log(sum);
-    for (size_t j = 0; j < k; j++) {
+    for (size_t j = 0; j < t.n; j++) {
         const double lq = z[j] * it - all;
 
-        p[j] /= sum;
-        kl += p[j] * (((double)logp[j] + lse[0]) * it - scale - lq);
-        h->top_grad[i * k + j] = (float)(w * (exp(lq) - p[j])
+        kl -= p[j] * lq;
+        h->top_grad[i * h->top + j] = (float)(w * (exp(lq) - p[j])
             + h->o->w_ce * exp(z[j] - h->lse1[i]));
     }
-    if (P > 0.0)
-        kl += P * (log(P) - (rest - all));
+    if (t.rest > 0.0)
+        kl -= t.rest * (rest - all);
     h->kl[i] = kl;
     h->rest[i].lse = rest != -INFINITY ? (float)rest : 0.0f;
-    h->rest[i].b = (float)(w * (Q - P));
+    h->rest[i].b = (float)(w * (exp(rest - all) - t.rest));
 }
 
 /* Task: a few rows, whose slices are joined. */
@@ -376,9 +424,17 @@ head_loss_rows(struct head_loss *h, const struct loss_opt *o,
         h->n = n - i < h->R ? n - i : h->R;
         h->hs = hs + i * h->d;
         h->ht = ht != NULL ? ht + i * h->dt : NULL;
-        if (top != NULL)
-            said = (struct top_rows){ top->k, top->ids + i * top->k,
-                top->logp + i * top->k, top->lse + i * 2 };
+        if (top != NULL) {
+            said = (struct top_rows){ .k = top->k,
+                .ids = top->ids + i * top->k };
+            if (top->share != NULL) {
+                said.share = top->share + i * top->k;
+                said.self = top->self + i;
+            } else {
+                said.logp = top->logp + i * top->k;
+                said.lse = top->lse + i * 2;
+            }
+        }
         h->said = top != NULL ? &said : NULL;
         h->target = target + i;
         h->dh = dh + i * h->d;

@@ -28,6 +28,16 @@ struct top_rows {
     const uint32_t *ids;    /* [n,k] < V, all different in a row */
     const float *logp;      /* [n,k] at temperature 1 */
     const float *lse;       /* [n,2] of the logits z, and of z/tau */
+    /*
+     * Instead of logp and lse, tokens drawn by chance: the share p_i of each,
+     * which add up to 1, so that P = 0; p_i = 0 ends a row, ids past it count
+     * for nothing.  KL is then self - sum p_i log q_i; where the shares'
+     * expectations are the teacher's probabilities at tau, and self is the sum
+     * of p log p of those, its expectation, and that of its gradient, are those
+     * of the whole distributions (arXiv:2503.16870).
+     */
+    const float *share;     /* [n,k] or NULL */
+    const float *self;      /* [n] */
 };
 
 /* Work space in `a` (which may only be counting) for a student with head

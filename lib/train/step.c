@@ -21,8 +21,9 @@ struct step {
     struct arena arena;
     struct head_loss *head;
     float *ht;              /* [T,dt] teacher's scored states of a row */
-    uint32_t *top_ids;      /* [T,top] its scored top tokens, likewise */
-    float *top_logp, *top_lse;      /* [T,top], [T,2] */
+    uint32_t *top_ids;      /* [T,top] its scored tokens' tokens */
+    float *top_p;           /* [T,top] their logp or share */
+    float *top_sum;         /* [T,2] their lse, or [T] their self */
     uint32_t *target;       /* [T] */
     uint32_t *place;        /* [T] tokens that are scored */
     double *num, *den;      /* [B * T/SH_TOKENS] parts of SquareHead */
@@ -51,8 +52,8 @@ plan_arena(struct step *s, struct arena *a)
         s->ht = arena_alloc(a, s->T * s->dt, sizeof(float));
     if (s->top > 0) {
         s->top_ids = arena_alloc(a, s->T * s->top, sizeof(*s->top_ids));
-        s->top_logp = arena_alloc(a, s->T * s->top, sizeof(float));
-        s->top_lse = arena_alloc(a, s->T * 2, sizeof(float));
+        s->top_p = arena_alloc(a, s->T * s->top, sizeof(float));
+        s->top_sum = arena_alloc(a, s->T * 2, sizeof(float));
     }
 }
 
@@ -116,8 +117,28 @@ take_top(struct step *s, size_t i, size_t n)
 
     memcpy(s->top_ids + n * k, (const char *)s->y->top_ids + i * k * 4, k * 4);
     widen(s->y->top_dtype, (const char *)s->y->top_logp + i * k * size, 1, k,
-        s->top_logp + n * k);
-    memcpy(s->top_lse + n * 2, (const char *)s->y->top_lse + i * 8, 8);
+        s->top_p + n * k);
+    memcpy(s->top_sum + n * 2, (const char *)s->y->top_lse + i * 8, 8);
+}
+
+static void
+take_draws(struct step *s, size_t i, size_t n)
+{
+    const size_t k = s->top;
+    const unsigned char *count = s->y->draw_count;
+
+    memcpy(s->top_ids + n * k, (const char *)s->y->draw_ids + i * k * 4,
+        k * 4);
+    memcpy(s->top_sum + n, (const char *)s->y->draw_self + i * 4, 4);
+    for (size_t j = 0; j < k; j++) {
+        uint16_t c = 0;
+
+        if (s->y->draw_dtype == DT_U16)
+            memcpy(&c, count + (i * k + j) * 2, 2);
+        else
+            c = count[i * k + j];
+        s->top_p[n * k + j] = (float)c / (float)k;
+    }
 }
 
 /* Head and losses of row b: gathers the scored positions, scatters their
@@ -132,8 +153,10 @@ row_losses(struct step *s, size_t b)
     float *dh = bwd_spare(s->bwd, BWD_SPARE_Y);
     const uint8_t *scored = s->y->scored + b * T;
     const int kd = s->y->final != NULL;
-    const struct top_rows top = { s->top, s->top_ids, s->top_logp,
-        s->top_lse };
+    const int draws = !kd && s->y->draw_ids != NULL;
+    const int said = draws || (!kd && s->y->top_ids != NULL);
+    const struct top_rows top = { s->top, s->top_ids, s->top_p, s->top_sum,
+        draws ? s->top_p : NULL, s->top_sum };
     const size_t size = s->y->final_dtype == DT_F32 ? 4 : 2;
     size_t n = 0;
 
@@ -147,7 +170,9 @@ row_losses(struct step *s, size_t b)
         if (kd)
             widen(s->y->final_dtype, (const char *)s->y->final
                 + (b * T + i) * s->dt * size, 1, s->dt, s->ht + n * s->dt);
-        else if (s->y->top_ids != NULL)
+        else if (draws)
+            take_draws(s, b * T + i, n);
+        else if (said)
             take_top(s, b * T + i, n);
         n++;
     }
@@ -155,7 +180,7 @@ row_losses(struct step *s, size_t b)
     if (n == 0)
         return;
     head_loss_rows(s->head, &s->o, head->p, s->y->head, hs,
-        kd ? s->ht : NULL, !kd && s->y->top_ids != NULL ? &top : NULL,
+        kd ? s->ht : NULL, said ? &top : NULL,
         s->target, n, head->g, dh, s->sum);
     for (size_t i = 0; i < n; i++)
         memcpy(final + s->place[i] * d, dh + i * d, d * sizeof(float));

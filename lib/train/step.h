@@ -39,11 +39,16 @@ struct target {
     const void *top_logp;           /* [B,T,top] */
     const void *top_lse;            /* [B,T,2] f32 */
     enum dtype top_dtype;           /* of top_logp: DT_F16 or DT_F32 */
+    /* Or tokens drawn by chance, likewise. */
+    const void *draw_ids;           /* [B,T,top] u32 */
+    const void *draw_count;         /* [B,T,top] times, of `top` */
+    const void *draw_self;          /* [B,T] f32 sum p log p */
+    enum dtype draw_dtype;          /* of draw_count: DT_U8 or DT_U16 */
 };
 
 struct step;
 /* how: BWD_RECOMPUTE, BWD_BF16 or 0.  Of the teacher: its hidden size, or how
- * many top tokens are given, or 0 and 0. */
+ * many top tokens are given or tokens drawn, or 0 and 0. */
 struct step *step_new(struct tmodel *t, struct pool *pool,
     const struct loss_opt *o, size_t B, size_t T, int how,
     size_t teacher_d, size_t top);

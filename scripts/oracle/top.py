@@ -15,6 +15,10 @@ ROWS  the 5 rows of kern/loss: rows.K.TAU.ids, .logp, .lse, .kl (sum above,
       not times tau^2), .grad (of tau^2 kl, at zs); K 1 7 60 61, TAU 1 3; logp
       is 0.001 too low but for K 61, since a row with a spread of 80 would leave
       nothing for the others in float32
+DRAWN the same rows: shares of 8 of 16 draws, some tokens drawn more often, the
+      last ones of a row not at all: drawn.ids, .share, and for TAU 1 3
+      drawn.TAU.self = sum p log p of the whole, .kl = self - sum share log q,
+      .grad of tau^2 kl
 STEP  the batch of grad/tied: K 5, tau 3: top.ids [B,T,K], top.logp, top.lse,
       TOP = 0.25 CE + KL + SH, grad.TOP.NAME, float32"""
 import os
@@ -67,6 +71,30 @@ def rows(path, out):
                 out[f'rows.{k}.{int(tau)}.{n}'] = x.detach()
 
 
+def drawn(path, out):
+    with safe_open(path, 'pt') as f:
+        zs, zt = (f.get_tensor(n).double() for n in ('zs', 'zt'))
+    zs.requires_grad_()
+    N, V = zs.shape
+    g = torch.Generator().manual_seed(5)
+    ids = torch.stack([torch.randperm(V, generator=g)[:8].sort()[0]
+                       for _ in range(N)])
+    share = torch.tensor([[4, 1, 2, 5, 1, 1, 1, 1], [16, 0, 0, 0, 0, 0, 0, 0],
+                          [1, 2, 13, 0, 0, 0, 0, 0], [2, 2, 2, 2, 2, 2, 2, 2],
+                          [9, 1, 1, 1, 1, 1, 2, 0]]) / 16
+    out['drawn.ids'] = ids.to(torch.uint32)
+    out['drawn.share'] = share.float()
+    for tau in (1.0, 3.0):
+        p = torch.log_softmax(zt / tau, -1)
+        own = (p.exp() * p).sum(-1).float()
+        q = torch.log_softmax(zs / tau, -1)
+        value = own.double() - (share * q.gather(-1, ids)).sum(-1)
+        pre = f'drawn.{int(tau)}.'
+        out[pre + 'self'] = own
+        out[pre + 'kl'] = value.detach()
+        out[pre + 'grad'], = torch.autograd.grad(tau ** 2 * value.sum(), zs)
+
+
 def step(path, out):
     with safe_open(path, 'pt') as f:
         get = {n: f.get_tensor(n) for n in f.keys()}
@@ -98,6 +126,7 @@ def main():
     top = sys.argv[1]
     out = {}
     rows(f'{top}/kern/loss.safetensors', out)
+    drawn(f'{top}/kern/loss.safetensors', out)
     step(f'{top}/grad/tied.safetensors', out)
     path = f'{top}/grad/top.safetensors'
     st.save(path, out, dict(made_by='scripts/oracle/top.py GOLDEN',

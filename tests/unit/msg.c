@@ -463,6 +463,74 @@ put_top(struct st_out *o, const struct top_case *c, uint16_t half[6])
 #define LOGP { -0.5f, -1, -1, 0, -20, -21 }
 #define LSE { 9, 4, -3, 0 }
 
+/* The same of draws: 1 row of 2 tokens with 4 draws each. */
+struct draw_case {
+    const char *why;
+    size_t vocab;
+    uint32_t ids[8];
+    uint8_t count[8];
+    float self[2];
+};
+
+static void
+check_draws(enum dtype type)
+{
+    static const struct draw_case cases[] = {
+        { NULL, 10, { 1, 5, 9, 0, 0, 0, 0, 0 }, { 1, 2, 1, 0, 0, 0, 0, 0 },
+            { -1, 0 } },
+        { NULL, 0, { 1, 5, 9, 99, 0, 0, 0, 0 }, { 1, 1, 1, 1, 4, 0, 0, 0 },
+            { -1, 0 } },
+        { "ids[2] is 9", 9, { 1, 5, 9, 0, 0, 0, 0, 0 },
+            { 1, 2, 1, 0, 0, 0, 0, 0 }, { -1, 0 } },
+        { "ids[1] is 1", 9, { 1, 1, 0, 0, 0, 0, 0, 0 },
+            { 2, 2, 0, 0, 0, 0, 0, 0 }, { -1, 0 } },
+        { "ids[2] is 5", 9, { 1, 0, 5, 0, 0, 0, 0, 0 },
+            { 2, 0, 2, 0, 0, 0, 0, 0 }, { -1, 0 } },
+        { "ids[3] is 8, 0 times", 9, { 1, 2, 5, 8, 0, 0, 0, 0 },
+            { 1, 1, 2, 0, 0, 0, 0, 0 }, { -1, 0 } },
+        { "3 of 4 draws of token 1", 9, { 1, 2, 5, 0, 1, 0, 0, 0 },
+            { 1, 1, 2, 0, 3, 0, 0, 0 }, { -1, 0 } },
+        { "plogp[1] is 0.5", 9, { 1, 2, 5, 0, 1, 0, 0, 0 },
+            { 1, 1, 2, 0, 4, 0, 0, 0 }, { -1, 0.5f } },
+        { "plogp[0] is nan", 9, { 1, 2, 5, 0, 1, 0, 0, 0 },
+            { 1, 1, 2, 0, 4, 0, 0, 0 }, { NAN, 0 } },
+    };
+    static const uint16_t ids[2] = { 1, 2 };
+    static const size_t bt[3] = { 1, 2, 4 };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct draw_case *c = &cases[i];
+        struct st_out o = { 0 };
+        struct buf raw = { 0 };
+        struct err e = { 0 };
+        struct st s;
+        uint16_t times[8];
+        int k;
+
+        for (size_t j = 0; j < 8; j++)
+            times[j] = c->count[j];
+        st_out_begin(&o);
+        st_out_tensor(&o, "ids", DT_U16, 2, bt, ids);
+        st_out_tensor(&o, "teacher.sample.ids", DT_U32, 3, bt, c->ids);
+        st_out_tensor(&o, "teacher.sample.count", type, 3, bt,
+            type == DT_U8 ? (const void *)c->count : (const void *)times);
+        st_out_tensor(&o, "teacher.sample.plogp", DT_F32, 2, bt, c->self);
+        st_out_end(&o);
+        buf_add(&raw, o.head.p, o.head.n);
+        for (size_t j = 0; j < o.npiece; j++)
+            buf_add(&raw, o.piece[j].p, o.piece[j].n);
+        if (st_parse(&s, raw.p, raw.n, &e) < 0)
+            abort();
+        e.msg[0] = '\0';
+        k = batch_check_sample(&s, c->vocab, &e);
+        ok(c->why ? k == -1 && e.code == EX_INPUT && strstr(e.msg, c->why)
+            : k == 1, "draws %zu: %s", i, k < 0 ? e.msg : "good");
+        st_release(&s);
+        st_out_release(&o);
+        buf_release(&raw);
+    }
+}
+
 static void
 test_top(void)
 {
@@ -546,7 +614,7 @@ test_top(void)
     msg_in_close(r);
     ok(msg_end(w, &e) == 0, "a stream of them");
     msg_out_close(w);
-    ok(read_all("t", &n, &e) == -1 && strstr(e.msg, "no teacher message"),
+    ok(read_all("t", &n, &e) == -1 && strstr(e.msg, "but no teacher message"),
         "is refused: %s", e.msg);
 }
 
@@ -625,5 +693,7 @@ main(void)
     test_open();
     test_unpack();
     test_top();
+    check_draws(DT_U8);
+    check_draws(DT_U16);
     return done_testing();
 }

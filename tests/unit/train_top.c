@@ -145,7 +145,8 @@ say(struct said *s, const float *zt, size_t n, size_t V, size_t k, double tau)
     s->logp = xreallocarray(NULL, n * k, sizeof(*s->logp));
     s->lse = xreallocarray(NULL, n * 2, sizeof(*s->lse));
     s->self = xreallocarray(NULL, n, sizeof(*s->self));
-    s->t = (struct top_rows){ k, s->ids, s->logp, s->lse };
+    s->t = (struct top_rows){ .k = k, .ids = s->ids, .logp = s->logp,
+        .lse = s->lse };
     for (size_t i = 0; i < n; i++, zt += V) {
         double max = -INFINITY, one = 0.0, soft = 0.0, mean = 0.0;
 
@@ -240,6 +241,35 @@ golden_rows(const char *set)
         got = run(&b, &o, golden_get(&rows, "zs")->data, &t, N, dz);
         ok(near(got, value, 1e-6, 1e-6), "%s top %zu, tau %zu: KL %.9g", set,
             v[i].k, v[i].tau, got);
+        ok(worst_of(dz, want, N * V) <= 2e-6, "... gradient, worst %.2g",
+            worst_of(dz, want, N * V));
+        bench_close(&b);
+    }
+    for (size_t tau = 1; tau <= 3; tau += 2) {
+        const struct loss_opt o = { 0, 1, 0, (double)tau };
+        const struct st_tensor *kl, *grad;
+        struct top_rows t = { .k = 8 };
+        double value = 0.0, want[N * V], got;
+        struct bench b;
+        char pre[40], key[60];
+        float dz[N * V];
+
+        snprintf(pre, sizeof(pre), "drawn.%zu.", tau);
+        snprintf(key, sizeof(key), "%skl", pre);
+        kl = golden_get(&g, key);
+        snprintf(key, sizeof(key), "%sgrad", pre);
+        grad = golden_get(&g, key);
+        t.ids = golden_get(&g, "drawn.ids")->data;
+        t.share = floats_of(&g, "drawn.", "share");
+        t.self = floats_of(&g, pre, "self");
+        for (size_t r = 0; r < N; r++)
+            value += o.tau * o.tau * golden_at(kl, r);
+        for (size_t r = 0; r < N * V; r++)
+            want[r] = golden_at(grad, r);
+        bench_open(&b, 1, V, 8, N);
+        got = run(&b, &o, golden_get(&rows, "zs")->data, &t, N, dz);
+        ok(near(got, value, 1e-6, 1e-6), "%s draws, tau %zu: KL %.9g", set,
+            tau, got);
         ok(worst_of(dz, want, N * V) <= 2e-6, "... gradient, worst %.2g",
             worst_of(dz, want, N * V));
         bench_close(&b);
@@ -460,20 +490,179 @@ halves(void)
 /* ---- finding them ---- */
 
 /* A model that is only a head of the identity: logits are states. */
+static float *
+only_head(struct model *m, size_t V)
+{
+    float *eye = xcalloc(V * V, sizeof(float));
+
+    memset(m, 0, sizeof(*m));
+    m->c.V = m->c.d = V;
+    m->c.H = m->c.KV = 1;
+    m->c.D = 2;
+    for (size_t i = 0; i < V; i++)
+        eye[i * V + i] = 1.0f;
+    m->head = (struct weight){ .data = (const void *)eye, .dtype = DT_F32,
+        .rows = V, .cols = V, .stride = V * sizeof(float) };
+    m->embed = m->norm = m->head;
+    m->norm.rows = 1;
+    return eye;
+}
+
+/* Draws: with all u of a grid the shares add up to the probabilities; each is
+ * off by less than one draw; and they are the same bits with 3 threads, one
+ * row at a time and beside top tokens. */
+static void
+draw_rows(const char *set, size_t V, size_t draws)
+{
+    enum { N = 64 };
+    struct model m;
+    float *eye = only_head(&m, V), lse[2 * N], logp[N];
+    float *z = xreallocarray(NULL, N * V, sizeof(float));
+    double *p = xcalloc(V, sizeof(*p)), *sum = xcalloc(V, sizeof(*sum));
+    double u[N], self[N], all = 0.0, off = 0.0, mean = 0.0;
+    uint32_t *ids[2], top[N];
+    uint16_t *count[2];
+    size_t bad = 0;
+
+    fill(z, V, 12.0, 77);
+    for (size_t r = 0; r < N; r++) {
+        memmove(z + r * V, z, V * sizeof(float));
+        u[r] = ((double)r + 0.5) / N;
+    }
+    u[0] = 0.0;
+    u[N - 1] = 1.0 - 0x1p-53;
+    for (size_t v = 0; v < V; v++)
+        all += p[v] = exp(z[v] / 3.0);
+    for (size_t t = 0; t < 2; t++) {
+        struct pool *pool = pool_new(t == 0 ? 1 : 3);
+        struct fwd *f = fwd_new(&m, pool, 1, 1);
+        struct head_top *h = head_top_new(&m, pool, t, draws);
+
+        ids[t] = xreallocarray(NULL, N * draws, sizeof(**ids));
+        count[t] = xreallocarray(NULL, N * draws, sizeof(**count));
+        for (size_t r = 0; r < N; r += t == 0 ? N : 1)
+            head_top_rows(h, f, z + r * V, t == 0 ? N : 1, 3.0,
+                &(struct head_said){ lse, self, top, logp,
+                ids[t] + r * draws, count[t] + r * draws, u + r });
+        head_top_free(h);
+        fwd_free(f);
+        pool_free(pool);
+    }
+    ok(memcmp(ids[0], ids[1], N * draws * sizeof(**ids)) == 0 &&
+        memcmp(count[0], count[1], N * draws * sizeof(**count)) == 0,
+        "%s: %zu draws of %zu are the same by 3 threads, alone", set, draws,
+        V);
+    for (size_t r = 0; r < N; r++) {
+        size_t n = 0, j = 0;
+
+        for (; j < draws && count[0][r * draws + j] > 0; j++) {
+            const uint32_t id = ids[0][r * draws + j];
+            const double c = count[0][r * draws + j];
+
+            bad += id >= V || (j > 0 && id <= ids[0][r * draws + j - 1]);
+            off = fmax(off, fabs(c - (double)draws * p[id % V] / all));
+            sum[id % V] += c;
+            n += count[0][r * draws + j];
+        }
+        for (; j < draws; j++)
+            bad += count[0][r * draws + j] != 0 || ids[0][r * draws + j] != 0;
+        bad += n != draws;
+    }
+    ok(bad == 0, "... %zu in all, by rising id", draws);
+    ok(off <= 1.0 + 1e-3, "... each off by less than a draw (%.4g)", off);
+    for (size_t v = 0; v < V; v++)
+        mean = fmax(mean, fabs(sum[v] / N - (double)draws * p[v] / all));
+    ok(mean <= 1.6 / N, "... and right on average (%.3g draws off)", mean);
+    for (size_t t = 0; t < 2; t++) {
+        free(ids[t]);
+        free(count[t]);
+    }
+    free(eye);
+    free(z);
+    free(p);
+    free(sum);
+}
+
+/* The loss from draws: with the teacher's exact probabilities as shares that of
+ * the whole; and a token past the last share counts for nothing. */
+static void
+share_rows(const char *set)
+{
+    static const struct loss_opt o = { 0.25, 1, 0, 3 };
+    enum { V = 300, N = 3, K = 300 };
+    float *zs = xreallocarray(NULL, N * V, sizeof(float));
+    float *zt = xreallocarray(NULL, N * V, sizeof(float));
+    float *g = xreallocarray(NULL, N * V, sizeof(float));
+    float *share = xcalloc(N * K, sizeof(float)), selves[N];
+    double *want = xreallocarray(NULL, N * V, sizeof(double)), kl = 0.0, got;
+    struct bench b;
+    struct said s;
+
+    fill(zs, N * V, 9.0, 41);
+    fill(zt, N * V, 9.0, 51);
+    bench_open(&b, 2, V, K, N);
+    say(&s, zt, N, V, K, o.tau);
+    for (size_t r = 0; r < N; r++) {
+        kl += plain(&o, zs + r * V, V, &s.t, r, want + r * V);
+        selves[r] = (float)s.self[r];
+        for (size_t j = 0; j < K; j++)
+            share[r * K + j] = (float)exp((s.logp[r * K + j] + s.lse[2 * r])
+                / o.tau - s.lse[2 * r + 1]);
+    }
+    s.t.share = share;
+    s.t.self = selves;
+    got = run(&b, &o, zs, &s.t, N, g);
+    ok(near(got, kl, 0, 1e-6), "%s: exact shares: KL %.9g", set, got);
+    ok(worst_of(g, want, N * V) <= 3e-6, "... gradient, worst %.2g",
+        worst_of(g, want, N * V));
+    /* two tokens of 3/4 and 1/4; then the same one many times, without share */
+    kl = 0.0;
+    memset(share, 0, N * K * sizeof(float));
+    for (size_t r = 0; r < N; r++) {
+        const float *z = zs + r * V;
+        double max = -INFINITY, all = 0.0, one = 0.0;
+
+        for (size_t j = 2; j < K; j++)
+            s.ids[r * K + j] = 0;
+        share[r * K] = 0.75f;
+        share[r * K + 1] = 0.25f;
+        selves[r] = -0.5f;
+        for (size_t v = 0; v < V; v++)
+            max = fmax(max, z[v]);
+        for (size_t v = 0; v < V; v++) {
+            all += exp((z[v] - max) / o.tau);
+            one += exp(z[v] - max);
+        }
+        kl += o.tau * o.tau * (-0.5 + max / o.tau + log(all)
+            - 0.75 * z[s.ids[r * K]] / o.tau
+            - 0.25 * z[s.ids[r * K + 1]] / o.tau);
+        for (size_t v = 0; v < V; v++)
+            want[r * V + v] = o.tau * (exp((z[v] - max) / o.tau) / all
+                - (v == s.ids[r * K]) * 0.75 - (v == s.ids[r * K + 1]) * 0.25)
+                + 0.25 * (exp(z[v] - max) / one - (v == 0));
+    }
+    got = run(&b, &o, zs, &s.t, N, g);
+    ok(near(got, kl, 0, 1e-6), "... two tokens: KL %.9g", got);
+    ok(worst_of(g, want, N * V) <= 3e-6, "... gradient, worst %.2g",
+        worst_of(g, want, N * V));
+    bench_close(&b);
+    said_free(&s);
+    free(zs);
+    free(zt);
+    free(g);
+    free(share);
+    free(want);
+}
+
+/* Most probable tokens, against sorting. */
 static void
 find_plain(const char *set, size_t V, const size_t *ks, size_t nk)
 {
     enum { N = 131 };
-    float *eye = xcalloc(V * V, sizeof(float));
+    struct model m;
+    float *eye = only_head(&m, V);
     float *z = xreallocarray(NULL, N * V, sizeof(float));
-    struct model m = { .c = { .V = V, .d = V, .H = 1, .KV = 1, .D = 2 } };
 
-    for (size_t i = 0; i < V; i++)
-        eye[i * V + i] = 1.0f;
-    m.head = (struct weight){ .data = (const void *)eye, .dtype = DT_F32,
-        .rows = V, .cols = V, .stride = V * sizeof(float) };
-    m.embed = m.norm = m.head;
-    m.norm.rows = 1;
     fill(z, N * V, 8.0, 31);
     /* many that are equal, zeros of both signs, all the same */
     for (size_t v = 0; v < V; v++) {
@@ -493,15 +682,15 @@ find_plain(const char *set, size_t V, const size_t *ks, size_t nk)
         for (size_t threads = 1; threads <= 3; threads += 2) {
             struct pool *pool = pool_new(threads);
             struct fwd *f = fwd_new(&m, pool, 1, 1);
-            struct head_top *t = head_top_new(&m, pool, k);
+            struct head_top *t = head_top_new(&m, pool, k, 0);
+            struct head_said said = { lse, self, ids, logp, NULL, NULL, NULL };
 
             /* a row's bits are its own: one at the end is alone */
-            head_top_rows(t, f, z, threads == 1 ? N : N - 1, 3.0, ids, logp,
-                lse, self);
+            head_top_rows(t, f, z, threads == 1 ? N : N - 1, 3.0, &said);
+            said = (struct head_said){ lse + 2 * (N - 1), self + N - 1,
+                ids + (N - 1) * k, logp + (N - 1) * k, NULL, NULL, NULL };
             if (threads == 3)
-                head_top_rows(t, f, z + (N - 1) * V, 1, 3.0,
-                    ids + (N - 1) * k, logp + (N - 1) * k, lse + 2 * (N - 1),
-                    self + N - 1);
+                head_top_rows(t, f, z + (N - 1) * V, 1, 3.0, &said);
             differ += memcmp(ids, s.ids, N * k * sizeof(*ids)) != 0;
             for (size_t r = 0; r < N * k; r++)
                 if (!(fabsf(logp[r] - s.logp[r]) <= off))
@@ -555,8 +744,9 @@ find_golden(const char *set)
     for (size_t i = 0; i < final->n; i++)
         x[i] = (float)golden_at(final, i);
     f = fwd_new(&m, pool, 3, 12);
-    t = head_top_new(&m, pool, 5);
-    head_top_rows(t, f, x, 36, 3.0, got, logp, lse, self);
+    t = head_top_new(&m, pool, 5, 0);
+    head_top_rows(t, f, x, 36, 3.0, &(struct head_said){ lse, self, got, logp,
+        NULL, NULL, NULL });
     for (size_t i = 0; i < 36; i++) {
         if (golden_at(golden_get(&top, "top.logp"), i * 5)
                 == golden_at(golden_get(&top, "top.logp"), i * 5 + 4))
@@ -604,6 +794,10 @@ main(void)
         find_plain(sets[i], 70, few, 5);
         find_plain(sets[i], 1100, many, i == 0 ? 4 : 5);
         find_golden(sets[i]);
+        draw_rows(sets[i], 1100, 1);
+        draw_rows(sets[i], 1100, 50);
+        draw_rows(sets[i], 70, 3000);
+        share_rows(sets[i]);
     }
     halves();
     return done_testing();
