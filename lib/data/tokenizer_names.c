@@ -21,19 +21,11 @@ slot_of(const struct names *k, const char *s, size_t n, uint64_t hash)
     return &k->slot[i];
 }
 
-/* -1: it is there already. */
-static int
+static void
 name_add(struct names *k, const char *s, size_t n, uint64_t id)
 {
-    const uint64_t hash = vocab_hash(s, n);
-    uint64_t *const slot = slot_of(k, s, n, hash);
-
-    if (*slot)
-        return -1;
     k->v[k->n++] = (struct name){ s, (uint32_t)n,
         id < UINT32_MAX ? (uint32_t)id : UINT32_MAX };
-    *slot = hash >> 32 << 32 | k->n;
-    return 0;
 }
 
 static int
@@ -49,11 +41,40 @@ names_text(struct names *k, size_t most)
         size_t n;
 
         if ((k->n > 0 && !js_in_mark(in, ',')) || js_in_text(in, &s, &n) ||
-            !js_in_mark(in, ':') || js_in_number(in, &id) ||
-            name_add(k, s, n, id))
+            !js_in_mark(in, ':') || js_in_number(in, &id))
             return TOK_UNPLAIN;
+        name_add(k, s, n, id);
     }
     return !js_in_mark(in, '}') || js_in_done(in) ? TOK_UNPLAIN : 0;
+}
+
+/* All names into their slots, of which those to come are fetched meanwhile.
+ * TOK_UNPLAIN: one is there twice. */
+static int
+names_index(struct names *k)
+{
+    enum { AHEAD = 16 };
+    uint64_t hash[AHEAD];
+
+    for (k->mask = 15; k->mask < 2 * k->n; k->mask = 2 * k->mask + 1)
+        ;
+    k->slot = xtable(k->mask + 1, sizeof *k->slot, 0);
+    for (size_t i = 0; i < k->n + AHEAD; i++) {
+        if (i >= AHEAD) {
+            const struct name *const x = &k->v[i - AHEAD];
+            const uint64_t h = hash[i % AHEAD];
+            uint64_t *const slot = slot_of(k, x->s, x->n, h);
+
+            if (*slot)
+                return TOK_UNPLAIN;
+            *slot = h >> 32 << 32 | (i - AHEAD + 1);
+        }
+        if (i < k->n) {
+            hash[i % AHEAD] = vocab_hash(k->v[i].s, k->v[i].n);
+            names_fetch(k, hash[i % AHEAD], -1);
+        }
+    }
+    return 0;
 }
 
 int
@@ -70,18 +91,15 @@ names_load(struct names *k, const struct source *src)
     if (most >= UINT32_MAX)
         return TOK_UNPLAIN;
     k->v = xreallocarray(NULL, most + 1, sizeof *k->v);
-    for (k->mask = 15; k->mask < 2 * most; k->mask = 2 * k->mask + 1)
-        ;
-    k->slot = xtable(k->mask + 1, sizeof *k->slot, 0);
     if (part->n) {
         js_in_begin(&k->in, part);
-        return names_text(k, most);
+        return names_text(k, most) ? TOK_UNPLAIN : names_index(k);
     }
     json_object_foreach((json_t *)(uintptr_t)vocab, key, v)
         name_add(k, key, strlen(key), json_is_integer(v) &&
             json_integer_value(v) >= 0 ? (uint64_t)json_integer_value(v) :
             UINT64_MAX);
-    return 0;
+    return names_index(k);
 }
 
 void

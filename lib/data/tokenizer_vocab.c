@@ -224,16 +224,22 @@ batch_add(const struct names *k, struct batch *b, const struct parts *p)
     b->hash[1][b->n++] = y;
 }
 
-/* What two parts become: often the name behind the one of the merge before;
- * b is scratch. */
+static int
+is_joined(const struct name *x, const struct parts *p)
+{
+    return x->n == p->nx + p->ny && memcmp(x->s, p->x, p->nx) == 0 &&
+        memcmp(x->s + p->nx, p->y, p->ny) == 0;
+}
+
+/* What two parts become: often the same as the merge before, *last, or the
+ * name behind that; b is scratch. */
 static const struct name *
-result(const struct names *k, const struct name *guess, const struct parts *p,
+result(const struct names *k, const struct name *last, const struct parts *p,
     struct buf *b)
 {
-    if (guess < k->v + k->n && guess->n == p->nx + p->ny &&
-        memcmp(guess->s, p->x, p->nx) == 0 &&
-        memcmp(guess->s + p->nx, p->y, p->ny) == 0)
-        return guess;
+    for (int i = 0; i < 2 && last + i < k->v + k->n; i++)
+        if (is_joined(last + i, p))
+            return last + i;
     buf_clear(b);
     buf_add(b, p->x, p->nx);
     buf_add(b, p->y, p->ny);
@@ -261,7 +267,7 @@ batch_put(struct tokenizer *t, const struct names *k, struct batch *b,
         if (!x || !y)
             return tok_bad(e, "model.merges.%zu: a part of it is not in the "
                 "vocabulary", first + i);
-        if ((*last = result(k, *last + 1, p, text)) == NULL)
+        if ((*last = result(k, *last, p, text)) == NULL)
             return tok_bad(e, "model.merges.%zu: its result is not in the "
                 "vocabulary", first + i);
         m[i] = (struct merge){ rank[first + i], (*last)->id };
