@@ -332,7 +332,8 @@ gopher_shares(const struct quality *q, double value[G_END - G_REPETITION])
     value[G_FEW_WORDS - G_REPETITION] =
         value[G_MANY_WORDS - G_REPETITION] = (double)q->real;
     value[G_SHORT_WORDS - G_REPETITION] =
-        value[G_LONG_WORDS - G_REPETITION] = gopher_share(q->real_chars, q->real);
+        value[G_LONG_WORDS - G_REPETITION] =
+        gopher_share(q->real_chars, q->real);
     value[G_HASHES - G_REPETITION] = gopher_share(q->hashes, q->words);
     value[G_ELLIPSES - G_REPETITION] = gopher_share(q->ellipses, q->words);
     value[G_BULLETS - G_REPETITION] = gopher_share(q->bullets, q->lines);

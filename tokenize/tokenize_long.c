@@ -5,10 +5,13 @@
  */
 #include "tokenize_run_impl.h"
 
+#include "data/unicode.h"
+
 #include <string.h>
 
 #define SECTION ((size_t)256 << 10) /* bytes of text that are encoded */
 #define PART ((size_t)64 << 10)     /* ... that are read from a spool */
+#define OPEN ((size_t)1 << 20)      /* ... that have no place to cut them */
 #define IDS ((size_t)64 << 10)      /* that are put */
 
 struct longdoc {
@@ -26,6 +29,7 @@ struct longdoc {
     size_t repaired;
     int put;                    /* sections that were put before */
     int inside;                 /* a word */
+    int stop;                   /* what put has returned, or -1 */
 };
 
 /* The next section's text, as it was read: 1, 0, -1. */
@@ -48,7 +52,6 @@ read_section(struct longdoc *l, const char **text, size_t *n)
     }
     d->ids.n = made.ids.n;
     d->bytes = made.bytes;
-    d->plain = made.plain;
     d->chars = made.chars;
     d->words = made.words;
     l->repaired += d->repaired;
@@ -72,48 +75,93 @@ next_text(struct longdoc *l, const char **text, size_t *n)
     return k;
 }
 
-/* Put what there is of the document; more of it comes. */
+/* Append it to *text, and count it: 1, 0, -1. */
+static int
+add_text(struct longdoc *l, struct buf *text)
+{
+    const char *p;
+    size_t n;
+    const int k = next_text(l, &p, &n);
+
+    if (k <= 0)
+        return k;
+    if (l->r->o->count)
+        run_count(l->d, p, n, &l->inside);
+    l->d->bytes += n;
+    buf_add(text, p, n);
+    return 1;
+}
+
+/* Put the ids there are of the document; more of it comes. */
 static int
 put_section(struct longdoc *l, int more)
 {
+    const struct run_opts *o = l->r->o;
     struct doc *d = l->d;
     int k;
 
     d->middle = l->put;
     d->more = more;
+    d->plain = d->ids.n;
+    if (d->ids.n > 0 && o->bos >= 0 && !l->put)
+        d->plain--;
+    if (!more && o->eos >= 0 && (d->bytes > 0 || l->put) && !d->drop)
+        tok_ids_push(&d->ids, (uint32_t)o->eos);
     d->norm = l->norm;
     d->repaired = l->repaired;
     d->key = run_key(l->r, d);
     k = run_put(l->r, d);
-    d->ids.n = d->bytes = d->plain = d->chars = d->words = 0;
+    d->ids.n = d->bytes = d->chars = d->words = 0;
     memset(&l->norm, 0, sizeof l->norm);
     l->repaired = 0;
     l->put = 1;
     return k;
 }
 
-/* Encode the first n bytes of the rest. */
-static void
-encode(struct longdoc *l, size_t n)
+/* How many of v[n] end with a whole character. */
+static size_t
+whole_ids(const struct longdoc *l, const uint32_t *v, size_t n)
 {
-    const struct run_opts *o = l->r->o;
-    struct doc *d = l->d;
-    const int middle = l->put || d->bytes > 0;
-    size_t before;
+    struct buf b = { 0 };
+    struct err e;
 
+    for (; n > 0; n--) {
+        buf_clear(&b);
+        if (tok_decode(l->r->o->t, v + n - 1, 1, TOK_MIDDLE, &b, &e) == 0 &&
+            b.n > 0 && uni_valid(b.p, b.n) == b.n)
+            break;
+    }
+    buf_release(&b);
+    return n;
+}
+
+/* struct tok_more */
+static int
+more_text(void *ctx, struct buf *text)
+{
+    struct longdoc *l = ctx;
+    const int k = l->stop ? 0 : add_text(l, text);
+
+    l->stop = k < 0 ? -1 : l->stop;
+    return k > 0;
+}
+
+static size_t
+take_ids(void *ctx, struct tok_ids *ids, size_t n)
+{
+    struct longdoc *l = ctx;
+    const size_t all = ids->n;
+
+    if (l->r->o->count)
+        n = whole_ids(l, ids->v, n);
     if (n == 0)
-        return;
-    if (o->count)
-        run_count(d, l->rest.p, n, &l->inside);
-    if (o->bos >= 0 && !middle)
-        tok_ids_push(&d->ids, (uint32_t)o->bos);
-    before = d->ids.n;
-    tok_encode(o->t, l->w->scratch, l->rest.p, n, (o->special ? TOK_SPECIAL :
-        0) | (middle ? TOK_MIDDLE : 0), &d->ids);
-    d->plain += d->ids.n - before;
-    d->bytes += n;
-    memmove(l->rest.p, l->rest.p + n, l->rest.n - n);
-    l->rest.n -= n;
+        return 0;
+    ids->n = n;
+    if (!l->stop)
+        l->stop = put_section(l, 1);
+    memmove(ids->v, ids->v + n, (all - n) * sizeof *ids->v);
+    ids->n = all - n;
+    return n;
 }
 
 /* Have `want` bytes of text, or all that are left: 1 there may be more, 0,
@@ -121,12 +169,10 @@ encode(struct longdoc *l, size_t n)
 static int
 fill(struct longdoc *l, size_t want)
 {
-    const char *text;
-    size_t n;
     int k = 1;
 
-    while (l->rest.n < want && (k = next_text(l, &text, &n)) > 0)
-        buf_add(&l->rest, text, n);
+    while (l->rest.n < want && (k = add_text(l, &l->rest)) > 0)
+        ;
     return k;
 }
 
@@ -134,24 +180,42 @@ static int
 encode_all(struct longdoc *l)
 {
     const struct run_opts *o = l->r->o;
-    size_t want = SECTION;
-    int k;
+    const int special = o->special ? TOK_SPECIAL : 0;
+    const struct tok_more more = { more_text, take_ids, l };
+    struct tok_ids *ids = &l->d->ids;
+    struct tok_scratch *s = l->w->scratch;
+    size_t want = SECTION, n;
+    int k, middle = l->put;
 
-    while ((k = fill(l, want)) > 0) {
-        const size_t cut = tok_cut(o->t, l->rest.p, l->rest.n, o->special ?
-            TOK_SPECIAL : 0);
-
-        encode(l, cut);
-        want = cut > 0 ? SECTION : 2 * want;
-        if (l->d->ids.n >= IDS && (k = put_section(l, 1)) != 0)
-            return k;
+    while ((k = fill(l, want)) >= 0) {
+        if (l->rest.n == 0)
+            break;
+        n = k == 0 ? l->rest.n : tok_cut(o->t, l->rest.p, l->rest.n, special);
+        if (n == 0 && l->rest.n < OPEN) {
+            want *= 2;
+            continue;
+        }
+        if (!middle && o->bos >= 0 && ids->n == 0)
+            tok_ids_push(ids, (uint32_t)o->bos);
+        if (n > 0) {
+            tok_encode(o->t, s, l->rest.p, n, special | (middle ? TOK_MIDDLE :
+                0), ids);
+            memmove(l->rest.p, l->rest.p + n, l->rest.n - n);
+            l->rest.n -= n;
+        } else if ((k = tok_encode_open(o->t, s, &l->rest, special | (middle ?
+            TOK_MIDDLE : 0), &more, ids, &l->r->e)) < 0) {
+            err_prefix(&l->r->e, "%s: offset %llu", l->d->from->name,
+                (unsigned long long)l->d->at);
+            return -1;
+        }
+        middle |= n > 0 || k > 0;
+        want = n > 0 || k > 0 ? SECTION : 2 * l->rest.n;
+        if (l->stop == 0 && ids->n >= IDS)
+            l->stop = put_section(l, 1);
+        if (l->stop)
+            return l->stop;
     }
-    if (k < 0)
-        return -1;
-    encode(l, l->rest.n);
-    if (o->eos >= 0 && (l->put || l->d->bytes > 0))
-        tok_ids_push(&l->d->ids, (uint32_t)o->eos);
-    return put_section(l, 0);
+    return k < 0 ? -1 : put_section(l, 0);
 }
 
 /* Have the whole text judged: 0, -1. */

@@ -139,6 +139,27 @@ void tok_encode(const struct tokenizer *t, struct tok_scratch *s,
 size_t tok_cut(const struct tokenizer *t, const char *text, size_t n,
     int flags);
 
+/* More of a text, for tok_encode_open. */
+struct tok_more {
+    /* Append what follows, whole characters, to *text: 1, 0 the text ends. */
+    int (*read)(void *ctx, struct buf *text);
+    /* Take the first n ids of *out away, or fewer; returns how many. */
+    size_t (*take)(void *ctx, struct tok_ids *out, size_t n);
+    void *ctx;
+};
+
+/*
+ * Encode the beginning of *text, which begins where a text may be cut but has
+ * no such place for long (tok_cut is 0), and take it away; what is left begins
+ * where the text may be cut.  One word that is longer than *text is read to
+ * its end and encoded in memory of a fixed size.  1; 0: more text is needed, or
+ * this tokenizer must have all of it; -1 and *e (EX_INPUT): the word needs more
+ * memory.  TOK_SPECIAL, TOK_MIDDLE as for tok_encode.
+ */
+int tok_encode_open(const struct tokenizer *t, struct tok_scratch *s,
+    struct buf *text, int flags, const struct tok_more *more,
+    struct tok_ids *out, struct err *e);
+
 /* Append the bytes of ids[n] to *out, exactly: half characters stay halves.
  * -1 and EX_INPUT when an id is >= tok_vocab.  Ids without a token (holes)
  * are empty. */

@@ -103,6 +103,25 @@ candidate(const struct added_set *set, const unsigned char *p,
     return p;
 }
 
+int
+added_none(const struct added_set *set, int flags)
+{
+    return set->n == 0 || (set->all_special && !(flags & TOK_SPECIAL));
+}
+
+const unsigned char *
+added_first(const struct added_set *set, const unsigned char *p,
+    const unsigned char *end, int flags, const struct added **a)
+{
+    for (; (p = candidate(set, p, end)) < end; p++)
+        if ((*a = longest(set, p, end)) != NULL) {
+            if (!(*a)->special || (flags & TOK_SPECIAL))
+                return p;
+            p += (*a)->n - 1;
+        }
+    return NULL;
+}
+
 static unsigned
 class_of(const unsigned char *p, const unsigned char *end, size_t *len)
 {
@@ -154,8 +173,7 @@ encode_level(const struct tokenizer *t, struct tok_scratch *s, int level,
     struct tok_ids *out)
 {
     const struct added_set *set = level == 0 ? &t->raw : &t->norm;
-    const int all_text = set->n == 0 ||
-        (set->all_special && !(flags & TOK_SPECIAL));
+    const int all_text = added_none(set, flags);
     const unsigned char *done, *p;
 
     if (text == end)

@@ -32,8 +32,8 @@ vocab_find(const struct tokenizer *t, const void *p, size_t n, uint64_t hash)
     return TOK_NONE;
 }
 
-static size_t
-next_bytes(const struct tokenizer *t, struct symbols *x, uint32_t *id,
+size_t
+bpe_bytes(const struct tokenizer *t, struct symbols *x, uint32_t *id,
     size_t room)
 {
     const unsigned char *p = x->p;
@@ -70,7 +70,7 @@ piece_merge(const struct tokenizer *t, struct tok_scratch *s,
         queue_long(t, s, p, n, out))
         return;
     if (n > CACHE_BYTES) {
-        const struct symbols x = { next_bytes, p, p + n, NULL, 0, 0 };
+        const struct symbols x = { .next = bpe_bytes, .p = p, .end = p + n };
 
         window_merge(t, s, &x, 1, out);
         return;

@@ -278,10 +278,17 @@ struct symbols {
     const unsigned char *p, *end;
     unsigned char *byte;                /* [room] */
     int waits, lead;                    /* tokenizer_sp.c */
+    /* Where not all of the text is there: give x its next stretch, or set more
+     * to NULL; take the first n ids of *out away, or fewer, and return how
+     * many. */
+    void (*more)(const struct tokenizer *t, struct symbols *x);
+    size_t (*take)(struct symbols *x, struct tok_ids *out, size_t n);
+    void *open;
 };
 /* Append their ids, merged; many in linear time and little memory.  bytes: next
- * wants x->byte, which is set here. */
-void window_merge(const struct tokenizer *t, struct tok_scratch *s,
+ * wants x->byte, which is set here.  -1: this needs larger windows than there
+ * are, which matters only where the symbols are not all there. */
+int window_merge(const struct tokenizer *t, struct tok_scratch *s,
     const struct symbols *x, int bytes, struct tok_ids *out);
 
 /* Pieces that the cache does not have wait in a queue, to be merged side by
@@ -295,6 +302,17 @@ void bpe_gap(const struct tokenizer *t, struct tok_scratch *s,
 /* The same where symbols are characters; lead: with a U+2581 before it. */
 void sp_gap(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int lead, struct tok_ids *out);
+/* Where the word that begins at p ends, at most at end; whether a U+2581 comes
+ * before it; its symbols. */
+const unsigned char *sp_word_end(const struct sp *sp, const unsigned char *p,
+    const unsigned char *end);
+int sp_leads(const struct sp *sp, const unsigned char *p, size_t n,
+    int first);
+size_t sp_symbols(const struct tokenizer *t, struct symbols *x, uint32_t *id,
+    size_t room);
+/* The symbols of bytes. */
+size_t bpe_bytes(const struct tokenizer *t, struct symbols *x, uint32_t *id,
+    size_t room);
 /* Is there a border for sure between character c and a U+2581? */
 int sp_border(const struct sp *sp, uint32_t c);
 /* norm_run and pre_gap in one, where t->sp->spaces. */
@@ -318,6 +336,13 @@ void pre_gap(const struct tokenizer *t, struct tok_scratch *s,
 void added_index(struct added_set *set);
 /* Tables of tok_cut, when all else is known. */
 void cut_index(struct tokenizer *t);
+/* The first token of the set that flags let be found in p .. end, NULL: none;
+ * *a is it.  Its flags are not looked at. */
+const unsigned char *added_first(const struct added_set *set,
+    const unsigned char *p, const unsigned char *end, int flags,
+    const struct added **a);
+/* Does no token of the set count with these flags? */
+int added_none(const struct added_set *set, int flags);
 /* Encode text: added tokens first, the rest by bpe_gap. */
 void added_encode(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int flags, struct tok_ids *out);

@@ -39,8 +39,8 @@ as_bytes(const struct sp *sp, const unsigned char *p, size_t n, uint32_t *id)
 
 /* The symbols of text.  An unknown token waits until a known character or the
  * end, behind the bytes of others: so does the original. */
-static size_t
-next_characters(const struct tokenizer *t, struct symbols *x, uint32_t *id,
+size_t
+sp_symbols(const struct tokenizer *t, struct symbols *x, uint32_t *id,
     size_t room)
 {
     const struct sp *sp = t->sp;
@@ -66,7 +66,7 @@ next_characters(const struct tokenizer *t, struct symbols *x, uint32_t *id,
             x->waits = 1;
         }
     }
-    if (p == x->end && m < room && x->waits) {
+    if (p == x->end && m < room && x->waits && !x->more) {
         id[m++] = sp->unk;
         x->waits = 0;
     }
@@ -79,11 +79,12 @@ static void
 merge_text(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int lead, struct tok_ids *out)
 {
-    struct symbols x = { next_characters, p, p + n, NULL, 0, lead };
+    struct symbols x = { .next = sp_symbols, .p = p, .end = p + n,
+        .lead = lead };
 
     if (n <= CACHE_BYTES) {
         uint32_t id[CACHE_BYTES + SYMBOLS_ROOM];
-        size_t m = next_characters(t, &x, id, n + SYMBOLS_ROOM);
+        size_t m = sp_symbols(t, &x, id, n + SYMBOLS_ROOM);
 
         m = bpe_merge(t, s, id, m);
         tok_ids_add(out, id, m);
@@ -140,11 +141,11 @@ batch_put(const struct tokenizer *t, struct tok_scratch *s, struct batch *b,
         } else if (cache_find(at, out)) {
             continue;
         } else if (queue_takes(t)) {
-            struct symbols x = { next_characters, at->p, at->p + at->n, NULL,
-                0, 0 };
+            struct symbols x = { .next = sp_symbols, .p = at->p,
+                .end = at->p + at->n };
             uint32_t id[CACHE_BYTES + SYMBOLS_ROOM];
 
-            queue_symbols(t, s, at, id, next_characters(t, &x, id,
+            queue_symbols(t, s, at, id, sp_symbols(t, &x, id,
                 at->n + SYMBOLS_ROOM), out);
         } else {
             merge_text(t, s, at->p, at->n, 0, out);
@@ -264,18 +265,28 @@ sp_gap(const struct tokenizer *t, struct tok_scratch *s,
     queue_flush(t, s, out);
 }
 
+const unsigned char *
+sp_word_end(const struct sp *sp, const unsigned char *p,
+    const unsigned char *end)
+{
+    return word_end(sp, p, end);
+}
+
+int
+sp_leads(const struct sp *sp, const unsigned char *p, size_t n, int first)
+{
+    const int lead = first >= 0 && (sp->lead == PREFIX_ALWAYS ||
+        (sp->lead == PREFIX_FIRST && first));
+
+    return lead && !(sp->lead_once && (*p == ' ' ||
+        (n >= 3 && memcmp(p, MARK_BYTES, 3) == 0)));
+}
+
 void
 sp_text(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int first, struct tok_ids *out)
 {
-    const struct sp *sp = t->sp;
-    int lead = first >= 0 && (sp->lead == PREFIX_ALWAYS ||
-        (sp->lead == PREFIX_FIRST && first));
-
-    if (lead && sp->lead_once && (*p == ' ' ||
-        (n >= 3 && memcmp(p, MARK_BYTES, 3) == 0)))
-        lead = 0;
-    sp_gap(t, s, p, n, lead, out);
+    sp_gap(t, s, p, n, sp_leads(t->sp, p, n, first), out);
 }
 
 /* The tables. */

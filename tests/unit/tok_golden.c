@@ -343,8 +343,8 @@ static int
 windows_hold(struct tokenizer *t, struct tok_scratch *s, const uint32_t *id,
     size_t n)
 {
-    const struct symbols x = { next_ids, (const unsigned char *)id,
-        (const unsigned char *)(id + n), NULL, 0, 0 };
+    const struct symbols x = { .next = next_ids, .p = (const unsigned char *)id,
+        .end = (const unsigned char *)(id + n) };
     uint32_t *whole = xreallocarray(NULL, n + 1, sizeof *whole);
     struct tok_ids out = { 0 };
     size_t left;
