@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "train/step.h"
 
-#define HEAD_ROWS 128
+#define HEAD_ROWS 256
 
 struct head_loss;
 
