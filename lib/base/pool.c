@@ -98,6 +98,8 @@ worker_main(void *arg)
     struct job j = { 0 };
 
     for (;;) {
+        const double t = profile_begin();
+
         for (int i = 0; i < SPIN && atomic_load(&p->run) == j.run; i++)
             relax();
         pthread_mutex_lock(&p->lock);
@@ -105,6 +107,7 @@ worker_main(void *arg)
             pthread_cond_wait(&p->start, &p->lock);
         j = (struct job){ (uint32_t)p->run, p->ntasks, p->fn, p->ctx };
         pthread_mutex_unlock(&p->lock);
+        profile_end("waiting for tasks", t, 0.0, 0.0);
         if (p->quit)
             return NULL;
         work(p, &j, w->number);
@@ -166,6 +169,7 @@ pool_run(struct pool *p, size_t ntasks,
     void (*fn)(void *ctx, size_t task, size_t worker), void *ctx)
 {
     struct job j;
+    double t;
 
     assert(ntasks < UINT32_MAX);
     if (p->n == 1 || ntasks <= 1) {
@@ -173,6 +177,7 @@ pool_run(struct pool *p, size_t ntasks,
             fn(ctx, i, 0);
         return;
     }
+    t = profile_begin();
     pthread_mutex_lock(&p->lock);
     p->fn = fn;
     p->ctx = ctx;
@@ -184,11 +189,14 @@ pool_run(struct pool *p, size_t ntasks,
     pthread_cond_broadcast(&p->start);
     pthread_mutex_unlock(&p->lock);
 
+    profile_end("waking threads", t, 0.0, 0.0);
     work(p, &j, 0);
+    t = profile_begin();
     for (int i = 0; i < SPIN && atomic_load(&p->finished) < ntasks; i++)
         relax();
     pthread_mutex_lock(&p->lock);
     while (p->finished < ntasks)
         pthread_cond_wait(&p->done, &p->lock);
     pthread_mutex_unlock(&p->lock);
+    profile_end("waiting for threads", t, 0.0, 0.0);
 }

@@ -2,6 +2,7 @@
 #include "data/msg.h"
 #include "data/msg_impl.h"
 #include "data/msg_sink.h"
+#include "base/profile.h"
 #include "base/prog.h"
 
 #include <assert.h>
@@ -261,12 +262,14 @@ msg_send(struct msg_out *w, struct err *e)
 static int
 put_all(struct msg_out *w, const void *p, size_t n, struct err *e)
 {
+    const double t = profile_begin();
     int r = 0;
 
     if (n > 0)
         XXH3_128bits_update(w->x, p, n);
     for (size_t i = 0; r >= 0 && i < w->nsink; i++)
         r = sink_said(w, i, msg_sink_put(w->sink[i], p, n, e));
+    profile_end("output hashed and written", t, 0.0, (double)n);
     return r;
 }
 
