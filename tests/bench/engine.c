@@ -10,7 +10,8 @@
  *                              its blocks and of its head with the losses of
  *                              distillation, B rows of T tokens: tokens a
  *                              second and thread; GF/s a thread of blocks,
- *                              head, both; both / OpenBLAS's rate in between
+ *                              head, both; both / OpenBLAS's rate in
+ *                              between; microseconds a token of blocks and head
  */
 #include "base/err.h"
 #include "base/io.h"
@@ -290,10 +291,12 @@ layer(const char *path, size_t B, size_t T, size_t threads)
     t[0] = blocks(c, pool, B, T);
     t[1] = head(&c, pool, B * T);
     blas = fmax(blas, limits().blas);
-    printf("%.4g\t%.1f\t%.1f\t%.1f\t%.3f\n", tokens / (t[0] + t[1]),
+    printf("%.4g\t%.1f\t%.1f\t%.1f\t%.3f\t%.2f\t%.2f\n",
+        tokens / (t[0] + t[1]),
         flop[0] / t[0] / 1e9, flop[1] / t[1] / 1e9,
         (flop[0] + flop[1]) / (t[0] + t[1]) / 1e9,
-        (flop[0] + flop[1]) / (t[0] + t[1]) / 1e9 / blas);
+        (flop[0] + flop[1]) / (t[0] + t[1]) / 1e9 / blas,
+        t[0] / tokens * 1e6, t[1] / tokens * 1e6);
     pool_free(pool);
 }
 
