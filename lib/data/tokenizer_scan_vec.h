@@ -1,6 +1,6 @@
 /* Classes of 64 bytes, for tokenizer_scan_avx2.c and _avx512.c, which define
- * SCAN_NAME, VALID_NAME, vec, vec_load, vec_le (byte - from <= most, a bit a byte) and
- * vec_eq. */
+ * SCAN_NAME, VALID_NAME, vec, vec_load, vec_le (byte - from <= most, a bit a
+ * byte) and vec_eq. */
 
 /* Letters of two bytes that are usual: their first bytes. */
 static inline uint64_t

@@ -393,12 +393,13 @@ go_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     if ((k = follow(w, c, out)) != 0 ||
         (w->nrow > 0 && c->at < w->row[w->nrow - 1]->from))
         return k;
-    if (w->nrow > 0 && 2 * w->joins < w->nrow)
-        w->pause = w->pause < PAUSE ? 2 * w->pause + 8 : PAUSE;
-    else
-        w->pause = repeats(w, c) ? PAUSE / 8 : 0;
+    if (w->nrow > 0)
+        w->pause = 2 * w->joins >= w->nrow ? 0 :
+            w->pause < PAUSE ? 2 * w->pause + 8 : PAUSE;
+    w->skip = w->nrow > 0 && w->pause > 0 ? w->pause :
+        repeats(w, c) ? PAUSE / 8 : 0;
     w->nrow = 0;
-    if ((w->skip = w->pause) > 0)
+    if (w->skip > 0)
         return 0;
     merge_ahead(t, s, w, c);
     return follow(w, c, out);

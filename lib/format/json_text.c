@@ -62,8 +62,8 @@ leads(const struct js_part *part, const char *under, const char *name,
     if (under && (strncmp(at, under, skip - 1) != 0 || at[skip - 1] != '.'))
         return -1;
     at += skip;
-    return strncmp(at, name, n) == 0 && (at[n] == '.' || at[n] == '\0') ?
-        at[n] : -1;
+    return strlen(at) >= n && memcmp(at, name, n) == 0 &&
+        (at[n] == '.' || at[n] == '\0') ? at[n] : -1;
 }
 
 /* Find the parts in the object at p, which is member `under`, or the whole:
@@ -76,15 +76,15 @@ find(const char *p, const char *end, const char *under, struct js_part *part,
         p = skip_space(p, end) + 1) {
         const char *const name = p + 1, *to = skip_string(p, end);
         const size_t n = to ? (size_t)(to - 1 - name) : 0;
-        const char *below = NULL;
         size_t count = 0;
+        int below = 0;
 
         if (!to || (p = skip_space(to, end)) == end || *p != ':' ||
             (p = skip_space(p + 1, end)) == end)
             return NULL;
         for (size_t i = 0; i < nparts; i++)
-            if (leads(&part[i], under, name, n) == '.' && !under)
-                below = *p == '{' ? name : NULL;
+            below |= !under && *p == '{' &&
+                leads(&part[i], under, name, n) == '.';
         if (below) {
             char *const key = xasprintf("%.*s", (int)n, name);
 
