@@ -1,7 +1,7 @@
 /*
  * The most probable tokens of a prediction, tokens drawn from it, and its
- * log-sum-exps: see forward.h.  TOP_ROWS predictions at a time: first their logits, a slice of
- * the vocabulary a task; then a row a task.
+ * log-sum-exps: see forward.h.  TOP_ROWS predictions at a time: first their
+ * logits, a slice of the vocabulary a task; then a row a task.
  *
  * Of a row's logits cut into blocks only the k blocks with the largest maxima
  * can hold one of the k largest (each of the others has k larger ones before
