@@ -75,7 +75,7 @@ from_model(struct shape *s, const char *path)
     s->head_bytes = w->dtype == DT_F32 || w->dtype == DT_BF16
         || w->dtype == DT_F16 ? w->rows * w->stride
         : w->rows * w->cols * sizeof(float);
-    s->window = plan_window(&m, a.rows * a.T);
+    s->window = plan_window(&m, a.rows * a.T, a.top > 0);
     model_close(&m);
 }
 
@@ -176,7 +176,7 @@ make_teacher(struct answer *r, const struct shape *t, struct pool *pool)
     f = fwd_new_blocks(&tm.m, pool, plan_teacher_micro(0, a.rows, a.T), a.T);
     r->teacher_params = t->params;
     r->teacher_weights = t->window > 0 ? t->window
-        : plan_window(&tm.m, a.rows * a.T);
+        : plan_window(&tm.m, a.rows * a.T, a.top > 0);
     r->teacher_work = fwd_bytes(f);
     if (a.top > 0) {
         top = head_top_new(&tm.m, pool, a.top, 0);

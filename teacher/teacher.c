@@ -246,10 +246,7 @@ tell_memory(const struct teacher *t, const struct msg *m)
 {
     const struct config *c = &t->m.c;
     const size_t tok = t->batch.B * t->batch.T;
-    const size_t head = t->top != NULL ? t->m.head.rows * t->m.head.stride : 0;
-    const size_t blocks = plan_window(&t->m, tok);
-    const size_t weights = tok < PLAN_WINDOW_TOKENS ? blocks + head :
-        most(blocks, head);
+    const size_t weights = plan_window(&t->m, tok, t->top != NULL);
     const size_t work = fwd_bytes(t->fwd) +
         (t->top != NULL ? top_bytes(t->top, tok) : 0);
     const size_t states = plan_states(&t->m, tok);

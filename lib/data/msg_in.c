@@ -466,10 +466,10 @@ msg_read(struct msg_in *r, struct msg *m, struct err *e)
     if (s->result <= 0) {
         r->over = 1;
         join_thread(r);
-    }
-    if (s->result < 0) {
-        *e = s->e;
-        return -1;
+        if (s->result < 0) {
+            *e = s->e;
+            return -1;
+        }
     }
     r->chain = m->raw ? s->after : r->chain;
     r->bytes = m->at + m->nraw;

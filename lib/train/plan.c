@@ -66,9 +66,10 @@ plan_program(size_t now)
 }
 
 size_t
-plan_window(const struct model *m, size_t tokens)
+plan_window(const struct model *m, size_t tokens, int head)
 {
-    size_t all = m->norm.stride, most = 0;
+    size_t most = head ? m->head.rows * m->head.stride : 0;
+    size_t all = m->norm.stride + most;
 
     for (size_t i = 0; i < m->c.L; i++) {
         size_t n = 0;

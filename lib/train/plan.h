@@ -54,8 +54,9 @@ size_t plan_micro(size_t micro, size_t rows, size_t T);
  */
 enum { PLAN_WINDOW_TOKENS = 1024 };
 /* Bytes of m's stored weights that are in memory at once for batches of so many
- * tokens: those of the largest block, or of all blocks and the norm. */
-size_t plan_window(const struct model *m, size_t tokens);
+ * tokens: those of the largest block (or, if head, of the head where that is
+ * larger), or of all blocks and the norm (and the head). */
+size_t plan_window(const struct model *m, size_t tokens, int head);
 /* Rows at a time of batches of so many rows of T tokens, when `micro` are
  * wanted (0: as many as 1024 tokens hold, at least one). */
 size_t plan_teacher_micro(size_t micro, size_t rows, size_t T);
