@@ -32,7 +32,7 @@ start() {
 
 # finish: its statuses go to $got; a pipeline that hangs is ended
 finish() {
-    (sleep 20; kill -9 "-$(cat group)") >/dev/null 2>&1 &
+    (sleep 120; kill -9 "-$(cat group)") >/dev/null 2>&1 &
     watchdog=$!
     wait "$pipeline" 2>/dev/null
     kill "$watchdog" 2>/dev/null

@@ -47,11 +47,15 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
         while :; do
             rm -rf r
             rc=0
-            strace -f -o trace -e trace="$call" \
+            strace -f -y -o trace -e trace="$call" \
                 -e inject="$call:error=${inject#*:}:when=$k" \
                 shard -q -j 1 --frame 4K --shard-size 6K -o r batches \
                 2>err || rc=$?
             grep -q INJECTED trace || break
+            if grep -q '/tsan\..*INJECTED' trace; then     # the sanitizer's own
+                k=$((k + 1))
+                continue
+            fi
             n=$((n + 1))
             refused "$inject:$k"
             [ ! -e r/manifest.json ] || shard -q --check --partial r >out 2>&1 ||
