@@ -3,12 +3,7 @@
 . "${0%/*}/lib.sh"
 . "$top/tests/train.sh"
 
-# A student of the teacher's first and last block.
-student -q -m new.json -t tok -o s --lr 1e-3 one || exit 1
-mkdir s0
-cp s/model.safetensors s/tokenizer* s0
-sed 's/"num_hidden_layers"/"retort": {"kept": [0, 2], "mlp": [48, 48]}, &/' \
-    s/config.json >s0/config.json
+first_and_last || exit 1
 batches >b
 say() { teacher -q -m teacher --hidden mapped --student s0 "$@" b; }
 distil() { student -q -m s0 --lr 1e-3 "$@"; }
@@ -112,6 +107,18 @@ ok 'in batches of 2, then drawn' sh -c 'stream -q -B 2 plain |
     teacher -q -m teacher --sample 50 --hidden mapped --student s0 |
     student -q -m s0 --lr 1e-3 -o before'
 same_model 'the same draws' after before
+# An epoch as one step: rows in any order have the same draws.
+for s in 3 4; do
+    ok "rows in the order of seed $s" stream -q -B 4 -T 64 --pack none -s $s \
+        --epochs 1 -o order data
+    ok 'drawn' teacher -q -m teacher --sample 5 -o order.kd order
+    ok 'one step' student -q -m new.json -t tok -o order$s --accum 1000 \
+        --schedule constant order.kd
+    column 6 order$s >kl$s
+done
+ok 'the same draws' sh -c 'paste kl3 kl4 | awk "
+    { d = \$1 - \$2; if (d > 1e-7 || d < -1e-7) bad = 1 }
+    END { exit bad || NR != 1 }"'
 ok '60000 draws' say --sample 60000 -o kdmany
 ok 'of which' distil -o many kdmany
 near 'the KL is nearly that of final states' 6 many final.d 2e-2

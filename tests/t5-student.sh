@@ -13,12 +13,7 @@ same_model() {
     same "$1" "$2/model.safetensors" "$3/model.safetensors"
 }
 
-# A student of the teacher's first and last block.
-student -q -m new.json -t tok -o s --lr 1e-3 one || exit 1
-mkdir s0
-cp s/model.safetensors s/tokenizer* s0
-sed 's/"num_hidden_layers"/"retort": {"kept": [0, 2], "mlp": [48, 48]}, &/' \
-    s/config.json >s0/config.json
+first_and_last || exit 1
 
 # --- live and precomputed ---
 batches >b

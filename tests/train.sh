@@ -28,6 +28,15 @@ vocab=1024
 config new.json 2 32 48
 config t.json 3 32 64
 
+# first_and_last: s0, a student of the first and last block of a teacher of 3,
+# with weights of its own; s is what they come from
+first_and_last() {
+    kept='"retort": {"kept": [0, 2], "mlp": [48, 48]}'
+    student -q -m new.json -t tok -o s --lr 1e-3 one && mkdir s0 &&
+        cp s/model.safetensors s/tokenizer* s0 &&
+        sed "s/\"num_hidden_layers\"/$kept, &/" s/config.json >s0/config.json
+}
+
 # A teacher that knows something, and its student's own stream of 20 batches.
 batches() {
     stream -q -B 4 -T 64 -s 7 --batches "${1:-20}" data
