@@ -112,10 +112,23 @@ cat part part part part part part part part part part part >long.txt
 case $BUILD in
 *address* | *thread*) skip 'memory' 'a sanitizer takes more' ;;
 *)
-    for in in '-j 1 long.txt' '-j 2 long.txt' '-j 2 long.jsonl' \
-        '-j 2 --nfc --strip-controls long.txt'; do
+    copies=5
+    is_long && copies=40
+    for _ in $(seq $copies); do
+        cat part
+    done >longer.txt
+    head -c $((copies * 4000000)) /dev/zero | tr '\0' a >equal.txt
+    sed 's/[ ,;]//g' longer.txt >nospace.txt
+    for in in '-j 1 longer.txt' '-j 2 longer.txt' '-j 2 long.jsonl' \
+        '-j 2 --nfc --strip-controls long.txt' '-j 2 --split blank long.txt' \
+        '-j 1 --min-chars 9 longer.txt' \
+        '-j 2 --dedup exact --dedup minhash --mem 1M longer.txt' \
+        '-j 1 --boilerplate 2 --mem 1M long.jsonl' \
+        '-j 1 --stats equal.txt' '-j 2 equal.txt' '-j 2 nospace.txt'; do
+        out='-o got'
+        case $in in *--stats*) out=-v ;; esac
         # shellcheck disable=SC2086
-        ok "$in" tokenize -t "$gold/gpt2.json" -o got $in
+        ok "$in" tokenize -t "$gold/gpt2.json" $out $in
         like 'is one document' ' 1 documents' err
         if within 64 err; then
             pass 'in 64 MB'
@@ -123,6 +136,22 @@ case $BUILD in
             fail "in 64 MB: $(cat err)"
         fi
     done
+    # The rules of Gopher drop them.
+    ok 'rules of Gopher' tokenize -t "$gold/gpt2.json" -o got \
+        --gopher-repetition --gopher-quality --dropped dropped longer.txt
+    if [ -s dropped ] && within 64 err; then
+        pass 'in 64 MB'
+    else
+        fail "in 64 MB: $(cat err)"
+    fi
+    # No spaces: one word for vocabularies as SentencePiece makes them.
+    ok 'a text without spaces' tokenize -t "$gold/family/llama2.json" -o got \
+        nospace.txt
+    if within 64 err; then
+        pass 'in 64 MB'
+    else
+        fail "in 64 MB: $(cat err)"
+    fi
     ;;
 esac
 done_testing

@@ -315,16 +315,6 @@ json_line(struct reader *r, struct buf *rec, struct err *e)
 
 /* ---- records ---- */
 
-/* Append a line without its end; 1 there was one, 0, -1. */
-static int
-line(struct reader *r, struct buf *rec, struct err *e)
-{
-    const uint64_t at = r->place.at;
-    const int k = until(r, '\n', rec, at, e);
-
-    return k ? k : r->place.at > at;
-}
-
 static int
 is_blank(const char *p, size_t n)
 {
@@ -333,27 +323,37 @@ is_blank(const char *p, size_t n)
     return n == 0;
 }
 
-/* Lines up to a blank one; blank ones before are passed over. */
+/* Lines up to a blank one; blank ones before are passed over.  Or a section of
+ * them, which ends in a line that is not blank or behind one. */
 static int
 paragraph(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 {
-    size_t whole = 0;           /* bytes of the lines before this one */
-    int k;
+    size_t most = section_size(r), whole = rec->n;  /* of the paragraph */
 
     for (;;) {
-        if (whole == 0)
-            *at = r->place.at;
-        else
+        const uint64_t from = r->place.at;
+        int k;
+
+        if (!r->in_line && whole > 0)
             buf_addc(rec, '\n');
-        k = line(r, rec, e);
-        if (k < 0)
-            return -1;
-        if (k == 0 || is_blank(rec->p + whole, rec->n - whole)) {
-            rec->n = whole;
-            if (k == 0 || whole > 0)
-                return whole > 0;
-        }
-        whole = rec->n;
+        else if (!r->in_line)
+            *at = r->begin = from;
+        do {
+            k = until_most(r, '\n', rec, most, *at, e);
+            if (k < 0)
+                return -1;
+            if (k == STOPPED)
+                most = 2 * rec->n;
+            r->in_line |= !is_blank(rec->p + whole, rec->n - whole);
+        } while (k == STOPPED && !r->in_line);
+        if (r->in_line)
+            whole = rec->n;
+        rec->n = whole;
+        if (!r->in_line && (whole > 0 || (k == 0 && r->place.at == from)))
+            return whole > 0;
+        r->in_line &= k == STOPPED;
+        if (whole >= section_size(r) && cut_section(r, rec))
+            return 1;
     }
 }
 
@@ -390,6 +390,7 @@ reader_next(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
     r->more = 0;
     r->json = r->middle ? r->json : NO_FRAME;
     r->parted &= r->middle;
+    r->in_line &= r->middle;
     for (;;) {
         buf_clear(rec);
         if (r->from) {

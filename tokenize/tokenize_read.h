@@ -30,8 +30,8 @@ struct place {
  * are there, what is before the last place where cut(ctx, text, n) allows it.
  * Where that allows none in `most` bytes, all the rest is cut where part(ctx,
  * text, n) allows it.  In lines of JSON that is the text of member `field`,
- * where nothing before it is rare (tokenize_record.h) or longer.  Paragraphs
- * and pages of a dump are read whole.
+ * where nothing before it is rare (tokenize_record.h) or longer.  Pages of a
+ * dump are read whole.
  */
 struct sections {
     size_t size;            /* 0: records are read whole */

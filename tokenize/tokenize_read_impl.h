@@ -27,6 +27,7 @@ struct reader {
     /* Of a record in sections: */
     const struct sections *s;
     int middle, more, parted;
+    int in_line;            /* of a paragraph: rest ends in one, not behind */
     uint64_t begin;         /* its offset */
     uint64_t sent;          /* bytes of the sections before */
     struct buf rest;        /* text behind the last cut */

@@ -12,7 +12,9 @@
 
 #include <stdlib.h>
 
+#ifndef LEAST
 #define LEAST ((size_t)256 << 10)   /* bytes of a piece that is fed */
+#endif
 #define MARGIN 16                   /* bytes that patterns look ahead */
 
 struct open {
@@ -274,18 +276,23 @@ merge_piece(struct open *o, struct tok_scratch *s, int lead,
     return 1;
 }
 
-/* Pieces of the gap's text that end for sure; 0: the first one does not. */
+/* Bytes of the gap's text in pieces that end for sure; 0: the first one does
+ * not.  White space at the end of a text is another piece than before a word,
+ * so it ends what is encoded only where it is one piece alone. */
 static size_t
 whole_pieces(const struct open *o)
 {
     const unsigned char *const p = (const unsigned char *)o->gap.p;
-    const unsigned char *const end = p + o->gap.n, *q = p, *next;
+    const unsigned char *const end = p + o->gap.n, *q = p, *next, *last = p;
     const unsigned char *const sure = o->t->sp ? end - !o->ended :
         certain(o, p, end);
+    size_t k;
 
-    while (q < end && (next = piece_end(o, q, end)) <= sure)
-        q = next;
-    return (size_t)(q - p);
+    for (; q < end && (next = piece_end(o, q, end)) <= sure; q = next)
+        if (last == p || next == end || !(class_at(uni_before(next, p), next,
+            &k) & U_S))
+            last = next;
+    return (size_t)(last - p);
 }
 
 /* Tokens that count with these flags can be found as grow does it: the longest
