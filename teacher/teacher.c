@@ -352,6 +352,11 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
         return err_prefix(e, "%s", msg_in_name(t->in));
     shape[0] = b->B;
     shape[1] = b->T;
+    if (!t->told) {
+        mem_trim();
+        /* most of the code that a step brings is there by now */
+        t->program = prog_resident() + PLAN_GROWS / 2;
+    }
     fit(t, b->B, b->T);
     o = msg_copy(t->out, m);
     for (size_t i = 0; i < t->m.c.L; i++) {
@@ -512,8 +517,6 @@ main(int argc, char **argv)
     if (model_open(&t.m, a.model, &e) < 0 || model_check_finite(&t.m, &e) < 0)
         die_err(&e);
     t.pool = pool_new(a.threads);
-    mem_trim();
-    t.program = plan_program(prog_resident());
     if (a.prompt != NULL) {
         generate(&t.m, t.pool, a.tokenizer != NULL ? a.tokenizer : a.model,
             a.prompt, a.length);
