@@ -124,13 +124,14 @@ grown() {
 }
 stream -q -B 4 -T 64 -s 7 --batches $steps data >many || exit 1
 teacher -q -m teacher -o kdmany many || exit 1
-few=$(grown student -m s -o few -j 2 --save 10 --steps 20 \
+few=$(grown student -m s -o few -j 2 --save 20 --steps 60 \
     --schedule constant kdmany)
-all=$(grown student -m s -o all -j 2 --save 50 --schedule constant kdmany)
-if awk "BEGIN { exit !($all <= $few + 0.25) }"; then
-    pass "$steps steps: $all MB, 20 steps: $few MB"
+all=$(grown student -m s -o all -j 2 --save 20 --schedule constant kdmany)
+# Two runs alike differ by 0.2 MB.
+if awk "BEGIN { exit !($all <= $few + 0.4) }"; then
+    pass "$steps steps: $all MB, 60 steps: $few MB"
 else
-    fail "$steps steps: $all MB, 20 steps: $few MB"
+    fail "$steps steps: $all MB, 60 steps: $few MB"
 fi
 batches 20 >b20
 few=$(grown teacher -m teacher -o kd20 b20)
