@@ -17,6 +17,13 @@ done >in/a.txt
 for i in 1 2 3 4 5 6 7 8 9; do
     cat "$top"/corpus/[a-e]*.jsonl
 done >in/b.jsonl
+{   # a document that is too long to be held
+    printf '{"text": "'
+    awk 'BEGIN { for (i = 0; i < 16000; i++)
+        printf "sentence %d of a long text, that tells of %d things and goes " \
+            "on and on\\n", i, i % 700 }'
+    printf '"}\n'
+} >in/bb.jsonl
 gzip -c in/b.jsonl >in/c.jsonl.gz
 cp in/b.jsonl m/x.jsonl
 cp in/a.txt m/y.txt
