@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -141,6 +142,15 @@ io_put(int fd, const void *buf, size_t n, const char *name)
         output_failed(name);
 }
 
+/* Of a write that failed earlier only a flag is left, not its errno. */
+static int
+reader_left(int fd)
+{
+    struct pollfd p = { .fd = fd };
+
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
 void
 io_done(void)
 {
@@ -148,7 +158,7 @@ io_done(void)
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
         if (errno == 0)
-            errno = EIO;
+            errno = reader_left(STDOUT_FILENO) ? EPIPE : EIO;
         output_failed("<stdout>");
     }
     if (close(STDOUT_FILENO) != 0)

@@ -1,4 +1,5 @@
 /* lib/base: files */
+#include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "../tap.h"
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Does the file hold exactly text? */
@@ -144,6 +146,41 @@ test_pipe(void)
     ok(io_open("-", NULL) == 0 && io_open("none", NULL) == -1, "io_open");
 }
 
+/* Exit status of io_done() after a write to fd that failed at once, so that
+ * nothing is left to flush. */
+static int
+done_after(int fd)
+{
+    const pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        signal(SIGPIPE, SIG_IGN);
+        if (dup2(fd, STDOUT_FILENO) < 0 || freopen("/dev/null", "w", stderr)
+            == NULL || setvbuf(stdout, NULL, _IONBF, 0) != 0)
+            _exit(99);
+        printf("lost");
+        io_done();
+        _exit(EX_OK);
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+        return 98;
+    return WEXITSTATUS(status);
+}
+
+static void
+test_done(void)
+{
+    int end[2], full = open("/dev/full", O_WRONLY);
+
+    ok(pipe(end) == 0 && full >= 0, "a pipe and a full disk");
+    close(end[0]);
+    ok(done_after(end[1]) == EX_OK, "a reader that left long before");
+    ok(done_after(full) == EX_SYS, "a disk that was full long before");
+    close(end[1]);
+    close(full);
+}
+
 int
 main(void)
 {
@@ -152,5 +189,6 @@ main(void)
     test_read();
     test_dirs();
     test_pipe();
+    test_done();
     return done_testing();
 }
