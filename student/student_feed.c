@@ -214,17 +214,29 @@ teacher_tensor(const struct feed *f, const struct msg *m,
     return 0;
 }
 
-/* The reader has checked them, but not that they are there. */
+/* The reader has checked them, but not that they are there: k a token. */
+static const struct st_tensor *
+token_ids(const struct feed *f, const struct msg *m, const char *name,
+    size_t k, struct err *e)
+{
+    const struct st_tensor *ids = st_find(&m->st, name);
+
+    if (ids != NULL && ids->shape[2] == k)
+        return ids;
+    err_set(e, EX_INPUT, "%s: message %" PRIu64 ": not the %zu %s a token "
+        "that earlier batches had", f->name, m->seq, k, name);
+    return NULL;
+}
+
 static int
 top_tensors(struct feed *f, const struct msg *m, struct err *e)
 {
-    const struct st_tensor *ids = st_find(&m->st, "teacher.top.ids"), *logp;
+    const struct st_tensor *ids = token_ids(f, m, "teacher.top.ids", f->top,
+        e);
+    const struct st_tensor *logp = st_find(&m->st, "teacher.top.logp");
 
-    if (ids == NULL || ids->shape[2] != f->top)
-        return err_set(e, EX_INPUT, "%s: message %" PRIu64 ": not the %zu "
-            "teacher.top.ids a token that earlier batches had", f->name,
-            m->seq, f->top);
-    logp = st_find(&m->st, "teacher.top.logp");
+    if (ids == NULL)
+        return -1;
     f->top_ids = ids->data;
     f->top_logp = logp->data;
     f->top_dtype = logp->dtype;
@@ -235,13 +247,12 @@ top_tensors(struct feed *f, const struct msg *m, struct err *e)
 static int
 draw_tensors(struct feed *f, const struct msg *m, struct err *e)
 {
-    const struct st_tensor *ids = st_find(&m->st, "teacher.sample.ids"), *count;
+    const struct st_tensor *ids = token_ids(f, m, "teacher.sample.ids",
+        f->draws, e);
+    const struct st_tensor *count = st_find(&m->st, "teacher.sample.count");
 
-    if (ids == NULL || ids->shape[2] != f->draws)
-        return err_set(e, EX_INPUT, "%s: message %" PRIu64 ": not the %zu "
-            "teacher.sample.ids a token that earlier batches had", f->name,
-            m->seq, f->draws);
-    count = st_find(&m->st, "teacher.sample.count");
+    if (ids == NULL)
+        return -1;
     f->draw_ids = ids->data;
     f->draw_count = count->data;
     f->draw_dtype = count->dtype;

@@ -3,6 +3,7 @@
  * object and changes nothing; what it accepts, the second pass can decode.
  */
 #include "tokenize_record.h"
+#include "format/json.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -34,55 +35,13 @@ got(struct scan *s, int c)
     return 1;
 }
 
-/* Four hexadecimal digits, or -1. */
-static int32_t
-hex4(const char *p, const char *end)
-{
-    int32_t v = 0;
-
-    if (end - p < 4)
-        return -1;
-    for (int i = 0; i < 4; i++) {
-        const int c = p[i], low = c | 0x20;
-
-        if (c >= '0' && c <= '9')
-            v = v << 4 | (c - '0');
-        else if (low >= 'a' && low <= 'f')
-            v = v << 4 | (low - 'a' + 10);
-        else
-            return -1;
-    }
-    return v;
-}
-
-/* The character of \uXXXX, p at its u, and how long it is, that of a pair of
- * surrogates included; -1: half a pair, or no digits. */
-static int32_t
-escaped(const char *p, const char *end, size_t *len)
-{
-    const int32_t high = hex4(p + 1, end);
-    int32_t low;
-
-    *len = 5;
-    if (high < 0xd800 || high > 0xdfff)
-        return high;
-    if (high > 0xdbff || end - p < 11 || p[5] != '\\' || p[6] != 'u')
-        return -1;
-    low = hex4(p + 7, end);
-    *len = 11;
-    return low < 0xdc00 || low > 0xdfff ? -1 :
-        0x10000 + ((high - 0xd800) << 10 | (low - 0xdc00));
-}
-
 /* What follows a backslash, p, is an escape, of *len bytes. */
 static int
 is_escape(const char *p, const char *end, size_t *len)
 {
-    *len = 1;
-    if (p == end)
-        return 0;
-    return *p == 'u' ? escaped(p, end, len) >= 0 :
-        *p && strchr("\"\\/bfnrt", *p);
+    char c[4];
+
+    return js_escape(p, end, c, len) > 0;
 }
 
 /* A string whose quote has been passed; *escapes: it has some. */
@@ -263,50 +222,19 @@ object(struct scan *s, int depth, const char *const *want, struct span *out)
     return got(s, '}');
 }
 
-/* Put at *to the character that the escape after p stands for; its length. */
-static size_t
-unescape(const char *p, const char *end, char **to)
-{
-    static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
-    size_t len;
-
-    if (*p == 'u') {
-        const uint32_t c = (uint32_t)escaped(p, end, &len);
-        char *q = *to;
-
-        if (c < 0x80) {
-            *q++ = (char)c;
-        } else {
-            if (c >= 0x10000) {
-                *q++ = (char)(0xf0 | c >> 18);
-                *q++ = (char)(0x80 | (c >> 12 & 0x3f));
-            } else if (c >= 0x800) {
-                *q++ = (char)(0xe0 | c >> 12);
-            } else {
-                *q++ = (char)(0xc0 | c >> 6);
-            }
-            if (c >= 0x800)
-                *q++ = (char)(0x80 | (c >> 6 & 0x3f));
-            *q++ = (char)(0x80 | (c & 0x3f));
-        }
-        *to = q;
-        return len;
-    }
-    *(*to)++ = into[strchr(from, *p) - from];
-    return 1;
-}
-
 static void
 decode(struct span *s)
 {
     const char *p = s->p, *end = p + s->n, *slash;
     char *to = s->p;
+    size_t len;
 
     while ((slash = memchr(p, '\\', (size_t)(end - p))) != NULL) {
         memmove(to, p, (size_t)(slash - p));
         to += slash - p;
         p = slash + 1;
-        p += unescape(p, end, &to);
+        to += js_escape(p, end, to, &len);
+        p += len;
     }
     memmove(to, p, (size_t)(end - p));
     s->n = (size_t)(to - s->p) + (size_t)(end - p);
@@ -345,8 +273,7 @@ record_string(const char *p, size_t n, struct buf *out, size_t *done)
 
     while (r == 0 && p < end) {
         const char *q = p;
-        size_t len = 1;
-        char *to;
+        size_t len;
 
         while (q < end && *q != '"' && *q != '\\' && (unsigned char)*q >= 0x20)
             q++;
@@ -365,10 +292,9 @@ record_string(const char *p, size_t n, struct buf *out, size_t *done)
             r = -1;
         } else {
             buf_reserve(out, 4);
-            to = out->p + out->n;
-            p += 1 + unescape(p + 1, end, &to);
-            out->n = (size_t)(to - out->p);
+            out->n += js_escape(p + 1, end, out->p + out->n, &len);
             out->p[out->n] = '\0';
+            p += 1 + len;
         }
     }
     *done = (size_t)(p - begin);

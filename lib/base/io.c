@@ -52,15 +52,17 @@ io_open(const char *path, struct err *e)
     return fd;
 }
 
-ptrdiff_t
-io_read(int fd, void *buf, size_t n)
+/* at: from there on; -1: from where the file is. */
+static ptrdiff_t
+read_all(int fd, char *buf, size_t n, off_t at)
 {
     size_t done = 0;
 
     while (done < n) {
         /* Linux moves at most 2 GiB at once, others refuse more. */
         const size_t want = n - done < (1u << 30) ? n - done : 1u << 30;
-        const ssize_t got = read(fd, (char *)buf + done, want);
+        const ssize_t got = at < 0 ? read(fd, buf + done, want)
+            : pread(fd, buf + done, want, at + (off_t)done);
 
         if (got < 0 && errno == EINTR)
             continue;
@@ -74,23 +76,15 @@ io_read(int fd, void *buf, size_t n)
 }
 
 ptrdiff_t
+io_read(int fd, void *buf, size_t n)
+{
+    return read_all(fd, buf, n, -1);
+}
+
+ptrdiff_t
 io_read_at(int fd, void *buf, size_t n, uint64_t at)
 {
-    size_t done = 0;
-
-    while (done < n) {
-        const ssize_t got = pread(fd, (char *)buf + done, n - done,
-            (off_t)(at + done));
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        done += (size_t)got;
-    }
-    return (ptrdiff_t)done;
+    return read_all(fd, buf, n, (off_t)at);
 }
 
 int

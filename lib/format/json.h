@@ -60,6 +60,12 @@ int js_in_number(struct js_in *in, uint64_t *v);
 /* Nothing follows. */
 int js_in_done(struct js_in *in);
 
+/* The escape in a string of JSON whose backslash stands before p: its character
+ * as UTF-8 to `to`, which has room for 4 bytes and may be that backslash's
+ * place, and *len, the escape's bytes from p on.  The character's length; 0: it
+ * is no escape, or half of a surrogate pair. */
+size_t js_escape(const char *p, const char *end, char *to, size_t *len);
+
 /* Write j as UTF-8 text, indented by 2, with a newline at the end, keys in
  * the order they were set; the file appears whole or not at all. */
 int js_save(const json_t *j, const char *path, struct err *e);

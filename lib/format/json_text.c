@@ -210,65 +210,86 @@ character(const char *s, const char *end)
     return n;
 }
 
-/* Four hex digits; UINT32_MAX: there are none. */
-static uint32_t
+/* Four hexadecimal digits, or -1. */
+static int32_t
 hex4(const char *p, const char *end)
 {
-    uint32_t v = 0;
+    int32_t v = 0;
 
-    for (int i = 0; i < 4; i++, p++) {
-        if (p >= end)
-            return UINT32_MAX;
-        if (*p >= '0' && *p <= '9')
-            v = v << 4 | (uint32_t)(*p - '0');
-        else if ((*p | 32) >= 'a' && (*p | 32) <= 'f')
-            v = v << 4 | (uint32_t)((*p | 32) - 'a' + 10);
+    if (end - p < 4)
+        return -1;
+    for (int i = 0; i < 4; i++) {
+        const int c = p[i], low = c | 0x20;
+
+        if (c >= '0' && c <= '9')
+            v = v << 4 | (c - '0');
+        else if (low >= 'a' && low <= 'f')
+            v = v << 4 | (low - 'a' + 10);
         else
-            return UINT32_MAX;
+            return -1;
     }
     return v;
 }
 
-/* Put the character that the escape at p means at *to; behind it, or NULL. */
-static const char *
-unescape(const char *p, const char *end, char **to)
+/* The character of \uXXXX, p at its u, and how long it is, that of a pair of
+ * surrogates included; -1: half a pair, or no digits. */
+static int32_t
+escaped_character(const char *p, const char *end, size_t *len)
+{
+    const int32_t high = hex4(p + 1, end);
+    int32_t low;
+
+    *len = 5;
+    if (high < 0xd800 || high > 0xdfff)
+        return high;
+    if (high > 0xdbff || end - p < 11 || p[5] != '\\' || p[6] != 'u')
+        return -1;
+    low = hex4(p + 7, end);
+    *len = 11;
+    return low < 0xdc00 || low > 0xdfff ? -1 :
+        0x10000 + ((high - 0xd800) << 10 | (low - 0xdc00));
+}
+
+static size_t
+put_utf8(char *to, uint32_t c)
+{
+    char *q = to;
+
+    if (c < 0x80) {
+        *q++ = (char)c;
+        return 1;
+    }
+    if (c >= 0x10000) {
+        *q++ = (char)(0xf0 | c >> 18);
+        *q++ = (char)(0x80 | (c >> 12 & 0x3f));
+    } else if (c >= 0x800) {
+        *q++ = (char)(0xe0 | c >> 12);
+    } else {
+        *q++ = (char)(0xc0 | c >> 6);
+    }
+    if (c >= 0x800)
+        *q++ = (char)(0x80 | (c >> 6 & 0x3f));
+    *q++ = (char)(0x80 | (c & 0x3f));
+    return (size_t)(q - to);
+}
+
+size_t
+js_escape(const char *p, const char *end, char *to, size_t *len)
 {
     static const char from[] = "\"\\/bfnrt", mean[] = "\"\\/\b\f\n\r\t";
     const char *at;
-    uint32_t c, low;
+    int32_t c;
 
-    if (end - p < 2)
-        return NULL;
-    if (p[1] != 'u') {
-        if (p[1] == '\0' || (at = strchr(from, p[1])) == NULL)
-            return NULL;
-        *(*to)++ = mean[at - from];
-        return p + 2;
-    }
-    if ((c = hex4(p + 2, end)) == UINT32_MAX)
-        return NULL;
-    p += 6;
-    if (c >= 0xd800 && c < 0xdc00) {
-        if (end - p < 2 || p[0] != '\\' || p[1] != 'u' ||
-            (low = hex4(p + 2, end)) < 0xdc00 || low > 0xdfff)
-            return NULL;
-        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-        p += 6;
-    }
-    if (c == 0 || (c >= 0xd800 && c < 0xe000))
-        return NULL;
-    if (c >= 0x10000) {
-        *(*to)++ = (char)(0xf0 | c >> 18);
-        *(*to)++ = (char)(0x80 | (c >> 12 & 63));
-    } else if (c >= 0x800) {
-        *(*to)++ = (char)(0xe0 | c >> 12);
-    }
-    if (c >= 0x800)
-        *(*to)++ = (char)(0x80 | (c >> 6 & 63));
-    else if (c >= 0x80)
-        *(*to)++ = (char)(0xc0 | c >> 6);
-    *(*to)++ = (char)(c < 0x80 ? c : 0x80 | (c & 63));
-    return p;
+    *len = 1;
+    if (p == end)
+        return 0;
+    if (*p == 'u')
+        return (c = escaped_character(p, end, len)) < 0 ? 0 :
+            put_utf8(to, (uint32_t)c);
+    if (*p == '\0' || (at = strchr(from, *p)) == NULL)
+        return 0;
+    *to = mean[at - from];
+    return 1;
 }
 
 /* No string is longer after unescaping, so all fit in a text of that size. */
@@ -276,7 +297,7 @@ static int
 escaped(struct js_in *in, const char *p, const char **s, size_t *n)
 {
     char *to;
-    size_t k;
+    size_t k, len;
 
     if (!in->text)
         in->text = xmalloc(in->size);
@@ -285,8 +306,11 @@ escaped(struct js_in *in, const char *p, const char **s, size_t *n)
         if ((unsigned char)*p < 0x20)
             return -1;
         if (*p == '\\') {
-            if ((p = unescape(p, in->end, &to)) == NULL)
+            k = js_escape(p + 1, in->end, to, &len);
+            if (k == 0 || *to == '\0')
                 return -1;
+            to += k;
+            p += 1 + len;
             continue;
         }
         k = (unsigned char)*p < 0x80 ? 1 : character(p, in->end);
