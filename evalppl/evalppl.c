@@ -44,7 +44,7 @@ static const struct opt options[] = {
     OPT_REAL(0, "temperature", &a.temperature, 0.01, 1000, "T",
         "temperature of a second KL"),
     OPT_GROUP("run"),
-    OPT_SIZE('B', "rows", &a.rows, 0, 65536, "rows",
+    OPT_SIZE('B', "batch-size", &a.rows, 0, 65536, "rows",
         "windows at a time (0: about 4096 tokens)"),
     OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
         "threads (0: all processors)"),

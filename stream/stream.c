@@ -19,7 +19,7 @@ enum { THREADS_MOST = 4 };
 
 /* What was given; NULL and 0: not given, take the cursor's or the default. */
 struct given {
-    const char *B, *T, *seed, *open, *pack, *weights, *heat;
+    const char *B, *T, *seed, *open, *pack, *weights, *alpha;
     const char *batches, *tokens, *epochs, *unimax, *curriculum, *rank;
     const char *cpus, *node;
     int shuffle, no_shuffle;
@@ -178,15 +178,16 @@ choose_weights(const struct stream *s, const struct given *g,
 {
     const size_t n = s->d.info.nsource;
     const struct cursor_spec *was = &s->from.spec;
-    const char *text = g->weights ? g->weights : g->heat ? g->heat : g->unimax;
-    const char *name = g->weights ? "--weights" : g->heat ? "--temperature" :
+    const char *text = g->weights ? g->weights : g->alpha ? g->alpha :
+        g->unimax;
+    const char *name = g->weights ? "--weights" : g->alpha ? "--alpha" :
         "--unimax";
     struct err e;
     double a = 0.0;
     int bad;
 
-    if (!!g->weights + !!g->heat + !!g->unimax > 1)
-        die(EX_USAGE, "--weights, --temperature and --unimax exclude each "
+    if (!!g->weights + !!g->alpha + !!g->unimax > 1)
+        die(EX_USAGE, "--weights, --alpha and --unimax exclude each "
             "other");
     r->natural = text ? 0 : s->resumed ? was->natural : 1;
     if (r->natural)
@@ -199,8 +200,8 @@ choose_weights(const struct stream *s, const struct given *g,
         memcpy(r->w, was->w, n * sizeof *r->w);
         return;
     }
-    if (g->heat && opt_real(g->heat, 0, 10, &a) < 0)
-        die(EX_USAGE, "--temperature: \"%.100s\" is not a number from 0 to 10",
+    if (g->alpha && opt_real(g->alpha, 0, 10, &a) < 0)
+        die(EX_USAGE, "--alpha: \"%.100s\" is not a number from 0 to 10",
             text);
     if (g->unimax && opt_real(g->unimax, 0.001, 1e6, &a) < 0)
         die(EX_USAGE, "--unimax: \"%.100s\" is not a number from 0.001 to "
@@ -209,7 +210,7 @@ choose_weights(const struct stream *s, const struct given *g,
         die(EX_USAGE, "--unimax shares out a budget: give --tokens or "
             "--batches");
     bad = g->weights ? weights_parse(r->w, &s->d, text, &e) :
-        g->heat ? weights_heat(r->w, &s->d, a, &e) :
+        g->alpha ? weights_alpha(r->w, &s->d, a, &e) :
         weights_unimax(r->w, &s->d, a, r->length == LENGTH_TOKENS ?
         (double)r->limit : (double)r->limit * (double)r->B * (double)r->T, &e);
     if (bad < 0)
@@ -289,10 +290,10 @@ choose(const struct stream *s, const struct given *g, struct cursor_spec *r)
     const struct cursor_spec *was = &s->from.spec;
 
     memset(r, 0, sizeof *r);
-    if (!docs && (g->weights || g->heat || g->pack || g->unimax ||
+    if (!docs && (g->weights || g->alpha || g->pack || g->unimax ||
         g->curriculum))
         die(EX_USAGE, "%s: holds batches, whose mixture and packing are "
-            "recorded: --weights, --temperature, --unimax, --curriculum "
+            "recorded: --weights, --alpha, --unimax, --curriculum "
             "and --pack are for documents", dirs_name(&s->d, 0));
     if (g->shuffle && g->no_shuffle)
         die(EX_USAGE, "--shuffle and --no-shuffle exclude each other");
@@ -625,7 +626,7 @@ main(int argc, char **argv)
         OPT_STR('o', "output", &g.out, "stream",
             "write there (default stdout)"),
         OPT_LIST(0, "tee", &g.tee, "stream", "write there too"),
-        OPT_SIZE_TEXT('B', "batch", &g.B, 1, 1 << 20, "rows",
+        OPT_SIZE_TEXT('B', "batch-size", &g.B, 1, 1 << 20, "rows",
             "rows a batch (default 8)"),
         OPT_SIZE_TEXT('T', "length", &g.T, 1, 1 << 24, "tokens",
             "tokens a row (default 1024, or what is recorded)"),
@@ -664,7 +665,7 @@ main(int argc, char **argv)
             "best, concat or none (default best)"),
         OPT_STR(0, "weights", &g.weights, "name=x,...",
             "shares of the sources (default: in proportion to tokens)"),
-        OPT_STR(0, "temperature", &g.heat, "a",
+        OPT_STR(0, "alpha", &g.alpha, "a",
             "shares in proportion to tokens to the power a"),
         OPT_STR(0, "unimax", &g.unimax, "cap",
             "equal shares, but no source more than cap times"),

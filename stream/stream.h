@@ -61,10 +61,10 @@ size_t rows_fit(const struct dirs *d, size_t mem, struct err *e);
 int place(const char *cpus, const char *node, struct err *e);
 
 /* Weights of the sources of d from text: "bg=2,cs=1" (the others 0), or by
- * temperature A: (tokens)^A.  r [nsource] quantised; EX_USAGE. */
+ * alpha A: (tokens)^A.  r [nsource] quantised; EX_USAGE. */
 int weights_parse(uint64_t *r, const struct dirs *d, const char *text,
     struct err *e);
-int weights_heat(uint64_t *r, const struct dirs *d, double a, struct err *e);
+int weights_alpha(uint64_t *r, const struct dirs *d, double a, struct err *e);
 /* By mix_unimax, for a budget of tokens. */
 int weights_unimax(uint64_t *r, const struct dirs *d, double cap,
     double budget, struct err *e);

@@ -79,7 +79,7 @@ source_tokens(const struct dirs *d)
 }
 
 int
-weights_heat(uint64_t *r, const struct dirs *d, double a, struct err *e)
+weights_alpha(uint64_t *r, const struct dirs *d, double a, struct err *e)
 {
     double *share = source_tokens(d);
     int bad = 0;
@@ -129,7 +129,7 @@ check_tokens(const uint64_t *w, const struct dirs *d, struct err *e)
     return bad;
 }
 
-/* One line: TOKENS weights NAME=X,... | temperature A | natural. */
+/* One line: TOKENS weights NAME=X,... | alpha A | natural. */
 static int
 read_stage(struct cursor_stage *g, const struct dirs *d, char *line,
     struct err *e)
@@ -148,12 +148,12 @@ read_stage(struct cursor_stage *g, const struct dirs *d, char *line,
     if (how && what && strcmp(how, "weights") == 0)
         return weights_parse(g->w, d, what, e) < 0 ? -1 :
             check_tokens(g->w, d, e);
-    if (how && ((what && strcmp(how, "temperature") == 0 &&
+    if (how && ((what && strcmp(how, "alpha") == 0 &&
         opt_real(what, 0, 10, &a) == 0) || (!what && strcmp(how, "natural") ==
         0)))
-        return weights_heat(g->w, d, a, e);
+        return weights_alpha(g->w, d, a, e);
     return err_set(e, EX_USAGE, "not TOKENS followed by \"weights "
-        "NAME=X,...\", \"temperature A\" or \"natural\"");
+        "NAME=X,...\", \"alpha A\" or \"natural\"");
 }
 
 static int

@@ -28,7 +28,7 @@ static const struct opt options[] = {
         "distilled from this model, or config.json"),
     OPT_SIZE(0, "top", &a.top, 0, 1e6, "k",
         "by its top k tokens, as teacher --top (0: by final states)"),
-    OPT_SIZE('B', "rows", &a.rows, 1, 1e6, "rows", "rows of a batch"),
+    OPT_SIZE('B', "batch-size", &a.rows, 1, 1e6, "rows", "rows of a batch"),
     OPT_SIZE('T', "length", &a.T, 2, 1 << 24, "tokens", "tokens of a row"),
     OPT_SIZE(0, "micro", &a.micro, 0, 1e6, "rows",
         "rows at a time (0: one, or as many as 1024 tokens hold)"),

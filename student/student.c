@@ -56,19 +56,20 @@ static const struct opt options[] = {
     OPT_ENUM(0, "schedule", &a.schedule, schedules, "name",
         "cosine, linear or constant"),
     OPT_SIZE(0, "warmup", &a.warmup, 0, 1e9, "steps", "steps of warm-up"),
-    OPT_REAL(0, "floor", &a.floor, 0, 1, "fraction",
+    OPT_REAL(0, "min-lr-ratio", &a.floor, 0, 1, "fraction",
         "of the peak rate where the schedule ends"),
     OPT_REAL(0, "beta1", &a.beta1, 0, 0.9999999, "x", "AdamW, first moment"),
     OPT_REAL(0, "beta2", &a.beta2, 0, 0.9999999, "x", "AdamW, second moment"),
     OPT_REAL(0, "eps", &a.eps, 0, 1, "x", "AdamW, epsilon"),
-    OPT_REAL(0, "decay", &a.decay, 0, 10, "x", "weight decay of matrices"),
+    OPT_REAL(0, "weight-decay", &a.decay, 0, 10, "x",
+        "of matrices"),
     OPT_FLAG(0, "decay-embed", &a.decay_embed, "decay embeddings too"),
-    OPT_REAL(0, "clip", &a.clip, 0, 1e9, "norm",
+    OPT_REAL(0, "clip-grad", &a.clip, 0, 1e9, "norm",
         "clip the gradient to this norm (0: never)"),
     OPT_GROUP("run"),
     OPT_SIZE(0, "steps", &a.steps, 0, 1e12, "n",
         "stop after n steps (0: when the stream ends)"),
-    OPT_SIZE(0, "accum", &a.accum, 1, 1e6, "n", "messages a step"),
+    OPT_SIZE(0, "grad-accum", &a.accum, 1, 1e6, "n", "messages a step"),
     OPT_SIZE(0, "micro", &a.micro, 0, 1e6, "rows",
         "rows at a time (0: one, or as many as 1024 tokens hold)"),
     OPT_FLAG(0, "recompute", &a.recompute,
@@ -363,7 +364,7 @@ add_batch(struct student *s, struct loss_sum *sum)
     free(hidden);
 }
 
-/* Read and add up to --accum messages.  1: a step's worth (perhaps less at
+/* Read and add up to --grad-accum messages.  1: a step's worth (perhaps less at
  * the end of the stream); 0: nothing left; -1: damage. */
 static int
 gather(struct student *s, struct loss_sum *sum, struct err *e)

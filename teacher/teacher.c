@@ -58,7 +58,7 @@ static const struct opt options[] = {
     OPT_GROUP("instead of a stream"),
     OPT_STR(0, "generate", &a.prompt, "prompt",
         "print a greedy continuation of the prompt"),
-    OPT_SIZE('n', "length", &a.length, 1, 1e6, "tokens",
+    OPT_SIZE('n', "max-new-tokens", &a.length, 1, 1e6, "tokens",
         "longest continuation"),
     OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
         "for --generate (default: the model's)"),

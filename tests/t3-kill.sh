@@ -7,7 +7,7 @@ points=3
 is_long && points=200
 
 "$h" make d1 1 3 1500 400 49152 16384 0 0 || exit 1
-docs='-B 8 -T 256 -s 3 --temperature 0.5 --batches 4000'
+docs='-B 8 -T 256 -s 3 --alpha 0.5 --batches 4000'
 rows='-B 5 -s 3 --shuffle --open 9 --batches 20000'
 # shellcheck disable=SC2086 # lists of words
 ok 'a stream of documents' stream $docs d1 -o whole.docs

@@ -37,7 +37,7 @@ ok 'one piece a row' stream -T 512 --pack none d1 -o c
 ok 'every token once' "$h" check c 1 natural d1
 ok 'ids of 32 bits' stream -T 100 wide -o c
 ok 'every token once' "$h" check c 1 natural wide
-ok 'equal shares' stream --temperature 0 --batches 150 d1 d2 -o c
+ok 'equal shares' stream --alpha 0 --batches 150 d1 d2 -o c
 ok 'repeats what is small' "$h" check c - equal d1 d2
 equal 'batches' "$(value batches)" 150
 below 'sources off their share, rows' "$(value off)" 65
@@ -87,7 +87,7 @@ done
 status 2 'open frames need memory' stream --open 3000 --mem 2M large -o c
 like 'says how much' 'takes [0-9]+ MiB: that is more than --mem' err
 ok 'directories are read from stdout too' sh -c 'stream d1 | cat >c'
-ok '--dry-run' stream --dry-run --temperature 0.3 d1
+ok '--dry-run' stream --dry-run --alpha 0.3 d1
 like 'tells epochs' '^s2(	[0-9]+){2}	0\.[0-9]+	[0-9]+(	[0-9.]+){3}$' out
 
 # Resume: the tail of the whole, byte for byte, at any point.
@@ -180,7 +180,7 @@ status 2 'a cap without a budget' stream --unimax 1 d1 -o r
 cat >plan <<'EOF'
 # tokens  shares
 50K   weights s0=1       # one alone
-120K  temperature 0
+120K  alpha 0
 EOF
 ok '--curriculum' stream --weights s1=1,s2=1 --curriculum plan -T 256 \
     --batches 100 d1 -o c
@@ -286,7 +286,7 @@ status 1 'no such directory' stream none
 [ -e /dev/full ] && status 1 'a full disk' stream d1 -o /dev/full
 ok 'a reader that leaves' sh -c 'stream d1 | head -c 1000 >c; stream d1 2>err |
     head -c 1000 >c'
-stream --temperature 0 --tokens 100G d1 >/dev/null 2>err &
+stream --alpha 0 --tokens 100G d1 >/dev/null 2>err &
 pid=$!
 sleep 0.3
 kill -TERM $pid

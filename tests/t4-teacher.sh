@@ -112,7 +112,7 @@ for s in 3 4; do
     ok "rows in the order of seed $s" stream -q -B 4 -T 64 --pack none -s $s \
         --epochs 1 -o order data
     ok 'drawn' teacher -q -m teacher --sample 5 -o order.kd order
-    ok 'one step' student -q -m new.json -t tok -o order$s --accum 1000 \
+    ok 'one step' student -q -m new.json -t tok -o order$s --grad-accum 1000 \
         --schedule constant order.kd
     column 6 order$s >kl$s
 done

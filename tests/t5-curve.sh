@@ -43,7 +43,7 @@ distil() {
     run=$1 kernels=$2 rate=$3
     shift 3
     env RETORT_KERNELS="$kernels" student -q -m s0 -o "$run" -j 2 \
-        --lr "$rate" --warmup 20 --decay 0.1 --save 0 "$@" kd
+        --lr "$rate" --warmup 20 --weight-decay 0.1 --save 0 "$@" kd
 }
 
 teacher -q -m teacher --dtype f32 -o kd b || exit 1

@@ -92,7 +92,7 @@ equal 'every one is there' "$(find each -name "step-*[0-9]" | wc -l)" 20
 # Where the input breaks off inside a step, what that step has is dropped.
 head -c 373000 kd >part
 status 3 'one and a half steps of two messages' student -q -m s0 -o accum \
-    --lr 1e-3 --schedule constant --accum 2 --save 0 part
+    --lr 1e-3 --schedule constant --grad-accum 2 --save 0 part
 equal 'the one is saved' "$(find accum -name 'step-*')" accum/step-1
 
 # kill -9 somewhere after a checkpoint, then take up
