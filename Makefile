@@ -38,7 +38,7 @@ $(BUILD)/probe.mk: scripts/setup Makefile
 	@CC='$(CC)' scripts/setup $(PKGS)
 	@printf 'PKG_CFLAGS = %s\nPKG_LIBS = %s\n' \
 	    "$$(pkg-config --cflags $(PKGS))" "$$(pkg-config --libs $(PKGS))" > $@
-ifneq ($(filter-out clean help names dist uninstall,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean fresh help names dist uninstall,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/probe.mk
 endif
 
@@ -70,8 +70,9 @@ endif
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all $(NAMES) check check-long check-real lint bench demo demo-study \
-        fuzz profile install uninstall clean dist distcheck help names FORCE
+.PHONY: all $(NAMES) check check-awk check-long check-real fresh lint bench \
+        demo demo-study fuzz profile install uninstall clean dist distcheck \
+        help names FORCE
 
 ## all: build every program (default)
 all: $(BINS)
@@ -145,6 +146,20 @@ demo-study: all
 ## check: build and pass the tests (no network, no Python)
 check: all $(UNIT) $(REAL) $(REPLAY) $(METERS)
 	@BUILD=$(BUILD) scripts/check $(TESTS)
+
+AWKTESTS = $(shell grep -lw awk tests/t[0-9]*.sh)
+
+## check-awk: tests that call awk, with every awk there is, run by bash
+check-awk: all $(UNIT) $(REAL) $(REPLAY) $(METERS)
+	@for a in mawk gawk original-awk busybox; do \
+	    command -v $$a >/dev/null || { echo "SKIP $$a: not installed"; continue; }; \
+	    echo "$$a:"; \
+	    AWK=$$a TEST_SH=bash BUILD=$(BUILD) scripts/check $(AWKTESTS) || exit 1; \
+	done
+
+## fresh: demo and check in a minimal Debian root (as root; 15 minutes)
+fresh:
+	@scripts/fresh '$(abspath $(BUILD))/fresh'
 
 ## check-real: real models against golden values: MODEL=SmolLM2....gguf TOKDIR=dir
 check-real: all $(REAL)
