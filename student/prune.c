@@ -261,7 +261,8 @@ main(int argc, char **argv)
     tokenizer = find_tokenizer(&m);
     if ((why = kern_init()) != NULL)
         die(EX_SYS, "%s", why);
-    calib_read(&calib, *input, a.rows, &m);
+    calib_read(&calib, *input, a.rows, &m,
+        a.tokenizer != NULL ? a.tokenizer : a.model);
     refuse_memory(&m, &calib);
     pool = pool_new(a.threads);
     judge_init(&judge, &m, &calib, pool);

@@ -19,9 +19,10 @@ struct calib {
     uint32_t *target;       /* [n] */
     size_t ntok;            /* without padding */
 };
-/* Read up to `rows` rows of batches (0: all); dies on damage. */
+/* Read up to `rows` rows of batches (0: all); dies on damage, and on ids of
+ * another tokenizer than that at path `tokenizer`, if there is one. */
 void calib_read(struct calib *c, const char *addr, size_t rows,
-    const struct model *m);
+    const struct model *m, const char *tokenizer);
 void calib_release(struct calib *c);
 
 /* ---- prune_eval.c: the model on it ---- */

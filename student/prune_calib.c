@@ -4,21 +4,26 @@
 #include "base/prog.h"
 #include "data/batch.h"
 #include "data/msg.h"
+#include "data/tokenizer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static void
-take_head(const struct st *head, const char *name, const struct model *m)
+take_head(const struct st *head, const char *name, const struct model *m,
+    const char *tokenizer)
 {
     struct stream_info info;
-    struct err e;
+    struct err e, none;
 
     if (stream_info_read(&info, head, &e) < 0)
         die(e.code, "%s: %s", name, e.msg);
     if (strcmp(info.content, "batch") != 0)
         die(EX_INPUT, "%s: holds %s, not batches (see stream(1))", name,
             info.content);
+    if (tok_matches(tokenizer, info.tokenizer, &none) == 0)
+        die(EX_INPUT, "%s: was made with another tokenizer than that of %s",
+            name, tokenizer);
     if (info.vocab > m->c.V)
         die(EX_INPUT, "%s: the stream's vocabulary is %zu, the model's only "
             "%zu", name, info.vocab, m->c.V);
@@ -48,7 +53,7 @@ add_rows(struct calib *c, const struct batch *b, size_t rows)
 
 void
 calib_read(struct calib *c, const char *addr, size_t rows,
-    const struct model *m)
+    const struct model *m, const char *tokenizer)
 {
     struct batch b = { 0 };
     struct err e;
@@ -61,7 +66,7 @@ calib_read(struct calib *c, const char *addr, size_t rows,
     memset(c, 0, sizeof(*c));
     while ((rows == 0 || c->R < rows) && (r = msg_read(in, &msg, &e)) > 0) {
         if (msg.kind == MSG_STREAM)
-            take_head(&msg.st, msg_in_name(in), m);
+            take_head(&msg.st, msg_in_name(in), m, tokenizer);
         if (msg.kind != MSG_BATCH)
             continue;
         if (batch_unpack(&b, &msg, m->c.V, &e) < 0)

@@ -288,8 +288,8 @@ begin(struct student *s, const char *input)
         feed_check_successor(&s->feed, &s->at);
     choose_tokenizer(s);
     /* a new model ends its documents as the stream does */
-    if (s->t.m.c.eos < 0)
-        s->t.m.c.eos = s->feed.info.eos;
+    if (s->t.m.c.neos == 0 && s->feed.info.eos >= 0)
+        s->t.m.c.eos[s->t.m.c.neos++] = s->feed.info.eos;
     if (s->t.m.c.bos < 0)
         s->t.m.c.bos = s->feed.info.bos;
     choose_losses(s);

@@ -61,7 +61,7 @@ generate(const struct model *m, struct pool *pool, const char *tokenizer,
     while (n-- > 0 && !prog_stopped) {
         const uint32_t id = argmax(logits, tok_vocab(t));
 
-        if ((int64_t)id == tok_eos(t))
+        if ((int64_t)id == tok_eos(t) || config_is_eos(&m->c, id))
             break;
         buf_clear(&text);
         if (tok_decode(t, &id, 1, TOK_MIDDLE, &text, &e) < 0)

@@ -74,8 +74,14 @@ done
 same 'threads do not matter' j1/model.safetensors j2/model.safetensors
 "$BUILD/tests/eval" "$grad/tied.safetensors" vocab-batch voc || exit 1
 status 3 'a larger vocabulary' prune -m "$t" -o x --ratio 0.3 voc
-ok 'a GGUF' prune -q -m "$top/tests/golden/gguf/q4_1.gguf" -o gguf --ratio 0.1 \
-    calib
+gguf=$top/tests/golden/gguf/q4_1.gguf
+status 3 'a stream of another tokenizer' prune -m "$gguf" -o x --ratio 0.1 calib
+like 'says so' 'calib: was made with another tokenizer than that of .*q4_1' err
+status 3 'than -t' prune -m "$t" -o x -t "$gguf" --ratio 0.3 calib
+tokenize -q -t "$gguf" -o ids "$top/tests/golden/smollm2/text.txt" &&
+    shard -q -o shards ids && stream -q -B 4 -T 64 --epochs 1 -o own shards ||
+    fail 'a stream of its own'
+ok 'a GGUF' prune -q -m "$gguf" -o gguf --ratio 0.1 own
 ok 'brings its tokenizer' test -e gguf/tokenizer.json
 
 # --- misuse and damage ---

@@ -145,7 +145,7 @@ attend_bwd(void *ctx, size_t task, size_t worker)
     double pairs = 0.0;
     const struct attn a = {
         u->r->T, Tp, c->H, c->KV, c->D, qkv_width(c), c->H * c->D, q,
-        q + c->H * c->D, q + (c->H + c->KV) * c->D, u->r->first + b * u->r->T,
+        q + c->H * c->D, q + (c->H + c->KV) * c->D, u->first + b * u->r->T,
         u->a.att + b * Tp * c->H * c->D, u->a.lse + b * Tp * c->H
     };
 

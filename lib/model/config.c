@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "format/json.h"
+#include "model/config_keys.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,12 +11,6 @@
 /* Larger than any model that exists, small enough that products of three of
  * them fit a size_t. */
 #define DIM_MAX ((size_t)1 << 20)
-
-static int
-refuse(struct err *e, const char *path, const char *what)
-{
-    return err_set(e, EX_INPUT, "%s: %s is not supported", path, what);
-}
 
 /* A size that must be there. */
 static int
@@ -27,12 +22,15 @@ need(const json_t *j, const char *path, size_t hi, size_t *r, struct err *e)
         k < 0 ? -1 : 0;
 }
 
-/* Members that would change the arithmetic, were they not at these values. */
+static unsigned
+family(const struct config *c)
+{
+    return strcmp(c->arch, "mistral") == 0 ? FAMILY_MISTRAL : FAMILY_LLAMA;
+}
+
 static int
 check_arch(struct config *c, const json_t *j, struct err *e)
 {
-    static const char *const off[] = { "attention_bias", "mlp_bias",
-        "use_qk_norm", "qkv_bias" };
     const char *s = NULL;
 
     if (!json_is_object(j))
@@ -45,48 +43,45 @@ check_arch(struct config *c, const json_t *j, struct err *e)
         return err_set(e, EX_INPUT, "model_type: \"%.60s\" is not supported "
             "(llama, mistral)", s);
     snprintf(c->arch, sizeof c->arch, "%s", s);
-    s = "silu";
-    if (js_str(j, "hidden_act", &s, e) < 0)
-        return -1;
-    if (strcmp(s, "silu") != 0)
-        return err_set(e, EX_INPUT, "hidden_act: \"%.60s\" is not supported "
-            "(silu)", s);
-    for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
-        int on = 0;
-
-        if (js_bool(j, off[i], &on, e) < 0)
-            return -1;
-        if (on)
-            return refuse(e, off[i], "true");
-    }
-    if (js_get(j, "quantization_config"))
-        return refuse(e, "quantization_config", "a quantised model");
-    return 0;
+    return config_check_keys(j, family(c), e);
 }
 
 static int
 read_sizes(struct config *c, const json_t *j, struct err *e)
 {
+    const int mistral = family(c) == FAMILY_MISTRAL;
+
     if (need(j, "vocab_size", (size_t)1 << 24, &c->V, e) < 0 ||
         need(j, "hidden_size", DIM_MAX, &c->d, e) < 0 ||
         need(j, "intermediate_size", DIM_MAX, &c->mlp, e) < 0 ||
         need(j, "num_hidden_layers", 4096, &c->L, e) < 0 ||
         need(j, "num_attention_heads", 4096, &c->H, e) < 0)
         return -1;
-    /* What transformers takes when these are missing. */
-    c->KV = strcmp(c->arch, "mistral") == 0 ? 8 : c->H;
+    /* What transformers takes when these are missing; null is another thing. */
+    c->KV = mistral && !json_object_get(j, "num_key_value_heads") ? 8 : c->H;
     c->D = c->d % c->H == 0 ? c->d / c->H : 0;
-    c->max_pos = strcmp(c->arch, "mistral") == 0 ? 131072 : 2048;
+    c->max_pos = mistral ? 131072 : 2048;
+    c->window = mistral && !json_object_get(j, "sliding_window") ? 4096 : 0;
     c->eps = 1e-6;
     c->init_range = 0.02;
     if (js_size(j, "num_key_value_heads", 1, 4096, &c->KV, e) < 0 ||
         js_size(j, "head_dim", 1, 65536, &c->D, e) < 0 ||
         js_size(j, "max_position_embeddings", 1, (size_t)1 << 31,
         &c->max_pos, e) < 0 ||
+        js_size(j, "sliding_window", 1, (size_t)1 << 31, &c->window, e) < 0 ||
         js_real(j, "rms_norm_eps", 0, 1, &c->eps, e) < 0 ||
         js_real(j, "initializer_range", 0, 100, &c->init_range, e) < 0 ||
         js_bool(j, "tie_word_embeddings", &c->tied, e) < 0)
         return -1;
+    return 0;
+}
+
+static int
+check_id(const struct config *c, const char *name, int64_t id, struct err *e)
+{
+    if (id < -1 || (id >= 0 && (size_t)id >= c->V))
+        return err_set(e, EX_INPUT, "%s_token_id: %lld is outside the "
+            "vocabulary of %zu", name, (long long)id, c->V);
     return 0;
 }
 
@@ -113,14 +108,11 @@ config_check(const struct config *c, struct err *e)
     if (c->rope == ROPE_LLAMA3 && !(c->rope_low < c->rope_high))
         return err_set(e, EX_INPUT, "rope_parameters.low_freq_factor: %g is "
             "not below high_freq_factor %g", c->rope_low, c->rope_high);
-    for (int i = 0; i < 3; i++) {
-        static const char *const name[] = { "bos", "eos", "pad" };
-        const int64_t id = i == 0 ? c->bos : i == 1 ? c->eos : c->pad;
-
-        if (id < -1 || (id >= 0 && (size_t)id >= c->V))
-            return err_set(e, EX_INPUT, "%s_token_id: %lld is outside the "
-                "vocabulary of %zu", name[i], (long long)id, c->V);
-    }
+    if (check_id(c, "bos", c->bos, e) < 0 || check_id(c, "pad", c->pad, e) < 0)
+        return -1;
+    for (size_t i = 0; i < c->neos; i++)
+        if (check_id(c, "eos", c->eos[i], e) < 0)
+            return -1;
     return 0;
 }
 
@@ -145,7 +137,7 @@ rope_scaling(struct config *c, const json_t *j, const char *at,
 {
     char path[80];
     const char *kind = NULL;
-    double orig = 0, part = 1;
+    double orig = 0;
 
     snprintf(path, sizeof path, "%s.type", at);
     if (js_str(j, path, &kind, e) < 0)
@@ -163,11 +155,6 @@ rope_scaling(struct config *c, const json_t *j, const char *at,
         return err_set(e, EX_INPUT, "%s: \"%.60s\" is not supported "
             "(default, linear, llama3)", path, kind);
     }
-    snprintf(path, sizeof path, "%s.partial_rotary_factor", at);
-    if (js_real(j, path, 0, 1, &part, e) < 0)
-        return -1;
-    if (part != 1)
-        return refuse(e, path, "a value other than 1");
     if (c->rope == ROPE_DEFAULT)
         return 0;
     if (rope_real(j, at, "factor", 1, 1e6, &c->rope_factor, e) < 0)
@@ -190,7 +177,7 @@ rope_scaling(struct config *c, const json_t *j, const char *at,
 static int
 read_rope(struct config *c, const json_t *j, struct err *e)
 {
-    double old = 0, new = 0, part = 1;
+    double old = 0, new = 0;
     int has_old = js_real(j, "rope_theta", 0, 1e12, &old, e), has_new;
 
     has_new = js_real(j, "rope_parameters.rope_theta", 0, 1e12, &new, e);
@@ -201,10 +188,6 @@ read_rope(struct config *c, const json_t *j, struct err *e)
             "rope_parameters.rope_theta is %g", old, new);
     c->theta = has_new ? new : has_old ? old : 10000;
     c->rope = ROPE_DEFAULT;
-    if (js_real(j, "partial_rotary_factor", 0, 1, &part, e) < 0)
-        return -1;
-    if (part != 1)
-        return refuse(e, "partial_rotary_factor", "a value other than 1");
     if (js_get(j, "rope_parameters")) {
         struct config o = *c;
 
@@ -225,37 +208,37 @@ read_rope(struct config *c, const json_t *j, struct err *e)
         rope_scaling(c, j, "rope_scaling", e) : 0;
 }
 
-/* A window at least as long as the context changes nothing. */
-static int
-check_window(const struct config *c, const json_t *j, struct err *e)
-{
-    size_t window = 0;
-    int used = 1, k = js_size(j, "sliding_window", 1, SIZE_MAX / 2, &window,
-        e);
-
-    if (k < 0 || js_bool(j, "use_sliding_window", &used, e) < 0)
-        return -1;
-    if (k && used && window < c->max_pos)
-        return err_set(e, EX_INPUT, "sliding_window: %zu is below "
-            "max_position_embeddings %zu: attention by windows is not "
-            "supported", window, c->max_pos);
-    return 0;
-}
-
-/* A token id, or the first of a list (of eos); -1 if there is none. */
+/* A token id into *id, -1 if there is none. */
 static int
 read_id(const json_t *j, const char *path, int64_t *id, struct err *e)
 {
     const json_t *v = js_get(j, path);
 
     *id = -1;
-    if (v && json_is_array(v) && json_array_size(v) > 0)
-        v = json_array_get(v, 0);
-    if (!v)
-        return 0;
-    if (!json_is_integer(v))
+    if (v && !json_is_integer(v))
         return err_set(e, EX_INPUT, "%s: is no token id", path);
-    *id = json_integer_value(v);
+    if (v)
+        *id = json_integer_value(v);
+    return 0;
+}
+
+/* One id or a list: all of them end a text. */
+static int
+read_eos(struct config *c, const json_t *j, struct err *e)
+{
+    const json_t *v = js_get(j, "eos_token_id");
+    const size_t n = json_is_array(v) ? json_array_size(v) : v ? 1 : 0;
+
+    if (n > CONFIG_EOS)
+        return err_set(e, EX_INPUT, "eos_token_id: a list of %zu, more than "
+            "%d", n, CONFIG_EOS);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *id = json_is_array(v) ? json_array_get(v, i) : v;
+
+        if (!json_is_integer(id) || json_integer_value(id) < 0)
+            return err_set(e, EX_INPUT, "eos_token_id: is no token id");
+        c->eos[c->neos++] = json_integer_value(id);
+    }
     return 0;
 }
 
@@ -264,9 +247,8 @@ config_from_json(struct config *c, const json_t *j, struct err *e)
 {
     memset(c, 0, sizeof *c);
     if (check_arch(c, j, e) < 0 || read_sizes(c, j, e) < 0 ||
-        read_rope(c, j, e) < 0 || check_window(c, j, e) < 0 ||
+        read_rope(c, j, e) < 0 || read_eos(c, j, e) < 0 ||
         read_id(j, "bos_token_id", &c->bos, e) < 0 ||
-        read_id(j, "eos_token_id", &c->eos, e) < 0 ||
         read_id(j, "pad_token_id", &c->pad, e) < 0)
         return -1;
     return config_check(c, e);
@@ -361,6 +343,28 @@ set_id(json_t *j, const char *key, int64_t id)
     json_object_set_new(j, key, id < 0 ? json_null() : json_integer(id));
 }
 
+int
+config_is_eos(const struct config *c, int64_t id)
+{
+    for (size_t i = 0; i < c->neos; i++)
+        if (c->eos[i] == id)
+            return 1;
+    return 0;
+}
+
+json_t *
+config_eos_json(const struct config *c)
+{
+    json_t *a;
+
+    if (c->neos < 2)
+        return c->neos ? json_integer(c->eos[0]) : NULL;
+    a = json_array();
+    for (size_t i = 0; i < c->neos; i++)
+        json_array_append_new(a, json_integer(c->eos[i]));
+    return a;
+}
+
 static json_t *
 list_json(const size_t *v, size_t n)
 {
@@ -397,7 +401,8 @@ config_to_json(const struct config *c, const size_t *mlp,
     json_object_set_new(j, "rope_scaling", c->rope == ROPE_DEFAULT ?
         json_null() : rope_json(c));
     if (mistral)
-        json_object_set_new(j, "sliding_window", json_null());
+        json_object_set_new(j, "sliding_window", c->window ?
+            json_integer((json_int_t)c->window) : json_null());
     json_object_set_new(j, "attention_bias", json_false());
     json_object_set_new(j, "attention_dropout", json_real(0));
     json_object_set_new(j, "mlp_bias", json_false());
@@ -405,7 +410,8 @@ config_to_json(const struct config *c, const size_t *mlp,
     json_object_set_new(j, "initializer_range", json_real(c->init_range));
     json_object_set_new(j, "use_cache", json_true());
     set_id(j, "bos_token_id", c->bos);
-    set_id(j, "eos_token_id", c->eos);
+    json_object_set_new(j, "eos_token_id", c->neos ? config_eos_json(c) :
+        json_null());
     set_id(j, "pad_token_id", c->pad);
     if (mlp)
         for (size_t i = 0; i < c->L; i++)

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { CONFIG_EOS = 32 };
+
 enum rope_kind { ROPE_DEFAULT, ROPE_LINEAR, ROPE_LLAMA3 };
 
 struct config {
@@ -20,18 +22,21 @@ struct config {
     size_t H, KV, D;        /* query heads, key-value heads, head size */
     size_t mlp;             /* widest MLP; a block's own width is in block */
     size_t max_pos;
+    size_t window;          /* tokens a token attends to; 0: all before it */
     double eps;             /* of RMSNorm */
     double theta;           /* RoPE base; rope_theta and rope_parameters */
     enum rope_kind rope;
     double rope_factor, rope_low, rope_high;    /* linear, llama3 */
     size_t rope_orig;       /* llama3: original_max_position_embeddings */
     int tied;               /* the head is the embedding */
-    int64_t bos, eos, pad;  /* token ids, -1 if none */
+    int64_t bos, pad;       /* token ids, -1 if none */
+    int64_t eos[CONFIG_EOS];
+    size_t neos;            /* any of them ends a text */
     double init_range;
 };
 
-/* From a parsed config.json; refuses architectures and rope types that are
- * not implemented by their JSON path, and sizes that are zero or absurd. */
+/* From a parsed config.json; refuses what is not implemented, or not known, by
+ * its JSON path, and sizes that are zero or absurd. */
 int config_from_json(struct config *c, const json_t *j, struct err *e);
 /* From that file; errors begin with its path. */
 int config_load(struct config *c, const char *path, struct err *e);
@@ -42,6 +47,10 @@ int config_check(const struct config *c, struct err *e);
  * c->mlp and 0, 1, 2, ... where they are missing. */
 int config_blocks(const struct config *c, const json_t *j, size_t *mlp,
     size_t *kept, struct err *e);
+/* Does id end a text? */
+int config_is_eos(const struct config *c, int64_t id);
+/* The ids that do as JSON: a number, a list of several, NULL for none. */
+json_t *config_eos_json(const struct config *c);
 /* A new object that transformers 4 and 5, vLLM and llama.cpp's converter
  * read: both rope_theta and rope_parameters are written.  mlp: width a block,
  * or NULL when all equal c->mlp; widths that differ go to the key

@@ -47,6 +47,7 @@ struct fwd {
     struct arena arena;
     double *freq;           /* [D/2] */
     float *cs;              /* [T,D] angles */
+    uint32_t *first;        /* [B,T] as in struct rows, cut to the window */
     float *xn;              /* [B,Tp,d] normed rows */
     float *out;             /* [B,Tp,d] what o and down give */
     float *act;             /* [B,Tp,mlp] */
@@ -76,6 +77,7 @@ struct run {
     struct cut c;
     const struct block *b;
     const float *norm1, *norm2;
+    const uint32_t *first;  /* [B,T] of what each token attends to */
     struct acts a;
     float *act;             /* [B,Tp,mlp]; may be a.gate */
     const float *x;         /* [B,T,d] */

@@ -147,8 +147,8 @@ model_write_generation(const struct model *m, const char *file, struct err *e)
     j = json_pack("{s:b}", "_from_model_config", 1);
     if (m->c.bos >= 0)
         json_object_set_new(j, "bos_token_id", json_integer(m->c.bos));
-    if (m->c.eos >= 0)
-        json_object_set_new(j, "eos_token_id", json_integer(m->c.eos));
+    if (m->c.neos > 0)
+        json_object_set_new(j, "eos_token_id", config_eos_json(&m->c));
     if (m->c.pad >= 0)
         json_object_set_new(j, "pad_token_id", json_integer(m->c.pad));
     r = js_save(j, file, e);

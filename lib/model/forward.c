@@ -130,6 +130,8 @@ layout(struct fwd *f, struct arena *a, int parts)
 
     f->freq = arena_alloc(a, c->D / 2, sizeof *f->freq);
     f->cs = arena_alloc(a, f->T * c->D, sizeof *f->cs);
+    if (c->window > 0)
+        f->first = arena_alloc(a, f->B * f->T, sizeof *f->first);
     f->xn = arena_alloc(a, rows * c->d, sizeof *f->xn);
     f->out = arena_alloc(a, rows * c->d, sizeof *f->out);
     if (parts & FWD_ACTS) {

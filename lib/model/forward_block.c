@@ -248,7 +248,7 @@ attend(void *ctx, size_t task, size_t worker)
     const struct attn a = {
         u->r->T, u->c.Tp, c->H, c->KV, c->D, qkv_width(c), c->H * c->D,
         q, q + c->H * c->D, q + (c->H + c->KV) * c->D,
-        u->r->first + b * u->r->T, u->a.att + b * u->c.Tp * c->H * c->D,
+        u->first + b * u->r->T, u->a.att + b * u->c.Tp * c->H * c->D,
         u->a.lse + b * u->c.Tp * c->H
     };
 
@@ -256,6 +256,23 @@ attend(void *ctx, size_t task, size_t worker)
     attn_fwd(&a, task % c->KV, qt, u->f->scratch[worker]);
     profile_end("forward attention", t, 4.0 * (double)(c->H / c->KV * c->D) *
         attn_pairs(&a, qt), 0.0);
+}
+
+/* Where each token's attention begins: its piece, or a window's width back. */
+static const uint32_t *
+attention_first(struct fwd *f, const struct rows *r)
+{
+    const size_t window = f->m->c.window;
+
+    if (window == 0 || window >= r->T)
+        return r->first;
+    for (size_t i = 0; i < r->B * r->T; i++) {
+        const size_t t = i % r->T;
+        const uint32_t back = t >= window ? (uint32_t)(t - window + 1) : 0;
+
+        f->first[i] = r->first[i] > back ? r->first[i] : back;
+    }
+    return f->first;
 }
 
 void
@@ -267,6 +284,7 @@ run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r)
     u->r = r;
     u->c = cut_of(r->T);
     u->b = &f->m->block[i];
+    u->first = attention_first(f, r);
     u->norm1 = f->norm[2 * i];
     u->norm2 = f->norm[2 * i + 1];
     u->act = f->act;

@@ -139,17 +139,20 @@ att_task(void *ctx, size_t task, size_t worker)
     struct kvcache *k = j->k;
     const struct config *c = &k->f->m->c;
     const size_t D = c->D, kv = c->KV * D, h = task % c->H, t = task / c->H;
-    const size_t at = h / (c->H / c->KV) * D, n = k->n + t + 1;
+    const size_t at = h / (c->H / c->KV) * D, end = k->n + t + 1;
+    const size_t from = c->window && end > c->window ? end - c->window : 0;
+    const size_t n = end - from;
     const float *q = k->qkv + t * qkv_width(c) + h * D;
     float *p = k->p + worker * k->T, *o = k->att + t * c->H * D + h * D;
     float sum;
 
     for (size_t i = 0; i < n; i++)
-        p[i] = kern.dotf(q, j->key + i * kv + at, D) / sqrtf((float)D);
+        p[i] = kern.dotf(q, j->key + (from + i) * kv + at, D) /
+            sqrtf((float)D);
     sum = (float)kern.exp(p, p, n, kern.max(p, n), 1.0f);
     memset(o, 0, D * sizeof *o);
     for (size_t i = 0; i < n; i++)
-        kern.axpy(o, p[i] / sum, j->val + i * kv + at, D);
+        kern.axpy(o, p[i] / sum, j->val + (from + i) * kv + at, D);
 }
 
 static void

@@ -199,8 +199,7 @@ take_block(struct model *m, struct source *s, size_t i, struct err *e)
 }
 
 /* A tensor that was not asked for would change what other loaders compute,
- * except tables that follow from the configuration, and the second copy of a
- * tied head. */
+ * except tables that follow from the configuration. */
 static int
 check_used(struct model *m, struct source *s, struct err *e)
 {
@@ -211,9 +210,7 @@ check_used(struct model *m, struct source *s, struct err *e)
             const char *name = s->st[i].t[k].name;
             const size_t n = strlen(name);
 
-            if (s->used[i][k] ||
-                (m->c.tied && strcmp(name, "lm_head.weight") == 0) ||
-                (n >= sizeof table &&
+            if (s->used[i][k] || (n >= sizeof table &&
                 strcmp(name + n - (sizeof table - 1), table) == 0))
                 continue;
             return err_set(e, EX_INPUT, "%s/%s: tensor %.80s is no part of "
@@ -253,6 +250,32 @@ done:
     return r;
 }
 
+/*
+ * transformers keeps an lm_head.weight that is stored beside
+ * tie_word_embeddings: true; so such a one must be the embedding indeed.
+ */
+static int
+check_tied(struct model *m, struct source *s, struct err *e)
+{
+    struct weight head;
+    size_t i = 0;
+
+    while (i < s->n && !st_find(&s->st[i], "lm_head.weight"))
+        i++;
+    if (i == s->n)
+        return 0;
+    if (take(m, s, "lm_head.weight", 2, m->c.V, m->c.d, &head, e) < 0)
+        return -1;
+    if (head.dtype != m->embed.dtype || memcmp(head.data, m->embed.data,
+        head.rows * head.stride) != 0)
+        return err_set(e, EX_INPUT, "%s/%s: tensor lm_head.weight differs "
+            "from model.embed_tokens.weight, but config.json ties them "
+            "(tie_word_embeddings: true)", m->path, s->file[i]);
+    model_forget(m, &head);
+    model_forget(m, &m->embed);
+    return 0;
+}
+
 int
 open_hf(struct model *m, struct source *s, struct err *e)
 {
@@ -268,8 +291,8 @@ open_hf(struct model *m, struct source *s, struct err *e)
     if (take(m, s, "model.norm.weight", 1, 1, c->d, &m->norm, e) < 0)
         return -1;
     m->head = m->embed;
-    if (!c->tied && take(m, s, "lm_head.weight", 2, c->V, c->d, &m->head,
-        e) < 0)
+    if (c->tied ? check_tied(m, s, e) < 0 : take(m, s, "lm_head.weight", 2,
+        c->V, c->d, &m->head, e) < 0)
         return -1;
     return check_used(m, s, e);
 }

@@ -23,7 +23,7 @@ static int
 read_sizes(struct config *c, const struct gguf *g, struct err *e)
 {
     const struct gguf_tensor *t = gguf_tensor(g, "token_embd.weight");
-    size_t value = 0, rot, experts = 0, window = 0, V;
+    size_t value = 0, rot, V;
 
     if (!t || t->ndim != 2)
         return err_set(e, EX_INPUT, "tensor token_embd.weight: %s", t ?
@@ -45,18 +45,12 @@ read_sizes(struct config *c, const struct gguf *g, struct err *e)
     if (gguf_size(g, "llama.attention.value_length", 1, 65536, &value,
         e) < 0 ||
         gguf_size(g, "llama.rope.dimension_count", 1, 65536, &rot, e) < 0 ||
-        gguf_size(g, "llama.expert_count", 0, 65536, &experts, e) < 0 ||
-        gguf_size(g, "llama.attention.sliding_window", 0, SIZE_MAX / 2,
-        &window, e) < 0 ||
         gguf_size(g, "llama.vocab_size", 1, SIZE_MAX / 2, &V, e) < 0)
         return -1;
     if (value != c->D || rot != c->D)
         return err_set(e, EX_INPUT, "llama.%s: %zu is not the head size %zu",
             value != c->D ? "attention.value_length" :
             "rope.dimension_count", value != c->D ? value : rot, c->D);
-    if (experts > 0 || (window > 0 && window < c->max_pos))
-        return err_set(e, EX_INPUT, "llama.%s: is not supported",
-            experts > 0 ? "expert_count" : "attention.sliding_window");
     if (V != c->V)
         return err_set(e, EX_INPUT, "llama.vocab_size: %zu, but "
             "token_embd.weight has %zu rows", V, c->V);
@@ -113,8 +107,6 @@ read_rope(struct config *c, const struct gguf *g, struct err *e)
     c->theta = 10000;
     if (gguf_real(g, "llama.rope.freq_base", 1, 1e12, &c->theta, e) < 0)
         return -1;
-    if (t)
-        return read_rope_table(c, t, e);
     r = gguf_real(g, "llama.rope.scaling.factor", 0, 1e6, &factor, e);
     if (r == 0)
         r = gguf_real(g, "llama.rope.scale_linear", 0, 1e6, &factor, e);
@@ -125,8 +117,14 @@ read_rope(struct config *c, const struct gguf *g, struct err *e)
         !gguf_is(g, "llama.rope.scaling.type", "none"))
         return err_set(e, EX_INPUT, "llama.rope.scaling.type: is not "
             "supported (none, linear)");
-    if (factor == 0 || factor == 1 ||
-        gguf_is(g, "llama.rope.scaling.type", "none"))
+    if (gguf_is(g, "llama.rope.scaling.type", "none") || factor == 1)
+        factor = 0;
+    if (t && factor != 0)       /* llama.cpp applies one after the other */
+        return err_set(e, EX_INPUT, "llama.rope.scaling.factor: %g beside "
+            "tensor rope_freqs.weight is not supported", factor);
+    if (t)
+        return read_rope_table(c, t, e);
+    if (factor == 0)
         return 0;
     c->rope = ROPE_LINEAR;
     c->rope_factor = factor;
@@ -144,6 +142,71 @@ read_id(const struct gguf *g, const char *key, size_t V, int64_t *id,
     return r < 0 ? -1 : 0;
 }
 
+/*
+ * The keys of the architecture: those that are read, those that change nothing
+ * and those implemented at one value.  As in config_keys.c any other is refused
+ * by its name.
+ */
+static const struct {
+    const char *name;
+    int only;               /* -1: any value */
+} keys[] = {
+    { "context_length", -1 }, { "embedding_length", -1 },
+    { "block_count", -1 }, { "feed_forward_length", -1 },
+    { "attention.head_count", -1 }, { "attention.head_count_kv", -1 },
+    { "attention.key_length", -1 }, { "attention.value_length", -1 },
+    { "attention.layer_norm_rms_epsilon", -1 },
+    { "rope.dimension_count", -1 }, { "rope.freq_base", -1 },
+    { "rope.scale_linear", -1 }, { "rope.scaling.type", -1 },
+    { "rope.scaling.factor", -1 }, { "rope.scaling.finetuned", -1 },
+    { "rope.scaling.original_context_length", -1 },
+    { "vocab_size", -1 }, { "tensor_data_layout", -1 },
+    { "attention.causal", 1 }, { "rope.scaling.attn_factor", 1 },
+    { "expert_count", 0 }, { "expert_used_count", 0 },
+    { "attention.sliding_window", 0 }, { "use_parallel_residual", 0 },
+};
+
+/* Does the number or bool mean `want`? */
+static int
+is_value(const struct gguf *g, const struct gguf_kv *v, int want)
+{
+    struct err e;
+    double x;
+    size_t n;
+    int b;
+
+    if (gguf_bool(g, v->key, &b, &e) > 0)
+        return b == want;
+    if (gguf_size(g, v->key, 0, SIZE_MAX / 2, &n, &e) > 0)
+        return n == (size_t)want;
+    return gguf_real(g, v->key, 0, 1e9, &x, &e) > 0 && x == want;
+}
+
+static int
+check_keys(const struct gguf *g, struct err *e)
+{
+    static const char arch[] = "llama.";
+    const size_t len = sizeof arch - 1;
+
+    for (size_t i = 0; i < g->nkv; i++) {
+        const char *key = g->kv[i].key;
+        size_t k = 0;
+
+        if (strncmp(key, arch, len) != 0)
+            continue;
+        while (k < sizeof keys / sizeof *keys &&
+            strcmp(keys[k].name, key + len) != 0)
+            k++;
+        if (k == sizeof keys / sizeof *keys)
+            return err_set(e, EX_INPUT, "%.80s: is not known and may change "
+                "what the model computes", key);
+        if (keys[k].only >= 0 && !is_value(g, &g->kv[i], keys[k].only))
+            return err_set(e, EX_INPUT, "%s: a value other than %d is not "
+                "supported", key, keys[k].only);
+    }
+    return 0;
+}
+
 static int
 read_config(struct config *c, const struct gguf *g, struct err *e)
 {
@@ -154,13 +217,15 @@ read_config(struct config *c, const struct gguf *g, struct err *e)
     snprintf(c->arch, sizeof c->arch, "llama");
     c->init_range = 0.02;
     c->eps = 0;
-    if (read_sizes(c, g, e) < 0 || read_rope(c, g, e) < 0 ||
+    if (read_sizes(c, g, e) < 0 || check_keys(g, e) < 0 ||
+        read_rope(c, g, e) < 0 ||
         gguf_real(g, "llama.attention.layer_norm_rms_epsilon", 0, 1, &c->eps,
         e) < 0 ||
         read_id(g, "tokenizer.ggml.bos_token_id", c->V, &c->bos, e) < 0 ||
-        read_id(g, "tokenizer.ggml.eos_token_id", c->V, &c->eos, e) < 0 ||
+        read_id(g, "tokenizer.ggml.eos_token_id", c->V, &c->eos[0], e) < 0 ||
         read_id(g, "tokenizer.ggml.padding_token_id", c->V, &c->pad, e) < 0)
         return -1;
+    c->neos = c->eos[0] >= 0;
     c->tied = gguf_tensor(g, "output.weight") == NULL;
     return config_check(c, e);
 }

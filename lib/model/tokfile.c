@@ -180,7 +180,8 @@ make_config(const char *dir, struct err *e)
         "clean_up_tokenization_spaces", 0);
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
         char *key = xasprintf("%s_id", name[i]);
-        const json_t *id = json_object_get(c, key);
+        const json_t *v = json_object_get(c, key);
+        const json_t *id = json_is_array(v) ? json_array_get(v, 0) : v;
         const char *s = json_is_integer(id) ?
             added_text(t, json_integer_value(id)) : NULL;
 

@@ -276,7 +276,7 @@ test_export(const struct model *m, const char *from)
         for (int t = 0; same && t < W_N; t++)
             same = same_rows(&m->block[i].w[t], &x.block[i].w[t]);
     ok(same && x.c.theta == m->c.theta && x.c.eps == m->c.eps &&
-        x.c.eos == 2 && x.c.bos == 1 && x.c.tied, "with the same values");
+        x.c.eos[0] == 2 && x.c.bos == 1 && x.c.tied, "with the same values");
     model_close(&x);
     test_ids("smollm2-hf", "export");
     io_rmdir("smollm2-hf", NULL);

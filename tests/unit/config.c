@@ -39,6 +39,19 @@ read_config(struct config *c, const char *more, struct err *e)
     return r;
 }
 
+/* The same of Mistral's family. */
+static int
+read_mistral(struct config *c, const char *more, struct err *e)
+{
+    json_t *j = with(more), *type = json_string("mistral");
+    int r;
+
+    json_object_set_new(j, "model_type", type);
+    r = config_from_json(c, j, e);
+    json_decref(j);
+    return r;
+}
+
 static void
 refuse(const char *more, const char *why)
 {
@@ -60,7 +73,7 @@ test_defaults(void)
     ok(c.V == 100 && c.d == 64 && c.mlp == 96 && c.L == 3 && c.H == 4 &&
         c.KV == 4 && c.D == 16, "sizes");
     ok(c.eps == 1e-6 && c.theta == 10000 && c.rope == ROPE_DEFAULT &&
-        !c.tied && c.bos == -1 && c.eos == -1 && c.pad == -1 &&
+        !c.tied && c.bos == -1 && c.neos == 0 && c.pad == -1 &&
         c.max_pos == 2048, "defaults are those of transformers");
     ok(read_config(&c, "{\"head_dim\":32,\"num_key_value_heads\":2}", &e) ==
         0 && c.D == 32 && c.KV == 2, "head_dim is not hidden/heads");
@@ -69,13 +82,59 @@ test_defaults(void)
     ok(read_config(&c, "{\"model_type\":\"mistral\","
         "\"num_key_value_heads\":2,\"sliding_window\":null}", &e) == 0 &&
         strcmp(c.arch, "mistral") == 0, "mistral");
-    ok(read_config(&c, "{\"max_position_embeddings\":512,"
-        "\"sliding_window\":512}", &e) == 0,
-        "a window as long as the context changes nothing");
-    ok(read_config(&c, "{\"sliding_window\":16,"
-        "\"use_sliding_window\":false}", &e) == 0, "a window switched off");
     ok(read_config(&c, "{\"eos_token_id\":[7,8],\"bos_token_id\":1}", &e) ==
-        0 && c.eos == 7 && c.bos == 1, "the first of a list of EOS");
+        0 && c.neos == 2 && c.eos[0] == 7 && c.eos[1] == 8 && c.bos == 1 &&
+        config_is_eos(&c, 8) && !config_is_eos(&c, 1),
+        "all of a list of EOS");
+    ok(read_config(&c, "{\"eos_token_id\":[]}", &e) == 0 && c.neos == 0,
+        "which may be empty");
+}
+
+/* What transformers' Mistral makes of these: no key is 4096, null is none, and
+ * it does not look at use_sliding_window. */
+static void
+test_window(void)
+{
+    struct config c;
+    struct err e = { 0 };
+
+    ok(read_config(&c, "{}", &e) == 0 && c.window == 0, "llama has none");
+    ok(read_mistral(&c, "{\"num_key_value_heads\":2}", &e) == 0 &&
+        c.window == 4096, "mistral's is 4096");
+    ok(read_mistral(&c, "{\"num_key_value_heads\":2,"
+        "\"sliding_window\":null}", &e) == 0 && c.window == 0,
+        "unless the key is null");
+    ok(read_mistral(&c, "{\"num_key_value_heads\":2,\"sliding_window\":16,"
+        "\"use_sliding_window\":false}", &e) == 0 && c.window == 16,
+        "use_sliding_window means nothing to it");
+    ok(read_mistral(&c, "{\"num_key_value_heads\":null}", &e) == 0 &&
+        c.KV == c.H, "nor are 8 key-value heads taken for null");
+}
+
+/* Keys that are not in the table are refused, whatever they say. */
+static void
+test_keys(void)
+{
+    struct config c;
+    struct err e = { 0 };
+
+    refuse("{\"attn_logit_softcapping\":50}",
+        "attn_logit_softcapping: is not known");
+    refuse("{\"residual_multiplier\":1}", "residual_multiplier: is not");
+    refuse("{\"layer_types\":[\"full_attention\"]}", "layer_types: is not");
+    refuse("{\"auto_map\":{\"AutoModel\":\"m.M\"}}", "auto_map: is not");
+    refuse("{\"is_causal\":false}", "is_causal: false is not supported (true)");
+    refuse("{\"rope_parameters\":{\"rope_type\":\"default\","
+        "\"mrope_section\":[1]}}", "rope_parameters.mrope_section: is not");
+    refuse("{\"rope_scaling\":{\"type\":\"linear\",\"factor\":2,"
+        "\"attention_factor\":1}}", "rope_scaling.attention_factor: is not");
+    refuse("{\"rope_parameters\":{\"partial_rotary_factor\":0.5}}",
+        "rope_parameters.partial_rotary_factor: 0.5 is not supported (1)");
+    ok(read_config(&c, "{\"is_causal\":true,\"pretraining_tp\":2,"
+        "\"torch_dtype\":\"bfloat16\",\"top_p\":0.9,\"pruned_heads\":{},"
+        "\"partial_rotary_factor\":1.0,\"final_logit_softcapping\":null,"
+        "\"transformers.js_config\":{\"dtype\":\"q8\"}}", &e) == 0,
+        "what changes nothing is taken %s", e.msg);
 }
 
 /* distil.md, traps: one of the two alone must not mean theta 10000 */
@@ -127,7 +186,7 @@ test_bad(void)
     refuse("{\"hidden_act\":\"gelu\"}", "hidden_act");
     refuse("{\"attention_bias\":true}", "attention_bias");
     refuse("{\"mlp_bias\":true}", "mlp_bias");
-    refuse("{\"mlp_bias\":1}", "mlp_bias: is a whole number");
+    refuse("{\"mlp_bias\":1}", "mlp_bias: 1 is not supported (false)");
     refuse("{\"quantization_config\":{\"bits\":4}}", "quantization_config");
     refuse("{\"vocab_size\":null}", "vocab_size: is missing");
     refuse("{\"vocab_size\":0}", "vocab_size: 0 is outside");
@@ -144,7 +203,11 @@ test_bad(void)
     refuse("{\"num_hidden_layers\":1000000000}", "num_hidden_layers");
     refuse("{\"rms_norm_eps\":0}", "rms_norm_eps");
     refuse("{\"rms_norm_eps\":\"1e-5\"}", "rms_norm_eps: is a string");
-    refuse("{\"sliding_window\":16}", "sliding_window: 16");
+    refuse("{\"sliding_window\":16}", "sliding_window: is not known");
+    refuse("{\"eos_token_id\":[3,100]}", "eos_token_id: 100 is outside");
+    refuse("{\"eos_token_id\":[3,\"4\"]}", "eos_token_id: is no token id");
+    refuse("{\"eos_token_id\":[1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,"
+        "6,7,8,9,1,2,3,4,5,6]}", "eos_token_id: a list of 33");
     refuse("{\"eos_token_id\":100}", "eos_token_id: 100 is outside");
     refuse("{\"bos_token_id\":-2}", "bos_token_id: -2");
     refuse("{\"pad_token_id\":\"0\"}", "pad_token_id: is no token id");
@@ -160,7 +223,8 @@ same(const struct config *a, const struct config *b)
         a->theta == b->theta && a->rope == b->rope &&
         a->rope_factor == b->rope_factor && a->rope_low == b->rope_low &&
         a->rope_high == b->rope_high && a->rope_orig == b->rope_orig &&
-        a->tied == b->tied && a->bos == b->bos && a->eos == b->eos &&
+        a->tied == b->tied && a->bos == b->bos && a->neos == b->neos &&
+        memcmp(a->eos, b->eos, sizeof a->eos) == 0 && a->window == b->window &&
         a->pad == b->pad && a->init_range == b->init_range;
 }
 
@@ -171,7 +235,10 @@ test_round_trip(void)
         "{\"head_dim\":32,\"num_key_value_heads\":2,\"rms_norm_eps\":1e-5,"
             "\"tie_word_embeddings\":true,\"eos_token_id\":3}",
         "{\"model_type\":\"mistral\",\"num_key_value_heads\":2,"
-            "\"rope_theta\":1e6,\"bos_token_id\":0}",
+            "\"rope_theta\":1e6,\"bos_token_id\":0,"
+            "\"eos_token_id\":[2,9,4]}",
+        "{\"model_type\":\"mistral\",\"num_key_value_heads\":2,"
+            "\"sliding_window\":null,\"eos_token_id\":[5]}",
         "{\"rope_scaling\":{\"type\":\"linear\",\"factor\":2.5}}",
         "{\"rope_theta\":5e5,\"rope_scaling\":{\"rope_type\":\"llama3\","
             "\"factor\":8.0,\"low_freq_factor\":1.0,\"high_freq_factor\":4,"
@@ -298,6 +365,8 @@ int
 main(void)
 {
     test_defaults();
+    test_window();
+    test_keys();
     test_rope();
     test_bad();
     test_round_trip();

@@ -89,7 +89,8 @@ test_export(const char *path, enum dtype as)
         path, dtype_name(as), e.msg);
     ok(model_open(&b, "out/", &e) == 0, "it opens %s", e.msg);
     ok(same_model(&a, &b, as == DT_BF16), "with the same values");
-    ok(a.c.theta == b.c.theta && a.c.eps == b.c.eps && a.c.eos == b.c.eos &&
+    ok(a.c.theta == b.c.theta && a.c.eps == b.c.eps && a.c.neos == b.c.neos &&
+        memcmp(a.c.eos, b.c.eos, sizeof a.c.eos) == 0 &&
         a.c.D == b.c.D, "and configuration");
     ok(model_params(&a) == model_params(&b), "and parameters");
     ok(!io_exists("out.tmp"), "nothing is left");
@@ -357,7 +358,8 @@ test_gguf_refused(void)
 
 /* Write a directory: config.json of `config`, and the tensors of
  * tied-student with tensor `which` changed by `how`. */
-enum how { KEEP, DROP, RENAME, RESHAPE, RETYPE, POISON, UNPAD, EXTRA };
+enum how { KEEP, DROP, RENAME, RESHAPE, RETYPE, POISON, UNPAD, EXTRA,
+    HEAD, OTHER_HEAD };
 static void
 make(const char *dir, const char *config, const char *which, enum how how)
 {
@@ -367,7 +369,7 @@ make(const char *dir, const char *config, const char *which, enum how how)
     struct err e;
     struct buf b = { 0 };
     char path[80];
-    float *copy;
+    float *copy, *head;
 
     io_rmdir(dir, NULL);
     if (io_mkdirs(dir, &e) < 0 || io_map(&c, config, &e) < 0 ||
@@ -379,6 +381,7 @@ make(const char *dir, const char *config, const char *which, enum how how)
     snprintf(path, sizeof path, "%s/config.json", dir);
     io_put_file(path, c.p, c.n, &e);
     copy = xmalloc(s.data_len);
+    head = xmalloc(s.data_len);
     memcpy(copy, map.p + s.data_at, s.data_len);
     st_out_begin(&o);
     for (size_t i = 0; i < s.nt; i++) {
@@ -394,6 +397,11 @@ make(const char *dir, const char *config, const char *which, enum how how)
             x[t.n / 2] = (float)NAN;
         if (how == UNPAD)
             x[t.n - 1] = 1;
+        if (how == HEAD || how == OTHER_HEAD) {     /* beside it */
+            st_out_tensor(&o, "lm_head.weight", t.dtype, 2, t.shape, head);
+            memcpy(head, x, t.nbytes);
+            head[t.n - 1] += how == OTHER_HEAD;
+        }
         if (how != DROP)
             st_out_tensor(&o, how == RENAME ? "other.weight" : t.name,
                 how == RETYPE ? DT_I32 : t.dtype, t.ndim,
@@ -411,6 +419,7 @@ make(const char *dir, const char *config, const char *which, enum how how)
     st_out_release(&o);
     st_release(&s);
     free(copy);
+    free(head);
     io_unmap(&map);
     io_unmap(&c);
 }
@@ -454,9 +463,13 @@ test_refused(void)
     make("d", config, "model.layers.0.self_attn.rotary_emb.inv_freq", EXTRA);
     ok(model_open(&m, "d", &e) == 0, "a table of frequencies is passed over");
     model_close(&m);
-    make("d", config, "lm_head.weight", EXTRA);
+    make("d", config, "model.embed_tokens.weight", HEAD);
     ok(model_open(&m, "d", &e) == 0, "so is the copy of a tied head");
     model_close(&m);
+    make("d", config, "model.embed_tokens.weight", OTHER_HEAD);
+    refuse("d", "lm_head.weight differs from model.embed_tokens.weight");
+    make("d", config, "lm_head.weight", EXTRA);
+    refuse("d", "tensor lm_head.weight has 4 elements");
     make("d", GRAD "untied-student/config.json", q, KEEP);
     refuse("d", "lm_head.weight is missing");
     make("d", config, q, POISON);
@@ -552,6 +565,32 @@ test_index(void)
     io_rmdir("d", NULL);
 }
 
+/* All ids of a list of EOS, in both files that name them. */
+static void
+test_eos(void)
+{
+    static const char *const file[] = { "out/config.json",
+        "out/generation_config.json" };
+    json_t *want = json_pack("[i,i,i]", 2, 9, 4), *j;
+    struct model m;
+    struct err e = { 0 };
+
+    must_open(&m, GRAD "tied-student");
+    for (size_t i = 0; i < 3; i++)
+        m.c.eos[i] = json_integer_value(json_array_get(want, i));
+    m.c.neos = 3;
+    ok(model_export(&m, "out", DT_F32, NULL, &e) == 0, "exported %s", e.msg);
+    for (int i = 0; i < 2; i++) {
+        j = js_load(file[i], 1 << 20, &e);
+        ok(json_equal(json_object_get(j, "eos_token_id"), want),
+            "%s: all ids", file[i]);
+        json_decref(j);
+    }
+    json_decref(want);
+    model_close(&m);
+    io_rmdir("out", NULL);
+}
+
 static void
 test_tokenizer_files(void)
 {
@@ -611,6 +650,7 @@ main(void)
     test_refused();
     test_index();
     test_tokenizer_files();
+    test_eos();
     pool_free(pool);
     return done_testing();
 }

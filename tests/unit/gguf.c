@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "format/gguf.h"
 #include "format/gguf_tok.h"
+#include "model/model.h"
 #include "../tap.h"
 
 #include <stdlib.h>
@@ -543,6 +544,85 @@ test_tokenizer(void)
     tok_refuse("\xc4\xa0 s", "\xc4\xa0 \x01", "number 0 does not join");
 }
 
+/* The least metadata of a llama, one more key if it is not NULL, and the tables
+ * of tokens and, if asked, of RoPE's divisors: as much as is read before the
+ * blocks are. */
+static void
+put_llama(const char *file, const char *key, enum gguf_type type,
+    uint32_t value, int table)
+{
+    struct buf b = { 0 };
+    struct err e;
+
+    put_head(&b, 3, 1 + (table != 0), 6 + (key != NULL));
+    put_str(&b, "general.architecture");
+    put(&b, GGUF_STR, 4);
+    put_str(&b, "llama");
+    put_kv_u32(&b, "llama.embedding_length", 4);
+    put_kv_u32(&b, "llama.feed_forward_length", 4);
+    put_kv_u32(&b, "llama.block_count", 1);
+    put_kv_u32(&b, "llama.attention.head_count", 1);
+    put_kv_u32(&b, "llama.context_length", 8);
+    if (key) {
+        put_str(&b, key);
+        put(&b, type, 4);
+        put(&b, value, type == GGUF_BOOL ? 1 : 4);
+    }
+    put_tensor(&b, "token_embd.weight", 4, 8, 0, 0);
+    if (table)
+        put_tensor(&b, "rope_freqs.weight", 2, 1, 0, 128);
+    pad(&b, 32);
+    put(&b, 0, 128);
+    put(&b, 0x3f8000003f800000, table ? 32 : 0);        /* 1.0f, 1.0f */
+    io_put_file(file, b.p, b.n, &e);
+    buf_release(&b);
+}
+
+/* Opening it as a model must fail for that reason. */
+static void
+model_refused(const char *key, enum gguf_type type, uint32_t value, int table,
+    const char *why)
+{
+    struct model m;
+    struct err e = { 0 };
+
+    put_llama("m.gguf", key, type, value, table);
+    if (!ok(model_open(&m, "m.gguf", &e) < 0 && strstr(e.msg, why),
+        "%s%s: %s", key ? key : "nothing more", table ? ", table" : "", why))
+        printf("# %s\n", e.msg);
+    remove("m.gguf");
+}
+
+/* Keys that llama.cpp computes something else for. */
+static void
+test_model_keys(void)
+{
+    static const char missing[] = "output_norm.weight: is missing";
+    const uint32_t one = 0x3f800000, two = 0x40000000;
+
+    model_refused(NULL, 0, 0, 0, "rms_norm_eps");
+    model_refused("llama.attention.layer_norm_rms_epsilon", GGUF_F32,
+        0x3727c5ac, 0, missing);
+    model_refused("llama.attention.causal", GGUF_BOOL, 0, 0,
+        "llama.attention.causal: a value other than 1");
+    model_refused("llama.rope.scaling.attn_factor", GGUF_F32, two, 0,
+        "llama.rope.scaling.attn_factor: a value other than 1");
+    model_refused("llama.rope.scaling.factor", GGUF_F32, two, 1,
+        "llama.rope.scaling.factor: 2 beside tensor rope_freqs.weight");
+    model_refused("llama.attention.sliding_window", GGUF_U32, 8, 0,
+        "llama.attention.sliding_window: a value other than 0");
+    model_refused("llama.expert_count", GGUF_U32, 4, 0,
+        "llama.expert_count: a value other than 0");
+    model_refused("llama.logit_scale", GGUF_F32, one, 0,
+        "llama.logit_scale: is not known");
+    /* these are as good as none */
+    model_refused("llama.attention.causal", GGUF_BOOL, 1, 0, "rms_norm_eps");
+    model_refused("llama.rope.scaling.attn_factor", GGUF_F32, one, 0,
+        "rms_norm_eps");
+    model_refused("llama.rope.scaling.factor", GGUF_F32, one, 1,
+        "rms_norm_eps");
+}
+
 int
 main(void)
 {
@@ -553,5 +633,6 @@ main(void)
     test_tensors();
     test_damage();
     test_tokenizer();
+    test_model_keys();
     return done_testing();
 }

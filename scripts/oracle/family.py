@@ -1,0 +1,104 @@
+"""Tiny random models of each family, their logits and gradients in double.
+usage: family.py OUTDIR [NAME...]             (tests/golden/family)
+Writes OUTDIR/NAME/ (config.json as transformers writes it, model.safetensors in
+bfloat16) and OUTDIR/NAME.safetensors:
+  ids u16 [2,20]; first u32 [2,20]: where in its row each token's piece begins
+  logits F32 [2,20,V]
+  grad.X F32: gradient of the mean cross-entropy of the next token, over the
+    positions whose next token is in the same piece
+Each piece is a forward pass of its own through transformers' eager code with
+every float32 in its source made float64."""
+import importlib
+import inspect
+import json
+import os
+import re
+import sys
+import types
+
+import torch
+import transformers
+
+import st
+
+SEED = 13
+ROWS = [[20], [13, 7]]
+SIZE = dict(vocab_size=40, hidden_size=12, intermediate_size=20,
+            num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
+            head_dim=8, bos_token_id=1, eos_token_id=2, pad_token_id=None)
+# module, class, and what differs
+FAMILIES = {
+    # rows longer than the window, and than max_position_embeddings; the key
+    # use_sliding_window means nothing to this family
+    'mistral': ('mistral', 'Mistral', dict(
+        sliding_window=5, max_position_embeddings=4, rms_norm_eps=1e-5,
+        use_sliding_window=False, eos_token_id=[2, 7])),
+}
+
+
+def double(module):
+    """transformers' module with float64 for float32"""
+    m = importlib.import_module(f'transformers.models.{module}.modeling_{module}')
+    src = re.sub(r'torch\.float(32)?\b', 'torch.float64', inspect.getsource(m))
+    src = src.replace('.float()', '.double()')
+    new = types.ModuleType(m.__name__ + '_double')
+    new.__package__, new.__file__ = m.__package__, m.__file__
+    sys.modules[new.__name__] = new
+    exec(compile(src, new.__name__, 'exec'), new.__dict__)
+    return new
+
+
+def make(name):
+    module, cls, more = FAMILIES[name]
+    cfg = getattr(transformers, cls + 'Config')(
+        **{**SIZE, **more}, attn_implementation='eager')
+    m = getattr(double(module), cls + 'ForCausalLM')(cfg).double()
+    gen = torch.Generator().manual_seed(SEED)
+    with torch.no_grad():
+        for n, p in m.named_parameters():
+            x = torch.randn(p.shape, generator=gen)
+            x = 0.3 * x if p.ndim == 2 or 'bias' in n else 0.1 * x
+            if p.ndim == 1 and 'bias' not in n and 'Gemma' not in cls:
+                x = 1 + x                           # norms
+            p.copy_(x.bfloat16().double())
+    return cfg, m.eval()
+
+
+def golden(out, name):
+    cfg, m = make(name)
+    gen = torch.Generator().manual_seed(SEED + 1)
+    ids = torch.randint(0, cfg.vocab_size, (2, 20), generator=gen)
+    first, logits, ce, n = torch.zeros(2, 20), torch.zeros(2, 20, cfg.vocab_size), 0, 0
+    for b, lens in enumerate(ROWS):
+        at = 0
+        for k in lens:
+            z = m(ids[b:b + 1, at:at + k]).logits[0]
+            logits[b, at:at + k], first[b, at:at + k] = z.detach().float(), at
+            ce = ce - torch.log_softmax(z[:-1], -1).gather(
+                1, ids[b, at + 1:at + k, None]).sum()
+            at, n = at + k, n + k - 1
+    (ce / n).backward()
+    tensors = dict(ids=ids.to(torch.uint16), first=first.to(torch.uint32), logits=logits)
+    weights = {}
+    for k, p in m.named_parameters():
+        tensors['grad.' + k] = p.grad.float()
+        weights[k] = p.detach().bfloat16()
+    meta = dict(made_by=f'scripts/oracle/family.py OUTDIR {name}', seed=SEED,
+                ce='%.17g' % (ce / n).item(), versions=st.versions(torch, transformers))
+    os.makedirs(f'{out}/{name}', exist_ok=True)
+    st.save(f'{out}/{name}.safetensors', tensors, meta)
+    st.save(f'{out}/{name}/model.safetensors', weights, dict(meta, format='pt'))
+    cfg.architectures = [type(m).__name__]
+    cfg.dtype = 'bfloat16'
+    cfg.to_json_file(f'{out}/{name}/config.json', use_diff=False)
+    # as shipped, in float32, it is near
+    plain = getattr(transformers, type(m).__name__).from_pretrained(
+        f'{out}/{name}', dtype=torch.float32, attn_implementation='eager')
+    off = (plain(ids[:1]).logits[0] - logits[0]).abs().max().item()
+    assert off <= 1e-4, off
+    print(name, sum(p.numel() for p in m.parameters()), 'parameters; float32 off by %.1e' % off)
+
+
+os.makedirs(sys.argv[1], exist_ok=True)
+for name in sys.argv[2:] or FAMILIES:
+    golden(sys.argv[1], name)
