@@ -86,9 +86,6 @@ add_model(struct eval *e, const char *spec)
     j->path = xstrdup(eq != NULL ? eq + 1 : spec);
     j->label = eq != NULL ? xasprintf("%.*s", (int)(eq - spec), spec)
         : xstrdup(spec);
-    for (const char *p = j->label; *p != '\0'; p++)
-        if ((unsigned char)*p < ' ')
-            die(EX_USAGE, "a model's label holds a control character");
     if (model_open(&j->m, j->path, &err) < 0
             || model_check_finite(&j->m, &err) < 0)
         die_err(&err);

@@ -2,6 +2,7 @@
 #include "evalppl.h"
 #include "base/mem.h"
 #include "base/prog.h"
+#include "base/text.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -77,8 +78,8 @@ tsv_row(const struct eval *e, size_t source, size_t model, struct buf *b)
     struct figures f;
 
     eval_figures(e, source, model, &f);
-    buf_addf(b, "%s\t%s\t%zu\t%zu\t%zu", j->label, source_name(e, source),
-        j->params, f.units, f.n);
+    buf_addf(b, "%s\t%s\t%zu\t%zu\t%zu", SHOWN(j->label),
+        SHOWN(source_name(e, source)), j->params, f.units, f.n);
     cell(b, "%.8f", f.nll.v);
     cell(b, "%.8f", f.nll.se);
     cell(b, "%.6f", f.ppl);
@@ -112,8 +113,8 @@ tsv_compare(const struct eval *e, struct buf *b)
                 if (q == Q_KL && (e->base == NONE || i == e->base))
                     continue;
                 m = eval_mean(e, NONE, (enum quantity)q, i, k);
-                buf_addf(b, "%s\t%s\t%s", e->j[i].label, e->j[k].label,
-                    names[q]);
+                buf_addf(b, "%s\t%s\t%s", SHOWN(e->j[i].label),
+                    SHOWN(e->j[k].label), names[q]);
                 cell(b, "%.8f", m.v);
                 cell(b, "%.8f", m.se);
                 cell(b, "%.3f", m.v / m.se);
@@ -145,8 +146,11 @@ label_width(const struct eval *e)
 {
     size_t w = 5;
 
-    for (size_t i = 0; i < e->nj; i++)
-        w = strlen(e->j[i].label) > w ? strlen(e->j[i].label) : w;
+    for (size_t i = 0; i < e->nj; i++) {
+        const size_t n = strlen(SHOWN(e->j[i].label));
+
+        w = n > w ? n : w;
+    }
     return w > 40 ? 40 : (int)w;
 }
 
@@ -204,7 +208,7 @@ static void
 text_sources(const struct eval *e, int w, struct buf *b)
 {
     for (size_t i = 0; i < e->nj; i++) {
-        buf_addf(b, "\n%s\n", e->j[i].label);
+        buf_addf(b, "\n%s\n", SHOWN(e->j[i].label));
         text_head(e, w, "source", b);
         buf_addf(b, " %9s %9s\n", "documents", "tokens");
         for (size_t s = 0; s < e->info.nsource; s++) {
@@ -213,7 +217,7 @@ text_sources(const struct eval *e, int w, struct buf *b)
             if (units_of(e, s) == 0)
                 continue;
             eval_figures(e, s, i, &f);
-            buf_addf(b, "%-*s", w, source_name(e, s));
+            buf_addf(b, "%-*s", w, SHOWN(source_name(e, s)));
             text_figures(e, s, i, b);
             buf_addf(b, " %9zu %9zu\n", f.units, f.n);
         }
@@ -227,7 +231,7 @@ text_pair(const struct eval *e, size_t i, size_t k, enum quantity q,
     const struct mean m = eval_mean(e, NONE, q, i, k);
 
     buf_addf(b, "%-4s %s - %s: %.5f", q == Q_NLL ? "loss" : "KL",
-        e->j[i].label, e->j[k].label, m.v);
+        SHOWN(e->j[i].label), SHOWN(e->j[k].label), m.v);
     if (isfinite(m.se))
         buf_addf(b, " +/- %.5f", m.se);
     if (isfinite(m.v / m.se))
@@ -243,7 +247,7 @@ print_text(const struct eval *e, int per_source, int compare, struct buf *b)
     describe(e, b);
     buf_addc(b, '\n');
     if (e->base != NONE) {
-        buf_addf(b, "KL(%s || model) in nats", e->j[e->base].label);
+        buf_addf(b, "KL(%s || model) in nats", SHOWN(e->j[e->base].label));
         if (e->temperature != 1.0)
             buf_addf(b, ", T = %g", e->temperature);
         buf_addc(b, '\n');
@@ -252,7 +256,7 @@ print_text(const struct eval *e, int per_source, int compare, struct buf *b)
     text_head(e, w, "model", b);
     buf_addf(b, " %8s %8s %8s\n", "M param", "tokens/s", "MB");
     for (size_t i = 0; i < e->nj; i++) {
-        buf_addf(b, "%-*s", w, e->j[i].label);
+        buf_addf(b, "%-*s", w, SHOWN(e->j[i].label));
         text_figures(e, NONE, i, b);
         buf_addf(b, " %8.3f %8.0f %8.1f\n", (double)e->j[i].params / MB,
             speed(e, &e->j[i]), (double)memory(&e->j[i]) / MB);

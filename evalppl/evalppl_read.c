@@ -2,6 +2,7 @@
 #include "evalppl.h"
 #include "base/mem.h"
 #include "base/prog.h"
+#include "base/progress.h"
 #include "data/batch.h"
 #include "data/tokenizer.h"
 #include "kern/kern.h"

@@ -3,6 +3,8 @@
 #include "base/io.h"
 #include "base/opt.h"
 #include "base/prog.h"
+#include "base/progress.h"
+#include "base/text.h"
 #include "data/shardset.h"
 #include "shard.h"
 #include "shard_foreign.h"
@@ -129,14 +131,15 @@ check(char **dir, int partial)
         if (r < 0) {
             if (e.code != EX_INPUT || survey(*dir) == 0)
                 warn("%s", e.msg);
-            printf("%s: BAD\n", *dir);
+            printf("%s: BAD\n", SHOWN(*dir));
             status = e.code > status ? e.code : status;
             continue;
         }
         printf("%s: good, %s: %" PRIu64 " messages, %" PRIu64 " %s, %" PRIu64
-            " tokens in %zu shards\n", *dir, m.complete ? "complete" : "open",
-            m.messages, m.docs, strcmp(m.content, "batch") == 0 ? "rows" :
-            "documents", m.tokens, m.nfile);
+            " tokens in %zu shards\n", SHOWN(*dir),
+            m.complete ? "complete" : "open", m.messages, m.docs,
+            strcmp(m.content, "batch") == 0 ? "rows" : "documents", m.tokens,
+            m.nfile);
         manifest_release(&m);
     }
     return status;
@@ -198,20 +201,20 @@ main(int argc, char **argv)
             "replace what the directory holds"),
         OPT_ENUM(0, "codec", &ask.codec, codec_names, "name", "compression"),
         OPT_SIZE(0, "level", &ask.level, 0, 19, "n",
-            "its level: zstd 1-19, lz4 1-12, 0 for 3 and 1"),
+            "zstd 1 to 19, lz4 1 to 12 (0: zstd 3, lz4 1)"),
         OPT_SIZE(0, "shard-size", &ask.shard_size, 1, 0x1p40, "bytes",
             "close a file at this size"),
         OPT_SIZE(0, "frame", &ask.frame, 1, 0x1p30, "bytes",
             "content of a frame"),
         OPT_SIZE('j', "threads", &ask.o.threads, 0, 1024, "n",
-            "compress with so many, 0: one a processor"),
+            "compress with so many (0: one a processor)"),
         OPT_GROUP("formats of others"),
         OPT_ENUM(0, "import", &ask.in.format, foreign_names, "format",
             "store such files"),
         OPT_ENUM(0, "export", &ask.ex.format, foreign_names, "format",
             "write documents as such files to -o"),
         OPT_SIZE(0, "vocab", &ask.in.vocab, 1, 0x1p32, "n",
-            "import: ids are below this; or give -t"),
+            "import: ids are below this (0: what -t says)"),
         OPT_STR(0, "bos", &ask.in.bos, "id",
             "import: documents begin with it; or none"),
         OPT_STR(0, "eos", &ask.in.eos, "id",

@@ -3,6 +3,7 @@
  * printed so that it cannot control a terminal.
  */
 #include "base/mem.h"
+#include "base/text.h"
 #include "data/msg.h"
 #include "data/tokenizer.h"
 #include "shard.h"
@@ -21,24 +22,19 @@ struct dump {
     struct buf text;
 };
 
-/* Print s[n] with control characters as \n, \t or \xNN. */
+/* Print s[n] as it may be shown, with \n, \t and \\ for what these stand. */
 static void
 put_text(const char *s, size_t n)
 {
-    const unsigned char *p = (const unsigned char *)s;
+    char one[TEXT_CHAR];
 
-    for (size_t i = 0; i < n; i++) {
-        if (p[i] == '\n')
-            fputs("\\n", stdout);
-        else if (p[i] == '\t')
-            fputs("\\t", stdout);
-        else if (p[i] == '\\')
-            fputs("\\\\", stdout);
-        else if (p[i] < 0x20 || p[i] == 0x7f || (p[i] == 0xc2 && i + 1 < n &&
-            p[i + 1] < 0xa0))
-            printf("\\x%02x", p[i]);
-        else
-            putchar(p[i]);
+    while (n > 0) {
+        const size_t taken = text_char(one, s, n);
+
+        fputs(*s == '\n' ? "\\n" : *s == '\t' ? "\\t" : *s == '\\' ?
+            "\\\\" : one, stdout);
+        s += taken;
+        n -= taken;
     }
 }
 
@@ -85,8 +81,9 @@ put_value(const struct st_tensor *t, size_t i)
 static void
 put_tensor(const struct st_tensor *t, size_t values)
 {
-    printf("  %s ", t->name);
-    printf("%s [", dtype_name(t->dtype));
+    printf("  ");
+    put_text(t->name, strlen(t->name));
+    printf(" %s [", dtype_name(t->dtype));
     for (int i = 0; i < t->ndim; i++)
         printf("%s%zu", i ? "," : "", t->shape[i]);
     printf("]");

@@ -1,4 +1,5 @@
 /* shard --list: the tables of a directory */
+#include "base/text.h"
 #include "data/shardset.h"
 #include "shard.h"
 
@@ -14,7 +15,7 @@ list_sources(const struct manifest *m, const char *docs)
     printf("%-24s %12s %14s %7s\n", "source", docs, "tokens", "share");
     for (size_t i = 0; i < m->nsource; i++)
         printf("%-24s %12" PRIu64 " %14" PRIu64 " %6.2f%%\n",
-            m->source[i].name, m->source[i].docs, m->source[i].tokens,
+            SHOWN(m->source[i].name), m->source[i].docs, m->source[i].tokens,
             100.0 * (double)m->source[i].tokens / all);
 }
 
@@ -28,11 +29,10 @@ list(const char *dir)
     if (manifest_read(&m, dir, &e) < 0)
         die_err(&e);
     batch = strcmp(m.content, "batch") == 0;
-    printf("%s: %s, %s%s, %s -%d, vocabulary %zu, tokenizer %s", dir,
+    printf("%s: %s, %s%s, %s -%d, vocabulary %zu, tokenizer %s", SHOWN(dir),
         m.complete ? "complete" : "open", *m.content ? m.content : "empty",
         m.teacher ? " with a teacher" : "", codec_names[m.codec], m.level,
-        m.vocab,
-        m.tokenizer);
+        m.vocab, SHOWN(m.tokenizer));
     if (batch)
         printf(", T %zu", m.T);
     printf("\n%-16s %12s %14s %7s %9s %12s %14s\n", "shard", "bytes",
@@ -42,7 +42,7 @@ list(const char *dir)
         const struct shard_file *f = &m.file[i];
 
         printf("%-16s %12" PRIu64 " %14" PRIu64 " %7" PRIu64 " %9" PRIu64
-            " %12" PRIu64 " %14" PRIu64 "\n", f->name, f->bytes, f->raw,
+            " %12" PRIu64 " %14" PRIu64 "\n", SHOWN(f->name), f->bytes, f->raw,
             f->frames, f->messages, f->docs, f->tokens);
     }
     list_sources(&m, batch ? "pieces" : "documents");

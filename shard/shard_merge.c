@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/prog.h"
+#include "base/progress.h"
 #include "data/shardset.h"
 #include "shard.h"
 

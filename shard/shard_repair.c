@@ -4,6 +4,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/prog.h"
+#include "base/text.h"
 #include "data/shardset.h"
 #include "data/tokenizer.h"
 #include "shard.h"
@@ -27,19 +28,20 @@ static void
 report(const char *dir, const char *out, const struct shard_loss *l)
 {
     if (l->lost == 0 && l->messages == 0 && l->docs == 0)
-        printf("%s: nothing is lost of %zu frames\n", dir, l->frames);
+        printf("%s: nothing is lost of %zu frames\n", SHOWN(dir), l->frames);
     else if (!l->counted)
         printf("%s: %zu of %zu frames are lost, and %" PRIu64 " messages\n",
-            dir, l->lost, l->frames, l->messages);
+            SHOWN(dir), l->lost, l->frames, l->messages);
     else
         printf("%s: %zu of %zu frames are lost, %" PRIu64 " messages, %" PRIu64
-            " documents, %" PRIu64 " tokens\n", dir, l->lost, l->frames,
-            l->messages, l->docs, l->tokens);
+            " documents, %" PRIu64 " tokens\n", SHOWN(dir), l->lost,
+            l->frames, l->messages, l->docs, l->tokens);
     for (size_t i = 0; i < l->nsource; i++)
         if (l->source[i].docs)
-            printf("%-24s %12" PRIu64 " %14" PRIu64 "\n", l->source[i].name,
-                l->source[i].docs, l->source[i].tokens);
-    printf("%s: the rest is there\n", out);
+            printf("%-24s %12" PRIu64 " %14" PRIu64 "\n",
+                SHOWN(l->source[i].name), l->source[i].docs,
+                l->source[i].tokens);
+    printf("%s: the rest is there\n", SHOWN(out));
 }
 
 void

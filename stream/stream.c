@@ -3,6 +3,7 @@
 #include "base/io.h"
 #include "base/opt.h"
 #include "base/prog.h"
+#include "base/progress.h"
 #include "data/msg_addr.h"
 #include "data/sampler.h"
 #include "format/ckpt.h"

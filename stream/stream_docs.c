@@ -2,6 +2,7 @@
 #include "stream.h"
 #include "base/mem.h"
 #include "base/prog.h"
+#include "base/text.h"
 #include "data/mix.h"
 
 #include <inttypes.h>
@@ -364,7 +365,7 @@ docs_plan(struct feed *f, struct err *e)
         const double room = t->padding + (double)t->tokens;
 
         printf("%s\t%" PRIu64 "\t%" PRIu64 "\t%.6f\t%.0f\t%.3f\t%.3f\t%.1f"
-            "\n", x->d->info.source[i], sampler_docs(x->sampler, i), has,
+            "\n", SHOWN(x->d->info.source[i]), sampler_docs(x->sampler, i), has,
             all > 0.0 ? tokens[i] / all : 0.0, tokens[i],
             has ? tokens[i] / (double)has : 0.0,
             room > 0.0 ? 100.0 * t->padding / room : 0.0,

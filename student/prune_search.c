@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/prog.h"
+#include "base/progress.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "base/pool.h"
 #include "base/profile.h"
 #include "base/prog.h"
+#include "base/progress.h"
 #include "data/tokenizer.h"
 #include "kern/kern.h"
 #include "model/random.h"
@@ -54,15 +55,14 @@ static const struct opt options[] = {
     OPT_REAL(0, "lr-embed", &a.lr_embed, 0, 1000, "factor",
         "factor on it for embeddings and head"),
     OPT_ENUM(0, "schedule", &a.schedule, schedules, "name",
-        "cosine, linear or constant"),
+        "of the learning rate"),
     OPT_SIZE(0, "warmup", &a.warmup, 0, 1e9, "steps", "steps of warm-up"),
     OPT_REAL(0, "min-lr-ratio", &a.floor, 0, 1, "fraction",
         "of the peak rate where the schedule ends"),
     OPT_REAL(0, "beta1", &a.beta1, 0, 0.9999999, "x", "AdamW, first moment"),
     OPT_REAL(0, "beta2", &a.beta2, 0, 0.9999999, "x", "AdamW, second moment"),
     OPT_REAL(0, "eps", &a.eps, 0, 1, "x", "AdamW, epsilon"),
-    OPT_REAL(0, "weight-decay", &a.decay, 0, 10, "x",
-        "of matrices"),
+    OPT_REAL(0, "weight-decay", &a.decay, 0, 10, "x", "of matrices"),
     OPT_FLAG(0, "decay-embed", &a.decay_embed, "decay embeddings too"),
     OPT_REAL(0, "clip-grad", &a.clip, 0, 1e9, "norm",
         "clip the gradient to this norm (0: never)"),
@@ -77,11 +77,11 @@ static const struct opt options[] = {
     OPT_SIZE(0, "ahead", &a.ahead, 0, 1e15, "bytes",
         "of the next message read beside a step (0: all)"),
     OPT_ENUM(0, "act", &a.act, dtypes, "type",
-        "of activations kept for the backward pass: f32 or bf16"),
+        "of activations kept for the backward pass"),
     OPT_ENUM(0, "grad", &a.grad, dtypes, "type",
-        "of the blocks' gradients: f32 or bf16"),
+        "of the blocks' gradients"),
     OPT_ENUM(0, "moments", &a.moments, dtypes, "type",
-        "of the optimiser's moments: f32 or bf16"),
+        "of the optimiser's moments"),
     OPT_SIZE(0, "save", &a.save, 0, 1e12, "n",
         "checkpoint every n steps (0: at the end)"),
     OPT_SIZE(0, "keep", &a.keep, 0, 1e6, "n", "checkpoints kept (0: all)"),

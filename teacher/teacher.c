@@ -6,6 +6,7 @@
 #include "base/pool.h"
 #include "base/profile.h"
 #include "base/prog.h"
+#include "base/progress.h"
 #include "data/batch.h"
 #include "data/msg.h"
 #include "data/msg_addr.h"
@@ -50,7 +51,7 @@ static const struct opt options[] = {
     OPT_STR(0, "student", &a.student, "model",
         "whose kept blocks --hidden mapped means"),
     OPT_ENUM(0, "dtype", &a.dtype, dtypes, "type",
-        "of the added tensors: bf16 (--top: f16) or f32"),
+        "of the added tensors, bf16 being f16 for --top"),
     OPT_FLAG(0, "no-head", &a.no_head,
         "leave the head out: the student has it by student --teacher"),
     OPT_SIZE(0, "micro", &a.micro, 0, 1e6, "rows",

@@ -106,7 +106,11 @@ names() {
 }
 
 # terminal COMMAND: run it by the shell on a terminal of its own, what it shows
-# goes to the file screen; fails where script(1) is missing
+# goes to the file screen.  has_terminal asks first whether there is one: none
+# without script(1), or in a root without /dev/pts.
+has_terminal() {
+    timeout 20 script -qec true tty.log >screen 2>&1
+}
 terminal() {
     script -qec "$*" tty.log >screen 2>&1
 }

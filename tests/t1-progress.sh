@@ -14,22 +14,28 @@ mkfifo pipe
 slow() {
     { head -c 200000; sleep "$1"; cat; } <pipe >/dev/null &
 }
-line='tokenize: tokenize [0-9.]+ [kM]B of [0-9.]+ MB \([0-9]+ %\), [0-9.]+ [kM]B/s, [0-9]+:[0-9][0-9] left'
+line='tokenize: tokenize [0-9.]+ [kM]B of [0-9.]+ MB \([0-9]+ %\), [0-9]+:[0-9][0-9] left, [0-9.]+ [kM]B/s'
 NO_COLOR=1
 export NO_COLOR
-slow 0.5
-if TERM=vt100 terminal "tokenize -t '$tok' -j 1 x.jsonl >pipe"; then
-    tr '\r' '\n' <screen >lines
-    like 'a terminal shows bytes, rate and time left' "$line" lines
+if has_terminal; then
     slow 0.5
-    TERM=vt100 terminal "tokenize -t '$tok' -j 1 - <x.jsonl >pipe"
+    TERM=vt100 terminal "tokenize -t '$tok' -j 1 x.jsonl -o pipe"
+    tr '\r' '\n' <screen >lines
+    like 'a terminal shows bytes, time left and rate' "$line" lines
+    wait
+    slow 0.5
+    TERM=vt100 terminal "tokenize -t '$tok' -j 1 -o pipe - <x.jsonl"
     tr '\r' '\n' <screen >lines
     like 'of standard input, bytes and rate' \
         'tokenize: tokenize [0-9.]+ [kM]B, [0-9.]+ [kM]B/s' lines
+    wait
+    slow 0.5
+    TERM=vt100 terminal "tokenize -t '$tok' -j 1 x.jsonl | cat >pipe"
+    unlike 'in front of another program nothing' 'tokenize: tokenize' screen
+    wait
 else
-    skip 'progress on a terminal' 'no script(1)'
+    skip 'progress on a terminal' 'no script(1), or no /dev/pts'
 fi
-wait
 slow 0.5
 ok 'in a log' sh -c "tokenize -t '$tok' -j 1 x.jsonl >pipe"
 equal 'there is the closing line alone' "$(wc -l <err | tr -d ' ')" 1

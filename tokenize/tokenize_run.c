@@ -16,6 +16,7 @@
 
 #include "base/pool.h"
 #include "base/prog.h"
+#include "base/progress.h"
 #include "data/unicode.h"
 
 #include <jansson.h>

@@ -1,6 +1,7 @@
 /* Statistics by source; see tokenize_stats.h. */
 #include "tokenize_stats.h"
 
+#include "base/text.h"
 #include "data/unicode.h"
 
 #include <inttypes.h>
@@ -346,8 +347,8 @@ static void
 print_tsv(FILE *f, const char *name, const struct row *r, double parallel)
 {
     fprintf(f, "%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%"
-        PRIu64 "\t%.3f\t%.3f\t%.4f\t%.6f\t%" PRIu64, name, r->docs, r->bytes,
-        r->chars, r->words, r->tokens, ratio(r->tokens, r->words),
+        PRIu64 "\t%.3f\t%.3f\t%.4f\t%.6f\t%" PRIu64, SHOWN(name), r->docs,
+        r->bytes, r->chars, r->words, r->tokens, ratio(r->tokens, r->words),
         ratio(r->chars, r->tokens), ratio(r->split, r->words),
         ratio(r->fallback, r->tokens), r->distinct);
     if (isfinite(parallel))

@@ -78,14 +78,6 @@ err_prefix(struct err *e, const char *fmt, ...)
     return -1;
 }
 
-/* One write for the whole line: other processes share the terminal. */
-static void
-print_line(const char *msg)
-{
-    progress_hide();
-    fprintf(stderr, "%s: %s\n", progname, msg);
-}
-
 void
 warn(const char *fmt, ...)
 {
@@ -95,7 +87,7 @@ warn(const char *fmt, ...)
     va_start(ap, fmt);
     format(msg, sizeof msg, fmt, ap);
     va_end(ap);
-    print_line(msg);
+    prog_say(msg);
 }
 
 void
@@ -107,13 +99,13 @@ die(int status, const char *fmt, ...)
     va_start(ap, fmt);
     format(msg, sizeof msg, fmt, ap);
     va_end(ap);
-    print_line(msg);
+    prog_say(msg);
     exit(status);
 }
 
 void
 die_err(const struct err *e)
 {
-    print_line(e->msg);
+    prog_say(e->msg);
     exit(e->code);
 }

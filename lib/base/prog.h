@@ -1,8 +1,6 @@
 /*
- * What every program does around its job: its name, the progress line, the
- * closing line with cost, signals.  stderr only.  Progress is one line that
- * rewrites itself on a terminal, and nothing in a pipe; with -v plain lines
- * appear every ten seconds in a log.  SIGUSR1 prints a status line any time.
+ * What every program does around its job: its name, messages, the closing line
+ * with cost, signals.  stderr only.  Its progress: progress.h.
  */
 #ifndef BASE_PROG_H
 #define BASE_PROG_H
@@ -28,25 +26,24 @@ double prog_cpu(void);
 size_t prog_peak(void);
 size_t prog_resident(void);
 
+/* "PROG: msg" as one line on stderr, in one write, in which a terminal finds
+ * nothing to obey (text.h).  What all messages go through. */
+void prog_say(const char *msg);
 /* note(): one line for people, unless -q.  vnote(): only with -v. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void vnote(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Set by SIGINT and SIGTERM after prog_catch_stop(); a second SIGINT kills. */
+/* Set by SIGINT and SIGTERM after prog_catch_stop().  timeout(1) and mpirun
+ * send one SIGINT to a process twice: those of the first two seconds are one.
+ * A later one kills, but not while a result is being saved. */
 extern volatile sig_atomic_t prog_stopped;
 void prog_catch_stop(void);
+void prog_saving(int on);
 
-/* Progress of one job: total in `unit` (0: unknown; "B" and "bytes" are shown
- * as MB and so on), done so far, and a short extra text such as "loss 2.31"
- * (may be NULL).  Cheap to call often. */
-void progress_begin(const char *what, double total, const char *unit);
-void progress_at(double done, const char *extra);
-void progress_end(void);
-
-/* Wipe the progress line; call before printing on stderr by other means. */
-void progress_hide(void);
-
-/* Text added to the closing line, such as "2.1 M tokens/s" (copied). */
+/* Text for the closing line, such as "2.1 M tokens/s", and more that is in it
+ * only with -v.  Copied; the line without -v should fit in two rows of 80
+ * columns, of which 65 are for the text. */
 void prog_closing(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void prog_detail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -2,6 +2,7 @@
 #include "format/gguf_spm.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "format/names.h"
 
 #include <stdint.h>

@@ -1,37 +1,9 @@
 /* Names that come out of files; see names.h. */
 #include "format/names.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-size_t
-utf8_len(const unsigned char *p, size_t n)
-{
-    unsigned lo = 0x80, hi = 0xbf;
-    size_t len;
-
-    if (p[0] < 0x80)
-        return 1;
-    if (p[0] < 0xc2 || p[0] > 0xf4)
-        return 0;
-    len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-    if (len > n)
-        return 0;
-    if (p[0] == 0xe0)
-        lo = 0xa0;
-    else if (p[0] == 0xed)
-        hi = 0x9f;
-    else if (p[0] == 0xf0)
-        lo = 0x90;
-    else if (p[0] == 0xf4)
-        hi = 0x8f;
-    if (p[1] < lo || p[1] > hi)
-        return 0;
-    for (size_t i = 2; i < len; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    return len;
-}
 
 int
 utf8_text(const void *p, size_t n)

@@ -10,7 +10,7 @@
  */
 #include "format/safetensors.h"
 #include "base/bytes.h"
-
+#include "base/text.h"
 #include "format/json.h"
 #include "format/names.h"
 

@@ -6,6 +6,7 @@
 #include "base/prog.h"
 #include "base/quota.h"
 #include "base/rng.h"
+#include "base/text.h"
 #include "../tap.h"
 
 #include <errno.h>
@@ -403,9 +404,44 @@ test_quota(void)
     ok(cpus > 0 && (n == 0 || cpus <= n), "threads by themselves: %zu", cpus);
 }
 
+static void
+test_text(void)
+{
+    static const char *const shown[][2] = {
+        { "", "" },
+        { "a\\b \303\251 \320\266 \344\270\255 \360\237\230\200",
+            "a\\b \303\251 \320\266 \344\270\255 \360\237\230\200" },
+        { "\001\t\n\033[2J\177", "\\x01\\x09\\x0a\\x1b[2J\\x7f" },
+        { "\302\200\302\237\302\240", "\\xc2\\x80\\xc2\\x9f\302\240" },
+        { "\342\200\256\342\201\246\330\234",
+            "\\xe2\\x80\\xae\\xe2\\x81\\xa6\\xd8\\x9c" },
+        { "\342\200\250\357\273\277\363\240\201\201",
+            "\\xe2\\x80\\xa8\\xef\\xbb\\xbf\\xf3\\xa0\\x81\\x81" },
+        { "\340\244\225\342\200\215", "\340\244\225\342\200\215" },
+        { "\377\300\257\355\240\200\342\202",
+            "\\xff\\xc0\\xaf\\xed\\xa0\\x80\\xe2\\x82" },
+    };
+    char out[12];
+
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        ok(strcmp(SHOWN(shown[i][0]), shown[i][1]) == 0, "shown: %s",
+            shown[i][1]);
+    ok(strcmp(text_show(out, sizeof out, "12345678901"), "12345678901") == 0,
+        "what fits is whole");
+    ok(strcmp(text_show(out, sizeof out, "123456789012"), "12345678...") == 0,
+        "what does not ends with dots");
+    ok(strcmp(text_show(out, sizeof out, "123456\344\270\255\033"),
+        "123456...") == 0, "no character is cut");
+    ok(text_fit("abc", 3, 2) == 2 && text_fit("abc", 3, 9) == 3
+        && text_fit("", 0, 9) == 0, "columns of ASCII");
+    ok(text_fit("\303\251\303\251", 4, 1) == 2, "a letter of two bytes");
+    ok(text_fit("\344\270\255\344\270\255", 6, 3) == 3, "wide characters");
+}
+
 int
 main(void)
 {
+    test_text();
     test_quota();
     test_err();
     test_mem();

@@ -1,12 +1,16 @@
 /* lib/base: what a program says to people.  With an argument this is a program
  * that does one thing, for tests/t0-prog.sh; without, a unit test. */
+#define _GNU_SOURCE             /* syscall */
 #include "base/err.h"
 #include "base/io.h"
 #include "base/opt.h"
 #include "base/prog.h"
+#include "base/progress.h"
 #include "../tap.h"
 
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +38,32 @@ work(void)
     }
     progress_end();
     prog_closing("%d steps", 50);
+    prog_detail("%d naps", 50);
+}
+
+/* Added to the clock, which programs ask for and tests do not wait for. */
+static _Atomic int later;
+
+int
+clock_gettime(clockid_t id, struct timespec *t)
+{
+    const int r = (int)syscall(SYS_clock_gettime, id, t);
+
+    t->tv_sec += atomic_load(&later);
+    return r;
+}
+
+/* 200 steps of a second each, of which 1000 more were there before. */
+static void
+resume(void)
+{
+    progress_begin("training", 1400, "steps");
+    progress_from(1000);
+    for (int i = 1; i <= 200; i++) {
+        atomic_fetch_add(&later, 1);
+        progress_at(1000 + i, "\033[2Jloss");
+    }
+    progress_end();
 }
 
 /* 50 MB in half a second. */
@@ -58,6 +88,22 @@ stop(void)
         nap(0.005);
     if (prog_stopped)
         die(EX_STOP, "stopped");
+}
+
+/* A stop is noticed, and then three seconds go by, saving or not. */
+static void
+slow_stop(int saves)
+{
+    prog_catch_stop();
+    printf("ready\n");
+    fflush(stdout);
+    while (!prog_stopped)
+        nap(0.005);
+    prog_saving(saves);
+    for (int i = 0; i < 600; i++)
+        nap(0.005);
+    prog_saving(0);
+    die(EX_STOP, "saved");
 }
 
 /* Write a file and to stdout: with stdout closed, not into the file. */
@@ -100,6 +146,12 @@ main(int argc, char **argv)
         load();
     else if (strcmp(*arg, "stop") == 0)
         stop();
+    else if (strcmp(*arg, "save") == 0)
+        slow_stop(1);
+    else if (strcmp(*arg, "hang") == 0)
+        slow_stop(0);
+    else if (strcmp(*arg, "resume") == 0)
+        resume();
     else if (strcmp(*arg, "mix") == 0)
         mix();
     else if (strcmp(*arg, "tty") == 0)

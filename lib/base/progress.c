@@ -1,0 +1,340 @@
+/* Progress of a job on a terminal or in a log: see progress.h */
+#include "base/progress.h"
+#include "base/prog.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* To the first column, and what stands there goes. */
+#define WIPE "\r\033[K"
+
+static double began;                    /* prog_now() when the program began */
+
+/* The running job.  done and extra are read by the SIGUSR1 handler, which may
+ * run at any point: done is one atomic word, extra one of two copies. */
+static struct {
+    const char *what;                   /* NULL: no job */
+    const char *unit;
+    double total, from, began, printed;
+    _Atomic uint64_t done;
+    char extra[2][80];
+    _Atomic int current;
+    int shown;                          /* a line stands on the terminal */
+} job;
+
+/* Is stderr a terminal that can rewrite a line?  Otherwise it is a log. */
+static int
+on_terminal(void)
+{
+    static int known = -1;
+    const char *term;
+
+    if (known < 0) {
+        term = getenv("TERM");
+        known = isatty(STDERR_FILENO) && term != NULL
+            && strcmp(term, "dumb") != 0;
+    }
+    return known;
+}
+
+/* The programs of a pipe share one line of the terminal; it belongs to the
+ * last of them, whose standard output is no pipe. */
+static int
+owns_line(void)
+{
+    static int known = -1;
+    struct stat s;
+
+    if (known < 0)
+        known = fstat(STDOUT_FILENO, &s) < 0
+            || !(S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode));
+    return known;
+}
+
+/* Seconds between two lines, or a negative number: none is wanted. */
+static double
+interval(void)
+{
+    if (verbosity < 0)
+        return -1.0;
+    if (on_terminal())
+        return owns_line() || verbosity > 0 ? 0.2 : -1.0;
+    return verbosity > 0 ? 10.0 : 60.0;
+}
+
+static size_t
+columns(void)
+{
+    struct winsize w;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) < 0 || w.ws_col == 0)
+        return 80;
+    return w.ws_col;
+}
+
+const char *
+progress_wipe(void)
+{
+    job.shown = 0;
+    return on_terminal() ? WIPE : "";
+}
+
+static void
+hide(void)
+{
+    if (job.shown)
+        fputs(progress_wipe(), stderr);
+}
+
+/* Text for a signal handler, where stdio is forbidden. */
+struct text {
+    char s[400];
+    size_t n;
+};
+
+static void
+put_text(struct text *t, const char *s)
+{
+    while (*s != '\0' && t->n < sizeof t->s - 1)
+        t->s[t->n++] = *s++;
+}
+
+static void
+put_count(struct text *t, double x)
+{
+    char digits[24], *p = digits + sizeof digits - 1;
+    uint64_t v = x > 0 && x < 1e19 ? (uint64_t)x : 0;
+
+    *p = '\0';
+    do
+        *--p = (char)('0' + v % 10);
+    while ((v /= 10) != 0);
+    put_text(t, p);
+}
+
+static double
+job_done(void)
+{
+    const uint64_t bits = atomic_load(&job.done);
+    double d;
+
+    memcpy(&d, &bits, sizeof d);
+    return d;
+}
+
+static void
+on_usr1(int sig)
+{
+    const int saved = errno;
+    struct text t = { .n = 0 };
+
+    (void)sig;
+    put_text(&t, on_terminal() ? WIPE : "");
+    put_text(&t, progname);
+    put_text(&t, ": ");
+    if (job.what != NULL) {
+        const char *extra = job.extra[atomic_load(&job.current)];
+
+        put_text(&t, job.what);
+        put_text(&t, " ");
+        put_count(&t, job_done());
+        if (job.total > 0) {
+            put_text(&t, " of ");
+            put_count(&t, job.total);
+        }
+        put_text(&t, " ");
+        put_text(&t, job.unit);
+        if (*extra != '\0') {
+            put_text(&t, ", ");
+            put_text(&t, extra);
+        }
+        put_text(&t, ", ");
+    }
+    put_text(&t, "running ");
+    put_count(&t, prog_now() - began);
+    put_text(&t, " s\n");
+    if (write(STDERR_FILENO, t.s, t.n) < 0) {
+        /* Nobody is left to be told. */
+    }
+    errno = saved;
+}
+
+/* 1234567 -> "1.23 M" */
+static const char *
+human(double x, char *out, size_t n)
+{
+    static const char *const suffix[] = { "", " k", " M", " G", " T" };
+    size_t k = 0;
+
+    while (fabs(x) >= 999.5 && k < 4) {
+        x /= 1000.0;
+        k++;
+    }
+    if (k == 0 && x == floor(x))
+        snprintf(out, n, "%.0f", x);
+    else
+        snprintf(out, n, "%.3g%s", x, suffix[k]);
+    return out;
+}
+
+/* 75 -> "1:15" */
+static const char *
+clock_text(double s, char *out, size_t n)
+{
+    const unsigned long t = s < 3.6e8 ? (unsigned long)(s + 0.5) : 360000000;
+
+    if (t >= 3600)
+        snprintf(out, n, "%lu:%02lu:%02lu", t / 3600, t / 60 % 60, t % 60);
+    else
+        snprintf(out, n, "%lu:%02lu", t / 60, t % 60);
+    return out;
+}
+
+static int
+unit_is_bytes(void)
+{
+    return strcmp(job.unit, "B") == 0 || strcmp(job.unit, "bytes") == 0;
+}
+
+/* human() of the job's unit; of bytes "1.23 MB", else without the unit. */
+static const char *
+amount(double x, char *out, size_t n)
+{
+    size_t k;
+
+    human(x, out, n);
+    if (!unit_is_bytes())
+        return out;
+    k = strlen(out);
+    snprintf(out + k, n - k, "%sB", strchr(out, ' ') ? "" : " ");
+    return out;
+}
+
+/* What there is to say, the most important first: a narrow terminal cuts the
+ * end.  Returns the length of the name in front. */
+static size_t
+compose(char *line, size_t size, double now)
+{
+    const double done = job_done(), spent = now - job.began;
+    const double rate = spent > 0.1 ? (done - job.from) / spent : 0.0;
+    const char *extra = job.extra[atomic_load(&job.current)];
+    char a[32];
+    size_t n = 0, name;
+
+#define ADD(...) \
+    (n += (size_t)snprintf(line + n, size - n, __VA_ARGS__), \
+        n = n < size ? n : size - 1)
+    ADD("%s: %s", progname, job.what);
+    name = n;
+    ADD(" %s", amount(done, a, sizeof a));
+    if (job.total > 0)
+        ADD(" of %s", amount(job.total, a, sizeof a));
+    if (!unit_is_bytes())
+        ADD(" %s", job.unit);
+    if (job.total > 0)
+        ADD(" (%.0f %%)", 100.0 * done / job.total);
+    if (rate > 0 && job.total > done)
+        ADD(", %s left", clock_text((job.total - done) / rate, a, sizeof a));
+    if (*extra != '\0')
+        ADD(", %s", extra);
+    if (rate > 0)
+        ADD(", %s/s", amount(rate, a, sizeof a));
+#undef ADD
+    return name;
+}
+
+static void
+print_progress(double now)
+{
+    const char *colour = getenv("NO_COLOR");
+    const int tty = on_terminal();
+    const int bold = tty && (colour == NULL || *colour == '\0');
+    char raw[400], line[4 * sizeof raw];
+    size_t name = compose(raw, sizeof raw, now), n;
+
+    text_show(line, sizeof line, raw);
+    n = strlen(line);
+    if (tty)        /* the last column stays free: some terminals wrap there */
+        n = text_fit(line, n, columns() - 1);
+    if (name > n)
+        name = n;
+    fprintf(stderr, "%s%s%.*s%s%.*s%s", tty ? "\r" : "", bold ? "\033[1m" : "",
+        (int)name, line, bold ? "\033[0m" : "", (int)(n - name), line + name,
+        tty ? "\033[K" : "\n");
+    job.shown = tty;
+}
+
+void
+progress_begin(const char *what, double total, const char *unit)
+{
+    job.extra[0][0] = job.extra[1][0] = '\0';
+    atomic_store(&job.done, 0);
+    job.unit = unit;
+    job.total = total;
+    job.from = 0.0;
+    job.began = job.printed = prog_now();
+    job.what = what;
+}
+
+static void
+set_done(double done)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &done, sizeof bits);
+    atomic_store(&job.done, bits);
+}
+
+void
+progress_from(double done)
+{
+    job.from = done;
+    set_done(done);
+}
+
+void
+progress_at(double done, const char *extra)
+{
+    const int other = !atomic_load(&job.current);
+    const double every = interval();
+    double now;
+
+    set_done(done);
+    snprintf(job.extra[other], sizeof job.extra[other], "%s",
+        extra != NULL ? extra : "");
+    atomic_store(&job.current, other);
+    if (every < 0.0)
+        return;
+    now = prog_now();
+    if (now - job.printed < every)
+        return;
+    job.printed = now;
+    print_progress(now);
+}
+
+void
+progress_end(void)
+{
+    hide();
+    job.what = NULL;
+}
+
+void
+progress_arm(void)
+{
+    struct sigaction sa = { .sa_handler = on_usr1, .sa_flags = SA_RESTART };
+
+    began = prog_now();
+    on_terminal();                      /* the handler may not ask */
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGUSR1, &sa, NULL);
+}
