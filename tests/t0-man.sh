@@ -34,7 +34,8 @@ for p in $(names); do
     render "$page" >text
     "$p" -h >help
     equal "$p.1: SYNOPSIS equals the usage" "$(section SYNOPSIS <text)" \
-        "$(sed -n '1s/^usage: //p' help)"
+        "$(awk 'NR == 1 { sub(/^usage: /, "") } NR > 1 && !/^ / { exit }
+            { $1 = $1; printf "%s%s", gap, $0; gap = " " }' help)"
     for s in NAME SYNOPSIS DESCRIPTION 'EXIT STATUS' EXAMPLES 'SEE ALSO'; do
         grep -qx "$s" text || fail "$p.1 has no section $s"
     done

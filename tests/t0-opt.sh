@@ -4,7 +4,8 @@
 p=$BUILD/tests/base_opt
 
 cat >want <<'EOF'
-usage: base_opt [-fhqvV] [--no-cache] [-o file] [-n bytes] [--top k] [--rate x] [-l word] [-a name] [file ...]
+usage: base_opt [-fhqvV] [--no-cache] [-o file] [-n bytes] [--top k] [--rate x]
+               [-l word] [-a name] [--depth n] [file ...]
 Prove the option parser.
 
   -f, --flag              a flag
@@ -17,6 +18,8 @@ numbers:
       --rate x            how fast (default 2e-05)
   -l, --level word        how warm: cold, warm, hot (default warm)
   -a, --also name         one more
+      --depth n           how deep this goes, which takes a longer line to say
+                          than there is room for (default 0: not at all)
 
   -h, --help              print this help
   -q, --quiet             no notes, progress or closing line
@@ -39,13 +42,21 @@ misuse() {
     shift
     status 2 "misuse: $*" "$p" "$@"
     like "says: $want" "^base_opt: $want" err
-    like 'and the usage' '^usage: base_opt \[' err
+    like 'and where to look' '^base_opt: type "base_opt -h" for the options$' err
+    equal 'and no more' "$(grep -c '' err)" 2
     [ ! -s out ] || fail 'stdout is not empty'
 }
 misuse 'unknown option -x' -x
 misuse 'unknown option -x' -fx
-misuse 'unknown option --nu' --nu=3
-misuse 'unknown option --fla' --fla
+misuse 'unknown option --nu; did you mean --number[?]$' --nu=3
+misuse 'unknown option --fla; did you mean --flag[?]$' --fla
+misuse 'unknown option --tpo; did you mean --top[?]$' --tpo 3
+misuse 'unknown option --numbre; did you mean --number[?]$' --numbre 3
+misuse 'unknown option --verbos; did you mean --verbose[?]$' --verbos
+misuse 'unknown option -r; did you mean --rate[?]$' -rate 1
+misuse 'unknown option --xyzzy$' --xyzzy
+misuse 'unknown option --x$' --x
+misuse '--depth: "-1" is not a whole number of at least 0$' --depth -1
 misuse '--top: "65" is not a whole number from 1 to 64' --top 65
 misuse '-n needs a value' -f -n
 misuse '--number needs a value' --number

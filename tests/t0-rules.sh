@@ -21,7 +21,7 @@ for p in $(names); do
 
     status 2 "$p: an unknown option" "$p" --no-such-option
     like 'is named' "^$p: unknown option --no-such-option$" err
-    like 'with the usage' "^usage: $p " err
+    like 'where to look' "^$p: type \"$p -h\" for the options$" err
     equal 'stdout is empty' "$(cat out)" ''
     status 2 "$p: a long name cut short" "$p" --versio
 

@@ -26,17 +26,17 @@ struct clean_opts {
     OPT_SIZE(0, "min-chars", &(c).min_chars, 0, 1 << 30, "n", \
         "drop texts of fewer characters"), \
     OPT_SIZE(0, "max-chars", &(c).max_chars, 0, 1 << 30, "n", \
-        "drop texts of more; 0: keep them"), \
+        "drop texts of more (0: keep them)"), \
     OPT_SIZE(0, "min-words", &(c).min_words, 0, 1 << 30, "n", \
         "drop texts of fewer words"), \
     OPT_SIZE(0, "max-words", &(c).max_words, 0, 1 << 30, "n", \
-        "drop texts of more; 0: keep them"), \
+        "drop texts of more (0: keep them)"), \
     OPT_FLAG(0, "gopher-repetition", &(c).repetition, \
         "drop texts that repeat themselves"), \
     OPT_FLAG(0, "gopher-quality", &(c).quality, \
         "drop texts that are not prose"), \
     OPT_SIZE(0, "boilerplate", &(c).boilerplate, 0, 65535, "n", \
-        "cut lines that n documents before had; 0: none"), \
+        "cut lines that n documents before had (0: none)"), \
     OPT_LIST(0, "dedup", &(c).dedup, "how", \
         "drop duplicates: exact, minhash or minhash:BANDSxROWS"), \
     OPT_SIZE(0, "mem", &(c).mem, 1 << 20, 1LL << 50, "bytes", \

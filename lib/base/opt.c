@@ -16,7 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HELP_COLUMN = 26 };
+enum {
+    HELP_COLUMN = 26,
+    WIDTH = 80                  /* of -h */
+};
 
 static int want_help, want_version, quiet, verbose;
 
@@ -91,6 +94,30 @@ add_size(struct buf *b, size_t v)
         buf_addc(b, suffix[k - 1]);
 }
 
+/* Append words to a line whose column is `at`, and go on in column `indent`
+ * where they would pass WIDTH.  What is in [brackets] is one word. */
+static void
+add_words(struct buf *b, const char *s, size_t at, size_t indent)
+{
+    while (*s != '\0') {
+        size_t n = 0;
+        int depth = 0;
+
+        for (; s[n] != '\0' && (s[n] != ' ' || depth > 0); n++)
+            depth += (s[n] == '[') - (s[n] == ']');
+        if (at > indent && at + 1 + n > WIDTH) {
+            buf_addf(b, "\n%*s", (int)indent, "");
+            at = indent;
+        } else if (at > indent) {
+            buf_addc(b, ' ');
+            at++;
+        }
+        buf_add(b, s, n);
+        at += n;
+        s += n + (s[n] == ' ');
+    }
+}
+
 static int
 is_option(const struct opt *o)
 {
@@ -128,48 +155,72 @@ add_usage_table(struct buf *b, const struct opt *table, char *letters,
     }
 }
 
-/* "PROG [-hqvV] [-j threads] [--field name] operands" */
+/* "usage: PROG [-hqvV] [-j threads] [--field name] operands" */
 static void
 add_usage(struct buf *b, const struct opt *table, const char *operands)
 {
     char letters[256];
-    size_t n = 0;
+    size_t n = 0, indent;
     struct buf rest = { 0 };
 
     add_usage_table(&rest, table, letters, &n);
     add_usage_table(&rest, common, letters, &n);
     qsort(letters, n, 1, letter_order);
-    buf_addf(b, "%s [-%.*s]", progname, (int)n, letters);
-    if (rest.n > 0)
-        buf_add(b, rest.p, rest.n);
+    buf_addf(b, "usage: %s", progname);
+    indent = b->n;
+    buf_addf(b, " [-%.*s]", (int)n, letters);
     if (*operands != '\0')
-        buf_addf(b, " %s", operands);
+        buf_addf(&rest, " %s", operands);
+    if (rest.n > 0)
+        add_words(b, rest.p + 1, b->n, indent < WIDTH / 2 ? indent : 8);
     buf_release(&rest);
 }
 
 static void
-add_default(struct buf *b, const struct opt *o)
+add_number(struct buf *b, const struct opt *o)
 {
-    switch (o->kind) {
-    case OPT_K_STR: {
+    if (o->kind == OPT_K_SIZE)
+        add_size(b, *(size_t *)o->dst);
+    else
+        buf_addf(b, "%g", *(double *)o->dst);
+}
+
+/* Has a number a default that can be printed? */
+static int
+has_default(const struct opt *o)
+{
+    return (o->kind == OPT_K_SIZE && *(size_t *)o->dst != SIZE_MAX)
+        || (o->kind == OPT_K_REAL && isfinite(*(double *)o->dst));
+}
+
+/* What the option does, and its default: "threads (0: all)" becomes
+ * "threads (default 0: all)" or "threads (default 4, 0: all)". */
+static void
+add_meaning(struct buf *b, const struct opt *o)
+{
+    const char *zero = strstr(o->help, " (0: ");
+    const size_t n = zero != NULL ? (size_t)(zero - o->help)
+        : strlen(o->help);
+
+    if (has_default(o)) {
+        buf_add(b, o->help, n);
+        buf_adds(b, " (default ");
+        add_number(b, o);
+        if (zero == NULL)
+            buf_addc(b, ')');
+        else if (b->p[b->n - 1] == '0' && b->p[b->n - 2] == ' ')
+            buf_adds(b, zero + 3);
+        else
+            buf_addf(b, ", %s", zero + 2);
+        return;
+    }
+    buf_adds(b, o->help);
+    if (o->kind == OPT_K_STR) {
         const char *s = *(const char **)o->dst;
 
         if (s != NULL && *s != '\0')
             buf_addf(b, " (default %s)", s);
-        break;
-    }
-    case OPT_K_SIZE:
-        if (*(size_t *)o->dst != SIZE_MAX) {
-            buf_adds(b, " (default ");
-            add_size(b, *(size_t *)o->dst);
-            buf_adds(b, ")");
-        }
-        break;
-    case OPT_K_REAL:
-        if (isfinite(*(double *)o->dst))
-            buf_addf(b, " (default %g)", *(double *)o->dst);
-        break;
-    case OPT_K_ENUM: {
+    } else if (o->kind == OPT_K_ENUM) {
         const int v = *(int *)o->dst;
 
         buf_adds(b, ": ");
@@ -177,10 +228,6 @@ add_default(struct buf *b, const struct opt *o)
             buf_addf(b, "%s%s", i > 0 ? ", " : "", o->choice[i]);
         if (v >= 0)
             buf_addf(b, " (default %s)", o->choice[v]);
-        break;
-    }
-    default:
-        break;
     }
 }
 
@@ -189,6 +236,7 @@ add_help_table(struct buf *b, const struct opt *table)
 {
     for (const struct opt *o = table; o->kind != OPT_K_END; o++) {
         const size_t start = b->n;
+        struct buf text = { 0 };
         size_t used;
 
         if (o->kind == OPT_K_GROUP) {
@@ -209,9 +257,10 @@ add_help_table(struct buf *b, const struct opt *table)
             buf_addf(b, "\n%*s", HELP_COLUMN, "");
         else
             buf_addf(b, "%*s", (int)(HELP_COLUMN - used), "");
-        buf_adds(b, o->help);
-        add_default(b, o);
-        buf_adds(b, "\n");
+        add_meaning(&text, o);
+        add_words(b, text.p, HELP_COLUMN, HELP_COLUMN);
+        buf_addc(b, '\n');
+        buf_release(&text);
     }
 }
 
@@ -244,7 +293,6 @@ struct parse {
 static void
 add_help(struct buf *b, const struct parse *p)
 {
-    buf_adds(b, "usage: ");
     add_usage(b, p->table, p->operands);
     buf_addf(b, "\n%s\n", p->about);
     if (p->table->kind != OPT_K_GROUP)
@@ -256,22 +304,21 @@ add_help(struct buf *b, const struct parse *p)
     buf_adds(b, "\nK, M, G and T after a size multiply by powers of 1024.\n");
 }
 
-static void misuse(const struct parse *p, const char *fmt, ...)
-    __attribute__((noreturn, format(printf, 2, 3)));
+static void misuse(const char *fmt, ...)
+    __attribute__((noreturn, format(printf, 1, 2)));
 
 static void
-misuse(const struct parse *p, const char *fmt, ...)
+misuse(const char *fmt, ...)
 {
-    struct buf b = { 0 };
     char msg[1000];
     va_list ap;
 
     va_start(ap, fmt);
     vsnprintf(msg, sizeof msg, fmt, ap);
     va_end(ap);
-    add_usage(&b, p->table, p->operands);
-    fprintf(stderr, "%s: %s\nusage: %s\n", progname, msg, b.p);
-    buf_release(&b);
+    prog_say(msg);
+    snprintf(msg, sizeof msg, "type \"%s -h\" for the options", progname);
+    prog_say(msg);
     exit(EX_USAGE);
 }
 
@@ -295,27 +342,25 @@ add_to_list(struct opt_list *l, char *v)
     l->v[l->n++] = v;
 }
 
-static void bad_size(const struct parse *p, const struct opt *o,
-    const char *name, const char *v) __attribute__((noreturn));
+static void bad_size(const struct opt *o, const char *name, const char *v)
+    __attribute__((noreturn));
 
 static void
-bad_size(const struct parse *p, const struct opt *o, const char *name,
-    const char *v)
+bad_size(const struct opt *o, const char *name, const char *v)
 {
     struct buf lo = { 0 }, hi = { 0 };
 
     add_size(&lo, (size_t)o->lo);
-    if (o->hi < 0x1p63)
-        add_size(&hi, (size_t)o->hi);
-    if (hi.n > 0)
-        misuse(p, "%s: \"%s\" is not a whole number from %s to %s", name, v,
-            lo.p, hi.p);
-    misuse(p, "%s: \"%s\" is not a whole number of at least %s", name, v,
-        lo.p);
+    if (!(o->hi < 0x1p53))      /* a limit that nobody meets is none */
+        misuse("%s: \"%s\" is not a whole number of at least %s", name, v,
+            lo.p);
+    add_size(&hi, (size_t)o->hi);
+    misuse("%s: \"%s\" is not a whole number from %s to %s", name, v, lo.p,
+        hi.p);
 }
 
 static void
-set_value(const struct parse *p, const struct opt *o, int as_long, char *v)
+set_value(const struct opt *o, int as_long, char *v)
 {
     const char *name = option_text(o, as_long);
 
@@ -330,20 +375,20 @@ set_value(const struct parse *p, const struct opt *o, int as_long, char *v)
         break;
     case OPT_K_SIZE:
         if (opt_size(v, o->lo, o->hi, o->dst) < 0)
-            bad_size(p, o, name, v);
+            bad_size(o, name, v);
         break;
     case OPT_K_SIZE_TEXT: {
         size_t size;
 
         if (opt_size(v, o->lo, o->hi, &size) < 0)
-            bad_size(p, o, name, v);
+            bad_size(o, name, v);
         *(const char **)o->dst = v;
         break;
     }
     case OPT_K_REAL:
         if (opt_real(v, o->lo, o->hi, o->dst) == 0)
             break;
-        misuse(p, "%s: \"%s\" is not a number from %g to %g", name, v, o->lo,
+        misuse("%s: \"%s\" is not a number from %g to %g", name, v, o->lo,
             o->hi);
     case OPT_K_ENUM: {
         struct buf words = { 0 };
@@ -356,7 +401,7 @@ set_value(const struct parse *p, const struct opt *o, int as_long, char *v)
             }
             buf_addf(&words, "%s%s", i > 0 ? ", " : "", o->choice[i]);
         }
-        misuse(p, "%s: \"%s\" is none of %s", name, v, words.p);
+        misuse("%s: \"%s\" is none of %s", name, v, words.p);
     }
     case OPT_K_LIST:
         add_to_list(o->dst, v);
@@ -385,6 +430,58 @@ find_long(const struct opt *table, const char *name, size_t n)
     return table == common ? NULL : find_long(common, name, n);
 }
 
+/* Letters to insert, remove or change to make b out of a[n]; a name of 80 bytes
+ * and more is far from all. */
+static size_t
+distance(const char *a, size_t n, const char *b)
+{
+    const size_t m = strlen(b);
+    size_t row[81], diagonal;
+
+    if (n > 80 || m > 80)
+        return SIZE_MAX;
+    for (size_t k = 0; k <= m; k++)
+        row[k] = k;
+    for (size_t i = 0; i < n; i++) {
+        diagonal = row[0]++;
+        for (size_t k = 0; k < m; k++) {
+            size_t d = diagonal + (a[i] != b[k]);
+
+            d = row[k] + 1 < d ? row[k] + 1 : d;
+            diagonal = row[k + 1];
+            row[k + 1] = d < diagonal + 1 ? d : diagonal + 1;
+        }
+    }
+    return row[m];
+}
+
+/* The option whose name is most like name[n], or one that begins so; NULL: none
+ * is near enough to be meant. */
+static const struct opt *
+nearest(const struct opt *table, const char *name, size_t n)
+{
+    const struct opt *best = NULL;
+    size_t least = n < 3 ? 2 : n < 8 ? 3 : 4;   /* not so far */
+
+    for (; ; table = common) {
+        for (const struct opt *o = table; o->kind != OPT_K_END; o++) {
+            size_t d;
+
+            if (!is_option(o) || o->name == NULL)
+                continue;
+            d = distance(name, n, o->name);
+            if (d > 1 && n >= 2 && strncmp(o->name, name, n) == 0)
+                d = 1;
+            if (d < least) {
+                least = d;
+                best = o;
+            }
+        }
+        if (table == common)
+            return best;
+    }
+}
+
 /* "--name", "--name=value", "--name value".  next: the argument after this
  * one, or NULL.  Returns 1 if next was used. */
 static int
@@ -394,17 +491,22 @@ parse_long(const struct parse *p, char *arg, char *next)
     const size_t n = eq != NULL ? (size_t)(eq - arg) : strlen(arg);
     const struct opt *o = find_long(p->table, arg, n);
 
-    if (o == NULL)
-        misuse(p, "unknown option --%.*s", (int)(n < 80 ? n : 80), arg);
+    if (o == NULL) {
+        const struct opt *near = nearest(p->table, arg, n);
+
+        misuse("unknown option --%.*s%s%s%s", (int)(n < 80 ? n : 80), arg,
+            near != NULL ? "; did you mean --" : "",
+            near != NULL ? near->name : "", near != NULL ? "?" : "");
+    }
     if (o->kind == OPT_K_FLAG) {
         if (eq != NULL)
-            misuse(p, "--%s takes no value", o->name);
-        set_value(p, o, 1, NULL);
+            misuse("--%s takes no value", o->name);
+        set_value(o, 1, NULL);
         return 0;
     }
     if (eq == NULL && next == NULL)
-        misuse(p, "--%s needs a value", o->name);
-    set_value(p, o, 1, eq != NULL ? eq + 1 : next);
+        misuse("--%s needs a value", o->name);
+    set_value(o, 1, eq != NULL ? eq + 1 : next);
     return eq == NULL;
 }
 
@@ -412,20 +514,24 @@ parse_long(const struct parse *p, char *arg, char *next)
 static int
 parse_short(const struct parse *p, char *arg, char *next)
 {
+    const char *const whole = arg;
+
     for (; *arg != '\0'; arg++) {
         const struct opt *o = find_short(p->table, (unsigned char)*arg);
 
+        if (o == NULL && find_long(p->table, whole, strlen(whole)) != NULL)
+            misuse("unknown option -%c; did you mean --%s?", *arg, whole);
         if (o == NULL && isprint((unsigned char)*arg))
-            misuse(p, "unknown option -%c", *arg);
+            misuse("unknown option -%c", *arg);
         if (o == NULL)
-            misuse(p, "unknown option of byte 0x%02x", (unsigned char)*arg);
+            misuse("unknown option of byte 0x%02x", (unsigned char)*arg);
         if (o->kind == OPT_K_FLAG) {
-            set_value(p, o, 0, NULL);
+            set_value(o, 0, NULL);
             continue;
         }
         if (arg[1] == '\0' && next == NULL)
-            misuse(p, "-%c needs a value", *arg);
-        set_value(p, o, 0, arg[1] != '\0' ? arg + 1 : next);
+            misuse("-%c needs a value", *arg);
+        set_value(o, 0, arg[1] != '\0' ? arg + 1 : next);
         return arg[1] == '\0';
     }
     return 0;
@@ -488,10 +594,10 @@ opt_parse(int argc, char **argv, const struct opt *table, const char *about,
             print_version();
     }
     if (n < min)
-        misuse(&p, min == 1 ? "an operand is missing"
+        misuse(min == 1 ? "an operand is missing"
             : "%d operands are needed", min);
     if (max >= 0 && n > max)
-        misuse(&p, "unexpected operand \"%s\"", argv[max]);
+        misuse("unexpected operand \"%s\"", argv[max]);
     if (argc > 0)
         argv[n] = NULL;
     verbosity = quiet ? -1 : verbose;

@@ -1,6 +1,8 @@
 /*
  * Options.  One table feeds the parser, -h and the defaults: a variable's
- * value when opt_parse is called is its printed default.  Every program also
+ * value when opt_parse is called is its printed default, and the words of
+ * OPT_ENUM are listed, so help repeats neither; " (0: all)" at the end of help
+ * says what 0 means.  Every program also
  * has -h, -V, -q, -v.  Numbers are parsed whole and checked against a range;
  * a bad one is exit 2.  The first line of -h is the SYNOPSIS of the man page.
  */

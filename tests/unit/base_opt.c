@@ -12,7 +12,7 @@ static const char *const words[] = { "cold", "warm", "hot", NULL };
 struct settings {
     int flag, long_flag, level;
     const char *text, *size_text;
-    size_t size;
+    size_t size, depth;
     double real;
     struct opt_list list;
     char **operands;
@@ -33,10 +33,14 @@ parse(struct settings *s, int argc, char **argv)
         OPT_REAL(0, "rate", &s->real, 0, 1, "x", "how fast"),
         OPT_ENUM('l', "level", &s->level, words, "word", "how warm"),
         OPT_LIST('a', "also", &s->list, "name", "one more"),
+        OPT_SIZE(0, "depth", &s->depth, 0, 0x1p53, "n", "how deep this goes, "
+            "which takes a longer line to say than there is room for (0: not "
+            "at all)"),
         OPT_END
     };
 
     s->size = (size_t)256 << 20;
+    s->depth = 0;
     s->real = 2e-5;
     s->level = 1;
     s->operands = opt_parse(argc, argv, opts, "Prove the option parser.",
