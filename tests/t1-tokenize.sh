@@ -173,6 +173,10 @@ printf 'The river  bends.\n' >sp.txt
 ok 'a SentencePiece GGUF' tokenize -q -t "$gold/spm/spm.gguf" -o s sp.txt
 ok 'and back' tokenize -q -t "$gold/spm/spm.gguf" --decode s
 same 'gives the text' out sp.txt
+# Of a model's file only the tokenizer is read, whatever its tensors are.
+head -c 30000 "$top/tests/golden/gguf/f32.gguf" >half.gguf
+ok "a tokenizer in a GGUF without its weights" tokenize -q -t half.gguf --ids \
+    one.txt
 
 # Tekken's vocabulary with the pattern of Llama 3; a stream holds the hash
 awk 'FNR == NR { if (/^"Regex":/) r = $0; next } /^"Regex":/ { $0 = r } 1' \

@@ -187,7 +187,7 @@ open_gguf(const char *path, struct err *e)
 
     if (io_map(&m, path, e) < 0)
         return NULL;
-    if (gguf_parse(&g, m.p, m.n, e) == 0) {
+    if (gguf_parse_metadata(&g, m.p, m.n, e) == 0) {
         if ((j = gguf_tokenizer_json(&g, e)) != NULL &&
             (c = gguf_tokenizer_config(&g, e)) != NULL)
             t = build_tree(j, c, e);

@@ -27,12 +27,13 @@ static const struct {
 } ggml_types[] = {
     { "F32", DT_F32 }, { "F16", DT_F16 }, { "Q4_0", DT_Q4_0 },
     { "Q4_1", DT_Q4_1 }, { "Q4_2", DT_N }, { "Q4_3", DT_N },
-    { "Q5_0", DT_N }, { "Q5_1", DT_N }, { "Q8_0", DT_Q8_0 },
-    { "Q8_1", DT_N }, { "Q2_K", DT_N }, { "Q3_K", DT_N }, { "Q4_K", DT_N },
-    { "Q5_K", DT_N }, { "Q6_K", DT_N }, { "Q8_K", DT_N },
-    { "IQ2_XXS", DT_N }, { "IQ2_XS", DT_N }, { "IQ3_XXS", DT_N },
-    { "IQ1_S", DT_N }, { "IQ4_NL", DT_N }, { "IQ3_S", DT_N },
-    { "IQ2_S", DT_N }, { "IQ4_XS", DT_N }, { "I8", DT_N }, { "I16", DT_N },
+    { "Q5_0", DT_Q5_0 }, { "Q5_1", DT_Q5_1 }, { "Q8_0", DT_Q8_0 },
+    { "Q8_1", DT_N }, { "Q2_K", DT_Q2_K }, { "Q3_K", DT_Q3_K },
+    { "Q4_K", DT_Q4_K }, { "Q5_K", DT_Q5_K }, { "Q6_K", DT_Q6_K },
+    { "Q8_K", DT_N }, { "IQ2_XXS", DT_N }, { "IQ2_XS", DT_N },
+    { "IQ3_XXS", DT_N }, { "IQ1_S", DT_N }, { "IQ4_NL", DT_IQ4_NL },
+    { "IQ3_S", DT_N }, { "IQ2_S", DT_N }, { "IQ4_XS", DT_IQ4_XS },
+    { "I8", DT_N }, { "I16", DT_N },
     { "I32", DT_N }, { "I64", DT_N }, { "F64", DT_N }, { "IQ1_M", DT_N },
     { "BF16", DT_BF16 },
 };
@@ -202,7 +203,8 @@ get_shape(struct cur *c, struct gguf_tensor *t, const char *name)
             (unsigned long long)v);
     if (ggml_types[v].d == DT_N)
         return err_at(c->e, at, "tensor %s: type %s is not supported (F32, "
-            "F16, BF16, Q8_0, Q4_0, Q4_1)", name, ggml_types[v].name);
+            "F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q2_K to Q6_K, IQ4_NL, "
+            "IQ4_XS)", name, ggml_types[v].name);
     t->dtype = ggml_types[v].d;
     if (dtype_bytes(t->dtype, t->shape[t->ndim - 1], &row) < 0)
         return err_at(c->e, at, "tensor %s: rows of %zu are no whole blocks "
@@ -318,7 +320,7 @@ name_all(struct cur *c, const size_t *off, const char **v, size_t n,
 
 /* Metadata, then tensor descriptions, then the places of the data. */
 static int
-parse(struct cur *c, size_t **off)
+parse(struct cur *c, size_t **off, int tensors)
 {
     struct gguf *g = c->g;
     uint64_t nt = 0, nkv = 0, v;
@@ -335,7 +337,7 @@ parse(struct cur *c, size_t **off)
             return -1;
     }
     kv_end = n;
-    for (uint64_t i = 0; i < nt; i++, n++, g->nt++) {
+    for (uint64_t i = 0; tensors && i < nt; i++, n++, g->nt++) {
         struct gguf_tensor *t;
 
         g->t = xgrow_pow2(g->t, g->nt, sizeof *g->t);
@@ -360,22 +362,35 @@ parse(struct cur *c, size_t **off)
     if (r == 0 && n > kv_end)
         r = name_all(c, *off + kv_end, name, n - kv_end, "tensor");
     free(name);
-    return r < 0 || get_alignment(c) < 0 ? -1 : place(c);
+    return r < 0 || get_alignment(c) < 0 ? -1 : tensors ? place(c) : 0;
 }
 
-int
-gguf_parse(struct gguf *g, const void *p, size_t n, struct err *e)
+static int
+parse_file(struct gguf *g, const void *p, size_t n, int tensors,
+    struct err *e)
 {
     struct cur c = { p, n, 0, g, e };
     size_t *off = NULL;
     int r;
 
     memset(g, 0, sizeof *g);
-    r = parse(&c, &off);
+    r = parse(&c, &off, tensors);
     free(off);
     if (r < 0)
         gguf_release(g);
     return r;
+}
+
+int
+gguf_parse(struct gguf *g, const void *p, size_t n, struct err *e)
+{
+    return parse_file(g, p, n, 1, e);
+}
+
+int
+gguf_parse_metadata(struct gguf *g, const void *p, size_t n, struct err *e)
+{
+    return parse_file(g, p, n, 0, e);
 }
 
 void

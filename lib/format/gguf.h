@@ -56,6 +56,9 @@ struct gguf {
 /* Parse n bytes at p, which stay the caller's and must outlive *g.  Errors
  * are "offset N: why".  *g is overwritten; nothing to release on failure. */
 int gguf_parse(struct gguf *g, const void *p, size_t n, struct err *e);
+/* The metadata alone, whatever tensors follow: for a tokenizer. */
+int gguf_parse_metadata(struct gguf *g, const void *p, size_t n,
+    struct err *e);
 void gguf_release(struct gguf *g);
 
 const struct gguf_kv *gguf_kv(const struct gguf *g, const char *key);

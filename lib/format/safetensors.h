@@ -22,7 +22,8 @@ enum dtype {
     DT_BOOL, DT_U8, DT_I8, DT_U16, DT_I16, DT_F16, DT_BF16, DT_U32, DT_I32,
     DT_F32, DT_U64, DT_I64, DT_F64,
     /* GGUF's quantised rows; never in a safetensors file */
-    DT_Q8_0, DT_Q4_0, DT_Q4_1,
+    DT_Q8_0, DT_Q4_0, DT_Q4_1, DT_Q5_0, DT_Q5_1, DT_Q2_K, DT_Q3_K, DT_Q4_K,
+    DT_Q5_K, DT_Q6_K, DT_IQ4_NL, DT_IQ4_XS,
     DT_N
 };
 const char *dtype_name(enum dtype t);       /* "F32", "BF16", ... */

@@ -127,6 +127,12 @@ const char *kern_blas(void);
  * the core type stays what it was when OpenBLAS was loaded). */
 const char *kern_force(const char *name);
 
+/* The block types of GGUF that have one version: n elements, whole blocks of
+ * 32 (Q5_0, Q5_1, IQ4_NL) or 256, to fp32.  Exactly what gguf-py gives. */
+enum kern_quant { QUANT_Q5_0, QUANT_Q5_1, QUANT_Q2_K, QUANT_Q3_K, QUANT_Q4_K,
+    QUANT_Q5_K, QUANT_Q6_K, QUANT_IQ4_NL, QUANT_IQ4_XS, QUANT_N };
+void quant_widen(enum kern_quant t, float *out, const void *in, size_t n);
+
 /* What rounding x[n] to bf16 costs: *lost += |rounded - x|^2,
  * *whole += |x|^2. */
 void rounding_bf16(const float *x, size_t n, double *lost, double *whole);

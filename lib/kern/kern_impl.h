@@ -27,4 +27,10 @@ const char *gemm_blas_core(void);
 /* Half precision to single, exact. */
 float half_to_float(uint16_t h);
 
+static inline uint16_t
+load16(const unsigned char *p)
+{
+    return (uint16_t)(p[0] | p[1] << 8);
+}
+
 #endif

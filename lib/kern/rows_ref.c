@@ -18,12 +18,6 @@ float_of_bits(uint32_t u)
     return f;
 }
 
-static uint16_t
-load16(const unsigned char *p)
-{
-    return (uint16_t)(p[0] | p[1] << 8);
-}
-
 float
 half_to_float(uint16_t h)
 {

@@ -13,17 +13,8 @@ weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
     size_t cols)
 {
     memset(w, 0, sizeof *w);
-    switch (t) {
-    case DT_F32:
-    case DT_F16:
-    case DT_BF16:
-    case DT_Q8_0:
-    case DT_Q4_0:
-    case DT_Q4_1:
-        break;
-    default:
+    if (t != DT_F32 && t != DT_F16 && t != DT_BF16 && t < DT_Q8_0)
         return -1;
-    }
     w->data = p;
     w->dtype = t;
     w->rows = rows;

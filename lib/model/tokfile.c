@@ -118,7 +118,7 @@ convert(const char *from, const char *dir, struct err *e)
 
     if (io_map(&map, from, e) < 0)
         return -1;
-    if (gguf_parse(&g, map.p, map.n, e) < 0) {
+    if (gguf_parse_metadata(&g, map.p, map.n, e) < 0) {
         io_unmap(&map);
         return err_prefix(e, "%s", from);
     }

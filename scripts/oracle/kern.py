@@ -16,7 +16,9 @@ loss     5 rows of 61 logits (one with a spread of 80, one equal to the
          teacher): nll of a target, KL(softmax(zt/tau) || softmax(zs/tau)) at
          tau 1 and 3, gradients of each row's nll and tau^2 KL
 widen    rows in F16, BF16 and GGUF's Q8_0, Q4_0, Q4_1 blocks, as stored bytes,
-         and their values (gguf package), special values included"""
+         and their values (gguf package), special values included
+quant    the other block types of GGUF: random bytes with finite scales, a zero
+         scale in the last block, and their values (gguf package)"""
 import os
 import sys
 
@@ -194,6 +196,22 @@ def widen():
     save('widen', t)
 
 
+def quant():
+    Q, t = gguf.GGMLQuantizationType, {}
+    scales = {Q.Q5_0: (0,), Q.Q5_1: (0, 2), Q.Q2_K: (80, 82), Q.Q3_K: (108,),
+              Q.Q4_K: (0, 2), Q.Q5_K: (0, 2), Q.Q6_K: (208,), Q.IQ4_NL: (0,),
+              Q.IQ4_XS: (0,)}
+    for q, at in scales.items():
+        block, size = gguf.GGML_QUANT_SIZES[q]
+        raw = np.random.default_rng(7).integers(0, 256, (512 // block, size), dtype='u1')
+        for k in at:
+            raw[:, k + 1] &= 0xbf                  # scales below 2: finite
+        raw[-1, at[0]:at[0] + 2] = 0
+        t[q.name.lower()] = raw.reshape(-1)
+        t[q.name.lower() + '.value'] = gguf.dequantize(raw.reshape(-1), q)
+    save('quant', t)
+
+
 os.makedirs(OUT, exist_ok=True)
-for f in (norm, rope, attn, swiglu, loss, widen):
+for f in (norm, rope, attn, swiglu, loss, widen, quant):
     f()

@@ -334,6 +334,20 @@ one_tensor(struct buf *b, uint64_t cols, uint64_t rows, unsigned type,
         buf_addc(b, 0);
 }
 
+/* A file whose tensors are refused still has metadata. */
+static void
+test_metadata_alone(const struct buf *b)
+{
+    struct gguf g;
+    struct err e = { 0 };
+
+    if (!ok(!parses(b, &e) && gguf_parse_metadata(&g, b->p, b->n, &e) == 0,
+        "the metadata of such a file %s", e.msg))
+        return;
+    ok(g.nkv == 0 && g.nt == 0, "and nothing else");
+    gguf_release(&g);
+}
+
 static void
 test_tensors(void)
 {
@@ -364,7 +378,14 @@ test_tensors(void)
     one_tensor(&b, big, 1000, 0, 0, 32);
     refuse(&b, "terabytes in a small file", "inside the data");
     one_tensor(&b, 32, 1, 14, 0, 64);
-    refuse(&b, "Q6_K", "type Q6_K is not supported");
+    refuse(&b, "Q6_K", "rows of 32 are no whole blocks of Q6_K");
+    one_tensor(&b, 256, 2, 14, 0, 448);
+    ok(parses(&b, &e), "Q6_K: two rows of 210 bytes");
+    one_tensor(&b, 256, 2, 14, 0, 419);
+    refuse(&b, "a byte less", "inside the data");
+    one_tensor(&b, 256, 1, 16, 0, 96);
+    test_metadata_alone(&b);
+    refuse(&b, "IQ2_XXS", "type IQ2_XXS is not supported");
     one_tensor(&b, 32, 1, 4, 0, 64);
     refuse(&b, "a type that is gone", "Q4_2 is not supported");
     one_tensor(&b, 32, 1, 31, 0, 64);

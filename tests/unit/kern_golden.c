@@ -355,6 +355,29 @@ test_widen(const char *isa)
     file_close(&f);
 }
 
+/* Every block type of GGUF that has no fast version, to the bit. */
+static void
+test_quant(void)
+{
+    static const char *const name[QUANT_N] = { [QUANT_Q5_0] = "q5_0",
+        [QUANT_Q5_1] = "q5_1", [QUANT_Q2_K] = "q2_k", [QUANT_Q3_K] = "q3_k",
+        [QUANT_Q4_K] = "q4_k", [QUANT_Q5_K] = "q5_k", [QUANT_Q6_K] = "q6_k",
+        [QUANT_IQ4_NL] = "iq4_nl", [QUANT_IQ4_XS] = "iq4_xs" };
+    struct file f;
+
+    file_open(&f, "quant");
+    for (int k = 0; k < QUANT_N; k++) {
+        const struct st_tensor *want = tensor(&f, name[k], ".value");
+        float *got = xmalloc(want->n * sizeof *got);
+
+        quant_widen(k, got, data(&f, "", name[k]), want->n);
+        ok(memcmp(got, want->data, want->n * sizeof *got) == 0, "widen %s",
+            name[k]);
+        free(got);
+    }
+    file_close(&f);
+}
+
 int
 main(void)
 {
@@ -375,5 +398,6 @@ main(void)
         test_loss(isas[i]);
         test_widen(isas[i]);
     }
+    test_quant();
     return done_testing();
 }
