@@ -18,7 +18,8 @@ static const char *eos_text = "<|endoftext|>", *resume_dir;
 static struct input_opts input = { .max_ratio = 10000,
     .max_members = 1000000 };
 static int nfc, controls, romanian;
-static struct run_opts run = { .field = "text" };
+static struct run_opts run = { .field = "text",
+    .limit.most = (size_t)64 << 20 };
 static struct clean_opts cleaning = CLEAN_OPTS;
 static struct clean *clean;
 static struct resume_key key;
@@ -201,6 +202,10 @@ main(int argc, char **argv)
         OPT_FLAG(0, "wiki", &input.wiki, "all input is dumps of Wikipedia"),
         OPT_ENUM(0, "split", &split, split_names, "by",
             "where documents of plain text end"),
+        OPT_SIZE(0, "max-doc", &run.limit.most, 16, 1 << 30, "bytes",
+            "refuse longer documents"),
+        OPT_FLAG(0, "split-long", &run.limit.split,
+            "cut longer documents of plain text into several"),
         OPT_FLAG(0, "strict", &run.strict,
             "refuse what is not UTF-8, instead of U+FFFD"),
         OPT_SIZE(0, "max-ratio", &input.max_ratio, 0, 0x1p40, "n",
@@ -243,6 +248,8 @@ main(int argc, char **argv)
     struct inputs in;
 
     resume_options(&key, opts);
+    if (run.limit.split)        /* else it decides nothing but what fails */
+        key.options ^= run.limit.most;
     if (ids_only + stats + decode + (train != NULL) > 1)
         die(EX_USAGE, "only one of --ids, --stats, --decode, --train");
     if (json && !stats)

@@ -1,7 +1,12 @@
 /* Cleaning; see tokenize_clean.h. */
-#include "tokenize_clean_impl.h"
+#include "tokenize_clean.h"
+#include "tokenize_gopher.h"
+#include "tokenize_keys.h"
 #include "tokenize_lang.h"
+#include "tokenize_minhash.h"
+#include "tokenize_words.h"
 
+#include "base/io.h"
 #include "base/prog.h"
 #include "data/unicode.h"
 
@@ -14,6 +19,43 @@
 #define KEEP ((size_t)1 << 20)      /* memory of a worker that is kept */
 #define BANDS 14
 #define ROWS 8
+#define LINE_WORDS 3                /* shorter lines are no boilerplate */
+
+enum { R_MIN_CHARS, R_MAX_CHARS, R_MIN_WORDS, R_MAX_WORDS, R_BOILERPLATE,
+    R_EXACT, R_NEAR, R_GOPHER, R_END = R_GOPHER + G_END };
+
+/* What a thread needs. */
+struct worker {
+    struct gopher_scratch *gopher;
+    struct words words;
+    XXH3_state_t *state;
+    struct buf text;                /* without boilerplate */
+    uint64_t value[MINHASH_MOST];
+};
+
+/* What stage leaves in doc.sig, followed by the bytes of removed lines and
+ * the keys. */
+struct left {
+    double value;                   /* why it was dropped */
+    size_t lines, bytes, keys;
+};
+
+struct clean {
+    struct clean_opts o;
+    struct inputs *in;
+    int lang, exact, near;
+    size_t bands, rows;
+    size_t first, und;              /* sources that --lang auto gives */
+    struct fold *fold;
+    struct minhash minhash;
+    struct worker *worker;
+    size_t nworker;
+    struct keys *exacts, *nears, *lines;
+    uint64_t count[R_END], *of_source, removed;
+    struct io_out out;              /* --dropped */
+    int open;
+    struct buf line;
+};
 
 static const char *const first_reasons[R_GOPHER] = { "min-chars", "max-chars",
     "min-words", "max-words", "boilerplate", "dup-exact", "dup-near" };
@@ -43,8 +85,11 @@ clean_lines(const struct clean *c)
     return c->removed;
 }
 
-/* Boilerplate: scan leaves a key for each line, settle turns them into 1 for
- * those to be cut and 0 for the others. */
+/* Boilerplate: scan leaves a mark for each line that has a key, settle leaves
+ * 0 in place of the keys of lines that stay. */
+struct mark {
+    uint64_t line, key;
+};
 
 /* Length of the line at p, without its end. */
 static size_t
@@ -55,26 +100,20 @@ line_length(const char *p, const char *end)
     return (size_t)((q ? q : end) - p);
 }
 
-uint64_t
-clean_line_key(const XXH3_state_t *state, size_t words)
-{
-    const uint64_t key = XXH3_64bits_digest(state);
-
-    return words < LINE_WORDS ? 0 : key ? key : 1;
-}
-
+/* The key of a line from the hashes of its words; 0: too few to be one. */
 static uint64_t
 line_key(struct clean *c, struct worker *w, const char *p, size_t n)
 {
     XXH3_state_t *state = w->state;
-    uint64_t hash;
+    uint64_t hash, key;
     size_t words = 0;
 
     XXH3_64bits_reset(state);
     words_begin(&w->words, c->fold, p, n);
     for (; words_next(&w->words, &hash); words++)
         XXH3_64bits_update(state, &hash, sizeof hash);
-    return clean_line_key(state, words);
+    key = XXH3_64bits_digest(state);
+    return words < LINE_WORDS ? 0 : key ? key : 1;
 }
 
 static void
@@ -82,12 +121,14 @@ scan(void *ctx, size_t worker, struct doc *d, const char *text, size_t n)
 {
     struct clean *c = ctx;
     const char *end = text + n;
+    struct mark m = { 0 };
 
-    for (const char *p = text; p < end; ) {
+    for (const char *p = text; p < end; m.line++) {
         const size_t len = line_length(p, end);
-        const uint64_t key = line_key(c, &c->worker[worker], p, len);
 
-        buf_add(&d->sig, &key, sizeof key);
+        m.key = line_key(c, &c->worker[worker], p, len);
+        if (m.key != 0)
+            buf_add(&d->sig, &m, sizeof m);
         p += len + 1;
     }
 }
@@ -106,18 +147,22 @@ static int
 settle(void *ctx, struct doc *d, struct err *e)
 {
     struct clean *c = ctx;
-    const size_t n = d->sig.n / sizeof(uint64_t);
+    const size_t n = d->sig.n / sizeof(struct mark);
     uint64_t *key = xreallocarray(NULL, n + 1, sizeof *key);
     int k = 0;
 
-    if (n > 0)
-        memcpy(key, d->sig.p, n * sizeof *key);
     for (size_t i = 0; i < n; i++) {
-        const uint64_t cut = key[i] != 0 && keys_count(c->lines,
-            (struct key){ key[i], 0 }) >= c->o.boilerplate;
+        char *const at = d->sig.p + i * sizeof(struct mark);
+        struct mark m;
 
-        memcpy(d->sig.p + i * sizeof cut, &cut, sizeof cut);
-        key[i] = cut ? 0 : key[i];
+        memcpy(&m, at, sizeof m);
+        key[i] = m.key;
+        if (keys_count(c->lines, (struct key){ m.key, 0 }) >=
+            c->o.boilerplate)
+            key[i] = 0;
+        else
+            m.key = 0;
+        memcpy(at, &m, sizeof m);
     }
     qsort(key, n, sizeof *key, by_value);
     for (size_t i = 0; i < n && k == 0; i++)
@@ -132,17 +177,23 @@ static void
 cut_lines(struct worker *w, struct doc *d, const char **text, size_t *n,
     struct left *left, struct buf *gone)
 {
-    const char *p = *text, *end = p + *n;
+    const char *p = *text, *end = p + *n, *m = d->sig.p;
+    const char *const last = m + d->sig.n;
 
     buf_clear(&w->text);
-    for (size_t i = 0; p < end; i++) {
+    for (uint64_t i = 0; p < end; i++) {
         const size_t len = line_length(p, end);
         const size_t all = len + (p + len < end);
-        uint64_t cut;
+        struct mark mark = { 0 };
 
-        memcpy(&cut, d->sig.p + i * sizeof cut, sizeof cut);
-        buf_add(cut ? gone : &w->text, p, all);
-        left->lines += cut != 0;
+        if (m < last)
+            memcpy(&mark, m, sizeof mark);
+        if (m < last && mark.line == i)
+            m += sizeof mark;
+        else
+            mark.key = 0;
+        buf_add(mark.key ? gone : &w->text, p, all);
+        left->lines += mark.key != 0;
         p += all;
     }
     if (left->lines == 0)
@@ -151,10 +202,15 @@ cut_lines(struct worker *w, struct doc *d, const char **text, size_t *n,
     *n = w->text.n;
 }
 
-size_t
-clean_length(const struct clean_opts *o, size_t nchars, size_t nwords,
+/* The rule of length that a text breaks: a reason and what was measured, or
+ * R_END. */
+static size_t
+judge_length(const struct clean_opts *o, const char *text, size_t n,
     double *value)
 {
+    size_t nchars, nwords;
+
+    gopher_count(text, n, &nchars, &nwords);
     *value = (double)nchars;
     if (nchars < o->min_chars)
         return R_MIN_CHARS;
@@ -168,65 +224,44 @@ clean_length(const struct clean_opts *o, size_t nchars, size_t nwords,
     return R_END;
 }
 
-size_t
-clean_rules(const double *v, int from, int to, double *value)
+static size_t
+judge_rule(enum gopher g, double measured, double *value)
 {
-    for (int g = from; g < to; g++) {
-        *value = v[g - from];
-        if (gopher_breaks((enum gopher)g, *value))
-            return R_GOPHER + (size_t)g;
-    }
-    return R_END;
+    *value = measured;
+    return gopher_breaks(g, measured) ? R_GOPHER + (size_t)g : R_END;
 }
 
-/* Length and the rules of Gopher: a reason and what was measured, or R_END. */
+/* The same for length and the rules of Gopher. */
 static size_t
 judge(const struct clean *c, struct worker *w, const char *text, size_t n,
     double *value)
 {
     const struct clean_opts *o = &c->o;
-    size_t reason = R_END, nchars, nwords;
+    double v[G_END];
+    size_t reason = R_END;
 
-    if (o->min_chars || o->max_chars || o->min_words || o->max_words) {
-        gopher_count(text, n, &nchars, &nwords);
-        reason = clean_length(o, nchars, nwords, value);
-    }
+    if (o->min_chars || o->max_chars || o->min_words || o->max_words)
+        reason = judge_length(o, text, n, value);
     if (reason == R_END && o->quality) {
-        double v[G_END - G_REPETITION];
-
-        gopher_quality(text, n, v);
-        reason = clean_rules(v, G_REPETITION, G_END, value);
+        gopher_quality(text, n, v + G_REPETITION);
+        for (int g = G_REPETITION; g < G_END && reason == R_END; g++)
+            reason = judge_rule((enum gopher)g, v[g], value);
     }
-    if (reason < R_END)
+    if (reason < R_END || !o->repetition)
         return reason;
-    if (o->repetition) {
-        gopher_begin(w->gopher, text, n);
-        for (int g = 0; g < G_REPETITION; g++) {
-            *value = gopher_measure(w->gopher, (enum gopher)g);
-            if (gopher_breaks((enum gopher)g, *value))
-                return R_GOPHER + (size_t)g;
-        }
-    }
-    return R_END;
+    gopher_begin(w->gopher, text, n);
+    for (int g = 0; g < G_REPETITION && reason == R_END; g++)
+        reason = judge_rule((enum gopher)g, gopher_measure(w->gopher,
+            (enum gopher)g), value);
+    return reason;
 }
 
-void
-clean_add_key(struct buf *b, XXH128_hash_t h)
+static void
+add_key(struct buf *b, XXH128_hash_t h)
 {
     const struct key key = { h.high64, h.low64 };
 
     buf_add(b, &key, sizeof key);
-}
-
-void
-clean_add_bands(const struct clean *c, const struct worker *w,
-    struct buf *out)
-{
-    const size_t row = c->rows * sizeof *w->value;
-
-    for (size_t i = 0; i < c->bands; i++)
-        clean_add_key(out, XXH3_128bits_withSeed(w->value + i * c->rows, row,
-            i));
 }
 
 /* The key of all words; of the text itself if it has none. */
@@ -242,7 +277,7 @@ exact_key(const struct clean *c, struct worker *w, const char *text, size_t n,
     words_begin(&w->words, c->fold, text, n);
     for (; words_next(&w->words, &hash); words++)
         XXH3_128bits_update(state, &hash, sizeof hash);
-    clean_add_key(out, words ? XXH3_128bits_digest(state) :
+    add_key(out, words ? XXH3_128bits_digest(state) :
         XXH3_128bits(text, n));
 }
 
@@ -251,13 +286,18 @@ static void
 near_keys(const struct clean *c, struct worker *w, const char *text, size_t n,
     struct buf *out)
 {
+    const size_t row = c->rows * sizeof *w->value;
+
     words_begin(&w->words, c->fold, text, n);
-    if (minhash_text(&c->minhash, &w->words, w->value) > 0)
-        clean_add_bands(c, w, out);
+    if (minhash_text(&c->minhash, &w->words, w->value) == 0)
+        return;
+    for (size_t i = 0; i < c->bands; i++)
+        add_key(out, XXH3_128bits_withSeed(w->value + i * c->rows, row, i));
 }
 
-void
-clean_detect(const struct clean *c, struct doc *d, const char *text, size_t n)
+/* Set the source of d to its language. */
+static void
+detect(const struct clean *c, struct doc *d, const char *text, size_t n)
 {
     const char *code = lang_detect(text, n);
 
@@ -288,7 +328,7 @@ stage(void *ctx, size_t worker, struct doc *d, const char **text, size_t *n)
     if (w->text.cap > KEEP)
         buf_release(&w->text);
     if (c->lang)
-        clean_detect(c, d, *text, *n);
+        detect(c, d, *text, *n);
     if (c->lines)
         cut_lines(w, d, text, n, &left, &gone);
     if (left.lines > 0 && is_blank(*text, *n))
@@ -322,6 +362,8 @@ flush_line(struct clean *c, struct err *e)
     const int k = io_out_write(&c->out, c->line.p, c->line.n, e);
 
     buf_clear(&c->line);
+    if (c->line.cap > 4 * KEEP)
+        buf_release(&c->line);
     return k;
 }
 
@@ -332,36 +374,18 @@ add_json(const char *p, size_t n, void *line)
     return 0;
 }
 
-/* Append text to the string that ends the line. */
-static void
-add_text(struct clean *c, const char *text, size_t n)
-{
-    json_t *j = json_stringn_nocheck(n ? text : "", n);
-    const size_t quote = c->line.n;
-
-    if (!j || json_dump_callback(j, add_json, &c->line, JSON_ENCODE_ANY) < 0)
-        die(EX_SYS, "out of memory");
-    json_decref(j);
-    c->line.n--;
-    memmove(c->line.p + quote, c->line.p + quote + 1, c->line.n - quote);
-    c->line.n--;
-}
-
-int
-clean_record(struct clean *c, const struct doc *d, const char *reason,
-    double value, const char *text, size_t n, const struct spool *spool,
-    struct err *e)
+/* A line of --dropped, where that is asked for; value < 0: there is none. */
+static int
+record(struct clean *c, const struct doc *d, const char *reason, double value,
+    const char *text, size_t n, struct err *e)
 {
     const char *name = d->from->name;
-    struct buf mended = { 0 }, part = { 0 };
-    json_t *j = json_object();
-    uint64_t at = 0;
-    int k = 0;
+    struct buf mended = { 0 };
+    json_t *j;
 
-    if (!c->open) {
-        json_decref(j);
+    if (!c->open)
         return 0;
-    }
+    j = json_object();
     uni_repair(name, strlen(name), &mended);
     json_object_set_new(j, "input", json_stringn_nocheck(mended.p, mended.n));
     json_object_set_new(j, "record", json_integer((json_int_t)d->record));
@@ -370,27 +394,20 @@ clean_record(struct clean *c, const struct doc *d, const char *reason,
     json_object_set_new(j, "reason", json_string_nocheck(reason));
     json_object_set_new(j, "value", value < 0 ? json_null() :
         json_real(value));
-    json_object_set_new(j, "text", json_string(""));
+    json_object_set_new(j, "text", json_stringn_nocheck(n ? text : "", n));
     if (json_dump_callback(j, add_json, &c->line, JSON_COMPACT |
         JSON_REAL_PRECISION(6)) < 0)
         die(EX_SYS, "out of memory");
     json_decref(j);
     buf_release(&mended);
-    c->line.n -= 2;                 /* its end comes after the text */
-    if (!spool)
-        add_text(c, text, n);
-    while (spool && k == 0 && (k = spool_text(spool, &at, KEEP, &part, e)) >
-        0) {
-        add_text(c, part.p, part.n);
-        k = flush_line(c, e);
-    }
-    buf_release(&part);
-    buf_adds(&c->line, "\"}\n");
-    return k < 0 ? -1 : c->line.n > KEEP ? flush_line(c, e) : 0;
+    buf_addc(&c->line, '\n');
+    return c->line.n > KEEP ? flush_line(c, e) : 0;
 }
 
-size_t
-clean_duplicate(struct clean *c, const char *at, size_t n, struct err *e)
+/* Is it a duplicate of one that was kept, by its n keys at `at`?  If not, keep
+ * them: R_END; more than that: *e. */
+static size_t
+duplicate(struct clean *c, const char *at, size_t n, struct err *e)
 {
     struct key *key = xreallocarray(NULL, n + 1, sizeof *key);
     size_t reason = R_END, i = 0;
@@ -408,14 +425,6 @@ clean_duplicate(struct clean *c, const char *at, size_t n, struct err *e)
     return k < 0 ? R_END + 1 : reason;
 }
 
-void
-clean_counted(struct clean *c, struct doc *d, size_t reason)
-{
-    d->drop = clean_reason(reason);
-    c->count[reason]++;
-    c->of_source[d->source]++;
-}
-
 static int
 decide(void *ctx, struct doc *d, struct err *e)
 {
@@ -429,11 +438,11 @@ decide(void *ctx, struct doc *d, struct err *e)
     memcpy(&left, p, sizeof left);
     p += sizeof left;
     c->removed += left.lines;
-    if (left.bytes > 0 && clean_record(c, d, "boilerplate-lines",
-        (double)left.lines, p, left.bytes, NULL, e) < 0)
+    if (left.bytes > 0 && record(c, d, "boilerplate-lines",
+        (double)left.lines, p, left.bytes, e) < 0)
         return -1;
     if (!d->drop) {
-        reason = clean_duplicate(c, p + left.bytes, left.keys, e);
+        reason = duplicate(c, p + left.bytes, left.keys, e);
         left.value = -1.0;
         if (reason > R_END)
             return -1;
@@ -443,9 +452,9 @@ decide(void *ctx, struct doc *d, struct err *e)
     }
     while (clean_reason(reason) != d->drop)
         reason++;
-    clean_counted(c, d, reason);
-    return clean_record(c, d, d->drop, left.value, d->text.p, d->text.n, NULL,
-        e);
+    c->count[reason]++;
+    c->of_source[d->source]++;
+    return record(c, d, d->drop, left.value, d->text.p, d->text.n, e);
 }
 
 /* Options. */
@@ -564,7 +573,6 @@ hook(struct clean *c, struct run_opts *run)
         return;
     run->stage = stage;
     run->decide = decide;
-    run->judge = clean_judge;
     run->stage_ctx = c;
     /* What is dropped depends on all that came before, or is all to be
      * written. */

@@ -1,11 +1,68 @@
 /* Rules of Gopher; see tokenize_gopher.h. */
-#include "tokenize_gopher_impl.h"
+#include "tokenize_gopher.h"
 
 #include "base/mem.h"
+#include "data/unicode.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+
+struct slot {
+    uint64_t key;
+    uint32_t round, count;  /* of another round: free */
+};
+
+struct gopher_scratch {
+    const char *text;
+    size_t n, chars;
+    struct slot *slot;
+    size_t nslot;           /* a power of 2 */
+    uint32_t round;
+    uint64_t *word, *gram;  /* hashes of nword words, and of runs of them */
+    uint32_t *len;          /* characters of each */
+    size_t nword, cap;
+};
+
+struct quality {
+    size_t words, real, real_chars, alphabetic;
+    size_t hashes, ellipses, lines, bullets, cut;
+};
+
+static size_t
+chars_of(const char *p, size_t n)
+{
+    size_t k = 0;
+
+    for (size_t i = 0; i < n; i++)
+        k += ((unsigned char)p[i] & 0xc0) != 0x80;
+    return k;
+}
+
+/* Bytes of white space at p < end; 0: none. */
+static size_t
+space_at(const char *p, const char *end)
+{
+    size_t k = 1;
+
+    if ((unsigned char)*p < 0x80)
+        return (uni_class((unsigned char)*p) & U_S) != 0;
+    return uni_class(uni_next((const unsigned char *)p,
+        (const unsigned char *)end, &k)) & U_S ? k : 0;
+}
+
+static double
+share(size_t part, size_t whole)
+{
+    return whole ? (double)part / (double)whole : 0.0;
+}
+
+static int
+is_ellipsis(const char *p, size_t n)
+{
+    return n >= 3 && (memcmp(p, "...", 3) == 0 ||
+        memcmp(p, "\xe2\x80\xa6", 3) == 0);
+}
 
 static const struct {
     const char *name;
@@ -101,9 +158,9 @@ next_word(const char **p, const char *end)
     const char *q;
     size_t k;
 
-    while (*p < end && (k = gopher_space(*p, end)) > 0)
+    while (*p < end && (k = space_at(*p, end)) > 0)
         *p += k;
-    for (q = *p; q < end && gopher_space(q, end) == 0; q++)
+    for (q = *p; q < end && space_at(q, end) == 0; q++)
         while (q + 1 < end && ((unsigned char)q[1] & 0xc0) == 0x80)
             q++;
     return (size_t)(q - *p);
@@ -115,13 +172,13 @@ gopher_count(const char *text, size_t n, size_t *nchars, size_t *nwords)
     const char *p = text, *end = text + n;
     size_t k;
 
-    *nchars = gopher_chars(text, n);
+    *nchars = chars_of(text, n);
     for (*nwords = 0; (k = next_word(&p, end)) > 0; p += k)
         ++*nwords;
 }
 
-void
-gopher_add_word(struct gopher_scratch *s, uint64_t hash, size_t length)
+static void
+add_word(struct gopher_scratch *s, uint64_t hash, size_t length)
 {
     if (s->nword == s->cap) {
         s->cap = s->cap ? 2 * s->cap : 1024;
@@ -141,12 +198,12 @@ gopher_begin(struct gopher_scratch *s, const char *text, size_t n)
 
     s->nword = 0;
     while (s->nword < GOPHER_WORDS && (k = next_word(&p, end)) > 0) {
-        gopher_add_word(s, XXH3_64bits(p, k), gopher_chars(p, k));
+        add_word(s, XXH3_64bits(p, k), chars_of(p, k));
         p += k;
     }
     s->text = text;
     s->n = s->nword < GOPHER_WORDS ? n : (size_t)(p - text);
-    s->chars = gopher_chars(text, s->n);
+    s->chars = chars_of(text, s->n);
 }
 
 static size_t
@@ -186,7 +243,7 @@ count_parts(struct gopher_scratch *s, size_t least, size_t *all, size_t *dup,
         ++*all;
         if ((*count)++ > 0) {
             ++*dup;
-            *dup_chars += gopher_chars(from, n);
+            *dup_chars += chars_of(from, n);
         }
     }
 }
@@ -255,31 +312,27 @@ repeated_grams(struct gopher_scratch *s, size_t n)
 }
 
 double
-gopher_grams(struct gopher_scratch *s, enum gopher g)
-{
-    if (g >= G_DUP_5)
-        return gopher_share(repeated_grams(s, g - G_DUP_5 + 5), s->chars);
-    return gopher_share(top_gram(s, g - G_TOP_2 + 2), s->chars);
-}
-
-double
 gopher_measure(struct gopher_scratch *s, enum gopher g)
 {
     size_t all, dup, dup_chars;
 
+    if (g >= G_DUP_5)
+        return share(repeated_grams(s, g - G_DUP_5 + 5), s->chars);
     if (g >= G_TOP_2)
-        return gopher_grams(s, g);
+        return share(top_gram(s, g - G_TOP_2 + 2), s->chars);
     count_parts(s, g < G_DUP_LINES ? 2 : 1, &all, &dup, &dup_chars);
-    return g == G_DUP_PARAGRAPHS || g == G_DUP_LINES ? gopher_share(dup, all) :
-        gopher_share(dup_chars, s->chars);
+    return g == G_DUP_PARAGRAPHS || g == G_DUP_LINES ? share(dup, all) :
+        share(dup_chars, s->chars);
 }
 
 /* Quality. */
 
-unsigned
-gopher_classes(unsigned seen, const char *p, size_t n)
+/* Classes (data/unicode.h) of characters of p[n], up to a letter. */
+static unsigned
+classes(const char *p, size_t n)
 {
     const unsigned char *c = (const unsigned char *)p, *end = c + n;
+    unsigned seen = 0;
     size_t k;
 
     for (; c < end && !(seen & U_L); c += k) {
@@ -289,8 +342,8 @@ gopher_classes(unsigned seen, const char *p, size_t n)
     return seen;
 }
 
-void
-gopher_judge_word(struct quality *q, unsigned seen, size_t length)
+static void
+judge_word(struct quality *q, unsigned seen, size_t length)
 {
     q->words++;
     q->alphabetic += (seen & U_L) != 0;
@@ -307,7 +360,7 @@ judge_line(struct quality *q, const char *p, const char *end)
     size_t k;
 
     q->lines++;
-    while (p < end && (k = gopher_space(p, end)) > 0)
+    while (p < end && (k = space_at(p, end)) > 0)
         p += k;
     if (p < end && (*p == '-' ||
         (end - p >= 3 && memcmp(p, "\xe2\x80\xa2", 3) == 0)))
@@ -322,24 +375,24 @@ judge_line(struct quality *q, const char *p, const char *end)
         if (n == 0)
             break;
     }
-    if (last - p >= 3 && gopher_is_ellipsis(last - 3, 3))
+    if (last - p >= 3 && is_ellipsis(last - 3, 3))
         q->cut++;
 }
 
-void
-gopher_shares(const struct quality *q, double value[G_END - G_REPETITION])
+static void
+shares(const struct quality *q, double value[G_END - G_REPETITION])
 {
     value[G_FEW_WORDS - G_REPETITION] =
         value[G_MANY_WORDS - G_REPETITION] = (double)q->real;
     value[G_SHORT_WORDS - G_REPETITION] =
         value[G_LONG_WORDS - G_REPETITION] =
-        gopher_share(q->real_chars, q->real);
-    value[G_HASHES - G_REPETITION] = gopher_share(q->hashes, q->words);
-    value[G_ELLIPSES - G_REPETITION] = gopher_share(q->ellipses, q->words);
-    value[G_BULLETS - G_REPETITION] = gopher_share(q->bullets, q->lines);
-    value[G_CUT_LINES - G_REPETITION] = gopher_share(q->cut, q->lines);
+        share(q->real_chars, q->real);
+    value[G_HASHES - G_REPETITION] = share(q->hashes, q->words);
+    value[G_ELLIPSES - G_REPETITION] = share(q->ellipses, q->words);
+    value[G_BULLETS - G_REPETITION] = share(q->bullets, q->lines);
+    value[G_CUT_LINES - G_REPETITION] = share(q->cut, q->lines);
     value[G_FEW_ALPHABETIC - G_REPETITION] =
-        gopher_share(q->alphabetic, q->words);
+        share(q->alphabetic, q->words);
 }
 
 void
@@ -350,9 +403,9 @@ gopher_quality(const char *text, size_t n, double value[G_END - G_REPETITION])
     size_t k;
 
     for (; (k = next_word(&p, end)) > 0; p += k)
-        gopher_judge_word(&q, gopher_classes(0, p, k), gopher_chars(p, k));
+        judge_word(&q, classes(p, k), chars_of(p, k));
     for (p = text; p < end; p += k) {
-        k = gopher_is_ellipsis(p, (size_t)(end - p)) ? 3 : 1;
+        k = is_ellipsis(p, (size_t)(end - p)) ? 3 : 1;
         q.ellipses += k == 3;
         q.hashes += *p == '#';
     }
@@ -363,5 +416,5 @@ gopher_quality(const char *text, size_t n, double value[G_END - G_REPETITION])
         p = p ? p : end;
         judge_line(&q, line, p);
     }
-    gopher_shares(&q, value);
+    shares(&q, value);
 }

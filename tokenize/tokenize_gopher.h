@@ -6,8 +6,6 @@
 #ifndef TOKENIZE_GOPHER_H
 #define TOKENIZE_GOPHER_H
 
-#include "base/err.h"
-
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,18 +49,5 @@ double gopher_measure(struct gopher_scratch *s, enum gopher g);
 /* value[g - G_FEW_WORDS] of all rules of quality; 0 where nothing divides. */
 void gopher_quality(const char *text, size_t n,
     double value[G_END - G_REPETITION]);
-
-/*
- * The same of a text that comes in parts, each of whole characters, in memory
- * of a fixed size: what the text has of characters and words, value[g] of all
- * rules.  s is used until the end.  -1 and *e (EX_SYS): no room for a file.
- */
-struct gopher_parts;
-struct gopher_parts *gopher_parts_new(struct gopher_scratch *s);
-int gopher_part(struct gopher_parts *g, const char *text, size_t n,
-    struct err *e);
-int gopher_parts_end(struct gopher_parts *g, size_t *nchars, size_t *nwords,
-    double value[G_END], struct err *e);
-void gopher_parts_free(struct gopher_parts *g);
 
 #endif

@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DOC_MAX ((size_t)256 << 20)     /* bytes of one record */
-
 enum split_by { SPLIT_FILE, SPLIT_LINE, SPLIT_BLANK };
 
 struct input {

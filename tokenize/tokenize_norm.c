@@ -10,6 +10,7 @@
 #include <unicode/ustring.h>
 
 #define STRETCH ((size_t)64 << 10)   /* bytes that NFC looks at in one */
+#define KEEP ((size_t)1 << 20)       /* bytes of memory that are kept */
 
 struct norm {
     unsigned what;
@@ -30,6 +31,16 @@ norm_new(unsigned what)
     if (U_FAILURE(c))
         die(EX_SYS, "--nfc: ICU: %s", u_errorName(c));
     return m;
+}
+
+void
+norm_trim(struct norm *m)
+{
+    struct buf *const b[] = { &m->marks, &m->out, &m->from, &m->to };
+
+    for (size_t i = 0; i < sizeof b / sizeof *b; i++)
+        if (b[i]->cap > KEEP)
+            buf_release(b[i]);
 }
 
 void
@@ -73,21 +84,6 @@ mark(const struct norm *m, const unsigned char *p, const unsigned char *end,
         c->romanian++;
     }
     return n;
-}
-
-int
-norm_begins(const struct norm *m, const char *text, size_t n, size_t k)
-{
-    const unsigned char *const p = (const unsigned char *)text;
-    struct norm_counts none = { 0 };
-    const char *put;
-    size_t len;
-
-    if (!m)
-        return 1;
-    mark(m, p + k, p + n, &put, &none);
-    return (!put || *put) && (!m->nfc || unorm2_hasBoundaryBefore(m->nfc,
-        (UChar32)uni_next(p + k, p + n, &len)));
 }
 
 static void

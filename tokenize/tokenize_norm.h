@@ -23,10 +23,8 @@ struct norm *norm_new(unsigned what);
  * the next call.  Adds to *c. */
 void norm_text(struct norm *m, const char **text, size_t *n,
     struct norm_counts *c);
-/* Does the norm of text[n] end before its character at k whatever comes before
- * that?  It is a character that stays and that nothing before it changes.  m
- * may be NULL. */
-int norm_begins(const struct norm *m, const char *text, size_t n, size_t k);
+/* Give back the memory of a long text. */
+void norm_trim(struct norm *m);
 void norm_free(struct norm *m);
 
 #endif

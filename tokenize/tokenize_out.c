@@ -1,6 +1,5 @@
 /* What tokenize does with documents; see tokenize_out.h. */
 #include "tokenize_out.h"
-#include "tokenize_spool.h"
 
 #include "data/msg.h"
 
@@ -10,18 +9,17 @@
 
 #define MESSAGE ((size_t)1 << 20)       /* bytes of ids in a message */
 #define DOCS_MAX ((size_t)1 << 16)      /* documents in a message */
-#define PART ((size_t)256 << 10)        /* bytes of a long message at once */
+#define KEEP ((size_t)4 << 20)          /* larger memory is given back */
 
 struct out_stream {
     struct msg_out *w;
     int wide;               /* ids are u32 */
-    struct spool ids;       /* as they are written */
-    struct buf narrow;
+    struct buf ids;         /* as they are written */
     uint32_t *len;
     uint16_t *source;
     uint64_t *key;
     size_t n;               /* documents */
-    size_t ntok;            /* of them; ids may hold a part of one more */
+    size_t ntok;            /* of them */
     struct resume_key key_of_run;
     size_t input;           /* the last document's, for the cursor */
     struct place after;
@@ -76,39 +74,17 @@ out_stream_close(struct out_stream *s)
     if (!s)
         return;
     msg_out_close(s->w);
-    spool_release(&s->ids);
-    buf_release(&s->narrow);
+    buf_release(&s->ids);
     free(s->len);
     free(s->source);
     free(s->key);
     free(s);
 }
 
-/* Send a message whose ids are in a file, a part at a time. */
-static int
-send_parts(struct out_stream *s, struct err *e)
-{
-    const uint64_t all = spool_size(&s->ids);
-    char *part = xmalloc(PART);
-    size_t n;
-    int k = msg_send_begin(s->w, e);
-
-    for (uint64_t at = 0; k == 0 && at < all; at += n) {
-        k = spool_read(&s->ids, at, part, PART, &n, e);
-        if (k == 0)
-            k = msg_send_part(s->w, part, n, e);
-    }
-    free(part);
-    if (k == 0)
-        k = msg_send_part(s->w, s->len, s->n * sizeof *s->len, e);
-    return k ? k : msg_send_part(s->w, s->source, s->n * sizeof *s->source, e);
-}
-
 /* Send what has been gathered. */
 static int
 send(struct out_stream *s, struct err *e)
 {
-    const int parts = s->ids.file > 0;
     char cursor[160];
     struct st_out *o;
     int k;
@@ -119,54 +95,50 @@ send(struct out_stream *s, struct err *e)
     resume_cursor(cursor, &s->key_of_run, s->input, &s->after);
     st_out_meta(o, "cursor", cursor);
     st_out_tensor(o, "doc_key", DT_U64, 1, &s->n, s->key);
-    st_out_tensor(o, "ids", id_type(s), 1, &s->ntok,
-        parts ? NULL : s->ids.rest.p);
-    st_out_tensor(o, "doc_len", DT_U32, 1, &s->n, parts ? NULL : s->len);
-    st_out_tensor(o, "doc_source", DT_U16, 1, &s->n,
-        parts ? NULL : s->source);
+    st_out_tensor(o, "ids", id_type(s), 1, &s->ntok, s->ids.p);
+    st_out_tensor(o, "doc_len", DT_U32, 1, &s->n, s->len);
+    st_out_tensor(o, "doc_source", DT_U16, 1, &s->n, s->source);
     msg_out_tokens(s->w, s->ntok);
-    k = parts ? send_parts(s, e) : msg_send(s->w, e);
+    k = msg_send(s->w, e);
     s->left = k > 0;
     s->n = s->ntok = 0;
-    return k < 0 || spool_cut(&s->ids, 0, e) < 0 ? -1 : k;
+    buf_clear(&s->ids);
+    if (s->ids.cap > KEEP)
+        buf_release(&s->ids);
+    return k;
 }
 
-static int
-add_ids(struct out_stream *s, const struct tok_ids *ids, struct err *e)
+static void
+add_ids(struct out_stream *s, const struct tok_ids *ids)
 {
-    if (s->wide)
-        return spool_add(&s->ids, ids->v, ids->n * sizeof *ids->v, e);
-    buf_clear(&s->narrow);
-    buf_reserve(&s->narrow, 2 * ids->n);
-    for (size_t i = 0; i < ids->n; i++) {
+    const size_t size = s->wide ? 4 : 2, n = ids->n * size;
+
+    buf_reserve(&s->ids, n);
+    if (s->wide && n > 0)
+        memcpy(s->ids.p + s->ids.n, ids->v, n);
+    for (size_t i = 0; i < ids->n && !s->wide; i++) {
         const uint16_t v = (uint16_t)ids->v[i];
 
-        memcpy(s->narrow.p + 2 * i, &v, 2);
+        memcpy(s->ids.p + s->ids.n + 2 * i, &v, 2);
     }
-    return spool_add(&s->ids, s->narrow.p, 2 * ids->n, e);
+    s->ids.n += n;
+    s->ntok += ids->n;
 }
 
 int
 out_stream_put(void *ctx, const struct doc *d, struct err *e)
 {
     struct out_stream *s = ctx;
-    const size_t size = s->wide ? 4 : 2;
-    size_t ids;
 
-    if (add_ids(s, &d->ids, e) < 0)
-        return -1;
-    if (d->more)
+    if (d->ids.n == 0)                  /* there is nothing of it */
         return s->left;
-    if (d->all == 0)                    /* there is nothing of it */
-        return spool_cut(&s->ids, s->ntok * size, e) < 0 ? -1 : s->left;
-    ids = (size_t)(spool_size(&s->ids) / size);
-    s->len[s->n] = (uint32_t)(ids - s->ntok);
-    s->ntok = ids;
+    add_ids(s, &d->ids);
+    s->len[s->n] = (uint32_t)d->ids.n;
     s->source[s->n] = (uint16_t)d->source;
     s->key[s->n++] = d->key;
     s->input = d->input;
     s->after = d->after;
-    return ids * size >= MESSAGE || s->n == DOCS_MAX ? send(s, e) : s->left;
+    return s->ids.n >= MESSAGE || s->n == DOCS_MAX ? send(s, e) : s->left;
 }
 
 int
@@ -186,9 +158,8 @@ out_ids_put(void *ctx, const struct doc *d, struct err *e)
 
     (void)e;
     for (size_t i = 0; i < d->ids.n; i++)
-        fprintf(f, "%s%" PRIu32, i || d->prior ? " " : "", d->ids.v[i]);
-    if (!d->more)
-        putc('\n', f);
+        fprintf(f, "%s%" PRIu32, i ? " " : "", d->ids.v[i]);
+    putc('\n', f);
     return ferror(f) != 0;
 }
 

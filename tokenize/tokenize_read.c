@@ -92,6 +92,8 @@ read_fill(struct reader *r, struct err *e)
             return err_set(e, EX_SYS, "%s:", r->from->name);
     }
     r->end = k == 0;
+    buf_release(&r->back);
+    r->text = r->block;
     r->p = 0;
     r->n = (size_t)k;
     r->content += (size_t)k;
@@ -295,14 +297,14 @@ open_archive(struct reader *r, struct err *e)
 
 struct reader *
 reader_open(const struct inputs *in, size_t which, enum split_by split,
-    const struct sections *s, struct err *e)
+    const struct doc_limit *limit, struct err *e)
 {
     struct reader *r = xcalloc(1, sizeof *r);
 
     r->in = in;
     r->input = &in->v[which];
     r->split = split;
-    r->s = s;
+    r->limit = limit;
     r->block = xmalloc(BLOCK);
     r->fd = io_open(r->input->path, e);
     if (r->fd >= 0 && open_archive(r, e) == 0)
@@ -353,9 +355,7 @@ reader_close(struct reader *r)
     origin_unref(r->from);
     buf_release(&r->tag);
     buf_release(&r->title);
-    buf_release(&r->rest);
-    buf_release(&r->raw);
-    buf_release(&r->frame);
+    buf_release(&r->back);
     free(r->block);
     free(r);
 }

@@ -26,48 +26,29 @@ struct place {
 };
 
 /*
- * How a long record is read in sections: as soon as `size` bytes of its text
- * are there, what is before the last place where cut(ctx, text, n) allows it.
- * Where that allows none in `most` bytes, all the rest is cut where part(ctx,
- * text, n) allows it.  In lines of JSON that is the text of member `field`,
- * where nothing before it is rare (tokenize_record.h) or longer.  Pages of a
- * dump are read whole.
+ * How long a record may be, in bytes as it stands in the input.  A longer one
+ * is an error; with `split`, plain text is cut into records of at most `most`
+ * bytes: behind the last blank line that leaves one so short, else behind the
+ * last end of line, the last blank, or before the last character.  A cut
+ * depends on nothing before its record, so reading can go on at any of them.
  */
-struct sections {
-    size_t size;            /* 0: records are read whole */
-    size_t most;
-    size_t (*cut)(const void *ctx, const char *text, size_t n);
-    size_t (*part)(const void *ctx, const char *text, size_t n);
-    const void *ctx;
-    const char *field;
-    int strict;             /* of JSON: what is not UTF-8 is an error */
+struct doc_limit {
+    size_t most;            /* > 4 */
+    int split;
 };
-/* The string that stands for the text in reader_frame. */
-#define SECTION_TEXT "(text read in sections)"
 
 struct reader;
 /* Open input number `which`; what compresses it is seen in its content (gzip,
- * bzip2, xz, zstd, lz4), and so are tar, zip and a Wikipedia dump.  *s must
- * stay. */
+ * bzip2, xz, zstd, lz4), and so are tar, zip and a Wikipedia dump.  *limit
+ * must stay. */
 struct reader *reader_open(const struct inputs *in, size_t which,
-    enum split_by split, const struct sections *s, struct err *e);
+    enum split_by split, const struct doc_limit *limit, struct err *e);
 /* Go to a place that reader_place of the same input has told. */
 int reader_seek(struct reader *r, const struct place *p, struct err *e);
-/* Append the next record, or a section of it, to *rec (cleared first); *at is
- * its offset in the content (of JSON, that of the record).  1; 0 at the end;
- * -1 and *e. */
+/* Append the next record to *rec (cleared first); *at is its offset in the
+ * content.  1; 0 at the end; -1 and *e. */
 int reader_next(struct reader *r, struct buf *rec, uint64_t *at,
     struct err *e);
-/* Of what was read last: it is a section that is not the first; not the
- * last. */
-int reader_middle(const struct reader *r);
-int reader_more(const struct reader *r);
-/* ... it, or one before it, was cut by part. */
-int reader_parted(const struct reader *r);
-/* Of the last section of a line of JSON: the line, with SECTION_TEXT for its
- * text, which took *gap bytes more and begins at *from; else NULL. */
-const struct buf *reader_frame(const struct reader *r, size_t *from,
-    size_t *gap);
 /* Of the record read last: its origin, owned by the reader; its number and
  * the place after it. */
 struct origin *reader_origin(const struct reader *r);

@@ -16,35 +16,25 @@ struct reader {
     int last;               /* there is no other member */
     enum split_by split;
     struct origin *from;
-    char *block;            /* BLOCK bytes, of which p..n are left */
+    char *block;            /* BLOCK bytes that were read */
+    const char *text;       /* block or back, of which p..n are left */
     size_t p, n;
-    struct place place;     /* of block[p] */
+    struct buf back;        /* what was read and given back */
+    struct place place;     /* of text[p] */
     size_t entries;         /* headers read */
     uint64_t content;       /* bytes of all members */
     uint64_t skipped;
     int whole;              /* a dump's </mediawiki> has been seen */
     struct buf tag, title;
-    /* Of a record in sections: */
-    const struct sections *s;
-    int middle, more, parted;
-    int in_line;            /* of a paragraph: rest ends in one, not behind */
-    uint64_t begin;         /* its offset */
-    uint64_t sent;          /* bytes of the sections before */
-    struct buf rest;        /* text behind the last cut */
-    enum { NO_FRAME, OPEN, LINE_READ, FRAMED } json;
-    struct buf raw;         /* of JSON: what has not been decoded yet */
-    struct buf frame;
-    size_t frame_from;
-    uint64_t frame_raw;     /* offset of the text */
-    size_t gap;
+    const struct doc_limit *limit;
 };
 
-/* 1: block[p..n] is not empty; 0: the end of this member; -1. */
+/* 1: text[p..n] is not empty; 0: the end of this member; -1. */
 int read_fill(struct reader *r, struct err *e);
 /* The next member that is text: 1, 0, -1. */
 int read_member(struct reader *r, struct err *e);
 
-/* Pass n bytes of block over. */
+/* Pass n bytes of text over. */
 static inline void
 read_pass(struct reader *r, size_t n)
 {

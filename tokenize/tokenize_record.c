@@ -10,7 +10,6 @@
 
 #define DEPTH_MAX 32
 #define DIGITS_MAX 15           /* any such number is in range */
-#define ESCAPE_MAX 12           /* bytes of two surrogates */
 
 struct scan {
     const char *p, *end;
@@ -171,33 +170,6 @@ is_name(const struct span *s, const char *name)
     return name && strlen(name) == s->n && memcmp(name, s->p, s->n) == 0;
 }
 
-size_t
-record_opens(const char *p, size_t n, const char *field)
-{
-    struct scan s = { p, p + n };
-    struct span name, text;
-    int escapes;
-    size_t at;
-
-    if (!got(&s, '{'))
-        return 0;
-    do {
-        if (!got(&s, '"') || !string(&s, &name, &escapes) || escapes ||
-            !got(&s, ':'))
-            return 0;
-        blanks(&s);
-        if (is_name(&name, field)) {
-            if (!got(&s, '"'))
-                return 0;
-            at = (size_t)(s.p - p);
-            return string(&s, &text, &escapes) ? 0 : at;
-        }
-        if (!value(&s, 0, NULL))
-            return 0;
-    } while (got(&s, ','));
-    return 0;
-}
-
 /* What follows a brace; strings that are members want[0..1] are put into out,
  * whose p is NULL where another value is. */
 static int
@@ -263,40 +235,4 @@ record_fields(char *p, size_t n, const char *field, const char *other,
     else
         decode(second);
     return 1;
-}
-
-int
-record_string(const char *p, size_t n, struct buf *out, size_t *done)
-{
-    const char *const begin = p, *const end = p + n;
-    int r = 0;
-
-    while (r == 0 && p < end) {
-        const char *q = p;
-        size_t len;
-
-        while (q < end && *q != '"' && *q != '\\' && (unsigned char)*q >= 0x20)
-            q++;
-        buf_add(out, p, (size_t)(q - p));
-        p = q;
-        if (p == end)
-            break;
-        if (*p == '"') {
-            p++;
-            r = 1;
-        } else if (*p != '\\') {
-            r = -1;
-        } else if (end - p < ESCAPE_MAX && !is_escape(p + 1, end, &len)) {
-            break;
-        } else if (!is_escape(p + 1, end, &len)) {
-            r = -1;
-        } else {
-            buf_reserve(out, 4);
-            out->n += js_escape(p + 1, end, out->p + out->n, &len);
-            out->p[out->n] = '\0';
-            p += 1 + len;
-        }
-    }
-    *done = (size_t)(p - begin);
-    return r;
 }

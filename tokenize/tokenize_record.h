@@ -21,18 +21,4 @@ struct span {
 int record_fields(char *p, size_t n, const char *field, const char *other,
     struct span *text, struct span *second);
 
-/*
- * The JSON object of which p[n] is the beginning ends in the string of the
- * member `field`, which does not end there: the offset of its first byte,
- * behind the quote.  0: something else is there.
- */
-size_t record_opens(const char *p, size_t n, const char *field);
-
-/*
- * Append what the bytes p[n] of such a string stand for to *out; *done: how
- * many were taken, which leaves out an escape that may go on.  1 the quote
- * that ends it has been passed; 0; -1: p[*done] cannot be in a string.
- */
-int record_string(const char *p, size_t n, struct buf *out, size_t *done);
-
 #endif

@@ -17,7 +17,7 @@
 /* Options that do not decide what is in a stream, or whose effect the
  * stream's first message tells. */
 static const char *const aside[] = { "output", "threads", "resume",
-    "tokenizer", "dropped", "mem", "max-ratio", "max-members",
+    "tokenizer", "dropped", "mem", "max-ratio", "max-members", "max-doc",
     "weights", "vocab", "min-frequency", "no-digits", "eos", NULL };
 
 /* 0, none and nothing are the values of options that were not given; they are

@@ -5,12 +5,8 @@
  * it while another thread reads on.  So output does not depend on how many
  * threads there are, no thread waits while there is work, and memory is that
  * of the blocks in flight.
- *
- * A long document goes the same way in sections, several threads at work on
- * it.  One that cannot be cut, or that something wants to see the whole of, is
- * for one thread alone: tokenize_long.c.
  */
-#include "tokenize_run_impl.h"
+#include "tokenize_run.h"
 #include "tokenize_record.h"
 #include "tokenize_wiki.h"
 
@@ -25,12 +21,53 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define SECTION ((size_t)256 << 10) /* bytes of a record that are read */
-#define MOST ((size_t)1 << 20)      /* ... where they cannot be cut */
 #define TEXT ((size_t)128 << 10)    /* bytes of text of a block */
 #define DOCS 1024                   /* documents of a block at most */
 #define FLIGHT ((size_t)16 << 20)   /* bytes in flight that end reading */
 #define KEEP ((size_t)1 << 20)      /* memory of a block that is kept */
+
+/* What a thread needs. */
+struct worker {
+    struct tok_scratch *scratch;
+    struct norm *norm;
+    struct buf mend, wiki;
+};
+
+struct block {
+    struct doc *doc;
+    size_t n, cap;
+    struct origin **from;           /* of its documents, held */
+    size_t nfrom, capfrom;
+    size_t text;                    /* bytes */
+    double done;                    /* of all inputs, after it */
+    struct err e;                   /* of reading, after its documents */
+    int ready;
+};
+
+struct run {
+    const struct inputs *in;
+    const struct run_opts *o;
+    struct run_sums *sum;
+    struct worker *worker;          /* one a thread */
+    struct block *block;            /* a ring of nblock */
+    size_t nblock;
+    /* By the thread that reads: */
+    struct reader *reader;
+    size_t input;
+    double done;                    /* of the inputs before */
+    int before;                     /* not yet at o->from */
+    /* Under the lock: */
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    uint64_t nread, nput;           /* blocks */
+    uint64_t nsettled, ndecided;    /* blocks */
+    size_t flight;                  /* bytes of text of nput..nread */
+    int reading, putting;
+    int ended, stopped;             /* no more to read; nothing to put */
+    /* ... at the end: */
+    int result;
+    struct err e;
+};
 
 /* XXH3-64 of source name, NUL, input name, NUL, record as 8 bytes, the
  * smallest first. */
@@ -49,16 +86,12 @@ doc_key(const char *source, const char *input, uint64_t record)
     return key;
 }
 
-uint64_t
-run_key(const struct run *r, const struct doc *d)
-{
-    return doc_key(r->in->source[d->source], d->from->name, d->record);
-}
-
-void
-run_count(struct doc *d, const char *text, size_t n, int *inside)
+/* Count characters and words. */
+static void
+count(struct doc *d, const char *text, size_t n)
 {
     const unsigned char *p = (const unsigned char *)text, *end = p + n;
+    int inside = 0;
     size_t k;
 
     for (; p < end; p += k) {
@@ -66,8 +99,8 @@ run_count(struct doc *d, const char *text, size_t n, int *inside)
         const int space = c != UTF8_BAD && (uni_class(c) & U_S);
 
         d->chars++;
-        d->words += !space && !*inside;
-        *inside = !space;
+        d->words += !space && !inside;
+        inside = !space;
     }
 }
 
@@ -76,19 +109,19 @@ encode(struct run *r, struct doc *d, const char *text, size_t n,
     struct tok_scratch *scratch)
 {
     const struct run_opts *o = r->o;
-    const size_t bos = o->bos >= 0 && !d->middle;
-    int inside = d->middle;     /* no section ends in white space */
+    const size_t bos = o->bos >= 0;
 
     if (o->count)
-        run_count(d, text, n, &inside);
-    if (n == 0 && !d->middle)
+        count(d, text, n);
+    if (n == 0)
         return;
     if (bos)
         tok_ids_push(&d->ids, (uint32_t)o->bos);
-    tok_encode(o->t, scratch, text, n, (o->special ? TOK_SPECIAL : 0) |
-        (d->middle ? TOK_MIDDLE : 0), &d->ids);
+    tok_encode(o->t, scratch, text, n, o->special ? TOK_SPECIAL : 0, &d->ids);
     d->plain = d->ids.n - bos;
-    if (o->eos >= 0 && !d->more)
+    if (d->plain == 0)          /* none of its characters has a token */
+        d->ids.n = 0;
+    else if (o->eos >= 0)
         tok_ids_push(&d->ids, (uint32_t)o->eos);
 }
 
@@ -110,13 +143,6 @@ no_text(struct doc *d, const char *field)
         "text \"%s\"", d->from->name, (unsigned long long)d->at, field);
 }
 
-/* The offset of what is at `at` of a record, or of its frame. */
-static unsigned long long
-offset_in(const struct doc *d, size_t at)
-{
-    return d->at + at + (d->frame.n > 0 && at > d->frame_from ? d->gap : 0);
-}
-
 /* The text of the record p[*n], which is changed, or *j. */
 static int
 json_text(const struct run *r, struct doc *d, char *p, json_t **j,
@@ -135,7 +161,8 @@ json_text(const struct run *r, struct doc *d, char *p, json_t **j,
     *j = json_loadb(p, *n, JSON_ALLOW_NUL, &je);
     if (!*j)
         return err_set(&d->e, EX_INPUT, "%s: offset %llu: %s", d->from->name,
-            offset_in(d, je.position > 0 ? (size_t)je.position : 0), je.text);
+            (unsigned long long)d->at + (je.position > 0 ?
+            (unsigned)je.position : 0u), je.text);
     v = json_object_get(*j, field);
     if (!json_is_string(v))
         return no_text(d, field);
@@ -161,34 +188,12 @@ mend(const struct run *r, struct doc *d, struct worker *w, const char **text,
         return 0;
     if (r->o->strict)
         return err_set(&d->e, EX_INPUT, "%s: offset %llu: is not UTF-8",
-            d->from->name, offset_in(d, good));
+            d->from->name, (unsigned long long)d->at + good);
     buf_clear(&w->mend);
     d->repaired += uni_repair(*text, *n, &w->mend);
     *text = w->mend.p;
     *n = w->mend.n;
     return 0;
-}
-
-/* Check what is around a text that came in sections, and take the language
- * from it.  A second text would have taken the place of that one. */
-static int
-read_frame(const struct run *r, struct doc *d, struct worker *w)
-{
-    const char *text = d->frame.p;
-    size_t n = d->frame.n;
-    json_t *j = NULL;
-    int k = mend(r, d, w, &text, &n);
-
-    if (k == 0)
-        k = json_text(r, d, text == w->mend.p ? w->mend.p : d->frame.p, &j,
-            &text, &n);
-    if (k == 0 && (n != strlen(SECTION_TEXT) ||
-        memcmp(text, SECTION_TEXT, n) != 0))
-        k = err_set(&d->e, EX_INPUT, "%s: offset %llu: the record has a long "
-            "text \"%s\" and another", d->from->name,
-            (unsigned long long)d->at, r->o->field);
-    json_decref(j);
-    return k;
 }
 
 /* The text of a document: raw as it is, mended, or out of its JSON (*j, to be
@@ -199,12 +204,8 @@ text_of(const struct run *r, struct doc *d, struct worker *w, json_t **j,
 {
     *text = d->raw.p;
     *n = d->raw.n;
-    if (d->frame.n > 0 && read_frame(r, d, w) < 0)
-        return -1;
     if (mend(r, d, w, text, n) < 0)
         return -1;
-    if (d->middle || d->more || d->frame.n > 0)
-        return 0;
     if (d->from->wiki) {
         buf_clear(&w->wiki);
         wiki_text(*text, *n, &w->wiki);
@@ -236,15 +237,6 @@ begin_doc(struct run *r, struct doc *d, struct worker *w, json_t **j,
     return 0;
 }
 
-int
-run_text(struct run *r, struct doc *d, struct worker *w, const char **text,
-    size_t *n)
-{
-    json_t *j = NULL;               /* sections have none */
-
-    return begin_doc(r, d, w, &j, text, n);
-}
-
 /* The document's text in memory of its own; that of the record becomes it. */
 static void
 keep_text(struct doc *d, const char *text, size_t n)
@@ -264,12 +256,18 @@ keep_text(struct doc *d, const char *text, size_t n)
     d->text.n = n;
 }
 
-/* The record is no longer needed; small ones keep their memory. */
+/* The record is no longer needed; small ones keep their memory, here and in
+ * the worker. */
 static void
-drop_raw(struct doc *d)
+drop_raw(struct doc *d, struct worker *w)
 {
-    if (d->raw.cap > KEEP)
-        buf_release(&d->raw);
+    struct buf *const b[] = { &d->raw, &w->mend, &w->wiki };
+
+    for (size_t i = 0; i < sizeof b / sizeof *b; i++)
+        if (b[i]->cap > KEEP)
+            buf_release(b[i]);
+    if (w->norm)
+        norm_trim(w->norm);
 }
 
 static void
@@ -284,7 +282,7 @@ scan_doc(struct run *r, struct doc *d, size_t worker)
         r->o->scan(r->o->stage_ctx, worker, d, d->text.p, n);
     }
     json_decref(j);
-    drop_raw(d);
+    drop_raw(d, &r->worker[worker]);
 }
 
 static void
@@ -300,7 +298,7 @@ stage_doc(struct run *r, struct doc *d, size_t worker)
         (n == 0 || o->stage(o->stage_ctx, worker, d, &text, &n) == 0))
         keep_text(d, text, n);
     json_decref(j);
-    drop_raw(d);
+    drop_raw(d, &r->worker[worker]);
 }
 
 static void
@@ -318,12 +316,12 @@ finish_doc(struct run *r, struct doc *d, size_t worker)
             keep_text(d, text, n);
         else
             encode(r, d, text, n, r->worker[worker].scratch);
-        d->key = run_key(r, d);
+        d->key = doc_key(r->in->source[d->source], d->from->name, d->record);
     }
     if (o->t && d->text.cap > KEEP)
         buf_release(&d->text);
     json_decref(j);
-    drop_raw(d);
+    drop_raw(d, &r->worker[worker]);
 }
 
 /* Wait until all blocks before have been through this step, which are in the
@@ -403,7 +401,7 @@ open_input(struct run *r, struct err *e)
 {
     const struct run_opts *o = r->o;
 
-    r->reader = reader_open(r->in, r->input, o->split, &r->sections, e);
+    r->reader = reader_open(r->in, r->input, o->split, &o->limit, e);
     if (!r->reader)
         return -1;
     if (r->before && r->input == o->from_input && !o->replay &&
@@ -412,20 +410,9 @@ open_input(struct run *r, struct err *e)
     return 0;
 }
 
-/* The line around the sections that end with d. */
-static void
-keep_frame(const struct run *r, struct doc *d)
-{
-    const struct buf *frame = reader_frame(r->reader, &d->frame_from,
-        &d->gap);
-
-    buf_clear(&d->frame);
-    if (frame)
-        buf_add(&d->frame, frame->p, frame->n);
-}
-
-int
-run_record(struct run *r, struct block *b, struct err *e)
+/* The next record into b->doc[b->n]: 1, 0 at the end of all inputs, -1. */
+static int
+read_record(struct run *r, struct block *b, struct err *e)
 {
     while (r->input < r->in->n) {
         struct doc *d = new_doc(b);
@@ -440,9 +427,6 @@ run_record(struct run *r, struct block *b, struct err *e)
             d->input = r->input;
             d->from = hold(b, reader_origin(r->reader));
             reader_place(r->reader, &d->after);
-            d->middle = reader_middle(r->reader);
-            d->more = reader_more(r->reader);
-            keep_frame(r, d);
             d->record = d->after.record - 1;
             if (r->before && (r->input > r->o->from_input ||
                 (r->input == r->o->from_input &&
@@ -460,36 +444,13 @@ run_record(struct run *r, struct block *b, struct err *e)
     return 0;
 }
 
-/* A parted section is alone in its block. */
-static void
-hold_back(struct run *r, struct block *b)
-{
-    r->held = b->doc[b->n];
-    r->has_held = 1;
-    memset(&b->doc[b->n], 0, sizeof *b->doc);
-}
-
 static void
 release_doc(struct doc *d)
 {
     buf_release(&d->raw);
-    buf_release(&d->frame);
     buf_release(&d->text);
     buf_release(&d->sig);
     tok_ids_release(&d->ids);
-}
-
-static void
-give_held(struct run *r, struct block *b)
-{
-    struct doc *d = new_doc(b);
-
-    release_doc(d);
-    *d = r->held;
-    d->from = hold(b, reader_origin(r->reader));
-    r->held = (struct doc){ 0 };
-    r->has_held = 0;
-    b->parted = 1;
 }
 
 /* Fill a block; 1 there is more, 0 the end, or a fault in b->e. */
@@ -499,20 +460,10 @@ read_block(struct run *r, struct block *b)
     int k = 1;
 
     b->n = b->text = 0;
-    b->parted = 0;
     b->e.code = 0;
-    if (r->has_held) {
-        give_held(r, b);
-        return 1;
-    }
     while (b->n < DOCS && b->text < TEXT &&
-        (k = run_record(r, b, &b->e)) > 0) {
-        if (reader_parted(r->reader)) {
-            hold_back(r, b);
-            break;
-        }
+        (k = read_record(r, b, &b->e)) > 0)
         b->text += b->doc[b->n++].raw.n;
-    }
     b->done = r->done + (r->reader ? reader_done(r->reader) : 0);
     return k > 0;
 }
@@ -523,34 +474,15 @@ read_block(struct run *r, struct block *b)
 static void
 trim(struct doc *d, size_t *kept)
 {
-    *kept += d->raw.cap + d->frame.cap + d->text.cap + d->sig.cap +
+    *kept += d->raw.cap + d->text.cap + d->sig.cap +
         d->ids.cap * sizeof *d->ids.v;
     if (*kept > KEEP)
         release_doc(d);
 }
 
-/* What the sections of a document have in all: d->prior and d->all, and
- * whether NFC has changed any. */
-static void
-add_sections(struct run *r, struct doc *d)
-{
-    if (!d->middle) {
-        r->prior = r->all = 0;
-        r->nfc = 0;
-    }
-    r->sum->norm.nfc += d->norm.nfc && !r->nfc;
-    r->nfc |= d->norm.nfc > 0;
-    d->prior = r->prior;
-    r->prior += d->ids.n;
-    d->all = r->all += d->plain;
-    if (d->more || d->all > 0)
-        return;
-    r->sum->tokens -= d->prior;     /* all its characters vanished */
-    d->ids.n = 0;
-}
-
-int
-run_put(struct run *r, struct doc *d)
+/* Count and put d.  0, 1 or -1 as o->put. */
+static int
+put_doc(struct run *r, struct doc *d)
 {
     const struct run_opts *o = r->o;
     struct run_sums *sum = r->sum;
@@ -562,35 +494,31 @@ run_put(struct run *r, struct doc *d)
     if (d->before)
         return 0;
     sum->repaired += d->repaired;
-    add_sections(r, d);
+    sum->norm.nfc += d->norm.nfc;
     sum->norm.controls += d->norm.controls;
     sum->norm.romanian += d->norm.romanian;
     if (d->drop) {
         sum->dropped++;
         return 0;
     }
-    if (d->bytes == 0 && !d->middle) {
+    if (d->bytes == 0) {
         sum->empty++;
         return 0;
     }
-    sum->docs += !d->more;
+    sum->docs++;
     sum->bytes += d->bytes;
     sum->tokens += d->ids.n;
     return o->put ? o->put(o->ctx, d, &r->e) : 0;
 }
 
 static int
-put_block(struct run *r, struct block *b, size_t worker)
+put_block(struct run *r, struct block *b)
 {
     size_t kept = 0;
     int k = 0;
 
-    if (b->parted) {
-        k = run_long(r, b, worker);
-        trim(&b->doc[0], &kept);
-    }
     for (size_t i = 0; i < b->n && k == 0; i++) {
-        k = run_put(r, &b->doc[i]);
+        k = put_doc(r, &b->doc[i]);
         trim(&b->doc[i], &kept);
     }
     if (k == 0 && b->e.code) {
@@ -608,19 +536,17 @@ put_block(struct run *r, struct block *b, size_t worker)
 
 /* With the lock held, which is given up meanwhile. */
 static void
-put_next(struct run *r, size_t worker)
+put_next(struct run *r)
 {
     struct block *b = &r->block[r->nput % r->nblock];
     int k;
 
     r->putting = 1;
     pthread_mutex_unlock(&r->lock);
-    k = put_block(r, b, worker);
+    k = put_block(r, b);
     pthread_mutex_lock(&r->lock);
     r->putting = 0;
     b->ready = 0;
-    if (b->parted)
-        r->reading = 0;
     r->flight -= b->text;
     r->nput++;
     if (k) {
@@ -641,7 +567,7 @@ read_next(struct run *r, size_t worker)
     pthread_mutex_unlock(&r->lock);
     more = read_block(r, b);
     pthread_mutex_lock(&r->lock);
-    r->reading = b->parted;     /* until it has been put */
+    r->reading = 0;
     r->ended = !more;
     r->nread++;
     r->flight += b->text;
@@ -662,7 +588,7 @@ work(void *ctx, size_t task, size_t worker)
     while (!r->stopped && !(r->ended && r->nput == r->nread)) {
         if (!r->putting && r->nput < r->nread &&
             r->block[r->nput % r->nblock].ready)
-            put_next(r, worker);
+            put_next(r);
         else if (!r->reading && !r->ended && r->flight < FLIGHT &&
             r->nread - r->nput < r->nblock)
             read_next(r, worker);
@@ -715,48 +641,6 @@ release(struct run *r, size_t n)
     pthread_mutex_destroy(&r->lock);
 }
 
-/* Where a section may end: struct sections. */
-static size_t
-cut_text(const void *ctx, const char *text, size_t n)
-{
-    const struct run *r = ctx;
-    const struct run_opts *o = r->o;
-
-    if (o->stage)               /* whatever its parts are, it is judged whole */
-        return 0;
-    return tok_cut(o->t, text, n, (o->special ? TOK_SPECIAL : 0) |
-        (o->norm ? TOK_RAW : 0));
-}
-
-/* Are four bytes before p, and p's, parts of characters that do not begin? */
-static int
-is_rubbish(const unsigned char *p)
-{
-    for (int i = -4; i <= 0; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    return 1;
-}
-
-/* Where a part may end: before a character, with nothing to repair or to
- * normalise on both sides together. */
-static size_t
-part_text(const void *ctx, const char *text, size_t n)
-{
-    const struct run *r = ctx;
-    size_t len;
-
-    for (size_t i = n; i-- > 4; ) {
-        const unsigned char *p = (const unsigned char *)text + i;
-
-        if ((*p & 0xc0) == 0x80 ? !r->norm && n - i > 8 && is_rubbish(p) :
-            uni_next(p, (const unsigned char *)text + n, &len) != UTF8_BAD &&
-            norm_begins(r->norm, text, n, i))
-            return i;
-    }
-    return 0;
-}
-
 size_t
 run_threads(const struct run_opts *o)
 {
@@ -772,11 +656,6 @@ run_inputs(const struct inputs *in, const struct run_opts *o,
     const size_t n = pool_size(pool);
 
     memset(sum, 0, sizeof *sum);
-    r.sections = (struct sections){ .size = !o->t ? 0 : o->stage ? MOST :
-        SECTION, .most = MOST, .cut = cut_text, .part = part_text, .ctx = &r,
-        .field = o->field, .strict = o->strict };
-    if (o->norm)
-        r.norm = norm_new(o->norm);
     r.before = o->from_input || o->from.entry || o->from.record || o->from.at;
     if (!o->replay)
         for (; r.input < o->from_input && r.input < in->n; r.input++)
@@ -786,8 +665,6 @@ run_inputs(const struct inputs *in, const struct run_opts *o,
     pool_run(pool, n, work, &r);
     progress_end();
     pool_free(pool);
-    norm_free(r.norm);
-    release_doc(&r.held);
     release(&r, n);
     if (r.result < 0)
         *e = r.e;

@@ -4,18 +4,12 @@
 
 #include "tokenize_norm.h"
 #include "tokenize_read.h"
-#include "tokenize_spool.h"
 
 #include "data/tokenizer.h"
 
-/* One document as it comes out, or a section of a long one, in order. */
+/* One document as it comes out, in order. */
 struct doc {
     struct buf raw;         /* the record as it was read */
-    struct buf frame;       /* of reader_frame, with the last section */
-    size_t frame_from, gap;
-    int middle, more;       /* not the first section, not the last; */
-    size_t prior;           /* ids of those before; */
-    size_t all;             /* and ids without BOS and EOS so far */
     size_t input;           /* number of the file */
     const struct origin *from;  /* the file, or a member of it */
     uint64_t record;        /* its number there */
@@ -25,7 +19,7 @@ struct doc {
     size_t source;
     uint64_t key;           /* see DESIGN section 3 */
     struct tok_ids ids;     /* with BOS and EOS; empty for an empty text */
-    size_t bytes;           /* of the text; key, source: of the last section */
+    size_t bytes;           /* of the text */
     size_t chars, words;    /* if asked for; ids without BOS and EOS: */
     size_t plain;
     struct norm_counts norm;
@@ -40,6 +34,7 @@ struct run_opts {
     const struct tokenizer *t;  /* NULL: only the text is wanted */
     const char *field, *lang_field;
     enum split_by split;
+    struct doc_limit limit;
     int strict, special, count;
     int64_t bos, eos;           /* put around a document, or -1 */
     size_t threads;
@@ -72,12 +67,6 @@ struct run_opts {
     void (*scan)(void *ctx, size_t worker, struct doc *d, const char *text,
         size_t n);
     int (*settle)(void *ctx, struct doc *d, struct err *e);
-    /* Set where stage is: called by thread `worker` instead of the four with a
-     * document whose text, not empty, is too long to be held; those before it
-     * have been through them.  May put another text in its place.  0, or -1
-     * and *e. */
-    int (*judge)(void *ctx, size_t worker, struct doc *d, struct spool *text,
-        struct err *e);
     void *stage_ctx;            /* of all of them */
 };
 

@@ -41,8 +41,6 @@ struct stats {
     uint32_t *at;           /* [vocab+1] their places in it */
     struct buf part;        /* text of adjacent ones */
     struct row *row;        /* [nsource] */
-    struct row open;        /* of a document's sections, before the last */
-    struct walk walk;       /* through them */
 };
 
 /* A plain token of one letter, before which others are decoded: decoders
@@ -169,7 +167,6 @@ stats_free(struct stats *s)
     for (size_t i = 0; i < s->in->nsource; i++)
         free(s->row[i].seen);
     free(s->row);
-    free(s->open.seen);
     buf_release(&s->text);
     buf_release(&s->part);
     free(s->at);
@@ -234,23 +231,18 @@ broken_tokens(struct stats *s, struct walk *w, const uint32_t *ids, size_t n)
     return m;
 }
 
-/* Words of ids[n] that more than one token has a part of.  Sections end
- * between tokens, and between characters. */
+/* Words of ids[n] that more than one token has a part of. */
 static uint64_t
-split_words(struct stats *s, const struct doc *d, const uint32_t *ids,
-    size_t n)
+split_words(struct stats *s, const uint32_t *ids, size_t n)
 {
-    struct walk *const w = &s->walk;
+    struct walk w = { 0 };
 
-    if (!d->middle)
-        memset(w, 0, sizeof *w);
-    w->split = 0;
     for (size_t i = 0; i < n; )
         if (s->token[ids[i]] & T_BROKEN)
-            i += broken_tokens(s, w, ids + i, n - i);
+            i += broken_tokens(s, &w, ids + i, n - i);
         else
-            whole_token(w, s->token[ids[i++]]);
-    return w->split;
+            whole_token(&w, s->token[ids[i++]]);
+    return w.split;
 }
 
 /* r's counts join all's, but for distinct ids. */
@@ -280,37 +272,23 @@ count_distinct(const struct stats *s, const struct row *r)
     return n;
 }
 
-/* What was counted of the sections before this last one joins its row. */
-static void
-add_sections(struct stats *s, struct row *r)
-{
-    if (!r->seen)
-        r->seen = xcalloc(s->vocab / 64 + 1, sizeof *r->seen);
-    add_row(s, r, &s->open);
-    r->distinct = count_distinct(s, r);
-    free(s->open.seen);
-    memset(&s->open, 0, sizeof s->open);
-}
-
 int
 stats_put(void *ctx, const struct doc *d, struct err *e)
 {
     struct stats *s = ctx;
-    struct row *r = d->more ? &s->open : &s->row[d->source];
+    struct row *r = &s->row[d->source];
     const uint32_t *ids = d->ids.v +
-        (d->ids.n > 0 && s->run->bos >= 0 && !d->middle ? 1 : 0);
+        (d->ids.n > 0 && s->run->bos >= 0 ? 1 : 0);
 
     (void)e;
-    if (d->middle && !d->more)
-        add_sections(s, r);
-    r->docs += !d->more;
+    r->docs++;
     r->bytes += d->bytes;
     r->chars += d->chars;
     r->words += d->words;
     r->tokens += d->plain;
     if (d->plain == 0)
         return 0;
-    r->split += split_words(s, d, ids, d->plain);
+    r->split += split_words(s, ids, d->plain);
     if (!r->seen)
         r->seen = xcalloc(s->vocab / 64 + 1, sizeof *r->seen);
     for (size_t i = 0; i < d->plain; i++) {

@@ -101,15 +101,7 @@ words_begin(struct words *w, const struct fold *f, const char *text, size_t n)
     w->fold = f;
     w->p = (const unsigned char *)text;
     w->end = w->p + n;
-    w->more = w->open = w->hashed = 0;
-}
-
-void
-words_part(struct words *w, const char *text, size_t n, int more)
-{
-    w->p = (const unsigned char *)text;
-    w->end = w->p + n;
-    w->more = more;
+    w->hashed = 0;
 }
 
 void
@@ -148,8 +140,7 @@ words_next(struct words *w, uint64_t *hash)
     const struct fold *f = w->fold;
     size_t len;
 
-    if (!w->open)
-        buf_clear(&w->word);
+    buf_clear(&w->word);
     for (; w->p < w->end; w->p += len) {
         const uint32_t c = *w->p < 0x80 ? *w->p :
             uni_next(w->p, w->end, &len);
@@ -175,8 +166,7 @@ words_next(struct words *w, uint64_t *hash)
             uni_put(&w->word, to);
         }
     }
-    w->open = w->p == w->end && w->more;
-    if (w->open || (w->word.n == 0 && !w->hashed))
+    if (w->word.n == 0 && !w->hashed)
         return 0;
     *hash = hash_of(w);
     return 1;

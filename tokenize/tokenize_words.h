@@ -23,19 +23,14 @@ void fold_free(struct fold *f);
 struct words {
     const struct fold *fold;
     const unsigned char *p, *end;
-    int more;               /* text follows this part */
-    int open;               /* word holds the beginning of one */
     struct buf word;
     void *hash;             /* of a long one, before what word holds; or NULL */
     int hashed;
 };
 void words_begin(struct words *w, const struct fold *f, const char *text,
     size_t n);
-/* The same where the text comes in parts, of whole characters: words_begin
- * with none, then words_part with each; more: it is not the last. */
-void words_part(struct words *w, const char *text, size_t n, int more);
 /* 1 and the XXH3-64 of the next word's UTF-8 (whose last 64 KiB w->word then
- * holds); 0 at the end, or that of a part. */
+ * holds); 0 at the end. */
 int words_next(struct words *w, uint64_t *hash);
 void words_release(struct words *w);
 

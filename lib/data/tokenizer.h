@@ -111,13 +111,9 @@ enum {
     TOK_BOS = 2,        /* put what the post-processor puts before the text */
     TOK_EOS = 4,        /* ... and after it */
     TOK_SKIP = 8,       /* tok_decode: leave special tokens out */
-    TOK_MIDDLE = 16,    /* tok_decode: the ids continue a text, so that the
+    TOK_MIDDLE = 16     /* tok_decode: the ids continue a text, so that the
                          * space that some tokenizers put before every text is
-                         * not taken away.  tok_encode: the text continues one
-                         * that was cut by tok_cut */
-    TOK_RAW = 32        /* tok_cut: characters that are not UTF-8 may still be
-                         * replaced, control characters taken away, and the
-                         * text brought into NFC, each side by itself */
+                         * not taken away */
 };
 
 /* uni_valid, with this processor's code. */
@@ -128,37 +124,6 @@ size_t tok_valid(const struct tokenizer *t, const char *text, size_t n);
  * in the vocabulary vanish, as the original does it. */
 void tok_encode(const struct tokenizer *t, struct tok_scratch *s,
     const char *text, size_t n, int flags, struct tok_ids *out);
-
-/*
- * The last place 0 < k < n where the text of which text[n] is a stretch can be
- * cut: the ids of what is before it, and then with TOK_MIDDLE those of what is
- * behind it, are those of the whole; the character before k is no white space.
- * flags: TOK_SPECIAL as for encoding, TOK_RAW.  0: there is none, as in one
- * word, or a vocabulary whose merges cross all borders.
- */
-size_t tok_cut(const struct tokenizer *t, const char *text, size_t n,
-    int flags);
-
-/* More of a text, for tok_encode_open. */
-struct tok_more {
-    /* Append what follows, whole characters, to *text: 1, 0 the text ends. */
-    int (*read)(void *ctx, struct buf *text);
-    /* Take the first n ids of *out away, or fewer; returns how many. */
-    size_t (*take)(void *ctx, struct tok_ids *out, size_t n);
-    void *ctx;
-};
-
-/*
- * Encode the beginning of *text, which begins where a text may be cut but has
- * no such place for long (tok_cut is 0), and take it away; what is left begins
- * where the text may be cut.  One word that is longer than *text is read to
- * its end and encoded in memory of a fixed size.  1; 0: more text is needed, or
- * this tokenizer must have all of it; -1 and *e (EX_INPUT): the word needs more
- * memory.  TOK_SPECIAL, TOK_MIDDLE as for tok_encode.
- */
-int tok_encode_open(const struct tokenizer *t, struct tok_scratch *s,
-    struct buf *text, int flags, const struct tok_more *more,
-    struct tok_ids *out, struct err *e);
 
 /* Append the bytes of ids[n] to *out, exactly: half characters stay halves.
  * -1 and EX_INPUT when an id is >= tok_vocab.  Ids without a token (holes)

@@ -103,23 +103,11 @@ candidate(const struct added_set *set, const unsigned char *p,
     return p;
 }
 
-int
+/* Does no token of the set count with these flags? */
+static int
 added_none(const struct added_set *set, int flags)
 {
     return set->n == 0 || (set->all_special && !(flags & TOK_SPECIAL));
-}
-
-const unsigned char *
-added_first(const struct added_set *set, const unsigned char *p,
-    const unsigned char *end, int flags, const struct added **a)
-{
-    for (; (p = candidate(set, p, end)) < end; p++)
-        if ((*a = longest(set, p, end)) != NULL) {
-            if (!(*a)->special || (flags & TOK_SPECIAL))
-                return p;
-            p += (*a)->n - 1;
-        }
-    return NULL;
 }
 
 static unsigned
@@ -185,7 +173,7 @@ encode_level(const struct tokenizer *t, struct tok_scratch *s, int level,
     if (level == 1 && t->nnorm > 0) {
         size_t n = (size_t)(end - text);
 
-        norm_run(t, s->norm, &text, &n, first);
+        norm_run(t, s->norm, &text, &n);
         end = text + n;
         if (n == 0)
             return;
@@ -233,7 +221,7 @@ void
 added_encode(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int flags, struct tok_ids *out)
 {
-    encode_level(t, s, 0, p, p + n, flags & TOK_MIDDLE ? -1 : 1, flags, out);
+    encode_level(t, s, 0, p, p + n, 1, flags, out);
     for (int i = 0; i < 3; i++) {
         struct buf *b = i < 2 ? &s->norm[i] : &s->pre;
 

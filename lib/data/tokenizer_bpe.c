@@ -32,7 +32,8 @@ vocab_find(const struct tokenizer *t, const void *p, size_t n, uint64_t hash)
     return TOK_NONE;
 }
 
-size_t
+/* struct symbols: those of bytes. */
+static size_t
 bpe_bytes(const struct tokenizer *t, struct symbols *x, uint32_t *id,
     size_t room)
 {

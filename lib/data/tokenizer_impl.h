@@ -166,10 +166,6 @@ struct tokenizer {
     int64_t bos, eos;           /* of configuration files */
     char hash[33];
     const char *warning;        /* of tok_warning */
-    /* tok_cut: not at all (0); not between bytes a, b where bit a << 8 | b is
-     * set, for text with and without special tokens; the steps have NFC. */
-    int cut, nfc;
-    uint64_t no_cut[2][1024];
 };
 
 /* Memory of one thread. */
@@ -278,17 +274,10 @@ struct symbols {
     const unsigned char *p, *end;
     unsigned char *byte;                /* [room] */
     int waits, lead;                    /* tokenizer_sp.c */
-    /* Where not all of the text is there: give x its next stretch, or set more
-     * to NULL; take the first n ids of *out away, or fewer, and return how
-     * many. */
-    void (*more)(const struct tokenizer *t, struct symbols *x);
-    size_t (*take)(struct symbols *x, struct tok_ids *out, size_t n);
-    void *open;
 };
 /* Append their ids, merged; many in linear time and little memory.  bytes: next
- * wants x->byte, which is set here.  -1: this needs larger windows than there
- * are, which matters only where the symbols are not all there. */
-int window_merge(const struct tokenizer *t, struct tok_scratch *s,
+ * wants x->byte, which is set here. */
+void window_merge(const struct tokenizer *t, struct tok_scratch *s,
     const struct symbols *x, int bytes, struct tok_ids *out);
 
 /* Pieces that the cache does not have wait in a queue, to be merged side by
@@ -302,19 +291,6 @@ void bpe_gap(const struct tokenizer *t, struct tok_scratch *s,
 /* The same where symbols are characters; lead: with a U+2581 before it. */
 void sp_gap(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int lead, struct tok_ids *out);
-/* Where the word that begins at p ends, at most at end; whether a U+2581 comes
- * before it; its symbols. */
-const unsigned char *sp_word_end(const struct sp *sp, const unsigned char *p,
-    const unsigned char *end);
-int sp_leads(const struct sp *sp, const unsigned char *p, size_t n,
-    int first);
-size_t sp_symbols(const struct tokenizer *t, struct symbols *x, uint32_t *id,
-    size_t room);
-/* The symbols of bytes. */
-size_t bpe_bytes(const struct tokenizer *t, struct symbols *x, uint32_t *id,
-    size_t room);
-/* Is there a border for sure between character c and a U+2581? */
-int sp_border(const struct sp *sp, uint32_t c);
 /* norm_run and pre_gap in one, where t->sp->spaces. */
 void sp_text(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int first, struct tok_ids *out);
@@ -322,27 +298,17 @@ void sp_text(const struct tokenizer *t, struct tok_scratch *s,
 void sp_index(struct tokenizer *t);
 void sp_free(struct sp *sp);
 
-/* *p, *n after the normalizer: as they are, or in one of b[2]; first as
- * below. */
+/* *p, *n after the normalizer: as they are, or in one of b[2]. */
 void norm_run(const struct tokenizer *t, struct buf b[2],
-    const unsigned char **p, size_t *n, int first);
+    const unsigned char **p, size_t *n);
 /* Encode what stands between added tokens, normalized; first: at the
- * beginning of the text (1), not (0), or continuing a text (-1). */
+ * beginning of the text. */
 void pre_gap(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int first, struct tok_ids *out);
 
 /* Sort and index a set whose a[n] has been filled; of equal contents the
  * caller has left one. */
 void added_index(struct added_set *set);
-/* Tables of tok_cut, when all else is known. */
-void cut_index(struct tokenizer *t);
-/* The first token of the set that flags let be found in p .. end, NULL: none;
- * *a is it.  Its flags are not looked at. */
-const unsigned char *added_first(const struct added_set *set,
-    const unsigned char *p, const unsigned char *end, int flags,
-    const struct added **a);
-/* Does no token of the set count with these flags? */
-int added_none(const struct added_set *set, int flags);
 /* Encode text: added tokens first, the rest by bpe_gap. */
 void added_encode(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int flags, struct tok_ids *out);

@@ -263,7 +263,7 @@ keep_added(struct tokenizer *t, const struct added *a)
     struct added x = *a;
 
     if (a->normalized)
-        norm_run(t, b, &p, &x.n, 1);
+        norm_run(t, b, &p, &x.n);
     x.s = memcpy(xmalloc(x.n + 1), p, x.n);
     x.name = memcpy(xmalloc(a->n), a->s, a->n);
     x.nname = a->n;
@@ -503,10 +503,8 @@ tok_load(struct tokenizer *t, const struct source *src, struct err *e)
         pre_load(t, json_object_get(j, "pre_tokenizer"), e))
         return -1;
     r = load_model(t, src, &names, &pairs, e);
-    if (r == 0 && (r = load_rest(t, j, &names, e)) == 0) {
+    if (r == 0 && (r = load_rest(t, j, &names, e)) == 0)
         tok_hash_all(t, pairs);
-        cut_index(t);
-    }
     names_free(&names);
     free(pairs);
     return r;

@@ -33,7 +33,7 @@ replace(const char *p, size_t n, const char *from, size_t nfrom,
 
 void
 norm_run(const struct tokenizer *t, struct buf b[2],
-    const unsigned char **p, size_t *n, int first)
+    const unsigned char **p, size_t *n)
 {
     for (size_t i = 0; i < t->nnorm; i++) {
         const struct norm_op *o = &t->norm_op[i];
@@ -41,8 +41,7 @@ norm_run(const struct tokenizer *t, struct buf b[2],
         const char *s = (const char *)*p;
         size_t same = 0;
 
-        if ((o->kind == NORM_NFC && (same = nfc_quick(s, *n)) == *n) ||
-            (o->kind == NORM_PREPEND && first < 0))
+        if (o->kind == NORM_NFC && (same = nfc_quick(s, *n)) == *n)
             continue;
         buf_clear(out);
         buf_reserve(out, *n + o->nto + 1);
@@ -67,8 +66,8 @@ pre_gap(const struct tokenizer *t, struct tok_scratch *s,
 {
     const size_t k = strlen(t->gap);
     struct buf *b = &s->pre;
-    int put = first >= 0 && (t->prefix == PREFIX_ALWAYS ||
-        (t->prefix == PREFIX_FIRST && first));
+    int put = t->prefix == PREFIX_ALWAYS ||
+        (t->prefix == PREFIX_FIRST && first);
 
     if (put && ((n >= k && memcmp(p, t->gap, k) == 0) ||
         (t->put_gap && n > 0 && *p == ' ')))

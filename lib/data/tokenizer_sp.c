@@ -39,7 +39,7 @@ as_bytes(const struct sp *sp, const unsigned char *p, size_t n, uint32_t *id)
 
 /* The symbols of text.  An unknown token waits until a known character or the
  * end, behind the bytes of others: so does the original. */
-size_t
+static size_t
 sp_symbols(const struct tokenizer *t, struct symbols *x, uint32_t *id,
     size_t room)
 {
@@ -66,7 +66,7 @@ sp_symbols(const struct tokenizer *t, struct symbols *x, uint32_t *id,
             x->waits = 1;
         }
     }
-    if (p == x->end && m < room && x->waits && !x->more) {
+    if (p == x->end && m < room && x->waits) {
         id[m++] = sp->unk;
         x->waits = 0;
     }
@@ -176,8 +176,9 @@ mark_near(const unsigned char *p, const unsigned char *end)
     return p;
 }
 
-int
-sp_border(const struct sp *sp, uint32_t c)
+/* Is there a border for sure between character c and a MARK? */
+static inline int
+is_border(const struct sp *sp, uint32_t c)
 {
     const uint32_t e = entry(sp, c);
 
@@ -194,7 +195,7 @@ cut_before(const struct sp *sp, const unsigned char *p, const unsigned char *q)
 
     if (e >= 0x80)
         e = uni_next(uni_before(q, p), q, &k);
-    return sp_border(sp, e);
+    return is_border(sp, e);
 }
 
 /* Where the word that begins at p ends. */
@@ -265,28 +266,18 @@ sp_gap(const struct tokenizer *t, struct tok_scratch *s,
     queue_flush(t, s, out);
 }
 
-const unsigned char *
-sp_word_end(const struct sp *sp, const unsigned char *p,
-    const unsigned char *end)
-{
-    return word_end(sp, p, end);
-}
-
-int
-sp_leads(const struct sp *sp, const unsigned char *p, size_t n, int first)
-{
-    const int lead = first >= 0 && (sp->lead == PREFIX_ALWAYS ||
-        (sp->lead == PREFIX_FIRST && first));
-
-    return lead && !(sp->lead_once && (*p == ' ' ||
-        (n >= 3 && memcmp(p, MARK_BYTES, 3) == 0)));
-}
-
 void
 sp_text(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int first, struct tok_ids *out)
 {
-    sp_gap(t, s, p, n, sp_leads(t->sp, p, n, first), out);
+    const struct sp *const sp = t->sp;
+    int lead = sp->lead == PREFIX_ALWAYS ||
+        (sp->lead == PREFIX_FIRST && first);
+
+    if (sp->lead_once && (*p == ' ' ||
+        (n >= 3 && memcmp(p, MARK_BYTES, 3) == 0)))
+        lead = 0;
+    sp_gap(t, s, p, n, lead, out);
 }
 
 /* The tables. */

@@ -38,7 +38,6 @@
 #define FEW 4                   /* tokens; a window that gives fewer grows */
 #define AHEAD 24                /* symbols from one window merged ahead to the
                                  * next */
-#define GIVE ((size_t)1 << 16)  /* ids that are taken away at once */
 #define PAUSE 256               /* windows without any ahead, at most */
 _Static_assert(WINDOW <= QUEUE_SYMBOLS, "symbols of a window");
 
@@ -94,30 +93,12 @@ fill(const struct tokenizer *t, struct window *w, struct symbols *x,
     }
     for (; SYMBOLS - w->n >= SYMBOLS_ROOM; w->n += k) {
         x->byte = w->bytes ? w->byte + w->n : NULL;
-        while ((k = x->next(t, x, w->sym + w->n, SYMBOLS - w->n)) == 0 &&
-            x->more)
-            x->more(t, x);
+        k = x->next(t, x, w->sym + w->n, SYMBOLS - w->n);
         if (k == 0) {
             w->ended = 1;
             break;
         }
     }
-}
-
-/* Ids that are never taken back may go. */
-static void
-give(struct window *w, struct symbols *x, struct step *c, struct tok_ids *out)
-{
-    const size_t all = w->last > w->first ?
-        w->step[w->first & (STEPS - 1)].n : 0;
-    size_t n;
-
-    if (!x->take || all < GIVE)
-        return;
-    n = x->take(x, out, all);
-    for (size_t i = w->first; i < w->last; i++)
-        w->step[i & (STEPS - 1)].n -= n;
-    c->n = out->n;
 }
 
 /* Take back what did not hold: -1 if too little is known. */
@@ -425,7 +406,6 @@ windows(const struct tokenizer *t, struct tok_scratch *s, struct symbols *x,
         if (w->size > LARGEST)
             return -1;
         fill(t, w, x, &c);
-        give(w, x, &c, out);
         if ((k = go_ahead(t, s, w, &c, out)) == 2)
             return 0;
         if (k > 0) {
@@ -503,7 +483,7 @@ window_join(const struct tokenizer *t, struct tok_scratch *s,
     tok_ids_add(out, id, bpe_merge(t, s, id, n));
 }
 
-int
+void
 window_merge(const struct tokenizer *t, struct tok_scratch *s,
     const struct symbols *x, int bytes, struct tok_ids *out)
 {
@@ -515,9 +495,7 @@ window_merge(const struct tokenizer *t, struct tok_scratch *s,
 
     window_of(s)->bytes = bytes;
     if (windows(t, s, &y, out) == 0)
-        return 0;
-    if (x->more)
-        return -1;
+        return;
     /* All at once, with the memory that takes. */
     y = *x;
     out->n = before;
@@ -526,5 +504,4 @@ window_merge(const struct tokenizer *t, struct tok_scratch *s,
         n += k;
     n = bpe_merge(t, s, id, n);
     tok_ids_add(out, id, n);
-    return 0;
 }

@@ -1,7 +1,5 @@
 /* Rules of Gopher against datatrove (scripts/oracle/gopher.py). */
 #include "../../tokenize/tokenize_gopher.c"
-#include "../../tokenize/tokenize_gopher_parts.c"
-#include "../../tokenize/tokenize_keys.c"
 
 #include "../tap.h"
 
@@ -18,60 +16,6 @@ static const char *const other[G_END] = {
     "gopher_too_many_ellipsis", "gopher_too_many_bullets",
     "gopher_too_many_end_ellipsis", "gopher_below_alpha_threshold"
 };
-
-/* In parts of some characters all is as it is in one. */
-static int
-parts_differ(struct gopher_scratch *s, const char *p, size_t n, size_t most)
-{
-    struct gopher_parts *g = gopher_parts_new(s);
-    double got[G_END], want[G_END];
-    size_t nchars, nwords, chars, words;
-    struct err e;
-    int bad = 0;
-
-    for (size_t i = 0, k; i < n; i += k) {
-        for (k = most; i + k < n && ((unsigned char)p[i + k] & 0xc0) == 0x80;
-            k++)
-            ;
-        k = i + k < n ? k : n - i;
-        bad |= gopher_part(g, p + i, k, &e) < 0;
-    }
-    bad |= gopher_parts_end(g, &nchars, &nwords, got, &e) < 0;
-    gopher_parts_free(g);
-    gopher_begin(s, p, n);
-    for (int i = 0; i < G_REPETITION; i++)
-        want[i] = gopher_measure(s, (enum gopher)i);
-    gopher_quality(p, n, want + G_REPETITION);
-    for (int i = 0; i < G_END; i++)
-        if (memcmp(&got[i], &want[i], sizeof *got) != 0) {
-            printf("# parts of %zu: %s: %g, not %g\n", most,
-                gopher_name((enum gopher)i), got[i], want[i]);
-            bad = 1;
-        }
-    gopher_count(p, n, &chars, &words);
-    return bad || nchars != chars || nwords != words;
-}
-
-/* A text of more words than are measured, with lines and paragraphs that come
- * again and lines of white space. */
-static void
-long_text(struct gopher_scratch *s)
-{
-    static const char *const end[] = { " ", "\n", "... ", "\n\n", " \n", "  ",
-        "\xe2\x80\xa6\n", " # ", "\n- ", "\n\xc2\xa0\n", "\n\n\n\t\n" };
-    struct buf b = { 0 };
-    uint64_t x = 1;
-
-    buf_adds(&b, "\n\n");
-    for (size_t i = 0; i < GOPHER_WORDS + 5000; i++) {
-        x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
-        buf_addf(&b, "w\xc3\xa4%u%s", (unsigned)(x >> 33) % 300,
-            end[(x >> 50) % 11]);
-    }
-    ok(!parts_differ(s, b.p, b.n, 4096), "a long text in parts");
-    ok(!parts_differ(s, b.p, b.n, 77), "in small ones");
-    buf_release(&b);
-}
 
 static void
 one_text(struct gopher_scratch *s, const json_t *j, int line)
@@ -102,8 +46,6 @@ one_text(struct gopher_scratch *s, const json_t *j, int line)
     for (int g = G_REPETITION; g < G_END && !*quality; g++)
         if (gopher_breaks((enum gopher)g, v[g - G_REPETITION]))
             quality = other[g];
-    ok(!parts_differ(s, p, n, 1) && !parts_differ(s, p, n, 7),
-        "line %d: in parts", line);
     ok(strcmp(quality, json_string_value(json_object_get(j, "quality"))) == 0,
         "line %d: quality: %s", line, quality);
 }
@@ -131,7 +73,6 @@ main(void)
     }
     ok(line == 80, "all of the file: %d", line);
     fclose(f);
-    long_text(s);
     gopher_free(s);
     return done_testing();
 }
