@@ -257,7 +257,7 @@ read_head(struct scan *s, struct cursor *c)
     expect(s, " data=");
     hash(s, &c->data);
     expect(s, " seq=");
-    c->seq = number(s, 1, UINT64_MAX - 2);
+    c->seq = number(s, 1, UINT64_MAX / 4);
     expect(s, " chain=");
     hash(s, &c->chain);
     expect(s, " rows=");

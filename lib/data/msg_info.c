@@ -90,8 +90,10 @@ read_resume(struct stream_info *i, const struct st *s, struct err *e)
 
     if (!st_meta(s, "next_seq"))
         return 0;
-    if (number_at(s, "next_seq", 1, UINT64_MAX - 1, &i->next_seq, e) < 0 ||
-        number_at(s, "next_tokens", 0, UINT64_MAX, &i->next_tokens, e) < 0)
+    /* What is counted on from there does not wrap. */
+    if (number_at(s, "next_seq", 1, UINT64_MAX / 4, &i->next_seq, e) < 0 ||
+        number_at(s, "next_tokens", 0, UINT64_MAX / 4, &i->next_tokens, e) <
+        0)
         return -1;
     if (!chain || chain_parse(&i->chain, chain) < 0)
         return err_set(e, EX_INPUT, "stream message: next_seq without a good "

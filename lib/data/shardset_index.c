@@ -203,6 +203,16 @@ check_frames(const struct shard_index *x, struct err *e)
     return 0;
 }
 
+/* A token takes two bytes at least, and a document or row has one at least or
+ * room for it: so no sum of counts can be larger than the shard. */
+static int
+counts_fit(const struct shard_msg *m)
+{
+    if (m->kind != MSG_DOCS && m->kind != MSG_BATCH)
+        return m->n == 0 && m->tokens == 0;
+    return m->tokens <= m->len / 2 && m->n <= m->len / 2;
+}
+
 static int
 check_msgs(const struct shard_index *x, struct err *e)
 {
@@ -218,7 +228,7 @@ check_msgs(const struct shard_index *x, struct err *e)
         if (m->raw != raw || m->len < 8 || m->len > x->raw - raw ||
             m->first != first || i < f->msg || i - f->msg >= f->nmsg ||
             m->raw < f->raw || m->raw - f->raw >= f->dsize ||
-            m->kind > MSG_OTHER || m->zero != 0)
+            m->kind > MSG_OTHER || m->zero != 0 || !counts_fit(m))
             return bad(e, "message", i);
         raw += m->len;
         first += m->n;
@@ -254,21 +264,48 @@ index_check_docs(const struct shard_index *x, struct err *e)
     return d == x->ndoc ? 0 : bad(e, "end of the documents", x->ndoc);
 }
 
+/* Documents and tokens of a frame, by its messages. */
+static void
+count_frame(const struct shard_index *x, size_t frame, uint64_t *docs,
+    uint64_t *tokens)
+{
+    const struct shard_frame *f = &x->frame[frame];
+
+    *docs = *tokens = 0;
+    for (size_t k = f->msg; k < f->msg + (size_t)f->nmsg; k++)
+        if (x->msg[k].kind == MSG_DOCS) {
+            *docs += x->msg[k].n;
+            *tokens += x->msg[k].tokens;
+        }
+}
+
+/* The parts of each frame, in order of source, make up its messages. */
 static int
 check_parts(const struct shard_index *x, struct err *e)
 {
-    uint64_t docs = 0;
+    uint64_t docs, tokens, all = 0;
+    size_t i = 0;
 
-    for (size_t i = 0; i < x->npart; i++) {
-        const struct shard_part *p = &x->part[i], *q = i ? p - 1 : NULL;
+    for (size_t f = 0; f < x->nframe; f++) {
+        const size_t from = i;
 
-        if (p->frame >= x->nframe || p->ndoc == 0 || (q &&
-            (p->frame < q->frame || (p->frame == q->frame &&
-            p->source <= q->source))))
+        count_frame(x, f, &docs, &tokens);
+        all += docs;
+        for (; i < x->npart && x->part[i].frame == f; i++) {
+            const struct shard_part *p = &x->part[i];
+
+            if (p->ndoc == 0 || p->ndoc > docs || p->tokens > tokens ||
+                p->tokens < p->ndoc ||
+                (i > from && p->source <= p[-1].source))
+                return bad(e, "part", i);
+            docs -= p->ndoc;
+            tokens -= p->tokens;
+        }
+        if (docs != 0 || tokens != 0)
             return bad(e, "part", i);
-        docs += p->ndoc;
     }
-    return docs == x->ndoc ? 0 : bad(e, "end of the parts", x->npart);
+    return i == x->npart && all == x->ndoc ? 0 :
+        bad(e, "end of the parts", x->npart);
 }
 
 void

@@ -379,17 +379,21 @@ check_hash(struct manifest *m, const char *p, size_t n, struct err *e)
     return 0;
 }
 
-/* Sums of the shards are those of the directory. */
+/* Sums of the shards are those of the directory, and none wraps. */
 static int
 check_sums(const struct manifest *m, struct err *e)
 {
-    uint64_t sum[4] = { 0 };
+    size_t sum[4] = { 0 };
 
     for (size_t i = 0; i < m->nfile; i++) {
-        sum[0] += m->file[i].messages;
-        sum[1] += m->file[i].docs;
-        sum[2] += m->file[i].tokens;
-        sum[3] += m->file[i].raw;
+        const struct shard_file *f = &m->file[i];
+
+        if (size_add(sum[0], f->messages, &sum[0]) < 0 ||
+            size_add(sum[1], f->docs, &sum[1]) < 0 ||
+            size_add(sum[2], f->tokens, &sum[2]) < 0 ||
+            size_add(sum[3], f->raw, &sum[3]) < 0)
+            return err_set(e, EX_INPUT, "shard %zu: the sums are too large",
+                i);
     }
     if (sum[0] != m->messages || sum[1] != m->docs || sum[2] != m->tokens ||
         sum[3] != m->raw)

@@ -70,7 +70,8 @@ try_index(const uint8_t *p, size_t n)
     for (size_t i = 0; i < x.ndoc; i++)
         sum -= x.msg[x.doc[i].msg].tokens < x.doc[i].len;
     for (size_t i = 0; i < x.npart; i++)
-        sum += x.frame[x.part[i].frame].dsize == 0;
+        sum += x.frame[x.part[i].frame].dsize == 0 ||
+            x.part[i].tokens > x.raw || x.part[i].tokens < x.part[i].ndoc;
     if (sum != x.raw)
         abort();
 }

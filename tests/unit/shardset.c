@@ -1,6 +1,7 @@
 /* lib/data: shard directories */
 #include "base/io.h"
 #include "data/shardset.h"
+#include "data/shardset_impl.h"
 #include "../streams.h"
 #include "../tap.h"
 
@@ -443,6 +444,74 @@ test_refuse(void)
     shardw_close(w);
 }
 
+/* One number of an index made another one, the hashes made right again: what a
+ * directory that is made to deceive can say.  0: it is refused. */
+static int
+deceive(size_t array, size_t at, size_t field, uint64_t v)
+{
+    static const size_t size[] = { sizeof(struct shard_frame),
+        sizeof(struct shard_msg), sizeof(struct shard_doc),
+        sizeof(struct shard_part) };
+    struct shardset *s;
+    const struct shard_index *x;
+    struct manifest m;
+    struct err e = { 0 };
+    size_t n, from = SHARD_INDEX_HEAD;
+    char *p = NULL;
+    int good;
+
+    rm("d");
+    feed("s", "d", &small, 0, &e);
+    if (manifest_read(&m, "d", &e) < 0 ||
+        io_slurp("d/00000.index", 1 << 20, &p, &n, &e) < 0)
+        die_err(&e);
+    for (size_t i = 0; i < array; i++)
+        from += size[i] * (size_t)((uint64_t *)(void *)p)[2 + i];
+    if (field < 8)
+        memcpy(p + from + at * size[array] + 8 * field, &v, 8);
+    chain_of(&m.file[0].index_hash, p, n);
+    index_frames_hash((unsigned char *)p, n, (size_t)((uint64_t *)(void *)
+        p)[4], (size_t)((uint64_t *)(void *)p)[5], &m.file[0].frames_hash);
+    if (io_put_file("d/00000.index", p, n, &e) < 0 ||
+        manifest_write(&m, "d", &e) < 0)
+        die_err(&e);
+    free(p);
+    manifest_release(&m);
+    e.msg[0] = '\0';
+    s = shardset_open("d", 0, &e);
+    x = s ? shardset_frames(s, 0, &e) : NULL;
+    good = x && x->npart > 2;
+    printf("# %s\n", e.msg);
+    shardset_close(s);
+    return good;
+}
+
+static void
+test_deceit(void)
+{
+    enum { FRAME, MSG, DOC, PART };
+    const uint64_t wrap = (uint64_t)1 << 63;
+    struct manifest m;
+    struct err e = { 0 };
+
+    sample_file("s", &docs, &e);
+    ok(deceive(PART, 0, 9, 0), "an index as it was written");
+    ok(!deceive(PART, 0, 0, wrap), "tokens of a part that wrap in bytes");
+    ok(!deceive(PART, 1, 0, wrap + 1), "or with those of others");
+    ok(!deceive(PART, 0, 0, 1), "fewer than its documents need");
+    ok(!deceive(MSG, 2, 3, wrap), "tokens of a message larger than it");
+    ok(!deceive(MSG, 0, 3, 5), "tokens in the message that describes all");
+    manifest_read(&m, "d", &e);
+    m.file[0].tokens = m.file[1].tokens = INT64_MAX;
+    m.tokens = 0;
+    for (size_t i = 0; i < m.nfile; i++)
+        m.tokens += m.file[i].tokens;
+    ok(manifest_write(&m, "d", &e) == 0 && m.tokens < wrap, "few in all");
+    manifest_release(&m);
+    ok(manifest_read(&m, "d", &e) < 0, "sums of a manifest that wrap: %s",
+        e.msg);
+}
+
 int
 main(void)
 {
@@ -469,5 +538,6 @@ main(void)
     test_resume("cut messages", &batches, &cut);
     test_resume("in lz4", &docs, &lz4);
     test_refuse();
+    test_deceit();
     return done_testing();
 }
