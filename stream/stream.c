@@ -37,6 +37,7 @@ struct stream {
     struct position at;     /* resumed: the consumer's */
     int resumed;
     struct feed *feed;
+    uint64_t batches_all;   /* of the whole stream; 0: not known */
     struct buf text;        /* of the cursor */
     struct chain h;         /* H(c.seq - 1) */
     uint64_t made, padded;  /* tokens and room for tokens in this run */
@@ -413,6 +414,24 @@ go_on(struct stream *s, const char *run)
     s->feed->pieces = s->feed->cuts = 0;
 }
 
+/* How many batches will the whole stream be? */
+static void
+count_batches(struct stream *s)
+{
+    const struct cursor_spec *p = &s->c.spec;
+    const double t = prog_now();
+    uint64_t rows = p->limit * p->B;
+    struct err e;
+
+    if (p->length != LENGTH_BATCHES && s->feed->total(s->feed, &rows, &e) < 0)
+        die_err(&e);
+    /* A last batch that has no row for some rank is left out. */
+    s->batches_all = rows / p->B + (rows % p->B >= p->ranks);
+    if (s->batches_all)
+        vnote("%" PRIu64 " batches, counted in %.2f s", s->batches_all,
+            prog_now() - t);
+}
+
 /* Keys of a `stream` message that are said anew. */
 static int
 is_known(const char *key)
@@ -456,8 +475,6 @@ send_preamble(struct stream *s, struct msg_out *w, const struct msg *teacher,
     struct err *e)
 {
     const struct cursor_spec *p = &s->c.spec;
-    const uint64_t rows = p->length == LENGTH_BATCHES ? p->limit * p->B :
-        s->feed->total(s->feed);
     const struct msg *head = shardset_head(s->d.set[0], e);
     struct stream_info i = s->d.info;
     struct st_out *o;
@@ -475,11 +492,8 @@ send_preamble(struct stream *s, struct msg_out *w, const struct msg *teacher,
     }
     o = msg_begin(w, MSG_STREAM);
     stream_info_put(o, &i);
-    if (rows) {
-        snprintf(text, sizeof text, "%" PRIu64, rows / p->B +
-            (rows % p->B >= p->ranks));
-        st_out_meta(o, "batches", text);
-    }
+    if (s->batches_all)
+        st_out_number(o, "batches", s->batches_all);
     for (size_t k = 0; k < head->st.nmeta; k++)
         if (!is_known(head->st.key[k]))
             st_out_meta(o, head->st.key[k], head->st.val[k]);
@@ -572,7 +586,6 @@ run(struct stream *s, const struct means *how, const char *out,
     struct err e = { 0 }, e2;
     int r;
 
-    prog_catch_stop();
     for (size_t i = 0; i < tee->n; i++)
         for (size_t k = 0; k <= i; k++)
             if (addr_same(tee->v[i], k < i ? tee->v[k] : out))
@@ -702,6 +715,8 @@ main(int argc, char **argv)
         if (s.feed->plan(s.feed, &e) < 0)
             die_err(&e);
     } else {
+        prog_catch_stop();
+        count_batches(&s);
         if (s.resumed)
             go_on(&s, g.resume);
         run(&s, &how, g.out, &g.tee);

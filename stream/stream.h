@@ -22,8 +22,10 @@ struct feed {
     /* Go to a cursor read from outside; EX_INPUT when it cannot be of this
      * data.  The feed has given no row yet. */
     int (*load)(struct feed *f, const struct cursor *c, struct err *e);
-    /* Rows in all, 0: not known before. */
-    uint64_t (*total)(struct feed *f);
+    /* Rows of the whole stream, from its beginning, found without reading more
+     * of the data than that takes; 0: it has no end, or that would take long.
+     * Before the first row and before load. */
+    int (*total)(struct feed *f, uint64_t *rows, struct err *e);
     /* A table for people on stdout: what the stream will hold.  The feed gives
      * no rows after it. */
     int (*plan)(struct feed *f, struct err *e);

@@ -13,6 +13,9 @@
 
 /* A plan tries so much of the stream; the rest is expected to be like it. */
 #define TRY_TOKENS ((uint64_t)200000000)
+/* The rows of a stream of more tokens are not counted before it begins: of so
+ * many it takes some twenty seconds. */
+#define COUNT_TOKENS 4e9
 
 struct docs {
     struct feed f;
@@ -30,6 +33,7 @@ struct docs {
     size_t stage;           /* of the curriculum: stages begun */
     uint64_t emitted;       /* tokens in rows, in the whole stream */
     struct tally *tally;    /* [n] counted for a plan, else NULL */
+    size_t mem;             /* that it may take */
 };
 
 /* What a source has got, as far as it was tried. */
@@ -251,13 +255,6 @@ docs_load(struct feed *f, const struct cursor *c, struct err *e)
     return 0;
 }
 
-static uint64_t
-docs_total(struct feed *f)
-{
-    (void)f;
-    return 0;
-}
-
 /* Tokens of the stream: as many as were asked for, or as it takes to read every
  * source as often as --epochs says. */
 static double
@@ -328,19 +325,22 @@ count_row(struct docs *x)
     }
 }
 
-/* Pack lengths alone, as far as TRY tokens.  1: that is the whole stream. */
+/* Pack lengths alone, as far as `most` tokens.  1: that is the whole stream. */
 static int
-try_rows(struct docs *x, struct err *e)
+try_rows(struct docs *x, uint64_t most, struct err *e)
 {
     const struct cursor_spec *s = x->spec;
     int r = 1;
 
-    for (; x->emitted < TRY_TOKENS; docs_clear(&x->f)) {
+    for (; x->emitted < most; docs_clear(&x->f)) {
+        if (prog_stopped)
+            return err_set(e, EX_STOP, "interrupted");
         if ((s->length == LENGTH_BATCHES && x->f.rows >= s->limit * s->B) ||
             (s->length == LENGTH_TOKENS && x->emitted >= s->limit) ||
             (r = docs_row(&x->f, e)) <= 0)
             return r < 0 ? -1 : 1;
-        count_row(x);
+        if (x->tally)
+            count_row(x);
     }
     return 0;
 }
@@ -354,7 +354,7 @@ docs_plan(struct feed *f, struct err *e)
 
     x->tally = xcalloc(x->n, sizeof *x->tally);
     expected(x, tokens);
-    r = try_rows(x, e);
+    r = try_rows(x, TRY_TOKENS, e);
     printf("source\tdocuments\ttokens\tshare\tstreamed\tepochs\tpadding\t"
         "cuts\n");
     for (size_t i = 0; i < x->n; i++)
@@ -420,25 +420,17 @@ choose_weights(struct docs *x, struct err *e)
 
 /* The open blocks must fit into memory. */
 static int
-check_room(const struct docs *x, size_t mem, struct err *e)
+check_room(const struct docs *x, struct err *e)
 {
     const size_t need = sampler_bytes(x->sampler);
-    struct sampler_distance far;
 
-    if (need > mem)
-        return err_set(e, EX_USAGE, "%zu frames of each of %zu sources are "
-            "open at once, which takes %zu MiB: that is more than --mem allows",
-            sampler_open(x->sampler), x->n, (need >> 20) + 1);
-    sampler_distance(x->sampler, &far);
-    vnote("%zu frames of each of %zu sources open, %.1f MiB; neighbours on "
-        "disk come %.0f documents of their source apart, %.0f in a full "
-        "shuffle", sampler_open(x->sampler), x->n, (double)need / 1048576.0,
-        far.expected, far.full);
-    return 0;
+    return need <= x->mem ? 0 : err_set(e, EX_USAGE, "%zu frames of each of "
+        "%zu sources are open at once, which takes %zu MiB: that is more than "
+        "--mem allows", sampler_open(x->sampler), x->n, (need >> 20) + 1);
 }
 
-struct feed *
-docs_feed(const struct dirs *d, const struct cursor_spec *spec,
+static struct docs *
+docs_new(const struct dirs *d, const struct cursor_spec *spec,
     const struct means *how, struct err *e)
 {
     const struct sampler_opts o = { .open = spec->open, .seed = spec->seed,
@@ -448,14 +440,15 @@ docs_feed(const struct dirs *d, const struct cursor_spec *spec,
 
     x->f = (struct feed){ .row = docs_row, .put = docs_put,
         .clear = docs_clear, .save = docs_save, .load = docs_load,
-        .total = docs_total, .plan = docs_plan, .times = docs_times,
+        .plan = docs_plan, .times = docs_times,
         .free = docs_free };
     x->d = d;
     x->spec = spec;
     x->n = d->info.nsource;
+    x->mem = how->mem;
     x->place = xcalloc(x->n, sizeof *x->place);
     x->sampler = sampler_new(d, &o, e);
-    if (!x->sampler || check_room(x, how->mem, e) < 0 ||
+    if (!x->sampler || check_room(x, e) < 0 ||
         choose_weights(x, e) < 0) {
         docs_free(&x->f);
         return NULL;
@@ -469,5 +462,50 @@ docs_feed(const struct dirs *d, const struct cursor_spec *spec,
     pack_rows_init(&x->rows, spec->T, how->plan ? 1 :
         sampler_id_size(x->sampler));
     turn(x);
+    return x;
+}
+
+/* The lengths of all documents, which the indexes hold, are packed as the
+ * documents will be. */
+static int
+docs_total(struct feed *f, uint64_t *rows, struct err *e)
+{
+    struct docs *x = (struct docs *)(void *)f;
+    const struct means how = { .mem = x->mem, .plan = 1 };
+    struct docs *y = docs_new(x->d, x->spec, &how, e);
+    int r;
+
+    if (!y)
+        return -1;
+    if (whole(y) <= COUNT_TOKENS) {
+        r = try_rows(y, UINT64_MAX, e);
+        *rows = y->f.rows;
+    } else {
+        r = 0;
+        *rows = 0;
+        note("%.3g tokens are not counted in batches before the stream begins, "
+            "so it does not say how many it has; --batches %.0f makes about "
+            "as long a one, and says so", whole(y), ceil(whole(y) /
+            ((double)x->spec->B * (double)x->spec->T)));
+    }
+    docs_free(&y->f);
+    return r < 0 ? -1 : 0;
+}
+
+struct feed *
+docs_feed(const struct dirs *d, const struct cursor_spec *spec,
+    const struct means *how, struct err *e)
+{
+    struct docs *x = docs_new(d, spec, how, e);
+    struct sampler_distance far;
+
+    if (!x)
+        return NULL;
+    x->f.total = docs_total;
+    sampler_distance(x->sampler, &far);
+    vnote("%zu frames of each of %zu sources open, %.1f MiB; neighbours on "
+        "disk come %.0f documents of their source apart, %.0f in a full "
+        "shuffle", sampler_open(x->sampler), x->n,
+        (double)sampler_bytes(x->sampler) / 1048576.0, far.expected, far.full);
     return &x->f;
 }

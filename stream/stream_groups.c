@@ -14,7 +14,7 @@ enum { LABEL_GROUPS = 4, LABEL_ROWS = 5 };
 
 struct group {
     uint32_t dir, shard, frame, nmsg;   /* batches that begin in the frame */
-    uint64_t rows, bytes;
+    uint64_t rows, bytes, tokens;
     struct kept *kept;      /* [nmsg], NULL: not in memory */
     uint64_t stamp;         /* of the block it was last in */
     int busy;               /* somebody decodes it */
@@ -32,7 +32,7 @@ struct groups {
     const struct dirs *d;
     struct group *g;
     size_t n, cap, K;
-    uint64_t R, bytes, seed;
+    uint64_t R, bytes, tokens, seed;
     int shuffle;
     uint64_t places;        /* groups of all epochs; UINT64_MAX: no end */
     struct worker *worker;  /* [nworker] */
@@ -88,12 +88,14 @@ add_shard(struct groups *g, size_t dir, size_t shard,
                 one.nmsg++;
                 one.rows += x->msg[k].n;
                 one.bytes += x->msg[k].len;
+                one.tokens += x->msg[k].tokens;
             }
         if (one.nmsg == 0)
             continue;
         g->g = xgrow(g->g, g->n, &g->cap, sizeof *g->g);
         g->g[g->n++] = one;
         g->R += one.rows;
+        g->tokens += one.tokens;
         g->bytes += one.bytes;
     }
 }
@@ -177,6 +179,12 @@ groups_rows(const struct groups *g)
     return g->R;
 }
 
+uint64_t
+groups_tokens(const struct groups *g)
+{
+    return g->tokens;
+}
+
 void
 groups_times(struct groups *g, struct ahead_times *t)
 {
@@ -229,6 +237,24 @@ start_epoch(struct groups *g, uint64_t epoch)
     g->epoch = epoch;
     g->started = 1;
     g->open = 0;
+}
+
+uint64_t
+groups_skip(struct groups *g, uint64_t epoch, uint64_t *left)
+{
+    size_t block = 0;
+
+    start_epoch(g, epoch);
+    for (; block < blocks(g); block++) {
+        uint64_t n = 0;
+
+        for (size_t i = block * g->K; i < (block + 1) * g->K && i < g->n; i++)
+            n += g->g[group_at(g, epoch, i)].tokens;
+        if (n >= *left)
+            break;
+        *left -= n;
+    }
+    return g->start[block];
 }
 
 /* Make it the block in memory; groups that it shares with the one before are

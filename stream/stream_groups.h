@@ -29,6 +29,10 @@ struct groups *groups_new(const struct dirs *d, const struct cursor_spec *spec,
     const struct means *how, struct err *e);
 void groups_free(struct groups *g);
 uint64_t groups_rows(const struct groups *g);   /* of an epoch */
+uint64_t groups_tokens(const struct groups *g);
+/* Rows of the blocks that an epoch begins with and that have fewer than *left
+ * tokens together, which are taken from it.  Before rows are asked for. */
+uint64_t groups_skip(struct groups *g, uint64_t epoch, uint64_t *left);
 /* The message that has row number i of an epoch, and which row of it. */
 const struct kept *groups_find(struct groups *g, uint64_t epoch, uint64_t i,
     size_t *row, struct err *e);

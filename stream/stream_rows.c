@@ -28,6 +28,7 @@ struct rows {
     const struct dirs *d;
     const struct cursor_spec *spec;
     struct groups *groups;
+    size_t mem;             /* that frames may take */
     uint64_t R;             /* rows in all */
     struct column *col;
     size_t ncol;
@@ -302,13 +303,44 @@ rows_load(struct feed *f, const struct cursor *c, struct err *e)
     return 0;
 }
 
-static uint64_t
-rows_total(struct feed *f)
+/* Rows of an endless replay until `tokens` are reached: whole epochs and
+ * blocks by the indexes, and of the block where that is its rows. */
+static int
+rows_until(const struct rows *x, uint64_t tokens, uint64_t *rows,
+    struct err *e)
+{
+    const struct means how = { .mem = x->mem };
+    struct groups *g = groups_new(x->d, x->spec, &how, e);
+    const uint64_t all = g ? groups_tokens(g) : 0;
+    const uint64_t epoch = all ? (tokens - 1) / all : 0;
+    uint64_t i = 0, left = tokens - epoch * all;
+    int r = g ? 0 : -1;
+
+    if (all > 0)
+        i = groups_skip(g, epoch, &left);
+    while (all > 0 && left > 0 && r == 0) {
+        size_t row = 0;
+        const struct kept *k = groups_find(g, epoch, i, &row, e);
+        const uint64_t n = k ? count(k, row) : 0;
+
+        r = k ? 0 : -1;
+        left -= n < left ? n : left;
+        i++;
+    }
+    groups_free(g);
+    *rows = epoch * x->R + i;
+    return r;
+}
+
+static int
+rows_total(struct feed *f, uint64_t *rows, struct err *e)
 {
     const struct rows *x = (const struct rows *)(const void *)f;
+    const struct cursor_spec *s = x->spec;
 
-    return x->spec->length == LENGTH_EPOCHS &&
-        x->spec->limit <= UINT64_MAX / x->R ? x->R * x->spec->limit : 0;
+    *rows = s->length == LENGTH_BATCHES ? s->limit * s->B :
+        s->limit <= UINT64_MAX / x->R ? x->R * s->limit : 0;
+    return s->length == LENGTH_TOKENS ? rows_until(x, s->limit, rows, e) : 0;
 }
 
 static int
@@ -348,11 +380,11 @@ rows_free(struct feed *f)
 }
 
 static int
-check_room(const struct rows *x, size_t mem, struct err *e)
+check_room(const struct rows *x, struct err *e)
 {
     const double need = groups_bytes(x->groups);
 
-    if (x->spec->shuffle && x->spec->open > 1 && need > (double)mem)
+    if (x->spec->shuffle && x->spec->open > 1 && need > (double)x->mem)
         return err_set(e, EX_USAGE, "%zu frames are open at once, which takes "
             "%.0f MiB: that is more than --mem allows", x->spec->open,
             need / 1048576.0 + 1.0);
@@ -376,8 +408,9 @@ rows_feed(const struct dirs *d, const struct cursor_spec *spec,
         .free = rows_free };
     x->d = d;
     x->spec = spec;
+    x->mem = how->mem;
     x->groups = groups_new(d, spec, how, e);
-    if (!x->groups || check_room(x, how->mem, e) < 0) {
+    if (!x->groups || check_room(x, e) < 0) {
         rows_free(&x->f);
         return NULL;
     }

@@ -100,6 +100,14 @@ equal() {
     fi
 }
 
+# announced OPERAND ...: stream says how many batches it has, and has as many
+announced() {
+    ok "stream $*" stream -q "$@" -o c
+    shard -q --dump c >dump
+    equal 'has as many batches as it says' \
+        "$(sed -n 's/^  batches: //p' dump)" "$(grep -c '^#[0-9]* batch ' dump)"
+}
+
 # names: the programs, from the Makefile
 names() {
     (unset MAKEFLAGS MFLAGS MAKELEVEL && make -s -C "$top" names)

@@ -82,6 +82,12 @@ status 2 'weights' stream --weights s0=1 k1 -o c
 status 3 'documents and batches' stream d1 k1 -o c
 ok '--batches' stream -B 4 --batches 5 k1 -o c
 like 'a total for schedules' '"batches":"5"' c
+announced k1
+announced -B 3 --epochs 2 k1
+announced --shuffle -B 5 --rank 1/2 k1
+announced --tokens 50001 k1
+announced --tokens 100001 --shuffle --open 7 k1
+announced --tokens 400000 --shuffle k1
 ok '--dry-run' stream --dry-run --epochs 3 k1
 like 'tells epochs' '	3\.000$' out
 ok 'a row without teacher tensors' sh -c 'stream -B 8 -T 256 -s 1 d1 >s &&

@@ -243,6 +243,28 @@ status 3 'its directory is refused' stream dead -o c
 ok 'but with --partial' stream --partial -B 3 dead -o c
 ok 'its rows are whole' "$h" check c - natural d1
 
+# The stream says how many batches it has: student(1) needs that.
+announced d1 d2
+announced -B 3 -T 100 --epochs 3 d1
+announced --pack concat -B 5 -T 64 d1
+announced --pack none -T 64 --epochs 2 d2
+announced --tokens 100000 d1
+announced --weights s0=1,s1=2,s2=7 d1
+announced --temperature 0.3 -B 3 d1 d2
+announced --unimax 3 --tokens 300000 d1
+announced --rank 1/4 -B 6 d1
+announced --rank 3/7 --no-shuffle d1
+stream -q -B 7 -T 100 --epochs 2 d1 -o w
+shard -q --dump -n 1 w >want
+rm -rf run
+"$h" mark w 30 run
+stream -q --resume run d1 -o c
+shard -q --dump -n 1 c >dump
+equal 'resumed: the same number' "$(grep '^  batches: ' dump)" \
+    "$(grep '^  batches: ' want)"
+ok 'a long one' sh -c 'stream --tokens 100G d1 2>err.s | head -c 1000 >c'
+like 'says how to say it' 'does not say how many it has; --batches 13107200 ' err.s
+
 # Damage and misuse.  What is not read, documents in an index, is not missed:
 # the stream is the same.
 damaged=0 missed=0
