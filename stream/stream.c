@@ -415,21 +415,21 @@ go_on(struct stream *s, const char *run)
 }
 
 /* How many batches will the whole stream be? */
-static void
-count_batches(struct stream *s)
+static int
+count_batches(struct stream *s, struct err *e)
 {
     const struct cursor_spec *p = &s->c.spec;
     const double t = prog_now();
     uint64_t rows = p->limit * p->B;
-    struct err e;
 
-    if (p->length != LENGTH_BATCHES && s->feed->total(s->feed, &rows, &e) < 0)
-        die_err(&e);
+    if (p->length != LENGTH_BATCHES && s->feed->total(s->feed, &rows, e) < 0)
+        return -1;
     /* A last batch that has no row for some rank is left out. */
     s->batches_all = rows / p->B + (rows % p->B >= p->ranks);
     if (s->batches_all)
         vnote("%" PRIu64 " batches, counted in %.2f s", s->batches_all,
             prog_now() - t);
+    return 0;
 }
 
 /* Keys of a `stream` message that are said anew. */
@@ -577,20 +577,21 @@ send_batches(struct stream *s, struct msg_out *w, struct err *e)
 }
 
 static void
-run(struct stream *s, const struct means *how, const char *out,
-    const struct opt_list *tee)
+run(struct stream *s, const struct means *how, const struct given *g)
 {
     const struct cursor_spec *p = &s->c.spec;
+    const struct opt_list *tee = &g->tee;
     const struct msg *teacher = find_teacher(s);
     struct msg_out *w;
     struct err e = { 0 }, e2;
     int r;
 
+    prog_catch_stop();
     for (size_t i = 0; i < tee->n; i++)
         for (size_t k = 0; k <= i; k++)
-            if (addr_same(tee->v[i], k < i ? tee->v[k] : out))
+            if (addr_same(tee->v[i], k < i ? tee->v[k] : g->out))
                 die(EX_USAGE, "%s: stands twice among the outputs", tee->v[i]);
-    if (!(w = msg_out_open(out, &e)))
+    if (!(w = msg_out_open(g->out, &e)))
         die_err(&e);
     for (size_t i = 0; i < tee->n; i++)
         if (msg_out_tee(w, tee->v[i], &e) < 0)
@@ -598,7 +599,10 @@ run(struct stream *s, const struct means *how, const char *out,
     progress_begin("stream", p->length == LENGTH_TOKENS ? (double)p->limit :
         p->length == LENGTH_BATCHES ? (double)p->limit * (double)p->B *
         (double)p->T : 0.0, "tokens");
-    if ((r = send_preamble(s, w, teacher, &e)) == 0) {
+    r = count_batches(s, &e);
+    if (r == 0 && s->resumed)
+        go_on(s, g->resume);
+    if (r == 0 && (r = send_preamble(s, w, teacher, &e)) == 0) {
         if (!s->resumed) {
             s->c.seq = msg_out_seq(w);
             s->h = *msg_out_chain(w);
@@ -715,11 +719,7 @@ main(int argc, char **argv)
         if (s.feed->plan(s.feed, &e) < 0)
             die_err(&e);
     } else {
-        prog_catch_stop();
-        count_batches(&s);
-        if (s.resumed)
-            go_on(&s, g.resume);
-        run(&s, &how, g.out, &g.tee);
+        run(&s, &how, &g);
     }
     s.feed->free(s.feed);
     dirs_release(&s.d);

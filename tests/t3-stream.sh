@@ -250,7 +250,7 @@ announced --pack concat -B 5 -T 64 d1
 announced --pack none -T 64 --epochs 2 d2
 announced --tokens 100000 d1
 announced --weights s0=1,s1=2,s2=7 d1
-announced --temperature 0.3 -B 3 d1 d2
+announced --alpha 0.3 -B 3 d1 d2
 announced --unimax 3 --tokens 300000 d1
 announced --rank 1/4 -B 6 d1
 announced --rank 3/7 --no-shuffle d1

@@ -129,6 +129,11 @@ like 'says how large it must be' 'size=64K&size=[0-9]+M$' err
 (: >sock)
 status 2 'a file where a socket should be' $rows -o unix:sock
 [ -f sock ] && rm sock || fail 'it was removed'
+status 1 'all addresses' stream data -o "tcp:0.0.0.0:$port?wait=0.3"
+like 'are warned of' '^stream: tcp:0.*: listens on all addresses of this machine: whoever .* RETORT_TOKEN ' err
+RETORT_TOKEN=x status 1 'with a token' stream data -o "tcp:0.0.0.0:$port?wait=0.3"
+like 'it is named' 'only a program with the same RETORT_TOKEN is let in$' err
+status 2 'a port that is none' $rows -o tcp:localhost:65617
 status 1 'a machine that does not exist' $rows -o tcp:no.such.invalid:1
 printf 'GET / HTTP/1.0\r\n\r\n' >http
 if command -v nc >/dev/null; then

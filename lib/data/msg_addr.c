@@ -75,14 +75,19 @@ parse_name(struct addr *a, const char *p, size_t n, struct err *e)
         "abcdefghijklmnopqrstuvwxyz0123456789._-";
     size_t longest = a->kind == ADDR_SHM ? 200 : sizeof a->name - 1;
     const char *colon;
+    size_t port;
 
     if (a->kind == ADDR_TCP) {
         for (colon = p + n; colon > p && *colon != ':'; colon--)
             ;
-        if (colon == p || p + n - colon > 6 || strspn(colon + 1, "0123456789")
-            != (size_t)(p + n - colon - 1) || colon + 1 == p + n)
-            return err_set(e, EX_USAGE, "%s: is not tcp:HOST:PORT", a->text);
+        if (colon == p || p + n - colon > 6)
+            return err_set(e, EX_USAGE, "%s: is not tcp:HOST:PORT with a port "
+                "from 1 to 65535", a->text);
         memcpy(a->port, colon + 1, (size_t)(p + n - colon - 1));
+        if (opt_size(a->port, 1, 65535, &port) < 0 ||
+            strspn(a->port, "0123456789") != strlen(a->port))
+            return err_set(e, EX_USAGE, "%s: the port is none from 1 to 65535",
+                a->text);
         n = (size_t)(colon - p);
         if (n > 2 && *p == '[' && p[n - 1] == ']') {
             p++;

@@ -3,9 +3,11 @@
  * and the frames of tcp.
  *
  * Either end may start first.  It connects if somebody listens there; else it
- * listens itself, where it can: on the machine that HOST is.  Both say what
- * they are and do (16 bytes), the listener takes one connection and listens no
- * more.  Only what is named is bound.
+ * listens itself, where it can: on the machine that HOST is.  Who connects
+ * says what it is and does in 32 bytes: "retort-ipc-2 rd\n" or "... wr\n", and
+ * over tcp the XXH3-128 of RETORT_TOKEN, or zeros.  The listener hears several
+ * at a time, answers the first that says it right in the same way, and listens
+ * no more.  Only what is named is bound.
  */
 #ifndef DATA_MSG_SOCK_H
 #define DATA_MSG_SOCK_H
