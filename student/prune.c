@@ -1,6 +1,7 @@
 /* prune - make a model smaller; see prune(1) */
 #include "prune.h"
 #include "base/err.h"
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/opt.h"
@@ -139,6 +140,8 @@ open_model(struct model *m)
             "--width");
     if (io_exists(a.out))
         die(EX_USAGE, "%s: exists already", a.out);
+    if (dir_new_check(a.out, &e) < 0)
+        die_err(&e);
     if (model_open(m, a.model, &e) < 0 || model_check_finite(m, &e) < 0)
         die_err(&e);
 }

@@ -81,7 +81,6 @@ struct saver {
     const char *tokenizer;      /* where tokenizer files come from, or NULL */
     size_t keep;
     FILE *log;                  /* RUN/metrics.tsv */
-    char *settings;             /* JSON text kept with each checkpoint */
     /* the checkpoint at hand */
     struct tmodel *t;
     struct adamw *a;

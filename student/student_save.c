@@ -18,7 +18,7 @@
 void
 saver_open(struct saver *s, const char *run, int resume)
 {
-    char *config = xasprintf("%s/config.json", run), *dir;
+    char *config = xasprintf("%s/config.json", run);
     struct err e;
     int r;
 
@@ -27,9 +27,9 @@ saver_open(struct saver *s, const char *run, int resume)
             || pthread_cond_init(&s->change, NULL) != 0)
         die(EX_SYS, "cannot make a lock");
     if (!resume) {
-        r = ckpt_newest(run, &dir, NULL, NULL, &e);
-        free(dir);
-        if (r != 0 || io_exists(config))
+        if ((r = ckpt_any(run, &e)) < 0)
+            die_err(&e);
+        if (r > 0 || io_exists(config))
             die(EX_USAGE, "%s: holds a run already: continue it with "
                 "--resume, or choose another name", run);
     }
@@ -41,7 +41,7 @@ saver_open(struct saver *s, const char *run, int resume)
 /* Moments of every group, named m.N and v.N. */
 static int
 write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
-    const struct progress_state *st, const char *settings, struct err *e)
+    const struct progress_state *st, struct err *e)
 {
     struct st_out o = { 0 };
     struct io_out f;
@@ -59,8 +59,6 @@ write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
     snprintf(text, sizeof(text), "%" PRIu64, st->tokens);
     st_out_meta(&o, "tokens", text);
     st_out_meta(&o, "moments", dtype_name(type));
-    if (settings != NULL)
-        st_out_meta(&o, "settings", settings);
     for (size_t i = 0; i < 2 * t->ngroup; i++) {
         snprintf(name, sizeof(name), "%c.%zu", i % 2 ? 'v' : 'm', i / 2);
         st_out_tensor(&o, name, type, 1, &t->group[i / 2].n,
@@ -119,30 +117,30 @@ set(struct saver *s, int *what)
 }
 
 static int
-save(struct saver *s, const char *dir, struct err *e)
+save(struct saver *s, struct dir_new *d, struct err *e)
 {
-    char *file = xasprintf("%s/optimiser.safetensors", dir);
-    int r = write_optimiser(file, s->t, s->a, &s->st, s->settings, e);
+    char *file = xasprintf("%s/optimiser.safetensors", d->tmp);
+    int r = write_optimiser(file, s->t, s->a, &s->st, e);
 
     free(file);
     if (r == 0)
-        r = write_weights(s->t, dir, e);
+        r = write_weights(s->t, d->tmp, e);
     set(s, &s->written);
     if (r == 0)
-        r = write_rest(s, s->t, dir, e);
-    return r < 0 ? -1 : ckpt_commit(s->run, s->st.step, &s->at, s->keep, e);
+        r = write_rest(s, s->t, d->tmp, e);
+    return r < 0 ? -1 : ckpt_commit(d, s->run, s->st.step, &s->at, s->keep,
+        e);
 }
 
 static void *
 save_thread(void *arg)
 {
     struct saver *s = arg;
-    char *dir = ckpt_begin(s->run, s->st.step, &s->e);
+    struct dir_new d;
 
-    s->result = -1;
-    if (dir != NULL && (s->result = save(s, dir, &s->e)) < 0)
-        ckpt_abort(s->run, s->st.step);
-    free(dir);
+    s->result = ckpt_begin(&d, s->run, s->st.step, &s->e);
+    if (s->result == 0 && (s->result = save(s, &d, &s->e)) < 0)
+        dir_new_abort(&d);
     set(s, &s->over);
     return NULL;
 }
@@ -304,8 +302,11 @@ metrics_open(struct saver *s, uint64_t step)
     struct err e;
     size_t n;
 
-    if (step > 0 && io_slurp(path, SIZE_MAX, &text, &n, &e) == 0)
+    if (step > 0 && io_exists(path)) {
+        if (io_slurp(path, SIZE_MAX, &text, &n, &e) < 0)
+            die_err(&e);
         keep_lines(text, step, &kept);
+    }
     if (kept.n == 0)
         buf_adds(&kept, METRICS_HEAD);
     if (io_put_file(path, kept.p, kept.n, &e) < 0)

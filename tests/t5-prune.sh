@@ -140,4 +140,11 @@ wait "$pid"
 exec 3>&-
 if [ -e killed ] || [ -e killed.tmp ]; then fail 'killed: nothing is left'
 else pass 'killed: nothing is left'; fi
+
+# ---- what has the temporary name ----
+mkdir mine.tmp
+echo mine >mine.tmp/thesis
+status 2 'a folder of that name' prune -q -m "$t" -o mine --ratio 0.3 calib
+like 'is named' '^prune: mine.tmp: is in the way' err
+equal 'and stays' "$(cat mine.tmp/thesis)" mine
 done_testing

@@ -75,6 +75,7 @@ ok '20 steps in one go' distil whole --schedule constant
 ok 'resumed stream' sh -c 'stream -q --resume half data >rest &&
     teacher -q -m teacher -o kdrest rest'
 rm half/config.json
+cp -r half early
 ok '10 + 10' student -q -m s0 -o half --lr 1e-3 --schedule constant \
     --resume kdrest
 same_model '10 + 10 = 20' half whole
@@ -140,6 +141,101 @@ status 3 'a damaged checkpoint is no model' sh -c \
     'cp -r half half2 && for d in half2/step-*; do
          printf x | dd of=$d/model.safetensors bs=1 seek=2000 conv=notrunc
      done && student -q -m s0 -o half2 --resume kdrest'
+
+# --- what cannot be read is not nothing ---
+# Descriptors run out at every place: an error, or all is as if they had not.
+n=0
+i=4
+while [ $i -lt 24 ]; do
+    rm -rf late && cp -r early late
+    got=0
+    prlimit --nofile=$i student -q -j 1 -m s0 -o late --lr 1e-3 \
+        --schedule constant --steps 12 --resume kdrest 2>err || got=$?
+    case $got in
+    0) [ "$(wc -l <late/metrics.tsv)" = 13 ] || fail "$i: started anew" ;;
+    1)
+        n=$((n + 1))
+        head -n 11 late/metrics.tsv | cmp -s - early/metrics.tsv ||
+            fail "$i: its log is cut"
+        ;;
+    *) fail "$i descriptors: $got $(cat err)" ;;
+    esac
+    i=$((i + 1))
+done
+[ $n -gt 1 ] && pass "out of descriptors, $n times" || fail 'out of descriptors'
+# unreadable WHAT FILE ...: a call on FILE that fails
+unreadable() {
+    what=$1
+    shift
+    rm -rf late && cp -r early late
+    for inject in openat:EACCES openat:EIO openat:EMFILE; do
+        status 1 "$what: $inject" strace -f -qq -o trace -P "$1" -e trace=openat \
+            -e inject="${inject%:*}:error=${inject#*:}" student -q -m s0 \
+            -o late --lr 1e-3 --schedule constant --resume kdrest
+        like '... named' "^student: late.*: " err
+        same '... its log is whole' late/metrics.tsv early/metrics.tsv
+    done
+}
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+    unreadable 'the run' late
+    unreadable 'a manifest' "late/step-10/manifest.json"
+    unreadable 'a file of the newest' "late/step-10/model.safetensors"
+    unreadable 'the log' late/metrics.tsv
+    rm -rf late && cp -r early late
+    status 1 'a folder that cannot be listed' strace -f -qq -o trace -P late \
+        -e trace=getdents64 -e inject=getdents64:error=EIO student -q -m s0 \
+        -o late --lr 1e-3 --schedule constant --resume kdrest
+    status 1 '... by stream' strace -f -qq -o trace -P late \
+        -e trace=getdents64 -e inject=getdents64:error=EIO \
+        stream -q --resume late data
+    rm -rf late
+    status 1 'one that cannot be listed when it is hashed' strace -f -qq \
+        -o trace -P "$PWD/late/step-20.tmp" -e trace=getdents64 \
+        -e inject=getdents64:error=EIO student -q -m s0 -o late --lr 1e-3 kd
+    equal '... is no checkpoint' "$(find late -name 'step-*')" ''
+else
+    skip 'calls that fail' 'no strace'
+fi
+
+# --- files that are no files ---
+rm -rf late && cp -r early late
+for f in model.safetensors config.json manifest.json; do
+    rm "late/step-10/$f"
+    mkfifo "late/step-10/$f"
+    got=0
+    timeout 20 student -q -m s0 -o late --lr 1e-3 --resume kdrest 2>err ||
+        got=$?
+    case $got in 1 | 3) pass "a fifo $f of a checkpoint" ;;
+    *) fail "a fifo $f of a checkpoint: $got" ;; esac
+    rm "late/step-10/$f"
+    cp "early/step-10/$f" "late/step-10/"
+done
+cp -r s0 zero
+rm zero/model.safetensors
+ln -s /dev/zero zero/model.safetensors
+status 1 'a model that is /dev/zero' timeout 20 student -q -m zero -o not b
+rm zero/model.safetensors
+mkfifo zero/model.safetensors
+status 1 'a model that is a fifo' timeout 20 student -q -m zero -o not b
+rm zero/model.safetensors
+mv zero/config.json kept.json
+ln -s ../s0/model.safetensors zero/
+ln -s ../kept.json zero/config.json
+ok 'a model of links' student -q -m zero -o linked --steps 1 b
+
+# --- a link in the way ---
+mkdir precious
+echo mine >precious/thesis
+ok '10 steps' distil linked3 --schedule constant --steps 10 --save 0
+rm linked3/config.json
+ln -s ../precious linked3/step-1
+mkdir linked3/step-00000010
+ok '... beside a link' student -q -m s0 -o linked3 --lr 1e-3 \
+    --schedule constant --save 1 --keep 1 --resume kdrest
+equal 'what the link leads to stays' "$(cat precious/thesis)" mine
+equal 'and the newest checkpoint' "$(find linked3 -name 'step-*' | sort)" \
+    'linked3/step-00000010
+linked3/step-20'
 
 # --- trap: ids of another tokenizer ---
 cp -r s0 other

@@ -3,18 +3,18 @@
 #include "base/mem.h"
 #include "base/prog.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static int
@@ -50,6 +50,41 @@ io_open(const char *path, struct err *e)
     if (fd < 0)
         return err_set(e, EX_SYS, "%s:", path);
     return fd;
+}
+
+int
+io_open_file(const char *path, uint64_t *size, struct err *e)
+{
+    /* A fifo would wait for its other end. */
+    const int fd = is_std(path) ? STDIN_FILENO
+        : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct stat st;
+    int why = EINVAL;
+
+    if (fd < 0)
+        return err_set(e, EX_SYS, "%s:", path);
+    if (fstat(fd, &st) < 0) {
+        why = errno;
+        err_set(e, EX_SYS, "%s:", io_in_name(path));
+    } else if (S_ISDIR(st.st_mode)) {
+        errno = why = EISDIR;
+        err_set(e, EX_SYS, "%s:", io_in_name(path));
+    } else if (!S_ISREG(st.st_mode)) {
+        err_set(e, EX_SYS, "%s: not a regular file", io_in_name(path));
+    } else {
+        *size = (uint64_t)st.st_size;
+        return fd;
+    }
+    io_close_in(fd);
+    errno = why;
+    return -1;
+}
+
+void
+io_close_in(int fd)
+{
+    if (fd != STDIN_FILENO)
+        close(fd);
 }
 
 /* at: from there on; -1: from where the file is. */
@@ -167,78 +202,14 @@ io_refuse_tty(int fd)
 }
 
 int
-io_map(struct io_map *m, const char *path, struct err *e)
-{
-    struct stat st;
-    void *p;
-    int fd;
-
-    *m = (struct io_map){ (const unsigned char *)"", 0 };
-    fd = io_open(path, e);
-    if (fd < 0)
-        return -1;
-    if (fstat(fd, &st) < 0)
-        err_set(e, EX_SYS, "%s:", io_in_name(path));
-    else if (!S_ISREG(st.st_mode))
-        err_set(e, EX_SYS, "%s: not a regular file", io_in_name(path));
-    else if ((uintmax_t)st.st_size > SIZE_MAX)
-        err_set(e, EX_SYS, "%s: too large to map", io_in_name(path));
-    else if (st.st_size == 0) {
-        if (fd != STDIN_FILENO)
-            close(fd);
-        return 0;
-    } else {
-        p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-        if (p != MAP_FAILED) {
-            if (fd != STDIN_FILENO)
-                close(fd);
-            *m = (struct io_map){ p, (size_t)st.st_size };
-            return 0;
-        }
-        err_set(e, EX_SYS, "%s:", io_in_name(path));
-    }
-    if (fd != STDIN_FILENO)
-        close(fd);
-    return -1;
-}
-
-static void
-advise(const struct io_map *m, size_t at, size_t n, int what)
-{
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE), from = at - at % page;
-
-    if (m->n > 0)
-        (void)madvise((void *)(uintptr_t)(m->p + from), n + at - from, what);
-}
-
-void
-io_map_forget(const struct io_map *m, size_t at, size_t n)
-{
-    advise(m, at, n, MADV_DONTNEED);
-}
-
-void
-io_map_fetch(const struct io_map *m, size_t at, size_t n)
-{
-    advise(m, 0, m->n, MADV_RANDOM);
-    advise(m, at, n, MADV_WILLNEED);
-}
-
-void
-io_unmap(struct io_map *m)
-{
-    if (m->n > 0)
-        munmap((void *)(uintptr_t)m->p, m->n);
-    *m = (struct io_map){ (const unsigned char *)"", 0 };
-}
-
-int
 io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e)
 {
     struct buf b = { 0 };
     size_t step = 1 << 16;
+    uint64_t size;
     ptrdiff_t got;
-    int fd = io_open(path, e), r = 0;
+    int fd = is_std(path) ? STDIN_FILENO : io_open_file(path, &size, e);
+    int r = 0;
 
     if (fd < 0)
         return -1;
@@ -267,8 +238,7 @@ io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e)
         if (step < 1 << 24)
             step *= 2;
     }
-    if (fd != STDIN_FILENO)
-        close(fd);
+    io_close_in(fd);
     if (r < 0) {
         buf_release(&b);
         return -1;
@@ -279,22 +249,30 @@ io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e)
 }
 
 /*
- * Temporary files that exist.  They are removed when the program ends, by
- * exit() or by a signal.  Whoever takes a name out of the table owns it, so
- * the signal handler never sees one that is freed.
+ * Temporary files and folders that exist.  They are removed when the program
+ * ends, by exit() or by a signal.  Whoever takes a name out of the table owns
+ * it, so the signal handler never sees one that is freed; the lock is for
+ * those who only look.
  */
 enum { LIVE = 64 };
 static _Atomic(char *) live[LIVE];
+static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void
 io_remove_temporaries(void)
 {
+    const char *folder[LIVE];
+    size_t n = 0;
+
     for (int i = 0; i < LIVE; i++) {
         const char *name = atomic_exchange(&live[i], NULL);
 
-        if (name != NULL)
-            unlink(name);
+        if (name != NULL && unlink(name) < 0
+                && (errno == EISDIR || errno == EPERM))
+            folder[n++] = name;
     }
+    while (n > 0)               /* what was in them has gone */
+        rmdir(folder[--n]);
 }
 
 static void
@@ -346,8 +324,49 @@ io_remember(const char *path)
 void
 io_forget(int place)
 {
-    if (place > 0)
-        free(atomic_exchange(&live[place - 1], NULL));
+    if (place <= 0)
+        return;
+    pthread_mutex_lock(&live_lock);
+    free(atomic_exchange(&live[place - 1], NULL));
+    pthread_mutex_unlock(&live_lock);
+}
+
+/* Is name the folder `dir`, or in it? */
+static int
+is_under(const char *name, const char *dir)
+{
+    const size_t n = strlen(dir);
+
+    return strncmp(name, dir, n) == 0 && (name[n] == '/' || name[n] == '\0');
+}
+
+void
+io_forget_under(const char *dir)
+{
+    pthread_mutex_lock(&live_lock);
+    for (int i = 0; i < LIVE; i++) {
+        const char *name = atomic_load(&live[i]);
+
+        if (name != NULL && is_under(name, dir))
+            free(atomic_exchange(&live[i], NULL));
+    }
+    pthread_mutex_unlock(&live_lock);
+}
+
+/* A folder that goes at the end: so does what is finished in it. */
+static int
+is_live(const char *dir)
+{
+    int found = 0;
+
+    pthread_mutex_lock(&live_lock);
+    for (int i = 0; i < LIVE && !found; i++) {
+        const char *name = atomic_load(&live[i]);
+
+        found = name != NULL && strcmp(name, dir) == 0;
+    }
+    pthread_mutex_unlock(&live_lock);
+    return found;
 }
 
 static void
@@ -355,6 +374,31 @@ forget(struct io_out *o)
 {
     io_forget(o->place);
     o->place = 0;
+}
+
+/* Make a file that is not there yet, follow no link, and watch it.  The name
+ * may be taken: by one that died and had our process id, or by an enemy. */
+static void
+open_temporary(struct io_out *o)
+{
+    unsigned long number = (unsigned long)getpid();
+    sigset_t all, old;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    for (int i = 0; i < 100 && o->fd < 0 && (i == 0 || errno == EEXIST); i++) {
+        struct timespec t = { 0 };
+
+        free(o->tmp);
+        o->tmp = xasprintf("%s.tmp.%lu", o->path, number);
+        o->fd = open(o->tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+            | O_CLOEXEC, 0666);
+        clock_gettime(CLOCK_REALTIME, &t);
+        number = (unsigned long)t.tv_nsec;
+    }
+    if (o->fd >= 0)
+        o->place = io_remember(o->tmp);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 int
@@ -376,9 +420,7 @@ io_out_begin(struct io_out *o, const char *path, struct err *e)
         char *real = there ? realpath(path, NULL) : NULL;
 
         o->path = real != NULL ? real : xstrdup(path);
-        o->tmp = xasprintf("%s.tmp.%ld", o->path, (long)getpid());
-        o->place = io_remember(o->tmp);
-        o->fd = open(o->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        open_temporary(o);
     }
     if (o->fd < 0) {
         if (errno == EINTR && prog_stopped)
@@ -433,10 +475,12 @@ io_out_commit(struct io_out *o, struct err *e)
     if (o->tmp != NULL) {
         if (rename(o->tmp, o->path) < 0)
             return err_set(e, EX_SYS, "%s:", o->path);
+        dir = folder_of(o->path);
+        if (is_live(dir))
+            io_remember(o->path);
         forget(o);
         free(o->tmp);
         o->tmp = NULL;
-        dir = folder_of(o->path);
         r = io_fsync_dir(dir, e);
         free(dir);
         if (r < 0)
@@ -517,40 +561,6 @@ io_mkdirs(const char *dir, struct err *e)
     return r;
 }
 
-static int
-remove_dir(const char *dir, int depth, struct err *e)
-{
-    DIR *d = opendir(dir);
-    struct dirent *ent;
-    struct stat st;
-    int r = 0;
-
-    if (d == NULL)
-        return err_set(e, EX_SYS, "%s:", dir);
-    while (r == 0 && (errno = 0, ent = readdir(d)) != NULL) {
-        char *path;
-
-        if (strcmp(ent->d_name, ".") == 0 || strcmp(ent->d_name, "..") == 0)
-            continue;
-        path = xasprintf("%s/%s", dir, ent->d_name);
-        if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && depth > 0)
-            r = remove_dir(path, depth - 1, e);
-        else if (unlink(path) < 0)
-            r = err_set(e, EX_SYS, "%s:", path);
-        free(path);
-    }
-    closedir(d);
-    if (r == 0 && rmdir(dir) < 0)
-        r = err_set(e, EX_SYS, "%s:", dir);
-    return r;
-}
-
-int
-io_rmdir(const char *dir, struct err *e)
-{
-    return remove_dir(dir, 1, e);
-}
-
 int
 io_is_dir(const char *path)
 {
@@ -564,5 +574,5 @@ io_exists(const char *path)
 {
     struct stat st;
 
-    return stat(path, &st) == 0;
+    return stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }

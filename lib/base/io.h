@@ -18,6 +18,13 @@ const char *io_out_name(const char *path);
 /* Open for reading; NULL or "-" is descriptor 0.  -1 and *e on failure. */
 int io_open(const char *path, struct err *e);
 
+/* Open what must be a regular file, or a link to one, and holds *size bytes;
+ * as io_open, with errno (EINVAL, EISDIR: it is none).  To be closed by
+ * io_close_in. */
+int io_open_file(const char *path, uint64_t *size, struct err *e);
+/* Close, unless it is descriptor 0. */
+void io_close_in(int fd);
+
 /* Read until n bytes, end of file or error.  Returns bytes read (less than n
  * only at end of file), or -1 with errno. */
 ptrdiff_t io_read(int fd, void *buf, size_t n);
@@ -43,10 +50,13 @@ void io_done(void);
 /* die(EX_USAGE) when fd is a terminal: binary is not written there. */
 void io_refuse_tty(int fd);
 
-/* A file mapped read-only (shared).  An empty file maps to p = "", n = 0. */
+/* A regular file mapped read-only (shared).  An empty one maps to p = "", n =
+ * 0.  When what is mapped can no longer be read, because the file has shrunk
+ * or the disk failed, the program names file and offset and exits EX_INPUT. */
 struct io_map {
     const unsigned char *p;
     size_t n;
+    struct io_guard *guard;
 };
 int io_map(struct io_map *m, const char *path, struct err *e);
 /* What has been read of n bytes at `at` need not stay in memory; it is read
@@ -56,14 +66,20 @@ void io_map_forget(const struct io_map *m, size_t at, size_t n);
  * system need not fetch it from the disk. */
 void io_map_fetch(const struct io_map *m, size_t at, size_t n);
 void io_unmap(struct io_map *m);
+/* The same message for other mapped memory, of n bytes at p, until io_unguard;
+ * name is copied. */
+struct io_guard *io_guard(const void *p, size_t n, const char *name);
+void io_unguard(struct io_guard *g);
 
-/* Read a whole file or descriptor into malloc'd *p (NUL-terminated, not
- * counted), refusing more than max bytes.  Caller frees *p. */
+/* Read a whole regular file, or standard input whatever it is, into malloc'd
+ * *p (NUL-terminated, not counted), refusing more than max bytes.  Caller
+ * frees *p. */
 int io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e);
 
-/* Atomic output: begin opens PATH.tmp.PID, commit fsyncs, renames onto PATH
- * and fsyncs the folder, abort removes the temporary.  After any failed call
- * only io_out_abort is allowed.  Names are owned by the struct. */
+/* Atomic output: begin makes a new file PATH.tmp.PID (or another number, if
+ * there is something of that name, which stays), commit fsyncs, renames onto
+ * PATH and fsyncs the folder, abort removes the temporary.  After any failed
+ * call only io_out_abort is allowed.  Names are owned by the struct. */
 struct io_out {
     int fd;
     uint64_t n;             /* bytes written */
@@ -83,14 +99,17 @@ void io_remove_temporaries(void);
  * is none: there are too many. */
 int io_remember(const char *path);
 void io_forget(int place);
+/* Of a folder that is remembered all that io_out finishes in it is remembered
+ * too; forget it and all that is in it. */
+void io_forget_under(const char *dir);
 
 /* Whole small file, atomically. */
 int io_put_file(const char *path, const void *buf, size_t n, struct err *e);
 int io_fsync_dir(const char *dir, struct err *e);
 int io_mkdirs(const char *dir, struct err *e);
-/* Remove a folder and what is in it (one level of folders below too). */
-int io_rmdir(const char *dir, struct err *e);
 int io_is_dir(const char *path);
+/* 0 only if there is certainly nothing: what cannot be looked at is there, and
+ * opening it will say why not. */
 int io_exists(const char *path);
 
 #endif

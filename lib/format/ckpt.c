@@ -1,11 +1,10 @@
 /* Checkpoint directories; see ckpt.h and retort-checkpoint(5). */
 #include "format/ckpt.h"
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -25,153 +24,115 @@ position_release(struct position *p)
 }
 
 static char *
-step_path(const char *run, uint64_t step, const char *suffix)
+step_path(const char *run, uint64_t step)
 {
-    return xasprintf("%s/step-%" PRIu64 "%s", run, step, suffix);
+    return xasprintf("%s/step-%" PRIu64, run, step);
 }
 
-/* XXH3-128 of a file as 32 hex digits, and its size.  Read piece by piece: a
- * map of it would count as the trainer's memory. */
+/* XXH3-128 of a file as 32 hex digits, and its size: of what it holds when it
+ * is opened and no more.  Read piece by piece: a map of it would count as the
+ * trainer's memory. */
 static int
-hash_file(const char *path, char hex[33], uint64_t *size, struct err *e)
+hash_open(int fd, const char *path, uint64_t size, char hex[33],
+    struct err *e)
 {
     enum { PIECE = 1 << 16 };
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    XXH3_state_t *state;
+    unsigned char *piece = xmalloc(PIECE);
+    XXH3_state_t *state = XXH3_createState();
     XXH128_canonical_t c;
-    unsigned char *piece;
-    ptrdiff_t n = 0;
-    uint64_t all = 0;
+    uint64_t left = size;
+    ptrdiff_t n = 1;
 
-    if (fd < 0)
-        return err_set(e, EX_SYS, "%s:", path);
-    piece = xmalloc(PIECE);
-    state = XXH3_createState();
     if (state == NULL)
         die(EX_SYS, "%s: out of memory", path);
     XXH3_128bits_reset(state);
-    while ((n = io_read(fd, piece, PIECE)) > 0) {
-        XXH3_128bits_update(state, piece, (size_t)n);
-        all += (uint64_t)n;
+    while (left > 0 && n > 0) {
+        n = io_read(fd, piece, left < PIECE ? (size_t)left : PIECE);
+        if (n > 0)
+            XXH3_128bits_update(state, piece, (size_t)n);
+        left -= n > 0 ? (uint64_t)n : 0;
     }
     if (n < 0)
         err_set(e, EX_SYS, "%s:", path);
+    else if (left > 0)
+        n = err_set(e, EX_INPUT, "%s: has shrunk", path);
     XXH128_canonicalFromHash(&c, XXH3_128bits_digest(state));
     for (int i = 0; i < 16; i++)
         snprintf(hex + 2 * i, 3, "%02x", c.digest[i]);
-    *size = all;
     XXH3_freeState(state);
     free(piece);
-    close(fd);
     return n < 0 ? -1 : 0;
 }
 
+/* Is name that of a checkpoint, RUN/step-N: N in decimal without leading
+ * zeros?  *step is N. */
 static int
-fsync_path(const char *path, struct err *e)
+is_step(const char *name, uint64_t *step)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char same[32];
+    char *end;
 
-    if (fd < 0 || fsync(fd) < 0) {
-        err_set(e, EX_SYS, "%s:", path);
-        if (fd >= 0)
-            close(fd);
-        return -1;
-    }
-    close(fd);
-    return 0;
+    if (strncmp(name, "step-", 5) != 0)
+        return 0;
+    errno = 0;
+    *step = strtoull(name + 5, &end, 10);
+    snprintf(same, sizeof(same), "step-%" PRIu64, *step);
+    return errno == 0 && strcmp(name, same) == 0;
 }
 
-static int
-by_name(const void *a, const void *b)
+int
+ckpt_begin(struct dir_new *d, const char *run, uint64_t step, struct err *e)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    char *path = step_path(run, step);
+    const int r = dir_new_begin(d, path, e);
+
+    free(path);
+    return r;
 }
 
-/* Names in dir but ".", ".." and the manifest, sorted; *n of them. */
-static char **
-list_files(const char *dir, size_t *n, struct err *e)
+/* A file's entry in the manifest, {"size": n, "xxh3_128": hex}; the file is
+ * fsynced on the way.  NULL on failure. */
+static json_t *
+hash_file(const char *dir, const char *name, struct err *e)
 {
-    DIR *d = opendir(dir);
-    char **v = NULL;
+    char *path = xasprintf("%s/%s", dir, name), hex[33];
+    uint64_t size;
+    const int fd = io_open_file(path, &size, e);
+    int r = fd < 0 ? -1 : 0;
 
-    *n = 0;
-    if (d == NULL) {
-        err_set(e, EX_SYS, "%s:", dir);
-        return NULL;
-    }
-    v = xcalloc(1, sizeof(*v));
-    for (struct dirent *f; (f = readdir(d)) != NULL;) {
-        if (f->d_name[0] == '.' || strcmp(f->d_name, MANIFEST) == 0)
-            continue;
-        v = xreallocarray(v, *n + 1, sizeof(*v));
-        v[(*n)++] = xstrdup(f->d_name);
-    }
-    closedir(d);
-    qsort(v, *n, sizeof(*v), by_name);
-    return v;
+    if (r == 0 && fsync(fd) < 0)
+        r = err_set(e, EX_SYS, "%s:", path);
+    if (r == 0)
+        r = hash_open(fd, path, size, hex, e);
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return r < 0 ? NULL : json_pack("{s:I,s:s}", "size", (json_int_t)size,
+        "xxh3_128", hex);
 }
 
-static void
-free_names(char **v, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        free(v[i]);
-    free(v);
-}
-
-char *
-ckpt_begin(const char *run, uint64_t step, struct err *e)
-{
-    char *tmp = step_path(run, step, ".tmp");
-
-    if ((io_is_dir(tmp) && io_rmdir(tmp, e) < 0) || io_mkdirs(tmp, e) < 0) {
-        free(tmp);
-        return NULL;
-    }
-    return tmp;
-}
-
-void
-ckpt_abort(const char *run, uint64_t step)
-{
-    char *tmp = step_path(run, step, ".tmp");
-    struct err e;
-
-    if (io_is_dir(tmp))
-        (void)io_rmdir(tmp, &e);
-    free(tmp);
-}
-
-/* {"name": {"size": n, "xxh3_128": hex}, ...} of the files in dir, each
- * fsynced on the way. */
+/* The entries of all files in dir, but for the manifest and hidden ones. */
 static json_t *
 hash_files(const char *dir, struct err *e)
 {
-    size_t n;
-    char **v = list_files(dir, &n, e);
-    json_t *files = json_object();
+    struct dir_list l;
+    json_t *files, *one;
 
-    if (v == NULL) {
-        json_decref(files);
+    if (dir_list(dir, &l, e) < 0)
         return NULL;
-    }
-    for (size_t i = 0; i < n; i++) {
-        char *path = xasprintf("%s/%s", dir, v[i]);
-        char hex[33];
-        uint64_t size;
-        const int bad = fsync_path(path, e) < 0
-            || hash_file(path, hex, &size, e) < 0;
-
-        free(path);
-        if (bad) {
+    files = json_object();
+    for (size_t i = 0; i < l.n && files != NULL; i++) {
+        if (l.name[i][0] == '.' || strcmp(l.name[i], MANIFEST) == 0)
+            continue;
+        one = hash_file(dir, l.name[i], e);
+        if (one != NULL) {
+            json_object_set_new(files, l.name[i], one);
+        } else {
             json_decref(files);
             files = NULL;
-            break;
         }
-        json_object_set_new(files, v[i], json_pack("{s:I,s:s}", "size",
-            (json_int_t)size, "xxh3_128", hex));
     }
-    free_names(v, n);
+    dir_list_release(&l);
     return files;
 }
 
@@ -196,12 +157,10 @@ put_manifest(const char *dir, json_t *m, struct err *e)
 static int remove_old(const char *run, size_t keep, struct err *e);
 
 int
-ckpt_commit(const char *run, uint64_t step, const struct position *p,
-    size_t keep, struct err *e)
+ckpt_commit(struct dir_new *d, const char *run, uint64_t step,
+    const struct position *p, size_t keep, struct err *e)
 {
-    char *tmp = step_path(run, step, ".tmp");
-    char *dir = step_path(run, step, "");
-    json_t *files = hash_files(tmp, e), *m;
+    json_t *files = hash_files(d->tmp, e), *m;
     int r = -1;
 
     if (files != NULL) {
@@ -210,21 +169,15 @@ ckpt_commit(const char *run, uint64_t step, const struct position *p,
             "chain", p->chain);
         if (p->cursor != NULL)
             json_object_set_new(m, "cursor", json_string(p->cursor));
-        r = put_manifest(tmp, m, e);
+        r = put_manifest(d->tmp, m, e);
         json_decref(m);
     }
+    if (r == 0 && io_exists(d->path))   /* a damaged one of that step */
+        r = dir_remove(d->path, e);
     if (r == 0)
-        r = io_fsync_dir(tmp, e);
-    if (r == 0 && io_is_dir(dir))       /* a damaged one of that step */
-        r = io_rmdir(dir, e);
-    if (r == 0 && rename(tmp, dir) < 0)
-        r = err_set(e, EX_SYS, "%s:", dir);
-    if (r == 0)
-        r = io_fsync_dir(run, e);
+        r = dir_new_commit(d, e);
     if (r == 0 && keep > 0)
         r = remove_old(run, keep, e);
-    free(tmp);
-    free(dir);
     return r;
 }
 
@@ -239,6 +192,8 @@ get_manifest(const char *dir, struct err *e)
     char sum[18];
 
     if (io_slurp(path, MANIFEST_MAX, &text, &n, e) < 0) {
+        if (!io_exists(path) && e != NULL)      /* as good as damaged */
+            e->code = EX_INPUT;
         free(path);
         return NULL;
     }
@@ -263,20 +218,28 @@ check_file(const char *dir, const char *name, const json_t *v, struct err *e)
     const json_t *js = json_object_get(v, "size");
     char *path, hex[33];
     uint64_t size;
-    int r;
+    int fd, r;
 
     if (want == NULL || !json_is_integer(js) || strchr(name, '/') != NULL)
         return err_set(e, EX_INPUT, "%s/" MANIFEST ": bad entry for '%s'",
             dir, name);
     path = xasprintf("%s/%s", dir, name);
-    r = hash_file(path, hex, &size, e);
-    if (r == 0 && size != (uint64_t)json_integer_value(js))
+    fd = io_open_file(path, &size, e);
+    if (fd < 0)
+        r = -1;
+    else if (size != (uint64_t)json_integer_value(js))
         r = err_set(e, EX_INPUT, "%s: %" PRIu64 " bytes, the manifest says "
             "%lld", path, size, (long long)json_integer_value(js));
-    else if (r == 0 && strcmp(hex, want) != 0)
+    else if ((r = hash_open(fd, path, size, hex, e)) == 0
+            && strcmp(hex, want) != 0)
         r = err_set(e, EX_INPUT, "%s: hash differs from the manifest's", path);
-    else if (r < 0 && e != NULL)
+    /* One that is not there, or no file, is damage; one that cannot be read is
+     * not. */
+    if (fd < 0 && e != NULL && (errno == ENOENT || errno == ENOTDIR
+            || errno == EINVAL || errno == EISDIR))
         e->code = EX_INPUT;
+    if (fd >= 0)
+        close(fd);
     free(path);
     return r;
 }
@@ -328,35 +291,40 @@ ckpt_verify(const char *dir, uint64_t *step, struct position *p,
     return r;
 }
 
-/* Steps of the checkpoints in run, newest first; -1 if it cannot be read. */
+/* Steps of the checkpoints in run, newest first; -1 if it cannot be read.  No
+ * RUN holds none. */
 static ptrdiff_t
-list_steps(const char *run, uint64_t **steps)
+list_steps(const char *run, uint64_t **steps, struct err *e)
 {
-    DIR *d = opendir(run);
+    struct dir_list l;
     size_t n = 0;
 
     *steps = NULL;
-    if (d == NULL)
-        return -1;
-    for (struct dirent *f; (f = readdir(d)) != NULL;) {
-        char *end;
+    if (dir_list(run, &l, e) < 0)
+        return errno == ENOENT ? 0 : -1;
+    *steps = xcalloc(l.n + 1, sizeof(**steps));
+    for (size_t i = 0; i < l.n; i++) {
         uint64_t s;
+        size_t at;
 
-        if (strncmp(f->d_name, "step-", 5) != 0
-                || f->d_name[5] < '0' || f->d_name[5] > '9')
+        if (!is_step(l.name[i], &s))
             continue;
-        errno = 0;
-        s = strtoull(f->d_name + 5, &end, 10);
-        if (*end != '\0' || errno != 0)
-            continue;
-        *steps = xreallocarray(*steps, n + 1, sizeof(**steps));
-        size_t i = n++;
-        for (; i > 0 && (*steps)[i - 1] < s; i--)
-            (*steps)[i] = (*steps)[i - 1];
-        (*steps)[i] = s;
+        for (at = n++; at > 0 && (*steps)[at - 1] < s; at--)
+            (*steps)[at] = (*steps)[at - 1];
+        (*steps)[at] = s;
     }
-    closedir(d);
+    dir_list_release(&l);
     return (ptrdiff_t)n;
+}
+
+int
+ckpt_any(const char *run, struct err *e)
+{
+    uint64_t *steps;
+    const ptrdiff_t n = list_steps(run, &steps, e);
+
+    free(steps);
+    return n < 0 ? -1 : n > 0;
 }
 
 int
@@ -364,12 +332,12 @@ ckpt_newest(const char *run, char **dir, uint64_t *step, struct position *p,
     struct err *e)
 {
     uint64_t *steps;
-    const ptrdiff_t n = list_steps(run, &steps);
-    int r = 0;
+    const ptrdiff_t n = list_steps(run, &steps, e);
+    int r = n < 0 ? -1 : 0;
 
     *dir = NULL;
     for (ptrdiff_t i = 0; i < n; i++) {
-        char *path = step_path(run, steps[i], "");
+        char *path = step_path(run, steps[i]);
         struct err why = { 0 };
 
         r = ckpt_verify(path, step, p, &why) == 0 ? 1 : -1;
@@ -377,10 +345,16 @@ ckpt_newest(const char *run, char **dir, uint64_t *step, struct position *p,
             *dir = path;
             break;
         }
-        warn("%s: passed over: %s", path, why.msg);
+        free(path);
+        /* It may be whole: to go on from an older one would lose work. */
+        if (why.code == EX_SYS) {
+            if (e != NULL)
+                *e = why;
+            break;
+        }
+        warn("%s/step-%" PRIu64 ": passed over: %s", run, steps[i], why.msg);
         err_set(e, EX_INPUT, "%s: no checkpoint in it is valid: %s", run,
             why.msg);
-        free(path);
     }
     free(steps);
     return r;
@@ -392,16 +366,16 @@ static int
 remove_old(const char *run, size_t keep, struct err *e)
 {
     uint64_t *steps;
-    const ptrdiff_t n = list_steps(run, &steps);
-    int r = 0;
+    const ptrdiff_t n = list_steps(run, &steps, e);
+    int r = n < 0 ? -1 : 0;
 
     for (ptrdiff_t i = 0; i < n && r == 0; i++) {
-        char *path = step_path(run, steps[i], "");
+        char *path = step_path(run, steps[i]);
 
         if (i == 0)
             r = n > (ptrdiff_t)keep ? ckpt_verify(path, NULL, NULL, e) : 0;
         else if ((size_t)i >= keep)
-            r = io_rmdir(path, e);
+            r = dir_remove(path, e);
         free(path);
     }
     free(steps);

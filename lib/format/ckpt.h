@@ -10,6 +10,7 @@
 #ifndef FORMAT_CKPT_H
 #define FORMAT_CKPT_H
 
+#include "base/dir.h"
 #include "base/err.h"
 
 #include <stddef.h>
@@ -25,25 +26,29 @@ struct position {
 };
 void position_release(struct position *p);
 
-/* Begin RUN/step-N.tmp (an older one is removed).  Returns its path, malloc'd,
- * into which the caller writes files; NULL on error. */
-char *ckpt_begin(const char *run, uint64_t step, struct err *e);
+/* Begin RUN/step-N.tmp, d->tmp, into which the caller writes files; see
+ * dir_new_begin, and dir_new_abort to give up. */
+int ckpt_begin(struct dir_new *d, const char *run, uint64_t step,
+    struct err *e);
 /* Hash and fsync what is there, write manifest.json with the position, commit,
  * then remove all but the `keep` newest checkpoints that verify (keep >= 1; 0:
  * remove none). */
-int ckpt_commit(const char *run, uint64_t step, const struct position *p,
-    size_t keep, struct err *e);
-void ckpt_abort(const char *run, uint64_t step);
+int ckpt_commit(struct dir_new *d, const char *run, uint64_t step,
+    const struct position *p, size_t keep, struct err *e);
 
 /* Every file as the manifest says?  Fills *p and *step (either may be NULL).
- * -1 with EX_INPUT names the file and what is wrong. */
+ * -1 with EX_INPUT names the file and what is wrong; with EX_SYS one that
+ * cannot be read. */
 int ckpt_verify(const char *dir, uint64_t *step, struct position *p,
     struct err *e);
 
 /* Newest valid checkpoint of RUN: *dir malloc'd path.  1: found; 0: none at
- * all (no RUN, or no step-N in it); -1: there are some but none verifies.
- * Damaged newer ones are passed over with a warning on stderr. */
+ * all (no RUN, or no step-N in it); -1: there are some but none verifies, or
+ * (EX_SYS) RUN or one that may be the newest cannot be read.  Damaged newer
+ * ones are passed over with a warning on stderr. */
 int ckpt_newest(const char *run, char **dir, uint64_t *step,
     struct position *p, struct err *e);
+/* Does RUN hold checkpoints, valid or not?  1, 0, -1. */
+int ckpt_any(const char *run, struct err *e);
 
 #endif

@@ -1,6 +1,7 @@
 /* Writing a Hugging Face directory; see model.h. */
 #include "model/model.h"
 
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "format/json.h"
@@ -173,8 +174,6 @@ write_all(const struct model *m, const char *dir, enum dtype as,
         r = tokenizer_export(tok_from, dir, e);
     if (r == 0)
         r = model_write_generation(m, gen, e);
-    if (r == 0)
-        r = io_fsync_dir(dir, e);
     free(config);
     free(weights);
     free(gen);
@@ -185,34 +184,22 @@ int
 model_export(const struct model *m, const char *dir, enum dtype as,
     const char *tok_from, struct err *e)
 {
-    char *final = xstrdup(dir), *tmp, *slash;
-    size_t n = strlen(final);
+    char *path = xstrdup(dir);
+    size_t n = strlen(path);
+    struct dir_new d;
     int r;
 
-    while (n > 1 && final[n - 1] == '/')
-        final[--n] = '\0';
-    tmp = xasprintf("%s.tmp", final);
-    if (io_exists(final)) {
-        r = err_set(e, EX_USAGE, "%s: exists already", final);
-        goto done;
-    }
-    if (io_is_dir(tmp) && (r = io_rmdir(tmp, e)) < 0)
-        goto done;                      /* what a killed export left */
-    if ((r = io_mkdirs(tmp, e)) < 0)
-        goto done;
-    r = write_all(m, tmp, as, tok_from, e);
-    if (r == 0 && rename(tmp, final) < 0)
-        r = err_set(e, EX_SYS, "%s: cannot be renamed to %s:", tmp, final);
-    if (r < 0) {
-        io_rmdir(tmp, NULL);
-        goto done;
-    }
-    slash = strrchr(final, '/');
-    if (slash)
-        slash[slash == final] = '\0';
-    r = io_fsync_dir(slash ? final : ".", e);
-done:
-    free(tmp);
-    free(final);
+    while (n > 1 && path[n - 1] == '/')
+        path[--n] = '\0';
+    r = io_exists(path) ? err_set(e, EX_USAGE, "%s: exists already", path)
+        : dir_new_begin(&d, path, e);
+    free(path);
+    if (r < 0)
+        return -1;
+    r = write_all(m, d.tmp, as, tok_from, e);
+    if (r == 0)
+        r = dir_new_commit(&d, e);
+    if (r < 0)
+        dir_new_abort(&d);
     return r;
 }

@@ -1,5 +1,6 @@
 /* Any bytes as a part of a shard directory, which the first byte chooses:
  * index, seek table, frame, manifest, or a shard to be repaired. */
+#include "base/dir.h"
 #include "base/io.h"
 #include "data/shardset.h"
 #include "data/shardset_impl.h"
@@ -18,7 +19,7 @@ static const char *dir;
 static void
 leave(void)
 {
-    io_rmdir(dir, NULL);
+    dir_remove(dir, NULL);
 }
 
 /* A folder of our own, once. */

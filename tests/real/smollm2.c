@@ -3,6 +3,7 @@
  * transformers, the tokenizers library and llama.cpp: ids, logits, greedy
  * continuation, export.  Run by tests/t8-smollm2.sh.
  */
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "data/tokenizer.h"
@@ -279,7 +280,7 @@ test_export(const struct model *m, const char *from)
         x.c.eos[0] == 2 && x.c.bos == 1 && x.c.tied, "with the same values");
     model_close(&x);
     test_ids("smollm2-hf", "export");
-    io_rmdir("smollm2-hf", NULL);
+    dir_remove("smollm2-hf", NULL);
 }
 
 int

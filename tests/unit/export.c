@@ -1,4 +1,5 @@
 /* Models: opened, refused, written and read back. */
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "format/json.h"
@@ -98,7 +99,7 @@ test_export(const char *path, enum dtype as)
         "not over an old one: %s", e.msg);
     model_close(&b);
     model_close(&a);
-    io_rmdir("out", NULL);
+    dir_remove("out", NULL);
 }
 
 /* Padding of more rows than are written at a time. */
@@ -115,7 +116,7 @@ test_wide(void)
         same_model(&a, &b, 1), "padded to 20000 channels %s", e.msg);
     model_close(&a);
     model_close(&b);
-    io_rmdir("out", NULL);
+    dir_remove("out", NULL);
 }
 
 /* The pruned student: block 1 has 20 of 24 channels. */
@@ -160,7 +161,7 @@ test_padding(void)
     st_release(&s);
     io_unmap(&map);
     model_close(&m);
-    io_rmdir("out", NULL);
+    dir_remove("out", NULL);
 }
 
 static void
@@ -206,7 +207,7 @@ test_gguf(void)
         }
         model_close(&a);
         model_close(&b);
-        io_rmdir("out", NULL);
+        dir_remove("out", NULL);
     }
 }
 
@@ -371,7 +372,7 @@ make(const char *dir, const char *config, const char *which, enum how how)
     char path[80];
     float *copy, *head;
 
-    io_rmdir(dir, NULL);
+    dir_remove(dir, NULL);
     if (io_mkdirs(dir, &e) < 0 || io_map(&c, config, &e) < 0 ||
         io_map(&map, GRAD "tied-student/model.safetensors", &e) < 0 ||
         st_parse(&s, map.p, map.n, &e) < 0) {
@@ -492,7 +493,7 @@ test_refused(void)
     refuse("none.gguf", "none.gguf");
     io_put_file("d/x.gguf", "GGUF", 4, &e);
     refuse("d/x.gguf", "offset 4");
-    io_rmdir("d", NULL);
+    dir_remove("d", NULL);
 }
 
 /* One file as two and an index. */
@@ -562,7 +563,7 @@ test_index(void)
     st_release(&s);
     io_unmap(&map);
     model_close(&one);
-    io_rmdir("d", NULL);
+    dir_remove("d", NULL);
 }
 
 /* All ids of a list of EOS, in both files that name them. */
@@ -604,7 +605,7 @@ test_tokenizer_files(void)
     j = js_load("out/tokenizer_config.json", 1 << 20, &e);
     ok(j != NULL, "its configuration too");
     json_decref(j);
-    io_rmdir("out", NULL);
+    dir_remove("out", NULL);
     ok(model_export(&m, "out", DT_F32, GGUF "f32-hf/tokenizer.json", &e) ==
         0, "a tokenizer.json alone %s", e.msg);
     j = js_load("out/tokenizer_config.json", 1 << 20, &e);
@@ -613,13 +614,17 @@ test_tokenizer_files(void)
         "tokenizer_class")), "PreTrainedTokenizerFast") == 0,
         "is given a configuration with the EOS of config.json");
     json_decref(j);
-    io_rmdir("out", NULL);
+    dir_remove("out", NULL);
     io_mkdirs("out.tmp", &e);
     io_put_file("out.tmp/old", "x", 1, &e);
+    ok(model_export(&m, "out/", DT_F32, NULL, &e) < 0 &&
+        e.code == EX_USAGE && io_exists("out.tmp/old") && !io_exists("out"),
+        "a folder of that name that is not ours stays: %s", e.msg);
+    io_put_file("out.tmp/" DIR_MARK, "", 0, &e);
     ok(model_export(&m, "out/", DT_F32, NULL, &e) == 0 &&
         !io_exists("out/old") && !io_exists("out.tmp"),
         "what a killed export left is swept away");
-    io_rmdir("out", NULL);
+    dir_remove("out", NULL);
     ok(model_export(&m, "out", DT_F32, GRAD "tied-student", &e) < 0 &&
         strstr(e.msg, "tokenizer.json") && !io_exists("out") &&
         !io_exists("out.tmp"), "no tokenizer there: %s", e.msg);

@@ -1,4 +1,5 @@
 /* Cutting a model: what is left computes what it computed before. */
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -164,7 +165,7 @@ test_export(const char *path)
     keep[1].chan = chan;
     keep[1].n = 8;
     model_cut(&cut, &m, keep, 2, &a);
-    io_rmdir(dir, NULL);
+    dir_remove(dir, NULL);
     ok(model_export(&cut, dir, DT_F32, NULL, &e) == 0, "export");
     open_model(&back, dir);
     z = logits(&cut, order, 2, NULL);
@@ -179,7 +180,7 @@ test_export(const char *path)
     model_close(&back);
     model_cut_free(&cut, &a);
     model_close(&m);
-    io_rmdir(dir, NULL);
+    dir_remove(dir, NULL);
     free(dir);
 }
 

@@ -17,6 +17,7 @@
  * check holds every piece of a stream of batches against the documents of the
  * directories, and counts each token; it prints what it has seen.
  */
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/prog.h"
 #include "data/sampler_impl.h"
@@ -63,6 +64,7 @@ static int
 run_mark(const char *path, uint64_t k, const char *run)
 {
     struct position p = { 0 };
+    struct dir_new d;
     struct err e;
     struct msg_in *in = must_open(path);
     struct msg m;
@@ -77,8 +79,8 @@ run_mark(const char *path, uint64_t k, const char *run)
     chain_hex(msg_in_chain(in), p.chain);
     if (st_meta(&m.st, "cursor"))
         p.cursor = xstrdup(st_meta(&m.st, "cursor"));
-    free(ckpt_begin(run, k, &e));
-    if (ckpt_commit(run, k, &p, 1, &e) < 0)
+    if (ckpt_begin(&d, run, k, &e) < 0 ||
+        ckpt_commit(&d, run, k, &p, 1, &e) < 0)
         fatal(&e);
     position_release(&p);
     msg_in_close(in);

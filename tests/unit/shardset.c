@@ -1,4 +1,5 @@
 /* lib/data: shard directories */
+#include "base/dir.h"
 #include "base/io.h"
 #include "data/shardset.h"
 #include "data/shardset_impl.h"
@@ -25,7 +26,7 @@ rm(const char *dir)
 {
     struct err e;
 
-    if (io_exists(dir) && io_rmdir(dir, &e) < 0)
+    if (io_exists(dir) && dir_remove(dir, &e) < 0)
         die_err(&e);
 }
 

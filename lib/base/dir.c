@@ -1,0 +1,253 @@
+/* Folders: see dir.h */
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int
+is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int
+dir_list(const char *dir, struct dir_list *l, struct err *e)
+{
+    DIR *d = opendir(dir);
+    size_t cap = 0;
+    struct dirent *f;
+    int why;
+
+    *l = (struct dir_list){ 0 };
+    if (d == NULL)
+        return err_set(e, EX_SYS, "%s:", dir);
+    while (errno = 0, (f = readdir(d)) != NULL) {
+        if (is_dots(f->d_name))
+            continue;
+        l->name = xgrow(l->name, l->n, &cap, sizeof(*l->name));
+        l->name[l->n++] = xstrdup(f->d_name);
+    }
+    why = errno;
+    closedir(d);
+    if (why != 0) {
+        dir_list_release(l);
+        errno = why;
+        err_set(e, EX_SYS, "%s:", dir);
+        errno = why;
+        return -1;
+    }
+    if (l->n > 0)
+        qsort(l->name, l->n, sizeof(*l->name), by_name);
+    return 0;
+}
+
+void
+dir_list_release(struct dir_list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        free(l->name[i]);
+    free(l->name);
+    *l = (struct dir_list){ 0 };
+}
+
+/* Remove `name`, seen from the folder `at`; path is its whole name. */
+static int
+remove_at(int at, const char *name, const char *path, int depth,
+    struct err *e)
+{
+    const int fd = openat(at, name,
+        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *f;
+    int r = 0;
+
+    if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+        return unlinkat(at, name, 0) < 0 ? err_set(e, EX_SYS, "%s:", path) : 0;
+    if (d == NULL || depth < 0) {
+        r = depth < 0 ? err_set(e, EX_SYS, "%s: is a folder", path)
+            : err_set(e, EX_SYS, "%s:", path);
+        if (fd >= 0)
+            close(fd);
+        return r;
+    }
+    while (r == 0 && (errno = 0, f = readdir(d)) != NULL) {
+        char *below;
+
+        if (is_dots(f->d_name))
+            continue;
+        below = xasprintf("%s/%s", path, f->d_name);
+        r = remove_at(fd, f->d_name, below, depth - 1, e);
+        free(below);
+    }
+    if (r == 0 && errno != 0)
+        r = err_set(e, EX_SYS, "%s:", path);
+    closedir(d);
+    if (r == 0 && unlinkat(at, name, AT_REMOVEDIR) < 0)
+        r = err_set(e, EX_SYS, "%s:", path);
+    return r;
+}
+
+int
+dir_remove(const char *dir, struct err *e)
+{
+    return remove_at(AT_FDCWD, dir, dir, 1, e);
+}
+
+/* What stands where a folder is to be made: 0 nothing; 1 what a maker that
+ * died has left; -1 something else. */
+static int
+look(const char *tmp, struct err *e)
+{
+    const int at = open(tmp, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct dir_list l = { 0 };
+    int mark, r = 1;
+
+    if (at < 0 && errno == ENOENT)
+        return 0;
+    if (at < 0 && errno != ENOTDIR && errno != ELOOP)
+        return err_set(e, EX_SYS, "%s:", tmp);
+    mark = at < 0 ? -1 : openat(at, DIR_MARK, O_RDONLY | O_NOFOLLOW
+        | O_NONBLOCK | O_CLOEXEC);
+    if (mark >= 0 && flock(mark, LOCK_EX | LOCK_NB) < 0
+            && errno == EWOULDBLOCK)
+        r = err_set(e, EX_SYS, "%s: another process writes there", tmp);
+    /* One that died before it made the mark has left an empty folder. */
+    if (mark < 0 && (at < 0 || dir_list(tmp, &l, e) == 0)) {
+        if (at < 0 || l.n > 0)
+            r = err_set(e, EX_USAGE, "%s: is in the way, and not of our "
+                "making: move it, or choose another name", tmp);
+        dir_list_release(&l);
+    } else if (mark < 0) {
+        r = -1;
+    }
+    if (mark >= 0)
+        close(mark);
+    if (at >= 0)
+        close(at);
+    return r;
+}
+
+static char *
+tmp_of(const char *path)
+{
+    return xasprintf("%s.tmp", path);
+}
+
+int
+dir_new_check(const char *path, struct err *e)
+{
+    char *tmp = tmp_of(path);
+    const int r = look(tmp, e);
+
+    free(tmp);
+    return r < 0 ? -1 : 0;
+}
+
+/* The mark, locked; -1. */
+static int
+put_mark(const char *tmp, struct err *e)
+{
+    char *path = xasprintf("%s/" DIR_MARK, tmp);
+    int fd;
+
+    io_remember(tmp);
+    io_remember(path);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+        0666);
+    if (fd < 0)
+        err_set(e, EX_SYS, "%s:", path);
+    else
+        (void)flock(fd, LOCK_EX | LOCK_NB);
+    free(path);
+    return fd;
+}
+
+int
+dir_new_begin(struct dir_new *d, const char *path, struct err *e)
+{
+    char *up, *slash;
+    int r;
+
+    *d = (struct dir_new){ xstrdup(path), tmp_of(path), -1 };
+    up = xstrdup(path);
+    slash = strrchr(up, '/');
+    if (slash != NULL)
+        *slash = '\0';
+    r = slash != NULL && *up != '\0' ? io_mkdirs(up, e) : 0;
+    free(up);
+    if (r == 0 && (r = look(d->tmp, e)) > 0)
+        r = dir_remove(d->tmp, e);
+    if (r == 0 && mkdir(d->tmp, 0777) < 0)
+        r = err_set(e, EX_SYS, "%s:", d->tmp);
+    if (r < 0) {
+        free(d->tmp);           /* it is not ours to remove */
+        d->tmp = NULL;
+    } else {
+        d->mark = put_mark(d->tmp, e);
+        r = d->mark < 0 ? -1 : 0;
+    }
+    if (r < 0)
+        dir_new_abort(d);
+    return r;
+}
+
+static void
+release(struct dir_new *d)
+{
+    if (d->mark >= 0)
+        close(d->mark);
+    free(d->path);
+    free(d->tmp);
+    *d = (struct dir_new){ NULL, NULL, -1 };
+}
+
+int
+dir_new_commit(struct dir_new *d, struct err *e)
+{
+    char *mark = xasprintf("%s/" DIR_MARK, d->tmp), *slash;
+    int r = 0;
+
+    if (unlink(mark) < 0)
+        r = err_set(e, EX_SYS, "%s:", mark);
+    free(mark);
+    if (r == 0)
+        r = io_fsync_dir(d->tmp, e);
+    if (r == 0 && rename(d->tmp, d->path) < 0)
+        r = err_set(e, EX_SYS, "%s: cannot be renamed to %s:", d->tmp,
+            d->path);
+    if (r < 0)
+        return -1;
+    io_forget_under(d->tmp);
+    free(d->tmp);
+    d->tmp = NULL;
+    slash = strrchr(d->path, '/');
+    if (slash != NULL)
+        slash[slash == d->path] = '\0';
+    r = io_fsync_dir(slash != NULL ? d->path : ".", e);
+    release(d);
+    return r;
+}
+
+void
+dir_new_abort(struct dir_new *d)
+{
+    /* What cannot be removed now is tried again at the end. */
+    if (d->tmp != NULL && dir_remove(d->tmp, NULL) == 0)
+        io_forget_under(d->tmp);
+    release(d);
+}

@@ -1,0 +1,170 @@
+/* Mapped files, and what happens when they cannot be read: see io.h */
+#include "base/io.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/prog.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/*
+ * The list of what is mapped is walked by the signal handler at any moment, so
+ * a member stays in it for ever: one that is no longer used has n = 0 and is
+ * used again.
+ */
+struct io_guard {
+    const unsigned char *p;
+    _Atomic size_t n;
+    char *name;
+    struct io_guard *next;      /* in the list */
+    struct io_guard *unused;    /* the next that is not used */
+};
+static _Atomic(struct io_guard *) guards;
+static struct io_guard *spare;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Text on stderr by what a signal handler may call. */
+static void
+put(const char *s)
+{
+    if (write(STDERR_FILENO, s, strlen(s)) < 0) {
+        /* Nobody is left to be told. */
+    }
+}
+
+static void
+on_bus(int sig, siginfo_t *info, void *context)
+{
+    const uintptr_t at = (uintptr_t)info->si_addr;
+    struct io_guard *g = atomic_load(&guards);
+    char digits[24], *d = digits + sizeof(digits) - 1;
+    size_t offset;
+
+    (void)context;
+    while (g != NULL && (at < (uintptr_t)g->p
+            || at - (uintptr_t)g->p >= atomic_load(&g->n)))
+        g = g->next;
+    if (g == NULL) {            /* not a file of ours: end as without us */
+        signal(sig, SIG_DFL);
+        raise(sig);
+        return;
+    }
+    offset = at - (uintptr_t)g->p;
+    *d = '\0';
+    do
+        *--d = (char)('0' + offset % 10);
+    while ((offset /= 10) != 0);
+    put(progname);
+    put(": ");
+    put(g->name);
+    put(": offset ");
+    put(d);
+    put(": cannot be read any more: the file has shrunk, or the disk has "
+        "failed\n");
+    io_remove_temporaries();
+    _exit(EX_INPUT);
+}
+
+struct io_guard *
+io_guard(const void *p, size_t n, const char *name)
+{
+    static int armed;
+    struct sigaction sa = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO };
+    struct io_guard *g;
+
+    pthread_mutex_lock(&lock);
+    if (!armed++) {
+        sigemptyset(&sa.sa_mask);
+        sigaction(SIGBUS, &sa, NULL);
+    }
+    g = spare;
+    if (g != NULL) {
+        spare = g->unused;
+    } else {
+        g = xcalloc(1, sizeof(*g));
+        g->next = atomic_load(&guards);
+        atomic_store(&guards, g);
+    }
+    g->p = p;
+    g->name = xstrdup(name);
+    atomic_store(&g->n, n);
+    pthread_mutex_unlock(&lock);
+    return g;
+}
+
+void
+io_unguard(struct io_guard *g)
+{
+    if (g == NULL)
+        return;
+    pthread_mutex_lock(&lock);
+    atomic_store(&g->n, 0);
+    free(g->name);
+    g->unused = spare;
+    spare = g;
+    pthread_mutex_unlock(&lock);
+}
+
+int
+io_map(struct io_map *m, const char *path, struct err *e)
+{
+    uint64_t size;
+    const int fd = io_open_file(path, &size, e);
+    void *p = NULL;
+    int why;
+
+    *m = (struct io_map){ .p = (const unsigned char *)"" };
+    if (fd < 0)
+        return -1;
+    if ((uint64_t)(size_t)size != size) {
+        errno = EFBIG;
+        p = MAP_FAILED;
+    } else if (size > 0)
+        p = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, fd, 0);
+    why = errno;
+    io_close_in(fd);
+    errno = why;
+    if (p == MAP_FAILED)
+        return err_set(e, EX_SYS, "%s:", io_in_name(path));
+    if (p != NULL)
+        *m = (struct io_map){ p, (size_t)size,
+            io_guard(p, (size_t)size, io_in_name(path)) };
+    return 0;
+}
+
+static void
+advise(const struct io_map *m, size_t at, size_t n, int what)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), from = at - at % page;
+
+    if (m->n > 0)
+        (void)madvise((void *)(uintptr_t)(m->p + from), n + at - from, what);
+}
+
+void
+io_map_forget(const struct io_map *m, size_t at, size_t n)
+{
+    advise(m, at, n, MADV_DONTNEED);
+}
+
+void
+io_map_fetch(const struct io_map *m, size_t at, size_t n)
+{
+    advise(m, 0, m->n, MADV_RANDOM);
+    advise(m, at, n, MADV_WILLNEED);
+}
+
+void
+io_unmap(struct io_map *m)
+{
+    io_unguard(m->guard);
+    if (m->n > 0)
+        munmap((void *)(uintptr_t)m->p, m->n);
+    *m = (struct io_map){ .p = (const unsigned char *)"" };
+}
