@@ -231,10 +231,11 @@ write_all(struct merge *g, size_t from, int in_place, int rewrite,
 {
     const struct manifest *m;
     struct err e;
-    int k;
+    int k, begun;
 
     progress_begin("stored", 0, "bytes");
     k = begin(g, in_place, o, &e);
+    begun = g->k != NULL;
     for (size_t i = from; k == 0 && i < g->n && !prog_stopped; i++)
         k = add_input(g, &g->input[i], &e);
     if (k == 0 && !prog_stopped)
@@ -250,8 +251,8 @@ write_all(struct merge *g, size_t from, int in_place, int rewrite,
     }
     shardmk_close(g->k);
     g->k = NULL;
-    if (rewrite)
-        io_rmdir(g->dir, NULL);
+    if (rewrite && begun)
+        shard_dir_remove(g->dir, NULL);
     if (prog_stopped)
         die(EX_STOP, "%s: interrupted", g->dir);
     die_err(&e);
@@ -302,10 +303,11 @@ merge(char **in, const char *dir, int append, int partial,
         manifest_release(&m);
         g.dir = new;
         write_all(&g, 0, 0, 1, &opts);
-        if (io_rmdir(old, NULL) < 0 && io_exists(old))
-            die(EX_SYS, "%s:", old);
+        if (io_exists(old) && shard_dir_remove(old, &e) < 0)
+            die_err(&e);
         exchange(dir, new, old);
-        io_rmdir(old, NULL);
+        if (shard_dir_remove(old, &e) < 0)
+            warn("%s", e.msg);
         close(lock);
     }
     release(&g);

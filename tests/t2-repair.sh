@@ -92,4 +92,23 @@ smash lost/00000.shard.zst 20
 status 3 'of batches it cannot be made' shard --repair -t "$model" -o x lost
 status 3 'nothing to repair' shard --repair -o x .
 status 1 'no directory' shard --repair -o x nowhere
+
+# ---- what cannot be read now is not damaged ----
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+    rm -rf x
+    status 1 'a manifest that cannot be opened' strace -qq -o trace \
+        -P good.zstd/manifest.json -e trace=openat \
+        -e inject=openat:error=EACCES shard -q --repair -o x good.zstd
+    like 'is named' 'good.zstd/manifest.json: Permission denied' err
+    status 1 'or read' strace -qq -o trace -P good.zstd/manifest.json \
+        -e trace=read -e inject=read:error=EIO \
+        shard -q --repair good.zstd
+    status 1 'nor is it replaced' strace -qq -o trace \
+        -P good.zstd/manifest.json -e trace=openat \
+        -e inject=openat:error=EIO shard -q -f -o good.zstd batches
+    ok 'it is whole' shard -q --check good.zstd
+    [ ! -e good.zstd.damaged ] || fail 'it was put aside'
+else
+    skip 'what cannot be read' 'no strace'
+fi
 done_testing

@@ -301,4 +301,24 @@ if mount -t tmpfs -o size=48k tmpfs small 2>/dev/null; then
 else
     skip 'a full disk' 'cannot mount a small one'
 fi
+
+# ---- -f replaces shards, nothing else ----
+mkdir ckpt
+echo '{"version": 1, "step": 3}' >ckpt/manifest.json
+echo weights >ckpt/model.safetensors
+echo other >ckpt/00000.index
+cp -r ckpt ckpt.was
+status 2 'a folder with the manifest of something else' shard -q -f -o ckpt \
+    docs
+like 'is named' "^shard: ckpt: is no shard directory: its manifest.json" err
+ok 'and stays' diff -r ckpt ckpt.was
+status 2 'shards without a manifest' sh -c \
+    'shard -q -o nomani docs && rm nomani/manifest.json &&
+    shard -q -o nomani docs'
+like 'can be saved' '-repair saves them, -f replaces them' err
+ok 'or replaced' shard -q -f -o nomani docs
+printf 'damage' | dd of=nomani/manifest.json bs=1 seek=300 conv=notrunc 2>err
+ok 'so can a damaged one' shard -q -f -o nomani docs
+ok 'it checks' shard -q --check nomani
+
 done_testing

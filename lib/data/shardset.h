@@ -111,6 +111,9 @@ struct manifest {
 };
 /* Read and check DIR/manifest.json.  EX_SYS when it cannot be read. */
 int manifest_read(struct manifest *m, const char *dir, struct err *e);
+/* Does DIR hold a manifest.json that is a shard directory's, be it damaged: 1;
+ * 0: none, or that of something else; -1: it cannot be read. */
+int manifest_is_ours(const char *dir, struct err *e);
 /* Replace DIR/manifest.json. */
 int manifest_write(struct manifest *m, const char *dir, struct err *e);
 void manifest_release(struct manifest *m);
@@ -118,6 +121,10 @@ void manifest_release(struct manifest *m);
 /* One writer a directory: its lock, a descriptor, which the kernel drops when
  * the process dies; -1. */
 int shard_dir_lock(const char *dir, struct err *e);
+
+/* Remove a shard directory (EX_USAGE: it is none) and the shards in it; EX_SYS
+ * when other things are in it, which stay. */
+int shard_dir_remove(const char *dir, struct err *e);
 
 /* Reading: nothing is built, indexes map on demand.  One thread at a time, but
  * frames and messages of shards whose index has been looked at may be read by
@@ -179,7 +186,8 @@ int shardset_peek(struct shardset *s, size_t shard, size_t msg,
  * last committed message is next_seq - 1 with that chain, and its preamble is
  * compared with the stored one, not stored again; one without next_seq needs
  * a directory that is new or has nothing committed, or opt.force, which
- * removes what was there.  After an error only shardw_close is allowed.
+ * removes the shards that were there; another folder is refused even then
+ * (EX_USAGE).  After an error only shardw_close is allowed.
  */
 struct shard_opts {
     enum codec codec;
@@ -250,9 +258,10 @@ int shardset_check(const char *dir, int partial,
  * and sizes stay; those of o are used if the manifest is damaged.  head (may
  * be NULL) describes the stream if its first message is lost: tokenizer,
  * vocab, bos, eos; sources are the manifest's; EX_INPUT without it.  say (may
- * be NULL) is called with a line for everything that is lost.  *l tells how
- * much; shard_loss_release frees what is in it.  The result is a complete
- * directory; 0, or -1.
+ * be NULL) is called with a line for everything that is lost.  A manifest or
+ * shard that cannot be read now is EX_SYS, not damage.  *l tells how much;
+ * shard_loss_release frees what is in it.  The result is a complete directory;
+ * 0, or -1.
  */
 struct shard_loss {
     size_t frames, lost;        /* found; without their content */

@@ -1,8 +1,8 @@
 /* The folder of a shard directory: names, lock, what may go; shardset.h */
+#include "base/dir.h"
 #include "data/shardset.h"
 #include "data/shardset_impl.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -87,31 +87,67 @@ is_listed(const struct manifest *m, size_t n)
 }
 
 int
-shard_dir_clean(const char *dir, const struct manifest *keep, size_t *foreign,
+shard_dir_look(const char *dir, size_t *foreign, size_t *shards,
     struct err *e)
 {
-    DIR *d = opendir(dir);
-    struct dirent *ent;
+    struct dir_list l;
+
+    *foreign = *shards = 0;
+    if (dir_list(dir, &l, e) < 0)
+        return -1;
+    for (size_t i = 0; i < l.n; i++) {
+        size_t n;
+        int temp;
+        const int ours = is_ours(l.name[i], &n, &temp);
+
+        *foreign += !ours;
+        *shards += ours && !temp;
+    }
+    dir_list_release(&l);
+    return 0;
+}
+
+int
+shard_dir_clean(const char *dir, const struct manifest *keep, struct err *e)
+{
+    struct dir_list l;
     int r = 0;
 
-    if (!d)
-        return err_set(e, EX_SYS, "%s:", dir);
-    while (r == 0 && (ent = readdir(d))) {
+    if (dir_list(dir, &l, e) < 0)
+        return -1;
+    for (size_t i = 0; i < l.n && r == 0; i++) {
         size_t n;
-        int temp, ours = is_ours(ent->d_name, &n, &temp);
+        int temp;
 
-        if (foreign) {
-            *foreign += !ours && strcmp(ent->d_name, ".") != 0 &&
-                strcmp(ent->d_name, "..") != 0;
-        } else if (ours && (temp || !is_listed(keep, n))) {
-            char *path = shard_path(dir, ent->d_name);
+        if (is_ours(l.name[i], &n, &temp) && (temp || !is_listed(keep, n))) {
+            char *path = shard_path(dir, l.name[i]);
 
             if (unlink(path) < 0 && errno != ENOENT)
                 r = err_set(e, EX_SYS, "%s:", path);
             free(path);
         }
     }
-    closedir(d);
+    dir_list_release(&l);
+    return r;
+}
+
+int
+shard_dir_remove(const char *dir, struct err *e)
+{
+    const struct manifest none = { 0 };
+    char *path = shard_path(dir, SHARD_MANIFEST);
+    const int ours = manifest_is_ours(dir, e);
+    int r = ours < 0 ? -1 : 0;
+
+    /* The manifest last: it says whose the rest is. */
+    if (ours > 0)
+        r = shard_dir_clean(dir, &none, e);
+    if (r == 0 && ours > 0 && unlink(path) < 0)
+        r = err_set(e, EX_SYS, "%s:", path);
+    if (r == 0 && rmdir(dir) < 0)
+        r = ours > 0 ? err_set(e, EX_SYS, "%s:", dir) : err_set(e, EX_USAGE,
+            "%s: is in the way, and no shard directory", dir);
+    free(path);
     return r;
 }
 

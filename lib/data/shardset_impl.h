@@ -27,10 +27,12 @@ void shard_name(char *out, size_t i, enum codec c);
 void shard_index_name(char *out, const char *shard);
 size_t shard_number(const char *shard, enum codec c);
 
-/* Remove our temporaries and the shards that keep does not list; with foreign
- * set, only count what is not ours. */
+/* Count what is not ours, and what is but for temporaries. */
+int shard_dir_look(const char *dir, size_t *foreign, size_t *shards,
+    struct err *e);
+/* Remove our temporaries and the shards that keep does not list. */
 int shard_dir_clean(const char *dir, const struct manifest *keep,
-    size_t *foreign, struct err *e);
+    struct err *e);
 /* m, of the preamble, is the one stored in dir, but for what resuming adds. */
 int shard_dir_same(const char *dir, const struct msg *m, struct err *e);
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FORMAT "retort shard directory"
 #define HASH_LINE "  \"hash\": \""      /* then 32 digits, then HASH_END */
@@ -399,6 +400,31 @@ check_sums(const struct manifest *m, struct err *e)
         sum[3] != m->raw)
         return err_set(e, EX_INPUT, "the sums are not those of the shards");
     return 0;
+}
+
+int
+manifest_is_ours(const char *dir, struct err *e)
+{
+    static const char begin[] = "{\n  \"format\": \"" FORMAT "\"";
+    char *path = shard_path(dir, SHARD_MANIFEST), have[sizeof begin - 1];
+    uint64_t size;
+    const int fd = io_open_file(path, &size, e);
+    int r = -1;
+
+    if (fd < 0 && !io_exists(path)) {
+        r = 0;
+    } else if (fd >= 0) {
+        const ptrdiff_t n = io_read(fd, have, sizeof have);
+
+        if (n < 0)
+            err_set(e, EX_SYS, "%s:", path);
+        else
+            r = (size_t)n == sizeof have && memcmp(have, begin, sizeof have) ==
+                0;
+        close(fd);
+    }
+    free(path);
+    return r;
 }
 
 int

@@ -437,6 +437,11 @@ shardset_repair(const char *dir, const char *out,
         return err_set(e, EX_SYS, "%s:", dir);
     }
     l->counted = manifest_read(&r.m, dir, &why) == 0;
+    if (!l->counted && why.code == EX_SYS) {
+        if (e)
+            *e = why;
+        return -1;
+    }
     if (!l->counted)
         say(&r, "%s", why.msg);
     if (l->counted) {

@@ -76,22 +76,28 @@ static int
 look(struct shard_writer *w, struct err *e)
 {
     char *path = shard_path(w->dir, SHARD_MANIFEST);
-    size_t foreign = 0;
-    int r = 0;
+    size_t foreign, shards;
+    int ours;
 
     w->had_manifest = io_exists(path);
     free(path);
-    if (w->had_manifest) {
-        if (w->o.force)     /* it may be damaged: it will be replaced */
-            return 0;
+    if (w->had_manifest && !w->o.force)
         return manifest_read(&w->m, w->dir, e);
+    if (w->had_manifest) {      /* it may be damaged: it will be replaced */
+        if ((ours = manifest_is_ours(w->dir, e)) == 0)
+            return err_set(e, EX_USAGE, "%s: is no shard directory: its "
+                SHARD_MANIFEST " is that of something else", w->dir);
+        return ours < 0 ? -1 : 0;
     }
-    if (shard_dir_clean(w->dir, &w->m, &foreign, e) < 0)
-        r = -1;
-    else if (foreign > 0)
-        r = err_set(e, EX_USAGE, "%s: is a folder of other things, no shard "
+    if (shard_dir_look(w->dir, &foreign, &shards, e) < 0)
+        return -1;
+    if (foreign > 0)
+        return err_set(e, EX_USAGE, "%s: is a folder of other things, no shard "
             "directory", w->dir);
-    return r;
+    if (shards > 0 && !w->o.force)
+        return err_set(e, EX_USAGE, "%s: holds shards, but no "
+            SHARD_MANIFEST ": --repair saves them, -f replaces them", w->dir);
+    return 0;
 }
 
 struct shard_writer *
@@ -125,7 +131,7 @@ withdraw(const struct shard_writer *w)
 
     if (manifest_read(&was, w->dir, NULL) < 0)
         return;
-    shard_dir_clean(w->dir, &was, NULL, NULL);
+    shard_dir_clean(w->dir, &was, NULL);
     manifest_release(&was);
 }
 
@@ -207,7 +213,7 @@ begin_new(struct shard_writer *w, struct err *e)
             r = err_set(e, EX_SYS, "%s:", path);
         free(path);
     }
-    if (r < 0 || shard_dir_clean(w->dir, &w->m, NULL, e) < 0)
+    if (r < 0 || shard_dir_clean(w->dir, &w->m, e) < 0)
         return -1;
     manifest_begin(&w->m, &w->info);
     w->m.codec = w->o.codec;
@@ -251,7 +257,7 @@ begin_resumed(struct shard_writer *w, const struct msg *m, struct err *e)
     w->seq = w->m.seq;
     w->cursor = w->m.cursor ? xstrdup(w->m.cursor) : NULL;
     keep_recorded(w);
-    if (shard_dir_clean(w->dir, &w->m, NULL, e) < 0)
+    if (shard_dir_clean(w->dir, &w->m, e) < 0)
         return -1;
     return shard_dir_same(w->dir, m, e);
 }
@@ -404,7 +410,7 @@ commit(struct shard_writer *w, int complete, struct err *e)
         return manifest_write(m, w->dir, e);
     /* All at once; what is replaced goes then. */
     return complete && (manifest_write(m, w->dir, e) < 0 ||
-        shard_dir_clean(w->dir, m, NULL, e) < 0) ? -1 : 0;
+        shard_dir_clean(w->dir, m, e) < 0) ? -1 : 0;
 }
 
 /* ---- the books ---- */
@@ -710,7 +716,7 @@ append(struct shard_writer *w, struct shardset *s, struct msg_rules *r,
         k = err_set(e, EX_INPUT, "the manifest has other sources");
     if (k == 0)
         k = last_file(w, s, 0, its, r, e);
-    if (k == 0 && (k = shard_dir_clean(w->dir, &w->m, NULL, e)) == 0) {
+    if (k == 0 && (k = shard_dir_clean(w->dir, &w->m, e)) == 0) {
         w->appending = w->begun = 1;
         w->number = next_number(&w->m);
         keep_recorded(w);
