@@ -208,6 +208,8 @@ main(int argc, char **argv)
             "cut longer documents of plain text into several"),
         OPT_FLAG(0, "strict", &run.strict,
             "refuse what is not UTF-8, instead of U+FFFD"),
+        OPT_FLAG(0, "lossy", &input.lossy,
+            "take NUL bytes for text"),
         OPT_SIZE(0, "max-ratio", &input.max_ratio, 0, 0x1p40, "n",
             "content for a compressed byte at most (0: any)"),
         OPT_SIZE(0, "max-members", &input.max_members, 0, 0x1p40, "n",

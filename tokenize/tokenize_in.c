@@ -49,6 +49,14 @@ name_form(const char *name, int *packed)
     return NAME_OTHER;
 }
 
+int
+name_is_json(const char *name)
+{
+    const size_t n = without(name, strlen(name), packers);
+
+    return n > 5 && memcmp(name + n - 5, ".json", 5) == 0;
+}
+
 const char *
 input_name(const struct input *i)
 {

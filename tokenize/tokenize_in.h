@@ -25,6 +25,7 @@ struct input_opts {
     int wiki;               /* everything is a Wikipedia dump */
     size_t max_ratio;       /* content for each compressed byte; 0 any */
     size_t max_members;     /* of an archive */
+    int lossy;              /* what is no text is taken for it */
 };
 struct inputs {
     struct input *v;
@@ -54,5 +55,7 @@ const char *input_name(const struct input *i);
 enum name_form { NAME_OTHER, NAME_TEXT, NAME_JSONL, NAME_ARCHIVE, NAME_WIKI };
 /* *packed: by a compressor. */
 enum name_form name_form(const char *name, int *packed);
+/* It ends in .json, compressed or not: perhaps lines, perhaps one object. */
+int name_is_json(const char *name);
 
 #endif

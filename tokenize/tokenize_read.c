@@ -1,11 +1,12 @@
 /*
  * Reading inputs; see tokenize_read.h.
  *
- * libarchive reads with tar, zip and raw only, and nothing is ever extracted:
- * the names of members are only names.  A regular file that is neither
- * compressed nor packed is read without it, so that reader_seek can seek.
+ * libarchive reads tar and zip only, and nothing is ever extracted: the names
+ * of members are only names.  A regular file that is neither compressed nor
+ * packed is read without it, so that reader_seek can seek.
  */
 #include "tokenize_read_impl.h"
+#include "tokenize_kind.h"
 
 #include "base/io.h"
 #include "base/prog.h"
@@ -15,10 +16,10 @@
 #include <archive_entry.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define BLOCK ((size_t)256 << 10)
+#define TAR_BLOCK 512
 #define RATIO_FROM ((uint64_t)64 << 20) /* content that is always allowed */
 
 struct origin *
@@ -49,6 +50,13 @@ origin_new(const char *name, size_t source, int jsonl)
     return o;
 }
 
+static int
+copy_err(struct err *e, const struct err *from)
+{
+    *e = *from;
+    return -1;
+}
+
 static const char *
 why(struct archive *a)
 {
@@ -65,11 +73,57 @@ check_ratio(const struct reader *r, struct err *e)
     const double ratio = (double)r->in->o.max_ratio;
 
     if (!r->a || ratio == 0 || r->content <= RATIO_FROM ||
-        (double)r->content <= ratio * (double)archive_filter_bytes(r->a, -1))
+        (double)r->content <= ratio * (double)unpack_fed(r->u))
         return 0;
     return err_set(e, EX_INPUT, "%s: offset %llu of its content: unpacks to "
         "more than %.0f times its size; --max-ratio allows more",
         r->from->name, (unsigned long long)r->place.at, ratio);
+}
+
+/* What was read of the content into block[n] is text, as far as NUL bytes and
+ * what it begins with tell. */
+static int
+check_text(const struct reader *r, size_t n, struct err *e)
+{
+    const char *what = r->place.at == 0 ? kind_of(r->block, n) : NULL;
+    const char *nul = what || r->in->o.lossy ? NULL : memchr(r->block, 0, n);
+    const uint64_t at = nul ? r->place.at + (uint64_t)(nul - r->block) : 0;
+
+    if (nul)
+        what = kind_nul(r->block, n, (size_t)(nul - r->block));
+    return !what ? 0 : err_set(e, EX_INPUT, "%s: offset %llu%s: %s",
+        r->from->name, (unsigned long long)at, r->a ? " of its content" : "",
+        what);
+}
+
+/* Bytes of the archive, without what compresses it, for libarchive. */
+static la_ssize_t
+feed(struct archive *a, void *ctx, const void **p)
+{
+    struct reader *r = ctx;
+    const ptrdiff_t k = unpack_read(r->u, r->feed, BLOCK, &r->fault);
+
+    (void)a;
+    for (ptrdiff_t i = k; i > 0; i--)
+        if (r->feed[i - 1]) {
+            r->filled = r->seen + (uint64_t)i;
+            break;
+        }
+    r->seen += k > 0 ? (uint64_t)k : 0;
+    *p = r->feed;
+    return k;
+}
+
+static la_int64_t
+feed_from(struct archive *a, void *ctx, la_int64_t at, int whence)
+{
+    struct reader *r = ctx;
+    const int64_t k = unpack_seek(r->u, at, whence);
+
+    (void)a;
+    if (k >= 0)
+        r->seen = (uint64_t)k;
+    return k < 0 ? ARCHIVE_FATAL : k;
 }
 
 int
@@ -83,14 +137,18 @@ read_fill(struct reader *r, struct err *e)
         return 0;
     if (r->a) {
         k = archive_read_data(r->a, r->block, BLOCK);
+        if (r->fault.code)
+            return copy_err(e, &r->fault);
         if (k < 0)
             return err_set(e, EX_INPUT, "%s: offset %llu of its content: %s",
                 r->from->name, (unsigned long long)r->place.at, why(r->a));
     } else {
-        k = io_read(r->fd, r->block, BLOCK);
+        k = unpack_read(r->u, r->block, BLOCK, e);
         if (k < 0)
-            return err_set(e, EX_SYS, "%s:", r->from->name);
+            return -1;
     }
+    if (check_text(r, (size_t)k, e) < 0)
+        return -1;
     r->end = k == 0;
     buf_release(&r->back);
     r->text = r->block;
@@ -129,6 +187,8 @@ member_error(const struct reader *r, const char *name, const char *what,
 {
     long long at = archive_read_header_position(r->a);
 
+    if (r->fault.code)
+        return copy_err(e, &r->fault);
     if (at < 0)             /* no header begins there */
         at = archive_filter_bytes(r->a, 0);
     return err_set(e, EX_INPUT, "%s%s%s: offset %lld: %s",
@@ -155,6 +215,40 @@ member_name(const struct reader *r, struct archive_entry *entry)
     return b.p;
 }
 
+/* An archive has been read to its end: is it whole?  A tar ends in two blocks
+ * of zeros, or more; what is behind them would be lost.  (The offset of what
+ * is no header is that of the end.) */
+static int
+end_archive(struct reader *r, struct err *e)
+{
+    const uint64_t at = (uint64_t)archive_read_header_position(r->a);
+    const int tar = (archive_format(r->a) & ARCHIVE_FORMAT_BASE_MASK) ==
+        ARCHIVE_FORMAT_TAR;
+    const char *name = input_name(r->input);
+    const void *p;
+    la_ssize_t k;
+
+    r->last = 1;
+    if (r->fault.code)
+        return copy_err(e, &r->fault);
+    if (!tar && unpack_seeks(r->u))
+        return 0;               /* a zip whose directory has been read */
+    while ((k = feed(r->a, r, &p)) > 0) {
+        r->content += (uint64_t)k;
+        if (check_ratio(r, e) < 0)
+            return -1;
+    }
+    if (k < 0)
+        return copy_err(e, &r->fault);
+    if (tar && r->filled > at)
+        return err_set(e, EX_INPUT, "%s: offset %llu: the archive ends here, "
+            "but more follows", name, (unsigned long long)at);
+    if (tar && r->seen < at + 2 * TAR_BLOCK)
+        return err_set(e, EX_INPUT, "%s: offset %llu: the archive is cut off: "
+            "its end is missing", name, (unsigned long long)at);
+    return 0;
+}
+
 static int
 begin_content(struct reader *r, const char *name, int jsonl,
     struct err *e)
@@ -175,7 +269,9 @@ begin_content(struct reader *r, const char *name, int jsonl,
         r->from->source = source;
     }
     k = read_fill(r, e);
-    if (k > 0 && !jsonl)
+    if (k > 0 && !jsonl && name_is_json(name))
+        r->from->jsonl = kind_is_lines(r->block, r->n);
+    if (k > 0 && !r->from->jsonl)
         r->from->wiki = r->in->o.wiki || is_dump(r);
     r->whole = k == 0;
     return k < 0 ? -1 : 1;
@@ -197,7 +293,7 @@ read_member(struct reader *r, struct err *e)
         if (!entry)
             k = archive_read_next_header(r->a, &entry);
         if (k == ARCHIVE_EOF)
-            break;
+            return end_archive(r, e);
         if (k != ARCHIVE_OK && k != ARCHIVE_WARN)
             return member_error(r, "", why(r->a), e);
         if (r->entries++ == r->in->o.max_members && r->in->o.max_members)
@@ -229,69 +325,78 @@ read_member(struct reader *r, struct err *e)
         if (!what)
             return k;
     }
-    r->last = 1;
     return 0;
 }
 
 /* ---- opening ---- */
 
-/* A regular file as it is, without libarchive. */
-static void
-make_plain(struct reader *r)
+/* The format of the content, ARCHIVE_FORMAT_RAW for none that is known; *end:
+ * there is no member. */
+static int
+open_format(struct reader *r, int *end, struct err *e)
 {
-    struct stat st;
+    const char *name = input_name(r->input);
+    int k;
 
-    if (fstat(r->fd, &st) == 0 && S_ISREG(st.st_mode) && r->input->path &&
-        lseek(r->fd, 0, SEEK_SET) == 0) {
-        archive_read_free(r->a);
-        r->a = NULL;
-    }
+    r->a = archive_read_new();
+    if (!r->a)
+        die(EX_SYS, "out of memory");
+    r->feed = xmalloc(BLOCK);
+    archive_read_support_format_tar(r->a);
+    archive_read_support_format_zip(r->a);
+    archive_read_support_format_raw(r->a);
+    archive_read_support_format_empty(r->a);
+    if (unpack_seeks(r->u))
+        archive_read_set_seek_callback(r->a, feed_from);
+    k = archive_read_open(r->a, r, NULL, feed, NULL);
+    if (k == ARCHIVE_OK)
+        k = archive_read_next_header(r->a, &r->entry);
+    if (r->fault.code)
+        return copy_err(e, &r->fault);
+    if (k != ARCHIVE_OK && k != ARCHIVE_WARN && k != ARCHIVE_EOF)
+        return err_set(e, EX_INPUT, "%s: offset 0: %s", name, why(r->a));
+    *end = k == ARCHIVE_EOF;
+    if (*end)
+        r->entry = NULL;
+    return archive_format(r->a) & ARCHIVE_FORMAT_BASE_MASK;
 }
 
 static int
 open_archive(struct reader *r, struct err *e)
 {
     const char *name = input_name(r->input);
-    struct archive_entry *entry;
-    int k, packed, none, end;
+    int packed, format, end = 0;
+    const int named = name_form(name, &packed) == NAME_ARCHIVE;
 
-    r->a = archive_read_new();
-    if (!r->a)
-        die(EX_SYS, "out of memory");
-    archive_read_support_filter_gzip(r->a);
-    archive_read_support_filter_bzip2(r->a);
-    archive_read_support_filter_xz(r->a);
-    archive_read_support_filter_zstd(r->a);
-    archive_read_support_filter_lz4(r->a);
-    archive_read_support_format_tar(r->a);
-    archive_read_support_format_zip(r->a);
-    archive_read_support_format_raw(r->a);
-    archive_read_support_format_empty(r->a);
-    k = archive_read_open_fd(r->a, r->fd, BLOCK);
-    if (k == ARCHIVE_OK)
-        k = archive_read_next_header(r->a, &entry);
-    if (k != ARCHIVE_OK && k != ARCHIVE_WARN && k != ARCHIVE_EOF)
-        return err_set(e, EX_INPUT, "%s: offset 0: %s", name, why(r->a));
-    end = k == ARCHIVE_EOF;
-    none = archive_filter_code(r->a, 0) == ARCHIVE_FILTER_NONE;
+    r->u = unpack_open(r->fd, name, e);
+    if (!r->u)
+        return -1;
     /* What is left of a file cut off in its first bytes looks like text. */
-    if (none && name_form(name, &packed) != NAME_ARCHIVE && packed)
+    if (!named && packed && !unpack_is_packed(r->u))
         return err_set(e, EX_INPUT, "%s: offset 0: is not compressed, though "
             "its name says so", name);
-    switch (archive_format(r->a) & ARCHIVE_FORMAT_BASE_MASK) {
-    case ARCHIVE_FORMAT_TAR:
-    case ARCHIVE_FORMAT_ZIP:
+    format = open_format(r, &end, e);
+    if (format < 0)
+        return -1;
+    /* An empty tar is NUL bytes, as a damaged text may be. */
+    if (end && format == ARCHIVE_FORMAT_TAR && !named && r->input->path)
+        return err_set(e, EX_INPUT, "%s: offset 0: %s", name,
+            kind_nul("", 1, 0));
+    if (format == ARCHIVE_FORMAT_TAR || format == ARCHIVE_FORMAT_ZIP) {
         r->packed = 1;
-        r->last = end;
-        r->entry = end ? NULL : entry;
-        return 0;
+        return end ? end_archive(r, e) : 0;
     }
-    if (name_form(name, &packed) == NAME_ARCHIVE)
+    if (named)
         return err_set(e, EX_INPUT, "%s: offset 0: is no archive, though its "
             "name says so", name);
     r->last = end;
-    if (none && !end)
-        make_plain(r);
+    r->entry = NULL;
+    if (unpack_seeks(r->u) && r->input->path) {
+        archive_read_free(r->a);
+        r->a = NULL;
+        if (unpack_seek(r->u, 0, SEEK_SET) != 0)
+            return err_set(e, EX_SYS, "%s:", name);
+    }
     return begin_content(r, name, r->input->jsonl, e) < 0 ? -1 : 0;
 }
 
@@ -322,8 +427,8 @@ reader_seek(struct reader *r, const struct place *p, struct err *e)
         do
             k = read_member(r, e);
         while (k > 0 && r->place.entry < p->entry);
-    if (k > 0 && !r->a && (off_t)p->at >= 0 &&
-        lseek(r->fd, (off_t)p->at, SEEK_SET) >= 0) {
+    if (k > 0 && !r->a && (int64_t)p->at >= 0 &&
+        unpack_seek(r->u, (int64_t)p->at, SEEK_SET) >= 0) {
         r->p = r->n = 0;
         r->place.at = p->at;
         r->end = 0;
@@ -350,6 +455,8 @@ reader_close(struct reader *r)
     if (!r)
         return;
     archive_read_free(r->a);
+    unpack_close(r->u);
+    free(r->feed);
     if (r->fd > 0)
         close(r->fd);
     origin_unref(r->from);
@@ -363,7 +470,7 @@ reader_close(struct reader *r)
 double
 reader_done(const struct reader *r)
 {
-    return r->a ? (double)archive_filter_bytes(r->a, -1) :
+    return r->a ? (double)unpack_fed(r->u) :
         (double)(r->place.at + (r->n - r->p));
 }
 

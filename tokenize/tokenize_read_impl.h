@@ -4,13 +4,19 @@
 #define TOKENIZE_READ_IMPL_H
 
 #include "tokenize_read.h"
+#include "tokenize_unpack.h"
 
 #include <archive.h>
 
 struct reader {
     const struct inputs *in;
     const struct input *input;
-    struct archive *a;      /* NULL: fd is read as it is */
+    struct unpack *u;
+    struct archive *a;      /* of the unpacked; NULL: u is read as it is */
+    struct err fault;       /* of u, while a was read */
+    char *feed;             /* BLOCK bytes for a */
+    uint64_t seen, filled;  /* bytes a was given; to the last one that is not
+                             * zero */
     struct archive_entry *entry;    /* a header that waits to be looked at */
     int fd, packed, end;    /* packed: members; end: of this member */
     int last;               /* there is no other member */

@@ -236,3 +236,14 @@ record_fields(char *p, size_t n, const char *field, const char *other,
         decode(second);
     return 1;
 }
+
+int
+record_is_object(const char *p, size_t n)
+{
+    struct scan s = { p, p + n };
+
+    if (!got(&s, '{') || !object(&s, 0, NULL, NULL))
+        return 0;
+    blanks(&s);
+    return s.p == s.end;
+}

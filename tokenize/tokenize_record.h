@@ -21,4 +21,7 @@ struct span {
 int record_fields(char *p, size_t n, const char *field, const char *other,
     struct span *text, struct span *second);
 
+/* Is p[n] a JSON object?  0 also for what is rare. */
+int record_is_object(const char *p, size_t n);
+
 #endif
