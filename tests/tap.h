@@ -5,6 +5,8 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static int tap_count, tap_failed, tap_good;
 
@@ -33,6 +35,36 @@ near(double a, double b, double atol, double rtol)
         return 1;
     printf("# got %.9g, want %.9g (off by %.3g)\n", a, b, fabs(a - b));
     return 0;
+}
+
+static char tap_folder[] = "/tmp/retort-test-XXXXXX";
+
+static inline void
+tap_clean(void)
+{
+    char command[100];
+
+    snprintf(command, sizeof command, "rm -r %s", tap_folder);
+    if (chdir("/") != 0 || system(command) != 0)
+        fprintf(stderr, "%s could not be removed\n", tap_folder);
+}
+
+/* First of all in the main of a test that writes files: run by hand and not by
+ * scripts/check, it goes to a folder of its own that vanishes at the end. */
+static inline void
+tap_scratch(void)
+{
+    char tests[4096];
+
+    if (getenv("RETORT_SCRATCH"))
+        return;
+    if (!realpath("tests", tests) || !mkdtemp(tap_folder) ||
+        chdir(tap_folder) != 0 || symlink(tests, "tests") != 0) {
+        printf("Bail out! no folder of its own: run it at the top of the "
+            "source tree\n");
+        exit(1);
+    }
+    atexit(tap_clean);
 }
 
 #define done_testing() (printf("1..%d\n", tap_count), tap_failed > 0)

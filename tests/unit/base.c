@@ -441,6 +441,7 @@ test_text(void)
 int
 main(void)
 {
+    tap_scratch();
     test_text();
     test_quota();
     test_err();

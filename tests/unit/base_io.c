@@ -347,6 +347,7 @@ test_done(void)
 int
 main(void)
 {
+    tap_scratch();
     signal(SIGPIPE, SIG_IGN);
     test_atomic();
     test_read();

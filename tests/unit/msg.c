@@ -678,6 +678,7 @@ test_parts(void)
 int
 main(void)
 {
+    tap_scratch();
     test_round("docs", &docs);
     test_round("wide docs", &wide);
     test_round("batches", &batches);

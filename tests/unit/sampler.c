@@ -523,6 +523,7 @@ main(int argc, char **argv)
         return (int)each_batch(argv[2], shares, NULL);
     if (argc == 4 && strcmp(argv[1], "odd") == 0)
         return each_batch(argv[2], odd, argv[3]) > 0;
+    tap_scratch();
     test_order(0);
     test_order(1);
     test_ahead();

@@ -520,6 +520,7 @@ main(void)
     const struct shard_opts cut = { CODEC_ZSTD, 1, 1500, 200, 150, 0, 2 };
     const struct shard_opts one = { CODEC_ZSTD, 1, 1, 1, 0, 0, 1 };
 
+    tap_scratch();
     test_round("docs", &docs, &small);
     test_round("wide", &wide, &small);
     test_round("batches", &batches, &small);

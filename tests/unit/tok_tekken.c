@@ -153,6 +153,7 @@ test_export(void)
 int
 main(void)
 {
+    tap_scratch();
     test_bad();
     test_export();
     return done_testing();
