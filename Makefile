@@ -15,7 +15,8 @@ SAN    ?=
 V      ?= 0
 
 PROGS = tokenize/tokenize shard/shard stream/stream teacher/teacher \
-        student/student student/prune student/plan evalppl/evalppl
+        student/student student/prune student/plan evalppl/evalppl \
+        report/report
 NAMES = $(notdir $(PROGS))
 BINS  = $(NAMES:%=$(BUILD)/bin/%)
 PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc hwloc
@@ -115,10 +116,14 @@ $(BUILD)/bin/tokenize: $(BUILD)/tokenize/lang_cld2.o
 $(BUILD)/bin/tokenize: LIBS += -lcld2
 endif
 
-# A program is FOLDER/NAME.c with its parts FOLDER/NAME_*.c.
+# A program is FOLDER/NAME.c with its parts FOLDER/NAME_*.c; in a folder of its
+# own, where NAME is FOLDER, with all of FOLDER.
+OWN   = report
+parts = $(wildcard $(if $(filter $(OWN),$(notdir $(1))),$(dir $(1))*.c,\
+    $(1).c $(1)_*.c))
 define prog
-$(BUILD)/bin/$(notdir $(1)): $(BUILD)/$(1).o \
-    $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(1)_*.c)) $(LIB)
+$(BUILD)/bin/$(notdir $(1)): $(patsubst %.c,$(BUILD)/%.o,$(call parts,$(1))) \
+    $(LIB)
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(LINK) -o $$@ $$(filter %.o %.a,$$^) $$(LIBS)

@@ -55,6 +55,7 @@ all: $(OUT)/report.txt $(OUT)/continuations.txt $(OUT)/teacher/config.json
 	@cat $(OUT)/continuations.txt
 	@printf '\nmodels: %s (the teacher as a Hugging Face directory), %s, %s\n' \
 	    $(OUT)/teacher $(OUT)/pruned $(OUT)/student
+	@printf 'page: %s\n' $(OUT)/report.html
 
 programs:
 	@$(MAKE) -s --no-print-directory -f Makefile BUILD=$(BUILD) all
@@ -154,7 +155,7 @@ $(OUT)/pruned/config.json: $(OUT)/train.done | programs
 	$(STREAM) -B 1 --batches $(CALIB_ROWS) | $(BIN)/prune -m $(GGUF) \
 	    --params $(PARAMS) --calib-rows $(CALIB_ROWS) \
 	    --candidates $(CANDIDATES) -j $(THREADS) \
-	    --report $(OUT)/pruned.tsv -o $(@D)
+	    --report $(OUT)/prune.tsv -o $(@D)
 
 ## distil: with the teacher live on a pipe
 distil: $(OUT)/student/config.json
@@ -175,14 +176,22 @@ $(OUT)/student/config.json: $(OUT)/pruned/config.json | programs
 	    $(TRAIN) -o $(@D)
 
 JUDGE = $(BIN)/evalppl -c $(CONTEXT) -j $(THREADS) --base teacher=$(GGUF) \
-        -m pruned=$(OUT)/pruned --from pruned --per-source --compare
+        -m pruned=$(OUT)/pruned --from pruned --per-source --compare \
+        --format tsv -o $(OUT)/eval.tsv
+
+# The page beside the table is not worth ending for.
+define show
+@$(BIN)/report -q $(OUT) || echo 'the page is not made, the rest goes on'
+@$(BIN)/report -q --text $(OUT) > $@.new; mv $@.new $@
+endef
 
 ## report: perplexity, KL to the teacher, recovery on held-out articles
 report: $(OUT)/report.txt
 	@cat $<
 
 $(OUT)/report.txt: $(OUT)/student/config.json $(OUT)/held-out.tokens | programs
-	$(JUDGE) -m distilled=$(OUT)/student -o $@ $(OUT)/held-out.tokens
+	$(JUDGE) -m distilled=$(OUT)/student $(OUT)/held-out.tokens
+	$(show)
 
 ## continue: what the three models say
 continue: $(OUT)/continuations.txt
@@ -212,8 +221,9 @@ $(OUT)/rival/config.json: $(OUT)/pruned/config.json | programs
 	    $(TRAIN) -o $(@D)
 $(OUT)/rival.txt: $(OUT)/rival/config.json $(OUT)/student/config.json \
     $(OUT)/held-out.tokens | programs
-	$(JUDGE) -m distilled=$(OUT)/student -m rival=$(OUT)/rival -o $@ \
+	$(JUDGE) -m distilled=$(OUT)/student -m rival=$(OUT)/rival \
 	    $(OUT)/held-out.tokens
+	$(show)
 
 ## clean: remove what was made, not what was fetched
 clean:

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define METRICS_HEAD \
-    "step\ttokens\tscored\tloss\tce\tkl\tsquarehead\tlr\tnorm\n"
+    "step\ttokens\tscored\tloss\tce\tkl\tsquarehead\tlr\tnorm\tseconds\n"
 
 void
 saver_open(struct saver *s, const char *run, int resume)
@@ -314,6 +314,7 @@ metrics_open(struct saver *s, uint64_t step)
     s->log = fopen(path, "a");
     if (s->log == NULL)
         die(EX_SYS, "%s:", path);
+    s->logged = prog_now();
     buf_release(&kept);
     free(text);
     free(path);
@@ -324,11 +325,12 @@ metrics_add(struct saver *s, const struct progress_state *st,
     const struct loss_sum *sum, double loss, double lr, double norm,
     struct err *e)
 {
-    const double n = (double)sum->n;
+    const double n = (double)sum->n, now = prog_now();
 
     fprintf(s->log, "%" PRIu64 "\t%" PRIu64 "\t%zu\t%.9g\t%.9g\t%.9g\t%.9g"
-        "\t%.9g\t%.9g\n", st->step, st->tokens, sum->n, loss, sum->ce / n,
-        sum->kl / n, sum->sh / n, lr, norm);
+        "\t%.9g\t%.9g\t%.3f\n", st->step, st->tokens, sum->n, loss,
+        sum->ce / n, sum->kl / n, sum->sh / n, lr, norm, now - s->logged);
+    s->logged = now;
     if (fflush(s->log) != 0)
         return err_set(e, EX_SYS, "%s/metrics.tsv:", s->run);
     return 0;

@@ -1,0 +1,306 @@
+/* Charts: see chart.h */
+#include "chart.h"
+#include "html.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { W = 420, LEFT = 50, RIGHT = 406, TOP = 26, BOTTOM = 222, ROW = 20,
+    NAME = 96 };
+
+/* ---- scales ---- */
+
+enum { TICKS = 10 };
+
+/* From values to places; no value yet while lo > hi.  What is beyond an end is
+ * put there. */
+struct axis {
+    double lo, hi, from, to;
+    double tick[TICKS];
+    size_t ntick;
+    int digits;             /* decimals of a tick; -1: as %g */
+};
+
+static void
+hold(struct axis *a, double v)
+{
+    if (isfinite(v)) {
+        a->lo = a->lo > a->hi ? v : fmin(a->lo, v);
+        a->hi = fmax(a->lo, fmax(a->hi, v));
+    }
+}
+
+static double
+at(const struct axis *a, double v)
+{
+    const double part = (v - a->lo) / (a->hi - a->lo);
+
+    return a->from + (a->to - a->from) * fmin(fmax(part, 0.0), 1.0);
+}
+
+/* After the last value: a margin of that part of the range, which is made one
+ * if it is empty or of rounding alone; ticks at 1, 2 or 5 times a power of ten,
+ * about n of them. */
+static void
+settle(struct axis *a, double margin, double n)
+{
+    const double most = fmax(fabs(a->lo), fabs(a->hi));
+    double power, step, m;
+
+    margin *= a->hi - a->lo;
+    if (!(a->hi - a->lo > 1e-6 * most))
+        margin = most > 0.0 ? 0.1 * most : 1.0;
+    a->lo -= margin;
+    a->hi += margin;
+    power = pow(10.0, floor(log10((a->hi - a->lo) / n)));
+    m = (a->hi - a->lo) / n / power;
+    step = power * (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10);
+    m = floor(log10(step) + 1e-9);
+    a->digits = m < -6 || step >= 1e6 ? -1 : m < 0 ? (int)-m : 0;
+    m = ceil(a->lo / step - 1e-9);
+    for (; m * step <= a->hi + 1e-9 * step && a->ntick < TICKS; m++)
+        a->tick[a->ntick++] = m == 0.0 ? 0.0 : m * step;
+}
+
+static char *
+tick_text(const struct axis *a, size_t i, char *out, size_t size)
+{
+    if (a->digits >= 0)
+        snprintf(out, size, "%.*f", a->digits, a->tick[i]);
+    else
+        snprintf(out, size, "%.4g", a->tick[i]);
+    return out;
+}
+
+/* ---- parts ---- */
+
+static void
+label(struct buf *b, double x, double y, const char *class, const char *text)
+{
+    put(b, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">%s</text>\n", x, y,
+        class, text);
+}
+
+static void
+rule(struct buf *b, double x, double y, double x2, double y2,
+    const char *class)
+{
+    put(b, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
+        "class=\"%s\"/>\n", x, y, x2, y2, class);
+}
+
+/* Series differ in colour and in form. */
+static void
+mark(struct buf *b, size_t kind, double x, double y)
+{
+    static const char *const form[] = {
+        "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.2\" class=\"ring\"/>",
+        "<path d=\"M%.1f %.1fm0 -4l4 7h-8z\" class=\"dot\"/>",
+        "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.4\" class=\"dot\"/>",
+        "<path d=\"M%.1f %.1fm0 -4.2l4.2 4.2l-4.2 4.2l-4.2 -4.2z\" "
+            "class=\"dot\"/>",
+        "<path d=\"M%.1f %.1fm-3 -3h6v6h-6z\" class=\"dot\"/>",
+        "<path d=\"M%.1f %.1fm0 4l4 -7h-8z\" class=\"ring\"/>",
+    };
+
+    put(b, "<g class=\"c%zu\">", kind % 6);
+    put(b, form[kind % 6], x, y);
+    buf_adds(b, "</g>\n");
+}
+
+/* Title and legend. */
+static void
+begin(struct buf *b, const struct chart *c, int height)
+{
+    char name[FITTED];
+
+    put(b, "<figure id=\"%s\">\n<figcaption><b>%s.</b> %s</figcaption>\n",
+        c->id, c->title, c->note);
+    if (c->ns > 1) {
+        buf_adds(b, "<p class=\"legend\">");
+        for (size_t i = 0; i < c->ns; i++) {
+            buf_adds(b, "<span><svg viewBox=\"0 0 12 12\">");
+            mark(b, c->s[i].colour, 6, 6);
+            put(b, "</svg>%s</span> ", fitted(name, c->s[i].name, 30));
+        }
+        buf_adds(b, "</p>\n");
+    }
+    put(b, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n", W,
+        height, c->title);
+}
+
+/* The grid across from top to bottom, and what is below it. */
+static void
+draw_x(struct buf *b, const struct axis *x, double top, double bottom,
+    const char *name)
+{
+    char text[40];
+
+    for (size_t i = 0; i < x->ntick; i++) {
+        const double p = at(x, x->tick[i]);
+
+        rule(b, p, top, p, bottom, "grid");
+        label(b, p, bottom + 15, "t m", tick_text(x, i, text, sizeof text));
+    }
+    rule(b, x->from, bottom, x->to, bottom, "axis");
+    label(b, (x->from + x->to) / 2, bottom + 32, "m", name);
+}
+
+static void
+draw_y(struct buf *b, const struct axis *y, const char *name)
+{
+    char text[40];
+
+    for (size_t i = 0; i < y->ntick; i++) {
+        const double p = at(y, y->tick[i]);
+
+        rule(b, LEFT, p, RIGHT, p, "grid");
+        label(b, LEFT - 6, p + 4, "t e", tick_text(y, i, text, sizeof text));
+    }
+    label(b, 4, TOP - 12, "", name);
+}
+
+static int
+nothing(const struct chart *c)
+{
+    for (size_t k = 0; k < c->ns; k++)
+        for (size_t i = 0; i < c->s[k].n; i++)
+            if (isfinite(c->s[k].y[i]))
+                return 0;
+    return 1;
+}
+
+/* ---- lines ---- */
+
+/* A path through values v; of many points the least and the greatest of a few
+ * stand for all of them. */
+static void
+path(struct buf *b, const struct axis *x, const struct axis *y,
+    const struct series *s, const double *v, const char *class)
+{
+    const size_t step = s->n / 500 + 1;
+    int pen = 0;
+
+    put(b, "<path class=\"c%zu %s\" d=\"", s->colour % 6, class);
+    for (size_t i = 0; i < s->n; i += step) {
+        double lo = INFINITY, hi = -INFINITY;
+
+        for (size_t k = i; k < i + step && k < s->n; k++) {
+            lo = fmin(lo, v[k]);
+            hi = fmax(hi, v[k]);
+        }
+        if (lo <= hi && isfinite(s->x[i])) {
+            put(b, pen ? "L%.1f %.1f" : "M%.1f %.1fh0", at(x, s->x[i]),
+                at(y, lo));
+            if (lo < hi)
+                put(b, "V%.1f", at(y, hi));
+        }
+        pen = lo <= hi;
+    }
+    buf_adds(b, "\"/>\n");
+}
+
+/* Means of 2 h + 1 values around each, of those that are finite. */
+static double *
+running_mean(const struct series *s, size_t h)
+{
+    double *mean = xreallocarray(NULL, s->n, sizeof *mean), sum = 0.0;
+    size_t n = 0, last = 0;             /* summed: up to last */
+
+    for (size_t i = 0; i < s->n; i++) {
+        for (; last < s->n && last <= i + h; last++)
+            if (isfinite(s->y[last])) {
+                sum += s->y[last];
+                n++;
+            }
+        if (i > h && isfinite(s->y[i - h - 1])) {
+            sum -= s->y[i - h - 1];
+            n--;
+        }
+        mean[i] = isfinite(s->y[i]) ? sum / (double)n : NAN;
+    }
+    return mean;
+}
+
+void
+chart_lines(struct buf *b, const struct chart *c)
+{
+    struct axis x = { .lo = 0, .hi = 1, .from = LEFT, .to = RIGHT };
+    struct axis y = { .lo = 1, .from = BOTTOM, .to = TOP };
+    double **mean;
+
+    if (nothing(c))
+        return;
+    mean = xcalloc(c->ns, sizeof *mean);
+    for (size_t k = 0; k < c->ns; k++) {
+        const struct series *s = &c->s[k];
+
+        mean[k] = running_mean(s, s->n / 40);
+        for (size_t i = 0; i < s->n; i++) {
+            hold(&x, s->x[i]);
+            hold(&y, c->tight ? mean[k][i] : s->y[i]);
+        }
+    }
+    begin(b, c, BOTTOM + 40);
+    settle(&x, 0.0, 6);
+    settle(&y, c->tight ? 0.2 : 0.04, 5);
+    draw_y(b, &y, c->y);
+    draw_x(b, &x, TOP, BOTTOM, c->x);
+    for (size_t k = 0; k < c->ns; k++)
+        if (c->s[k].n >= 40)
+            path(b, &x, &y, &c->s[k], c->s[k].y, "raw");
+    for (size_t k = 0; k < c->ns; k++) {
+        path(b, &x, &y, &c->s[k], mean[k], "line");
+        free(mean[k]);
+    }
+    buf_adds(b, "</svg>\n</figure>\n");
+    free(mean);
+}
+
+/* ---- rows ---- */
+
+static void
+value(struct buf *b, const struct axis *x, const struct series *s, size_t i,
+    double y)
+{
+    if (isfinite(s->low[i]) && isfinite(s->high[i])) {
+        put(b, "<g class=\"c%zu\">", s->colour % 6);
+        rule(b, at(x, s->low[i]), y, at(x, s->high[i]), y, "bar");
+        buf_adds(b, "</g>\n");
+    }
+    if (isfinite(s->y[i]))
+        mark(b, s->colour, at(x, s->y[i]), y);
+}
+
+void
+chart_rows(struct buf *b, const struct chart *c, const char *const *name)
+{
+    struct axis x = { .from = NAME, .to = RIGHT };
+    const size_t n = c->ns > 0 ? c->s[0].n : 0;
+    const double bottom = TOP / 4.0 + ROW * (double)n;
+    char text[FITTED];
+
+    if (nothing(c))
+        return;
+    begin(b, c, (int)bottom + 40);
+    for (size_t k = 0; k < c->ns; k++)
+        for (size_t i = 0; i < n; i++) {
+            hold(&x, c->s[k].y[i]);
+            hold(&x, c->s[k].low[i]);
+            hold(&x, c->s[k].high[i]);
+        }
+    settle(&x, 0.02, 6);
+    draw_x(b, &x, TOP / 4.0, bottom, c->x);
+    for (size_t i = 0; i < n; i++) {
+        const double y = bottom - ROW * ((double)(n - i) - 0.5);
+
+        rule(b, 0, y + ROW / 2.0, W, y + ROW / 2.0, "grid");
+        label(b, NAME - 8, y + 4, "e", fitted(text, name[i], 13));
+        /* Side by side, that none hides another. */
+        for (size_t k = 0; k < c->ns; k++)
+            value(b, &x, &c->s[k], i, y + 10.0 * (((double)k + 0.5)
+                / (double)c->ns - 0.5));
+    }
+    buf_adds(b, "</svg>\n</figure>\n");
+}

@@ -1,0 +1,232 @@
+/* The page: see page.h */
+#include "page.h"
+#include "html.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+heading(struct buf *b, const char *id, const char *text)
+{
+    put(b, "<h2 id=\"%s\">%s</h2>\n", id, text);
+}
+
+static void
+put_table(struct buf *b, const struct run *r, int which)
+{
+    struct grid g;
+
+    table_make(&g, which, r);
+    grid_page(b, &g);
+    grid_release(&g);
+}
+
+/* A figure that a reader should take away. */
+static void
+tile(struct buf *b, const char *fmt, double v, const char *unit,
+    const char *what)
+{
+    if (!isfinite(v))
+        return;
+    buf_adds(b, "<div><b>");
+    put(b, fmt, v);
+    put(b, " <small>%s</small></b><span>%s</span></div>\n", unit, what);
+}
+
+/* What pruning cost and what training won back. */
+static void
+put_cost(struct buf *b, const struct eval *v)
+{
+    const char *base = v->model[v->base];
+    const double whole = eval_real(v, v->base, NONE, "ppl");
+    const double cut = eval_real(v, v->from, NONE, "ppl");
+    char *what = xasprintf("perplexity by cutting %s to %s, which keeps "
+        "%.1f %% of the parameters: %.4g, not %.4g", base, v->model[v->from],
+        100.0 * eval_real(v, v->from, NONE, "parameters")
+        / eval_real(v, v->base, NONE, "parameters"), cut, whole);
+
+    tile(b, "%+.1f", 100.0 * (cut / whole - 1.0), "%", what);
+    free(what);
+    /* A share of nothing, or of noise, says nothing. */
+    for (size_t m = 0; m < v->nmodel && cut > 1.005 * whole; m++) {
+        const double ppl = eval_real(v, m, NONE, "ppl");
+
+        if (!eval_trained(v, m))
+            continue;
+        what = xasprintf("of that loss is won back by %s: perplexity %.4g, "
+            "%+.1f %% above %s", v->model[m], ppl, 100.0 * (ppl / whole
+            - 1.0), base);
+        tile(b, "%.1f", eval_real(v, m, NONE, "regained"), "%", what);
+        free(what);
+    }
+}
+
+/* Two trained models: how many standard errors are between them. */
+static void
+put_pair(struct buf *b, const struct eval *v, size_t i, size_t k, int kl)
+{
+    double d, se;
+    char *what;
+
+    if (!eval_pair(v, i, k, kl ? "kl" : "nll", &d, &se))
+        return;
+    what = fabs(d) >= 2.0 * se
+        ? xasprintf("by which %s is better than %s in %s: %.4f \xc2\xb1 %.4f "
+            "nats a token", v->model[d < 0 ? i : k], v->model[d < 0 ? k : i],
+            kl ? "KL from the teacher" : "loss", fabs(d), se)
+        : xasprintf("between %s and %s in %s, which proves no difference: "
+            "%.4f \xc2\xb1 %.4f nats a token", v->model[i], v->model[k], kl
+            ? "KL from the teacher" : "loss", fabs(d), se);
+    tile(b, "%.1f", fabs(d) / se, "standard errors", what);
+    free(what);
+}
+
+static void
+put_result(struct buf *b, const struct run *r)
+{
+    const struct eval *v = &r->eval;
+
+    if (v->nmodel == 0)
+        return;
+    buf_adds(b, "<div class=\"tiles\" id=\"result\">\n");
+    if (v->base != NONE && v->from != NONE)
+        put_cost(b, v);
+    for (size_t i = 0; i < v->nmodel; i++)
+        for (size_t k = i + 1; k < v->nmodel; k++)
+            for (int kl = 0; kl < 2 && eval_trained(v, i)
+                && eval_trained(v, k); kl++)
+                put_pair(b, v, i, k, kl);
+    buf_adds(b, "</div>\n");
+    put_table(b, r, T_MODELS);
+    put(b, "<p class=\"note\">%s. 95 %%: interval of the perplexity over "
+        "documents. KL: divergence from the base model, nats a token. top-1: "
+        "both models find the same token most likely. recover: the base "
+        "model\xe2\x80\x99s perplexity over the model\xe2\x80\x99s. MB: "
+        "weights and work space.</p>\n", v->protocol);
+    put_table(b, r, T_PAIRS);
+    if (v->nsource > 0) {
+        heading(b, "by-source", "By source");
+        buf_adds(b, "<div class=\"figures\">\n");
+        charts_sources(b, v);
+        buf_adds(b, "</div>\n<details><summary>The figures</summary>\n");
+        put_table(b, r, T_SOURCES);
+        buf_adds(b, "</details>\n");
+    }
+    if (v->left_out > 0)
+        put(b, "<p class=\"problem\">Left out: %zu lines, of more than %d "
+            "models or %d sources.</p>\n", v->left_out, MODELS, SOURCES);
+}
+
+/* LANGUAGE, MODEL, TEXT: the escapes \n \t \\ of a text are undone. */
+static void
+put_sample(struct buf *b, const struct eval *v, char *line)
+{
+    char *lang = line, *model = lang + strcspn(lang, "\t") + 1;
+    char *text = model + strcspn(model, "\t") + 1, *to = text;
+    size_t colour = 0;
+
+    model[-1] = text[-1] = '\0';
+    for (const char *p = text; *p != '\0'; p++) {
+        const char *code = *p == '\\' && p[1] != '\0' ? strchr("n\nt\t\\\\",
+            p[1]) : NULL;
+
+        *to++ = code != NULL ? code[1] : *p;
+        p += code != NULL;
+    }
+    *to = '\0';
+    for (size_t m = 0; m < v->nmodel; m++)
+        if (strcmp(v->model[m], model) == 0)
+            colour = m % 6;
+    put(b, "<div><h4 class=\"c%zu\">%s, %s</h4>\n<p lang=\"%s\">%s</p></div>"
+        "\n", colour, model, lang, lang, text);
+}
+
+static void
+put_samples(struct buf *b, const struct run *r)
+{
+    if (r->samples.n == 0)
+        return;
+    heading(b, "samples", "What the models write");
+    buf_adds(b, "<div class=\"samples\">\n");
+    for (size_t i = 0; i < r->samples.n; i++) {
+        char *line = xstrdup(r->samples.line[i]);
+
+        put_sample(b, &r->eval, line);
+        free(line);
+    }
+    buf_adds(b, "</div>\n");
+}
+
+/* KEY, VALUE: those whose key is "command", or the others.  A line without a
+ * key goes on with the value before. */
+static void
+put_facts(struct buf *b, const struct lines *l, int commands)
+{
+    int on = 0;
+
+    for (size_t i = 0; i < l->n; i++) {
+        const char *line = l->line[i];
+        const size_t n = strcspn(line, "\t");
+        char *key = xasprintf("%.*s", (int)n, line);
+
+        if (line[n] == '\t' && n > 0 && *line != ' ') {
+            on = (strcmp(key, "command") == 0) == commands;
+            if (on && commands)
+                put(b, "%s\n", line + n + 1);
+            else if (on)
+                put(b, "<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n",
+                    key, line + n + 1);
+        } else if (on && commands)
+            put(b, "%s\n", line);
+        free(key);
+    }
+}
+
+static void
+put_run(struct buf *b, const struct run *r)
+{
+    if (r->facts.n == 0)
+        return;
+    heading(b, "facts", "The run");
+    buf_adds(b, "<table class=\"text\"><tbody>\n");
+    put_facts(b, &r->facts, 0);
+    buf_adds(b, "</tbody></table>\n<details><summary>Its commands</summary>\n"
+        "<pre>");
+    put_facts(b, &r->facts, 1);
+    buf_adds(b, "</pre></details>\n");
+}
+
+void
+page(struct buf *b, const struct run *r)
+{
+    const char *title = r->eval.nmodel > 0 && r->eval.base != NONE
+        ? "What is left of the teacher" : "Report of a run";
+
+    put(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+        "<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" "
+        "content=\"width=device-width, initial-scale=1\"/>\n"
+        "<title>%s: %s</title>\n<style>\n", title, r->name);
+    buf_adds(b, style);
+    put(b, "</style>\n</head>\n<body>\n<main>\n<h1>%s <small>%s</small></h1>"
+        "\n", title, r->name);
+    for (size_t i = 0; i < r->nproblem; i++)
+        put(b, "<p class=\"problem\">Left out: %s</p>\n", r->problem[i].msg);
+    put_result(b, r);
+    if (r->nlog > 0) {
+        heading(b, "training", "Training");
+        put_table(b, r, T_RUNS);
+        buf_adds(b, "<div class=\"figures\">\n");
+        charts_training(b, r);
+        buf_adds(b, "</div>\n");
+    }
+    if (r->prune.nrow > 0)
+        heading(b, "pruning", "Pruning");
+    put_table(b, r, T_PRUNING);
+    if (r->tokens.nrow > 0)
+        heading(b, "tokenizer", "Tokens");
+    put_table(b, r, T_TOKENS);
+    put_samples(b, r);
+    put_run(b, r);
+    buf_adds(b, "</main>\n</body>\n</html>\n");
+}

@@ -1,0 +1,54 @@
+/*
+ * Files of lines, and tables in them: a header of column names, rows of as
+ * many fields, all separated by tabs, up to an empty line or the end.
+ * Columns are found by name, so that those of a later version do not matter.
+ */
+#ifndef REPORT_TABLE_H
+#define REPORT_TABLE_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+
+#define NONE ((size_t)-1)
+
+struct lines {
+    char *text;             /* the file, cut into lines; owned */
+    char **line;            /* [n], into text */
+    size_t n;
+    int torn;               /* the last one has no newline */
+};
+
+/* Read a regular file of at most 256 MB of text.  1; 0 where there is none;
+ * -1 and *e.  The caller releases *l only after 1. */
+int lines_read(struct lines *l, const char *path, struct err *e);
+void lines_release(struct lines *l);
+
+/* { 0 } is a table without rows. */
+struct table {
+    char **cell;            /* [1 + nrow, ncol], the header first */
+    size_t nrow, ncol;
+    size_t line;            /* of the header in its file, from 1 */
+};
+
+/* The table that begins at line *at, which then is the line that ended it.
+ * Cuts the lines, whose text the cells are.  -1 and *e (without the file's
+ * name) for a row of another width. */
+int table_parse(struct table *t, struct lines *l, size_t *at, struct err *e);
+void table_release(struct table *t);
+
+/* Every one of the names, with blanks between, is a column, and a number or
+ * "-" in all rows if `numbers`; or -1 and *e. */
+int table_need(const struct table *t, const char *names, int numbers,
+    struct err *e);
+
+/* The column of a name, or NONE. */
+size_t table_column(const struct table *t, const char *name);
+
+/* A cell of row 0.., "-" where row or column are NONE; its value, NAN for what
+ * is no number or beyond 1e30, which no figure reaches and no chart can show.
+ */
+const char *table_cell(const struct table *t, size_t row, size_t column);
+double table_real(const struct table *t, size_t row, size_t column);
+
+#endif

@@ -1,0 +1,194 @@
+/* The tables of a run: see page.h */
+#include "page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "low..high", or "a \xc2\xb1 b" */
+static void
+two(struct grid *g, const char *fmt, double a, double b)
+{
+    char text[200];
+
+    snprintf(text, sizeof text, isfinite(a) && isfinite(b) ? fmt : "-", a, b);
+    grid_text(g, text);
+}
+
+static void
+models(struct grid *g, const struct eval *v)
+{
+    static const struct { const char *name, *fmt; double scale; } column[] = {
+        { "parameters", "%.3f", 1e-6 }, { "ppl", "%.2f", 1.0 },
+        { NULL, NULL, 1.0 }, { "kl", "%.4f", 1.0 },
+        { "agree", "%.1f%%", 100.0 }, { "recovery", "%.1f%%", 1.0 },
+        { "tokens_s", "%.0f", 1.0 }, { "memory", "%.1f", 1e-6 },
+    };
+
+    grid_init(g, "models", "All held-out documents", "model|M param|ppl|95 %|"
+        "KL|top-1|recover|token/s|MB");
+    for (size_t m = 0; m < v->nmodel; m++) {
+        grid_text(g, v->model[m]);
+        for (size_t c = 0; c < sizeof column / sizeof *column; c++)
+            if (column[c].name == NULL)
+                two(g, "%.1f..%.1f", eval_real(v, m, NONE, "ppl_low"),
+                    eval_real(v, m, NONE, "ppl_high"));
+            else
+                grid_number(g, column[c].fmt, column[c].scale
+                    * eval_real(v, m, NONE, column[c].name));
+    }
+}
+
+static void
+pairs(struct grid *g, const struct eval *v)
+{
+    static const char *const quantity[] = { "nll", "kl" };
+    double d, se;
+
+    grid_init(g, "pairs", "Differences, document by document, in nats a "
+        "token: below 0 the model is better than the other; less than 2 "
+        "standard errors prove nothing", "model|than|in|difference|\xc2\xb1|"
+        "std errors");
+    for (size_t i = 0; i < v->nmodel; i++)
+        for (size_t k = i + 1; k < v->nmodel; k++)
+            for (int q = 0; q < 2; q++)
+                if (eval_trained(v, i) && eval_trained(v, k)
+                    && eval_pair(v, i, k, quantity[q], &d, &se)) {
+                    grid_text(g, v->model[i]);
+                    grid_text(g, v->model[k]);
+                    grid_text(g, q == 0 ? "loss" : "KL");
+                    grid_number(g, "%+.5f", d);
+                    grid_number(g, "%.5f", se);
+                    grid_number(g, "%.1f", fabs(d) / se);
+                }
+}
+
+static void
+sources(struct grid *g, const struct eval *v)
+{
+
+    grid_init(g, "sources", "Perplexity by source \xc2\xb1 half its 95 % "
+        "interval, which holds the difference between documents that the "
+        "models share", "source|texts");
+    for (size_t m = 0; m < v->nmodel; m++, g->ncol++)
+        grid_text(g, v->model[m]);
+    for (size_t s = 0; s < v->nsource; s++) {
+        grid_text(g, v->source[s]);
+        grid_number(g, "%.0f", eval_real(v, 0, s, "documents"));
+        for (size_t m = 0; m < v->nmodel; m++) {
+            const double ppl = eval_real(v, m, s, "ppl");
+            const double half = (eval_real(v, m, s, "ppl_high")
+                - eval_real(v, m, s, "ppl_low")) / 2.0;
+
+            if (isfinite(half))
+                two(g, "%.1f\xc2\xb1%.1f", ppl, half);
+            else
+                grid_number(g, "%.1f", ppl);
+        }
+    }
+}
+
+static void
+runs(struct grid *g, const struct run *r)
+{
+    grid_init(g, "runs", "Losses are means of the last tenth of the steps, in "
+        "nats a scored token, before their weights", "run|steps|tokens|"
+        "tokens/s|CE|KL|SquareHead|grad norm");
+    for (size_t i = 0; i < r->nlog; i++) {
+        const struct log *l = &r->log[i];
+
+        grid_text(g, l->name);
+        grid_number(g, "%.0f", l->v[STEP][l->n - 1]);
+        grid_number(g, "%.0f", l->v[TOKENS][l->n - 1]);
+        grid_number(g, "%.0f", log_speed(l));
+        grid_number(g, "%.4f", log_last(l, CE));
+        grid_number(g, "%.5f", log_last(l, KL));
+        grid_number(g, "%.5f", log_last(l, SQUAREHEAD));
+        grid_number(g, "%.3f", log_last(l, NORM));
+    }
+}
+
+/* Columns of a table of a file as they are, but for numbers' formats. */
+struct column {
+    const char *name, *fmt;
+    double scale;
+};
+
+static void
+row(struct grid *g, const struct table *t, size_t i, const struct column *c,
+    size_t n)
+{
+    for (; n-- > 0; c++) {
+        const size_t k = table_column(t, c->name);
+
+        if (c->fmt == NULL)
+            grid_text(g, table_cell(t, i, k));
+        else
+            grid_number(g, c->fmt, c->scale * table_real(t, i, k));
+    }
+}
+
+/* The whole model, every step the search took, and the result. */
+static void
+pruning(struct grid *g, const struct table *t)
+{
+    static const struct column c[] = { { "kind", NULL, 0 },
+        { "blocks", "%.0f", 1 }, { "kept", NULL, 0 }, { "width", "%.0f", 1 },
+        { "parameters", "%.3f", 1e-6 }, { "ppl", "%.2f", 1 },
+        { "kl", "%.4f", 1 } };
+
+    grid_init(g, "pruned", "Steps that the search took, on the calibration "
+        "data", "step|blocks|which|MLP|M param|ppl|KL");
+    for (size_t i = 0; i < t->nrow; i++) {
+        const char *kind = table_cell(t, i, table_column(t, "kind"));
+
+        if (strcmp(kind, "whole") == 0 || strcmp(kind, "cut") == 0
+            || table_real(t, i, table_column(t, "taken")) == 1.0)
+            row(g, t, i, c, sizeof c / sizeof *c);
+    }
+}
+
+static void
+tokens(struct grid *g, const struct table *t)
+{
+    static const struct column c[] = { { "source", NULL, 0 },
+        { "documents", "%.0f", 1 }, { "words", "%.0f", 1 },
+        { "tokens", "%.0f", 1 }, { "tokens/word", "%.3f", 1 },
+        { "characters/token", "%.3f", 1 }, { "split", "%.1f", 100 },
+        { "fallback", "%.2f", 100 }, { "distinct", "%.0f", 1 },
+        { "parity", "%.3f", 1 } };
+
+    grid_init(g, "tokens", "A language that is cut into more tokens costs "
+        "more for the same content and is harder to learn", "source|texts|"
+        "words|tokens|tok/word|char/tok|split %|bytes %|ids used|parity");
+    for (size_t i = 0; i < t->nrow && i < SOURCES; i++)
+        row(g, t, i, c, sizeof c / sizeof *c);
+}
+
+void
+table_make(struct grid *g, int which, const struct run *r)
+{
+    switch (which) {
+    case T_MODELS: models(g, &r->eval); break;
+    case T_PAIRS: pairs(g, &r->eval); break;
+    case T_SOURCES: sources(g, &r->eval); break;
+    case T_RUNS: runs(g, r); break;
+    case T_PRUNING: pruning(g, &r->prune); break;
+    default: tokens(g, &r->tokens); break;
+    }
+}
+
+void
+terminal(struct buf *b, const struct run *r)
+{
+    struct grid g;
+
+    for (int i = 0; i < NTABLE; i++) {
+        table_make(&g, i, r);
+        if (b->n > 0 && g.ncell > g.ncol)
+            buf_addc(b, '\n');
+        grid_terminal(b, &g);
+        grid_release(&g);
+    }
+}
