@@ -4,8 +4,8 @@
  * fill() reads the next message into a slot and checks it.  From a pipe or a
  * directory a thread calls it, so that the next message is on its way while
  * the caller works on this one (two slots); from a plain file the caller does.
- * Messages in shared memory are read where they are, and given back when the
- * caller asks for the next.
+ * Messages in shared memory are read where they are, but for what is small,
+ * and given back when the caller asks for the next.
  *
  * Memory follows what has arrived, never what a header claims: the buffer
  * doubles as the data come.
@@ -194,17 +194,53 @@ read_length(struct msg_in *r, unsigned char *p, struct err *e)
     return 1;
 }
 
+static int
+is_real(enum dtype t)
+{
+    return t == DT_F16 || t == DT_BF16 || t == DT_F32 || t == DT_F64;
+}
+
+/*
+ * Another process can still write where a message in shared memory is read.
+ * So whole numbers, which say where in memory something is, are copied into
+ * the slot before they are checked.  Real ones stay where they are: of a
+ * model's states, which are large, no value does harm.
+ */
+static void
+copy_numbers(struct slot *s, struct st *st)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < st->nt; i++)
+        if (!is_real(st->t[i].dtype))
+            n += st->t[i].nbytes + MSG_ALIGN;
+    reserve(s, n, 0);
+    n = 0;
+    for (size_t i = 0; i < st->nt; i++) {
+        struct st_tensor *t = &st->t[i];
+
+        if (is_real(t->dtype) || t->nbytes == 0)
+            continue;
+        memcpy(s->mem + n, t->data, t->nbytes);
+        t->data = s->mem + n;
+        n += (t->nbytes + MSG_ALIGN - 1) / MSG_ALIGN * MSG_ALIGN;
+    }
+}
+
 /* A whole message in memory that another process has written.  1, -1. */
 static int
-parse_message(struct msg_in *r, struct msg *m, const unsigned char *p,
+parse_message(struct msg_in *r, struct slot *s, const unsigned char *p,
     size_t n, struct err *e)
 {
+    struct msg *m = &s->m;
     const uint64_t len = n < 8 ? 0 : le_get(p, 8);
 
     if (n < 8 || len > MSG_HEADER_MAX || len > n - 8)
         return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": header of "
             "%" PRIu64 " bytes in a message of %zu", r->name, m->at, len, n);
-    if (st_parse_header(&m->st, (const char *)p + 8, (size_t)len, e) < 0)
+    reserve(s, (size_t)len, 0);
+    memcpy(s->mem, p + 8, (size_t)len);
+    if (st_parse_header(&m->st, (const char *)s->mem, (size_t)len, e) < 0)
         return err_prefix(e, "%s: message at byte %" PRIu64, r->name, m->at);
     if (m->st.data_len != n - 8 - len)
         return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": data of %zu bytes "
@@ -213,6 +249,7 @@ parse_message(struct msg_in *r, struct msg *m, const unsigned char *p,
     m->raw = p;
     m->nraw = n;
     st_set_data(&m->st, p + 8 + len);
+    copy_numbers(s, &m->st);
     r->at += n;
     return 1;
 }
@@ -236,7 +273,7 @@ read_message(struct msg_in *r, struct slot *s, struct err *e)
         size_t n;
 
         k = msg_src_next(r->src, &p, &n, &s->end, e);
-        return k > 0 ? parse_message(r, m, p, n, e) : k;
+        return k > 0 ? parse_message(r, s, p, n, e) : k;
     }
     if ((k = read_length(r, len8, e)) <= 0)
         return k;

@@ -24,7 +24,8 @@ enum {
     SPINS = 500,
     TICK = 100000000,       /* nanoseconds between looks at the peer */
     PATIENCE = 20,          /* ticks for a reader after prog_stopped */
-    DEAD = 50               /* looks at a segment that nobody fills */
+    DEAD = 50,              /* looks at a segment that nobody fills */
+    TRIES = 100             /* to get a name that others want too */
 };
 enum { VERSION = 1, WRITER = 0, READER = 1 };
 #define NEED_READER SIZE_MAX            /* see is_ready */
@@ -329,6 +330,23 @@ fill_segment(struct ring *r, size_t want, struct err *e)
     return 0;
 }
 
+/* A segment that has a name was made by us, for us alone: whoever else can
+ * write to it, or shrink it, could do with us what he likes. */
+static int
+check_owner(int fd, const struct addr *a, const char *name, struct err *e)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return err_set(e, EX_SYS, "%s: /dev/shm%s:", a->text, name);
+    if (st.st_uid != geteuid() || (st.st_mode & 0077) != 0 ||
+        !S_ISREG(st.st_mode))
+        return err_set(e, EX_INPUT, "%s: /dev/shm%s belongs to user %lu with "
+            "mode %04o, not to this one alone: choose another name", a->text,
+            name, (unsigned long)st.st_uid, (unsigned)st.st_mode & 07777);
+    return 0;
+}
+
 /* Map a segment that another process has filled, once it is ready. 1; 0 not
  * yet; -1.  It is read before it is mapped: to touch a page that is not there
  * yet could end us by SIGBUS. */
@@ -402,9 +420,17 @@ clear_stale(const struct addr *a, const char *name, int *fd, struct err *e)
     if (f < 0)
         return errno == ENOENT ? 0 : err_set(e, EX_SYS, "%s: /dev/shm%s:",
             a->text, name);
+    if (check_owner(f, a, name, e) < 0) {
+        close(f);
+        return -1;
+    }
     live = lock(f, WRITER) < 0;
     if (!live && fstat(f, &st) == 0 && st.st_nlink > 0) {
-        shm_unlink(name);
+        if (shm_unlink(name) < 0 && errno != ENOENT) {
+            err_set(e, EX_SYS, "%s: /dev/shm%s:", a->text, name);
+            close(f);
+            return -1;
+        }
         vnote("%s: removed what a writer that died has left", a->text);
     }
     if (live && fd)
@@ -414,38 +440,45 @@ clear_stale(const struct addr *a, const char *name, int *fd, struct err *e)
     return live;
 }
 
+/* A new segment of that name, locked: its descriptor; -1. */
+static int
+new_segment(const struct addr *a, const char *name, struct err *e)
+{
+    /* The name appears before the lock is taken, so another start may have
+     * taken it for stale and removed it: then once more. */
+    for (int tries = 0; tries < TRIES; tries++) {
+        struct stat st;
+        int fd, live;
+
+        if ((live = clear_stale(a, name, NULL, e)) != 0)
+            return live < 0 ? -1 : err_set(e, EX_USAGE, "%s: another program "
+                "writes there", a->text);
+        fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+        if (fd < 0 && errno != EEXIST)
+            return err_set(e, EX_SYS, "%s: /dev/shm%s:", a->text, name);
+        if (fd >= 0 && lock(fd, WRITER) == 0 && fstat(fd, &st) == 0
+            && st.st_nlink > 0)
+            return fd;
+        if (fd >= 0)
+            close(fd);
+    }
+    return err_set(e, EX_SYS, "%s: /dev/shm%s is made and removed by somebody "
+        "else all the time", a->text, name);
+}
+
 struct ring *
 ring_create(const struct addr *a, struct err *e)
 {
     char *name = segment_name(a);
-    struct ring *r = NULL;
+    const int fd = new_segment(a, name, e);
+    struct ring *r;
     char *path;
 
-    /* The name appears before the lock is taken, so another start may have
-     * taken it for stale and removed it: then once more. */
-    while (!r) {
-        struct stat st;
-        int fd, live;
-
-        if ((live = clear_stale(a, name, NULL, e)) != 0) {
-            if (live > 0)
-                err_set(e, EX_USAGE, "%s: another program writes there",
-                    a->text);
-            free(name);
-            return NULL;
-        }
-        fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
-        if (fd < 0 && errno != EEXIST) {
-            err_set(e, EX_SYS, "%s: /dev/shm%s:", a->text, name);
-            free(name);
-            return NULL;
-        }
-        if (fd >= 0 && lock(fd, WRITER) == 0 && fstat(fd, &st) == 0
-            && st.st_nlink > 0)
-            r = new_ring(a, WRITER, fd);
-        else if (fd >= 0)
-            close(fd);
+    if (fd < 0) {
+        free(name);
+        return NULL;
     }
+    r = new_ring(a, WRITER, fd);
     r->name = name;
     path = xasprintf("/dev/shm%s", name);
     r->place = io_remember(path);
@@ -482,7 +515,9 @@ try_attach(const struct addr *a, const char *name, int fd, struct ring **p,
     int k;
 
     r->name = xstrdup(name);
-    k = has_name(r) ? open_segment(r, e) : 0;
+    k = check_owner(fd, a, name, e);
+    if (k == 0 && has_name(r))
+        k = open_segment(r, e);
     if (k > 0)
         k = take(r, e);
     else if (k == 0 && has_name(r) && holder(fd, WRITER) == 0
@@ -666,6 +701,19 @@ ring_handover(struct ring *r, struct err *e)
 
 /* ---- the reader ---- */
 
+/* A named segment cannot be sealed: one of our own programs that shrinks it,
+ * after the last look here, ends us by SIGBUS. */
+static int
+shrunken(const struct ring *r, struct err *e)
+{
+    struct stat st;
+
+    if (r->pair || (fstat(r->fd, &st) == 0 && st.st_size >= 0 &&
+        (size_t)st.st_size >= page() + r->size))
+        return 0;
+    return err_set(e, EX_INPUT, "%s: the segment has shrunk", r->text);
+}
+
 int
 ring_next(struct ring *r, struct ring_msg *m, struct err *e)
 {
@@ -675,6 +723,8 @@ ring_next(struct ring *r, struct ring_msg *m, struct err *e)
 
     if (k != 0)
         return k > 0 ? 0 : wait_failed(r, k, e);
+    if (shrunken(r, e) < 0)
+        return -1;
     /* Another process has written this: believe nothing. */
     memcpy(v, r->data + r->pos % r->size, sizeof v);
     if (limit - r->pos > r->size || v[1] < RECORD || v[1] > RECORD + ALIGN

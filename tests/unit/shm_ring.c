@@ -2,9 +2,14 @@
  * two threads (for the thread sanitizer), and through segments with two
  * processes, one of which dies. */
 #define _GNU_SOURCE                     /* F_ADD_SEALS */
+#include "../streams.h"
 #include "../tap.h"
+#include "base/bytes.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/prog.h"
+#include "data/batch.h"
+#include "data/msg_impl.h"
 #include "data/shm_ring.h"
 
 #include <errno.h>
@@ -14,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -254,6 +260,139 @@ test_foreign(void)
     close(fd);
 }
 
+/* A segment that is not ours alone is refused, by either end, at once. */
+static void
+test_owner(void)
+{
+    char *text = xasprintf("shm:own.%ld?size=64K&wait=5", (long)getpid());
+    char *path = xasprintf("/dev/shm/retort-%lu-own.%ld",
+        (unsigned long)geteuid(), (long)getpid());
+    struct addr a;
+    struct err e = { 0 };
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+
+    addr_parse(&a, text, &e);
+    fchmod(fd, 0622);
+    ok(!ring_create(&a, &e) && e.code == EX_INPUT, "%s", e.msg);
+    ok(!ring_attach(&a, &e) && e.code == EX_INPUT, "%s", e.msg);
+    ok(access(path, F_OK) == 0, "and it is still there");
+    fchmod(fd, 0600);
+    if (geteuid() == 0 && fchown(fd, 65534, 65534) == 0) {
+        ok(!ring_create(&a, &e) && e.code == EX_INPUT, "%s", e.msg);
+        ok(!ring_attach(&a, &e) && e.code == EX_INPUT, "%s", e.msg);
+    } else {
+        ok(1, "another user's # SKIP only root can make one");
+    }
+    unlink(path);
+    close(fd);
+    free(path);
+    free(text);
+}
+
+/* Somebody shrinks a segment that is read. */
+static void
+test_shrink(void)
+{
+    char *text = xasprintf("shm:shr.%ld?size=64K&wait=5", (long)getpid());
+    char *path = xasprintf("/dev/shm/retort-%lu-shr.%ld",
+        (unsigned long)geteuid(), (long)getpid());
+    struct addr a;
+    struct err e = { 0 };
+    struct ring *r;
+    struct ring_msg m;
+    pid_t pid;
+    int fd;
+
+    addr_parse(&a, text, &e);
+    pid = writer(&a, 1);
+    wait_segment(&a);
+    fd = open(path, O_RDWR);
+    r = ring_attach(&a, &e);
+    if (fd < 0 || !r || ftruncate(fd, 8192) < 0)
+        abort();
+    ok(ring_next(r, &m, &e) < 0 && e.code == EX_INPUT, "%s", e.msg);
+    ring_close(r);
+    end_child(pid);
+    close(fd);
+    free(path);
+    free(text);
+}
+
+/* Messages of the stream file to a ring; after each the writer waits for a
+ * byte, and then spoils what it has written. */
+static void
+spoil(const struct addr *a, const char *file, int from, int to)
+{
+    struct err e;
+    struct ring *r = ring_create(a, &e);
+    unsigned char *p, *q;
+    char *all, c;
+    size_t n, at = 0, len;
+
+    if (!r || io_slurp(file, 1 << 20, &all, &n, &e) < 0)
+        _exit(1);
+    for (; at < n; at += len) {
+        const size_t head = 8 + (size_t)le_get(all + at, 8);
+
+        if (msg_size(all + at, n - at, &len, &e) < 0 ||
+            msg_size(all + at, n - at, &len, &e) < 0 ||
+            ring_reserve(r, len, head, &q, &e) != 0)
+            _exit(1);
+        p = q;
+        memcpy(p, all + at, len);
+        ring_publish(r);
+        if (at + len == n || read(from, &c, 1) != 1)
+            _exit(0);
+        memset(p + head, 0xff, len - head);
+        if (write(to, &c, 1) != 1)
+            _exit(0);
+    }
+    _exit(0);
+}
+
+/* What was checked is what is used, whatever the writer does then. */
+static void
+test_spoil(void)
+{
+    static const struct sample sample = { .batch = 1, .messages = 3, .docs = 2,
+        .T = 8, .vocab = 500, .mask = 1 };
+    char *text = xasprintf("shm:sp.%ld?size=64K&wait=5", (long)getpid());
+    struct addr a;
+    struct err e = { 0 };
+    struct msg_in *in;
+    struct batch b = { 0 };
+    struct msg m;
+    size_t batches = 0, bad = 0;
+    int there[2], back[2], k;
+    pid_t pid;
+    char c = 0;
+
+    addr_parse(&a, text, &e);
+    if (pipe(there) < 0 || pipe(back) < 0 ||
+        sample_file("spoil", &sample, &e) < 0)
+        abort();
+    fflush(stdout);
+    if ((pid = fork()) == 0)
+        spoil(&a, "spoil", there[0], back[1]);
+    in = msg_in_open(text, 0, &e);
+    while (in && (k = msg_read(in, &m, &e)) > 0) {
+        if (write(there[1], &c, 1) != 1 || read(back[0], &c, 1) != 1)
+            break;
+        if (m.kind != MSG_BATCH)
+            continue;
+        batches++;
+        bad += batch_unpack(&b, &m, 500, &e) < 0;
+        for (size_t i = 0; i < st_find(&m.st, "piece_source")->n; i++)
+            bad += st_u16(st_find(&m.st, "piece_source"), i) > 2;
+    }
+    ok(batches == 3 && bad == 0, "%zu batches, spoilt after the check: %zu "
+        "are %s", batches, bad, e.msg);
+    end_child(pid);
+    batch_release(&b);
+    msg_in_close(in);
+    free(text);
+}
+
 int
 main(void)
 {
@@ -261,5 +400,8 @@ main(void)
     test_large();
     test_death();
     test_foreign();
+    test_owner();
+    test_shrink();
+    test_spoil();
     return done_testing();
 }
