@@ -589,7 +589,7 @@ test_eos(void)
     }
     json_decref(want);
     model_close(&m);
-    io_rmdir("out", NULL);
+    dir_remove("out", NULL);
 }
 
 static void

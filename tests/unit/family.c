@@ -252,7 +252,7 @@ test_family(const char *name, struct pool *pool)
     } else {
         printf("# %s\n", e.msg);
     }
-    io_rmdir("out", NULL);
+    dir_remove("out", NULL);
     model_close(&m);
     golden_close(&c.g);
     free(path);
