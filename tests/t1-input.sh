@@ -46,6 +46,60 @@ status 3 'and refuses what it does not know' tokenize -q -t "$tok" --ids \
 like 'by name' '^tokenize: c/en/deep/y.jsonl.gz: no folder or file of it' err
 status 2 '--lang-path alone' tokenize -q -t "$tok" --ids --lang-path c
 rm c/loop
+mkfifo c/pipe.txt
+ln -s pipe.txt c/pipe2.txt
+ok 'a fifo in a folder' timeout 20 tokenize -q -t "$tok" --ids c
+equal 'is passed over' "$(grep -c . out)" 6
+like 'by name' '^tokenize: c/pipe.txt: is no regular file: passed over' err
+like 'and so is a link to one' '^tokenize: c/pipe2.txt: is no regular file' err
+cp c/es.txt c/en/es.txt
+cat c/es.txt >c/pipe.txt &
+ok 'a fifo as operand' timeout 20 tokenize -q -t "$tok" --ids c/pipe.txt
+equal 'is read' "$(grep -c . out)" 1
+rm c/pipe.txt c/pipe2.txt c/en/es.txt
+
+# Many files
+mkdir many many/f
+many() {    # many FIRST LAST: files of that name and number
+    many_i=$1
+    while [ "$many_i" -le "$2" ]; do
+        echo "page $many_i" >"many/f/page-$many_i.txt"
+        many_i=$((many_i + 1))
+    done
+}
+many 1 64
+sources many/f >sources
+equal '64 names are 64 sources' "$(tr ' ' '\n' <sources | grep -c page)" 64
+many 65 65
+equal '65 are one' "$(sources many/f)" 'f:65 '
+like 'and said' "many/f: 65 names .* one source, \"f\" \\(--lang names an" err
+equal 'as operands too' "$(sources many/f/*)" 'f:65 '
+equal 'in a folder in it' "$(sources many)" 'f:65 '
+equal 'with a slash' "$(sources many/f//)" 'f:65 '
+equal 'and another folder' "$(sources many/f c)" 'f:65 de:1 en:4 es:1 all:71 '
+equal 'in this one' "$(cd many/f && sources ./*)" 'text:65 '
+rm -f many/f/out many/f/err
+equal 'unless --lang names it' "$(sources --lang x many/f)" 'x:65 '
+mkdir many/l
+for a in a b c d e f g h i j; do
+    for b in a b c d e f g h; do
+        echo "$a$b" >"many/l/$a$b.txt"
+    done
+done
+mv many/l/ab.txt many/l/en-GB.txt
+mv many/l/ac.txt many/l/zh_Hant.txt
+echo x >many/l/readme.txt
+sources many/l >sources
+equal '80 codes of languages are sources' "$(tr ' ' '\n' <sources |
+    grep -c '^..[-_a-zA-Z]*:1$')" 81
+# 24000 sources: when each was looked up in a list, this took over a minute
+awk 'BEGIN { for (i = 0; i < 24000; i++) {
+    s = sprintf("%x", i)
+    printf "%s%s", i ? "," : "", s >"langs"
+    for (k = 0; k < 10; k++)
+        printf "{\"l\":\"%s\",\"text\":\"a\"}\n", s >"langs.jsonl" } }' </dev/null
+ok '24000 sources' timeout 20 tokenize -q -t "$tok" -o s --lang-field l \
+    --lang "$(cat langs)" langs.jsonl
 
 # Archives
 tokenize -q -t "$tok" --ids c/de/part-1.txt c/en/x.jsonl >want
@@ -153,7 +207,7 @@ status 3 'a bomb in a bomb' tokenize -q -t "$tok" --split line \
 truncate -s 1G hole.txt
 printf 'x\n' >>hole.txt
 tar -S -cf hole.tar hole.txt
-status 3 'a member of a gigabyte of hole' tokenize -q -t "$tok" --lossy \
+status 3 'a member of a gigabyte of hole' tokenize -q -t "$tok" --lossy --split-long \
     --split line -o s4 hole.tar
 like 'is told' 'hole.tar/hole.txt: offset [0-9]+ of its content: unpacks' err
 rm hole.txt

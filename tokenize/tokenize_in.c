@@ -2,14 +2,18 @@
 #include "tokenize_in.h"
 
 #include "base/io.h"
+#include "base/prog.h"
 #include "data/unicode.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 #define DEPTH_MAX 64            /* folders in folders */
+#define NAMES_MAX 64            /* of a folder, that are sources */
 
 static const char *const packers[] = { ".zst", ".gz", ".xz", ".bz2", ".lz4",
     NULL };
@@ -63,16 +67,67 @@ input_name(const struct input *i)
     return i->path ? i->path : "<stdin>";
 }
 
+/* ---- names, each with a number ---- */
+
+/* The place in s->slot of the name, or a free one. */
+static size_t
+slot_of(const struct name_set *s, const char *name, size_t n)
+{
+    size_t k = (size_t)XXH3_64bits(name, n) & (s->room - 1);
+
+    while (s->slot[k] && (strlen(s->name[s->slot[k] - 1]) != n ||
+        memcmp(s->name[s->slot[k] - 1], name, n) != 0))
+        k = (k + 1) & (s->room - 1);
+    return k;
+}
+
+/* Number of the name, or s->n. */
+static size_t
+set_find(const struct name_set *s, const char *name, size_t n)
+{
+    const size_t i = s->n ? s->slot[slot_of(s, name, n)] : 0;
+
+    return i ? i - 1 : s->n;
+}
+
+/* The same; a name that is new is put in. */
+static size_t
+set_add(struct name_set *s, const char *name, size_t n)
+{
+    struct buf b = { 0 };
+    size_t i = set_find(s, name, n);
+
+    if (i < s->n)
+        return i;
+    if (2 * (s->n + 1) > s->room) {
+        s->room = s->room ? 2 * s->room : 64;
+        free(s->slot);
+        s->slot = xcalloc(s->room, sizeof *s->slot);
+        for (i = 0; i < s->n; i++)
+            s->slot[slot_of(s, s->name[i], strlen(s->name[i]))] = i + 1;
+    }
+    buf_add(&b, name, n);
+    s->name = xgrow_pow2(s->name, s->n, sizeof *s->name);
+    s->name[s->n] = b.p;
+    s->slot[slot_of(s, name, n)] = s->n + 1;
+    return s->n++;
+}
+
+static void
+set_release(struct name_set *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        free(s->name[i]);
+    free(s->name);
+    free(s->slot);
+}
+
+/* ---- sources ---- */
+
 size_t
 inputs_source(const struct inputs *in, const char *name, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < in->nsource; i++)
-        if (strlen(in->source[i]) == n &&
-            memcmp(in->source[i], name, n) == 0)
-            break;
-    return i;
+    return set_find(&in->set, name, n);
 }
 
 /* The source of that name, made if need be; what could not stand in a
@@ -89,14 +144,11 @@ inputs_add_source(struct inputs *in, const char *name, size_t n)
             b.p[i] = '?';
     if (b.n == 0)
         buf_adds(&b, "text");
-    i = inputs_source(in, b.p, b.n);
-    if (i < in->nsource) {
-        buf_release(&b);
-        return i;
-    }
-    in->source = xgrow_pow2(in->source, in->nsource, sizeof *in->source);
-    in->source[in->nsource] = b.p;
-    return in->nsource++;
+    i = set_add(&in->set, b.p, b.n);
+    buf_release(&b);
+    in->source = in->set.name;
+    in->nsource = in->set.n;
+    return i;
 }
 
 size_t
@@ -119,26 +171,110 @@ inputs_path_source(const struct inputs *in, const char *path)
     return in->nsource;
 }
 
-/* The first name of `path` below a folder of `below` bytes, up to its first
- * dot: that of the file, or of the folder it is in. */
-static size_t
-source_of_path(struct inputs *in, const char *path, size_t below)
+/* The first name of the input's path below its folder, up to its first dot:
+ * that of the file, or of the folder it is in. */
+static const char *
+name_below(const struct input *i, size_t *n)
 {
-    const char *base = strrchr(path, '/');
-    size_t n;
+    const char *p = i->path + i->below;
 
-    if (below) {
-        base = path + below;
-        while (*base == '/')
-            base++;
-    } else {
-        base = base ? base + 1 : path;
-    }
-    n = strcspn(base, "./");
-    return inputs_add_source(in, base, n ? n : strlen(base));
+    while (*p == '/')
+        p++;
+    *n = strcspn(p, "./");
+    *n = *n ? *n : strlen(p);
+    return p;
 }
 
-/* below: bytes of the path that are an operand, a folder; else 0. */
+/* May it be the code of a language: de, mlt, pt-BR, zh_Hans, eng_Latn? */
+static int
+is_code(const char *p, size_t n)
+{
+    size_t k = 0, part;
+
+    while (k < n && p[k] >= 'a' && p[k] <= 'z')
+        k++;
+    if (k < 2 || k > 3)
+        return 0;
+    for (; k < n && (p[k] == '-' || p[k] == '_'); k += 1 + part) {
+        for (part = 0; k + 1 + part < n && isalpha((unsigned char)
+            p[k + 1 + part]); part++)
+            ;
+        if (part < 2 || part > 4)
+            return 0;
+    }
+    return k == n;
+}
+
+/* The folder's own name; of one without, as "." or "/", "text". */
+static size_t
+folder_source(struct inputs *in, const char *folder)
+{
+    size_t n = strlen(folder), from;
+
+    while (n > 0 && folder[n - 1] == '/')
+        n--;
+    for (from = n; from > 0 && folder[from - 1] != '/'; from--)
+        ;
+    while (from < n && folder[from] == '.')
+        from++;
+    return inputs_add_source(in, folder + from, n - from);
+}
+
+/*
+ * Sources of the inputs from their names.  Where more than NAMES_MAX names of
+ * one folder are no codes of languages, they are names of documents, and the
+ * folder is one source.
+ */
+static void
+name_sources(struct inputs *in)
+{
+    struct name_set folder = { 0 }, name = { 0 };
+    size_t *of = xcalloc(in->n + 1, sizeof *of), *many, n;
+    struct buf b = { 0 };
+
+    many = xcalloc(in->n + 1, sizeof *many);
+    for (size_t i = 0; i < in->n; i++) {
+        const struct input *x = &in->v[i];
+        const char *p;
+        size_t before = name.n;
+
+        if (!x->path)
+            continue;
+        buf_clear(&b);
+        buf_add(&b, x->path, x->below);
+        of[i] = set_add(&folder, b.p, b.n);
+        p = name_below(x, &n);
+        buf_addf(&b, "/%zu/", of[i]);
+        buf_add(&b, p, n);
+        if (!is_code(p, n) && set_add(&name, b.p, b.n) == before)
+            many[of[i]]++;
+    }
+    for (size_t i = 0; i < in->n; i++) {
+        struct input *x = &in->v[i];
+        const char *p = x->path ? name_below(x, &n) : NULL;
+
+        if (!x->path)
+            x->source = inputs_add_source(in, "stdin", 5);
+        else if (many[of[i]] <= NAMES_MAX)
+            x->source = inputs_add_source(in, p, n);
+        else
+            x->source = folder_source(in, folder.name[of[i]]);
+    }
+    for (size_t i = 0; i < folder.n; i++)
+        if (many[i] > NAMES_MAX)
+            note("%s: %zu names that are no codes of languages: one source, "
+                "\"%s\" (--lang names another, --lang-path takes it from "
+                "paths)", *folder.name[i] ? folder.name[i] : ".", many[i],
+                in->source[folder_source(in, folder.name[i])]);
+    set_release(&folder);
+    set_release(&name);
+    buf_release(&b);
+    free(of);
+    free(many);
+}
+
+/* below: bytes of the path that are its folder: an operand, or that a file
+ * which is one lies in. */
 static void
 add_input(struct inputs *in, const char *path, size_t below)
 {
@@ -148,15 +284,21 @@ add_input(struct inputs *in, const char *path, size_t below)
 
     in->v = xgrow_pow2(in->v, in->n, sizeof *in->v);
     i = &in->v[in->n++];
+    memset(i, 0, sizeof *i);
     i->path = path ? xstrdup(path) : NULL;
+    i->below = below;
     i->jsonl = in->o.jsonl || (path && name_form(path, &packed) == NAME_JSONL);
-    i->source = 0;
-    i->size = 0;
     if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode))
         i->size = (uint64_t)st.st_size;
-    if (!in->o.lang)
-        i->source = path ? source_of_path(in, path, below) :
-            inputs_add_source(in, "stdin", 5);
+}
+
+/* A file that is an operand. */
+static void
+add_file(struct inputs *in, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    add_input(in, path, slash ? (size_t)(slash - path) : 0);
 }
 
 static int
@@ -194,8 +336,12 @@ walk(struct names *names, const char *path, int depth, struct err *e)
             k = depth == DEPTH_MAX ? err_set(e, EX_USAGE, "%s: lies more than "
                 "%d folders deep", full, DEPTH_MAX) :
                 walk(names, full, depth + 1, e);
-        } else if (name_form(x->d_name, &packed) != NAME_OTHER &&
-            !io_is_dir(full)) {
+        } else if (name_form(x->d_name, &packed) == NAME_OTHER ||
+            io_is_dir(full)) {
+            ;
+        } else if (stat(full, &st) == 0 && !S_ISREG(st.st_mode)) {
+            warn("%s: is no regular file: passed over", full);
+        } else {
             names->v = xgrow_pow2(names->v, names->n, sizeof *names->v);
             names->v[names->n++] = full;
             continue;
@@ -266,12 +412,16 @@ inputs_list(struct inputs *in, char **operand, const struct input_opts *o,
         else if (stat(*operand, &st) < 0)
             return err_set(e, EX_SYS, "%s:", *operand);
         else if (!S_ISDIR(st.st_mode))
-            add_input(in, *operand, 0);
+            add_file(in, *operand);
         else if (add_folder(in, *operand, e) < 0)
             return -1;
     }
+    if (!in->o.lang)
+        name_sources(in);
     if (in->nsource > 65536)
-        return err_set(e, EX_USAGE, "more than 65536 sources");
+        return err_set(e, EX_USAGE, "more than 65536 sources, each with the "
+            "name of a file or folder: --lang NAME makes one of them, --lang "
+            "a,b,c --lang-path takes theirs from paths");
     for (size_t i = 0; i < in->n; i++) {
         if (in->v[i].size == 0) {
             in->bytes = 0;
@@ -287,9 +437,7 @@ inputs_release(struct inputs *in)
 {
     for (size_t i = 0; i < in->n; i++)
         free(in->v[i].path);
-    for (size_t i = 0; i < in->nsource; i++)
-        free(in->source[i]);
     free(in->v);
-    free(in->source);
+    set_release(&in->set);
     memset(in, 0, sizeof *in);
 }

@@ -13,6 +13,7 @@ enum split_by { SPLIT_FILE, SPLIT_LINE, SPLIT_BLANK };
 
 struct input {
     char *path;             /* NULL: standard input */
+    size_t below;           /* bytes of it that are the folder's */
     size_t source;          /* index of its source's name */
     int jsonl;
     uint64_t size;          /* bytes, 0 when not known */
@@ -27,11 +28,18 @@ struct input_opts {
     size_t max_members;     /* of an archive */
     int lossy;              /* what is no text is taken for it */
 };
+/* Names, each once, found by a hash table. */
+struct name_set {
+    char **name;
+    size_t n;
+    size_t *slot, room;     /* number + 1 of a name, or 0; a power of two */
+};
 struct inputs {
     struct input *v;
     size_t n;
-    char **source;          /* names, each once */
+    char **source;          /* names, each once: those of set */
     size_t nsource;
+    struct name_set set;
     double bytes;           /* size of all, 0 when not known */
     struct input_opts o;
 };

@@ -186,8 +186,12 @@ io_done(void)
     /* fclose() would hide which of flush and close failed with what. */
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        if (errno == 0)
-            errno = reader_left(STDOUT_FILENO) ? EPIPE : EIO;
+        /* A write failed earlier, perhaps in printf(): ask once more why. What
+         * is there is broken off, so that a byte more does no harm. */
+        if (errno == 0 && reader_left(STDOUT_FILENO))
+            errno = EPIPE;
+        else if (errno == 0 && write(STDOUT_FILENO, "\n", 1) >= 0)
+            errno = EIO;
         output_failed("<stdout>");
     }
     if (close(STDOUT_FILENO) != 0)
