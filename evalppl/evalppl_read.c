@@ -17,7 +17,8 @@ struct reader {
     uint32_t *ids;          /* of a docs message, or the joined text */
     size_t n, cap;
     size_t nwindow;         /* llama.cpp: windows scored so far */
-    uint64_t tokens;
+    uint64_t tokens;        /* of the messages read */
+    struct msg_in *in;
     struct batch batch;
 };
 
@@ -37,6 +38,14 @@ start(struct reader *r, size_t T)
     if (!r->ready)
         pack_init(&r->pack, r->e, T);
     r->ready = 1;
+}
+
+/* Progress: of the tokens read, `left` are still to be looked at. */
+static void
+advance(struct reader *r, size_t left)
+{
+    progress_total(msg_in_expect(r->in, (double)r->tokens));
+    progress_at((double)r->tokens - (double)left, NULL);
 }
 
 /*
@@ -90,6 +99,7 @@ add_document(struct reader *r, const uint32_t *ids, size_t n,
         if (from < end)
             add_window(r, ids + at, end - at, from - at,
                 mask != NULL ? mask + at : NULL, unit);
+        advance(r, (size_t)(r->ids + r->n - (ids + end)));
         if (end == n)
             break;
         done = end;
@@ -109,6 +119,7 @@ add_joined(struct reader *r)
             r->ids[at] = (uint32_t)r->e->info.bos;
         add_window(r, r->ids + at, c, c / 2 + 1, NULL,
             unit_add(r->e, 0, r->nwindow++));
+        advance(r, r->n - at - c);
     }
     memmove(r->ids, r->ids + at, (r->n - at) * sizeof(*r->ids));
     r->n -= at;
@@ -204,12 +215,13 @@ add_batch(struct reader *r, const struct msg *m)
         die(EX_INPUT, "%s: message %llu: rows of %zu tokens after rows of "
             "%zu", r->e->input, (unsigned long long)m->seq, r->batch.T,
             r->pack.T);
+    r->tokens += r->batch.ntok;
     for (size_t i = 0; i < r->batch.B; i++) {
         if (r->pack.rows == r->pack.B)
             pack_flush(&r->pack, r->e);
         add_row(r, i, &piece);
+        advance(r, r->batch.ntok / r->batch.B * (r->batch.B - 1 - i));
     }
-    r->tokens += r->batch.ntok;
     r->e->c = r->e->stride = r->batch.T;
 }
 
@@ -271,6 +283,7 @@ eval_stream(struct eval *e, const char *addr)
     if (in == NULL)
         die_err(&err);
     e->input = msg_in_name(in);
+    r.in = in;
     progress_begin("scoring", 0, "tokens");
     while ((got = msg_read(in, &m, &err)) > 0) {
         if (m.kind == MSG_STREAM)
@@ -279,7 +292,6 @@ eval_stream(struct eval *e, const char *addr)
             add_docs(&r, &m);
         else if (m.kind == MSG_BATCH)
             add_batch(&r, &m);
-        progress_at((double)r.tokens, NULL);
     }
     if (got < 0)
         die_err(&err);

@@ -61,7 +61,7 @@ store(const char *input, const char *dir, const struct shard_opts *o)
     r = msg_in_open(input, 0, &e);
     if (!r)
         die_err(&e);
-    progress_begin("stored", 0, "bytes");
+    progress_begin("stored", 0, "B");
     while (k > 0 && !bad && !prog_stopped) {
         k = msg_read(r, &m, &e);
         if (k < 0)
@@ -74,9 +74,11 @@ store(const char *input, const char *dir, const struct shard_opts *o)
             say_recorded(shardw_manifest(w), o, dir);
         snprintf(extra, sizeof extra, "%zu shards",
             shardw_manifest(w)->nfile);
+        progress_total(msg_in_expect(r, (double)msg_in_bytes(r)));
         progress_at((double)msg_in_bytes(r), extra);
     }
     progress_end();
+    prog_saving(1);
     if (w && !bad && k != 0 && shardw_settle(w, &settle) < 0)
         warn("%s", settle.msg);
     if (w && (bad || k != 0))

@@ -38,6 +38,7 @@ struct stream {
     int resumed;
     struct feed *feed;
     uint64_t batches_all;   /* of the whole stream; 0: not known */
+    uint64_t head;          /* messages before the first batch */
     struct buf text;        /* of the cursor */
     struct chain h;         /* H(c.seq - 1) */
     uint64_t made, padded;  /* tokens and room for tokens in this run */
@@ -529,13 +530,13 @@ show(struct stream *s, const struct means *how)
         snprintf(late, sizeof late, "since they were ahead %" PRIu64
             " frames late", x.late);
     prog_closing("%.2f M tokens in %" PRIu64 " batches, %.2f M tokens/s, "
-        "padding %.2f %%, %.1f %% of %" PRIu64 " pieces are cuts; first batch "
-        "after %.2f s, then of %.1f s writing took %.1f (%.1f %%), waiting for "
+        "padding %.2f %%", (double)s->made / 1e6, s->batches,
+        t > 0.0 ? (double)s->made / t / 1e6 : 0.0, s->padded ? 100.0 -
+        share((double)s->made, (double)s->padded) : 0.0);
+    prog_detail("%.1f %% of %" PRIu64 " pieces are cuts; first batch after "
+        "%.2f s, then of %.1f s writing took %.1f (%.1f %%), waiting for "
         "frames %.1f (%.1f %%), decoding here %.1f (%.1f %%); %zu threads "
         "ahead: decoding %.1f, waiting for room %.1f (%.1f %%), %s",
-        (double)s->made / 1e6, s->batches,
-        t > 0.0 ? (double)s->made / t / 1e6 : 0.0, s->padded ? 100.0 -
-        share((double)s->made, (double)s->padded) : 0.0,
         share((double)f->cuts, (double)f->pieces), f->pieces,
         s->batches ? s->first - s->begun : 0.0, after,
         s->sending, share(s->sending, after),
@@ -552,6 +553,7 @@ show(struct stream *s, const struct means *how)
 static int
 send_batches(struct stream *s, struct msg_out *w, struct err *e)
 {
+    char extra[40];
     int r;
 
     while ((r = next_batch(s, w, e)) > 0) {
@@ -571,7 +573,9 @@ send_batches(struct stream *s, struct msg_out *w, struct err *e)
         s->c.seq++;
         s->made += s->feed->own_tokens;
         s->padded += s->feed->own_B * s->c.spec.T;
-        progress_at((double)s->c.tokens, NULL);
+        snprintf(extra, sizeof extra, "%.3g M tokens",
+            (double)s->c.tokens / 1e6);
+        progress_at((double)(s->c.seq - s->head), extra);
     }
     return r < 0 ? -1 : msg_end(w, e);
 }
@@ -579,7 +583,6 @@ send_batches(struct stream *s, struct msg_out *w, struct err *e)
 static void
 run(struct stream *s, const struct means *how, const struct given *g)
 {
-    const struct cursor_spec *p = &s->c.spec;
     const struct opt_list *tee = &g->tee;
     const struct msg *teacher = find_teacher(s);
     struct msg_out *w;
@@ -596,10 +599,12 @@ run(struct stream *s, const struct means *how, const struct given *g)
     for (size_t i = 0; i < tee->n; i++)
         if (msg_out_tee(w, tee->v[i], &e) < 0)
             die_err(&e);
-    progress_begin("stream", p->length == LENGTH_TOKENS ? (double)p->limit :
-        p->length == LENGTH_BATCHES ? (double)p->limit * (double)p->B *
-        (double)p->T : 0.0, "tokens");
+    s->head = teacher ? 2 : 1;
+    progress_begin("streamed", 0.0, "batches");
+    if (s->resumed)
+        progress_from((double)(s->c.seq - s->head));
     r = count_batches(s, &e);
+    progress_total((double)s->batches_all);
     if (r == 0 && s->resumed)
         go_on(s, g->resume);
     if (r == 0 && (r = send_preamble(s, w, teacher, &e)) == 0) {

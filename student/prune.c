@@ -273,6 +273,7 @@ main(int argc, char **argv)
     cut(&small, &m, &search.t[search.best], chan, &mem);
     judge_cut(&search, &judge, &small);
     prog_catch_stop();          /* from here on it is written to its end */
+    prog_saving(1);
     if (model_export(&small, a.out, a.type == 0 ? DT_F32 : DT_BF16,
             tokenizer, &e) < 0)
         die_err(&e);

@@ -117,6 +117,7 @@ record(struct search *s, const char *kind, const struct model *m,
     t->params = shape_params(m, shape);
     t->score = *score;
     t->seconds = prog_now() - start;
+    progress_at((double)s->n, NULL);
 }
 
 /* ---- channels ---- */
@@ -323,11 +324,39 @@ fewest(const struct model *m, const struct goal *g)
     return n;
 }
 
+/* Configurations that will be evaluated at most: the whole model, and for each
+ * number of blocks the mix that meets the goal, if one does, and the
+ * candidates to drop. */
+static double
+most_trials(const struct model *m, const struct goal *g)
+{
+    const size_t least = g->blocks > 0 ? g->blocks : 1;
+    double total = 1.0;
+    int whole = 0;
+
+    for (size_t n = m->c.L; n >= least && !whole; n--) {
+        struct shape s;
+
+        shape_init(&s, n);
+        for (size_t i = 0; i < n; i++) {
+            s.block[i] = i;
+            s.width[i] = m->block[i].mlp;
+        }
+        whole = g->blocks == 0 && shape_params(m, &s) <= g->params;
+        total += (g->blocks == 0 || n == g->blocks)
+            && fit_width(m, &s, g) == 0;
+        if (n > least && !whole)
+            total += (double)(g->candidates > 0 && g->candidates < n
+                ? g->candidates : n);
+        shape_release(&s);
+    }
+    return total;
+}
+
 void
 search_run(struct search *s, struct judge *j, const struct goal *g,
     size_t ***chan)
 {
-    const size_t L = j->m->c.L;
     struct shape now;
 
     if (fewest(j->m, g) > g->params)
@@ -335,8 +364,8 @@ search_run(struct search *s, struct judge *j, const struct goal *g,
             "fewest are %zu", j->m->path, g->params, fewest(j->m, g));
     memset(s, 0, sizeof(*s));
     *chan = NULL;
+    progress_begin("searching", most_trials(j->m, g), "configurations");
     begin(s, j, &now);
-    progress_begin("searching", (double)L, "blocks");
     for (;;) {
         double left;
         int whole;
@@ -348,7 +377,6 @@ search_run(struct search *s, struct judge *j, const struct goal *g,
                 || (whole && g->blocks == 0))
             break;
         left = drop_one(s, j, &now, g);
-        progress_at((double)(L - now.n), NULL);
         /* Narrower MLPs and fewer blocks will hardly do better than these. */
         if (s->best != SIZE_MAX && left > score_sum(&s->t[s->best].score))
             break;

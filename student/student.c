@@ -101,6 +101,7 @@ struct student {
     struct position at;         /* of the last step applied */
     uint64_t saved;             /* step of the last checkpoint */
     uint64_t before;            /* tokens of earlier runs */
+    double last;                /* loss of the last step */
     size_t program;             /* memory in use beside the weights */
     size_t *map, total, micro;
 };
@@ -432,8 +433,9 @@ apply(struct student *s, const struct loss_sum *sum, struct err *e)
     position_release(&s->at);
     s->at = s->feed.pos;
     s->at.cursor = s->feed.pos.cursor ? xstrdup(s->feed.pos.cursor) : NULL;
-    snprintf(text, sizeof(text), "loss %.4f lr %.2g", loss, o.lr);
+    snprintf(text, sizeof(text), "loss %.4f", loss);
     progress_at((double)s->st.step, text);
+    s->last = loss;
     return metrics_add(&s->saver, &s->st, sum, loss, o.lr, norm, e);
 }
 
@@ -478,6 +480,7 @@ train(struct student *s)
         if (a.save > 0 && s->st.step % a.save == 0)
             checkpoint(s, 0);
     }
+    prog_saving(1);
     if (r >= 0 && !prog_stopped)
         return EX_OK;
     checkpoint(s, 1);
@@ -487,6 +490,24 @@ train(struct student *s)
     }
     warn("%s", e.msg);
     return e.code;
+}
+
+/* The closing line: what was done, how fast, how well, and where it is (of a
+ * long path the end). */
+static void
+tell(const struct student *s, double wall)
+{
+    const size_t n = strlen(a.run), most = 36;
+
+    char loss[40] = "";
+
+    if (s->st.tokens > s->before)
+        snprintf(loss, sizeof loss, "loss %.4f, ", s->last);
+    prog_closing("%" PRIu64 " steps, %.1f tokens/s, %sin %s%s", s->st.step,
+        wall > 0 ? (double)(s->st.tokens - s->before) / wall : 0.0, loss,
+        n > most ? "..." : "", a.run + (n > most ? n - most + 3 : 0));
+    prog_detail("%" PRIu64 " tokens, waited %.1f s for input", s->st.tokens,
+        msg_in_wait(s->feed.in));
 }
 
 static void
@@ -503,10 +524,7 @@ finish(struct student *s, int status, double wall)
     }
     if (fclose(s->saver.log) != 0)
         die(EX_SYS, "%s/metrics.tsv:", a.run);
-    prog_closing("%" PRIu64 " steps, %" PRIu64 " tokens, %.1f tokens/s, "
-        "waited %.1f s", s->st.step, s->st.tokens,
-        wall > 0 ? (double)(s->st.tokens - s->before) / wall : 0.0,
-        msg_in_wait(s->feed.in));
+    tell(s, wall);
 }
 
 int
@@ -526,6 +544,7 @@ main(int argc, char **argv)
     begin(&s, *input);
     start = prog_now();
     progress_begin("training", (double)s.total, "steps");
+    progress_from((double)s.st.step);
     status = train(&s);
     progress_end();
     finish(&s, status, prog_now() - start);

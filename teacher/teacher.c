@@ -476,7 +476,7 @@ filter(struct teacher *t, const char *input)
     if ((t->in = msg_in_open(input, 0, &e)) == NULL
             || (t->out = msg_out_open(a.out, &e)) == NULL)
         die_err(&e);
-    progress_begin("teacher", 0, "tokens");
+    progress_begin("computed", 0, "tokens");
     while (!left && (r = msg_read(t->in, &m, &e)) > 0) {
         if ((r = pass(t, &m, &introduced, &e)) < 0)
             break;
@@ -485,6 +485,7 @@ filter(struct teacher *t, const char *input)
             tokens += (double)t->batch.ntok;
             profile_step(t->batch.ntok);
         }
+        progress_total(msg_in_expect(t->in, tokens));
         progress_at(tokens, NULL);
     }
     progress_end();
@@ -492,8 +493,9 @@ filter(struct teacher *t, const char *input)
         fail(t, &e);
     if (t->top != NULL)
         top_tell(t->top);
-    prog_closing("%.0f tokens, %.1f tokens/s, waited %.1f s", tokens,
-        tokens / (prog_now() - start + 1e-9), msg_in_wait(t->in));
+    prog_closing("%.0f tokens, %.1f tokens/s", tokens,
+        tokens / (prog_now() - start + 1e-9));
+    prog_detail("waited %.1f s for input", msg_in_wait(t->in));
     msg_in_close(t->in);
     msg_out_close(t->out);
 }

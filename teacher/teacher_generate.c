@@ -3,12 +3,14 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/prog.h"
+#include "base/progress.h"
 #include "data/tokenizer.h"
 #include "model/forward.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Highest logit, the lowest id on ties; dies on NaN, which no order holds. */
 static uint32_t
@@ -37,6 +39,8 @@ generate(const struct model *m, struct pool *pool, const char *tokenizer,
     struct kvcache *kv;
     struct fwd *fwd;
     float *logits;
+    /* On a terminal the text itself is the progress. */
+    const int shows = !isatty(STDOUT_FILENO);
     size_t len;
 
     if (t == NULL)
@@ -55,10 +59,12 @@ generate(const struct model *m, struct pool *pool, const char *tokenizer,
     fwd = fwd_new(m, pool, 1, len);
     kv = kv_new(fwd, len);
     logits = xreallocarray(NULL, m->c.V, sizeof(*logits));
+    if (shows)
+        progress_begin("generating", (double)n, "tokens");
     io_put(1, prompt, strlen(prompt), "<stdout>");
     if (kv_step(kv, ids.v, ids.n, logits) < 0)
         die(EX_SYS, "the prompt does not fit the cache");
-    while (n-- > 0 && !prog_stopped) {
+    for (size_t i = 0; i < n && !prog_stopped; i++) {
         const uint32_t id = argmax(logits, tok_vocab(t));
 
         if ((int64_t)id == tok_eos(t) || config_is_eos(&m->c, id))
@@ -67,9 +73,13 @@ generate(const struct model *m, struct pool *pool, const char *tokenizer,
         if (tok_decode(t, &id, 1, TOK_MIDDLE, &text, &e) < 0)
             die_err(&e);
         io_put(1, text.p, text.n, "<stdout>");
-        if (n > 0 && kv_step(kv, &id, 1, logits) < 0)
+        if (shows)
+            progress_at((double)i + 1.0, NULL);
+        if (i + 1 < n && kv_step(kv, &id, 1, logits) < 0)
             break;
     }
+    if (shows)
+        progress_end();
     io_put(1, "\n", 1, "<stdout>");
     free(logits);
     kv_free(kv);

@@ -57,7 +57,7 @@ if has_terminal; then
     equal 'binary is refused to a terminal' "$rc" 2
     like 'with a reason' 'binary output is not written to a terminal' screen
 else
-    skip 'progress on a terminal' 'no script(1), or no /dev/pts'
+    skip 'progress on a terminal' 'no terminal: script(1) or /dev/pts is missing'
 fi
 
 # A log: the clock of these 200 seconds runs ahead.

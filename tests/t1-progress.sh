@@ -14,7 +14,7 @@ mkfifo pipe
 slow() {
     { head -c 200000; sleep "$1"; cat; } <pipe >/dev/null &
 }
-line='tokenize: tokenize [0-9.]+ [kM]B of [0-9.]+ MB \([0-9]+ %\), [0-9]+:[0-9][0-9] left, [0-9.]+ [kM]B/s'
+line='tokenize: read [0-9.]+ [kM]B of [0-9.]+ MB \([0-9]+ %\), [0-9]+:[0-9][0-9] left, [0-9.]+ [kM]B/s'
 NO_COLOR=1
 export NO_COLOR
 if has_terminal; then
@@ -27,14 +27,14 @@ if has_terminal; then
     TERM=vt100 terminal "tokenize -t '$tok' -j 1 -o pipe - <x.jsonl"
     tr '\r' '\n' <screen >lines
     like 'of standard input, bytes and rate' \
-        'tokenize: tokenize [0-9.]+ [kM]B, [0-9.]+ [kM]B/s' lines
+        'tokenize: read [0-9.]+ [kM]B, [0-9.]+ [kM]B/s' lines
     wait
     slow 0.5
     TERM=vt100 terminal "tokenize -t '$tok' -j 1 x.jsonl | cat >pipe"
-    unlike 'in front of another program nothing' 'tokenize: tokenize' screen
+    unlike 'in front of another program nothing' 'tokenize: read' screen
     wait
 else
-    skip 'progress on a terminal' 'no script(1), or no /dev/pts'
+    skip 'progress on a terminal' 'no terminal: script(1) or /dev/pts is missing'
 fi
 slow 0.5
 ok 'in a log' sh -c "tokenize -t '$tok' -j 1 x.jsonl >pipe"

@@ -22,7 +22,7 @@ below() {
     "$h" make wide 3 2 200 300 100000 16384 0 0 || exit 1
 
 ok 'stream' stream -B 8 -T 1024 -s 1 d1 -o a
-like 'the closing line' 'M tokens/s, padding [0-9.]+ %, .* pieces are cuts' err
+like 'the closing line' 'M tokens/s, padding [0-9.]+ %, wall' err
 ok 'an epoch is every token once' "$h" check a 1 natural d1
 below 'padding, percent' "$(value padding)" 0.5
 below 'sources off their share, rows' "$(value off)" 65
@@ -72,13 +72,14 @@ status 2 'no such node' stream --numa 999 d1 -o c
 like 'says how many there are' 'which has [0-9]+' err
 ok '-v' stream -v -T 1024 d1 -o c
 like 'tells how far neighbours come apart' 'neighbours on disk come [0-9]+' err
+like 'how many pieces are cut' ' [0-9.]+ % of [0-9]+ pieces are cuts;' err
 like 'tells where time went' 'waiting for frames 0\.[0-9]' err
 # 1 M tokens/s are about 1 % of what there could be: nobody waits but the
 # writer, for the reader.  Frames are counted, for on a machine that is full
 # everybody also waits for a processor.
 for how in d1 k1; do
     [ $how = k1 ] && { stream -q -B 8 -T 1024 d1 -o c && shard -q -o k1 c; }
-    ok "$how: a slow consumer" sh -c 'stream -j 2 -B 8 --batches 120 \
+    ok "$how: a slow consumer" sh -c 'stream -v -j 2 -B 8 --batches 120 \
         "$1" 2>err.s | "$2" sip 8000' sh "$how" "$h"
     like "$how: is never starved" 'since they were ahead 0 frames late' err.s
     like "$how: who writes waits" 'then of [0-9.]+ s writing took [0-9.]+ \((8|9)[0-9]\.[0-9] %\)' err.s

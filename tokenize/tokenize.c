@@ -32,6 +32,7 @@ static const char *const split_names[] = { "file", "line", "blank", NULL };
 static void
 finish(const struct run_sums *s)
 {
+    char tokens[40] = "";
     struct err e;
 
     if (s->repaired)
@@ -51,8 +52,10 @@ finish(const struct run_sums *s)
         die_err(&e);
     if (s->empty)
         vnote("%" PRIu64 " empty documents were left out", s->empty);
-    prog_closing("%" PRIu64 " documents, %.3f M tokens, %.3f MB", s->docs,
-        (double)s->tokens / 1e6, (double)s->bytes / 1e6);
+    if (s->tokens)          /* training makes none */
+        snprintf(tokens, sizeof tokens, "%" PRIu64 " tokens, ", s->tokens);
+    prog_closing("%" PRIu64 " documents, %s%.3f MB", s->docs, tokens,
+        (double)s->bytes / 1e6);
 }
 
 static void

@@ -661,7 +661,8 @@ run_inputs(const struct inputs *in, const struct run_opts *o,
         for (; r.input < o->from_input && r.input < in->n; r.input++)
             r.done += (double)in->v[r.input].size;
     start(&r, n);
-    progress_begin("tokenize", in->bytes, "B");
+    progress_begin("read", in->bytes, "B");
+    progress_from(r.done);
     pool_run(pool, n, work, &r);
     progress_end();
     pool_free(pool);

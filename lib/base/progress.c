@@ -252,6 +252,20 @@ compose(char *line, size_t size, double now)
     return name;
 }
 
+/* Bytes of the line that a terminal so wide shows in one row, the last parts
+ * left out that would not be whole.  The last column stays free: some terminals
+ * wrap there. */
+static size_t
+cut(const char *line, size_t wide)
+{
+    const size_t all = strlen(line), n = text_fit(line, all, wide - 1);
+
+    for (size_t i = n; n < all && i > 0; i--)
+        if (line[i] == ',')
+            return i;
+    return n;
+}
+
 static void
 print_progress(double now)
 {
@@ -262,9 +276,7 @@ print_progress(double now)
     size_t name = compose(raw, sizeof raw, now), n;
 
     text_show(line, sizeof line, raw);
-    n = strlen(line);
-    if (tty)        /* the last column stays free: some terminals wrap there */
-        n = text_fit(line, n, columns() - 1);
+    n = tty ? cut(line, columns()) : strlen(line);
     if (name > n)
         name = n;
     fprintf(stderr, "%s%s%.*s%s%.*s%s", tty ? "\r" : "", bold ? "\033[1m" : "",
@@ -299,6 +311,12 @@ progress_from(double done)
 {
     job.from = done;
     set_done(done);
+}
+
+void
+progress_total(double total)
+{
+    job.total = total;
 }
 
 void

@@ -14,6 +14,8 @@ void progress_begin(const char *what, double total, const char *unit);
 /* `done` units were there before this run: they count as done, but not in the
  * rate or the time left.  After progress_begin. */
 void progress_from(double done);
+/* The total is now known, or known better. */
+void progress_total(double total);
 /* So much is done, counted with progress_from's, and a short extra text such
  * as "loss 2.31" (may be NULL).  Cheap to call often. */
 void progress_at(double done, const char *extra);

@@ -104,6 +104,10 @@ const struct chain *msg_in_chain(const struct msg_in *r);
 /* The message `stream`, kept for the life of the reader (after first read). */
 const struct st *msg_in_head(const struct msg_in *r);
 uint64_t msg_in_bytes(const struct msg_in *r);
+/* For progress: the messages read so far had `seen` units (tokens); how many
+ * will the whole stream have?  In proportion to the batches it announces, or
+ * to its bytes; 0: not known. */
+double msg_in_expect(struct msg_in *r, double seen);
 double msg_in_wait(const struct msg_in *r);     /* seconds spent waiting */
 /* Read ahead no more than n bytes (and 64 KB) of the next message while the
  * caller has one, instead of all of it. */

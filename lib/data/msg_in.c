@@ -62,7 +62,7 @@ struct msg_in {
     int interrupted;        /* gave up waiting */
     unsigned char *head;    /* the `stream` message and its parts */
     struct st head_st;
-    uint64_t bytes;
+    uint64_t bytes, batches;
     double waited;
 };
 
@@ -510,6 +510,7 @@ msg_read(struct msg_in *r, struct msg *m, struct err *e)
     }
     r->chain = m->raw ? s->after : r->chain;
     r->bytes = m->at + m->nraw;
+    r->batches += m->kind == MSG_BATCH;
     if (m->kind == MSG_STREAM && m->raw && !r->head)
         keep_head(r, m);
     return s->result;
@@ -537,6 +538,46 @@ uint64_t
 msg_in_bytes(const struct msg_in *r)
 {
     return r->bytes;
+}
+
+/* Has the thread that reads ahead got the end already? */
+static int
+is_last(struct msg_in *r)
+{
+    int last;
+
+    if (!r->threaded)
+        return 0;
+    pthread_mutex_lock(&r->lock);
+    last = r->filled > r->taken + 1
+        && r->slot[(r->taken + 1) % r->nslot].result == 0;
+    pthread_mutex_unlock(&r->lock);
+    return last;
+}
+
+/* Batches of this stream, a continued one without those before it; 0: not
+ * announced. */
+static double
+announced(const struct msg_in *r)
+{
+    const char *all = st_meta(&r->head_st, "batches");
+    const char *next = st_meta(&r->head_st, "next_seq");
+    const double n = all ? strtod(all, NULL) : 0.0;
+    const double before = next ? strtod(next, NULL) - 1.0 : 0.0;
+
+    return n > before ? n - before : 0.0;
+}
+
+double
+msg_in_expect(struct msg_in *r, double seen)
+{
+    const double size = (double)msg_src_size(r->src);
+
+    if (r->batches && announced(r) > 0.0)
+        return seen * announced(r) / (double)r->batches;
+    if (size > 0.0 && r->bytes)
+        return seen * size / (double)r->bytes;
+    return is_last(r) ? seen : 0.0;
 }
 
 double

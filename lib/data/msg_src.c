@@ -22,6 +22,7 @@ struct msg_src {
     char *name;
     int fd;                 /* -1: none */
     int is_file;            /* a plain file: reads do not wait */
+    uint64_t size;          /* of the stream, 0: not known */
     int wake[2];            /* pipe that interrupts a wait */
     struct ring *ring;      /* or messages in shared memory */
     int framed;             /* fd carries frames: */
@@ -74,8 +75,10 @@ msg_src_open(const char *addr, int partial, struct err *e)
     if (a.kind == ADDR_FILE && addr && io_is_dir(addr)) {
         s->set = shardset_open(addr, partial, e);
         s->partial = s->set && !shardset_manifest(s->set)->complete;
-        if (s->set)
+        if (s->set) {
+            s->size = shardset_manifest(s->set)->raw;
             return s;
+        }
         msg_src_close(s);
         return NULL;
     }
@@ -87,6 +90,7 @@ msg_src_open(const char *addr, int partial, struct err *e)
     if (s->ring)
         return s;
     s->is_file = fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode);
+    s->size = s->is_file ? (uint64_t)st.st_size : 0;
     if (isatty(s->fd)) {
         err_set(e, EX_USAGE, "%s: a stream is not read from a terminal",
             s->name);
@@ -246,6 +250,12 @@ int
 msg_src_is_slow(const struct msg_src *s)
 {
     return !s->is_file;
+}
+
+uint64_t
+msg_src_size(const struct msg_src *s)
+{
+    return s->size;
 }
 
 size_t

@@ -23,6 +23,8 @@ int msg_src_next(struct msg_src *s, const unsigned char **p, size_t *n,
 void msg_src_release(struct msg_src *s, uint64_t end);
 /* Up to n bytes: their number, 0 at the end, -1. */
 ptrdiff_t msg_src_read(struct msg_src *s, void *p, size_t n, struct err *e);
+/* Bytes of the whole stream, 0 where they are not known: of a pipe. */
+uint64_t msg_src_size(const struct msg_src *s);
 /* Worth a thread: no plain file. */
 int msg_src_is_slow(const struct msg_src *s);
 /* Bytes of memory it holds when messages have n bytes. */
