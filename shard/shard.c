@@ -17,7 +17,7 @@
 static void
 say_open(const struct manifest *m, const char *dir)
 {
-    if (m->nfile)
+    if (m->nfile && !m->complete)
         warn("%s: %zu shards are committed, up to message %" PRIu64
             "; the directory stays open", dir, m->nfile, m->seq);
 }
@@ -35,9 +35,12 @@ say_recorded(const struct manifest *m, const struct shard_opts *o,
 }
 
 static void
-closing(const struct manifest *m)
+closing(const struct manifest *m, const char *dir)
 {
     uint64_t bytes = 0;
+
+    if (m->docs == 0)
+        note("%s: is complete, and holds nothing: the stream was empty", dir);
 
     for (size_t i = 0; i < m->nfile; i++)
         bytes += m->file[i].bytes;
@@ -84,7 +87,7 @@ store(const char *input, const char *dir, const struct shard_opts *o)
     if (w && (bad || k != 0))
         say_open(shardw_manifest(w), dir);
     if (w && k == 0 && !bad)
-        closing(shardw_manifest(w));
+        closing(shardw_manifest(w), dir);
     shardw_close(w);
     if (prog_stopped && !bad && k != 0)
         die(EX_STOP, "%s: interrupted", dir);

@@ -49,10 +49,20 @@ struct stream {
     struct ahead_times before;  /* what was spent until then */
 };
 
+/* Was anything given that determines content? */
+static int
+is_said(const struct given *g)
+{
+    return g->B || g->T || g->seed || g->open || g->pack || g->weights ||
+        g->alpha || g->batches || g->tokens || g->epochs || g->unimax ||
+        g->curriculum || g->rank || g->shuffle || g->no_shuffle;
+}
+
 /* Where to go on.  s->resumed stays 0 when RUN has nothing yet. */
 static void
-read_position(struct stream *s, const char *run)
+read_position(struct stream *s, const struct given *g)
 {
+    const char *const run = g->resume;
     char *path = xasprintf("%s/%s", run, SHARD_MANIFEST), *dir = NULL;
     struct manifest m;
     struct err e;
@@ -68,6 +78,10 @@ read_position(struct stream *s, const char *run)
             chain_hex(&m.chain, s->at.chain);
             s->at.cursor = m.cursor ? xstrdup(m.cursor) : NULL;
             r = 1;
+        } else if (!is_said(g)) {
+            die(EX_USAGE, "%s: was begun, but holds no shard yet, so nothing "
+                "says with which options: give them again (-s 0 if there were "
+                "none)", run);
         }
         manifest_release(&m);
     } else if ((r = ckpt_newest(run, &dir, NULL, &s->at, &e)) < 0) {
@@ -703,13 +717,17 @@ main(int argc, char **argv)
         "dir ...", 1, -1, &n);
     const char *algorithm;
 
+    for (int i = 0; i < n; i++)
+        if (strcmp(dir[i], "-") == 0)
+            die(EX_USAGE, "-: a stream cannot be read in any order; store it "
+                "with shard -o, and name the directory");
     if (place(g.cpus, g.node, &e) < 0)
         die_err(&e);
     if (dirs_open(&s.d, dir, (size_t)n, g.partial, &e) < 0)
         die_err(&e);
     algorithm = s.d.info.T ? CURSOR_ROWS : CURSOR_DOCS;
     if (g.resume)
-        read_position(&s, g.resume);
+        read_position(&s, &g);
     if (s.resumed)
         check_cursor(&s, g.resume, algorithm);
     choose(&s, &g, &s.c.spec);

@@ -99,8 +99,8 @@ prepare() {
     'stream data | teacher -m M --final | shard -o kd'*'--resume kd'*)
         # The power cut comes after the first line.
         rm -r kd
-        stream -q data | teacher -q -m M --final | head -c 100000 |
-            shard -q -o kd 2>/dev/null
+        stream -q data | teacher -q -m M --final | head -c 400000 |
+            shard -q -o kd --shard-size 1K --frame 1K 2>/dev/null
         sed 1d example >example.2 && mv example.2 example
         ;;
     'tokenize -t tok --resume data '*) rm -r data ;;

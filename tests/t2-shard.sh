@@ -104,6 +104,15 @@ status 3 'a directory that is none' shard --check other
 [ ! -e x ] || fail 'x was made'
 status 3 'the wrong tokenizer' shard --dump -t "$top/tests/golden/tok/digits.json" whole
 
+status 2 'a complete directory' shard -o whole docs
+equal 'is refused without more' "$(grep -c . err)" 2
+unlike 'nor a false word' 'stays open' err
+printf '' >nothing
+tokenize -q -t "$model" --lang en nothing -o empty.st
+ok 'an empty stream' shard -o empty empty.st
+like 'makes an empty directory, which is said' \
+    '^shard: empty: is complete, and holds nothing' err
+
 # ---- damage, through the programs ----
 cp -r whole bad
 n=0

@@ -114,6 +114,16 @@ ok 'is the tail' "$h" tail c r 33
 ok 'options may be said again' stream --resume run --weights s0=1,s1=5 \
     --batches 60 -B 8 -T 300 --pack concat -s 0 d1 -o r
 ok 'is the tail' "$h" tail c r 33
+stream -q -B 4 -T 64 -s 9 d1 | head -c 100000 | shard -q -o begun 2>err
+status 2 'a directory without a shard does not know its options' \
+    stream --resume begun d1 -o r
+like 'which is said' 'begun: was begun, but holds no shard yet' err
+ok 'given, it begins at the beginning' stream --resume begun -B 4 -T 64 -s 9 \
+    d1 -o r
+stream -q -B 4 -T 64 -s 9 d1 -o c
+same 'with them' c r
+status 2 'standard input as a directory' stream -
+like 'is refused' '^stream: -: a stream cannot be read in any order' err
 refuse() {
     want=$1
     shift
