@@ -608,12 +608,15 @@ gguf_tokenizer_config(const struct gguf *g, struct err *e)
 {
     json_t *j = json_pack("{s:s, s:b}", "tokenizer_class",
         "PreTrainedTokenizerFast", "clean_up_tokenization_spaces", 0);
-    const char *s;
-    size_t n, len;
+    const char *s = "";
+    size_t n = 0, len;
+    char key[80];
     int r = add_specials(j, g, 0, e);
 
-    if (r == 0 && (r = gguf_size(g, "llama.context_length", 1,
-        (size_t)1 << 31, &len, e)) > 0)
+    if (r == 0)
+        r = gguf_str(g, "general.architecture", &s, &n, e);
+    snprintf(key, sizeof key, "%.*s.context_length", n < 60 ? (int)n : 0, s);
+    if (r >= 0 && (r = gguf_size(g, key, 1, (size_t)1 << 31, &len, e)) > 0)
         json_object_set_new(j, "model_max_length",
             json_integer((json_int_t)len));
     if (r >= 0 && (r = gguf_str(g, "tokenizer.chat_template", &s, &n,

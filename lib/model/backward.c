@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLS = 64 };             /* columns of a task over all tokens */
-enum { HALVES = 5, HALF_TASK = 1 << 16, WIDE = 1024 };
+enum { COLS = VEC_COLS };       /* columns of a task over all tokens */
+enum { HALVES = 6, HALF_TASK = 1 << 16, WIDE = 1024 };
 
 struct bwd {
     struct tmodel *t;
@@ -19,7 +19,8 @@ struct bwd {
     struct arena arena;
     float **hidden;             /* [L+1] inputs of blocks, output of the last */
     struct acts *kept;          /* [L], all the same unless fp32 are kept */
-    uint16_t *(*half)[HALVES];  /* [L] kept as bf16: qkv, att, x2, gate, up */
+    uint16_t *(*half)[HALVES];  /* [L] kept as bf16: qkv, att, x2, gate, up,
+                                 * raw */
     double lost, whole;         /* squares of rounding and of what is kept */
     double grad_lost, grad_whole;       /* and of gradients */
     float *final;               /* then dfinal, in its place */
@@ -41,6 +42,7 @@ half_sizes(const struct config *c, size_t rows, size_t tokens, size_t mlp,
     n[1] = rows * c->H * c->D;
     n[2] = tokens * c->d;
     n[3] = n[4] = rows * mlp;
+    n[5] = has_qk_norm(c) ? rows * (c->H + c->KV) * c->D : 0;
 }
 
 static void
@@ -53,6 +55,8 @@ keep(struct acts *k, const struct config *c, size_t rows, size_t tokens,
     k->x2 = arena_alloc(a, tokens * c->d, sizeof(float));
     k->gate = arena_alloc(a, rows * mlp, sizeof(float));
     k->up = arena_alloc(a, rows * mlp, sizeof(float));
+    if (has_qk_norm(c))
+        k->raw = arena_alloc(a, rows * (c->H + c->KV) * c->D, sizeof(float));
 }
 
 /* The log-sum-exps stay fp32. */
@@ -84,6 +88,12 @@ grads(struct grads *g, const struct config *c, size_t rows, size_t tokens,
     g->rstd1 = arena_alloc(a, tokens, sizeof(float));
     g->rstd2 = arena_alloc(a, tokens, sizeof(float));
     g->dx = arena_alloc(a, tokens * c->d, sizeof(float));
+    if (has_qk_norm(c)) {
+        g->dheads = arena_alloc(a, rows * (c->H + c->KV) * c->D,
+            sizeof(float));
+        g->rstd_heads = arena_alloc(a, tokens * (c->H + c->KV),
+            sizeof(float));
+    }
 }
 
 /* Run twice: to count, then to allocate. */
@@ -251,7 +261,7 @@ static void
 half_block(struct bwd *b, size_t i, const struct rows *r, int back)
 {
     const struct acts *a = &b->kept[i];
-    float *x[HALVES] = { a->qkv, a->att, a->x2, a->gate, a->up };
+    float *x[HALVES] = { a->qkv, a->att, a->x2, a->gate, a->up, a->raw };
     size_t n[HALVES];
 
     half_sizes(&b->t->m.c, r->B * cut_of(r->T).Tp, r->B * r->T,
@@ -324,7 +334,7 @@ final_task(void *ctx, size_t task, size_t worker)
             memset(dx, 0, d * sizeof *dx);
         else
             j->b->rstd[t] = kern.rmsnorm_bwd(dx, j->b->final + t * d,
-                j->b->hidden[c->L] + t * d, j->b->f->norm[2 * c->L], d,
+                j->b->hidden[c->L] + t * d, j->b->f->norm, d,
                 (float)c->eps, NULL);
     }
 }
@@ -334,11 +344,15 @@ final_weight_task(void *ctx, size_t task, size_t worker)
 {
     const struct job *j = ctx;
     const struct config *c = &j->b->t->m.c;
-    const size_t c0 = task * COLS, c1 = c0 + COLS < c->d ? c0 + COLS : c->d;
+    const struct vec_grad v = {
+        .g = j->b->t->group[c->L + 1].g, .n = c->d, .heads = 1,
+        .rstd = j->b->rstd, .ldr = 1, .x = j->b->hidden[c->L],
+        .x_rows = j->r->T, .ldx = c->d, .dy = j->b->final,
+        .dy_rows = j->r->T, .lddy = c->d
+    };
 
     (void)worker;
-    norm_weight(j->b->t->group[c->L + 1].g, j->r, c->d, c0, c1, j->b->rstd,
-        j->b->hidden[c->L], j->r->T, j->b->final, j->r->T);
+    vec_grad_add(&v, j->r, task);
 }
 
 /* Where the gradient of an id's embedding is collected. */

@@ -42,7 +42,7 @@ do_dy(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 
         if (row_live(u->r, b, t)) {
             memcpy(u->g->dy + to, u->g->dx + at, d * sizeof(float));
-            kern.rmsnorm(u->f->xn + to, u->a.x2 + at, u->norm2, d,
+            kern.rmsnorm(u->f->xn + to, u->a.x2 + at, u->vec[W_NORM2], d,
                 (float)c->eps);
         } else {
             memset(u->g->dy + to, 0, d * sizeof(float));
@@ -116,7 +116,7 @@ do_dx2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 
         if (row_live(u->r, b, t))
             u->g->rstd2[tok] = kern.rmsnorm_bwd(u->g->dx2 + to,
-                u->g->dxn + to, u->a.x2 + tok * d, u->norm2, d,
+                u->g->dxn + to, u->a.x2 + tok * d, u->vec[W_NORM2], d,
                 (float)c->eps, u->g->dy + to);
         else
             memset(u->g->dx2 + to, 0, d * sizeof(float));
@@ -156,6 +156,22 @@ attend_bwd(void *ctx, size_t task, size_t worker)
     profile_end("backward attention", begin, 10.0 * (double)c->D * pairs, 0.0);
 }
 
+/* Back through the norms of one token's heads: dq in place; what it was stays
+ * for the gradients of the norms' weights. */
+static void
+head_norms(struct run *u, size_t b, size_t t, float *dq)
+{
+    const struct config *c = &u->f->m->c;
+    const size_t D = c->D, n = c->H + c->KV, row = b * u->c.Tp + t;
+    const float *raw = u->a.raw + row * n * D;
+
+    memcpy(u->g->dheads + row * n * D, dq, n * D * sizeof *dq);
+    for (size_t h = 0; h < n; h++)
+        u->g->rstd_heads[(b * u->r->T + t) * n + h] = kern.rmsnorm_bwd(
+            dq + h * D, dq + h * D, raw + h * D,
+            u->vec[h < c->H ? W_NQ : W_NK], D, (float)c->eps, NULL);
+}
+
 /* dk, dv: the query heads' parts added in their order; rope turned back; xn1
  * again. */
 static void
@@ -191,7 +207,9 @@ do_dqkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         cs = u->f->cs + (t - u->r->first[b * u->r->T + t]) * D;
         for (size_t h = 0; h < c->H + c->KV; h++)
             kern.rope(dq + h * D, cs, D, -1);
-        kern.rmsnorm(xn, u->x + (b * u->r->T + t) * d, u->norm1, d,
+        if (u->a.raw != NULL)
+            head_norms(u, b, t, dq);
+        kern.rmsnorm(xn, u->x + (b * u->r->T + t) * d, u->vec[W_NORM1], d,
             (float)c->eps);
     }
 }
@@ -226,8 +244,8 @@ do_dx(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 
         if (row_live(u->r, b, t))
             u->g->rstd1[tok] = kern.rmsnorm_bwd(u->g->dx + tok * d,
-                u->g->dxn1 + to, u->x + tok * d, u->norm1, d, (float)c->eps,
-                u->g->dx2 + to);
+                u->g->dxn1 + to, u->x + tok * d, u->vec[W_NORM1], d,
+                (float)c->eps, u->g->dx2 + to);
         else if (t < u->r->T)
             memset(u->g->dx + tok * d, 0, d * sizeof(float));
     }
@@ -242,13 +260,15 @@ struct dw {
     size_t first, nm, nn;   /* number of its first task, tiles */
 };
 
-enum { DW_MAX = 576, NORM_COLS = 64 };
+enum { DW_MAX = 576 };
 
 struct dwjob {
     struct run *u;
     struct dw w[W_N];
     size_t n;               /* matrices */
-    size_t matrices;        /* tasks for them; then columns of two norms */
+    size_t matrices;        /* tasks for them; then columns of the vectors */
+    struct vec_grad v[W_N];
+    size_t nv;
 };
 
 static size_t
@@ -275,39 +295,86 @@ dw_add(struct dwjob *j, int k, const float *dy, size_t lddy, const float *x,
 }
 
 void
-norm_weight(float *g, const struct rows *r, size_t n, size_t c0, size_t c1,
-    const float *rstd, const float *x, size_t x_rows, const float *dy,
-    size_t dy_rows)
+vec_grad_add(const struct vec_grad *v, const struct rows *r, size_t task)
 {
-    float sum[NORM_COLS];
+    const size_t c0 = task * VEC_COLS;
+    const size_t n = v->n - c0 < VEC_COLS ? v->n - c0 : VEC_COLS;
+    float sum[VEC_COLS];
 
-    assert(c1 - c0 <= NORM_COLS);
     for (size_t b = 0; b < r->B; b++) {
         memset(sum, 0, sizeof sum);
         for (size_t t = 0; t < r->T; t++) {
-            if (row_live(r, b, t))
-                kern.axmul(sum, rstd[b * r->T + t],
-                    x + (b * x_rows + t) * n + c0,
-                    dy + (b * dy_rows + t) * n + c0, c1 - c0);
+            const size_t tok = b * r->T + t;
+            const float *x = v->x + (b * v->x_rows + t) * v->ldx + c0;
+            const float *dy = v->dy + (b * v->dy_rows + t) * v->lddy + c0;
+
+            if (!row_live(r, b, t))
+                continue;
+            for (size_t h = 0; h < v->heads; h++) {
+                if (v->rstd == NULL)
+                    kern.add(sum, sum, dy + h * v->n, n);
+                else
+                    kern.axmul(sum, v->rstd[tok * v->ldr + h], x + h * v->n,
+                        dy + h * v->n, n);
+            }
         }
-        kern.add(g + c0, g + c0, sum, c1 - c0);
+        kern.add(v->g + c0, v->g + c0, sum, n);
     }
 }
 
-static void
-norm_task(struct run *u, size_t task)
+size_t
+vec_grad_tasks(const struct vec_grad *v)
 {
-    const size_t d = u->f->m->c.d, per = (d + NORM_COLS - 1) / NORM_COLS;
-    const size_t c0 = task % per * NORM_COLS;
-    const size_t c1 = c0 + NORM_COLS < d ? c0 + NORM_COLS : d;
-    const struct grads *g = u->g;
+    return (v->n + VEC_COLS - 1) / VEC_COLS;
+}
 
-    if (task < per)
-        norm_weight(g->group->g + g->group->at[W_NORM1], u->r, d, c0, c1,
-            g->rstd1, u->x, u->r->T, g->dxn1, u->c.Tp);
-    else
-        norm_weight(g->group->g + g->group->at[W_NORM2], u->r, d, c0, c1,
-            g->rstd2, u->a.x2, u->r->T, g->dxn, u->c.Tp);
+static void
+vector_task(const struct dwjob *j, size_t task)
+{
+    const struct vec_grad *v = j->v;
+
+    while (task >= vec_grad_tasks(v))
+        task -= vec_grad_tasks(v++);
+    vec_grad_add(v, j->u->r, task);
+}
+
+/* The gradient of a block's vector; what a vec_grad needs is in `how`. */
+static void
+vec_add(struct dwjob *j, int t, struct vec_grad how)
+{
+    struct group *g = j->u->g->group;
+
+    how.g = g->g + g->at[t];
+    how.n = j->u->b->w[t].cols;
+    how.dy_rows = j->u->c.Tp;
+    j->v[j->nv++] = how;
+}
+
+/* Norms of the residual stream, biases, norms of heads. */
+static void
+vectors(struct dwjob *j)
+{
+    const struct run *u = j->u;
+    const struct config *c = &u->f->m->c;
+    const struct grads *g = u->g;
+    const size_t d = c->d, T = u->r->T, ld = qkv_width(c), D = c->D;
+    const size_t n = c->H + c->KV, bias[] = { 0, c->H * D, n * D };
+
+    vec_add(j, W_NORM1, (struct vec_grad){ .heads = 1, .rstd = g->rstd1,
+        .ldr = 1, .x = u->x, .x_rows = T, .ldx = d, .dy = g->dxn1,
+        .lddy = d });
+    vec_add(j, W_NORM2, (struct vec_grad){ .heads = 1, .rstd = g->rstd2,
+        .ldr = 1, .x = u->a.x2, .x_rows = T, .ldx = d, .dy = g->dxn,
+        .lddy = d });
+    for (int k = 0; u->vec[W_BQ] != NULL && k < 3; k++)
+        vec_add(j, W_BQ + k, (struct vec_grad){ .heads = 1, .x = g->dqkv,
+            .dy = g->dqkv + bias[k], .lddy = ld });
+    for (int k = 0; u->a.raw != NULL && k < 2; k++)
+        vec_add(j, W_NQ + k, (struct vec_grad){ .heads = k ? c->KV : c->H,
+            .rstd = g->rstd_heads + (k ? c->H : 0), .ldr = n,
+            .x = u->a.raw + (k ? c->H * D : 0), .x_rows = u->c.Tp,
+            .ldx = n * D, .dy = g->dheads + (k ? c->H * D : 0),
+            .lddy = n * D });
 }
 
 static void
@@ -320,8 +387,8 @@ dw_task(void *ctx, size_t task, size_t worker)
 
     (void)worker;
     if (task >= j->matrices) {
-        norm_task(j->u, task - j->matrices);
-        profile_end("gradient of norms", t, 0.0, 0.0);
+        vector_task(j, task - j->matrices);
+        profile_end("gradient of vectors", t, 0.0, 0.0);
         return;
     }
     while (task >= w->first + w->nm * w->nn)
@@ -348,6 +415,7 @@ weight_grads(struct run *u)
     const size_t mlp = u->b->mlp, q = c->H * c->D, kv = c->KV * c->D;
     const size_t ld = qkv_width(c);
     struct dwjob j = { .u = u };
+    size_t tasks = 0;
 
     dw_add(&j, W_DOWN, g->dy, c->d, u->act, mlp);
     dw_add(&j, W_GATE, u->a.gate, mlp, u->f->xn, c->d);
@@ -356,8 +424,10 @@ weight_grads(struct run *u)
     dw_add(&j, W_Q, g->dqkv, ld, g->xn1, c->d);
     dw_add(&j, W_K, g->dqkv + q, ld, g->xn1, c->d);
     dw_add(&j, W_V, g->dqkv + q + kv, ld, g->xn1, c->d);
-    pool_run(u->f->pool, j.matrices +
-        2 * ((c->d + NORM_COLS - 1) / NORM_COLS), dw_task, &j);
+    vectors(&j);
+    for (size_t i = 0; i < j.nv; i++)
+        tasks += vec_grad_tasks(&j.v[i]);
+    pool_run(u->f->pool, j.matrices + tasks, dw_task, &j);
 }
 
 void

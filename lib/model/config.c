@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "format/json.h"
 #include "model/config_keys.h"
+#include "model/family.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,12 +23,6 @@ need(const json_t *j, const char *path, size_t hi, size_t *r, struct err *e)
         k < 0 ? -1 : 0;
 }
 
-static unsigned
-family(const struct config *c)
-{
-    return strcmp(c->arch, "mistral") == 0 ? FAMILY_MISTRAL : FAMILY_LLAMA;
-}
-
 static int
 check_arch(struct config *c, const json_t *j, struct err *e)
 {
@@ -39,29 +34,30 @@ check_arch(struct config *c, const json_t *j, struct err *e)
         return -1;
     if (!s)
         return err_set(e, EX_INPUT, "model_type: is missing");
-    if (strcmp(s, "llama") != 0 && strcmp(s, "mistral") != 0)
+    if (!family_named(s))
         return err_set(e, EX_INPUT, "model_type: \"%.60s\" is not supported "
-            "(llama, mistral)", s);
+            "(%s)", s, family_names(0));
     snprintf(c->arch, sizeof c->arch, "%s", s);
-    return config_check_keys(j, family(c), e);
+    return config_check_keys(j, family_of(c)->bit, e);
 }
 
 static int
 read_sizes(struct config *c, const json_t *j, struct err *e)
 {
-    const int mistral = family(c) == FAMILY_MISTRAL;
+    const struct family *f = family_of(c);
 
     if (need(j, "vocab_size", (size_t)1 << 24, &c->V, e) < 0 ||
         need(j, "hidden_size", DIM_MAX, &c->d, e) < 0 ||
         need(j, "intermediate_size", DIM_MAX, &c->mlp, e) < 0 ||
-        need(j, "num_hidden_layers", 4096, &c->L, e) < 0 ||
+        need(j, "num_hidden_layers", CONFIG_LAYERS, &c->L, e) < 0 ||
         need(j, "num_attention_heads", 4096, &c->H, e) < 0)
         return -1;
     /* What transformers takes when these are missing; null is another thing. */
-    c->KV = mistral && !json_object_get(j, "num_key_value_heads") ? 8 : c->H;
-    c->D = c->d % c->H == 0 ? c->d / c->H : 0;
-    c->max_pos = mistral ? 131072 : 2048;
-    c->window = mistral && !json_object_get(j, "sliding_window") ? 4096 : 0;
+    c->KV = f->KV && !json_object_get(j, "num_key_value_heads") ? f->KV : c->H;
+    c->D = f->D && !json_object_get(j, "head_dim") ? f->D :
+        c->d % c->H == 0 ? c->d / c->H : 0;
+    c->max_pos = f->max_pos;
+    c->window = json_object_get(j, "sliding_window") ? 0 : f->window;
     c->eps = 1e-6;
     c->init_range = 0.02;
     if (js_size(j, "num_key_value_heads", 1, 4096, &c->KV, e) < 0 ||
@@ -208,6 +204,49 @@ read_rope(struct config *c, const json_t *j, struct err *e)
         rope_scaling(c, j, "rope_scaling", e) : 0;
 }
 
+static int
+set_local(struct config *c, size_t i, const char *type, struct err *e)
+{
+    const int local = strcmp(type, "sliding_attention") == 0;
+
+    if (!local && strcmp(type, "full_attention") != 0)
+        return err_set(e, EX_INPUT, "layer_types: \"%.60s\" is not supported "
+            "(full_attention, sliding_attention)", type);
+    if (local && c->window == 0)
+        return err_set(e, EX_INPUT, "layer_types: number %zu is "
+            "sliding_attention, but there is no sliding_window", i);
+    config_set_local(c, i, local);
+    return 0;
+}
+
+/* Which blocks attend within the window. */
+static int
+read_windows(struct config *c, const json_t *j, struct err *e)
+{
+    const enum windows windows = family_of(c)->windows;
+    const json_t *types = js_get(j, "layer_types");
+    size_t from = 28;
+    int on = 0;
+
+    if (windows == WINDOW_BY_LAYER && (js_bool(j, "use_sliding_window", &on,
+        e) < 0 || js_size(j, "max_window_layers", 0, CONFIG_LAYERS, &from,
+        e) < 0))
+        return -1;
+    if (windows == WINDOW_BY_LAYER && !on)
+        c->window = 0;
+    if (types && (!json_is_array(types) || json_array_size(types) != c->L))
+        return err_set(e, EX_INPUT, "layer_types: is no list of %zu", c->L);
+    for (size_t i = 0; i < c->L; i++) {
+        const char *type = json_string_value(json_array_get(types, i));
+
+        if (types && set_local(c, i, type ? type : "", e) < 0)
+            return -1;
+        if (!types && c->window > 0)
+            config_set_local(c, i, windows == WINDOW_ALL || i >= from);
+    }
+    return 0;
+}
+
 /* A token id into *id, -1 if there is none. */
 static int
 read_id(const json_t *j, const char *path, int64_t *id, struct err *e)
@@ -247,7 +286,8 @@ config_from_json(struct config *c, const json_t *j, struct err *e)
 {
     memset(c, 0, sizeof *c);
     if (check_arch(c, j, e) < 0 || read_sizes(c, j, e) < 0 ||
-        read_rope(c, j, e) < 0 || read_eos(c, j, e) < 0 ||
+        read_rope(c, j, e) < 0 || read_windows(c, j, e) < 0 ||
+        read_eos(c, j, e) < 0 ||
         read_id(j, "bos_token_id", &c->bos, e) < 0 ||
         read_id(j, "pad_token_id", &c->pad, e) < 0)
         return -1;
@@ -343,6 +383,21 @@ set_id(json_t *j, const char *key, int64_t id)
     json_object_set_new(j, key, id < 0 ? json_null() : json_integer(id));
 }
 
+size_t
+config_window(const struct config *c, size_t i)
+{
+    return c->local[i / 8] >> i % 8 & 1 ? c->window : 0;
+}
+
+void
+config_set_local(struct config *c, size_t i, int local)
+{
+    const int bit = 1 << i % 8;
+
+    c->local[i / 8] = (unsigned char)(local ? c->local[i / 8] | bit :
+        c->local[i / 8] & ~bit);
+}
+
 int
 config_is_eos(const struct config *c, int64_t id)
 {
@@ -375,15 +430,34 @@ list_json(const size_t *v, size_t n)
     return a;
 }
 
+static void
+set_windows(const struct config *c, json_t *j)
+{
+    const enum windows windows = family_of(c)->windows;
+    json_t *types = json_array();
+
+    if (windows != WINDOW_NEVER)
+        json_object_set_new(j, "sliding_window", c->window ?
+            json_integer((json_int_t)c->window) : json_null());
+    for (size_t i = 0; i < c->L; i++)
+        json_array_append_new(types, json_string(config_window(c, i) ?
+            "sliding_attention" : "full_attention"));
+    if (windows == WINDOW_BY_LAYER) {
+        json_object_set_new(j, "use_sliding_window",
+            json_boolean(c->window > 0));
+        json_object_set(j, "layer_types", types);
+    }
+    json_decref(types);
+}
+
 json_t *
 config_to_json(const struct config *c, const size_t *mlp,
     const size_t *kept)
 {
-    const int mistral = strcmp(c->arch, "mistral") == 0;
     json_t *j = json_object(), *own = json_object();
 
     json_object_set_new(j, "architectures", json_pack("[s]",
-        mistral ? "MistralForCausalLM" : "LlamaForCausalLM"));
+        family_of(c)->class));
     json_object_set_new(j, "model_type", json_string(c->arch));
     set_size(j, "vocab_size", c->V);
     set_size(j, "hidden_size", c->d);
@@ -400,9 +474,7 @@ config_to_json(const struct config *c, const size_t *mlp,
     /* transformers 4 reads the scaling here; 5 takes either. */
     json_object_set_new(j, "rope_scaling", c->rope == ROPE_DEFAULT ?
         json_null() : rope_json(c));
-    if (mistral)
-        json_object_set_new(j, "sliding_window", c->window ?
-            json_integer((json_int_t)c->window) : json_null());
+    set_windows(c, j);
     json_object_set_new(j, "attention_bias", json_false());
     json_object_set_new(j, "attention_dropout", json_real(0));
     json_object_set_new(j, "mlp_bias", json_false());
@@ -437,7 +509,11 @@ config_params(const struct config *c, const size_t *mlp)
     size_t n = c->V * c->d * (c->tied ? 1 : 2) + c->d;
 
     for (size_t i = 0; i < c->L; i++)
-        n += 2 * c->d + 2 * c->H * c->D * c->d + 2 * c->KV * c->D * c->d +
-            3 * c->d * (mlp ? mlp[i] : c->mlp);
+        for (int t = 0; t < W_N; t++) {
+            size_t rows, cols;
+
+            block_dims(c, t, mlp ? mlp[i] : c->mlp, &rows, &cols);
+            n += rows * cols;
+        }
     return n;
 }

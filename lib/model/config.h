@@ -10,19 +10,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CONFIG_EOS = 32 };
+enum { CONFIG_EOS = 32, CONFIG_LAYERS = 4096 };
 
 enum rope_kind { ROPE_DEFAULT, ROPE_LINEAR, ROPE_LLAMA3 };
 
 struct config {
-    char arch[32];          /* model_type: "llama", "mistral" */
+    char arch[32];          /* model_type: "llama", ... (family.h) */
     size_t V;               /* vocabulary: rows of embed and head */
     size_t d;               /* hidden size */
     size_t L;               /* blocks */
     size_t H, KV, D;        /* query heads, key-value heads, head size */
     size_t mlp;             /* widest MLP; a block's own width is in block */
     size_t max_pos;
-    size_t window;          /* tokens a token attends to; 0: all before it */
+    size_t window;          /* tokens that one attends to in `local` blocks */
+    unsigned char local[CONFIG_LAYERS / 8];     /* a bit a block */
     double eps;             /* of RMSNorm */
     double theta;           /* RoPE base; rope_theta and rope_parameters */
     enum rope_kind rope;
@@ -47,6 +48,9 @@ int config_check(const struct config *c, struct err *e);
  * c->mlp and 0, 1, 2, ... where they are missing. */
 int config_blocks(const struct config *c, const json_t *j, size_t *mlp,
     size_t *kept, struct err *e);
+/* Tokens that one attends to in block i; 0: all before it. */
+size_t config_window(const struct config *c, size_t i);
+void config_set_local(struct config *c, size_t i, int local);
 /* Does id end a text? */
 int config_is_eos(const struct config *c, int64_t id);
 /* The ids that do as JSON: a number, a list of several, NULL for none. */

@@ -5,6 +5,7 @@
  * else because of it, and the difference would be silent.
  */
 #include "model/config_keys.h"
+#include "model/family.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@ struct key {
     unsigned families;      /* FAMILY_*; 0: all */
     const char *only;       /* JSON text of the one value; NULL: any */
 };
+
+enum { QWEN = FAMILY_QWEN2 | FAMILY_QWEN3 };
 
 static const struct key keys[] = {
     /* read: config.c, open.c */
@@ -26,7 +29,9 @@ static const struct key keys[] = {
     { "rope_theta", 0, NULL }, { "rope_scaling", 0, NULL },
     { "rope_parameters", 0, NULL }, { "bos_token_id", 0, NULL },
     { "eos_token_id", 0, NULL }, { "pad_token_id", 0, NULL },
-    { "sliding_window", FAMILY_MISTRAL, NULL }, { "retort", 0, NULL },
+    { "sliding_window", FAMILY_MISTRAL | QWEN, NULL },
+    { "use_sliding_window", QWEN, NULL }, { "max_window_layers", QWEN, NULL },
+    { "layer_types", QWEN, NULL }, { "retort", 0, NULL },
 
     /* implemented at one value */
     { "hidden_act", 0, "\"silu\"" }, { "is_causal", 0, "true" },

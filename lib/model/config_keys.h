@@ -6,10 +6,8 @@
 
 #include <jansson.h>
 
-enum { FAMILY_LLAMA = 1, FAMILY_MISTRAL = 2 };
-
-/* Every key of the object known to that family, and at a value that is
- * implemented?  Else -1: "KEY: why". */
+/* Every key of the object known to that family (a bit of family.h), and at a
+ * value that is implemented?  Else -1: "KEY: why". */
 int config_check_keys(const json_t *j, unsigned family, struct err *e);
 
 #endif

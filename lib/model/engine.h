@@ -34,6 +34,8 @@ size_t part_count(size_t N, size_t K);
 /* What the steps of one block produce, for B sequences. */
 struct acts {
     float *qkv;             /* [B,Tp,(H+2KV)D] q, k after rope */
+    float *raw;             /* [B,Tp,(H+KV)D] q, k before their norms, for the
+                             * backward pass; NULL */
     float *att;             /* [B,Tp,H*D] */
     float *lse;             /* [B,H,Tp] */
     float *x2;              /* [B,T,d] after attention's residual */
@@ -52,7 +54,8 @@ struct fwd {
     float *out;             /* [B,Tp,d] what o and down give */
     float *act;             /* [B,Tp,mlp] */
     struct acts a;          /* x2 is set by each call; or empty */
-    const float **norm;     /* [2L+1] norm weights in fp32; last: final */
+    const float **vec;      /* [L,W_N] a block's vectors in fp32, or NULL */
+    const float *norm;      /* the final norm's weight in fp32 */
     float **wide;           /* [threads] widened weights, wide_n floats */
     size_t wide_n;
     float **scratch;        /* [threads] for attention */
@@ -76,7 +79,7 @@ struct run {
     const struct rows *r;
     struct cut c;
     const struct block *b;
-    const float *norm1, *norm2;
+    const float *const *vec;    /* [W_N] vectors in fp32 */
     const uint32_t *first;  /* [B,T] of what each token attends to */
     struct acts a;
     float *act;             /* [B,Tp,mlp]; may be a.gate */
@@ -111,6 +114,14 @@ void block_forward(struct run *u);
 void run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r);
 
 size_t qkv_width(const struct config *c);
+
+/* Have the blocks norms of each head of Q and K? */
+int has_qk_norm(const struct config *c);
+/* One token's q, k and v as the products gave them, in place: biases, norms of
+ * heads, rotation by the angles cs [D].  raw: NULL, or what q and k were before
+ * their norms, out. */
+void finish_qkv(const struct config *c, const float *const *vec,
+    const float *cs, float *qkv, float *raw);
 
 /* head.c: rows of a tile (a small one for few), columns of a slice of the
  * vocabulary, rows of one round. */

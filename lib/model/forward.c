@@ -51,6 +51,12 @@ qkv_width(const struct config *c)
 }
 
 int
+has_qk_norm(const struct config *c)
+{
+    return block_tensor_name(c, W_NQ) != NULL;
+}
+
+int
 row_live(const struct rows *r, size_t b, size_t t)
 {
     return t < r->T && r->first[b * r->T + t] != UINT32_MAX;
@@ -75,34 +81,44 @@ wide_floats(const struct model *m)
     for (size_t i = 0; i < m->c.L; i++) {
         for (size_t k = 0; k < W_N; k++) {
             const struct weight *w = &m->block[i].w[k];
-            const size_t n = part_cols(w->rows, w->cols) * w->cols;
+            size_t n;
 
-            if (weight_f32(w) == NULL && n > most)
-                most = n;
+            if (block_is_vector((int)k) || weight_f32(w) != NULL)
+                continue;
+            n = part_cols(w->rows, w->cols) * w->cols;
+            most = n > most ? n : most;
         }
     }
     return most;
 }
 
-/* Norm weights in fp32: as they lie, or copies. */
-static void
-norms(struct fwd *f, struct arena *a)
+/* A vector in fp32: as it lies, or a copy. */
+static const float *
+vector(const struct weight *w, struct arena *a)
 {
-    const struct config *c = &f->m->c;
+    const float *p = weight_f32(w);
+    float *copy = p == NULL ? arena_alloc(a, w->cols, sizeof *copy) : NULL;
 
-    f->norm = arena_alloc(a, 2 * c->L + 1, sizeof *f->norm);
-    for (size_t i = 0; i <= 2 * c->L; i++) {
-        const struct weight *w = i == 2 * c->L ? &f->m->norm :
-            &f->m->block[i / 2].w[i % 2 == 0 ? W_NORM1 : W_NORM2];
-        const float *p = weight_f32(w);
-        float *copy = p == NULL ? arena_alloc(a, c->d, sizeof *copy) : NULL;
+    if (copy != NULL)
+        weight_rows(w, 0, 1, copy);
+    return p != NULL ? p : copy;
+}
 
-        if (f->norm == NULL)
-            continue;               /* planning */
-        if (copy != NULL)
-            weight_rows(w, 0, 1, copy);
-        f->norm[i] = p != NULL ? p : copy;
+static void
+vectors(struct fwd *f, struct arena *a)
+{
+    const struct model *m = f->m;
+
+    f->vec = arena_alloc(a, m->c.L * W_N, sizeof *f->vec);
+    for (size_t i = 0; i < m->c.L * W_N; i++) {
+        const struct weight *w = &m->block[i / W_N].w[i % W_N];
+        const float *p = w->rows == 1 && block_is_vector((int)(i % W_N)) ?
+            vector(w, a) : NULL;
+
+        if (f->vec != NULL)                 /* else planning */
+            f->vec[i] = p;
     }
+    f->norm = vector(&m->norm, a);
 }
 
 static float **
@@ -130,7 +146,7 @@ layout(struct fwd *f, struct arena *a, int parts)
 
     f->freq = arena_alloc(a, c->D / 2, sizeof *f->freq);
     f->cs = arena_alloc(a, f->T * c->D, sizeof *f->cs);
-    if (c->window > 0)
+    if (c->window > 0)      /* some blocks attend within it */
         f->first = arena_alloc(a, f->B * f->T, sizeof *f->first);
     f->xn = arena_alloc(a, rows * c->d, sizeof *f->xn);
     f->out = arena_alloc(a, rows * c->d, sizeof *f->out);
@@ -144,7 +160,7 @@ layout(struct fwd *f, struct arena *a, int parts)
     } else {
         f->act = arena_alloc(a, rows * mlp, sizeof(float));
     }
-    norms(f, a);
+    vectors(f, a);
     f->wide_n = wide_floats(f->m);
     if (parts != 0)
         head_wide(f);
@@ -254,7 +270,7 @@ norm_task(void *ctx, size_t task, size_t worker)
             memset(j->y + t * c->d, 0, c->d * sizeof *j->y);
         else
             kern.rmsnorm(j->y + t * c->d, j->x + t * c->d,
-                j->f->norm[2 * c->L], c->d, (float)c->eps);
+                j->f->norm, c->d, (float)c->eps);
     }
 }
 

@@ -112,7 +112,7 @@ do_norm1(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         float *y = u->f->xn + (b * u->c.Tp + t) * d;
 
         if (row_live(u->r, b, t))
-            kern.rmsnorm(y, u->x + (b * u->r->T + t) * d, u->norm1, d,
+            kern.rmsnorm(y, u->x + (b * u->r->T + t) * d, u->vec[W_NORM1], d,
                 (float)c->eps);
         else
             memset(y, 0, d * sizeof *y);
@@ -138,20 +138,46 @@ do_qkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     }
 }
 
+void
+finish_qkv(const struct config *c, const float *const *vec, const float *cs,
+    float *qkv, float *raw)
+{
+    const size_t D = c->D, kv = c->KV * D;
+    float *k = qkv + c->H * D;
+
+    if (vec[W_BQ] != NULL) {
+        kern.add(qkv, qkv, vec[W_BQ], c->H * D);
+        kern.add(k, k, vec[W_BK], kv);
+        kern.add(k + kv, k + kv, vec[W_BV], kv);
+    }
+    if (raw != NULL)
+        memcpy(raw, qkv, (c->H + c->KV) * D * sizeof *raw);
+    for (size_t h = 0; h < c->H + c->KV; h++) {
+        const float *norm = vec[h < c->H ? W_NQ : W_NK];
+
+        if (norm != NULL)
+            kern.rmsnorm(qkv + h * D, qkv + h * D, norm, D, (float)c->eps);
+        kern.rope(qkv + h * D, cs, D, 1);
+    }
+}
+
 static void
 do_rope(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     const struct config *c = &u->f->m->c;
+    const size_t qk = (c->H + c->KV) * c->D;
 
     (void)worker;
     for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
-        float *q = u->a.qkv + (b * u->c.Tp + t) * qkv_width(c);
+        const size_t at = b * u->c.Tp + t;
 
-        if (!row_live(u->r, b, t))
-            continue;
-        for (size_t h = 0; h < c->H + c->KV; h++)
-            kern.rope(q + h * c->D, u->f->cs +
-                (t - u->r->first[b * u->r->T + t]) * c->D, c->D, 1);
+        if (row_live(u->r, b, t))
+            finish_qkv(c, u->vec, u->f->cs +
+                (t - u->r->first[b * u->r->T + t]) * c->D,
+                u->a.qkv + at * qkv_width(c),
+                u->a.raw != NULL ? u->a.raw + at * qk : NULL);
+        else if (u->a.raw != NULL)
+            memset(u->a.raw + at * qk, 0, qk * sizeof(float));
     }
 }
 
@@ -175,7 +201,7 @@ do_norm2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 
         if (row_live(u->r, b, t)) {
             kern.add(u->a.x2 + at, u->x + at, u->f->out + to, d);
-            kern.rmsnorm(u->f->xn + to, u->a.x2 + at, u->norm2, d,
+            kern.rmsnorm(u->f->xn + to, u->a.x2 + at, u->vec[W_NORM2], d,
                 (float)c->eps);
         } else {
             memset(u->f->xn + to, 0, d * sizeof(float));
@@ -260,17 +286,17 @@ attend(void *ctx, size_t task, size_t worker)
 
 /* Where each token's attention begins: its piece, or a window's width back. */
 static const uint32_t *
-attention_first(struct fwd *f, const struct rows *r)
+attention_first(struct fwd *f, size_t i, const struct rows *r)
 {
-    const size_t window = f->m->c.window;
+    const size_t window = config_window(&f->m->c, i);
 
     if (window == 0 || window >= r->T)
         return r->first;
-    for (size_t i = 0; i < r->B * r->T; i++) {
-        const size_t t = i % r->T;
+    for (size_t k = 0; k < r->B * r->T; k++) {
+        const size_t t = k % r->T;
         const uint32_t back = t >= window ? (uint32_t)(t - window + 1) : 0;
 
-        f->first[i] = r->first[i] > back ? r->first[i] : back;
+        f->first[k] = r->first[k] > back ? r->first[k] : back;
     }
     return f->first;
 }
@@ -284,9 +310,8 @@ run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r)
     u->r = r;
     u->c = cut_of(r->T);
     u->b = &f->m->block[i];
-    u->first = attention_first(f, r);
-    u->norm1 = f->norm[2 * i];
-    u->norm2 = f->norm[2 * i + 1];
+    u->first = attention_first(f, i, r);
+    u->vec = f->vec + i * W_N;
     u->act = f->act;
 }
 

@@ -129,6 +129,7 @@ struct attjob {
     struct kvcache *k;
     const float *key, *val; /* [T,KV*D] of the block */
     size_t n;               /* new tokens, already in the cache */
+    size_t window;          /* 0: none */
 };
 
 /* One head of one new token. */
@@ -140,7 +141,7 @@ att_task(void *ctx, size_t task, size_t worker)
     const struct config *c = &k->f->m->c;
     const size_t D = c->D, kv = c->KV * D, h = task % c->H, t = task / c->H;
     const size_t at = h / (c->H / c->KV) * D, end = k->n + t + 1;
-    const size_t from = c->window && end > c->window ? end - c->window : 0;
+    const size_t from = j->window && end > j->window ? end - j->window : 0;
     const size_t n = end - from;
     const float *q = k->qkv + t * qkv_width(c) + h * D;
     float *p = k->p + worker * k->T, *o = k->att + t * c->H * D + h * D;
@@ -162,10 +163,11 @@ kv_block(struct kvcache *k, size_t i, size_t n)
     const struct block *b = &k->f->m->block[i];
     const size_t d = c->d, kv = c->KV * c->D, wide = qkv_width(c);
     float *key = k->k + i * k->T * kv, *val = k->v + i * k->T * kv;
-    struct attjob j = { k, key, val, n };
+    const float *const *vec = k->f->vec + i * W_N;
+    struct attjob j = { k, key, val, n, config_window(c, i) };
 
     for (size_t t = 0; t < n; t++)
-        kern.rmsnorm(k->xn + t * d, k->x + t * d, k->f->norm[2 * i], d,
+        kern.rmsnorm(k->xn + t * d, k->x + t * d, vec[W_NORM1], d,
             (float)c->eps);
     multiply(k, &b->w[W_Q], k->xn, n, k->qkv, wide);
     multiply(k, &b->w[W_K], k->xn, n, k->qkv + c->H * c->D, wide);
@@ -173,8 +175,7 @@ kv_block(struct kvcache *k, size_t i, size_t n)
     for (size_t t = 0; t < n; t++) {
         float *q = k->qkv + t * wide;
 
-        for (size_t h = 0; h < c->H + c->KV; h++)
-            kern.rope(q + h * c->D, k->cs + (k->n + t) * c->D, c->D, 1);
+        finish_qkv(c, vec, k->cs + (k->n + t) * c->D, q, NULL);
         memcpy(key + (k->n + t) * kv, q + c->H * c->D, kv * sizeof *q);
         memcpy(val + (k->n + t) * kv, q + c->H * c->D + kv, kv * sizeof *q);
     }
@@ -182,7 +183,7 @@ kv_block(struct kvcache *k, size_t i, size_t n)
     multiply(k, &b->w[W_O], k->att, n, k->out, d);
     for (size_t t = 0; t < n; t++) {
         kern.add(k->x + t * d, k->x + t * d, k->out + t * d, d);
-        kern.rmsnorm(k->xn + t * d, k->x + t * d, k->f->norm[2 * i + 1], d,
+        kern.rmsnorm(k->xn + t * d, k->x + t * d, vec[W_NORM2], d,
             (float)c->eps);
     }
     multiply(k, &b->w[W_GATE], k->xn, n, k->gate, b->mlp);
@@ -214,7 +215,7 @@ kv_step(struct kvcache *k, const uint32_t *ids, size_t n, float *logits)
         ids += now;
         n -= now;
         if (n == 0) {
-            kern.rmsnorm(k->xn, k->x + (now - 1) * d, k->f->norm[2 * m->c.L],
+            kern.rmsnorm(k->xn, k->x + (now - 1) * d, k->f->norm,
                 d, (float)m->c.eps);
             multiply(k, &m->head, k->xn, 1, logits, m->c.V);
         }

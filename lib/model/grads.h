@@ -20,6 +20,8 @@ struct grads {
     float *dxn1;            /* at norm1's output; f->out, free by now */
     float *xn1;             /* norm1's output again (norm2's is f->xn) */
     float *rstd1, *rstd2;   /* [B,T] */
+    float *dheads;          /* [B,Tp,(H+KV)D] at the outputs of heads' norms */
+    float *rstd_heads;      /* [B,T,H+KV]; both NULL where there are none */
     float *dx;              /* [B,T,d] in: at the output; out: at the input */
     float *row;             /* [threads,widest] one row of act */
     size_t widest;
@@ -29,10 +31,23 @@ struct grads {
 /* u: the block's x (input) and a, as block_forward left them; u->g. */
 void block_backward(struct run *u);
 
-/* g[n] += sum over tokens of rstd * x * dy, row by row of the batch.
- * x, dy: element 0 of row b, token t at (b * ldrow + t) * n. */
-void norm_weight(float *g, const struct rows *r, size_t n, size_t c0,
-    size_t c1, const float *rstd, const float *x, size_t x_rows,
-    const float *dy, size_t dy_rows);
+/*
+ * The gradient of a vector, row by row of the batch: of a norm's weight,
+ *   g[n] += sum over tokens and heads of rstd * x * dy,
+ * or of a bias, sum of dy, where rstd is NULL.  Element 0 of row b, token t,
+ * head h: x[(b * x_rows + t) * ldx + h * n], the same of dy, rstd[(b * T + t) *
+ * ldr + h].
+ */
+struct vec_grad {
+    float *g;
+    size_t n, heads;
+    const float *rstd, *x, *dy;
+    size_t ldr, x_rows, ldx, dy_rows, lddy;
+};
+/* VEC_COLS columns of it are one task. */
+enum { VEC_COLS = 64 };
+size_t vec_grad_tasks(const struct vec_grad *v);
+void vec_grad_add(const struct vec_grad *v, const struct rows *r,
+    size_t task);
 
 #endif

@@ -22,16 +22,6 @@ weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
     return dtype_bytes(t, cols, &w->stride);
 }
 
-void
-block_dims(const struct config *c, int t, size_t mlp, size_t *rows,
-    size_t *cols)
-{
-    *rows = t == W_NORM1 || t == W_NORM2 ? 1 : t == W_Q ? c->H * c->D :
-        t == W_K || t == W_V ? c->KV * c->D :
-        t == W_GATE || t == W_UP ? mlp : c->d;
-    *cols = t == W_O ? c->H * c->D : t == W_DOWN ? mlp : c->d;
-}
-
 /* ---- safetensors files of a directory ---- */
 
 static int
@@ -177,12 +167,14 @@ take_block(struct model *m, struct source *s, size_t i, struct err *e)
 
     for (int t = 0; t < W_N; t++) {
         struct weight *w = &b->w[t];
+        const char *part = block_tensor_name(&m->c, t);
 
-        snprintf(name, sizeof name, "model.layers.%zu.%s.weight", i,
-            block_tensor_name[t]);
+        if (part == NULL)
+            continue;
+        snprintf(name, sizeof name, "model.layers.%zu.%s", i, part);
         block_dims(&m->c, t, m->c.mlp, &rows, &cols);
-        if (take(m, s, name, t == W_NORM1 || t == W_NORM2 ? 1 : 2, rows,
-            cols, w, e) < 0)
+        if (take(m, s, name, block_is_vector(t) ? 1 : 2, rows, cols, w,
+            e) < 0)
             return -1;
         block_dims(&m->c, t, b->mlp, &w->rows, &w->cols);
     }

@@ -4,7 +4,7 @@
 
 #include "base/io.h"
 #include "format/gguf.h"
-#include "model/model.h"
+#include "model/family.h"
 
 /* Files that a model's weights lie in; m->own points to one. */
 struct source {
@@ -19,9 +19,6 @@ struct source {
 /* Point w at rows x cols of dtype t at p; -1 when t is no type of weights. */
 int weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
     size_t cols);
-/* Logical rows and columns of tensor t of a block of width mlp. */
-void block_dims(const struct config *c, int t, size_t mlp, size_t *rows,
-    size_t *cols);
 
 int open_hf(struct model *m, struct source *s, struct err *e);
 int open_gguf(struct model *m, struct source *s, struct err *e);

@@ -1,4 +1,4 @@
-/* Opening a model in a .gguf file of the llama family; see model.h. */
+/* Opening a model in a .gguf file; see model.h. */
 #include "model/open.h"
 
 #include "base/mem.h"
@@ -8,52 +8,79 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A size that must be there. */
+/* A GGUF whose keys begin with its architecture's name. */
+struct keys {
+    const struct gguf *g;
+    const struct family *f;
+    char name[80];          /* the last key asked for */
+};
+
+static const char *
+key(struct keys *k, const char *name)
+{
+    snprintf(k->name, sizeof k->name, "%s.%s", k->f->gguf, name);
+    return k->name;
+}
+
 static int
-need(const struct gguf *g, const char *key, size_t hi, size_t *r,
+get_size(struct keys *k, const char *name, size_t lo, size_t hi, size_t *r,
     struct err *e)
 {
-    int k = gguf_size(g, key, 1, hi, r, e);
+    return gguf_size(k->g, key(k, name), lo, hi, r, e);
+}
 
-    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", key) :
+static int
+get_real(struct keys *k, const char *name, double lo, double hi, double *r,
+    struct err *e)
+{
+    return gguf_real(k->g, key(k, name), lo, hi, r, e);
+}
+
+/* A size that must be there. */
+static int
+need(struct keys *g, const char *name, size_t hi, size_t *r, struct err *e)
+{
+    int k = get_size(g, name, 1, hi, r, e);
+
+    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", g->name) :
         k < 0 ? -1 : 0;
 }
 
 static int
-read_sizes(struct config *c, const struct gguf *g, struct err *e)
+read_sizes(struct config *c, struct keys *g, struct err *e)
 {
-    const struct gguf_tensor *t = gguf_tensor(g, "token_embd.weight");
+    const struct gguf_tensor *t = gguf_tensor(g->g, "token_embd.weight");
     size_t value = 0, rot, V;
 
     if (!t || t->ndim != 2)
         return err_set(e, EX_INPUT, "tensor token_embd.weight: %s", t ?
             "is no matrix" : "is missing");
     V = c->V = t->shape[0];
-    if (need(g, "llama.embedding_length", 1 << 20, &c->d, e) < 0 ||
-        need(g, "llama.feed_forward_length", 1 << 20, &c->mlp, e) < 0 ||
-        need(g, "llama.block_count", 4096, &c->L, e) < 0 ||
-        need(g, "llama.attention.head_count", 4096, &c->H, e) < 0 ||
-        need(g, "llama.context_length", (size_t)1 << 31, &c->max_pos, e) < 0)
+    if (need(g, "embedding_length", 1 << 20, &c->d, e) < 0 ||
+        need(g, "feed_forward_length", 1 << 20, &c->mlp, e) < 0 ||
+        need(g, "block_count", CONFIG_LAYERS, &c->L, e) < 0 ||
+        need(g, "attention.head_count", 4096, &c->H, e) < 0 ||
+        need(g, "context_length", (size_t)1 << 31, &c->max_pos, e) < 0)
         return -1;
     c->KV = c->H;
     c->D = c->d % c->H == 0 ? c->d / c->H : 0;
-    if (gguf_size(g, "llama.attention.head_count_kv", 1, 4096, &c->KV,
+    if (get_size(g, "attention.head_count_kv", 1, 4096, &c->KV,
         e) < 0 ||
-        gguf_size(g, "llama.attention.key_length", 1, 65536, &c->D, e) < 0)
+        get_size(g, "attention.key_length", 1, 65536, &c->D, e) < 0)
         return -1;
     value = rot = c->D;
-    if (gguf_size(g, "llama.attention.value_length", 1, 65536, &value,
+    if (get_size(g, "attention.value_length", 1, 65536, &value,
         e) < 0 ||
-        gguf_size(g, "llama.rope.dimension_count", 1, 65536, &rot, e) < 0 ||
-        gguf_size(g, "llama.vocab_size", 1, SIZE_MAX / 2, &V, e) < 0)
+        get_size(g, "rope.dimension_count", 1, 65536, &rot, e) < 0 ||
+        get_size(g, "vocab_size", 1, SIZE_MAX / 2, &V, e) < 0)
         return -1;
     if (value != c->D || rot != c->D)
-        return err_set(e, EX_INPUT, "llama.%s: %zu is not the head size %zu",
+        return err_set(e, EX_INPUT, "%s: %zu is not the head size %zu", key(g,
             value != c->D ? "attention.value_length" :
-            "rope.dimension_count", value != c->D ? value : rot, c->D);
+            "rope.dimension_count"), value != c->D ? value : rot, c->D);
     if (V != c->V)
-        return err_set(e, EX_INPUT, "llama.vocab_size: %zu, but "
-            "token_embd.weight has %zu rows", V, c->V);
+        return err_set(e, EX_INPUT, "%s: %zu, but token_embd.weight has "
+            "%zu rows", key(g, "vocab_size"), V, c->V);
     return 0;
 }
 
@@ -98,30 +125,31 @@ read_rope_table(struct config *c, const struct gguf_tensor *t, struct err *e)
 }
 
 static int
-read_rope(struct config *c, const struct gguf *g, struct err *e)
+read_rope(struct config *c, struct keys *g, struct err *e)
 {
-    const struct gguf_tensor *t = gguf_tensor(g, "rope_freqs.weight");
+    const struct gguf_tensor *t = gguf_tensor(g->g, "rope_freqs.weight");
+    const char *type;
     double factor = 0;
     int r;
 
     c->theta = 10000;
-    if (gguf_real(g, "llama.rope.freq_base", 1, 1e12, &c->theta, e) < 0)
+    if (get_real(g, "rope.freq_base", 1, 1e12, &c->theta, e) < 0)
         return -1;
-    r = gguf_real(g, "llama.rope.scaling.factor", 0, 1e6, &factor, e);
+    r = get_real(g, "rope.scaling.factor", 0, 1e6, &factor, e);
     if (r == 0)
-        r = gguf_real(g, "llama.rope.scale_linear", 0, 1e6, &factor, e);
+        r = get_real(g, "rope.scale_linear", 0, 1e6, &factor, e);
     if (r < 0)
         return -1;
-    if (gguf_kv(g, "llama.rope.scaling.type") &&
-        !gguf_is(g, "llama.rope.scaling.type", "linear") &&
-        !gguf_is(g, "llama.rope.scaling.type", "none"))
-        return err_set(e, EX_INPUT, "llama.rope.scaling.type: is not "
-            "supported (none, linear)");
-    if (gguf_is(g, "llama.rope.scaling.type", "none") || factor == 1)
+    type = key(g, "rope.scaling.type");
+    if (gguf_kv(g->g, type) && !gguf_is(g->g, type, "linear") &&
+        !gguf_is(g->g, type, "none"))
+        return err_set(e, EX_INPUT, "%s: is not supported (none, linear)",
+            type);
+    if (gguf_is(g->g, type, "none") || factor == 1)
         factor = 0;
     if (t && factor != 0)       /* llama.cpp applies one after the other */
-        return err_set(e, EX_INPUT, "llama.rope.scaling.factor: %g beside "
-            "tensor rope_freqs.weight is not supported", factor);
+        return err_set(e, EX_INPUT, "%s: %g beside tensor rope_freqs.weight "
+            "is not supported", key(g, "rope.scaling.factor"), factor);
     if (t)
         return read_rope_table(c, t, e);
     if (factor == 0)
@@ -150,7 +178,7 @@ read_id(const struct gguf *g, const char *key, size_t V, int64_t *id,
 static const struct {
     const char *name;
     int only;               /* -1: any value */
-} keys[] = {
+} known[] = {
     { "context_length", -1 }, { "embedding_length", -1 },
     { "block_count", -1 }, { "feed_forward_length", -1 },
     { "attention.head_count", -1 }, { "attention.head_count_kv", -1 },
@@ -183,43 +211,58 @@ is_value(const struct gguf *g, const struct gguf_kv *v, int want)
 }
 
 static int
-check_keys(const struct gguf *g, struct err *e)
+check_keys(const struct keys *f, struct err *e)
 {
-    static const char arch[] = "llama.";
-    const size_t len = sizeof arch - 1;
+    const struct gguf *g = f->g;
+    const size_t len = strlen(f->f->gguf);
 
     for (size_t i = 0; i < g->nkv; i++) {
-        const char *key = g->kv[i].key;
+        const char *name = g->kv[i].key;
         size_t k = 0;
 
-        if (strncmp(key, arch, len) != 0)
+        if (strncmp(name, f->f->gguf, len) != 0 || name[len] != '.')
             continue;
-        while (k < sizeof keys / sizeof *keys &&
-            strcmp(keys[k].name, key + len) != 0)
+        while (k < sizeof known / sizeof *known &&
+            strcmp(known[k].name, name + len + 1) != 0)
             k++;
-        if (k == sizeof keys / sizeof *keys)
+        if (k == sizeof known / sizeof *known)
             return err_set(e, EX_INPUT, "%.80s: is not known and may change "
-                "what the model computes", key);
-        if (keys[k].only >= 0 && !is_value(g, &g->kv[i], keys[k].only))
+                "what the model computes", name);
+        if (known[k].only >= 0 && !is_value(g, &g->kv[i], known[k].only))
             return err_set(e, EX_INPUT, "%s: a value other than %d is not "
-                "supported", key, keys[k].only);
+                "supported", name, known[k].only);
     }
+    return 0;
+}
+
+static int
+read_family(struct keys *k, struct config *c, struct err *e)
+{
+    const char *s = NULL;
+    char name[80];
+    size_t n = 0;
+
+    if (gguf_str(k->g, "general.architecture", &s, &n, e) < 0)
+        return -1;
+    snprintf(name, sizeof name, "%.*s", n < 60 ? (int)n : 60, s ? s : "");
+    if ((k->f = family_of_gguf(name)) == NULL)
+        return err_set(e, EX_INPUT, "general.architecture: \"%s\" is not "
+            "supported (%s)", name, family_names(1));
+    snprintf(c->arch, sizeof c->arch, "%s", k->f->type);
     return 0;
 }
 
 static int
 read_config(struct config *c, const struct gguf *g, struct err *e)
 {
+    struct keys k = { g, NULL, "" };
+
     memset(c, 0, sizeof *c);
-    if (!gguf_is(g, "general.architecture", "llama"))
-        return err_set(e, EX_INPUT, "general.architecture: only \"llama\" "
-            "is supported");
-    snprintf(c->arch, sizeof c->arch, "llama");
     c->init_range = 0.02;
     c->eps = 0;
-    if (read_sizes(c, g, e) < 0 || check_keys(g, e) < 0 ||
-        read_rope(c, g, e) < 0 ||
-        gguf_real(g, "llama.attention.layer_norm_rms_epsilon", 0, 1, &c->eps,
+    if (read_family(&k, c, e) < 0 || read_sizes(c, &k, e) < 0 ||
+        check_keys(&k, e) < 0 || read_rope(c, &k, e) < 0 ||
+        get_real(&k, "attention.layer_norm_rms_epsilon", 0, 1, &c->eps,
         e) < 0 ||
         read_id(g, "tokenizer.ggml.bos_token_id", c->V, &c->bos, e) < 0 ||
         read_id(g, "tokenizer.ggml.eos_token_id", c->V, &c->eos[0], e) < 0 ||
@@ -246,13 +289,6 @@ take(struct source *s, const char *name, size_t rows, size_t cols,
     return weight_set(w, t->data, t->dtype, rows, cols);
 }
 
-/* llama.cpp's names of a block's tensors. */
-static const char *const names[W_N] = {
-    [W_NORM1] = "attn_norm", [W_Q] = "attn_q", [W_K] = "attn_k",
-    [W_V] = "attn_v", [W_O] = "attn_output", [W_NORM2] = "ffn_norm",
-    [W_GATE] = "ffn_gate", [W_UP] = "ffn_up", [W_DOWN] = "ffn_down",
-};
-
 static int
 take_all(struct model *m, struct source *s, struct err *e)
 {
@@ -273,19 +309,21 @@ take_all(struct model *m, struct source *s, struct err *e)
         b->mlp = c->mlp;
         b->source = i;
         for (int t = 0; t < W_N; t++) {
-            snprintf(name, sizeof name, "blk.%zu.%s.weight", i, names[t]);
+            snprintf(name, sizeof name, "blk.%zu.%s", i, block_gguf_name(t));
             block_dims(c, t, c->mlp, &rows, &cols);
-            if (take(s, name, rows, cols, &b->w[t], e) < 0)
+            if (rows > 0 && take(s, name, rows, cols, &b->w[t], e) < 0)
                 return -1;
         }
+        if (!family_of(c)->permuted)
+            continue;
         b->w[W_Q].perm = c->H;
         b->w[W_K].perm = c->KV;
     }
     for (size_t i = 0; i < s->g.nt; i++)
         if (!s->used[0][i] &&
             strcmp(s->g.t[i].name, "rope_freqs.weight") != 0)
-            return err_set(e, EX_INPUT, "tensor %s: is no part of a llama "
-                "model", s->g.t[i].name);
+            return err_set(e, EX_INPUT, "tensor %s: is no part of a %s "
+                "model", s->g.t[i].name, c->arch);
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /*
  * The tensors of a model as one numbered list, in the order in which they are
- * written: embed, the nine of block 0, ..., the norm, the head if untied.
+ * written: embed, those of block 0, ..., the norm, the head if untied.
  * Private to lib/model.
  */
 #ifndef MODEL_PARTS_H

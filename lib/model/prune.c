@@ -60,6 +60,7 @@ cut_blocks(struct model *out, const struct model *m, const struct keep *keep,
 
         assert(k->block < m->c.L);
         *b = *from;
+        config_set_local(&out->c, i, config_window(&m->c, k->block) > 0);
         if (k->chan != NULL) {
             assert(k->n > 0 && k->n <= from->mlp);
             b->mlp = k->n;

@@ -1,19 +1,21 @@
 /* A new model with random weights; see random.h. */
 #include "model/random.h"
 #include "base/rng.h"
+#include "model/family.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* An fp32 matrix in the arena; deviation 0 asks for ones. */
+/* An fp32 matrix in the arena; deviation 0 asks for ones, -1 for zeros. */
 static struct weight
 matrix(struct arena *a, size_t rows, size_t cols, double dev, uint64_t key)
 {
     float *p = arena_alloc(a, rows * cols, sizeof(float));
 
     for (size_t i = 0; p != NULL && i < rows * cols; i++)
-        p[i] = dev > 0.0 ? (float)(dev * rng_normal(key, i)) : 1.0f;
+        p[i] = dev > 0.0 ? (float)(dev * rng_normal(key, i))
+            : dev < 0.0 ? 0.0f : 1.0f;
     return (struct weight){
         .data = (const unsigned char *)p, .dtype = DT_F32, .rows = rows,
         .cols = cols, .stride = cols * sizeof(float),
@@ -32,17 +34,19 @@ fill(struct model *m, uint64_t seed, struct arena *a)
     m->head = c->tied ? m->embed
         : matrix(a, c->V, c->d, dev, rng_key(seed, 2));
     for (size_t i = 0; i < c->L; i++) {
-        const size_t q = c->H * c->D, kv = c->KV * c->D, d = c->d;
-        const size_t rows[W_N] = { 1, q, kv, kv, d, 1, c->mlp, c->mlp, d };
-        const size_t cols[W_N] = { d, d, d, d, q, d, d, d, c->mlp };
         struct block *b = &m->block[i];
+        size_t rows, cols;
 
         b->mlp = c->mlp;
         b->source = i;
-        for (size_t w = 0; w < W_N; w++)
-            b->w[w] = matrix(a, rows[w], cols[w], rows[w] == 1 ? 0.0
-                : w == W_O || w == W_DOWN ? out : dev,
-                rng_key(rng_key(seed, 16 + i), w));
+        for (int w = 0; w < W_N; w++) {
+            block_dims(c, w, c->mlp, &rows, &cols);
+            if (rows > 0)
+                b->w[w] = matrix(a, rows, cols, block_is_bias(w) ? -1.0
+                    : block_is_vector(w) ? 0.0
+                    : w == W_O || w == W_DOWN ? out : dev,
+                    rng_key(rng_key(seed, 16 + i), (uint64_t)w));
+        }
     }
 }
 

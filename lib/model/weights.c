@@ -16,18 +16,6 @@
 
 enum { TILE = 1 << 16 };        /* elements widened at a time */
 
-const char *const block_tensor_name[W_N] = {
-    [W_NORM1] = "input_layernorm",
-    [W_Q] = "self_attn.q_proj",
-    [W_K] = "self_attn.k_proj",
-    [W_V] = "self_attn.v_proj",
-    [W_O] = "self_attn.o_proj",
-    [W_NORM2] = "post_attention_layernorm",
-    [W_GATE] = "mlp.gate_proj",
-    [W_UP] = "mlp.up_proj",
-    [W_DOWN] = "mlp.down_proj",
-};
-
 static void
 widen(float *out, enum dtype t, const unsigned char *p, size_t n)
 {
@@ -73,8 +61,11 @@ void
 weight_rows(const struct weight *w, size_t r0, size_t n, float *out)
 {
     size_t bytes;
-    int r = dtype_bytes(w->dtype, w->cols, &bytes);
+    int r;
 
+    if (n == 0)
+        return;
+    r = dtype_bytes(w->dtype, w->cols, &bytes);
     assert(r == 0 && r0 <= w->rows && n <= w->rows - r0);
     if (!w->perm && bytes == w->stride) {
         widen(out, w->dtype, w->data + r0 * w->stride, n * w->cols);
@@ -96,27 +87,43 @@ weight_f32(const struct weight *w)
     return (const float *)(const void *)w->data;
 }
 
+/* The tensors that blocks of this family have. */
+static size_t
+block_tensors(const struct config *c, int list[W_N])
+{
+    size_t n = 0;
+
+    for (int t = 0; t < W_N; t++)
+        if (block_tensor_name(c, t) != NULL)
+            list[n++] = t;
+    return n;
+}
+
 size_t
 model_nparts(const struct model *m)
 {
-    return 2 + W_N * m->c.L + !m->c.tied;
+    int list[W_N];
+
+    return 2 + block_tensors(&m->c, list) * m->c.L + !m->c.tied;
 }
 
 void
 model_part(const struct model *m, size_t i, struct part *p)
 {
-    const size_t nb = W_N * m->c.L;
+    int list[W_N];
+    const size_t n = block_tensors(&m->c, list), nb = n * m->c.L;
 
     memset(p, 0, sizeof *p);
     if (i >= 1 && i <= nb) {
-        const size_t k = (i - 1) / W_N, t = (i - 1) % W_N;
+        const size_t k = (i - 1) / n;
+        const int t = list[(i - 1) % n];
 
         p->w = &m->block[k].w[t];
-        snprintf(p->name, sizeof p->name, "model.layers.%zu.%s.weight", k,
-            block_tensor_name[t]);
+        snprintf(p->name, sizeof p->name, "model.layers.%zu.%s", k,
+            block_tensor_name(&m->c, t));
         p->shape[0] = t == W_GATE || t == W_UP ? m->c.mlp : p->w->rows;
         p->shape[1] = t == W_DOWN ? m->c.mlp : p->w->cols;
-        p->ndim = t == W_NORM1 || t == W_NORM2 ? 1 : 2;
+        p->ndim = block_is_vector(t) ? 1 : 2;
     } else {
         p->w = i == 0 ? &m->embed : i == nb + 1 ? &m->norm : &m->head;
         snprintf(p->name, sizeof p->name, "%s", i == 0 ?

@@ -56,7 +56,8 @@ add_spans(struct adamw *a, size_t group, size_t at, size_t n, int decay,
     }
 }
 
-/* Spans of group i: a block's norms are kept apart, since they do not decay. */
+/* Spans of group i: a block's norms and biases are kept apart, since they do
+ * not decay. */
 static void
 group_spans(struct adamw *a, const struct tmodel *t, size_t i)
 {
@@ -70,8 +71,7 @@ group_spans(struct adamw *a, const struct tmodel *t, size_t i)
     for (int w = 0; w < W_N; w++) {
         const size_t end = w + 1 < W_N ? g->at[w + 1] : g->n;
 
-        add_spans(a, i, g->at[w], end - g->at[w], w != W_NORM1
-            && w != W_NORM2, 0);
+        add_spans(a, i, g->at[w], end - g->at[w], !block_is_vector(w), 0);
     }
 }
 

@@ -1,7 +1,7 @@
 """Tiny random models of each family, their logits and gradients in double.
 usage: family.py OUTDIR [NAME...]             (tests/golden/family)
 Writes OUTDIR/NAME/ (config.json as transformers writes it, model.safetensors in
-bfloat16) and OUTDIR/NAME.safetensors:
+bfloat16), OUTDIR/NAME.gguf where the family has one, and OUTDIR/NAME.safetensors:
   ids u16 [2,20]; first u32 [2,20]: where in its row each token's piece begins
   logits F32 [2,20,V]
   grad.X F32: gradient of the mean cross-entropy of the next token, over the
@@ -16,6 +16,7 @@ import re
 import sys
 import types
 
+import gguf
 import torch
 import transformers
 
@@ -33,6 +34,9 @@ FAMILIES = {
     'mistral': ('mistral', 'Mistral', dict(
         sliding_window=5, max_position_embeddings=4, rms_norm_eps=1e-5,
         use_sliding_window=False, eos_token_id=[2, 7])),
+    'qwen2': ('qwen2', 'Qwen2', dict(max_position_embeddings=64, rope_theta=1e6)),
+    'qwen3': ('qwen3', 'Qwen3', dict(
+        max_position_embeddings=64, tie_word_embeddings=True)),
 }
 
 
@@ -64,6 +68,44 @@ def make(name):
     return cfg, m.eval()
 
 
+def write_gguf(path, cfg, m):
+    """the same model as llama.cpp's converter writes it, matrices in BF16.  None
+    for mistral, whose GGUF is llama's: gguf_small.py writes those"""
+    arch = {'qwen2': 'QWEN2', 'qwen3': 'QWEN3', 'gemma3_text': 'GEMMA3'}.get(cfg.model_type)
+    if arch is None:
+        return
+    arch = gguf.MODEL_ARCH[arch]
+    o = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
+    o.add_context_length(cfg.max_position_embeddings)
+    o.add_embedding_length(cfg.hidden_size)
+    o.add_block_count(cfg.num_hidden_layers)
+    o.add_feed_forward_length(cfg.intermediate_size)
+    o.add_head_count(cfg.num_attention_heads)
+    o.add_head_count_kv(cfg.num_key_value_heads)
+    o.add_key_length(cfg.head_dim)
+    o.add_value_length(cfg.head_dim)
+    o.add_layer_norm_rms_eps(cfg.rms_norm_eps)
+    p = cfg.rope_parameters
+    o.add_rope_freq_base(p.get('full_attention', p)['rope_theta'])
+    o.add_bos_token_id(cfg.bos_token_id)
+    o.add_eos_token_id(cfg.eos_token_id)
+    names = gguf.get_tensor_name_map(arch, cfg.num_hidden_layers)
+    for k, p in m.named_parameters():
+        x = p.detach().float().numpy()
+        if 'norm' in k and arch == gguf.MODEL_ARCH.GEMMA3:
+            x = x + 1
+        name = names.get_name(k, try_suffixes=('.weight', '.bias'))
+        if x.ndim == 1:
+            o.add_tensor(name, x)
+        else:
+            o.add_tensor(name, gguf.quantize(x, gguf.GGMLQuantizationType.BF16),
+                         raw_dtype=gguf.GGMLQuantizationType.BF16)
+    o.write_header_to_file()
+    o.write_kv_data_to_file()
+    o.write_tensors_to_file()
+    o.close()
+
+
 def golden(out, name):
     cfg, m = make(name)
     gen = torch.Generator().manual_seed(SEED + 1)
@@ -88,6 +130,7 @@ def golden(out, name):
     os.makedirs(f'{out}/{name}', exist_ok=True)
     st.save(f'{out}/{name}.safetensors', tensors, meta)
     st.save(f'{out}/{name}/model.safetensors', weights, dict(meta, format='pt'))
+    write_gguf(f'{out}/{name}.gguf', cfg, m)
     cfg.architectures = [type(m).__name__]
     cfg.dtype = 'bfloat16'
     cfg.to_json_file(f'{out}/{name}/config.json', use_diff=False)

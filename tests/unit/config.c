@@ -111,6 +111,45 @@ test_window(void)
         c.KV == c.H, "nor are 8 key-value heads taken for null");
 }
 
+#define QWEN2 "\"model_type\":\"qwen2\",\"num_key_value_heads\":2"
+#define SLIDE "\"use_sliding_window\":true,\"sliding_window\":8"
+
+/* Families where some blocks have a window. */
+static void
+test_layers(void)
+{
+    struct config c;
+    struct err e = { 0 };
+
+    ok(read_config(&c, "{" QWEN2 ",\"sliding_window\":8}", &e) == 0 &&
+        c.window == 0 && config_window(&c, 2) == 0, "off by default");
+    ok(read_config(&c, "{" QWEN2 "," SLIDE "}", &e) == 0 && c.window == 8 &&
+        config_window(&c, 0) == 0 && config_window(&c, 2) == 0,
+        "from block 28 on by default");
+    ok(read_config(&c, "{" QWEN2 "," SLIDE ",\"max_window_layers\":1}", &e) ==
+        0 && config_window(&c, 0) == 0 && config_window(&c, 1) == 8 &&
+        config_window(&c, 2) == 8, "from block 1 on");
+    ok(read_config(&c, "{" QWEN2 "," SLIDE ",\"layer_types\":["
+        "\"sliding_attention\",\"full_attention\",\"sliding_attention\"]}",
+        &e) == 0 && config_window(&c, 0) == 8 && config_window(&c, 1) == 0 &&
+        config_window(&c, 2) == 8, "by a list");
+    refuse("{" QWEN2 "," SLIDE ",\"layer_types\":[\"full_attention\"]}",
+        "layer_types: is no list of 3");
+    refuse("{" QWEN2 "," SLIDE ",\"layer_types\":[\"full_attention\",1,2]}",
+        "layer_types: \"\" is not supported");
+    refuse("{" QWEN2 ",\"layer_types\":[\"full_attention\","
+        "\"full_attention\",\"sliding_attention\"]}",
+        "layer_types: number 2 is sliding_attention, but there is no");
+    refuse("{" QWEN2 ",\"layer_types\":[\"full_attention\","
+        "\"full_attention\",\"linear_attention\"]}",
+        "layer_types: \"linear_attention\" is not supported");
+    refuse("{\"model_type\":\"qwen3\",\"attention_bias\":true}",
+        "attention_bias: true is not supported");
+    ok(read_config(&c, "{\"model_type\":\"qwen3\","
+        "\"num_key_value_heads\":2}", &e) == 0 && c.D == 128,
+        "qwen3's heads have 128 where nothing is said");
+}
+
 /* Keys that are not in the table are refused, whatever they say. */
 static void
 test_keys(void)
@@ -180,7 +219,7 @@ test_rope(void)
 static void
 test_bad(void)
 {
-    refuse("{\"model_type\":\"qwen2\"}", "\"qwen2\" is not supported");
+    refuse("{\"model_type\":\"qwen9\"}", "\"qwen9\" is not supported");
     refuse("{\"model_type\":null}", "model_type: is missing");
     refuse("{\"model_type\":7}", "model_type: is a whole number");
     refuse("{\"hidden_act\":\"gelu\"}", "hidden_act");
@@ -225,6 +264,7 @@ same(const struct config *a, const struct config *b)
         a->rope_high == b->rope_high && a->rope_orig == b->rope_orig &&
         a->tied == b->tied && a->bos == b->bos && a->neos == b->neos &&
         memcmp(a->eos, b->eos, sizeof a->eos) == 0 && a->window == b->window &&
+        memcmp(a->local, b->local, sizeof a->local) == 0 &&
         a->pad == b->pad && a->init_range == b->init_range;
 }
 
@@ -240,6 +280,8 @@ test_round_trip(void)
         "{\"model_type\":\"mistral\",\"num_key_value_heads\":2,"
             "\"sliding_window\":null,\"eos_token_id\":[5]}",
         "{\"rope_scaling\":{\"type\":\"linear\",\"factor\":2.5}}",
+        "{" QWEN2 "," SLIDE ",\"max_window_layers\":2}",
+        "{\"model_type\":\"qwen3\",\"num_key_value_heads\":4}",
         "{\"rope_theta\":5e5,\"rope_scaling\":{\"rope_type\":\"llama3\","
             "\"factor\":8.0,\"low_freq_factor\":1.0,\"high_freq_factor\":4,"
             "\"original_max_position_embeddings\":8192}}",
@@ -367,6 +409,7 @@ main(void)
     test_defaults();
     test_window();
     test_keys();
+    test_layers();
     test_rope();
     test_bad();
     test_round_trip();

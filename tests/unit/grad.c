@@ -131,9 +131,9 @@ all(const struct tmodel *m, const struct golden *g, const char *loss)
     double w = 0.0;
 
     for (size_t i = 0; i < L; i++) {
-        for (size_t k = 0; k < W_N; k++) {
-            snprintf(name, sizeof name, "grad.%s.model.layers.%zu.%s.weight",
-                loss, i, block_tensor_name[k]);
+        for (int k = 0; k <= W_DOWN; k++) {
+            snprintf(name, sizeof name, "grad.%s.model.layers.%zu.%s",
+                loss, i, block_tensor_name(&m->m.c, k));
             w = fmax(w, worst(m->group[i].g + m->group[i].at[k],
                 golden_get(g, name)));
         }
@@ -349,7 +349,7 @@ test_direction(struct tmodel *t)
     free(gradient(t, 2, B, 0));
     for (size_t i = 0; i < t->ngroup; i++) {
         struct group *g = &t->group[i];
-        const size_t nw = i < L ? W_N : g->n > 0;
+        const size_t nw = i < L ? W_DOWN + 1 : g->n > 0;
         float *was = xmalloc((g->n + 1) * sizeof *was);
 
         if (nw > 0)

@@ -193,6 +193,9 @@ main(void)
     test_cut("tests/golden/grad/tied-student", 0);
     test_cut("tests/golden/gguf/q4_1.gguf", 0);
     test_cut("tests/golden/gguf/bf16.gguf", 1);
+    test_cut("tests/golden/family/mistral", 0);
+    test_cut("tests/golden/family/qwen2", 0);
+    test_cut("tests/golden/family/qwen3", 0);
     test_export("tests/golden/grad/tied-teacher");
     pool_free(pool);
     return done_testing();

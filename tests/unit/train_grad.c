@@ -157,7 +157,7 @@ tensor_error(struct data *x, const char *loss, const char *name,
     const struct st_tensor *want;
     double top = 0.0, worst = 0.0;
 
-    snprintf(key, sizeof(key), "grad.%s.%s.weight", loss, name);
+    snprintf(key, sizeof(key), "grad.%s.%s", loss, name);
     want = st_find(&x->g.st, key);
     if (want == NULL)
         want = golden_get(&x->top, key);
@@ -189,19 +189,19 @@ compare(struct data *x, struct tmodel *t, const char *what,
     } while (0)
     for (size_t i = 0; i < L; i++) {
         g = &t->group[i];
-        for (int w = 0; w < W_N; w++) {
-            const size_t end = w + 1 < W_N ? g->at[w + 1] : g->n;
+        for (int w = 0; w <= W_DOWN; w++) {
+            const size_t end = g->at[w + 1];
             char name[100];
 
             snprintf(name, sizeof(name), "model.layers.%zu.%s", i,
-                block_tensor_name[w]);
+                block_tensor_name(&t->m.c, w));
             CHECK(name, g->g + g->at[w], end - g->at[w]);
         }
     }
-    CHECK("model.embed_tokens", t->group[L].g, t->group[L].n);
-    CHECK("model.norm", t->group[L + 1].g, t->group[L + 1].n);
+    CHECK("model.embed_tokens.weight", t->group[L].g, t->group[L].n);
+    CHECK("model.norm.weight", t->group[L + 1].g, t->group[L + 1].n);
     if (!t->m.c.tied)
-        CHECK("lm_head", t->group[L + 2].g, t->group[L + 2].n);
+        CHECK("lm_head.weight", t->group[L + 2].g, t->group[L + 2].n);
 #undef CHECK
     ok(worst <= tol, "%s: gradient of %s, worst tensor %.2g", what, loss,
         worst);

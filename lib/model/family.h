@@ -1,0 +1,48 @@
+/*
+ * Families of models.  There is one forward and one backward pass; what tells
+ * one family from another is a line of a table here, of the table of a block's
+ * tensors and of that of config.json's keys (config_keys.c).
+ */
+#ifndef MODEL_FAMILY_H
+#define MODEL_FAMILY_H
+
+#include "model/model.h"
+
+/* A family's bit in the table of keys. */
+enum { FAMILY_LLAMA = 1, FAMILY_MISTRAL = 2, FAMILY_QWEN2 = 4,
+    FAMILY_QWEN3 = 8 };
+
+/* Which blocks attend within the window of config.json. */
+enum windows { WINDOW_NEVER, WINDOW_ALL, WINDOW_BY_LAYER };
+
+struct family {
+    const char *type;       /* model_type in config.json; config.arch */
+    const char *class;      /* in its architectures */
+    const char *gguf;       /* general.architecture; NULL: not told apart */
+    unsigned bit;
+    unsigned more;          /* tensors beside the nine: 1u << W_... */
+    /* what transformers takes where config.json says nothing */
+    size_t KV;              /* 0: as many as query heads */
+    size_t D;               /* 0: hidden size by query heads */
+    size_t max_pos;
+    size_t window;
+    enum windows windows;
+    int permuted;           /* GGUF permutes the rows of Q and K */
+};
+
+/* By model_type, by GGUF's architecture; NULL: not supported.  Of a
+ * configuration that has been read: never NULL. */
+const struct family *family_named(const char *type);
+const struct family *family_of_gguf(const char *architecture);
+const struct family *family_of(const struct config *c);
+/* All names, for messages: "llama, mistral"; gguf: of architectures. */
+const char *family_names(int gguf);
+
+/* Logical rows and columns of tensor t of a block of width mlp: rows 1 for a
+ * vector; both 0 for one that the family does not have. */
+void block_dims(const struct config *c, int t, size_t mlp, size_t *rows,
+    size_t *cols);
+/* Its name in a GGUF, after "blk.N.". */
+const char *block_gguf_name(int t);
+
+#endif
