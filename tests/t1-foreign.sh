@@ -86,6 +86,53 @@ refused 'text behind an empty tar' 'empty.tar: offset 0: .* more follows' \
     empty.tar
 refused 'from a pipe' '<stdin>: offset 0: .* more follows' <empty.tar
 
+# What is not UTF-8: a share of one in a hundred is refused
+# bad N GOOD: so many lines of 20 bytes, each followed by as many good ones
+bad() {
+    awk -v n="$1" -v good="$2" 'BEGIN {
+        while (n--) {
+            print "a line of Latin\351..."
+            for (i = 0; i < good; i++)
+                print "a line of plain ...."
+        }
+    }' </dev/null
+}
+bad 10 4 >one.txt               # 10 of 1,045
+bad 10 5 >fewer.txt
+iconv=': is not UTF-8, nor are .* % of it: convert it, as by iconv'
+[ "$(LC_ALL=C tr -dc '\351' <one.txt | wc -c)" = 10 ] || fail 'awk wrote UTF-8'
+bad 10 3 >more.txt
+refused 'Latin-1' "more.txt: offset 15$iconv" more.txt
+refused 'by lines' "more.txt: offset 15$iconv" --split line more.txt
+refused 'with a good file behind it' "more.txt: offset 15$iconv" \
+    --split line more.txt good.txt
+refused 'or before it' "more.txt: offset 15$iconv" good.txt more.txt
+tar -cf more.tar good.txt more.txt one.txt
+refused 'in an archive' "more.tar/more.txt: offset 15$iconv" more.tar
+refused 'from a pipe' "<stdin>: offset 15$iconv" <more.txt
+status 3 '--ids' tokenize -q -t "$tok" --ids more.txt
+status 3 '--stats' tokenize -q -t "$tok" --stats more.txt
+status 3 '--train' tokenize -q --train t.json more.txt
+taken 'with --lossy' 1 --lossy more.txt
+taken 'fewer' 2 fewer.txt good.txt
+like 'is named' 'fewer.txt: offset 15: is not UTF-8: 10 such places' err
+unlike 'and good files are not' 'good.txt' err
+status 2 '--lossy --strict' tokenize -q -t "$tok" --ids --lossy --strict good.txt
+bad 40000 1 | LC_ALL=C sed 's/.*/{"text":"&"}/' >more.jsonl
+for i in 0 1 2 3 4 5 6 7 8 9; do
+    cat good.txt fewer.txt >"n$i.txt"
+done
+status 3 'of 4 MB' tokenize -q -t "$tok" --ids more.jsonl
+n=$(grep -c . out)
+if [ "$n" -gt 30000 ] && [ "$n" -lt 40000 ]; then
+    pass 'the first MiB tells'
+else
+    fail "after $n documents"
+fi
+ok 'many files' tokenize -t "$tok" --ids --lang x n?.txt good.txt fewer.txt
+equal 'are named, ten of them' "$(grep -c 'such places' err)" 10
+like 'and counted' '110 places in 11 files were not UTF-8' err
+
 # In archives
 printf 'PAR1\025\004 and so on' >p.txt
 tar -cf p.tar good.txt p.txt

@@ -100,15 +100,22 @@ bad_line 'broken off' '{"text":"a"}\n{"text":"b\n' 2[0-9] ''
 bad_line 'two values' '{"text":"a"} {}\n' 1[0-9] 'end of file expected'
 bad_line 'half a pair' '{"text":"\\ud800"}\n' 1?[0-9] 'invalid Unicode'
 printf 'ab\377c\303(\n' >bytes.txt
-ok 'bytes that are no UTF-8' tokenize -t "$tok" -o s bytes.txt
-like 'are counted' '2 places were not UTF-8' err
+ok 'bytes that are no UTF-8' tokenize --lossy -t "$tok" -o s bytes.txt
+like 'are counted' 'bytes.txt: offset 2: is not UTF-8: 2 such places' err
 ok 'and become' tokenize -q -t "$tok" --decode s
 printf 'ab\357\277\275c\357\277\275(\n' >want
 same 'U+FFFD' want out
 status 3 '--strict' tokenize -q -t "$tok" --strict --ids bytes.txt
 like 'says where' '^tokenize: bytes.txt: offset 2: is not UTF-8$' err
 : >empty.txt
-ok 'an empty file' tokenize -q -t "$tok" -o s empty.txt
+ok 'an empty file' tokenize -t "$tok" -o s empty.txt
+like 'is named' '^tokenize: empty.txt: holds no document' err
+ok 'two' tokenize -t "$tok" -o s empty.txt empty.txt
+like 'are too' '^tokenize: none of 2 inputs holds a document: empty.txt, ' err
+ok 'nothing at all' tokenize -t "$tok" --stats </dev/null
+like 'is said' '^tokenize: <stdin>: holds no document' err
+ok 'and -q' tokenize -q -t "$tok" -o s empty.txt
+equal 'is quiet' "$(cat err)" ''
 ok 'is a stream' tokenize -q -t "$tok" --decode s
 equal 'of nothing' "$(cat out)" ''
 status 1 'no such file' tokenize -q -t "$tok" -o s none.txt

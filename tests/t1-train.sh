@@ -87,4 +87,8 @@ like 'say so' '^tokenize: --weights: so much text .* 64 bits' err
 [ ! -e bad.json ] || fail 'a tokenizer was written'
 status 2 '--weights without --train' tokenize -q -t once.json --weights a=1 \
     a.txt
+printf "a b a b\n" >few.txt
+ok "the closing line" tokenize --train few.json few.txt
+like "counts documents and bytes" "^tokenize .*: 1 documents, 0[.]000 MB, wall" err
+unlike "but no tokens, there are none" "M tokens" err
 done_testing

@@ -29,15 +29,28 @@ static size_t vocab = 4096, min_frequency = 2;
 
 static const char *const split_names[] = { "file", "line", "blank", NULL };
 
+/* An empty stream or table may well be a mistake. */
 static void
-finish(const struct run_sums *s)
+note_empty(const struct inputs *in, const struct run_sums *s)
+{
+    if (s->docs + s->dropped > 0 || resume_dir)
+        return;
+    if (in->n == 1)
+        note("%s: holds no document", input_name(&in->v[0]));
+    else
+        note("none of %zu inputs holds a document: %s, ...", in->n,
+            input_name(&in->v[0]));
+}
+
+static void
+finish(const struct inputs *in, const struct run_sums *s)
 {
     char tokens[40] = "";
     struct err e;
 
-    if (s->repaired)
-        warn("%" PRIu64 " places were not UTF-8 and became U+FFFD",
-            s->repaired);
+    if (s->mended > 1)
+        warn("%" PRIu64 " places in %" PRIu64 " files were not UTF-8 and "
+            "became U+FFFD", s->repaired, s->mended);
     if (nfc)
         note("%" PRIu64 " documents were changed by NFC", s->norm.nfc);
     if (controls)
@@ -52,6 +65,7 @@ finish(const struct run_sums *s)
         die_err(&e);
     if (s->empty)
         vnote("%" PRIu64 " empty documents were left out", s->empty);
+    note_empty(in, s);
     if (s->tokens)          /* training makes none */
         snprintf(tokens, sizeof tokens, "%" PRIu64 " tokens, ", s->tokens);
     prog_closing("%" PRIu64 " documents, %s%.3f MB", s->docs, tokens,
@@ -87,7 +101,7 @@ job_stream(const struct inputs *in, const struct tokenizer *t)
     out_stream_close(s);
     if (k < 0)
         die_err(&e);
-    finish(&sums);
+    finish(in, &sums);
 }
 
 static void
@@ -107,7 +121,7 @@ job_text(const struct inputs *in)
     if (stats)
         stats_print(s, stdout, clean, json);
     stats_free(s);
-    finish(&sums);
+    finish(in, &sums);
 }
 
 static void
@@ -135,7 +149,7 @@ job_train(const struct inputs *in)
 
     if (train_run(in, &run, &o, &sums, &e) < 0)
         die_err(&e);
-    finish(&sums);
+    finish(in, &sums);
 }
 
 static struct tokenizer *
@@ -212,7 +226,7 @@ main(int argc, char **argv)
         OPT_FLAG(0, "strict", &run.strict,
             "refuse what is not UTF-8, instead of U+FFFD"),
         OPT_FLAG(0, "lossy", &input.lossy,
-            "take NUL bytes for text"),
+            "take NUL bytes for text, and any share that is not UTF-8"),
         OPT_SIZE(0, "max-ratio", &input.max_ratio, 0, 0x1p40, "n",
             "content for a compressed byte at most (0: any)"),
         OPT_SIZE(0, "max-members", &input.max_members, 0, 0x1p40, "n",
@@ -270,6 +284,8 @@ main(int argc, char **argv)
         die(EX_USAGE, "--resume is for a stream");
     if (input.lang_field && input.lang_path)
         die(EX_USAGE, "--lang-field and --lang-path");
+    if (run.strict && input.lossy)
+        die(EX_USAGE, "--strict and --lossy");
     if (input.wiki && input.jsonl)
         die(EX_USAGE, "--wiki and --jsonl");
     run.norm = (nfc ? NORM_NFC : 0u) | (controls ? NORM_CONTROLS : 0u) |

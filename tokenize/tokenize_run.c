@@ -7,6 +7,7 @@
  * of the blocks in flight.
  */
 #include "tokenize_run.h"
+#include "tokenize_mend.h"
 #include "tokenize_record.h"
 #include "tokenize_wiki.h"
 
@@ -65,6 +66,7 @@ struct run {
     int reading, putting;
     int ended, stopped;             /* no more to read; nothing to put */
     /* ... at the end: */
+    struct mended mended;
     int result;
     struct err e;
 };
@@ -189,6 +191,7 @@ mend(const struct run *r, struct doc *d, struct worker *w, const char **text,
     if (r->o->strict)
         return err_set(&d->e, EX_INPUT, "%s: offset %llu: is not UTF-8",
             d->from->name, (unsigned long long)d->at + good);
+    d->bad_at = d->at + good;
     buf_clear(&w->mend);
     d->repaired += uni_repair(*text, *n, &w->mend);
     *text = w->mend.p;
@@ -491,6 +494,8 @@ put_doc(struct run *r, struct doc *d)
         r->e = d->e;
         return -1;
     }
+    if (mended_doc(&r->mended, d, &r->e) < 0)
+        return -1;
     if (d->before)
         return 0;
     sum->repaired += d->repaired;
@@ -619,6 +624,7 @@ static void
 release(struct run *r, size_t n)
 {
     reader_close(r->reader);
+    mended_release(&r->mended);
     for (size_t i = 0; i < n; i++) {
         tok_scratch_free(r->worker[i].scratch);
         norm_free(r->worker[i].norm);
@@ -651,7 +657,8 @@ int
 run_inputs(const struct inputs *in, const struct run_opts *o,
     struct run_sums *sum, struct err *e)
 {
-    struct run r = { .in = in, .o = o, .sum = sum };
+    struct run r = { .in = in, .o = o, .sum = sum,
+        .mended = { .lossy = in->o.lossy } };
     struct pool *pool = pool_new(run_threads(o));
     const size_t n = pool_size(pool);
 
@@ -666,6 +673,9 @@ run_inputs(const struct inputs *in, const struct run_opts *o,
     pool_run(pool, n, work, &r);
     progress_end();
     pool_free(pool);
+    if (r.result == 0)
+        r.result = mended_end(&r.mended, &r.e);
+    sum->mended = r.mended.files;
     release(&r, n);
     if (r.result < 0)
         *e = r.e;

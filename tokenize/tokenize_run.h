@@ -24,6 +24,7 @@ struct doc {
     size_t plain;
     struct norm_counts norm;
     size_t repaired;        /* places that were not UTF-8 */
+    uint64_t bad_at;        /* the first, where there are */
     const char *drop;       /* why it is left out, or NULL; not freed */
     struct buf sig;         /* what stage leaves for decide */
     struct buf text;        /* with stage or without a tokenizer */
@@ -76,6 +77,7 @@ size_t run_threads(const struct run_opts *o);
 struct run_sums {
     uint64_t docs, empty, dropped, bytes, tokens, repaired;
     uint64_t skipped;           /* members of archives that are no text */
+    uint64_t mended;            /* files that were not UTF-8 */
     struct norm_counts norm;
 };
 
