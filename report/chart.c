@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 enum { W = 420, LEFT = 50, RIGHT = 406, TOP = 26, BOTTOM = 222, ROW = 20,
-    NAME = 96 };
+    NAME = 14 };
 
 /* ---- scales ---- */
 
@@ -117,15 +117,13 @@ begin(struct buf *b, const struct chart *c, int height)
 
     put(b, "<figure id=\"%s\">\n<figcaption><b>%s.</b> %s</figcaption>\n",
         c->id, c->title, c->note);
-    if (c->ns > 1) {
-        buf_adds(b, "<p class=\"legend\">");
-        for (size_t i = 0; i < c->ns; i++) {
-            buf_adds(b, "<span><svg viewBox=\"0 0 12 12\">");
-            mark(b, c->s[i].colour, 6, 6);
-            put(b, "</svg>%s</span> ", fitted(name, c->s[i].name, 30));
-        }
-        buf_adds(b, "</p>\n");
+    buf_adds(b, "<p class=\"legend\">");
+    for (size_t i = 0; i < c->ns; i++) {
+        buf_adds(b, "<span><svg viewBox=\"0 0 12 12\">");
+        mark(b, c->s[i].colour, 6, 6);
+        put(b, "</svg>%s</span> ", fitted(name, c->s[i].name, 30));
     }
+    buf_adds(b, "</p>\n");
     put(b, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n", W,
         height, c->title);
 }
@@ -276,7 +274,7 @@ value(struct buf *b, const struct axis *x, const struct series *s, size_t i,
 void
 chart_rows(struct buf *b, const struct chart *c, const char *const *name)
 {
-    struct axis x = { .from = NAME, .to = RIGHT };
+    struct axis x = { .to = RIGHT };
     const size_t n = c->ns > 0 ? c->s[0].n : 0;
     const double bottom = TOP / 4.0 + ROW * (double)n;
     char text[FITTED];
@@ -284,19 +282,22 @@ chart_rows(struct buf *b, const struct chart *c, const char *const *name)
     if (nothing(c))
         return;
     begin(b, c, (int)bottom + 40);
+    for (size_t i = 0; i < n; i++)      /* a column is about 7 wide */
+        x.from = fmax(x.from, 20.0 + 7.0 * (double)columns(fitted(text,
+            name[i], NAME)));
     for (size_t k = 0; k < c->ns; k++)
         for (size_t i = 0; i < n; i++) {
             hold(&x, c->s[k].y[i]);
             hold(&x, c->s[k].low[i]);
             hold(&x, c->s[k].high[i]);
         }
-    settle(&x, 0.02, 6);
+    settle(&x, 0.02, 5);
     draw_x(b, &x, TOP / 4.0, bottom, c->x);
     for (size_t i = 0; i < n; i++) {
         const double y = bottom - ROW * ((double)(n - i) - 0.5);
 
         rule(b, 0, y + ROW / 2.0, W, y + ROW / 2.0, "grid");
-        label(b, NAME - 8, y + 4, "e", fitted(text, name[i], 13));
+        label(b, x.from - 8, y + 4, "e", fitted(text, name[i], NAME));
         /* Side by side, that none hides another. */
         for (size_t k = 0; k < c->ns; k++)
             value(b, &x, &c->s[k], i, y + 10.0 * (((double)k + 0.5)

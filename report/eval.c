@@ -105,6 +105,9 @@ parse(struct eval *v, struct err *e)
     if (table_parse(&v->pair, &v->l, &at, e) < 0
         || table_need(&v->pair, "model other quantity", 0, e) < 0)
         return -1;
+    if (v->pair.nrow > 4 * MODELS * MODELS)
+        return err_set(e, EX_INPUT, "line %zu: more differences than of %d "
+            "models", v->pair.line, MODELS);
     return table_need(&v->pair, "difference se", 1, e);
 }
 

@@ -86,13 +86,17 @@ static void
 put_result(struct buf *b, const struct run *r)
 {
     const struct eval *v = &r->eval;
+    size_t trained = 0;
 
     if (v->nmodel == 0)
         return;
+    for (size_t m = 0; m < v->nmodel; m++)
+        trained += eval_trained(v, m) != 0;
     buf_adds(b, "<div class=\"tiles\" id=\"result\">\n");
     if (v->base != NONE && v->from != NONE)
         put_cost(b, v);
-    for (size_t i = 0; i < v->nmodel; i++)
+    /* Of more than three models the table says it. */
+    for (size_t i = 0; i < v->nmodel && trained <= 3; i++)
         for (size_t k = i + 1; k < v->nmodel; k++)
             for (int kl = 0; kl < 2 && eval_trained(v, i)
                 && eval_trained(v, k); kl++)
@@ -223,9 +227,12 @@ page(struct buf *b, const struct run *r)
     if (r->prune.nrow > 0)
         heading(b, "pruning", "Pruning");
     put_table(b, r, T_PRUNING);
-    if (r->tokens.nrow > 0)
+    if (r->tokens.nrow > 0) {
         heading(b, "tokenizer", "Tokens");
-    put_table(b, r, T_TOKENS);
+        buf_adds(b, "<details><summary>The figures by source</summary>\n");
+        put_table(b, r, T_TOKENS);
+        buf_adds(b, "</details>\n");
+    }
     put_samples(b, r);
     put_run(b, r);
     buf_adds(b, "</main>\n</body>\n</html>\n");

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { LONGEST = 256 << 20 };
+enum { LONGEST = 256 << 20, COLUMNS = 500 };
 
 int
 lines_read(struct lines *l, const char *path, struct err *e)
@@ -81,6 +81,9 @@ table_parse(struct table *t, struct lines *l, size_t *at, struct err *e)
     if (end == *at)
         return err_set(e, EX_INPUT, "line %zu: no header of a table", end + 1);
     t->ncol = fields(l->line[*at], NULL, 0);
+    if (t->ncol > COLUMNS)
+        return err_set(e, EX_INPUT, "line %zu: more than %d columns", *at + 1,
+            COLUMNS);
     for (size_t i = *at; i < end; i++)
         if (fields(l->line[i], NULL, 0) != t->ncol)
             return err_set(e, EX_INPUT, "line %zu: %zu fields, not %zu as in "

@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A column of a file: as it is, or as a number. */
+struct column {
+    const char *name, *fmt;
+    double scale;
+};
+
 /* "low..high", or "a \xc2\xb1 b" */
 static void
 two(struct grid *g, const char *fmt, double a, double b)
@@ -19,7 +25,7 @@ two(struct grid *g, const char *fmt, double a, double b)
 static void
 models(struct grid *g, const struct eval *v)
 {
-    static const struct { const char *name, *fmt; double scale; } column[] = {
+    static const struct column column[] = {
         { "parameters", "%.3f", 1e-6 }, { "ppl", "%.2f", 1.0 },
         { NULL, NULL, 1.0 }, { "kl", "%.4f", 1.0 },
         { "agree", "%.1f%%", 100.0 }, { "recovery", "%.1f%%", 1.0 },
@@ -93,7 +99,8 @@ static void
 runs(struct grid *g, const struct run *r)
 {
     grid_init(g, "runs", "Losses are means of the last tenth of the steps, in "
-        "nats a scored token, before their weights", "run|steps|tokens|"
+        "nats a scored token, before their weights; bold curves are running "
+        "means", "run|steps|tokens|"
         "tokens/s|CE|KL|SquareHead|grad norm");
     for (size_t i = 0; i < r->nlog; i++) {
         const struct log *l = &r->log[i];
@@ -108,12 +115,6 @@ runs(struct grid *g, const struct run *r)
         grid_number(g, "%.3f", log_last(l, NORM));
     }
 }
-
-/* Columns of a table of a file as they are, but for numbers' formats. */
-struct column {
-    const char *name, *fmt;
-    double scale;
-};
 
 static void
 row(struct grid *g, const struct table *t, size_t i, const struct column *c,

@@ -197,6 +197,13 @@ ok 'pruning that cost nothing' report -q -o page.html free
 tiles
 like 'says so' '^-0\.4 %perplexity' tiles
 unlike 'and of nothing no share is won back' 'won back' tiles
+awk 'BEGIN { FS = OFS = "\t" } { print } $1 == "rival" && NF > 6 {
+    for (i = 1; i < 4; i++) { $1 = "other" i; print } }' \
+    eval/eval.tsv >free/eval.tsv
+ok 'six trained models' report -q -o page.html free
+tiles
+like 'each says what it won back' 'won back by other3' tiles
+unlike 'and only the table compares them' 'standard errors' tiles
 ok 'as text' report -q --text eval
 like 'a model' '^distilled +1\.870 +146\.94 +135\.6\.\.158\.2 +0\.0118 +84\.7% +99\.1%' out
 like 'a difference' '^distilled +rival +loss +-0\.01169 +0\.00199 +5\.9$' out
@@ -339,6 +346,13 @@ echo old >page.html
 status 3 'nothing but bad logs' report -q -o page.html bad
 like 'is an error' '^report: bad/' err
 equal 'and the page is as it was' "$(cat page.html)" old
+
+metrics 4 0 3 >bad/metrics.tsv
+rm -r bad/teacher
+awk 'BEGIN { for (i = 0; i < 1000000; i++) printf "source\t"; print "" }' \
+    >bad/tokens.tsv
+left_out 'a million columns' tokens.tsv 'line 1: more than 500 columns'
+rm bad/tokens.tsv
 
 # More than is shown is said, and takes no longer than reading it.
 mkdir many
