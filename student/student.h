@@ -29,7 +29,7 @@ struct feed {
     struct weight head;
     size_t td;                  /* teacher's hidden size; 0: no teacher */
     size_t tlayers;
-    char *head_hash;
+    char head_hash[33];         /* of the stream's teacher, or "" */
     int taught;                 /* there was a `teacher` message, and what it */
     size_t vocab;               /* says; 0, NAN: nothing */
     double temperature;
@@ -95,7 +95,7 @@ struct saver {
     int result;
     struct err e;
 };
-/* Make RUN; refuse one that holds a run unless resume. */
+/* Make RUN and lock it; refuse one that holds a run unless resume. */
 void saver_open(struct saver *s, const char *run, int resume);
 /* Begin to write RUN/step-N of *t and *a, which must stay as they are until
  * save_written.  One at a time: waits for the one before; -1: that failed. */

@@ -26,6 +26,8 @@ saver_open(struct saver *s, const char *run, int resume)
     if (pthread_mutex_init(&s->lock, NULL) != 0
             || pthread_cond_init(&s->change, NULL) != 0)
         die(EX_SYS, "cannot make a lock");
+    if (io_mkdirs(run, &e) < 0 || dir_lock(run, &e) < 0)
+        die_err(&e);
     if (!resume) {
         if ((r = ckpt_any(run, &e)) < 0)
             die_err(&e);
@@ -34,8 +36,6 @@ saver_open(struct saver *s, const char *run, int resume)
                 "--resume, or choose another name", run);
     }
     free(config);
-    if (io_mkdirs(run, &e) < 0)
-        die_err(&e);
 }
 
 /* Moments of every group, named m.N and v.N. */

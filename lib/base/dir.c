@@ -108,6 +108,83 @@ dir_remove(const char *dir, struct err *e)
     return remove_at(AT_FDCWD, dir, dir, 1, e);
 }
 
+/* ---- one at a time ---- */
+
+/* Who holds the lock, as its file says: "process 12 on host". */
+static int
+refuse(int fd, const char *dir, struct err *e)
+{
+    char text[200], *end;
+    const ptrdiff_t n = io_read_at(fd, text, sizeof(text) - 1, 0);
+
+    text[n > 0 ? n : 0] = '\0';
+    if ((end = strchr(text, '\n')) != NULL)
+        *end = '\0';
+    if (end == NULL || strncmp(text, "process ", 8) != 0)
+        strcpy(text, "another process");
+    return err_set(e, EX_SYS, "%s: is in use by %s", dir, text);
+}
+
+/* Is the file at path still the one that is open?  Its holder may have removed
+ * it when it ended. */
+static int
+is_same(int fd, const char *path)
+{
+    struct stat a, b;
+
+    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev
+        && a.st_ino == b.st_ino;
+}
+
+static int
+lock_file(const char *dir, const char *path, struct err *e)
+{
+    for (;;) {
+        const int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK
+            | O_CLOEXEC, 0666);
+        int why = 0;
+
+        if (fd < 0)
+            return err_set(e, EX_SYS, "%s:", path);
+        if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+            why = errno;
+        if (why == 0 && is_same(fd, path))
+            return fd;
+        if (why == EWOULDBLOCK) {
+            refuse(fd, dir, e);
+            close(fd);
+            return -1;
+        }
+        if (why != 0) {
+            warn("%s: cannot be locked (%s): let only one process use %s",
+                path, strerror(why), dir);
+            return fd;
+        }
+        close(fd);
+    }
+}
+
+int
+dir_lock(const char *dir, struct err *e)
+{
+    char *path = xasprintf("%s/.lock", dir), *text, host[100] = "";
+    const int fd = lock_file(dir, path, e);
+    int r = fd < 0 ? -1 : 0;
+
+    if (r == 0) {
+        (void)gethostname(host, sizeof(host) - 1);
+        text = xasprintf("process %ld on %s\n", (long)getpid(), host);
+        if (ftruncate(fd, 0) < 0 || io_write(fd, text, strlen(text)) < 0)
+            r = err_set(e, EX_SYS, "%s:", path);
+        io_remember(path);
+        free(text);
+    }
+    free(path);
+    return r;
+}
+
+/* ---- a folder that is made ---- */
+
 /* What stands where a folder is to be made: 0 nothing; 1 what a maker that
  * died has left; -1 something else. */
 static int

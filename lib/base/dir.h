@@ -23,6 +23,11 @@ void dir_list_release(struct dir_list *l);
  * link only the link. */
 int dir_remove(const char *dir, struct err *e);
 
+/* Keep others out of dir until the process ends: a lock on the file
+ * DIR/.lock, which says who holds it and goes with it.  -1 (EX_SYS) names the
+ * holder; where the file system has no locks, a warning. */
+int dir_lock(const char *dir, struct err *e);
+
 /*
  * A folder that is made under the name PATH.tmp and renamed when it is whole.
  * Until then a file in it, DIR_MARK, says that it is ours, and a lock on that

@@ -1,5 +1,6 @@
 /* Families of models: tiny ones of transformers, their logits in prefill and
  * with a KV cache, gradients of the cross-entropy, and after an export. */
+#include "base/dir.h"
 #include "base/mem.h"
 #include "model/backward.h"
 #include "../tap.h"
