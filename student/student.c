@@ -1,5 +1,6 @@
 /* student - train or distil a model on a stream of batches; see student(1) */
 #include "student.h"
+#include "student_record.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/opt.h"
@@ -21,7 +22,7 @@ static const char *const dtypes[] = { "f32", "bf16", NULL };
 static const char *const schedules[] = { "cosine", "linear", "constant", NULL };
 
 struct args {
-    const char *model, *run, *tokenizer, *teacher, *ce, *kl, *sh;
+    const char *model, *run, *tokenizer, *teacher, *ce, *kl, *sh, *override;
     size_t threads, seed, steps, accum, micro, warmup, save, keep, ahead;
     double lr, floor, tau, beta1, beta2, eps, decay, clip, lr_embed;
     int schedule, recompute, resume, decay_embed, act, grad, moments;
@@ -86,6 +87,8 @@ static const struct opt options[] = {
         "checkpoint every n steps (0: at the end)"),
     OPT_SIZE(0, "keep", &a.keep, 0, 1e6, "n", "checkpoints kept (0: all)"),
     OPT_FLAG(0, "resume", &a.resume, "continue from the newest checkpoint"),
+    OPT_STR(0, "override", &a.override, "names",
+        "what --resume may change, such as lr,schedule"),
     OPT_END
 };
 
@@ -242,6 +245,32 @@ choose_length(struct student *s)
             "or --schedule constant");
 }
 
+/* A run is continued as it was begun. */
+static void
+keep_record(struct student *s)
+{
+    const struct feed *f = &s->feed;
+    const struct st_tensor *ids = st_find(&f->first.st, "ids");
+    const char *n = st_meta(msg_in_head(f->in), "batches");
+    size_t batches;
+    struct record r = {
+        .run = a.run, .options = options, .override = a.override,
+        .step = s->st.step, .ce = s->loss.w_ce, .kl = s->loss.w_kl,
+        .squarehead = s->loss.w_sh,
+        .steps = a.schedule == SCHED_CONST ? 0 : s->total,
+        .rows = ids->shape[0], .length = ids->shape[1],
+        .last = n != NULL && opt_size(n, 1, 1e18, &batches) == 0
+            && f->first.seq >= batches,
+    };
+    struct err e;
+
+    if (record_model(a.model, r.model, &e) < 0)
+        die_err(&e);
+    record_stream(&f->info, r.stream);
+    memcpy(r.teacher, f->head_hash, sizeof(r.teacher));
+    record_keep(&r);
+}
+
 /* Where tokenizer files come from: known before the training, not after it.
  * Ids of another tokenizer than the model's are refused. */
 static void
@@ -295,13 +324,16 @@ begin(struct student *s, const char *input)
         s->t.m.c.bos = s->feed.info.bos;
     choose_losses(s);
     choose_length(s);
-    metrics_open(&s->saver, s->st.step);
-    if (!s->feed.ahead)
+    if (!s->feed.ahead) {
+        metrics_open(&s->saver, s->st.step);
         return;
+    }
     ids = st_find(&s->feed.first.st, "ids");
     if (ids == NULL || ids->ndim != 2 || ids->n == 0)
         die(EX_INPUT, "%s: message %llu: ids are not [B,T]", s->feed.name,
             (unsigned long long)s->feed.first.seq);
+    keep_record(s);
+    metrics_open(&s->saver, s->st.step);
     rows = ids->shape;
     s->micro = plan_micro(a.micro, rows[0], rows[1]);
     s->step = step_new(&s->t, s->pool, &s->loss, s->micro, rows[1],
@@ -539,6 +571,9 @@ main(int argc, char **argv)
 
     if (a.model == NULL || a.run == NULL)
         die(EX_USAGE, "-m and -o are needed; see student -h");
+    if (a.override != NULL && !a.resume)
+        die(EX_USAGE, "--override: there is nothing to change without "
+            "--resume");
     prog_catch_stop();
     mem_settle();
     begin(&s, *input);

@@ -17,6 +17,7 @@ take_head(struct feed *f, const struct msg *m)
     const char *hash = st_meta(&m->st, "head_hash");
     char mine[33];
 
+    snprintf(f->head_hash, sizeof(f->head_hash), "%s", hash ? hash : "");
     if (f->have_model) {
         model_head_hash(&f->teacher, mine);
         if (hash == NULL || strcmp(hash, mine) != 0)

@@ -149,6 +149,78 @@ status 3 'a damaged checkpoint is no model' sh -c \
          printf x | dd of=$d/model.safetensors bs=1 seek=2000 conv=notrunc
      done && student -q -m s0 -o half2 --resume kdrest'
 
+# --- a run is continued as it was begun ---
+like 'its options are kept' '^    "lr": 0.001,$' early/options.json
+rm -rf late && cp -r early late
+cp late/options.json options.was
+# changed WHAT option ...: is refused by that name, and nothing has changed
+changed() {
+    what=$1
+    shift
+    status 2 "another $what" student -q -m s0 -o late --lr 1e-3 \
+        --schedule constant --resume "$@" kdrest
+    like '... is named' "^student: late: was begun otherwise: $what is " err
+    same '... the options stay' late/options.json options.was
+    same '... and the log' late/metrics.tsv early/metrics.tsv
+}
+changed lr --lr 2e-3
+changed schedule --schedule linear --override steps
+changed ce --ce 0.5
+changed kl --kl 2
+changed grad-accum --grad-accum 2
+changed warmup --warmup 3
+changed weight-decay --weight-decay 0.1
+changed model -m teacher --override lr
+status 2 'all that differ' student -q -m s0 -o late --lr 2e-3 --warmup 1 \
+    --schedule constant --resume kdrest
+like '... are named at once' '; give what it was begun with, or --override lr,warmup$' err
+status 2 '--override of nothing' student -q -m s0 -o late --lr 1e-3 \
+    --schedule constant --resume --override threads kdrest
+like '... says so' "nothing is called 'threads'" err
+status 2 '--override without --resume' student -q -m s0 -o not \
+    --override lr kd
+ok 'what does not determine the result' student -m s0 -o late --lr 1e-3 \
+    --schedule constant --resume -j 1 --micro 1 --recompute --ahead 1M \
+    --save 3 --keep 1 --steps 12 kdrest
+like '... says which checkpoint it takes' \
+    '^student: late/step-10: resumed after step 10$' err
+like '... and whose options' \
+    '^student: late/options.json: continued with these options, of student ' err
+rm -rf late && cp -r early late
+ok '--override' student -m s0 -o late --lr 2e-3 --warmup 1 \
+    --schedule constant --resume --override lr,warmup kdrest
+like '... is noted' '^student: late: lr was 0.001, and is 0.002 after step 10$' \
+    err
+like '... and kept' '^      "was": 0.001,$' late/options.json
+like '... the rate has changed' '^20	.*	0.002	' late/metrics.tsv
+rm -rf late && cp -r early late
+echo '{' >late/options.json
+status 3 'damaged options' student -q -m s0 -o late --lr 1e-3 \
+    --schedule constant --resume kdrest
+
+# --- one at a time ---
+rm -rf late && cp -r early late
+(student -q -m s0 -o late --lr 1e-3 --schedule constant --resume pipe) 2>err &
+exec 7>pipe
+n=0
+until grep -q process late/.lock 2>/dev/null || [ $n -ge 400 ]; do
+    sleep 0.02
+    n=$((n + 1))
+done
+status 1 'a second student' student -q -m s0 -o late --lr 1e-3 \
+    --schedule constant --resume kdrest
+like '... names the first' \
+    "^student: late: is in use by process [0-9]+ on $(uname -n)\$" err
+cat kdrest >&7
+exec 7>&-
+wait
+same_model '... which is not disturbed' late whole
+[ ! -e late/.lock ] && pass 'its lock is gone' || fail 'its lock is gone'
+echo 'process 1 on elsewhere' >late/.lock
+rm -rf late/config.json late/step-20
+student -q -m s0 -o late --lr 1e-3 --schedule constant --resume kdrest 2>err
+unlike 'one that died holds no lock' 'in use' err
+
 # --- what cannot be read is not nothing ---
 # Descriptors run out at every place: an error, or all is as if they had not.
 n=0

@@ -64,6 +64,18 @@ hash_open(int fd, const char *path, uint64_t size, char hex[33],
     return n < 0 ? -1 : 0;
 }
 
+int
+ckpt_hash(const char *path, char hex[33], struct err *e)
+{
+    uint64_t size;
+    const int fd = io_open_file(path, &size, e);
+    const int r = fd < 0 ? -1 : hash_open(fd, path, size, hex, e);
+
+    if (fd >= 0)
+        close(fd);
+    return r;
+}
+
 /* Is name that of a checkpoint, RUN/step-N: N in decimal without leading
  * zeros?  *step is N. */
 static int

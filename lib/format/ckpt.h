@@ -26,6 +26,9 @@ struct position {
 };
 void position_release(struct position *p);
 
+/* XXH3-128 of a regular file, as 32 hex digits. */
+int ckpt_hash(const char *path, char hex[33], struct err *e);
+
 /* Begin RUN/step-N.tmp, d->tmp, into which the caller writes files; see
  * dir_new_begin, and dir_new_abort to give up. */
 int ckpt_begin(struct dir_new *d, const char *run, uint64_t step,
