@@ -9,6 +9,7 @@
 #include "format/ckpt.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +19,13 @@
 enum { THREADS_MOST = 4 };
 #define WHOLE 9007199254740992.0        /* 2^53 */
 
-/* What was given; NULL and 0: not given, take the cursor's or the default. */
+/* What was given; else the cursor's or the default is taken. */
 struct given {
-    const char *B, *T, *seed, *open, *pack, *weights, *alpha;
-    const char *batches, *tokens, *epochs, *unimax, *curriculum, *rank;
-    const char *cpus, *node;
+    size_t B, T, seed, open;        /* OPT_NONE: not given */
+    size_t length[3];               /* by enum length */
+    double alpha, unimax;           /* NAN: not given */
+    int pack;                       /* -1: not given */
+    const char *weights, *curriculum, *rank, *cpus, *node;
     int shuffle, no_shuffle;
     const char *out, *resume;
     struct opt_list tee;
@@ -53,9 +56,11 @@ struct stream {
 static int
 is_said(const struct given *g)
 {
-    return g->B || g->T || g->seed || g->open || g->pack || g->weights ||
-        g->alpha || g->batches || g->tokens || g->epochs || g->unimax ||
-        g->curriculum || g->rank || g->shuffle || g->no_shuffle;
+    return g->B != OPT_NONE || g->T != OPT_NONE || g->seed != OPT_NONE ||
+        g->open != OPT_NONE || g->length[0] != OPT_NONE ||
+        g->length[1] != OPT_NONE || g->length[2] != OPT_NONE ||
+        g->pack >= 0 || !isnan(g->alpha) || !isnan(g->unimax) ||
+        g->weights || g->curriculum || g->rank || g->shuffle || g->no_shuffle;
 }
 
 /* Where to go on.  s->resumed stays 0 when RUN has nothing yet. */
@@ -126,22 +131,27 @@ contradict(const char *name, const char *given, const char *cursor)
         given, cursor);
 }
 
+static void
+contradict_number(const char *name, size_t given, const char *cursor)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%zu", given);
+    contradict(name, text, cursor);
+}
+
 /* A whole number: what is given, else what the cursor says, else a default. */
 static uint64_t
-whole(const struct stream *s, const char *name, const char *text, double lo,
-    double hi, uint64_t cursor, uint64_t otherwise)
+whole(const struct stream *s, const char *name, size_t v, uint64_t cursor,
+    uint64_t otherwise)
 {
     char was[24];
-    size_t v;
 
-    if (!text)
+    if (v == OPT_NONE)
         return s->resumed ? cursor : otherwise;
-    if (opt_size(text, lo, hi, &v) < 0)
-        die(EX_USAGE, "%s: \"%.100s\" is not a whole number from %.0f to %.0f",
-            name, text, lo, hi);
     snprintf(was, sizeof was, "%" PRIu64, cursor);
     if (s->resumed && v != cursor)
-        contradict(name, text, was);
+        contradict_number(name, v, was);
     return v;
 }
 
@@ -149,7 +159,6 @@ static void
 choose_length(const struct stream *s, const struct given *g,
     struct cursor_spec *r)
 {
-    const char *const text[] = { g->batches, g->tokens, g->epochs };
     const char *const name[] = { "--batches", "--tokens", "--epochs" };
     const struct cursor_spec *was = &s->from.spec;
     char said[40];
@@ -157,7 +166,7 @@ choose_length(const struct stream *s, const struct given *g,
     r->length = s->resumed ? was->length : LENGTH_EPOCHS;
     r->limit = s->resumed ? was->limit : 1;
     for (int i = 0, n = 0; i < 3; i++) {
-        if (!text[i])
+        if (g->length[i] == OPT_NONE)
             continue;
         if (n++)
             die(EX_USAGE, "--batches, --tokens and --epochs exclude each "
@@ -165,9 +174,9 @@ choose_length(const struct stream *s, const struct given *g,
         snprintf(said, sizeof said, "--%s %" PRIu64,
             length_names[was->length], was->limit);
         if (s->resumed && (int)was->length != i)
-            contradict(name[i], text[i], said);
+            contradict_number(name[i], g->length[i], said);
         r->length = (enum length)i;
-        r->limit = whole(s, name[i], text[i], 1, WHOLE, was->limit, 1);
+        r->limit = whole(s, name[i], g->length[i], was->limit, 1);
     }
 }
 
@@ -175,18 +184,12 @@ static void
 choose_pack(const struct stream *s, const struct given *g,
     struct cursor_spec *r)
 {
-    int k = s->resumed ? (int)s->from.spec.pack : PACK_BEST;
+    const int was = s->resumed ? (int)s->from.spec.pack : -1;
 
-    if (g->pack) {
-        for (k = 0; pack_names[k] && strcmp(pack_names[k], g->pack) != 0; k++)
-            ;
-        if (!pack_names[k])
-            die(EX_USAGE, "--pack: \"%.100s\" is none of best, concat, none",
-                g->pack);
-        if (s->resumed && k != (int)s->from.spec.pack)
-            contradict("--pack", g->pack, pack_names[s->from.spec.pack]);
-    }
-    r->pack = (enum pack)k;
+    r->pack = g->pack >= 0 ? (enum pack)g->pack : s->resumed ?
+        s->from.spec.pack : PACK_BEST;
+    if (was >= 0 && (int)r->pack != was)
+        contradict("--pack", pack_names[r->pack], pack_names[was]);
 }
 
 static void
@@ -195,40 +198,38 @@ choose_weights(const struct stream *s, const struct given *g,
 {
     const size_t n = s->d.info.nsource;
     const struct cursor_spec *was = &s->from.spec;
-    const char *text = g->weights ? g->weights : g->alpha ? g->alpha :
-        g->unimax;
-    const char *name = g->weights ? "--weights" : g->alpha ? "--alpha" :
+    const int alpha = !isnan(g->alpha), unimax = !isnan(g->unimax);
+    const int given = !!g->weights + alpha + unimax;
+    const char *name = g->weights ? "--weights" : alpha ? "--alpha" :
         "--unimax";
+    const char *text = g->weights;
+    char number[32];
     struct err e;
-    double a = 0.0;
     int bad;
 
-    if (!!g->weights + !!g->alpha + !!g->unimax > 1)
-        die(EX_USAGE, "--weights, --alpha and --unimax exclude each "
-            "other");
-    r->natural = text ? 0 : s->resumed ? was->natural : 1;
+    if (given > 1)
+        die(EX_USAGE, "--weights, --alpha and --unimax exclude each other");
+    r->natural = given ? 0 : s->resumed ? was->natural : 1;
     if (r->natural)
         return;
     r->nw = n;
     r->w = xcalloc(n, sizeof *r->w);
-    if (!text) {
+    if (!given) {
         if (was->nw != n)
             die(EX_INPUT, "cursor: %zu weights for %zu sources", was->nw, n);
         memcpy(r->w, was->w, n * sizeof *r->w);
         return;
     }
-    if (g->alpha && opt_real(g->alpha, 0, 10, &a) < 0)
-        die(EX_USAGE, "--alpha: \"%.100s\" is not a number from 0 to 10",
-            text);
-    if (g->unimax && opt_real(g->unimax, 0.001, 1e6, &a) < 0)
-        die(EX_USAGE, "--unimax: \"%.100s\" is not a number from 0.001 to "
-            "1000000", text);
-    if (g->unimax && r->length == LENGTH_EPOCHS)
+    if (!text) {
+        snprintf(number, sizeof number, "%g", alpha ? g->alpha : g->unimax);
+        text = number;
+    }
+    if (unimax && r->length == LENGTH_EPOCHS)
         die(EX_USAGE, "--unimax shares out a budget: give --tokens or "
             "--batches");
-    bad = g->weights ? weights_parse(r->w, &s->d, text, &e) :
-        g->alpha ? weights_alpha(r->w, &s->d, a, &e) :
-        weights_unimax(r->w, &s->d, a, r->length == LENGTH_TOKENS ?
+    bad = g->weights ? weights_parse(r->w, &s->d, g->weights, &e) :
+        alpha ? weights_alpha(r->w, &s->d, g->alpha, &e) :
+        weights_unimax(r->w, &s->d, g->unimax, r->length == LENGTH_TOKENS ?
         (double)r->limit : (double)r->limit * (double)r->B * (double)r->T, &e);
     if (bad < 0)
         die_err(&e);
@@ -307,26 +308,26 @@ choose(const struct stream *s, const struct given *g, struct cursor_spec *r)
     const struct cursor_spec *was = &s->from.spec;
 
     memset(r, 0, sizeof *r);
-    if (!docs && (g->weights || g->alpha || g->pack || g->unimax ||
-        g->curriculum))
+    if (!docs && (g->weights || !isnan(g->alpha) || g->pack >= 0 ||
+        !isnan(g->unimax) || g->curriculum))
         die(EX_USAGE, "%s: holds batches, whose mixture and packing are "
             "recorded: --weights, --alpha, --unimax, --curriculum "
             "and --pack are for documents", dirs_name(&s->d, 0));
     if (g->shuffle && g->no_shuffle)
         die(EX_USAGE, "--shuffle and --no-shuffle exclude each other");
-    r->B = (size_t)whole(s, "-B", g->B, 1, 1 << 20, was->B, 8);
-    r->T = (size_t)whole(s, "-T", g->T, 1, 1 << 24, was->T,
+    r->B = (size_t)whole(s, "-B", g->B, was->B, 8);
+    r->T = (size_t)whole(s, "-T", g->T, was->T,
         docs ? 1024 : s->d.info.T);
     if (!docs && r->T != s->d.info.T)
         die(EX_USAGE, "-T %zu: %s holds rows of %zu tokens", r->T,
             dirs_name(&s->d, 0), s->d.info.T);
-    r->seed = whole(s, "-s", g->seed, 0, WHOLE, was->seed, 0);
+    r->seed = whole(s, "-s", g->seed, was->seed, 0);
     r->shuffle = g->shuffle ? 1 : g->no_shuffle ? 0 :
         s->resumed ? was->shuffle : docs;
-    if (!docs && !r->shuffle && g->open)
+    if (!docs && !r->shuffle && g->open != OPT_NONE)
         die(EX_USAGE, "--open is for what is shuffled");
-    r->open = docs || r->shuffle ? (size_t)whole(s, "--open", g->open, 1,
-        1 << 20, was->open, g->open || s->resumed ? 0 : fit(s, g)) : 0;
+    r->open = docs || r->shuffle ? (size_t)whole(s, "--open", g->open,
+        was->open, g->open != OPT_NONE || s->resumed ? 0 : fit(s, g)) : 0;
     if (s->resumed && r->shuffle != was->shuffle)
         die(EX_USAGE, "--%sshuffle contradicts the resumed stream, which has "
             "--%sshuffle", r->shuffle ? "" : "no-", was->shuffle ? "" : "no-");
@@ -656,27 +657,29 @@ threads_ahead(size_t given)
 int
 main(int argc, char **argv)
 {
-    struct given g = { .mem = MEM_DEFAULT };
+    struct given g = { .B = OPT_NONE, .T = OPT_NONE, .seed = OPT_NONE,
+        .open = OPT_NONE, .length = { OPT_NONE, OPT_NONE, OPT_NONE },
+        .alpha = NAN, .unimax = NAN, .pack = -1, .mem = MEM_DEFAULT };
     struct means how;
     struct stream s = { .begun = prog_now() };
     const struct opt opts[] = {
         OPT_STR('o', "output", &g.out, "stream",
             "write there (default stdout)"),
         OPT_LIST(0, "tee", &g.tee, "stream", "write there too"),
-        OPT_SIZE_TEXT('B', "batch-size", &g.B, 1, 1 << 20, "rows",
-            "rows a batch (default 8)"),
-        OPT_SIZE_TEXT('T', "length", &g.T, 1, 1 << 24, "tokens",
-            "tokens a row (default 1024, or what is recorded)"),
+        OPT_SIZE('B', "batch-size", &g.B, 1, 1 << 20, "rows",
+            "rows a batch (default: 8)"),
+        OPT_SIZE('T', "length", &g.T, 1, 1 << 24, "tokens",
+            "tokens a row (default: 1024, or what is recorded)"),
         OPT_FLAG(0, "partial", &g.partial, "read unfinished directories"),
         OPT_FLAG(0, "dry-run", &g.dry, "print what would be streamed"),
         OPT_GROUP("order"),
-        OPT_SIZE_TEXT('s', "seed", &g.seed, 0, WHOLE, "seed",
-            "of the order (default 0)"),
+        OPT_SIZE('s', "seed", &g.seed, 0, WHOLE, "seed",
+            "of the order (default: 0)"),
         OPT_FLAG(0, "shuffle", &g.shuffle,
             "permute (default for documents)"),
         OPT_FLAG(0, "no-shuffle", &g.no_shuffle,
             "keep the stored order (default for recorded batches)"),
-        OPT_SIZE_TEXT(0, "open", &g.open, 1, 1 << 20, "frames",
+        OPT_SIZE(0, "open", &g.open, 1, 1 << 20, "frames",
             "open at once for shuffling (default: half of --mem)"),
         OPT_SIZE(0, "mem", &g.mem, 1 << 20, WHOLE, "bytes",
             "memory for frames, open and read ahead"),
@@ -691,20 +694,20 @@ main(int argc, char **argv)
         OPT_STR(0, "resume", &g.resume, "run",
             "go on after the newest checkpoint of a run or directory"),
         OPT_GROUP("length"),
-        OPT_SIZE_TEXT(0, "batches", &g.batches, 1, WHOLE, "n",
+        OPT_SIZE(0, "batches", &g.length[LENGTH_BATCHES], 1, WHOLE, "n",
             "end after n batches"),
-        OPT_SIZE_TEXT(0, "tokens", &g.tokens, 1, WHOLE, "n",
+        OPT_SIZE(0, "tokens", &g.length[LENGTH_TOKENS], 1, WHOLE, "n",
             "end with the row that reaches n tokens"),
-        OPT_SIZE_TEXT(0, "epochs", &g.epochs, 1, WHOLE, "n",
-            "end when every source was read n times (default 1)"),
+        OPT_SIZE(0, "epochs", &g.length[LENGTH_EPOCHS], 1, WHOLE, "n",
+            "end when every source was read n times (default: 1)"),
         OPT_GROUP("documents"),
-        OPT_STR(0, "pack", &g.pack, "how",
-            "best, concat or none (default best)"),
+        OPT_ENUM(0, "pack", &g.pack, pack_names, "how",
+            "how documents fill rows, by default best"),
         OPT_STR(0, "weights", &g.weights, "name=x,...",
             "shares of the sources (default: in proportion to tokens)"),
-        OPT_STR(0, "alpha", &g.alpha, "a",
+        OPT_REAL(0, "alpha", &g.alpha, 0, 10, "a",
             "shares in proportion to tokens to the power a"),
-        OPT_STR(0, "unimax", &g.unimax, "cap",
+        OPT_REAL(0, "unimax", &g.unimax, 0.001, 1e6, "cap",
             "equal shares, but no source more than cap times"),
         OPT_STR(0, "curriculum", &g.curriculum, "file",
             "shares that change at given tokens"),

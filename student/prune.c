@@ -18,10 +18,11 @@
 static const char *const types[] = { "f32", "bf16", NULL };
 
 static struct {
-    const char *model, *out, *tokenizer, *params, *ratio, *report;
+    const char *model, *out, *tokenizer, *params, *report;
+    double ratio;               /* NAN: not given */
     size_t blocks, width, multiple, candidates, rows, threads;
     int type;
-} a = { .candidates = 8, .rows = 16 };
+} a = { .ratio = NAN, .candidates = 8, .rows = 16 };
 
 static const struct opt options[] = {
     OPT_STR('m', "model", &a.model, "model", "the model to cut"),
@@ -31,7 +32,7 @@ static const struct opt options[] = {
     OPT_GROUP("goal (at least one)"),
     OPT_STR(0, "params", &a.params, "count",
         "at most so many parameters, such as 84M (84 million)"),
-    OPT_STR(0, "ratio", &a.ratio, "share",
+    OPT_REAL(0, "ratio", &a.ratio, 0, 1, "share",
         "remove at least this share of them, such as 0.375"),
     OPT_SIZE(0, "blocks", &a.blocks, 0, 1e6, "n",
         "blocks kept (0: what scores best)"),
@@ -80,17 +81,13 @@ static size_t
 max_params(const struct model *m)
 {
     size_t most = SIZE_MAX;
-    double r;
 
     if (a.params != NULL)
         most = parse_count(a.params);
-    if (a.ratio != NULL) {
-        size_t n;
+    if (!isnan(a.ratio)) {
+        const size_t n = (size_t)floor((double)model_params(m)
+            * (1.0 - a.ratio));
 
-        if (opt_real(a.ratio, 0.0, 1.0, &r) < 0)
-            die(EX_USAGE, "--ratio: '%s' is not a share between 0 and 1",
-                a.ratio);
-        n = (size_t)floor((double)model_params(m) * (1.0 - r));
         most = n < most ? n : most;
     }
     return most;
@@ -135,7 +132,7 @@ open_model(struct model *m)
 
     if (a.model == NULL || a.out == NULL)
         die(EX_USAGE, "-m and -o are needed; see prune -h");
-    if (a.params == NULL && a.ratio == NULL && a.blocks == 0 && a.width == 0)
+    if (a.params == NULL && isnan(a.ratio) && a.blocks == 0 && a.width == 0)
         die(EX_USAGE, "how small? give --params, --ratio, --blocks or "
             "--width");
     if (io_exists(a.out))

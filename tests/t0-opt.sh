@@ -14,7 +14,7 @@ Prove the option parser.
 
 numbers:
   -n, --number bytes      how much (default 256M)
-      --top k             the best (default 8)
+      --top k             the best (default: 8)
       --rate x            how fast (default 2e-05)
   -l, --level word        how warm: cold, warm, hot (default warm)
   -a, --also name         one more

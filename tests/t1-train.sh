@@ -22,6 +22,8 @@ differ() {
 
 # Whole numbers: the same as text that is there so often
 train once.json a.txt b.txt c.txt
+ok 'what it says' tokenize --vocab 300 --train said.json a.txt
+unlike 'names no tokens, which there are none of' ' tokens' err
 train ones.json --weights a=1,c=1.000 a.txt b.txt c.txt
 same 'weights of 1 change nothing' once.json ones.json
 train weighted.json --weights b=3,a=2 a.txt b.txt c.txt

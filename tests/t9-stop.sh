@@ -71,6 +71,17 @@ finish
 equal 'stream interrupted: exit 5, the others 3' "$got" '5 3 3'
 like 'student knows why' '^student: .*interrupted' student.err
 
+# timeout(1) sends SIGINT to its child and then to its group: one stop, saved.
+rm -rf run
+mkfifo endless
+stream -q -B 4 -T 64 -s 7 --epochs 100000 -o endless data &
+feeder=$!
+status 5 'stopped by timeout -s INT' timeout --preserve-status -s INT 2 \
+    student -m s -o run --lr 1e-3 --save 0 --schedule constant endless
+like 'it is saved' '^student: run: stopped after step [0-9]+, saved$' err
+kill $feeder
+wait $feeder 2>/dev/null
+
 # --- silent pipes ---
 # A writer that holds its end and says nothing more.
 mkfifo silent unread

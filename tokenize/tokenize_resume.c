@@ -34,7 +34,6 @@ is_unset(const struct opt *o)
     case OPT_K_REAL:
         return *(double *)o->dst == 0.0;
     case OPT_K_STR:
-    case OPT_K_SIZE_TEXT:
         return *(const char **)o->dst == NULL;
     case OPT_K_LIST:
         return ((struct opt_list *)o->dst)->n == 0;
@@ -63,7 +62,6 @@ add_option(struct buf *b, const struct opt *o)
         buf_addf(b, "%.17g", *(double *)o->dst);
         break;
     case OPT_K_STR:
-    case OPT_K_SIZE_TEXT:
         buf_addf(b, "+%s", *(const char **)o->dst);
         break;
     case OPT_K_LIST:

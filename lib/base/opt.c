@@ -189,7 +189,7 @@ add_number(struct buf *b, const struct opt *o)
 static int
 has_default(const struct opt *o)
 {
-    return (o->kind == OPT_K_SIZE && *(size_t *)o->dst != SIZE_MAX)
+    return (o->kind == OPT_K_SIZE && *(size_t *)o->dst != OPT_NONE)
         || (o->kind == OPT_K_REAL && isfinite(*(double *)o->dst));
 }
 
@@ -377,14 +377,6 @@ set_value(const struct opt *o, int as_long, char *v)
         if (opt_size(v, o->lo, o->hi, o->dst) < 0)
             bad_size(o, name, v);
         break;
-    case OPT_K_SIZE_TEXT: {
-        size_t size;
-
-        if (opt_size(v, o->lo, o->hi, &size) < 0)
-            bad_size(o, name, v);
-        *(const char **)o->dst = v;
-        break;
-    }
     case OPT_K_REAL:
         if (opt_real(v, o->lo, o->hi, o->dst) == 0)
             break;

@@ -13,8 +13,7 @@
 #include <stdint.h>
 
 enum opt_kind { OPT_K_END, OPT_K_FLAG, OPT_K_STR, OPT_K_SIZE, OPT_K_REAL,
-    OPT_K_ENUM, OPT_K_LIST, OPT_K_GROUP,
-    OPT_K_SIZE_TEXT };
+    OPT_K_ENUM, OPT_K_LIST, OPT_K_GROUP };
 
 /* Values of an option that may be given several times; { 0 } is empty. */
 struct opt_list {
@@ -39,13 +38,13 @@ struct opt {
 /* const char **dst */
 #define OPT_STR(c, n, d, a, h) \
     { OPT_K_STR, c, n, (const char **){ d }, a, h, 0, 0, NULL }
+/* The value of a number that was not given and has no default of its own:
+ * OPT_NONE in a size_t, NAN in a double, -1 in an OPT_ENUM.  Help then says
+ * what happens. */
+#define OPT_NONE SIZE_MAX
 /* size_t *dst; suffixes K M G T are powers of 1024 */
 #define OPT_SIZE(c, n, d, l, u, a, h) \
     { OPT_K_SIZE, c, n, (size_t *){ d }, a, h, l, u, NULL }
-/* const char **dst: a number as OPT_SIZE, kept as text for opt_size, because
- * NULL then says that it was not given; help names the default */
-#define OPT_SIZE_TEXT(c, n, d, l, u, a, h) \
-    { OPT_K_SIZE_TEXT, c, n, (const char **){ d }, a, h, l, u, NULL }
 /* double *dst, finite */
 #define OPT_REAL(c, n, d, l, u, a, h) \
     { OPT_K_REAL, c, n, (double *){ d }, a, h, l, u, NULL }

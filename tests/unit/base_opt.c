@@ -11,8 +11,8 @@ static const char *const words[] = { "cold", "warm", "hot", NULL };
 
 struct settings {
     int flag, long_flag, level;
-    const char *text, *size_text;
-    size_t size, depth;
+    const char *text;
+    size_t size, depth, top;
     double real;
     struct opt_list list;
     char **operands;
@@ -28,8 +28,7 @@ parse(struct settings *s, int argc, char **argv)
         OPT_STR('o', "out", &s->text, "file", "write to file"),
         OPT_GROUP("numbers"),
         OPT_SIZE('n', "number", &s->size, 1, 0x1p40, "bytes", "how much"),
-        OPT_SIZE_TEXT(0, "top", &s->size_text, 1, 64, "k",
-            "the best (default 8)"),
+        OPT_SIZE(0, "top", &s->top, 1, 64, "k", "the best (default: 8)"),
         OPT_REAL(0, "rate", &s->real, 0, 1, "x", "how fast"),
         OPT_ENUM('l', "level", &s->level, words, "word", "how warm"),
         OPT_LIST('a', "also", &s->list, "name", "one more"),
@@ -41,6 +40,7 @@ parse(struct settings *s, int argc, char **argv)
 
     s->size = (size_t)256 << 20;
     s->depth = 0;
+    s->top = OPT_NONE;
     s->real = 2e-5;
     s->level = 1;
     s->operands = opt_parse(argc, argv, opts, "Prove the option parser.",
@@ -74,7 +74,7 @@ test_parse(void)
 
     parse_text(&s, "");
     ok(s.n == 0 && s.operands[0] == NULL && !s.flag && s.size == 256u << 20
-        && s.size_text == NULL,
+        && s.top == OPT_NONE,
         "nothing given");
     parse_text(&s, "-f -n 3K --rate 0.5 --level hot -a x --also=y a b");
     ok(s.flag && s.size == 3072 && s.level == 2 && near(s.real, 0.5, 0, 0),
@@ -85,7 +85,7 @@ test_parse(void)
     ok(s.n == 2 && strcmp(s.operands[1], "b") == 0 && s.operands[2] == NULL,
         "operands");
     parse_text(&s, "-fn3 -oout --number=1T --no-cache --top 64");
-    ok(strcmp(s.size_text, "64") == 0, "a size kept as text");
+    ok(s.top == 64, "a size that need not be given");
     ok(s.flag && s.long_flag && s.size == (size_t)1 << 40
         && strcmp(s.text, "out") == 0, "glued letters and values");
     parse_text(&s, "a - -f b");
