@@ -314,7 +314,7 @@ test_gguf(const char *name, struct pool *pool)
     off = prefill(&c, &m, pool);
     ok(off <= 1e-4, "%s.gguf: the same after that (%.2g)", name, off);
     model_close(&m);
-    io_rmdir("out", NULL);
+    dir_remove("out", NULL);
     golden_close(&c.g);
     free(path);
 }
