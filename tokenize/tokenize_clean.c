@@ -40,6 +40,13 @@ struct left {
     size_t lines, bytes, keys;
 };
 
+/* Texts as JSONL: --dropped, --hold-out. */
+struct text_file {
+    struct io_out out;
+    int open;
+    struct buf line;
+};
+
 struct clean {
     struct clean_opts o;
     struct inputs *in;
@@ -52,9 +59,8 @@ struct clean {
     size_t nworker;
     struct keys *exacts, *nears, *lines;
     uint64_t count[R_END], *of_source, removed;
-    struct io_out out;              /* --dropped */
-    int open;
-    struct buf line;
+    struct text_file dropped, held;
+    uint64_t below, nheld;          /* documents with such keys are held out */
 };
 
 static const char *const first_reasons[R_GOPHER] = { "min-chars", "max-chars",
@@ -344,7 +350,7 @@ stage(void *ctx, size_t worker, struct doc *d, const char **text, size_t *n)
             near_keys(c, w, *text, *n, &keys);
     }
     left.keys = keys.n / sizeof(struct key);
-    left.bytes = c->open ? gone.n : 0;
+    left.bytes = c->dropped.open ? gone.n : 0;
     buf_clear(&d->sig);
     buf_add(&d->sig, &left, sizeof left);
     buf_add(&d->sig, gone.p, left.bytes);
@@ -354,17 +360,34 @@ stage(void *ctx, size_t worker, struct doc *d, const char **text, size_t *n)
     return 0;
 }
 
-/* The file of what was dropped. */
+/* The files of what was dropped and of what was held out. */
 
 static int
-flush_line(struct clean *c, struct err *e)
+text_file_begin(struct text_file *f, const char *path, struct err *e)
 {
-    const int k = io_out_write(&c->out, c->line.p, c->line.n, e);
+    if (!path)
+        return 0;
+    f->open = 1;
+    return io_out_begin(&f->out, path, e);
+}
 
-    buf_clear(&c->line);
-    if (c->line.cap > 4 * KEEP)
-        buf_release(&c->line);
+static int
+flush_line(struct text_file *f, struct err *e)
+{
+    const int k = io_out_write(&f->out, f->line.p, f->line.n, e);
+
+    buf_clear(&f->line);
+    if (f->line.cap > 4 * KEEP)
+        buf_release(&f->line);
     return k;
+}
+
+static int
+text_file_end(struct text_file *f, struct err *e)
+{
+    if (!f->open)
+        return 0;
+    return flush_line(f, e) < 0 ? -1 : io_out_commit(&f->out, e);
 }
 
 static int
@@ -374,16 +397,18 @@ add_json(const char *p, size_t n, void *line)
     return 0;
 }
 
-/* A line of --dropped, where that is asked for; value < 0: there is none. */
+/* A line of the file, where it is asked for.  Of --dropped it has a reason;
+ * value < 0: there is none. */
 static int
-record(struct clean *c, const struct doc *d, const char *reason, double value,
-    const char *text, size_t n, struct err *e)
+record(struct clean *c, struct text_file *f, const struct doc *d,
+    const char *reason, double value, const char *text, size_t n,
+    struct err *e)
 {
     const char *name = d->from->name;
     struct buf mended = { 0 };
     json_t *j;
 
-    if (!c->open)
+    if (!f->open)
         return 0;
     j = json_object();
     uni_repair(name, strlen(name), &mended);
@@ -391,17 +416,32 @@ record(struct clean *c, const struct doc *d, const char *reason, double value,
     json_object_set_new(j, "record", json_integer((json_int_t)d->record));
     json_object_set_new(j, "source", json_string_nocheck(
         c->in->source[d->source]));
-    json_object_set_new(j, "reason", json_string_nocheck(reason));
-    json_object_set_new(j, "value", value < 0 ? json_null() :
-        json_real(value));
+    if (reason) {
+        json_object_set_new(j, "reason", json_string_nocheck(reason));
+        json_object_set_new(j, "value", value < 0 ? json_null() :
+            json_real(value));
+    }
     json_object_set_new(j, "text", json_stringn_nocheck(n ? text : "", n));
-    if (json_dump_callback(j, add_json, &c->line, JSON_COMPACT |
+    if (json_dump_callback(j, add_json, &f->line, JSON_COMPACT |
         JSON_REAL_PRECISION(6)) < 0)
         die(EX_SYS, "out of memory");
     json_decref(j);
     buf_release(&mended);
-    buf_addc(&c->line, '\n');
-    return c->line.n > KEEP ? flush_line(c, e) : 0;
+    buf_addc(&f->line, '\n');
+    return f->line.n > KEEP ? flush_line(f, e) : 0;
+}
+
+/* What is kept is held out where its key is below the bound: so the choice
+ * does not depend on any other document. */
+static int
+hold_out(struct clean *c, struct doc *d, struct err *e)
+{
+    if (doc_key(c->in->source[d->source], d->from->name, d->record) >=
+        c->below)
+        return 0;
+    d->drop = "held-out";
+    c->nheld++;
+    return record(c, &c->held, d, NULL, -1.0, d->text.p, d->text.n, e);
 }
 
 /* Is it a duplicate of one that was kept, by its n keys at `at`?  If not, keep
@@ -438,7 +478,7 @@ decide(void *ctx, struct doc *d, struct err *e)
     memcpy(&left, p, sizeof left);
     p += sizeof left;
     c->removed += left.lines;
-    if (left.bytes > 0 && record(c, d, "boilerplate-lines",
+    if (left.bytes > 0 && record(c, &c->dropped, d, "boilerplate-lines",
         (double)left.lines, p, left.bytes, e) < 0)
         return -1;
     if (!d->drop) {
@@ -447,14 +487,15 @@ decide(void *ctx, struct doc *d, struct err *e)
         if (reason > R_END)
             return -1;
         if (reason == R_END)
-            return 0;
+            return hold_out(c, d, e);
         d->drop = clean_reason(reason);
     }
     while (clean_reason(reason) != d->drop)
         reason++;
     c->count[reason]++;
     c->of_source[d->source]++;
-    return record(c, d, d->drop, left.value, d->text.p, d->text.n, e);
+    return record(c, &c->dropped, d, d->drop, left.value, d->text.p,
+        d->text.n, e);
 }
 
 /* Options. */
@@ -531,6 +572,26 @@ parse_dedup(struct clean *c, struct err *e)
     return 0;
 }
 
+/* --hold-out PERCENT%:FILE; leaves the file's name in the options. */
+static int
+parse_hold_out(struct clean *c, struct err *e)
+{
+    const char *s = c->o.hold_out;
+    char *end;
+    double percent;
+
+    if (!s)
+        return 0;
+    percent = strtod(s, &end);
+    if (end == s || !(percent > 0.0 && percent < 100.0) || end[0] != '%' ||
+        end[1] != ':' || end[2] == '\0')
+        return err_set(e, EX_USAGE, "--hold-out: \"%s\" is not PERCENT%%:FILE, "
+            "as 1%%:held.jsonl", s);
+    c->below = (uint64_t)(percent / 100.0 * 0x1p64);
+    c->o.hold_out = end + 2;
+    return 0;
+}
+
 static int
 begin(struct clean *c, const char *lang, struct err *e)
 {
@@ -547,10 +608,8 @@ begin(struct clean *c, const char *lang, struct err *e)
     c->lines = o->boilerplate ? keys_new(o->mem / sets) : NULL;
     if (c->near)
         minhash_init(&c->minhash, c->bands * c->rows);
-    if (o->dropped && io_out_begin(&c->out, o->dropped, e) < 0)
-        return -1;
-    c->open = o->dropped != NULL;
-    return 0;
+    return text_file_begin(&c->dropped, o->dropped, e) < 0 ? -1 :
+        text_file_begin(&c->held, c->o.hold_out, e);
 }
 
 static void
@@ -569,14 +628,15 @@ hook(struct clean *c, struct run_opts *run)
     c->of_source = xcalloc(c->in->nsource, sizeof *c->of_source);
     if (!(c->exact || c->near || c->lang || o->boilerplate || o->min_chars ||
         o->max_chars || o->min_words || o->max_words || o->repetition ||
-        o->quality))
+        o->quality || o->hold_out))
         return;
     run->stage = stage;
     run->decide = decide;
     run->stage_ctx = c;
     /* What is dropped depends on all that came before, or is all to be
      * written. */
-    run->replay = c->exact || c->near || o->boilerplate || c->open;
+    run->replay = c->exact || c->near || o->boilerplate || c->dropped.open ||
+        c->held.open;
     if (o->boilerplate) {
         run->scan = scan;
         run->settle = settle;
@@ -591,7 +651,8 @@ clean_begin(const struct clean_opts *o, const char *lang, struct inputs *in,
 
     c->o = *o;
     c->in = in;
-    if (parse_dedup(c, e) < 0 || begin(c, lang, e) < 0) {
+    if (parse_dedup(c, e) < 0 || parse_hold_out(c, e) < 0 ||
+        begin(c, lang, e) < 0) {
         clean_free(c);
         return NULL;
     }
@@ -626,9 +687,10 @@ clean_end(struct clean *c, struct err *e)
     buf_release(&b);
     if (spills(c) > 0)
         vnote("keys went to %zu files", spills(c));
-    if (!c->open)
-        return 0;
-    return flush_line(c, e) < 0 ? -1 : io_out_commit(&c->out, e);
+    if (c->held.open)
+        note("held out %" PRIu64 " documents: %s", c->nheld, c->o.hold_out);
+    return text_file_end(&c->dropped, e) < 0 ? -1 :
+        text_file_end(&c->held, e);
 }
 
 void
@@ -648,6 +710,7 @@ clean_free(struct clean *c)
     keys_free(c->nears);
     keys_free(c->lines);
     fold_free(c->fold);
-    buf_release(&c->line);
+    buf_release(&c->dropped.line);
+    buf_release(&c->held.line);
     free(c);
 }

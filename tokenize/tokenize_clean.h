@@ -17,6 +17,7 @@ struct clean_opts {
     struct opt_list dedup;      /* "exact", "minhash[:BANDSxROWS]" */
     size_t mem;                 /* bytes for keys */
     const char *dropped;        /* file, or NULL */
+    const char *hold_out;       /* PERCENT%:FILE, or NULL */
 };
 
 #define CLEAN_OPTS { .mem = (size_t)256 << 20 }
@@ -42,7 +43,9 @@ struct clean_opts {
     OPT_SIZE(0, "mem", &(c).mem, 1 << 20, 1LL << 50, "bytes", \
         "memory for keys of duplicates; more goes to TMPDIR"), \
     OPT_STR(0, "dropped", &(c).dropped, "file", \
-        "write what was dropped, and why, as JSONL")
+        "write what was dropped, and why, as JSONL"), \
+    OPT_STR(0, "hold-out", &(c).hold_out, "percent%:file", \
+        "put that share of the documents there, as JSONL, instead")
 
 /* Is --lang the word `auto`, perhaps with names? */
 int clean_lang_auto(const char *lang);

@@ -71,9 +71,7 @@ struct run {
     struct err e;
 };
 
-/* XXH3-64 of source name, NUL, input name, NUL, record as 8 bytes, the
- * smallest first. */
-static uint64_t
+uint64_t
 doc_key(const char *source, const char *input, uint64_t record)
 {
     struct buf b = { 0 };

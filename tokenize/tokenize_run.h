@@ -71,6 +71,10 @@ struct run_opts {
     void *stage_ctx;            /* of all of them */
 };
 
+/* A document's key: XXH3-64 of source name, NUL, input name, NUL, record as 8
+ * bytes, the smallest first. */
+uint64_t doc_key(const char *source, const char *input, uint64_t record);
+
 /* Threads that run_inputs will use. */
 size_t run_threads(const struct run_opts *o);
 
