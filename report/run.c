@@ -264,7 +264,8 @@ log_alike(const struct log *a, const struct log *b)
 {
     for (size_t i = 0; i < a->n && a->n == b->n; i++)
         if (!(a->v[STEP][i] == b->v[STEP][i]
-            && a->v[TOKENS][i] == b->v[TOKENS][i]))
+            && a->v[TOKENS][i] == b->v[TOKENS][i]
+            && a->v[SCORED][i] == b->v[SCORED][i]))
             return 0;
     return a->n == b->n;
 }

@@ -68,7 +68,8 @@ double log_last(const struct log *g, int column);
 double log_speed(const struct log *g);
 /* The column has a value that is neither 0 nor missing. */
 int log_has(const struct log *g, int column);
-/* Of the two every step saw as many tokens: they can be compared. */
+/* Every step of the two saw and scored as many tokens: they are taken to have
+ * seen the same batches. */
 int log_alike(const struct log *a, const struct log *b);
 
 #endif

@@ -273,6 +273,12 @@ like 'a broken line ends' '^two\\n.three</p>' page.html
 like 'a command of two lines' '^    teacher -m &quot;\$T&quot; &gt;x$' page.html
 sed -n '/id="ce"/,/figure>/p' page.html | grep ' line' >got
 equal 'a run like another is drawn once' "$(wc -l <got)" 3
+sed "s/${tab}60$tab/${tab}59$tab/" "$name/cached/metrics.tsv" >59.tsv
+mkdir apart apart/a apart/b
+cp "$name/cached/metrics.tsv" apart/a
+cp 59.tsv apart/b/metrics.tsv
+ok 'runs of other batches' report -q -o apart.html apart
+unlike 'are not compared' 'id="paired"' apart.html
 cells pruned >got
 equal 'steps of pruning' "$(cut -f 1,2,5,6,7 got | head -n 2)" \
     "$(printf 'whole\t7\t3.149\t84.40\t0.0000\ndrop\t6\t2.755\t86.03\t0.0214')"
@@ -283,6 +289,17 @@ ok 'as text' report -q --text "$name"
 equal 'a terminal finds nothing to obey' \
     "$(tr -d '\n\40-\176\302\261' <out)" ''
 like 'the name is cut' '^x"><u>.&amp;.*~' out
+
+line=$(printf 'a\nb\tc\001')
+mkdir "$line" "$line/$line"
+metrics 4 0 3 >"$line/$line/metrics.tsv"
+ok 'a newline in a name' report -o page.html "$line"
+ok 'is well formed' wellformed page.html
+ok 'as text' report -q --text "$line"
+like 'is on one line' '^a\\x0ab\\x09c\\x01 +3 ' out
+metrics 4 0 2 | cut -f 1 >"$line/$line/metrics.tsv"
+status 3 'and in a message' report -o page.html "$line"
+like 'too' '^report: a\\x0ab\\x09c\\x01/a.*/metrics.tsv: its header' err
 
 # ---- missing, malformed, unreadable ----
 status 2 'no operand' report
