@@ -98,8 +98,7 @@ mark(struct buf *b, size_t kind, double x, double y)
         "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.2\" class=\"ring\"/>",
         "<path d=\"M%.1f %.1fm0 -4l4 7h-8z\" class=\"dot\"/>",
         "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.4\" class=\"dot\"/>",
-        "<path d=\"M%.1f %.1fm0 -4.2l4.2 4.2l-4.2 4.2l-4.2 -4.2z\" "
-            "class=\"dot\"/>",
+        "<path d=\"M%.1f %.1fm0 -4l4 4l-4 4l-4 -4z\" class=\"dot\"/>",
         "<path d=\"M%.1f %.1fm-3 -3h6v6h-6z\" class=\"dot\"/>",
         "<path d=\"M%.1f %.1fm0 4l4 -7h-8z\" class=\"ring\"/>",
     };

@@ -181,6 +181,7 @@ charts_training(struct buf *b, const struct run *r)
 
         if (n == 0)
             continue;
+        buf_adds(b, "<div class=\"figures\">\n");
         one_column(b, g, n, CE);
         if (n > 1)
             paired(b, g, n);
@@ -188,6 +189,7 @@ charts_training(struct buf *b, const struct run *r)
         one_column(b, g, n, SQUAREHEAD);
         one_column(b, g, n, SPEED);
         one_column(b, g, n, NORM);
+        buf_adds(b, "</div>\n");
     }
     free(drawn);
     free(g);

@@ -220,9 +220,7 @@ page(struct buf *b, const struct run *r)
     if (r->nlog > 0) {
         heading(b, "training", "Training");
         put_table(b, r, T_RUNS);
-        buf_adds(b, "<div class=\"figures\">\n");
         charts_training(b, r);
-        buf_adds(b, "</div>\n");
     }
     if (r->prune.nrow > 0)
         heading(b, "pruning", "Pruning");

@@ -53,7 +53,7 @@ const char style[] =
 ".c2 { color: var(--c2); }\n"
 ".c3 { color: var(--c3); } .c4 { color: var(--c4); }\n"
 ".c5 { color: var(--c5); }\n"
-".figures { display: grid; gap: 1.6rem 2.4rem; margin-top: 1rem;\n"
+".figures { display: grid; gap: 1.6rem 2.4rem; margin: 1rem 0 1.8rem;\n"
 "  grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }\n"
 "figure { margin: 0; min-width: 0; display: flex; flex-direction: column; }\n"
 "figure > svg { margin-top: auto; }\n"
