@@ -17,7 +17,7 @@ struct norm_counts {
 };
 
 struct norm;
-/* what: NORM_ bits.  Dies where ICU has no data. */
+/* what: NORM_ bits. */
 struct norm *norm_new(unsigned what);
 /* text is valid UTF-8; *text and *n may become another text that lives until
  * the next call.  Adds to *c. */

@@ -15,15 +15,23 @@ enum {
     LN = 19, VN = 21, TN = 28, SN = LN * VN * TN
 };
 
-struct mark {
-    uint32_t c;
-    uint8_t k;          /* combining class */
-};
-
+/* Characters, each with its combining class << 24. */
 struct span {
-    struct mark *v;
+    uint32_t *v;
     size_t n, cap;
 };
+
+static inline uint32_t
+char_of(uint32_t mark)
+{
+    return mark & 0xffffff;
+}
+
+static inline unsigned
+class_in(uint32_t mark)
+{
+    return mark >> 24;
+}
 
 static inline int
 flagged(uint32_t c)
@@ -95,8 +103,7 @@ static void
 span_add(struct span *s, uint32_t c)
 {
     s->v = xgrow(s->v, s->n, &s->cap, sizeof *s->v);
-    s->v[s->n].c = c;
-    s->v[s->n++].k = (uint8_t)class_of(c);
+    s->v[s->n++] = class_of(c) << 24 | c;
 }
 
 /* Append c in its parts; a decomposition is at most four deep. */
@@ -123,17 +130,17 @@ decompose(struct span *s, uint32_t c)
 
 /* Sort marks by class, equals as they stand: by counting where many. */
 static void
-order(struct mark *v, size_t n)
+order(uint32_t *v, size_t n)
 {
     size_t start[256] = { 0 }, sum = 0;
-    struct mark *copy;
+    uint32_t *copy;
 
     if (n < 32) {
         for (size_t i = 1; i < n; i++) {
-            const struct mark m = v[i];
+            const uint32_t m = v[i];
             size_t k = i;
 
-            for (; k > 0 && v[k - 1].k > m.k; k--)
+            for (; k > 0 && class_in(v[k - 1]) > class_in(m); k--)
                 v[k] = v[k - 1];
             v[k] = m;
         }
@@ -142,7 +149,7 @@ order(struct mark *v, size_t n)
     copy = xreallocarray(NULL, n, sizeof *copy);
     memcpy(copy, v, n * sizeof *v);
     for (size_t i = 0; i < n; i++)
-        start[copy[i].k]++;
+        start[class_in(copy[i])]++;
     for (size_t k = 0; k < 256; k++) {
         const size_t m = start[k];
 
@@ -150,7 +157,7 @@ order(struct mark *v, size_t n)
         sum += m;
     }
     for (size_t i = 0; i < n; i++)
-        v[start[copy[i].k]++] = copy[i];
+        v[start[class_in(copy[i])]++] = copy[i];
     free(copy);
 }
 
@@ -162,18 +169,18 @@ span_compose(struct span *s)
     unsigned last = 0;      /* class of what was kept after the starter */
 
     for (size_t i = 0; i < s->n; i++) {
-        const struct mark m = s->v[i];
+        const uint32_t m = s->v[i];
         uint32_t c = 0;
 
-        if (starter != SIZE_MAX && (last < m.k || n == starter + 1))
-            c = compose(s->v[starter].c, m.c);
+        if (starter != SIZE_MAX && (last < class_in(m) || n == starter + 1))
+            c = compose(char_of(s->v[starter]), char_of(m));
         if (c) {
-            s->v[starter].c = c;
+            s->v[starter] = c;          /* a starter: class 0 */
             continue;
         }
-        if (m.k == 0)
+        if (class_in(m) == 0)
             starter = n;
-        last = m.k;
+        last = class_in(m);
         s->v[n++] = m;
     }
     s->n = n;
@@ -189,14 +196,14 @@ span_put(struct span *s, const char *text, size_t n, struct buf *out)
     for (; p < end; p += k)
         decompose(s, uni_next(p, end, &k));
     for (size_t i = 0, j; i < s->n; i = j) {
-        for (j = i; j < s->n && s->v[j].k; j++)
+        for (j = i; j < s->n && class_in(s->v[j]); j++)
             ;
         order(s->v + i, j - i);
         j += j == i;
     }
     span_compose(s);
     for (size_t i = 0; i < s->n; i++)
-        uni_put(out, s->v[i].c);
+        uni_put(out, char_of(s->v[i]));
 }
 
 /* The first flagged character from p on, or end; *safe is where the last
