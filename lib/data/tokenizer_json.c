@@ -500,7 +500,7 @@ tok_load(struct tokenizer *t, const struct source *src, struct err *e)
         tok_off(j, "", "truncation", e) ||
         tok_off(j, "", "padding", e) ||
         norm_load(t, json_object_get(j, "normalizer"), "normalizer", 0, e) ||
-        pre_load(t, json_object_get(j, "pre_tokenizer"), e))
+        norm_check(t, e) || pre_load(t, json_object_get(j, "pre_tokenizer"), e))
         return -1;
     r = load_model(t, src, &names, &pairs, e);
     if (r == 0 && (r = load_rest(t, j, &names, e)) == 0)

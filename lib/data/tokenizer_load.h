@@ -41,6 +41,8 @@ int tok_off(const json_t *j, const char *path, const char *key,
  * are known, the decoder. */
 int norm_load(struct tokenizer *t, const json_t *j, const char *path,
     int depth, struct err *e);
+/* May its steps make a text much longer?  Then -1 and *e. */
+int norm_check(const struct tokenizer *t, struct err *e);
 int pre_load(struct tokenizer *t, const json_t *j, struct err *e);
 int decoder_load(struct tokenizer *t, const json_t *j, struct err *e);
 

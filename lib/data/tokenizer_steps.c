@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define NORM_MAX 8          /* steps of a normalizer */
+#define NORM_GROWTH 8       /* times its length: the longest a text becomes */
+#define PREPEND_MAX 64      /* bytes */
 #define MARK "\xe2\x96\x81"
 
 static const struct {
@@ -86,6 +88,45 @@ norm_load(struct tokenizer *t, const json_t *j, const char *path, int depth,
     }
     t->norm_op = xreallocarray(t->norm_op, t->nnorm + 1, sizeof op);
     t->norm_op[t->nnorm++] = op;
+    return 0;
+}
+
+static int
+share_bytes(const struct norm_op *a, const struct norm_op *b)
+{
+    for (size_t i = 0; i < a->nto; i++)
+        if (memchr(b->from, a->to[i], b->nfrom))
+            return 1;
+    return 0;
+}
+
+int
+norm_check(const struct tokenizer *t, struct err *e)
+{
+    double growth = 1.0;        /* of all steps so far, at most */
+
+    for (size_t i = 0; i < t->nnorm; i++) {
+        const struct norm_op *o = &t->norm_op[i];
+        double own = 1.0;
+        int again = 0;          /* it may grow what has grown */
+
+        if (o->kind == NORM_PREPEND && o->nto > PREPEND_MAX)
+            return tok_bad(e, "normalizer: prepends more than %d bytes",
+                PREPEND_MAX);
+        if (o->kind == NORM_NFC) {
+            own = 3.0;
+            again = 1;
+        } else if (o->kind == NORM_REPLACE && o->nto > o->nfrom) {
+            own = (double)o->nto / (double)o->nfrom;
+            for (size_t k = 0; k < i; k++)
+                again |= t->norm_op[k].kind == NORM_NFC ||
+                    share_bytes(&t->norm_op[k], o);
+        }
+        growth = again ? growth * own : own > growth ? own : growth;
+    }
+    if (growth > NORM_GROWTH)
+        return tok_bad(e, "normalizer: may make a text more than %d times as "
+            "long, which is the limit", NORM_GROWTH);
     return 0;
 }
 

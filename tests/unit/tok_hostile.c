@@ -251,6 +251,49 @@ test_added(void)
         "<s>", 1);
 }
 
+/* Steps of a normalizer, as what follows the decoder. */
+#define STEPS(list) (struct file){ .more = ",\"normalizer\":{\"type\":" \
+    "\"Sequence\",\"normalizers\":[" list "]}" }
+#define REPLACE(from, to) "{\"type\":\"Replace\",\"pattern\":" \
+    "{\"String\":\"" from "\"},\"content\":\"" to "\"}"
+
+/* Steps that make a text ever longer. */
+static void
+test_growth(void)
+{
+    static const char long_text[] = "normalizer: may make a text more than 8 "
+        "times as long";
+    struct buf b = { 0 };
+
+    good("eight times as long", STEPS(REPLACE("x", "aaaaaaaa")), "xx", 16);
+    bad("nine times", STEPS(REPLACE("x", "aaaaaaaaa")), long_text);
+    bad("three times, and of that three times",
+        STEPS(REPLACE("x", "yyy") "," REPLACE("y", "aaa")), long_text);
+    good("of another letter", STEPS(REPLACE("x", "aaa") ","
+        REPLACE("y", "bbb")), "xy", 5);
+    bad("by way of a third", STEPS(REPLACE("x", "yyy") "," REPLACE("y", "z")
+        "," REPLACE("z", "aaa")), long_text);
+    bad("NFC, and what that may have made", STEPS("{\"type\":\"NFC\"},"
+        REPLACE("y", "aaa")), long_text);
+    bad("a long beginning", STEPS("{\"type\":\"Prepend\",\"prepend\":"
+        "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+        "\"}"), "normalizer: prepends more than 64 bytes");
+    /* 12 KB that made 7.3 GB of a letter */
+    buf_adds(&b, "{\"added_tokens\":[],\"pre_tokenizer\":" BYTE_LEVEL
+        ",\"post_processor\":null,\"decoder\":" BYTE_LEVEL ",\"model\":"
+        MODEL ",\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[");
+    for (int i = 0; i < 8; i++) {
+        buf_addf(&b, "%s{\"type\":\"Replace\",\"pattern\":{\"String\":"
+            "\"%c\"},\"content\":\"", i ? "," : "", 'a' + i);
+        for (int k = 0; k < 1400; k++)
+            buf_addc(&b, 'b' + i);
+        buf_adds(&b, "\"}");
+    }
+    buf_adds(&b, "]}}");
+    bad_text("a chain of steps", b.p, b.n, long_text);
+    buf_release(&b);
+}
+
 /* Depth, cuts and flips of a whole file. */
 static void
 test_damage(void)
@@ -258,7 +301,7 @@ test_damage(void)
     struct file f = { .added = ADDED("") };
     char *s = text_of(&f), *deep = xmalloc(200001);
     const size_t n = strlen(s);
-    size_t accepted = 0;
+    size_t accepted = 0, read = 0, outside = 0;
     struct err e;
 
     memset(deep, '[', 200000);
@@ -283,13 +326,17 @@ test_damage(void)
             struct tok_ids ids = { 0 };
 
             tok_encode(t, x, "ab<s> a\nb1", 10, TOK_SPECIAL, &ids);
+            for (size_t k = 0; k < ids.n; k++)
+                outside += ids.v[k] >= tok_vocab(t);
+            read++;
             tok_ids_release(&ids);
             tok_scratch_free(x);
         }
         tok_free(t);
         s[i / 8] ^= (char)(1 << i % 8);
     }
-    ok(1, "no flipped bit of %zu brings it down", 8 * n);
+    ok(read > 0 && outside == 0, "of %zu flipped bits %zu are read, %zu ids "
+        "are outside", 8 * n, read, outside);
     free(s);
 }
 
@@ -537,6 +584,7 @@ main(void)
     test_components();
     test_models();
     test_added();
+    test_growth();
     test_damage();
     test_strict();
     test_slow();
