@@ -683,7 +683,7 @@ main(int argc, char **argv)
             "open at once for shuffling (default: half of --mem)"),
         OPT_SIZE(0, "mem", &g.mem, 1 << 20, WHOLE, "bytes",
             "memory for frames, open and read ahead"),
-        OPT_SIZE('j', "threads", &g.threads, 0, 64, "n",
+        OPT_SIZE('j', "threads", &g.threads, 0, 64, "threads",
             "threads, 1: none reads ahead (0: one a processor, at most 4)"),
         OPT_STR(0, "cpus", &g.cpus, "list",
             "run on these processors, such as 0-3,8"),

@@ -3,10 +3,11 @@
 . "${0%/*}/lib.sh"
 
 # Options of the -h text on standard input whose value is a number.  A size or
-# real prints its default, which nothing else does with a bare number.
+# real prints its default, which nothing else does with a bare number, and may
+# say what 0 means.
 numbers() {
-    sed -nE 's/^ .* (--[a-z0-9-]+) [^ ]+ .*\(default [0-9][0-9.e+-]*[KMGT]?\)$/\1/p
-        s/^ +(-[A-Za-z0-9]) [^ ]+ .*\(default [0-9][0-9.e+-]*[KMGT]?\)$/\1/p'
+    sed -nE 's/^ .* (--[a-z0-9-]+) [^ ]+ .*\(default [0-9][0-9.e+-]*[KMGT]?(, 0:[^)]*|:[^)]*)?\)$/\1/p
+        s/^ +(-[A-Za-z0-9]) [^ ]+ .*\(default [0-9][0-9.e+-]*[KMGT]?(, 0:[^)]*|:[^)]*)?\)$/\1/p'
 }
 
 for p in $(names); do
@@ -14,6 +15,8 @@ for p in $(names); do
     like 'begins with the usage' "^usage: $p \[-[a-zA-Z0-9]*hqvV?\]" out
     equal 'stderr is empty' "$(cat err)" ''
     unlike 'lines end' ' $' out
+    unlike 'before column 81' '.{81}' out
+    unlike 'a default is told once' '\(default.*\(default' out
     cp out help
     ok "$p --version" "$p" --version
     like 'names version' "^$p \(retort\) [0-9]+\.[0-9]+\.[0-9]+$" out

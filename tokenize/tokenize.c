@@ -200,10 +200,10 @@ int
 main(int argc, char **argv)
 {
     const struct opt opts[] = {
-        OPT_STR('t', "tokenizer", &tokenizer, "path",
+        OPT_STR('t', "tokenizer", &tokenizer, "tokenizer",
             "tokenizer.json, model directory or .gguf"),
         OPT_STR('o', "output", &out, "addr", "write the stream there"),
-        OPT_SIZE('j', "threads", &run.threads, 0, 1024, "n",
+        OPT_SIZE('j', "threads", &run.threads, 0, 1024, "threads",
             "threads (0: one a processor)"),
         OPT_STR(0, "resume", &resume_dir, "dir",
             "go on where the shards in that directory end"),
