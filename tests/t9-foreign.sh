@@ -56,6 +56,34 @@ for what in empty zeros text binary gguf safetensors shard docs json; do
 done
 verdict 'foreign files are no tokenizer.json'
 
+# --- fifos and devices, which never end ---
+for what in fifo /dev/zero; do
+    for f in m/model.safetensors m/config.json t/tokenizer.json x.gguf; do
+        rm -f $f
+        if [ $what = fifo ]; then mkfifo $f; else ln -s $what $f; fi
+    done
+    as_model 1 x.gguf x.gguf
+    as_tokenizer 1 x.gguf x.gguf
+    as_tokenizer 1 t tokenizer.json
+    as_model 1 m config.json
+    rm m/config.json
+    ln -s ../teacher/config.json m
+    as_model 1 m model.safetensors
+    for f in manifest.json 00000.index 00000.shard.zst; do
+        rm -rf sd
+        cp -r data sd
+        rm sd/$f
+        if [ $what = fifo ]; then mkfifo sd/$f; else ln -s $what sd/$f; fi
+        refused 1 $f stream -q -B 2 -T 64 --batches 2 -o r sd
+        refused 1 $f shard -q --check sd
+        refused 1 $f shard -q --dump sd
+    done
+done
+verdict 'fifos and devices are no files'
+rm m/* t/* x.gguf
+cp teacher/*.* m
+cp tok/* t
+
 # --- text ---
 text() {
     refused "$1" "$2" tokenize -q -t tok -o r "$2"

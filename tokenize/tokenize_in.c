@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -323,7 +324,7 @@ walk(struct names *names, const char *path, int depth, struct err *e)
 
     if (!d)
         return err_set(e, EX_SYS, "%s:", path);
-    while (k == 0 && (x = readdir(d)) != NULL) {
+    while (k == 0 && (errno = 0, x = readdir(d)) != NULL) {
         struct stat st;
         char *full;
         int packed;
@@ -348,6 +349,8 @@ walk(struct names *names, const char *path, int depth, struct err *e)
         }
         free(full);
     }
+    if (k == 0 && errno != 0)
+        k = err_set(e, EX_SYS, "%s:", path);
     closedir(d);
     return k;
 }

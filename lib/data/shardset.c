@@ -270,6 +270,7 @@ shard_open_file(struct shardset *s, size_t i, struct err *e)
 {
     struct shard *h = &s->shard[i];
     char *path;
+    uint64_t size;
     int r = 0;
 
     if (!shardset_frames(s, i, e))
@@ -282,7 +283,7 @@ shard_open_file(struct shardset *s, size_t i, struct err *e)
         memmove(s->open, s->open + 1, --s->nopen * sizeof *s->open);
     }
     path = shard_path(s->dir, s->m.file[i].name);
-    h->fd = io_open(path, e);
+    h->fd = io_open_file(path, &size, e);
     if (h->fd >= 0 && s->scattered)
         (void)posix_fadvise(h->fd, 0, 0, POSIX_FADV_RANDOM);
     if (h->fd < 0) {
