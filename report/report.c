@@ -4,6 +4,7 @@
 #include "base/opt.h"
 #include "base/prog.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int text;
@@ -61,6 +62,7 @@ main(int argc, char **argv)
         note("the page is %s", path);
     buf_release(&b);
     run_release(&r);
+    free(path);
     io_done();
     return status;
 }
