@@ -38,4 +38,25 @@ for n in 1 100 5000 $(($(wc -c <tok/tokenizer.json) - 3)); do
 done
 verdict 'tokenizers cut off'
 
+# --- weights that are cut off while they are in use ---
+mkfifo pipe
+teacher -q -m m -o late.kd pipe 2>err &
+victim=$!
+exec 7>pipe
+n=0
+until grep -q m/model.safetensors /proc/$victim/maps || [ $n -ge 400 ]; do
+    sleep 0.02
+    n=$((n + 1))
+done
+head -c 5000 teacher/model.safetensors >start
+cat start >m/model.safetensors      # the same file, in place
+cat batches >&7 2>cat.err
+exec 7>&-
+got=0
+wait $victim || got=$?
+equal 'a model that shrinks while it is in use' "$got" 3
+like '... is named, and where' '^teacher: m/model.safetensors: offset [0-9]+: cannot be read any more' err
+equal '... and nothing is left' "$(find . -name 'late.kd*')" ''
+cp teacher/model.safetensors m
+
 done_testing
