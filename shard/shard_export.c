@@ -2,6 +2,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/prog.h"
+#include "base/progress.h"
 #include "data/msg.h"
 #include "shard.h"
 #include "shard_foreign.h"
@@ -323,6 +324,7 @@ export(const char *input, const char *path, const struct export_opts *o)
     r = msg_in_open(input, o->partial, &e);
     if (!r)
         die_err(&e);
+    progress_begin("exported", 0, "B");
     while ((k = msg_read(r, &m, &e)) > 0 && !prog_stopped) {
         if (m.kind == MSG_STREAM) {
             if (stream_info_read(&info, &m.st, &e) < 0)
@@ -336,7 +338,10 @@ export(const char *input, const char *path, const struct export_opts *o)
         } else if (m.kind == MSG_DOCS) {
             add_message(&x, &m, only, &wide);
         }
+        progress_total(msg_in_expect(r, (double)msg_in_bytes(r)));
+        progress_at((double)msg_in_bytes(r), NULL);
     }
+    progress_end();
     if (k < 0)
         die_err(&e);
     if (prog_stopped)

@@ -2,6 +2,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/prog.h"
+#include "base/progress.h"
 #include "data/shardset.h"
 #include "data/tokenizer.h"
 #include "shard.h"
@@ -202,6 +203,7 @@ sink_doc(struct sink *s, const struct ids_view *v, size_t from, size_t n,
     buf_add(&s->key, &key, sizeof key);
     s->record++;
     s->docs++;
+    progress_at((double)s->docs, NULL);
 }
 
 void
@@ -331,6 +333,7 @@ import(char **in, const char *dir, const struct import_opts *o,
         add_source(&s, name[i]);
     }
     prog_catch_stop();
+    progress_begin("imported", 0, "documents");
     for (size_t i = 0; i < n; i++) {
         s.input = in[i];
         s.source_id = (uint16_t)add_source(&s, name[i]);
@@ -340,6 +343,7 @@ import(char **in, const char *dir, const struct import_opts *o,
     if (!s.k)
         die(EX_INPUT, "%s: no document", in[0]);
     flush(&s);
+    progress_end();
     if (shardmk_end(s.k, &e) < 0)
         die_err(&e);
     m = shardmk_manifest(s.k);

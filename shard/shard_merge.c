@@ -233,7 +233,7 @@ write_all(struct merge *g, size_t from, int in_place, int rewrite,
     struct err e;
     int k, begun;
 
-    progress_begin("stored", 0, "bytes");
+    progress_begin("stored", 0, "B");
     k = begin(g, in_place, o, &e);
     begun = g->k != NULL;
     for (size_t i = from; k == 0 && i < g->n && !prog_stopped; i++)

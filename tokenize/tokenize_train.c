@@ -4,6 +4,7 @@
 
 #include "base/io.h"
 #include "base/prog.h"
+#include "base/progress.h"
 #include "data/tokenizer_train.h"
 #include "data/unicode.h"
 #include "format/json.h"
@@ -141,12 +142,18 @@ count_inputs(struct count *c, const struct inputs *in,
     return r;
 }
 
+static void
+tick(size_t n)
+{
+    progress_at((double)n, NULL);
+}
+
 int
 train_run(const struct inputs *in, const struct run_opts *run,
     const struct train_opts *o, struct run_sums *sum, struct err *e)
 {
     struct trainer_spec spec = { .vocab = o->vocab, .special = &o->eos,
-        .nspecial = 1 };
+        .nspecial = 1, .tick = tick };
     struct count c;
     json_t *j = NULL;
     size_t n;
@@ -158,8 +165,10 @@ train_run(const struct inputs *in, const struct run_opts *run,
         return -1;
     r = count_inputs(&c, in, run, sum, e);
     spec.min_frequency = o->min_frequency * c.w.unit;
+    progress_begin("merged", (double)o->vocab, "entries");
     if (r == 0 && (j = trainer_run(c.t, &spec, e)) == NULL)
         r = -1;
+    progress_end();
     if (r == 0)
         r = save(j, o, e);
     n = json_object_size(js_get(j, "model.vocab"));

@@ -406,6 +406,8 @@ make_merges(struct trainer *t, const struct trainer_spec *s, json_t *vocab,
             merge_word(t, top.word[i], a, b, c);
         free(top.word);
         push_touched(t);
+        if (s->tick != NULL)
+            s->tick(t->nname);
     }
 }
 
