@@ -43,17 +43,17 @@ if has_terminal; then
     ok 'a resumed run has made its own steps only' awk '
         / of 60 steps/ { sub(/\/s.*/, ""); rate = $NF }
         END { exit !(rate > 0 && rate < 12) }' lines
-    shows evalppl "^evalppl: scoring [0-9.]+ k of [0-9.]+ k tokens \\($left" \
+    shows evalppl "^evalppl: scoring [0-9.]+( k)? of [0-9.]+ k tokens \\($left" \
         './slowly docs.st 300 0.4 | evalppl -m teacher'
-    shows evalppl "^evalppl: scoring [0-9.]+ k of 30.7 k tokens \\($left" \
+    shows evalppl "^evalppl: scoring [0-9.]+( k)? of 30.7 k tokens \\($left" \
         './slowly b 40000 0.4 | evalppl -m teacher'
     shows prune "^prune: searching [0-9]+ of [0-9]+ configurations \\($left" \
         'prune -m teacher -o cut --calib-rows 200 --candidates 0 --ratio 0.3 b'
-    shows teacher "^teacher: generating [0-9.]+ k? ?of 2 k tokens \\($left" \
+    shows teacher "^teacher: generating [0-9.]+( k)? of 2 k tokens \\($left" \
         'teacher -m teacher --generate a -n 2000 >text'
-    shows teacher "^teacher: computed [0-9.]+ k of 30.7 k tokens \\($left" \
+    shows teacher "^teacher: computed [0-9.]+( k)? of 30.7 k tokens \\($left" \
         './slowly b 40000 0.4 | teacher -m teacher --final -o final'
-    shows stream "^stream: streamed [0-9.]+ k of 15 k batches \\($left" \
+    shows stream "^stream: streamed [0-9.]+( k)? of 15 k batches \\($left" \
         'stream -B 8 -T 64 --batches 15000 data -o /dev/null'
 else
     skip 'progress on a terminal' 'no terminal: script(1) or /dev/pts is missing'
