@@ -68,8 +68,8 @@ many() {    # many FIRST LAST: files of that name and number
     done
 }
 many 1 64
-sources many/f >sources
-equal '64 names are 64 sources' "$(tr ' ' '\n' <sources | grep -c page)" 64
+equal '64 names are 64 sources' \
+    "$(sources many/f | tr ' ' '\n' | grep -c page)" 64
 many 65 65
 equal '65 are one' "$(sources many/f)" 'f:65 '
 like 'and said' "many/f: 65 names .* one source, \"f\" \\(--lang names an" err
@@ -89,9 +89,8 @@ done
 mv many/l/ab.txt many/l/en-GB.txt
 mv many/l/ac.txt many/l/zh_Hant.txt
 echo x >many/l/readme.txt
-sources many/l >sources
-equal '80 codes of languages are sources' "$(tr ' ' '\n' <sources |
-    grep -c '^..[-_a-zA-Z]*:1$')" 81
+equal '80 codes of languages are sources' "$(sources many/l |
+    tr ' ' '\n' | grep -c '^..[-_a-zA-Z]*:1$')" 81
 # 24000 sources: when each was looked up in a list, this took over a minute
 awk 'BEGIN { for (i = 0; i < 24000; i++) {
     s = sprintf("%x", i)
@@ -239,6 +238,37 @@ ok 'links and pipes' timeout 20 tokenize -q -t "$tok" --ids links.tar
 equal 'are no documents' "$(grep -c . out)" 1
 ok 'from a pipe' sh -c 'cat links.tar | tokenize -q -t "$1" --ids' sh "$tok"
 equal 'the same' "$(grep -c . out)" 1
+
+# Memory: 10 bytes for a byte at most, whatever it is
+# megabytes MOST ARG...: of 8 MB of input
+megabytes() {
+    mb_most=$1
+    shift
+    [ "$most" = 64 ] || mb_most=100000      # with a sanitizer
+    tokenize -t "$tok" -j 1 -o s "$@" >out 2>err
+    below "8 MB: $*" \
+        "$(sed -n 's/.*peak \([0-9]*\)[.][0-9] MB$/\1/p' err)" "$mb_most"
+}
+# lists BEGIN EACH END: a line of 8 MB that holds a text too
+lists() {
+    awk -v b="$1" -v e="$2" -v z="$3" 'BEGIN {
+        printf "{\"x\":%s", b
+        for (n = int(8000000 / length(e)); n > 0; n--) printf "%s", e
+        printf "0%s,\"t\\u0065xt\":\"a\"}\n", z }' </dev/null >lists.jsonl
+}
+deep='[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[['
+lists "$deep" '[],' "$(echo "$deep" | tr '[' ']')"
+megabytes 80 lists.jsonl
+like 'lists in lists are read' ' 1 documents' err
+lists "$deep" '[],' ']'
+megabytes 80 lists.jsonl
+like 'or refused' 'lists.jsonl: offset 8[0-9]*: neither a comma nor' err
+lists '' '[[' ']'
+megabytes 80 lists.jsonl
+like 'too deep ones' 'lists.jsonl: offset 2053: too many objects or arrays' err
+head -c 8000000 /dev/zero | LC_ALL=C tr '\0' '\377' >ff.txt
+megabytes 80 ff.txt
+like 'are not repaired first' 'ff.txt: offset 0: is not UTF-8, nor are 100' err
 
 # A Wikipedia dump
 cat >w.xml <<'E'

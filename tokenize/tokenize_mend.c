@@ -8,14 +8,29 @@
 #define NAMED 10                    /* files that are named */
 
 static int
-judge(const struct mended *m, struct err *e)
+judge(const char *name, uint64_t first, uint64_t bad, uint64_t bytes,
+    struct err *e)
 {
-    if (m->lossy || m->bad <= m->bytes / 100)
+    if (bad <= bytes / 100)
         return 0;
     return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": is not UTF-8, nor "
         "are %.1f %% of it: convert it, as by iconv -f ISO-8859-1 -t UTF-8 "
-        "(--lossy takes it with U+FFFD there)", m->name, m->first, 100.0 *
-        (double)m->bad / (double)m->bytes);
+        "(--lossy takes it with U+FFFD there)", name, first, 100.0 *
+        (double)bad / (double)bytes);
+}
+
+int
+mended_alone(const struct doc *d, struct err *e)
+{
+    return d->after.at < JUDGED ? 0 : judge(d->from->name, d->bad_at,
+        d->repaired, d->after.at, e);
+}
+
+static int
+judge_file(const struct mended *m, struct err *e)
+{
+    return m->lossy || m->bad == 0 ? 0 : judge(m->name, m->first, m->bad,
+        m->bytes, e);
 }
 
 int
@@ -24,7 +39,7 @@ mended_end(struct mended *m, struct err *e)
     int k = 0;
 
     if (m->bad > 0) {
-        k = judge(m, e);
+        k = judge_file(m, e);
         if (k == 0 && m->files++ < NAMED)
             warn("%s: offset %" PRIu64 ": is not UTF-8: %" PRIu64
                 " such places became U+FFFD", m->name, m->first, m->bad);
@@ -48,7 +63,7 @@ mended_doc(struct mended *m, const struct doc *d, struct err *e)
         m->name = xstrdup(d->from->name);
     }
     m->bad += d->repaired;
-    return m->bytes < JUDGED ? 0 : judge(m, e);
+    return m->bytes < JUDGED ? 0 : judge_file(m, e);
 }
 
 void

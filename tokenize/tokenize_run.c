@@ -16,7 +16,6 @@
 #include "base/progress.h"
 #include "data/unicode.h"
 
-#include <jansson.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,37 +142,27 @@ no_text(struct doc *d, const char *field)
         "text \"%s\"", d->from->name, (unsigned long long)d->at, field);
 }
 
-/* The text of the record p[*n], which is changed, or *j. */
+/* The text of the record p[*n], which is changed. */
 static int
-json_text(const struct run *r, struct doc *d, char *p, json_t **j,
-    const char **text, size_t *n)
+json_text(const struct run *r, struct doc *d, char *p, const char **text,
+    size_t *n)
 {
     const char *field = r->o->field, *lang_field = r->o->lang_field;
-    const json_t *v, *lang;
     struct span found, second;
-    json_error_t je;
+    size_t at;
+    const char *why = record_fields(p, *n, field, lang_field, &found, &second,
+        &at);
 
-    if (record_fields(p, *n, field, lang_field, &found, &second)) {
-        *text = found.p;
-        *n = found.n;
-        return lang_field ? json_lang(r, d, second.p, second.n) : 0;
-    }
-    *j = json_loadb(p, *n, JSON_ALLOW_NUL, &je);
-    if (!*j)
+    if (why)
         return err_set(&d->e, EX_INPUT, "%s: offset %llu: %s", d->from->name,
-            (unsigned long long)d->at + (je.position > 0 ?
-            (unsigned)je.position : 0u), je.text);
-    v = json_object_get(*j, field);
-    if (!json_is_string(v))
+            (unsigned long long)d->at + at, why);
+    if (!found.p)
         return no_text(d, field);
-    *text = json_string_value(v);
-    *n = json_string_length(v);
-    if (!lang_field)
-        return 0;
-    lang = json_object_get(*j, lang_field);
-    if (!json_is_string(lang))
+    if (lang_field && !second.p)
         return no_text(d, lang_field);
-    return json_lang(r, d, json_string_value(lang), json_string_length(lang));
+    *text = found.p;
+    *n = found.n;
+    return lang_field ? json_lang(r, d, second.p, second.n) : 0;
 }
 
 /* *text, *n as UTF-8: as they are, or repaired in w->mend. */
@@ -190,17 +179,21 @@ mend(const struct run *r, struct doc *d, struct worker *w, const char **text,
         return err_set(&d->e, EX_INPUT, "%s: offset %llu: is not UTF-8",
             d->from->name, (unsigned long long)d->at + good);
     d->bad_at = d->at + good;
+    d->repaired = uni_repair(*text, *n, NULL);
+    if (!r->in->o.lossy && mended_alone(d, &d->e) < 0)
+        return -1;
     buf_clear(&w->mend);
-    d->repaired += uni_repair(*text, *n, &w->mend);
+    buf_reserve(&w->mend, *n + 2 * d->repaired);
+    uni_repair(*text, *n, &w->mend);
     *text = w->mend.p;
     *n = w->mend.n;
     return 0;
 }
 
-/* The text of a document: raw as it is, mended, or out of its JSON (*j, to be
- * released) or its wikitext. */
+/* The text of a document: raw as it is, mended, or out of its JSON or its
+ * wikitext. */
 static int
-text_of(const struct run *r, struct doc *d, struct worker *w, json_t **j,
+text_of(const struct run *r, struct doc *d, struct worker *w,
     const char **text, size_t *n)
 {
     *text = d->raw.p;
@@ -215,13 +208,12 @@ text_of(const struct run *r, struct doc *d, struct worker *w, json_t **j,
     }
     if (!d->from->jsonl || *n == strspn(*text, " \t"))
         return d->from->jsonl ? (*n = 0) : 0;
-    return json_text(r, d, *text == d->raw.p ? d->raw.p : w->mend.p, j, text,
-        n);
+    return json_text(r, d, *text == d->raw.p ? d->raw.p : w->mend.p, text, n);
 }
 
 /* Reset d and find its text; 0, or -1 and d->e. */
 static int
-begin_doc(struct run *r, struct doc *d, struct worker *w, json_t **j,
+begin_doc(struct run *r, struct doc *d, struct worker *w,
     const char **text, size_t *n)
 {
     d->e.code = 0;
@@ -231,7 +223,7 @@ begin_doc(struct run *r, struct doc *d, struct worker *w, json_t **j,
     d->drop = NULL;
     buf_clear(&d->sig);
     buf_clear(&d->text);
-    if (text_of(r, d, w, j, text, n) < 0)
+    if (text_of(r, d, w, text, n) < 0)
         return -1;
     if (*n > 0 && w->norm)
         norm_text(w->norm, text, n, &d->norm);
@@ -275,14 +267,12 @@ static void
 scan_doc(struct run *r, struct doc *d, size_t worker)
 {
     const char *text = NULL;
-    json_t *j = NULL;
     size_t n = 0;
 
-    if (begin_doc(r, d, &r->worker[worker], &j, &text, &n) == 0 && n > 0) {
+    if (begin_doc(r, d, &r->worker[worker], &text, &n) == 0 && n > 0) {
         keep_text(d, text, n);
         r->o->scan(r->o->stage_ctx, worker, d, d->text.p, n);
     }
-    json_decref(j);
     drop_raw(d, &r->worker[worker]);
 }
 
@@ -291,14 +281,12 @@ stage_doc(struct run *r, struct doc *d, size_t worker)
 {
     const struct run_opts *o = r->o;
     const char *text = d->text.p;
-    json_t *j = NULL;
     size_t n = d->text.n;
 
     if ((o->scan ? d->e.code == 0 :
-        begin_doc(r, d, &r->worker[worker], &j, &text, &n) == 0) &&
+        begin_doc(r, d, &r->worker[worker], &text, &n) == 0) &&
         (n == 0 || o->stage(o->stage_ctx, worker, d, &text, &n) == 0))
         keep_text(d, text, n);
-    json_decref(j);
     drop_raw(d, &r->worker[worker]);
 }
 
@@ -307,11 +295,10 @@ finish_doc(struct run *r, struct doc *d, size_t worker)
 {
     const struct run_opts *o = r->o;
     const char *text = d->text.p;
-    json_t *j = NULL;
     size_t n = d->text.n;
 
     if (o->stage ? d->e.code == 0 && !d->drop && !d->before :
-        begin_doc(r, d, &r->worker[worker], &j, &text, &n) == 0) {
+        begin_doc(r, d, &r->worker[worker], &text, &n) == 0) {
         d->bytes = n;
         if (!o->t)
             keep_text(d, text, n);
@@ -321,7 +308,6 @@ finish_doc(struct run *r, struct doc *d, size_t worker)
     }
     if (o->t && d->text.cap > KEEP)
         buf_release(&d->text);
-    json_decref(j);
     drop_raw(d, &r->worker[worker]);
 }
 

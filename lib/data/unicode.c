@@ -122,14 +122,16 @@ uni_repair(const char *text, size_t n, struct buf *out)
         const size_t good = uni_valid(text, n);
         size_t k;
 
-        buf_add(out, text, good);
+        if (out)
+            buf_add(out, text, good);
         text += good;
         n -= good;
         if (n == 0)
             break;
         uni_next((const unsigned char *)text,
             (const unsigned char *)text + n, &k);
-        buf_adds(out, "\xef\xbf\xbd");
+        if (out)
+            buf_adds(out, "\xef\xbf\xbd");
         text += k;
         n -= k;
         bad++;

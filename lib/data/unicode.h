@@ -46,7 +46,8 @@ void uni_put(struct buf *b, uint32_t c);
 /* Length of the valid beginning of text[n]: n when all of it is UTF-8. */
 size_t uni_valid(const char *text, size_t n);
 
-/* Append text[n] with U+FFFD for what is not UTF-8; returns how many. */
+/* Append text[n] with U+FFFD for what is not UTF-8, or, where out is NULL,
+ * nothing; returns how many. */
 size_t uni_repair(const char *text, size_t n, struct buf *out);
 
 /* Class bits of a code point. */
