@@ -5,6 +5,7 @@
 #include "base/prog.h"
 #include "base/progress.h"
 #include "data/msg_addr.h"
+#include "data/msg_impl.h"
 #include "data/sampler.h"
 #include "format/ckpt.h"
 
@@ -214,6 +215,9 @@ choose_weights(const struct stream *s, const struct given *g,
         return;
     r->nw = n;
     r->w = xcalloc(n, sizeof *r->w);
+    if (!given && was->hashed)
+        die(EX_USAGE, "the resumed stream has weights of %zu sources, which "
+            "its cursor does not hold: give the same option again", n);
     if (!given) {
         if (was->nw != n)
             die(EX_INPUT, "cursor: %zu weights for %zu sources", was->nw, n);
@@ -233,8 +237,10 @@ choose_weights(const struct stream *s, const struct given *g,
         (double)r->limit : (double)r->limit * (double)r->B * (double)r->T, &e);
     if (bad < 0)
         die_err(&e);
-    if (s->resumed && (was->natural || was->nw != n ||
-        memcmp(was->w, r->w, n * sizeof *r->w) != 0))
+    chain_of(&r->w_hash, r->w, n * sizeof *r->w);
+    if (s->resumed && (was->natural || (was->hashed ?
+        memcmp(was->w_hash.h, r->w_hash.h, sizeof was->w_hash.h) != 0 :
+        was->nw != n || memcmp(was->w, r->w, n * sizeof *r->w) != 0)))
         contradict(name, text, was->natural ? "natural proportions" :
             "other weights");
 }

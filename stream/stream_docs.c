@@ -25,6 +25,7 @@ struct docs {
     struct sampler *sampler;
     struct mix mix;
     struct place *place;    /* [n] */
+    int64_t *owed;          /* [n] for a cursor */
     struct packer packer;
     struct pack_rows rows;
     int begun;              /* sources are open */
@@ -188,7 +189,11 @@ docs_save(struct feed *f, struct cursor *c)
     c->rows = f->rows;
     c->nsource = x->n;
     c->place = x->place;
-    c->owed = x->mix.owed;
+    c->owed = x->owed;
+    if (x->n > CURSOR_SOURCES)
+        return;             /* nobody will look */
+    for (size_t i = 0; i < x->n; i++)
+        x->owed[i] = mix_owed(&x->mix, i);
     c->nwindow = x->packer.n;
     memcpy(c->window, x->packer.piece, c->nwindow * sizeof *c->window);
 }
@@ -221,14 +226,12 @@ put_back(struct docs *x, const struct piece *from, struct err *e)
 }
 
 static int
-docs_load(struct feed *f, const struct cursor *c, struct err *e)
+load(struct docs *x, const struct cursor *c, struct err *e)
 {
-    struct docs *x = (struct docs *)(void *)f;
-
     if (c->nsource != x->n)
         return err_set(e, EX_INPUT, "cursor of %zu sources, but the data has "
             "%zu", c->nsource, x->n);
-    f->rows = c->rows;
+    x->f.rows = c->rows;
     x->emitted = c->tokens;
     turn(x);
     for (size_t i = 0; i < x->n; i++) {
@@ -238,7 +241,7 @@ docs_load(struct feed *f, const struct cursor *c, struct err *e)
             return err_set(e, EX_INPUT, "cursor: source %zu stands outside "
                 "the data", i);
         x->place[i] = c->place[i];
-        x->mix.owed[i] = c->owed[i];
+        mix_owe(&x->mix, i, c->owed[i]);
         if (is_read(x, i)) {
             if (x->mix.w[i] > 0)
                 x->unread--;
@@ -391,6 +394,7 @@ docs_free(struct feed *f)
     packer_release(&x->packer);
     pack_rows_release(&x->rows);
     free(x->place);
+    free(x->owed);
     free(x->w);
     free(x->tally);
     free(x);
@@ -439,14 +443,14 @@ docs_new(const struct dirs *d, const struct cursor_spec *spec,
     struct docs *x = xcalloc(1, sizeof *x);
 
     x->f = (struct feed){ .row = docs_row, .put = docs_put,
-        .clear = docs_clear, .save = docs_save, .load = docs_load,
-        .plan = docs_plan, .times = docs_times,
+        .clear = docs_clear, .save = docs_save, .plan = docs_plan, .times = docs_times,
         .free = docs_free };
     x->d = d;
     x->spec = spec;
     x->n = d->info.nsource;
     x->mem = how->mem;
     x->place = xcalloc(x->n, sizeof *x->place);
+    x->owed = xcalloc(x->n, sizeof *x->owed);
     x->sampler = sampler_new(d, &o, e);
     if (!x->sampler || check_room(x, e) < 0 ||
         choose_weights(x, e) < 0) {
@@ -463,6 +467,39 @@ docs_new(const struct dirs *d, const struct cursor_spec *spec,
         sampler_id_size(x->sampler));
     turn(x);
     return x;
+}
+
+/* To a cursor that does not tell of the sources: lengths are packed again until
+ * as many rows are made. */
+static int
+docs_load(struct feed *f, const struct cursor *c, struct err *e)
+{
+    struct docs *x = (struct docs *)(void *)f, *y;
+    const struct means how = { .mem = x->mem, .plan = 1 };
+    struct cursor at = *c;
+    int r = 1;
+
+    if (!c->recount)
+        return load(x, c, e);
+    if (!(y = docs_new(x->d, x->spec, &how, e)))
+        return -1;
+    for (; r > 0 && y->f.rows < c->rows; docs_clear(&y->f))
+        r = prog_stopped ? err_set(e, EX_STOP, "interrupted") :
+            docs_row(&y->f, e);
+    if (r > 0 && y->emitted == c->tokens) {
+        at.nsource = y->n;
+        at.place = y->place;
+        at.owed = y->owed;
+        for (size_t i = 0; i < y->n; i++)
+            at.owed[i] = mix_owed(&y->mix, i);
+        at.nwindow = y->packer.n;
+        memcpy(at.window, y->packer.piece, at.nwindow * sizeof *at.window);
+        r = load(x, &at, e);
+    } else if (r >= 0) {
+        r = err_set(e, EX_INPUT, "cursor: its rows are not those of the data");
+    }
+    docs_free(&y->f);
+    return r;
 }
 
 /* The lengths of all documents, which the indexes hold, are packed as the
@@ -502,6 +539,7 @@ docs_feed(const struct dirs *d, const struct cursor_spec *spec,
     if (!x)
         return NULL;
     x->f.total = docs_total;
+    x->f.load = docs_load;
     sampler_distance(x->sampler, &far);
     vnote("%zu frames of each of %zu sources open, %.1f MiB; neighbours on "
         "disk come %.0f documents of their source apart, %.0f in a full "

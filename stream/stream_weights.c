@@ -67,13 +67,9 @@ source_tokens(const struct dirs *d)
     for (size_t i = 0; i < d->n; i++) {
         const struct manifest *m = shardset_manifest(d->set[i]);
 
-        for (size_t k = 0; k < m->nsource; k++) {
-            const size_t j = source_named(d, m->source[k].name,
-                strlen(m->source[k].name));
-
-            if (j < d->info.nsource)
-                n[j] += (double)m->source[k].tokens;
-        }
+        /* The manifest lists them as the stream message does. */
+        for (size_t k = 0; k < m->nsource && k < d->nsource[i]; k++)
+            n[d->source[i][k]] += (double)m->source[k].tokens;
     }
     return n;
 }

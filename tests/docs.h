@@ -69,6 +69,8 @@ source_of(const struct made *m, size_t d)
 {
     double all = 0.0, u, at = 0.0;
 
+    if (m->sources > 64)            /* many: all alike */
+        return (uint16_t)(d % m->sources);
     for (size_t i = 0; i < m->sources; i++)
         all += 1.0 / (double)(i + 1);
     u = m->separate ? (double)d / (double)m->docs : rng_unit(m->seed + 1, d);
@@ -81,8 +83,8 @@ source_of(const struct made *m, size_t d)
 static inline void
 make_preamble(struct msg_out *w, const struct made *m, struct err *e)
 {
-    static char name[64][24];
-    static const char *names[64];
+    char (*name)[24] = xcalloc(m->sources, sizeof *name);
+    const char **names = xcalloc(m->sources, sizeof *names);
     struct stream_info i = { .content = "docs", .tokenizer = HASH,
         .vocab = m->vocab, .bos = -1, .eos = 2 };
 
@@ -95,6 +97,8 @@ make_preamble(struct msg_out *w, const struct made *m, struct err *e)
     stream_info_put(msg_begin(w, MSG_STREAM), &i);
     if (msg_send(w, e) != 0)
         fatal(e);
+    free(name);
+    free(names);
 }
 
 static inline void

@@ -114,6 +114,24 @@ ok 'is the tail' "$h" tail c r 33
 ok 'options may be said again' stream --resume run --weights s0=1,s1=5 \
     --batches 60 -B 8 -T 300 --pack concat -s 0 d1 -o r
 ok 'is the tail' "$h" tail c r 33
+# Many sources: the cursor stays small, because it is found again by counting.
+"$h" make many 5 500 3000 100 49152 16384 0 0
+for how in --epochs=2 --alpha=0.5; do
+    ok "500 sources, $how" stream -q -B 4 -T 128 -s 3 $how many -o w
+    "$h" check w - natural many >out
+    below 'bytes of the longest cursor' "$(value cursor)" 4096
+    rm -rf run.many
+    "$h" mark w 77 run.many
+    [ $how = --epochs=2 ] && how=
+    ok 'resume' stream --resume run.many $how many -o r
+    ok 'is the tail' "$h" tail w r 77
+done
+status 2 'weights that only their hash stands for' stream --resume run.many many -o r
+like 'have to be given' 'give the same option again' err
+status 2 'the same' stream --resume run.many --alpha 0.4 many -o r
+like 'and no others' '0.4 contradicts the resumed stream' err
+"$h" make wide16 5 65536 65536 60 1024 1048576 0 0
+ok '65536 sources: seconds, not minutes' timeout 60 stream -q wide16 -o w
 stream -q -B 4 -T 64 -s 9 d1 | head -c 100000 | shard -q -o begun 2>err
 status 2 'a directory without a shard does not know its options' \
     stream --resume begun d1 -o r

@@ -40,18 +40,26 @@ static void
 write_docs(struct buf *b, const struct cursor *c)
 {
     const struct cursor_spec *s = &c->spec;
+    char hex[33];
 
     buf_addf(b, " pack=%s open=%zu weights=", pack_names[s->pack], s->open);
     if (s->natural)
         buf_adds(b, "natural");
-    for (size_t i = 0; !s->natural && i < s->nw; i++)
+    if (s->hashed || s->nw > CURSOR_SOURCES) {
+        chain_hex(&s->w_hash, hex);
+        buf_addf(b, "hash:%s", hex);
+    }
+    for (size_t i = 0; !s->natural && i < s->nw && s->nw <= CURSOR_SOURCES;
+        i++)
         put(b, s->w[i], ',');
     end_list(b);
     if (s->staged) {
-        char hex[33];
-
         chain_hex(&s->curriculum, hex);
         buf_addf(b, " curriculum=%s", hex);
+    }
+    if (c->recount || c->nsource > CURSOR_SOURCES) {
+        buf_adds(b, " sources=recount");
+        return;
     }
     buf_adds(b, " sources=");
     for (size_t i = 0; i < c->nsource; i++) {
@@ -84,7 +92,7 @@ cursor_write(struct buf *b, const struct cursor *c)
 
     chain_hex(&c->data, data);
     chain_hex(&c->chain, chain);
-    buf_addf(b, "cursor=1 algorithm=%s data=%s seq=%" PRIu64 " chain=%s rows=%"
+    buf_addf(b, "cursor=2 algorithm=%s data=%s seq=%" PRIu64 " chain=%s rows=%"
         PRIu64 " tokens=%" PRIu64 " batch=%zu T=%zu seed=%" PRIu64
         " shuffle=%d length=%s:%" PRIu64, c->algorithm, data, c->seq, chain,
         c->rows, c->tokens, s->B, s->T, s->seed, s->shuffle,
@@ -186,6 +194,12 @@ read_weights(struct scan *s, struct cursor_spec *c)
         c->natural = 1;
         return;
     }
+    if (strncmp(s->p, "hash:", 5) == 0) {
+        s->p += 5;
+        c->hashed = 1;
+        hash(s, &c->w_hash);
+        return;
+    }
     c->w = xreallocarray(NULL, most, sizeof *c->w);
     do
         c->w[c->nw++] = number(s, 0, MIX_ONE);
@@ -251,7 +265,7 @@ read_head(struct scan *s, struct cursor *c)
 {
     size_t n = 0;
 
-    expect(s, "cursor=1 algorithm=");
+    expect(s, "cursor=2 algorithm=");
     while (!s->bad && *s->p && *s->p != ' ' && n + 1 < sizeof c->algorithm)
         c->algorithm[n++] = *s->p++;
     expect(s, " data=");
@@ -294,9 +308,9 @@ cursor_read(struct cursor *c, const char *text, struct err *e)
     struct scan s = { text, text, NULL };
 
     memset(c, 0, sizeof *c);
-    if (strncmp(text, "cursor=", 7) == 0 && strncmp(text, "cursor=1 ", 9) != 0)
+    if (strncmp(text, "cursor=", 7) == 0 && strncmp(text, "cursor=2 ", 9) != 0)
         return err_set(e, EX_INPUT, "cursor of version %.10s, but this "
-            "program reads version 1", text + 7);
+            "program reads version 2", text + 7);
     read_head(&s, c);
     if (!s.bad && strcmp(c->algorithm, CURSOR_DOCS) == 0) {
         expect(&s, " pack=");
@@ -312,11 +326,17 @@ cursor_read(struct cursor *c, const char *text, struct err *e)
             hash(&s, &c->spec.curriculum);
         }
         expect(&s, " sources=");
-        if (!s.bad)
-            read_sources(&s, c);
-        expect(&s, " window=");
-        read_window(&s, c);
-        if (!s.bad && !c->spec.natural && c->spec.nw != c->nsource)
+        c->recount = !s.bad && strncmp(s.p, "recount", 7) == 0;
+        if (c->recount) {
+            s.p += 7;
+        } else {
+            if (!s.bad)
+                read_sources(&s, c);
+            expect(&s, " window=");
+            read_window(&s, c);
+        }
+        if (!s.bad && (c->recount ? c->spec.nw > 0 : c->spec.hashed ||
+            (!c->spec.natural && c->spec.nw != c->nsource)))
             s.bad = "as many weights as sources";
     } else if (!s.bad && strcmp(c->algorithm, CURSOR_ROWS) == 0) {
         expect(&s, " open=");

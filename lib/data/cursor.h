@@ -6,16 +6,21 @@
  * batch is enough, whatever a filter has added to the batch on its way.
  *
  * Text, fields in this order, one space between two:
- *   cursor=1 algorithm=NAME data=HASH seq=N chain=HASH rows=N tokens=N
+ *   cursor=2 algorithm=NAME data=HASH seq=N chain=HASH rows=N tokens=N
  *   batch=N T=N seed=N shuffle=0|1 length=batches:N|tokens:N|epochs:N
  *   [rank=RANK/RANKS:TOKENS]
  * and for the algorithm of docs
- *   pack=best|concat|none open=N weights=natural|W,W,... [curriculum=HASH]
+ *   pack=best|concat|none open=N weights=natural|W,W,...|hash:HASH
+ *   [curriculum=HASH]
  *   sources=EPOCH.BLOCK.DOC.OFF.OWED,...
  *   window=SOURCE.FRAME.DOC.OFF.LEN.AGE,...
  * and for the algorithm of rows
  *   open=N
  * Numbers are decimal; a list may be empty; owed may be negative.
+ *
+ * Of more than CURSOR_SOURCES sources, which would not fit into 4 KB, weights
+ * are a hash alone, and sources=recount stands for both lists: where the stream
+ * was after so many rows is found by packing the lengths of documents again.
  */
 #ifndef DATA_CURSOR_H
 #define DATA_CURSOR_H
@@ -33,6 +38,8 @@
 /* Change the number whenever the same cursor would lead to other bytes. */
 #define CURSOR_DOCS "docs-2"
 #define CURSOR_ROWS "rows-2"
+
+#define CURSOR_SOURCES 32
 
 enum length { LENGTH_BATCHES, LENGTH_TOKENS, LENGTH_EPOCHS };
 extern const char *const length_names[];
@@ -58,6 +65,8 @@ struct cursor_spec {
     int natural;            /* in proportion to the tokens there are */
     uint64_t *w;            /* [nsource] quantised, unless natural */
     size_t nw;
+    int hashed;             /* read: only the hash of w was there */
+    struct chain w_hash;    /* of more than CURSOR_SOURCES */
     int staged;             /* there is a curriculum, of this hash; its stages
                              * are not part of the text */
     struct chain curriculum;
@@ -73,6 +82,7 @@ struct cursor {
     uint64_t rows, tokens;  /* before that message, of all ranks */
     uint64_t own;           /* tokens of this rank */
     struct cursor_spec spec;
+    int recount;            /* read: nothing of what follows was there */
     size_t nsource;
     struct place *place;    /* [nsource] */
     int64_t *owed;          /* [nsource] */

@@ -14,11 +14,17 @@
 
 #define MIX_ONE ((uint64_t)1 << 30)     /* about the sum of all weights */
 
+/* What is owed grows with each token, faster where the weight is larger: so it
+ * is kept as it was when no token had been taken, and the largest is found in
+ * a tournament, each match of which knows until when its winner stays one. */
 struct mix {
     size_t n;
     uint64_t *w;        /* [n] 0: takes no part (any more) */
-    int64_t *owed;      /* [n] tokens times sum(w) */
+    uint64_t *base;     /* [n] owed[i] - w[i] * taken, modulo 2^64 */
+    uint64_t taken;     /* tokens */
     uint64_t sum;       /* of w */
+    size_t leaves;      /* a power of two */
+    struct match *match;    /* [leaves] 1 is the root */
 };
 
 /* r[i] = share[i] / sum(share) * MIX_ONE, at least 1 where share[i] > 0; 0
@@ -36,9 +42,12 @@ int mix_unimax(double *share, const double *has, size_t n, double cap,
 void mix_init(struct mix *m, const uint64_t *w, size_t n);
 void mix_release(struct mix *m);
 /* The source that is due, the first of equals; SIZE_MAX: none is left. */
-size_t mix_next(const struct mix *m);
+size_t mix_next(struct mix *m);
 /* tokens (< 2^32) were taken from source i. */
 void mix_took(struct mix *m, size_t i, uint64_t tokens);
+/* What source i is owed: tokens times sum(w). */
+int64_t mix_owed(const struct mix *m, size_t i);
+void mix_owe(struct mix *m, size_t i, int64_t owed);
 /* New weights; debts are forgotten. */
 void mix_turn(struct mix *m, const uint64_t *w);
 /* Source i is exhausted: it leaves, and what it is owed is forgotten. */

@@ -195,27 +195,45 @@ stream_info_fits(const struct stream_info *a, const char *x,
     return 0;
 }
 
+struct named {
+    const char *name;
+    size_t number;
+};
+
+static int
+named_order(const void *a, const void *b)
+{
+    return strcmp(((const struct named *)a)->name,
+        ((const struct named *)b)->name);
+}
+
 int
 stream_info_merge(struct stream_info *all, const struct stream_info *i,
     uint16_t *map, struct err *e)
 {
-    for (size_t j = 0; j < i->nsource; j++) {
-        size_t k = 0;
+    const size_t had = all->nsource;
+    struct named *known = xcalloc(had, sizeof *known);
+    int r = 0;
 
-        while (k < all->nsource && strcmp(all->source[k], i->source[j]) != 0)
-            k++;
-        if (k == 65536)
-            return err_set(e, EX_INPUT, "more than 65536 sources in all");
-        if (k == all->nsource) {
-            /* A power of two is full. */
-            if ((k & (k - 1)) == 0)
-                all->source = xreallocarray(all->source, k ? 2 * k : 1,
-                    sizeof *all->source);
+    for (size_t k = 0; k < had; k++)
+        known[k] = (struct named){ all->source[k], k };
+    qsort(known, had, sizeof *known, named_order);
+    for (size_t j = 0; r == 0 && j < i->nsource; j++) {
+        const struct named one = { i->source[j], 0 };
+        const struct named *k = bsearch(&one, known, had, sizeof *known,
+            named_order);
+
+        if (!k && all->nsource == 65536) {
+            r = err_set(e, EX_INPUT, "more than 65536 sources in all");
+        } else if (!k) {
+            all->source = xgrow_pow2(all->source, all->nsource,
+                sizeof *all->source);
             all->source[all->nsource++] = i->source[j];
         }
-        map[j] = (uint16_t)k;
+        map[j] = (uint16_t)(k ? k->number : all->nsource - 1);
     }
-    return 0;
+    free(known);
+    return r;
 }
 
 static void

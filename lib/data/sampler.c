@@ -117,6 +117,7 @@ make_workers(struct sampler *s, size_t n)
     for (size_t i = 0; i < n; i++) {
         s->worker[i].s = s;
         s->worker[i].source = xcalloc(s->nsrc, sizeof *s->worker[i].source);
+        s->worker[i].place = xcalloc(s->nsrc, sizeof *s->worker[i].place);
         s->worker[i].number = xcalloc(s->nsrc, sizeof *s->worker[i].number);
         s->worker[i].part = xcalloc(s->nsrc, sizeof *s->worker[i].part);
     }
@@ -188,6 +189,7 @@ sampler_free(struct sampler *s)
     for (size_t i = 0; i < s->nworker; i++) {
         shard_buf_release(&s->worker[i].buf);
         free(s->worker[i].source);
+        free(s->worker[i].place);
         free(s->worker[i].number);
         free(s->worker[i].part);
     }

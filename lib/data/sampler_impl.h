@@ -83,6 +83,8 @@ struct worker {
     int busy;                   /* it is decoding: */
     struct frame_ref frame;
     size_t *source;             /* [nsrc] those that want documents of it, */
+    size_t *place;              /* [nsrc] and where each stands there, if it
+                                 * does, */
     uint32_t *number;           /* by which number they know the frame, */
     struct part **part;         /* what they get */
     size_t nsource;

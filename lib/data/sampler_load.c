@@ -124,11 +124,9 @@ miscounted(const struct sampler *s, const struct frame_ref *f, struct err *e)
 static size_t
 wants(const struct worker *w, size_t i)
 {
-    size_t k = 0;
+    const size_t k = w->place[i];
 
-    while (k < w->nsource && w->source[k] != i)
-        k++;
-    return k;
+    return k < w->nsource && w->source[k] == i ? k : w->nsource;
 }
 
 /* Hand the documents of a checked message to those that want them. */
@@ -287,6 +285,7 @@ find_wants(struct worker *w, size_t source, uint32_t number)
                 continue;
         }
         w->source[w->nsource] = i;
+        w->place[i] = w->nsource;
         w->number[w->nsource] = k;
         w->part[w->nsource++] = part_new(s, &o->frame[k]);
     }

@@ -43,12 +43,61 @@ test_mix(void)
                 7.01));
     }
     for (size_t j = 0; j < 4; j++)
-        sum += m.owed[j];
+        sum += mix_owed(&m, j);
     ok(sum == 0, "debts sum to 0");
     ok(had[3] == 0, "weight 0 is never chosen");
     ok(worst <= 2000.0, "never more than two pieces off: %.0f", worst);
     mix_drop(&m, 0);
     ok(mix_next(&m) != 0 && m.w[0] == 0, "a source leaves");
+    mix_release(&m);
+}
+
+/* The tournament against a look at all of them, with draws, sources that leave,
+ * debts that are set and weights that turn. */
+static void
+test_tournament(void)
+{
+    enum { N = 300, STEPS = 60000 };
+    static uint64_t w[N], sum;
+    static int64_t owed[N];
+    struct mix m;
+    size_t wrong = 0;
+
+    for (size_t i = 0; i < N; i++)
+        sum += w[i] = i % 7 == 0 ? 1000 : rng_u64(5, i) % 3000000;
+    mix_init(&m, w, N);
+    for (size_t s = 0; s < STEPS; s++) {
+        const uint64_t n = 1 + rng_u64(9, s) % 1024;
+        size_t best = SIZE_MAX;
+
+        for (size_t i = 0; i < N; i++)
+            if (w[i] > 0 && (best == SIZE_MAX || owed[i] > owed[best] ||
+                (owed[i] == owed[best] && w[i] > w[best])))
+                best = i;
+        wrong += mix_next(&m) != best || mix_owed(&m, best) != owed[best];
+        mix_took(&m, best, n);
+        for (size_t i = 0; i < N; i++)
+            owed[i] += (int64_t)(w[i] * n);
+        owed[best] -= (int64_t)(sum * n);
+        if (s % 900 == 899) {
+            mix_drop(&m, best);
+            sum -= w[best];
+            w[best] = 0;
+            owed[best] = 0;
+        }
+        if (s % 5000 == 0)
+            mix_owe(&m, s / 5000, owed[s / 5000] = -(int64_t)s * 1000000);
+        if (s == STEPS / 2) {
+            sum = 0;
+            for (size_t i = 0; i < N; i++) {
+                sum += w[i] = i < 10 ? 0 : rng_u64(6, i) % 5000;
+                owed[i] = 0;
+            }
+            mix_turn(&m, w);
+        }
+    }
+    ok(wrong == 0, "%d sources, %d draws: %zu not the one that is due", N,
+        STEPS, wrong);
     mix_release(&m);
 }
 
@@ -222,9 +271,9 @@ test_cursor(void)
     c.spec.ranks = 1;
     c.spec.staged = 0;
     buf_clear(&b);
-    buf_adds(&b, "cursor=2 x");
+    buf_adds(&b, "cursor=3 x");
     ok(cursor_read(&r, b.p, &e) < 0 && e.code == EX_INPUT &&
-        strstr(e.msg, "version 2"), "%s", e.msg);
+        strstr(e.msg, "of version 3"), "%s", e.msg);
     buf_clear(&b);
     buf_adds(&b, "in=17");
     ok(cursor_read(&r, b.p, &e) < 0 && e.code == EX_INPUT, "%s", e.msg);
@@ -313,6 +362,7 @@ int
 main(void)
 {
     test_mix();
+    test_tournament();
     test_unimax();
     test_bound();
     test_cursor();
