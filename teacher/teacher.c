@@ -191,6 +191,8 @@ send_self(struct teacher *t, struct err *e)
 
     model_head_hash(&t->m, hash);
     weight_rows(&t->m.norm, 0, 1, norm);
+    for (size_t i = 0; t->m.norm.add != 0.0f && i < d; i++)
+        norm[i] += t->m.norm.add;
     st_out_meta(o, "config", config);
     st_out_meta(o, "head_hash", hash);
     st_out_meta(o, "final", "post-norm");

@@ -24,6 +24,12 @@ attn_scratch(const struct attn *a)
     return (fwd > bwd ? fwd : bwd) + 16;
 }
 
+static float
+scale_of(const struct attn *a)
+{
+    return a->scale != 0.0f ? a->scale : 1.0f / sqrtf((float)a->D);
+}
+
 static int
 live(const struct attn *a, size_t t)
 {
@@ -132,7 +138,7 @@ attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch)
     }
     for (size_t g = 0; g < G; g++)
         gather(q + g * TILE * D, a->q + qt * TILE * a->ld +
-            (kvh * G + g) * D, a->ld, D, 1.0f / sqrtf((float)D));
+            (kvh * G + g) * D, a->ld, D, scale_of(a));
     for (size_t kt = first_tile(a, qt); kt <= qt; kt += n / TILE) {
         const size_t at = kt * TILE * a->ld + kvh * D;
 
@@ -165,7 +171,7 @@ attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
     float *dkh, float *dvh, float *scratch)
 {
     const size_t D = a->D, kvh = h / (a->H / a->KV);
-    const float c = 1.0f / sqrtf((float)D);
+    const float c = scale_of(a);
     const float *lse = a->lse + h * a->Tp;
     float *q = scratch, *g = q + TILE * D, *s = g + TILE * D;
     float *dp = s + TILE * KEYS, *delta = dp + TILE * KEYS;

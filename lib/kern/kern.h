@@ -76,6 +76,12 @@ struct kern {
     void (*silu_mul_bwd)(float *dg, float *du, const float *dact,
         const float *g, const float *u, size_t n);
 
+    /* The same with gelu(g) = g / (1 + exp(-2 z)), z = sqrt(2/pi) (g + 0.044715
+     * g^3): the approximation by tanh. */
+    void (*gelu_mul)(float *act, const float *g, const float *u, size_t n);
+    void (*gelu_mul_bwd)(float *dg, float *du, const float *dact,
+        const float *g, const float *u, size_t n);
+
     /* y = a + b (y may be a or b);  y += a x;  y *= a;  y *= x */
     void (*add)(float *y, const float *a, const float *b, size_t n);
     void (*axpy)(float *y, float a, const float *x, size_t n);
@@ -171,6 +177,7 @@ struct attn {
     const uint32_t *first;  /* [T] */
     float *out;
     float *lse;             /* [H,Tp] log sum exp of the scaled scores */
+    float scale;            /* of the scores; 0: 1 / sqrt(D) */
 };
 /* Floats of scratch that one call of attn_fwd or attn_bwd needs. */
 size_t attn_scratch(const struct attn *a);

@@ -24,6 +24,10 @@ void gemm_tn_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
 const char *gemm_blas(struct kern *k, const char *core);
 const char *gemm_blas_core(void);
 
+/* 2 sqrt(2/pi) and the factor of the cube in the tanh form of GELU. */
+#define GELU_Z2 1.5957691216057308f
+#define GELU_CUBE 0.044715f
+
 /* Half precision to single, exact. */
 float half_to_float(uint16_t h);
 

@@ -223,6 +223,31 @@ silu_mul_bwd(float *dg, float *du, const float *dact, const float *g,
 }
 
 static void
+gelu_mul(float *act, const float *g, const float *u, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float a = g[i], z2 = GELU_Z2 * (a + GELU_CUBE * a * a * a);
+
+        act[i] = a / (1.0f + expf(-z2)) * u[i];
+    }
+}
+
+static void
+gelu_mul_bwd(float *dg, float *du, const float *dact, const float *g,
+    const float *u, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float a = g[i], b = u[i], d = dact[i];
+        const float z2 = GELU_Z2 * (a + GELU_CUBE * a * a * a);
+        const float sig = 1.0f / (1.0f + expf(-z2)), gelu = a * sig;
+        const float slope = GELU_Z2 * (1.0f + 3.0f * GELU_CUBE * a * a);
+
+        dg[i] = d * b * (sig + gelu * (1.0f - sig) * slope);
+        du[i] = d * gelu;
+    }
+}
+
+static void
 add(float *y, const float *a, const float *b, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -368,6 +393,7 @@ attn_ds(float *restrict s, float *restrict dp, size_t n, float lse,
     .narrow_f16 = narrow_f16, \
     .rmsnorm = rmsnorm, .rmsnorm_bwd = rmsnorm_bwd, .rope = rope, \
     .silu_mul = silu_mul, .silu_mul_bwd = silu_mul_bwd, \
+    .gelu_mul = gelu_mul, .gelu_mul_bwd = gelu_mul_bwd, \
     .add = add, .axpy = axpy, .scale = scale, .mul = mul, .axmul = axmul, \
     .dot = dot, .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, \
     .max = max, .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul, \

@@ -253,6 +253,47 @@ silu_mul_bwd(float *dg, float *du, const float *dact, const float *g,
     }
 }
 
+/* 2 z of the tanh form of GELU, and its slope */
+static inline vf
+gelu_z2(vf a, vf *slope)
+{
+    const vf z2 = v_set1(GELU_Z2), one = v_set1(1.0f);
+    const vf sq = v_mul(a, a);
+
+    *slope = v_mul(z2, v_fma(sq, v_set1(3.0f * GELU_CUBE), one));
+    return v_mul(v_mul(z2, a), v_fma(sq, v_set1(GELU_CUBE), one));
+}
+
+static void
+gelu_mul(float *act, const float *g, const float *u, size_t n)
+{
+    vf slope;
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf a = get(g, i, n);
+
+        put(act, i, n, v_mul(v_mul(a, v_sigmoid(gelu_z2(a, &slope))),
+            get(u, i, n)));
+    }
+}
+
+static void
+gelu_mul_bwd(float *dg, float *du, const float *dact, const float *g,
+    const float *u, size_t n)
+{
+    const vf one = v_set1(1.0f);
+    vf slope;
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf a = get(g, i, n), b = get(u, i, n), d = get(dact, i, n);
+        const vf sig = v_sigmoid(gelu_z2(a, &slope)), gelu = v_mul(a, sig);
+
+        put(dg, i, n, v_mul(v_mul(d, b),
+            v_fma(v_mul(gelu, v_sub(one, sig)), slope, sig)));
+        put(du, i, n, v_mul(d, gelu));
+    }
+}
+
 static void
 add(float *y, const float *a, const float *b, size_t n)
 {
@@ -403,6 +444,8 @@ ROWS(struct kern *k)
     k->rope = rope;
     k->silu_mul = silu_mul;
     k->silu_mul_bwd = silu_mul_bwd;
+    k->gelu_mul = gelu_mul;
+    k->gelu_mul_bwd = gelu_mul_bwd;
     k->add = add;
     k->axpy = axpy;
     k->scale = scale;

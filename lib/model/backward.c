@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { COLS = VEC_COLS };       /* columns of a task over all tokens */
-enum { HALVES = 6, HALF_TASK = 1 << 16, WIDE = 1024 };
+enum { HALVES = 8, HALF_TASK = 1 << 16, WIDE = 1024 };
 
 struct bwd {
     struct tmodel *t;
@@ -20,7 +20,7 @@ struct bwd {
     float **hidden;             /* [L+1] inputs of blocks, output of the last */
     struct acts *kept;          /* [L], all the same unless fp32 are kept */
     uint16_t *(*half)[HALVES];  /* [L] kept as bf16: qkv, att, x2, gate, up,
-                                 * raw */
+                                 * raw, o, down */
     double lost, whole;         /* squares of rounding and of what is kept */
     double grad_lost, grad_whole;       /* and of gradients */
     float *final;               /* then dfinal, in its place */
@@ -43,6 +43,7 @@ half_sizes(const struct config *c, size_t rows, size_t tokens, size_t mlp,
     n[2] = tokens * c->d;
     n[3] = n[4] = rows * mlp;
     n[5] = has_qk_norm(c) ? rows * (c->H + c->KV) * c->D : 0;
+    n[6] = n[7] = has_post_norm(c) ? rows * c->d : 0;
 }
 
 static void
@@ -57,6 +58,10 @@ keep(struct acts *k, const struct config *c, size_t rows, size_t tokens,
     k->up = arena_alloc(a, rows * mlp, sizeof(float));
     if (has_qk_norm(c))
         k->raw = arena_alloc(a, rows * (c->H + c->KV) * c->D, sizeof(float));
+    if (has_post_norm(c)) {
+        k->o = arena_alloc(a, rows * c->d, sizeof(float));
+        k->down = arena_alloc(a, rows * c->d, sizeof(float));
+    }
 }
 
 /* The log-sum-exps stay fp32. */
@@ -88,6 +93,14 @@ grads(struct grads *g, const struct config *c, size_t rows, size_t tokens,
     g->rstd1 = arena_alloc(a, tokens, sizeof(float));
     g->rstd2 = arena_alloc(a, tokens, sizeof(float));
     g->dx = arena_alloc(a, tokens * c->d, sizeof(float));
+    g->ddown = g->dy;
+    g->dout = g->dx2;
+    if (has_post_norm(c)) {
+        g->ddown = arena_alloc(a, rows * c->d, sizeof(float));
+        g->dout = arena_alloc(a, rows * c->d, sizeof(float));
+        g->rstd_att = arena_alloc(a, tokens, sizeof(float));
+        g->rstd_mlp = arena_alloc(a, tokens, sizeof(float));
+    }
     if (has_qk_norm(c)) {
         g->dheads = arena_alloc(a, rows * (c->H + c->KV) * c->D,
             sizeof(float));
@@ -261,7 +274,8 @@ static void
 half_block(struct bwd *b, size_t i, const struct rows *r, int back)
 {
     const struct acts *a = &b->kept[i];
-    float *x[HALVES] = { a->qkv, a->att, a->x2, a->gate, a->up, a->raw };
+    float *x[HALVES] = { a->qkv, a->att, a->x2, a->gate, a->up, a->raw,
+        a->o, a->down };
     size_t n[HALVES];
 
     half_sizes(&b->t->m.c, r->B * cut_of(r->T).Tp, r->B * r->T,
@@ -378,7 +392,8 @@ embed_task(void *ctx, size_t task, size_t worker)
         if (j->r->first[t] != UINT32_MAX) {
             float *g = embed_row(j->b, j->r->ids[t]) + c0;
 
-            kern.add(g, g, j->b->g.dx + t * d + c0, c1 - c0);
+            kern.axpy(g, j->b->f->embed_scale, j->b->g.dx + t * d + c0,
+                c1 - c0);
         }
     }
 }

@@ -42,10 +42,15 @@ do_dy(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 
         if (row_live(u->r, b, t)) {
             memcpy(u->g->dy + to, u->g->dx + at, d * sizeof(float));
+            if (u->vec[W_NORM_MLP] != NULL)
+                u->g->rstd_mlp[b * u->r->T + t] = kern.rmsnorm_bwd(
+                    u->g->ddown + to, u->g->dy + to, u->a.down + to,
+                    u->vec[W_NORM_MLP], d, (float)c->eps, NULL);
             kern.rmsnorm(u->f->xn + to, u->a.x2 + at, u->vec[W_NORM2], d,
                 (float)c->eps);
         } else {
             memset(u->g->dy + to, 0, d * sizeof(float));
+            memset(u->g->ddown + to, 0, d * sizeof(float));
             memset(u->f->xn + to, 0, d * sizeof(float));
         }
     }
@@ -70,7 +75,7 @@ do_dact(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     const struct weight *w = &u->b->w[W_DOWN];
 
     (void)worker;
-    product_nn(u, w, nn_cols(w), u->g->dy, w->rows, b, t0, part, GEMM_SET,
+    product_nn(u, w, nn_cols(w), u->g->ddown, w->rows, b, t0, part, GEMM_SET,
         u->act);
 }
 
@@ -80,13 +85,15 @@ do_dsilu(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     const size_t n = u->b->mlp;
     float *row = u->g->row + worker * u->g->widest;
+    const int gelu = u->f->family->gemma;
 
     for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
         const size_t at = (b * u->c.Tp + t) * n;
         float *gate = u->a.gate + at, *up = u->a.up + at;
 
-        kern.silu_mul(row, gate, up, n);
-        kern.silu_mul_bwd(gate, up, u->act + at, gate, up, n);
+        (gelu ? kern.gelu_mul : kern.silu_mul)(row, gate, up, n);
+        (gelu ? kern.gelu_mul_bwd : kern.silu_mul_bwd)(gate, up, u->act + at,
+            gate, up, n);
         memcpy(u->act + at, row, n * sizeof *row);
     }
 }
@@ -114,12 +121,18 @@ do_dx2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
         const size_t tok = b * u->r->T + t, to = (b * u->c.Tp + t) * d;
 
-        if (row_live(u->r, b, t))
-            u->g->rstd2[tok] = kern.rmsnorm_bwd(u->g->dx2 + to,
-                u->g->dxn + to, u->a.x2 + tok * d, u->vec[W_NORM2], d,
-                (float)c->eps, u->g->dy + to);
-        else
+        if (!row_live(u->r, b, t)) {
             memset(u->g->dx2 + to, 0, d * sizeof(float));
+            memset(u->g->dout + to, 0, d * sizeof(float));
+            continue;
+        }
+        u->g->rstd2[tok] = kern.rmsnorm_bwd(u->g->dx2 + to, u->g->dxn + to,
+            u->a.x2 + tok * d, u->vec[W_NORM2], d, (float)c->eps,
+            u->g->dy + to);
+        if (u->vec[W_NORM_ATT] != NULL)
+            u->g->rstd_att[tok] = kern.rmsnorm_bwd(u->g->dout + to,
+                u->g->dx2 + to, u->a.o + to, u->vec[W_NORM_ATT], d,
+                (float)c->eps, NULL);
     }
 }
 
@@ -129,7 +142,7 @@ do_datt(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     const struct weight *w = &u->b->w[W_O];
 
     (void)worker;
-    product_nn(u, w, nn_cols(w), u->g->dx2, w->rows, b, t0, part, GEMM_SET,
+    product_nn(u, w, nn_cols(w), u->g->dout, w->rows, b, t0, part, GEMM_SET,
         u->g->datt);
 }
 
@@ -146,7 +159,8 @@ attend_bwd(void *ctx, size_t task, size_t worker)
     const struct attn a = {
         u->r->T, Tp, c->H, c->KV, c->D, qkv_width(c), c->H * c->D, q,
         q + c->H * c->D, q + (c->H + c->KV) * c->D, u->first + b * u->r->T,
-        u->a.att + b * Tp * c->H * c->D, u->a.lse + b * Tp * c->H
+        u->a.att + b * Tp * c->H * c->D, u->a.lse + b * Tp * c->H,
+        attn_scale(c)
     };
 
     attn_bwd(&a, h, u->g->datt + b * Tp * c->H * c->D, u->g->dqkv + row,
@@ -204,7 +218,7 @@ do_dqkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
                 kern.add(v, v, u->g->dv + from, D);
             }
         }
-        cs = u->f->cs + (t - u->r->first[b * u->r->T + t]) * D;
+        cs = u->cs + (t - u->r->first[b * u->r->T + t]) * D;
         for (size_t h = 0; h < c->H + c->KV; h++)
             kern.rope(dq + h * D, cs, D, -1);
         if (u->a.raw != NULL)
@@ -366,6 +380,11 @@ vectors(struct dwjob *j)
     vec_add(j, W_NORM2, (struct vec_grad){ .heads = 1, .rstd = g->rstd2,
         .ldr = 1, .x = u->a.x2, .x_rows = T, .ldx = d, .dy = g->dxn,
         .lddy = d });
+    for (int k = 0; u->vec[W_NORM_ATT] != NULL && k < 2; k++)
+        vec_add(j, W_NORM_ATT + k, (struct vec_grad){ .heads = 1,
+            .rstd = k ? g->rstd_mlp : g->rstd_att, .ldr = 1,
+            .x = k ? u->a.down : u->a.o, .x_rows = u->c.Tp, .ldx = d,
+            .dy = k ? g->dy : g->dx2, .lddy = d });
     for (int k = 0; u->vec[W_BQ] != NULL && k < 3; k++)
         vec_add(j, W_BQ + k, (struct vec_grad){ .heads = 1, .x = g->dqkv,
             .dy = g->dqkv + bias[k], .lddy = ld });
@@ -417,10 +436,10 @@ weight_grads(struct run *u)
     struct dwjob j = { .u = u };
     size_t tasks = 0;
 
-    dw_add(&j, W_DOWN, g->dy, c->d, u->act, mlp);
+    dw_add(&j, W_DOWN, g->ddown, c->d, u->act, mlp);
     dw_add(&j, W_GATE, u->a.gate, mlp, u->f->xn, c->d);
     dw_add(&j, W_UP, u->a.up, mlp, u->f->xn, c->d);
-    dw_add(&j, W_O, g->dx2, c->d, u->a.att, q);
+    dw_add(&j, W_O, g->dout, c->d, u->a.att, q);
     dw_add(&j, W_Q, g->dqkv, ld, g->xn1, c->d);
     dw_add(&j, W_K, g->dqkv + q, ld, g->xn1, c->d);
     dw_add(&j, W_V, g->dqkv + q + kv, ld, g->xn1, c->d);

@@ -60,6 +60,8 @@ read_sizes(struct config *c, const json_t *j, struct err *e)
     c->window = json_object_get(j, "sliding_window") ? 0 : f->window;
     c->eps = 1e-6;
     c->init_range = 0.02;
+    c->tied = f->gemma;
+    c->attn_scalar = f->gemma ? 256 : 0;
     if (js_size(j, "num_key_value_heads", 1, 4096, &c->KV, e) < 0 ||
         js_size(j, "head_dim", 1, 65536, &c->D, e) < 0 ||
         js_size(j, "max_position_embeddings", 1, (size_t)1 << 31,
@@ -67,6 +69,7 @@ read_sizes(struct config *c, const json_t *j, struct err *e)
         js_size(j, "sliding_window", 1, (size_t)1 << 31, &c->window, e) < 0 ||
         js_real(j, "rms_norm_eps", 0, 1, &c->eps, e) < 0 ||
         js_real(j, "initializer_range", 0, 100, &c->init_range, e) < 0 ||
+        js_size(j, "query_pre_attn_scalar", 1, 65536, &c->attn_scalar, e) < 0 ||
         js_bool(j, "tie_word_embeddings", &c->tied, e) < 0)
         return -1;
     return 0;
@@ -168,40 +171,74 @@ rope_scaling(struct config *c, const json_t *j, const char *at,
     return 0;
 }
 
-/* Trap: transformers 4 writes rope_theta, 5 writes rope_parameters; a reader
- * of one of them takes 10000 in silence.  Both are read; they must agree. */
+/* The base at key `old` of transformers 4 or in the object `at` of 5; a reader
+ * of one of them takes the default in silence, so both are read and must
+ * agree. */
+static int
+rope_base(const json_t *j, const char *old, const char *at, double *theta,
+    struct err *e)
+{
+    double v4 = 0, v5 = 0;
+    char path[64];
+    int has4, has5;
+
+    snprintf(path, sizeof path, "%s.rope_theta", at);
+    has4 = js_real(j, old, 0, 1e12, &v4, e);
+    has5 = js_real(j, path, 0, 1e12, &v5, e);
+    if (has4 < 0 || has5 < 0)
+        return -1;
+    if (has4 && has5 && v4 != v5)
+        return err_set(e, EX_INPUT, "%s: %g, but %s is %g", old, v4, path,
+            v5);
+    *theta = has5 ? v5 : has4 ? v4 : *theta;
+    return 0;
+}
+
+/* Blocks with a window have a base of their own, and no scaling. */
+static int
+rope_local(struct config *c, const json_t *j, struct err *e)
+{
+    static const char at[] = "rope_parameters.sliding_attention";
+    struct config o = *c;
+
+    c->theta_local = 10000;
+    if (rope_base(j, "rope_local_base_freq", at, &c->theta_local, e) < 0 ||
+        rope_scaling(&o, j, at, e) < 0)
+        return -1;
+    if (o.rope != ROPE_DEFAULT)
+        return err_set(e, EX_INPUT, "%s.rope_type: only default is supported",
+            at);
+    return 0;
+}
+
 static int
 read_rope(struct config *c, const json_t *j, struct err *e)
 {
-    double old = 0, new = 0;
-    int has_old = js_real(j, "rope_theta", 0, 1e12, &old, e), has_new;
+    const int local = family_of(c)->gemma;
+    const char *at = local ? "rope_parameters.full_attention" :
+        "rope_parameters";
+    struct config o;
 
-    has_new = js_real(j, "rope_parameters.rope_theta", 0, 1e12, &new, e);
-    if (has_old < 0 || has_new < 0)
-        return -1;
-    if (has_old && has_new && old != new)
-        return err_set(e, EX_INPUT, "rope_theta: %g, but "
-            "rope_parameters.rope_theta is %g", old, new);
-    c->theta = has_new ? new : has_old ? old : 10000;
+    c->theta = local ? 1e6 : 10000;
     c->rope = ROPE_DEFAULT;
-    if (js_get(j, "rope_parameters")) {
-        struct config o = *c;
-
-        if (rope_scaling(c, j, "rope_parameters", e) < 0)
-            return -1;
-        if (!js_get(j, "rope_scaling"))
-            return 0;
-        if (rope_scaling(&o, j, "rope_scaling", e) < 0)
-            return -1;
-        if (o.rope != c->rope || o.rope_factor != c->rope_factor ||
-            o.rope_low != c->rope_low || o.rope_high != c->rope_high ||
-            o.rope_orig != c->rope_orig)
-            return err_set(e, EX_INPUT, "rope_scaling: differs from "
-                "rope_parameters");
+    if (rope_base(j, "rope_theta", at, &c->theta, e) < 0 ||
+        (local && rope_local(c, j, e) < 0))
+        return -1;
+    if (!js_get(j, at))
+        return js_get(j, "rope_scaling") ?
+            rope_scaling(c, j, "rope_scaling", e) : 0;
+    o = *c;
+    if (rope_scaling(c, j, at, e) < 0)
+        return -1;
+    if (!js_get(j, "rope_scaling"))
         return 0;
-    }
-    return js_get(j, "rope_scaling") ?
-        rope_scaling(c, j, "rope_scaling", e) : 0;
+    if (rope_scaling(&o, j, "rope_scaling", e) < 0)
+        return -1;
+    if (o.rope != c->rope || o.rope_factor != c->rope_factor ||
+        o.rope_low != c->rope_low || o.rope_high != c->rope_high ||
+        o.rope_orig != c->rope_orig)
+        return err_set(e, EX_INPUT, "rope_scaling: differs from %s", at);
+    return 0;
 }
 
 static int
@@ -225,12 +262,16 @@ read_windows(struct config *c, const json_t *j, struct err *e)
 {
     const enum windows windows = family_of(c)->windows;
     const json_t *types = js_get(j, "layer_types");
-    size_t from = 28;
+    size_t from = 28, every = 6;
     int on = 0;
 
     if (windows == WINDOW_BY_LAYER && (js_bool(j, "use_sliding_window", &on,
         e) < 0 || js_size(j, "max_window_layers", 0, CONFIG_LAYERS, &from,
         e) < 0))
+        return -1;
+    if (windows == WINDOW_BUT_SIXTH && (js_size(j, "_sliding_window_pattern",
+        1, CONFIG_LAYERS, &every, e) < 0 || js_size(j,
+        "sliding_window_pattern", 1, CONFIG_LAYERS, &every, e) < 0))
         return -1;
     if (windows == WINDOW_BY_LAYER && !on)
         c->window = 0;
@@ -242,7 +283,8 @@ read_windows(struct config *c, const json_t *j, struct err *e)
         if (types && set_local(c, i, type ? type : "", e) < 0)
             return -1;
         if (!types && c->window > 0)
-            config_set_local(c, i, windows == WINDOW_ALL || i >= from);
+            config_set_local(c, i, windows == WINDOW_BUT_SIXTH ?
+                (i + 1) % every != 0 : windows == WINDOW_ALL || i >= from);
     }
     return 0;
 }
@@ -430,6 +472,19 @@ list_json(const size_t *v, size_t n)
     return a;
 }
 
+/* What only Gemma's configurations have. */
+static void
+set_gemma(const struct config *c, json_t *j)
+{
+    json_object_set_new(j, "hidden_activation",
+        json_string("gelu_pytorch_tanh"));
+    set_size(j, "query_pre_attn_scalar", c->attn_scalar);
+    json_object_set_new(j, "rope_local_base_freq", json_real(c->theta_local));
+    json_object_set_new(j, "rope_parameters", json_pack("{s:o, s:{s:s, s:f}}",
+        "full_attention", rope_json(c), "sliding_attention", "rope_type",
+        "default", "rope_theta", c->theta_local));
+}
+
 static void
 set_windows(const struct config *c, json_t *j)
 {
@@ -442,11 +497,11 @@ set_windows(const struct config *c, json_t *j)
     for (size_t i = 0; i < c->L; i++)
         json_array_append_new(types, json_string(config_window(c, i) ?
             "sliding_attention" : "full_attention"));
-    if (windows == WINDOW_BY_LAYER) {
+    if (windows == WINDOW_BY_LAYER)
         json_object_set_new(j, "use_sliding_window",
             json_boolean(c->window > 0));
+    if (windows == WINDOW_BY_LAYER || windows == WINDOW_BUT_SIXTH)
         json_object_set(j, "layer_types", types);
-    }
     json_decref(types);
 }
 
@@ -467,10 +522,14 @@ config_to_json(const struct config *c, const size_t *mlp,
     set_size(j, "num_key_value_heads", c->KV);
     set_size(j, "head_dim", c->D);
     set_size(j, "max_position_embeddings", c->max_pos);
-    json_object_set_new(j, "hidden_act", json_string("silu"));
+    if (family_of(c)->gemma)
+        set_gemma(c, j);
+    else
+        json_object_set_new(j, "hidden_act", json_string("silu"));
     json_object_set_new(j, "rms_norm_eps", json_real(c->eps));
     json_object_set_new(j, "rope_theta", json_real(c->theta));
-    json_object_set_new(j, "rope_parameters", rope_json(c));
+    if (!family_of(c)->gemma)
+        json_object_set_new(j, "rope_parameters", rope_json(c));
     /* transformers 4 reads the scaling here; 5 takes either. */
     json_object_set_new(j, "rope_scaling", c->rope == ROPE_DEFAULT ?
         json_null() : rope_json(c));

@@ -26,6 +26,7 @@ struct config {
     unsigned char local[CONFIG_LAYERS / 8];     /* a bit a block */
     double eps;             /* of RMSNorm */
     double theta;           /* RoPE base; rope_theta and rope_parameters */
+    double theta_local;     /* of blocks with a window; 0: theta */
     enum rope_kind rope;
     double rope_factor, rope_low, rope_high;    /* linear, llama3 */
     size_t rope_orig;       /* llama3: original_max_position_embeddings */
@@ -34,6 +35,7 @@ struct config {
     int64_t eos[CONFIG_EOS];
     size_t neos;            /* any of them ends a text */
     double init_range;
+    size_t attn_scalar;     /* scores are times attn_scalar^-0.5; 0: D */
 };
 
 /* From a parsed config.json; refuses what is not implemented, or not known, by

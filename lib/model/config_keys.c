@@ -5,6 +5,7 @@
  * else because of it, and the difference would be silent.
  */
 #include "model/config_keys.h"
+#include "format/json.h"
 #include "model/family.h"
 
 #include <stdlib.h>
@@ -29,12 +30,18 @@ static const struct key keys[] = {
     { "rope_theta", 0, NULL }, { "rope_scaling", 0, NULL },
     { "rope_parameters", 0, NULL }, { "bos_token_id", 0, NULL },
     { "eos_token_id", 0, NULL }, { "pad_token_id", 0, NULL },
-    { "sliding_window", FAMILY_MISTRAL | QWEN, NULL },
+    { "sliding_window", FAMILY_MISTRAL | QWEN | FAMILY_GEMMA3, NULL },
+    { "sliding_window_pattern", FAMILY_GEMMA3, NULL },
+    { "_sliding_window_pattern", FAMILY_GEMMA3, NULL },
+    { "query_pre_attn_scalar", FAMILY_GEMMA3, NULL },
+    { "rope_local_base_freq", FAMILY_GEMMA3, NULL },
     { "use_sliding_window", QWEN, NULL }, { "max_window_layers", QWEN, NULL },
-    { "layer_types", QWEN, NULL }, { "retort", 0, NULL },
+    { "layer_types", QWEN | FAMILY_GEMMA3, NULL }, { "retort", 0, NULL },
 
     /* implemented at one value */
-    { "hidden_act", 0, "\"silu\"" }, { "is_causal", 0, "true" },
+    { "hidden_act", ~FAMILY_GEMMA3, "\"silu\"" },
+    { "hidden_activation", FAMILY_GEMMA3, "\"gelu_pytorch_tanh\"" },
+    { "is_causal", 0, "true" },
     { "attention_bias", 0, "false" }, { "mlp_bias", 0, "false" },
     { "qkv_bias", 0, "false" }, { "use_qk_norm", 0, "false" },
     { "rope_interleaved", 0, "false" }, { "partial_rotary_factor", 0, "1" },
@@ -59,7 +66,8 @@ static const struct key keys[] = {
     { "attention_dropout", 0, NULL }, { "hidden_dropout", 0, NULL },
     { "embd_pdrop", 0, NULL }, { "resid_pdrop", 0, NULL },
     { "embedding_dropout", 0, NULL }, { "residual_dropout", 0, NULL },
-    { "use_cache", 0, NULL }, { "output_attentions", 0, NULL },
+    { "use_cache", 0, NULL }, { "cache_implementation", 0, NULL },
+    { "output_attentions", 0, NULL },
     { "output_hidden_states", 0, NULL }, { "return_dict", 0, NULL },
     { "torchscript", 0, NULL }, { "use_bfloat16", 0, NULL },
     { "tf_legacy_loss", 0, NULL }, { "problem_type", 0, NULL },
@@ -97,6 +105,8 @@ static const struct key rope_keys[] = {
     { "low_freq_factor", 0, NULL }, { "high_freq_factor", 0, NULL },
     { "original_max_position_embeddings", 0, NULL },
     { "partial_rotary_factor", 0, "1" },
+    { "full_attention", FAMILY_GEMMA3, NULL },
+    { "sliding_attention", FAMILY_GEMMA3, NULL },
 };
 
 /* Do two values mean the same?  1 and 1.0 do. */
@@ -154,13 +164,15 @@ check_object(const json_t *j, const char *at, const struct key *k, size_t n,
 int
 config_check_keys(const json_t *j, unsigned family, struct err *e)
 {
-    static const char *const rope[] = { "rope_parameters", "rope_scaling" };
+    static const char *const rope[] = { "rope_parameters", "rope_scaling",
+        "rope_parameters.full_attention",
+        "rope_parameters.sliding_attention" };
 
     if (check_object(j, "", keys, sizeof keys / sizeof *keys, family, e) < 0)
         return -1;
-    for (int i = 0; i < 2; i++) {
-        const json_t *v = json_object_get(j, rope[i]);
-        char at[32];
+    for (int i = 0; i < 4; i++) {
+        const json_t *v = js_get(j, rope[i]);
+        char at[40];
 
         snprintf(at, sizeof at, "%s.", rope[i]);
         if (v && check_object(v, at, rope_keys, sizeof rope_keys /

@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "kern/kern.h"
+#include "model/family.h"
 #include "model/forward.h"
 
 enum { CHUNK = 32 };        /* rows of an elementwise part */
@@ -37,6 +38,8 @@ struct acts {
     float *raw;             /* [B,Tp,(H+KV)D] q, k before their norms, for the
                              * backward pass; NULL */
     float *att;             /* [B,Tp,H*D] */
+    float *o, *down;        /* [B,Tp,d] before the norms of what attention and
+                             * MLP add, for the backward pass; NULL */
     float *lse;             /* [B,H,Tp] */
     float *x2;              /* [B,T,d] after attention's residual */
     float *gate, *up;       /* [B,Tp,mlp] */
@@ -47,8 +50,10 @@ struct fwd {
     struct pool *pool;
     size_t B, T;            /* capacity */
     struct arena arena;
-    double *freq;           /* [D/2] */
-    float *cs;              /* [T,D] angles */
+    double *freq;           /* [2,D/2]; second: of blocks with a window */
+    float *cs, *cs_local;   /* [T,D] angles; cs_local may be cs */
+    const struct family *family;
+    float embed_scale;      /* of the embedding's rows */
     uint32_t *first;        /* [B,T] as in struct rows, cut to the window */
     float *xn;              /* [B,Tp,d] normed rows */
     float *out;             /* [B,Tp,d] what o and down give */
@@ -81,6 +86,7 @@ struct run {
     const struct block *b;
     const float *const *vec;    /* [W_N] vectors in fp32 */
     const uint32_t *first;  /* [B,T] of what each token attends to */
+    const float *cs;        /* [T,D] angles of this block */
     struct acts a;
     float *act;             /* [B,Tp,mlp]; may be a.gate */
     const float *x;         /* [B,T,d] */
@@ -115,8 +121,15 @@ void run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r);
 
 size_t qkv_width(const struct config *c);
 
-/* Have the blocks norms of each head of Q and K? */
+/* Have the blocks norms of each head of Q and K? of what is added? */
 int has_qk_norm(const struct config *c);
+int has_post_norm(const struct config *c);
+/* Of the scores of attention, as in struct attn. */
+float attn_scale(const struct config *c);
+/* Angles of T positions for all blocks, then for those with a window: which may
+ * be the same.  Planning: *cs is NULL. */
+void angles(const struct fwd *f, size_t T, struct arena *a, float **cs,
+    float **local);
 /* One token's q, k and v as the products gave them, in place: biases, norms of
  * heads, rotation by the angles cs [D].  raw: NULL, or what q and k were before
  * their norms, out. */

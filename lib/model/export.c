@@ -62,6 +62,8 @@ write_part(const struct model *m, const struct part *p, enum dtype as,
             weight_rows(p->w, k, have, x);
         for (size_t i = 0; p->w->cols < cols && i < have; i++)
             weight_rows(p->w, k + i, 1, x + i * cols);
+        for (size_t i = 0; p->less != 0.0f && i < n * cols; i++)
+            x[i] -= p->less;
         if (half)
             kern.narrow_bf16(y, x, n * cols);
         if (not_finite(half ? (void *)y : x, n * cols, half))

@@ -7,16 +7,20 @@
 
 #define BIASES (1u << W_BQ | 1u << W_BK | 1u << W_BV)
 #define QK_NORMS (1u << W_NQ | 1u << W_NK)
+#define POST_NORMS (1u << W_NORM_ATT | 1u << W_NORM_MLP)
 
 static const struct family families[] = {
     { "llama", "LlamaForCausalLM", "llama", FAMILY_LLAMA, 0, 0, 0, 2048, 0,
-        WINDOW_NEVER, 1 },
+        WINDOW_NEVER, 1, 0, NULL },
     { "mistral", "MistralForCausalLM", NULL, FAMILY_MISTRAL, 0, 8, 0, 131072,
-        4096, WINDOW_ALL, 1 },
+        4096, WINDOW_ALL, 1, 0, NULL },
     { "qwen2", "Qwen2ForCausalLM", "qwen2", FAMILY_QWEN2, BIASES, 32, 0,
-        32768, 4096, WINDOW_BY_LAYER, 0 },
+        32768, 4096, WINDOW_BY_LAYER, 0, 0, NULL },
     { "qwen3", "Qwen3ForCausalLM", "qwen3", FAMILY_QWEN3, QK_NORMS, 32, 128,
-        32768, 4096, WINDOW_BY_LAYER, 0 },
+        32768, 4096, WINDOW_BY_LAYER, 0, 0, NULL },
+    { "gemma3_text", "Gemma3ForCausalLM", "gemma3", FAMILY_GEMMA3,
+        QK_NORMS | POST_NORMS, 4, 256, 131072, 4096, WINDOW_BUT_SIXTH, 0, 1,
+        "pre_feedforward_layernorm.weight" },
 };
 enum { NFAMILY = sizeof families / sizeof *families };
 
@@ -51,6 +55,10 @@ static const struct tensor {
         SOME },
     [W_NK] = { "self_attn.k_norm.weight", "attn_k_norm.weight", ONE, HEAD,
         SOME },
+    [W_NORM_ATT] = { "post_attention_layernorm.weight",
+        "post_attention_norm.weight", ONE, HIDDEN, SOME },
+    [W_NORM_MLP] = { "post_feedforward_layernorm.weight",
+        "post_ffw_norm.weight", ONE, HIDDEN, SOME },
 };
 
 const struct family *
@@ -118,7 +126,16 @@ block_is_bias(int t)
 const char *
 block_tensor_name(const struct config *c, int t)
 {
-    return has(c, t) ? tensors[t].hf : NULL;
+    const char *norm2 = family_of(c)->norm2;
+
+    return !has(c, t) ? NULL : t == W_NORM2 && norm2 ? norm2 : tensors[t].hf;
+}
+
+float
+family_norm_add(const struct config *c, int t)
+{
+    return family_of(c)->gemma && (t < 0 || (block_is_vector(t) &&
+        !block_is_bias(t))) ? 1.0f : 0.0f;
 }
 
 const char *

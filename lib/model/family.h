@@ -10,10 +10,10 @@
 
 /* A family's bit in the table of keys. */
 enum { FAMILY_LLAMA = 1, FAMILY_MISTRAL = 2, FAMILY_QWEN2 = 4,
-    FAMILY_QWEN3 = 8 };
+    FAMILY_QWEN3 = 8, FAMILY_GEMMA3 = 16 };
 
 /* Which blocks attend within the window of config.json. */
-enum windows { WINDOW_NEVER, WINDOW_ALL, WINDOW_BY_LAYER };
+enum windows { WINDOW_NEVER, WINDOW_ALL, WINDOW_BY_LAYER, WINDOW_BUT_SIXTH };
 
 struct family {
     const char *type;       /* model_type in config.json; config.arch */
@@ -28,6 +28,11 @@ struct family {
     size_t window;
     enum windows windows;
     int permuted;           /* GGUF permutes the rows of Q and K */
+    int gemma;              /* Hugging Face stores norms less 1 (GGUF does not);
+                             * embeddings are times sqrt(hidden size); GeGLU;
+                             * tied, and another RoPE base in windows, where
+                             * nothing is said */
+    const char *norm2;      /* W_NORM2, if not post_attention_layernorm */
 };
 
 /* By model_type, by GGUF's architecture; NULL: not supported.  Of a
@@ -37,6 +42,10 @@ const struct family *family_of_gguf(const char *architecture);
 const struct family *family_of(const struct config *c);
 /* All names, for messages: "llama, mistral"; gguf: of architectures. */
 const char *family_names(int gguf);
+
+/* What Hugging Face leaves out of the stored values of vector t (-1: of the
+ * final norm): 1 or 0. */
+float family_norm_add(const struct config *c, int t);
 
 /* Logical rows and columns of tensor t of a block of width mlp: rows 1 for a
  * vector; both 0 for one that the family does not have. */

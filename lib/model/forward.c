@@ -3,6 +3,7 @@
 #include "model/engine.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,19 @@ has_qk_norm(const struct config *c)
 }
 
 int
+has_post_norm(const struct config *c)
+{
+    return block_tensor_name(c, W_NORM_ATT) != NULL;
+}
+
+float
+attn_scale(const struct config *c)
+{
+    return c->attn_scalar == 0 ? 0.0f :
+        (float)(1 / sqrt((double)c->attn_scalar));
+}
+
+int
 row_live(const struct rows *r, size_t b, size_t t)
 {
     return t < r->T && r->first[b * r->T + t] != UINT32_MAX;
@@ -92,16 +106,37 @@ wide_floats(const struct model *m)
     return most;
 }
 
-/* A vector in fp32: as it lies, or a copy. */
+/* A vector in fp32: as it lies, or a copy, see fill_vector. */
 static const float *
 vector(const struct weight *w, struct arena *a)
 {
-    const float *p = weight_f32(w);
-    float *copy = p == NULL ? arena_alloc(a, w->cols, sizeof *copy) : NULL;
+    const float *p = w->add == 0.0f ? weight_f32(w) : NULL;
 
-    if (copy != NULL)
-        weight_rows(w, 0, 1, copy);
-    return p != NULL ? p : copy;
+    return p != NULL ? p : arena_alloc(a, w->cols, sizeof *p);
+}
+
+/* The values of a copy. */
+static void
+fill_vector(const struct weight *w, const float *v)
+{
+    float *copy = (float *)(uintptr_t)v;
+
+    if (v == NULL || (const unsigned char *)v == w->data)
+        return;
+    weight_rows(w, 0, 1, copy);
+    for (size_t i = 0; w->add != 0.0f && i < w->cols; i++)
+        copy[i] += w->add;
+}
+
+/* Again before every pass: a weight may have been trained. */
+static void
+fill_vectors(struct fwd *f)
+{
+    const struct model *m = f->m;
+
+    for (size_t i = 0; i < m->c.L * W_N; i++)
+        fill_vector(&m->block[i / W_N].w[i % W_N], f->vec[i]);
+    fill_vector(&m->norm, f->norm);
 }
 
 static void
@@ -136,6 +171,38 @@ per_thread(const struct fwd *f, struct arena *a, size_t floats)
     return p;
 }
 
+static void
+frequencies(const struct fwd *f)
+{
+    const struct config *c = &f->m->c;
+    const struct kern_rope_opt o = {
+        c->rope == ROPE_LLAMA3 ? KERN_ROPE_LLAMA3 :
+            c->rope == ROPE_LINEAR ? KERN_ROPE_LINEAR : KERN_ROPE_DEFAULT,
+        c->theta, c->rope_factor, c->rope_low, c->rope_high,
+        (double)c->rope_orig
+    }, local = { KERN_ROPE_DEFAULT, c->theta_local, 0, 0, 0, 0 };
+
+    rope_freq(f->freq, c->D, &o);
+    if (c->theta_local > 0)
+        rope_freq(f->freq + c->D / 2, c->D, &local);
+}
+
+void
+angles(const struct fwd *f, size_t T, struct arena *a, float **cs,
+    float **local)
+{
+    const size_t D = f->m->c.D;
+
+    *cs = *local = arena_alloc(a, T * D, sizeof **cs);
+    if (*cs != NULL)
+        rope_table(*cs, f->freq, D, 0, T);
+    if (f->m->c.theta_local == 0)
+        return;
+    *local = arena_alloc(a, T * D, sizeof **local);
+    if (*local != NULL)
+        rope_table(*local, f->freq + D / 2, D, 0, T);
+}
+
 /* Run twice: to count, then to allocate. */
 static void
 layout(struct fwd *f, struct arena *a, int parts)
@@ -144,8 +211,10 @@ layout(struct fwd *f, struct arena *a, int parts)
     const size_t rows = f->B * cut_of(f->T).Tp, mlp = model_widest(f->m);
     const struct attn shape = { .H = c->H, .KV = c->KV, .D = c->D };
 
-    f->freq = arena_alloc(a, c->D / 2, sizeof *f->freq);
-    f->cs = arena_alloc(a, f->T * c->D, sizeof *f->cs);
+    f->freq = arena_alloc(a, c->D, sizeof *f->freq);
+    if (f->freq != NULL)
+        frequencies(f);
+    angles(f, f->T, a, &f->cs, &f->cs_local);
     if (c->window > 0)      /* some blocks attend within it */
         f->first = arena_alloc(a, f->B * f->T, sizeof *f->first);
     f->xn = arena_alloc(a, rows * c->d, sizeof *f->xn);
@@ -174,13 +243,6 @@ struct fwd *
 fwd_make(const struct model *m, struct pool *pool, size_t B, size_t T,
     int parts)
 {
-    const struct config *c = &m->c;
-    const struct kern_rope_opt o = {
-        c->rope == ROPE_LLAMA3 ? KERN_ROPE_LLAMA3 :
-            c->rope == ROPE_LINEAR ? KERN_ROPE_LINEAR : KERN_ROPE_DEFAULT,
-        c->theta, c->rope_factor, c->rope_low, c->rope_high,
-        (double)c->rope_orig
-    };
     struct fwd *f = xcalloc(1, sizeof *f);
     const char *why = kern_init();
     struct arena plan;
@@ -189,6 +251,8 @@ fwd_make(const struct model *m, struct pool *pool, size_t B, size_t T,
         die(EX_SYS, "%s", why);
     assert(B > 0 && T > 0 && T < UINT32_MAX);
     f->m = m;
+    f->family = family_of(&m->c);
+    f->embed_scale = f->family->gemma ? sqrtf((float)m->c.d) : 1.0f;
     f->pool = pool;
     f->B = B;
     f->T = T;
@@ -196,8 +260,7 @@ fwd_make(const struct model *m, struct pool *pool, size_t B, size_t T,
     layout(f, &plan, parts);
     arena_init(&f->arena, plan.used);
     layout(f, &f->arena, parts);
-    rope_freq(f->freq, c->D, &o);
-    rope_table(f->cs, f->freq, c->D, 0, T);
+    fill_vectors(f);
     return f;
 }
 
@@ -253,6 +316,8 @@ embed_task(void *ctx, size_t task, size_t worker)
             memcpy(y, w + (size_t)j->r->ids[t] * d, d * sizeof *y);
         else
             weight_rows(&j->f->m->embed, j->r->ids[t], 1, y);
+        if (j->f->embed_scale != 1.0f)
+            kern.scale(y, j->f->embed_scale, d);
     }
 }
 
@@ -286,6 +351,7 @@ fwd_embed(struct fwd *f, const struct rows *r, float *x)
 {
     struct rowjob j = { f, r, NULL, x };
 
+    fill_vectors(f);
     by_chunks(&j, embed_task);
 }
 

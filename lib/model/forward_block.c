@@ -172,7 +172,7 @@ do_rope(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         const size_t at = b * u->c.Tp + t;
 
         if (row_live(u->r, b, t))
-            finish_qkv(c, u->vec, u->f->cs +
+            finish_qkv(c, u->vec, u->cs +
                 (t - u->r->first[b * u->r->T + t]) * c->D,
                 u->a.qkv + at * qkv_width(c),
                 u->a.raw != NULL ? u->a.raw + at * qk : NULL);
@@ -184,8 +184,22 @@ do_rope(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 static void
 do_o(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
-    product_nt(u, &u->b->w[W_O], u->a.att, b, t0, part, worker, u->f->out,
-        u->f->m->c.d);
+    product_nt(u, &u->b->w[W_O], u->a.att, b, t0, part, worker,
+        u->a.o != NULL ? u->a.o : u->f->out, u->f->m->c.d);
+}
+
+/* What is added to the residual stream, at row `at` of padded arrays: the
+ * product's output, or its norm where the block has one. */
+static const float *
+added(struct run *u, int norm, const float *kept, size_t at)
+{
+    const size_t d = u->f->m->c.d;
+    float *out = u->f->out + at * d;
+
+    if (u->vec[norm] != NULL)
+        kern.rmsnorm(out, kept != NULL ? kept + at * d : out, u->vec[norm], d,
+            (float)u->f->m->c.eps);
+    return out;
 }
 
 /* x2 = x + out, xn = norm2(x2) */
@@ -200,7 +214,8 @@ do_norm2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         const size_t at = (b * u->r->T + t) * d, to = (b * u->c.Tp + t) * d;
 
         if (row_live(u->r, b, t)) {
-            kern.add(u->a.x2 + at, u->x + at, u->f->out + to, d);
+            kern.add(u->a.x2 + at, u->x + at, added(u, W_NORM_ATT, u->a.o,
+                b * u->c.Tp + t), d);
             kern.rmsnorm(u->f->xn + to, u->a.x2 + at, u->vec[W_NORM2], d,
                 (float)c->eps);
         } else {
@@ -229,7 +244,8 @@ do_silu(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
         const size_t at = (b * u->c.Tp + t) * n;
 
-        kern.silu_mul(u->act + at, u->a.gate + at, u->a.up + at, n);
+        (u->f->family->gemma ? kern.gelu_mul : kern.silu_mul)(u->act + at,
+            u->a.gate + at, u->a.up + at, n);
         if (u->scale != NULL)
             kern.mul(u->act + at, u->scale, n);
         if (u->act_out != NULL && t < u->r->T)
@@ -241,8 +257,8 @@ do_silu(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 static void
 do_down(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
-    product_nt(u, &u->b->w[W_DOWN], u->act, b, t0, part, worker, u->f->out,
-        u->f->m->c.d);
+    product_nt(u, &u->b->w[W_DOWN], u->act, b, t0, part, worker,
+        u->a.down != NULL ? u->a.down : u->f->out, u->f->m->c.d);
 }
 
 static void
@@ -255,8 +271,8 @@ do_output(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         const size_t at = (b * u->r->T + t) * d;
 
         if (row_live(u->r, b, t))
-            kern.add(u->y + at, u->a.x2 + at,
-                u->f->out + (b * u->c.Tp + t) * d, d);
+            kern.add(u->y + at, u->a.x2 + at, added(u, W_NORM_MLP,
+                u->a.down, b * u->c.Tp + t), d);
         else if (t < u->r->T)
             memset(u->y + at, 0, d * sizeof *u->y);
     }
@@ -275,7 +291,7 @@ attend(void *ctx, size_t task, size_t worker)
         u->r->T, u->c.Tp, c->H, c->KV, c->D, qkv_width(c), c->H * c->D,
         q, q + c->H * c->D, q + (c->H + c->KV) * c->D,
         u->first + b * u->r->T, u->a.att + b * u->c.Tp * c->H * c->D,
-        u->a.lse + b * u->c.Tp * c->H
+        u->a.lse + b * u->c.Tp * c->H, attn_scale(c)
     };
 
     /* the longest rows first, so that no thread ends with one */
@@ -311,6 +327,7 @@ run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r)
     u->c = cut_of(r->T);
     u->b = &f->m->block[i];
     u->first = attention_first(f, i, r);
+    u->cs = config_window(&f->m->c, i) > 0 ? f->cs_local : f->cs;
     u->vec = f->vec + i * W_N;
     u->act = f->act;
 }

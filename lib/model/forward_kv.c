@@ -22,7 +22,7 @@ struct kvcache {
     float *qkv, *att;       /* [KV_TILE,(H+2KV)D], [KV_TILE,H*D] */
     float *gate, *up;       /* [KV_TILE,mlp] */
     float *p;               /* [threads,T] weights of one head */
-    float *cs;              /* [T,D] angles */
+    float *cs, *cs_local;   /* [T,D] angles, as in struct fwd */
     float **wide;           /* [threads] KV_PART widened rows */
 };
 
@@ -47,7 +47,7 @@ layout(struct kvcache *k, struct arena *a)
     k->gate = arena_alloc(a, KV_TILE * mlp, sizeof(float));
     k->up = arena_alloc(a, KV_TILE * mlp, sizeof(float));
     k->p = arena_alloc(a, threads * k->T, sizeof(float));
-    k->cs = arena_alloc(a, k->T * c->D, sizeof(float));
+    angles(k->f, k->T, a, &k->cs, &k->cs_local);
     k->wide = arena_alloc(a, threads, sizeof *k->wide);
     for (size_t i = 0; i < threads; i++) {
         float *p = arena_alloc(a, KV_PART * cols, sizeof *p);
@@ -70,7 +70,6 @@ kv_new(struct fwd *f, size_t T)
     layout(k, &plan);
     arena_init(&k->arena, plan.used);
     layout(k, &k->arena);
-    rope_table(k->cs, f->freq, f->m->c.D, 0, T);
     return k;
 }
 
@@ -145,11 +144,12 @@ att_task(void *ctx, size_t task, size_t worker)
     const size_t n = end - from;
     const float *q = k->qkv + t * qkv_width(c) + h * D;
     float *p = k->p + worker * k->T, *o = k->att + t * c->H * D + h * D;
-    float sum;
+    float sum, scale = attn_scale(c);
 
+    if (scale == 0.0f)
+        scale = 1.0f / sqrtf((float)D);
     for (size_t i = 0; i < n; i++)
-        p[i] = kern.dotf(q, j->key + (from + i) * kv + at, D) /
-            sqrtf((float)D);
+        p[i] = kern.dotf(q, j->key + (from + i) * kv + at, D) * scale;
     sum = (float)kern.exp(p, p, n, kern.max(p, n), 1.0f);
     memset(o, 0, D * sizeof *o);
     for (size_t i = 0; i < n; i++)
@@ -165,6 +165,7 @@ kv_block(struct kvcache *k, size_t i, size_t n)
     float *key = k->k + i * k->T * kv, *val = k->v + i * k->T * kv;
     const float *const *vec = k->f->vec + i * W_N;
     struct attjob j = { k, key, val, n, config_window(c, i) };
+    const float *cs = j.window > 0 ? k->cs_local : k->cs;
 
     for (size_t t = 0; t < n; t++)
         kern.rmsnorm(k->xn + t * d, k->x + t * d, vec[W_NORM1], d,
@@ -175,13 +176,16 @@ kv_block(struct kvcache *k, size_t i, size_t n)
     for (size_t t = 0; t < n; t++) {
         float *q = k->qkv + t * wide;
 
-        finish_qkv(c, vec, k->cs + (k->n + t) * c->D, q, NULL);
+        finish_qkv(c, vec, cs + (k->n + t) * c->D, q, NULL);
         memcpy(key + (k->n + t) * kv, q + c->H * c->D, kv * sizeof *q);
         memcpy(val + (k->n + t) * kv, q + c->H * c->D + kv, kv * sizeof *q);
     }
     pool_run(k->f->pool, n * c->H, att_task, &j);
     multiply(k, &b->w[W_O], k->att, n, k->out, d);
     for (size_t t = 0; t < n; t++) {
+        if (vec[W_NORM_ATT] != NULL)
+            kern.rmsnorm(k->out + t * d, k->out + t * d, vec[W_NORM_ATT], d,
+                (float)c->eps);
         kern.add(k->x + t * d, k->x + t * d, k->out + t * d, d);
         kern.rmsnorm(k->xn + t * d, k->x + t * d, vec[W_NORM2], d,
             (float)c->eps);
@@ -189,11 +193,16 @@ kv_block(struct kvcache *k, size_t i, size_t n)
     multiply(k, &b->w[W_GATE], k->xn, n, k->gate, b->mlp);
     multiply(k, &b->w[W_UP], k->xn, n, k->up, b->mlp);
     for (size_t t = 0; t < n; t++)
-        kern.silu_mul(k->gate + t * b->mlp, k->gate + t * b->mlp,
+        (k->f->family->gemma ? kern.gelu_mul : kern.silu_mul)(
+            k->gate + t * b->mlp, k->gate + t * b->mlp,
             k->up + t * b->mlp, b->mlp);
     multiply(k, &b->w[W_DOWN], k->gate, n, k->out, d);
-    for (size_t t = 0; t < n; t++)
+    for (size_t t = 0; t < n; t++) {
+        if (vec[W_NORM_MLP] != NULL)
+            kern.rmsnorm(k->out + t * d, k->out + t * d, vec[W_NORM_MLP], d,
+                (float)c->eps);
         kern.add(k->x + t * d, k->x + t * d, k->out + t * d, d);
+    }
 }
 
 int
@@ -207,8 +216,10 @@ kv_step(struct kvcache *k, const uint32_t *ids, size_t n, float *logits)
     while (n > 0) {
         const size_t now = n < KV_TILE ? n : KV_TILE;
 
-        for (size_t t = 0; t < now; t++)
+        for (size_t t = 0; t < now; t++) {
             weight_rows(&m->embed, ids[t], 1, k->x + t * d);
+            kern.scale(k->x + t * d, k->f->embed_scale, d);
+        }
         for (size_t i = 0; i < m->c.L; i++)
             kv_block(k, i, now);
         k->n += now;

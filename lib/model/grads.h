@@ -14,6 +14,9 @@ struct grads {
     float *dy;              /* at the output: dx[B,T,d] padded */
     float *dxn;             /* at norm2's output, kept for its weight */
     float *dx2;             /* after attention's residual */
+    float *ddown, *dout;    /* at the outputs of down and o: dy and dx2 where
+                             * no norm follows them */
+    float *rstd_att, *rstd_mlp;     /* [B,T] of those norms, or NULL */
     float *datt;            /* [B,Tp,H*D] */
     float *dqkv;            /* [B,Tp,(H+2KV)D] */
     float *dk, *dv;         /* [B,H,Tp,D] parts of the query heads */

@@ -20,17 +20,19 @@ struct weight {
     size_t rows, cols;
     size_t stride;          /* bytes a row */
     size_t perm;            /* heads whose rows llama.cpp permuted; 0: none */
+    float add;              /* to a norm's stored values, where they are used */
 };
 /* Rows r0..r0+n-1 widened to fp32 out [n,cols], in logical row order (GGUF's
- * permutation of Q and K undone). */
+ * permutation of Q and K undone), as they are stored: without `add`. */
 void weight_rows(const struct weight *w, size_t r0, size_t n, float *out);
 /* The fp32 data itself when no widening is needed, else NULL. */
 const float *weight_f32(const struct weight *w);
 
 /* The tensors of a block, in this order everywhere: nine, and those that some
- * families have: biases of Q, K and V, norms of each head of Q and K. */
+ * families have: biases of Q, K and V, norms of each head of Q and K, norms of
+ * what attention and MLP add to the residual stream. */
 enum { W_NORM1, W_Q, W_K, W_V, W_O, W_NORM2, W_GATE, W_UP, W_DOWN,
-    W_BQ, W_BK, W_BV, W_NQ, W_NK, W_N };
+    W_BQ, W_BK, W_BV, W_NQ, W_NK, W_NORM_ATT, W_NORM_MLP, W_N };
 /* "input_layernorm.weight", ...; NULL when that family has none. */
 const char *block_tensor_name(const struct config *c, int t);
 /* A vector, so without decay?  One that is added? */
@@ -40,7 +42,7 @@ int block_is_bias(int t);
 struct block {
     struct weight w[W_N];   /* [d] [H*D,d] [KV*D,d] [KV*D,d] [d,H*D] [d]
                              * [mlp,d] [mlp,d] [d,mlp] [H*D] [KV*D] [KV*D] [D]
-                             * [D]; without rows where there is none */
+                             * [D] [d] [d]; without rows where there is none */
     size_t mlp;
     size_t source;          /* block of the model it was cut from; own index
                              * for a model that was not pruned */

@@ -176,6 +176,7 @@ take_block(struct model *m, struct source *s, size_t i, struct err *e)
         if (take(m, s, name, block_is_vector(t) ? 1 : 2, rows, cols, w,
             e) < 0)
             return -1;
+        w->add = family_norm_add(&m->c, t);
         block_dims(&m->c, t, b->mlp, &w->rows, &w->cols);
     }
     return check_padding(m, i, e);
@@ -273,6 +274,7 @@ open_hf(struct model *m, struct source *s, struct err *e)
             return -1;
     if (take(m, s, "model.norm.weight", 1, 1, c->d, &m->norm, e) < 0)
         return -1;
+    m->norm.add = family_norm_add(c, -1);
     m->head = m->embed;
     if (c->tied ? check_tied(m, s, e) < 0 : take(m, s, "lm_head.weight", 2,
         c->V, c->d, &m->head, e) < 0)

@@ -178,20 +178,24 @@ read_id(const struct gguf *g, const char *key, size_t V, int64_t *id,
 static const struct {
     const char *name;
     int only;               /* -1: any value */
+    unsigned families;      /* 0: all */
 } known[] = {
-    { "context_length", -1 }, { "embedding_length", -1 },
-    { "block_count", -1 }, { "feed_forward_length", -1 },
-    { "attention.head_count", -1 }, { "attention.head_count_kv", -1 },
-    { "attention.key_length", -1 }, { "attention.value_length", -1 },
-    { "attention.layer_norm_rms_epsilon", -1 },
-    { "rope.dimension_count", -1 }, { "rope.freq_base", -1 },
-    { "rope.scale_linear", -1 }, { "rope.scaling.type", -1 },
-    { "rope.scaling.factor", -1 }, { "rope.scaling.finetuned", -1 },
-    { "rope.scaling.original_context_length", -1 },
-    { "vocab_size", -1 }, { "tensor_data_layout", -1 },
-    { "attention.causal", 1 }, { "rope.scaling.attn_factor", 1 },
-    { "expert_count", 0 }, { "expert_used_count", 0 },
-    { "attention.sliding_window", 0 }, { "use_parallel_residual", 0 },
+    { "context_length", -1, 0 }, { "embedding_length", -1, 0 },
+    { "block_count", -1, 0 }, { "feed_forward_length", -1, 0 },
+    { "attention.head_count", -1, 0 }, { "attention.head_count_kv", -1, 0 },
+    { "attention.key_length", -1, 0 }, { "attention.value_length", -1, 0 },
+    { "attention.layer_norm_rms_epsilon", -1, 0 },
+    { "rope.dimension_count", -1, 0 }, { "rope.freq_base", -1, 0 },
+    { "rope.scale_linear", -1, 0 }, { "rope.scaling.type", -1, 0 },
+    { "rope.scaling.factor", -1, 0 }, { "rope.scaling.finetuned", -1, 0 },
+    { "rope.scaling.original_context_length", -1, 0 },
+    { "vocab_size", -1, 0 }, { "tensor_data_layout", -1, 0 },
+    { "attention.causal", 1, 0 }, { "rope.scaling.attn_factor", 1, 0 },
+    { "expert_count", 0, 0 }, { "expert_used_count", 0, 0 },
+    { "attention.sliding_window", -1, FAMILY_GEMMA3 },
+    { "rope.freq_base_swa", -1, FAMILY_GEMMA3 },
+    { "attention.sliding_window", 0, ~FAMILY_GEMMA3 },
+    { "use_parallel_residual", 0, 0 },
 };
 
 /* Does the number or bool mean `want`? */
@@ -223,7 +227,8 @@ check_keys(const struct keys *f, struct err *e)
         if (strncmp(name, f->f->gguf, len) != 0 || name[len] != '.')
             continue;
         while (k < sizeof known / sizeof *known &&
-            strcmp(known[k].name, name + len + 1) != 0)
+            (strcmp(known[k].name, name + len + 1) != 0 ||
+            (known[k].families && !(known[k].families & f->f->bit))))
             k++;
         if (k == sizeof known / sizeof *known)
             return err_set(e, EX_INPUT, "%.80s: is not known and may change "
@@ -232,6 +237,22 @@ check_keys(const struct keys *f, struct err *e)
             return err_set(e, EX_INPUT, "%s: a value other than %d is not "
                 "supported", name, known[k].only);
     }
+    return 0;
+}
+
+/* What is fixed in llama.cpp: every sixth block without a window, and how
+ * scores are scaled (the largest Gemma 3 alone has another scale). */
+static int
+read_gemma(struct config *c, struct keys *k, struct err *e)
+{
+    c->theta_local = 10000;
+    if (need(k, "attention.sliding_window", (size_t)1 << 31, &c->window,
+        e) < 0 || get_real(k, "rope.freq_base_swa", 1, 1e12, &c->theta_local,
+        e) < 0)
+        return -1;
+    for (size_t i = 0; i < c->L; i++)
+        config_set_local(c, i, (i + 1) % 6 != 0);
+    c->attn_scalar = c->L == 62 ? c->d / c->H : c->D;
     return 0;
 }
 
@@ -262,6 +283,7 @@ read_config(struct config *c, const struct gguf *g, struct err *e)
     c->eps = 0;
     if (read_family(&k, c, e) < 0 || read_sizes(c, &k, e) < 0 ||
         check_keys(&k, e) < 0 || read_rope(c, &k, e) < 0 ||
+        (k.f->gemma && read_gemma(c, &k, e) < 0) ||
         get_real(&k, "attention.layer_norm_rms_epsilon", 0, 1, &c->eps,
         e) < 0 ||
         read_id(g, "tokenizer.ggml.bos_token_id", c->V, &c->bos, e) < 0 ||

@@ -11,6 +11,7 @@
 struct part {
     char name[72];          /* Hugging Face name */
     const struct weight *w;
+    float less;             /* to be taken from the values when written */
     int ndim;
     size_t shape[2];        /* as written: padded to c.mlp */
 };

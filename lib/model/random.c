@@ -7,18 +7,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An fp32 matrix in the arena; deviation 0 asks for ones, -1 for zeros. */
+/* An fp32 matrix in the arena. */
 static struct weight
 matrix(struct arena *a, size_t rows, size_t cols, double dev, uint64_t key)
 {
     float *p = arena_alloc(a, rows * cols, sizeof(float));
 
     for (size_t i = 0; p != NULL && i < rows * cols; i++)
-        p[i] = dev > 0.0 ? (float)(dev * rng_normal(key, i))
-            : dev < 0.0 ? 0.0f : 1.0f;
+        p[i] = (float)(dev * rng_normal(key, i));
     return (struct weight){
         .data = (const unsigned char *)p, .dtype = DT_F32, .rows = rows,
         .cols = cols, .stride = cols * sizeof(float),
+    };
+}
+
+/* A norm of ones, of which `add` is left out, or a bias of zeros. */
+static struct weight
+vector(struct arena *a, size_t n, float add, int bias)
+{
+    float *p = arena_alloc(a, n, sizeof(float));
+
+    for (size_t i = 0; p != NULL && i < n; i++)
+        p[i] = bias ? 0.0f : 1.0f - add;
+    return (struct weight){
+        .data = (const unsigned char *)p, .dtype = DT_F32, .rows = 1,
+        .cols = n, .stride = n * sizeof(float), .add = add,
     };
 }
 
@@ -30,7 +43,7 @@ fill(struct model *m, uint64_t seed, struct arena *a)
     const double out = dev / sqrt(2.0 * (double)c->L);
 
     m->embed = matrix(a, c->V, c->d, dev, rng_key(seed, 1));
-    m->norm = matrix(a, 1, c->d, 0.0, 0);
+    m->norm = vector(a, c->d, family_norm_add(c, -1), 0);
     m->head = c->tied ? m->embed
         : matrix(a, c->V, c->d, dev, rng_key(seed, 2));
     for (size_t i = 0; i < c->L; i++) {
@@ -41,10 +54,12 @@ fill(struct model *m, uint64_t seed, struct arena *a)
         b->source = i;
         for (int w = 0; w < W_N; w++) {
             block_dims(c, w, c->mlp, &rows, &cols);
-            if (rows > 0)
-                b->w[w] = matrix(a, rows, cols, block_is_bias(w) ? -1.0
-                    : block_is_vector(w) ? 0.0
-                    : w == W_O || w == W_DOWN ? out : dev,
+            if (rows > 0 && block_is_vector(w))
+                b->w[w] = vector(a, cols, family_norm_add(c, w),
+                    block_is_bias(w));
+            else if (rows > 0)
+                b->w[w] = matrix(a, rows, cols,
+                    w == W_O || w == W_DOWN ? out : dev,
                     rng_key(rng_key(seed, 16 + i), (uint64_t)w));
         }
     }

@@ -6,15 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Give *w, of that shape, the floats at p. */
+/* Give *w, of that shape, the floats at p, and what is left out of them. */
 static void
-view(struct weight *w, float *p, const struct weight *like)
+view(struct weight *w, float *p, const struct weight *like, float add)
 {
     *w = (struct weight){
         .data = (const unsigned char *)p, .dtype = DT_F32,
         .rows = like->rows, .cols = like->cols,
-        .stride = like->cols * sizeof(float)
+        .stride = like->cols * sizeof(float), .add = add
     };
+}
+
+/* The values as Hugging Face stores them, so that what is trained is what a
+ * checkpoint holds. */
+static void
+fill(float *p, const struct weight *from, float add)
+{
+    const float less = add - from->add;
+
+    weight_rows(from, 0, from->rows, p);
+    for (size_t i = 0; less != 0.0f && i < from->cols; i++)
+        p[i] -= less;
 }
 
 /* Parameters and gradients of one group: nw tensors one after another.  While
@@ -22,8 +34,12 @@ view(struct weight *w, float *p, const struct weight *like)
  * bf16, else NULL. */
 static void
 group(struct group *g, struct weight *to, const struct weight *from,
-    size_t nw, enum dtype grads, float *room, struct arena *a)
+    size_t nw, const struct config *c, enum dtype grads, float *room,
+    struct arena *a)
 {
+    const int block = nw == W_N;
+    const float norm = from->rows == 1 ? family_norm_add(c, -1) : 0.0f;
+
     g->n = 0;
     for (size_t k = 0; k < nw; k++) {
         g->at[k] = g->n;
@@ -38,9 +54,11 @@ group(struct group *g, struct weight *to, const struct weight *from,
     if (g->p == NULL)
         return;
     for (size_t k = 0; k < nw; k++) {
+        const float add = block ? family_norm_add(c, (int)k) : norm;
+
         if (from[k].data != NULL)
-            weight_rows(&from[k], 0, from[k].rows, g->p + g->at[k]);
-        view(&to[k], g->p + g->at[k], &from[k]);
+            fill(g->p + g->at[k], &from[k], add);
+        view(&to[k], g->p + g->at[k], &from[k], add);
     }
 }
 
@@ -70,12 +88,15 @@ layout(struct tmodel *t, const struct model *from, enum dtype grads,
     if (grads == DT_BF16)
         room = arena_alloc(a, widest_block(from), sizeof *room);
     for (size_t i = 0; i < L; i++)
-        group(&t->group[i], t->m.block[i].w, from->block[i].w, W_N, grads,
-            room, a);
-    group(&t->group[L], &t->m.embed, &from->embed, 1, DT_F32, NULL, a);
-    group(&t->group[L + 1], &t->m.norm, &from->norm, 1, DT_F32, NULL, a);
+        group(&t->group[i], t->m.block[i].w, from->block[i].w, W_N,
+            &from->c, grads, room, a);
+    group(&t->group[L], &t->m.embed, &from->embed, 1, &from->c,
+        DT_F32, NULL, a);
+    group(&t->group[L + 1], &t->m.norm, &from->norm, 1, &from->c,
+        DT_F32, NULL, a);
     if (!from->c.tied)
-        group(&t->group[L + 2], &t->m.head, &from->head, 1, DT_F32, NULL, a);
+        group(&t->group[L + 2], &t->m.head, &from->head, 1, &from->c,
+            DT_F32, NULL, a);
     else
         t->m.head = t->m.embed;
 }

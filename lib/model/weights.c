@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "kern/kern.h"
+#include "model/family.h"
 #include "model/parts.h"
 
 #include <assert.h>
@@ -124,6 +125,7 @@ model_part(const struct model *m, size_t i, struct part *p)
         p->shape[0] = t == W_GATE || t == W_UP ? m->c.mlp : p->w->rows;
         p->shape[1] = t == W_DOWN ? m->c.mlp : p->w->cols;
         p->ndim = block_is_vector(t) ? 1 : 2;
+        p->less = family_norm_add(&m->c, t) - p->w->add;
     } else {
         p->w = i == 0 ? &m->embed : i == nb + 1 ? &m->norm : &m->head;
         snprintf(p->name, sizeof p->name, "%s", i == 0 ?
@@ -132,6 +134,8 @@ model_part(const struct model *m, size_t i, struct part *p)
         p->shape[0] = p->w->rows;
         p->shape[1] = p->w->cols;
         p->ndim = i == nb + 1 ? 1 : 2;
+        if (p->ndim == 1)
+            p->less = family_norm_add(&m->c, -1) - p->w->add;
     }
     if (p->ndim == 1)
         p->shape[0] = p->shape[1];

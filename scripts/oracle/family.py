@@ -37,6 +37,11 @@ FAMILIES = {
     'qwen2': ('qwen2', 'Qwen2', dict(max_position_embeddings=64, rope_theta=1e6)),
     'qwen3': ('qwen3', 'Qwen3', dict(
         max_position_embeddings=64, tie_word_embeddings=True)),
+    # blocks 0 to 4 attend within the window, with their own RoPE base; the scale of
+    # scores is not that of head_dim, which a GGUF cannot say
+    'gemma3': ('gemma3', 'Gemma3Text', dict(
+        max_position_embeddings=64, num_hidden_layers=6, intermediate_size=8,
+        sliding_window=5, query_pre_attn_scalar=11)),
 }
 
 
@@ -56,7 +61,7 @@ def make(name):
     module, cls, more = FAMILIES[name]
     cfg = getattr(transformers, cls + 'Config')(
         **{**SIZE, **more}, attn_implementation='eager')
-    m = getattr(double(module), cls + 'ForCausalLM')(cfg).double()
+    m = getattr(double(module), cls.removesuffix('Text') + 'ForCausalLM')(cfg).double()
     gen = torch.Generator().manual_seed(SEED)
     with torch.no_grad():
         for n, p in m.named_parameters():
@@ -86,6 +91,8 @@ def write_gguf(path, cfg, m):
     o.add_value_length(cfg.head_dim)
     o.add_layer_norm_rms_eps(cfg.rms_norm_eps)
     p = cfg.rope_parameters
+    if arch == gguf.MODEL_ARCH.GEMMA3:
+        o.add_sliding_window(cfg.sliding_window)
     o.add_rope_freq_base(p.get('full_attention', p)['rope_theta'])
     o.add_bos_token_id(cfg.bos_token_id)
     o.add_eos_token_id(cfg.eos_token_id)

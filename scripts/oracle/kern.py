@@ -12,6 +12,7 @@ attn     T=83 H=6 KV=2 D=6 with pieces 1 40 2 33 and 7 of padding, and T=130
          H=2 KV=1 D=16 with pieces 129 1: out, lse [H,T] of the scaled scores
          (0 on padding), dq dk dv; q and k are taken as they are (no RoPE)
 swiglu   act = silu(g) u, with g up to +-100
+geglu    act = gelu(g) u, the form with tanh
 loss     5 rows of 61 logits (one with a spread of 80, one equal to the
          teacher): nll of a target, KL(softmax(zt/tau) || softmax(zs/tau)) at
          tau 1 and 3, gradients of each row's nll and tau^2 KL
@@ -125,6 +126,22 @@ def attn():
     save('attn', t, ('q', 'k', 'v', 'dout'))
 
 
+def geglu():
+    t = {}
+    gen = torch.Generator().manual_seed(12)
+    for n in (1, 7, 37, 96):
+        g, u, da = (torch.randn(3, n, generator=gen) * 2).float().double()
+        if n > 9:
+            g[:9] = torch.tensor([0, 5., -5, 20, -20, 100, -100, 1e-8, -1e-30])
+            g = g.float().double()
+        g.requires_grad_(), u.requires_grad_()
+        y = torch.nn.functional.gelu(g, approximate='tanh') * u
+        dg, du = torch.autograd.grad(y, (g, u), da)
+        t.update({f'{n}.{k}': x for k, x in dict(
+            g=g, u=u, dact=da, act=y, dg=dg, du=du).items()})
+    save('geglu', t, ('g', 'u', 'dact'))
+
+
 def swiglu():
     t = {}
     for n in (1, 7, 37, 96):
@@ -213,5 +230,5 @@ def quant():
 
 
 os.makedirs(OUT, exist_ok=True)
-for f in (norm, rope, attn, swiglu, loss, widen, quant):
+for f in (norm, rope, attn, swiglu, geglu, loss, widen, quant):
     f()

@@ -150,6 +150,44 @@ test_layers(void)
         "qwen3's heads have 128 where nothing is said");
 }
 
+#define GEMMA3 "\"model_type\":\"gemma3_text\",\"num_key_value_heads\":2"
+
+static void
+test_gemma(void)
+{
+    struct config c;
+    struct err e = { 0 };
+
+    ok(read_config(&c, "{" GEMMA3 "}", &e) == 0 && c.tied && c.D == 256 &&
+        c.attn_scalar == 256 && c.theta == 1e6 && c.theta_local == 1e4 &&
+        c.window == 4096 && config_window(&c, 2) == 4096, "defaults %s",
+        e.msg);
+    ok(read_config(&c, "{" GEMMA3 ",\"sliding_window_pattern\":3}", &e) == 0
+        && config_window(&c, 1) == 4096 && config_window(&c, 2) == 0,
+        "every third block sees all");
+    ok(read_config(&c, "{" GEMMA3 ",\"rope_theta\":2e6,"
+        "\"rope_local_base_freq\":3e4,\"rope_scaling\":{\"rope_type\":"
+        "\"linear\",\"factor\":8}}", &e) == 0 && c.theta == 2e6 &&
+        c.theta_local == 3e4 && c.rope == ROPE_LINEAR, "transformers 4");
+    ok(read_config(&c, "{" GEMMA3 ",\"rope_parameters\":{"
+        "\"full_attention\":{\"rope_type\":\"linear\",\"factor\":8,"
+        "\"rope_theta\":2e6},\"sliding_attention\":{\"rope_type\":"
+        "\"default\",\"rope_theta\":3e4}}}", &e) == 0 && c.theta == 2e6 &&
+        c.theta_local == 3e4 && c.rope_factor == 8, "transformers 5 %s",
+        e.msg);
+    refuse("{" GEMMA3 ",\"rope_parameters\":{\"sliding_attention\":{"
+        "\"rope_type\":\"linear\",\"factor\":8}}}",
+        "sliding_attention.rope_type: only default");
+    refuse("{" GEMMA3 ",\"rope_parameters\":{\"full_attention\":{"
+        "\"mrope\":1}}}", "rope_parameters.full_attention.mrope: is not");
+    refuse("{" GEMMA3 ",\"final_logit_softcapping\":30}",
+        "final_logit_softcapping: is not known");
+    refuse("{" GEMMA3 ",\"hidden_activation\":\"gelu\"}",
+        "hidden_activation: \"gelu\" is not supported");
+    refuse("{" GEMMA3 ",\"use_bidirectional_attention\":true}",
+        "use_bidirectional_attention: true");
+}
+
 /* Keys that are not in the table are refused, whatever they say. */
 static void
 test_keys(void)
@@ -265,6 +303,7 @@ same(const struct config *a, const struct config *b)
         a->tied == b->tied && a->bos == b->bos && a->neos == b->neos &&
         memcmp(a->eos, b->eos, sizeof a->eos) == 0 && a->window == b->window &&
         memcmp(a->local, b->local, sizeof a->local) == 0 &&
+        a->theta_local == b->theta_local && a->attn_scalar == b->attn_scalar &&
         a->pad == b->pad && a->init_range == b->init_range;
 }
 
@@ -282,6 +321,9 @@ test_round_trip(void)
         "{\"rope_scaling\":{\"type\":\"linear\",\"factor\":2.5}}",
         "{" QWEN2 "," SLIDE ",\"max_window_layers\":2}",
         "{\"model_type\":\"qwen3\",\"num_key_value_heads\":4}",
+        "{" GEMMA3 ",\"rope_local_base_freq\":5e3,\"rope_scaling\":{"
+            "\"rope_type\":\"linear\",\"factor\":8},\"sliding_window\":9,"
+            "\"sliding_window_pattern\":3,\"query_pre_attn_scalar\":168}",
         "{\"rope_theta\":5e5,\"rope_scaling\":{\"rope_type\":\"llama3\","
             "\"factor\":8.0,\"low_freq_factor\":1.0,\"high_freq_factor\":4,"
             "\"original_max_position_embeddings\":8192}}",
@@ -300,8 +342,10 @@ test_round_trip(void)
         j = js_load("config.json", 1 << 20, &e);
         ok(j && config_from_json(&b, j, &e) == 0 && same(&a, &b),
             "written and read back the same");
-        ok(js_get(j, "rope_theta") && js_get(j, "rope_parameters.rope_theta")
-            && !js_get(j, "retort"), "rope_theta and rope_parameters both");
+        ok(js_get(j, "rope_theta") && (js_get(j,
+            "rope_parameters.rope_theta") || js_get(j,
+            "rope_parameters.full_attention.rope_theta")) &&
+            !js_get(j, "retort"), "rope_theta and rope_parameters both");
         json_decref(j);
     }
     remove("config.json");
@@ -410,6 +454,7 @@ main(void)
     test_window();
     test_keys();
     test_layers();
+    test_gemma();
     test_rope();
     test_bad();
     test_round_trip();

@@ -257,26 +257,29 @@ test_attn(const char *isa, const char *pre)
 }
 
 static void
-test_swiglu(const char *isa)
+test_glu(const char *isa, const char *name,
+    void (*fn)(float *, const float *, const float *, size_t),
+    void (*bwd)(float *, float *, const float *, const float *, const float *,
+        size_t))
 {
     static const char *const pre[] = { "1.", "7.", "37.", "96." };
     struct file f;
     double wa = 0.0, wg = 0.0;
 
-    file_open(&f, "swiglu");
+    file_open(&f, name);
     for (size_t k = 0; k < 4; k++) {
         const size_t n = tensor(&f, pre[k], "g")->n;
         const float *g = data(&f, pre[k], "g"), *u = data(&f, pre[k], "u");
         float y[96], z[96];
 
-        kern.silu_mul(y, g, u, n);
+        fn(y, g, u, n);
         wa = fmax(wa, worst(y, data(&f, pre[k], "act"), n));
-        kern.silu_mul_bwd(y, z, data(&f, pre[k], "dact"), g, u, n);
+        bwd(y, z, data(&f, pre[k], "dact"), g, u, n);
         wg = fmax(wg, worst(y, data(&f, pre[k], "dg"), n));
         wg = fmax(wg, worst(z, data(&f, pre[k], "du"), n));
     }
-    ok(wa <= 1e-6, "%s swiglu (%.2g)", isa, wa);
-    ok(wg <= 1e-4, "%s swiglu gradients (%.2g)", isa, wg);
+    ok(wa <= 1e-6, "%s %s (%.2g)", isa, name, wa);
+    ok(wg <= 1e-4, "%s %s gradients (%.2g)", isa, name, wg);
     file_close(&f);
 }
 
@@ -394,7 +397,8 @@ main(void)
         test_rope(isas[i]);
         test_attn(isas[i], "a.");
         test_attn(isas[i], "b.");
-        test_swiglu(isas[i]);
+        test_glu(isas[i], "swiglu", kern.silu_mul, kern.silu_mul_bwd);
+        test_glu(isas[i], "geglu", kern.gelu_mul, kern.gelu_mul_bwd);
         test_loss(isas[i]);
         test_widen(isas[i]);
     }

@@ -196,6 +196,7 @@ main(void)
     test_cut("tests/golden/family/mistral", 0);
     test_cut("tests/golden/family/qwen2", 0);
     test_cut("tests/golden/family/qwen3", 0);
+    test_cut("tests/golden/family/gemma3", 1);
     test_export("tests/golden/grad/tied-teacher");
     pool_free(pool);
     return done_testing();
