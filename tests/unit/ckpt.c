@@ -163,6 +163,7 @@ test_irregular(void)
 int
 main(void)
 {
+    tap_scratch();
     test_keep();
     test_names();
     test_links();
