@@ -192,6 +192,10 @@ check_frames(const struct shard_index *x, struct err *e)
         if (f->at != at || f->raw != raw || f->msg != msg ||
             f->csize == 0 || f->dsize == 0 || f->dsize > FRAME_MAX)
             return bad(e, "frame", i);
+        if (!frame_is_backed(f->csize, f->dsize))
+            return err_set(e, EX_INPUT, "frame %zu of the index: %" PRIu32
+                " bytes are to become %" PRIu32 ", more than %d times as many",
+                i, f->csize, f->dsize, FRAME_RATIO);
         at += f->csize;
         raw += f->dsize;
         msg += f->nmsg;
@@ -213,6 +217,21 @@ counts_fit(const struct shard_msg *m)
     return m->tokens <= m->len / 2 && m->n <= m->len / 2;
 }
 
+/* A message of many frames is backed by all of them. */
+static int
+is_backed(const struct shard_index *x, const struct shard_msg *m)
+{
+    size_t last = m->frame;
+    uint64_t bytes;
+
+    if (m->len <= FRAME_FREE)
+        return 1;
+    while (last + 1 < x->nframe && x->frame[last + 1].raw < m->raw + m->len)
+        last++;
+    bytes = x->frame[last].at + x->frame[last].csize - x->frame[m->frame].at;
+    return frame_is_backed(bytes, m->len - FRAME_FREE);
+}
+
 static int
 check_msgs(const struct shard_index *x, struct err *e)
 {
@@ -230,6 +249,10 @@ check_msgs(const struct shard_index *x, struct err *e)
             m->raw < f->raw || m->raw - f->raw >= f->dsize ||
             m->kind > MSG_OTHER || m->zero != 0 || !counts_fit(m))
             return bad(e, "message", i);
+        if (!is_backed(x, m))
+            return err_set(e, EX_INPUT, "message %zu of the index: %" PRIu64
+                " bytes, more than %d times those of its frames", i, m->len,
+                FRAME_RATIO);
         raw += m->len;
         first += m->n;
     }

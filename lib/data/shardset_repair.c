@@ -170,6 +170,8 @@ decode(struct repair *r, const unsigned char *p, size_t n, size_t dsize)
 {
     static struct err why;
 
+    if (!frame_is_backed(n, dsize))
+        return "it is to become much more than it can be";
     buf_clear(&r->raw);
     buf_reserve(&r->raw, dsize);
     if (frame_decode(r->dec, p, n, r->raw.p, dsize, &why) < 0)

@@ -460,6 +460,11 @@ compress(void *ctx, size_t task, size_t worker)
 
         u->failed = frame_encode(w->enc[worker], p, n, &u->comp, &u->e) < 0;
         s.csize = (uint32_t)(u->comp.n - before);
+        if (!u->failed && !frame_is_backed(s.csize, n))
+            u->failed = err_set(&u->e, EX_INPUT, "%zu bytes of a message are "
+                "so much alike that they take %" PRIu32 ": more than %d fold "
+                "is not stored, for it would not be read", n, s.csize,
+                FRAME_RATIO) < 0;
         buf_add(&u->seek, &s, sizeof s);
         at += n;
     }

@@ -22,6 +22,17 @@ int codec_level_default(enum codec c);
 
 #define FRAME_MAX ((size_t)1 << 30)         /* content of one frame, bytes */
 
+/* Content that is more than FRAME_FREE bytes has to be backed: at most
+ * FRAME_RATIO bytes of it for each of the file, or a few bytes of a file could
+ * ask for any memory.  Neither written nor read. */
+#define FRAME_FREE ((size_t)16 << 20)
+#define FRAME_RATIO 1000
+static inline int
+frame_is_backed(uint64_t csize, uint64_t dsize)
+{
+    return dsize <= FRAME_FREE || dsize / FRAME_RATIO <= csize;
+}
+
 struct frame_enc;
 struct frame_enc *frame_enc_new(enum codec c, int level);
 /* Append one frame holding src[n], 0 < n <= FRAME_MAX, to out. */

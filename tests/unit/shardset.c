@@ -487,6 +487,67 @@ deceive(size_t array, size_t at, size_t field, uint64_t v)
     return good;
 }
 
+/* An index of n frames of `each` bytes, compressed to `comp`, that are one
+ * message: is it believed? */
+static int
+believed(size_t n, size_t each, size_t comp, struct err *e)
+{
+    struct index_make x = { 0 };
+    const struct shard_msg m = { .len = n * each, .kind = MSG_OTHER };
+    struct shard_index h = { .bytes = n * comp + seek_bytes(n),
+        .raw = n * each, .table_at = n * comp }, view;
+    void *const content = xcalloc(comp, 1);
+    struct buf b = { 0 };
+    int r;
+
+    for (size_t i = 0; i < n; i++)
+        index_make_frame(&x, i * comp, i * each, content, comp, each, i > 0,
+            i == 0);
+    buf_add(&x.msg, &m, sizeof m);
+    index_make_file(&x, &h, &b);
+    r = index_view(&view, (const unsigned char *)b.p, b.n, e) == 0;
+    index_make_release(&x);
+    buf_release(&b);
+    free(content);
+    return r;
+}
+
+/* A few bytes that ask for much memory. */
+static void
+test_bomb(void)
+{
+    const struct stream_info i = { .content = "docs", .tokenizer = HASH,
+        .vocab = 300, .bos = -1, .eos = -1, .nsource = 1,
+        .source = (const char *[]){ "a" } };
+    const size_t N = 20 << 20, one = 1;
+    const uint32_t len = (uint32_t)N;
+    const uint16_t source = 0;
+    const uint64_t key = 1;
+    struct shard_make *k;
+    struct st_out *o;
+    struct err e = { 0 };
+    void *ids = xcalloc(N, 2);
+    int r;
+
+    ok(believed(1, 16 << 20, 500, &e), "16 MiB of 500 bytes %s", e.msg);
+    ok(believed(1, 32 << 20, 40000, &e), "32 MiB of 40000 %s", e.msg);
+    ok(!believed(1, 32 << 20, 4000, &e), "%s", e.msg);
+    ok(!believed(250, 16 << 20, 500, &e), "%s", e.msg);
+    rm("d");
+    k = shardmk_open("d", &small, &e);
+    stream_info_put(shardmk_begin(k, MSG_STREAM), &i);
+    r = shardmk_send(k, &e);
+    o = shardmk_begin(k, MSG_DOCS);
+    st_out_tensor(o, "ids", DT_U16, 1, &N, ids);
+    st_out_tensor(o, "doc_len", DT_U32, 1, &one, &len);
+    st_out_tensor(o, "doc_source", DT_U16, 1, &one, &source);
+    st_out_tensor(o, "doc_key", DT_U64, 1, &one, &key);
+    ok(r == 0 && (shardmk_send(k, &e) < 0 || shardmk_end(k, &e) < 0) &&
+        e.code == EX_INPUT, "nor is it written: %s", e.msg);
+    shardmk_close(k);
+    free(ids);
+}
+
 static void
 test_deceit(void)
 {
@@ -541,5 +602,6 @@ main(void)
     test_resume("in lz4", &docs, &lz4);
     test_refuse();
     test_deceit();
+    test_bomb();
     return done_testing();
 }
