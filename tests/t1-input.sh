@@ -167,6 +167,16 @@ ok 'a zip' tokenize -q -t "$tok" --ids x.zip
 same 'has the same text' out want2
 ok 'a zip from a pipe' sh -c 'cat x.zip | tokenize -q -t "$1" --ids' sh "$tok"
 same 'too' out want2
+cat x.zip x.zip >xx.zip
+status 3 'two zips in one' tokenize -q -t "$tok" --ids xx.zip
+like 'are refused' '^tokenize: xx.zip: offset 0: more stands before what' err
+status 3 'from a pipe' sh -c 'cat xx.zip | tokenize -q -t "$1" --ids' sh "$tok"
+like 'too' '^tokenize: <stdin>: offset 41: the archive ends here, but more' err
+size=$(wc -c <x.zip)
+for n in 10 20 35 38; do
+    head -c $n x.zip >cut.zip
+    status 3 "$n of $size bytes of a zip" tokenize -q -t "$tok" --ids cut.zip
+done
 zip_of 0 1
 status 3 'a wrong checksum' tokenize -q -t "$tok" --ids x.zip
 like 'is told' '^tokenize: x.zip/x.txt: offset [0-9]+ of its content: .*CRC' err

@@ -20,6 +20,7 @@
 
 #define BLOCK ((size_t)256 << 10)
 #define TAR_BLOCK 512
+#define ZIP_END (65535 + 22)        /* bytes its last record can have */
 #define RATIO_FROM ((uint64_t)64 << 20) /* content that is always allowed */
 
 struct origin *
@@ -109,7 +110,8 @@ feed(struct archive *a, void *ctx, const void **p)
             r->filled = r->seen + (uint64_t)i;
             break;
         }
-    r->seen += k > 0 ? (uint64_t)k : 0;
+    r->fed = k > 0 ? (uint64_t)k : 0;
+    r->seen += r->fed;
     *p = r->feed;
     return k;
 }
@@ -215,6 +217,63 @@ member_name(const struct reader *r, struct archive_entry *entry)
     return b.p;
 }
 
+/* ---- the end of an archive ---- */
+
+static const char *
+find_mark(const char *p, size_t n, const char mark[4])
+{
+    const char *end = p + n;
+
+    for (; n >= 4 && (p = memchr(p, 'P', n - 3)) != NULL; p++) {
+        if (memcmp(p, mark, 4) == 0)
+            return p;
+        n = (size_t)(end - p) - 1;
+    }
+    return NULL;
+}
+
+static uint32_t
+le32(const char *p)
+{
+    const unsigned char *u = (const unsigned char *)p;
+
+    return u[0] | (uint32_t)u[1] << 8 | (uint32_t)u[2] << 16 |
+        (uint32_t)u[3] << 24;
+}
+
+/* A zip that was read by the directory at its end: other members may stand
+ * before those the directory has.  Offsets of 64 bits are not looked at. */
+static int
+check_zip(struct reader *r, struct err *e)
+{
+    const int64_t size = unpack_seek(r->u, 0, SEEK_END);
+    const int64_t from = size > ZIP_END ? size - ZIP_END : 0;
+    const char *p = r->feed, *last = NULL;
+    ptrdiff_t n;
+
+    if (size < 0 || unpack_seek(r->u, from, SEEK_SET) < 0)
+        return err_set(e, EX_SYS, "%s:", input_name(r->input));
+    n = unpack_read(r->u, r->feed, ZIP_END, e);
+    if (n < 0)
+        return -1;
+    while ((p = find_mark(p, (size_t)(r->feed + n - p), "PK\5\6")) != NULL)
+        last = p++;
+    if (!last || r->feed + n - last < 22 || le32(last + 16) == UINT32_MAX ||
+        from + (last - r->feed) - le32(last + 12) <= le32(last + 16))
+        return 0;
+    return err_set(e, EX_INPUT, "%s: offset 0: more stands before what the "
+        "zip's directory tells of", input_name(r->input));
+}
+
+/* One that was read from its beginning: p[n] is behind its members. */
+static int
+check_rest(const struct reader *r, const char *p, size_t n, struct err *e)
+{
+    return !find_mark(p, n, "PK\3\4") ? 0 : err_set(e, EX_INPUT, "%s: offset "
+        "%lld: the archive ends here, but more follows", input_name(r->input),
+        (long long)archive_read_header_position(r->a));
+}
+
 /* An archive has been read to its end: is it whole?  A tar ends in two blocks
  * of zeros, or more; what is behind them would be lost.  (The offset of what
  * is no header is that of the end.) */
@@ -226,16 +285,23 @@ end_archive(struct reader *r, struct err *e)
         ARCHIVE_FORMAT_TAR;
     const char *name = input_name(r->input);
     const void *p;
+    uint64_t used;
     la_ssize_t k;
 
     r->last = 1;
     if (r->fault.code)
         return copy_err(e, &r->fault);
     if (!tar && unpack_seeks(r->u))
-        return 0;               /* a zip whose directory has been read */
+        return check_zip(r, e);
+    used = (uint64_t)archive_filter_bytes(r->a, 0);
+    if (!tar && used < r->seen && used + r->fed >= r->seen &&
+        check_rest(r, r->feed + (used + r->fed - r->seen),
+        (size_t)(r->seen - used), e) < 0)
+        return -1;
     while ((k = feed(r->a, r, &p)) > 0) {
         r->content += (uint64_t)k;
-        if (check_ratio(r, e) < 0)
+        if (check_ratio(r, e) < 0 ||
+            (!tar && check_rest(r, r->feed, (size_t)k, e) < 0))
             return -1;
     }
     if (k < 0)

@@ -17,6 +17,7 @@ struct reader {
     char *feed;             /* BLOCK bytes for a */
     uint64_t seen, filled;  /* bytes a was given; to the last one that is not
                              * zero */
+    uint64_t fed;           /* bytes of the last that are in feed */
     struct archive_entry *entry;    /* a header that waits to be looked at */
     int fd, packed, end;    /* packed: members; end: of this member */
     int last;               /* there is no other member */
