@@ -13,6 +13,8 @@
 #include <string.h>
 
 #define KEEP ((size_t)1 << 20)  /* bytes; larger buffers are given back */
+#define SHALLOW 8               /* bytes that tokens may share: a few steps */
+#define STEPS 4                 /* a byte that the search may take */
 
 static int
 by_content(const void *a, const void *b)
@@ -42,12 +44,17 @@ added_index(struct added_set *set)
         set->only = (unsigned char)set->a[0].s[0];
     for (i = 0; i < set->n; i++)
         set->all_special &= set->a[i].special;
+    for (i = 1; i < set->n && !set->finder; i++)
+        if (set->a[i].n > SHALLOW && set->a[i - 1].n > SHALLOW &&
+            memcmp(set->a[i].s, set->a[i - 1].s, SHALLOW) == 0)
+            set->finder = finder_new(set);
 }
 
-/* The longest token that begins at p, or NULL. */
+/* The longest token that begins at p, or NULL; *work grows by the steps that
+ * takes. */
 static const struct added *
 longest(const struct added_set *set, const unsigned char *p,
-    const unsigned char *end)
+    const unsigned char *end, size_t *work)
 {
     size_t lo = set->start[*p], hi = set->start[*p + 1];
     const struct added *best = NULL;
@@ -56,6 +63,7 @@ longest(const struct added_set *set, const unsigned char *p,
     for (size_t d = 1; lo < hi; d++) {
         size_t a, b;
 
+        ++*work;
         if (hi - lo == 1) {
             const struct added *x = &set->a[lo];
 
@@ -87,6 +95,42 @@ longest(const struct added_set *set, const unsigned char *p,
         hi = a;
     }
     return best;
+}
+
+/* The search through a text: place by place, and once that has taken many
+ * steps, by the finder. */
+struct search {
+    const struct added_set *set;
+    const unsigned char *text, *end;
+    size_t work;
+    int slow;
+    uint32_t *found;                /* [FIND_BYTES] of the text from `from` */
+    const unsigned char *from, *to;
+};
+
+/* The longest token at p, which never goes back. */
+static const struct added *
+token_at(struct search *s, const unsigned char *p)
+{
+    const struct added *a = NULL;
+    uint32_t k;
+
+    if (!s->slow) {
+        a = longest(s->set, p, s->end, &s->work);
+        s->slow = s->set->finder && s->work > FIND_BYTES +
+            STEPS * (size_t)(p - s->text);
+        return a;
+    }
+    if (!s->from || p >= s->to) {
+        const size_t room = (size_t)(s->end - p);
+        const size_t n = room < FIND_BYTES ? room : FIND_BYTES;
+
+        finder_read(s->set->finder, p, n, room, s->found);
+        s->from = p;
+        s->to = p + n;
+    }
+    k = s->found[p - s->from];
+    return k ? &s->set->a[k - 1] : NULL;
 }
 
 /* The first place from p on where a token may begin. */
@@ -163,6 +207,7 @@ encode_level(const struct tokenizer *t, struct tok_scratch *s, int level,
     const struct added_set *set = level == 0 ? &t->raw : &t->norm;
     const int all_text = added_none(set, flags);
     const unsigned char *done, *p;
+    struct search search;
 
     if (text == end)
         return;
@@ -186,9 +231,11 @@ encode_level(const struct tokenizer *t, struct tok_scratch *s, int level,
         encode_level(t, s, level + 1, text, end, first, flags, out);
         return;
     }
+    search = (struct search){ .set = set, .text = text, .end = end,
+        .found = s->found[level] };
     done = p = text;
     while ((p = candidate(set, p, end)) < end) {
-        const struct added *a = longest(set, p, end);
+        const struct added *a = token_at(&search, p);
         const unsigned char *from = p, *to;
 
         if (!a) {

@@ -92,7 +92,17 @@ struct added_set {
     size_t start[257];
     int only;           /* the one first byte, or -1 */
     int all_special;
+    struct finder *finder;  /* NULL: never needed */
 };
+
+/* tokenizer_find.c: a set's tokens in a text in linear time.  token[i] becomes
+ * the number, + 1, of the longest token at p + i, or 0, for i < n; p[room] is
+ * there, and that token lies in it. */
+#define FIND_BYTES 4096
+struct finder *finder_new(const struct added_set *set);
+void finder_free(struct finder *f);
+void finder_read(const struct finder *f, const unsigned char *p, size_t n,
+    size_t room, uint32_t *token);
 
 /* A step of the normalizer. */
 enum norm_kind { NORM_NFC, NORM_PREPEND, NORM_REPLACE };
@@ -182,6 +192,7 @@ struct tok_scratch {
     struct window *window;              /* of tokenizer_window.c, or NULL */
     struct tok_ids joined;              /* of a piece */
     struct buf norm[2], pre;    /* a stretch after the steps */
+    uint32_t found[2][FIND_BYTES];      /* of finder_read, each set's */
 };
 
 /* Most pairs that are looked up are no merges.  pair_bits says so of nearly

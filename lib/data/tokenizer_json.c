@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define ADDED_MAX 4096      /* bytes of an added token */
+#define ADDED_ALL ((size_t)8 << 20)     /* ... of all of them */
 
 int
 tok_bad(struct err *e, const char *fmt, ...)
@@ -277,33 +278,43 @@ keep_added(struct tokenizer *t, const struct added *a)
     buf_release(&b[1]);
 }
 
+static int
+by_rank(const void *x, const void *y)
+{
+    const struct added *a = *(struct added *const *)x;
+    const struct added *b = *(struct added *const *)y;
+    const int c = memcmp(a->s, b->s, a->n < b->n ? a->n : b->n);
+
+    if (c || a->n != b->n)
+        return c ? c : a->n < b->n ? -1 : 1;
+    if (a->special != b->special)
+        return a->special ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
 /* Normalizing may have made tokens equal: special ones come first, else the
  * first in the file. */
 static void
 unite_norm(struct added_set *set)
 {
+    struct added **const p = xreallocarray(NULL, set->n + 1, sizeof *p);
+    struct added *const kept = xreallocarray(NULL, set->n + 1, sizeof *kept);
     size_t k = 0;
 
-    for (size_t i = 0; i < set->n; i++) {
-        struct added *a = &set->a[i];
-        size_t m = 0;
-
-        while (m < k && !(set->a[m].n == a->n &&
-            memcmp(set->a[m].s, a->s, a->n) == 0))
-            m++;
-        if (m < k && !(a->special && !set->a[m].special)) {
-            free((char *)(uintptr_t)a->s);
-            free((char *)(uintptr_t)a->name);
-            continue;
-        }
-        if (m < k) {
-            free((char *)(uintptr_t)set->a[m].s);
-            free((char *)(uintptr_t)set->a[m].name);
+    for (size_t i = 0; i < set->n; i++)
+        p[i] = &set->a[i];
+    qsort(p, set->n, sizeof *p, by_rank);
+    for (size_t i = 0; i < set->n; i++)
+        if (k > 0 && kept[k - 1].n == p[i]->n &&
+            memcmp(kept[k - 1].s, p[i]->s, p[i]->n) == 0) {
+            free((char *)(uintptr_t)p[i]->s);
+            free((char *)(uintptr_t)p[i]->name);
         } else {
-            m = k++;
+            kept[k++] = *p[i];
         }
-        set->a[m] = *a;
-    }
+    free(p);
+    free(set->a);
+    set->a = kept;
     set->n = k;
 }
 
@@ -317,8 +328,13 @@ load_added(struct tokenizer *t, const json_t *list, const struct names *names,
 
     if (list && !json_is_array(list))
         r = tok_bad(e, "added_tokens: is no list");
-    for (size_t i = 0; i < n && r == 0; i++)
+    for (size_t i = 0, all = 0; i < n && r == 0; i++) {
         r = load_one_added(&a[i], json_array_get(list, i), i, e);
+        all += a[i].n;
+        if (r == 0 && all > ADDED_ALL)
+            r = tok_bad(e, "added_tokens.%zu: more than %zu MiB of names", i,
+                ADDED_ALL >> 20);
+    }
     if (r == 0) {
         unite_added(a, n);
         number_added(t, a, n, names);
