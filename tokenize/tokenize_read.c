@@ -110,8 +110,10 @@ feed(struct archive *a, void *ctx, const void **p)
             r->filled = r->seen + (uint64_t)i;
             break;
         }
-    r->fed = k > 0 ? (uint64_t)k : 0;
-    r->seen += r->fed;
+    if (k > 0) {
+        r->fed = (uint64_t)k;
+        r->seen += r->fed;
+    }
     *p = r->feed;
     return k;
 }
