@@ -62,7 +62,7 @@ $(error TEXT, to train on, and HELD_OUT_TEXT, to judge on, go together)
 endif
 
 # What each stage depends on; where the text comes from, too.
-source     = $(if $(TEXT),TEXT,UDHR HELD_OUT)
+source     = TEXT $(if $(TEXT),,UDHR HELD_OUT)
 cut_by     = GGUF $(source) TOKENIZE PARAMS T CALIB_ROWS CANDIDATES SEED
 trained_by = B BATCHES WARMUP STUDENT
 
@@ -82,7 +82,8 @@ lines = $(foreach v,$(2),'$(v)=$(strip $($(v)))')
 define same
 @if [ -e $(1) ] && changed=$$(printf '%s\n' $(lines) | grep -vxF -f $(1)); \
 then printf '%s\n' "$$changed" | while IFS= read -r s; do \
-        echo "$(3) was made with $$(grep "^$${s%%=*}=" $(1)), not $$s" >&2; \
+        was=$$(grep "^$${s%%=*}=" $(1) || echo "no $${s%%=*}"); \
+        echo "$(3) was made with $$was, not $$s" >&2; \
     done; \
     echo 'remove $(3), or choose another WORK' >&2; exit 1; fi
 endef

@@ -82,6 +82,10 @@ rc=0
 recipe TEXT="$work/mine" >out 2>err || rc=$?
 equal 'TEXT alone' "$rc" 2
 like 'says what else' 'TEXT, to train on, and HELD_OUT_TEXT, to judge on, go' err
+rc=0
+recipe TEXT="$work/mine" HELD_OUT_TEXT="$work/other" >out 2>err || rc=$?
+equal 'TEXT where UDHR was' "$rc" 2
+like 'is named' "was made with TEXT=, not TEXT=$work/mine$" err
 own() {
     recipe WORK="$work/v" UDHR=none TEXT="$work/mine" \
         HELD_OUT_TEXT="$work/other" "$@"
@@ -98,6 +102,11 @@ if cmp -s eval1 v/full/eval.tsv; then fail 'is judged'; else pass 'is judged'; f
 rc=0
 own HELD_OUT_TEXT="$work/other/y.txt" >out 2>err || rc=$?
 equal 'another text to judge on' "$rc" 0
+rc=0
+recipe WORK="$work/v" >out 2>err || rc=$?
+equal 'UDHR where TEXT was' "$rc" 2
+like 'is named' "was made with TEXT=$work/mine, not TEXT=$" err
+like 'and what there was not' "was made with no UDHR, not UDHR=" err
 touch mine/3.txt
 rc=0
 own >out 2>err || rc=$?
