@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/prog.h"
 #include "base/progress.h"
+#include "data/msg_impl.h"
 #include "data/shardset.h"
 #include "shard.h"
 
@@ -37,6 +38,8 @@ struct merge {
     struct shard_make *k;       /* NULL before the first input */
     int some;                   /* there are documents or rows before */
     struct buf teacher;         /* its message, if there is one */
+    int has_last;               /* added to: the last documents or rows that */
+    struct chain last;          /* were there, by ids and keys */
     struct buf source;          /* u16, renumbered */
     uint64_t bytes;
 };
@@ -121,6 +124,61 @@ add_teacher(struct merge *g, const struct input *x, const struct msg *m,
     return shardmk_send(g->k, e);
 }
 
+/* Documents or rows by ids and keys.  0: m holds none. */
+static int
+identify(const struct msg *m, struct chain *c)
+{
+    const char *name = m->kind == MSG_DOCS ? "doc_key" : "piece_key";
+    const struct st_tensor *ids = st_find(&m->st, "ids");
+    const struct st_tensor *key = st_find(&m->st, name);
+    struct buf b = { 0 };
+
+    if ((m->kind != MSG_DOCS && m->kind != MSG_BATCH) || !ids || !key ||
+        ids->nbytes == 0 || key->nbytes == 0)
+        return 0;
+    buf_add(&b, ids->data, ids->nbytes);
+    buf_add(&b, key->data, key->nbytes);
+    chain_of(c, b.p, b.n);
+    buf_release(&b);
+    return 1;
+}
+
+/* Who adds the same twice in a row, as a script that is run again does. */
+static int
+check_new(const struct merge *g, const struct input *x, const struct msg *m,
+    struct err *e)
+{
+    struct chain c;
+
+    if (!g->has_last || !identify(m, &c) ||
+        memcmp(c.h, g->last.h, sizeof c.h) != 0)
+        return 0;
+    return err_set(e, EX_USAGE, "%s: message %" PRIu64 " holds what %s ends "
+        "with: it was added before", io_in_name(x->name), m->seq, g->dir);
+}
+
+/* Remember what the directory ends with. */
+static int
+find_last(struct merge *g, struct shardset *s, struct err *e)
+{
+    struct shard_buf b = { 0 };
+    struct msg m;
+    int r = 0;
+
+    for (size_t i = shardset_manifest(s)->nfile; r == 0 && i-- > 0 &&
+        !g->has_last;) {
+        const struct shard_index *x = shardset_frames(s, i, e);
+
+        r = x ? 0 : -1;
+        for (size_t k = x ? x->nmsg : 0; r == 0 && k-- > 0 && !g->has_last;)
+            if (x->msg[k].n > 0 && (r = shardset_msg(s, i, k, &b, &m, e)) ==
+                0)
+                g->has_last = identify(&m, &g->last);
+    }
+    shard_buf_release(&b);
+    return r;
+}
+
 static int
 add(struct merge *g, const struct input *x, const struct msg *m, int *taught,
     struct err *e)
@@ -138,6 +196,8 @@ add(struct merge *g, const struct input *x, const struct msg *m, int *taught,
         if (g->teacher.n && !*taught)
             return err_set(e, EX_INPUT, "%s: no teacher, but there is one in "
                 "what comes before it", io_in_name(x->name));
+        if (check_new(g, x, m, e) < 0)
+            return -1;
         instead = renumber(g, x, m, &t);
         g->some = 1;
     }
@@ -189,6 +249,7 @@ begin(struct merge *g, int in_place, const struct shard_opts *o,
 {
     struct shardset *s;
     const struct msg *t;
+    int r;
 
     g->k = in_place ? shardmk_append(g->dir, o, e) :
         shardmk_open(g->dir, o, e);
@@ -204,8 +265,9 @@ begin(struct merge *g, int in_place, const struct shard_opts *o,
     if (t)
         buf_add(&g->teacher, t->raw, t->nraw);
     g->some = 1;
+    r = t || e->code == EX_OK ? find_last(g, s, e) : -1;
     shardset_close(s);
-    return t || e->code == EX_OK ? 0 : -1;
+    return r;
 }
 
 static void

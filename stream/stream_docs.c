@@ -443,8 +443,8 @@ docs_new(const struct dirs *d, const struct cursor_spec *spec,
     struct docs *x = xcalloc(1, sizeof *x);
 
     x->f = (struct feed){ .row = docs_row, .put = docs_put,
-        .clear = docs_clear, .save = docs_save, .plan = docs_plan, .times = docs_times,
-        .free = docs_free };
+        .clear = docs_clear, .save = docs_save, .plan = docs_plan,
+        .times = docs_times, .free = docs_free };
     x->d = d;
     x->spec = spec;
     x->n = d->info.nsource;

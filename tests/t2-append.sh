@@ -36,6 +36,14 @@ docs c en 21 30
 docs d de 31 36
 for i in 1 2 3 4; do docs p$i en $((3 * i - 2)) $((3 * i)); done
 
+# ---- the same twice ----
+store -o twice a && store --append -o twice c
+cp -r twice before
+status 2 'what has just been added' shard --append -o twice c
+like 'is not added again' '^shard: c: message [0-9]+ holds what twice ends with' err
+ok 'and nothing has changed' diff -r before twice
+ok 'other documents are' store --append -o twice p1
+
 # ---- several inputs, one directory ----
 ok 'three streams' store -o all a b c
 ok 'it checks' shard -q --check all

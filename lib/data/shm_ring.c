@@ -60,6 +60,7 @@ struct ring {
     struct head *h;
     unsigned char *data;    /* mapped twice */
     size_t size, mapped;    /* of data once; of everything */
+    struct io_guard *guard; /* whoever shrinks it ends us with a word */
     uint64_t pos;           /* reserved or given out up to here */
     _Atomic int woken;
     int told;               /* that the peer is stopped, or has not come */
@@ -300,6 +301,7 @@ map(struct ring *r, size_t size, struct err *e)
         return -1;
     }
     r->h = (struct head *)(void *)p;
+    r->guard = io_guard(p, r->mapped, r->text);
     return 0;
 }
 
@@ -701,8 +703,7 @@ ring_handover(struct ring *r, struct err *e)
 
 /* ---- the reader ---- */
 
-/* A named segment cannot be sealed: one of our own programs that shrinks it,
- * after the last look here, ends us by SIGBUS. */
+/* A named segment cannot be sealed.  After this look r->guard notices. */
 static int
 shrunken(const struct ring *r, struct err *e)
 {
@@ -762,8 +763,10 @@ ring_close(struct ring *r)
     if (r->h) {
         atomic_store(&r->h->end[r->role].closed, 1);
         announce(r);
-        if (r->pair != 1)
+        if (r->pair != 1) {
+            io_unguard(r->guard);
             munmap(r->h, r->mapped);
+        }
     }
     remove_name(r);
     if (r->fd >= 0)

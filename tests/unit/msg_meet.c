@@ -60,7 +60,7 @@ meet(enum sock_role role, struct err *e)
 static void
 test_strangers(void)
 {
-    static const char slow[] = "retort-ipc-2 wr\n\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    static const char slow[32] = "retort-ipc-2 wr\n";
     pid_t child[20], honest;
     struct err e = { 0 };
     double t = prog_now();
