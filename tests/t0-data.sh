@@ -28,7 +28,7 @@ rules() {
         rc=0
         terminal "$*" || rc=$?
         equal "$p: binary is refused to a terminal" "$rc" 2
-        like 'with a reason' "^$p: .*not written to a terminal" screen
+        like 'with a reason' "$p: .*not written to a terminal" screen
     else
         skip "$p: binary on a terminal" 'no script(1)'
     fi
