@@ -166,15 +166,18 @@ check-awk: all $(UNIT) $(REAL) $(REPLAY) $(METERS)
 fresh:
 	@scripts/fresh '$(abspath $(BUILD))/fresh'
 
-## check-real: real models against golden values: MODEL=SmolLM2....gguf TOKDIR=dir
+## check-real: real models: MODEL=SmolLM2....gguf TOKDIR=dir MODELS=dir
 check-real: all $(REAL)
-	@test -f '$(MODEL)' || test -d '$(TOKDIR)' || { \
-	    echo 'usage: make check-real MODEL=FILE.gguf TOKDIR=DIR' \
+	@test -f '$(MODEL)' || test -d '$(TOKDIR)' || test -d '$(MODELS)' || { \
+	    echo 'usage: make check-real MODEL=FILE.gguf TOKDIR=DIR MODELS=DIR' \
 	    '(SmolLM2-135M-Instruct Q4_1, which recipes/ fetches;' \
-	    'FAMILY/tokenizer.json, see tests/golden/README.md)' >&2; exit 2; }
+	    'FAMILY/tokenizer.json, see tests/golden/README.md;' \
+	    'files that tests/t8-models.sh names)' >&2; exit 2; }
 	@BUILD=$(BUILD) RETORT_MODEL='$(and $(MODEL),$(abspath $(MODEL)))' \
 	    RETORT_TOKDIR='$(and $(TOKDIR),$(abspath $(TOKDIR)))' \
-	    scripts/check tests/t8-smollm2.sh tests/t8-tokenizers.sh
+	    RETORT_MODELS='$(and $(MODELS),$(abspath $(MODELS)))' \
+	    scripts/check tests/t8-smollm2.sh tests/t8-tokenizers.sh \
+	    tests/t8-models.sh
 
 ## check-long: also the long tests, under sanitizers and with clang
 check-long: all $(UNIT) $(REPLAY)

@@ -448,9 +448,9 @@ test_bf16(struct model *m)
                 memcpy(v + j, &u, 4);
             }
             *wide = (struct weight){ (unsigned char *)v, DT_F32, w->rows,
-                w->cols, w->cols * 4, 0 };
+                w->cols, w->cols * 4, 0, 0.0f };
             *w = (struct weight){ (unsigned char *)h, DT_BF16, w->rows,
-                w->cols, w->cols * 2, 0 };
+                w->cols, w->cols * 2, 0, 0.0f };
             mem[n++] = (unsigned char *)v;
         }
     }
