@@ -5,7 +5,8 @@ tok=$top/tests/golden/tok/digits.json
 
 mkdir in
 awk 'BEGIN { for (i = 0; i < 6000; i++)
-    printf "{\"text\":\"text %d, \\\"of\\\" \\u00e9\"}\n", i >("in/" i % 3 ".jsonl")
+    printf "{\"text\":\"text %d, \\\"of\\\" \\u00e9\"}\n",
+        i >("in/" i % 3 ".jsonl")
     }' </dev/null
 # hold PERCENT ARG ...: the rest in rest, the held in held, both sorted
 hold() {
