@@ -131,6 +131,55 @@ for dir in want d; do
 done
 same 'the run goes on' want.list d.list
 
+# ---- time: at most 0.2 us a byte more than prose
+
+n=2000000
+awk -v n=$n 'BEGIN { for (i = 0; i < n / 58; i++)
+    printf "The quick brown fox jumps over the lazy dog, and 12 more; " }' \
+    >prose.txt
+yes : | head -c $n >colon.txt
+awk -v n=$n 'BEGIN { for (i = 0; i < n / 4; i++)
+    printf "\314\201\314\243" }' >marks.txt
+{ printf a; cat marks.txt; } >base.txt
+awk -v n=$n 'BEGIN { srand(3); for (i = 0; i < n; i++)
+    printf "%c", (rand() < 0.5 ? 65 : 97) + rand() * 26 }' >letters.txt
+cpu() {     # cpu OPTION ...: processor time of tokenize, in microseconds
+    tokenize -j 1 -t "$tok" -o s "$@" 2>err
+    sed -n 's/.* cpu \([0-9.]*\) s,.*/\1/p' err |
+        awk '{ printf "%d\n", $1 * 1000000 }'
+}
+quick() {   # quick FILE OPTION ...
+    runs=0
+    while :; do
+        most=$(cpu prose.txt)
+        most=$((most + n / 5 + 100000))
+        took=$(cpu "$@")
+        runs=$((runs + 1))
+        if [ "${took:-$most}" -lt $most ] || [ $runs = 4 ]; then
+            break
+        fi
+    done
+    if [ "${took:-$most}" -lt "$most" ]; then
+        pass "$* in time"
+    else
+        fail "$* takes $took us, $most are allowed"
+    fi
+}
+case $BUILD in
+*address* | *thread*) skip 'time' 'a sanitizer takes more' ;;
+*)
+    for family in llama3 qwen nemo llama2; do
+        tok=$gold/family/$family.json
+        for file in colon.txt marks.txt base.txt letters.txt; do
+            quick $file
+        done
+        quick base.txt --nfc
+    done
+    tok=$gold/gpt2.json
+    quick marks.txt --nfc --strip-controls
+    ;;
+esac
+
 # ---- memory: at most 8 bytes for each of the document's, beside the rest
 
 case $BUILD in
