@@ -232,7 +232,6 @@ case $BUILD in
         within $file -j 2 --min-chars 9 --dedup exact --dedup minhash --mem 1M
         within $file -j 2 --gopher-repetition --gopher-quality \
             --dropped d.jsonl
-            $file
     done
     tok=$gold/family/llama2.json
     within random.txt -j 2
