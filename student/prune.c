@@ -269,6 +269,10 @@ main(int argc, char **argv)
     search_run(&search, &judge, &goal, &chan);
     cut(&small, &m, &search.t[search.best], chan, &mem);
     judge_cut(&search, &judge, &small);
+    if (config_windows_lost(&small.c))
+        warn("blocks with a window are not five of six any more: layer_types "
+            "in config.json says which have one, but llama.cpp does not read "
+            "it");
     prog_catch_stop();          /* from here on it is written to its end */
     prog_saving(1);
     if (model_export(&small, a.out, a.type == 0 ? DT_F32 : DT_BF16,

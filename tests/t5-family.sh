@@ -44,4 +44,9 @@ for family in mistral qwen2 qwen3 gemma3_text; do
 done
 like 'a cut Gemma keeps the windows of its blocks' sliding_attention \
     gemma3_text/cut/config.json
+# The third block has no window; to llama.cpp only the sixth would have none.
+ok 'a narrower Gemma' prune -q -m gemma3_text/all -o narrow --width 48 b
+like 'warns of llama.cpp' 'but llama.cpp does not read it' err
+ok 'a narrower Qwen' prune -q -m qwen2/all -o narrow2 --width 48 b
+unlike 'does not' 'llama.cpp' err
 done_testing

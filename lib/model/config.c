@@ -441,6 +441,17 @@ config_set_local(struct config *c, size_t i, int local)
 }
 
 int
+config_windows_lost(const struct config *c)
+{
+    if (family_of(c)->windows != WINDOW_BUT_SIXTH)
+        return 0;
+    for (size_t i = 0; i < c->L; i++)
+        if ((config_window(c, i) == 0) != ((i + 1) % 6 == 0))
+            return 1;
+    return 0;
+}
+
+int
 config_is_eos(const struct config *c, int64_t id)
 {
     for (size_t i = 0; i < c->neos; i++)

@@ -53,6 +53,9 @@ int config_blocks(const struct config *c, const json_t *j, size_t *mlp,
 /* Tokens that one attends to in block i; 0: all before it. */
 size_t config_window(const struct config *c, size_t i);
 void config_set_local(struct config *c, size_t i, int local);
+/* Will llama.cpp give other blocks a window?  It does not read layer_types, but
+ * leaves every sixth block of Gemma 3 without one. */
+int config_windows_lost(const struct config *c);
 /* Does id end a text? */
 int config_is_eos(const struct config *c, int64_t id);
 /* The ids that do as JSON: a number, a list of several, NULL for none. */
