@@ -15,7 +15,7 @@ SAN    ?=
 V      ?= 0
 
 PROGS = tokenize/tokenize shard/shard stream/stream teacher/teacher \
-        student/student student/prune student/plan evalppl/evalppl \
+        student/student prune/prune plan/plan evalppl/evalppl \
         report/report
 NAMES = $(notdir $(PROGS))
 BINS  = $(NAMES:%=$(BUILD)/bin/%)
@@ -45,7 +45,7 @@ endif
 
 WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
        -Wpointer-arith -Wwrite-strings -Wundef -Wvla
-NEED = -std=c17 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -Ilib \
+NEED = -std=c17 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -Ilib -I. \
        -ffp-contract=off -pthread $(WARN) $(SANFLAGS)
 COMPILE = $(CC) $(NEED) $(ISA) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(LAST) \
           -MMD -MP
@@ -58,10 +58,14 @@ LIBSRC = $(wildcard lib/*/*.c)
 LIBOBJ = $(LIBSRC:%.c=$(BUILD)/%.o)
 LIB    = $(BUILD)/libretort.a
 REAL   = $(patsubst tests/real/%.c,$(BUILD)/tests/real-%,$(wildcard tests/real/*.c))
+# A program's files but its main are an archive of its own, which its tests link.
+parts  = $(filter-out $(1)/$(1).c,$(wildcard $(1)/*.c $(1)/*/*.c))
+ARCHIVES = $(foreach n,$(NAMES),$(if $(call parts,$n),$(BUILD)/$n/$n.a))
 FUZZ   = $(patsubst tests/fuzz/%.c,%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
 REPLAY = $(FUZZ:%=$(BUILD)/fuzz/replay-%)
 METERS = $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
-UNIT   = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
+UNITS  = $(filter-out $(wildcard tests/bench/*.c tests/fuzz/*.c tests/real/*.c),$(wildcard tests/*/*.c))
+UNIT   = $(UNITS:%.c=$(BUILD)/%)
 
 ifeq ($(V),0)
 Q = @
@@ -110,30 +114,30 @@ $(LIB): $(LIBOBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(BUILD)/tokenize/tokenize_lang.o: NEED += $(if $(CLD2),-DHAVE_CLD2)
+$(BUILD)/tokenize/lang.o: NEED += $(if $(CLD2),-DHAVE_CLD2)
 ifneq ($(CLD2),)
 $(BUILD)/bin/tokenize: $(BUILD)/tokenize/lang_cld2.o
 $(BUILD)/bin/tokenize: LIBS += -lcld2
 endif
 
-# A program is FOLDER/NAME.c with its parts FOLDER/NAME_*.c; in a folder of its
-# own, where NAME is FOLDER, with all of FOLDER.
-OWN   = report
-parts = $(wildcard $(if $(filter $(OWN),$(notdir $(1))),$(dir $(1))*.c,\
-    $(1).c $(1)_*.c))
 define prog
-$(BUILD)/bin/$(notdir $(1)): $(patsubst %.c,$(BUILD)/%.o,$(call parts,$(1))) \
-    $(LIB)
+$(BUILD)/$(1)/$(1).a: $(patsubst %.c,$(BUILD)/%.o,$(call parts,$(1)))
+	$$(call say,AR,$$@)
+	$$(Q)rm -f $$@ && ar rcs $$@ $$^
+$(BUILD)/bin/$(1): $(BUILD)/$(1)/$(1).o \
+    $(if $(call parts,$(1)),$(BUILD)/$(1)/$(1).a) $(LIB)
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)$$(LINK) -o $$@ $$(filter %.o %.a,$$^) $$(LIBS)
+	$$(Q)$$(LINK) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $$(LIBS)
 endef
-$(foreach p,$(PROGS),$(eval $(call prog,$(p))))
+$(foreach n,$(NAMES),$(eval $(call prog,$(n))))
 
-$(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
+# A unit program links the archive of the program whose folder it has.
+$(UNIT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(ARCHIVES) $(LIB)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(LINK) -o $@ $^ $(LIBS)
+	$(Q)$(LINK) -o $@ $< $(filter $(BUILD)/$(firstword $(subst /, ,$*))/%.a,$^) \
+	    $(LIB) $(LIBS)
 
 $(BUILD)/tests/real-%: $(BUILD)/tests/real/%.o $(LIB)
 	$(call say,LD,$@)
@@ -152,7 +156,7 @@ demo-study: all
 check: all $(UNIT) $(REAL) $(REPLAY) $(METERS)
 	@BUILD=$(BUILD) scripts/check $(TESTS)
 
-AWKTESTS = $(shell grep -lw awk tests/t[0-9]*.sh)
+AWKTESTS = $(filter-out tests/lib/%,$(shell grep -lw awk tests/*/*.sh))
 
 ## check-awk: tests that call awk, with every awk there is, run by bash
 check-awk: all $(UNIT) $(REAL) $(REPLAY) $(METERS)
@@ -172,12 +176,12 @@ check-real: all $(REAL)
 	    echo 'usage: make check-real MODEL=FILE.gguf TOKDIR=DIR MODELS=DIR' \
 	    '(SmolLM2-135M-Instruct Q4_1, which recipes/ fetches;' \
 	    'FAMILY/tokenizer.json, see tests/golden/README.md;' \
-	    'files that tests/t8-models.sh names)' >&2; exit 2; }
+	    'files that tests/real/models.sh names)' >&2; exit 2; }
 	@BUILD=$(BUILD) RETORT_MODEL='$(and $(MODEL),$(abspath $(MODEL)))' \
 	    RETORT_TOKDIR='$(and $(TOKDIR),$(abspath $(TOKDIR)))' \
 	    RETORT_MODELS='$(and $(MODELS),$(abspath $(MODELS)))' \
-	    scripts/check tests/t8-smollm2.sh tests/t8-tokenizers.sh \
-	    tests/t8-models.sh
+	    scripts/check tests/real/smollm2.sh tests/real/tokenizers.sh \
+	    tests/real/models.sh
 
 ## check-long: also the long tests, under sanitizers and with clang
 check-long: all $(UNIT) $(REPLAY)
@@ -189,13 +193,13 @@ check-long: all $(UNIT) $(REPLAY)
 	else echo 'SKIP clang: not found'; fi
 
 $(BUILD)/fuzz/replay-%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o \
-    $(LIB)
+    $(BUILD)/stream/stream.a $(LIB)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $^ $(LIBS)
 
 # With clang's libFuzzer; to be made by fuzz only, which sets SAN.
-$(BUILD)/fuzz/fuzz-%: $(BUILD)/tests/fuzz/%.o $(LIB)
+$(BUILD)/fuzz/fuzz-%: $(BUILD)/tests/fuzz/%.o $(BUILD)/stream/stream.a $(LIB)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $^ $(LIBS)
@@ -284,4 +288,5 @@ help:
 	@sed -n 's/^## //p' Makefile
 	@echo 'settings: CC CFLAGS BUILD V=1 SAN=address,undefined TESTS=file ...'
 
--include $(wildcard $(BUILD)/lib/*/*.d $(BUILD)/*/*.d $(BUILD)/tests/*/*.d)
+-include $(wildcard $(BUILD)/lib/*/*.d $(BUILD)/*/*.d $(BUILD)/shard/foreign/*.d \
+    $(BUILD)/tests/*/*.d)

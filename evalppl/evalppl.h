@@ -3,7 +3,7 @@
 #define EVALPPL_H
 
 #include "base/pool.h"
-#include "data/msg.h"
+#include "msg/msg.h"
 #include "model/forward.h"
 
 #include <stddef.h>

@@ -5,9 +5,9 @@
 #include "base/prog.h"
 #include "base/progress.h"
 #include "base/text.h"
-#include "data/shardset.h"
+#include "shard/set.h"
 #include "shard.h"
-#include "shard_foreign.h"
+#include "foreign/foreign.h"
 
 #include <inttypes.h>
 #include <stdio.h>

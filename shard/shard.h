@@ -3,7 +3,7 @@
 #define SHARD_SHARD_H
 
 #include "base/err.h"
-#include "data/shardset.h"
+#include "shard/set.h"
 
 #include <stddef.h>
 

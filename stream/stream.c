@@ -4,9 +4,9 @@
 #include "base/opt.h"
 #include "base/prog.h"
 #include "base/progress.h"
-#include "data/msg_addr.h"
-#include "data/msg_impl.h"
-#include "data/sampler.h"
+#include "msg/addr.h"
+#include "msg/wire.h"
+#include "sampler.h"
 #include "format/ckpt.h"
 
 #include <inttypes.h>

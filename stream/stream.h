@@ -6,8 +6,8 @@
 #ifndef STREAM_STREAM_H
 #define STREAM_STREAM_H
 
-#include "data/cursor.h"
-#include "data/sampler.h"
+#include "cursor.h"
+#include "sampler.h"
 #include "format/safetensors.h"
 
 struct feed {

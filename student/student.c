@@ -1,6 +1,6 @@
 /* student - train or distil a model on a stream of batches; see student(1) */
 #include "student.h"
-#include "student_record.h"
+#include "record.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/opt.h"
@@ -8,7 +8,7 @@
 #include "base/profile.h"
 #include "base/prog.h"
 #include "base/progress.h"
-#include "data/tokenizer.h"
+#include "tok/tok.h"
 #include "kern/kern.h"
 #include "model/random.h"
 #include "train/plan.h"

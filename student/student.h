@@ -3,8 +3,8 @@
 #define STUDENT_H
 
 #include "base/err.h"
-#include "data/batch.h"
-#include "data/msg.h"
+#include "msg/batch.h"
+#include "msg/msg.h"
 #include "format/ckpt.h"
 #include "model/backward.h"
 #include "train/adamw.h"

@@ -4,8 +4,8 @@
 
 #include "base/err.h"
 #include "base/pool.h"
-#include "data/batch.h"
-#include "data/msg.h"
+#include "msg/batch.h"
+#include "msg/msg.h"
 #include "model/forward.h"
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* tokenize - turn text into tokens; see tokenize(1) */
-#include "tokenize_clean.h"
-#include "tokenize_out.h"
-#include "tokenize_stats.h"
-#include "tokenize_train.h"
+#include "clean.h"
+#include "out.h"
+#include "stats.h"
+#include "train.h"
 
 #include "base/err.h"
 #include "base/io.h"

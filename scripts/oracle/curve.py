@@ -1,7 +1,7 @@
 """Golden training curve: 300 steps of distillation in PyTorch, in double
 precision, on the very batches and initial weights that the test has.
 usage: curve.py STUDENT TEACHER STREAM > tests/golden/curve.tsv
-       (needs torch and safetensors; tests/t5-curve.sh says how the three are
+       (needs torch and safetensors; tests/student/curve.sh says how the three are
         made: CURVE=python makes it run this script on them)
 STUDENT, TEACHER: Hugging Face directories, F32; STREAM: a file of batches.
 The losses are those of grad.py (0.25 CE + KL, T = 3, + SquareHead), the

@@ -1,5 +1,5 @@
 """Tables of NFC as the HF tokenizers library does it (Unicode 9.0).
-usage: nfc.py OUT.c        (lib/data/unicode_nfc_table.c)
+usage: nfc.py OUT.c        (lib/text/unicode_nfc_table.c)
 From Python's unicodedata, without what the library does not know: characters
 that Unicode 10 and later gave a combining class or a decomposition.  Each is
 found by asking the library, over all code points."""
@@ -72,7 +72,7 @@ def rows(items):
 assert len(blocks) < 256
 with open(sys.argv[1], 'w') as f:
     f.write(f'''/* Made by scripts/oracle/nfc.py with tokenizers {tokenizers.__version__}; see unicode_nfc.h. */
-#include "data/unicode_nfc.h"
+#include "text/unicode_nfc.h"
 
 const uint8_t nfc_index[{len(index)}] = {{
 {rows(map(str, index))}

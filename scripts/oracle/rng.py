@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Values of lib/base/rng.h for tests/unit/base.c, computed apart from the C.
+"""Values of lib/base/rng.h for tests/base/base.c, computed apart from the C.
 usage: python3 scripts/oracle/rng.py (any Python 3)"""
 M = (1 << 64) - 1
 

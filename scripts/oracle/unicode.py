@@ -1,8 +1,8 @@
 """Character classes as the HF tokenizers library sees them.
-usage: unicode.py lib/data/unicode_table.c
+usage: unicode.py lib/text/unicode_table.c
 Every code point is put to the library itself, because it mixes Unicode
 versions: Split and ByteLevel patterns, Digits and single_word each use tables
-of their own.  The classes are those of lib/data/unicode.h."""
+of their own.  The classes are those of lib/text/unicode.h."""
 import sys
 
 import tokenizers
@@ -72,7 +72,7 @@ with open(sys.argv[1], 'w') as f:
             f'scripts/oracle/unicode.py from\n * tokenizers '
             f'{tokenizers.__version__} (patterns: Unicode 16); one file because\n'
             ' * it is a table. */\n'
-            '#include "data/unicode.h"\n\n'
+            '#include "text/unicode.h"\n\n'
             f'const uint16_t uni_index[{len(index)}] = {{\n')
     f.write('\n'.join(rows(index)) + '\n};\n\n')
     f.write(f'const uint8_t uni_block[{len(blocks)}][{1 << SHIFT}] = {{\n')

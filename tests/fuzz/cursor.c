@@ -1,7 +1,7 @@
 /* Any bytes as a cursor: refused with a reason, or written so that it is read
  * as the same. */
 #include "base/mem.h"
-#include "data/cursor.h"
+#include "stream/cursor.h"
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  */
 #define _GNU_SOURCE                     /* memfd_create, pipe2 */
 #include "base/mem.h"
-#include "data/msg.h"
+#include "msg/msg.h"
 #include "fuzz.h"
 
 #include <fcntl.h>

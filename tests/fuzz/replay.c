@@ -1,7 +1,7 @@
 /* Runs a fuzz target over files, where there is no fuzzer: TAP. */
 #include "base/io.h"
 #include "fuzz.h"
-#include "../tap.h"
+#include "../lib/tap.h"
 
 #include <stdlib.h>
 #include <string.h>

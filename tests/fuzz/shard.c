@@ -2,8 +2,8 @@
  * index, seek table, frame, manifest, or a shard to be repaired. */
 #include "base/dir.h"
 #include "base/io.h"
-#include "data/shardset.h"
-#include "data/shardset_impl.h"
+#include "shard/set.h"
+#include "shard/parts.h"
 #include "fuzz.h"
 
 #include <stdio.h>

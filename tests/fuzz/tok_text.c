@@ -4,7 +4,7 @@
  * must be in the vocabulary, and a byte-level tokenizer without normalizer and
  * without missing bytes must give the text back.
  */
-#include "data/tokenizer.h"
+#include "tok/tok.h"
 #include "fuzz.h"
 
 #include <stdio.h>

@@ -1,17 +1,17 @@
 /*
  * SmolLM2-135M-Instruct (its GGUF is argument 1) against golden values from
  * transformers, the tokenizers library and llama.cpp: ids, logits, greedy
- * continuation, export.  Run by tests/t8-smollm2.sh.
+ * continuation, export.  Run by tests/real/smollm2.sh.
  */
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "data/tokenizer.h"
+#include "tok/tok.h"
 #include "format/json.h"
 #include "kern/kern.h"
 #include "model/forward.h"
-#include "../tap.h"
-#include "../unit/golden.h"
+#include "../lib/tap.h"
+#include "../lib/golden.h"
 
 #include <stdlib.h>
 #include <string.h>

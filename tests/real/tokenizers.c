@@ -1,7 +1,7 @@
 /* A real tokenizer against answers of the tokenizers library or of
  * mistral-common: argument 1 is the tokenizer, 2 the texts, 3 the answers.
- * Run by tests/t8-tokenizers.sh. */
-#include "../tok_answers.h"
+ * Run by tests/real/tokenizers.sh. */
+#include "../lib/tok_answers.h"
 
 int
 main(int argc, char **argv)

@@ -1,0 +1,304 @@
+/* The stream into rows, by the protocols that evalppl(1) describes. */
+#include "evalppl.h"
+#include "base/mem.h"
+#include "base/prog.h"
+#include "base/progress.h"
+#include "msg/batch.h"
+#include "tok/tok.h"
+#include "kern/kern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct reader {
+    struct eval *e;
+    struct pack pack;
+    int ready;              /* pack is made: T is known */
+    uint32_t *ids;          /* of a docs message, or the joined text */
+    size_t n, cap;
+    size_t nwindow;         /* llama.cpp: windows scored so far */
+    uint64_t tokens;        /* of the messages read */
+    struct msg_in *in;
+    struct batch batch;
+};
+
+static uint64_t
+read_u(const void *p, size_t i, size_t size)
+{
+    uint64_t v = 0;
+
+    /* Little-endian, as everywhere in a stream. */
+    memcpy(&v, (const unsigned char *)p + i * size, size);
+    return v;
+}
+
+static void
+start(struct reader *r, size_t T)
+{
+    if (!r->ready)
+        pack_init(&r->pack, r->e, T);
+    r->ready = 1;
+}
+
+/* Progress: of the tokens read, `left` are still to be looked at. */
+static void
+advance(struct reader *r, size_t left)
+{
+    progress_total(msg_in_expect(r->in, (double)r->tokens));
+    progress_at((double)r->tokens - (double)left, NULL);
+}
+
+/*
+ * Put a window's n tokens into a row, to be scored from target `from` on.
+ * Windows begin at multiples of the attention's tile, so that a document's
+ * figures do not depend on what stands before it in the row.
+ */
+static void
+add_window(struct reader *r, const uint32_t *ids, size_t n, size_t from,
+    const unsigned char *mask, size_t unit)
+{
+    struct pack *p = &r->pack;
+    size_t row = 0, at;
+
+    while (row < p->B && p->used[row] + n > p->T)
+        row++;
+    if (row == p->B) {
+        pack_flush(p, r->e);
+        row = 0;
+    }
+    at = row * p->T + p->used[row];
+    memcpy(p->ids + at, ids, n * sizeof(*ids));
+    for (size_t t = 0; t < n; t++)
+        p->first[at + t] = (uint32_t)p->used[row];
+    for (size_t t = from; t < n; t++) {
+        if (mask != NULL && mask[t] == 0)
+            continue;
+        p->at[p->n] = at + t - 1;
+        p->target[p->n] = ids[t];
+        p->unit[p->n++] = unit;
+    }
+    p->used[row] += (n + ATTN_TILE - 1) / ATTN_TILE * ATTN_TILE;
+    if (p->used[row] > p->T)
+        p->used[row] = p->T;
+    p->rows = row + 1 > p->rows ? row + 1 : p->rows;
+}
+
+/* Windows of one document: each scores what the windows before it have not,
+ * but never its own first token. */
+static void
+add_document(struct reader *r, const uint32_t *ids, size_t n,
+    const unsigned char *mask, size_t unit)
+{
+    const size_t c = r->e->c;
+    size_t done = 0;
+
+    for (size_t at = 0;; at += r->e->stride) {
+        const size_t end = n - at < c ? n : at + c;
+        const size_t from = done > at + 1 ? done : at + 1;
+
+        if (from < end)
+            add_window(r, ids + at, end - at, from - at,
+                mask != NULL ? mask + at : NULL, unit);
+        advance(r, (size_t)(r->ids + r->n - (ids + end)));
+        if (end == n)
+            break;
+        done = end;
+    }
+}
+
+/* ---- llama.cpp: everything joined, disjoint windows ---- */
+
+static void
+add_joined(struct reader *r)
+{
+    const size_t c = r->e->c;
+    size_t at = 0;
+
+    for (; r->n - at >= c; at += c) {
+        if (r->e->info.bos >= 0)
+            r->ids[at] = (uint32_t)r->e->info.bos;
+        add_window(r, r->ids + at, c, c / 2 + 1, NULL,
+            unit_add(r->e, 0, r->nwindow++));
+        advance(r, r->n - at - c);
+    }
+    memmove(r->ids, r->ids + at, (r->n - at) * sizeof(*r->ids));
+    r->n -= at;
+}
+
+static void
+append_ids(struct reader *r, const struct st_tensor *ids)
+{
+    const size_t size = ids->dtype == DT_U16 ? 2 : 4;
+
+    if (r->n + ids->n > r->cap) {
+        r->cap = r->n + ids->n;
+        r->ids = xreallocarray(r->ids, r->cap, sizeof(*r->ids));
+    }
+    for (size_t i = 0; i < ids->n; i++)
+        r->ids[r->n++] = (uint32_t)read_u(ids->data, i, size);
+    r->tokens += ids->n;
+}
+
+static void
+add_docs(struct reader *r, const struct msg *m)
+{
+    const struct st_tensor *ids = st_find(&m->st, "ids");
+    const struct st_tensor *len = st_find(&m->st, "doc_len");
+    const struct st_tensor *source = st_find(&m->st, "doc_source");
+    const struct st_tensor *key = st_find(&m->st, "doc_key");
+    const struct st_tensor *mask = st_find(&m->st, "loss_mask");
+    size_t at = 0;
+
+    start(r, r->e->c);
+    if (r->e->protocol == PROTO_LLAMA) {
+        if (mask != NULL)
+            die(EX_INPUT, "%s: message %llu: has a loss mask, which the "
+                "llama.cpp protocol does not know", r->e->input,
+                (unsigned long long)m->seq);
+        append_ids(r, ids);
+        add_joined(r);
+        return;
+    }
+    r->n = 0;
+    append_ids(r, ids);
+    for (size_t d = 0; d < len->n; d++) {
+        const size_t n = (size_t)read_u(len->data, d, 4);
+
+        add_document(r, r->ids + at, n, mask != NULL
+            ? (const unsigned char *)mask->data + at : NULL,
+            unit_add(r->e, (size_t)read_u(source->data, d, 2),
+            read_u(key->data, d, 8)));
+        at += n;
+    }
+}
+
+/* ---- batches: rows as they are ---- */
+
+static void
+add_row(struct reader *r, size_t row, size_t *piece)
+{
+    const struct batch *b = &r->batch;
+    struct pack *p = &r->pack;
+    const size_t from = row * b->T, to = p->rows * p->T;
+    size_t t = 0;
+
+    memcpy(p->ids + to, b->ids + from, b->T * sizeof(*b->ids));
+    memcpy(p->first + to, b->first + from, b->T * sizeof(*b->first));
+    for (; *piece < b->P && b->piece_row[*piece] == row; ++*piece) {
+        const size_t unit = unit_add(r->e, b->piece_source[*piece],
+            b->piece_key[*piece]);
+
+        for (const size_t end = t + b->piece_len[*piece]; t < end; t++) {
+            if (!b->scored[from + t])
+                continue;
+            p->at[p->n] = to + t;
+            p->target[p->n] = b->ids[from + t + 1];
+            p->unit[p->n++] = unit;
+        }
+    }
+    p->used[p->rows++] = p->T;
+}
+
+static void
+add_batch(struct reader *r, const struct msg *m)
+{
+    size_t piece = 0;
+    struct err err;
+
+    if (r->e->protocol != PROTO_DOCS)
+        die(EX_INPUT, "%s: holds batches: --protocol %s needs documents",
+            r->e->input, protocol_name[r->e->protocol]);
+    if (batch_unpack(&r->batch, m, r->e->info.vocab, &err) < 0)
+        die(err.code, "%s: %s", r->e->input, err.msg);
+    start(r, r->batch.T);
+    if (r->batch.T != r->pack.T)
+        die(EX_INPUT, "%s: message %llu: rows of %zu tokens after rows of "
+            "%zu", r->e->input, (unsigned long long)m->seq, r->batch.T,
+            r->pack.T);
+    r->tokens += r->batch.ntok;
+    for (size_t i = 0; i < r->batch.B; i++) {
+        if (r->pack.rows == r->pack.B)
+            pack_flush(&r->pack, r->e);
+        add_row(r, i, &piece);
+        advance(r, r->batch.ntok / r->batch.B * (r->batch.B - 1 - i));
+    }
+    r->e->c = r->e->stride = r->batch.T;
+}
+
+/* Ids of another tokenizer mean nothing to a model, but give figures all the
+ * same: say so. */
+static void
+check_tokenizer(const struct eval *e, const struct judged *j)
+{
+    struct err err;
+
+    if (tok_matches(j->path, e->info.tokenizer, &err) == 0)
+        warn("%s: was made with another tokenizer than that of %s", e->input,
+            j->path);
+}
+
+static void
+take_head(struct eval *e, const struct st *head)
+{
+    struct err err;
+
+    if (stream_info_read(&e->info, head, &err) < 0)
+        die(err.code, "%s: %s", e->input, err.msg);
+    if (e->info.vocab > e->j[0].m.c.V)
+        die(EX_INPUT, "%s: the stream's vocabulary is %zu, that of %s only "
+            "%zu", e->input, e->info.vocab, e->j[0].path, e->j[0].m.c.V);
+    for (size_t i = 0; i < e->nj; i++)
+        check_tokenizer(e, &e->j[i]);
+}
+
+static void
+finish(struct reader *r)
+{
+    struct eval *e = r->e;
+    size_t n = 0;
+
+    if (e->protocol == PROTO_LLAMA && r->tokens < 2 * e->c)
+        die(EX_INPUT, "%s: holds %llu tokens; windows of %zu need at least "
+            "%zu", e->input, (unsigned long long)r->tokens, e->c, 2 * e->c);
+    if (r->ready)
+        pack_flush(&r->pack, e);
+    units_merge(e);
+    for (size_t i = 0; i < e->nunit; i++)
+        n += e->unit[i].n;
+    if (n == 0)
+        die(EX_INPUT, "%s: there is nothing to score", e->input);
+    e->ntokens = (size_t)r->tokens;
+    prog_closing("%zu tokens scored", n);
+}
+
+void
+eval_stream(struct eval *e, const char *addr)
+{
+    struct reader r = { .e = e };
+    struct err err;
+    struct msg_in *in = msg_in_open(addr, 0, &err);
+    struct msg m;
+    int got;
+
+    if (in == NULL)
+        die_err(&err);
+    e->input = msg_in_name(in);
+    r.in = in;
+    progress_begin("scoring", 0, "tokens");
+    while ((got = msg_read(in, &m, &err)) > 0) {
+        if (m.kind == MSG_STREAM)
+            take_head(e, &m.st);
+        else if (m.kind == MSG_DOCS)
+            add_docs(&r, &m);
+        else if (m.kind == MSG_BATCH)
+            add_batch(&r, &m);
+    }
+    if (got < 0)
+        die_err(&err);
+    finish(&r);
+    progress_end();
+    pack_release(&r.pack);
+    batch_release(&r.batch);
+    free(r.ids);
+    msg_in_close(in);
+}

@@ -1,0 +1,44 @@
+/*
+ * Addresses of streams (retort(7), ADDRESSES): "-", a path, shm:NAME,
+ * unix:PATH, tcp:HOST:PORT, the last three with ?size=BYTES and
+ * ?wait=SECONDS behind them.
+ */
+#ifndef MSG_ADDR_H
+#define MSG_ADDR_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+
+enum addr_kind {
+    ADDR_FILE,              /* standard input or output, or a path */
+    ADDR_SHM, ADDR_UNIX, ADDR_TCP
+};
+
+#define ADDR_SIZE ((size_t)64 << 20)    /* of a ring, unless it says */
+
+struct addr {
+    enum addr_kind kind;
+    const char *text;       /* as it was given; borrowed */
+    char name[256];         /* NAME, PATH or HOST (without brackets) */
+    char port[6];
+    size_t size;            /* bytes of the ring with its head */
+    double wait;            /* seconds for the other end; 0: for ever */
+};
+/* 0; -1 and EX_USAGE: a name with other characters, a bad port or option. */
+int addr_parse(struct addr *a, const char *text, struct err *e);
+/* text names one of the last three kinds. */
+int addr_is_special(const char *text);
+/* Both texts (NULL: "-") name one place, whatever their options. */
+int addr_same(const char *a, const char *b);
+
+/*
+ * Waiting for the other end of a, which has been going on since `began`
+ * (prog_now()): sleep some milliseconds and return 0, or -1: EX_STOP when
+ * prog_stopped, EX_SYS when a->wait is over.  Tells the user once that (and
+ * for whom) it waits: *told is 0 before.
+ */
+int addr_wait(const struct addr *a, double began, const char *whom, int *told,
+    struct err *e);
+
+#endif

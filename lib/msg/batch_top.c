@@ -1,0 +1,178 @@
+/* The rules of what a teacher says of tokens in a batch: retort-stream(5). */
+#include "msg/batch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ids of a token seen so far: open addressing, no larger than twice what the
+ * message holds of one; an entry of an earlier token is free. */
+struct seen {
+    struct entry { uint32_t id, token; } *at;
+    size_t mask;
+};
+
+/* Puts id of token number `token` (from 1) in; was it there? */
+static int
+seen_put(struct seen *s, uint32_t id, uint32_t token)
+{
+    size_t i = id * UINT32_C(2654435761) & s->mask;
+
+    for (; s->at[i].token == token; i = (i + 1) & s->mask)
+        if (s->at[i].id == id)
+            return 1;
+    s->at[i] = (struct entry){ id, token };
+    return 0;
+}
+
+static int
+check_ids(const struct st_tensor *ids, size_t vocab, struct err *e)
+{
+    const size_t k = ids->shape[2];
+    struct seen s = { .mask = 1 };
+    int r = 0;
+
+    while (s.mask < 2 * k)
+        s.mask *= 2;
+    s.at = xcalloc(s.mask--, sizeof *s.at);
+    for (size_t i = 0; r == 0 && i < ids->n; i++) {
+        const uint32_t id = st_u32(ids, i);
+
+        if (vocab > 0 && id >= vocab)
+            r = err_set(e, EX_INPUT, "teacher.top.ids[%zu] is %u, but the "
+                "teacher's vocabulary ends at %zu", i, id, vocab);
+        else if (seen_put(&s, id, (uint32_t)(i / k) + 1))
+            r = err_set(e, EX_INPUT, "teacher.top.ids[%zu] is %u once more",
+                i, id);
+    }
+    free(s.at);
+    return r;
+}
+
+/* Half-precision numbers that are at most 0 fall when their bits rise. */
+static int
+check_half(const struct st_tensor *t, struct err *e)
+{
+    const size_t k = t->shape[2];
+    uint16_t before = 0;
+
+    for (size_t i = 0; i < t->n; i++) {
+        const uint16_t u = st_u16(t, i), v = u == 0 ? 0x8000 : u;
+
+        if (i % k == 0)
+            before = 0x8000;
+        if (!(v >= before && v < 0xfc00))
+            return err_set(e, EX_INPUT, "teacher.top.logp[%zu] (bits %04x) is "
+                "not finite, above 0 or above the one before it", i, u);
+        before = v;
+    }
+    return 0;
+}
+
+static float
+float_at(const struct st_tensor *t, size_t i)
+{
+    float f;
+
+    memcpy(&f, (const char *)t->data + 4 * i, 4);
+    return f;
+}
+
+static int
+check_float(const struct st_tensor *t, struct err *e)
+{
+    const size_t k = t->shape[2];
+
+    for (size_t i = 0; i < t->n; i++) {
+        const float x = float_at(t, i);
+
+        if (!(isfinite(x) && x <= (i % k ? float_at(t, i - 1) : 0.0f)))
+            return err_set(e, EX_INPUT, "teacher.top.logp[%zu] is %g: not "
+                "finite, above 0 or above the one before it", i, (double)x);
+    }
+    return 0;
+}
+
+int
+batch_check_top(const struct st *s, size_t vocab, struct err *e)
+{
+    const size_t *bt = st_find(s, "ids")->shape;
+    const struct st_tensor *ids = st_find(s, "teacher.top.ids");
+    const struct st_tensor *logp = st_find(s, "teacher.top.logp"), *lse;
+    const enum dtype t = logp && logp->dtype == DT_F16 ? DT_F16 : DT_F32;
+    size_t shape[3] = { bt[0], bt[1], SIZE_MAX };
+    const size_t two[3] = { bt[0], bt[1], 2 };
+
+    if (!ids && !logp)
+        return 0;
+    if (!(ids = st_need(s, "teacher.top.ids", DT_U32, 3, shape, e)))
+        return -1;
+    shape[2] = ids->shape[2];
+    if (!(logp = st_need(s, "teacher.top.logp", t, 3, shape, e)) ||
+        !(lse = st_need(s, "teacher.lse", DT_F32, 3, two, e)))
+        return -1;
+    if (shape[2] == 0)
+        return err_set(e, EX_INPUT, "teacher.top.ids: 0 top tokens");
+    for (size_t i = 0; i < lse->n; i++)
+        if (!isfinite(float_at(lse, i)))
+            return err_set(e, EX_INPUT, "teacher.lse[%zu] is not finite", i);
+    return check_ids(ids, vocab, e) < 0 ||
+        (t == DT_F16 ? check_half(logp, e) : check_float(logp, e)) < 0 ?
+        -1 : 1;
+}
+
+static int
+check_draws(const struct st_tensor *ids, const struct st_tensor *count,
+    size_t i, size_t vocab, struct err *e)
+{
+    const size_t n = ids->shape[2], at = i * n;
+    const uint8_t *byte = count->data;
+    size_t sum = 0, before = n;         /* n: one that is there may follow */
+
+    for (size_t j = 0; j < n; j++) {
+        const uint32_t id = st_u32(ids, at + j);
+        const size_t c = count->dtype == DT_U8 ? byte[at + j]
+            : st_u16(count, at + j);
+
+        if (c > 0 ? before == 0 || (vocab > 0 && id >= vocab) ||
+            (j > 0 && id <= st_u32(ids, at + j - 1)) : id != 0)
+            return err_set(e, EX_INPUT, "teacher.sample.ids[%zu] is %u, %zu "
+                "times: it is out of order or not below %zu, the teacher's "
+                "vocabulary", at + j, id, c, vocab);
+        sum += c;
+        before = c;
+    }
+    if (sum != n && sum != 0)
+        return err_set(e, EX_INPUT, "teacher.sample.count: %zu of %zu draws of "
+            "token %zu", sum, n, i);
+    return 0;
+}
+
+int
+batch_check_sample(const struct st *s, size_t vocab, struct err *e)
+{
+    const size_t *bt = st_find(s, "ids")->shape;
+    const struct st_tensor *ids = st_find(s, "teacher.sample.ids");
+    const struct st_tensor *count = st_find(s, "teacher.sample.count"), *self;
+    const enum dtype t = count && count->dtype == DT_U8 ? DT_U8 : DT_U16;
+    size_t shape[3] = { bt[0], bt[1], SIZE_MAX };
+
+    if (!ids && !count)
+        return 0;
+    if (!(ids = st_need(s, "teacher.sample.ids", DT_U32, 3, shape, e)))
+        return -1;
+    shape[2] = ids->shape[2];
+    if (!(count = st_need(s, "teacher.sample.count", t, 3, shape, e)) ||
+        !(self = st_need(s, "teacher.sample.plogp", DT_F32, 2, bt, e)))
+        return -1;
+    if (shape[2] == 0)
+        return err_set(e, EX_INPUT, "teacher.sample.ids: 0 draws");
+    for (size_t i = 0; i < self->n; i++) {
+        if (!(isfinite(float_at(self, i)) && float_at(self, i) <= 0.0f))
+            return err_set(e, EX_INPUT, "teacher.sample.plogp[%zu] is %g", i,
+                (double)float_at(self, i));
+        if (check_draws(ids, count, i, vocab, e) < 0)
+            return -1;
+    }
+    return 1;
+}

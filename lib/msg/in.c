@@ -1,0 +1,630 @@
+/*
+ * Reading a stream: see msg.h.
+ *
+ * fill() reads the next message into a slot and checks it.  From a pipe or a
+ * directory a thread calls it, so that the next message is on its way while
+ * the caller works on this one (two slots); from a plain file the caller does.
+ * Messages in shared memory are read where they are, but for what is small,
+ * and given back when the caller asks for the next.
+ *
+ * Memory follows what has arrived, never what a header claims: the buffer
+ * doubles as the data come.
+ */
+#include "msg/msg.h"
+#include "msg/wire.h"
+#include "msg/src.h"
+#include "base/bytes.h"
+#include "base/io.h"
+#include "base/profile.h"
+#include "base/prog.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SLOTS = 2 };
+#define ROOM_STEP ((size_t)1 << 16)
+
+struct slot {
+    unsigned char *block;   /* what to free */
+    unsigned char *mem;     /* MSG_ALIGN-aligned in it, cap bytes */
+    size_t cap;
+    int turn;               /* the caller waits for this one */
+    struct msg m;
+    struct chain after;     /* H of m */
+    uint64_t end;           /* of m in the ring that holds it */
+    int result;             /* of fill */
+    struct err e;
+};
+
+struct msg_in {
+    char *name;
+    struct msg_src *src;
+    /* The producer's. */
+    uint64_t at;            /* bytes taken from src */
+    struct msg_rules rules;
+    struct slot slot[SLOTS];
+    size_t nslot;           /* two when a thread reads ahead */
+    /* Shared: slots filled and given back since the start. */
+    int threaded, stop;
+    size_t ahead;           /* bytes of a message read before its turn */
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    uint64_t filled, taken;
+    /* The caller's. */
+    struct chain chain;
+    int held;               /* the caller holds slot taken % r->nslot */
+    int over;               /* the slot held is the last */
+    int interrupted;        /* gave up waiting */
+    unsigned char *head;    /* the `stream` message and its parts */
+    struct st head_st;
+    uint64_t bytes, batches;
+    double waited;
+};
+
+/* Room for `need` bytes, the first `have` kept; a little more, so that the next
+ * message with a longer header does not move it.  realloc moves pages, where
+ * new memory and a copy would for a moment take twice as much. */
+static void
+reserve(struct slot *s, size_t need, size_t have)
+{
+    const size_t was = (size_t)(s->mem - s->block);
+
+    if (need <= s->cap)
+        return;
+    s->cap = (need + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
+    s->block = xrealloc(s->block, s->cap + MSG_ALIGN);
+    s->mem = s->block + (MSG_ALIGN - (uintptr_t)s->block % MSG_ALIGN);
+    if (have && s->mem - s->block != (ptrdiff_t)was)
+        memmove(s->mem, s->block + was, have);
+}
+
+/* A head of a teacher comes once and may be larger than any batch. */
+static void
+forget(struct slot *s)
+{
+    free(s->block);
+    s->block = s->mem = NULL;
+    s->cap = 0;
+}
+
+static int
+ended_early(struct msg_in *r, struct err *e)
+{
+    return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": the stream ends "
+        "inside a message", r->name, r->at);
+}
+
+/*
+ * As much as may be read ahead has been: wait until the caller has given back
+ * what it had.  Its memory, which such a message needs, is then this slot's,
+ * so that there is never more than one message and what is read ahead.
+ */
+static int
+wait_turn(struct msg_in *r, struct slot *s, size_t have, struct err *e)
+{
+    struct slot *o = &r->slot[s == r->slot], was = *s;
+    int stop;
+
+    pthread_mutex_lock(&r->lock);
+    while (!r->stop && r->filled != r->taken)
+        pthread_cond_wait(&r->change, &r->lock);
+    stop = r->stop;
+    pthread_mutex_unlock(&r->lock);
+    if (stop)
+        return err_set(e, EX_SYS, "%s: closed", r->name);
+    s->turn = 1;
+    if (o->cap <= s->cap)
+        return 0;
+    memcpy(o->mem, s->mem, have);
+    s->block = o->block;
+    s->mem = o->mem;
+    s->cap = o->cap;
+    o->block = was.block;
+    o->mem = was.mem;
+    o->cap = was.cap;
+    return 0;
+}
+
+/* Bytes that slot s may hold for now. */
+static size_t
+allowed(struct msg_in *r, const struct slot *s)
+{
+    size_t n;
+
+    if (r->nslot < 2 || s->turn)
+        return SIZE_MAX;
+    pthread_mutex_lock(&r->lock);
+    n = r->ahead;
+    pthread_mutex_unlock(&r->lock);
+    return n;
+}
+
+/* Read until the slot holds `upto` bytes; pos of them are there. */
+static int
+read_upto(struct msg_in *r, struct slot *s, size_t pos, size_t upto,
+    struct err *e)
+{
+    while (pos < upto) {
+        const size_t most = allowed(r, s);
+        size_t room;
+        ptrdiff_t got;
+
+        if (pos >= most && wait_turn(r, s, pos, e) < 0)
+            return -1;
+        room = s->cap > pos ? s->cap : 2 * s->cap;
+        if (room < ROOM_STEP)
+            room = ROOM_STEP;
+        if (room > upto)
+            room = upto;
+        if (room > most && pos < most)
+            room = most;
+        reserve(s, room, pos);
+        got = msg_src_read(r->src, s->mem + pos, room - pos, e);
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            return ended_early(r, e);
+        pos += (size_t)got;
+        r->at += (uint64_t)got;
+    }
+    return 0;
+}
+
+/* The eight bytes of the header's length.  0 at a clean end of the input. */
+static int
+read_length(struct msg_in *r, unsigned char *p, struct err *e)
+{
+    size_t n = 0;
+
+    while (n < 8) {
+        const ptrdiff_t got = msg_src_read(r->src, p + n, 8 - n, e);
+
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            return n ? ended_early(r, e) : 0;
+        n += (size_t)got;
+        r->at += (uint64_t)got;
+    }
+    return 1;
+}
+
+static int
+is_real(enum dtype t)
+{
+    return t == DT_F16 || t == DT_BF16 || t == DT_F32 || t == DT_F64;
+}
+
+/*
+ * Another process can still write where a message in shared memory is read.
+ * So whole numbers, which say where in memory something is, are copied into
+ * the slot before they are checked.  Real ones stay where they are: of a
+ * model's states, which are large, no value does harm.
+ */
+static void
+copy_numbers(struct slot *s, struct st *st)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < st->nt; i++)
+        if (!is_real(st->t[i].dtype))
+            n += st->t[i].nbytes + MSG_ALIGN;
+    reserve(s, n, 0);
+    n = 0;
+    for (size_t i = 0; i < st->nt; i++) {
+        struct st_tensor *t = &st->t[i];
+
+        if (is_real(t->dtype) || t->nbytes == 0)
+            continue;
+        memcpy(s->mem + n, t->data, t->nbytes);
+        t->data = s->mem + n;
+        n += (t->nbytes + MSG_ALIGN - 1) / MSG_ALIGN * MSG_ALIGN;
+    }
+}
+
+/* A whole message in memory that another process has written.  1, -1. */
+static int
+parse_message(struct msg_in *r, struct slot *s, const unsigned char *p,
+    size_t n, struct err *e)
+{
+    struct msg *m = &s->m;
+    const uint64_t len = n < 8 ? 0 : le_get(p, 8);
+
+    if (n < 8 || len > MSG_HEADER_MAX || len > n - 8)
+        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": header of "
+            "%" PRIu64 " bytes in a message of %zu", r->name, m->at, len, n);
+    reserve(s, (size_t)len, 0);
+    memcpy(s->mem, p + 8, (size_t)len);
+    if (st_parse_header(&m->st, (const char *)s->mem, (size_t)len, e) < 0)
+        return err_prefix(e, "%s: message at byte %" PRIu64, r->name, m->at);
+    if (m->st.data_len != n - 8 - len)
+        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": data of %zu bytes "
+            "where the header says %zu", r->name, m->at, n - 8 - (size_t)len,
+            m->st.data_len);
+    m->raw = p;
+    m->nraw = n;
+    st_set_data(&m->st, p + 8 + len);
+    copy_numbers(s, &m->st);
+    r->at += n;
+    return 1;
+}
+
+/* Read one message whole into s.  1, 0 at the end of the input, -1. */
+static int
+read_message(struct msg_in *r, struct slot *s, struct err *e)
+{
+    struct msg *m = &s->m;
+    unsigned char len8[8];
+    uint64_t len;
+    size_t pad;
+    int k;
+
+    st_release(&m->st);
+    memset(m, 0, sizeof *m);
+    m->at = r->at;
+    s->turn = 0;
+    if (msg_src_is_ring(r->src)) {
+        const unsigned char *p;
+        size_t n;
+
+        k = msg_src_next(r->src, &p, &n, &s->end, e);
+        return k > 0 ? parse_message(r, s, p, n, e) : k;
+    }
+    if ((k = read_length(r, len8, e)) <= 0)
+        return k;
+    len = le_get(len8, 8);
+    if (len > MSG_HEADER_MAX)
+        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": header of "
+            "%" PRIu64 " bytes, %zu are allowed: this is no retort stream",
+            r->name, m->at, len, MSG_HEADER_MAX);
+    pad = msg_pad((size_t)len);
+    reserve(s, pad + 8, 0);
+    memcpy(s->mem + pad, len8, 8);
+    if (read_upto(r, s, pad + 8, pad + 8 + (size_t)len, e) < 0)
+        return -1;
+    if (st_parse_header(&m->st, (char *)s->mem + pad + 8, (size_t)len, e) < 0)
+        return err_prefix(e, "%s: message at byte %" PRIu64, r->name, m->at);
+    if (m->st.data_len > MSG_MAX)
+        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": a message of "
+            "%zu bytes", r->name, m->at, m->st.data_len);
+    m->nraw = 8 + (size_t)len + m->st.data_len;
+    if (read_upto(r, s, pad + 8 + (size_t)len, pad + m->nraw, e) < 0)
+        return -1;
+    m->raw = s->mem + pad;
+    st_set_data(&m->st, m->raw + 8 + len);
+    return 1;
+}
+
+/* After `end` nothing may follow. */
+static int
+check_end_of_input(struct msg_in *r, struct err *e)
+{
+    unsigned char c;
+    const unsigned char *p;
+    size_t n;
+    uint64_t end;
+    const ptrdiff_t got = msg_src_is_ring(r->src) ?
+        msg_src_next(r->src, &p, &n, &end, e) :
+        msg_src_read(r->src, &c, 1, e);
+
+    if (got > 0)
+        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": bytes after the "
+            "end message", r->name, r->at);
+    return got < 0 ? -1 : 0;
+}
+
+static int
+fill_slot(struct msg_in *r, struct slot *s)
+{
+    struct err *e = &s->e;
+    uint64_t tokens;
+    int k = read_message(r, s, e);
+
+    if (k < 0)
+        return -1;
+    if (k == 0) {
+        if (msg_src_may_stop(r->src))
+            return 0;
+        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": the stream "
+            "breaks off: no end message", r->name, r->at);
+    }
+    if (msg_rules_check(&r->rules, &s->m, &tokens, e) < 0)
+        return err_prefix(e, "%s: message at byte %" PRIu64, r->name, s->m.at);
+    s->after = r->rules.h;
+    if (s->m.kind != MSG_END)
+        return 1;
+    return check_end_of_input(r, e);
+}
+
+static int
+fill(struct msg_in *r, struct slot *s)
+{
+    const double t = profile_begin();
+    const int k = fill_slot(r, s);
+
+    profile_end("input read and checked", t, 0.0, (double)s->m.nraw);
+    return k;
+}
+
+static void *
+produce(void *arg)
+{
+    struct msg_in *r = arg;
+    int more = 1;
+
+    while (more) {
+        struct slot *s;
+        int stop;
+
+        pthread_mutex_lock(&r->lock);
+        while (!r->stop && r->filled - r->taken == r->nslot)
+            pthread_cond_wait(&r->change, &r->lock);
+        s = &r->slot[r->filled % r->nslot];
+        stop = r->stop;
+        pthread_mutex_unlock(&r->lock);
+        if (stop)
+            break;
+        s->result = fill(r, s);
+        more = s->result > 0;
+        pthread_mutex_lock(&r->lock);
+        r->filled++;
+        pthread_cond_signal(&r->change);
+        pthread_mutex_unlock(&r->lock);
+    }
+    return NULL;
+}
+
+struct msg_in *
+msg_in_open(const char *addr, int partial, struct err *e)
+{
+    struct msg_in *r = xcalloc(1, sizeof *r);
+
+    pthread_condattr_t monotonic;
+
+    r->name = xstrdup(io_in_name(addr));
+    msg_rules_init(&r->rules);
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&r->change, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    r->src = msg_src_open(addr, partial, e);
+    if (!r->src) {
+        msg_in_close(r);
+        return NULL;
+    }
+    r->ahead = SIZE_MAX;
+    r->nslot = msg_src_is_slow(r->src) ? SLOTS : 1;
+    if (r->nslot > 1) {
+        sigset_t all, old;
+
+        /* Signals belong to the main thread, whose waits they interrupt. */
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &old);
+        r->threaded = pthread_create(&r->thread, NULL, produce, r) == 0;
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
+        if (!r->threaded) {
+            err_set(e, EX_SYS, "cannot start a thread");
+            msg_in_close(r);
+            return NULL;
+        }
+    }
+    return r;
+}
+
+/* Wait until a slot is filled, or a signal asks the program to stop, which no
+ * wait for a condition notices by itself. */
+static void
+wait_slot(struct msg_in *r)
+{
+    struct timespec until;
+
+    pthread_mutex_lock(&r->lock);
+    while (r->filled == r->taken && !prog_stopped) {
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += 100000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&r->change, &r->lock, &until);
+    }
+    r->interrupted = r->filled == r->taken;
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* The next filled slot; NULL: interrupted. */
+static struct slot *
+next_slot(struct msg_in *r)
+{
+    struct slot *s;
+    double t0;
+
+    if (r->held) {
+        if (msg_src_is_ring(r->src))
+            msg_src_release(r->src, r->slot[r->taken % r->nslot].end);
+        else if (r->slot[r->taken % r->nslot].m.kind == MSG_TEACHER)
+            forget(&r->slot[r->taken % r->nslot]);
+        pthread_mutex_lock(&r->lock);
+        r->taken++;
+        pthread_cond_signal(&r->change);
+        pthread_mutex_unlock(&r->lock);
+    }
+    r->held = 1;
+    s = &r->slot[r->taken % r->nslot];
+    t0 = prog_now();
+    if (r->threaded) {
+        wait_slot(r);
+    } else {
+        s->result = fill(r, s);
+        r->filled++;
+    }
+    r->waited += prog_now() - t0;
+    return r->interrupted ? NULL : s;
+}
+
+/* The thread ends with the last message.  Who has got that ends it, so that a
+ * program that exits because of it leaves no thread behind. */
+static void
+join_thread(struct msg_in *r)
+{
+    if (r->threaded)
+        pthread_join(r->thread, NULL);
+    r->threaded = 0;
+}
+
+/* Keep the `stream` message beyond the next call. */
+static void
+keep_head(struct msg_in *r, const struct msg *m)
+{
+    struct err e;
+
+    r->head = xmalloc(m->nraw);
+    memcpy(r->head, m->raw, m->nraw);
+    if (st_parse(&r->head_st, r->head, m->nraw, &e) < 0)
+        die_err(&e);        /* cannot be: it was parsed before */
+}
+
+int
+msg_read(struct msg_in *r, struct msg *m, struct err *e)
+{
+    struct slot *s;
+
+    if (r->interrupted)
+        s = NULL;
+    else
+        s = r->over ? &r->slot[r->taken % r->nslot] : next_slot(r);
+    if (!s)
+        return err_set(e, EX_STOP, "%s: interrupted", r->name);
+    *m = s->m;
+    if (s->result <= 0) {
+        r->over = 1;
+        join_thread(r);
+        if (s->result < 0) {
+            *e = s->e;
+            return -1;
+        }
+    }
+    r->chain = m->raw ? s->after : r->chain;
+    r->bytes = m->at + m->nraw;
+    r->batches += m->kind == MSG_BATCH;
+    if (m->kind == MSG_STREAM && m->raw && !r->head)
+        keep_head(r, m);
+    return s->result;
+}
+
+const char *
+msg_in_name(const struct msg_in *r)
+{
+    return r->name;
+}
+
+const struct chain *
+msg_in_chain(const struct msg_in *r)
+{
+    return &r->chain;
+}
+
+const struct st *
+msg_in_head(const struct msg_in *r)
+{
+    return &r->head_st;
+}
+
+uint64_t
+msg_in_bytes(const struct msg_in *r)
+{
+    return r->bytes;
+}
+
+/* Has the thread that reads ahead got the end already? */
+static int
+is_last(struct msg_in *r)
+{
+    int last;
+
+    if (!r->threaded)
+        return 0;
+    pthread_mutex_lock(&r->lock);
+    last = r->filled > r->taken + 1
+        && r->slot[(r->taken + 1) % r->nslot].result == 0;
+    pthread_mutex_unlock(&r->lock);
+    return last;
+}
+
+/* Batches of this stream, a continued one without those before it; 0: not
+ * announced. */
+static double
+announced(const struct msg_in *r)
+{
+    const char *all = st_meta(&r->head_st, "batches");
+    const char *next = st_meta(&r->head_st, "next_seq");
+    const double n = all ? strtod(all, NULL) : 0.0;
+    const double before = next ? strtod(next, NULL) - 1.0 : 0.0;
+
+    return n > before ? n - before : 0.0;
+}
+
+double
+msg_in_expect(struct msg_in *r, double seen)
+{
+    const double size = (double)msg_src_size(r->src);
+
+    if (r->batches && announced(r) > 0.0)
+        return seen * announced(r) / (double)r->batches;
+    if (size > 0.0 && r->bytes)
+        return seen * size / (double)r->bytes;
+    return is_last(r) ? seen : 0.0;
+}
+
+double
+msg_in_wait(const struct msg_in *r)
+{
+    return r->waited;
+}
+
+size_t
+msg_in_memory(const struct msg_in *r, size_t n)
+{
+    n = (n + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
+    return msg_src_memory(r->src, n) + (msg_src_is_ring(r->src) ? 0 :
+        n + (r->nslot < 2 ? 0 : n < r->ahead ? n : r->ahead));
+}
+
+void
+msg_in_ahead(struct msg_in *r, size_t n)
+{
+    pthread_mutex_lock(&r->lock);
+    r->ahead = n < ROOM_STEP ? ROOM_STEP : n;
+    pthread_mutex_unlock(&r->lock);
+}
+
+void
+msg_in_close(struct msg_in *r)
+{
+    if (!r)
+        return;
+    if (r->threaded) {
+        pthread_mutex_lock(&r->lock);
+        r->stop = 1;
+        pthread_cond_signal(&r->change);
+        pthread_mutex_unlock(&r->lock);
+        msg_src_wake(r->src);
+        join_thread(r);
+    }
+    msg_src_close(r->src);
+    for (int i = 0; i < SLOTS; i++) {
+        st_release(&r->slot[i].m.st);
+        free(r->slot[i].block);
+    }
+    pthread_mutex_destroy(&r->lock);
+    pthread_cond_destroy(&r->change);
+    msg_rules_release(&r->rules);
+    st_release(&r->head_st);
+    free(r->head);
+    free(r->name);
+    free(r);
+}

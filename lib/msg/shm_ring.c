@@ -1,0 +1,777 @@
+/* A ring of messages in shared memory: see shm_ring.h */
+#define _GNU_SOURCE                     /* memfd_create, seals, futex */
+#include "msg/shm_ring.h"
+#include "msg/peer.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/prog.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    ALIGN = 64,             /* of records, and of a message's data */
+    RECORD = 16,            /* u64 bytes of the message, u64 where it begins */
+    SPINS = 500,
+    TICK = 100000000,       /* nanoseconds between looks at the peer */
+    PATIENCE = 20,          /* ticks for a reader after prog_stopped */
+    DEAD = 50,              /* looks at a segment that nobody fills */
+    TRIES = 100             /* to get a name that others want too */
+};
+enum { VERSION = 1, WRITER = 0, READER = 1 };
+#define NEED_READER SIZE_MAX            /* see is_ready */
+
+static const char magic[8] = "retortSH";
+
+/* One end's words, on cache lines of their own. */
+struct end {
+    _Alignas(128) _Atomic uint64_t pos; /* bytes published or released */
+    _Atomic uint32_t change;    /* futex: pos or closed have changed ... */
+    _Atomic uint32_t watched;   /* ... and the other end sleeps on that */
+    _Atomic uint32_t closed;
+};
+
+struct head {
+    char magic[8];
+    uint32_t version;
+    uint32_t uid;
+    uint64_t size;              /* of the segment */
+    char boot[40];              /* the system's boot id */
+    _Atomic uint32_t ready;     /* what is above is set */
+    _Atomic uint32_t attached;  /* a reader has it, and the name is gone */
+    struct end end[2];
+};
+
+struct ring {
+    int role;
+    int fd;
+    char *text;             /* the address */
+    char *name;             /* of the segment, while it may have it */
+    int place;              /* of its path among those removed at the end */
+    struct head *h;
+    unsigned char *data;    /* mapped twice */
+    size_t size, mapped;    /* of data once; of everything */
+    struct io_guard *guard; /* whoever shrinks it ends us with a word */
+    uint64_t pos;           /* reserved or given out up to here */
+    _Atomic int woken;
+    int told;               /* that the peer is stopped, or has not come */
+    double began, wait;     /* writer: a reader is to come within wait */
+    int pair;               /* both ends are ours: 1, and 2 unmaps */
+};
+
+static size_t
+page(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void
+boot_id(char id[40])
+{
+    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY
+        | O_CLOEXEC);
+
+    memset(id, 0, 40);
+    if (fd < 0)
+        return;
+    if (read(fd, id, 36) < 36)
+        memset(id, 0, 40);
+    close(fd);
+}
+
+/* ---- life ---- */
+
+/* Take the lock of an end.  0, or -1: another process has it. */
+static int
+lock(int fd, int role)
+{
+    struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET,
+        .l_start = role, .l_len = 1 };
+
+    return fcntl(fd, F_SETLK, &l);
+}
+
+/* The process that holds the lock of an end; 0: nobody, -1: one that this
+ * system does not let us name. */
+static pid_t
+holder(int fd, int role)
+{
+    struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET,
+        .l_start = role, .l_len = 1 };
+
+    if (fcntl(fd, F_GETLK, &l) < 0)
+        return -1;
+    return l.l_type == F_UNLCK ? 0 : l.l_pid > 0 ? l.l_pid : -1;
+}
+
+static const char *
+peer(const struct ring *r)
+{
+    return r->role == WRITER ? "reader" : "writer";
+}
+
+/* Look at the other end.  1 it lives. */
+static int
+peer_lives(struct ring *r)
+{
+    pid_t pid;
+
+    if (r->pair)
+        return 1;
+    if ((pid = holder(r->fd, !r->role)) == 0)
+        return 0;
+    if (!r->told && peer_is_stopped(pid)) {
+        r->told = 1;
+        note("%s: the %s (process %ld) is stopped: waiting for it", r->text,
+            peer(r), (long)pid);
+    }
+    return 1;
+}
+
+/* ---- waiting ---- */
+
+static void
+futex_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void
+futex_wait(_Atomic uint32_t *word, uint32_t value)
+{
+    const struct timespec t = { .tv_nsec = TICK };
+
+    syscall(SYS_futex, word, FUTEX_WAIT, value, &t, NULL, 0);
+}
+
+/* Our end has changed. */
+static void
+announce(struct ring *r)
+{
+    struct end *mine = &r->h->end[r->role];
+
+    if (atomic_exchange(&mine->watched, 0)) {
+        atomic_fetch_add(&mine->change, 1);
+        futex_wake(&mine->change);
+    }
+}
+
+/* There is what we wait for.  Reader: a message; writer: room for n bytes, or
+ * a reader at all. */
+static int
+is_ready(const struct ring *r, size_t n)
+{
+    const uint64_t pos = atomic_load(&r->h->end[!r->role].pos);
+
+    if (n == NEED_READER)
+        return (int)atomic_load(&r->h->attached);
+    return r->role == READER ? pos != r->pos : r->size - (r->pos - pos) >= n;
+}
+
+static inline void
+relax(void)
+{
+#if defined __x86_64__ || defined __i386__
+    __builtin_ia32_pause();
+#endif
+}
+
+/*
+ * Sleep until the other end changes, or for a tick.  `watched` is set before
+ * the last look, and the other end looks at it after its change: one of the
+ * two sees the other.
+ */
+static void
+sleep_on(struct ring *r, size_t n)
+{
+    struct end *other = &r->h->end[!r->role];
+    const uint32_t was = atomic_load(&other->change);
+
+    atomic_store(&other->watched, 1);
+    if (!is_ready(r, n) && !atomic_load(&other->closed)
+        && !atomic_load(&r->woken))
+        futex_wait(&other->change, was);
+    atomic_store(&other->watched, 0);
+}
+
+/* Nothing has changed for a tick.  0: go on waiting; else as wait_ready. */
+static int
+look_around(struct ring *r)
+{
+    struct stat st;
+
+    if (r->pair || r->role == READER || atomic_load(&r->h->attached))
+        return !peer_lives(r);
+    /* Nobody has come.  The name goes a moment before `attached` comes, under
+     * the reader's lock. */
+    if (fstat(r->fd, &st) == 0 && st.st_nlink == 0 && !peer_lives(r)
+        && !atomic_load(&r->h->attached))
+        return 2;
+    if (r->wait > 0.0 && prog_now() - r->began > r->wait)
+        return 3;
+    if (!r->told && prog_now() - r->began > 2.0) {
+        r->told = 1;
+        note("%s: waiting for a reader", r->text);
+    }
+    return 0;
+}
+
+/* 0 ready, 1 the peer has gone, 2 the segment, 3 nobody came, -1 woken or
+ * stopped. */
+static int
+wait_ready(struct ring *r, size_t n)
+{
+    const struct end *other = &r->h->end[!r->role];
+    int ticks = 0;
+
+    for (int i = 0; i < SPINS && !is_ready(r, n); i++)
+        relax();
+    while (!is_ready(r, n)) {
+        const double t = prog_now();
+        int k = 0;
+
+        if (atomic_load(&r->woken))
+            return -1;
+        if (!atomic_load(&other->closed)) {
+            sleep_on(r, n);
+            if (r->role == WRITER && prog_stopped && ++ticks > PATIENCE)
+                return -1;
+            if (prog_now() - t > 0.09)
+                k = look_around(r);
+        } else {
+            k = 1;
+        }
+        if (k != 0)             /* what it did before it went counts */
+            return is_ready(r, n) ? 0 : k;
+    }
+    if (r->told) {
+        r->told = 0;
+        note("%s: the %s goes on", r->text, peer(r));
+    }
+    return 0;
+}
+
+/* ---- the segment ---- */
+
+static struct ring *
+new_ring(const struct addr *a, int role, int fd)
+{
+    struct ring *r = xcalloc(1, sizeof *r);
+
+    r->role = role;
+    r->fd = fd;
+    r->text = xstrdup(a->text);
+    r->began = prog_now();
+    r->wait = a->wait;
+    return r;
+}
+
+/* Map a segment of `size` bytes: its data twice, for a reader read-only. */
+static int
+map(struct ring *r, size_t size, struct err *e)
+{
+    const size_t head = page();
+    const int prot = PROT_READ | (r->role == WRITER || r->pair ? PROT_WRITE :
+        0);
+    unsigned char *p;
+
+    _Static_assert(sizeof(struct head) <= 4096, "one page");
+    r->size = size - head;
+    r->mapped = head + 2 * r->size;
+    p = mmap(NULL, r->mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS
+        | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return err_set(e, EX_SYS, "%s: mmap:", r->text);
+    r->data = p + head;
+    if (mmap(p, head, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, r->fd, 0)
+        == MAP_FAILED || mmap(r->data, r->size, prot, MAP_SHARED | MAP_FIXED,
+        r->fd, (off_t)head) == MAP_FAILED || mmap(r->data + r->size, r->size,
+        prot, MAP_SHARED | MAP_FIXED, r->fd, (off_t)head) == MAP_FAILED) {
+        err_set(e, EX_SYS, "%s: mmap:", r->text);
+        munmap(p, r->mapped);
+        return -1;
+    }
+    r->h = (struct head *)(void *)p;
+    r->guard = io_guard(p, r->mapped, r->text);
+    return 0;
+}
+
+/* Give the new segment its memory, now: a page that is missing later would be
+ * a SIGBUS.  Then its head. */
+static int
+fill_segment(struct ring *r, size_t want, struct err *e)
+{
+    const size_t size = (want + page() - 1) / page() * page();
+    int k;
+
+    do
+        k = posix_fallocate(r->fd, 0, (off_t)size);
+    while (k == EINTR && !prog_stopped);
+    if (k != 0) {
+        errno = k;
+        return err_set(e, EX_SYS, "%s: a ring of %zu bytes does not fit into "
+            "shared memory (?size=BYTES makes it smaller):", r->text, size);
+    }
+    if (map(r, size, e) < 0)
+        return -1;
+    memcpy(r->h->magic, magic, sizeof magic);
+    r->h->version = VERSION;
+    r->h->uid = (uint32_t)geteuid();
+    r->h->size = size;
+    boot_id(r->h->boot);
+    atomic_store(&r->h->ready, 1);
+    return 0;
+}
+
+/* A segment that has a name was made by us, for us alone: whoever else can
+ * write to it, or shrink it, could do with us what he likes. */
+static int
+check_owner(int fd, const struct addr *a, const char *name, struct err *e)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return err_set(e, EX_SYS, "%s: /dev/shm%s:", a->text, name);
+    if (st.st_uid != geteuid() || (st.st_mode & 0077) != 0 ||
+        !S_ISREG(st.st_mode))
+        return err_set(e, EX_INPUT, "%s: /dev/shm%s belongs to user %lu with "
+            "mode %04o, not to this one alone: choose another name", a->text,
+            name, (unsigned long)st.st_uid, (unsigned)st.st_mode & 07777);
+    return 0;
+}
+
+/* Map a segment that another process has filled, once it is ready. 1; 0 not
+ * yet; -1.  It is read before it is mapped: to touch a page that is not there
+ * yet could end us by SIGBUS. */
+static int
+open_segment(struct ring *r, struct err *e)
+{
+    struct head h;
+    struct stat st;
+    char boot[40];
+    size_t size;
+
+    if (fstat(r->fd, &st) < 0)
+        return err_set(e, EX_SYS, "%s: fstat:", r->text);
+    size = (size_t)st.st_size;
+    if (size == 0 || pread(r->fd, &h, sizeof h, 0) < (ssize_t)sizeof h
+        || !h.ready)
+        return 0;
+    boot_id(boot);
+    if (memcmp(h.magic, magic, sizeof magic) != 0 || h.version != VERSION
+        || h.size != size || h.uid != (uint32_t)geteuid()
+        || memcmp(h.boot, boot, sizeof boot) != 0
+        || size < 2 * page() || size % page() != 0)
+        return err_set(e, EX_INPUT, "%s: the segment is none of this version, "
+            "user and boot", r->text);
+    return map(r, size, e) < 0 ? -1 : 1;
+}
+
+size_t
+ring_size(const struct ring *r)
+{
+    return r->size;
+}
+
+static int
+has_name(const struct ring *r)
+{
+    struct stat st;
+
+    return r->name && fstat(r->fd, &st) == 0 && st.st_nlink > 0;
+}
+
+static void
+remove_name(struct ring *r)
+{
+    if (has_name(r))
+        shm_unlink(r->name);
+    io_forget(r->place);
+    r->place = 0;
+    free(r->name);
+    r->name = NULL;
+}
+
+static char *
+segment_name(const struct addr *a)
+{
+    return xasprintf("/retort-%lu-%s", (unsigned long)geteuid(), a->name);
+}
+
+/*
+ * Open the segment of that name and, if nobody writes it, remove it: whoever
+ * holds the writer's lock may, as long as the name is still this segment's.
+ * 0: there is none now; 1: a live one, *fd if fd is not NULL; -1.
+ */
+static int
+clear_stale(const struct addr *a, const char *name, int *fd, struct err *e)
+{
+    const int f = shm_open(name, O_RDWR, 0);
+    struct stat st;
+    int live;
+
+    if (f < 0)
+        return errno == ENOENT ? 0 : err_set(e, EX_SYS, "%s: /dev/shm%s:",
+            a->text, name);
+    if (check_owner(f, a, name, e) < 0) {
+        close(f);
+        return -1;
+    }
+    live = lock(f, WRITER) < 0;
+    if (!live && fstat(f, &st) == 0 && st.st_nlink > 0) {
+        if (shm_unlink(name) < 0 && errno != ENOENT) {
+            err_set(e, EX_SYS, "%s: /dev/shm%s:", a->text, name);
+            close(f);
+            return -1;
+        }
+        vnote("%s: removed what a writer that died has left", a->text);
+    }
+    if (live && fd)
+        *fd = f;
+    else
+        close(f);
+    return live;
+}
+
+/* A new segment of that name, locked: its descriptor; -1. */
+static int
+new_segment(const struct addr *a, const char *name, struct err *e)
+{
+    /* The name appears before the lock is taken, so another start may have
+     * taken it for stale and removed it: then once more. */
+    for (int tries = 0; tries < TRIES; tries++) {
+        struct stat st;
+        int fd, live;
+
+        if ((live = clear_stale(a, name, NULL, e)) != 0)
+            return live < 0 ? -1 : err_set(e, EX_USAGE, "%s: another program "
+                "writes there", a->text);
+        fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+        if (fd < 0 && errno != EEXIST)
+            return err_set(e, EX_SYS, "%s: /dev/shm%s:", a->text, name);
+        if (fd >= 0 && lock(fd, WRITER) == 0 && fstat(fd, &st) == 0
+            && st.st_nlink > 0)
+            return fd;
+        if (fd >= 0)
+            close(fd);
+    }
+    return err_set(e, EX_SYS, "%s: /dev/shm%s is made and removed by somebody "
+        "else all the time", a->text, name);
+}
+
+struct ring *
+ring_create(const struct addr *a, struct err *e)
+{
+    char *name = segment_name(a);
+    const int fd = new_segment(a, name, e);
+    struct ring *r;
+    char *path;
+
+    if (fd < 0) {
+        free(name);
+        return NULL;
+    }
+    r = new_ring(a, WRITER, fd);
+    r->name = name;
+    path = xasprintf("/dev/shm%s", name);
+    r->place = io_remember(path);
+    free(path);
+    if (fill_segment(r, a->size, e) == 0)
+        return r;
+    ring_close(r);
+    return NULL;
+}
+
+/* Make the segment ours.  The name goes first: `attached` says that it has.
+ * 1; 0: another reader has come and gone; -1. */
+static int
+take(struct ring *r, struct err *e)
+{
+    if (lock(r->fd, READER) < 0)
+        return err_set(e, EX_USAGE, "%s: another program reads there",
+            r->text);
+    if (atomic_load(&r->h->attached))
+        return 0;
+    remove_name(r);
+    atomic_store(&r->h->attached, 1);
+    announce(r);
+    return 1;
+}
+
+/* Take the segment at fd, which is closed unless that succeeds.  1; 0 it is
+ * not, or no longer, for us; -1.  *dead counts how often nobody wrote it. */
+static int
+try_attach(const struct addr *a, const char *name, int fd, struct ring **p,
+    int *dead, struct err *e)
+{
+    struct ring *r = new_ring(a, READER, fd);
+    int k;
+
+    r->name = xstrdup(name);
+    k = check_owner(fd, a, name, e);
+    if (k == 0 && has_name(r))
+        k = open_segment(r, e);
+    if (k > 0)
+        k = take(r, e);
+    else if (k == 0 && has_name(r) && holder(fd, WRITER) == 0
+        && ++*dead > DEAD)
+        k = err_set(e, EX_INPUT, "%s: its writer died before it wrote",
+            a->text);
+    if (k > 0) {
+        *p = r;
+        return 1;
+    }
+    free(r->name);                  /* not ours to remove */
+    r->name = NULL;
+    ring_close(r);
+    return k;
+}
+
+struct ring *
+ring_attach(const struct addr *a, struct err *e)
+{
+    const double began = prog_now();
+    char *name = segment_name(a);
+    struct ring *r = NULL;
+    int fd = -1, told = 0, k = 0, dead = 0;
+
+    /* What is there already and has no writer is of another run. */
+    if (clear_stale(a, name, &fd, e) < 0) {
+        free(name);
+        return NULL;
+    }
+    while (k == 0) {
+        if (fd < 0)
+            fd = shm_open(name, O_RDWR, 0);
+        if (fd >= 0)
+            k = try_attach(a, name, fd, &r, &dead, e);
+        else if (errno != ENOENT)
+            k = err_set(e, EX_SYS, "%s: /dev/shm%s:", a->text, name);
+        if (k == 0)
+            k = addr_wait(a, began, "writer", &told, e);
+        fd = -1;
+    }
+    free(name);
+    return r;
+}
+
+struct ring *
+ring_create_memfd(const struct addr *a, struct err *e)
+{
+    const int fd = memfd_create("retort-ring", MFD_CLOEXEC
+        | MFD_ALLOW_SEALING);
+    struct ring *r;
+
+    if (fd < 0) {
+        err_set(e, EX_SYS, "%s: memfd_create:", a->text);
+        return NULL;
+    }
+    r = new_ring(a, WRITER, fd);
+    if (lock(fd, WRITER) < 0)
+        err_set(e, EX_SYS, "%s: lock:", a->text);
+    else if (fill_segment(r, a->size, e) == 0) {
+        if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+            == 0)
+            return r;
+        err_set(e, EX_SYS, "%s: seals:", a->text);
+    }
+    ring_close(r);
+    return NULL;
+}
+
+int
+ring_fd(const struct ring *r)
+{
+    return r->fd;
+}
+
+struct ring *
+ring_attach_fd(const struct addr *a, int fd, struct err *e)
+{
+    struct ring *r = new_ring(a, READER, fd);
+    const int seals = fcntl(fd, F_GET_SEALS), want = F_SEAL_SHRINK
+        | F_SEAL_GROW;
+    int k;
+
+    if (seals < 0 || (seals & want) != want)
+        k = err_set(e, EX_INPUT, "%s: the memory that was handed over could "
+            "shrink", a->text);
+    else if ((k = open_segment(r, e)) == 0)
+        k = err_set(e, EX_INPUT, "%s: the memory that was handed over is not "
+            "ready", a->text);
+    if (k > 0 && (k = take(r, e)) == 0)
+        err_set(e, EX_USAGE, "%s: another program reads there", a->text);
+    if (k > 0)
+        return r;
+    ring_close(r);
+    return NULL;
+}
+
+int
+ring_pair(struct ring *end[2], size_t size, struct err *e)
+{
+    const struct addr a = { .text = "pair", .size = size };
+
+    if (!(end[WRITER] = ring_create_memfd(&a, e)))
+        return -1;
+    end[WRITER]->pair = 2;
+    end[READER] = xcalloc(1, sizeof **end);
+    *end[READER] = *end[WRITER];
+    end[READER]->role = READER;
+    end[READER]->fd = -1;
+    end[READER]->text = xstrdup(a.text);
+    end[READER]->pair = 1;
+    atomic_store(&end[READER]->h->attached, 1);
+    return 0;
+}
+
+/* ---- the writer ---- */
+
+/* A record of n bytes whose message begins `begin` bytes after it. */
+static uint64_t
+record_size(uint64_t n, uint64_t begin)
+{
+    return (begin + n + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static int
+wait_failed(const struct ring *r, int k, struct err *e)
+{
+    if (k < 0)
+        return err_set(e, r->role == WRITER ? EX_STOP : EX_SYS,
+            "%s: interrupted", r->text);
+    if (k > 2)
+        return err_set(e, EX_SYS, "%s: no reader has come in %g s", r->text,
+            r->wait);
+    if (k > 1)
+        return err_set(e, EX_SYS, "%s: the segment was removed before a "
+            "reader came", r->text);
+    return k;
+}
+
+int
+ring_reserve(struct ring *r, size_t n, size_t head, unsigned char **p,
+    struct err *e)
+{
+    const uint64_t begin = RECORD + (ALIGN - (RECORD + head) % ALIGN) % ALIGN;
+    const uint64_t mega = (uint64_t)1 << 20;
+    uint64_t total, v[2] = { n, begin };
+    int k;
+
+    if (n >= r->size || (total = record_size(n, begin)) > r->size) {
+        const uint64_t need = (2 * n + 2 * page() + mega - 1) / mega;
+
+        return err_set(e, EX_USAGE, "%s: a message of %zu bytes does not fit "
+            "into a ring of %zu: give the writer %.100s%csize=%lluM", r->text,
+            n, r->size, r->text, strchr(r->text, '?') ? '&' : '?',
+            (unsigned long long)need);
+    }
+    if (r->place && atomic_load(&r->h->attached)) {
+        io_forget(r->place);        /* the reader has removed the name */
+        r->place = 0;
+    }
+    k = atomic_load(&r->h->end[READER].closed) ? 1 : wait_ready(r, total);
+    if (k != 0)
+        return wait_failed(r, k, e);
+    memcpy(r->data + r->pos % r->size, v, sizeof v);
+    *p = r->data + r->pos % r->size + begin;
+    r->pos += total;
+    return 0;
+}
+
+void
+ring_publish(struct ring *r)
+{
+    atomic_store(&r->h->end[WRITER].pos, r->pos);
+    announce(r);
+}
+
+int
+ring_handover(struct ring *r, struct err *e)
+{
+    return wait_failed(r, wait_ready(r, NEED_READER), e);
+}
+
+/* ---- the reader ---- */
+
+/* A named segment cannot be sealed.  After this look r->guard notices. */
+static int
+shrunken(const struct ring *r, struct err *e)
+{
+    struct stat st;
+
+    if (r->pair || (fstat(r->fd, &st) == 0 && st.st_size >= 0 &&
+        (size_t)st.st_size >= page() + r->size))
+        return 0;
+    return err_set(e, EX_INPUT, "%s: the segment has shrunk", r->text);
+}
+
+int
+ring_next(struct ring *r, struct ring_msg *m, struct err *e)
+{
+    const int k = wait_ready(r, 0);
+    const uint64_t limit = atomic_load(&r->h->end[WRITER].pos);
+    uint64_t v[2];
+
+    if (k != 0)
+        return k > 0 ? 0 : wait_failed(r, k, e);
+    if (shrunken(r, e) < 0)
+        return -1;
+    /* Another process has written this: believe nothing. */
+    memcpy(v, r->data + r->pos % r->size, sizeof v);
+    if (limit - r->pos > r->size || v[1] < RECORD || v[1] > RECORD + ALIGN
+        || v[0] > r->size || record_size(v[0], v[1]) > limit - r->pos)
+        return err_set(e, EX_INPUT, "%s: the ring is damaged", r->text);
+    m->p = r->data + r->pos % r->size + v[1];
+    m->n = (size_t)v[0];
+    r->pos += record_size(v[0], v[1]);
+    m->end = r->pos;
+    return 1;
+}
+
+void
+ring_release(struct ring *r, uint64_t end)
+{
+    atomic_store(&r->h->end[READER].pos, end);
+    announce(r);
+}
+
+void
+ring_wake(struct ring *r)
+{
+    struct end *other = &r->h->end[!r->role];
+
+    atomic_store(&r->woken, 1);
+    atomic_fetch_add(&other->change, 1);
+    futex_wake(&other->change);
+}
+
+void
+ring_close(struct ring *r)
+{
+    if (!r)
+        return;
+    if (r->h) {
+        atomic_store(&r->h->end[r->role].closed, 1);
+        announce(r);
+        if (r->pair != 1) {
+            io_unguard(r->guard);
+            munmap(r->h, r->mapped);
+        }
+    }
+    remove_name(r);
+    if (r->fd >= 0)
+        close(r->fd);
+    free(r->text);
+    free(r->name);
+    free(r);
+}

@@ -1,0 +1,72 @@
+/*
+ * A ring of messages in shared memory between one writer and one reader,
+ * which write and read in place.
+ *
+ * The segment is a page of control words and a data part that is mapped twice
+ * in a row, so that a message never breaks at its end.  The writer reserves
+ * room for a whole message, fills it and publishes it by one store: a writer
+ * that dies never shows half of one.  Whoever waits spins for some hundred
+ * turns, then sleeps on a futex, and looks every 0.1 s whether the other end
+ * lives: it holds a record lock on the segment (byte 0 the writer, byte 1 the
+ * reader), which the kernel frees when a process ends in any way.  A peer
+ * that is stopped (SIGSTOP) lives; that is reported, and waited for.
+ *
+ * A named segment (shm_open(3), "/retort-UID-NAME") belongs to its writer; it
+ * loses its name when the reader attaches.  One whose writer is gone is stale:
+ * the next start removes it.
+ */
+#ifndef MSG_SHM_RING_H
+#define MSG_SHM_RING_H
+
+#include "base/err.h"
+#include "msg/addr.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ring;
+
+/* The writer's end of shm:NAME; does not wait for a reader.  All memory is
+ * there when this returns: no room in /dev/shm is an error (EX_SYS). */
+struct ring *ring_create(const struct addr *a, struct err *e);
+/* The reader's end: waits for the writer as long as a says. */
+struct ring *ring_attach(const struct addr *a, struct err *e);
+/* Without a name: a sealed memory file to be handed over ... */
+struct ring *ring_create_memfd(const struct addr *a, struct err *e);
+int ring_fd(const struct ring *r);      /* still owned by r */
+/* ... and the reader's end of it; takes fd, also when it fails. */
+struct ring *ring_attach_fd(const struct addr *a, int fd, struct err *e);
+/* Both ends in one process and one mapping, for tests. */
+int ring_pair(struct ring *end[2], size_t size, struct err *e);
+
+/* Writer: room for a message of n bytes, the first `head` of which end at a
+ * multiple of 64 in memory.  0: *p is it; 1: the reader has left; -1: EX_USAGE
+ * when the ring is too small, EX_STOP when prog_stopped and the reader does
+ * not read. */
+int ring_reserve(struct ring *r, size_t n, size_t head, unsigned char **p,
+    struct err *e);
+/* The reader may have what was reserved. */
+void ring_publish(struct ring *r);
+/* Wait until a reader has attached: from then on the messages are its own. As
+ * ring_reserve. */
+int ring_handover(struct ring *r, struct err *e);
+
+struct ring_msg {
+    const unsigned char *p; /* in the ring, until ring_release(end) */
+    size_t n;
+    uint64_t end;
+};
+/* Reader: the next message.  1; 0: the writer has closed or died and all that
+ * it published was given out; -1: EX_INPUT damage, EX_SYS woken. */
+int ring_next(struct ring *r, struct ring_msg *m, struct err *e);
+/* Give back all messages up to this one; may be another thread than that of
+ * ring_next. */
+void ring_release(struct ring *r, uint64_t end);
+/* From another thread: let a waiting ring_next return -1, now and ever. */
+void ring_wake(struct ring *r);
+
+size_t ring_size(const struct ring *r);     /* bytes of its data part */
+/* Either end; also removes a name that no reader has come for. */
+void ring_close(struct ring *r);
+
+#endif

@@ -1,0 +1,648 @@
+/* How the two ends of a socket meet, and the frames of tcp: see msg_sock.h */
+#define _GNU_SOURCE                     /* struct ucred */
+#include "msg/sock.h"
+#include "base/bytes.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/prog.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { HELLO = 32, GUESTS = 16 };
+enum { HELLO_WAIT = 5000, CONNECT_WAIT = 5000 };       /* milliseconds */
+#define TOKEN "RETORT_TOKEN"
+
+/* What can come of one try to meet. */
+enum { MET = 1, NOT_YET = 0, FAILED = -1 };
+
+/* Where an address leads: candidates, in order. */
+struct place {
+    struct sockaddr_storage at;
+    socklen_t n;
+};
+struct places {
+    struct place v[8];
+    size_t n;
+};
+
+static int
+add_place(struct places *p, const void *at, size_t n)
+{
+    if (p->n == sizeof p->v / sizeof *p->v)
+        return -1;
+    memcpy(&p->v[p->n].at, at, n);
+    p->v[p->n++].n = (socklen_t)n;
+    return 0;
+}
+
+static int
+resolve(struct places *p, const struct addr *a, struct err *e)
+{
+    struct addrinfo hint = { .ai_socktype = SOCK_STREAM }, *list;
+    struct sockaddr_un u = { .sun_family = AF_UNIX };
+    int k;
+
+    p->n = 0;
+    if (a->kind == ADDR_UNIX) {
+        if (strlen(a->name) >= sizeof u.sun_path)
+            return err_set(e, EX_USAGE, "%s: a path of %zu bytes; sockets "
+                "have at most %zu", a->text, strlen(a->name),
+                sizeof u.sun_path - 1);
+        memcpy(u.sun_path, a->name, strlen(a->name) + 1);
+        return add_place(p, &u, sizeof u);
+    }
+    if ((k = getaddrinfo(a->name, a->port, &hint, &list)) != 0)
+        return err_set(e, EX_SYS, "%s: %s: %s", a->text, a->name,
+            gai_strerror(k));
+    for (const struct addrinfo *i = list; i; i = i->ai_next)
+        if (add_place(p, i->ai_addr, i->ai_addrlen) < 0)
+            break;
+    freeaddrinfo(list);
+    return 0;
+}
+
+/* Wait for fd as poll does, but notice prog_stopped.  1, 0 time is up, -1. */
+static int
+wait_fd(int fd, short events, int ms)
+{
+    const double until = prog_now() + ms / 1000.0;
+    struct pollfd p = { .fd = fd, .events = events };
+
+    while (!prog_stopped) {
+        const int r = poll(&p, 1, 100);
+
+        if (r > 0)
+            return 1;
+        if (r < 0 && errno != EINTR)
+            return -1;
+        if (prog_now() >= until)
+            return 0;
+    }
+    return -1;
+}
+
+/* Send or receive all n bytes within ms.  0, or -1. */
+static int
+transfer(int fd, void *p, size_t n, int out, int ms)
+{
+    const double until = prog_now() + ms / 1000.0;
+
+    for (size_t done = 0; done < n;) {
+        const double left = until - prog_now();
+        ssize_t got;
+
+        if (wait_fd(fd, out ? POLLOUT : POLLIN, (int)(left * 1000.0)) <= 0)
+            return -1;
+        got = out ? send(fd, (char *)p + done, n - done, MSG_NOSIGNAL) :
+            recv(fd, (char *)p + done, n - done, 0);
+        if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
+            return -1;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return 0;
+}
+
+/* What has gone wrong, unless it is that the program was told to stop. */
+static int
+give_up(const struct addr *a, int code, const char *why, struct err *e)
+{
+    return prog_stopped ? err_set(e, EX_STOP, "%s: interrupted", a->text) :
+        err_set(e, code, "%s: %s", a->text, why);
+}
+
+/* ---- who is there ---- */
+
+/* A connection whose hello has not come whole yet. */
+struct guest {
+    int fd;
+    double until;           /* by then it must have */
+    size_t n;               /* bytes of it that have */
+    unsigned char said[HELLO];
+};
+
+/* What an end says of itself: 16 bytes, and over tcp the hash of TOKEN. */
+static void
+hello(unsigned char p[HELLO], const struct addr *a, enum sock_role role)
+{
+    const char *token = a->kind == ADDR_TCP ? getenv(TOKEN) : NULL;
+    XXH128_canonical_t c;
+
+    memset(p, 0, HELLO);
+    memcpy(p, role == SOCK_READS ? "retort-ipc-2 rd\n" : "retort-ipc-2 wr\n",
+        16);
+    if (token && *token) {
+        XXH128_canonicalFromHash(&c, XXH3_128bits(token, strlen(token)));
+        memcpy(p + 16, c.digest, 16);
+    }
+}
+
+static int
+say_hello(int fd, const struct addr *a, enum sock_role role)
+{
+    unsigned char p[HELLO];
+
+    hello(p, a, role);
+    return transfer(fd, p, HELLO, 1, HELLO_WAIT);
+}
+
+/* The two halves are right?  All of it is looked at, however much is wrong, so
+ * that time tells nothing of the token. */
+static int
+same_token(const struct guest *g, const unsigned char mine[HELLO])
+{
+    unsigned char differ = 0;
+
+    for (size_t i = 16; i < HELLO; i++)
+        differ |= (unsigned char)(g->said[i] ^ mine[i]);
+    return differ == 0;
+}
+
+/* Take what has come of a hello.  MET: it is whole, and one of ours; NOT_YET;
+ * FAILED.  *same: the other end does what we do. */
+static int
+hear(struct guest *g, const struct addr *a, enum sock_role role, int *same,
+    struct err *e)
+{
+    enum { COMMON = 13 };           /* bytes that every hello begins with */
+    const ssize_t got = recv(g->fd, g->said + g->n, HELLO - g->n,
+        MSG_DONTWAIT);
+    const int wait = got < 0 && (errno == EAGAIN || errno == EINTR);
+    unsigned char mine[HELLO], other[HELLO];
+
+    hello(mine, a, role);
+    hello(other, a, role == SOCK_READS ? SOCK_WRITES : SOCK_READS);
+    g->n += got > 0 ? (size_t)got : 0;
+    if (memcmp(g->said, mine, g->n < COMMON ? g->n : COMMON) != 0)
+        return give_up(a, EX_INPUT, "what answers there is no program of "
+            "retort of this version", e);
+    if (got <= 0 && !wait)
+        return give_up(a, EX_INPUT, "the other end has closed the connection: "
+            "it has met somebody else, or its " TOKEN " is another one", e);
+    if (g->n < HELLO)
+        return prog_now() < g->until ? NOT_YET : give_up(a, EX_INPUT, "what "
+            "answers there does not say what it is", e);
+    *same = memcmp(g->said, mine, 16) == 0;
+    if (!*same && memcmp(g->said, other, 16) != 0)
+        return give_up(a, EX_INPUT, "what answers there is no program of "
+            "retort of this version", e);
+    return same_token(g, mine) ? MET : give_up(a, EX_INPUT, "the other end "
+        "has another " TOKEN, e);
+}
+
+static int
+both_ends(const struct addr *a, enum sock_role role, struct err *e)
+{
+    return err_set(e, EX_USAGE, "%s: both ends %s", a->text,
+        role == SOCK_READS ? "read" : "write");
+}
+
+/* Is the other end of a unix socket ours? */
+static int
+check_user(int fd, const struct addr *a, struct err *e)
+{
+    struct ucred u;
+    socklen_t n = sizeof u;
+
+    if (a->kind == ADDR_UNIX && (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u,
+        &n) < 0 || u.uid != geteuid()))
+        return err_set(e, EX_INPUT, "%s: the other end is another user's",
+            a->text);
+    return 0;
+}
+
+/* Who has connected says who it is, and hears it.  MET, or FAILED. */
+static int
+greet(int fd, const struct addr *a, enum sock_role role, double until,
+    struct err *e)
+{
+    struct guest g = { .fd = fd, .until = prog_now() + HELLO_WAIT / 1000.0 };
+    int k = NOT_YET, same = 0;
+
+    if (until > g.until)
+        g.until = until;
+    if (check_user(fd, a, e) < 0)
+        return FAILED;
+    if (say_hello(fd, a, role) < 0)
+        return give_up(a, EX_INPUT, "the other end has closed the connection",
+            e);
+    while (k == NOT_YET) {
+        (void)wait_fd(fd, POLLIN, 100);
+        if (prog_stopped)
+            return give_up(a, EX_STOP, "", e);
+        k = hear(&g, a, role, &same, e);
+    }
+    return k == MET && same ? both_ends(a, role, e) : k;
+}
+
+/* On a port of the ephemeral range, a socket can connect to itself. */
+static int
+is_self(int fd)
+{
+    struct sockaddr_storage a = { 0 }, b = { 0 };
+    socklen_t n = sizeof a, m = sizeof b;
+
+    return getsockname(fd, (struct sockaddr *)&a, &n) == 0 &&
+        getpeername(fd, (struct sockaddr *)&b, &m) == 0 &&
+        a.ss_family != AF_UNIX && n == m && memcmp(&a, &b, n) == 0;
+}
+
+static int
+new_socket(const struct place *p)
+{
+    return socket(p->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+        0);
+}
+
+static int
+connect_to(const struct place *p)
+{
+    const int fd = new_socket(p);
+    int bad = 0;
+    socklen_t n = sizeof bad;
+
+    if (fd < 0)
+        return -1;
+    if (connect(fd, (const struct sockaddr *)&p->at, p->n) < 0) {
+        bad = errno;
+        if (bad == EINPROGRESS) {
+            const int r = wait_fd(fd, POLLOUT, CONNECT_WAIT);
+
+            bad = ETIMEDOUT;
+            if (r > 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &bad, &n) < 0)
+                bad = errno;
+        }
+    }
+    if (bad == 0 && is_self(fd))
+        bad = ECONNREFUSED;
+    if (bad == 0)
+        return fd;
+    close(fd);
+    errno = bad;
+    return -1;
+}
+
+static int
+try_connect(int *fd, const struct places *p, const struct addr *a,
+    enum sock_role role, double until, struct err *e)
+{
+    int k;
+
+    for (size_t i = 0; i < p->n; i++) {
+        if ((*fd = connect_to(&p->v[i])) < 0)
+            continue;
+        if ((k = greet(*fd, a, role, until, e)) ==
+            MET)
+            return MET;
+        close(*fd);
+        return k;
+    }
+    /* Nobody is there yet, or it is about to be. */
+    if (errno == ECONNREFUSED || errno == ENOENT || errno == ETIMEDOUT ||
+        errno == EAGAIN || errno == EINTR || errno == ECONNRESET ||
+        errno == EADDRNOTAVAIL)
+        return NOT_YET;
+    return err_set(e, EX_SYS, "%s: connect:", a->text);
+}
+
+/* The folder of a socket, locked: between a look at the socket and its
+ * removal nobody else may make a new one. */
+static int
+lock_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = slash ? xasprintf("%.*s", slash == path ? 1 :
+        (int)(slash - path), path) : xstrdup(".");
+    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    free(dir);
+    if (fd >= 0 && flock(fd, LOCK_EX) < 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* A socket that nobody listens on is removed.  0; -1: the path is taken. */
+static int
+clear_path(const struct place *p, const struct addr *a, struct err *e)
+{
+    struct stat st;
+    int fd;
+
+    if (lstat(a->name, &st) < 0)
+        return errno == ENOENT ? 0 : err_set(e, EX_SYS, "%s:", a->text);
+    if (!S_ISSOCK(st.st_mode))
+        return err_set(e, EX_USAGE, "%s: there is a file of that name, and it "
+            "is no socket", a->text);
+    fd = new_socket(p);
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)&p->at, p->n) < 0
+        && errno == ECONNREFUSED)
+        unlink(a->name);
+    if (fd >= 0)
+        close(fd);
+    return 0;
+}
+
+static int
+listen_unix(int *fd, const struct place *p, const struct addr *a,
+    struct err *e)
+{
+    const int folder = lock_folder(a->name);
+    int k = NOT_YET;
+
+    if (folder < 0)
+        return err_set(e, EX_SYS, "%s: its folder:", a->text);
+    if (clear_path(p, a, e) < 0)
+        k = FAILED;
+    else if ((*fd = new_socket(p)) < 0)
+        k = err_set(e, EX_SYS, "%s: socket:", a->text);
+    else if (fchmod(*fd, 0600) < 0 || bind(*fd, (const struct sockaddr *)
+        &p->at, p->n) < 0 || listen(*fd, 4) < 0) {
+        if (errno != EADDRINUSE)
+            k = err_set(e, EX_SYS, "%s: bind:", a->text);
+        close(*fd);
+    } else
+        k = MET;
+    close(folder);
+    return k;
+}
+
+/* Who listens everywhere is told what that means. */
+static void
+warn_everywhere(const struct place *p, const struct addr *a)
+{
+    const char *token = getenv(TOKEN);
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+
+    memcpy(&v4, &p->at, sizeof v4);
+    memcpy(&v6, &p->at, sizeof v6);
+    if (p->at.ss_family == AF_INET ? v4.sin_addr.s_addr != INADDR_ANY :
+        memcmp(&v6.sin6_addr, &in6addr_any, sizeof in6addr_any) != 0)
+        return;
+    note("%s: listens on all addresses of this machine: %s", a->text,
+        token && *token ? "only a program with the same " TOKEN " is let in" :
+        "whoever reaches the port is let in, unless " TOKEN " is set to the "
+        "same secret word at both ends");
+}
+
+/* Listen on the first place that is of this machine. */
+static int
+listen_tcp(int *fd, const struct places *p, const struct addr *a,
+    struct err *e)
+{
+    const int on = 1;
+
+    for (size_t i = 0; i < p->n; i++) {
+        if ((*fd = new_socket(&p->v[i])) < 0)
+            continue;
+        setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        if (bind(*fd, (const struct sockaddr *)&p->v[i].at, p->v[i].n) == 0 &&
+            listen(*fd, GUESTS) == 0) {
+            warn_everywhere(&p->v[i], a);
+            return MET;
+        }
+        close(*fd);
+        if (errno == EADDRINUSE)
+            return NOT_YET;
+        if (errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT)
+            return err_set(e, EX_SYS, "%s: bind:", a->text);
+    }
+    return NOT_YET;
+}
+
+/* Those that have connected and not yet said who they are: one that is slow
+ * keeps nobody else from being heard. */
+struct guests {
+    struct guest v[GUESTS];
+    size_t n;
+};
+
+static void
+leave(struct guests *g, size_t i)
+{
+    close(g->v[i].fd);
+    memmove(g->v + i, g->v + i + 1, (--g->n - i) * sizeof *g->v);
+}
+
+/* Let in who waits at socket s; when there are too many, the one who came
+ * first has had its time. */
+static void
+let_in(struct guests *g, int s, const struct addr *a, const char *whom)
+{
+    const int fd = accept4(s, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct err why;
+
+    if (fd < 0)
+        return;
+    if (check_user(fd, a, &why) < 0) {
+        vnote("%s; waiting for another %s", why.msg, whom);
+        close(fd);
+        return;
+    }
+    if (g->n == GUESTS)
+        leave(g, 0);
+    g->v[g->n++] = (struct guest){ .fd = fd, .until = prog_now() +
+        HELLO_WAIT / 1000.0 };
+}
+
+/* Hear all that have something to say.  MET: *fd is the one. */
+static int
+hear_all(struct guests *g, int *fd, const struct addr *a,
+    enum sock_role role, const char *whom)
+{
+    struct err why;
+
+    for (size_t i = 0; i < g->n;) {
+        int same = 0, k = hear(&g->v[i], a, role, &same, &why);
+
+        if (k == NOT_YET) {
+            i++;
+            continue;
+        }
+        if (k == MET && say_hello(g->v[i].fd, a, role) < 0)
+            k = give_up(a, EX_INPUT, "the other end has gone", &why);
+        if (k == MET && same)
+            k = both_ends(a, role, &why);
+        if (k == MET) {
+            *fd = g->v[i].fd;
+            g->v[i] = g->v[--g->n];
+            return MET;
+        }
+        vnote("%s; waiting for another %s", why.msg, whom);
+        leave(g, i);
+    }
+    return NOT_YET;
+}
+
+/* Wait a moment until somebody comes or says something. */
+static void
+wait_guests(const struct guests *g, int s)
+{
+    struct pollfd p[1 + GUESTS] = { { .fd = s, .events = POLLIN } };
+
+    for (size_t i = 0; i < g->n; i++)
+        p[1 + i] = (struct pollfd){ .fd = g->v[i].fd, .events = POLLIN };
+    (void)poll(p, 1 + g->n, 100);
+}
+
+/* Listen, take the first that greets well, and listen no more. */
+static int
+try_listen(int *fd, const struct places *p, const struct addr *a,
+    enum sock_role role, double began, int *told, struct err *e)
+{
+    const char *whom = role == SOCK_READS ? "writer" : "reader";
+    struct guests g = { .n = 0 };
+    int s = -1, place = 0, k = a->kind == ADDR_UNIX ?
+        listen_unix(&s, p->v, a, e) : listen_tcp(&s, p, a, e);
+
+    if (k != MET)
+        return k;
+    if (a->kind == ADDR_UNIX)
+        place = io_remember(a->name);
+    do {
+        if ((k = addr_wait(a, began, whom, told, e)) < 0)
+            break;
+        wait_guests(&g, s);
+        let_in(&g, s, a, whom);
+        k = hear_all(&g, fd, a, role, whom);
+    } while (k == NOT_YET);
+    while (g.n > 0)
+        leave(&g, g.n - 1);
+    if (a->kind == ADDR_UNIX)
+        unlink(a->name);
+    io_forget(place);
+    close(s);
+    return k;
+}
+
+/* Notice a machine that is no longer there: within two minutes. */
+static void
+set_options(int fd, const struct addr *a)
+{
+    const int on = 1, idle = 60, every = 15, count = 4;
+
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    if (a->kind != ADDR_TCP)
+        return;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+}
+
+int
+sock_meet(const struct addr *a, enum sock_role role, struct err *e)
+{
+    const char *whom = role == SOCK_READS ? "writer" : "reader";
+    const double began = prog_now();
+    struct places p;
+    int fd = -1, told = 0, k;
+
+    if (resolve(&p, a, e) < 0)
+        return -1;
+    do {
+        if ((k = try_connect(&fd, &p, a, role, began + a->wait, e)) == NOT_YET)
+            k = try_listen(&fd, &p, a, role, began, &told, e);
+        if (k == NOT_YET)
+            k = addr_wait(a, began, whom, &told, e);
+    } while (k == NOT_YET);
+    if (k < 0)
+        return -1;
+    set_options(fd, a);
+    return fd;
+}
+
+/* ---- a descriptor ---- */
+
+/* Aligned as a control message must be. */
+union control {
+    struct cmsghdr h;
+    char room[CMSG_SPACE(sizeof(int))];
+};
+
+int
+sock_give(int s, const struct addr *a, int fd, struct err *e)
+{
+    char c = 'm';
+    struct iovec v = { &c, 1 };
+    union control u = { 0 };
+    struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &u,
+        .msg_controllen = sizeof u };
+
+    u.h.cmsg_level = SOL_SOCKET;
+    u.h.cmsg_type = SCM_RIGHTS;
+    u.h.cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(&u.h), &fd, sizeof fd);
+    if (sendmsg(s, &m, MSG_NOSIGNAL) != 1 ||
+        transfer(s, &c, 1, 0, HELLO_WAIT) < 0)
+        return give_up(a, EX_SYS, "the reader did not take the memory", e);
+    return 0;
+}
+
+int
+sock_take(int s, const struct addr *a, struct err *e)
+{
+    char c;
+    struct iovec v = { &c, 1 };
+    union control u;
+    struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &u,
+        .msg_controllen = sizeof u };
+    int fd;
+
+    if (wait_fd(s, POLLIN, HELLO_WAIT) <= 0 ||
+        recvmsg(s, &m, MSG_CMSG_CLOEXEC) != 1 || !CMSG_FIRSTHDR(&m) ||
+        u.h.cmsg_level != SOL_SOCKET || u.h.cmsg_type != SCM_RIGHTS ||
+        u.h.cmsg_len != CMSG_LEN(sizeof fd))
+        return give_up(a, EX_INPUT, "the writer has handed over no memory", e);
+    memcpy(&fd, CMSG_DATA(&u.h), sizeof fd);
+    return fd;
+}
+
+int
+sock_thank(int s, const struct addr *a, struct err *e)
+{
+    char c = 'k';
+
+    if (transfer(s, &c, 1, 1, HELLO_WAIT) < 0)
+        return give_up(a, EX_INPUT, "the writer has gone", e);
+    return 0;
+}
+
+/* ---- frames ---- */
+
+void
+sock_frame_put(unsigned char head[SOCK_FRAME], uint64_t n, uint64_t hash)
+{
+    memcpy(head, "rtf1", 4);
+    le_put(head + 8, n, 8);
+    le_put(head + 16, hash, 8);
+    le_put(head + 4, XXH3_64bits(head + 8, 16), 4);
+}
+
+int
+sock_frame_get(const unsigned char head[SOCK_FRAME], uint64_t *n,
+    uint64_t *hash)
+{
+    if (memcmp(head, "rtf1", 4) != 0 ||
+        le_get(head + 4, 4) != (XXH3_64bits(head + 8, 16) & 0xffffffff))
+        return -1;
+    *n = le_get(head + 8, 8);
+    *hash = le_get(head + 16, 8);
+    return 0;
+}

@@ -1,0 +1,43 @@
+/*
+ * Sockets for streams: how the two ends of unix:PATH and tcp:HOST:PORT meet,
+ * and the frames of tcp.
+ *
+ * Either end may start first.  It connects if somebody listens there; else it
+ * listens itself, where it can: on the machine that HOST is.  Who connects
+ * says what it is and does in 32 bytes: "retort-ipc-2 rd\n" or "... wr\n", and
+ * over tcp the XXH3-128 of RETORT_TOKEN, or zeros.  The listener hears several
+ * at a time, answers the first that says it right in the same way, and listens
+ * no more.  Only what is named is bound.
+ */
+#ifndef MSG_SOCK_H
+#define MSG_SOCK_H
+
+#include "base/err.h"
+#include "msg/addr.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum sock_role { SOCK_READS, SOCK_WRITES };
+/* A connected descriptor with close-on-exec, or -1: EX_SYS, EX_STOP, EX_USAGE
+ * (both ends write, or read), EX_INPUT (a foreign program answers). */
+int sock_meet(const struct addr *a, enum sock_role role, struct err *e);
+
+/* Hand the descriptor fd over a unix socket, and wait until the other end has
+ * said that it holds it; take it; say so. */
+int sock_give(int s, const struct addr *a, int fd, struct err *e);
+int sock_take(int s, const struct addr *a, struct err *e);
+int sock_thank(int s, const struct addr *a, struct err *e);
+
+/*
+ * A frame of tcp: this head, then one message.  Little-endian: bytes "rtf1",
+ * the low half of the XXH3-64 of what follows in the head, u64 bytes of the
+ * message, u64 XXH3-64 of the message.
+ */
+enum { SOCK_FRAME = 24 };
+void sock_frame_put(unsigned char head[SOCK_FRAME], uint64_t n, uint64_t hash);
+/* 0, or -1: it is damaged. */
+int sock_frame_get(const unsigned char head[SOCK_FRAME], uint64_t *n,
+    uint64_t *hash);
+
+#endif

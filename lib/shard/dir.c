@@ -1,0 +1,229 @@
+/* The folder of a shard directory: names, lock, what may go; shardset.h */
+#include "base/dir.h"
+#include "shard/set.h"
+#include "shard/parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+char *
+shard_path(const char *dir, const char *name)
+{
+    return xasprintf("%s/%s", dir, name);
+}
+
+void
+shard_name(char *out, size_t i, enum codec c)
+{
+    snprintf(out, SHARD_NAME, "%05zu.shard%s", i, codec_suffix(c));
+}
+
+void
+shard_index_name(char *out, const char *shard)
+{
+    snprintf(out, SHARD_NAME, "%.5s.index", shard);
+}
+
+size_t
+shard_number(const char *shard, enum codec c)
+{
+    char same[SHARD_NAME];
+    size_t n = 0;
+
+    for (size_t i = 0; i < 5; i++) {
+        if (shard[i] < '0' || shard[i] > '9')
+            return SIZE_MAX;
+        n = n * 10 + (size_t)(shard[i] - '0');
+    }
+    shard_name(same, n, c);
+    return strcmp(same, shard) == 0 ? n : SIZE_MAX;
+}
+
+/* Is name one of ours?  *n: the number of its shard (SIZE_MAX: the manifest),
+ * *temp: a temporary left by a writer that died. */
+static int
+is_ours(const char *name, size_t *n, int *temp)
+{
+    const char *p = name;
+
+    *temp = 0;
+    if (strncmp(name, SHARD_MANIFEST, sizeof SHARD_MANIFEST - 1) == 0) {
+        *n = SIZE_MAX;
+        p += sizeof SHARD_MANIFEST - 1;
+    } else {
+        for (*n = 0; p < name + 5; p++) {
+            if (*p < '0' || *p > '9')
+                return 0;
+            *n = *n * 10 + (size_t)(*p - '0');
+        }
+        if (strncmp(p, ".shard.zst", 10) == 0 ||
+            strncmp(p, ".shard.lz4", 10) == 0)
+            p += 10;
+        else if (strncmp(p, ".index", 6) == 0)
+            p += 6;
+        else
+            return 0;
+    }
+    if (strncmp(p, ".tmp.", 5) == 0) {
+        *temp = 1;
+        p += 5;
+        p += strspn(p, "0123456789");
+    }
+    return *p == '\0';
+}
+
+static int
+is_listed(const struct manifest *m, size_t n)
+{
+    for (size_t i = 0; i < m->nfile; i++)
+        if (shard_number(m->file[i].name, m->codec) == n)
+            return 1;
+    return n == SIZE_MAX;
+}
+
+int
+shard_dir_look(const char *dir, size_t *foreign, size_t *shards,
+    struct err *e)
+{
+    struct dir_list l;
+
+    *foreign = *shards = 0;
+    if (dir_list(dir, &l, e) < 0)
+        return -1;
+    for (size_t i = 0; i < l.n; i++) {
+        size_t n;
+        int temp;
+        const int ours = is_ours(l.name[i], &n, &temp);
+
+        *foreign += !ours;
+        *shards += ours && !temp;
+    }
+    dir_list_release(&l);
+    return 0;
+}
+
+int
+shard_dir_clean(const char *dir, const struct manifest *keep, struct err *e)
+{
+    struct dir_list l;
+    int r = 0;
+
+    if (dir_list(dir, &l, e) < 0)
+        return -1;
+    for (size_t i = 0; i < l.n && r == 0; i++) {
+        size_t n;
+        int temp;
+
+        if (is_ours(l.name[i], &n, &temp) && (temp || !is_listed(keep, n))) {
+            char *path = shard_path(dir, l.name[i]);
+
+            if (unlink(path) < 0 && errno != ENOENT)
+                r = err_set(e, EX_SYS, "%s:", path);
+            free(path);
+        }
+    }
+    dir_list_release(&l);
+    return r;
+}
+
+int
+shard_dir_remove(const char *dir, struct err *e)
+{
+    const struct manifest none = { 0 };
+    char *path = shard_path(dir, SHARD_MANIFEST);
+    const int ours = manifest_is_ours(dir, e);
+    int r = ours < 0 ? -1 : 0;
+
+    /* The manifest last: it says whose the rest is. */
+    if (ours > 0)
+        r = shard_dir_clean(dir, &none, e);
+    if (r == 0 && ours > 0 && unlink(path) < 0)
+        r = err_set(e, EX_SYS, "%s:", path);
+    if (r == 0 && rmdir(dir) < 0)
+        r = ours > 0 ? err_set(e, EX_SYS, "%s:", dir) : err_set(e, EX_USAGE,
+            "%s: is in the way, and no shard directory", dir);
+    free(path);
+    return r;
+}
+
+int
+shard_dir_lock(const char *dir, struct err *e)
+{
+    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return err_set(e, EX_SYS, "%s:", dir);
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+        close(fd);
+        return err_set(e, EX_SYS, "%s: another process writes there", dir);
+    }
+    return fd;
+}
+
+/* ---- the stream that is stored ---- */
+
+/* The stream message as it was before resuming: bytes of its header. */
+static void
+plain_head(struct st_out *o, const struct st *s)
+{
+    static const char *const resume[] = { "next_seq", "next_tokens", "chain",
+        "chain_down" };
+
+    st_out_begin(o);
+    for (size_t i = 0; i < s->nmeta; i++) {
+        int skip = 0;
+
+        for (size_t k = 0; k < 4; k++)
+            skip |= strcmp(s->key[i], resume[k]) == 0;
+        if (!skip)
+            st_out_meta(o, s->key[i], s->val[i]);
+    }
+    st_out_end(o);
+}
+
+static int
+same_head(const struct st *a, const struct st *b)
+{
+    struct st_out x = { 0 }, y = { 0 };
+    int same;
+
+    plain_head(&x, a);
+    plain_head(&y, b);
+    same = x.head.n == y.head.n && memcmp(x.head.p, y.head.p, x.head.n) == 0;
+    st_out_release(&x);
+    st_out_release(&y);
+    return same;
+}
+
+int
+shard_dir_same(const char *dir, const struct msg *m, struct err *e)
+{
+    struct shardset *s = shardset_open(dir, 1, e);
+    const struct msg *have;
+    struct err none = { 0 };
+    int same = 0;
+
+    if (!s)
+        return -1;
+    if (m->kind == MSG_STREAM) {
+        have = shardset_head(s, e);
+        same = have && same_head(&have->st, &m->st);
+    } else {
+        have = shardset_teacher(s, &none);
+        same = have && have->nraw == m->nraw &&
+            memcmp(have->raw, m->raw, m->nraw) == 0;
+    }
+    if (!have && none.code && e)
+        *e = none;
+    else if (!same && (have || m->kind == MSG_TEACHER))
+        err_set(e, EX_INPUT, "%s: the stream's %s message is not the one that "
+            "is stored: this is another stream", dir,
+            msg_kind_name(m->kind));
+    shardset_close(s);
+    return same ? 0 : -1;
+}

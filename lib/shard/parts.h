@@ -1,0 +1,80 @@
+/*
+ * What the parts of shardset share; not for programs.
+ */
+#ifndef SHARD_PARTS_H
+#define SHARD_PARTS_H
+
+#include "msg/wire.h"
+#include "shard/set.h"
+#include "format/seekable.h"
+
+#define SHARD_LIMIT 100000u         /* files: five digits */
+#define SHARD_INDEX_HEAD 128        /* bytes of an index before its arrays */
+
+_Static_assert(sizeof(struct shard_frame) == 40, "as in the file");
+_Static_assert(sizeof(struct shard_msg) == 56, "as in the file");
+_Static_assert(sizeof(struct shard_doc) == 16, "as in the file");
+_Static_assert(sizeof(struct shard_part) == 24, "as in the file");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+    "the index is mapped as it is");
+
+/* DIR/name, the caller frees. */
+char *shard_path(const char *dir, const char *name);
+/* "00012.shard.zst" of number 12, its "00012.index", and the number of such a
+ * name (SIZE_MAX: it is none).  Numbers rise, but some may be missing. */
+#define SHARD_NAME 32
+void shard_name(char *out, size_t i, enum codec c);
+void shard_index_name(char *out, const char *shard);
+size_t shard_number(const char *shard, enum codec c);
+
+/* Count what is not ours, and what is but for temporaries. */
+int shard_dir_look(const char *dir, size_t *foreign, size_t *shards,
+    struct err *e);
+/* Remove our temporaries and the shards that keep does not list. */
+int shard_dir_clean(const char *dir, const struct manifest *keep,
+    struct err *e);
+/* m, of the preamble, is the one stored in dir, but for what resuming adds. */
+int shard_dir_same(const char *dir, const struct msg *m, struct err *e);
+
+/* Sources and counts of a manifest from the `stream` message. */
+void manifest_begin(struct manifest *m, const struct stream_info *i);
+
+/* Collects the arrays of an index. */
+struct index_make {
+    struct buf frame, msg, doc, part;
+    uint64_t docs;              /* documents or rows so far */
+};
+void index_make_clear(struct index_make *x);
+void index_make_release(struct index_make *x);
+/* A message of a shard: m at offset raw, beginning in frame.  per_source
+ * ([nsource], may be NULL) counts documents (pieces) and tokens. */
+void index_make_msg(struct index_make *x, const struct msg *m, uint64_t raw,
+    uint64_t tokens, size_t frame, struct shard_source *per_source);
+void index_make_frame(struct index_make *x, uint64_t at, uint64_t raw,
+    const void *comp, size_t csize, size_t dsize, size_t msg, size_t nmsg);
+/* When all messages that begin in the frames are there: fill the parts. */
+void index_make_parts(struct index_make *x);
+/* The whole file into b. */
+void index_make_file(const struct index_make *x, const struct shard_index *h,
+    struct buf *b);
+/* View p[n] as an index and check its structure, which no later access needs
+ * to check again. */
+int index_view(struct shard_index *x, const unsigned char *p, size_t n,
+    struct err *e);
+
+/* The two halves of it: all but the documents, which are not touched; and
+ * they. */
+int index_view_frames(struct shard_index *x, const unsigned char *p, size_t n,
+    struct err *e);
+int index_check_docs(const struct shard_index *x, struct err *e);
+/* Where its documents lie, by what its head says, checked no further. */
+void index_docs_at(const unsigned char *p, size_t n, size_t *at,
+    size_t *bytes);
+/* XXH3-128 of an index without its documents: of all that leads to frames. */
+void index_frames_hash(const unsigned char *p, size_t n, size_t ndoc,
+    size_t npart, struct chain *c);
+
+/* Open a shard and compare its size and seek table with the index; -1. */
+int shard_open_file(struct shardset *s, size_t i, struct err *e);
+
+#endif

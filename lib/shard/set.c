@@ -1,0 +1,576 @@
+/*
+ * Reading shard directories: see shardset.h.
+ *
+ * Trust goes down a chain of hashes: the manifest ends with its own; it holds
+ * those of the indexes; an index holds those of the frames and of the seek
+ * table.  So a frame is read alone and every byte of it is checked before it
+ * is decoded.  What is read is still taken for input, not for truth: sizes
+ * and shapes are checked too, for a directory may be made to deceive.
+ */
+#include "base/bytes.h"
+#include "shard/set.h"
+#include "shard/parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { OPEN_FILES = 32 };
+
+struct shard {
+    struct shard_index x;
+    struct io_map map;
+    int mapped;             /* the index is, and was good but for documents */
+    int whole;              /* and they were good too */
+    int checked;            /* the file's size and seek table were good */
+    int fd;                 /* of the shard file, or -1 */
+};
+
+struct shardset {
+    char *dir;
+    struct manifest m;
+    struct shard *shard;
+    pthread_mutex_t lock;           /* of what follows, and of shard.fd */
+    size_t open[OPEN_FILES], nopen; /* shards with fd, the oldest first */
+    int scattered;                  /* frames are read here and there */
+    struct shard_buf head_buf, teacher_buf;
+    struct msg head, teacher;       /* raw NULL: not read yet */
+};
+
+struct shardset *
+shardset_open(const char *dir, int partial, struct err *e)
+{
+    struct shardset *s = xcalloc(1, sizeof *s);
+
+    s->dir = xstrdup(dir);
+    if (manifest_read(&s->m, dir, e) < 0) {
+        free(s->dir);
+        free(s);
+        return NULL;
+    }
+    s->shard = xcalloc(s->m.nfile, sizeof *s->shard);
+    for (size_t i = 0; i < s->m.nfile; i++)
+        s->shard[i].fd = -1;
+    pthread_mutex_init(&s->lock, NULL);
+    if (!s->m.complete && !partial) {
+        err_set(e, EX_INPUT, "%s: the directory is open: what wrote it broke "
+            "off after %zu shards (resume it, or read it with --partial)", dir,
+            s->m.nfile);
+        shardset_close(s);
+        return NULL;
+    }
+    return s;
+}
+
+void
+shardset_close(struct shardset *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->m.nfile; i++) {
+        io_unmap(&s->shard[i].map);
+        if (s->shard[i].fd >= 0)
+            close(s->shard[i].fd);
+    }
+    shard_buf_release(&s->head_buf);
+    shard_buf_release(&s->teacher_buf);
+    manifest_release(&s->m);
+    pthread_mutex_destroy(&s->lock);
+    free(s->shard);
+    free(s->dir);
+    free(s);
+}
+
+const char *
+shardset_dir(const struct shardset *s)
+{
+    return s->dir;
+}
+
+void
+shardset_scatter(struct shardset *s)
+{
+    s->scattered = 1;
+}
+
+const struct manifest *
+shardset_manifest(const struct shardset *s)
+{
+    return &s->m;
+}
+
+/* A file the manifest names must be there: without it the input is bad. */
+static int
+missing(struct err *e)
+{
+    if (e && errno == ENOENT)
+        e->code = EX_INPUT;
+    return -1;
+}
+
+/* The index agrees with what the manifest says of the shard. */
+static int
+check_index(const struct shard_file *f, const struct shard_index *x,
+    struct err *e)
+{
+    uint64_t tokens = 0, docs = 0;
+
+    for (size_t k = 0; k < x->nmsg; k++) {
+        tokens += x->msg[k].tokens;
+        docs += x->msg[k].n;
+    }
+    if (x->bytes != f->bytes || x->raw != f->raw || x->nframe != f->frames ||
+        x->nmsg != f->messages || docs != f->docs || tokens != f->tokens ||
+        memcmp(x->file.h, f->hash.h, 16) != 0)
+        return err_set(e, EX_INPUT, "it is not the index the manifest "
+            "describes");
+    return 0;
+}
+
+/* Have the index without its documents read from the disk, in few pieces. */
+static void
+fetch_frames(const struct io_map *m)
+{
+    enum { FIRST = 65536 };     /* mostly all before the documents */
+    size_t at, bytes;
+
+    io_map_fetch(m, 0, m->n < FIRST ? m->n : FIRST);
+    index_docs_at(m->p, m->n, &at, &bytes);
+    io_map_fetch(m, 0, at);
+    io_map_fetch(m, at + bytes, m->n - at - bytes);
+}
+
+/* Is the mapped index, without its documents or whole, what was written?  Then
+ * view it. */
+static int
+view_index(struct shard *h, const struct shard_file *f, int whole,
+    struct err *e)
+{
+    struct chain c;
+
+    if (h->map.n != f->index_bytes)
+        return err_set(e, EX_INPUT, "offset %zu: %" PRIu64 " bytes were "
+            "written", h->map.n, f->index_bytes);
+    if (!whole) {
+        fetch_frames(&h->map);
+    } else {
+        io_map_fetch(&h->map, 0, h->map.n);
+        chain_of(&c, h->map.p, h->map.n);
+        if (memcmp(c.h, f->index_hash.h, 16) != 0)
+            return err_set(e, EX_INPUT, "offset 0: its hash is not the one in "
+                "the manifest: damaged");
+    }
+    if (index_view_frames(&h->x, h->map.p, h->map.n, e) < 0)
+        return -1;
+    if (whole)
+        return index_check_docs(&h->x, e) < 0 ? -1 : check_index(f, &h->x, e);
+    index_frames_hash(h->map.p, h->map.n, h->x.ndoc, h->x.npart, &c);
+    if (memcmp(c.h, f->frames_hash.h, 16) != 0)
+        return err_set(e, EX_INPUT, "offset 0: its frames are not those of "
+            "the manifest: damaged");
+    return check_index(f, &h->x, e);
+}
+
+static const struct shard_index *
+open_index(struct shardset *s, size_t i, int whole, struct err *e)
+{
+    struct shard *h = &s->shard[i];
+    const struct shard_file *f = &s->m.file[i];
+    char name[SHARD_NAME], *path;
+    int r = 0;
+
+    /* A small one is read whole: nothing would be saved. */
+    whole |= !f->has_frames_hash || f->index_bytes < 65536;
+    if (whole ? h->whole : h->mapped)
+        return &h->x;
+    shard_index_name(name, f->name);
+    path = shard_path(s->dir, name);
+    if (!h->mapped && (r = io_map(&h->map, path, e)) < 0) {
+        missing(e);
+    } else if ((r = view_index(h, f, whole, e)) < 0) {
+        err_prefix(e, "%s", path);
+        io_unmap(&h->map);
+    }
+    /* What was only hashed need not stay in memory. */
+    if (r == 0 && h->map.n > 0)
+        madvise((void *)(uintptr_t)h->map.p, h->map.n, MADV_DONTNEED);
+    h->mapped = r == 0;
+    h->whole = r == 0 && whole;
+    free(path);
+    return r == 0 ? &h->x : NULL;
+}
+
+const struct shard_index *
+shardset_index(struct shardset *s, size_t i, struct err *e)
+{
+    return open_index(s, i, 1, e);
+}
+
+const struct shard_index *
+shardset_frames(struct shardset *s, size_t i, struct err *e)
+{
+    return open_index(s, i, 0, e);
+}
+
+/* Read n bytes at `at`, all of them. */
+static int
+read_at(int fd, void *p, size_t n, uint64_t at, struct err *e)
+{
+    size_t done = 0;
+
+    while (done < n) {
+        const ssize_t got = pread(fd, (char *)p + done, n - done,
+            (off_t)(at + done));
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_set(e, EX_SYS, "byte %" PRIu64 ":", at + done);
+        if (got == 0)
+            return err_set(e, EX_INPUT, "byte %" PRIu64 ": the file ends "
+                "here", at + done);
+        done += (size_t)got;
+    }
+    return 0;
+}
+
+/* The file's size is right, and its seek table is the one written. */
+static int
+check_file(struct shard *h, struct err *e)
+{
+    const size_t n = seek_bytes(h->x.nframe);
+    struct stat st;
+    void *p;
+    int r;
+
+    if (fstat(h->fd, &st) < 0)
+        return err_set(e, EX_SYS, "stat:");
+    if ((uint64_t)st.st_size != h->x.bytes)
+        return err_set(e, EX_INPUT, "byte %lld: the file ends here, but "
+            "%" PRIu64 " bytes were written", (long long)st.st_size,
+            h->x.bytes);
+    p = xmalloc(n);
+    r = read_at(h->fd, p, n, h->x.table_at, e);
+    if (r == 0 && XXH3_64bits(p, n) != h->x.table_hash)
+        r = err_set(e, EX_INPUT, "byte %" PRIu64 ": the seek table is "
+            "damaged", h->x.table_at);
+    free(p);
+    h->checked = r == 0;
+    return r;
+}
+
+int
+shard_open_file(struct shardset *s, size_t i, struct err *e)
+{
+    struct shard *h = &s->shard[i];
+    char *path;
+    uint64_t size;
+    int r = 0;
+
+    if (!shardset_frames(s, i, e))
+        return -1;
+    if (h->fd >= 0)
+        return 0;
+    if (s->nopen == OPEN_FILES) {
+        close(s->shard[s->open[0]].fd);
+        s->shard[s->open[0]].fd = -1;
+        memmove(s->open, s->open + 1, --s->nopen * sizeof *s->open);
+    }
+    path = shard_path(s->dir, s->m.file[i].name);
+    h->fd = io_open_file(path, &size, e);
+    if (h->fd >= 0 && s->scattered)
+        (void)posix_fadvise(h->fd, 0, 0, POSIX_FADV_RANDOM);
+    if (h->fd < 0) {
+        r = missing(e);
+    } else if (!h->checked && check_file(h, e) < 0) {
+        r = err_prefix(e, "%s", path);
+        close(h->fd);           /* bad for whoever asks next, too */
+        h->fd = -1;
+    } else {
+        s->open[s->nopen++] = i;
+    }
+    free(path);
+    return r;
+}
+
+#define SPARE ((size_t)4 << 20)
+
+static void
+reserve(unsigned char **p, size_t *cap, size_t n)
+{
+    void *q;
+
+    /* One large frame, such as a teacher's head, is not kept for many small
+     * ones. */
+    if (n <= *cap && *cap / 2 <= n + SPARE)
+        return;
+    free(*p);
+    *p = NULL;
+    *cap = 0;
+    if (posix_memalign(&q, MSG_ALIGN, n) != 0)
+        die(EX_SYS, "out of memory: frame or message of %zu bytes", n);
+    *p = q;
+    *cap = n;
+}
+
+void
+shard_buf_release(struct shard_buf *b)
+{
+    free(b->raw);
+    free(b->msg);
+    free(b->comp);
+    frame_dec_free(b->dec);
+    st_release(&b->st);
+    memset(b, 0, sizeof *b);
+}
+
+/* A descriptor of the shard file that no other thread closes; -1. */
+static int
+borrow_file(struct shardset *s, size_t shard, struct err *e)
+{
+    int fd = -1;
+
+    pthread_mutex_lock(&s->lock);
+    if (shard_open_file(s, shard, e) == 0) {
+        fd = fcntl(s->shard[shard].fd, F_DUPFD_CLOEXEC, 0);
+        if (fd < 0)
+            err_set(e, EX_SYS, "%s/%s:", s->dir, s->m.file[shard].name);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return fd;
+}
+
+/* The first n bytes of a frame's content into b->raw, 0: all of it.  The
+ * compressed bytes are all held against their hash. */
+static int
+read_frame(struct shardset *s, size_t shard, size_t frame, size_t n,
+    struct shard_buf *b, struct err *e)
+{
+    const struct shard_frame *f;
+    int r, fd;
+
+    b->valid = 0;
+    if ((fd = borrow_file(s, shard, e)) < 0)
+        return -1;
+    f = &s->shard[shard].x.frame[frame];
+    b->nraw = n ? n : f->dsize;
+    if (!b->dec || b->codec != s->m.codec) {
+        frame_dec_free(b->dec);
+        b->dec = frame_dec_new(s->m.codec);
+        b->codec = s->m.codec;
+    }
+    reserve(&b->comp, &b->comp_cap, f->csize);
+    reserve(&b->raw, &b->raw_cap, b->nraw);
+    r = read_at(fd, b->comp, f->csize, f->at, e);
+    close(fd);
+    if (r == 0 && XXH3_64bits(b->comp, f->csize) != f->hash)
+        r = err_set(e, EX_INPUT, "its hash is not the one in the index: "
+            "damaged");
+    if (r == 0)
+        r = (n ? frame_decode_start : frame_decode)(b->dec, b->comp, f->csize,
+            b->raw, b->nraw, e);
+    if (r < 0)
+        return err_prefix(e, "%s/%s: frame %zu at byte %" PRIu64, s->dir,
+            s->m.file[shard].name, frame, f->at);
+    return 0;
+}
+
+int
+shardset_frame(struct shardset *s, size_t shard, size_t frame,
+    struct shard_buf *b, struct err *e)
+{
+    if (b->valid && b->shard == shard && b->frame == frame &&
+        memcmp(b->of.h, s->m.hash.h, sizeof b->of.h) == 0)
+        return 0;
+    if (read_frame(s, shard, frame, 0, b, e) < 0)
+        return -1;
+    b->of = s->m.hash;
+    b->valid = 1;
+    b->shard = shard;
+    b->frame = frame;
+    return 0;
+}
+
+/* Copy n bytes of decompressed content from `raw` on, which lies in `frame`
+ * or a later one. */
+static int
+copy_raw(struct shardset *s, size_t shard, size_t frame, uint64_t raw,
+    size_t n, unsigned char *dst, struct shard_buf *b, struct err *e)
+{
+    const struct shard_index *x = &s->shard[shard].x;
+
+    while (n > 0) {
+        const struct shard_frame *f = &x->frame[frame];
+        size_t off, k;
+
+        if (raw - f->raw >= f->dsize) {
+            frame++;
+            continue;
+        }
+        if (shardset_frame(s, shard, frame, b, e) < 0)
+            return -1;
+        off = (size_t)(raw - f->raw);
+        k = f->dsize - off < n ? f->dsize - off : n;
+        memcpy(dst, b->raw + off, k);
+        dst += k;
+        raw += k;
+        n -= k;
+    }
+    return 0;
+}
+
+/* Parse the message at p[n] and compare it with its entry in the index. */
+static int
+parse_msg(const struct shard_msg *x, const unsigned char *p, struct msg *m,
+    struct st *st, struct err *e)
+{
+    const char *kind, *seq;
+
+    st_release(st);
+    if (st_parse(st, p, (size_t)x->len, e) < 0)
+        return -1;
+    kind = st_meta(st, "kind");
+    seq = st_meta(st, "seq");
+    if (!kind || !seq || msg_number(seq, &m->seq) < 0 || m->seq != x->seq ||
+        (m->kind = msg_kind_of(kind)) != (enum msg_kind)x->kind)
+        return err_set(e, EX_INPUT, "it is not the message the index "
+            "describes");
+    m->raw = p;
+    m->nraw = (size_t)x->len;
+    m->st = *st;
+    return 0;
+}
+
+/* Parse message `msg` of a shard, which lies at p. */
+static int
+take_msg(struct shardset *s, size_t shard, size_t msg, struct shard_buf *b,
+    const unsigned char *p, struct msg *m, struct err *e)
+{
+    const struct shard_index *x = &s->shard[shard].x;
+    const struct shard_msg *y = &x->msg[msg];
+
+    m->at = x->raw_at + y->raw;
+    if (parse_msg(y, p, m, &b->st, e) < 0)
+        return err_prefix(e, "%s/%s: frame %" PRIu32 " at byte %" PRIu64
+            ": message %zu", s->dir, s->m.file[shard].name, y->frame,
+            x->frame[y->frame].at, msg);
+    return 0;
+}
+
+int
+shardset_msg(struct shardset *s, size_t shard, size_t msg,
+    struct shard_buf *b, struct msg *m, struct err *e)
+{
+    const struct shard_index *x = shardset_frames(s, shard, e);
+    const struct shard_msg *y;
+    unsigned char len8[8];
+    size_t pad;
+
+    memset(m, 0, sizeof *m);
+    if (!x)
+        return -1;
+    y = &x->msg[msg];
+    if (copy_raw(s, shard, y->frame, y->raw, 8, len8, b, e) < 0)
+        return -1;
+    pad = msg_pad((size_t)le_get(len8, 8));
+    reserve(&b->msg, &b->msg_cap, pad + (size_t)y->len);
+    if (copy_raw(s, shard, y->frame, y->raw, (size_t)y->len, b->msg + pad, b,
+        e) < 0)
+        return -1;
+    return take_msg(s, shard, msg, b, b->msg + pad, m, e);
+}
+
+int
+shardset_peek(struct shardset *s, size_t shard, size_t msg,
+    struct shard_buf *b, struct msg *m, struct err *e)
+{
+    const struct shard_index *x = shardset_frames(s, shard, e);
+    const struct shard_msg *y = x ? &x->msg[msg] : NULL;
+    const struct shard_frame *f = x ? &x->frame[y->frame] : NULL;
+
+    if (x && y->raw - f->raw + y->len > f->dsize)
+        return shardset_msg(s, shard, msg, b, m, e);
+    memset(m, 0, sizeof *m);
+    if (!x || shardset_frame(s, shard, y->frame, b, e) < 0)
+        return -1;
+    return take_msg(s, shard, msg, b, b->raw + (y->raw - f->raw), m, e);
+}
+
+/* Message i of the first shard into *m.  Mostly it is small, and the first of
+ * a frame of documents, which need not be decoded for it. */
+static int
+read_preamble(struct shardset *s, size_t i, struct shard_buf *b,
+    struct msg *m, struct err *e)
+{
+    const struct shard_index *x = &s->shard[0].x;
+    const struct shard_msg *y = &x->msg[i];
+    const struct shard_frame *f = &x->frame[y->frame];
+    const size_t at = (size_t)(y->raw - f->raw), len = (size_t)y->len;
+    size_t pad;
+
+    if (len > f->dsize - at)
+        return shardset_msg(s, 0, i, b, m, e);
+    if (read_frame(s, 0, y->frame, at + len, b, e) < 0)
+        return -1;
+    memset(m, 0, sizeof *m);
+    pad = msg_pad((size_t)le_get(b->raw + at, 8));
+    reserve(&b->msg, &b->msg_cap, pad + len);
+    memcpy(b->msg + pad, b->raw + at, len);
+    return take_msg(s, 0, i, b, b->msg + pad, m, e);
+}
+
+/* Message i of the first shard, if it is of that kind, into *m once. */
+static const struct msg *
+preamble(struct shardset *s, size_t i, enum msg_kind k, struct shard_buf *b,
+    struct msg *m, struct err *e)
+{
+    const struct shard_index *x;
+
+    if (m->raw)
+        return m;
+    if (s->m.nfile == 0) {
+        err_set(e, EX_INPUT, "%s: nothing is committed yet", s->dir);
+        return NULL;
+    }
+    x = shardset_frames(s, 0, e);
+    if (!x)
+        return NULL;
+    if (i >= x->nmsg || x->msg[i].kind != (uint32_t)k) {
+        err_set(e, k == MSG_TEACHER ? EX_OK : EX_INPUT, "%s: there is no %s "
+            "message", s->dir, msg_kind_name(k));
+        return NULL;
+    }
+    if (read_preamble(s, i, b, m, e) < 0)
+        return NULL;
+    /* It stays as long as s, in b->msg; the frame it was in need not. */
+    free(b->raw);
+    free(b->comp);
+    frame_dec_free(b->dec);
+    b->raw = b->comp = NULL;
+    b->raw_cap = b->comp_cap = 0;
+    b->dec = NULL;
+    b->valid = 0;
+    return m;
+}
+
+const struct msg *
+shardset_head(struct shardset *s, struct err *e)
+{
+    return preamble(s, 0, MSG_STREAM, &s->head_buf, &s->head, e);
+}
+
+const struct msg *
+shardset_teacher(struct shardset *s, struct err *e)
+{
+    if (!s->m.teacher) {
+        e->code = 0;
+        return NULL;
+    }
+    return preamble(s, 1, MSG_TEACHER, &s->teacher_buf, &s->teacher, e);
+}

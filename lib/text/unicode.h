@@ -1,0 +1,62 @@
+/*
+ * Unicode as tokenizers see it: UTF-8, and character classes pinned to the
+ * versions that the Hugging Face tokenizers library 0.23 uses in each place
+ * (a system's own tables are older or newer, and ids would differ).
+ */
+#ifndef TEXT_UNICODE_H
+#define TEXT_UNICODE_H
+
+#include "base/mem.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    U_L = 1,        /* \p{L} of a pattern, Unicode 16 */
+    U_M = 2,        /* \p{M} */
+    U_N = 4,        /* \p{N} */
+    U_S = 8,        /* \s: White_Space */
+    U_DIGIT = 16,   /* the Digits step: \p{N} and 13 newer ones */
+    U_WORD = 32,    /* \w beside a single_word token */
+    U_UP = 64,      /* \p{Lu} or \p{Lt} */
+    U_LOW = 128     /* \p{Ll} */
+};
+
+/* Two stages: block number by code point / 128; block 0 is ASCII, and the
+ * last entry of the index stands for all that follow. */
+#define UNI_INDEX 7173
+extern const uint16_t uni_index[UNI_INDEX];
+extern const uint8_t uni_block[231][128];
+
+#define UTF8_BAD UINT32_MAX
+
+/* The character at p < end and its length in bytes.  Of bytes that are no
+ * UTF-8: UTF8_BAD, and the length (>= 1) of the longest beginning of a
+ * character there, which one U+FFFD replaces (Unicode 16, section 3.9). */
+uint32_t uni_next(const unsigned char *p, const unsigned char *end,
+    size_t *len);
+
+/* Start of the character that ends before p > begin. */
+const unsigned char *uni_before(const unsigned char *p,
+    const unsigned char *begin);
+
+/* Append c < 0x110000. */
+void uni_put(struct buf *b, uint32_t c);
+
+/* Length of the valid beginning of text[n]: n when all of it is UTF-8. */
+size_t uni_valid(const char *text, size_t n);
+
+/* Append text[n] with U+FFFD for what is not UTF-8, or, where out is NULL,
+ * nothing; returns how many. */
+size_t uni_repair(const char *text, size_t n, struct buf *out);
+
+/* Class bits of a code point. */
+static inline unsigned
+uni_class(uint32_t c)
+{
+    const size_t i = c >> 7;
+
+    return uni_block[uni_index[i < UNI_INDEX ? i : UNI_INDEX - 1]][c & 127];
+}
+
+#endif

@@ -1,0 +1,278 @@
+/*
+ * Added tokens: found before anything else looks at the text, leftmost and
+ * longest, those that are not `normalized` first, then in the gaps those that
+ * are.  Follows added_vocabulary.rs of the tokenizers library step by step:
+ * the search resumes behind what matched, before stripping; a token between
+ * word characters that asks for single_word is text; stripping takes white
+ * space up to the token found before.
+ */
+#include "tok/parts.h"
+#include "text/unicode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KEEP ((size_t)1 << 20)  /* bytes; larger buffers are given back */
+#define SHALLOW 8               /* bytes that tokens may share: a few steps */
+#define STEPS 4                 /* a byte that the search may take */
+
+static int
+by_content(const void *a, const void *b)
+{
+    const struct added *x = a, *y = b;
+    const int c = memcmp(x->s, y->s, x->n < y->n ? x->n : y->n);
+
+    return c ? c : (x->n > y->n) - (x->n < y->n);
+}
+
+void
+added_index(struct added_set *set)
+{
+    size_t i = 0;
+
+    set->only = -1;
+    set->all_special = 1;
+    if (set->n == 0)
+        return;
+    qsort(set->a, set->n, sizeof *set->a, by_content);
+    for (size_t c = 0; c <= 256; c++) {
+        while (i < set->n && (unsigned char)set->a[i].s[0] < c)
+            i++;
+        set->start[c] = i;
+    }
+    if (set->a[0].s[0] == set->a[set->n - 1].s[0])
+        set->only = (unsigned char)set->a[0].s[0];
+    for (i = 0; i < set->n; i++)
+        set->all_special &= set->a[i].special;
+    for (i = 1; i < set->n && !set->finder; i++)
+        if (set->a[i].n > SHALLOW && set->a[i - 1].n > SHALLOW &&
+            memcmp(set->a[i].s, set->a[i - 1].s, SHALLOW) == 0)
+            set->finder = finder_new(set);
+}
+
+/* The longest token that begins at p, or NULL; *work grows by the steps that
+ * takes. */
+static const struct added *
+longest(const struct added_set *set, const unsigned char *p,
+    const unsigned char *end, size_t *work)
+{
+    size_t lo = set->start[*p], hi = set->start[*p + 1];
+    const struct added *best = NULL;
+
+    /* All of lo..hi share their first d bytes with p; shorter ones first. */
+    for (size_t d = 1; lo < hi; d++) {
+        size_t a, b;
+
+        ++*work;
+        if (hi - lo == 1) {
+            const struct added *x = &set->a[lo];
+
+            if (x->n <= (size_t)(end - p) && memcmp(x->s, p, x->n) == 0)
+                best = x;
+            break;
+        }
+        if (set->a[lo].n == d)
+            best = &set->a[lo++];
+        if (p + d == end)
+            break;
+        for (a = lo, b = hi; a < b;) {
+            const size_t m = a + (b - a) / 2;
+
+            if ((unsigned char)set->a[m].s[d] < p[d])
+                a = m + 1;
+            else
+                b = m;
+        }
+        lo = a;
+        for (b = hi; a < b;) {
+            const size_t m = a + (b - a) / 2;
+
+            if ((unsigned char)set->a[m].s[d] <= p[d])
+                a = m + 1;
+            else
+                b = m;
+        }
+        hi = a;
+    }
+    return best;
+}
+
+/* The search through a text: place by place, and once that has taken many
+ * steps, by the finder. */
+struct search {
+    const struct added_set *set;
+    const unsigned char *text, *end;
+    size_t work;
+    int slow;
+    uint32_t *found;                /* [FIND_BYTES] of the text from `from` */
+    const unsigned char *from, *to;
+};
+
+/* The longest token at p, which never goes back. */
+static const struct added *
+token_at(struct search *s, const unsigned char *p)
+{
+    const struct added *a = NULL;
+    uint32_t k;
+
+    if (!s->slow) {
+        a = longest(s->set, p, s->end, &s->work);
+        s->slow = s->set->finder && s->work > FIND_BYTES +
+            STEPS * (size_t)(p - s->text);
+        return a;
+    }
+    if (!s->from || p >= s->to) {
+        const size_t room = (size_t)(s->end - p);
+        const size_t n = room < FIND_BYTES ? room : FIND_BYTES;
+
+        finder_read(s->set->finder, p, n, room, s->found);
+        s->from = p;
+        s->to = p + n;
+    }
+    k = s->found[p - s->from];
+    return k ? &s->set->a[k - 1] : NULL;
+}
+
+/* The first place from p on where a token may begin. */
+static const unsigned char *
+candidate(const struct added_set *set, const unsigned char *p,
+    const unsigned char *end)
+{
+    if (p < end && set->only >= 0) {
+        p = memchr(p, set->only, (size_t)(end - p));
+        return p ? p : end;
+    }
+    while (p < end && set->start[*p] == set->start[*p + 1])
+        p++;
+    return p;
+}
+
+/* Does no token of the set count with these flags? */
+static int
+added_none(const struct added_set *set, int flags)
+{
+    return set->n == 0 || (set->all_special && !(flags & TOK_SPECIAL));
+}
+
+static unsigned
+class_of(const unsigned char *p, const unsigned char *end, size_t *len)
+{
+    const uint32_t c = uni_next(p, end, len);
+
+    return c == UTF8_BAD ? 0 : uni_class(c);
+}
+
+/* Between characters that are no part of a word? */
+static int
+stands_alone(const unsigned char *text, const unsigned char *from,
+    const unsigned char *to, const unsigned char *end)
+{
+    size_t k;
+
+    if (from > text && (class_of(uni_before(from, text), from, &k) & U_WORD))
+        return 0;
+    return to == end || !(class_of(to, end, &k) & U_WORD);
+}
+
+static const unsigned char *
+strip_left(const unsigned char *p, const unsigned char *least)
+{
+    size_t k;
+
+    while (p > least) {
+        const unsigned char *q = uni_before(p, least);
+
+        if (!(class_of(q, p, &k) & U_S) || q + k != p)
+            break;
+        p = q;
+    }
+    return p;
+}
+
+static const unsigned char *
+strip_right(const unsigned char *p, const unsigned char *end)
+{
+    size_t k;
+
+    while (p < end && (class_of(p, end, &k) & U_S))
+        p += k;
+    return p;
+}
+
+static void
+encode_level(const struct tokenizer *t, struct tok_scratch *s, int level,
+    const unsigned char *text, const unsigned char *end, int first, int flags,
+    struct tok_ids *out)
+{
+    const struct added_set *set = level == 0 ? &t->raw : &t->norm;
+    const int all_text = added_none(set, flags);
+    const unsigned char *done, *p;
+    struct search search;
+
+    if (text == end)
+        return;
+    if (level == 1 && all_text && t->sp && t->sp->spaces) {
+        sp_text(t, s, text, (size_t)(end - text), first, out);
+        return;
+    }
+    if (level == 1 && t->nnorm > 0) {
+        size_t n = (size_t)(end - text);
+
+        norm_run(t, s->norm, &text, &n);
+        end = text + n;
+        if (n == 0)
+            return;
+    }
+    if (level == 2) {
+        pre_gap(t, s, text, (size_t)(end - text), first, out);
+        return;
+    }
+    if (all_text) {
+        encode_level(t, s, level + 1, text, end, first, flags, out);
+        return;
+    }
+    search = (struct search){ .set = set, .text = text, .end = end,
+        .found = s->found[level] };
+    done = p = text;
+    while ((p = candidate(set, p, end)) < end) {
+        const struct added *a = token_at(&search, p);
+        const unsigned char *from = p, *to;
+
+        if (!a) {
+            p++;
+            continue;
+        }
+        p = to = p + a->n;
+        if ((a->special && !(flags & TOK_SPECIAL)) ||
+            (a->single_word && !stands_alone(text, from, to, end)))
+            continue;
+        if (a->lstrip && from > done)
+            from = strip_left(from, done);
+        else if (a->lstrip)
+            from = done;
+        if (a->rstrip)
+            to = strip_right(to, end);
+        if (done < from)
+            encode_level(t, s, level + 1, done, from,
+                done == text ? first : 0, flags, out);
+        if (from < to)              /* else its text was stripped away */
+            tok_ids_push(out, a->id);
+        done = to;
+    }
+    if (done < end)
+        encode_level(t, s, level + 1, done, end, done == text ? first : 0,
+            flags, out);
+}
+
+void
+added_encode(const struct tokenizer *t, struct tok_scratch *s,
+    const unsigned char *p, size_t n, int flags, struct tok_ids *out)
+{
+    encode_level(t, s, 0, p, p + n, 1, flags, out);
+    for (int i = 0; i < 3; i++) {
+        struct buf *b = i < 2 ? &s->norm[i] : &s->pre;
+
+        if (b->cap > KEEP)
+            buf_release(b);
+    }
+}

@@ -1,0 +1,327 @@
+/* What the files of the tokenizer share; see tokenizer.h. */
+#ifndef TOK_PARTS_H
+#define TOK_PARTS_H
+
+#include "tok/tok.h"
+#include "tok/cache.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define TOK_NONE UINT32_MAX             /* no id, no rank */
+
+/* The pre-tokenizers that are known, each with a scanner of its own. */
+enum split {
+    SPLIT_NONE,         /* a gap is one piece */
+    SPLIT_GPT2,         /* the pattern of ByteLevel(use_regex) */
+    SPLIT_GPT2_DIGITS,  /* Digits(individual), then that on what is between */
+    SPLIT_CL100K,       /* Llama 3: numbers in pieces of at most 3 */
+    SPLIT_CL100K_1,     /* Qwen 2: of 1 */
+    SPLIT_TEKKEN,       /* Mistral: words by case, numbers of 1 */
+    SPLIT_O200K,        /* GPT-4o, Llama 4: by case, with 's; of 3 */
+    SPLIT_QWEN35        /* Qwen 3.5: as Qwen 2, marks count as letters */
+};
+
+/* Are words cut by case? */
+static inline int
+split_by_case(enum split split)
+{
+    return split == SPLIT_TEKKEN || split == SPLIT_O200K;
+}
+
+/* A stretch of text as bit sets; see tokenizer_scan.h. */
+#define SCAN_BYTES 4096
+#define SCAN_SETS 12
+struct scan {
+    enum split split;
+    const unsigned char *base;
+    size_t n;               /* bytes that are classified, whole characters */
+    int last;               /* the text ends there */
+    uint64_t set[SCAN_SETS][SCAN_BYTES / 64 + 2];
+};
+struct tok_code;
+
+/* Length in bytes of the first piece of p < end. */
+size_t split_piece(enum split kind, const unsigned char *p,
+    const unsigned char *end);
+/* Length of 's 't 're 've 'm 'll 'd at p (an apostrophe), else 0; _i: in either
+ * case, where U+017F is a small s too. */
+size_t split_contraction(const unsigned char *p, const unsigned char *end);
+size_t split_contraction_i(const unsigned char *p, const unsigned char *end);
+
+/* A merge: the pair's rank and what it becomes; rank TOK_NONE: no merge. */
+struct merge {
+    uint32_t rank, id;
+};
+struct pair_slot {
+    uint64_t key;       /* left << 32 | right */
+    struct merge m;     /* rank TOK_NONE: empty slot */
+};
+
+/*
+ * All merges in lines of the processor's cache, 8 to each, so that a pair is
+ * looked up in one step without a branch, where its parts fit in 64 bits.  From
+ * the top: 1, 0, what the line's number does not say of the pair, the rank,
+ * the id.  What finds its line full is in the table of pairs only.
+ */
+#define LINE_PAIRS 8
+struct lines {
+    uint64_t *v;                /* NULL: they do not fit */
+    unsigned id_bits;           /* ... of an id */
+    unsigned tag_bits;          /* of a pair, besides the number of its line */
+    unsigned shift;             /* ... which stand from this bit on */
+    uint64_t mask;              /* 2 * id_bits bits */
+    uint64_t tag_mask, id_mask; /* tag_bits, id_bits */
+};
+
+/* An added token; flags are those of the JSON.  s is what is looked for:
+ * the name, normalized where the token is. */
+struct added {
+    const char *s, *name;       /* of n and nname bytes, each malloc'd */
+    size_t n, nname;
+    uint32_t id;
+    uint8_t single_word, lstrip, rstrip, normalized, special;
+};
+
+/* Added tokens that are looked for together: sorted by content, those that
+ * begin with byte c are a[start[c]] .. a[start[c+1]-1]. */
+struct added_set {
+    struct added *a;
+    size_t n;
+    size_t start[257];
+    int only;           /* the one first byte, or -1 */
+    int all_special;
+    struct finder *finder;  /* NULL: never needed */
+};
+
+/* tokenizer_find.c: a set's tokens in a text in linear time.  token[i] becomes
+ * the number, + 1, of the longest token at p + i, or 0, for i < n; p[room] is
+ * there, and that token lies in it. */
+#define FIND_BYTES 4096
+struct finder *finder_new(const struct added_set *set);
+void finder_free(struct finder *f);
+void finder_read(const struct finder *f, const unsigned char *p, size_t n,
+    size_t room, uint32_t *token);
+
+/* A step of the normalizer. */
+enum norm_kind { NORM_NFC, NORM_PREPEND, NORM_REPLACE };
+struct norm_op {
+    enum norm_kind kind;
+    char *from, *to;    /* malloc'd, or NULL; nfrom > 0 for NORM_REPLACE */
+    size_t nfrom, nto;
+};
+
+/* What the pre-tokenizer puts before a stretch that does not begin with it:
+ * nothing; only where the text begins; always. */
+enum prefix { PREFIX_NONE, PREFIX_FIRST, PREFIX_ALWAYS };
+
+/* How a stretch is cut where symbols are characters. */
+enum sp_split {
+    SP_WHOLE,           /* not at all */
+    SP_MARK,            /* before each U+2581 */
+    SP_SPACE            /* behind each space */
+};
+
+/* Symbols that are characters, as SentencePiece has them: tokenizer_sp.c. */
+struct sp {
+    uint32_t *page[0x1100];     /* of 256 characters: id | SP_NO_CUT */
+    uint32_t byte[256];         /* id of <0xNN>, or TOK_NONE */
+    uint32_t unk;               /* TOK_NONE: what is unknown vanishes */
+    int fallback, fuse;
+    enum sp_split split;
+    int spaces;                 /* of text that is not normalized: each is a
+                                 * U+2581, and the steps do no more than that
+                                 * and to put one before it: */
+    enum prefix lead;
+    int lead_once;              /* ... unless it begins with one */
+    int cut;                    /* words can be merged one by one */
+    int free_unknown;           /* no merge holds what is not known */
+};
+
+struct tok_text {
+    size_t off;         /* in the pool */
+    uint32_t n;
+    uint8_t known;      /* a token has this id */
+    uint8_t added, special;
+};
+
+struct tokenizer {
+    size_t nid;                 /* 1 + largest id */
+    struct tok_text *text;      /* [nid] texts of the vocabulary, as bytes */
+    struct tok_text *shown;     /* [nid] what they decode to; may be text */
+    struct buf pool;
+    uint32_t *slot;             /* hash of bytes to id; mask + 1 slots */
+    uint8_t *slot_tag;          /* [slot_mask + 1] of the hash, 0: empty */
+    size_t slot_mask;
+    uint32_t byte_id[256];      /* TOK_NONE: the byte vanishes */
+    struct merge *byte_pair;    /* [256*256] merges of two bytes */
+    struct pair_slot *pair;     /* all merges; pair_mask + 1 slots */
+    uint64_t *pair_bits;        /* [pair_words] two bits for each of them */
+    size_t pair_mask, pair_words, nmerge;
+    struct lines lines;         /* the same for merging side by side */
+    int ignore_merges;
+    struct norm_op *norm_op;    /* [nnorm] */
+    size_t nnorm;
+    enum prefix prefix;
+    char gap[8];                /* stands for a space, and is the prefix */
+    int put_gap;                /* the pre-tokenizer replaces spaces by it */
+    enum split split;           /* where sp is NULL */
+    struct sp *sp;              /* NULL: symbols are bytes */
+    size_t strip;               /* of decoded text: spaces to take away */
+    int strip_marks;            /* first token: without its U+2581 */
+    const struct tok_code *code;    /* of this processor */
+    struct added_set raw, norm; /* not normalized, normalized */
+    int64_t before, after;      /* of the post-processor */
+    int64_t bos, eos;           /* of configuration files */
+    char hash[33];
+    const char *warning;        /* of tok_warning */
+};
+
+/* Memory of one thread. */
+struct tok_scratch {
+    struct cache cache;
+    struct scan scan;
+    const struct tok_code *code;
+    struct queue *queue;
+    uint32_t *id;                       /* [id_cap], see bpe_symbols */
+    size_t id_cap;
+    uint32_t *rank, *prev, *next;       /* [cap] of a long piece */
+    uint64_t *heap;             /* [3*cap] */
+    size_t cap;
+    struct window *window;              /* of tokenizer_window.c, or NULL */
+    struct tok_ids joined;              /* of a piece */
+    struct buf norm[2], pre;    /* a stretch after the steps */
+    uint32_t found[2][FIND_BYTES];      /* of finder_read, each set's */
+};
+
+/* Most pairs that are looked up are no merges.  pair_bits says so of nearly
+ * all of those (a Bloom filter whose two bits are in one word), and is small
+ * enough to stay in the processor's caches. */
+static inline uint64_t
+pair_hash(uint64_t key)
+{
+    key *= UINT64_C(0x9e3779b97f4a7c15);
+    return key ^ key >> 29;
+}
+
+static inline uint64_t
+pair_bit(uint64_t hash)
+{
+    return UINT64_C(1) << (hash & 63) | UINT64_C(1) << (hash >> 6 & 63);
+}
+
+static inline size_t
+pair_word(const struct tokenizer *t, uint64_t hash)
+{
+    return (size_t)((hash >> 32) * t->pair_words >> 32);
+}
+
+static inline uint64_t
+pair_key(uint32_t a, uint32_t b)
+{
+    return (uint64_t)a << 32 | b;
+}
+
+/* 0: the pair of that hash is no merge. */
+static inline int
+pair_maybe(const struct tokenizer *t, uint64_t hash)
+{
+    return !(~t->pair_bits[pair_word(t, hash)] & pair_bit(hash));
+}
+
+/* The merge of that key and hash. */
+static inline struct merge
+pair_at(const struct tokenizer *t, uint64_t key, uint64_t hash)
+{
+    size_t i = (size_t)(hash >> 12) & t->pair_mask;
+
+    for (; t->pair[i].m.rank != TOK_NONE; i = (i + 1) & t->pair_mask)
+        if (t->pair[i].key == key)
+            return t->pair[i].m;
+    return (struct merge){ TOK_NONE, TOK_NONE };
+}
+
+static inline struct merge
+pair_find(const struct tokenizer *t, uint32_t a, uint32_t b)
+{
+    const uint64_t key = pair_key(a, b), h = pair_hash(key);
+
+    return pair_maybe(t, h) ? pair_at(t, key, h) :
+        (struct merge){ TOK_NONE, TOK_NONE };
+}
+
+/* Id of bytes in the vocabulary, or TOK_NONE; hash: vocab_hash of them. */
+uint64_t vocab_hash(const void *p, size_t n);
+uint32_t vocab_find(const struct tokenizer *t, const void *p, size_t n,
+    uint64_t hash);
+static inline uint32_t
+vocab_id_of(const struct tokenizer *t, const void *p, size_t n)
+{
+    return vocab_find(t, p, n, vocab_hash(p, n));
+}
+
+/* Memory for n symbols to merge, of s, until the next call. */
+uint32_t *bpe_symbols(struct tok_scratch *s, size_t n);
+/* Merge id[n] in place by the merges of t; returns how many are left. */
+size_t bpe_merge(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
+    size_t n);
+/* The same where id[i] is byte_id[byte[i]]: pairs of bytes are found faster. */
+size_t bpe_merge_bytes(const struct tokenizer *t, struct tok_scratch *s,
+    uint32_t *id, size_t n, const unsigned char *byte);
+
+/* The same; start[i] becomes the place of the first symbol of what is i then;
+ * [n]. */
+size_t bpe_merge_at(const struct tokenizer *t, struct tok_scratch *s,
+    uint32_t *id, size_t n, uint32_t *start);
+
+/* The symbols of p .. end, portion after portion: next gives at most `room`
+ * (>= SYMBOLS_ROOM), 0 when there are no more; at most one for each byte, and
+ * one.  Where byte is not NULL, they are byte_id of the bytes put there. */
+#define SYMBOLS_ROOM 8
+struct symbols {
+    size_t (*next)(const struct tokenizer *t, struct symbols *x, uint32_t *id,
+        size_t room);
+    const unsigned char *p, *end;
+    unsigned char *byte;                /* [room] */
+    int waits, lead;                    /* tokenizer_sp.c */
+};
+/* Append their ids, merged; many in linear time and little memory.  bytes: next
+ * wants x->byte, which is set here. */
+void window_merge(const struct tokenizer *t, struct tok_scratch *s,
+    const struct symbols *x, int bytes, struct tok_ids *out);
+
+/* Pieces that the cache does not have wait in a queue, to be merged side by
+ * side: tokenizer_queue.h. */
+void lines_index(struct tokenizer *t);
+
+/* Encode text without added tokens. */
+void bpe_gap(const struct tokenizer *t, struct tok_scratch *s,
+    const unsigned char *p, size_t n, struct tok_ids *out);
+
+/* The same where symbols are characters; lead: with a U+2581 before it. */
+void sp_gap(const struct tokenizer *t, struct tok_scratch *s,
+    const unsigned char *p, size_t n, int lead, struct tok_ids *out);
+/* norm_run and pre_gap in one, where t->sp->spaces. */
+void sp_text(const struct tokenizer *t, struct tok_scratch *s,
+    const unsigned char *p, size_t n, int first, struct tok_ids *out);
+/* Tables of t->sp from the vocabulary and the merges; and their end. */
+void sp_index(struct tokenizer *t);
+void sp_free(struct sp *sp);
+
+/* *p, *n after the normalizer: as they are, or in one of b[2]. */
+void norm_run(const struct tokenizer *t, struct buf b[2],
+    const unsigned char **p, size_t *n);
+/* Encode what stands between added tokens, normalized; first: at the
+ * beginning of the text. */
+void pre_gap(const struct tokenizer *t, struct tok_scratch *s,
+    const unsigned char *p, size_t n, int first, struct tok_ids *out);
+
+/* Sort and index a set whose a[n] has been filled; of equal contents the
+ * caller has left one. */
+void added_index(struct added_set *set);
+/* Encode text: added tokens first, the rest by bpe_gap. */
+void added_encode(const struct tokenizer *t, struct tok_scratch *s,
+    const unsigned char *p, size_t n, int flags, struct tok_ids *out);
+
+#endif

@@ -1,0 +1,332 @@
+/* Pieces merged side by side; see tokenizer_queue.h. */
+#include "tok/queue.h"
+#include "tok/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define QUEUE_NAME queue_ref
+
+static inline uint32_t
+smallest(const uint32_t *key, size_t n)
+{
+    return keys_least(key, 8 * n);
+}
+
+static inline uint64_t
+line_find(const uint64_t *line, uint64_t want, unsigned shift)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (int i = 0; i < LINE_PAIRS; i++) {
+        const uint64_t x = line[i] ^ want;
+
+        least = x < least ? x : least;
+    }
+    return least >> shift ? UINT64_MAX : least;
+}
+
+#include "tok/queue_vec.h"
+
+uint32_t
+queue_other(const struct tokenizer *t, struct job *j, uint32_t i)
+{
+    const uint32_t after = j->alive & (UINT32_MAX - 1) << i;
+    const struct merge m = pair_find(t, j->id[i],
+        j->id[__builtin_ctz(after)]);
+
+    j->to[i] = m.id;
+    return m.rank == TOK_NONE ? TOK_NONE : m.rank << 5 | i;
+}
+
+static unsigned
+bits_of(size_t n)
+{
+    unsigned k = 1;
+
+    while (n >> k)
+        k++;
+    return k;
+}
+
+static void
+line_put(const struct lines *l, const struct pair_slot *p)
+{
+    uint64_t want, *line = (uint64_t *)(uintptr_t)line_of(l,
+        (uint32_t)(p->key >> 32), (uint32_t)p->key, &want);
+
+    for (int i = 0; i < LINE_PAIRS; i++)
+        if (line[i] == 0) {
+            line[i] = want | (uint64_t)p->m.rank << l->id_bits | p->m.id;
+            break;
+        }
+}
+
+void
+lines_index(struct tokenizer *t)
+{
+    struct lines *const l = &t->lines;
+    unsigned bits = 1;
+
+    l->id_bits = bits_of(t->nid);
+    while (bits < 2 * l->id_bits - 1 &&
+        (size_t)LINE_PAIRS / 2 << bits < t->nmerge)
+        bits++;
+    l->tag_bits = 2 * l->id_bits - bits;
+    l->shift = l->id_bits + bits_of(t->nmerge);
+    if (t->nmerge > QUEUE_RANKS || l->shift + l->tag_bits > 62)
+        return;
+    l->mask = (UINT64_C(1) << 2 * l->id_bits) - 1;
+    l->tag_mask = (UINT64_C(1) << l->tag_bits) - 1;
+    l->id_mask = (UINT64_C(1) << l->id_bits) - 1;
+    l->v = xtable((size_t)LINE_PAIRS << bits, sizeof *l->v, 0);
+    for (size_t i = 0; i <= t->pair_mask; i++) {
+        const struct pair_slot *const soon = &t->pair[(i + 32) & t->pair_mask];
+        uint64_t want;
+
+        __builtin_prefetch(line_of(l, (uint32_t)(soon->key >> 32),
+            (uint32_t)soon->key, &want));
+        if (t->pair[i].m.rank != TOK_NONE)
+            line_put(l, &t->pair[i]);
+    }
+}
+
+/* A job of so many symbols, which are to be set. */
+static struct job *
+job_next(const struct tokenizer *t, struct queue *q, size_t symbols)
+{
+    struct job *const j = &q->job[q->n++];
+
+    memset(j->key, 0xff, sizeof j->key);
+    j->n = (uint32_t)symbols;
+    j->alive = UINT32_MAX >> (32 - j->n);
+    j->at[0] = j->at[1] = j->n - 1;
+    j->want[0] = j->want[1] = LINE_NONE;
+    j->line[0] = j->line[1] = t->lines.v;
+    j->windows = j->from = j->between = 0;
+    return j;
+}
+
+/* Its symbols. */
+static void
+job_symbols(const struct tokenizer *t, struct job *j, const uint32_t *id)
+{
+    uint64_t want;
+
+    memcpy(j->id, id, j->n * sizeof *id);
+    j->begun = 0;
+    for (size_t i = 0; i + 1 < j->n; i++)
+        __builtin_prefetch(line_of(&t->lines, id[i], id[i + 1], &want));
+}
+
+/* The same where they are byte_id of byte[n]: pairs are found faster. */
+static void
+job_bytes(const struct tokenizer *t, struct job *j, const uint32_t *id,
+    const unsigned char *byte)
+{
+    memcpy(j->id, id, j->n * sizeof *id);
+    j->begun = 1;
+    for (uint32_t i = 0; i + 1 < j->n; i++) {
+        const struct merge m = t->byte_pair[byte[i] << 8 | byte[i + 1]];
+
+        j->key[i] = m.rank == TOK_NONE ? TOK_NONE : m.rank << 5 | i;
+        j->to[i] = m.id;
+    }
+}
+
+/* The queue with room for so many jobs. */
+static struct queue *
+queue_room(const struct tokenizer *t, struct tok_scratch *s, size_t jobs,
+    struct tok_ids *out)
+{
+    if (!s->queue) {
+        s->queue = xmalloc(sizeof *s->queue);
+        s->queue->n = 0;
+    }
+    if (s->queue->n + jobs > QUEUE_JOBS)
+        queue_flush(t, s, out);
+    return s->queue;
+}
+
+/* A hole of so many ids, which job j will fill. */
+static void
+hole_add(struct job *j, size_t room, struct tok_ids *out)
+{
+    j->hole = out->n;
+    j->room = room;
+    tok_ids_room(out, room);
+    out->n += room;
+}
+
+/* A job for the piece of *at, with a hole for its ids. */
+static struct job *
+job_add(const struct tokenizer *t, struct tok_scratch *s,
+    const struct cache_at *at, size_t symbols, struct tok_ids *out)
+{
+    struct job *const j = job_next(t, queue_room(t, s, 1, out), symbols);
+
+    j->place = *at;
+    hole_add(j, symbols, out);
+    return j;
+}
+
+void
+queue_bytes(const struct tokenizer *t, struct tok_scratch *s,
+    const struct cache_at *at, struct tok_ids *out)
+{
+    uint32_t id[CACHE_BYTES];
+    unsigned char byte[CACHE_BYTES];
+    size_t n = 0;
+    struct job *j;
+
+    for (size_t i = 0; i < at->n; i++) {
+        id[n] = t->byte_id[at->p[i]];
+        byte[n] = at->p[i];
+        n += id[n] != TOK_NONE;
+    }
+    if (n == 0)
+        return;
+    j = job_add(t, s, at, n, out);
+    job_bytes(t, j, id, byte);
+    if (t->ignore_merges) {
+        j->hash = vocab_hash(at->p, at->n);
+        __builtin_prefetch(t->slot_tag + (j->hash & t->slot_mask));
+    }
+}
+
+void
+queue_symbols(const struct tokenizer *t, struct tok_scratch *s,
+    const struct cache_at *at, const uint32_t *id, size_t n,
+    struct tok_ids *out)
+{
+    if (n > 0)
+        job_symbols(t, job_add(t, s, at, n, out), id);
+}
+
+struct job *
+queue_window(const struct tokenizer *t, struct queue *q, const uint32_t *id,
+    const unsigned char *byte, size_t n, size_t from)
+{
+    struct job *const j = job_next(t, q, n);
+    uint32_t few[QUEUE_SYMBOLS];
+
+    if (!id)
+        for (size_t i = 0; i < n; i++)
+            few[i] = t->byte_id[byte[from + i]];
+    if (byte)
+        job_bytes(t, j, id ? id + from : few, byte + from);
+    else
+        job_symbols(t, j, id + from);
+    j->from = from;
+    return j;
+}
+
+int
+queue_long(const struct tokenizer *t, struct tok_scratch *s,
+    const unsigned char *p, size_t n, struct tok_ids *out)
+{
+    const size_t windows = window_count(n);
+    struct queue *q;
+    struct job *first;
+
+    for (size_t i = 0; i < n; i++)
+        if (t->byte_id[p[i]] == TOK_NONE)
+            return 0;
+    q = queue_room(t, s, windows, out);
+    first = &q->job[q->n];
+    for (size_t i = 0; i < windows; i++) {
+        const size_t from = window_from(n, i);
+        struct job *const j = queue_window(t, q, NULL, p,
+            n - from < QUEUE_SYMBOLS ? n - from : QUEUE_SYMBOLS, from);
+
+        hole_add(j, i == 0 ? n : 0, out);
+    }
+    first->windows = windows;
+    first->place.p = p;
+    first->place.n = n;
+    return 1;
+}
+
+/* A piece that is a token needs no merges. */
+static void
+take_whole(const struct tokenizer *t, struct queue *q)
+{
+    for (size_t i = 0; i < q->n; i++) {
+        struct job *const j = &q->job[i];
+        uint32_t id;
+
+        if (j->windows > 0) {
+            i += j->windows - 1;
+            continue;
+        }
+        id = vocab_find(t, j->place.p, j->place.n, j->hash);
+
+        if (id == TOK_NONE)
+            continue;
+        memset(j->key, 0xff, sizeof j->key);
+        j->id[0] = id;
+        j->alive = 1;
+    }
+}
+
+/* The ids of job i, or of the piece whose first window it is; sets *last to
+ * the last job of that. */
+static uint32_t *
+ids_of(const struct tokenizer *t, struct tok_scratch *s, size_t i,
+    size_t *last, uint32_t *to)
+{
+    const struct job *const j = &s->queue->job[i];
+    uint32_t *const begin = to;
+
+    *last = i;
+    if (j->windows > 0) {
+        s->joined.n = 0;
+        window_join(t, s, j, &s->joined);
+        memcpy(to, s->joined.v, s->joined.n * sizeof *to);
+        *last = i + j->windows - 1;
+        return to + s->joined.n;
+    }
+    for (uint32_t left = j->alive; left; left &= left - 1)
+        *to++ = j->id[__builtin_ctz(left)];
+    if (!cache_known(&j->place))
+        cache_put(&j->place, begin, (size_t)(to - begin));
+    return to;
+}
+
+/* Put the ids of all jobs where their holes are, without a gap. */
+static void
+fill_holes(const struct tokenizer *t, struct tok_scratch *s,
+    struct tok_ids *out)
+{
+    const struct queue *const q = s->queue;
+    uint32_t *to = out->v + q->job[0].hole;
+    size_t last;
+
+    for (size_t i = 0; i < q->n; i = last + 1) {
+        const size_t from = q->job[i].hole + q->job[i].room;
+        size_t n;
+
+        to = ids_of(t, s, i, &last, to);
+        n = (last + 1 < q->n ? q->job[last + 1].hole : out->n) - from;
+        memmove(to, out->v + from, n * sizeof *to);
+        to += n;
+    }
+    out->n = (size_t)(to - out->v);
+}
+
+void
+queue_flush(const struct tokenizer *t, struct tok_scratch *s,
+    struct tok_ids *out)
+{
+    struct queue *const q = s->queue;
+
+    if (!q || q->n == 0)
+        return;
+    if (t->ignore_merges)
+        take_whole(t, q);
+    s->code->merge(t, q);
+    window_between(t, s, q);
+    fill_holes(t, s, out);
+    q->n = 0;
+}

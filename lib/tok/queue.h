@@ -1,0 +1,128 @@
+/*
+ * Pieces that the cache does not have, merged side by side.  To merge one is
+ * to wait for memory most of the time: for the pairs that each merge makes.
+ * So several are merged by turns, and each has its next pairs fetched while
+ * the others have theirs.  Ids go where they belong when all are known: until
+ * then a piece has a hole in the ids.
+ */
+#ifndef TOK_QUEUE_H
+#define TOK_QUEUE_H
+
+#include "tok/parts.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define QUEUE_JOBS 32
+#define QUEUE_SYMBOLS 32        /* of a piece, at most 32 */
+#define QUEUE_RANKS (UINT32_MAX >> 5)   /* merges whose keys fit */
+_Static_assert(CACHE_BYTES + 1 <= QUEUE_SYMBOLS, "symbols of a piece");
+
+/*
+ * key[i] = rank << 5 | i of the merge of symbol i with the one after it, so
+ * that the smallest key is the next merge, the leftmost of equals too; to[i] is
+ * what it becomes.
+ */
+struct job {
+    uint32_t key[QUEUE_SYMBOLS], to[QUEUE_SYMBOLS], id[QUEUE_SYMBOLS];
+    uint32_t n;                 /* symbols that there were */
+    uint32_t alive;             /* bit i: symbol i is left, in id[i] */
+    int begun;                  /* all keys are known, but those: */
+    uint32_t at[2];             /* pairs that are looked up begin here */
+    uint64_t want[2];           /* ... and are this in that line */
+    const uint64_t *line[2];
+    uint64_t hash;              /* of a piece that may be a token */
+    size_t hole, room;          /* of the ids: it begins here, is so long */
+    struct cache_at place;
+    /* Of windows of a piece or a text (tokenizer_window.c): */
+    size_t windows;             /* the first of so many, of the piece *place */
+    size_t from;                /* symbols before it */
+    size_t between;             /* 1 + number of the one before the next */
+};
+
+struct queue {
+    struct job job[QUEUE_JOBS];
+    size_t n;
+};
+
+/* The smallest of n > 0 keys, a multiple of 4. */
+static inline uint32_t
+keys_least(const uint32_t *key, size_t n)
+{
+    uint32_t a = key[0], b = key[1], c = key[2], d = key[3];
+
+    for (size_t i = 4; i < n; i += 4) {
+        a = key[i] < a ? key[i] : a;
+        b = key[i + 1] < b ? key[i + 1] : b;
+        c = key[i + 2] < c ? key[i + 2] : c;
+        d = key[i + 3] < d ? key[i + 3] : d;
+    }
+    a = b < a ? b : a;
+    c = d < c ? d : c;
+    return c < a ? c : a;
+}
+
+/* No pair of a line is this. */
+#define LINE_NONE (UINT64_C(3) << 62)
+
+/* The line of a pair, and what it is there. */
+static inline const uint64_t *
+line_of(const struct lines *l, uint32_t a, uint32_t b, uint64_t *want)
+{
+    /* one to one */
+    const uint64_t h = ((uint64_t)a << l->id_bits | (a ^ b)) *
+        UINT64_C(0x9e3779b97f4a7c15) & l->mask;
+
+    *want = UINT64_C(1) << 63 | (h & l->tag_mask) << l->shift;
+    return l->v + LINE_PAIRS * (h >> l->tag_bits);
+}
+
+/* The key of pair i, which is not in its line, but that is full; sets to[i]. */
+uint32_t queue_other(const struct tokenizer *t, struct job *j, uint32_t i);
+
+/* Merge all jobs by themselves. */
+void queue_ref(const struct tokenizer *t, struct queue *q);
+void queue_avx2(const struct tokenizer *t, struct queue *q);
+void queue_avx512(const struct tokenizer *t, struct queue *q);
+
+/* Does this tokenizer have what it takes? */
+static inline int
+queue_takes(const struct tokenizer *t)
+{
+    return t->lines.v != NULL;
+}
+
+/* Have the piece of *at, of 2 bytes or more, merged: from its bytes; from n <=
+ * QUEUE_SYMBOLS symbols. */
+void queue_bytes(const struct tokenizer *t, struct tok_scratch *s,
+    const struct cache_at *at, struct tok_ids *out);
+void queue_symbols(const struct tokenizer *t, struct tok_scratch *s,
+    const struct cache_at *at, const uint32_t *id, size_t n,
+    struct tok_ids *out);
+
+/* A window of 2 .. QUEUE_SYMBOLS symbols from `from` on into a queue that has
+ * room: id[from ..], of byte[from ..] unless that is NULL; where id is NULL,
+ * they are byte_id of those. */
+struct job *queue_window(const struct tokenizer *t, struct queue *q,
+    const uint32_t *id, const unsigned char *byte, size_t n, size_t from);
+/* Have a piece of CACHE_BYTES < n <= QUEUE_LONG bytes merged as windows: 1, or
+ * 0 where some of its bytes are no symbols. */
+#define QUEUE_LONG 200
+int queue_long(const struct tokenizer *t, struct tok_scratch *s,
+    const unsigned char *p, size_t n, struct tok_ids *out);
+/* The windows that cover n symbols: how many, and where window i begins. */
+size_t window_count(size_t n);
+size_t window_from(size_t n, size_t i);
+/* For queue_flush, when the windows of its pieces are merged: more of them
+ * where two do not lead from one to the other; then the ids of the piece whose
+ * first is *j, into *out, which is empty. */
+void window_between(const struct tokenizer *t, struct tok_scratch *s,
+    struct queue *q);
+void window_join(const struct tokenizer *t, struct tok_scratch *s,
+    const struct job *j, struct tok_ids *out);
+
+/* Fill all holes, and put the pieces into the cache. */
+void queue_flush(const struct tokenizer *t, struct tok_scratch *s,
+    struct tok_ids *out);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * Where the pieces of byte-level BPE end, found from bit sets: a stretch of
+ * text is classified 64 bytes at a time, by vector code where there is some,
+ * and the length of a run is then the number of bits that are set.  The same
+ * cuts as split_piece, which takes over for pieces longer than a stretch.
+ */
+#ifndef TOK_SCAN_H
+#define TOK_SCAN_H
+
+#include "tok/parts.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bit i of a set is byte i of the stretch; behind its end all are zero. */
+enum {
+    SCAN_L,         /* letters; of SPLIT_QWEN35 marks too */
+    SCAN_N,         /* numbers: U_DIGIT for SPLIT_GPT2_DIGITS, else U_N */
+    SCAN_O,         /* others */
+    SCAN_S,         /* white space */
+    SCAN_F,         /* bytes of a character behind its first */
+    SCAN_X,         /* characters that scan_code has left over */
+    SCAN_P,         /* the space U+0020 */
+    SCAN_Q,         /* the apostrophe U+0027 */
+    SCAN_U,         /* upper and title case: of ASCII, unless split_by_case */
+    SCAN_V,         /* lower case: the same */
+    SCAN_T,         /* letters and marks, where split_by_case */
+    SCAN_B          /* where pieces begin, of the GPT-2 pattern */
+};
+
+/* Where a piece may go on behind the stretch, the next one begins here behind
+ * its end: farther than a contraction reaches. */
+#define SCAN_OPEN 8
+
+/*
+ * Classify `blocks` blocks of 64 bytes into the sets L, N, S, F, X, P, Q, U
+ * and V, from word `at` on; one byte behind them is read too.  A character
+ * that is not ASCII is in X unless it is one of the usual letters of two bytes.
+ * *carry (0 at the start of a text): such a letter goes on in the next block.
+ */
+struct tok_code {
+    const char *name;
+    void (*blocks)(struct scan *s, size_t at, size_t blocks,
+        const unsigned char *p, uint64_t *carry);
+    void (*merge)(const struct tokenizer *t, struct queue *q);
+    /* A beginning of p[n] that is UTF-8, maybe not the longest; NULL: 0. */
+    size_t (*valid)(const unsigned char *p, size_t n);
+};
+
+/* The code that RETORT_KERNELS asks for, or the best.  NULL and *e: this
+ * processor has no such code. */
+const struct tok_code *scan_choose(const char *name, struct err *e);
+
+void scan_avx2(struct scan *s, size_t at, size_t blocks,
+    const unsigned char *p, uint64_t *carry);
+void scan_avx512(struct scan *s, size_t at, size_t blocks,
+    const unsigned char *p, uint64_t *carry);
+
+size_t valid_avx2(const unsigned char *p, size_t n);
+size_t valid_avx512(const unsigned char *p, size_t n);
+
+/* Can pieces of this kind be found from the sets? */
+int scan_knows(enum split split);
+/* Classify a stretch of p < end. */
+void scan_begin(struct scan *s, const struct tok_code *code, enum split split,
+    const unsigned char *p, const unsigned char *end);
+/* Of SPLIT_GPT2 and SPLIT_GPT2_DIGITS: fill B, with the end of the text. */
+void scan_gpt2(struct scan *s, size_t words, const unsigned char *end);
+/* scan_piece of the others */
+size_t scan_other(const struct scan *s, size_t i, const unsigned char *end);
+
+/* Length of the piece that begins at byte i < s->n; 0: it may go on behind
+ * the stretch.  end: of the text. */
+static inline size_t
+scan_piece(const struct scan *s, size_t i, const unsigned char *end)
+{
+    size_t r = i + 1;
+    uint64_t w;
+
+    if (s->split != SPLIT_GPT2 && s->split != SPLIT_GPT2_DIGITS)
+        return scan_other(s, i, end);
+    for (;; r += 56) {
+        memcpy(&w, (const unsigned char *)s->set[SCAN_B] + (r >> 3), 8);
+        w >>= r & 7;
+        if (w)
+            break;
+    }
+    r += (size_t)__builtin_ctzll(w);
+    return r >= s->n + SCAN_OPEN ? 0 : r - i;
+}
+
+#endif

@@ -1,0 +1,464 @@
+/* Tokenizers: opening, ids and their texts; see tokenizer.h. */
+#include "tok/tok.h"
+#include "tok/load.h"
+#include "tok/scan.h"
+#include "text/unicode.h"
+
+#include "base/io.h"
+#include "format/gguf.h"
+#include "format/gguf_tok.h"
+#include "format/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+tok_ids_release(struct tok_ids *a)
+{
+    free(a->v);
+    a->v = NULL;
+    a->n = a->cap = 0;
+}
+
+static void
+set_release(struct added_set *set)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        free((char *)(uintptr_t)set->a[i].s);
+        free((char *)(uintptr_t)set->a[i].name);
+    }
+    free(set->a);
+    finder_free(set->finder);
+}
+
+void
+tok_free(struct tokenizer *t)
+{
+    if (!t)
+        return;
+    set_release(&t->raw);
+    set_release(&t->norm);
+    for (size_t i = 0; i < t->nnorm; i++) {
+        free(t->norm_op[i].from);
+        free(t->norm_op[i].to);
+    }
+    free(t->norm_op);
+    sp_free(t->sp);
+    if (t->shown != t->text)
+        free(t->shown);
+    free(t->text);
+    free(t->slot);
+    free(t->slot_tag);
+    free(t->byte_pair);
+    free(t->pair);
+    free(t->pair_bits);
+    free(t->lines.v);
+    buf_release(&t->pool);
+    free(t);
+}
+
+/* Token `name` of a tokenizer_config.json: a text, or an object with one. */
+static void
+from_config(const struct tokenizer *t, const json_t *config, const char *name,
+    int64_t *id)
+{
+    const json_t *v = json_object_get(config, name);
+
+    if (json_is_object(v))
+        v = json_object_get(v, "content");
+    if (*id < 0 && json_is_string(v))
+        *id = tok_id(t, json_string_value(v), json_string_length(v));
+}
+
+/* Id `name` of a generation_config.json: a number, or the first of a list. */
+static void
+from_ids(const struct tokenizer *t, const json_t *config, const char *name,
+    int64_t *id)
+{
+    const json_t *v = json_object_get(config, name);
+
+    if (json_is_array(v))
+        v = json_array_get(v, 0);
+    if (*id < 0 && json_is_number(v) && json_number_value(v) >= 0.0 &&
+        json_number_value(v) < (double)t->nid)
+        *id = (int64_t)json_number_value(v);
+}
+
+/* A configuration file.  Numbers are read as reals: the usual
+ * model_max_length is 10^30. */
+static json_t *
+parse_config(const char *text, size_t n, struct err *e)
+{
+    json_error_t je;
+    json_t *j = json_loadb(text, n,
+        JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &je);
+
+    if (!j)
+        err_set(e, EX_INPUT, "offset %d: %s", je.position, je.text);
+    return j;
+}
+
+/* An end of text by its usual name. */
+static void
+from_names(struct tokenizer *t)
+{
+    static const char *const name[] = { "<|endoftext|>", "<|end_of_text|>",
+        "</s>", "<eos>" };
+
+    for (size_t i = 0; i < sizeof name / sizeof *name && t->eos < 0; i++) {
+        const int64_t id = tok_id(t, name[i], strlen(name[i]));
+
+        if (id >= 0 && t->text[id].added)
+            t->eos = id;
+    }
+}
+
+/* A tokenizer of *src and config (may be NULL), both still the caller's.  NULL
+ * and *e, whose code is 0 where src has to be a tree. */
+static struct tokenizer *
+build(const struct source *src, const json_t *config, struct err *e)
+{
+    struct tokenizer *t = xcalloc(1, sizeof *t);
+    int r = -1;
+
+    t->code = scan_choose(getenv("RETORT_KERNELS"), e);
+    if (!t->code || (r = tok_load(t, src, e)) < 0) {
+        if (r == TOK_UNPLAIN)
+            e->code = 0;
+        tok_free(t);
+        return NULL;
+    }
+    t->bos = t->before;
+    t->eos = t->after;
+    from_config(t, config, "bos_token", &t->bos);
+    from_config(t, config, "eos_token", &t->eos);
+    return t;
+}
+
+/* The same of a tree. */
+static struct tokenizer *
+build_tree(const json_t *tok, const json_t *config, struct err *e)
+{
+    const struct source src = { .j = tok };
+
+    return build(&src, config, e);
+}
+
+/* The same of the text of a tokenizer.json. */
+static struct tokenizer *
+build_text(const char *text, size_t n, const json_t *config, struct err *e)
+{
+    struct source src = { .part = {
+        [PART_VOCAB] = { .path = "model.vocab", .open = '{' },
+        [PART_MERGES] = { .path = "model.merges", .open = '[' } } };
+    json_t *j = js_parse_parts(text, n, src.part, PARTS, e);
+    struct tokenizer *t = NULL;
+
+    src.j = j;
+    if (j && (t = build(&src, config, e)) == NULL && e->code == 0) {
+        json_decref(j);
+        if ((j = js_parse(text, n, e)) != NULL)
+            t = build_tree(j, config, e);
+    }
+    json_decref(j);
+    return t;
+}
+
+struct tokenizer *
+tok_parse(const char *json, size_t n, const char *config, size_t nconfig,
+    struct err *e)
+{
+    json_t *c = NULL;
+    struct tokenizer *t = NULL;
+
+    if ((!config || (c = parse_config(config, nconfig, e)) != NULL) &&
+        (t = build_text(json, n, c, e)) != NULL)
+        from_names(t);
+    json_decref(c);
+    return t;
+}
+
+static struct tokenizer *
+open_gguf(const char *path, struct err *e)
+{
+    struct tokenizer *t = NULL;
+    json_t *j = NULL, *c = NULL;
+    struct io_map m;
+    struct gguf g;
+
+    if (io_map(&m, path, e) < 0)
+        return NULL;
+    if (gguf_parse_metadata(&g, m.p, m.n, e) == 0) {
+        if ((j = gguf_tokenizer_json(&g, e)) != NULL &&
+            (c = gguf_tokenizer_config(&g, e)) != NULL)
+            t = build_tree(j, c, e);
+        gguf_release(&g);
+    }
+    io_unmap(&m);
+    json_decref(j);
+    json_decref(c);
+    if (t)
+        from_names(t);
+    else
+        err_prefix(e, "%s", path);
+    return t;
+}
+
+/* `file` of a folder, or NULL when there is none; *bad is set when it is there
+ * and no JSON. */
+static json_t *
+beside(const char *dir, const char *file, int *bad, struct err *e)
+{
+    char *path = xasprintf("%s/%s", dir, file);
+    json_t *j = NULL;
+    char *text;
+    size_t n;
+
+    if (io_exists(path)) {
+        if (io_slurp(path, JS_MAX, &text, &n, e) == 0) {
+            if ((j = parse_config(text, n, e)) == NULL)
+                err_prefix(e, "%s", path);
+            free(text);
+        }
+        *bad = j == NULL;
+    }
+    free(path);
+    return j;
+}
+
+/* Mistral's own kind of file, known by its name. */
+static int
+is_tekken(const char *path)
+{
+    const char *name = strrchr(path, '/');
+
+    return strcmp(name ? name + 1 : path, "tekken.json") == 0;
+}
+
+/* Of the file at path, with what is beside it. */
+static struct tokenizer *
+open_file(const char *path, const json_t *config, struct err *e)
+{
+    json_t *j = is_tekken(path) ? tekken_load(path, e) : NULL;
+    struct tokenizer *t = NULL;
+    char *text;
+    size_t n;
+
+    if (j) {
+        if ((t = build_tree(j, config, e)) == NULL)
+            err_prefix(e, "%s", path);
+        json_decref(j);
+    } else if (!is_tekken(path) && io_slurp(path, JS_MAX, &text, &n, e) == 0) {
+        if ((t = build_text(text, n, config, e)) == NULL)
+            err_prefix(e, "%s", path);
+        free(text);
+    }
+    return t;
+}
+
+static struct tokenizer *
+open_json(const char *dir, const char *path, struct err *e)
+{
+    struct tokenizer *t = NULL;
+    json_t *c[3];
+    int bad = 0;
+
+    c[0] = beside(dir, "tokenizer_config.json", &bad, e);
+    c[1] = bad ? NULL : beside(dir, "generation_config.json", &bad, e);
+    c[2] = bad ? NULL : beside(dir, "config.json", &bad, e);
+    if (!bad)
+        t = open_file(path, c[0], e);
+    for (int i = 1; i < 3 && t; i++) {
+        from_ids(t, c[i], "bos_token_id", &t->bos);
+        from_ids(t, c[i], "eos_token_id", &t->eos);
+    }
+    if (t)
+        from_names(t);
+    for (int i = 0; i < 3; i++)
+        json_decref(c[i]);
+    return t;
+}
+
+struct tokenizer *
+tok_open(const char *path, struct err *e)
+{
+    const size_t n = strlen(path);
+    const char *slash = strrchr(path, '/');
+    struct tokenizer *t;
+    char *name;
+
+    if (n >= 5 && strcmp(path + n - 5, ".gguf") == 0)
+        return open_gguf(path, e);
+    if (io_is_dir(path)) {
+        name = xasprintf("%s/tokenizer.json", path);
+        if (!io_exists(name)) {
+            free(name);
+            name = xasprintf("%s/tekken.json", path);
+            if (!io_exists(name)) {
+                free(name);
+                name = xasprintf("%s/tokenizer.json", path);
+            }
+        }
+        t = open_json(path, name, e);
+    } else {
+        name = slash ? xasprintf("%.*s", (int)(slash - path + 1), path) :
+            xstrdup(".");
+        t = open_json(name, path, e);
+    }
+    free(name);
+    return t;
+}
+
+int
+tok_check(const char *path, size_t V, struct err *e)
+{
+    struct tokenizer *t = tok_open(path, e);
+    size_t n;
+
+    if (!t)
+        return -1;
+    n = tok_vocab(t);
+    tok_free(t);
+    if (n > V)
+        return err_set(e, EX_INPUT, "%s: has %zu tokens, the model %zu", path,
+            n, V);
+    return 0;
+}
+
+size_t
+tok_vocab(const struct tokenizer *t)
+{
+    return t->nid;
+}
+
+const char *
+tok_warning(const struct tokenizer *t)
+{
+    return t->warning;
+}
+
+int64_t
+tok_template_bos(const struct tokenizer *t)
+{
+    return t->before;
+}
+
+int64_t
+tok_bos(const struct tokenizer *t)
+{
+    return t->bos;
+}
+
+int64_t
+tok_eos(const struct tokenizer *t)
+{
+    return t->eos;
+}
+
+static int64_t
+added_id(const struct added_set *set, const char *s, size_t n)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (set->a[i].nname == n && memcmp(set->a[i].name, s, n) == 0)
+            return set->a[i].id;
+    return -1;
+}
+
+int64_t
+tok_id(const struct tokenizer *t, const char *s, size_t n)
+{
+    int64_t id = added_id(&t->raw, s, n);
+    uint32_t v;
+
+    if (id < 0)
+        id = added_id(&t->norm, s, n);
+    if (id < 0 && (v = vocab_id_of(t, s, n)) != TOK_NONE)
+        id = v;
+    return id;
+}
+
+int
+tok_is_special(const struct tokenizer *t, uint32_t id)
+{
+    return id < t->nid && t->text[id].special;
+}
+
+void
+tok_hash(const struct tokenizer *t, char hex[33])
+{
+    memcpy(hex, t->hash, 33);
+}
+
+void
+tok_encode(const struct tokenizer *t, struct tok_scratch *s,
+    const char *text, size_t n, int flags, struct tok_ids *out)
+{
+    if ((flags & TOK_BOS) && t->before >= 0)
+        tok_ids_push(out, (uint32_t)t->before);
+    added_encode(t, s, (const unsigned char *)text, n, flags, out);
+    if ((flags & TOK_EOS) && t->after >= 0)
+        tok_ids_push(out, (uint32_t)t->after);
+}
+
+/* Append s[n] without byte c. */
+static void
+add_without(struct buf *out, const char *s, size_t n, char c)
+{
+    for (size_t i = 0; i < n; i++)
+        if (s[i] != c)
+            buf_addc(out, (unsigned char)s[i]);
+}
+
+/* Take away up to n spaces where the text begins. */
+static void
+strip(struct buf *b, size_t begin, size_t n)
+{
+    size_t k = 0;
+
+    while (k < n && begin + k < b->n && b->p[begin + k] == ' ')
+        k++;
+    if (k > 0) {
+        memmove(b->p + begin, b->p + begin + k, b->n - begin - k + 1);
+        b->n -= k;
+    }
+}
+
+int
+tok_decode(const struct tokenizer *t, const uint32_t *ids, size_t n,
+    int flags, struct buf *out, struct err *e)
+{
+    const size_t begin = out->n;
+    int first = !(flags & TOK_MIDDLE);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct tok_text *x;
+
+        if (ids[i] >= t->nid)
+            return err_set(e, EX_INPUT, "id %u is outside a vocabulary of "
+                "%zu", ids[i], t->nid);
+        x = &t->shown[ids[i]];
+        if (t->text[ids[i]].special && (flags & TOK_SKIP))
+            continue;
+        if (first && t->strip_marks)
+            add_without(out, t->pool.p + x->off, x->n, ' ');
+        else
+            buf_add(out, t->pool.p + x->off, x->n);
+        first = 0;
+    }
+    if (t->strip > 0 && !(flags & TOK_MIDDLE))
+        strip(out, begin, t->strip);
+    return 0;
+}
+
+int
+tok_matches(const char *path, const char *hash, struct err *e)
+{
+    struct tokenizer *t = tok_open(path, e);
+    char mine[33];
+
+    if (t == NULL)
+        return -1;
+    tok_hash(t, mine);
+    tok_free(t);
+    return strcmp(mine, hash) == 0;
+}

@@ -1,0 +1,134 @@
+/*
+ * Tokenizers: text to ids and back, read from a tokenizer.json of the Hugging
+ * Face tokenizers library, from Mistral's tekken.json or from a GGUF.  Ids are
+ * identical to that library's.
+ *
+ * Read now: byte-level BPE (GPT-2, SmolLM2, Llama 3, Qwen 2 and 3, Tekken) and
+ * BPE over characters, as SentencePiece models are converted (Llama 2, Mistral
+ * 7B, Gemma 1 to 3).  Normalizers: NFC, Prepend, Replace of a text.  Any
+ * component that is not implemented is refused with its path in the JSON,
+ * never ignored.
+ *
+ * A struct tokenizer never changes after tok_open: any number of threads may
+ * use it, each with a struct tok_scratch of its own.
+ */
+#ifndef TOK_TOK_H
+#define TOK_TOK_H
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tokenizer;
+struct tok_scratch;
+
+/* A growable array of ids; { 0 } is empty and valid. */
+struct tok_ids {
+    uint32_t *v;
+    size_t n, cap;
+};
+void tok_ids_release(struct tok_ids *a);
+void tok_ids_push(struct tok_ids *a, uint32_t id);
+
+/*
+ * path: a tokenizer.json or tekken.json, a directory that holds one (of both
+ * the first), or a .gguf file.  BOS
+ * and EOS are looked up in the tokenizer_config.json, then the
+ * generation_config.json and config.json beside it.  NULL and *e "path: where:
+ * why": EX_INPUT for a damaged file or an unknown component, EX_SYS when it
+ * cannot be read.
+ */
+struct tokenizer *tok_open(const char *path, struct err *e);
+/* The same from the text of a tokenizer.json and, unless NULL, of a
+ * tokenizer_config.json. */
+struct tokenizer *tok_parse(const char *json, size_t n, const char *config,
+    size_t nconfig, struct err *e);
+void tok_free(struct tokenizer *t);
+/* -1 and *e if tok_open would fail, or if an id is not below V, a model's
+ * vocabulary: for a program that only copies the files. */
+int tok_check(const char *path, size_t V, struct err *e);
+
+/*
+ * What is doubtful about a file that was read all the same, for a program that
+ * encodes text to tell once, or NULL: the files of Mistral's Tekken models
+ * that older versions of transformers wrote, with the pattern of Llama 3.  The
+ * environment's RETORT_MISTRAL_REGEX takes Tekken's pattern for them ("fix")
+ * or this one without a word ("keep").
+ */
+const char *tok_warning(const struct tokenizer *t);
+
+/* Ids are < tok_vocab: 1 + the largest id, added tokens included. */
+size_t tok_vocab(const struct tokenizer *t);
+/* What the post-processor puts before a text, or -1. */
+int64_t tok_template_bos(const struct tokenizer *t);
+/*
+ * The beginning- and end-of-text tokens, or -1.  The first that is known of:
+ * the post-processor's; bos_token or eos_token of tokenizer_config.json (of a
+ * GGUF: tokenizer.ggml.*_token_id); the *_token_id (the first of a list) of
+ * generation_config.json, then config.json; for EOS the added token
+ * <|endoftext|>, <|end_of_text|>, </s> or <eos>.
+ */
+int64_t tok_bos(const struct tokenizer *t);
+int64_t tok_eos(const struct tokenizer *t);
+/* Id of a token by its text (an added token, else bytes of the vocabulary);
+ * -1: no such token. */
+int64_t tok_id(const struct tokenizer *t, const char *s, size_t n);
+/* Is id an added token marked special? */
+int tok_is_special(const struct tokenizer *t, uint32_t id);
+
+/*
+ * XXH3-128, as 32 hex digits, of a canonical serialisation of the vocabulary,
+ * merges in order, pre-tokenizer, added tokens with their flags and
+ * post-processor: equal exactly where the same ids come out.  BOS and EOS that
+ * only configuration files name are not part of it.
+ */
+void tok_hash(const struct tokenizer *t, char hex[33]);
+
+/*
+ * Is hash (of a `stream` message) that of the tokenizer at path, a model's for
+ * instance?  1 yes; 0 no: its ids mean nothing to that model; -1 there is no
+ * tokenizer to compare with (*e says why).
+ */
+int tok_matches(const char *path, const char *hash, struct err *e);
+
+/* Per thread: memory for encoding and a cache of pieces, of bounded size
+ * whatever the text.  More is taken, and given back, for a copy of a text that
+ * a normalizer changes (otherwise than spaces to U+2581), and where a
+ * vocabulary needs windows of more than 6,000 symbols. */
+struct tok_scratch *tok_scratch_new(const struct tokenizer *t);
+/* The same for one of that many threads: their caches take 40 MiB together at
+ * most, and 80 KiB each at least. */
+struct tok_scratch *tok_scratch_share(const struct tokenizer *t,
+    size_t threads);
+void tok_scratch_free(struct tok_scratch *s);
+
+enum {
+    TOK_SPECIAL = 1,    /* special tokens in the text become their ids; without
+                         * it they are text.  Added tokens that are not special
+                         * are always recognised. */
+    TOK_BOS = 2,        /* put what the post-processor puts before the text */
+    TOK_EOS = 4,        /* ... and after it */
+    TOK_SKIP = 8,       /* tok_decode: leave special tokens out */
+    TOK_MIDDLE = 16     /* tok_decode: the ids continue a text, so that the
+                         * space that some tokenizers put before every text is
+                         * not taken away */
+};
+
+/* uni_valid, with this processor's code. */
+size_t tok_valid(const struct tokenizer *t, const char *text, size_t n);
+
+/* Append the ids of text[n] to *out.  The text should be UTF-8 (bytes that are
+ * not are encoded as what they are; see uni_repair).  Bytes that have no entry
+ * in the vocabulary vanish, as the original does it. */
+void tok_encode(const struct tokenizer *t, struct tok_scratch *s,
+    const char *text, size_t n, int flags, struct tok_ids *out);
+
+/* Append the bytes of ids[n] to *out, exactly: half characters stay halves.
+ * -1 and EX_INPUT when an id is >= tok_vocab.  Ids without a token (holes)
+ * are empty. */
+int tok_decode(const struct tokenizer *t, const uint32_t *ids, size_t n,
+    int flags, struct buf *out, struct err *e);
+
+#endif

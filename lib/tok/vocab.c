@@ -1,0 +1,447 @@
+/* Vocabulary and merges of a tokenizer, and the hash of all of it. */
+#include "tok/load.h"
+#include "text/unicode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* The vocabulary. */
+
+/* GPT-2's visible letter of a byte (as a code point) backwards; -1: none. */
+static int
+letter_byte(uint32_t c)
+{
+    int other = 0;
+
+    if ((c >= 33 && c <= 126) || (c >= 161 && c <= 172) ||
+        (c >= 174 && c <= 255))
+        return (int)c;
+    if (c < 256 || c >= 256 + 68)
+        return -1;
+    for (int b = 0; b < 256; b++) {
+        if ((b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174)
+            continue;
+        if (other++ == (int)c - 256)
+            return b;
+    }
+    return -1;
+}
+
+/* Append the bytes that s means to the pool: 1; or, where a letter is not of
+ * the alphabet, s itself: 0. */
+static int
+put_bytes(struct buf *pool, const char *s, size_t n, const int16_t *letter)
+{
+    const unsigned char *p = (const unsigned char *)s, *const end = p + n;
+    const size_t start = pool->n;
+    size_t k;
+
+    for (; p < end; p += k) {
+        const uint32_t c = uni_next(p, end, &k);
+
+        if (c >= 512 || letter[c] < 0) {
+            pool->n = start;
+            buf_add(pool, s, n);
+            return 0;
+        }
+        buf_addc(pool, letter[c]);
+    }
+    return 1;
+}
+
+void
+vocab_set(struct tokenizer *t, size_t id, size_t off, size_t n)
+{
+    t->text[id].off = off;
+    t->text[id].n = (uint32_t)n;
+    t->text[id].known = 1;
+}
+
+static void
+slot_put(struct tokenizer *t, uint32_t id)
+{
+    const struct tok_text *x = &t->text[id];
+    const uint64_t h = XXH3_64bits(t->pool.p + x->off, x->n);
+    size_t i = (size_t)h & t->slot_mask;
+
+    while (t->slot_tag[i])
+        i = (i + 1) & t->slot_mask;
+    t->slot_tag[i] = (uint8_t)(h >> 56 | 1);
+    t->slot[i] = id;
+}
+
+static size_t
+table_size(size_t n)
+{
+    size_t k = 16;
+
+    while (k < 2 * n)
+        k *= 2;
+    return k;
+}
+
+/* As many bytes of a name as a message holds. */
+static int
+shown(const struct name *x)
+{
+    return x->n < 60 ? (int)x->n : 60;
+}
+
+/* Largest id of the vocabulary into t->nid, every one checked. */
+static int
+check_ids(struct tokenizer *t, const struct names *k, struct err *e)
+{
+    const size_t most = 2 * k->n + 4096;
+
+    for (size_t i = 0; i < k->n; i++) {
+        const struct name *const x = &k->v[i];
+
+        if (x->id >= most)
+            return tok_bad(e, "model.vocab.%.*s: is no id below %zu "
+                "(there are %zu entries)", shown(x), x->s, most, k->n);
+        if (x->id >= t->nid)
+            t->nid = (size_t)x->id + 1;
+    }
+    return k->n ? 0 : tok_bad(e, "model.vocab: is empty or no object");
+}
+
+int
+vocab_load(struct tokenizer *t, const struct names *k, struct err *e)
+{
+    int16_t letter[512];
+    size_t n;
+
+    for (uint32_t c = 0; c < 512; c++)
+        letter[c] = (int16_t)letter_byte(c);
+    if (check_ids(t, k, e))
+        return -1;
+    n = table_size(k->n);
+    t->text = xcalloc(t->nid, sizeof *t->text);
+    t->slot = xreallocarray(NULL, n, sizeof *t->slot);
+    t->slot_mask = n - 1;
+    memset(t->slot, 0xff, n * sizeof *t->slot);
+    t->slot_tag = xcalloc(n, 1);
+    memset(t->byte_id, 0xff, sizeof t->byte_id);
+    for (size_t i = 0; i < k->n; i++) {
+        const struct name *const x = &k->v[i];
+        const size_t off = t->pool.n;
+        int bytes = 1;
+
+        if (t->text[x->id].known)
+            return tok_bad(e, "model.vocab.%.*s: id %u is taken already",
+                shown(x), x->s, x->id);
+        if (t->sp)
+            buf_add(&t->pool, x->s, x->n);
+        else
+            bytes = put_bytes(&t->pool, x->s, x->n, letter);
+        vocab_set(t, x->id, off, t->pool.n - off);
+        if (bytes && t->text[x->id].n > 0)
+            slot_put(t, x->id);
+        if (bytes && !t->sp && t->text[x->id].n == 1)
+            t->byte_id[(unsigned char)t->pool.p[off]] = x->id;
+    }
+    return 0;
+}
+
+/* The merges. */
+
+/* A later merge of the same pair takes its place, as in the original. */
+static void
+pair_put(struct tokenizer *t, uint32_t a, uint32_t b, struct merge m)
+{
+    const uint64_t key = pair_key(a, b), h = pair_hash(key);
+    size_t i = (size_t)(h >> 12) & t->pair_mask;
+
+    while (t->pair[i].m.rank != TOK_NONE && t->pair[i].key != key)
+        i = (i + 1) & t->pair_mask;
+    t->pair[i].key = key;
+    t->pair[i].m = m;
+    t->pair_bits[pair_word(t, h)] |= pair_bit(h);
+}
+
+/* Merges of two bytes in a table of their own: most lookups are of those. */
+static void
+fill_byte_pairs(struct tokenizer *t)
+{
+    t->byte_pair = xreallocarray(NULL, 65536, sizeof *t->byte_pair);
+    for (size_t i = 0; i < 65536; i++) {
+        const uint32_t a = t->byte_id[i >> 8], b = t->byte_id[i & 255];
+
+        t->byte_pair[i].rank = TOK_NONE;
+        if (a != TOK_NONE && b != TOK_NONE)
+            t->byte_pair[i] = pair_find(t, a, b);
+    }
+}
+
+/* Into rank[n] that of each merge: its place, or, in a tie, that of the
+ * tie's first. */
+static int
+ranks_load(uint32_t *rank, size_t n, const json_t *ties, struct err *e)
+{
+    size_t next = 0;
+
+    for (size_t i = 0; i < n; i++)
+        rank[i] = (uint32_t)i;
+    if (ties && !json_is_array(ties))
+        return tok_bad(e, "model.retort_ties: is no list");
+    for (size_t k = 0; k < json_array_size(ties); k++) {
+        const json_t *x = json_array_get(ties, k);
+        const json_int_t i = json_integer_value(json_array_get(x, 0));
+        const json_int_t m = json_integer_value(json_array_get(x, 1));
+
+        if (json_array_size(x) != 2 || i < (json_int_t)next || m < 2 ||
+            (uint64_t)i >= n || (uint64_t)m > n - (size_t)i)
+            return tok_bad(e, "model.retort_ties.%zu: is no [first, number] "
+                "of %zu merges behind those before it", k, n);
+        next = (size_t)i + (size_t)m;
+        for (size_t at = (size_t)i; at < next; at++)
+            rank[at] = (uint32_t)i;
+    }
+    return 0;
+}
+
+/* Merges that are looked up together, so that the memory in which they are is
+ * on its way meanwhile. */
+#define BATCH 32
+
+struct batch {
+    size_t n;
+    struct parts part[BATCH];
+    uint64_t hash[2][BATCH];
+};
+
+static void
+batch_add(const struct names *k, struct batch *b, const struct parts *p)
+{
+    const uint64_t x = vocab_hash(p->x, p->nx), y = vocab_hash(p->y, p->ny);
+
+    names_fetch(k, x, -1);
+    names_fetch(k, y, -1);
+    b->part[b->n] = *p;
+    b->hash[0][b->n] = x;
+    b->hash[1][b->n++] = y;
+}
+
+static int
+is_joined(const struct name *x, const struct parts *p)
+{
+    return x->n == p->nx + p->ny && memcmp(x->s, p->x, p->nx) == 0 &&
+        memcmp(x->s + p->nx, p->y, p->ny) == 0;
+}
+
+/* What two parts become: often the same as the merge before, *last, or the
+ * name behind that; b is scratch. */
+static const struct name *
+result(const struct names *k, const struct name *last, const struct parts *p,
+    struct buf *b)
+{
+    for (int i = 0; i < 2 && last + i < k->v + k->n; i++)
+        if (is_joined(last + i, p))
+            return last + i;
+    buf_clear(b);
+    buf_add(b, p->x, p->nx);
+    buf_add(b, p->y, p->ny);
+    return names_find(k, b->p, b->n, vocab_hash(b->p, b->n));
+}
+
+/* Merges from number `first` on; *last: what the one before them became. */
+static int
+batch_put(struct tokenizer *t, const struct names *k, struct batch *b,
+    size_t first, const struct name **last, uint64_t *pairs,
+    const uint32_t *rank, struct buf *text, struct err *e)
+{
+    struct merge m[BATCH];
+
+    for (int step = 0; step < 2; step++)
+        for (size_t i = 0; i < b->n; i++) {
+            names_fetch(k, b->hash[0][i], step);
+            names_fetch(k, b->hash[1][i], step);
+        }
+    for (size_t i = 0; i < b->n; i++) {
+        const struct parts *const p = &b->part[i];
+        const struct name *const x = names_find(k, p->x, p->nx, b->hash[0][i]);
+        const struct name *const y = names_find(k, p->y, p->ny, b->hash[1][i]);
+
+        if (!x || !y)
+            return tok_bad(e, "model.merges.%zu: a part of it is not in the "
+                "vocabulary", first + i);
+        if ((*last = result(k, *last, p, text)) == NULL)
+            return tok_bad(e, "model.merges.%zu: its result is not in the "
+                "vocabulary", first + i);
+        m[i] = (struct merge){ rank[first + i], (*last)->id };
+        pairs[first + i] = pair_key(x->id, y->id);
+        __builtin_prefetch(&t->pair[pair_hash(pairs[first + i]) >> 12 &
+            t->pair_mask]);
+    }
+    for (size_t i = 0; i < b->n; i++)
+        pair_put(t, (uint32_t)(pairs[first + i] >> 32),
+            (uint32_t)pairs[first + i], m[i]);
+    b->n = 0;
+    return 0;
+}
+
+static int
+put_merges(struct tokenizer *t, struct merges *m, const struct names *k,
+    uint64_t *pairs, const uint32_t *rank, struct err *e)
+{
+    const struct name *last = k->v;
+    struct batch b = { 0 };
+    struct buf text = { 0 };
+    size_t done = 0;
+    int more = 1, r = 0;
+
+    while (more > 0 && r == 0) {
+        struct parts p;
+        struct err other = { 0 };
+
+        while (b.n < BATCH && (more = merges_next(m, &p, &other)) > 0)
+            batch_add(k, &b, &p);
+        done += b.n;
+        r = batch_put(t, k, &b, done - b.n, &last, pairs, rank, &text, e);
+        if (r == 0 && more < 0) {
+            *e = other;
+            r = more;
+        }
+    }
+    buf_release(&text);
+    return r;
+}
+
+int
+merges_load(struct tokenizer *t, const struct source *src,
+    const struct names *names, uint64_t **pairs, struct err *e)
+{
+    struct merges m;
+    uint32_t *rank;
+    size_t size;
+    int r;
+
+    if (merges_begin(&m, src, e))
+        return -1;
+    size = table_size(m.n - m.n / 4);
+    t->pair = xtable(size, sizeof *t->pair, 0xff);
+    t->pair_words = m.n / 6 + 1;        /* some 10 bits for each */
+    t->pair_bits = xcalloc(t->pair_words, sizeof *t->pair_bits);
+    t->pair_mask = size - 1;
+    t->nmerge = m.n;
+    *pairs = xreallocarray(NULL, m.n + 1, sizeof **pairs);
+    rank = xreallocarray(NULL, m.n + 1, sizeof *rank);
+    r = ranks_load(rank, m.n, json_object_get(json_object_get(src->j, "model"),
+        "retort_ties"), e);
+    if (r == 0)
+        r = put_merges(t, &m, names, *pairs, rank, e);
+    free(rank);
+    merges_end(&m);
+    if (r == 0) {
+        fill_byte_pairs(t);
+        lines_index(t);
+    }
+    return r;
+}
+
+/* The canonical form that tok_hash hashes: little-endian numbers, each text
+ * after its length. */
+
+static void
+hash_number(XXH3_state_t *x, uint64_t v)
+{
+    unsigned char b[8];
+
+    for (int i = 0; i < 8; i++)
+        b[i] = (unsigned char)(v >> 8 * i);
+    XXH3_128bits_update(x, b, sizeof b);
+}
+
+static void
+hash_text(XXH3_state_t *x, const char *s, size_t n)
+{
+    hash_number(x, n);
+    if (n)
+        XXH3_128bits_update(x, s, n);
+}
+
+static void
+hash_added(XXH3_state_t *x, const struct added_set *set)
+{
+    hash_number(x, set->n);
+    for (size_t i = 0; i < set->n; i++) {
+        const struct added *a = &set->a[i];
+
+        hash_text(x, a->s, a->n);
+        hash_number(x, a->id);
+        hash_number(x, (uint64_t)(a->single_word | a->lstrip << 1 |
+            a->rstrip << 2 | a->normalized << 3 | a->special << 4));
+    }
+}
+
+/* What byte-level tokenizers without a normalizer do not have. */
+static void
+hash_steps(XXH3_state_t *x, const struct tokenizer *t)
+{
+    if (t->nnorm > 0) {
+        hash_text(x, "normalizer", 10);
+        hash_number(x, t->nnorm);
+    }
+    for (size_t i = 0; i < t->nnorm; i++) {
+        hash_number(x, (uint64_t)t->norm_op[i].kind);
+        hash_text(x, t->norm_op[i].from, t->norm_op[i].nfrom);
+        hash_text(x, t->norm_op[i].to, t->norm_op[i].nto);
+    }
+    if (t->prefix != PREFIX_NONE || t->put_gap) {
+        hash_text(x, "prefix", 6);
+        hash_number(x, (uint64_t)t->prefix);
+        hash_text(x, t->gap, strlen(t->gap));
+        hash_number(x, (uint64_t)t->put_gap);
+    }
+    if (t->sp) {
+        hash_text(x, "characters", 10);
+        hash_number(x, (uint64_t)t->sp->split);
+        hash_number(x, t->sp->unk);
+        hash_number(x, (uint64_t)(t->sp->fallback | t->sp->fuse << 1));
+    }
+}
+
+void
+tok_hash_all(struct tokenizer *t, const uint64_t *pairs)
+{
+    XXH3_state_t *x = XXH3_createState();
+    XXH128_canonical_t c;
+
+    if (!x)
+        die(EX_SYS, "out of memory");
+    XXH3_128bits_reset(x);
+    hash_text(x, "retort tokenizer 1", 18);
+    hash_number(x, t->nid);
+    for (size_t i = 0; i < t->nid; i++) {
+        hash_number(x, t->text[i].known);
+        hash_text(x, t->pool.p + t->text[i].off, t->text[i].n);
+    }
+    for (size_t i = 0; i < t->nmerge; i++) {
+        const size_t soon = i + BATCH < t->nmerge ? i + BATCH : i;
+        const struct merge m = pair_at(t, pairs[i], pair_hash(pairs[i]));
+
+        __builtin_prefetch(&t->pair[pair_hash(pairs[soon]) >> 12 &
+            t->pair_mask]);
+        if (m.rank > i)             /* overruled by a later one */
+            continue;
+        hash_number(x, pairs[i]);
+        hash_number(x, m.id);
+        if (m.rank < i) {           /* tied with that one */
+            hash_text(x, "tie", 3);
+            hash_number(x, m.rank);
+        }
+    }
+    hash_number(x, (uint64_t)t->split);
+    hash_number(x, (uint64_t)t->ignore_merges);
+    hash_added(x, &t->raw);
+    hash_added(x, &t->norm);
+    hash_number(x, (uint64_t)t->before);
+    hash_number(x, (uint64_t)t->after);
+    hash_steps(x, t);
+    XXH128_canonicalFromHash(&c, XXH3_128bits_digest(x));
+    XXH3_freeState(x);
+    for (int i = 0; i < 16; i++)
+        snprintf(t->hash + 2 * i, 3, "%02x", c.digest[i]);
+}

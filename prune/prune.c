@@ -1,0 +1,295 @@
+/* prune - make a model smaller; see prune(1) */
+#include "prune.h"
+#include "base/err.h"
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/opt.h"
+#include "base/prog.h"
+#include "tok/tok.h"
+#include "kern/kern.h"
+#include "model/prune.h"
+#include "train/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const types[] = { "f32", "bf16", NULL };
+
+static struct {
+    const char *model, *out, *tokenizer, *params, *report;
+    double ratio;               /* NAN: not given */
+    size_t blocks, width, multiple, candidates, rows, threads;
+    int type;
+} a = { .ratio = NAN, .candidates = 8, .rows = 16 };
+
+static const struct opt options[] = {
+    OPT_STR('m', "model", &a.model, "model", "the model to cut"),
+    OPT_STR('o', "output", &a.out, "folder", "the smaller model"),
+    OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
+        "tokenizer files to export (default: the model's)"),
+    OPT_GROUP("goal (at least one)"),
+    OPT_STR(0, "params", &a.params, "count",
+        "at most so many parameters, such as 84M (84 million)"),
+    OPT_REAL(0, "ratio", &a.ratio, 0, 1, "share",
+        "remove at least this share of them, such as 0.375"),
+    OPT_SIZE(0, "blocks", &a.blocks, 0, 1e6, "n",
+        "blocks kept (0: what scores best)"),
+    OPT_SIZE(0, "width", &a.width, 0, 1e9, "n",
+        "channels kept in each MLP (0: what meets the goal)"),
+    OPT_GROUP("search"),
+    OPT_SIZE(0, "calib-rows", &a.rows, 0, 1e9, "rows",
+        "rows of the input that are used (0: all)"),
+    OPT_SIZE(0, "candidates", &a.candidates, 0, 1e6, "n",
+        "blocks tried in each round, of least influence (0: all)"),
+    OPT_SIZE(0, "multiple", &a.multiple, 0, 65536, "n",
+        "widths are multiples of this (0: 64, or less for narrow MLPs)"),
+    OPT_STR(0, "report", &a.report, "file",
+        "write every configuration that was evaluated there, as TSV"),
+    OPT_GROUP("run"),
+    OPT_ENUM(0, "dtype", &a.type, types, "type", "type of the weights written"),
+    OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
+        "threads (0: all processors)"),
+    OPT_END
+};
+
+/* "84M", "1.5G", "84000000": a count with decimal suffix. */
+static size_t
+parse_count(const char *text)
+{
+    static const char suffix[] = "KMGT";
+    const size_t n = strlen(text);
+    const char *k = n > 0 ? strchr(suffix, text[n - 1]) : NULL;
+    const int power = k != NULL ? (int)(k - suffix) + 1 : 0;
+    char *digits = xstrdup(text);
+    double v = 0.0;
+    int bad;
+
+    if (power > 0)
+        digits[n - 1] = '\0';
+    bad = opt_real(digits, 1.0, 1e15, &v) < 0;
+    for (int i = 0; i < power; i++)
+        v *= 1000.0;
+    free(digits);
+    if (bad || !(v >= 1.0 && v <= 1e15))
+        die(EX_USAGE, "--params: '%s' is not a count", text);
+    return (size_t)floor(v);
+}
+
+static size_t
+max_params(const struct model *m)
+{
+    size_t most = SIZE_MAX;
+
+    if (a.params != NULL)
+        most = parse_count(a.params);
+    if (!isnan(a.ratio)) {
+        const size_t n = (size_t)floor((double)model_params(m)
+            * (1.0 - a.ratio));
+
+        most = n < most ? n : most;
+    }
+    return most;
+}
+
+/* 64 for wide MLPs; at most 1/32 of narrower ones, as a power of two. */
+static size_t
+auto_multiple(const struct model *m)
+{
+    size_t n = 64;
+
+    while (n > 1 && n * 32 > m->c.mlp)
+        n /= 2;
+    return n;
+}
+
+static void
+set_goal(struct goal *g, const struct model *m)
+{
+    g->params = max_params(m);
+    g->blocks = a.blocks;
+    g->width = a.width;
+    g->multiple = a.multiple > 0 ? a.multiple : auto_multiple(m);
+    g->candidates = a.candidates;
+    if (g->blocks > m->c.L)
+        die(EX_USAGE, "--blocks %zu: %s has %zu", g->blocks, m->path,
+            m->c.L);
+    if (g->width > m->c.mlp)
+        die(EX_USAGE, "--width %zu: the MLPs of %s have %zu channels",
+            g->width, m->path, m->c.mlp);
+    if (g->params == SIZE_MAX && g->blocks == 0)
+        g->blocks = m->c.L;
+    if (g->multiple > m->c.mlp)
+        die(EX_USAGE, "--multiple %zu: the MLPs of %s have %zu channels",
+            g->multiple, m->path, m->c.mlp);
+}
+
+static void
+open_model(struct model *m)
+{
+    struct err e;
+
+    if (a.model == NULL || a.out == NULL)
+        die(EX_USAGE, "-m and -o are needed; see prune -h");
+    if (a.params == NULL && isnan(a.ratio) && a.blocks == 0 && a.width == 0)
+        die(EX_USAGE, "how small? give --params, --ratio, --blocks or "
+            "--width");
+    if (io_exists(a.out))
+        die(EX_USAGE, "%s: exists already", a.out);
+    if (dir_new_check(a.out, &e) < 0)
+        die_err(&e);
+    if (model_open(m, a.model, &e) < 0 || model_check_finite(m, &e) < 0)
+        die_err(&e);
+}
+
+/* Where the tokenizer's files come from, known before the search begins. */
+static const char *
+find_tokenizer(const struct model *m)
+{
+    char *file;
+    int there;
+    struct err e;
+
+    if (a.tokenizer != NULL) {
+        if (tok_check(a.tokenizer, m->c.V, &e) < 0)
+            die_err(&e);
+        return a.tokenizer;
+    }
+    if (!io_is_dir(a.model))
+        return a.model;
+    file = xasprintf("%s/tokenizer.json", a.model);
+    there = io_exists(file);
+    free(file);
+    if (!there)
+        note("%s: holds no tokenizer.json, so %s will hold none", a.model,
+            a.out);
+    return there ? a.model : NULL;
+}
+
+static void
+refuse_memory(const struct model *m, const struct calib *c)
+{
+    const size_t need = judge_bytes(m, c), limit = plan_limit();
+
+    if (need > limit)
+        die(EX_SYS, "%.1f GB are needed for %zu rows of %zu tokens and this "
+            "machine has %.1f GB: use fewer --calib-rows", (double)need * 1e-9,
+            c->R, c->T, (double)limit * 1e-9);
+}
+
+/* The model that the chosen trial describes. */
+static void
+cut(struct model *small, const struct model *m, const struct trial *t,
+    size_t *const *chan, struct arena *mem)
+{
+    struct keep *k = xcalloc(t->s.n, sizeof(*k));
+
+    for (size_t i = 0; i < t->s.n; i++) {
+        k[i].block = t->s.block[i];
+        k[i].chan = chan[k[i].block];
+        k[i].n = t->s.width[i];
+    }
+    model_cut(small, m, k, t->s.n, mem);
+    free(k);
+}
+
+static void
+write_report(const struct search *s)
+{
+    char *text = NULL;
+    size_t n = 0;
+    struct err e;
+    FILE *f = open_memstream(&text, &n);
+
+    if (f == NULL)
+        die(EX_SYS, "out of memory");
+    report_tsv(s, f);
+    if (fclose(f) != 0)
+        die(EX_SYS, "out of memory");
+    if (strcmp(a.report, "-") == 0)
+        io_put(1, text, n, "<stdout>");
+    else if (io_put_file(a.report, text, n, &e) < 0)
+        die_err(&e);
+    free(text);
+}
+
+/* Score the cut model itself, as a check, and say what it is. */
+static void
+judge_cut(struct search *s, struct judge *j, const struct model *small)
+{
+    const struct trial best = s->t[s->best];
+    const double start = prog_now();
+    struct trial *t = search_add(s, "cut");
+    char kept[8192];
+
+    t->s.n = best.s.n;
+    t->s.block = xcalloc(best.s.n, sizeof(size_t));
+    t->s.width = xcalloc(best.s.n, sizeof(size_t));
+    memcpy(t->s.block, best.s.block, best.s.n * sizeof(size_t));
+    memcpy(t->s.width, best.s.width, best.s.n * sizeof(size_t));
+    t->width = best.width;
+    t->params = model_params(small);
+    t->taken = 1;
+    judge_model(j, small, &t->score);
+    t->seconds = prog_now() - start;
+    shape_text(&t->s, kept, sizeof(kept));
+    note("%zu of %zu parameters: blocks %s, MLP width %zu", t->params,
+        s->t[0].params, kept, t->width);
+    note("calibration: perplexity %.3f (whole model %.3f), KL %.4f",
+        exp(t->score.nll), exp(s->t[0].score.nll), t->score.kl);
+}
+
+int
+main(int argc, char **argv)
+{
+    char **input = opt_parse(argc, argv, options, "make a model smaller",
+        "[input]", 0, 1, NULL);
+    struct model m, small;
+    struct arena mem = { 0 };
+    struct goal goal;
+    struct calib calib;
+    struct judge judge;
+    struct search search;
+    struct pool *pool;
+    const char *why, *tokenizer;
+    size_t **chan;
+    struct err e;
+
+    open_model(&m);
+    set_goal(&goal, &m);
+    tokenizer = find_tokenizer(&m);
+    if ((why = kern_init()) != NULL)
+        die(EX_SYS, "%s", why);
+    calib_read(&calib, *input, a.rows, &m,
+        a.tokenizer != NULL ? a.tokenizer : a.model);
+    refuse_memory(&m, &calib);
+    pool = pool_new(a.threads);
+    judge_init(&judge, &m, &calib, pool);
+    search_run(&search, &judge, &goal, &chan);
+    cut(&small, &m, &search.t[search.best], chan, &mem);
+    judge_cut(&search, &judge, &small);
+    if (config_windows_lost(&small.c))
+        warn("blocks with a window are not five of six any more: layer_types "
+            "in config.json says which have one, but llama.cpp does not read "
+            "it");
+    prog_catch_stop();          /* from here on it is written to its end */
+    prog_saving(1);
+    if (model_export(&small, a.out, a.type == 0 ? DT_F32 : DT_BF16,
+            tokenizer, &e) < 0)
+        die_err(&e);
+    if (a.report != NULL)
+        write_report(&search);
+    prog_closing("%zu configurations on %zu tokens", search.n, calib.ntok);
+    io_done();
+    for (size_t i = 0; i < m.c.L; i++)
+        free(chan[i]);
+    free(chan);
+    search_release(&search);
+    judge_release(&judge);
+    model_cut_free(&small, &mem);
+    calib_release(&calib);
+    pool_free(pool);
+    model_close(&m);
+    return 0;
+}

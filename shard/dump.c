@@ -1,0 +1,244 @@
+/*
+ * shard --dump: a stream as text for a person.  Everything from the input is
+ * printed so that it cannot control a terminal.
+ */
+#include "base/mem.h"
+#include "base/text.h"
+#include "msg/msg.h"
+#include "tok/tok.h"
+#include "shard.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct dump {
+    const struct dump_opts *o;
+    struct stream_info info;
+    struct tokenizer *tok;      /* or NULL */
+    uint32_t *ids;              /* of one document */
+    struct buf text;
+};
+
+/* Print s[n] as it may be shown, with \n, \t and \\ for what these stand. */
+static void
+put_text(const char *s, size_t n)
+{
+    char one[TEXT_CHAR];
+
+    while (n > 0) {
+        const size_t taken = text_char(one, s, n);
+
+        fputs(*s == '\n' ? "\\n" : *s == '\t' ? "\\t" : *s == '\\' ?
+            "\\\\" : one, stdout);
+        s += taken;
+        n -= taken;
+    }
+}
+
+static float
+from_half(uint16_t h)
+{
+    const int exp = h >> 10 & 31, man = h & 1023;
+    const float s = h >> 15 ? -1.0f : 1.0f;
+
+    if (exp == 31)
+        return man ? NAN : s * INFINITY;
+    return exp ? s * ldexpf((float)(1024 + man), exp - 25) :
+        s * ldexpf((float)man, -24);
+}
+
+static void
+put_value(const struct st_tensor *t, size_t i)
+{
+    union { uint8_t u8; int8_t i8; uint16_t u16; int16_t i16; uint32_t u32;
+        int32_t i32; float f; uint64_t u64; int64_t i64; double d; } v;
+    const size_t size = t->nbytes / t->n;
+
+    memcpy(&v, (const char *)t->data + size * i, size);
+    switch (t->dtype) {
+    case DT_BOOL: case DT_U8: printf(" %u", v.u8); break;
+    case DT_I8: printf(" %d", v.i8); break;
+    case DT_U16: printf(" %u", v.u16); break;
+    case DT_I16: printf(" %d", v.i16); break;
+    case DT_F16: printf(" %.4g", (double)from_half(v.u16)); break;
+    case DT_BF16:
+        v.u32 = (uint32_t)v.u16 << 16;
+        printf(" %.4g", (double)v.f);
+        break;
+    case DT_U32: printf(" %" PRIu32, v.u32); break;
+    case DT_I32: printf(" %" PRId32, v.i32); break;
+    case DT_F32: printf(" %.6g", (double)v.f); break;
+    case DT_U64: printf(" %" PRIu64, v.u64); break;
+    case DT_I64: printf(" %" PRId64, v.i64); break;
+    case DT_F64: printf(" %.9g", v.d); break;
+    default: break;
+    }
+}
+
+static void
+put_tensor(const struct st_tensor *t, size_t values)
+{
+    printf("  ");
+    put_text(t->name, strlen(t->name));
+    printf(" %s [", dtype_name(t->dtype));
+    for (int i = 0; i < t->ndim; i++)
+        printf("%s%zu", i ? "," : "", t->shape[i]);
+    printf("]");
+    for (size_t i = 0; i < t->n && i < values; i++)
+        put_value(t, i);
+    printf("%s\n", t->n > values ? " ..." : "");
+}
+
+/* Element i of an integer tensor; 0 when it is not there. */
+static uint64_t
+at(const struct st_tensor *t, size_t i)
+{
+    uint64_t v = 0;
+
+    if (t && i < t->n)
+        memcpy(&v, (const char *)t->data + t->nbytes / t->n * i,
+            t->nbytes / t->n);
+    return v;
+}
+
+static const char *
+source_name(const struct dump *d, uint64_t i)
+{
+    return i < d->info.nsource ? d->info.source[i] : "?";
+}
+
+/* The text of n ids from `begin` on, on a line of its own. */
+static void
+put_decoded(struct dump *d, const struct st_tensor *ids, size_t begin,
+    size_t n)
+{
+    struct err e;
+
+    d->ids = xreallocarray(d->ids, n, sizeof *d->ids);
+    for (size_t i = 0; i < n; i++)
+        d->ids[i] = (uint32_t)at(ids, begin + i);
+    buf_clear(&d->text);
+    if (tok_decode(d->tok, d->ids, n, 0, &d->text, &e) < 0)
+        die_err(&e);
+    fputs("    ", stdout);
+    put_text(d->text.p, d->text.n);
+    putchar('\n');
+}
+
+/* The lines of a batch's pieces or of documents. */
+static void
+put_docs(struct dump *d, const struct msg *m)
+{
+    const int docs = m->kind == MSG_DOCS;
+    const struct st *s = &m->st;
+    const struct st_tensor *ids = st_find(s, "ids");
+    const struct st_tensor *row = st_find(s, "piece_row");
+    const struct st_tensor *len = st_find(s, docs ? "doc_len" : "piece_len");
+    const struct st_tensor *source = st_find(s,
+        docs ? "doc_source" : "piece_source");
+    const struct st_tensor *key = st_find(s, docs ? "doc_key" : "piece_key");
+    const struct st_tensor *off = st_find(s, "piece_off");
+    size_t begin = 0;
+
+    for (size_t i = 0; i < len->n && i < d->o->values; i++) {
+        const size_t n = (size_t)at(len, i);
+
+        if (!docs && i && at(row, i) != at(row, i - 1))
+            begin = (size_t)at(row, i) * ids->shape[1];
+        else if (!docs && i == 0)
+            begin = (size_t)at(row, 0) * ids->shape[1];
+        if (docs)
+            printf("  document %zu: ", i);
+        else
+            printf("  row %" PRIu64 " piece %zu: ", at(row, i), i);
+        put_text(source_name(d, at(source, i)),
+            strlen(source_name(d, at(source, i))));
+        printf(", %zu tokens, key %016" PRIx64, n, at(key, i));
+        if (!docs)
+            printf(", from token %" PRIu64, at(off, i));
+        putchar('\n');
+        if (d->tok)
+            put_decoded(d, ids, begin, n);
+        begin += n;
+    }
+    if (len->n > d->o->values)
+        printf("  ... and %zu more\n", len->n - d->o->values);
+}
+
+static void
+put_message(struct dump *d, const struct msg *m)
+{
+    const char *kind = st_meta(&m->st, "kind");
+
+    printf("#%" PRIu64 " ", m->seq);
+    put_text(kind, strlen(kind));
+    printf(" at %" PRIu64 ", %zu bytes\n", m->at, m->nraw);
+    for (size_t i = 0; i < m->st.nmeta; i++) {
+        if (strcmp(m->st.key[i], "kind") == 0 ||
+            strcmp(m->st.key[i], "seq") == 0)
+            continue;
+        printf("  ");
+        put_text(m->st.key[i], strlen(m->st.key[i]));
+        printf(": ");
+        put_text(m->st.val[i], strlen(m->st.val[i]));
+        putchar('\n');
+    }
+    for (size_t i = 0; i < m->st.nt; i++)
+        put_tensor(&m->st.t[i], d->o->values);
+    if (m->kind == MSG_DOCS || m->kind == MSG_BATCH)
+        put_docs(d, m);
+}
+
+/* Text is decoded with the tokenizer that encoded it, or not at all. */
+static void
+check_tokenizer(const struct dump *d)
+{
+    char hex[33];
+
+    if (!d->tok)
+        return;
+    tok_hash(d->tok, hex);
+    if (strcmp(hex, d->info.tokenizer) != 0)
+        die(EX_INPUT, "%s: this tokenizer has hash %s, but the stream was "
+            "made with %s", d->o->tokenizer, hex, d->info.tokenizer);
+}
+
+void
+dump(const char *addr, const struct dump_opts *o)
+{
+    struct dump d = { .o = o };
+    struct msg_in *r;
+    struct msg m;
+    struct err e;
+    int k = 1;
+
+    if (o->tokenizer && !(d.tok = tok_open(o->tokenizer, &e)))
+        die_err(&e);
+    r = msg_in_open(addr, o->partial, &e);
+    if (!r)
+        die_err(&e);
+    /* A reader that has enough ends an endless stream too. */
+    for (size_t n = 0; k > 0 && n < o->messages && !ferror(stdout); n++) {
+        k = msg_read(r, &m, &e);
+        if (k < 0) {
+            /* What was good is shown before the bad end. */
+            fflush(stdout);
+            die_err(&e);
+        }
+        if (m.kind == MSG_STREAM && m.raw) {
+            if (stream_info_read(&d.info, &m.st, &e) < 0)
+                die_err(&e);
+            check_tokenizer(&d);
+        }
+        if (m.raw)
+            put_message(&d, &m);
+    }
+    stream_info_release(&d.info);
+    buf_release(&d.text);
+    free(d.ids);
+    tok_free(d.tok);
+    msg_in_close(r);
+}

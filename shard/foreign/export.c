@@ -1,0 +1,358 @@
+/* shard --export: documents become files of other formats */
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/prog.h"
+#include "base/progress.h"
+#include "msg/msg.h"
+#include "../shard.h"
+#include "foreign.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BUFFER = 1 << 20 };
+
+/* ---- files ---- */
+
+void
+file_begin(struct file_out *f, const char *path)
+{
+    struct err e;
+
+    memset(f, 0, sizeof *f);
+    if (io_out_begin(&f->out, path, &e) < 0)
+        die_err(&e);
+}
+
+static void
+file_flush(struct file_out *f)
+{
+    struct err e;
+
+    if (f->b.n && io_out_write(&f->out, f->b.p, f->b.n, &e) < 0)
+        die_err(&e);
+    buf_clear(&f->b);
+}
+
+void
+file_add(struct file_out *f, const void *p, size_t n)
+{
+    buf_add(&f->b, p, n);
+    f->n += n;
+    if (f->b.n >= BUFFER)
+        file_flush(f);
+}
+
+void
+file_number(struct file_out *f, uint64_t v, int bytes)
+{
+    unsigned char b[8];
+
+    le_put(b, v, (size_t)bytes);
+    file_add(f, b, (size_t)bytes);
+}
+
+void
+file_ids(struct file_out *f, const uint32_t *ids, size_t n, int bytes)
+{
+    for (size_t i = 0; i < n; i++)
+        buf_add(&f->b, &ids[i], (size_t)bytes);
+    f->n += n * (size_t)bytes;
+    if (f->b.n >= BUFFER)
+        file_flush(f);
+}
+
+void
+file_head(struct file_out *f, const void *p, size_t n)
+{
+    size_t done = 0;
+
+    file_flush(f);
+    while (done < n) {
+        const ssize_t k = pwrite(f->out.fd, (const char *)p + done, n - done,
+            (off_t)done);
+
+        if (k < 0)
+            die(EX_SYS, "%s:", f->out.path);
+        done += (size_t)k;
+    }
+}
+
+void
+file_commit(struct file_out *f)
+{
+    struct err e;
+
+    file_flush(f);
+    if (io_out_commit(&f->out, &e) < 0)
+        die_err(&e);
+    buf_release(&f->b);
+}
+
+/* ---- formats ---- */
+
+struct export {
+    const struct export_opts *o;
+    const char *path;
+    size_t vocab;
+    int bytes;              /* of an id */
+    struct file_out bin, loss;
+    int has_loss;
+    struct buf ends;        /* u64: ids up to the end of each document */
+    uint64_t docs, tokens, masked;
+    struct mds_out *mds;
+};
+
+static void
+begin(struct export *x)
+{
+    static const char zero[1024];
+    char *path;
+
+    x->bytes = x->vocab > 65536 ? 4 : 2;
+    switch (x->o->format) {
+    case FOREIGN_MEGATRON:
+        x->bytes = x->vocab < 65500 ? 2 : 4;
+        path = xasprintf("%s.bin", x->path);
+        file_begin(&x->bin, path);
+        free(path);
+        break;
+    case FOREIGN_MDS:
+        x->mds = mds_begin(x->path, x->vocab);
+        break;
+    default:
+        file_begin(&x->bin, x->path);
+        if (x->o->format == FOREIGN_LLMC)
+            file_add(&x->bin, zero, 1024);
+        if (x->o->format == FOREIGN_NPY)
+            file_add(&x->bin, zero, 128);
+        break;
+    }
+}
+
+/* datatrove keeps loss masks: a file that begins with the first of them. */
+static void
+add_loss(struct export *x, const struct export_doc *d)
+{
+    static const unsigned char one = 1;
+    char *path;
+
+    if (!x->has_loss && !d->mask)
+        return;
+    if (!x->has_loss) {
+        path = xasprintf("%s.loss", x->path);
+        file_begin(&x->loss, path);
+        free(path);
+        for (uint64_t i = 0; i < x->tokens; i++)
+            file_add(&x->loss, &one, 1);
+        x->has_loss = 1;
+    }
+    for (size_t i = 0; i < d->n; i++)
+        file_add(&x->loss, d->mask ? &d->mask[i] : &one, 1);
+}
+
+static void
+add_doc(struct export *x, const struct export_doc *d)
+{
+    if (x->o->format == FOREIGN_DATATROVE)
+        add_loss(x, d);
+    else
+        x->masked += d->mask != NULL;
+    if (x->mds)
+        mds_doc(x->mds, d);
+    else
+        file_ids(&x->bin, d->ids, d->n, x->bytes);
+    x->docs++;
+    x->tokens += d->n;
+    if (x->o->format == FOREIGN_MEGATRON || x->o->format == FOREIGN_DATATROVE)
+        buf_add(&x->ends, &x->tokens, sizeof x->tokens);
+    if (x->o->format == FOREIGN_MEGATRON && d->n > INT32_MAX)
+        die(EX_INPUT, "%s: a document of %zu tokens", x->path, d->n);
+}
+
+static void
+end_megatron(struct export *x)
+{
+    const uint64_t *ends = (const void *)x->ends.p;
+    char *path = xasprintf("%s.idx", x->path);
+    struct file_out f;
+
+    file_commit(&x->bin);
+    file_begin(&f, path);
+    file_add(&f, "MMIDIDX\0\0", 9);
+    file_number(&f, 1, 8);
+    file_number(&f, x->bytes == 2 ? 8 : 4, 1);
+    file_number(&f, x->docs, 8);
+    file_number(&f, x->docs + 1, 8);
+    for (uint64_t i = 0; i < x->docs; i++)
+        file_number(&f, ends[i] - (i ? ends[i - 1] : 0), 4);
+    for (uint64_t i = 0; i < x->docs; i++)
+        file_number(&f, (i ? ends[i - 1] : 0) * (uint64_t)x->bytes, 8);
+    for (uint64_t i = 0; i <= x->docs; i++)
+        file_number(&f, i, 8);
+    file_commit(&f);
+    free(path);
+}
+
+static void
+end_llmc(struct export *x)
+{
+    const uint32_t head[3] = { x->bytes == 2 ? 20240520 : 20240801,
+        x->bytes == 2 ? 1 : 7, (uint32_t)x->tokens };
+
+    if (x->tokens > INT32_MAX)
+        die(EX_INPUT, "%s: %" PRIu64 " tokens; a file of llm.c holds 2^31 - 1",
+            x->path, x->tokens);
+    file_head(&x->bin, head, sizeof head);
+    file_commit(&x->bin);
+}
+
+static void
+end_npy(struct export *x)
+{
+    char head[129];
+    int n;
+
+    memset(head, ' ', sizeof head);
+    memcpy(head, "\x93NUMPY\x01\x00\x76\x00", 10);
+    n = snprintf(head + 10, 118, "{'descr': '<u%d', 'fortran_order': False, "
+        "'shape': (%" PRIu64 ",), }", x->bytes, x->tokens);
+    head[10 + n] = ' ';
+    head[127] = '\n';
+    file_head(&x->bin, head, 128);
+    file_commit(&x->bin);
+}
+
+static void
+end_datatrove(struct export *x)
+{
+    char *index = xasprintf("%s.index", x->path);
+    char *meta = xasprintf("%s.metadata", x->path), *text;
+    struct err e;
+    const char *unit = "";
+    double v = (double)x->tokens;
+
+    for (const char *u = "KMGT"; *u && v >= 1000; u++) {
+        static char name[2];
+
+        name[0] = *u;
+        unit = name;
+        v /= 1000;
+    }
+    file_commit(&x->bin);
+    if (x->has_loss)
+        file_commit(&x->loss);
+    text = xasprintf("Unknown Tokenizer|%d\n%" PRIu64 "\n%.3g %sT", x->bytes,
+        x->tokens, v, unit);
+    if (io_put_file(index, x->ends.p ? x->ends.p : "", x->ends.n, &e) < 0 ||
+        io_put_file(meta, text, strlen(text), &e) < 0)
+        die_err(&e);
+    free(index);
+    free(meta);
+    free(text);
+}
+
+static void
+end(struct export *x)
+{
+    switch (x->o->format) {
+    case FOREIGN_MEGATRON: end_megatron(x); break;
+    case FOREIGN_LLMC: end_llmc(x); break;
+    case FOREIGN_NPY: end_npy(x); break;
+    case FOREIGN_DATATROVE: end_datatrove(x); break;
+    default: mds_end(x->mds); break;
+    }
+    buf_release(&x->ends);
+}
+
+/* The documents of one message, those of source `only` or all (-1). */
+static void
+add_message(struct export *x, const struct msg *m, int64_t only,
+    struct buf *wide)
+{
+    const struct st_tensor *ids = st_find(&m->st, "ids");
+    const struct st_tensor *len = st_find(&m->st, "doc_len");
+    const struct st_tensor *source = st_find(&m->st, "doc_source");
+    const struct st_tensor *mask = st_find(&m->st, "loss_mask");
+    size_t at = 0;
+
+    buf_clear(wide);
+    for (size_t i = 0; i < ids->n; i++) {
+        const uint32_t id = ids->dtype == DT_U16 ? st_u16(ids, i) :
+            st_u32(ids, i);
+
+        buf_add(wide, &id, sizeof id);
+    }
+    for (size_t i = 0; i < len->n; i++) {
+        const struct export_doc d = { (const uint32_t *)(const void *)wide->p +
+            at, mask ? (const uint8_t *)mask->data + at : NULL,
+            st_u32(len, i) };
+
+        if (only < 0 || st_u16(source, i) == only)
+            add_doc(x, &d);
+        at += d.n;
+    }
+}
+
+static int64_t
+find_source(const struct stream_info *info, const char *name)
+{
+    for (size_t i = 0; name && i < info->nsource; i++)
+        if (strcmp(info->source[i], name) == 0)
+            return (int64_t)i;
+    if (name)
+        die(EX_USAGE, "--source: there is no source \"%s\"", name);
+    return -1;
+}
+
+void
+export(const char *input, const char *path, const struct export_opts *o)
+{
+    struct export x = { .o = o, .path = path };
+    struct stream_info info = { 0 };
+    struct buf wide = { 0 };
+    struct msg_in *r;
+    struct msg m;
+    struct err e;
+    int64_t only = -1;
+    int k;
+
+    prog_catch_stop();
+    r = msg_in_open(input, o->partial, &e);
+    if (!r)
+        die_err(&e);
+    progress_begin("exported", 0, "B");
+    while ((k = msg_read(r, &m, &e)) > 0 && !prog_stopped) {
+        if (m.kind == MSG_STREAM) {
+            if (stream_info_read(&info, &m.st, &e) < 0)
+                die_err(&e);
+            if (strcmp(info.content, "docs") != 0)
+                die(EX_INPUT, "%s: documents are exported, but this is a "
+                    "stream of batches", msg_in_name(r));
+            x.vocab = info.vocab;
+            only = find_source(&info, o->source);
+            begin(&x);
+        } else if (m.kind == MSG_DOCS) {
+            add_message(&x, &m, only, &wide);
+        }
+        progress_total(msg_in_expect(r, (double)msg_in_bytes(r)));
+        progress_at((double)msg_in_bytes(r), NULL);
+    }
+    progress_end();
+    if (k < 0)
+        die_err(&e);
+    if (prog_stopped)
+        die(EX_STOP, "%s: interrupted", path);
+    end(&x);
+    if (x.masked)
+        warn("%s: the format has no loss mask: those of %" PRIu64
+            " documents are lost", path, x.masked);
+    prog_closing("%" PRIu64 " documents, %" PRIu64 " tokens", x.docs,
+        x.tokens);
+    stream_info_release(&info);
+    buf_release(&wide);
+    msg_in_close(r);
+}

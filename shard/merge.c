@@ -1,0 +1,379 @@
+/*
+ * Several streams become one directory, or are added to one; see shard(1).
+ *
+ * The first message of a stream names its sources, so all inputs are looked at
+ * before anything is written.  A directory that knows all of them gets new
+ * files (shardmk_append); else it is written anew beside the old one, and
+ * takes its place at the end.
+ */
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/prog.h"
+#include "base/progress.h"
+#include "msg/wire.h"
+#include "shard/set.h"
+#include "shard.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct input {
+    const char *name;
+    struct msg_in *in;          /* NULL: is opened again */
+    struct stream_info info;
+    uint16_t *map;              /* [info.nsource] number in the whole */
+};
+
+struct merge {
+    const char *dir;            /* that is written */
+    int partial;
+    struct input *input;
+    size_t n;
+    struct stream_info info;    /* of the whole */
+    struct shard_make *k;       /* NULL before the first input */
+    int some;                   /* there are documents or rows before */
+    struct buf teacher;         /* its message, if there is one */
+    int has_last;               /* added to: the last documents or rows that */
+    struct chain last;          /* were there, by ids and keys */
+    struct buf source;          /* u16, renumbered */
+    uint64_t bytes;
+};
+
+static void
+read_first(struct merge *g, struct input *x)
+{
+    struct stat st;
+    struct msg m;
+    struct err e;
+
+    x->in = msg_in_open(x->name, g->partial, &e);
+    if (!x->in || msg_read(x->in, &m, &e) < 0 ||
+        stream_info_read(&x->info, &m.st, &e) < 0)
+        die_err(&e);
+    if (x->info.resumed)
+        die(EX_USAGE, "%s: goes on at message %" PRIu64 " of a stream that "
+            "broke off: only the directory of its beginning takes it",
+            msg_in_name(x->in), x->info.next_seq);
+    /* Thousands of inputs must not stay open. */
+    if (x->name && stat(x->name, &st) == 0 &&
+        (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))) {
+        msg_in_close(x->in);
+        x->in = NULL;
+    }
+}
+
+/* Look at input i; names are those of the first that has them. */
+static void
+look(struct merge *g, size_t i, const char *name)
+{
+    struct input *x = &g->input[i];
+    struct err e;
+
+    x->name = name;
+    read_first(g, x);
+    if (i == 0) {
+        g->info = x->info;
+        g->info.source = NULL;
+        g->info.nsource = 0;
+    } else if (stream_info_fits(&g->input[0].info,
+        io_in_name(g->input[0].name), &x->info, io_in_name(name), &e) < 0) {
+        die_err(&e);
+    }
+    x->map = xreallocarray(NULL, x->info.nsource, sizeof *x->map);
+    if (stream_info_merge(&g->info, &x->info, x->map, &e) < 0)
+        die_err(&e);
+}
+
+/* m with its sources renumbered: a tensor to take instead, or NULL. */
+static const struct st_tensor *
+renumber(struct merge *g, const struct input *x, const struct msg *m,
+    struct st_tensor *t)
+{
+    const struct st_tensor *s = st_find(&m->st, m->kind == MSG_DOCS ?
+        "doc_source" : "piece_source");
+
+    buf_clear(&g->source);
+    for (size_t i = 0; i < s->n; i++) {
+        const uint16_t v = x->map[st_u16(s, i)];
+
+        buf_add(&g->source, &v, sizeof v);
+    }
+    *t = *s;
+    t->data = (const void *)g->source.p;
+    return t;
+}
+
+/* A teacher's message: the first is stored, the others are the same. */
+static int
+add_teacher(struct merge *g, const struct input *x, const struct msg *m,
+    struct err *e)
+{
+    if (g->teacher.n ? m->nraw != g->teacher.n ||
+        memcmp(m->raw, g->teacher.p, m->nraw) != 0 : g->some)
+        return err_set(e, EX_INPUT, "%s: another teacher than in what comes "
+            "before it", io_in_name(x->name));
+    if (g->teacher.n)
+        return 0;
+    buf_add(&g->teacher, m->raw, m->nraw);
+    shardmk_copy(g->k, m, 0, NULL);
+    return shardmk_send(g->k, e);
+}
+
+/* Documents or rows by ids and keys.  0: m holds none. */
+static int
+identify(const struct msg *m, struct chain *c)
+{
+    const char *name = m->kind == MSG_DOCS ? "doc_key" : "piece_key";
+    const struct st_tensor *ids = st_find(&m->st, "ids");
+    const struct st_tensor *key = st_find(&m->st, name);
+    struct buf b = { 0 };
+
+    if ((m->kind != MSG_DOCS && m->kind != MSG_BATCH) || !ids || !key ||
+        ids->nbytes == 0 || key->nbytes == 0)
+        return 0;
+    buf_add(&b, ids->data, ids->nbytes);
+    buf_add(&b, key->data, key->nbytes);
+    chain_of(c, b.p, b.n);
+    buf_release(&b);
+    return 1;
+}
+
+/* Who adds the same twice in a row, as a script that is run again does. */
+static int
+check_new(const struct merge *g, const struct input *x, const struct msg *m,
+    struct err *e)
+{
+    struct chain c;
+
+    if (!g->has_last || !identify(m, &c) ||
+        memcmp(c.h, g->last.h, sizeof c.h) != 0)
+        return 0;
+    return err_set(e, EX_USAGE, "%s: message %" PRIu64 " holds what %s ends "
+        "with: it was added before", io_in_name(x->name), m->seq, g->dir);
+}
+
+/* Remember what the directory ends with. */
+static int
+find_last(struct merge *g, struct shardset *s, struct err *e)
+{
+    struct shard_buf b = { 0 };
+    struct msg m;
+    int r = 0;
+
+    for (size_t i = shardset_manifest(s)->nfile; r == 0 && i-- > 0 &&
+        !g->has_last;) {
+        const struct shard_index *x = shardset_frames(s, i, e);
+
+        r = x ? 0 : -1;
+        for (size_t k = x ? x->nmsg : 0; r == 0 && k-- > 0 && !g->has_last;)
+            if (x->msg[k].n > 0 && (r = shardset_msg(s, i, k, &b, &m, e)) ==
+                0)
+                g->has_last = identify(&m, &g->last);
+    }
+    shard_buf_release(&b);
+    return r;
+}
+
+static int
+add(struct merge *g, const struct input *x, const struct msg *m, int *taught,
+    struct err *e)
+{
+    const struct st_tensor *instead = NULL;
+    struct st_tensor t;
+
+    if (m->kind == MSG_STREAM)
+        return 0;
+    if (m->kind == MSG_TEACHER) {
+        *taught = 1;
+        return add_teacher(g, x, m, e);
+    }
+    if (m->kind == MSG_DOCS || m->kind == MSG_BATCH) {
+        if (g->teacher.n && !*taught)
+            return err_set(e, EX_INPUT, "%s: no teacher, but there is one in "
+                "what comes before it", io_in_name(x->name));
+        if (check_new(g, x, m, e) < 0)
+            return -1;
+        instead = renumber(g, x, m, &t);
+        g->some = 1;
+    }
+    /* A cursor leads on in its own stream only. */
+    shardmk_copy(g->k, m, 0, instead);
+    return shardmk_send(g->k, e);
+}
+
+static int
+add_input(struct merge *g, struct input *x, struct err *e)
+{
+    struct msg m;
+    int k, taught = 0, first = 1;
+    char extra[80];
+
+    if (!x->in && !(x->in = msg_in_open(x->name, g->partial, e)))
+        return -1;
+    while ((k = msg_read(x->in, &m, e)) > 0 && !prog_stopped) {
+        /* What is read again is still what was looked at. */
+        if (first && m.kind == MSG_STREAM) {
+            struct stream_info now;
+
+            if (stream_info_read(&now, &m.st, e) < 0)
+                return -1;
+            k = now.nsource == x->info.nsource;
+            stream_info_release(&now);
+            if (!k)
+                return err_set(e, EX_INPUT, "%s: has changed while it was "
+                    "read", io_in_name(x->name));
+        }
+        first = 0;
+        if (add(g, x, &m, &taught, e) < 0)
+            return -1;
+        snprintf(extra, sizeof extra, "%zu shards",
+            shardmk_manifest(g->k)->nfile);
+        progress_at((double)(g->bytes + msg_in_bytes(x->in)), extra);
+    }
+    g->bytes += msg_in_bytes(x->in);
+    msg_in_close(x->in);
+    x->in = NULL;
+    return k;
+}
+
+/* Open what is written; the first input is then what is there already, if
+ * that is not read again. */
+static int
+begin(struct merge *g, int in_place, const struct shard_opts *o,
+    struct err *e)
+{
+    struct shardset *s;
+    const struct msg *t;
+    int r;
+
+    g->k = in_place ? shardmk_append(g->dir, o, e) :
+        shardmk_open(g->dir, o, e);
+    if (!g->k)
+        return -1;
+    if (!in_place) {
+        stream_info_put(shardmk_begin(g->k, MSG_STREAM), &g->info);
+        return shardmk_send(g->k, e);
+    }
+    if (!(s = shardset_open(g->dir, 0, e)))
+        return -1;
+    t = shardset_teacher(s, e);
+    if (t)
+        buf_add(&g->teacher, t->raw, t->nraw);
+    g->some = 1;
+    r = t || e->code == EX_OK ? find_last(g, s, e) : -1;
+    shardset_close(s);
+    return r;
+}
+
+static void
+release(struct merge *g)
+{
+    shardmk_close(g->k);
+    for (size_t i = 0; i < g->n; i++) {
+        msg_in_close(g->input[i].in);
+        stream_info_release(&g->input[i].info);
+        free(g->input[i].map);
+    }
+    free(g->input);
+    free(g->info.source);
+    buf_release(&g->teacher);
+    buf_release(&g->source);
+}
+
+/* Write all inputs from number `from` on: in place, into a new directory, or
+ * (rewrite) into one that is to take a place. */
+static void
+write_all(struct merge *g, size_t from, int in_place, int rewrite,
+    const struct shard_opts *o)
+{
+    const struct manifest *m;
+    struct err e;
+    int k, begun;
+
+    progress_begin("stored", 0, "B");
+    k = begin(g, in_place, o, &e);
+    begun = g->k != NULL;
+    for (size_t i = from; k == 0 && i < g->n && !prog_stopped; i++)
+        k = add_input(g, &g->input[i], &e);
+    if (k == 0 && !prog_stopped)
+        k = shardmk_end(g->k, &e);
+    progress_end();
+    if (k == 0 && !prog_stopped) {
+        m = shardmk_manifest(g->k);
+        prog_closing("%" PRIu64 " messages, %" PRIu64 " %s, %" PRIu64
+            " tokens, %zu shards, of %zu inputs", m->messages, m->docs,
+            strcmp(m->content, "batch") == 0 ? "rows" : "documents", m->tokens,
+            m->nfile, g->n - from);
+        return;
+    }
+    shardmk_close(g->k);
+    g->k = NULL;
+    if (rewrite && begun)
+        shard_dir_remove(g->dir, NULL);
+    if (prog_stopped)
+        die(EX_STOP, "%s: interrupted", g->dir);
+    die_err(&e);
+}
+
+void
+merge(char **in, const char *dir, int append, int partial,
+    const struct shard_opts *o)
+{
+    static char *none[] = { NULL, NULL };
+    struct merge g = { .dir = dir, .partial = partial };
+    struct shard_opts opts = *o;
+    char *manifest = xasprintf("%s/" SHARD_MANIFEST, dir);
+    char *new = xasprintf("%s.append", dir);
+    char *old = xasprintf("%s.append.old", dir);
+    const size_t had = append && io_exists(manifest);
+    size_t n = 0, known;
+    int lock;
+    struct err e;
+
+    while (in[n])
+        n++;
+    if (n == 0)
+        in = none;
+    prog_catch_stop();
+    g.n = had + (n ? n : 1);
+    g.input = xcalloc(g.n, sizeof *g.input);
+    if (had)
+        look(&g, 0, dir);
+    known = g.info.nsource;
+    for (size_t i = had; i < g.n; i++)
+        look(&g, i, in[i - had]);
+    if (!had || g.info.nsource == known) {
+        write_all(&g, had, had, 0, &opts);
+    } else {
+        struct manifest m;
+
+        if ((lock = shard_dir_lock(dir, &e)) < 0 ||
+            manifest_read(&m, dir, &e) < 0)
+            die_err(&e);
+        note("%s: %zu new sources: it is written anew", dir,
+            g.info.nsource - known);
+        opts.codec = m.codec;
+        opts.level = m.level;
+        opts.frame_size = m.frame_size;
+        opts.shard_size = m.shard_size;
+        opts.force = 1;         /* what one that died has left */
+        manifest_release(&m);
+        g.dir = new;
+        write_all(&g, 0, 0, 1, &opts);
+        if (io_exists(old) && shard_dir_remove(old, &e) < 0)
+            die_err(&e);
+        exchange(dir, new, old);
+        if (shard_dir_remove(old, &e) < 0)
+            warn("%s", e.msg);
+        close(lock);
+    }
+    release(&g);
+    free(manifest);
+    free(new);
+    free(old);
+}

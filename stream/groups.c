@@ -1,0 +1,478 @@
+/* The order of recorded rows: see stream_groups.h */
+#include "groups.h"
+#include "stream.h"
+#include "base/mem.h"
+#include "base/prog.h"
+#include "base/rng.h"
+#include "msg/batch.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABEL_GROUPS = 4, LABEL_ROWS = 5 };
+
+struct group {
+    uint32_t dir, shard, frame, nmsg;   /* batches that begin in the frame */
+    uint64_t rows, bytes, tokens;
+    struct kept *kept;      /* [nmsg], NULL: not in memory */
+    uint64_t stamp;         /* of the block it was last in */
+    int busy;               /* somebody decodes it */
+};
+
+/* A thread that decodes; number 0 is the caller. */
+struct worker {
+    struct groups *g;
+    pthread_t id;
+    struct shard_buf buf;
+    double since;           /* it waits; 0: it does not */
+};
+
+struct groups {
+    const struct dirs *d;
+    struct group *g;
+    size_t n, cap, K;
+    uint64_t R, bytes, tokens, seed;
+    int shuffle;
+    uint64_t places;        /* groups of all epochs; UINT64_MAX: no end */
+    struct worker *worker;  /* [nworker] */
+    size_t nworker, running;    /* running: threads, to be joined */
+    /* Under the lock: this, and kept and busy of every group. */
+    pthread_mutex_t lock;
+    pthread_cond_t done;    /* a group came, or could not be read */
+    pthread_cond_t room;    /* a block was opened, or all is over */
+    int stop;
+    size_t held, mem;       /* bytes of what is kept; what it may take */
+    uint64_t base, ahead;   /* places, epoch * n + place in it: where the block
+                             * begins, and what to read next */
+    struct ahead_times times;
+    /* The epoch and block in memory. */
+    int started, open;
+    uint64_t epoch, stamp;
+    size_t block, nmember;
+    uint64_t *start;        /* [blocks+1] rows before a block */
+    size_t *member;         /* [K] */
+    uint64_t *upto;         /* [K+1] rows before a member */
+};
+
+static void
+free_kept(struct kept *k, size_t n)
+{
+    for (size_t i = 0; k && i < n; i++) {
+        st_release(&k[i].st);
+        free(k[i].mem);
+    }
+    free(k);
+}
+
+static void
+unload(struct groups *g, struct group *o)
+{
+    if (o->kept)
+        g->held -= o->bytes;
+    free_kept(o->kept, o->nmsg);
+    o->kept = NULL;
+}
+
+static void
+add_shard(struct groups *g, size_t dir, size_t shard,
+    const struct shard_index *x)
+{
+    for (size_t f = 0; f < x->nframe; f++) {
+        struct group one = { .dir = (uint32_t)dir, .shard = (uint32_t)shard,
+            .frame = (uint32_t)f };
+
+        for (size_t k = x->frame[f].msg; k < x->frame[f].msg +
+            (size_t)x->frame[f].nmsg; k++)
+            if (x->msg[k].kind == MSG_BATCH && x->msg[k].n > 0) {
+                one.nmsg++;
+                one.rows += x->msg[k].n;
+                one.bytes += x->msg[k].len;
+                one.tokens += x->msg[k].tokens;
+            }
+        if (one.nmsg == 0)
+            continue;
+        g->g = xgrow(g->g, g->n, &g->cap, sizeof *g->g);
+        g->g[g->n++] = one;
+        g->R += one.rows;
+        g->tokens += one.tokens;
+        g->bytes += one.bytes;
+    }
+}
+
+static int
+find_groups(struct groups *g, struct err *e)
+{
+    for (size_t i = 0; i < g->d->n; i++)
+        for (size_t k = 0; k < shardset_manifest(g->d->set[i])->nfile; k++) {
+            const struct shard_index *x = shardset_frames(g->d->set[i], k, e);
+
+            if (!x)
+                return -1;
+            add_shard(g, i, k, x);
+        }
+    if (g->R == 0)
+        return err_set(e, EX_INPUT, "%s: holds no rows", dirs_name(g->d, 0));
+    return 0;
+}
+
+struct groups *
+groups_new(const struct dirs *d, const struct cursor_spec *spec,
+    const struct means *how, struct err *e)
+{
+    struct groups *g = xcalloc(1, sizeof *g);
+    const size_t K = spec->open;
+
+    g->d = d;
+    g->seed = spec->seed;
+    g->shuffle = spec->shuffle;
+    g->mem = how->mem;
+    pthread_mutex_init(&g->lock, NULL);
+    pthread_cond_init(&g->done, NULL);
+    pthread_cond_init(&g->room, NULL);
+    g->nworker = 1 + how->threads;
+    g->worker = xcalloc(g->nworker, sizeof *g->worker);
+    for (size_t i = 0; i < g->nworker; i++)
+        g->worker[i].g = g;
+    if (find_groups(g, e) < 0) {
+        groups_free(g);
+        return NULL;
+    }
+    g->places = spec->length == LENGTH_EPOCHS && spec->limit < UINT64_MAX /
+        g->n ? spec->limit * g->n : UINT64_MAX;
+    g->K = !spec->shuffle || K == 0 ? 1 : K < g->n ? K : g->n;
+    g->start = xcalloc((g->n + g->K - 1) / g->K + 1, sizeof *g->start);
+    g->member = xcalloc(g->K, sizeof *g->member);
+    g->upto = xcalloc(g->K + 1, sizeof *g->upto);
+    return g;
+}
+
+void
+groups_free(struct groups *g)
+{
+    if (!g)
+        return;
+    pthread_mutex_lock(&g->lock);
+    g->stop = 1;
+    pthread_cond_broadcast(&g->room);
+    pthread_mutex_unlock(&g->lock);
+    for (size_t i = 1; i <= g->running; i++)
+        pthread_join(g->worker[i].id, NULL);
+    for (size_t i = 0; i < g->nworker; i++)
+        shard_buf_release(&g->worker[i].buf);
+    free(g->worker);
+    for (size_t i = 0; i < g->n; i++)
+        unload(g, &g->g[i]);
+    pthread_mutex_destroy(&g->lock);
+    pthread_cond_destroy(&g->done);
+    pthread_cond_destroy(&g->room);
+    free(g->g);
+    free(g->start);
+    free(g->member);
+    free(g->upto);
+    free(g);
+}
+
+uint64_t
+groups_rows(const struct groups *g)
+{
+    return g->R;
+}
+
+uint64_t
+groups_tokens(const struct groups *g)
+{
+    return g->tokens;
+}
+
+void
+groups_times(struct groups *g, struct ahead_times *t)
+{
+    pthread_mutex_lock(&g->lock);
+    *t = g->times;
+    for (size_t i = 1; i <= g->running; i++)
+        if (g->worker[i].since > 0.0)
+            t->idle += prog_now() - g->worker[i].since;
+    pthread_mutex_unlock(&g->lock);
+}
+
+double
+groups_bytes(const struct groups *g)
+{
+    return (double)g->bytes * (double)g->K / (double)g->n;
+}
+
+double
+groups_distance(const struct groups *g)
+{
+    return g->shuffle ? (double)g->R / 3.0 * ahead_near(g->n, g->K,
+        (double)g->R) : 1.0;
+}
+
+/* The group at place i of the epoch. */
+static size_t
+group_at(const struct groups *g, uint64_t epoch, size_t i)
+{
+    return !g->shuffle ? i : (size_t)rng_perm(rng_key(rng_key(g->seed,
+        LABEL_GROUPS), epoch), g->n, i);
+}
+
+static size_t
+blocks(const struct groups *g)
+{
+    return (g->n + g->K - 1) / g->K;
+}
+
+static void
+start_epoch(struct groups *g, uint64_t epoch)
+{
+    uint64_t rows = 0;
+
+    for (size_t i = 0; i < g->n; i++) {
+        if (i % g->K == 0)
+            g->start[i / g->K] = rows;
+        rows += g->g[group_at(g, epoch, i)].rows;
+    }
+    g->start[blocks(g)] = rows;
+    g->epoch = epoch;
+    g->started = 1;
+    g->open = 0;
+}
+
+uint64_t
+groups_skip(struct groups *g, uint64_t epoch, uint64_t *left)
+{
+    size_t block = 0;
+
+    start_epoch(g, epoch);
+    for (; block < blocks(g); block++) {
+        uint64_t n = 0;
+
+        for (size_t i = block * g->K; i < (block + 1) * g->K && i < g->n; i++)
+            n += g->g[group_at(g, epoch, i)].tokens;
+        if (n >= *left)
+            break;
+        *left -= n;
+    }
+    return g->start[block];
+}
+
+/* Make it the block in memory; groups that it shares with the one before are
+ * kept. */
+static void
+open_block(struct groups *g, size_t block)
+{
+    const size_t from = block * g->K;
+    const size_t n = g->n - from < g->K ? g->n - from : g->K;
+
+    g->stamp++;
+    for (size_t i = 0; i < n; i++)
+        g->g[group_at(g, g->epoch, from + i)].stamp = g->stamp;
+    for (size_t i = 0; i < g->nmember; i++)
+        if (g->g[g->member[i]].stamp != g->stamp)
+            unload(g, &g->g[g->member[i]]);
+    for (size_t i = 0; i < n; i++) {
+        g->member[i] = group_at(g, g->epoch, from + i);
+        g->upto[i + 1] = g->upto[i] + g->g[g->member[i]].rows;
+    }
+    g->nmember = n;
+    g->block = block;
+    g->open = 1;
+    g->base = g->epoch * g->n + from;
+    if (g->ahead < g->base)
+        g->ahead = g->base;
+    pthread_cond_broadcast(&g->room);
+}
+
+/* Message k of the group's shard into *r. */
+static int
+load_message(struct worker *w, const struct group *o, size_t k,
+    struct kept *r, struct err *e)
+{
+    const struct dirs *d = w->g->d;
+    uint64_t tokens;
+
+    if (shardset_msg(d->set[o->dir], o->shard, k, &w->buf, &r->m, e) < 0)
+        return -1;
+    if (r->m.kind != MSG_BATCH)
+        return err_set(e, EX_INPUT, "%s: shard %u: message %zu is no batch",
+            dirs_name(d, o->dir), o->shard, k);
+    if (batch_check(&r->m.st, d->info.vocab, d->nsource[o->dir], &tokens, e)
+        < 0)
+        return err_prefix(e, "%s: shard %u: message %zu",
+            dirs_name(d, o->dir), o->shard, k);
+    r->rows = st_find(&r->m.st, "ids")->shape[0];
+    r->dir = o->dir;
+    /* Take the memory over. */
+    r->mem = w->buf.msg;
+    r->cap = w->buf.msg_cap;
+    r->st = w->buf.st;
+    w->buf.msg = NULL;
+    w->buf.msg_cap = 0;
+    memset(&w->buf.st, 0, sizeof w->buf.st);
+    return 0;
+}
+
+/* The messages of a group, decoded; without the lock. */
+static int
+load(struct worker *w, const struct group *o, struct kept *kept,
+    struct err *e)
+{
+    const struct dirs *d = w->g->d;
+    const struct shard_index *x = shardset_frames(d->set[o->dir], o->shard, e);
+    size_t n = 0;
+    uint64_t rows = 0;
+
+    if (!x)
+        return -1;
+    for (size_t k = x->frame[o->frame].msg; n < o->nmsg; k++) {
+        if (x->msg[k].kind != MSG_BATCH || x->msg[k].n == 0)
+            continue;
+        if (load_message(w, o, k, &kept[n], e) < 0)
+            return -1;
+        rows += kept[n++].rows;
+    }
+    if (rows != o->rows)
+        return err_set(e, EX_INPUT, "%s: shard %u, frame %u: %" PRIu64 " rows "
+            "where the index counts %" PRIu64, dirs_name(d, o->dir),
+            o->shard, o->frame, rows, o->rows);
+    return 0;
+}
+
+/* Decode a group with worker w, giving up the lock meanwhile. */
+static int
+bring(struct worker *w, struct group *o, struct err *e)
+{
+    struct groups *g = w->g;
+    struct kept *kept = xcalloc(o->nmsg, sizeof *kept);
+    int r;
+
+    o->busy = 1;
+    g->held += o->bytes;
+    pthread_mutex_unlock(&g->lock);
+    r = load(w, o, kept, e);
+    pthread_mutex_lock(&g->lock);
+    o->busy = 0;
+    if (r == 0) {
+        o->kept = kept;
+    } else {
+        g->held -= o->bytes;
+        free_kept(kept, o->nmsg);
+    }
+    pthread_cond_broadcast(&g->done);
+    return r;
+}
+
+/* The next group to read ahead, if there is memory for it; an epoch ahead at
+ * most. */
+static struct group *
+choose(struct groups *g)
+{
+    for (; g->open && g->ahead < g->places && g->ahead < g->base + g->n;
+        g->ahead++) {
+        struct group *o = &g->g[group_at(g, g->ahead / g->n,
+            (size_t)(g->ahead % g->n))];
+
+        if (!o->kept && !o->busy)
+            return g->held + o->bytes <= g->mem ? o : NULL;
+    }
+    return NULL;
+}
+
+static void *
+work(void *arg)
+{
+    struct worker *w = arg;
+    struct groups *g = w->g;
+    struct err e;
+
+    pthread_mutex_lock(&g->lock);
+    while (!g->stop) {
+        const double t = prog_now();
+        struct group *o = choose(g);
+
+        if (!o) {
+            g->times.ahead = 1;
+            ahead_wait(&g->room, &g->lock, &g->times.idle, &w->since);
+            continue;
+        }
+        if (bring(w, o, &e) < 0)
+            break;      /* the caller will find the same and say so */
+        g->times.busy += prog_now() - t;
+    }
+    pthread_mutex_unlock(&g->lock);
+    return NULL;
+}
+
+/* A group into memory for the caller. */
+static int
+need(struct groups *g, struct group *o, struct err *e)
+{
+    while (g->running + 1 < g->nworker)
+        if (ahead_thread(&g->worker[g->running + 1].id, work,
+            &g->worker[g->running + 1]) < 0)
+            g->nworker = g->running + 1;
+        else
+            g->running++;
+    g->times.late += !o->kept && g->times.ahead;
+    while (!o->kept) {
+        const double t = prog_now();
+
+        if (o->busy) {
+            ahead_wait(&g->done, &g->lock, &g->times.waited,
+                &g->worker[0].since);
+            continue;
+        }
+        if (bring(&g->worker[0], o, e) < 0)
+            return -1;
+        g->times.decoded += prog_now() - t;
+    }
+    return 0;
+}
+
+const struct kept *
+groups_find(struct groups *g, uint64_t epoch, uint64_t i, size_t *row,
+    struct err *e)
+{
+    struct group *o;
+    size_t block, m;
+    int bad;
+
+    pthread_mutex_lock(&g->lock);
+    if (!g->started || g->epoch != epoch)
+        start_epoch(g, epoch);
+    block = ahead_span(g->start, blocks(g), i);
+    if (!g->open || g->block != block)
+        open_block(g, block);
+    i -= g->start[block];
+    if (g->shuffle)
+        i = rng_perm(rng_key(rng_key(rng_key(g->seed, LABEL_ROWS), epoch),
+            block), g->upto[g->nmember], i);
+    m = ahead_span(g->upto, g->nmember, i);
+    o = &g->g[g->member[m]];
+    i -= g->upto[m];
+    bad = need(g, o, e);
+    pthread_mutex_unlock(&g->lock);
+    if (bad)
+        return NULL;
+    for (m = 0; i >= o->kept[m].rows; m++)
+        i -= o->kept[m].rows;
+    *row = (size_t)i;
+    return &o->kept[m];
+}
+
+size_t
+rows_fit(const struct dirs *d, size_t mem, struct err *e)
+{
+    const struct cursor_spec one = { .open = 1, .shuffle = 1 };
+    const struct means how = { .mem = mem };
+    struct groups *g = groups_new(d, &one, &how, e);
+    double k;
+
+    if (!g)
+        return 0;
+    k = (double)mem / 2.0 / groups_bytes(g);
+    k = k < 1.0 ? 1.0 : k < (double)g->n ? k : (double)g->n;
+    groups_free(g);
+    return (size_t)k;
+}

@@ -1,0 +1,44 @@
+/*
+ * The order of recorded rows.  The messages that begin in one frame are a
+ * group, which is decoded as a whole.  In an epoch the groups are put into a
+ * keyed order; K of them in a row are a block, whose rows are put into a keyed
+ * order.  Without shuffling both orders are the stored ones, and K is 1.
+ *
+ * Threads decode groups ahead: those of the block, then those after it, as
+ * long as all fit into memory.  What is read does not depend on them.
+ */
+#ifndef STREAM_GROUPS_H
+#define STREAM_GROUPS_H
+
+#include "stream.h"
+
+/* A message in memory. */
+struct kept {
+    struct msg m;
+    struct st st;           /* memory of m.st */
+    unsigned char *mem;     /* of the message */
+    size_t cap;
+    size_t dir;             /* of its shard */
+    size_t rows;
+};
+
+struct groups;
+/* Of spec: open (K), seed, shuffle, length.  NULL and *e on damage, or when
+ * there are no rows. */
+struct groups *groups_new(const struct dirs *d, const struct cursor_spec *spec,
+    const struct means *how, struct err *e);
+void groups_free(struct groups *g);
+uint64_t groups_rows(const struct groups *g);   /* of an epoch */
+uint64_t groups_tokens(const struct groups *g);
+/* Rows of the blocks that an epoch begins with and that have fewer than *left
+ * tokens together, which are taken from it.  Before rows are asked for. */
+uint64_t groups_skip(struct groups *g, uint64_t epoch, uint64_t *left);
+/* The message that has row number i of an epoch, and which row of it. */
+const struct kept *groups_find(struct groups *g, uint64_t epoch, uint64_t i,
+    size_t *row, struct err *e);
+void groups_times(struct groups *g, struct ahead_times *t);
+/* Bytes of K groups, in the mean; rows that neighbours come apart, expected. */
+double groups_bytes(const struct groups *g);
+double groups_distance(const struct groups *g);
+
+#endif

@@ -1,0 +1,198 @@
+/* Which source comes next: see mix.h */
+#include "mix.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int
+mix_quantise(uint64_t *r, const double *share, size_t n)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += share[i];
+    if (!(sum > 0.0 && isfinite(sum)))
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        r[i] = (uint64_t)(share[i] / sum * (double)MIX_ONE + 0.5);
+        if (r[i] == 0 && share[i] > 0.0)
+            r[i] = 1;
+    }
+    return 0;
+}
+
+int
+mix_unimax(double *share, const double *has, size_t n, double cap,
+    double budget)
+{
+    size_t left = n;
+
+    for (size_t i = 0; i < n; i++) {
+        share[i] = -1.0;
+        if (!(has[i] > 0.0)) {
+            share[i] = 0.0;
+            left--;
+        }
+    }
+    /* The smallest first. */
+    while (left > 0) {
+        size_t least = SIZE_MAX;
+        double even;
+
+        for (size_t i = 0; i < n; i++)
+            if (share[i] < 0.0 && (least == SIZE_MAX || has[i] < has[least]))
+                least = i;
+        even = budget / (double)left--;
+        share[least] = cap * has[least] < even ? cap * has[least] : even;
+        budget -= share[least];
+    }
+    return budget > 0.5 ? -1 : 0;
+}
+
+struct match {
+    size_t winner;          /* SIZE_MAX: nobody takes part */
+    uint64_t until;         /* of `taken`: from there on it is to be played
+                             * again */
+};
+
+/* Every match is to be played. */
+static void
+restart(struct mix *m)
+{
+    for (size_t k = 0; k < m->leaves; k++)
+        m->match[k].until = 0;
+}
+
+/* The matches of source i are to be played. */
+static void
+replay(struct mix *m, size_t i)
+{
+    for (size_t k = (m->leaves + i) / 2; k > 0; k /= 2)
+        m->match[k].until = 0;
+}
+
+void
+mix_init(struct mix *m, const uint64_t *w, size_t n)
+{
+    memset(m, 0, sizeof *m);
+    m->n = n;
+    m->w = xcalloc(n, sizeof *m->w);
+    m->base = xcalloc(n, sizeof *m->base);
+    for (m->leaves = 2; m->leaves < n; m->leaves *= 2)
+        ;
+    m->match = xcalloc(m->leaves, sizeof *m->match);
+    mix_turn(m, w);
+}
+
+void
+mix_release(struct mix *m)
+{
+    free(m->w);
+    free(m->base);
+    free(m->match);
+    memset(m, 0, sizeof *m);
+}
+
+void
+mix_turn(struct mix *m, const uint64_t *w)
+{
+    m->sum = m->taken = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        m->sum += m->w[i] = w[i];
+        m->base[i] = 0;
+    }
+    restart(m);
+}
+
+/* Weights sum to about 2^30 and debts stay within a few pieces of less than
+ * 2^32 tokens, so 63 bits do for any T that fits in memory. */
+int64_t
+mix_owed(const struct mix *m, size_t i)
+{
+    return (int64_t)(m->base[i] + m->w[i] * m->taken);
+}
+
+void
+mix_owe(struct mix *m, size_t i, int64_t owed)
+{
+    m->base[i] = (uint64_t)owed - m->w[i] * m->taken;
+    replay(m, i);
+}
+
+/* Who is first of a and b, where a has the smaller number; *until: for so many
+ * tokens more. */
+static size_t
+first(const struct mix *m, size_t a, size_t b, uint64_t *until)
+{
+    size_t x = a, y = b;
+    int64_t ahead;
+
+    *until = UINT64_MAX;
+    if (a == SIZE_MAX || b == SIZE_MAX)
+        return a == SIZE_MAX ? b : a;
+    ahead = mix_owed(m, a) - mix_owed(m, b);
+    if (ahead < 0 || (ahead == 0 && m->w[b] > m->w[a])) {
+        x = b;
+        y = a;
+        ahead = -ahead;
+    }
+    /* Of two that are owed the same the larger weight is first. */
+    if (m->w[y] > m->w[x]) {
+        const uint64_t by = m->w[y] - m->w[x];
+
+        *until = m->taken + ((uint64_t)ahead + by - 1) / by;
+    }
+    return x;
+}
+
+/* The winner of match k, or the source at that leaf. */
+static size_t
+winner(const struct mix *m, size_t k)
+{
+    if (k < m->leaves)
+        return m->match[k].winner;
+    k -= m->leaves;
+    return k < m->n && m->w[k] > 0 ? k : SIZE_MAX;
+}
+
+/* Play what has to be played below and at match k. */
+static void
+play(struct mix *m, size_t k)
+{
+    struct match *g = &m->match[k];
+
+    if (g->until > m->taken)
+        return;
+    for (size_t c = 2 * k; c < 2 * k + 2 && c < m->leaves; c++)
+        play(m, c);
+    g->winner = first(m, winner(m, 2 * k), winner(m, 2 * k + 1), &g->until);
+    for (size_t c = 2 * k; c < 2 * k + 2 && c < m->leaves; c++)
+        if (m->match[c].until < g->until)
+            g->until = m->match[c].until;
+}
+
+size_t
+mix_next(struct mix *m)
+{
+    play(m, 1);
+    return m->match[1].winner;
+}
+
+void
+mix_took(struct mix *m, size_t i, uint64_t tokens)
+{
+    m->taken += tokens;
+    m->base[i] -= m->sum * tokens;
+    replay(m, i);
+}
+
+void
+mix_drop(struct mix *m, size_t i)
+{
+    m->sum -= m->w[i];
+    m->w[i] = 0;
+    m->base[i] = 0;
+    replay(m, i);
+}

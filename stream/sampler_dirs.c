@@ -1,0 +1,105 @@
+/* Several shard directories as one: see sampler_dirs.h */
+#include "sampler_dirs.h"
+#include "base/mem.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+const char *
+dirs_name(const struct dirs *d, size_t i)
+{
+    return shardset_dir(d->set[i]);
+}
+
+/* Directory i goes with the first one? */
+static int
+compare(const struct dirs *d, size_t i, struct err *e)
+{
+    const char *const y = dirs_name(d, i);
+
+    if (stream_info_fits(&d->own[0], dirs_name(d, 0), &d->own[i], y, e) < 0)
+        return -1;
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(dirs_name(d, k), y) == 0)
+            return err_set(e, EX_USAGE, "%s: given twice", y);
+    return 0;
+}
+
+static int
+merge(struct dirs *d, struct err *e)
+{
+    d->info = d->own[0];
+    d->info.mem = (struct buf){ 0 };
+    d->info.source = NULL;
+    d->info.nsource = 0;
+    d->info.resumed = 0;
+    for (size_t i = 0; i < d->n; i++) {
+        d->nsource[i] = d->own[i].nsource;
+        d->source[i] = xreallocarray(NULL, d->nsource[i],
+            sizeof *d->source[i]);
+        if (stream_info_merge(&d->info, &d->own[i], d->source[i], e) < 0)
+            return err_prefix(e, "%s", dirs_name(d, i));
+    }
+    return 0;
+}
+
+static void
+hash(struct dirs *d)
+{
+    struct buf b = { 0 };
+    XXH128_canonical_t c;
+
+    for (size_t i = 0; i < d->n; i++)
+        buf_add(&b, shardset_manifest(d->set[i])->hash.h, 16);
+    XXH128_canonicalFromHash(&c, XXH3_128bits(b.p, b.n));
+    memcpy(d->hash.h, c.digest, sizeof d->hash.h);
+    buf_release(&b);
+}
+
+int
+dirs_open(struct dirs *d, char *const *dir, size_t n, int partial,
+    struct err *e)
+{
+    memset(d, 0, sizeof *d);
+    d->set = xcalloc(n, sizeof *d->set);
+    d->own = xcalloc(n, sizeof *d->own);
+    d->source = xcalloc(n, sizeof *d->source);
+    d->nsource = xcalloc(n, sizeof *d->nsource);
+    for (; d->n < n; d->n++) {
+        const struct msg *head;
+        const size_t i = d->n;
+
+        if (!(d->set[i] = shardset_open(dir[i], partial, e)))
+            return -1;
+        shardset_scatter(d->set[i]);
+        if (!(head = shardset_head(d->set[i], e)) ||
+            stream_info_read(&d->own[i], &head->st, e) < 0) {
+            shardset_close(d->set[i]);
+            return -1;
+        }
+        if (compare(d, i, e) < 0) {
+            d->n++;
+            return -1;
+        }
+    }
+    hash(d);
+    return merge(d, e);
+}
+
+void
+dirs_release(struct dirs *d)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        stream_info_release(&d->own[i]);
+        shardset_close(d->set[i]);
+        free(d->source[i]);
+    }
+    free(d->info.source);
+    free(d->set);
+    free(d->own);
+    free(d->source);
+    free(d->nsource);
+    memset(d, 0, sizeof *d);
+}

@@ -1,0 +1,515 @@
+/* Frames into memory, on demand and ahead of it: see sampler_impl.h */
+#include "sampler_parts.h"
+#include "base/mem.h"
+#include "base/prog.h"
+#include "msg/wire.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t
+part_bytes(const struct sampler *s, const struct frame_ref *f)
+{
+    return sizeof(struct part) + ((size_t)f->ndoc + 1) *
+        sizeof(struct part_doc) + f->tokens * s->id_size;
+}
+
+static void
+part_free(struct sampler *s, struct part *p)
+{
+    s->held -= p->bytes;
+    free(p->mask);
+    room_free(&s->memory, p, p->own);
+}
+
+void
+part_drop(struct sampler *s, struct source *c, uint32_t k)
+{
+    if (c->part[k])
+        part_free(s, c->part[k]);
+    c->part[k] = NULL;
+}
+
+/* Is there memory to read one more ahead?  A sixteenth is left for what the
+ * caller needs at once. */
+static int
+has_room(const struct sampler *s, const struct frame_ref *f)
+{
+    const size_t bytes = part_bytes(s, f);
+
+    return s->held + bytes <= s->mem - s->mem / 16 &&
+        (!s->memory.base || room_has(&s->memory, bytes));
+}
+
+static struct part *
+part_new(struct sampler *s, const struct frame_ref *f)
+{
+    const size_t bytes = part_bytes(s, f);
+    struct part *p = room_alloc(&s->memory, bytes);
+
+    s->held += bytes;
+    *p = (struct part){ .own = bytes, .bytes = bytes };
+    p->doc = (struct part_doc *)(void *)(p + 1);
+    p->doc[0].off = 0;
+    if (!s->lengths)
+        p->ids = (unsigned char *)(p->doc + f->ndoc + 1);
+    return p;
+}
+
+/* len ids from the at-th of t on. */
+static void
+copy_ids(unsigned char *to, size_t id_size, const struct st_tensor *t,
+    size_t at, size_t len)
+{
+    const size_t size = t->dtype == DT_U16 ? 2 : 4;
+    const char *from = (const char *)t->data + at * size;
+
+    if (size == id_size) {
+        memcpy(to, from, len * size);
+        return;
+    }
+    for (size_t i = 0; i < len; i++) {
+        uint32_t v = 0;
+        uint16_t half;
+
+        memcpy(&v, from + i * size, size);
+        half = (uint16_t)v;
+        if (id_size == 2)
+            memcpy(to + 2 * i, &half, 2);
+        else
+            memcpy(to + 4 * i, &v, 4);
+    }
+}
+
+/* A document more of a part. */
+static int
+part_add(struct part *p, const struct frame_ref *f, size_t len, uint64_t key)
+{
+    struct part_doc *d = &p->doc[p->n];
+
+    if (p->n == f->ndoc || len > f->tokens - d->off)
+        return -1;
+    d->key = key;
+    d[1].off = d->off + len;
+    p->n++;
+    return 0;
+}
+
+/* The mask of that document, NULL: all ones. */
+static void
+part_mask(struct part *p, const struct frame_ref *f, const uint8_t *mask,
+    size_t at, size_t len)
+{
+    if (mask && !p->mask) {
+        p->mask = xmalloc(f->tokens);
+        memset(p->mask, 1, at);
+    }
+    if (p->mask && mask)
+        memcpy(p->mask + at, mask, len);
+    else if (p->mask)
+        memset(p->mask + at, 1, len);
+}
+
+static int
+miscounted(const struct sampler *s, const struct frame_ref *f, struct err *e)
+{
+    return err_set(e, EX_INPUT, "%s: shard %u, frame %u: not the documents of "
+        "a source that the index counts", dirs_name(s->d, f->dir), f->shard,
+        f->frame);
+}
+
+/* Which of those that want documents is merged source i; nsource: none. */
+static size_t
+wants(const struct worker *w, size_t i)
+{
+    const size_t k = w->place[i];
+
+    return k < w->nsource && w->source[k] == i ? k : w->nsource;
+}
+
+/* Hand the documents of a checked message to those that want them. */
+static int
+take(struct worker *w, const struct st *st, struct err *e)
+{
+    const struct sampler *s = w->s;
+    const struct st_tensor *ids = st_find(st, "ids");
+    const struct st_tensor *mask = st_find(st, "loss_mask");
+    const char *lens = st_find(st, "doc_len")->data;
+    const char *sources = st_find(st, "doc_source")->data;
+    const char *keys = st_find(st, "doc_key")->data;
+    const size_t n = st_find(st, "doc_len")->n;
+    size_t at = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t len;
+        uint16_t source;
+        uint64_t key;
+        struct part *p;
+        size_t k, to;
+
+        memcpy(&len, lens + 4 * i, 4);
+        memcpy(&source, sources + 2 * i, 2);
+        memcpy(&key, keys + 8 * i, 8);
+        if (source >= s->d->nsource[w->frame.dir])
+            return miscounted(s, &w->frame, e);
+        k = wants(w, s->d->source[w->frame.dir][source]);
+        if (k < w->nsource) {
+            const struct frame_ref *f =
+                &s->src[w->source[k]].frame[w->number[k]];
+
+            p = w->part[k];
+            to = p->doc[p->n].off;
+            if (part_add(p, f, len, key) < 0)
+                return miscounted(s, f, e);
+            copy_ids(p->ids + to * s->id_size, s->id_size, ids, at, len);
+            part_mask(p, f, mask ? (const uint8_t *)mask->data + at : NULL,
+                to, len);
+        }
+        at += len;
+    }
+    return 0;
+}
+
+/* The same from the index, lengths alone. */
+static int
+take_lengths(struct worker *w, const struct shard_index *x,
+    const struct shard_msg *m, struct err *e)
+{
+    const struct sampler *s = w->s;
+
+    for (size_t i = 0; i < m->n; i++) {
+        const struct shard_doc *d;
+        size_t k;
+
+        if (m->first + i >= x->ndoc)
+            return miscounted(s, &w->frame, e);
+        d = &x->doc[m->first + i];
+        if (d->source >= s->d->nsource[w->frame.dir])
+            return miscounted(s, &w->frame, e);
+        k = wants(w, s->d->source[w->frame.dir][d->source]);
+        if (k < w->nsource && part_add(w->part[k],
+            &s->src[w->source[k]].frame[w->number[k]], d->len, 0) < 0)
+            return miscounted(s, &w->frame, e);
+    }
+    return 0;
+}
+
+static int
+take_message(struct worker *w, const struct shard_index *x, size_t k,
+    struct err *e)
+{
+    struct shardset *set = w->s->d->set[w->frame.dir];
+    const struct manifest *mf = shardset_manifest(set);
+    uint64_t tokens = 0;
+    struct msg m;
+
+    if (w->s->lengths)
+        return take_lengths(w, x, &x->msg[k], e);
+    if (shardset_peek(set, w->frame.shard, k, &w->buf, &m, e) < 0)
+        return -1;
+    if (msg_check_docs(&m.st, mf->vocab, mf->nsource, &tokens, e) < 0 ||
+        ((tokens != x->msg[k].tokens ||
+        st_find(&m.st, "doc_len")->n != x->msg[k].n) &&
+        err_set(e, EX_INPUT, "it is not the message the index describes")))
+        return err_prefix(e, "%s: shard %u, frame %u: message %zu",
+            dirs_name(w->s->d, w->frame.dir), w->frame.shard, w->frame.frame,
+            k);
+    return take(w, &m.st, e);
+}
+
+/* Decode the worker's frame for all that want it; without the lock. */
+static int
+decode(struct worker *w, struct err *e)
+{
+    const struct frame_ref *f = &w->frame;
+    const struct shard_index *x = shardset_frames(w->s->d->set[f->dir],
+        f->shard, e);
+    const struct shard_frame *at;
+
+    if (!x)
+        return -1;
+    at = &x->frame[f->frame];
+    for (size_t k = at->msg; k < at->msg + (size_t)at->nmsg; k++)
+        if (x->msg[k].kind == MSG_DOCS && take_message(w, x, k, e) < 0)
+            return -1;
+    for (size_t i = 0; i < w->nsource; i++)
+        if (w->part[i]->n !=
+            w->s->src[w->source[i]].frame[w->number[i]].ndoc)
+            return miscounted(w->s, f, e);
+    return 0;
+}
+
+static int
+frame_order(const void *a, const void *b)
+{
+    const struct frame_ref *x = a, *y = b;
+
+    if (x->dir != y->dir)
+        return x->dir < y->dir ? -1 : 1;
+    if (x->shard != y->shard)
+        return x->shard < y->shard ? -1 : 1;
+    return x->frame < y->frame ? -1 : x->frame > y->frame;
+}
+
+int
+is_member(const struct source *c, uint32_t k)
+{
+    for (size_t m = 0; c->open && m < c->nmember + c->nnext; m++)
+        if (c->member[m] == k)
+            return 1;
+    return 0;
+}
+
+/* Who wants documents of the frame, now or in the next block: where sources
+ * share frames, a frame is decoded about once for all of them. */
+static void
+find_wants(struct worker *w, size_t source, uint32_t number)
+{
+    struct sampler *s = w->s;
+
+    w->nsource = 0;
+    for (size_t i = 0; i < s->nsrc; i++) {
+        const struct source *o = &s->src[i];
+        uint32_t k = number;
+
+        if (i != source) {
+            const struct frame_ref *r = o->open ? bsearch(&w->frame, o->frame,
+                o->nframe, sizeof *r, frame_order) : NULL;
+
+            if (!r)
+                continue;
+            k = (uint32_t)(r - o->frame);
+            if (o->part[k] || !is_member(o, k))
+                continue;
+        }
+        w->source[w->nsource] = i;
+        w->place[i] = w->nsource;
+        w->number[w->nsource] = k;
+        w->part[w->nsource++] = part_new(s, &o->frame[k]);
+    }
+}
+
+/* Decode a frame with worker w, giving up the lock meanwhile.  must: keep the
+ * part even when it is in no open block. */
+static int
+bring(struct worker *w, size_t source, uint32_t k, int must, struct err *e)
+{
+    struct sampler *s = w->s;
+    int r;
+
+    w->frame = s->src[source].frame[k];
+    find_wants(w, source, k);
+    w->busy = 1;
+    pthread_mutex_unlock(&s->lock);
+    r = decode(w, e);
+    pthread_mutex_lock(&s->lock);
+    w->busy = 0;
+    for (size_t i = 0; i < w->nsource; i++) {
+        struct source *c = &s->src[w->source[i]];
+        const uint32_t n = w->number[i];
+        struct part *p = w->part[i];
+
+        if (p->mask) {
+            p->bytes += c->frame[n].tokens;
+            s->held += c->frame[n].tokens;
+        }
+        if (r == 0 && !c->part[n] && (is_member(c, n) || (must &&
+            w->source[i] == source)))
+            c->part[n] = p;
+        else
+            part_free(s, p);
+    }
+    pthread_cond_broadcast(&s->done);
+    return r;
+}
+
+static int
+in_flight(const struct sampler *s, const struct frame_ref *f)
+{
+    for (size_t i = 0; i < s->nworker; i++)
+        if (s->worker[i].busy && frame_order(&s->worker[i].frame, f) == 0)
+            return 1;
+    return 0;
+}
+
+/* The first wanted frame of the open block or, next, of the one after it that
+ * nobody has or decodes; SIZE_MAX: none. */
+static size_t
+absent(const struct sampler *s, struct source *c, int next)
+{
+    const size_t end = c->nmember + (next ? c->nnext : 0);
+    size_t i = next ? c->nmember : 0;
+
+    while (c->ready < end && c->part[c->want[c->ready]])
+        c->ready++;
+    for (i = i < c->ready ? c->ready : i; i < end; i++)
+        if (!c->part[c->want[i]] && !in_flight(s, &c->frame[c->want[i]]))
+            return i;
+    return SIZE_MAX;
+}
+
+/* When the document at `doc` of the open block will be drawn, going by how
+ * often the source was. */
+static double
+due(const struct source *c, uint64_t doc)
+{
+    return doc <= c->at ? 0.0 : (double)(doc - c->at) /
+        ((double)c->drawn + 1.0);
+}
+
+/* Choose a frame to decode: of the open blocks or, next, of those after
+ * them, the one that is needed first.  0: none; -1: there is no memory. */
+static int
+choose(struct sampler *s, int next, size_t *source, uint32_t *number)
+{
+    double soonest = INFINITY;
+
+    for (size_t i = 0; i < s->nsrc; i++) {
+        struct source *c = &s->src[i];
+        const size_t k = c->open ? absent(s, c, next) : SIZE_MAX;
+        const double t = k == SIZE_MAX ? INFINITY :
+            due(c, next ? c->upto[c->nmember] : c->first[k]);
+
+        if (t < soonest) {
+            soonest = t;
+            *source = i;
+            *number = c->want[k];
+        }
+    }
+    if (soonest < INFINITY)
+        return has_room(s, &s->src[*source].frame[*number]) ? 1 : -1;
+    return 0;
+}
+
+/* Wait for a frame that another thread decodes; meanwhile decode the one that
+ * is needed next.  What fails there is said when it is needed. */
+static void
+wait_for(struct sampler *s, const struct source *c, uint32_t k)
+{
+    size_t source;
+    uint32_t number;
+    struct err e;
+    int help = 1;
+
+    while (in_flight(s, &c->frame[k])) {
+        const double t = prog_now();
+
+        if (help && choose(s, 0, &source, &number) > 0) {
+            help = bring(&s->worker[0], source, number, 0, &e) == 0;
+            s->times.decoded += prog_now() - t;
+        } else {
+            ahead_wait(&s->done, &s->lock, &s->times.waited,
+                &s->worker[0].since);
+        }
+    }
+}
+
+int
+part_need(struct sampler *s, size_t source, uint32_t k, struct err *e)
+{
+    struct source *c = &s->src[source];
+
+    s->times.late += !c->part[k] && s->times.ahead;
+    while (!c->part[k]) {
+        double t;
+
+        wait_for(s, c, k);
+        if (c->part[k])
+            break;
+        t = prog_now();
+        if (bring(&s->worker[0], source, k, 1, e) < 0)
+            return -1;
+        s->times.decoded += prog_now() - t;
+    }
+    return 0;
+}
+
+static void *
+work(void *arg)
+{
+    struct worker *w = arg;
+    struct sampler *s = w->s;
+    size_t source;
+    uint32_t number;
+    struct err e;
+
+    pthread_mutex_lock(&s->lock);
+    while (!s->stop) {
+        const double t = prog_now();
+
+        int r = choose(s, 0, &source, &number);
+
+        if (r == 0)
+            r = choose(s, 1, &source, &number);
+        if (r <= 0) {
+            s->times.ahead = 1;
+            ahead_wait(&s->room, &s->lock, &s->times.idle, &w->since);
+            continue;
+        }
+        if (bring(w, source, number, 0, &e) < 0)
+            break;      /* the caller will find the same and say so */
+        s->times.busy += prog_now() - t;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+void
+ahead_wait(pthread_cond_t *c, pthread_mutex_t *lock, double *sum,
+    double *since)
+{
+    *since = prog_now();
+    pthread_cond_wait(c, lock);
+    *sum += prog_now() - *since;
+    *since = 0.0;
+}
+
+int
+ahead_thread(pthread_t *id, void *(*f)(void *), void *arg)
+{
+    sigset_t all, old;
+    int r;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old);
+    r = pthread_create(id, NULL, f, arg);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return r == 0 ? 0 : -1;
+}
+
+void
+sampler_times(struct sampler *s, struct ahead_times *t)
+{
+    pthread_mutex_lock(&s->lock);
+    *t = s->times;
+    for (size_t i = 1; i <= s->running; i++)
+        if (s->worker[i].since > 0.0)
+            t->idle += prog_now() - s->worker[i].since;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void
+workers_start(struct sampler *s)
+{
+    if (s->running || s->nworker == 1)
+        return;
+    for (size_t i = 1; i < s->nworker; i++, s->running++)
+        if (ahead_thread(&s->worker[i].id, work, &s->worker[i]) < 0)
+            break;
+    if (s->running == 0)
+        s->nworker = 1;
+}
+
+void
+workers_stop(struct sampler *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->stop = 1;
+    pthread_cond_broadcast(&s->room);
+    pthread_mutex_unlock(&s->lock);
+    for (size_t i = 1; i <= s->running; i++)
+        pthread_join(s->worker[i].id, NULL);
+    s->running = 0;
+}

@@ -1,0 +1,210 @@
+/* Shares of the sources, and how they change: see stream.h */
+#include "stream.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/opt.h"
+#include "mix.h"
+#include "msg/wire.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t
+source_named(const struct dirs *d, const char *name, size_t n)
+{
+    size_t i = 0;
+
+    while (i < d->info.nsource && (strlen(d->info.source[i]) != n ||
+        memcmp(d->info.source[i], name, n) != 0))
+        i++;
+    return i;
+}
+
+int
+weights_parse(uint64_t *r, const struct dirs *d, const char *text,
+    struct err *e)
+{
+    double *share = xcalloc(d->info.nsource, sizeof *share);
+    const char *p = text;
+    int bad = 0;
+
+    while (!bad) {
+        const char *eq = strchr(p, '=');
+        const size_t i = eq ? source_named(d, p, (size_t)(eq - p)) : 0;
+        char *end = NULL;
+
+        if (!eq) {
+            bad = err_set(e, EX_USAGE, "--weights: \"%.100s\" is not "
+                "NAME=NUMBER,...", p);
+        } else if (i == d->info.nsource) {
+            bad = err_set(e, EX_USAGE, "--weights: there is no source "
+                "\"%.*s\"", eq - p < 100 ? (int)(eq - p) : 100, p);
+        } else {
+            share[i] = strtod(eq + 1, &end);
+            if (end == eq + 1 || (*end && *end != ',') ||
+                !(share[i] >= 0.0 && share[i] <= 1e15))
+                bad = err_set(e, EX_USAGE, "--weights: the weight of %s is no "
+                    "number from 0 to 1e15", d->info.source[i]);
+            else if (*end == '\0')
+                break;
+            else
+                p = end + 1;
+        }
+    }
+    if (!bad && mix_quantise(r, share, d->info.nsource) < 0)
+        bad = err_set(e, EX_USAGE, "--weights: all are 0");
+    free(share);
+    return bad;
+}
+
+/* Tokens of each source, by the manifests; the caller frees. */
+static double *
+source_tokens(const struct dirs *d)
+{
+    double *n = xcalloc(d->info.nsource, sizeof *n);
+
+    for (size_t i = 0; i < d->n; i++) {
+        const struct manifest *m = shardset_manifest(d->set[i]);
+
+        /* The manifest lists them as the stream message does. */
+        for (size_t k = 0; k < m->nsource && k < d->nsource[i]; k++)
+            n[d->source[i][k]] += (double)m->source[k].tokens;
+    }
+    return n;
+}
+
+int
+weights_alpha(uint64_t *r, const struct dirs *d, double a, struct err *e)
+{
+    double *share = source_tokens(d);
+    int bad = 0;
+
+    for (size_t i = 0; i < d->info.nsource; i++)
+        share[i] = share[i] > 0.0 ? pow(share[i], a) : 0.0;
+    if (mix_quantise(r, share, d->info.nsource) < 0)
+        bad = err_set(e, EX_INPUT, "%s: holds no tokens", dirs_name(d, 0));
+    free(share);
+    return bad;
+}
+
+int
+weights_unimax(uint64_t *r, const struct dirs *d, double cap, double budget,
+    struct err *e)
+{
+    const size_t n = d->info.nsource;
+    double *has = source_tokens(d), *share = xcalloc(n, sizeof *share);
+    double all = 0.0;
+    int bad = 0;
+
+    for (size_t i = 0; i < n; i++)
+        all += has[i];
+    if (mix_unimax(share, has, n, cap, budget) < 0)
+        bad = err_set(e, EX_USAGE, "--unimax %g: all sources together have "
+            "%.0f tokens, so often repeated not the %.0f asked for", cap, all,
+            budget);
+    else if (mix_quantise(r, share, n) < 0)
+        bad = err_set(e, EX_INPUT, "%s: holds no tokens", dirs_name(d, 0));
+    free(has);
+    free(share);
+    return bad;
+}
+
+/* A source with a weight must have something to give. */
+static int
+check_tokens(const uint64_t *w, const struct dirs *d, struct err *e)
+{
+    double *has = source_tokens(d);
+    int bad = 0;
+
+    for (size_t i = 0; !bad && i < d->info.nsource; i++)
+        if (w[i] > 0 && !(has[i] > 0.0))
+            bad = err_set(e, EX_USAGE, "source %s has a weight but no "
+                "documents", d->info.source[i]);
+    free(has);
+    return bad;
+}
+
+/* One line: TOKENS weights NAME=X,... | alpha A | natural. */
+static int
+read_stage(struct cursor_stage *g, const struct dirs *d, char *line,
+    struct err *e)
+{
+    char *rest = NULL, *at = strtok_r(line, " \t", &rest);
+    char *how = strtok_r(NULL, " \t", &rest);
+    char *what = strtok_r(NULL, " \t", &rest);
+    size_t tokens;
+    double a = 1.0;
+
+    if (opt_size(at, 0, 9007199254740992.0, &tokens) < 0)
+        return err_set(e, EX_USAGE, "\"%.40s\" is no number of tokens", at);
+    g->at = tokens;
+    if (strtok_r(NULL, " \t", &rest))
+        return err_set(e, EX_USAGE, "more than a number, a word and a value");
+    if (how && what && strcmp(how, "weights") == 0)
+        return weights_parse(g->w, d, what, e) < 0 ? -1 :
+            check_tokens(g->w, d, e);
+    if (how && ((what && strcmp(how, "alpha") == 0 &&
+        opt_real(what, 0, 10, &a) == 0) || (!what && strcmp(how, "natural") ==
+        0)))
+        return weights_alpha(g->w, d, a, e);
+    return err_set(e, EX_USAGE, "not TOKENS followed by \"weights "
+        "NAME=X,...\", \"alpha A\" or \"natural\"");
+}
+
+static int
+read_stages(struct cursor_spec *s, const struct dirs *d, char *text,
+    struct err *e)
+{
+    char *rest = NULL;
+    size_t number = 0;
+
+    for (char *line = text; line; line = rest) {
+        struct cursor_stage *g;
+
+        number++;
+        rest = strchr(line, '\n');
+        if (rest)
+            *rest++ = '\0';
+        line[strcspn(line, "#\r")] = '\0';
+        if (line[strspn(line, " \t")] == '\0')
+            continue;
+        s->stage = xreallocarray(s->stage, s->nstage + 1, sizeof *s->stage);
+        g = &s->stage[s->nstage++];
+        g->w = xcalloc(d->info.nsource, sizeof *g->w);
+        if (read_stage(g, d, line, e) < 0)
+            return err_prefix(e, "line %zu", number);
+        if (s->nstage > 1 && g->at <= g[-1].at)
+            return err_set(e, EX_USAGE, "line %zu: not after the tokens of "
+                "the line before", number);
+    }
+    return s->nstage ? 0 : err_set(e, EX_USAGE, "holds no line");
+}
+
+int
+curriculum_read(struct cursor_spec *s, const struct dirs *d, const char *path,
+    struct err *e)
+{
+    char *text;
+    size_t n;
+    int r;
+
+    if (io_slurp(path, 1 << 20, &text, &n, e) < 0)
+        return -1;
+    s->staged = 1;
+    chain_of(&s->curriculum, text, n);
+    r = strlen(text) == n ? read_stages(s, d, text, e) :
+        err_set(e, EX_USAGE, "is no text");
+    free(text);
+    return r < 0 ? err_prefix(e, "%s", path) : 0;
+}
+
+void
+curriculum_release(struct cursor_spec *s)
+{
+    for (size_t i = 0; i < s->nstage; i++)
+        free(s->stage[i].w);
+    free(s->stage);
+    s->stage = NULL;
+    s->nstage = 0;
+}

@@ -1,0 +1,278 @@
+/* RUN/options.json: how a run was begun, which --resume keeps to; see
+ * retort-checkpoint(5) */
+#include "record.h"
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/prog.h"
+#include "format/ckpt.h"
+#include "format/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define VERSION 1
+
+/* The value of an option. */
+static json_t *
+value_of(const struct opt *o)
+{
+    const char *text = NULL;
+    json_t *list;
+
+    switch (o->kind) {
+    case OPT_K_FLAG:
+        return json_boolean(*(const int *)o->dst);
+    case OPT_K_SIZE:
+        return json_integer((json_int_t)*(const size_t *)o->dst);
+    case OPT_K_REAL:
+        return json_real(*(const double *)o->dst);
+    case OPT_K_ENUM:
+        return json_string(o->choice[*(const int *)o->dst]);
+    case OPT_K_LIST:
+        list = json_array();
+        for (size_t i = 0; i < ((const struct opt_list *)o->dst)->n; i++)
+            json_array_append_new(list,
+                json_string(((const struct opt_list *)o->dst)->v[i]));
+        return list;
+    default:
+        text = *(const char *const *)o->dst;
+        return text != NULL ? json_string(text) : json_null();
+    }
+}
+
+/* Options that do not determine the result, and those whose meaning is
+ * compared instead. */
+static int
+is_compared(const char *name)
+{
+    static const char *const not[] = { "output", "tokenizer", "threads",
+        "micro", "recompute", "ahead", "save", "keep", "resume", "override",
+        "ce", "kl", "squarehead", "steps", "model", "teacher" };
+
+    for (size_t i = 0; i < sizeof(not) / sizeof(*not); i++)
+        if (strcmp(name, not[i]) == 0)
+            return 0;
+    return 1;
+}
+
+static json_t *
+hash_or_null(const char *hash)
+{
+    return *hash != '\0' ? json_string(hash) : json_null();
+}
+
+static json_t *
+describe(const struct record *r)
+{
+    json_t *j = json_object(), *all = json_object(), *run = json_object();
+    json_t *in = json_object();
+    char *program = xasprintf("%s %s", progname, prog_version());
+
+    json_object_set_new(j, "version", json_integer(VERSION));
+    json_object_set_new(j, "program", json_string(program));
+    json_object_set_new(j, "options", all);
+    for (const struct opt *o = r->options; o->kind != OPT_K_END; o++)
+        if (o->kind != OPT_K_GROUP)
+            json_object_set_new(all, o->name, value_of(o));
+    json_object_set_new(j, "run", run);
+    json_object_set_new(run, "ce", json_real(r->ce));
+    json_object_set_new(run, "kl", json_real(r->kl));
+    json_object_set_new(run, "squarehead", json_real(r->squarehead));
+    json_object_set_new(run, "steps", json_integer((json_int_t)r->steps));
+    json_object_set_new(run, "rows", json_integer((json_int_t)r->rows));
+    json_object_set_new(run, "length", json_integer((json_int_t)r->length));
+    json_object_set_new(j, "inputs", in);
+    json_object_set_new(in, "model", hash_or_null(r->model));
+    json_object_set_new(in, "stream", hash_or_null(r->stream));
+    json_object_set_new(in, "teacher", hash_or_null(r->teacher));
+    free(program);
+    return j;
+}
+
+/* A value for people. */
+static char *
+shown(const json_t *v)
+{
+    return json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+}
+
+/* Is name one of the words of --override, which commas part? */
+static int
+is_overridden(const char *names, const char *name)
+{
+    const size_t n = strlen(name);
+
+    while (names != NULL && *names != '\0') {
+        const size_t k = strcspn(names, ",");
+
+        if (k == n && strncmp(names, name, n) == 0)
+            return 1;
+        names += k + (names[k] == ',');
+    }
+    return 0;
+}
+
+/* A difference: noted, or added to what is refused. */
+static void
+differs(const struct record *r, const char *name, const json_t *was,
+    const json_t *is, json_t *changes, struct buf *refused, struct buf *names)
+{
+    char *before = shown(was), *now = shown(is);
+
+    if (is_overridden(r->override, name)) {
+        note("%s: %s was %s, and is %s after step %" PRIu64, r->run, name,
+            before, now, r->step);
+        json_array_append_new(changes, json_pack("{s:I,s:s,s:O,s:O}", "step",
+            (json_int_t)r->step, "name", name, "was", was, "is", is));
+    } else {
+        buf_addf(refused, "%s%s is %s, not %s", refused->n ? "; " : "", name,
+            now, before);
+        buf_addf(names, "%s%s", names->n ? "," : "", name);
+    }
+    free(before);
+    free(now);
+}
+
+static void
+compare(const struct record *r, const json_t *old, json_t *now,
+    json_t *changes)
+{
+    static const char *const parts[] = { "options", "run", "inputs" };
+    struct buf refused = { 0 }, names = { 0 };
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        const json_t *was = json_object_get(old, parts[i]);
+        json_t *is = json_object_get(now, parts[i]), *v;
+        const char *name;
+
+        json_object_foreach(is, name, v) {
+            const json_t *w = json_object_get(was, name);
+
+            if (w == NULL || json_equal(w, v)
+                    || (i == 0 && !is_compared(name)))
+                continue;
+            /* The length of no schedule, the rows of the last batch. */
+            if ((r->steps == 0 && strcmp(name, "steps") == 0)
+                    || (r->last && strcmp(name, "rows") == 0))
+                json_object_set(is, name, (json_t *)(uintptr_t)w);
+            else
+                differs(r, name, w, v, changes, &refused, &names);
+        }
+    }
+    if (refused.n > 0)
+        die(EX_USAGE, "%s: was begun otherwise: %s; give what it was begun "
+            "with, or --override %s", r->run, refused.p, names.p);
+    buf_release(&refused);
+    buf_release(&names);
+}
+
+/* Names of --override that nothing has. */
+static void
+check_names(const struct record *r, const json_t *now)
+{
+    const char *s = r->override;
+
+    while (s != NULL && *s != '\0') {
+        const size_t n = strcspn(s, ",");
+        char *name = xasprintf("%.*s", (int)n, s);
+
+        if (!(is_compared(name) && json_object_get(json_object_get(now,
+                "options"), name)) && !json_object_get(json_object_get(now,
+                "run"), name) && !json_object_get(json_object_get(now,
+                "inputs"), name))
+            die(EX_USAGE, "--override: nothing is called '%s'", name);
+        free(name);
+        s += n + (s[n] == ',');
+    }
+}
+
+void
+record_keep(const struct record *r)
+{
+    char *path = xasprintf("%s/options.json", r->run);
+    json_t *now = describe(r), *changes, *old;
+    const char *by = NULL;
+    struct err e;
+
+    check_names(r, now);
+    if (r->step > 0 && !io_exists(path)) {
+        note("%s: is not there: whether the options are those of the run "
+            "cannot be told", path);
+    } else if (r->step > 0) {
+        if ((old = js_load(path, JS_MAX, &e)) == NULL)
+            die_err(&e);
+        changes = json_object_get(old, "changes");
+        changes = json_is_array(changes) ? json_incref(changes) : json_array();
+        compare(r, old, now, changes);
+        json_object_set_new(now, "changes", changes);
+        (void)js_str(old, "program", &by, NULL);
+        note("%s: continued with these options, of %s", path,
+            by != NULL ? by : "another program");
+        json_decref(old);
+    }
+    if (js_save(now, path, &e) < 0)
+        die_err(&e);
+    json_decref(now);
+    free(path);
+}
+
+/* ---- what a run trains on ---- */
+
+static void
+hash_text(const void *p, size_t n, char hash[33])
+{
+    XXH128_canonical_t c;
+
+    XXH128_canonicalFromHash(&c, XXH3_128bits(p, n));
+    for (int i = 0; i < 16; i++)
+        snprintf(hash + 2 * i, 3, "%02x", c.digest[i]);
+}
+
+void
+record_stream(const struct stream_info *i, char hash[33])
+{
+    struct st_out o = { 0 };
+
+    st_out_begin(&o);
+    stream_info_put(&o, i);
+    st_out_end(&o);
+    hash_text(o.head.p, o.head.n, hash);
+    st_out_release(&o);
+}
+
+static int
+is_part(const char *name)
+{
+    static const char end[] = ".safetensors";
+    const size_t n = strlen(name), k = sizeof(end) - 1;
+
+    return strcmp(name, "config.json") == 0
+        || (n > k && strcmp(name + n - k, end) == 0);
+}
+
+int
+record_model(const char *path, char hash[33], struct err *e)
+{
+    struct buf all = { 0 };
+    struct dir_list l;
+    int r;
+
+    if (!io_is_dir(path))
+        return ckpt_hash(path, hash, e);
+    r = dir_list(path, &l, e);
+    for (size_t i = 0; r == 0 && i < l.n; i++) {
+        char *file = xasprintf("%s/%s", path, l.name[i]);
+
+        if (is_part(l.name[i]) && (r = ckpt_hash(file, hash, e)) == 0)
+            buf_addf(&all, "%s %s\n", hash, l.name[i]);
+        free(file);
+    }
+    hash_text(all.p ? all.p : "", all.n, hash);
+    dir_list_release(&l);
+    buf_release(&all);
+    return r;
+}

@@ -1,0 +1,36 @@
+/*
+ * RUN/options.json: every option of a run, what it trains on, and the program
+ * that began it.  A run is continued as it was begun.
+ */
+#ifndef STUDENT_RECORD_H
+#define STUDENT_RECORD_H
+
+#include "base/err.h"
+#include "base/opt.h"
+#include "msg/msg.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct record {
+    const char *run;
+    const struct opt *options;
+    const char *override;   /* what may change, parted by commas, or NULL */
+    uint64_t step;          /* steps that are done; 0: the run begins */
+    double ce, kl, squarehead;      /* weights, chosen */
+    size_t steps;           /* that the schedule spans; 0: it has no end */
+    size_t rows, length;    /* of the first batch, */
+    int last;               /* which is the stream's last and may have fewer */
+    char model[33], stream[33], teacher[33];    /* hashes; "": none */
+};
+/* Compare with what the run was begun with, unless it begins: die(EX_USAGE)
+ * with all that differ and are not in r->override, note those that are.  Then
+ * write the file. */
+void record_keep(const struct record *r);
+
+/* Hashes: of a model's configuration and weights; of what a stream is,
+ * wherever it is taken up: tokenizer, sources, length of rows. */
+int record_model(const char *path, char hash[33], struct err *e);
+void record_stream(const struct stream_info *i, char hash[33]);
+
+#endif

@@ -1,0 +1,363 @@
+/* lib/base: files */
+#include "base/err.h"
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "../lib/tap.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Does the file hold exactly text? */
+static int
+holds(const char *path, const char *text)
+{
+    struct err e;
+    char *p = NULL;
+    size_t n = 0;
+    int r;
+
+    if (io_slurp(path, 1 << 20, &p, &n, &e) < 0)
+        return 0;
+    r = n == strlen(text) && memcmp(p, text, n) == 0 && p[n] == '\0';
+    free(p);
+    return r;
+}
+
+static void
+test_atomic(void)
+{
+    struct io_out o;
+    struct stat st;
+    struct err e;
+    char *tmp, b[1];
+    int fd = -1;
+
+    ok(io_put_file("a", "one", 3, &e) == 0 && holds("a", "one"),
+        "io_put_file");
+    ok(io_out_begin(&o, "a", &e) == 0
+        && io_out_write(&o, "two!", 4, &e) == 0 && o.n == 4, "io_out_write");
+    tmp = xstrdup(o.tmp);
+    ok(io_exists(tmp) && holds("a", "one"), "the old file stands meanwhile");
+    ok(io_out_commit(&o, &e) == 0 && holds("a", "two!") && !io_exists(tmp),
+        "io_out_commit replaces it");
+    free(tmp);
+    ok(io_out_begin(&o, "a", &e) == 0 && io_out_write(&o, "x", 1, &e) == 0,
+        "a third one");
+    tmp = xstrdup(o.tmp);
+    io_out_abort(&o);
+    io_out_abort(&o);
+    ok(holds("a", "two!") && !io_exists(tmp), "io_out_abort, even twice");
+    free(tmp);
+    ok(io_out_begin(&o, "no/such/file", &e) < 0 && e.code == EX_SYS
+        && strstr(e.msg, "no/such/file") != NULL, "no such folder: %s", e.msg);
+    ok(io_out_begin(&o, ".", &e) < 0, "a folder: %s", e.msg);
+    ok(symlink("a", "link") == 0 && io_put_file("link", "3", 1, &e) == 0
+        && holds("a", "3"), "the file behind a link is replaced");
+    /* A pipe stands for a device, which a failing test would destroy. */
+    ok(mkfifo("pipe", 0666) == 0
+        && (fd = open("pipe", O_RDONLY | O_NONBLOCK)) >= 0
+        && io_out_begin(&o, "pipe", &e) == 0 && o.tmp == NULL,
+        "what is no file is opened, not replaced");
+    ok(io_out_write(&o, "x", 1, &e) == 0 && io_read(fd, b, 1) == 1
+        && b[0] == 'x', "and written");
+    close(fd);
+    ok(io_out_write(&o, "x", 1, &e) < 0 && strstr(e.msg, "pipe") != NULL,
+        "until the reader leaves: %s", e.msg);
+    io_out_abort(&o);
+    ok(stat("pipe", &st) == 0 && S_ISFIFO(st.st_mode), "it stays");
+}
+
+static void
+test_read(void)
+{
+    struct io_map m;
+    struct err e;
+    char *p = NULL;
+    size_t n = 0;
+    char *big = xcalloc(300000, 1);
+
+    memset(big, 'x', 300000);
+    io_put_file("empty", "", 0, &e);
+    io_put_file("big", big, 300000, &e);
+    ok(io_map(&m, "big", &e) == 0 && m.n == 300000
+        && memcmp(m.p, big, m.n) == 0, "io_map");
+    io_unmap(&m);
+    io_unmap(&m);
+    ok(io_map(&m, "empty", &e) == 0 && m.n == 0 && m.p != NULL,
+        "an empty file maps");
+    io_unmap(&m);
+    ok(io_map(&m, "none", &e) < 0 && e.code == EX_SYS, "none: %s", e.msg);
+    ok(io_map(&m, ".", &e) < 0, "a folder: %s", e.msg);
+    ok(io_slurp("big", 300000, &p, &n, &e) == 0 && n == 300000
+        && memcmp(p, big, n) == 0, "io_slurp of exactly max bytes");
+    free(p);
+    ok(io_slurp("big", 299999, &p, &n, &e) < 0 && e.code == EX_INPUT,
+        "one byte too long: %s", e.msg);
+    ok(io_slurp("empty", 0, &p, &n, &e) == 0 && n == 0 && p[0] == '\0',
+        "nothing of nothing");
+    free(p);
+    ok(io_slurp("big", 0, &p, &n, &e) < 0, "max = 0");
+    ok(io_slurp(".", 9, &p, &n, &e) < 0 && e.code == EX_SYS,
+        "a folder: %s", e.msg);
+    free(big);
+}
+
+static void
+test_dirs(void)
+{
+    struct err e;
+
+    ok(io_mkdirs("d/e/f", &e) == 0 && io_is_dir("d/e/f"), "io_mkdirs");
+    ok(io_mkdirs("d/e/f/", &e) == 0, "again, with a slash");
+    ok(io_mkdirs("a/b", &e) < 0, "below a file: %s", e.msg);
+    ok(io_mkdirs("", &e) < 0, "without a name: %s", e.msg);
+    ok(dir_remove("d", &e) < 0, "two levels are not removed: %s", e.msg);
+    ok(rmdir("d/e/f") == 0 && io_put_file("d/e/x", "", 0, &e) == 0
+        && io_put_file("d/y", "", 0, &e) == 0, "one level");
+    ok(dir_remove("d", &e) == 0 && !io_exists("d"), "is removed");
+    ok(io_fsync_dir(".", &e) == 0 && io_fsync_dir("none", &e) < 0,
+        "io_fsync_dir");
+}
+
+static void
+test_links(void)
+{
+    char *tmp = xasprintf("link.tmp.%ld", (long)getpid());
+    struct stat st;
+    struct io_out o;
+    struct err e;
+
+    ok(io_mkdirs("precious", &e) == 0
+        && io_put_file("precious/file", "x", 1, &e) == 0
+        && symlink("precious", "alias") == 0 && io_mkdirs("holder", &e) == 0
+        && symlink("../precious", "holder/alias") == 0, "links to a folder");
+    ok(dir_remove("alias", &e) == 0 && lstat("alias", &st) < 0
+        && dir_remove("holder", &e) == 0 && !io_exists("holder")
+        && holds("precious/file", "x"), "go without what they point to");
+    ok(symlink("precious/file", tmp) == 0
+        && io_out_begin(&o, "link", &e) == 0 && strcmp(o.tmp, tmp) != 0
+        && io_out_write(&o, "y", 1, &e) == 0 && io_out_commit(&o, &e) == 0
+        && holds("link", "y") && holds("precious/file", "x")
+        && lstat(tmp, &st) == 0,
+        "a temporary file is new, whatever has its name");
+    free(tmp);
+}
+
+static void
+test_new_folder(void)
+{
+    struct dir_new d, other;
+    struct dir_list l;
+    struct err e;
+    struct stat st;
+    int status = -1;
+    pid_t pid;
+
+    ok(dir_new_begin(&d, "n/model", &e) == 0
+        && strcmp(d.tmp, "n/model.tmp") == 0
+        && io_put_file("n/model.tmp/a", "1", 1, &e) == 0, "dir_new_begin");
+    ok(dir_new_begin(&other, "n/model", &e) < 0 && e.code == EX_SYS
+        && holds("n/model.tmp/a", "1"), "by one at a time: %s", e.msg);
+    ok(dir_new_commit(&d, &e) == 0 && dir_list("n/model", &l, &e) == 0
+        && l.n == 1 && !io_exists("n/model.tmp"), "dir_new_commit");
+    dir_list_release(&l);
+    ok(dir_new_begin(&d, "n/other", &e) == 0
+        && io_put_file("n/other.tmp/a", "1", 1, &e) == 0, "another");
+    dir_new_abort(&d);
+    dir_new_abort(&d);
+    ok(!io_exists("n/other.tmp") && !io_exists("n/other"), "dir_new_abort");
+    io_mkdirs("n/mine.tmp", &e);
+    io_put_file("n/mine.tmp/thesis", "x", 1, &e);
+    ok(dir_new_check("n/mine", &e) < 0 && e.code == EX_USAGE,
+        "another's folder: %s", e.msg);
+    ok(dir_new_begin(&d, "n/mine", &e) < 0 && holds("n/mine.tmp/thesis", "x"),
+        "stays");
+    ok(symlink("mine.tmp", "n/alias.tmp") == 0
+        && dir_new_begin(&d, "n/alias", &e) < 0
+        && holds("n/mine.tmp/thesis", "x"), "and a link to it: %s", e.msg);
+    ok(io_put_file("n/mine.tmp/" DIR_MARK, "", 0, &e) == 0
+        && dir_new_check("n/mine", &e) == 0
+        && dir_new_begin(&d, "n/mine", &e) == 0
+        && !io_exists("n/mine.tmp/thesis"), "what is marked goes");
+    dir_new_abort(&d);
+    ok(io_mkdirs("n/empty.tmp", &e) == 0 && dir_new_check("n/empty", &e) == 0
+        && io_is_dir("n/empty.tmp") && dir_new_begin(&d, "n/empty", &e) == 0,
+        "so does one that died before it made the mark");
+    dir_new_abort(&d);
+    for (int i = 0; i < 2; i++) {
+        fflush(stdout);
+        if ((pid = fork()) == 0) {
+            struct io_out o;
+
+            if (dir_new_begin(&d, "n/left", &e) < 0
+                    || io_put_file("n/left.tmp/a", "1", 1, &e) < 0
+                    || io_out_begin(&o, "n/left.tmp/b", &e) < 0)
+                _exit(9);
+            if (i == 0)
+                raise(SIGTERM);
+            exit(7);
+        }
+        waitpid(pid, &status, 0);
+        ok((i == 0 ? WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM
+            : WIFEXITED(status) && WEXITSTATUS(status) == 7)
+            && lstat("n/left.tmp", &st) < 0,
+            "nothing is left of one that ends by %s", i ? "exit" : "SIGTERM");
+    }
+}
+
+/* What cannot be read is not empty. */
+static void
+test_unreadable(void)
+{
+    struct rlimit old, none;
+    struct dir_list l;
+    struct err e;
+
+    ok(dir_list("nowhere", &l, &e) < 0 && errno == ENOENT && l.n == 0,
+        "no folder: %s", e.msg);
+    getrlimit(RLIMIT_NOFILE, &old);
+    none = old;
+    none.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &none);
+    ok(dir_list(".", &l, &e) < 0 && errno == EMFILE, "no descriptor: %s",
+        e.msg);
+    setrlimit(RLIMIT_NOFILE, &old);
+    ok(symlink("loop", "loop") == 0 && io_exists("loop")
+        && !io_exists("a/b") && !io_exists("none"),
+        "only what is certainly not there does not exist");
+}
+
+static void
+test_irregular(void)
+{
+    struct io_map m;
+    struct err e;
+    uint64_t size;
+    char *p = NULL;
+    size_t n;
+    int fd;
+
+    alarm(10);
+    ok(mkfifo("fifo", 0666) == 0 && io_slurp("fifo", 9, &p, &n, &e) < 0,
+        "a fifo is not waited for: %s", e.msg);
+    ok(io_map(&m, "fifo", &e) < 0, "nor mapped: %s", e.msg);
+    ok(io_open_file("/dev/zero", &size, &e) < 0, "a device: %s", e.msg);
+    ok(symlink("big", "to-big") == 0
+        && (fd = io_open_file("to-big", &size, &e)) >= 0 && size == 300000
+        && close(fd) == 0, "a link to a file is one");
+    alarm(0);
+}
+
+/* A mapped file that shrinks: the reader says so and exits 3. */
+static void
+test_shrinks(void)
+{
+    char *text = NULL;
+    struct io_map m, gone;
+    struct err e;
+    size_t n;
+    int status = -1;
+    pid_t pid;
+
+    fflush(stdout);
+    if ((pid = fork()) == 0) {
+        const int fd = open("said", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+
+        if (dup2(fd, STDERR_FILENO) < 0 || io_map(&gone, "a", &e) < 0)
+            _exit(9);
+        io_unmap(&gone);        /* its place in the list is used again */
+        if (io_map(&gone, "a", &e) < 0 || io_map(&m, "big", &e) < 0
+                || truncate("big", 100000) < 0)
+            _exit(9);
+        _exit(m.p[200000] == 'x' ? 8 : 7);
+    }
+    waitpid(pid, &status, 0);
+    ok(WIFEXITED(status) && WEXITSTATUS(status) == EX_INPUT,
+        "a mapped file that shrinks ends with 3: %d", status);
+    ok(io_slurp("said", 1000, &text, &n, &e) == 0
+        && strstr(text, ": big: offset 200000: ") != NULL, "said: %s",
+        text ? text : e.msg);
+    free(text);
+}
+
+static void
+test_pipe(void)
+{
+    int fd[2];
+    char b[8];
+
+    ok(pipe(fd) == 0 && io_write(fd[1], "abc", 3) == 0 && close(fd[1]) == 0
+        && io_read(fd[0], b, sizeof b) == 3, "a short read is the end");
+    close(fd[0]);
+    errno = 0;
+    ok(pipe(fd) == 0 && close(fd[0]) == 0 && io_write(fd[1], "abc", 3) < 0
+        && errno == EPIPE, "a reader that left");
+    close(fd[1]);
+    ok(io_read(-1, b, 1) < 0 && io_write(-1, b, 1) < 0, "bad descriptors");
+    ok(strcmp(io_in_name(NULL), "<stdin>") == 0
+        && strcmp(io_in_name("-"), "<stdin>") == 0
+        && strcmp(io_out_name("-"), "<stdout>") == 0
+        && strcmp(io_in_name("x"), "x") == 0, "names");
+    ok(io_open("-", NULL) == 0 && io_open("none", NULL) == -1, "io_open");
+}
+
+/* Exit status of io_done() after a write to fd that failed at once, so that
+ * nothing is left to flush. */
+static int
+done_after(int fd)
+{
+    const pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        signal(SIGPIPE, SIG_IGN);
+        if (dup2(fd, STDOUT_FILENO) < 0 || freopen("/dev/null", "w", stderr)
+            == NULL || setvbuf(stdout, NULL, _IONBF, 0) != 0)
+            _exit(99);
+        printf("lost");
+        io_done();
+        _exit(EX_OK);
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+        return 98;
+    return WEXITSTATUS(status);
+}
+
+static void
+test_done(void)
+{
+    int end[2], full = open("/dev/full", O_WRONLY);
+
+    ok(pipe(end) == 0 && full >= 0, "a pipe and a full disk");
+    close(end[0]);
+    ok(done_after(end[1]) == EX_OK, "a reader that left long before");
+    ok(done_after(full) == EX_SYS, "a disk that was full long before");
+    close(end[1]);
+    close(full);
+}
+
+int
+main(void)
+{
+    tap_scratch();
+    signal(SIGPIPE, SIG_IGN);
+    test_atomic();
+    test_read();
+    test_dirs();
+    test_links();
+    test_new_folder();
+    test_unreadable();
+    test_irregular();
+    test_shrinks();
+    test_pipe();
+    test_done();
+    return done_testing();
+}

@@ -1,0 +1,152 @@
+/* lib/base: options.  Run with arguments this is a program that parses them
+ * and prints what it got; tests/rules/opt.sh looks at its usage and misuse. */
+#include "base/opt.h"
+#include "base/prog.h"
+#include "../lib/tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const words[] = { "cold", "warm", "hot", NULL };
+
+struct settings {
+    int flag, long_flag, level;
+    const char *text;
+    size_t size, depth, top;
+    double real;
+    struct opt_list list;
+    char **operands;
+    int n;
+};
+
+static void
+parse(struct settings *s, int argc, char **argv)
+{
+    const struct opt opts[] = {
+        OPT_FLAG('f', "flag", &s->flag, "a flag"),
+        OPT_FLAG(0, "no-cache", &s->long_flag, "a flag without letter"),
+        OPT_STR('o', "out", &s->text, "file", "write to file"),
+        OPT_GROUP("numbers"),
+        OPT_SIZE('n', "number", &s->size, 1, 0x1p40, "bytes", "how much"),
+        OPT_SIZE(0, "top", &s->top, 1, 64, "k", "the best (default: 8)"),
+        OPT_REAL(0, "rate", &s->real, 0, 1, "x", "how fast"),
+        OPT_ENUM('l', "level", &s->level, words, "word", "how warm"),
+        OPT_LIST('a', "also", &s->list, "name", "one more"),
+        OPT_SIZE(0, "depth", &s->depth, 0, 0x1p53, "n", "how deep this goes, "
+            "which takes a longer line to say than there is room for (0: not "
+            "at all)"),
+        OPT_END
+    };
+
+    s->size = (size_t)256 << 20;
+    s->depth = 0;
+    s->top = OPT_NONE;
+    s->real = 2e-5;
+    s->level = 1;
+    s->operands = opt_parse(argc, argv, opts, "Prove the option parser.",
+        "[file ...]", 0, 3, &s->n);
+}
+
+/* Parse the words of text. */
+static void
+parse_text(struct settings *s, const char *text)
+{
+    static char store[400];
+    static char *argv[40];
+    int argc = 0;
+
+    *s = (struct settings){ 0 };
+    snprintf(store, sizeof store, "prog %s", text);
+    for (char *p = store; *p != '\0'; p += strcspn(p, " ")) {
+        if (*p == ' ')
+            *p++ = '\0';
+        if (*p != '\0')
+            argv[argc++] = p;
+    }
+    argv[argc] = NULL;
+    parse(s, argc, argv);
+}
+
+static void
+test_parse(void)
+{
+    struct settings s;
+
+    parse_text(&s, "");
+    ok(s.n == 0 && s.operands[0] == NULL && !s.flag && s.size == 256u << 20
+        && s.top == OPT_NONE,
+        "nothing given");
+    parse_text(&s, "-f -n 3K --rate 0.5 --level hot -a x --also=y a b");
+    ok(s.flag && s.size == 3072 && s.level == 2 && near(s.real, 0.5, 0, 0),
+        "values");
+    ok(s.list.n == 2 && strcmp(s.list.v[0], "x") == 0
+        && strcmp(s.list.v[1], "y") == 0, "a list");
+    free(s.list.v);
+    ok(s.n == 2 && strcmp(s.operands[1], "b") == 0 && s.operands[2] == NULL,
+        "operands");
+    parse_text(&s, "-fn3 -oout --number=1T --no-cache --top 64");
+    ok(s.top == 64, "a size that need not be given");
+    ok(s.flag && s.long_flag && s.size == (size_t)1 << 40
+        && strcmp(s.text, "out") == 0, "glued letters and values");
+    parse_text(&s, "a - -f b");
+    ok(s.flag && s.n == 3 && strcmp(s.operands[1], "-") == 0,
+        "options after operands; - is an operand");
+    parse_text(&s, "-f -- -n --x");
+    ok(s.n == 2 && strcmp(s.operands[0], "-n") == 0, "-- ends the options");
+    parse_text(&s, "-o - --out=");
+    ok(strcmp(s.text, "") == 0, "an empty value; the last one counts");
+    parse_text(&s, "-o --");
+    ok(strcmp(s.text, "--") == 0 && s.n == 0, "a value that is --");
+    parse_text(&s, "-vv");
+    ok(verbosity == 2, "-vv");
+    parse_text(&s, "-vq");
+    ok(verbosity == -1, "-q wins");
+}
+
+static void
+test_numbers(void)
+{
+    static const char *const bad[] = { "", "x", "-1", "+1", " 1", "1 ", "1x",
+        "1KK", "1.5K", "0x10", "99999999999999999999", "18446744073709551616",
+        "16777216T", "K", "1e3" };
+    static const char *const bad_real[] = { "", "x", "nan", "inf", "-inf",
+        "1e999", " 1", "1 ", "0.5x", "1.0001", "-0.1", "1,5" };
+    size_t v = 5;
+    double r = 5;
+    int wrong = 0;
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (opt_size(bad[i], 0, 1e30, &v) == 0 || v != 5)
+            wrong += printf("# took \"%s\"\n", bad[i]);
+    ok(wrong == 0, "bad sizes are refused");
+    ok(opt_size("18446744073709551615", 0, 1e30, &v) == 0 && v == SIZE_MAX,
+        "the largest size");
+    ok(opt_size("2g", 0, 1e30, &v) == 0 && v == (size_t)2 << 30, "2g");
+    ok(opt_size("3", 4, 9, &v) < 0 && opt_size("10", 4, 9, &v) < 0
+        && opt_size("4", 4, 9, &v) == 0 && opt_size("9", 4, 9, &v) == 0,
+        "the range is inclusive");
+    wrong = 0;
+    for (size_t i = 0; i < sizeof bad_real / sizeof *bad_real; i++)
+        if (opt_real(bad_real[i], 0, 1, &r) == 0 || r < 5)
+            wrong += printf("# took \"%s\"\n", bad_real[i]);
+    ok(wrong == 0, "bad reals are refused");
+    ok(opt_real("2e-5", 0, 1, &r) == 0 && near(r, 2e-5, 0, 1e-15), "2e-5");
+}
+
+int
+main(int argc, char **argv)
+{
+    struct settings s = { 0 };
+
+    if (argc > 1) {
+        parse(&s, argc, argv);
+        printf("%d %d %s %zu %g %s %zu %d\n", s.flag, s.long_flag,
+            s.text != NULL ? s.text : "-", s.size, s.real, words[s.level],
+            s.list.n, s.n);
+        return 0;
+    }
+    test_parse();
+    test_numbers();
+    verbosity = -1;                     /* no closing line among the results */
+    return done_testing();
+}

@@ -1,0 +1,248 @@
+/* Attention by tiles against the definition in double: forward, gradients
+ * by central differences of the definition, masks, and what may not matter. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "kern/kern.h"
+#include "../lib/tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct shape {
+    size_t T, H, KV, D;
+    const size_t *len;      /* pieces, 0 ends */
+};
+
+/* One row: q, k, v side by side in [Tp, ld], and what the tiles give. */
+struct row {
+    struct attn a;
+    uint32_t *first;
+    float *qkv, *out, *dout, *dqkv, *dkh, *dvh, *scratch;
+    size_t n;               /* Tp * ld */
+};
+
+static void
+row_init(struct row *r, const struct shape *s)
+{
+    const size_t Tp = (s->T + 63) / 64 * 64, ld = (s->H + 2 * s->KV) * s->D;
+    size_t t = 0;
+
+    memset(r, 0, sizeof *r);
+    r->n = Tp * ld;
+    r->first = xcalloc(s->T, sizeof *r->first);
+    r->qkv = xcalloc(r->n, sizeof(float));
+    r->dqkv = xcalloc(r->n, sizeof(float));
+    r->out = xcalloc(Tp * s->H * s->D, sizeof(float));
+    r->dout = xcalloc(Tp * s->H * s->D, sizeof(float));
+    r->dkh = xcalloc(Tp * s->D, sizeof(float));
+    r->dvh = xcalloc(Tp * s->D, sizeof(float));
+    for (size_t p = 0; s->len[p] > 0; p++) {
+        for (size_t i = 0; i < s->len[p]; i++)
+            r->first[t + i] = (uint32_t)t;
+        t += s->len[p];
+    }
+    for (size_t i = 0; i < t * ld; i++)
+        r->qkv[i] = (float)rng_normal(1, i);
+    for (size_t i = 0; i < t * s->H * s->D; i++)
+        r->dout[i] = (float)rng_normal(2, i);
+    for (; t < s->T; t++)
+        r->first[t] = UINT32_MAX;
+    r->a = (struct attn){ s->T, Tp, s->H, s->KV, s->D, ld, s->H * s->D,
+        r->qkv, r->qkv + s->H * s->D, r->qkv + (s->H + s->KV) * s->D,
+        r->first, r->out, xcalloc(s->H * Tp, sizeof(float)), 0.0f };
+    r->scratch = xmalloc(attn_scratch(&r->a) * sizeof(float));
+}
+
+static void
+row_release(struct row *r)
+{
+    free(r->first);
+    free(r->qkv);
+    free(r->dqkv);
+    free(r->out);
+    free(r->dout);
+    free(r->dkh);
+    free(r->dvh);
+    free(r->scratch);
+    free(r->a.lse);
+}
+
+static void
+forward(struct row *r)
+{
+    for (size_t h = 0; h < r->a.KV; h++)
+        for (size_t qt = 0; qt < r->a.Tp / ATTN_TILE; qt++)
+            attn_fwd(&r->a, h, qt, r->scratch);
+}
+
+static void
+backward(struct row *r)
+{
+    const struct attn *a = &r->a;
+    float *dk = r->dqkv + a->H * a->D, *dv = dk + a->KV * a->D;
+
+    memset(r->dqkv, 0, r->n * sizeof(float));
+    for (size_t h = 0; h < a->H; h++) {
+        const size_t at = h / (a->H / a->KV) * a->D;
+
+        attn_bwd(a, h, r->dout, r->dqkv, r->dkh, r->dvh, r->scratch);
+        for (size_t t = 0; t < a->Tp; t++) {
+            kern.axpy(dk + t * a->ld + at, 1.0f, r->dkh + t * a->D, a->D);
+            kern.axpy(dv + t * a->ld + at, 1.0f, r->dvh + t * a->D, a->D);
+        }
+    }
+}
+
+/* The definition for one query head and token; p[T] gets the weights. */
+static void
+define(const struct attn *a, const double *qkv, size_t h, size_t t, double *p,
+    double *o)
+{
+    const size_t D = a->D, kh = h / (a->H / a->KV);
+    const double *k = qkv + (a->H + kh) * D;
+    const double *v = qkv + (a->H + a->KV + kh) * D;
+    double top = -INFINITY, sum = 0.0;
+
+    for (size_t j = a->first[t]; j <= t; j++) {
+        p[j] = 0.0;
+        for (size_t i = 0; i < D; i++)
+            p[j] += qkv[t * a->ld + h * D + i] * k[j * a->ld + i];
+        p[j] /= sqrt((double)D);
+        top = fmax(top, p[j]);
+    }
+    for (size_t j = a->first[t]; j <= t; j++)
+        sum += p[j] = exp(p[j] - top);
+    memset(o, 0, D * sizeof *o);
+    for (size_t j = a->first[t]; j <= t; j++)
+        for (size_t i = 0; i < D; i++)
+            o[i] += p[j] / sum * v[j * a->ld + i];
+}
+
+/* sum dout * out in double, the functional whose gradient backward() is */
+static double
+functional(const struct row *r, const double *qkv, double *worst)
+{
+    const struct attn *a = &r->a;
+    double *p = xmalloc(a->T * sizeof *p), o[64], f = 0.0;
+
+    for (size_t t = 0; t < a->Tp; t++) {
+        for (size_t h = 0; h < a->H; h++) {
+            const size_t at = t * a->ldo + h * a->D;
+
+            memset(o, 0, sizeof o);
+            if (t < a->T && a->first[t] != UINT32_MAX)
+                define(a, qkv, h, t, p, o);
+            for (size_t i = 0; i < a->D; i++) {
+                const double e = fabs(o[i] - a->out[at + i]);
+
+                f += o[i] * r->dout[at + i];
+                if (worst != NULL)
+                    *worst = e <= *worst ? *worst : isnan(e) ? INFINITY : e;
+            }
+        }
+    }
+    free(p);
+    return f;
+}
+
+static void
+test_shape(const char *isa, const struct shape *s)
+{
+    struct row r;
+    double *q, w = 0.0, wg = 0.0, wz = 0.0;
+
+    row_init(&r, s);
+    memset(r.out, 0xff, r.a.Tp * r.a.ldo * sizeof(float));  /* NaN */
+    forward(&r);
+    backward(&r);
+    q = xmalloc(r.n * sizeof *q);
+    for (size_t i = 0; i < r.n; i++)
+        q[i] = r.qkv[i];
+    functional(&r, q, &w);
+    ok(w <= 2e-6, "%s T %zu H %zu KV %zu D %zu forward (%.2g)", isa, s->T,
+        s->H, s->KV, s->D, w);
+    for (size_t k = 0; k < 60; k++) {
+        const size_t i = rng_u64(7, k) % r.n, t = i / r.a.ld;
+        const double was = q[i], h = 1e-4;
+        double up, d;
+
+        if (t >= s->T || r.first[t] == UINT32_MAX) {
+            wz += r.dqkv[i] != 0.0f;
+            continue;
+        }
+        q[i] = was + h;
+        up = functional(&r, q, NULL);
+        q[i] = was - h;
+        d = (up - functional(&r, q, NULL)) / (2.0 * h);
+        q[i] = was;
+        d = fabs(d - r.dqkv[i]);
+        wg = d <= wg ? wg : isnan(d) ? INFINITY : d;
+    }
+    ok(wg <= 2e-5, "%s T %zu H %zu KV %zu D %zu gradient (%.2g)", isa, s->T,
+        s->H, s->KV, s->D, wg);
+    ok(wz == 0, "%s padding has no gradient", isa);
+    free(q);
+    row_release(&r);
+}
+
+/* A later token and another document change no bit. */
+static void
+test_independence(const char *isa)
+{
+    static const size_t len[] = { 70, 90, 0 };
+    const struct shape s = { 170, 4, 2, 16, len };
+    struct row r;
+    float *was;
+    int past = 1, other = 1;
+
+    row_init(&r, &s);
+    forward(&r);
+    was = xmalloc(r.a.Tp * r.a.ldo * sizeof *was);
+    memcpy(was, r.out, r.a.Tp * r.a.ldo * sizeof *was);
+    for (size_t i = 0; i < r.a.ld; i++)
+        r.qkv[100 * r.a.ld + i] += 1.0f;        /* token 100, document 2 */
+    forward(&r);
+    past &= memcmp(was, r.out, 100 * r.a.ldo * sizeof *was) == 0;
+    past &= memcmp(was + 100 * r.a.ldo, r.out + 100 * r.a.ldo,
+        r.a.ldo * sizeof *was) != 0;
+    ok(past, "%s: a later token changes no earlier output", isa);
+    memcpy(was, r.out, r.a.Tp * r.a.ldo * sizeof *was);
+    for (size_t i = 0; i < 70 * r.a.ld; i++)
+        r.qkv[i] *= -3.0f;                      /* document 1 */
+    forward(&r);
+    other &= memcmp(was + 70 * r.a.ldo, r.out + 70 * r.a.ldo,
+        90 * r.a.ldo * sizeof *was) == 0;
+    other &= memcmp(was, r.out, 70 * r.a.ldo * sizeof *was) != 0;
+    ok(other, "%s: document 1 changes no bit of document 2", isa);
+    r.qkv[80 * r.a.ld + 3] = NAN;               /* a query of token 80 */
+    forward(&r);
+    ok(isnan(r.out[80 * r.a.ldo]), "%s: NaN in a query comes out", isa);
+    free(was);
+    row_release(&r);
+}
+
+int
+main(void)
+{
+    static const char *const isas[] = { "avx512", "avx2", "ref" };
+    static const size_t one[] = { 1, 0 }, l64[] = { 64, 0 };
+    static const size_t packed[] = { 3, 1, 60, 30, 40, 0 };
+    static const size_t odd[] = { 5, 95, 0 };
+    const struct shape shapes[] = {
+        { 1, 1, 1, 2, one }, { 64, 2, 2, 16, l64 },
+        { 150, 6, 2, 16, packed }, { 130, 4, 2, 6, odd }
+    };
+
+    for (size_t i = 0; i < 3; i++) {
+        const char *why = kern_force(isas[i]);
+
+        if (why != NULL) {
+            printf("# %s: %s\n", isas[i], why);
+            continue;
+        }
+        for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
+            test_shape(isas[i], shapes + k);
+        test_independence(isas[i]);
+    }
+    return done_testing();
+}

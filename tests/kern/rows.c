@@ -1,0 +1,408 @@
+/* Row kernels of every instruction set this machine has, against the same
+ * thing written once more in double, at odd sizes. */
+#include "base/rng.h"
+#include "kern/kern.h"
+#include "../lib/tap.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 131 };
+static const size_t sizes[] = { 1, 2, 7, 8, 15, 16, 17, 31, 33, 64, 100, 131 };
+enum { NSIZES = sizeof sizes / sizeof *sizes };
+
+static float a[N], b[N], c[N], y[N], y2[N];
+
+static void
+fill(float *x, size_t n, uint64_t key, double sd)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)(sd * rng_normal(key, i));
+}
+
+/* Largest |got - want| in units of 1e-7 (1 + |want|); NaN is infinite. */
+static double
+worst(const float *got, const double *want, size_t n)
+{
+    double w = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        const double e = fabs(got[i] - want[i]) / (1.0 + fabs(want[i]));
+
+        w = e <= w ? w : isnan(e) ? INFINITY : e;
+    }
+    return w * 1e7;
+}
+
+static double
+sigmoid(double x)
+{
+    return 1.0 / (1.0 + exp(-x));
+}
+
+static void
+test_norm(const char *isa)
+{
+    double w = 0.0, wb = 0.0, wr = 0.0, want[N];
+
+    for (size_t s = 0; s < NSIZES; s++) {
+        const size_t n = sizes[s];
+        double ss = 0.0, dot = 0.0, r;
+        float rr;
+
+        for (size_t i = 0; i < n; i++)
+            ss += (double)a[i] * a[i];
+        r = 1.0 / sqrt(ss / (double)n + 1e-5);
+        for (size_t i = 0; i < n; i++) {
+            want[i] = a[i] * r * b[i];
+            dot += (double)c[i] * b[i] * a[i];
+        }
+        kern.rmsnorm(y, a, b, n, 1e-5f);
+        w = fmax(w, worst(y, want, n));
+        for (size_t i = 0; i < n; i++)
+            want[i] = b[i] + r * (c[i] * (double)b[i] -
+                a[i] * r * r * dot / (double)n);
+        rr = kern.rmsnorm_bwd(y, c, a, b, n, 1e-5f, b);
+        wb = fmax(wb, worst(y, want, n));
+        wr = fmax(wr, fabs(rr - r) / r * 1e7);
+    }
+    ok(w <= 5, "%s rmsnorm (%.2g)", isa, w);
+    ok(wb <= 20 && wr <= 5, "%s rmsnorm_bwd (%.2g %.2g)", isa, wb, wr);
+}
+
+static void
+test_elementwise(const char *isa)
+{
+    double w[8] = { 0 }, want[N], want2[N];
+
+    for (size_t s = 0; s < NSIZES; s++) {
+        const size_t n = sizes[s];
+
+        for (size_t i = 0; i < n; i++)
+            want[i] = a[i] * sigmoid(a[i]) * b[i];
+        kern.silu_mul(y, a, b, n);
+        w[0] = fmax(w[0], worst(y, want, n));
+        for (size_t i = 0; i < n; i++) {
+            const double g = sigmoid(a[i]);
+
+            want[i] = c[i] * (double)b[i] * (g + a[i] * g * (1.0 - g));
+            want2[i] = c[i] * a[i] * g;
+        }
+        kern.silu_mul_bwd(y, y2, c, a, b, n);
+        w[1] = fmax(w[1], fmax(worst(y, want, n), worst(y2, want2, n)));
+        for (size_t i = 0; i < n; i++)
+            want[i] = (double)a[i] + b[i];
+        kern.add(y, a, b, n);
+        w[2] = fmax(w[2], worst(y, want, n));
+        for (size_t i = 0; i < n; i++)
+            want[i] = c[i] + 1.7f * (double)a[i];
+        memcpy(y, c, sizeof y);
+        kern.axpy(y, 1.7f, a, n);
+        w[3] = fmax(w[3], worst(y, want, n));
+        for (size_t i = 0; i < n; i++)
+            want[i] = c[i] * 1.7f;
+        memcpy(y, c, sizeof y);
+        kern.scale(y, 1.7f, n);
+        w[4] = fmax(w[4], worst(y, want, n));
+        for (size_t i = 0; i < n; i++)
+            want[i] = c[i] * (double)b[i];
+        memcpy(y, c, sizeof y);
+        kern.mul(y, b, n);
+        w[5] = fmax(w[5], worst(y, want, n));
+        for (size_t i = 0; i < n; i++)
+            want[i] = c[i] + 1.7f * (double)a[i] * b[i];
+        memcpy(y, c, sizeof y);
+        kern.axmul(y, 1.7f, a, b, n);
+        w[6] = fmax(w[6], worst(y, want, n));
+        memcpy(y, c, sizeof y);
+        kern.scale(y, 0.5f, n);
+        for (size_t i = n; i < N; i++)
+            w[7] += y[i] != c[i];
+    }
+    ok(w[0] <= 6, "%s silu_mul (%.2g)", isa, w[0]);
+    ok(w[1] <= 10, "%s silu_mul_bwd (%.2g)", isa, w[1]);
+    ok(w[2] <= 1 && w[3] <= 2 && w[4] <= 1 && w[5] <= 1 && w[6] <= 3,
+        "%s add axpy scale mul axmul (%.2g %.2g %.2g %.2g %.2g)", isa, w[2],
+        w[3], w[4], w[5], w[6]);
+    ok(w[7] == 0, "%s nothing is written past n", isa);
+}
+
+static void
+test_sums(const char *isa)
+{
+    double w[5] = { 0 };
+    int good = 1;
+
+    for (size_t s = 0; s < NSIZES; s++) {
+        const size_t n = sizes[s];
+        double d = 0.0, q = 0.0, e = 0.0, top = -INFINITY;
+
+        for (size_t i = 0; i < n; i++) {
+            d += (double)a[i] * b[i];
+            q += (double)a[i] * a[i];
+            e += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
+            top = fmax(top, a[i]);
+        }
+        w[0] = fmax(w[0], fabs(kern.dot(a, b, n) - d));
+        w[1] = fmax(w[1], fabs(kern.sumsq(a, n) - q));
+        w[2] = fmax(w[2], fabs(kern.sqdist(a, b, n) - e));
+        w[3] = fmax(w[3], fabs(kern.dotf(a, b, n) - d));
+        good &= kern.max(a, n) == (float)top;
+    }
+    ok(w[0] <= 1e-12 && w[1] <= 1e-12 && w[2] <= 1e-12,
+        "%s dot sumsq sqdist in double (%.2g %.2g %.2g)", isa, w[0], w[1],
+        w[2]);
+    ok(w[3] <= 1e-4, "%s dotf (%.2g)", isa, w[3]);
+    ok(good && kern.max(a, 0) == -INFINITY, "%s max", isa);
+}
+
+static void
+test_exp(const char *isa)
+{
+    double w = 0.0, ws = 0.0, wm = 0.0, wk = 0.0, want[N];
+    float x[3];
+
+    for (double v = -87.0; v < 88.5; v += 0.00917) {
+        double sum;
+
+        x[0] = (float)v;
+        sum = kern.exp(y, x, 1, 0.0f, 1.0f);
+        w = fmax(w, fabs(y[0] / exp(x[0]) - 1.0));
+        ws = fmax(ws, fabs(sum - y[0]));
+    }
+    ok(w <= 1.5e-7 && ws == 0, "%s exp (%.2g)", isa, w);
+    x[0] = -INFINITY;
+    x[1] = 200.0f;
+    x[2] = -103.0f;
+    kern.exp(y, x, 3, 0.0f, 1.0f);
+    ok(y[0] < 1e-44f && y[1] == INFINITY && y[2] >= 0.0f && y[2] < 3e-45f,
+        "%s exp at the ends", isa);
+    w = ws = 0.0;
+    for (size_t s = 0; s < NSIZES; s++) {
+        const size_t n = sizes[s];
+        const float top = kern.max(a, n);
+        double sum = 0.0, sw = 0.0, gw, g;
+
+        for (size_t i = 0; i < n; i++) {
+            want[i] = exp((a[i] - (double)top) / 3.0);
+            sum += want[i];
+            sw += want[i] * ((double)a[i] - b[i]);
+        }
+        ws = fmax(ws, fabs(kern.expsum(a, n, top, 1.0f / 3.0f) / sum - 1.0));
+        ws = fmax(ws, fabs(kern.exp(y, a, n, top, 1.0f / 3.0f) / sum - 1.0));
+        w = fmax(w, worst(y, want, n));
+        g = kern.kl_sums(a, b, n, top, 1.0f / 3.0f, &gw);
+        wk = fmax(wk, fmax(fabs(g / sum - 1.0), fabs(gw - sw) / sum));
+        for (size_t i = 0; i < n; i++)
+            want[i] = c[i] - 0.7f * want[i];
+        memcpy(y, c, sizeof y);
+        kern.exp_mul(y, a, n, top, 1.0f / 3.0f, -0.7f, 1);
+        wm = fmax(wm, worst(y, want, n));
+        for (size_t i = 0; i < n; i++)
+            want[i] = 2.0 * exp(a[i] - (double)top);
+        kern.exp_mul(y, a, n, top, 1.0f, 2.0f, 0);
+        wm = fmax(wm, worst(y, want, n));
+    }
+    ok(w <= 3 && ws <= 2e-7, "%s exp and its sum (%.2g %.2g)", isa, w, ws);
+    ok(wm <= 5, "%s exp_mul (%.2g)", isa, wm);
+    ok(wk <= 5e-7, "%s kl_sums (%.2g)", isa, wk);
+    memcpy(y, a, sizeof y);
+    memcpy(y2, b, sizeof y2);
+    kern.attn_ds(y, y2, N, 0.3f, 0.2f);
+    for (size_t i = 0; i < N; i++)
+        want[i] = exp(a[i] - (double)0.3f);
+    w = worst(y, want, N);
+    for (size_t i = 0; i < N; i++)
+        want[i] *= b[i] - (double)0.2f;
+    ok(w <= 4 && worst(y2, want, N) <= 5, "%s attn_ds", isa);
+}
+
+static void
+test_nan(const char *isa)
+{
+    int good = 1;
+
+    for (size_t at = 0; at < N; at += 13) {
+        const float was = a[at];
+        double w;
+
+        a[at] = NAN;
+        kern.rmsnorm(y, a, b, N, 1e-5f);
+        good &= isnan(y[0]) && isnan(y[N - 1]);
+        kern.silu_mul(y, a, b, N);
+        good &= isnan(y[at]);
+        good &= isnan(kern.expsum(a, N, kern.max(a, N), 1.0f));
+        good &= isnan(kern.kl_sums(a, b, N, 1.0f, 1.0f, &w)) && isnan(w);
+        good &= isnan(kern.exp(y, a, N, 1.0f, 1.0f)) && isnan(y[at]);
+        good &= isnan(kern.dot(a, b, N)) && isnan(kern.dotf(a, b, N));
+        good &= isnan(kern.sqdist(a, b, N)) && isnan(kern.sumsq(a, N));
+        a[at] = was;
+    }
+    ok(good, "%s NaN comes out of every kernel", isa);
+}
+
+static void
+test_rope(const char *isa)
+{
+    const struct kern_rope_opt o = { .theta = 10000.0 };
+    double freq[40], w = 0.0, want[N];
+    float cs[80];
+
+    for (size_t D = 2; D <= 80; D += 6) {
+        rope_freq(freq, D, &o);
+        rope_table(cs, freq, D, 41, 1);
+        for (size_t i = 0; i < D / 2; i++) {
+            const double t = 41.0 * pow(10000.0, -(double)(2 * i) / (double)D);
+
+            want[i] = a[i] * cos(t) - a[i + D / 2] * sin(t);
+            want[i + D / 2] = a[i + D / 2] * cos(t) + a[i] * sin(t);
+        }
+        memcpy(y, a, sizeof y);
+        kern.rope(y, cs, D, 1);
+        w = fmax(w, worst(y, want, D));
+        kern.rope(y, cs, D, -1);
+        for (size_t i = 0; i < D; i++)
+            want[i] = a[i];
+        w = fmax(w, worst(y, want, D));
+    }
+    ok(w <= 5, "%s rope and back (%.2g)", isa, w);
+}
+
+/* Bytes of 4 blocks, and what GGUF says they mean. */
+static void
+test_widen(const char *isa)
+{
+    unsigned char q[4 * 34 + 1];
+    float got[128];
+    int good = 1;
+
+    for (size_t i = 0; i < sizeof q; i++)
+        q[i] = (unsigned char)rng_u64(9, i);
+    for (size_t k = 0; k < 4; k++) {     /* scale 1.5, offset -0.25 */
+        q[34 * k] = 0x00;
+        q[34 * k + 1] = 0x3e;
+    }
+    kern.widen_q8_0(got, q, 128);
+    for (size_t i = 0; i < 128; i++)
+        good &= got[i] == 1.5f * (signed char)q[i / 32 * 34 + 2 + i % 32];
+    ok(good, "%s widen_q8_0", isa);
+    good = 1;
+    for (size_t k = 0; k < 4; k++) {
+        q[18 * k] = 0x00;
+        q[18 * k + 1] = 0x3e;
+    }
+    kern.widen_q4_0(got, q, 128);
+    for (size_t i = 0; i < 128; i++) {
+        const int v = q[i / 32 * 18 + 2 + i % 16];
+
+        good &= got[i] == 1.5f * ((i % 32 < 16 ? v & 15 : v >> 4) - 8);
+    }
+    ok(good, "%s widen_q4_0", isa);
+    good = 1;
+    for (size_t k = 0; k < 4; k++)
+        memcpy(q + 20 * k, "\x00\x3e\x00\xb4", 4);
+    kern.widen_q4_1(got, q, 128);
+    for (size_t i = 0; i < 128; i++) {
+        const int v = q[i / 32 * 20 + 4 + i % 16];
+
+        good &= got[i] == 1.5f * (i % 32 < 16 ? v & 15 : v >> 4) - 0.25f;
+    }
+    ok(good, "%s widen_q4_1", isa);
+}
+
+static void
+test_halves(const char *isa)
+{
+    int good = 1, nan = 1;
+
+    for (uint32_t h = 0; h < 0x10000; h++) {
+        const uint16_t in[17] = { [0] = (uint16_t)h, [16] = (uint16_t)h };
+        const int e = (int)(h >> 10 & 31), m = (int)(h & 0x3ff);
+        const double want = (h & 0x8000 ? -1.0 : 1.0) * (e == 31 ? INFINITY :
+            e ? ldexp(1024 + m, e - 25) : ldexp(m, -24));
+        float out[17];
+        uint16_t back[2];
+
+        kern.widen_f16(out, in, 17);
+        if (e == 31 && m != 0)
+            nan &= isnan(out[0]) && isnan(out[16]);
+        else
+            good &= out[0] == want && out[16] == want;
+        kern.widen_bf16(out, in, 17);
+        out[1] = out[16];
+        kern.narrow_bf16(back, out, 2);
+        if (isnan(out[0]))
+            nan &= (back[0] & 0x7f80) == 0x7f80 && (back[0] & 0x7f);
+        else
+            good &= back[0] == h && back[1] == h;
+    }
+    ok(good && nan, "%s every half, every bf16", isa);
+    {
+        const float in[4] = { 1.00390625f, 1.01171875f, 1.00390637f,
+            3.4e38f };
+        uint16_t out[4];
+
+        kern.narrow_bf16(out, in, 4);
+        ok(out[0] == 0x3f80 && out[1] == 0x3f82 && out[2] == 0x3f81 &&
+            out[3] == 0x7f80, "%s narrow_bf16 rounds to even", isa);
+    }
+}
+
+/* Values of transformers' formula, worked out by hand for three pairs. */
+static void
+test_freq(void)
+{
+    const struct kern_rope_opt lin = { KERN_ROPE_LINEAR, 10000.0, 4.0, 0, 0,
+        0 };
+    const struct kern_rope_opt l3 = { KERN_ROPE_LLAMA3, 500000.0, 32.0, 1.0,
+        4.0, 8192.0 };
+    double f[32], mix;
+    const double mid = pow(500000.0, -36.0 / 64.0);
+
+    rope_freq(f, 64, &lin);
+    ok(near(f[0], 0.25, 1e-12, 0) && near(f[16], 0.0025, 1e-12, 0),
+        "linear rope");
+    rope_freq(f, 64, &l3);
+    ok(near(f[0], 1.0, 1e-12, 0), "llama3 rope: short waves stay");
+    ok(near(f[31], pow(500000.0, -62.0 / 64.0) / 32.0, 1e-15, 1e-12),
+        "llama3 rope: long waves slow down");
+    /* wave 2 pi / mid = 10085 would be past 8192; pair 17 lies between */
+    ok(near(f[18], mid / 32.0, 1e-12, 1e-12), "llama3 rope: the border");
+    mix = (8192.0 * pow(500000.0, -34.0 / 64.0) / 6.283185307179586 - 1.0) /
+        3.0;
+    ok(near(f[17], pow(500000.0, -34.0 / 64.0) * ((1.0 - mix) / 32.0 + mix),
+        1e-15, 1e-12), "llama3 rope: between");
+}
+
+int
+main(void)
+{
+    static const char *const isas[] = { "avx512", "avx2", "ref" };
+
+    fill(a, N, 1, 2.0);
+    fill(b, N, 2, 1.0);
+    fill(c, N, 3, 1.0);
+    test_freq();
+    for (size_t i = 0; i < 3; i++) {
+        const char *why = kern_force(isas[i]);
+
+        if (why != NULL) {
+            printf("# %s: %s\n", isas[i], why);
+            continue;
+        }
+        test_norm(isas[i]);
+        test_elementwise(isas[i]);
+        test_sums(isas[i]);
+        test_exp(isas[i]);
+        test_nan(isas[i]);
+        test_rope(isas[i]);
+        test_widen(isas[i]);
+        test_halves(isas[i]);
+    }
+    ok(kern_force("sse9") != NULL, "an unknown kernel set is refused");
+    setenv("RETORT_KERNELS", "sse9", 1);
+    ok(kern_init() != NULL && kern_init() != NULL,
+        "also from the environment, each time");
+    return done_testing();
+}

@@ -1,0 +1,147 @@
+# shellcheck shell=sh
+# Test Anything Protocol for shell tests.  Begin a test with
+#     . "${0%/*}/../lib/lib.sh"
+# and end it with done_testing.  A test runs in an empty folder of its own,
+# $top is the source tree, the programs come first in PATH.  Never pipe from
+# the tool under test: that hides its exit status.
+
+top=${RETORT_TOP:-$(cd "${0%/*}/../.." && pwd)}
+BUILD=${BUILD:-$top/build}
+case $BUILD in /*) ;; *) BUILD=$top/$BUILD ;; esac
+PATH=$BUILD/bin:$PATH
+export PATH BUILD
+if [ -z "${RETORT_SCRATCH:-}" ]; then       # run by hand, not by scripts/check
+    RETORT_SCRATCH=$(mktemp -d)
+    trap 'rm -rf "$RETORT_SCRATCH"' EXIT
+fi
+cd "$RETORT_SCRATCH" || exit 1
+
+tap_count=0
+tap_failed=0
+
+pass() {
+    tap_count=$((tap_count + 1))
+    echo "ok $tap_count - $*"
+}
+
+fail() {
+    tap_count=$((tap_count + 1))
+    tap_failed=$((tap_failed + 1))
+    echo "not ok $tap_count - $*"
+}
+
+# skip WHAT WHY: a test that cannot run here says so
+skip() {
+    tap_count=$((tap_count + 1))
+    echo "ok $tap_count - $1 # SKIP $2"
+}
+
+# status N WHAT command ...: the command exits with N.  Its output is left in
+# the files out and err.
+status() {
+    tap_want=$1 tap_what=$2
+    shift 2
+    tap_got=0
+    "$@" >out 2>err || tap_got=$?
+    if [ "$tap_got" = "$tap_want" ]; then
+        pass "$tap_what"
+    else
+        fail "$tap_what"
+        echo "# exit status $tap_got, not $tap_want, of: $*"
+        head -n 20 err | cut -c 1-300 | sed 's/^/# /'
+    fi
+}
+
+# ok WHAT command ...: the command exits with 0
+ok() {
+    tap_what=$1
+    shift
+    status 0 "$tap_what" "$@"
+}
+
+# same WHAT file file: equal bytes
+same() {
+    if cmp -- "$2" "$3" >cmp.out 2>&1; then
+        pass "$1"
+    else
+        fail "$1"
+        sed 's/^/# /' cmp.out
+    fi
+}
+
+# like WHAT REGEX file: a line matches the extended regular expression
+like() {
+    if grep -Eq -e "$2" -- "$3"; then
+        pass "$1"
+    else
+        fail "$1"
+        echo "# $3 has no line that matches $2:"
+        head -n 20 -- "$3" | cut -c 1-300 | sed 's/^/# /'
+    fi
+}
+
+# unlike WHAT REGEX file: no line matches
+unlike() {
+    if grep -Eq -e "$2" -- "$3"; then
+        fail "$1"
+        grep -E -e "$2" -- "$3" | head -n 5 | sed "s/^/# /"
+    else
+        pass "$1"
+    fi
+}
+
+# equal WHAT got want: two texts
+equal() {
+    if [ "$2" = "$3" ]; then
+        pass "$1"
+    else
+        fail "$1"
+        printf '# got  %s\n# want %s\n' "$2" "$3"
+    fi
+}
+
+# announced OPERAND ...: stream says how many batches it has, and has as many
+announced() {
+    ok "stream $*" stream -q "$@" -o c
+    shard -q --dump c >dump
+    equal 'has as many batches as it says' \
+        "$(sed -n 's/^  batches: //p' dump)" "$(grep -c '^#[0-9]* batch ' dump)"
+}
+
+# names: the programs, from the Makefile
+names() {
+    (unset MAKEFLAGS MFLAGS MAKELEVEL && make -s -C "$top" names)
+}
+
+# terminal COMMAND: run it by the shell on a terminal of its own, what it shows
+# goes to the file screen.  has_terminal asks first whether there is one: none
+# without script(1), or in a root without /dev/pts.
+has_terminal() {
+    timeout 20 script -qec true tty.log >screen 2>&1
+}
+terminal() {
+    script -qec "$*" tty.log >screen 2>&1
+}
+
+# replay TARGET LEAST: a fuzz target over its small corpus, by a plain driver
+# (make fuzz builds it for libFuzzer), which has at least so many files
+replay() {
+    ok "$1: its corpus" "$BUILD/fuzz/replay-$1" \
+        "$top/tests/fuzz/corpus-$1"/*
+    n=$(grep -c '^ok' out)
+    if [ "$n" -ge "$2" ]; then pass "$1: $n files"
+    else fail "$1: $n files"; fi
+}
+
+# is_long: true under make check-long
+is_long() {
+    [ -n "${RETORT_LONG:-}" ]
+}
+
+# no test at all is a failure, unless a skip says why
+done_testing() {
+    [ "$tap_count" -gt 0 ] || fail 'nothing was tested'
+    echo "1..$tap_count"
+    [ "$tap_failed" = 0 ]
+    exit
+}

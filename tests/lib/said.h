@@ -1,0 +1,75 @@
+/* What a teacher says of tokens, found plainly, for tests. */
+#ifndef TESTS_LIB_SAID_H
+#define TESTS_LIB_SAID_H
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "train/head.h"
+
+#include <math.h>
+
+/* What a teacher of logits zt [n,V] says: by sorting. */
+struct said {
+    struct top_rows t;
+    uint32_t *ids;
+    float *logp, *lse;
+    double *self;
+};
+
+static inline void
+say(struct said *s, const float *zt, size_t n, size_t V, size_t k, double tau)
+{
+    s->ids = xreallocarray(NULL, n * k, sizeof(*s->ids));
+    s->logp = xreallocarray(NULL, n * k, sizeof(*s->logp));
+    s->lse = xreallocarray(NULL, n * 2, sizeof(*s->lse));
+    s->self = xreallocarray(NULL, n, sizeof(*s->self));
+    s->t = (struct top_rows){ .k = k, .ids = s->ids, .logp = s->logp,
+        .lse = s->lse };
+    for (size_t i = 0; i < n; i++, zt += V) {
+        double max = -INFINITY, one = 0.0, soft = 0.0, mean = 0.0;
+
+        for (size_t v = 0; v < V; v++)
+            max = fmax(max, zt[v]);
+        for (size_t v = 0; v < V; v++) {
+            one += exp(zt[v] - max);
+            soft += exp((zt[v] - max) / tau);
+            mean += exp((zt[v] - max) / tau) * (zt[v] - max) / tau;
+        }
+        s->lse[2 * i] = (float)(max + log(one));
+        s->lse[2 * i + 1] = (float)(max / tau + log(soft));
+        s->self[i] = mean / soft - log(soft);
+        for (size_t j = 0; j < k; j++) {
+            size_t best = V;
+
+            for (size_t v = 0; v < V; v++) {
+                const float last = j > 0 ? zt[s->ids[i * k + j - 1]] : 0.0f;
+                const int later = j == 0 || zt[v] < last || (zt[v] == last
+                    && v > s->ids[i * k + j - 1]);
+
+                if (later && (best == V || zt[v] > zt[best]))
+                    best = v;
+            }
+            s->ids[i * k + j] = (uint32_t)best;
+            s->logp[i * k + j] = zt[best] - s->lse[2 * i];
+        }
+    }
+}
+
+static inline void
+said_free(struct said *s)
+{
+    free(s->ids);
+    free(s->logp);
+    free(s->lse);
+    free(s->self);
+}
+
+static inline void
+fill(float *z, size_t n, double scale, uint64_t seed)
+{
+    for (size_t i = 0; i < n; i++)
+        z[i] = (float)(scale * (rng_unit(seed, i) + rng_unit(seed + 1, i)
+            + rng_unit(seed + 2, i) - 1.5));
+}
+
+#endif

@@ -1,0 +1,338 @@
+/* Families of models: tiny ones of transformers, their logits in prefill and
+ * with a KV cache, gradients of the cross-entropy, and after an export. */
+#include "base/dir.h"
+#include "base/mem.h"
+#include "model/backward.h"
+#include "../lib/tap.h"
+#include "../lib/golden.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { B = 2, T = 20 };
+
+struct family_case {
+    const char *name;
+    struct golden g;
+    uint32_t ids[B * T], first[B * T];
+    struct rows r;
+    size_t d, V;
+};
+
+static void
+case_open(struct family_case *c, const char *name)
+{
+    const char *top = getenv("RETORT_TOP") ? getenv("RETORT_TOP") : ".";
+    char *path = xasprintf("%s/tests/golden/family/%s.safetensors", top,
+        name);
+    const struct st_tensor *ids, *first;
+
+    golden_open(&c->g, path);
+    free(path);
+    c->name = name;
+    ids = golden_get(&c->g, "ids");
+    first = golden_get(&c->g, "first");
+    for (size_t i = 0; i < B * T; i++) {
+        uint16_t id;
+
+        memcpy(&id, (const char *)ids->data + 2 * i, sizeof id);
+        c->ids[i] = id;
+        memcpy(&c->first[i], (const char *)first->data + 4 * i, sizeof(id) * 2);
+    }
+    c->r = (struct rows){ B, T, c->ids, c->first };
+}
+
+static void
+case_model(struct family_case *c, const char *path, struct model *m)
+{
+    struct err e;
+
+    if (model_open(m, path, &e) != 0) {
+        printf("Bail out! %s\n", e.msg);
+        exit(1);
+    }
+    c->d = m->c.d;
+    c->V = m->c.V;
+}
+
+/* Normed final states [B,T,d] of a model, by blocks. */
+static void
+states(const struct family_case *c, struct fwd *f, size_t L, float *x)
+{
+    fwd_embed(f, &c->r, x);
+    for (size_t i = 0; i < L; i++)
+        fwd_block(f, i, &c->r, x, x);
+    fwd_norm(f, &c->r, x, x);
+}
+
+static double
+farther(double most, double off)
+{
+    return off <= most ? most : isnan(off) ? INFINITY : off;
+}
+
+/* Largest distance of row `at` of the golden logits from z. */
+static double
+off_by(const struct family_case *c, size_t at, const float *z)
+{
+    const struct st_tensor *want = golden_get(&c->g, "logits");
+    double off = 0.0;
+
+    for (size_t v = 0; v < c->V; v++)
+        off = farther(off, fabs(z[v] - golden_at(want, at * c->V + v)));
+    return off;
+}
+
+static double
+prefill(const struct family_case *c, const struct model *m, struct pool *pool)
+{
+    struct fwd *f = fwd_new(m, pool, B, T);
+    float *x = xcalloc(B * T * c->d, sizeof *x);
+    float *z = xcalloc(c->V, sizeof *z);
+    double off = 0.0;
+
+    states(c, f, m->c.L, x);
+    for (size_t i = 0; i < B * T; i++) {
+        fwd_head(f, x + i * c->d, 1, z);
+        off = farther(off, off_by(c, i, z));
+    }
+    fwd_free(f);
+    free(x);
+    free(z);
+    return off;
+}
+
+/* A piece after the other: `now` tokens at once, then one by one. */
+static double
+generate(const struct family_case *c, const struct model *m,
+    struct pool *pool, size_t now)
+{
+    struct fwd *f = fwd_new(m, pool, 1, T);
+    float *z = xcalloc(c->V, sizeof *z);
+    struct kvcache *k = NULL;
+    double off = 0.0;
+
+    for (size_t i = 0; i < B * T; i += i % T == c->first[i] ? now : 1) {
+        const int start = i % T == c->first[i];
+
+        if (start) {
+            kv_free(k);
+            k = kv_new(f, T);
+        }
+        if (kv_step(k, c->ids + i, start ? now : 1, z) < 0)
+            off = INFINITY;
+        off = farther(off, off_by(c, i + (start ? now : 1) - 1, z));
+    }
+    kv_free(k);
+    fwd_free(f);
+    free(z);
+    return off;
+}
+
+/* Cross-entropy's gradient at the final states, and of the head, in double. */
+static void
+loss_grad(const struct family_case *c, struct tmodel *t, float *final)
+{
+    const struct group *head = &t->group[t->m.c.L + (t->m.c.tied ? 0 : 2)];
+    const struct st_tensor *z = golden_get(&c->g, "logits");
+    float *h = xmalloc(c->d * sizeof *h);
+    size_t n = 0;
+
+    for (size_t i = 0; i + 1 < B * T; i++)
+        n += c->first[i] == c->first[i + 1] && (i + 1) % T != 0;
+    for (size_t i = 0; i < B * T; i++) {
+        const int in = (i + 1) % T != 0 && c->first[i] == c->first[i + 1];
+        double sum = 0.0;
+
+        memcpy(h, final + i * c->d, c->d * sizeof *h);
+        memset(final + i * c->d, 0, c->d * sizeof *h);
+        for (size_t v = 0; in && v < c->V; v++)
+            sum += exp(golden_at(z, i * c->V + v));
+        for (size_t v = 0; in && v < c->V; v++) {
+            const double dz = (exp(golden_at(z, i * c->V + v)) / sum -
+                (v == c->ids[i + 1])) / (double)n;
+
+            for (size_t k = 0; k < c->d; k++) {
+                final[i * c->d + k] += (float)(dz *
+                    head->p[v * c->d + k]);
+                head->g[v * c->d + k] += (float)(dz * h[k]);
+            }
+        }
+    }
+    free(h);
+}
+
+static double
+worst(const float *got, const struct st_tensor *want)
+{
+    double w = 0.0, top = 1e-30;
+
+    for (size_t i = 0; i < want->n; i++)
+        top = fmax(top, fabs(golden_at(want, i)));
+    for (size_t i = 0; i < want->n; i++)
+        w = farther(w, fabs(got[i] - golden_at(want, i)) / top);
+    return w;
+}
+
+static double
+all(const struct tmodel *t, const struct golden *g)
+{
+    const size_t L = t->m.c.L;
+    double w = 0.0;
+    char name[100];
+
+    for (size_t i = 0; i < L; i++) {
+        for (int k = 0; k < W_N; k++) {
+            const char *part = block_tensor_name(&t->m.c, k);
+
+            if (part == NULL)
+                continue;
+            snprintf(name, sizeof name, "grad.model.layers.%zu.%s", i, part);
+            w = farther(w, worst(t->group[i].g + t->group[i].at[k],
+                golden_get(g, name)));
+        }
+    }
+    w = farther(w, worst(t->group[L].g, golden_get(g,
+        "grad.model.embed_tokens.weight")));
+    w = farther(w, worst(t->group[L + 1].g, golden_get(g,
+        "grad.model.norm.weight")));
+    if (!t->m.c.tied)
+        w = farther(w, worst(t->group[L + 2].g, golden_get(g,
+            "grad.lm_head.weight")));
+    return w;
+}
+
+/* One pass, and its gradients in t. */
+static void
+pass(struct family_case *c, struct tmodel *t, struct pool *pool, int how)
+{
+    struct bwd *b = bwd_new(t, pool, B, T, how);
+
+    tmodel_zero_grad(t);
+    bwd_forward(b, &c->r);
+    loss_grad(c, t, bwd_final(b));
+    bwd_backward(b, &c->r, NULL, NULL);
+    bwd_flush(b);
+    bwd_free(b);
+}
+
+/* With what is kept rounded to bf16: recomputing changes no bit. */
+static void
+rounded(struct family_case *c, struct tmodel *t, struct pool *pool)
+{
+    float *was = xcalloc(t->nparam, sizeof *was), *p = was;
+    int same = 1;
+
+    pass(c, t, pool, BWD_BF16);
+    for (size_t i = 0; i < t->ngroup; p += t->group[i++].n)
+        if (t->group[i].n > 0)
+            memcpy(p, t->group[i].g, t->group[i].n * sizeof *p);
+    pass(c, t, pool, BWD_BF16 | BWD_RECOMPUTE);
+    p = was;
+    for (size_t i = 0; i < t->ngroup; p += t->group[i++].n)
+        same &= t->group[i].n == 0 || memcmp(p, t->group[i].g,
+            t->group[i].n * sizeof *p) == 0;
+    ok(same && all(t, &c->g) < 0.1, "%s: bf16, kept or recomputed: %.2g",
+        c->name, all(t, &c->g));
+    free(was);
+}
+
+static void
+gradients(struct family_case *c, const struct model *m, struct pool *pool)
+{
+    struct tmodel t;
+    struct err e;
+
+    if (tmodel_init(&t, m, &e) != 0)
+        die_err(&e);
+    ok(t.nparam == model_params(m) && t.nparam == config_params(&m->c, NULL),
+        "%s: %zu parameters", c->name, t.nparam);
+    for (int recompute = 0; recompute < 2; recompute++) {
+        double w;
+
+        pass(c, &t, pool, recompute);
+        w = all(&t, &c->g);
+        ok(w <= 1e-4, "%s: gradients%s (%.2g)", c->name,
+            recompute ? ", recomputed" : "", w);
+    }
+    rounded(c, &t, pool);
+    tmodel_release(&t);
+}
+
+static void
+test_family(const char *name, struct pool *pool)
+{
+    const char *top = getenv("RETORT_TOP") ? getenv("RETORT_TOP") : ".";
+    char *path = xasprintf("%s/tests/golden/family/%s", top, name);
+    struct family_case c;
+    struct model m, again;
+    struct err e;
+    double off;
+
+    case_open(&c, name);
+    case_model(&c, path, &m);
+    off = prefill(&c, &m, pool);
+    ok(off <= 1e-4, "%s: logits (%.2g)", name, off);
+    off = generate(&c, &m, pool, 1);
+    ok(off <= 1e-4, "%s: token by token (%.2g)", name, off);
+    off = generate(&c, &m, pool, 7);
+    ok(off <= 1e-4, "%s: after a prompt of 7 (%.2g)", name, off);
+    gradients(&c, &m, pool);
+    if (ok(model_export(&m, "out", DT_BF16, NULL, &e) == 0 &&
+        model_open(&again, "out", &e) == 0, "%s: exported, read", name)) {
+        off = prefill(&c, &again, pool);
+        ok(off <= 1e-4, "%s: the same after that (%.2g)", name, off);
+        model_close(&again);
+    } else {
+        printf("# %s\n", e.msg);
+    }
+    dir_remove("out", NULL);
+    model_close(&m);
+    golden_close(&c.g);
+    free(path);
+}
+
+/* The same model out of a GGUF, and exported from there. */
+static void
+test_gguf(const char *name, struct pool *pool)
+{
+    const char *top = getenv("RETORT_TOP") ? getenv("RETORT_TOP") : ".";
+    char *path = xasprintf("%s/tests/golden/family/%s.gguf", top, name);
+    struct family_case c;
+    struct model m;
+    struct err e;
+    double off;
+
+    case_open(&c, name);
+    case_model(&c, path, &m);
+    if (m.c.attn_scalar > 0)
+        m.c.attn_scalar = 11;           /* which a GGUF cannot say */
+    off = prefill(&c, &m, pool);
+    ok(off <= 1e-4, "%s.gguf: logits (%.2g)", name, off);
+    ok(model_export(&m, "out", DT_F32, NULL, &e) == 0, "%s.gguf: exported",
+        name);
+    model_close(&m);
+    case_model(&c, "out", &m);
+    off = prefill(&c, &m, pool);
+    ok(off <= 1e-4, "%s.gguf: the same after that (%.2g)", name, off);
+    model_close(&m);
+    dir_remove("out", NULL);
+    golden_close(&c.g);
+    free(path);
+}
+
+int
+main(void)
+{
+    static const char *const names[] = { "mistral", "qwen2", "qwen3",
+        "gemma3" };
+    static const char *const ggufs[] = { "qwen2", "qwen3", "gemma3" };
+    struct pool *pool = pool_new(2);
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        test_family(names[i], pool);
+    for (size_t i = 0; i < sizeof ggufs / sizeof *ggufs; i++)
+        test_gguf(ggufs[i], pool);
+    pool_free(pool);
+    return done_testing();
+}

@@ -1,0 +1,494 @@
+/* The forward pass: against golden values of PyTorch in double, and what may
+ * not change a bit. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "model/forward.h"
+#include "model/random.h"
+#include "../lib/tap.h"
+#include "../lib/golden.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* first[B,T] from a batch's pieces. */
+static uint32_t *
+first_of(const struct golden *g, size_t B, size_t T)
+{
+    const struct st_tensor *row = golden_get(g, "piece_row");
+    const struct st_tensor *len = golden_get(g, "piece_len");
+    uint32_t *first = xmalloc(B * T * sizeof *first);
+    size_t *at = xcalloc(B, sizeof *at);
+
+    memset(first, 0xff, B * T * sizeof *first);
+    for (size_t p = 0; p < row->n; p++) {
+        const size_t b = ((const uint32_t *)row->data)[p];
+        const size_t n = ((const uint32_t *)len->data)[p];
+
+        for (size_t t = 0; t < n; t++)
+            first[b * T + at[b] + t] = (uint32_t)at[b];
+        at[b] += n;
+    }
+    free(at);
+    return first;
+}
+
+static uint32_t *
+ids_of(const struct golden *g)
+{
+    const struct st_tensor *t = golden_get(g, "ids");
+    uint32_t *ids = xmalloc(t->n * sizeof *ids);
+
+    for (size_t i = 0; i < t->n; i++)
+        ids[i] = ((const uint16_t *)t->data)[i];
+    return ids;
+}
+
+static double
+worst(const float *got, const struct golden *g, const char *name)
+{
+    const struct st_tensor *t = golden_get(g, name);
+    double w = 0.0;
+
+    for (size_t i = 0; i < t->n; i++) {
+        const double want = golden_at(t, i);
+        const double e = fabs(got[i] - want) / (1.0 + fabs(want));
+
+        w = e <= w ? w : isnan(e) ? INFINITY : e;
+    }
+    return w;
+}
+
+/* Embedding, blocks and final norm; hidden if not NULL gets [L][B,T,d]. */
+static void
+forward(struct fwd *f, const struct model *m, const struct rows *r,
+    float **hidden, float *final)
+{
+    const size_t n = r->B * r->T * m->c.d;
+    float *x = xmalloc(n * sizeof *x);
+
+    fwd_embed(f, r, x);
+    for (size_t i = 0; i < m->c.L; i++) {
+        fwd_block(f, i, r, x, x);
+        if (hidden != NULL)
+            memcpy(hidden[i], x, n * sizeof *x);
+    }
+    fwd_norm(f, r, x, final);
+    free(x);
+}
+
+/* Scores against the same worked out in double from the golden logits. */
+static void
+test_score(const char *name, const struct golden *g, struct fwd *fs,
+    struct fwd *ft, const float *hs, const float *ht)
+{
+    const struct st_tensor *zs = golden_get(g, "student.logits");
+    const struct st_tensor *zt = golden_get(g, "teacher.logits");
+    const size_t n = zs->shape[0] * zs->shape[1], V = zs->shape[2];
+    uint32_t *target = xmalloc(n * sizeof *target);
+    uint32_t *top = xmalloc(n * sizeof *top);
+    double *nll = xmalloc(n * sizeof *nll), *lse = xmalloc(n * sizeof *lse);
+    struct pair_score *pair = xmalloc(n * sizeof *pair);
+    double wn = 0.0, wk = 0.0, wp = 0.0;
+    int tops = 1, agree = 1;
+
+    for (size_t i = 0; i < n; i++)
+        target[i] = (uint32_t)(rng_u64(5, i) % V);
+    head_score(fs, hs, target, n, nll, lse, top);
+    head_score_pair(fs, hs, ft, ht, target, n, 3.0, pair);
+    for (size_t i = 0; i < n; i++) {
+        double s1 = 0.0, s3 = 0.0, t1 = 0.0, t3 = 0.0, kl = 0.0;
+        size_t bs = 0, bt = 0;
+
+        for (size_t v = 0; v < V; v++) {
+            const double a = golden_at(zs, i * V + v);
+            const double b = golden_at(zt, i * V + v);
+
+            s1 += exp(a);
+            s3 += exp(a / 3.0);
+            t1 += exp(b);
+            t3 += exp(b / 3.0);
+            bs = a > golden_at(zs, i * V + bs) ? v : bs;
+            bt = b > golden_at(zt, i * V + bt) ? v : bt;
+        }
+        for (size_t v = 0; v < V; v++) {
+            const double a = golden_at(zs, i * V + v) / 3.0 - log(s3);
+            const double b = golden_at(zt, i * V + v) / 3.0 - log(t3);
+
+            kl += exp(b) * (b - a);
+        }
+        s1 = log(s1);
+        t1 = log(t1);
+        wn = fmax(wn, fabs(lse[i] - s1));
+        wn = fmax(wn, fabs(nll[i] - s1 + golden_at(zs, i * V + target[i])));
+        wp = fmax(wp, fabs(pair[i].nll_q - nll[i]));
+        wp = fmax(wp, fabs(pair[i].nll_p - t1 +
+            golden_at(zt, i * V + target[i])));
+        wk = fmax(wk, fabs(pair[i].kl - kl));
+        tops &= top[i] == bs;
+        agree &= pair[i].agree == (bs == bt);
+    }
+    ok(wn <= 2e-5 && tops, "%s: nll, lse, top (%.2g)", name, wn);
+    ok(wp <= 2e-5 && wk <= 2e-5 && agree, "%s: pair (%.2g, KL %.2g)", name,
+        wp, wk);
+    head_score_pair(fs, hs, fs, hs, target, n, 3.0, pair);
+    wk = 0.0;
+    for (size_t i = 0; i < n; i++)
+        wk = fmax(wk, fabs(pair[i].kl));
+    ok(wk <= 1e-14, "%s: KL(p,p) = 0 (%.2g)", name, wk);
+    free(target);
+    free(top);
+    free(nll);
+    free(lse);
+    free(pair);
+}
+
+static void
+test_golden(const char *name, struct pool *pool)
+{
+    const char *top = getenv("RETORT_TOP");
+    char *base = xasprintf("%s/tests/golden/grad/%s",
+        top != NULL ? top : ".", name);
+    char *file = xasprintf("%s.safetensors", base);
+    struct golden g;
+    struct model ms, mt;
+    struct err e;
+    struct rows r;
+    struct fwd *fs, *ft;
+    float *final, *finalt, *hidden[3], *z;
+    double w = 0.0;
+    uint32_t *ids, *first;
+
+    golden_open(&g, file);
+    free(file);
+    file = xasprintf("%s-student", base);
+    if (model_open(&ms, file, &e) != 0)
+        die_err(&e);
+    free(file);
+    file = xasprintf("%s-teacher", base);
+    if (model_open(&mt, file, &e) != 0)
+        die_err(&e);
+    r.B = golden_get(&g, "ids")->shape[0];
+    r.T = golden_get(&g, "ids")->shape[1];
+    r.ids = ids = ids_of(&g);
+    r.first = first = first_of(&g, r.B, r.T);
+    ok(ms.block[1].mlp == 20, "%s: block 1 is narrower", name);
+    final = xmalloc(r.B * r.T * ms.c.d * sizeof *final);
+    finalt = xmalloc(r.B * r.T * ms.c.d * sizeof *final);
+    for (size_t i = 0; i < 3; i++)
+        hidden[i] = xmalloc(r.B * r.T * ms.c.d * sizeof(float));
+    z = xcalloc(r.B * r.T * ms.c.V, sizeof *z);
+    fs = fwd_new(&ms, pool, r.B, r.T);
+    ft = fwd_new(&mt, pool, r.B + 1, r.T + 70);     /* larger than needed */
+    forward(fs, &ms, &r, hidden, final);
+    for (size_t i = 0; i < 2; i++) {
+        char what[30];
+
+        snprintf(what, sizeof what, "student.hidden.%zu", i);
+        w = fmax(w, worst(hidden[i], &g, what));
+    }
+    ok(w <= 1e-5, "%s: hidden states (%.2g)", name, w);
+    fwd_head(fs, final, r.B * r.T, z);
+    w = worst(z, &g, "student.logits");
+    ok(w <= 1e-5, "%s: logits (%.2g)", name, w);
+    forward(ft, &mt, &r, hidden, finalt);
+    w = worst(finalt, &g, "teacher.final");
+    w = fmax(w, worst(hidden[2], &g, "teacher.hidden.2"));
+    ok(w <= 1e-5, "%s: teacher, final states (%.2g)", name, w);
+    test_score(name, &g, fs, ft, final, finalt);
+    fwd_free(fs);
+    fwd_free(ft);
+    model_close(&ms);
+    model_close(&mt);
+    free(base);
+    free(file);
+    free(final);
+    free(finalt);
+    free(z);
+    free(ids);
+    free(first);
+    for (size_t i = 0; i < 3; i++)
+        free(hidden[i]);
+    golden_close(&g);
+}
+
+/* A model and batch large enough for several tiles and slices. */
+enum { B = 4, T = 600, V = 600, D = 48 };
+static uint32_t ids[B * T], first[B * T];
+
+static void
+make(struct model *m, struct arena *a)
+{
+    const struct config c = {
+        .arch = "llama", .V = V, .d = D, .L = 2, .H = 4, .KV = 2, .D = 10,
+        .mlp = 96, .max_pos = 1024, .eps = 1e-5, .theta = 1e4, .tied = 1,
+        .init_range = 0.2
+    };
+    static const size_t len[B][4] = {
+        { 600 }, { 240, 360 }, { 2, 128, 470 }, { 200, 100, 60, 40 }
+    };
+
+    model_random(m, &c, 3, a);
+    m->block[1].mlp = 70;       /* as cut: a view of the first channels */
+    m->block[1].w[W_GATE].rows = m->block[1].w[W_UP].rows = 70;
+    m->block[1].w[W_DOWN].cols = 70;
+    for (size_t b = 0; b < B; b++) {
+        size_t t = 0;
+
+        for (size_t k = 0; k < 4; k++) {
+            const size_t t0 = t;
+
+            for (; t < t0 + len[b][k]; t++)
+                first[b * T + t] = (uint32_t)t0;
+        }
+        for (; t < T; t++)
+            first[b * T + t] = UINT32_MAX;
+    }
+    for (size_t i = 0; i < B * T; i++)
+        ids[i] = (uint32_t)(rng_u64(8, i) % V);
+}
+
+/* Final states, and with z the logits, of rows b0.. */
+static float *
+run(const struct model *m, size_t threads, size_t b0, size_t n, float *z)
+{
+    struct pool *p = pool_new(threads);
+    struct fwd *f = fwd_new(m, p, n, T);
+    struct rows r = { n, T, ids + b0 * T, first + b0 * T };
+    float *final = xmalloc(n * T * m->c.d * sizeof *final);
+
+    forward(f, m, &r, NULL, final);
+    if (z != NULL)
+        fwd_head(f, final, n * T, z);
+    fwd_free(f);
+    pool_free(p);
+    return final;
+}
+
+static int
+same(const float *a, const float *b, size_t t0, size_t n)
+{
+    return memcmp(a + t0 * D, b + t0 * D, n * D * sizeof *a) == 0;
+}
+
+static void
+test_bits(const struct model *m)
+{
+    float *z = xmalloc(B * T * V * sizeof *z), *z2, *y, *x;
+    uint32_t was = ids[T + 400];
+    int good = 1, zero = 1;
+
+    z2 = xmalloc(B * T * V * sizeof *z2);
+    x = run(m, 1, 0, B, z);
+    for (size_t n = 2; n <= 3; n++) {
+        y = run(m, n, 0, B, z2);
+        ok(same(x, y, 0, B * T) && memcmp(z, z2, B * T * V * sizeof *z) == 0,
+            "%zu threads give the bits of one", n);
+        free(y);
+    }
+    for (size_t b = 0; b < B; b++) {
+        y = run(m, 2, b, 1, NULL);
+        good &= same(x + b * T * D, y, 0, T);
+        free(y);
+    }
+    ok(good, "a row alone gives the bits that it gives among others");
+    for (size_t i = (4 * T - 200) * D; i < 4 * T * D; i++)
+        zero &= x[i] == 0.0f;
+    ok(zero, "padding gives zeros");
+    ids[T + 400] = (was + 1) % V;           /* in document 2 of row 1 */
+    y = run(m, 2, 0, B, NULL);
+    ok(same(x, y, 0, T + 400) && same(x, y, 2 * T, 2 * T) &&
+        !same(x, y, T + 400, 1), "a later token changes no earlier state");
+    ids[T + 400] = was;
+    free(y);
+    was = ids[T + 5];
+    ids[T + 5] = (was + 1) % V;             /* in document 1 of row 1 */
+    y = run(m, 2, 0, B, NULL);
+    ok(same(x, y, T + 240, 360) && !same(x, y, T + 5, 100),
+        "document 2 does not depend on document 1");
+    ids[T + 5] = was;
+    free(y);
+    free(x);
+    free(z);
+    free(z2);
+}
+
+/* Positions restart at a piece: a document packed behind another gives what
+ * it gives alone, up to its place in the tiles. */
+static void
+test_packed(const struct model *m)
+{
+    struct pool *p = pool_new(2);
+    struct fwd *f = fwd_new(m, p, 1, T);
+    float *x = run(m, 2, 1, 1, NULL), *y = xmalloc(360 * D * sizeof *y);
+    uint32_t zero[360] = { 0 };
+    struct rows r = { 1, 360, ids + T + 240, zero };
+    double w = 0.0;
+
+    forward(f, m, &r, NULL, y);
+    for (size_t i = 0; i < 360 * D; i++) {
+        const double e = fabs((double)y[i] - x[240 * D + i]);
+
+        w = e <= w ? w : isnan(e) ? INFINITY : e;
+    }
+    ok(w <= 1e-5, "a packed document gives what it gives alone (%.2g)", w);
+    free(x);
+    free(y);
+    fwd_free(f);
+    pool_free(p);
+}
+
+static void
+test_kv(const struct model *m)
+{
+    static const size_t feed[] = { 1, 2, 70, 1, 1, 5, 120, 1, 399 };
+    struct pool *p = pool_new(2);
+    struct fwd *f = fwd_new(m, p, 1, 8);
+    struct kvcache *k = kv_new(f, T);
+    float *z = xmalloc(T * V * sizeof *z), *x = run(m, 2, 0, 1, z);
+    float *got = xmalloc(V * sizeof *got);
+    size_t t = 0;
+    double w = 0.0;
+
+    for (size_t i = 0; i < sizeof feed / sizeof *feed; i++) {
+        if (kv_step(k, ids + t, feed[i], got) != 0)
+            w = INFINITY;
+        t += feed[i];
+        for (size_t v = 0; v < V; v++) {
+            const double e = fabs((double)got[v] - z[(t - 1) * V + v]);
+
+            w = e <= w ? w : isnan(e) ? INFINITY : e;
+        }
+    }
+    ok(t == T && w <= 1e-4, "the cache gives the logits of the whole (%.2g)",
+        w);
+    ok(kv_step(k, ids, 1, got) == -1, "a full cache is refused");
+    kv_free(k);
+    free(x);
+    free(z);
+    free(got);
+    fwd_free(f);
+    pool_free(p);
+}
+
+/* Activations of the MLP, and channels scaled or removed. */
+static void
+test_mlp(const struct model *m, struct model *cut)
+{
+    struct pool *p = pool_new(2);
+    struct fwd *f = fwd_new(m, p, B, T), *g = fwd_new(cut, p, B, T);
+    const size_t n = B * T * D;
+    float *x = xmalloc(n * sizeof *x), *y = xmalloc(n * sizeof *y);
+    float *z = xmalloc(n * sizeof *z), scale[96];
+    float *act = xmalloc(B * T * 96 * sizeof *act), *down = xmalloc(
+        D * 96 * sizeof *down);
+    struct rows r = { B, T, ids, first };
+    double w = 0.0;
+
+    fwd_embed(f, &r, x);
+    for (size_t i = 0; i < 96; i++)
+        scale[i] = i < 70 ? 1.0f : 0.0f;
+    fwd_block_mlp(f, 0, &r, x, y, act, scale);
+    fwd_block(g, 0, &r, x, z);              /* the same channels cut away */
+    for (size_t i = 0; i < n; i++)
+        w = fmax(w, fabs((double)y[i] - z[i]));
+    ok(w <= 1e-5, "a channel scaled by 0 is a channel removed (%.2g)", w);
+    /* y = x2 + act down^T, so with act = 0 the difference is the product */
+    memset(scale, 0, sizeof scale);
+    fwd_block_mlp(f, 0, &r, x, z, NULL, scale);
+    weight_rows(&m->block[0].w[W_DOWN], 0, D, down);
+    w = 0.0;
+    for (size_t t = 0; t < B * T; t += 37) {
+        for (size_t i = 0; i < D; i++) {
+            double s = (double)z[t * D + i] - y[t * D + i];
+
+            for (size_t k = 0; k < 96; k++)
+                s += (double)act[t * 96 + k] * down[i * 96 + k];
+            w = fabs(s) <= w ? w : isnan(s) ? INFINITY : fabs(s);
+        }
+    }
+    ok(w <= 1e-5, "act is the input of down (%.2g)", w);
+    free(x);
+    free(y);
+    free(z);
+    free(act);
+    free(down);
+    fwd_free(f);
+    fwd_free(g);
+    pool_free(p);
+}
+
+/* Stored as bf16, the weights give the bits of the same values in fp32. */
+static void
+test_bf16(struct model *m)
+{
+    struct model a = *m, b = *m;
+    struct block ba[2], bb[2];
+    float *x, *y;
+    unsigned char *mem[2 * W_N];
+    size_t n = 0;
+
+    memcpy(ba, m->block, sizeof ba);
+    memcpy(bb, m->block, sizeof bb);
+    a.block = ba;
+    b.block = bb;
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t k = 0; k < W_N; k++) {
+            struct weight *w = &bb[i].w[k], *wide = &ba[i].w[k];
+            const size_t size = w->rows * w->cols;
+            float *v = xmalloc(size * 4);
+            uint16_t *h = xmalloc(size * 4);
+
+            weight_rows(w, 0, w->rows, v);
+            for (size_t j = 0; j < size; j++) {
+                uint32_t u;
+
+                memcpy(&u, v + j, 4);
+                h[j] = (uint16_t)(u >> 16);
+                u &= 0xffff0000;
+                memcpy(v + j, &u, 4);
+            }
+            *wide = (struct weight){ (unsigned char *)v, DT_F32, w->rows,
+                w->cols, w->cols * 4, 0, 0.0f };
+            *w = (struct weight){ (unsigned char *)h, DT_BF16, w->rows,
+                w->cols, w->cols * 2, 0, 0.0f };
+            mem[n++] = (unsigned char *)v;
+        }
+    }
+    x = run(&a, 2, 0, B, NULL);
+    y = run(&b, 2, 0, B, NULL);
+    ok(same(x, y, 0, B * T), "bf16 weights give the bits of their values");
+    free(x);
+    free(y);
+    for (size_t i = 0; i < 2; i++)
+        for (size_t k = 0; k < W_N; k++)
+            free((void *)(uintptr_t)bb[i].w[k].data);
+    while (n > 0)
+        free(mem[--n]);
+}
+
+int
+main(void)
+{
+    struct pool *pool = pool_new(2);
+    struct model m, cut;
+    struct arena a, a2;
+
+    test_golden("tied", pool);
+    test_golden("untied", pool);
+    make(&m, &a);
+    test_bits(&m);
+    test_packed(&m);
+    test_kv(&m);
+    make(&cut, &a2);
+    cut.block[0].mlp = 70;
+    cut.block[0].w[W_GATE].rows = cut.block[0].w[W_UP].rows = 70;
+    cut.block[0].w[W_DOWN].cols = 70;
+    test_mlp(&m, &cut);
+    test_bf16(&m);
+    model_random_free(&m);
+    model_random_free(&cut);
+    arena_release(&a);
+    arena_release(&a2);
+    pool_free(pool);
+    return done_testing();
+}

@@ -1,0 +1,178 @@
+/* lib/msg: how the ends of a socket meet: strangers, tokens, ports */
+#include "base/prog.h"
+#include "msg/addr.h"
+#include "msg/sock.h"
+#include "../lib/tap.h"
+
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static char where[64];
+static int port;
+
+/* A connection to the port of `where`, from a child that then says p[n], a byte
+ * each tenth of a second. */
+static pid_t
+stranger(const char *p, size_t n)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET,
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+        .sin_port = htons((uint16_t)port) };
+    const struct timespec nap = { .tv_nsec = 100000000 };
+    const pid_t child = fork();
+    int fd = -1, k = -1;
+
+    if (child != 0)
+        return child;
+    for (int i = 0; i < 100 && k < 0; i++) {
+        if (fd >= 0)
+            close(fd);
+        fd = socket(AF_INET, SOCK_STREAM, 0);
+        k = connect(fd, (struct sockaddr *)&at, sizeof at);
+        if (k < 0)
+            nanosleep(&nap, NULL);
+    }
+    for (size_t i = 0; k == 0 && i < n; i++) {
+        nanosleep(&nap, NULL);
+        if (write(fd, p + i, 1) != 1)
+            break;
+    }
+    pause();
+    _exit(0);
+}
+
+static int
+meet(enum sock_role role, struct err *e)
+{
+    struct addr a;
+
+    return addr_parse(&a, where, e) < 0 ? -1 : sock_meet(&a, role, e);
+}
+
+/* Strangers that say nothing, or slowly the right thing, are there before an
+ * honest peer. */
+static void
+test_strangers(void)
+{
+    static const char slow[32] = "retort-ipc-2 wr\n";
+    pid_t child[20], honest;
+    struct err e = { 0 };
+    double t = prog_now();
+    int fd, status;
+
+    fflush(stdout);
+    for (size_t i = 0; i < 20; i++)
+        child[i] = stranger(slow, i % 4 == 0 ? sizeof slow - 4 : 0);
+    if ((honest = fork()) == 0) {
+        const struct timespec nap = { .tv_sec = 1 };
+
+        nanosleep(&nap, NULL);
+        _exit((fd = meet(SOCK_WRITES, &e)) < 0 || write(fd, "x", 1) != 1);
+    }
+    fd = meet(SOCK_READS, &e);
+    t = prog_now() - t;
+    waitpid(honest, &status, 0);
+    ok(fd >= 0 && status == 0, "an honest peer is heard: %s", e.msg);
+    ok(t < 4.0, "before the strangers' time is over: %.1f s", t);
+    if (fd >= 0)
+        close(fd);
+    for (size_t i = 0; i < 20; i++) {
+        kill(child[i], SIGKILL);
+        waitpid(child[i], NULL, 0);
+    }
+}
+
+/* Both ends with a token, or without; a third who has another. */
+static void
+test_token(void)
+{
+    struct err e = { 0 };
+    pid_t other;
+    int fd, status;
+
+    setenv("RETORT_TOKEN", "guess", 1);
+    fflush(stdout);
+    if ((other = fork()) == 0) {
+        const struct timespec nap = { .tv_nsec = 300000000 };
+
+        nanosleep(&nap, NULL);
+        fd = meet(SOCK_WRITES, &e);
+        setenv("RETORT_TOKEN", "secret", 1);
+        _exit((fd < 0 && e.code == EX_INPUT ? 0 : 2) |
+            (meet(SOCK_WRITES, &e) < 0));
+    }
+    setenv("RETORT_TOKEN", "secret", 1);
+    fd = meet(SOCK_READS, &e);
+    waitpid(other, &status, 0);
+    ok(fd >= 0 && status == 0, "who has not the token is refused, who has it "
+        "is let in: %s", e.msg);
+    if (fd >= 0)
+        close(fd);
+    unsetenv("RETORT_TOKEN");
+}
+
+/* Told to stop while the other end keeps silent. */
+static void
+test_stop(void)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET,
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+        .sin_port = htons((uint16_t)port) };
+    const int s = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+    struct err e = { 0 };
+    pid_t child;
+    int fd, status;
+
+    setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(s, (struct sockaddr *)&at, sizeof at) < 0 || listen(s, 1) < 0)
+        perror("# bind");
+    fflush(stdout);
+    if ((child = fork()) == 0) {
+        prog_catch_stop();
+        meet(SOCK_WRITES, &e);
+        _exit(e.code);
+    }
+    fd = accept(s, NULL, NULL);
+    kill(child, SIGTERM);
+    waitpid(child, &status, 0);
+    ok(WIFEXITED(status) && WEXITSTATUS(status) == EX_STOP,
+        "SIGTERM during a hello is an interruption: %d", WEXITSTATUS(status));
+    close(fd);
+    close(s);
+}
+
+static void
+test_ports(void)
+{
+    static const char *const bad[] = { "tcp:h:65536", "tcp:h:0", "tcp:h:99999",
+        "tcp:h:70000?wait=1", "tcp:h:+80", "tcp:h:1k", "tcp:h:", "tcp:80" };
+    struct addr a;
+    struct err e;
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        n += addr_parse(&a, bad[i], &e) < 0 && e.code == EX_USAGE;
+    ok(n == sizeof bad / sizeof *bad, "%zu bad ports are refused: %s", n,
+        e.msg);
+    ok(addr_parse(&a, "tcp:[::1]:65535", &e) == 0 && strcmp(a.port, "65535")
+        == 0, "the last one is taken");
+}
+
+int
+main(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    port = 20000 + (int)(getpid() % 20000);
+    snprintf(where, sizeof where, "tcp:127.0.0.1:%d?wait=20", port);
+    test_ports();
+    test_strangers();
+    test_token();
+    test_stop();
+    return done_testing();
+}

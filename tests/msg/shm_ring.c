@@ -1,0 +1,407 @@
+/* The ring of shared memory: messages of all sizes through one mapping with
+ * two threads (for the thread sanitizer), and through segments with two
+ * processes, one of which dies. */
+#define _GNU_SOURCE                     /* F_ADD_SEALS */
+#include "../lib/streams.h"
+#include "../lib/tap.h"
+#include "base/bytes.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/prog.h"
+#include "msg/batch.h"
+#include "msg/wire.h"
+#include "msg/shm_ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SMALL = 1 << 16, MESSAGES = 3000 };
+
+/* Sizes up to `most`; message k is bytes k, k + 1, ... */
+static size_t
+size_of(size_t k, size_t most)
+{
+    return 1 + k * 2654435761u % most;
+}
+
+static int
+put(struct ring *r, size_t k, size_t most)
+{
+    const size_t n = size_of(k, most);
+    unsigned char *p;
+    struct err e;
+    int c = ring_reserve(r, n, n / 2, &p, &e);
+
+    if (c != 0)
+        return c;
+    for (size_t i = 0; i < n; i++)
+        p[i] = (unsigned char)(k + i);
+    ring_publish(r);
+    return 0;
+}
+
+/* 1 as it should be, 0 at the end, -1. */
+static int
+get(struct ring *r, size_t k, size_t most, uint64_t *end)
+{
+    const size_t n = size_of(k, most);
+    struct ring_msg m;
+    struct err e;
+    const int c = ring_next(r, &m, &e);
+
+    if (c <= 0)
+        return c;
+    if (m.n != n || (uintptr_t)(m.p + n / 2) % 64 != 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        if (m.p[i] != (unsigned char)(k + i))
+            return -1;
+    *end = m.end;
+    return 1;
+}
+
+static void *
+write_all(void *arg)
+{
+    struct ring *r = arg;
+    size_t k = 0;
+
+    while (k < MESSAGES && put(r, k, SMALL / 4) == 0)
+        k++;
+    return (void *)(uintptr_t)k;
+}
+
+static void
+test_threads(void)
+{
+    struct ring *end[2];
+    struct err e;
+    pthread_t t;
+    void *wrote;
+    uint64_t upto = 0, before;
+    size_t k;
+
+    ok(ring_pair(end, SMALL, &e) == 0, "a ring");
+    if (pthread_create(&t, NULL, write_all, end[0]) != 0)
+        abort();
+    /* Two messages are held, as a reader that reads ahead does. */
+    for (k = 0, before = 0; k < MESSAGES; k++, before = upto)
+        if (get(end[1], k, SMALL / 4, &upto) != 1)
+            break;
+        else
+            ring_release(end[1], before);
+    ok(k == MESSAGES, "%zu messages of up to %d bytes through %d", k, SMALL / 4,
+        SMALL);
+    pthread_join(t, &wrote);
+    ok((uintptr_t)wrote == MESSAGES, "all were written");
+    ring_close(end[1]);
+    ok(put(end[0], 0, 9) == 1, "a reader that closes is noticed");
+    ring_close(end[0]);
+}
+
+static void
+test_large(void)
+{
+    struct ring *end[2];
+    struct err e = { 0 };
+    unsigned char *p;
+    struct ring_msg m;
+
+    ring_pair(end, SMALL, &e);
+    ok(ring_reserve(end[0], SMALL, 8, &p, &e) == -1 && e.code == EX_USAGE &&
+        strstr(e.msg, "size=1M"), "%s", e.msg);
+    ok(ring_reserve(end[0], SIZE_MAX, 8, &p, &e) == -1, "%s", e.msg);
+    ok(ring_reserve(end[0], SMALL - 4096 - 128, 8, &p, &e) == 0,
+        "one that just fits");
+    memset(p, 1, SMALL - 4096 - 128);
+    ring_publish(end[0]);
+    ok(ring_next(end[1], &m, &e) == 1 && m.n == SMALL - 4096 - 128,
+        "is read");
+    ring_release(end[1], m.end);
+    ring_wake(end[1]);
+    ok(ring_next(end[1], &m, &e) == -1, "a reader that is woken gives up");
+    ring_close(end[1]);
+    ring_close(end[0]);
+}
+
+/* A child that writes some messages to a, and then dies or waits to die. */
+static pid_t
+writer(const struct addr *a, size_t n)
+{
+    const pid_t pid = fork();
+    struct err e;
+    struct ring *r;
+
+    if (pid != 0)
+        return pid;
+    if (!(r = ring_create(a, &e)))
+        _exit(1);
+    for (size_t k = 0; k < n; k++)
+        put(r, k, 1000);
+    pause();
+    _exit(0);
+}
+
+static void
+end_child(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+static int
+segment_exists(const struct addr *a)
+{
+    char *name = xasprintf("/dev/shm/retort-%lu-%s", (unsigned long)geteuid(),
+        a->name);
+    const int r = access(name, F_OK) == 0;
+
+    free(name);
+    return r;
+}
+
+static void
+wait_segment(const struct addr *a)
+{
+    const struct timespec nap = { .tv_nsec = 30000000 };
+
+    do
+        nanosleep(&nap, NULL);
+    while (!segment_exists(a));
+}
+
+static void
+test_death(void)
+{
+    char *text = xasprintf("shm:unit.%ld?size=64K&wait=5", (long)getpid());
+    struct addr a;
+    struct err e = { 0 };
+    struct ring *r;
+    uint64_t end;
+    size_t k = 0;
+    double t;
+    pid_t pid;
+
+    addr_parse(&a, text, &e);
+    pid = writer(&a, 20);
+    wait_segment(&a);
+    r = ring_attach(&a, &e);
+    ok(r && !segment_exists(&a), "a reader attaches, the name goes %s", e.msg);
+    end_child(pid);
+    t = prog_now();
+    while (k < 20 && get(r, k, 1000, &end) == 1)
+        k++;
+    ok(k == 20, "all that was published is there");
+    ok(get(r, k, 1000, &end) == 0 && prog_now() - t < 1.0,
+        "then the death is noticed in %.2f s", prog_now() - t);
+    ring_close(r);
+
+    pid = writer(&a, 1);
+    wait_segment(&a);
+    ok(!ring_create(&a, &e) && e.code == EX_USAGE, "%s", e.msg);
+    end_child(pid);
+    ok(segment_exists(&a), "a writer that nobody met leaves its segment");
+    r = ring_create(&a, &e);
+    ok(r != NULL, "the next start takes its place %s", e.msg);
+    ring_close(r);
+    ok(!segment_exists(&a), "a clean end removes it");
+
+    pid = writer(&a, 1);
+    wait_segment(&a);
+    end_child(pid);
+    a.wait = 0.2;
+    ok(!ring_attach(&a, &e) && e.code == EX_SYS && !segment_exists(&a),
+        "a reader does not take it for its own: %s", e.msg);
+
+    /* The reader dies: the writer is told. */
+    r = ring_create(&a, &e);
+    if ((pid = fork()) == 0) {
+        struct ring *q = ring_attach(&a, &e);
+
+        _exit(q && get(q, 0, 1000, &end) == 1 ? 0 : 1);
+    }
+    put(r, 0, 1000);
+    ok(ring_handover(r, &e) == 0, "a reader has come");
+    waitpid(pid, NULL, 0);
+    for (k = 1; k < 1000 && put(r, k, 1000) == 0; k++)
+        ;
+    ok(k < 200, "it died, and the writer is told after %zu messages", k);
+    ring_close(r);
+    free(text);
+}
+
+static void
+test_foreign(void)
+{
+    const struct addr a = { .text = "fd", .size = 1 << 16 };
+    char junk[100];
+    struct err e;
+    int fd = memfd_create("x", MFD_ALLOW_SEALING);
+
+    if (fd < 0 || ftruncate(fd, 1 << 16) < 0)
+        abort();
+    ok(!ring_attach_fd(&a, dup(fd), &e) && e.code == EX_INPUT, "%s", e.msg);
+    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+    ok(!ring_attach_fd(&a, dup(fd), &e) && e.code == EX_INPUT, "%s", e.msg);
+    memset(junk, 'x', sizeof junk);
+    memcpy(junk, "retortSH", 8);
+    if (pwrite(fd, junk, sizeof junk, 0) != sizeof junk)
+        abort();
+    ok(!ring_attach_fd(&a, dup(fd), &e) && e.code == EX_INPUT, "%s", e.msg);
+    close(fd);
+}
+
+/* A segment that is not ours alone is refused, by either end, at once. */
+static void
+test_owner(void)
+{
+    char *text = xasprintf("shm:own.%ld?size=64K&wait=5", (long)getpid());
+    char *path = xasprintf("/dev/shm/retort-%lu-own.%ld",
+        (unsigned long)geteuid(), (long)getpid());
+    struct addr a;
+    struct err e = { 0 };
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+
+    addr_parse(&a, text, &e);
+    fchmod(fd, 0622);
+    ok(!ring_create(&a, &e) && e.code == EX_INPUT, "%s", e.msg);
+    ok(!ring_attach(&a, &e) && e.code == EX_INPUT, "%s", e.msg);
+    ok(access(path, F_OK) == 0, "and it is still there");
+    fchmod(fd, 0600);
+    if (geteuid() == 0 && fchown(fd, 65534, 65534) == 0) {
+        ok(!ring_create(&a, &e) && e.code == EX_INPUT, "%s", e.msg);
+        ok(!ring_attach(&a, &e) && e.code == EX_INPUT, "%s", e.msg);
+    } else {
+        ok(1, "another user's # SKIP only root can make one");
+    }
+    unlink(path);
+    close(fd);
+    free(path);
+    free(text);
+}
+
+/* Somebody shrinks a segment that is read. */
+static void
+test_shrink(void)
+{
+    char *text = xasprintf("shm:shr.%ld?size=64K&wait=5", (long)getpid());
+    char *path = xasprintf("/dev/shm/retort-%lu-shr.%ld",
+        (unsigned long)geteuid(), (long)getpid());
+    struct addr a;
+    struct err e = { 0 };
+    struct ring *r;
+    struct ring_msg m;
+    pid_t pid;
+    int fd;
+
+    addr_parse(&a, text, &e);
+    pid = writer(&a, 1);
+    wait_segment(&a);
+    fd = open(path, O_RDWR);
+    r = ring_attach(&a, &e);
+    if (fd < 0 || !r || ftruncate(fd, 8192) < 0)
+        abort();
+    ok(ring_next(r, &m, &e) < 0 && e.code == EX_INPUT, "%s", e.msg);
+    ring_close(r);
+    end_child(pid);
+    close(fd);
+    free(path);
+    free(text);
+}
+
+/* Messages of the stream file to a ring; after each the writer waits for a
+ * byte, and then spoils what it has written. */
+static void
+spoil(const struct addr *a, const char *file, int from, int to)
+{
+    struct err e;
+    struct ring *r = ring_create(a, &e);
+    unsigned char *p, *q;
+    char *all, c;
+    size_t n, at = 0, len;
+
+    if (!r || io_slurp(file, 1 << 20, &all, &n, &e) < 0)
+        _exit(1);
+    for (; at < n; at += len) {
+        const size_t head = 8 + (size_t)le_get(all + at, 8);
+
+        if (msg_size(all + at, n - at, &len, &e) < 0 ||
+            msg_size(all + at, n - at, &len, &e) < 0 ||
+            ring_reserve(r, len, head, &q, &e) != 0)
+            _exit(1);
+        p = q;
+        memcpy(p, all + at, len);
+        ring_publish(r);
+        if (at + len == n || read(from, &c, 1) != 1)
+            _exit(0);
+        memset(p + head, 0xff, len - head);
+        if (write(to, &c, 1) != 1)
+            _exit(0);
+    }
+    _exit(0);
+}
+
+/* What was checked is what is used, whatever the writer does then. */
+static void
+test_spoil(void)
+{
+    static const struct sample sample = { .batch = 1, .messages = 3, .docs = 2,
+        .T = 8, .vocab = 500, .mask = 1 };
+    char *text = xasprintf("shm:sp.%ld?size=64K&wait=5", (long)getpid());
+    struct addr a;
+    struct err e = { 0 };
+    struct msg_in *in;
+    struct batch b = { 0 };
+    struct msg m;
+    size_t batches = 0, bad = 0;
+    int there[2], back[2], k;
+    pid_t pid;
+    char c = 0;
+
+    addr_parse(&a, text, &e);
+    if (pipe(there) < 0 || pipe(back) < 0 ||
+        sample_file("spoil", &sample, &e) < 0)
+        abort();
+    fflush(stdout);
+    if ((pid = fork()) == 0)
+        spoil(&a, "spoil", there[0], back[1]);
+    in = msg_in_open(text, 0, &e);
+    while (in && (k = msg_read(in, &m, &e)) > 0) {
+        if (write(there[1], &c, 1) != 1 || read(back[0], &c, 1) != 1)
+            break;
+        if (m.kind != MSG_BATCH)
+            continue;
+        batches++;
+        bad += batch_unpack(&b, &m, 500, &e) < 0;
+        for (size_t i = 0; i < st_find(&m.st, "piece_source")->n; i++)
+            bad += st_u16(st_find(&m.st, "piece_source"), i) > 2;
+    }
+    ok(batches == 3 && bad == 0, "%zu batches, spoilt after the check: %zu "
+        "are %s", batches, bad, e.msg);
+    end_child(pid);
+    batch_release(&b);
+    msg_in_close(in);
+    free(text);
+}
+
+int
+main(void)
+{
+    test_threads();
+    test_large();
+    test_death();
+    test_foreign();
+    test_owner();
+    test_shrink();
+    test_spoil();
+    return done_testing();
+}

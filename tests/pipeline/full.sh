@@ -1,0 +1,98 @@
+#!/bin/sh
+# A full disk, or a limit on file size: exit 1, the file is named, and what was
+# there before is intact
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/train.sh"
+student -q -m new.json -t tok -o s --lr 1e-3 one || exit 1
+stream -q -B 4 -T 64 -s 7 --batches 12 -o batches data
+teacher -q -m teacher -o kd batches
+
+# refused PATH command ...: no room; the message names a file below PATH
+refused() {
+    where=$1
+    shift
+    status 1 "no room: $*" "$@"
+    like '... is said of the file' \
+        "^$1: ${where}[^ ]*: (No space left on device|File too large)\$" err
+    equal '... and nothing else' "$(grep -vc ' = ' err)" 1
+}
+# every DIR: all programs that write, into DIR where there is little room
+every() {
+    refused "$1/" tokenize -q -t tok -o "$1/x" "$top/corpus/en.jsonl"
+    refused "$1/" tokenize -q --train "$1/x.json" "$top/corpus/en.jsonl"
+    refused "$1/" shard -q -o "$1/d" kd
+    refused "$1/" stream -q -B 4 -T 64 --epochs 9 -o "$1/x" data
+    refused "$1/" teacher -q -m teacher -o "$1/x" batches
+    refused "$1/" student -q -m s -o "$1/run" --lr 1e-3 batches
+    refused "$1/" prune -q -m teacher -o "$1/cut" --ratio 0.1 batches
+    equal 'nothing is left of them' "$(find "$1" -name x -o -name x.json -o \
+        -name cut -o -name '*.tmp*' -o -name 'config.json')" ''
+}
+
+student -q -m s -o part --lr 1e-3 --steps 4 --schedule constant kd
+rm part/config.json
+stream -q --resume part data >rest.b
+teacher -q -m teacher -o rest rest.b
+student -q -m s -o whole --lr 1e-3 --schedule constant kd
+# resume DIR: it goes on to the end of an undisturbed run
+resume() {
+    find "$1" -type f -path "*step*" -exec cksum {} + >after
+    same 'the checkpoint is intact' before after
+    ok 'with room the run goes on' student -q -m s -o "$1" --lr 1e-3 \
+        --schedule constant --resume rest
+    same '... to the same end' "$1/model.safetensors" whole/model.safetensors
+}
+
+# --- a limit on file size ---
+mkdir limit
+(
+    ulimit -f 16            # 8 KB
+    every limit
+    echo "$tap_count $tap_failed" >counts
+)
+read -r tap_count tap_failed <counts
+cp -r part again
+find again -type f -path "*step*" -exec cksum {} + >before
+(
+    ulimit -f 100
+    refused again/ student -q -m s -o again --lr 1e-3 --schedule constant \
+        --resume rest
+    echo "$tap_count $tap_failed" >counts
+)
+read -r tap_count tap_failed <counts
+resume again
+
+# --- a small disk ---
+mkdir small
+if mount -t tmpfs -o size=8k tmpfs small 2>/dev/null; then
+    every small
+    umount small
+    mount -t tmpfs -o size=4m tmpfs small
+    cp -r part small/run
+    find small/run -type f -path "*step*" -exec cksum {} + >before
+    # Room for a part of the next checkpoint.
+    room=$(df -k small | awk 'NR == 2 { print $4 }')
+    head -c $(((room - 300) * 1024)) /dev/zero >small/filler
+    refused small/run/ student -q -m s -o small/run --lr 1e-3 \
+        --schedule constant --resume rest
+    rm small/filler
+    resume small/run
+    umount small
+else
+    skip 'a small disk' 'cannot mount one'
+fi
+
+# --- reports and text on a full device ---
+if [ -e /dev/full ]; then
+    for command in 'evalppl -q -m teacher docs.st' 'plan -q -m new.json' \
+        'shard -q --dump data' 'shard -q --list data' \
+        'tokenize -q -t tok --decode docs.st' 'stream -q data' \
+        'tokenize -q -t tok docs.st' 'stream -q --dry-run data' \
+        'teacher -q -m teacher batches' \
+        'teacher -q -m teacher --generate Hi -n 3'; do
+        status 1 "/dev/full: $command" sh -c "$command >/dev/full"
+        equal '... in one line' "$(cat err)" \
+            "${command%% *}: <stdout>: No space left on device"
+    done
+fi
+done_testing

@@ -1,0 +1,115 @@
+#!/bin/sh
+# recipes/smollm2.mk with a tiny model in place of the one it fetches: each
+# step, own text, settings that change
+. "${0%/*}/../lib/lib.sh"
+work=$PWD
+gguf=$top/tests/golden/gguf/f32.gguf
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+# recipe ARGUMENT ...: what is built is taken as it is; nothing is fetched
+recipe() {
+    make -s --no-print-directory -C "$top" -f recipes/smollm2.mk -o programs \
+        BUILD="$BUILD" WORK="$work/w" GGUF="$gguf" UDHR="$work/udhr" \
+        T=32 B=2 BATCHES=6 WARMUP=1 SAVE=3 CALIB_ROWS=2 CANDIDATES=0 \
+        PARAMS=30K CONTEXT=32 PROMPTS="'en:a b' 'de:c \\t d'" "$@"
+}
+# In so many languages, an article a line
+mkdir udhr
+for l in bul ces dan deu_1996 ell_monotonic eng spa est fin fra gle hrv hun \
+    ita lit lav mlt nld pol por_PT ron_2006 slk slv swe; do
+    awk -v l="$l" 'BEGIN { for (i = 1; i <= 30; i++)
+        printf "<article data-number=\"%d\">\n<p>%s %d: %s %d</p>\n" \
+            "</article>\n", i, l, i, "all are born free and equal", i * 7 }' \
+        >"udhr/$l.html"
+done
+
+ok 'the whole' recipe
+o=w/full
+for f in report.txt report.html samples.txt facts.txt teacher/config.json \
+    pruned/config.json distilled/config.json; do
+    if [ -s "$o/$f" ]; then pass "$f"; else fail "$f"; fi
+done
+like 'names the page' "as a page: $work/w/full/report.html" out
+like 'shows the models' '^distilled ' out
+unlike 'the held-out articles are not trained on' '^eng (5|11|17|23|28):' \
+    "$o/text/train/en.txt"
+equal 'but judged on' "$(grep -c '^eng' "$o/text/held-out/en.txt")" 5
+equal 'what three models say to two prompts' "$(wc -l <"$o/samples.txt")" 6
+equal 'in fields' "$(awk -F '\t' '{ print NF }' "$o/samples.txt" | uniq)" 3
+like 'the page has the settings' 'RIVAL_LR|CANDIDATES' "$o/report.html"
+find w -type f -exec cksum {} + | sort >before
+ok 'again' recipe
+find w -type f -exec cksum {} + | sort >after
+same 'makes nothing' before after
+
+# refused NAME WAS NOW: by its name, and nothing is changed
+refused() {
+    rc=0
+    recipe "$1=$3" >out 2>err || rc=$?
+    equal "$1 is changed" "$rc" 2
+    like 'is named' "was made with $1=$2, not $1=$3$" err
+    like 'what to do' "^remove $work/w/full[^ ]*, or choose another WORK" err
+    find w -type f -exec cksum {} + | sort >after
+    same 'all is as it was' before after
+}
+refused LR 3e-4 1e-3
+refused BATCHES 6 7
+refused STUDENT '' --recompute
+refused PARAMS 30K 29K
+refused HELD_OUT '5 11 17 23 28' 5
+refused SEED 1 2
+ok 'another context' recipe CONTEXT=16
+like 'judges again' '^# .*context.16|context 16' "$o/eval.tsv"
+grep -v 'eval.tsv\|judged\|report\|held-out\|facts\|samples' before >want
+find w -type f -exec cksum {} + | sort |
+    grep -v 'eval.tsv\|judged\|report\|held-out\|facts\|samples' >after
+same 'and trains nothing again' want after
+ok 'a rival' recipe CONTEXT=16 rival
+like 'is judged beside' '^rival ' out
+like 'and is on the page' 'rival' "$o/report.html"
+rc=0
+recipe CONTEXT=16 RIVAL_LR=1e-2 rival >out 2>err || rc=$?
+equal 'with another rate' "$rc" 2
+like 'is refused' 'rival[*] was made with RIVAL_LR=3e-4, not RIVAL_LR=1e-2$' err
+
+# --- text of one's own ---
+mkdir mine other
+for i in 1 2 3 4 5 6 7 8 9; do
+    sed -n "$i"p "$top/corpus/en.jsonl" >"mine/$i.txt"
+done
+sed -n 10,12p "$top/corpus/en.jsonl" >other/x.txt
+rc=0
+recipe TEXT="$work/mine" >out 2>err || rc=$?
+equal 'TEXT alone' "$rc" 2
+like 'says what else' 'TEXT, to train on, and HELD_OUT_TEXT, to judge on, go' err
+rc=0
+recipe TEXT="$work/mine" HELD_OUT_TEXT="$work/other" >out 2>err || rc=$?
+equal 'TEXT where UDHR was' "$rc" 2
+like 'is named' "was made with TEXT=, not TEXT=$work/mine$" err
+own() {
+    recipe WORK="$work/v" UDHR=none TEXT="$work/mine" \
+        HELD_OUT_TEXT="$work/other" "$@"
+}
+ok 'own text' own
+ok 'is read' shard --check v/full/train
+like 'a document a file' '9 documents|documents.*9' out
+if [ -e v/full/text ]; then fail 'UDHR is not'; else pass 'UDHR is not'; fi
+if [ -s v/full/report.html ]; then pass 'its page'; else fail 'its page'; fi
+cp v/full/eval.tsv eval1
+sed -n 13p "$top/corpus/en.jsonl" >other/y.txt
+ok 'more to judge on' own report
+if cmp -s eval1 v/full/eval.tsv; then fail 'is judged'; else pass 'is judged'; fi
+rc=0
+own HELD_OUT_TEXT="$work/other/y.txt" >out 2>err || rc=$?
+equal 'another text to judge on' "$rc" 0
+rc=0
+recipe WORK="$work/v" >out 2>err || rc=$?
+equal 'UDHR where TEXT was' "$rc" 2
+like 'is named' "was made with TEXT=$work/mine, not TEXT=$" err
+like 'and what there was not' "was made with no UDHR, not UDHR=" err
+touch mine/3.txt
+rc=0
+own >out 2>err || rc=$?
+equal 'a text changed behind it' "$rc" 2
+like 'is named' "full was made before $work/mine/3.txt was changed" err
+done_testing

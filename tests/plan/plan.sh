@@ -1,0 +1,92 @@
+#!/bin/sh
+# plan: what it predicts is what student says and what a model has
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/train.sh"
+
+# value NAME: of the TSV in out
+value() {
+    awk -F '\t' -v n="$1" '$1 == n { print $2 }' out
+}
+# mega NAME: it in MB with one decimal, as student prints it
+mega() {
+    awk -F '\t' -v n="$1" '$1 == n { printf "%.1f\n", $2 / 1e6 }' out
+}
+# said WHAT FILE: the number after WHAT in student's line
+said() {
+    sed -nE "s/.* $1 ([0-9.]+)[,;]?.*/\1/p" "$2" | head -n 1
+}
+# agrees WHAT: out has what student's notes in the file said tell
+agrees() {
+    equal "$1: parameters" "$(value parameters)" \
+        "$(sed -nE 's/.*: ([0-9]+) parameters,.*/\1/p' said)"
+    for part in weights gradients moments work; do
+        equal "$1: $part" "$(mega "memory.$part")" "$(said "$part" said)"
+    done
+    equal "$1: teacher's head" "$(mega memory.teacher-head)" \
+        "$(said 'teacher head' said)"
+    equal "$1: GFLOP a token" \
+        "$(awk -F '\t' '$1 == "token.train" { printf "%.4g\n", $2 / 1e9 }' out)" \
+        "$(sed -nE 's/.* ([0-9.e-]+) GFLOP a token.*/\1/p' said)"
+}
+
+student -m new.json -t tok -o s -j 2 one 2>said || exit 1
+ok 'a config.json' plan -m new.json -B 4 -T 64 -j 2 --format tsv
+agrees 'config'
+cp out one.tsv
+mkdir only
+cp s/config.json only
+ok 'a directory without weights' plan -m only -B 4 -T 64 -j 2 --format tsv
+same 'says the same' out one.tsv
+ok 'the trained model' plan -m s -B 4 -T 64 -j 2 --format tsv
+same 'says the same' out one.tsv
+
+teacher -q -m teacher -o kd one
+student -m s -o d -j 2 --recompute --micro 3 kd 2>said || exit 1
+ok 'with a teacher' plan -m s --teacher teacher -B 4 -T 64 -j 2 \
+    --recompute --micro 3 --format tsv
+agrees 'distillation'
+
+# Parameters by hand: 1024 x 32 embedding, tied; a block of attention
+# 2 x 32 x 48 + 2 x 32 x 24, MLP 3 x 32 x 48, norms 2 x 32; one norm.
+equal 'parameters.embedding' "$(value parameters.embedding)" 32768
+equal 'parameters.blocks' "$(value parameters.blocks)" \
+    $((2 * (2 * 32 * 48 + 2 * 32 * 24 + 3 * 32 * 48 + 2 * 32)))
+equal 'parameters.norm' "$(value parameters.norm)" 32
+equal 'parameters.head' "$(value parameters.head)" 0
+# Operations: 2 a parameter of a product, head included, and of attention
+# 2 x 2 blocks x 48 x 65; training 6 and 3.5 times.
+equal 'token.forward' "$(value token.forward)" \
+    $((2 * (32768 + 2 * (4608 + 4608)) + 2 * 2 * 48 * 65))
+equal 'token.train' "$(value token.train)" \
+    $((6 * (32768 + 2 * (4608 + 4608)) + 7 * 2 * 48 * 65))
+
+sed 's/"retort": {[^}]*}, *//; s/"tie_word_embeddings": true/"tie_word_embeddings": false/
+s/"num_hidden_layers"/"retort": {"mlp": [48, 20]}, &/' new.json >ragged.json
+ok 'an untied head, MLPs of two widths' plan -m ragged.json --format tsv
+equal 'its parameters' "$(value parameters)" \
+    $((2 * 32768 + 2 * (4608 + 64) + 3 * 32 * 68 + 32))
+
+sed 's/"hidden_size": 32/"hidden_size": 8192/
+s/"intermediate_size": 48/"intermediate_size": 65536/
+s/"num_hidden_layers": 2/"num_hidden_layers": 100/' new.json >huge.json
+case $BUILD in
+*thread*)
+    skip 'a model larger than any machine' \
+        'ThreadSanitizer leaves no room for its address space' ;;
+*)
+    ok 'a model larger than any machine' plan -m huge.json
+    like 'is told so' 'this machine .* has only' err ;;
+esac
+
+status 2 'no model' plan
+status 1 'a model that is not there' plan -m none
+status 2 'a length of 1' plan -m new.json -T 1
+printf '{"model_type": "llama"}' >bad.json
+status 3 'a config.json without sizes' plan -m bad.json
+like 'names the file' '^plan: bad.json: ' err
+printf '{"model_type": "lla' >bad.json
+status 3 'half a config.json' plan -m bad.json
+sed 's/"vocab_size": 1024/"vocab_size": 2048/' t.json >v.json
+status 3 'a teacher of another vocabulary' plan -m new.json --teacher v.json
+like 'says so' 'vocabulary of 2048' err
+done_testing

@@ -1,0 +1,52 @@
+#!/bin/sh
+# Real models out of GGUF files against transformers: make check-real
+# MODELS=DIR, where DIR holds gemma3-270m.gguf, qwen2.5-coder-0.5b.gguf or
+# qwen2.5-coder-1.5b.gguf.  Without one a line says that this was skipped.
+if [ -z "${RETORT_MODELS:-}" ]; then
+    echo '1..0 # SKIP no models: make check-real MODELS=DIR'
+    exit 0
+fi
+. "${0%/*}/../lib/lib.sh"
+
+# check NAME LANGUAGE TOKENS NATS: of the documents of a file of held-out text,
+# each alone, by transformers 5.23 in float32 on the dequantised weights.  Nats
+# count every token but the first of a document, which is BOS where it has one.
+check() {
+    model=$RETORT_MODELS/$1.gguf
+    [ -f "$model" ] || return 0
+    tokenize -q -t "$model" --no-eos -o ids "$top/corpus/held-out/$2.jsonl" &&
+        evalppl -q -m "$model" -c 4096 --format tsv ids >got || {
+        fail "$1 $2"
+        return 0
+    }
+    if awk -F '\t' -v tokens="$3" -v nats="$4" '
+        $1 == "model" { for (i = 1; i <= NF; i++) at[$i] = i }
+        $2 == "(all)" { d = $at["nll"] * $at["tokens"] - nats
+            good = $at["tokens"] == tokens && d <= 1e-4 * nats && \
+                -d <= 1e-4 * nats }
+        END { exit !good }' got; then
+        pass "$1 $2: $4 nats of $3 tokens"
+    else
+        fail "$1 $2: not $4 nats of $3 tokens"
+        sed 's/^/# /' got
+    fi
+}
+
+# Made by transformers 5.23.0 and torch 2.13.0 in float32, one document after
+# the other: log_softmax(model(ids).logits) of from_pretrained(gguf_file=FILE).
+while read -r language gt gn st sn lt ln; do
+    check gemma3-270m "$language" "$gt" "$gn"
+    check qwen2.5-coder-0.5b "$language" "$st" "$sn"
+    check qwen2.5-coder-1.5b "$language" "$lt" "$ln"
+done <<END
+bg 1138 4283.2842 1530 6119.0856 1530 5329.5476
+de 823 3228.5750 938 4054.2001 938 3350.3003
+el 1222 3652.7273 2535 6331.2942 2535 4867.1028
+en 789 2925.7140 778 3337.4140 778 2796.0159
+fi 1325 5316.6584 1540 7302.2329 1540 6182.5343
+ga 1389 7092.2664 1517 8133.8409 1517 6800.3311
+mt 1508 6864.9506 1530 9657.4576 1530 8406.8596
+code 1959 3684.1767 1746 2095.9097 1746 1719.8590
+math 1193 2833.4977 1162 2483.8109 1162 1875.1035
+END
+done_testing

@@ -1,0 +1,65 @@
+#!/bin/sh
+# A real model, SmolLM2-135M-Instruct, against golden values of transformers,
+# tokenizers and llama.cpp: make check-real MODEL=FILE.gguf (recipes/ fetches
+# it).  Without a model one line says that this was skipped.
+if [ -z "${RETORT_MODEL:-}" ]; then
+    echo '1..0 # SKIP no model: make check-real MODEL=SmolLM2-135M-Instruct.Q4_1.gguf'
+    exit 0
+fi
+. "${0%/*}/../lib/lib.sh"
+golden=$top/tests/golden/smollm2
+
+# number JSON.PATH: the number of a line  "NAME": VALUE  after "OBJECT": {
+number() {
+    sed -n "/\"$1\": {/,/}/s/^ *\"$2\": \([0-9.]*\),*\$/\1/p" \
+        "$golden/values.json" | head -n 1
+}
+
+# within WHAT got want share: |got - want| <= share * want, both numbers
+within() {
+    if awk -v a="$2" -v b="$3" -v r="$4" 'BEGIN {
+        d = a - b; if (d < 0) d = -d
+        exit !(a + 0 > 0 && b + 0 > 0 && d <= r * b) }'; then
+        pass "$1: $2, $3"
+    else
+        fail "$1: $2, $3"
+    fi
+}
+
+[ -e tests ] || ln -s "$top/tests" tests
+ok 'the library: ids, logits, greedy continuation, export' \
+    "$BUILD/tests/real-smollm2" "$RETORT_MODEL"
+sed 's/^/# /' out
+
+ok 'tokenize --ids' tokenize -t "$RETORT_MODEL" --no-eos --ids \
+    "$golden/text.txt"
+tr ' ' '\n' <out | sed '/^$/d' >ids
+od -An -v -tu2 --endian=little -w2 "$golden/ids.bin" | tr -d ' ' >want
+same 'the ids are those of the tokenizers library' ids want
+
+ok 'tokenize' tokenize -t "$RETORT_MODEL" --no-eos -o docs "$golden/text.txt"
+for threads in 1 2; do
+    ok "evalppl, threads: $threads" evalppl -m "$RETORT_MODEL" -j "$threads" \
+        --protocol llama.cpp -c 512 --format tsv docs
+    # The column of that name in the line of all sources.
+    awk -F '\t' '/^#/ { next }
+        !c { for (i = 1; i <= NF; i++) if ($i == "ppl") c = i; next }
+        $2 == "(all)" { print $c }' out >ppl.$threads
+done
+ppl=$(cat ppl.1)
+same 'two threads: the same digits' ppl.1 ppl.2
+within 'perplexity: ours, transformers (0.05 %)' "$ppl" \
+    "$(number transformers ppl)" 0.0005
+within 'perplexity: ours, llama-perplexity (0.2 %)' "$ppl" \
+    "$(number f32 ppl)" 0.002
+within 'perplexity: ours, llama-perplexity without its half-precision cache' \
+    "$ppl" "$(number f32_kv_f32 ppl)" 0.0001
+
+prompt=$(sed -n 's/^ *"prompt": "\(.*\)",$/\1/p' "$golden/values.json")
+ok 'teacher --generate' teacher -m "$RETORT_MODEL" --generate "$prompt" -n 32
+sed -n 's/^  "text": "\(.*\)",$/\1/p' "$golden/values.json" |
+    sed 's/\\"/"/g' >text
+{ printf '%s' "$prompt"; cat text; } >want
+sed -n '1,$p' out >got
+same 'its text is the golden continuation' got want
+done_testing

@@ -1,0 +1,394 @@
+#!/bin/sh
+# report: the page and the tables made from the files of a run
+. "${0%/*}/../lib/lib.sh"
+
+# wellformed FILE: every element that is opened is closed in order, attributes
+# are in quotes, and what would be markup is escaped
+cat >wellformed.awk <<'EOF'
+BEGIN { RS = "<" }
+function bad(why) { print why ": <" $0; wrong = 1; exit }
+function entities(s) {
+    gsub(/&(amp|lt|gt|quot|#39);/, "", s)
+    return s !~ /&/
+}
+NR == 1 { if ($0 != "") bad("text before"); next }
+{
+    at = index($0, ">")
+    if (at == 0) bad("not ended")
+    tag = substr($0, 1, at - 1)
+    text = substr($0, at + 1)
+    if (tag == "!DOCTYPE html") next
+    if (tag != "style" && index(text, ">")) bad("raw >")
+    if (!entities(tag) || (tag != "style" && !entities(text))) bad("raw &")
+    if (tag ~ /^\//) {
+        if (stack[n--] != substr(tag, 2)) bad("not the one open")
+        next
+    }
+    empty = sub(/\/$/, "", tag)
+    name = tag
+    sub(/[ \n].*/, "", name)
+    gsub(/[ \n]+[a-zA-Z-]+[0-9]?="[^"]*"/, "", tag)
+    if (tag != name || name !~ /^[a-z][a-z0-9]*$/) bad("attributes")
+    if (!empty) stack[++n] = name
+}
+END {
+    if (!wrong && n != 0) print "not closed: " stack[n]
+    exit wrong || n != 0
+}
+EOF
+wellformed() {
+    awk -f "$RETORT_SCRATCH/wellformed.awk" "$1"
+}
+for bad in '<p>a</b>' '<p>a' '<p>a & b</p>' '<p a=b></p>' '<p a="b"c"></p>'; do
+    printf '%s' "$bad" >bad.html
+    status 1 "not well formed: $bad" wellformed bad.html
+done
+
+# cells ID: the rows of the table of page.html, fields with tabs between
+cells() {
+    awk -v id="id=\"$1\"" 'index($0, id) { on = 1 }
+        on && /^<tr>/ {
+            gsub(/<\/t[hd]>/, "\t")
+            gsub(/<[^>]*>/, "")
+            sub(/\t$/, "")
+            print
+        }
+        /<\/table>/ { on = 0 }' page.html
+}
+
+# metrics CE KL STEPS: a log of the student
+metrics() {
+    awk -v ce="$1" -v kl="$2" -v n="$3" 'BEGIN {
+        OFS = "\t"
+        print "step", "tokens", "scored", "loss", "ce", "kl", "squarehead", \
+            "lr", "norm", "seconds", "of a later version"
+        for (i = 1; i <= n; i++)
+            print i, i * 64, 60, ce, ce + 1 / i, kl / i, 0, "1e-05", 0.5, \
+                "0.250", "word"
+    }'
+}
+
+# ---- a run of student alone ----
+mkdir run
+metrics 4.4 0.05 900 >run/metrics.tsv
+ok 'a run alone' report run
+like 'says where the page is' '^report: the page is run/report.html$' err
+cp run/report.html page.html
+ok 'is well formed' wellformed page.html
+for id in ce kl-log speed norm; do
+    like "has the chart $id" "<figure id=\"$id\">" page.html
+done
+unlike 'and none of what it lacks' 'id="(squarehead|paired|models)"' page.html
+like 'its axes have units' 'class="m">step \(of 64 tokens\)</text>' page.html
+like '... both' 'class="">tokens/s</text>' page.html
+printf 'run\t900\t57600\t256\t4.4012\t0.00006\t0.00000\t0.500\n' >want
+cells runs >got
+same 'the final figures' got want
+unlike 'needs nothing from elsewhere' '(src|href)=|url\(|@import|<script' \
+    page.html
+like 'goes light and dark' 'prefers-color-scheme: dark' page.html
+ok 'as text' report -q --text run
+like 'with the same figures' '^run +900 +57600 +256 +4\.4012' out
+ok 'elsewhere' report -q -o other.html run
+same 'the same' other.html run/report.html
+ok 'on standard output' report -q -o - run
+same 'the same' out run/report.html
+printf '901\t57664\t6' >>run/metrics.tsv
+ok 'a line that is being written' report -q run
+same 'does not count' run/report.html other.html
+
+# ---- values that no chart can show ----
+# gone WHAT SED: a log of 30 steps, changed by a script of sed
+gone() {
+    mkdir -p odd
+    metrics 4.4 0.05 30 | sed "$2" >odd/metrics.tsv
+    ok "$1" report -q -o page.html odd
+    ok '... is well formed' wellformed page.html
+    unlike '... no number is broken' '[^a-z](nan|inf)[^a-z]' page.html
+}
+tab=$(printf '\t')
+field="[^$tab]*$tab"
+gone 'NaN in the middle' "15s/${tab}4.4$tab$field/${tab}nan${tab}nan$tab/"
+equal 'is a gap in the curve' "$(sed -n '/id="ce"/,/figure>/p' page.html |
+    grep line | tr -cd M)" MM
+gone 'infinities' "10,12s/${tab}4.4$tab$field/${tab}inf$tab-inf$tab/"
+gone 'numbers too large' "10s/${tab}4.4$tab$field/${tab}1e300${tab}1e300$tab/"
+gone 'the largest' "10s/${tab}4.4$tab$field/${tab}1e30$tab-1e30$tab/"
+gone 'a column of nothing' "2,\$s/${tab}4.4$tab$field/${tab}4.4$tab$tab/"
+unlike 'is no chart' 'id="ce"' page.html
+gone 'equal values' "2,\$s/${tab}4.4$tab$field/${tab}4.4${tab}7$tab/"
+gone 'one step' '3,$d'
+like 'is a point' 'd="M[0-9.]+ [0-9.]+h0"' page.html
+gone 'no seconds' '2,$s/0.250/0.000/'
+unlike 'is no speed' 'id="speed"' page.html
+gone 'steps of zero' '2,$s/^[0-9]*/0/'
+metrics 4.4 0.05 2 | sed '1s/seconds/hours/' >odd/metrics.tsv
+ok 'a column less' report -q -o page.html odd
+printf 'odd\t2\t128\t-\t4.9000\t0.02500\t0.00000\t0.500\n' >want
+cells runs >got
+same 'is a dash' got want
+
+# ---- what evalppl found ----
+evaluation() {
+    tr ' ' '\t' <<'END'
+model source parameters documents tokens nll nll_se ppl ppl_low ppl_high kl kl_se kl_t kl_t_se agree agree_se recovery regained tokens_s memory new
+teacher (all) 3148608 105 45434 4.98127728 0.03894594 145.660312 134.834231 157.355638 0.00000000 - - - 1.000000 - 100.000 100.000 7561.5 45898560 x
+pruned (all) 1870272 105 45434 5.28852080 0.03888923 198.003456 183.373041 213.949525 0.24540506 0.00150262 - - 0.719065 0.005823 73.565 0.000 11670.4 32396608 x
+distilled (all) 1870272 105 45434 4.98999580 0.03903801 146.935409 135.647742 158.195390 0.01179732 0.00046434 - - 0.847141 0.002873 99.132 97.163 11771.5 32396608 x
+rival (all) 1870272 105 45434 5.00168548 0.03912050 148.662783 136.842597 160.474386 0.03174493 0.00088792 - - 0.764978 0.003279 97.980 93.358 11378.7 32396608 x
+teacher bg 3148608 4 2077 3.94975588 0.03154862 51.922690 46.963381 57.405699 0.00000000 - - - 1.000000 - 100.000 100.000 - - x
+pruned bg 1870272 4 2077 3.99695268 0.03123763 54.432025 49.281786 60.120496 0.05834789 0.00295448 - - 0.636495 0.011218 95.390 0.000 - - x
+distilled bg 1870272 4 2077 3.94527376 0.03064303 51.690487 46.888275 56.984532 0.00831153 0.00054377 - - 0.833414 0.007736 100.449 109.497 - - x
+rival bg 1870272 4 2077 3.94655211 0.03125346 51.756608 46.857150 57.168361 0.02263671 0.00114560 - - 0.772749 0.007201 100.321 106.788 - - x
+teacher code 3148608 1 3038 5.06848029 - 158.932612 - - 0.00000000 - - - 1.000000 - 100.000 100.000 - - x
+pruned code 1870272 1 3038 5.09132888 - 162.605802 - - 0.04958420 - - - 0.737327 - 97.741 0.000 - - x
+distilled code 1870272 1 3038 5.06965900 - 159.120001 - - 0.01700000 - - - 0.800000 - 99.882 94.841 - - x
+
+model other quantity difference se z
+teacher distilled nll -0.00120148 0.00106632 -1.127
+rival distilled nll 0.01168968 0.00199117 5.871
+distilled rival kl -0.00194761 0.00149452 -1.303
+END
+}
+mkdir eval
+{
+    echo '# protocol docs, context 512, <i>stride</i> 511'
+    evaluation
+} >eval/eval.tsv
+ok 'a page of eval.tsv' report -q -o page.html eval
+ok 'is well formed' wellformed page.html
+like 'the protocol, escaped' '&lt;i&gt;stride&lt;/i&gt; 511' page.html
+
+# Every number is the file's, rounded.
+awk -F '\t' '$2 == "(all)" {
+        printf "%s\t%.3f\t%.2f\t%.1f..%.1f\t%.4f\t%.1f%%\t%.1f%%\t%.0f\t%.1f\n", \
+            $1, $3 / 1e6, $8, $9, $10, $11, 100 * $15, $17, $19, $20 / 1e6
+    }' eval/eval.tsv >want
+cells models >got
+same 'the main table' got want
+{
+    printf 'bg\t4\t51.9\302\2615.2\t54.4\302\2615.4\t51.7\302\2615.0\t51.8\302\2615.2\n'
+    printf 'code\t1\t158.9\t162.6\t159.1\t-\n'
+} >want
+cells sources >got
+same 'the table by source' got want
+
+# The result: 198.003456 / 145.660312 = 1.3594
+tiles() {
+    sed -n '/id="result"/,/^<\/div>/p' page.html | sed 's/<[^>]*>//g' >tiles
+}
+tiles
+like 'what pruning cost' \
+    '^\+35\.9 %perplexity by cutting teacher to pruned, .*59\.4 %.* 198, not 145\.7$' \
+    tiles
+like 'what distillation won back' \
+    '^97\.2 %of that loss is won back by distilled: perplexity 146\.9, \+0\.9 %' \
+    tiles
+like 'and its rival' '^93\.4 %of that loss is won back by rival' tiles
+like 'who is better' \
+    '^5\.9 standard errorsby which distilled is better than rival in loss: 0\.0117 ' \
+    tiles
+like 'and where nobody is' \
+    '^1\.3 standard errorsbetween distilled and rival in KL .*no difference' tiles
+mkdir free
+awk 'BEGIN { FS = OFS = "\t" } $1 == "pruned" { $8 = 145.1 } 1' \
+    eval/eval.tsv >free/eval.tsv
+ok 'pruning that cost nothing' report -q -o page.html free
+tiles
+like 'says so' '^-0\.4 %perplexity' tiles
+unlike 'and of nothing no share is won back' 'won back' tiles
+awk 'BEGIN { FS = OFS = "\t" } { print } $1 == "rival" && NF > 6 {
+    for (i = 1; i < 4; i++) { $1 = "other" i; print } }' \
+    eval/eval.tsv >free/eval.tsv
+ok 'six trained models' report -q -o page.html free
+tiles
+like 'each says what it won back' 'won back by other3' tiles
+unlike 'and only the table compares them' 'standard errors' tiles
+ok 'as text' report -q --text eval
+like 'a model' '^distilled +1\.870 +146\.94 +135\.6\.\.158\.2 +0\.0118 +84\.7% +99\.1%' out
+like 'a difference' '^distilled +rival +loss +-0\.01169 +0\.00199 +5\.9$' out
+like 'a source' '^bg +4 +51\.9..?5\.2 +54\.4..?5\.4' out
+equal 'at most 80 columns' "$(tr -d '\302' <out | awk 'length > 80')" ''
+awk 'BEGIN { FS = OFS = "\t" } NF > 6 { print $1, $2, $3, $4, $5, $8 }' \
+    eval/eval.tsv >free/eval.tsv
+ok 'perplexities alone' report -q -o page.html free
+ok 'are well formed' wellformed page.html
+like 'and drawn by source' '<figure id="ppl">' page.html
+unlike 'without a base' 'id="kl"|What is left' page.html
+
+# ---- everything, under names that would break a careless page ----
+name=$(printf 'x"><u>\047&amp;\033[2J\302\233\342\200\256\377y')
+bytes='x&quot;&gt;&lt;u&gt;&#39;&amp;amp;\\x1b\[2J\\xc2\\x9b\\xe2\\x80\\xae\\xffy'
+mkdir "$name" "$name/teacher" "$name/distilled" "$name/cached" "$name/$name"
+metrics 4.5 0 900 >"$name/teacher/metrics.tsv"
+metrics 4.3 0.05 30 >"$name/distilled/metrics.tsv"
+cp "$name/distilled/metrics.tsv" "$name/cached"
+metrics 4.6 0 30 >"$name/$name/metrics.tsv"
+quoted=$(printf '%s' "$name" | sed 's/[&\\/]/\\&/g')
+sed "s/rival/$quoted/g; s/code/$quoted/" eval/eval.tsv >"$name/eval.tsv"
+tr ' ' '\t' >"$name/prune.tsv" <<END
+kind taken blocks kept width parameters nll ppl kl score seconds
+whole 0 7 0-6 512 3148608 4.43552171 84.396144 0.00000000 4.43552171 0.424
+drop 0 6 1-6 512 2755008 8.60134370 5438.963043 3.91667003 12.51801373 0.271
+drop 1 6 0,2-6 512 2755008 4.45468828 86.029330 0.02143759 4.47612587 0.247
+cut 1 6 $name 256 1870272 4.49015226 89.135017 0.04142769 4.53157995 0.309
+END
+{
+    printf 'en\tteacher\ta <script>alert(1)</script> & "b"\n'
+    printf 'en\t</h4><b>\tone\\ntwo\\\\n\\tthree\n'
+    printf 'de"onload="x\tdistilled\tcut \303 off \377\001 \303\244\n'
+} >"$name/samples.txt"
+{
+    printf 'cpu\ta <b>&amp; "c"\n'
+    printf 'command\tstream data |\n    teacher -m "$T" >x\n'
+    printf 'command\tsecond\nseconds\t64\n'
+} >"$name/facts.txt"
+ok 'tokens' tokenize -q -t "$top/tests/golden/tok/digits.json" --stats \
+    "$top"/corpus/*.jsonl
+cp out stats
+sed "s/^bg/$quoted/" stats >"$name/tokens.tsv"
+ok 'a page of everything' report -q -o page.html "$name"
+ok 'is well formed' wellformed page.html
+for id in result models pairs sources ppl kl runs ce paired kl-log speed norm \
+    pruned tokens samples facts; do
+    like "has $id" "id=\"$id\"" page.html
+done
+unlike 'nothing passes unescaped' '<script|<b>a|<u>|"onload|&amp; "c"|"><u' \
+    page.html
+equal 'no control byte' "$(tr -d '\n\t\40-\176\200-\377' <page.html)" ''
+for place in '<title>[^<]*: ' '<small>' 'th scope="col">' 'th scope="row">' \
+    '<td>' 'Cross-entropy less that of ' 'better than ' '<h4 class="c0">'; do
+    case $place in
+    '<h4'*) like 'the sample of a model' "$place&lt;/h4&gt;&lt;b&gt;, en" \
+        page.html ;;
+    *) like "the name after $place" "$place$bytes" page.html ;;
+    esac
+done
+like 'a name in a legend, cut' '</svg>x&quot;&gt;[^<]*~</span>' page.html
+like 'a name on an axis, cut' 'class="e">x&quot;&gt;[^<]*~</text>' page.html
+like 'a sample' 'a &lt;script&gt;alert\(1\)&lt;/script&gt; &amp; &quot;b' \
+    page.html
+like 'its language' '<p lang="de&quot;onload=&quot;x">' page.html
+like 'a broken line ends' '^two\\n.three</p>' page.html
+like 'a command of two lines' '^    teacher -m &quot;\$T&quot; &gt;x$' page.html
+sed -n '/id="ce"/,/figure>/p' page.html | grep ' line' >got
+equal 'a run like another is drawn once' "$(wc -l <got)" 3
+sed "s/${tab}60$tab/${tab}59$tab/" "$name/cached/metrics.tsv" >59.tsv
+mkdir apart apart/a apart/b
+cp "$name/cached/metrics.tsv" apart/a
+cp 59.tsv apart/b/metrics.tsv
+ok 'runs of other batches' report -q -o apart.html apart
+unlike 'are not compared' 'id="paired"' apart.html
+cells pruned >got
+equal 'steps of pruning' "$(cut -f 1,2,5,6,7 got | head -n 2)" \
+    "$(printf 'whole\t7\t3.149\t84.40\t0.0000\ndrop\t6\t2.755\t86.03\t0.0214')"
+awk -F '\t' '$1 == "en" { printf "%s\t%d\t%.3f\n", $1, $6, $7 }' stats >want
+cells tokens | grep '^en' | cut -f 1,4,5 >got
+same 'tokens' got want
+ok 'as text' report -q --text "$name"
+equal 'a terminal finds nothing to obey' \
+    "$(tr -d '\n\40-\176\302\261' <out)" ''
+like 'the name is cut' '^x"><u>.&amp;.*~' out
+
+line=$(printf 'a\nb\tc\001')
+mkdir "$line" "$line/$line"
+metrics 4 0 3 >"$line/$line/metrics.tsv"
+ok 'a newline in a name' report -o page.html "$line"
+ok 'is well formed' wellformed page.html
+ok 'as text' report -q --text "$line"
+like 'is on one line' '^a\\x0ab\\x09c\\x01 +3 ' out
+metrics 4 0 2 | cut -f 1 >"$line/$line/metrics.tsv"
+status 3 'and in a message' report -o page.html "$line"
+like 'too' '^report: a\\x0ab\\x09c\\x01/a.*/metrics.tsv: its header' err
+
+# ---- missing, malformed, unreadable ----
+status 2 'no operand' report
+status 2 'an unknown option' report --no-such-option run
+status 2 'too many operands' report run page.html
+status 1 'no folder' report none
+like 'is named' '^report: none: No such file' err
+mkdir empty
+status 3 'nothing to show' report empty
+like 'is named' '^report: empty: holds no file of a run: metrics.tsv, eval' err
+status 1 'a place that is not there' report -o no/where run
+like 'is named' '^report: no/where' err
+
+# left_out WHAT FILE MESSAGE [STATUS]: named, on the page too, and the rest is
+# shown
+mkdir bad
+metrics 4 0 3 >bad/metrics.tsv
+left_out() {
+    status "${4:-3}" "$1" report -q -o page.html bad
+    like 'is named' "^report: bad/$2: $3.*; it is left out" err
+    like 'on the page' "Left out: bad/$2: $3" page.html
+    like 'which has the rest' 'id="runs"' page.html
+    ok 'and is well formed' wellformed page.html
+}
+: >bad/eval.tsv
+left_out 'an empty eval.tsv' eval.tsv 'line 1: no header'
+sed "s/ppl$tab/p$tab/" eval/eval.tsv >bad/eval.tsv
+left_out 'a column less' eval.tsv 'its header has no column ppl'
+sed 's/146.935409/14<6/' eval/eval.tsv >bad/eval.tsv
+left_out 'not a number' eval.tsv 'line 5: ppl is not a number'
+head -c 700 eval/eval.tsv >bad/eval.tsv
+left_out 'cut short' eval.tsv 'line 6: it is cut short'
+sed "6s/${tab}x\$//" eval/eval.tsv >bad/eval.tsv
+left_out 'a field less' eval.tsv 'line 6: 20 fields, not 21'
+sed 7p eval/eval.tsv >bad/eval.tsv
+left_out 'a line twice' eval.tsv 'line 8: teacher on bg again'
+sed '/^rival.(all)/d' eval/eval.tsv >bad/eval.tsv
+left_out 'a line less' eval.tsv 'rival has no line for'
+sed "\$s/${tab}[0-9.-]*\$//" eval/eval.tsv >bad/eval.tsv
+left_out 'a broken comparison' eval.tsv 'line [0-9]*: 5 fields, not 6'
+printf 'a\0b\n' >bad/eval.tsv
+left_out 'a NUL' eval.tsv 'not text'
+rm bad/eval.tsv
+mkfifo bad/eval.tsv
+left_out 'a fifo' eval.tsv 'not a regular file'
+rm bad/eval.tsv
+ln -s eval.tsv bad/eval.tsv
+left_out 'a link to itself' eval.tsv 'Too many levels' 1
+rm bad/eval.tsv
+printf 'source\ttokens\ttokens/word\nbg\t1\n' >bad/tokens.tsv
+left_out 'a field of tokens less' tokens.tsv 'line 2: 2 fields, not 3'
+rm bad/tokens.tsv
+echo 'no tab' >bad/samples.txt
+left_out 'a bad sample' samples.txt 'line 1: not language'
+rm bad/samples.txt
+mkdir bad/teacher
+metrics 4 0 3 | sed "3s/${tab}60$tab/$tab/" >bad/teacher/metrics.tsv
+left_out 'a bad log' teacher/metrics.tsv 'line 3: 10 fields, not 11'
+metrics 4 0 3 | cut -f 2- >bad/metrics.tsv
+echo old >page.html
+status 3 'nothing but bad logs' report -q -o page.html bad
+like 'is an error' '^report: bad/' err
+equal 'and the page is as it was' "$(cat page.html)" old
+
+metrics 4 0 3 >bad/metrics.tsv
+rm -r bad/teacher
+awk 'BEGIN { for (i = 0; i < 1000000; i++) printf "source\t"; print "" }' \
+    >bad/tokens.tsv
+left_out 'a million columns' tokens.tsv 'line 1: more than 500 columns'
+rm bad/tokens.tsv
+
+# More than is shown is said, and takes no longer than reading it.
+mkdir many
+awk 'BEGIN { OFS = "\t"
+    print "model", "source", "parameters", "documents", "tokens", "ppl"
+    for (s = 0; s < 20000; s++)
+        print "m", (s ? "s" s : "(all)"), 1, 1, 1, 5 }' >many/eval.tsv
+ok 'twenty thousand sources' timeout 20 report -q -o page.html many
+like 'are not all shown' 'Left out: 19799 lines, of more than' page.html
+metrics 4.4 0.05 100000 >many/metrics.tsv
+ok 'a hundred thousand steps' timeout 20 report -q -o page.html many
+if [ "$(wc -c <page.html)" -lt 300000 ]; then pass 'make a small page'
+else fail "the page has $(wc -c <page.html) bytes"; fi
+
+if [ -e /dev/full ]; then
+    status 1 'a full disk' sh -c 'report -q -o - run >/dev/full'
+    like 'is named' '^report: <stdout>: No space left' err
+    status 1 'a full disk, text' sh -c 'report -q --text run >/dev/full'
+else
+    skip 'a full disk' 'no /dev/full'
+fi
+done_testing

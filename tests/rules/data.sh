@@ -1,0 +1,98 @@
+#!/bin/sh
+# Rules for data: binary is refused to a terminal, a full disk is an error, a
+# reader that leaves is none, foreign and broken input is exit 3
+. "${0%/*}/../lib/lib.sh"
+model=$top/tests/golden/gguf/f32.gguf
+hf=$top/tests/golden/gguf/f32-hf
+text=$top/tests/golden/tok/train.txt
+
+head -c 20000 /dev/urandom >noise
+: >nothing
+
+# built PROGRAM: is it more than a frame?
+built() {
+    "$1" none </dev/null >out 2>err
+    ! grep -q 'does not do its job yet' err
+}
+
+# rules PROGRAM COMMAND: COMMAND is a shell command that writes a stream on
+# standard output; leaves the stream in PROGRAM.out.  False if it fails.
+rules() {
+    p=$1
+    shift
+    status 0 "$p writes a stream" sh -c "$*"
+    [ "$tap_got" = 0 ] || return
+    mv out "$p.out"
+    [ -s "$p.out" ] || fail "$p wrote nothing"
+    if command -v script >/dev/null; then
+        rc=0
+        terminal "$*" || rc=$?
+        equal "$p: binary is refused to a terminal" "$rc" 2
+        like 'with a reason' "$p: .*not written to a terminal" screen
+    else
+        skip "$p: binary on a terminal" 'no script(1)'
+    fi
+    if [ -e /dev/full ]; then
+        status 1 "$p: a full disk" sh -c "$* >/dev/full"
+        like 'is named' "^$p: .*: No space left on device" err
+    else
+        skip "$p: a full disk" 'no /dev/full'
+    fi
+    mkfifo pipe
+    sh -c "$* >pipe" 2>err &
+    writer=$!
+    head -c 10 <pipe >out
+    wait $writer
+    equal "$p: a reader that leaves is no error" "$?" 0
+    rm pipe
+}
+
+# foreign PROGRAM COMMAND: the command reads a stream on standard input
+foreign() {
+    p=$1
+    shift
+    for bad in nothing noise short flipped; do
+        status 3 "$p: input: $bad" sh -c "$* <$bad"
+        like 'is named with its place' "^$p: <stdin>: .*(offset|byte|without|ends|empty)" err
+        rm -rf result
+    done
+}
+
+# damage FILE: short and flipped are broken copies of the stream
+damage() {
+    n=$(wc -c <"$1")
+    head -c $((n - 100)) "$1" >short
+    {
+        head -c $((n / 2)) "$1"
+        head -c $((n / 2 + 1)) "$1" | tail -c 1 | tr '\000-\377' '\001-\377\000'
+        tail -c +$((n / 2 + 2)) "$1"
+    } >flipped
+}
+
+for p in tokenize shard stream teacher student evalppl; do
+    if ! built $p; then
+        skip 'the rest' "$p is still to be written"
+        done_testing
+    fi
+    case $p in
+    tokenize)
+        rules "$p" "tokenize -t $model $text"
+        damage tokenize.out
+        ;;
+    shard)
+        foreign "$p" shard -o result
+        ok 'a shard directory' shard -o data tokenize.out
+        ;;
+    stream)
+        rules "$p" stream -B 2 -T 64 -s 1 --batches 4 data
+        damage stream.out
+        ;;
+    teacher)
+        rules "$p" "teacher -m $model --final stream.out"
+        foreign "$p" "teacher -m $model --final"
+        ;;
+    student) foreign "$p" "student -m $hf -o result" ;;
+    evalppl) foreign "$p" "evalppl -m $model" ;;
+    esac
+done
+done_testing

@@ -1,0 +1,141 @@
+#!/bin/sh
+# Every example of the man pages and of the README, as it stands there, in a
+# folder that has what it names: small models, a little text, shards.
+# shellcheck disable=SC2086 # lists of words
+. "${0%/*}/../lib/lib.sh"
+command -v bash >/dev/null || {
+    skip 'examples' 'no bash, which knows when any part of a pipe has failed'
+    done_testing
+}
+
+# --- what the examples name ---
+mkdir corpus held-out new tok
+for s in bg cs de en code; do
+    head -n 4 "$top/corpus/$s.jsonl" >corpus/$s.jsonl
+    ! command -v zstd >/dev/null || zstd -q "corpus/$s.jsonl"
+    head -n 2 "$top/corpus/held-out/$s.jsonl" >held-out/$s.jsonl
+done
+tail -n 2 "$top/corpus/en.jsonl" >new/en.jsonl
+cp "$top/tests/golden/tok/digits.json" tok/tokenizer.json
+printf '{"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "%s"}\n' \
+    '<|endoftext|>' >tok/tokenizer_config.json
+cat >config.json <<'EOF'
+{"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+ "vocab_size": 1024, "hidden_size": 16, "intermediate_size": 128,
+ "num_hidden_layers": 4, "num_attention_heads": 2,
+ "num_key_value_heads": 1, "head_dim": 8, "rms_norm_eps": 1e-5,
+ "hidden_act": "silu", "max_position_embeddings": 2048,
+ "tie_word_embeddings": true, "rope_theta": 10000.0, "bos_token_id": 0,
+ "eos_token_id": 0, "torch_dtype": "float32", "initializer_range": 0.05}
+EOF
+jsonl=$(echo corpus/*.jsonl)
+tokenize -q -t tok $jsonl -o docs && shard -q -o data docs &&
+    stream -q -B 2 -T 64 --batches 2 -o one data &&
+    student -q -m config.json -t tok -o T --lr 1e-3 one &&
+    prune -q -m T -o S --ratio 0.3 one &&
+    stream -q data -o batches && teacher -q -m T -o more batches &&
+    shard -q -o kd more || fail 'what the examples name'
+for s in en de; do
+    tokenize -q -t tok corpus/$s.jsonl -o docs && shard -q -o data/$s docs
+done
+for m in M TEACHER teacher model; do cp -r T $m; done
+for m in STUDENT small; do cp -r S $m; done
+for m in run ce; do student -q -m S -o $m one || fail 'a run'; done
+tokenize -q -t tok --lang en new/en.jsonl -o more.stream
+shard -q --export megatron -o c4_text_document data
+sed 's/.*"text": *"//; s/".*//' corpus/en.jsonl >text
+cp text text.txt
+cp text held-out.txt
+cp "$top/tests/golden/gguf/f32.gguf" M.gguf
+rm -f docs one batches more
+mkdir all
+for f in *; do
+    [ "$f" = all ] || mv "$f" all
+done
+rm -f out err
+
+# --- the examples ---
+# A block of a page whose first word is a program is an example; numbered
+# within the page.
+programs=$(names)
+blocks() {
+    case $1 in
+    *.md) awk -v to="$2" '
+        /^    / { if (!on) n++; on = 1; print substr($0, 5) > (to "." n) }
+        !/^    / { on = 0 }' "$1" ;;
+    *) awk -v to="$2" '
+        /^\.Bd -literal/ { n++; on = 1; next }
+        /^\.Ed/ { on = 0 }
+        on { gsub(/\\e/, "\\"); gsub(/\\&/, ""); print > (to "." n) }' "$1" ;;
+    esac
+}
+# why BLOCK: why it is not run, by its first line
+why() {
+    case $1 in
+    'git clone '*) echo 'fetches; scripts/fresh runs it' ;;
+    'PATH='*) echo 'takes minutes; scripts/demo runs the same' ;;
+    'duckdb '*) echo 'needs another program' ;;
+    'tokenize -t tok --lang de dewiki'*) echo 'needs a dump of Wikipedia' ;;
+    *.zst*) [ -e all/corpus/en.jsonl.zst ] || echo 'no zstd' ;;
+    esac
+}
+# The state an example goes on from, which another one leaves when it is
+# killed; and what there must not be.
+prepare() {
+    case $1 in
+    'stream --resume run/'*'--lr 2e-5'*)
+        rm -r run
+        stream -q -B 8 -T 1024 --batches 12 data |
+            teacher -q -m T | student -q -m S -o run --lr 2e-5 --warmup 20 \
+            --save 4
+        rm -r run/step-8 run/step-12
+        ;;
+    'stream --resume run/'*)
+        rm -r run
+        stream -q -B 2 -T 64 --batches 12 data | teacher -q -m T |
+            student -q -m S -o run --save 4
+        rm -r run/step-8 run/step-12
+        ;;
+    'stream data | teacher -m M --final | shard -o kd'*'--resume kd'*)
+        # The power cut comes after the first line.
+        rm -r kd
+        stream -q data | teacher -q -m M --final | head -c 400000 |
+            shard -q -o kd --shard-size 1K --frame 1K 2>/dev/null
+        sed 1d example >example.2 && mv example.2 example
+        ;;
+    'tokenize -t tok --resume data '*) rm -r data ;;
+    *--append* | *--resume*) ;;
+    'shard --check '*) ;;
+    *)
+        for o in $(sed 's/.* -o \([^ ]*\).*/\1/; t
+            s/.* --train \([^ ]*\).*/\1/; t
+            d' example); do
+            rm -rf "$o"
+        done
+        ;;
+    esac
+}
+run=0
+for page in "$top"/man/*.[157] "$top/README.md"; do
+    name=${page##*/}
+    blocks "$page" "$RETORT_SCRATCH/$name"
+    i=0
+    while i=$((i + 1)) && [ -f "$RETORT_SCRATCH/$name.$i" ]; do
+        block=$RETORT_SCRATCH/$name.$i
+        first=$(head -n 1 "$block")
+        case " $programs git PATH duckdb " in
+        *" ${first%%[ =]*} "*) ;;
+        *) continue ;;
+        esac
+        reason=$(why "$first")
+        [ -z "$reason" ] || { echo "# not run: $name: $first: $reason"; continue; }
+        rm -rf here && cp -r all here && cd here || exit 1
+        cp "$block" example
+        prepare "$(tr '\n' ' ' <example)"
+        ok "$name: $first" timeout 60 bash -e -o pipefail example
+        run=$((run + 1))
+        cd ..
+    done
+done
+[ $run -gt 25 ] || fail "only $run examples were found"
+done_testing

@@ -1,0 +1,74 @@
+#!/bin/sh
+# scripts/fresh where it cannot run, with stand-ins for what it calls; and what
+# scripts/run_test does to tests that hang, skip or write into the tree
+. "${0%/*}/../lib/lib.sh"
+
+mkdir bin
+# stand NAME: reads a program from standard input that takes NAME's place
+stand() {
+    cat >"bin/$1"
+    chmod +x "bin/$1"
+}
+for t in sh dirname sed grep date cat tail rm mkdir tr env git; do
+    ln -s "$(command -v $t)" bin/$t
+done
+printf '#!/bin/sh\necho 1000\n' | stand id
+fresh() {
+    env PATH="$PWD/bin" "$top/scripts/fresh" "$PWD/room"
+}
+status 1 'not root' fresh
+like 'is said' '^fresh: a Debian root is made by root: sudo make fresh$' err
+printf '#!/bin/sh\necho 0\n' | stand id
+status 1 'without mmdebstrap' fresh
+like 'it is named' '^fresh: not found: mmdebstrap' err
+: | stand unshare
+: | stand apt-config
+printf '#!/bin/sh\necho "E: no mirror" >&2\nexit 1\n' | stand mmdebstrap
+status 1 'no root can be had' fresh
+like 'which fails' '^fresh: mmdebstrap failed' err
+like 'with its reason' 'E: no mirror' err
+
+# The runner.  A tree of its own, so that its git status can change.
+git init -q tree
+mkdir -p tree/tests/x tree/build
+cp "$top/tests/skips" tree/tests/
+echo build >tree/.gitignore
+# try N WHAT: run tree/tests/x/it.sh, a script on standard input
+try() {
+    tap_n=$1
+    shift
+    cat >tree/tests/x/it.sh
+    mkdir -p tree/build/scratch
+    git -C tree status --porcelain >tree/build/scratch/git-status
+    status "$tap_n" "$*" env RETORT_TOP="$PWD/tree" BUILD="$PWD/tree/build" \
+        TEST_SECONDS=1 "$top/scripts/run_test" "$PWD/tree/tests/x/it.sh"
+}
+try 0 'a good test' <<'END'
+echo 'ok 1 - good'
+echo '1..1'
+END
+try 1 'a test that hangs' <<'END'
+echo 'ok 1 - good'
+sleep 20
+END
+like 'is ended and named' '^# x/it: ended after 1 s, behind: ok 1 - good$' out
+try 0 'a listed reason' <<'END'
+echo 'ok 1 - good # SKIP no strace'
+echo '1..1'
+END
+try 1 'another' <<'END'
+echo 'ok 1 - good # SKIP no strace today'
+echo '1..1'
+END
+like 'is named' '^# x/it: skipped for a reason that .* no strace today$' out
+try 1 'a test that writes into the tree' <<'END'
+: >"$RETORT_TOP/litter"
+echo 'ok 1 - good'
+echo '1..1'
+END
+like 'is named too' '^# x/it: git status has changed while this test ran: > \?\? litter$' out
+try 1 'a failure' <<'END'
+echo 'not ok 1 - bad'
+exit 1
+END
+done_testing

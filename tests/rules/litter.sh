@@ -1,0 +1,13 @@
+#!/bin/sh
+# A unit program that is run by hand leaves nothing in the folder it is run in
+. "${0%/*}/../lib/lib.sh"
+mkdir tree && ln -s "$top/tests" tree/tests && cd tree || exit 1
+unset RETORT_SCRATCH
+for name in io base_io tekken tok_tekken; do
+    p=$(find "$BUILD/tests" -name "$name" -type f -perm -100 | head -n 1)
+    [ -n "$p" ] || continue
+    ok "$name by hand" "$p"
+    rm -f out err
+    equal 'leaves nothing' "$(ls)" tests
+done
+done_testing

@@ -1,0 +1,89 @@
+#!/bin/sh
+# The option parser as a program meets it: usage, misuse, descriptors
+. "${0%/*}/../lib/lib.sh"
+p=$BUILD/tests/cli/opt
+
+cat >want <<'EOF'
+usage: opt [-fhqvV] [--no-cache] [-o file] [-n bytes] [--top k] [--rate x]
+          [-l word] [-a name] [--depth n] [file ...]
+Prove the option parser.
+
+  -f, --flag              a flag
+      --no-cache          a flag without letter
+  -o, --out file          write to file
+
+numbers:
+  -n, --number bytes      how much (default 256M)
+      --top k             the best (default: 8)
+      --rate x            how fast (default 2e-05)
+  -l, --level word        how warm: cold, warm, hot (default warm)
+  -a, --also name         one more
+      --depth n           how deep this goes, which takes a longer line to say
+                          than there is room for (default 0: not at all)
+
+  -h, --help              print this help
+  -q, --quiet             no notes, progress or closing line
+  -v, --verbose           say more; given twice, say still more
+  -V, --version           print version and build
+
+K, M, G and T after a size multiply by powers of 1024.
+EOF
+ok '-h' "$p" -h
+same 'is the whole table' want out
+equal 'and nothing on stderr' "$(cat err)" ''
+ok '-h after options' "$p" -f -n 5 a --help
+same 'shows defaults, not what was given' want out
+ok '-V' "$p" -V
+like 'names program and version' '^opt \(retort\) [0-9]+\.[0-9]+\.[0-9]+$' out
+like 'and the build' '^built by ' out
+
+misuse() {
+    want=$1
+    shift
+    status 2 "misuse: $*" "$p" "$@"
+    like "says: $want" "^opt: $want" err
+    like 'and where to look' '^opt: type "opt -h" for the options$' err
+    equal 'and no more' "$(grep -c '' err)" 2
+    [ ! -s out ] || fail 'stdout is not empty'
+}
+misuse 'unknown option -x' -x
+misuse 'unknown option -x' -fx
+misuse 'unknown option --nu; did you mean --number[?]$' --nu=3
+misuse 'unknown option --fla; did you mean --flag[?]$' --fla
+misuse 'unknown option --tpo; did you mean --top[?]$' --tpo 3
+misuse 'unknown option --numbre; did you mean --number[?]$' --numbre 3
+misuse 'unknown option --verbos; did you mean --verbose[?]$' --verbos
+misuse 'unknown option -r; did you mean --rate[?]$' -rate 1
+misuse 'unknown option --xyzzy$' --xyzzy
+misuse 'unknown option --x$' --x
+misuse '--depth: "-1" is not a whole number of at least 0$' --depth -1
+misuse '--top: "65" is not a whole number from 1 to 64' --top 65
+misuse '-n needs a value' -f -n
+misuse '--number needs a value' --number
+misuse '--flag takes no value' --flag=1
+misuse '-n: "0" is not a whole number from 1 to 1T' -n0
+misuse '--number: "3x" is not a whole number' --number 3x
+misuse '-n: "-3" is not' -n -3
+misuse '--rate: "nan" is not a number from 0 to 1' --rate nan
+misuse '-l: "tepid" is none of cold, warm, hot' -l tepid
+misuse 'unexpected operand "d"' a b c d
+status 2 'misuse: a byte that is no letter' "$p" "$(printf '%b' '-\0377')"
+like 'is named in hexadecimal' 'unknown option of byte 0xff' err
+
+ok 'a run' "$p" -n 3 -a x -a y one two
+like 'parses' '^0 0 - 3 2e-05 warm 2 2$' out
+like 'ends with its cost' \
+    '^opt [0-9.]+: wall [0-9.]+ s, cpu [0-9.]+ s, peak [0-9]+[.][0-9] MB$' err
+ok '-q' "$p" -q
+equal 'is quiet' "$(cat err)" ''
+
+if [ -e /dev/full ]; then
+    status 1 '-h on a full device' sh -c '"$1" -h >/dev/full' sh "$p"
+    like 'says so' 'opt: <stdout>: No space left' err
+else
+    skip '-h on a full device' 'no /dev/full'
+fi
+status 1 '-h with stdout closed' sh -c '"$1" -h >&-' sh "$p"
+like 'says so' 'opt: <stdout>: Bad file descriptor' err
+ok 'stdin and stderr closed' sh -c '"$1" -n 1 a <&- 2>&-' sh "$p"
+done_testing

@@ -1,0 +1,122 @@
+#!/bin/sh
+# shard --import and --export: there and back, damaged and hostile files
+. "${0%/*}/../lib/lib.sh"
+model=$top/tests/golden/gguf/f32.gguf
+text=$top/tests/golden/tok/train.txt
+
+# flip FILE OFFSET: turn the highest bit of a byte, twice is none
+flip() {
+    v=$(od -An -tu1 -j "$2" -N 1 "$1" | tr -d ' ')
+    v=$((v > 127 ? v - 128 : v + 128))
+    # shellcheck disable=SC2059 # an escape is a format
+    printf "\\$(printf %03o $v)" |
+        dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+
+# content DIR: lengths and ids of its documents, and masks
+content() {
+    shard -q --dump --values 1000000 "$1" >dump &&
+        sed -n 's/^  document [0-9]*: [^,]*, \([0-9]*\) tokens.*/\1/p
+            s/^  \(ids\|loss_mask\) [A-Z0-9]* \[[0-9]*\]//p' dump
+}
+
+ok 'documents' tokenize -q -t "$model" --split line -o docs "$text"
+content docs >want
+for f in megatron llmc datatrove npy mds; do
+    ok "$f: exported" shard -q --export $f -o x.$f docs
+    ok "$f: imported" shard -q --import $f -t "$model" -o d.$f x.$f
+    content d.$f >got
+    same "$f: the same documents" want got
+    ok "$f: and it checks" shard --check d.$f
+    ok "$f: again" shard -q --export $f -o y.$f d.$f
+    bad=0
+    for part in x."$f"*; do
+        diff -r "$part" "y${part#x}" >diff.out || bad=1
+    done
+    equal "$f: and the same files" $bad 0
+done
+ok 'they stream' stream -q -B 2 -T 32 --batches 2 -o s d.mds
+shard --list d.npy >out
+like 'a source is named after its file' '^x +37 +4860 ' out
+ok '--source names it' shard -q --import npy -t "$model" --source web -o w x.npy
+shard -q --list w >out
+like 'so' '^web +37 ' out
+ok 'two files, two sources' shard -q --import mds -t "$model" -o two x.mds y.mds
+shard -q --list two >out
+like 'the second' '^y +37 ' out
+ok 'one of two sources is exported' shard -q --export npy --source y -o one.npy two
+same 'it alone' x.npy one.npy
+status 2 'one that is not there' shard --export npy --source z -o z.npy two
+
+# ---- wide ids, without a tokenizer ----
+ok '--vocab alone' shard -q --import npy --vocab 70000 --eos 2 -o wide x.npy
+shard -q --dump -n 2 --values 2 wide >out
+like 'ids of 32 bits' '^  ids U32 ' out
+like 'no tokenizer' '^  tokenizer: 0{32}$' out
+content wide >got
+same 'the same ids' want got
+for f in megatron llmc datatrove npy mds; do
+    ok "$f: wide, exported" shard -q --export $f -o u.$f wide
+    ok "$f: imported" shard -q --import $f --vocab 70000 --eos 2 -o v.$f u.$f
+    content v.$f >got
+    same "$f: the same documents" want got
+done
+ok 'no bounds, one document' shard -q --import npy --vocab 300 -o flat x.npy
+shard -q --list flat >out
+like 'of all ids' '^x +1 +4860 ' out
+ok 'documents that begin with an id' shard -q --import npy --vocab 300 --bos 2 -o front x.npy
+status 3 'ids beyond the vocabulary' shard --import npy --vocab 200 -o z x.npy
+like 'are named with their place' '^shard: x\.npy: offset [0-9]+: id [0-9]+, but the vocabulary ends at 200$' err
+status 2 'neither -t nor --vocab' shard --import npy -o z x.npy
+status 2 'an id that is none' shard --import npy --vocab 300 --eos 300 -o z x.npy
+status 1 'a file that is not there' shard --import npy --vocab 300 -o z nothing
+status 3 'batches are not exported' shard --export npy -o z.npy s
+ok 'loss masks' shard -q --export datatrove -o m.ds docs
+awk 'BEGIN { for (i = 0; i < 4860; i++) printf "%c", i % 3 ? 1 : 2 }' | tr '\002' '\000' >m.ds.loss
+ok 'are read' shard -q --import datatrove -t "$model" -o masked m.ds
+ok 'and written' shard -q --export datatrove -o n.ds masked
+same 'as they were' m.ds.loss n.ds.loss
+ok 'elsewhere they are lost' shard --export npy -o lost.npy masked
+like 'with a word' 'has no loss mask' err
+
+# ---- damage ----
+# try FORMAT PATH: never anything but 0 or 3, and 3 names an offset or a file
+try() {
+    rc=0
+    rm -rf z
+    shard -q --import "$1" --vocab 300 --eos 2 -o z "$2" >out 2>err || rc=$?
+    if [ $rc = 3 ]; then
+        grep -Eq '^shard: [^:]*: (offset [0-9]+|shard [0-9]+|shards|version)' err || rc=unnamed
+    fi
+    case $rc in 0 | 3) ;; *) return 1 ;; esac
+}
+mkdir cut
+cp -r x.* cut
+for part in megatron:megatron.idx megatron:megatron.bin llmc:llmc npy:npy \
+    datatrove:datatrove datatrove:datatrove.index mds:mds/index.json \
+    mds:mds/shard.00000.mds; do
+    f=${part%%:*}
+    file=x.${part#*:}
+    size=$(wc -c <"$file")
+    missed=''
+    is_long && step=7 || step=$((size / 12 + 1))
+    at=0
+    while [ $at -lt "$size" ]; do
+        head -c $at "$file" >"cut/$file"
+        try "$f" "cut/x.$f" && [ "$rc" = 3 ] || missed="$missed $at:$rc"
+        at=$((at + step))
+    done
+    equal "$file: every cut is refused" "$missed" ''
+    cp "$file" "cut/$file"
+    missed=''
+    at=0
+    is_long && last=600 || last=60
+    while [ $at -lt "$last" ] && [ $at -lt "$size" ]; do
+        flip "cut/$file" $at
+        try "$f" "cut/x.$f" || missed="$missed $at:$rc"
+        flip "cut/$file" $at
+        at=$((at + 1))
+    done
+    equal "$file: a flipped bit is refused or harmless" "$missed" ''
+done
+done_testing

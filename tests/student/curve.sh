@@ -1,0 +1,61 @@
+#!/bin/sh
+# 300 steps of distillation follow PyTorch's, which began with the same weights
+# and saw the same batches (tests/golden/curve.tsv), on every kernel path.
+# CURVE=python: write that file anew with scripts/oracle/curve.py
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/train.sh"
+
+# The student: two of the teacher's three blocks, with random weights.
+student -q -m new.json -t tok -o s --lr 0 one || exit 1
+mkdir s0
+cp s/model.safetensors s/tokenizer* s0
+sed 's/"num_hidden_layers"/"retort": {"kept": [0, 2], "mlp": [48, 48]}, &/' \
+    s/config.json >s0/config.json
+stream -q -B 2 -T 64 -s 5 --batches 300 data >b || exit 1
+golden=$top/tests/golden/curve.tsv
+if [ -n "${CURVE:-}" ]; then
+    "$CURVE" "$top/scripts/oracle/curve.py" s0 teacher b >curve.tsv || exit 1
+    cp curve.tsv "$golden"
+fi
+
+# within TABLE: every loss of every step is within 1e-3 of PyTorch's
+within() {
+    awk -F '\t' '
+        /^#/ || $1 == "step" { next }
+        FNR == NR { for (i = 2; i <= 6; i++) want[$1, i] = $i; n++; next }
+        {
+            seen++
+            bad += $3 != want[$1, 2]
+            for (i = 3; i <= 6; i++) {
+                d = ($(i + 1) - want[$1, i]) / want[$1, i]
+                d = d < 0 ? -d : d
+                bad += !(d <= 1e-3)
+                if (d > most) { most = d; at = $1 }
+            }
+        }
+        END {
+            printf "# largest difference %.2g, at step %d\n", most, at
+            exit !(n == 300 && seen == n && bad == 0)
+        }' "$golden" "$1"
+}
+# distil RUN KERNELS RATE [option ...]
+distil() {
+    run=$1 kernels=$2 rate=$3
+    shift 3
+    env RETORT_KERNELS="$kernels" student -q -m s0 -o "$run" -j 2 \
+        --lr "$rate" --warmup 20 --weight-decay 0.1 --save 0 "$@" kd
+}
+
+teacher -q -m teacher --dtype f32 -o kd b || exit 1
+for k in ref avx2 avx512; do
+    if distil "try.$k" $k 0 --steps 1 2>/dev/null; then
+        ok "300 steps, $k" distil "run.$k" $k 1e-3
+        ok '... each within 1e-3 of PyTorch' within "run.$k/metrics.tsv"
+        grep '^#' out
+    else
+        skip "300 steps, $k" 'this processor has no such kernels'
+    fi
+done
+distil other '' 1.01e-3
+status 1 'a rate 1 % higher would be noticed' within other/metrics.tsv
+done_testing

@@ -1,0 +1,52 @@
+#!/bin/sh
+# The families of models in every program: trained, resumed, cut, distilled
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/train.sh"
+
+batches 6 >b || exit 1
+for family in mistral qwen2 qwen3 gemma3_text; do
+    # windows shorter than the rows, where the family has any
+    act='"hidden_act": "silu"'
+    windows='"sliding_window": 9,'
+    case $family in
+    qwen*)
+        windows="$windows\"use_sliding_window\": true,
+            \"max_window_layers\": 1,"
+        ;;
+    gemma*)
+        act='"hidden_activation": "gelu_pytorch_tanh"'
+        windows="$windows\"sliding_window_pattern\": 3,
+            \"query_pre_attn_scalar\": 12,"
+        ;;
+    *) ;;
+    esac
+    { echo "{$windows $act,"; sed 's/^{//; s/"hidden_act": "silu",//
+        s/"llama"/"'"$family"'"/' t.json; } >f.json
+    d=$family
+    mkdir "$d"
+    ok "$family: trained" student -q -m f.json -t tok -o "$d/all" --lr 1e-3 \
+        --save 3 b
+    ok 'the loss falls' awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++)
+        if ($i == "loss") at = i; next } NR == 2 { first = $at } { last = $at }
+        END { exit !(last + 0 < first + 0) }' "$d/all/metrics.tsv"
+    train="student -q -m f.json -t tok --lr 1e-3 --save 3 --schedule constant"
+    ok 'half' sh -c "$train -o $d/half --steps 3 b"
+    ok 'the whole' sh -c "$train -o $d/whole -j 1 b"
+    ok 'the other half' sh -c "stream -q --resume $d/half -B 4 -T 64 -s 7 \
+        --batches 6 data | $train --resume -o $d/half"
+    same 'the same weights' "$d/half/model.safetensors" \
+        "$d/whole/model.safetensors"
+    ok 'cut' prune -q -m "$d/all" -o "$d/cut" --blocks 2 --width 48 b
+    ok 'distilled' sh -c "teacher -q -m $d/all b |
+        student -q -m $d/cut -o $d/kd --lr 1e-3"
+    ok 'judged' evalppl -q -m "$d/kd" --base "$d/all" b
+    ok 'text' teacher -q -m "$d/kd" --generate 'the' -n 4
+done
+like 'a cut Gemma keeps the windows of its blocks' sliding_attention \
+    gemma3_text/cut/config.json
+# The third block has no window; to llama.cpp only the sixth would have none.
+ok 'a narrower Gemma' prune -q -m gemma3_text/all -o narrow --width 48 b
+like 'warns of llama.cpp' 'but llama.cpp does not read it' err
+ok 'a narrower Qwen' prune -q -m qwen2/all -o narrow2 --width 48 b
+unlike 'does not' 'llama.cpp' err
+done_testing

@@ -1,0 +1,144 @@
+#!/bin/sh
+# student: memory is known before the first step, and does not grow
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/train.sh"
+
+case $BUILD in
+*address* | *thread*)
+    skip 'memory' 'a sanitizer has memory of its own'
+    done_testing ;;
+esac
+
+# number AFTER FILE: the first number after that word
+number() {
+    sed -nE "s/.*$1 ([0-9.]+).*/\1/p" "$2" | tail -n 1
+}
+# foretold WHAT COMMAND...: what student says first is within 2 % of its peak
+foretold() {
+    what=$1
+    shift
+    ok "$what" "$@"
+    said=$(number 'in all' err) was=$(number peak err)
+    if awk "BEGIN { d = $said - $was; tol = 0.02 * $was
+            exit !(d <= tol && d >= -tol) }"; then
+        pass "$what: $said MB said, $was MB needed"
+    else
+        fail "$what: $said MB said, $was MB needed"
+        sed 's/^/# /' err
+    fi
+}
+
+student -q -m new.json -t tok -o s one || exit 1
+stream -q -B 4 -T 64 -s 7 --batches 6 data -o six || exit 1
+stream -q -B 8 -T 256 -s 1 --batches 6 data -o wide || exit 1
+sed "s/2048/$vocab/" "$top/recipes/small.json" >demo.json
+student -q -m demo.json -t tok -o dt -j 2 --steps 1 wide || exit 1
+teacher -q -m dt -o dkd wide || exit 1
+# Smaller models are mostly the program itself, of which the system keeps in
+# memory what it likes.
+foretold 'CE alone' student -m demo.json -t tok -o a -j 2 wide
+foretold 'the size of the demo' student -m dt -o c -j 2 dkd
+foretold '... with --recompute' student -m dt -o d -j 2 --recompute dkd
+foretold '... by a pipe, 8 rows at a time' sh -c \
+    'stream -q -B 8 -T 256 -s 1 --batches 6 data | teacher -q -m dt |
+     student -m dt -o e -j 2 --micro 8'
+foretold '... and --ahead' sh -c \
+    'stream -q -B 8 -T 256 -s 1 --batches 6 data | teacher -q -m dt |
+     student -m dt -o e2 -j 2 --micro 8 --ahead 1M'
+same '... the same bits' e/model.safetensors e2/model.safetensors
+teacher -q -m dt --top 64 -o dtop wide || exit 1
+foretold 'from top tokens' student -m dt -o t -j 2 dtop
+foretold 'in bf16' student -m dt -o f -j 2 --act bf16 --moments bf16 dkd
+like 'what rounding costs is told: activations' \
+    'activations .* bf16: .* by 0[.][0-9]+ %' err
+like '... and moments' 'moments .* bf16: .* by 0[.][0-9]+ %' err
+less=$(number peak err)
+if awk "BEGIN { exit !($less < 0.85 * 124) }"; then
+    pass 'and takes less'
+else
+    fail "and takes less: $less MB"
+fi
+ok 'recomputed' student -q -m dt -o g -j 1 --act bf16 --moments bf16 \
+    --recompute --micro 1 dkd
+same '... the same bits with one thread, a row at a time' \
+    f/model.safetensors g/model.safetensors
+
+foretold 'gradients too' student -m dt -o i -j 2 --act bf16 --grad bf16 \
+    --moments bf16 dkd
+like 'what it costs is told' 'gradients .* bf16: .* by 0[.][0-9]+ %' err
+least=$(number peak err)
+if awk "BEGIN { exit !($least < $less - 2) }"; then
+    pass 'and takes less again'
+else
+    fail "and takes less again: $least MB after $less MB"
+fi
+ok 'recomputed, one thread' student -q -m dt -o k -j 1 --act bf16 \
+    --grad bf16 --moments bf16 --recompute dkd
+same '... the same bits' i/model.safetensors k/model.safetensors
+
+# --- the teacher too: whole batches of 2048 tokens, block by block ---
+cat >large.json <<EOF
+{"model_type": "llama", "architectures": ["LlamaForCausalLM"],
+ "vocab_size": $vocab, "hidden_size": 768, "num_hidden_layers": 4,
+ "num_attention_heads": 12, "num_key_value_heads": 4,
+ "intermediate_size": 3072, "max_position_embeddings": 2048,
+ "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": true}
+EOF
+student -q -m large.json -t tok -o large --steps 1 -j 2 one || exit 1
+stream -q -B 2 -T 1024 -s 1 --batches 3 data -o long || exit 1
+foretold 'teacher' teacher -m large -j 2 -o lkd long
+like 'rounding of states is told: of blocks' \
+    'outputs of blocks .* bf16: .* by 0[.][0-9]+ %' err
+like '... and of final states, in nats' \
+    'final states .* bf16: .* by 0[.][0-9]+ %.* [0-9.e-]+ nats of KL' err
+foretold '... in f32' teacher -m large -j 2 --dtype f32 -o lkd32 long
+unlike '... where nothing is rounded' bf16 err
+foretold '... by a pipe' sh -c 'teacher -m large -j 2 long | cat >lkdp'
+same '... the same stream' lkd lkdp
+foretold '... its top tokens' teacher -m large -j 2 --top 64 -o lkdt long
+foretold '... small batches' teacher -m large -j 2 -o lkds one
+
+# --- moments in a checkpoint keep their type ---
+# constant RUN [option ...]: at one rate, from six or the file named
+constant() {
+    run=$1
+    shift
+    student -q -m new.json -t tok -o "$run" --lr 1e-3 --schedule constant "$@"
+}
+ok '4 steps with moments in bf16' constant h --moments bf16 --steps 4 six
+ok '2 steps of them' constant half --moments bf16 --steps 2 six
+rm half/config.json
+stream -q --resume half data >rest || exit 1
+status 3 'resume in f32' constant half --resume --steps 4 rest
+like '... is told of --moments' 'moments are BF16.*--moments' err
+ok 'resume in bf16' constant half --moments bf16 --resume --steps 4 rest
+same '2 + 2 = 4' h/model.safetensors half/model.safetensors
+
+# --- no growth: the peak of many steps is that of a few ---
+steps=150
+! is_long || steps=2000
+# grown COMMAND: its peak in MB
+grown() {
+    "$@" 2>err || { cat err; return 1; }
+    number peak err
+}
+stream -q -B 4 -T 64 -s 7 --batches $steps data >many || exit 1
+teacher -q -m teacher -o kdmany many || exit 1
+few=$(grown student -m s -o few -j 2 --save 20 --steps 60 \
+    --schedule constant kdmany)
+all=$(grown student -m s -o all -j 2 --save 20 --schedule constant kdmany)
+# Two runs alike differ by 0.2 MB.
+if awk "BEGIN { exit !($all <= $few + 0.4) }"; then
+    pass "$steps steps: $all MB, 60 steps: $few MB"
+else
+    fail "$steps steps: $all MB, 60 steps: $few MB"
+fi
+batches 20 >b20
+few=$(grown teacher -m teacher -o kd20 b20)
+all=$(grown teacher -m teacher -o kdagain many)
+if awk "BEGIN { exit !($all <= $few + 0.25) }"; then
+    pass "teacher, $steps batches: $all MB, 20: $few MB"
+else
+    fail "teacher, $steps batches: $all MB, 20: $few MB"
+fi
+done_testing

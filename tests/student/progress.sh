@@ -1,0 +1,61 @@
+#!/bin/sh
+# What is said while models run: done and total, time left, closing lines
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/train.sh"
+NO_COLOR=1 TERM=xterm
+export NO_COLOR TERM
+stream -q -B 8 -T 64 -s 1 --batches 60 data >b
+
+# slowly FILE BYTES SECONDS: a pipe that stops there for a moment, so that the
+# job lasts longer than the 0.2 s after which a line is drawn
+cat >slowly <<'END'
+#!/bin/sh
+head -c "$2" "$1"
+sleep "$3"
+tail -c +$(($2 + 1)) "$1"
+END
+chmod +x slowly
+
+# shows WHAT REGEX COMMAND: on a terminal, no line wider than 80 columns
+left='[0-9]+ %\), [0-9]+:[0-9][0-9] left'
+shows() {
+    what=$1 want=$2
+    shift 2
+    terminal "$*"
+    tr '\r' '\n' <screen | sed "s/$(printf '\033')\\[K//" >lines
+    like "$what" "$want" lines
+    like "$what: closing line" "^$what 0[0-9.]+: .*wall" lines
+    equal "$what: progress fits in a row" \
+        "$(awk '/ left/ && length > 79' lines)" ''
+    equal "$what: the closing line fits in two" \
+        "$(grep ': .*wall' lines | awk 'length > 160')" ''
+}
+if has_terminal; then
+    train='student -m new.json -t tok --lr 1e-3 --schedule constant'
+    shows student "^student: training [0-9]+ of 50 steps \\($left, loss [0-9.]+, [0-9.]+/s$" \
+        "./slowly b 40000 0.4 | $train -o run --steps 50"
+    like 'it tells speed, loss and place' \
+        '^student .*: 50 steps, [0-9.]+ tokens/s, loss [0-9.]+, in run, wall' \
+        lines
+    stream -q --resume run data >rest
+    shows student '^student: training [56][0-9] of 60 steps' \
+        "./slowly rest 9000 1.1 | $train -o run --steps 60 --resume"
+    ok 'a resumed run has made its own steps only' awk '
+        / of 60 steps/ { sub(/\/s.*/, ""); rate = $NF }
+        END { exit !(rate > 0 && rate < 12) }' lines
+    shows evalppl "^evalppl: scoring [0-9.]+( k)? of [0-9.]+ k tokens \\($left" \
+        './slowly docs.st 300 0.4 | evalppl -m teacher'
+    shows evalppl "^evalppl: scoring [0-9.]+( k)? of 30.7 k tokens \\($left" \
+        './slowly b 40000 0.4 | evalppl -m teacher'
+    shows prune "^prune: searching [0-9]+ of [0-9]+ configurations \\($left" \
+        'prune -m teacher -o cut --calib-rows 200 --candidates 0 --ratio 0.3 b'
+    shows teacher "^teacher: generating [0-9.]+( k)? of 2 k tokens \\($left" \
+        'teacher -m teacher --generate a -n 2000 >text'
+    shows teacher "^teacher: computed [0-9.]+( k)? of 30.7 k tokens \\($left" \
+        './slowly b 40000 0.4 | teacher -m teacher --final -o final'
+    shows stream "^stream: streamed [0-9.]+( k)? of 15 k batches \\($left" \
+        'stream -B 8 -T 64 --batches 15000 data -o /dev/null'
+else
+    skip 'progress on a terminal' 'no terminal: script(1) or /dev/pts is missing'
+fi
+done_testing

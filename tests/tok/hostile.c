@@ -1,0 +1,735 @@
+/*
+ * lib/tok/tok: hostile and unknown tokenizer.json are refused with the
+ * path of what is wrong, without a crash and without memory the file does not
+ * back; hostile texts take no more time or stack than others.  What has broken
+ * other readers, and the test of it here:
+ *
+ *   a merge longer than any (tokenizers 2094, 2198)       longer than any entry
+ *   a pattern that backtracks (tokenizers 2060)           another pattern
+ *   one huge id, one huge array (qxotic 3)                one huge id
+ *   stack: "^" a million times (tiktoken 245)             1000000 x ^
+ *   stack: 26,000 of a letter (llama.cpp 27783)           26000 x a
+ *   a crash on 9,400 of a letter (llama.cpp 15594)        9400 x A
+ *   JSON in JSON                                          200000 brackets,
+ *                                                         64 brackets deep
+ *   lengths of tokens as int (CVE-2025-49847, -52566)     an entry of 5 MB,
+ *                                                         a very long one
+ *   a name twice                                          a text twice
+ *   one id for two, an id not below the vocabulary        an id twice,
+ *                                                         a template's token
+ *   allocation from a number of the file                  one huge id
+ *   a flag of one part that turns off another's check     test_damage
+ *
+ * The GGUF's own lines are in gguf.c and tok_gguf.c, those of tekken.json in
+ * tekken.c, those of archives in tests/tokenize/input.sh, any bytes in
+ * fuzz/tok_file.c
+ * and fuzz/tok_text.c.
+ */
+#include "tok/tok.h"
+
+#include "base/io.h"
+#include "base/prog.h"
+#include "base/rng.h"
+#include "format/json.h"
+#include "../lib/tap.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTE_LEVEL "{\"type\":\"ByteLevel\",\"add_prefix_space\":false," \
+    "\"use_regex\":true}"
+#define MODEL "{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2}," \
+    "\"merges\":[\"a b\"]}"
+#define ADDED(more) "{\"id\":3,\"content\":\"<s>\",\"single_word\":false," \
+    "\"lstrip\":false,\"rstrip\":false,\"normalized\":false," \
+    "\"special\":true" more "}"
+
+/* The parts of a small file; NULL: the usual one. */
+struct file {
+    const char *pre, *model, *added, *post, *decoder, *more;
+};
+
+static char *
+text_of(const struct file *f)
+{
+    return xasprintf("{\"added_tokens\":[%s],\"pre_tokenizer\":%s,"
+        "\"post_processor\":%s,\"decoder\":%s,\"model\":%s%s}",
+        f->added ? f->added : "", f->pre ? f->pre : BYTE_LEVEL,
+        f->post ? f->post : "null", f->decoder ? f->decoder : BYTE_LEVEL,
+        f->model ? f->model : MODEL, f->more ? f->more : "");
+}
+
+static void
+good(const char *what, struct file f, const char *text, size_t want)
+{
+    char *s = text_of(&f);
+    struct err e = { 0 };
+    struct tokenizer *t = tok_parse(s, strlen(s), NULL, 0, &e);
+    struct tok_ids ids = { 0 };
+
+    ok(t != NULL, "%s: is read %s", what, e.msg);
+    if (t) {
+        struct tok_scratch *x = tok_scratch_new(t);
+
+        tok_encode(t, x, text, strlen(text), TOK_SPECIAL, &ids);
+        ok(ids.n == want, "%s: %zu ids", what, ids.n);
+        tok_scratch_free(x);
+    }
+    tok_ids_release(&ids);
+    tok_free(t);
+    free(s);
+}
+
+static void
+bad_text(const char *what, const char *s, size_t n, const char *where)
+{
+    struct err e = { 0 };
+    struct tokenizer *t = tok_parse(s, n, NULL, 0, &e);
+
+    ok(!t && e.code == EX_INPUT && strncmp(e.msg, where, strlen(where)) == 0,
+        "%s: %s", what, t ? "was accepted" : e.msg);
+    tok_free(t);
+}
+
+static void
+bad(const char *what, struct file f, const char *where)
+{
+    char *s = text_of(&f);
+
+    bad_text(what, s, strlen(s), where);
+    free(s);
+}
+
+static void
+test_components(void)
+{
+    good("the usual", (struct file){ 0 }, "abba", 3);
+    good("an added token", (struct file){ .added = ADDED("") }, "a<s>b", 3);
+    good("merges as pairs", (struct file){ .model = "{\"vocab\":{\"a\":0,"
+        "\"b\":1,\"ab\":2},\"merges\":[[\"a\",\"b\"]]}" }, "ab", 1);
+    bad("a normalizer", (struct file){ .more = ",\"normalizer\":{\"type\":"
+        "\"Lowercase\"}" }, "normalizer.type: Lowercase");
+    bad("one in a list", (struct file){ .more = ",\"normalizer\":{\"type\":"
+        "\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},{\"type\":"
+        "\"NFKC\"}]}" }, "normalizer.normalizers.1.type: NFKC");
+    bad("lists in lists", (struct file){ .more = ",\"normalizer\":{\"type\":"
+        "\"Sequence\",\"normalizers\":[{\"type\":\"Sequence\","
+        "\"normalizers\":[]}]}" }, "normalizer.normalizers.0.type: ");
+    bad("a pattern", (struct file){ .more = ",\"normalizer\":{\"type\":"
+        "\"Replace\",\"pattern\":{\"Regex\":\"a*\"},\"content\":\"\"}" },
+        "normalizer.pattern: ");
+    bad("nothing to replace", (struct file){ .more = ",\"normalizer\":{"
+        "\"type\":\"Replace\",\"pattern\":{\"String\":\"\"},\"content\":"
+        "\"\"}" }, "normalizer.pattern: ");
+    bad("a new option of one", (struct file){ .more = ",\"normalizer\":{"
+        "\"type\":\"NFC\",\"x\":1}" }, "normalizer.x: ");
+    bad("truncation", (struct file){ .more = ",\"truncation\":{}" },
+        "truncation: ");
+    bad("an unknown part", (struct file){ .more = ",\"new\":1" },
+        "tokenizer.new: ");
+    bad("bytes for characters", (struct file){ .pre = "null" },
+        "decoder.type: ByteLevel");
+    bad("another one", (struct file){ .pre = "{\"type\":\"Whitespace\"}" },
+        "pre_tokenizer.type: Whitespace");
+    bad("another mark", (struct file){ .pre = "{\"type\":\"Metaspace\","
+        "\"replacement\":\"_\"}" }, "pre_tokenizer.replacement: ");
+    bad("another scheme", (struct file){ .pre = "{\"type\":\"Metaspace\","
+        "\"replacement\":\"\u2581\",\"prepend_scheme\":\"last\"}" },
+        "pre_tokenizer.prepend_scheme: ");
+    bad("a split of characters", (struct file){ .pre = "{\"type\":\"Split\","
+        "\"pattern\":{\"String\":\" \"},\"behavior\":\"Removed\","
+        "\"invert\":false}" }, "pre_tokenizer.behavior: ");
+    good("a prefix space", (struct file){ .pre = "{\"type\":\"ByteLevel\"}" },
+        "ab", 1);
+    bad("a new option", (struct file){ .pre = "{\"type\":\"ByteLevel\","
+        "\"add_prefix_space\":false,\"x\":1}" }, "pre_tokenizer.x: ");
+    bad("another pattern", (struct file){ .pre = "{\"type\":\"Sequence\","
+        "\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":{\"Regex\":"
+        "\"(a+)+$\"},\"behavior\":\"Isolated\",\"invert\":false},"
+        BYTE_LEVEL "]}" }, "pre_tokenizer.pretokenizers.0.pattern: ");
+    bad("whole numbers", (struct file){ .pre = "{\"type\":\"Sequence\","
+        "\"pretokenizers\":[{\"type\":\"Digits\",\"individual_digits\":false"
+        "}," BYTE_LEVEL "]}" },
+        "pre_tokenizer.pretokenizers.0.individual_digits: ");
+    bad("another decoder", (struct file){ .decoder = "{\"type\":\"Fuse\"}" },
+        "decoder.type: ");
+    bad("a post-processor without its tokens", (struct file){ .post =
+        "{\"type\":\"BertProcessing\"}" }, "post_processor.cls: ");
+    bad("another post-processor", (struct file){ .post =
+        "{\"type\":\"Whatever\"}" }, "post_processor.type: Whatever");
+    bad("a template without text", (struct file){ .post =
+        "{\"type\":\"TemplateProcessing\",\"single\":[]}" },
+        "post_processor.single: ");
+    bad("a template's token that is none", (struct file){ .post =
+        "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":"
+        "{\"id\":\"x\"}},{\"Sequence\":{\"id\":\"A\"}}],\"special_tokens\":"
+        "{\"x\":{\"ids\":[77]}}}" }, "post_processor.single.0: ");
+    bad("post-processors in each other", (struct file){ .post =
+        "{\"type\":\"Sequence\",\"processors\":[{\"type\":\"Sequence\","
+        "\"processors\":[]}]}" }, "post_processor.processors.0.type: ");
+}
+
+static void
+test_models(void)
+{
+#define M(rest) ((struct file){ .model = "{" rest "}" })
+#define TIED(ties) M("\"vocab\":{\"a\":0,\"b\":1,\"c\":2,\"ab\":3," \
+    "\"bc\":4},\"merges\":[\"b c\",\"a b\"],\"retort_ties\":" ties)
+    bad("another model", M("\"type\":\"Unigram\""), "model.type: Unigram");
+    bad("dropout", M("\"dropout\":0.1,\"vocab\":{\"a\":0},\"merges\":[]"),
+        "model.dropout: ");
+    bad("a suffix", M("\"end_of_word_suffix\":\"</w>\",\"vocab\":{\"a\":0},"
+        "\"merges\":[]"), "model.end_of_word_suffix: ");
+    bad("unknown bytes have an id", M("\"unk_token\":\"a\",\"vocab\":"
+        "{\"a\":0},\"merges\":[]"), "model.unk_token: ");
+    bad("byte fallback", M("\"byte_fallback\":true,\"vocab\":{\"a\":0},"
+        "\"merges\":[]"), "model.byte_fallback: ");
+    bad("ties that are no list", TIED("{}"), "model.retort_ties: ");
+    bad("a tie of one", TIED("[[0,1]]"), "model.retort_ties.0: ");
+    bad("a tie of more than there are", TIED("[[0,3]]"),
+        "model.retort_ties.0: ");
+    bad("a tie of merges that are not there", TIED("[[9,2]]"),
+        "model.retort_ties.0: ");
+    bad("a tie before the first", TIED("[[-1,2]]"), "model.retort_ties.0: ");
+    bad("of a negative number", TIED("[[0,-1]]"), "model.retort_ties.0: ");
+    bad("of a huge one", TIED("[[1,9223372036854775807]]"),
+        "model.retort_ties.0: ");
+    bad("two of one merge", TIED("[[0,2],[1,2]]"), "model.retort_ties.1: ");
+    bad("a tie of three numbers", TIED("[[0,2,1]]"), "model.retort_ties.0: ");
+    bad("a tie of texts", TIED("[[\"0\",\"2\"]]"), "model.retort_ties.0: ");
+    good("a tie", TIED("[[0,2]]"), "abc", 2);
+    bad("no vocabulary", M("\"merges\":[]"), "model.vocab: ");
+    bad("an empty one", M("\"vocab\":{},\"merges\":[]"), "model.vocab: ");
+    bad("a list", M("\"vocab\":[\"a\"],\"merges\":[]"), "model.vocab: ");
+    bad("no merges", M("\"vocab\":{\"a\":0}"), "model.merges: ");
+    bad("one huge id", M("\"vocab\":{\"a\":4000000000},\"merges\":[]"),
+        "model.vocab.a: ");
+    bad("a negative id", M("\"vocab\":{\"a\":-1},\"merges\":[]"),
+        "model.vocab.a: ");
+    bad("a real id", M("\"vocab\":{\"a\":1.5},\"merges\":[]"),
+        "model.vocab.a: ");
+    bad("an id twice", M("\"vocab\":{\"a\":1,\"b\":1},\"merges\":[]"),
+        "model.vocab.b: ");
+    bad("a text twice", M("\"vocab\":{\"a\":1,\"a\":2},\"merges\":[]"),
+        "offset ");
+    bad("merge of one word", M("\"vocab\":{\"a\":0},\"merges\":[\"a\"]"),
+        "model.merges.0: ");
+    bad("of three", M("\"vocab\":{\"a\":0},\"merges\":[\"a a a\"]"),
+        "model.merges.0: ");
+    bad("of numbers", M("\"vocab\":{\"a\":0},\"merges\":[[1,2]]"),
+        "model.merges.0: ");
+    bad("longer than any entry", M("\"vocab\":{\"a\":0},\"merges\":"
+        "[\"a aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]"), "model.merges.0: ");
+    bad("without its result", M("\"vocab\":{\"a\":0},\"merges\":[\"a a\"]"),
+        "model.merges.0: ");
+#undef M
+}
+
+static void
+test_added(void)
+{
+    char *s = xcalloc(1, 6000), *t;
+    struct file f = { 0 };
+
+    bad("an added number", (struct file){ .added = "1" },
+        "added_tokens.0: ");
+    bad("without flags", (struct file){ .added = "{\"content\":\"x\"}" },
+        "added_tokens.0.single_word: ");
+    bad("with a new flag", (struct file){ .added = ADDED(",\"x\":true") },
+        "added_tokens.0.x: ");
+    memset(s, 'a', 5000);
+    t = xasprintf("{\"content\":\"%s\",\"single_word\":false,\"lstrip\":"
+        "false,\"rstrip\":false,\"special\":true}", s);
+    f.added = t;
+    bad("a very long one", f, "added_tokens.0.content: ");
+    free(t);
+    free(s);
+    good("an empty one", (struct file){ .added = "{\"content\":\"\","
+        "\"single_word\":false,\"lstrip\":true,\"rstrip\":true,"
+        "\"normalized\":true,\"special\":true}" }, "ab", 1);
+    good("one twice", (struct file){ .added = ADDED("") "," ADDED("") },
+        "<s>", 1);
+}
+
+#define PLAIN "\",\"single_word\":false,\"lstrip\":false,\"rstrip\":" \
+    "false,\"special\":false,\"normalized\":"
+
+/* A tokenizer with added tokens a^i b and others: more[n]. */
+static struct tokenizer *
+with_added(size_t runs, char *const *more, size_t n, int normalized)
+{
+    const char *const flag = normalized ? "true}" : "false}";
+    struct buf b = { 0 };
+    struct file f = { .more = ",\"normalizer\":{\"type\":\"NFC\"}" };
+    struct tokenizer *t;
+    struct err e;
+    char *s;
+
+    for (size_t i = 0; i < runs; i++) {
+        buf_adds(&b, b.n ? ",{\"content\":\"" : "{\"content\":\"");
+        for (size_t k = 0; k <= i; k++)
+            buf_addc(&b, 'a');
+        buf_addf(&b, "b%s%s", PLAIN, flag);
+    }
+    for (size_t i = 0; i < n; i++)
+        buf_addf(&b, "%s{\"content\":\"%s%s%s", b.n ? "," : "", more[i],
+            PLAIN, flag);
+    f.added = b.p;
+    s = text_of(&f);
+    t = tok_parse(s, strlen(s), NULL, 0, &e);
+    if (!t)
+        printf("# %s\n", e.msg);
+    buf_release(&b);
+    free(s);
+    return t;
+}
+
+/* The longest token at p[n], 0: none; *id is its. */
+static size_t
+token_there(const struct tokenizer *t, const char *p, size_t n, size_t most,
+    uint32_t *id)
+{
+    for (size_t k = n < most ? n : most; k > 1; k--) {
+        const int64_t i = tok_id(t, p, k);
+
+        if (i > 2 || (k == 2 && i == 2)) {      /* `ab` is in the vocabulary */
+            *id = (uint32_t)i;
+            return k;
+        }
+    }
+    return 0;
+}
+
+/* Tokens that share long beginnings are found as if each place were looked at,
+ * and in linear time. */
+static void
+test_shared(int normalized)
+{
+    char *more[] = { (char *)(uintptr_t)"ba", (char *)(uintptr_t)"bba",
+        (char *)(uintptr_t)"caab", (char *)(uintptr_t)"aabc" };
+    struct tokenizer *const t = with_added(60, more, 4, normalized);
+    struct tok_scratch *const s = tok_scratch_new(t);
+    struct tok_ids got = { 0 }, want = { 0 };
+    const size_t n = 30000;
+    char *const text = xmalloc(8 * n);
+    double few = 0.0, many = 0.0;
+    int runs = 0;
+
+    for (size_t i = 0; i < n; i++)
+        text[i] = "aaaaaaaaaaaaaaaabc"[rng_u64(5, i) % (i < n / 2 ? 18 : 17)];
+    memset(text + n / 3, 'a', n / 3);
+    tok_encode(t, s, text, n, 0, &got);
+    for (size_t i = 0, gap = 0; i <= n;) {
+        uint32_t id = 0;
+        const size_t k = i < n ? token_there(t, text + i, n - i, 61, &id) : 0;
+
+        if (k == 0 && i < n) {
+            i++;
+            continue;
+        }
+        tok_encode(t, s, text + gap, i - gap, 0, &want);
+        if (k > 0)
+            tok_ids_push(&want, id);
+        i += k > 0 ? k : 1;
+        gap = i;
+    }
+    ok(got.n == want.n && memcmp(got.v, want.v, got.n * sizeof *got.v) == 0,
+        "tokens in runs are the longest, leftmost first: %zu ids, %zu", got.n,
+        want.n);
+    tok_free(t);
+    tok_scratch_free(s);
+    memset(text, 'a', 8 * n);
+    for (size_t i = 0; i < 2; i++) {
+        const size_t depth = i ? 1600 : 100;
+        struct tokenizer *const u = with_added(depth, NULL, 0, normalized);
+        struct tok_scratch *const x = tok_scratch_new(u);
+        double from;
+
+        do {
+            from = prog_cpu();
+            got.n = 0;
+            tok_encode(u, x, text, 8 * n, 0, &got);
+            from = prog_cpu() - from;
+            *(i ? &many : &few) = from;
+        } while (i && !(many < 4 * few + 0.05) && ++runs < 5);
+        tok_scratch_free(x);
+        tok_free(u);
+    }
+    ok(many < 4 * few + 0.05, "tokens that share 1600 bytes take %.3f s, those "
+        "of 100 %.3f s", many, few);
+    free(text);
+    tok_ids_release(&got);
+    tok_ids_release(&want);
+}
+
+/* Many tokens are read in linear time. */
+static void
+test_many_added(void)
+{
+    const size_t most = 40000;
+    char **const name = xreallocarray(NULL, most, sizeof *name);
+    double few = 0, many = 0;
+    int runs = 0;
+
+    for (size_t i = 0; i < most; i++)
+        name[i] = xasprintf("<extra_id_%zu>", i);
+    do {
+        const double from = prog_cpu();
+        double half;
+
+        tok_free(with_added(0, name, most / 4, 1));
+        half = prog_cpu();
+        tok_free(with_added(0, name, most, 1));
+        many = prog_cpu() - half;
+        few = half - from;
+    } while (!(many < 8 * few + 0.05) && ++runs < 5);
+    ok(many < 8 * few + 0.05, "%zu tokens are read in %.3f s, a quarter in "
+        "%.3f s", most, many, few);
+    for (size_t i = 0; i < most; i++)
+        free(name[i]);
+    free(name);
+}
+
+/* Steps of a normalizer, as what follows the decoder. */
+#define STEPS(list) (struct file){ .more = ",\"normalizer\":{\"type\":" \
+    "\"Sequence\",\"normalizers\":[" list "]}" }
+#define REPLACE(from, to) "{\"type\":\"Replace\",\"pattern\":" \
+    "{\"String\":\"" from "\"},\"content\":\"" to "\"}"
+
+/* Steps that make a text ever longer. */
+static void
+test_growth(void)
+{
+    static const char long_text[] = "normalizer: may make a text more than 8 "
+        "times as long";
+    struct buf b = { 0 };
+
+    good("eight times as long", STEPS(REPLACE("x", "aaaaaaaa")), "xx", 16);
+    bad("nine times", STEPS(REPLACE("x", "aaaaaaaaa")), long_text);
+    bad("three times, and of that three times",
+        STEPS(REPLACE("x", "yyy") "," REPLACE("y", "aaa")), long_text);
+    good("of another letter", STEPS(REPLACE("x", "aaa") ","
+        REPLACE("y", "bbb")), "xy", 5);
+    bad("by way of a third", STEPS(REPLACE("x", "yyy") "," REPLACE("y", "z")
+        "," REPLACE("z", "aaa")), long_text);
+    bad("NFC, and what that may have made", STEPS("{\"type\":\"NFC\"},"
+        REPLACE("y", "aaa")), long_text);
+    bad("a long beginning", STEPS("{\"type\":\"Prepend\",\"prepend\":"
+        "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+        "\"}"), "normalizer: prepends more than 64 bytes");
+    /* 12 KB that made 7.3 GB of a letter */
+    buf_adds(&b, "{\"added_tokens\":[],\"pre_tokenizer\":" BYTE_LEVEL
+        ",\"post_processor\":null,\"decoder\":" BYTE_LEVEL ",\"model\":"
+        MODEL ",\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[");
+    for (int i = 0; i < 8; i++) {
+        buf_addf(&b, "%s{\"type\":\"Replace\",\"pattern\":{\"String\":"
+            "\"%c\"},\"content\":\"", i ? "," : "", 'a' + i);
+        for (int k = 0; k < 1400; k++)
+            buf_addc(&b, 'b' + i);
+        buf_adds(&b, "\"}");
+    }
+    buf_adds(&b, "]}}");
+    bad_text("a chain of steps", b.p, b.n, long_text);
+    buf_release(&b);
+}
+
+/* Depth, cuts and flips of a whole file. */
+static void
+test_damage(void)
+{
+    struct file f = { .added = ADDED("") };
+    char *s = text_of(&f), *deep = xmalloc(200001);
+    const size_t n = strlen(s);
+    size_t accepted = 0, read = 0, outside = 0;
+    struct err e;
+
+    memset(deep, '[', 200000);
+    bad_text("200000 brackets", deep, 200000, "offset ");
+    free(deep);
+    bad_text("nothing", "", 0, "offset ");
+    bad_text("a number", "1", 1, "");
+    for (size_t i = 0; i < n; i++) {
+        struct tokenizer *t = tok_parse(s, i, NULL, 0, &e);
+
+        accepted += t != NULL;
+        tok_free(t);
+    }
+    ok(accepted == 0, "cut anywhere it is refused");
+    for (size_t i = 0; i < 8 * n; i++) {
+        struct tokenizer *t;
+
+        s[i / 8] ^= (char)(1 << i % 8);
+        t = tok_parse(s, n, NULL, 0, &e);
+        if (t) {
+            struct tok_scratch *x = tok_scratch_new(t);
+            struct tok_ids ids = { 0 };
+
+            tok_encode(t, x, "ab<s> a\nb1", 10, TOK_SPECIAL, &ids);
+            for (size_t k = 0; k < ids.n; k++)
+                outside += ids.v[k] >= tok_vocab(t);
+            read++;
+            tok_ids_release(&ids);
+            tok_scratch_free(x);
+        }
+        tok_free(t);
+        s[i / 8] ^= (char)(1 << i % 8);
+    }
+    ok(read > 0 && outside == 0, "of %zu flipped bits %zu are read, %zu ids "
+        "are outside", 8 * n, read, outside);
+    free(s);
+}
+
+/* Vocabulary and merges are read without the JSON parser: what that refuses
+ * must be refused all the same, and mean the same where it is taken. */
+static void
+test_strict(void)
+{
+#define V(names, list) "{\"vocab\":{\"a\":0,\"b\":1," names "},\"merges\":[" \
+    list "]}"
+    static const char *const fine[] = {
+        V("\"ab\":2", "\"a b\""), V("\"a\\u0062\":2", "\"\\u0061 b\""),
+        V(" \n \"ab\" : 2 ", "[ \"a\" , \"\\u0062\" ] "),
+        "{\"merges\":[\"a b\"],\"vocab\":{\"a\":0,\"b\":1,\"ab\":2}}",
+        V("\"ab\":2,\"\\ud83d\\ude00\\\"\\\\\\/\\n\":3", "[\"a\",\"b\"]") };
+    static const char *const parts[] = { "\"ab\":2", "\"a\\nb\":2",
+        "\"\\u00e9\\ud83d\\ude00\":2,\"c\":3", "\"\xc3\xa9\":2" };
+    size_t wrong = 0, refused = 0;
+    struct err e;
+
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
+        good("parts as text", (struct file){ .model = fine[i] }, "ab", 1);
+    bad("a name twice, escaped", (struct file){ .model =
+        V("\"ab\":2,\"\\u0061\":3", "") }, "offset ");
+    bad("a control character", (struct file){ .model =
+        V("\"a\nb\":2", "") }, "offset ");
+    bad("NUL", (struct file){ .model = V("\"a\\u0000\":2", "") }, "offset ");
+    bad("half a pair", (struct file){ .model = V("\"\\ud83d\":2", "") },
+        "offset ");
+    bad("no UTF-8", (struct file){ .model = V("\"\xed\xa0\x80\":2", "") },
+        "offset ");
+    bad("a number from 0", (struct file){ .model = V("\"ab\":02", "") },
+        "offset ");
+    bad("a comma behind", (struct file){ .model = V("\"ab\":2,", "") },
+        "offset ");
+    bad("one behind merges", (struct file){ .model = V("\"ab\":2",
+        "\"a b\",") }, "offset ");
+    bad("a vocabulary twice", (struct file){ .model = "{\"vocab\":{\"a\":0},"
+        "\"vocab\":{\"a\":0},\"merges\":[]}" }, "offset ");
+    bad("a model twice", (struct file){ .more = ",\"model\":" MODEL },
+        "offset ");
+    bad("a model twice, escaped", (struct file){ .more = ",\"m\\u006fdel\":"
+        MODEL }, "offset ");
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        char *model = xasprintf("{\"vocab\":{\"a\":0,\"b\":1,%s},\"merges\":"
+            "[]}", parts[k]);
+        const struct file f = { .model = model };
+        char *s = text_of(&f);
+        const size_t n = strlen(s);
+        const size_t from = (size_t)(strstr(s, "\"model\"") - s);
+
+        for (size_t i = from; i < n; i++)
+            for (int c = 0; c < 256; c++) {
+                const char was = s[i];
+                struct tokenizer *t;
+                json_t *j;
+
+                s[i] = (char)c;
+                j = js_parse(s, n, &e);
+                t = tok_parse(s, n, NULL, 0, &e);
+                refused += !j;
+                wrong += !j && t;
+                s[i] = was;
+                json_decref(j);
+                tok_free(t);
+            }
+        free(s);
+        free(model);
+    }
+    ok(wrong == 0 && refused > 1000, "of %zu texts that are no JSON %zu are "
+        "taken", refused, wrong);
+#undef V
+}
+
+/* A long name that is not in a file, and one that matches everywhere. */
+static void
+test_slow(void)
+{
+    const size_t n = 1000000;
+    char *name = xcalloc(1, 4001), *text = xmalloc(n), *json;
+    struct file f = { 0 };
+    struct err e;
+    struct tokenizer *t;
+    double sec;
+
+    memset(name, 'a', 4000);
+    memset(text, 'a', n);
+    json = xasprintf("{\"content\":\"%sb\",\"single_word\":true,\"lstrip\":"
+        "true,\"rstrip\":true,\"normalized\":false,\"special\":false}", name);
+    f.added = json;
+    free(name);
+    name = text_of(&f);
+    t = tok_parse(name, strlen(name), NULL, 0, &e);
+    ok(t == NULL || tok_vocab(t) == 4, "a long added token");
+    if (t) {
+        struct tok_scratch *x = tok_scratch_new(t);
+        struct tok_ids ids = { 0 };
+
+        sec = prog_cpu();
+        tok_encode(t, x, text, n, TOK_SPECIAL, &ids);
+        ok(ids.n == n && prog_cpu() - sec < 100, "is looked for at every "
+            "place");
+        tok_ids_release(&ids);
+        tok_scratch_free(x);
+    }
+    tok_free(t);
+    free(json);
+    free(name);
+    free(text);
+}
+
+/* s of depth arrays in the place of an unknown part. */
+static char *
+nested(int depth)
+{
+    char *in = xcalloc(1, (size_t)depth + 1), *out = xcalloc(1, (size_t)depth +
+        1), *more, *s;
+
+    memset(in, '[', (size_t)depth);
+    memset(out, ']', (size_t)depth);
+    more = xasprintf(",\"new\":%s%s", in, out);
+    s = text_of(&(struct file){ .more = more });
+    free(in);
+    free(out);
+    free(more);
+    return s;
+}
+
+/* The whole is one level, its part the others. */
+static void
+test_depth(void)
+{
+    char *s = nested(63);
+
+    bad_text("64 brackets deep are parsed", s, strlen(s), "tokenizer.new: ");
+    free(s);
+    s = nested(64);
+    bad_text("65 are not", s, strlen(s), "offset ");
+    free(s);
+}
+
+/* A vocabulary with an entry of 5 MB, which the text then holds. */
+static void
+test_entry(void)
+{
+    const size_t n = 5000000;
+    char *name = xcalloc(1, n + 1), *model;
+    struct file f = { 0 };
+
+    memset(name, 'b', n);
+    model = xasprintf("{\"ignore_merges\":true,\"vocab\":{\"a\":0,\"%s\":1,"
+        "\"b\":2},\"merges\":[]}", name);
+    f.model = model;
+    good("an entry of 5 MB", f, name, 1);
+    name[n - 1] = '\0';
+    good("and all but one letter of it", f, name, n - 1);
+    free(model);
+    free(name);
+}
+
+/* A run of one letter through a tokenizer, in a thread of a small stack. */
+struct run {
+    struct tokenizer *t;
+    const char *letter;
+    size_t n;
+    int same;
+};
+
+static void *
+encode_run(void *arg)
+{
+    struct run *r = arg;
+    struct tok_scratch *s = tok_scratch_new(r->t);
+    struct tok_ids ids = { 0 };
+    struct buf text = { 0 }, back = { 0 };
+    struct err e;
+
+    buf_addc(&text, 'x');           /* some take a first space away */
+    for (size_t i = 0; i < r->n; i++)
+        buf_adds(&text, r->letter);
+    tok_encode(r->t, s, text.p, text.n, 0, &ids);
+    r->same = ids.n > 0 && tok_decode(r->t, ids.v, ids.n, 0, &back, &e) == 0 &&
+        back.n == text.n && memcmp(back.p, text.p, text.n) == 0;
+    buf_release(&text);
+    buf_release(&back);
+    tok_ids_release(&ids);
+    tok_scratch_free(s);
+    return NULL;
+}
+
+static int
+run(struct run *r)
+{
+    pthread_attr_t a;
+    pthread_t id;
+
+    r->same = 0;
+    if (pthread_attr_init(&a) != 0 ||
+        pthread_attr_setstacksize(&a, (size_t)256 << 10) != 0 ||
+        pthread_create(&id, &a, encode_run, r) != 0) {
+        printf("Bail out! no thread\n");
+        exit(1);
+    }
+    pthread_join(id, NULL);
+    pthread_attr_destroy(&a);
+    return r->same;
+}
+
+static void
+test_runs(void)
+{
+    static const char *const family[] = { "gpt2legacy", "llama3", "qwen",
+        "nemo", "llama2", "mistral3", "gemma3" };
+    static const struct { const char *letter; size_t n; } of[] = {
+        { "^", 1000000 }, { "a", 26000 }, { "A", 9400 }, { " ", 26000 },
+        { "\n", 26000 }, { "\xcc\x81", 26000 } };
+    const char *top = getenv("RETORT_TOP");
+
+    for (size_t i = 0; i < sizeof family / sizeof *family; i++) {
+        char *path = xasprintf("%s/tests/golden/tok/family/%s.json",
+            top ? top : ".", family[i]);
+        struct err e = { 0 };
+        struct run r = { .t = tok_open(path, &e) };
+
+        for (size_t k = 0; r.t && k < sizeof of / sizeof *of; k++) {
+            const double begin = prog_cpu();
+
+            r.letter = of[k].letter;
+            r.n = of[k].n;
+            ok(run(&r) && prog_cpu() - begin < 20, "%s: %zu x %s", family[i],
+                r.n, *r.letter == '\n' ? "newline" : r.letter);
+        }
+        ok(r.t != NULL, "%s: is read %s", family[i], e.msg);
+        tok_free(r.t);
+        free(path);
+    }
+}
+
+int
+main(void)
+{
+    test_depth();
+    test_entry();
+    test_runs();
+    test_components();
+    test_models();
+    test_added();
+    test_shared(0);
+    test_shared(1);
+    test_many_added();
+    test_growth();
+    test_damage();
+    test_strict();
+    test_slow();
+    return done_testing();
+}

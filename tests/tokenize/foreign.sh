@@ -1,0 +1,215 @@
+#!/bin/sh
+# tokenize: what is no text, and text that was cut off or has more behind it
+. "${0%/*}/../lib/lib.sh"
+tok=$top/tests/golden/tok/digits.json
+
+# refused WHAT MESSAGE ARG...: with status 3, a stream that was not finished
+refused() {
+    re_what=$1 re_like=$2
+    shift 2
+    rm -f s
+    status 3 "$re_what" tokenize -q -t "$tok" -o s "$@"
+    like 'is refused by name' "^tokenize: $re_like" err
+    [ ! -e s ] || fail 'a stream was left behind'
+}
+# taken WHAT DOCUMENTS ARG...
+taken() {
+    ta_what=$1 ta_docs=$2
+    shift 2
+    ok "$ta_what" tokenize -q -t "$tok" --ids "$@"
+    equal 'is taken' "$(grep -c . out)" "$ta_docs"
+}
+
+# Known beginnings
+known() {   # known FORMAT MESSAGE: the content's beginning as printf has it
+    # shellcheck disable=SC2059 # a format
+    { printf "$1"; printf ' and so on for some more bytes\n'; } >x.txt
+    refused "$2" "x.txt: offset 0: is $2" x.txt
+}
+known 'PAR1\025\004' 'Parquet, .*: convert it to JSONL'
+known 'ARROW1\000\000' 'Arrow'
+known '\377\377\377\377\200\001\000\000\020\000\000\000' 'Arrow'
+known 'Obj\001\004' 'Avro'
+known '\177ELF\002\001\001' 'a program .*ELF'
+known 'GGUF\003\000\000\000' 'a model .GGUF'
+known '\100\000\000\000\000\000\000\000{"a":{"dtype":"F32"' 'a model .safetensors'
+known '%%PDF-1.7\n' 'PDF: take its text out'
+known '\211PNG\r\n\032\n' 'an image'
+known '\377\330\377\340' 'an image'
+known 'GIF89a' 'an image'
+known 'RIFF\001\002\003\004WEBP' 'an image'
+known 'SQLite format 3\000' 'a database'
+known '\377\376h\000i\000' 'UTF-16, .*iconv -f UTF-16 -t UTF-8'
+known '\376\377\000h\000i' 'UTF-16, .*iconv'
+known '7z\274\257\047\034' 'an archive or compressed'
+printf 'hello\n' >good.txt
+tokenize -q -t "$tok" -o stream good.txt
+refused 'a stream' 'stream: offset 0: is a stream of retort: .* already' stream
+refused 'from standard input' \
+    '<stdin>: offset 0 of its content: is a stream of retort' <stream
+if command -v zstd >/dev/null; then
+    zstd -q stream
+    refused 'a shard' 'stream.zst: offset 0 of its content: is a stream' \
+        stream.zst
+else
+    skip 'a shard' 'no zstd'
+fi
+refused 'the program itself' '.*/tokenize: offset 0: is a program' \
+    "$BUILD/bin/tokenize"
+printf 'PAR1 is a gene, ORC a whale, MM and II and BZ and Obj are words\n' \
+    >words.txt
+taken 'words that begin so' 1 words.txt
+
+# NUL bytes
+{ head -c 300000 /dev/zero | tr '\0' a; printf 'b\000c\n'; } >nul.txt
+refused 'a NUL byte' 'nul.txt: offset 300001: a NUL byte: is no text' nul.txt
+refused 'in lines' 'nul.txt: offset 300001: ' --split line nul.txt
+gzip -c nul.txt >nul.txt.gz
+refused 'compressed' 'nul.txt.gz: offset 300001 of its content: ' nul.txt.gz
+taken '--lossy' 1 --lossy nul.txt
+printf 'h\000i\000 \000' >wide.txt
+refused 'UTF-16 without a mark' 'wide.txt: offset 1: .*UTF-16LE' wide.txt
+printf '\000h\000i\000 ' >wide.txt
+refused 'of the other order' 'wide.txt: offset 0: .*UTF-16BE' wide.txt
+printf '{"text":"a\\u0000b"}\n' >escape.jsonl
+taken 'an escaped NUL' 1 escape.jsonl
+for f in holes.txt holes.jsonl; do
+    { head -c 512 /dev/zero; printf '{"text":"not lost"}\n'; } >$f
+    refused "512 NUL bytes before the text of $f" "$f: offset 0: a NUL" $f
+    { head -c 10240 /dev/zero; printf '{"text":"not lost"}\n'; } >$f
+    refused "10240 before it" "$f: offset 0: a NUL" $f
+    head -c 10240 /dev/zero >$f
+    refused "and nothing else" "$f: offset 0: a NUL" $f
+done
+{ head -c 1024 /dev/zero; echo lost; } >empty.tar
+refused 'text behind an empty tar' 'empty.tar: offset 0: .* more follows' \
+    empty.tar
+refused 'from a pipe' '<stdin>: offset 0: .* more follows' <empty.tar
+
+# What is not UTF-8: a share of one in a hundred is refused
+# bad N GOOD: so many lines of 20 bytes, each followed by as many good ones
+bad() {
+    awk -v n="$1" -v good="$2" 'BEGIN {
+        while (n--) {
+            print "a line of Latin\351..."
+            for (i = 0; i < good; i++)
+                print "a line of plain ...."
+        }
+    }' </dev/null
+}
+bad 10 4 >one.txt               # 10 of 1,045
+bad 10 5 >fewer.txt
+iconv=': is not UTF-8, nor are .* % of it: convert it, as by iconv'
+[ "$(LC_ALL=C tr -dc '\351' <one.txt | wc -c)" = 10 ] || fail 'awk wrote UTF-8'
+bad 10 3 >more.txt
+refused 'Latin-1' "more.txt: offset 15$iconv" more.txt
+refused 'by lines' "more.txt: offset 15$iconv" --split line more.txt
+refused 'with a good file behind it' "more.txt: offset 15$iconv" \
+    --split line more.txt good.txt
+refused 'or before it' "more.txt: offset 15$iconv" good.txt more.txt
+tar -cf more.tar good.txt more.txt one.txt
+refused 'in an archive' "more.tar/more.txt: offset 15$iconv" more.tar
+refused 'from a pipe' "<stdin>: offset 15$iconv" <more.txt
+status 3 '--ids' tokenize -q -t "$tok" --ids more.txt
+status 3 '--stats' tokenize -q -t "$tok" --stats more.txt
+status 3 '--train' tokenize -q --train t.json more.txt
+taken 'with --lossy' 1 --lossy more.txt
+taken 'fewer' 2 fewer.txt good.txt
+like 'is named' 'fewer.txt: offset 15: is not UTF-8: 10 such places' err
+unlike 'and good files are not' 'good.txt' err
+status 2 '--lossy --strict' tokenize -q -t "$tok" --ids --lossy --strict good.txt
+bad 40000 1 | LC_ALL=C sed 's/.*/{"text":"&"}/' >more.jsonl
+for i in 0 1 2 3 4 5 6 7 8 9; do
+    cat good.txt fewer.txt >"n$i.txt"
+done
+status 3 'of 4 MB' tokenize -q -t "$tok" --ids more.jsonl
+n=$(grep -c . out)
+if [ "$n" -gt 30000 ] && [ "$n" -lt 40000 ]; then
+    pass 'the first MiB tells'
+else
+    fail "after $n documents"
+fi
+ok 'many files' tokenize -t "$tok" --ids --lang x n?.txt good.txt fewer.txt
+equal 'are named, ten of them' "$(grep -c 'such places' err)" 10
+like 'and counted' '110 places in 11 files were not UTF-8' err
+
+# In archives
+printf 'PAR1\025\004 and so on' >p.txt
+tar -cf p.tar good.txt p.txt
+refused 'a member' 'p.tar/p.txt: offset 0 of its content: is Parquet' p.tar
+
+# .json
+printf '{"text":"one"}\n{"text":"two"}\n' >l.json
+taken 'lines of objects in a .json' 2 l.json
+gzip -c l.json >l2.json.gz
+taken 'compressed' 2 l2.json.gz
+printf '{\n  "text": "one"\n}\n' >o.json
+taken 'one object over lines is text' 1 o.json
+printf '[{"text":"one"},\n{"text":"two"}]\n' >a.json
+taken 'and so is an array' 1 a.json
+printf '{"text":"one"}' >i.json
+ok 'a line without an end' tokenize -q -t "$tok" -o s i.json
+ok 'is an object' tokenize -q -t "$tok" --decode s
+equal 'with a text' "$(cat out)" one
+
+# An end that is missing, and more behind it
+i=0
+while [ $i -lt 40 ]; do
+    printf 'text %d of many' $i >m$i.txt
+    i=$((i + 1))
+done
+tar -b 1 -cf whole.tar m?.txt
+tokenize -q -t "$tok" --ids whole.tar >want
+size=$(wc -c <whole.tar)
+i=512
+while [ $i -lt "$size" ]; do
+    head -c $i whole.tar >cut.tar
+    tokenize -q -t "$tok" --ids cut.tar >out 2>err
+    tap_got=$?
+    if [ $tap_got != 3 ] || ! grep -q '^tokenize: cut.tar.*offset' err; then
+        fail "a tar of $i of $size bytes: status $tap_got"
+    fi
+    i=$((i + 512))
+done
+pass 'a tar cut at the end of any block is refused'
+head -c 5120 whole.tar >cut.tar
+refused 'where a member ends' 'cut.tar: offset 5120: .*its end is missing' \
+    cut.tar
+refused 'from a pipe' '<stdin>: offset 5120: .*its end is missing' <cut.tar
+cat whole.tar whole.tar >two.tar
+refused 'two tars in one' "two.tar: offset $((size - 1024)): .*more follows" \
+    two.tar
+{ cat whole.tar; head -c 9000 /dev/zero; } >long.tar
+taken 'zeros behind a tar' 10 long.tar
+{ zstd -q -c whole.tar || gzip -c whole.tar; } >packed.tar 2>/dev/null
+taken 'a tar whose compressed end' 10 packed.tar
+printf 'text of a file\n' >t.txt
+for p in gzip:gz xz:xz zstd:zst bzip2:bz2 lz4:lz4; do
+    prog=${p%:*} f=t.txt.${p#*:}
+    if ! command -v "$prog" >/dev/null; then
+        skip "$prog" 'is not there'
+        continue
+    fi
+    "$prog" -c t.txt >"$f"
+    size=$(wc -c <"$f")
+    cat "$f" "$f" >"2$f"
+    taken "$f twice" 2 --split line "2$f"
+    for more in x 'some more text that is not compressed'; do
+        { cat "$f"; printf '%s' "$more"; } >"b$f"
+        refused "$f and more" "b$f: offset " "b$f"
+        refused 'from a pipe' '<stdin>: offset ' <"b$f"
+    done
+    head -c $((size - 1)) "$f" >"b$f"
+    refused "$f without its last byte" "b$f: offset " "b$f"
+    head -c $((size / 2)) "$f" >"b$f"
+    refused 'or half of it' "b$f: offset " "b$f"
+    "$prog" -c whole.tar >w.tar.x
+    taken "a tar by $prog" 10 w.tar.x
+    { cat w.tar.x; printf 'more and more'; } >bw.tar.x
+    refused 'and more' "bw.tar.x: offset " bw.tar.x
+    head -c 5120 whole.tar | "$prog" -c >w.tar.x
+    refused 'a tar cut off before' 'w.tar.x: offset 5120: ' w.tar.x
+done
+gzip -c t.txt | gzip -c >tt.txt.gz
+refused 'what is compressed twice' 'tt.txt.gz: offset 0: .*twice' tt.txt.gz
+done_testing

@@ -1,0 +1,115 @@
+#!/bin/sh
+# tokenize --stats: the table, by hand; as JSON; for any -j
+. "${0%/*}/../lib/lib.sh"
+gold=$top/tests/golden/tok
+tok=$gold/digits.json
+mkdir c
+printf 'the river is wide\nxqzk  the 12 bridge\n' >c/en.txt
+printf 'le fleuve est large\n\302\240\n12 ponts\n' >c/fr.txt
+printf 'a\n' >c/mt.txt
+ok 'a table' tokenize -q -t "$tok" --stats --split line c
+mv out t
+head -n 1 t | tr '\t' '\n' >cols
+equal 'with the columns of the page' "$(tr '\n' ' ' <cols)" \
+    'source documents bytes characters words tokens tokens/word characters/token split fallback distinct parity dropped '
+# column NAME SOURCE
+column() {
+    awk -F '\t' -v c="$1" -v s="$2" 'NR == 1 { for (i = 1; i <= NF; i++)
+        if ($i == c) at = i; next } $1 == s { print $at }' t
+}
+equal documents "$(column documents en)" 2
+equal bytes "$(column bytes fr)" 29
+equal characters "$(column characters fr)" 28
+equal words "$(column words en)" 8
+equal 'words of all' "$(column words all)" 15
+ok 'ids' tokenize -q -t "$tok" --no-eos --no-bos --ids --split line c/en.txt
+equal tokens "$(column tokens en)" "$(wc -w <out | tr -d ' ')"
+equal 'distinct ids' "$(column distinct en)" \
+    "$(tr ' ' '\n' <out | sort -u | wc -l | tr -d ' ')"
+equal 'parity needs as many documents' "$(column parity mt)" -
+# the line of a no-break space is a document too
+equal 'and English' "$(column parity en)" 1.000
+sed '2d' c/fr.txt >c/sv.txt
+ok 'a table' tokenize -q -t "$tok" --stats --split line c
+mv out t
+equal 'parity' "$(column parity sv)" \
+    "$(awk -v a="$(column tokens sv)" -v b="$(column tokens en)" \
+        'BEGIN { printf "%.3f", a / b }')"
+
+# Split words, the slow way: each word alone, with the blank before it as in
+# the text, is split if it has more than one token that is not only blanks.
+# (This vocabulary has no token over the end of a word.)
+awk 'BEGIN { srand(1); while ((getline l < ARGV[1]) > 0)
+    for (n = split(l, w, " "); n > 0; n--) word[all++] = w[n]
+    for (d = 0; d < 60; d++) { s = ""
+        for (i = 0; i < 30; i++) s = s " " word[int(rand() * all)]
+        print s } }' "$gold/train.txt" >text.txt
+for t in digits gpt2 flags; do
+    ok "$t: a table" tokenize -q -t "$gold/$t.json" --stats --split line \
+        text.txt
+    mv out t
+    tr -s ' ' '\n' <text.txt | sed '/^$/d; s/^/ /' >words
+    ok 'each word alone' tokenize -q -t "$gold/$t.json" --no-eos --no-bos \
+        --ids --split line words
+    printf ' ' >blank
+    mv out ids
+    ok 'the blank' tokenize -q -t "$gold/$t.json" --no-eos --no-bos --ids blank
+    awk -v blank="$(cat out)" '{ split_ += NF - ($1 == blank) > 1 } END { printf "%.4f\n", split_ / NR }' ids >want
+    equal "$t: share of words split" "$(column split text)" "$(cat want)"
+done
+printf '   lead\n\n\nxqzk' >gap
+ok 'blanks' tokenize -q -t "$tok" --stats gap
+mv out t
+ok 'ids' tokenize -q -t "$tok" --no-eos --ids gap
+unlike 'split no word' '^0.0000$' want
+ok 'BOS and EOS' tokenize -q -t "$gold/flags.json" --bos --stats text.txt
+cut -f 6-11 out >with
+ok 'do not count' tokenize -q -t "$gold/flags.json" --no-bos --no-eos \
+    --stats text.txt
+cut -f 6-11 out >without
+same 'anywhere' with without
+
+# The corpus: as another program counts by the offsets of tokens in the text
+ok 'the corpus' tokenize -q -t "$gold/gpt2.json" --stats "$top"/corpus/*.jsonl
+same 'is the table of the oracle' "$gold/stats.tsv" out
+ok 'the same as JSON' tokenize -q -t "$gold/gpt2.json" --stats --json \
+    "$top"/corpus/*.jsonl
+awk -F '"' 'BEGIN { n = split("source documents bytes characters words tokens" \
+        " tokens/word characters/token split fallback distinct parity" \
+        " dropped", col, " "); while ((getline l < ARGV[1]) > 0)
+            if (l !~ /^source/) want[++rows] = l
+        ARGV[1] = "" }
+    { v[$2] = NF > 3 ? $4 : $3; gsub(/[:, ]/, "", v[$2]) }
+    $2 == "dropped" && "source" in v { split(want[++at], w, "\t")
+        for (i = 1; i <= n; i++) { x = v[col[i]]
+            if (x == "null") x = "-"
+            d = x - w[i]; if (d < 0) d = -d
+            if (!(i > 1 && x != "-" ? d <= 5.1e-4 : x == w[i]))
+                print "row " at ": " col[i] " " x ", not " w[i] }
+        delete v["source"] }
+    END { if (at != rows || rows < 20) print at " rows of " rows }' \
+    "$gold/stats.tsv" out >differ
+equal 'says the same' "$(cat differ)" ''
+
+# Fallback: characters that no token has whole
+printf 'ab \360\237\246\206 cd' >duck
+ok 'a duck' tokenize -q -t "$tok" --stats duck
+mv out t
+ok 'its ids' tokenize -q -t "$tok" --no-eos --ids duck
+equal 'is four bytes' "$(column fallback duck)" \
+    "$(awk '{ printf "%.6f", 4 / NF }' out)"
+
+# JSON
+ok '--json' tokenize -q -t "$tok" --stats --json --min-words 2 --split line c
+like 'sources' '"source": "en"' out
+like 'parity or null' '"parity": null' out
+like 'dropped by reason' '"min-words": 2' out
+like 'per source' '"dropped": 1' out
+mv out j
+for n in 1 2 4; do
+    ok "-j $n" tokenize -q -t "$tok" -j $n --stats --json --min-words 2 \
+        --split line c
+    same 'is the same' j out
+done
+status 2 '--json alone' tokenize -q -t "$tok" --json c
+done_testing

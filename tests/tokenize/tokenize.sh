@@ -1,0 +1,234 @@
+#!/bin/sh
+# tokenize: inputs, documents, ids, errors; the same stream for any -j
+. "${0%/*}/../lib/lib.sh"
+gold=$top/tests/golden/tok
+tok=$gold/digits.json
+
+# Documents
+printf 'the river' >one.txt
+printf 'alpha beta\n\ngamma\r\n  \ndelta\nepsilon\n' >many.txt
+ok 'a file is one document' tokenize -q -t "$tok" --ids many.txt
+equal 'and one line of ids' "$(wc -l <out)" 1
+ok '--split line' tokenize -q -t "$tok" --ids --split line many.txt
+equal 'leaves empty ones out' "$(wc -l <out)" 5
+ok '--split blank' tokenize -q -t "$tok" --ids --split blank many.txt
+equal 'ends at blank lines' "$(wc -l <out)" 3
+ok 'EOS closes a document' tokenize -q -t "$tok" --ids one.txt
+like 'by its usual name' ' 0$' out
+ok '--no-eos' tokenize -q -t "$tok" --ids --no-eos one.txt
+unlike 'leaves it out' ' 0$' out
+ok 'a template' tokenize -q -t "$gold/flags.json" --ids one.txt
+like 'is applied' '^867 .* 868$' out
+ok '--no-bos' tokenize -q -t "$gold/flags.json" --ids --no-bos one.txt
+unlike 'leaves BOS out' '^867 ' out
+status 2 '--bos without BOS' tokenize -q -t "$tok" --bos --ids one.txt
+printf 'x<|im_end|>y' >special.txt
+ok 'special tokens in text are text' tokenize -q -t "$tok" --ids special.txt
+unlike 'unless asked for' '(^| )2 ' out
+ok '--special' tokenize -q -t "$tok" --ids --special special.txt
+like 'finds them' '^[0-9]+ 2 [0-9]+ 0$' out
+
+# There and back
+for f in "$gold/train.txt" many.txt special.txt "$top/corpus/README.md"; do
+    ok "stream of ${f##*/}" tokenize -q -t "$tok" -o s "$f"
+    ok 'decoded' tokenize -q -t "$tok" --decode s
+    same 'is the text' "$f" out
+done
+printf 'one\ntwo\n\xc3\xa9\n' >lines.txt
+ok 'lines' tokenize -q -t "$tok" --split line -o s lines.txt
+ok 'and back' tokenize -q -t "$tok" --split line --decode s
+same 'are the lines' lines.txt out
+status 3 'decoding with another tokenizer' \
+    tokenize -q -t "$gold/gpt2.json" --decode s
+like 'is refused' 'made by another tokenizer' err
+
+# JSONL, sources, folders, compression
+mkdir dir
+printf '{"text":"one","l":"a"}\n\n{"l":"b","text":"two \\u0000 \\ud83d\\ude00"}\n' \
+    >dir/en.jsonl
+printf 'plain\n' >dir/de.txt
+printf 'no text\n' >dir/README.md
+ok 'JSONL' tokenize -q -t "$tok" --ids dir/en.jsonl
+equal 'a document a line' "$(wc -l <out)" 2
+ok '--lang-field' tokenize -q -t "$tok" --stats --lang a,b --lang-field l \
+    dir/en.jsonl
+equal 'names the source' "$(cut -f 1,2 out | tr '\t\n' ': ')" \
+    'source:documents a:1 b:1 all:2 '
+status 3 'a source that is not declared' tokenize -q -t "$tok" --ids \
+    --lang a,c --lang-field l dir/en.jsonl
+like 'has its place' '^tokenize: dir/en.jsonl: offset 24: "b" is none' err
+ok 'a folder' tokenize -q -t "$tok" --stats dir
+equal 'its text files by name' "$(cut -f 1,2 out | tr '\t\n' ': ')" \
+    'source:documents de:1 en:2 all:3 '
+ok 'plain' tokenize -q -t "$tok" --lang x --ids dir/en.jsonl
+mv out want
+mkdir packed
+gzip -c dir/en.jsonl >packed/en.jsonl.gz
+for pack in gzip:gz xz:xz zstd:zst bzip2:bz2; do
+    if command -v "${pack%:*}" >/dev/null; then
+        "${pack%:*}" -c dir/en.jsonl >"packed/en.jsonl.${pack#*:}"
+        ok "${pack%:*}" tokenize -q -t "$tok" --ids \
+            "packed/en.jsonl.${pack#*:}"
+        same 'gives the same' want out
+    else
+        skip "${pack%:*}" 'not installed'
+    fi
+done
+ok '--jsonl on a pipe' sh -c \
+    'tokenize -q -t "$1" --jsonl --ids <packed/en.jsonl.gz' sh "$tok"
+same 'gives the same' want out
+i=0
+while [ $i -lt 400 ]; do
+    i=$((i + 1))
+    echo "line $i of a text that is long enough $i$i$i"
+done >long.txt
+gzip -c long.txt | head -c 1500 >cut.txt.gz
+status 3 'a compressed file cut short' tokenize -q -t "$tok" -o s2 cut.txt.gz
+like 'says where' '^tokenize: cut.txt.gz: offset [0-9]+( of its content)?: ' err
+[ ! -e s2 ] || fail 'a partial stream was left behind'
+
+# Bad input
+bad_line() {
+    printf '%b' "$2" >bad.jsonl
+    status 3 "JSONL: $1" tokenize -q -t "$tok" --ids bad.jsonl
+    like "at its offset" "^tokenize: bad.jsonl: offset $3: $4" err
+}
+bad_line 'no object' '{"text":"a"}\n[1]\n' 13 'is no object'
+bad_line 'no text' '{"text":"a"}\n{"txt":"b"}\n' 13 'the record has no text'
+bad_line 'a number' '{"text":1}\n' 0 'the record has no text'
+bad_line 'broken off' '{"text":"a"}\n{"text":"b\n' 2[0-9] ''
+bad_line 'two values' '{"text":"a"} {}\n' 13 'more follows the object'
+bad_line 'half a pair' '{"text":"\\ud800"}\n' 9 'no escape, or half of'
+printf 'ab\377c\303(\n' >bytes.txt
+ok 'bytes that are no UTF-8' tokenize --lossy -t "$tok" -o s bytes.txt
+like 'are counted' 'bytes.txt: offset 2: is not UTF-8: 2 such places' err
+ok 'and become' tokenize -q -t "$tok" --decode s
+printf 'ab\357\277\275c\357\277\275(\n' >want
+same 'U+FFFD' want out
+status 3 '--strict' tokenize -q -t "$tok" --strict --ids bytes.txt
+like 'says where' '^tokenize: bytes.txt: offset 2: is not UTF-8$' err
+: >empty.txt
+ok 'an empty file' tokenize -t "$tok" -o s empty.txt
+like 'is named' '^tokenize: empty.txt: holds no document' err
+ok 'two' tokenize -t "$tok" -o s empty.txt empty.txt
+like 'are too' '^tokenize: none of 2 inputs holds a document: empty.txt, ' err
+ok 'nothing at all' tokenize -t "$tok" --stats </dev/null
+like 'is said' '^tokenize: <stdin>: holds no document' err
+ok 'and -q' tokenize -q -t "$tok" -o s empty.txt
+equal 'is quiet' "$(cat err)" ''
+ok 'is a stream' tokenize -q -t "$tok" --decode s
+equal 'of nothing' "$(cat out)" ''
+status 1 'no such file' tokenize -q -t "$tok" -o s none.txt
+status 2 'no tokenizer' tokenize -q one.txt
+like 'is asked for' '^tokenize: which tokenizer' err
+status 2 'two jobs' tokenize -q -t "$tok" --ids --stats one.txt
+status 2 'an empty folder' sh -c 'mkdir e && tokenize -q -t "$1" e' sh "$tok"
+
+# Tokenizers
+head -c 9000 "$tok" >cut.json
+status 3 'a tokenizer cut short' tokenize -q -t cut.json --ids one.txt
+like 'is named with an offset' '^tokenize: cut.json: offset [0-9]+: ' err
+status 3 'a foreign one' tokenize -q -t "$top/tests/golden/adamw.safetensors" \
+    --ids one.txt
+status 1 'none at all' tokenize -q -t none.json --ids one.txt
+status 1 'a folder without one' tokenize -q -t dir --ids one.txt
+sed 's/^"normalizer":null/"normalizer":{"type":"NFKC"}/' "$tok" >nfkc.json
+status 3 'a component that is not implemented' \
+    tokenize -q -t nfkc.json --ids one.txt
+like 'is refused with its path' \
+    '^tokenize: nfkc.json: normalizer.type: NFKC is not implemented' err
+mkdir model
+cp "$tok" model/tokenizer.json
+echo '{"eos_token":{"content":"<|im_end|>"},"model_max_length":1'"$(
+    printf '%030d' 0)"'}' >model/tokenizer_config.json
+ok 'a model directory' tokenize -q -t model --ids one.txt
+like 'knows its EOS' ' 2$' out
+
+# Threads
+i=0
+while [ $i -lt 30 ]; do
+    i=$((i + 1))
+    cat "$gold/train.txt" long.txt
+done >big.txt
+i=0
+while [ $i -lt 40000 ]; do
+    i=$((i + 1))
+    echo "$i"
+done >short.txt
+for how in file line blank; do
+    ok "-j 1, by $how" tokenize -q -j 1 -t "$tok" --split $how -o a \
+        big.txt short.txt many.txt
+    ok '-j 3' tokenize -q -j 3 -t "$tok" --split $how -o b \
+        big.txt short.txt many.txt
+    same 'the same bytes' a b
+done
+
+# A reader that leaves
+mkfifo pipe
+tokenize -q -t "$tok" --split line big.txt >pipe 2>err &
+head -c 100 <pipe >out
+wait $!
+equal 'a closed pipe is no error' "$?" 0
+mkfifo pipe2
+tokenize -q -t "$tok" --split line --ids big.txt >pipe2 2>err &
+head -c 100 <pipe2 >out
+wait $!
+equal 'nor for --ids' "$?" 0
+
+# A SentencePiece model inside a GGUF
+printf 'The river  bends.\n' >sp.txt
+ok 'a SentencePiece GGUF' tokenize -q -t "$gold/spm/spm.gguf" -o s sp.txt
+ok 'and back' tokenize -q -t "$gold/spm/spm.gguf" --decode s
+same 'gives the text' out sp.txt
+# Of a model's file only the tokenizer is read, whatever its tensors are.
+head -c 30000 "$top/tests/golden/gguf/f32.gguf" >half.gguf
+ok "a tokenizer in a GGUF without its weights" tokenize -q -t half.gguf --ids \
+    one.txt
+
+# Tekken's vocabulary with the pattern of Llama 3; a stream holds the hash
+awk 'FNR == NR { if (/^"Regex":/) r = $0; next } /^"Regex":/ { $0 = r } 1' \
+    "$gold/family/llama3.json" "$gold/family/nemo.json" >wrong.json
+cp "$gold/family/nemo.json" right.json
+ok 'a wrong pattern' tokenize -q -t wrong.json -o wrong.s sp.txt
+equal 'is told once' "$(grep -c 'wrong.json: pre_tokenizer: .*Tekken' err)" 1
+ok 'mended' env RETORT_MISTRAL_REGEX=fix tokenize -q -t wrong.json -o fix.s \
+    sp.txt
+equal 'without a word' "$(cat err)" ''
+ok 'the right file' tokenize -q -t right.json -o right.s sp.txt
+equal 'without a word' "$(cat err)" ''
+same 'gives the same' right.s fix.s
+ok 'kept' env RETORT_MISTRAL_REGEX=keep tokenize -q -t wrong.json -o keep.s \
+    sp.txt
+equal 'without a word' "$(cat err)" ''
+same 'as the file has it' wrong.s keep.s
+status 1 'which is another tokenizer' cmp -s wrong.s right.s
+status 2 'another setting' env RETORT_MISTRAL_REGEX=x tokenize -q \
+    -t wrong.json --ids sp.txt
+
+# Training
+ok '--train' tokenize -q --train t --vocab 600 "$gold/train.txt"
+ok 'what was trained' tokenize -q -t t -o s "$gold/train.txt"
+ok 'is used' tokenize -q -t t --decode s
+same 'and gives the text back' "$gold/train.txt" out
+like 'with its EOS' '"eos_token": "<\|endoftext\|>"' t/tokenizer_config.json
+ok 'again' tokenize -q --train t2/x.json --vocab 600 "$gold/train.txt"
+same 'the same' t/tokenizer.json t2/x.json
+status 3 '--train on nothing' tokenize -q --train t3 empty.txt
+[ ! -e t3 ] || fail 'a tokenizer of nothing was written'
+
+# One document of 64 MB without a place to cut: text and ids, no more.
+if is_long; then
+    awk 'BEGIN { srand(1); for (i = 0; i < 16000000; i++)
+        printf "%c%c%c%c", 97 + rand() * 26, 97 + rand() * 26,
+            97 + rand() * 26, 97 + rand() * 26 }' >letters.txt
+    tr '[:lower:]' a <letters.txt >letter.txt
+    for name in gpt2 family/llama2; do
+        for text in letters letter; do
+            ok "64 MB of $text, $name, in 500 MB of address space" \
+                sh -c 'ulimit -v 500000; exec "$@"' sh tokenize \
+                -q -j 1 -t "$gold/$name.json" -o long "$text.txt"
+        done
+    done
+    rm -f letters.txt letter.txt long
+fi
+done_testing

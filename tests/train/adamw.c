@@ -1,0 +1,215 @@
+/* AdamW, clipping and schedules against PyTorch and transformers. */
+#include "../lib/golden.h"
+#include "kern/kern.h"
+#include "kern/loss.h"
+#include "../lib/tap.h"
+#include "train/adamw.h"
+#include "train/step.h"
+
+#include <math.h>
+
+static struct golden g;
+
+/* One tensor's path through 20 updates; the kernel alone. */
+static void
+adamw_path(const char *name, double decay, const char *set)
+{
+    char key[64];
+    float p[35], grad[35], m[35] = { 0 }, v[35] = { 0 };
+    const struct st_tensor *start, *gr, *path, *gm, *gv;
+    const struct st_tensor *lr = golden_get(&g, "adamw.lr");
+    size_t n, wrong = 0;
+
+#define GET(var, what) snprintf(key, sizeof(key), "adamw.%s." what, name), \
+    var = golden_get(&g, key)
+    GET(start, "start");
+    GET(gr, "grad");
+    GET(path, "path");
+    GET(gm, "m");
+    GET(gv, "v");
+#undef GET
+    n = start->n;
+    for (size_t i = 0; i < n; i++)
+        p[i] = (float)golden_at(start, i);
+    for (size_t t = 1; t <= 20; t++) {
+        const double rate = golden_at(lr, t - 1);
+        const struct adamw_k k = {
+            .scale = 1.0f, .decay = (float)(1.0 - rate * decay),
+            .beta1 = 0.9f, .beta2 = 0.95f,
+            .step = (float)(rate / (1.0 - pow(0.9, (double)t))),
+            .root = (float)(1.0 / sqrt(1.0 - pow(0.95, (double)t))),
+            .eps = 1e-8f,
+        };
+
+        for (size_t i = 0; i < n; i++)
+            grad[i] = (float)golden_at(gr, (t - 1) * n + i);
+        loss_kern()->adamw(p, grad, m, v, n, &k);
+        for (size_t i = 0; i < n; i++)
+            wrong += !near(p[i], golden_at(path, (t - 1) * n + i), 1e-6, 1e-5)
+                || grad[i] != 0.0f;
+    }
+    for (size_t i = 0; i < n; i++)
+        wrong += !near(m[i], golden_at(gm, i), 1e-9, 1e-5)
+            || !near(v[i], golden_at(gv, i), 1e-12, 1e-5);
+    ok(wrong == 0, "%s: AdamW, tensor %s, 20 updates", set, name);
+}
+
+static void
+schedules(void)
+{
+    static const char *const names[] = { "cosine", "linear", "constant" };
+    static const struct { const char *end; size_t w; double floor; } v[] = {
+        { "", 8, 0.1 }, { ".cold", 0, 0.1 }, { ".zero", 8, 0.0 },
+    };
+
+    for (size_t s = 0; s < 3; s++)
+        for (size_t i = 0; i < 3; i++) {
+            char key[64];
+            const struct st_tensor *want;
+            size_t wrong = 0;
+
+            snprintf(key, sizeof(key), "lr.%s%s", names[s], v[i].end);
+            want = golden_get(&g, key);
+            for (size_t k = 0; k <= 50; k++)
+                wrong += !near(sched_lr((enum sched)s, 3e-4, k, 50, v[i].w,
+                    v[i].floor), golden_at(want, k), 1e-16, 1e-12);
+            ok(wrong == 0, "schedule %s", key);
+        }
+}
+
+/* adamw_step on a model of two groups' worth of golden gradients: only the
+ * norm can be seen from outside, and that a NaN applies nothing. */
+static void
+clipping(struct pool *pool)
+{
+    const struct st_tensor *a = golden_get(&g, "clip.a");
+    const struct st_tensor *b = golden_get(&g, "clip.b");
+    const struct st_tensor *norm = golden_get(&g, "clip.norm");
+    const struct st_tensor *aout = golden_get(&g, "clip.a.out");
+    float pa[35], ga[35], pb[9], gb[9], none[1];
+    struct group group[3] = {
+        { pa, ga, 35, { 0 }, NULL }, { pb, gb, 9, { 0 }, NULL },
+        { none, none, 0, { 0 }, NULL },
+    };
+    struct tmodel t = { .group = group, .ngroup = 3, .nparam = 44 };
+    /* decay 0, beta1 0, eps large: the update is lr * g / eps nearly, so the
+     * clipped gradient shows */
+    const struct adamw_opt o = { .lr = 1.0, .beta1 = 0.0, .beta2 = 0.0,
+        .eps = 1e6, .clip = 1.0, .lr_embed = 1.0 };
+    struct err e;
+
+    for (size_t k = 0; k < 7; k++) {
+        struct adamw *opt = adamw_new(&t, DT_F32);
+        double got;
+        size_t wrong = 0;
+        const double size = golden_at(norm, k) > 1.0 ? 1.0 : 1e-3;
+
+        for (size_t i = 0; i < 35; i++) {
+            ga[i] = (float)golden_at(a, k * 35 + i);
+            pa[i] = 0.0f;
+        }
+        for (size_t i = 0; i < 9; i++) {
+            gb[i] = (float)golden_at(b, k * 9 + i);
+            pb[i] = 0.0f;
+        }
+        ok(adamw_step(opt, &t, pool, &o, 1, &got, &e) == 0, "clip %zu", k);
+        wrong += !near(got, golden_at(norm, k), 1e-12, 1e-6);
+        for (size_t i = 0; i < 35; i++)
+            wrong += !near(-pa[i] * 1e6, golden_at(aout, k * 35 + i),
+                1e-6 * size, 1e-4);
+        ok(wrong == 0, "clip %zu: norm %g and clipped gradient", k, got);
+        adamw_free(opt);
+    }
+}
+
+static void
+not_finite(struct pool *pool)
+{
+    float p[4] = { 1, 2, 3, 4 }, grad[4] = { 0, NAN, 0, 0 };
+    struct group group[3] = { { p, grad, 4, { 0 }, NULL },
+        { p, grad, 0, { 0 }, NULL },
+        { p, grad, 0, { 0 }, NULL } };
+    struct tmodel t = { .group = group, .ngroup = 3, .nparam = 4 };
+    const struct adamw_opt o = { .lr = 1.0, .eps = 1e-8, .lr_embed = 1.0 };
+    struct adamw *opt = adamw_new(&t, DT_F32);
+    struct err e = { 0 };
+    double norm;
+
+    ok(adamw_step(opt, &t, pool, &o, 1, &norm, &e) < 0 && e.code == EX_NUM,
+        "a NaN gradient is refused with EX_NUM");
+    ok(p[0] == 1 && p[1] == 2 && p[2] == 3 && p[3] == 4,
+        "and nothing is applied");
+    grad[1] = INFINITY;
+    ok(adamw_step(opt, &t, pool, &o, 1, &norm, &e) < 0, "so is infinity");
+    adamw_free(opt);
+}
+
+/* A second moment in bf16 that steps of 0.1 % must move: rounded to the
+ * nearest it would stay below 0.3; the same bits whatever the number of
+ * threads. */
+static void
+half_moments(struct pool *pool)
+{
+    enum { N = 1024, STEPS = 1500 };     /* N: a group, a task */
+    static float p[2][3 * N], grad[3 * N];
+    const struct adamw_opt o = { .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999,
+        .eps = 1e-8, .lr_embed = 1.0 };
+    struct pool *one = pool_new(1);
+    double norm, sum = 0.0, want = 1.0 - pow(0.999, STEPS);
+    struct adamw *a[2];
+    struct err e;
+    float v[N];
+
+    for (size_t k = 0; k < 2; k++) {
+        struct group group[3] = { { p[k], grad, N, { 0 }, NULL },
+            { p[k] + N, grad + N, N, { 0 }, NULL },
+            { p[k] + 2 * N, grad + 2 * N, N, { 0 }, NULL } };
+        struct tmodel t = { .group = group, .ngroup = 3, .nparam = 3 * N };
+
+        a[k] = adamw_new(&t, DT_BF16);
+        for (size_t i = 0; i < STEPS; i++) {
+            for (size_t j = 0; j < 3 * N; j++)
+                grad[j] = 1.0f;
+            adamw_step(a[k], &t, k == 0 ? pool : one, &o, 1, &norm, &e);
+        }
+    }
+    kern.widen_bf16(v, adamw_moment(a[0], 0, 1), N);
+    for (size_t j = 0; j < N; j++)
+        sum += v[j] / N;
+    ok(near(sum, want, 0, 2e-3), "bf16 moments: v is %.4f, should be %.4f",
+        sum, want);
+    ok(memcmp(p[0], p[1], sizeof p[0]) == 0 && memcmp(adamw_moment(a[0], 0, 0),
+        adamw_moment(a[1], 0, 0), N * 2) == 0,
+        "... the same bits with one thread");
+    ok(adamw_rounding(a[0]) > 1e-4 && adamw_rounding(a[0]) < 4e-3,
+        "... rounding is told: %.2g", adamw_rounding(a[0]));
+    adamw_free(a[0]);
+    adamw_free(a[1]);
+    pool_free(one);
+}
+
+int
+main(void)
+{
+    static const char *const sets[] = { "ref", "avx2", "avx512" };
+    struct pool *pool = pool_new(2);
+
+    golden_open(&g, "tests/golden/adamw.safetensors");
+    for (size_t i = 0; i < 3; i++) {
+        const char *why = kern_force(sets[i]);
+
+        if (why != NULL) {
+            ok(1, "# SKIP %s: %s", sets[i], why);
+            continue;
+        }
+        adamw_path("decayed", 0.1, sets[i]);
+        adamw_path("plain", 0.0, sets[i]);
+    }
+    schedules();
+    clipping(pool);
+    not_finite(pool);
+    half_moments(pool);
+    pool_free(pool);
+    golden_close(&g);
+    return done_testing();
+}

@@ -1,0 +1,503 @@
+/*
+ * Losses and every gradient of the training step against PyTorch in double
+ * precision (scripts/oracle/grad.py), and the traps of distillation that
+ * such a comparison can catch.
+ */
+#include "../lib/golden.h"
+#include "../lib/tap.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "msg/batch.h"
+#include "kern/kern.h"
+#include "train/step.h"
+
+#include <math.h>
+
+#define DIR "tests/golden/grad/"
+enum { L = 2, MAP0 = 0, MAP1 = 2, TOP = 5 };
+
+/* One golden case, ready for step_add. */
+struct data {
+    struct golden g, top;       /* top: of the teacher's top tokens, or empty */
+    struct model student, teacher;
+    size_t B, T, d;
+    uint32_t *ids, *first;
+    uint8_t *scored;
+    float *final, *hidden[L];
+    const void *hp[L];
+};
+
+static float *
+floats(const struct golden *g, const char *name)
+{
+    const struct st_tensor *t = golden_get(g, name);
+    float *p = xreallocarray(NULL, t->n, sizeof(*p));
+
+    for (size_t i = 0; i < t->n; i++)
+        p[i] = (float)golden_at(t, i);
+    return p;
+}
+
+/* Where each token's piece begins, from the pieces. */
+static void
+pieces(struct data *x)
+{
+    const struct st_tensor *row = golden_get(&x->g, "piece_row");
+    const struct st_tensor *len = golden_get(&x->g, "piece_len");
+    size_t at = 0;
+    uint32_t last = 0;
+
+    memset(x->first, 0xff, x->B * x->T * sizeof(*x->first));
+    for (size_t i = 0; i < row->n; i++) {
+        const uint32_t r = ((const uint32_t *)row->data)[i];
+        const uint32_t n = ((const uint32_t *)len->data)[i];
+
+        at = r == last ? at : 0;
+        last = r;
+        for (uint32_t k = 0; k < n; k++)
+            x->first[r * x->T + at + k] = (uint32_t)at;
+        at += n;
+    }
+}
+
+static void
+data_open(struct data *x, const char *name, const char *models)
+{
+    const struct st_tensor *ids;
+    char path[200];
+    struct err e;
+
+    snprintf(path, sizeof(path), DIR "%s.safetensors", name);
+    golden_open(&x->g, path);
+    snprintf(path, sizeof(path), DIR "%s-student", models);
+    if (model_open(&x->student, path, &e) < 0) {
+        printf("Bail out! %s\n", e.msg);
+        exit(1);
+    }
+    snprintf(path, sizeof(path), DIR "%s-teacher", models);
+    if (model_open(&x->teacher, path, &e) < 0) {
+        printf("Bail out! %s\n", e.msg);
+        exit(1);
+    }
+    ids = golden_get(&x->g, "ids");
+    x->B = ids->shape[0];
+    x->T = ids->shape[1];
+    x->d = x->student.c.d;
+    x->ids = xreallocarray(NULL, ids->n, sizeof(*x->ids));
+    x->first = xreallocarray(NULL, ids->n, sizeof(*x->first));
+    for (size_t i = 0; i < ids->n; i++)
+        x->ids[i] = ((const uint16_t *)ids->data)[i];
+    pieces(x);
+    x->scored = xmalloc(ids->n);
+    memcpy(x->scored, golden_get(&x->g, "scored")->data, ids->n);
+    x->final = floats(&x->g, "teacher.final");
+    x->hidden[0] = floats(&x->g, "teacher.hidden.0");
+    x->hidden[1] = floats(&x->g, "teacher.hidden.2");
+}
+
+static void
+data_close(struct data *x)
+{
+    free(x->ids);
+    free(x->first);
+    free(x->scored);
+    free(x->final);
+    free(x->hidden[0]);
+    free(x->hidden[1]);
+    model_close(&x->student);
+    model_close(&x->teacher);
+    golden_close(&x->g);
+}
+
+/* Run `rows` at a time through a step; grads stay in *t, unscaled. */
+static struct loss_sum
+run(struct data *x, struct tmodel *t, struct pool *pool,
+    const struct loss_opt *o, size_t rows, int how)
+{
+    struct step *s = step_new(t, pool, o, rows, x->T, how,
+        x->top.st.nt > 0 ? 0 : x->d, x->top.st.nt > 0 ? TOP : 0);
+    struct loss_sum sum = { 0 };
+
+    tmodel_zero_grad(t);
+    for (size_t b = 0; b < x->B; b += rows) {
+        const size_t n = x->B - b < rows ? x->B - b : rows, at = b * x->T;
+        const struct rows r = { n, x->T, x->ids + at, x->first + at };
+        struct target y = { .scored = x->scored + at,
+            .final = x->final + at * x->d, .final_dtype = DT_F32,
+            .head = &x->teacher.head, .hidden = x->hp,
+            .hidden_dtype = DT_F32 };
+
+        for (size_t l = 0; l < L; l++)
+            x->hp[l] = x->hidden[l] + at * x->d;
+        if (o->w_kl == 0.0 || x->top.st.nt > 0)
+            y.final = NULL;
+        if (x->top.st.nt > 0) {
+            y.top_ids = (const uint32_t *)golden_get(&x->top, "top.ids")->data
+                + at * TOP;
+            y.top_logp = (const float *)golden_get(&x->top, "top.logp")->data
+                + at * TOP;
+            y.top_lse = (const float *)golden_get(&x->top, "top.lse")->data
+                + at * 2;
+            y.top_dtype = DT_F32;
+        }
+        step_add(s, &r, &y, &sum);
+    }
+    step_flush(s);
+    step_free(s);
+    return sum;
+}
+
+/* Largest difference of one tensor's gradient, relative to the largest
+ * golden value in it. */
+static double
+tensor_error(struct data *x, const char *loss, const char *name,
+    const float *got, size_t n, double scale)
+{
+    char key[160];
+    const struct st_tensor *want;
+    double top = 0.0, worst = 0.0;
+
+    snprintf(key, sizeof(key), "grad.%s.%s", loss, name);
+    want = st_find(&x->g.st, key);
+    if (want == NULL)
+        want = golden_get(&x->top, key);
+    if (want->n != n)
+        return INFINITY;
+    for (size_t i = 0; i < n; i++)
+        top = fmax(top, fabs(golden_at(want, i)));
+    for (size_t i = 0; i < n; i++) {
+        const double diff = fabs(got[i] * scale - golden_at(want, i));
+
+        if (!(diff <= worst))
+            worst = diff;
+    }
+    return top > 0.0 ? worst / top : worst;
+}
+
+static void
+compare(struct data *x, struct tmodel *t, const char *what,
+    const char *loss, size_t n, double tol)
+{
+    const double scale = 1.0 / (double)n;
+    double worst = 0.0;
+    const struct group *g;
+
+#define CHECK(name, p, len) do { \
+    const double err_ = tensor_error(x, loss, name, p, len, scale); \
+    if (!(err_ <= worst)) \
+        worst = err_; \
+    } while (0)
+    for (size_t i = 0; i < L; i++) {
+        g = &t->group[i];
+        for (int w = 0; w <= W_DOWN; w++) {
+            const size_t end = g->at[w + 1];
+            char name[100];
+
+            snprintf(name, sizeof(name), "model.layers.%zu.%s", i,
+                block_tensor_name(&t->m.c, w));
+            CHECK(name, g->g + g->at[w], end - g->at[w]);
+        }
+    }
+    CHECK("model.embed_tokens.weight", t->group[L].g, t->group[L].n);
+    CHECK("model.norm.weight", t->group[L + 1].g, t->group[L + 1].n);
+    if (!t->m.c.tied)
+        CHECK("lm_head.weight", t->group[L + 2].g, t->group[L + 2].n);
+#undef CHECK
+    ok(worst <= tol, "%s: gradient of %s, worst tensor %.2g", what, loss,
+        worst);
+}
+
+static double
+scalar(const struct data *x, const char *name)
+{
+    return golden_at(golden_get(&x->g, name), 0);
+}
+
+static void
+four_losses(struct pool *pool, const char *set, const char *name)
+{
+    static const struct { const char *loss; struct loss_opt o; } v[] = {
+        { "CE", { 1, 0, 0, 3 } }, { "KL", { 0, 1, 0, 3 } },
+        { "SH", { 0, 0, 1, 3 } }, { "LOSS", { 0.25, 1, 1, 3 } },
+    };
+    struct data x = { 0 };
+    struct tmodel t;
+    struct err e;
+    char what[60];
+
+    data_open(&x, name, name);
+    ok(tmodel_init(&t, &x.student, &e) == 0, "%s: %s loaded", set, name);
+    snprintf(what, sizeof(what), "%s %s", set, name);
+    for (size_t i = 0; i < 4; i++) {
+        const struct loss_opt *o = &v[i].o;
+        const struct loss_sum s = run(&x, &t, pool, o, x.B, 0);
+        const double n = (double)s.n;
+        const double loss = (o->w_ce * s.ce + o->w_kl * s.kl + o->w_sh * s.sh)
+            / n;
+
+        ok(near(loss, scalar(&x, v[i].loss), 0, 2e-6), "%s: value of %s",
+            what, v[i].loss);
+        compare(&x, &t, what, v[i].loss, s.n, 1e-4);
+    }
+    tmodel_release(&t);
+    data_close(&x);
+}
+
+/* 1 x 8 rows, 8 x 1 rows accumulated, 2 x 4: one token denominator. */
+static void
+one_denominator(struct pool *pool)
+{
+    static const struct loss_opt o = { 0.25, 1, 1, 3 };
+    static const size_t rows[] = { 8, 1, 4 };
+    struct data x = { 0 };
+    struct tmodel t;
+    struct err e;
+    float *first = NULL;
+    size_t n = 0;
+
+    data_open(&x, "rows8", "tied");
+    ok(tmodel_init(&t, &x.student, &e) == 0, "rows8 loaded");
+    for (size_t k = 0; k < 3; k++) {
+        const struct loss_sum s = run(&x, &t, pool, &o, rows[k], 0);
+        const double loss = (o.w_ce * s.ce + o.w_kl * s.kl + o.w_sh * s.sh)
+            / (double)s.n;
+        char what[60];
+        double worst = 0.0;
+
+        snprintf(what, sizeof(what), "%zu rows at a time", rows[k]);
+        ok(near(loss, scalar(&x, "LOSS"), 0, 1e-6), "%s: loss", what);
+        compare(&x, &t, what, "LOSS", s.n, 1e-4);
+        if (first == NULL)
+            first = xcalloc(t.nparam, sizeof(*first));
+        n = 0;
+        for (size_t i = 0; i < t.ngroup; i++)
+            for (size_t j = 0; j < t.group[i].n; j++, n++) {
+                const double diff = fabs(t.group[i].g[j] - first[n]);
+
+                if (k == 0)
+                    first[n] = t.group[i].g[j];
+                else if (!(diff <= worst))
+                    worst = diff;
+            }
+        ok(worst == 0.0, "trap gradient accumulation: %s: the same bits "
+            "(off by %g)", what, worst);
+    }
+    free(first);
+    tmodel_release(&t);
+    data_close(&x);
+}
+
+/* Have two groups other gradients?  One may be empty, and so have none. */
+static int
+differs(const struct group *a, const struct group *b)
+{
+    return a->n > 0 && (a->half != NULL
+        ? memcmp(a->half, b->half, a->n * sizeof(*a->half))
+        : memcmp(a->g, b->g, a->n * sizeof(*a->g))) != 0;
+}
+
+/* From the teacher's top tokens instead of its final states: value, gradients,
+ * and the same bits a row at a time and recomputed. */
+static void
+top_tokens(struct pool *pool, const char *set)
+{
+    static const struct loss_opt o = { 0.25, 1, 1, 3 };
+    struct data x = { 0 };
+    struct tmodel t[2];
+    struct loss_sum s[2];
+    struct err e;
+    char what[40];
+    size_t differ = 0;
+
+    data_open(&x, "tied", "tied");
+    golden_open(&x.top, DIR "top.safetensors");
+    snprintf(what, sizeof(what), "%s top tokens", set);
+    for (size_t k = 0; k < 2; k++) {
+        if (tmodel_init(&t[k], &x.student, &e) < 0)
+            ok(0, "model");
+        s[k] = run(&x, &t[k], pool, &o, k == 0 ? x.B : 1,
+            k == 0 ? 0 : BWD_RECOMPUTE);
+    }
+    ok(near((o.w_ce * s[0].ce + s[0].kl + s[0].sh) / (double)s[0].n,
+        golden_at(golden_get(&x.top, "TOP"), 0), 0, 2e-6), "%s: value", what);
+    compare(&x, &t[0], what, "TOP", s[0].n, 1e-4);
+    for (size_t i = 0; i < t[0].ngroup; i++)
+        differ += differs(&t[0].group[i], &t[1].group[i]);
+    ok(differ == 0 && s[0].kl == s[1].kl, "... the same bits recomputed, a row "
+        "at a time");
+    for (size_t k = 0; k < 2; k++)
+        tmodel_release(&t[k]);
+    golden_close(&x.top);
+    data_close(&x);
+}
+
+/* Activations kept in bf16: gradients within 1 % of each tensor's largest, and
+ * not as near as fp32; the losses are those of the forward pass, untouched;
+ * recomputing gives the same bits. */
+static void
+half_activations(struct pool *pool)
+{
+    static const struct loss_opt o = { 0.25, 1, 1, 3 };
+    static const int how[] = { 0, BWD_BF16, BWD_BF16 | BWD_RECOMPUTE };
+    struct data x = { 0 };
+    struct tmodel t[3];
+    struct loss_sum s[3];
+    struct err e;
+    size_t other = 0, differ = 0;
+
+    data_open(&x, "tied", "tied");
+    for (size_t k = 0; k < 3; k++) {
+        if (tmodel_init(&t[k], &x.student, &e) < 0)
+            ok(0, "model");
+        s[k] = run(&x, &t[k], pool, &o, k == 2 ? 1 : x.B, how[k]);
+    }
+    compare(&x, &t[1], "activations in bf16", "LOSS", s[1].n, 1e-2);
+    for (size_t i = 0; i < t[0].ngroup; i++) {
+        other += differs(&t[0].group[i], &t[1].group[i]);
+        differ += differs(&t[1].group[i], &t[2].group[i]);
+    }
+    ok(other > 0, "... which do differ from fp32's");
+    ok(s[0].ce == s[1].ce && s[0].kl == s[1].kl && s[0].sh == s[1].sh,
+        "... and the losses do not");
+    ok(differ == 0, "... recomputed a row at a time: the same bits");
+    for (size_t k = 0; k < 3; k++)
+        tmodel_release(&t[k]);
+    data_close(&x);
+}
+
+/* Gradients of blocks kept in bf16, a row at a time: within 1 % of each
+ * tensor's largest; recomputing gives the same bits; zeroed as others are. */
+static void
+half_gradients(struct pool *pool)
+{
+    static const struct loss_opt o = { 0.25, 1, 1, 3 };
+    struct data x = { 0 };
+    struct tmodel t[2], wide;
+    struct loss_sum s = { 0 };
+    struct err e;
+    size_t differ = 0, left = 0;
+
+    data_open(&x, "tied", "tied");
+    for (size_t k = 0; k < 2; k++) {
+        if (tmodel_init_as(&t[k], &x.student, DT_BF16, &e) < 0)
+            ok(0, "model");
+        s = run(&x, &t[k], pool, &o, 1, k == 1 ? BWD_RECOMPUTE : 0);
+    }
+    if (tmodel_init(&wide, &x.student, &e) < 0)
+        ok(0, "model");
+    for (size_t i = 0; i < wide.ngroup; i++) {
+        const struct group *g = &t[0].group[i], *r = &t[1].group[i];
+
+        if (g->half != NULL)
+            kern.widen_bf16(wide.group[i].g, g->half, g->n);
+        else if (g->n > 0)
+            memcpy(wide.group[i].g, g->g, g->n * sizeof *g->g);
+        differ += differs(g, r);
+    }
+    compare(&x, &wide, "gradients in bf16", "LOSS", s.n, 1e-2);
+    ok(differ == 0, "... recomputed: the same bits");
+    tmodel_zero_grad(&t[0]);
+    for (size_t j = 0; j < t[0].group[0].n; j++)
+        left += t[0].group[0].half[j] != 0 || t[0].group[0].g[j] != 0.0f;
+    ok(left == 0, "... zeroed");
+    tmodel_release(&t[0]);
+    tmodel_release(&t[1]);
+    tmodel_release(&wide);
+    data_close(&x);
+}
+
+/* Same bits for 1 and 2 threads, and with --recompute. */
+static void
+same_bits(void)
+{
+    static const struct loss_opt o = { 0.25, 1, 1, 3 };
+    struct data x = { 0 };
+    struct tmodel t[3];
+    struct err e;
+
+    data_open(&x, "untied", "untied");
+    for (size_t k = 0; k < 3; k++) {
+        struct pool *pool = pool_new(k == 1 ? 2 : 1);
+
+        if (tmodel_init(&t[k], &x.student, &e) < 0)
+            ok(0, "model");
+        (void)run(&x, &t[k], pool, &o, x.B, k == 2);
+        pool_free(pool);
+    }
+    for (size_t k = 1; k < 3; k++) {
+        size_t differ = 0;
+
+        for (size_t i = 0; i < t[0].ngroup; i++)
+            differ += differs(&t[0].group[i], &t[k].group[i]);
+        ok(differ == 0, "%s: the same gradient bits", k == 1
+            ? "2 threads" : "recompute");
+    }
+    for (size_t k = 0; k < 3; k++)
+        tmodel_release(&t[k]);
+    data_close(&x);
+}
+
+/* KL(p,p) = 0 exactly, and its gradient too: a teacher that is the student
+ * itself. */
+static void
+kl_of_equals(struct pool *pool)
+{
+    static const struct loss_opt o = { 0, 1, 0, 3 };
+    struct data x = { 0 };
+    struct tmodel t;
+    struct err e;
+    struct fwd *f;
+    struct loss_sum s;
+    double worst = 0.0;
+
+    data_open(&x, "untied", "untied");
+    f = fwd_new(&x.student, pool, x.B, x.T);
+    {
+        const struct rows r = { x.B, x.T, x.ids, x.first };
+
+        fwd_embed(f, &r, x.final);
+        for (size_t i = 0; i < L; i++)
+            fwd_block(f, i, &r, x.final, x.final);
+        fwd_norm(f, &r, x.final, x.final);
+    }
+    fwd_free(f);
+    model_close(&x.teacher);
+    if (model_open(&x.teacher, DIR "untied-student", &e) < 0
+            || tmodel_init(&t, &x.student, &e) < 0)
+        ok(0, "%s", e.msg);
+    s = run(&x, &t, pool, &o, x.B, 0);
+    for (size_t i = 0; i < t.ngroup; i++)
+        for (size_t j = 0; j < t.group[i].n; j++)
+            if (!(fabs(t.group[i].g[j]) <= worst))
+                worst = fabs(t.group[i].g[j]);
+    ok(near(s.kl, 0, 1e-10, 0), "KL(p,p) = 0");
+    ok(worst <= 1e-5, "and its gradient is 0 (%g)", worst);
+    tmodel_release(&t);
+    data_close(&x);
+}
+
+int
+main(void)
+{
+    static const char *const sets[] = { "ref", "avx2", "avx512" };
+    struct pool *pool = pool_new(2);
+
+    for (size_t i = 0; i < 3; i++) {
+        const char *why = kern_force(sets[i]);
+
+        if (why != NULL) {
+            ok(1, "# SKIP %s: %s", sets[i], why);
+            continue;
+        }
+        four_losses(pool, sets[i], "tied");
+        four_losses(pool, sets[i], "untied");
+        one_denominator(pool);
+        same_bits();
+        top_tokens(pool, sets[i]);
+        half_activations(pool);
+        half_gradients(pool);
+        kl_of_equals(pool);
+    }
+    pool_free(pool);
+    return done_testing();
+}

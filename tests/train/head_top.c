@@ -1,0 +1,252 @@
+/*
+ * A teacher's top tokens and draws: how they are found, against PyTorch in
+ * double precision (scripts/oracle/top.py), sorting, and the probabilities.
+ */
+#include "../lib/golden.h"
+#include "../lib/said.h"
+#include "../lib/tap.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "kern/kern.h"
+#include "model/forward.h"
+
+#include <math.h>
+
+#define DIR "tests/golden/grad/"
+
+/* A model that is only a head of the identity: logits are states. */
+static float *
+only_head(struct model *m, size_t V)
+{
+    float *eye = xcalloc(V * V, sizeof(float));
+
+    memset(m, 0, sizeof(*m));
+    snprintf(m->c.arch, sizeof m->c.arch, "llama");
+    m->c.V = m->c.d = V;
+    m->c.H = m->c.KV = 1;
+    m->c.D = 2;
+    for (size_t i = 0; i < V; i++)
+        eye[i * V + i] = 1.0f;
+    m->head = (struct weight){ .data = (const void *)eye, .dtype = DT_F32,
+        .rows = V, .cols = V, .stride = V * sizeof(float) };
+    m->embed = m->norm = m->head;
+    m->norm.rows = 1;
+    return eye;
+}
+
+/* Draws: with all u of a grid the shares add up to the probabilities; each is
+ * off by less than one draw; and they are the same bits with 3 threads, one
+ * row at a time and beside top tokens. */
+static void
+draw_rows(const char *set, size_t V, size_t draws)
+{
+    enum { N = 64 };
+    struct model m;
+    float *eye = only_head(&m, V), lse[2 * N], logp[N];
+    float *z = xreallocarray(NULL, N * V, sizeof(float));
+    double *p = xcalloc(V, sizeof(*p)), *sum = xcalloc(V, sizeof(*sum));
+    double u[N], self[N], all = 0.0, off = 0.0, mean = 0.0;
+    uint32_t *ids[2], top[N];
+    uint16_t *count[2];
+    size_t bad = 0;
+
+    fill(z, V, 12.0, 77);
+    for (size_t r = 0; r < N; r++) {
+        memmove(z + r * V, z, V * sizeof(float));
+        u[r] = ((double)r + 0.5) / N;
+    }
+    u[0] = 0.0;
+    u[N - 1] = 1.0 - 0x1p-53;
+    for (size_t v = 0; v < V; v++)
+        all += p[v] = exp(z[v] / 3.0);
+    for (size_t t = 0; t < 2; t++) {
+        struct pool *pool = pool_new(t == 0 ? 1 : 3);
+        struct fwd *f = fwd_new(&m, pool, 1, 1);
+        struct head_top *h = head_top_new(&m, pool, t, draws);
+
+        ids[t] = xreallocarray(NULL, N * draws, sizeof(**ids));
+        count[t] = xreallocarray(NULL, N * draws, sizeof(**count));
+        for (size_t r = 0; r < N; r += t == 0 ? N : 1)
+            head_top_rows(h, f, z + r * V, t == 0 ? N : 1, 3.0,
+                &(struct head_said){ lse, self, top, logp,
+                ids[t] + r * draws, count[t] + r * draws, u + r });
+        head_top_free(h);
+        fwd_free(f);
+        pool_free(pool);
+    }
+    ok(memcmp(ids[0], ids[1], N * draws * sizeof(**ids)) == 0 &&
+        memcmp(count[0], count[1], N * draws * sizeof(**count)) == 0,
+        "%s: %zu draws of %zu are the same by 3 threads, alone", set, draws,
+        V);
+    for (size_t r = 0; r < N; r++) {
+        size_t n = 0, j = 0;
+
+        for (; j < draws && count[0][r * draws + j] > 0; j++) {
+            const uint32_t id = ids[0][r * draws + j];
+            const double c = count[0][r * draws + j];
+
+            bad += id >= V || (j > 0 && id <= ids[0][r * draws + j - 1]);
+            off = fmax(off, fabs(c - (double)draws * p[id % V] / all));
+            sum[id % V] += c;
+            n += count[0][r * draws + j];
+        }
+        for (; j < draws; j++)
+            bad += count[0][r * draws + j] != 0 || ids[0][r * draws + j] != 0;
+        bad += n != draws;
+    }
+    ok(bad == 0, "... %zu in all, by rising id", draws);
+    ok(off <= 1.0 + 1e-3, "... each off by less than a draw (%.4g)", off);
+    for (size_t v = 0; v < V; v++)
+        mean = fmax(mean, fabs(sum[v] / N - (double)draws * p[v] / all));
+    ok(mean <= 1.6 / N, "... and right on average (%.3g draws off)", mean);
+    for (size_t t = 0; t < 2; t++) {
+        free(ids[t]);
+        free(count[t]);
+    }
+    free(eye);
+    free(z);
+    free(p);
+    free(sum);
+}
+
+/* Most probable tokens, against sorting. */
+static void
+find_plain(const char *set, size_t V, const size_t *ks, size_t nk)
+{
+    enum { N = 131 };
+    struct model m;
+    float *eye = only_head(&m, V);
+    float *z = xreallocarray(NULL, N * V, sizeof(float));
+
+    fill(z, N * V, 8.0, 31);
+    /* many that are equal, zeros of both signs, all the same */
+    for (size_t v = 0; v < V; v++) {
+        z[v] = (float)(v * 7 % 5);
+        z[V + v] = v % 3 == 0 ? -0.0f : v % 3 == 1 ? 0.0f : -1.0f;
+        z[2 * V + v] = -3.0f;
+    }
+    for (size_t i = 0; i < nk; i++) {
+        const size_t k = ks[i];
+        uint32_t *ids = xreallocarray(NULL, N * k, sizeof(*ids));
+        float *logp = xreallocarray(NULL, N * k, sizeof(float)), lse[N * 2];
+        double self[N], off = 0.0, offself = 0.0;
+        size_t differ = 0;
+        struct said s;
+
+        say(&s, z, N, V, k, 3.0);
+        for (size_t threads = 1; threads <= 3; threads += 2) {
+            struct pool *pool = pool_new(threads);
+            struct fwd *f = fwd_new(&m, pool, 1, 1);
+            struct head_top *t = head_top_new(&m, pool, k, 0);
+            struct head_said said = { lse, self, ids, logp, NULL, NULL, NULL };
+
+            /* a row's bits are its own: one at the end is alone */
+            head_top_rows(t, f, z, threads == 1 ? N : N - 1, 3.0, &said);
+            said = (struct head_said){ lse + 2 * (N - 1), self + N - 1,
+                ids + (N - 1) * k, logp + (N - 1) * k, NULL, NULL, NULL };
+            if (threads == 3)
+                head_top_rows(t, f, z + (N - 1) * V, 1, 3.0, &said);
+            differ += memcmp(ids, s.ids, N * k * sizeof(*ids)) != 0;
+            for (size_t r = 0; r < N * k; r++)
+                if (!(fabsf(logp[r] - s.logp[r]) <= off))
+                    off = fabsf(logp[r] - s.logp[r]);
+            for (size_t r = 0; r < 2 * N; r++)
+                if (!(fabsf(lse[r] - s.lse[r]) <= off))
+                    off = fabsf(lse[r] - s.lse[r]);
+            for (size_t r = 0; r < N; r++)
+                if (!(fabs(self[r] - s.self[r]) <= offself))
+                    offself = fabs(self[r] - s.self[r]);
+            head_top_free(t);
+            fwd_free(f);
+            pool_free(pool);
+        }
+        ok(differ == 0, "%s: top %zu of %zu are those of sorting", set, k, V);
+        ok(off <= 3e-6 && offself <= 1e-5, "... log-probabilities, lse: off by "
+            "%.2g; sum p log p: %.2g", off, offself);
+        said_free(&s);
+        free(ids);
+        free(logp);
+    }
+    free(eye);
+    free(z);
+}
+
+/* The golden teacher's, by PyTorch. */
+static void
+find_golden(const char *set)
+{
+    struct golden g, top;
+    struct model m;
+    const struct st_tensor *final, *ids;
+    struct pool *pool = pool_new(2);
+    struct head_top *t;
+    struct fwd *f;
+    struct err e;
+    uint32_t got[36 * 5];
+    float *x, logp[36 * 5], lse[36 * 2];
+    double self[36], off = 0.0;
+    size_t differ = 0, seen = 0;
+
+    golden_open(&g, DIR "tied.safetensors");
+    golden_open(&top, DIR "top.safetensors");
+    if (model_open(&m, DIR "tied-teacher", &e) < 0) {
+        printf("Bail out! %s\n", e.msg);
+        exit(1);
+    }
+    final = golden_get(&g, "teacher.final");
+    ids = golden_get(&top, "top.ids");
+    x = xreallocarray(NULL, final->n, sizeof(*x));
+    for (size_t i = 0; i < final->n; i++)
+        x[i] = (float)golden_at(final, i);
+    f = fwd_new(&m, pool, 3, 12);
+    t = head_top_new(&m, pool, 5, 0);
+    head_top_rows(t, f, x, 36, 3.0, &(struct head_said){ lse, self, got, logp,
+        NULL, NULL, NULL });
+    for (size_t i = 0; i < 36; i++) {
+        if (golden_at(golden_get(&top, "top.logp"), i * 5)
+                == golden_at(golden_get(&top, "top.logp"), i * 5 + 4))
+            continue;               /* padding: all alike */
+        seen++;
+        for (size_t j = 0; j < 5; j++) {
+            differ += got[i * 5 + j] != st_u32(ids, i * 5 + j);
+            off = fmax(off, fabs(logp[i * 5 + j]
+                - golden_at(golden_get(&top, "top.logp"), i * 5 + j)));
+        }
+        for (size_t j = 0; j < 2; j++)
+            off = fmax(off, fabs(lse[i * 2 + j]
+                - golden_at(golden_get(&top, "top.lse"), i * 2 + j)));
+    }
+    ok(seen == 33 && differ == 0, "%s: the golden teacher's top 5", set);
+    ok(off <= 1e-5, "... off by %.2g", off);
+    head_top_free(t);
+    fwd_free(f);
+    pool_free(pool);
+    model_close(&m);
+    free(x);
+    golden_close(&g);
+    golden_close(&top);
+}
+
+int
+main(void)
+{
+    static const char *const sets[] = { "ref", "avx2", "avx512" };
+    static const size_t few[] = { 1, 2, 5, 41, 70 };
+    static const size_t many[] = { 1, 7, 19, 64, 1100 };
+
+    for (size_t i = 0; i < 3; i++) {
+        const char *why = kern_force(sets[i]);
+
+        if (why != NULL) {
+            ok(1, "# SKIP %s: %s", sets[i], why);
+            continue;
+        }
+        find_plain(sets[i], 70, few, 5);
+        find_plain(sets[i], 1100, many, i == 0 ? 4 : 5);
+        find_golden(sets[i]);
+        draw_rows(sets[i], 1100, 1);
+        draw_rows(sets[i], 1100, 50);
+        draw_rows(sets[i], 70, 3000);
+    }
+    return done_testing();
+}

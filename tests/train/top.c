@@ -1,0 +1,519 @@
+/*
+ * The loss and gradients from a teacher's top tokens, against PyTorch in double
+ * precision (scripts/oracle/top.py), against the definition written down
+ * plainly, and against differences.
+ */
+#include "../lib/golden.h"
+#include "../lib/said.h"
+#include "../lib/tap.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "base/rng.h"
+#include "kern/kern.h"
+#include "kern/loss.h"
+#include "model/forward.h"
+#include "train/head.h"
+
+#include <math.h>
+
+#define DIR "tests/golden/grad/"
+
+/* Logits given directly: the head is the identity. */
+struct bench {
+    struct pool *pool;
+    struct arena arena;
+    struct head_loss *h;
+    size_t V, k;
+    float *eye, *dw;
+};
+
+static void
+bench_open(struct bench *b, size_t threads, size_t V, size_t k, size_t rows)
+{
+    struct arena plan;
+
+    b->pool = pool_new(threads);
+    b->V = V;
+    b->k = k;
+    b->eye = xcalloc(V * V, sizeof(float));
+    b->dw = xcalloc(V * V, sizeof(float));
+    for (size_t i = 0; i < V; i++)
+        b->eye[i * V + i] = 1.0f;
+    arena_plan(&plan);
+    head_loss_free(head_loss_new(&plan, b->pool, V, V, 0, k, rows));
+    arena_init(&b->arena, plan.used);
+    b->h = head_loss_new(&b->arena, b->pool, V, V, 0, k, rows);
+}
+
+static void
+bench_close(struct bench *b)
+{
+    head_loss_free(b->h);
+    arena_release(&b->arena);
+    pool_free(b->pool);
+    free(b->eye);
+    free(b->dw);
+}
+
+/* KL (with tau^2) of n rows zs [n,V]; their gradients into g [n,V]. */
+static double
+run(struct bench *b, const struct loss_opt *o, const float *zs,
+    const struct top_rows *top, size_t n, float *g)
+{
+    uint32_t *target = xcalloc(n, sizeof(*target));
+    struct loss_sum sum = { 0 };
+
+    head_loss_rows(b->h, o, b->eye, NULL, zs, NULL, top, target, n, b->dw, g,
+        &sum);
+    free(target);
+    return sum.kl;
+}
+
+/* The same for one row, plainly; gradient into g [V]. */
+static double
+plain(const struct loss_opt *o, const float *zs, size_t V,
+    const struct top_rows *t, size_t row, double *g)
+{
+    const uint32_t *ids = t->ids + row * t->k;
+    const float *lse = t->lse + row * 2;
+    double *p = xcalloc(V, sizeof(*p)), *z = xcalloc(V, sizeof(*z));
+    char *in = xcalloc(V, 1);
+    double max = -INFINITY, all = 0.0, Q = 0.0, P, sum = 0.0, kl = 0.0;
+    double max1 = -INFINITY, all1 = 0.0;
+
+    for (size_t v = 0; v < V; v++) {
+        z[v] = zs[v] / o->tau;
+        max = fmax(max, z[v]);
+        max1 = fmax(max1, zs[v]);
+    }
+    for (size_t v = 0; v < V; v++) {
+        all += exp(z[v] - max);
+        all1 += exp(zs[v] - max1);
+    }
+    for (size_t j = 0; j < t->k; j++) {
+        p[ids[j]] = exp((t->logp[row * t->k + j] + (double)lse[0]) / o->tau
+            - lse[1]);
+        sum += p[ids[j]];
+        in[ids[j]] = 1;
+    }
+    P = sum < 1.0 && t->k < V ? 1.0 - sum : 0.0;
+    for (size_t v = 0; v < V; v++) {
+        const double q = exp(z[v] - max) / all;
+
+        p[v] /= sum + P;
+        if (!in[v])
+            Q += q;
+        else if (p[v] > 0.0)
+            kl += p[v] * (log(p[v]) - (z[v] - max - log(all)));
+    }
+    if (P > 0.0)
+        kl += P * log(P / Q);
+    for (size_t v = 0; v < V; v++) {
+        const double q = exp(z[v] - max) / all;
+
+        g[v] = o->w_kl * o->tau * (in[v] ? q - p[v] : q * (1.0 - P / Q))
+            + o->w_ce * (exp(zs[v] - max1) / all1 - (v == 0));
+    }
+    free(p);
+    free(z);
+    free(in);
+    return o->tau * o->tau * kl;
+}
+
+static double
+worst_of(const float *got, const double *want, size_t n)
+{
+    double worst = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(got[i] - want[i]) <= worst))
+            worst = fabs(got[i] - want[i]);
+    return worst;
+}
+
+/* ---- against PyTorch ---- */
+
+static const float *
+floats_of(const struct golden *g, const char *pre, const char *name)
+{
+    char key[60];
+
+    snprintf(key, sizeof(key), "%s%s", pre, name);
+    return golden_get(g, key)->data;
+}
+
+static void
+golden_rows(const char *set)
+{
+    static const struct { size_t k, tau; } v[] = { { 1, 1 }, { 1, 3 },
+        { 7, 1 }, { 7, 3 }, { 60, 1 }, { 60, 3 }, { 61, 1 }, { 61, 3 } };
+    enum { N = 5, V = 61 };
+    struct golden g, rows;
+
+    golden_open(&g, DIR "top.safetensors");
+    golden_open(&rows, "tests/golden/kern/loss.safetensors");
+    for (size_t i = 0; i < 8; i++) {
+        const struct loss_opt o = { 0, 1, 0, (double)v[i].tau };
+        const struct st_tensor *kl, *grad;
+        struct top_rows t = { .k = v[i].k };
+        double value = 0.0, want[N * V], got;
+        struct bench b;
+        char pre[40], key[60];
+        float dz[N * V];
+
+        snprintf(pre, sizeof(pre), "rows.%zu.%zu.", v[i].k, v[i].tau);
+        snprintf(key, sizeof(key), "%sids", pre);
+        t.ids = golden_get(&g, key)->data;
+        t.logp = floats_of(&g, pre, "logp");
+        t.lse = floats_of(&g, pre, "lse");
+        snprintf(key, sizeof(key), "%skl", pre);
+        kl = golden_get(&g, key);
+        snprintf(key, sizeof(key), "%sgrad", pre);
+        grad = golden_get(&g, key);
+        for (size_t r = 0; r < N; r++)
+            value += o.tau * o.tau * golden_at(kl, r);
+        for (size_t r = 0; r < N * V; r++)
+            want[r] = golden_at(grad, r);
+        bench_open(&b, 1, V, v[i].k, N);
+        got = run(&b, &o, golden_get(&rows, "zs")->data, &t, N, dz);
+        ok(near(got, value, 1e-6, 1e-6), "%s top %zu, tau %zu: KL %.9g", set,
+            v[i].k, v[i].tau, got);
+        ok(worst_of(dz, want, N * V) <= 2e-6, "... gradient, worst %.2g",
+            worst_of(dz, want, N * V));
+        bench_close(&b);
+    }
+    for (size_t tau = 1; tau <= 3; tau += 2) {
+        const struct loss_opt o = { 0, 1, 0, (double)tau };
+        const struct st_tensor *kl, *grad;
+        struct top_rows t = { .k = 8 };
+        double value = 0.0, want[N * V], got;
+        struct bench b;
+        char pre[40], key[60];
+        float dz[N * V];
+
+        snprintf(pre, sizeof(pre), "drawn.%zu.", tau);
+        snprintf(key, sizeof(key), "%skl", pre);
+        kl = golden_get(&g, key);
+        snprintf(key, sizeof(key), "%sgrad", pre);
+        grad = golden_get(&g, key);
+        t.ids = golden_get(&g, "drawn.ids")->data;
+        t.share = floats_of(&g, "drawn.", "share");
+        t.self = floats_of(&g, pre, "self");
+        for (size_t r = 0; r < N; r++)
+            value += o.tau * o.tau * golden_at(kl, r);
+        for (size_t r = 0; r < N * V; r++)
+            want[r] = golden_at(grad, r);
+        bench_open(&b, 1, V, 8, N);
+        got = run(&b, &o, golden_get(&rows, "zs")->data, &t, N, dz);
+        ok(near(got, value, 1e-6, 1e-6), "%s draws, tau %zu: KL %.9g", set,
+            tau, got);
+        ok(worst_of(dz, want, N * V) <= 2e-6, "... gradient, worst %.2g",
+            worst_of(dz, want, N * V));
+        bench_close(&b);
+    }
+    golden_close(&g);
+    golden_close(&rows);
+}
+
+/* ---- against the definition ---- */
+
+/* Several slices, all sizes of k, both terms of the loss; 1 and 3 threads. */
+static void
+plain_rows(const char *set)
+{
+    static const size_t ks[] = { 1, 3, 64, 600, 776, 777 };
+    static const struct loss_opt o = { 0.25, 1, 0, 3 };
+    enum { V = 777, N = 37 };
+    float *zs = xreallocarray(NULL, N * V, sizeof(float));
+    float *zt = xreallocarray(NULL, N * V, sizeof(float));
+    float *g[2];
+    double *want = xreallocarray(NULL, N * V, sizeof(double));
+
+    fill(zs, N * V, 9.0, 1);
+    fill(zt, N * V, 9.0, 11);
+    g[0] = xreallocarray(NULL, N * V, sizeof(float));
+    g[1] = xreallocarray(NULL, N * V, sizeof(float));
+    for (size_t i = 0; i < sizeof(ks) / sizeof(*ks); i++) {
+        double kl = 0.0, got = 0.0, again;
+        struct said s;
+
+        say(&s, zt, N, V, ks[i], o.tau);
+        for (size_t r = 0; r < N; r++)
+            kl += plain(&o, zs + r * V, V, &s.t, r, want + r * V);
+        for (size_t threads = 1; threads <= 3; threads += 2) {
+            struct bench b;
+
+            bench_open(&b, threads, V, ks[i], threads == 1 ? N : 16);
+            again = got;
+            got = run(&b, &o, zs, &s.t, N, g[threads / 2]);
+            bench_close(&b);
+        }
+        ok(near(got, kl, 0, 1e-6), "%s top %zu of %d: KL %.9g", set, ks[i], V,
+            got);
+        ok(worst_of(g[0], want, N * V) <= 3e-6, "... gradient, worst %.2g",
+            worst_of(g[0], want, N * V));
+        ok(got == again && memcmp(g[0], g[1], N * V * sizeof(float)) == 0,
+            "... the same bits by 3 threads, 16 rows at a time");
+        said_free(&s);
+    }
+    free(zs);
+    free(zt);
+    free(g[0]);
+    free(g[1]);
+    free(want);
+}
+
+/* Central differences of the value that comes with the gradient. */
+static void
+differences(const char *set)
+{
+    static const struct loss_opt o = { 0, 1, 0, 2 };
+    enum { V = 23, K = 6 };
+    const float step = 0x1p-6f;
+    float zs[V], zt[V], g[V], none[V];
+    double worst = 0.0;
+    struct bench b;
+    struct said s;
+
+    fill(zs, V, 4.0, 5);
+    fill(zt, V, 4.0, 6);
+    say(&s, zt, 1, V, K, o.tau);
+    bench_open(&b, 1, V, K, 1);
+    run(&b, &o, zs, &s.t, 1, g);
+    for (size_t v = 0; v < V; v++) {
+        const float z = zs[v];
+        double up, down;
+
+        zs[v] = z + step;
+        up = run(&b, &o, zs, &s.t, 1, none);
+        zs[v] = z - step;
+        down = run(&b, &o, zs, &s.t, 1, none);
+        zs[v] = z;
+        if (!(fabs((up - down) / (2.0 * step) - g[v]) <= worst))
+            worst = fabs((up - down) / (2.0 * step) - g[v]);
+    }
+    ok(worst <= 3e-4, "%s: gradient by differences, off by %.2g", set, worst);
+    bench_close(&b);
+    said_free(&s);
+}
+
+/* Where rounding, a student or a teacher leaves almost nothing for the rest,
+ * or the student is the teacher. */
+static void
+edges(const char *set)
+{
+    static const struct loss_opt o = { 0, 1, 0, 1 };
+    enum { V = 300, K = 4 };
+    float zs[V], zt[V], g[V];
+    double want[V], kl, got, sum = 0.0;
+    struct bench b;
+    struct said s;
+
+    fill(zt, V, 4.0, 21);
+    bench_open(&b, 1, V, K, 1);
+    say(&s, zt, 1, V, K, o.tau);
+    got = run(&b, &o, zt, &s.t, 1, g);
+    ok(near(got, 0.0, 1e-9, 0), "%s: KL(p,p) = %.2g", set, got);
+    for (size_t v = 0; v < V; v++)
+        sum = fmax(sum, fabs(g[v]));
+    ok(sum <= 2e-6, "... and its gradient %.2g", sum);
+
+    /* the student has 1e-35 where the teacher has most */
+    memcpy(zs, zt, sizeof(zs));
+    for (size_t j = 0; j < K; j++)
+        zs[s.ids[j]] += 80.0f;
+    kl = plain(&o, zs, V, &s.t, 0, want);
+    got = run(&b, &o, zs, &s.t, 1, g);
+    ok(near(got, kl, 0, 1e-6) && kl > 50.0, "%s: a student without a rest: KL "
+        "%.6g", set, got);
+    ok(worst_of(g, want, V) <= 2e-6, "... gradient, worst %.2g",
+        worst_of(g, want, V));
+
+    /* more than everything */
+    for (size_t j = 0; j < K; j++)
+        s.logp[j] = -0.001f;
+    fill(zs, V, 4.0, 22);
+    kl = plain(&o, zs, V, &s.t, 0, want);
+    got = run(&b, &o, zs, &s.t, 1, g);
+    ok(near(got, kl, 0, 1e-6) && kl > 0.0, "%s: top tokens of more than 1: KL "
+        "%.6g", set, got);
+    ok(worst_of(g, want, V) <= 2e-6, "... gradient, worst %.2g",
+        worst_of(g, want, V));
+    for (size_t v = 0, top; v < V; v++) {
+        top = 0;
+        for (size_t j = 0; j < K; j++)
+            top += s.ids[j] == v;
+        if (!top && !(g[v] >= 0.0f))
+            sum = INFINITY;
+    }
+    ok(isfinite(sum), "... which takes from the others");
+    said_free(&s);
+    bench_close(&b);
+}
+
+/* ---- kernels ---- */
+
+/* Every size of row against the reference. */
+static void
+kernels(const char *set)
+{
+    const struct loss_kern *k = loss_kern(), *ref = &loss_kern_ref;
+    const struct row_lse l = { 5.0f, 4.5f, 4.25f };
+    double worst[3] = { 0 }, kl = 0.0;
+
+    for (size_t n = 1; n <= 67; n++) {
+        float z[3][67], r[3][67], t[67];
+
+        fill(z[0], n, 5.0, n);
+        fill(t, n, 5.0, n + 100);
+        for (size_t i = 0; i < 3; i++) {
+            memcpy(z[i], z[0], n * sizeof(float));
+            memcpy(r[i], z[0], n * sizeof(float));
+        }
+        k->ce_grad(z[0], n, l.s1, 0.25f);
+        ref->ce_grad(r[0], n, l.s1, 0.25f);
+        kl = fmax(kl, fabs(k->kd_grad(z[1], t, n, 3.0f, l, 0.25f, 0.9f)
+            - ref->kd_grad(r[1], t, n, 3.0f, l, 0.25f, 0.9f)));
+        k->top_grad(z[2], n, l.s1, 0.25f, 3.0f, 2.0f, -0.7f);
+        ref->top_grad(r[2], n, l.s1, 0.25f, 3.0f, 2.0f, -0.7f);
+        for (size_t i = 0; i < 3; i++)
+            for (size_t j = 0; j < n; j++)
+                if (!(fabsf(z[i][j] - r[i][j]) <= worst[i]))
+                    worst[i] = fabsf(z[i][j] - r[i][j]);
+    }
+    ok(worst[0] <= 1e-7, "%s ce_grad, rows of 1 to 67: %.2g", set, worst[0]);
+    ok(worst[1] <= 3e-7 && kl <= 1e-6, "%s kd_grad: %.2g, value %.2g", set,
+        worst[1], kl);
+    ok(worst[2] <= 3e-7, "%s top_grad: %.2g", set, worst[2]);
+}
+
+/* Halves: each is its own narrowing; between two neighbours it goes to the
+ * nearer, in the middle to the even one. */
+static void
+halves(void)
+{
+    size_t bad = 0, off = 0;
+    uint16_t h;
+    float x[2], y;
+
+    for (uint32_t u = 0; u < 0x7c00; u++) {
+        const uint16_t in[2] = { (uint16_t)u, (uint16_t)(u + 1) };
+
+        kern.widen_f16(x, in, 2);
+        kern.narrow_f16(&h, x, 1);
+        bad += h != u;
+        if (u == 0x7bff)
+            x[1] = 65536.0f;
+        y = (x[0] + x[1]) / 2.0f;
+        kern.narrow_f16(&h, &y, 1);
+        off += h != u + (u & 1);
+        y = nextafterf(y, 0.0f);
+        kern.narrow_f16(&h, &y, 1);
+        off += h != u;
+        y = -nextafterf((x[0] + x[1]) / 2.0f, INFINITY);
+        kern.narrow_f16(&h, &y, 1);
+        off += h != (0x8000 | (u + 1));
+    }
+    ok(bad == 0, "halves are halves");
+    ok(off == 0, "what is not goes to the nearest, ties to even");
+    y = NAN;
+    kern.narrow_f16(&h, &y, 1);
+    ok((h & 0x7c00) == 0x7c00 && (h & 0x3ff) != 0, "NaN stays NaN");
+    y = -1e30f;
+    kern.narrow_f16(&h, &y, 1);
+    ok(h == 0xfc00, "too large: infinite");
+}
+
+/* The loss from draws: with the teacher's exact probabilities as shares that of
+ * the whole; and a token past the last share counts for nothing. */
+static void
+share_rows(const char *set)
+{
+    static const struct loss_opt o = { 0.25, 1, 0, 3 };
+    enum { V = 300, N = 3, K = 300 };
+    float *zs = xreallocarray(NULL, N * V, sizeof(float));
+    float *zt = xreallocarray(NULL, N * V, sizeof(float));
+    float *g = xreallocarray(NULL, N * V, sizeof(float));
+    float *share = xcalloc(N * K, sizeof(float)), selves[N];
+    double *want = xreallocarray(NULL, N * V, sizeof(double)), kl = 0.0, got;
+    struct bench b;
+    struct said s;
+
+    fill(zs, N * V, 9.0, 41);
+    fill(zt, N * V, 9.0, 51);
+    bench_open(&b, 2, V, K, N);
+    say(&s, zt, N, V, K, o.tau);
+    for (size_t r = 0; r < N; r++) {
+        kl += plain(&o, zs + r * V, V, &s.t, r, want + r * V);
+        selves[r] = (float)s.self[r];
+        for (size_t j = 0; j < K; j++)
+            share[r * K + j] = (float)exp((s.logp[r * K + j] + s.lse[2 * r])
+                / o.tau - s.lse[2 * r + 1]);
+    }
+    s.t.share = share;
+    s.t.self = selves;
+    got = run(&b, &o, zs, &s.t, N, g);
+    ok(near(got, kl, 0, 1e-6), "%s: exact shares: KL %.9g", set, got);
+    ok(worst_of(g, want, N * V) <= 3e-6, "... gradient, worst %.2g",
+        worst_of(g, want, N * V));
+    /* two tokens of 3/4 and 1/4; then the same one many times, without share */
+    kl = 0.0;
+    memset(share, 0, N * K * sizeof(float));
+    for (size_t r = 0; r < N; r++) {
+        const float *z = zs + r * V;
+        double max = -INFINITY, all = 0.0, one = 0.0;
+
+        for (size_t j = 2; j < K; j++)
+            s.ids[r * K + j] = 0;
+        share[r * K] = 0.75f;
+        share[r * K + 1] = 0.25f;
+        selves[r] = -0.5f;
+        for (size_t v = 0; v < V; v++)
+            max = fmax(max, z[v]);
+        for (size_t v = 0; v < V; v++) {
+            all += exp((z[v] - max) / o.tau);
+            one += exp(z[v] - max);
+        }
+        kl += o.tau * o.tau * (-0.5 + max / o.tau + log(all)
+            - 0.75 * z[s.ids[r * K]] / o.tau
+            - 0.25 * z[s.ids[r * K + 1]] / o.tau);
+        for (size_t v = 0; v < V; v++)
+            want[r * V + v] = o.tau * (exp((z[v] - max) / o.tau) / all
+                - (v == s.ids[r * K]) * 0.75 - (v == s.ids[r * K + 1]) * 0.25)
+                + 0.25 * (exp(z[v] - max) / one - (v == 0));
+    }
+    got = run(&b, &o, zs, &s.t, N, g);
+    ok(near(got, kl, 0, 1e-6), "... two tokens: KL %.9g", got);
+    ok(worst_of(g, want, N * V) <= 3e-6, "... gradient, worst %.2g",
+        worst_of(g, want, N * V));
+    bench_close(&b);
+    said_free(&s);
+    free(zs);
+    free(zt);
+    free(g);
+    free(share);
+    free(want);
+}
+
+int
+main(void)
+{
+    static const char *const sets[] = { "ref", "avx2", "avx512" };
+
+    for (size_t i = 0; i < 3; i++) {
+        const char *why = kern_force(sets[i]);
+
+        if (why != NULL) {
+            ok(1, "# SKIP %s: %s", sets[i], why);
+            continue;
+        }
+        kernels(sets[i]);
+        golden_rows(sets[i]);
+        plain_rows(sets[i]);
+        differences(sets[i]);
+        edges(sets[i]);
+        share_rows(sets[i]);
+    }
+    halves();
+    return done_testing();
+}

@@ -1,0 +1,446 @@
+/* Inputs of tokenize; see tokenize_in.h. */
+#include "in.h"
+
+#include "base/io.h"
+#include "base/prog.h"
+#include "text/unicode.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#define DEPTH_MAX 64            /* folders in folders */
+#define NAMES_MAX 64            /* of a folder, that are sources */
+
+static const char *const packers[] = { ".zst", ".gz", ".xz", ".bz2", ".lz4",
+    NULL };
+static const char *const lines[] = { ".jsonl", ".ndjson", NULL };
+static const char *const texts[] = { ".txt", ".text", NULL };
+static const char *const archives[] = { ".tar", ".zip", ".tgz", ".tbz2",
+    ".txz", ".tzst", NULL };
+static const char *const dumps[] = { ".xml", NULL };
+
+/* Length of name[n] without one of the endings, or n. */
+static size_t
+without(const char *name, size_t n, const char *const *ending)
+{
+    for (; *ending; ending++) {
+        const size_t k = strlen(*ending);
+
+        if (n > k && memcmp(name + n - k, *ending, k) == 0)
+            return n - k;
+    }
+    return n;
+}
+
+enum name_form
+name_form(const char *name, int *packed)
+{
+    const size_t all = strlen(name), n = without(name, all, packers);
+
+    *packed = n < all;
+    if (without(name, n, lines) < n)
+        return NAME_JSONL;
+    if (without(name, n, texts) < n)
+        return NAME_TEXT;
+    if (without(name, n, archives) < n)
+        return NAME_ARCHIVE;
+    if (without(name, n, dumps) < n && strstr(name, "pages-articles"))
+        return NAME_WIKI;
+    return NAME_OTHER;
+}
+
+int
+name_is_json(const char *name)
+{
+    const size_t n = without(name, strlen(name), packers);
+
+    return n > 5 && memcmp(name + n - 5, ".json", 5) == 0;
+}
+
+const char *
+input_name(const struct input *i)
+{
+    return i->path ? i->path : "<stdin>";
+}
+
+/* ---- names, each with a number ---- */
+
+/* The place in s->slot of the name, or a free one. */
+static size_t
+slot_of(const struct name_set *s, const char *name, size_t n)
+{
+    size_t k = (size_t)XXH3_64bits(name, n) & (s->room - 1);
+
+    while (s->slot[k] && (strlen(s->name[s->slot[k] - 1]) != n ||
+        memcmp(s->name[s->slot[k] - 1], name, n) != 0))
+        k = (k + 1) & (s->room - 1);
+    return k;
+}
+
+/* Number of the name, or s->n. */
+static size_t
+set_find(const struct name_set *s, const char *name, size_t n)
+{
+    const size_t i = s->n ? s->slot[slot_of(s, name, n)] : 0;
+
+    return i ? i - 1 : s->n;
+}
+
+/* The same; a name that is new is put in. */
+static size_t
+set_add(struct name_set *s, const char *name, size_t n)
+{
+    struct buf b = { 0 };
+    size_t i = set_find(s, name, n);
+
+    if (i < s->n)
+        return i;
+    if (2 * (s->n + 1) > s->room) {
+        s->room = s->room ? 2 * s->room : 64;
+        free(s->slot);
+        s->slot = xcalloc(s->room, sizeof *s->slot);
+        for (i = 0; i < s->n; i++)
+            s->slot[slot_of(s, s->name[i], strlen(s->name[i]))] = i + 1;
+    }
+    buf_add(&b, name, n);
+    s->name = xgrow_pow2(s->name, s->n, sizeof *s->name);
+    s->name[s->n] = b.p;
+    s->slot[slot_of(s, name, n)] = s->n + 1;
+    return s->n++;
+}
+
+static void
+set_release(struct name_set *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        free(s->name[i]);
+    free(s->name);
+    free(s->slot);
+}
+
+/* ---- sources ---- */
+
+size_t
+inputs_source(const struct inputs *in, const char *name, size_t n)
+{
+    return set_find(&in->set, name, n);
+}
+
+/* The source of that name, made if need be; what could not stand in a
+ * stream's header is replaced. */
+size_t
+inputs_add_source(struct inputs *in, const char *name, size_t n)
+{
+    struct buf b = { 0 };
+    size_t i;
+
+    uni_repair(name, n, &b);
+    for (i = 0; i < b.n; i++)
+        if ((unsigned char)b.p[i] < 0x20 || b.p[i] == 0x7f)
+            b.p[i] = '?';
+    if (b.n == 0)
+        buf_adds(&b, "text");
+    i = set_add(&in->set, b.p, b.n);
+    buf_release(&b);
+    in->source = in->set.name;
+    in->nsource = in->set.n;
+    return i;
+}
+
+size_t
+inputs_path_source(const struct inputs *in, const char *path)
+{
+    size_t end = strlen(path);
+
+    while (end > 0) {
+        size_t from = end, k;
+
+        while (from > 0 && path[from - 1] != '/')
+            from--;
+        k = inputs_source(in, path + from, strcspn(path + from, "./"));
+        if (k == in->nsource)
+            k = inputs_source(in, path + from, strcspn(path + from, "./-_"));
+        if (k < in->nsource)
+            return k;
+        end = from ? from - 1 : 0;
+    }
+    return in->nsource;
+}
+
+/* The first name of the input's path below its folder, up to its first dot:
+ * that of the file, or of the folder it is in. */
+static const char *
+name_below(const struct input *i, size_t *n)
+{
+    const char *p = i->path + i->below;
+
+    while (*p == '/')
+        p++;
+    *n = strcspn(p, "./");
+    *n = *n ? *n : strlen(p);
+    return p;
+}
+
+/* May it be the code of a language: de, mlt, pt-BR, zh_Hans, eng_Latn? */
+static int
+is_code(const char *p, size_t n)
+{
+    size_t k = 0, part;
+
+    while (k < n && p[k] >= 'a' && p[k] <= 'z')
+        k++;
+    if (k < 2 || k > 3)
+        return 0;
+    for (; k < n && (p[k] == '-' || p[k] == '_'); k += 1 + part) {
+        for (part = 0; k + 1 + part < n && isalpha((unsigned char)
+            p[k + 1 + part]); part++)
+            ;
+        if (part < 2 || part > 4)
+            return 0;
+    }
+    return k == n;
+}
+
+/* The folder's own name; of one without, as "." or "/", "text". */
+static size_t
+folder_source(struct inputs *in, const char *folder)
+{
+    size_t n = strlen(folder), from;
+
+    while (n > 0 && folder[n - 1] == '/')
+        n--;
+    for (from = n; from > 0 && folder[from - 1] != '/'; from--)
+        ;
+    while (from < n && folder[from] == '.')
+        from++;
+    return inputs_add_source(in, folder + from, n - from);
+}
+
+/*
+ * Sources of the inputs from their names.  Where more than NAMES_MAX names of
+ * one folder are no codes of languages, they are names of documents, and the
+ * folder is one source.
+ */
+static void
+name_sources(struct inputs *in)
+{
+    struct name_set folder = { 0 }, name = { 0 };
+    size_t *of = xcalloc(in->n + 1, sizeof *of), *many, n;
+    struct buf b = { 0 };
+
+    many = xcalloc(in->n + 1, sizeof *many);
+    for (size_t i = 0; i < in->n; i++) {
+        const struct input *x = &in->v[i];
+        const char *p;
+        size_t before = name.n;
+
+        if (!x->path)
+            continue;
+        buf_clear(&b);
+        buf_add(&b, x->path, x->below);
+        of[i] = set_add(&folder, b.p, b.n);
+        p = name_below(x, &n);
+        buf_addf(&b, "/%zu/", of[i]);
+        buf_add(&b, p, n);
+        if (!is_code(p, n) && set_add(&name, b.p, b.n) == before)
+            many[of[i]]++;
+    }
+    for (size_t i = 0; i < in->n; i++) {
+        struct input *x = &in->v[i];
+        const char *p = x->path ? name_below(x, &n) : NULL;
+
+        if (!x->path)
+            x->source = inputs_add_source(in, "stdin", 5);
+        else if (many[of[i]] <= NAMES_MAX)
+            x->source = inputs_add_source(in, p, n);
+        else
+            x->source = folder_source(in, folder.name[of[i]]);
+    }
+    for (size_t i = 0; i < folder.n; i++)
+        if (many[i] > NAMES_MAX)
+            note("%s: %zu names that are no codes of languages: one source, "
+                "\"%s\" (--lang names another, --lang-path takes it from "
+                "paths)", *folder.name[i] ? folder.name[i] : ".", many[i],
+                in->source[folder_source(in, folder.name[i])]);
+    set_release(&folder);
+    set_release(&name);
+    buf_release(&b);
+    free(of);
+    free(many);
+}
+
+/* below: bytes of the path that are its folder: an operand, or that a file
+ * which is one lies in. */
+static void
+add_input(struct inputs *in, const char *path, size_t below)
+{
+    struct stat st;
+    struct input *i;
+    int packed;
+
+    in->v = xgrow_pow2(in->v, in->n, sizeof *in->v);
+    i = &in->v[in->n++];
+    memset(i, 0, sizeof *i);
+    i->path = path ? xstrdup(path) : NULL;
+    i->below = below;
+    i->jsonl = in->o.jsonl || (path && name_form(path, &packed) == NAME_JSONL);
+    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+        i->size = (uint64_t)st.st_size;
+}
+
+/* A file that is an operand. */
+static void
+add_file(struct inputs *in, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    add_input(in, path, slash ? (size_t)(slash - path) : 0);
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+struct names {
+    char **v;
+    size_t n;
+};
+
+/* Files in a folder and those below it; links to folders are not followed. */
+static int
+walk(struct names *names, const char *path, int depth, struct err *e)
+{
+    const size_t n = strlen(path);
+    DIR *d = opendir(path);
+    struct dirent *x;
+    int k = 0;
+
+    if (!d)
+        return err_set(e, EX_SYS, "%s:", path);
+    while (k == 0 && (errno = 0, x = readdir(d)) != NULL) {
+        struct stat st;
+        char *full;
+        int packed;
+
+        if (x->d_name[0] == '.')
+            continue;
+        full = xasprintf("%s%s%s", path, path[n - 1] == '/' ? "" : "/",
+            x->d_name);
+        if (lstat(full, &st) == 0 && S_ISDIR(st.st_mode)) {
+            k = depth == DEPTH_MAX ? err_set(e, EX_USAGE, "%s: lies more than "
+                "%d folders deep", full, DEPTH_MAX) :
+                walk(names, full, depth + 1, e);
+        } else if (name_form(x->d_name, &packed) == NAME_OTHER ||
+            io_is_dir(full)) {
+            ;
+        } else if (stat(full, &st) == 0 && !S_ISREG(st.st_mode)) {
+            warn("%s: is no regular file: passed over", full);
+        } else {
+            names->v = xgrow_pow2(names->v, names->n, sizeof *names->v);
+            names->v[names->n++] = full;
+            continue;
+        }
+        free(full);
+    }
+    if (k == 0 && errno != 0)
+        k = err_set(e, EX_SYS, "%s:", path);
+    closedir(d);
+    return k;
+}
+
+static int
+add_folder(struct inputs *in, const char *path, struct err *e)
+{
+    struct names names = { 0 };
+    int k = walk(&names, path, 0, e);
+
+    if (k == 0 && names.n == 0)
+        k = err_set(e, EX_USAGE, "%s: holds no text (.txt, .text, .jsonl, "
+            ".ndjson, compressed or not, .tar, .zip)", path);
+    if (names.n > 0)
+        qsort(names.v, names.n, sizeof *names.v, by_name);
+    for (size_t i = 0; i < names.n; i++) {
+        if (k == 0)
+            add_input(in, names.v[i], strlen(path));
+        free(names.v[i]);
+    }
+    free(names.v);
+    return k;
+}
+
+static int
+add_langs(struct inputs *in, struct err *e)
+{
+    const char *s = in->o.lang;
+    const int many = in->o.lang_field || in->o.lang_path;
+
+    if (!s)
+        return many ? err_set(e, EX_USAGE, "--lang-%s needs the names that "
+            "may occur: --lang a,b,c", in->o.lang_field ? "field" : "path") :
+            0;
+    while (many) {
+        const size_t n = strcspn(s, ",");
+
+        inputs_add_source(in, s, n);
+        if (s[n] == '\0')
+            return 0;
+        s += n + 1;
+    }
+    inputs_add_source(in, s, strlen(s));
+    return 0;
+}
+
+int
+inputs_list(struct inputs *in, char **operand, const struct input_opts *o,
+    struct err *e)
+{
+    struct stat st;
+
+    memset(in, 0, sizeof *in);
+    in->o = *o;
+    if (add_langs(in, e) < 0)
+        return -1;
+    if (!*operand)
+        add_input(in, NULL, 0);
+    for (; *operand; operand++) {
+        if (strcmp(*operand, "-") == 0)
+            add_input(in, NULL, 0);
+        else if (stat(*operand, &st) < 0)
+            return err_set(e, EX_SYS, "%s:", *operand);
+        else if (!S_ISDIR(st.st_mode))
+            add_file(in, *operand);
+        else if (add_folder(in, *operand, e) < 0)
+            return -1;
+    }
+    if (!in->o.lang)
+        name_sources(in);
+    if (in->nsource > 65536)
+        return err_set(e, EX_USAGE, "more than 65536 sources, each with the "
+            "name of a file or folder: --lang NAME makes one of them, --lang "
+            "a,b,c --lang-path takes theirs from paths");
+    for (size_t i = 0; i < in->n; i++) {
+        if (in->v[i].size == 0) {
+            in->bytes = 0;
+            break;
+        }
+        in->bytes += (double)in->v[i].size;
+    }
+    return 0;
+}
+
+void
+inputs_release(struct inputs *in)
+{
+    for (size_t i = 0; i < in->n; i++)
+        free(in->v[i].path);
+    free(in->v);
+    set_release(&in->set);
+    memset(in, 0, sizeof *in);
+}

@@ -1,0 +1,411 @@
+/* Statistics by source; see tokenize_stats.h. */
+#include "stats.h"
+
+#include "base/text.h"
+#include "text/unicode.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a token does to words. */
+enum {
+    T_WORD = 1,             /* has characters that are not white space */
+    T_MORE = 2,             /* in more than one run */
+    T_SPACE_FIRST = 4, T_SPACE_LAST = 8,
+    T_FALLBACK = 16,
+    T_BROKEN = 32           /* has a part of a character; the rest is void */
+};
+
+struct row {
+    uint64_t docs, bytes, chars, words, tokens, split, fallback, dropped;
+    uint64_t distinct;
+    uint64_t *seen;         /* a bit an id */
+};
+
+/* On the way through a text: */
+struct walk {
+    uint64_t split;         /* words that more than one token has a part of */
+    int inside;             /* a word */
+    int counted;            /* which is split */
+};
+
+struct stats {
+    const struct inputs *in;
+    const struct run_opts *run;
+    size_t vocab;
+    uint8_t *token;         /* [vocab] */
+    struct buf text;        /* of broken tokens */
+    uint32_t *at;           /* [vocab+1] their places in it */
+    struct buf part;        /* text of adjacent ones */
+    struct row *row;        /* [nsource] */
+};
+
+/* A plain token of one letter, before which others are decoded: decoders
+ * treat the first one in a special way. */
+static uint32_t
+plain_token(const struct tokenizer *t)
+{
+    const int64_t id = tok_id(t, "a", 1);
+
+    return id < 0 ? 0 : (uint32_t)id;
+}
+
+/* The bytes of a token in the middle of a text. */
+static void
+token_bytes(const struct tokenizer *t, uint32_t first, uint32_t id,
+    struct buf *out)
+{
+    const uint32_t two[2] = { first, id };
+    struct buf both = { 0 };
+    size_t alone;
+
+    buf_clear(out);
+    if (tok_decode(t, two, 1, 0, out, NULL) < 0)
+        out->n = 0;
+    alone = out->n;
+    buf_clear(out);
+    if (tok_decode(t, two, 2, 0, &both, NULL) == 0 && both.n > alone)
+        buf_add(out, both.p + alone, both.n - alone);
+    buf_release(&both);
+}
+
+static uint8_t
+token_kind(const char *text, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)text, *end = p + n;
+    unsigned kind = 0;
+    int inside = 0;
+    size_t k;
+
+    for (; p < end; p += k) {
+        const uint32_t c = uni_next(p, end, &k);
+        const int space = c != UTF8_BAD && (uni_class(c) & U_S);
+
+        if (c == UTF8_BAD)
+            return T_FALLBACK | T_BROKEN;
+        if (space) {
+            kind |= T_SPACE_LAST | (p == (const unsigned char *)text ?
+                T_SPACE_FIRST : 0U);
+        } else {
+            kind &= ~(unsigned)T_SPACE_LAST;
+            kind |= inside ? 0U : kind & T_WORD ? T_MORE : T_WORD;
+        }
+        inside = !space;
+    }
+    return (uint8_t)kind;
+}
+
+/* <0xC3> and so on: value[id] is the byte, others have -1. */
+static int16_t *
+byte_tokens(const struct tokenizer *t, size_t vocab)
+{
+    int16_t *value = xreallocarray(NULL, vocab, sizeof *value);
+    char name[8];
+
+    memset(value, 0xff, vocab * sizeof *value);
+    for (int b = 0; b < 256; b++) {
+        int64_t id;
+
+        snprintf(name, sizeof name, "<0x%02X>", (unsigned)b);
+        id = tok_id(t, name, 6);
+        if (id >= 0 && (size_t)id < vocab)
+            value[id] = (int16_t)b;
+    }
+    return value;
+}
+
+static void
+look_at_tokens(struct stats *s, const struct tokenizer *t)
+{
+    const uint32_t first = plain_token(t);
+    const int64_t unk = tok_id(t, "<unk>", 5);
+    int16_t *value = byte_tokens(t, s->vocab);
+    struct buf b = { 0 };
+
+    for (size_t i = 0; i < s->vocab; i++) {
+        if (value[i] >= 0) {
+            buf_clear(&b);
+            buf_addc(&b, value[i]);
+        } else {
+            token_bytes(t, first, (uint32_t)i, &b);
+        }
+        s->token[i] = token_kind(b.p, b.n);
+        s->at[i] = (uint32_t)s->text.n;
+        if (s->token[i] & T_BROKEN)
+            buf_add(&s->text, b.p, b.n);
+        if (value[i] >= 0 || (unk >= 0 && i == (size_t)unk))
+            s->token[i] |= T_FALLBACK;
+    }
+    s->at[s->vocab] = (uint32_t)s->text.n;
+    buf_release(&b);
+    free(value);
+}
+
+struct stats *
+stats_new(const struct inputs *in, const struct run_opts *run)
+{
+    struct stats *s = xcalloc(1, sizeof *s);
+
+    s->in = in;
+    s->run = run;
+    s->vocab = tok_vocab(run->t);
+    s->token = xcalloc(s->vocab, 1);
+    s->at = xcalloc(s->vocab + 1, sizeof *s->at);
+    s->row = xcalloc(in->nsource, sizeof *s->row);
+    look_at_tokens(s, run->t);
+    return s;
+}
+
+void
+stats_free(struct stats *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->in->nsource; i++)
+        free(s->row[i].seen);
+    free(s->row);
+    buf_release(&s->text);
+    buf_release(&s->part);
+    free(s->at);
+    free(s->token);
+    free(s);
+}
+
+static void
+part_of_word(struct walk *w, int more)
+{
+    w->split += more && !w->counted;
+    w->counted |= more;
+}
+
+static void
+whole_token(struct walk *w, unsigned kind)
+{
+    if (kind & T_WORD)
+        part_of_word(w, w->inside && !(kind & T_SPACE_FIRST));
+    if (kind & (T_SPACE_FIRST | T_SPACE_LAST | T_MORE))
+        w->counted = 0;
+    /* a token that goes on with a word and ends in another */
+    if (kind & T_WORD)
+        w->inside = !(kind & T_SPACE_LAST);
+    else if (kind & T_SPACE_FIRST)
+        w->inside = 0;
+}
+
+/* Broken tokens in a row, which have whole characters together; their
+ * number. */
+static size_t
+broken_tokens(struct stats *s, struct walk *w, const uint32_t *ids, size_t n)
+{
+    const unsigned char *p, *end;
+    size_t m, len, tok = 0, left = 0, last = SIZE_MAX;
+
+    buf_clear(&s->part);
+    for (m = 0; m < n && (s->token[ids[m]] & T_BROKEN); m++)
+        buf_add(&s->part, s->text.p + s->at[ids[m]],
+            s->at[ids[m] + 1] - s->at[ids[m]]);
+    p = (const unsigned char *)s->part.p;
+    end = p + s->part.n;
+    for (; p < end; p += len) {
+        const uint32_t c = uni_next(p, end, &len);
+        const int space = c != UTF8_BAD && (uni_class(c) & U_S);
+        size_t begins = 0;
+
+        /* tok - 1 is the token of the last byte; `left` of it come after. */
+        for (size_t k = 0; k < len; k++, left--) {
+            for (; left == 0; tok++)
+                left = s->at[ids[tok] + 1] - s->at[ids[tok]];
+            if (k == 0)
+                begins = tok;
+        }
+        if (space || !w->inside)
+            w->counted = 0;
+        if (!space)
+            part_of_word(w, tok != begins || (w->inside && begins != last));
+        w->inside = !space;
+        last = tok;
+    }
+    return m;
+}
+
+/* Words of ids[n] that more than one token has a part of. */
+static uint64_t
+split_words(struct stats *s, const uint32_t *ids, size_t n)
+{
+    struct walk w = { 0 };
+
+    for (size_t i = 0; i < n; )
+        if (s->token[ids[i]] & T_BROKEN)
+            i += broken_tokens(s, &w, ids + i, n - i);
+        else
+            whole_token(&w, s->token[ids[i++]]);
+    return w.split;
+}
+
+/* r's counts join all's, but for distinct ids. */
+static void
+add_row(const struct stats *s, struct row *all, const struct row *r)
+{
+    all->docs += r->docs;
+    all->bytes += r->bytes;
+    all->chars += r->chars;
+    all->words += r->words;
+    all->tokens += r->tokens;
+    all->split += r->split;
+    all->fallback += r->fallback;
+    all->dropped += r->dropped;
+    for (size_t i = 0; r->seen && i <= s->vocab / 64; i++)
+        all->seen[i] |= r->seen[i];
+}
+
+static uint64_t
+count_distinct(const struct stats *s, const struct row *r)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i <= s->vocab / 64; i++)
+        for (uint64_t w = r->seen[i]; w; w &= w - 1)
+            n++;
+    return n;
+}
+
+int
+stats_put(void *ctx, const struct doc *d, struct err *e)
+{
+    struct stats *s = ctx;
+    struct row *r = &s->row[d->source];
+    const uint32_t *ids = d->ids.v +
+        (d->ids.n > 0 && s->run->bos >= 0 ? 1 : 0);
+
+    (void)e;
+    r->docs++;
+    r->bytes += d->bytes;
+    r->chars += d->chars;
+    r->words += d->words;
+    r->tokens += d->plain;
+    if (d->plain == 0)
+        return 0;
+    r->split += split_words(s, ids, d->plain);
+    if (!r->seen)
+        r->seen = xcalloc(s->vocab / 64 + 1, sizeof *r->seen);
+    for (size_t i = 0; i < d->plain; i++) {
+        const uint64_t bit = UINT64_C(1) << (ids[i] & 63);
+        uint64_t *seen = &r->seen[ids[i] / 64];
+
+        r->fallback += (s->token[ids[i]] & T_FALLBACK) != 0;
+        r->distinct += (*seen & bit) == 0;
+        *seen |= bit;
+    }
+    return 0;
+}
+
+static double
+ratio(uint64_t a, uint64_t b)
+{
+    return b ? (double)a / (double)b : 0.0;
+}
+
+/* Tokens for a token of English where the texts are taken to be parallel:
+ * as many documents.  NaN: they are not. */
+static double
+parity(const struct stats *s, const struct row *r)
+{
+    const size_t en = inputs_source(s->in, "en", 2);
+
+    if (en == s->in->nsource || s->row[en].tokens == 0 ||
+        s->row[en].docs != r->docs)
+        return NAN;
+    return ratio(r->tokens, s->row[en].tokens);
+}
+
+static void
+print_tsv(FILE *f, const char *name, const struct row *r, double parallel)
+{
+    fprintf(f, "%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%"
+        PRIu64 "\t%.3f\t%.3f\t%.4f\t%.6f\t%" PRIu64, SHOWN(name), r->docs,
+        r->bytes, r->chars, r->words, r->tokens, ratio(r->tokens, r->words),
+        ratio(r->chars, r->tokens), ratio(r->split, r->words),
+        ratio(r->fallback, r->tokens), r->distinct);
+    if (isfinite(parallel))
+        fprintf(f, "\t%.3f", parallel);
+    else
+        fprintf(f, "\t-");
+    fprintf(f, "\t%" PRIu64 "\n", r->dropped);
+}
+
+static json_t *
+row_json(const char *name, const struct row *r, double parallel)
+{
+    json_t *j = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, "
+        "s:f, s:I}", "source", name, "documents", (json_int_t)r->docs,
+        "bytes", (json_int_t)r->bytes, "characters", (json_int_t)r->chars,
+        "words", (json_int_t)r->words, "tokens", (json_int_t)r->tokens,
+        "tokens/word", ratio(r->tokens, r->words), "characters/token",
+        ratio(r->chars, r->tokens), "split", ratio(r->split, r->words),
+        "fallback", ratio(r->fallback, r->tokens), "distinct",
+        (json_int_t)r->distinct);
+
+    json_object_set_new(j, "parity", isfinite(parallel) ?
+        json_real(parallel) : json_null());
+    json_object_set_new(j, "dropped", json_integer((json_int_t)r->dropped));
+    return j;
+}
+
+static void
+print_json(FILE *f, json_t *rows, json_t *all, const struct clean *clean)
+{
+    json_t *j = json_object(), *dropped = json_object();
+
+    for (size_t i = 0; clean_reason(i); i++)
+        if (clean_count(clean, i) > 0)
+            json_object_set_new(dropped, clean_reason(i),
+                json_integer((json_int_t)clean_count(clean, i)));
+    json_object_set_new(j, "sources", rows);
+    json_object_set_new(j, "all", all);
+    json_object_set_new(j, "dropped", dropped);
+    json_object_set_new(j, "boilerplate-lines",
+        json_integer((json_int_t)clean_lines(clean)));
+    json_dumpf(j, f, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+    putc('\n', f);
+    json_decref(j);
+}
+
+void
+stats_print(const struct stats *s, FILE *f, const struct clean *clean,
+    int json)
+{
+    struct row all = { 0 };
+    json_t *rows = json_array();
+    size_t n = 0;
+
+    all.seen = xcalloc(s->vocab / 64 + 1, sizeof *all.seen);
+    if (!json)
+        fprintf(f, "source\tdocuments\tbytes\tcharacters\twords\ttokens\t"
+            "tokens/word\tcharacters/token\tsplit\tfallback\tdistinct\t"
+            "parity\tdropped\n");
+    for (size_t i = 0; i < s->in->nsource; i++) {
+        struct row *r = &s->row[i];
+
+        r->dropped = clean_dropped(clean, i);
+        if (r->docs == 0 && r->dropped == 0)
+            continue;
+        n++;
+        add_row(s, &all, r);
+        if (json)
+            json_array_append_new(rows, row_json(s->in->source[i], r,
+                parity(s, r)));
+        else
+            print_tsv(f, s->in->source[i], r, parity(s, r));
+    }
+    all.distinct = count_distinct(s, &all);
+    if (json)
+        print_json(f, rows, row_json("all", &all, NAN), clean);
+    else if (n > 1)
+        print_tsv(f, "all", &all, NAN);
+    if (!json)
+        json_decref(rows);
+    free(all.seen);
+}

@@ -1,0 +1,196 @@
+/* Decompression, by libarchive; see tokenize_unpack.h. */
+#include "unpack.h"
+
+#include "base/mem.h"
+
+#include <archive.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BLOCK ((size_t)256 << 10)
+
+struct unpack {
+    int fd;
+    const char *name;
+    struct archive *a;      /* NULL: fd is read as it is */
+    int packed, end, error;     /* error: errno of a failed read */
+    char *block;
+    uint64_t fed;           /* bytes of fd read */
+    uint64_t content;       /* bytes given */
+};
+
+static ptrdiff_t
+read_some(int fd, void *p, size_t n)
+{
+    ptrdiff_t k;
+
+    do
+        k = read(fd, p, n);
+    while (k < 0 && errno == EINTR);
+    return k;
+}
+
+static la_ssize_t
+feed(struct archive *a, void *ctx, const void **block)
+{
+    struct unpack *u = ctx;
+    const ptrdiff_t k = read_some(u->fd, u->block, BLOCK);
+
+    if (k < 0)
+        archive_set_error(a, u->error = errno, "%s", strerror(errno));
+    else
+        u->fed += (uint64_t)k;
+    *block = u->block;
+    return k;
+}
+
+static int
+failed(const struct unpack *u, struct err *e)
+{
+    const char *s = archive_error_string(u->a);
+
+    return err_set(e, u->error ? EX_SYS : EX_INPUT, "%s: offset %llu%s: %s",
+        u->name, (unsigned long long)u->content,
+        u->packed ? " of its content" : "", s ? s : "is damaged");
+}
+
+/* A regular file as it is, without libarchive. */
+static void
+make_plain(struct unpack *u)
+{
+    struct stat st;
+
+    if (fstat(u->fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+        lseek(u->fd, 0, SEEK_CUR) != (off_t)u->fed || lseek(u->fd, 0,
+        SEEK_SET) != 0)
+        return;                 /* its beginning may be another's */
+    archive_read_free(u->a);
+    u->a = NULL;
+    u->fed = 0;
+    u->end = 0;
+}
+
+static int
+begin(struct unpack *u, struct err *e)
+{
+    struct archive_entry *entry;
+    int k;
+
+    archive_read_support_filter_gzip(u->a);
+    archive_read_support_filter_bzip2(u->a);
+    archive_read_support_filter_xz(u->a);
+    archive_read_support_filter_zstd(u->a);
+    archive_read_support_filter_lz4(u->a);
+    archive_read_support_format_raw(u->a);
+    archive_read_support_format_empty(u->a);
+    k = archive_read_open(u->a, u, NULL, feed, NULL);
+    if (k == ARCHIVE_OK)
+        k = archive_read_next_header(u->a, &entry);
+    if (k != ARCHIVE_OK && k != ARCHIVE_WARN && k != ARCHIVE_EOF)
+        return failed(u, e);
+    if (archive_filter_count(u->a) > 2)     /* with that of the file */
+        return err_set(e, EX_INPUT, "%s: offset 0: is compressed twice",
+            u->name);
+    u->packed = archive_filter_code(u->a, 0) != ARCHIVE_FILTER_NONE;
+    u->end = k == ARCHIVE_EOF;
+    if (!u->packed)
+        make_plain(u);
+    return 0;
+}
+
+struct unpack *
+unpack_open(int fd, const char *name, struct err *e)
+{
+    struct unpack *u = xcalloc(1, sizeof *u);
+
+    u->fd = fd;
+    u->name = name;
+    u->block = xmalloc(BLOCK);
+    u->a = archive_read_new();
+    if (!u->a)
+        die(EX_SYS, "out of memory");
+    if (begin(u, e) == 0)
+        return u;
+    unpack_close(u);
+    return NULL;
+}
+
+void
+unpack_close(struct unpack *u)
+{
+    if (!u)
+        return;
+    archive_read_free(u->a);
+    free(u->block);
+    free(u);
+}
+
+int
+unpack_is_packed(const struct unpack *u)
+{
+    return u->packed;
+}
+
+int
+unpack_seeks(const struct unpack *u)
+{
+    return !u->a;
+}
+
+/* libarchive stops at the end of what is compressed, whatever follows. */
+static int
+check_end(struct unpack *u, struct err *e)
+{
+    const uint64_t used = (uint64_t)archive_filter_bytes(u->a, -1);
+    ptrdiff_t k;
+
+    u->end = 1;
+    if (!u->packed)
+        return 0;
+    if (u->fed == used) {
+        k = read_some(u->fd, u->block, BLOCK);
+        if (k < 0)
+            return err_set(e, EX_SYS, "%s:", u->name);
+        if (k == 0)
+            return 0;
+    }
+    return err_set(e, EX_INPUT, "%s: offset %llu: what is compressed ends "
+        "here, but more follows", u->name, (unsigned long long)used);
+}
+
+ptrdiff_t
+unpack_read(struct unpack *u, void *p, size_t n, struct err *e)
+{
+    ptrdiff_t k;
+
+    if (u->end)
+        return 0;
+    if (!u->a) {
+        k = read_some(u->fd, p, n);
+        if (k < 0)
+            return err_set(e, EX_SYS, "%s:", u->name);
+        u->fed += (uint64_t)k;
+        return k;
+    }
+    k = archive_read_data(u->a, p, n);
+    if (k < 0)
+        return failed(u, e);
+    u->content += (uint64_t)k;
+    return k > 0 ? k : check_end(u, e);
+}
+
+int64_t
+unpack_seek(struct unpack *u, int64_t at, int whence)
+{
+    u->end = 0;
+    return lseek(u->fd, (off_t)at, whence);
+}
+
+uint64_t
+unpack_fed(const struct unpack *u)
+{
+    return u->fed;
+}
