@@ -456,19 +456,21 @@ load_post(struct tokenizer *t, const json_t *j, const char *path, int depth,
  * Tekken's vocabulary with the pattern of Llama 3, which a converter put in
  * where none was given: it cuts before digits in threes, of which Tekken has
  * no token, and CamelCase not at all.  The vocabulary tells by its special
- * tokens and by having no number of two digits.
+ * tokens and by having no number of two digits.  As in transformers,
+ * fix_mistral_regex of tokenizer_config.json says which of the patterns to
+ * take: true is Tekken's.
  */
 static int
-mistral_regex(struct tokenizer *t, struct err *e)
+mistral_regex(struct tokenizer *t, const json_t *config, struct err *e)
 {
     static const char *const name[] = { "[INST]", "[/INST]" };
-    const char *what = getenv("RETORT_MISTRAL_REGEX");
+    const json_t *fix = json_object_get(config, "fix_mistral_regex");
 
-    if (what && !*what)
-        what = NULL;
-    if (what && strcmp(what, "fix") != 0 && strcmp(what, "keep") != 0)
-        return err_set(e, EX_USAGE, "RETORT_MISTRAL_REGEX: is neither fix nor "
-            "keep");
+    if (json_is_null(fix))
+        fix = NULL;
+    if (fix && !json_is_boolean(fix))
+        return tok_bad(e, "tokenizer_config.json: fix_mistral_regex: is "
+            "neither true nor false");
     if (t->sp || t->split != SPLIT_CL100K || vocab_id_of(t, "10", 2) !=
         TOK_NONE)
         return 0;
@@ -478,26 +480,28 @@ mistral_regex(struct tokenizer *t, struct err *e)
         if (id < 0 || !tok_is_special(t, (uint32_t)id))
             return 0;
     }
-    if (what && *what == 'f')
+    if (json_is_true(fix))
         t->split = SPLIT_TEKKEN;
-    else if (!what)
+    else if (!fix)
         t->warning = "pre_tokenizer: the vocabulary is Mistral's Tekken, but "
             "the pattern is Llama 3's, as older versions of transformers "
             "wrote it: words and numbers are cut unlike in training "
-            "(RETORT_MISTRAL_REGEX=fix takes Tekken's pattern, =keep this "
-            "one)";
+            "(\"fix_mistral_regex\": true in the tokenizer_config.json takes "
+            "Tekken's pattern, false this one)";
     return 0;
 }
 
 /* All but the model. */
 static int
-load_rest(struct tokenizer *t, const json_t *j, const struct names *names,
-    struct err *e)
+load_rest(struct tokenizer *t, const struct source *src,
+    const struct names *names, struct err *e)
 {
+    const json_t *const j = src->j;
+
     return load_added(t, json_object_get(j, "added_tokens"), names, e) ||
         load_post(t, json_object_get(j, "post_processor"), "post_processor",
         0, e) || decoder_load(t, json_object_get(j, "decoder"), e) ||
-        mistral_regex(t, e) ? -1 : 0;
+        mistral_regex(t, src->config, e) ? -1 : 0;
 }
 
 int
@@ -519,7 +523,7 @@ tok_load(struct tokenizer *t, const struct source *src, struct err *e)
         norm_check(t, e) || pre_load(t, json_object_get(j, "pre_tokenizer"), e))
         return -1;
     r = load_model(t, src, &names, &pairs, e);
-    if (r == 0 && (r = load_rest(t, j, &names, e)) == 0)
+    if (r == 0 && (r = load_rest(t, src, &names, e)) == 0)
         tok_hash_all(t, pairs);
     names_free(&names);
     free(pairs);

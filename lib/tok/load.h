@@ -6,11 +6,13 @@
 
 #include "format/json.h"
 
-/* A tokenizer.json: a tree, and beside it the large parts as text. */
+/* A tokenizer.json, parsed, except that its large parts may be left as text;
+ * and the tokenizer_config.json beside it. */
 enum { PART_VOCAB, PART_MERGES, PARTS };
 struct source {
     const json_t *j;
     struct js_part part[PARTS];     /* n = 0: it is in j */
+    const json_t *config;           /* NULL: there is none */
 };
 
 /* Fill *t (zeroed) from a tokenizer.json.  -1 and *e, or TOK_UNPLAIN, when the

@@ -113,10 +113,10 @@ from_names(struct tokenizer *t)
     }
 }
 
-/* A tokenizer of *src and config (may be NULL), both still the caller's.  NULL
- * and *e, whose code is 0 where src has to be a tree. */
+/* A tokenizer of *src, which stays the caller's.  NULL and *e, whose code is 0
+ * where src has to be a tree. */
 static struct tokenizer *
-build(const struct source *src, const json_t *config, struct err *e)
+build(const struct source *src, struct err *e)
 {
     struct tokenizer *t = xcalloc(1, sizeof *t);
     int r = -1;
@@ -130,8 +130,8 @@ build(const struct source *src, const json_t *config, struct err *e)
     }
     t->bos = t->before;
     t->eos = t->after;
-    from_config(t, config, "bos_token", &t->bos);
-    from_config(t, config, "eos_token", &t->eos);
+    from_config(t, src->config, "bos_token", &t->bos);
+    from_config(t, src->config, "eos_token", &t->eos);
     return t;
 }
 
@@ -139,23 +139,23 @@ build(const struct source *src, const json_t *config, struct err *e)
 static struct tokenizer *
 build_tree(const json_t *tok, const json_t *config, struct err *e)
 {
-    const struct source src = { .j = tok };
+    const struct source src = { .j = tok, .config = config };
 
-    return build(&src, config, e);
+    return build(&src, e);
 }
 
 /* The same of the text of a tokenizer.json. */
 static struct tokenizer *
 build_text(const char *text, size_t n, const json_t *config, struct err *e)
 {
-    struct source src = { .part = {
+    struct source src = { .config = config, .part = {
         [PART_VOCAB] = { .path = "model.vocab", .open = '{' },
         [PART_MERGES] = { .path = "model.merges", .open = '[' } } };
     json_t *j = js_parse_parts(text, n, src.part, PARTS, e);
     struct tokenizer *t = NULL;
 
     src.j = j;
-    if (j && (t = build(&src, config, e)) == NULL && e->code == 0) {
+    if (j && (t = build(&src, e)) == NULL && e->code == 0) {
         json_decref(j);
         if ((j = js_parse(text, n, e)) != NULL)
             t = build_tree(j, config, e);

@@ -54,8 +54,8 @@ int tok_check(const char *path, size_t V, struct err *e);
  * What is doubtful about a file that was read all the same, for a program that
  * encodes text to tell once, or NULL: the files of Mistral's Tekken models
  * that older versions of transformers wrote, with the pattern of Llama 3.  The
- * environment's RETORT_MISTRAL_REGEX takes Tekken's pattern for them ("fix")
- * or this one without a word ("keep").
+ * field fix_mistral_regex of tokenizer_config.json takes Tekken's pattern for
+ * them (true) or this one without a warning (false).
  */
 const char *tok_warning(const struct tokenizer *t);
 

@@ -27,7 +27,7 @@ test_family(const char *name, const json_t *texts)
 
 /* The file of a Tekken model with the pattern of Llama 3. */
 static struct tokenizer *
-wrong_regex(const char *setting)
+wrong_regex(const char *config)
 {
     struct err e = { 0 };
     json_t *right = js_load(golden("family", "nemo", ".json"), JS_MAX, &e);
@@ -38,8 +38,7 @@ wrong_regex(const char *setting)
     json_object_set(right, "pre_tokenizer", json_object_get(other,
         "pre_tokenizer"));
     s = json_dumps(right, 0);
-    setenv("RETORT_MISTRAL_REGEX", setting, 1);
-    t = tok_parse(s, strlen(s), NULL, 0, &e);
+    t = tok_parse(s, strlen(s), config, config ? strlen(config) : 0, &e);
     if (!t)
         printf("# %s\n", e.msg);
     free(s);
@@ -52,19 +51,22 @@ static void
 test_mistral_regex(const json_t *texts)
 {
     struct err e = { 0 };
-    struct tokenizer *as_is = wrong_regex(""), *keep = wrong_regex("keep");
-    struct tokenizer *fix = wrong_regex("fix"), *none = wrong_regex("x");
+    struct tokenizer *as_is = wrong_regex(NULL);
+    struct tokenizer *null = wrong_regex("{\"fix_mistral_regex\": null}");
+    struct tokenizer *keep = wrong_regex("{\"fix_mistral_regex\": false}");
+    struct tokenizer *fix = wrong_regex("{\"fix_mistral_regex\": true}");
+    struct tokenizer *none = wrong_regex("{\"fix_mistral_regex\": 1}");
     struct tokenizer *nemo, *llama;
     char a[33], b[33];
 
-    unsetenv("RETORT_MISTRAL_REGEX");
     nemo = tok_open(golden("family", "nemo", ".json"), &e);
     llama = tok_open(golden("family", "llama3", ".json"), &e);
     ok(as_is && tok_warning(as_is), "Tekken with Llama 3's pattern: a warning");
+    ok(null && tok_warning(null), "null is as if it were not there");
     ok(keep && !tok_warning(keep), "kept without one");
     ok(nemo && llama && !tok_warning(nemo) && !tok_warning(llama), "none for "
         "the files that are right");
-    ok(!none, "another setting is refused");
+    ok(!none, "what is neither true nor false is refused");
     if (ok(fix && !tok_warning(fix), "with Tekken's pattern")) {
         compare_answers("nemo, fixed", fix, texts, golden("family", "nemo",
             ".ids"));
@@ -75,6 +77,7 @@ test_mistral_regex(const json_t *texts)
         ok(strcmp(a, b) != 0, "the other one's is not");
     }
     tok_free(as_is);
+    tok_free(null);
     tok_free(keep);
     tok_free(fix);
     tok_free(none);

@@ -191,19 +191,27 @@ awk 'FNR == NR { if (/^"Regex":/) r = $0; next } /^"Regex":/ { $0 = r } 1' \
 cp "$gold/family/nemo.json" right.json
 ok 'a wrong pattern' tokenize -q -t wrong.json -o wrong.s sp.txt
 equal 'is told once' "$(grep -c 'wrong.json: pre_tokenizer: .*Tekken' err)" 1
-ok 'mended' env RETORT_MISTRAL_REGEX=fix tokenize -q -t wrong.json -o fix.s \
-    sp.txt
+mkdir fix keep neither
+for i in fix keep neither; do
+    cp wrong.json "$i/tokenizer.json"
+done
+printf '{"fix_mistral_regex": true}' >fix/tokenizer_config.json
+printf '{"fix_mistral_regex": false}' >keep/tokenizer_config.json
+printf '{"fix_mistral_regex": "true"}' >neither/tokenizer_config.json
+ok 'mended' tokenize -q -t fix -o fix.s sp.txt
 equal 'without a word' "$(cat err)" ''
 ok 'the right file' tokenize -q -t right.json -o right.s sp.txt
 equal 'without a word' "$(cat err)" ''
 same 'gives the same' right.s fix.s
-ok 'kept' env RETORT_MISTRAL_REGEX=keep tokenize -q -t wrong.json -o keep.s \
-    sp.txt
+ok 'kept' tokenize -q -t keep -o keep.s sp.txt
 equal 'without a word' "$(cat err)" ''
 same 'as the file has it' wrong.s keep.s
 status 1 'which is another tokenizer' cmp -s wrong.s right.s
-status 2 'another setting' env RETORT_MISTRAL_REGEX=x tokenize -q \
-    -t wrong.json --ids sp.txt
+status 3 'another setting' tokenize -q -t neither --ids sp.txt
+like 'says what it is' 'fix_mistral_regex: is neither true nor false' err
+ok 'the environment has no say' env RETORT_MISTRAL_REGEX=fix tokenize -q \
+    -t wrong.json -o env.s sp.txt
+same 'in what ids come out' wrong.s env.s
 
 # Training
 ok '--train' tokenize -q --train t --vocab 600 "$gold/train.txt"
