@@ -447,9 +447,13 @@ open_archive(struct reader *r, struct err *e)
     if (format < 0)
         return -1;
     /* An empty tar is NUL bytes, as a damaged text may be. */
-    if (end && format == ARCHIVE_FORMAT_TAR && !named && r->input->path)
-        return err_set(e, EX_INPUT, "%s: offset 0: %s", name,
-            kind_nul("", 1, 0));
+    if (end && format == ARCHIVE_FORMAT_TAR && !named && r->input->path) {
+        if (!r->in->o.lossy || !unpack_seeks(r->u))
+            return err_set(e, EX_INPUT, "%s: offset 0: %s", name,
+                kind_nul("", 1, 0));
+        format = ARCHIVE_FORMAT_RAW;
+        end = 0;
+    }
     if (format == ARCHIVE_FORMAT_TAR || format == ARCHIVE_FORMAT_ZIP) {
         r->packed = 1;
         return end ? end_archive(r, e) : 0;

@@ -17,6 +17,8 @@ struct unpack {
     const char *name;
     struct archive *a;      /* NULL: fd is read as it is */
     int packed, end, error;     /* error: errno of a failed read */
+    int closed;             /* lz4_skip was given */
+    unsigned char head[4];  /* what fd begins with */
     char *block;
     uint64_t fed;           /* bytes of fd read */
     uint64_t content;       /* bytes given */
@@ -33,12 +35,33 @@ read_some(int fd, void *p, size_t n)
     return k;
 }
 
+/* libarchive takes four bytes behind the last frame of lz4 before it sees that
+ * they begin none, so four bytes of anything would pass.  A frame to skip is put
+ * at the end of the file: it is read to its end only where another may begin,
+ * and has no four zeros, which would end a frame that was cut off. */
+static const unsigned char lz4_magic[4] = { 0x04, 0x22, 0x4d, 0x18 };
+static const unsigned char lz4_skip[12] = { 0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0,
+    0xff, 0xff, 0xff, 0xff };
+
+static int
+is_lz4(const struct unpack *u)
+{
+    return memcmp(u->head, lz4_magic, sizeof u->head) == 0;
+}
+
 static la_ssize_t
 feed(struct archive *a, void *ctx, const void **block)
 {
     struct unpack *u = ctx;
-    const ptrdiff_t k = read_some(u->fd, u->block, BLOCK);
+    ptrdiff_t k = read_some(u->fd, u->block, BLOCK);
 
+    for (ptrdiff_t i = 0; i < k && u->fed + (uint64_t)i < sizeof u->head; i++)
+        u->head[u->fed + (uint64_t)i] = (unsigned char)u->block[i];
+    if (k == 0 && !u->closed && is_lz4(u)) {
+        u->closed = 1;
+        k = (ptrdiff_t)sizeof lz4_skip;
+        memcpy(u->block, lz4_skip, sizeof lz4_skip);
+    }
     if (k < 0)
         archive_set_error(a, u->error = errno, "%s", strerror(errno));
     else
@@ -144,19 +167,21 @@ unpack_seeks(const struct unpack *u)
 static int
 check_end(struct unpack *u, struct err *e)
 {
-    const uint64_t used = (uint64_t)archive_filter_bytes(u->a, -1);
+    uint64_t used = (uint64_t)archive_filter_bytes(u->a, -1);
     ptrdiff_t k;
 
     u->end = 1;
     if (!u->packed)
         return 0;
-    if (u->fed == used) {
+    if (u->fed == used && (u->closed || !is_lz4(u))) {
         k = read_some(u->fd, u->block, BLOCK);
         if (k < 0)
             return err_set(e, EX_SYS, "%s:", u->name);
         if (k == 0)
             return 0;
     }
+    if (is_lz4(u))
+        used -= 4;          /* that began no frame */
     return err_set(e, EX_INPUT, "%s: offset %llu: what is compressed ends "
         "here, but more follows", u->name, (unsigned long long)used);
 }
