@@ -29,6 +29,16 @@ struct input {
     uint16_t *map;              /* [info.nsource] number in the whole */
 };
 
+/* A message of the directory that is added to. */
+struct before {
+    uint64_t tokens;
+    uint32_t n;                 /* documents or rows */
+    uint32_t shard;
+    size_t msg;
+    int known;                  /* chain is */
+    struct chain chain;         /* of its ids and keys */
+};
+
 struct merge {
     const char *dir;            /* that is written */
     int partial;
@@ -38,8 +48,9 @@ struct merge {
     struct shard_make *k;       /* NULL before the first input */
     int some;                   /* there are documents or rows before */
     struct buf teacher;         /* its message, if there is one */
-    int has_last;               /* added to: the last documents or rows that */
-    struct chain last;          /* were there, by ids and keys */
+    struct shardset *old;       /* what is added to, or NULL */
+    struct buf before;          /* struct before, by tokens, then n */
+    struct shard_buf read;      /* of old */
     struct buf source;          /* u16, renumbered */
     uint64_t bytes;
 };
@@ -143,40 +154,84 @@ identify(const struct msg *m, struct chain *c)
     return 1;
 }
 
-/* Who adds the same twice in a row, as a script that is run again does. */
 static int
-check_new(const struct merge *g, const struct input *x, const struct msg *m,
-    struct err *e)
+order_before(const void *a, const void *b)
 {
-    struct chain c;
+    const struct before *x = a, *y = b;
 
-    if (!g->has_last || !identify(m, &c) ||
-        memcmp(c.h, g->last.h, sizeof c.h) != 0)
-        return 0;
-    return err_set(e, EX_USAGE, "%s: message %" PRIu64 " holds what %s ends "
-        "with: it was added before", io_in_name(x->name), m->seq, g->dir);
+    if (x->tokens != y->tokens)
+        return x->tokens < y->tokens ? -1 : 1;
+    return (x->n > y->n) - (x->n < y->n);
 }
 
-/* Remember what the directory ends with. */
+/* The messages that there are already, by what its indexes say of them. */
 static int
-find_last(struct merge *g, struct shardset *s, struct err *e)
+find_before(struct merge *g, struct err *e)
 {
-    struct shard_buf b = { 0 };
-    struct msg m;
-    int r = 0;
+    for (size_t i = 0; i < shardset_manifest(g->old)->nfile; i++) {
+        const struct shard_index *x = shardset_frames(g->old, i, e);
 
-    for (size_t i = shardset_manifest(s)->nfile; r == 0 && i-- > 0 &&
-        !g->has_last;) {
-        const struct shard_index *x = shardset_frames(s, i, e);
+        if (!x)
+            return -1;
+        for (size_t k = 0; k < x->nmsg; k++)
+            if (x->msg[k].n > 0) {
+                const struct before b = { .tokens = x->msg[k].tokens,
+                    .n = x->msg[k].n, .shard = (uint32_t)i, .msg = k };
 
-        r = x ? 0 : -1;
-        for (size_t k = x ? x->nmsg : 0; r == 0 && k-- > 0 && !g->has_last;)
-            if (x->msg[k].n > 0 && (r = shardset_msg(s, i, k, &b, &m, e)) ==
-                0)
-                g->has_last = identify(&m, &g->last);
+                buf_add(&g->before, &b, sizeof b);
+            }
     }
-    shard_buf_release(&b);
-    return r;
+    if (g->before.n > 0)
+        qsort(g->before.p, g->before.n / sizeof(struct before),
+            sizeof(struct before), order_before);
+    return 0;
+}
+
+static int
+is_before(struct merge *g, struct before *b, const struct chain *c,
+    struct err *e)
+{
+    struct msg m;
+
+    if (!b->known) {
+        if (shardset_msg(g->old, b->shard, b->msg, &g->read, &m, e) < 0)
+            return -1;
+        b->known = 1;
+        identify(&m, &b->chain);
+    }
+    return memcmp(b->chain.h, c->h, sizeof c->h) == 0;
+}
+
+/* What a script adds that is run again has been there: the same documents or
+ * rows in one message.  Only those of as many tokens are read for that, each of
+ * them once. */
+static int
+check_new(struct merge *g, const struct input *x, const struct msg *m,
+    struct err *e)
+{
+    struct before *const v = (void *)g->before.p, key = { .n = (uint32_t)
+        st_find(&m->st, m->kind == MSG_DOCS ? "doc_len" : "ids")->shape[0],
+        .tokens = msg_tokens(m) };
+    size_t lo = 0, hi = g->before.n / sizeof *v;
+    const size_t n = hi;
+    struct chain c;
+    int same = 0;
+
+    if (n == 0 || !identify(m, &c))
+        return 0;
+    while (lo < hi) {
+        const size_t mid = lo + (hi - lo) / 2;
+
+        if (order_before(&v[mid], &key) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (; same == 0 && lo < n && order_before(&v[lo], &key) == 0; lo++)
+        same = is_before(g, &v[lo], &c, e);
+    return same <= 0 ? same : err_set(e, EX_USAGE, "%s: message %" PRIu64
+        " holds what %s has already: it was added before", io_in_name(x->name),
+        m->seq, g->input[0].name);
 }
 
 static int
@@ -196,7 +251,7 @@ add(struct merge *g, const struct input *x, const struct msg *m, int *taught,
         if (g->teacher.n && !*taught)
             return err_set(e, EX_INPUT, "%s: no teacher, but there is one in "
                 "what comes before it", io_in_name(x->name));
-        if (check_new(g, x, m, e) < 0)
+        if (x != g->input && check_new(g, x, m, e) < 0)
             return -1;
         instead = renumber(g, x, m, &t);
         g->some = 1;
@@ -241,15 +296,12 @@ add_input(struct merge *g, struct input *x, struct err *e)
     return k;
 }
 
-/* Open what is written; the first input is then what is there already, if
- * that is not read again. */
+/* Open what is written; in place, what is there is not read again. */
 static int
 begin(struct merge *g, int in_place, const struct shard_opts *o,
     struct err *e)
 {
-    struct shardset *s;
     const struct msg *t;
-    int r;
 
     g->k = in_place ? shardmk_append(g->dir, o, e) :
         shardmk_open(g->dir, o, e);
@@ -259,15 +311,11 @@ begin(struct merge *g, int in_place, const struct shard_opts *o,
         stream_info_put(shardmk_begin(g->k, MSG_STREAM), &g->info);
         return shardmk_send(g->k, e);
     }
-    if (!(s = shardset_open(g->dir, 0, e)))
-        return -1;
-    t = shardset_teacher(s, e);
+    t = shardset_teacher(g->old, e);
     if (t)
         buf_add(&g->teacher, t->raw, t->nraw);
     g->some = 1;
-    r = t || e->code == EX_OK ? find_last(g, s, e) : -1;
-    shardset_close(s);
-    return r;
+    return t || e->code == EX_OK ? 0 : -1;
 }
 
 static void
@@ -283,6 +331,9 @@ release(struct merge *g)
     free(g->info.source);
     buf_release(&g->teacher);
     buf_release(&g->source);
+    buf_release(&g->before);
+    shard_buf_release(&g->read);
+    shardset_close(g->old);
 }
 
 /* Write all inputs from number `from` on: in place, into a new directory, or
@@ -342,8 +393,11 @@ merge(char **in, const char *dir, int append, int partial,
     prog_catch_stop();
     g.n = had + (n ? n : 1);
     g.input = xcalloc(g.n, sizeof *g.input);
-    if (had)
+    if (had) {
         look(&g, 0, dir);
+        if (!(g.old = shardset_open(dir, 0, &e)) || find_before(&g, &e) < 0)
+            die_err(&e);
+    }
     known = g.info.nsource;
     for (size_t i = had; i < g.n; i++)
         look(&g, i, in[i - had]);

@@ -40,9 +40,17 @@ for i in 1 2 3 4; do docs p$i en $((3 * i - 2)) $((3 * i)); done
 store -o twice a && store --append -o twice c
 cp -r twice before
 status 2 'what has just been added' shard --append -o twice c
-like 'is not added again' '^shard: c: message [0-9]+ holds what twice ends with' err
+like 'is not added again' '^shard: c: message [0-9]+ holds what twice has already' err
 ok 'and nothing has changed' diff -r before twice
 ok 'other documents are' store --append -o twice p1
+cp -r twice after
+status 2 'nor what was added earlier' shard --append -o twice c
+like 'which is named' '^shard: c: message [0-9]+ holds what twice has' err
+status 2 'or what it began with' shard --append -o twice a
+status 2 'behind what is new' shard --append -o twice b c
+status 2 'or with a new source' shard --append -o twice d c
+ok 'and nothing has changed' diff -r after twice
+equal 'nor is anything left' "$(find . -name '*.append*')" ''
 
 # ---- several inputs, one directory ----
 ok 'three streams' store -o all a b c
