@@ -97,7 +97,7 @@ $(BUILD)/flags: FORCE
 $(BUILD)/lib/kern/%.o: LAST = $(if $(findstring -O0,$(CFLAGS)),,-O3 \
     -fno-math-errno)
 
-$(BUILD)/lib/base/prog.o: NEED += -DRETORT_VERSION='"$(VERSION)"' \
+$(BUILD)/lib/cli/prog.o: NEED += -DRETORT_VERSION='"$(VERSION)"' \
     -DRETORT_BUILD='"$(CC) $(CFLAGS) $(SANFLAGS)"'
 
 $(BUILD)/%.o: %.c $(BUILD)/flags

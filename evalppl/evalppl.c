@@ -3,8 +3,9 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/opt.h"
-#include "base/prog.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
 #include "kern/kern.h"
 
 #include <stdlib.h>
@@ -141,6 +142,7 @@ static void
 open_all(struct eval *e)
 {
     const char *why = kern_init();
+    struct err err;
 
     if (why != NULL)
         die(EX_SYS, "%s", why);
@@ -158,7 +160,8 @@ open_all(struct eval *e)
     if (a.from != NULL)
         e->from = find_from(e, a.from);
     check_labels(e);
-    e->pool = pool_new(a.threads);
+    if ((e->pool = pool_new(a.threads, &err)) == NULL)
+        die_err(&err);
 }
 
 static void
@@ -172,7 +175,7 @@ report(const struct eval *e)
         if (io_put_file(a.out, b.p, b.n, &err) < 0)
             die_err(&err);
     } else {
-        io_put(1, b.p, b.n, "<stdout>");
+        out_put(1, b.p, b.n, "<stdout>");
     }
     buf_release(&b);
 }
@@ -189,7 +192,7 @@ main(int argc, char **argv)
     open_all(&e);
     eval_stream(&e, *input);
     report(&e);
-    io_done();
+    out_done();
     for (size_t i = 0; i < e.nj; i++) {
         fwd_free(e.j[i].f);
         model_close(&e.j[i].m);

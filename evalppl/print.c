@@ -1,8 +1,9 @@
 /* The report: a table for people, TSV, or JSON. */
 #include "evalppl.h"
 #include "base/mem.h"
-#include "base/prog.h"
 #include "base/text.h"
+#include "cli/die.h"
+#include "cli/prog.h"
 
 #include <jansson.h>
 #include <math.h>

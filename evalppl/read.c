@@ -1,8 +1,10 @@
 /* The stream into rows, by the protocols that evalppl(1) describes. */
 #include "evalppl.h"
 #include "base/mem.h"
-#include "base/prog.h"
-#include "base/progress.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/prog.h"
+#include "cli/progress.h"
 #include "msg/batch.h"
 #include "tok/tok.h"
 #include "kern/kern.h"

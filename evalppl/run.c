@@ -1,7 +1,9 @@
 /* Rows of documents through every model, and sums over what is scored. */
 #include "evalppl.h"
+#include "base/clock.h"
 #include "base/mem.h"
-#include "base/prog.h"
+#include "base/note.h"
+#include "cli/die.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -76,7 +78,7 @@ walk(const struct pack *p, struct judged *j)
 {
     const struct rows r = { p->rows, p->T, p->ids, p->first };
     const size_t d = j->m.c.d;
-    const double start = prog_now();
+    const double start = clock_now();
 
     fwd_embed(j->f, &r, p->x);
     for (size_t i = 0; i < j->m.c.L; i++)
@@ -84,7 +86,7 @@ walk(const struct pack *p, struct judged *j)
     fwd_norm(j->f, &r, p->x, p->x);
     for (size_t k = 0; k < p->n; k++)
         memcpy(j->h + k * d, p->x + p->at[k] * d, d * sizeof(*j->h));
-    j->seconds += prog_now() - start;
+    j->seconds += clock_now() - start;
 }
 
 static void
@@ -112,12 +114,12 @@ static void
 score_pair(struct eval *e, struct pack *p, size_t i, int first)
 {
     struct judged *j = &e->j[i], *b = &e->j[e->base];
-    const double start = prog_now();
+    const double start = clock_now();
     const double share = (double)j->m.c.d / (double)(j->m.c.d + b->m.c.d);
     double t;
 
     head_score_pair(j->f, j->h, b->f, b->h, p->target, p->n, 1.0, p->pair);
-    t = prog_now() - start;
+    t = clock_now() - start;
     j->seconds += t * share;
     b->seconds += first ? t * (1.0 - share) : 0.0;
     for (size_t k = 0; k < p->n; k++) {
@@ -144,10 +146,10 @@ static void
 score_alone(struct eval *e, struct pack *p, size_t i)
 {
     struct judged *j = &e->j[i];
-    const double start = prog_now();
+    const double start = clock_now();
 
     head_score(j->f, j->h, p->target, p->n, p->nll, NULL, NULL);
-    j->seconds += prog_now() - start;
+    j->seconds += clock_now() - start;
     for (size_t k = 0; k < p->n; k++)
         add_nll(e, p, i, k, p->nll[k]);
 }

@@ -2,10 +2,13 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/opt.h"
+#include "base/note.h"
 #include "base/pool.h"
-#include "base/prog.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
 #include "format/json.h"
+#include "kern/kern.h"
 #include "train/plan.h"
 
 #include <stdio.h>
@@ -194,8 +197,14 @@ make_teacher(struct answer *r, const struct shape *t, struct pool *pool)
 static void
 make_answer(struct answer *r, const struct shape *m, const struct shape *t)
 {
-    struct pool *pool = pool_new(a.threads);
+    const char *why = kern_init();
+    struct pool *pool;
+    struct err e;
 
+    if (why != NULL)
+        die(EX_SYS, "%s", why);
+    if ((pool = pool_new(a.threads, &e)) == NULL)
+        die_err(&e);
     memset(r, 0, sizeof(*r));
     r->micro = plan_micro(a.micro, a.rows, a.T);
     arena_overcommit();
@@ -294,9 +303,9 @@ main(int argc, char **argv)
     if (a.format == 0 && r.p.total > plan_limit())
         note("this machine (or its cgroup) has only %.1f GB",
             (double)plan_limit() * 1e-9);
-    io_put(1, b.p, b.n, "<stdout>");
+    out_put(1, b.p, b.n, "<stdout>");
     buf_release(&b);
-    io_done();
+    out_done();
     free(m.mlp);
     free(t.mlp);
     return 0;

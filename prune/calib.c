@@ -1,7 +1,7 @@
 /* Calibration data: batches in memory. */
 #include "prune.h"
 #include "base/mem.h"
-#include "base/prog.h"
+#include "cli/die.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
 #include "tok/tok.h"

@@ -1,6 +1,7 @@
 /* The model on the calibration data: walks that restart from cached inputs. */
 #include "prune.h"
 #include "base/mem.h"
+#include "cli/die.h"
 #include "kern/kern.h"
 
 #include <math.h>

@@ -1,11 +1,16 @@
 /* prune - make a model smaller; see prune(1) */
 #include "prune.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/opt.h"
-#include "base/prog.h"
+#include "base/note.h"
+#include "base/number.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "cli/prog.h"
 #include "tok/tok.h"
 #include "kern/kern.h"
 #include "model/prune.h"
@@ -68,7 +73,7 @@ parse_count(const char *text)
 
     if (power > 0)
         digits[n - 1] = '\0';
-    bad = opt_real(digits, 1.0, 1e15, &v) < 0;
+    bad = number_real(digits, 1.0, 1e15, &v) < 0;
     for (int i = 0; i < power; i++)
         v *= 1000.0;
     free(digits);
@@ -208,7 +213,7 @@ write_report(const struct search *s)
     if (fclose(f) != 0)
         die(EX_SYS, "out of memory");
     if (strcmp(a.report, "-") == 0)
-        io_put(1, text, n, "<stdout>");
+        out_put(1, text, n, "<stdout>");
     else if (io_put_file(a.report, text, n, &e) < 0)
         die_err(&e);
     free(text);
@@ -219,7 +224,7 @@ static void
 judge_cut(struct search *s, struct judge *j, const struct model *small)
 {
     const struct trial best = s->t[s->best];
-    const double start = prog_now();
+    const double start = clock_now();
     struct trial *t = search_add(s, "cut");
     char kept[8192];
 
@@ -232,7 +237,7 @@ judge_cut(struct search *s, struct judge *j, const struct model *small)
     t->params = model_params(small);
     t->taken = 1;
     judge_model(j, small, &t->score);
-    t->seconds = prog_now() - start;
+    t->seconds = clock_now() - start;
     shape_text(&t->s, kept, sizeof(kept));
     note("%zu of %zu parameters: blocks %s, MLP width %zu", t->params,
         s->t[0].params, kept, t->width);
@@ -264,7 +269,8 @@ main(int argc, char **argv)
     calib_read(&calib, *input, a.rows, &m,
         a.tokenizer != NULL ? a.tokenizer : a.model);
     refuse_memory(&m, &calib);
-    pool = pool_new(a.threads);
+    if ((pool = pool_new(a.threads, &e)) == NULL)
+        die_err(&e);
     judge_init(&judge, &m, &calib, pool);
     search_run(&search, &judge, &goal, &chan);
     cut(&small, &m, &search.t[search.best], chan, &mem);
@@ -281,7 +287,7 @@ main(int argc, char **argv)
     if (a.report != NULL)
         write_report(&search);
     prog_closing("%zu configurations on %zu tokens", search.n, calib.ntok);
-    io_done();
+    out_done();
     for (size_t i = 0; i < m.c.L; i++)
         free(chan[i]);
     free(chan);

@@ -4,10 +4,12 @@
  * is met by channels of least energy, and the best of these mixes is taken.
  */
 #include "prune.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/prog.h"
-#include "base/progress.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/progress.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -116,7 +118,7 @@ record(struct search *s, const char *kind, const struct model *m,
     t->width = shape_width(shape);
     t->params = shape_params(m, shape);
     t->score = *score;
-    t->seconds = prog_now() - start;
+    t->seconds = clock_now() - start;
     progress_at((double)s->n, NULL);
 }
 
@@ -213,7 +215,7 @@ static void
 try_mix(struct search *s, struct judge *j, const struct shape *now,
     const struct goal *g, size_t ***best)
 {
-    const double start = prog_now();
+    const double start = clock_now();
     struct shape mix;
     struct score score;
     size_t **chan;
@@ -267,7 +269,7 @@ drop_one(struct search *s, struct judge *j, struct shape *now,
     struct score score;
 
     for (size_t i = 0; i < now->n; i++) {
-        const double start = prog_now();
+        const double start = clock_now();
         struct shape less;
 
         if (!is_candidate(j, now, i, g->candidates))
@@ -294,7 +296,7 @@ drop_one(struct search *s, struct judge *j, struct shape *now,
 static void
 begin(struct search *s, struct judge *j, struct shape *now)
 {
-    const double start = prog_now();
+    const double start = clock_now();
     struct score score;
 
     shape_init(now, j->m->c.L);

@@ -1,8 +1,10 @@
 /* report - a page and tables of what a run left behind; see report(1) */
 #include "page.h"
 #include "base/io.h"
-#include "base/opt.h"
-#include "base/prog.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +57,7 @@ main(int argc, char **argv)
     else
         page(&b, &r);
     if (strcmp(out, "-") == 0)
-        io_put(1, b.p, b.n, "<stdout>");
+        out_put(1, b.p, b.n, "<stdout>");
     else
         write_file(out, &b);
     if (!text && out == path)
@@ -63,6 +65,6 @@ main(int argc, char **argv)
     buf_release(&b);
     run_release(&r);
     free(path);
-    io_done();
+    out_done();
     return status;
 }

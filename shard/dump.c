@@ -4,6 +4,7 @@
  */
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/die.h"
 #include "msg/msg.h"
 #include "tok/tok.h"
 #include "shard.h"

@@ -1,5 +1,6 @@
 /* shard --list: the tables of a directory */
 #include "base/text.h"
+#include "cli/die.h"
 #include "shard/set.h"
 #include "shard.h"
 

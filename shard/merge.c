@@ -9,8 +9,11 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/prog.h"
-#include "base/progress.h"
+#include "base/note.h"
+#include "base/stop.h"
+#include "cli/die.h"
+#include "cli/prog.h"
+#include "cli/progress.h"
 #include "msg/wire.h"
 #include "shard/set.h"
 #include "shard.h"
@@ -270,7 +273,7 @@ add_input(struct merge *g, struct input *x, struct err *e)
 
     if (!x->in && !(x->in = msg_in_open(x->name, g->partial, e)))
         return -1;
-    while ((k = msg_read(x->in, &m, e)) > 0 && !prog_stopped) {
+    while ((k = msg_read(x->in, &m, e)) > 0 && !stop_asked) {
         /* What is read again is still what was looked at. */
         if (first && m.kind == MSG_STREAM) {
             struct stream_info now;
@@ -349,12 +352,12 @@ write_all(struct merge *g, size_t from, int in_place, int rewrite,
     progress_begin("stored", 0, "B");
     k = begin(g, in_place, o, &e);
     begun = g->k != NULL;
-    for (size_t i = from; k == 0 && i < g->n && !prog_stopped; i++)
+    for (size_t i = from; k == 0 && i < g->n && !stop_asked; i++)
         k = add_input(g, &g->input[i], &e);
-    if (k == 0 && !prog_stopped)
+    if (k == 0 && !stop_asked)
         k = shardmk_end(g->k, &e);
     progress_end();
-    if (k == 0 && !prog_stopped) {
+    if (k == 0 && !stop_asked) {
         m = shardmk_manifest(g->k);
         prog_closing("%" PRIu64 " messages, %" PRIu64 " %s, %" PRIu64
             " tokens, %zu shards, of %zu inputs", m->messages, m->docs,
@@ -366,7 +369,7 @@ write_all(struct merge *g, size_t from, int in_place, int rewrite,
     g->k = NULL;
     if (rewrite && begun)
         shard_dir_remove(g->dir, NULL);
-    if (prog_stopped)
+    if (stop_asked)
         die(EX_STOP, "%s: interrupted", g->dir);
     die_err(&e);
 }

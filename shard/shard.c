@@ -1,10 +1,14 @@
 /* shard - store a stream in a directory, check and show it; see shard(1) */
 #include "base/err.h"
 #include "base/io.h"
-#include "base/opt.h"
-#include "base/prog.h"
-#include "base/progress.h"
+#include "base/note.h"
+#include "base/stop.h"
 #include "base/text.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "cli/prog.h"
+#include "cli/progress.h"
 #include "shard/set.h"
 #include "shard.h"
 #include "foreign/foreign.h"
@@ -65,7 +69,7 @@ store(const char *input, const char *dir, const struct shard_opts *o)
     if (!r)
         die_err(&e);
     progress_begin("stored", 0, "B");
-    while (k > 0 && !bad && !prog_stopped) {
+    while (k > 0 && !bad && !stop_asked) {
         k = msg_read(r, &m, &e);
         if (k < 0)
             break;
@@ -89,7 +93,7 @@ store(const char *input, const char *dir, const struct shard_opts *o)
     if (w && k == 0 && !bad)
         closing(shardw_manifest(w), dir);
     shardw_close(w);
-    if (prog_stopped && !bad && k != 0)
+    if (stop_asked && !bad && k != 0)
         die(EX_STOP, "%s: interrupted", dir);
     if (bad || k < 0)
         die_err(&e);
@@ -274,6 +278,6 @@ main(int argc, char **argv)
         store(*in, ask.out, &ask.o);
     }
     if (ask.check || ask.list || ask.dump || ask.repair)
-        io_done();
+        out_done();
     return status;
 }

@@ -1,7 +1,8 @@
 /* Rows packed from documents: see stream.h */
 #include "stream.h"
 #include "base/mem.h"
-#include "base/prog.h"
+#include "base/note.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "mix.h"
 
@@ -336,7 +337,7 @@ try_rows(struct docs *x, uint64_t most, struct err *e)
     int r = 1;
 
     for (; x->emitted < most; docs_clear(&x->f)) {
-        if (prog_stopped)
+        if (stop_asked)
             return err_set(e, EX_STOP, "interrupted");
         if ((s->length == LENGTH_BATCHES && x->f.rows >= s->limit * s->B) ||
             (s->length == LENGTH_TOKENS && x->emitted >= s->limit) ||
@@ -484,7 +485,7 @@ docs_load(struct feed *f, const struct cursor *c, struct err *e)
     if (!(y = docs_new(x->d, x->spec, &how, e)))
         return -1;
     for (; r > 0 && y->f.rows < c->rows; docs_clear(&y->f))
-        r = prog_stopped ? err_set(e, EX_STOP, "interrupted") :
+        r = stop_asked ? err_set(e, EX_STOP, "interrupted") :
             docs_row(&y->f, e);
     if (r > 0 && y->emitted == c->tokens) {
         at.nsource = y->n;

@@ -1,8 +1,8 @@
 /* The order of recorded rows: see stream_groups.h */
 #include "groups.h"
 #include "stream.h"
+#include "base/clock.h"
 #include "base/mem.h"
-#include "base/prog.h"
 #include "base/rng.h"
 #include "msg/batch.h"
 
@@ -192,7 +192,7 @@ groups_times(struct groups *g, struct ahead_times *t)
     *t = g->times;
     for (size_t i = 1; i <= g->running; i++)
         if (g->worker[i].since > 0.0)
-            t->idle += prog_now() - g->worker[i].since;
+            t->idle += clock_now() - g->worker[i].since;
     pthread_mutex_unlock(&g->lock);
 }
 
@@ -388,7 +388,7 @@ work(void *arg)
 
     pthread_mutex_lock(&g->lock);
     while (!g->stop) {
-        const double t = prog_now();
+        const double t = clock_now();
         struct group *o = choose(g);
 
         if (!o) {
@@ -398,7 +398,7 @@ work(void *arg)
         }
         if (bring(w, o, &e) < 0)
             break;      /* the caller will find the same and say so */
-        g->times.busy += prog_now() - t;
+        g->times.busy += clock_now() - t;
     }
     pthread_mutex_unlock(&g->lock);
     return NULL;
@@ -416,7 +416,7 @@ need(struct groups *g, struct group *o, struct err *e)
             g->running++;
     g->times.late += !o->kept && g->times.ahead;
     while (!o->kept) {
-        const double t = prog_now();
+        const double t = clock_now();
 
         if (o->busy) {
             ahead_wait(&g->done, &g->lock, &g->times.waited,
@@ -425,7 +425,7 @@ need(struct groups *g, struct group *o, struct err *e)
         }
         if (bring(&g->worker[0], o, e) < 0)
             return -1;
-        g->times.decoded += prog_now() - t;
+        g->times.decoded += clock_now() - t;
     }
     return 0;
 }

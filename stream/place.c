@@ -1,7 +1,7 @@
 /* On which processors stream runs, and where its memory lies: see stream.h */
 #include "stream.h"
-#include "base/opt.h"
-#include "base/prog.h"
+#include "base/note.h"
+#include "base/number.h"
 
 #include <errno.h>
 #include <hwloc.h>
@@ -38,7 +38,7 @@ place_on(hwloc_topology_t t, const char *cpus, const char *node,
     if (cpus && read_cpus(t, set, cpus) < 0)
         return err_set(e, EX_USAGE, "--cpus: \"%.100s\" is no list of "
             "processors of this machine, such as 0-3,8", cpus);
-    if (node && (opt_size(node, 0, 1 << 20, &n) < 0 ||
+    if (node && (number_size(node, 0, 1 << 20, &n) < 0 ||
         !(o = hwloc_get_numanode_obj_by_os_index(t, (unsigned)n))))
         return err_set(e, EX_USAGE, "--numa: \"%.100s\" is no memory node of "
             "this machine, which has %d", node, nodes);

@@ -6,7 +6,7 @@
 #include "stream.h"
 #include "groups.h"
 #include "base/mem.h"
-#include "base/prog.h"
+#include "base/note.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Frames into memory, on demand and ahead of it: see sampler_impl.h */
 #include "sampler_parts.h"
+#include "base/clock.h"
 #include "base/mem.h"
-#include "base/prog.h"
 #include "msg/wire.h"
 
 #include <math.h>
@@ -394,11 +394,11 @@ wait_for(struct sampler *s, const struct source *c, uint32_t k)
     int help = 1;
 
     while (in_flight(s, &c->frame[k])) {
-        const double t = prog_now();
+        const double t = clock_now();
 
         if (help && choose(s, 0, &source, &number) > 0) {
             help = bring(&s->worker[0], source, number, 0, &e) == 0;
-            s->times.decoded += prog_now() - t;
+            s->times.decoded += clock_now() - t;
         } else {
             ahead_wait(&s->done, &s->lock, &s->times.waited,
                 &s->worker[0].since);
@@ -418,10 +418,10 @@ part_need(struct sampler *s, size_t source, uint32_t k, struct err *e)
         wait_for(s, c, k);
         if (c->part[k])
             break;
-        t = prog_now();
+        t = clock_now();
         if (bring(&s->worker[0], source, k, 1, e) < 0)
             return -1;
-        s->times.decoded += prog_now() - t;
+        s->times.decoded += clock_now() - t;
     }
     return 0;
 }
@@ -437,7 +437,7 @@ work(void *arg)
 
     pthread_mutex_lock(&s->lock);
     while (!s->stop) {
-        const double t = prog_now();
+        const double t = clock_now();
 
         int r = choose(s, 0, &source, &number);
 
@@ -450,7 +450,7 @@ work(void *arg)
         }
         if (bring(w, source, number, 0, &e) < 0)
             break;      /* the caller will find the same and say so */
-        s->times.busy += prog_now() - t;
+        s->times.busy += clock_now() - t;
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
@@ -460,9 +460,9 @@ void
 ahead_wait(pthread_cond_t *c, pthread_mutex_t *lock, double *sum,
     double *since)
 {
-    *since = prog_now();
+    *since = clock_now();
     pthread_cond_wait(c, lock);
-    *sum += prog_now() - *since;
+    *sum += clock_now() - *since;
     *since = 0.0;
 }
 
@@ -486,7 +486,7 @@ sampler_times(struct sampler *s, struct ahead_times *t)
     *t = s->times;
     for (size_t i = 1; i <= s->running; i++)
         if (s->worker[i].since > 0.0)
-            t->idle += prog_now() - s->worker[i].since;
+            t->idle += clock_now() - s->worker[i].since;
     pthread_mutex_unlock(&s->lock);
 }
 

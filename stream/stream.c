@@ -1,9 +1,15 @@
 /* stream - shuffle, mix and pack shards into batches; see stream(1) */
 #include "stream.h"
+#include "base/clock.h"
 #include "base/io.h"
-#include "base/opt.h"
-#include "base/prog.h"
-#include "base/progress.h"
+#include "base/note.h"
+#include "base/number.h"
+#include "base/stop.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "cli/prog.h"
+#include "cli/progress.h"
 #include "msg/addr.h"
 #include "msg/wire.h"
 #include "sampler.h"
@@ -283,8 +289,8 @@ choose_rank(const struct stream *s, const struct given *g,
     text = xstrdup(g->rank);
     if (slash)
         text[slash - g->rank] = '\0';
-    if (!slash || opt_size(slash + 1, 1, 1 << 20, &r->ranks) < 0 ||
-        opt_size(text, 0, (double)r->ranks - 1.0, &r->rank) < 0)
+    if (!slash || number_size(slash + 1, 1, 1 << 20, &r->ranks) < 0 ||
+        number_size(text, 0, (double)r->ranks - 1.0, &r->rank) < 0)
         die(EX_USAGE, "--rank: \"%.100s\" is not R/N with 0 <= R < N",
             g->rank);
     free(text);
@@ -441,7 +447,7 @@ static int
 count_batches(struct stream *s, struct err *e)
 {
     const struct cursor_spec *p = &s->c.spec;
-    const double t = prog_now();
+    const double t = clock_now();
     uint64_t rows = p->limit * p->B;
 
     if (p->length != LENGTH_BATCHES && s->feed->total(s->feed, &rows, e) < 0)
@@ -450,7 +456,7 @@ count_batches(struct stream *s, struct err *e)
     s->batches_all = rows / p->B + (rows % p->B >= p->ranks);
     if (s->batches_all)
         vnote("%" PRIu64 " batches, counted in %.2f s", s->batches_all,
-            prog_now() - t);
+            clock_now() - t);
     return 0;
 }
 
@@ -539,7 +545,7 @@ share(double x, double t)
 static void
 show(struct stream *s, const struct means *how)
 {
-    const double now = prog_now(), t = now - s->begun;
+    const double now = clock_now(), t = now - s->begun;
     const double after = s->batches ? now - s->first : 0.0;
     const double threads = how->threads ? (double)how->threads : 1.0;
     const struct feed *f = s->feed;
@@ -578,17 +584,17 @@ send_batches(struct stream *s, struct msg_out *w, struct err *e)
     int r;
 
     while ((r = next_batch(s, w, e)) > 0) {
-        const double t = prog_now();
+        const double t = clock_now();
 
-        if (prog_stopped)
+        if (stop_asked)
             return err_set(e, EX_STOP, "interrupted");
         if ((r = msg_send(w, e)) != 0)
             return r;
         if (s->batches++ == 0) {
-            s->first = prog_now();
+            s->first = clock_now();
             s->feed->times(s->feed, &s->before);
         } else {
-            s->sending += prog_now() - t;
+            s->sending += clock_now() - t;
         }
         s->h = *msg_out_chain(w);
         s->c.seq++;
@@ -636,7 +642,7 @@ run(struct stream *s, const struct means *how, const struct given *g)
         r = send_batches(s, w, &e);
     }
     /* Ctrl-C may take the reader a moment earlier. */
-    if (r > 0 && prog_stopped)
+    if (r > 0 && stop_asked)
         r = err_set(&e, EX_STOP, "interrupted");
     progress_end();
     show(s, how);
@@ -667,7 +673,7 @@ main(int argc, char **argv)
         .open = OPT_NONE, .length = { OPT_NONE, OPT_NONE, OPT_NONE },
         .alpha = NAN, .unimax = NAN, .pack = -1, .mem = MEM_DEFAULT };
     struct means how;
-    struct stream s = { .begun = prog_now() };
+    struct stream s = { .begun = clock_now() };
     const struct opt opts[] = {
         OPT_STR('o', "output", &g.out, "stream",
             "write there (default stdout)"),
@@ -762,6 +768,6 @@ main(int argc, char **argv)
     if (s.resumed)
         cursor_release(&s.from);
     if (g.dry)
-        io_done();
+        out_done();
     return 0;
 }

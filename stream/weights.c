@@ -2,8 +2,8 @@
 #include "stream.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/opt.h"
 #include "mix.h"
+#include "base/number.h"
 #include "msg/wire.h"
 
 #include <math.h>
@@ -136,7 +136,7 @@ read_stage(struct cursor_stage *g, const struct dirs *d, char *line,
     size_t tokens;
     double a = 1.0;
 
-    if (opt_size(at, 0, 9007199254740992.0, &tokens) < 0)
+    if (number_size(at, 0, 9007199254740992.0, &tokens) < 0)
         return err_set(e, EX_USAGE, "\"%.40s\" is no number of tokens", at);
     g->at = tokens;
     if (strtok_r(NULL, " \t", &rest))
@@ -145,8 +145,8 @@ read_stage(struct cursor_stage *g, const struct dirs *d, char *line,
         return weights_parse(g->w, d, what, e) < 0 ? -1 :
             check_tokens(g->w, d, e);
     if (how && ((what && strcmp(how, "alpha") == 0 &&
-        opt_real(what, 0, 10, &a) == 0) || (!what && strcmp(how, "natural") ==
-        0)))
+        number_real(what, 0, 10, &a) == 0) || (!what &&
+        strcmp(how, "natural") == 0)))
         return weights_alpha(g->w, d, a, e);
     return err_set(e, EX_USAGE, "not TOKENS followed by \"weights "
         "NAME=X,...\", \"alpha A\" or \"natural\"");

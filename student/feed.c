@@ -1,8 +1,8 @@
 /* What arrives: batches, and what the teacher knows of them. */
 #include "student.h"
 #include "base/mem.h"
-#include "base/opt.h"
-#include "base/prog.h"
+#include "base/number.h"
+#include "cli/die.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -62,9 +62,9 @@ take_teacher(struct feed *f, const struct msg *m)
     f->taught = 1;
     f->temperature = NAN;
     if (vocab != NULL)
-        opt_size(vocab, 1, 1e18, &f->vocab);
+        number_size(vocab, 1, 1e18, &f->vocab);
     if (tau != NULL)
-        opt_real(tau, 0, 1e18, &f->temperature);
+        number_real(tau, 0, 1e18, &f->temperature);
     take_head(f, m);
     if (f->head.data != NULL) {
         check_vocab(f, f->head.rows);

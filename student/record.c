@@ -4,7 +4,10 @@
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/prog.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/prog.h"
 #include "format/ckpt.h"
 #include "format/json.h"
 

@@ -6,7 +6,7 @@
 #define STUDENT_RECORD_H
 
 #include "base/err.h"
-#include "base/opt.h"
+#include "cli/opt.h"
 #include "msg/msg.h"
 
 #include <stddef.h>

@@ -1,8 +1,10 @@
 /* What a run keeps: checkpoints, the finished model, the metrics. */
 #include "student.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/prog.h"
+#include "base/note.h"
+#include "cli/die.h"
 #include "format/safetensors.h"
 #include "kern/kern.h"
 
@@ -314,7 +316,7 @@ metrics_open(struct saver *s, uint64_t step)
     s->log = fopen(path, "a");
     if (s->log == NULL)
         die(EX_SYS, "%s:", path);
-    s->logged = prog_now();
+    s->logged = clock_now();
     buf_release(&kept);
     free(text);
     free(path);
@@ -325,7 +327,7 @@ metrics_add(struct saver *s, const struct progress_state *st,
     const struct loss_sum *sum, double loss, double lr, double norm,
     struct err *e)
 {
-    const double n = (double)sum->n, now = prog_now();
+    const double n = (double)sum->n, now = clock_now();
 
     fprintf(s->log, "%" PRIu64 "\t%" PRIu64 "\t%zu\t%.9g\t%.9g\t%.9g\t%.9g"
         "\t%.9g\t%.9g\t%.3f\n", st->step, st->tokens, sum->n, loss,

@@ -1,13 +1,18 @@
 /* student - train or distil a model on a stream of batches; see student(1) */
 #include "student.h"
 #include "record.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/opt.h"
+#include "base/note.h"
+#include "base/number.h"
 #include "base/pool.h"
 #include "base/profile.h"
-#include "base/prog.h"
-#include "base/progress.h"
+#include "base/stop.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/prog.h"
+#include "cli/progress.h"
 #include "tok/tok.h"
 #include "kern/kern.h"
 #include "model/random.h"
@@ -194,7 +199,7 @@ weight_of(const char *what, const char *text, int present, double value)
 
     if (strcmp(text, "auto") == 0)
         return present ? value : 0.0;
-    if (opt_real(text, 0, 1e6, &w) < 0)
+    if (number_real(text, 0, 1e6, &w) < 0)
         die(EX_USAGE, "--%s: '%s' is neither a weight nor auto", what, text);
     if (w > 0.0 && !present)
         die(EX_INPUT, "--%s %s: the stream holds no %s", what, text,
@@ -238,7 +243,7 @@ choose_length(struct student *s)
     size_t batches;
 
     s->total = a.steps;
-    if (s->total == 0 && n != NULL && opt_size(n, 1, 1e18, &batches) == 0)
+    if (s->total == 0 && n != NULL && number_size(n, 1, 1e18, &batches) == 0)
         s->total = (batches + a.accum - 1) / a.accum;
     if (s->total == 0 && a.schedule != SCHED_CONST)
         die(EX_USAGE, "the stream does not say how long it is: give --steps "
@@ -259,7 +264,7 @@ keep_record(struct student *s)
         .squarehead = s->loss.w_sh,
         .steps = a.schedule == SCHED_CONST ? 0 : s->total,
         .rows = ids->shape[0], .length = ids->shape[1],
-        .last = n != NULL && opt_size(n, 1, 1e18, &batches) == 0
+        .last = n != NULL && number_size(n, 1, 1e18, &batches) == 0
             && f->first.seq >= batches,
     };
     struct err e;
@@ -306,7 +311,8 @@ begin(struct student *s, const char *input)
 
     if ((why = kern_init()) != NULL)
         die(EX_SYS, "%s", why);
-    s->pool = pool_new(a.threads);
+    if ((s->pool = pool_new(a.threads, &e)) == NULL)
+        die_err(&e);
     saver_open(&s->saver, a.run, a.resume);
     s->saver.keep = a.keep;
     load_state(s);
@@ -349,7 +355,9 @@ begin(struct student *s, const char *input)
     });
     mem_trim();
     plan_note(&p);
-    plan_refuse(p.total, "fewer rows (--micro), --recompute, or a shorter T");
+    if (plan_fits(p.total, "fewer rows (--micro), --recompute, or a shorter T",
+        &e) < 0)
+        die_err(&e);
 }
 
 /* Add one message's losses and gradients, `micro` rows at a time. */
@@ -504,7 +512,7 @@ train(struct student *s)
     struct err e;
     int r = 1;
 
-    while (!prog_stopped && (a.steps == 0 || s->st.step < a.steps)
+    while (!stop_asked && (a.steps == 0 || s->st.step < a.steps)
             && (r = gather(s, &sum, &e)) > 0) {
         if (apply(s, &sum, &e) < 0)
             give_up(s, &e);
@@ -513,10 +521,10 @@ train(struct student *s)
             checkpoint(s, 0);
     }
     prog_saving(1);
-    if (r >= 0 && !prog_stopped)
+    if (r >= 0 && !stop_asked)
         return EX_OK;
     checkpoint(s, 1);
-    if (prog_stopped) {
+    if (stop_asked) {
         note("%s: stopped after step %" PRIu64 ", saved", a.run, s->st.step);
         return EX_STOP;
     }
@@ -577,12 +585,12 @@ main(int argc, char **argv)
     prog_catch_stop();
     mem_settle();
     begin(&s, *input);
-    start = prog_now();
+    start = clock_now();
     progress_begin("training", (double)s.total, "steps");
     progress_from((double)s.st.step);
     status = train(&s);
     progress_end();
-    finish(&s, status, prog_now() - start);
+    finish(&s, status, clock_now() - start);
     feed_close(&s.feed);
     step_free(s.step);
     adamw_free(s.opt);

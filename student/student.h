@@ -81,7 +81,7 @@ struct saver {
     const char *tokenizer;      /* where tokenizer files come from, or NULL */
     size_t keep;
     FILE *log;                  /* RUN/metrics.tsv */
-    double logged;              /* when its last line was, by prog_now */
+    double logged;              /* when its last line was, by clock_now */
     /* the checkpoint at hand */
     struct tmodel *t;
     struct adamw *a;

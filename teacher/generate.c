@@ -2,8 +2,11 @@
 #include "teacher.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/prog.h"
-#include "base/progress.h"
+#include "base/note.h"
+#include "base/stop.h"
+#include "cli/die.h"
+#include "cli/out.h"
+#include "cli/progress.h"
 #include "tok/tok.h"
 #include "model/forward.h"
 
@@ -61,10 +64,10 @@ generate(const struct model *m, struct pool *pool, const char *tokenizer,
     logits = xreallocarray(NULL, m->c.V, sizeof(*logits));
     if (shows)
         progress_begin("generating", (double)n, "tokens");
-    io_put(1, prompt, strlen(prompt), "<stdout>");
+    out_put(1, prompt, strlen(prompt), "<stdout>");
     if (kv_step(kv, ids.v, ids.n, logits) < 0)
         die(EX_SYS, "the prompt does not fit the cache");
-    for (size_t i = 0; i < n && !prog_stopped; i++) {
+    for (size_t i = 0; i < n && !stop_asked; i++) {
         const uint32_t id = argmax(logits, tok_vocab(t));
 
         if ((int64_t)id == tok_eos(t) || config_is_eos(&m->c, id))
@@ -72,7 +75,7 @@ generate(const struct model *m, struct pool *pool, const char *tokenizer,
         buf_clear(&text);
         if (tok_decode(t, &id, 1, TOK_MIDDLE, &text, &e) < 0)
             die_err(&e);
-        io_put(1, text.p, text.n, "<stdout>");
+        out_put(1, text.p, text.n, "<stdout>");
         if (shows)
             progress_at((double)i + 1.0, NULL);
         if (i + 1 < n && kv_step(kv, &id, 1, logits) < 0)
@@ -80,7 +83,7 @@ generate(const struct model *m, struct pool *pool, const char *tokenizer,
     }
     if (shows)
         progress_end();
-    io_put(1, "\n", 1, "<stdout>");
+    out_put(1, "\n", 1, "<stdout>");
     free(logits);
     kv_free(kv);
     fwd_free(fwd);

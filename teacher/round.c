@@ -1,7 +1,7 @@
 /* What sending states in bf16 costs, told after the first batch. */
 #include "teacher.h"
 #include "base/mem.h"
-#include "base/prog.h"
+#include "base/note.h"
 #include "kern/kern.h"
 #include "model/forward.h"
 

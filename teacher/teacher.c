@@ -1,12 +1,16 @@
 /* teacher - add what a model knows to a stream of batches; see teacher(1) */
 #include "teacher.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/opt.h"
+#include "base/note.h"
 #include "base/pool.h"
 #include "base/profile.h"
-#include "base/prog.h"
-#include "base/progress.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "cli/prog.h"
+#include "cli/progress.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
 #include "msg/addr.h"
@@ -263,6 +267,7 @@ tell_memory(const struct teacher *t, const struct msg *m)
         most(probe, step);
     size_t *mlp = xcalloc(2 * c->L, sizeof *mlp);
     const double mb = 1e-6;
+    struct err e;
 
     model_shape(&t->m, mlp, mlp + c->L);
     note("%zu parameters, %.4g GFLOP a token; memory in MB: program %.1f, "
@@ -272,7 +277,9 @@ tell_memory(const struct teacher *t, const struct msg *m)
         (double)t->program * mb, (double)weights * mb, (double)work * mb,
         (double)states * mb, (double)messages * mb, (double)all * mb);
     free(mlp);
-    plan_refuse(all, "fewer rows a batch or a shorter T (stream -B, -T)");
+    if (plan_fits(all, "fewer rows a batch or a shorter T (stream -B, -T)",
+        &e) < 0)
+        die_err(&e);
 }
 
 /* The embedding's rows, which are few of many: what comes into memory with
@@ -468,7 +475,7 @@ fail(struct teacher *t, const struct err *why)
 static void
 filter(struct teacher *t, const char *input)
 {
-    double tokens = 0.0, start = prog_now();
+    double tokens = 0.0, start = clock_now();
     int introduced = 0, r, left = 0;
     struct msg m;
     struct err e;
@@ -496,7 +503,7 @@ filter(struct teacher *t, const char *input)
     if (t->top != NULL)
         top_tell(t->top);
     prog_closing("%.0f tokens, %.1f tokens/s", tokens,
-        tokens / (prog_now() - start + 1e-9));
+        tokens / (clock_now() - start + 1e-9));
     prog_detail("waited %.1f s for input", msg_in_wait(t->in));
     msg_in_close(t->in);
     msg_out_close(t->out);
@@ -515,17 +522,18 @@ main(int argc, char **argv)
     if (a.model == NULL)
         die(EX_USAGE, "-m is needed; see teacher -h");
     if (a.prompt == NULL && a.out == NULL)
-        io_refuse_tty(1);
+        out_refuse_tty(1);
     if ((why = kern_init()) != NULL)
         die(EX_SYS, "%s", why);
     mem_settle();
     if (model_open(&t.m, a.model, &e) < 0 || model_check_finite(&t.m, &e) < 0)
         die_err(&e);
-    t.pool = pool_new(a.threads);
+    if ((t.pool = pool_new(a.threads, &e)) == NULL)
+        die_err(&e);
     if (a.prompt != NULL) {
         generate(&t.m, t.pool, a.tokenizer != NULL ? a.tokenizer : a.model,
             a.prompt, a.length);
-        io_done();
+        out_done();
     } else {
         choose_taps(&t);
         if (speaks())

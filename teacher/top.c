@@ -2,9 +2,10 @@
 #include "teacher.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "base/profile.h"
-#include "base/prog.h"
 #include "base/rng.h"
+#include "cli/die.h"
 #include "kern/kern.h"
 
 #include <math.h>

@@ -7,7 +7,9 @@
 #include "words.h"
 
 #include "base/io.h"
-#include "base/prog.h"
+#include "base/note.h"
+#include "base/number.h"
+#include "cli/die.h"
 #include "text/unicode.h"
 
 #include <inttypes.h>
@@ -540,8 +542,8 @@ parse_near(struct clean *c, const char *s, struct err *e)
 {
     const char *x = strchr(s, 'x');
     char *bands = x ? xasprintf("%.*s", (int)(x - s), s) : NULL;
-    const int bad = !x || opt_size(bands, 1, MINHASH_MOST, &c->bands) < 0 ||
-        opt_size(x + 1, 1, MINHASH_MOST, &c->rows) < 0 ||
+    const int bad = !x || number_size(bands, 1, MINHASH_MOST, &c->bands) < 0 ||
+        number_size(x + 1, 1, MINHASH_MOST, &c->rows) < 0 ||
         c->bands * c->rows > MINHASH_MOST;
 
     free(bands);

@@ -7,8 +7,8 @@
 #define TOKENIZE_CLEAN_H
 
 #include "run.h"
+#include "cli/opt.h"
 
-#include "base/opt.h"
 
 struct clean_opts {
     size_t min_chars, max_chars, min_words, max_words;  /* 0: no bound */

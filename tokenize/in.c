@@ -2,7 +2,7 @@
 #include "in.h"
 
 #include "base/io.h"
-#include "base/prog.h"
+#include "base/note.h"
 #include "text/unicode.h"
 
 #include <ctype.h>

@@ -1,5 +1,6 @@
 /* What is not UTF-8, by file; see tokenize_mend.h. */
 #include "mend.h"
+#include "base/note.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

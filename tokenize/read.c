@@ -9,7 +9,8 @@
 #include "kind.h"
 
 #include "base/io.h"
-#include "base/prog.h"
+#include "base/note.h"
+#include "cli/die.h"
 #include "text/unicode.h"
 
 #include <archive.h>

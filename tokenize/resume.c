@@ -2,7 +2,8 @@
 #include "resume.h"
 
 #include "base/io.h"
-#include "base/prog.h"
+#include "base/note.h"
+#include "cli/opt.h"
 #include "shard/set.h"
 
 #include <inttypes.h>

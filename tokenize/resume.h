@@ -4,7 +4,7 @@
 
 #include "run.h"
 
-#include "base/opt.h"
+#include "cli/opt.h"
 #include "msg/msg.h"
 
 /* What a cursor must agree with: XXH3-64 of all options that decide what is

@@ -12,8 +12,8 @@
 #include "wiki.h"
 
 #include "base/pool.h"
-#include "base/prog.h"
-#include "base/progress.h"
+#include "cli/die.h"
+#include "cli/progress.h"
 #include "text/unicode.h"
 
 #include <pthread.h>
@@ -643,9 +643,11 @@ run_inputs(const struct inputs *in, const struct run_opts *o,
 {
     struct run r = { .in = in, .o = o, .sum = sum,
         .mended = { .lossy = in->o.lossy } };
-    struct pool *pool = pool_new(run_threads(o));
-    const size_t n = pool_size(pool);
+    struct pool *pool = pool_new(run_threads(o), e);
+    const size_t n = pool != NULL ? pool_size(pool) : 0;
 
+    if (pool == NULL)
+        return -1;
     memset(sum, 0, sizeof *sum);
     r.before = o->from_input || o->from.entry || o->from.record || o->from.at;
     if (!o->replay)

@@ -6,8 +6,11 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/opt.h"
-#include "base/prog.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "cli/prog.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -308,6 +311,6 @@ main(int argc, char **argv)
         inputs_release(&in);
     }
     tok_free(t);
-    io_done();
+    out_done();
     return EX_OK;
 }

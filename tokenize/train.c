@@ -3,9 +3,9 @@
 #include "weights.h"
 
 #include "base/io.h"
-#include "base/prog.h"
-#include "base/progress.h"
 #include "bpe_train.h"
+#include "base/note.h"
+#include "cli/progress.h"
 #include "text/unicode.h"
 #include "format/json.h"
 

@@ -2,6 +2,7 @@
 #include "unpack.h"
 
 #include "base/mem.h"
+#include "cli/die.h"
 
 #include <archive.h>
 #include <errno.h>

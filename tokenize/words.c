@@ -1,6 +1,7 @@
 /* Folded words; see tokenize_words.h. */
 #include "words.h"
 
+#include "cli/die.h"
 #include "text/unicode.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/note.h"
 
 #include <dirent.h>
 #include <errno.h>

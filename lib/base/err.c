@@ -1,17 +1,14 @@
 /* Errors: see err.h */
 #include "base/err.h"
-#include "base/prog.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Format into out[n]; a format that ends with ':' gets the text of errno. */
-static void
-format(char *out, size_t n, const char *fmt, va_list ap)
+void
+err_format(char *out, size_t n, const char *fmt, va_list ap)
 {
     const int saved = errno;
     const size_t len = strlen(fmt);
@@ -34,7 +31,7 @@ err_set(struct err *e, int code, const char *fmt, ...)
         return -1;
     e->code = code;
     va_start(ap, fmt);
-    format(e->msg, sizeof e->msg, fmt, ap);
+    err_format(e->msg, sizeof e->msg, fmt, ap);
     va_end(ap);
     return -1;
 }
@@ -48,7 +45,7 @@ err_at(struct err *e, uint64_t at, const char *fmt, ...)
         return -1;
     e->code = EX_INPUT;
     va_start(ap, fmt);
-    format(e->msg, sizeof e->msg, fmt, ap);
+    err_format(e->msg, sizeof e->msg, fmt, ap);
     va_end(ap);
     return err_prefix(e, "offset %" PRIu64, at);
 }
@@ -76,36 +73,4 @@ err_prefix(struct err *e, const char *fmt, ...)
     memcpy(e->msg + n, tail, sizeof tail - n);
     e->msg[sizeof e->msg - 1] = '\0';
     return -1;
-}
-
-void
-warn(const char *fmt, ...)
-{
-    char msg[4096];
-    va_list ap;
-
-    va_start(ap, fmt);
-    format(msg, sizeof msg, fmt, ap);
-    va_end(ap);
-    prog_say(msg);
-}
-
-void
-die(int status, const char *fmt, ...)
-{
-    char msg[4096];
-    va_list ap;
-
-    va_start(ap, fmt);
-    format(msg, sizeof msg, fmt, ap);
-    va_end(ap);
-    prog_say(msg);
-    exit(status);
-}
-
-void
-die_err(const struct err *e)
-{
-    prog_say(e->msg);
-    exit(e->code);
 }

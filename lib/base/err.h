@@ -1,11 +1,13 @@
 /*
  * Errors.  Library functions that can fail for reasons outside the program
- * return -1 (or NULL) and fill a struct err; programs print it with die().
+ * return -1 (or NULL) and fill a struct err; programs end with it (cli/die.h).
  * Programmer's mistakes are assert()s.  Exit codes: see retort(7).
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -37,12 +39,8 @@ int err_at(struct err *e, uint64_t at, const char *fmt, ...)
 int err_prefix(struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Print "prog: message" on stderr; die exits with status. A trailing ':' adds
- * the text of errno. */
-void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void die(int status, const char *fmt, ...)
-    __attribute__((noreturn, format(printf, 2, 3)));
-/* die with what *e says and its code. */
-void die_err(const struct err *e) __attribute__((noreturn));
+/* Format into out[n]; as in err_set, errno is told where fmt ends with ':'. */
+void err_format(char *out, size_t n, const char *fmt, va_list ap)
+    __attribute__((format(printf, 3, 0)));
 
 #endif

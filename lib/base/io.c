@@ -1,7 +1,7 @@
 /* Files and descriptors: see io.h */
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/prog.h"
+#include "base/stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +44,7 @@ io_open(const char *path, struct err *e)
         return STDIN_FILENO;
     do
         fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd < 0 && errno == EINTR && !prog_stopped);
+    while (fd < 0 && errno == EINTR && !stop_asked);
     if (fd < 0 && errno == EINTR)       /* a fifo without its other end */
         return err_set(e, EX_STOP, "%s: interrupted", path);
     if (fd < 0)
@@ -153,56 +153,6 @@ io_write(int fd, const void *buf, size_t n)
         done += (size_t)put;
     }
     return 0;
-}
-
-/* stdout failed.  A reader that left is no error of ours. */
-static void
-output_failed(const char *name)
-{
-    if (errno == EPIPE)
-        exit(EX_OK);
-    die(EX_SYS, "%s:", name);
-}
-
-void
-io_put(int fd, const void *buf, size_t n, const char *name)
-{
-    if (io_write(fd, buf, n) < 0)
-        output_failed(name);
-}
-
-/* Of a write that failed earlier only a flag is left, not its errno. */
-static int
-reader_left(int fd)
-{
-    struct pollfd p = { .fd = fd };
-
-    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
-}
-
-void
-io_done(void)
-{
-    /* fclose() would hide which of flush and close failed with what. */
-    errno = 0;
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        /* A write failed earlier, perhaps in printf(): ask once more why. What
-         * is there is broken off, so that a byte more does no harm. */
-        if (errno == 0 && reader_left(STDOUT_FILENO))
-            errno = EPIPE;
-        else if (errno == 0 && write(STDOUT_FILENO, "\n", 1) >= 0)
-            errno = EIO;
-        output_failed("<stdout>");
-    }
-    if (close(STDOUT_FILENO) != 0)
-        output_failed("<stdout>");
-}
-
-void
-io_refuse_tty(int fd)
-{
-    if (isatty(fd))
-        die(EX_USAGE, "binary output is not written to a terminal");
 }
 
 int
@@ -427,7 +377,7 @@ io_out_begin(struct io_out *o, const char *path, struct err *e)
         open_temporary(o);
     }
     if (o->fd < 0) {
-        if (errno == EINTR && prog_stopped)
+        if (errno == EINTR && stop_asked)
             err_set(e, EX_STOP, "%s: interrupted", path);
         else
             err_set(e, EX_SYS, "%s:", o->tmp != NULL ? o->tmp : path);

@@ -39,17 +39,6 @@ int io_unnamed(struct err *e);
 /* Write all n bytes.  0, or -1 with errno (EPIPE: the reader has left). */
 int io_write(int fd, const void *buf, size_t n);
 
-/* For programs: write to stdout-like fd, naming `name` in errors.  On EPIPE
- * the program ends quietly with status 0: the reader reports its own. */
-void io_put(int fd, const void *buf, size_t n, const char *name);
-
-/* Last thing a program does with stdout (FILE or descriptor): flush, close,
- * die(EX_SYS) on a delayed error, EPIPE is quiet. */
-void io_done(void);
-
-/* die(EX_USAGE) when fd is a terminal: binary is not written there. */
-void io_refuse_tty(int fd);
-
 /* A regular file mapped read-only (shared).  An empty one maps to p = "", n =
  * 0.  When what is mapped can no longer be read, because the file has shrunk
  * or the disk failed, the program names file and offset and exits EX_INPUT. */

@@ -2,7 +2,7 @@
 #include "base/io.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/prog.h"
+#include "base/note.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -15,6 +15,27 @@
 
 enum { ARENA_ALIGN = 64, HUGE_PAGE = 2 << 20 };
 
+void (*mem_handler)(const char *msg);
+
+void
+mem_exhausted(const char *what, ...)
+{
+    char msg[300] = "out of memory: ";
+    const size_t n = strlen(msg);
+    va_list ap;
+
+    va_start(ap, what);
+    err_format(msg + n, sizeof msg - n - 1, what, ap);
+    va_end(ap);
+    if (mem_handler != NULL)
+        mem_handler(msg);
+    memcpy(msg + strlen(msg), "\n", 2);
+    if (write(STDERR_FILENO, msg, strlen(msg)) < 0) {
+        /* Nobody is left to be told. */
+    }
+    abort();
+}
+
 int
 size_mul(size_t a, size_t b, size_t *r)
 {
@@ -34,12 +55,12 @@ size_add(size_t a, size_t b, size_t *r)
 }
 
 static size_t
-mul_or_die(size_t n, size_t size)
+mul_checked(size_t n, size_t size)
 {
     size_t r;
 
     if (size_mul(n, size, &r) < 0)
-        die(EX_SYS, "out of memory: %zu times %zu bytes", n, size);
+        mem_exhausted("%zu times %zu bytes", n, size);
     return r;
 }
 
@@ -49,21 +70,21 @@ xrealloc(void *p, size_t n)
     void *q = realloc(p, n > 0 ? n : 1);
 
     if (q == NULL)
-        die(EX_SYS, "out of memory: %zu bytes:", n);
+        mem_exhausted("%zu bytes:", n);
     return q;
 }
 
 void *
 xtable(size_t n, size_t size, int fill)
 {
-    const size_t want = mul_or_die(n, size);
+    const size_t want = mul_checked(n, size);
     const size_t unit = want >= HUGE_PAGE ? HUGE_PAGE : ARENA_ALIGN;
     const size_t all = want <= SIZE_MAX - unit ?
         (want + unit - 1) / unit * unit : want;
     void *p = all ? aligned_alloc(unit, all) : xmalloc(0);
 
     if (p == NULL)
-        die(EX_SYS, "out of memory: %zu bytes:", want);
+        mem_exhausted("%zu bytes:", want);
 #ifdef MADV_HUGEPAGE
     if (unit == HUGE_PAGE)
         (void)madvise(p, all, MADV_HUGEPAGE);   /* it works without */
@@ -80,18 +101,18 @@ xmalloc(size_t n)
 void *
 xcalloc(size_t n, size_t size)
 {
-    const size_t all = mul_or_die(n, size);
+    const size_t all = mul_checked(n, size);
     void *p = calloc(1, all > 0 ? all : 1);
 
     if (p == NULL)
-        die(EX_SYS, "out of memory: %zu bytes:", all);
+        mem_exhausted("%zu bytes:", all);
     return p;
 }
 
 void *
 xreallocarray(void *p, size_t n, size_t size)
 {
-    return xrealloc(p, mul_or_die(n, size));
+    return xrealloc(p, mul_checked(n, size));
 }
 
 void *
@@ -100,7 +121,7 @@ xgrow(void *p, size_t n, size_t *cap, size_t size)
     if (n < *cap)
         return p;
     if (*cap > SIZE_MAX / 2)
-        die(EX_SYS, "out of memory: twice %zu", *cap);
+        mem_exhausted("twice %zu", *cap);
     *cap = *cap ? 2 * *cap : 16;
     return xreallocarray(p, *cap, size);
 }
@@ -130,7 +151,7 @@ buf_addv(struct buf *b, const char *fmt, va_list ap)
     n = vsnprintf(NULL, 0, fmt, again);
     va_end(again);
     if (n < 0)
-        die(EX_SYS, "cannot format text:");
+        mem_exhausted("text to be formatted:");
     buf_reserve(b, (size_t)n);
     vsnprintf(b->p + b->n, (size_t)n + 1, fmt, ap);
     b->n += (size_t)n;
@@ -154,7 +175,7 @@ buf_reserve(struct buf *b, size_t more)
     size_t need;
 
     if (size_add(b->n, more, &need) < 0 || need == SIZE_MAX)
-        die(EX_SYS, "out of memory: buffer of %zu bytes", b->n);
+        mem_exhausted("buffer of %zu bytes", b->n);
     need++;                             /* the NUL */
     if (need > b->cap) {
         size_t cap = b->cap + b->cap / 2;
@@ -259,7 +280,7 @@ arena_init(struct arena *a, size_t cap)
     p = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS
         | (overcommit ? MAP_NORESERVE : 0), -1, 0);
     if (p == MAP_FAILED)
-        die(EX_SYS, "out of memory: %zu bytes:", cap);
+        mem_exhausted("%zu bytes:", cap);
     /* Advice only: a kernel without huge pages serves small ones. */
     (void)madvise(p, cap, MADV_HUGEPAGE);
     *a = (struct arena){ p, cap, 0 };
@@ -268,14 +289,14 @@ arena_init(struct arena *a, size_t cap)
 void *
 arena_alloc(struct arena *a, size_t n, size_t size)
 {
-    size_t all = mul_or_die(n, size), used;
+    size_t all = mul_checked(n, size), used;
     void *p;
 
     if (size_add(all, ARENA_ALIGN - 1, &all) < 0)
-        die(EX_SYS, "out of memory: %zu times %zu bytes", n, size);
+        mem_exhausted("%zu times %zu bytes", n, size);
     all -= all % ARENA_ALIGN;
     if (size_add(a->used, all, &used) < 0)
-        die(EX_SYS, "out of memory: %zu times %zu bytes", n, size);
+        mem_exhausted("%zu times %zu bytes", n, size);
     if (a->base == NULL) {
         a->used = used;
         return NULL;

@@ -17,7 +17,14 @@
 int size_mul(size_t a, size_t b, size_t *r);
 int size_add(size_t a, size_t b, size_t *r);
 
-/* Never NULL: die(EX_SYS) when memory is out or n*size overflows.
+/* Memory is out: the handler, which programs set (cli/prog.h), is told "out of
+ * memory: WHAT" (a trailing ':' adds the text of errno) and ends the program;
+ * without one, or if it returns, the message goes to stderr, and abort(). */
+extern void (*mem_handler)(const char *msg);
+void mem_exhausted(const char *what, ...)
+    __attribute__((noreturn, format(printf, 1, 2)));
+
+/* Never NULL: mem_exhausted() when there is none or n*size overflows.
  * n = 0 gives a unique pointer.  The caller frees with free(). */
 void *xmalloc(size_t n);
 void *xcalloc(size_t n, size_t size);
@@ -62,7 +69,8 @@ struct arena {
 };
 /* Make *a count only: arena_alloc returns NULL and used grows. */
 void arena_plan(struct arena *a);
-/* Map cap bytes, zeroed on first touch; dies when the system refuses. */
+/* Map cap bytes, zeroed on first touch; mem_exhausted() when the system
+ * refuses. */
 void arena_init(struct arena *a, size_t cap);
 /* From here on arenas may be larger than memory, for programs that make but
  * never touch them: plan(1). */

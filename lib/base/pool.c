@@ -115,28 +115,35 @@ worker_main(void *arg)
 }
 
 struct pool *
-pool_new(size_t n)
+pool_new(size_t n, struct err *e)
 {
     struct pool *p = xcalloc(1, sizeof *p);
     sigset_t all, old;
+    size_t made = 1;
 
     p->n = n > 0 ? n : pool_cpus();
     profile_init(p->n);
     p->worker = xcalloc(p->n, sizeof *p->worker);
-    if (pthread_mutex_init(&p->lock, NULL) != 0
-        || pthread_cond_init(&p->start, NULL) != 0
-        || pthread_cond_init(&p->done, NULL) != 0)
-        die(EX_SYS, "cannot make a thread pool");
+    pthread_mutex_init(&p->lock, NULL);     /* these never fail on Linux */
+    pthread_cond_init(&p->start, NULL);
+    pthread_cond_init(&p->done, NULL);
     /* Signals belong to the main thread, whose waits they interrupt. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    for (size_t i = 1; i < p->n; i++) {
-        p->worker[i] = (struct worker){ .pool = p, .number = i };
-        if (pthread_create(&p->worker[i].thread, NULL, worker_main,
-            &p->worker[i]) != 0)
-            die(EX_SYS, "cannot make thread %zu of %zu", i + 1, p->n);
+    for (; made < p->n; made++) {
+        struct worker *w = &p->worker[made];
+
+        *w = (struct worker){ .pool = p, .number = made };
+        if (pthread_create(&w->thread, NULL, worker_main, w) != 0)
+            break;
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (made < p->n) {
+        err_set(e, EX_SYS, "cannot make thread %zu of %zu", made + 1, p->n);
+        p->n = made;
+        pool_free(p);
+        return NULL;
+    }
     return p;
 }
 

@@ -7,11 +7,12 @@
 
 #include <stddef.h>
 
+struct err;
 struct pool;
 
 /* n threads in all, the caller among them; n = 0: one a usable processor.
- * Dies when threads cannot be made. */
-struct pool *pool_new(size_t n);
+ * NULL and *e when threads cannot be made. */
+struct pool *pool_new(size_t n, struct err *e);
 void pool_free(struct pool *p);
 size_t pool_size(const struct pool *p);
 

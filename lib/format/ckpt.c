@@ -3,6 +3,7 @@
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/note.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -44,7 +45,7 @@ hash_open(int fd, const char *path, uint64_t size, char hex[33],
     ptrdiff_t n = 1;
 
     if (state == NULL)
-        die(EX_SYS, "%s: out of memory", path);
+        mem_exhausted("hash of %s", path);
     XXH3_128bits_reset(state);
     while (left > 0 && n > 0) {
         n = io_read(fd, piece, left < PIECE ? (size_t)left : PIECE);

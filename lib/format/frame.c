@@ -1,6 +1,7 @@
 /* Frames: see frame.h */
 #include "base/bytes.h"
 #include "format/frame.h"
+#include "base/mem.h"
 
 #include <assert.h>
 #include <lz4frame.h>
@@ -59,7 +60,7 @@ frame_enc_new(enum codec c, int level)
     }
     f->z = ZSTD_createCCtx();
     if (!f->z)
-        die(EX_SYS, "out of memory: zstd");
+        mem_exhausted("zstd");
     r = ZSTD_CCtx_setParameter(f->z, ZSTD_c_compressionLevel, level);
     assert(!ZSTD_isError(r));
     r = ZSTD_CCtx_setParameter(f->z, ZSTD_c_checksumFlag, 1);
@@ -111,7 +112,7 @@ frame_dec_new(enum codec c)
         LZ4F_VERSION)))
         f->l = NULL;
     if (!f->z && !f->l)
-        die(EX_SYS, "out of memory: %s", codec_names[c]);
+        mem_exhausted("%s", codec_names[c]);
     return f;
 }
 

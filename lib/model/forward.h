@@ -34,7 +34,7 @@ struct rows {
 struct fwd;
 
 /* Work space for m with at most B rows of T tokens.  m and pool outlive it.
- * Calls kern_init and dies if the kernels cannot be had. */
+ * kern_init must have succeeded, or it is called and must. */
 struct fwd *fwd_new(const struct model *m, struct pool *pool, size_t B,
     size_t T);
 /* The same without the room that logits take: for fwd_embed, fwd_block,

@@ -226,7 +226,7 @@ model_head_hash(const struct model *m, char out[33])
     XXH128_canonical_t c;
 
     if (!h)
-        die(EX_SYS, "out of memory");
+        mem_exhausted("state of a hash");
     XXH3_128bits_reset(h);
     hash_weight(h, m, &m->head);
     hash_weight(h, m, &m->norm);

@@ -1,7 +1,9 @@
 /* Addresses of streams: see msg_addr.h */
 #include "msg/addr.h"
-#include "base/opt.h"
-#include "base/prog.h"
+#include "base/clock.h"
+#include "base/note.h"
+#include "base/number.h"
+#include "base/stop.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -50,14 +52,14 @@ parse_option(struct addr *a, const char *p, size_t n, struct err *e)
         value[n - 5] = '\0';
     }
     if (strncmp(p, "size=", 5) == 0 && a->kind != ADDR_TCP) {
-        if (opt_size(value, 1 << 16, 1e12, &size) < 0)
+        if (number_size(value, 1 << 16, 1e12, &size) < 0)
             return err_set(e, EX_USAGE, "%s: size \"%s\" is not a number of "
                 "bytes from 64K to 1e12", a->text, value);
         a->size = size;
         return 0;
     }
     if (strncmp(p, "wait=", 5) == 0) {
-        if (opt_real(value, 0.0, 1e9, &a->wait) < 0)
+        if (number_real(value, 0.0, 1e9, &a->wait) < 0)
             return err_set(e, EX_USAGE, "%s: wait \"%s\" is not a number of "
                 "seconds", a->text, value);
         return 0;
@@ -84,7 +86,7 @@ parse_name(struct addr *a, const char *p, size_t n, struct err *e)
             return err_set(e, EX_USAGE, "%s: is not tcp:HOST:PORT with a port "
                 "from 1 to 65535", a->text);
         memcpy(a->port, colon + 1, (size_t)(p + n - colon - 1));
-        if (opt_size(a->port, 1, 65535, &port) < 0 ||
+        if (number_size(a->port, 1, 65535, &port) < 0 ||
             strspn(a->port, "0123456789") != strlen(a->port))
             return err_set(e, EX_USAGE, "%s: the port is none from 1 to 65535",
                 a->text);
@@ -133,10 +135,10 @@ int
 addr_wait(const struct addr *a, double began, const char *whom, int *told,
     struct err *e)
 {
-    const double gone = prog_now() - began;
+    const double gone = clock_now() - began;
     const struct timespec nap = { .tv_nsec = gone < 0.1 ? 1000000 : 20000000 };
 
-    if (prog_stopped)
+    if (stop_asked)
         return err_set(e, EX_STOP, "%s: interrupted", a->text);
     if (a->wait > 0.0 && gone >= a->wait)
         return err_set(e, EX_SYS, "%s: no %s has come in %g s", a->text, whom,

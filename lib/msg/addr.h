@@ -34,8 +34,8 @@ int addr_same(const char *a, const char *b);
 
 /*
  * Waiting for the other end of a, which has been going on since `began`
- * (prog_now()): sleep some milliseconds and return 0, or -1: EX_STOP when
- * prog_stopped, EX_SYS when a->wait is over.  Tells the user once that (and
+ * (clock_now()): sleep some milliseconds and return 0, or -1: EX_STOP when
+ * stop_asked, EX_SYS when a->wait is over.  Tells the user once that (and
  * for whom) it waits: *told is 0 before.
  */
 int addr_wait(const struct addr *a, double began, const char *whom, int *told,

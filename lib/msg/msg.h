@@ -95,7 +95,7 @@ struct msg_in *msg_in_open(const char *addr, int partial, struct err *e);
  * directory ends with 0 and m->raw NULL); -1: damage (EX_INPUT): end of file
  * without `end`, bytes after it, a gap in seq, a broken chain, an `abort` (its
  * reason is in e), ids out of range of the declared vocabulary, documents
- * that do not fill `ids`; or, with EX_STOP, prog_stopped was set while it
+ * that do not fill `ids`; or, with EX_STOP, stop_asked was set while it
  * waited for a pipe.  A pipe is read ahead by one message in a thread. */
 int msg_read(struct msg_in *r, struct msg *m, struct err *e);
 const char *msg_in_name(const struct msg_in *r);

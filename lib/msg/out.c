@@ -1,9 +1,10 @@
 /* Writing a stream: see msg.h */
+#include "base/mem.h"
+#include "base/note.h"
 #include "msg/msg.h"
 #include "msg/wire.h"
 #include "msg/sink.h"
 #include "base/profile.h"
-#include "base/prog.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -55,7 +56,7 @@ msg_out_open(const char *addr, struct err *e)
     w->preamble = 1;
     w->x = XXH3_createState();
     if (!w->x)
-        die(EX_SYS, "out of memory");
+        mem_exhausted("state of a hash");
     if (msg_out_tee(w, addr, e) == 0)
         return w;
     msg_out_close(w);

@@ -1,7 +1,8 @@
 /* The process at the other end of a stream: see msg_peer.h */
 #include "msg/peer.h"
+#include "base/clock.h"
 #include "base/mem.h"
-#include "base/prog.h"
+#include "base/note.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -149,7 +150,7 @@ look_on(void *p)
         t.tv_sec++;
         pthread_cond_timedwait(&g->over, &g->lock, &t);
         if (g->since > 0.0)
-            peer_waits(&g->watch, prog_now() - g->since);
+            peer_waits(&g->watch, clock_now() - g->since);
     }
     pthread_mutex_unlock(&g->lock);
     return NULL;
@@ -181,7 +182,7 @@ peer_guard_begin(struct peer_guard *g)
     if (!g)
         return;
     pthread_mutex_lock(&g->lock);
-    g->since = prog_now();
+    g->since = clock_now();
     pthread_mutex_unlock(&g->lock);
 }
 

@@ -3,6 +3,7 @@
  * vocabulary, documents that fill ids, an `end` that vouches for everything
  * before it.  See msg.h and retort-stream(5).
  */
+#include "base/mem.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
 #include "msg/wire.h"
@@ -18,7 +19,7 @@ msg_rules_init(struct msg_rules *r)
     memset(r, 0, sizeof *r);
     r->x = XXH3_createState();
     if (!r->x)
-        die(EX_SYS, "out of memory");
+        mem_exhausted("state of a hash");
 }
 
 void

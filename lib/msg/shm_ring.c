@@ -1,10 +1,12 @@
 /* A ring of messages in shared memory: see shm_ring.h */
 #define _GNU_SOURCE                     /* memfd_create, seals, futex */
 #include "msg/shm_ring.h"
+#include "base/clock.h"
+#include "base/note.h"
+#include "base/stop.h"
 #include "msg/peer.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/prog.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +25,7 @@ enum {
     RECORD = 16,            /* u64 bytes of the message, u64 where it begins */
     SPINS = 500,
     TICK = 100000000,       /* nanoseconds between looks at the peer */
-    PATIENCE = 20,          /* ticks for a reader after prog_stopped */
+    PATIENCE = 20,          /* ticks for a reader after stop_asked */
     DEAD = 50,              /* looks at a segment that nobody fills */
     TRIES = 100             /* to get a name that others want too */
 };
@@ -216,9 +218,9 @@ look_around(struct ring *r)
     if (fstat(r->fd, &st) == 0 && st.st_nlink == 0 && !peer_lives(r)
         && !atomic_load(&r->h->attached))
         return 2;
-    if (r->wait > 0.0 && prog_now() - r->began > r->wait)
+    if (r->wait > 0.0 && clock_now() - r->began > r->wait)
         return 3;
-    if (!r->told && prog_now() - r->began > 2.0) {
+    if (!r->told && clock_now() - r->began > 2.0) {
         r->told = 1;
         note("%s: waiting for a reader", r->text);
     }
@@ -236,16 +238,16 @@ wait_ready(struct ring *r, size_t n)
     for (int i = 0; i < SPINS && !is_ready(r, n); i++)
         relax();
     while (!is_ready(r, n)) {
-        const double t = prog_now();
+        const double t = clock_now();
         int k = 0;
 
         if (atomic_load(&r->woken))
             return -1;
         if (!atomic_load(&other->closed)) {
             sleep_on(r, n);
-            if (r->role == WRITER && prog_stopped && ++ticks > PATIENCE)
+            if (r->role == WRITER && stop_asked && ++ticks > PATIENCE)
                 return -1;
-            if (prog_now() - t > 0.09)
+            if (clock_now() - t > 0.09)
                 k = look_around(r);
         } else {
             k = 1;
@@ -270,7 +272,7 @@ new_ring(const struct addr *a, int role, int fd)
     r->role = role;
     r->fd = fd;
     r->text = xstrdup(a->text);
-    r->began = prog_now();
+    r->began = clock_now();
     r->wait = a->wait;
     return r;
 }
@@ -315,7 +317,7 @@ fill_segment(struct ring *r, size_t want, struct err *e)
 
     do
         k = posix_fallocate(r->fd, 0, (off_t)size);
-    while (k == EINTR && !prog_stopped);
+    while (k == EINTR && !stop_asked);
     if (k != 0) {
         errno = k;
         return err_set(e, EX_SYS, "%s: a ring of %zu bytes does not fit into "
@@ -539,7 +541,7 @@ try_attach(const struct addr *a, const char *name, int fd, struct ring **p,
 struct ring *
 ring_attach(const struct addr *a, struct err *e)
 {
-    const double began = prog_now();
+    const double began = clock_now();
     char *name = segment_name(a);
     struct ring *r = NULL;
     int fd = -1, told = 0, k = 0, dead = 0;

@@ -41,7 +41,7 @@ int ring_pair(struct ring *end[2], size_t size, struct err *e);
 
 /* Writer: room for a message of n bytes, the first `head` of which end at a
  * multiple of 64 in memory.  0: *p is it; 1: the reader has left; -1: EX_USAGE
- * when the ring is too small, EX_STOP when prog_stopped and the reader does
+ * when the ring is too small, EX_STOP when stop_asked and the reader does
  * not read. */
 int ring_reserve(struct ring *r, size_t n, size_t head, unsigned char **p,
     struct err *e);

@@ -1,13 +1,13 @@
 /* Where the bytes of a stream go: see msg_sink.h */
 #define _GNU_SOURCE                     /* F_SETPIPE_SZ */
 #include "msg/sink.h"
+#include "base/stop.h"
 #include "msg/addr.h"
 #include "msg/peer.h"
 #include "msg/sock.h"
 #include "msg/shm_ring.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/prog.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,7 +78,7 @@ open_tcp(struct msg_sink *s, const struct addr *a, struct err *e)
     s->is_socket = 1;
     s->x = XXH3_createState();
     if (!s->x)
-        die(EX_SYS, "out of memory");
+        mem_exhausted("state of a hash");
     return (s->fd = sock_meet(a, SOCK_WRITES, e)) < 0 ? -1 : 0;
 }
 
@@ -157,7 +157,7 @@ write_pieces(struct msg_sink *s, struct iovec *v, size_t n, struct err *e)
         size_t k;
 
         peer_guard_begin(s->guard);
-        got = prog_stopped ? write_some(s, v) :
+        got = stop_asked ? write_some(s, v) :
             writev(s->fd, v, n < 64 ? (int)n : 64);
         peer_guard_end(s->guard);
         k = got > 0 ? (size_t)got : 0;
@@ -169,7 +169,7 @@ write_pieces(struct msg_sink *s, struct iovec *v, size_t n, struct err *e)
             s->left = 1;
             return 1;
         }
-        if (got < 0 && errno == ETIMEDOUT && prog_stopped) {
+        if (got < 0 && errno == ETIMEDOUT && stop_asked) {
             s->left = 1;            /* with a part of a message */
             return err_set(e, EX_STOP, "%s: interrupted", s->name);
         }

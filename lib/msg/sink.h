@@ -18,7 +18,7 @@ size_t msg_sink_memory(const struct msg_sink *s, size_t n);
 const char *msg_sink_name(const struct msg_sink *s);
 /* One message in n pieces, the first of which is all up to its data.  0; 1 the
  * reader has left, now or before; -1: EX_SYS, EX_USAGE (too large for a ring),
- * EX_STOP (prog_stopped, and the reader does not read). */
+ * EX_STOP (stop_asked, and the reader does not read). */
 int msg_sink_send(struct msg_sink *s, const struct iovec *v, size_t n,
     struct err *e);
 /* The same a part at a time: begin says its size and that of its head (all up

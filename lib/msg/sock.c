@@ -2,9 +2,11 @@
 #define _GNU_SOURCE                     /* struct ucred */
 #include "msg/sock.h"
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/prog.h"
+#include "base/note.h"
+#include "base/stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -75,21 +77,21 @@ resolve(struct places *p, const struct addr *a, struct err *e)
     return 0;
 }
 
-/* Wait for fd as poll does, but notice prog_stopped.  1, 0 time is up, -1. */
+/* Wait for fd as poll does, but notice stop_asked.  1, 0 time is up, -1. */
 static int
 wait_fd(int fd, short events, int ms)
 {
-    const double until = prog_now() + ms / 1000.0;
+    const double until = clock_now() + ms / 1000.0;
     struct pollfd p = { .fd = fd, .events = events };
 
-    while (!prog_stopped) {
+    while (!stop_asked) {
         const int r = poll(&p, 1, 100);
 
         if (r > 0)
             return 1;
         if (r < 0 && errno != EINTR)
             return -1;
-        if (prog_now() >= until)
+        if (clock_now() >= until)
             return 0;
     }
     return -1;
@@ -99,10 +101,10 @@ wait_fd(int fd, short events, int ms)
 static int
 transfer(int fd, void *p, size_t n, int out, int ms)
 {
-    const double until = prog_now() + ms / 1000.0;
+    const double until = clock_now() + ms / 1000.0;
 
     for (size_t done = 0; done < n;) {
-        const double left = until - prog_now();
+        const double left = until - clock_now();
         ssize_t got;
 
         if (wait_fd(fd, out ? POLLOUT : POLLIN, (int)(left * 1000.0)) <= 0)
@@ -120,7 +122,7 @@ transfer(int fd, void *p, size_t n, int out, int ms)
 static int
 give_up(const struct addr *a, int code, const char *why, struct err *e)
 {
-    return prog_stopped ? err_set(e, EX_STOP, "%s: interrupted", a->text) :
+    return stop_asked ? err_set(e, EX_STOP, "%s: interrupted", a->text) :
         err_set(e, code, "%s: %s", a->text, why);
 }
 
@@ -193,7 +195,7 @@ hear(struct guest *g, const struct addr *a, enum sock_role role, int *same,
         return give_up(a, EX_INPUT, "the other end has closed the connection: "
             "it has met somebody else, or its " TOKEN " is another one", e);
     if (g->n < HELLO)
-        return prog_now() < g->until ? NOT_YET : give_up(a, EX_INPUT, "what "
+        return clock_now() < g->until ? NOT_YET : give_up(a, EX_INPUT, "what "
             "answers there does not say what it is", e);
     *same = memcmp(g->said, mine, 16) == 0;
     if (!*same && memcmp(g->said, other, 16) != 0)
@@ -229,7 +231,7 @@ static int
 greet(int fd, const struct addr *a, enum sock_role role, double until,
     struct err *e)
 {
-    struct guest g = { .fd = fd, .until = prog_now() + HELLO_WAIT / 1000.0 };
+    struct guest g = { .fd = fd, .until = clock_now() + HELLO_WAIT / 1000.0 };
     int k = NOT_YET, same = 0;
 
     if (until > g.until)
@@ -241,7 +243,7 @@ greet(int fd, const struct addr *a, enum sock_role role, double until,
             e);
     while (k == NOT_YET) {
         (void)wait_fd(fd, POLLIN, 100);
-        if (prog_stopped)
+        if (stop_asked)
             return give_up(a, EX_STOP, "", e);
         k = hear(&g, a, role, &same, e);
     }
@@ -456,7 +458,7 @@ let_in(struct guests *g, int s, const struct addr *a, const char *whom)
     }
     if (g->n == GUESTS)
         leave(g, 0);
-    g->v[g->n++] = (struct guest){ .fd = fd, .until = prog_now() +
+    g->v[g->n++] = (struct guest){ .fd = fd, .until = clock_now() +
         HELLO_WAIT / 1000.0 };
 }
 
@@ -550,7 +552,7 @@ int
 sock_meet(const struct addr *a, enum sock_role role, struct err *e)
 {
     const char *whom = role == SOCK_READS ? "writer" : "reader";
-    const double began = prog_now();
+    const double began = clock_now();
     struct places p;
     int fd = -1, told = 0, k;
 

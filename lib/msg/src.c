@@ -1,5 +1,6 @@
 /* Where the bytes of a stream come from: see msg_src.h */
 #include "msg/src.h"
+#include "base/clock.h"
 #include "msg/addr.h"
 #include "msg/wire.h"
 #include "msg/peer.h"
@@ -8,7 +9,6 @@
 #include "shard/set.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/prog.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +55,7 @@ open_special(struct msg_src *s, const struct addr *a, struct err *e)
     s->framed = 1;
     s->x = XXH3_createState();
     if (!s->x)
-        die(EX_SYS, "out of memory");
+        mem_exhausted("state of a hash");
     return 0;
 }
 
@@ -114,13 +114,13 @@ wait_input(struct msg_src *s, struct err *e)
         .events = POLLIN }
     };
     struct peer_watch writer = { s->name, "writer", s->fd, 0 };
-    const double began = prog_now();
+    const double began = clock_now();
     int k;
 
     while ((k = poll(p, 2, 1000)) <= 0) {
         if (k < 0 && errno != EINTR && errno != EAGAIN)
             return err_set(e, EX_SYS, "%s: poll:", s->name);
-        peer_waits(&writer, prog_now() - began);
+        peer_waits(&writer, clock_now() - began);
     }
     peer_goes_on(&writer);
     return p[1].revents ? err_set(e, EX_SYS, "%s: closed", s->name) : 0;

@@ -3,6 +3,7 @@
  * read once: hashes first, then what they cover, then that the index is the
  * one that would be written for these messages.
  */
+#include "base/mem.h"
 #include "shard/set.h"
 #include "shard/parts.h"
 
@@ -258,7 +259,7 @@ shardset_check(const char *dir, int partial,
     c.source = xcalloc(65536, sizeof *c.source);
     c.hash = XXH3_createState();
     if (!c.hash)
-        die(EX_SYS, "out of memory");
+        mem_exhausted("state of a hash");
     msg_rules_init(&c.rules);
     for (size_t i = 0; r == 0 && i < c.m->nfile; i++) {
         r = check_shard(&c, i, raw_at, e);

@@ -1,4 +1,5 @@
 /* The index of a shard: made, and viewed where it is mapped; shardset.h */
+#include "base/mem.h"
 #include "shard/set.h"
 #include "shard/parts.h"
 
@@ -418,7 +419,7 @@ index_frames_hash(const unsigned char *p, size_t n, size_t ndoc, size_t npart,
     XXH3_state_t *x = XXH3_createState();
 
     if (!x)
-        die(EX_SYS, "out of memory");
+        mem_exhausted("state of a hash");
     XXH3_128bits_reset(x);
     XXH3_128bits_update(x, p, n - parts - ndoc * sizeof(struct shard_doc));
     XXH3_128bits_update(x, p + n - parts, parts);

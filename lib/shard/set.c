@@ -9,6 +9,7 @@
  */
 #include "base/bytes.h"
 #include "shard/set.h"
+#include "base/mem.h"
 #include "shard/parts.h"
 
 #include <errno.h>
@@ -314,7 +315,7 @@ reserve(unsigned char **p, size_t *cap, size_t n)
     *p = NULL;
     *cap = 0;
     if (posix_memalign(&q, MSG_ALIGN, n) != 0)
-        die(EX_SYS, "out of memory: frame or message of %zu bytes", n);
+        mem_exhausted("frame or message of %zu bytes", n);
     *p = q;
     *cap = n;
 }

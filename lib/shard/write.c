@@ -10,6 +10,7 @@
  * moment, and a writer that dies leaves at most files the manifest does not
  * name, which the next writer removes.
  */
+#include "base/mem.h"
 #include "base/pool.h"
 #include "msg/batch.h"
 #include "shard/set.h"
@@ -115,7 +116,7 @@ shardw_open(const char *dir, const struct shard_opts *o, struct err *e)
     w->hash = XXH3_createState();
     w->x = XXH3_createState();
     if (!w->hash || !w->x)
-        die(EX_SYS, "out of memory");
+        mem_exhausted("state of a hash");
     if (msg_refuse_address(dir, e) == 0 && io_mkdirs(dir, e) == 0 &&
         (w->lock = shard_dir_lock(dir, e)) >= 0 && look(w, e) == 0)
         return w;
@@ -262,16 +263,18 @@ begin_resumed(struct shard_writer *w, const struct msg *m, struct err *e)
     return shard_dir_same(w->dir, m, e);
 }
 
-static void
-start_threads(struct shard_writer *w)
+static int
+start_threads(struct shard_writer *w, struct err *e)
 {
     w->nthread = w->o.threads ? w->o.threads : pool_cpus();
-    w->pool = w->nthread > 1 ? pool_new(w->nthread) : NULL;
+    if (w->nthread > 1 && (w->pool = pool_new(w->nthread, e)) == NULL)
+        return -1;
     w->enc = xcalloc(w->nthread, sizeof(*w->enc));
     for (size_t i = 0; i < w->nthread; i++)
         w->enc[i] = frame_enc_new(w->o.codec, w->o.level);
     w->nunit = w->nthread > 1 ? UNITS * w->nthread : 1;
     w->unit = xcalloc(w->nunit, sizeof *w->unit);
+    return 0;
 }
 
 static int
@@ -291,8 +294,7 @@ begin(struct shard_writer *w, const struct msg *m, struct err *e)
     r = w->info.resumed ? begin_resumed(w, m, e) : begin_new(w, e);
     if (r < 0)
         return r;
-    start_threads(w);
-    return 0;
+    return start_threads(w, e);
 }
 
 /* ---- frames and shards ---- */
@@ -721,12 +723,12 @@ append(struct shard_writer *w, struct shardset *s, struct msg_rules *r,
         k = err_set(e, EX_INPUT, "the manifest has other sources");
     if (k == 0)
         k = last_file(w, s, 0, its, r, e);
-    if (k == 0 && (k = shard_dir_clean(w->dir, &w->m, e)) == 0) {
+    if (k == 0 && (k = shard_dir_clean(w->dir, &w->m, e)) == 0 &&
+            (k = start_threads(w, e)) == 0) {
         w->appending = w->begun = 1;
         w->number = next_number(&w->m);
         keep_recorded(w);
         drop_last(w, x, its);
-        start_threads(w);
         r->teacher = w->has_head = w->m.teacher;
         k = last_file(w, s, 1, NULL, r, e);
     }

@@ -1,4 +1,5 @@
 /* Vocabulary and merges of a tokenizer, and the hash of all of it. */
+#include "base/mem.h"
 #include "tok/load.h"
 #include "text/unicode.h"
 
@@ -410,7 +411,7 @@ tok_hash_all(struct tokenizer *t, const uint64_t *pairs)
     XXH128_canonical_t c;
 
     if (!x)
-        die(EX_SYS, "out of memory");
+        mem_exhausted("state of a hash");
     XXH3_128bits_reset(x);
     hash_text(x, "retort tokenizer 1", 18);
     hash_number(x, t->nid);

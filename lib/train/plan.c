@@ -1,7 +1,7 @@
 /* What a run will need; see plan.h. */
 #include "train/plan.h"
 #include "base/io.h"
-#include "base/prog.h"
+#include "base/note.h"
 #include "train/adamw.h"
 
 #include <stdio.h>
@@ -162,13 +162,14 @@ plan_limit(void)
     return limit;
 }
 
-void
-plan_refuse(size_t total, const char *how)
+int
+plan_fits(size_t total, const char *how, struct err *e)
 {
     const size_t limit = plan_limit();
 
     if (total > limit)
-        die(EX_SYS, "%.1f GB are needed and this machine (or its cgroup) has "
-            "%.1f GB: use %s", (double)total * 1e-9, (double)limit * 1e-9,
-            how);
+        return err_set(e, EX_SYS, "%.1f GB are needed and this machine (or its "
+            "cgroup) has %.1f GB: use %s", (double)total * 1e-9,
+            (double)limit * 1e-9, how);
+    return 0;
 }

@@ -73,7 +73,7 @@ void plan_note(const struct plan *p);
 /* Bytes this process may use: the smaller of the machine's memory and the
  * cgroups' limits. */
 size_t plan_limit(void);
-/* die(EX_SYS) when a total exceeds the limit; how: what to use then. */
-void plan_refuse(size_t total, const char *how);
+/* -1 and *e (EX_SYS) when a total exceeds the limit; how: what to use then. */
+int plan_fits(size_t total, const char *how, struct err *e);
 
 #endif

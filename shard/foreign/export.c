@@ -1,8 +1,11 @@
 /* shard --export: documents become files of other formats */
 #include "base/bytes.h"
 #include "base/err.h"
-#include "base/prog.h"
-#include "base/progress.h"
+#include "base/note.h"
+#include "base/stop.h"
+#include "cli/die.h"
+#include "cli/prog.h"
+#include "cli/progress.h"
 #include "msg/msg.h"
 #include "../shard.h"
 #include "foreign.h"
@@ -325,7 +328,7 @@ export(const char *input, const char *path, const struct export_opts *o)
     if (!r)
         die_err(&e);
     progress_begin("exported", 0, "B");
-    while ((k = msg_read(r, &m, &e)) > 0 && !prog_stopped) {
+    while ((k = msg_read(r, &m, &e)) > 0 && !stop_asked) {
         if (m.kind == MSG_STREAM) {
             if (stream_info_read(&info, &m.st, &e) < 0)
                 die_err(&e);
@@ -344,7 +347,7 @@ export(const char *input, const char *path, const struct export_opts *o)
     progress_end();
     if (k < 0)
         die_err(&e);
-    if (prog_stopped)
+    if (stop_asked)
         die(EX_STOP, "%s: interrupted", path);
     end(&x);
     if (x.masked)

@@ -1,8 +1,11 @@
 /* shard --import: documents of other formats become a shard directory */
 #include "base/bytes.h"
 #include "base/err.h"
-#include "base/prog.h"
-#include "base/progress.h"
+#include "base/note.h"
+#include "base/stop.h"
+#include "cli/die.h"
+#include "cli/prog.h"
+#include "cli/progress.h"
 #include "shard/set.h"
 #include "tok/tok.h"
 #include "../shard.h"
@@ -169,7 +172,7 @@ sink_doc(struct sink *s, const struct ids_view *v, size_t from, size_t n,
     const uint32_t len = (uint32_t)n;
     uint64_t key;
 
-    if (prog_stopped)
+    if (stop_asked)
         die(EX_STOP, "%s: interrupted", s->dir);
     if (n == 0) {
         s->empty++;

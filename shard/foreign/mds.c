@@ -7,6 +7,7 @@
  */
 #include "base/bytes.h"
 #include "base/err.h"
+#include "cli/die.h"
 #include "format/json.h"
 #include "foreign.h"
 

@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "foreign.h"
+#include "cli/die.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

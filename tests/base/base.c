@@ -1,12 +1,14 @@
 /* lib/base: sizes, buffers, arena, errors, random numbers, pool */
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/io.h"
 #include "base/pool.h"
-#include "base/prog.h"
 #include "base/quota.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "cli/die.h"
+#include "cli/prog.h"
 #include "../lib/tap.h"
 
 #include <errno.h>
@@ -298,7 +300,7 @@ slow_task(void *ctx, size_t task, size_t worker)
 static void
 test_pool(size_t threads)
 {
-    struct pool *p = pool_new(threads);
+    struct pool *p = pool_new(threads, NULL);
     struct sums s = { .n = 1000, .workers = pool_size(p) };
     size_t bad = 0;
 
@@ -453,7 +455,7 @@ main(void)
     test_pool(5);
     test_pool(0);
     pool_free(NULL);
-    ok(prog_peak() > 100000 && prog_cpu() > 0 && prog_now() > 0,
+    ok(prog_peak() > 100000 && clock_cpu() > 0 && clock_now() > 0,
         "costs of the process");
     return done_testing();
 }

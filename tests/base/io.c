@@ -3,6 +3,7 @@
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "cli/out.h"
 #include "../lib/tap.h"
 
 #include <fcntl.h>
@@ -309,7 +310,7 @@ test_pipe(void)
     ok(io_open("-", NULL) == 0 && io_open("none", NULL) == -1, "io_open");
 }
 
-/* Exit status of io_done() after a write to fd that failed at once, so that
+/* Exit status of out_done() after a write to fd that failed at once, so that
  * nothing is left to flush. */
 static int
 done_after(int fd)
@@ -323,7 +324,7 @@ done_after(int fd)
             == NULL || setvbuf(stdout, NULL, _IONBF, 0) != 0)
             _exit(99);
         printf("lost");
-        io_done();
+        out_done();
         _exit(EX_OK);
     }
     if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))

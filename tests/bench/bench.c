@@ -18,12 +18,16 @@
  *   bench time FILE CMD ...        run CMD; wall s, CPU s, peak MB to FILE
  *   bench lines FILE N             the time (s) at which lines 1..N appear
  */
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "base/pool.h"
-#include "base/prog.h"
 #include "base/rng.h"
+#include "cli/die.h"
+#include "cli/out.h"
+#include "cli/prog.h"
 #include "msg/msg.h"
 #include "msg/addr.h"
 #include "msg/sink.h"
@@ -103,7 +107,7 @@ sgemm(size_t threads, const char *set)
 
     if (why != NULL)
         die(EX_SYS, "%s", why);
-    pool = pool_new(threads);
+    pool = pool_new(threads, NULL);
     for (size_t k = 0; k < 3; k++) {
         x[k] = xreallocarray(NULL, (size_t)CUBE * CUBE, sizeof(float));
         for (size_t i = 0; i < (size_t)CUBE * CUBE; i++)
@@ -111,10 +115,10 @@ sgemm(size_t threads, const char *set)
     }
     pool_run(pool, CUBE / ROWS, product, x);
     for (size_t r = 0; r < 7; r++) {
-        const double start = prog_now();
+        const double start = clock_now();
 
         pool_run(pool, CUBE / ROWS * REPEAT, product, x);
-        t[r] = prog_now() - start;
+        t[r] = clock_now() - start;
     }
     qsort(t, 7, sizeof(*t), smaller);
     printf("%.2f\n", REPEAT * 2.0 * CUBE * CUBE * CUBE / t[3] / 1e9);
@@ -352,9 +356,9 @@ ipc_read(const char *addr, size_t n, uint64_t *bytes)
             die_err(&e);
         if (got == 0)
             break;
-        start = *bytes == 0 ? prog_now() : start;
+        start = *bytes == 0 ? clock_now() : start;
     }
-    start = prog_now() - start;
+    start = clock_now() - start;
     if (sum == 1)               /* a use, so that it is computed */
         puts("");
     msg_src_close(s);
@@ -407,7 +411,7 @@ ipc(const char *addr, size_t n, size_t count)
 static int
 timed(const char *file, char **cmd)
 {
-    const double start = prog_now();
+    const double start = clock_now();
     struct rusage u;
     FILE *f;
     int status;
@@ -423,7 +427,7 @@ timed(const char *file, char **cmd)
         die(EX_SYS, "wait:");
     if ((f = fopen(file, "w")) == NULL)
         die(EX_SYS, "%s:", file);
-    fprintf(f, "%.4f %.4f %.1f\n", prog_now() - start,
+    fprintf(f, "%.4f %.4f %.1f\n", clock_now() - start,
         (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec)
         + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec),
         (double)u.ru_maxrss * 1024e-6);
@@ -448,7 +452,7 @@ lines(const char *file, size_t n)
             clearerr(f);
             nanosleep(&nap, NULL);
         } else if (ch == '\n') {
-            printf("%.4f\n", prog_now());
+            printf("%.4f\n", clock_now());
             fflush(stdout);
             n--;
         }
@@ -462,13 +466,13 @@ static void
 sip(size_t rate)
 {
     static char buf[1 << 16];
-    const double start = prog_now();
+    const double start = clock_now();
     double done = 0.0;
     ssize_t n;
 
     while ((n = read(STDIN_FILENO, buf, sizeof buf)) > 0) {
         const double late = (done += (double)n) / (double)rate -
-            (prog_now() - start);
+            (clock_now() - start);
         const struct timespec t = { (time_t)late, (long)(1e9 *
             (late - floor(late))) };
 
@@ -575,6 +579,6 @@ main(int argc, char **argv)
     else
         die(EX_USAGE, "cpu, sgemm, model, docs, ipc, sip, apart, time or "
             "lines: see tests/bench/bench.c");
-    io_done();
+    out_done();
     return 0;
 }

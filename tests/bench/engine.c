@@ -13,12 +13,15 @@
  *                              head, both; both / OpenBLAS's rate in
  *                              between; microseconds a token of blocks and head
  */
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "base/pool.h"
-#include "base/prog.h"
 #include "base/rng.h"
+#include "cli/die.h"
+#include "cli/out.h"
 #include "kern/kern.h"
 #include "model/backward.h"
 #include "train/head.h"
@@ -216,13 +219,13 @@ blocks(struct config c, struct pool *pool, size_t B, size_t T)
         ids[i] = (uint32_t)(i * 7919 % 256);
     b = bwd_new(&t, pool, B, T, 0);
     for (int i = 0; i < 4; i++) {
-        const double start = prog_cpu();
+        const double start = clock_cpu();
 
         bwd_forward(b, &r);
         fill(bwd_final(b), B * T * c.d, 1e-3f);
         bwd_backward(b, &r, NULL, NULL);
         if (i > 0)
-            best = fmin(best, prog_cpu() - start);
+            best = fmin(best, clock_cpu() - start);
     }
     bwd_free(b);
     tmodel_release(&t);
@@ -256,12 +259,12 @@ head(const struct config *c, struct pool *pool, size_t n)
     arena_init(&a, plan.used);
     h = head_loss_new(&a, pool, c->V, c->d, c->d, 0, n);
     for (int i = 0; i < 4; i++) {
-        const double start = prog_cpu();
+        const double start = clock_cpu();
 
         head_loss_rows(h, &o, w, &wt, x, x + n * c->d, NULL, target, n,
             dw, x + 2 * n * c->d, &sum);
         if (i > 0)
-            best = fmin(best, prog_cpu() - start);
+            best = fmin(best, clock_cpu() - start);
     }
     head_loss_free(h);
     arena_release(&a);
@@ -275,7 +278,7 @@ head(const struct config *c, struct pool *pool, size_t n)
 static void
 layer(const char *path, size_t B, size_t T, size_t threads)
 {
-    struct pool *pool = pool_new(threads);
+    struct pool *pool = pool_new(threads, NULL);
     double tokens = (double)(B * T), flop[2], t[2], blas;
     struct config c;
     struct err e;
@@ -319,6 +322,6 @@ main(int argc, char **argv)
     } else {
         die(EX_USAGE, "gemm, limits or layer: see tests/bench/engine.c");
     }
-    io_done();
+    out_done();
     return 0;
 }

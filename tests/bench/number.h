@@ -3,7 +3,8 @@
 #define BENCH_NUMBER_H
 
 #include "base/err.h"
-#include "base/opt.h"
+#include "base/number.h"
+#include "cli/die.h"
 
 #include <stddef.h>
 
@@ -13,7 +14,7 @@ number(const char *text, double least)
 {
     size_t v;
 
-    if (opt_size(text, least, 1e15, &v) < 0)
+    if (number_size(text, least, 1e15, &v) < 0)
         die(EX_USAGE, "'%s' is not a whole number", text);
     return v;
 }

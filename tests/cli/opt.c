@@ -1,7 +1,8 @@
 /* lib/base: options.  Run with arguments this is a program that parses them
  * and prints what it got; tests/rules/opt.sh looks at its usage and misuse. */
-#include "base/opt.h"
-#include "base/prog.h"
+#include "base/note.h"
+#include "base/number.h"
+#include "cli/opt.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>
@@ -116,21 +117,21 @@ test_numbers(void)
     int wrong = 0;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (opt_size(bad[i], 0, 1e30, &v) == 0 || v != 5)
+        if (number_size(bad[i], 0, 1e30, &v) == 0 || v != 5)
             wrong += printf("# took \"%s\"\n", bad[i]);
     ok(wrong == 0, "bad sizes are refused");
-    ok(opt_size("18446744073709551615", 0, 1e30, &v) == 0 && v == SIZE_MAX,
+    ok(number_size("18446744073709551615", 0, 1e30, &v) == 0 && v == SIZE_MAX,
         "the largest size");
-    ok(opt_size("2g", 0, 1e30, &v) == 0 && v == (size_t)2 << 30, "2g");
-    ok(opt_size("3", 4, 9, &v) < 0 && opt_size("10", 4, 9, &v) < 0
-        && opt_size("4", 4, 9, &v) == 0 && opt_size("9", 4, 9, &v) == 0,
+    ok(number_size("2g", 0, 1e30, &v) == 0 && v == (size_t)2 << 30, "2g");
+    ok(number_size("3", 4, 9, &v) < 0 && number_size("10", 4, 9, &v) < 0
+        && number_size("4", 4, 9, &v) == 0 && number_size("9", 4, 9, &v) == 0,
         "the range is inclusive");
     wrong = 0;
     for (size_t i = 0; i < sizeof bad_real / sizeof *bad_real; i++)
-        if (opt_real(bad_real[i], 0, 1, &r) == 0 || r < 5)
+        if (number_real(bad_real[i], 0, 1, &r) == 0 || r < 5)
             wrong += printf("# took \"%s\"\n", bad_real[i]);
     ok(wrong == 0, "bad reals are refused");
-    ok(opt_real("2e-5", 0, 1, &r) == 0 && near(r, 2e-5, 0, 1e-15), "2e-5");
+    ok(number_real("2e-5", 0, 1, &r) == 0 && near(r, 2e-5, 0, 1e-15), "2e-5");
 }
 
 int

@@ -1,11 +1,15 @@
-/* lib/base: what a program says to people.  With an argument this is a program
+/* lib/cli: what a program says to people.  With an argument this is a program
  * that does one thing, for tests/rules/prog.sh; without, a unit test. */
 #define _GNU_SOURCE             /* syscall */
 #include "base/err.h"
 #include "base/io.h"
-#include "base/opt.h"
-#include "base/prog.h"
-#include "base/progress.h"
+#include "base/note.h"
+#include "base/stop.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "cli/prog.h"
+#include "cli/progress.h"
 #include "../lib/tap.h"
 
 #include <stdatomic.h>
@@ -84,9 +88,9 @@ stop(void)
     prog_catch_stop();
     printf("ready\n");
     fflush(stdout);
-    for (int i = 0; i < 2000 && !prog_stopped; i++)
+    for (int i = 0; i < 2000 && !stop_asked; i++)
         nap(0.005);
-    if (prog_stopped)
+    if (stop_asked)
         die(EX_STOP, "stopped");
 }
 
@@ -97,7 +101,7 @@ slow_stop(int saves)
     prog_catch_stop();
     printf("ready\n");
     fflush(stdout);
-    while (!prog_stopped)
+    while (!stop_asked)
         nap(0.005);
     prog_saving(saves);
     for (int i = 0; i < 600; i++)
@@ -155,10 +159,10 @@ main(int argc, char **argv)
     else if (strcmp(*arg, "mix") == 0)
         mix();
     else if (strcmp(*arg, "tty") == 0)
-        io_refuse_tty(STDOUT_FILENO);
+        out_refuse_tty(STDOUT_FILENO);
     else if (strcmp(*arg, "flood") == 0)
         for (int i = 0; i < 100000; i++)
-            io_put(STDOUT_FILENO, "0123456789abcdef", 16, "<stdout>");
+            out_put(STDOUT_FILENO, "0123456789abcdef", 16, "<stdout>");
     else if (strcmp(*arg, "print") == 0)
         for (int i = 0; i < 100000; i++)
             printf("0123456789abcdef\n");
@@ -167,6 +171,6 @@ main(int argc, char **argv)
         vnote("about to fail");
         die_err(&e);
     }
-    io_done();
+    out_done();
     return 0;
 }

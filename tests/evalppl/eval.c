@@ -2,6 +2,7 @@
  * must not depend on how documents are packed.  With arguments it writes a
  * stream for the shell tests: eval GOLDEN KIND FILE. */
 #include "base/mem.h"
+#include "cli/die.h"
 #include "msg/msg.h"
 #include "../lib/tap.h"
 #include "../lib/golden.h"

@@ -57,7 +57,7 @@ multiply(void *ctx, size_t i, size_t worker)
 static void
 test_threads(const char *name)
 {
-    struct pool *p = pool_new(2);
+    struct pool *p = pool_new(2, NULL);
     struct task t = { malloc(64 * 4096 * sizeof(float)) };
     int same = 1;
 

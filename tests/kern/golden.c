@@ -1,6 +1,7 @@
 /* Kernels against golden values of PyTorch in double (tests/golden/kern). */
 #include "base/io.h"
 #include "base/mem.h"
+#include "cli/die.h"
 #include "format/safetensors.h"
 #include "kern/kern.h"
 #include "../lib/tap.h"

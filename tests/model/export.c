@@ -640,7 +640,7 @@ main(void)
         GRAD "tied-teacher", GRAD "untied-student", GRAD "untied-teacher",
         GGUF "bf16.gguf", GGUF "q8_0.gguf" };
     const char *why = kern_init();
-    struct pool *pool = pool_new(2);
+    struct pool *pool = pool_new(2, NULL);
 
     ok(!why, "kernels %s", why ? why : kern_name());
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {

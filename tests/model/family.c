@@ -2,6 +2,7 @@
  * with a KV cache, gradients of the cross-entropy, and after an export. */
 #include "base/dir.h"
 #include "base/mem.h"
+#include "cli/die.h"
 #include "model/backward.h"
 #include "../lib/tap.h"
 #include "../lib/golden.h"
@@ -327,7 +328,7 @@ main(void)
     static const char *const names[] = { "mistral", "qwen2", "qwen3",
         "gemma3" };
     static const char *const ggufs[] = { "qwen2", "qwen3", "gemma3" };
-    struct pool *pool = pool_new(2);
+    struct pool *pool = pool_new(2, NULL);
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         test_family(names[i], pool);

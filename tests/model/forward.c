@@ -2,6 +2,7 @@
  * not change a bit. */
 #include "base/mem.h"
 #include "base/rng.h"
+#include "cli/die.h"
 #include "model/forward.h"
 #include "model/random.h"
 #include "../lib/tap.h"
@@ -251,7 +252,7 @@ make(struct model *m, struct arena *a)
 static float *
 run(const struct model *m, size_t threads, size_t b0, size_t n, float *z)
 {
-    struct pool *p = pool_new(threads);
+    struct pool *p = pool_new(threads, NULL);
     struct fwd *f = fwd_new(m, p, n, T);
     struct rows r = { n, T, ids + b0 * T, first + b0 * T };
     float *final = xmalloc(n * T * m->c.d * sizeof *final);
@@ -317,7 +318,7 @@ test_bits(const struct model *m)
 static void
 test_packed(const struct model *m)
 {
-    struct pool *p = pool_new(2);
+    struct pool *p = pool_new(2, NULL);
     struct fwd *f = fwd_new(m, p, 1, T);
     float *x = run(m, 2, 1, 1, NULL), *y = xmalloc(360 * D * sizeof *y);
     uint32_t zero[360] = { 0 };
@@ -341,7 +342,7 @@ static void
 test_kv(const struct model *m)
 {
     static const size_t feed[] = { 1, 2, 70, 1, 1, 5, 120, 1, 399 };
-    struct pool *p = pool_new(2);
+    struct pool *p = pool_new(2, NULL);
     struct fwd *f = fwd_new(m, p, 1, 8);
     struct kvcache *k = kv_new(f, T);
     float *z = xmalloc(T * V * sizeof *z), *x = run(m, 2, 0, 1, z);
@@ -374,7 +375,7 @@ test_kv(const struct model *m)
 static void
 test_mlp(const struct model *m, struct model *cut)
 {
-    struct pool *p = pool_new(2);
+    struct pool *p = pool_new(2, NULL);
     struct fwd *f = fwd_new(m, p, B, T), *g = fwd_new(cut, p, B, T);
     const size_t n = B * T * D;
     float *x = xmalloc(n * sizeof *x), *y = xmalloc(n * sizeof *y);
@@ -469,7 +470,7 @@ test_bf16(struct model *m)
 int
 main(void)
 {
-    struct pool *pool = pool_new(2);
+    struct pool *pool = pool_new(2, NULL);
     struct model m, cut;
     struct arena a, a2;
 

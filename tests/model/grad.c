@@ -2,6 +2,7 @@
  * differences, and what may not change a bit. */
 #include "base/mem.h"
 #include "base/rng.h"
+#include "cli/die.h"
 #include "model/backward.h"
 #include "model/random.h"
 #include "../lib/tap.h"
@@ -310,7 +311,7 @@ add_weight(void *ctx, size_t i, float *dx)
 static float *
 gradient(struct tmodel *t, size_t threads, size_t n, int recompute)
 {
-    struct pool *p = pool_new(threads);
+    struct pool *p = pool_new(threads, NULL);
     struct bwd *b = bwd_new(t, p, n, T, recompute);
     float *g = xmalloc(t->nparam * sizeof *g);
     size_t at = 0;
@@ -341,7 +342,7 @@ gradient(struct tmodel *t, size_t threads, size_t n, int recompute)
 static void
 test_direction(struct tmodel *t)
 {
-    struct pool *p = pool_new(2);
+    struct pool *p = pool_new(2, NULL);
     struct bwd *b = bwd_new(t, p, B, T, 0);
     struct rows r = { B, T, ids, first };
     double w = 0.0;
@@ -441,7 +442,7 @@ main(void)
 {
     static const char *const four[] = { "CE", "KL", "SH", "LOSS", NULL };
     static const char *const one[] = { "LOSS", NULL };
-    struct pool *pool = pool_new(2);
+    struct pool *pool = pool_new(2, NULL);
     struct model m;
     struct tmodel t;
     struct arena a;

@@ -1,5 +1,6 @@
 /* lib/msg: how the ends of a socket meet: strangers, tokens, ports */
-#include "base/prog.h"
+#include "base/clock.h"
+#include "cli/prog.h"
 #include "msg/addr.h"
 #include "msg/sock.h"
 #include "../lib/tap.h"
@@ -63,7 +64,7 @@ test_strangers(void)
     static const char slow[32] = "retort-ipc-2 wr\n";
     pid_t child[20], honest;
     struct err e = { 0 };
-    double t = prog_now();
+    double t = clock_now();
     int fd, status;
 
     fflush(stdout);
@@ -76,7 +77,7 @@ test_strangers(void)
         _exit((fd = meet(SOCK_WRITES, &e)) < 0 || write(fd, "x", 1) != 1);
     }
     fd = meet(SOCK_READS, &e);
-    t = prog_now() - t;
+    t = clock_now() - t;
     waitpid(honest, &status, 0);
     ok(fd >= 0 && status == 0, "an honest peer is heard: %s", e.msg);
     ok(t < 4.0, "before the strangers' time is over: %.1f s", t);

@@ -5,9 +5,9 @@
 #include "../lib/streams.h"
 #include "../lib/tap.h"
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/prog.h"
 #include "msg/batch.h"
 #include "msg/wire.h"
 #include "msg/shm_ring.h"
@@ -197,12 +197,12 @@ test_death(void)
     r = ring_attach(&a, &e);
     ok(r && !segment_exists(&a), "a reader attaches, the name goes %s", e.msg);
     end_child(pid);
-    t = prog_now();
+    t = clock_now();
     while (k < 20 && get(r, k, 1000, &end) == 1)
         k++;
     ok(k == 20, "all that was published is there");
-    ok(get(r, k, 1000, &end) == 0 && prog_now() - t < 1.0,
-        "then the death is noticed in %.2f s", prog_now() - t);
+    ok(get(r, k, 1000, &end) == 0 && clock_now() - t < 1.0,
+        "then the death is noticed in %.2f s", clock_now() - t);
     ring_close(r);
 
     pid = writer(&a, 1);

@@ -187,7 +187,7 @@ test_export(const char *path)
 int
 main(void)
 {
-    pool = pool_new(2);
+    pool = pool_new(2, NULL);
     test_cut("tests/golden/grad/tied-teacher", 1);
     test_cut("tests/golden/grad/untied-teacher", 0);
     test_cut("tests/golden/grad/tied-student", 0);

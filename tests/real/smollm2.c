@@ -287,7 +287,7 @@ int
 main(int argc, char **argv)
 {
     const char *why = kern_init();
-    struct pool *pool = pool_new(0);
+    struct pool *pool = pool_new(0, NULL);
     struct model m;
     struct err e;
 

@@ -1,6 +1,7 @@
 /* lib/shard: shard directories */
 #include "base/dir.h"
 #include "base/io.h"
+#include "cli/die.h"
 #include "shard/set.h"
 #include "shard/parts.h"
 #include "../lib/streams.h"

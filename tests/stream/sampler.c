@@ -19,7 +19,6 @@
  */
 #include "base/dir.h"
 #include "base/io.h"
-#include "base/prog.h"
 #include "stream/sampler_parts.h"
 #include "format/ckpt.h"
 #include "../lib/tap.h"

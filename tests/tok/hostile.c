@@ -25,10 +25,10 @@
  * fuzz/tok_file.c
  * and fuzz/tok_text.c.
  */
+#include "base/clock.h"
 #include "tok/tok.h"
 
 #include "base/io.h"
-#include "base/prog.h"
 #include "base/rng.h"
 #include "format/json.h"
 #include "../lib/tap.h"
@@ -347,10 +347,10 @@ test_shared(int normalized)
         double from;
 
         do {
-            from = prog_cpu();
+            from = clock_cpu();
             got.n = 0;
             tok_encode(u, x, text, 8 * n, 0, &got);
-            from = prog_cpu() - from;
+            from = clock_cpu() - from;
             *(i ? &many : &few) = from;
         } while (i && !(many < 4 * few + 0.05) && ++runs < 5);
         tok_scratch_free(x);
@@ -375,13 +375,13 @@ test_many_added(void)
     for (size_t i = 0; i < most; i++)
         name[i] = xasprintf("<extra_id_%zu>", i);
     do {
-        const double from = prog_cpu();
+        const double from = clock_cpu();
         double half;
 
         tok_free(with_added(0, name, most / 4, 1));
-        half = prog_cpu();
+        half = clock_cpu();
         tok_free(with_added(0, name, most, 1));
-        many = prog_cpu() - half;
+        many = clock_cpu() - half;
         few = half - from;
     } while (!(many < 8 * few + 0.05) && ++runs < 5);
     ok(many < 8 * few + 0.05, "%zu tokens are read in %.3f s, a quarter in "
@@ -575,9 +575,9 @@ test_slow(void)
         struct tok_scratch *x = tok_scratch_new(t);
         struct tok_ids ids = { 0 };
 
-        sec = prog_cpu();
+        sec = clock_cpu();
         tok_encode(t, x, text, n, TOK_SPECIAL, &ids);
-        ok(ids.n == n && prog_cpu() - sec < 100, "is looked for at every "
+        ok(ids.n == n && clock_cpu() - sec < 100, "is looked for at every "
             "place");
         tok_ids_release(&ids);
         tok_scratch_free(x);
@@ -702,11 +702,11 @@ test_runs(void)
         struct run r = { .t = tok_open(path, &e) };
 
         for (size_t k = 0; r.t && k < sizeof of / sizeof *of; k++) {
-            const double begin = prog_cpu();
+            const double begin = clock_cpu();
 
             r.letter = of[k].letter;
             r.n = of[k].n;
-            ok(run(&r) && prog_cpu() - begin < 20, "%s: %zu x %s", family[i],
+            ok(run(&r) && clock_cpu() - begin < 20, "%s: %zu x %s", family[i],
                 r.n, *r.letter == '\n' ? "newline" : r.letter);
         }
         ok(r.t != NULL, "%s: is read %s", family[i], e.msg);

@@ -1,9 +1,10 @@
 /* lib/tok/tok: texts without a place to cut take linear time and little
  * memory beside their ids, in every family. */
 #include "../lib/tap.h"
+#include "base/clock.h"
 #include "base/mem.h"
-#include "base/prog.h"
 #include "base/rng.h"
+#include "cli/prog.h"
 #include "tok/tok.h"
 
 #include <stdlib.h>
@@ -58,11 +59,11 @@ time_of(const struct tokenizer *t, struct tok_scratch *s, const char *text,
     size_t n)
 {
     struct tok_ids ids = { 0 };
-    const double from = prog_cpu();
+    const double from = clock_cpu();
 
     tok_encode(t, s, text, n, 0, &ids);
     tok_ids_release(&ids);
-    return prog_cpu() - from;
+    return clock_cpu() - from;
 }
 
 static struct tokenizer *

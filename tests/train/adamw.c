@@ -154,7 +154,7 @@ half_moments(struct pool *pool)
     static float p[2][3 * N], grad[3 * N];
     const struct adamw_opt o = { .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999,
         .eps = 1e-8, .lr_embed = 1.0 };
-    struct pool *one = pool_new(1);
+    struct pool *one = pool_new(1, NULL);
     double norm, sum = 0.0, want = 1.0 - pow(0.999, STEPS);
     struct adamw *a[2];
     struct err e;
@@ -192,7 +192,7 @@ int
 main(void)
 {
     static const char *const sets[] = { "ref", "avx2", "avx512" };
-    struct pool *pool = pool_new(2);
+    struct pool *pool = pool_new(2, NULL);
 
     golden_open(&g, "tests/golden/adamw.safetensors");
     for (size_t i = 0; i < 3; i++) {

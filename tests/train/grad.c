@@ -417,7 +417,7 @@ same_bits(void)
 
     data_open(&x, "untied", "untied");
     for (size_t k = 0; k < 3; k++) {
-        struct pool *pool = pool_new(k == 1 ? 2 : 1);
+        struct pool *pool = pool_new(k == 1 ? 2 : 1, NULL);
 
         if (tmodel_init(&t[k], &x.student, &e) < 0)
             ok(0, "model");
@@ -480,7 +480,7 @@ int
 main(void)
 {
     static const char *const sets[] = { "ref", "avx2", "avx512" };
-    struct pool *pool = pool_new(2);
+    struct pool *pool = pool_new(2, NULL);
 
     for (size_t i = 0; i < 3; i++) {
         const char *why = kern_force(sets[i]);

@@ -60,7 +60,7 @@ draw_rows(const char *set, size_t V, size_t draws)
     for (size_t v = 0; v < V; v++)
         all += p[v] = exp(z[v] / 3.0);
     for (size_t t = 0; t < 2; t++) {
-        struct pool *pool = pool_new(t == 0 ? 1 : 3);
+        struct pool *pool = pool_new(t == 0 ? 1 : 3, NULL);
         struct fwd *f = fwd_new(&m, pool, 1, 1);
         struct head_top *h = head_top_new(&m, pool, t, draws);
 
@@ -135,7 +135,7 @@ find_plain(const char *set, size_t V, const size_t *ks, size_t nk)
 
         say(&s, z, N, V, k, 3.0);
         for (size_t threads = 1; threads <= 3; threads += 2) {
-            struct pool *pool = pool_new(threads);
+            struct pool *pool = pool_new(threads, NULL);
             struct fwd *f = fwd_new(&m, pool, 1, 1);
             struct head_top *t = head_top_new(&m, pool, k, 0);
             struct head_said said = { lse, self, ids, logp, NULL, NULL, NULL };
@@ -178,7 +178,7 @@ find_golden(const char *set)
     struct golden g, top;
     struct model m;
     const struct st_tensor *final, *ids;
-    struct pool *pool = pool_new(2);
+    struct pool *pool = pool_new(2, NULL);
     struct head_top *t;
     struct fwd *f;
     struct err e;

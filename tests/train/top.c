@@ -32,7 +32,7 @@ bench_open(struct bench *b, size_t threads, size_t V, size_t k, size_t rows)
 {
     struct arena plan;
 
-    b->pool = pool_new(threads);
+    b->pool = pool_new(threads, NULL);
     b->V = V;
     b->k = k;
     b->eye = xcalloc(V * V, sizeof(float));

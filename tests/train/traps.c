@@ -389,7 +389,7 @@ main(void)
 {
     static const char *const sets[] = { "ref", "avx2", "avx512" };
 
-    pool = pool_new(2);
+    pool = pool_new(2, NULL);
     for (size_t i = 0; i < 3; i++) {
         const char *why = kern_force(sets[i]);
 

@@ -1,12 +1,14 @@
 /* Progress of a job on a terminal or in a log: see progress.h */
-#include "base/progress.h"
-#include "base/prog.h"
+#include "cli/progress.h"
+#include "base/clock.h"
+#include "base/note.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,7 @@
 /* To the first column, and what stands there goes. */
 #define WIPE "\r\033[K"
 
-static double began;                    /* prog_now() when the program began */
+static double began;                    /* clock_now() when the program began */
 
 /* The running job.  done and extra are read by the SIGUSR1 handler, which may
  * run at any point: done is one atomic word, extra one of two copies. */
@@ -160,7 +162,7 @@ on_usr1(int sig)
         put_text(&t, ", ");
     }
     put_text(&t, "running ");
-    put_count(&t, prog_now() - began);
+    put_count(&t, clock_now() - began);
     put_text(&t, " s\n");
     if (write(STDERR_FILENO, t.s, t.n) < 0) {
         /* Nobody is left to be told. */
@@ -293,7 +295,7 @@ progress_begin(const char *what, double total, const char *unit)
     job.unit = unit;
     job.total = total;
     job.from = 0.0;
-    job.began = job.printed = prog_now();
+    job.began = job.printed = clock_now();
     job.what = what;
 }
 
@@ -332,7 +334,7 @@ progress_at(double done, const char *extra)
     atomic_store(&job.current, other);
     if (every < 0.0)
         return;
-    now = prog_now();
+    now = clock_now();
     if (now - job.printed < every)
         return;
     job.printed = now;
@@ -351,7 +353,7 @@ progress_arm(void)
 {
     struct sigaction sa = { .sa_handler = on_usr1, .sa_flags = SA_RESTART };
 
-    began = prog_now();
+    began = clock_now();
     on_terminal();                      /* the handler may not ask */
     sigemptyset(&sa.sa_mask);
     sigaction(SIGUSR1, &sa, NULL);

@@ -6,8 +6,8 @@
  * has -h, -V, -q, -v.  Numbers are parsed whole and checked against a range;
  * a bad one is exit 2.  The first line of -h is the SYNOPSIS of the man page.
  */
-#ifndef BASE_OPT_H
-#define BASE_OPT_H
+#ifndef CLI_OPT_H
+#define CLI_OPT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -68,10 +68,5 @@ struct opt {
 char **opt_parse(int argc, char **argv, const struct opt *table,
     const char *about, const char *operands, int min, int max,
     int *n_operands);
-
-/* Parse text as a whole number with suffix, or as a finite real, within
- * [lo,hi]; 0, or -1.  For values inside lists such as "bg=2,cs=1". */
-int opt_size(const char *s, double lo, double hi, size_t *r);
-int opt_real(const char *s, double lo, double hi, double *r);
 
 #endif

@@ -1,19 +1,20 @@
 /* Name, messages, closing line, signals: see prog.h */
-#include "base/prog.h"
+#include "cli/prog.h"
+#include "base/clock.h"
+#include "base/err.h"
 #include "base/io.h"
-#include "base/progress.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "base/stop.h"
 #include "base/text.h"
+#include "cli/progress.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
-
-const char *progname = "retort";
-int verbosity;
-volatile sig_atomic_t prog_stopped;
 
 enum {
     CLOSING = 500,              /* bytes of a part of the closing line */
@@ -21,7 +22,7 @@ enum {
 };
 
 static char closing[CLOSING], detail[CLOSING];
-static double started;                  /* prog_now() when the program began */
+static double started;                  /* clock_now() when the program began */
 /* When the first signal to stop came (0: none yet), and is a result being saved
  * now?  Signals of other threads read and write them. */
 static _Atomic double stopped_at;
@@ -37,28 +38,6 @@ const char *
 prog_build(void)
 {
     return RETORT_BUILD;
-}
-
-static double
-seconds(clockid_t id)
-{
-    struct timespec t;
-
-    if (clock_gettime(id, &t) < 0)
-        return 0.0;
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-double
-prog_now(void)
-{
-    return seconds(CLOCK_MONOTONIC);
-}
-
-double
-prog_cpu(void)
-{
-    return seconds(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* A line of /proc/self/status in bytes, 0 if there is none. */
@@ -109,45 +88,12 @@ prog_say(const char *msg)
 }
 
 static void
-print_note(const char *fmt, va_list ap)
-{
-    char msg[4096];
-
-    vsnprintf(msg, sizeof msg, fmt, ap);
-    prog_say(msg);
-}
-
-void
-note(const char *fmt, ...)
-{
-    va_list ap;
-
-    if (verbosity < 0)
-        return;
-    va_start(ap, fmt);
-    print_note(fmt, ap);
-    va_end(ap);
-}
-
-void
-vnote(const char *fmt, ...)
-{
-    va_list ap;
-
-    if (verbosity < 1)
-        return;
-    va_start(ap, fmt);
-    print_note(fmt, ap);
-    va_end(ap);
-}
-
-static void
 on_stop(int sig)
 {
-    const double now = prog_now();
+    const double now = clock_now();
     double first = 0.0;
 
-    prog_stopped = 1;
+    stop_asked = 1;
     if (atomic_compare_exchange_strong(&stopped_at, &first, now))
         return;
     if (sig == SIGINT && !atomic_load(&saving) && now - first >= PATIENCE) {
@@ -168,7 +114,7 @@ prog_catch_stop(void)
 {
     struct sigaction sa = { .sa_handler = on_stop };
 
-    /* Without SA_RESTART, so that waits look at prog_stopped. */
+    /* Without SA_RESTART, so that waits look at stop_asked. */
     sigemptyset(&sa.sa_mask);
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
@@ -213,7 +159,21 @@ print_closing(void)
     fprintf(stderr, "%s%s %s: %s%s%s%swall %.1f s, cpu %.1f s, peak %.1f MB\n",
         progress_wipe(), progname, prog_version(), closing,
         *closing != '\0' ? ", " : "", more, *more != '\0' ? ", " : "",
-        prog_now() - started, prog_cpu(), (double)prog_peak() / 1e6);
+        clock_now() - started, clock_cpu(), (double)prog_peak() / 1e6);
+}
+
+static void
+memory_is_out(const char *msg)
+{
+    prog_say(msg);
+    exit(EX_SYS);
+}
+
+void
+prog_listen(void)
+{
+    note_sink = prog_say;
+    mem_handler = memory_is_out;
 }
 
 void
@@ -221,7 +181,7 @@ prog_begin(void)
 {
     static int armed;
 
-    started = prog_now();
+    started = clock_now();
     progress_arm();
     if (!armed)
         atexit(print_closing);

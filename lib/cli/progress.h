@@ -5,8 +5,8 @@
  * pipe draws none without -v.  Where stderr is no terminal it is a log and
  * gets a line a minute, with -v one every ten seconds.  -q: nothing.
  */
-#ifndef BASE_PROGRESS_H
-#define BASE_PROGRESS_H
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
 
 /* A job of `total` units (0: unknown; "B" and "bytes" are shown as MB and so
  * on).  what and unit are kept, not copied. */

@@ -1,9 +1,12 @@
 /* Options: see opt.h */
-#include "base/opt.h"
+#include "cli/opt.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/prog.h"
+#include "base/note.h"
+#include "base/number.h"
+#include "cli/out.h"
+#include "cli/prog.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -34,49 +37,6 @@ static const struct opt common[] = {
         "print version and build", 0, 0, NULL },
     OPT_END
 };
-
-int
-opt_size(const char *s, double lo, double hi, size_t *r)
-{
-    static const char suffix[] = "KMGT";
-    const char *p = s;
-    size_t v = 0;
-
-    if (!isdigit((unsigned char)*p))
-        return -1;
-    for (; isdigit((unsigned char)*p); p++)
-        if (size_mul(v, 10, &v) < 0 || size_add(v, (size_t)(*p - '0'), &v) < 0)
-            return -1;
-    if (*p != '\0') {
-        const char *k = strchr(suffix, toupper((unsigned char)*p));
-
-        if (k == NULL || p[1] != '\0')
-            return -1;
-        for (; k >= suffix; k--)
-            if (size_mul(v, 1024, &v) < 0)
-                return -1;
-    }
-    if (!((double)v >= lo && (double)v <= hi))
-        return -1;
-    *r = v;
-    return 0;
-}
-
-int
-opt_real(const char *s, double lo, double hi, double *r)
-{
-    char *end;
-    double v;
-
-    if (*s == '\0' || isspace((unsigned char)*s))
-        return -1;
-    v = strtod(s, &end);
-    /* Values that underflow are as good as their zero; overflow is not. */
-    if (*end != '\0' || !isfinite(v) || !(v >= lo && v <= hi))
-        return -1;
-    *r = v;
-    return 0;
-}
 
 /* 268435456 -> "256M" */
 static void
@@ -269,7 +229,7 @@ static void
 print_and_exit(const struct buf *b)
 {
     fwrite(b->p, 1, b->n, stdout);
-    io_done();
+    out_done();
     exit(EX_OK);
 }
 
@@ -374,11 +334,11 @@ set_value(const struct opt *o, int as_long, char *v)
         *(const char **)o->dst = v;
         break;
     case OPT_K_SIZE:
-        if (opt_size(v, o->lo, o->hi, o->dst) < 0)
+        if (number_size(v, o->lo, o->hi, o->dst) < 0)
             bad_size(o, name, v);
         break;
     case OPT_K_REAL:
-        if (opt_real(v, o->lo, o->hi, o->dst) == 0)
+        if (number_real(v, o->lo, o->hi, o->dst) == 0)
             break;
         misuse("%s: \"%s\" is not a number from %g to %g", name, v, o->lo,
             o->hi);
@@ -549,7 +509,8 @@ begin(const char *argv0)
     const char *slash;
 
     guard_descriptors();
-    /* A reader that leaves is seen as EPIPE: see io_put. */
+    prog_listen();
+    /* A reader that leaves is seen as EPIPE: see out_put. */
     signal(SIGPIPE, SIG_IGN);
     /* A file that grows over a limit is an error, not a death. */
     signal(SIGXFSZ, SIG_IGN);

@@ -1,0 +1,51 @@
+/* Numbers in text: see number.h */
+#include "base/number.h"
+#include "base/mem.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int
+number_size(const char *s, double lo, double hi, size_t *r)
+{
+    static const char suffix[] = "KMGT";
+    const char *p = s;
+    size_t v = 0;
+
+    if (!isdigit((unsigned char)*p))
+        return -1;
+    for (; isdigit((unsigned char)*p); p++)
+        if (size_mul(v, 10, &v) < 0 || size_add(v, (size_t)(*p - '0'), &v) < 0)
+            return -1;
+    if (*p != '\0') {
+        const char *k = strchr(suffix, toupper((unsigned char)*p));
+
+        if (k == NULL || p[1] != '\0')
+            return -1;
+        for (; k >= suffix; k--)
+            if (size_mul(v, 1024, &v) < 0)
+                return -1;
+    }
+    if (!((double)v >= lo && (double)v <= hi))
+        return -1;
+    *r = v;
+    return 0;
+}
+
+int
+number_real(const char *s, double lo, double hi, double *r)
+{
+    char *end;
+    double v;
+
+    if (*s == '\0' || isspace((unsigned char)*s))
+        return -1;
+    v = strtod(s, &end);
+    /* Values that underflow are as good as their zero; overflow is not. */
+    if (*end != '\0' || !isfinite(v) || !(v >= lo && v <= hi))
+        return -1;
+    *r = v;
+    return 0;
+}

@@ -1,0 +1,13 @@
+/* Numbers in text that people write. */
+#ifndef BASE_NUMBER_H
+#define BASE_NUMBER_H
+
+#include <stddef.h>
+
+/* All of s as a whole number, to which a suffix K, M, G or T (powers of 1024)
+ * may be added, or as a finite real, within [lo,hi].  0, or -1 and *r is
+ * untouched. */
+int number_size(const char *s, double lo, double hi, size_t *r);
+int number_real(const char *s, double lo, double hi, double *r);
+
+#endif

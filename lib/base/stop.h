@@ -1,0 +1,11 @@
+/* The wish of the user or of the system that the program stops. */
+#ifndef BASE_STOP_H
+#define BASE_STOP_H
+
+#include <signal.h>
+
+/* Set by the signals that prog_catch_stop takes (cli/prog.h).  Functions that
+ * wait look at it, and return EX_STOP. */
+extern volatile sig_atomic_t stop_asked;
+
+#endif

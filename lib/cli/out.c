@@ -1,0 +1,60 @@
+/* Standard output: see out.h */
+#include "cli/out.h"
+#include "base/io.h"
+#include "cli/die.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* stdout failed.  A reader that left is no error of ours. */
+static void
+output_failed(const char *name)
+{
+    if (errno == EPIPE)
+        exit(EX_OK);
+    die(EX_SYS, "%s:", name);
+}
+
+void
+out_put(int fd, const void *buf, size_t n, const char *name)
+{
+    if (io_write(fd, buf, n) < 0)
+        output_failed(name);
+}
+
+/* Of a write that failed earlier only a flag is left, not its errno. */
+static int
+reader_left(int fd)
+{
+    struct pollfd p = { .fd = fd };
+
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
+void
+out_done(void)
+{
+    /* fclose() would hide which of flush and close failed with what. */
+    errno = 0;
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        /* A write failed earlier, perhaps in printf(): ask once more why. What
+         * is there is broken off, so that a byte more does no harm. */
+        if (errno == 0 && reader_left(STDOUT_FILENO))
+            errno = EPIPE;
+        else if (errno == 0 && write(STDOUT_FILENO, "\n", 1) >= 0)
+            errno = EIO;
+        output_failed("<stdout>");
+    }
+    if (close(STDOUT_FILENO) != 0)
+        output_failed("<stdout>");
+}
+
+void
+out_refuse_tty(int fd)
+{
+    if (isatty(fd))
+        die(EX_USAGE, "binary output is not written to a terminal");
+}
