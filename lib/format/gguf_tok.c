@@ -29,6 +29,8 @@ struct vocab {
 };
 
 #define MARK "\xe2\x96\x81"  /* of a space, where symbols are characters */
+#define MARKS MARK MARK MARK MARK MARK MARK MARK MARK
+static const char marks[] = MARKS MARKS MARKS MARKS MARKS MARKS MARKS MARKS;
 
 /* The pre-tokenizers of byte-level BPE, by the names of tokenizer.ggml.pre,
  * between spaces.  Names that llama.cpp gives one pattern stand together. */
@@ -113,6 +115,30 @@ read_lists(struct vocab *v, const struct gguf *g, size_t n, struct err *e)
 }
 
 static int
+has(const struct vocab *v, const char *p, size_t n)
+{
+    const struct str s = { p, n };
+
+    return bsearch(&s, v->sorted, v->nsorted, sizeof s, by_text) != NULL;
+}
+
+/* A user's token of several spaces has marks in SentencePiece's model, and so
+ * in the tokenizer.json that is published with it; llama.cpp's converter writes
+ * spaces.  Give it its marks back, unless another token has them. */
+static void
+mark_runs(struct vocab *v)
+{
+    for (size_t i = 0; has(v, MARK, strlen(MARK)) && i < v->n; i++) {
+        const struct str s = v->tok[i];
+        const size_t n = s.n * strlen(MARK);
+
+        if (kind_of(v, i) == USER && n < sizeof marks && s.p[0] == ' ' &&
+            memcmp(s.p, s.p + 1, s.n - 1) == 0 && !has(v, marks, n))
+            v->tok[i] = (struct str){ marks, n };
+    }
+}
+
+static int
 read_vocab(struct vocab *v, const struct gguf *g, struct err *e)
 {
     const struct gguf_kv *a = array(g, "tokenizer.ggml.tokens", GGUF_STR, e);
@@ -142,6 +168,8 @@ read_vocab(struct vocab *v, const struct gguf *g, struct err *e)
             return err_set(e, EX_INPUT, "tokenizer.ggml.tokens: \"%.*s\" is "
                 "there twice", (int)(v->sorted[i].n < 80 ? v->sorted[i].n :
                 80), v->sorted[i].p);
+    if (v->score)
+        mark_runs(v);
     return 0;
 }
 
@@ -202,14 +230,6 @@ added_json(const struct vocab *v)
     return j;
 }
 
-static int
-has(const struct vocab *v, const char *p, size_t n)
-{
-    const struct str s = { p, n };
-
-    return bsearch(&s, v->sorted, v->nsorted, sizeof s, by_text) != NULL;
-}
-
 /* "a b" pairs; a, b and ab must all be tokens. */
 static json_t *
 merges_json(const struct vocab *v, struct err *e)
@@ -260,7 +280,8 @@ holds(struct str s, const char *what)
 /* The merges that SentencePiece's scores mean.  They never give a control
  * token or a byte, so that these stay text where they are written out, and a
  * user's token only where it holds the mark of a space: the others have been
- * found in the text before. */
+ * found in the text before.  Runs of marks are made before anything else,
+ * whatever score the converter wrote for them. */
 static json_t *
 scores_json(const struct vocab *v, json_t **ties, struct err *e)
 {
@@ -273,7 +294,7 @@ scores_json(const struct vocab *v, json_t **ties, struct err *e)
 
         t->p = v->tok[i].p;
         t->n = v->tok[i].n;
-        t->score = gguf_f32(v->score, i);
+        t->score = v->tok[i].p == marks ? INFINITY : gguf_f32(v->score, i);
         t->used = k != UNUSED;
         t->made = !holds(v->tok[i], " ") && (k == NORMAL ||
             (k == USER && holds(v->tok[i], MARK)));

@@ -5,9 +5,10 @@
  * SentencePiece's BPE: tokens with scores instead of merges, unknown
  * characters as bytes, and, unless add_space_prefix is false, a space before
  * each text (between tokens that are found in the text too, as llama.cpp does
- * it).  "gemma4" is the same with merges and without that space.  Everything
- * else is refused by name: a wrong pre-tokenizer gives plausible ids and a
- * worse model.
+ * it); tokens of several spaces are what they are in the tokenizer.json that is
+ * published with a model, Gemma's: that many U+2581.  "gemma4" is the same with
+ * merges and without that space.  Everything else is refused by name: a wrong
+ * pre-tokenizer gives plausible ids and a worse model.
  */
 #ifndef FORMAT_GGUF_TOK_H
 #define FORMAT_GGUF_TOK_H

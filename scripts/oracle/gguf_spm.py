@@ -7,7 +7,9 @@ describes.  Kind t is sentencepiece's answer, decoded by it too (not where <unk>
 holds a token that is the user's, which sentencepiece finds behind the
 normalizer and llama.cpp before it, that of llama-tokenize without special
 tokens; kind s is llama-tokenize's with them.  Texts where both should agree
-and do not are printed.
+and do not are printed.  For spm-bare the tokenizers library is asked instead
+of llama-tokenize, with a tokenizer.json as transformers' GemmaConverter makes
+it of the model and as it is published with Gemma.
 
   spm       as Llama 2: a space before the text, bytes for unknown characters
   spm-bare  as Gemma: no space before it, runs of spaces as tokens of the user
@@ -16,6 +18,7 @@ and do not are printed.
   spm-ties  scores of spm in steps of 16, so that most tokens share theirs
   spm-flat  all tokens of one score, as llama.cpp's converter writes where a
             model has none"""
+import functools
 import glob
 import json
 import os
@@ -25,9 +28,10 @@ import tempfile
 
 import gguf
 import sentencepiece
+import tokenizers
 from sentencepiece import sentencepiece_model_pb2 as pb
 
-from tok_families import packed, quote, write_ids
+from tok_families import added, bpe, packed, quote, whole, write_ids
 
 SP = '\u2581'
 
@@ -74,6 +78,30 @@ def llama(program, path, text, special):
     return json.loads(r.stdout.decode().splitlines()[-1])
 
 
+def published(m):
+    """Gemma's form: tokens of the user found before spaces become marks, and
+    merges by score, of one score the longest first"""
+    vocab = {p.piece: i for i, p in enumerate(m.pieces)}
+    score = {p.piece: p.score for p in m.pieces}
+    merges = sorted(((x[:i], x[i:]) for x in vocab for i in range(1, len(x))
+                     if x[:i] in vocab and x[i:] in vocab),
+                    key=lambda p: (score[''.join(p)], len(p[0]), len(p[1])),
+                    reverse=True)
+    j = whole(
+        bpe(vocab, [list(p) for p in merges], unk_token='<unk>',
+            fuse_unk=True, byte_fallback=True),
+        [added(p.piece, special=p.type != 4)
+         for p in m.pieces if p.type in (2, 3, 4)],
+        normalizer={'type': 'Replace', 'pattern': {'String': ' '},
+                    'content': SP})
+    t = tokenizers.Tokenizer.from_str(json.dumps(j))
+
+    def ask(text, special):
+        t.encode_special_tokens = not special
+        return t.encode(text).ids
+    return ask
+
+
 def models(text):
     base = dict(vocab_size=700, character_coverage=0.9995, byte_fallback=True,
                 control_symbols=['[INST]', '[/INST]'])
@@ -104,7 +132,7 @@ def models(text):
         yield name, m
 
 
-def rows(m, path, texts, program):
+def rows(m, path, texts, ask):
     sp = sentencepiece.SentencePieceProcessor(
         model_proto=m.SerializeToString())
     user = [p.piece for p in m.pieces if p.type == 4]
@@ -114,16 +142,16 @@ def rows(m, path, texts, program):
     for i, x in enumerate(texts):
         ids, back = sp.encode(x), sp.decode(sp.encode(x))
         if bytes_:
-            plain = llama(program, path, x, False)
+            plain = ask(x, False)
             if any(s in x for s in special):
-                yield f'{i} s {packed(llama(program, path, x, True))}\t?'
+                yield f'{i} s {packed(ask(x, True))}\t?'
             if any(u in x.replace(' ', SP) for u in user):
                 yield f'{i} t {packed(plain)}'
                 continue
             if plain == ids:
                 same += 1
             else:
-                print(path, 'llama.cpp differs:', quote(x), ids, plain)
+                print(path, 'not equal:', quote(x), ids, plain)
                 other += 1
         yield f'{i} t {packed(ids)}\t{"?" if 0 in ids else quote(back)}'
     print(path, same, 'equal', other, 'not')
@@ -140,9 +168,13 @@ def main(folder, program, out='tests/golden/tok/spm', *names):
             continue
         path = f'{out}/{name}.gguf'
         convert(m, path)
+        bare = name == 'spm-bare'
         write_ids(f'{out}/{name}.ids', 'sentencepiece '
-                  f'{sentencepiece.__version__}, llama.cpp as in llama-cpp-python 0.3.36',
-                  rows(m, path, texts, program))
+                  f'{sentencepiece.__version__}, ' + (
+                      f'tokenizers {tokenizers.__version__}' if bare else
+                      'llama.cpp as in llama-cpp-python 0.3.36'),
+                  rows(m, path, texts, published(m) if bare else
+                       functools.partial(llama, program, path)))
 
 
 if __name__ == '__main__':

@@ -1,6 +1,6 @@
 /* lib/format/gguf_tok and gguf_spm: tokenizers inside GGUF files.  Those of
- * SentencePiece give the ids of sentencepiece and of llama.cpp
- * (tests/golden/tok/spm); each name of a pre-tokenizer means its pattern; what
+ * SentencePiece give the ids of sentencepiece, of llama.cpp and, like Gemma's,
+ * of a published tokenizer.json (tests/golden/tok/spm); each name of a pre-tokenizer means its pattern; what
  * is damaged or unknown is refused by name. */
 #include "../lib/tok_answers.h"
 #include "format/gguf.h"
@@ -372,6 +372,16 @@ test_spm(void)
         "14 6 5");
     spm_ids("a user's token", (struct spm){ .no_prefix = 1, .kinds =
         "233111141" }, "abc", 0, "6 7 8");
+    spm_ids("a user's run of spaces is one of marks", (struct spm){
+        .no_prefix = 1, .tokens = "<unk> <s> </s> \u2581 a __ ___ b c", .kinds =
+        "233114411" }, "  a    b \u2581a\u2581\u2581\u2581", 0,
+        "5 4 6 3 7 5 4 6");
+    spm_ids("but where another token has the marks", (struct spm){
+        .no_prefix = 1, .tokens = "<unk> <s> </s> \u2581 a __ \u2581\u2581 b c",
+        .kinds = "233114111" }, "  a\u2581\u2581", 0, "5 4 6");
+    spm_ids("or a mark is no token", (struct spm){ .no_prefix = 1, .tokens =
+        "<unk> <s> </s> ab bc __ a b c", .kinds = "233114111" }, "  a", 0,
+        "5 6");
     spm_bad("no kinds", (struct spm){ .no_kinds = 1 }, TG "token_type");
     spm_bad("too few kinds", (struct spm){ .kinds = "23311111" },
         TG "token_type");
