@@ -6,6 +6,7 @@
 #include "cli/prog.h"
 #include "cli/progress.h"
 #include "msg/batch.h"
+#include "shard/source.h"
 #include "tok/tok.h"
 #include "kern/kern.h"
 
@@ -278,7 +279,7 @@ eval_stream(struct eval *e, const char *addr)
 {
     struct reader r = { .e = e };
     struct err err;
-    struct msg_in *in = msg_in_open(addr, 0, &err);
+    struct msg_in *in = set_in_open(addr, 0, &err);
     struct msg m;
     int got;
 

@@ -4,6 +4,7 @@
 #include "cli/die.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
+#include "shard/source.h"
 #include "tok/tok.h"
 
 #include <stdlib.h>
@@ -57,7 +58,7 @@ calib_read(struct calib *c, const char *addr, size_t rows,
 {
     struct batch b = { 0 };
     struct err e;
-    struct msg_in *in = msg_in_open(addr, 0, &e);
+    struct msg_in *in = set_in_open(addr, 0, &e);
     struct msg msg;
     int r = 1;
 

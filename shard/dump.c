@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/die.h"
 #include "msg/msg.h"
+#include "shard/source.h"
 #include "tok/tok.h"
 #include "shard.h"
 
@@ -218,7 +219,7 @@ dump(const char *addr, const struct dump_opts *o)
 
     if (o->tokenizer && !(d.tok = tok_open(o->tokenizer, &e)))
         die_err(&e);
-    r = msg_in_open(addr, o->partial, &e);
+    r = set_in_open(addr, o->partial, &e);
     if (!r)
         die_err(&e);
     /* A reader that has enough ends an endless stream too. */

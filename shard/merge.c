@@ -16,6 +16,7 @@
 #include "cli/progress.h"
 #include "msg/wire.h"
 #include "shard/set.h"
+#include "shard/source.h"
 #include "shard.h"
 
 #include <inttypes.h>
@@ -65,7 +66,7 @@ read_first(struct merge *g, struct input *x)
     struct msg m;
     struct err e;
 
-    x->in = msg_in_open(x->name, g->partial, &e);
+    x->in = set_in_open(x->name, g->partial, &e);
     if (!x->in || msg_read(x->in, &m, &e) < 0 ||
         stream_info_read(&x->info, &m.st, &e) < 0)
         die_err(&e);
@@ -271,7 +272,7 @@ add_input(struct merge *g, struct input *x, struct err *e)
     int k, taught = 0, first = 1;
     char extra[80];
 
-    if (!x->in && !(x->in = msg_in_open(x->name, g->partial, e)))
+    if (!x->in && !(x->in = set_in_open(x->name, g->partial, e)))
         return -1;
     while ((k = msg_read(x->in, &m, e)) > 0 && !stop_asked) {
         /* What is read again is still what was looked at. */

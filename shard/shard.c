@@ -10,6 +10,7 @@
 #include "cli/prog.h"
 #include "cli/progress.h"
 #include "shard/set.h"
+#include "shard/source.h"
 #include "shard.h"
 #include "foreign/foreign.h"
 
@@ -65,7 +66,7 @@ store(const char *input, const char *dir, const struct shard_opts *o)
     char extra[80];
 
     prog_catch_stop();
-    r = msg_in_open(input, 0, &e);
+    r = set_in_open(input, 0, &e);
     if (!r)
         die_err(&e);
     progress_begin("stored", 0, "B");

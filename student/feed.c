@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "cli/die.h"
+#include "shard/source.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -114,7 +115,7 @@ feed_open(struct feed *f, const char *input, const char *teacher_path,
         f->have_model = 1;
         f->head = f->teacher.head;
     }
-    f->in = msg_in_open(input, 0, &e);
+    f->in = set_in_open(input, 0, &e);
     if (f->in == NULL)
         die_err(&e);
     if (ahead > 0)

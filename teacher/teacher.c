@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
+#include "shard/source.h"
 #include "msg/addr.h"
 #include "tok/tok.h"
 #include "kern/kern.h"
@@ -482,7 +483,7 @@ filter(struct teacher *t, const char *input)
 
     if (addr_is_special(a.out) && addr_same(a.out, input))
         die(EX_USAGE, "%s: is both input and output", a.out);
-    if ((t->in = msg_in_open(input, 0, &e)) == NULL
+    if ((t->in = set_in_open(input, 0, &e)) == NULL
             || (t->out = msg_out_open(a.out, &e)) == NULL)
         die_err(&e);
     progress_begin("computed", 0, "tokens");

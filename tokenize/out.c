@@ -2,6 +2,7 @@
 #include "out.h"
 
 #include "msg/msg.h"
+#include "shard/source.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -225,7 +226,7 @@ int
 out_decode(const char *addr, const struct tokenizer *t, const char *between,
     FILE *out, struct err *e)
 {
-    struct msg_in *r = msg_in_open(addr, 0, e);
+    struct msg_in *r = set_in_open(addr, 0, e);
     struct stream_info info = { 0 };
     struct msg m;
     int k, first = 1, bad = 0;

@@ -12,7 +12,7 @@
  */
 #include "msg/msg.h"
 #include "msg/wire.h"
-#include "msg/src.h"
+#include "msg/backend.h"
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/io.h"
@@ -43,7 +43,7 @@ struct slot {
 };
 
 struct msg_in {
-    char *name;
+    const char *name;       /* of src */
     struct msg_src *src;
     /* The producer's. */
     uint64_t at;            /* bytes taken from src */
@@ -166,7 +166,7 @@ read_upto(struct msg_in *r, struct slot *s, size_t pos, size_t upto,
         if (room > most && pos < most)
             room = most;
         reserve(s, room, pos);
-        got = msg_src_read(r->src, s->mem + pos, room - pos, e);
+        got = r->src->backend->read(r->src, s->mem + pos, room - pos, e);
         if (got < 0)
             return -1;
         if (got == 0)
@@ -184,7 +184,7 @@ read_length(struct msg_in *r, unsigned char *p, struct err *e)
     size_t n = 0;
 
     while (n < 8) {
-        const ptrdiff_t got = msg_src_read(r->src, p + n, 8 - n, e);
+        const ptrdiff_t got = r->src->backend->read(r->src, p + n, 8 - n, e);
 
         if (got < 0)
             return -1;
@@ -270,11 +270,11 @@ read_message(struct msg_in *r, struct slot *s, struct err *e)
     memset(m, 0, sizeof *m);
     m->at = r->at;
     s->turn = 0;
-    if (msg_src_is_ring(r->src)) {
+    if (r->src->backend->next) {
         const unsigned char *p;
         size_t n;
 
-        k = msg_src_next(r->src, &p, &n, &s->end, e);
+        k = r->src->backend->next(r->src, &p, &n, &s->end, e);
         return k > 0 ? parse_message(r, s, p, n, e) : k;
     }
     if ((k = read_length(r, len8, e)) <= 0)
@@ -310,9 +310,9 @@ check_end_of_input(struct msg_in *r, struct err *e)
     const unsigned char *p;
     size_t n;
     uint64_t end;
-    const ptrdiff_t got = msg_src_is_ring(r->src) ?
-        msg_src_next(r->src, &p, &n, &end, e) :
-        msg_src_read(r->src, &c, 1, e);
+    const ptrdiff_t got = r->src->backend->next ?
+        r->src->backend->next(r->src, &p, &n, &end, e) :
+        r->src->backend->read(r->src, &c, 1, e);
 
     if (got > 0)
         return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": bytes after the "
@@ -330,7 +330,7 @@ fill_slot(struct msg_in *r, struct slot *s)
     if (k < 0)
         return -1;
     if (k == 0) {
-        if (msg_src_may_stop(r->src))
+        if (r->src->unfinished)
             return 0;
         return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": the stream "
             "breaks off: no end message", r->name, r->at);
@@ -382,26 +382,29 @@ produce(void *arg)
 }
 
 struct msg_in *
-msg_in_open(const char *addr, int partial, struct err *e)
+msg_in_open(const char *addr, struct err *e)
+{
+    struct msg_src *s = msg_src_open(addr, e);
+
+    return s ? msg_in_start(s, e) : NULL;
+}
+
+struct msg_in *
+msg_in_start(struct msg_src *src, struct err *e)
 {
     struct msg_in *r = xcalloc(1, sizeof *r);
-
     pthread_condattr_t monotonic;
 
-    r->name = xstrdup(io_in_name(addr));
+    r->src = src;
+    r->name = src->name;
     msg_rules_init(&r->rules);
     pthread_mutex_init(&r->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&r->change, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    r->src = msg_src_open(addr, partial, e);
-    if (!r->src) {
-        msg_in_close(r);
-        return NULL;
-    }
     r->ahead = SIZE_MAX;
-    r->nslot = msg_src_is_slow(r->src) ? SLOTS : 1;
+    r->nslot = r->src->slow ? SLOTS : 1;
     if (r->nslot > 1) {
         sigset_t all, old;
 
@@ -446,8 +449,8 @@ next_slot(struct msg_in *r)
     double t0;
 
     if (r->held) {
-        if (msg_src_is_ring(r->src))
-            msg_src_release(r->src, r->slot[r->taken % r->nslot].end);
+        if (r->src->backend->next)
+            r->src->backend->release(r->src, r->slot[r->taken % r->nslot].end);
         else if (r->slot[r->taken % r->nslot].m.kind == MSG_TEACHER)
             forget(&r->slot[r->taken % r->nslot]);
         pthread_mutex_lock(&r->lock);
@@ -574,7 +577,7 @@ announced(const struct msg_in *r)
 double
 msg_in_expect(struct msg_in *r, double seen)
 {
-    const double size = (double)msg_src_size(r->src);
+    const double size = (double)r->src->size;
 
     if (r->batches && announced(r) > 0.0)
         return seen * announced(r) / (double)r->batches;
@@ -593,7 +596,7 @@ size_t
 msg_in_memory(const struct msg_in *r, size_t n)
 {
     n = (n + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
-    return msg_src_memory(r->src, n) + (msg_src_is_ring(r->src) ? 0 :
+    return msg_src_memory(r->src, n) + (r->src->backend->next ? 0 :
         n + (r->nslot < 2 ? 0 : n < r->ahead ? n : r->ahead));
 }
 
@@ -615,7 +618,8 @@ msg_in_close(struct msg_in *r)
         r->stop = 1;
         pthread_cond_signal(&r->change);
         pthread_mutex_unlock(&r->lock);
-        msg_src_wake(r->src);
+        if (r->src->backend->wake)
+            r->src->backend->wake(r->src);
         join_thread(r);
     }
     msg_src_close(r->src);
@@ -628,6 +632,5 @@ msg_in_close(struct msg_in *r)
     msg_rules_release(&r->rules);
     st_release(&r->head_st);
     free(r->head);
-    free(r->name);
     free(r);
 }

@@ -86,17 +86,18 @@ int stream_info_merge(struct stream_info *all, const struct stream_info *i,
 void stream_info_put(struct st_out *o, const struct stream_info *i);
 
 struct msg_in;
-/* addr: "-" or NULL for stdin, a path (file or fifo), or a shard directory
- * (its messages in order, all sources; `open` only if partial), or shm:NAME,
- * unix:PATH, tcp:HOST:PORT (msg_addr.h): waits there for the writer. */
-struct msg_in *msg_in_open(const char *addr, int partial, struct err *e);
+/* addr: "-" or NULL for stdin, a path (file or fifo), or shm:NAME, unix:PATH,
+ * tcp:HOST:PORT (addr.h): waits there for the writer.  A shard directory too:
+ * set_in_open (shard/source.h). */
+struct msg_in *msg_in_open(const char *addr, struct err *e);
 /* Next message, owned by the reader, valid until the next call.  1: *m is
- * set; 0: the `end` message has been seen and checked, *m is it (a partial
- * directory ends with 0 and m->raw NULL); -1: damage (EX_INPUT): end of file
- * without `end`, bytes after it, a gap in seq, a broken chain, an `abort` (its
- * reason is in e), ids out of range of the declared vocabulary, documents
- * that do not fill `ids`; or, with EX_STOP, stop_asked was set while it
- * waited for a pipe.  A pipe is read ahead by one message in a thread. */
+ * set; 0: the `end` message has been seen and checked, *m is it (a
+ * directory read unfinished ends with 0 and m->raw NULL); -1: damage
+ * (EX_INPUT): end of file without `end`, bytes after it, a gap in seq, a broken
+ * chain, an `abort` (its reason is in e), ids out of range of the declared
+ * vocabulary, documents that do not fill `ids`; or, with EX_STOP, stop_asked
+ * was set while it waited for a pipe.  A pipe is read ahead by one message in a
+ * thread. */
 int msg_read(struct msg_in *r, struct msg *m, struct err *e);
 const char *msg_in_name(const struct msg_in *r);
 /* H(k) of the last message read. */

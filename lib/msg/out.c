@@ -3,7 +3,7 @@
 #include "base/note.h"
 #include "msg/msg.h"
 #include "msg/wire.h"
-#include "msg/sink.h"
+#include "msg/backend.h"
 #include "base/profile.h"
 
 #include <assert.h>
@@ -202,7 +202,7 @@ sink_said(struct msg_out *w, size_t i, int r)
         w->left++;
         if (w->left < w->nsink)
             note("%s: its reader has left; going on for the others",
-                msg_sink_name(w->sink[i]));
+                w->sink[i]->name);
     }
     return w->left == w->nsink;
 }
@@ -247,7 +247,7 @@ finish_head(struct msg_out *w, struct err *e)
     st_out_end(&w->out);
     if (w->out.head.n - 8 > MSG_HEADER_MAX)
         return err_set(e, EX_USAGE, "%s: the header of a %s message takes "
-            "%zu bytes; %zu are allowed", msg_sink_name(w->sink[0]),
+            "%zu bytes; %zu are allowed", w->sink[0]->name,
             msg_kind_name(w->kind),
             w->out.head.n - 8, MSG_HEADER_MAX);
     return 0;
@@ -304,7 +304,7 @@ void *
 msg_room(struct msg_out *w, size_t align)
 {
     const size_t n = w->out.piece[w->piece].n;
-    void *place = w->nsink == 1 ? msg_sink_place(w->sink[0]) : NULL;
+    void *place = w->nsink == 1 ? w->sink[0]->place : NULL;
 
     assert(w->piece < w->out.npiece);
     if (place && (uintptr_t)place % align == 0)

@@ -1,7 +1,6 @@
-/* How the two ends of a socket meet, and the frames of tcp: see msg_sock.h */
+/* How the two ends of a socket meet: see sock.h */
 #define _GNU_SOURCE                     /* struct ucred */
 #include "msg/sock.h"
-#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -623,28 +622,5 @@ sock_thank(int s, const struct addr *a, struct err *e)
 
     if (transfer(s, &c, 1, 1, HELLO_WAIT) < 0)
         return give_up(a, EX_INPUT, "the writer has gone", e);
-    return 0;
-}
-
-/* ---- frames ---- */
-
-void
-sock_frame_put(unsigned char head[SOCK_FRAME], uint64_t n, uint64_t hash)
-{
-    memcpy(head, "rtf1", 4);
-    le_put(head + 8, n, 8);
-    le_put(head + 16, hash, 8);
-    le_put(head + 4, XXH3_64bits(head + 8, 16), 4);
-}
-
-int
-sock_frame_get(const unsigned char head[SOCK_FRAME], uint64_t *n,
-    uint64_t *hash)
-{
-    if (memcmp(head, "rtf1", 4) != 0 ||
-        le_get(head + 4, 4) != (XXH3_64bits(head + 8, 16) & 0xffffffff))
-        return -1;
-    *n = le_get(head + 8, 8);
-    *hash = le_get(head + 16, 8);
     return 0;
 }

@@ -1,6 +1,5 @@
 /*
- * Sockets for streams: how the two ends of unix:PATH and tcp:HOST:PORT meet,
- * and the frames of tcp.
+ * Sockets for streams: how the two ends of unix:PATH and tcp:HOST:PORT meet.
  *
  * Either end may start first.  It connects if somebody listens there; else it
  * listens itself, where it can: on the machine that HOST is.  Who connects
@@ -28,16 +27,5 @@ int sock_meet(const struct addr *a, enum sock_role role, struct err *e);
 int sock_give(int s, const struct addr *a, int fd, struct err *e);
 int sock_take(int s, const struct addr *a, struct err *e);
 int sock_thank(int s, const struct addr *a, struct err *e);
-
-/*
- * A frame of tcp: this head, then one message.  Little-endian: bytes "rtf1",
- * the low half of the XXH3-64 of what follows in the head, u64 bytes of the
- * message, u64 XXH3-64 of the message.
- */
-enum { SOCK_FRAME = 24 };
-void sock_frame_put(unsigned char head[SOCK_FRAME], uint64_t n, uint64_t hash);
-/* 0, or -1: it is damaged. */
-int sock_frame_get(const unsigned char head[SOCK_FRAME], uint64_t *n,
-    uint64_t *hash);
 
 #endif

@@ -11,8 +11,8 @@
  * shardset_frames; index.part says which frames hold documents of a source,
  * how many and how many tokens; shardset_peek gives their messages.  To replay
  * rows: index.msg gives rows by message, shardset_msg decodes one.  To read
- * everything in order: msg_in_open(DIR).  Everything that is read is checked
- * against a hash before it is used.
+ * everything in order: set_in_open (source.h).  Everything that is read is
+ * checked against a hash before it is used.
  */
 #ifndef SHARD_SET_H
 #define SHARD_SET_H

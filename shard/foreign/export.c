@@ -7,6 +7,7 @@
 #include "cli/prog.h"
 #include "cli/progress.h"
 #include "msg/msg.h"
+#include "shard/source.h"
 #include "../shard.h"
 #include "foreign.h"
 
@@ -324,7 +325,7 @@ export(const char *input, const char *path, const struct export_opts *o)
     int k;
 
     prog_catch_stop();
-    r = msg_in_open(input, o->partial, &e);
+    r = set_in_open(input, o->partial, &e);
     if (!r)
         die_err(&e);
     progress_begin("exported", 0, "B");

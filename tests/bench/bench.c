@@ -29,9 +29,9 @@
 #include "cli/out.h"
 #include "cli/prog.h"
 #include "msg/msg.h"
+#include "shard/source.h"
 #include "msg/addr.h"
-#include "msg/sink.h"
-#include "msg/src.h"
+#include "msg/backend.h"
 #include "msg/shm_ring.h"
 #include "kern/kern.h"
 #include "model/random.h"
@@ -335,7 +335,7 @@ ipc_read(const char *addr, size_t n, uint64_t *bytes)
     unsigned char *buf = xmalloc(n);
     const unsigned char *p;
     struct err e;
-    struct msg_src *s = msg_src_open(addr, 0, &e);
+    struct msg_src *s = msg_src_open(addr, &e);
     uint64_t end, sum = 0;
     double start = 0.0;
     ptrdiff_t got;
@@ -344,12 +344,12 @@ ipc_read(const char *addr, size_t n, uint64_t *bytes)
     if (s == NULL)
         die_err(&e);
     for (*bytes = 0;; *bytes += k) {
-        if (msg_src_is_ring(s)) {
-            if ((got = msg_src_next(s, &p, &k, &end, &e)) > 0) {
+        if (s->backend->next) {
+            if ((got = s->backend->next(s, &p, &k, &end, &e)) > 0) {
                 sum += ipc_look(p, k);
-                msg_src_release(s, end);
+                s->backend->release(s, end);
             }
-        } else if ((got = msg_src_read(s, buf, n, &e)) > 0) {
+        } else if ((got = s->backend->read(s, buf, n, &e)) > 0) {
             sum += ipc_look(buf, k = (size_t)got);
         }
         if (got < 0)
@@ -500,7 +500,7 @@ read_keys(const char *from, enum msg_kind kind, size_t *n)
 {
     const char *name = kind == MSG_DOCS ? "doc_key" : "piece_key";
     struct err e;
-    struct msg_in *in = msg_in_open(from, 0, &e);
+    struct msg_in *in = set_in_open(from, 0, &e);
     struct seen *r = NULL;
     size_t cap = 0;
     struct msg m;

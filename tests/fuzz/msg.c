@@ -20,7 +20,7 @@ enum { LIMIT = 1 << 19 };
 static int
 filter(const char *path, const char *out, struct err *e)
 {
-    struct msg_in *in = msg_in_open(path, 0, e);
+    struct msg_in *in = msg_in_open(path, e);
     struct msg_out *w = msg_out_open(out, e);
     struct err e2;
     struct msg m;

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "msg/msg.h"
+#include "shard/source.h"
 #include "shard/set.h"
 
 #include <math.h>
@@ -35,7 +36,7 @@ static inline struct msg_in *
 must_open(const char *path)
 {
     struct err e;
-    struct msg_in *in = msg_in_open(path, 0, &e);
+    struct msg_in *in = set_in_open(path, 0, &e);
 
     if (!in)
         fatal(&e);

@@ -30,7 +30,7 @@ static const struct sample untaught = { .batch = 1, .messages = 1, .docs = 2,
 static int
 read_all(const char *path, size_t *n, struct err *e)
 {
-    struct msg_in *r = msg_in_open(path, 0, e);
+    struct msg_in *r = msg_in_open(path, e);
     struct msg m;
     int k = -1;
 
@@ -56,7 +56,7 @@ test_round(const char *name, const struct sample *s)
 
     ok(sample_file("s", s, &e) == 0, "%s: written %s", name, e.msg);
     ok(io_slurp("s", 1 << 20, &p, &n, &e) == 0, "%s: there", name);
-    r = msg_in_open("s", 0, &e);
+    r = msg_in_open("s", &e);
     while (msg_read(r, &m, &e) > 0) {
         ok(m.seq == seq++, "%s: seq %llu, %s", name,
             (unsigned long long)m.seq, msg_kind_name(m.kind));
@@ -181,7 +181,7 @@ static void *
 leave_fifo(void *arg)
 {
     struct err e;
-    struct msg_in *r = msg_in_open("fifo", 0, &e);
+    struct msg_in *r = msg_in_open("fifo", &e);
     struct msg m;
 
     (void)arg;
@@ -223,7 +223,7 @@ test_filter(void)
     const size_t one = 1;
 
     sample_file("s", &batches, &e);
-    r = msg_in_open("s", 0, &e);
+    r = msg_in_open("s", &e);
     w = msg_out_open("t", &e);
     while (msg_read(r, &m, &e) > 0) {
         msg_copy(w, &m);
@@ -238,7 +238,7 @@ test_filter(void)
     free(a);
     free(b);
 
-    r = msg_in_open("s", 0, &e);
+    r = msg_in_open("s", &e);
     w = msg_out_open("u", &e);
     while (msg_read(r, &m, &e) > 0) {
         struct st_out *o = msg_copy(w, &m);
@@ -250,7 +250,7 @@ test_filter(void)
     msg_end(w, &e);
     msg_out_close(w);
     msg_in_close(r);
-    r = msg_in_open("u", 0, &e);
+    r = msg_in_open("u", &e);
     nb = 0;
     while (msg_read(r, &m, &e) > 0)
         nb += st_find(&m.st, "x.unknown") && st_find(&m.st, "teacher.final");
@@ -280,7 +280,7 @@ test_resume(const char *name, const struct sample *whole)
     char *a, *b;
 
     sample_file("s", whole, &e);
-    r = msg_in_open("s", 0, &e);
+    r = msg_in_open("s", &e);
     s.tokens = 0;
     while (msg_read(r, &m, &e) > 0 && m.seq < pre + 2) {
         const struct st_tensor *len = st_find(&m.st,
@@ -302,7 +302,7 @@ test_resume(const char *name, const struct sample *whole)
         == 0, "%s: the tail is the same bytes", name);
     free(a);
     free(b);
-    r = msg_in_open("t", 0, &e);
+    r = msg_in_open("t", &e);
     {
         struct msg_out *w = msg_out_open("u", &e);
         size_t x, y;
@@ -361,11 +361,11 @@ test_open(void)
     size_t n;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        ok(!msg_in_open(bad[i], 0, &e) && e.code == EX_USAGE, "%s", e.msg);
+        ok(!msg_in_open(bad[i], &e) && e.code == EX_USAGE, "%s", e.msg);
         ok(!msg_out_open(bad[i], &e) && e.code == EX_USAGE, "%s", e.msg);
     }
     ok(!msg_out_open(".", &e) && e.code == EX_USAGE, "%s", e.msg);
-    ok(!msg_in_open("none", 0, &e) && e.code == EX_SYS, "%s", e.msg);
+    ok(!msg_in_open("none", &e) && e.code == EX_SYS, "%s", e.msg);
     ok(read_all("/dev/null", &n, &e) == -1 && e.code == EX_INPUT, "%s",
         e.msg);
     put("foreign", "PK\3\4 a zip file, not a stream", 30);
@@ -595,7 +595,7 @@ test_top(void)
     buf_release(&raw);
     /* top tokens in a stream whose teacher has not introduced itself */
     sample_file("s", &untaught, &e);
-    r = msg_in_open("s", 0, &e);
+    r = msg_in_open("s", &e);
     w = msg_out_open("t", &e);
     while (msg_read(r, &m, &e) > 0) {
         static const uint32_t ids[2 * 8] = { 0 };
@@ -625,7 +625,7 @@ write_parts(const char *path, int parts)
     static const char x[3][4] = { "abc", "def", "ghi" };
     const size_t three = 3;
     struct err e = { 0 };
-    struct msg_in *r = msg_in_open("s", 0, &e);
+    struct msg_in *r = msg_in_open("s", &e);
     struct msg_out *w = msg_out_open(path, &e);
     struct msg m;
     int bad = 0;

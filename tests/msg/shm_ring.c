@@ -374,7 +374,7 @@ test_spoil(void)
     fflush(stdout);
     if ((pid = fork()) == 0)
         spoil(&a, "spoil", there[0], back[1]);
-    in = msg_in_open(text, 0, &e);
+    in = msg_in_open(text, &e);
     while (in && (k = msg_read(in, &m, &e)) > 0) {
         if (write(there[1], &c, 1) != 1 || read(back[0], &c, 1) != 1)
             break;

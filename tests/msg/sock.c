@@ -71,7 +71,7 @@ sent(const unsigned char *p, size_t n, struct err *e)
         }
         _exit(0);
     }
-    if ((r = msg_in_open(where, 0, e)))
+    if ((r = msg_in_open(where, e)))
         while ((k = msg_read(r, &m, e)) > 0)
             ;
     msg_in_close(r);

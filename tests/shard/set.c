@@ -3,6 +3,7 @@
 #include "base/io.h"
 #include "cli/die.h"
 #include "shard/set.h"
+#include "shard/source.h"
 #include "shard/parts.h"
 #include "../lib/streams.h"
 #include "../lib/tap.h"
@@ -44,7 +45,7 @@ feed(const char *file, const char *dir, const struct shard_opts *o,
 
     if (!w)
         return -1;
-    r = msg_in_open(file, 0, e);
+    r = set_in_open(file, 0, e);
     while (!bad && k > 0 && (!stop || n < stop)) {
         k = msg_read(r, &m, e);
         if (k >= 0)
@@ -60,7 +61,7 @@ feed(const char *file, const char *dir, const struct shard_opts *o,
 static int
 unpack(const char *dir, const char *file, int partial, struct err *e)
 {
-    struct msg_in *r = msg_in_open(dir, partial, e);
+    struct msg_in *r = set_in_open(dir, partial, e);
     struct msg m;
     FILE *f = fopen(file, "wb");
     int k = -1;

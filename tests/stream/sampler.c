@@ -148,7 +148,7 @@ static int
 run_broken(const char *whole, const char *part, const char *run)
 {
     struct err e;
-    struct msg_in *in = msg_in_open(part, 0, &e);
+    struct msg_in *in = msg_in_open(part, &e);
     struct msg m;
     uint64_t first = 0, last = 0, at = 0, end = 0, from;
     char *a, *b;
@@ -187,7 +187,7 @@ run_filter(void)
     static const float norm[2] = { 1.0f, 2.0f };
     const size_t two[1] = { 2 };
     struct err e;
-    struct msg_in *in = msg_in_open("-", 0, &e);
+    struct msg_in *in = msg_in_open("-", &e);
     struct msg_out *w = msg_out_open("-", &e);
     struct batch b = { 0 };
     struct buf own = { 0 };

@@ -1,0 +1,103 @@
+/*
+ * Transports: how the bytes of a stream come and go.  Each is one table of
+ * functions, found by the kind of the address: a file or a pipe (file.c), tcp:
+ * with frames that are checked (tcp.c), shm: and unix:, whole messages in
+ * shared memory (shm.c).  lib/shard has one more, which only reads: the content
+ * of a directory (shard/source.c).  in.c reads and out.c writes through these
+ * tables and know no transport.
+ *
+ * A transport has structs of its own, which begin with the struct msg_src or
+ * msg_sink that all have; its functions are given that, and go on from it to
+ * the whole.
+ */
+#ifndef MSG_BACKEND_H
+#define MSG_BACKEND_H
+
+#include "base/err.h"
+#include "msg/addr.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+/* The end that reads. */
+struct msg_src {
+    const struct msg_backend *backend;
+    char *name;             /* for messages */
+    uint64_t size;          /* bytes of the whole stream; 0: not known */
+    int slow;               /* reads may wait: worth a thread */
+    int unfinished;         /* may end without an `end` message */
+};
+/* The end that writes. */
+struct msg_sink {
+    const struct msg_backend *backend;
+    char *name;
+    int left;               /* the reader has gone, or lost the thread */
+    unsigned char *place;   /* where the next part of the message begun will
+                             * lie, if the reader shares the memory, or NULL */
+};
+
+/* Those marked ? may be NULL: there is nothing to do. */
+struct msg_backend {
+    /* Reading.  `open` fills a struct of src_bytes bytes, zeros but for name;
+     * `close` releases it, also after an `open` that has failed. */
+    size_t src_bytes;
+    int (*src_open)(struct msg_src *s, const struct addr *a, struct err *e);
+    void (*src_close)(struct msg_src *s);
+    /* Up to n bytes: their number, 0 at the end, -1. */
+    ptrdiff_t (*read)(struct msg_src *s, void *p, size_t n, struct err *e);
+    /* Or, then read is NULL, whole messages: 1, the one at *p of *n bytes stays
+     * there until release(*end), also by another thread; 0, no more; -1. */
+    int (*next)(struct msg_src *s, const unsigned char **p, size_t *n,
+        uint64_t *end, struct err *e);
+    void (*release)(struct msg_src *s, uint64_t end);
+    /* ? From another thread: let a read or next that waits return -1. */
+    void (*wake)(struct msg_src *s);
+    /* ? Bytes of memory it holds when messages have n bytes. */
+    size_t (*src_memory)(const struct msg_src *s, size_t n);
+
+    /* Writing; results as those of msg_sink_send. */
+    size_t sink_bytes;
+    int (*sink_open)(struct msg_sink *s, const struct addr *a, struct err *e);
+    void (*sink_close)(struct msg_sink *s);
+    int (*send)(struct msg_sink *s, const struct iovec *v, size_t n,
+        struct err *e);
+    int (*begin)(struct msg_sink *s, size_t total, size_t head,
+        struct err *e);                                     /* ? */
+    int (*put)(struct msg_sink *s, const void *p, size_t n, struct err *e);
+    int (*done)(struct msg_sink *s, struct err *e);         /* ? */
+    int (*end)(struct msg_sink *s, struct err *e);          /* ? */
+    /* ? Bytes of memory that messages of n bytes take in it. */
+    size_t (*sink_memory)(const struct msg_sink *s, size_t n);
+};
+extern const struct msg_backend msg_file, msg_tcp, msg_shm, msg_unix;
+
+/* addr: see msg_in_open. */
+struct msg_src *msg_src_open(const char *addr, struct err *e);
+/* For a transport that no address names: zeros but for backend and name. */
+struct msg_src *msg_src_new(const struct msg_backend *b, const char *name);
+size_t msg_src_memory(const struct msg_src *s, size_t n);
+void msg_src_close(struct msg_src *s);
+/* Read messages from s, which it owns from now on, also when it fails. */
+struct msg_in;
+struct msg_in *msg_in_start(struct msg_src *s, struct err *e);
+
+struct msg_sink *msg_sink_open(const char *addr, struct err *e);
+size_t msg_sink_memory(const struct msg_sink *s, size_t n);
+/* One message in n pieces, the first of which is all up to its data.  0; 1 the
+ * reader has left, now or before; -1: EX_SYS, EX_USAGE (too large for a ring),
+ * EX_STOP (stop_asked, and the reader does not read). */
+int msg_sink_send(struct msg_sink *s, const struct iovec *v, size_t n,
+    struct err *e);
+/* The same a part at a time: begin says its size and that of its head (all up
+ * to its data), put adds what comes next (where it lies at s->place already,
+ * without copying), done ends it. */
+int msg_sink_begin(struct msg_sink *s, size_t total, size_t head,
+    struct err *e);
+int msg_sink_put(struct msg_sink *s, const void *p, size_t n, struct err *e);
+int msg_sink_done(struct msg_sink *s, struct err *e);
+/* After the last message. */
+int msg_sink_end(struct msg_sink *s, struct err *e);
+void msg_sink_close(struct msg_sink *s);
+
+#endif

@@ -1,0 +1,186 @@
+/*
+ * shm:NAME and unix:PATH, two transports (backend.h): messages in a ring of
+ * shared memory (shm_ring.h), which the reader finds by its name, or is handed
+ * over a socket.
+ */
+#include "msg/backend.h"
+#include "msg/shm_ring.h"
+#include "msg/sock.h"
+
+#include <string.h>
+#include <unistd.h>
+
+struct shm_src {
+    struct msg_src base;
+    struct ring *ring;
+    int socket;             /* of unix:, kept while reading; 0: none */
+};
+
+static int
+shm_src_open(struct msg_src *base, const struct addr *a, struct err *e)
+{
+    base->slow = 1;
+    return (((struct shm_src *)base)->ring = ring_attach(a, e)) ? 0 : -1;
+}
+
+static int
+unix_src_open(struct msg_src *base, const struct addr *a, struct err *e)
+{
+    struct shm_src *s = (struct shm_src *)base;
+    int memory;
+
+    base->slow = 1;
+    if ((s->socket = sock_meet(a, SOCK_READS, e)) < 0 ||
+        (memory = sock_take(s->socket, a, e)) < 0 ||
+        !(s->ring = ring_attach_fd(a, memory, e)))
+        return -1;
+    return sock_thank(s->socket, a, e);
+}
+
+static int
+src_next(struct msg_src *s, const unsigned char **p, size_t *n,
+    uint64_t *end, struct err *e)
+{
+    struct ring_msg m;
+    const int k = ring_next(((struct shm_src *)s)->ring, &m, e);
+
+    if (k > 0) {
+        *p = m.p;
+        *n = m.n;
+        *end = m.end;
+    }
+    return k;
+}
+
+static void
+src_release(struct msg_src *s, uint64_t end)
+{
+    ring_release(((struct shm_src *)s)->ring, end);
+}
+
+static void
+src_wake(struct msg_src *s)
+{
+    ring_wake(((struct shm_src *)s)->ring);
+}
+
+static size_t
+src_memory(const struct msg_src *s, size_t n)
+{
+    (void)n;
+    return ring_size(((const struct shm_src *)s)->ring);
+}
+
+static void
+src_close(struct msg_src *base)
+{
+    struct shm_src *s = (struct shm_src *)base;
+
+    ring_close(s->ring);
+    if (s->socket > STDIN_FILENO)
+        close(s->socket);
+}
+
+struct shm_sink {
+    struct msg_sink base;
+    struct ring *ring;
+};
+
+static int
+shm_sink_open(struct msg_sink *base, const struct addr *a, struct err *e)
+{
+    return (((struct shm_sink *)base)->ring = ring_create(a, e)) ? 0 : -1;
+}
+
+static int
+unix_sink_open(struct msg_sink *base, const struct addr *a, struct err *e)
+{
+    struct shm_sink *s = (struct shm_sink *)base;
+    int fd, r;
+
+    if (!(s->ring = ring_create_memfd(a, e)) ||
+        (fd = sock_meet(a, SOCK_WRITES, e)) < 0)
+        return -1;
+    r = sock_give(fd, a, ring_fd(s->ring), e);
+    close(fd);
+    return r;
+}
+
+static size_t
+sink_memory(const struct msg_sink *s, size_t n)
+{
+    (void)n;
+    return ring_size(((const struct shm_sink *)s)->ring);
+}
+
+static int
+sink_begin(struct msg_sink *s, size_t total, size_t head, struct err *e)
+{
+    return ring_reserve(((struct shm_sink *)s)->ring, total, head, &s->place,
+        e);
+}
+
+static int
+sink_put(struct msg_sink *s, const void *p, size_t n, struct err *e)
+{
+    (void)e;
+    if (n > 0 && p != s->place)
+        memcpy(s->place, p, n);
+    s->place += n;
+    return 0;
+}
+
+static int
+sink_done(struct msg_sink *s, struct err *e)
+{
+    (void)e;
+    ring_publish(((struct shm_sink *)s)->ring);
+    return 0;
+}
+
+static int
+sink_send(struct msg_sink *s, const struct iovec *v, size_t n, struct err *e)
+{
+    size_t total = 0;
+    int r;
+
+    for (size_t i = 0; i < n; i++)
+        total += v[i].iov_len;
+    if ((r = sink_begin(s, total, v[0].iov_len, e)) != 0)
+        return r;
+    for (size_t i = 0; i < n; i++)
+        sink_put(s, v[i].iov_base, v[i].iov_len, e);
+    return sink_done(s, e);
+}
+
+static int
+sink_end(struct msg_sink *s, struct err *e)
+{
+    return ring_handover(((struct shm_sink *)s)->ring, e);
+}
+
+static void
+sink_close(struct msg_sink *s)
+{
+    ring_close(((struct shm_sink *)s)->ring);
+}
+
+const struct msg_backend msg_shm = {
+    .src_bytes = sizeof(struct shm_src), .src_open = shm_src_open,
+    .next = src_next, .release = src_release, .wake = src_wake,
+    .src_memory = src_memory, .src_close = src_close,
+    .sink_bytes = sizeof(struct shm_sink), .sink_open = shm_sink_open,
+    .sink_memory = sink_memory, .send = sink_send, .begin = sink_begin,
+    .put = sink_put, .done = sink_done, .end = sink_end,
+    .sink_close = sink_close,
+};
+
+const struct msg_backend msg_unix = {
+    .src_bytes = sizeof(struct shm_src), .src_open = unix_src_open,
+    .next = src_next, .release = src_release, .wake = src_wake,
+    .src_memory = src_memory, .src_close = src_close,
+    .sink_bytes = sizeof(struct shm_sink), .sink_open = unix_sink_open,
+    .sink_memory = sink_memory, .send = sink_send, .begin = sink_begin,
+    .put = sink_put, .done = sink_done, .end = sink_end,
+    .sink_close = sink_close,
+};

@@ -1,0 +1,225 @@
+/*
+ * tcp:HOST:PORT, a transport (backend.h): one message a frame, whose checksum
+ * the reader checks, for that of tcp itself is weak.
+ *
+ * A frame is this head, then the message.  Little-endian: bytes "rtf1", the
+ * low half of the XXH3-64 of what follows in the head, u64 bytes of the
+ * message, u64 XXH3-64 of the message.
+ */
+#include "msg/backend.h"
+#include "msg/fd.h"
+#include "msg/sock.h"
+#include "base/bytes.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { FRAME_HEAD = 24 };
+
+static void
+put_head(unsigned char head[FRAME_HEAD], uint64_t n, uint64_t hash)
+{
+    memcpy(head, "rtf1", 4);
+    le_put(head + 8, n, 8);
+    le_put(head + 16, hash, 8);
+    le_put(head + 4, XXH3_64bits(head + 8, 16), 4);
+}
+
+/* 0, or -1: it is damaged. */
+static int
+get_head(const unsigned char head[FRAME_HEAD], uint64_t *n, uint64_t *hash)
+{
+    if (memcmp(head, "rtf1", 4) != 0 ||
+        le_get(head + 4, 4) != (XXH3_64bits(head + 8, 16) & 0xffffffff))
+        return -1;
+    *n = le_get(head + 8, 8);
+    *hash = le_get(head + 16, 8);
+    return 0;
+}
+
+static XXH3_state_t *
+new_hash(void)
+{
+    XXH3_state_t *x = XXH3_createState();
+
+    if (!x)
+        mem_exhausted("state of a hash");
+    return x;
+}
+
+struct tcp_src {
+    struct msg_src base;
+    struct fd_in in;
+    XXH3_state_t *x;
+    uint64_t left, hash;    /* bytes of the frame to come, what it should be */
+};
+
+static int
+src_open(struct msg_src *base, const struct addr *a, struct err *e)
+{
+    struct tcp_src *s = (struct tcp_src *)base;
+
+    s->x = new_hash();
+    base->slow = 1;
+    return fd_in_open(&s->in, base->name, sock_meet(a, SOCK_READS, e), e);
+}
+
+/* The head of the next frame.  1, 0 no more, -1. */
+static int
+next_frame(struct tcp_src *s, struct err *e)
+{
+    unsigned char head[FRAME_HEAD];
+    size_t n = 0;
+
+    while (n < sizeof head) {
+        const ptrdiff_t got = fd_in_read(&s->in, head + n, sizeof head - n, e);
+
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            return 0;
+        n += (size_t)got;
+    }
+    if (get_head(head, &s->left, &s->hash) < 0)
+        return err_set(e, EX_INPUT, "%s: a frame is damaged", s->base.name);
+    XXH3_64bits_reset(s->x);
+    return 1;
+}
+
+/* Bytes of frames; those that complete one are given out when it is right. */
+static ptrdiff_t
+src_read(struct msg_src *base, void *p, size_t n, struct err *e)
+{
+    struct tcp_src *s = (struct tcp_src *)base;
+    ptrdiff_t got;
+    int k;
+
+    while (s->left == 0)
+        if ((k = next_frame(s, e)) <= 0)
+            return k;
+    got = fd_in_read(&s->in, p, n < s->left ? n : (size_t)s->left, e);
+    if (got <= 0)
+        return got;
+    XXH3_64bits_update(s->x, p, (size_t)got);
+    s->left -= (uint64_t)got;
+    if (s->left == 0 && XXH3_64bits_digest(s->x) != s->hash)
+        return err_set(e, EX_INPUT, "%s: a message was damaged on its way: its "
+            "checksum is wrong", base->name);
+    return got;
+}
+
+static void
+src_wake(struct msg_src *s)
+{
+    fd_in_wake(&((struct tcp_src *)s)->in);
+}
+
+static void
+src_close(struct msg_src *base)
+{
+    struct tcp_src *s = (struct tcp_src *)base;
+
+    fd_in_close(&s->in);
+    XXH3_freeState(s->x);
+}
+
+struct tcp_sink {
+    struct msg_sink base;
+    struct fd_out out;
+    int fd;                 /* of out, to be closed; -1 */
+    struct buf whole;       /* the message begun, since its hash goes first */
+    XXH3_state_t *x;
+};
+
+static int
+sink_open(struct msg_sink *base, const struct addr *a, struct err *e)
+{
+    struct tcp_sink *s = (struct tcp_sink *)base;
+
+    s->x = new_hash();
+    if ((s->fd = sock_meet(a, SOCK_WRITES, e)) < 0)
+        return -1;
+    fd_out_begin(&s->out, base->name, s->fd);
+    return 0;
+}
+
+static size_t
+sink_memory(const struct msg_sink *s, size_t n)
+{
+    (void)s;
+    return n;
+}
+
+static int
+sink_send(struct msg_sink *base, const struct iovec *v, size_t n,
+    struct err *e)
+{
+    struct tcp_sink *s = (struct tcp_sink *)base;
+    struct iovec *w = xreallocarray(NULL, n + 1, sizeof *w);
+    unsigned char head[FRAME_HEAD];
+    size_t total = 0;
+    int r;
+
+    XXH3_64bits_reset(s->x);
+    for (size_t i = 0; i < n; i++) {
+        total += v[i].iov_len;
+        if (v[i].iov_len)
+            XXH3_64bits_update(s->x, v[i].iov_base, v[i].iov_len);
+    }
+    put_head(head, total, XXH3_64bits_digest(s->x));
+    w[0] = (struct iovec){ head, sizeof head };
+    memcpy(w + 1, v, n * sizeof *w);
+    r = fd_out_write(&s->out, w, n + 1, e);
+    free(w);
+    return r;
+}
+
+static int
+sink_begin(struct msg_sink *s, size_t total, size_t head, struct err *e)
+{
+    (void)total;
+    (void)head;
+    (void)e;
+    buf_clear(&((struct tcp_sink *)s)->whole);
+    return 0;
+}
+
+static int
+sink_put(struct msg_sink *s, const void *p, size_t n, struct err *e)
+{
+    (void)e;
+    buf_add(&((struct tcp_sink *)s)->whole, p, n);
+    return 0;
+}
+
+static int
+sink_done(struct msg_sink *base, struct err *e)
+{
+    struct tcp_sink *s = (struct tcp_sink *)base;
+    const struct iovec v = { s->whole.p, s->whole.n };
+
+    return sink_send(base, &v, 1, e);
+}
+
+static void
+sink_close(struct msg_sink *base)
+{
+    struct tcp_sink *s = (struct tcp_sink *)base;
+
+    fd_out_end(&s->out);
+    if (s->fd >= 0)
+        close(s->fd);
+    XXH3_freeState(s->x);
+    buf_release(&s->whole);
+}
+
+const struct msg_backend msg_tcp = {
+    .src_bytes = sizeof(struct tcp_src), .src_open = src_open,
+    .read = src_read, .wake = src_wake, .src_close = src_close,
+    .sink_bytes = sizeof(struct tcp_sink), .sink_open = sink_open,
+    .sink_memory = sink_memory, .send = sink_send, .begin = sink_begin,
+    .put = sink_put, .done = sink_done, .sink_close = sink_close,
+};

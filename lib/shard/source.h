@@ -1,0 +1,16 @@
+/*
+ * A shard directory as a source of messages: what reads a stream reads a
+ * directory too.  Programs open their input with this.
+ */
+#ifndef SHARD_SOURCE_H
+#define SHARD_SOURCE_H
+
+#include "base/err.h"
+
+struct msg_in;
+/* As msg_in_open, but addr may also be a shard directory: its messages in
+ * order, all sources.  One that is still `open` is refused (EX_INPUT) unless
+ * partial; it then ends with the last message that is committed. */
+struct msg_in *set_in_open(const char *addr, int partial, struct err *e);
+
+#endif
