@@ -19,7 +19,8 @@
  * stream's first message tells. */
 static const char *const aside[] = { "output", "threads", "resume",
     "tokenizer", "dropped", "mem", "max-ratio", "max-members", "max-doc",
-    "lossy", "weights", "vocab", "min-frequency", "no-digits", "eos", NULL };
+    "lossy", "weights", "vocab", "min-frequency", "no-digits", "eos-token",
+    NULL };
 
 /* 0, none and nothing are the values of options that were not given; they are
  * left out, so that an option added to the program changes no cursor. */

@@ -261,7 +261,7 @@ main(int argc, char **argv)
         OPT_SIZE(0, "min-frequency", &min_frequency, 0, 1 << 30, "n",
             "rarer pairs are not merged"),
         OPT_FLAG(0, "no-digits", &no_digits, "let digits merge"),
-        OPT_STR(0, "eos", &eos_text, "text", "end of text when training"),
+        OPT_STR(0, "eos-token", &eos_text, "text", "end of text when training"),
         OPT_END
     };
     char **operand = opt_parse(argc, argv, opts, "turn text into tokens",

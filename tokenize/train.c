@@ -160,7 +160,7 @@ train_run(const struct inputs *in, const struct run_opts *run,
     int r;
 
     if (!*o->eos || uni_valid(o->eos, strlen(o->eos)) < strlen(o->eos))
-        return err_set(e, EX_USAGE, "--eos: is no text");
+        return err_set(e, EX_USAGE, "--eos-token: is no text");
     if (count_begin(&c, in, o, e) < 0)
         return -1;
     r = count_inputs(&c, in, run, sum, e);

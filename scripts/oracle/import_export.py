@@ -202,7 +202,7 @@ for magic in KINDS:
     if magic == 20240520 and vocab > 65536:
         continue
     llmc_write("y.llmc", np.concatenate(begun), magic)
-    run("-f", "--import", "llmc", "--vocab", str(vocab), "--bos", "3", "-o",
+    run("-f", "--import", "llmc", "--vocab", str(vocab), "--bos-id", "3", "-o",
         "d.llmc", "y.llmc")
     want, saved = begun, want
     compare(f"llm.c's rules write magic {magic}", documents("d.llmc")[0])

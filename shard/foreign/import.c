@@ -181,7 +181,7 @@ sink_doc(struct sink *s, const struct ids_view *v, size_t from, size_t n,
     }
     if (n > (size_t)1 << 30)
         die(EX_INPUT, "%s: offset %" PRIu64 ": a document of %zu tokens; at "
-            "most 2^30 are read (is it to be cut at an --eos?)", v->file,
+            "most 2^30 are read (is it to be cut at an --eos-id?)", v->file,
             v->at + (uint64_t)(from * id_size(v->type)), n);
     if (!s->k)
         begin(s, v, from, n);
@@ -304,8 +304,8 @@ set_tokenizer(struct sink *s)
     s->info.content = "docs";
     s->info.tokenizer = s->hash;
     s->wide = s->info.vocab > 65536;
-    s->cut.bos = parse_id("--bos", s->o->bos, s->info.vocab);
-    s->cut.eos = parse_id("--eos", s->o->eos, s->info.vocab);
+    s->cut.bos = parse_id("--bos-id", s->o->bos, s->info.vocab);
+    s->cut.eos = parse_id("--eos-id", s->o->eos, s->info.vocab);
     if (s->o->bos || s->o->eos)
         return;
     /* llm.c begins documents with its end-of-text token. */

@@ -49,7 +49,7 @@ same 'it alone' x.npy one.npy
 status 2 'one that is not there' shard --export npy --source z -o z.npy two
 
 # ---- wide ids, without a tokenizer ----
-ok '--vocab alone' shard -q --import npy --vocab 70000 --eos 2 -o wide x.npy
+ok '--vocab alone' shard -q --import npy --vocab 70000 --eos-id 2 -o wide x.npy
 shard -q --dump -n 2 --values 2 wide >out
 like 'ids of 32 bits' '^  ids U32 ' out
 like 'no tokenizer' '^  tokenizer: 0{32}$' out
@@ -57,18 +57,18 @@ content wide >got
 same 'the same ids' want got
 for f in megatron llmc datatrove npy mds; do
     ok "$f: wide, exported" shard -q --export $f -o u.$f wide
-    ok "$f: imported" shard -q --import $f --vocab 70000 --eos 2 -o v.$f u.$f
+    ok "$f: imported" shard -q --import $f --vocab 70000 --eos-id 2 -o v.$f u.$f
     content v.$f >got
     same "$f: the same documents" want got
 done
 ok 'no bounds, one document' shard -q --import npy --vocab 300 -o flat x.npy
 shard -q --list flat >out
 like 'of all ids' '^x +1 +4860 ' out
-ok 'documents that begin with an id' shard -q --import npy --vocab 300 --bos 2 -o front x.npy
+ok 'documents that begin with an id' shard -q --import npy --vocab 300 --bos-id 2 -o front x.npy
 status 3 'ids beyond the vocabulary' shard --import npy --vocab 200 -o z x.npy
 like 'are named with their place' '^shard: x\.npy: offset [0-9]+: id [0-9]+, but the vocabulary ends at 200$' err
 status 2 'neither -t nor --vocab' shard --import npy -o z x.npy
-status 2 'an id that is none' shard --import npy --vocab 300 --eos 300 -o z x.npy
+status 2 'an id that is none' shard --import npy --vocab 300 --eos-id 300 -o z x.npy
 status 1 'a file that is not there' shard --import npy --vocab 300 -o z nothing
 status 3 'batches are not exported' shard --export npy -o z.npy s
 ok 'loss masks' shard -q --export datatrove -o m.ds docs
@@ -84,7 +84,7 @@ like 'with a word' 'has no loss mask' err
 try() {
     rc=0
     rm -rf z
-    shard -q --import "$1" --vocab 300 --eos 2 -o z "$2" >out 2>err || rc=$?
+    shard -q --import "$1" --vocab 300 --eos-id 2 -o z "$2" >out 2>err || rc=$?
     if [ $rc = 3 ]; then
         grep -Eq '^shard: [^:]*: (offset [0-9]+|shard [0-9]+|shards|version)' err || rc=unnamed
     fi
