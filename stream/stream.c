@@ -556,9 +556,9 @@ show(struct stream *s, const struct means *how)
     if (x.ahead)
         snprintf(late, sizeof late, "since they were ahead %" PRIu64
             " frames late", x.late);
-    prog_closing("%.2f M tokens in %" PRIu64 " batches, %.2f M tokens/s, "
-        "padding %.2f %%", (double)s->made / 1e6, s->batches,
-        t > 0.0 ? (double)s->made / t / 1e6 : 0.0, s->padded ? 100.0 -
+    prog_closing("%" PRIu64 " tokens in %" PRIu64 " batches, %.0f tokens/s, "
+        "padding %.2f %%", s->made, s->batches,
+        t > 0.0 ? (double)s->made / t : 0.0, s->padded ? 100.0 -
         share((double)s->made, (double)s->padded) : 0.0);
     prog_detail("%.1f %% of %" PRIu64 " pieces are cuts; first batch after "
         "%.2f s, then of %.1f s writing took %.1f (%.1f %%), waiting for "

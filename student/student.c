@@ -208,6 +208,26 @@ weight_of(const char *what, const char *text, int present, double value)
     return w;
 }
 
+/* The losses of some weight; how is more about KL. */
+static void
+note_loss(const struct loss_opt *l, const char *how)
+{
+    char ce[40] = "", kl[160] = "", sh[40] = "";
+
+    if (l->w_ce > 0.0)
+        snprintf(ce, sizeof(ce), " + %g CE", l->w_ce);
+    if (l->w_kl > 0.0)
+        snprintf(kl, sizeof(kl), " + %g KL (T = %g%s)", l->w_kl, l->tau, how);
+    if (l->w_sh > 0.0)
+        snprintf(sh, sizeof(sh), " + %g SquareHead", l->w_sh);
+    if (*ce || *kl || *sh) {
+        char sum[sizeof(ce) + sizeof(kl) + sizeof(sh)];
+
+        snprintf(sum, sizeof(sum), "%s%s%s", ce, kl, sh);
+        note("loss = %s", sum + strlen(" + "));
+    }
+}
+
 static void
 choose_losses(struct student *s)
 {
@@ -231,8 +251,7 @@ choose_losses(struct student *s)
     if (s->feed.use_draws || s->feed.use_top)
         feed_check_tokens(&s->feed, a.tau);
     s->feed.use_hidden = s->loss.w_sh > 0.0;
-    note("loss = %g CE + %g KL (T = %g%s) + %g SquareHead", s->loss.w_ce,
-        s->loss.w_kl, a.tau, how, s->loss.w_sh);
+    note_loss(&s->loss, how);
 }
 
 /* Steps the schedule spans: --steps, or what the stream announces. */

@@ -271,12 +271,13 @@ tell_memory(const struct teacher *t, const struct msg *m)
     struct err e;
 
     model_shape(&t->m, mlp, mlp + c->L);
-    note("%zu parameters, %.4g GFLOP a token; memory in MB: program %.1f, "
-        "weights at a time %.1f, work %.1f, states %.1f, messages %.1f, in "
-        "all %.1f", model_params(&t->m),
-        plan_flop_forward(c, mlp, t->batch.T) * 1e-9,
-        (double)t->program * mb, (double)weights * mb, (double)work * mb,
-        (double)states * mb, (double)messages * mb, (double)all * mb);
+    note("%zu parameters, %.4g GFLOP a token, memory in all %.1f MB",
+        model_params(&t->m), plan_flop_forward(c, mlp, t->batch.T) * 1e-9,
+        (double)all * mb);
+    vnote("memory in MB: program %.1f, weights at a time %.1f, work %.1f, "
+        "states %.1f, messages %.1f", (double)t->program * mb,
+        (double)weights * mb, (double)work * mb, (double)states * mb,
+        (double)messages * mb);
     free(mlp);
     if (plan_fits(all, "fewer rows a batch or a shorter T (stream -B, -T)",
         &e) < 0)

@@ -441,6 +441,9 @@ manifest_read(struct manifest *m, const char *dir, struct err *e)
         if (io_is_dir(dir) && !io_exists(path))
             err_set(e, EX_INPUT, "%s: no shard directory: %s is missing", dir,
                 SHARD_MANIFEST);
+        else if (io_exists(dir) && !io_is_dir(dir))
+            err_set(e, EX_USAGE, "%s: is a file, no shard directory; store a "
+                "stream with shard -o, and name the directory", dir);
         free(path);
         return -1;
     }

@@ -117,14 +117,14 @@ plan_note(const struct plan *p)
 {
     const double mb = 1e-6;
 
-    note("%zu parameters, %.4g GFLOP a token; memory in MB: program %.1f, "
-        "weights %.1f, gradients %.1f, moments %.1f, work %.1f, teacher head "
-        "%.1f, input %.1f, in all %.1f", p->params, p->flop * 1e-9,
+    note("%zu parameters, %.4g GFLOP a token, memory in all %.1f MB",
+        p->params, p->flop * 1e-9, (double)p->total * mb);
+    vnote("memory in MB: program %.1f, weights %.1f, gradients %.1f, moments "
+        "%.1f, work %.1f, teacher head %.1f, input %.1f",
         (double)p->program * mb, (double)p->weights * mb,
-        (double)p->gradients * mb,
-        (double)p->moments * mb, (double)p->work * mb,
-        (double)p->teacher_head * mb, (double)p->input * mb,
-        (double)p->total * mb);
+        (double)p->gradients * mb, (double)p->moments * mb,
+        (double)p->work * mb, (double)p->teacher_head * mb,
+        (double)p->input * mb);
 }
 
 /* A cgroup's limit, or SIZE_MAX ("max", or no such file). */

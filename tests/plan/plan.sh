@@ -29,7 +29,7 @@ agrees() {
         "$(sed -nE 's/.* ([0-9.e-]+) GFLOP a token.*/\1/p' said)"
 }
 
-student -m new.json -t tok -o s -j 2 one 2>said || exit 1
+student -v -m new.json -t tok -o s -j 2 one 2>said || exit 1
 ok 'a config.json' plan -m new.json -B 4 -T 64 -j 2 --format tsv
 agrees 'config'
 cp out one.tsv
@@ -41,7 +41,7 @@ ok 'the trained model' plan -m s -B 4 -T 64 -j 2 --format tsv
 same 'says the same' out one.tsv
 
 teacher -q -m teacher -o kd one
-student -m s -o d -j 2 --recompute --micro 3 kd 2>said || exit 1
+student -v -m s -o d -j 2 --recompute --micro 3 kd 2>said || exit 1
 ok 'with a teacher' plan -m s --teacher teacher -B 4 -T 64 -j 2 \
     --recompute --micro 3 --format tsv
 agrees 'distillation'

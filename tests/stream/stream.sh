@@ -22,7 +22,11 @@ below() {
     "$h" make wide 3 2 200 300 100000 16384 0 0 || exit 1
 
 ok 'stream' stream -B 8 -T 1024 -s 1 d1 -o a
-like 'the closing line' 'M tokens/s, padding [0-9.]+ %, wall' err
+like 'the closing line' \
+    ': [0-9]+ tokens in [0-9]+ batches, [0-9]+ tokens/s, padding [0-9.]+ %, wall' err
+status 2 'a file for a directory' stream -q a
+like 'says what to do' \
+    '^stream: a: is a file, no shard directory; store a stream with shard -o,' err
 ok 'an epoch is every token once' "$h" check a 1 natural d1
 below 'padding, percent' "$(value padding)" 0.5
 below 'sources off their share, rows' "$(value off)" 65

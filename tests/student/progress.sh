@@ -5,6 +5,7 @@
 NO_COLOR=1 TERM=xterm
 export NO_COLOR TERM
 stream -q -B 8 -T 64 -s 1 --batches 60 data >b
+first_and_last
 
 # slowly FILE BYTES SECONDS: a pipe that stops there for a moment, so that the
 # job lasts longer than the 0.2 s after which a line is drawn
@@ -37,6 +38,20 @@ if has_terminal; then
     like 'it tells speed, loss and place' \
         '^student .*: 50 steps, [0-9.]+ tokens/s, loss [0-9.]+, in run, wall' \
         lines
+    # All that a pipe says where it is begun as in the man pages
+    terminal 'stream -B 4 -T 64 --batches 3 data | teacher -m teacher |
+        student -m s0 -o live --lr 1e-3'
+    tr '\r' '\n' <screen | sed "s/$(printf '\033')\\[K//" >lines
+    for p in stream teacher student; do
+        like "$p has its closing line" "^$p [0-9.]+: .*wall" lines
+    done
+    equal 'no note takes more than two rows' "$(awk 'length > 160' lines)" ''
+    like 'a count of tokens is no 0.00 M' '^stream .*: 768 tokens in 3 batches' \
+        lines
+    like 'losses of weight 0 are not told' \
+        '^student: loss = 0.25 CE \+ 1 KL \(T = 3\) \+ 1 SquareHead$' lines
+    ok 'without a teacher' student -m s0 -o alone --lr 1e-3 one
+    like 'there is one loss' '^student: loss = 1 CE$' err
     stream -q --resume run data >rest
     shows student '^student: training [56][0-9] of 60 steps' \
         "./slowly rest 9000 1.1 | $train -o run --steps 60 --resume"
@@ -44,7 +59,8 @@ if has_terminal; then
         / of 60 steps/ { sub(/\/s.*/, ""); rate = $NF }
         END { exit !(rate > 0 && rate < 12) }' lines
     shows evalppl "^evalppl: scoring [0-9.]+( k)? of [0-9.]+ k tokens \\($left" \
-        './slowly docs.st 300 0.4 | evalppl -m teacher'
+        './slowly docs.st 300 0.4 |
+            evalppl -m teacher -j 1 --protocol stride -c 256 --stride 32'
     shows evalppl "^evalppl: scoring [0-9.]+( k)? of 30.7 k tokens \\($left" \
         './slowly b 40000 0.4 | evalppl -m teacher'
     shows prune "^prune: searching [0-9]+ of [0-9]+ configurations \\($left" \

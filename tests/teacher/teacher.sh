@@ -149,10 +149,10 @@ status 3 'two sizes of top in one stream' distil -o not mixed
 like 'says so' 'not the 64 teacher.top.ids a token that earlier' err
 
 # --- memory: no head of the teacher ---
-ok 'student says what it needs' student -m s0 -o m -j 2 kd
+ok 'student says what it needs' student -v -m s0 -o m -j 2 kd
 like 'no head of the teacher' 'teacher head 0[.]0,' err
 ok 'plan says the same' plan -m s0 --teacher teacher --top 64 -B 4 -T 64 -j 2
-student -m s0 -o m2 -j 2 --steps 1 kd 2>err
+student -v -m s0 -o m2 -j 2 --steps 1 kd 2>err
 equal 'work space' "$(sed -n 's/^memory.work *\([0-9.]*\) MB/\1/p' out)" \
     "$(sed -n 's/.* work \([0-9.]*\),.*/\1/p' err)"
 status 2 'plan --top alone' plan -m s0 --top 64
