@@ -52,7 +52,7 @@ struct merge {
     struct shard_make *k;       /* NULL before the first input */
     int some;                   /* there are documents or rows before */
     struct buf teacher;         /* its message, if there is one */
-    struct shardset *old;       /* what is added to, or NULL */
+    struct shard_set *old;       /* what is added to, or NULL */
     struct buf before;          /* struct before, by tokens, then n */
     struct shard_buf read;      /* of old */
     struct buf source;          /* u16, renumbered */
@@ -172,8 +172,8 @@ order_before(const void *a, const void *b)
 static int
 find_before(struct merge *g, struct err *e)
 {
-    for (size_t i = 0; i < shardset_manifest(g->old)->nfile; i++) {
-        const struct shard_index *x = shardset_frames(g->old, i, e);
+    for (size_t i = 0; i < set_manifest(g->old)->nfile; i++) {
+        const struct shard_index *x = set_frames(g->old, i, e);
 
         if (!x)
             return -1;
@@ -198,7 +198,7 @@ is_before(struct merge *g, struct before *b, const struct chain *c,
     struct msg m;
 
     if (!b->known) {
-        if (shardset_msg(g->old, b->shard, b->msg, &g->read, &m, e) < 0)
+        if (set_msg(g->old, b->shard, b->msg, &g->read, &m, e) < 0)
             return -1;
         b->known = 1;
         identify(&m, &b->chain);
@@ -315,7 +315,7 @@ begin(struct merge *g, int in_place, const struct shard_opts *o,
         stream_info_put(shardmk_begin(g->k, MSG_STREAM), &g->info);
         return shardmk_send(g->k, e);
     }
-    t = shardset_teacher(g->old, e);
+    t = set_teacher(g->old, e);
     if (t)
         buf_add(&g->teacher, t->raw, t->nraw);
     g->some = 1;
@@ -337,7 +337,7 @@ release(struct merge *g)
     buf_release(&g->source);
     buf_release(&g->before);
     shard_buf_release(&g->read);
-    shardset_close(g->old);
+    set_close(g->old);
 }
 
 /* Write all inputs from number `from` on: in place, into a new directory, or
@@ -399,7 +399,7 @@ merge(char **in, const char *dir, int append, int partial,
     g.input = xcalloc(g.n, sizeof *g.input);
     if (had) {
         look(&g, 0, dir);
-        if (!(g.old = shardset_open(dir, 0, &e)) || find_before(&g, &e) < 0)
+        if (!(g.old = set_open(dir, 0, &e)) || find_before(&g, &e) < 0)
             die_err(&e);
     }
     known = g.info.nsource;

@@ -94,7 +94,7 @@ repair(const char *dir, const char *out, const char *tokenizer,
             die_err(&e);
         opts.force = 1;         /* what a repair that died has left */
     }
-    if (shardset_repair(dir, out ? out : new, &opts, tokenizer ? &head : NULL,
+    if (set_repair(dir, out ? out : new, &opts, tokenizer ? &head : NULL,
         say, NULL, &l, &e) < 0)
         die_err(&e);
     if (!out) {
@@ -141,7 +141,7 @@ tell(const struct shard_index *x, size_t frame, uint64_t before,
 size_t
 survey(const char *dir)
 {
-    struct shardset *s = shardset_open(dir, 1, NULL);
+    struct shard_set *s = set_open(dir, 1, NULL);
     const struct manifest *m;
     struct shard_buf b = { 0 };
     struct err e;
@@ -150,9 +150,9 @@ survey(const char *dir)
 
     if (!s)
         return 0;
-    m = shardset_manifest(s);
+    m = set_manifest(s);
     for (size_t i = 0; i < m->nfile; before += m->file[i++].docs) {
-        const struct shard_index *x = shardset_index(s, i, &e);
+        const struct shard_index *x = set_index(s, i, &e);
         char *place;
         size_t bad = 0;
 
@@ -163,7 +163,7 @@ survey(const char *dir)
         }
         place = xasprintf("%s/%s: frame ", dir, m->file[i].name);
         for (size_t f = 0; f < x->nframe; f++) {
-            if (shardset_frame(s, i, f, &b, &e) == 0)
+            if (set_frame(s, i, f, &b, &e) == 0)
                 continue;
             if (strncmp(e.msg, place, strlen(place)) != 0) {
                 /* Not this frame, but the file as a whole. */
@@ -180,6 +180,6 @@ survey(const char *dir)
         free(place);
     }
     shard_buf_release(&b);
-    shardset_close(s);
+    set_close(s);
     return told;
 }

@@ -134,7 +134,7 @@ check(char **dir, int partial)
         int r;
 
         progress_begin("checked", (double)size_of(*dir), "bytes");
-        r = shardset_check(*dir, partial, tick, NULL, &e);
+        r = set_check(*dir, partial, tick, NULL, &e);
         progress_end();
         if (r == 0 && manifest_read(&m, *dir, &e) < 0)
             r = -1;

@@ -104,8 +104,8 @@ static int
 find_groups(struct groups *g, struct err *e)
 {
     for (size_t i = 0; i < g->d->n; i++)
-        for (size_t k = 0; k < shardset_manifest(g->d->set[i])->nfile; k++) {
-            const struct shard_index *x = shardset_frames(g->d->set[i], k, e);
+        for (size_t k = 0; k < set_manifest(g->d->set[i])->nfile; k++) {
+            const struct shard_index *x = set_frames(g->d->set[i], k, e);
 
             if (!x)
                 return -1;
@@ -292,7 +292,7 @@ load_message(struct worker *w, const struct group *o, size_t k,
     const struct dirs *d = w->g->d;
     uint64_t tokens;
 
-    if (shardset_msg(d->set[o->dir], o->shard, k, &w->buf, &r->m, e) < 0)
+    if (set_msg(d->set[o->dir], o->shard, k, &w->buf, &r->m, e) < 0)
         return -1;
     if (r->m.kind != MSG_BATCH)
         return err_set(e, EX_INPUT, "%s: shard %u: message %zu is no batch",
@@ -319,7 +319,7 @@ load(struct worker *w, const struct group *o, struct kept *kept,
     struct err *e)
 {
     const struct dirs *d = w->g->d;
-    const struct shard_index *x = shardset_frames(d->set[o->dir], o->shard, e);
+    const struct shard_index *x = set_frames(d->set[o->dir], o->shard, e);
     size_t n = 0;
     uint64_t rows = 0;
 

@@ -352,7 +352,7 @@ rows_plan(struct feed *f, struct err *e)
     double epochs = (double)s->limit;
 
     for (size_t i = 0; i < x->d->n; i++)
-        tokens += shardset_manifest(x->d->set[i])->tokens;
+        tokens += set_manifest(x->d->set[i])->tokens;
     if (s->length == LENGTH_BATCHES)
         epochs = (double)s->limit * (double)s->B / (double)x->R;
     else if (s->length == LENGTH_TOKENS)

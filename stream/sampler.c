@@ -23,8 +23,8 @@ static int
 add_shard(struct sampler *s, size_t dir, size_t shard, struct err *e)
 {
     const struct shard_index *x = s->lengths ?
-        shardset_index(s->d->set[dir], shard, e) :
-        shardset_frames(s->d->set[dir], shard, e);
+        set_index(s->d->set[dir], shard, e) :
+        set_frames(s->d->set[dir], shard, e);
 
     if (!x)
         return -1;
@@ -53,7 +53,7 @@ find_frames(struct sampler *s, struct err *e)
     s->src = xcalloc(s->nsrc, sizeof *s->src);
     s->id_room = d->info.vocab <= 65536 ? 2 : 4;
     for (size_t i = 0; i < d->n; i++)
-        for (size_t k = 0; k < shardset_manifest(d->set[i])->nfile; k++)
+        for (size_t k = 0; k < set_manifest(d->set[i])->nfile; k++)
             if (add_shard(s, i, k, e) < 0)
                 return -1;
     return 0;

@@ -10,7 +10,7 @@
 const char *
 dirs_name(const struct dirs *d, size_t i)
 {
-    return shardset_dir(d->set[i]);
+    return set_dir(d->set[i]);
 }
 
 /* Directory i goes with the first one? */
@@ -52,7 +52,7 @@ hash(struct dirs *d)
     XXH128_canonical_t c;
 
     for (size_t i = 0; i < d->n; i++)
-        buf_add(&b, shardset_manifest(d->set[i])->hash.h, 16);
+        buf_add(&b, set_manifest(d->set[i])->hash.h, 16);
     XXH128_canonicalFromHash(&c, XXH3_128bits(b.p, b.n));
     memcpy(d->hash.h, c.digest, sizeof d->hash.h);
     buf_release(&b);
@@ -71,12 +71,12 @@ dirs_open(struct dirs *d, char *const *dir, size_t n, int partial,
         const struct msg *head;
         const size_t i = d->n;
 
-        if (!(d->set[i] = shardset_open(dir[i], partial, e)))
+        if (!(d->set[i] = set_open(dir[i], partial, e)))
             return -1;
-        shardset_scatter(d->set[i]);
-        if (!(head = shardset_head(d->set[i], e)) ||
+        set_scatter(d->set[i]);
+        if (!(head = set_head(d->set[i], e)) ||
             stream_info_read(&d->own[i], &head->st, e) < 0) {
-            shardset_close(d->set[i]);
+            set_close(d->set[i]);
             return -1;
         }
         if (compare(d, i, e) < 0) {
@@ -93,7 +93,7 @@ dirs_release(struct dirs *d)
 {
     for (size_t i = 0; i < d->n; i++) {
         stream_info_release(&d->own[i]);
-        shardset_close(d->set[i]);
+        set_close(d->set[i]);
         free(d->source[i]);
     }
     free(d->info.source);

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct dirs {
-    struct shardset **set;      /* [n] */
+    struct shard_set **set;      /* [n] */
     size_t n;
     struct stream_info info;    /* merged; algorithm is the first one's */
     uint16_t **source;          /* [n][sources of set i]: merged number */

@@ -200,14 +200,14 @@ static int
 take_message(struct worker *w, const struct shard_index *x, size_t k,
     struct err *e)
 {
-    struct shardset *set = w->s->d->set[w->frame.dir];
-    const struct manifest *mf = shardset_manifest(set);
+    struct shard_set *set = w->s->d->set[w->frame.dir];
+    const struct manifest *mf = set_manifest(set);
     uint64_t tokens = 0;
     struct msg m;
 
     if (w->s->lengths)
         return take_lengths(w, x, &x->msg[k], e);
-    if (shardset_peek(set, w->frame.shard, k, &w->buf, &m, e) < 0)
+    if (set_peek(set, w->frame.shard, k, &w->buf, &m, e) < 0)
         return -1;
     if (msg_check_docs(&m.st, mf->vocab, mf->nsource, &tokens, e) < 0 ||
         ((tokens != x->msg[k].tokens ||
@@ -224,7 +224,7 @@ static int
 decode(struct worker *w, struct err *e)
 {
     const struct frame_ref *f = &w->frame;
-    const struct shard_index *x = shardset_frames(w->s->d->set[f->dir],
+    const struct shard_index *x = set_frames(w->s->d->set[f->dir],
         f->shard, e);
     const struct shard_frame *at;
 

@@ -485,8 +485,8 @@ find_teacher(const struct stream *s)
     for (size_t i = 0; i < s->d.n; i++) {
         const struct msg *m = NULL;
 
-        if (shardset_manifest(s->d.set[i])->teacher &&
-            !(m = shardset_teacher(s->d.set[i], &e)))
+        if (set_manifest(s->d.set[i])->teacher &&
+            !(m = set_teacher(s->d.set[i], &e)))
             die_err(&e);
         if (i == 0)
             first = m;
@@ -503,7 +503,7 @@ send_preamble(struct stream *s, struct msg_out *w, const struct msg *teacher,
     struct err *e)
 {
     const struct cursor_spec *p = &s->c.spec;
-    const struct msg *head = shardset_head(s->d.set[0], e);
+    const struct msg *head = set_head(s->d.set[0], e);
     struct stream_info i = s->d.info;
     struct st_out *o;
     char text[40];

@@ -65,7 +65,7 @@ source_tokens(const struct dirs *d)
     double *n = xcalloc(d->info.nsource, sizeof *n);
 
     for (size_t i = 0; i < d->n; i++) {
-        const struct manifest *m = shardset_manifest(d->set[i]);
+        const struct manifest *m = set_manifest(d->set[i]);
 
         /* The manifest lists them as the stream message does. */
         for (size_t k = 0; k < m->nsource && k < d->nsource[i]; k++)

@@ -1,4 +1,4 @@
-/* Addresses of streams: see msg_addr.h */
+/* Addresses of streams: see addr.h */
 #include "msg/addr.h"
 #include "base/clock.h"
 #include "base/note.h"

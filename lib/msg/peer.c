@@ -1,4 +1,4 @@
-/* The process at the other end of a stream: see msg_peer.h */
+/* The process at the other end of a stream: see peer.h */
 #include "msg/peer.h"
 #include "base/clock.h"
 #include "base/mem.h"

@@ -49,7 +49,7 @@ msg_pad(size_t header)
 
 /*
  * The rules that hold between messages, checked one after the other by
- * readers, by shard writers and by shardset_check.
+ * readers, by shard writers and by set_check.
  */
 struct msg_rules {
     struct stream_info info;    /* after the first message */

@@ -1,5 +1,5 @@
 /*
- * Checking a shard directory from end to end: see shardset.h.  Everything is
+ * Checking a shard directory from end to end: see set.h.  Everything is
  * read once: hashes first, then what they cover, then that the index is the
  * one that would be written for these messages.
  */
@@ -12,7 +12,7 @@
 #include <string.h>
 
 struct check {
-    struct shardset *s;
+    struct shard_set *s;
     const struct manifest *m;
     struct shard_buf buf;
     struct msg_rules rules;
@@ -31,7 +31,7 @@ bad_at(const struct check *c, size_t shard, size_t frame,
     const struct shard_frame *f, struct err *e)
 {
     return err_prefix(e, "%s/%s: frame %zu at byte %" PRIu64,
-        shardset_dir(c->s), c->m->file[shard].name, frame, f->at);
+        set_dir(c->s), c->m->file[shard].name, frame, f->at);
 }
 
 /* The message that fills pend. */
@@ -46,7 +46,7 @@ check_message(struct check *c, struct err *e)
     const char *cursor;
     int r;
 
-    x = shardset_index(c->s, shard, e);
+    x = set_index(c->s, shard, e);
     if (!x)
         return -1;
     if (k >= x->nmsg)
@@ -105,7 +105,7 @@ check_frame(struct check *c, size_t shard, size_t i,
     struct seek_entry s = { f->csize, f->dsize, 0 };
 
     /* It says itself where an error is. */
-    if (shardset_frame(c->s, shard, i, &c->buf, e) < 0)
+    if (set_frame(c->s, shard, i, &c->buf, e) < 0)
         return -1;
     XXH3_128bits_update(c->hash, c->buf.comp, f->csize);
     index_make_frame(&c->index, f->at, f->raw, c->buf.comp, f->csize,
@@ -158,7 +158,7 @@ check_index(struct check *c, size_t shard, const struct shard_index *x,
     if (memcmp(sum.h, c->m->file[shard].index_hash.h, sizeof sum.h) != 0) {
         shard_index_name(name, c->m->file[shard].name);
         r = err_set(e, EX_INPUT, "%s/%s: offset 0: the index is not that of "
-            "the messages", shardset_dir(c->s), name);
+            "the messages", set_dir(c->s), name);
     }
     /* Of an index that is as it was written, so x has its sizes. */
     if (r == 0 && c->m->file[shard].has_frames_hash) {
@@ -166,7 +166,7 @@ check_index(struct check *c, size_t shard, const struct shard_index *x,
             &sum);
         if (memcmp(sum.h, c->m->file[shard].frames_hash.h, sizeof sum.h) != 0)
             r = err_set(e, EX_INPUT, "%s/%s: shard %zu: index_frames_hash is "
-                "not that of the index", shardset_dir(c->s), SHARD_MANIFEST,
+                "not that of the index", set_dir(c->s), SHARD_MANIFEST,
                 shard);
     }
     buf_release(&b);
@@ -178,7 +178,7 @@ check_shard(struct check *c, size_t i, uint64_t raw_at, struct err *e)
 {
     const struct chain before = c->rules.h;
     const uint64_t first_seq = c->rules.next;
-    const struct shard_index *x = shardset_index(c->s, i, e);
+    const struct shard_index *x = set_index(c->s, i, e);
     struct buf seek = { 0 };
     struct chain sum;
     int r = 0;
@@ -199,7 +199,7 @@ check_shard(struct check *c, size_t i, uint64_t raw_at, struct err *e)
             r = err_set(e, EX_INPUT, "byte %" PRIu64 ": the shard ends inside "
                 "a message", x->table_at);
         if (r < 0)
-            err_prefix(e, "%s/%s", shardset_dir(c->s), c->m->file[i].name);
+            err_prefix(e, "%s/%s", set_dir(c->s), c->m->file[i].name);
     }
     buf_release(&seek);
     return r < 0 ? r : check_index(c, i, x, &before, first_seq, raw_at, e);
@@ -221,7 +221,7 @@ check_manifest(const struct check *c, struct err *e)
 
     if (m->nfile == 0)
         return m->complete ? err_set(e, EX_INPUT, "%s/%s: complete without a "
-            "shard", shardset_dir(c->s), SHARD_MANIFEST) : 0;
+            "shard", set_dir(c->s), SHARD_MANIFEST) : 0;
     if (m->complete != c->rules.ended)
         what = "state";
     else if (m->seq + 1 != c->rules.next ||
@@ -239,21 +239,21 @@ check_manifest(const struct check *c, struct err *e)
             m->source[k].tokens != c->source[k].tokens)
             what = "list of sources";
     return what ? err_set(e, EX_INPUT, "%s/%s: the %s is not that of the "
-        "messages", shardset_dir(c->s), SHARD_MANIFEST, what) : 0;
+        "messages", set_dir(c->s), SHARD_MANIFEST, what) : 0;
 }
 
 int
-shardset_check(const char *dir, int partial,
+set_check(const char *dir, int partial,
     void (*tick)(void *ctx, uint64_t done), void *ctx, struct err *e)
 {
     struct check c = { .tick = tick, .ctx = ctx };
     uint64_t raw_at = 0;
     int r = 0;
 
-    c.s = shardset_open(dir, partial, e);
+    c.s = set_open(dir, partial, e);
     if (!c.s)
         return -1;
-    c.m = shardset_manifest(c.s);
+    c.m = set_manifest(c.s);
     /* Sources are < the stream's number of them, at most 65536; the counts
      * are compared only when the manifest has as many. */
     c.source = xcalloc(65536, sizeof *c.source);
@@ -274,6 +274,6 @@ shardset_check(const char *dir, int partial,
     XXH3_freeState(c.hash);
     free(c.source);
     free(c.cursor);
-    shardset_close(c.s);
+    set_close(c.s);
     return r;
 }

@@ -1,4 +1,4 @@
-/* The folder of a shard directory: names, lock, what may go; shardset.h */
+/* The folder of a shard directory: names, lock, what may go; set.h */
 #include "base/dir.h"
 #include "shard/set.h"
 #include "shard/parts.h"
@@ -203,7 +203,7 @@ same_head(const struct st *a, const struct st *b)
 int
 shard_dir_same(const char *dir, const struct msg *m, struct err *e)
 {
-    struct shardset *s = shardset_open(dir, 1, e);
+    struct shard_set *s = set_open(dir, 1, e);
     const struct msg *have;
     struct err none = { 0 };
     int same = 0;
@@ -211,10 +211,10 @@ shard_dir_same(const char *dir, const struct msg *m, struct err *e)
     if (!s)
         return -1;
     if (m->kind == MSG_STREAM) {
-        have = shardset_head(s, e);
+        have = set_head(s, e);
         same = have && same_head(&have->st, &m->st);
     } else {
-        have = shardset_teacher(s, &none);
+        have = set_teacher(s, &none);
         same = have && have->nraw == m->nraw &&
             memcmp(have->raw, m->raw, m->nraw) == 0;
     }
@@ -224,6 +224,6 @@ shard_dir_same(const char *dir, const struct msg *m, struct err *e)
         err_set(e, EX_INPUT, "%s: the stream's %s message is not the one that "
             "is stored: this is another stream", dir,
             msg_kind_name(m->kind));
-    shardset_close(s);
+    set_close(s);
     return same ? 0 : -1;
 }

@@ -1,4 +1,4 @@
-/* The index of a shard: made, and viewed where it is mapped; shardset.h */
+/* The index of a shard: made, and viewed where it is mapped; set.h */
 #include "base/mem.h"
 #include "shard/set.h"
 #include "shard/parts.h"

@@ -1,4 +1,4 @@
-/* Streams made in place: see shardset.h */
+/* Streams made in place: see set.h */
 #include "shard/set.h"
 #include "shard/parts.h"
 

@@ -1,4 +1,4 @@
-/* manifest.json: see shardset.h and retort-shard(5) */
+/* manifest.json: see set.h and retort-shard(5) */
 #include "shard/set.h"
 #include "shard/parts.h"
 #include "format/json.h"

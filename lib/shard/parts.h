@@ -75,6 +75,6 @@ void index_frames_hash(const unsigned char *p, size_t n, size_t ndoc,
     size_t npart, struct chain *c);
 
 /* Open a shard and compare its size and seek table with the index; -1. */
-int shard_open_file(struct shardset *s, size_t i, struct err *e);
+int shard_open_file(struct shard_set *s, size_t i, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Saving what is intact of a damaged shard directory: see shardset.h.
+ * Saving what is intact of a damaged shard directory: see set.h.
  *
  * Nothing but the frames is needed: each has its own checksum and holds whole
  * messages (or a part of one too large for a frame).  Manifest, index and seek
@@ -422,7 +422,7 @@ save_all(struct repair *r, struct err *e)
 }
 
 int
-shardset_repair(const char *dir, const char *out,
+set_repair(const char *dir, const char *out,
     const struct shard_opts *o, const struct stream_info *head,
     void (*say_line)(void *ctx, const char *line), void *ctx,
     struct shard_loss *l, struct err *e)

@@ -1,5 +1,5 @@
 /*
- * Reading shard directories: see shardset.h.
+ * Reading shard directories: see set.h.
  *
  * Trust goes down a chain of hashes: the manifest ends with its own; it holds
  * those of the indexes; an index holds those of the frames and of the seek
@@ -33,7 +33,7 @@ struct shard {
     int fd;                 /* of the shard file, or -1 */
 };
 
-struct shardset {
+struct shard_set {
     char *dir;
     struct manifest m;
     struct shard *shard;
@@ -44,10 +44,10 @@ struct shardset {
     struct msg head, teacher;       /* raw NULL: not read yet */
 };
 
-struct shardset *
-shardset_open(const char *dir, int partial, struct err *e)
+struct shard_set *
+set_open(const char *dir, int partial, struct err *e)
 {
-    struct shardset *s = xcalloc(1, sizeof *s);
+    struct shard_set *s = xcalloc(1, sizeof *s);
 
     s->dir = xstrdup(dir);
     if (manifest_read(&s->m, dir, e) < 0) {
@@ -63,14 +63,14 @@ shardset_open(const char *dir, int partial, struct err *e)
         err_set(e, EX_INPUT, "%s: the directory is open: what wrote it broke "
             "off after %zu shards (resume it, or read it with --partial)", dir,
             s->m.nfile);
-        shardset_close(s);
+        set_close(s);
         return NULL;
     }
     return s;
 }
 
 void
-shardset_close(struct shardset *s)
+set_close(struct shard_set *s)
 {
     if (!s)
         return;
@@ -89,19 +89,19 @@ shardset_close(struct shardset *s)
 }
 
 const char *
-shardset_dir(const struct shardset *s)
+set_dir(const struct shard_set *s)
 {
     return s->dir;
 }
 
 void
-shardset_scatter(struct shardset *s)
+set_scatter(struct shard_set *s)
 {
     s->scattered = 1;
 }
 
 const struct manifest *
-shardset_manifest(const struct shardset *s)
+set_manifest(const struct shard_set *s)
 {
     return &s->m;
 }
@@ -179,7 +179,7 @@ view_index(struct shard *h, const struct shard_file *f, int whole,
 }
 
 static const struct shard_index *
-open_index(struct shardset *s, size_t i, int whole, struct err *e)
+open_index(struct shard_set *s, size_t i, int whole, struct err *e)
 {
     struct shard *h = &s->shard[i];
     const struct shard_file *f = &s->m.file[i];
@@ -208,13 +208,13 @@ open_index(struct shardset *s, size_t i, int whole, struct err *e)
 }
 
 const struct shard_index *
-shardset_index(struct shardset *s, size_t i, struct err *e)
+set_index(struct shard_set *s, size_t i, struct err *e)
 {
     return open_index(s, i, 1, e);
 }
 
 const struct shard_index *
-shardset_frames(struct shardset *s, size_t i, struct err *e)
+set_frames(struct shard_set *s, size_t i, struct err *e)
 {
     return open_index(s, i, 0, e);
 }
@@ -267,14 +267,14 @@ check_file(struct shard *h, struct err *e)
 }
 
 int
-shard_open_file(struct shardset *s, size_t i, struct err *e)
+shard_open_file(struct shard_set *s, size_t i, struct err *e)
 {
     struct shard *h = &s->shard[i];
     char *path;
     uint64_t size;
     int r = 0;
 
-    if (!shardset_frames(s, i, e))
+    if (!set_frames(s, i, e))
         return -1;
     if (h->fd >= 0)
         return 0;
@@ -333,7 +333,7 @@ shard_buf_release(struct shard_buf *b)
 
 /* A descriptor of the shard file that no other thread closes; -1. */
 static int
-borrow_file(struct shardset *s, size_t shard, struct err *e)
+borrow_file(struct shard_set *s, size_t shard, struct err *e)
 {
     int fd = -1;
 
@@ -350,7 +350,7 @@ borrow_file(struct shardset *s, size_t shard, struct err *e)
 /* The first n bytes of a frame's content into b->raw, 0: all of it.  The
  * compressed bytes are all held against their hash. */
 static int
-read_frame(struct shardset *s, size_t shard, size_t frame, size_t n,
+read_frame(struct shard_set *s, size_t shard, size_t frame, size_t n,
     struct shard_buf *b, struct err *e)
 {
     const struct shard_frame *f;
@@ -383,7 +383,7 @@ read_frame(struct shardset *s, size_t shard, size_t frame, size_t n,
 }
 
 int
-shardset_frame(struct shardset *s, size_t shard, size_t frame,
+set_frame(struct shard_set *s, size_t shard, size_t frame,
     struct shard_buf *b, struct err *e)
 {
     if (b->valid && b->shard == shard && b->frame == frame &&
@@ -401,7 +401,7 @@ shardset_frame(struct shardset *s, size_t shard, size_t frame,
 /* Copy n bytes of decompressed content from `raw` on, which lies in `frame`
  * or a later one. */
 static int
-copy_raw(struct shardset *s, size_t shard, size_t frame, uint64_t raw,
+copy_raw(struct shard_set *s, size_t shard, size_t frame, uint64_t raw,
     size_t n, unsigned char *dst, struct shard_buf *b, struct err *e)
 {
     const struct shard_index *x = &s->shard[shard].x;
@@ -414,7 +414,7 @@ copy_raw(struct shardset *s, size_t shard, size_t frame, uint64_t raw,
             frame++;
             continue;
         }
-        if (shardset_frame(s, shard, frame, b, e) < 0)
+        if (set_frame(s, shard, frame, b, e) < 0)
             return -1;
         off = (size_t)(raw - f->raw);
         k = f->dsize - off < n ? f->dsize - off : n;
@@ -450,7 +450,7 @@ parse_msg(const struct shard_msg *x, const unsigned char *p, struct msg *m,
 
 /* Parse message `msg` of a shard, which lies at p. */
 static int
-take_msg(struct shardset *s, size_t shard, size_t msg, struct shard_buf *b,
+take_msg(struct shard_set *s, size_t shard, size_t msg, struct shard_buf *b,
     const unsigned char *p, struct msg *m, struct err *e)
 {
     const struct shard_index *x = &s->shard[shard].x;
@@ -465,10 +465,10 @@ take_msg(struct shardset *s, size_t shard, size_t msg, struct shard_buf *b,
 }
 
 int
-shardset_msg(struct shardset *s, size_t shard, size_t msg,
+set_msg(struct shard_set *s, size_t shard, size_t msg,
     struct shard_buf *b, struct msg *m, struct err *e)
 {
-    const struct shard_index *x = shardset_frames(s, shard, e);
+    const struct shard_index *x = set_frames(s, shard, e);
     const struct shard_msg *y;
     unsigned char len8[8];
     size_t pad;
@@ -488,17 +488,17 @@ shardset_msg(struct shardset *s, size_t shard, size_t msg,
 }
 
 int
-shardset_peek(struct shardset *s, size_t shard, size_t msg,
+set_peek(struct shard_set *s, size_t shard, size_t msg,
     struct shard_buf *b, struct msg *m, struct err *e)
 {
-    const struct shard_index *x = shardset_frames(s, shard, e);
+    const struct shard_index *x = set_frames(s, shard, e);
     const struct shard_msg *y = x ? &x->msg[msg] : NULL;
     const struct shard_frame *f = x ? &x->frame[y->frame] : NULL;
 
     if (x && y->raw - f->raw + y->len > f->dsize)
-        return shardset_msg(s, shard, msg, b, m, e);
+        return set_msg(s, shard, msg, b, m, e);
     memset(m, 0, sizeof *m);
-    if (!x || shardset_frame(s, shard, y->frame, b, e) < 0)
+    if (!x || set_frame(s, shard, y->frame, b, e) < 0)
         return -1;
     return take_msg(s, shard, msg, b, b->raw + (y->raw - f->raw), m, e);
 }
@@ -506,7 +506,7 @@ shardset_peek(struct shardset *s, size_t shard, size_t msg,
 /* Message i of the first shard into *m.  Mostly it is small, and the first of
  * a frame of documents, which need not be decoded for it. */
 static int
-read_preamble(struct shardset *s, size_t i, struct shard_buf *b,
+read_preamble(struct shard_set *s, size_t i, struct shard_buf *b,
     struct msg *m, struct err *e)
 {
     const struct shard_index *x = &s->shard[0].x;
@@ -516,7 +516,7 @@ read_preamble(struct shardset *s, size_t i, struct shard_buf *b,
     size_t pad;
 
     if (len > f->dsize - at)
-        return shardset_msg(s, 0, i, b, m, e);
+        return set_msg(s, 0, i, b, m, e);
     if (read_frame(s, 0, y->frame, at + len, b, e) < 0)
         return -1;
     memset(m, 0, sizeof *m);
@@ -528,7 +528,7 @@ read_preamble(struct shardset *s, size_t i, struct shard_buf *b,
 
 /* Message i of the first shard, if it is of that kind, into *m once. */
 static const struct msg *
-preamble(struct shardset *s, size_t i, enum msg_kind k, struct shard_buf *b,
+preamble(struct shard_set *s, size_t i, enum msg_kind k, struct shard_buf *b,
     struct msg *m, struct err *e)
 {
     const struct shard_index *x;
@@ -539,7 +539,7 @@ preamble(struct shardset *s, size_t i, enum msg_kind k, struct shard_buf *b,
         err_set(e, EX_INPUT, "%s: nothing is committed yet", s->dir);
         return NULL;
     }
-    x = shardset_frames(s, 0, e);
+    x = set_frames(s, 0, e);
     if (!x)
         return NULL;
     if (i >= x->nmsg || x->msg[i].kind != (uint32_t)k) {
@@ -561,13 +561,13 @@ preamble(struct shardset *s, size_t i, enum msg_kind k, struct shard_buf *b,
 }
 
 const struct msg *
-shardset_head(struct shardset *s, struct err *e)
+set_head(struct shard_set *s, struct err *e)
 {
     return preamble(s, 0, MSG_STREAM, &s->head_buf, &s->head, e);
 }
 
 const struct msg *
-shardset_teacher(struct shardset *s, struct err *e)
+set_teacher(struct shard_set *s, struct err *e)
 {
     if (!s->m.teacher) {
         e->code = 0;

@@ -7,10 +7,10 @@
  *   DIR/00000.shard.zst   frames, then a seek table (or .shard.lz4)
  *   DIR/00000.index       mapped: frames, messages, documents of that shard
  *
- * To read documents in any order: shardset_open, then for every shard
- * shardset_frames; index.part says which frames hold documents of a source,
- * how many and how many tokens; shardset_peek gives their messages.  To replay
- * rows: index.msg gives rows by message, shardset_msg decodes one.  To read
+ * To read documents in any order: set_open, then for every shard
+ * set_frames; index.part says which frames hold documents of a source,
+ * how many and how many tokens; set_peek gives their messages.  To replay
+ * rows: index.msg gives rows by message, set_msg decodes one.  To read
  * everything in order: set_in_open (source.h).  Everything that is read is
  * checked against a hash before it is used.
  */
@@ -129,26 +129,26 @@ int shard_dir_remove(const char *dir, struct err *e);
 /* Reading: nothing is built, indexes map on demand.  One thread at a time, but
  * frames and messages of shards whose index has been looked at may be read by
  * several, each with a shard_buf of its own. */
-struct shardset;
+struct shard_set;
 /* An `open` directory is refused (EX_INPUT) unless partial. */
-struct shardset *shardset_open(const char *dir, int partial, struct err *e);
-void shardset_close(struct shardset *s);
-const char *shardset_dir(const struct shardset *s);
+struct shard_set *set_open(const char *dir, int partial, struct err *e);
+void set_close(struct shard_set *s);
+const char *set_dir(const struct shard_set *s);
 /* Frames will be read here and there, or are read ahead by threads: the system
  * need not read more of a file than is asked for.  Before any is read. */
-void shardset_scatter(struct shardset *s);
-const struct manifest *shardset_manifest(const struct shardset *s);
+void set_scatter(struct shard_set *s);
+const struct manifest *set_manifest(const struct shard_set *s);
 /* The `stream` message, and the `teacher` message; owned by s.  NULL with
  * e->code EX_OK: there is no teacher; else NULL is an error. */
-const struct msg *shardset_head(struct shardset *s, struct err *e);
-const struct msg *shardset_teacher(struct shardset *s, struct err *e);
+const struct msg *set_head(struct shard_set *s, struct err *e);
+const struct msg *set_teacher(struct shard_set *s, struct err *e);
 /* Index of shard i < manifest->nfile: mapped and checked on the first call;
  * NULL and *e on damage.  Owned by s. */
-const struct shard_index *shardset_index(struct shardset *s, size_t i,
+const struct shard_index *set_index(struct shard_set *s, size_t i,
     struct err *e);
 /* The same, but `doc` must not be read: it is not checked, and where the
  * manifest allows it most of the file is not read either. */
-const struct shard_index *shardset_frames(struct shardset *s, size_t i,
+const struct shard_index *set_frames(struct shard_set *s, size_t i,
     struct err *e);
 
 /* Memory for reading; { 0 } is empty; keep one and pass it again. */
@@ -168,14 +168,14 @@ struct shard_buf {
 };
 void shard_buf_release(struct shard_buf *b);
 /* Decode a frame into b->raw; checks its hash, checksum and size. */
-int shardset_frame(struct shardset *s, size_t shard, size_t frame,
+int set_frame(struct shard_set *s, size_t shard, size_t frame,
     struct shard_buf *b, struct err *e);
 /* Decode message `msg` of a shard (frames already in b are not decoded
  * again).  *m points into b until the next call with b. */
-int shardset_msg(struct shardset *s, size_t shard, size_t msg,
+int set_msg(struct shard_set *s, size_t shard, size_t msg,
     struct shard_buf *b, struct msg *m, struct err *e);
 /* The same without a copy where that goes: m may lie at any address. */
-int shardset_peek(struct shardset *s, size_t shard, size_t msg,
+int set_peek(struct shard_set *s, size_t shard, size_t msg,
     struct shard_buf *b, struct msg *m, struct err *e);
 
 /*
@@ -248,7 +248,7 @@ void shardmk_close(struct shard_make *k);
  * frame and byte offset of the first damage.  tick (may be NULL) is called
  * with the compressed bytes done so far.
  */
-int shardset_check(const char *dir, int partial,
+int set_check(const char *dir, int partial,
     void (*tick)(void *ctx, uint64_t done), void *ctx, struct err *e);
 
 /*
@@ -271,7 +271,7 @@ struct shard_loss {
     struct shard_source *source;    /* [nsource] what is lost of each */
     size_t nsource;
 };
-int shardset_repair(const char *dir, const char *out,
+int set_repair(const char *dir, const char *out,
     const struct shard_opts *o, const struct stream_info *head,
     void (*say)(void *ctx, const char *line), void *ctx,
     struct shard_loss *l, struct err *e);

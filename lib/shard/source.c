@@ -7,7 +7,7 @@
 
 struct set_src {
     struct msg_src base;
-    struct shardset *set;
+    struct shard_set *set;
     struct shard_buf buf;   /* the frame that is given out: */
     size_t pos, have;       /* bytes of it given out, and all; first 0 */
     size_t shard, frame;    /* to be read next */
@@ -18,7 +18,7 @@ static ptrdiff_t
 src_read(struct msg_src *base, void *p, size_t n, struct err *e)
 {
     struct set_src *s = (struct set_src *)base;
-    const struct manifest *m = shardset_manifest(s->set);
+    const struct manifest *m = set_manifest(s->set);
     size_t k;
 
     while (s->pos == s->have) {
@@ -29,7 +29,7 @@ src_read(struct msg_src *base, void *p, size_t n, struct err *e)
             s->frame = 0;
             continue;
         }
-        if (shardset_frame(s->set, s->shard, s->frame, &s->buf, e) < 0)
+        if (set_frame(s->set, s->shard, s->frame, &s->buf, e) < 0)
             return -1;
         s->frame++;
         s->pos = 0;
@@ -54,7 +54,7 @@ src_close(struct msg_src *base)
 {
     struct set_src *s = (struct set_src *)base;
 
-    shardset_close(s->set);
+    set_close(s->set);
     shard_buf_release(&s->buf);
 }
 
@@ -71,12 +71,12 @@ set_in_open(const char *addr, int partial, struct err *e)
     if (!addr || addr_is_special(addr) || !io_is_dir(addr))
         return msg_in_open(addr, e);
     s = (struct set_src *)msg_src_new(&directory, addr);
-    if (!(s->set = shardset_open(addr, partial, e))) {
+    if (!(s->set = set_open(addr, partial, e))) {
         msg_src_close(&s->base);
         return NULL;
     }
-    s->base.size = shardset_manifest(s->set)->raw;
+    s->base.size = set_manifest(s->set)->raw;
     s->base.slow = 1;
-    s->base.unfinished = !shardset_manifest(s->set)->complete;
+    s->base.unfinished = !set_manifest(s->set)->complete;
     return msg_in_start(&s->base, e);
 }

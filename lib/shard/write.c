@@ -1,5 +1,5 @@
 /*
- * Writing shard directories: see shardset.h.
+ * Writing shard directories: see set.h.
  *
  * Messages gather in a unit until they fill a frame.  Full units wait until
  * there is work for all threads, are compressed side by side, and are written
@@ -671,11 +671,11 @@ drop_last(struct shard_writer *w, const struct shard_index *x,
 /* The messages of the last file of s: count (put is 0) their documents by
  * source in its, or store them but for `end`, which tells r where to go on. */
 static int
-last_file(struct shard_writer *w, struct shardset *s, int store,
+last_file(struct shard_writer *w, struct shard_set *s, int store,
     struct shard_source *its, struct msg_rules *r, struct err *e)
 {
-    const size_t last = shardset_manifest(s)->nfile - 1;
-    const struct shard_index *x = shardset_index(s, last, e);
+    const size_t last = set_manifest(s)->nfile - 1;
+    const struct shard_index *x = set_index(s, last, e);
     struct index_make none = { 0 };
     struct shard_buf b = { 0 };
     struct msg m;
@@ -683,7 +683,7 @@ last_file(struct shard_writer *w, struct shardset *s, int store,
     int k = x ? 0 : -1;
 
     for (size_t i = 0; k == 0 && i < x->nmsg; i++) {
-        if ((k = shardset_msg(s, last, i, &b, &m, e)) < 0)
+        if ((k = set_msg(s, last, i, &b, &m, e)) < 0)
             break;
         if (m.kind == MSG_DOCS)
             k = msg_check_docs(&m.st, w->m.vocab, w->m.nsource, &tokens, e);
@@ -697,24 +697,24 @@ last_file(struct shard_writer *w, struct shardset *s, int store,
             k = msg_rules_go_on(r, &m, e);
     }
     if (k < 0)
-        err_prefix(e, "%s", shardset_manifest(s)->file[last].name);
+        err_prefix(e, "%s", set_manifest(s)->file[last].name);
     index_make_release(&none);
     shard_buf_release(&b);
     return k;
 }
 
 static int
-append(struct shard_writer *w, struct shardset *s, struct msg_rules *r,
+append(struct shard_writer *w, struct shard_set *s, struct msg_rules *r,
     struct err *e)
 {
-    const struct msg *head = shardset_head(s, e);
+    const struct msg *head = set_head(s, e);
     const struct shard_index *x;
     struct shard_source *its;
     uint64_t tokens;
     struct msg m;
     int k;
 
-    if (!head || !(x = shardset_index(s, w->m.nfile - 1, e)))
+    if (!head || !(x = set_index(s, w->m.nfile - 1, e)))
         return -1;
     m = *head;
     its = xcalloc(w->m.nsource, sizeof *its);
@@ -741,12 +741,12 @@ shardw_append(const char *dir, const struct shard_opts *o,
     struct msg_rules *r, struct err *e)
 {
     struct shard_writer *w = shardw_open(dir, o, e);
-    struct shardset *s = w ? shardset_open(dir, 0, e) : NULL;
+    struct shard_set *s = w ? set_open(dir, 0, e) : NULL;
     int k = s ? append(w, s, r, e) : -1;
 
     if (k < 0 && s)
         err_prefix(e, "%s", dir);
-    shardset_close(s);
+    set_close(s);
     if (k == 0)
         return w;
     shardw_close(w);

@@ -154,9 +154,9 @@ try_repair(enum codec c, const uint8_t *p, size_t n)
     path = shard_path(folder(), SHARD_MANIFEST);
     unlink(path);
     free(path);
-    if (shardset_repair(folder(), out, &o, NULL, NULL, NULL, &l, &e) < 0)
+    if (set_repair(folder(), out, &o, NULL, NULL, NULL, &l, &e) < 0)
         refused(&e);
-    else if (shardset_check(out, 0, NULL, NULL, &e) < 0)
+    else if (set_check(out, 0, NULL, NULL, &e) < 0)
         abort();
     shard_loss_release(&l);
     free(out);

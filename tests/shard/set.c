@@ -139,7 +139,7 @@ test_round(const char *name, const struct sample *s,
         "%s: stored %s", name, e.msg);
     ok(unpack("d", "t", 0, &e) == 0 && same_files("s", "t"),
         "%s: comes back %s", name, e.msg);
-    ok(shardset_check("d", 0, NULL, NULL, &e) == 0, "%s: checks %s", name,
+    ok(set_check("d", 0, NULL, NULL, &e) == 0, "%s: checks %s", name,
         e.msg);
     ok(manifest_read(&m, "d", &e) == 0 && m.complete && m.nfile > 1,
         "%s: %zu shards %s", name, m.nfile, e.msg);
@@ -178,7 +178,7 @@ static void
 test_docs(const struct sample *s)
 {
     struct err e = { 0 };
-    struct shardset *set;
+    struct shard_set *set;
     struct shard_buf b = { 0 };
     const struct manifest *m;
     size_t bad = 0, ndoc = 0, part_docs = 0;
@@ -187,10 +187,10 @@ test_docs(const struct sample *s)
     rm("d");
     sample_file("s", s, &e);
     feed("s", "d", &small, 0, &e);
-    set = shardset_open("d", 0, &e);
-    m = shardset_manifest(set);
+    set = set_open("d", 0, &e);
+    m = set_manifest(set);
     for (size_t i = m->nfile; i-- > 0; ) {
-        const struct shard_index *x = shardset_index(set, i, &e);
+        const struct shard_index *x = set_index(set, i, &e);
         size_t d = x->ndoc;
         struct msg g;
 
@@ -198,7 +198,7 @@ test_docs(const struct sample *s)
         for (size_t k = x->nmsg; k-- > 0; ) {
             if (x->msg[k].kind != MSG_DOCS)
                 continue;
-            bad += shardset_msg(set, i, k, &b, &g, &e) < 0 ||
+            bad += set_msg(set, i, k, &b, &g, &e) < 0 ||
                 !same_docs(x, &g, k, &d);
             tokens += x->msg[k].tokens;
         }
@@ -213,11 +213,11 @@ test_docs(const struct sample *s)
     ok(part_docs == ndoc && part_tokens == tokens, "parts add up");
     ok(m->source[0].docs + m->source[1].docs + m->source[2].docs == ndoc &&
         strcmp(m->source[1].name, "cs\"\\") == 0, "so do sources");
-    ok(shardset_head(set, &e) && strcmp(st_meta(&shardset_head(set, &e)->st,
+    ok(set_head(set, &e) && strcmp(st_meta(&set_head(set, &e)->st,
         "content"), "docs") == 0, "the stream message");
-    ok(!shardset_teacher(set, &e) && e.code == EX_OK, "no teacher: %s", e.msg);
+    ok(!set_teacher(set, &e) && e.code == EX_OK, "no teacher: %s", e.msg);
     shard_buf_release(&b);
-    shardset_close(set);
+    set_close(set);
 }
 
 /* Rows of batches, and the head, by number. */
@@ -225,7 +225,7 @@ static void
 test_rows(void)
 {
     struct err e = { 0 };
-    struct shardset *set;
+    struct shard_set *set;
     struct shard_buf b = { 0 };
     struct msg g;
     uint64_t rows = 0, seq = 0;
@@ -234,21 +234,21 @@ test_rows(void)
     rm("d");
     sample_file("s", &batches, &e);
     feed("s", "d", &small, 0, &e);
-    set = shardset_open("d", 0, &e);
-    for (size_t i = 0; i < shardset_manifest(set)->nfile; i++) {
-        const struct shard_index *x = shardset_index(set, i, &e);
+    set = set_open("d", 0, &e);
+    for (size_t i = 0; i < set_manifest(set)->nfile; i++) {
+        const struct shard_index *x = set_index(set, i, &e);
 
         for (size_t k = 0; k < x->nmsg; k++, seq++) {
-            bad += shardset_msg(set, i, k, &b, &g, &e) < 0 || g.seq != seq ||
+            bad += set_msg(set, i, k, &b, &g, &e) < 0 || g.seq != seq ||
                 ((uintptr_t)g.raw + g.st.data_at) % 64 != 0;
             rows += x->msg[k].n;
         }
     }
     ok(bad == 0 && rows == 27 && seq == 12, "rows by number %s", e.msg);
-    ok(shardset_teacher(set, &e) &&
-        st_find(&shardset_teacher(set, &e)->st, "head"), "the head is there");
+    ok(set_teacher(set, &e) &&
+        st_find(&set_teacher(set, &e)->st, "head"), "the head is there");
     shard_buf_release(&b);
-    shardset_close(set);
+    set_close(set);
 }
 
 /* Whether check refuses the directory as bad input. */
@@ -257,7 +257,7 @@ refused(const char *dir, struct err *e)
 {
     e->code = 0;
     e->msg[0] = '\0';
-    return shardset_check(dir, 0, NULL, NULL, e) == -1 && e->code == EX_INPUT;
+    return set_check(dir, 0, NULL, NULL, e) == -1 && e->code == EX_INPUT;
 }
 
 static void
@@ -315,7 +315,7 @@ test_damage(enum codec c, int batch)
         away = xasprintf("%s.away", path);
         if (rename(path, away) < 0)
             abort();
-        ok(shardset_check("d", 0, NULL, NULL, &e) == -1, "without it: %s",
+        ok(set_check("d", 0, NULL, NULL, &e) == -1, "without it: %s",
             e.msg);
         if (rename(away, path) < 0)
             abort();
@@ -346,8 +346,8 @@ test_resume(const char *name, const struct sample *whole,
         rm("d");
         bad += feed("s", "d", o, k, &e) != 0 ||
             manifest_read(&m, "d", &e) < 0 || m.complete;
-        bad += m.nfile && shardset_check("d", 1, NULL, NULL, &e) < 0;
-        bad += m.nfile && shardset_check("d", 0, NULL, NULL, &e) == 0;
+        bad += m.nfile && set_check("d", 1, NULL, NULL, &e) < 0;
+        bad += m.nfile && set_check("d", 0, NULL, NULL, &e) == 0;
         if (m.nfile && m.seq + 1 > pre) {
             char want[30];
 
@@ -418,7 +418,7 @@ test_refuse(void)
     rm("d");
     feed("s", "d", &small, 8, &e);
     ok(feed("s", "d", &small, 0, &e) < 0 && e.code == EX_USAGE, "%s", e.msg);
-    ok(!shardset_open("d", 0, &e) && e.code == EX_INPUT, "%s", e.msg);
+    ok(!set_open("d", 0, &e) && e.code == EX_INPUT, "%s", e.msg);
     ok(unpack("d", "t", 1, &e) == 0, "partial reading");
     manifest_read(&m, "d", &e);
     c = m.chain;
@@ -455,7 +455,7 @@ deceive(size_t array, size_t at, size_t field, uint64_t v)
     static const size_t size[] = { sizeof(struct shard_frame),
         sizeof(struct shard_msg), sizeof(struct shard_doc),
         sizeof(struct shard_part) };
-    struct shardset *s;
+    struct shard_set *s;
     const struct shard_index *x;
     struct manifest m;
     struct err e = { 0 };
@@ -481,11 +481,11 @@ deceive(size_t array, size_t at, size_t field, uint64_t v)
     free(p);
     manifest_release(&m);
     e.msg[0] = '\0';
-    s = shardset_open("d", 0, &e);
-    x = s ? shardset_frames(s, 0, &e) : NULL;
+    s = set_open("d", 0, &e);
+    x = s ? set_frames(s, 0, &e) : NULL;
     good = x && x->npart > 2;
     printf("# %s\n", e.msg);
-    shardset_close(s);
+    set_close(s);
     return good;
 }
 
