@@ -56,7 +56,6 @@ piece_merge(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, struct tok_ids *out)
 {
     uint32_t *id;
-    unsigned char few[CACHE_BYTES];
     size_t k = 0;
 
     if (t->ignore_merges) {
@@ -80,10 +79,9 @@ piece_merge(const struct tokenizer *t, struct tok_scratch *s,
     for (size_t i = 0; i < n; i++) {
         if (t->byte_id[p[i]] == TOK_NONE)
             continue;
-        few[k] = p[i];
         id[k++] = t->byte_id[p[i]];
     }
-    k = bpe_merge_bytes(t, s, id, k, few);
+    k = bpe_merge(t, s, id, k, NULL);
     tok_ids_add(out, id, k);
 }
 

@@ -263,17 +263,11 @@ vocab_id_of(const struct tokenizer *t, const void *p, size_t n)
 
 /* Memory for n symbols to merge, of s, until the next call. */
 uint32_t *bpe_symbols(struct tok_scratch *s, size_t n);
-/* Merge id[n] in place by the merges of t; returns how many are left. */
+/* Merge id[n] in place by the merges of t; returns how many are left.  Unless
+ * start is NULL, start[i] becomes the number of the first symbol of what is i
+ * then; [n]. */
 size_t bpe_merge(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
-    size_t n);
-/* The same where id[i] is byte_id[byte[i]]: pairs of bytes are found faster. */
-size_t bpe_merge_bytes(const struct tokenizer *t, struct tok_scratch *s,
-    uint32_t *id, size_t n, const unsigned char *byte);
-
-/* The same; start[i] becomes the place of the first symbol of what is i then;
- * [n]. */
-size_t bpe_merge_at(const struct tokenizer *t, struct tok_scratch *s,
-    uint32_t *id, size_t n, uint32_t *start);
+    size_t n, uint32_t *start);
 
 /* The symbols of p .. end, portion after portion: next gives at most `room`
  * (>= SYMBOLS_ROOM), 0 when there are no more; at most one for each byte, and

@@ -1,4 +1,4 @@
-/* Pieces merged side by side; see tokenizer_queue.h. */
+/* Pieces merged side by side; see queue.h. */
 #include "tok/queue.h"
 #include "tok/scan.h"
 
@@ -8,10 +8,21 @@
 
 #define QUEUE_NAME queue_ref
 
+/* The smallest of 8*n keys. */
 static inline uint32_t
 smallest(const uint32_t *key, size_t n)
 {
-    return keys_least(key, 8 * n);
+    uint32_t a = key[0], b = key[1], c = key[2], d = key[3];
+
+    for (size_t i = 4; i < 8 * n; i += 4) {
+        a = key[i] < a ? key[i] : a;
+        b = key[i + 1] < b ? key[i + 1] : b;
+        c = key[i + 2] < c ? key[i + 2] : c;
+        d = key[i + 3] < d ? key[i + 3] : d;
+    }
+    a = b < a ? b : a;
+    c = d < c ? d : c;
+    return c < a ? c : a;
 }
 
 static inline uint64_t

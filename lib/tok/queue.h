@@ -34,7 +34,7 @@ struct job {
     uint64_t hash;              /* of a piece that may be a token */
     size_t hole, room;          /* of the ids: it begins here, is so long */
     struct cache_at place;
-    /* Of windows of a piece or a text (tokenizer_window.c): */
+    /* Of windows of a piece or a text (window.c): */
     size_t windows;             /* the first of so many, of the piece *place */
     size_t from;                /* symbols before it */
     size_t between;             /* 1 + number of the one before the next */
@@ -44,23 +44,6 @@ struct queue {
     struct job job[QUEUE_JOBS];
     size_t n;
 };
-
-/* The smallest of n > 0 keys, a multiple of 4. */
-static inline uint32_t
-keys_least(const uint32_t *key, size_t n)
-{
-    uint32_t a = key[0], b = key[1], c = key[2], d = key[3];
-
-    for (size_t i = 4; i < n; i += 4) {
-        a = key[i] < a ? key[i] : a;
-        b = key[i + 1] < b ? key[i + 1] : b;
-        c = key[i + 2] < c ? key[i + 2] : c;
-        d = key[i + 3] < d ? key[i + 3] : d;
-    }
-    a = b < a ? b : a;
-    c = d < c ? d : c;
-    return c < a ? c : a;
-}
 
 /* No pair of a line is this. */
 #define LINE_NONE (UINT64_C(3) << 62)

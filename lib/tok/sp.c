@@ -86,7 +86,7 @@ merge_text(const struct tokenizer *t, struct tok_scratch *s,
         uint32_t id[CACHE_BYTES + SYMBOLS_ROOM];
         size_t m = sp_symbols(t, &x, id, n + SYMBOLS_ROOM);
 
-        m = bpe_merge(t, s, id, m);
+        m = bpe_merge(t, s, id, m, NULL);
         tok_ids_add(out, id, m);
     } else {
         window_merge(t, s, &x, 0, out);

@@ -29,7 +29,7 @@
 
 #define SYMBOLS 8192            /* that are held */
 #define WINDOW 32               /* symbols of a window, if all goes well */
-#define LARGER 64               /* ... if not: as many as merge fast */
+#define LARGER 64               /* ... if not */
 #define BEFORE 2048             /* symbols before a window that are held */
 #define LARGEST (SYMBOLS - BEFORE - SYMBOLS_ROOM)
 #define STEPS 256               /* windows that can be taken back; 2^n */
@@ -60,6 +60,7 @@ struct window {
     /* Merged already, at fixed distances, and between them.  In order:
      * row[nrow]. */
     struct queue ahead, between;
+    struct queue alone;         /* one that was not */
     const struct job *row[2 * QUEUE_JOBS];
     size_t nrow;
     size_t joins;               /* ways from one of them to the next */
@@ -165,6 +166,26 @@ is_again(const struct window *w, const struct step *c, size_t n)
         memcmp(w->sym + c->at, w->sym + old->at, n * sizeof *w->sym) == 0;
 }
 
+/* Merge n <= QUEUE_SYMBOLS symbols from step c on. */
+static size_t
+merge_alone(const struct tokenizer *t, const struct tok_scratch *s,
+    struct window *w, const struct step *c, size_t n)
+{
+    struct job *j;
+    size_t m = 0;
+
+    w->alone.n = 0;
+    j = queue_window(t, &w->alone, w->sym, w->bytes ? w->byte : NULL, n,
+        c->at);
+    s->code->merge(t, &w->alone);
+    for (uint32_t left = j->alive; left; left &= left - 1) {
+        w->start[m] = (uint32_t)__builtin_ctz(left);
+        w->id[m] = j->id[w->start[m]];
+        m++;
+    }
+    return m;
+}
+
 /* Merge n symbols from step c on; returns the number of tokens. */
 static size_t
 merge(const struct tokenizer *t, struct tok_scratch *s, struct window *w,
@@ -173,8 +194,12 @@ merge(const struct tokenizer *t, struct tok_scratch *s, struct window *w,
     if (is_again(w, c, n))
         return w->m;
     w->follows = 0;
-    memcpy(w->id, w->sym + c->at, n * sizeof *w->id);
-    w->m = bpe_merge_at(t, s, w->id, n, w->start);
+    if (n > 0 && n <= QUEUE_SYMBOLS && queue_takes(t)) {
+        w->m = merge_alone(t, s, w, c, n);
+    } else {
+        memcpy(w->id, w->sym + c->at, n * sizeof *w->id);
+        w->m = bpe_merge(t, s, w->id, n, w->start);
+    }
     w->start[w->m] = (uint32_t)n;
     w->merged = n;
     return w->m;
@@ -480,7 +505,7 @@ window_join(const struct tokenizer *t, struct tok_scratch *s,
     id = bpe_symbols(s, n);
     for (size_t i = 0; i < n; i++)
         id[i] = t->byte_id[j->place.p[i]];
-    tok_ids_add(out, id, bpe_merge(t, s, id, n));
+    tok_ids_add(out, id, bpe_merge(t, s, id, n, NULL));
 }
 
 void
@@ -502,6 +527,6 @@ window_merge(const struct tokenizer *t, struct tok_scratch *s,
     id = bpe_symbols(s, most + SYMBOLS_ROOM);
     while ((k = y.next(t, &y, id + n, most - n)) > 0)
         n += k;
-    n = bpe_merge(t, s, id, n);
+    n = bpe_merge(t, s, id, n, NULL);
     tok_ids_add(out, id, n);
 }

@@ -351,7 +351,7 @@ windows_hold(struct tokenizer *t, struct tok_scratch *s, const uint32_t *id,
     int same;
 
     memcpy(whole, id, n * sizeof *id);
-    left = bpe_merge(t, s, whole, n);
+    left = bpe_merge(t, s, whole, n, NULL);
     tok_ids_push(&out, 7);
     window_merge(t, s, &x, 0, &out);
     same = out.n == left + 1 && out.v[0] == 7 &&
@@ -417,7 +417,7 @@ test_unbroken(const char *name)
         }
         out.n = 0;
         tok_encode(t, s, text, n, 0, &out);
-        left = bpe_merge(t, s, id, n);
+        left = bpe_merge(t, s, id, n, NULL);
         wrong += out.n != left || memcmp(out.v, id, left * sizeof *id) != 0;
     }
     ok(wrong == 0, "%s: long words are the heap's merges, %zu wrong", name,
