@@ -1,6 +1,6 @@
 /* Frames: see frame.h */
-#include "base/bytes.h"
 #include "format/frame.h"
+#include "base/bytes.h"
 #include "base/mem.h"
 
 #include <assert.h>

@@ -1,9 +1,9 @@
 /* Writing a stream: see msg.h */
-#include "base/mem.h"
-#include "base/note.h"
 #include "msg/msg.h"
 #include "msg/wire.h"
 #include "msg/backend.h"
+#include "base/mem.h"
+#include "base/note.h"
 #include "base/profile.h"
 
 #include <assert.h>

@@ -3,10 +3,10 @@
  * vocabulary, documents that fill ids, an `end` that vouches for everything
  * before it.  See msg.h and retort-stream(5).
  */
-#include "base/mem.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
 #include "msg/wire.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* A ring of messages in shared memory: see shm_ring.h */
 #define _GNU_SOURCE                     /* memfd_create, seals, futex */
 #include "msg/shm_ring.h"
-#include "base/clock.h"
-#include "base/note.h"
-#include "base/stop.h"
 #include "msg/peer.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/note.h"
+#include "base/stop.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,9 +3,9 @@
  * read once: hashes first, then what they cover, then that the index is the
  * one that would be written for these messages.
  */
-#include "base/mem.h"
 #include "shard/set.h"
 #include "shard/parts.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The index of a shard: made, and viewed where it is mapped; set.h */
-#include "base/mem.h"
 #include "shard/set.h"
 #include "shard/parts.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

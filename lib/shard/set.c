@@ -7,10 +7,10 @@
  * is decoded.  What is read is still taken for input, not for truth: sizes
  * and shapes are checked too, for a directory may be made to deceive.
  */
-#include "base/bytes.h"
 #include "shard/set.h"
-#include "base/mem.h"
 #include "shard/parts.h"
+#include "base/bytes.h"
+#include "base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>

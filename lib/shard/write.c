@@ -10,11 +10,11 @@
  * moment, and a writer that dies leaves at most files the manifest does not
  * name, which the next writer removes.
  */
-#include "base/mem.h"
-#include "base/pool.h"
 #include "msg/batch.h"
 #include "shard/set.h"
 #include "shard/parts.h"
+#include "base/mem.h"
+#include "base/pool.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* Vocabulary and merges of a tokenizer, and the hash of all of it. */
-#include "base/mem.h"
 #include "tok/load.h"
 #include "text/unicode.h"
+#include "base/mem.h"
 
 #include <stdio.h>
 #include <stdlib.h>

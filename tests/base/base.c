@@ -1,22 +1,27 @@
-/* lib/base: sizes, buffers, arena, errors, random numbers, pool */
+/* lib/base: sizes, buffers, arena, errors, notes, random numbers, pool */
+#define _GNU_SOURCE             /* pthread_setattr_default_np */
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/io.h"
+#include "base/mem.h"
+#include "base/note.h"
 #include "base/pool.h"
 #include "base/quota.h"
 #include "base/rng.h"
 #include "base/text.h"
 #include "cli/die.h"
-#include "cli/prog.h"
 #include "../lib/tap.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 static void
 test_err(void)
@@ -329,6 +334,101 @@ test_pool(size_t threads)
     pool_free(p);
 }
 
+/* No stack is so large: the second thread cannot be made. */
+static void
+test_pool_refused(void)
+{
+    pthread_attr_t was, huge;
+    struct pool *p;
+    struct err e = { 0 };
+
+    pthread_getattr_default_np(&was);
+    pthread_attr_init(&huge);
+    ok(pthread_attr_setstacksize(&huge, (size_t)1 << 47) == 0
+        && pthread_setattr_default_np(&huge) == 0, "threads are to be huge");
+    p = pool_new(3, &e);
+    ok(p == NULL && e.code == EX_SYS && strcmp(e.msg,
+        "cannot make thread 2 of 3") == 0, "a refused thread is an error: %s",
+        e.msg);
+    pthread_setattr_default_np(&was);
+    pthread_attr_destroy(&huge);
+    pool_free(p);
+}
+
+static char heard[200];
+static int times;
+
+static void
+hear(const char *msg)
+{
+    snprintf(heard, sizeof heard, "%s", msg);
+    times++;
+}
+
+static void
+test_note(void)
+{
+    ok(note_sink == NULL, "nobody hears notes at first");
+    note("nothing");
+    warn("nothing");
+    note_sink = hear;
+    note("%d things", 3);
+    ok(times == 1 && strcmp(heard, "3 things") == 0, "then who wants to");
+    vnote("unasked");
+    ok(times == 1, "of vnote nothing without -v");
+    verbosity = -1;
+    note("unasked");
+    ok(times == 1, "with -q no note");
+    errno = ENOENT;
+    warn("file:");
+    ok(times == 2 && strcmp(heard, "file: No such file or directory") == 0,
+        "but warnings, with the text of errno");
+    verbosity = 0;
+    note_sink = NULL;
+}
+
+static void
+leave(const char *msg)
+{
+    _exit(strcmp(msg, "out of memory: 18446744073709551615 times 4 bytes") == 0
+        ? 7 : 8);
+}
+
+/* How a process ends that asks for too much; what it wrote goes to a file. */
+static int
+ended(void (*handler)(const char *msg))
+{
+    const pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        if (freopen("said", "w", stderr) == NULL)
+            _exit(99);
+        signal(SIGABRT, SIG_DFL);
+        mem_handler = handler;
+        free(xcalloc(SIZE_MAX, 4));
+        _exit(98);
+    }
+    return pid < 0 || waitpid(pid, &status, 0) != pid ? -1 : status;
+}
+
+static void
+test_exhausted(void)
+{
+    int status = ended(leave);
+    char *said = NULL;
+    size_t n;
+
+    ok(WIFEXITED(status) && WEXITSTATUS(status) == 7,
+        "the handler is told what there is no memory for");
+    status = ended(NULL);
+    ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT
+        && io_slurp("said", 1000, &said, &n, NULL) == 0 && strcmp(said,
+        "out of memory: 18446744073709551615 times 4 bytes\n") == 0,
+        "without one the program aborts and says why");
+    free(said);
+}
+
 /* A file below `root`, with the folders it needs. */
 static void
 put(const char *root, const char *name, const char *text)
@@ -447,15 +547,17 @@ main(void)
     test_text();
     test_quota();
     test_err();
+    test_note();
     test_mem();
+    test_exhausted();
     test_rng();
     test_perm();
     test_pool(1);
     test_pool(2);
     test_pool(5);
     test_pool(0);
+    test_pool_refused();
     pool_free(NULL);
-    ok(prog_peak() > 100000 && clock_cpu() > 0 && clock_now() > 0,
-        "costs of the process");
+    ok(clock_cpu() > 0 && clock_now() > 0, "clocks");
     return done_testing();
 }

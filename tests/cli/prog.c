@@ -3,6 +3,7 @@
 #define _GNU_SOURCE             /* syscall */
 #include "base/err.h"
 #include "base/io.h"
+#include "base/mem.h"
 #include "base/note.h"
 #include "base/stop.h"
 #include "cli/die.h"
@@ -13,6 +14,7 @@
 #include "../lib/tap.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -137,6 +139,7 @@ main(int argc, char **argv)
     if (*arg == NULL) {
         ok(strcmp(progname, "prog") == 0, "progname");
         ok(*prog_version() != '\0' && *prog_build() != '\0', "version, build");
+        ok(prog_peak() > 100000 && prog_resident() > 100000, "memory");
         verbosity = -1;
         note("not to be seen");
         progress_begin("nothing", 0, "x");
@@ -158,6 +161,8 @@ main(int argc, char **argv)
         resume();
     else if (strcmp(*arg, "mix") == 0)
         mix();
+    else if (strcmp(*arg, "memory") == 0)
+        free(xcalloc(SIZE_MAX, 4));
     else if (strcmp(*arg, "tty") == 0)
         out_refuse_tty(STDOUT_FILENO);
     else if (strcmp(*arg, "flood") == 0)

@@ -12,6 +12,10 @@ like 'says more' 'prog: about to fail' err
 status 3 '-q' "$p" -q thing
 equal 'leaves only the error' "$(cat err)" 'prog: thing: no such thing'
 
+status 1 'no memory' "$p" memory
+like 'says for what' '^prog: out of memory: [0-9]+ times 4 bytes$' err
+like 'and the cost too' '^prog [0-9.]+: wall ' err
+
 ok 'work in a pipe' "$p" work
 equal 'shows no progress' "$(grep -c training err)" 0
 like 'notes pass' '^prog: half done$' err
