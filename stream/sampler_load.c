@@ -2,7 +2,7 @@
 #include "sampler_parts.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "msg/wire.h"
+#include "msg/rules.h"
 
 #include <math.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* Unpacking batches: see batch.h */
 #include "msg/batch.h"
-#include "msg/wire.h"
+#include "msg/rules.h"
 
 #include <stdlib.h>
 #include <string.h>

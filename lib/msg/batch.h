@@ -1,6 +1,7 @@
 /*
  * A `batch` message unpacked for a model: ids widened to 32 bits, and for
  * every token where its piece begins and whether its prediction is scored.
+ * What a teacher says of tokens is checked in batch_top.c.
  */
 #ifndef MSG_BATCH_H
 #define MSG_BATCH_H

@@ -11,6 +11,7 @@
  * doubles as the data come.
  */
 #include "msg/msg.h"
+#include "msg/rules.h"
 #include "msg/wire.h"
 #include "msg/backend.h"
 #include "base/bytes.h"

@@ -18,6 +18,9 @@
  * In memory the data part of a message begins at a multiple of 64 bytes.  A
  * tensor inside it begins where the one before it ended: at any address, so
  * elements are read with memcpy.
+ *
+ * Reading is in in.c, writing in out.c, the `stream` message in info.c, and
+ * what both need in msg.c; backend.h has the transports below.
  */
 #ifndef MSG_MSG_H
 #define MSG_MSG_H

@@ -1,5 +1,6 @@
 /* Writing a stream: see msg.h */
 #include "msg/msg.h"
+#include "msg/rules.h"
 #include "msg/wire.h"
 #include "msg/backend.h"
 #include "base/mem.h"

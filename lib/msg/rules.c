@@ -1,10 +1,7 @@
-/*
- * The rules between messages: order of kinds, seq, chain, ids within the
- * vocabulary, documents that fill ids, an `end` that vouches for everything
- * before it.  See msg.h and retort-stream(5).
- */
+/* The rules between messages: see rules.h and retort-stream(5). */
 #include "msg/batch.h"
 #include "msg/msg.h"
+#include "msg/rules.h"
 #include "msg/wire.h"
 #include "base/mem.h"
 

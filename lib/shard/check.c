@@ -4,8 +4,12 @@
  * one that would be written for these messages.
  */
 #include "shard/set.h"
-#include "shard/parts.h"
+#include "shard/dir.h"
+#include "shard/index.h"
 #include "base/mem.h"
+#include "format/seekable.h"
+#include "msg/rules.h"
+#include "msg/wire.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The folder of a shard directory: names, lock, what may go; set.h */
 #include "base/dir.h"
 #include "shard/set.h"
-#include "shard/parts.h"
+#include "shard/dir.h"
 
 #include <errno.h>
 #include <fcntl.h>

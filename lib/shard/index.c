@@ -1,7 +1,9 @@
 /* The index of a shard: made, and viewed where it is mapped; set.h */
 #include "shard/set.h"
-#include "shard/parts.h"
+#include "shard/index.h"
 #include "base/mem.h"
+#include "format/seekable.h"
+#include "msg/wire.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

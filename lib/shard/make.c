@@ -1,6 +1,6 @@
 /* Streams made in place: see set.h */
 #include "shard/set.h"
-#include "shard/parts.h"
+#include "msg/rules.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,9 @@
 /* manifest.json: see set.h and retort-shard(5) */
 #include "shard/set.h"
-#include "shard/parts.h"
+#include "shard/dir.h"
+#include "format/seekable.h"
+#include "shard/index.h"
+#include "msg/wire.h"
 #include "format/json.h"
 
 #include <inttypes.h>

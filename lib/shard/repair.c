@@ -9,7 +9,10 @@
  */
 #include "base/bytes.h"
 #include "shard/set.h"
-#include "shard/parts.h"
+#include "shard/dir.h"
+#include "shard/index.h"
+#include "format/seekable.h"
+#include "msg/wire.h"
 
 #include <errno.h>
 #include <inttypes.h>

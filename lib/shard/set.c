@@ -8,9 +8,12 @@
  * and shapes are checked too, for a directory may be made to deceive.
  */
 #include "shard/set.h"
-#include "shard/parts.h"
+#include "shard/dir.h"
+#include "shard/index.h"
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "format/seekable.h"
+#include "msg/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,12 +7,15 @@
  *   DIR/00000.shard.zst   frames, then a seek table (or .shard.lz4)
  *   DIR/00000.index       mapped: frames, messages, documents of that shard
  *
- * To read documents in any order: set_open, then for every shard
- * set_frames; index.part says which frames hold documents of a source,
- * how many and how many tokens; set_peek gives their messages.  To replay
- * rows: index.msg gives rows by message, set_msg decodes one.  To read
- * everything in order: set_in_open (source.h).  Everything that is read is
- * checked against a hash before it is used.
+ * To read documents in any order: set_open, then for every shard set_frames;
+ * index.part says which frames hold documents of a source, how many and how
+ * many tokens; set_peek gives their messages.  To replay rows: index.msg gives
+ * rows by message, set_msg decodes one.  To read everything in order:
+ * set_in_open (source.h).  Everything that is read is checked against a hash
+ * before it is used.
+ *
+ * The functions are in manifest.c, set.c (reading), write.c, make.c, check.c,
+ * repair.c, and dir.c.
  */
 #ifndef SHARD_SET_H
 #define SHARD_SET_H
@@ -114,6 +117,8 @@ int manifest_read(struct manifest *m, const char *dir, struct err *e);
 /* Does DIR hold a manifest.json that is a shard directory's, be it damaged: 1;
  * 0: none, or that of something else; -1: it cannot be read. */
 int manifest_is_ours(const char *dir, struct err *e);
+/* Sources and counts of a manifest from the `stream` message. */
+void manifest_begin(struct manifest *m, const struct stream_info *i);
 /* Replace DIR/manifest.json. */
 int manifest_write(struct manifest *m, const char *dir, struct err *e);
 void manifest_release(struct manifest *m);
@@ -150,6 +155,8 @@ const struct shard_index *set_index(struct shard_set *s, size_t i,
  * manifest allows it most of the file is not read either. */
 const struct shard_index *set_frames(struct shard_set *s, size_t i,
     struct err *e);
+/* Open a shard and compare its size and seek table with the index; -1. */
+int shard_open_file(struct shard_set *s, size_t i, struct err *e);
 
 /* Memory for reading; { 0 } is empty; keep one and pass it again. */
 struct shard_buf {

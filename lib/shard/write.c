@@ -12,9 +12,13 @@
  */
 #include "msg/batch.h"
 #include "shard/set.h"
-#include "shard/parts.h"
+#include "shard/dir.h"
+#include "shard/index.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "format/seekable.h"
+#include "msg/rules.h"
+#include "msg/wire.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,10 @@
 #include "base/dir.h"
 #include "base/io.h"
 #include "shard/set.h"
-#include "shard/parts.h"
+#include "shard/dir.h"
+#include "shard/index.h"
+#include "format/seekable.h"
+#include "msg/wire.h"
 #include "fuzz.h"
 
 #include <stdio.h>

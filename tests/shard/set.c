@@ -4,7 +4,9 @@
 #include "cli/die.h"
 #include "shard/set.h"
 #include "shard/source.h"
-#include "shard/parts.h"
+#include "shard/index.h"
+#include "format/seekable.h"
+#include "msg/wire.h"
 #include "../lib/streams.h"
 #include "../lib/tap.h"
 

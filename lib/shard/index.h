@@ -1,14 +1,14 @@
 /*
- * What the parts of shardset share; not for programs.
+ * The index of a shard: made while the shard is written, and viewed where the
+ * file is mapped.  For lib/shard and its tests; set_index and set_frames
+ * (set.h) give programs the index of an open directory.
  */
-#ifndef SHARD_PARTS_H
-#define SHARD_PARTS_H
+#ifndef SHARD_INDEX_H
+#define SHARD_INDEX_H
 
-#include "msg/wire.h"
+#include "base/mem.h"
 #include "shard/set.h"
-#include "format/seekable.h"
 
-#define SHARD_LIMIT 100000u         /* files: five digits */
 #define SHARD_INDEX_HEAD 128        /* bytes of an index before its arrays */
 
 _Static_assert(sizeof(struct shard_frame) == 40, "as in the file");
@@ -17,27 +17,6 @@ _Static_assert(sizeof(struct shard_doc) == 16, "as in the file");
 _Static_assert(sizeof(struct shard_part) == 24, "as in the file");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
     "the index is mapped as it is");
-
-/* DIR/name, the caller frees. */
-char *shard_path(const char *dir, const char *name);
-/* "00012.shard.zst" of number 12, its "00012.index", and the number of such a
- * name (SIZE_MAX: it is none).  Numbers rise, but some may be missing. */
-#define SHARD_NAME 32
-void shard_name(char *out, size_t i, enum codec c);
-void shard_index_name(char *out, const char *shard);
-size_t shard_number(const char *shard, enum codec c);
-
-/* Count what is not ours, and what is but for temporaries. */
-int shard_dir_look(const char *dir, size_t *foreign, size_t *shards,
-    struct err *e);
-/* Remove our temporaries and the shards that keep does not list. */
-int shard_dir_clean(const char *dir, const struct manifest *keep,
-    struct err *e);
-/* m, of the preamble, is the one stored in dir, but for what resuming adds. */
-int shard_dir_same(const char *dir, const struct msg *m, struct err *e);
-
-/* Sources and counts of a manifest from the `stream` message. */
-void manifest_begin(struct manifest *m, const struct stream_info *i);
 
 /* Collects the arrays of an index. */
 struct index_make {
@@ -73,8 +52,5 @@ void index_docs_at(const unsigned char *p, size_t n, size_t *at,
 /* XXH3-128 of an index without its documents: of all that leads to frames. */
 void index_frames_hash(const unsigned char *p, size_t n, size_t ndoc,
     size_t npart, struct chain *c);
-
-/* Open a shard and compare its size and seek table with the index; -1. */
-int shard_open_file(struct shard_set *s, size_t i, struct err *e);
 
 #endif
