@@ -59,12 +59,12 @@ struct eval {
     size_t nunit, cap;
 };
 
-/* ---- evalppl_read.c: the stream into rows ---- */
+/* ---- read.c: the stream into rows ---- */
 
 /* Read all of the input and score it; dies on damage. */
 void eval_stream(struct eval *e, const char *addr);
 
-/* ---- evalppl_run.c: rows into sums ---- */
+/* ---- run.c: rows into sums ---- */
 
 /* Rows that are filled, then scored by every model. */
 struct pack {
@@ -89,7 +89,7 @@ size_t unit_add(struct eval *e, size_t source, uint64_t key);
 /* Join the units of one document. */
 void units_merge(struct eval *e);
 
-/* ---- evalppl_stat.c: sums into figures ---- */
+/* ---- stat.c: sums into figures ---- */
 
 /* A mean over predictions and its standard error over units; NAN: unknown. */
 struct mean { double v, se; };
@@ -113,7 +113,7 @@ void eval_figures(const struct eval *e, size_t source, size_t model,
 /* Factor of a standard error for a two-sided 95 % interval from n units. */
 double t95(size_t n);
 
-/* ---- evalppl_print.c ---- */
+/* ---- print.c ---- */
 
 enum format { FMT_TEXT, FMT_TSV, FMT_JSON };
 struct buf;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* ---- prune_calib.c: what the model is judged on ---- */
+/* ---- calib.c: what the model is judged on ---- */
 
 struct calib {
     size_t R, T;
@@ -25,7 +25,7 @@ void calib_read(struct calib *c, const char *addr, size_t rows,
     const struct model *m, const char *tokenizer);
 void calib_release(struct calib *c);
 
-/* ---- prune_eval.c: the model on it ---- */
+/* ---- eval.c: the model on it ---- */
 
 /* Which blocks are walked, and how much of their MLPs. */
 struct shape {
@@ -72,7 +72,7 @@ void judge_score(struct judge *j, size_t from, const size_t *blocks, size_t n,
 /* Score of another model (a cut one), from its embedding on. */
 void judge_model(struct judge *j, const struct model *m, struct score *out);
 
-/* ---- prune_search.c: what to cut ---- */
+/* ---- search.c: what to cut ---- */
 
 struct goal {
     size_t params;          /* at most; SIZE_MAX: no limit */
@@ -108,7 +108,7 @@ void top_channels(const double *importance, size_t n, size_t keep,
     size_t *chan);
 struct trial *search_add(struct search *s, const char *kind);
 
-/* ---- prune_report.c ---- */
+/* ---- report.c ---- */
 
 /* "0-3,5" */
 void shape_text(const struct shape *s, char *out, size_t size);

@@ -18,7 +18,7 @@ void dump(const char *addr, const struct dump_opts *o);
 /* Print the table of a directory on standard output. */
 void list(const char *dir);
 
-/* Formats of other projects: see shard_foreign.h. */
+/* Formats of other projects: see shard/foreign/foreign.h. */
 struct import_opts {
     int format;                 /* enum foreign */
     const char *tokenizer;      /* or NULL: */

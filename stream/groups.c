@@ -1,4 +1,4 @@
-/* The order of recorded rows: see stream_groups.h */
+/* The order of recorded rows: see groups.h */
 #include "groups.h"
 #include "stream.h"
 #include "base/clock.h"

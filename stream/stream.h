@@ -1,7 +1,7 @@
 /*
  * What stream writes comes from a feed: a sequence of rows that depends on
  * the data and the cursor alone.  Two kinds: rows packed from documents
- * (stream_docs.c), and rows of recorded batches (stream_rows.c).
+ * (docs.c), and rows of recorded batches (rows.c).
  */
 #ifndef STREAM_STREAM_H
 #define STREAM_STREAM_H

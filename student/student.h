@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* ---- student_feed.c: what arrives ---- */
+/* ---- feed.c: what arrives ---- */
 
 /* A message unpacked for the step, and what the teacher knows of it. */
 struct feed {
@@ -65,7 +65,7 @@ void feed_check_successor(struct feed *f, const struct position *p);
 int feed_next(struct feed *f, struct err *e);
 void feed_close(struct feed *f);
 
-/* ---- student_save.c: what is kept ---- */
+/* ---- save.c: what is kept ---- */
 
 struct progress_state {         /* beside weights and moments */
     uint64_t step, tokens;      /* steps applied; tokens taken, no padding */

@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* teacher_generate.c: print a greedy continuation of each prompt (`n` tokens
+/* generate.c: print a greedy continuation of each prompt (`n` tokens
  * at most, ending at EOS) on stdout, prompt included. */
 void generate(const struct model *m, struct pool *pool, const char *tokenizer,
     const char *prompt, size_t n);
 
-/* teacher_top.c: instead of states, what they say. */
+/* top.c: instead of states, what they say. */
 struct top_opt {
     size_t k;               /* most probable tokens; 0: none */
     int half;               /* their log-probabilities in half precision */
@@ -39,7 +39,7 @@ void top_tell(const struct top *t);
 /* Memory it takes for n tokens. */
 size_t top_bytes(const struct top *t, size_t n);
 
-/* teacher_round.c: what sending states in bf16 costs.  rounding_add: n states
+/* round.c: what sending states in bf16 costs.  rounding_add: n states
  * x [n,d] of tokens whose `first` says which are padding; final: after the
  * final norm.  rounding_tell prints and frees. */
 struct rounding;

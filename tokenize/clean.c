@@ -1,4 +1,4 @@
-/* Cleaning; see tokenize_clean.h. */
+/* Cleaning; see clean.h. */
 #include "clean.h"
 #include "gopher.h"
 #include "keys.h"

@@ -1,4 +1,4 @@
-/* Content cut into records; see tokenize_read.h. */
+/* Content cut into records; see read.h. */
 #include "read_parts.h"
 
 #include "base/io.h"

@@ -1,4 +1,4 @@
-/* Rules of Gopher; see tokenize_gopher.h. */
+/* Rules of Gopher; see gopher.h. */
 #include "gopher.h"
 
 #include "base/mem.h"
@@ -327,7 +327,7 @@ gopher_measure(struct gopher_scratch *s, enum gopher g)
 
 /* Quality. */
 
-/* Classes (data/unicode.h) of characters of p[n], up to a letter. */
+/* Classes (text/unicode.h) of characters of p[n], up to a letter. */
 static unsigned
 classes(const char *p, size_t n)
 {

@@ -1,4 +1,4 @@
-/* Inputs of tokenize; see tokenize_in.h. */
+/* Inputs of tokenize; see in.h. */
 #include "in.h"
 
 #include "base/io.h"

@@ -1,4 +1,4 @@
-/* Counted keys that spill to disk; see tokenize_keys.h. */
+/* Counted keys that spill to disk; see keys.h. */
 #include "keys.h"
 
 #include "base/io.h"

@@ -1,4 +1,4 @@
-/* Content that is no text; see tokenize_kind.h. */
+/* Content that is no text; see kind.h. */
 #include "kind.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Language identification; see tokenize_lang.h. */
+/* Language identification; see lang.h. */
 #include "lang.h"
 
 #ifdef HAVE_CLD2

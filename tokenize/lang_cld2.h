@@ -1,4 +1,4 @@
-/* The C side of CLD2, which is C++; see tokenize_lang.h. */
+/* The C side of CLD2, which is C++; see lang.h. */
 #ifndef LANG_CLD2_H
 #define LANG_CLD2_H
 

@@ -1,4 +1,4 @@
-/* What is not UTF-8, by file; see tokenize_mend.h. */
+/* What is not UTF-8, by file; see mend.h. */
 #include "mend.h"
 #include "base/note.h"
 

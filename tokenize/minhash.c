@@ -1,4 +1,4 @@
-/* MinHash; see tokenize_minhash.h. */
+/* MinHash; see minhash.h. */
 #include "minhash.h"
 
 #include "base/rng.h"

@@ -1,4 +1,4 @@
-/* Repairs of text; see tokenize_norm.h. */
+/* Repairs of text; see norm.h. */
 #include "norm.h"
 
 #include "text/unicode_nfc.h"

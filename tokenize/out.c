@@ -1,4 +1,4 @@
-/* What tokenize does with documents; see tokenize_out.h. */
+/* What tokenize does with documents; see out.h. */
 #include "out.h"
 
 #include "msg/msg.h"

@@ -1,5 +1,5 @@
 /*
- * Reading inputs; see tokenize_read.h.
+ * Reading inputs; see read.h.
  *
  * libarchive reads tar and zip only, and nothing is ever extracted: the names
  * of members are only names.  A regular file that is neither compressed nor

@@ -1,5 +1,5 @@
-/* What the two files of reading share; see tokenize_read.h: tokenize_read.c
- * unpacks, tokenize_cut.c cuts. */
+/* What the two files of reading share; see read.h: read.c
+ * unpacks, cut.c cuts. */
 #ifndef TOKENIZE_READ_PARTS_H
 #define TOKENIZE_READ_PARTS_H
 

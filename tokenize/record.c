@@ -1,5 +1,5 @@
 /*
- * Records of JSONL; see tokenize_record.h.  A first pass looks at all of the
+ * Records of JSONL; see record.h.  A first pass looks at all of the
  * object and changes nothing; what it accepts, the second pass can decode.
  */
 #include "record.h"

@@ -1,4 +1,4 @@
-/* Going on with a stream; see tokenize_resume.h. */
+/* Going on with a stream; see resume.h. */
 #include "resume.h"
 
 #include "base/io.h"

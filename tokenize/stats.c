@@ -1,4 +1,4 @@
-/* Statistics by source; see tokenize_stats.h. */
+/* Statistics by source; see stats.h. */
 #include "stats.h"
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-/* tokenize --train; see tokenize_train.h. */
+/* tokenize --train; see train.h. */
 #include "train.h"
 #include "weights.h"
 

@@ -1,4 +1,4 @@
-/* Decompression, by libarchive; see tokenize_unpack.h. */
+/* Decompression, by libarchive; see unpack.h. */
 #include "unpack.h"
 
 #include "base/mem.h"

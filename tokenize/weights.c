@@ -1,4 +1,4 @@
-/* Weights of sources; see tokenize_weights.h. */
+/* Weights of sources; see weights.h. */
 #include "weights.h"
 
 #include <math.h>

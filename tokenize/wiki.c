@@ -1,5 +1,5 @@
 /*
- * Wikitext to plain text; see tokenize_wiki.h.
+ * Wikitext to plain text; see wiki.h.
  *
  * One pass writes the text; a stack remembers where what is open began in it.
  * When a template or table closes, the text is cut back to where it opened;

@@ -1,4 +1,4 @@
-/* Folded words; see tokenize_words.h. */
+/* Folded words; see words.h. */
 #include "words.h"
 
 #include "cli/die.h"

@@ -1,4 +1,4 @@
-/* Readers of token files: see shard_foreign.h.  Nothing in a file is taken
+/* Readers of token files: see foreign.h.  Nothing in a file is taken
  * for true before it is compared with the file's size. */
 #include "base/bytes.h"
 #include "base/err.h"
