@@ -1,7 +1,8 @@
 /* lib/format/gguf_tok and gguf_spm: tokenizers inside GGUF files.  Those of
  * SentencePiece give the ids of sentencepiece, of llama.cpp and, like Gemma's,
- * of a published tokenizer.json (tests/golden/tok/spm); each name of a pre-tokenizer means its pattern; what
- * is damaged or unknown is refused by name. */
+ * of a published tokenizer.json (tests/golden/tok/spm); each name of a
+ * pre-tokenizer means its pattern; what is damaged or unknown is refused by
+ * name. */
 #include "../lib/tok_answers.h"
 #include "format/gguf.h"
 #include "format/gguf_tok.h"
