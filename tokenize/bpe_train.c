@@ -343,7 +343,7 @@ letter_name(uint32_t c)
 {
     struct buf b = { 0 };
 
-    uni_put(&b, c);
+    utf8_put(&b, c);
     return b.p;
 }
 

@@ -47,7 +47,7 @@ space_at(const char *p, const char *end)
 
     if ((unsigned char)*p < 0x80)
         return (uni_class((unsigned char)*p) & U_S) != 0;
-    return uni_class(uni_next((const unsigned char *)p,
+    return uni_class(utf8_next((const unsigned char *)p,
         (const unsigned char *)end, &k)) & U_S ? k : 0;
 }
 
@@ -337,7 +337,7 @@ classes(const char *p, size_t n)
 
     for (; c < end && !(seen & U_L); c += k) {
         k = 1;
-        seen |= uni_class(*c < 0x80 ? *c : uni_next(c, end, &k));
+        seen |= uni_class(*c < 0x80 ? *c : utf8_next(c, end, &k));
     }
     return seen;
 }

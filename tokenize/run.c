@@ -94,7 +94,7 @@ count(struct doc *d, const char *text, size_t n)
     size_t k;
 
     for (; p < end; p += k) {
-        const uint32_t c = uni_next(p, end, &k);
+        const uint32_t c = utf8_next(p, end, &k);
         const int space = c != UTF8_BAD && (uni_class(c) & U_S);
 
         d->chars++;

@@ -81,7 +81,7 @@ token_kind(const char *text, size_t n)
     size_t k;
 
     for (; p < end; p += k) {
-        const uint32_t c = uni_next(p, end, &k);
+        const uint32_t c = utf8_next(p, end, &k);
         const int space = c != UTF8_BAD && (uni_class(c) & U_S);
 
         if (c == UTF8_BAD)
@@ -210,7 +210,7 @@ broken_tokens(struct stats *s, struct walk *w, const uint32_t *ids, size_t n)
     p = (const unsigned char *)s->part.p;
     end = p + s->part.n;
     for (; p < end; p += len) {
-        const uint32_t c = uni_next(p, end, &len);
+        const uint32_t c = utf8_next(p, end, &len);
         const int space = c != UTF8_BAD && (uni_class(c) & U_S);
         size_t begins = 0;
 

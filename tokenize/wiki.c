@@ -112,7 +112,7 @@ unescape(const char *p, size_t n, struct buf *out)
             return;
         k = entity_at(amp, end, &c);
         if (k)
-            uni_put(out, c);
+            utf8_put(out, c);
         else
             buf_addc(out, '&');
         p = amp + (k ? k : 1);
@@ -191,12 +191,12 @@ is_space(const char *s, size_t n)
     if (n == 0 || n > 40)
         return 0;
     for (size_t k; p < end; p += k) {
-        const uint32_t c = uni_next(p, end, &k);
+        const uint32_t c = utf8_next(p, end, &k);
 
         if (c == UTF8_BAD)
             break;
         small &= (c >= 'a' && c <= 'z') || c == '-';
-        uni_put(&b, lower(c));
+        utf8_put(&b, lower(c));
     }
     while (b.n > 0 && b.p[b.n - 1] == ' ')
         b.p[--b.n] = '\0';
@@ -432,7 +432,7 @@ special(struct wiki *w)
     case '&':
         k = entity_at(w->p, w->end, &c);
         if (k) {
-            uni_put(w->out, c);
+            utf8_put(w->out, c);
             w->p += k;
         }
         return k > 0;

@@ -46,7 +46,7 @@ fold_one(const struct fold *f, uint32_t c, struct buf *out)
 
         U16_NEXT(apart, i, len, x);
         if (uni_class((uint32_t)x) & (U_L | U_N)) {
-            uni_put(out, (uint32_t)x);
+            utf8_put(out, (uint32_t)x);
             n++;
         } else if (!(uni_class((uint32_t)x) & U_M)) {
             space = 1;
@@ -77,7 +77,7 @@ fold_new(struct err *e)
         if (f->to[c] == 1) {
             const unsigned char *p = (const unsigned char *)b.p;
 
-            f->to[c] = uni_next(p, p + b.n, &len);
+            f->to[c] = utf8_next(p, p + b.n, &len);
         } else if (f->to[c] < MANY) {
             f->to[c] = MANY + (uint32_t)f->more.n;
             buf_add(&f->more, b.p, b.n + 1);
@@ -144,7 +144,7 @@ words_next(struct words *w, uint64_t *hash)
     buf_clear(&w->word);
     for (; w->p < w->end; w->p += len) {
         const uint32_t c = *w->p < 0x80 ? *w->p :
-            uni_next(w->p, w->end, &len);
+            utf8_next(w->p, w->end, &len);
         uint32_t to;
 
         if (c < 0x80)
@@ -164,7 +164,7 @@ words_next(struct words *w, uint64_t *hash)
         } else if (to >= MANY) {
             buf_adds(&w->word, f->more.p + (to - MANY));
         } else {
-            uni_put(&w->word, to);
+            utf8_put(&w->word, to);
         }
     }
     if (w->word.n == 0 && !w->hashed)

@@ -1,48 +1,9 @@
 /* Text for people: see text.h */
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <stdint.h>
 #include <string.h>
-
-size_t
-utf8_len(const unsigned char *p, size_t n)
-{
-    unsigned lo = 0x80, hi = 0xbf;
-    size_t len;
-
-    if (p[0] < 0x80)
-        return 1;
-    if (p[0] < 0xc2 || p[0] > 0xf4)
-        return 0;
-    len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-    if (len > n)
-        return 0;
-    if (p[0] == 0xe0)
-        lo = 0xa0;
-    else if (p[0] == 0xed)
-        hi = 0x9f;
-    else if (p[0] == 0xf0)
-        lo = 0x90;
-    else if (p[0] == 0xf4)
-        hi = 0x8f;
-    if (p[1] < lo || p[1] > hi)
-        return 0;
-    for (size_t i = 2; i < len; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    return len;
-}
-
-/* The character of len bytes at p. */
-static uint32_t
-character(const unsigned char *p, size_t len)
-{
-    uint32_t u = len == 1 ? p[0] : p[0] & (0x7fu >> len);
-
-    for (size_t i = 1; i < len; i++)
-        u = u << 6 | (p[i] & 63u);
-    return u;
-}
 
 /* Control characters, and format characters of no letter: those that turn the
  * direction of writing, separate lines, or are nothing but hidden.  The
@@ -68,14 +29,16 @@ text_char(char out[TEXT_CHAR], const char *s, size_t n)
 {
     static const char hex[] = "0123456789abcdef";
     const unsigned char *p = (const unsigned char *)s;
-    size_t len = utf8_len(p, n);
+    size_t len;
+    const uint32_t u = utf8_next(p, p + n, &len);
 
-    if (len > 0 && is_shown(character(p, len))) {
+    if (u != UTF8_BAD && is_shown(u)) {
         memcpy(out, p, len);
         out[len] = '\0';
         return len;
     }
-    len += len == 0;
+    if (u == UTF8_BAD)
+        len = 1;
     for (size_t i = 0; i < len; i++, out += 4) {
         memcpy(out, "\\x", 2);
         out[2] = hex[p[i] >> 4];
@@ -114,9 +77,10 @@ text_fit(const char *s, size_t n, size_t columns)
 {
     const unsigned char *p = (const unsigned char *)s;
     size_t i = 0, used = 0, len, wide;
+    uint32_t u;
 
-    while (i < n && (len = utf8_len(p + i, n - i)) > 0) {
-        wide = character(p + i, len) >= 0x1100 ? 2 : 1;
+    while (i < n && (u = utf8_next(p + i, p + n, &len)) != UTF8_BAD) {
+        wide = u >= 0x1100 ? 2 : 1;
         if (wide > columns - used)
             break;
         used += wide;

@@ -13,10 +13,6 @@ enum {
     TEXT_SHOWN = 1024           /* bytes of a name as shown, and NUL */
 };
 
-/* Bytes of the UTF-8 character at p (n > 0 bytes left), 0 if it is malformed
- * (Unicode 15, table 3-7: no overlong form, surrogate, or above 10FFFF). */
-size_t utf8_len(const unsigned char *p, size_t n);
-
 /* Show the first character of s[n], n > 0, in out as text: itself, or \xNN for
  * each byte of a control character (C0, DEL, C1, line separators), of a mark
  * that changes the direction of writing or cannot be seen, or of what is not

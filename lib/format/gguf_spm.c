@@ -2,7 +2,7 @@
 #include "format/gguf_spm.h"
 
 #include "base/mem.h"
-#include "base/text.h"
+#include "base/utf8.h"
 #include "format/names.h"
 
 #include <stdint.h>

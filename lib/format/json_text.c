@@ -1,5 +1,6 @@
 /* Large members of a JSON as text; see json.h. */
 #include "format/json.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -250,29 +251,6 @@ escaped_character(const char *p, const char *end, size_t *len)
         0x10000 + ((high - 0xd800) << 10 | (low - 0xdc00));
 }
 
-static size_t
-put_utf8(char *to, uint32_t c)
-{
-    char *q = to;
-
-    if (c < 0x80) {
-        *q++ = (char)c;
-        return 1;
-    }
-    if (c >= 0x10000) {
-        *q++ = (char)(0xf0 | c >> 18);
-        *q++ = (char)(0x80 | (c >> 12 & 0x3f));
-    } else if (c >= 0x800) {
-        *q++ = (char)(0xe0 | c >> 12);
-    } else {
-        *q++ = (char)(0xc0 | c >> 6);
-    }
-    if (c >= 0x800)
-        *q++ = (char)(0x80 | (c >> 6 & 0x3f));
-    *q++ = (char)(0x80 | (c & 0x3f));
-    return (size_t)(q - to);
-}
-
 size_t
 js_escape(const char *p, const char *end, char *to, size_t *len)
 {
@@ -285,7 +263,7 @@ js_escape(const char *p, const char *end, char *to, size_t *len)
         return 0;
     if (*p == 'u')
         return (c = escaped_character(p, end, len)) < 0 ? 0 :
-            put_utf8(to, (uint32_t)c);
+            utf8_set(to, (uint32_t)c);
     if (*p == '\0' || (at = strchr(from, *p)) == NULL)
         return 0;
     *to = mean[at - from];

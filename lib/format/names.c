@@ -1,6 +1,6 @@
 /* Names that come out of files; see names.h. */
 #include "format/names.h"
-#include "base/text.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,30 +14,6 @@ utf8_text(const void *p, size_t n)
         if (s[i] == 0 || (len = utf8_len(s + i, n - i)) == 0)
             return 0;
     return 1;
-}
-
-void
-utf8_put(struct buf *b, unsigned long u)
-{
-    char s[4];
-    size_t n = 0;
-
-    if (u < 0x80) {
-        s[n++] = (char)u;
-    } else if (u < 0x800) {
-        s[n++] = (char)(0xc0 | u >> 6);
-        s[n++] = (char)(0x80 | (u & 63));
-    } else if (u < 0x10000) {
-        s[n++] = (char)(0xe0 | u >> 12);
-        s[n++] = (char)(0x80 | (u >> 6 & 63));
-        s[n++] = (char)(0x80 | (u & 63));
-    } else {
-        s[n++] = (char)(0xf0 | u >> 18);
-        s[n++] = (char)(0x80 | (u >> 12 & 63));
-        s[n++] = (char)(0x80 | (u >> 6 & 63));
-        s[n++] = (char)(0x80 | (u & 63));
-    }
-    buf_add(b, s, n);
 }
 
 static int

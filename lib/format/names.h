@@ -4,14 +4,10 @@
 #ifndef FORMAT_NAMES_H
 #define FORMAT_NAMES_H
 
-#include "base/mem.h"
-
 #include <stddef.h>
 
 /* n bytes of well-formed UTF-8 without NUL? */
 int utf8_text(const void *p, size_t n);
-/* Append the character u (<= 10FFFF). */
-void utf8_put(struct buf *b, unsigned long u);
 
 /* A string that is in v[n] twice, or NULL; sorts v (n log n). */
 const char *names_twice(const char **v, size_t n);

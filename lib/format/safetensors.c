@@ -10,7 +10,7 @@
  */
 #include "format/safetensors.h"
 #include "base/bytes.h"
-#include "base/text.h"
+#include "base/utf8.h"
 #include "format/json.h"
 #include "format/names.h"
 
@@ -153,7 +153,7 @@ escape(struct cur *c, struct buf *b)
     }
     if (u == 0 || (u >= 0xd800 && u < 0xe000))
         return BAD(c, at, "NUL or half a surrogate pair in a string");
-    utf8_put(b, (unsigned long)u);
+    utf8_put(b, (uint32_t)u);
     return 0;
 }
 

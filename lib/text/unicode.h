@@ -1,12 +1,12 @@
 /*
- * Unicode as tokenizers see it: UTF-8, and character classes pinned to the
- * versions that the Hugging Face tokenizers library 0.23 uses in each place
- * (a system's own tables are older or newer, and ids would differ).
+ * Unicode as tokenizers see it: UTF-8 of whole texts, and character classes
+ * pinned to the versions that the Hugging Face tokenizers library 0.23 uses in
+ * each place (a system's own tables are older or newer, and ids would differ).
  */
 #ifndef TEXT_UNICODE_H
 #define TEXT_UNICODE_H
 
-#include "base/mem.h"
+#include "base/utf8.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,20 +28,9 @@ enum {
 extern const uint16_t uni_index[UNI_INDEX];
 extern const uint8_t uni_block[231][128];
 
-#define UTF8_BAD UINT32_MAX
-
-/* The character at p < end and its length in bytes.  Of bytes that are no
- * UTF-8: UTF8_BAD, and the length (>= 1) of the longest beginning of a
- * character there, which one U+FFFD replaces (Unicode 16, section 3.9). */
-uint32_t uni_next(const unsigned char *p, const unsigned char *end,
-    size_t *len);
-
 /* Start of the character that ends before p > begin. */
 const unsigned char *uni_before(const unsigned char *p,
     const unsigned char *begin);
-
-/* Append c < 0x110000. */
-void uni_put(struct buf *b, uint32_t c);
 
 /* Length of the valid beginning of text[n]: n when all of it is UTF-8. */
 size_t uni_valid(const char *text, size_t n);

@@ -194,7 +194,7 @@ span_put(struct span *s, const char *text, size_t n, struct buf *out)
 
     s->n = 0;
     for (; p < end; p += k)
-        decompose(s, uni_next(p, end, &k));
+        decompose(s, utf8_next(p, end, &k));
     for (size_t i = 0, j; i < s->n; i = j) {
         for (j = i; j < s->n && class_in(s->v[j]); j++)
             ;
@@ -203,7 +203,7 @@ span_put(struct span *s, const char *text, size_t n, struct buf *out)
     }
     span_compose(s);
     for (size_t i = 0; i < s->n; i++)
-        uni_put(out, char_of(s->v[i]));
+        utf8_put(out, char_of(s->v[i]));
 }
 
 /* The first flagged character from p on, or end; *safe is where the last
@@ -225,7 +225,7 @@ next_flagged(const unsigned char *p, const unsigned char *end,
             *safe = p - 1;
             continue;
         }
-        c = uni_next(p, end, &k);
+        c = utf8_next(p, end, &k);
         if (c != UTF8_BAD && flagged(c))
             return p;
         *safe = p;
@@ -256,12 +256,12 @@ nfc_append(const char *text, size_t n, struct buf *out)
 
         if (q == end)
             safe = end;
-        else if (uni_next(safe, end, &k) == UTF8_BAD)
+        else if (utf8_next(safe, end, &k) == UTF8_BAD)
             safe = q;
         buf_add(out, p, (size_t)(safe - p));
         p = safe;
         while (q < end) {
-            const uint32_t c = uni_next(q, end, &k);
+            const uint32_t c = utf8_next(q, end, &k);
 
             if (c == UTF8_BAD || !flagged(c))
                 break;

@@ -157,7 +157,7 @@ added_none(const struct added_set *set, int flags)
 static unsigned
 class_of(const unsigned char *p, const unsigned char *end, size_t *len)
 {
-    const uint32_t c = uni_next(p, end, len);
+    const uint32_t c = utf8_next(p, end, len);
 
     return c == UTF8_BAD ? 0 : uni_class(c);
 }

@@ -168,7 +168,7 @@ place_others(struct scan *s, size_t words, const unsigned char *end)
                 continue;
             if (i >= s->n)
                 return;
-            c = uni_next(s->base + i, end, &k);
+            c = utf8_next(s->base + i, end, &k);
             cls = c == UTF8_BAD ? 0 : uni_class(c);
             next = i + k;
             if (k > 1)

@@ -51,7 +51,7 @@ sp_symbols(const struct tokenizer *t, struct symbols *x, uint32_t *id,
         id[m++] = entry(sp, MARK) & ~NO_CUT;
     x->lead = 0;
     for (; p < x->end && m + SYMBOLS_ROOM <= room; p += k) {
-        const uint32_t c = entry(sp, uni_next(p, x->end, &k));
+        const uint32_t c = entry(sp, utf8_next(p, x->end, &k));
 
         if (c != TOK_NONE) {
             if (x->waits)
@@ -194,7 +194,7 @@ cut_before(const struct sp *sp, const unsigned char *p, const unsigned char *q)
     size_t k;
 
     if (e >= 0x80)
-        e = uni_next(uni_before(q, p), q, &k);
+        e = utf8_next(uni_before(q, p), q, &k);
     return is_border(sp, e);
 }
 
@@ -306,7 +306,7 @@ add_character(struct tokenizer *t, uint32_t id)
 
     if (x->n == 0 || x->n > 4)
         return;
-    c = uni_next(p, p + x->n, &k);
+    c = utf8_next(p, p + x->n, &k);
     if (c == UTF8_BAD || k != x->n)
         return;
     *character(t->sp, c) = id;
@@ -325,7 +325,7 @@ add_borders(struct tokenizer *t, uint32_t id)
     if (x->n < 4 || !memchr(p + 1, MARK_BYTES[0], x->n - 1))
         return;
     for (int i = 0; p < end; p += k, i++, a = c) {
-        c = uni_next(p, end, &k);
+        c = utf8_next(p, end, &k);
         if (i > 0 && c == MARK && entry(t->sp, a) != TOK_NONE)
             t->sp->page[a >> 8][a & 255] |= NO_CUT;
     }

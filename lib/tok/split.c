@@ -25,7 +25,7 @@ class_at(const unsigned char *p, const unsigned char *end, size_t *len)
         *len = 1;
         return uni_block[0][*p];
     }
-    c = uni_next(p, end, len);
+    c = utf8_next(p, end, len);
     return c == UTF8_BAD ? 0 : uni_class(c);
 }
 

@@ -119,9 +119,9 @@ letters(struct buf *b, const unsigned char *p, size_t n)
         const unsigned c = p[i];
 
         if ((c >= 33 && c <= 126) || (c >= 161 && c != 173))
-            uni_put(b, c);
+            utf8_put(b, c);
         else
-            uni_put(b, c <= 32 ? 256 + c : c == 173 ? 323 : 289 + c - 127);
+            utf8_put(b, c <= 32 ? 256 + c : c == 173 ? 323 : 289 + c - 127);
     }
 }
 

@@ -40,7 +40,7 @@ put_bytes(struct buf *pool, const char *s, size_t n, const int16_t *letter)
     size_t k;
 
     for (; p < end; p += k) {
-        const uint32_t c = uni_next(p, end, &k);
+        const uint32_t c = utf8_next(p, end, &k);
 
         if (c >= 512 || letter[c] < 0) {
             pool->n = start;

@@ -17,7 +17,7 @@ points(const char **s, char stop, struct buf *b)
     while (**s && **s != stop) {
         char *end;
 
-        uni_put(b, (uint32_t)strtoul(*s, &end, 16));
+        utf8_put(b, (uint32_t)strtoul(*s, &end, 16));
         *s = *end == ' ' ? end + 1 : end;
     }
     *s += **s == stop;

@@ -125,7 +125,7 @@ test_every(const struct tok_code *code, int kind)
         if (c >= 0xd800 && c < 0xe000)
             continue;
         buf_addc(&b, 'x');
-        uni_put(&b, c);
+        utf8_put(&b, c);
         buf_adds(&b, c % 3 ? "x " : " ");
     }
     p = exact(b.p, b.n);
