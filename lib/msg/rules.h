@@ -1,8 +1,9 @@
 /*
  * The rules that messages of a stream keep (retort-stream(5)): order of kinds,
- * seq, chain, ids within the vocabulary, documents that fill their ids, an `end`
- * that vouches for everything before it.  Readers of streams, writers of shards
- * and set_check hold every message against one struct msg_rules, in order.
+ * seq, chain, ids within the vocabulary, documents that fill their ids, an
+ * `end` that vouches for everything before it.  Readers of streams, writers of
+ * shards and set_check hold every message against one struct msg_rules, in
+ * order.
  */
 #ifndef MSG_RULES_H
 #define MSG_RULES_H
