@@ -107,8 +107,8 @@ piece_put(const struct tokenizer *t, struct tok_scratch *s,
     }
 }
 
-/* Pieces that are found first and looked up then, so that the memory in which
- * they are looked up is on its way meanwhile. */
+/* Pieces are handled in batches: first all of a batch are found and their cache
+ * slots prefetched, then all are looked up. */
 #define BATCH 32
 
 struct batch {

@@ -1,4 +1,4 @@
-/* The cache of pieces; see tokenizer_cache.h. */
+/* The cache of pieces; see cache.h. */
 #include "tok/cache.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* Filling a struct tokenizer from JSON; see tokenizer.h. */
+/* Filling a struct tokenizer from JSON; see tok.h. */
 #ifndef TOK_LOAD_H
 #define TOK_LOAD_H
 

@@ -1,4 +1,4 @@
-/* What the files of the tokenizer share; see tokenizer.h. */
+/* What the files of the tokenizer share; see tok.h. */
 #ifndef TOK_PARTS_H
 #define TOK_PARTS_H
 
@@ -30,7 +30,7 @@ split_by_case(enum split split)
     return split == SPLIT_TEKKEN || split == SPLIT_O200K;
 }
 
-/* A stretch of text as bit sets; see tokenizer_scan.h. */
+/* A stretch of text as bit sets; see scan.h. */
 #define SCAN_BYTES 4096
 #define SCAN_SETS 12
 struct scan {
@@ -95,7 +95,7 @@ struct added_set {
     struct finder *finder;  /* NULL: never needed */
 };
 
-/* tokenizer_find.c: a set's tokens in a text in linear time.  token[i] becomes
+/* find.c: a set's tokens in a text in linear time.  token[i] becomes
  * the number, + 1, of the longest token at p + i, or 0, for i < n; p[room] is
  * there, and that token lies in it. */
 #define FIND_BYTES 4096
@@ -123,7 +123,7 @@ enum sp_split {
     SP_SPACE            /* behind each space */
 };
 
-/* Symbols that are characters, as SentencePiece has them: tokenizer_sp.c. */
+/* Symbols that are characters, as SentencePiece has them: sp.c. */
 struct sp {
     uint32_t *page[0x1100];     /* of 256 characters: id | SP_NO_CUT */
     uint32_t byte[256];         /* id of <0xNN>, or TOK_NONE */
@@ -189,14 +189,14 @@ struct tok_scratch {
     uint32_t *rank, *prev, *next;       /* [cap] of a long piece */
     uint64_t *heap;             /* [3*cap] */
     size_t cap;
-    struct window *window;              /* of tokenizer_window.c, or NULL */
+    struct window *window;              /* of window.c, or NULL */
     struct tok_ids joined;              /* of a piece */
     struct buf norm[2], pre;    /* a stretch after the steps */
     uint32_t found[2][FIND_BYTES];      /* of finder_read, each set's */
 };
 
-/* Most pairs that are looked up are no merges.  pair_bits says so of nearly
- * all of those (a Bloom filter whose two bits are in one word), and is small
+/* Most pairs that are looked up do not merge.  pair_bits, a Bloom filter whose
+ * two bits are in one word, tells so for nearly all of them, and is small
  * enough to stay in the processor's caches. */
 static inline uint64_t
 pair_hash(uint64_t key)
@@ -223,7 +223,7 @@ pair_key(uint32_t a, uint32_t b)
     return (uint64_t)a << 32 | b;
 }
 
-/* 0: the pair of that hash is no merge. */
+/* 0: the pair of that hash does not merge; 1: look it up. */
 static inline int
 pair_maybe(const struct tokenizer *t, uint64_t hash)
 {
@@ -278,15 +278,16 @@ struct symbols {
         size_t room);
     const unsigned char *p, *end;
     unsigned char *byte;                /* [room] */
-    int waits, lead;                    /* tokenizer_sp.c */
+    int waits, lead;                    /* sp.c */
 };
-/* Append their ids, merged; many in linear time and little memory.  bytes: next
- * wants x->byte, which is set here. */
+/* Merge the symbols of x and append the ids, in linear time and constant memory
+ * for all but contrived vocabularies.  bytes: next fills x->byte, which is set
+ * here. */
 void window_merge(const struct tokenizer *t, struct tok_scratch *s,
     const struct symbols *x, int bytes, struct tok_ids *out);
 
 /* Pieces that the cache does not have wait in a queue, to be merged side by
- * side: tokenizer_queue.h. */
+ * side: queue.h. */
 void lines_index(struct tokenizer *t);
 
 /* Encode text without added tokens. */

@@ -1,9 +1,10 @@
 /*
- * Pieces that the cache does not have, merged side by side.  To merge one is
- * to wait for memory most of the time: for the pairs that each merge makes.
- * So several are merged by turns, and each has its next pairs fetched while
- * the others have theirs.  Ids go where they belong when all are known: until
- * then a piece has a hole in the ids.
+ * BPE of pieces that the cache lacks.  Merging one piece spends most of its
+ * time on cache misses in the table of merges, where the new pairs of each
+ * merge are looked up.  So several pieces are merged in turn, one merge of each
+ * at a time, and the lines of the table that a piece needs next are prefetched
+ * while the others have their turns.  The output has a gap ("hole") for the ids
+ * of each piece in the queue, which queue_flush closes.
  */
 #ifndef TOK_QUEUE_H
 #define TOK_QUEUE_H
@@ -63,12 +64,12 @@ line_of(const struct lines *l, uint32_t a, uint32_t b, uint64_t *want)
 /* The key of pair i, which is not in its line, but that is full; sets to[i]. */
 uint32_t queue_other(const struct tokenizer *t, struct job *j, uint32_t i);
 
-/* Merge all jobs by themselves. */
+/* Merge the symbols of every job, each independently of the others. */
 void queue_ref(const struct tokenizer *t, struct queue *q);
 void queue_avx2(const struct tokenizer *t, struct queue *q);
 void queue_avx512(const struct tokenizer *t, struct queue *q);
 
-/* Does this tokenizer have what it takes? */
+/* Is the vocabulary small enough for the queue's table of merges? */
 static inline int
 queue_takes(const struct tokenizer *t)
 {

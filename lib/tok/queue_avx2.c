@@ -1,4 +1,4 @@
-/* Merging side by side with AVX2; see tokenizer_queue.h. */
+/* Merging side by side with AVX2; see queue.h. */
 #include "tok/queue.h"
 
 #if defined(__AVX2__)

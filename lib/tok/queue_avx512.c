@@ -1,4 +1,4 @@
-/* Merging side by side with AVX-512; see tokenizer_queue.h. */
+/* Merging side by side with AVX-512; see queue.h. */
 #include "tok/queue.h"
 
 #if defined(__AVX512BW__)

@@ -1,10 +1,14 @@
-/* Merging of several pieces by turns, for tokenizer_queue.c, _avx2.c and
- * _avx512.c, which define smallest (of 8*n keys) and line_find (the entry of a
- * line without what is wanted of it; UINT64_MAX: none). */
+/*
+ * Merging of several pieces in turn; included by queue.c, queue_avx2.c and
+ * queue_avx512.c, which define smallest (the least of 8*n keys) and line_find
+ * (looks for a pair in a line of the table: rank and id of its merge, or
+ * UINT64_MAX where it is not there).
+ */
 
 #define ACTIVE 12               /* pieces that are merged side by side */
 
-/* The key of the pair of number `which`, whose line has come, and to[]. */
+/* Look pair `which` up in its line, which was prefetched: returns the key of
+ * the merge and sets to[]. */
 static inline uint32_t
 found(const struct tokenizer *t, struct job *j, int which)
 {
@@ -21,7 +25,7 @@ found(const struct tokenizer *t, struct job *j, int which)
         -(uint32_t)(x >= LINE_NONE);
 }
 
-/* All pairs of a piece have come. */
+/* Look up all pairs of a new piece, whose lines were prefetched. */
 static inline struct job *
 begin(const struct tokenizer *t, struct job *j)
 {
@@ -33,7 +37,7 @@ begin(const struct tokenizer *t, struct job *j)
     return j;
 }
 
-/* One merge of a piece: 0 when none is left. */
+/* Do one merge of a piece; 0: there is none left. */
 static inline int
 turn(const struct tokenizer *t, struct job *j)
 {

@@ -1,4 +1,4 @@
-/* Pieces from bit sets; see tokenizer_scan.h. */
+/* Pieces from bit sets; see scan.h. */
 #include "tok/scan.h"
 #include "tok/queue.h"
 #include "text/unicode.h"
@@ -16,7 +16,7 @@ range(uint64_t x, unsigned from, unsigned to)
     return (x + ALL * (0x80 - from)) & ~(x + ALL * (0x7f - to)) & ALL << 7;
 }
 
-/* The bits 7 of 8 bytes side by side. */
+/* Bit 7 of each of 8 bytes, as a byte. */
 static inline uint64_t
 gather(uint64_t x)
 {

@@ -1,4 +1,4 @@
-/* Classes of bytes with AVX2; see tokenizer_scan.h. */
+/* Classes of bytes with AVX2; see scan.h. */
 #include "tok/scan.h"
 #include "text/unicode.h"
 

@@ -106,7 +106,7 @@ word_whole(const struct tokenizer *t, const unsigned char *p, size_t n,
     return 1;
 }
 
-/* Words that are found first and looked up then, as in tokenizer_bpe.c. */
+/* Words in batches, whose cache slots are prefetched, as in bpe.c. */
 #define BATCH 32
 
 struct batch {
@@ -176,7 +176,7 @@ mark_near(const unsigned char *p, const unsigned char *end)
     return p;
 }
 
-/* Is there a border for sure between character c and a MARK? */
+/* Can no merge join character c and a MARK behind it? */
 static inline int
 is_border(const struct sp *sp, uint32_t c)
 {
@@ -186,7 +186,7 @@ is_border(const struct sp *sp, uint32_t c)
         !(e & NO_CUT));
 }
 
-/* Is there a border for sure between what ends before q and a MARK? */
+/* The same of the character that ends at q. */
 static inline int
 cut_before(const struct sp *sp, const unsigned char *p, const unsigned char *q)
 {
@@ -216,7 +216,8 @@ word_end(const struct sp *sp, const unsigned char *p, const unsigned char *end)
     return end;
 }
 
-/* The first word, with a MARK before it; it is too short-lived to wait. */
+/* The first word, with a MARK put before it; in memory of this function, so it
+ * is merged now and not queued. */
 static void
 word_lead(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, struct tok_ids *out)

@@ -1,4 +1,4 @@
-/* Tokenizers: opening, ids and their texts; see tokenizer.h. */
+/* Tokenizers: opening, ids and their texts; see tok.h. */
 #include "tok/tok.h"
 #include "tok/load.h"
 #include "tok/scan.h"

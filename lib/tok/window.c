@@ -1,25 +1,28 @@
 /*
- * Merging of any number of symbols in windows of few, so that time is linear
- * and memory does not grow, with the result of merging them all at once.
+ * BPE of a long piece in linear time and constant memory: it is merged in
+ * short overlapping windows, and the ids are those of merging it all at once.
  *
- * A row of tokens is that result where each two neighbours, merged from their
- * symbols by themselves, come out as these two: think of the first merge that
- * crosses a border of the row.  Until then every token's symbols were merged
- * by themselves, in the order in which they are when they are alone, so the
- * merge would cross the border of the two neighbours alone too.
+ * Why that can be exact.  A sequence of tokens is the result of BPE on a text
+ * if every two neighbouring tokens, decoded and merged again by themselves,
+ * give the same two tokens.  Proof: consider the first merge that crosses a
+ * border between two tokens.  Until then the symbols of each token were merged
+ * only with each other, in the same order as when the token stands alone; so
+ * that merge would also happen in the text of those two neighbours alone, which
+ * it does not.
  *
- * For the same reason neighbours in the result of a window are such.  So a
- * window begins with the last token that is kept of the one before, and if
- * that comes out first again, what follows it is right.  If not, some windows
- * are taken back and merged as a larger one.
+ * The tokens within one window's result satisfy this for the same reason.  So
+ * each window begins with the last token kept from the window before.  If that
+ * token comes out first again, what follows it is right.  If not, some windows
+ * are undone and merged again as one larger window.
  *
- * To merge one window is to wait for memory most of the time, so many are
- * merged side by side before it is known where they should begin: at fixed
- * distances, each beginning before the end of the one before it.  A token that
- * both have is a place to go from one to the other.  Where two have none, one
- * that begins between them often leads from the one to the other; all such are
- * merged side by side too.  If that does not help, a window is merged by itself
- * as above, and leads to one of those behind.
+ * One window at a time spends most of its time on cache misses, so many windows
+ * are merged side by side (queue.h) before it is known where they should begin:
+ * at fixed distances, each overlapping the one before.  A token that two
+ * overlapping windows have in common is a place to pass from one to the other.
+ * Where two have none, another window that begins between them often connects
+ * them; all of these are merged side by side too.  Where that fails, a single
+ * window is merged as described above, until one of the later windows can be
+ * entered.
  */
 #include "tok/queue.h"
 #include "tok/scan.h"
@@ -27,22 +30,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SYMBOLS 8192            /* that are held */
-#define WINDOW 32               /* symbols of a window, if all goes well */
-#define LARGER 64               /* ... if not */
-#define BEFORE 2048             /* symbols before a window that are held */
+#define SYMBOLS 8192            /* symbols kept in memory */
+#define WINDOW 32               /* usual size of a window, in symbols */
+#define LARGER 64               /* least size after windows were undone */
+#define BEFORE 2048             /* symbols before a window that are kept */
 #define LARGEST (SYMBOLS - BEFORE - SYMBOLS_ROOM)
-#define STEPS 256               /* windows that can be taken back; 2^n */
+#define STEPS 256               /* windows that can be undone; 2^n */
 #define DOUBT 4                 /* symbols before a window's end whose tokens
                                  * often change by what follows */
-#define FEW 4                   /* tokens; a window that gives fewer grows */
-#define AHEAD 24                /* symbols from one window merged ahead to the
-                                 * next */
-#define PAUSE 256               /* windows without any ahead, at most */
+#define FEW 4                   /* a window of fewer tokens is enlarged */
+#define AHEAD 24                /* distance of the windows that are merged side
+                                 * by side, in symbols */
+#define PAUSE 256               /* most single windows before side by side is
+                                 * tried again */
 _Static_assert(WINDOW <= QUEUE_SYMBOLS, "symbols of a window");
 
-/* A window: where it begins; the symbols of its first token, which the ids
- * hold already (0: that of the text); how many ids there were before it. */
+/* A window: at which symbol it begins; how many symbols its first token has,
+ * whose id is in the output already (0: the window begins the text); how many
+ * ids the output had before it. */
 struct step {
     size_t at, len, n;
 };
@@ -51,24 +56,27 @@ struct window {
     uint32_t sym[SYMBOLS], id[SYMBOLS], start[SYMBOLS + 1];
     struct step step[STEPS];
     size_t first, last;         /* steps that are known: first..last - 1 */
-    size_t n, size;             /* symbols held; of the next window */
-    size_t merged, m;           /* symbols that were merged last, to id[m] */
-    int follows;                /* ... from the last step on */
-    int ended;                  /* sym holds the text's last */
+    size_t n, size;             /* symbols in sym; size of the next window */
+    size_t merged, m;           /* the last window had so many symbols, which
+                                 * became id[m] */
+    int follows;                /* ... and began at the last step */
+    int ended;                  /* sym has the last symbol of the text */
     unsigned char byte[SYMBOLS];
-    int bytes;                  /* of sym, are known */
-    /* Merged already, at fixed distances, and between them.  In order:
-     * row[nrow]. */
+    int bytes;                  /* byte[i] is the byte of symbol i */
+    /* Windows merged side by side: at fixed distances, and those that connect
+     * them.  row[nrow]: all of them by where they begin. */
     struct queue ahead, between;
-    struct queue alone;         /* one that was not */
+    struct queue alone;         /* a single window */
     const struct job *row[2 * QUEUE_JOBS];
     size_t nrow;
-    size_t joins;               /* ways from one of them to the next */
-    size_t pause, skip;         /* windows without any: the last time, now */
-    size_t bar;                 /* a window did not hold: none before that */
+    size_t joins;               /* rows that led to the next */
+    size_t pause, skip;         /* single windows to merge before the next try:
+                                 * as decided last, and still to go */
+    size_t bar;                 /* windows were undone: only single ones before
+                                 * this symbol */
 };
 
-/* Have at least w->size symbols from step c on, or all that there are. */
+/* Read symbols until w->size of them follow step c, or the text ends. */
 static void
 fill(const struct tokenizer *t, struct window *w, struct symbols *x,
     struct step *c)
@@ -102,7 +110,8 @@ fill(const struct tokenizer *t, struct window *w, struct symbols *x,
     }
 }
 
-/* Take back what did not hold: -1 if too little is known. */
+/* Undo the last windows, so that a larger one replaces them; -1 if they are
+ * no longer kept. */
 static int
 go_back(struct window *w, struct step *c, size_t windows)
 {
@@ -121,7 +130,7 @@ go_back(struct window *w, struct step *c, size_t windows)
     return w->size <= LARGEST ? 0 : -1;
 }
 
-/* A step is done: *c and the ids behind it begin the next. */
+/* Note the window that begins at *c, so that it can be undone. */
 static inline void
 step_on(struct window *w, const struct step *c)
 {
@@ -130,8 +139,9 @@ step_on(struct window *w, const struct step *c)
     w->step[w->last++ & (STEPS - 1)] = *c;
 }
 
-/* Keep the tokens of a window that are beyond doubt, and begin the next with
- * the last of them; or enlarge it. */
+/* Output the tokens of a window that no longer depend on what follows it, and
+ * begin the next window with the last of them; or, where there are too few,
+ * enlarge the window. */
 static void
 keep(struct window *w, struct step *c, size_t n, size_t m,
     struct tok_ids *out)
@@ -155,8 +165,8 @@ keep(struct window *w, struct step *c, size_t n, size_t m,
         w->size = w->size > 2 * WINDOW ? w->size / 2 : WINDOW;
 }
 
-/* Are the n symbols from step c on those of the window before?  So it often
- * is in runs and patterns. */
+/* Are the n symbols from step c on the same as those of the window before?
+ * Often they are in runs and patterns, and then so is the result. */
 static inline int
 is_again(const struct window *w, const struct step *c, size_t n)
 {
@@ -166,7 +176,7 @@ is_again(const struct window *w, const struct step *c, size_t n)
         memcmp(w->sym + c->at, w->sym + old->at, n * sizeof *w->sym) == 0;
 }
 
-/* Merge n <= QUEUE_SYMBOLS symbols from step c on. */
+/* Merge n <= QUEUE_SYMBOLS symbols from step c on; the number of tokens. */
 static size_t
 merge_alone(const struct tokenizer *t, const struct tok_scratch *s,
     struct window *w, const struct step *c, size_t n)
@@ -205,9 +215,9 @@ merge(const struct tokenizer *t, struct tok_scratch *s, struct window *w,
     return w->m;
 }
 
-/* ---- windows merged ahead ---- */
+/* ---- windows merged side by side ---- */
 
-/* Where the tokens of a window begin, and, as its last, where they end. */
+/* Bit i is set where a token begins at symbol i, or the last one ends there. */
 static inline uint64_t
 row_of(const struct job *j)
 {
@@ -243,7 +253,8 @@ common(const struct job *a, const struct job *b, size_t *i, size_t *len)
     return 0;
 }
 
-/* The tokens of a behind step c, to `end` of a; *c becomes the last of them. */
+/* Output the tokens of window a that begin behind step c and end at or before
+ * symbol `end` of a; *c becomes the last of them. */
 static void
 take(struct window *w, struct step *c, const struct job *a, size_t end,
     struct tok_ids *out)
@@ -265,7 +276,9 @@ take(struct window *w, struct step *c, const struct job *a, size_t end,
     }
 }
 
-/* Follow what is merged ahead: 1 where that went on, 2 to the end, else 0. */
+/* Output tokens from the windows merged side by side, as far as one leads to
+ * the next: 0 if there were none, 1 if some, 2 if all to the end of the
+ * text. */
 static int
 follow(struct window *w, struct step *c, struct tok_ids *out)
 {
@@ -301,8 +314,8 @@ follow(struct window *w, struct step *c, struct tok_ids *out)
     return w->ended && c->at + c->len == w->n ? 2 : c->at > begin;
 }
 
-/* Do the symbols from step c on repeat a few?  Then one window is as the one
- * before it, which is fastest of all. */
+/* Do the symbols from step c on have a period shorter than a window?  Then
+ * single windows are faster: is_again skips their merging. */
 static int
 repeats(const struct window *w, const struct step *c)
 {
@@ -329,9 +342,10 @@ window_from(size_t n, size_t i)
     return i * AHEAD + WINDOW <= n || n <= WINDOW ? i * AHEAD : n - WINDOW;
 }
 
-/* Between those of job[n] that have no token in common with the next, begin
- * one with the last token that begins well before that; of the symbols id or
- * byte. */
+/* For each window of job[n] that has no token in common with the next: queue
+ * one more, which begins with the last token of the window that begins at most
+ * half way to the next.  The symbols are id, or byte_id of byte where id is
+ * NULL. */
 static void
 add_between(const struct tokenizer *t, struct window *w, struct job *job,
     size_t n, const uint32_t *id, const unsigned char *byte)
@@ -350,7 +364,7 @@ add_between(const struct tokenizer *t, struct window *w, struct job *job,
     }
 }
 
-/* The rows of job[n] and of those between, in order. */
+/* Set row[] to the windows of job[n] and those that connect them, in order. */
 static void
 set_rows(struct window *w, const struct job *job, size_t n)
 {
@@ -362,7 +376,7 @@ set_rows(struct window *w, const struct job *job, size_t n)
     }
 }
 
-/* Merge ahead what is held from step c on. */
+/* Merge side by side, in windows, the symbols in memory from step c on. */
 static void
 merge_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     struct window *w, const struct step *c)
@@ -382,7 +396,7 @@ merge_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     set_rows(w, q->job, q->n);
 }
 
-/* The same as follow; more is merged ahead where that is worth it. */
+/* The same as follow; merges more windows side by side where that pays. */
 static int
 go_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     struct window *w, struct step *c, struct tok_ids *out)
