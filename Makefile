@@ -179,7 +179,7 @@ check-real: all $(REAL)
 	    '(SmolLM2-135M-Instruct Q4_1, which recipes/ fetches;' \
 	    'FAMILY/tokenizer.json, see tests/golden/README.md;' \
 	    'files that tests/real/models.sh names)' >&2; exit 2; }
-	@BUILD=$(BUILD) RETORT_MODEL='$(and $(MODEL),$(abspath $(MODEL)))' \
+	@BUILD=$(BUILD) TEST_SECONDS=3600 RETORT_MODEL='$(and $(MODEL),$(abspath $(MODEL)))' \
 	    RETORT_TOKDIR='$(and $(TOKDIR),$(abspath $(TOKDIR)))' \
 	    RETORT_MODELS='$(and $(MODELS),$(abspath $(MODELS)))' \
 	    scripts/check tests/real/smollm2.sh tests/real/tokenizers.sh \
