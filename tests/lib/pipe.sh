@@ -32,7 +32,11 @@ start() {
 
 # finish: its statuses go to $got; a pipeline that hangs is ended
 finish() {
-    (sleep 120; kill -9 "-$(cat group)") >/dev/null 2>&1 &
+    # Its sleep ends with it: no process outlives a test.
+    (trap 'kill "$nap"; exit' TERM
+        sleep 120 & nap=$!
+        wait "$nap"
+        kill -9 "-$(cat group)") >/dev/null 2>&1 &
     watchdog=$!
     wait "$pipeline" 2>/dev/null
     kill "$watchdog" 2>/dev/null
