@@ -1,7 +1,8 @@
 #!/bin/sh
 # Real models out of GGUF files against transformers: make check-real
 # MODELS=DIR, where DIR holds gemma3-270m.gguf, qwen2.5-coder-0.5b.gguf,
-# qwen2.5-coder-1.5b.gguf or smollm2-135m.gguf.  Without one a line says that this was skipped.
+# qwen2.5-coder-1.5b.gguf or smollm2-135m.gguf.  Without one a line says that
+# this was skipped.
 if [ -z "${RETORT_MODELS:-}" ]; then
     echo '1..0 # SKIP no models: make check-real MODELS=DIR'
     exit 0
