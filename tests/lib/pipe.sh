@@ -30,14 +30,19 @@ start() {
     done
 }
 
+# watch SECONDS ID: kill that process or -group then, unless $watchdog, whose
+# sleep ends with it, is killed before
+watch() {
+    (trap 'kill "$nap"; exit' TERM
+        sleep "$1" & nap=$!
+        wait "$nap"
+        kill -9 "$2") >/dev/null 2>&1 &
+    watchdog=$!
+}
+
 # finish: its statuses go to $got; a pipeline that hangs is ended
 finish() {
-    # Its sleep ends with it: no process outlives a test.
-    (trap 'kill "$nap"; exit' TERM
-        sleep 120 & nap=$!
-        wait "$nap"
-        kill -9 "-$(cat group)") >/dev/null 2>&1 &
-    watchdog=$!
+    watch 120 "-$(cat group)"
     wait "$pipeline" 2>/dev/null
     kill "$watchdog" 2>/dev/null
     wait "$watchdog" 2>/dev/null

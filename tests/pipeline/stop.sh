@@ -110,12 +110,11 @@ silent() {
     cat "$input" >&8
     settled
     kill -"$signal" $victim
-    (sleep 10; kill -9 $victim) >/dev/null 2>&1 &
-    watchdog=$!
+    watch 10 $victim
     rc=0
     wait $victim || rc=$?
-    kill $watchdog
-    wait $watchdog 2>/dev/null
+    kill "$watchdog"
+    wait "$watchdog" 2>/dev/null
     exec 8>&-
     equal "SIG$signal, silent pipe, $input: $1" $rc "$want"
     equal '... leaves nothing' "$(find . -name '*.tmp*' -o -name report -o \
@@ -146,12 +145,11 @@ waiting() {
     victim=$!
     settled
     kill -TERM $victim
-    (sleep 10; kill -9 $victim) >/dev/null 2>&1 &
-    watchdog=$!
+    watch 10 $victim
     rc=0
     wait $victim || rc=$?
-    kill $watchdog
-    wait $watchdog 2>/dev/null
+    kill "$watchdog"
+    wait "$watchdog" 2>/dev/null
     equal "nobody at the other end: $*" $rc "$want"
 }
 rm -rf run d
