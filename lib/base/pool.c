@@ -129,6 +129,7 @@ pool_new(size_t n, struct err *e)
     pthread_cond_init(&p->done, NULL);
     /* Signals belong to the main thread, whose waits they interrupt. */
     sigfillset(&all);
+    sigdelset(&all, SIGBUS);           /* io_guard has a word for it */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     for (; made < p->n; made++) {
         struct worker *w = &p->worker[made];

@@ -411,6 +411,7 @@ msg_in_start(struct msg_src *src, struct err *e)
 
         /* Signals belong to the main thread, whose waits they interrupt. */
         sigfillset(&all);
+        sigdelset(&all, SIGBUS);       /* io_guard has a word for it */
         pthread_sigmask(SIG_SETMASK, &all, &old);
         r->threaded = pthread_create(&r->thread, NULL, produce, r) == 0;
         pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -166,7 +166,8 @@ peer_guard_new(const char *name, const char *whom, int fd)
     g->watch = (struct peer_watch){ name, whom, fd, 0 };
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->over, NULL);
-    sigfillset(&all);               /* signals are the caller's */
+    sigfillset(&all);               /* signals are the caller's, but what */
+    sigdelset(&all, SIGBUS);        /* io_guard has a word for */
     pthread_sigmask(SIG_BLOCK, &all, &old);
     r = pthread_create(&g->thread, NULL, look_on, g);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
