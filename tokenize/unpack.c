@@ -36,10 +36,13 @@ read_some(int fd, void *p, size_t n)
     return k;
 }
 
-/* libarchive takes four bytes behind the last frame of lz4 before it sees that
- * they begin none, so four bytes of anything would pass.  A frame to skip is put
- * at the end of the file: it is read to its end only where another may begin,
- * and has no four zeros, which would end a frame that was cut off. */
+/*
+ * libarchive takes four bytes behind the last frame of lz4 before it sees
+ * that they begin none, so four bytes of anything would pass.  A frame to
+ * skip is put at the end of the file: it is read to its end only where
+ * another may begin, and has no four zeros, which would end a frame that
+ * was cut off.
+ */
 static const unsigned char lz4_magic[4] = { 0x04, 0x22, 0x4d, 0x18 };
 static const unsigned char lz4_skip[12] = { 0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0,
     0xff, 0xff, 0xff, 0xff };
