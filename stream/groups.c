@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/thread.h"
 #include "msg/batch.h"
 
 #include <inttypes.h>
@@ -409,7 +410,7 @@ static int
 need(struct groups *g, struct group *o, struct err *e)
 {
     while (g->running + 1 < g->nworker)
-        if (ahead_thread(&g->worker[g->running + 1].id, work,
+        if (thread_start(&g->worker[g->running + 1].id, work,
             &g->worker[g->running + 1]) < 0)
             g->nworker = g->running + 1;
         else

@@ -92,8 +92,6 @@ size_t ahead_span(const uint64_t *upto, size_t n, uint64_t i);
  * others see since when. */
 void ahead_wait(pthread_cond_t *c, pthread_mutex_t *lock, double *sum,
     double *since);
-/* A thread that gets no signals: they are for the one that waits in write(). */
-int ahead_thread(pthread_t *id, void *(*f)(void *), void *arg);
 
 /* Is there a document at that place? */
 int sampler_valid(const struct sampler *s, size_t source,

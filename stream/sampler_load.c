@@ -2,10 +2,10 @@
 #include "sampler_parts.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "msg/rules.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -466,19 +466,6 @@ ahead_wait(pthread_cond_t *c, pthread_mutex_t *lock, double *sum,
     *since = 0.0;
 }
 
-int
-ahead_thread(pthread_t *id, void *(*f)(void *), void *arg)
-{
-    sigset_t all, old;
-    int r;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &old);
-    r = pthread_create(id, NULL, f, arg);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return r == 0 ? 0 : -1;
-}
-
 void
 sampler_times(struct sampler *s, struct ahead_times *t)
 {
@@ -496,7 +483,7 @@ workers_start(struct sampler *s)
     if (s->running || s->nworker == 1)
         return;
     for (size_t i = 1; i < s->nworker; i++, s->running++)
-        if (ahead_thread(&s->worker[i].id, work, &s->worker[i]) < 0)
+        if (thread_start(&s->worker[i].id, work, &s->worker[i]) < 0)
             break;
     if (s->running == 0)
         s->nworker = 1;

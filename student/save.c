@@ -4,13 +4,13 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "base/thread.h"
 #include "cli/die.h"
 #include "format/safetensors.h"
 #include "kern/kern.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,8 +151,6 @@ int
 save_begin(struct saver *s, struct tmodel *t, struct adamw *a,
     const struct progress_state *st, const struct position *p, struct err *e)
 {
-    sigset_t all, old;
-
     if (save_done(s, e) < 0)
         return -1;
     s->t = t;
@@ -161,11 +159,7 @@ save_begin(struct saver *s, struct tmodel *t, struct adamw *a,
     s->at = *p;
     s->at.cursor = p->cursor != NULL ? xstrdup(p->cursor) : NULL;
     s->written = s->over = 0;
-    /* Signals belong to the main thread, whose waits they interrupt. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    s->running = pthread_create(&s->thread, NULL, save_thread, s) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    s->running = thread_start(&s->thread, save_thread, s) == 0;
     return s->running ? 0 : err_set(e, EX_SYS, "cannot start a thread");
 }
 

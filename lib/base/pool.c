@@ -5,11 +5,11 @@
 #include "base/mem.h"
 #include "base/profile.h"
 #include "base/quota.h"
+#include "base/thread.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -118,7 +118,6 @@ struct pool *
 pool_new(size_t n, struct err *e)
 {
     struct pool *p = xcalloc(1, sizeof *p);
-    sigset_t all, old;
     size_t made = 1;
 
     p->n = n > 0 ? n : pool_cpus();
@@ -127,18 +126,13 @@ pool_new(size_t n, struct err *e)
     pthread_mutex_init(&p->lock, NULL);     /* these never fail on Linux */
     pthread_cond_init(&p->start, NULL);
     pthread_cond_init(&p->done, NULL);
-    /* Signals belong to the main thread, whose waits they interrupt. */
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS);           /* io_guard has a word for it */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
     for (; made < p->n; made++) {
         struct worker *w = &p->worker[made];
 
         *w = (struct worker){ .pool = p, .number = made };
-        if (pthread_create(&w->thread, NULL, worker_main, w) != 0)
+        if (thread_start(&w->thread, worker_main, w) < 0)
             break;
     }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (made < p->n) {
         err_set(e, EX_SYS, "cannot make thread %zu of %zu", made + 1, p->n);
         p->n = made;

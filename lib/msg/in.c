@@ -19,11 +19,11 @@
 #include "base/io.h"
 #include "base/profile.h"
 #include "base/stop.h"
+#include "base/thread.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -407,14 +407,7 @@ msg_in_start(struct msg_src *src, struct err *e)
     r->ahead = SIZE_MAX;
     r->nslot = r->src->slow ? SLOTS : 1;
     if (r->nslot > 1) {
-        sigset_t all, old;
-
-        /* Signals belong to the main thread, whose waits they interrupt. */
-        sigfillset(&all);
-        sigdelset(&all, SIGBUS);       /* io_guard has a word for it */
-        pthread_sigmask(SIG_SETMASK, &all, &old);
-        r->threaded = pthread_create(&r->thread, NULL, produce, r) == 0;
-        pthread_sigmask(SIG_SETMASK, &old, NULL);
+        r->threaded = thread_start(&r->thread, produce, r) == 0;
         if (!r->threaded) {
             err_set(e, EX_SYS, "cannot start a thread");
             msg_in_close(r);

@@ -3,11 +3,11 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "base/thread.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,18 +160,11 @@ struct peer_guard *
 peer_guard_new(const char *name, const char *whom, int fd)
 {
     struct peer_guard *g = xcalloc(1, sizeof *g);
-    sigset_t all, old;
-    int r;
 
     g->watch = (struct peer_watch){ name, whom, fd, 0 };
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->over, NULL);
-    sigfillset(&all);               /* signals are the caller's, but what */
-    sigdelset(&all, SIGBUS);        /* io_guard has a word for */
-    pthread_sigmask(SIG_BLOCK, &all, &old);
-    r = pthread_create(&g->thread, NULL, look_on, g);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (r == 0)
+    if (thread_start(&g->thread, look_on, g) == 0)
         return g;
     free(g);
     return NULL;

@@ -3,6 +3,7 @@
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "../lib/tap.h"
 
 #include <fcntl.h>
@@ -256,10 +257,18 @@ test_irregular(void)
     alarm(0);
 }
 
-/* A mapped file that shrinks: the reader says so and exits 3. */
-static void
-test_shrinks(void)
+static void *
+touch(void *p)
 {
+    return *(volatile const unsigned char *)p == 'x' ? NULL : p;
+}
+
+/* A mapped file that shrinks: the reader says so and exits 3, whichever thread
+ * it is.  Leaves the file big short. */
+static void
+test_shrinks(int in_thread)
+{
+    pthread_t id;
     char *text = NULL;
     struct io_map m, gone;
     struct err e;
@@ -277,7 +286,12 @@ test_shrinks(void)
         if (io_map(&gone, "a", &e) < 0 || io_map(&m, "big", &e) < 0
                 || truncate("big", 100000) < 0)
             _exit(9);
-        _exit(m.p[200000] == 'x' ? 8 : 7);
+        if (!in_thread)
+            _exit(m.p[200000] == 'x' ? 8 : 7);
+        if (thread_start(&id, touch, (char *)m.p + 200000) < 0)
+            _exit(6);
+        pthread_join(id, NULL);
+        _exit(5);
     }
     waitpid(pid, &status, 0);
     ok(WIFEXITED(status) && WEXITSTATUS(status) == EX_INPUT,
@@ -321,7 +335,9 @@ main(void)
     test_new_folder();
     test_unreadable();
     test_irregular();
-    test_shrinks();
+    test_shrinks(0);
+    ok(truncate("big", 300000) == 0, "as long as before");
+    test_shrinks(1);
     test_pipe();
     return done_testing();
 }
