@@ -188,7 +188,7 @@ printf 'text of a file\n' >t.txt
 for p in gzip:gz xz:xz zstd:zst bzip2:bz2 lz4:lz4; do
     prog=${p%:*} f=t.txt.${p#*:}
     if ! command -v "$prog" >/dev/null; then
-        skip "$prog" 'is not there'
+        skip "$prog" 'not installed'
         continue
     fi
     "$prog" -c t.txt >"$f"
