@@ -158,12 +158,11 @@ check: all $(UNIT) $(REAL) $(REPLAY) $(METERS)
 
 AWKTESTS = $(filter-out tests/lib/%,$(shell grep -lw awk tests/*/*.sh))
 
-## check-awk: tests that call awk, with every awk but awk itself, and bash as sh
+# mawk, Debian's own, is what make fresh runs with.
+## check-awk: tests that call awk, under the other awks, and with bash as sh
 check-awk: all $(UNIT) $(REAL) $(REPLAY) $(METERS)
-	@for a in mawk gawk original-awk busybox; do \
-	    p=$$(command -v $$a) || { echo "SKIP $$a: not installed"; continue; }; \
-	    [ "$$(readlink -f "$$p")" != "$$(readlink -f "$$(command -v awk)")" ] || \
-	        continue; \
+	@for a in gawk original-awk busybox; do \
+	    command -v $$a >/dev/null || { echo "SKIP $$a: not installed"; continue; }; \
 	    echo "$$a:"; \
 	    AWK=$$a TEST_SH=bash BUILD=$(BUILD) scripts/check $(AWKTESTS) || exit 1; \
 	done

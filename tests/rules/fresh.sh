@@ -43,6 +43,12 @@ try() {
     status "$tap_n" "$*" env RETORT_TOP="$PWD/tree" BUILD="$PWD/tree/build" \
         TEST_SECONDS=1 "$top/scripts/run_test" "$PWD/tree/tests/x/it.sh"
 }
+try 0 'a shell test has a folder of its own' <<'END'
+echo "# in $RETORT_SCRATCH"
+echo 'ok 1 - good'
+echo '1..1'
+END
+like 'which a unit program of the same name has not' '/scratch/x/it\.sh$' out
 try 0 'a good test' <<'END'
 echo 'ok 1 - good'
 echo '1..1'
