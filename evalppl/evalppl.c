@@ -85,10 +85,10 @@ add_model(struct eval *e, const char *spec)
     if (eq == NULL || eq == spec || memchr(spec, '/', (size_t)(eq - spec)))
         eq = NULL;
     j->path = xstrdup(eq != NULL ? eq + 1 : spec);
-    j->label = eq != NULL ? xasprintf("%.*s", (int)(eq - spec), spec)
-        : xstrdup(spec);
-    if (model_open(&j->m, j->path, &err) < 0
-            || model_check_finite(&j->m, &err) < 0)
+    j->label =
+        eq != NULL ? xasprintf("%.*s", (int)(eq - spec), spec) : xstrdup(spec);
+    if (model_open(&j->m, j->path, &err) < 0 ||
+        model_check_finite(&j->m, &err) < 0)
         die_err(&err);
     if (j->m.c.V != e->j[0].m.c.V)
         die(EX_INPUT, "%s: has a vocabulary of %zu, %s one of %zu", j->path,
@@ -103,8 +103,7 @@ static size_t
 find_from(struct eval *e, const char *spec)
 {
     for (size_t i = 0; i < e->nj; i++)
-        if (strcmp(e->j[i].label, spec) == 0
-                || strcmp(e->j[i].path, spec) == 0)
+        if (strcmp(e->j[i].label, spec) == 0 || strcmp(e->j[i].path, spec) == 0)
             return i;
     return add_model(e, spec);
 }
@@ -115,8 +114,10 @@ check_labels(const struct eval *e)
     for (size_t i = 0; i < e->nj; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(e->j[i].label, e->j[k].label) == 0)
-                die(EX_USAGE, "two models are called %s: give them labels, "
-                    "-m label=model", e->j[i].label);
+                die(EX_USAGE,
+                    "two models are called %s: give them labels, "
+                    "-m label=model",
+                    e->j[i].label);
 }
 
 static void
@@ -134,7 +135,8 @@ check_arguments(void)
         die(EX_USAGE, "--stride %zu leaves gaps between windows of %zu",
             a.stride, a.c);
     if (a.protocol == PROTO_LLAMA && a.per_source)
-        die(EX_USAGE, "--protocol llama.cpp joins all documents: there are "
+        die(EX_USAGE,
+            "--protocol llama.cpp joins all documents: there are "
             "no figures of a source");
 }
 
@@ -149,7 +151,8 @@ open_all(struct eval *e)
     e->protocol = (enum protocol)a.protocol;
     e->c = a.c;
     e->stride = a.protocol == PROTO_DOCS ? a.c - 1
-        : a.stride > 0 ? a.stride : a.c / 2;
+        : a.stride > 0                   ? a.stride
+                                         : a.c / 2;
     e->rows = a.rows;
     e->temperature = a.temperature;
     e->base = e->from = NONE;
@@ -185,8 +188,8 @@ main(int argc, char **argv)
 {
     static struct eval e;
     char **input = opt_parse(argc, argv, options,
-        "measure perplexity, and how much of a teacher is left", "[input]",
-        0, 1, NULL);
+        "measure perplexity, and how much of a teacher is left", "[input]", 0,
+        1, NULL);
 
     check_arguments();
     open_all(&e);

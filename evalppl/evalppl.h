@@ -16,9 +16,9 @@ extern const char *const protocol_name[];
 
 /* What is summed over the scored predictions of one unit, for one model. */
 struct sums {
-    double nll, nll2;       /* nats, and their squares */
-    double kl, klt;         /* KL(base || model), T = 1 and --temperature */
-    double agree;           /* predictions with the base's most likely id */
+    double nll, nll2; /* nats, and their squares */
+    double kl, klt;   /* KL(base || model), T = 1 and --temperature */
+    double agree;     /* predictions with the base's most likely id */
 };
 
 /* What counts as one independent observation: a document (all its pieces), or
@@ -26,7 +26,7 @@ struct sums {
 struct unit {
     uint64_t key;
     size_t source;
-    size_t n;               /* predictions scored */
+    size_t n; /* predictions scored */
 };
 
 struct judged {
@@ -34,28 +34,28 @@ struct judged {
     char *path;
     struct model m;
     struct fwd *f;
-    float *h;               /* [B*T,d] final states of scored predictions */
-    size_t params, bytes;   /* bytes: weights as stored */
-    double seconds;         /* spent on it, forward and head */
+    float *h;             /* [B*T,d] final states of scored predictions */
+    size_t params, bytes; /* bytes: weights as stored */
+    double seconds;       /* spent on it, forward and head */
 };
 
 struct eval {
-    struct judged *j;       /* [nj], the base first if there is one */
+    struct judged *j; /* [nj], the base first if there is one */
     size_t nj;
-    size_t base, from;      /* index in j, or NONE */
+    size_t base, from; /* index in j, or NONE */
     struct pool *pool;
-    double temperature;     /* of the second KL; 1: none */
+    double temperature; /* of the second KL; 1: none */
     enum protocol protocol;
-    size_t c, stride;       /* tokens of a window, step of windows */
-    size_t rows;            /* of a forward pass, 0: about 4096 tokens */
+    size_t c, stride; /* tokens of a window, step of windows */
+    size_t rows;      /* of a forward pass, 0: about 4096 tokens */
 
     struct stream_info info;
     const char *input;
-    size_t ntokens;         /* in the stream, without padding */
-    size_t nfed;            /* given to every model, with overlaps */
+    size_t ntokens; /* in the stream, without padding */
+    size_t nfed;    /* given to every model, with overlaps */
 
-    struct unit *unit;      /* [nunit] */
-    struct sums *sum;       /* [nunit][nj] */
+    struct unit *unit; /* [nunit] */
+    struct sums *sum;  /* [nunit][nj] */
     size_t nunit, cap;
 };
 
@@ -69,16 +69,16 @@ void eval_stream(struct eval *e, const char *addr);
 /* Rows that are filled, then scored by every model. */
 struct pack {
     size_t B, T;
-    uint32_t *ids, *first;      /* [B,T] as in struct rows */
-    size_t *used;               /* [B] tokens taken of a row */
-    size_t rows;                /* rows begun */
-    size_t n;                   /* predictions to score */
-    size_t *at;                 /* [n] place in [B,T] of the prediction */
-    uint32_t *target;           /* [n] */
-    size_t *unit;               /* [n] */
-    float *x;                   /* [B,T,d] of the widest model */
-    double *nll;                /* [n] */
-    struct pair_score *pair;    /* [n] */
+    uint32_t *ids, *first;   /* [B,T] as in struct rows */
+    size_t *used;            /* [B] tokens taken of a row */
+    size_t rows;             /* rows begun */
+    size_t n;                /* predictions to score */
+    size_t *at;              /* [n] place in [B,T] of the prediction */
+    uint32_t *target;        /* [n] */
+    size_t *unit;            /* [n] */
+    float *x;                /* [B,T,d] of the widest model */
+    double *nll;             /* [n] */
+    struct pair_score *pair; /* [n] */
 };
 void pack_init(struct pack *p, struct eval *e, size_t T);
 void pack_release(struct pack *p);
@@ -92,14 +92,16 @@ void units_merge(struct eval *e);
 /* ---- stat.c: sums into figures ---- */
 
 /* A mean over predictions and its standard error over units; NAN: unknown. */
-struct mean { double v, se; };
+struct mean {
+    double v, se;
+};
 
 struct figures {
     size_t units, n;
     struct mean nll, kl, klt, agree;
-    double ppl, low, high, ppl_se;  /* perplexity, 95 % interval */
-    double recovery;            /* 100 ppl(base) / ppl */
-    double regained;            /* 100 (nll(from) - nll) / (nll(from) -
+    double ppl, low, high, ppl_se; /* perplexity, 95 % interval */
+    double recovery;               /* 100 ppl(base) / ppl */
+    double regained;               /* 100 (nll(from) - nll) / (nll(from) -
                                  * nll(base)) */
 };
 enum quantity { Q_NLL, Q_KL, Q_KLT, Q_AGREE };

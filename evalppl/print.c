@@ -128,7 +128,8 @@ print_tsv(const struct eval *e, int per_source, int compare, struct buf *b)
 {
     buf_adds(b, "# ");
     describe(e, b);
-    buf_adds(b, "\nmodel\tsource\tparameters\tdocuments\ttokens\tnll\tnll_se"
+    buf_adds(b,
+        "\nmodel\tsource\tparameters\tdocuments\ttokens\tnll\tnll_se"
         "\tppl\tppl_low\tppl_high\tkl\tkl_se\tkl_t\tkl_t_se\tagree\tagree_se"
         "\trecovery\tregained\ttokens_s\tmemory\n");
     for (size_t i = 0; i < e->nj; i++)
@@ -180,8 +181,7 @@ text_head(const struct eval *e, int w, const char *first, struct buf *b)
 }
 
 static void
-text_figures(const struct eval *e, size_t source, size_t model,
-    struct buf *b)
+text_figures(const struct eval *e, size_t source, size_t model, struct buf *b)
 {
     struct figures f;
     char range[64] = "-";
@@ -190,8 +190,8 @@ text_figures(const struct eval *e, size_t source, size_t model,
     column(b, 9, f.ppl < 1e5 ? "%.4f" : "%.4g", f.ppl);
     column(b, 9, f.ppl_se < 1e5 ? "%.4f" : "%.4g", f.ppl_se);
     if (isfinite(f.low) && isfinite(f.high))
-        snprintf(range, sizeof(range), f.high < 1e6 ? "%.2f..%.2f"
-            : "%.3g..%.3g", f.low, f.high);
+        snprintf(range, sizeof(range),
+            f.high < 1e6 ? "%.2f..%.2f" : "%.3g..%.3g", f.low, f.high);
     buf_addf(b, " %17s", range);
     if (e->base == NONE)
         return;
@@ -325,15 +325,13 @@ json_model(const struct eval *e, size_t i)
     json_t *j = json_object(), *by = json_object();
 
     json_object_set_new(j, "model", string(m->label));
-    json_object_set_new(j, "parameters",
-        json_integer((json_int_t)m->params));
+    json_object_set_new(j, "parameters", json_integer((json_int_t)m->params));
     json_object_set_new(j, "memory", json_integer((json_int_t)memory(m)));
     json_object_set_new(j, "tokens_s", number(speed(e, m)));
     json_object_set_new(j, "all", json_figures(e, NONE, i));
     for (size_t s = 0; e->protocol != PROTO_LLAMA && s < e->info.nsource; s++)
         if (units_of(e, s) > 0)
-            json_object_set_new(by, e->info.source[s],
-                json_figures(e, s, i));
+            json_object_set_new(by, e->info.source[s], json_figures(e, s, i));
     json_object_set_new(j, "sources", by);
     return j;
 }
@@ -361,10 +359,11 @@ json_protocol(const struct eval *e)
     eval_figures(e, NONE, 0, &f);
     json_object_set_new(j, "name", json_string(protocol_name[e->protocol]));
     json_object_set_new(j, "context", json_integer((json_int_t)e->c));
-    json_object_set_new(j, "stride", json_integer((json_int_t)
-        (e->protocol == PROTO_LLAMA ? e->c : e->stride)));
-    json_object_set_new(j, "bos", e->info.bos >= 0
-        ? json_integer(e->info.bos) : json_null());
+    json_object_set_new(j, "stride",
+        json_integer(
+            (json_int_t)(e->protocol == PROTO_LLAMA ? e->c : e->stride)));
+    json_object_set_new(j, "bos",
+        e->info.bos >= 0 ? json_integer(e->info.bos) : json_null());
     json_object_set_new(j, "tokens", json_integer((json_int_t)e->ntokens));
     json_object_set_new(j, "scored", json_integer((json_int_t)f.n));
     json_object_set_new(j, "temperature", number(e->temperature));
@@ -388,10 +387,10 @@ print_json(const struct eval *e, int compare, struct buf *b)
         }
     json_object_set_new(top, "retort", json_string(prog_version()));
     json_object_set_new(top, "protocol", json_protocol(e));
-    json_object_set_new(top, "base", e->base != NONE
-        ? string(e->j[e->base].label) : json_null());
-    json_object_set_new(top, "from", e->from != NONE
-        ? string(e->j[e->from].label) : json_null());
+    json_object_set_new(top, "base",
+        e->base != NONE ? string(e->j[e->base].label) : json_null());
+    json_object_set_new(top, "from",
+        e->from != NONE ? string(e->j[e->from].label) : json_null());
     json_object_set_new(top, "models", models);
     if (compare)
         json_object_set_new(top, "differences", diff);
@@ -413,13 +412,8 @@ eval_print(const struct eval *e, enum format f, int per_source, int compare,
     struct buf *b)
 {
     switch (f) {
-    case FMT_JSON:
-        print_json(e, compare, b);
-        break;
-    case FMT_TSV:
-        print_tsv(e, per_source, compare, b);
-        break;
-    default:
-        print_text(e, per_source, compare, b);
+    case FMT_JSON: print_json(e, compare, b); break;
+    case FMT_TSV: print_tsv(e, per_source, compare, b); break;
+    default: print_text(e, per_source, compare, b);
     }
 }

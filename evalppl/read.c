@@ -16,11 +16,11 @@
 struct reader {
     struct eval *e;
     struct pack pack;
-    int ready;              /* pack is made: T is known */
-    uint32_t *ids;          /* of a docs message, or the joined text */
+    int ready;     /* pack is made: T is known */
+    uint32_t *ids; /* of a docs message, or the joined text */
     size_t n, cap;
-    size_t nwindow;         /* llama.cpp: windows scored so far */
-    uint64_t tokens;        /* of the messages read */
+    size_t nwindow;  /* llama.cpp: windows scored so far */
+    uint64_t tokens; /* of the messages read */
     struct msg_in *in;
     struct batch batch;
 };
@@ -155,9 +155,10 @@ add_docs(struct reader *r, const struct msg *m)
     start(r, r->e->c);
     if (r->e->protocol == PROTO_LLAMA) {
         if (mask != NULL)
-            die(EX_INPUT, "%s: message %llu: has a loss mask, which the "
-                "llama.cpp protocol does not know", r->e->input,
-                (unsigned long long)m->seq);
+            die(EX_INPUT,
+                "%s: message %llu: has a loss mask, which the "
+                "llama.cpp protocol does not know",
+                r->e->input, (unsigned long long)m->seq);
         append_ids(r, ids);
         add_joined(r);
         return;
@@ -167,10 +168,10 @@ add_docs(struct reader *r, const struct msg *m)
     for (size_t d = 0; d < len->n; d++) {
         const size_t n = (size_t)read_u(len->data, d, 4);
 
-        add_document(r, r->ids + at, n, mask != NULL
-            ? (const unsigned char *)mask->data + at : NULL,
+        add_document(r, r->ids + at, n,
+            mask != NULL ? (const unsigned char *)mask->data + at : NULL,
             unit_add(r->e, (size_t)read_u(source->data, d, 2),
-            read_u(key->data, d, 8)));
+                read_u(key->data, d, 8)));
         at += n;
     }
 }
@@ -188,8 +189,8 @@ add_row(struct reader *r, size_t row, size_t *piece)
     memcpy(p->ids + to, b->ids + from, b->T * sizeof(*b->ids));
     memcpy(p->first + to, b->first + from, b->T * sizeof(*b->first));
     for (; *piece < b->P && b->piece_row[*piece] == row; ++*piece) {
-        const size_t unit = unit_add(r->e, b->piece_source[*piece],
-            b->piece_key[*piece]);
+        const size_t unit =
+            unit_add(r->e, b->piece_source[*piece], b->piece_key[*piece]);
 
         for (const size_t end = t + b->piece_len[*piece]; t < end; t++) {
             if (!b->scored[from + t])
@@ -215,9 +216,10 @@ add_batch(struct reader *r, const struct msg *m)
         die(err.code, "%s: %s", r->e->input, err.msg);
     start(r, r->batch.T);
     if (r->batch.T != r->pack.T)
-        die(EX_INPUT, "%s: message %llu: rows of %zu tokens after rows of "
-            "%zu", r->e->input, (unsigned long long)m->seq, r->batch.T,
-            r->pack.T);
+        die(EX_INPUT,
+            "%s: message %llu: rows of %zu tokens after rows of "
+            "%zu",
+            r->e->input, (unsigned long long)m->seq, r->batch.T, r->pack.T);
     r->tokens += r->batch.ntok;
     for (size_t i = 0; i < r->batch.B; i++) {
         if (r->pack.rows == r->pack.B)
@@ -248,8 +250,10 @@ take_head(struct eval *e, const struct st *head)
     if (stream_info_read(&e->info, head, &err) < 0)
         die(err.code, "%s: %s", e->input, err.msg);
     if (e->info.vocab > e->j[0].m.c.V)
-        die(EX_INPUT, "%s: the stream's vocabulary is %zu, that of %s only "
-            "%zu", e->input, e->info.vocab, e->j[0].path, e->j[0].m.c.V);
+        die(EX_INPUT,
+            "%s: the stream's vocabulary is %zu, that of %s only "
+            "%zu",
+            e->input, e->info.vocab, e->j[0].path, e->j[0].m.c.V);
     for (size_t i = 0; i < e->nj; i++)
         check_tokenizer(e, &e->j[i]);
 }
@@ -261,8 +265,10 @@ finish(struct reader *r)
     size_t n = 0;
 
     if (e->protocol == PROTO_LLAMA && r->tokens < 2 * e->c)
-        die(EX_INPUT, "%s: holds %llu tokens; windows of %zu need at least "
-            "%zu", e->input, (unsigned long long)r->tokens, e->c, 2 * e->c);
+        die(EX_INPUT,
+            "%s: holds %llu tokens; windows of %zu need at least "
+            "%zu",
+            e->input, (unsigned long long)r->tokens, e->c, 2 * e->c);
     if (r->ready)
         pack_flush(&r->pack, e);
     units_merge(e);

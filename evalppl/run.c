@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOKENS = 4096 };     /* of one forward pass, by default */
+enum { TOKENS = 4096 }; /* of one forward pass, by default */
 
 void
 pack_init(struct pack *p, struct eval *e, size_t T)
@@ -35,8 +35,8 @@ pack_init(struct pack *p, struct eval *e, size_t T)
         struct judged *j = &e->j[i];
 
         if (j->m.c.max_pos > 0 && T > j->m.c.max_pos)
-            note("%s: rows of %zu tokens, but it was made for %zu", j->label,
-                T, j->m.c.max_pos);
+            note("%s: rows of %zu tokens, but it was made for %zu", j->label, T,
+                j->m.c.max_pos);
         j->f = fwd_new(&j->m, e->pool, p->B, T);
         j->h = xreallocarray(NULL, n, j->m.c.d * sizeof(*j->h));
         d = j->m.c.d > d ? j->m.c.d : d;
@@ -90,13 +90,13 @@ walk(const struct pack *p, struct judged *j)
 }
 
 static void
-check(const struct eval *e, const struct pack *p, size_t i, size_t k,
-    double v)
+check(const struct eval *e, const struct pack *p, size_t i, size_t k, double v)
 {
     if (!isfinite(v))
-        die(EX_NUM, "%s: the loss of token %" PRIu32 " in document %016"
-            PRIx64 " is not finite", e->j[i].label, p->target[k],
-            e->unit[p->unit[k]].key);
+        die(EX_NUM,
+            "%s: the loss of token %" PRIu32 " in document %016" PRIx64
+            " is not finite",
+            e->j[i].label, p->target[k], e->unit[p->unit[k]].key);
 }
 
 static void
@@ -182,7 +182,11 @@ pack_flush(struct pack *p, struct eval *e)
 
 /* ---- units of one document ---- */
 
-struct key { size_t source; uint64_t key; size_t at; };
+struct key {
+    size_t source;
+    uint64_t key;
+    size_t at;
+};
 
 static int
 key_order(const void *x, const void *y)

@@ -9,20 +9,15 @@ value(const struct eval *e, size_t unit, enum quantity q, size_t model)
     const struct sums *s = &e->sum[unit * e->nj + model];
 
     switch (q) {
-    case Q_NLL:
-        return s->nll;
-    case Q_KL:
-        return s->kl;
-    case Q_KLT:
-        return s->klt;
-    default:
-        return s->agree;
+    case Q_NLL: return s->nll;
+    case Q_KL: return s->kl;
+    case Q_KLT: return s->klt;
+    default: return s->agree;
     }
 }
 
 static double
-paired(const struct eval *e, size_t unit, enum quantity q, size_t a,
-    size_t b)
+paired(const struct eval *e, size_t unit, enum quantity q, size_t a, size_t b)
 {
     return value(e, unit, q, a) - (b != NONE ? value(e, unit, q, b) : 0.0);
 }
@@ -31,8 +26,7 @@ paired(const struct eval *e, size_t unit, enum quantity q, size_t a,
 static int
 counts(const struct eval *e, size_t u, size_t source)
 {
-    return e->unit[u].n > 0
-        && (source == NONE || e->unit[u].source == source);
+    return e->unit[u].n > 0 && (source == NONE || e->unit[u].source == source);
 }
 
 /*
@@ -58,8 +52,7 @@ eval_mean(const struct eval *e, size_t source, enum quantity q, size_t a,
     m.v = x / n;
     for (size_t u = 0; u < e->nunit; u++)
         if (counts(e, u, source)) {
-            const double r = paired(e, u, q, a, b)
-                - m.v * (double)e->unit[u].n;
+            const double r = paired(e, u, q, a, b) - m.v * (double)e->unit[u].n;
 
             sq += r * r;
         }
@@ -88,10 +81,36 @@ double
 t95(size_t n)
 {
     static const double t[] = {
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262,
-        2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101,
-        2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052,
-        2.048, 2.045, 2.042,
+        12.706,
+        4.303,
+        3.182,
+        2.776,
+        2.571,
+        2.447,
+        2.365,
+        2.306,
+        2.262,
+        2.228,
+        2.201,
+        2.179,
+        2.160,
+        2.145,
+        2.131,
+        2.120,
+        2.110,
+        2.101,
+        2.093,
+        2.086,
+        2.080,
+        2.074,
+        2.069,
+        2.064,
+        2.060,
+        2.056,
+        2.052,
+        2.048,
+        2.045,
+        2.042,
     };
     const double z = 1.959964, z3 = z * z * z;
     double df;
@@ -102,8 +121,8 @@ t95(size_t n)
         return t[n - 2];
     df = (double)(n - 1);
     /* Abramowitz and Stegun 26.7.5 */
-    return z + (z3 + z) / (4.0 * df)
-        + (5.0 * z3 * z * z + 16.0 * z3 + 3.0 * z) / (96.0 * df * df);
+    return z + (z3 + z) / (4.0 * df) +
+        (5.0 * z3 * z * z + 16.0 * z3 + 3.0 * z) / (96.0 * df * df);
 }
 
 /* Figures that need the base or the model before distillation. */
@@ -123,7 +142,7 @@ compare(const struct eval *e, size_t source, size_t model, struct figures *f)
         from = eval_mean(e, source, Q_NLL, e->from, NONE).v;
         f->regained = 100.0 * (from - f->nll.v) / (from - base);
     }
-    if (model == e->base) {     /* to itself, by definition */
+    if (model == e->base) { /* to itself, by definition */
         f->kl.v = 0.0;
         f->klt.v = e->temperature != 1.0 ? 0.0 : NAN;
         f->agree.v = 1.0;

@@ -39,12 +39,10 @@ static const struct opt options[] = {
         "keep block inputs only, as student --recompute"),
     OPT_ENUM(0, "act", &a.act, dtypes, "type", "as student --act"),
     OPT_ENUM(0, "grad", &a.grad, dtypes, "type", "as student --grad"),
-    OPT_ENUM(0, "moments", &a.moments, dtypes, "type",
-        "as student --moments"),
+    OPT_ENUM(0, "moments", &a.moments, dtypes, "type", "as student --moments"),
     OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
         "threads (0: all processors)"),
-    OPT_ENUM(0, "format", &a.format, formats, "name", "of the answer"),
-    OPT_END
+    OPT_ENUM(0, "format", &a.format, formats, "name", "of the answer"), OPT_END
 };
 
 /* Bytes that student takes for itself, about. */
@@ -53,10 +51,10 @@ static const struct opt options[] = {
 /* A model by its shape; its weights are not read. */
 struct shape {
     struct config c;
-    size_t *mlp;            /* [L] */
+    size_t *mlp; /* [L] */
     size_t params;
-    size_t head_bytes;      /* of a copy of the head as a stream holds it */
-    size_t window;          /* plan_window of the weights as stored; or 0 */
+    size_t head_bytes; /* of a copy of the head as a stream holds it */
+    size_t window;     /* plan_window of the weights as stored; or 0 */
 };
 
 static void
@@ -75,8 +73,9 @@ from_model(struct shape *s, const char *path)
     model_shape(&m, s->mlp, kept);
     free(kept);
     w = &m.head;
-    s->head_bytes = w->dtype == DT_F32 || w->dtype == DT_BF16
-        || w->dtype == DT_F16 ? w->rows * w->stride
+    s->head_bytes =
+        w->dtype == DT_F32 || w->dtype == DT_BF16 || w->dtype == DT_F16
+        ? w->rows * w->stride
         : w->rows * w->cols * sizeof(float);
     s->window = plan_window(&m, a.rows * a.T, a.top > 0);
     model_close(&m);
@@ -106,8 +105,8 @@ from_config(struct shape *s, const char *path)
 static void
 open_shape(struct shape *s, const char *path)
 {
-    char *config = io_is_dir(path) ? xasprintf("%s/config.json", path)
-        : xstrdup(path);
+    char *config =
+        io_is_dir(path) ? xasprintf("%s/config.json", path) : xstrdup(path);
     char *weights = xasprintf("%s/model.safetensors", path);
     const size_t n = strlen(path);
 
@@ -130,16 +129,16 @@ message_bytes(const struct shape *m, const struct shape *t)
     size_t n = tok * (m->c.V <= 65536 ? 2 : 4) + 4096;
 
     if (t != NULL)
-        n += tok * 2 * t->c.d * t->c.L
-            + tok * (a.top > 0 ? 6 * a.top + 8 : 2 * t->c.d);
+        n += tok * 2 * t->c.d * t->c.L +
+            tok * (a.top > 0 ? 6 * a.top + 8 : 2 * t->c.d);
     return n;
 }
 
 struct answer {
     struct plan p;
-    size_t embed, blocks, head;         /* parameters by part */
+    size_t embed, blocks, head; /* parameters by part */
     size_t teacher_params, teacher_weights, teacher_work, teacher_states;
-    double forward, teacher_forward;    /* operations a token */
+    double forward, teacher_forward; /* operations a token */
     size_t micro;
 };
 
@@ -148,8 +147,10 @@ make_step(struct answer *r, const struct shape *m, const struct shape *t,
     struct pool *pool)
 {
     const struct loss_opt loss = {
-        .w_ce = t != NULL ? 0.25 : 1.0, .w_kl = t != NULL,
-        .w_sh = t != NULL && t->c.d == m->c.d, .tau = 3.0,
+        .w_ce = t != NULL ? 0.25 : 1.0,
+        .w_kl = t != NULL,
+        .w_sh = t != NULL && t->c.d == m->c.d,
+        .tau = 3.0,
     };
     struct tmodel tm;
     struct step *s;
@@ -158,12 +159,15 @@ make_step(struct answer *r, const struct shape *m, const struct shape *t,
     s = step_new(&tm, pool, &loss, r->micro, a.T,
         (a.recompute ? BWD_RECOMPUTE : 0) | (a.act == 1 ? BWD_BF16 : 0),
         t != NULL && a.top == 0 ? t->c.d : 0, t != NULL ? a.top : 0);
-    plan_make(&r->p, &tm, s, &(struct plan_load){
-        .T = a.T, .tokens = a.rows * a.T,
-        .head = t != NULL && a.top == 0 ? t->head_bytes : 0,
-        .input = 2 * message_bytes(m, t), .program = PROGRAM,
-        .moments = a.moments == 1 ? DT_BF16 : DT_F32,
-    });
+    plan_make(&r->p, &tm, s,
+        &(struct plan_load){
+            .T = a.T,
+            .tokens = a.rows * a.T,
+            .head = t != NULL && a.top == 0 ? t->head_bytes : 0,
+            .input = 2 * message_bytes(m, t),
+            .program = PROGRAM,
+            .moments = a.moments == 1 ? DT_BF16 : DT_F32,
+        });
     step_free(s);
     tmodel_release(&tm);
 }
@@ -178,8 +182,8 @@ make_teacher(struct answer *r, const struct shape *t, struct pool *pool)
     tmodel_layout(&tm, &t->c, t->mlp, DT_F32);
     f = fwd_new_blocks(&tm.m, pool, plan_teacher_micro(0, a.rows, a.T), a.T);
     r->teacher_params = t->params;
-    r->teacher_weights = t->window > 0 ? t->window
-        : plan_window(&tm.m, a.rows * a.T, a.top > 0);
+    r->teacher_weights =
+        t->window > 0 ? t->window : plan_window(&tm.m, a.rows * a.T, a.top > 0);
     r->teacher_work = fwd_bytes(f);
     if (a.top > 0) {
         top = head_top_new(&tm.m, pool, a.top, 0);
@@ -187,8 +191,8 @@ make_teacher(struct answer *r, const struct shape *t, struct pool *pool)
         head_top_free(top);
     }
     /* of a whole batch: fp32, and as they are sent */
-    r->teacher_states = plan_states(&tm.m, a.rows * a.T) * 3 / 2
-        + a.rows * a.T * (a.top > 0 ? 10 * a.top + 16 : 0);
+    r->teacher_states = plan_states(&tm.m, a.rows * a.T) * 3 / 2 +
+        a.rows * a.T * (a.top > 0 ? 10 * a.top + 16 : 0);
     r->teacher_forward = plan_flop_forward(&t->c, t->mlp, a.T);
     fwd_free(f);
     tmodel_release(&tm);
@@ -246,8 +250,7 @@ put_flop(struct buf *b, const char *name, double v)
 }
 
 static void
-print(const struct answer *r, const struct shape *m, int teacher,
-    struct buf *b)
+print(const struct answer *r, const struct shape *m, int teacher, struct buf *b)
 {
     put_size(b, "parameters", r->p.params);
     put_size(b, "parameters.embedding", r->embed);
@@ -280,8 +283,8 @@ main(int argc, char **argv)
     struct answer r;
     struct buf b = { 0 };
 
-    opt_parse(argc, argv, options, "predict memory and arithmetic of a run",
-        "", 0, 0, NULL);
+    opt_parse(argc, argv, options, "predict memory and arithmetic of a run", "",
+        0, 0, NULL);
     if (a.model == NULL)
         die(EX_USAGE, "-m is needed; see plan -h");
     open_shape(&m, a.model);
@@ -297,8 +300,8 @@ main(int argc, char **argv)
         die(EX_USAGE, "--top %zu: the vocabulary is %zu", a.top, m.c.V);
     make_answer(&r, &m, a.teacher != NULL ? &t : NULL);
     if (r.p.params != m.params)
-        die(EX_SYS, "%s: its parts add up to %zu parameters, not %zu",
-            a.model, r.p.params, m.params);
+        die(EX_SYS, "%s: its parts add up to %zu parameters, not %zu", a.model,
+            r.p.params, m.params);
     print(&r, &m, a.teacher != NULL, &b);
     if (a.format == 0 && r.p.total > plan_limit())
         note("this machine (or its cgroup) has only %.1f GB",

@@ -26,8 +26,10 @@ take_head(const struct st *head, const char *name, const struct model *m,
         die(EX_INPUT, "%s: was made with another tokenizer than that of %s",
             name, tokenizer);
     if (info.vocab > m->c.V)
-        die(EX_INPUT, "%s: the stream's vocabulary is %zu, the model's only "
-            "%zu", name, info.vocab, m->c.V);
+        die(EX_INPUT,
+            "%s: the stream's vocabulary is %zu, the model's only "
+            "%zu",
+            name, info.vocab, m->c.V);
     stream_info_release(&info);
 }
 
@@ -73,17 +75,17 @@ calib_read(struct calib *c, const char *addr, size_t rows,
         if (batch_unpack(&b, &msg, m->c.V, &e) < 0)
             die(e.code, "%s: %s", msg_in_name(in), e.msg);
         if (c->R > 0 && b.T != c->T)
-            die(EX_INPUT, "%s: message %llu: rows of %zu tokens after rows "
-                "of %zu", msg_in_name(in), (unsigned long long)msg.seq, b.T,
-                c->T);
+            die(EX_INPUT,
+                "%s: message %llu: rows of %zu tokens after rows "
+                "of %zu",
+                msg_in_name(in), (unsigned long long)msg.seq, b.T, c->T);
         c->T = b.T;
         add_rows(c, &b, rows == 0 || b.B < rows - c->R ? b.B : rows - c->R);
     }
     if (r < 0)
         die_err(&e);
     if (c->n == 0)
-        die(EX_INPUT, "%s: no scored tokens to calibrate on",
-            msg_in_name(in));
+        die(EX_INPUT, "%s: no scored tokens to calibrate on", msg_in_name(in));
     batch_release(&b);
     msg_in_close(in);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOKENS = 4096 };     /* of one pass */
+enum { TOKENS = 4096 }; /* of one pass */
 
 double
 score_sum(const struct score *s)
@@ -29,8 +29,8 @@ judge_bytes(const struct model *m, const struct calib *c)
 {
     const size_t row = c->T * sizeof(float);
 
-    return (m->c.L + 1) * c->R * row * m->c.d + c->n * m->c.d * sizeof(float)
-        + chunk_of(c) * row * (2 * m->c.d + model_widest(m));
+    return (m->c.L + 1) * c->R * row * m->c.d + c->n * m->c.d * sizeof(float) +
+        chunk_of(c) * row * (2 * m->c.d + model_widest(m));
 }
 
 /* Rows r0.. of the data, at most a chunk. */
@@ -40,8 +40,10 @@ rows_at(const struct judge *j, size_t r0)
     const struct calib *c = j->c;
 
     return (struct rows){
-        c->R - r0 < j->chunk ? c->R - r0 : j->chunk, c->T,
-        c->ids + r0 * c->T, c->first + r0 * c->T,
+        c->R - r0 < j->chunk ? c->R - r0 : j->chunk,
+        c->T,
+        c->ids + r0 * c->T,
+        c->first + r0 * c->T,
     };
 }
 
@@ -66,8 +68,7 @@ final_states(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
 
     fwd_norm(f, r, x, j->x);
     for (size_t i = 0; i < n; i++)
-        memcpy(h + i * d, j->x + (j->c->at[k + i] - base) * d,
-            d * sizeof(*h));
+        memcpy(h + i * d, j->x + (j->c->at[k + i] - base) * d, d * sizeof(*h));
 }
 
 /* Add losses and divergences of a chunk whose last block gave x. */
@@ -82,8 +83,8 @@ add_scores(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
         return;
     p = xreallocarray(NULL, n, sizeof(*p));
     final_states(j, f, r, r0, *k, n, x, j->h);
-    head_score_pair(f, j->h, j->base, j->hp + *k * d, j->c->target + *k, n,
-        1.0, p);
+    head_score_pair(f, j->h, j->base, j->hp + *k * d, j->c->target + *k, n, 1.0,
+        p);
     for (size_t i = 0; i < n; i++) {
         s->nll += p[i].nll_q;
         s->kl += p[i].kl;
@@ -125,8 +126,7 @@ judge_init(struct judge *j, const struct model *m, const struct calib *c,
     j->importance = xcalloc(L, sizeof(*j->importance));
     j->influence = xcalloc(L, sizeof(*j->influence));
     for (size_t i = 0; i <= L; i++)
-        j->cache[i] = xreallocarray(NULL, c->R * c->T,
-            m->c.d * sizeof(float));
+        j->cache[i] = xreallocarray(NULL, c->R * c->T, m->c.d * sizeof(float));
     for (size_t i = 0; i < L; i++)
         j->importance[i] = xcalloc(m->block[i].mlp, sizeof(double));
 }
@@ -226,8 +226,8 @@ judge_profile(struct judge *j, const struct shape *s, size_t from)
             add_profile(j, s->block[i], &r, x, y);
         }
         if (first)
-            final_states(j, j->f, &r, r0, k, n,
-                j->cache[s->n] + r0 * td, j->hp + k * j->m->c.d);
+            final_states(j, j->f, &r, r0, k, n, j->cache[s->n] + r0 * td,
+                j->hp + k * j->m->c.d);
         k += n;
     }
     for (size_t i = from; i < s->n; i++)

@@ -24,13 +24,13 @@ static const char *const types[] = { "f32", "bf16", NULL };
 
 static struct {
     const char *model, *out, *tokenizer, *params, *report;
-    double ratio;               /* NAN: not given */
+    double ratio; /* NAN: not given */
     size_t blocks, width, multiple, candidates, rows, threads;
     int type;
 } a = { .ratio = NAN, .candidates = 8, .rows = 16 };
 
-static const struct opt options[] = {
-    OPT_STR('m', "model", &a.model, "model", "the model to cut"),
+static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
+                                          "the model to cut"),
     OPT_STR('o', "output", &a.out, "folder", "the smaller model"),
     OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
         "tokenizer files to export (default: the model's)"),
@@ -56,8 +56,7 @@ static const struct opt options[] = {
     OPT_ENUM(0, "dtype", &a.type, types, "type", "type of the weights written"),
     OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
         "threads (0: all processors)"),
-    OPT_END
-};
+    OPT_END };
 
 /* "84M", "1.5G", "84000000": a count with decimal suffix. */
 static size_t
@@ -90,8 +89,8 @@ max_params(const struct model *m)
     if (a.params != NULL)
         most = parse_count(a.params);
     if (!isnan(a.ratio)) {
-        const size_t n = (size_t)floor((double)model_params(m)
-            * (1.0 - a.ratio));
+        const size_t n =
+            (size_t)floor((double)model_params(m) * (1.0 - a.ratio));
 
         most = n < most ? n : most;
     }
@@ -118,11 +117,10 @@ set_goal(struct goal *g, const struct model *m)
     g->multiple = a.multiple > 0 ? a.multiple : auto_multiple(m);
     g->candidates = a.candidates;
     if (g->blocks > m->c.L)
-        die(EX_USAGE, "--blocks %zu: %s has %zu", g->blocks, m->path,
-            m->c.L);
+        die(EX_USAGE, "--blocks %zu: %s has %zu", g->blocks, m->path, m->c.L);
     if (g->width > m->c.mlp)
-        die(EX_USAGE, "--width %zu: the MLPs of %s have %zu channels",
-            g->width, m->path, m->c.mlp);
+        die(EX_USAGE, "--width %zu: the MLPs of %s have %zu channels", g->width,
+            m->path, m->c.mlp);
     if (g->params == SIZE_MAX && g->blocks == 0)
         g->blocks = m->c.L;
     if (g->multiple > m->c.mlp)
@@ -138,7 +136,8 @@ open_model(struct model *m)
     if (a.model == NULL || a.out == NULL)
         die(EX_USAGE, "-m and -o are needed; see prune -h");
     if (a.params == NULL && isnan(a.ratio) && a.blocks == 0 && a.width == 0)
-        die(EX_USAGE, "how small? give --params, --ratio, --blocks or "
+        die(EX_USAGE,
+            "how small? give --params, --ratio, --blocks or "
             "--width");
     if (io_exists(a.out))
         die(EX_USAGE, "%s: exists already", a.out);
@@ -178,9 +177,10 @@ refuse_memory(const struct model *m, const struct calib *c)
     const size_t need = judge_bytes(m, c), limit = plan_limit();
 
     if (need > limit)
-        die(EX_SYS, "%.1f GB are needed for %zu rows of %zu tokens and this "
-            "machine has %.1f GB: use fewer --calib-rows", (double)need * 1e-9,
-            c->R, c->T, (double)limit * 1e-9);
+        die(EX_SYS,
+            "%.1f GB are needed for %zu rows of %zu tokens and this "
+            "machine has %.1f GB: use fewer --calib-rows",
+            (double)need * 1e-9, c->R, c->T, (double)limit * 1e-9);
 }
 
 /* The model that the chosen trial describes. */
@@ -277,12 +277,12 @@ main(int argc, char **argv)
     judge_cut(&search, &judge, &small);
     if (config_windows_lost(&small.c))
         warn("blocks with a window are not five of six any more: layer_types "
-            "in config.json says which have one, but llama.cpp does not read "
-            "it");
-    prog_catch_stop();          /* from here on it is written to its end */
+             "in config.json says which have one, but llama.cpp does not read "
+             "it");
+    prog_catch_stop(); /* from here on it is written to its end */
     prog_saving(1);
-    if (model_export(&small, a.out, a.type == 0 ? DT_F32 : DT_BF16,
-            tokenizer, &e) < 0)
+    if (model_export(&small, a.out, a.type == 0 ? DT_F32 : DT_BF16, tokenizer,
+            &e) < 0)
         die_err(&e);
     if (a.report != NULL)
         write_report(&search);

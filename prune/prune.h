@@ -13,11 +13,11 @@
 
 struct calib {
     size_t R, T;
-    uint32_t *ids, *first;  /* [R,T] as in struct rows */
-    size_t n;               /* scored predictions, in order of place */
-    size_t *at;             /* [n] place in [R,T] */
-    uint32_t *target;       /* [n] */
-    size_t ntok;            /* without padding */
+    uint32_t *ids, *first; /* [R,T] as in struct rows */
+    size_t n;              /* scored predictions, in order of place */
+    size_t *at;            /* [n] place in [R,T] */
+    uint32_t *target;      /* [n] */
+    size_t ntok;           /* without padding */
 };
 /* Read up to `rows` rows of batches (0: all); dies on damage, and on ids of
  * another tokenizer than that at path `tokenizer`, if there is one. */
@@ -30,12 +30,12 @@ void calib_release(struct calib *c);
 /* Which blocks are walked, and how much of their MLPs. */
 struct shape {
     size_t n;
-    size_t *block;          /* [n] indices in the model */
-    size_t *width;          /* [n] channels kept; that of the block: all */
+    size_t *block; /* [n] indices in the model */
+    size_t *width; /* [n] channels kept; that of the block: all */
 };
 
 struct score {
-    double nll, kl;         /* nats a token; KL(unpruned || this), T = 1 */
+    double nll, kl; /* nats a token; KL(unpruned || this), T = 1 */
 };
 /* What is minimised: log perplexity and divergence, both in nats. */
 double score_sum(const struct score *s);
@@ -44,17 +44,17 @@ struct judge {
     const struct model *m;
     const struct calib *c;
     struct pool *pool;
-    struct fwd *f, *base;   /* base: the unpruned model's head */
-    size_t chunk;           /* rows at a time */
-    float *x, *act, *h;     /* of one chunk */
-    float *hp;              /* [c->n,d] unpruned final states */
-    float **cache;          /* [L+1] inputs [R,T,d] of the walked blocks, by
+    struct fwd *f, *base; /* base: the unpruned model's head */
+    size_t chunk;         /* rows at a time */
+    float *x, *act, *h;   /* of one chunk */
+    float *hp;            /* [c->n,d] unpruned final states */
+    float **cache;        /* [L+1] inputs [R,T,d] of the walked blocks, by
                              * place in the list; last: their output */
-    double **importance;    /* [L][mlp] of every walked block's channels */
-    double *influence;      /* [L] 1 - cos(input, output), mean over tokens */
+    double **importance;  /* [L][mlp] of every walked block's channels */
+    double *influence;    /* [L] 1 - cos(input, output), mean over tokens */
 };
-void judge_init(struct judge *j, const struct model *m,
-    const struct calib *c, struct pool *pool);
+void judge_init(struct judge *j, const struct model *m, const struct calib *c,
+    struct pool *pool);
 void judge_release(struct judge *j);
 size_t judge_bytes(const struct model *m, const struct calib *c);
 /*
@@ -75,27 +75,27 @@ void judge_model(struct judge *j, const struct model *m, struct score *out);
 /* ---- search.c: what to cut ---- */
 
 struct goal {
-    size_t params;          /* at most; SIZE_MAX: no limit */
-    size_t blocks;          /* kept exactly; 0: any number */
-    size_t width;           /* of the MLPs exactly; 0: any */
-    size_t multiple;        /* of which widths are */
-    size_t candidates;      /* blocks tried a round; 0: all */
+    size_t params;     /* at most; SIZE_MAX: no limit */
+    size_t blocks;     /* kept exactly; 0: any number */
+    size_t width;      /* of the MLPs exactly; 0: any */
+    size_t multiple;   /* of which widths are */
+    size_t candidates; /* blocks tried a round; 0: all */
 };
 
 /* One configuration that was evaluated. */
 struct trial {
-    const char *kind;       /* "whole", "drop", "mix", "cut" */
+    const char *kind; /* "whole", "drop", "mix", "cut" */
     struct shape s;
-    size_t width;           /* widest MLP */
+    size_t width; /* widest MLP */
     size_t params;
     struct score score;
     double seconds;
-    int taken;              /* the step that was taken; the mix chosen */
+    int taken; /* the step that was taken; the mix chosen */
 };
 struct search {
     struct trial *t;
     size_t n, cap;
-    size_t best;            /* index of the mix that is chosen */
+    size_t best; /* index of the mix that is chosen */
 };
 /* Fill *s; the chosen trial's channels are in chan [L][width] of the model's
  * blocks, NULL where all are kept.  Dies (EX_USAGE) when nothing meets the

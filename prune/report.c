@@ -15,8 +15,9 @@ shape_text(const struct shape *s, char *out, size_t size)
 
         while (i + 1 < s->n && s->block[i + 1] == s->block[i] + 1)
             i++;
-        n += (size_t)snprintf(out + n, size - n, s->block[i] > from
-            ? "%s%zu-%zu" : "%s%zu", n > 0 ? "," : "", from, s->block[i]);
+        n += (size_t)snprintf(out + n, size - n,
+            s->block[i] > from ? "%s%zu-%zu" : "%s%zu", n > 0 ? "," : "", from,
+            s->block[i]);
     }
 }
 
@@ -24,15 +25,15 @@ void
 report_tsv(const struct search *s, FILE *f)
 {
     fputs("kind\ttaken\tblocks\tkept\twidth\tparameters\tnll\tppl\tkl\tscore"
-        "\tseconds\n", f);
+          "\tseconds\n",
+        f);
     for (size_t i = 0; i < s->n; i++) {
         const struct trial *t = &s->t[i];
         char kept[8192];
 
         shape_text(&t->s, kept, sizeof(kept));
         fprintf(f, "%s\t%d\t%zu\t%s\t%zu\t%zu\t%.8f\t%.6f\t%.8f\t%.8f\t%.3f\n",
-            t->kind, t->taken, t->s.n, kept, t->width, t->params,
-            t->score.nll, exp(t->score.nll), t->score.kl,
-            score_sum(&t->score), t->seconds);
+            t->kind, t->taken, t->s.n, kept, t->width, t->params, t->score.nll,
+            exp(t->score.nll), t->score.kl, score_sum(&t->score), t->seconds);
     }
 }

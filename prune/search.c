@@ -43,10 +43,8 @@ static void
 shape_drop(struct shape *s, size_t i)
 {
     s->n--;
-    memmove(s->block + i, s->block + i + 1,
-        (s->n - i) * sizeof(*s->block));
-    memmove(s->width + i, s->width + i + 1,
-        (s->n - i) * sizeof(*s->width));
+    memmove(s->block + i, s->block + i + 1, (s->n - i) * sizeof(*s->block));
+    memmove(s->width + i, s->width + i + 1, (s->n - i) * sizeof(*s->width));
 }
 
 static size_t
@@ -91,7 +89,7 @@ fit_width(const struct model *m, struct shape *s, const struct goal *g)
     if (g->width > 0)
         return -1;
     for (w = shape_width(s) / g->multiple * g->multiple; w > 0;
-            w -= g->multiple) {
+         w -= g->multiple) {
         set_widths(m, s, w);
         if (shape_params(m, s) <= g->params)
             return 0;
@@ -124,7 +122,10 @@ record(struct search *s, const char *kind, const struct model *m,
 
 /* ---- channels ---- */
 
-struct rank { double v; size_t i; };
+struct rank {
+    double v;
+    size_t i;
+};
 
 static int
 rank_order(const void *x, const void *y)
@@ -232,8 +233,8 @@ try_mix(struct search *s, struct judge *j, const struct shape *now,
     free_flags(f, mix.n);
     record(s, "mix", j->m, &mix, &score, start);
     shape_release(&mix);
-    if (s->best == SIZE_MAX
-            || score_sum(&score) < score_sum(&s->t[s->best].score)) {
+    if (s->best == SIZE_MAX ||
+        score_sum(&score) < score_sum(&s->t[s->best].score)) {
         free_channels(*best, j->m->c.L);
         *best = chan;
         s->best = s->n - 1;
@@ -279,8 +280,8 @@ drop_one(struct search *s, struct judge *j, struct shape *now,
         shape_drop(&less, i);
         record(s, "drop", j->m, &less, &score, start);
         shape_release(&less);
-        if (best == SIZE_MAX
-                || score_sum(&score) < score_sum(&s->t[best].score)) {
+        if (best == SIZE_MAX ||
+            score_sum(&score) < score_sum(&s->t[best].score)) {
             best = s->n - 1;
             at = i;
         }
@@ -345,11 +346,11 @@ most_trials(const struct model *m, const struct goal *g)
             s.width[i] = m->block[i].mlp;
         }
         whole = g->blocks == 0 && shape_params(m, &s) <= g->params;
-        total += (g->blocks == 0 || n == g->blocks)
-            && fit_width(m, &s, g) == 0;
+        total += (g->blocks == 0 || n == g->blocks) && fit_width(m, &s, g) == 0;
         if (n > least && !whole)
-            total += (double)(g->candidates > 0 && g->candidates < n
-                ? g->candidates : n);
+            total +=
+                (double)(g->candidates > 0 && g->candidates < n ? g->candidates
+                                                                : n);
         shape_release(&s);
     }
     return total;
@@ -362,8 +363,10 @@ search_run(struct search *s, struct judge *j, const struct goal *g,
     struct shape now;
 
     if (fewest(j->m, g) > g->params)
-        die(EX_USAGE, "%s: cannot be cut to %zu parameters in this way: the "
-            "fewest are %zu", j->m->path, g->params, fewest(j->m, g));
+        die(EX_USAGE,
+            "%s: cannot be cut to %zu parameters in this way: the "
+            "fewest are %zu",
+            j->m->path, g->params, fewest(j->m, g));
     memset(s, 0, sizeof(*s));
     *chan = NULL;
     progress_begin("searching", most_trials(j->m, g), "configurations");
@@ -375,8 +378,7 @@ search_run(struct search *s, struct judge *j, const struct goal *g,
         if (g->blocks == 0 || now.n == g->blocks)
             try_mix(s, j, &now, g, chan);
         whole = shape_params(j->m, &now) <= g->params;
-        if (now.n == 1 || now.n == g->blocks
-                || (whole && g->blocks == 0))
+        if (now.n == 1 || now.n == g->blocks || (whole && g->blocks == 0))
             break;
         left = drop_one(s, j, &now, g);
         /* Narrower MLPs and fewer blocks will hardly do better than these. */
@@ -386,8 +388,10 @@ search_run(struct search *s, struct judge *j, const struct goal *g,
     progress_end();
     shape_release(&now);
     if (s->best == SIZE_MAX)
-        die(EX_USAGE, "%s: no mix of blocks and channels has at most %zu "
-            "parameters", j->m->path, g->params);
+        die(EX_USAGE,
+            "%s: no mix of blocks and channels has at most %zu "
+            "parameters",
+            j->m->path, g->params);
     s->t[s->best].taken = 1;
 }
 

@@ -6,8 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { W = 420, LEFT = 50, RIGHT = 406, TOP = 26, BOTTOM = 222, ROW = 20,
-    NAME = 14 };
+enum {
+    W = 420,
+    LEFT = 50,
+    RIGHT = 406,
+    TOP = 26,
+    BOTTOM = 222,
+    ROW = 20,
+    NAME = 14
+};
 
 /* ---- scales ---- */
 
@@ -19,7 +26,7 @@ struct axis {
     double lo, hi, from, to;
     double tick[TICKS];
     size_t ntick;
-    int digits;             /* decimals of a tick; -1: as %g */
+    int digits; /* decimals of a tick; -1: as %g */
 };
 
 static void
@@ -78,16 +85,17 @@ tick_text(const struct axis *a, size_t i, char *out, size_t size)
 static void
 label(struct buf *b, double x, double y, const char *class, const char *text)
 {
-    put(b, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">%s</text>\n", x, y,
-        class, text);
+    put(b, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">%s</text>\n", x, y, class,
+        text);
 }
 
 static void
-rule(struct buf *b, double x, double y, double x2, double y2,
-    const char *class)
+rule(struct buf *b, double x, double y, double x2, double y2, const char *class)
 {
-    put(b, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
-        "class=\"%s\"/>\n", x, y, x2, y2, class);
+    put(b,
+        "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
+        "class=\"%s\"/>\n",
+        x, y, x2, y2, class);
 }
 
 /* Series differ in colour and in form. */
@@ -203,7 +211,7 @@ static double *
 running_mean(const struct series *s, size_t h)
 {
     double *mean = xreallocarray(NULL, s->n, sizeof *mean), sum = 0.0;
-    size_t n = 0, last = 0;             /* summed: up to last */
+    size_t n = 0, last = 0; /* summed: up to last */
 
     for (size_t i = 0; i < s->n; i++) {
         for (; last < s->n && last <= i + h; last++)
@@ -281,9 +289,9 @@ chart_rows(struct buf *b, const struct chart *c, const char *const *name)
     if (nothing(c))
         return;
     begin(b, c, (int)bottom + 40);
-    for (size_t i = 0; i < n; i++)      /* a column is about 7 wide */
-        x.from = fmax(x.from, 20.0 + 7.0 * (double)columns(fitted(text,
-            name[i], NAME)));
+    for (size_t i = 0; i < n; i++) /* a column is about 7 wide */
+        x.from = fmax(x.from,
+            20.0 + 7.0 * (double)columns(fitted(text, name[i], NAME)));
     for (size_t k = 0; k < c->ns; k++)
         for (size_t i = 0; i < n; i++) {
             hold(&x, c->s[k].y[i]);
@@ -299,8 +307,8 @@ chart_rows(struct buf *b, const struct chart *c, const char *const *name)
         label(b, x.from - 8, y + 4, "e", fitted(text, name[i], NAME));
         /* Side by side, that none hides another. */
         for (size_t k = 0; k < c->ns; k++)
-            value(b, &x, &c->s[k], i, y + 10.0 * (((double)k + 0.5)
-                / (double)c->ns - 0.5));
+            value(b, &x, &c->s[k], i,
+                y + 10.0 * (((double)k + 0.5) / (double)c->ns - 0.5));
     }
     buf_adds(b, "</svg>\n</figure>\n");
 }

@@ -9,14 +9,14 @@
 /* A value a point; NAN is a gap.  Borrowed. */
 struct series {
     const char *name;
-    size_t colour;          /* of the page's six, counted round */
-    const double *x, *y;    /* [n]; x is not used by chart_rows */
-    const double *low, *high;   /* [n] interval of y, for chart_rows */
+    size_t colour;            /* of the page's six, counted round */
+    const double *x, *y;      /* [n]; x is not used by chart_rows */
+    const double *low, *high; /* [n] interval of y, for chart_rows */
     size_t n;
 };
 
 struct chart {
-    const char *id;         /* of the element, a word of our own */
+    const char *id; /* of the element, a word of our own */
     const char *title, *note;
     const char *x, *y;      /* labels of the axes, with units */
     int tight;              /* scaled to the running means */
@@ -28,7 +28,6 @@ struct chart {
  * Nothing is drawn when no series has a value. */
 void chart_lines(struct buf *b, const struct chart *c);
 /* Values of named rows, one below the other: the same n in all series. */
-void chart_rows(struct buf *b, const struct chart *c,
-    const char *const *name);
+void chart_rows(struct buf *b, const struct chart *c, const char *const *name);
 
 #endif

@@ -14,7 +14,8 @@ cost(const struct eval *v, size_t model, size_t source)
 {
     const double ppl = eval_real(v, model, source, "ppl");
 
-    return v->base == NONE ? ppl
+    return v->base == NONE
+        ? ppl
         : 100.0 * (ppl / eval_real(v, v->base, source, "ppl") - 1.0);
 }
 
@@ -40,8 +41,12 @@ by_source(struct buf *b, const struct eval *v, struct chart *c, int kl)
             high[i] = at[i] + se;
         }
         if (m != v->base)
-            s[c->ns++] = (struct series){ .name = v->model[m], .colour = m,
-                .y = at, .low = low, .high = high, .n = v->nsource };
+            s[c->ns++] = (struct series){ .name = v->model[m],
+                .colour = m,
+                .y = at,
+                .low = low,
+                .high = high,
+                .n = v->nsource };
     }
     chart_rows(b, c, v->source);
     free(y);
@@ -50,10 +55,15 @@ by_source(struct buf *b, const struct eval *v, struct chart *c, int kl)
 void
 charts_sources(struct buf *b, const struct eval *v)
 {
-    struct chart ppl = { .id = "ppl", .title = "Perplexity above the base "
-        "model\xe2\x80\x99s", .note = "On the same documents.", .x = "%" };
-    struct chart kl = { .id = "kl", .title = "KL from the base model",
-        .note = "With 95 % intervals.", .x = "nats a token" };
+    struct chart ppl = { .id = "ppl",
+        .title = "Perplexity above the base "
+                 "model\xe2\x80\x99s",
+        .note = "On the same documents.",
+        .x = "%" };
+    struct chart kl = { .id = "kl",
+        .title = "KL from the base model",
+        .note = "With 95 % intervals.",
+        .x = "nats a token" };
 
     if (v->nsource == 0)
         return;
@@ -82,16 +92,22 @@ one_column(struct buf *b, const struct log *const *g, size_t n, int column)
 {
     static const struct chart all[NLOG] = {
         [CE] = { .id = "ce", .title = "Cross-entropy", .y = "nats a token" },
-        [KL] = { .id = "kl-log", .title = "KL from the teacher",
+        [KL] = { .id = "kl-log",
+            .title = "KL from the teacher",
             .note = "At the training temperature, times its square.",
             .y = "nats a token" },
-        [SQUAREHEAD] = { .id = "squarehead", .title = "SquareHead",
+        [SQUAREHEAD] = { .id = "squarehead",
+            .title = "SquareHead",
             .note = "Hidden states against the teacher\xe2\x80\x99s.",
             .y = "relative squared error" },
-        [NORM] = { .id = "norm", .title = "Gradient norm",
-            .note = "Before clipping.", .y = "norm" },
-        [SPEED] = { .id = "speed", .title = "Speed",
-            .note = "With the time that the input took.", .y = "tokens/s" },
+        [NORM] = { .id = "norm",
+            .title = "Gradient norm",
+            .note = "Before clipping.",
+            .y = "norm" },
+        [SPEED] = { .id = "speed",
+            .title = "Speed",
+            .note = "With the time that the input took.",
+            .y = "tokens/s" },
     };
     struct series *s = xcalloc(n, sizeof *s);
     struct chart c = all[column];
@@ -105,8 +121,10 @@ one_column(struct buf *b, const struct log *const *g, size_t n, int column)
     for (size_t k = 0; k < n; k++)
         if (log_has(g[k], column))
             s[c.ns++] = (struct series){ .name = g[k]->name,
-                .colour = g[k]->colour, .x = g[k]->v[STEP],
-                .y = g[k]->v[column], .n = g[k]->n };
+                .colour = g[k]->colour,
+                .x = g[k]->v[STEP],
+                .y = g[k]->v[column],
+                .n = g[k]->n };
     if (c.ns > 0)
         chart_lines(b, &c);
     free(s);
@@ -122,16 +140,23 @@ paired(struct buf *b, const struct log *const *g, size_t n)
     double *d = xreallocarray(NULL, n * last->n, sizeof *d);
     char *title = xasprintf("Cross-entropy less that of %s", last->name);
     char label[80];
-    const struct chart c = { .id = "paired", .title = title, .note =
-        "On the same batch; below 0 is better.", .x =
-        step_label(last, label, sizeof label), .y = "nats a token",
-        .tight = 1, .s = s, .ns = n - 1 };
+    const struct chart c = { .id = "paired",
+        .title = title,
+        .note = "On the same batch; below 0 is better.",
+        .x = step_label(last, label, sizeof label),
+        .y = "nats a token",
+        .tight = 1,
+        .s = s,
+        .ns = n - 1 };
 
     for (size_t k = 0; k + 1 < n; k++) {
         for (size_t i = 0; i < last->n; i++)
             d[k * last->n + i] = g[k]->v[CE][i] - last->v[CE][i];
-        s[k] = (struct series){ .name = g[k]->name, .colour = g[k]->colour,
-            .x = g[k]->v[STEP], .y = d + k * last->n, .n = last->n };
+        s[k] = (struct series){ .name = g[k]->name,
+            .colour = g[k]->colour,
+            .x = g[k]->v[STEP],
+            .y = d + k * last->n,
+            .n = last->n };
     }
     chart_lines(b, &c);
     free(title);

@@ -13,7 +13,7 @@ static const char *const all = "(all)";
 static size_t
 place(const char **name, size_t *n, size_t max, const char *what)
 {
-    for (size_t i = *n; i-- > 0;)       /* mostly the last */
+    for (size_t i = *n; i-- > 0;) /* mostly the last */
         if (strcmp(name[i], what) == 0)
             return i;
     if (*n == max)
@@ -29,8 +29,7 @@ row_of(const struct eval *v, size_t model, size_t source)
 }
 
 double
-eval_real(const struct eval *v, size_t model, size_t source,
-    const char *column)
+eval_real(const struct eval *v, size_t model, size_t source, const char *column)
 {
     return table_real(&v->t, row_of(v, model, source),
         table_column(&v->t, column));
@@ -43,8 +42,8 @@ find_roles(struct eval *v)
 {
     v->base = v->from = NONE;
     for (size_t m = v->nmodel; m-- > 0;) {
-        if (eval_real(v, m, NONE, "kl") == 0.0
-            && isnan(eval_real(v, m, NONE, "kl_se")))
+        if (eval_real(v, m, NONE, "kl") == 0.0 &&
+            isnan(eval_real(v, m, NONE, "kl_se")))
             v->base = m;
         else if (fabs(eval_real(v, m, NONE, "regained")) == 0.0)
             v->from = m;
@@ -62,10 +61,10 @@ index_rows(struct eval *v, struct err *e)
     for (size_t i = 0; i < v->t.nrow; i++) {
         const char *name = table_cell(&v->t, i, source);
         const int whole = strcmp(name, all) == 0;
-        const size_t s = whole ? NONE
-            : place(v->source, &v->nsource, SOURCES, name);
-        const size_t m = place(v->model, &v->nmodel, MODELS,
-            table_cell(&v->t, i, model));
+        const size_t s =
+            whole ? NONE : place(v->source, &v->nsource, SOURCES, name);
+        const size_t m =
+            place(v->model, &v->nmodel, MODELS, table_cell(&v->t, i, model));
 
         if (m == NONE || (s == NONE && !whole))
             v->left_out++;
@@ -93,21 +92,23 @@ parse(struct eval *v, struct err *e)
             v->protocol = v->l.line[at - 1] + 2;
     if (v->l.torn)
         return err_set(e, EX_INPUT, "line %zu: it is cut short", v->l.n);
-    if (table_parse(&v->t, &v->l, &at, e) < 0
-        || table_need(&v->t, "model source", 0, e) < 0
-        || table_need(&v->t, "parameters documents tokens ppl", 1, e) < 0
-        || index_rows(v, e) < 0)
+    if (table_parse(&v->t, &v->l, &at, e) < 0 ||
+        table_need(&v->t, "model source", 0, e) < 0 ||
+        table_need(&v->t, "parameters documents tokens ppl", 1, e) < 0 ||
+        index_rows(v, e) < 0)
         return -1;
     find_roles(v);
     at++;
     if (at >= v->l.n)
         return 0;
-    if (table_parse(&v->pair, &v->l, &at, e) < 0
-        || table_need(&v->pair, "model other quantity", 0, e) < 0)
+    if (table_parse(&v->pair, &v->l, &at, e) < 0 ||
+        table_need(&v->pair, "model other quantity", 0, e) < 0)
         return -1;
     if (v->pair.nrow > 4 * MODELS * MODELS)
-        return err_set(e, EX_INPUT, "line %zu: more differences than of %d "
-            "models", v->pair.line, MODELS);
+        return err_set(e, EX_INPUT,
+            "line %zu: more differences than of %d "
+            "models",
+            v->pair.line, MODELS);
     return table_need(&v->pair, "difference se", 1, e);
 }
 
@@ -141,12 +142,13 @@ eval_pair(const struct eval *v, size_t i, size_t k, const char *quantity,
 
     for (size_t r = 0; r < t->nrow; r++) {
         const char *a = table_cell(t, r, model), *b = table_cell(t, r, other);
-        const int back = strcmp(a, v->model[k]) == 0
-            && strcmp(b, v->model[i]) == 0;
+        const int back =
+            strcmp(a, v->model[k]) == 0 && strcmp(b, v->model[i]) == 0;
 
-        if ((!back && (strcmp(a, v->model[i]) != 0
-            || strcmp(b, v->model[k]) != 0)) || strcmp(table_cell(t, r,
-            table_column(t, "quantity")), quantity) != 0)
+        if ((!back &&
+                (strcmp(a, v->model[i]) != 0 || strcmp(b, v->model[k]) != 0)) ||
+            strcmp(table_cell(t, r, table_column(t, "quantity")), quantity) !=
+                0)
             continue;
         *difference = table_real(t, r, table_column(t, "difference"));
         *se = table_real(t, r, table_column(t, "se"));

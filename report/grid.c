@@ -58,15 +58,20 @@ grid_page(struct buf *b, const struct grid *g)
 {
     if (g->ncell <= g->ncol)
         return;
-    put(b, "<div class=\"scroll\" tabindex=\"0\"><table id=\"%s\"><caption>"
-        "%s</caption>\n", g->id, g->caption);
+    put(b,
+        "<div class=\"scroll\" tabindex=\"0\"><table id=\"%s\"><caption>"
+        "%s</caption>\n",
+        g->id, g->caption);
     for (size_t i = 0; i < g->ncell; i++) {
         const int name = i % g->ncol == 0;
 
         if (name)
             buf_adds(b, i == 0 ? "<thead><tr>" : "<tr>");
-        put(b, i < g->ncol ? "<th scope=\"col\">%s</th>" : name
-            ? "<th scope=\"row\">%s</th>" : "<td>%s</td>", g->cell[i]);
+        put(b,
+            i < g->ncol ? "<th scope=\"col\">%s</th>"
+                : name  ? "<th scope=\"row\">%s</th>"
+                        : "<td>%s</td>",
+            g->cell[i]);
         if ((i + 1) % g->ncol == 0)
             buf_adds(b, i < g->ncol ? "</tr></thead>\n<tbody>\n" : "</tr>\n");
     }
@@ -92,7 +97,7 @@ grid_terminal(struct buf *b, const struct grid *g)
             buf_addf(b, "%s%*s", text, gap, "");
             used = w;
         } else {
-            used += 1 + w;              /* too much stays too much */
+            used += 1 + w; /* too much stays too much */
             if (used <= LINE)
                 buf_addf(b, " %*s%s", gap, "", text);
         }

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 struct grid {
-    const char *id, *caption;   /* borrowed */
-    char **cell;            /* [ncell], the heads first; owned */
+    const char *id, *caption; /* borrowed */
+    char **cell;              /* [ncell], the heads first; owned */
     size_t ncell, ncol;
 };
 

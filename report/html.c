@@ -21,7 +21,8 @@ escape(struct buf *b, const char *s)
         case '>': buf_adds(b, "&gt;"); break;
         case '"': buf_adds(b, "&quot;"); break;
         case '\'': buf_adds(b, "&#39;"); break;
-        case '\t': case '\n': buf_addc(b, c); break;
+        case '\t':
+        case '\n': buf_addc(b, c); break;
         default: buf_adds(b, one); break;
         }
     }

@@ -42,9 +42,11 @@ put_cost(struct buf *b, const struct eval *v)
     const double whole = eval_real(v, v->base, NONE, "ppl");
     const double cut = eval_real(v, v->from, NONE, "ppl");
     char *what = xasprintf("perplexity by cutting %s to %s, which keeps "
-        "%.1f %% of the parameters: %.4g, not %.4g", base, v->model[v->from],
-        100.0 * eval_real(v, v->from, NONE, "parameters")
-        / eval_real(v, v->base, NONE, "parameters"), cut, whole);
+                           "%.1f %% of the parameters: %.4g, not %.4g",
+        base, v->model[v->from],
+        100.0 * eval_real(v, v->from, NONE, "parameters") /
+            eval_real(v, v->base, NONE, "parameters"),
+        cut, whole);
 
     tile(b, "%+.1f", 100.0 * (cut / whole - 1.0), "%", what);
     free(what);
@@ -55,8 +57,8 @@ put_cost(struct buf *b, const struct eval *v)
         if (!eval_trained(v, m))
             continue;
         what = xasprintf("of that loss is won back by %s: perplexity %.4g, "
-            "%+.1f %% above %s", v->model[m], ppl, 100.0 * (ppl / whole
-            - 1.0), base);
+                         "%+.1f %% above %s",
+            v->model[m], ppl, 100.0 * (ppl / whole - 1.0), base);
         tile(b, "%.1f", eval_real(v, m, NONE, "regained"), "%", what);
         free(what);
     }
@@ -73,11 +75,13 @@ put_pair(struct buf *b, const struct eval *v, size_t i, size_t k, int kl)
         return;
     what = fabs(d) >= 2.0 * se
         ? xasprintf("by which %s is better than %s in %s: %.4f \xc2\xb1 %.4f "
-            "nats a token", v->model[d < 0 ? i : k], v->model[d < 0 ? k : i],
-            kl ? "KL from the teacher" : "loss", fabs(d), se)
+                    "nats a token",
+              v->model[d < 0 ? i : k], v->model[d < 0 ? k : i],
+              kl ? "KL from the teacher" : "loss", fabs(d), se)
         : xasprintf("between %s and %s in %s, which proves no difference: "
-            "%.4f \xc2\xb1 %.4f nats a token", v->model[i], v->model[k], kl
-            ? "KL from the teacher" : "loss", fabs(d), se);
+                    "%.4f \xc2\xb1 %.4f nats a token",
+              v->model[i], v->model[k], kl ? "KL from the teacher" : "loss",
+              fabs(d), se);
     tile(b, "%.1f", fabs(d) / se, "standard errors", what);
     free(what);
 }
@@ -98,16 +102,18 @@ put_result(struct buf *b, const struct run *r)
     /* Of more than three models the table says it. */
     for (size_t i = 0; i < v->nmodel && trained <= 3; i++)
         for (size_t k = i + 1; k < v->nmodel; k++)
-            for (int kl = 0; kl < 2 && eval_trained(v, i)
-                && eval_trained(v, k); kl++)
+            for (int kl = 0; kl < 2 && eval_trained(v, i) && eval_trained(v, k);
+                 kl++)
                 put_pair(b, v, i, k, kl);
     buf_adds(b, "</div>\n");
     put_table(b, r, T_MODELS);
-    put(b, "<p class=\"note\">%s. 95 %%: interval of the perplexity over "
+    put(b,
+        "<p class=\"note\">%s. 95 %%: interval of the perplexity over "
         "documents. KL: divergence from the base model, nats a token. top-1: "
         "both models find the same token most likely. recover: the base "
         "model\xe2\x80\x99s perplexity over the model\xe2\x80\x99s. MB: "
-        "weights and work space.</p>\n", v->protocol);
+        "weights and work space.</p>\n",
+        v->protocol);
     put_table(b, r, T_PAIRS);
     if (v->nsource > 0) {
         heading(b, "by-source", "By source");
@@ -118,8 +124,10 @@ put_result(struct buf *b, const struct run *r)
         buf_adds(b, "</details>\n");
     }
     if (v->left_out > 0)
-        put(b, "<p class=\"problem\">Left out: %zu lines, of more than %d "
-            "models or %d sources.</p>\n", v->left_out, MODELS, SOURCES);
+        put(b,
+            "<p class=\"problem\">Left out: %zu lines, of more than %d "
+            "models or %d sources.</p>\n",
+            v->left_out, MODELS, SOURCES);
 }
 
 /* LANGUAGE, MODEL, TEXT: the escapes \n \t \\ of a text are undone. */
@@ -132,8 +140,8 @@ put_sample(struct buf *b, const struct eval *v, char *line)
 
     model[-1] = text[-1] = '\0';
     for (const char *p = text; *p != '\0'; p++) {
-        const char *code = *p == '\\' && p[1] != '\0' ? strchr("n\nt\t\\\\",
-            p[1]) : NULL;
+        const char *code =
+            *p == '\\' && p[1] != '\0' ? strchr("n\nt\t\\\\", p[1]) : NULL;
 
         *to++ = code != NULL ? code[1] : *p;
         p += code != NULL;
@@ -142,8 +150,10 @@ put_sample(struct buf *b, const struct eval *v, char *line)
     for (size_t m = 0; m < v->nmodel; m++)
         if (strcmp(v->model[m], model) == 0)
             colour = m % 6;
-    put(b, "<div><h4 class=\"c%zu\">%s, %s</h4>\n<p lang=\"%s\">%s</p></div>"
-        "\n", colour, model, lang, lang, text);
+    put(b,
+        "<div><h4 class=\"c%zu\">%s, %s</h4>\n<p lang=\"%s\">%s</p></div>"
+        "\n",
+        colour, model, lang, lang, text);
 }
 
 static void
@@ -179,8 +189,8 @@ put_facts(struct buf *b, const struct lines *l, int commands)
             if (on && commands)
                 put(b, "%s\n", line + n + 1);
             else if (on)
-                put(b, "<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n",
-                    key, line + n + 1);
+                put(b, "<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n", key,
+                    line + n + 1);
         } else if (on && commands)
             put(b, "%s\n", line);
         free(key);
@@ -195,7 +205,8 @@ put_run(struct buf *b, const struct run *r)
     heading(b, "facts", "The run");
     buf_adds(b, "<table class=\"text\"><tbody>\n");
     put_facts(b, &r->facts, 0);
-    buf_adds(b, "</tbody></table>\n<details><summary>Its commands</summary>\n"
+    buf_adds(b,
+        "</tbody></table>\n<details><summary>Its commands</summary>\n"
         "<pre>");
     put_facts(b, &r->facts, 1);
     buf_adds(b, "</pre></details>\n");
@@ -205,15 +216,20 @@ void
 page(struct buf *b, const struct run *r)
 {
     const char *title = r->eval.nmodel > 0 && r->eval.base != NONE
-        ? "What is left of the teacher" : "Report of a run";
+        ? "What is left of the teacher"
+        : "Report of a run";
 
-    put(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+    put(b,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
         "<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" "
         "content=\"width=device-width, initial-scale=1\"/>\n"
-        "<title>%s: %s</title>\n<style>\n", title, r->name);
+        "<title>%s: %s</title>\n<style>\n",
+        title, r->name);
     buf_adds(b, style);
-    put(b, "</style>\n</head>\n<body>\n<main>\n<h1>%s <small>%s</small></h1>"
-        "\n", title, r->name);
+    put(b,
+        "</style>\n</head>\n<body>\n<main>\n<h1>%s <small>%s</small></h1>"
+        "\n",
+        title, r->name);
     for (size_t i = 0; i < r->nproblem; i++)
         put(b, "<p class=\"problem\">Left out: %s</p>\n", r->problem[i].msg);
     put_result(b, r);

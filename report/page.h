@@ -10,7 +10,7 @@
 #include "run.h"
 #include "base/mem.h"
 
-extern const char style[];      /* the page's CSS */
+extern const char style[]; /* the page's CSS */
 
 void page(struct buf *b, const struct run *r);
 void terminal(struct buf *b, const struct run *r);

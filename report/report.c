@@ -12,13 +12,12 @@
 static int text;
 static const char *out;
 
-static const struct opt options[] = {
-    OPT_FLAG(0, "text", &text, "tables for a terminal, not a page"),
+static const struct opt options[] = { OPT_FLAG(0, "text", &text,
+                                          "tables for a terminal, not a page"),
     OPT_STR('o', "output", &out, "file",
         "write there (report.html in dir; - is "
         "standard output)"),
-    OPT_END
-};
+    OPT_END };
 
 static void
 write_file(const char *path, const struct buf *b)
@@ -28,8 +27,7 @@ write_file(const char *path, const struct buf *b)
 
     if (io_out_begin(&f, path, &e) < 0)
         die_err(&e);
-    if (io_out_write(&f, b->p, b->n, &e) < 0
-        || io_out_commit(&f, &e) < 0) {
+    if (io_out_write(&f, b->p, b->n, &e) < 0 || io_out_commit(&f, &e) < 0) {
         io_out_abort(&f);
         die_err(&e);
     }

@@ -19,16 +19,16 @@ problem(struct run *r, const struct err *e)
 
 /* A file of one table, whose text stays in *l. */
 static int
-one_table(struct lines *l, struct table *t, const char *path,
-    const char *text, const char *numbers, struct err *e)
+one_table(struct lines *l, struct table *t, const char *path, const char *text,
+    const char *numbers, struct err *e)
 {
     size_t at = 0;
     int r = lines_read(l, path, e);
 
     if (r <= 0)
         return r;
-    if (table_parse(t, l, &at, e) == 0 && table_need(t, text, 0, e) == 0
-        && table_need(t, numbers, 1, e) == 0)
+    if (table_parse(t, l, &at, e) == 0 && table_need(t, text, 0, e) == 0 &&
+        table_need(t, numbers, 1, e) == 0)
         return 1;
     table_release(t);
     lines_release(l);
@@ -38,8 +38,8 @@ one_table(struct lines *l, struct table *t, const char *path,
 static void
 read_log(struct run *r, const char *path, const char *name)
 {
-    static const char *const column[NLOG] = { "step", "tokens", "scored",
-        "ce", "kl", "squarehead", "norm", "seconds", "" };
+    static const char *const column[NLOG] = { "step", "tokens", "scored", "ce",
+        "kl", "squarehead", "norm", "seconds", "" };
     struct lines l;
     struct table t = { 0 };
     struct log *g;
@@ -50,8 +50,9 @@ read_log(struct run *r, const char *path, const char *name)
     if (got > 0) {
         /* A step that is being written, or that a kill has torn. */
         l.n -= l.n > 1 && l.torn;
-        if (table_parse(&t, &l, &at, &e) < 0 || table_need(&t, "step", 1, &e)
-            < 0 || table_need(&t, "ce", 1, &e) < 0)
+        if (table_parse(&t, &l, &at, &e) < 0 ||
+            table_need(&t, "step", 1, &e) < 0 ||
+            table_need(&t, "ce", 1, &e) < 0)
             got = err_prefix(&e, "%s", path);
     }
     if (got < 0)
@@ -68,8 +69,9 @@ read_log(struct run *r, const char *path, const char *name)
                 g->v[c][i] = table_real(&t, i, from);
         }
         for (size_t i = 0; i < g->n; i++)
-            g->v[SPEED][i] = (g->v[TOKENS][i] - (i > 0 ? g->v[TOKENS][i - 1]
-                : 0.0)) / g->v[SECONDS][i];
+            g->v[SPEED][i] =
+                (g->v[TOKENS][i] - (i > 0 ? g->v[TOKENS][i - 1] : 0.0)) /
+                g->v[SECONDS][i];
     }
     if (got != 0)
         lines_release(&l);
@@ -156,8 +158,10 @@ check_samples(struct run *r, const char *dir)
         const char *tab = strchr(r->samples.line[i], '\t');
 
         if (tab == NULL || strchr(tab + 1, '\t') == NULL) {
-            err_set(&e, EX_INPUT, "%s/samples.txt: line %zu: not language, "
-                "model, text", dir, i + 1);
+            err_set(&e, EX_INPUT,
+                "%s/samples.txt: line %zu: not language, "
+                "model, text",
+                dir, i + 1);
             problem(r, &e);
             lines_release(&r->samples);
         }
@@ -187,15 +191,18 @@ run_read(struct run *r, const char *dir, struct err *e)
     read_file(r, &r->samples, dir, "samples.txt");
     check_samples(r, dir);
     read_file(r, &r->facts, dir, "facts.txt");
-    if (r->eval.nmodel + r->nlog + r->prune.nrow + r->tokens.nrow
-        + r->samples.n + r->facts.n > 0)
+    if (r->eval.nmodel + r->nlog + r->prune.nrow + r->tokens.nrow +
+            r->samples.n + r->facts.n >
+        0)
         return 0;
     if (r->nproblem > 0) {
         *e = r->problem[0];
         return -1;
     }
-    return err_set(e, EX_INPUT, "%s: holds no file of a run: metrics.tsv, "
-        "eval.tsv, prune.tsv, tokens.tsv, samples.txt, facts.txt", dir);
+    return err_set(e, EX_INPUT,
+        "%s: holds no file of a run: metrics.tsv, "
+        "eval.tsv, prune.tsv, tokens.tsv, samples.txt, facts.txt",
+        dir);
 }
 
 void
@@ -263,9 +270,9 @@ int
 log_alike(const struct log *a, const struct log *b)
 {
     for (size_t i = 0; i < a->n && a->n == b->n; i++)
-        if (!(a->v[STEP][i] == b->v[STEP][i]
-            && a->v[TOKENS][i] == b->v[TOKENS][i]
-            && a->v[SCORED][i] == b->v[SCORED][i]))
+        if (!(a->v[STEP][i] == b->v[STEP][i] &&
+                a->v[TOKENS][i] == b->v[TOKENS][i] &&
+                a->v[SCORED][i] == b->v[SCORED][i]))
             return 0;
     return a->n == b->n;
 }

@@ -12,10 +12,10 @@
  * none */
 enum { STEP, TOKENS, SCORED, CE, KL, SQUAREHEAD, NORM, SECONDS, SPEED, NLOG };
 struct log {
-    char *name;             /* of the folder */
-    double *v[NLOG];        /* [n] each; SPEED is tokens/s */
+    char *name;      /* of the folder */
+    double *v[NLOG]; /* [n] each; SPEED is tokens/s */
     size_t n;
-    size_t colour;          /* of the model of this name */
+    size_t colour; /* of the model of this name */
 };
 
 /* eval.tsv of evalppl(1): models in order, the row of each and a source.  Of
@@ -23,23 +23,23 @@ struct log {
 enum { MODELS = 50, SOURCES = 200 };
 struct eval {
     struct lines l;
-    struct table t, pair;   /* figures; differences of two models */
-    const char *protocol;   /* "" where the file does not say */
+    struct table t, pair; /* figures; differences of two models */
+    const char *protocol; /* "" where the file does not say */
     const char *model[MODELS], *source[SOURCES];
     size_t nmodel, nsource;
-    size_t row[MODELS][SOURCES + 1];    /* [m][0]: of all sources; or NONE */
-    size_t left_out;        /* lines */
-    size_t base, from;      /* model of KL and recovery; of regained; or NONE */
+    size_t row[MODELS][SOURCES + 1]; /* [m][0]: of all sources; or NONE */
+    size_t left_out;                 /* lines */
+    size_t base, from; /* model of KL and recovery; of regained; or NONE */
 };
 
 struct run {
-    char *name;             /* of the folder */
+    char *name; /* of the folder */
     struct eval eval;
-    struct log *log;        /* [nlog], those of eval.tsv first */
+    struct log *log; /* [nlog], those of eval.tsv first */
     size_t nlog;
     struct table prune, tokens;
     struct lines samples, facts, prune_text, tokens_text;
-    struct err *problem;    /* [nproblem] */
+    struct err *problem; /* [nproblem] */
     size_t nproblem;
 };
 

@@ -1,6 +1,7 @@
 /* The CSS of the page: light and dark, screen and paper. */
 #include "page.h"
 
+/* clang-format off */
 const char style[] =
 ":root { color-scheme: light dark; --paper: #fdfcf9; --ink: #1d2126;\n"
 "  --soft: #5c646d; --rule: #dcd8ce; --wash: #f3f0e8; --bad: #a3324f;\n"

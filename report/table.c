@@ -19,7 +19,8 @@ lines_read(struct lines *l, const char *path, struct err *e)
 
     memset(l, 0, sizeof *l);
     if (stat(path, &st) < 0)
-        return errno == ENOENT || errno == ENOTDIR ? 0
+        return errno == ENOENT || errno == ENOTDIR
+            ? 0
             : err_set(e, EX_SYS, "%s:", path);
     if (!S_ISREG(st.st_mode))
         return err_set(e, EX_INPUT, "%s: not a regular file", path);
@@ -86,8 +87,10 @@ table_parse(struct table *t, struct lines *l, size_t *at, struct err *e)
             COLUMNS);
     for (size_t i = *at; i < end; i++)
         if (fields(l->line[i], NULL, 0) != t->ncol)
-            return err_set(e, EX_INPUT, "line %zu: %zu fields, not %zu as in "
-                "the header", i + 1, fields(l->line[i], NULL, 0), t->ncol);
+            return err_set(e, EX_INPUT,
+                "line %zu: %zu fields, not %zu as in "
+                "the header",
+                i + 1, fields(l->line[i], NULL, 0), t->ncol);
     t->nrow = end - *at - 1;
     t->line = *at + 1;
     t->cell = xreallocarray(NULL, (t->nrow + 1) * t->ncol, sizeof *t->cell);
@@ -117,7 +120,8 @@ const char *
 table_cell(const struct table *t, size_t row, size_t column)
 {
     return row < t->nrow && column < t->ncol
-        ? t->cell[(row + 1) * t->ncol + column] : "-";
+        ? t->cell[(row + 1) * t->ncol + column]
+        : "-";
 }
 
 /* 0 for a number, "-" or nothing. */
@@ -144,14 +148,13 @@ table_real(const struct table *t, size_t row, size_t column)
 }
 
 int
-table_need(const struct table *t, const char *names, int numbers,
-    struct err *e)
+table_need(const struct table *t, const char *names, int numbers, struct err *e)
 {
     char name[64];
     double v;
 
     for (size_t n; n = strcspn(names, " "), n > 0;
-        names += names[n] == ' ' ? n + 1 : n) {
+         names += names[n] == ' ' ? n + 1 : n) {
         size_t c;
 
         memcpy(name, names, n);

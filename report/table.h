@@ -13,10 +13,10 @@
 #define NONE ((size_t)-1)
 
 struct lines {
-    char *text;             /* the file, cut into lines; owned */
-    char **line;            /* [n], into text */
+    char *text;  /* the file, cut into lines; owned */
+    char **line; /* [n], into text */
     size_t n;
-    int torn;               /* the last one has no newline */
+    int torn; /* the last one has no newline */
 };
 
 /* Read a regular file of at most 256 MB of text.  1; 0 where there is none;
@@ -26,9 +26,9 @@ void lines_release(struct lines *l);
 
 /* { 0 } is a table without rows. */
 struct table {
-    char **cell;            /* [1 + nrow, ncol], the header first */
+    char **cell; /* [1 + nrow, ncol], the header first */
     size_t nrow, ncol;
-    size_t line;            /* of the header in its file, from 1 */
+    size_t line; /* of the header in its file, from 1 */
 };
 
 /* The table that begins at line *at, which then is the line that ended it.

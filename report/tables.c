@@ -26,13 +26,18 @@ static void
 models(struct grid *g, const struct eval *v)
 {
     static const struct column column[] = {
-        { "parameters", "%.3f", 1e-6 }, { "ppl", "%.2f", 1.0 },
-        { NULL, NULL, 1.0 }, { "kl", "%.4f", 1.0 },
-        { "agree", "%.1f%%", 100.0 }, { "recovery", "%.1f%%", 1.0 },
-        { "tokens_s", "%.0f", 1.0 }, { "memory", "%.1f", 1e-6 },
+        { "parameters", "%.3f", 1e-6 },
+        { "ppl", "%.2f", 1.0 },
+        { NULL, NULL, 1.0 },
+        { "kl", "%.4f", 1.0 },
+        { "agree", "%.1f%%", 100.0 },
+        { "recovery", "%.1f%%", 1.0 },
+        { "tokens_s", "%.0f", 1.0 },
+        { "memory", "%.1f", 1e-6 },
     };
 
-    grid_init(g, "models", "All held-out documents", "model|M param|ppl|95 %|"
+    grid_init(g, "models", "All held-out documents",
+        "model|M param|ppl|95 %|"
         "KL|top-1|recover|token/s|MB");
     for (size_t m = 0; m < v->nmodel; m++) {
         grid_text(g, v->model[m]);
@@ -41,8 +46,8 @@ models(struct grid *g, const struct eval *v)
                 two(g, "%.1f..%.1f", eval_real(v, m, NONE, "ppl_low"),
                     eval_real(v, m, NONE, "ppl_high"));
             else
-                grid_number(g, column[c].fmt, column[c].scale
-                    * eval_real(v, m, NONE, column[c].name));
+                grid_number(g, column[c].fmt,
+                    column[c].scale * eval_real(v, m, NONE, column[c].name));
     }
 }
 
@@ -52,15 +57,17 @@ pairs(struct grid *g, const struct eval *v)
     static const char *const quantity[] = { "nll", "kl" };
     double d, se;
 
-    grid_init(g, "pairs", "Differences, document by document, in nats a "
+    grid_init(g, "pairs",
+        "Differences, document by document, in nats a "
         "token: below 0 the model is better than the other; less than 2 "
-        "standard errors prove nothing", "model|than|in|difference|\xc2\xb1|"
+        "standard errors prove nothing",
+        "model|than|in|difference|\xc2\xb1|"
         "std errors");
     for (size_t i = 0; i < v->nmodel; i++)
         for (size_t k = i + 1; k < v->nmodel; k++)
             for (int q = 0; q < 2; q++)
-                if (eval_trained(v, i) && eval_trained(v, k)
-                    && eval_pair(v, i, k, quantity[q], &d, &se)) {
+                if (eval_trained(v, i) && eval_trained(v, k) &&
+                    eval_pair(v, i, k, quantity[q], &d, &se)) {
                     grid_text(g, v->model[i]);
                     grid_text(g, v->model[k]);
                     grid_text(g, q == 0 ? "loss" : "KL");
@@ -73,10 +80,11 @@ pairs(struct grid *g, const struct eval *v)
 static void
 sources(struct grid *g, const struct eval *v)
 {
-
-    grid_init(g, "sources", "Perplexity by source \xc2\xb1 half its 95 % "
+    grid_init(g, "sources",
+        "Perplexity by source \xc2\xb1 half its 95 % "
         "interval, which holds the difference between documents that the "
-        "models share", "source|texts");
+        "models share",
+        "source|texts");
     for (size_t m = 0; m < v->nmodel; m++, g->ncol++)
         grid_text(g, v->model[m]);
     for (size_t s = 0; s < v->nsource; s++) {
@@ -84,8 +92,9 @@ sources(struct grid *g, const struct eval *v)
         grid_number(g, "%.0f", eval_real(v, 0, s, "documents"));
         for (size_t m = 0; m < v->nmodel; m++) {
             const double ppl = eval_real(v, m, s, "ppl");
-            const double half = (eval_real(v, m, s, "ppl_high")
-                - eval_real(v, m, s, "ppl_low")) / 2.0;
+            const double half = (eval_real(v, m, s, "ppl_high") -
+                                    eval_real(v, m, s, "ppl_low")) /
+                2.0;
 
             if (isfinite(half))
                 two(g, "%.1f\xc2\xb1%.1f", ppl, half);
@@ -98,9 +107,11 @@ sources(struct grid *g, const struct eval *v)
 static void
 runs(struct grid *g, const struct run *r)
 {
-    grid_init(g, "runs", "Losses are means of the last tenth of the steps, in "
+    grid_init(g, "runs",
+        "Losses are means of the last tenth of the steps, in "
         "nats a scored token, before their weights; bold curves are running "
-        "means", "run|steps|tokens|"
+        "means",
+        "run|steps|tokens|"
         "tokens/s|CE|KL|SquareHead|grad norm");
     for (size_t i = 0; i < r->nlog; i++) {
         const struct log *l = &r->log[i];
@@ -139,13 +150,15 @@ pruning(struct grid *g, const struct table *t)
         { "parameters", "%.3f", 1e-6 }, { "ppl", "%.2f", 1 },
         { "kl", "%.4f", 1 } };
 
-    grid_init(g, "pruned", "Steps that the search took, on the calibration "
-        "data", "step|blocks|which|MLP|M param|ppl|KL");
+    grid_init(g, "pruned",
+        "Steps that the search took, on the calibration "
+        "data",
+        "step|blocks|which|MLP|M param|ppl|KL");
     for (size_t i = 0; i < t->nrow; i++) {
         const char *kind = table_cell(t, i, table_column(t, "kind"));
 
-        if (strcmp(kind, "whole") == 0 || strcmp(kind, "cut") == 0
-            || table_real(t, i, table_column(t, "taken")) == 1.0)
+        if (strcmp(kind, "whole") == 0 || strcmp(kind, "cut") == 0 ||
+            table_real(t, i, table_column(t, "taken")) == 1.0)
             row(g, t, i, c, sizeof c / sizeof *c);
     }
 }
@@ -160,8 +173,10 @@ tokens(struct grid *g, const struct table *t)
         { "fallback", "%.2f", 100 }, { "distinct", "%.0f", 1 },
         { "parity", "%.3f", 1 } };
 
-    grid_init(g, "tokens", "A language that is cut into more tokens costs "
-        "more for the same content and is harder to learn", "source|texts|"
+    grid_init(g, "tokens",
+        "A language that is cut into more tokens costs "
+        "more for the same content and is harder to learn",
+        "source|texts|"
         "words|tokens|tok/word|char/tok|split %|bytes %|ids used|parity");
     for (size_t i = 0; i < t->nrow && i < SOURCES; i++)
         row(g, t, i, c, sizeof c / sizeof *c);

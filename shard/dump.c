@@ -19,8 +19,8 @@
 struct dump {
     const struct dump_opts *o;
     struct stream_info info;
-    struct tokenizer *tok;      /* or NULL */
-    uint32_t *ids;              /* of one document */
+    struct tokenizer *tok; /* or NULL */
+    uint32_t *ids;         /* of one document */
     struct buf text;
 };
 
@@ -33,8 +33,11 @@ put_text(const char *s, size_t n)
     while (n > 0) {
         const size_t taken = text_char(one, s, n);
 
-        fputs(*s == '\n' ? "\\n" : *s == '\t' ? "\\t" : *s == '\\' ?
-            "\\\\" : one, stdout);
+        fputs(*s == '\n'     ? "\\n"
+                : *s == '\t' ? "\\t"
+                : *s == '\\' ? "\\\\"
+                             : one,
+            stdout);
         s += taken;
         n -= taken;
     }
@@ -48,20 +51,31 @@ from_half(uint16_t h)
 
     if (exp == 31)
         return man ? NAN : s * INFINITY;
-    return exp ? s * ldexpf((float)(1024 + man), exp - 25) :
-        s * ldexpf((float)man, -24);
+    return exp ? s * ldexpf((float)(1024 + man), exp - 25)
+               : s * ldexpf((float)man, -24);
 }
 
 static void
 put_value(const struct st_tensor *t, size_t i)
 {
-    union { uint8_t u8; int8_t i8; uint16_t u16; int16_t i16; uint32_t u32;
-        int32_t i32; float f; uint64_t u64; int64_t i64; double d; } v;
+    union {
+        uint8_t u8;
+        int8_t i8;
+        uint16_t u16;
+        int16_t i16;
+        uint32_t u32;
+        int32_t i32;
+        float f;
+        uint64_t u64;
+        int64_t i64;
+        double d;
+    } v;
     const size_t size = t->nbytes / t->n;
 
     memcpy(&v, (const char *)t->data + size * i, size);
     switch (t->dtype) {
-    case DT_BOOL: case DT_U8: printf(" %u", v.u8); break;
+    case DT_BOOL:
+    case DT_U8: printf(" %u", v.u8); break;
     case DT_I8: printf(" %d", v.i8); break;
     case DT_U16: printf(" %u", v.u16); break;
     case DT_I16: printf(" %d", v.i16); break;
@@ -114,8 +128,7 @@ source_name(const struct dump *d, uint64_t i)
 
 /* The text of n ids from `begin` on, on a line of its own. */
 static void
-put_decoded(struct dump *d, const struct st_tensor *ids, size_t begin,
-    size_t n)
+put_decoded(struct dump *d, const struct st_tensor *ids, size_t begin, size_t n)
 {
     struct err e;
 
@@ -139,8 +152,8 @@ put_docs(struct dump *d, const struct msg *m)
     const struct st_tensor *ids = st_find(s, "ids");
     const struct st_tensor *row = st_find(s, "piece_row");
     const struct st_tensor *len = st_find(s, docs ? "doc_len" : "piece_len");
-    const struct st_tensor *source = st_find(s,
-        docs ? "doc_source" : "piece_source");
+    const struct st_tensor *source =
+        st_find(s, docs ? "doc_source" : "piece_source");
     const struct st_tensor *key = st_find(s, docs ? "doc_key" : "piece_key");
     const struct st_tensor *off = st_find(s, "piece_off");
     size_t begin = 0;
@@ -204,8 +217,10 @@ check_tokenizer(const struct dump *d)
         return;
     tok_hash(d->tok, hex);
     if (strcmp(hex, d->info.tokenizer) != 0)
-        die(EX_INPUT, "%s: this tokenizer has hash %s, but the stream was "
-            "made with %s", d->o->tokenizer, hex, d->info.tokenizer);
+        die(EX_INPUT,
+            "%s: this tokenizer has hash %s, but the stream was "
+            "made with %s",
+            d->o->tokenizer, hex, d->info.tokenizer);
 }
 
 void

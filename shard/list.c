@@ -36,15 +36,15 @@ list(const char *dir)
         m.vocab, SHOWN(m.tokenizer));
     if (batch)
         printf(", T %zu", m.T);
-    printf("\n%-16s %12s %14s %7s %9s %12s %14s\n", "shard", "bytes",
-        "content", "frames", "messages", batch ? "rows" : "documents",
-        "tokens");
+    printf("\n%-16s %12s %14s %7s %9s %12s %14s\n", "shard", "bytes", "content",
+        "frames", "messages", batch ? "rows" : "documents", "tokens");
     for (size_t i = 0; i < m.nfile; i++) {
         const struct shard_file *f = &m.file[i];
 
         printf("%-16s %12" PRIu64 " %14" PRIu64 " %7" PRIu64 " %9" PRIu64
-            " %12" PRIu64 " %14" PRIu64 "\n", SHOWN(f->name), f->bytes, f->raw,
-            f->frames, f->messages, f->docs, f->tokens);
+               " %12" PRIu64 " %14" PRIu64 "\n",
+            SHOWN(f->name), f->bytes, f->raw, f->frames, f->messages, f->docs,
+            f->tokens);
     }
     list_sources(&m, batch ? "pieces" : "documents");
     if (m.nfile && !m.complete)

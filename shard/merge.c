@@ -28,34 +28,34 @@
 
 struct input {
     const char *name;
-    struct msg_in *in;          /* NULL: is opened again */
+    struct msg_in *in; /* NULL: is opened again */
     struct stream_info info;
-    uint16_t *map;              /* [info.nsource] number in the whole */
+    uint16_t *map; /* [info.nsource] number in the whole */
 };
 
 /* A message of the directory that is added to. */
 struct before {
     uint64_t tokens;
-    uint32_t n;                 /* documents or rows */
+    uint32_t n; /* documents or rows */
     uint32_t shard;
     size_t msg;
-    int known;                  /* chain is */
-    struct chain chain;         /* of its ids and keys */
+    int known;          /* chain is */
+    struct chain chain; /* of its ids and keys */
 };
 
 struct merge {
-    const char *dir;            /* that is written */
+    const char *dir; /* that is written */
     int partial;
     struct input *input;
     size_t n;
-    struct stream_info info;    /* of the whole */
-    struct shard_make *k;       /* NULL before the first input */
-    int some;                   /* there are documents or rows before */
-    struct buf teacher;         /* its message, if there is one */
-    struct shard_set *old;       /* what is added to, or NULL */
-    struct buf before;          /* struct before, by tokens, then n */
-    struct shard_buf read;      /* of old */
-    struct buf source;          /* u16, renumbered */
+    struct stream_info info; /* of the whole */
+    struct shard_make *k;    /* NULL before the first input */
+    int some;                /* there are documents or rows before */
+    struct buf teacher;      /* its message, if there is one */
+    struct shard_set *old;   /* what is added to, or NULL */
+    struct buf before;       /* struct before, by tokens, then n */
+    struct shard_buf read;   /* of old */
+    struct buf source;       /* u16, renumbered */
     uint64_t bytes;
 };
 
@@ -71,7 +71,8 @@ read_first(struct merge *g, struct input *x)
         stream_info_read(&x->info, &m.st, &e) < 0)
         die_err(&e);
     if (x->info.resumed)
-        die(EX_USAGE, "%s: goes on at message %" PRIu64 " of a stream that "
+        die(EX_USAGE,
+            "%s: goes on at message %" PRIu64 " of a stream that "
             "broke off: only the directory of its beginning takes it",
             msg_in_name(x->in), x->info.next_seq);
     /* Thousands of inputs must not stay open. */
@@ -95,8 +96,8 @@ look(struct merge *g, size_t i, const char *name)
         g->info = x->info;
         g->info.source = NULL;
         g->info.nsource = 0;
-    } else if (stream_info_fits(&g->input[0].info,
-        io_in_name(g->input[0].name), &x->info, io_in_name(name), &e) < 0) {
+    } else if (stream_info_fits(&g->input[0].info, io_in_name(g->input[0].name),
+                   &x->info, io_in_name(name), &e) < 0) {
         die_err(&e);
     }
     x->map = xreallocarray(NULL, x->info.nsource, sizeof *x->map);
@@ -109,8 +110,8 @@ static const struct st_tensor *
 renumber(struct merge *g, const struct input *x, const struct msg *m,
     struct st_tensor *t)
 {
-    const struct st_tensor *s = st_find(&m->st, m->kind == MSG_DOCS ?
-        "doc_source" : "piece_source");
+    const struct st_tensor *s =
+        st_find(&m->st, m->kind == MSG_DOCS ? "doc_source" : "piece_source");
 
     buf_clear(&g->source);
     for (size_t i = 0; i < s->n; i++) {
@@ -129,9 +130,12 @@ add_teacher(struct merge *g, const struct input *x, const struct msg *m,
     struct err *e)
 {
     if (g->teacher.n ? m->nraw != g->teacher.n ||
-        memcmp(m->raw, g->teacher.p, m->nraw) != 0 : g->some)
-        return err_set(e, EX_INPUT, "%s: another teacher than in what comes "
-            "before it", io_in_name(x->name));
+                memcmp(m->raw, g->teacher.p, m->nraw) != 0
+                     : g->some)
+        return err_set(e, EX_INPUT,
+            "%s: another teacher than in what comes "
+            "before it",
+            io_in_name(x->name));
     if (g->teacher.n)
         return 0;
     buf_add(&g->teacher, m->raw, m->nraw);
@@ -180,7 +184,9 @@ find_before(struct merge *g, struct err *e)
         for (size_t k = 0; k < x->nmsg; k++)
             if (x->msg[k].n > 0) {
                 const struct before b = { .tokens = x->msg[k].tokens,
-                    .n = x->msg[k].n, .shard = (uint32_t)i, .msg = k };
+                    .n = x->msg[k].n,
+                    .shard = (uint32_t)i,
+                    .msg = k };
 
                 buf_add(&g->before, &b, sizeof b);
             }
@@ -213,9 +219,11 @@ static int
 check_new(struct merge *g, const struct input *x, const struct msg *m,
     struct err *e)
 {
-    struct before *const v = (void *)g->before.p, key = { .n = (uint32_t)
-        st_find(&m->st, m->kind == MSG_DOCS ? "doc_len" : "ids")->shape[0],
-        .tokens = msg_tokens(m) };
+    struct before *const v = (void *)g->before.p,
+                         key = { .n = (uint32_t)st_find(&m->st,
+                                     m->kind == MSG_DOCS ? "doc_len" : "ids")
+                                          ->shape[0],
+                             .tokens = msg_tokens(m) };
     size_t lo = 0, hi = g->before.n / sizeof *v;
     const size_t n = hi;
     struct chain c;
@@ -233,9 +241,11 @@ check_new(struct merge *g, const struct input *x, const struct msg *m,
     }
     for (; same == 0 && lo < n && order_before(&v[lo], &key) == 0; lo++)
         same = is_before(g, &v[lo], &c, e);
-    return same <= 0 ? same : err_set(e, EX_USAGE, "%s: message %" PRIu64
-        " holds what %s has already: it was added before", io_in_name(x->name),
-        m->seq, g->input[0].name);
+    return same <= 0 ? same
+                     : err_set(e, EX_USAGE,
+                           "%s: message %" PRIu64
+                           " holds what %s has already: it was added before",
+                           io_in_name(x->name), m->seq, g->input[0].name);
 }
 
 static int
@@ -253,8 +263,10 @@ add(struct merge *g, const struct input *x, const struct msg *m, int *taught,
     }
     if (m->kind == MSG_DOCS || m->kind == MSG_BATCH) {
         if (g->teacher.n && !*taught)
-            return err_set(e, EX_INPUT, "%s: no teacher, but there is one in "
-                "what comes before it", io_in_name(x->name));
+            return err_set(e, EX_INPUT,
+                "%s: no teacher, but there is one in "
+                "what comes before it",
+                io_in_name(x->name));
         if (x != g->input && check_new(g, x, m, e) < 0)
             return -1;
         instead = renumber(g, x, m, &t);
@@ -284,8 +296,10 @@ add_input(struct merge *g, struct input *x, struct err *e)
             k = now.nsource == x->info.nsource;
             stream_info_release(&now);
             if (!k)
-                return err_set(e, EX_INPUT, "%s: has changed while it was "
-                    "read", io_in_name(x->name));
+                return err_set(e, EX_INPUT,
+                    "%s: has changed while it was "
+                    "read",
+                    io_in_name(x->name));
         }
         first = 0;
         if (add(g, x, &m, &taught, e) < 0)
@@ -302,13 +316,11 @@ add_input(struct merge *g, struct input *x, struct err *e)
 
 /* Open what is written; in place, what is there is not read again. */
 static int
-begin(struct merge *g, int in_place, const struct shard_opts *o,
-    struct err *e)
+begin(struct merge *g, int in_place, const struct shard_opts *o, struct err *e)
 {
     const struct msg *t;
 
-    g->k = in_place ? shardmk_append(g->dir, o, e) :
-        shardmk_open(g->dir, o, e);
+    g->k = in_place ? shardmk_append(g->dir, o, e) : shardmk_open(g->dir, o, e);
     if (!g->k)
         return -1;
     if (!in_place) {
@@ -361,7 +373,8 @@ write_all(struct merge *g, size_t from, int in_place, int rewrite,
     if (k == 0 && !stop_asked) {
         m = shardmk_manifest(g->k);
         prog_closing("%" PRIu64 " messages, %" PRIu64 " %s, %" PRIu64
-            " tokens, %zu shards, of %zu inputs", m->messages, m->docs,
+                     " tokens, %zu shards, of %zu inputs",
+            m->messages, m->docs,
             strcmp(m->content, "batch") == 0 ? "rows" : "documents", m->tokens,
             m->nfile, g->n - from);
         return;
@@ -419,7 +432,7 @@ merge(char **in, const char *dir, int append, int partial,
         opts.level = m.level;
         opts.frame_size = m.frame_size;
         opts.shard_size = m.shard_size;
-        opts.force = 1;         /* what one that died has left */
+        opts.force = 1; /* what one that died has left */
         manifest_release(&m);
         g.dir = new;
         write_all(&g, 0, 0, 1, &opts);

@@ -1,5 +1,5 @@
 /* shard --repair: keep what is intact; and where a damaged one is damaged */
-#define _GNU_SOURCE                     /* renameat2 */
+#define _GNU_SOURCE /* renameat2 */
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -35,8 +35,8 @@ report(const char *dir, const char *out, const struct shard_loss *l)
             SHOWN(dir), l->lost, l->frames, l->messages);
     else
         printf("%s: %zu of %zu frames are lost, %" PRIu64 " messages, %" PRIu64
-            " documents, %" PRIu64 " tokens\n", SHOWN(dir), l->lost,
-            l->frames, l->messages, l->docs, l->tokens);
+               " documents, %" PRIu64 " tokens\n",
+            SHOWN(dir), l->lost, l->frames, l->messages, l->docs, l->tokens);
     for (size_t i = 0; i < l->nsource; i++)
         if (l->source[i].docs)
             printf("%-24s %12" PRIu64 " %14" PRIu64 "\n",
@@ -88,14 +88,16 @@ repair(const char *dir, const char *out, const char *tokenizer,
         describe(&head, hash, tokenizer);
     if (!out) {
         if (io_exists(old))
-            die(EX_USAGE, "%s: is there already; the damaged directory would "
-                "get that name", old);
+            die(EX_USAGE,
+                "%s: is there already; the damaged directory would "
+                "get that name",
+                old);
         if ((lock = shard_dir_lock(dir, &e)) < 0)
             die_err(&e);
-        opts.force = 1;         /* what a repair that died has left */
+        opts.force = 1; /* what a repair that died has left */
     }
-    if (set_repair(dir, out ? out : new, &opts, tokenizer ? &head : NULL,
-        say, NULL, &l, &e) < 0)
+    if (set_repair(dir, out ? out : new, &opts, tokenizer ? &head : NULL, say,
+            NULL, &l, &e) < 0)
         die_err(&e);
     if (!out) {
         exchange(dir, new, old);
@@ -115,8 +117,7 @@ tell(const struct shard_index *x, size_t frame, uint64_t before,
     const struct manifest *m, const char *why)
 {
     const struct shard_frame *f = &x->frame[frame];
-    const char *unit = strcmp(m->content, "batch") == 0 ? "rows" :
-        "documents";
+    const char *unit = strcmp(m->content, "batch") == 0 ? "rows" : "documents";
     uint64_t n = 0, tokens = 0;
     struct buf by = { 0 };
 

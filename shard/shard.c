@@ -24,7 +24,8 @@ say_open(const struct manifest *m, const char *dir)
 {
     if (m->nfile && !m->complete)
         warn("%s: %zu shards are committed, up to message %" PRIu64
-            "; the directory stays open", dir, m->nfile, m->seq);
+             "; the directory stays open",
+            dir, m->nfile, m->seq);
 }
 
 /* Whoever continues gets the manner in which it was begun. */
@@ -35,8 +36,8 @@ say_recorded(const struct manifest *m, const struct shard_opts *o,
     if (m->codec != o->codec || (o->level && m->level != o->level) ||
         m->frame_size != o->frame_size || m->shard_size != o->shard_size)
         note("%s: goes on as it was begun: %s -%d, frames of %" PRIu64
-            ", shards of %" PRIu64 " bytes", dir, codec_names[m->codec],
-            m->level, m->frame_size, m->shard_size);
+             ", shards of %" PRIu64 " bytes",
+            dir, codec_names[m->codec], m->level, m->frame_size, m->shard_size);
 }
 
 static void
@@ -50,7 +51,8 @@ closing(const struct manifest *m, const char *dir)
     for (size_t i = 0; i < m->nfile; i++)
         bytes += m->file[i].bytes;
     prog_closing("%" PRIu64 " messages, %" PRIu64 " %s, %" PRIu64 " tokens, "
-        "%zu shards, %.1f of %.1f MB", m->messages, m->docs,
+                 "%zu shards, %.1f of %.1f MB",
+        m->messages, m->docs,
         strcmp(m->content, "batch") == 0 ? "rows" : "documents", m->tokens,
         m->nfile, (double)bytes / 1e6, (double)m->raw / 1e6);
 }
@@ -80,8 +82,7 @@ store(const char *input, const char *dir, const struct shard_opts *o)
         bad = shardw_put(w, &m, &e);
         if (m.kind == MSG_STREAM && !bad)
             say_recorded(shardw_manifest(w), o, dir);
-        snprintf(extra, sizeof extra, "%zu shards",
-            shardw_manifest(w)->nfile);
+        snprintf(extra, sizeof extra, "%zu shards", shardw_manifest(w)->nfile);
         progress_total(msg_in_expect(r, (double)msg_in_bytes(r)));
         progress_at((double)msg_in_bytes(r), extra);
     }
@@ -146,8 +147,8 @@ check(char **dir, int partial)
             continue;
         }
         printf("%s: good, %s: %" PRIu64 " messages, %" PRIu64 " %s, %" PRIu64
-            " tokens in %zu shards\n", SHOWN(*dir),
-            m.complete ? "complete" : "open", m.messages, m.docs,
+               " tokens in %zu shards\n",
+            SHOWN(*dir), m.complete ? "complete" : "open", m.messages, m.docs,
             strcmp(m.content, "batch") == 0 ? "rows" : "documents", m.tokens,
             m.nfile);
         manifest_release(&m);
@@ -164,8 +165,10 @@ static struct ask {
     struct dump_opts d;
     struct import_opts in;
     struct export_opts ex;
-} ask = { .shard_size = 64 << 20, .frame = 1 << 20,
-    .d = { .values = 8, .messages = SIZE_MAX }, .in = { .format = -1 },
+} ask = { .shard_size = 64 << 20,
+    .frame = 1 << 20,
+    .d = { .values = 8, .messages = SIZE_MAX },
+    .in = { .format = -1 },
     .ex = { .format = -1 } };
 
 /* Modes exclude each other, and each needs its operands. */
@@ -175,38 +178,40 @@ check_usage(char **in, int n)
     const int import_ = ask.in.format >= 0, export_ = ask.ex.format >= 0;
 
     if (ask.check + ask.list + ask.dump + ask.repair + import_ + export_ > 1)
-        die(EX_USAGE, "--check, --list, --dump, --repair, --import and "
+        die(EX_USAGE,
+            "--check, --list, --dump, --repair, --import and "
             "--export exclude each other");
     if (ask.out && ask.check + ask.list + ask.dump)
         die(EX_USAGE, "-o: there is nothing to write");
     if ((ask.check || ask.list || ask.repair || import_) && n == 0)
         die(EX_USAGE, import_ ? "which file?" : "which directory?");
-    if (ask.append && ask.check + ask.list + ask.dump + ask.repair + import_ +
-        export_ + ask.o.force)
-        die(EX_USAGE, "--append: streams and directories are added, without "
+    if (ask.append &&
+        ask.check + ask.list + ask.dump + ask.repair + import_ + export_ +
+            ask.o.force)
+        die(EX_USAGE,
+            "--append: streams and directories are added, without "
             "-f and other modes");
     if ((ask.dump || ask.repair || export_) && n > 1)
         die(EX_USAGE, "unexpected operand \"%s\"", in[1]);
     if (!ask.check && !ask.list && !ask.dump && !ask.repair && !ask.out)
         die(EX_USAGE, "-o dir is needed (or --check, --list, --dump)");
     if (import_ && !ask.d.tokenizer == !ask.in.vocab)
-        die(EX_USAGE, "--import: whose ids are they? Give either -t or "
+        die(EX_USAGE,
+            "--import: whose ids are they? Give either -t or "
             "--vocab");
     if ((int)ask.level > codec_level_max((enum codec)ask.codec))
-        die(EX_USAGE, "--level: %s has levels 1 to %d",
-            codec_names[ask.codec], codec_level_max((enum codec)ask.codec));
+        die(EX_USAGE, "--level: %s has levels 1 to %d", codec_names[ask.codec],
+            codec_level_max((enum codec)ask.codec));
 }
 
 int
 main(int argc, char **argv)
 {
     static const char about[] = "Store a stream in a directory of compressed "
-        "shards; check, list or show it.";
-    const struct opt opts[] = {
-        OPT_GROUP("to store a stream"),
+                                "shards; check, list or show it.";
+    const struct opt opts[] = { OPT_GROUP("to store a stream"),
         OPT_STR('o', "output", &ask.out, "dir", "the directory to write"),
-        OPT_FLAG(0, "append", &ask.append,
-            "add to what the directory holds"),
+        OPT_FLAG(0, "append", &ask.append, "add to what the directory holds"),
         OPT_FLAG('f', "force", &ask.o.force,
             "replace what the directory holds"),
         OPT_ENUM(0, "codec", &ask.codec, codec_names, "name", "compression"),
@@ -235,8 +240,7 @@ main(int argc, char **argv)
         OPT_FLAG(0, "repair", &ask.repair,
             "store what is intact in -o, or in its place"),
         OPT_GROUP("to look at what is there"),
-        OPT_FLAG(0, "check", &ask.check,
-            "verify directories from end to end"),
+        OPT_FLAG(0, "check", &ask.check, "verify directories from end to end"),
         OPT_FLAG(0, "list", &ask.list, "print the tables of directories"),
         OPT_FLAG(0, "dump", &ask.dump, "show a stream or directory as text"),
         OPT_STR('t', "tokenizer", &ask.d.tokenizer, "tokenizer",
@@ -247,8 +251,7 @@ main(int argc, char **argv)
             "dump: values, documents, pieces to show of each"),
         OPT_FLAG(0, "partial", &ask.partial,
             "accept a directory whose stream broke off"),
-        OPT_END
-    };
+        OPT_END };
     int n, status = 0;
     char **in = opt_parse(argc, argv, opts, about, "[input ...]", 0, -1, &n);
 

@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 struct dump_opts {
-    const char *tokenizer;      /* to decode ids with, or NULL */
-    size_t values;              /* values, documents, pieces shown of each */
-    size_t messages;            /* shown; SIZE_MAX: all */
+    const char *tokenizer; /* to decode ids with, or NULL */
+    size_t values;         /* values, documents, pieces shown of each */
+    size_t messages;       /* shown; SIZE_MAX: all */
     int partial;
 };
 /* Show a stream or directory on standard output; dies on damage. */
@@ -20,15 +20,15 @@ void list(const char *dir);
 
 /* Formats of other projects: see shard/foreign/foreign.h. */
 struct import_opts {
-    int format;                 /* enum foreign */
-    const char *tokenizer;      /* or NULL: */
+    int format;            /* enum foreign */
+    const char *tokenizer; /* or NULL: */
     size_t vocab;
-    const char *bos, *eos;      /* id or "none"; NULL: not said */
-    const char *source;         /* name for all inputs, or NULL */
+    const char *bos, *eos; /* id or "none"; NULL: not said */
+    const char *source;    /* name for all inputs, or NULL */
 };
 struct export_opts {
     int format;
-    const char *source;         /* only this one, or NULL */
+    const char *source; /* only this one, or NULL */
     int partial;
 };
 /* Inputs (NULL-terminated) become the directory dir; dies on damage. */

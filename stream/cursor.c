@@ -49,8 +49,7 @@ write_docs(struct buf *b, const struct cursor *c)
         chain_hex(&s->w_hash, hex);
         buf_addf(b, "hash:%s", hex);
     }
-    for (size_t i = 0; !s->natural && i < s->nw && s->nw <= CURSOR_SOURCES;
-        i++)
+    for (size_t i = 0; !s->natural && i < s->nw && s->nw <= CURSOR_SOURCES; i++)
         put(b, s->w[i], ',');
     end_list(b);
     if (s->staged) {
@@ -92,11 +91,12 @@ cursor_write(struct buf *b, const struct cursor *c)
 
     chain_hex(&c->data, data);
     chain_hex(&c->chain, chain);
-    buf_addf(b, "cursor=2 algorithm=%s data=%s seq=%" PRIu64 " chain=%s rows=%"
-        PRIu64 " tokens=%" PRIu64 " batch=%zu T=%zu seed=%" PRIu64
-        " shuffle=%d length=%s:%" PRIu64, c->algorithm, data, c->seq, chain,
-        c->rows, c->tokens, s->B, s->T, s->seed, s->shuffle,
-        length_names[s->length], s->limit);
+    buf_addf(b,
+        "cursor=2 algorithm=%s data=%s seq=%" PRIu64 " chain=%s rows=%" PRIu64
+        " tokens=%" PRIu64 " batch=%zu T=%zu seed=%" PRIu64
+        " shuffle=%d length=%s:%" PRIu64,
+        c->algorithm, data, c->seq, chain, c->rows, c->tokens, s->B, s->T,
+        s->seed, s->shuffle, length_names[s->length], s->limit);
     if (s->ranks > 1)
         buf_addf(b, " rank=%zu/%zu:%" PRIu64, s->rank, s->ranks, c->own);
     if (strcmp(c->algorithm, CURSOR_DOCS) == 0)
@@ -108,7 +108,7 @@ cursor_write(struct buf *b, const struct cursor *c)
 /* A reader of the text; after the first fault everything gives 0. */
 struct scan {
     const char *text, *p;
-    const char *bad;        /* what was expected */
+    const char *bad; /* what was expected */
 };
 
 static void
@@ -309,8 +309,10 @@ cursor_read(struct cursor *c, const char *text, struct err *e)
 
     memset(c, 0, sizeof *c);
     if (strncmp(text, "cursor=", 7) == 0 && strncmp(text, "cursor=2 ", 9) != 0)
-        return err_set(e, EX_INPUT, "cursor of version %.10s, but this "
-            "program reads version 2", text + 7);
+        return err_set(e, EX_INPUT,
+            "cursor of version %.10s, but this "
+            "program reads version 2",
+            text + 7);
     read_head(&s, c);
     if (!s.bad && strcmp(c->algorithm, CURSOR_DOCS) == 0) {
         expect(&s, " pack=");
@@ -335,15 +337,19 @@ cursor_read(struct cursor *c, const char *text, struct err *e)
             expect(&s, " window=");
             read_window(&s, c);
         }
-        if (!s.bad && (c->recount ? c->spec.nw > 0 : c->spec.hashed ||
-            (!c->spec.natural && c->spec.nw != c->nsource)))
+        if (!s.bad &&
+            (c->recount ? c->spec.nw > 0
+                        : c->spec.hashed ||
+                        (!c->spec.natural && c->spec.nw != c->nsource)))
             s.bad = "as many weights as sources";
     } else if (!s.bad && strcmp(c->algorithm, CURSOR_ROWS) == 0) {
         expect(&s, " open=");
         c->spec.open = (size_t)number(&s, 0, UINT32_MAX);
     } else if (!s.bad) {
-        return err_set(e, EX_INPUT, "cursor of algorithm %s, which this "
-            "program does not know", c->algorithm);
+        return err_set(e, EX_INPUT,
+            "cursor of algorithm %s, which this "
+            "program does not know",
+            c->algorithm);
     }
     if (!s.bad && *s.p != '\0')
         s.bad = "the end";

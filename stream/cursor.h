@@ -53,21 +53,21 @@ struct cursor_stage {
 /* What the user chose: it determines content. */
 struct cursor_spec {
     size_t B, T;
-    size_t rank, ranks;     /* rows rank, rank + ranks, ... of each batch of B
+    size_t rank, ranks; /* rows rank, rank + ranks, ... of each batch of B
                              * are this stream's; 0 of 1: all */
     uint64_t seed;
     int shuffle;
     enum length length;
     uint64_t limit;
     enum pack pack;
-    size_t open;            /* see struct sampler_opts; of shuffled rows the
+    size_t open; /* see struct sampler_opts; of shuffled rows the
                              * frames open; 0: not shuffled */
-    int natural;            /* in proportion to the tokens there are */
-    uint64_t *w;            /* [nsource] quantised, unless natural */
+    int natural; /* in proportion to the tokens there are */
+    uint64_t *w; /* [nsource] quantised, unless natural */
     size_t nw;
-    int hashed;             /* read: only the hash of w was there */
-    struct chain w_hash;    /* of more than CURSOR_SOURCES */
-    int staged;             /* there is a curriculum, of this hash; its stages
+    int hashed;          /* read: only the hash of w was there */
+    struct chain w_hash; /* of more than CURSOR_SOURCES */
+    int staged;          /* there is a curriculum, of this hash; its stages
                              * are not part of the text */
     struct chain curriculum;
     struct cursor_stage *stage;
@@ -76,18 +76,18 @@ struct cursor_spec {
 
 struct cursor {
     char algorithm[24];
-    struct chain data;      /* dirs.hash */
-    uint64_t seq;           /* of the message that holds it */
-    struct chain chain;     /* H(seq - 1) */
-    uint64_t rows, tokens;  /* before that message, of all ranks */
-    uint64_t own;           /* tokens of this rank */
+    struct chain data;     /* dirs.hash */
+    uint64_t seq;          /* of the message that holds it */
+    struct chain chain;    /* H(seq - 1) */
+    uint64_t rows, tokens; /* before that message, of all ranks */
+    uint64_t own;          /* tokens of this rank */
     struct cursor_spec spec;
-    int recount;            /* read: nothing of what follows was there */
+    int recount; /* read: nothing of what follows was there */
     size_t nsource;
-    struct place *place;    /* [nsource] */
-    int64_t *owed;          /* [nsource] */
+    struct place *place; /* [nsource] */
+    int64_t *owed;       /* [nsource] */
     size_t nwindow;
-    struct piece window[PACK_WINDOW];   /* without ids, mask, key */
+    struct piece window[PACK_WINDOW]; /* without ids, mask, key */
 };
 
 /* Append the text of c to b. */

@@ -22,26 +22,26 @@ struct docs {
     struct feed f;
     const struct dirs *d;
     const struct cursor_spec *spec;
-    size_t n;               /* sources */
+    size_t n; /* sources */
     struct sampler *sampler;
     struct mix mix;
-    struct place *place;    /* [n] */
-    int64_t *owed;          /* [n] for a cursor */
+    struct place *place; /* [n] */
+    int64_t *owed;       /* [n] for a cursor */
     struct packer packer;
     struct pack_rows rows;
-    int begun;              /* sources are open */
-    size_t unread;          /* sources read less often than --epochs asks */
-    uint64_t *w;            /* [n] weights at the beginning */
-    size_t stage;           /* of the curriculum: stages begun */
-    uint64_t emitted;       /* tokens in rows, in the whole stream */
-    struct tally *tally;    /* [n] counted for a plan, else NULL */
-    size_t mem;             /* that it may take */
+    int begun;           /* sources are open */
+    size_t unread;       /* sources read less often than --epochs asks */
+    uint64_t *w;         /* [n] weights at the beginning */
+    size_t stage;        /* of the curriculum: stages begun */
+    uint64_t emitted;    /* tokens in rows, in the whole stream */
+    struct tally *tally; /* [n] counted for a plan, else NULL */
+    size_t mem;          /* that it may take */
 };
 
 /* What a source has got, as far as it was tried. */
 struct tally {
     uint64_t tokens, pieces, cuts;
-    double padding;         /* its part of the padding of the rows it is in */
+    double padding; /* its part of the padding of the rows it is in */
 };
 
 static int
@@ -88,8 +88,10 @@ draw(void *ctx, size_t max, struct piece *p, struct err *e)
     if (sampler_at(x->sampler, i, at, &s, e) < 0)
         return -1;
     if (at->off >= s.len)
-        return err_set(e, EX_INPUT, "cursor: source %zu stands after the end "
-            "of a document", i);
+        return err_set(e, EX_INPUT,
+            "cursor: source %zu stands after the end "
+            "of a document",
+            i);
     p->source = (uint32_t)i;
     p->frame = s.frame;
     p->doc = s.doc;
@@ -192,7 +194,7 @@ docs_save(struct feed *f, struct cursor *c)
     c->place = x->place;
     c->owed = x->owed;
     if (x->n > CURSOR_SOURCES)
-        return;             /* nobody will look */
+        return; /* nobody will look */
     for (size_t i = 0; i < x->n; i++)
         x->owed[i] = mix_owed(&x->mix, i);
     c->nwindow = x->packer.n;
@@ -215,7 +217,8 @@ put_back(struct docs *x, const struct piece *from, struct err *e)
     if (sampler_ref(x->sampler, p->source, p->frame, p->doc, &s, e) < 0)
         return -1;
     if (p->off >= s.len || p->len > s.len - p->off)
-        return err_set(e, EX_INPUT, "cursor: a piece reaches over the end of "
+        return err_set(e, EX_INPUT,
+            "cursor: a piece reaches over the end of "
             "its document");
     p->key = s.key;
     memcpy(ids, s.ids + p->off * size, p->len * size);
@@ -230,8 +233,10 @@ static int
 load(struct docs *x, const struct cursor *c, struct err *e)
 {
     if (c->nsource != x->n)
-        return err_set(e, EX_INPUT, "cursor of %zu sources, but the data has "
-            "%zu", c->nsource, x->n);
+        return err_set(e, EX_INPUT,
+            "cursor of %zu sources, but the data has "
+            "%zu",
+            c->nsource, x->n);
     x->f.rows = c->rows;
     x->emitted = c->tokens;
     turn(x);
@@ -239,8 +244,10 @@ load(struct docs *x, const struct cursor *c, struct err *e)
         if (sampler_docs(x->sampler, i) == 0)
             continue;
         if (!sampler_valid(x->sampler, i, &c->place[i]))
-            return err_set(e, EX_INPUT, "cursor: source %zu stands outside "
-                "the data", i);
+            return err_set(e, EX_INPUT,
+                "cursor: source %zu stands outside "
+                "the data",
+                i);
         x->place[i] = c->place[i];
         mix_owe(&x->mix, i, c->owed[i]);
         if (is_read(x, i)) {
@@ -274,10 +281,11 @@ whole(const struct docs *x)
     for (size_t i = 0; i < x->n; i++)
         sum += (double)x->w[i];
     for (size_t i = 0; i < x->n; i++) {
-        const double t = (double)s->limit *
-            (double)sampler_tokens(x->sampler, i);
-        const double need = s->natural ? all + t : x->w[i] ?
-            t * sum / (double)x->w[i] : 0.0;
+        const double t =
+            (double)s->limit * (double)sampler_tokens(x->sampler, i);
+        const double need = s->natural ? all + t
+            : x->w[i]                  ? t * sum / (double)x->w[i]
+                                       : 0.0;
 
         all = need > all ? need : all;
     }
@@ -294,8 +302,9 @@ expected(const struct docs *x, double *tokens)
     double from = 0.0;
 
     for (size_t g = 0; g <= s->nstage; g++) {
-        const double to = g < s->nstage && (double)s->stage[g].at < all ?
-            (double)s->stage[g].at : all;
+        const double to = g < s->nstage && (double)s->stage[g].at < all
+            ? (double)s->stage[g].at
+            : all;
         double sum = 0.0;
 
         for (size_t i = 0; i < x->n; i++)
@@ -308,8 +317,8 @@ expected(const struct docs *x, double *tokens)
     }
     for (size_t i = 0; i < x->n; i++)
         if (s->natural && s->length == LENGTH_EPOCHS)
-            tokens[i] = (double)s->limit *
-                (double)sampler_tokens(x->sampler, i);
+            tokens[i] =
+                (double)s->limit * (double)sampler_tokens(x->sampler, i);
 }
 
 /* Count the row just made. */
@@ -360,7 +369,7 @@ docs_plan(struct feed *f, struct err *e)
     expected(x, tokens);
     r = try_rows(x, TRY_TOKENS, e);
     printf("source\tdocuments\ttokens\tshare\tstreamed\tepochs\tpadding\t"
-        "cuts\n");
+           "cuts\n");
     for (size_t i = 0; i < x->n; i++)
         all += tokens[i] = r == 1 ? (double)x->tally[i].tokens : tokens[i];
     for (size_t i = 0; r >= 0 && i < x->n; i++) {
@@ -369,7 +378,8 @@ docs_plan(struct feed *f, struct err *e)
         const double room = t->padding + (double)t->tokens;
 
         printf("%s\t%" PRIu64 "\t%" PRIu64 "\t%.6f\t%.0f\t%.3f\t%.3f\t%.1f"
-            "\n", SHOWN(x->d->info.source[i]), sampler_docs(x->sampler, i), has,
+               "\n",
+            SHOWN(x->d->info.source[i]), sampler_docs(x->sampler, i), has,
             all > 0.0 ? tokens[i] / all : 0.0, tokens[i],
             has ? tokens[i] / (double)has : 0.0,
             room > 0.0 ? 100.0 * t->padding / room : 0.0,
@@ -413,8 +423,7 @@ choose_weights(struct docs *x, struct err *e)
     if (!x->spec->natural)
         memcpy(x->w, x->spec->w, x->n * sizeof *x->w);
     else if (mix_quantise(x->w, share, x->n) < 0)
-        r = err_set(e, EX_INPUT, "%s: holds no documents",
-            dirs_name(x->d, 0));
+        r = err_set(e, EX_INPUT, "%s: holds no documents", dirs_name(x->d, 0));
     for (size_t i = 0; r == 0 && i < x->n; i++)
         if (x->w[i] > 0 && !(share[i] > 0.0))
             r = err_set(e, EX_USAGE, "source %s has a weight but no documents",
@@ -429,23 +438,35 @@ check_room(const struct docs *x, struct err *e)
 {
     const size_t need = sampler_bytes(x->sampler);
 
-    return need <= x->mem ? 0 : err_set(e, EX_USAGE, "%zu frames of each of "
-        "%zu sources are open at once, which takes %zu MiB: that is more than "
-        "--mem allows", sampler_open(x->sampler), x->n, (need >> 20) + 1);
+    return need <= x->mem
+        ? 0
+        : err_set(e, EX_USAGE,
+              "%zu frames of each of "
+              "%zu sources are open at once, which takes %zu MiB: that is more "
+              "than "
+              "--mem allows",
+              sampler_open(x->sampler), x->n, (need >> 20) + 1);
 }
 
 static struct docs *
 docs_new(const struct dirs *d, const struct cursor_spec *spec,
     const struct means *how, struct err *e)
 {
-    const struct sampler_opts o = { .open = spec->open, .seed = spec->seed,
-        .shuffle = spec->shuffle, .mem = how->mem, .threads = how->threads,
+    const struct sampler_opts o = { .open = spec->open,
+        .seed = spec->seed,
+        .shuffle = spec->shuffle,
+        .mem = how->mem,
+        .threads = how->threads,
         .lengths = how->plan };
     struct docs *x = xcalloc(1, sizeof *x);
 
-    x->f = (struct feed){ .row = docs_row, .put = docs_put,
-        .clear = docs_clear, .save = docs_save, .plan = docs_plan,
-        .times = docs_times, .free = docs_free };
+    x->f = (struct feed){ .row = docs_row,
+        .put = docs_put,
+        .clear = docs_clear,
+        .save = docs_save,
+        .plan = docs_plan,
+        .times = docs_times,
+        .free = docs_free };
     x->d = d;
     x->spec = spec;
     x->n = d->info.nsource;
@@ -453,8 +474,7 @@ docs_new(const struct dirs *d, const struct cursor_spec *spec,
     x->place = xcalloc(x->n, sizeof *x->place);
     x->owed = xcalloc(x->n, sizeof *x->owed);
     x->sampler = sampler_new(d, &o, e);
-    if (!x->sampler || check_room(x, e) < 0 ||
-        choose_weights(x, e) < 0) {
+    if (!x->sampler || check_room(x, e) < 0 || choose_weights(x, e) < 0) {
         docs_free(&x->f);
         return NULL;
     }
@@ -464,8 +484,8 @@ docs_new(const struct dirs *d, const struct cursor_spec *spec,
     /* Ids of a plan are not there; one byte each stands for them. */
     packer_init(&x->packer, spec->pack, spec->T,
         how->plan ? 1 : sampler_id_size(x->sampler));
-    pack_rows_init(&x->rows, spec->T, how->plan ? 1 :
-        sampler_id_size(x->sampler));
+    pack_rows_init(&x->rows, spec->T,
+        how->plan ? 1 : sampler_id_size(x->sampler));
     turn(x);
     return x;
 }
@@ -485,8 +505,8 @@ docs_load(struct feed *f, const struct cursor *c, struct err *e)
     if (!(y = docs_new(x->d, x->spec, &how, e)))
         return -1;
     for (; r > 0 && y->f.rows < c->rows; docs_clear(&y->f))
-        r = stop_asked ? err_set(e, EX_STOP, "interrupted") :
-            docs_row(&y->f, e);
+        r = stop_asked ? err_set(e, EX_STOP, "interrupted")
+                       : docs_row(&y->f, e);
     if (r > 0 && y->emitted == c->tokens) {
         at.nsource = y->n;
         at.place = y->place;
@@ -522,9 +542,10 @@ docs_total(struct feed *f, uint64_t *rows, struct err *e)
         r = 0;
         *rows = 0;
         note("%.3g tokens are not counted in batches before the stream begins, "
-            "so it does not say how many it has; --batches %.0f makes about "
-            "as long a one, and says so", whole(y), ceil(whole(y) /
-            ((double)x->spec->B * (double)x->spec->T)));
+             "so it does not say how many it has; --batches %.0f makes about "
+             "as long a one, and says so",
+            whole(y),
+            ceil(whole(y) / ((double)x->spec->B * (double)x->spec->T)));
     }
     docs_free(&y->f);
     return r < 0 ? -1 : 0;
@@ -543,8 +564,9 @@ docs_feed(const struct dirs *d, const struct cursor_spec *spec,
     x->f.load = docs_load;
     sampler_distance(x->sampler, &far);
     vnote("%zu frames of each of %zu sources open, %.1f MiB; neighbours on "
-        "disk come %.0f documents of their source apart, %.0f in a full "
-        "shuffle", sampler_open(x->sampler), x->n,
+          "disk come %.0f documents of their source apart, %.0f in a full "
+          "shuffle",
+        sampler_open(x->sampler), x->n,
         (double)sampler_bytes(x->sampler) / 1048576.0, far.expected, far.full);
     return &x->f;
 }

@@ -14,11 +14,11 @@
 enum { LABEL_GROUPS = 4, LABEL_ROWS = 5 };
 
 struct group {
-    uint32_t dir, shard, frame, nmsg;   /* batches that begin in the frame */
+    uint32_t dir, shard, frame, nmsg; /* batches that begin in the frame */
     uint64_t rows, bytes, tokens;
-    struct kept *kept;      /* [nmsg], NULL: not in memory */
-    uint64_t stamp;         /* of the block it was last in */
-    int busy;               /* somebody decodes it */
+    struct kept *kept; /* [nmsg], NULL: not in memory */
+    uint64_t stamp;    /* of the block it was last in */
+    int busy;          /* somebody decodes it */
 };
 
 /* A thread that decodes; number 0 is the caller. */
@@ -26,7 +26,7 @@ struct worker {
     struct groups *g;
     pthread_t id;
     struct shard_buf buf;
-    double since;           /* it waits; 0: it does not */
+    double since; /* it waits; 0: it does not */
 };
 
 struct groups {
@@ -35,25 +35,25 @@ struct groups {
     size_t n, cap, K;
     uint64_t R, bytes, tokens, seed;
     int shuffle;
-    uint64_t places;        /* groups of all epochs; UINT64_MAX: no end */
-    struct worker *worker;  /* [nworker] */
-    size_t nworker, running;    /* running: threads, to be joined */
+    uint64_t places;         /* groups of all epochs; UINT64_MAX: no end */
+    struct worker *worker;   /* [nworker] */
+    size_t nworker, running; /* running: threads, to be joined */
     /* Under the lock: this, and kept and busy of every group. */
     pthread_mutex_t lock;
-    pthread_cond_t done;    /* a group came, or could not be read */
-    pthread_cond_t room;    /* a block was opened, or all is over */
+    pthread_cond_t done; /* a group came, or could not be read */
+    pthread_cond_t room; /* a block was opened, or all is over */
     int stop;
-    size_t held, mem;       /* bytes of what is kept; what it may take */
-    uint64_t base, ahead;   /* places, epoch * n + place in it: where the block
+    size_t held, mem;     /* bytes of what is kept; what it may take */
+    uint64_t base, ahead; /* places, epoch * n + place in it: where the block
                              * begins, and what to read next */
     struct ahead_times times;
     /* The epoch and block in memory. */
     int started, open;
     uint64_t epoch, stamp;
     size_t block, nmember;
-    uint64_t *start;        /* [blocks+1] rows before a block */
-    size_t *member;         /* [K] */
-    uint64_t *upto;         /* [K+1] rows before a member */
+    uint64_t *start; /* [blocks+1] rows before a block */
+    size_t *member;  /* [K] */
+    uint64_t *upto;  /* [K+1] rows before a member */
 };
 
 static void
@@ -80,11 +80,12 @@ add_shard(struct groups *g, size_t dir, size_t shard,
     const struct shard_index *x)
 {
     for (size_t f = 0; f < x->nframe; f++) {
-        struct group one = { .dir = (uint32_t)dir, .shard = (uint32_t)shard,
+        struct group one = { .dir = (uint32_t)dir,
+            .shard = (uint32_t)shard,
             .frame = (uint32_t)f };
 
-        for (size_t k = x->frame[f].msg; k < x->frame[f].msg +
-            (size_t)x->frame[f].nmsg; k++)
+        for (size_t k = x->frame[f].msg;
+             k < x->frame[f].msg + (size_t)x->frame[f].nmsg; k++)
             if (x->msg[k].kind == MSG_BATCH && x->msg[k].n > 0) {
                 one.nmsg++;
                 one.rows += x->msg[k].n;
@@ -139,8 +140,9 @@ groups_new(const struct dirs *d, const struct cursor_spec *spec,
         groups_free(g);
         return NULL;
     }
-    g->places = spec->length == LENGTH_EPOCHS && spec->limit < UINT64_MAX /
-        g->n ? spec->limit * g->n : UINT64_MAX;
+    g->places = spec->length == LENGTH_EPOCHS && spec->limit < UINT64_MAX / g->n
+        ? spec->limit * g->n
+        : UINT64_MAX;
     g->K = !spec->shuffle || K == 0 ? 1 : K < g->n ? K : g->n;
     g->start = xcalloc((g->n + g->K - 1) / g->K + 1, sizeof *g->start);
     g->member = xcalloc(g->K, sizeof *g->member);
@@ -206,16 +208,19 @@ groups_bytes(const struct groups *g)
 double
 groups_distance(const struct groups *g)
 {
-    return g->shuffle ? (double)g->R / 3.0 * ahead_near(g->n, g->K,
-        (double)g->R) : 1.0;
+    return g->shuffle
+        ? (double)g->R / 3.0 * ahead_near(g->n, g->K, (double)g->R)
+        : 1.0;
 }
 
 /* The group at place i of the epoch. */
 static size_t
 group_at(const struct groups *g, uint64_t epoch, size_t i)
 {
-    return !g->shuffle ? i : (size_t)rng_perm(rng_key(rng_key(g->seed,
-        LABEL_GROUPS), epoch), g->n, i);
+    return !g->shuffle
+        ? i
+        : (size_t)rng_perm(rng_key(rng_key(g->seed, LABEL_GROUPS), epoch), g->n,
+              i);
 }
 
 static size_t
@@ -287,8 +292,8 @@ open_block(struct groups *g, size_t block)
 
 /* Message k of the group's shard into *r. */
 static int
-load_message(struct worker *w, const struct group *o, size_t k,
-    struct kept *r, struct err *e)
+load_message(struct worker *w, const struct group *o, size_t k, struct kept *r,
+    struct err *e)
 {
     const struct dirs *d = w->g->d;
     uint64_t tokens;
@@ -298,10 +303,10 @@ load_message(struct worker *w, const struct group *o, size_t k,
     if (r->m.kind != MSG_BATCH)
         return err_set(e, EX_INPUT, "%s: shard %u: message %zu is no batch",
             dirs_name(d, o->dir), o->shard, k);
-    if (batch_check(&r->m.st, d->info.vocab, d->nsource[o->dir], &tokens, e)
-        < 0)
-        return err_prefix(e, "%s: shard %u: message %zu",
-            dirs_name(d, o->dir), o->shard, k);
+    if (batch_check(&r->m.st, d->info.vocab, d->nsource[o->dir], &tokens, e) <
+        0)
+        return err_prefix(e, "%s: shard %u: message %zu", dirs_name(d, o->dir),
+            o->shard, k);
     r->rows = st_find(&r->m.st, "ids")->shape[0];
     r->dir = o->dir;
     /* Take the memory over. */
@@ -316,8 +321,7 @@ load_message(struct worker *w, const struct group *o, size_t k,
 
 /* The messages of a group, decoded; without the lock. */
 static int
-load(struct worker *w, const struct group *o, struct kept *kept,
-    struct err *e)
+load(struct worker *w, const struct group *o, struct kept *kept, struct err *e)
 {
     const struct dirs *d = w->g->d;
     const struct shard_index *x = set_frames(d->set[o->dir], o->shard, e);
@@ -334,9 +338,10 @@ load(struct worker *w, const struct group *o, struct kept *kept,
         rows += kept[n++].rows;
     }
     if (rows != o->rows)
-        return err_set(e, EX_INPUT, "%s: shard %u, frame %u: %" PRIu64 " rows "
-            "where the index counts %" PRIu64, dirs_name(d, o->dir),
-            o->shard, o->frame, rows, o->rows);
+        return err_set(e, EX_INPUT,
+            "%s: shard %u, frame %u: %" PRIu64 " rows "
+            "where the index counts %" PRIu64,
+            dirs_name(d, o->dir), o->shard, o->frame, rows, o->rows);
     return 0;
 }
 
@@ -370,9 +375,9 @@ static struct group *
 choose(struct groups *g)
 {
     for (; g->open && g->ahead < g->places && g->ahead < g->base + g->n;
-        g->ahead++) {
-        struct group *o = &g->g[group_at(g, g->ahead / g->n,
-            (size_t)(g->ahead % g->n))];
+         g->ahead++) {
+        struct group *o =
+            &g->g[group_at(g, g->ahead / g->n, (size_t)(g->ahead % g->n))];
 
         if (!o->kept && !o->busy)
             return g->held + o->bytes <= g->mem ? o : NULL;
@@ -398,7 +403,7 @@ work(void *arg)
             continue;
         }
         if (bring(w, o, &e) < 0)
-            break;      /* the caller will find the same and say so */
+            break; /* the caller will find the same and say so */
         g->times.busy += clock_now() - t;
     }
     pthread_mutex_unlock(&g->lock);
@@ -411,7 +416,7 @@ need(struct groups *g, struct group *o, struct err *e)
 {
     while (g->running + 1 < g->nworker)
         if (thread_start(&g->worker[g->running + 1].id, work,
-            &g->worker[g->running + 1]) < 0)
+                &g->worker[g->running + 1]) < 0)
             g->nworker = g->running + 1;
         else
             g->running++;
@@ -448,7 +453,8 @@ groups_find(struct groups *g, uint64_t epoch, uint64_t i, size_t *row,
     i -= g->start[block];
     if (g->shuffle)
         i = rng_perm(rng_key(rng_key(rng_key(g->seed, LABEL_ROWS), epoch),
-            block), g->upto[g->nmember], i);
+                         block),
+            g->upto[g->nmember], i);
     m = ahead_span(g->upto, g->nmember, i);
     o = &g->g[g->member[m]];
     i -= g->upto[m];

@@ -15,10 +15,10 @@
 /* A message in memory. */
 struct kept {
     struct msg m;
-    struct st st;           /* memory of m.st */
-    unsigned char *mem;     /* of the message */
+    struct st st;       /* memory of m.st */
+    unsigned char *mem; /* of the message */
     size_t cap;
-    size_t dir;             /* of its shard */
+    size_t dir; /* of its shard */
     size_t rows;
 };
 
@@ -28,7 +28,7 @@ struct groups;
 struct groups *groups_new(const struct dirs *d, const struct cursor_spec *spec,
     const struct means *how, struct err *e);
 void groups_free(struct groups *g);
-uint64_t groups_rows(const struct groups *g);   /* of an epoch */
+uint64_t groups_rows(const struct groups *g); /* of an epoch */
 uint64_t groups_tokens(const struct groups *g);
 /* Rows of the blocks that an epoch begins with and that have fewer than *left
  * tokens together, which are taken from it.  Before rows are asked for. */

@@ -52,8 +52,8 @@ mix_unimax(double *share, const double *has, size_t n, double cap,
 }
 
 struct match {
-    size_t winner;          /* SIZE_MAX: nobody takes part */
-    uint64_t until;         /* of `taken`: from there on it is to be played
+    size_t winner;  /* SIZE_MAX: nobody takes part */
+    uint64_t until; /* of `taken`: from there on it is to be played
                              * again */
 };
 

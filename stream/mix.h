@@ -12,19 +12,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MIX_ONE ((uint64_t)1 << 30)     /* about the sum of all weights */
+#define MIX_ONE ((uint64_t)1 << 30) /* about the sum of all weights */
 
 /* What is owed grows with each token, faster where the weight is larger: so it
  * is kept as it was when no token had been taken, and the largest is found in
  * a tournament, each match of which knows until when its winner stays one. */
 struct mix {
     size_t n;
-    uint64_t *w;        /* [n] 0: takes no part (any more) */
-    uint64_t *base;     /* [n] owed[i] - w[i] * taken, modulo 2^64 */
-    uint64_t taken;     /* tokens */
-    uint64_t sum;       /* of w */
-    size_t leaves;      /* a power of two */
-    struct match *match;    /* [leaves] 1 is the root */
+    uint64_t *w;         /* [n] 0: takes no part (any more) */
+    uint64_t *base;      /* [n] owed[i] - w[i] * taken, modulo 2^64 */
+    uint64_t taken;      /* tokens */
+    uint64_t sum;        /* of w */
+    size_t leaves;       /* a power of two */
+    struct match *match; /* [leaves] 1 is the root */
 };
 
 /* r[i] = share[i] / sum(share) * MIX_ONE, at least 1 where share[i] > 0; 0

@@ -235,7 +235,7 @@ choose(struct packer *p, size_t first, int used[PACK_WINDOW])
     left = space - s;
     memset(used, 0, PACK_WINDOW * sizeof *used);
     used[first] = 1;
-    for (size_t i = n; i-- > 0; )
+    for (size_t i = n; i-- > 0;)
         if (!reached(p->sums + i * words, s)) {
             used[which[i]] = 1;
             s -= p->piece[which[i]].len;
@@ -317,8 +317,8 @@ row_best(struct packer *p, const struct pack_from *from, uint64_t number,
 
 /* Without a window: pieces as they come. */
 static int
-row_direct(struct packer *p, const struct pack_from *from,
-    struct pack_rows *r, struct err *e)
+row_direct(struct packer *p, const struct pack_from *from, struct pack_rows *r,
+    struct err *e)
 {
     struct piece *s = packer_slot(p);
     size_t at = 0;
@@ -348,6 +348,6 @@ int
 packer_row(struct packer *p, const struct pack_from *from, uint64_t number,
     struct pack_rows *r, struct err *e)
 {
-    return p->how == PACK_BEST ? row_best(p, from, number, r, e) :
-        row_direct(p, from, r, e);
+    return p->how == PACK_BEST ? row_best(p, from, number, r, e)
+                               : row_direct(p, from, r, e);
 }

@@ -30,16 +30,16 @@
 #define PACK_TRIES 8
 
 enum pack { PACK_BEST, PACK_CONCAT, PACK_NONE };
-extern const char *const pack_names[];      /* "best", ..., NULL */
+extern const char *const pack_names[]; /* "best", ..., NULL */
 
 struct piece {
-    uint32_t source, frame, doc;    /* reference, see sampler.h */
-    uint32_t off, len;              /* tokens of the document */
+    uint32_t source, frame, doc; /* reference, see sampler.h */
+    uint32_t off, len;           /* tokens of the document */
     uint64_t key;
-    uint64_t born;                  /* row number when it was drawn */
-    int masked;                     /* some mask[] is 0 */
-    unsigned char *ids;             /* [T] elements, owned by the packer */
-    uint8_t *mask;                  /* [T] 1: in the loss; if masked */
+    uint64_t born;      /* row number when it was drawn */
+    int masked;         /* some mask[] is 0 */
+    unsigned char *ids; /* [T] elements, owned by the packer */
+    uint8_t *mask;      /* [T] 1: in the loss; if masked */
 };
 
 /* Draw the next piece of at most max tokens into p (all but born; ids and, if
@@ -53,12 +53,12 @@ struct pack_from {
 /* Where the rows of a batch grow; zeroed by pack_rows_init. */
 struct pack_rows {
     size_t T, id_size;
-    size_t B, capB;             /* rows so far */
-    unsigned char *ids;         /* [B,T]; 0 after the last piece of a row */
-    uint8_t *mask;              /* [B,T]; 0 there; only if masked */
-    int masked;                 /* some piece is */
+    size_t B, capB;     /* rows so far */
+    unsigned char *ids; /* [B,T]; 0 after the last piece of a row */
+    uint8_t *mask;      /* [B,T]; 0 there; only if masked */
+    int masked;         /* some piece is */
     size_t P, capP;
-    uint32_t *row, *len, *off;  /* [P] */
+    uint32_t *row, *len, *off; /* [P] */
     uint16_t *source;
     uint64_t *key;
     uint64_t tokens;
@@ -70,11 +70,11 @@ void pack_rows_release(struct pack_rows *r);
 struct packer {
     enum pack how;
     size_t T, id_size;
-    size_t n;                           /* pieces in the window */
-    struct piece piece[PACK_WINDOW];    /* oldest first */
-    size_t order[PACK_WINDOW];          /* longest first, of equals the older */
-    int dry;                            /* draw has said 0 */
-    uint64_t *sums;                     /* bits, for the search */
+    size_t n;                        /* pieces in the window */
+    struct piece piece[PACK_WINDOW]; /* oldest first */
+    size_t order[PACK_WINDOW];       /* longest first, of equals the older */
+    int dry;                         /* draw has said 0 */
+    uint64_t *sums;                  /* bits, for the search */
 };
 void packer_init(struct packer *p, enum pack how, size_t T, size_t id_size);
 void packer_release(struct packer *p);
@@ -83,7 +83,7 @@ void packer_release(struct packer *p);
 struct piece *packer_slot(struct packer *p);
 void packer_keep(struct packer *p);
 /* Append row number `number` of the stream.  1; 0: there are no more; -1. */
-int packer_row(struct packer *p, const struct pack_from *from,
-    uint64_t number, struct pack_rows *r, struct err *e);
+int packer_row(struct packer *p, const struct pack_from *from, uint64_t number,
+    struct pack_rows *r, struct err *e);
 
 #endif

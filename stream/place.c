@@ -16,7 +16,8 @@ read_cpus(hwloc_topology_t t, hwloc_bitmap_t set, const char *text)
         hwloc_bitmap_weight(set) < 0)
         return -1;
     return hwloc_bitmap_isincluded(set, hwloc_topology_get_complete_cpuset(t))
-        ? 0 : -1;
+        ? 0
+        : -1;
 }
 
 /* A system that cannot bind is slower, not wrong. */
@@ -36,19 +37,25 @@ place_on(hwloc_topology_t t, const char *cpus, const char *node,
     size_t n;
 
     if (cpus && read_cpus(t, set, cpus) < 0)
-        return err_set(e, EX_USAGE, "--cpus: \"%.100s\" is no list of "
-            "processors of this machine, such as 0-3,8", cpus);
-    if (node && (number_size(node, 0, 1 << 20, &n) < 0 ||
-        !(o = hwloc_get_numanode_obj_by_os_index(t, (unsigned)n))))
-        return err_set(e, EX_USAGE, "--numa: \"%.100s\" is no memory node of "
-            "this machine, which has %d", node, nodes);
+        return err_set(e, EX_USAGE,
+            "--cpus: \"%.100s\" is no list of "
+            "processors of this machine, such as 0-3,8",
+            cpus);
+    if (node &&
+        (number_size(node, 0, 1 << 20, &n) < 0 ||
+            !(o = hwloc_get_numanode_obj_by_os_index(t, (unsigned)n))))
+        return err_set(e, EX_USAGE,
+            "--numa: \"%.100s\" is no memory node of "
+            "this machine, which has %d",
+            node, nodes);
     if (!cpus)
         hwloc_bitmap_copy(set, o->cpuset);
     if (!hwloc_bitmap_iszero(set))
         told(hwloc_set_cpubind(t, set, HWLOC_CPUBIND_PROCESS), "processors");
     if (o && nodes > 1)
         told(hwloc_set_membind(t, o->nodeset, HWLOC_MEMBIND_BIND,
-            HWLOC_MEMBIND_PROCESS | HWLOC_MEMBIND_BYNODESET), "memory");
+                 HWLOC_MEMBIND_PROCESS | HWLOC_MEMBIND_BYNODESET),
+            "memory");
     return 0;
 }
 

@@ -17,8 +17,8 @@ struct column {
     char *name;
     enum dtype dtype;
     int ndim;
-    size_t shape[ST_DIMS_MAX];  /* shape[0] counts what is there */
-    size_t bytes;           /* of a row, or of a piece */
+    size_t shape[ST_DIMS_MAX]; /* shape[0] counts what is there */
+    size_t bytes;              /* of a row, or of a piece */
     int by_piece;
     struct buf data;
 };
@@ -28,11 +28,11 @@ struct rows {
     const struct dirs *d;
     const struct cursor_spec *spec;
     struct groups *groups;
-    size_t mem;             /* that frames may take */
-    uint64_t R;             /* rows in all */
+    size_t mem; /* that frames may take */
+    uint64_t R; /* rows in all */
     struct column *col;
     size_t ncol;
-    size_t P;               /* pieces in the batch being made */
+    size_t P; /* pieces in the batch being made */
 };
 
 static int
@@ -144,7 +144,8 @@ match(struct rows *x, const struct kept *k, struct err *e)
         struct column *c = column(x, t->name);
 
         if (!moves(t, P, ids->shape[0], ids->shape[1]))
-            return err_set(e, EX_INPUT, "%s: message %" PRIu64 ": tensor "
+            return err_set(e, EX_INPUT,
+                "%s: message %" PRIu64 ": tensor "
                 "%.100s has no row a token, so it cannot be replayed by rows",
                 dir, k->m.seq, t->name);
         if (!c && (x->f.own_B == 0 || strcmp(t->name, "loss_mask") == 0)) {
@@ -152,14 +153,18 @@ match(struct rows *x, const struct kept *k, struct err *e)
             fill_mask(c, x->f.own_B);
         }
         if (!c || !fits(c, t))
-            return err_set(e, EX_INPUT, "%s: message %" PRIu64 ": tensor "
+            return err_set(e, EX_INPUT,
+                "%s: message %" PRIu64 ": tensor "
                 "%.100s is not in the other rows of the batch, or not of this "
-                "shape", dir, k->m.seq, t->name);
+                "shape",
+                dir, k->m.seq, t->name);
         seen++;
     }
     if (x->ncol != seen + (column(x, "loss_mask") && !st_find(s, "loss_mask")))
-        return err_set(e, EX_INPUT, "%s: message %" PRIu64 ": lacks tensors "
-            "that the other rows of the batch have", dir, k->m.seq);
+        return err_set(e, EX_INPUT,
+            "%s: message %" PRIu64 ": lacks tensors "
+            "that the other rows of the batch have",
+            dir, k->m.seq);
     return 0;
 }
 
@@ -231,8 +236,8 @@ count(const struct kept *k, size_t row)
     const struct st_tensor *len = st_find(&k->m.st, "piece_len");
     uint64_t n = 0;
 
-    for (size_t i = first_piece(k, row), end = first_piece(k, row + 1);
-        i < end; i++)
+    for (size_t i = first_piece(k, row), end = first_piece(k, row + 1); i < end;
+         i++)
         n += st_u32(len, i);
     return n;
 }
@@ -306,8 +311,7 @@ rows_load(struct feed *f, const struct cursor *c, struct err *e)
 /* Rows of an endless replay until `tokens` are reached: whole epochs and
  * blocks by the indexes, and of the block where that is its rows. */
 static int
-rows_until(const struct rows *x, uint64_t tokens, uint64_t *rows,
-    struct err *e)
+rows_until(const struct rows *x, uint64_t tokens, uint64_t *rows, struct err *e)
 {
     const struct means how = { .mem = x->mem };
     struct groups *g = groups_new(x->d, x->spec, &how, e);
@@ -338,8 +342,9 @@ rows_total(struct feed *f, uint64_t *rows, struct err *e)
     const struct rows *x = (const struct rows *)(const void *)f;
     const struct cursor_spec *s = x->spec;
 
-    *rows = s->length == LENGTH_BATCHES ? s->limit * s->B :
-        s->limit <= UINT64_MAX / x->R ? x->R * s->limit : 0;
+    *rows = s->length == LENGTH_BATCHES ? s->limit * s->B
+        : s->limit <= UINT64_MAX / x->R ? x->R * s->limit
+                                        : 0;
     return s->length == LENGTH_TOKENS ? rows_until(x, s->limit, rows, e) : 0;
 }
 
@@ -385,13 +390,14 @@ check_room(const struct rows *x, struct err *e)
     const double need = groups_bytes(x->groups);
 
     if (x->spec->shuffle && x->spec->open > 1 && need > (double)x->mem)
-        return err_set(e, EX_USAGE, "%zu frames are open at once, which takes "
-            "%.0f MiB: that is more than --mem allows", x->spec->open,
-            need / 1048576.0 + 1.0);
+        return err_set(e, EX_USAGE,
+            "%zu frames are open at once, which takes "
+            "%.0f MiB: that is more than --mem allows",
+            x->spec->open, need / 1048576.0 + 1.0);
     if (x->spec->shuffle)
         vnote("%zu frames open, %.1f MiB; neighbours on disk come %.0f rows "
-            "apart, %.0f in a full shuffle", x->spec->open,
-            need / 1048576.0, groups_distance(x->groups),
+              "apart, %.0f in a full shuffle",
+            x->spec->open, need / 1048576.0, groups_distance(x->groups),
             (double)groups_rows(x->groups) / 3.0);
     return 0;
 }
@@ -402,9 +408,14 @@ rows_feed(const struct dirs *d, const struct cursor_spec *spec,
 {
     struct rows *x = xcalloc(1, sizeof *x);
 
-    x->f = (struct feed){ .row = rows_row, .put = rows_put,
-        .clear = rows_clear, .save = rows_save, .load = rows_load,
-        .total = rows_total, .plan = rows_plan, .times = rows_times,
+    x->f = (struct feed){ .row = rows_row,
+        .put = rows_put,
+        .clear = rows_clear,
+        .save = rows_save,
+        .load = rows_load,
+        .total = rows_total,
+        .plan = rows_plan,
+        .times = rows_times,
         .free = rows_free };
     x->d = d;
     x->spec = spec;

@@ -22,9 +22,9 @@ add_frame(struct source *s, const struct frame_ref *f)
 static int
 add_shard(struct sampler *s, size_t dir, size_t shard, struct err *e)
 {
-    const struct shard_index *x = s->lengths ?
-        set_index(s->d->set[dir], shard, e) :
-        set_frames(s->d->set[dir], shard, e);
+    const struct shard_index *x = s->lengths
+        ? set_index(s->d->set[dir], shard, e)
+        : set_frames(s->d->set[dir], shard, e);
 
     if (!x)
         return -1;
@@ -34,8 +34,10 @@ add_shard(struct sampler *s, size_t dir, size_t shard, struct err *e)
             p->ndoc, p->tokens };
 
         if (p->source >= s->d->nsource[dir])
-            return err_set(e, EX_INPUT, "%s: shard %zu: the index names source "
-                "%u of %zu", dirs_name(s->d, dir), shard, (unsigned)p->source,
+            return err_set(e, EX_INPUT,
+                "%s: shard %zu: the index names source "
+                "%u of %zu",
+                dirs_name(s->d, dir), shard, (unsigned)p->source,
                 s->d->nsource[dir]);
         if (p->ndoc > 0)
             add_frame(&s->src[s->d->source[dir][p->source]], &f);
@@ -78,8 +80,9 @@ room(const struct sampler *s, size_t K)
         const size_t n = c->nframe < K ? c->nframe : K;
 
         if (n)
-            sum += (double)n / (double)c->nframe * ((double)c->tokens *
-                (double)s->id_room + 16.0 * (double)c->docs);
+            sum += (double)n / (double)c->nframe *
+                ((double)c->tokens * (double)s->id_room +
+                    16.0 * (double)c->docs);
     }
     return sum;
 }
@@ -210,10 +213,10 @@ double
 ahead_near(size_t frames, size_t K, double docs)
 {
     const double F = (double)frames, whole = (double)(frames / K) * (double)K;
-    const double rest = F - whole, border = docs > 1.0 ? (F - 1.0) /
-        (docs - 1.0) : 0.0;
-    const double same = frames <= K ? 1.0 :
-        (whole * (double)K + rest * rest) / (F * F);
+    const double rest = F - whole,
+                 border = docs > 1.0 ? (F - 1.0) / (docs - 1.0) : 0.0;
+    const double same =
+        frames <= K ? 1.0 : (whole * (double)K + rest * rest) / (F * F);
 
     return (1.0 - border) * same + border;
 }
@@ -232,8 +235,8 @@ sampler_distance(const struct sampler *s, struct sampler_distance *r)
             continue;
         docs += n;
         r->full += n * n / 3.0;
-        r->expected += n * (!s->shuffle ? 1.0 : n / 3.0 *
-            ahead_near(c->nframe, s->K, n));
+        r->expected +=
+            n * (!s->shuffle ? 1.0 : n / 3.0 * ahead_near(c->nframe, s->K, n));
     }
     if (docs > 0.0) {
         r->full /= docs;
@@ -281,8 +284,8 @@ block_frames(const struct sampler *s, const struct source *c, uint64_t epoch,
     const size_t n = c->nframe - from < s->K ? c->nframe - from : s->K;
 
     for (size_t i = 0; i < n; i++)
-        member[i] = (uint32_t)(s->shuffle ?
-            rng_perm(key, c->nframe, from + i) : from + i);
+        member[i] = (uint32_t)(s->shuffle ? rng_perm(key, c->nframe, from + i)
+                                          : from + i);
     return n;
 }
 
@@ -291,7 +294,7 @@ ahead_span(const uint64_t *upto, size_t n, uint64_t i)
 {
     size_t lo = 0;
 
-    for (size_t hi = n; hi - lo > 1; ) {
+    for (size_t hi = n; hi - lo > 1;) {
         const size_t mid = lo + (hi - lo) / 2;
 
         if (upto[mid] <= i)
@@ -308,9 +311,13 @@ stored(const struct sampler *s, size_t source, uint64_t doc)
 {
     const struct source *c = &s->src[source];
 
-    return s->shuffle ? rng_perm(rng_key(rng_key(rng_key(rng_key(s->seed,
-        LABEL_DOCS), source), c->epoch), c->block), c->upto[c->nmember], doc) :
-        doc;
+    return s->shuffle
+        ? rng_perm(rng_key(rng_key(rng_key(rng_key(s->seed, LABEL_DOCS),
+                                       source),
+                               c->epoch),
+                       c->block),
+              c->upto[c->nmember], doc)
+        : doc;
 }
 
 /* In which order the frames of the open block, from document doc on, and of
@@ -326,8 +333,7 @@ order_wants(struct sampler *s, size_t source, uint64_t doc)
     size_t n = 0;
 
     for (uint64_t k = doc; n < c->nmember && k < end && k - doc < far; k++) {
-        const size_t m = ahead_span(c->upto, c->nmember,
-            stored(s, source, k));
+        const size_t m = ahead_span(c->upto, c->nmember, stored(s, source, k));
 
         if (seen[m]++ == 0) {
             c->first[n] = k;
@@ -362,8 +368,8 @@ open_block(struct sampler *s, size_t source, const struct place *p)
     kept = xcalloc(2 * s->K, sizeof *kept);
     memcpy(old, c->member, nold * sizeof *old);
     c->nmember = block_frames(s, c, epoch, block, c->member);
-    c->nnext = block_frames(s, c, epoch + (uint64_t)last,
-        last ? 0 : block + 1, c->member + c->nmember);
+    c->nnext = block_frames(s, c, epoch + (uint64_t)last, last ? 0 : block + 1,
+        c->member + c->nmember);
     for (size_t i = 0; i < c->nmember + c->nnext; i++) {
         if (i < c->nmember)
             c->upto[i + 1] = c->upto[i] + c->frame[c->member[i]].ndoc;
@@ -467,8 +473,8 @@ fetch_soon(const struct sampler *s, size_t source, uint64_t doc)
             __builtin_prefetch(d);
             continue;
         }
-        for (size_t i = 0; i < LINES && i * LINE < (d[1].off - d->off) *
-            s->id_size; i++)
+        for (size_t i = 0;
+             i < LINES && i * LINE < (d[1].off - d->off) * s->id_size; i++)
             __builtin_prefetch(p->ids + d->off * s->id_size + i * LINE);
     }
 }
@@ -506,8 +512,10 @@ sampler_ref(struct sampler *s, size_t source, uint32_t frame, uint32_t doc,
 
     if (source >= s->nsrc || frame >= s->src[source].nframe ||
         doc >= s->src[source].frame[frame].ndoc)
-        return err_set(e, EX_INPUT, "there is no document %u in frame %u of "
-            "source %zu", doc, frame, source);
+        return err_set(e, EX_INPUT,
+            "there is no document %u in frame %u of "
+            "source %zu",
+            doc, frame, source);
     c = &s->src[source];
     pthread_mutex_lock(&s->lock);
     if (s->visited)

@@ -32,22 +32,22 @@ struct place {
 
 /* One document; the pointers hold until the next call with the sampler. */
 struct sampled {
-    uint32_t frame, doc;    /* reference: doc-th of the source in the frame-th
+    uint32_t frame, doc; /* reference: doc-th of the source in the frame-th
                              * frame that has any, both in stored order */
-    size_t len;             /* tokens */
+    size_t len;          /* tokens */
     uint64_t key;
-    const unsigned char *ids;   /* u16 where the vocabulary is <= 65536, else
+    const unsigned char *ids; /* u16 where the vocabulary is <= 65536, else
                                  * u32; see sampler_id_size */
-    const uint8_t *mask;    /* [len], or NULL: every token counts */
+    const uint8_t *mask;      /* [len], or NULL: every token counts */
 };
 
 struct sampler_opts {
-    size_t open;            /* frames, see above */
+    size_t open; /* frames, see above */
     uint64_t seed;
     int shuffle;
-    size_t mem;             /* bytes that frames read ahead may fill up */
-    size_t threads;         /* that read ahead; 0: none */
-    int lengths;            /* read no documents, only the indexes: ids and
+    size_t mem;     /* bytes that frames read ahead may fill up */
+    size_t threads; /* that read ahead; 0: none */
+    int lengths;    /* read no documents, only the indexes: ids and
                              * mask of what is drawn are NULL, key is 0 */
 };
 struct sampler;
@@ -61,15 +61,15 @@ void sampler_free(struct sampler *s);
  * blocks fit beside them; at least 4 a source.  0 and *e on damage. */
 size_t sampler_fit(const struct dirs *d, size_t mem, struct err *e);
 
-size_t sampler_id_size(const struct sampler *s);    /* 2 or 4; lengths: 0 */
+size_t sampler_id_size(const struct sampler *s); /* 2 or 4; lengths: 0 */
 uint64_t sampler_docs(const struct sampler *s, size_t source);
 uint64_t sampler_tokens(const struct sampler *s, size_t source);
-size_t sampler_open(const struct sampler *s);       /* K */
-size_t sampler_bytes(const struct sampler *s);      /* of all open blocks */
+size_t sampler_open(const struct sampler *s);  /* K */
+size_t sampler_bytes(const struct sampler *s); /* of all open blocks */
 /* Expected distance in the order of their source of two documents that are
  * neighbours on disk. */
 struct sampler_distance {
-    double expected, full;  /* documents, mean over neighbours of all sources */
+    double expected, full; /* documents, mean over neighbours of all sources */
 };
 void sampler_distance(const struct sampler *s, struct sampler_distance *r);
 /* Of the same for blocks of K frames: how far, as a share of a full shuffle,
@@ -102,8 +102,8 @@ void sampler_expect(struct sampler *s, size_t source, const struct place *p);
 /* The document at a valid place / by reference; -1 on damage. */
 int sampler_at(struct sampler *s, size_t source, const struct place *p,
     struct sampled *r, struct err *e);
-int sampler_ref(struct sampler *s, size_t source, uint32_t frame,
-    uint32_t doc, struct sampled *r, struct err *e);
+int sampler_ref(struct sampler *s, size_t source, uint32_t frame, uint32_t doc,
+    struct sampled *r, struct err *e);
 /* The place of the next document, perhaps in the next block or epoch. */
 void sampler_step(struct sampler *s, size_t source, struct place *p);
 

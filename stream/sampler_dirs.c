@@ -37,8 +37,7 @@ merge(struct dirs *d, struct err *e)
     d->info.resumed = 0;
     for (size_t i = 0; i < d->n; i++) {
         d->nsource[i] = d->own[i].nsource;
-        d->source[i] = xreallocarray(NULL, d->nsource[i],
-            sizeof *d->source[i]);
+        d->source[i] = xreallocarray(NULL, d->nsource[i], sizeof *d->source[i]);
         if (stream_info_merge(&d->info, &d->own[i], d->source[i], e) < 0)
             return err_prefix(e, "%s", dirs_name(d, i));
     }

@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 struct dirs {
-    struct shard_set **set;      /* [n] */
+    struct shard_set **set; /* [n] */
     size_t n;
-    struct stream_info info;    /* merged; algorithm is the first one's */
-    uint16_t **source;          /* [n][sources of set i]: merged number */
-    size_t *nsource;            /* [n] */
-    struct chain hash;          /* XXH3-128 of the manifests' hashes */
-    struct stream_info *own;    /* [n] as each directory says; owns strings */
+    struct stream_info info; /* merged; algorithm is the first one's */
+    uint16_t **source;       /* [n][sources of set i]: merged number */
+    size_t *nsource;         /* [n] */
+    struct chain hash;       /* XXH3-128 of the manifests' hashes */
+    struct stream_info *own; /* [n] as each directory says; owns strings */
 };
 
 /* Open every directory and compare them.  EX_INPUT names two that do not

@@ -12,8 +12,9 @@
 size_t
 part_bytes(const struct sampler *s, const struct frame_ref *f)
 {
-    return sizeof(struct part) + ((size_t)f->ndoc + 1) *
-        sizeof(struct part_doc) + f->tokens * s->id_size;
+    return sizeof(struct part) +
+        ((size_t)f->ndoc + 1) * sizeof(struct part_doc) +
+        f->tokens * s->id_size;
 }
 
 static void
@@ -115,9 +116,10 @@ part_mask(struct part *p, const struct frame_ref *f, const uint8_t *mask,
 static int
 miscounted(const struct sampler *s, const struct frame_ref *f, struct err *e)
 {
-    return err_set(e, EX_INPUT, "%s: shard %u, frame %u: not the documents of "
-        "a source that the index counts", dirs_name(s->d, f->dir), f->shard,
-        f->frame);
+    return err_set(e, EX_INPUT,
+        "%s: shard %u, frame %u: not the documents of "
+        "a source that the index counts",
+        dirs_name(s->d, f->dir), f->shard, f->frame);
 }
 
 /* Which of those that want documents is merged source i; nsource: none. */
@@ -164,8 +166,8 @@ take(struct worker *w, const struct st *st, struct err *e)
             if (part_add(p, f, len, key) < 0)
                 return miscounted(s, f, e);
             copy_ids(p->ids + to * s->id_size, s->id_size, ids, at, len);
-            part_mask(p, f, mask ? (const uint8_t *)mask->data + at : NULL,
-                to, len);
+            part_mask(p, f, mask ? (const uint8_t *)mask->data + at : NULL, to,
+                len);
         }
         at += len;
     }
@@ -189,8 +191,9 @@ take_lengths(struct worker *w, const struct shard_index *x,
         if (d->source >= s->d->nsource[w->frame.dir])
             return miscounted(s, &w->frame, e);
         k = wants(w, s->d->source[w->frame.dir][d->source]);
-        if (k < w->nsource && part_add(w->part[k],
-            &s->src[w->source[k]].frame[w->number[k]], d->len, 0) < 0)
+        if (k < w->nsource &&
+            part_add(w->part[k], &s->src[w->source[k]].frame[w->number[k]],
+                d->len, 0) < 0)
             return miscounted(s, &w->frame, e);
     }
     return 0;
@@ -211,8 +214,8 @@ take_message(struct worker *w, const struct shard_index *x, size_t k,
         return -1;
     if (msg_check_docs(&m.st, mf->vocab, mf->nsource, &tokens, e) < 0 ||
         ((tokens != x->msg[k].tokens ||
-        st_find(&m.st, "doc_len")->n != x->msg[k].n) &&
-        err_set(e, EX_INPUT, "it is not the message the index describes")))
+             st_find(&m.st, "doc_len")->n != x->msg[k].n) &&
+            err_set(e, EX_INPUT, "it is not the message the index describes")))
         return err_prefix(e, "%s: shard %u, frame %u: message %zu",
             dirs_name(w->s->d, w->frame.dir), w->frame.shard, w->frame.frame,
             k);
@@ -224,8 +227,7 @@ static int
 decode(struct worker *w, struct err *e)
 {
     const struct frame_ref *f = &w->frame;
-    const struct shard_index *x = set_frames(w->s->d->set[f->dir],
-        f->shard, e);
+    const struct shard_index *x = set_frames(w->s->d->set[f->dir], f->shard, e);
     const struct shard_frame *at;
 
     if (!x)
@@ -235,8 +237,7 @@ decode(struct worker *w, struct err *e)
         if (x->msg[k].kind == MSG_DOCS && take_message(w, x, k, e) < 0)
             return -1;
     for (size_t i = 0; i < w->nsource; i++)
-        if (w->part[i]->n !=
-            w->s->src[w->source[i]].frame[w->number[i]].ndoc)
+        if (w->part[i]->n != w->s->src[w->source[i]].frame[w->number[i]].ndoc)
             return miscounted(w->s, f, e);
     return 0;
 }
@@ -275,8 +276,10 @@ find_wants(struct worker *w, size_t source, uint32_t number)
         uint32_t k = number;
 
         if (i != source) {
-            const struct frame_ref *r = o->open ? bsearch(&w->frame, o->frame,
-                o->nframe, sizeof *r, frame_order) : NULL;
+            const struct frame_ref *r = o->open
+                ? bsearch(&w->frame, o->frame, o->nframe, sizeof *r,
+                      frame_order)
+                : NULL;
 
             if (!r)
                 continue;
@@ -315,8 +318,8 @@ bring(struct worker *w, size_t source, uint32_t k, int must, struct err *e)
             p->bytes += c->frame[n].tokens;
             s->held += c->frame[n].tokens;
         }
-        if (r == 0 && !c->part[n] && (is_member(c, n) || (must &&
-            w->source[i] == source)))
+        if (r == 0 && !c->part[n] &&
+            (is_member(c, n) || (must && w->source[i] == source)))
             c->part[n] = p;
         else
             part_free(s, p);
@@ -355,8 +358,8 @@ absent(const struct sampler *s, struct source *c, int next)
 static double
 due(const struct source *c, uint64_t doc)
 {
-    return doc <= c->at ? 0.0 : (double)(doc - c->at) /
-        ((double)c->drawn + 1.0);
+    return doc <= c->at ? 0.0
+                        : (double)(doc - c->at) / ((double)c->drawn + 1.0);
 }
 
 /* Choose a frame to decode: of the open blocks or, next, of those after
@@ -369,8 +372,9 @@ choose(struct sampler *s, int next, size_t *source, uint32_t *number)
     for (size_t i = 0; i < s->nsrc; i++) {
         struct source *c = &s->src[i];
         const size_t k = c->open ? absent(s, c, next) : SIZE_MAX;
-        const double t = k == SIZE_MAX ? INFINITY :
-            due(c, next ? c->upto[c->nmember] : c->first[k]);
+        const double t = k == SIZE_MAX
+            ? INFINITY
+            : due(c, next ? c->upto[c->nmember] : c->first[k]);
 
         if (t < soonest) {
             soonest = t;
@@ -449,7 +453,7 @@ work(void *arg)
             continue;
         }
         if (bring(w, source, number, 0, &e) < 0)
-            break;      /* the caller will find the same and say so */
+            break; /* the caller will find the same and say so */
         s->times.busy += clock_now() - t;
     }
     pthread_mutex_unlock(&s->lock);
@@ -457,8 +461,7 @@ work(void *arg)
 }
 
 void
-ahead_wait(pthread_cond_t *c, pthread_mutex_t *lock, double *sum,
-    double *since)
+ahead_wait(pthread_cond_t *c, pthread_mutex_t *lock, double *sum, double *since)
 {
     *since = clock_now();
     pthread_cond_wait(c, lock);

@@ -19,11 +19,11 @@ struct part_doc {
 /* Documents of one source in one frame, decoded; one piece of memory with what
  * doc and ids point to. */
 struct part {
-    size_t n;               /* documents */
-    struct part_doc *doc;   /* [n+1] */
-    unsigned char *ids;     /* NULL: lengths only */
-    uint8_t *mask;          /* or NULL */
-    size_t own, bytes;      /* of it all, without and with the mask */
+    size_t n;             /* documents */
+    struct part_doc *doc; /* [n+1] */
+    unsigned char *ids;   /* NULL: lengths only */
+    uint8_t *mask;        /* or NULL */
+    size_t own, bytes;    /* of it all, without and with the mask */
 };
 
 /* Memory for parts. */
@@ -31,9 +31,9 @@ struct hole {
     size_t at, n;
 };
 struct room {
-    unsigned char *map, *base;  /* NULL: there is none, parts stand alone */
+    unsigned char *map, *base; /* NULL: there is none, parts stand alone */
     size_t mapped, bytes;
-    struct hole *hole;          /* [n] in order of at, none touches another */
+    struct hole *hole; /* [n] in order of at, none touches another */
     size_t n, cap;
 };
 void room_init(struct room *r, size_t bytes);
@@ -51,27 +51,27 @@ struct frame_ref {
 /* Where a document that comes soon lies: its lines are fetched beforehand. */
 enum { SOON = 4 };
 struct soon {
-    uint64_t doc;               /* number in the block; UINT64_MAX: none */
+    uint64_t doc; /* number in the block; UINT64_MAX: none */
     uint32_t frame, in_frame;
 };
 
 struct source {
-    struct frame_ref *frame;    /* order: in stored order */
-    struct part **part;         /* [nframe], NULL: not in memory */
-    size_t nframe, cap;         /* order */
-    uint64_t docs, tokens;      /* order */
+    struct frame_ref *frame; /* order: in stored order */
+    struct part **part;      /* [nframe], NULL: not in memory */
+    size_t nframe, cap;      /* order */
+    uint64_t docs, tokens;   /* order */
     /* The block in memory. */
     int open;
     uint64_t epoch, block;
-    uint32_t *member;           /* [2K] numbers of its frames, then of those
+    uint32_t *member; /* [2K] numbers of its frames, then of those
                                  * of the block after it */
-    uint64_t *upto;             /* [K+1] documents before member i */
+    uint64_t *upto;   /* [K+1] documents before member i */
     size_t nmember, nnext;
-    uint32_t *want;             /* [2K] the same in the order they are read */
-    uint64_t *first;            /* [K] the first document that is in want[i] */
-    size_t ready;               /* of want: those before it are in memory */
-    uint64_t at, drawn;         /* in this block; in this run: documents */
-    struct soon soon[SOON];     /* documents of this block, by number % SOON */
+    uint32_t *want;         /* [2K] the same in the order they are read */
+    uint64_t *first;        /* [K] the first document that is in want[i] */
+    size_t ready;           /* of want: those before it are in memory */
+    uint64_t at, drawn;     /* in this block; in this run: documents */
+    struct soon soon[SOON]; /* documents of this block, by number % SOON */
 };
 
 /* A thread that decodes; number 0 is the caller. */
@@ -79,33 +79,33 @@ struct worker {
     struct sampler *s;
     pthread_t id;
     struct shard_buf buf;
-    double since;               /* it waits; 0: it does not */
-    int busy;                   /* it is decoding: */
+    double since; /* it waits; 0: it does not */
+    int busy;     /* it is decoding: */
     struct frame_ref frame;
-    size_t *source;             /* [nsrc] those that want documents of it, */
-    size_t *place;              /* [nsrc] and where each stands there, if it
+    size_t *source;     /* [nsrc] those that want documents of it, */
+    size_t *place;      /* [nsrc] and where each stands there, if it
                                  * does, */
-    uint32_t *number;           /* by which number they know the frame, */
-    struct part **part;         /* what they get */
+    uint32_t *number;   /* by which number they know the frame, */
+    struct part **part; /* what they get */
     size_t nsource;
 };
 
 struct sampler {
-    const struct dirs *d;       /* order, to `lengths` */
+    const struct dirs *d; /* order, to `lengths` */
     size_t nsrc, K, id_size, id_room;
     uint64_t seed;
     int shuffle, lengths;
     struct source *src;
     pthread_mutex_t lock;
-    pthread_cond_t done;        /* a frame came, or could not be read */
-    pthread_cond_t room;        /* a block was opened, or all is over */
-    struct worker *worker;      /* [nworker] */
-    size_t nworker, running;    /* running: threads, to be joined */
+    pthread_cond_t done;     /* a frame came, or could not be read */
+    pthread_cond_t room;     /* a block was opened, or all is over */
+    struct worker *worker;   /* [nworker] */
+    size_t nworker, running; /* running: threads, to be joined */
     struct room memory;
-    size_t held, mem;           /* bytes of parts; what they may take */
+    size_t held, mem; /* bytes of parts; what they may take */
     int stop;
-    struct source *visited;     /* a frame outside the block of this source, */
-    uint32_t visitor;           /* loaded for sampler_ref */
+    struct source *visited; /* a frame outside the block of this source, */
+    uint32_t visitor;       /* loaded for sampler_ref */
     struct ahead_times times;
 };
 

@@ -25,7 +25,7 @@ room_init(struct room *r, size_t bytes)
     p = mmap(NULL, bytes + ROOM_PAGE, PROT_READ | PROT_WRITE,
         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
-        return;             /* every part is allocated alone */
+        return; /* every part is allocated alone */
     r->map = p;
     r->mapped = bytes + ROOM_PAGE;
     r->base = r->map + (ROOM_PAGE - (uintptr_t)p % ROOM_PAGE) % ROOM_PAGE;
@@ -100,8 +100,7 @@ join(struct room *r, size_t i)
         return;
     r->hole[i].n += r->hole[i + 1].n;
     r->n--;
-    memmove(r->hole + i + 1, r->hole + i + 2, (r->n - i - 1) *
-        sizeof *r->hole);
+    memmove(r->hole + i + 1, r->hole + i + 2, (r->n - i - 1) * sizeof *r->hole);
 }
 
 void

@@ -24,14 +24,14 @@
 
 #define MEM_DEFAULT ((size_t)256 << 20)
 enum { THREADS_MOST = 4 };
-#define WHOLE 9007199254740992.0        /* 2^53 */
+#define WHOLE 9007199254740992.0 /* 2^53 */
 
 /* What was given; else the cursor's or the default is taken. */
 struct given {
-    size_t B, T, seed, open;        /* OPT_NONE: not given */
-    size_t length[3];               /* by enum length */
-    double alpha, unimax;           /* NAN: not given */
-    int pack;                       /* -1: not given */
+    size_t B, T, seed, open; /* OPT_NONE: not given */
+    size_t length[3];        /* by enum length */
+    double alpha, unimax;    /* NAN: not given */
+    int pack;                /* -1: not given */
     const char *weights, *curriculum, *rank, *cpus, *node;
     int shuffle, no_shuffle;
     const char *out, *resume;
@@ -42,21 +42,21 @@ struct given {
 
 struct stream {
     struct dirs d;
-    struct cursor c;        /* the state before the next batch */
-    struct cursor from;     /* resumed: as it was read */
-    struct position at;     /* resumed: the consumer's */
+    struct cursor c;    /* the state before the next batch */
+    struct cursor from; /* resumed: as it was read */
+    struct position at; /* resumed: the consumer's */
     int resumed;
     struct feed *feed;
-    uint64_t batches_all;   /* of the whole stream; 0: not known */
-    uint64_t head;          /* messages before the first batch */
-    struct buf text;        /* of the cursor */
-    struct chain h;         /* H(c.seq - 1) */
-    uint64_t made, padded;  /* tokens and room for tokens in this run */
-    uint64_t batches;       /* in this run */
-    double sending;         /* seconds */
-    double begun, first;    /* when the program began, when the first batch was
+    uint64_t batches_all;  /* of the whole stream; 0: not known */
+    uint64_t head;         /* messages before the first batch */
+    struct buf text;       /* of the cursor */
+    struct chain h;        /* H(c.seq - 1) */
+    uint64_t made, padded; /* tokens and room for tokens in this run */
+    uint64_t batches;      /* in this run */
+    double sending;        /* seconds */
+    double begun, first;   /* when the program began, when the first batch was
                              * sent */
-    struct ahead_times before;  /* what was spent until then */
+    struct ahead_times before; /* what was spent until then */
 };
 
 /* Was anything given that determines content? */
@@ -65,9 +65,9 @@ is_said(const struct given *g)
 {
     return g->B != OPT_NONE || g->T != OPT_NONE || g->seed != OPT_NONE ||
         g->open != OPT_NONE || g->length[0] != OPT_NONE ||
-        g->length[1] != OPT_NONE || g->length[2] != OPT_NONE ||
-        g->pack >= 0 || !isnan(g->alpha) || !isnan(g->unimax) ||
-        g->weights || g->curriculum || g->rank || g->shuffle || g->no_shuffle;
+        g->length[1] != OPT_NONE || g->length[2] != OPT_NONE || g->pack >= 0 ||
+        !isnan(g->alpha) || !isnan(g->unimax) || g->weights || g->curriculum ||
+        g->rank || g->shuffle || g->no_shuffle;
 }
 
 /* Where to go on.  s->resumed stays 0 when RUN has nothing yet. */
@@ -91,9 +91,11 @@ read_position(struct stream *s, const struct given *g)
             s->at.cursor = m.cursor ? xstrdup(m.cursor) : NULL;
             r = 1;
         } else if (!is_said(g)) {
-            die(EX_USAGE, "%s: was begun, but holds no shard yet, so nothing "
+            die(EX_USAGE,
+                "%s: was begun, but holds no shard yet, so nothing "
                 "says with which options: give them again (-s 0 if there were "
-                "none)", run);
+                "none)",
+                run);
         }
         manifest_release(&m);
     } else if ((r = ckpt_newest(run, &dir, NULL, &s->at, &e)) < 0) {
@@ -109,8 +111,10 @@ read_position(struct stream *s, const struct given *g)
     if (!s->at.cursor && s->at.seq == 0)
         return;
     if (!s->at.cursor)
-        die(EX_INPUT, "%s: holds no cursor: what it has read was not written "
-            "by stream", run);
+        die(EX_INPUT,
+            "%s: holds no cursor: what it has read was not written "
+            "by stream",
+            run);
     if (cursor_read(&s->from, s->at.cursor, &e) < 0)
         die(e.code, "%s: %s", run, e.msg);
     s->resumed = 1;
@@ -122,13 +126,17 @@ check_cursor(const struct stream *s, const char *run, const char *algorithm)
     char a[33], b[33];
 
     if (strcmp(s->from.algorithm, algorithm) != 0)
-        die(EX_INPUT, "%s: its cursor is of algorithm %s, but this data is "
-            "streamed by %s", run, s->from.algorithm, algorithm);
+        die(EX_INPUT,
+            "%s: its cursor is of algorithm %s, but this data is "
+            "streamed by %s",
+            run, s->from.algorithm, algorithm);
     chain_hex(&s->from.data, a);
     chain_hex(&s->d.hash, b);
     if (strcmp(a, b) != 0)
-        die(EX_INPUT, "%s: its cursor belongs to other data (%.8s, these "
-            "directories are %.8s)", run, a, b);
+        die(EX_INPUT,
+            "%s: its cursor belongs to other data (%.8s, these "
+            "directories are %.8s)",
+            run, a, b);
 }
 
 static void
@@ -176,10 +184,11 @@ choose_length(const struct stream *s, const struct given *g,
         if (g->length[i] == OPT_NONE)
             continue;
         if (n++)
-            die(EX_USAGE, "--batches, --tokens and --epochs exclude each "
+            die(EX_USAGE,
+                "--batches, --tokens and --epochs exclude each "
                 "other");
-        snprintf(said, sizeof said, "--%s %" PRIu64,
-            length_names[was->length], was->limit);
+        snprintf(said, sizeof said, "--%s %" PRIu64, length_names[was->length],
+            was->limit);
         if (s->resumed && (int)was->length != i)
             contradict_number(name[i], g->length[i], said);
         r->length = (enum length)i;
@@ -193,8 +202,9 @@ choose_pack(const struct stream *s, const struct given *g,
 {
     const int was = s->resumed ? (int)s->from.spec.pack : -1;
 
-    r->pack = g->pack >= 0 ? (enum pack)g->pack : s->resumed ?
-        s->from.spec.pack : PACK_BEST;
+    r->pack = g->pack >= 0 ? (enum pack)g->pack
+        : s->resumed       ? s->from.spec.pack
+                           : PACK_BEST;
     if (was >= 0 && (int)r->pack != was)
         contradict("--pack", pack_names[r->pack], pack_names[was]);
 }
@@ -207,8 +217,9 @@ choose_weights(const struct stream *s, const struct given *g,
     const struct cursor_spec *was = &s->from.spec;
     const int alpha = !isnan(g->alpha), unimax = !isnan(g->unimax);
     const int given = !!g->weights + alpha + unimax;
-    const char *name = g->weights ? "--weights" : alpha ? "--alpha" :
-        "--unimax";
+    const char *name = g->weights ? "--weights"
+        : alpha                   ? "--alpha"
+                                  : "--unimax";
     const char *text = g->weights;
     char number[32];
     struct err e;
@@ -222,8 +233,10 @@ choose_weights(const struct stream *s, const struct given *g,
     r->nw = n;
     r->w = xcalloc(n, sizeof *r->w);
     if (!given && was->hashed)
-        die(EX_USAGE, "the resumed stream has weights of %zu sources, which "
-            "its cursor does not hold: give the same option again", n);
+        die(EX_USAGE,
+            "the resumed stream has weights of %zu sources, which "
+            "its cursor does not hold: give the same option again",
+            n);
     if (!given) {
         if (was->nw != n)
             die(EX_INPUT, "cursor: %zu weights for %zu sources", was->nw, n);
@@ -235,20 +248,27 @@ choose_weights(const struct stream *s, const struct given *g,
         text = number;
     }
     if (unimax && r->length == LENGTH_EPOCHS)
-        die(EX_USAGE, "--unimax shares out a budget: give --tokens or "
+        die(EX_USAGE,
+            "--unimax shares out a budget: give --tokens or "
             "--batches");
-    bad = g->weights ? weights_parse(r->w, &s->d, g->weights, &e) :
-        alpha ? weights_alpha(r->w, &s->d, g->alpha, &e) :
-        weights_unimax(r->w, &s->d, g->unimax, r->length == LENGTH_TOKENS ?
-        (double)r->limit : (double)r->limit * (double)r->B * (double)r->T, &e);
+    bad = g->weights ? weights_parse(r->w, &s->d, g->weights, &e)
+        : alpha      ? weights_alpha(r->w, &s->d, g->alpha, &e)
+                     : weights_unimax(r->w, &s->d, g->unimax,
+                      r->length == LENGTH_TOKENS
+                               ? (double)r->limit
+                               : (double)r->limit * (double)r->B * (double)r->T,
+                           &e);
     if (bad < 0)
         die_err(&e);
     chain_of(&r->w_hash, r->w, n * sizeof *r->w);
-    if (s->resumed && (was->natural || (was->hashed ?
-        memcmp(was->w_hash.h, r->w_hash.h, sizeof was->w_hash.h) != 0 :
-        was->nw != n || memcmp(was->w, r->w, n * sizeof *r->w) != 0)))
-        contradict(name, text, was->natural ? "natural proportions" :
-            "other weights");
+    if (s->resumed &&
+        (was->natural ||
+            (was->hashed ? memcmp(was->w_hash.h, r->w_hash.h,
+                               sizeof was->w_hash.h) != 0
+                         : was->nw != n ||
+                        memcmp(was->w, r->w, n * sizeof *r->w) != 0)))
+        contradict(name, text,
+            was->natural ? "natural proportions" : "other weights");
 }
 
 static void
@@ -262,15 +282,18 @@ choose_curriculum(const struct stream *s, const struct given *g,
     if (g->curriculum && curriculum_read(r, &s->d, g->curriculum, &e) < 0)
         die_err(&e);
     if (r->staged && r->length == LENGTH_EPOCHS)
-        die(EX_USAGE, "--curriculum counts tokens: give --tokens or "
+        die(EX_USAGE,
+            "--curriculum counts tokens: give --tokens or "
             "--batches");
     if (r->staged)
         chain_hex(&r->curriculum, a);
     if (s->resumed && was->staged)
         chain_hex(&was->curriculum, b);
     if (s->resumed && strcmp(a, b) != 0)
-        die(EX_USAGE, "the resumed stream has a --curriculum of hash %.8s, "
-            "not %.8s", b, a);
+        die(EX_USAGE,
+            "the resumed stream has a --curriculum of hash %.8s, "
+            "not %.8s",
+            b, a);
 }
 
 /* R/N; of the cursor when it is not given, but another one is no
@@ -291,8 +314,7 @@ choose_rank(const struct stream *s, const struct given *g,
         text[slash - g->rank] = '\0';
     if (!slash || number_size(slash + 1, 1, 1 << 20, &r->ranks) < 0 ||
         number_size(text, 0, (double)r->ranks - 1.0, &r->rank) < 0)
-        die(EX_USAGE, "--rank: \"%.100s\" is not R/N with 0 <= R < N",
-            g->rank);
+        die(EX_USAGE, "--rank: \"%.100s\" is not R/N with 0 <= R < N", g->rank);
     free(text);
     if (r->ranks > r->B)
         die(EX_USAGE, "--rank %s: a batch has only %zu rows for all ranks",
@@ -304,8 +326,8 @@ static size_t
 fit(const struct stream *s, const struct given *g)
 {
     struct err e;
-    const size_t n = s->d.info.T ? rows_fit(&s->d, g->mem, &e) :
-        sampler_fit(&s->d, g->mem, &e);
+    const size_t n = s->d.info.T ? rows_fit(&s->d, g->mem, &e)
+                                 : sampler_fit(&s->d, g->mem, &e);
 
     if (n == 0)
         die_err(&e);
@@ -320,29 +342,37 @@ choose(const struct stream *s, const struct given *g, struct cursor_spec *r)
     const struct cursor_spec *was = &s->from.spec;
 
     memset(r, 0, sizeof *r);
-    if (!docs && (g->weights || !isnan(g->alpha) || g->pack >= 0 ||
-        !isnan(g->unimax) || g->curriculum))
-        die(EX_USAGE, "%s: holds batches, whose mixture and packing are "
+    if (!docs &&
+        (g->weights || !isnan(g->alpha) || g->pack >= 0 || !isnan(g->unimax) ||
+            g->curriculum))
+        die(EX_USAGE,
+            "%s: holds batches, whose mixture and packing are "
             "recorded: --weights, --alpha, --unimax, --curriculum "
-            "and --pack are for documents", dirs_name(&s->d, 0));
+            "and --pack are for documents",
+            dirs_name(&s->d, 0));
     if (g->shuffle && g->no_shuffle)
         die(EX_USAGE, "--shuffle and --no-shuffle exclude each other");
     r->B = (size_t)whole(s, "-B", g->B, was->B, 8);
-    r->T = (size_t)whole(s, "-T", g->T, was->T,
-        docs ? 1024 : s->d.info.T);
+    r->T = (size_t)whole(s, "-T", g->T, was->T, docs ? 1024 : s->d.info.T);
     if (!docs && r->T != s->d.info.T)
         die(EX_USAGE, "-T %zu: %s holds rows of %zu tokens", r->T,
             dirs_name(&s->d, 0), s->d.info.T);
     r->seed = whole(s, "-s", g->seed, was->seed, 0);
-    r->shuffle = g->shuffle ? 1 : g->no_shuffle ? 0 :
-        s->resumed ? was->shuffle : docs;
+    r->shuffle = g->shuffle ? 1
+        : g->no_shuffle     ? 0
+        : s->resumed        ? was->shuffle
+                            : docs;
     if (!docs && !r->shuffle && g->open != OPT_NONE)
         die(EX_USAGE, "--open is for what is shuffled");
-    r->open = docs || r->shuffle ? (size_t)whole(s, "--open", g->open,
-        was->open, g->open != OPT_NONE || s->resumed ? 0 : fit(s, g)) : 0;
+    r->open = docs || r->shuffle
+        ? (size_t)whole(s, "--open", g->open, was->open,
+              g->open != OPT_NONE || s->resumed ? 0 : fit(s, g))
+        : 0;
     if (s->resumed && r->shuffle != was->shuffle)
-        die(EX_USAGE, "--%sshuffle contradicts the resumed stream, which has "
-            "--%sshuffle", r->shuffle ? "" : "no-", was->shuffle ? "" : "no-");
+        die(EX_USAGE,
+            "--%sshuffle contradicts the resumed stream, which has "
+            "--%sshuffle",
+            r->shuffle ? "" : "no-", was->shuffle ? "" : "no-");
     choose_length(s, g, r);
     choose_pack(s, g, r);
     r->natural = 1;
@@ -411,8 +441,10 @@ go_on(struct stream *s, const char *run)
     struct err e;
 
     if (s->at.seq < c->seq)
-        die(EX_INPUT, "%s: stands at message %" PRIu64 ", before that of its "
-            "cursor, %" PRIu64, run, s->at.seq, c->seq);
+        die(EX_INPUT,
+            "%s: stands at message %" PRIu64 ", before that of its "
+            "cursor, %" PRIu64,
+            run, s->at.seq, c->seq);
     s->c.seq = c->seq;
     s->c.tokens = c->tokens;
     s->c.own = c->own;
@@ -429,8 +461,7 @@ go_on(struct stream *s, const char *run)
     case 0:
         die(EX_INPUT, "%s: its cursor stands behind the end of the stream",
             run);
-    case -1:
-        die_err(&e);
+    case -1: die_err(&e);
     }
     if (msg_send(w, &e) < 0)
         die_err(&e);
@@ -466,8 +497,7 @@ is_known(const char *key)
 {
     static const char *const known[] = { "kind", "seq", "version", "content",
         "tokenizer", "vocab", "bos", "eos", "sources", "T", "algorithm",
-        "next_seq", "next_tokens", "chain", "chain_down", "batches",
-        "cursor" };
+        "next_seq", "next_tokens", "chain", "chain_down", "batches", "cursor" };
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(key, known[i]) == 0)
@@ -490,8 +520,10 @@ find_teacher(const struct stream *s)
             die_err(&e);
         if (i == 0)
             first = m;
-        else if (!m != !first || (m && (m->nraw != first->nraw ||
-            memcmp(m->raw, first->raw, m->nraw) != 0)))
+        else if (!m != !first ||
+            (m &&
+                (m->nraw != first->nraw ||
+                    memcmp(m->raw, first->raw, m->nraw) != 0)))
             die(EX_INPUT, "%s: its teacher is not that of %s",
                 dirs_name(&s->d, i), dirs_name(&s->d, 0));
     }
@@ -554,20 +586,21 @@ show(struct stream *s, const struct means *how)
 
     s->feed->times(s->feed, &x);
     if (x.ahead)
-        snprintf(late, sizeof late, "since they were ahead %" PRIu64
-            " frames late", x.late);
+        snprintf(late, sizeof late,
+            "since they were ahead %" PRIu64 " frames late", x.late);
     prog_closing("%" PRIu64 " tokens in %" PRIu64 " batches, %.0f tokens/s, "
-        "padding %.2f %%", s->made, s->batches,
-        t > 0.0 ? (double)s->made / t : 0.0, s->padded ? 100.0 -
-        share((double)s->made, (double)s->padded) : 0.0);
+                 "padding %.2f %%",
+        s->made, s->batches, t > 0.0 ? (double)s->made / t : 0.0,
+        s->padded ? 100.0 - share((double)s->made, (double)s->padded) : 0.0);
     prog_detail("%.1f %% of %" PRIu64 " pieces are cuts; first batch after "
-        "%.2f s, then of %.1f s writing took %.1f (%.1f %%), waiting for "
-        "frames %.1f (%.1f %%), decoding here %.1f (%.1f %%); %zu threads "
-        "ahead: decoding %.1f, waiting for room %.1f (%.1f %%), %s",
+                "%.2f s, then of %.1f s writing took %.1f (%.1f %%), waiting "
+                "for "
+                "frames %.1f (%.1f %%), decoding here %.1f (%.1f %%); %zu "
+                "threads "
+                "ahead: decoding %.1f, waiting for room %.1f (%.1f %%), %s",
         share((double)f->cuts, (double)f->pieces), f->pieces,
-        s->batches ? s->first - s->begun : 0.0, after,
-        s->sending, share(s->sending, after),
-        x.waited - s->before.waited,
+        s->batches ? s->first - s->begun : 0.0, after, s->sending,
+        share(s->sending, after), x.waited - s->before.waited,
         share(x.waited - s->before.waited, after),
         x.decoded - s->before.decoded,
         share(x.decoded - s->before.decoded, after), how->threads,
@@ -669,14 +702,19 @@ threads_ahead(size_t given)
 int
 main(int argc, char **argv)
 {
-    struct given g = { .B = OPT_NONE, .T = OPT_NONE, .seed = OPT_NONE,
-        .open = OPT_NONE, .length = { OPT_NONE, OPT_NONE, OPT_NONE },
-        .alpha = NAN, .unimax = NAN, .pack = -1, .mem = MEM_DEFAULT };
+    struct given g = { .B = OPT_NONE,
+        .T = OPT_NONE,
+        .seed = OPT_NONE,
+        .open = OPT_NONE,
+        .length = { OPT_NONE, OPT_NONE, OPT_NONE },
+        .alpha = NAN,
+        .unimax = NAN,
+        .pack = -1,
+        .mem = MEM_DEFAULT };
     struct means how;
     struct stream s = { .begun = clock_now() };
-    const struct opt opts[] = {
-        OPT_STR('o', "output", &g.out, "stream",
-            "write there (default stdout)"),
+    const struct opt opts[] = { OPT_STR('o', "output", &g.out, "stream",
+                                    "write there (default stdout)"),
         OPT_LIST(0, "tee", &g.tee, "stream", "write there too"),
         OPT_SIZE('B', "batch-size", &g.B, 1, 1 << 20, "rows",
             "rows a batch (default: 8)"),
@@ -687,8 +725,7 @@ main(int argc, char **argv)
         OPT_GROUP("order"),
         OPT_SIZE('s', "seed", &g.seed, 0, WHOLE, "seed",
             "of the order (default: 0)"),
-        OPT_FLAG(0, "shuffle", &g.shuffle,
-            "permute (default for documents)"),
+        OPT_FLAG(0, "shuffle", &g.shuffle, "permute (default for documents)"),
         OPT_FLAG(0, "no-shuffle", &g.no_shuffle,
             "keep the stored order (default for recorded batches)"),
         OPT_SIZE(0, "open", &g.open, 1, 1 << 20, "frames",
@@ -723,18 +760,18 @@ main(int argc, char **argv)
             "equal shares, but no source more than cap times"),
         OPT_STR(0, "curriculum", &g.curriculum, "file",
             "shares that change at given tokens"),
-        OPT_END
-    };
+        OPT_END };
     struct err e;
     int n;
     char **dir = opt_parse(argc, argv, opts,
-        "Shuffle, mix and pack shards into batches; replay batches.",
-        "dir ...", 1, -1, &n);
+        "Shuffle, mix and pack shards into batches; replay batches.", "dir ...",
+        1, -1, &n);
     const char *algorithm;
 
     for (int i = 0; i < n; i++)
         if (strcmp(dir[i], "-") == 0)
-            die(EX_USAGE, "-: a stream cannot be read in any order; store it "
+            die(EX_USAGE,
+                "-: a stream cannot be read in any order; store it "
                 "with shard -o, and name the directory");
     if (place(g.cpus, g.node, &e) < 0)
         die_err(&e);
@@ -749,8 +786,8 @@ main(int argc, char **argv)
     snprintf(s.c.algorithm, sizeof s.c.algorithm, "%s", algorithm);
     s.c.data = s.d.hash;
     how = (struct means){ g.mem, threads_ahead(g.threads), g.dry };
-    s.feed = s.d.info.T ? rows_feed(&s.d, &s.c.spec, &how, &e) :
-        docs_feed(&s.d, &s.c.spec, &how, &e);
+    s.feed = s.d.info.T ? rows_feed(&s.d, &s.c.spec, &how, &e)
+                        : docs_feed(&s.d, &s.c.spec, &how, &e);
     if (!s.feed)
         die_err(&e);
     if (g.dry) {

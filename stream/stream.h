@@ -35,16 +35,16 @@ struct feed {
      * the rank's own of them, which put writes. */
     size_t B, own_B;
     uint64_t tokens, own_tokens;
-    uint64_t rows;          /* in the whole stream so far */
-    uint64_t pieces, cuts;  /* counted in this run; cuts: pieces that do not
+    uint64_t rows;         /* in the whole stream so far */
+    uint64_t pieces, cuts; /* counted in this run; cuts: pieces that do not
                              * begin a document */
 };
 
 /* How to do it, which changes no byte. */
 struct means {
-    size_t mem;             /* bytes, see sampler_opts */
-    size_t threads;         /* that read ahead */
-    int plan;               /* only for a plan: read no documents */
+    size_t mem;     /* bytes, see sampler_opts */
+    size_t threads; /* that read ahead */
+    int plan;       /* only for a plan: read no documents */
 };
 
 /* spec must stay; weights are for docs.  NULL and *e on damage. */
@@ -68,8 +68,8 @@ int weights_parse(uint64_t *r, const struct dirs *d, const char *text,
     struct err *e);
 int weights_alpha(uint64_t *r, const struct dirs *d, double a, struct err *e);
 /* By mix_unimax, for a budget of tokens. */
-int weights_unimax(uint64_t *r, const struct dirs *d, double cap,
-    double budget, struct err *e);
+int weights_unimax(uint64_t *r, const struct dirs *d, double cap, double budget,
+    struct err *e);
 /* Stages of a file into s, and its hash.  EX_USAGE names the line. */
 int curriculum_read(struct cursor_spec *s, const struct dirs *d,
     const char *path, struct err *e);

@@ -15,8 +15,9 @@ source_named(const struct dirs *d, const char *name, size_t n)
 {
     size_t i = 0;
 
-    while (i < d->info.nsource && (strlen(d->info.source[i]) != n ||
-        memcmp(d->info.source[i], name, n) != 0))
+    while (i < d->info.nsource &&
+        (strlen(d->info.source[i]) != n ||
+            memcmp(d->info.source[i], name, n) != 0))
         i++;
     return i;
 }
@@ -35,17 +36,23 @@ weights_parse(uint64_t *r, const struct dirs *d, const char *text,
         char *end = NULL;
 
         if (!eq) {
-            bad = err_set(e, EX_USAGE, "--weights: \"%.100s\" is not "
-                "NAME=NUMBER,...", p);
+            bad = err_set(e, EX_USAGE,
+                "--weights: \"%.100s\" is not "
+                "NAME=NUMBER,...",
+                p);
         } else if (i == d->info.nsource) {
-            bad = err_set(e, EX_USAGE, "--weights: there is no source "
-                "\"%.*s\"", eq - p < 100 ? (int)(eq - p) : 100, p);
+            bad = err_set(e, EX_USAGE,
+                "--weights: there is no source "
+                "\"%.*s\"",
+                eq - p < 100 ? (int)(eq - p) : 100, p);
         } else {
             share[i] = strtod(eq + 1, &end);
             if (end == eq + 1 || (*end && *end != ',') ||
                 !(share[i] >= 0.0 && share[i] <= 1e15))
-                bad = err_set(e, EX_USAGE, "--weights: the weight of %s is no "
-                    "number from 0 to 1e15", d->info.source[i]);
+                bad = err_set(e, EX_USAGE,
+                    "--weights: the weight of %s is no "
+                    "number from 0 to 1e15",
+                    d->info.source[i]);
             else if (*end == '\0')
                 break;
             else
@@ -100,9 +107,10 @@ weights_unimax(uint64_t *r, const struct dirs *d, double cap, double budget,
     for (size_t i = 0; i < n; i++)
         all += has[i];
     if (mix_unimax(share, has, n, cap, budget) < 0)
-        bad = err_set(e, EX_USAGE, "--unimax %g: all sources together have "
-            "%.0f tokens, so often repeated not the %.0f asked for", cap, all,
-            budget);
+        bad = err_set(e, EX_USAGE,
+            "--unimax %g: all sources together have "
+            "%.0f tokens, so often repeated not the %.0f asked for",
+            cap, all, budget);
     else if (mix_quantise(r, share, n) < 0)
         bad = err_set(e, EX_INPUT, "%s: holds no tokens", dirs_name(d, 0));
     free(has);
@@ -119,8 +127,10 @@ check_tokens(const uint64_t *w, const struct dirs *d, struct err *e)
 
     for (size_t i = 0; !bad && i < d->info.nsource; i++)
         if (w[i] > 0 && !(has[i] > 0.0))
-            bad = err_set(e, EX_USAGE, "source %s has a weight but no "
-                "documents", d->info.source[i]);
+            bad = err_set(e, EX_USAGE,
+                "source %s has a weight but no "
+                "documents",
+                d->info.source[i]);
     free(has);
     return bad;
 }
@@ -142,13 +152,15 @@ read_stage(struct cursor_stage *g, const struct dirs *d, char *line,
     if (strtok_r(NULL, " \t", &rest))
         return err_set(e, EX_USAGE, "more than a number, a word and a value");
     if (how && what && strcmp(how, "weights") == 0)
-        return weights_parse(g->w, d, what, e) < 0 ? -1 :
-            check_tokens(g->w, d, e);
-    if (how && ((what && strcmp(how, "alpha") == 0 &&
-        number_real(what, 0, 10, &a) == 0) || (!what &&
-        strcmp(how, "natural") == 0)))
+        return weights_parse(g->w, d, what, e) < 0 ? -1
+                                                   : check_tokens(g->w, d, e);
+    if (how &&
+        ((what && strcmp(how, "alpha") == 0 &&
+             number_real(what, 0, 10, &a) == 0) ||
+            (!what && strcmp(how, "natural") == 0)))
         return weights_alpha(g->w, d, a, e);
-    return err_set(e, EX_USAGE, "not TOKENS followed by \"weights "
+    return err_set(e, EX_USAGE,
+        "not TOKENS followed by \"weights "
         "NAME=X,...\", \"alpha A\" or \"natural\"");
 }
 
@@ -175,8 +187,10 @@ read_stages(struct cursor_spec *s, const struct dirs *d, char *text,
         if (read_stage(g, d, line, e) < 0)
             return err_prefix(e, "line %zu", number);
         if (s->nstage > 1 && g->at <= g[-1].at)
-            return err_set(e, EX_USAGE, "line %zu: not after the tokens of "
-                "the line before", number);
+            return err_set(e, EX_USAGE,
+                "line %zu: not after the tokens of "
+                "the line before",
+                number);
     }
     return s->nstage ? 0 : err_set(e, EX_USAGE, "holds no line");
 }
@@ -193,8 +207,8 @@ curriculum_read(struct cursor_spec *s, const struct dirs *d, const char *path,
         return -1;
     s->staged = 1;
     chain_of(&s->curriculum, text, n);
-    r = strlen(text) == n ? read_stages(s, d, text, e) :
-        err_set(e, EX_USAGE, "is no text");
+    r = strlen(text) == n ? read_stages(s, d, text, e)
+                          : err_set(e, EX_USAGE, "is no text");
     free(text);
     return r < 0 ? err_prefix(e, "%s", path) : 0;
 }

@@ -22,21 +22,28 @@ take_head(struct feed *f, const struct msg *m)
     if (f->have_model) {
         model_head_hash(&f->teacher, mine);
         if (hash == NULL || strcmp(hash, mine) != 0)
-            die(EX_INPUT, "%s: the teacher of the stream has head %s, "
-                "--teacher has %s", f->name, hash != NULL ? hash : "?", mine);
+            die(EX_INPUT,
+                "%s: the teacher of the stream has head %s, "
+                "--teacher has %s",
+                f->name, hash != NULL ? hash : "?", mine);
         return;
     }
     if (h == NULL)
         return;
-    if (h->ndim != 2 || (h->dtype != DT_F32 && h->dtype != DT_BF16
-            && h->dtype != DT_F16))
-        die(EX_INPUT, "%s: message %llu: head is not a matrix of F32, F16 or "
-            "BF16", f->name, (unsigned long long)m->seq);
+    if (h->ndim != 2 ||
+        (h->dtype != DT_F32 && h->dtype != DT_BF16 && h->dtype != DT_F16))
+        die(EX_INPUT,
+            "%s: message %llu: head is not a matrix of F32, F16 or "
+            "BF16",
+            f->name, (unsigned long long)m->seq);
     f->head_mem = xmalloc(h->nbytes);
     memcpy(f->head_mem, h->data, h->nbytes);
     f->head = (struct weight){
-        .data = f->head_mem, .dtype = h->dtype, .rows = h->shape[0],
-        .cols = h->shape[1], .stride = h->nbytes / (h->shape[0] + !h->shape[0]),
+        .data = f->head_mem,
+        .dtype = h->dtype,
+        .rows = h->shape[0],
+        .cols = h->shape[1],
+        .stride = h->nbytes / (h->shape[0] + !h->shape[0]),
     };
 }
 
@@ -44,8 +51,10 @@ static void
 check_vocab(const struct feed *f, size_t vocab)
 {
     if (vocab != f->V)
-        die(EX_INPUT, "%s: the teacher's vocabulary is %zu, the student's "
-            "%zu", f->name, vocab, f->V);
+        die(EX_INPUT,
+            "%s: the teacher's vocabulary is %zu, the student's "
+            "%zu",
+            f->name, vocab, f->V);
 }
 
 /* What the `teacher` message says. */
@@ -57,8 +66,10 @@ take_teacher(struct feed *f, const struct msg *m)
     const char *tau = st_meta(&m->st, "temperature");
 
     if (norm == NULL || strcmp(norm, "post-norm") != 0)
-        die(EX_INPUT, "%s: message %llu: teacher's final states are '%s', "
-            "not post-norm", f->name, (unsigned long long)m->seq,
+        die(EX_INPUT,
+            "%s: message %llu: teacher's final states are '%s', "
+            "not post-norm",
+            f->name, (unsigned long long)m->seq,
             norm != NULL ? norm : "not described");
     f->taught = 1;
     f->temperature = NAN;
@@ -91,8 +102,10 @@ take_first(struct feed *f)
         if (f->have_model)
             model_forget(&f->teacher, NULL);
     } else if (f->taught && f->td == 0 && f->top + f->draws == 0) {
-        die(EX_INPUT, "%s: the stream has no teacher head (teacher "
-            "--no-head): name the teacher with --teacher", f->name);
+        die(EX_INPUT,
+            "%s: the stream has no teacher head (teacher "
+            "--no-head): name the teacher with --teacher",
+            f->name);
     }
 }
 
@@ -121,8 +134,8 @@ feed_open(struct feed *f, const char *input, const char *teacher_path,
     if (ahead > 0)
         msg_in_ahead(f->in, ahead);
     f->name = msg_in_name(f->in);
-    while ((r = msg_read(f->in, &f->first, &e)) > 0
-            && f->first.kind != MSG_BATCH) {
+    while ((r = msg_read(f->in, &f->first, &e)) > 0 &&
+        f->first.kind != MSG_BATCH) {
         if (f->first.kind == MSG_DOCS)
             die(EX_INPUT, "%s: documents, not batches: put stream between",
                 f->name);
@@ -171,14 +184,17 @@ void
 feed_check_tokens(const struct feed *f, double tau)
 {
     if (!isfinite(f->temperature) || f->vocab == 0)
-        die(EX_INPUT, "%s: the teacher does not say its vocabulary and the "
-            "temperature of its tokens", f->name);
+        die(EX_INPUT,
+            "%s: the teacher does not say its vocabulary and the "
+            "temperature of its tokens",
+            f->name);
     check_vocab(f, f->vocab);
     if (f->temperature != tau)
-        die(EX_INPUT, "%s: the teacher's tokens are for temperature %g, not "
+        die(EX_INPUT,
+            "%s: the teacher's tokens are for temperature %g, not "
             "%g: train with --temperature %g or make them with teacher "
-            "--temperature %g", f->name, f->temperature, tau, f->temperature,
-            tau);
+            "--temperature %g",
+            f->name, f->temperature, tau, f->temperature, tau);
 }
 
 void
@@ -189,11 +205,13 @@ feed_check_successor(struct feed *f, const struct position *p)
     if (!f->ahead)
         return;
     chain = st_meta(&f->first.st, "chain");
-    if (f->first.seq != p->seq + 1 || chain == NULL
-            || strcmp(chain, p->chain) != 0)
-        die(EX_INPUT, "%s: the first batch is number %llu after %s, but the "
+    if (f->first.seq != p->seq + 1 || chain == NULL ||
+        strcmp(chain, p->chain) != 0)
+        die(EX_INPUT,
+            "%s: the first batch is number %llu after %s, but the "
             "checkpoint ends at %llu with %s: resume the stream too (stream "
-            "--resume RUN)", f->name, (unsigned long long)f->first.seq,
+            "--resume RUN)",
+            f->name, (unsigned long long)f->first.seq,
             chain != NULL ? chain : "?", (unsigned long long)p->seq, p->chain);
 }
 
@@ -203,14 +221,18 @@ teacher_tensor(const struct feed *f, const struct msg *m,
     enum dtype *dtype, struct err *e)
 {
     if (x == NULL)
-        return err_set(e, EX_INPUT, "%s: message %llu: no %s, which earlier "
-            "batches had", f->name, (unsigned long long)m->seq, what);
-    if (x->ndim != 3 || x->shape[0] != f->batch.B
-            || x->shape[1] != f->batch.T || x->shape[2] != d
-            || (x->dtype != DT_BF16 && x->dtype != DT_F32))
-        return err_set(e, EX_INPUT, "%s: message %llu: %s is not [%zu,%zu,"
-            "%zu] of BF16 or F32", f->name, (unsigned long long)m->seq,
-            x->name, f->batch.B, f->batch.T, d);
+        return err_set(e, EX_INPUT,
+            "%s: message %llu: no %s, which earlier "
+            "batches had",
+            f->name, (unsigned long long)m->seq, what);
+    if (x->ndim != 3 || x->shape[0] != f->batch.B ||
+        x->shape[1] != f->batch.T || x->shape[2] != d ||
+        (x->dtype != DT_BF16 && x->dtype != DT_F32))
+        return err_set(e, EX_INPUT,
+            "%s: message %llu: %s is not [%zu,%zu,"
+            "%zu] of BF16 or F32",
+            f->name, (unsigned long long)m->seq, x->name, f->batch.B,
+            f->batch.T, d);
     *data = x->data;
     *dtype = x->dtype;
     return 0;
@@ -218,23 +240,24 @@ teacher_tensor(const struct feed *f, const struct msg *m,
 
 /* The reader has checked them, but not that they are there: k a token. */
 static const struct st_tensor *
-token_ids(const struct feed *f, const struct msg *m, const char *name,
-    size_t k, struct err *e)
+token_ids(const struct feed *f, const struct msg *m, const char *name, size_t k,
+    struct err *e)
 {
     const struct st_tensor *ids = st_find(&m->st, name);
 
     if (ids != NULL && ids->shape[2] == k)
         return ids;
-    err_set(e, EX_INPUT, "%s: message %" PRIu64 ": not the %zu %s a token "
-        "that earlier batches had", f->name, m->seq, k, name);
+    err_set(e, EX_INPUT,
+        "%s: message %" PRIu64 ": not the %zu %s a token "
+        "that earlier batches had",
+        f->name, m->seq, k, name);
     return NULL;
 }
 
 static int
 top_tensors(struct feed *f, const struct msg *m, struct err *e)
 {
-    const struct st_tensor *ids = token_ids(f, m, "teacher.top.ids", f->top,
-        e);
+    const struct st_tensor *ids = token_ids(f, m, "teacher.top.ids", f->top, e);
     const struct st_tensor *logp = st_find(&m->st, "teacher.top.logp");
 
     if (ids == NULL)
@@ -249,8 +272,8 @@ top_tensors(struct feed *f, const struct msg *m, struct err *e)
 static int
 draw_tensors(struct feed *f, const struct msg *m, struct err *e)
 {
-    const struct st_tensor *ids = token_ids(f, m, "teacher.sample.ids",
-        f->draws, e);
+    const struct st_tensor *ids =
+        token_ids(f, m, "teacher.sample.ids", f->draws, e);
     const struct st_tensor *count = st_find(&m->st, "teacher.sample.count");
 
     if (ids == NULL)
@@ -269,18 +292,21 @@ take_tensors(struct feed *f, const struct msg *m, struct err *e)
     if ((f->use_top && top_tensors(f, m, e) < 0) ||
         (f->use_draws && draw_tensors(f, m, e) < 0))
         return -1;
-    if (f->use_final && teacher_tensor(f, m, st_find(&m->st, "teacher.final"),
-            "teacher.final", f->td, &f->final, &f->final_dtype, e) < 0)
+    if (f->use_final &&
+        teacher_tensor(f, m, st_find(&m->st, "teacher.final"), "teacher.final",
+            f->td, &f->final, &f->final_dtype, e) < 0)
         return -1;
     for (size_t l = 0; f->use_hidden && l < f->L; l++) {
         enum dtype was = f->hidden_dtype;
 
-        if (teacher_tensor(f, m, hidden_tensor(f, m, l), "teacher.hidden",
-                f->d, &f->hidden[l], &f->hidden_dtype, e) < 0)
+        if (teacher_tensor(f, m, hidden_tensor(f, m, l), "teacher.hidden", f->d,
+                &f->hidden[l], &f->hidden_dtype, e) < 0)
             return -1;
         if (l > 0 && f->hidden_dtype != was)
-            return err_set(e, EX_INPUT, "%s: message %llu: hidden states of "
-                "two types", f->name, (unsigned long long)m->seq);
+            return err_set(e, EX_INPUT,
+                "%s: message %llu: hidden states of "
+                "two types",
+                f->name, (unsigned long long)m->seq);
     }
     return 0;
 }

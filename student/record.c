@@ -27,14 +27,10 @@ value_of(const struct opt *o)
     json_t *list;
 
     switch (o->kind) {
-    case OPT_K_FLAG:
-        return json_boolean(*(const int *)o->dst);
-    case OPT_K_SIZE:
-        return json_integer((json_int_t)*(const size_t *)o->dst);
-    case OPT_K_REAL:
-        return json_real(*(const double *)o->dst);
-    case OPT_K_ENUM:
-        return json_string(o->choice[*(const int *)o->dst]);
+    case OPT_K_FLAG: return json_boolean(*(const int *)o->dst);
+    case OPT_K_SIZE: return json_integer((json_int_t) * (const size_t *)o->dst);
+    case OPT_K_REAL: return json_real(*(const double *)o->dst);
+    case OPT_K_ENUM: return json_string(o->choice[*(const int *)o->dst]);
     case OPT_K_LIST:
         list = json_array();
         for (size_t i = 0; i < ((const struct opt_list *)o->dst)->n; i++)
@@ -52,12 +48,12 @@ value_of(const struct opt *o)
 static int
 is_compared(const char *name)
 {
-    static const char *const not[] = { "output", "tokenizer", "threads",
+    static const char *const not [] = { "output", "tokenizer", "threads",
         "micro", "recompute", "ahead", "save", "keep", "resume", "override",
         "ce", "kl", "squarehead", "steps", "model", "teacher" };
 
-    for (size_t i = 0; i < sizeof(not) / sizeof(*not); i++)
-        if (strcmp(name, not[i]) == 0)
+    for (size_t i = 0; i < sizeof(not ) / sizeof(*not ); i++)
+        if (strcmp(name, not [i]) == 0)
             return 0;
     return 1;
 }
@@ -129,8 +125,9 @@ differs(const struct record *r, const char *name, const json_t *was,
     if (is_overridden(r->override, name)) {
         note("%s: %s was %s, and is %s after step %" PRIu64, r->run, name,
             before, now, r->step);
-        json_array_append_new(changes, json_pack("{s:I,s:s,s:O,s:O}", "step",
-            (json_int_t)r->step, "name", name, "was", was, "is", is));
+        json_array_append_new(changes,
+            json_pack("{s:I,s:s,s:O,s:O}", "step", (json_int_t)r->step, "name",
+                name, "was", was, "is", is));
     } else {
         buf_addf(refused, "%s%s is %s, not %s", refused->n ? "; " : "", name,
             now, before);
@@ -141,8 +138,7 @@ differs(const struct record *r, const char *name, const json_t *was,
 }
 
 static void
-compare(const struct record *r, const json_t *old, json_t *now,
-    json_t *changes)
+compare(const struct record *r, const json_t *old, json_t *now, json_t *changes)
 {
     static const char *const parts[] = { "options", "run", "inputs" };
     struct buf refused = { 0 }, names = { 0 };
@@ -152,23 +148,25 @@ compare(const struct record *r, const json_t *old, json_t *now,
         json_t *is = json_object_get(now, parts[i]), *v;
         const char *name;
 
-        json_object_foreach(is, name, v) {
+        json_object_foreach(is, name, v)
+        {
             const json_t *w = json_object_get(was, name);
 
-            if (w == NULL || json_equal(w, v)
-                    || (i == 0 && !is_compared(name)))
+            if (w == NULL || json_equal(w, v) || (i == 0 && !is_compared(name)))
                 continue;
             /* The length of no schedule, the rows of the last batch. */
-            if ((r->steps == 0 && strcmp(name, "steps") == 0)
-                    || (r->last && strcmp(name, "rows") == 0))
+            if ((r->steps == 0 && strcmp(name, "steps") == 0) ||
+                (r->last && strcmp(name, "rows") == 0))
                 json_object_set(is, name, (json_t *)(uintptr_t)w);
             else
                 differs(r, name, w, v, changes, &refused, &names);
         }
     }
     if (refused.n > 0)
-        die(EX_USAGE, "%s: was begun otherwise: %s; give what it was begun "
-            "with, or --override %s", r->run, refused.p, names.p);
+        die(EX_USAGE,
+            "%s: was begun otherwise: %s; give what it was begun "
+            "with, or --override %s",
+            r->run, refused.p, names.p);
     buf_release(&refused);
     buf_release(&names);
 }
@@ -183,10 +181,10 @@ check_names(const struct record *r, const json_t *now)
         const size_t n = strcspn(s, ",");
         char *name = xasprintf("%.*s", (int)n, s);
 
-        if (!(is_compared(name) && json_object_get(json_object_get(now,
-                "options"), name)) && !json_object_get(json_object_get(now,
-                "run"), name) && !json_object_get(json_object_get(now,
-                "inputs"), name))
+        if (!(is_compared(name) &&
+                json_object_get(json_object_get(now, "options"), name)) &&
+            !json_object_get(json_object_get(now, "run"), name) &&
+            !json_object_get(json_object_get(now, "inputs"), name))
             die(EX_USAGE, "--override: nothing is called '%s'", name);
         free(name);
         s += n + (s[n] == ',');
@@ -204,7 +202,8 @@ record_keep(const struct record *r)
     check_names(r, now);
     if (r->step > 0 && !io_exists(path)) {
         note("%s: is not there: whether the options are those of the run "
-            "cannot be told", path);
+             "cannot be told",
+            path);
     } else if (r->step > 0) {
         if ((old = js_load(path, JS_MAX, &e)) == NULL)
             die_err(&e);
@@ -253,8 +252,8 @@ is_part(const char *name)
     static const char end[] = ".safetensors";
     const size_t n = strlen(name), k = sizeof(end) - 1;
 
-    return strcmp(name, "config.json") == 0
-        || (n > k && strcmp(name + n - k, end) == 0);
+    return strcmp(name, "config.json") == 0 ||
+        (n > k && strcmp(name + n - k, end) == 0);
 }
 
 int

@@ -15,13 +15,13 @@
 struct record {
     const char *run;
     const struct opt *options;
-    const char *override;   /* what may change, parted by commas, or NULL */
-    uint64_t step;          /* steps that are done; 0: the run begins */
-    double ce, kl, squarehead;      /* weights, chosen */
-    size_t steps;           /* that the schedule spans; 0: it has no end */
-    size_t rows, length;    /* of the first batch, */
-    int last;               /* which is the stream's last and may have fewer */
-    char model[33], stream[33], teacher[33];    /* hashes; "": none */
+    const char *override;      /* what may change, parted by commas, or NULL */
+    uint64_t step;             /* steps that are done; 0: the run begins */
+    double ce, kl, squarehead; /* weights, chosen */
+    size_t steps;              /* that the schedule spans; 0: it has no end */
+    size_t rows, length;       /* of the first batch, */
+    int last; /* which is the stream's last and may have fewer */
+    char model[33], stream[33], teacher[33]; /* hashes; "": none */
 };
 /* Compare with what the run was begun with, unless it begins: die(EX_USAGE)
  * with all that differ and are not in r->override, note those that are.  Then

@@ -25,8 +25,8 @@ saver_open(struct saver *s, const char *run, int resume)
     int r;
 
     s->run = run;
-    if (pthread_mutex_init(&s->lock, NULL) != 0
-            || pthread_cond_init(&s->change, NULL) != 0)
+    if (pthread_mutex_init(&s->lock, NULL) != 0 ||
+        pthread_cond_init(&s->change, NULL) != 0)
         die(EX_SYS, "cannot make a lock");
     if (io_mkdirs(run, &e) < 0 || dir_lock(run, &e) < 0)
         die_err(&e);
@@ -34,8 +34,10 @@ saver_open(struct saver *s, const char *run, int resume)
         if ((r = ckpt_any(run, &e)) < 0)
             die_err(&e);
         if (r > 0 || io_exists(config))
-            die(EX_USAGE, "%s: holds a run already: continue it with "
-                "--resume, or choose another name", run);
+            die(EX_USAGE,
+                "%s: holds a run already: continue it with "
+                "--resume, or choose another name",
+                run);
     }
     free(config);
 }
@@ -130,8 +132,7 @@ save(struct saver *s, struct dir_new *d, struct err *e)
     set(s, &s->written);
     if (r == 0)
         r = write_rest(s, s->t, d->tmp, e);
-    return r < 0 ? -1 : ckpt_commit(d, s->run, s->st.step, &s->at, s->keep,
-        e);
+    return r < 0 ? -1 : ckpt_commit(d, s->run, s->st.step, &s->at, s->keep, e);
 }
 
 static void *
@@ -194,9 +195,10 @@ save_done(struct saver *s, struct err *e)
 int
 save_final(struct saver *s, struct tmodel *t, struct err *e)
 {
-    return write_weights(t, s->run, e) < 0
-        || write_rest(s, t, s->run, e) < 0
-        || io_fsync_dir(s->run, e) < 0 ? -1 : 0;
+    return write_weights(t, s->run, e) < 0 || write_rest(s, t, s->run, e) < 0 ||
+            io_fsync_dir(s->run, e) < 0
+        ? -1
+        : 0;
 }
 
 static int
@@ -216,27 +218,28 @@ meta_u64(const struct st *st, const char *file, const char *key, uint64_t *r,
 }
 
 static int
-read_optimiser(const struct st *o, const struct io_map *map,
-    const char *file, struct tmodel *t, struct adamw *a,
-    struct progress_state *st, struct err *e)
+read_optimiser(const struct st *o, const struct io_map *map, const char *file,
+    struct tmodel *t, struct adamw *a, struct progress_state *st, struct err *e)
 {
     const char *type = st_meta(o, "moments");
     const char *mine = dtype_name(adamw_dtype(a));
     const char *kernels = st_meta(o, "kernels");
     uint64_t count;
 
-    if (meta_u64(o, file, "count", &count, e) < 0
-            || meta_u64(o, file, "step", &st->step, e) < 0
-            || meta_u64(o, file, "tokens", &st->tokens, e) < 0)
+    if (meta_u64(o, file, "count", &count, e) < 0 ||
+        meta_u64(o, file, "step", &st->step, e) < 0 ||
+        meta_u64(o, file, "tokens", &st->tokens, e) < 0)
         return -1;
     if (strcmp(type != NULL ? type : "F32", mine) != 0)
-        return err_set(e, EX_INPUT, "%s: its moments are %s, those of this "
-            "run would be %s: see --moments", file, type != NULL ? type
-            : "F32", mine);
+        return err_set(e, EX_INPUT,
+            "%s: its moments are %s, those of this "
+            "run would be %s: see --moments",
+            file, type != NULL ? type : "F32", mine);
     adamw_set_count(a, count);
     if (kernels != NULL && strcmp(kernels, kern_name()) != 0)
         warn("%s: written with kernels %s, continued with %s: the bits will "
-            "differ from an undisturbed run's", file, kernels, kern_name());
+             "differ from an undisturbed run's",
+            file, kernels, kern_name());
     for (size_t i = 0; i < 2 * t->ngroup; i++) {
         const struct st_tensor *x;
         char name[32];
@@ -282,7 +285,7 @@ keep_lines(const char *text, uint64_t step, struct buf *out)
         const char *end = strchr(line, '\n');
 
         if (end == NULL)
-            break;              /* torn by a kill */
+            break; /* torn by a kill */
         if (line != text && strtoull(line, NULL, 10) > step)
             break;
         buf_add(out, line, (size_t)(end + 1 - line));
@@ -323,9 +326,11 @@ metrics_add(struct saver *s, const struct progress_state *st,
 {
     const double n = (double)sum->n, now = clock_now();
 
-    fprintf(s->log, "%" PRIu64 "\t%" PRIu64 "\t%zu\t%.9g\t%.9g\t%.9g\t%.9g"
-        "\t%.9g\t%.9g\t%.3f\n", st->step, st->tokens, sum->n, loss,
-        sum->ce / n, sum->kl / n, sum->sh / n, lr, norm, now - s->logged);
+    fprintf(s->log,
+        "%" PRIu64 "\t%" PRIu64 "\t%zu\t%.9g\t%.9g\t%.9g\t%.9g"
+        "\t%.9g\t%.9g\t%.3f\n",
+        st->step, st->tokens, sum->n, loss, sum->ce / n, sum->kl / n,
+        sum->sh / n, lr, norm, now - s->logged);
     s->logged = now;
     if (fflush(s->log) != 0)
         return err_set(e, EX_SYS, "%s/metrics.tsv:", s->run);

@@ -34,9 +34,20 @@ struct args {
 };
 
 static struct args a = {
-    .ce = "auto", .kl = "auto", .sh = "auto", .accum = 1, .keep = 2,
-    .save = 200, .lr = 3e-4, .tau = 3.0, .beta1 = 0.9, .beta2 = 0.95,
-    .eps = 1e-8, .decay = 0.0, .clip = 1.0, .lr_embed = 1.0,
+    .ce = "auto",
+    .kl = "auto",
+    .sh = "auto",
+    .accum = 1,
+    .keep = 2,
+    .save = 200,
+    .lr = 3e-4,
+    .tau = 3.0,
+    .beta1 = 0.9,
+    .beta2 = 0.95,
+    .eps = 1e-8,
+    .decay = 0.0,
+    .clip = 1.0,
+    .lr_embed = 1.0,
 };
 
 static const struct opt options[] = {
@@ -84,8 +95,7 @@ static const struct opt options[] = {
         "of the next message read beside a step (0: all)"),
     OPT_ENUM(0, "act", &a.act, dtypes, "type",
         "of activations kept for the backward pass"),
-    OPT_ENUM(0, "grad", &a.grad, dtypes, "type",
-        "of the blocks' gradients"),
+    OPT_ENUM(0, "grad", &a.grad, dtypes, "type", "of the blocks' gradients"),
     OPT_ENUM(0, "moments", &a.moments, dtypes, "type",
         "of the optimiser's moments"),
     OPT_SIZE(0, "save", &a.save, 0, 1e12, "n",
@@ -106,11 +116,11 @@ struct student {
     struct saver saver;
     struct loss_opt loss;
     struct progress_state st;
-    struct position at;         /* of the last step applied */
-    uint64_t saved;             /* step of the last checkpoint */
-    uint64_t before;            /* tokens of earlier runs */
-    double last;                /* loss of the last step */
-    size_t program;             /* memory in use beside the weights */
+    struct position at; /* of the last step applied */
+    uint64_t saved;     /* step of the last checkpoint */
+    uint64_t before;    /* tokens of earlier runs */
+    double last;        /* loss of the last step */
+    size_t program;     /* memory in use beside the weights */
     size_t *map, total, micro;
 };
 
@@ -204,7 +214,7 @@ weight_of(const char *what, const char *text, int present, double value)
     if (w > 0.0 && !present)
         die(EX_INPUT, "--%s %s: the stream holds no %s", what, text,
             strcmp(what, "kl") == 0 ? "final states or tokens of a teacher"
-            : "hidden states of the student's blocks");
+                                    : "hidden states of the student's blocks");
     return w;
 }
 
@@ -236,8 +246,8 @@ choose_losses(struct student *s)
     char how[60] = "";
 
     s->loss.tau = a.tau;
-    s->loss.w_kl = weight_of("kl", a.kl, final
-        || s->feed.draws > 0 || s->feed.top > 0, 1.0);
+    s->loss.w_kl = weight_of("kl", a.kl,
+        final || s->feed.draws > 0 || s->feed.top > 0, 1.0);
     s->loss.w_sh = weight_of("squarehead", a.sh, sh, 1.0);
     s->loss.w_ce = weight_of("ce", a.ce, 1,
         s->loss.w_kl > 0.0 || s->loss.w_sh > 0.0 ? 0.25 : 1.0);
@@ -265,7 +275,8 @@ choose_length(struct student *s)
     if (s->total == 0 && n != NULL && number_size(n, 1, 1e18, &batches) == 0)
         s->total = (batches + a.accum - 1) / a.accum;
     if (s->total == 0 && a.schedule != SCHED_CONST)
-        die(EX_USAGE, "the stream does not say how long it is: give --steps "
+        die(EX_USAGE,
+            "the stream does not say how long it is: give --steps "
             "or --schedule constant");
 }
 
@@ -278,13 +289,18 @@ keep_record(struct student *s)
     const char *n = st_meta(msg_in_head(f->in), "batches");
     size_t batches;
     struct record r = {
-        .run = a.run, .options = options, .override = a.override,
-        .step = s->st.step, .ce = s->loss.w_ce, .kl = s->loss.w_kl,
+        .run = a.run,
+        .options = options,
+        .override = a.override,
+        .step = s->st.step,
+        .ce = s->loss.w_ce,
+        .kl = s->loss.w_kl,
         .squarehead = s->loss.w_sh,
         .steps = a.schedule == SCHED_CONST ? 0 : s->total,
-        .rows = ids->shape[0], .length = ids->shape[1],
-        .last = n != NULL && number_size(n, 1, 1e18, &batches) == 0
-            && f->first.seq >= batches,
+        .rows = ids->shape[0],
+        .length = ids->shape[1],
+        .last = n != NULL && number_size(n, 1, 1e18, &batches) == 0 &&
+            f->first.seq >= batches,
     };
     struct err e;
 
@@ -301,7 +317,8 @@ static void
 choose_tokenizer(struct student *s)
 {
     const char *from = a.tokenizer != NULL ? a.tokenizer
-        : ends_with(a.model, ".json") ? NULL : a.model;
+        : ends_with(a.model, ".json")      ? NULL
+                                           : a.model;
     struct err e;
     int r;
 
@@ -364,18 +381,23 @@ begin(struct student *s, const char *input)
     s->step = step_new(&s->t, s->pool, &s->loss, s->micro, rows[1],
         (a.recompute ? BWD_RECOMPUTE : 0) | (a.act == 1 ? BWD_BF16 : 0),
         s->feed.use_final ? s->feed.td : 0,
-        s->feed.use_draws ? s->feed.draws :
-        s->feed.use_top ? s->feed.top : 0);
-    plan_make(&p, &s->t, s->step, &(struct plan_load){
-        .T = rows[1], .tokens = a.accum * rows[0] * rows[1],
-        .head = s->feed.td > 0 ? s->feed.head.rows * s->feed.head.stride : 0,
-        .input = msg_in_memory(s->feed.in, s->feed.first.nraw),
-        .program = s->program, .moments = adamw_dtype(s->opt),
-    });
+        s->feed.use_draws     ? s->feed.draws
+            : s->feed.use_top ? s->feed.top
+                              : 0);
+    plan_make(&p, &s->t, s->step,
+        &(struct plan_load){
+            .T = rows[1],
+            .tokens = a.accum * rows[0] * rows[1],
+            .head =
+                s->feed.td > 0 ? s->feed.head.rows * s->feed.head.stride : 0,
+            .input = msg_in_memory(s->feed.in, s->feed.first.nraw),
+            .program = s->program,
+            .moments = adamw_dtype(s->opt),
+        });
     mem_trim();
     plan_note(&p);
     if (plan_fits(p.total, "fewer rows (--micro), --recompute, or a shorter T",
-        &e) < 0)
+            &e) < 0)
         die_err(&e);
 }
 
@@ -395,8 +417,10 @@ add_batch(struct student *s, struct loss_sum *sum)
         const struct rows r = { n, b->T, b->ids + at, b->first + at };
         struct target y = {
             .scored = b->scored + at,
-            .final_dtype = f->final_dtype, .head = &f->head,
-            .hidden_dtype = f->hidden_dtype, .top_dtype = f->top_dtype,
+            .final_dtype = f->final_dtype,
+            .head = &f->head,
+            .hidden_dtype = f->hidden_dtype,
+            .top_dtype = f->top_dtype,
             .draw_dtype = f->draw_dtype,
         };
 
@@ -404,14 +428,14 @@ add_batch(struct student *s, struct loss_sum *sum)
             y.final = (const char *)f->final + at * f->td * fs;
         if (f->use_draws) {
             y.draw_ids = (const char *)f->draw_ids + at * f->draws * 4;
-            y.draw_count = (const char *)f->draw_count
-                + at * f->draws * (f->draw_dtype == DT_U16 ? 2 : 1);
+            y.draw_count = (const char *)f->draw_count +
+                at * f->draws * (f->draw_dtype == DT_U16 ? 2 : 1);
             y.draw_self = (const char *)f->draw_self + at * 4;
         }
         if (f->use_top) {
             y.top_ids = (const char *)f->top_ids + at * f->top * 4;
-            y.top_logp = (const char *)f->top_logp
-                + at * f->top * (f->top_dtype == DT_F32 ? 4 : 2);
+            y.top_logp = (const char *)f->top_logp +
+                at * f->top * (f->top_dtype == DT_F32 ? 4 : 2);
             y.top_lse = (const char *)f->top_lse + at * 8;
         }
         if (f->use_hidden) {
@@ -448,13 +472,16 @@ tell_rounding(const struct student *s)
         return;
     if (a.act == 1)
         note("activations are kept in bf16: rounding changes them by %.2f %% "
-            "(rms)", 100.0 * step_rounding(s->step));
+             "(rms)",
+            100.0 * step_rounding(s->step));
     if (a.grad == 1)
         note("gradients are kept in bf16: rounding changes them by %.2f %% "
-            "(rms)", 100.0 * step_grad_rounding(s->step));
+             "(rms)",
+            100.0 * step_grad_rounding(s->step));
     if (a.moments == 1)
         note("moments are kept in bf16: rounding changes them by %.2f %% "
-            "(rms) a step", 100.0 * adamw_rounding(s->opt));
+             "(rms) a step",
+            100.0 * adamw_rounding(s->opt));
 }
 
 /* Clip and update.  -1 and nothing is updated. */
@@ -464,26 +491,37 @@ apply(struct student *s, const struct loss_sum *sum, struct err *e)
     const struct adamw_opt o = {
         .lr = sched_lr((enum sched)a.schedule, a.lr, s->st.step, s->total,
             a.warmup, a.floor),
-        .beta1 = a.beta1, .beta2 = a.beta2, .eps = a.eps, .decay = a.decay,
-        .clip = a.clip, .lr_embed = a.lr_embed, .decay_embed = a.decay_embed,
+        .beta1 = a.beta1,
+        .beta2 = a.beta2,
+        .eps = a.eps,
+        .decay = a.decay,
+        .clip = a.clip,
+        .lr_embed = a.lr_embed,
+        .decay_embed = a.decay_embed,
     };
     const double n = (double)sum->n;
-    const double loss = (s->loss.w_ce * sum->ce + s->loss.w_kl * sum->kl
-        + s->loss.w_sh * sum->sh) / n;
+    const double loss = (s->loss.w_ce * sum->ce + s->loss.w_kl * sum->kl +
+                            s->loss.w_sh * sum->sh) /
+        n;
     char text[60];
     double norm;
 
     if (sum->n == 0)
-        return err_set(e, EX_INPUT, "%s: step %" PRIu64 " has no scored "
-            "tokens", s->feed.name, s->st.step + 1);
+        return err_set(e, EX_INPUT,
+            "%s: step %" PRIu64 " has no scored "
+            "tokens",
+            s->feed.name, s->st.step + 1);
     if (!isfinite(loss))
-        return err_set(e, EX_NUM, "step %" PRIu64 ": the loss is not finite; "
-            "the weights are those of the step before", s->st.step + 1);
+        return err_set(e, EX_NUM,
+            "step %" PRIu64 ": the loss is not finite; "
+            "the weights are those of the step before",
+            s->st.step + 1);
     step_flush(s->step);
     if (save_written(&s->saver, e) < 0)
         return -1;
     if (adamw_step(s->opt, &s->t, s->pool, &o, sum->n, &norm, e) < 0)
-        return err_set(e, EX_NUM, "step %" PRIu64 ": the gradient norm is not "
+        return err_set(e, EX_NUM,
+            "step %" PRIu64 ": the gradient norm is not "
             "finite; the weights are those of the step before",
             s->st.step + 1);
     tell_rounding(s);
@@ -504,8 +542,8 @@ checkpoint(struct student *s, int now)
 {
     struct err e;
 
-    if (s->saved != s->st.step && save_begin(&s->saver, &s->t, s->opt, &s->st,
-            &s->at, &e) < 0)
+    if (s->saved != s->st.step &&
+        save_begin(&s->saver, &s->t, s->opt, &s->st, &s->at, &e) < 0)
         die_err(&e);
     s->saved = s->st.step;
     if (now && save_done(&s->saver, &e) < 0)
@@ -531,8 +569,8 @@ train(struct student *s)
     struct err e;
     int r = 1;
 
-    while (!stop_asked && (a.steps == 0 || s->st.step < a.steps)
-            && (r = gather(s, &sum, &e)) > 0) {
+    while (!stop_asked && (a.steps == 0 || s->st.step < a.steps) &&
+        (r = gather(s, &sum, &e)) > 0) {
         if (apply(s, &sum, &e) < 0)
             give_up(s, &e);
         profile_step(sum.tok);
@@ -599,7 +637,8 @@ main(int argc, char **argv)
     if (a.model == NULL || a.run == NULL)
         die(EX_USAGE, "-m and -o are needed; see student -h");
     if (a.override != NULL && !a.resume)
-        die(EX_USAGE, "--override: there is nothing to change without "
+        die(EX_USAGE,
+            "--override: there is nothing to change without "
             "--resume");
     prog_catch_stop();
     mem_settle();

@@ -21,30 +21,30 @@ struct feed {
     struct msg_in *in;
     const char *name;
     struct batch batch;
-    struct position pos;        /* of the last batch taken */
+    struct position pos; /* of the last batch taken */
     struct stream_info info;
-    struct model teacher;       /* --teacher: its head is used */
+    struct model teacher; /* --teacher: its head is used */
     int have_model;
-    unsigned char *head_mem;    /* head of the `teacher` message */
+    unsigned char *head_mem; /* head of the `teacher` message */
     struct weight head;
-    size_t td;                  /* teacher's hidden size; 0: no teacher */
+    size_t td; /* teacher's hidden size; 0: no teacher */
     size_t tlayers;
-    char head_hash[33];         /* of the stream's teacher, or "" */
-    int taught;                 /* there was a `teacher` message, and what it */
-    size_t vocab;               /* says; 0, NAN: nothing */
+    char head_hash[33]; /* of the stream's teacher, or "" */
+    int taught;         /* there was a `teacher` message, and what it */
+    size_t vocab;       /* says; 0, NAN: nothing */
     double temperature;
-    size_t top, draws;          /* tokens of each prediction, most probable
+    size_t top, draws; /* tokens of each prediction, most probable
                                  * and drawn, in the first batch */
     /* decided by weights and the first batch */
     int use_final, use_top, use_draws, use_hidden;
-    const size_t *map;          /* [L] teacher block of each student block */
+    const size_t *map; /* [L] teacher block of each student block */
     size_t L, d, V;
-    const void *final;          /* of the batch at hand, or NULL */
-    const void *top_ids, *top_logp, *top_lse;   /* likewise */
+    const void *final; /* of the batch at hand, or NULL */
+    const void *top_ids, *top_logp, *top_lse; /* likewise */
     const void *draw_ids, *draw_count, *draw_self;
     enum dtype final_dtype, hidden_dtype, top_dtype, draw_dtype;
-    const void **hidden;        /* [L] */
-    struct msg first;           /* the first batch has been read ahead */
+    const void **hidden; /* [L] */
+    struct msg first;    /* the first batch has been read ahead */
     int ahead;
 };
 /* Open input, read the preamble and the first batch.  teacher_path may be
@@ -67,8 +67,8 @@ void feed_close(struct feed *f);
 
 /* ---- save.c: what is kept ---- */
 
-struct progress_state {         /* beside weights and moments */
-    uint64_t step, tokens;      /* steps applied; tokens taken, no padding */
+struct progress_state {    /* beside weights and moments */
+    uint64_t step, tokens; /* steps applied; tokens taken, no padding */
 };
 
 /*
@@ -78,20 +78,20 @@ struct progress_state {         /* beside weights and moments */
  */
 struct saver {
     const char *run;
-    const char *tokenizer;      /* where tokenizer files come from, or NULL */
+    const char *tokenizer; /* where tokenizer files come from, or NULL */
     size_t keep;
-    FILE *log;                  /* RUN/metrics.tsv */
-    double logged;              /* when its last line was, by clock_now */
+    FILE *log;     /* RUN/metrics.tsv */
+    double logged; /* when its last line was, by clock_now */
     /* the checkpoint at hand */
     struct tmodel *t;
     struct adamw *a;
     struct progress_state st;
     struct position at;
     pthread_t thread;
-    int running;                /* thread is to be joined */
+    int running; /* thread is to be joined */
     pthread_mutex_t lock;
     pthread_cond_t change;
-    int written, over;          /* *t and *a; all */
+    int written, over; /* *t and *a; all */
     int result;
     struct err e;
 };
@@ -100,8 +100,7 @@ void saver_open(struct saver *s, const char *run, int resume);
 /* Begin to write RUN/step-N of *t and *a, which must stay as they are until
  * save_written.  One at a time: waits for the one before; -1: that failed. */
 int save_begin(struct saver *s, struct tmodel *t, struct adamw *a,
-    const struct progress_state *st, const struct position *p,
-    struct err *e);
+    const struct progress_state *st, const struct position *p, struct err *e);
 /* Wait until *t and *a have been written; until all is done.  -1: it failed,
  * and nothing is left of it. */
 int save_written(struct saver *s, struct err *e);

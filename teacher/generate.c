@@ -54,8 +54,7 @@ generate(const struct model *m, struct pool *pool, const char *tokenizer,
         die(EX_INPUT, "%s: %zu tokens, the model has %zu", tokenizer,
             tok_vocab(t), m->c.V);
     scratch = tok_scratch_new(t);
-    tok_encode(t, scratch, prompt, strlen(prompt), TOK_SPECIAL | TOK_BOS,
-        &ids);
+    tok_encode(t, scratch, prompt, strlen(prompt), TOK_SPECIAL | TOK_BOS, &ids);
     if (ids.n == 0)
         die(EX_USAGE, "the prompt has no tokens");
     len = ids.n + n;

@@ -13,10 +13,10 @@
 enum { SAMPLE = 32 };
 
 struct rounding {
-    double lost[2], whole[2];   /* squares: of blocks, of the final norm */
-    float *exact;               /* [SAMPLE,d] */
+    double lost[2], whole[2]; /* squares: of blocks, of the final norm */
+    float *exact;             /* [SAMPLE,d] */
     size_t n;
-    size_t bytes;               /* of the work space of `divergence` */
+    size_t bytes; /* of the work space of `divergence` */
 };
 
 /* Work space for the head alone, for the rounded and the exact states. */
@@ -57,7 +57,7 @@ rounding_add(struct rounding *r, const struct model *m, const float *x,
 
     rounding_bf16(x, n * d, &r->lost[final], &r->whole[final]);
     for (size_t i = 0; final && i < n && r->n < SAMPLE; i++) {
-        const size_t at = (i * 7919) % n;   /* a prime: from all over */
+        const size_t at = (i * 7919) % n; /* a prime: from all over */
 
         if (first[at] != UINT32_MAX)
             memcpy(r->exact + r->n++ * d, x + at * d, d * sizeof *x);
@@ -94,12 +94,14 @@ rounding_tell(struct rounding *r, const struct model *m, struct pool *pool)
 {
     if (r->whole[0] > 0.0)
         note("outputs of blocks are sent in bf16: rounding changes them by "
-            "%.2f %% (rms)", 100.0 * sqrt(r->lost[0] / r->whole[0]));
+             "%.2f %% (rms)",
+            100.0 * sqrt(r->lost[0] / r->whole[0]));
     if (r->whole[1] > 0.0 && r->n > 0)
         note("final states are sent in bf16: rounding changes them by %.2f %% "
-            "(rms), their distributions by %.2g nats of KL at temperature 1 "
-            "(mean of %zu)", 100.0 * sqrt(r->lost[1] / r->whole[1]),
-            divergence(r, m, pool), r->n);
+             "(rms), their distributions by %.2g nats of KL at temperature 1 "
+             "(mean of %zu)",
+            100.0 * sqrt(r->lost[1] / r->whole[1]), divergence(r, m, pool),
+            r->n);
     free(r->exact);
     free(r);
 }

@@ -37,8 +37,8 @@ struct args {
 
 static struct args a = { .length = 64, .tau = 3.0 };
 
-static const struct opt options[] = {
-    OPT_STR('m', "model", &a.model, "model", "the teacher"),
+static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
+                                          "the teacher"),
     OPT_STR('o', "output", &a.out, "address", "stream to write"),
     OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
         "threads (0: all processors)"),
@@ -68,23 +68,22 @@ static const struct opt options[] = {
         "longest continuation"),
     OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
         "for --generate (default: the model's)"),
-    OPT_END
-};
+    OPT_END };
 
 struct teacher {
     struct model m;
     struct pool *pool;
-    struct fwd *fwd;            /* for micro rows of T tokens */
+    struct fwd *fwd; /* for micro rows of T tokens */
     size_t micro, T;
-    float *x;                   /* [B,T,d] */
-    unsigned char *tap;         /* [L] 1: hidden state of the block is sent */
-    size_t last;                /* blocks to run when no final is wanted */
-    size_t cap;                 /* of x, floats */
-    struct top *top;            /* --top, or NULL */
-    int sends_states;           /* a final state or those of blocks */
-    size_t program;             /* memory in use beside all of this */
-    int told;                   /* the first batch has been sent */
-    struct rounding *rounding;  /* of the first batch; or NULL */
+    float *x;                  /* [B,T,d] */
+    unsigned char *tap;        /* [L] 1: hidden state of the block is sent */
+    size_t last;               /* blocks to run when no final is wanted */
+    size_t cap;                /* of x, floats */
+    struct top *top;           /* --top, or NULL */
+    int sends_states;          /* a final state or those of blocks */
+    size_t program;            /* memory in use beside all of this */
+    int told;                  /* the first batch has been sent */
+    struct rounding *rounding; /* of the first batch; or NULL */
     struct batch batch;
     struct msg_in *in;
     struct msg_out *out;
@@ -103,7 +102,8 @@ choose_taps(struct teacher *t)
 {
     const size_t L = t->m.c.L;
     const char *h = a.hidden != NULL ? a.hidden
-        : a.final || speaks() ? "none" : "all";
+        : a.final || speaks()        ? "none"
+                                     : "all";
     struct model s;
     struct err e;
 
@@ -117,8 +117,10 @@ choose_taps(struct teacher *t)
             die_err(&e);
         for (size_t i = 0; i < s.c.L; i++) {
             if (s.block[i].source >= L)
-                die(EX_INPUT, "%s: block %zu was cut from block %zu, the "
-                    "teacher has %zu", a.student, i, s.block[i].source, L);
+                die(EX_INPUT,
+                    "%s: block %zu was cut from block %zu, the "
+                    "teacher has %zu",
+                    a.student, i, s.block[i].source, L);
             t->tap[s.block[i].source] = 1;
         }
         model_close(&s);
@@ -127,10 +129,12 @@ choose_taps(struct teacher *t)
             char *end;
             const unsigned long k = strtoul(p, &end, 10);
 
-            if (end == p || *p < '0' || *p > '9' || k >= L
-                    || (*end != ',' && *end != '\0'))
-                die(EX_USAGE, "--hidden %s: not all, none, mapped or block "
-                    "numbers below %zu", h, L);
+            if (end == p || *p < '0' || *p > '9' || k >= L ||
+                (*end != ',' && *end != '\0'))
+                die(EX_USAGE,
+                    "--hidden %s: not all, none, mapped or block "
+                    "numbers below %zu",
+                    h, L);
             t->tap[k] = 1;
             p = *end == ',' ? end + 1 : end;
         }
@@ -151,8 +155,10 @@ choose_taps(struct teacher *t)
 static enum dtype
 head_type(const struct weight *w)
 {
-    return w->perm == 0 && (w->dtype == DT_F32 || w->dtype == DT_BF16
-        || w->dtype == DT_F16) ? w->dtype : DT_F32;
+    return w->perm == 0 &&
+            (w->dtype == DT_F32 || w->dtype == DT_BF16 || w->dtype == DT_F16)
+        ? w->dtype
+        : DT_F32;
 }
 
 /* The head a tile at a time, so that it is never all in memory. */
@@ -162,8 +168,8 @@ send_head(struct teacher *t, struct err *e)
     const struct weight *w = &t->m.head;
     const int plain = head_type(w) == w->dtype;
     const size_t tile = HEAD_BYTES / (w->cols * sizeof(float)) + 1;
-    float *wide = plain ? NULL : xreallocarray(NULL, tile * w->cols,
-        sizeof *wide);
+    float *wide =
+        plain ? NULL : xreallocarray(NULL, tile * w->cols, sizeof *wide);
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < w->rows; i += tile) {
@@ -171,9 +177,9 @@ send_head(struct teacher *t, struct err *e)
 
         if (!plain)
             weight_rows(w, i, n, wide);
-        r = msg_send_part(t->out, plain ? w->data + i * w->stride
-            : (const unsigned char *)wide, n * (plain ? w->stride
-            : w->cols * sizeof *wide), e);
+        r = msg_send_part(t->out,
+            plain ? w->data + i * w->stride : (const unsigned char *)wide,
+            n * (plain ? w->stride : w->cols * sizeof *wide), e);
         model_forget_tile(&t->m, w, i, n);
     }
     free(wide);
@@ -255,17 +261,18 @@ tell_memory(const struct teacher *t, const struct msg *m)
     const struct config *c = &t->m.c;
     const size_t tok = t->batch.B * t->batch.T;
     const size_t weights = plan_window(&t->m, tok, t->top != NULL);
-    const size_t work = fwd_bytes(t->fwd) +
-        (t->top != NULL ? top_bytes(t->top, tok) : 0);
+    const size_t work =
+        fwd_bytes(t->fwd) + (t->top != NULL ? top_bytes(t->top, tok) : 0);
     const size_t states = plan_states(&t->m, tok);
-    const size_t sent = !t->sends_states ? 0 : a.dtype == 0 ? states / 2 :
-        states;
+    const size_t sent = !t->sends_states ? 0
+        : a.dtype == 0                   ? states / 2
+                                         : states;
     const size_t tokens = tok * most(a.top, a.sample) * sizeof(uint32_t);
     const size_t messages = msg_in_memory(t->in, m->nraw) +
         msg_out_memory(t->out, most(sent, tokens));
     const size_t probe = t->rounding != NULL ? rounding_bytes(t->rounding) : 0;
-    const size_t step = weights + work, all = t->program + states + messages +
-        most(probe, step);
+    const size_t step = weights + work,
+                 all = t->program + states + messages + most(probe, step);
     size_t *mlp = xcalloc(2 * c->L, sizeof *mlp);
     const double mb = 1e-6;
     struct err e;
@@ -275,12 +282,12 @@ tell_memory(const struct teacher *t, const struct msg *m)
         model_params(&t->m), plan_flop_forward(c, mlp, t->batch.T) * 1e-9,
         (double)all * mb);
     vnote("memory in MB: program %.1f, weights at a time %.1f, work %.1f, "
-        "states %.1f, messages %.1f", (double)t->program * mb,
-        (double)weights * mb, (double)work * mb, (double)states * mb,
-        (double)messages * mb);
+          "states %.1f, messages %.1f",
+        (double)t->program * mb, (double)weights * mb, (double)work * mb,
+        (double)states * mb, (double)messages * mb);
     free(mlp);
     if (plan_fits(all, "fewer rows a batch or a shorter T (stream -B, -T)",
-        &e) < 0)
+            &e) < 0)
         die_err(&e);
 }
 
@@ -404,7 +411,7 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
         forget_weights(t);
     }
     if (t->rounding != NULL) {
-        fwd_free(t->fwd);       /* for its memory; `fit` makes it again */
+        fwd_free(t->fwd); /* for its memory; `fit` makes it again */
         t->fwd = NULL;
         rounding_tell(t->rounding, &t->m, t->pool);
         t->rounding = NULL;
@@ -427,11 +434,15 @@ take_stream(struct teacher *t, const struct msg *m, struct err *e)
     if (stream_info_read(&i, &m->st, e) < 0)
         return -1;
     if (tok_matches(a.model, i.tokenizer, &none) == 0)
-        r = err_set(e, EX_INPUT, "%s: was made with another tokenizer than "
-            "that of %s", msg_in_name(t->in), a.model);
+        r = err_set(e, EX_INPUT,
+            "%s: was made with another tokenizer than "
+            "that of %s",
+            msg_in_name(t->in), a.model);
     else if (i.vocab > t->m.c.V)
-        r = err_set(e, EX_INPUT, "%s: the stream's vocabulary is %zu, the "
-            "model's %zu", msg_in_name(t->in), i.vocab, t->m.c.V);
+        r = err_set(e, EX_INPUT,
+            "%s: the stream's vocabulary is %zu, the "
+            "model's %zu",
+            msg_in_name(t->in), i.vocab, t->m.c.V);
     else if (i.resumed)
         msg_out_resume(t->out, i.next_seq + 1, &i.down);
     stream_info_release(&i);
@@ -445,12 +456,15 @@ pass(struct teacher *t, const struct msg *m, int *introduced, struct err *e)
     int r = 0;
 
     if (m->kind == MSG_DOCS)
-        return err_set(e, EX_INPUT, "%s: documents, not batches: put stream "
-            "between", msg_in_name(t->in));
+        return err_set(e, EX_INPUT,
+            "%s: documents, not batches: put stream "
+            "between",
+            msg_in_name(t->in));
     if (m->kind == MSG_TEACHER)
-        return err_set(e, EX_INPUT, "%s: message %llu: the stream has a "
-            "teacher already", msg_in_name(t->in),
-            (unsigned long long)m->seq);
+        return err_set(e, EX_INPUT,
+            "%s: message %llu: the stream has a "
+            "teacher already",
+            msg_in_name(t->in), (unsigned long long)m->seq);
     if (m->kind == MSG_BATCH) {
         if (!*introduced && (r = send_self(t, e)) != 0)
             return r;
@@ -484,8 +498,8 @@ filter(struct teacher *t, const char *input)
 
     if (addr_is_special(a.out) && addr_same(a.out, input))
         die(EX_USAGE, "%s: is both input and output", a.out);
-    if ((t->in = set_in_open(input, 0, &e)) == NULL
-            || (t->out = msg_out_open(a.out, &e)) == NULL)
+    if ((t->in = set_in_open(input, 0, &e)) == NULL ||
+        (t->out = msg_out_open(a.out, &e)) == NULL)
         die_err(&e);
     progress_begin("computed", 0, "tokens");
     while (!left && (r = msg_read(t->in, &m, &e)) > 0) {
@@ -516,8 +530,7 @@ main(int argc, char **argv)
 {
     static struct teacher t;
     char **input = opt_parse(argc, argv, options,
-        "add what a model knows to a stream of batches", "[input]", 0, 1,
-        NULL);
+        "add what a model knows to a stream of batches", "[input]", 0, 1, NULL);
     const char *why;
     struct err e;
 
@@ -539,8 +552,9 @@ main(int argc, char **argv)
     } else {
         choose_taps(&t);
         if (speaks())
-            t.top = top_new(&t.m, t.pool, &(struct top_opt){ a.top,
-                a.dtype == 0, a.sample, a.seed, a.tau });
+            t.top = top_new(&t.m, t.pool,
+                &(struct top_opt){ a.top, a.dtype == 0, a.sample, a.seed,
+                    a.tau });
         filter(&t, *input);
     }
     top_free(t.top);

@@ -18,11 +18,11 @@ void generate(const struct model *m, struct pool *pool, const char *tokenizer,
 
 /* top.c: instead of states, what they say. */
 struct top_opt {
-    size_t k;               /* most probable tokens; 0: none */
-    int half;               /* their log-probabilities in half precision */
-    size_t draws;           /* tokens drawn by chance; 0: none */
-    uint64_t seed;          /* of chance, with a token's document and place */
-    double tau;             /* the student's temperature */
+    size_t k;      /* most probable tokens; 0: none */
+    int half;      /* their log-probabilities in half precision */
+    size_t draws;  /* tokens drawn by chance; 0: none */
+    uint64_t seed; /* of chance, with a token's document and place */
+    double tau;    /* the student's temperature */
 };
 struct top;
 struct top *top_new(const struct model *m, struct pool *pool,
@@ -44,7 +44,7 @@ size_t top_bytes(const struct top *t, size_t n);
  * final norm.  rounding_tell prints and frees. */
 struct rounding;
 struct rounding *rounding_new(const struct model *m, struct pool *pool);
-size_t rounding_bytes(const struct rounding *r);    /* memory it takes */
+size_t rounding_bytes(const struct rounding *r); /* memory it takes */
 void rounding_add(struct rounding *r, const struct model *m, const float *x,
     const uint32_t *first, size_t n, int final);
 void rounding_tell(struct rounding *r, const struct model *m,

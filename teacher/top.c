@@ -12,15 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART = 64 };             /* tokens of a task */
+enum { PART = 64 }; /* tokens of a task */
 
 /* Sums over tokens of what a record does not tell. */
 struct told {
     double tokens;
-    double mass1, mass;         /* of the top at temperature 1 and tau */
-    double rounding;            /* KL of the record unrounded || as sent */
-    double rest;                /* KL of the whole || the rest made even */
-    double drawn;               /* different tokens drawn */
+    double mass1, mass; /* of the top at temperature 1 and tau */
+    double rounding;    /* KL of the record unrounded || as sent */
+    double rest;        /* KL of the whole || the rest made even */
+    double drawn;       /* different tokens drawn */
 };
 
 struct top {
@@ -28,17 +28,17 @@ struct top {
     struct pool *pool;
     struct head_top *head;
     struct top_opt o;
-    size_t cap;                 /* tokens there is room for */
-    float *logp, *lse;          /* [cap,k] [cap,2] */
-    double *self, *u;           /* [cap]; u: chance */
-    uint32_t *drawn;            /* [cap,draws] */
+    size_t cap;        /* tokens there is room for */
+    float *logp, *lse; /* [cap,k] [cap,2] */
+    double *self, *u;  /* [cap]; u: chance */
+    uint32_t *drawn;   /* [cap,draws] */
     uint16_t *count;
-    struct told *part, sum;     /* part [cap/PART] */
+    struct told *part, sum; /* part [cap/PART] */
     /* the batch at hand */
     const struct batch *b;
     size_t n;
-    void *out;                  /* [n,k] logp as it is sent */
-    float *sent;                /* [workers,k] the same widened again */
+    void *out;   /* [n,k] logp as it is sent */
+    float *sent; /* [workers,k] the same widened again */
 };
 
 struct top *
@@ -47,8 +47,7 @@ top_new(const struct model *m, struct pool *pool, const struct top_opt *o)
     struct top *t = xcalloc(1, sizeof(*t));
 
     if (o->k > m->c.V)
-        die(EX_USAGE, "--top %zu: the model's vocabulary is %zu", o->k,
-            m->c.V);
+        die(EX_USAGE, "--top %zu: the model's vocabulary is %zu", o->k, m->c.V);
     t->m = m;
     t->pool = pool;
     t->head = head_top_new(m, pool, o->k, o->draws);
@@ -99,9 +98,10 @@ reserve(struct top *t, size_t n)
 size_t
 top_bytes(const struct top *t, size_t n)
 {
-    return head_top_bytes(t->head) + n * ((t->o.k + 2) * sizeof(float)
-        + 2 * sizeof(double)
-        + t->o.draws * (sizeof(*t->drawn) + sizeof(*t->count)));
+    return head_top_bytes(t->head) +
+        n *
+        ((t->o.k + 2) * sizeof(float) + 2 * sizeof(double) +
+            t->o.draws * (sizeof(*t->drawn) + sizeof(*t->count)));
 }
 
 /* A byte counts up to 255. */
@@ -125,8 +125,7 @@ top_begin(const struct top *t, struct st_out *o, size_t B, size_t T)
     }
     if (t->o.draws > 0) {
         st_out_tensor(o, "teacher.sample.ids", DT_U32, 3, drawn, NULL);
-        st_out_tensor(o, "teacher.sample.count", count_type(t), 3, drawn,
-            NULL);
+        st_out_tensor(o, "teacher.sample.count", count_type(t), 3, drawn, NULL);
         st_out_tensor(o, "teacher.sample.plogp", DT_F32, 2, drawn, NULL);
     }
 }
@@ -155,7 +154,7 @@ measure(const struct top *t, size_t i, const float *sent, struct told *r)
     P = 1.0 - mass;
     R = 1.0 - other;
     if (R <= 0.0 || t->o.k == t->m->c.V)
-        kl += mass * log(other);        /* as student takes it */
+        kl += mass * log(other); /* as student takes it */
     else if (P > 0.0)
         kl += P * log(P / R);
     r->tokens++;
@@ -220,7 +219,7 @@ throw_dice(struct top *t)
     memset(t->u, 0, t->n * sizeof(*t->u));
     for (size_t p = 0; p < b->P; p++) {
         const uint64_t key = rng_key(rng_key(t->o.seed, b->piece_key[p]),
-            0x73616d70);                /* "samp" */
+            0x73616d70); /* "samp" */
 
         if (p == 0 || b->piece_row[p] != b->piece_row[p - 1])
             at = b->piece_row[p] * b->T;
@@ -232,7 +231,7 @@ throw_dice(struct top *t)
 static int
 send_top(struct top *t, struct msg_out *w, struct err *e)
 {
-    int r = msg_send_next(w, e);        /* ids, which are in their place */
+    int r = msg_send_next(w, e); /* ids, which are in their place */
 
     if (r != 0)
         return r;
@@ -303,8 +302,10 @@ top_send(struct top *t, struct fwd *f, const float *x, const struct batch *b,
     head_top_rows(t->head, f, x, n, t->o.tau, &said);
     for (size_t i = 0; i < 2 * n; i++)
         if (!isfinite(t->lse[i]))
-            return err_set(e, EX_NUM, "token %zu of the batch: a logit is not "
-                "finite", i / 2);
+            return err_set(e, EX_NUM,
+                "token %zu of the batch: a logit is not "
+                "finite",
+                i / 2);
     if (t->o.k > 0)
         r = send_top(t, w, e);
     if (r == 0 && t->o.draws > 0)
@@ -319,9 +320,9 @@ top_tell(const struct top *t)
 
     if (s->tokens > 0 && t->o.k > 0)
         note("top %zu: %.2f %% of the mass at temperature 1, %.2f %% at %g; "
-            "KL to the whole at %g: %.2g nats by rounding, %.3g by what the "
-            "rest is made of; %zu bytes a token", t->o.k,
-            100.0 * s->mass1 / s->tokens, 100.0 * s->mass / s->tokens,
+             "KL to the whole at %g: %.2g nats by rounding, %.3g by what the "
+             "rest is made of; %zu bytes a token",
+            t->o.k, 100.0 * s->mass1 / s->tokens, 100.0 * s->mass / s->tokens,
             t->o.tau, t->o.tau, s->rounding / s->tokens, s->rest / s->tokens,
             t->o.k * (t->o.half ? 6 : 8) + 8);
     if (s->tokens > 0 && t->o.draws > 0)

@@ -15,22 +15,22 @@
 #include <xxhash.h>
 
 struct word {
-    size_t at;              /* in the pool; later in sym */
-    uint32_t n;             /* bytes; later symbols */
+    size_t at;  /* in the pool; later in sym */
+    uint32_t n; /* bytes; later symbols */
     int64_t count;
 };
 
 struct tpair {
-    uint64_t key;           /* left << 32 | right */
+    uint64_t key; /* left << 32 | right */
     int64_t count;
-    uint32_t *word;         /* where it has appeared since the last push */
+    uint32_t *word; /* where it has appeared since the last push */
     size_t n, cap;
-    int touched;            /* is in the list of this step */
+    int touched; /* is in the list of this step */
 };
 
 struct entry {
     int64_t count;
-    size_t pair;            /* index */
+    size_t pair; /* index */
     uint64_t key;
     uint32_t *word;
     size_t n;
@@ -41,18 +41,18 @@ struct trainer {
     struct buf pool;
     struct word *word;
     size_t nword, word_cap;
-    uint32_t *slot;         /* hash of words; TOK_NONE: empty */
+    uint32_t *slot; /* hash of words; TOK_NONE: empty */
     size_t mask;
-    uint32_t *sym;          /* all words, one after another */
+    uint32_t *sym; /* all words, one after another */
     struct tpair *pair;
     size_t npair, pair_cap;
-    uint32_t *pslot;        /* hash of pairs */
+    uint32_t *pslot; /* hash of pairs */
     size_t pmask;
     struct entry *heap;
     size_t nheap, heap_cap;
     size_t *touched;
     size_t ntouched, touched_cap;
-    char **name;            /* [nname] text of each id */
+    char **name; /* [nname] text of each id */
     size_t nname, name_cap;
 };
 
@@ -215,8 +215,8 @@ pair_change(struct trainer *t, uint32_t a, uint32_t b, int change,
         return;
     if (!p->touched) {
         p->touched = 1;
-        t->touched = xgrow(t->touched, t->ntouched, &t->touched_cap,
-            sizeof *t->touched);
+        t->touched =
+            xgrow(t->touched, t->ntouched, &t->touched_cap, sizeof *t->touched);
         t->touched[t->ntouched++] = i;
     }
     /* Words come one by one, so one that is there already is the last. */
@@ -261,7 +261,7 @@ push(struct trainer *t, const struct entry *v)
 
     t->heap = xgrow(t->heap, t->nheap, &t->heap_cap, sizeof *t->heap);
     for (i = t->nheap++; i > 0 && before(v, &t->heap[(i - 1) / 2]);
-        i = (i - 1) / 2)
+         i = (i - 1) / 2)
         t->heap[i] = t->heap[(i - 1) / 2];
     t->heap[i] = *v;
 }
@@ -288,8 +288,7 @@ push_touched(struct trainer *t)
 
 /* Replace a b by c in one word, from left to right. */
 static void
-merge_word(struct trainer *t, uint32_t word, uint32_t a, uint32_t b,
-    uint32_t c)
+merge_word(struct trainer *t, uint32_t word, uint32_t a, uint32_t b, uint32_t c)
 {
     struct word *w = &t->word[word];
     uint32_t *s = t->sym + w->at;
@@ -400,8 +399,8 @@ make_merges(struct trainer *t, const struct trainer_spec *s, json_t *vocab,
         if (t->nheap > 0)
             sift_down(t, 0);
         c = add_name(t, vocab, xasprintf("%s%s", t->name[a], t->name[b]));
-        json_array_append_new(merges, json_pack("[s,s]", t->name[a],
-            t->name[b]));
+        json_array_append_new(merges,
+            json_pack("[s,s]", t->name[a], t->name[b]));
         for (size_t i = 0; i < top.n; i++)
             merge_word(t, top.word[i], a, b, c);
         free(top.word);
@@ -419,24 +418,24 @@ byte_level(int prefix)
 }
 
 static json_t *
-whole_json(const struct trainer *t, const struct trainer_spec *s,
-    json_t *vocab, json_t *merges)
+whole_json(const struct trainer *t, const struct trainer_spec *s, json_t *vocab,
+    json_t *merges)
 {
     json_t *added = json_array(), *pre = byte_level(0);
 
     for (size_t i = 0; i < s->nspecial; i++)
-        json_array_append_new(added, json_pack(
-            "{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (int)i, "content",
-            s->special[i], "single_word", 0, "lstrip", 0, "rstrip", 0,
-            "normalized", 0, "special", 1));
+        json_array_append_new(added,
+            json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (int)i,
+                "content", s->special[i], "single_word", 0, "lstrip", 0,
+                "rstrip", 0, "normalized", 0, "special", 1));
     if (t->split == SPLIT_GPT2_DIGITS)
         pre = json_pack("{s:s, s:[{s:s, s:b}, o]}", "type", "Sequence",
             "pretokenizers", "type", "Digits", "individual_digits", 1, pre);
     return json_pack("{s:s, s:n, s:n, s:o, s:n, s:o, s:n, s:o, s:{s:s, s:n,"
-        " s:n, s:n, s:n, s:b, s:b, s:b, s:o, s:o}}", "version", "1.0",
-        "truncation", "padding", "added_tokens", added, "normalizer",
-        "pre_tokenizer", pre, "post_processor", "decoder", byte_level(1),
-        "model", "type", "BPE", "dropout", "unk_token",
+                     " s:n, s:n, s:n, s:b, s:b, s:b, s:o, s:o}}",
+        "version", "1.0", "truncation", "padding", "added_tokens", added,
+        "normalizer", "pre_tokenizer", pre, "post_processor", "decoder",
+        byte_level(1), "model", "type", "BPE", "dropout", "unk_token",
         "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 0,
         "byte_fallback", 0, "ignore_merges", 0, "vocab", vocab, "merges",
         merges);
@@ -449,7 +448,8 @@ trainer_run(struct trainer *t, const struct trainer_spec *s, struct err *e)
     uint32_t id[256];
 
     if (t->pool.n >= UINT32_MAX || t->nword >= UINT32_MAX) {
-        err_set(e, EX_INPUT, "the words that differ hold more than 2^32 - 1 "
+        err_set(e, EX_INPUT,
+            "the words that differ hold more than 2^32 - 1 "
             "bytes; train on less text");
         return NULL;
     }

@@ -35,7 +35,7 @@ struct trainer_spec {
                                  * it) are not merged */
     const char *const *special; /* [nspecial] texts, UTF-8, each once */
     size_t nspecial;
-    void (*tick)(size_t n);     /* called after a merge: n entries; or NULL */
+    void (*tick)(size_t n); /* called after a merge: n entries; or NULL */
 };
 /* A tokenizer.json, the caller's (json_decref).  Once for each trainer.  NULL
  * and EX_INPUT after 2^32 - 1 bytes of different words. */

@@ -18,27 +18,36 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define KEEP ((size_t)1 << 20)      /* memory of a worker that is kept */
+#define KEEP ((size_t)1 << 20) /* memory of a worker that is kept */
 #define BANDS 14
 #define ROWS 8
-#define LINE_WORDS 3                /* shorter lines are no boilerplate */
+#define LINE_WORDS 3 /* shorter lines are no boilerplate */
 
-enum { R_MIN_CHARS, R_MAX_CHARS, R_MIN_WORDS, R_MAX_WORDS, R_BOILERPLATE,
-    R_EXACT, R_NEAR, R_GOPHER, R_END = R_GOPHER + G_END };
+enum {
+    R_MIN_CHARS,
+    R_MAX_CHARS,
+    R_MIN_WORDS,
+    R_MAX_WORDS,
+    R_BOILERPLATE,
+    R_EXACT,
+    R_NEAR,
+    R_GOPHER,
+    R_END = R_GOPHER + G_END
+};
 
 /* What a thread needs. */
 struct worker {
     struct gopher_scratch *gopher;
     struct words words;
     XXH3_state_t *state;
-    struct buf text;                /* without boilerplate */
+    struct buf text; /* without boilerplate */
     uint64_t value[MINHASH_MOST];
 };
 
 /* What stage leaves in doc.sig, followed by the bytes of removed lines and
  * the keys. */
 struct left {
-    double value;                   /* why it was dropped */
+    double value; /* why it was dropped */
     size_t lines, bytes, keys;
 };
 
@@ -54,7 +63,7 @@ struct clean {
     struct inputs *in;
     int lang, exact, near;
     size_t bands, rows;
-    size_t first, und;              /* sources that --lang auto gives */
+    size_t first, und; /* sources that --lang auto gives */
     struct fold *fold;
     struct minhash minhash;
     struct worker *worker;
@@ -62,7 +71,7 @@ struct clean {
     struct keys *exacts, *nears, *lines;
     uint64_t count[R_END], *of_source, removed;
     struct text_file dropped, held;
-    uint64_t below, nheld;          /* documents with such keys are held out */
+    uint64_t below, nheld; /* documents with such keys are held out */
 };
 
 static const char *const first_reasons[R_GOPHER] = { "min-chars", "max-chars",
@@ -71,8 +80,9 @@ static const char *const first_reasons[R_GOPHER] = { "min-chars", "max-chars",
 const char *
 clean_reason(size_t reason)
 {
-    return reason < R_GOPHER ? first_reasons[reason] : reason < R_END ?
-        gopher_name((enum gopher)(reason - R_GOPHER)) : NULL;
+    return reason < R_GOPHER ? first_reasons[reason]
+        : reason < R_END     ? gopher_name((enum gopher)(reason - R_GOPHER))
+                             : NULL;
 }
 
 uint64_t
@@ -165,8 +175,7 @@ settle(void *ctx, struct doc *d, struct err *e)
 
         memcpy(&m, at, sizeof m);
         key[i] = m.key;
-        if (keys_count(c->lines, (struct key){ m.key, 0 }) >=
-            c->o.boilerplate)
+        if (keys_count(c->lines, (struct key){ m.key, 0 }) >= c->o.boilerplate)
             key[i] = 0;
         else
             m.key = 0;
@@ -259,8 +268,8 @@ judge(const struct clean *c, struct worker *w, const char *text, size_t n,
         return reason;
     gopher_begin(w->gopher, text, n);
     for (int g = 0; g < G_REPETITION && reason == R_END; g++)
-        reason = judge_rule((enum gopher)g, gopher_measure(w->gopher,
-            (enum gopher)g), value);
+        reason = judge_rule((enum gopher)g,
+            gopher_measure(w->gopher, (enum gopher)g), value);
     return reason;
 }
 
@@ -285,8 +294,7 @@ exact_key(const struct clean *c, struct worker *w, const char *text, size_t n,
     words_begin(&w->words, c->fold, text, n);
     for (; words_next(&w->words, &hash); words++)
         XXH3_128bits_update(state, &hash, sizeof hash);
-    add_key(out, words ? XXH3_128bits_digest(state) :
-        XXH3_128bits(text, n));
+    add_key(out, words ? XXH3_128bits_digest(state) : XXH3_128bits(text, n));
 }
 
 /* A key a band; none for a text without words. */
@@ -309,8 +317,8 @@ detect(const struct clean *c, struct doc *d, const char *text, size_t n)
 {
     const char *code = lang_detect(text, n);
 
-    d->source = code ? inputs_source(c->in, code, strlen(code)) :
-        c->in->nsource;
+    d->source =
+        code ? inputs_source(c->in, code, strlen(code)) : c->in->nsource;
     if (d->source < c->first || d->source == c->in->nsource)
         d->source = c->und;
 }
@@ -403,8 +411,7 @@ add_json(const char *p, size_t n, void *line)
  * value < 0: there is none. */
 static int
 record(struct clean *c, struct text_file *f, const struct doc *d,
-    const char *reason, double value, const char *text, size_t n,
-    struct err *e)
+    const char *reason, double value, const char *text, size_t n, struct err *e)
 {
     const char *name = d->from->name;
     struct buf mended = { 0 };
@@ -416,16 +423,16 @@ record(struct clean *c, struct text_file *f, const struct doc *d,
     uni_repair(name, strlen(name), &mended);
     json_object_set_new(j, "input", json_stringn_nocheck(mended.p, mended.n));
     json_object_set_new(j, "record", json_integer((json_int_t)d->record));
-    json_object_set_new(j, "source", json_string_nocheck(
-        c->in->source[d->source]));
+    json_object_set_new(j, "source",
+        json_string_nocheck(c->in->source[d->source]));
     if (reason) {
         json_object_set_new(j, "reason", json_string_nocheck(reason));
-        json_object_set_new(j, "value", value < 0 ? json_null() :
-            json_real(value));
+        json_object_set_new(j, "value",
+            value < 0 ? json_null() : json_real(value));
     }
     json_object_set_new(j, "text", json_stringn_nocheck(n ? text : "", n));
-    if (json_dump_callback(j, add_json, &f->line, JSON_COMPACT |
-        JSON_REAL_PRECISION(6)) < 0)
+    if (json_dump_callback(j, add_json, &f->line,
+            JSON_COMPACT | JSON_REAL_PRECISION(6)) < 0)
         die(EX_SYS, "out of memory");
     json_decref(j);
     buf_release(&mended);
@@ -438,8 +445,7 @@ record(struct clean *c, struct text_file *f, const struct doc *d,
 static int
 hold_out(struct clean *c, struct doc *d, struct err *e)
 {
-    if (doc_key(c->in->source[d->source], d->from->name, d->record) >=
-        c->below)
+    if (doc_key(c->in->source[d->source], d->from->name, d->record) >= c->below)
         return 0;
     d->drop = "held-out";
     c->nheld++;
@@ -475,13 +481,14 @@ decide(void *ctx, struct doc *d, struct err *e)
     struct left left;
     size_t reason = 0;
 
-    if (d->sig.n < sizeof left)         /* an empty text */
+    if (d->sig.n < sizeof left) /* an empty text */
         return 0;
     memcpy(&left, p, sizeof left);
     p += sizeof left;
     c->removed += left.lines;
-    if (left.bytes > 0 && record(c, &c->dropped, d, "boilerplate-lines",
-        (double)left.lines, p, left.bytes, e) < 0)
+    if (left.bytes > 0 &&
+        record(c, &c->dropped, d, "boilerplate-lines", (double)left.lines, p,
+            left.bytes, e) < 0)
         return -1;
     if (!d->drop) {
         reason = duplicate(c, p + left.bytes, left.keys, e);
@@ -496,8 +503,8 @@ decide(void *ctx, struct doc *d, struct err *e)
         reason++;
     c->count[reason]++;
     c->of_source[d->source]++;
-    return record(c, &c->dropped, d, d->drop, left.value, d->text.p,
-        d->text.n, e);
+    return record(c, &c->dropped, d, d->drop, left.value, d->text.p, d->text.n,
+        e);
 }
 
 /* Options. */
@@ -520,16 +527,18 @@ add_langs(struct clean *c, const char *lang, struct err *e)
     if (lang[4] == '\0')
         for (size_t i = 0; lang_code(i); i++)
             inputs_add_source(c->in, lang_code(i), strlen(lang_code(i)));
-    for (lang += 4; *lang; ) {
+    for (lang += 4; *lang;) {
         const size_t n = strcspn(++lang, ",");
         size_t i = 0;
 
-        while (lang_code(i) && (strlen(lang_code(i)) != n ||
-            memcmp(lang_code(i), lang, n) != 0))
+        while (lang_code(i) &&
+            (strlen(lang_code(i)) != n || memcmp(lang_code(i), lang, n) != 0))
             i++;
         if (!lang_code(i))
-            return err_set(e, EX_USAGE, "--lang auto: \"%.*s\" is no code "
-                "that CLD2 gives", (int)n, lang);
+            return err_set(e, EX_USAGE,
+                "--lang auto: \"%.*s\" is no code "
+                "that CLD2 gives",
+                (int)n, lang);
         inputs_add_source(c->in, lang, n);
         lang += n;
     }
@@ -547,8 +556,11 @@ parse_near(struct clean *c, const char *s, struct err *e)
         c->bands * c->rows > MINHASH_MOST;
 
     free(bands);
-    return bad ? err_set(e, EX_USAGE, "--dedup minhash:%s: must be "
-        "BANDSxROWS with a product of at most %d", s, MINHASH_MOST) : 0;
+    return bad ? err_set(e, EX_USAGE,
+                     "--dedup minhash:%s: must be "
+                     "BANDSxROWS with a product of at most %d",
+                     s, MINHASH_MOST)
+               : 0;
 }
 
 static int
@@ -564,8 +576,10 @@ parse_dedup(struct clean *c, struct err *e)
         else if (strcmp(s, "minhash") == 0)
             c->near = 1;
         else if (strncmp(s, "minhash:", 8) != 0)
-            return err_set(e, EX_USAGE, "--dedup: \"%s\" is none of exact, "
-                "minhash, minhash:BANDSxROWS", s);
+            return err_set(e, EX_USAGE,
+                "--dedup: \"%s\" is none of exact, "
+                "minhash, minhash:BANDSxROWS",
+                s);
         else if (parse_near(c, s + 8, e) < 0)
             return -1;
         else
@@ -587,8 +601,10 @@ parse_hold_out(struct clean *c, struct err *e)
     percent = strtod(s, &end);
     if (end == s || !(percent > 0.0 && percent < 100.0) || end[0] != '%' ||
         end[1] != ':' || end[2] == '\0')
-        return err_set(e, EX_USAGE, "--hold-out: \"%s\" is not PERCENT%%:FILE, "
-            "as 1%%:held.jsonl", s);
+        return err_set(e, EX_USAGE,
+            "--hold-out: \"%s\" is not PERCENT%%:FILE, "
+            "as 1%%:held.jsonl",
+            s);
     c->below = (uint64_t)(percent / 100.0 * 0x1p64);
     c->o.hold_out = end + 2;
     return 0;
@@ -598,8 +614,8 @@ static int
 begin(struct clean *c, const char *lang, struct err *e)
 {
     const struct clean_opts *o = &c->o;
-    const size_t sets = (size_t)c->exact + (size_t)c->near +
-        (o->boilerplate > 0);
+    const size_t sets =
+        (size_t)c->exact + (size_t)c->near + (o->boilerplate > 0);
 
     if (lang && add_langs(c, lang, e) < 0)
         return -1;
@@ -610,8 +626,9 @@ begin(struct clean *c, const char *lang, struct err *e)
     c->lines = o->boilerplate ? keys_new(o->mem / sets) : NULL;
     if (c->near)
         minhash_init(&c->minhash, c->bands * c->rows);
-    return text_file_begin(&c->dropped, o->dropped, e) < 0 ? -1 :
-        text_file_begin(&c->held, c->o.hold_out, e);
+    return text_file_begin(&c->dropped, o->dropped, e) < 0
+        ? -1
+        : text_file_begin(&c->held, c->o.hold_out, e);
 }
 
 static void
@@ -629,8 +646,8 @@ hook(struct clean *c, struct run_opts *run)
     }
     c->of_source = xcalloc(c->in->nsource, sizeof *c->of_source);
     if (!(c->exact || c->near || c->lang || o->boilerplate || o->min_chars ||
-        o->max_chars || o->min_words || o->max_words || o->repetition ||
-        o->quality || o->hold_out))
+            o->max_chars || o->min_words || o->max_words || o->repetition ||
+            o->quality || o->hold_out))
         return;
     run->stage = stage;
     run->decide = decide;
@@ -691,8 +708,7 @@ clean_end(struct clean *c, struct err *e)
         vnote("keys went to %zu files", spills(c));
     if (c->held.open)
         note("held out %" PRIu64 " documents: %s", c->nheld, c->o.hold_out);
-    return text_file_end(&c->dropped, e) < 0 ? -1 :
-        text_file_end(&c->held, e);
+    return text_file_end(&c->dropped, e) < 0 ? -1 : text_file_end(&c->held, e);
 }
 
 void

@@ -9,43 +9,45 @@
 #include "run.h"
 #include "cli/opt.h"
 
-
 struct clean_opts {
-    size_t min_chars, max_chars, min_words, max_words;  /* 0: no bound */
-    int repetition, quality;    /* rules of Gopher */
-    size_t boilerplate;         /* documents with a line; 0: off */
-    struct opt_list dedup;      /* "exact", "minhash[:BANDSxROWS]" */
-    size_t mem;                 /* bytes for keys */
-    const char *dropped;        /* file, or NULL */
-    const char *hold_out;       /* PERCENT%:FILE, or NULL */
+    size_t min_chars, max_chars, min_words, max_words; /* 0: no bound */
+    int repetition, quality;                           /* rules of Gopher */
+    size_t boilerplate;    /* documents with a line; 0: off */
+    struct opt_list dedup; /* "exact", "minhash[:BANDSxROWS]" */
+    size_t mem;            /* bytes for keys */
+    const char *dropped;   /* file, or NULL */
+    const char *hold_out;  /* PERCENT%:FILE, or NULL */
 };
 
-#define CLEAN_OPTS { .mem = (size_t)256 << 20 }
+#define CLEAN_OPTS               \
+    {                            \
+        .mem = (size_t)256 << 20 \
+    }
 /* Rows of the option table for struct clean_opts c. */
-#define CLEAN_OPTIONS(c) \
-    OPT_GROUP("cleaning"), \
-    OPT_SIZE(0, "min-chars", &(c).min_chars, 0, 1 << 30, "n", \
-        "drop texts of fewer characters"), \
-    OPT_SIZE(0, "max-chars", &(c).max_chars, 0, 1 << 30, "n", \
-        "drop texts of more (0: keep them)"), \
-    OPT_SIZE(0, "min-words", &(c).min_words, 0, 1 << 30, "n", \
-        "drop texts of fewer words"), \
-    OPT_SIZE(0, "max-words", &(c).max_words, 0, 1 << 30, "n", \
-        "drop texts of more (0: keep them)"), \
-    OPT_FLAG(0, "gopher-repetition", &(c).repetition, \
-        "drop texts that repeat themselves"), \
-    OPT_FLAG(0, "gopher-quality", &(c).quality, \
-        "drop texts that are not prose"), \
-    OPT_SIZE(0, "boilerplate", &(c).boilerplate, 0, 65535, "n", \
-        "cut lines that n documents before had (0: none)"), \
-    OPT_LIST(0, "dedup", &(c).dedup, "how", \
-        "drop duplicates: exact, minhash or minhash:BANDSxROWS"), \
-    OPT_SIZE(0, "mem", &(c).mem, 1 << 20, 1LL << 50, "bytes", \
-        "memory for keys of duplicates; more goes to TMPDIR"), \
-    OPT_STR(0, "dropped", &(c).dropped, "file", \
-        "write what was dropped, and why, as JSONL"), \
-    OPT_STR(0, "hold-out", &(c).hold_out, "percent%:file", \
-        "put that share of the documents there, as JSONL, instead")
+#define CLEAN_OPTIONS(c)                                              \
+    OPT_GROUP("cleaning"),                                            \
+        OPT_SIZE(0, "min-chars", &(c).min_chars, 0, 1 << 30, "n",     \
+            "drop texts of fewer characters"),                        \
+        OPT_SIZE(0, "max-chars", &(c).max_chars, 0, 1 << 30, "n",     \
+            "drop texts of more (0: keep them)"),                     \
+        OPT_SIZE(0, "min-words", &(c).min_words, 0, 1 << 30, "n",     \
+            "drop texts of fewer words"),                             \
+        OPT_SIZE(0, "max-words", &(c).max_words, 0, 1 << 30, "n",     \
+            "drop texts of more (0: keep them)"),                     \
+        OPT_FLAG(0, "gopher-repetition", &(c).repetition,             \
+            "drop texts that repeat themselves"),                     \
+        OPT_FLAG(0, "gopher-quality", &(c).quality,                   \
+            "drop texts that are not prose"),                         \
+        OPT_SIZE(0, "boilerplate", &(c).boilerplate, 0, 65535, "n",   \
+            "cut lines that n documents before had (0: none)"),       \
+        OPT_LIST(0, "dedup", &(c).dedup, "how",                       \
+            "drop duplicates: exact, minhash or minhash:BANDSxROWS"), \
+        OPT_SIZE(0, "mem", &(c).mem, 1 << 20, 1LL << 50, "bytes",     \
+            "memory for keys of duplicates; more goes to TMPDIR"),    \
+        OPT_STR(0, "dropped", &(c).dropped, "file",                   \
+            "write what was dropped, and why, as JSONL"),             \
+        OPT_STR(0, "hold-out", &(c).hold_out, "percent%:file",        \
+            "put that share of the documents there, as JSONL, instead")
 
 /* Is --lang the word `auto`, perhaps with names? */
 int clean_lang_auto(const char *lang);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define TAG_MAX ((size_t)64 << 10)      /* bytes of an XML tag or title */
+#define TAG_MAX ((size_t)64 << 10) /* bytes of an XML tag or title */
 
 /* Does this record hold text as it is, so that it can be cut anywhere? */
 static int
@@ -17,9 +17,11 @@ is_plain(const struct reader *r)
 static int
 too_long(const struct reader *r, uint64_t at, struct err *e)
 {
-    return err_set(e, EX_INPUT, "%s: offset %llu: a document of more than %zu "
+    return err_set(e, EX_INPUT,
+        "%s: offset %llu: a document of more than %zu "
         "bytes; --max-doc allows longer ones, with 8 bytes of memory for "
-        "each%s", r->from->name, (unsigned long long)at, r->limit->most,
+        "each%s",
+        r->from->name, (unsigned long long)at, r->limit->most,
         is_plain(r) ? "; --split-long cuts them" : "");
 }
 
@@ -140,9 +142,10 @@ tag_is(const struct buf *tag, const char *name)
 static int
 cut_off(const struct reader *r, struct err *e)
 {
-    return err_set(e, EX_INPUT, "%s: offset %llu of its content: the dump "
-        "ends before </mediawiki>", r->from->name,
-        (unsigned long long)r->place.at);
+    return err_set(e, EX_INPUT,
+        "%s: offset %llu of its content: the dump "
+        "ends before </mediawiki>",
+        r->from->name, (unsigned long long)r->place.at);
 }
 
 /* The title, an end of line and the text, still escaped, of the next page of
@@ -166,11 +169,12 @@ page(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
         k = until(r, '>', &r->tag, *at, e);
         if (k == 0)
             k = cut_off(r, e);
-        if (k > 0 && (r->tag.n > TAG_MAX || r->title.n > TAG_MAX ||
-            ns.n > TAG_MAX))
-            k = err_set(e, EX_INPUT, "%s: offset %llu of its content: is not "
-                "a dump of MediaWiki", r->from->name,
-                (unsigned long long)before);
+        if (k > 0 &&
+            (r->tag.n > TAG_MAX || r->title.n > TAG_MAX || ns.n > TAG_MAX))
+            k = err_set(e, EX_INPUT,
+                "%s: offset %llu of its content: is not "
+                "a dump of MediaWiki",
+                r->from->name, (unsigned long long)before);
         if (k < 0)
             break;
         into = NULL;
@@ -271,8 +275,7 @@ record(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 }
 
 int
-reader_next(struct reader *r, struct buf *rec, uint64_t *at,
-    struct err *e)
+reader_next(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 {
     int k = 0;
 

@@ -10,17 +10,17 @@
 
 struct slot {
     uint64_t key;
-    uint32_t round, count;  /* of another round: free */
+    uint32_t round, count; /* of another round: free */
 };
 
 struct gopher_scratch {
     const char *text;
     size_t n, chars;
     struct slot *slot;
-    size_t nslot;           /* a power of 2 */
+    size_t nslot; /* a power of 2 */
     uint32_t round;
-    uint64_t *word, *gram;  /* hashes of nword words, and of runs of them */
-    uint32_t *len;          /* characters of each */
+    uint64_t *word, *gram; /* hashes of nword words, and of runs of them */
+    uint32_t *len;         /* characters of each */
     size_t nword, cap;
 };
 
@@ -48,7 +48,10 @@ space_at(const char *p, const char *end)
     if ((unsigned char)*p < 0x80)
         return (uni_class((unsigned char)*p) & U_S) != 0;
     return uni_class(utf8_next((const unsigned char *)p,
-        (const unsigned char *)end, &k)) & U_S ? k : 0;
+               (const unsigned char *)end, &k)) &
+            U_S
+        ? k
+        : 0;
 }
 
 static double
@@ -60,26 +63,36 @@ share(size_t part, size_t whole)
 static int
 is_ellipsis(const char *p, size_t n)
 {
-    return n >= 3 && (memcmp(p, "...", 3) == 0 ||
-        memcmp(p, "\xe2\x80\xa6", 3) == 0);
+    return n >= 3 &&
+        (memcmp(p, "...", 3) == 0 || memcmp(p, "\xe2\x80\xa6", 3) == 0);
 }
 
 static const struct {
     const char *name;
     double limit;
-    int least;              /* a limit from below */
+    int least; /* a limit from below */
 } rule[G_END] = {
-    { "dup-paragraphs", 0.30, 0 }, { "dup-paragraph-chars", 0.20, 0 },
-    { "dup-lines", 0.30, 0 }, { "dup-line-chars", 0.20, 0 },
-    { "top-2-gram", 0.20, 0 }, { "top-3-gram", 0.18, 0 },
+    { "dup-paragraphs", 0.30, 0 },
+    { "dup-paragraph-chars", 0.20, 0 },
+    { "dup-lines", 0.30, 0 },
+    { "dup-line-chars", 0.20, 0 },
+    { "top-2-gram", 0.20, 0 },
+    { "top-3-gram", 0.18, 0 },
     { "top-4-gram", 0.16, 0 },
-    { "dup-5-gram", 0.15, 0 }, { "dup-6-gram", 0.14, 0 },
-    { "dup-7-gram", 0.13, 0 }, { "dup-8-gram", 0.12, 0 },
-    { "dup-9-gram", 0.11, 0 }, { "dup-10-gram", 0.10, 0 },
-    { "few-words", 50, 1 }, { "many-words", 100000, 0 },
-    { "short-words", 3, 1 }, { "long-words", 10, 0 },
-    { "hashes", 0.1, 0 }, { "ellipses", 0.1, 0 },
-    { "bullet-lines", 0.9, 0 }, { "ellipsis-lines", 0.3, 0 },
+    { "dup-5-gram", 0.15, 0 },
+    { "dup-6-gram", 0.14, 0 },
+    { "dup-7-gram", 0.13, 0 },
+    { "dup-8-gram", 0.12, 0 },
+    { "dup-9-gram", 0.11, 0 },
+    { "dup-10-gram", 0.10, 0 },
+    { "few-words", 50, 1 },
+    { "many-words", 100000, 0 },
+    { "short-words", 3, 1 },
+    { "long-words", 10, 0 },
+    { "hashes", 0.1, 0 },
+    { "ellipses", 0.1, 0 },
+    { "bullet-lines", 0.9, 0 },
+    { "ellipsis-lines", 0.3, 0 },
     { "few-alphabetic", 0.8, 1 },
 };
 
@@ -256,8 +269,7 @@ grams(struct gopher_scratch *s, size_t n)
         uint64_t h = 0;
 
         for (size_t k = 0; k < n; k++)
-            h = (h ^ s->word[i + k]) * UINT64_C(0xd6e8feb86659fd93) +
-                (h >> 32);
+            h = (h ^ s->word[i + k]) * UINT64_C(0xd6e8feb86659fd93) + (h >> 32);
         s->gram[i] = h;
     }
     return s->nword >= n ? s->nword - n + 1 : 0;
@@ -321,8 +333,9 @@ gopher_measure(struct gopher_scratch *s, enum gopher g)
     if (g >= G_TOP_2)
         return share(top_gram(s, g - G_TOP_2 + 2), s->chars);
     count_parts(s, g < G_DUP_LINES ? 2 : 1, &all, &dup, &dup_chars);
-    return g == G_DUP_PARAGRAPHS || g == G_DUP_LINES ? share(dup, all) :
-        share(dup_chars, s->chars);
+    return g == G_DUP_PARAGRAPHS || g == G_DUP_LINES
+        ? share(dup, all)
+        : share(dup_chars, s->chars);
 }
 
 /* Quality. */
@@ -362,11 +375,11 @@ judge_line(struct quality *q, const char *p, const char *end)
     q->lines++;
     while (p < end && (k = space_at(p, end)) > 0)
         p += k;
-    if (p < end && (*p == '-' ||
-        (end - p >= 3 && memcmp(p, "\xe2\x80\xa2", 3) == 0)))
+    if (p < end &&
+        (*p == '-' || (end - p >= 3 && memcmp(p, "\xe2\x80\xa2", 3) == 0)))
         q->bullets++;
     last = p;
-    for (const char *c = p; c < end; ) {
+    for (const char *c = p; c < end;) {
         const size_t n = next_word(&c, end);
 
         if (n > 0)
@@ -382,17 +395,15 @@ judge_line(struct quality *q, const char *p, const char *end)
 static void
 shares(const struct quality *q, double value[G_END - G_REPETITION])
 {
-    value[G_FEW_WORDS - G_REPETITION] =
-        value[G_MANY_WORDS - G_REPETITION] = (double)q->real;
-    value[G_SHORT_WORDS - G_REPETITION] =
-        value[G_LONG_WORDS - G_REPETITION] =
+    value[G_FEW_WORDS - G_REPETITION] = value[G_MANY_WORDS - G_REPETITION] =
+        (double)q->real;
+    value[G_SHORT_WORDS - G_REPETITION] = value[G_LONG_WORDS - G_REPETITION] =
         share(q->real_chars, q->real);
     value[G_HASHES - G_REPETITION] = share(q->hashes, q->words);
     value[G_ELLIPSES - G_REPETITION] = share(q->ellipses, q->words);
     value[G_BULLETS - G_REPETITION] = share(q->bullets, q->lines);
     value[G_CUT_LINES - G_REPETITION] = share(q->cut, q->lines);
-    value[G_FEW_ALPHABETIC - G_REPETITION] =
-        share(q->alphabetic, q->words);
+    value[G_FEW_ALPHABETIC - G_REPETITION] = share(q->alphabetic, q->words);
 }
 
 void

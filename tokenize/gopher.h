@@ -11,17 +11,29 @@
 
 /* In the order in which they are judged. */
 enum gopher {
-    G_DUP_PARAGRAPHS,       /* share of paragraphs that were there before */
-    G_DUP_PARAGRAPH_CHARS,  /* their characters, as a share of the text's */
-    G_DUP_LINES, G_DUP_LINE_CHARS,
-    G_TOP_2, G_TOP_3, G_TOP_4,  /* characters of the most frequent 2-gram */
-    G_DUP_5, G_DUP_6, G_DUP_7, G_DUP_8, G_DUP_9, G_DUP_10,
-    G_REPETITION,           /* number of those above */
-    G_FEW_WORDS = G_REPETITION, G_MANY_WORDS,
-    G_SHORT_WORDS, G_LONG_WORDS,    /* characters a word */
-    G_HASHES, G_ELLIPSES,   /* a word */
-    G_BULLETS, G_CUT_LINES, /* share of lines that begin or end so */
-    G_FEW_ALPHABETIC,       /* share of words with a letter */
+    G_DUP_PARAGRAPHS,      /* share of paragraphs that were there before */
+    G_DUP_PARAGRAPH_CHARS, /* their characters, as a share of the text's */
+    G_DUP_LINES,
+    G_DUP_LINE_CHARS,
+    G_TOP_2,
+    G_TOP_3,
+    G_TOP_4, /* characters of the most frequent 2-gram */
+    G_DUP_5,
+    G_DUP_6,
+    G_DUP_7,
+    G_DUP_8,
+    G_DUP_9,
+    G_DUP_10,
+    G_REPETITION, /* number of those above */
+    G_FEW_WORDS = G_REPETITION,
+    G_MANY_WORDS,
+    G_SHORT_WORDS,
+    G_LONG_WORDS, /* characters a word */
+    G_HASHES,
+    G_ELLIPSES, /* a word */
+    G_BULLETS,
+    G_CUT_LINES,      /* share of lines that begin or end so */
+    G_FEW_ALPHABETIC, /* share of words with a letter */
     G_END
 };
 
@@ -38,8 +50,7 @@ const char *gopher_name(enum gopher g);
 int gopher_breaks(enum gopher g, double value);
 
 /* Characters, and words between white space. */
-void gopher_count(const char *text, size_t n, size_t *nchars,
-    size_t *nwords);
+void gopher_count(const char *text, size_t n, size_t *nchars, size_t *nwords);
 
 /* Prepare a text (UTF-8), then measure rules of repetition < G_REPETITION of
  * it, in any order. */

@@ -13,15 +13,15 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-#define DEPTH_MAX 64            /* folders in folders */
-#define NAMES_MAX 64            /* of a folder, that are sources */
+#define DEPTH_MAX 64 /* folders in folders */
+#define NAMES_MAX 64 /* of a folder, that are sources */
 
 static const char *const packers[] = { ".zst", ".gz", ".xz", ".bz2", ".lz4",
     NULL };
 static const char *const lines[] = { ".jsonl", ".ndjson", NULL };
 static const char *const texts[] = { ".txt", ".text", NULL };
-static const char *const archives[] = { ".tar", ".zip", ".tgz", ".tbz2",
-    ".txz", ".tzst", NULL };
+static const char *const archives[] = { ".tar", ".zip", ".tgz", ".tbz2", ".txz",
+    ".tzst", NULL };
 static const char *const dumps[] = { ".xml", NULL };
 
 /* Length of name[n] without one of the endings, or n. */
@@ -76,8 +76,9 @@ slot_of(const struct name_set *s, const char *name, size_t n)
 {
     size_t k = (size_t)XXH3_64bits(name, n) & (s->room - 1);
 
-    while (s->slot[k] && (strlen(s->name[s->slot[k] - 1]) != n ||
-        memcmp(s->name[s->slot[k] - 1], name, n) != 0))
+    while (s->slot[k] &&
+        (strlen(s->name[s->slot[k] - 1]) != n ||
+            memcmp(s->name[s->slot[k] - 1], name, n) != 0))
         k = (k + 1) & (s->room - 1);
     return k;
 }
@@ -197,8 +198,9 @@ is_code(const char *p, size_t n)
     if (k < 2 || k > 3)
         return 0;
     for (; k < n && (p[k] == '-' || p[k] == '_'); k += 1 + part) {
-        for (part = 0; k + 1 + part < n && isalpha((unsigned char)
-            p[k + 1 + part]); part++)
+        for (part = 0;
+             k + 1 + part < n && isalpha((unsigned char)p[k + 1 + part]);
+             part++)
             ;
         if (part < 2 || part > 4)
             return 0;
@@ -264,8 +266,9 @@ name_sources(struct inputs *in)
     for (size_t i = 0; i < folder.n; i++)
         if (many[i] > NAMES_MAX)
             note("%s: %zu names that are no codes of languages: one source, "
-                "\"%s\" (--lang names another, --lang-path takes it from "
-                "paths)", *folder.name[i] ? folder.name[i] : ".", many[i],
+                 "\"%s\" (--lang names another, --lang-path takes it from "
+                 "paths)",
+                *folder.name[i] ? folder.name[i] : ".", many[i],
                 in->source[folder_source(in, folder.name[i])]);
     set_release(&folder);
     set_release(&name);
@@ -331,12 +334,14 @@ walk(struct names *names, const char *path, int depth, struct err *e)
 
         if (x->d_name[0] == '.')
             continue;
-        full = xasprintf("%s%s%s", path, path[n - 1] == '/' ? "" : "/",
-            x->d_name);
+        full =
+            xasprintf("%s%s%s", path, path[n - 1] == '/' ? "" : "/", x->d_name);
         if (lstat(full, &st) == 0 && S_ISDIR(st.st_mode)) {
-            k = depth == DEPTH_MAX ? err_set(e, EX_USAGE, "%s: lies more than "
-                "%d folders deep", full, DEPTH_MAX) :
-                walk(names, full, depth + 1, e);
+            k = depth == DEPTH_MAX ? err_set(e, EX_USAGE,
+                                         "%s: lies more than "
+                                         "%d folders deep",
+                                         full, DEPTH_MAX)
+                                   : walk(names, full, depth + 1, e);
         } else if (name_form(x->d_name, &packed) == NAME_OTHER ||
             io_is_dir(full)) {
             ;
@@ -362,8 +367,10 @@ add_folder(struct inputs *in, const char *path, struct err *e)
     int k = walk(&names, path, 0, e);
 
     if (k == 0 && names.n == 0)
-        k = err_set(e, EX_USAGE, "%s: holds no text (.txt, .text, .jsonl, "
-            ".ndjson, compressed or not, .tar, .zip)", path);
+        k = err_set(e, EX_USAGE,
+            "%s: holds no text (.txt, .text, .jsonl, "
+            ".ndjson, compressed or not, .tar, .zip)",
+            path);
     if (names.n > 0)
         qsort(names.v, names.n, sizeof *names.v, by_name);
     for (size_t i = 0; i < names.n; i++) {
@@ -382,9 +389,11 @@ add_langs(struct inputs *in, struct err *e)
     const int many = in->o.lang_field || in->o.lang_path;
 
     if (!s)
-        return many ? err_set(e, EX_USAGE, "--lang-%s needs the names that "
-            "may occur: --lang a,b,c", in->o.lang_field ? "field" : "path") :
-            0;
+        return many ? err_set(e, EX_USAGE,
+                          "--lang-%s needs the names that "
+                          "may occur: --lang a,b,c",
+                          in->o.lang_field ? "field" : "path")
+                    : 0;
     while (many) {
         const size_t n = strcspn(s, ",");
 
@@ -422,7 +431,8 @@ inputs_list(struct inputs *in, char **operand, const struct input_opts *o,
     if (!in->o.lang)
         name_sources(in);
     if (in->nsource > 65536)
-        return err_set(e, EX_USAGE, "more than 65536 sources, each with the "
+        return err_set(e, EX_USAGE,
+            "more than 65536 sources, each with the "
             "name of a file or folder: --lang NAME makes one of them, --lang "
             "a,b,c --lang-path takes theirs from paths");
     for (size_t i = 0; i < in->n; i++) {

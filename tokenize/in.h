@@ -12,11 +12,11 @@
 enum split_by { SPLIT_FILE, SPLIT_LINE, SPLIT_BLANK };
 
 struct input {
-    char *path;             /* NULL: standard input */
-    size_t below;           /* bytes of it that are the folder's */
-    size_t source;          /* index of its source's name */
+    char *path;    /* NULL: standard input */
+    size_t below;  /* bytes of it that are the folder's */
+    size_t source; /* index of its source's name */
     int jsonl;
-    uint64_t size;          /* bytes, 0 when not known */
+    uint64_t size; /* bytes, 0 when not known */
 };
 struct input_opts {
     const char *lang;       /* NULL, a source's name, or names with commas */
@@ -32,23 +32,23 @@ struct input_opts {
 struct name_set {
     char **name;
     size_t n;
-    size_t *slot, room;     /* number + 1 of a name, or 0; a power of two */
+    size_t *slot, room; /* number + 1 of a name, or 0; a power of two */
 };
 struct inputs {
     struct input *v;
     size_t n;
-    char **source;          /* names, each once: those of set */
+    char **source; /* names, each once: those of set */
     size_t nsource;
     struct name_set set;
-    double bytes;           /* size of all, 0 when not known */
+    double bytes; /* size of all, 0 when not known */
     struct input_opts o;
 };
 
 /* The operands (NULL-terminated): folders become their text files and
  * archives, those of folders in them included, in order of path.  EX_SYS,
  * EX_USAGE.  Released by inputs_release. */
-int inputs_list(struct inputs *in, char **operand,
-    const struct input_opts *o, struct err *e);
+int inputs_list(struct inputs *in, char **operand, const struct input_opts *o,
+    struct err *e);
 void inputs_release(struct inputs *in);
 /* Index of a source, or nsource. */
 size_t inputs_source(const struct inputs *in, const char *name, size_t n);

@@ -12,33 +12,33 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FIRST 10            /* log2 of the slots of a new table */
-#define SLACK 1024          /* slots after the last home */
-#define FAN 8               /* runs of a level that are merged */
-#define BLOOM_BITS 12       /* a key: about one in 200 unknown ones passes */
-#define AROUND ((size_t)64 << 10)   /* what a page fault maps */
+#define FIRST 10      /* log2 of the slots of a new table */
+#define SLACK 1024    /* slots after the last home */
+#define FAN 8         /* runs of a level that are merged */
+#define BLOOM_BITS 12 /* a key: about one in 200 unknown ones passes */
+#define AROUND ((size_t)64 << 10) /* what a page fault maps */
 #define ROOM ((size_t)8 << 20)    /* mapped pages at least; they are not ours */
-#define CHUNK ((size_t)1 << 17)     /* entries merged between two trims */
+#define CHUNK ((size_t)1 << 17)   /* entries merged between two trims */
 
 struct run {
-    const struct key *v;    /* n, sorted; lo's lowest 16 bits: the count */
+    const struct key *v; /* n, sorted; lo's lowest 16 bits: the count */
     size_t n;
-    const uint64_t *bloom;  /* blocks of 8 */
+    const uint64_t *bloom; /* blocks of 8 */
     size_t blocks;
     void *map;
-    size_t size;            /* bytes mapped */
+    size_t size; /* bytes mapped */
     unsigned level;
 };
 
 struct keys {
-    struct key *slot;       /* a free one has lo = 0 */
-    unsigned bits, most;    /* log2 of homes now, at most */
-    size_t n, cap;          /* entries, and slots */
+    struct key *slot;    /* a free one has lo = 0 */
+    unsigned bits, most; /* log2 of homes now, at most */
+    size_t n, cap;       /* entries, and slots */
     struct run *run;
     size_t nrun, spills;
-    size_t mapped;          /* bytes of all runs */
-    size_t resident;        /* of them touched since the last trim, at most */
-    size_t room;            /* bytes of them that may be */
+    size_t mapped;   /* bytes of all runs */
+    size_t resident; /* of them touched since the last trim, at most */
+    size_t room;     /* bytes of them that may be */
 };
 
 static int
@@ -112,7 +112,7 @@ table_grow(struct keys *k)
             continue;
         home = (size_t)(old[i].hi >> (64 - k->bits));
         next = home > next ? home : next;
-        assert(next < k->cap);      /* it was within SLACK before */
+        assert(next < k->cap); /* it was within SLACK before */
         k->slot[next++] = old[i];
     }
     free(old);
@@ -125,8 +125,7 @@ keys_new(size_t mem)
 
     /* While it grows there are two tables: 3/2 of the larger. */
     k->most = FIRST;
-    while (k->most < 40 &&
-        (((size_t)2 << k->most) + SLACK) * 24 <= mem / 2)
+    while (k->most < 40 && (((size_t)2 << k->most) + SLACK) * 24 <= mem / 2)
         k->most++;
     k->room = mem / 2 > ROOM ? mem / 2 : ROOM;
     table_new(k, FIRST);
@@ -217,8 +216,8 @@ bloom_has(const struct run *r, struct key key)
 static uint32_t
 run_count(const struct run *r, struct key key)
 {
-    const size_t guess = (size_t)((double)key.hi / 18446744073709551616.0 *
-        (double)r->n);
+    const size_t guess =
+        (size_t)((double)key.hi / 18446744073709551616.0 * (double)r->n);
     size_t lo = guess < r->n ? guess : r->n - 1, hi = lo + 1, step;
 
     for (step = 64; lo > 0 && before(key, r->v[lo]); step *= 2)
@@ -266,8 +265,9 @@ run_new(struct keys *k, struct run *r, size_t n, struct err *e)
     r->blocks = n * BLOOM_BITS / 512 + 1;
     r->size = n * sizeof *r->v + 64 * (r->blocks + 1);
     bad = posix_fallocate(fd, 0, (off_t)r->size);
-    r->map = bad ? MAP_FAILED : mmap(NULL, r->size, PROT_READ | PROT_WRITE,
-        MAP_SHARED, fd, 0);
+    r->map = bad
+        ? MAP_FAILED
+        : mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     if (r->map == MAP_FAILED)
         return err_set(e, EX_SYS, "TMPDIR: %zu bytes for keys: %s", r->size,
@@ -304,9 +304,10 @@ smallest(const struct keys *k, size_t first, const size_t *at)
     size_t best = k->nrun;
 
     for (size_t i = first; i < k->nrun; i++)
-        if (at[i - first] < k->run[i].n && (best == k->nrun ||
-            before(k->run[i].v[at[i - first]],
-            k->run[best].v[at[best - first]])))
+        if (at[i - first] < k->run[i].n &&
+            (best == k->nrun ||
+                before(k->run[i].v[at[i - first]],
+                    k->run[best].v[at[best - first]])))
             best = i;
     return best;
 }

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KEYS_MOST 65535     /* counts stop there */
+#define KEYS_MOST 65535 /* counts stop there */
 
 /* 112 bits of a hash: lo's lowest 16 bits are ignored. */
 struct key {

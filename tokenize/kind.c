@@ -6,10 +6,12 @@
 #include "record.h"
 
 #define IMAGE "is an image, not text"
-#define ARROW "is Arrow, not text: convert it to JSONL, as EXAMPLES in " \
+#define ARROW                                                  \
+    "is Arrow, not text: convert it to JSONL, as EXAMPLES in " \
     "tokenize(1) show"
 #define UTF16 "is UTF-16, not UTF-8: convert it, iconv -f UTF-16 -t UTF-8"
-#define PACKED "is an archive or compressed in a way that is not read: " \
+#define PACKED                                                \
+    "is an archive or compressed in a way that is not read: " \
     "unpack it"
 
 /* Bytes that stand at the beginning, with '?' for any. */
@@ -18,24 +20,33 @@ static const struct magic {
     size_t n;
     const char *what;
 } magics[] = {
-#define M(bytes, what) { bytes, sizeof bytes - 1, what }
-    M("PAR1\x15", "is Parquet, not text: convert it to JSONL, as EXAMPLES in "
+#define M(bytes, what)                \
+    {                                 \
+        bytes, sizeof bytes - 1, what \
+    }
+    M("PAR1\x15",
+        "is Parquet, not text: convert it to JSONL, as EXAMPLES in "
         "tokenize(1) show"),
     M("ARROW1\0", ARROW),
     M("FEA1\0", ARROW),
     M("\xff\xff\xff\xff????\x10\0\0\0", ARROW),
     M("Obj\1", "is Avro, not text: convert it to JSONL"),
     M("\x89HDF\r\n", "is HDF5, not text: convert it to JSONL"),
-    M("SQLite format 3\0", "is a database of SQLite, not text: convert it to "
+    M("SQLite format 3\0",
+        "is a database of SQLite, not text: convert it to "
         "JSONL"),
     M("\x93NUMPY", "is an array of NumPy, not text"),
-    M("\x7f" "ELF", "is a program or library (ELF), not text"),
-    M("GGUF???\0", "is a model (GGUF), not text; as a tokenizer it is an "
+    M("\x7f"
+      "ELF",
+        "is a program or library (ELF), not text"),
+    M("GGUF???\0",
+        "is a model (GGUF), not text; as a tokenizer it is an "
         "argument of -t"),
     M("GGUF\0", "is a model (GGUF), not text"),
     M("%PDF-", "is PDF: take its text out, as pdftotext does"),
     M("{\\rtf1", "is RTF: take its text out"),
-    M("\xd0\xcf\x11\xe0\xa1\xb1", "is a document of Office: take its text "
+    M("\xd0\xcf\x11\xe0\xa1\xb1",
+        "is a document of Office: take its text "
         "out"),
     M("\x89PNG\r\n", IMAGE),
     M("\xff\xd8\xff", IMAGE),
@@ -44,7 +55,8 @@ static const struct magic {
     M("RIFF????WEBP", IMAGE),
     M("II*\0", IMAGE),
     M("MM\0*", IMAGE),
-    M("\xff\xfe\0\0", "is UTF-32, not UTF-8: convert it, iconv -f UTF-32 -t "
+    M("\xff\xfe\0\0",
+        "is UTF-32, not UTF-8: convert it, iconv -f UTF-32 -t "
         "UTF-8"),
     M("\xff\xfe", UTF16),
     M("\xfe\xff", UTF16),
@@ -86,8 +98,7 @@ kind_of(const char *p, size_t n)
             return magics[i].what;
     if (!is_safetensors(p, n))
         return NULL;
-    if (n >= 8 + sizeof stream && memcmp(p + 8, stream, sizeof stream - 1) ==
-        0)
+    if (n >= 8 + sizeof stream && memcmp(p + 8, stream, sizeof stream - 1) == 0)
         return "is a stream of retort: it is tokenized already";
     return "is a model (safetensors), not text";
 }
@@ -97,8 +108,9 @@ kind_nul(const char *p, size_t n, size_t at)
 {
     if (at < 2 && n >= 4 && p[at ^ 1] && !p[2 + at] && p[2 + (at ^ 1)])
         return at ? "has NUL bytes as UTF-16 has them: convert it, iconv -f "
-            "UTF-16LE -t UTF-8" : "has NUL bytes as UTF-16 has them: convert "
-            "it, iconv -f UTF-16BE -t UTF-8";
+                    "UTF-16LE -t UTF-8"
+                  : "has NUL bytes as UTF-16 has them: convert "
+                    "it, iconv -f UTF-16BE -t UTF-8";
     return "a NUL byte: is no text (--lossy takes it as it is)";
 }
 

@@ -28,7 +28,8 @@ lang_detect(const char *text, size_t n)
 int
 lang_check(struct err *e)
 {
-    return err_set(e, EX_USAGE, "--lang auto: this program was built without "
+    return err_set(e, EX_USAGE,
+        "--lang auto: this program was built without "
         "CLD2; install libcld2-dev and make again");
 }
 

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define JUDGED ((uint64_t)1 << 20)  /* bytes of a file from which it is */
-#define NAMED 10                    /* files that are named */
+#define JUDGED ((uint64_t)1 << 20) /* bytes of a file from which it is */
+#define NAMED 10                   /* files that are named */
 
 static int
 judge(const char *name, uint64_t first, uint64_t bad, uint64_t bytes,
@@ -14,24 +14,27 @@ judge(const char *name, uint64_t first, uint64_t bad, uint64_t bytes,
 {
     if (bad <= bytes / 100)
         return 0;
-    return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": is not UTF-8, nor "
+    return err_set(e, EX_INPUT,
+        "%s: offset %" PRIu64 ": is not UTF-8, nor "
         "are %.1f %% of it: convert it, as by iconv -f ISO-8859-1 -t UTF-8 "
-        "(--lossy takes it with U+FFFD there)", name, first, 100.0 *
-        (double)bad / (double)bytes);
+        "(--lossy takes it with U+FFFD there)",
+        name, first, 100.0 * (double)bad / (double)bytes);
 }
 
 int
 mended_alone(const struct doc *d, struct err *e)
 {
-    return d->after.at < JUDGED ? 0 : judge(d->from->name, d->bad_at,
-        d->repaired, d->after.at, e);
+    return d->after.at < JUDGED
+        ? 0
+        : judge(d->from->name, d->bad_at, d->repaired, d->after.at, e);
 }
 
 static int
 judge_file(const struct mended *m, struct err *e)
 {
-    return m->lossy || m->bad == 0 ? 0 : judge(m->name, m->first, m->bad,
-        m->bytes, e);
+    return m->lossy || m->bad == 0
+        ? 0
+        : judge(m->name, m->first, m->bad, m->bytes, e);
 }
 
 int
@@ -43,7 +46,8 @@ mended_end(struct mended *m, struct err *e)
         k = judge_file(m, e);
         if (k == 0 && m->files++ < NAMED)
             warn("%s: offset %" PRIu64 ": is not UTF-8: %" PRIu64
-                " such places became U+FFFD", m->name, m->first, m->bad);
+                 " such places became U+FFFD",
+                m->name, m->first, m->bad);
     }
     mended_release(m);
     m->bad = 0;

@@ -6,12 +6,12 @@
 
 /* Of the file or member whose documents are put. */
 struct mended {
-    size_t input, entry;        /* which it is */
-    int lossy;                  /* any share of it may be bad */
-    uint64_t bytes;             /* of its content so far */
-    uint64_t bad, first;        /* places, the offset of the first */
-    char *name;                 /* where there are such */
-    uint64_t files;             /* that had some */
+    size_t input, entry; /* which it is */
+    int lossy;           /* any share of it may be bad */
+    uint64_t bytes;      /* of its content so far */
+    uint64_t bad, first; /* places, the offset of the first */
+    char *name;          /* where there are such */
+    uint64_t files;      /* that had some */
 };
 
 /* Count the next document in order: 0; -1 and *e when there is more than one

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #define SEED UINT64_C(0x6d696e68617368)
-#define RUN 5                   /* words */
-#define BLOCK 256               /* runs */
+#define RUN 5     /* words */
+#define BLOCK 256 /* runs */
 
 void
 minhash_init(struct minhash *m, size_t functions)
@@ -28,8 +28,8 @@ mix(const uint64_t *word, size_t from, size_t n)
     uint64_t h = 0;
 
     for (size_t i = 0; i < n; i++)
-        h = (h ^ word[(from + i) % RUN]) *
-            UINT64_C(0x9e3779b97f4a7c15) + (h >> 29);
+        h = (h ^ word[(from + i) % RUN]) * UINT64_C(0x9e3779b97f4a7c15) +
+            (h >> 29);
     h = (h ^ h >> 32) * UINT64_C(0xd6e8feb86659fd93);
     return h ^ h >> 32;
 }

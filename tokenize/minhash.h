@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MINHASH_MOST 1024   /* hash functions */
+#define MINHASH_MOST 1024 /* hash functions */
 
 /* The functions themselves, factor * x + term (mod 2^64), fixed for ever by
  * their number. */
@@ -24,7 +24,6 @@ void minhash_init(struct minhash *m, size_t functions);
 
 /* value[m->n] of the words that *w has left; returns how many words there
  * were (0: value is not set).  Fewer than five are one run. */
-size_t minhash_text(const struct minhash *m, struct words *w,
-    uint64_t *value);
+size_t minhash_text(const struct minhash *m, struct words *w, uint64_t *value);
 
 #endif

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEEP ((size_t)1 << 20)       /* bytes of memory that are kept */
+#define KEEP ((size_t)1 << 20) /* bytes of memory that are kept */
 
 struct norm {
     unsigned what;
-    struct buf marks;           /* text after the marks below */
-    struct buf out;             /* NFC */
+    struct buf marks; /* text after the marks below */
+    struct buf out;   /* NFC */
 };
 
 struct norm *
@@ -116,8 +116,7 @@ nfc(struct norm *m, const char **text, size_t *n, struct norm_counts *count)
 }
 
 void
-norm_text(struct norm *m, const char **text, size_t *n,
-    struct norm_counts *c)
+norm_text(struct norm *m, const char **text, size_t *n, struct norm_counts *c)
 {
     if (m->what & (NORM_CONTROLS | NORM_ROMANIAN))
         marks(m, text, n, c);

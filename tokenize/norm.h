@@ -11,9 +11,9 @@
 enum { NORM_NFC = 1, NORM_CONTROLS = 2, NORM_ROMANIAN = 4 };
 
 struct norm_counts {
-    uint64_t nfc;           /* documents that NFC has changed */
-    uint64_t controls;      /* characters removed */
-    uint64_t romanian;      /* letters replaced */
+    uint64_t nfc;      /* documents that NFC has changed */
+    uint64_t controls; /* characters removed */
+    uint64_t romanian; /* letters replaced */
 };
 
 struct norm;

@@ -8,23 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MESSAGE ((size_t)1 << 20)       /* bytes of ids in a message */
-#define DOCS_MAX ((size_t)1 << 16)      /* documents in a message */
-#define KEEP ((size_t)4 << 20)          /* larger memory is given back */
+#define MESSAGE ((size_t)1 << 20)  /* bytes of ids in a message */
+#define DOCS_MAX ((size_t)1 << 16) /* documents in a message */
+#define KEEP ((size_t)4 << 20)     /* larger memory is given back */
 
 struct out_stream {
     struct msg_out *w;
-    int wide;               /* ids are u32 */
-    struct buf ids;         /* as they are written */
+    int wide;       /* ids are u32 */
+    struct buf ids; /* as they are written */
     uint32_t *len;
     uint16_t *source;
     uint64_t *key;
-    size_t n;               /* documents */
-    size_t ntok;            /* of them */
+    size_t n;    /* documents */
+    size_t ntok; /* of them */
     struct resume_key key_of_run;
-    size_t input;           /* the last document's, for the cursor */
+    size_t input; /* the last document's, for the cursor */
     struct place after;
-    int left;               /* the reader has gone */
+    int left; /* the reader has gone */
 };
 
 static enum dtype
@@ -40,8 +40,11 @@ out_stream_open(const char *addr, const struct tokenizer *t,
 {
     struct out_stream *s = xcalloc(1, sizeof *s);
     char hash[33];
-    struct stream_info info = { .content = "docs", .tokenizer = hash,
-        .vocab = tok_vocab(t), .bos = bos, .eos = eos,
+    struct stream_info info = { .content = "docs",
+        .tokenizer = hash,
+        .vocab = tok_vocab(t),
+        .bos = bos,
+        .eos = eos,
         .nsource = in->nsource,
         .source = (const char **)(uintptr_t)in->source };
 
@@ -131,7 +134,7 @@ out_stream_put(void *ctx, const struct doc *d, struct err *e)
 {
     struct out_stream *s = ctx;
 
-    if (d->ids.n == 0)                  /* there is nothing of it */
+    if (d->ids.n == 0) /* there is nothing of it */
         return s->left;
     add_ids(s, &d->ids);
     s->len[s->n] = (uint32_t)d->ids.n;
@@ -217,8 +220,10 @@ check_head(const struct msg_in *r, const struct tokenizer *t,
         return err_set(e, EX_INPUT, "holds no documents but a %s stream",
             info->content);
     if (strcmp(info->tokenizer, hash) != 0)
-        return err_set(e, EX_INPUT, "was made by another tokenizer (%s, not "
-            "%s)", info->tokenizer, hash);
+        return err_set(e, EX_INPUT,
+            "was made by another tokenizer (%s, not "
+            "%s)",
+            info->tokenizer, hash);
     return 0;
 }
 

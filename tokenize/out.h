@@ -27,7 +27,7 @@ int out_ids_put(void *ctx, const struct doc *d, struct err *e);
 
 /* Decode a stream of docs: the text of each document, without its BOS and
  * EOS, followed by `between`. */
-int out_decode(const char *addr, const struct tokenizer *t,
-    const char *between, FILE *out, struct err *e);
+int out_decode(const char *addr, const struct tokenizer *t, const char *between,
+    FILE *out, struct err *e);
 
 #endif

@@ -21,7 +21,7 @@
 
 #define BLOCK ((size_t)256 << 10)
 #define TAR_BLOCK 512
-#define ZIP_END (65535 + 22)        /* bytes its last record can have */
+#define ZIP_END (65535 + 22)            /* bytes its last record can have */
 #define RATIO_FROM ((uint64_t)64 << 20) /* content that is always allowed */
 
 struct origin *
@@ -77,7 +77,8 @@ check_ratio(const struct reader *r, struct err *e)
     if (!r->a || ratio == 0 || r->content <= RATIO_FROM ||
         (double)r->content <= ratio * (double)unpack_fed(r->u))
         return 0;
-    return err_set(e, EX_INPUT, "%s: offset %llu of its content: unpacks to "
+    return err_set(e, EX_INPUT,
+        "%s: offset %llu of its content: unpacks to "
         "more than %.0f times its size; --max-ratio allows more",
         r->from->name, (unsigned long long)r->place.at, ratio);
 }
@@ -93,9 +94,10 @@ check_text(const struct reader *r, size_t n, struct err *e)
 
     if (nul)
         what = kind_nul(r->block, n, (size_t)(nul - r->block));
-    return !what ? 0 : err_set(e, EX_INPUT, "%s: offset %llu%s: %s",
-        r->from->name, (unsigned long long)at, r->a ? " of its content" : "",
-        what);
+    return !what
+        ? 0
+        : err_set(e, EX_INPUT, "%s: offset %llu%s: %s", r->from->name,
+              (unsigned long long)at, r->a ? " of its content" : "", what);
 }
 
 /* Bytes of the archive, without what compresses it, for libarchive. */
@@ -194,10 +196,10 @@ member_error(const struct reader *r, const char *name, const char *what,
 
     if (r->fault.code)
         return copy_err(e, &r->fault);
-    if (at < 0)             /* no header begins there */
+    if (at < 0) /* no header begins there */
         at = archive_filter_bytes(r->a, 0);
-    return err_set(e, EX_INPUT, "%s%s%s: offset %lld: %s",
-        input_name(r->input), *name ? "/" : "", name, at, what);
+    return err_set(e, EX_INPUT, "%s%s%s: offset %lld: %s", input_name(r->input),
+        *name ? "/" : "", name, at, what);
 }
 
 /* "archive/member", as it can be shown. */
@@ -264,17 +266,23 @@ check_zip(struct reader *r, struct err *e)
     if (!last || r->feed + n - last < 22 || le32(last + 16) == UINT32_MAX ||
         from + (last - r->feed) - le32(last + 12) <= le32(last + 16))
         return 0;
-    return err_set(e, EX_INPUT, "%s: offset 0: more stands before what the "
-        "zip's directory tells of", input_name(r->input));
+    return err_set(e, EX_INPUT,
+        "%s: offset 0: more stands before what the "
+        "zip's directory tells of",
+        input_name(r->input));
 }
 
 /* One that was read from its beginning: p[n] is behind its members. */
 static int
 check_rest(const struct reader *r, const char *p, size_t n, struct err *e)
 {
-    return !find_mark(p, n, "PK\3\4") ? 0 : err_set(e, EX_INPUT, "%s: offset "
-        "%lld: the archive ends here, but more follows", input_name(r->input),
-        (long long)archive_read_header_position(r->a));
+    return !find_mark(p, n, "PK\3\4")
+        ? 0
+        : err_set(e, EX_INPUT,
+              "%s: offset "
+              "%lld: the archive ends here, but more follows",
+              input_name(r->input),
+              (long long)archive_read_header_position(r->a));
 }
 
 /* An archive has been read to its end: is it whole?  A tar ends in two blocks
@@ -284,8 +292,8 @@ static int
 end_archive(struct reader *r, struct err *e)
 {
     const uint64_t at = (uint64_t)archive_read_header_position(r->a);
-    const int tar = (archive_format(r->a) & ARCHIVE_FORMAT_BASE_MASK) ==
-        ARCHIVE_FORMAT_TAR;
+    const int tar =
+        (archive_format(r->a) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
     const char *name = input_name(r->input);
     const void *p;
     uint64_t used;
@@ -299,7 +307,7 @@ end_archive(struct reader *r, struct err *e)
     used = (uint64_t)archive_filter_bytes(r->a, 0);
     if (!tar && used < r->seen && used + r->fed >= r->seen &&
         check_rest(r, r->feed + (used + r->fed - r->seen),
-        (size_t)(r->seen - used), e) < 0)
+            (size_t)(r->seen - used), e) < 0)
         return -1;
     while ((k = feed(r->a, r, &p)) > 0) {
         r->content += (uint64_t)k;
@@ -310,17 +318,20 @@ end_archive(struct reader *r, struct err *e)
     if (k < 0)
         return copy_err(e, &r->fault);
     if (tar && r->filled > at)
-        return err_set(e, EX_INPUT, "%s: offset %llu: the archive ends here, "
-            "but more follows", name, (unsigned long long)at);
+        return err_set(e, EX_INPUT,
+            "%s: offset %llu: the archive ends here, "
+            "but more follows",
+            name, (unsigned long long)at);
     if (tar && r->seen < at + 2 * TAR_BLOCK)
-        return err_set(e, EX_INPUT, "%s: offset %llu: the archive is cut off: "
-            "its end is missing", name, (unsigned long long)at);
+        return err_set(e, EX_INPUT,
+            "%s: offset %llu: the archive is cut off: "
+            "its end is missing",
+            name, (unsigned long long)at);
     return 0;
 }
 
 static int
-begin_content(struct reader *r, const char *name, int jsonl,
-    struct err *e)
+begin_content(struct reader *r, const char *name, int jsonl, struct err *e)
 {
     size_t source = r->input->source;
     int k;
@@ -333,8 +344,10 @@ begin_content(struct reader *r, const char *name, int jsonl,
     if (r->in->o.lang_path) {
         source = inputs_path_source(r->in, name);
         if (source == r->in->nsource)
-            return err_set(e, EX_INPUT, "%s: no folder or file of it is named "
-                "after --lang", name);
+            return err_set(e, EX_INPUT,
+                "%s: no folder or file of it is named "
+                "after --lang",
+                name);
         r->from->source = source;
     }
     k = read_fill(r, e);
@@ -366,8 +379,10 @@ read_member(struct reader *r, struct err *e)
         if (k != ARCHIVE_OK && k != ARCHIVE_WARN)
             return member_error(r, "", why(r->a), e);
         if (r->entries++ == r->in->o.max_members && r->in->o.max_members)
-            return err_set(e, EX_INPUT, "%s: offset %lld: holds more than %zu "
-                "members; --max-members allows more", input_name(r->input),
+            return err_set(e, EX_INPUT,
+                "%s: offset %lld: holds more than %zu "
+                "members; --max-members allows more",
+                input_name(r->input),
                 (long long)archive_read_header_position(r->a),
                 r->in->o.max_members);
         if (archive_entry_filetype(entry) != AE_IFREG ||
@@ -381,11 +396,10 @@ read_member(struct reader *r, struct err *e)
             k = member_error(r, name + strlen(input_name(r->input)) + 1,
                 "is encrypted", e);
         else if (packed || form == NAME_OTHER || form == NAME_ARCHIVE)
-            what = packed || form == NAME_ARCHIVE ? "is packed once more" :
-                "is no text by its name";
+            what = packed || form == NAME_ARCHIVE ? "is packed once more"
+                                                  : "is no text by its name";
         else
-            k = begin_content(r, name, r->in->o.jsonl || form == NAME_JSONL,
-                e);
+            k = begin_content(r, name, r->in->o.jsonl || form == NAME_JSONL, e);
         if (what) {
             r->skipped++;
             vnote("%s: %s: passed over", name, what);
@@ -442,8 +456,10 @@ open_archive(struct reader *r, struct err *e)
         return -1;
     /* What is left of a file cut off in its first bytes looks like text. */
     if (!named && packed && !unpack_is_packed(r->u))
-        return err_set(e, EX_INPUT, "%s: offset 0: is not compressed, though "
-            "its name says so", name);
+        return err_set(e, EX_INPUT,
+            "%s: offset 0: is not compressed, though "
+            "its name says so",
+            name);
     format = open_format(r, &end, e);
     if (format < 0)
         return -1;
@@ -460,8 +476,10 @@ open_archive(struct reader *r, struct err *e)
         return end ? end_archive(r, e) : 0;
     }
     if (named)
-        return err_set(e, EX_INPUT, "%s: offset 0: is no archive, though its "
-            "name says so", name);
+        return err_set(e, EX_INPUT,
+            "%s: offset 0: is no archive, though its "
+            "name says so",
+            name);
     r->last = end;
     r->entry = NULL;
     if (unpack_seeks(r->u) && r->input->path) {
@@ -515,9 +533,10 @@ reader_seek(struct reader *r, const struct place *p, struct err *e)
         return -1;
     if (r->place.entry != p->entry || r->place.at != p->at ||
         (!r->a && p->at > r->input->size))
-        return err_set(e, EX_INPUT, "%s: is shorter than it was: member %zu, "
-            "offset %llu is not there", input_name(r->input), p->entry,
-            (unsigned long long)p->at);
+        return err_set(e, EX_INPUT,
+            "%s: is shorter than it was: member %zu, "
+            "offset %llu is not there",
+            input_name(r->input), p->entry, (unsigned long long)p->at);
     r->place.record = p->record;
     return 0;
 }
@@ -543,8 +562,8 @@ reader_close(struct reader *r)
 double
 reader_done(const struct reader *r)
 {
-    return r->a ? (double)unpack_fed(r->u) :
-        (double)(r->place.at + (r->n - r->p));
+    return r->a ? (double)unpack_fed(r->u)
+                : (double)(r->place.at + (r->n - r->p));
 }
 
 uint64_t

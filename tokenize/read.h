@@ -11,18 +11,18 @@
  * documents of it. */
 struct origin {
     atomic_size_t refs;
-    char *name;             /* "file" or "archive/member" */
+    char *name; /* "file" or "archive/member" */
     size_t source;
-    int jsonl, wiki;        /* what its records are */
+    int jsonl, wiki; /* what its records are */
 };
 struct origin *origin_ref(struct origin *o);
-void origin_unref(struct origin *o);        /* may be NULL */
+void origin_unref(struct origin *o); /* may be NULL */
 
 /* A place between two records of an input. */
 struct place {
-    size_t entry;           /* members before this one, 0 without archive */
-    uint64_t record;        /* records of it before this place */
-    uint64_t at;            /* bytes of its content before this place */
+    size_t entry;    /* members before this one, 0 without archive */
+    uint64_t record; /* records of it before this place */
+    uint64_t at;     /* bytes of its content before this place */
 };
 
 /*
@@ -33,7 +33,7 @@ struct place {
  * depends on nothing before its record, so reading can go on at any of them.
  */
 struct doc_limit {
-    size_t most;            /* > 4 */
+    size_t most; /* > 4 */
     int split;
 };
 
@@ -47,8 +47,7 @@ struct reader *reader_open(const struct inputs *in, size_t which,
 int reader_seek(struct reader *r, const struct place *p, struct err *e);
 /* Append the next record to *rec (cleared first); *at is its offset in the
  * content.  1; 0 at the end; -1 and *e. */
-int reader_next(struct reader *r, struct buf *rec, uint64_t *at,
-    struct err *e);
+int reader_next(struct reader *r, struct buf *rec, uint64_t *at, struct err *e);
 /* Of the record read last: its origin, owned by the reader; its number and
  * the place after it. */
 struct origin *reader_origin(const struct reader *r);

@@ -12,26 +12,26 @@ struct reader {
     const struct inputs *in;
     const struct input *input;
     struct unpack *u;
-    struct archive *a;      /* of the unpacked; NULL: u is read as it is */
-    struct err fault;       /* of u, while a was read */
-    char *feed;             /* BLOCK bytes for a */
-    uint64_t seen, filled;  /* bytes a was given; to the last one that is not
+    struct archive *a;     /* of the unpacked; NULL: u is read as it is */
+    struct err fault;      /* of u, while a was read */
+    char *feed;            /* BLOCK bytes for a */
+    uint64_t seen, filled; /* bytes a was given; to the last one that is not
                              * zero */
-    uint64_t fed;           /* bytes of the last that are in feed */
-    struct archive_entry *entry;    /* a header that waits to be looked at */
-    int fd, packed, end;    /* packed: members; end: of this member */
-    int last;               /* there is no other member */
+    uint64_t fed;          /* bytes of the last that are in feed */
+    struct archive_entry *entry; /* a header that waits to be looked at */
+    int fd, packed, end;         /* packed: members; end: of this member */
+    int last;                    /* there is no other member */
     enum split_by split;
     struct origin *from;
-    char *block;            /* BLOCK bytes that were read */
-    const char *text;       /* block or back, of which p..n are left */
+    char *block;      /* BLOCK bytes that were read */
+    const char *text; /* block or back, of which p..n are left */
     size_t p, n;
-    struct buf back;        /* what was read and given back */
-    struct place place;     /* of text[p] */
-    size_t entries;         /* headers read */
-    uint64_t content;       /* bytes of all members */
+    struct buf back;    /* what was read and given back */
+    struct place place; /* of text[p] */
+    size_t entries;     /* headers read */
+    uint64_t content;   /* bytes of all members */
     uint64_t skipped;
-    int whole;              /* a dump's </mediawiki> has been seen */
+    int whole; /* a dump's </mediawiki> has been seen */
     struct buf tag, title;
     const struct doc_limit *limit;
 };

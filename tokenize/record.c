@@ -8,11 +8,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#define DEPTH_MAX 2048          /* objects and arrays in each other */
+#define DEPTH_MAX 2048 /* objects and arrays in each other */
 
 struct scan {
     const char *p, *end;
-    const char *why;            /* what is wrong at p */
+    const char *why; /* what is wrong at p */
 };
 
 static int
@@ -25,8 +25,8 @@ bad(struct scan *s, const char *why)
 static void
 blanks(struct scan *s)
 {
-    while (s->p < s->end && (*s->p == ' ' || *s->p == '\t' ||
-        *s->p == '\n' || *s->p == '\r'))
+    while (s->p < s->end &&
+        (*s->p == ' ' || *s->p == '\t' || *s->p == '\n' || *s->p == '\r'))
         s->p++;
 }
 
@@ -134,15 +134,10 @@ scalar(struct scan *s, struct span *text)
     int escapes;
 
     switch (s->p == s->end ? 0 : *s->p) {
-    case '"':
-        s->p++;
-        return string(s, text, &escapes);
-    case 't':
-        return word(s, "true");
-    case 'f':
-        return word(s, "false");
-    case 'n':
-        return word(s, "null");
+    case '"': s->p++; return string(s, text, &escapes);
+    case 't': return word(s, "true");
+    case 'f': return word(s, "false");
+    case 'n': return word(s, "null");
     }
     return number(s);
 }
@@ -180,10 +175,9 @@ leave(struct scan *s, const char *open, size_t *depth)
         if (got(s, open[*depth - 1]))
             continue;
         if (!got(s, ','))
-            return bad(s, "neither a comma nor the end of an object or array")
-                - 1;
-        return open[*depth - 1] == ']' || name(s, &ignored, &escapes) ? 1 :
-            -1;
+            return bad(s, "neither a comma nor the end of an object or array") -
+                1;
+        return open[*depth - 1] == ']' || name(s, &ignored, &escapes) ? 1 : -1;
     }
     return 0;
 }
@@ -292,7 +286,7 @@ record_fields(char *p, size_t n, const char *field, const char *other,
     *text = *second = out[0];
     if (text->p)
         decode(text);
-    if (out[1].p && out[1].p == out[0].p) {     /* the same member */
+    if (out[1].p && out[1].p == out[0].p) { /* the same member */
         *second = *text;
     } else {
         *second = out[1];

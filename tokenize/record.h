@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 struct span {
-    char *p;                /* not NUL-terminated; NULL: there is none */
+    char *p; /* not NUL-terminated; NULL: there is none */
     size_t n;
 };
 

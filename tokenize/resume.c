@@ -13,14 +13,13 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define SAMPLE ((uint64_t)64 << 10)     /* bytes */
+#define SAMPLE ((uint64_t)64 << 10) /* bytes */
 
 /* Options that do not decide what is in a stream, or whose effect the
  * stream's first message tells. */
-static const char *const aside[] = { "output", "threads", "resume",
-    "tokenizer", "dropped", "mem", "max-ratio", "max-members", "max-doc",
-    "lossy", "weights", "vocab", "min-frequency", "no-digits", "eos-token",
-    NULL };
+static const char *const aside[] = { "output", "threads", "resume", "tokenizer",
+    "dropped", "mem", "max-ratio", "max-members", "max-doc", "lossy", "weights",
+    "vocab", "min-frequency", "no-digits", "eos-token", NULL };
 
 /* 0, none and nothing are the values of options that were not given; they are
  * left out, so that an option added to the program changes no cursor. */
@@ -29,19 +28,13 @@ is_unset(const struct opt *o)
 {
     switch (o->kind) {
     case OPT_K_FLAG:
-    case OPT_K_ENUM:
-        return *(int *)o->dst == 0;
-    case OPT_K_SIZE:
-        return *(size_t *)o->dst == 0;
-    case OPT_K_REAL:
-        return *(double *)o->dst == 0.0;
-    case OPT_K_STR:
-        return *(const char **)o->dst == NULL;
-    case OPT_K_LIST:
-        return ((struct opt_list *)o->dst)->n == 0;
+    case OPT_K_ENUM: return *(int *)o->dst == 0;
+    case OPT_K_SIZE: return *(size_t *)o->dst == 0;
+    case OPT_K_REAL: return *(double *)o->dst == 0.0;
+    case OPT_K_STR: return *(const char **)o->dst == NULL;
+    case OPT_K_LIST: return ((struct opt_list *)o->dst)->n == 0;
     case OPT_K_END:
-    case OPT_K_GROUP:
-        break;
+    case OPT_K_GROUP: break;
     }
     return 1;
 }
@@ -54,26 +47,17 @@ add_option(struct buf *b, const struct opt *o)
     buf_addf(b, "%s=", o->name);
     switch (o->kind) {
     case OPT_K_FLAG:
-    case OPT_K_ENUM:
-        buf_addf(b, "%d", *(int *)o->dst);
-        break;
-    case OPT_K_SIZE:
-        buf_addf(b, "%zu", *(size_t *)o->dst);
-        break;
-    case OPT_K_REAL:
-        buf_addf(b, "%.17g", *(double *)o->dst);
-        break;
-    case OPT_K_STR:
-        buf_addf(b, "+%s", *(const char **)o->dst);
-        break;
+    case OPT_K_ENUM: buf_addf(b, "%d", *(int *)o->dst); break;
+    case OPT_K_SIZE: buf_addf(b, "%zu", *(size_t *)o->dst); break;
+    case OPT_K_REAL: buf_addf(b, "%.17g", *(double *)o->dst); break;
+    case OPT_K_STR: buf_addf(b, "+%s", *(const char **)o->dst); break;
     case OPT_K_LIST:
         l = o->dst;
         for (size_t i = 0; i < l->n; i++)
             buf_addf(b, "+%s", l->v[i]);
         break;
     case OPT_K_END:
-    case OPT_K_GROUP:
-        break;
+    case OPT_K_GROUP: break;
     }
     buf_addc(b, '\0');
 }
@@ -141,9 +125,9 @@ void
 resume_cursor(char out[160], const struct resume_key *k, size_t input,
     const struct place *after)
 {
-    snprintf(out, 160, "3 %016" PRIx64 " %016" PRIx64 " %zu %zu %" PRIu64
-        " %" PRIu64, k->options, k->inputs, input, after->entry,
-        after->record, after->at);
+    snprintf(out, 160,
+        "3 %016" PRIx64 " %016" PRIx64 " %zu %zu %" PRIu64 " %" PRIu64,
+        k->options, k->inputs, input, after->entry, after->record, after->at);
 }
 
 static int
@@ -153,17 +137,22 @@ read_cursor(const char *dir, const char *cursor, const struct resume_key *k,
     struct resume_key was;
     int end = 0;
 
-    if (!cursor)                /* only the preamble is there */
+    if (!cursor) /* only the preamble is there */
         return 0;
-    if (sscanf(cursor, "3 %16" SCNx64 " %16" SCNx64 " %zu %zu %" SCNu64
-        " %" SCNu64 "%n", &was.options, &was.inputs, &run->from_input,
-        &run->from.entry, &run->from.record, &run->from.at, &end) != 6 ||
+    if (sscanf(cursor,
+            "3 %16" SCNx64 " %16" SCNx64 " %zu %zu %" SCNu64 " %" SCNu64 "%n",
+            &was.options, &was.inputs, &run->from_input, &run->from.entry,
+            &run->from.record, &run->from.at, &end) != 6 ||
         cursor[end] != '\0')
-        return err_set(e, EX_INPUT, "%s: cursor \"%.60s\": is none of this "
-            "version of tokenize", dir, cursor);
+        return err_set(e, EX_INPUT,
+            "%s: cursor \"%.60s\": is none of this "
+            "version of tokenize",
+            dir, cursor);
     if (was.inputs != k->inputs)
-        return err_set(e, EX_USAGE, "%s: was begun with other input: the same "
-            "files with the same content are needed, in the same order", dir);
+        return err_set(e, EX_USAGE,
+            "%s: was begun with other input: the same "
+            "files with the same content are needed, in the same order",
+            dir);
     if (was.options != k->options)
         return err_set(e, EX_USAGE, "%s: was begun with other options", dir);
     return 0;
@@ -184,8 +173,10 @@ resume_read(const char *dir, const struct resume_key *k,
     if (there && manifest_read(&m, dir, e) < 0)
         return -1;
     if (m.complete) {
-        bad = err_set(e, EX_USAGE, "%s: is complete: there is nothing to "
-            "resume", dir);
+        bad = err_set(e, EX_USAGE,
+            "%s: is complete: there is nothing to "
+            "resume",
+            dir);
     } else if (m.nfile == 0) {
         note("%s: nothing to resume, starting at the beginning", dir);
     } else {
@@ -193,8 +184,10 @@ resume_read(const char *dir, const struct resume_key *k,
         if (strcmp(m.content, "docs") != 0)
             bad = err_set(e, EX_USAGE, "%s: holds no documents", dir);
         else if (strcmp(m.tokenizer, hash) != 0)
-            bad = err_set(e, EX_USAGE, "%s: was begun with another tokenizer "
-                "(%s, not %s)", dir, m.tokenizer, hash);
+            bad = err_set(e, EX_USAGE,
+                "%s: was begun with another tokenizer "
+                "(%s, not %s)",
+                dir, m.tokenizer, hash);
         else
             bad = read_cursor(dir, m.cursor, k, run, e);
         r->resumed = 1;

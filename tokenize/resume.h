@@ -14,8 +14,7 @@ struct resume_key {
     uint64_t options, inputs;
 };
 void resume_options(struct resume_key *k, const struct opt *table);
-int resume_inputs(struct resume_key *k, const struct inputs *in,
-    struct err *e);
+int resume_inputs(struct resume_key *k, const struct inputs *in, struct err *e);
 
 /* The cursor of a message: after which document of which input. */
 void resume_cursor(char out[160], const struct resume_key *k, size_t input,
@@ -23,9 +22,9 @@ void resume_cursor(char out[160], const struct resume_key *k, size_t input,
 
 /* Where a stream goes on. */
 struct resume {
-    int resumed;            /* something has been committed */
-    uint64_t seq, tokens;   /* of the next message; tokens before it */
-    struct chain chain;     /* before it */
+    int resumed;          /* something has been committed */
+    uint64_t seq, tokens; /* of the next message; tokens before it */
+    struct chain chain;   /* before it */
 };
 /* Read what DIR has committed, and set run->from; a directory that holds
  * nothing yet means the beginning, with a note.  -1: EX_USAGE when it is

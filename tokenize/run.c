@@ -21,10 +21,10 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define TEXT ((size_t)128 << 10)    /* bytes of text of a block */
-#define DOCS 1024                   /* documents of a block at most */
-#define FLIGHT ((size_t)16 << 20)   /* bytes in flight that end reading */
-#define KEEP ((size_t)1 << 20)      /* memory of a block that is kept */
+#define TEXT ((size_t)128 << 10)  /* bytes of text of a block */
+#define DOCS 1024                 /* documents of a block at most */
+#define FLIGHT ((size_t)16 << 20) /* bytes in flight that end reading */
+#define KEEP ((size_t)1 << 20)    /* memory of a block that is kept */
 
 /* What a thread needs. */
 struct worker {
@@ -36,11 +36,11 @@ struct worker {
 struct block {
     struct doc *doc;
     size_t n, cap;
-    struct origin **from;           /* of its documents, held */
+    struct origin **from; /* of its documents, held */
     size_t nfrom, capfrom;
-    size_t text;                    /* bytes */
-    double done;                    /* of all inputs, after it */
-    struct err e;                   /* of reading, after its documents */
+    size_t text;  /* bytes */
+    double done;  /* of all inputs, after it */
+    struct err e; /* of reading, after its documents */
     int ready;
 };
 
@@ -48,22 +48,22 @@ struct run {
     const struct inputs *in;
     const struct run_opts *o;
     struct run_sums *sum;
-    struct worker *worker;          /* one a thread */
-    struct block *block;            /* a ring of nblock */
+    struct worker *worker; /* one a thread */
+    struct block *block;   /* a ring of nblock */
     size_t nblock;
     /* By the thread that reads: */
     struct reader *reader;
     size_t input;
-    double done;                    /* of the inputs before */
-    int before;                     /* not yet at o->from */
+    double done; /* of the inputs before */
+    int before;  /* not yet at o->from */
     /* Under the lock: */
     pthread_mutex_t lock;
     pthread_cond_t change;
-    uint64_t nread, nput;           /* blocks */
-    uint64_t nsettled, ndecided;    /* blocks */
-    size_t flight;                  /* bytes of text of nput..nread */
+    uint64_t nread, nput;        /* blocks */
+    uint64_t nsettled, ndecided; /* blocks */
+    size_t flight;               /* bytes of text of nput..nread */
     int reading, putting;
-    int ended, stopped;             /* no more to read; nothing to put */
+    int ended, stopped; /* no more to read; nothing to put */
     /* ... at the end: */
     struct mended mended;
     int result;
@@ -118,7 +118,7 @@ encode(struct run *r, struct doc *d, const char *text, size_t n,
         tok_ids_push(&d->ids, (uint32_t)o->bos);
     tok_encode(o->t, scratch, text, n, o->special ? TOK_SPECIAL : 0, &d->ids);
     d->plain = d->ids.n - bos;
-    if (d->plain == 0)          /* none of its characters has a token */
+    if (d->plain == 0) /* none of its characters has a token */
         d->ids.n = 0;
     else if (o->eos >= 0)
         tok_ids_push(&d->ids, (uint32_t)o->eos);
@@ -130,16 +130,19 @@ json_lang(const struct run *r, struct doc *d, const char *lang, size_t n)
     d->source = inputs_source(r->in, lang, n);
     if (d->source < r->in->nsource)
         return 0;
-    return err_set(&d->e, EX_INPUT, "%s: offset %llu: \"%.*s\" is none "
-        "of the names after --lang", d->from->name,
-        (unsigned long long)d->at, n < 60 ? (int)n : 60, lang);
+    return err_set(&d->e, EX_INPUT,
+        "%s: offset %llu: \"%.*s\" is none "
+        "of the names after --lang",
+        d->from->name, (unsigned long long)d->at, n < 60 ? (int)n : 60, lang);
 }
 
 static int
 no_text(struct doc *d, const char *field)
 {
-    return err_set(&d->e, EX_INPUT, "%s: offset %llu: the record has no "
-        "text \"%s\"", d->from->name, (unsigned long long)d->at, field);
+    return err_set(&d->e, EX_INPUT,
+        "%s: offset %llu: the record has no "
+        "text \"%s\"",
+        d->from->name, (unsigned long long)d->at, field);
 }
 
 /* The text of the record p[*n], which is changed. */
@@ -150,8 +153,8 @@ json_text(const struct run *r, struct doc *d, char *p, const char **text,
     const char *field = r->o->field, *lang_field = r->o->lang_field;
     struct span found, second;
     size_t at;
-    const char *why = record_fields(p, *n, field, lang_field, &found, &second,
-        &at);
+    const char *why =
+        record_fields(p, *n, field, lang_field, &found, &second, &at);
 
     if (why)
         return err_set(&d->e, EX_INPUT, "%s: offset %llu: %s", d->from->name,
@@ -170,8 +173,8 @@ static int
 mend(const struct run *r, struct doc *d, struct worker *w, const char **text,
     size_t *n)
 {
-    const size_t good = r->o->t ? tok_valid(r->o->t, *text, *n) :
-        uni_valid(*text, *n);
+    const size_t good =
+        r->o->t ? tok_valid(r->o->t, *text, *n) : uni_valid(*text, *n);
 
     if (good == *n)
         return 0;
@@ -193,8 +196,8 @@ mend(const struct run *r, struct doc *d, struct worker *w, const char **text,
 /* The text of a document: raw as it is, mended, or out of its JSON or its
  * wikitext. */
 static int
-text_of(const struct run *r, struct doc *d, struct worker *w,
-    const char **text, size_t *n)
+text_of(const struct run *r, struct doc *d, struct worker *w, const char **text,
+    size_t *n)
 {
     *text = d->raw.p;
     *n = d->raw.n;
@@ -213,8 +216,8 @@ text_of(const struct run *r, struct doc *d, struct worker *w,
 
 /* Reset d and find its text; 0, or -1 and d->e. */
 static int
-begin_doc(struct run *r, struct doc *d, struct worker *w,
-    const char **text, size_t *n)
+begin_doc(struct run *r, struct doc *d, struct worker *w, const char **text,
+    size_t *n)
 {
     d->e.code = 0;
     d->ids.n = d->bytes = d->plain = d->repaired = d->chars = d->words = 0;
@@ -283,8 +286,8 @@ stage_doc(struct run *r, struct doc *d, size_t worker)
     const char *text = d->text.p;
     size_t n = d->text.n;
 
-    if ((o->scan ? d->e.code == 0 :
-        begin_doc(r, d, &r->worker[worker], &text, &n) == 0) &&
+    if ((o->scan ? d->e.code == 0
+                 : begin_doc(r, d, &r->worker[worker], &text, &n) == 0) &&
         (n == 0 || o->stage(o->stage_ctx, worker, d, &text, &n) == 0))
         keep_text(d, text, n);
     drop_raw(d, &r->worker[worker]);
@@ -297,8 +300,8 @@ finish_doc(struct run *r, struct doc *d, size_t worker)
     const char *text = d->text.p;
     size_t n = d->text.n;
 
-    if (o->stage ? d->e.code == 0 && !d->drop && !d->before :
-        begin_doc(r, d, &r->worker[worker], &text, &n) == 0) {
+    if (o->stage ? d->e.code == 0 && !d->drop && !d->before
+                 : begin_doc(r, d, &r->worker[worker], &text, &n) == 0) {
         d->bytes = n;
         if (!o->t)
             keep_text(d, text, n);
@@ -415,9 +418,10 @@ read_record(struct run *r, struct block *b, struct err *e)
             d->from = hold(b, reader_origin(r->reader));
             reader_place(r->reader, &d->after);
             d->record = d->after.record - 1;
-            if (r->before && (r->input > r->o->from_input ||
-                (r->input == r->o->from_input &&
-                place_less(&r->o->from, &d->after))))
+            if (r->before &&
+                (r->input > r->o->from_input ||
+                    (r->input == r->o->from_input &&
+                        place_less(&r->o->from, &d->after))))
                 r->before = 0;
             d->before = r->before;
             return 1;
@@ -448,8 +452,7 @@ read_block(struct run *r, struct block *b)
 
     b->n = b->text = 0;
     b->e.code = 0;
-    while (b->n < DOCS && b->text < TEXT &&
-        (k = read_record(r, b, &b->e)) > 0)
+    while (b->n < DOCS && b->text < TEXT && (k = read_record(r, b, &b->e)) > 0)
         b->text += b->doc[b->n++].raw.n;
     b->done = r->done + (r->reader ? reader_done(r->reader) : 0);
     return k > 0;
@@ -461,8 +464,8 @@ read_block(struct run *r, struct block *b)
 static void
 trim(struct doc *d, size_t *kept)
 {
-    *kept += d->raw.cap + d->text.cap + d->sig.cap +
-        d->ids.cap * sizeof *d->ids.v;
+    *kept +=
+        d->raw.cap + d->text.cap + d->sig.cap + d->ids.cap * sizeof *d->ids.v;
     if (*kept > KEEP)
         release_doc(d);
 }
@@ -641,7 +644,9 @@ int
 run_inputs(const struct inputs *in, const struct run_opts *o,
     struct run_sums *sum, struct err *e)
 {
-    struct run r = { .in = in, .o = o, .sum = sum,
+    struct run r = { .in = in,
+        .o = o,
+        .sum = sum,
         .mended = { .lossy = in->o.lossy } };
     struct pool *pool = pool_new(run_threads(o), e);
     const size_t n = pool != NULL ? pool_size(pool) : 0;

@@ -9,37 +9,37 @@
 
 /* One document as it comes out, in order. */
 struct doc {
-    struct buf raw;         /* the record as it was read */
-    size_t input;           /* number of the file */
-    const struct origin *from;  /* the file, or a member of it */
-    uint64_t record;        /* its number there */
-    uint64_t at;            /* its offset there */
-    struct place after;     /* where the next one begins */
-    int before;             /* comes before run_opts.from */
+    struct buf raw;            /* the record as it was read */
+    size_t input;              /* number of the file */
+    const struct origin *from; /* the file, or a member of it */
+    uint64_t record;           /* its number there */
+    uint64_t at;               /* its offset there */
+    struct place after;        /* where the next one begins */
+    int before;                /* comes before run_opts.from */
     size_t source;
-    uint64_t key;           /* see DESIGN section 3 */
-    struct tok_ids ids;     /* with BOS and EOS; empty for an empty text */
-    size_t bytes;           /* of the text */
-    size_t chars, words;    /* if asked for; ids without BOS and EOS: */
+    uint64_t key;        /* see DESIGN section 3 */
+    struct tok_ids ids;  /* with BOS and EOS; empty for an empty text */
+    size_t bytes;        /* of the text */
+    size_t chars, words; /* if asked for; ids without BOS and EOS: */
     size_t plain;
     struct norm_counts norm;
-    size_t repaired;        /* places that were not UTF-8 */
-    uint64_t bad_at;        /* the first, where there are */
-    const char *drop;       /* why it is left out, or NULL; not freed */
-    struct buf sig;         /* what stage leaves for decide */
-    struct buf text;        /* with stage or without a tokenizer */
-    struct err e;           /* code 0: fine */
+    size_t repaired;  /* places that were not UTF-8 */
+    uint64_t bad_at;  /* the first, where there are */
+    const char *drop; /* why it is left out, or NULL; not freed */
+    struct buf sig;   /* what stage leaves for decide */
+    struct buf text;  /* with stage or without a tokenizer */
+    struct err e;     /* code 0: fine */
 };
 
 struct run_opts {
-    const struct tokenizer *t;  /* NULL: only the text is wanted */
+    const struct tokenizer *t; /* NULL: only the text is wanted */
     const char *field, *lang_field;
     enum split_by split;
     struct doc_limit limit;
     int strict, special, count;
-    int64_t bos, eos;           /* put around a document, or -1 */
+    int64_t bos, eos; /* put around a document, or -1 */
     size_t threads;
-    unsigned norm;              /* NORM_ bits */
+    unsigned norm; /* NORM_ bits */
     /* Where to begin: input number and a place in it.  With replay, what comes
      * before is read too, for scan, settle, stage and decide, but neither
      * encoded, put nor counted. */
@@ -68,7 +68,7 @@ struct run_opts {
     void (*scan)(void *ctx, size_t worker, struct doc *d, const char *text,
         size_t n);
     int (*settle)(void *ctx, struct doc *d, struct err *e);
-    void *stage_ctx;            /* of all of them */
+    void *stage_ctx; /* of all of them */
 };
 
 /* A document's key: XXH3-64 of source name, NUL, input name, NUL, record as 8
@@ -80,8 +80,8 @@ size_t run_threads(const struct run_opts *o);
 
 struct run_sums {
     uint64_t docs, empty, dropped, bytes, tokens, repaired;
-    uint64_t skipped;           /* members of archives that are no text */
-    uint64_t mended;            /* files that were not UTF-8 */
+    uint64_t skipped; /* members of archives that are no text */
+    uint64_t mended;  /* files that were not UTF-8 */
     struct norm_counts norm;
 };
 

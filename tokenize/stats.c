@@ -12,35 +12,36 @@
 
 /* What a token does to words. */
 enum {
-    T_WORD = 1,             /* has characters that are not white space */
-    T_MORE = 2,             /* in more than one run */
-    T_SPACE_FIRST = 4, T_SPACE_LAST = 8,
+    T_WORD = 1, /* has characters that are not white space */
+    T_MORE = 2, /* in more than one run */
+    T_SPACE_FIRST = 4,
+    T_SPACE_LAST = 8,
     T_FALLBACK = 16,
-    T_BROKEN = 32           /* has a part of a character; the rest is void */
+    T_BROKEN = 32 /* has a part of a character; the rest is void */
 };
 
 struct row {
     uint64_t docs, bytes, chars, words, tokens, split, fallback, dropped;
     uint64_t distinct;
-    uint64_t *seen;         /* a bit an id */
+    uint64_t *seen; /* a bit an id */
 };
 
 /* On the way through a text: */
 struct walk {
-    uint64_t split;         /* words that more than one token has a part of */
-    int inside;             /* a word */
-    int counted;            /* which is split */
+    uint64_t split; /* words that more than one token has a part of */
+    int inside;     /* a word */
+    int counted;    /* which is split */
 };
 
 struct stats {
     const struct inputs *in;
     const struct run_opts *run;
     size_t vocab;
-    uint8_t *token;         /* [vocab] */
-    struct buf text;        /* of broken tokens */
-    uint32_t *at;           /* [vocab+1] their places in it */
-    struct buf part;        /* text of adjacent ones */
-    struct row *row;        /* [nsource] */
+    uint8_t *token;  /* [vocab] */
+    struct buf text; /* of broken tokens */
+    uint32_t *at;    /* [vocab+1] their places in it */
+    struct buf part; /* text of adjacent ones */
+    struct row *row; /* [nsource] */
 };
 
 /* A plain token of one letter, before which others are decoded: decoders
@@ -87,8 +88,8 @@ token_kind(const char *text, size_t n)
         if (c == UTF8_BAD)
             return T_FALLBACK | T_BROKEN;
         if (space) {
-            kind |= T_SPACE_LAST | (p == (const unsigned char *)text ?
-                T_SPACE_FIRST : 0U);
+            kind |= T_SPACE_LAST |
+                (p == (const unsigned char *)text ? T_SPACE_FIRST : 0U);
         } else {
             kind &= ~(unsigned)T_SPACE_LAST;
             kind |= inside ? 0U : kind & T_WORD ? T_MORE : T_WORD;
@@ -237,7 +238,7 @@ split_words(struct stats *s, const uint32_t *ids, size_t n)
 {
     struct walk w = { 0 };
 
-    for (size_t i = 0; i < n; )
+    for (size_t i = 0; i < n;)
         if (s->token[ids[i]] & T_BROKEN)
             i += broken_tokens(s, &w, ids + i, n - i);
         else
@@ -277,8 +278,7 @@ stats_put(void *ctx, const struct doc *d, struct err *e)
 {
     struct stats *s = ctx;
     struct row *r = &s->row[d->source];
-    const uint32_t *ids = d->ids.v +
-        (d->ids.n > 0 && s->run->bos >= 0 ? 1 : 0);
+    const uint32_t *ids = d->ids.v + (d->ids.n > 0 && s->run->bos >= 0 ? 1 : 0);
 
     (void)e;
     r->docs++;
@@ -324,11 +324,12 @@ parity(const struct stats *s, const struct row *r)
 static void
 print_tsv(FILE *f, const char *name, const struct row *r, double parallel)
 {
-    fprintf(f, "%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%"
-        PRIu64 "\t%.3f\t%.3f\t%.4f\t%.6f\t%" PRIu64, SHOWN(name), r->docs,
-        r->bytes, r->chars, r->words, r->tokens, ratio(r->tokens, r->words),
-        ratio(r->chars, r->tokens), ratio(r->split, r->words),
-        ratio(r->fallback, r->tokens), r->distinct);
+    fprintf(f,
+        "%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+        "\t%.3f\t%.3f\t%.4f\t%.6f\t%" PRIu64,
+        SHOWN(name), r->docs, r->bytes, r->chars, r->words, r->tokens,
+        ratio(r->tokens, r->words), ratio(r->chars, r->tokens),
+        ratio(r->split, r->words), ratio(r->fallback, r->tokens), r->distinct);
     if (isfinite(parallel))
         fprintf(f, "\t%.3f", parallel);
     else
@@ -340,16 +341,17 @@ static json_t *
 row_json(const char *name, const struct row *r, double parallel)
 {
     json_t *j = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, "
-        "s:f, s:I}", "source", name, "documents", (json_int_t)r->docs,
-        "bytes", (json_int_t)r->bytes, "characters", (json_int_t)r->chars,
-        "words", (json_int_t)r->words, "tokens", (json_int_t)r->tokens,
-        "tokens/word", ratio(r->tokens, r->words), "characters/token",
+                          "s:f, s:I}",
+        "source", name, "documents", (json_int_t)r->docs, "bytes",
+        (json_int_t)r->bytes, "characters", (json_int_t)r->chars, "words",
+        (json_int_t)r->words, "tokens", (json_int_t)r->tokens, "tokens/word",
+        ratio(r->tokens, r->words), "characters/token",
         ratio(r->chars, r->tokens), "split", ratio(r->split, r->words),
         "fallback", ratio(r->fallback, r->tokens), "distinct",
         (json_int_t)r->distinct);
 
-    json_object_set_new(j, "parity", isfinite(parallel) ?
-        json_real(parallel) : json_null());
+    json_object_set_new(j, "parity",
+        isfinite(parallel) ? json_real(parallel) : json_null());
     json_object_set_new(j, "dropped", json_integer((json_int_t)r->dropped));
     return j;
 }
@@ -374,8 +376,7 @@ print_json(FILE *f, json_t *rows, json_t *all, const struct clean *clean)
 }
 
 void
-stats_print(const struct stats *s, FILE *f, const struct clean *clean,
-    int json)
+stats_print(const struct stats *s, FILE *f, const struct clean *clean, int json)
 {
     struct row all = { 0 };
     json_t *rows = json_array();
@@ -383,7 +384,8 @@ stats_print(const struct stats *s, FILE *f, const struct clean *clean,
 
     all.seen = xcalloc(s->vocab / 64 + 1, sizeof *all.seen);
     if (!json)
-        fprintf(f, "source\tdocuments\tbytes\tcharacters\twords\ttokens\t"
+        fprintf(f,
+            "source\tdocuments\tbytes\tcharacters\twords\ttokens\t"
             "tokens/word\tcharacters/token\tsplit\tfallback\tdistinct\t"
             "parity\tdropped\n");
     for (size_t i = 0; i < s->in->nsource; i++) {
@@ -395,8 +397,8 @@ stats_print(const struct stats *s, FILE *f, const struct clean *clean,
         n++;
         add_row(s, &all, r);
         if (json)
-            json_array_append_new(rows, row_json(s->in->source[i], r,
-                parity(s, r)));
+            json_array_append_new(rows,
+                row_json(s->in->source[i], r, parity(s, r)));
         else
             print_tsv(f, s->in->source[i], r, parity(s, r));
     }

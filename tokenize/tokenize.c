@@ -18,8 +18,7 @@
 
 static const char *tokenizer, *out, *train, *weights;
 static const char *eos_text = "<|endoftext|>", *resume_dir;
-static struct input_opts input = { .max_ratio = 10000,
-    .max_members = 1000000 };
+static struct input_opts input = { .max_ratio = 10000, .max_members = 1000000 };
 static int nfc, controls, romanian;
 static struct run_opts run = { .field = "text",
     .limit.most = (size_t)64 << 20 };
@@ -53,7 +52,8 @@ finish(const struct inputs *in, const struct run_sums *s)
 
     if (s->mended > 1)
         warn("%" PRIu64 " places in %" PRIu64 " files were not UTF-8 and "
-            "became U+FFFD", s->repaired, s->mended);
+             "became U+FFFD",
+            s->repaired, s->mended);
     if (nfc)
         note("%" PRIu64 " documents were changed by NFC", s->norm.nfc);
     if (controls)
@@ -69,7 +69,7 @@ finish(const struct inputs *in, const struct run_sums *s)
     if (s->empty)
         vnote("%" PRIu64 " empty documents were left out", s->empty);
     note_empty(in, s);
-    if (s->tokens)          /* training makes none */
+    if (s->tokens) /* training makes none */
         snprintf(tokens, sizeof tokens, "%" PRIu64 " tokens, ", s->tokens);
     prog_closing("%" PRIu64 " documents, %s%.3f MB", s->docs, tokens,
         (double)s->bytes / 1e6);
@@ -144,9 +144,12 @@ job_decode(char **operand, const struct tokenizer *t)
 static void
 job_train(const struct inputs *in)
 {
-    const struct train_opts o = { .vocab = vocab, .out = train,
-        .min_frequency = min_frequency, .digits = !no_digits,
-        .eos = eos_text, .weights = weights };
+    const struct train_opts o = { .vocab = vocab,
+        .out = train,
+        .min_frequency = min_frequency,
+        .digits = !no_digits,
+        .eos = eos_text,
+        .weights = weights };
     struct run_sums sums;
     struct err e;
 
@@ -162,7 +165,8 @@ open_tokenizer(void)
     struct err e;
 
     if (!tokenizer)
-        die(EX_USAGE, "which tokenizer? -t takes a tokenizer.json, a model "
+        die(EX_USAGE,
+            "which tokenizer? -t takes a tokenizer.json, a model "
             "directory or a .gguf file");
     t = tok_open(tokenizer, &e);
     if (!t)
@@ -188,7 +192,8 @@ open_inputs(struct inputs *in, char **operand)
     if (lang && (input.lang_field || input.lang_path))
         die(EX_USAGE, "--lang auto and --lang-field, --lang-path");
     if (train && cleaning.dedup.n > 0)
-        die(EX_USAGE, "--dedup and --train: what is a duplicate is known too "
+        die(EX_USAGE,
+            "--dedup and --train: what is a duplicate is known too "
             "late; write a clean corpus first");
     if (lang)
         input.lang = "und";
@@ -202,9 +207,9 @@ open_inputs(struct inputs *in, char **operand)
 int
 main(int argc, char **argv)
 {
-    const struct opt opts[] = {
-        OPT_STR('t', "tokenizer", &tokenizer, "tokenizer",
-            "tokenizer.json, model directory or .gguf"),
+    const struct opt opts[] = { OPT_STR('t', "tokenizer", &tokenizer,
+                                    "tokenizer",
+                                    "tokenizer.json, model directory or .gguf"),
         OPT_STR('o', "output", &out, "addr", "write the stream there"),
         OPT_SIZE('j', "threads", &run.threads, 0, 1024, "threads",
             "threads (0: one a processor)"),
@@ -234,14 +239,12 @@ main(int argc, char **argv)
             "content for a compressed byte at most (0: any)"),
         OPT_SIZE(0, "max-members", &input.max_members, 0, 0x1p40, "n",
             "members of an archive at most (0: any number)"),
-        OPT_GROUP("repair"),
-        OPT_FLAG(0, "nfc", &nfc, "normalise text to NFC"),
+        OPT_GROUP("repair"), OPT_FLAG(0, "nfc", &nfc, "normalise text to NFC"),
         OPT_FLAG(0, "strip-controls", &controls,
             "remove control characters and byte order marks"),
         OPT_FLAG(0, "romanian", &romanian,
             "letters with a cedilla get a comma below"),
-        CLEAN_OPTIONS(cleaning),
-        OPT_GROUP("tokens"),
+        CLEAN_OPTIONS(cleaning), OPT_GROUP("tokens"),
         OPT_FLAG(0, "special", &run.special,
             "special tokens in the text become their ids"),
         OPT_FLAG(0, "bos", &with_bos, "put BOS before each document"),
@@ -262,15 +265,14 @@ main(int argc, char **argv)
             "rarer pairs are not merged"),
         OPT_FLAG(0, "no-digits", &no_digits, "let digits merge"),
         OPT_STR(0, "eos-token", &eos_text, "text", "end of text when training"),
-        OPT_END
-    };
+        OPT_END };
     char **operand = opt_parse(argc, argv, opts, "turn text into tokens",
         "[file ...]", 0, -1, NULL);
     struct tokenizer *t = NULL;
     struct inputs in;
 
     resume_options(&key, opts);
-    if (run.limit.split)        /* else it decides nothing but what fails */
+    if (run.limit.split) /* else it decides nothing but what fails */
         key.options ^= run.limit.most;
     if (ids_only + stats + decode + (train != NULL) > 1)
         die(EX_USAGE, "only one of --ids, --stats, --decode, --train");
@@ -281,7 +283,8 @@ main(int argc, char **argv)
     if (with_bos && no_bos)
         die(EX_USAGE, "--bos and --no-bos");
     if (out && (ids_only || stats || decode || train))
-        die(EX_USAGE, "-o is for a stream; --ids, --stats and --decode write "
+        die(EX_USAGE,
+            "-o is for a stream; --ids, --stats and --decode write "
             "to standard output, --train has its own");
     if (resume_dir && (ids_only || stats || decode || train))
         die(EX_USAGE, "--resume is for a stream");

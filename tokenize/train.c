@@ -16,9 +16,9 @@
  * on how much text there is, each source's are counted apart first. */
 struct count {
     struct trainer *t;
-    struct trainer **apart;     /* [nsource], or NULL */
-    uint64_t *bytes;            /* [nsource] */
-    uint64_t left;              /* bytes times factor that counts can hold */
+    struct trainer **apart; /* [nsource], or NULL */
+    uint64_t *bytes;        /* [nsource] */
+    uint64_t left;          /* bytes times factor that counts can hold */
     struct weights w;
 };
 
@@ -27,7 +27,8 @@ static int
 reserve(struct count *c, uint64_t n, uint64_t factor, struct err *e)
 {
     if (n > 0 && factor > c->left / n)
-        return err_set(e, EX_INPUT, "--weights: so much text with such "
+        return err_set(e, EX_INPUT,
+            "--weights: so much text with such "
             "weights cannot be counted in 64 bits");
     c->left -= n * factor;
     return 0;
@@ -101,8 +102,9 @@ save(const json_t *tok, const struct train_opts *o, struct err *e)
     const size_t n = strlen(o->out);
     const int file = n > 5 && strcmp(o->out + n - 5, ".json") == 0;
     const char *slash = strrchr(o->out, '/');
-    char *dir = !file ? xstrdup(o->out) : slash ?
-        xasprintf("%.*s", (int)(slash - o->out + 1), o->out) : xstrdup(".");
+    char *dir = !file ? xstrdup(o->out)
+        : slash       ? xasprintf("%.*s", (int)(slash - o->out + 1), o->out)
+                      : xstrdup(".");
     char *path = file ? xstrdup(o->out) : xasprintf("%s/tokenizer.json", dir);
     char *config = xasprintf("%s/tokenizer_config.json", dir);
     json_t *c = json_pack("{s:s, s:s, s:b, s:I}", "tokenizer_class",
@@ -152,8 +154,10 @@ int
 train_run(const struct inputs *in, const struct run_opts *run,
     const struct train_opts *o, struct run_sums *sum, struct err *e)
 {
-    struct trainer_spec spec = { .vocab = o->vocab, .special = &o->eos,
-        .nspecial = 1, .tick = tick };
+    struct trainer_spec spec = { .vocab = o->vocab,
+        .special = &o->eos,
+        .nspecial = 1,
+        .tick = tick };
     struct count c;
     json_t *j = NULL;
     size_t n;
@@ -174,7 +178,8 @@ train_run(const struct inputs *in, const struct run_opts *run,
     n = json_object_size(js_get(j, "model.vocab"));
     if (r == 0 && n < o->vocab)
         note("the vocabulary has %zu entries: no other pair is there %zu "
-            "times", n, o->min_frequency);
+             "times",
+            n, o->min_frequency);
     json_decref(j);
     count_end(&c);
     return r;

@@ -7,9 +7,9 @@
 struct train_opts {
     size_t vocab, min_frequency;
     int digits;
-    const char *eos;        /* the one special token, id 0 */
-    const char *weights;    /* of the sources, see tokenize(1), or NULL */
-    const char *out;        /* a directory, or a file that ends in .json */
+    const char *eos;     /* the one special token, id 0 */
+    const char *weights; /* of the sources, see tokenize(1), or NULL */
+    const char *out;     /* a directory, or a file that ends in .json */
 };
 
 /* Read all input, train, write tokenizer.json and tokenizer_config.json.

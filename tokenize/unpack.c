@@ -17,12 +17,12 @@ struct unpack {
     int fd;
     const char *name;
     struct archive *a;      /* NULL: fd is read as it is */
-    int packed, end, error;     /* error: errno of a failed read */
+    int packed, end, error; /* error: errno of a failed read */
     int closed;             /* lz4_skip was given */
     unsigned char head[4];  /* what fd begins with */
     char *block;
-    uint64_t fed;           /* bytes of fd read */
-    uint64_t content;       /* bytes given */
+    uint64_t fed;     /* bytes of fd read */
+    uint64_t content; /* bytes given */
 };
 
 static ptrdiff_t
@@ -91,9 +91,9 @@ make_plain(struct unpack *u)
     struct stat st;
 
     if (fstat(u->fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-        lseek(u->fd, 0, SEEK_CUR) != (off_t)u->fed || lseek(u->fd, 0,
-        SEEK_SET) != 0)
-        return;                 /* its beginning may be another's */
+        lseek(u->fd, 0, SEEK_CUR) != (off_t)u->fed ||
+        lseek(u->fd, 0, SEEK_SET) != 0)
+        return; /* its beginning may be another's */
     archive_read_free(u->a);
     u->a = NULL;
     u->fed = 0;
@@ -118,7 +118,7 @@ begin(struct unpack *u, struct err *e)
         k = archive_read_next_header(u->a, &entry);
     if (k != ARCHIVE_OK && k != ARCHIVE_WARN && k != ARCHIVE_EOF)
         return failed(u, e);
-    if (archive_filter_count(u->a) > 2)     /* with that of the file */
+    if (archive_filter_count(u->a) > 2) /* with that of the file */
         return err_set(e, EX_INPUT, "%s: offset 0: is compressed twice",
             u->name);
     u->packed = archive_filter_code(u->a, 0) != ARCHIVE_FILTER_NONE;
@@ -185,9 +185,11 @@ check_end(struct unpack *u, struct err *e)
             return 0;
     }
     if (is_lz4(u))
-        used -= 4;          /* that began no frame */
-    return err_set(e, EX_INPUT, "%s: offset %llu: what is compressed ends "
-        "here, but more follows", u->name, (unsigned long long)used);
+        used -= 4; /* that began no frame */
+    return err_set(e, EX_INPUT,
+        "%s: offset %llu: what is compressed ends "
+        "here, but more follows",
+        u->name, (unsigned long long)used);
 }
 
 ptrdiff_t

@@ -13,7 +13,7 @@ struct unpack;
  * not compressed is read as it is (unpack_seeks), if its beginning is there.
  * NULL and *e. */
 struct unpack *unpack_open(int fd, const char *name, struct err *e);
-void unpack_close(struct unpack *u);        /* may be NULL */
+void unpack_close(struct unpack *u); /* may be NULL */
 
 /* Is it compressed?  May it be read at any place? */
 int unpack_is_packed(const struct unpack *u);

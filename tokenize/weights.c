@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define THOUSAND 1000u              /* weights have three decimals at most */
+#define THOUSAND 1000u /* weights have three decimals at most */
 #define MOST 1000000u
 #define BALANCE (1u << 20)
 
@@ -22,8 +22,7 @@ thousandths(const char *text, size_t n)
     if (whole < n && text[whole] == '.')
         part = strspn(text + whole + 1, digits);
     if (whole == 0 || whole > 7 || part > 3 ||
-        n != whole + (text[whole] == '.' ? 1 + part : 0) ||
-        text[n - 1] == '.')
+        n != whole + (text[whole] == '.' ? 1 + part : 0) || text[n - 1] == '.')
         return 0;
     for (size_t i = 0; i < whole; i++)
         v = 10 * v + (uint64_t)(text[i] - '0');
@@ -45,19 +44,25 @@ parse_item(struct weights *w, const char *item, size_t n, char *set,
     if (k == 0 && n == 5 && memcmp(item, "equal", 5) == 0)
         return w->equal = 1, 0;
     if (k == 0)
-        return err_set(e, EX_USAGE, "--weights: \"%.*s\" is neither equal nor "
-            "name=weight", (int)(n < 60 ? n : 60), item);
+        return err_set(e, EX_USAGE,
+            "--weights: \"%.*s\" is neither equal nor "
+            "name=weight",
+            (int)(n < 60 ? n : 60), item);
     source = inputs_source(in, item, k - 1);
     if (source == in->nsource)
-        return err_set(e, EX_USAGE, "--weights: no source of the input is "
-            "\"%.*s\"", (int)(k - 1 < 60 ? k - 1 : 60), item);
+        return err_set(e, EX_USAGE,
+            "--weights: no source of the input is "
+            "\"%.*s\"",
+            (int)(k - 1 < 60 ? k - 1 : 60), item);
     if (set[source])
         return err_set(e, EX_USAGE, "--weights: %s has two weights",
             in->source[source]);
     v = thousandths(item + k, n - k);
     if (v == 0)
-        return err_set(e, EX_USAGE, "--weights: %s: not a number of 0.001 to "
-            "%u with three decimals at most", in->source[source], MOST);
+        return err_set(e, EX_USAGE,
+            "--weights: %s: not a number of 0.001 to "
+            "%u with three decimals at most",
+            in->source[source], MOST);
     set[source] = 1;
     w->factor[source] = v;
     return 0;
@@ -113,8 +118,11 @@ weights_balance(struct weights *w, const uint64_t *bytes)
     for (size_t i = 0; i < w->n; i++)
         most = bytes[i] > most ? bytes[i] : most;
     for (size_t i = 0; i < w->n; i++) {
-        const double x = bytes[i] == 0 ? 0 : floor((double)w->factor[i] *
-            BALANCE * ((double)most / (double)bytes[i]) + 0.5);
+        const double x = bytes[i] == 0
+            ? 0
+            : floor((double)w->factor[i] * BALANCE *
+                      ((double)most / (double)bytes[i]) +
+                  0.5);
 
         w->factor[i] = x < 0x1p63 ? (uint64_t)x : UINT64_MAX;
     }

@@ -5,16 +5,16 @@
 #include "in.h"
 
 struct weights {
-    uint64_t *factor;       /* [nsource] its text counts factor / unit times */
+    uint64_t *factor; /* [nsource] its text counts factor / unit times */
     uint64_t unit;
-    int equal;              /* and as if each source had as many bytes */
-    size_t n;               /* sources */
+    int equal; /* and as if each source had as many bytes */
+    size_t n;  /* sources */
 };
 
 /* Read a list such as "equal,a=2,b=0.5"; NULL: all sources count once.
  * EX_USAGE.  Released by weights_release. */
-int weights_parse(struct weights *w, const char *list,
-    const struct inputs *in, struct err *e);
+int weights_parse(struct weights *w, const char *list, const struct inputs *in,
+    struct err *e);
 /* For `equal`, when bytes[n] of the sources are known: the source with most
  * bytes keeps its weight, each other's is multiplied by the quotient of the
  * bytes, rounded to 2^-20.  What is too much becomes 2^64 - 1. */

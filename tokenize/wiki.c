@@ -24,30 +24,30 @@ struct wiki {
     struct buf *out;
     struct {
         enum open_kind kind;
-        size_t at;          /* in out */
+        size_t at; /* in out */
     } open[DEPTH];
     size_t n;
-    size_t lost;            /* "{{" beyond the depth, not closed */
-    size_t outer;           /* "[http..." that wait for their "]" */
-    unsigned missing;       /* bit i: no more </ends[i]> ahead */
+    size_t lost;      /* "{{" beyond the depth, not closed */
+    size_t outer;     /* "[http..." that wait for their "]" */
+    unsigned missing; /* bit i: no more </ends[i]> ahead */
 };
 
 /* Elements whose content goes with them. */
 static const char *const ends[] = { "ref", "math", "gallery", "timeline",
-    "score", "syntaxhighlight", "source", "table", "imagemap", "chem",
-    "graph", "hiero", "templatedata", "mapframe", "includeonly", NULL };
+    "score", "syntaxhighlight", "source", "table", "imagemap", "chem", "graph",
+    "hiero", "templatedata", "mapframe", "includeonly", NULL };
 
 /* Name spaces of files and categories, lower case, in the languages of the
  * Union; a dump of another language loses few by keeping their names. */
 static const char *const spaces[] = { "file", "image", "media", "category",
-    "datei", "bild", "kategorie", "fichier", "catégorie", "archivo",
-    "imagen", "categoría", "ficheiro", "imagem", "categoria", "immagine",
-    "plik", "grafika", "kategoria", "bestand", "afbeelding", "categorie",
-    "fil", "billede", "kategori", "tiedosto", "kuva", "luokka", "soubor",
-    "súbor", "obrázok", "kategória", "fájl", "kép", "fișier", "fişier",
-    "imagine", "файл", "картинка", "категория", "αρχείο", "εικόνα",
-    "κατηγορία", "pilt", "fail", "kategooria", "attēls", "kategorija",
-    "vaizdas", "slika", "datoteka", "íomhá", "catagóir", "stampa", NULL };
+    "datei", "bild", "kategorie", "fichier", "catégorie", "archivo", "imagen",
+    "categoría", "ficheiro", "imagem", "categoria", "immagine", "plik",
+    "grafika", "kategoria", "bestand", "afbeelding", "categorie", "fil",
+    "billede", "kategori", "tiedosto", "kuva", "luokka", "soubor", "súbor",
+    "obrázok", "kategória", "fájl", "kép", "fișier", "fişier", "imagine",
+    "файл", "картинка", "категория", "αρχείο", "εικόνα", "κατηγορία", "pilt",
+    "fail", "kategooria", "attēls", "kategorija", "vaizdas", "slika",
+    "datoteka", "íomhá", "catagóir", "stampa", NULL };
 
 /* ---- entities ---- */
 
@@ -60,11 +60,11 @@ static const struct {
     { "raquo", 0xbb }, { "bdquo", 0x201e }, { "ldquo", 0x201c },
     { "rdquo", 0x201d }, { "lsquo", 0x2018 }, { "rsquo", 0x2019 },
     { "minus", 0x2212 }, { "times", 0xd7 }, { "middot", 0xb7 },
-    { "thinsp", 0x2009 }, { "ensp", 0x2002 }, { "shy", 0xad },
-    { "deg", 0xb0 }, { "euro", 0x20ac }, { "sect", 0xa7 },
-    { "rarr", 0x2192 }, { "larr", 0x2190 }, { "bull", 0x2022 },
-    { "prime", 0x2032 }, { "Prime", 0x2033 }, { "sup2", 0xb2 },
-    { "sup3", 0xb3 }, { "frac12", 0xbd }, { "zwnj", 0x200c } };
+    { "thinsp", 0x2009 }, { "ensp", 0x2002 }, { "shy", 0xad }, { "deg", 0xb0 },
+    { "euro", 0x20ac }, { "sect", 0xa7 }, { "rarr", 0x2192 },
+    { "larr", 0x2190 }, { "bull", 0x2022 }, { "prime", 0x2032 },
+    { "Prime", 0x2033 }, { "sup2", 0xb2 }, { "sup3", 0xb3 }, { "frac12", 0xbd },
+    { "zwnj", 0x200c } };
 
 /* Bytes of the entity at p (which is '&'), or 0; *c is its character. */
 static size_t
@@ -150,7 +150,7 @@ push(struct wiki *w, enum open_kind kind)
 static size_t
 pop(struct wiki *w, enum open_kind kind)
 {
-    for (size_t i = w->n; i-- > 0; )
+    for (size_t i = w->n; i-- > 0;)
         if (w->open[i].kind == kind) {
             w->n = i;
             return w->open[i].at;
@@ -203,7 +203,7 @@ is_space(const char *s, size_t n)
     for (size_t i = 0; spaces[i] && !found && b.n; i++)
         found = strcmp(spaces[i], b.p) == 0;
     buf_release(&b);
-    return found || (small && n <= 3);  /* another language: de, arz */
+    return found || (small && n <= 3); /* another language: de, arz */
 }
 
 /* [[target|text]] has ended; `at` is where the target begins in out. */
@@ -249,8 +249,8 @@ open_or_close(struct wiki *w)
         push(w, TABLE);
     } else if (starts(w, "|}") && line_begins(w)) {
         /* An empty last argument, "|}}", is no end of a table. */
-        if ((starts(w, "|}}") && w->n && w->open[w->n - 1].kind == TEMPLATE)
-            || (at = pop(w, TABLE)) == SIZE_MAX)
+        if ((starts(w, "|}}") && w->n && w->open[w->n - 1].kind == TEMPLATE) ||
+            (at = pop(w, TABLE)) == SIZE_MAX)
             return 0;
         cut(w->out, at);
     } else if (starts(w, "[[")) {
@@ -308,8 +308,8 @@ element(struct wiki *w)
         w->p = p ? p + 1 : w->end;
         return 1;
     }
-    if (left < 3 || !(w->p[1] == '/' || ((w->p[1] | 32) >= 'a' &&
-        (w->p[1] | 32) <= 'z')))
+    if (left < 3 ||
+        !(w->p[1] == '/' || ((w->p[1] | 32) >= 'a' && (w->p[1] | 32) <= 'z')))
         return 0;
     close = memchr(w->p, '>', most);
     if (!close)
@@ -340,13 +340,13 @@ outer_link(struct wiki *w)
     if (!starts(w, "[http") && !starts(w, "[//") && !starts(w, "[ftp") &&
         !starts(w, "[mailto:"))
         return 0;
-    for (stop = w->p; stop < w->p + most && *stop != ']' && *stop != '\n'; )
+    for (stop = w->p; stop < w->p + most && *stop != ']' && *stop != '\n';)
         stop++;
     if (stop == w->p + most || *stop != ']')
         return 0;
     space = memchr(w->p, ' ', (size_t)(stop - w->p));
     if (!space) {
-        w->p = stop + 1;        /* a bare address */
+        w->p = stop + 1; /* a bare address */
         return 1;
     }
     w->p = space + 1;
@@ -363,7 +363,7 @@ line_mark(struct wiki *w)
     const char *p = w->p;
 
     if (!line_begins(w) || (w->n && w->open[w->n - 1].at == w->out->n))
-        return 0;               /* "[[:Category" is no list */
+        return 0; /* "[[:Category" is no list */
     if (*p == '=') {
         while (p < w->end && *p == '=')
             p++;
@@ -390,7 +390,7 @@ heading_end(struct wiki *w)
 
     while (p < w->end && *p == '=')
         p++;
-    for (q = p; q < w->end && (*q == ' ' || *q == '\t'); )
+    for (q = p; q < w->end && (*q == ' ' || *q == '\t');)
         q++;
     if (p - w->p < 2 || (q < w->end && *q != '\n'))
         return 0;
@@ -412,7 +412,7 @@ inline_mark(struct wiki *w)
     }
     if (!starts(w, "__"))
         return 0;
-    for (p += 2; p < w->end && *p >= 'A' && *p <= 'Z'; )
+    for (p += 2; p < w->end && *p >= 'A' && *p <= 'Z';)
         p++;
     if (p - w->p < 5 || w->end - p < 2 || p[0] != '_' || p[1] != '_')
         return 0;
@@ -427,8 +427,7 @@ special(struct wiki *w)
     size_t k;
 
     switch (*w->p) {
-    case '<':
-        return element(w);
+    case '<': return element(w);
     case '&':
         k = entity_at(w->p, w->end, &c);
         if (k) {
@@ -437,10 +436,8 @@ special(struct wiki *w)
         }
         return k > 0;
     case '\'':
-    case '_':
-        return inline_mark(w);
-    case '=':
-        return line_mark(w) || heading_end(w);
+    case '_': return inline_mark(w);
+    case '=': return line_mark(w) || heading_end(w);
     case ']':
         if (open_or_close(w))
             return 1;
@@ -449,14 +446,11 @@ special(struct wiki *w)
         w->outer--;
         w->p++;
         return 1;
-    case '[':
-        return open_or_close(w) || outer_link(w);
+    case '[': return open_or_close(w) || outer_link(w);
     case '{':
     case '}':
-    case '|':
-        return open_or_close(w);
-    default:
-        return line_mark(w);
+    case '|': return open_or_close(w);
+    default: return line_mark(w);
     }
 }
 
@@ -479,7 +473,7 @@ tidy(struct buf *b, size_t from)
         } else if (c != ' ' && c != '\t') {
             lines = 0;
         } else if (lines) {
-            continue;           /* before the first word of a line */
+            continue; /* before the first word of a line */
         }
         b->p[o++] = c;
     }

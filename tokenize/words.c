@@ -10,18 +10,18 @@
 #include <xxhash.h>
 
 #define BMP 0x10000
-#define LONGEST 64          /* UTF-16 units of one folded character */
+#define LONGEST 64 /* UTF-16 units of one folded character */
 #define KEEP ((size_t)64 << 10)
 
 /* What becomes of a character. */
 #define SPACE UINT32_C(0xffffffff)
 #define NOTHING UINT32_C(0xfffffffe)
-#define MANY UINT32_C(0x80000000)   /* + offset in more */
+#define MANY UINT32_C(0x80000000) /* + offset in more */
 
 struct fold {
     const UNormalizer2 *casefold, *nfd;
-    uint32_t to[BMP];       /* a character, or one of the above */
-    struct buf more;        /* UTF-8 with a NUL after each */
+    uint32_t to[BMP]; /* a character, or one of the above */
+    struct buf more;  /* UTF-8 with a NUL after each */
 };
 
 /* Append what c becomes to *out: SPACE if it has no letter or number, NOTHING
@@ -143,14 +143,14 @@ words_next(struct words *w, uint64_t *hash)
 
     buf_clear(&w->word);
     for (; w->p < w->end; w->p += len) {
-        const uint32_t c = *w->p < 0x80 ? *w->p :
-            utf8_next(w->p, w->end, &len);
+        const uint32_t c = *w->p < 0x80 ? *w->p : utf8_next(w->p, w->end, &len);
         uint32_t to;
 
         if (c < 0x80)
             len = 1;
-        to = c < BMP ? f->to[c] : c == UTF8_BAD ? SPACE :
-            fold_one(f, c, &w->word);
+        to = c < BMP        ? f->to[c]
+            : c == UTF8_BAD ? SPACE
+                            : fold_one(f, c, &w->word);
         if (to == SPACE && (w->word.n > 0 || w->hashed))
             break;
         if (w->word.n > KEEP)

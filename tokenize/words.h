@@ -24,7 +24,7 @@ struct words {
     const struct fold *fold;
     const unsigned char *p, *end;
     struct buf word;
-    void *hash;             /* of a long one, before what word holds; or NULL */
+    void *hash; /* of a long one, before what word holds; or NULL */
     int hashed;
 };
 void words_begin(struct words *w, const struct fold *f, const char *text,

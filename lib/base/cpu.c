@@ -35,7 +35,7 @@ cpu_choose(const char *name, enum cpu_code *code)
             return NULL;
         }
     return "RETORT_KERNELS: not one of ref, avx2, avx512, openblas for "
-        "this processor";
+           "this processor";
 }
 
 const char *

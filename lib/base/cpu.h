@@ -3,9 +3,9 @@
 #define BASE_CPU_H
 
 enum cpu_code {
-    CPU_REF,        /* portable C */
-    CPU_AVX2,       /* AVX2, FMA and F16C */
-    CPU_AVX512      /* those, and AVX-512 F, BW, DQ, VL */
+    CPU_REF,   /* portable C */
+    CPU_AVX2,  /* AVX2, FMA and F16C */
+    CPU_AVX512 /* those, and AVX-512 F, BW, DQ, VL */
 };
 
 /* *code that `name`, of RETORT_KERNELS, asks for: ref, avx2, avx512; NULL, "",

@@ -68,11 +68,10 @@ dir_list_release(struct dir_list *l)
 
 /* Remove `name`, seen from the folder `at`; path is its whole name. */
 static int
-remove_at(int at, const char *name, const char *path, int depth,
-    struct err *e)
+remove_at(int at, const char *name, const char *path, int depth, struct err *e)
 {
-    const int fd = openat(at, name,
-        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int fd =
+        openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *f;
     int r = 0;
@@ -81,7 +80,7 @@ remove_at(int at, const char *name, const char *path, int depth,
         return unlinkat(at, name, 0) < 0 ? err_set(e, EX_SYS, "%s:", path) : 0;
     if (d == NULL || depth < 0) {
         r = depth < 0 ? err_set(e, EX_SYS, "%s: is a folder", path)
-            : err_set(e, EX_SYS, "%s:", path);
+                      : err_set(e, EX_SYS, "%s:", path);
         if (fd >= 0)
             close(fd);
         return r;
@@ -133,16 +132,16 @@ is_same(int fd, const char *path)
 {
     struct stat a, b;
 
-    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev
-        && a.st_ino == b.st_ino;
+    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
+        a.st_ino == b.st_ino;
 }
 
 static int
 lock_file(const char *dir, const char *path, struct err *e)
 {
     for (;;) {
-        const int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK
-            | O_CLOEXEC, 0666);
+        const int fd = open(path,
+            O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
         int why = 0;
 
         if (fd < 0)
@@ -157,8 +156,8 @@ lock_file(const char *dir, const char *path, struct err *e)
             return -1;
         }
         if (why != 0) {
-            warn("%s: cannot be locked (%s): let only one process use %s",
-                path, strerror(why), dir);
+            warn("%s: cannot be locked (%s): let only one process use %s", path,
+                strerror(why), dir);
             return fd;
         }
         close(fd);
@@ -199,16 +198,18 @@ look(const char *tmp, struct err *e)
         return 0;
     if (at < 0 && errno != ENOTDIR && errno != ELOOP)
         return err_set(e, EX_SYS, "%s:", tmp);
-    mark = at < 0 ? -1 : openat(at, DIR_MARK, O_RDONLY | O_NOFOLLOW
-        | O_NONBLOCK | O_CLOEXEC);
-    if (mark >= 0 && flock(mark, LOCK_EX | LOCK_NB) < 0
-            && errno == EWOULDBLOCK)
+    mark = at < 0
+        ? -1
+        : openat(at, DIR_MARK, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (mark >= 0 && flock(mark, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
         r = err_set(e, EX_SYS, "%s: another process writes there", tmp);
     /* One that died before it made the mark has left an empty folder. */
     if (mark < 0 && (at < 0 || dir_list(tmp, &l, e) == 0)) {
         if (at < 0 || l.n > 0)
-            r = err_set(e, EX_USAGE, "%s: is in the way, and not of our "
-                "making: move it, or choose another name", tmp);
+            r = err_set(e, EX_USAGE,
+                "%s: is in the way, and not of our "
+                "making: move it, or choose another name",
+                tmp);
         dir_list_release(&l);
     } else if (mark < 0) {
         r = -1;
@@ -245,8 +246,7 @@ put_mark(const char *tmp, struct err *e)
 
     io_remember(tmp);
     io_remember(path);
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-        0666);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0)
         err_set(e, EX_SYS, "%s:", path);
     else
@@ -273,7 +273,7 @@ dir_new_begin(struct dir_new *d, const char *path, struct err *e)
     if (r == 0 && mkdir(d->tmp, 0777) < 0)
         r = err_set(e, EX_SYS, "%s:", d->tmp);
     if (r < 0) {
-        free(d->tmp);           /* it is not ours to remove */
+        free(d->tmp); /* it is not ours to remove */
         d->tmp = NULL;
     } else {
         d->mark = put_mark(d->tmp, e);
@@ -306,8 +306,7 @@ dir_new_commit(struct dir_new *d, struct err *e)
     if (r == 0)
         r = io_fsync_dir(d->tmp, e);
     if (r == 0 && rename(d->tmp, d->path) < 0)
-        r = err_set(e, EX_SYS, "%s: cannot be renamed to %s:", d->tmp,
-            d->path);
+        r = err_set(e, EX_SYS, "%s: cannot be renamed to %s:", d->tmp, d->path);
     if (r < 0)
         return -1;
     io_forget_under(d->tmp);

@@ -37,8 +37,8 @@ int dir_lock(const char *dir, struct err *e);
  */
 #define DIR_MARK ".unfinished"
 struct dir_new {
-    char *path, *tmp;       /* owned */
-    int mark;               /* descriptor */
+    char *path, *tmp; /* owned */
+    int mark;         /* descriptor */
 };
 /* May it be begun?  Nothing is changed. */
 int dir_new_check(const char *path, struct err *e);

@@ -12,11 +12,11 @@
 
 enum {
     EX_OK = 0,
-    EX_SYS = 1,     /* the system failed us: no file, no memory, disk full */
-    EX_USAGE = 2,   /* wrong arguments */
-    EX_INPUT = 3,   /* input is damaged, foreign or incomplete */
-    EX_NUM = 4,     /* a value is not finite */
-    EX_STOP = 5     /* interrupted, and saved cleanly */
+    EX_SYS = 1,   /* the system failed us: no file, no memory, disk full */
+    EX_USAGE = 2, /* wrong arguments */
+    EX_INPUT = 3, /* input is damaged, foreign or incomplete */
+    EX_NUM = 4,   /* a value is not finite */
+    EX_STOP = 5   /* interrupted, and saved cleanly */
 };
 
 /* code is one of EX_SYS, EX_INPUT, EX_NUM, EX_USAGE; msg is a sentence part

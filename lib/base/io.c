@@ -44,7 +44,7 @@ io_open(const char *path, struct err *e)
     do
         fd = open(path, O_RDONLY | O_CLOEXEC);
     while (fd < 0 && errno == EINTR && !stop_asked);
-    if (fd < 0 && errno == EINTR)       /* a fifo without its other end */
+    if (fd < 0 && errno == EINTR) /* a fifo without its other end */
         return err_set(e, EX_STOP, "%s: interrupted", path);
     if (fd < 0)
         return err_set(e, EX_SYS, "%s:", path);
@@ -55,7 +55,8 @@ int
 io_open_file(const char *path, uint64_t *size, struct err *e)
 {
     /* A fifo would wait for its other end. */
-    const int fd = is_std(path) ? STDIN_FILENO
+    const int fd = is_std(path)
+        ? STDIN_FILENO
         : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat st;
     int why = EINVAL;
@@ -95,7 +96,8 @@ read_all(int fd, char *buf, size_t n, off_t at)
     while (done < n) {
         /* Linux moves at most 2 GiB at once, others refuse more. */
         const size_t want = n - done < (1u << 30) ? n - done : 1u << 30;
-        const ssize_t got = at < 0 ? read(fd, buf + done, want)
+        const ssize_t got = at < 0
+            ? read(fd, buf + done, want)
             : pread(fd, buf + done, want, at + (off_t)done);
 
         if (got < 0 && errno == EINTR)
@@ -220,11 +222,11 @@ io_remove_temporaries(void)
     for (int i = 0; i < LIVE; i++) {
         const char *name = atomic_exchange(&live[i], NULL);
 
-        if (name != NULL && unlink(name) < 0
-                && (errno == EISDIR || errno == EPERM))
+        if (name != NULL && unlink(name) < 0 &&
+            (errno == EISDIR || errno == EPERM))
             folder[n++] = name;
     }
-    while (n > 0)               /* what was in them has gone */
+    while (n > 0) /* what was in them has gone */
         rmdir(folder[--n]);
 }
 
@@ -250,8 +252,7 @@ watch_signals(void)
         struct sigaction now, sa = { .sa_handler = on_death };
 
         sigemptyset(&sa.sa_mask);
-        if (sigaction(deadly[i], NULL, &now) == 0
-            && now.sa_handler == SIG_DFL)
+        if (sigaction(deadly[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
             sigaction(deadly[i], &sa, NULL);
     }
 }
@@ -344,8 +345,8 @@ open_temporary(struct io_out *o)
 
         free(o->tmp);
         o->tmp = xasprintf("%s.tmp.%lu", o->path, number);
-        o->fd = open(o->tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
-            | O_CLOEXEC, 0666);
+        o->fd = open(o->tmp,
+            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         clock_gettime(CLOCK_REALTIME, &t);
         number = (unsigned long)t.tv_nsec;
     }
@@ -418,8 +419,9 @@ io_out_commit(struct io_out *o, struct err *e)
     int r;
 
     /* Pipes and some devices cannot be synced, which is no failure. */
-    if (fsync(o->fd) < 0 && (o->tmp != NULL
-        || (errno != EINVAL && errno != EROFS && errno != ENOTSUP)))
+    if (fsync(o->fd) < 0 &&
+        (o->tmp != NULL ||
+            (errno != EINVAL && errno != EROFS && errno != ENOTSUP)))
         return err_set(e, EX_SYS, "%s:", o->tmp != NULL ? o->tmp : o->path);
     r = close(o->fd);
     o->fd = -1;
@@ -439,7 +441,7 @@ io_out_commit(struct io_out *o, struct err *e)
         if (r < 0)
             return -1;
     }
-    io_out_abort(o);                    /* nothing is left but the name */
+    io_out_abort(o); /* nothing is left but the name */
     return 0;
 }
 

@@ -71,9 +71,9 @@ int io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e);
  * call only io_out_abort is allowed.  Names are owned by the struct. */
 struct io_out {
     int fd;
-    uint64_t n;             /* bytes written */
+    uint64_t n; /* bytes written */
     char *path, *tmp;
-    int place;              /* of tmp among those removed at the end */
+    int place; /* of tmp among those removed at the end */
 };
 int io_out_begin(struct io_out *o, const char *path, struct err *e);
 int io_out_write(struct io_out *o, const void *buf, size_t n, struct err *e);

@@ -22,8 +22,8 @@ struct io_guard {
     const unsigned char *p;
     _Atomic size_t n;
     char *name;
-    struct io_guard *next;      /* in the list */
-    struct io_guard *unused;    /* the next that is not used */
+    struct io_guard *next;   /* in the list */
+    struct io_guard *unused; /* the next that is not used */
 };
 static _Atomic(struct io_guard *) guards;
 static struct io_guard *spare;
@@ -47,10 +47,10 @@ on_bus(int sig, siginfo_t *info, void *context)
     size_t offset;
 
     (void)context;
-    while (g != NULL && (at < (uintptr_t)g->p
-            || at - (uintptr_t)g->p >= atomic_load(&g->n)))
+    while (g != NULL &&
+        (at < (uintptr_t)g->p || at - (uintptr_t)g->p >= atomic_load(&g->n)))
         g = g->next;
-    if (g == NULL) {            /* not a file of ours: end as without us */
+    if (g == NULL) { /* not a file of ours: end as without us */
         signal(sig, SIG_DFL);
         raise(sig);
         return;

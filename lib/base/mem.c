@@ -79,15 +79,15 @@ xtable(size_t n, size_t size, int fill)
 {
     const size_t want = mul_checked(n, size);
     const size_t unit = want >= HUGE_PAGE ? HUGE_PAGE : ARENA_ALIGN;
-    const size_t all = want <= SIZE_MAX - unit ?
-        (want + unit - 1) / unit * unit : want;
+    const size_t all =
+        want <= SIZE_MAX - unit ? (want + unit - 1) / unit * unit : want;
     void *p = all ? aligned_alloc(unit, all) : xmalloc(0);
 
     if (p == NULL)
         mem_exhausted("%zu bytes:", want);
 #ifdef MADV_HUGEPAGE
     if (unit == HUGE_PAGE)
-        (void)madvise(p, all, MADV_HUGEPAGE);   /* it works without */
+        (void)madvise(p, all, MADV_HUGEPAGE); /* it works without */
 #endif
     return memset(p, fill, want);
 }
@@ -176,7 +176,7 @@ buf_reserve(struct buf *b, size_t more)
 
     if (size_add(b->n, more, &need) < 0 || need == SIZE_MAX)
         mem_exhausted("buffer of %zu bytes", b->n);
-    need++;                             /* the NUL */
+    need++; /* the NUL */
     if (need > b->cap) {
         size_t cap = b->cap + b->cap / 2;
 
@@ -277,8 +277,8 @@ arena_init(struct arena *a, size_t cap)
 
     if (cap == 0)
         cap = ARENA_ALIGN;
-    p = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS
-        | (overcommit ? MAP_NORESERVE : 0), -1, 0);
+    p = mmap(NULL, cap, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | (overcommit ? MAP_NORESERVE : 0), -1, 0);
     if (p == MAP_FAILED)
         mem_exhausted("%zu bytes:", cap);
     /* Advice only: a kernel without huge pages serves small ones. */
@@ -326,7 +326,7 @@ arena_resident(const struct arena *a)
         const size_t k = pages < sizeof in ? pages : sizeof in;
 
         if (mincore(a->base + at, left < k * page ? left : k * page, in) != 0)
-            return a->cap;          /* who does not say so may have it all */
+            return a->cap; /* who does not say so may have it all */
         for (size_t i = 0; i < (left + page - 1) / page && i < k; i++)
             n += in[i] & 1;
     }

@@ -53,7 +53,7 @@ void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, int c);
 void buf_addf(struct buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-void buf_clear(struct buf *b);      /* n = 0, memory kept */
+void buf_clear(struct buf *b); /* n = 0, memory kept */
 void buf_release(struct buf *b);
 
 /* For programs whose memory is planned: from here on blocks of a megabyte and
@@ -64,8 +64,8 @@ void mem_settle(void);
 void mem_trim(void);
 
 struct arena {
-    unsigned char *base;    /* NULL: counting only */
-    size_t cap, used;       /* bytes */
+    unsigned char *base; /* NULL: counting only */
+    size_t cap, used;    /* bytes */
 };
 /* Make *a count only: arena_alloc returns NULL and used grows. */
 void arena_plan(struct arena *a);

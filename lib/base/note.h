@@ -5,8 +5,8 @@
 #ifndef BASE_NOTE_H
 #define BASE_NOTE_H
 
-extern const char *progname;    /* basename of argv[0] */
-extern int verbosity;           /* -1 after -q, 0, 1 after -v, 2 after -vv */
+extern const char *progname; /* basename of argv[0] */
+extern int verbosity;        /* -1 after -q, 0, 1 after -v, 2 after -vv */
 
 /* Takes one message, without newline.  NULL: silence. */
 extern void (*note_sink)(const char *msg);

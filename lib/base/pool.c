@@ -1,5 +1,5 @@
 /* A pool of threads: see pool.h */
-#define _GNU_SOURCE                     /* sched_getaffinity */
+#define _GNU_SOURCE /* sched_getaffinity */
 #include "base/pool.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -25,11 +25,11 @@ struct worker {
 };
 
 struct pool {
-    size_t n;                           /* threads, the caller included */
-    struct worker *worker;              /* [n]; 0 is the caller */
+    size_t n;              /* threads, the caller included */
+    struct worker *worker; /* [n]; 0 is the caller */
     pthread_mutex_t lock;
     pthread_cond_t start, done;
-    _Atomic uint32_t run;               /* number of the run, under lock */
+    _Atomic uint32_t run; /* number of the run, under lock */
     atomic_int quit;
     /* The job, written under the lock when a run begins. */
     void (*fn)(void *ctx, size_t task, size_t worker);
@@ -123,7 +123,7 @@ pool_new(size_t n, struct err *e)
     p->n = n > 0 ? n : pool_cpus();
     profile_init(p->n);
     p->worker = xcalloc(p->n, sizeof *p->worker);
-    pthread_mutex_init(&p->lock, NULL);     /* these never fail on Linux */
+    pthread_mutex_init(&p->lock, NULL); /* these never fail on Linux */
     pthread_cond_init(&p->start, NULL);
     pthread_cond_init(&p->done, NULL);
     for (; made < p->n; made++) {

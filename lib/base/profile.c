@@ -14,14 +14,14 @@
 enum { PARTS = 64 };
 
 static struct {
-    const char *file;       /* NULL: off */
+    const char *file; /* NULL: off */
     size_t threads;
-    size_t steps, tokens;   /* since the first call of profile_step */
-    double wall, cpu;       /* when that was, or the program began */
-    double wall_end, cpu_end;       /* at the last call */
+    size_t steps, tokens;     /* since the first call of profile_step */
+    double wall, cpu;         /* when that was, or the program began */
+    double wall_end, cpu_end; /* at the last call */
     int started;
     struct {
-        const char *_Atomic name;   /* in order, NULL: the rest is free */
+        const char *_Atomic name; /* in order, NULL: the rest is free */
         _Atomic uint64_t calls, ns, flop, bytes;
     } part[PARTS];
 } profile;
@@ -44,8 +44,8 @@ find(const char *name)
     for (size_t i = 0; i < PARTS; i++) {
         const char *is = NULL;
 
-        if (atomic_compare_exchange_strong(&profile.part[i].name, &is, name)
-                || strcmp(is, name) == 0)
+        if (atomic_compare_exchange_strong(&profile.part[i].name, &is, name) ||
+            strcmp(is, name) == 0)
             return i;
     }
     return PARTS - 1;
@@ -75,10 +75,11 @@ report(void)
         warn("%s:", profile.file);
         return;
     }
-    fprintf(f, "# program %s\n# threads %zu\n# steps %zu\n# tokens %zu\n"
-        "# wall %.6f\n# cpu %.6f\n", progname, profile.threads,
-        profile.steps, profile.tokens, profile.wall_end - profile.wall,
-        profile.cpu_end - profile.cpu);
+    fprintf(f,
+        "# program %s\n# threads %zu\n# steps %zu\n# tokens %zu\n"
+        "# wall %.6f\n# cpu %.6f\n",
+        progname, profile.threads, profile.steps, profile.tokens,
+        profile.wall_end - profile.wall, profile.cpu_end - profile.cpu);
     fprintf(f, "part\tcalls\tseconds\tGflop\tGB\n");
     for (size_t i = 0; i < PARTS && profile.part[i].name != NULL; i++)
         fprintf(f, "%s\t%llu\t%.6f\t%.6f\t%.6f\n", profile.part[i].name,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 1e6        /* processors; more is no limit, or no number */
+#define MOST 1e6 /* processors; more is no limit, or no number */
 
 /* Processors that quota microseconds in each period are; *least becomes no
  * larger than that. */
@@ -70,8 +70,8 @@ static int
 has_cpu(const char *list, size_t n)
 {
     for (size_t i = 0; i + 3 <= n; i++)
-        if (memcmp(list + i, "cpu", 3) == 0 && (i == 0 || list[i - 1] == ',')
-            && (i + 3 == n || list[i + 3] == ','))
+        if (memcmp(list + i, "cpu", 3) == 0 && (i == 0 || list[i - 1] == ',') &&
+            (i + 3 == n || list[i + 3] == ','))
             return 1;
     return 0;
 }

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { SMALL = 32 };            /* rng_perm shuffles a table up to here */
+enum { SMALL = 32 }; /* rng_perm shuffles a table up to here */
 
 /* Bijective mixing of 64 bits: Stafford's variant 13, the finaliser of
  * SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). */

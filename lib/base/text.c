@@ -12,9 +12,15 @@ static int
 is_shown(uint32_t u)
 {
     static const uint32_t hidden[][2] = {
-        { 0x0000, 0x001f }, { 0x007f, 0x009f }, { 0x061c, 0x061c },
-        { 0x200b, 0x200b }, { 0x200e, 0x200f }, { 0x2028, 0x202e },
-        { 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb },
+        { 0x0000, 0x001f },
+        { 0x007f, 0x009f },
+        { 0x061c, 0x061c },
+        { 0x200b, 0x200b },
+        { 0x200e, 0x200f },
+        { 0x2028, 0x202e },
+        { 0x2060, 0x206f },
+        { 0xfeff, 0xfeff },
+        { 0xfff9, 0xfffb },
         { 0xe0000, 0xe0fff },
     };
 
@@ -58,7 +64,7 @@ text_show(char *out, size_t size, const char *s)
         const size_t taken = text_char(one, s, left);
 
         n = strlen(one);
-        if (used + n >= size) {         /* "..." after what leaves room */
+        if (used + n >= size) { /* "..." after what leaves room */
             memcpy(out + whole, "...", 4);
             return out;
         }

@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 enum {
-    TEXT_CHAR = 17,             /* bytes of a character as shown, and NUL */
-    TEXT_SHOWN = 1024           /* bytes of a name as shown, and NUL */
+    TEXT_CHAR = 17,   /* bytes of a character as shown, and NUL */
+    TEXT_SHOWN = 1024 /* bytes of a name as shown, and NUL */
 };
 
 /* Show the first character of s[n], n > 0, in out as text: itself, or \xNN for

@@ -5,7 +5,7 @@ uint32_t
 utf8_next(const unsigned char *p, const unsigned char *end, size_t *len)
 {
     const unsigned c = *p;
-    unsigned lo = 0x80, hi = 0xbf;      /* limits of the second byte */
+    unsigned lo = 0x80, hi = 0xbf; /* limits of the second byte */
     size_t n;
     uint32_t v;
 
@@ -21,16 +21,16 @@ utf8_next(const unsigned char *p, const unsigned char *end, size_t *len)
         n = 3;
         v = c & 0x0f;
         if (c == 0xe0)
-            lo = 0xa0;                  /* no overlong forms */
+            lo = 0xa0; /* no overlong forms */
         else if (c == 0xed)
-            hi = 0x9f;                  /* no surrogates */
+            hi = 0x9f; /* no surrogates */
     } else {
         n = 4;
         v = c & 0x07;
         if (c == 0xf0)
             lo = 0x90;
         else if (c == 0xf4)
-            hi = 0x8f;                  /* up to U+10FFFF */
+            hi = 0x8f; /* up to U+10FFFF */
     }
     for (size_t i = 1; i < n; i++, lo = 0x80, hi = 0xbf) {
         if (p + i == end || p[i] < lo || p[i] > hi) {

@@ -21,22 +21,20 @@
 
 enum {
     HELP_COLUMN = 26,
-    WIDTH = 80                  /* of -h */
+    WIDTH = 80 /* of -h */
 };
 
 static int want_help, want_version, quiet, verbose;
 
-static const struct opt common[] = {
-    { OPT_K_FLAG, 'h', "help", &want_help, NULL, "print this help", 0, 0,
-        NULL },
+static const struct opt common[] = { { OPT_K_FLAG, 'h', "help", &want_help,
+                                         NULL, "print this help", 0, 0, NULL },
     { OPT_K_FLAG, 'q', "quiet", &quiet, NULL,
         "no notes, progress or closing line", 0, 0, NULL },
     { OPT_K_FLAG, 'v', "verbose", &verbose, NULL,
         "say more; given twice, say still more", 0, 0, NULL },
     { OPT_K_FLAG, 'V', "version", &want_version, NULL,
         "print version and build", 0, 0, NULL },
-    OPT_END
-};
+    OPT_END };
 
 /* 268435456 -> "256M" */
 static void
@@ -149,8 +147,8 @@ add_number(struct buf *b, const struct opt *o)
 static int
 has_default(const struct opt *o)
 {
-    return (o->kind == OPT_K_SIZE && *(size_t *)o->dst != OPT_NONE)
-        || (o->kind == OPT_K_REAL && isfinite(*(double *)o->dst));
+    return (o->kind == OPT_K_SIZE && *(size_t *)o->dst != OPT_NONE) ||
+        (o->kind == OPT_K_REAL && isfinite(*(double *)o->dst));
 }
 
 /* What the option does, and its default: "threads (0: all)" becomes
@@ -159,8 +157,7 @@ static void
 add_meaning(struct buf *b, const struct opt *o)
 {
     const char *zero = strstr(o->help, " (0: ");
-    const size_t n = zero != NULL ? (size_t)(zero - o->help)
-        : strlen(o->help);
+    const size_t n = zero != NULL ? (size_t)(zero - o->help) : strlen(o->help);
 
     if (has_default(o)) {
         buf_add(b, o->help, n);
@@ -311,7 +308,7 @@ bad_size(const struct opt *o, const char *name, const char *v)
     struct buf lo = { 0 }, hi = { 0 };
 
     add_size(&lo, (size_t)o->lo);
-    if (!(o->hi < 0x1p53))      /* a limit that nobody meets is none */
+    if (!(o->hi < 0x1p53)) /* a limit that nobody meets is none */
         misuse("%s: \"%s\" is not a whole number of at least %s", name, v,
             lo.p);
     add_size(&hi, (size_t)o->hi);
@@ -330,9 +327,7 @@ set_value(const struct opt *o, int as_long, char *v)
         if (o->dst != &verbose)
             *(int *)o->dst = 1;
         break;
-    case OPT_K_STR:
-        *(const char **)o->dst = v;
-        break;
+    case OPT_K_STR: *(const char **)o->dst = v; break;
     case OPT_K_SIZE:
         if (number_size(v, o->lo, o->hi, o->dst) < 0)
             bad_size(o, name, v);
@@ -355,11 +350,8 @@ set_value(const struct opt *o, int as_long, char *v)
         }
         misuse("%s: \"%s\" is none of %s", name, v, words.p);
     }
-    case OPT_K_LIST:
-        add_to_list(o->dst, v);
-        break;
-    default:
-        break;
+    case OPT_K_LIST: add_to_list(o->dst, v); break;
+    default: break;
     }
 }
 
@@ -376,8 +368,8 @@ static const struct opt *
 find_long(const struct opt *table, const char *name, size_t n)
 {
     for (const struct opt *o = table; o->kind != OPT_K_END; o++)
-        if (is_option(o) && o->name != NULL && strlen(o->name) == n
-            && memcmp(o->name, name, n) == 0)
+        if (is_option(o) && o->name != NULL && strlen(o->name) == n &&
+            memcmp(o->name, name, n) == 0)
             return o;
     return table == common ? NULL : find_long(common, name, n);
 }
@@ -413,9 +405,9 @@ static const struct opt *
 nearest(const struct opt *table, const char *name, size_t n)
 {
     const struct opt *best = NULL;
-    size_t least = n < 3 ? 2 : n < 8 ? 3 : 4;   /* not so far */
+    size_t least = n < 3 ? 2 : n < 8 ? 3 : 4; /* not so far */
 
-    for (; ; table = common) {
+    for (;; table = common) {
         for (const struct opt *o = table; o->kind != OPT_K_END; o++) {
             size_t d;
 
@@ -498,8 +490,8 @@ guard_descriptors(void)
     static const int mode[3] = { O_WRONLY, O_RDONLY, O_RDWR };
 
     for (int fd = 0; fd < 3; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF
-            && open("/dev/null", mode[fd]) != fd)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", mode[fd]) != fd)
             _exit(EX_SYS);
 }
 
@@ -525,11 +517,11 @@ opt_parse(int argc, char **argv, const struct opt *table, const char *about,
     const char *operands, int min, int max, int *n_operands)
 {
     const struct parse p = { table, about, operands };
-    int n = 0, only = 0;                /* operands seen; after "--" */
+    int n = 0, only = 0; /* operands seen; after "--" */
     struct buf help = { 0 };
 
     begin(argc > 0 ? argv[0] : NULL);
-    add_help(&help, &p);                /* before a default is overwritten */
+    add_help(&help, &p); /* before a default is overwritten */
     for (int i = 1; i < argc; i++) {
         char *arg = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
 
@@ -547,8 +539,8 @@ opt_parse(int argc, char **argv, const struct opt *table, const char *about,
             print_version();
     }
     if (n < min)
-        misuse(min == 1 ? "an operand is missing"
-            : "%d operands are needed", min);
+        misuse(min == 1 ? "an operand is missing" : "%d operands are needed",
+            min);
     if (max >= 0 && n > max)
         misuse("unexpected operand \"%s\"", argv[max]);
     if (argc > 0)

@@ -12,51 +12,77 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum opt_kind { OPT_K_END, OPT_K_FLAG, OPT_K_STR, OPT_K_SIZE, OPT_K_REAL,
-    OPT_K_ENUM, OPT_K_LIST, OPT_K_GROUP };
+enum opt_kind {
+    OPT_K_END,
+    OPT_K_FLAG,
+    OPT_K_STR,
+    OPT_K_SIZE,
+    OPT_K_REAL,
+    OPT_K_ENUM,
+    OPT_K_LIST,
+    OPT_K_GROUP
+};
 
 /* Values of an option that may be given several times; { 0 } is empty. */
 struct opt_list {
-    char **v;               /* pointers into argv */
+    char **v; /* pointers into argv */
     size_t n;
 };
 
 struct opt {
     enum opt_kind kind;
-    int ch;                 /* short letter, or 0 */
-    const char *name;       /* long name, or NULL */
+    int ch;           /* short letter, or 0 */
+    const char *name; /* long name, or NULL */
     void *dst;
-    const char *arg;        /* name of the value in -h */
-    const char *help;       /* one line, begins in lower case */
-    double lo, hi;          /* range, inclusive */
-    const char *const *choice;  /* NULL-terminated words for OPT_ENUM */
+    const char *arg;           /* name of the value in -h */
+    const char *help;          /* one line, begins in lower case */
+    double lo, hi;             /* range, inclusive */
+    const char *const *choice; /* NULL-terminated words for OPT_ENUM */
 };
 
 /* int *dst, set to 1.  A long name "no-x" documents itself; no negation. */
-#define OPT_FLAG(c, n, d, h) \
-    { OPT_K_FLAG, c, n, (int *){ d }, NULL, h, 0, 0, NULL }
+#define OPT_FLAG(c, n, d, h)                                \
+    {                                                       \
+        OPT_K_FLAG, c, n, (int *){ d }, NULL, h, 0, 0, NULL \
+    }
 /* const char **dst */
-#define OPT_STR(c, n, d, a, h) \
-    { OPT_K_STR, c, n, (const char **){ d }, a, h, 0, 0, NULL }
+#define OPT_STR(c, n, d, a, h)                                  \
+    {                                                           \
+        OPT_K_STR, c, n, (const char **){ d }, a, h, 0, 0, NULL \
+    }
 /* The value of a number that was not given and has no default of its own:
  * OPT_NONE in a size_t, NAN in a double, -1 in an OPT_ENUM.  Help then says
  * what happens. */
 #define OPT_NONE SIZE_MAX
 /* size_t *dst; suffixes K M G T are powers of 1024 */
-#define OPT_SIZE(c, n, d, l, u, a, h) \
-    { OPT_K_SIZE, c, n, (size_t *){ d }, a, h, l, u, NULL }
+#define OPT_SIZE(c, n, d, l, u, a, h)                       \
+    {                                                       \
+        OPT_K_SIZE, c, n, (size_t *){ d }, a, h, l, u, NULL \
+    }
 /* double *dst, finite */
-#define OPT_REAL(c, n, d, l, u, a, h) \
-    { OPT_K_REAL, c, n, (double *){ d }, a, h, l, u, NULL }
+#define OPT_REAL(c, n, d, l, u, a, h)                       \
+    {                                                       \
+        OPT_K_REAL, c, n, (double *){ d }, a, h, l, u, NULL \
+    }
 /* int *dst: index of the word given */
-#define OPT_ENUM(c, n, d, w, a, h) \
-    { OPT_K_ENUM, c, n, (int *){ d }, a, h, 0, 0, w }
+#define OPT_ENUM(c, n, d, w, a, h)                    \
+    {                                                 \
+        OPT_K_ENUM, c, n, (int *){ d }, a, h, 0, 0, w \
+    }
 /* struct opt_list *dst */
-#define OPT_LIST(c, n, d, a, h) \
-    { OPT_K_LIST, c, n, (struct opt_list *){ d }, a, h, 0, 0, NULL }
+#define OPT_LIST(c, n, d, a, h)                                      \
+    {                                                                \
+        OPT_K_LIST, c, n, (struct opt_list *){ d }, a, h, 0, 0, NULL \
+    }
 /* a heading in -h */
-#define OPT_GROUP(h) { OPT_K_GROUP, 0, NULL, NULL, NULL, h, 0, 0, NULL }
-#define OPT_END { OPT_K_END, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+#define OPT_GROUP(h)                                    \
+    {                                                   \
+        OPT_K_GROUP, 0, NULL, NULL, NULL, h, 0, 0, NULL \
+    }
+#define OPT_END                                          \
+    {                                                    \
+        OPT_K_END, 0, NULL, NULL, NULL, NULL, 0, 0, NULL \
+    }
 
 /*
  * Parse argv.  about: one sentence for -h.  operands: their synopsis, such as
@@ -66,7 +92,6 @@ struct opt {
  * gets their number.  Exits 0 for -h and -V, 2 for misuse.
  */
 char **opt_parse(int argc, char **argv, const struct opt *table,
-    const char *about, const char *operands, int min, int max,
-    int *n_operands);
+    const char *about, const char *operands, int min, int max, int *n_operands);
 
 #endif

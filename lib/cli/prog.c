@@ -17,12 +17,12 @@
 #include <sys/resource.h>
 
 enum {
-    CLOSING = 500,              /* bytes of a part of the closing line */
-    PATIENCE = 2                /* seconds in which a SIGINT is the first one */
+    CLOSING = 500, /* bytes of a part of the closing line */
+    PATIENCE = 2   /* seconds in which a SIGINT is the first one */
 };
 
 static char closing[CLOSING], detail[CLOSING];
-static double started;                  /* clock_now() when the program began */
+static double started; /* clock_now() when the program began */
 /* When the first signal to stop came (0: none yet), and is a result being saved
  * now?  Signals of other threads read and write them. */
 static _Atomic double stopped_at;

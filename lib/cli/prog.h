@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-const char *prog_version(void);     /* "0.1.0" */
-const char *prog_build(void);       /* compiler and flags */
+const char *prog_version(void); /* "0.1.0" */
+const char *prog_build(void);   /* compiler and flags */
 
 /* Called by opt_parse first: says what the library has to note (base/note.h),
  * and ends the program when memory is out (base/mem.h). */

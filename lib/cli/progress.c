@@ -19,18 +19,18 @@
 /* To the first column, and what stands there goes. */
 #define WIPE "\r\033[K"
 
-static double began;                    /* clock_now() when the program began */
+static double began; /* clock_now() when the program began */
 
 /* The running job.  done and extra are read by the SIGUSR1 handler, which may
  * run at any point: done is one atomic word, extra one of two copies. */
 static struct {
-    const char *what;                   /* NULL: no job */
+    const char *what; /* NULL: no job */
     const char *unit;
     double total, from, began, printed;
     _Atomic uint64_t done;
     char extra[2][80];
     _Atomic int current;
-    int shown;                          /* a line stands on the terminal */
+    int shown; /* a line stands on the terminal */
 } job;
 
 /* Is stderr a terminal that can rewrite a line?  Otherwise it is a log. */
@@ -42,8 +42,8 @@ on_terminal(void)
 
     if (known < 0) {
         term = getenv("TERM");
-        known = isatty(STDERR_FILENO) && term != NULL
-            && strcmp(term, "dumb") != 0;
+        known =
+            isatty(STDERR_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
     }
     return known;
 }
@@ -57,8 +57,8 @@ owns_line(void)
     struct stat s;
 
     if (known < 0)
-        known = fstat(STDOUT_FILENO, &s) < 0
-            || !(S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode));
+        known = fstat(STDOUT_FILENO, &s) < 0 ||
+            !(S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode));
     return known;
 }
 
@@ -232,7 +232,7 @@ compose(char *line, size_t size, double now)
     char a[32];
     size_t n = 0, name;
 
-#define ADD(...) \
+#define ADD(...)                                             \
     (n += (size_t)snprintf(line + n, size - n, __VA_ARGS__), \
         n = n < size ? n : size - 1)
     ADD("%s: %s", progname, job.what);
@@ -354,7 +354,7 @@ progress_arm(void)
     struct sigaction sa = { .sa_handler = on_usr1, .sa_flags = SA_RESTART };
 
     began = clock_now();
-    on_terminal();                      /* the handler may not ask */
+    on_terminal(); /* the handler may not ask */
     sigemptyset(&sa.sa_mask);
     sigaction(SIGUSR1, &sa, NULL);
 }

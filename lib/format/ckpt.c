@@ -34,8 +34,7 @@ step_path(const char *run, uint64_t step)
  * is opened and no more.  Read piece by piece: a map of it would count as the
  * trainer's memory. */
 static int
-hash_open(int fd, const char *path, uint64_t size, char hex[33],
-    struct err *e)
+hash_open(int fd, const char *path, uint64_t size, char hex[33], struct err *e)
 {
     enum { PIECE = 1 << 16 };
     unsigned char *piece = xmalloc(PIECE);
@@ -120,8 +119,9 @@ hash_file(const char *dir, const char *name, struct err *e)
     if (fd >= 0)
         close(fd);
     free(path);
-    return r < 0 ? NULL : json_pack("{s:I,s:s}", "size", (json_int_t)size,
-        "xxh3_128", hex);
+    return r < 0
+        ? NULL
+        : json_pack("{s:I,s:s}", "size", (json_int_t)size, "xxh3_128", hex);
 }
 
 /* The entries of all files in dir, but for the manifest and hidden ones. */
@@ -185,7 +185,7 @@ ckpt_commit(struct dir_new *d, const char *run, uint64_t step,
         r = put_manifest(d->tmp, m, e);
         json_decref(m);
     }
-    if (r == 0 && io_exists(d->path))   /* a damaged one of that step */
+    if (r == 0 && io_exists(d->path)) /* a damaged one of that step */
         r = dir_remove(d->path, e);
     if (r == 0)
         r = dir_new_commit(d, e);
@@ -205,7 +205,7 @@ get_manifest(const char *dir, struct err *e)
     char sum[18];
 
     if (io_slurp(path, MANIFEST_MAX, &text, &n, e) < 0) {
-        if (!io_exists(path) && e != NULL)      /* as good as damaged */
+        if (!io_exists(path) && e != NULL) /* as good as damaged */
             e->code = EX_INPUT;
         free(path);
         return NULL;
@@ -234,22 +234,25 @@ check_file(const char *dir, const char *name, const json_t *v, struct err *e)
     int fd, r;
 
     if (want == NULL || !json_is_integer(js) || strchr(name, '/') != NULL)
-        return err_set(e, EX_INPUT, "%s/" MANIFEST ": bad entry for '%s'",
-            dir, name);
+        return err_set(e, EX_INPUT, "%s/" MANIFEST ": bad entry for '%s'", dir,
+            name);
     path = xasprintf("%s/%s", dir, name);
     fd = io_open_file(path, &size, e);
     if (fd < 0)
         r = -1;
     else if (size != (uint64_t)json_integer_value(js))
-        r = err_set(e, EX_INPUT, "%s: %" PRIu64 " bytes, the manifest says "
-            "%lld", path, size, (long long)json_integer_value(js));
-    else if ((r = hash_open(fd, path, size, hex, e)) == 0
-            && strcmp(hex, want) != 0)
+        r = err_set(e, EX_INPUT,
+            "%s: %" PRIu64 " bytes, the manifest says "
+            "%lld",
+            path, size, (long long)json_integer_value(js));
+    else if ((r = hash_open(fd, path, size, hex, e)) == 0 &&
+        strcmp(hex, want) != 0)
         r = err_set(e, EX_INPUT, "%s: hash differs from the manifest's", path);
     /* One that is not there, or no file, is damage; one that cannot be read is
      * not. */
-    if (fd < 0 && e != NULL && (errno == ENOENT || errno == ENOTDIR
-            || errno == EINVAL || errno == EISDIR))
+    if (fd < 0 && e != NULL &&
+        (errno == ENOENT || errno == ENOTDIR || errno == EINVAL ||
+            errno == EISDIR))
         e->code = EX_INPUT;
     if (fd >= 0)
         close(fd);
@@ -274,8 +277,7 @@ read_position(const json_t *m, const char *dir, struct position *p,
 }
 
 int
-ckpt_verify(const char *dir, uint64_t *step, struct position *p,
-    struct err *e)
+ckpt_verify(const char *dir, uint64_t *step, struct position *p, struct err *e)
 {
     json_t *m = get_manifest(dir, e);
     json_t *files = json_object_get(m, "files"), *v;
@@ -291,7 +293,8 @@ ckpt_verify(const char *dir, uint64_t *step, struct position *p,
     else if (!json_is_integer(n) || !json_is_object(files))
         r = err_set(e, EX_INPUT, "%s/" MANIFEST ": no step or files", dir);
     if (r == 0) {
-        json_object_foreach(files, name, v) {
+        json_object_foreach(files, name, v)
+        {
             if ((r = check_file(dir, name, v, e)) < 0)
                 break;
         }

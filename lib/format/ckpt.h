@@ -20,8 +20,8 @@
  * whole.  The successor's batch has seq + 1 and chain as its `chain`. */
 struct position {
     uint64_t seq;
-    char chain[33];         /* H(seq), 32 hex digits */
-    char *cursor;           /* the stream's cursor in that message; malloc'd,
+    char chain[33]; /* H(seq), 32 hex digits */
+    char *cursor;   /* the stream's cursor in that message; malloc'd,
                              * NULL if there was none */
 };
 void position_release(struct position *p);
@@ -49,8 +49,8 @@ int ckpt_verify(const char *dir, uint64_t *step, struct position *p,
  * all (no RUN, or no step-N in it); -1: there are some but none verifies, or
  * (EX_SYS) RUN or one that may be the newest cannot be read.  Damaged newer
  * ones are passed over with a warning on stderr. */
-int ckpt_newest(const char *run, char **dir, uint64_t *step,
-    struct position *p, struct err *e);
+int ckpt_newest(const char *run, char **dir, uint64_t *step, struct position *p,
+    struct err *e);
 /* Does RUN hold checkpoints, valid or not?  1, 0, -1. */
 int ckpt_any(const char *run, struct err *e);
 

@@ -108,8 +108,7 @@ frame_dec_new(enum codec c)
     f->codec = c;
     if (c == CODEC_ZSTD)
         f->z = ZSTD_createDCtx();
-    else if (LZ4F_isError(LZ4F_createDecompressionContext(&f->l,
-        LZ4F_VERSION)))
+    else if (LZ4F_isError(LZ4F_createDecompressionContext(&f->l, LZ4F_VERSION)))
         f->l = NULL;
     if (!f->z && !f->l)
         mem_exhausted("%s", codec_names[c]);
@@ -143,8 +142,10 @@ decode_zstd(struct frame_dec *f, const unsigned char *p, size_t n, void *dst,
         return err_set(e, EX_INPUT, "no zstd frame with a checksum");
     r = ZSTD_findFrameCompressedSize(p, n);
     if (!ZSTD_isError(r) && r != n)
-        return err_set(e, EX_INPUT, "the zstd frame ends after %zu of %zu "
-            "bytes", r, n);
+        return err_set(e, EX_INPUT,
+            "the zstd frame ends after %zu of %zu "
+            "bytes",
+            r, n);
     if (!ZSTD_isError(r))
         r = ZSTD_decompressDCtx(f->z, dst, dn, p, n);
     if (ZSTD_isError(r))
@@ -171,14 +172,18 @@ decode_lz4(struct frame_dec *f, const unsigned char *p, size_t n, void *dst,
         if (LZ4F_isError(r))
             return err_set(e, EX_INPUT, "lz4: %s", LZ4F_getErrorName(r));
         if (r != 0 && in == 0 && out == 0)
-            return err_set(e, EX_INPUT, "the lz4 frame does not fit: %zu of "
-                "%zu bytes decoded", done, dn);
+            return err_set(e, EX_INPUT,
+                "the lz4 frame does not fit: %zu of "
+                "%zu bytes decoded",
+                done, dn);
         at += in;
         done += out;
     } while (r != 0);
     if (at != n || done != dn)
-        return err_set(e, EX_INPUT, "an lz4 frame of %zu bytes in %zu, not "
-            "%zu in %zu", done, at, dn, n);
+        return err_set(e, EX_INPUT,
+            "an lz4 frame of %zu bytes in %zu, not "
+            "%zu in %zu",
+            done, at, dn, n);
     return 0;
 }
 
@@ -186,8 +191,8 @@ int
 frame_decode(struct frame_dec *f, const void *src, size_t n, void *dst,
     size_t dn, struct err *e)
 {
-    return f->codec == CODEC_ZSTD ? decode_zstd(f, src, n, dst, dn, e) :
-        decode_lz4(f, src, n, dst, dn, e);
+    return f->codec == CODEC_ZSTD ? decode_zstd(f, src, n, dst, dn, e)
+                                  : decode_lz4(f, src, n, dst, dn, e);
 }
 
 int
@@ -217,8 +222,8 @@ frame_decode_start(struct frame_dec *f, const void *src, size_t n, void *dst,
         }
         if (f->codec == CODEC_LZ4 ? LZ4F_isError(r) : ZSTD_isError(r))
             return err_set(e, EX_INPUT, "%s: %s", codec_names[f->codec],
-                f->codec == CODEC_LZ4 ? LZ4F_getErrorName(r) :
-                ZSTD_getErrorName(r));
+                f->codec == CODEC_LZ4 ? LZ4F_getErrorName(r)
+                                      : ZSTD_getErrorName(r));
         if (from.pos + to.pos == was)
             break;
     }
@@ -233,10 +238,9 @@ static int
 span_lz4(const unsigned char *p, size_t n, size_t *csize, size_t *dsize)
 {
     uint64_t content;
-    size_t at = 15;             /* magic, FLG, BD, content size, checksum */
+    size_t at = 15; /* magic, FLG, BD, content size, checksum */
 
-    if (n < at || magic_of(p, n) != LZ4F_MAGICNUMBER ||
-        (p[4] & 0xdd) != 0x5c)
+    if (n < at || magic_of(p, n) != LZ4F_MAGICNUMBER || (p[4] & 0xdd) != 0x5c)
         return -1;
     content = le_get(p + 6, 8);
     while (n - at >= 4) {
@@ -256,8 +260,7 @@ span_lz4(const unsigned char *p, size_t n, size_t *csize, size_t *dsize)
 }
 
 int
-frame_span(enum codec c, const void *p, size_t n, size_t *csize,
-    size_t *dsize)
+frame_span(enum codec c, const void *p, size_t n, size_t *csize, size_t *dsize)
 {
     unsigned long long d;
     size_t r;
@@ -268,7 +271,7 @@ frame_span(enum codec c, const void *p, size_t n, size_t *csize,
         return -1;
     r = ZSTD_findFrameCompressedSize(p, n);
     d = ZSTD_getFrameContentSize(p, n);
-    if (ZSTD_isError(r) || d > FRAME_MAX)   /* unknown and error are more */
+    if (ZSTD_isError(r) || d > FRAME_MAX) /* unknown and error are more */
         return -1;
     *csize = r;
     *dsize = (size_t)d;

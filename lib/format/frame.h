@@ -14,13 +14,13 @@
 #include <stdint.h>
 
 enum codec { CODEC_ZSTD, CODEC_LZ4 };
-extern const char *const codec_names[];     /* "zstd", "lz4", NULL */
-const char *codec_suffix(enum codec c);     /* ".zst", ".lz4" */
+extern const char *const codec_names[]; /* "zstd", "lz4", NULL */
+const char *codec_suffix(enum codec c); /* ".zst", ".lz4" */
 /* Levels 1..codec_level_max; 0 asks for the default (zstd 3, lz4 1). */
 int codec_level_max(enum codec c);
 int codec_level_default(enum codec c);
 
-#define FRAME_MAX ((size_t)1 << 30)         /* content of one frame, bytes */
+#define FRAME_MAX ((size_t)1 << 30) /* content of one frame, bytes */
 
 /* Content that is more than FRAME_FREE bytes has to be backed: at most
  * FRAME_RATIO bytes of it for each of the file, or a few bytes of a file could

@@ -15,9 +15,17 @@
 #define ALIGN_MAX 65536
 
 static const unsigned type_size[GGUF_TYPES] = {
-    [GGUF_U8] = 1, [GGUF_I8] = 1, [GGUF_U16] = 2, [GGUF_I16] = 2,
-    [GGUF_U32] = 4, [GGUF_I32] = 4, [GGUF_F32] = 4, [GGUF_BOOL] = 1,
-    [GGUF_U64] = 8, [GGUF_I64] = 8, [GGUF_F64] = 8,
+    [GGUF_U8] = 1,
+    [GGUF_I8] = 1,
+    [GGUF_U16] = 2,
+    [GGUF_I16] = 2,
+    [GGUF_U32] = 4,
+    [GGUF_I32] = 4,
+    [GGUF_F32] = 4,
+    [GGUF_BOOL] = 1,
+    [GGUF_U64] = 8,
+    [GGUF_I64] = 8,
+    [GGUF_F64] = 8,
 };
 
 /* ggml's tensor types by number; d is DT_N where they are not supported. */
@@ -25,16 +33,36 @@ static const struct {
     const char *name;
     enum dtype d;
 } ggml_types[] = {
-    { "F32", DT_F32 }, { "F16", DT_F16 }, { "Q4_0", DT_Q4_0 },
-    { "Q4_1", DT_Q4_1 }, { "Q4_2", DT_N }, { "Q4_3", DT_N },
-    { "Q5_0", DT_Q5_0 }, { "Q5_1", DT_Q5_1 }, { "Q8_0", DT_Q8_0 },
-    { "Q8_1", DT_N }, { "Q2_K", DT_Q2_K }, { "Q3_K", DT_Q3_K },
-    { "Q4_K", DT_Q4_K }, { "Q5_K", DT_Q5_K }, { "Q6_K", DT_Q6_K },
-    { "Q8_K", DT_N }, { "IQ2_XXS", DT_N }, { "IQ2_XS", DT_N },
-    { "IQ3_XXS", DT_N }, { "IQ1_S", DT_N }, { "IQ4_NL", DT_IQ4_NL },
-    { "IQ3_S", DT_N }, { "IQ2_S", DT_N }, { "IQ4_XS", DT_IQ4_XS },
-    { "I8", DT_N }, { "I16", DT_N },
-    { "I32", DT_N }, { "I64", DT_N }, { "F64", DT_N }, { "IQ1_M", DT_N },
+    { "F32", DT_F32 },
+    { "F16", DT_F16 },
+    { "Q4_0", DT_Q4_0 },
+    { "Q4_1", DT_Q4_1 },
+    { "Q4_2", DT_N },
+    { "Q4_3", DT_N },
+    { "Q5_0", DT_Q5_0 },
+    { "Q5_1", DT_Q5_1 },
+    { "Q8_0", DT_Q8_0 },
+    { "Q8_1", DT_N },
+    { "Q2_K", DT_Q2_K },
+    { "Q3_K", DT_Q3_K },
+    { "Q4_K", DT_Q4_K },
+    { "Q5_K", DT_Q5_K },
+    { "Q6_K", DT_Q6_K },
+    { "Q8_K", DT_N },
+    { "IQ2_XXS", DT_N },
+    { "IQ2_XS", DT_N },
+    { "IQ3_XXS", DT_N },
+    { "IQ1_S", DT_N },
+    { "IQ4_NL", DT_IQ4_NL },
+    { "IQ3_S", DT_N },
+    { "IQ2_S", DT_N },
+    { "IQ4_XS", DT_IQ4_XS },
+    { "I8", DT_N },
+    { "I16", DT_N },
+    { "I32", DT_N },
+    { "I64", DT_N },
+    { "F64", DT_N },
+    { "IQ1_M", DT_N },
     { "BF16", DT_BF16 },
 };
 
@@ -124,8 +152,10 @@ get_array(struct cur *c, struct gguf_kv *v)
     v->n = (size_t)n;
     if (type == GGUF_STR) {
         if (n > (c->n - c->at) / 8)
-            return err_at(c->e, at, "array of %llu strings, but %zu bytes are "
-                "left", (unsigned long long)n, c->n - c->at);
+            return err_at(c->e, at,
+                "array of %llu strings, but %zu bytes are "
+                "left",
+                (unsigned long long)n, c->n - c->at);
         for (uint64_t i = 0; i < n; i++)
             if (get_str(c, "a string of an array", &s, &bytes) < 0)
                 return -1;
@@ -133,8 +163,10 @@ get_array(struct cur *c, struct gguf_kv *v)
     }
     if (size_mul((size_t)n, type_size[type], &bytes) < 0 ||
         bytes > c->n - c->at)
-        return err_at(c->e, at, "array of %llu elements, but %zu bytes are "
-            "left", (unsigned long long)n, c->n - c->at);
+        return err_at(c->e, at,
+            "array of %llu elements, but %zu bytes are "
+            "left",
+            (unsigned long long)n, c->n - c->at);
     c->at += bytes;
     return type == GGUF_BOOL ? check_bools(c, v->value, v->n) : 0;
 }
@@ -202,13 +234,17 @@ get_shape(struct cur *c, struct gguf_tensor *t, const char *name)
         return err_at(c->e, at, "tensor %s: type %llu is unknown", name,
             (unsigned long long)v);
     if (ggml_types[v].d == DT_N)
-        return err_at(c->e, at, "tensor %s: type %s is not supported (F32, "
+        return err_at(c->e, at,
+            "tensor %s: type %s is not supported (F32, "
             "F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q2_K to Q6_K, IQ4_NL, "
-            "IQ4_XS)", name, ggml_types[v].name);
+            "IQ4_XS)",
+            name, ggml_types[v].name);
     t->dtype = ggml_types[v].d;
     if (dtype_bytes(t->dtype, t->shape[t->ndim - 1], &row) < 0)
-        return err_at(c->e, at, "tensor %s: rows of %zu are no whole blocks "
-            "of %s", name, t->shape[t->ndim - 1], dtype_name(t->dtype));
+        return err_at(c->e, at,
+            "tensor %s: rows of %zu are no whole blocks "
+            "of %s",
+            name, t->shape[t->ndim - 1], dtype_name(t->dtype));
     if (size_mul(row, t->n / t->shape[t->ndim - 1], &t->nbytes) < 0)
         return err_at(c->e, at, "tensor %s: shape overflows", name);
     return 0;
@@ -227,8 +263,10 @@ get_alignment(struct cur *c)
         return err_at(c->e, v->at, "general.alignment is no 32-bit number");
     a = le_get(v->value, 4);
     if (a == 0 || a > ALIGN_MAX || (a & (a - 1)) != 0)
-        return err_at(c->e, v->at, "general.alignment: %llu is no power of two "
-            "up to %d", (unsigned long long)a, ALIGN_MAX);
+        return err_at(c->e, v->at,
+            "general.alignment: %llu is no power of two "
+            "up to %d",
+            (unsigned long long)a, ALIGN_MAX);
     c->g->align = (size_t)a;
     return 0;
 }
@@ -253,7 +291,7 @@ place(struct cur *c)
 
     if (round_up(c->at, g->align, &begin) < 0 || (begin > c->n && g->nt > 0))
         return err_at(c->e, c->at, "file ends before the data");
-    if (begin > c->n)                       /* no data, and no padding */
+    if (begin > c->n) /* no data, and no padding */
         return 0;
     end = begin;
     for (size_t i = 0; i < g->nt; i++) {
@@ -263,8 +301,10 @@ place(struct cur *c)
             return err_at(c->e, begin, "tensor %s: data at %zu, not at %zu",
                 t->name, t->at, next);
         if (t->nbytes > c->n - begin || next > c->n - begin - t->nbytes)
-            return err_at(c->e, c->n, "file ends inside the data of tensor %s "
-                "(%zu bytes at %zu)", t->name, t->nbytes, next);
+            return err_at(c->e, c->n,
+                "file ends inside the data of tensor %s "
+                "(%zu bytes at %zu)",
+                t->name, t->nbytes, next);
         end = begin + next + t->nbytes;
         t->at = begin + next;
         t->data = c->p + t->at;
@@ -366,8 +406,7 @@ parse(struct cur *c, size_t **off, int tensors)
 }
 
 static int
-parse_file(struct gguf *g, const void *p, size_t n, int tensors,
-    struct err *e)
+parse_file(struct gguf *g, const void *p, size_t n, int tensors, struct err *e)
 {
     struct cur c = { p, n, 0, g, e };
     size_t *off = NULL;
@@ -433,23 +472,19 @@ gguf_int(const struct gguf_kv *a, size_t i)
     const uint64_t v = le_get(a->value + i * size, size);
 
     switch (a->elem) {
-    case GGUF_I8:
-        return (int8_t)v;
-    case GGUF_I16:
-        return (int16_t)v;
-    case GGUF_I32:
-        return (int32_t)v;
-    case GGUF_U64:      /* beyond the range of any size: as if negative */
-    default:
-        return (int64_t)v;
+    case GGUF_I8: return (int8_t)v;
+    case GGUF_I16: return (int16_t)v;
+    case GGUF_I32: return (int32_t)v;
+    case GGUF_U64: /* beyond the range of any size: as if negative */
+    default: return (int64_t)v;
     }
 }
 
 float
 gguf_f32(const struct gguf_kv *a, size_t i)
 {
-    const uint32_t v = (uint32_t)le_get(a->value + i * sizeof(float),
-        sizeof(float));
+    const uint32_t v =
+        (uint32_t)le_get(a->value + i * sizeof(float), sizeof(float));
     float f;
 
     memcpy(&f, &v, sizeof f);
@@ -509,8 +544,8 @@ gguf_real(const struct gguf *g, const char *key, double lo, double hi,
         return err_set(e, EX_INPUT, "%s: is no real number", key);
     }
     if (!(k >= lo && k <= hi))
-        return err_set(e, EX_INPUT, "%s: %g is outside %g to %g", key, k,
-            lo, hi);
+        return err_set(e, EX_INPUT, "%s: %g is outside %g to %g", key, k, lo,
+            hi);
     *r = k;
     return 1;
 }

@@ -17,48 +17,60 @@
 #include <stdint.h>
 
 #define GGUF_DIMS_MAX 4
-#define GGUF_NAME_MAX 63            /* bytes of a tensor's name */
+#define GGUF_NAME_MAX 63 /* bytes of a tensor's name */
 #define GGUF_KEY_MAX 65535
 
-enum gguf_type { GGUF_U8, GGUF_I8, GGUF_U16, GGUF_I16, GGUF_U32, GGUF_I32,
-    GGUF_F32, GGUF_BOOL, GGUF_STR, GGUF_ARRAY, GGUF_U64, GGUF_I64, GGUF_F64,
-    GGUF_TYPES };
+enum gguf_type {
+    GGUF_U8,
+    GGUF_I8,
+    GGUF_U16,
+    GGUF_I16,
+    GGUF_U32,
+    GGUF_I32,
+    GGUF_F32,
+    GGUF_BOOL,
+    GGUF_STR,
+    GGUF_ARRAY,
+    GGUF_U64,
+    GGUF_I64,
+    GGUF_F64,
+    GGUF_TYPES
+};
 
 /* One metadata entry; value points into the file: the bytes of a number, the
  * text of a string (n bytes, no NUL), or the n elements of an array. */
 struct gguf_kv {
-    const char *key;        /* owned by the struct gguf */
-    enum gguf_type type;    /* GGUF_ARRAY for arrays */
-    enum gguf_type elem;    /* of an array, else = type */
-    size_t n;               /* elements of an array, bytes of a string, or 1 */
+    const char *key;     /* owned by the struct gguf */
+    enum gguf_type type; /* GGUF_ARRAY for arrays */
+    enum gguf_type elem; /* of an array, else = type */
+    size_t n;            /* elements of an array, bytes of a string, or 1 */
     const unsigned char *value;
-    size_t at;              /* offset in the file, of the value */
+    size_t at; /* offset in the file, of the value */
 };
 
 struct gguf_tensor {
-    const char *name;       /* owned by the struct gguf */
+    const char *name; /* owned by the struct gguf */
     enum dtype dtype;
     int ndim;
-    size_t shape[GGUF_DIMS_MAX];    /* slowest first, as in y = x W^T */
+    size_t shape[GGUF_DIMS_MAX]; /* slowest first, as in y = x W^T */
     size_t n, nbytes;
-    size_t at;              /* offset in the file, of the data */
+    size_t at; /* offset in the file, of the data */
     const unsigned char *data;
 };
 
 struct gguf {
     struct gguf_kv *kv;
-    struct gguf_tensor *t;  /* in file order */
+    struct gguf_tensor *t; /* in file order */
     size_t nkv, nt;
     size_t align;
-    struct buf mem;         /* keys and names */
+    struct buf mem; /* keys and names */
 };
 
 /* Parse n bytes at p, which stay the caller's and must outlive *g.  Errors
  * are "offset N: why".  *g is overwritten; nothing to release on failure. */
 int gguf_parse(struct gguf *g, const void *p, size_t n, struct err *e);
 /* The metadata alone, whatever tensors follow: for a tokenizer. */
-int gguf_parse_metadata(struct gguf *g, const void *p, size_t n,
-    struct err *e);
+int gguf_parse_metadata(struct gguf *g, const void *p, size_t n, struct err *e);
 void gguf_release(struct gguf *g);
 
 const struct gguf_kv *gguf_kv(const struct gguf *g, const char *key);

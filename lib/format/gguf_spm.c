@@ -10,12 +10,12 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define LONGEST 512             /* bytes of a token that merges give */
+#define LONGEST 512 /* bytes of a token that merges give */
 #define NONE UINT32_MAX
 
 struct spm {
     const struct spm_token *tok;
-    uint32_t *slot;             /* token + 1 by hash of its text; 0: empty */
+    uint32_t *slot; /* token + 1 by hash of its text; 0: empty */
     size_t mask;
 };
 
@@ -72,11 +72,11 @@ made_of(const struct spm *v, const char *p, size_t n)
 static size_t
 derive(const struct spm *v, const struct spm_token *t)
 {
-    const struct spm_token *pair[LONGEST];  /* of parts i and i + 1 */
-    size_t from[LONGEST + 1], m = 0;        /* part i begins at from[i] */
+    const struct spm_token *pair[LONGEST]; /* of parts i and i + 1 */
+    size_t from[LONGEST + 1], m = 0;       /* part i begins at from[i] */
 
-    for (size_t at = 0; at < t->n; at += utf8_len((const unsigned char *)t->p +
-        at, t->n - at))
+    for (size_t at = 0; at < t->n;
+         at += utf8_len((const unsigned char *)t->p + at, t->n - at))
         from[m++] = at;
     from[m] = t->n;
     for (size_t i = 0; i + 1 < m; i++)
@@ -98,8 +98,8 @@ derive(const struct spm *v, const struct spm_token *t)
             pair[best - 1] = made_of(v, t->p + from[best - 1],
                 from[best + 1] - from[best - 1]);
         if (best + 1 < m)
-            pair[best] = made_of(v, t->p + from[best],
-                from[best + 2] - from[best]);
+            pair[best] =
+                made_of(v, t->p + from[best], from[best + 2] - from[best]);
     }
     return 0;
 }
@@ -142,8 +142,10 @@ check_made(const struct spm *v, const struct made *m, size_t n, struct err *e)
 
         if (find(v, t->p, m[i].cut) == NONE ||
             find(v, t->p + m[i].cut, t->n - m[i].cut) == NONE)
-            return err_set(e, EX_INPUT, "tokenizer.ggml.tokens: token %zu "
-                "holds a character that is no token", (size_t)(t - v->tok));
+            return err_set(e, EX_INPUT,
+                "tokenizer.ggml.tokens: token %zu "
+                "holds a character that is no token",
+                (size_t)(t - v->tok));
     }
     return 0;
 }
@@ -165,16 +167,15 @@ find_ties(struct made *m, size_t n)
         } else if (k > i + 1) {
             if (!ties)
                 ties = json_array();
-            json_array_append_new(ties, json_pack("[I,I]", (json_int_t)i,
-                (json_int_t)(k - i)));
+            json_array_append_new(ties,
+                json_pack("[I,I]", (json_int_t)i, (json_int_t)(k - i)));
         }
     }
     return ties;
 }
 
 json_t *
-spm_merges(const struct spm_token *tok, size_t n, json_t **ties,
-    struct err *e)
+spm_merges(const struct spm_token *tok, size_t n, json_t **ties, struct err *e)
 {
     struct spm v = { .tok = tok };
     struct made *m = xreallocarray(NULL, n + 1, sizeof *m);
@@ -184,12 +185,13 @@ spm_merges(const struct spm_token *tok, size_t n, json_t **ties,
     index_tokens(&v, n);
     for (size_t i = 0; i < n; i++) {
         m[k].t = &tok[i];
-        m[k].cut = tok[i].made && tok[i].n <= LONGEST ?
-            derive(&v, &tok[i]) : 0;
+        m[k].cut = tok[i].made && tok[i].n <= LONGEST ? derive(&v, &tok[i]) : 0;
         k += m[k].cut > 0;
         if (tok[i].made && tok[i].n > LONGEST) {
-            err_set(e, EX_INPUT, "tokenizer.ggml.tokens: token %zu has more "
-                "than %d bytes", i, LONGEST);
+            err_set(e, EX_INPUT,
+                "tokenizer.ggml.tokens: token %zu has more "
+                "than %d bytes",
+                i, LONGEST);
             goto done;
         }
     }
@@ -199,9 +201,9 @@ spm_merges(const struct spm_token *tok, size_t n, json_t **ties,
     *ties = find_ties(m, k);
     j = json_array();
     for (size_t i = 0; i < k; i++)
-        json_array_append_new(j, json_pack("[o,o]",
-            json_stringn(m[i].t->p, m[i].cut),
-            json_stringn(m[i].t->p + m[i].cut, m[i].t->n - m[i].cut)));
+        json_array_append_new(j,
+            json_pack("[o,o]", json_stringn(m[i].t->p, m[i].cut),
+                json_stringn(m[i].t->p + m[i].cut, m[i].t->n - m[i].cut)));
 done:
     free(v.slot);
     free(m);

@@ -13,11 +13,11 @@
 #include <stddef.h>
 
 struct spm_token {
-    const char *p;      /* n bytes of UTF-8, n > 0 */
+    const char *p; /* n bytes of UTF-8, n > 0 */
     size_t n;
-    double score;       /* not NaN */
-    int used;           /* is a symbol of the model at all */
-    int made;           /* merges may give it */
+    double score; /* not NaN */
+    int used;     /* is a symbol of the model at all */
+    int made;     /* merges may give it */
 };
 
 /*

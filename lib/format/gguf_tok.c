@@ -20,47 +20,49 @@ struct str {
 /* What is read of the file: the tokens, sorted too, and their kinds. */
 struct vocab {
     const struct gguf *g;
-    struct str *tok;        /* [n] by id */
-    struct str *sorted;     /* [n] those that a merge can name */
+    struct str *tok;    /* [n] by id */
+    struct str *sorted; /* [n] those that a merge can name */
     size_t n, nsorted;
-    int chars;              /* symbols are characters, not bytes */
-    const struct pre *pre;  /* NULL: they are */
+    int chars;             /* symbols are characters, not bytes */
+    const struct pre *pre; /* NULL: they are */
     const struct gguf_kv *kind, *merges, *score;
 };
 
-#define MARK "\xe2\x96\x81"  /* of a space, where symbols are characters */
+#define MARK "\xe2\x96\x81" /* of a space, where symbols are characters */
 #define MARKS MARK MARK MARK MARK MARK MARK MARK MARK
 static const char marks[] = MARKS MARKS MARKS MARKS MARKS MARKS MARKS MARKS;
 
 /* The pre-tokenizers of byte-level BPE, by the names of tokenizer.ggml.pre,
  * between spaces.  Names that llama.cpp gives one pattern stand together. */
 static const struct pre {
-    const char *regex;      /* NULL: GPT-2's */
-    int digits;             /* ... on what is between digits, each cut out */
-    int nfc;                /* the family normalizes, which a GGUF does not
+    const char *regex; /* NULL: GPT-2's */
+    int digits;        /* ... on what is between digits, each cut out */
+    int nfc;           /* the family normalizes, which a GGUF does not
                              * say and llama.cpp does not do */
-    int whole;              /* a piece that is a token needs no merges */
-    int bos;                /* BOS is put before a text unless the file says
+    int whole;         /* a piece that is a token needs no merges */
+    int bos;           /* BOS is put before a text unless the file says
                              * otherwise */
     const char *names;
-} pres[] = {
-    { NULL, 0, 0, 0, 0, " gpt-2 phi-2 jais trillion granite-docling gigachat "
-        "a.x-4.0 mellum exaone4 " },
-    { NULL, 0, 1, 0, 0, " mpt olmo " },                     /* GPT-NeoX's */
-    { NULL, 1, 0, 0, 0, " smollm starcoder refact codeshell exaone minerva-7b "
+} pres[] = { { NULL, 0, 0, 0, 0,
+                 " gpt-2 phi-2 jais trillion granite-docling gigachat "
+                 "a.x-4.0 mellum exaone4 " },
+    { NULL, 0, 1, 0, 0, " mpt olmo " }, /* GPT-NeoX's */
+    { NULL, 1, 0, 0, 0,
+        " smollm starcoder refact codeshell exaone minerva-7b "
         "mellum2 " },
     { NULL, 1, 1, 0, 0, " command-r " },
-    { RX_LLAMA3, 0, 0, 1, 1, " llama-bpe llama3 llama-v3 falcon3 falcon-h1 "
+    { RX_LLAMA3, 0, 0, 1, 1,
+        " llama-bpe llama3 llama-v3 falcon3 falcon-h1 "
         "pixtral midm-2.0 lfm2 " },
     { RX_LLAMA3, 0, 0, 0, 0, " dbrx smaug-bpe chatglm-bpe " },
     { RX_LLAMA3, 0, 0, 1, 0, " glm4 glm5 " },
     { RX_QWEN2, 0, 1, 0, 0, " qwen2 " },
-    { RX_QWEN2, 0, 0, 0, 0, " deepseek-r1-qwen stablelm2 hunyuan megrez kormo "
+    { RX_QWEN2, 0, 0, 0, 0,
+        " deepseek-r1-qwen stablelm2 hunyuan megrez kormo "
         "solar-open grok-2 " },
     { RX_QWEN35, 0, 1, 0, 0, " qwen35 " },
     { RX_TEKKEN, 0, 0, 1, 1, " tekken " },
-    { RX_O200K, 0, 0, 0, 0, " gpt-4o llama4 kanana2 talkie minimax-m2 " }
-};
+    { RX_O200K, 0, 0, 0, 0, " gpt-4o llama4 kanana2 talkie minimax-m2 " } };
 
 static int
 by_text(const void *a, const void *b)
@@ -79,14 +81,13 @@ kind_of(const struct vocab *v, size_t id)
 }
 
 static const struct gguf_kv *
-array(const struct gguf *g, const char *key, enum gguf_type elem,
-    struct err *e)
+array(const struct gguf *g, const char *key, enum gguf_type elem, struct err *e)
 {
     const struct gguf_kv *a = gguf_kv(g, key);
 
     if (!a || a->type != GGUF_ARRAY || a->elem != elem) {
-        err_set(e, EX_INPUT, "%s: %s", key, a ? "is no such list" :
-            "is missing");
+        err_set(e, EX_INPUT, "%s: %s", key,
+            a ? "is no such list" : "is missing");
         return NULL;
     }
     return a;
@@ -99,10 +100,14 @@ read_lists(struct vocab *v, const struct gguf *g, size_t n, struct err *e)
     v->g = g;
     v->chars = !gguf_is(g, "tokenizer.ggml.model", "gpt2");
     v->kind = gguf_kv(g, "tokenizer.ggml.token_type");
-    if ((v->chars && !v->kind) || (v->kind && (v->kind->type != GGUF_ARRAY ||
-        v->kind->elem != GGUF_I32 || v->kind->n != n)))
-        return err_set(e, EX_INPUT, "tokenizer.ggml.token_type: is no list "
-            "of %zu kinds", n);
+    if ((v->chars && !v->kind) ||
+        (v->kind &&
+            (v->kind->type != GGUF_ARRAY || v->kind->elem != GGUF_I32 ||
+                v->kind->n != n)))
+        return err_set(e, EX_INPUT,
+            "tokenizer.ggml.token_type: is no list "
+            "of %zu kinds",
+            n);
     if (!gguf_is(g, "tokenizer.ggml.model", "llama")) {
         v->merges = array(g, "tokenizer.ggml.merges", GGUF_STR, e);
         return v->merges ? 0 : -1;
@@ -110,8 +115,11 @@ read_lists(struct vocab *v, const struct gguf *g, size_t n, struct err *e)
     v->score = array(g, "tokenizer.ggml.scores", GGUF_F32, e);
     if (!v->score)
         return -1;
-    return v->score->n == n ? 0 : err_set(e, EX_INPUT,
-        "tokenizer.ggml.scores: has %zu numbers, not %zu", v->score->n, n);
+    return v->score->n == n
+        ? 0
+        : err_set(e, EX_INPUT,
+              "tokenizer.ggml.scores: has %zu numbers, not %zu", v->score->n,
+              n);
 }
 
 static int
@@ -154,20 +162,26 @@ read_vocab(struct vocab *v, const struct gguf *g, struct err *e)
         const int k = kind_of(v, i);
 
         if (k < NORMAL || k > BYTE)
-            return err_set(e, EX_INPUT, "tokenizer.ggml.token_type: token "
-                "%zu is of kind %d", i, k);
+            return err_set(e, EX_INPUT,
+                "tokenizer.ggml.token_type: token "
+                "%zu is of kind %d",
+                i, k);
         if (!utf8_text(v->tok[i].p, v->tok[i].n) || v->tok[i].n == 0)
-            return err_set(e, EX_INPUT, "tokenizer.ggml.tokens: token %zu "
-                "is no text", i);
+            return err_set(e, EX_INPUT,
+                "tokenizer.ggml.tokens: token %zu "
+                "is no text",
+                i);
         if (k != UNUSED)
             v->sorted[v->nsorted++] = v->tok[i];
     }
     qsort(v->sorted, v->nsorted, sizeof *v->sorted, by_text);
     for (size_t i = 1; i < v->nsorted; i++)
         if (by_text(&v->sorted[i - 1], &v->sorted[i]) == 0)
-            return err_set(e, EX_INPUT, "tokenizer.ggml.tokens: \"%.*s\" is "
-                "there twice", (int)(v->sorted[i].n < 80 ? v->sorted[i].n :
-                80), v->sorted[i].p);
+            return err_set(e, EX_INPUT,
+                "tokenizer.ggml.tokens: \"%.*s\" is "
+                "there twice",
+                (int)(v->sorted[i].n < 80 ? v->sorted[i].n : 80),
+                v->sorted[i].p);
     if (v->score)
         mark_runs(v);
     return 0;
@@ -222,10 +236,11 @@ added_json(const struct vocab *v)
         const int k = kind_of(v, i);
 
         if (k == CONTROL || k == USER || k == UNKNOWN)
-            json_array_append_new(j, json_pack(
-                "{s:I, s:o, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)i,
-                "content", text(v->tok[i]), "single_word", 0, "lstrip", 0,
-                "rstrip", 0, "normalized", 0, "special", k != USER));
+            json_array_append_new(j,
+                json_pack("{s:I, s:o, s:b, s:b, s:b, s:b, s:b}", "id",
+                    (json_int_t)i, "content", text(v->tok[i]), "single_word", 0,
+                    "lstrip", 0, "rstrip", 0, "normalized", 0, "special",
+                    k != USER));
     }
     return j;
 }
@@ -251,13 +266,16 @@ merges_json(const struct vocab *v, struct err *e)
             buf_add(&both, m.p, na);
             buf_add(&both, b, nb);
             if (has(v, m.p, na) && has(v, b, nb) && has(v, both.p, both.n)) {
-                json_array_append_new(j, json_pack("[o,o]",
-                    json_stringn(m.p, na), json_stringn(b, nb)));
+                json_array_append_new(j,
+                    json_pack("[o,o]", json_stringn(m.p, na),
+                        json_stringn(b, nb)));
                 continue;
             }
         }
-        err_set(e, EX_INPUT, "tokenizer.ggml.merges: number %zu does not "
-            "join two tokens to a third", i);
+        err_set(e, EX_INPUT,
+            "tokenizer.ggml.merges: number %zu does not "
+            "join two tokens to a third",
+            i);
         json_decref(j);
         j = NULL;
         break;
@@ -296,8 +314,8 @@ scores_json(const struct vocab *v, json_t **ties, struct err *e)
         t->n = v->tok[i].n;
         t->score = v->tok[i].p == marks ? INFINITY : gguf_f32(v->score, i);
         t->used = k != UNUSED;
-        t->made = !holds(v->tok[i], " ") && (k == NORMAL ||
-            (k == USER && holds(v->tok[i], MARK)));
+        t->made = !holds(v->tok[i], " ") &&
+            (k == NORMAL || (k == USER && holds(v->tok[i], MARK)));
         if (isnan(t->score)) {
             err_set(e, EX_INPUT, "tokenizer.ggml.scores: number %zu is none",
                 i);
@@ -376,8 +394,8 @@ special(const struct vocab *v, const char *key, size_t *id, struct str *s,
     if (r > 0 && v->n == 0)
         return err_set(e, EX_INPUT, "%s: there are no tokens", key);
     for (size_t i = 0; r == 0 && v->score && i < 3 && i < v->n; i++)
-        if (strcmp(key, usual[i]) == 0 && (kind_of(v, i) == CONTROL ||
-            kind_of(v, i) == UNKNOWN)) {
+        if (strcmp(key, usual[i]) == 0 &&
+            (kind_of(v, i) == CONTROL || kind_of(v, i) == UNKNOWN)) {
             *id = i;
             r = 1;
         }
@@ -389,15 +407,16 @@ special(const struct vocab *v, const char *key, size_t *id, struct str *s,
 static void
 special_add(json_t *a, struct str s, int type)
 {
-    json_array_append_new(a, json_pack("{s:{s:o, s:i}}", "SpecialToken", "id",
-        text(s), "type_id", type));
+    json_array_append_new(a,
+        json_pack("{s:{s:o, s:i}}", "SpecialToken", "id", text(s), "type_id",
+            type));
 }
 
 static void
 sequence_add(json_t *a, const char *id, int type)
 {
-    json_array_append_new(a, json_pack("{s:{s:s, s:i}}", "Sequence", "id",
-        id, "type_id", type));
+    json_array_append_new(a,
+        json_pack("{s:{s:s, s:i}}", "Sequence", "id", id, "type_id", type));
 }
 
 static json_t *
@@ -419,10 +438,10 @@ post_json(const struct vocab *v, struct err *e)
     if (gguf_bool(v->g, "tokenizer.ggml.add_bos_token", &bos, e) < 0 ||
         gguf_bool(v->g, "tokenizer.ggml.add_eos_token", &eos, e) < 0)
         return NULL;
-    if ((bos && special(v, "tokenizer.ggml.bos_token_id", &ib, &sb, e) <= 0)
-        || (eos && special(v, "tokenizer.ggml.eos_token_id", &ie, &se,
-        e) <= 0)) {
-        err_set(e, EX_INPUT, "tokenizer.ggml.add_bos_token or "
+    if ((bos && special(v, "tokenizer.ggml.bos_token_id", &ib, &sb, e) <= 0) ||
+        (eos && special(v, "tokenizer.ggml.eos_token_id", &ie, &se, e) <= 0)) {
+        err_set(e, EX_INPUT,
+            "tokenizer.ggml.add_bos_token or "
             "add_eos_token: the token's id is missing or wrong");
         return NULL;
     }
@@ -431,7 +450,7 @@ post_json(const struct vocab *v, struct err *e)
     single = json_array();
     pair = json_array();
     tokens = json_object();
-    for (int k = 0; k < 3; k++) {           /* single; pair: A, then B */
+    for (int k = 0; k < 3; k++) { /* single; pair: A, then B */
         json_t *a = k == 0 ? single : pair;
 
         if (bos)
@@ -454,18 +473,21 @@ check_kind(const struct gguf *g, int *prefix, struct err *e)
 {
     static const char *const off[] = {
         "tokenizer.ggml.remove_extra_whitespaces",
-        "tokenizer.ggml.treat_whitespace_as_suffix" };
+        "tokenizer.ggml.treat_whitespace_as_suffix"
+    };
     const int bytes = gguf_is(g, "tokenizer.ggml.model", "gpt2");
 
     *prefix = gguf_is(g, "tokenizer.ggml.model", "llama");
     if (!*prefix && !bytes && !gguf_is(g, "tokenizer.ggml.model", "gemma4"))
-        return err_set(e, EX_INPUT, "tokenizer.ggml.model: only \"gpt2\" "
+        return err_set(e, EX_INPUT,
+            "tokenizer.ggml.model: only \"gpt2\" "
             "(byte-level BPE), \"llama\" (SentencePiece) and \"gemma4\" are "
             "supported");
     if (gguf_bool(g, "tokenizer.ggml.add_space_prefix", prefix, e) < 0)
         return -1;
     if (*prefix && bytes)
-        return err_set(e, EX_INPUT, "tokenizer.ggml.add_space_prefix: is not "
+        return err_set(e, EX_INPUT,
+            "tokenizer.ggml.add_space_prefix: is not "
             "supported");
     for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
         int on = 0;
@@ -476,7 +498,8 @@ check_kind(const struct gguf *g, int *prefix, struct err *e)
             return err_set(e, EX_INPUT, "%s: is not supported", off[i]);
     }
     if (gguf_kv(g, "tokenizer.ggml.precompiled_charsmap"))
-        return err_set(e, EX_INPUT, "tokenizer.ggml.precompiled_charsmap: is "
+        return err_set(e, EX_INPUT,
+            "tokenizer.ggml.precompiled_charsmap: is "
             "not supported");
     return 0;
 }
@@ -493,21 +516,21 @@ static json_t *
 char_normalizer(int prefix)
 {
     return prefix ? json_pack("{s:s, s:[{s:s, s:s}, o]}", "type", "Sequence",
-        "normalizers", "type", "Prepend", "prepend", MARK, replace(" ",
-        MARK)) : replace(" ", MARK);
+                        "normalizers", "type", "Prepend", "prepend", MARK,
+                        replace(" ", MARK))
+                  : replace(" ", MARK);
 }
 
 static json_t *
 char_decoder(int prefix)
 {
     json_t *j = json_pack("{s:s, s:[o, {s:s}, {s:s}]}", "type", "Sequence",
-        "decoders", replace(MARK, " "), "type", "ByteFallback", "type",
-        "Fuse");
+        "decoders", replace(MARK, " "), "type", "ByteFallback", "type", "Fuse");
 
     if (prefix)
-        json_array_append_new(json_object_get(j, "decoders"), json_pack(
-            "{s:s, s:s, s:i, s:i}", "type", "Strip", "content", " ", "start",
-            1, "stop", 0));
+        json_array_append_new(json_object_get(j, "decoders"),
+            json_pack("{s:s, s:s, s:i, s:i}", "type", "Strip", "content", " ",
+                "start", 1, "stop", 0));
     return j;
 }
 
@@ -540,23 +563,24 @@ gguf_tokenizer_json(const struct gguf *g, struct err *e)
 
     if (check_kind(g, &prefix, e) < 0 || read_vocab(&v, g, e) < 0 ||
         (!v.chars && (v.pre = find_pre(g, e)) == NULL) ||
-        (post = post_json(&v, e)) == NULL ||
-        unknown(&v, &bytes, &unk, e) < 0 ||
-        (merges = v.score ? scores_json(&v, &ties, e) :
-        merges_json(&v, e)) == NULL)
+        (post = post_json(&v, e)) == NULL || unknown(&v, &bytes, &unk, e) < 0 ||
+        (merges = v.score ? scores_json(&v, &ties, e) : merges_json(&v, e)) ==
+            NULL)
         goto done;
-    norm = v.chars ? char_normalizer(prefix) : v.pre->nfc ?
-        json_pack("{s:s}", "type", "NFC") : json_null();
+    norm = v.chars   ? char_normalizer(prefix)
+        : v.pre->nfc ? json_pack("{s:s}", "type", "NFC")
+                     : json_null();
     pre = v.chars ? json_null() : pre_json(v.pre);
     decoder = v.chars ? char_decoder(prefix) : byte_level(1, 1);
     j = json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:O, s:o, s:{s:s, s:n, s:O,"
-        " s:n, s:n, s:b, s:b, s:b, s:o, s:O}}", "version", "1.0",
-        "truncation", "padding", "added_tokens", added_json(&v),
-        "normalizer", norm, "pre_tokenizer", pre, "post_processor", post,
-        "decoder", decoder, "model", "type", "BPE", "dropout",
-        "unk_token", unk, "continuing_subword_prefix", "end_of_word_suffix",
-        "fuse_unk", v.chars, "byte_fallback", bytes, "ignore_merges",
-        v.pre && v.pre->whole, "vocab", vocab_json(&v), "merges", merges);
+                  " s:n, s:n, s:b, s:b, s:b, s:o, s:O}}",
+        "version", "1.0", "truncation", "padding", "added_tokens",
+        added_json(&v), "normalizer", norm, "pre_tokenizer", pre,
+        "post_processor", post, "decoder", decoder, "model", "type", "BPE",
+        "dropout", "unk_token", unk, "continuing_subword_prefix",
+        "end_of_word_suffix", "fuse_unk", v.chars, "byte_fallback", bytes,
+        "ignore_merges", v.pre && v.pre->whole, "vocab", vocab_json(&v),
+        "merges", merges);
     if (ties)
         json_object_set(json_object_get(j, "model"), "retort_ties", ties);
 done:
@@ -582,8 +606,7 @@ add_specials(json_t *j, const struct gguf *g, int ids, struct err *e)
     struct vocab v = { 0 };
     int r = read_vocab(&v, g, e);
 
-    for (size_t i = 0; r == 0 && i < sizeof specials / sizeof *specials;
-        i++) {
+    for (size_t i = 0; r == 0 && i < sizeof specials / sizeof *specials; i++) {
         char name[32];
         struct str s;
         size_t id;
@@ -591,8 +614,8 @@ add_specials(json_t *j, const struct gguf *g, int ids, struct err *e)
 
         snprintf(name, sizeof name, "%s%s", specials[i][0], ids ? "_id" : "");
         if (k > 0)
-            json_object_set_new(j, name, ids ?
-                json_integer((json_int_t)id) : text(s));
+            json_object_set_new(j, name,
+                ids ? json_integer((json_int_t)id) : text(s));
         r = k < 0 ? -1 : 0;
     }
     release_vocab(&v);
@@ -640,8 +663,7 @@ gguf_tokenizer_config(const struct gguf *g, struct err *e)
     if (r >= 0 && (r = gguf_size(g, key, 1, (size_t)1 << 31, &len, e)) > 0)
         json_object_set_new(j, "model_max_length",
             json_integer((json_int_t)len));
-    if (r >= 0 && (r = gguf_str(g, "tokenizer.chat_template", &s, &n,
-        e)) > 0)
+    if (r >= 0 && (r = gguf_str(g, "tokenizer.chat_template", &s, &n, e)) > 0)
         json_object_set_new(j, "chat_template", json_stringn(s, n));
     if (r < 0) {
         json_decref(j);

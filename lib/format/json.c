@@ -25,8 +25,10 @@ check_depth(const char *s, size_t n, struct err *e)
             quoted = 1;
         } else if (s[i] == '{' || s[i] == '[') {
             if (++depth > JS_DEPTH)
-                return err_set(e, EX_INPUT, "offset %zu: nested deeper than "
-                    "%d", i, JS_DEPTH);
+                return err_set(e, EX_INPUT,
+                    "offset %zu: nested deeper than "
+                    "%d",
+                    i, JS_DEPTH);
         } else if (depth > 0 && (s[i] == '}' || s[i] == ']')) {
             depth--;
         }
@@ -110,8 +112,8 @@ dump(const json_t *j)
     static const size_t digits[] = { 6, 9, 12, 15, 17 };
 
     for (size_t i = 0;; i++) {
-        char *s = json_dumps(j, JSON_INDENT(2) | JSON_ENCODE_ANY |
-            JSON_REAL_PRECISION(digits[i]));
+        char *s = json_dumps(j,
+            JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits[i]));
         json_t *back;
         int same;
 
@@ -184,14 +186,18 @@ static int
 wrong(const json_t *j, const char *path, const char *need, struct err *e)
 {
     static const char *const name[] = {
-        [JSON_OBJECT] = "an object", [JSON_ARRAY] = "a list",
-        [JSON_STRING] = "a string", [JSON_INTEGER] = "a whole number",
-        [JSON_REAL] = "a real number", [JSON_TRUE] = "true",
-        [JSON_FALSE] = "false", [JSON_NULL] = "null",
+        [JSON_OBJECT] = "an object",
+        [JSON_ARRAY] = "a list",
+        [JSON_STRING] = "a string",
+        [JSON_INTEGER] = "a whole number",
+        [JSON_REAL] = "a real number",
+        [JSON_TRUE] = "true",
+        [JSON_FALSE] = "false",
+        [JSON_NULL] = "null",
     };
 
-    return err_set(e, EX_INPUT, "%s: is %s, not %s", path,
-        name[json_typeof(j)], need);
+    return err_set(e, EX_INPUT, "%s: is %s, not %s", path, name[json_typeof(j)],
+        need);
 }
 
 int
@@ -226,8 +232,8 @@ js_real(const json_t *j, const char *path, double lo, double hi, double *r,
         return wrong(v, path, "a number", e);
     k = json_number_value(v);
     if (!isfinite(k) || k < lo || k > hi)
-        return err_set(e, EX_INPUT, "%s: %g is outside %g to %g", path, k,
-            lo, hi);
+        return err_set(e, EX_INPUT, "%s: %g is outside %g to %g", path, k, lo,
+            hi);
     *r = k;
     return 1;
 }

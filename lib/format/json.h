@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JS_MAX ((size_t)256 << 20)      /* bytes of one file, by default */
-#define JS_DEPTH 64                     /* arrays and objects, nested */
+#define JS_MAX ((size_t)256 << 20) /* bytes of one file, by default */
+#define JS_DEPTH 64                /* arrays and objects, nested */
 
 /* Whole numbers beyond 64 bits become reals (transformers writes such).
  * Parse n bytes of text / a whole file of at most max bytes.  The value is
@@ -31,8 +31,8 @@ json_t *js_load(const char *path, size_t max, struct err *e);
  * has all of it.  Nothing is known yet of what is between the brackets.
  */
 struct js_part {
-    const char *path;           /* such as "model.vocab"; of 2 names at most */
-    char open;                  /* '{' or '[' */
+    const char *path; /* such as "model.vocab"; of 2 names at most */
+    char open;        /* '{' or '[' */
     const char *p;
     size_t n, count;
 };
@@ -46,7 +46,7 @@ json_t *js_parse_parts(const char *text, size_t n, struct js_part *part,
  */
 struct js_in {
     const char *p, *end;
-    char *text;                 /* of strings with escapes; malloc'd */
+    char *text; /* of strings with escapes; malloc'd */
     size_t used, size;
 };
 void js_in_begin(struct js_in *in, const struct js_part *part);
@@ -82,10 +82,10 @@ const json_t *js_get(const json_t *j, const char *path);
  * *e "path: why" when of another type or outside [lo,hi].  A size must be
  * written as a whole number; a real may be.
  */
-int js_size(const json_t *j, const char *path, size_t lo, size_t hi,
-    size_t *r, struct err *e);
-int js_real(const json_t *j, const char *path, double lo, double hi,
-    double *r, struct err *e);
+int js_size(const json_t *j, const char *path, size_t lo, size_t hi, size_t *r,
+    struct err *e);
+int js_real(const json_t *j, const char *path, double lo, double hi, double *r,
+    struct err *e);
 int js_bool(const json_t *j, const char *path, int *r, struct err *e);
 /* *r points into j. */
 int js_str(const json_t *j, const char *path, const char **r, struct err *e);

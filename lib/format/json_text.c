@@ -54,8 +54,7 @@ skip_value(const char *p, const char *end, size_t *count)
 /* What follows in the path of a part behind `under`, unless that is NULL, and
  * name[n], as they stand in the text: '.', '\0', or -1: it is not of them. */
 static int
-leads(const struct js_part *part, const char *under, const char *name,
-    size_t n)
+leads(const struct js_part *part, const char *under, const char *name, size_t n)
 {
     const size_t skip = under ? strlen(under) + 1 : 0;
     const char *at = part->path;
@@ -64,7 +63,9 @@ leads(const struct js_part *part, const char *under, const char *name,
         return -1;
     at += skip;
     return strlen(at) >= n && memcmp(at, name, n) == 0 &&
-        (at[n] == '.' || at[n] == '\0') ? at[n] : -1;
+            (at[n] == '.' || at[n] == '\0')
+        ? at[n]
+        : -1;
 }
 
 /* Find the parts in the object at p, which is member `under`, or the whole:
@@ -74,7 +75,7 @@ find(const char *p, const char *end, const char *under, struct js_part *part,
     size_t nparts)
 {
     for (p++; (p = skip_space(p, end)) < end && *p == '"';
-        p = skip_space(p, end) + 1) {
+         p = skip_space(p, end) + 1) {
         const char *const name = p + 1, *to = skip_string(p, end);
         const size_t n = to ? (size_t)(to - 1 - name) : 0;
         size_t count = 0;
@@ -84,8 +85,8 @@ find(const char *p, const char *end, const char *under, struct js_part *part,
             (p = skip_space(p + 1, end)) == end)
             return NULL;
         for (size_t i = 0; i < nparts; i++)
-            below |= !under && *p == '{' &&
-                leads(&part[i], under, name, n) == '.';
+            below |=
+                !under && *p == '{' && leads(&part[i], under, name, n) == '.';
         if (below) {
             char *const key = xasprintf("%.*s", (int)n, name);
 
@@ -99,7 +100,7 @@ find(const char *p, const char *end, const char *under, struct js_part *part,
         for (size_t i = 0; i < nparts; i++)
             if (leads(&part[i], under, name, n) == '\0') {
                 if (part[i].n > 0)
-                    return NULL;                /* twice */
+                    return NULL; /* twice */
                 if (*p != part[i].open)
                     continue;
                 part[i].p = p;
@@ -114,8 +115,8 @@ find(const char *p, const char *end, const char *under, struct js_part *part,
 }
 
 json_t *
-js_parse_parts(const char *text, size_t n, struct js_part *part,
-    size_t nparts, struct err *e)
+js_parse_parts(const char *text, size_t n, struct js_part *part, size_t nparts,
+    struct err *e)
 {
     const char *const end = text + n, *p = skip_space(text, end);
     struct buf rest = { 0 };
@@ -247,8 +248,9 @@ escaped_character(const char *p, const char *end, size_t *len)
         return -1;
     low = hex4(p + 7, end);
     *len = 11;
-    return low < 0xdc00 || low > 0xdfff ? -1 :
-        0x10000 + ((high - 0xd800) << 10 | (low - 0xdc00));
+    return low < 0xdc00 || low > 0xdfff
+        ? -1
+        : 0x10000 + ((high - 0xd800) << 10 | (low - 0xdc00));
 }
 
 size_t
@@ -262,8 +264,9 @@ js_escape(const char *p, const char *end, char *to, size_t *len)
     if (p == end)
         return 0;
     if (*p == 'u')
-        return (c = escaped_character(p, end, len)) < 0 ? 0 :
-            utf8_set(to, (uint32_t)c);
+        return (c = escaped_character(p, end, len)) < 0
+            ? 0
+            : utf8_set(to, (uint32_t)c);
     if (*p == '\0' || (at = strchr(from, *p)) == NULL)
         return 0;
     *to = mean[at - from];

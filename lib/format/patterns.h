@@ -13,25 +13,30 @@
 #define RX_OTHERS "| ?[^\\s\\p{L}\\p{N}]+"
 
 /* GPT-2, what ByteLevel(use_regex) does by itself. */
-#define RX_GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+" RX_OTHERS \
-    "|\\s+(?!\\S)|\\s+"
+#define RX_GPT2                                                             \
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+" RX_OTHERS "|\\s+(?!\\S)|" \
+    "\\s+"
 /* tiktoken's cl100k_base: Llama 3. */
-#define RX_LLAMA3 RX_SHORT "|" RX_BEFORE "\\p{L}+|\\p{N}{1,3}" RX_OTHERS \
-    "[\\r\\n]*" RX_TAIL
+#define RX_LLAMA3 \
+    RX_SHORT "|" RX_BEFORE "\\p{L}+|\\p{N}{1,3}" RX_OTHERS "[\\r\\n]*" RX_TAIL
 /* The same cuts, as tiktoken writes it. */
-#define RX_CL100K "'(?i:[sdmt]|ll|ve|re)|" RX_BEFORE "+\\p{L}+|\\p{N}{1,3}" \
-    RX_OTHERS "+[\\r\\n]*|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+"
+#define RX_CL100K                                                       \
+    "'(?i:[sdmt]|ll|ve|re)|" RX_BEFORE "+\\p{L}+|\\p{N}{1,3}" RX_OTHERS \
+    "+[\\r\\n]*|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+"
 /* Qwen 2: numbers digit by digit; 3.5: marks count as letters. */
-#define RX_QWEN2 RX_SHORT "|" RX_BEFORE "\\p{L}+|\\p{N}" RX_OTHERS \
-    "[\\r\\n]*" RX_TAIL
-#define RX_QWEN35 RX_SHORT "|" RX_BEFORE "[\\p{L}\\p{M}]+|\\p{N}" \
-    "| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*" RX_TAIL
+#define RX_QWEN2 \
+    RX_SHORT "|" RX_BEFORE "\\p{L}+|\\p{N}" RX_OTHERS "[\\r\\n]*" RX_TAIL
+#define RX_QWEN35                                   \
+    RX_SHORT "|" RX_BEFORE "[\\p{L}\\p{M}]+|\\p{N}" \
+             "| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*" RX_TAIL
 /* Mistral's Tekken: words by case. */
-#define RX_TEKKEN RX_BEFORE RX_UPPER "*" RX_LOWER "+|" RX_BEFORE RX_UPPER \
-    "+" RX_LOWER "*|\\p{N}" RX_OTHERS "[\\r\\n/]*" RX_TAIL
+#define RX_TEKKEN                                                        \
+    RX_BEFORE RX_UPPER "*" RX_LOWER "+|" RX_BEFORE RX_UPPER "+" RX_LOWER \
+                       "*|\\p{N}" RX_OTHERS "[\\r\\n/]*" RX_TAIL
 /* tiktoken's o200k_base, GPT-4o and Llama 4: that with 's and numbers of 3. */
-#define RX_O200K RX_BEFORE RX_UPPER "*" RX_LOWER "+" RX_SHORT "?|" RX_BEFORE \
-    RX_UPPER "+" RX_LOWER "*" RX_SHORT "?|\\p{N}{1,3}" RX_OTHERS \
-    "[\\r\\n/]*" RX_TAIL
+#define RX_O200K                                                           \
+    RX_BEFORE RX_UPPER "*" RX_LOWER "+" RX_SHORT "?|" RX_BEFORE RX_UPPER   \
+                       "+" RX_LOWER "*" RX_SHORT "?|\\p{N}{1,3}" RX_OTHERS \
+                       "[\\r\\n/]*" RX_TAIL
 
 #endif

@@ -24,21 +24,33 @@
 
 static const struct {
     const char *name;
-    unsigned block, bytes;      /* elements and bytes of one block */
+    unsigned block, bytes; /* elements and bytes of one block */
 } dtypes[DT_N] = {
-    [DT_BOOL] = { "BOOL", 1, 1 }, [DT_U8] = { "U8", 1, 1 },
-    [DT_I8] = { "I8", 1, 1 },     [DT_U16] = { "U16", 1, 2 },
-    [DT_I16] = { "I16", 1, 2 },   [DT_F16] = { "F16", 1, 2 },
-    [DT_BF16] = { "BF16", 1, 2 }, [DT_U32] = { "U32", 1, 4 },
-    [DT_I32] = { "I32", 1, 4 },   [DT_F32] = { "F32", 1, 4 },
-    [DT_U64] = { "U64", 1, 8 },   [DT_I64] = { "I64", 1, 8 },
+    [DT_BOOL] = { "BOOL", 1, 1 },
+    [DT_U8] = { "U8", 1, 1 },
+    [DT_I8] = { "I8", 1, 1 },
+    [DT_U16] = { "U16", 1, 2 },
+    [DT_I16] = { "I16", 1, 2 },
+    [DT_F16] = { "F16", 1, 2 },
+    [DT_BF16] = { "BF16", 1, 2 },
+    [DT_U32] = { "U32", 1, 4 },
+    [DT_I32] = { "I32", 1, 4 },
+    [DT_F32] = { "F32", 1, 4 },
+    [DT_U64] = { "U64", 1, 8 },
+    [DT_I64] = { "I64", 1, 8 },
     [DT_F64] = { "F64", 1, 8 },
-    [DT_Q8_0] = { "Q8_0", 32, 34 }, [DT_Q4_0] = { "Q4_0", 32, 18 },
-    [DT_Q4_1] = { "Q4_1", 32, 20 }, [DT_Q5_0] = { "Q5_0", 32, 22 },
-    [DT_Q5_1] = { "Q5_1", 32, 24 }, [DT_Q2_K] = { "Q2_K", 256, 84 },
-    [DT_Q3_K] = { "Q3_K", 256, 110 }, [DT_Q4_K] = { "Q4_K", 256, 144 },
-    [DT_Q5_K] = { "Q5_K", 256, 176 }, [DT_Q6_K] = { "Q6_K", 256, 210 },
-    [DT_IQ4_NL] = { "IQ4_NL", 32, 18 }, [DT_IQ4_XS] = { "IQ4_XS", 256, 136 },
+    [DT_Q8_0] = { "Q8_0", 32, 34 },
+    [DT_Q4_0] = { "Q4_0", 32, 18 },
+    [DT_Q4_1] = { "Q4_1", 32, 20 },
+    [DT_Q5_0] = { "Q5_0", 32, 22 },
+    [DT_Q5_1] = { "Q5_1", 32, 24 },
+    [DT_Q2_K] = { "Q2_K", 256, 84 },
+    [DT_Q3_K] = { "Q3_K", 256, 110 },
+    [DT_Q4_K] = { "Q4_K", 256, 144 },
+    [DT_Q5_K] = { "Q5_K", 256, 176 },
+    [DT_Q6_K] = { "Q6_K", 256, 210 },
+    [DT_IQ4_NL] = { "IQ4_NL", 32, 18 },
+    [DT_IQ4_XS] = { "IQ4_XS", 256, 136 },
 };
 
 const char *
@@ -72,8 +84,9 @@ struct cur {
 static void
 skip_space(struct cur *c)
 {
-    while (c->at < c->n && (c->p[c->at] == ' ' || c->p[c->at] == '\n' ||
-        c->p[c->at] == '\t' || c->p[c->at] == '\r'))
+    while (c->at < c->n &&
+        (c->p[c->at] == ' ' || c->p[c->at] == '\n' || c->p[c->at] == '\t' ||
+            c->p[c->at] == '\r'))
         c->at++;
 }
 
@@ -89,8 +102,10 @@ static int
 want(struct cur *c, int ch)
 {
     if (peek(c) != ch || c->at >= c->n)
-        return BAD(c, c->at, c->at < c->n ? "'%c' expected in the header" :
-            "header ends where '%c' is expected", ch);
+        return BAD(c, c->at,
+            c->at < c->n ? "'%c' expected in the header"
+                         : "header ends where '%c' is expected",
+            ch);
     c->at++;
     return 0;
 }
@@ -145,9 +160,9 @@ escape(struct cur *c, struct buf *b)
     if (at >= c->n || c->p[at] != 'u' || (u = hex4(c, at + 1)) < 0)
         return BAD(c, at, "bad escape in a string of the header");
     c->at += 5;
-    if (u >= 0xd800 && u < 0xdc00 && c->n - c->at >= 6 &&
-        c->p[c->at] == '\\' && c->p[c->at + 1] == 'u' &&
-        (v = hex4(c, c->at + 2)) >= 0xdc00 && v < 0xe000) {
+    if (u >= 0xd800 && u < 0xdc00 && c->n - c->at >= 6 && c->p[c->at] == '\\' &&
+        c->p[c->at + 1] == 'u' && (v = hex4(c, c->at + 2)) >= 0xdc00 &&
+        v < 0xe000) {
         u = 0x10000 + (u - 0xd800) * 0x400 + (v - 0xdc00);
         c->at += 6;
     }
@@ -175,8 +190,8 @@ string(struct cur *c)
         while (c->at + run < c->n && p[run] != '"' && p[run] != '\\') {
             len = utf8_len(p + run, c->n - c->at - run);
             if (len == 0 || p[run] < 0x20) {
-                BAD(c, c->at + run, len ? "control byte in a string" :
-                    "a string is not UTF-8");
+                BAD(c, c->at + run,
+                    len ? "control byte in a string" : "a string is not UTF-8");
                 return NULL;
             }
             run += len;
@@ -209,8 +224,7 @@ number(struct cur *c, uint64_t max, uint64_t *r)
         unsigned k = (unsigned)(c->p[c->at] - '0');
 
         if (v > (max - k) / 10)
-            return BAD(c, at, "number above %llu",
-                (unsigned long long)max);
+            return BAD(c, at, "number above %llu", (unsigned long long)max);
         v = v * 10 + k;
         c->at++;
     }
@@ -234,8 +248,8 @@ read_dtype(struct cur *c, struct st_tensor *t)
             c->s->mem.n = keep;
             return 0;
         }
-    return BAD(c, at, "tensor %.80s: dtype \"%.40s\" is not supported",
-        t->name, name);
+    return BAD(c, at, "tensor %.80s: dtype \"%.40s\" is not supported", t->name,
+        name);
 }
 
 static int
@@ -253,8 +267,8 @@ read_shape(struct cur *c, struct st_tensor *t)
     }
     do {
         if (t->ndim == ST_DIMS_MAX)
-            return BAD(c, at, "tensor %.80s: more than %d dimensions",
-                t->name, ST_DIMS_MAX);
+            return BAD(c, at, "tensor %.80s: more than %d dimensions", t->name,
+                ST_DIMS_MAX);
         if (number(c, DIM_MAX, &v) < 0)
             return -1;
         t->shape[t->ndim++] = (size_t)v;
@@ -268,12 +282,11 @@ read_offsets(struct cur *c, struct st_tensor *t)
     uint64_t a, b;
     size_t at = c->at;
 
-    if (want(c, '[') < 0 || number(c, INT64_MAX, &a) < 0 ||
-        want(c, ',') < 0 || number(c, INT64_MAX, &b) < 0 || want(c, ']') < 0)
+    if (want(c, '[') < 0 || number(c, INT64_MAX, &a) < 0 || want(c, ',') < 0 ||
+        number(c, INT64_MAX, &b) < 0 || want(c, ']') < 0)
         return -1;
     if (b < a)
-        return BAD(c, at, "tensor %.80s: data_offsets run backwards",
-            t->name);
+        return BAD(c, at, "tensor %.80s: data_offsets run backwards", t->name);
     t->off = (size_t)a;
     t->nbytes = (size_t)(b - a);
     return 0;
@@ -299,8 +312,10 @@ check_size(struct cur *c, size_t at, struct st_tensor *t)
     if (empty)
         bytes = 0;
     if (bytes != t->nbytes)
-        return BAD(c, at, "tensor %.80s: shape takes %zu bytes but "
-            "data_offsets hold %zu", t->name, bytes, t->nbytes);
+        return BAD(c, at,
+            "tensor %.80s: shape takes %zu bytes but "
+            "data_offsets hold %zu",
+            t->name, bytes, t->nbytes);
     return 0;
 }
 
@@ -323,9 +338,10 @@ read_tensor(struct cur *c, const char *name, struct st_tensor *t)
         at = c->at;
         if ((key = string(c)) == NULL)
             return -1;
-        bit = strcmp(key, "dtype") == 0 ? DTYPE :
-            strcmp(key, "shape") == 0 ? SHAPE :
-            strcmp(key, "data_offsets") == 0 ? OFFSETS : 0;
+        bit = strcmp(key, "dtype") == 0        ? DTYPE
+            : strcmp(key, "shape") == 0        ? SHAPE
+            : strcmp(key, "data_offsets") == 0 ? OFFSETS
+                                               : 0;
         if (bit == 0 || (seen & bit))
             return BAD(c, at, "tensor %.80s: key \"%.40s\" is %s", name, key,
                 bit ? "given twice" : "unknown");
@@ -334,15 +350,17 @@ read_tensor(struct cur *c, const char *name, struct st_tensor *t)
         if (want(c, ':') < 0)
             return -1;
         peek(c);
-        r = bit == DTYPE ? read_dtype(c, t) :
-            bit == SHAPE ? read_shape(c, t) : read_offsets(c, t);
+        r = bit == DTYPE   ? read_dtype(c, t)
+            : bit == SHAPE ? read_shape(c, t)
+                           : read_offsets(c, t);
         if (r < 0 || (r = more(c, '}')) < 0)
             return -1;
     } while (r);
     if (seen != ALL)
         return BAD(c, begin, "tensor %.80s: %s is missing", name,
-            !(seen & DTYPE) ? "dtype" : !(seen & SHAPE) ? "shape" :
-            "data_offsets");
+            !(seen & DTYPE)       ? "dtype"
+                : !(seen & SHAPE) ? "shape"
+                                  : "data_offsets");
     return check_size(c, begin, t);
 }
 
@@ -411,9 +429,11 @@ check_whole(struct cur *c)
         }
     for (size_t i = 0; r == 0 && i < s->nt; i++) {
         if (s->t[i].off != end)
-            r = BAD(c, 0, "tensor %.80s: data begin at %zu, not at %zu: "
-                "a hole or an overlap", s->t[i].name, s->t[i].off, end);
-        end = s->t[i].off + s->t[i].nbytes;     /* both <= 2^63 - 1 */
+            r = BAD(c, 0,
+                "tensor %.80s: data begin at %zu, not at %zu: "
+                "a hole or an overlap",
+                s->t[i].name, s->t[i].off, end);
+        end = s->t[i].off + s->t[i].nbytes; /* both <= 2^63 - 1 */
     }
     s->data_len = end;
     return r;
@@ -462,8 +482,10 @@ st_parse_header(struct st *s, const char *json, size_t n, struct err *e)
 
     memset(s, 0, sizeof *s);
     if (n > ST_HEADER_MAX)
-        return err_set(e, EX_INPUT, "offset 0: header of %zu bytes, more "
-            "than %u", n, ST_HEADER_MAX);
+        return err_set(e, EX_INPUT,
+            "offset 0: header of %zu bytes, more "
+            "than %u",
+            n, ST_HEADER_MAX);
     buf_reserve(&s->mem, n + 1);
     if (read_header(&c) < 0)
         goto fail;
@@ -500,13 +522,16 @@ st_parse(struct st *s, const void *p, size_t n, struct err *e)
     len = le_get(u, 8);
     if (len > ST_HEADER_MAX || len > n - 8)
         return err_set(e, EX_INPUT, "offset 0: header of %llu bytes, but %s",
-            (unsigned long long)len, len > ST_HEADER_MAX ?
-            "100000000 are allowed" : "the input is shorter");
+            (unsigned long long)len,
+            len > ST_HEADER_MAX ? "100000000 are allowed"
+                                : "the input is shorter");
     if (st_parse_header(s, (const char *)u + 8, (size_t)len, e) < 0)
         return -1;
     if (s->data_len != n - s->data_at) {
-        err_set(e, EX_INPUT, "offset %zu: %zu bytes of data, but the header "
-            "describes %zu", s->data_at, n - s->data_at, s->data_len);
+        err_set(e, EX_INPUT,
+            "offset %zu: %zu bytes of data, but the header "
+            "describes %zu",
+            s->data_at, n - s->data_at, s->data_len);
         st_release(s);
         return -1;
     }
@@ -550,9 +575,9 @@ shape_text(char *b, size_t n, int ndim, const size_t *shape)
 
     k += (size_t)snprintf(b, n, "[");
     for (int i = 0; i < ndim && k < n; i++)
-        k += (size_t)(shape[i] == SIZE_MAX ?
-            snprintf(b + k, n - k, "%s?", i ? "," : "") :
-            snprintf(b + k, n - k, "%s%zu", i ? "," : "", shape[i]));
+        k += (size_t)(shape[i] == SIZE_MAX
+                ? snprintf(b + k, n - k, "%s?", i ? "," : "")
+                : snprintf(b + k, n - k, "%s%zu", i ? "," : "", shape[i]));
     if (k < n)
         snprintf(b + k, n - k, "]");
 }

@@ -19,36 +19,57 @@
 #define ST_DIMS_MAX 8
 
 enum dtype {
-    DT_BOOL, DT_U8, DT_I8, DT_U16, DT_I16, DT_F16, DT_BF16, DT_U32, DT_I32,
-    DT_F32, DT_U64, DT_I64, DT_F64,
+    DT_BOOL,
+    DT_U8,
+    DT_I8,
+    DT_U16,
+    DT_I16,
+    DT_F16,
+    DT_BF16,
+    DT_U32,
+    DT_I32,
+    DT_F32,
+    DT_U64,
+    DT_I64,
+    DT_F64,
     /* GGUF's quantised rows; never in a safetensors file */
-    DT_Q8_0, DT_Q4_0, DT_Q4_1, DT_Q5_0, DT_Q5_1, DT_Q2_K, DT_Q3_K, DT_Q4_K,
-    DT_Q5_K, DT_Q6_K, DT_IQ4_NL, DT_IQ4_XS,
+    DT_Q8_0,
+    DT_Q4_0,
+    DT_Q4_1,
+    DT_Q5_0,
+    DT_Q5_1,
+    DT_Q2_K,
+    DT_Q3_K,
+    DT_Q4_K,
+    DT_Q5_K,
+    DT_Q6_K,
+    DT_IQ4_NL,
+    DT_IQ4_XS,
     DT_N
 };
-const char *dtype_name(enum dtype t);       /* "F32", "BF16", ... */
+const char *dtype_name(enum dtype t); /* "F32", "BF16", ... */
 /* Bytes of n elements; -1 on overflow or when n is no multiple of the block
  * (32) of a quantised type. */
 int dtype_bytes(enum dtype t, size_t n, size_t *bytes);
 
 struct st_tensor {
-    const char *name;       /* owned by the struct st */
+    const char *name; /* owned by the struct st */
     enum dtype dtype;
     int ndim;
     size_t shape[ST_DIMS_MAX];
-    size_t n;               /* elements */
-    size_t off, nbytes;     /* in the data part */
-    const void *data;       /* off bytes into the data; NULL if only parsed */
+    size_t n;           /* elements */
+    size_t off, nbytes; /* in the data part */
+    const void *data;   /* off bytes into the data; NULL if only parsed */
 };
 
 struct st {
-    struct st_tensor *t;    /* in order of off */
+    struct st_tensor *t; /* in order of off */
     size_t nt;
-    char **key, **val;      /* __metadata__, in file order */
+    char **key, **val; /* __metadata__, in file order */
     size_t nmeta;
-    size_t data_len;        /* bytes of data */
-    size_t data_at;         /* offset of the data: 8 + header length */
-    struct buf mem;         /* names and strings */
+    size_t data_len; /* bytes of data */
+    size_t data_at;  /* offset of the data: 8 + header length */
+    struct buf mem;  /* names and strings */
 };
 
 /* Parse the JSON header of n bytes.  Errors are "offset N: why", N counted
@@ -65,7 +86,7 @@ int st_parse(struct st *s, const void *p, size_t n, struct err *e);
 void st_release(struct st *s);
 
 const struct st_tensor *st_find(const struct st *s, const char *name);
-const char *st_meta(const struct st *s, const char *key);   /* or NULL */
+const char *st_meta(const struct st *s, const char *key); /* or NULL */
 /* Tensor `name` of that dtype and shape (SIZE_MAX in shape: any), else error
  * naming it. */
 const struct st_tensor *st_need(const struct st *s, const char *name,
@@ -98,10 +119,13 @@ st_u32(const struct st_tensor *t, size_t i)
  */
 struct st_out {
     struct buf meta, tensors, head;
-    struct st_piece { const void *p; size_t n; } *piece;
+    struct st_piece {
+        const void *p;
+        size_t n;
+    } * piece;
     size_t npiece, cap, data_len;
 };
-void st_out_begin(struct st_out *o);        /* clears; { 0 } is valid */
+void st_out_begin(struct st_out *o); /* clears; { 0 } is valid */
 void st_out_meta(struct st_out *o, const char *key, const char *val);
 /* The same with a number, in decimal. */
 void st_out_number(struct st_out *o, const char *key, uint64_t v);

@@ -66,12 +66,16 @@ seek_parse(const unsigned char *p, size_t n, uint64_t base,
             base + n);
     frames = get32(p + n - FOOT);
     if (p[n - 5] != 0x80)
-        return err_set(e, EX_INPUT, "offset %" PRIu64 ": seek table with "
-            "descriptor 0x%02x, not 0x80", base + n - 5, p[n - 5]);
+        return err_set(e, EX_INPUT,
+            "offset %" PRIu64 ": seek table with "
+            "descriptor 0x%02x, not 0x80",
+            base + n - 5, p[n - 5]);
     if (frames > SEEK_FRAMES_MAX || seek_bytes(frames) != n ||
         get32(p) != SKIPPABLE || get32(p + 4) != n - HEAD)
-        return err_set(e, EX_INPUT, "offset %" PRIu64 ": seek table of "
-            "%" PRIu32 " frames does not fit its %zu bytes", base, frames, n);
+        return err_set(e, EX_INPUT,
+            "offset %" PRIu64 ": seek table of "
+            "%" PRIu32 " frames does not fit its %zu bytes",
+            base, frames, n);
     *f = xreallocarray(NULL, frames, sizeof **f);
     *nf = frames;
     for (size_t i = 0; i < frames; i++) {

@@ -137,8 +137,8 @@ attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch)
         l[i] = 0.0f;
     }
     for (size_t g = 0; g < G; g++)
-        gather(q + g * TILE * D, a->q + qt * TILE * a->ld +
-            (kvh * G + g) * D, a->ld, D, scale_of(a));
+        gather(q + g * TILE * D, a->q + qt * TILE * a->ld + (kvh * G + g) * D,
+            a->ld, D, scale_of(a));
     for (size_t kt = first_tile(a, qt); kt <= qt; kt += n / TILE) {
         const size_t at = kt * TILE * a->ld + kvh * D;
 
@@ -193,10 +193,9 @@ attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
             const size_t at = kt * TILE * a->ld + kvh * D;
 
             n = group_keys(kt, qt);
-            kern.gemm_nt(TILE, n, D, q, D, a->k + at, a->ld, GEMM_SET, s,
+            kern.gemm_nt(TILE, n, D, q, D, a->k + at, a->ld, GEMM_SET, s, KEYS);
+            kern.gemm_nt(TILE, n, D, dO, a->ldo, a->v + at, a->ld, GEMM_SET, dp,
                 KEYS);
-            kern.gemm_nt(TILE, n, D, dO, a->ldo, a->v + at, a->ld, GEMM_SET,
-                dp, KEYS);
             for (size_t r = 0; r < TILE; r++) {
                 float *sr = s + r * KEYS, *dr = dp + r * KEYS;
                 size_t lo = 0, hi = 0;
@@ -211,8 +210,8 @@ attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
                 dvh + kt * TILE * D, D);
             kern.gemm_tn(n, D, TILE, dp, KEYS, q, D, GEMM_ADD,
                 dkh + kt * TILE * D, D);
-            kern.gemm_nn(TILE, D, n, dp, KEYS, a->k + at, a->ld, GEMM_ADD,
-                g, D);
+            kern.gemm_nn(TILE, D, n, dp, KEYS, a->k + at, a->ld, GEMM_ADD, g,
+                D);
         }
         for (size_t r = 0; r < TILE; r++) {
             float *out = dq + (t0 + r) * a->ld + h * D;

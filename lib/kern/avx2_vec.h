@@ -59,8 +59,8 @@ v_scalef(vf a, vf n)
     const __m256i i = _mm256_cvtps_epi32(n), h = _mm256_srai_epi32(i, 1);
     const __m256i bias = _mm256_set1_epi32(127);
     const __m256i p = _mm256_slli_epi32(_mm256_add_epi32(h, bias), 23);
-    const __m256i q = _mm256_slli_epi32(
-        _mm256_add_epi32(_mm256_sub_epi32(i, h), bias), 23);
+    const __m256i q =
+        _mm256_slli_epi32(_mm256_add_epi32(_mm256_sub_epi32(i, h), bias), 23);
 
     return _mm256_mul_ps(_mm256_mul_ps(a, _mm256_castsi256_ps(p)),
         _mm256_castsi256_ps(q));
@@ -99,8 +99,10 @@ v_from_i8(const void *p)
 static inline vf
 v_from_bf16(const void *p)
 {
-    return _mm256_castsi256_ps(_mm256_slli_epi32(
-        _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));
+    return _mm256_castsi256_ps(
+        _mm256_slli_epi32(_mm256_cvtepu16_epi32(
+                              _mm_loadu_si128((const __m128i *)p)),
+            16));
 }
 static inline vf
 v_from_f16(const void *p)

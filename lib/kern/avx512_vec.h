@@ -24,8 +24,8 @@
 #define d_sum(a) _mm512_reduce_add_pd(a)
 #define v_hsum(a) _mm512_reduce_add_ps(a)
 #define v_hmax(a) _mm512_reduce_max_ps(a)
-#define v_round(a) _mm512_roundscale_ps(a, 8)   /* nearest, no exception */
-#define v_scalef(a, n) _mm512_scalef_ps(a, n)   /* a * 2^n */
+#define v_round(a) _mm512_roundscale_ps(a, 8) /* nearest, no exception */
+#define v_scalef(a, n) _mm512_scalef_ps(a, n) /* a * 2^n */
 
 static inline __mmask16
 lanes(size_t k)
@@ -59,8 +59,10 @@ v_from_i8(const void *p)
 static inline vf
 v_from_bf16(const void *p)
 {
-    return _mm512_castsi512_ps(_mm512_slli_epi32(
-        _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16));
+    return _mm512_castsi512_ps(
+        _mm512_slli_epi32(_mm512_cvtepu16_epi32(
+                              _mm256_loadu_si256((const __m256i *)p)),
+            16));
 }
 static inline vf
 v_from_f16(const void *p)

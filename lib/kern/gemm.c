@@ -28,8 +28,8 @@ static void
 blas_nt(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc)
 {
-    sgemm(ROW_MAJOR, NO_TRANS, TRANS, (int)m, (int)n, (int)k, 1.0f, a,
-        (int)lda, b, (int)ldb, add ? 1.0f : 0.0f, c, (int)ldc);
+    sgemm(ROW_MAJOR, NO_TRANS, TRANS, (int)m, (int)n, (int)k, 1.0f, a, (int)lda,
+        b, (int)ldb, add ? 1.0f : 0.0f, c, (int)ldc);
 }
 
 static void
@@ -44,8 +44,8 @@ static void
 blas_tn(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc)
 {
-    sgemm(ROW_MAJOR, TRANS, NO_TRANS, (int)m, (int)n, (int)k, 1.0f, a,
-        (int)lda, b, (int)ldb, add ? 1.0f : 0.0f, c, (int)ldc);
+    sgemm(ROW_MAJOR, TRANS, NO_TRANS, (int)m, (int)n, (int)k, 1.0f, a, (int)lda,
+        b, (int)ldb, add ? 1.0f : 0.0f, c, (int)ldc);
 }
 
 /* dlsym gives an object pointer; POSIX promises that it holds a function. */
@@ -119,8 +119,8 @@ gemm_nt_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
 
 /* Rows of b are walked along: each c[i,j] still adds in order of l. */
 static void
-rows_product(size_t m, size_t n, size_t k, const float *a, size_t ra,
-    size_t ca, const float *b, size_t ldb, int add, float *c, size_t ldc)
+rows_product(size_t m, size_t n, size_t k, const float *a, size_t ra, size_t ca,
+    const float *b, size_t ldb, int add, float *c, size_t ldc)
 {
     for (size_t i = 0; i < m; i++) {
         float *restrict ci = c + i * ldc;

@@ -26,10 +26,10 @@
 
 enum {
     NR = NV * VW,
-    KC = 288,               /* longest block of k */
-    MC = 576,               /* rows copied at once, a multiple of MR */
-    SMALL = 256 * 64 * 64,  /* multiplications of a product that is small */
-    FEW = 640               /* columns */
+    KC = 288,              /* longest block of k */
+    MC = 576,              /* rows copied at once, a multiple of MR */
+    SMALL = 256 * 64 * 64, /* multiplications of a product that is small */
+    FEW = 640              /* columns */
 };
 _Static_assert(MC % MR == 0, "whole groups of rows");
 
@@ -49,9 +49,9 @@ struct operand {
 /* What the tiles of a strip (all rows, nv vectors of columns) share. */
 struct strip {
     size_t kc, m;
-    const float *b;         /* row l at l * ldb */
+    const float *b; /* row l at l * ldb */
     size_t ldb;
-    size_t last;            /* floats in the last vector */
+    size_t last; /* floats in the last vector */
     size_t ldc;
     int add;
 };
@@ -67,52 +67,58 @@ tile(const struct strip *t, const float *restrict a, size_t ai, size_t al,
     const int add = t->add;
     vf s[MR][NV];
 
-    UNROLL for (int i = 0; i < MR; i++)
-        UNROLL for (int v = 0; v < nv; v++) {
-            s[i][v] = v_set1(0.0f);
-            if (v % (64 / (VW * 4)) == 0)
-                __builtin_prefetch(c + (size_t)i * ldc + v * VW, 1);
-        }
+    UNROLL
+    for (int i = 0; i < MR; i++)
+        UNROLL
+    for (int v = 0; v < nv; v++) {
+        s[i][v] = v_set1(0.0f);
+        if (v % (64 / (VW * 4)) == 0)
+            __builtin_prefetch(c + (size_t)i * ldc + v * VW, 1);
+    }
     for (size_t l = 0; l < t->kc; l++, a += al, b += ldb) {
         vf y[NV];
 
-        UNROLL for (int v = 0; v < nv; v++)
+        UNROLL
+        for (int v = 0; v < nv; v++)
             y[v] = v_load(b + v * VW);
-        UNROLL for (int i = 0; i < MR; i++) {
+        UNROLL
+        for (int i = 0; i < MR; i++) {
             const vf x = v_set1(a[(size_t)i * ai]);
 
-            UNROLL for (int v = 0; v < nv; v++)
+            UNROLL
+            for (int v = 0; v < nv; v++)
                 s[i][v] = v_fma(x, y[v], s[i][v]);
         }
     }
-    UNROLL for (int i = 0; i < MR; i++) {
+    UNROLL
+    for (int i = 0; i < MR; i++) {
         float *to = c + (size_t)i * ldc;
 
         if ((size_t)i >= m)
             return;
-        UNROLL for (int v = 0; v < nv - 1; v++)
-            v_store(to + v * VW, add ? v_add(v_load(to + v * VW), s[i][v]) :
-                s[i][v]);
+        UNROLL
+        for (int v = 0; v < nv - 1; v++)
+            v_store(to + v * VW,
+                add ? v_add(v_load(to + v * VW), s[i][v]) : s[i][v]);
         to += (nv - 1) * VW;
         if (last == VW)
-            v_store(to, add ? v_add(v_load(to), s[i][nv - 1]) :
-                s[i][nv - 1]);
+            v_store(to, add ? v_add(v_load(to), s[i][nv - 1]) : s[i][nv - 1]);
         else
-            v_store_part(to, last, add ? v_add(v_load_part(to, last, 0.0f),
-                s[i][nv - 1]) : s[i][nv - 1]);
+            v_store_part(to, last,
+                add ? v_add(v_load_part(to, last, 0.0f), s[i][nv - 1])
+                    : s[i][nv - 1]);
     }
 }
 
 /* All tiles of a strip: a's groups of MR rows are `next` floats apart. */
-#define STRIP(name, ai, al, nv) \
-static __attribute__((noinline)) void \
-name(const struct strip *t, const float *a, size_t step, size_t next, \
-    float *c) \
-{ \
-    (void)step; \
-    for (size_t i = 0; i < t->m; i += MR, a += next) \
-        tile(t, a, ai, al, c + i * t->ldc, t->m - i, nv); \
-}
+#define STRIP(name, ai, al, nv)                                       \
+    static __attribute__((noinline)) void name(const struct strip *t, \
+        const float *a, size_t step, size_t next, float *c)           \
+    {                                                                 \
+        (void)step;                                                   \
+        for (size_t i = 0; i < t->m; i += MR, a += next)              \
+            tile(t, a, ai, al, c + i * t->ldc, t->m - i, nv);         \
+    }
 STRIP(packed1, 1, MR, 1)
 STRIP(packed2, 1, MR, 2)
 STRIP(packed3, 1, MR, 3)
@@ -124,20 +130,17 @@ STRIP(along2, step, 1, 2)
 STRIP(along3, step, 1, 3)
 
 static void (*const strips[3][NV])(const struct strip *t, const float *a,
-    size_t step, size_t next, float *c) = {
-    { packed1, packed2, packed3 },
-    { across1, across2, across3 },
-    { along1, along2, along3 }
-};
+    size_t step, size_t next, float *c) = { { packed1, packed2, packed3 },
+    { across1, across2, across3 }, { along1, along2, along3 } };
 
 /* 8 rows of 8 floats, turned: out[l * width + i] = in[i * step + l] */
 static inline void
-turn8(float *restrict out, size_t width, const float *restrict in,
-    size_t step)
+turn8(float *restrict out, size_t width, const float *restrict in, size_t step)
 {
     __m256 r[8], u[8];
 
-    UNROLL for (int i = 0; i < 4; i++) {
+    UNROLL
+    for (int i = 0; i < 4; i++) {
         /* rows i and i + 4 of each half of the columns side by side */
         const __m256 x = _mm256_loadu_ps(in + (size_t)i * step);
         const __m256 y = _mm256_loadu_ps(in + (size_t)(i + 4) * step);
@@ -145,7 +148,8 @@ turn8(float *restrict out, size_t width, const float *restrict in,
         r[i] = _mm256_permute2f128_ps(x, y, 0x20);
         r[i + 4] = _mm256_permute2f128_ps(x, y, 0x31);
     }
-    UNROLL for (int h = 0; h < 8; h += 4) {
+    UNROLL
+    for (int h = 0; h < 8; h += 4) {
         u[0] = _mm256_unpacklo_ps(r[h], r[h + 1]);
         u[1] = _mm256_unpackhi_ps(r[h], r[h + 1]);
         u[2] = _mm256_unpacklo_ps(r[h + 2], r[h + 3]);
@@ -154,7 +158,8 @@ turn8(float *restrict out, size_t width, const float *restrict in,
         u[5] = _mm256_shuffle_ps(u[0], u[2], 0xee);
         u[6] = _mm256_shuffle_ps(u[1], u[3], 0x44);
         u[7] = _mm256_shuffle_ps(u[1], u[3], 0xee);
-        UNROLL for (int i = 0; i < 4; i++)
+        UNROLL
+        for (int i = 0; i < 4; i++)
             _mm256_storeu_ps(out + (size_t)(h + i) * width, u[4 + i]);
     }
 }
@@ -162,12 +167,12 @@ turn8(float *restrict out, size_t width, const float *restrict in,
 #if VW == 16
 /* The same of 16 rows of 16. */
 static inline void
-turn16(float *restrict out, size_t width, const float *restrict in,
-    size_t step)
+turn16(float *restrict out, size_t width, const float *restrict in, size_t step)
 {
     __m512 r[16], u[16];
 
-    UNROLL for (int i = 0; i < 16; i += 2) {
+    UNROLL
+    for (int i = 0; i < 16; i += 2) {
         const __m512 x = _mm512_loadu_ps(in + (size_t)i * step);
         const __m512 y = _mm512_loadu_ps(in + (size_t)(i + 1) * step);
 
@@ -175,8 +180,10 @@ turn16(float *restrict out, size_t width, const float *restrict in,
         u[i + 1] = _mm512_unpackhi_ps(x, y);
     }
     /* r[i + c], i = 0, 4, 8, 12: rows i..i+3 of columns c, c+4, c+8, c+12 */
-    UNROLL for (int i = 0; i < 16; i += 4) {
-        UNROLL for (int c = 0; c < 2; c++) {
+    UNROLL
+    for (int i = 0; i < 16; i += 4) {
+        UNROLL
+        for (int c = 0; c < 2; c++) {
             const __m512d x = _mm512_castps_pd(u[i + c]);
             const __m512d y = _mm512_castps_pd(u[i + c + 2]);
 
@@ -184,7 +191,8 @@ turn16(float *restrict out, size_t width, const float *restrict in,
             r[i + 2 * c + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(x, y));
         }
     }
-    UNROLL for (int c = 0; c < 4; c++) {
+    UNROLL
+    for (int c = 0; c < 4; c++) {
         const __m512 a = _mm512_shuffle_f32x4(r[c], r[4 + c], 0x88);
         const __m512 b = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0x88);
         const __m512 e = _mm512_shuffle_f32x4(r[c], r[4 + c], 0xdd);
@@ -201,8 +209,7 @@ turn16(float *restrict out, size_t width, const float *restrict in,
 
 /* The same of 4 rows of 4. */
 static inline void
-turn4(float *restrict out, size_t width, const float *restrict in,
-    size_t step)
+turn4(float *restrict out, size_t width, const float *restrict in, size_t step)
 {
     __m128 a = _mm_loadu_ps(in), b = _mm_loadu_ps(in + step);
     __m128 c = _mm_loadu_ps(in + 2 * step), d = _mm_loadu_ps(in + 3 * step);
@@ -227,7 +234,7 @@ turn(float *restrict out, size_t width, size_t by, size_t kc,
             turn16(out + l * width, width, in + l, step);
         else
 #endif
-        if (by == 8)
+            if (by == 8)
             turn8(out + l * width, width, in + l, step);
         else if (by == 4)
             turn4(out + l * width, width, in + l, step);
@@ -270,7 +277,7 @@ pack(float *restrict out, size_t width, size_t n, size_t kc,
 static void
 pack_rows(float *restrict out, size_t m, size_t kc, const struct operand *x)
 {
-    enum { G = 128 / (4 * MR) };        /* panels that two cache lines feed */
+    enum { G = 128 / (4 * MR) }; /* panels that two cache lines feed */
     size_t i = 0;
 
     for (; x->i_step == 1 && i + G * MR <= m; i += G * MR) {
@@ -278,12 +285,12 @@ pack_rows(float *restrict out, size_t m, size_t kc, const struct operand *x)
         float *to = out + i * kc;
 
         for (size_t l = 0; l < kc; l++, in += x->l_step, to += MR)
-            UNROLL for (size_t g = 0; g < G; g++)
-                memcpy(to + g * MR * kc, in + g * MR, MR * sizeof *to);
+            UNROLL
+        for (size_t g = 0; g < G; g++)
+            memcpy(to + g * MR * kc, in + g * MR, MR * sizeof *to);
     }
     for (; i < m; i += MR) {
-        const struct operand y = { x->p + i * x->i_step, x->i_step,
-            x->l_step };
+        const struct operand y = { x->p + i * x->i_step, x->i_step, x->l_step };
 
         pack(out + i * kc, MR, m - i < MR ? m - i : MR, kc, &y);
     }
@@ -304,8 +311,7 @@ block(size_t m, size_t n, size_t kc, const struct operand *a,
 {
     /* in place: whole tiles of rows; whole vectors of columns.  Rows along l
      * that meet few columns are not worth a copy. */
-    const int a_here = m % MR == 0 &&
-        (small || (a->l_step == 1 && n <= FEW));
+    const int a_here = m % MR == 0 && (small || (a->l_step == 1 && n <= FEW));
     const int b_here = small && b->i_step == 1 && n % VW == 0;
     const int how = !a_here ? 0 : a->i_step == 1 ? 1 : 2;
     const size_t step = a->i_step == 1 ? a->l_step : a->i_step;
@@ -314,8 +320,7 @@ block(size_t m, size_t n, size_t kc, const struct operand *a,
     if (!a_here)
         pack_rows(panel.a, m, kc, a);
     for (size_t j = 0; j < n; j += nv * VW) {
-        const struct operand y = { b->p + j * b->i_step, b->i_step,
-            b->l_step };
+        const struct operand y = { b->p + j * b->i_step, b->i_step, b->l_step };
         size_t cols;
         struct strip t;
 
@@ -331,8 +336,8 @@ block(size_t m, size_t n, size_t kc, const struct operand *a,
 }
 
 static void
-gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b,
-    int add, float *c, size_t ldc)
+gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b, int add,
+    float *c, size_t ldc)
 {
     const size_t nk = (k + KC - 1) / KC, len = nk > 0 ? (k + nk - 1) / nk : 0;
     const int small = m * n <= SMALL / (k > 0 ? k : 1);
@@ -357,24 +362,24 @@ static void
 gemm_nt(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc)
 {
-    gemm(m, n, k, (struct operand){ a, lda, 1 },
-        (struct operand){ b, ldb, 1 }, add, c, ldc);
+    gemm(m, n, k, (struct operand){ a, lda, 1 }, (struct operand){ b, ldb, 1 },
+        add, c, ldc);
 }
 
 static void
 gemm_nn(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc)
 {
-    gemm(m, n, k, (struct operand){ a, lda, 1 },
-        (struct operand){ b, 1, ldb }, add, c, ldc);
+    gemm(m, n, k, (struct operand){ a, lda, 1 }, (struct operand){ b, 1, ldb },
+        add, c, ldc);
 }
 
 static void
 gemm_tn(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc)
 {
-    gemm(m, n, k, (struct operand){ a, 1, lda },
-        (struct operand){ b, 1, ldb }, add, c, ldc);
+    gemm(m, n, k, (struct operand){ a, 1, lda }, (struct operand){ b, 1, ldb },
+        add, c, ldc);
 }
 
 void

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *failure;     /* why kern_init failed */
+static const char *failure; /* why kern_init failed */
 static int done;
 
 const char *

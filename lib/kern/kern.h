@@ -25,7 +25,7 @@ struct loss_kern;
 enum { GEMM_SET = 0, GEMM_ADD = 1 };
 
 struct kern {
-    const char *name;       /* "ref", "avx2", "avx512", "openblas" */
+    const char *name; /* "ref", "avx2", "avx512", "openblas" */
 
     /*
      * Matrix products, one call on one thread: c[m,n] = or += the product.
@@ -88,8 +88,7 @@ struct kern {
     void (*scale)(float *y, float a, size_t n);
     void (*mul)(float *y, const float *x, size_t n);
     /* y += (a x) * z: a norm's weight gradient from one token */
-    void (*axmul)(float *y, float a, const float *x, const float *z,
-        size_t n);
+    void (*axmul)(float *y, float a, const float *x, const float *z, size_t n);
 
     /* Sums in double: a.b;  |a|^2;  |a - b|^2 */
     double (*dot)(const float *a, const float *b, size_t n);
@@ -116,7 +115,7 @@ struct kern {
      * place of s, ds = p (dp - delta) in place of dp. */
     void (*attn_ds)(float *s, float *dp, size_t n, float lse, float delta);
 
-    const struct loss_kern *loss;       /* of losses and AdamW: loss.h */
+    const struct loss_kern *loss; /* of losses and AdamW: loss.h */
 };
 
 extern struct kern kern;
@@ -135,8 +134,18 @@ const char *kern_force(const char *name);
 
 /* The block types of GGUF that have one version: n elements, whole blocks of
  * 32 (Q5_0, Q5_1, IQ4_NL) or 256, to fp32.  Exactly what gguf-py gives. */
-enum kern_quant { QUANT_Q5_0, QUANT_Q5_1, QUANT_Q2_K, QUANT_Q3_K, QUANT_Q4_K,
-    QUANT_Q5_K, QUANT_Q6_K, QUANT_IQ4_NL, QUANT_IQ4_XS, QUANT_N };
+enum kern_quant {
+    QUANT_Q5_0,
+    QUANT_Q5_1,
+    QUANT_Q2_K,
+    QUANT_Q3_K,
+    QUANT_Q4_K,
+    QUANT_Q5_K,
+    QUANT_Q6_K,
+    QUANT_IQ4_NL,
+    QUANT_IQ4_XS,
+    QUANT_N
+};
 void quant_widen(enum kern_quant t, float *out, const void *in, size_t n);
 
 /* What rounding x[n] to bf16 costs: *lost += |rounded - x|^2,
@@ -151,9 +160,9 @@ enum kern_rope { KERN_ROPE_DEFAULT, KERN_ROPE_LINEAR, KERN_ROPE_LLAMA3 };
 struct kern_rope_opt {
     enum kern_rope kind;
     double theta;
-    double factor;          /* linear, llama3 */
-    double low, high;       /* llama3: low_freq_factor, high_freq_factor */
-    double orig;            /* llama3: original_max_position_embeddings */
+    double factor;    /* linear, llama3 */
+    double low, high; /* llama3: low_freq_factor, high_freq_factor */
+    double orig;      /* llama3: original_max_position_embeddings */
 };
 /* freq [D/2], out */
 void rope_freq(double *freq, size_t D, const struct kern_rope_opt *o);
@@ -171,13 +180,13 @@ void rope_table(float *cs, const double *freq, size_t D, size_t t0, size_t T);
 enum { ATTN_TILE = 64 };
 struct attn {
     size_t T, Tp, H, KV, D;
-    size_t ld;              /* of q, k, v, and their gradients */
-    size_t ldo;             /* of out and its gradient */
+    size_t ld;  /* of q, k, v, and their gradients */
+    size_t ldo; /* of out and its gradient */
     const float *q, *k, *v;
-    const uint32_t *first;  /* [T] */
+    const uint32_t *first; /* [T] */
     float *out;
-    float *lse;             /* [H,Tp] log sum exp of the scaled scores */
-    float scale;            /* of the scores; 0: 1 / sqrt(D) */
+    float *lse;  /* [H,Tp] log sum exp of the scaled scores */
+    float scale; /* of the scores; 0: 1 / sqrt(D) */
 };
 /* Floats of scratch that one call of attn_fwd or attn_bwd needs. */
 size_t attn_scratch(const struct attn *a);

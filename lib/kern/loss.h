@@ -13,21 +13,21 @@
 /* What a row's softmax needs from one slice: max and sum exp(x - max). */
 struct lse_part {
     float max;
-    double sum;             /* >= 1 unless NaN */
+    double sum; /* >= 1 unless NaN */
 };
 
 /* Log-sum-exps of a whole row, for the gradient of one slice. */
 struct row_lse {
-    float s1;               /* student, temperature 1 */
-    float st, tt;           /* student and teacher, temperature tau */
+    float s1;     /* student, temperature 1 */
+    float st, tt; /* student and teacher, temperature tau */
 };
 
 struct adamw_k {
-    float scale;            /* of the gradient sum: clip / N */
-    float decay;            /* 1 - lr * weight decay */
+    float scale; /* of the gradient sum: clip / N */
+    float decay; /* 1 - lr * weight decay */
     float beta1, beta2;
-    float step;             /* lr / (1 - beta1^t) */
-    float root;             /* 1 / sqrt(1 - beta2^t) */
+    float step; /* lr / (1 - beta1^t) */
+    float root; /* 1 / sqrt(1 - beta2^t) */
     float eps;
 };
 

@@ -10,7 +10,7 @@ lse_ref(const float *restrict z, size_t n, float inv_tau)
     struct lse_part r = { -INFINITY, 0.0 };
 
     for (size_t i = 0; i < n; i++)
-        if (!(z[i] * inv_tau <= r.max))     /* a NaN is taken too */
+        if (!(z[i] * inv_tau <= r.max)) /* a NaN is taken too */
             r.max = z[i] * inv_tau;
     for (size_t i = 0; i < n; i++)
         r.sum += exp((double)(z[i] * inv_tau) - r.max);
@@ -29,8 +29,8 @@ kd_grad_ref(float *restrict z, const float *restrict zt, size_t n, float tau,
         const double q = exp(lq);
 
         kl += q * (lq - lp);
-        z[i] = (float)(w_ce * exp((double)z[i] - l.s1)
-            + (double)w_kl * tau * (exp(lp) - q));
+        z[i] = (float)(w_ce * exp((double)z[i] - l.s1) +
+            (double)w_kl * tau * (exp(lp) - q));
     }
     return kl;
 }
@@ -49,8 +49,8 @@ top_grad_ref(float *restrict z, size_t n, float s1, float w_ce, float tau,
     const double it = 1.0 / tau;
 
     for (size_t i = 0; i < n; i++)
-        z[i] = (float)(w_ce * exp((double)z[i] - s1)
-            + b * exp(z[i] * it - rest));
+        z[i] =
+            (float)(w_ce * exp((double)z[i] - s1) + b * exp(z[i] * it - rest));
 }
 
 static double
@@ -72,8 +72,8 @@ adamw_ref(float *restrict p, float *restrict g, float *restrict m,
 
         m[i] = (float)(m[i] + (1.0 - k->beta1) * (gi - m[i]));
         v[i] = (float)(k->beta2 * (double)v[i] + (1.0 - k->beta2) * gi * gi);
-        p[i] = (float)((double)p[i] * k->decay
-            - k->step * (double)m[i] / (sqrt((double)v[i]) * k->root + k->eps));
+        p[i] = (float)((double)p[i] * k->decay -
+            k->step * (double)m[i] / (sqrt((double)v[i]) * k->root + k->eps));
         g[i] = 0.0f;
     }
 }
@@ -113,10 +113,8 @@ lse_join(const struct lse_part *part, size_t n, size_t stride)
     return max + log(sum);
 }
 
-const struct loss_kern loss_kern_ref = {
-    lse_ref, kd_grad_ref, ce_grad_ref, top_grad_ref, sumsq_ref, adamw_ref,
-    ratio_ref, diff_add_ref
-};
+const struct loss_kern loss_kern_ref = { lse_ref, kd_grad_ref, ce_grad_ref,
+    top_grad_ref, sumsq_ref, adamw_ref, ratio_ref, diff_add_ref };
 
 const struct loss_kern *
 loss_kern(void)

@@ -32,8 +32,7 @@ kd_grad_vec(float *restrict z, const float *restrict zt, size_t n, float tau,
         const vf p = v_exp(v_sub(v_mul(a, it), st));
         const vf kl = keep(v_mul(q, v_fma(v_sub(b, a), it, shift)), i, n);
 
-        put(z, i, n, v_fma(ce, v_exp(v_sub(a, s1)),
-            v_mul(wt, v_sub(p, q))));
+        put(z, i, n, v_fma(ce, v_exp(v_sub(a, s1)), v_mul(wt, v_sub(p, q))));
         lo = d_add(lo, d_lo(kl));
         hi = d_add(hi, d_hi(kl));
     }
@@ -59,8 +58,9 @@ top_grad_vec(float *restrict z, size_t n, float s1, float w_ce, float tau,
     for (size_t i = 0; i < n; i += VW) {
         const vf a = get(z, i, n);
 
-        put(z, i, n, v_fma(ce, v_exp(v_sub(a, s)),
-            v_mul(kl, v_exp(v_sub(v_mul(a, it), r)))));
+        put(z, i, n,
+            v_fma(ce, v_exp(v_sub(a, s)),
+                v_mul(kl, v_exp(v_sub(v_mul(a, it), r)))));
     }
 }
 
@@ -106,7 +106,5 @@ diff_add_vec(float *restrict dx, const float *restrict a,
         dx[i] += c * (a[i] - b[i]);
 }
 
-const struct loss_kern LOSS_KERN = {
-    lse_vec, kd_grad_vec, ce_grad_vec, top_grad_vec, sumsq_vec, adamw_vec,
-    ratio_vec, diff_add_vec
-};
+const struct loss_kern LOSS_KERN = { lse_vec, kd_grad_vec, ce_grad_vec,
+    top_grad_vec, sumsq_vec, adamw_vec, ratio_vec, diff_add_vec };

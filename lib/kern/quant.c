@@ -182,8 +182,7 @@ q6_k(float *out, const unsigned char *p)
     for (size_t i = 0; i < SUPER; i++)
         q[i] = (signed char)((q[i] | high[i] << 4) - 32);
     for (size_t g = 0; g < 16; g++)
-        times(out + 16 * g, q + 16 * g, 16,
-            d * (float)(signed char)p[192 + g]);
+        times(out + 16 * g, q + 16 * g, 16, d * (float)(signed char)p[192 + g]);
 }
 
 /* What the 16 codes of the IQ4 types stand for. */
@@ -225,13 +224,17 @@ iq4_xs(float *out, const unsigned char *p)
 }
 
 static const struct {
-    size_t elements, bytes;     /* of a block */
+    size_t elements, bytes; /* of a block */
     void (*widen)(float *out, const unsigned char *p);
 } types[QUANT_N] = {
-    [QUANT_Q5_0] = { 32, 22, q5_0 }, [QUANT_Q5_1] = { 32, 24, q5_1 },
-    [QUANT_Q2_K] = { SUPER, 84, q2_k }, [QUANT_Q3_K] = { SUPER, 110, q3_k },
-    [QUANT_Q4_K] = { SUPER, 144, q4_k }, [QUANT_Q5_K] = { SUPER, 176, q5_k },
-    [QUANT_Q6_K] = { SUPER, 210, q6_k }, [QUANT_IQ4_NL] = { 32, 18, iq4_nl },
+    [QUANT_Q5_0] = { 32, 22, q5_0 },
+    [QUANT_Q5_1] = { 32, 24, q5_1 },
+    [QUANT_Q2_K] = { SUPER, 84, q2_k },
+    [QUANT_Q3_K] = { SUPER, 110, q3_k },
+    [QUANT_Q4_K] = { SUPER, 144, q4_k },
+    [QUANT_Q5_K] = { SUPER, 176, q5_k },
+    [QUANT_Q6_K] = { SUPER, 210, q6_k },
+    [QUANT_IQ4_NL] = { 32, 18, iq4_nl },
     [QUANT_IQ4_XS] = { SUPER, 136, iq4_xs },
 };
 

@@ -27,8 +27,9 @@ rope_freq(double *freq, size_t D, const struct kern_rope_opt *o)
     for (size_t i = 0; i < D / 2; i++) {
         const double f = pow(o->theta, -2.0 * (double)i / (double)D);
 
-        freq[i] = o->kind == KERN_ROPE_LLAMA3 ? llama3(f, o) :
-            o->kind == KERN_ROPE_LINEAR ? f / o->factor : f;
+        freq[i] = o->kind == KERN_ROPE_LLAMA3 ? llama3(f, o)
+            : o->kind == KERN_ROPE_LINEAR     ? f / o->factor
+                                              : f;
     }
 }
 

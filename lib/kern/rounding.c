@@ -1,7 +1,7 @@
 /* What rounding costs, for those who must tell it; see kern.h. */
 #include "kern/kern.h"
 
-enum { WIDE = 1024 };           /* elements at a time */
+enum { WIDE = 1024 }; /* elements at a time */
 
 void
 rounding_bf16(const float *x, size_t n, double *lost, double *whole)

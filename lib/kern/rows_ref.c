@@ -24,9 +24,9 @@ half_to_float(uint16_t h)
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16;
     const uint32_t e = h >> 10 & 31, m = h & 0x3ff;
 
-    if (e == 31)                    /* infinity, NaN */
+    if (e == 31) /* infinity, NaN */
         return float_of_bits(sign | 0x7f800000u | m << 13);
-    if (e == 0) {                   /* zero, subnormal: m * 2^-24 */
+    if (e == 0) { /* zero, subnormal: m * 2^-24 */
         const float f = (float)m * 0x1p-24f;
 
         return sign ? -f : f;
@@ -119,21 +119,22 @@ half_of_float(float x)
     memcpy(&u, &x, sizeof u);
     sign = (uint16_t)(u >> 16 & 0x8000);
     u &= 0x7fffffffu;
-    if (u > 0x7f800000u)                        /* NaN */
+    if (u > 0x7f800000u) /* NaN */
         return (uint16_t)(sign | 0x7e00 | (u >> 13 & 0x3ff));
-    if (u >= 0x477ff000u)                       /* 65520: rounds to infinity */
+    if (u >= 0x477ff000u) /* 65520: rounds to infinity */
         return (uint16_t)(sign | 0x7c00);
-    if (u >= 0x38800000u)                       /* 2^-14 and more: normal */
-        return (uint16_t)(sign | ((u - 0x38000000u + 0xfff + (u >> 13 & 1))
-            >> 13));
-    if (u < 0x33000000u)                        /* less than half of 2^-24 */
+    if (u >= 0x38800000u) /* 2^-14 and more: normal */
+        return (
+            uint16_t)(sign | ((u - 0x38000000u + 0xfff + (u >> 13 & 1)) >> 13));
+    if (u < 0x33000000u) /* less than half of 2^-24 */
         return sign;
     m = (u & 0x7fffff) | 0x800000;
     shift = 126 - (u >> 23);
     half = m >> shift;
     m &= (1u << shift) - 1;
-    return (uint16_t)(sign | (half + (m > 1u << (shift - 1)
-        || (m == 1u << (shift - 1) && (half & 1)))));
+    return (uint16_t)(sign |
+        (half +
+            (m > 1u << (shift - 1) || (m == 1u << (shift - 1) && (half & 1)))));
 }
 
 static void
@@ -359,8 +360,7 @@ exp_mul(float *restrict out, const float *restrict x, size_t n, float m,
 }
 
 static double
-kl_sums(const float *zp, const float *zq, size_t n, float m, float s,
-    double *w)
+kl_sums(const float *zp, const float *zq, size_t n, float m, float s, double *w)
 {
     double sum = 0.0, sw = 0.0;
 
@@ -375,8 +375,7 @@ kl_sums(const float *zp, const float *zq, size_t n, float m, float s,
 }
 
 static void
-attn_ds(float *restrict s, float *restrict dp, size_t n, float lse,
-    float delta)
+attn_ds(float *restrict s, float *restrict dp, size_t n, float lse, float delta)
 {
     for (size_t i = 0; i < n; i++) {
         s[i] = expf(s[i] - lse);
@@ -384,22 +383,21 @@ attn_ds(float *restrict s, float *restrict dp, size_t n, float lse,
     }
 }
 
-#define KERN_REF { \
-    .name = "ref", \
-    .gemm_nt = gemm_nt_ref, .gemm_nn = gemm_nn_ref, .gemm_tn = gemm_tn_ref, \
-    .widen_bf16 = widen_bf16, .widen_f16 = widen_f16, \
-    .widen_q8_0 = widen_q8_0, .widen_q4_0 = widen_q4_0, \
-    .widen_q4_1 = widen_q4_1, .narrow_bf16 = narrow_bf16, \
-    .narrow_f16 = narrow_f16, \
-    .rmsnorm = rmsnorm, .rmsnorm_bwd = rmsnorm_bwd, .rope = rope, \
-    .silu_mul = silu_mul, .silu_mul_bwd = silu_mul_bwd, \
-    .gelu_mul = gelu_mul, .gelu_mul_bwd = gelu_mul_bwd, \
-    .add = add, .axpy = axpy, .scale = scale, .mul = mul, .axmul = axmul, \
-    .dot = dot, .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, \
-    .max = max, .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul, \
-    .kl_sums = kl_sums, .attn_ds = attn_ds, \
-    .loss = &loss_kern_ref \
-}
+#define KERN_REF                                                              \
+    {                                                                         \
+        .name = "ref", .gemm_nt = gemm_nt_ref, .gemm_nn = gemm_nn_ref,        \
+        .gemm_tn = gemm_tn_ref, .widen_bf16 = widen_bf16,                     \
+        .widen_f16 = widen_f16, .widen_q8_0 = widen_q8_0,                     \
+        .widen_q4_0 = widen_q4_0, .widen_q4_1 = widen_q4_1,                   \
+        .narrow_bf16 = narrow_bf16, .narrow_f16 = narrow_f16,                 \
+        .rmsnorm = rmsnorm, .rmsnorm_bwd = rmsnorm_bwd, .rope = rope,         \
+        .silu_mul = silu_mul, .silu_mul_bwd = silu_mul_bwd,                   \
+        .gelu_mul = gelu_mul, .gelu_mul_bwd = gelu_mul_bwd, .add = add,       \
+        .axpy = axpy, .scale = scale, .mul = mul, .axmul = axmul, .dot = dot, \
+        .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, .max = max,           \
+        .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul,                 \
+        .kl_sums = kl_sums, .attn_ds = attn_ds, .loss = &loss_kern_ref        \
+    }
 
 const struct kern kern_ref = KERN_REF;
 struct kern kern = KERN_REF;

@@ -37,7 +37,7 @@ half_at(const unsigned char *p)
 {
     uint16_t h;
 
-    memcpy(&h, p, sizeof h);        /* this processor is little-endian */
+    memcpy(&h, p, sizeof h); /* this processor is little-endian */
     return _cvtsh_ss(h);
 }
 
@@ -247,8 +247,7 @@ silu_mul_bwd(float *dg, float *du, const float *dact, const float *g,
         const vf a = get(g, i, n), b = get(u, i, n), d = get(dact, i, n);
         const vf sig = v_sigmoid(a), silu = v_mul(a, sig);
 
-        put(dg, i, n, v_mul(v_mul(d, b),
-            v_fma(silu, v_sub(one, sig), sig)));
+        put(dg, i, n, v_mul(v_mul(d, b), v_fma(silu, v_sub(one, sig), sig)));
         put(du, i, n, v_mul(d, silu));
     }
 }
@@ -272,8 +271,8 @@ gelu_mul(float *act, const float *g, const float *u, size_t n)
     for (size_t i = 0; i < n; i += VW) {
         const vf a = get(g, i, n);
 
-        put(act, i, n, v_mul(v_mul(a, v_sigmoid(gelu_z2(a, &slope))),
-            get(u, i, n)));
+        put(act, i, n,
+            v_mul(v_mul(a, v_sigmoid(gelu_z2(a, &slope))), get(u, i, n)));
     }
 }
 
@@ -288,8 +287,9 @@ gelu_mul_bwd(float *dg, float *du, const float *dact, const float *g,
         const vf a = get(g, i, n), b = get(u, i, n), d = get(dact, i, n);
         const vf sig = v_sigmoid(gelu_z2(a, &slope)), gelu = v_mul(a, sig);
 
-        put(dg, i, n, v_mul(v_mul(d, b),
-            v_fma(v_mul(gelu, v_sub(one, sig)), slope, sig)));
+        put(dg, i, n,
+            v_mul(v_mul(d, b),
+                v_fma(v_mul(gelu, v_sub(one, sig)), slope, sig)));
         put(du, i, n, v_mul(d, gelu));
     }
 }
@@ -332,8 +332,8 @@ axmul(float *restrict y, float a, const float *x, const float *z, size_t n)
     const vf va = v_set1(a);
 
     for (size_t i = 0; i < n; i += VW)
-        put(y, i, n, v_fma(v_mul(va, get(x, i, n)), get(z, i, n),
-            get(y, i, n)));
+        put(y, i, n,
+            v_fma(v_mul(va, get(x, i, n)), get(z, i, n), get(y, i, n)));
 }
 
 static float
@@ -391,14 +391,12 @@ exp_mul(float *restrict out, const float *restrict x, size_t n, float m,
     for (size_t i = 0; i < n; i += VW) {
         const vf e = v_exp(v_mul(v_sub(get(x, i, n), vm), vs));
 
-        put(out, i, n, adding ? v_fma(vc, e, get(out, i, n)) :
-            v_mul(vc, e));
+        put(out, i, n, adding ? v_fma(vc, e, get(out, i, n)) : v_mul(vc, e));
     }
 }
 
 static double
-kl_sums(const float *zp, const float *zq, size_t n, float m, float s,
-    double *w)
+kl_sums(const float *zp, const float *zq, size_t n, float m, float s, double *w)
 {
     const vf vm = v_set1(m), vs = v_set1(s);
     vd lo = d_zero(), hi = d_zero(), wl = d_zero(), wh = d_zero();
@@ -418,8 +416,7 @@ kl_sums(const float *zp, const float *zq, size_t n, float m, float s,
 }
 
 static void
-attn_ds(float *restrict s, float *restrict dp, size_t n, float lse,
-    float delta)
+attn_ds(float *restrict s, float *restrict dp, size_t n, float lse, float delta)
 {
     const vf vl = v_set1(lse), vdel = v_set1(delta);
 

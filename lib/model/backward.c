@@ -8,28 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLS = VEC_COLS };       /* columns of a task over all tokens */
+enum { COLS = VEC_COLS }; /* columns of a task over all tokens */
 enum { HALVES = 8, HALF_TASK = 1 << 16, WIDE = 1024 };
 
 struct bwd {
     struct tmodel *t;
     struct fwd *f;
     size_t B, T;
-    int how;                    /* BWD_* */
+    int how; /* BWD_* */
     struct arena arena;
-    float **hidden;             /* [L+1] inputs of blocks, output of the last */
-    struct acts *kept;          /* [L], all the same unless fp32 are kept */
-    uint16_t *(*half)[HALVES];  /* [L] kept as bf16: qkv, att, x2, gate, up,
+    float **hidden;            /* [L+1] inputs of blocks, output of the last */
+    struct acts *kept;         /* [L], all the same unless fp32 are kept */
+    uint16_t *(*half)[HALVES]; /* [L] kept as bf16: qkv, att, x2, gate, up,
                                  * raw, o, down */
-    double lost, whole;         /* squares of rounding and of what is kept */
-    double grad_lost, grad_whole;       /* and of gradients */
-    float *final;               /* then dfinal, in its place */
+    double lost, whole;        /* squares of rounding and of what is kept */
+    double grad_lost, grad_whole; /* and of gradients */
+    float *final;                 /* then dfinal, in its place */
     struct grads g;
-    float *rstd;                /* [B,T] of the final norm */
+    float *rstd; /* [B,T] of the final norm */
     /* A tied embedding's input side, held back: slot[id] is 1 + the row of
      * `held` that collects its gradient, 0 when the id has not occurred. */
-    uint32_t *slot, *id;        /* [V] both; id of each row held */
-    float *held;                /* [V,d], touched only as far as used */
+    uint32_t *slot, *id; /* [V] both; id of each row held */
+    float *held;         /* [V,d], touched only as far as used */
     size_t nheld;
 };
 
@@ -66,8 +66,7 @@ keep(struct acts *k, const struct config *c, size_t rows, size_t tokens,
 
 /* The log-sum-exps stay fp32. */
 static void
-keep_half(struct bwd *b, size_t i, size_t rows, size_t tokens,
-    struct arena *a)
+keep_half(struct bwd *b, size_t i, size_t rows, size_t tokens, struct arena *a)
 {
     const struct config *c = &b->t->m.c;
     size_t n[HALVES];
@@ -102,10 +101,8 @@ grads(struct grads *g, const struct config *c, size_t rows, size_t tokens,
         g->rstd_mlp = arena_alloc(a, tokens, sizeof(float));
     }
     if (has_qk_norm(c)) {
-        g->dheads = arena_alloc(a, rows * (c->H + c->KV) * c->D,
-            sizeof(float));
-        g->rstd_heads = arena_alloc(a, tokens * (c->H + c->KV),
-            sizeof(float));
+        g->dheads = arena_alloc(a, rows * (c->H + c->KV) * c->D, sizeof(float));
+        g->rstd_heads = arena_alloc(a, tokens * (c->H + c->KV), sizeof(float));
     }
 }
 
@@ -144,8 +141,7 @@ layout(struct bwd *b, struct arena *a)
 }
 
 struct bwd *
-bwd_new(struct tmodel *t, struct pool *pool, size_t B, size_t T,
-    int how)
+bwd_new(struct tmodel *t, struct pool *pool, size_t B, size_t T, int how)
 {
     const size_t L = t->m.c.L;
     struct bwd *b = xcalloc(1, sizeof *b);
@@ -214,8 +210,8 @@ static void
 fold_task(void *ctx, size_t task, size_t worker)
 {
     const struct group *g = ctx;
-    const size_t end = (task + 1) * HALF_TASK < g->n ? (task + 1) * HALF_TASK
-        : g->n;
+    const size_t end =
+        (task + 1) * HALF_TASK < g->n ? (task + 1) * HALF_TASK : g->n;
     float y[WIDE];
 
     (void)worker;
@@ -274,8 +270,8 @@ static void
 half_block(struct bwd *b, size_t i, const struct rows *r, int back)
 {
     const struct acts *a = &b->kept[i];
-    float *x[HALVES] = { a->qkv, a->att, a->x2, a->gate, a->up, a->raw,
-        a->o, a->down };
+    float *x[HALVES] = { a->qkv, a->att, a->x2, a->gate, a->up, a->raw, a->o,
+        a->down };
     size_t n[HALVES];
 
     half_sizes(&b->t->m.c, r->B * cut_of(r->T).Tp, r->B * r->T,
@@ -283,8 +279,7 @@ half_block(struct bwd *b, size_t i, const struct rows *r, int back)
     for (size_t k = 0; k < HALVES; k++) {
         struct halfjob j = { x[k], b->half[i][k], n[k], back };
 
-        pool_run(b->f->pool, (n[k] + HALF_TASK - 1) / HALF_TASK, half_task,
-            &j);
+        pool_run(b->f->pool, (n[k] + HALF_TASK - 1) / HALF_TASK, half_task, &j);
     }
 }
 
@@ -300,8 +295,8 @@ bwd_forward(struct bwd *b, const struct rows *r)
         run_block(b, &u, i, r);
         block_forward(&u);
         if (i == 0 && (b->how & BWD_BF16) && !(b->whole > 0.0))
-            rounding_bf16(b->kept[0].gate, r->B * u.c.Tp * u.b->mlp,
-                &b->lost, &b->whole);
+            rounding_bf16(b->kept[0].gate, r->B * u.c.Tp * u.b->mlp, &b->lost,
+                &b->whole);
         if (b->how == BWD_BF16)
             half_block(b, i, r, 0);
     }
@@ -348,8 +343,8 @@ final_task(void *ctx, size_t task, size_t worker)
             memset(dx, 0, d * sizeof *dx);
         else
             j->b->rstd[t] = kern.rmsnorm_bwd(dx, j->b->final + t * d,
-                j->b->hidden[c->L] + t * d, j->b->f->norm, d,
-                (float)c->eps, NULL);
+                j->b->hidden[c->L] + t * d, j->b->f->norm, d, (float)c->eps,
+                NULL);
     }
 }
 
@@ -358,12 +353,17 @@ final_weight_task(void *ctx, size_t task, size_t worker)
 {
     const struct job *j = ctx;
     const struct config *c = &j->b->t->m.c;
-    const struct vec_grad v = {
-        .g = j->b->t->group[c->L + 1].g, .n = c->d, .heads = 1,
-        .rstd = j->b->rstd, .ldr = 1, .x = j->b->hidden[c->L],
-        .x_rows = j->r->T, .ldx = c->d, .dy = j->b->final,
-        .dy_rows = j->r->T, .lddy = c->d
-    };
+    const struct vec_grad v = { .g = j->b->t->group[c->L + 1].g,
+        .n = c->d,
+        .heads = 1,
+        .rstd = j->b->rstd,
+        .ldr = 1,
+        .x = j->b->hidden[c->L],
+        .x_rows = j->r->T,
+        .ldx = c->d,
+        .dy = j->b->final,
+        .dy_rows = j->r->T,
+        .lddy = c->d };
 
     (void)worker;
     vec_grad_add(&v, j->r, task);
@@ -375,8 +375,8 @@ embed_row(const struct bwd *b, uint32_t id)
 {
     const size_t d = b->t->m.c.d;
 
-    return b->t->m.c.tied ? b->held + (b->slot[id] - 1) * d :
-        b->t->group[b->t->m.c.L].g + id * d;
+    return b->t->m.c.tied ? b->held + (b->slot[id] - 1) * d
+                          : b->t->group[b->t->m.c.L].g + id * d;
 }
 
 /* Columns c0..c1 of every token in order. */
@@ -421,7 +421,7 @@ bwd_backward(struct bwd *b, const struct rows *r,
 
     pool_run(pool, (r->B * r->T + CHUNK - 1) / CHUNK, final_task, &j);
     pool_run(pool, cols, final_weight_task, &j);
-    for (size_t i = c->L; i-- > 0; ) {
+    for (size_t i = c->L; i-- > 0;) {
         if (add != NULL)
             add(ctx, i, b->g.dx);
         run_block(b, &u, i, r);

@@ -17,17 +17,17 @@
 #include "model/forward.h"
 
 struct group {
-    float *p, *g;           /* [n] parameters, gradient sums */
+    float *p, *g; /* [n] parameters, gradient sums */
     size_t n;
-    size_t at[W_N];         /* offset of each tensor of a block */
-    uint16_t *half;         /* NULL, or [n] gradient sums as bf16; then g is
+    size_t at[W_N]; /* offset of each tensor of a block */
+    uint16_t *half; /* NULL, or [n] gradient sums as bf16; then g is
                              * room for one block, shared by all, and zero
                              * outside of bwd_backward */
 };
 
 struct tmodel {
-    struct model m;         /* its weights are views into the groups */
-    struct group *group;    /* [L+3] */
+    struct model m;      /* its weights are views into the groups */
+    struct group *group; /* [L+3] */
     size_t ngroup, nparam;
     struct arena arena;
 };
@@ -36,13 +36,13 @@ struct tmodel {
  * bwd_backward then rounds its sum to the nearest, so how rows are grouped into
  * calls does matter. */
 int tmodel_init(struct tmodel *t, const struct model *from, struct err *e);
-int tmodel_init_as(struct tmodel *t, const struct model *from,
-    enum dtype grads, struct err *e);
+int tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
+    struct err *e);
 size_t tmodel_grad_bytes(const struct tmodel *t);
 /* A model of that shape without values, to count what it takes: its arena is
  * mapped and never touched.  mlp as in config_params. */
-void tmodel_layout(struct tmodel *t, const struct config *c,
-    const size_t *mlp, enum dtype grads);
+void tmodel_layout(struct tmodel *t, const struct config *c, const size_t *mlp,
+    enum dtype grads);
 void tmodel_release(struct tmodel *t);
 void tmodel_zero_grad(struct tmodel *t);
 

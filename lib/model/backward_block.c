@@ -43,9 +43,10 @@ do_dy(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         if (row_live(u->r, b, t)) {
             memcpy(u->g->dy + to, u->g->dx + at, d * sizeof(float));
             if (u->vec[W_NORM_MLP] != NULL)
-                u->g->rstd_mlp[b * u->r->T + t] = kern.rmsnorm_bwd(
-                    u->g->ddown + to, u->g->dy + to, u->a.down + to,
-                    u->vec[W_NORM_MLP], d, (float)c->eps, NULL);
+                u->g->rstd_mlp[b * u->r->T + t] =
+                    kern.rmsnorm_bwd(u->g->ddown + to, u->g->dy + to,
+                        u->a.down + to, u->vec[W_NORM_MLP], d, (float)c->eps,
+                        NULL);
             kern.rmsnorm(u->f->xn + to, u->a.x2 + at, u->vec[W_NORM2], d,
                 (float)c->eps);
         } else {
@@ -106,8 +107,8 @@ do_dxn2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     (void)worker;
     product_nn(u, gate, nn_cols(gate), u->a.gate, u->b->mlp, b, t0, part,
         GEMM_SET, u->g->dxn);
-    product_nn(u, up, nn_cols(up), u->a.up, u->b->mlp, b, t0, part,
-        GEMM_ADD, u->g->dxn);
+    product_nn(u, up, nn_cols(up), u->a.up, u->b->mlp, b, t0, part, GEMM_ADD,
+        u->g->dxn);
 }
 
 /* dx2 = dy + norm2's backward */
@@ -126,13 +127,13 @@ do_dx2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
             memset(u->g->dout + to, 0, d * sizeof(float));
             continue;
         }
-        u->g->rstd2[tok] = kern.rmsnorm_bwd(u->g->dx2 + to, u->g->dxn + to,
-            u->a.x2 + tok * d, u->vec[W_NORM2], d, (float)c->eps,
-            u->g->dy + to);
+        u->g->rstd2[tok] =
+            kern.rmsnorm_bwd(u->g->dx2 + to, u->g->dxn + to, u->a.x2 + tok * d,
+                u->vec[W_NORM2], d, (float)c->eps, u->g->dy + to);
         if (u->vec[W_NORM_ATT] != NULL)
-            u->g->rstd_att[tok] = kern.rmsnorm_bwd(u->g->dout + to,
-                u->g->dx2 + to, u->a.o + to, u->vec[W_NORM_ATT], d,
-                (float)c->eps, NULL);
+            u->g->rstd_att[tok] =
+                kern.rmsnorm_bwd(u->g->dout + to, u->g->dx2 + to, u->a.o + to,
+                    u->vec[W_NORM_ATT], d, (float)c->eps, NULL);
     }
 }
 
@@ -156,12 +157,10 @@ attend_bwd(void *ctx, size_t task, size_t worker)
     const float *q = u->a.qkv + row;
     const double begin = profile_begin();
     double pairs = 0.0;
-    const struct attn a = {
-        u->r->T, Tp, c->H, c->KV, c->D, qkv_width(c), c->H * c->D, q,
-        q + c->H * c->D, q + (c->H + c->KV) * c->D, u->first + b * u->r->T,
-        u->a.att + b * Tp * c->H * c->D, u->a.lse + b * Tp * c->H,
-        attn_scale(c)
-    };
+    const struct attn a = { u->r->T, Tp, c->H, c->KV, c->D, qkv_width(c),
+        c->H * c->D, q, q + c->H * c->D, q + (c->H + c->KV) * c->D,
+        u->first + b * u->r->T, u->a.att + b * Tp * c->H * c->D,
+        u->a.lse + b * Tp * c->H, attn_scale(c) };
 
     attn_bwd(&a, h, u->g->datt + b * Tp * c->H * c->D, u->g->dqkv + row,
         u->g->dk + part, u->g->dv + part, u->f->scratch[worker]);
@@ -181,9 +180,9 @@ head_norms(struct run *u, size_t b, size_t t, float *dq)
 
     memcpy(u->g->dheads + row * n * D, dq, n * D * sizeof *dq);
     for (size_t h = 0; h < n; h++)
-        u->g->rstd_heads[(b * u->r->T + t) * n + h] = kern.rmsnorm_bwd(
-            dq + h * D, dq + h * D, raw + h * D,
-            u->vec[h < c->H ? W_NQ : W_NK], D, (float)c->eps, NULL);
+        u->g->rstd_heads[(b * u->r->T + t) * n + h] =
+            kern.rmsnorm_bwd(dq + h * D, dq + h * D, raw + h * D,
+                u->vec[h < c->H ? W_NQ : W_NK], D, (float)c->eps, NULL);
 }
 
 /* dk, dv: the query heads' parts added in their order; rope turned back; xn1
@@ -239,8 +238,8 @@ do_dxn1(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         const struct weight *w = &u->b->w[k];
 
         /* one cut of the columns for the three, whose depths differ */
-        product_nn(u, w, nn_cols(&u->b->w[W_Q]), dy, qkv_width(c), b, t0,
-            part, k == W_Q ? GEMM_SET : GEMM_ADD, u->g->dxn1);
+        product_nn(u, w, nn_cols(&u->b->w[W_Q]), dy, qkv_width(c), b, t0, part,
+            k == W_Q ? GEMM_SET : GEMM_ADD, u->g->dxn1);
         dy += w->rows;
     }
 }
@@ -270,8 +269,8 @@ struct dw {
     float *g;
     const float *dy, *x;
     size_t M, N, lddy, ldx;
-    size_t mb, nb;          /* tile of g */
-    size_t first, nm, nn;   /* number of its first task, tiles */
+    size_t mb, nb;        /* tile of g */
+    size_t first, nm, nn; /* number of its first task, tiles */
 };
 
 enum { DW_MAX = 576 };
@@ -279,8 +278,8 @@ enum { DW_MAX = 576 };
 struct dwjob {
     struct run *u;
     struct dw w[W_N];
-    size_t n;               /* matrices */
-    size_t matrices;        /* tasks for them; then columns of the vectors */
+    size_t n;        /* matrices */
+    size_t matrices; /* tasks for them; then columns of the vectors */
     struct vec_grad v[W_N];
     size_t nv;
 };
@@ -374,26 +373,50 @@ vectors(struct dwjob *j)
     const size_t d = c->d, T = u->r->T, ld = qkv_width(c), D = c->D;
     const size_t n = c->H + c->KV, bias[] = { 0, c->H * D, n * D };
 
-    vec_add(j, W_NORM1, (struct vec_grad){ .heads = 1, .rstd = g->rstd1,
-        .ldr = 1, .x = u->x, .x_rows = T, .ldx = d, .dy = g->dxn1,
-        .lddy = d });
-    vec_add(j, W_NORM2, (struct vec_grad){ .heads = 1, .rstd = g->rstd2,
-        .ldr = 1, .x = u->a.x2, .x_rows = T, .ldx = d, .dy = g->dxn,
-        .lddy = d });
+    vec_add(j, W_NORM1,
+        (struct vec_grad){ .heads = 1,
+            .rstd = g->rstd1,
+            .ldr = 1,
+            .x = u->x,
+            .x_rows = T,
+            .ldx = d,
+            .dy = g->dxn1,
+            .lddy = d });
+    vec_add(j, W_NORM2,
+        (struct vec_grad){ .heads = 1,
+            .rstd = g->rstd2,
+            .ldr = 1,
+            .x = u->a.x2,
+            .x_rows = T,
+            .ldx = d,
+            .dy = g->dxn,
+            .lddy = d });
     for (int k = 0; u->vec[W_NORM_ATT] != NULL && k < 2; k++)
-        vec_add(j, W_NORM_ATT + k, (struct vec_grad){ .heads = 1,
-            .rstd = k ? g->rstd_mlp : g->rstd_att, .ldr = 1,
-            .x = k ? u->a.down : u->a.o, .x_rows = u->c.Tp, .ldx = d,
-            .dy = k ? g->dy : g->dx2, .lddy = d });
+        vec_add(j, W_NORM_ATT + k,
+            (struct vec_grad){ .heads = 1,
+                .rstd = k ? g->rstd_mlp : g->rstd_att,
+                .ldr = 1,
+                .x = k ? u->a.down : u->a.o,
+                .x_rows = u->c.Tp,
+                .ldx = d,
+                .dy = k ? g->dy : g->dx2,
+                .lddy = d });
     for (int k = 0; u->vec[W_BQ] != NULL && k < 3; k++)
-        vec_add(j, W_BQ + k, (struct vec_grad){ .heads = 1, .x = g->dqkv,
-            .dy = g->dqkv + bias[k], .lddy = ld });
+        vec_add(j, W_BQ + k,
+            (struct vec_grad){ .heads = 1,
+                .x = g->dqkv,
+                .dy = g->dqkv + bias[k],
+                .lddy = ld });
     for (int k = 0; u->a.raw != NULL && k < 2; k++)
-        vec_add(j, W_NQ + k, (struct vec_grad){ .heads = k ? c->KV : c->H,
-            .rstd = g->rstd_heads + (k ? c->H : 0), .ldr = n,
-            .x = u->a.raw + (k ? c->H * D : 0), .x_rows = u->c.Tp,
-            .ldx = n * D, .dy = g->dheads + (k ? c->H * D : 0),
-            .lddy = n * D });
+        vec_add(j, W_NQ + k,
+            (struct vec_grad){ .heads = k ? c->KV : c->H,
+                .rstd = g->rstd_heads + (k ? c->H : 0),
+                .ldr = n,
+                .x = u->a.raw + (k ? c->H * D : 0),
+                .x_rows = u->c.Tp,
+                .ldx = n * D,
+                .dy = g->dheads + (k ? c->H * D : 0),
+                .lddy = n * D });
 }
 
 static void
@@ -421,8 +444,8 @@ dw_task(void *ctx, size_t task, size_t worker)
         kern.gemm_tn(m, n, j->u->r->T, w->dy + b * j->u->c.Tp * w->lddy + m0,
             w->lddy, w->x + b * j->u->c.Tp * w->ldx + n0, w->ldx, GEMM_ADD,
             w->g + m0 * w->N + n0, w->N);
-    profile_end("gradient of weights", t, 2.0 * (double)(m * n) *
-        (double)(j->u->r->B * j->u->r->T), 0.0);
+    profile_end("gradient of weights", t,
+        2.0 * (double)(m * n) * (double)(j->u->r->B * j->u->r->T), 0.0);
 }
 
 /* All weights of the block at once: one list of tasks for the threads. */
@@ -456,17 +479,15 @@ block_backward(struct run *u)
     const struct weight *w = u->b->w;
     const size_t d = u->f->m->c.d, q = H * u->f->m->c.D, n = u->b->mlp;
     const size_t qkv = qkv_width(&u->f->m->c);
-    const struct stage mlp[] = {
-        { do_dy, chunks, "backward copy, norm2 again", 0, 4 * d },
+    const struct stage mlp[] = { { do_dy, chunks, "backward copy, norm2 again",
+                                     0, 4 * d },
         { do_dact, nn_parts(&w[W_DOWN]), "backward down", 2 * d * n, 0 },
         { do_dsilu, chunks, "backward silu", 0, 6 * n },
         { do_dxn2, nn_parts(&w[W_GATE]), "backward gate, up", 4 * d * n, 0 },
         { do_dx2, chunks, "backward norm2", 0, 4 * d },
-        { do_datt, nn_parts(&w[W_O]), "backward o", 2 * d * q, 0 }
-    };
+        { do_datt, nn_parts(&w[W_O]), "backward o", 2 * d * q, 0 } };
     const struct stage att[] = {
-        { do_dqkv, chunks, "backward rope, norm1 again", 0,
-            3 * qkv + 2 * d },
+        { do_dqkv, chunks, "backward rope, norm1 again", 0, 3 * qkv + 2 * d },
         { do_dxn1, nn_parts(&w[W_Q]), "backward qkv", 2 * d * qkv, 0 },
         { do_dx, chunks, "backward norm1", 0, 4 * d }
     };

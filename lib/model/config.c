@@ -19,8 +19,9 @@ need(const json_t *j, const char *path, size_t hi, size_t *r, struct err *e)
 {
     int k = js_size(j, path, 1, hi, r, e);
 
-    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", path) :
-        k < 0 ? -1 : 0;
+    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", path)
+        : k < 0   ? -1
+                  : 0;
 }
 
 static int
@@ -35,8 +36,10 @@ check_arch(struct config *c, const json_t *j, struct err *e)
     if (!s)
         return err_set(e, EX_INPUT, "model_type: is missing");
     if (!family_named(s))
-        return err_set(e, EX_INPUT, "model_type: \"%.60s\" is not supported "
-            "(%s)", s, family_names(0));
+        return err_set(e, EX_INPUT,
+            "model_type: \"%.60s\" is not supported "
+            "(%s)",
+            s, family_names(0));
     snprintf(c->arch, sizeof c->arch, "%s", s);
     return config_check_keys(j, family_of(c)->bit, e);
 }
@@ -54,8 +57,9 @@ read_sizes(struct config *c, const json_t *j, struct err *e)
         return -1;
     /* What transformers takes when these are missing; null is another thing. */
     c->KV = f->KV && !json_object_get(j, "num_key_value_heads") ? f->KV : c->H;
-    c->D = f->D && !json_object_get(j, "head_dim") ? f->D :
-        c->d % c->H == 0 ? c->d / c->H : 0;
+    c->D = f->D && !json_object_get(j, "head_dim") ? f->D
+        : c->d % c->H == 0                         ? c->d / c->H
+                                                   : 0;
     c->max_pos = f->max_pos;
     c->window = json_object_get(j, "sliding_window") ? 0 : f->window;
     c->eps = 1e-6;
@@ -64,8 +68,8 @@ read_sizes(struct config *c, const json_t *j, struct err *e)
     c->attn_scalar = f->gemma ? 256 : 0;
     if (js_size(j, "num_key_value_heads", 1, 4096, &c->KV, e) < 0 ||
         js_size(j, "head_dim", 1, 65536, &c->D, e) < 0 ||
-        js_size(j, "max_position_embeddings", 1, (size_t)1 << 31,
-        &c->max_pos, e) < 0 ||
+        js_size(j, "max_position_embeddings", 1, (size_t)1 << 31, &c->max_pos,
+            e) < 0 ||
         js_size(j, "sliding_window", 1, (size_t)1 << 31, &c->window, e) < 0 ||
         js_real(j, "rms_norm_eps", 0, 1, &c->eps, e) < 0 ||
         js_real(j, "initializer_range", 0, 100, &c->init_range, e) < 0 ||
@@ -79,8 +83,10 @@ static int
 check_id(const struct config *c, const char *name, int64_t id, struct err *e)
 {
     if (id < -1 || (id >= 0 && (size_t)id >= c->V))
-        return err_set(e, EX_INPUT, "%s_token_id: %lld is outside the "
-            "vocabulary of %zu", name, (long long)id, c->V);
+        return err_set(e, EX_INPUT,
+            "%s_token_id: %lld is outside the "
+            "vocabulary of %zu",
+            name, (long long)id, c->V);
     return 0;
 }
 
@@ -89,24 +95,31 @@ int
 config_check(const struct config *c, struct err *e)
 {
     if (c->D == 0)
-        return err_set(e, EX_INPUT, "head_dim: is missing, and hidden_size "
-            "%zu is no multiple of %zu heads", c->d, c->H);
+        return err_set(e, EX_INPUT,
+            "head_dim: is missing, and hidden_size "
+            "%zu is no multiple of %zu heads",
+            c->d, c->H);
     if (c->D % 2 != 0)
         return err_set(e, EX_INPUT, "head_dim: %zu is odd", c->D);
     if (c->H % c->KV != 0)
-        return err_set(e, EX_INPUT, "num_key_value_heads: %zu does not "
-            "divide %zu heads", c->KV, c->H);
+        return err_set(e, EX_INPUT,
+            "num_key_value_heads: %zu does not "
+            "divide %zu heads",
+            c->KV, c->H);
     if (c->H * c->D > DIM_MAX)
-        return err_set(e, EX_INPUT, "head_dim: %zu heads of %zu are more "
-            "than %zu", c->H, c->D, DIM_MAX);
+        return err_set(e, EX_INPUT,
+            "head_dim: %zu heads of %zu are more "
+            "than %zu",
+            c->H, c->D, DIM_MAX);
     if (!(c->eps > 0))
         return err_set(e, EX_INPUT, "rms_norm_eps: is not above 0");
     if (!(c->theta > 1))
-        return err_set(e, EX_INPUT, "rope_theta: %g is not above 1",
-            c->theta);
+        return err_set(e, EX_INPUT, "rope_theta: %g is not above 1", c->theta);
     if (c->rope == ROPE_LLAMA3 && !(c->rope_low < c->rope_high))
-        return err_set(e, EX_INPUT, "rope_parameters.low_freq_factor: %g is "
-            "not below high_freq_factor %g", c->rope_low, c->rope_high);
+        return err_set(e, EX_INPUT,
+            "rope_parameters.low_freq_factor: %g is "
+            "not below high_freq_factor %g",
+            c->rope_low, c->rope_high);
     if (check_id(c, "bos", c->bos, e) < 0 || check_id(c, "pad", c->pad, e) < 0)
         return -1;
     for (size_t i = 0; i < c->neos; i++)
@@ -125,14 +138,14 @@ rope_real(const json_t *j, const char *at, const char *name, double lo,
 
     snprintf(path, sizeof path, "%s.%s", at, name);
     k = js_real(j, path, lo, hi, r, e);
-    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", path) :
-        k < 0 ? -1 : 0;
+    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", path)
+        : k < 0   ? -1
+                  : 0;
 }
 
 /* rope_parameters (transformers 5) or rope_scaling (4): kind and numbers. */
 static int
-rope_scaling(struct config *c, const json_t *j, const char *at,
-    struct err *e)
+rope_scaling(struct config *c, const json_t *j, const char *at, struct err *e)
 {
     char path[80];
     const char *kind = NULL;
@@ -151,8 +164,10 @@ rope_scaling(struct config *c, const json_t *j, const char *at,
     } else if (strcmp(kind, "llama3") == 0) {
         c->rope = ROPE_LLAMA3;
     } else {
-        return err_set(e, EX_INPUT, "%s: \"%.60s\" is not supported "
-            "(default, linear, llama3)", path, kind);
+        return err_set(e, EX_INPUT,
+            "%s: \"%.60s\" is not supported "
+            "(default, linear, llama3)",
+            path, kind);
     }
     if (c->rope == ROPE_DEFAULT)
         return 0;
@@ -160,12 +175,10 @@ rope_scaling(struct config *c, const json_t *j, const char *at,
         return -1;
     if (c->rope == ROPE_LINEAR)
         return 0;
-    if (rope_real(j, at, "low_freq_factor", 1e-3, 1e6, &c->rope_low,
-        e) < 0 ||
-        rope_real(j, at, "high_freq_factor", 1e-3, 1e6, &c->rope_high,
-        e) < 0 ||
-        rope_real(j, at, "original_max_position_embeddings", 1, 1e9, &orig,
-        e) < 0)
+    if (rope_real(j, at, "low_freq_factor", 1e-3, 1e6, &c->rope_low, e) < 0 ||
+        rope_real(j, at, "high_freq_factor", 1e-3, 1e6, &c->rope_high, e) < 0 ||
+        rope_real(j, at, "original_max_position_embeddings", 1, 1e9, &orig, e) <
+            0)
         return -1;
     c->rope_orig = (size_t)orig;
     return 0;
@@ -188,8 +201,7 @@ rope_base(const json_t *j, const char *old, const char *at, double *theta,
     if (has4 < 0 || has5 < 0)
         return -1;
     if (has4 && has5 && v4 != v5)
-        return err_set(e, EX_INPUT, "%s: %g, but %s is %g", old, v4, path,
-            v5);
+        return err_set(e, EX_INPUT, "%s: %g, but %s is %g", old, v4, path, v5);
     *theta = has5 ? v5 : has4 ? v4 : *theta;
     return 0;
 }
@@ -215,8 +227,8 @@ static int
 read_rope(struct config *c, const json_t *j, struct err *e)
 {
     const int local = family_of(c)->gemma;
-    const char *at = local ? "rope_parameters.full_attention" :
-        "rope_parameters";
+    const char *at =
+        local ? "rope_parameters.full_attention" : "rope_parameters";
     struct config o;
 
     c->theta = local ? 1e6 : 10000;
@@ -225,8 +237,8 @@ read_rope(struct config *c, const json_t *j, struct err *e)
         (local && rope_local(c, j, e) < 0))
         return -1;
     if (!js_get(j, at))
-        return js_get(j, "rope_scaling") ?
-            rope_scaling(c, j, "rope_scaling", e) : 0;
+        return js_get(j, "rope_scaling") ? rope_scaling(c, j, "rope_scaling", e)
+                                         : 0;
     o = *c;
     if (rope_scaling(c, j, at, e) < 0)
         return -1;
@@ -247,11 +259,15 @@ set_local(struct config *c, size_t i, const char *type, struct err *e)
     const int local = strcmp(type, "sliding_attention") == 0;
 
     if (!local && strcmp(type, "full_attention") != 0)
-        return err_set(e, EX_INPUT, "layer_types: \"%.60s\" is not supported "
-            "(full_attention, sliding_attention)", type);
+        return err_set(e, EX_INPUT,
+            "layer_types: \"%.60s\" is not supported "
+            "(full_attention, sliding_attention)",
+            type);
     if (local && c->window == 0)
-        return err_set(e, EX_INPUT, "layer_types: number %zu is "
-            "sliding_attention, but there is no sliding_window", i);
+        return err_set(e, EX_INPUT,
+            "layer_types: number %zu is "
+            "sliding_attention, but there is no sliding_window",
+            i);
     config_set_local(c, i, local);
     return 0;
 }
@@ -265,13 +281,15 @@ read_windows(struct config *c, const json_t *j, struct err *e)
     size_t from = 28, every = 6;
     int on = 0;
 
-    if (windows == WINDOW_BY_LAYER && (js_bool(j, "use_sliding_window", &on,
-        e) < 0 || js_size(j, "max_window_layers", 0, CONFIG_LAYERS, &from,
-        e) < 0))
+    if (windows == WINDOW_BY_LAYER &&
+        (js_bool(j, "use_sliding_window", &on, e) < 0 ||
+            js_size(j, "max_window_layers", 0, CONFIG_LAYERS, &from, e) < 0))
         return -1;
-    if (windows == WINDOW_BUT_SIXTH && (js_size(j, "_sliding_window_pattern",
-        1, CONFIG_LAYERS, &every, e) < 0 || js_size(j,
-        "sliding_window_pattern", 1, CONFIG_LAYERS, &every, e) < 0))
+    if (windows == WINDOW_BUT_SIXTH &&
+        (js_size(j, "_sliding_window_pattern", 1, CONFIG_LAYERS, &every, e) <
+                0 ||
+            js_size(j, "sliding_window_pattern", 1, CONFIG_LAYERS, &every, e) <
+                0))
         return -1;
     if (windows == WINDOW_BY_LAYER && !on)
         c->window = 0;
@@ -283,8 +301,10 @@ read_windows(struct config *c, const json_t *j, struct err *e)
         if (types && set_local(c, i, type ? type : "", e) < 0)
             return -1;
         if (!types && c->window > 0)
-            config_set_local(c, i, windows == WINDOW_BUT_SIXTH ?
-                (i + 1) % every != 0 : windows == WINDOW_ALL || i >= from);
+            config_set_local(c, i,
+                windows == WINDOW_BUT_SIXTH
+                    ? (i + 1) % every != 0
+                    : windows == WINDOW_ALL || i >= from);
     }
     return 0;
 }
@@ -311,8 +331,10 @@ read_eos(struct config *c, const json_t *j, struct err *e)
     const size_t n = json_is_array(v) ? json_array_size(v) : v ? 1 : 0;
 
     if (n > CONFIG_EOS)
-        return err_set(e, EX_INPUT, "eos_token_id: a list of %zu, more than "
-            "%d", n, CONFIG_EOS);
+        return err_set(e, EX_INPUT,
+            "eos_token_id: a list of %zu, more than "
+            "%d",
+            n, CONFIG_EOS);
     for (size_t i = 0; i < n; i++) {
         const json_t *id = json_is_array(v) ? json_array_get(v, i) : v;
 
@@ -329,8 +351,7 @@ config_from_json(struct config *c, const json_t *j, struct err *e)
     memset(c, 0, sizeof *c);
     if (check_arch(c, j, e) < 0 || read_sizes(c, j, e) < 0 ||
         read_rope(c, j, e) < 0 || read_windows(c, j, e) < 0 ||
-        read_eos(c, j, e) < 0 ||
-        read_id(j, "bos_token_id", &c->bos, e) < 0 ||
+        read_eos(c, j, e) < 0 || read_id(j, "bos_token_id", &c->bos, e) < 0 ||
         read_id(j, "pad_token_id", &c->pad, e) < 0)
         return -1;
     return config_check(c, e);
@@ -360,15 +381,16 @@ read_list(const json_t *j, const char *path, size_t L, size_t lo, size_t hi,
     if (!v)
         return 0;
     if (!json_is_array(v) || json_array_size(v) != L)
-        return err_set(e, EX_INPUT, "%s: is no list of %zu numbers", path,
-            L);
+        return err_set(e, EX_INPUT, "%s: is no list of %zu numbers", path, L);
     for (size_t i = 0; i < L; i++) {
         const json_t *k = json_array_get(v, i);
         const json_int_t n = json_integer_value(k);
 
         if (!json_is_integer(k) || n < 0 || (size_t)n < lo || (size_t)n > hi)
-            return err_set(e, EX_INPUT, "%s: number %zu is outside %zu to "
-                "%zu", path, i, lo, hi);
+            return err_set(e, EX_INPUT,
+                "%s: number %zu is outside %zu to "
+                "%zu",
+                path, i, lo, hi);
         r[i] = (size_t)n;
     }
     return 0;
@@ -387,8 +409,10 @@ config_blocks(const struct config *c, const json_t *j, size_t *mlp,
         return -1;
     for (size_t i = 1; i < c->L; i++)
         if (kept[i] <= kept[i - 1])
-            return err_set(e, EX_INPUT, "retort.kept: number %zu is not "
-                "above the one before", i);
+            return err_set(e, EX_INPUT,
+                "retort.kept: number %zu is not "
+                "above the one before",
+                i);
     return 0;
 }
 
@@ -401,8 +425,8 @@ rope_json(const struct config *c)
         json_object_set_new(r, "rope_type", json_string("default"));
         return r;
     }
-    json_object_set_new(r, "rope_type", json_string(
-        c->rope == ROPE_LINEAR ? "linear" : "llama3"));
+    json_object_set_new(r, "rope_type",
+        json_string(c->rope == ROPE_LINEAR ? "linear" : "llama3"));
     json_object_set_new(r, "factor", json_real(c->rope_factor));
     if (c->rope == ROPE_LLAMA3) {
         json_object_set_new(r, "low_freq_factor", json_real(c->rope_low));
@@ -436,8 +460,8 @@ config_set_local(struct config *c, size_t i, int local)
 {
     const int bit = 1 << i % 8;
 
-    c->local[i / 8] = (unsigned char)(local ? c->local[i / 8] | bit :
-        c->local[i / 8] & ~bit);
+    c->local[i / 8] =
+        (unsigned char)(local ? c->local[i / 8] | bit : c->local[i / 8] & ~bit);
 }
 
 int
@@ -491,9 +515,10 @@ set_gemma(const struct config *c, json_t *j)
         json_string("gelu_pytorch_tanh"));
     set_size(j, "query_pre_attn_scalar", c->attn_scalar);
     json_object_set_new(j, "rope_local_base_freq", json_real(c->theta_local));
-    json_object_set_new(j, "rope_parameters", json_pack("{s:o, s:{s:s, s:f}}",
-        "full_attention", rope_json(c), "sliding_attention", "rope_type",
-        "default", "rope_theta", c->theta_local));
+    json_object_set_new(j, "rope_parameters",
+        json_pack("{s:o, s:{s:s, s:f}}", "full_attention", rope_json(c),
+            "sliding_attention", "rope_type", "default", "rope_theta",
+            c->theta_local));
 }
 
 static void
@@ -503,11 +528,12 @@ set_windows(const struct config *c, json_t *j)
     json_t *types = json_array();
 
     if (windows != WINDOW_NEVER)
-        json_object_set_new(j, "sliding_window", c->window ?
-            json_integer((json_int_t)c->window) : json_null());
+        json_object_set_new(j, "sliding_window",
+            c->window ? json_integer((json_int_t)c->window) : json_null());
     for (size_t i = 0; i < c->L; i++)
-        json_array_append_new(types, json_string(config_window(c, i) ?
-            "sliding_attention" : "full_attention"));
+        json_array_append_new(types,
+            json_string(
+                config_window(c, i) ? "sliding_attention" : "full_attention"));
     if (windows == WINDOW_BY_LAYER)
         json_object_set_new(j, "use_sliding_window",
             json_boolean(c->window > 0));
@@ -517,13 +543,12 @@ set_windows(const struct config *c, json_t *j)
 }
 
 json_t *
-config_to_json(const struct config *c, const size_t *mlp,
-    const size_t *kept)
+config_to_json(const struct config *c, const size_t *mlp, const size_t *kept)
 {
     json_t *j = json_object(), *own = json_object();
 
-    json_object_set_new(j, "architectures", json_pack("[s]",
-        family_of(c)->class));
+    json_object_set_new(j, "architectures",
+        json_pack("[s]", family_of(c)->class));
     json_object_set_new(j, "model_type", json_string(c->arch));
     set_size(j, "vocab_size", c->V);
     set_size(j, "hidden_size", c->d);
@@ -542,8 +567,8 @@ config_to_json(const struct config *c, const size_t *mlp,
     if (!family_of(c)->gemma)
         json_object_set_new(j, "rope_parameters", rope_json(c));
     /* transformers 4 reads the scaling here; 5 takes either. */
-    json_object_set_new(j, "rope_scaling", c->rope == ROPE_DEFAULT ?
-        json_null() : rope_json(c));
+    json_object_set_new(j, "rope_scaling",
+        c->rope == ROPE_DEFAULT ? json_null() : rope_json(c));
     set_windows(c, j);
     json_object_set_new(j, "attention_bias", json_false());
     json_object_set_new(j, "attention_dropout", json_real(0));
@@ -552,8 +577,8 @@ config_to_json(const struct config *c, const size_t *mlp,
     json_object_set_new(j, "initializer_range", json_real(c->init_range));
     json_object_set_new(j, "use_cache", json_true());
     set_id(j, "bos_token_id", c->bos);
-    json_object_set_new(j, "eos_token_id", c->neos ? config_eos_json(c) :
-        json_null());
+    json_object_set_new(j, "eos_token_id",
+        c->neos ? config_eos_json(c) : json_null());
     set_id(j, "pad_token_id", c->pad);
     if (mlp)
         for (size_t i = 0; i < c->L; i++)

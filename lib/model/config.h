@@ -15,27 +15,27 @@ enum { CONFIG_EOS = 32, CONFIG_LAYERS = 4096 };
 enum rope_kind { ROPE_DEFAULT, ROPE_LINEAR, ROPE_LLAMA3 };
 
 struct config {
-    char arch[32];          /* model_type: "llama", ... (family.h) */
-    size_t V;               /* vocabulary: rows of embed and head */
-    size_t d;               /* hidden size */
-    size_t L;               /* blocks */
-    size_t H, KV, D;        /* query heads, key-value heads, head size */
-    size_t mlp;             /* widest MLP; a block's own width is in block */
+    char arch[32];   /* model_type: "llama", ... (family.h) */
+    size_t V;        /* vocabulary: rows of embed and head */
+    size_t d;        /* hidden size */
+    size_t L;        /* blocks */
+    size_t H, KV, D; /* query heads, key-value heads, head size */
+    size_t mlp;      /* widest MLP; a block's own width is in block */
     size_t max_pos;
-    size_t window;          /* tokens that one attends to in `local` blocks */
-    unsigned char local[CONFIG_LAYERS / 8];     /* a bit a block */
-    double eps;             /* of RMSNorm */
-    double theta;           /* RoPE base; rope_theta and rope_parameters */
-    double theta_local;     /* of blocks with a window; 0: theta */
+    size_t window; /* tokens that one attends to in `local` blocks */
+    unsigned char local[CONFIG_LAYERS / 8]; /* a bit a block */
+    double eps;                             /* of RMSNorm */
+    double theta;       /* RoPE base; rope_theta and rope_parameters */
+    double theta_local; /* of blocks with a window; 0: theta */
     enum rope_kind rope;
-    double rope_factor, rope_low, rope_high;    /* linear, llama3 */
-    size_t rope_orig;       /* llama3: original_max_position_embeddings */
-    int tied;               /* the head is the embedding */
-    int64_t bos, pad;       /* token ids, -1 if none */
+    double rope_factor, rope_low, rope_high; /* linear, llama3 */
+    size_t rope_orig; /* llama3: original_max_position_embeddings */
+    int tied;         /* the head is the embedding */
+    int64_t bos, pad; /* token ids, -1 if none */
     int64_t eos[CONFIG_EOS];
-    size_t neos;            /* any of them ends a text */
+    size_t neos; /* any of them ends a text */
     double init_range;
-    size_t attn_scalar;     /* scores are times attn_scalar^-0.5; 0: D */
+    size_t attn_scalar; /* scores are times attn_scalar^-0.5; 0: D */
 };
 
 /* From a parsed config.json; refuses what is not implemented, or not known, by

@@ -13,96 +13,143 @@
 
 struct key {
     const char *name;
-    unsigned families;      /* FAMILY_*; 0: all */
-    const char *only;       /* JSON text of the one value; NULL: any */
+    unsigned families; /* FAMILY_*; 0: all */
+    const char *only;  /* JSON text of the one value; NULL: any */
 };
 
 enum { QWEN = FAMILY_QWEN2 | FAMILY_QWEN3 };
 
 static const struct key keys[] = {
     /* read: config.c, open.c */
-    { "model_type", 0, NULL }, { "vocab_size", 0, NULL },
-    { "hidden_size", 0, NULL }, { "intermediate_size", 0, NULL },
-    { "num_hidden_layers", 0, NULL }, { "num_attention_heads", 0, NULL },
-    { "num_key_value_heads", 0, NULL }, { "head_dim", 0, NULL },
-    { "max_position_embeddings", 0, NULL }, { "rms_norm_eps", 0, NULL },
-    { "initializer_range", 0, NULL }, { "tie_word_embeddings", 0, NULL },
-    { "rope_theta", 0, NULL }, { "rope_scaling", 0, NULL },
-    { "rope_parameters", 0, NULL }, { "bos_token_id", 0, NULL },
-    { "eos_token_id", 0, NULL }, { "pad_token_id", 0, NULL },
+    { "model_type", 0, NULL },
+    { "vocab_size", 0, NULL },
+    { "hidden_size", 0, NULL },
+    { "intermediate_size", 0, NULL },
+    { "num_hidden_layers", 0, NULL },
+    { "num_attention_heads", 0, NULL },
+    { "num_key_value_heads", 0, NULL },
+    { "head_dim", 0, NULL },
+    { "max_position_embeddings", 0, NULL },
+    { "rms_norm_eps", 0, NULL },
+    { "initializer_range", 0, NULL },
+    { "tie_word_embeddings", 0, NULL },
+    { "rope_theta", 0, NULL },
+    { "rope_scaling", 0, NULL },
+    { "rope_parameters", 0, NULL },
+    { "bos_token_id", 0, NULL },
+    { "eos_token_id", 0, NULL },
+    { "pad_token_id", 0, NULL },
     { "sliding_window", FAMILY_MISTRAL | QWEN | FAMILY_GEMMA3, NULL },
     { "sliding_window_pattern", FAMILY_GEMMA3, NULL },
     { "_sliding_window_pattern", FAMILY_GEMMA3, NULL },
     { "query_pre_attn_scalar", FAMILY_GEMMA3, NULL },
     { "rope_local_base_freq", FAMILY_GEMMA3, NULL },
-    { "use_sliding_window", QWEN, NULL }, { "max_window_layers", QWEN, NULL },
-    { "layer_types", QWEN | FAMILY_GEMMA3, NULL }, { "retort", 0, NULL },
+    { "use_sliding_window", QWEN, NULL },
+    { "max_window_layers", QWEN, NULL },
+    { "layer_types", QWEN | FAMILY_GEMMA3, NULL },
+    { "retort", 0, NULL },
 
     /* implemented at one value */
     { "hidden_act", ~FAMILY_GEMMA3, "\"silu\"" },
     { "hidden_activation", FAMILY_GEMMA3, "\"gelu_pytorch_tanh\"" },
     { "is_causal", 0, "true" },
-    { "attention_bias", 0, "false" }, { "mlp_bias", 0, "false" },
-    { "qkv_bias", 0, "false" }, { "use_qk_norm", 0, "false" },
-    { "rope_interleaved", 0, "false" }, { "partial_rotary_factor", 0, "1" },
+    { "attention_bias", 0, "false" },
+    { "mlp_bias", 0, "false" },
+    { "qkv_bias", 0, "false" },
+    { "use_qk_norm", 0, "false" },
+    { "rope_interleaved", 0, "false" },
+    { "partial_rotary_factor", 0, "1" },
     { "use_bidirectional_attention", 0, "false" },
-    { "is_encoder_decoder", 0, "false" }, { "pruned_heads", 0, "{}" },
+    { "is_encoder_decoder", 0, "false" },
+    { "pruned_heads", 0, "{}" },
     { "add_cross_attention", 0, "false" },
     { "tie_encoder_decoder", 0, "false" },
 
     /* switches of transformers that these families do not look at */
     { "use_sliding_window", FAMILY_LLAMA | FAMILY_MISTRAL, NULL },
-    { "is_decoder", 0, NULL }, { "is_llama_config", 0, NULL },
-    { "pretraining_tp", 0, NULL },      /* the same sum in parts */
+    { "is_decoder", 0, NULL },
+    { "is_llama_config", 0, NULL },
+    { "pretraining_tp", 0, NULL }, /* the same sum in parts */
     { "chunk_size_feed_forward", 0, NULL },
 
     /* of training, storage and output */
-    { "architectures", 0, NULL }, { "dtype", 0, NULL },
-    { "torch_dtype", 0, NULL }, { "transformers_version", 0, NULL },
-    { "_name_or_path", 0, NULL }, { "_commit_hash", 0, NULL },
-    { "_attn_implementation", 0, NULL }, { "attn_implementation", 0, NULL },
+    { "architectures", 0, NULL },
+    { "dtype", 0, NULL },
+    { "torch_dtype", 0, NULL },
+    { "transformers_version", 0, NULL },
+    { "_name_or_path", 0, NULL },
+    { "_commit_hash", 0, NULL },
+    { "_attn_implementation", 0, NULL },
+    { "attn_implementation", 0, NULL },
     { "_attn_implementation_autoset", 0, NULL },
     { "_flash_attn_2_enabled", 0, NULL },
-    { "attention_dropout", 0, NULL }, { "hidden_dropout", 0, NULL },
-    { "embd_pdrop", 0, NULL }, { "resid_pdrop", 0, NULL },
-    { "embedding_dropout", 0, NULL }, { "residual_dropout", 0, NULL },
-    { "use_cache", 0, NULL }, { "cache_implementation", 0, NULL },
+    { "attention_dropout", 0, NULL },
+    { "hidden_dropout", 0, NULL },
+    { "embd_pdrop", 0, NULL },
+    { "resid_pdrop", 0, NULL },
+    { "embedding_dropout", 0, NULL },
+    { "residual_dropout", 0, NULL },
+    { "use_cache", 0, NULL },
+    { "cache_implementation", 0, NULL },
     { "output_attentions", 0, NULL },
-    { "output_hidden_states", 0, NULL }, { "return_dict", 0, NULL },
-    { "torchscript", 0, NULL }, { "use_bfloat16", 0, NULL },
-    { "tf_legacy_loss", 0, NULL }, { "problem_type", 0, NULL },
-    { "id2label", 0, NULL }, { "label2id", 0, NULL },
-    { "num_labels", 0, NULL }, { "finetuning_task", 0, NULL },
-    { "task_specific_params", 0, NULL }, { "tokenizer_class", 0, NULL },
-    { "model_max_length", 0, NULL }, { "prefix", 0, NULL },
-    { "sep_token_id", 0, NULL }, { "unk_token_id", 0, NULL },
+    { "output_hidden_states", 0, NULL },
+    { "return_dict", 0, NULL },
+    { "torchscript", 0, NULL },
+    { "use_bfloat16", 0, NULL },
+    { "tf_legacy_loss", 0, NULL },
+    { "problem_type", 0, NULL },
+    { "id2label", 0, NULL },
+    { "label2id", 0, NULL },
+    { "num_labels", 0, NULL },
+    { "finetuning_task", 0, NULL },
+    { "task_specific_params", 0, NULL },
+    { "tokenizer_class", 0, NULL },
+    { "model_max_length", 0, NULL },
+    { "prefix", 0, NULL },
+    { "sep_token_id", 0, NULL },
+    { "unk_token_id", 0, NULL },
     { "decoder_start_token_id", 0, NULL },
     { "cross_attention_hidden_size", 0, NULL },
-    { "transformers.js_config", 0, NULL }, { "unsloth_fixed", 0, NULL },
+    { "transformers.js_config", 0, NULL },
+    { "unsloth_fixed", 0, NULL },
     { "unsloth_version", 0, NULL },
 
     /* of generation, which older versions kept here */
-    { "max_length", 0, NULL }, { "min_length", 0, NULL },
-    { "do_sample", 0, NULL }, { "early_stopping", 0, NULL },
-    { "num_beams", 0, NULL }, { "num_beam_groups", 0, NULL },
-    { "diversity_penalty", 0, NULL }, { "temperature", 0, NULL },
-    { "top_k", 0, NULL }, { "top_p", 0, NULL }, { "typical_p", 0, NULL },
-    { "repetition_penalty", 0, NULL }, { "length_penalty", 0, NULL },
+    { "max_length", 0, NULL },
+    { "min_length", 0, NULL },
+    { "do_sample", 0, NULL },
+    { "early_stopping", 0, NULL },
+    { "num_beams", 0, NULL },
+    { "num_beam_groups", 0, NULL },
+    { "diversity_penalty", 0, NULL },
+    { "temperature", 0, NULL },
+    { "top_k", 0, NULL },
+    { "top_p", 0, NULL },
+    { "typical_p", 0, NULL },
+    { "repetition_penalty", 0, NULL },
+    { "length_penalty", 0, NULL },
     { "no_repeat_ngram_size", 0, NULL },
     { "encoder_no_repeat_ngram_size", 0, NULL },
-    { "bad_words_ids", 0, NULL }, { "num_return_sequences", 0, NULL },
-    { "output_scores", 0, NULL }, { "return_dict_in_generate", 0, NULL },
-    { "forced_bos_token_id", 0, NULL }, { "forced_eos_token_id", 0, NULL },
+    { "bad_words_ids", 0, NULL },
+    { "num_return_sequences", 0, NULL },
+    { "output_scores", 0, NULL },
+    { "return_dict_in_generate", 0, NULL },
+    { "forced_bos_token_id", 0, NULL },
+    { "forced_eos_token_id", 0, NULL },
     { "remove_invalid_values", 0, NULL },
     { "exponential_decay_length_penalty", 0, NULL },
-    { "suppress_tokens", 0, NULL }, { "begin_suppress_tokens", 0, NULL },
+    { "suppress_tokens", 0, NULL },
+    { "begin_suppress_tokens", 0, NULL },
 };
 
 /* Of rope_parameters and rope_scaling, whose type is checked in config.c. */
 static const struct key rope_keys[] = {
-    { "rope_theta", 0, NULL }, { "rope_type", 0, NULL },
-    { "type", 0, NULL }, { "factor", 0, NULL },
-    { "low_freq_factor", 0, NULL }, { "high_freq_factor", 0, NULL },
+    { "rope_theta", 0, NULL },
+    { "rope_type", 0, NULL },
+    { "type", 0, NULL },
+    { "factor", 0, NULL },
+    { "low_freq_factor", 0, NULL },
+    { "high_freq_factor", 0, NULL },
     { "original_max_position_embeddings", 0, NULL },
     { "partial_rotary_factor", 0, "1" },
     { "full_attention", FAMILY_GEMMA3, NULL },
@@ -119,8 +166,7 @@ equal(const json_t *a, const json_t *b)
 }
 
 static int
-check_value(const json_t *v, const char *at, const struct key *k,
-    struct err *e)
+check_value(const json_t *v, const char *at, const struct key *k, struct err *e)
 {
     json_t *only = json_loads(k->only, JSON_DECODE_ANY, NULL);
     char *text = NULL;
@@ -143,18 +189,22 @@ check_object(const json_t *j, const char *at, const struct key *k, size_t n,
     const char *name;
     json_t *v;
 
-    json_object_foreach((json_t *)j, name, v) {
+    json_object_foreach((json_t *)j, name, v)
+    {
         size_t i = 0;
 
-        if (json_is_null(v))            /* as if it were not there */
+        if (json_is_null(v)) /* as if it were not there */
             continue;
-        while (i < n && (strcmp(k[i].name, name) != 0 ||
-            (k[i].families && !(k[i].families & family))))
+        while (i < n &&
+            (strcmp(k[i].name, name) != 0 ||
+                (k[i].families && !(k[i].families & family))))
             i++;
         if (i == n)
-            return err_set(e, EX_INPUT, "%s%.80s: is not known and may "
+            return err_set(e, EX_INPUT,
+                "%s%.80s: is not known and may "
                 "change what the model computes; where it does not, remove "
-                "it", at, name);
+                "it",
+                at, name);
         if (k[i].only && check_value(v, at, &k[i], e) < 0)
             return -1;
     }
@@ -165,8 +215,7 @@ int
 config_check_keys(const json_t *j, unsigned family, struct err *e)
 {
     static const char *const rope[] = { "rope_parameters", "rope_scaling",
-        "rope_parameters.full_attention",
-        "rope_parameters.sliding_attention" };
+        "rope_parameters.full_attention", "rope_parameters.sliding_attention" };
 
     if (check_object(j, "", keys, sizeof keys / sizeof *keys, family, e) < 0)
         return -1;
@@ -175,8 +224,9 @@ config_check_keys(const json_t *j, unsigned family, struct err *e)
         char at[40];
 
         snprintf(at, sizeof at, "%s.", rope[i]);
-        if (v && check_object(v, at, rope_keys, sizeof rope_keys /
-            sizeof *rope_keys, family, e) < 0)
+        if (v &&
+            check_object(v, at, rope_keys, sizeof rope_keys / sizeof *rope_keys,
+                family, e) < 0)
             return -1;
     }
     return 0;

@@ -18,13 +18,13 @@
 #include "model/family.h"
 #include "model/forward.h"
 
-enum { CHUNK = 32 };        /* rows of an elementwise part */
+enum { CHUNK = 32 }; /* rows of an elementwise part */
 
 /* How sequences of T tokens are cut. */
 struct cut {
-    size_t tile;            /* rows, a multiple of ATTN_TILE */
-    size_t n;               /* tiles a sequence */
-    size_t Tp;              /* n * tile */
+    size_t tile; /* rows, a multiple of ATTN_TILE */
+    size_t n;    /* tiles a sequence */
+    size_t Tp;   /* n * tile */
 };
 struct cut cut_of(size_t T);
 
@@ -34,42 +34,42 @@ size_t part_count(size_t N, size_t K);
 
 /* What the steps of one block produce, for B sequences. */
 struct acts {
-    float *qkv;             /* [B,Tp,(H+2KV)D] q, k after rope */
-    float *raw;             /* [B,Tp,(H+KV)D] q, k before their norms, for the
+    float *qkv;       /* [B,Tp,(H+2KV)D] q, k after rope */
+    float *raw;       /* [B,Tp,(H+KV)D] q, k before their norms, for the
                              * backward pass; NULL */
-    float *att;             /* [B,Tp,H*D] */
-    float *o, *down;        /* [B,Tp,d] before the norms of what attention and
+    float *att;       /* [B,Tp,H*D] */
+    float *o, *down;  /* [B,Tp,d] before the norms of what attention and
                              * MLP add, for the backward pass; NULL */
-    float *lse;             /* [B,H,Tp] */
-    float *x2;              /* [B,T,d] after attention's residual */
-    float *gate, *up;       /* [B,Tp,mlp] */
+    float *lse;       /* [B,H,Tp] */
+    float *x2;        /* [B,T,d] after attention's residual */
+    float *gate, *up; /* [B,Tp,mlp] */
 };
 
 struct fwd {
     const struct model *m;
     struct pool *pool;
-    size_t B, T;            /* capacity */
+    size_t B, T; /* capacity */
     struct arena arena;
-    double *freq;           /* [2,D/2]; second: of blocks with a window */
-    float *cs, *cs_local;   /* [T,D] angles; cs_local may be cs */
+    double *freq;         /* [2,D/2]; second: of blocks with a window */
+    float *cs, *cs_local; /* [T,D] angles; cs_local may be cs */
     const struct family *family;
-    float embed_scale;      /* of the embedding's rows */
-    uint32_t *first;        /* [B,T] as in struct rows, cut to the window */
-    float *xn;              /* [B,Tp,d] normed rows */
-    float *out;             /* [B,Tp,d] what o and down give */
-    float *act;             /* [B,Tp,mlp] */
-    struct acts a;          /* x2 is set by each call; or empty */
-    const float **vec;      /* [L,W_N] a block's vectors in fp32, or NULL */
-    const float *norm;      /* the final norm's weight in fp32 */
-    float **wide;           /* [threads] widened weights, wide_n floats */
+    float embed_scale; /* of the embedding's rows */
+    uint32_t *first;   /* [B,T] as in struct rows, cut to the window */
+    float *xn;         /* [B,Tp,d] normed rows */
+    float *out;        /* [B,Tp,d] what o and down give */
+    float *act;        /* [B,Tp,mlp] */
+    struct acts a;     /* x2 is set by each call; or empty */
+    const float **vec; /* [L,W_N] a block's vectors in fp32, or NULL */
+    const float *norm; /* the final norm's weight in fp32 */
+    float **wide;      /* [threads] widened weights, wide_n floats */
     size_t wide_n;
-    float **scratch;        /* [threads] for attention */
+    float **scratch; /* [threads] for attention */
     /* head.c */
-    float **logits;         /* [threads] HEAD_TILE x HEAD_SLICE */
-    float *hpad;            /* [HEAD_TILE,d] last rows, padded */
-    void *stat;             /* [V/HEAD_SLICE,HEAD_ROWS] sums of a slice's row */
-    float *target_z;        /* [2,HEAD_ROWS] logits of the targets */
-    int forget;             /* the head's rows after they have been read */
+    float **logits;  /* [threads] HEAD_TILE x HEAD_SLICE */
+    float *hpad;     /* [HEAD_TILE,d] last rows, padded */
+    void *stat;      /* [V/HEAD_SLICE,HEAD_ROWS] sums of a slice's row */
+    float *target_z; /* [2,HEAD_ROWS] logits of the targets */
+    int forget;      /* the head's rows after they have been read */
 };
 
 /* parts: FWD_ACTS makes the members of a, else the caller has his own;
@@ -84,27 +84,26 @@ struct run {
     const struct rows *r;
     struct cut c;
     const struct block *b;
-    const float *const *vec;    /* [W_N] vectors in fp32 */
-    const uint32_t *first;  /* [B,T] of what each token attends to */
-    const float *cs;        /* [T,D] angles of this block */
+    const float *const *vec; /* [W_N] vectors in fp32 */
+    const uint32_t *first;   /* [B,T] of what each token attends to */
+    const float *cs;         /* [T,D] angles of this block */
     struct acts a;
-    float *act;             /* [B,Tp,mlp]; may be a.gate */
-    const float *x;         /* [B,T,d] */
+    float *act;     /* [B,Tp,mlp]; may be a.gate */
+    const float *x; /* [B,T,d] */
     float *y;
-    const float *scale;     /* [mlp] or NULL */
-    float *act_out;         /* [B,T,mlp] or NULL */
-    struct grads *g;        /* backward only */
+    const float *scale; /* [mlp] or NULL */
+    float *act_out;     /* [B,T,mlp] or NULL */
+    struct grads *g;    /* backward only */
 };
 
 /* One stage: fn does part `part` < nparts of the tile at row t0 of sequence
  * b; for the profile, what it does to a row. */
 struct stage {
-    void (*fn)(struct run *u, size_t b, size_t t0, size_t part,
-        size_t worker);
+    void (*fn)(struct run *u, size_t b, size_t t0, size_t part, size_t worker);
     size_t nparts;
     const char *name;
-    size_t flop;            /* operations, or */
-    size_t floats;          /* numbers read and written */
+    size_t flop;   /* operations, or */
+    size_t floats; /* numbers read and written */
 };
 void run_stages(struct run *u, const struct stage *s, size_t n);
 
@@ -112,8 +111,8 @@ int row_live(const struct rows *r, size_t b, size_t t);
 int tile_live(const struct rows *r, size_t b, size_t t0, size_t n);
 
 /* Part `part` of c = a w^T for the tile's rows; a and c are padded arrays. */
-void product_nt(struct run *u, const struct weight *w, const float *a,
-    size_t b, size_t t0, size_t part, size_t worker, float *c, size_t ldc);
+void product_nt(struct run *u, const struct weight *w, const float *a, size_t b,
+    size_t t0, size_t part, size_t worker, float *c, size_t ldc);
 
 /* The whole block: u->x to u->y, filling u->a and u->act. */
 void block_forward(struct run *u);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILE = 1 << 14 };        /* elements written at a time */
+enum { TILE = 1 << 14 }; /* elements written at a time */
 
 /* Any infinity or NaN among n elements?  half: they are bfloat16. */
 static int
@@ -53,8 +53,9 @@ write_part(const struct model *m, const struct part *p, enum dtype as,
     y = xcalloc(half ? tile * cols : 1, sizeof *y);
     for (size_t k = 0; r == 0 && k < rows; k += tile) {
         const size_t n = tile < rows - k ? tile : rows - k;
-        const size_t have = k >= p->w->rows ? 0 :
-            n < p->w->rows - k ? n : p->w->rows - k;
+        const size_t have = k >= p->w->rows ? 0
+            : n < p->w->rows - k            ? n
+                                            : p->w->rows - k;
 
         if (have < n || p->w->cols < cols)
             memset(x, 0, n * cols * sizeof *x);
@@ -70,8 +71,8 @@ write_part(const struct model *m, const struct part *p, enum dtype as,
             r = err_set(e, EX_NUM, "%s: tensor %s is not finite",
                 m->path ? m->path : "model", p->name);
         else
-            r = io_out_write(o, half ? (void *)y : x,
-                n * cols * (half ? 2 : 4), e);
+            r = io_out_write(o, half ? (void *)y : x, n * cols * (half ? 2 : 4),
+                e);
     }
     free(x);
     free(y);
@@ -88,10 +89,12 @@ model_write_weights(const struct model *m, const char *file, enum dtype as,
     int r;
 
     if (as != DT_F32 && as != DT_BF16)
-        return err_set(e, EX_USAGE, "%s: weights are written as F32 or BF16, "
-            "not %s", file, dtype_name(as));
+        return err_set(e, EX_USAGE,
+            "%s: weights are written as F32 or BF16, "
+            "not %s",
+            file, dtype_name(as));
     st_out_begin(&st);
-    st_out_meta(&st, "format", "pt");   /* transformers asks for it */
+    st_out_meta(&st, "format", "pt"); /* transformers asks for it */
     for (size_t i = 0; i < model_nparts(m); i++) {
         model_part(m, i, &p);
         st_out_tensor(&st, p.name, as, p.ndim, p.shape, NULL);
@@ -123,7 +126,7 @@ write_config(const struct model *m, const char *file, const char *dtype,
 
     model_shape(m, mlp, mlp + m->c.L);
     j = config_to_json(&m->c, mlp, mlp + m->c.L);
-    if (dtype) {                        /* transformers 4, and 5 */
+    if (dtype) { /* transformers 4, and 5 */
         json_object_set_new(j, "torch_dtype", json_string(dtype));
         json_object_set_new(j, "dtype", json_string(dtype));
     }
@@ -167,8 +170,7 @@ write_all(const struct model *m, const char *dir, enum dtype as,
     char *config = xasprintf("%s/config.json", dir);
     char *weights = xasprintf("%s/model.safetensors", dir);
     char *gen = xasprintf("%s/generation_config.json", dir);
-    int r = write_config(m, config, as == DT_F32 ? "float32" : "bfloat16",
-        e);
+    int r = write_config(m, config, as == DT_F32 ? "float32" : "bfloat16", e);
 
     if (r == 0)
         r = model_write_weights(m, weights, as, e);
@@ -194,7 +196,7 @@ model_export(const struct model *m, const char *dir, enum dtype as,
     while (n > 1 && path[n - 1] == '/')
         path[--n] = '\0';
     r = io_exists(path) ? err_set(e, EX_USAGE, "%s: exists already", path)
-        : dir_new_begin(&d, path, e);
+                        : dir_new_begin(&d, path, e);
     free(path);
     if (r < 0)
         return -1;

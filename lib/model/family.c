@@ -14,8 +14,8 @@ static const struct family families[] = {
         WINDOW_NEVER, 1, 0, NULL },
     { "mistral", "MistralForCausalLM", NULL, FAMILY_MISTRAL, 0, 8, 0, 131072,
         4096, WINDOW_ALL, 1, 0, NULL },
-    { "qwen2", "Qwen2ForCausalLM", "qwen2", FAMILY_QWEN2, BIASES, 32, 0,
-        32768, 4096, WINDOW_BY_LAYER, 0, 0, NULL },
+    { "qwen2", "Qwen2ForCausalLM", "qwen2", FAMILY_QWEN2, BIASES, 32, 0, 32768,
+        4096, WINDOW_BY_LAYER, 0, 0, NULL },
     { "qwen3", "Qwen3ForCausalLM", "qwen3", FAMILY_QWEN3, QK_NORMS, 32, 128,
         32768, 4096, WINDOW_BY_LAYER, 0, 0, NULL },
     { "gemma3_text", "Gemma3ForCausalLM", "gemma3", FAMILY_GEMMA3,
@@ -29,18 +29,16 @@ enum dim { ONE, HIDDEN, QUERIES, KEYS, HEAD, MLP };
 static const struct tensor {
     const char *hf, *gguf;
     enum dim rows, cols;
-    enum { EVERY, SOME } of;        /* family */
+    enum { EVERY, SOME } of; /* family */
 } tensors[W_N] = {
     [W_NORM1] = { "input_layernorm.weight", "attn_norm.weight", ONE, HIDDEN,
         EVERY },
     [W_Q] = { "self_attn.q_proj.weight", "attn_q.weight", QUERIES, HIDDEN,
         EVERY },
-    [W_K] = { "self_attn.k_proj.weight", "attn_k.weight", KEYS, HIDDEN,
+    [W_K] = { "self_attn.k_proj.weight", "attn_k.weight", KEYS, HIDDEN, EVERY },
+    [W_V] = { "self_attn.v_proj.weight", "attn_v.weight", KEYS, HIDDEN, EVERY },
+    [W_O] = { "self_attn.o_proj.weight", "attn_output.weight", HIDDEN, QUERIES,
         EVERY },
-    [W_V] = { "self_attn.v_proj.weight", "attn_v.weight", KEYS, HIDDEN,
-        EVERY },
-    [W_O] = { "self_attn.o_proj.weight", "attn_output.weight", HIDDEN,
-        QUERIES, EVERY },
     [W_NORM2] = { "post_attention_layernorm.weight", "ffn_norm.weight", ONE,
         HIDDEN, EVERY },
     [W_GATE] = { "mlp.gate_proj.weight", "ffn_gate.weight", MLP, HIDDEN,
@@ -134,8 +132,10 @@ block_tensor_name(const struct config *c, int t)
 float
 family_norm_add(const struct config *c, int t)
 {
-    return family_of(c)->gemma && (t < 0 || (block_is_vector(t) &&
-        !block_is_bias(t))) ? 1.0f : 0.0f;
+    return family_of(c)->gemma &&
+            (t < 0 || (block_is_vector(t) && !block_is_bias(t)))
+        ? 1.0f
+        : 0.0f;
 }
 
 const char *
@@ -148,8 +148,11 @@ void
 block_dims(const struct config *c, int t, size_t mlp, size_t *rows,
     size_t *cols)
 {
-    const size_t dim[] = { [ONE] = 1, [HIDDEN] = c->d,
-        [QUERIES] = c->H * c->D, [KEYS] = c->KV * c->D, [HEAD] = c->D,
+    const size_t dim[] = { [ONE] = 1,
+        [HIDDEN] = c->d,
+        [QUERIES] = c->H * c->D,
+        [KEYS] = c->KV * c->D,
+        [HEAD] = c->D,
         [MLP] = mlp };
 
     *rows = has(c, t) ? dim[tensors[t].rows] : 0;

@@ -9,30 +9,35 @@
 #include "model/model.h"
 
 /* A family's bit in the table of keys. */
-enum { FAMILY_LLAMA = 1, FAMILY_MISTRAL = 2, FAMILY_QWEN2 = 4,
-    FAMILY_QWEN3 = 8, FAMILY_GEMMA3 = 16 };
+enum {
+    FAMILY_LLAMA = 1,
+    FAMILY_MISTRAL = 2,
+    FAMILY_QWEN2 = 4,
+    FAMILY_QWEN3 = 8,
+    FAMILY_GEMMA3 = 16
+};
 
 /* Which blocks attend within the window of config.json. */
 enum windows { WINDOW_NEVER, WINDOW_ALL, WINDOW_BY_LAYER, WINDOW_BUT_SIXTH };
 
 struct family {
-    const char *type;       /* model_type in config.json; config.arch */
-    const char *class;      /* in its architectures */
-    const char *gguf;       /* general.architecture; NULL: not told apart */
+    const char *type;  /* model_type in config.json; config.arch */
+    const char *class; /* in its architectures */
+    const char *gguf;  /* general.architecture; NULL: not told apart */
     unsigned bit;
-    unsigned more;          /* tensors beside the nine: 1u << W_... */
+    unsigned more; /* tensors beside the nine: 1u << W_... */
     /* what transformers takes where config.json says nothing */
-    size_t KV;              /* 0: as many as query heads */
-    size_t D;               /* 0: hidden size by query heads */
+    size_t KV; /* 0: as many as query heads */
+    size_t D;  /* 0: hidden size by query heads */
     size_t max_pos;
     size_t window;
     enum windows windows;
-    int permuted;           /* GGUF permutes the rows of Q and K */
-    int gemma;              /* Hugging Face stores norms less 1 (GGUF does not);
+    int permuted;      /* GGUF permutes the rows of Q and K */
+    int gemma;         /* Hugging Face stores norms less 1 (GGUF does not);
                              * embeddings are times sqrt(hidden size); GeGLU;
                              * tied, and another RoPE base in windows, where
                              * nothing is said */
-    const char *norm2;      /* W_NORM2, if not post_attention_layernorm */
+    const char *norm2; /* W_NORM2, if not post_attention_layernorm */
 };
 
 /* By model_type, by GGUF's architecture; NULL: not supported.  Of a

@@ -66,8 +66,8 @@ has_post_norm(const struct config *c)
 float
 attn_scale(const struct config *c)
 {
-    return c->attn_scalar == 0 ? 0.0f :
-        (float)(1 / sqrt((double)c->attn_scalar));
+    return c->attn_scalar == 0 ? 0.0f
+                               : (float)(1 / sqrt((double)c->attn_scalar));
 }
 
 int
@@ -147,10 +147,11 @@ vectors(struct fwd *f, struct arena *a)
     f->vec = arena_alloc(a, m->c.L * W_N, sizeof *f->vec);
     for (size_t i = 0; i < m->c.L * W_N; i++) {
         const struct weight *w = &m->block[i / W_N].w[i % W_N];
-        const float *p = w->rows == 1 && block_is_vector((int)(i % W_N)) ?
-            vector(w, a) : NULL;
+        const float *p = w->rows == 1 && block_is_vector((int)(i % W_N))
+            ? vector(w, a)
+            : NULL;
 
-        if (f->vec != NULL)                 /* else planning */
+        if (f->vec != NULL) /* else planning */
             f->vec[i] = p;
     }
     f->norm = vector(&m->norm, a);
@@ -175,12 +176,13 @@ static void
 frequencies(const struct fwd *f)
 {
     const struct config *c = &f->m->c;
-    const struct kern_rope_opt o = {
-        c->rope == ROPE_LLAMA3 ? KERN_ROPE_LLAMA3 :
-            c->rope == ROPE_LINEAR ? KERN_ROPE_LINEAR : KERN_ROPE_DEFAULT,
+    const struct kern_rope_opt o = { c->rope == ROPE_LLAMA3 ? KERN_ROPE_LLAMA3
+            : c->rope == ROPE_LINEAR                        ? KERN_ROPE_LINEAR
+                                                            : KERN_ROPE_DEFAULT,
         c->theta, c->rope_factor, c->rope_low, c->rope_high,
-        (double)c->rope_orig
-    }, local = { KERN_ROPE_DEFAULT, c->theta_local, 0, 0, 0, 0 };
+        (double)c->rope_orig },
+                               local = { KERN_ROPE_DEFAULT, c->theta_local, 0,
+                                   0, 0, 0 };
 
     rope_freq(f->freq, c->D, &o);
     if (c->theta_local > 0)
@@ -215,7 +217,7 @@ layout(struct fwd *f, struct arena *a, int parts)
     if (f->freq != NULL)
         frequencies(f);
     angles(f, f->T, a, &f->cs, &f->cs_local);
-    if (c->window > 0)      /* some blocks attend within it */
+    if (c->window > 0) /* some blocks attend within it */
         f->first = arena_alloc(a, f->B * f->T, sizeof *f->first);
     f->xn = arena_alloc(a, rows * c->d, sizeof *f->xn);
     f->out = arena_alloc(a, rows * c->d, sizeof *f->out);
@@ -334,8 +336,8 @@ norm_task(void *ctx, size_t task, size_t worker)
         if (j->r->first[t] == UINT32_MAX)
             memset(j->y + t * c->d, 0, c->d * sizeof *j->y);
         else
-            kern.rmsnorm(j->y + t * c->d, j->x + t * c->d,
-                j->f->norm, c->d, (float)c->eps);
+            kern.rmsnorm(j->y + t * c->d, j->x + t * c->d, j->f->norm, c->d,
+                (float)c->eps);
     }
 }
 

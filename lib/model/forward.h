@@ -26,8 +26,8 @@ enum { FWD_TILE = 512 };
 
 struct rows {
     size_t B, T;
-    const uint32_t *ids;    /* [B,T] < V */
-    const uint32_t *first;  /* [B,T] place in its row of the first token of
+    const uint32_t *ids;   /* [B,T] < V */
+    const uint32_t *first; /* [B,T] place in its row of the first token of
                              * its piece, UINT32_MAX for padding */
 };
 
@@ -42,7 +42,7 @@ struct fwd *fwd_new(const struct model *m, struct pool *pool, size_t B,
 struct fwd *fwd_new_blocks(const struct model *m, struct pool *pool, size_t B,
     size_t T);
 void fwd_free(struct fwd *f);
-size_t fwd_bytes(const struct fwd *f);      /* memory it holds */
+size_t fwd_bytes(const struct fwd *f); /* memory it holds */
 
 void fwd_embed(struct fwd *f, const struct rows *r, float *x);
 /* y = block i of x; y may be x. */
@@ -69,15 +69,18 @@ void fwd_forget_head(struct fwd *f);
  *   lse[i]  = log sum exp(z_i)
  *   top[i]  = argmax z_i (lowest index on ties)
  */
-void head_score(struct fwd *f, const float *h, const uint32_t *target,
-    size_t n, double *nll, double *lse, uint32_t *top);
+void head_score(struct fwd *f, const float *h, const uint32_t *target, size_t n,
+    double *nll, double *lse, uint32_t *top);
 /*
  * The same for two models with one vocabulary: f's (the judged one, q) and
  * base's (p), and per prediction
  *   kl[i]   = KL(softmax(zp/tau) || softmax(zq/tau))   nats, not times tau^2
  *   agree[i]= argmax equal
  */
-struct pair_score { double nll_q, nll_p, kl; int agree; };
+struct pair_score {
+    double nll_q, nll_p, kl;
+    int agree;
+};
 void head_score_pair(struct fwd *f, const float *hq, struct fwd *base,
     const float *hp, const uint32_t *target, size_t n, double tau,
     struct pair_score *out);
@@ -102,9 +105,9 @@ void head_score_pair(struct fwd *f, const float *hq, struct fwd *base,
 struct head_said {
     float *lse;
     double *self;
-    uint32_t *ids;          /* if k > 0 */
+    uint32_t *ids; /* if k > 0 */
     float *logp;
-    uint32_t *drawn;        /* if draws > 0 */
+    uint32_t *drawn; /* if draws > 0 */
     uint16_t *count;
     const double *u;
 };

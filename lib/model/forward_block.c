@@ -90,8 +90,8 @@ product_nt(struct run *u, const struct weight *w, const float *a, size_t b,
         weight_rows(w, n0, n, u->f->wide[worker]);
         p = u->f->wide[worker];
     }
-    kern.gemm_nt(u->c.tile, n, w->cols, a + row * w->cols, w->cols, p,
-        w->cols, GEMM_SET, c + row * ldc + n0, ldc);
+    kern.gemm_nt(u->c.tile, n, w->cols, a + row * w->cols, w->cols, p, w->cols,
+        GEMM_SET, c + row * ldc + n0, ldc);
 }
 
 static size_t
@@ -129,8 +129,7 @@ do_qkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         const struct weight *w = &u->b->w[k];
 
         if (part < parts(w)) {
-            product_nt(u, w, u->f->xn, b, t0, part, worker, out,
-                qkv_width(c));
+            product_nt(u, w, u->f->xn, b, t0, part, worker, out, qkv_width(c));
             return;
         }
         part -= parts(w);
@@ -172,8 +171,8 @@ do_rope(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         const size_t at = b * u->c.Tp + t;
 
         if (row_live(u->r, b, t))
-            finish_qkv(c, u->vec, u->cs +
-                (t - u->r->first[b * u->r->T + t]) * c->D,
+            finish_qkv(c, u->vec,
+                u->cs + (t - u->r->first[b * u->r->T + t]) * c->D,
                 u->a.qkv + at * qkv_width(c),
                 u->a.raw != NULL ? u->a.raw + at * qk : NULL);
         else if (u->a.raw != NULL)
@@ -214,8 +213,8 @@ do_norm2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         const size_t at = (b * u->r->T + t) * d, to = (b * u->c.Tp + t) * d;
 
         if (row_live(u->r, b, t)) {
-            kern.add(u->a.x2 + at, u->x + at, added(u, W_NORM_ATT, u->a.o,
-                b * u->c.Tp + t), d);
+            kern.add(u->a.x2 + at, u->x + at,
+                added(u, W_NORM_ATT, u->a.o, b * u->c.Tp + t), d);
             kern.rmsnorm(u->f->xn + to, u->a.x2 + at, u->vec[W_NORM2], d,
                 (float)c->eps);
         } else {
@@ -271,8 +270,8 @@ do_output(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         const size_t at = (b * u->r->T + t) * d;
 
         if (row_live(u->r, b, t))
-            kern.add(u->y + at, u->a.x2 + at, added(u, W_NORM_MLP,
-                u->a.down, b * u->c.Tp + t), d);
+            kern.add(u->y + at, u->a.x2 + at,
+                added(u, W_NORM_MLP, u->a.down, b * u->c.Tp + t), d);
         else if (t < u->r->T)
             memset(u->y + at, 0, d * sizeof *u->y);
     }
@@ -287,17 +286,15 @@ attend(void *ctx, size_t task, size_t worker)
     const size_t b = task % per / c->KV, qt = nq - 1 - task / per;
     const double t = profile_begin();
     const float *q = u->a.qkv + b * u->c.Tp * qkv_width(c);
-    const struct attn a = {
-        u->r->T, u->c.Tp, c->H, c->KV, c->D, qkv_width(c), c->H * c->D,
-        q, q + c->H * c->D, q + (c->H + c->KV) * c->D,
+    const struct attn a = { u->r->T, u->c.Tp, c->H, c->KV, c->D, qkv_width(c),
+        c->H * c->D, q, q + c->H * c->D, q + (c->H + c->KV) * c->D,
         u->first + b * u->r->T, u->a.att + b * u->c.Tp * c->H * c->D,
-        u->a.lse + b * u->c.Tp * c->H, attn_scale(c)
-    };
+        u->a.lse + b * u->c.Tp * c->H, attn_scale(c) };
 
     /* the longest rows first, so that no thread ends with one */
     attn_fwd(&a, task % c->KV, qt, u->f->scratch[worker]);
-    profile_end("forward attention", t, 4.0 * (double)(c->H / c->KV * c->D) *
-        attn_pairs(&a, qt), 0.0);
+    profile_end("forward attention", t,
+        4.0 * (double)(c->H / c->KV * c->D) * attn_pairs(&a, qt), 0.0);
 }
 
 /* Where each token's attention begins: its piece, or a window's width back. */
@@ -339,21 +336,19 @@ block_forward(struct run *u)
     const struct weight *w = u->b->w;
     const size_t chunks = u->c.tile / CHUNK, d = c->d, mlp = u->b->mlp;
     const size_t q = c->H * c->D;
-    const struct stage before[] = {
-        { do_norm1, chunks, "forward norm1", 0, 2 * d },
+    const struct stage before[] = { { do_norm1, chunks, "forward norm1", 0,
+                                        2 * d },
         { do_qkv, parts(&w[W_Q]) + parts(&w[W_K]) + parts(&w[W_V]),
             "forward qkv", 2 * d * qkv_width(c), 0 },
-        { do_rope, chunks, "forward rope", 0, 2 * (c->H + c->KV) * c->D }
-    };
-    const struct stage after[] = {
-        { do_o, parts(&w[W_O]), "forward o", 2 * d * q, 0 },
+        { do_rope, chunks, "forward rope", 0, 2 * (c->H + c->KV) * c->D } };
+    const struct stage after[] = { { do_o, parts(&w[W_O]), "forward o",
+                                       2 * d * q, 0 },
         { do_norm2, chunks, "forward add, norm2", 0, 4 * d },
-        { do_gate_up, 2 * parts(&w[W_GATE]), "forward gate, up",
-            4 * d * mlp, 0 },
+        { do_gate_up, 2 * parts(&w[W_GATE]), "forward gate, up", 4 * d * mlp,
+            0 },
         { do_silu, chunks, "forward silu", 0, 3 * mlp },
         { do_down, parts(&w[W_DOWN]), "forward down", 2 * d * mlp, 0 },
-        { do_output, chunks, "forward add", 0, 3 * d }
-    };
+        { do_output, chunks, "forward add", 0, 3 * d } };
 
     run_stages(u, before, sizeof before / sizeof *before);
     pool_run(u->f->pool, u->r->B * c->KV * (u->c.Tp / ATTN_TILE), attend, u);

@@ -10,20 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KV_TILE = 64, KV_PART = 64 };    /* tokens; rows of a weight */
+enum { KV_TILE = 64, KV_PART = 64 }; /* tokens; rows of a weight */
 
 struct kvcache {
     struct fwd *f;
-    size_t T, n;            /* capacity, tokens in it */
+    size_t T, n; /* capacity, tokens in it */
     struct arena arena;
-    float *k, *v;           /* [L,T,KV*D], k after rope */
+    float *k, *v; /* [L,T,KV*D], k after rope */
     /* a tile of tokens */
-    float *x, *xn, *out;    /* [KV_TILE,d] */
-    float *qkv, *att;       /* [KV_TILE,(H+2KV)D], [KV_TILE,H*D] */
-    float *gate, *up;       /* [KV_TILE,mlp] */
-    float *p;               /* [threads,T] weights of one head */
-    float *cs, *cs_local;   /* [T,D] angles, as in struct fwd */
-    float **wide;           /* [threads] KV_PART widened rows */
+    float *x, *xn, *out;  /* [KV_TILE,d] */
+    float *qkv, *att;     /* [KV_TILE,(H+2KV)D], [KV_TILE,H*D] */
+    float *gate, *up;     /* [KV_TILE,mlp] */
+    float *p;             /* [threads,T] weights of one head */
+    float *cs, *cs_local; /* [T,D] angles, as in struct fwd */
+    float **wide;         /* [threads] KV_PART widened rows */
 };
 
 static void
@@ -110,8 +110,7 @@ mat_task(void *ctx, size_t task, size_t worker)
         for (size_t i = 0; i < n; i++)
             j->y[r0 + i] = kern.dotf(p + i * K, j->x, K);
     } else {
-        kern.gemm_nt(KV_TILE, n, K, j->x, K, p, K, GEMM_SET, j->y + r0,
-            j->ldy);
+        kern.gemm_nt(KV_TILE, n, K, j->x, K, p, K, GEMM_SET, j->y + r0, j->ldy);
     }
 }
 
@@ -193,9 +192,9 @@ kv_block(struct kvcache *k, size_t i, size_t n)
     multiply(k, &b->w[W_GATE], k->xn, n, k->gate, b->mlp);
     multiply(k, &b->w[W_UP], k->xn, n, k->up, b->mlp);
     for (size_t t = 0; t < n; t++)
-        (k->f->family->gemma ? kern.gelu_mul : kern.silu_mul)(
-            k->gate + t * b->mlp, k->gate + t * b->mlp,
-            k->up + t * b->mlp, b->mlp);
+        (k->f->family->gemma ? kern.gelu_mul
+                             : kern.silu_mul)(k->gate + t * b->mlp,
+            k->gate + t * b->mlp, k->up + t * b->mlp, b->mlp);
     multiply(k, &b->w[W_DOWN], k->gate, n, k->out, d);
     for (size_t t = 0; t < n; t++) {
         if (vec[W_NORM_MLP] != NULL)
@@ -226,8 +225,8 @@ kv_step(struct kvcache *k, const uint32_t *ids, size_t n, float *logits)
         ids += now;
         n -= now;
         if (n == 0) {
-            kern.rmsnorm(k->xn, k->x + (now - 1) * d, k->f->norm,
-                d, (float)m->c.eps);
+            kern.rmsnorm(k->xn, k->x + (now - 1) * d, k->f->norm, d,
+                (float)m->c.eps);
             multiply(k, &m->head, k->xn, 1, logits, m->c.V);
         }
     }

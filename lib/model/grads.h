@@ -11,24 +11,24 @@
  * the one at act is in u->act, until act itself is made there again.
  */
 struct grads {
-    float *dy;              /* at the output: dx[B,T,d] padded */
-    float *dxn;             /* at norm2's output, kept for its weight */
-    float *dx2;             /* after attention's residual */
-    float *ddown, *dout;    /* at the outputs of down and o: dy and dx2 where
+    float *dy;           /* at the output: dx[B,T,d] padded */
+    float *dxn;          /* at norm2's output, kept for its weight */
+    float *dx2;          /* after attention's residual */
+    float *ddown, *dout; /* at the outputs of down and o: dy and dx2 where
                              * no norm follows them */
-    float *rstd_att, *rstd_mlp;     /* [B,T] of those norms, or NULL */
-    float *datt;            /* [B,Tp,H*D] */
-    float *dqkv;            /* [B,Tp,(H+2KV)D] */
-    float *dk, *dv;         /* [B,H,Tp,D] parts of the query heads */
-    float *dxn1;            /* at norm1's output; f->out, free by now */
-    float *xn1;             /* norm1's output again (norm2's is f->xn) */
-    float *rstd1, *rstd2;   /* [B,T] */
-    float *dheads;          /* [B,Tp,(H+KV)D] at the outputs of heads' norms */
-    float *rstd_heads;      /* [B,T,H+KV]; both NULL where there are none */
-    float *dx;              /* [B,T,d] in: at the output; out: at the input */
-    float *row;             /* [threads,widest] one row of act */
+    float *rstd_att, *rstd_mlp; /* [B,T] of those norms, or NULL */
+    float *datt;                /* [B,Tp,H*D] */
+    float *dqkv;                /* [B,Tp,(H+2KV)D] */
+    float *dk, *dv;             /* [B,H,Tp,D] parts of the query heads */
+    float *dxn1;                /* at norm1's output; f->out, free by now */
+    float *xn1;                 /* norm1's output again (norm2's is f->xn) */
+    float *rstd1, *rstd2;       /* [B,T] */
+    float *dheads;     /* [B,Tp,(H+KV)D] at the outputs of heads' norms */
+    float *rstd_heads; /* [B,T,H+KV]; both NULL where there are none */
+    float *dx;         /* [B,T,d] in: at the output; out: at the input */
+    float *row;        /* [threads,widest] one row of act */
     size_t widest;
-    struct group *group;    /* of this block */
+    struct group *group; /* of this block */
 };
 
 /* u: the block's x (input) and a, as block_forward left them; u->g. */
@@ -50,7 +50,6 @@ struct vec_grad {
 /* VEC_COLS columns of it are one task. */
 enum { VEC_COLS = 64 };
 size_t vec_grad_tasks(const struct vec_grad *v);
-void vec_grad_add(const struct vec_grad *v, const struct rows *r,
-    size_t task);
+void vec_grad_add(const struct vec_grad *v, const struct rows *r, size_t task);
 
 #endif

@@ -24,14 +24,14 @@ struct stat {
 };
 
 struct headjob {
-    struct fwd *f, *base;   /* base NULL: one model */
-    const float *hq, *hp;   /* [n,d] */
-    float *zout;            /* logits wanted: [n,V] */
+    struct fwd *f, *base; /* base NULL: one model */
+    const float *hq, *hp; /* [n,d] */
+    float *zout;          /* logits wanted: [n,V] */
     const uint32_t *target;
     size_t n, tile, nslice;
-    float s;                /* 1 / tau */
-    struct stat *stat;      /* [nslice,HEAD_ROWS] */
-    float *zq, *zp;         /* [HEAD_ROWS] logits of the targets */
+    float s;           /* 1 / tau */
+    struct stat *stat; /* [nslice,HEAD_ROWS] */
+    float *zq, *zp;    /* [HEAD_ROWS] logits of the targets */
 };
 
 void
@@ -123,8 +123,10 @@ head_task(void *ctx, size_t task, size_t worker)
         if (g != NULL)
             kern.gemm_nt(j->tile, n, g->m->c.d, tile_rows(j, g, j->hp, r0),
                 g->m->c.d, wp, g->m->c.d, GEMM_SET, zp, n);
-        profile_end("head logits", t, 2.0 * (double)(j->tile * n) *
-            (double)(f->m->c.d + (g != NULL ? g->m->c.d : 0)), 0.0);
+        profile_end("head logits", t,
+            2.0 * (double)(j->tile * n) *
+                (double)(f->m->c.d + (g != NULL ? g->m->c.d : 0)),
+            0.0);
         t = profile_begin();
         for (size_t r = r0; r < end; r++) {
             const float *q = zq + (r - r0) * n;
@@ -146,8 +148,8 @@ head_task(void *ctx, size_t task, size_t worker)
                     j->zp[r] = p[j->target[r] - v0];
             }
         }
-        profile_end("head sums", t, 0.0, 4.0 * (double)(j->tile * n) *
-            (g != NULL ? 2.0 : 1.0));
+        profile_end("head sums", t, 0.0,
+            4.0 * (double)(j->tile * n) * (g != NULL ? 2.0 : 1.0));
     }
     if (f->forget)
         model_forget_tile(f->m, &f->m->head, v0, n);
@@ -233,11 +235,11 @@ void
 fwd_head(struct fwd *f, const float *h, size_t n, float *logits)
 {
     for (size_t at = 0; at < n; at += HEAD_ROWS) {
-        struct headjob j = {
-            .f = f, .hq = h + at * f->m->c.d, .s = 1.0f,
+        struct headjob j = { .f = f,
+            .hq = h + at * f->m->c.d,
+            .s = 1.0f,
             .zout = logits + at * f->m->c.V,
-            .n = n - at < HEAD_ROWS ? n - at : HEAD_ROWS
-        };
+            .n = n - at < HEAD_ROWS ? n - at : HEAD_ROWS };
 
         head_run(&j);
     }
@@ -248,11 +250,11 @@ head_score(struct fwd *f, const float *h, const uint32_t *target, size_t n,
     double *nll, double *lse, uint32_t *top)
 {
     for (size_t at = 0; at < n; at += HEAD_ROWS) {
-        struct headjob j = {
-            .f = f, .hq = h + at * f->m->c.d, .s = 1.0f,
+        struct headjob j = { .f = f,
+            .hq = h + at * f->m->c.d,
+            .s = 1.0f,
             .target = target + at,
-            .n = n - at < HEAD_ROWS ? n - at : HEAD_ROWS
-        };
+            .n = n - at < HEAD_ROWS ? n - at : HEAD_ROWS };
 
         head_run(&j);
         for (size_t r = 0; r < j.n; r++) {
@@ -275,21 +277,20 @@ head_score_pair(struct fwd *f, const float *hq, struct fwd *base,
 {
     assert(tau > 0.0);
     for (size_t at = 0; at < n; at += HEAD_ROWS) {
-        struct headjob j = {
-            .f = f, .base = base, .hq = hq + at * f->m->c.d,
-            .hp = hp + at * base->m->c.d, .s = (float)(1.0 / tau),
+        struct headjob j = { .f = f,
+            .base = base,
+            .hq = hq + at * f->m->c.d,
+            .hp = hp + at * base->m->c.d,
+            .s = (float)(1.0 / tau),
             .target = target + at,
-            .n = n - at < HEAD_ROWS ? n - at : HEAD_ROWS
-        };
+            .n = n - at < HEAD_ROWS ? n - at : HEAD_ROWS };
 
         head_run(&j);
         for (size_t r = 0; r < j.n; r++) {
             const struct total q = gather(&j, r, 0), p = gather(&j, r, 1);
 
-            out[at + r] = (struct pair_score){
-                q.lse - j.zq[r], p.lse - j.zp[r], row_kl(&j, r, &q, &p),
-                q.top == p.top
-            };
+            out[at + r] = (struct pair_score){ q.lse - j.zq[r], p.lse - j.zp[r],
+                row_kl(&j, r, &q, &p), q.top == p.top };
         }
     }
 }

@@ -29,18 +29,18 @@ struct head_top {
     struct pool *pool;
     size_t k, draws, V, ld, nslice;
     struct arena arena;
-    float *z;               /* [TOP_ROWS,ld]; ld: rows begin in different
+    float *z;          /* [TOP_ROWS,ld]; ld: rows begin in different
                              * sets of the cache */
-    float *pad;             /* [TOP_ROWS,d] the last rows, padded */
-    float *zero;            /* [HEAD_SLICE] */
-    struct part *part;      /* [nslice,TOP_ROWS] */
-    uint64_t *heap;         /* [workers,2,k] */
-    float *terms;           /* [workers,HEAD_SLICE] */
+    float *pad;        /* [TOP_ROWS,d] the last rows, padded */
+    float *zero;       /* [HEAD_SLICE] */
+    struct part *part; /* [nslice,TOP_ROWS] */
+    uint64_t *heap;    /* [workers,2,k] */
+    float *terms;      /* [workers,HEAD_SLICE] */
     /* the tile at hand */
     struct fwd *f;
     const float *h;
     size_t n;
-    float s;                /* 1 / tau */
+    float s; /* 1 / tau */
     struct head_said said;
 };
 
@@ -52,8 +52,8 @@ layout(struct head_top *t, struct arena *a)
     t->zero = arena_alloc(a, HEAD_SLICE, sizeof *t->zero);
     t->part = arena_alloc(a, t->nslice * TOP_ROWS, sizeof *t->part);
     t->heap = arena_alloc(a, pool_size(t->pool) * 2 * t->k, sizeof *t->heap);
-    t->terms = arena_alloc(a, pool_size(t->pool) * HEAD_SLICE,
-        sizeof *t->terms);
+    t->terms =
+        arena_alloc(a, pool_size(t->pool) * HEAD_SLICE, sizeof *t->terms);
 }
 
 struct head_top *
@@ -100,7 +100,7 @@ key_of(float z, size_t i)
 {
     uint32_t u;
 
-    z += 0.0f;                  /* -0 is 0 */
+    z += 0.0f; /* -0 is 0 */
     memcpy(&u, &z, sizeof u);
     u = u >> 31 ? ~u : u | 0x80000000u;
     return (uint64_t)u << 32 | (UINT32_MAX - (uint32_t)i);
@@ -171,8 +171,8 @@ slice_task(void *ctx, size_t s, size_t worker)
     double begin = profile_begin();
 
     kern.gemm_nt(TOP_ROWS, n, d, t->h, d, w, d, GEMM_SET, t->z + v0, t->ld);
-    profile_end("head logits", begin, 2.0 * (double)(TOP_ROWS * n) *
-        (double)d, 0.0);
+    profile_end("head logits", begin, 2.0 * (double)(TOP_ROWS * n) * (double)d,
+        0.0);
     begin = profile_begin();
     for (size_t r = 0; r < t->n; r++) {
         const float *z = t->z + r * t->ld + v0;
@@ -216,8 +216,9 @@ find_top(struct head_top *t, size_t r, size_t worker)
     size_t nb = 0, n = 0;
 
     for (size_t v = 0; v < t->V; v += BLOCK)
-        nb = take(block, nb, t->k, key_of(kern.max(z + v,
-            t->V - v < BLOCK ? t->V - v : BLOCK), v / BLOCK));
+        nb = take(block, nb, t->k,
+            key_of(kern.max(z + v, t->V - v < BLOCK ? t->V - v : BLOCK),
+                v / BLOCK));
     for (size_t b = 0; b < nb; b++) {
         const size_t v0 = (size_t)number_of(block[b]) * BLOCK;
         const size_t v1 = t->V - v0 < BLOCK ? t->V : v0 + BLOCK;
@@ -263,8 +264,8 @@ draw(struct head_top *t, size_t r, const struct whole *w, size_t worker)
     for (size_t s = 0; s < t->nslice && i < t->draws; s++) {
         const struct part *p = t->part + s * TOP_ROWS + r;
         const double scale = exp((p->max - w->max) * t->s);
-        const double end = s + 1 < t->nslice ? before + p->soft * scale
-            : INFINITY;
+        const double end =
+            s + 1 < t->nslice ? before + p->soft * scale : INFINITY;
         const size_t v0 = s * HEAD_SLICE;
         const size_t cols = t->V - v0 < HEAD_SLICE ? t->V - v0 : HEAD_SLICE;
         double at = before;
@@ -272,8 +273,8 @@ draw(struct head_top *t, size_t r, const struct whole *w, size_t worker)
 
         if (((double)i + u) * step < end)
             kern.exp(term, t->z + r * t->ld + v0, cols, p->max, t->s);
-        for (size_t v = 0; v < cols && i < t->draws
-                && ((double)i + u) * step < end; v++) {
+        for (size_t v = 0;
+             v < cols && i < t->draws && ((double)i + u) * step < end; v++) {
             at += term[v] * scale;
             last = term[v] > 0.0f ? v : last;
             for (; i < t->draws && ((double)i + u) * step < fmin(at, end); i++)
@@ -321,7 +322,8 @@ head_top_rows(struct head_top *t, struct fwd *f, const float *h, size_t n,
             t->h = t->pad;
         }
         t->said = (struct head_said){
-            .lse = said->lse + at * 2, .self = said->self + at,
+            .lse = said->lse + at * 2,
+            .self = said->self + at,
         };
         if (t->k > 0) {
             t->said.ids = said->ids + at * t->k;

@@ -18,9 +18,9 @@ struct weight {
     const unsigned char *data;
     enum dtype dtype;
     size_t rows, cols;
-    size_t stride;          /* bytes a row */
-    size_t perm;            /* heads whose rows llama.cpp permuted; 0: none */
-    float add;              /* to a norm's stored values, where they are used */
+    size_t stride; /* bytes a row */
+    size_t perm;   /* heads whose rows llama.cpp permuted; 0: none */
+    float add;     /* to a norm's stored values, where they are used */
 };
 /* Rows r0..r0+n-1 widened to fp32 out [n,cols], in logical row order (GGUF's
  * permutation of Q and K undone), as they are stored: without `add`. */
@@ -31,8 +31,25 @@ const float *weight_f32(const struct weight *w);
 /* The tensors of a block, in this order everywhere: nine, and those that some
  * families have: biases of Q, K and V, norms of each head of Q and K, norms of
  * what attention and MLP add to the residual stream. */
-enum { W_NORM1, W_Q, W_K, W_V, W_O, W_NORM2, W_GATE, W_UP, W_DOWN,
-    W_BQ, W_BK, W_BV, W_NQ, W_NK, W_NORM_ATT, W_NORM_MLP, W_N };
+enum {
+    W_NORM1,
+    W_Q,
+    W_K,
+    W_V,
+    W_O,
+    W_NORM2,
+    W_GATE,
+    W_UP,
+    W_DOWN,
+    W_BQ,
+    W_BK,
+    W_BV,
+    W_NQ,
+    W_NK,
+    W_NORM_ATT,
+    W_NORM_MLP,
+    W_N
+};
 /* "input_layernorm.weight", ...; NULL when that family has none. */
 const char *block_tensor_name(const struct config *c, int t);
 /* A vector, so without decay?  One that is added? */
@@ -40,22 +57,22 @@ int block_is_vector(int t);
 int block_is_bias(int t);
 
 struct block {
-    struct weight w[W_N];   /* [d] [H*D,d] [KV*D,d] [KV*D,d] [d,H*D] [d]
+    struct weight w[W_N]; /* [d] [H*D,d] [KV*D,d] [KV*D,d] [d,H*D] [d]
                              * [mlp,d] [mlp,d] [d,mlp] [H*D] [KV*D] [KV*D] [D]
                              * [D] [d] [d]; without rows where there is none */
     size_t mlp;
-    size_t source;          /* block of the model it was cut from; own index
+    size_t source; /* block of the model it was cut from; own index
                              * for a model that was not pruned */
 };
 
 struct model {
     struct config c;
-    struct weight embed;    /* [V,d] */
-    struct weight norm;     /* [d] */
-    struct weight head;     /* [V,d]; == embed when tied */
-    struct block *block;    /* [L] */
+    struct weight embed; /* [V,d] */
+    struct weight norm;  /* [d] */
+    struct weight head;  /* [V,d]; == embed when tied */
+    struct block *block; /* [L] */
     char *path;
-    void *own;              /* mappings and buffers, freed by model_close */
+    void *own; /* mappings and buffers, freed by model_close */
 };
 
 /* path: a directory with config.json and safetensors (one file or an index),
@@ -94,10 +111,9 @@ size_t model_widest(const struct model *m);
 int model_export(const struct model *m, const char *dir, enum dtype as,
     const char *tok_from, struct err *e);
 /* The parts of it, for checkpoints: write them into an existing folder. */
-int model_write_weights(const struct model *m, const char *file,
-    enum dtype as, struct err *e);
-int model_write_config(const struct model *m, const char *file,
+int model_write_weights(const struct model *m, const char *file, enum dtype as,
     struct err *e);
+int model_write_config(const struct model *m, const char *file, struct err *e);
 /* generation_config.json with the ids of BOS, EOS and padding; a file that is
  * there already (the tokenizer's) is left as it is. */
 int model_write_generation(const struct model *m, const char *file,

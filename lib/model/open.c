@@ -36,8 +36,7 @@ add_file(struct model *m, struct source *s, const char *file, struct err *e)
     s->file = xreallocarray(s->file, i + 1, sizeof *s->file);
     s->used = xreallocarray(s->used, i + 1, sizeof *s->used);
     r = io_map(&s->map[i], path, e);
-    if (r == 0 && (r = st_parse(&s->st[i], s->map[i].p, s->map[i].n,
-        e)) < 0) {
+    if (r == 0 && (r = st_parse(&s->st[i], s->map[i].p, s->map[i].n, e)) < 0) {
         err_prefix(e, "%s", path);
         io_unmap(&s->map[i]);
     }
@@ -65,13 +64,15 @@ add_index(struct model *m, struct source *s, const char *path, struct err *e)
         err_set(e, EX_INPUT, "%s: weight_map: is missing", path);
         goto fail;
     }
-    json_object_foreach(map, name, v) {
+    json_object_foreach(map, name, v)
+    {
         const char *file = json_string_value(v);
 
-        if (!file || file[0] == '.' || file[0] == '\0' ||
-            strchr(file, '/')) {
-            err_set(e, EX_INPUT, "%s: weight_map: tensor %.80s: \"%.80s\" "
-                "is no file name", path, name, file ? file : "");
+        if (!file || file[0] == '.' || file[0] == '\0' || strchr(file, '/')) {
+            err_set(e, EX_INPUT,
+                "%s: weight_map: tensor %.80s: \"%.80s\" "
+                "is no file name",
+                path, name, file ? file : "");
             goto fail;
         }
         for (i = 0; i < s->n && strcmp(s->file[i], file) != 0; i++)
@@ -79,16 +80,18 @@ add_index(struct model *m, struct source *s, const char *path, struct err *e)
         if (i == s->n && add_file(m, s, file, e) < 0)
             goto fail;
         if (!st_find(&s->st[i], name)) {
-            err_set(e, EX_INPUT, "%s/%.80s: tensor %.80s is missing",
-                m->path, file, name);
+            err_set(e, EX_INPUT, "%s/%.80s: tensor %.80s is missing", m->path,
+                file, name);
             goto fail;
         }
     }
     for (i = 0; i < s->n; i++)
         total += s->st[i].nt;
     if (total != json_object_size(map)) {
-        err_set(e, EX_INPUT, "%s: weight_map: names %zu tensors, but its "
-            "files hold %zu", path, json_object_size(map), total);
+        err_set(e, EX_INPUT,
+            "%s: weight_map: names %zu tensors, but its "
+            "files hold %zu",
+            path, json_object_size(map), total);
         goto fail;
     }
     json_decref(j);
@@ -103,10 +106,12 @@ add_files(struct model *m, struct source *s, struct err *e)
 {
     char *one = xasprintf("%s/model.safetensors", m->path);
     char *index = xasprintf("%s/model.safetensors.index.json", m->path);
-    int r = io_exists(one) ? add_file(m, s, "model.safetensors", e) :
-        io_exists(index) ? add_index(m, s, index, e) :
-        err_set(e, EX_INPUT, "%s: holds neither model.safetensors nor "
-        "model.safetensors.index.json", m->path);
+    int r = io_exists(one) ? add_file(m, s, "model.safetensors", e)
+        : io_exists(index) ? add_index(m, s, index, e)
+                           : err_set(e, EX_INPUT,
+                                 "%s: holds neither model.safetensors nor "
+                                 "model.safetensors.index.json",
+                                 m->path);
 
     free(one);
     free(index);
@@ -115,8 +120,8 @@ add_files(struct model *m, struct source *s, struct err *e)
 
 /* Find a tensor, check its shape, mark it used.  ndim 1: a vector [cols]. */
 static int
-take(struct model *m, struct source *s, const char *name, int ndim,
-    size_t rows, size_t cols, struct weight *w, struct err *e)
+take(struct model *m, struct source *s, const char *name, int ndim, size_t rows,
+    size_t cols, struct weight *w, struct err *e)
 {
     for (size_t i = 0; i < s->n; i++) {
         const struct st_tensor *t = st_find(&s->st[i], name);
@@ -127,13 +132,15 @@ take(struct model *m, struct source *s, const char *name, int ndim,
         fits = t->ndim == ndim && t->shape[ndim - 1] == cols &&
             (ndim == 1 || t->shape[0] == rows);
         if (!fits)
-            return err_set(e, EX_INPUT, "%s/%s: tensor %s has %zu elements "
-                "in %d dimensions, but config.json means [%zu,%zu]", m->path,
-                s->file[i], name, t->n, t->ndim, rows, cols);
+            return err_set(e, EX_INPUT,
+                "%s/%s: tensor %s has %zu elements "
+                "in %d dimensions, but config.json means [%zu,%zu]",
+                m->path, s->file[i], name, t->n, t->ndim, rows, cols);
         if (weight_set(w, t->data, t->dtype, rows, cols) < 0)
-            return err_set(e, EX_INPUT, "%s/%s: tensor %s: dtype %s is not "
-                "supported for weights", m->path, s->file[i], name,
-                dtype_name(t->dtype));
+            return err_set(e, EX_INPUT,
+                "%s/%s: tensor %s: dtype %s is not "
+                "supported for weights",
+                m->path, s->file[i], name, dtype_name(t->dtype));
         s->used[i][t - s->st[i].t] = 1;
         return 0;
     }
@@ -150,9 +157,10 @@ check_padding(struct model *m, size_t i, struct err *e)
 
     for (int k = 0; k < 2; k++)
         for (size_t b = m->block[i].mlp * w[k]->stride;
-            b < m->c.mlp * w[k]->stride; b++)
+             b < m->c.mlp * w[k]->stride; b++)
             if (w[k]->data[b] != 0)
-                return err_set(e, EX_INPUT, "%s: block %zu has %zu MLP "
+                return err_set(e, EX_INPUT,
+                    "%s: block %zu has %zu MLP "
                     "channels by retort.mlp, but its padding is not zero",
                     m->path, i, m->block[i].mlp);
     return 0;
@@ -173,8 +181,7 @@ take_block(struct model *m, struct source *s, size_t i, struct err *e)
             continue;
         snprintf(name, sizeof name, "model.layers.%zu.%s", i, part);
         block_dims(&m->c, t, m->c.mlp, &rows, &cols);
-        if (take(m, s, name, block_is_vector(t) ? 1 : 2, rows, cols, w,
-            e) < 0)
+        if (take(m, s, name, block_is_vector(t) ? 1 : 2, rows, cols, w, e) < 0)
             return -1;
         w->add = family_norm_add(&m->c, t);
         block_dims(&m->c, t, b->mlp, &w->rows, &w->cols);
@@ -194,11 +201,14 @@ check_used(struct model *m, struct source *s, struct err *e)
             const char *name = s->st[i].t[k].name;
             const size_t n = strlen(name);
 
-            if (s->used[i][k] || (n >= sizeof table &&
-                strcmp(name + n - (sizeof table - 1), table) == 0))
+            if (s->used[i][k] ||
+                (n >= sizeof table &&
+                    strcmp(name + n - (sizeof table - 1), table) == 0))
                 continue;
-            return err_set(e, EX_INPUT, "%s/%s: tensor %.80s is no part of "
-                "a %s model", m->path, s->file[i], name, m->c.arch);
+            return err_set(e, EX_INPUT,
+                "%s/%s: tensor %.80s is no part of "
+                "a %s model",
+                m->path, s->file[i], name, m->c.arch);
         }
     return 0;
 }
@@ -250,11 +260,13 @@ check_tied(struct model *m, struct source *s, struct err *e)
         return 0;
     if (take(m, s, "lm_head.weight", 2, m->c.V, m->c.d, &head, e) < 0)
         return -1;
-    if (head.dtype != m->embed.dtype || memcmp(head.data, m->embed.data,
-        head.rows * head.stride) != 0)
-        return err_set(e, EX_INPUT, "%s/%s: tensor lm_head.weight differs "
+    if (head.dtype != m->embed.dtype ||
+        memcmp(head.data, m->embed.data, head.rows * head.stride) != 0)
+        return err_set(e, EX_INPUT,
+            "%s/%s: tensor lm_head.weight differs "
             "from model.embed_tokens.weight, but config.json ties them "
-            "(tie_word_embeddings: true)", m->path, s->file[i]);
+            "(tie_word_embeddings: true)",
+            m->path, s->file[i]);
     model_forget(m, &head);
     model_forget(m, &m->embed);
     return 0;
@@ -266,8 +278,8 @@ open_hf(struct model *m, struct source *s, struct err *e)
     const struct config *c = &m->c;
 
     if (read_config(m, e) < 0 || add_files(m, s, e) < 0 ||
-        take(m, s, "model.embed_tokens.weight", 2, c->V, c->d, &m->embed,
-        e) < 0)
+        take(m, s, "model.embed_tokens.weight", 2, c->V, c->d, &m->embed, e) <
+            0)
         return -1;
     for (size_t i = 0; i < c->L; i++)
         if (take_block(m, s, i, e) < 0)
@@ -276,8 +288,8 @@ open_hf(struct model *m, struct source *s, struct err *e)
         return -1;
     m->norm.add = family_norm_add(c, -1);
     m->head = m->embed;
-    if (c->tied ? check_tied(m, s, e) < 0 : take(m, s, "lm_head.weight", 2,
-        c->V, c->d, &m->head, e) < 0)
+    if (c->tied ? check_tied(m, s, e) < 0
+                : take(m, s, "lm_head.weight", 2, c->V, c->d, &m->head, e) < 0)
         return -1;
     return check_used(m, s, e);
 }
@@ -308,8 +320,7 @@ model_forget(const struct model *m, const struct weight *w)
         if (w == NULL)
             io_map_forget(map, 0, map->n);
         else if (w->data >= map->p && w->data < map->p + map->n)
-            io_map_forget(map, (size_t)(w->data - map->p),
-                w->rows * w->stride);
+            io_map_forget(map, (size_t)(w->data - map->p), w->rows * w->stride);
     }
 }
 

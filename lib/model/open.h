@@ -9,9 +9,9 @@
 /* Files that a model's weights lie in; m->own points to one. */
 struct source {
     struct io_map *map;
-    struct st *st;          /* [n] for a Hugging Face directory */
-    char **file;            /* [n] their names in it */
-    unsigned char **used;   /* [n][st.nt] tensors that the model has */
+    struct st *st;        /* [n] for a Hugging Face directory */
+    char **file;          /* [n] their names in it */
+    unsigned char **used; /* [n][st.nt] tensors that the model has */
     size_t n;
     struct gguf g;
 };

@@ -12,7 +12,7 @@
 struct keys {
     const struct gguf *g;
     const struct family *f;
-    char name[80];          /* the last key asked for */
+    char name[80]; /* the last key asked for */
 };
 
 static const char *
@@ -42,8 +42,9 @@ need(struct keys *g, const char *name, size_t hi, size_t *r, struct err *e)
 {
     int k = get_size(g, name, 1, hi, r, e);
 
-    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", g->name) :
-        k < 0 ? -1 : 0;
+    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", g->name)
+        : k < 0   ? -1
+                  : 0;
 }
 
 static int
@@ -53,8 +54,8 @@ read_sizes(struct config *c, struct keys *g, struct err *e)
     size_t value = 0, rot, V;
 
     if (!t || t->ndim != 2)
-        return err_set(e, EX_INPUT, "tensor token_embd.weight: %s", t ?
-            "is no matrix" : "is missing");
+        return err_set(e, EX_INPUT, "tensor token_embd.weight: %s",
+            t ? "is no matrix" : "is missing");
     V = c->V = t->shape[0];
     if (need(g, "embedding_length", 1 << 20, &c->d, e) < 0 ||
         need(g, "feed_forward_length", 1 << 20, &c->mlp, e) < 0 ||
@@ -64,23 +65,25 @@ read_sizes(struct config *c, struct keys *g, struct err *e)
         return -1;
     c->KV = c->H;
     c->D = c->d % c->H == 0 ? c->d / c->H : 0;
-    if (get_size(g, "attention.head_count_kv", 1, 4096, &c->KV,
-        e) < 0 ||
+    if (get_size(g, "attention.head_count_kv", 1, 4096, &c->KV, e) < 0 ||
         get_size(g, "attention.key_length", 1, 65536, &c->D, e) < 0)
         return -1;
     value = rot = c->D;
-    if (get_size(g, "attention.value_length", 1, 65536, &value,
-        e) < 0 ||
+    if (get_size(g, "attention.value_length", 1, 65536, &value, e) < 0 ||
         get_size(g, "rope.dimension_count", 1, 65536, &rot, e) < 0 ||
         get_size(g, "vocab_size", 1, SIZE_MAX / 2, &V, e) < 0)
         return -1;
     if (value != c->D || rot != c->D)
-        return err_set(e, EX_INPUT, "%s: %zu is not the head size %zu", key(g,
-            value != c->D ? "attention.value_length" :
-            "rope.dimension_count"), value != c->D ? value : rot, c->D);
+        return err_set(e, EX_INPUT, "%s: %zu is not the head size %zu",
+            key(g,
+                value != c->D ? "attention.value_length"
+                              : "rope.dimension_count"),
+            value != c->D ? value : rot, c->D);
     if (V != c->V)
-        return err_set(e, EX_INPUT, "%s: %zu, but token_embd.weight has "
-            "%zu rows", key(g, "vocab_size"), V, c->V);
+        return err_set(e, EX_INPUT,
+            "%s: %zu, but token_embd.weight has "
+            "%zu rows",
+            key(g, "vocab_size"), V, c->V);
     return 0;
 }
 
@@ -96,8 +99,10 @@ read_rope_table(struct config *c, const struct gguf_tensor *t, struct err *e)
     float f;
 
     if (t->dtype != DT_F32 || t->n != n)
-        return err_set(e, EX_INPUT, "tensor rope_freqs.weight: is no F32 "
-            "[%zu]", n);
+        return err_set(e, EX_INPUT,
+            "tensor rope_freqs.weight: is no F32 "
+            "[%zu]",
+            n);
     c->rope = ROPE_LLAMA3;
     c->rope_low = 1;
     c->rope_high = 4;
@@ -109,16 +114,18 @@ read_rope_table(struct config *c, const struct gguf_tensor *t, struct err *e)
             c->rope_factor = f;
     }
     for (size_t i = 0; i < n; i++) {
-        const double wave = 2 * acos(-1) *
-            pow(c->theta, 2 * (double)i / (double)c->D);
+        const double wave =
+            2 * acos(-1) * pow(c->theta, 2 * (double)i / (double)c->D);
         const double s = ((double)c->rope_orig / wave - c->rope_low) /
             (c->rope_high - c->rope_low);
-        const double want = s > 1 ? 1 : s < 0 ? c->rope_factor :
-            1 / ((1 - s) / c->rope_factor + s);
+        const double want = s > 1 ? 1
+            : s < 0               ? c->rope_factor
+                                  : 1 / ((1 - s) / c->rope_factor + s);
 
         memcpy(&f, t->data + 4 * i, sizeof f);
         if (!(fabs(f - want) <= 1e-4 * want))
-            return err_set(e, EX_INPUT, "tensor rope_freqs.weight: is not "
+            return err_set(e, EX_INPUT,
+                "tensor rope_freqs.weight: is not "
                 "the scaling of Llama 3");
     }
     return 0;
@@ -147,9 +154,11 @@ read_rope(struct config *c, struct keys *g, struct err *e)
             type);
     if (gguf_is(g->g, type, "none") || factor == 1)
         factor = 0;
-    if (t && factor != 0)       /* llama.cpp applies one after the other */
-        return err_set(e, EX_INPUT, "%s: %g beside tensor rope_freqs.weight "
-            "is not supported", key(g, "rope.scaling.factor"), factor);
+    if (t && factor != 0) /* llama.cpp applies one after the other */
+        return err_set(e, EX_INPUT,
+            "%s: %g beside tensor rope_freqs.weight "
+            "is not supported",
+            key(g, "rope.scaling.factor"), factor);
     if (t)
         return read_rope_table(c, t, e);
     if (factor == 0)
@@ -177,21 +186,31 @@ read_id(const struct gguf *g, const char *key, size_t V, int64_t *id,
  */
 static const struct {
     const char *name;
-    int only;               /* -1: any value */
-    unsigned families;      /* 0: all */
+    int only;          /* -1: any value */
+    unsigned families; /* 0: all */
 } known[] = {
-    { "context_length", -1, 0 }, { "embedding_length", -1, 0 },
-    { "block_count", -1, 0 }, { "feed_forward_length", -1, 0 },
-    { "attention.head_count", -1, 0 }, { "attention.head_count_kv", -1, 0 },
-    { "attention.key_length", -1, 0 }, { "attention.value_length", -1, 0 },
+    { "context_length", -1, 0 },
+    { "embedding_length", -1, 0 },
+    { "block_count", -1, 0 },
+    { "feed_forward_length", -1, 0 },
+    { "attention.head_count", -1, 0 },
+    { "attention.head_count_kv", -1, 0 },
+    { "attention.key_length", -1, 0 },
+    { "attention.value_length", -1, 0 },
     { "attention.layer_norm_rms_epsilon", -1, 0 },
-    { "rope.dimension_count", -1, 0 }, { "rope.freq_base", -1, 0 },
-    { "rope.scale_linear", -1, 0 }, { "rope.scaling.type", -1, 0 },
-    { "rope.scaling.factor", -1, 0 }, { "rope.scaling.finetuned", -1, 0 },
+    { "rope.dimension_count", -1, 0 },
+    { "rope.freq_base", -1, 0 },
+    { "rope.scale_linear", -1, 0 },
+    { "rope.scaling.type", -1, 0 },
+    { "rope.scaling.factor", -1, 0 },
+    { "rope.scaling.finetuned", -1, 0 },
     { "rope.scaling.original_context_length", -1, 0 },
-    { "vocab_size", -1, 0 }, { "tensor_data_layout", -1, 0 },
-    { "attention.causal", 1, 0 }, { "rope.scaling.attn_factor", 1, 0 },
-    { "expert_count", 0, 0 }, { "expert_used_count", 0, 0 },
+    { "vocab_size", -1, 0 },
+    { "tensor_data_layout", -1, 0 },
+    { "attention.causal", 1, 0 },
+    { "rope.scaling.attn_factor", 1, 0 },
+    { "expert_count", 0, 0 },
+    { "expert_used_count", 0, 0 },
     { "attention.sliding_window", -1, FAMILY_GEMMA3 },
     { "rope.freq_base_swa", -1, FAMILY_GEMMA3 },
     { "attention.sliding_window", 0, ~FAMILY_GEMMA3 },
@@ -228,14 +247,18 @@ check_keys(const struct keys *f, struct err *e)
             continue;
         while (k < sizeof known / sizeof *known &&
             (strcmp(known[k].name, name + len + 1) != 0 ||
-            (known[k].families && !(known[k].families & f->f->bit))))
+                (known[k].families && !(known[k].families & f->f->bit))))
             k++;
         if (k == sizeof known / sizeof *known)
-            return err_set(e, EX_INPUT, "%.80s: is not known and may change "
-                "what the model computes", name);
+            return err_set(e, EX_INPUT,
+                "%.80s: is not known and may change "
+                "what the model computes",
+                name);
         if (known[k].only >= 0 && !is_value(g, &g->kv[i], known[k].only))
-            return err_set(e, EX_INPUT, "%s: a value other than %d is not "
-                "supported", name, known[k].only);
+            return err_set(e, EX_INPUT,
+                "%s: a value other than %d is not "
+                "supported",
+                name, known[k].only);
     }
     return 0;
 }
@@ -246,9 +269,9 @@ static int
 read_gemma(struct config *c, struct keys *k, struct err *e)
 {
     c->theta_local = 10000;
-    if (need(k, "attention.sliding_window", (size_t)1 << 31, &c->window,
-        e) < 0 || get_real(k, "rope.freq_base_swa", 1, 1e12, &c->theta_local,
-        e) < 0)
+    if (need(k, "attention.sliding_window", (size_t)1 << 31, &c->window, e) <
+            0 ||
+        get_real(k, "rope.freq_base_swa", 1, 1e12, &c->theta_local, e) < 0)
         return -1;
     for (size_t i = 0; i < c->L; i++)
         config_set_local(c, i, (i + 1) % 6 != 0);
@@ -267,8 +290,10 @@ read_family(struct keys *k, struct config *c, struct err *e)
         return -1;
     snprintf(name, sizeof name, "%.*s", n < 60 ? (int)n : 60, s ? s : "");
     if ((k->f = family_of_gguf(name)) == NULL)
-        return err_set(e, EX_INPUT, "general.architecture: \"%s\" is not "
-            "supported (%s)", name, family_names(1));
+        return err_set(e, EX_INPUT,
+            "general.architecture: \"%s\" is not "
+            "supported (%s)",
+            name, family_names(1));
     snprintf(c->arch, sizeof c->arch, "%s", k->f->type);
     return 0;
 }
@@ -284,8 +309,8 @@ read_config(struct config *c, const struct gguf *g, struct err *e)
     if (read_family(&k, c, e) < 0 || read_sizes(c, &k, e) < 0 ||
         check_keys(&k, e) < 0 || read_rope(c, &k, e) < 0 ||
         (k.f->gemma && read_gemma(c, &k, e) < 0) ||
-        get_real(&k, "attention.layer_norm_rms_epsilon", 0, 1, &c->eps,
-        e) < 0 ||
+        get_real(&k, "attention.layer_norm_rms_epsilon", 0, 1, &c->eps, e) <
+            0 ||
         read_id(g, "tokenizer.ggml.bos_token_id", c->V, &c->bos, e) < 0 ||
         read_id(g, "tokenizer.ggml.eos_token_id", c->V, &c->eos[0], e) < 0 ||
         read_id(g, "tokenizer.ggml.padding_token_id", c->V, &c->pad, e) < 0)
@@ -304,9 +329,10 @@ take(struct source *s, const char *name, size_t rows, size_t cols,
     if (!t)
         return err_set(e, EX_INPUT, "tensor %s: is missing", name);
     if (t->shape[t->ndim - 1] != cols || t->n != rows * cols || t->ndim > 2)
-        return err_set(e, EX_INPUT, "tensor %s: has %zu elements in rows of "
-            "%zu, but the metadata mean [%zu,%zu]", name, t->n,
-            t->shape[t->ndim - 1], rows, cols);
+        return err_set(e, EX_INPUT,
+            "tensor %s: has %zu elements in rows of "
+            "%zu, but the metadata mean [%zu,%zu]",
+            name, t->n, t->shape[t->ndim - 1], rows, cols);
     s->used[0][t - s->g.t] = 1;
     return weight_set(w, t->data, t->dtype, rows, cols);
 }
@@ -342,10 +368,11 @@ take_all(struct model *m, struct source *s, struct err *e)
         b->w[W_K].perm = c->KV;
     }
     for (size_t i = 0; i < s->g.nt; i++)
-        if (!s->used[0][i] &&
-            strcmp(s->g.t[i].name, "rope_freqs.weight") != 0)
-            return err_set(e, EX_INPUT, "tensor %s: is no part of a %s "
-                "model", s->g.t[i].name, c->arch);
+        if (!s->used[0][i] && strcmp(s->g.t[i].name, "rope_freqs.weight") != 0)
+            return err_set(e, EX_INPUT,
+                "tensor %s: is no part of a %s "
+                "model",
+                s->g.t[i].name, c->arch);
     return 0;
 }
 

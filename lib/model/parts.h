@@ -9,11 +9,11 @@
 #include "model/model.h"
 
 struct part {
-    char name[72];          /* Hugging Face name */
+    char name[72]; /* Hugging Face name */
     const struct weight *w;
-    float less;             /* to be taken from the values when written */
+    float less; /* to be taken from the values when written */
     int ndim;
-    size_t shape[2];        /* as written: padded to c.mlp */
+    size_t shape[2]; /* as written: padded to c.mlp */
 };
 size_t model_nparts(const struct model *m);
 void model_part(const struct model *m, size_t i, struct part *p);

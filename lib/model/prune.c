@@ -10,8 +10,11 @@ static struct weight
 matrix(struct arena *a, size_t rows, size_t cols)
 {
     return (struct weight){
-        .data = arena_alloc(a, rows * cols, sizeof(float)), .dtype = DT_F32,
-        .rows = rows, .cols = cols, .stride = cols * sizeof(float),
+        .data = arena_alloc(a, rows * cols, sizeof(float)),
+        .dtype = DT_F32,
+        .rows = rows,
+        .cols = cols,
+        .stride = cols * sizeof(float),
     };
 }
 
@@ -23,8 +26,7 @@ cut_rows(const struct weight *w, const struct keep *k, struct arena *a)
 
     for (size_t i = 0; o.data != NULL && i < k->n; i++) {
         assert(k->chan[i] < w->rows);
-        weight_rows(w, k->chan[i], 1,
-            (float *)(uintptr_t)o.data + i * w->cols);
+        weight_rows(w, k->chan[i], 1, (float *)(uintptr_t)o.data + i * w->cols);
     }
     return o;
 }

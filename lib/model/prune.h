@@ -10,8 +10,8 @@
 
 /* A block that is kept. */
 struct keep {
-    size_t block;           /* index in the model that is cut */
-    const size_t *chan;     /* [n] channels kept, ascending; NULL: all */
+    size_t block;       /* index in the model that is cut */
+    const size_t *chan; /* [n] channels kept, ascending; NULL: all */
     size_t n;
 };
 

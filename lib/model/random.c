@@ -16,8 +16,11 @@ matrix(struct arena *a, size_t rows, size_t cols, double dev, uint64_t key)
     for (size_t i = 0; p != NULL && i < rows * cols; i++)
         p[i] = (float)(dev * rng_normal(key, i));
     return (struct weight){
-        .data = (const unsigned char *)p, .dtype = DT_F32, .rows = rows,
-        .cols = cols, .stride = cols * sizeof(float),
+        .data = (const unsigned char *)p,
+        .dtype = DT_F32,
+        .rows = rows,
+        .cols = cols,
+        .stride = cols * sizeof(float),
     };
 }
 
@@ -30,8 +33,12 @@ vector(struct arena *a, size_t n, float add, int bias)
     for (size_t i = 0; p != NULL && i < n; i++)
         p[i] = bias ? 0.0f : 1.0f - add;
     return (struct weight){
-        .data = (const unsigned char *)p, .dtype = DT_F32, .rows = 1,
-        .cols = n, .stride = n * sizeof(float), .add = add,
+        .data = (const unsigned char *)p,
+        .dtype = DT_F32,
+        .rows = 1,
+        .cols = n,
+        .stride = n * sizeof(float),
+        .add = add,
     };
 }
 
@@ -44,8 +51,7 @@ fill(struct model *m, uint64_t seed, struct arena *a)
 
     m->embed = matrix(a, c->V, c->d, dev, rng_key(seed, 1));
     m->norm = vector(a, c->d, family_norm_add(c, -1), 0);
-    m->head = c->tied ? m->embed
-        : matrix(a, c->V, c->d, dev, rng_key(seed, 2));
+    m->head = c->tied ? m->embed : matrix(a, c->V, c->d, dev, rng_key(seed, 2));
     for (size_t i = 0; i < c->L; i++) {
         struct block *b = &m->block[i];
         size_t rows, cols;
@@ -55,12 +61,12 @@ fill(struct model *m, uint64_t seed, struct arena *a)
         for (int w = 0; w < W_N; w++) {
             block_dims(c, w, c->mlp, &rows, &cols);
             if (rows > 0 && block_is_vector(w))
-                b->w[w] = vector(a, cols, family_norm_add(c, w),
-                    block_is_bias(w));
+                b->w[w] =
+                    vector(a, cols, family_norm_add(c, w), block_is_bias(w));
             else if (rows > 0)
-                b->w[w] = matrix(a, rows, cols,
-                    w == W_O || w == W_DOWN ? out : dev,
-                    rng_key(rng_key(seed, 16 + i), (uint64_t)w));
+                b->w[w] =
+                    matrix(a, rows, cols, w == W_O || w == W_DOWN ? out : dev,
+                        rng_key(rng_key(seed, 16 + i), (uint64_t)w));
         }
     }
 }

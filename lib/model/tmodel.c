@@ -10,11 +10,12 @@
 static void
 view(struct weight *w, float *p, const struct weight *like, float add)
 {
-    *w = (struct weight){
-        .data = (const unsigned char *)p, .dtype = DT_F32,
-        .rows = like->rows, .cols = like->cols,
-        .stride = like->cols * sizeof(float), .add = add
-    };
+    *w = (struct weight){ .data = (const unsigned char *)p,
+        .dtype = DT_F32,
+        .rows = like->rows,
+        .cols = like->cols,
+        .stride = like->cols * sizeof(float),
+        .add = add };
 }
 
 /* The values as Hugging Face stores them, so that what is trained is what a
@@ -33,9 +34,8 @@ fill(float *p, const struct weight *from, float add)
  * planning only the sizes are worked out.  room: what g is when the sums are
  * bf16, else NULL. */
 static void
-group(struct group *g, struct weight *to, const struct weight *from,
-    size_t nw, const struct config *c, enum dtype grads, float *room,
-    struct arena *a)
+group(struct group *g, struct weight *to, const struct weight *from, size_t nw,
+    const struct config *c, enum dtype grads, float *room, struct arena *a)
 {
     const int block = nw == W_N;
     const float norm = from->rows == 1 ? family_norm_add(c, -1) : 0.0f;
@@ -88,15 +88,15 @@ layout(struct tmodel *t, const struct model *from, enum dtype grads,
     if (grads == DT_BF16)
         room = arena_alloc(a, widest_block(from), sizeof *room);
     for (size_t i = 0; i < L; i++)
-        group(&t->group[i], t->m.block[i].w, from->block[i].w, W_N,
-            &from->c, grads, room, a);
-    group(&t->group[L], &t->m.embed, &from->embed, 1, &from->c,
-        DT_F32, NULL, a);
-    group(&t->group[L + 1], &t->m.norm, &from->norm, 1, &from->c,
-        DT_F32, NULL, a);
+        group(&t->group[i], t->m.block[i].w, from->block[i].w, W_N, &from->c,
+            grads, room, a);
+    group(&t->group[L], &t->m.embed, &from->embed, 1, &from->c, DT_F32, NULL,
+        a);
+    group(&t->group[L + 1], &t->m.norm, &from->norm, 1, &from->c, DT_F32, NULL,
+        a);
     if (!from->c.tied)
-        group(&t->group[L + 2], &t->m.head, &from->head, 1, &from->c,
-            DT_F32, NULL, a);
+        group(&t->group[L + 2], &t->m.head, &from->head, 1, &from->c, DT_F32,
+            NULL, a);
     else
         t->m.head = t->m.embed;
 }
@@ -124,7 +124,7 @@ tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
     const size_t L = from->c.L;
     struct arena plan;
 
-    (void)e;                    /* memory alone can fail, and that dies */
+    (void)e; /* memory alone can fail, and that dies */
     memset(t, 0, sizeof *t);
     t->ngroup = L + 3;
     t->group = xcalloc(t->ngroup, sizeof *t->group);

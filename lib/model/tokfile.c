@@ -84,8 +84,10 @@ copy_dir(const char *from, const char *dir, struct err *e)
             r = copy(a, b, e);
             found |= i < 2;
         } else if (i == 1 && !found) {
-            r = err_set(e, EX_INPUT, "%s: holds no tokenizer.json or "
-                "tekken.json", from);
+            r = err_set(e, EX_INPUT,
+                "%s: holds no tokenizer.json or "
+                "tekken.json",
+                from);
         }
         free(a);
         free(b);
@@ -124,14 +126,12 @@ convert(const char *from, const char *dir, struct err *e)
     }
     r = save(gguf_tokenizer_json(&g, e), dir, "tokenizer.json", e);
     if (r == 0)
-        r = save(gguf_tokenizer_config(&g, e), dir, "tokenizer_config.json",
-            e);
+        r = save(gguf_tokenizer_config(&g, e), dir, "tokenizer_config.json", e);
     if (r == 0)
-        r = save(gguf_special_tokens(&g, e), dir, "special_tokens_map.json",
-            e);
+        r = save(gguf_special_tokens(&g, e), dir, "special_tokens_map.json", e);
     if (r == 0)
-        r = save(gguf_generation_config(&g, e), dir,
-            "generation_config.json", e);
+        r = save(gguf_generation_config(&g, e), dir, "generation_config.json",
+            e);
     if (r < 0)
         err_prefix(e, "%s", from);
     gguf_release(&g);
@@ -162,8 +162,7 @@ added_text(const json_t *tok, json_int_t id)
 static int
 make_config(const char *dir, struct err *e)
 {
-    static const char *const name[] = { "bos_token", "eos_token",
-        "pad_token" };
+    static const char *const name[] = { "bos_token", "eos_token", "pad_token" };
     char *config = xasprintf("%s/config.json", dir);
     char *file = xasprintf("%s/tokenizer_config.json", dir);
     char *toks = xasprintf("%s/tokenizer.json", dir);
@@ -182,15 +181,15 @@ make_config(const char *dir, struct err *e)
         char *key = xasprintf("%s_id", name[i]);
         const json_t *v = json_object_get(c, key);
         const json_t *id = json_is_array(v) ? json_array_get(v, 0) : v;
-        const char *s = json_is_integer(id) ?
-            added_text(t, json_integer_value(id)) : NULL;
+        const char *s =
+            json_is_integer(id) ? added_text(t, json_integer_value(id)) : NULL;
 
         if (s)
             json_object_set_new(j, name[i], json_string(s));
         free(key);
     }
-    json_object_set(j, "model_max_length", json_object_get(c,
-        "max_position_embeddings"));
+    json_object_set(j, "model_max_length",
+        json_object_get(c, "max_position_embeddings"));
     r = js_save(j, file, e);
     json_decref(j);
 done:
@@ -211,8 +210,8 @@ tokenizer_export(const char *from, const char *dir, struct err *e)
     if (io_is_dir(from)) {
         r = copy_dir(from, dir, e);
     } else if (n > 5 && strcmp(from + n - 5, ".json") == 0) {
-        char *to = xasprintf("%s/%s", dir, is_tekken(from) ? "tekken.json" :
-            "tokenizer.json");
+        char *to = xasprintf("%s/%s", dir,
+            is_tekken(from) ? "tekken.json" : "tokenizer.json");
 
         r = copy(from, to, e);
         free(to);

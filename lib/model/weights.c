@@ -15,32 +15,20 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { TILE = 1 << 16 };        /* elements widened at a time */
+enum { TILE = 1 << 16 }; /* elements widened at a time */
 
 static void
 widen(float *out, enum dtype t, const unsigned char *p, size_t n)
 {
     switch (t) {
-    case DT_F32:
-        memcpy(out, p, n * sizeof *out);
-        return;
-    case DT_BF16:
-        kern.widen_bf16(out, p, n);
-        return;
-    case DT_F16:
-        kern.widen_f16(out, p, n);
-        return;
-    case DT_Q8_0:
-        kern.widen_q8_0(out, p, n);
-        return;
-    case DT_Q4_0:
-        kern.widen_q4_0(out, p, n);
-        return;
-    case DT_Q4_1:
-        kern.widen_q4_1(out, p, n);
-        return;
+    case DT_F32: memcpy(out, p, n * sizeof *out); return;
+    case DT_BF16: kern.widen_bf16(out, p, n); return;
+    case DT_F16: kern.widen_f16(out, p, n); return;
+    case DT_Q8_0: kern.widen_q8_0(out, p, n); return;
+    case DT_Q4_0: kern.widen_q4_0(out, p, n); return;
+    case DT_Q4_1: kern.widen_q4_1(out, p, n); return;
     default:
-        assert(t >= DT_Q5_0 && t <= DT_IQ4_XS);     /* checked in weight_set */
+        assert(t >= DT_Q5_0 && t <= DT_IQ4_XS); /* checked in weight_set */
         quant_widen(QUANT_Q5_0 + (t - DT_Q5_0), out, p, n);
     }
 }
@@ -128,9 +116,10 @@ model_part(const struct model *m, size_t i, struct part *p)
         p->less = family_norm_add(&m->c, t) - p->w->add;
     } else {
         p->w = i == 0 ? &m->embed : i == nb + 1 ? &m->norm : &m->head;
-        snprintf(p->name, sizeof p->name, "%s", i == 0 ?
-            "model.embed_tokens.weight" : i == nb + 1 ?
-            "model.norm.weight" : "lm_head.weight");
+        snprintf(p->name, sizeof p->name, "%s",
+            i == 0            ? "model.embed_tokens.weight"
+                : i == nb + 1 ? "model.norm.weight"
+                              : "lm_head.weight");
         p->shape[0] = p->w->rows;
         p->shape[1] = p->w->cols;
         p->ndim = i == nb + 1 ? 1 : 2;
@@ -194,8 +183,8 @@ model_check_finite(const struct model *m, struct err *e)
             weight_rows(p.w, k, n, x);
             model_forget_tile(m, p.w, k, n);
             if (!all_finite(x, n * p.w->cols))
-                r = err_set(e, EX_NUM, "%s: tensor %s is not finite",
-                    m->path, p.name);
+                r = err_set(e, EX_NUM, "%s: tensor %s is not finite", m->path,
+                    p.name);
         }
     }
     model_forget(m, NULL);

@@ -11,19 +11,21 @@
 #include <stddef.h>
 
 enum addr_kind {
-    ADDR_FILE,              /* standard input or output, or a path */
-    ADDR_SHM, ADDR_UNIX, ADDR_TCP
+    ADDR_FILE, /* standard input or output, or a path */
+    ADDR_SHM,
+    ADDR_UNIX,
+    ADDR_TCP
 };
 
-#define ADDR_SIZE ((size_t)64 << 20)    /* of a ring, unless it says */
+#define ADDR_SIZE ((size_t)64 << 20) /* of a ring, unless it says */
 
 struct addr {
     enum addr_kind kind;
-    const char *text;       /* as it was given; borrowed */
-    char name[256];         /* NAME, PATH or HOST (without brackets) */
+    const char *text; /* as it was given; borrowed */
+    char name[256];   /* NAME, PATH or HOST (without brackets) */
     char port[6];
-    size_t size;            /* bytes of the ring with its head */
-    double wait;            /* seconds for the other end; 0: for ever */
+    size_t size; /* bytes of the ring with its head */
+    double wait; /* seconds for the other end; 0: for ever */
 };
 /* 0; -1 and EX_USAGE: a name with other characters, a bad port or option. */
 int addr_parse(struct addr *a, const char *text, struct err *e);

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 
 static const struct msg_backend *const backends[] = {
-    [ADDR_FILE] = &msg_file, [ADDR_SHM] = &msg_shm, [ADDR_UNIX] = &msg_unix,
+    [ADDR_FILE] = &msg_file,
+    [ADDR_SHM] = &msg_shm,
+    [ADDR_UNIX] = &msg_unix,
     [ADDR_TCP] = &msg_tcp,
 };
 

@@ -23,17 +23,17 @@
 /* The end that reads. */
 struct msg_src {
     const struct msg_backend *backend;
-    char *name;             /* for messages */
-    uint64_t size;          /* bytes of the whole stream; 0: not known */
-    int slow;               /* reads may wait: worth a thread */
-    int unfinished;         /* may end without an `end` message */
+    char *name;     /* for messages */
+    uint64_t size;  /* bytes of the whole stream; 0: not known */
+    int slow;       /* reads may wait: worth a thread */
+    int unfinished; /* may end without an `end` message */
 };
 /* The end that writes. */
 struct msg_sink {
     const struct msg_backend *backend;
     char *name;
-    int left;               /* the reader has gone, or lost the thread */
-    unsigned char *place;   /* where the next part of the message begun will
+    int left;             /* the reader has gone, or lost the thread */
+    unsigned char *place; /* where the next part of the message begun will
                              * lie, if the reader shares the memory, or NULL */
 };
 
@@ -63,10 +63,10 @@ struct msg_backend {
     int (*send)(struct msg_sink *s, const struct iovec *v, size_t n,
         struct err *e);
     int (*begin)(struct msg_sink *s, size_t total, size_t head,
-        struct err *e);                                     /* ? */
+        struct err *e); /* ? */
     int (*put)(struct msg_sink *s, const void *p, size_t n, struct err *e);
-    int (*done)(struct msg_sink *s, struct err *e);         /* ? */
-    int (*end)(struct msg_sink *s, struct err *e);          /* ? */
+    int (*done)(struct msg_sink *s, struct err *e); /* ? */
+    int (*end)(struct msg_sink *s, struct err *e);  /* ? */
     /* ? Bytes of memory that messages of n bytes take in it. */
     size_t (*sink_memory)(const struct msg_sink *s, size_t n);
 };

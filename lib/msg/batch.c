@@ -57,19 +57,25 @@ check_pieces(const struct parts *p, size_t nsource, uint64_t *tokens,
         const size_t r = st_u32(p->row, i), n = st_u32(p->len, i);
 
         if (r < row || r >= p->B)
-            return err_set(e, EX_INPUT, "piece_row[%zu] is %zu after %zu in a "
-                "batch of %zu rows", i, r, row, p->B);
+            return err_set(e, EX_INPUT,
+                "piece_row[%zu] is %zu after %zu in a "
+                "batch of %zu rows",
+                i, r, row, p->B);
         if (r > row)
             used = 0;
         row = r;
         if (n == 0 || n > p->T - used)
-            return err_set(e, EX_INPUT, "piece_len[%zu] is %zu where %zu "
-                "tokens of the row are left", i, n, p->T - used);
+            return err_set(e, EX_INPUT,
+                "piece_len[%zu] is %zu where %zu "
+                "tokens of the row are left",
+                i, n, p->T - used);
         used += n;
         *tokens += n;
         if (nsource && st_u16(p->source, i) >= nsource)
-            return err_set(e, EX_INPUT, "piece_source[%zu] is %u, but there "
-                "are %zu sources", i, st_u16(p->source, i), nsource);
+            return err_set(e, EX_INPUT,
+                "piece_source[%zu] is %u, but there "
+                "are %zu sources",
+                i, st_u16(p->source, i), nsource);
     }
     return 0;
 }
@@ -87,8 +93,8 @@ check_parts(const struct parts *p, size_t vocab, size_t nsource,
 }
 
 int
-batch_check(const struct st *s, size_t vocab, size_t nsource,
-    uint64_t *tokens, struct err *e)
+batch_check(const struct st *s, size_t vocab, size_t nsource, uint64_t *tokens,
+    struct err *e)
 {
     struct parts p;
     uint64_t n = 0;
@@ -110,8 +116,7 @@ reserve(struct batch *b, const struct parts *p)
         b->first = xreallocarray(b->first, bt, sizeof *b->first);
         b->scored = xrealloc(b->scored, bt);
         /* B <= bt: one capacity serves both. */
-        b->row_scored = xreallocarray(b->row_scored, bt,
-            sizeof *b->row_scored);
+        b->row_scored = xreallocarray(b->row_scored, bt, sizeof *b->row_scored);
         b->cap_bt = bt;
     }
     if (p->P > b->cap_p) {
@@ -148,8 +153,7 @@ unpack_piece(struct batch *b, const struct parts *p, size_t i, size_t at)
 }
 
 int
-batch_unpack(struct batch *b, const struct msg *m, size_t vocab,
-    struct err *e)
+batch_unpack(struct batch *b, const struct msg *m, size_t vocab, struct err *e)
 {
     struct parts p;
     uint64_t tokens = 0;
@@ -173,7 +177,7 @@ batch_unpack(struct batch *b, const struct msg *m, size_t vocab,
     copy(b->piece_source, p.source);
     copy(b->piece_key, p.key);
     memset(b->ids, 0, b->B * b->T * sizeof *b->ids);
-    memset(b->first, 0xff, b->B * b->T * sizeof *b->first);    /* BATCH_PAD */
+    memset(b->first, 0xff, b->B * b->T * sizeof *b->first); /* BATCH_PAD */
     memset(b->scored, 0, b->B * b->T);
     memset(b->row_scored, 0, b->B * sizeof *b->row_scored);
     for (size_t i = 0; i < b->P; i++) {

@@ -16,14 +16,14 @@
 
 struct batch {
     size_t B, T;
-    uint32_t *ids;          /* [B,T]; padding is 0 */
-    uint32_t *first;        /* [B,T] place in the row of the first token of
+    uint32_t *ids;        /* [B,T]; padding is 0 */
+    uint32_t *first;      /* [B,T] place in the row of the first token of
                              * the token's piece; BATCH_PAD for padding */
-    uint8_t *scored;        /* [B,T] 1: the prediction made at t counts: t+1
+    uint8_t *scored;      /* [B,T] 1: the prediction made at t counts: t+1
                              * is in the same piece and in the loss mask */
-    size_t *row_scored;     /* [B] */
-    size_t nscored, ntok;   /* sums; ntok without padding */
-    size_t P;               /* pieces, row by row */
+    size_t *row_scored;   /* [B] */
+    size_t nscored, ntok; /* sums; ntok without padding */
+    size_t P;             /* pieces, row by row */
     uint32_t *piece_row, *piece_len, *piece_off;
     uint16_t *piece_source;
     uint64_t *piece_key;

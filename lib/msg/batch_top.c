@@ -8,7 +8,9 @@
 /* Ids of a token seen so far: open addressing, no larger than twice what the
  * message holds of one; an entry of an earlier token is free. */
 struct seen {
-    struct entry { uint32_t id, token; } *at;
+    struct entry {
+        uint32_t id, token;
+    } * at;
     size_t mask;
 };
 
@@ -39,11 +41,13 @@ check_ids(const struct st_tensor *ids, size_t vocab, struct err *e)
         const uint32_t id = st_u32(ids, i);
 
         if (vocab > 0 && id >= vocab)
-            r = err_set(e, EX_INPUT, "teacher.top.ids[%zu] is %u, but the "
-                "teacher's vocabulary ends at %zu", i, id, vocab);
+            r = err_set(e, EX_INPUT,
+                "teacher.top.ids[%zu] is %u, but the "
+                "teacher's vocabulary ends at %zu",
+                i, id, vocab);
         else if (seen_put(&s, id, (uint32_t)(i / k) + 1))
-            r = err_set(e, EX_INPUT, "teacher.top.ids[%zu] is %u once more",
-                i, id);
+            r = err_set(e, EX_INPUT, "teacher.top.ids[%zu] is %u once more", i,
+                id);
     }
     free(s.at);
     return r;
@@ -62,8 +66,10 @@ check_half(const struct st_tensor *t, struct err *e)
         if (i % k == 0)
             before = 0x8000;
         if (!(v >= before && v < 0xfc00))
-            return err_set(e, EX_INPUT, "teacher.top.logp[%zu] (bits %04x) is "
-                "not finite, above 0 or above the one before it", i, u);
+            return err_set(e, EX_INPUT,
+                "teacher.top.logp[%zu] (bits %04x) is "
+                "not finite, above 0 or above the one before it",
+                i, u);
         before = v;
     }
     return 0;
@@ -87,8 +93,10 @@ check_float(const struct st_tensor *t, struct err *e)
         const float x = float_at(t, i);
 
         if (!(isfinite(x) && x <= (i % k ? float_at(t, i - 1) : 0.0f)))
-            return err_set(e, EX_INPUT, "teacher.top.logp[%zu] is %g: not "
-                "finite, above 0 or above the one before it", i, (double)x);
+            return err_set(e, EX_INPUT,
+                "teacher.top.logp[%zu] is %g: not "
+                "finite, above 0 or above the one before it",
+                i, (double)x);
     }
     return 0;
 }
@@ -117,8 +125,9 @@ batch_check_top(const struct st *s, size_t vocab, struct err *e)
         if (!isfinite(float_at(lse, i)))
             return err_set(e, EX_INPUT, "teacher.lse[%zu] is not finite", i);
     return check_ids(ids, vocab, e) < 0 ||
-        (t == DT_F16 ? check_half(logp, e) : check_float(logp, e)) < 0 ?
-        -1 : 1;
+            (t == DT_F16 ? check_half(logp, e) : check_float(logp, e)) < 0
+        ? -1
+        : 1;
 }
 
 static int
@@ -127,24 +136,29 @@ check_draws(const struct st_tensor *ids, const struct st_tensor *count,
 {
     const size_t n = ids->shape[2], at = i * n;
     const uint8_t *byte = count->data;
-    size_t sum = 0, before = n;         /* n: one that is there may follow */
+    size_t sum = 0, before = n; /* n: one that is there may follow */
 
     for (size_t j = 0; j < n; j++) {
         const uint32_t id = st_u32(ids, at + j);
-        const size_t c = count->dtype == DT_U8 ? byte[at + j]
-            : st_u16(count, at + j);
+        const size_t c =
+            count->dtype == DT_U8 ? byte[at + j] : st_u16(count, at + j);
 
         if (c > 0 ? before == 0 || (vocab > 0 && id >= vocab) ||
-            (j > 0 && id <= st_u32(ids, at + j - 1)) : id != 0)
-            return err_set(e, EX_INPUT, "teacher.sample.ids[%zu] is %u, %zu "
+                    (j > 0 && id <= st_u32(ids, at + j - 1))
+                  : id != 0)
+            return err_set(e, EX_INPUT,
+                "teacher.sample.ids[%zu] is %u, %zu "
                 "times: it is out of order or not below %zu, the teacher's "
-                "vocabulary", at + j, id, c, vocab);
+                "vocabulary",
+                at + j, id, c, vocab);
         sum += c;
         before = c;
     }
     if (sum != n && sum != 0)
-        return err_set(e, EX_INPUT, "teacher.sample.count: %zu of %zu draws of "
-            "token %zu", sum, n, i);
+        return err_set(e, EX_INPUT,
+            "teacher.sample.count: %zu of %zu draws of "
+            "token %zu",
+            sum, n, i);
     return 0;
 }
 

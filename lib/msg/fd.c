@@ -1,5 +1,5 @@
 /* Descriptors under a stream: see fd.h */
-#define _GNU_SOURCE                     /* F_SETPIPE_SZ */
+#define _GNU_SOURCE /* F_SETPIPE_SZ */
 #include "msg/fd.h"
 #include "msg/peer.h"
 #include "base/clock.h"
@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STOP_WAIT 2000          /* milliseconds */
-#define PIPE_SIZE (1 << 20)     /* without privilege no pipe can be larger */
-#define PIPE_ROOM ((size_t)4096)    /* writable: so much does not block */
+#define STOP_WAIT 2000           /* milliseconds */
+#define PIPE_SIZE (1 << 20)      /* without privilege no pipe can be larger */
+#define PIPE_ROOM ((size_t)4096) /* writable: so much does not block */
 
 int
 fd_in_open(struct fd_in *f, const char *name, int fd, struct err *e)
@@ -37,10 +37,8 @@ fd_in_open(struct fd_in *f, const char *name, int fd, struct err *e)
 static int
 wait_input(struct fd_in *f, struct err *e)
 {
-    struct pollfd p[2] = {
-        { .fd = f->fd, .events = POLLIN }, { .fd = f->wake[0],
-        .events = POLLIN }
-    };
+    struct pollfd p[2] = { { .fd = f->fd, .events = POLLIN },
+        { .fd = f->wake[0], .events = POLLIN } };
     struct peer_watch writer = { f->name, "writer", f->fd, 0 };
     const double began = clock_now();
     int k;
@@ -116,8 +114,9 @@ write_some(const struct fd_out *f, const struct iovec *v)
 
     if (r == 0)
         errno = ETIMEDOUT;
-    return r <= 0 ? -1 : write(f->fd, v->iov_base, v->iov_len < PIPE_ROOM ?
-        v->iov_len : PIPE_ROOM);
+    return r <= 0 ? -1
+                  : write(f->fd, v->iov_base,
+                        v->iov_len < PIPE_ROOM ? v->iov_len : PIPE_ROOM);
 }
 
 int
@@ -128,8 +127,8 @@ fd_out_write(struct fd_out *f, struct iovec *v, size_t n, struct err *e)
         size_t k;
 
         peer_guard_begin(f->guard);
-        got = stop_asked ? write_some(f, v) :
-            writev(f->fd, v, n < 64 ? (int)n : 64);
+        got = stop_asked ? write_some(f, v)
+                         : writev(f->fd, v, n < 64 ? (int)n : 64);
         peer_guard_end(f->guard);
         k = got > 0 ? (size_t)got : 0;
         if (got < 0 && errno == EINTR)

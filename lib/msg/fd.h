@@ -16,11 +16,11 @@
 struct peer_guard;
 
 struct fd_in {
-    const char *name;       /* for messages; borrowed */
+    const char *name; /* for messages; borrowed */
     int fd;
-    int is_file;            /* a plain file: reads do not wait */
-    uint64_t size;          /* bytes of it */
-    int wake[2];            /* pipe that interrupts a wait */
+    int is_file;   /* a plain file: reads do not wait */
+    uint64_t size; /* bytes of it */
+    int wake[2];   /* pipe that interrupts a wait */
 };
 /* Takes fd (-1: there is none yet), also when it fails. */
 int fd_in_open(struct fd_in *f, const char *name, int fd, struct err *e);
@@ -32,9 +32,9 @@ void fd_in_wake(struct fd_in *f);
 void fd_in_close(struct fd_in *f);
 
 struct fd_out {
-    const char *name;       /* for messages; borrowed */
+    const char *name; /* for messages; borrowed */
     int fd;
-    struct peer_guard *guard;   /* over waits for the reader */
+    struct peer_guard *guard; /* over waits for the reader */
 };
 /* fd stays the caller's. */
 void fd_out_begin(struct fd_out *f, const char *name, int fd);

@@ -49,7 +49,7 @@ struct file_sink {
     struct msg_sink base;
     struct fd_out out;
     struct io_out file;
-    int is_file;            /* file holds the descriptor */
+    int is_file; /* file holds the descriptor */
 };
 
 static int
@@ -61,16 +61,20 @@ sink_open(struct msg_sink *base, const struct addr *a, struct err *e)
 
     if (a->text && strcmp(a->text, "-") != 0) {
         if (stat(a->text, &st) == 0 && S_ISDIR(st.st_mode))
-            return err_set(e, EX_USAGE, "%s: is a folder; shard -o writes "
-                "folders", a->text);
+            return err_set(e, EX_USAGE,
+                "%s: is a folder; shard -o writes "
+                "folders",
+                a->text);
         if (io_out_begin(&s->file, a->text, e) < 0)
             return -1;
         s->is_file = 1;
         fd = s->file.fd;
     }
     if (isatty(fd))
-        return err_set(e, EX_USAGE, "%s: a stream is not written to a "
-            "terminal", base->name);
+        return err_set(e, EX_USAGE,
+            "%s: a stream is not written to a "
+            "terminal",
+            base->name);
     fd_out_begin(&s->out, base->name, fd);
     return 0;
 }
@@ -110,13 +114,19 @@ sink_close(struct msg_sink *base)
 
     fd_out_end(&s->out);
     if (s->is_file)
-        io_out_abort(&s->file);     /* after the end nothing is left of it */
+        io_out_abort(&s->file); /* after the end nothing is left of it */
 }
 
 const struct msg_backend msg_file = {
-    .src_bytes = sizeof(struct file_src), .src_open = src_open,
-    .read = src_read, .wake = src_wake, .src_close = src_close,
-    .sink_bytes = sizeof(struct file_sink), .sink_open = sink_open,
-    .send = sink_send, .put = sink_put, .end = sink_end,
+    .src_bytes = sizeof(struct file_src),
+    .src_open = src_open,
+    .read = src_read,
+    .wake = src_wake,
+    .src_close = src_close,
+    .sink_bytes = sizeof(struct file_sink),
+    .sink_open = sink_open,
+    .send = sink_send,
+    .put = sink_put,
+    .end = sink_end,
     .sink_close = sink_close,
 };

@@ -32,38 +32,38 @@ enum { SLOTS = 2 };
 #define ROOM_STEP ((size_t)1 << 16)
 
 struct slot {
-    unsigned char *block;   /* what to free */
-    unsigned char *mem;     /* MSG_ALIGN-aligned in it, cap bytes */
+    unsigned char *block; /* what to free */
+    unsigned char *mem;   /* MSG_ALIGN-aligned in it, cap bytes */
     size_t cap;
-    int turn;               /* the caller waits for this one */
+    int turn; /* the caller waits for this one */
     struct msg m;
-    struct chain after;     /* H of m */
-    uint64_t end;           /* of m in the ring that holds it */
-    int result;             /* of fill */
+    struct chain after; /* H of m */
+    uint64_t end;       /* of m in the ring that holds it */
+    int result;         /* of fill */
     struct err e;
 };
 
 struct msg_in {
-    const char *name;       /* of src */
+    const char *name; /* of src */
     struct msg_src *src;
     /* The producer's. */
-    uint64_t at;            /* bytes taken from src */
+    uint64_t at; /* bytes taken from src */
     struct msg_rules rules;
     struct slot slot[SLOTS];
-    size_t nslot;           /* two when a thread reads ahead */
+    size_t nslot; /* two when a thread reads ahead */
     /* Shared: slots filled and given back since the start. */
     int threaded, stop;
-    size_t ahead;           /* bytes of a message read before its turn */
+    size_t ahead; /* bytes of a message read before its turn */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t change;
     uint64_t filled, taken;
     /* The caller's. */
     struct chain chain;
-    int held;               /* the caller holds slot taken % r->nslot */
-    int over;               /* the slot held is the last */
-    int interrupted;        /* gave up waiting */
-    unsigned char *head;    /* the `stream` message and its parts */
+    int held;            /* the caller holds slot taken % r->nslot */
+    int over;            /* the slot held is the last */
+    int interrupted;     /* gave up waiting */
+    unsigned char *head; /* the `stream` message and its parts */
     struct st head_st;
     uint64_t bytes, batches;
     double waited;
@@ -98,8 +98,10 @@ forget(struct slot *s)
 static int
 ended_early(struct msg_in *r, struct err *e)
 {
-    return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": the stream ends "
-        "inside a message", r->name, r->at);
+    return err_set(e, EX_INPUT,
+        "%s: offset %" PRIu64 ": the stream ends "
+        "inside a message",
+        r->name, r->at);
 }
 
 /*
@@ -239,16 +241,19 @@ parse_message(struct msg_in *r, struct slot *s, const unsigned char *p,
     const uint64_t len = n < 8 ? 0 : le_get(p, 8);
 
     if (n < 8 || len > MSG_HEADER_MAX || len > n - 8)
-        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": header of "
-            "%" PRIu64 " bytes in a message of %zu", r->name, m->at, len, n);
+        return err_set(e, EX_INPUT,
+            "%s: offset %" PRIu64 ": header of "
+            "%" PRIu64 " bytes in a message of %zu",
+            r->name, m->at, len, n);
     reserve(s, (size_t)len, 0);
     memcpy(s->mem, p + 8, (size_t)len);
     if (st_parse_header(&m->st, (const char *)s->mem, (size_t)len, e) < 0)
         return err_prefix(e, "%s: message at byte %" PRIu64, r->name, m->at);
     if (m->st.data_len != n - 8 - len)
-        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": data of %zu bytes "
-            "where the header says %zu", r->name, m->at, n - 8 - (size_t)len,
-            m->st.data_len);
+        return err_set(e, EX_INPUT,
+            "%s: offset %" PRIu64 ": data of %zu bytes "
+            "where the header says %zu",
+            r->name, m->at, n - 8 - (size_t)len, m->st.data_len);
     m->raw = p;
     m->nraw = n;
     st_set_data(&m->st, p + 8 + len);
@@ -282,7 +287,8 @@ read_message(struct msg_in *r, struct slot *s, struct err *e)
         return k;
     len = le_get(len8, 8);
     if (len > MSG_HEADER_MAX)
-        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": header of "
+        return err_set(e, EX_INPUT,
+            "%s: offset %" PRIu64 ": header of "
             "%" PRIu64 " bytes, %zu are allowed: this is no retort stream",
             r->name, m->at, len, MSG_HEADER_MAX);
     pad = msg_pad((size_t)len);
@@ -293,8 +299,10 @@ read_message(struct msg_in *r, struct slot *s, struct err *e)
     if (st_parse_header(&m->st, (char *)s->mem + pad + 8, (size_t)len, e) < 0)
         return err_prefix(e, "%s: message at byte %" PRIu64, r->name, m->at);
     if (m->st.data_len > MSG_MAX)
-        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": a message of "
-            "%zu bytes", r->name, m->at, m->st.data_len);
+        return err_set(e, EX_INPUT,
+            "%s: offset %" PRIu64 ": a message of "
+            "%zu bytes",
+            r->name, m->at, m->st.data_len);
     m->nraw = 8 + (size_t)len + m->st.data_len;
     if (read_upto(r, s, pad + 8 + (size_t)len, pad + m->nraw, e) < 0)
         return -1;
@@ -311,13 +319,15 @@ check_end_of_input(struct msg_in *r, struct err *e)
     const unsigned char *p;
     size_t n;
     uint64_t end;
-    const ptrdiff_t got = r->src->backend->next ?
-        r->src->backend->next(r->src, &p, &n, &end, e) :
-        r->src->backend->read(r->src, &c, 1, e);
+    const ptrdiff_t got = r->src->backend->next
+        ? r->src->backend->next(r->src, &p, &n, &end, e)
+        : r->src->backend->read(r->src, &c, 1, e);
 
     if (got > 0)
-        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": bytes after the "
-            "end message", r->name, r->at);
+        return err_set(e, EX_INPUT,
+            "%s: offset %" PRIu64 ": bytes after the "
+            "end message",
+            r->name, r->at);
     return got < 0 ? -1 : 0;
 }
 
@@ -333,8 +343,10 @@ fill_slot(struct msg_in *r, struct slot *s)
     if (k == 0) {
         if (r->src->unfinished)
             return 0;
-        return err_set(e, EX_INPUT, "%s: offset %" PRIu64 ": the stream "
-            "breaks off: no end message", r->name, r->at);
+        return err_set(e, EX_INPUT,
+            "%s: offset %" PRIu64 ": the stream "
+            "breaks off: no end message",
+            r->name, r->at);
     }
     if (msg_rules_check(&r->rules, &s->m, &tokens, e) < 0)
         return err_prefix(e, "%s: message at byte %" PRIu64, r->name, s->m.at);
@@ -485,7 +497,7 @@ keep_head(struct msg_in *r, const struct msg *m)
     r->head = xmalloc(m->nraw);
     memcpy(r->head, m->raw, m->nraw);
     parsed = st_parse(&r->head_st, r->head, m->nraw, NULL);
-    assert(parsed == 0);        /* as it was before */
+    assert(parsed == 0); /* as it was before */
     (void)parsed;
 }
 
@@ -550,8 +562,8 @@ is_last(struct msg_in *r)
     if (!r->threaded)
         return 0;
     pthread_mutex_lock(&r->lock);
-    last = r->filled > r->taken + 1
-        && r->slot[(r->taken + 1) % r->nslot].result == 0;
+    last = r->filled > r->taken + 1 &&
+        r->slot[(r->taken + 1) % r->nslot].result == 0;
     pthread_mutex_unlock(&r->lock);
     return last;
 }
@@ -591,8 +603,12 @@ size_t
 msg_in_memory(const struct msg_in *r, size_t n)
 {
     n = (n + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
-    return msg_src_memory(r->src, n) + (r->src->backend->next ? 0 :
-        n + (r->nslot < 2 ? 0 : n < r->ahead ? n : r->ahead));
+    return msg_src_memory(r->src, n) +
+        (r->src->backend->next ? 0
+                               : n +
+                    (r->nslot < 2          ? 0
+                            : n < r->ahead ? n
+                                           : r->ahead));
 }
 
 void

@@ -46,11 +46,15 @@ read_sources(struct stream_info *i, struct err *e)
             *nl = '\0';
         for (const char *q = p; *q; q++)
             if ((unsigned char)*q < 0x20)
-                return err_set(e, EX_INPUT, "stream message: control byte in "
-                    "the name of source %zu", i->nsource);
+                return err_set(e, EX_INPUT,
+                    "stream message: control byte in "
+                    "the name of source %zu",
+                    i->nsource);
         if (*p == '\0')
-            return err_set(e, EX_INPUT, "stream message: source %zu has no "
-                "name", i->nsource);
+            return err_set(e, EX_INPUT,
+                "stream message: source %zu has no "
+                "name",
+                i->nsource);
         i->source[i->nsource] = p;
         p = nl ? nl + 1 : p;
     }
@@ -92,11 +96,11 @@ read_resume(struct stream_info *i, const struct st *s, struct err *e)
         return 0;
     /* What is counted on from there does not wrap. */
     if (number_at(s, "next_seq", 1, UINT64_MAX / 4, &i->next_seq, e) < 0 ||
-        number_at(s, "next_tokens", 0, UINT64_MAX / 4, &i->next_tokens, e) <
-        0)
+        number_at(s, "next_tokens", 0, UINT64_MAX / 4, &i->next_tokens, e) < 0)
         return -1;
     if (!chain || chain_parse(&i->chain, chain) < 0)
-        return err_set(e, EX_INPUT, "stream message: next_seq without a good "
+        return err_set(e, EX_INPUT,
+            "stream message: next_seq without a good "
             "chain");
     i->down = i->chain;
     if (down && chain_parse(&i->down, down) < 0)
@@ -115,12 +119,15 @@ read_fields(struct stream_info *i, const struct st *s, struct err *e)
     if (number_at(s, "version", 0, UINT64_MAX, &v, e) < 0)
         return -1;
     if (v != 1)
-        return err_set(e, EX_INPUT, "stream of version %" PRIu64 ", but this "
-            "program reads version 1", v);
+        return err_set(e, EX_INPUT,
+            "stream of version %" PRIu64 ", but this "
+            "program reads version 1",
+            v);
     i->content = st_meta(s, "content");
-    if (!i->content || (strcmp(i->content, "docs") != 0 &&
-        strcmp(i->content, "batch") != 0))
-        return err_set(e, EX_INPUT, "stream message: content is neither docs "
+    if (!i->content ||
+        (strcmp(i->content, "docs") != 0 && strcmp(i->content, "batch") != 0))
+        return err_set(e, EX_INPUT,
+            "stream message: content is neither docs "
             "nor batch");
     i->content = *i->content == 'd' ? "docs" : "batch";
     i->tokenizer = st_meta(s, "tokenizer");
@@ -150,8 +157,7 @@ read_fields(struct stream_info *i, const struct st *s, struct err *e)
     if (i->algorithm)
         i->algorithm = i->tokenizer + strlen(i->tokenizer) + 1;
     if (read_id(s, "bos", i->vocab, &i->bos, e) < 0 ||
-        read_id(s, "eos", i->vocab, &i->eos, e) < 0 ||
-        read_resume(i, s, e) < 0)
+        read_id(s, "eos", i->vocab, &i->eos, e) < 0 || read_resume(i, s, e) < 0)
         return -1;
     return read_sources(i, e);
 }
@@ -182,16 +188,21 @@ stream_info_fits(const struct stream_info *a, const char *x,
         return err_set(e, EX_INPUT, "%s: holds %s, but %s holds %s", y,
             b->content, x, a->content);
     if (strcmp(a->tokenizer, b->tokenizer) != 0 || a->vocab != b->vocab)
-        return err_set(e, EX_INPUT, "%s: made with tokenizer %.8s of %zu ids, "
-            "but %s with %.8s of %zu", y, b->tokenizer, b->vocab, x,
-            a->tokenizer, a->vocab);
+        return err_set(e, EX_INPUT,
+            "%s: made with tokenizer %.8s of %zu ids, "
+            "but %s with %.8s of %zu",
+            y, b->tokenizer, b->vocab, x, a->tokenizer, a->vocab);
     if (a->bos != b->bos || a->eos != b->eos)
-        return err_set(e, EX_INPUT, "%s: documents begin and end with ids "
-            "%" PRId64 " and %" PRId64 ", but in %s with %" PRId64 " and %"
-            PRId64, y, b->bos, b->eos, x, a->bos, a->eos);
+        return err_set(e, EX_INPUT,
+            "%s: documents begin and end with ids "
+            "%" PRId64 " and %" PRId64 ", but in %s with %" PRId64
+            " and %" PRId64,
+            y, b->bos, b->eos, x, a->bos, a->eos);
     if (a->T != b->T)
-        return err_set(e, EX_INPUT, "%s: rows of %zu tokens, but %s has rows "
-            "of %zu", y, b->T, x, a->T);
+        return err_set(e, EX_INPUT,
+            "%s: rows of %zu tokens, but %s has rows "
+            "of %zu",
+            y, b->T, x, a->T);
     return 0;
 }
 
@@ -220,14 +231,14 @@ stream_info_merge(struct stream_info *all, const struct stream_info *i,
     qsort(known, had, sizeof *known, named_order);
     for (size_t j = 0; r == 0 && j < i->nsource; j++) {
         const struct named one = { i->source[j], 0 };
-        const struct named *k = bsearch(&one, known, had, sizeof *known,
-            named_order);
+        const struct named *k =
+            bsearch(&one, known, had, sizeof *known, named_order);
 
         if (!k && all->nsource == 65536) {
             r = err_set(e, EX_INPUT, "more than 65536 sources in all");
         } else if (!k) {
-            all->source = xgrow_pow2(all->source, all->nsource,
-                sizeof *all->source);
+            all->source =
+                xgrow_pow2(all->source, all->nsource, sizeof *all->source);
             all->source[all->nsource++] = i->source[j];
         }
         map[j] = (uint16_t)(k ? k->number : all->nsource - 1);

@@ -39,8 +39,9 @@ chain_hex(const struct chain *c, char out[33])
 static int
 hex_digit(int ch)
 {
-    return ch >= '0' && ch <= '9' ? ch - '0' :
-        ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
+    return ch >= '0' && ch <= '9' ? ch - '0'
+        : ch >= 'a' && ch <= 'f'  ? ch - 'a' + 10
+                                  : -1;
 }
 
 int
@@ -71,8 +72,10 @@ msg_size(const void *p, size_t n, size_t *need, struct err *e)
     len = le_get(p, 8);
     head = (const char *)p + 8;
     if (len > MSG_HEADER_MAX || (n > 8 && *head != '{'))
-        return err_set(e, EX_INPUT, "no message begins where its header of "
-            "%llu bytes should", (unsigned long long)len);
+        return err_set(e, EX_INPUT,
+            "no message begins where its header of "
+            "%llu bytes should",
+            (unsigned long long)len);
     *need = 8 + (size_t)len;
     if (n < *need)
         return 0;
@@ -149,7 +152,9 @@ int
 msg_refuse_address(const char *addr, struct err *e)
 {
     if (addr_is_special(addr))
-        return err_set(e, EX_USAGE, "%s: an address that carries a stream is "
-            "not supported here: a folder is needed", addr);
+        return err_set(e, EX_USAGE,
+            "%s: an address that carries a stream is "
+            "not supported here: a folder is needed",
+            addr);
     return 0;
 }

@@ -31,43 +31,50 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum msg_kind { MSG_STREAM, MSG_TEACHER, MSG_DOCS, MSG_BATCH, MSG_END,
+enum msg_kind {
+    MSG_STREAM,
+    MSG_TEACHER,
+    MSG_DOCS,
+    MSG_BATCH,
+    MSG_END,
     MSG_ABORT,
-    MSG_OTHER       /* a kind we do not know: filters copy it through */
+    MSG_OTHER /* a kind we do not know: filters copy it through */
 };
 const char *msg_kind_name(enum msg_kind k);
 
 struct msg {
     enum msg_kind kind;
     uint64_t seq;
-    struct st st;               /* tensors point into raw */
-    const unsigned char *raw;   /* the whole message */
+    struct st st;             /* tensors point into raw */
+    const unsigned char *raw; /* the whole message */
     size_t nraw;
-    uint64_t at;                /* offset in the stream, bytes */
+    uint64_t at; /* offset in the stream, bytes */
 };
 
-struct chain { unsigned char h[16]; };
+struct chain {
+    unsigned char h[16];
+};
 void chain_hex(const struct chain *c, char out[33]);
-int chain_parse(struct chain *c, const char *hex);  /* 0, or -1 */
+int chain_parse(struct chain *c, const char *hex); /* 0, or -1 */
 
 /*
  * What the `stream` message says.  Strings are owned by the struct after
  * stream_info_read, borrowed for stream_info_put.
  */
 struct stream_info {
-    const char *content;    /* "docs" or "batch" */
-    const char *tokenizer;  /* hash of the tokenizer, 32 hex digits */
-    size_t vocab;           /* ids are < vocab */
-    int64_t bos, eos;       /* id put before, after each document; -1 none */
-    size_t nsource;         /* 1..65536 */
-    const char **source;    /* names, without bytes < 0x20, each once */
-    size_t T;               /* batches: tokens a row; docs: 0 */
-    const char *algorithm;  /* batches: the cursor's algorithm, else NULL */
-    int resumed;            /* next_seq and chain are given */
+    const char *content;   /* "docs" or "batch" */
+    const char *tokenizer; /* hash of the tokenizer, 32 hex digits */
+    size_t vocab;          /* ids are < vocab */
+    int64_t bos, eos;      /* id put before, after each document; -1 none */
+    size_t nsource;        /* 1..65536 */
+    const char **source;   /* names, without bytes < 0x20, each once */
+    size_t T;              /* batches: tokens a row; docs: 0 */
+    const char *algorithm; /* batches: the cursor's algorithm, else NULL */
+    int resumed;           /* next_seq and chain are given */
     uint64_t next_seq;
-    struct chain chain;     /* H(next_seq - 1) */
-    struct chain down;      /* the consumer's; = chain if not given */
-    uint64_t next_tokens;   /* tokens before next_seq */
+    struct chain chain;   /* H(next_seq - 1) */
+    struct chain down;    /* the consumer's; = chain if not given */
+    uint64_t next_tokens; /* tokens before next_seq */
     struct buf mem;
 };
 /* 0, or -1 and EX_INPUT: a key is missing, malformed or of an unknown
@@ -112,7 +119,7 @@ uint64_t msg_in_bytes(const struct msg_in *r);
  * will the whole stream have?  In proportion to the batches it announces, or
  * to its bytes; 0: not known. */
 double msg_in_expect(struct msg_in *r, double seen);
-double msg_in_wait(const struct msg_in *r);     /* seconds spent waiting */
+double msg_in_wait(const struct msg_in *r); /* seconds spent waiting */
 /* Read ahead no more than n bytes (and 64 KB) of the next message while the
  * caller has one, instead of all of it. */
 void msg_in_ahead(struct msg_in *r, size_t n);

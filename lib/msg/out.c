@@ -16,22 +16,22 @@
 
 struct msg_out {
     struct msg_sink *sink[MSG_OUTS];
-    int gone[MSG_OUTS];     /* its reader has left */
-    size_t nsink, left;     /* left: how many have */
+    int gone[MSG_OUTS]; /* its reader has left */
+    size_t nsink, left; /* left: how many have */
     struct st_out out;
-    enum msg_kind kind;     /* of the message being built */
-    uint64_t seq;           /* of the message being built */
-    struct chain h;         /* H(seq - 1) */
+    enum msg_kind kind; /* of the message being built */
+    uint64_t seq;       /* of the message being built */
+    struct chain h;     /* H(seq - 1) */
     uint64_t tokens;
-    int resumed, preamble;  /* preamble: nothing but it has been sent */
+    int resumed, preamble; /* preamble: nothing but it has been sent */
     uint64_t next_seq;
     struct chain next_chain;
     XXH3_state_t *x;
     /* a message sent in parts */
-    size_t piece;           /* to be sent next */
-    size_t owed;            /* bytes of what was added without data */
-    void *next;             /* its bytes, by msg_room */
-    void *room;             /* memory for them */
+    size_t piece; /* to be sent next */
+    size_t owed;  /* bytes of what was added without data */
+    void *next;   /* its bytes, by msg_room */
+    void *room;   /* memory for them */
     size_t room_cap;
 };
 
@@ -164,8 +164,8 @@ copy_resume(struct msg_out *w, const struct st *s)
     uint64_t n, k;
 
     if (seq && tokens && c && msg_number(seq, &n) == 0 &&
-        msg_number(tokens, &k) == 0 && chain_parse(&chain, down ? down : c)
-        == 0) {
+        msg_number(tokens, &k) == 0 &&
+        chain_parse(&chain, down ? down : c) == 0) {
         msg_out_resume(w, n, &chain);
         w->tokens = k;
     }
@@ -247,10 +247,11 @@ finish_head(struct msg_out *w, struct err *e)
     }
     st_out_end(&w->out);
     if (w->out.head.n - 8 > MSG_HEADER_MAX)
-        return err_set(e, EX_USAGE, "%s: the header of a %s message takes "
-            "%zu bytes; %zu are allowed", w->sink[0]->name,
-            msg_kind_name(w->kind),
-            w->out.head.n - 8, MSG_HEADER_MAX);
+        return err_set(e, EX_USAGE,
+            "%s: the header of a %s message takes "
+            "%zu bytes; %zu are allowed",
+            w->sink[0]->name, msg_kind_name(w->kind), w->out.head.n - 8,
+            MSG_HEADER_MAX);
     return 0;
 }
 
@@ -288,12 +289,12 @@ msg_send_begin(struct msg_out *w, struct err *e)
     chain_begin(w->x, w->seq == 0 ? NULL : &w->h);
     r = 0;
     for (size_t i = 0; r >= 0 && i < w->nsink; i++)
-        r = sink_said(w, i, msg_sink_begin(w->sink[i], o->head.n +
-            o->data_len, o->head.n, e));
+        r = sink_said(w, i,
+            msg_sink_begin(w->sink[i], o->head.n + o->data_len, o->head.n, e));
     if (r == 0)
         r = put_all(w, o->head.p, o->head.n, e);
-    for (w->piece = 0; r == 0 && w->piece < o->npiece
-        && o->piece[w->piece].p; w->piece++)
+    for (w->piece = 0; r == 0 && w->piece < o->npiece && o->piece[w->piece].p;
+         w->piece++)
         r = put_all(w, o->piece[w->piece].p, o->piece[w->piece].n, e);
     w->owed = 0;
     for (size_t i = w->piece; i < o->npiece; i++)

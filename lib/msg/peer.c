@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE = 2, SILENCE = 10 };    /* seconds */
+enum { PATIENCE = 2, SILENCE = 10 }; /* seconds */
 
 /* The file /proc/... as text; 0 when there is none. */
 static size_t
@@ -41,7 +41,7 @@ peer_is_stopped(pid_t pid)
     snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
     if (pid <= 0 || proc_text(path, text, sizeof text) == 0)
         return 0;
-    p = strrchr(text, ')');         /* the name may hold anything */
+    p = strrchr(text, ')'); /* the name may hold anything */
     return p && p[1] == ' ' && (p[2] == 'T' || p[2] == 't');
 }
 
@@ -133,7 +133,7 @@ struct peer_guard {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t over;
-    double since;           /* the wait began; 0: there is none */
+    double since; /* the wait began; 0: there is none */
     int end;
 };
 

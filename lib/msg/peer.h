@@ -13,9 +13,9 @@ int peer_is_stopped(pid_t pid);
 
 /* What a wait at a descriptor is for. */
 struct peer_watch {
-    const char *name;       /* of the stream, for messages; not owned */
-    const char *whom;       /* "reader" or "writer" */
-    int fd;                 /* a pipe, or else (tcp) only silence is known */
+    const char *name; /* of the stream, for messages; not owned */
+    const char *whom; /* "reader" or "writer" */
+    int fd;           /* a pipe, or else (tcp) only silence is known */
     int told;
 };
 /* The wait has lasted `seconds`: say once why, if that is known.  Cheap when

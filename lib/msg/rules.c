@@ -46,20 +46,19 @@ id_at(const struct st_tensor *t, size_t i)
  * length are made vectors of without being asked to. */
 enum { CHUNK = 256, LANES = 32 };
 
-#define LARGEST(name, type) \
-static uint32_t \
-name(const void *p, size_t n) \
-{ \
-    type v[CHUNK] = { 0 }, most[LANES] = { 0 }; \
-\
-    memcpy(v, p, n * sizeof *v); \
-    for (size_t i = 0; i < CHUNK; i += LANES) \
-        for (size_t k = 0; k < LANES; k++) \
-            most[k] = v[i + k] > most[k] ? v[i + k] : most[k]; \
-    for (size_t k = 1; k < LANES; k++) \
-        most[0] = most[k] > most[0] ? most[k] : most[0]; \
-    return most[0]; \
-}
+#define LARGEST(name, type)                                        \
+    static uint32_t name(const void *p, size_t n)                  \
+    {                                                              \
+        type v[CHUNK] = { 0 }, most[LANES] = { 0 };                \
+                                                                   \
+        memcpy(v, p, n * sizeof *v);                               \
+        for (size_t i = 0; i < CHUNK; i += LANES)                  \
+            for (size_t k = 0; k < LANES; k++)                     \
+                most[k] = v[i + k] > most[k] ? v[i + k] : most[k]; \
+        for (size_t k = 1; k < LANES; k++)                         \
+            most[0] = most[k] > most[0] ? most[k] : most[0];       \
+        return most[0];                                            \
+    }
 
 LARGEST(max16, uint16_t)
 LARGEST(max32, uint32_t)
@@ -71,9 +70,9 @@ msg_check_ids(const struct st_tensor *ids, size_t vocab, struct err *e)
 
     for (size_t i = 0; i < ids->n; i += CHUNK) {
         const size_t n = ids->n - i < CHUNK ? ids->n - i : CHUNK;
-        const uint32_t v = ids->dtype == DT_U16 ?
-            max16((const char *)ids->data + 2 * i, n) :
-            max32((const char *)ids->data + 4 * i, n);
+        const uint32_t v = ids->dtype == DT_U16
+            ? max16((const char *)ids->data + 2 * i, n)
+            : max32((const char *)ids->data + 4 * i, n);
 
         max = v > max ? v : max;
     }
@@ -81,8 +80,10 @@ msg_check_ids(const struct st_tensor *ids, size_t vocab, struct err *e)
         return 0;
     for (size_t i = 0; i < ids->n; i++)
         if (id_at(ids, i) >= vocab)
-            return err_set(e, EX_INPUT, "ids[%zu] is %" PRIu32 ", but the "
-                "vocabulary ends at %zu", i, id_at(ids, i), vocab);
+            return err_set(e, EX_INPUT,
+                "ids[%zu] is %" PRIu32 ", but the "
+                "vocabulary ends at %zu",
+                i, id_at(ids, i), vocab);
     return 0;
 }
 
@@ -102,26 +103,32 @@ msg_check_docs(const struct st *s, size_t vocab, size_t nsource,
     d[0] = len->n;
     if (!(source = st_need(s, "doc_source", DT_U16, 1, d, e)) ||
         !st_need(s, "doc_key", DT_U64, 1, d, e) ||
-        (st_find(s, "loss_mask") &&
-        !st_need(s, "loss_mask", DT_U8, 1, n, e)))
+        (st_find(s, "loss_mask") && !st_need(s, "loss_mask", DT_U8, 1, n, e)))
         return -1;
     if (n[0] > UINT32_MAX || d[0] > UINT32_MAX)
-        return err_set(e, EX_INPUT, "docs message of more than 2^32 - 1 "
+        return err_set(e, EX_INPUT,
+            "docs message of more than 2^32 - 1 "
             "tokens");
     for (size_t i = 0; i < d[0]; i++) {
         const uint32_t one = id_at(len, i), src = id_at(source, i);
 
         if (one == 0 || one > n[0] - sum)
-            return err_set(e, EX_INPUT, "doc_len[%zu] is %" PRIu32 " where "
-                "%" PRIu64 " tokens are left", i, one, n[0] - sum);
+            return err_set(e, EX_INPUT,
+                "doc_len[%zu] is %" PRIu32 " where "
+                "%" PRIu64 " tokens are left",
+                i, one, n[0] - sum);
         if (src >= nsource)
-            return err_set(e, EX_INPUT, "doc_source[%zu] is %" PRIu32 ", but "
-                "there are %zu sources", i, src, nsource);
+            return err_set(e, EX_INPUT,
+                "doc_source[%zu] is %" PRIu32 ", but "
+                "there are %zu sources",
+                i, src, nsource);
         sum += one;
     }
     if (sum != n[0])
-        return err_set(e, EX_INPUT, "documents hold %" PRIu64 " tokens, but "
-            "ids %zu", sum, n[0]);
+        return err_set(e, EX_INPUT,
+            "documents hold %" PRIu64 " tokens, but "
+            "ids %zu",
+            sum, n[0]);
     *tokens = sum;
     return msg_check_ids(ids, vocab, e);
 }
@@ -138,8 +145,8 @@ check_body(const struct msg_rules *r, const struct msg *m, uint64_t *tokens,
         return err_set(e, EX_INPUT, "%s message in a stream of %s", kind,
             r->info.content);
     if (m->kind == MSG_DOCS)
-        return msg_check_docs(&m->st, r->info.vocab, r->info.nsource,
-            tokens, e);
+        return msg_check_docs(&m->st, r->info.vocab, r->info.nsource, tokens,
+            e);
     if (batch_check(&m->st, r->info.vocab, r->info.nsource, tokens, e) < 0)
         return -1;
     ids = st_find(&m->st, "ids");
@@ -150,7 +157,8 @@ check_body(const struct msg_rules *r, const struct msg *m, uint64_t *tokens,
         (drawn = batch_check_sample(&m->st, (size_t)r->vocab, e)) < 0)
         return -1;
     if (top + drawn > 0 && !r->teacher)
-        return err_set(e, EX_INPUT, "tokens of a teacher, but no teacher "
+        return err_set(e, EX_INPUT,
+            "tokens of a teacher, but no teacher "
             "message");
     return 0;
 }
@@ -166,7 +174,8 @@ check_chain(const struct msg_rules *r, const struct msg *m, struct err *e)
         return err_set(e, EX_INPUT, "%s message without a good chain",
             msg_kind_name(m->kind));
     if (memcmp(c.h, r->h.h, sizeof c.h) != 0)
-        return err_set(e, EX_INPUT, "the chain is broken: what came before is "
+        return err_set(e, EX_INPUT,
+            "the chain is broken: what came before is "
             "not what was written");
     return 0;
 }
@@ -200,12 +209,14 @@ check_end(struct msg_rules *r, const struct msg *m, struct err *e)
     if (check_chain(r, m, e) < 0)
         return -1;
     if (!tokens || msg_number(tokens, &n) < 0 || n != r->tokens)
-        return err_set(e, EX_INPUT, "end message counts %.24s tokens, but "
-            "%" PRIu64 " came", tokens ? tokens : "no", r->tokens);
+        return err_set(e, EX_INPUT,
+            "end message counts %.24s tokens, but "
+            "%" PRIu64 " came",
+            tokens ? tokens : "no", r->tokens);
     msg_end_fill(&r->out, m->seq, &r->h, r->tokens);
-    if (m->nraw != r->out.head.n ||
-        memcmp(m->raw, r->out.head.p, m->nraw) != 0)
-        return err_set(e, EX_INPUT, "the end message is not as it was "
+    if (m->nraw != r->out.head.n || memcmp(m->raw, r->out.head.p, m->nraw) != 0)
+        return err_set(e, EX_INPUT,
+            "the end message is not as it was "
             "written");
     r->ended = 1;
     return 0;
@@ -218,8 +229,7 @@ check_kind(struct msg_rules *r, const struct msg *m, uint64_t *tokens,
     const char *why, *vocab;
 
     switch (m->kind) {
-    case MSG_STREAM:
-        return stream_info_read(&r->info, &m->st, e);
+    case MSG_STREAM: return stream_info_read(&r->info, &m->st, e);
     case MSG_TEACHER:
         if (r->teacher || r->body || strcmp(r->info.content, "batch") != 0)
             return err_set(e, EX_INPUT, "teacher message out of place");
@@ -233,17 +243,13 @@ check_kind(struct msg_rules *r, const struct msg *m, uint64_t *tokens,
         if (check_chain(r, m, e) < 0)
             return -1;
         /* fall through */
-    case MSG_DOCS:
-        r->body = 1;
-        return check_body(r, m, tokens, e);
-    case MSG_END:
-        return check_end(r, m, e);
+    case MSG_DOCS: r->body = 1; return check_body(r, m, tokens, e);
+    case MSG_END: return check_end(r, m, e);
     case MSG_ABORT:
         why = st_meta(&m->st, "why");
         return err_set(e, EX_INPUT, "the writer gave up: %.300s",
             why ? why : "it does not say why");
-    default:
-        return 0;
+    default: return 0;
     }
 }
 
@@ -253,7 +259,8 @@ check_place(struct msg_rules *r, struct msg *m, struct err *e)
     const char *kind = st_meta(&m->st, "kind"), *seq = st_meta(&m->st, "seq");
 
     if (!kind || !seq || msg_number(seq, &m->seq) < 0)
-        return err_set(e, EX_INPUT, "a message without kind or seq: this is "
+        return err_set(e, EX_INPUT,
+            "a message without kind or seq: this is "
             "no retort stream");
     m->kind = msg_kind_of(kind);
     if (r->ended)
@@ -261,8 +268,10 @@ check_place(struct msg_rules *r, struct msg *m, struct err *e)
     if (m->kind == MSG_ABORT)
         return 0;
     if ((m->kind == MSG_STREAM) != (r->begun == 0))
-        return err_set(e, EX_INPUT, r->begun ? "a second stream message" :
-            "the first message is %.40s, not stream", kind);
+        return err_set(e, EX_INPUT,
+            r->begun ? "a second stream message"
+                     : "the first message is %.40s, not stream",
+            kind);
     if (r->begun == 1 && r->info.resumed && m->kind != MSG_TEACHER) {
         /* The preamble is over: go on where the stream was cut. */
         r->next = r->info.next_seq;
@@ -270,8 +279,10 @@ check_place(struct msg_rules *r, struct msg *m, struct err *e)
         r->begun = 2;
     }
     if (m->seq != r->next)
-        return err_set(e, EX_INPUT, "message %" PRIu64 " where %" PRIu64
-            " is due: messages are missing", m->seq, r->next);
+        return err_set(e, EX_INPUT,
+            "message %" PRIu64 " where %" PRIu64
+            " is due: messages are missing",
+            m->seq, r->next);
     return 0;
 }
 

@@ -13,13 +13,13 @@
 #include <xxhash.h>
 
 struct msg_rules {
-    struct stream_info info;    /* after the first message */
-    uint64_t next;              /* seq expected */
-    uint64_t tokens;            /* so far, those before a resumed one too */
-    struct chain h;             /* H of the message before */
+    struct stream_info info; /* after the first message */
+    uint64_t next;           /* seq expected */
+    uint64_t tokens;         /* so far, those before a resumed one too */
+    struct chain h;          /* H of the message before */
     int begun, teacher, body, ended;
-    uint64_t vocab;             /* the teacher's; 0: not said */
-    struct st_out out;          /* the `end` message as it should be */
+    uint64_t vocab;    /* the teacher's; 0: not said */
+    struct st_out out; /* the `end` message as it should be */
     XXH3_state_t *x;
 };
 void msg_rules_init(struct msg_rules *r);
@@ -30,8 +30,7 @@ int msg_rules_check(struct msg_rules *r, struct msg *m, uint64_t *tokens,
     struct err *e);
 /* Only the `stream` message has been checked: go on where the `end` message
  * stands, in its place. */
-int msg_rules_go_on(struct msg_rules *r, const struct msg *end,
-    struct err *e);
+int msg_rules_go_on(struct msg_rules *r, const struct msg *end, struct err *e);
 /* Every element of a U16 or U32 tensor is < vocab, or an error. */
 int msg_check_ids(const struct st_tensor *ids, size_t vocab, struct err *e);
 /* Tensors of a docs message: lengths fill ids, no document is empty, sources

@@ -13,7 +13,7 @@
 struct shm_src {
     struct msg_src base;
     struct ring *ring;
-    int socket;             /* of unix:, kept while reading; 0: none */
+    int socket; /* of unix:, kept while reading; 0: none */
 };
 
 static int
@@ -38,8 +38,8 @@ unix_src_open(struct msg_src *base, const struct addr *a, struct err *e)
 }
 
 static int
-src_next(struct msg_src *s, const unsigned char **p, size_t *n,
-    uint64_t *end, struct err *e)
+src_next(struct msg_src *s, const unsigned char **p, size_t *n, uint64_t *end,
+    struct err *e)
 {
     struct ring_msg m;
     const int k = ring_next(((struct shm_src *)s)->ring, &m, e);
@@ -166,21 +166,39 @@ sink_close(struct msg_sink *s)
 }
 
 const struct msg_backend msg_shm = {
-    .src_bytes = sizeof(struct shm_src), .src_open = shm_src_open,
-    .next = src_next, .release = src_release, .wake = src_wake,
-    .src_memory = src_memory, .src_close = src_close,
-    .sink_bytes = sizeof(struct shm_sink), .sink_open = shm_sink_open,
-    .sink_memory = sink_memory, .send = sink_send, .begin = sink_begin,
-    .put = sink_put, .done = sink_done, .end = sink_end,
+    .src_bytes = sizeof(struct shm_src),
+    .src_open = shm_src_open,
+    .next = src_next,
+    .release = src_release,
+    .wake = src_wake,
+    .src_memory = src_memory,
+    .src_close = src_close,
+    .sink_bytes = sizeof(struct shm_sink),
+    .sink_open = shm_sink_open,
+    .sink_memory = sink_memory,
+    .send = sink_send,
+    .begin = sink_begin,
+    .put = sink_put,
+    .done = sink_done,
+    .end = sink_end,
     .sink_close = sink_close,
 };
 
 const struct msg_backend msg_unix = {
-    .src_bytes = sizeof(struct shm_src), .src_open = unix_src_open,
-    .next = src_next, .release = src_release, .wake = src_wake,
-    .src_memory = src_memory, .src_close = src_close,
-    .sink_bytes = sizeof(struct shm_sink), .sink_open = unix_sink_open,
-    .sink_memory = sink_memory, .send = sink_send, .begin = sink_begin,
-    .put = sink_put, .done = sink_done, .end = sink_end,
+    .src_bytes = sizeof(struct shm_src),
+    .src_open = unix_src_open,
+    .next = src_next,
+    .release = src_release,
+    .wake = src_wake,
+    .src_memory = src_memory,
+    .src_close = src_close,
+    .sink_bytes = sizeof(struct shm_sink),
+    .sink_open = unix_sink_open,
+    .sink_memory = sink_memory,
+    .send = sink_send,
+    .begin = sink_begin,
+    .put = sink_put,
+    .done = sink_done,
+    .end = sink_end,
     .sink_close = sink_close,
 };

@@ -1,5 +1,5 @@
 /* A ring of messages in shared memory: see shm_ring.h */
-#define _GNU_SOURCE                     /* memfd_create, seals, futex */
+#define _GNU_SOURCE /* memfd_create, seals, futex */
 #include "msg/shm_ring.h"
 #include "msg/peer.h"
 #include "base/clock.h"
@@ -21,24 +21,24 @@
 #include <unistd.h>
 
 enum {
-    ALIGN = 64,             /* of records, and of a message's data */
-    RECORD = 16,            /* u64 bytes of the message, u64 where it begins */
+    ALIGN = 64,  /* of records, and of a message's data */
+    RECORD = 16, /* u64 bytes of the message, u64 where it begins */
     SPINS = 500,
-    TICK = 100000000,       /* nanoseconds between looks at the peer */
-    PATIENCE = 20,          /* ticks for a reader after stop_asked */
-    DEAD = 50,              /* looks at a segment that nobody fills */
-    TRIES = 100             /* to get a name that others want too */
+    TICK = 100000000, /* nanoseconds between looks at the peer */
+    PATIENCE = 20,    /* ticks for a reader after stop_asked */
+    DEAD = 50,        /* looks at a segment that nobody fills */
+    TRIES = 100       /* to get a name that others want too */
 };
 enum { VERSION = 1, WRITER = 0, READER = 1 };
-#define NEED_READER SIZE_MAX            /* see is_ready */
+#define NEED_READER SIZE_MAX /* see is_ready */
 
 static const char magic[8] = "retortSH";
 
 /* One end's words, on cache lines of their own. */
 struct end {
     _Alignas(128) _Atomic uint64_t pos; /* bytes published or released */
-    _Atomic uint32_t change;    /* futex: pos or closed have changed ... */
-    _Atomic uint32_t watched;   /* ... and the other end sleeps on that */
+    _Atomic uint32_t change;  /* futex: pos or closed have changed ... */
+    _Atomic uint32_t watched; /* ... and the other end sleeps on that */
     _Atomic uint32_t closed;
 };
 
@@ -46,28 +46,28 @@ struct head {
     char magic[8];
     uint32_t version;
     uint32_t uid;
-    uint64_t size;              /* of the segment */
-    char boot[40];              /* the system's boot id */
-    _Atomic uint32_t ready;     /* what is above is set */
-    _Atomic uint32_t attached;  /* a reader has it, and the name is gone */
+    uint64_t size;             /* of the segment */
+    char boot[40];             /* the system's boot id */
+    _Atomic uint32_t ready;    /* what is above is set */
+    _Atomic uint32_t attached; /* a reader has it, and the name is gone */
     struct end end[2];
 };
 
 struct ring {
     int role;
     int fd;
-    char *text;             /* the address */
-    char *name;             /* of the segment, while it may have it */
-    int place;              /* of its path among those removed at the end */
+    char *text; /* the address */
+    char *name; /* of the segment, while it may have it */
+    int place;  /* of its path among those removed at the end */
     struct head *h;
     unsigned char *data;    /* mapped twice */
     size_t size, mapped;    /* of data once; of everything */
     struct io_guard *guard; /* whoever shrinks it ends us with a word */
     uint64_t pos;           /* reserved or given out up to here */
     _Atomic int woken;
-    int told;               /* that the peer is stopped, or has not come */
-    double began, wait;     /* writer: a reader is to come within wait */
-    int pair;               /* both ends are ours: 1, and 2 unmaps */
+    int told;           /* that the peer is stopped, or has not come */
+    double began, wait; /* writer: a reader is to come within wait */
+    int pair;           /* both ends are ours: 1, and 2 unmaps */
 };
 
 static size_t
@@ -79,8 +79,8 @@ page(void)
 static void
 boot_id(char id[40])
 {
-    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY
-        | O_CLOEXEC);
+    const int fd =
+        open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 
     memset(id, 0, 40);
     if (fd < 0)
@@ -96,8 +96,10 @@ boot_id(char id[40])
 static int
 lock(int fd, int role)
 {
-    struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET,
-        .l_start = role, .l_len = 1 };
+    struct flock l = { .l_type = F_WRLCK,
+        .l_whence = SEEK_SET,
+        .l_start = role,
+        .l_len = 1 };
 
     return fcntl(fd, F_SETLK, &l);
 }
@@ -107,8 +109,10 @@ lock(int fd, int role)
 static pid_t
 holder(int fd, int role)
 {
-    struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET,
-        .l_start = role, .l_len = 1 };
+    struct flock l = { .l_type = F_WRLCK,
+        .l_whence = SEEK_SET,
+        .l_start = role,
+        .l_len = 1 };
 
     if (fcntl(fd, F_GETLK, &l) < 0)
         return -1;
@@ -199,8 +203,8 @@ sleep_on(struct ring *r, size_t n)
     const uint32_t was = atomic_load(&other->change);
 
     atomic_store(&other->watched, 1);
-    if (!is_ready(r, n) && !atomic_load(&other->closed)
-        && !atomic_load(&r->woken))
+    if (!is_ready(r, n) && !atomic_load(&other->closed) &&
+        !atomic_load(&r->woken))
         futex_wait(&other->change, was);
     atomic_store(&other->watched, 0);
 }
@@ -215,8 +219,8 @@ look_around(struct ring *r)
         return !peer_lives(r);
     /* Nobody has come.  The name goes a moment before `attached` comes, under
      * the reader's lock. */
-    if (fstat(r->fd, &st) == 0 && st.st_nlink == 0 && !peer_lives(r)
-        && !atomic_load(&r->h->attached))
+    if (fstat(r->fd, &st) == 0 && st.st_nlink == 0 && !peer_lives(r) &&
+        !atomic_load(&r->h->attached))
         return 2;
     if (r->wait > 0.0 && clock_now() - r->began > r->wait)
         return 3;
@@ -252,7 +256,7 @@ wait_ready(struct ring *r, size_t n)
         } else {
             k = 1;
         }
-        if (k != 0)             /* what it did before it went counts */
+        if (k != 0) /* what it did before it went counts */
             return is_ready(r, n) ? 0 : k;
     }
     if (r->told) {
@@ -282,22 +286,24 @@ static int
 map(struct ring *r, size_t size, struct err *e)
 {
     const size_t head = page();
-    const int prot = PROT_READ | (r->role == WRITER || r->pair ? PROT_WRITE :
-        0);
+    const int prot =
+        PROT_READ | (r->role == WRITER || r->pair ? PROT_WRITE : 0);
     unsigned char *p;
 
     _Static_assert(sizeof(struct head) <= 4096, "one page");
     r->size = size - head;
     r->mapped = head + 2 * r->size;
-    p = mmap(NULL, r->mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS
-        | MAP_NORESERVE, -1, 0);
+    p = mmap(NULL, r->mapped, PROT_NONE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         return err_set(e, EX_SYS, "%s: mmap:", r->text);
     r->data = p + head;
-    if (mmap(p, head, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, r->fd, 0)
-        == MAP_FAILED || mmap(r->data, r->size, prot, MAP_SHARED | MAP_FIXED,
-        r->fd, (off_t)head) == MAP_FAILED || mmap(r->data + r->size, r->size,
-        prot, MAP_SHARED | MAP_FIXED, r->fd, (off_t)head) == MAP_FAILED) {
+    if (mmap(p, head, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, r->fd,
+            0) == MAP_FAILED ||
+        mmap(r->data, r->size, prot, MAP_SHARED | MAP_FIXED, r->fd,
+            (off_t)head) == MAP_FAILED ||
+        mmap(r->data + r->size, r->size, prot, MAP_SHARED | MAP_FIXED, r->fd,
+            (off_t)head) == MAP_FAILED) {
         err_set(e, EX_SYS, "%s: mmap:", r->text);
         munmap(p, r->mapped);
         return -1;
@@ -320,8 +326,10 @@ fill_segment(struct ring *r, size_t want, struct err *e)
     while (k == EINTR && !stop_asked);
     if (k != 0) {
         errno = k;
-        return err_set(e, EX_SYS, "%s: a ring of %zu bytes does not fit into "
-            "shared memory (?size=BYTES makes it smaller):", r->text, size);
+        return err_set(e, EX_SYS,
+            "%s: a ring of %zu bytes does not fit into "
+            "shared memory (?size=BYTES makes it smaller):",
+            r->text, size);
     }
     if (map(r, size, e) < 0)
         return -1;
@@ -345,9 +353,11 @@ check_owner(int fd, const struct addr *a, const char *name, struct err *e)
         return err_set(e, EX_SYS, "%s: /dev/shm%s:", a->text, name);
     if (st.st_uid != geteuid() || (st.st_mode & 0077) != 0 ||
         !S_ISREG(st.st_mode))
-        return err_set(e, EX_INPUT, "%s: /dev/shm%s belongs to user %lu with "
-            "mode %04o, not to this one alone: choose another name", a->text,
-            name, (unsigned long)st.st_uid, (unsigned)st.st_mode & 07777);
+        return err_set(e, EX_INPUT,
+            "%s: /dev/shm%s belongs to user %lu with "
+            "mode %04o, not to this one alone: choose another name",
+            a->text, name, (unsigned long)st.st_uid,
+            (unsigned)st.st_mode & 07777);
     return 0;
 }
 
@@ -365,16 +375,18 @@ open_segment(struct ring *r, struct err *e)
     if (fstat(r->fd, &st) < 0)
         return err_set(e, EX_SYS, "%s: fstat:", r->text);
     size = (size_t)st.st_size;
-    if (size == 0 || pread(r->fd, &h, sizeof h, 0) < (ssize_t)sizeof h
-        || !h.ready)
+    if (size == 0 || pread(r->fd, &h, sizeof h, 0) < (ssize_t)sizeof h ||
+        !h.ready)
         return 0;
     boot_id(boot);
-    if (memcmp(h.magic, magic, sizeof magic) != 0 || h.version != VERSION
-        || h.size != size || h.uid != (uint32_t)geteuid()
-        || memcmp(h.boot, boot, sizeof boot) != 0
-        || size < 2 * page() || size % page() != 0)
-        return err_set(e, EX_INPUT, "%s: the segment is none of this version, "
-            "user and boot", r->text);
+    if (memcmp(h.magic, magic, sizeof magic) != 0 || h.version != VERSION ||
+        h.size != size || h.uid != (uint32_t)geteuid() ||
+        memcmp(h.boot, boot, sizeof boot) != 0 || size < 2 * page() ||
+        size % page() != 0)
+        return err_set(e, EX_INPUT,
+            "%s: the segment is none of this version, "
+            "user and boot",
+            r->text);
     return map(r, size, e) < 0 ? -1 : 1;
 }
 
@@ -422,8 +434,9 @@ clear_stale(const struct addr *a, const char *name, int *fd, struct err *e)
     int live;
 
     if (f < 0)
-        return errno == ENOENT ? 0 : err_set(e, EX_SYS, "%s: /dev/shm%s:",
-            a->text, name);
+        return errno == ENOENT
+            ? 0
+            : err_set(e, EX_SYS, "%s: /dev/shm%s:", a->text, name);
     if (check_owner(f, a, name, e) < 0) {
         close(f);
         return -1;
@@ -455,19 +468,24 @@ new_segment(const struct addr *a, const char *name, struct err *e)
         int fd, live;
 
         if ((live = clear_stale(a, name, NULL, e)) != 0)
-            return live < 0 ? -1 : err_set(e, EX_USAGE, "%s: another program "
-                "writes there", a->text);
+            return live < 0 ? -1
+                            : err_set(e, EX_USAGE,
+                                  "%s: another program "
+                                  "writes there",
+                                  a->text);
         fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
         if (fd < 0 && errno != EEXIST)
             return err_set(e, EX_SYS, "%s: /dev/shm%s:", a->text, name);
-        if (fd >= 0 && lock(fd, WRITER) == 0 && fstat(fd, &st) == 0
-            && st.st_nlink > 0)
+        if (fd >= 0 && lock(fd, WRITER) == 0 && fstat(fd, &st) == 0 &&
+            st.st_nlink > 0)
             return fd;
         if (fd >= 0)
             close(fd);
     }
-    return err_set(e, EX_SYS, "%s: /dev/shm%s is made and removed by somebody "
-        "else all the time", a->text, name);
+    return err_set(e, EX_SYS,
+        "%s: /dev/shm%s is made and removed by somebody "
+        "else all the time",
+        a->text, name);
 }
 
 struct ring *
@@ -499,8 +517,7 @@ static int
 take(struct ring *r, struct err *e)
 {
     if (lock(r->fd, READER) < 0)
-        return err_set(e, EX_USAGE, "%s: another program reads there",
-            r->text);
+        return err_set(e, EX_USAGE, "%s: another program reads there", r->text);
     if (atomic_load(&r->h->attached))
         return 0;
     remove_name(r);
@@ -524,15 +541,14 @@ try_attach(const struct addr *a, const char *name, int fd, struct ring **p,
         k = open_segment(r, e);
     if (k > 0)
         k = take(r, e);
-    else if (k == 0 && has_name(r) && holder(fd, WRITER) == 0
-        && ++*dead > DEAD)
+    else if (k == 0 && has_name(r) && holder(fd, WRITER) == 0 && ++*dead > DEAD)
         k = err_set(e, EX_INPUT, "%s: its writer died before it wrote",
             a->text);
     if (k > 0) {
         *p = r;
         return 1;
     }
-    free(r->name);                  /* not ours to remove */
+    free(r->name); /* not ours to remove */
     r->name = NULL;
     ring_close(r);
     return k;
@@ -569,8 +585,7 @@ ring_attach(const struct addr *a, struct err *e)
 struct ring *
 ring_create_memfd(const struct addr *a, struct err *e)
 {
-    const int fd = memfd_create("retort-ring", MFD_CLOEXEC
-        | MFD_ALLOW_SEALING);
+    const int fd = memfd_create("retort-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     struct ring *r;
 
     if (fd < 0) {
@@ -581,8 +596,8 @@ ring_create_memfd(const struct addr *a, struct err *e)
     if (lock(fd, WRITER) < 0)
         err_set(e, EX_SYS, "%s: lock:", a->text);
     else if (fill_segment(r, a->size, e) == 0) {
-        if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
-            == 0)
+        if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) ==
+            0)
             return r;
         err_set(e, EX_SYS, "%s: seals:", a->text);
     }
@@ -600,16 +615,20 @@ struct ring *
 ring_attach_fd(const struct addr *a, int fd, struct err *e)
 {
     struct ring *r = new_ring(a, READER, fd);
-    const int seals = fcntl(fd, F_GET_SEALS), want = F_SEAL_SHRINK
-        | F_SEAL_GROW;
+    const int seals = fcntl(fd, F_GET_SEALS),
+              want = F_SEAL_SHRINK | F_SEAL_GROW;
     int k;
 
     if (seals < 0 || (seals & want) != want)
-        k = err_set(e, EX_INPUT, "%s: the memory that was handed over could "
-            "shrink", a->text);
+        k = err_set(e, EX_INPUT,
+            "%s: the memory that was handed over could "
+            "shrink",
+            a->text);
     else if ((k = open_segment(r, e)) == 0)
-        k = err_set(e, EX_INPUT, "%s: the memory that was handed over is not "
-            "ready", a->text);
+        k = err_set(e, EX_INPUT,
+            "%s: the memory that was handed over is not "
+            "ready",
+            a->text);
     if (k > 0 && (k = take(r, e)) == 0)
         err_set(e, EX_USAGE, "%s: another program reads there", a->text);
     if (k > 0)
@@ -655,8 +674,10 @@ wait_failed(const struct ring *r, int k, struct err *e)
         return err_set(e, EX_SYS, "%s: no reader has come in %g s", r->text,
             r->wait);
     if (k > 1)
-        return err_set(e, EX_SYS, "%s: the segment was removed before a "
-            "reader came", r->text);
+        return err_set(e, EX_SYS,
+            "%s: the segment was removed before a "
+            "reader came",
+            r->text);
     return k;
 }
 
@@ -672,13 +693,14 @@ ring_reserve(struct ring *r, size_t n, size_t head, unsigned char **p,
     if (n >= r->size || (total = record_size(n, begin)) > r->size) {
         const uint64_t need = (2 * n + 2 * page() + mega - 1) / mega;
 
-        return err_set(e, EX_USAGE, "%s: a message of %zu bytes does not fit "
-            "into a ring of %zu: give the writer %.100s%csize=%lluM", r->text,
-            n, r->size, r->text, strchr(r->text, '?') ? '&' : '?',
+        return err_set(e, EX_USAGE,
+            "%s: a message of %zu bytes does not fit "
+            "into a ring of %zu: give the writer %.100s%csize=%lluM",
+            r->text, n, r->size, r->text, strchr(r->text, '?') ? '&' : '?',
             (unsigned long long)need);
     }
     if (r->place && atomic_load(&r->h->attached)) {
-        io_forget(r->place);        /* the reader has removed the name */
+        io_forget(r->place); /* the reader has removed the name */
         r->place = 0;
     }
     k = atomic_load(&r->h->end[READER].closed) ? 1 : wait_ready(r, total);
@@ -711,8 +733,9 @@ shrunken(const struct ring *r, struct err *e)
 {
     struct stat st;
 
-    if (r->pair || (fstat(r->fd, &st) == 0 && st.st_size >= 0 &&
-        (size_t)st.st_size >= page() + r->size))
+    if (r->pair ||
+        (fstat(r->fd, &st) == 0 && st.st_size >= 0 &&
+            (size_t)st.st_size >= page() + r->size))
         return 0;
     return err_set(e, EX_INPUT, "%s: the segment has shrunk", r->text);
 }
@@ -730,8 +753,8 @@ ring_next(struct ring *r, struct ring_msg *m, struct err *e)
         return -1;
     /* Another process has written this: believe nothing. */
     memcpy(v, r->data + r->pos % r->size, sizeof v);
-    if (limit - r->pos > r->size || v[1] < RECORD || v[1] > RECORD + ALIGN
-        || v[0] > r->size || record_size(v[0], v[1]) > limit - r->pos)
+    if (limit - r->pos > r->size || v[1] < RECORD || v[1] > RECORD + ALIGN ||
+        v[0] > r->size || record_size(v[0], v[1]) > limit - r->pos)
         return err_set(e, EX_INPUT, "%s: the ring is damaged", r->text);
     m->p = r->data + r->pos % r->size + v[1];
     m->n = (size_t)v[0];

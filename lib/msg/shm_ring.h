@@ -33,7 +33,7 @@ struct ring *ring_create(const struct addr *a, struct err *e);
 struct ring *ring_attach(const struct addr *a, struct err *e);
 /* Without a name: a sealed memory file to be handed over ... */
 struct ring *ring_create_memfd(const struct addr *a, struct err *e);
-int ring_fd(const struct ring *r);      /* still owned by r */
+int ring_fd(const struct ring *r); /* still owned by r */
 /* ... and the reader's end of it; takes fd, also when it fails. */
 struct ring *ring_attach_fd(const struct addr *a, int fd, struct err *e);
 /* Both ends in one process and one mapping, for tests. */
@@ -65,7 +65,7 @@ void ring_release(struct ring *r, uint64_t end);
 /* From another thread: let a waiting ring_next return -1, now and ever. */
 void ring_wake(struct ring *r);
 
-size_t ring_size(const struct ring *r);     /* bytes of its data part */
+size_t ring_size(const struct ring *r); /* bytes of its data part */
 /* Either end; also removes a name that no reader has come for. */
 void ring_close(struct ring *r);
 

@@ -1,5 +1,5 @@
 /* How the two ends of a socket meet: see sock.h */
-#define _GNU_SOURCE                     /* struct ucred */
+#define _GNU_SOURCE /* struct ucred */
 #include "msg/sock.h"
 #include "base/clock.h"
 #include "base/io.h"
@@ -24,7 +24,7 @@
 #include <xxhash.h>
 
 enum { HELLO = 32, GUESTS = 16 };
-enum { HELLO_WAIT = 5000, CONNECT_WAIT = 5000 };       /* milliseconds */
+enum { HELLO_WAIT = 5000, CONNECT_WAIT = 5000 }; /* milliseconds */
 #define TOKEN "RETORT_TOKEN"
 
 /* What can come of one try to meet. */
@@ -60,9 +60,10 @@ resolve(struct places *p, const struct addr *a, struct err *e)
     p->n = 0;
     if (a->kind == ADDR_UNIX) {
         if (strlen(a->name) >= sizeof u.sun_path)
-            return err_set(e, EX_USAGE, "%s: a path of %zu bytes; sockets "
-                "have at most %zu", a->text, strlen(a->name),
-                sizeof u.sun_path - 1);
+            return err_set(e, EX_USAGE,
+                "%s: a path of %zu bytes; sockets "
+                "have at most %zu",
+                a->text, strlen(a->name), sizeof u.sun_path - 1);
         memcpy(u.sun_path, a->name, strlen(a->name) + 1);
         return add_place(p, &u, sizeof u);
     }
@@ -108,8 +109,8 @@ transfer(int fd, void *p, size_t n, int out, int ms)
 
         if (wait_fd(fd, out ? POLLOUT : POLLIN, (int)(left * 1000.0)) <= 0)
             return -1;
-        got = out ? send(fd, (char *)p + done, n - done, MSG_NOSIGNAL) :
-            recv(fd, (char *)p + done, n - done, 0);
+        got = out ? send(fd, (char *)p + done, n - done, MSG_NOSIGNAL)
+                  : recv(fd, (char *)p + done, n - done, 0);
         if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
             return -1;
         done += got > 0 ? (size_t)got : 0;
@@ -121,8 +122,8 @@ transfer(int fd, void *p, size_t n, int out, int ms)
 static int
 give_up(const struct addr *a, int code, const char *why, struct err *e)
 {
-    return stop_asked ? err_set(e, EX_STOP, "%s: interrupted", a->text) :
-        err_set(e, code, "%s: %s", a->text, why);
+    return stop_asked ? err_set(e, EX_STOP, "%s: interrupted", a->text)
+                      : err_set(e, code, "%s: %s", a->text, why);
 }
 
 /* ---- who is there ---- */
@@ -130,8 +131,8 @@ give_up(const struct addr *a, int code, const char *why, struct err *e)
 /* A connection whose hello has not come whole yet. */
 struct guest {
     int fd;
-    double until;           /* by then it must have */
-    size_t n;               /* bytes of it that have */
+    double until; /* by then it must have */
+    size_t n;     /* bytes of it that have */
     unsigned char said[HELLO];
 };
 
@@ -178,9 +179,8 @@ static int
 hear(struct guest *g, const struct addr *a, enum sock_role role, int *same,
     struct err *e)
 {
-    enum { COMMON = 13 };           /* bytes that every hello begins with */
-    const ssize_t got = recv(g->fd, g->said + g->n, HELLO - g->n,
-        MSG_DONTWAIT);
+    enum { COMMON = 13 }; /* bytes that every hello begins with */
+    const ssize_t got = recv(g->fd, g->said + g->n, HELLO - g->n, MSG_DONTWAIT);
     const int wait = got < 0 && (errno == EAGAIN || errno == EINTR);
     unsigned char mine[HELLO], other[HELLO];
 
@@ -188,20 +188,33 @@ hear(struct guest *g, const struct addr *a, enum sock_role role, int *same,
     hello(other, a, role == SOCK_READS ? SOCK_WRITES : SOCK_READS);
     g->n += got > 0 ? (size_t)got : 0;
     if (memcmp(g->said, mine, g->n < COMMON ? g->n : COMMON) != 0)
-        return give_up(a, EX_INPUT, "what answers there is no program of "
-            "retort of this version", e);
+        return give_up(a, EX_INPUT,
+            "what answers there is no program of "
+            "retort of this version",
+            e);
     if (got <= 0 && !wait)
-        return give_up(a, EX_INPUT, "the other end has closed the connection: "
-            "it has met somebody else, or its " TOKEN " is another one", e);
+        return give_up(a, EX_INPUT,
+            "the other end has closed the connection: "
+            "it has met somebody else, or its " TOKEN " is another one",
+            e);
     if (g->n < HELLO)
-        return clock_now() < g->until ? NOT_YET : give_up(a, EX_INPUT, "what "
-            "answers there does not say what it is", e);
+        return clock_now() < g->until
+            ? NOT_YET
+            : give_up(a, EX_INPUT,
+                  "what "
+                  "answers there does not say what it is",
+                  e);
     *same = memcmp(g->said, mine, 16) == 0;
     if (!*same && memcmp(g->said, other, 16) != 0)
-        return give_up(a, EX_INPUT, "what answers there is no program of "
-            "retort of this version", e);
-    return same_token(g, mine) ? MET : give_up(a, EX_INPUT, "the other end "
-        "has another " TOKEN, e);
+        return give_up(a, EX_INPUT,
+            "what answers there is no program of "
+            "retort of this version",
+            e);
+    return same_token(g, mine) ? MET
+                               : give_up(a, EX_INPUT,
+                                     "the other end "
+                                     "has another " TOKEN,
+                                     e);
 }
 
 static int
@@ -218,8 +231,9 @@ check_user(int fd, const struct addr *a, struct err *e)
     struct ucred u;
     socklen_t n = sizeof u;
 
-    if (a->kind == ADDR_UNIX && (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u,
-        &n) < 0 || u.uid != geteuid()))
+    if (a->kind == ADDR_UNIX &&
+        (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &n) < 0 ||
+            u.uid != geteuid()))
         return err_set(e, EX_INPUT, "%s: the other end is another user's",
             a->text);
     return 0;
@@ -305,8 +319,7 @@ try_connect(int *fd, const struct places *p, const struct addr *a,
     for (size_t i = 0; i < p->n; i++) {
         if ((*fd = connect_to(&p->v[i])) < 0)
             continue;
-        if ((k = greet(*fd, a, role, until, e)) ==
-            MET)
+        if ((k = greet(*fd, a, role, until, e)) == MET)
             return MET;
         close(*fd);
         return k;
@@ -325,8 +338,9 @@ static int
 lock_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char *dir = slash ? xasprintf("%.*s", slash == path ? 1 :
-        (int)(slash - path), path) : xstrdup(".");
+    char *dir = slash
+        ? xasprintf("%.*s", slash == path ? 1 : (int)(slash - path), path)
+        : xstrdup(".");
     const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     free(dir);
@@ -347,11 +361,13 @@ clear_path(const struct place *p, const struct addr *a, struct err *e)
     if (lstat(a->name, &st) < 0)
         return errno == ENOENT ? 0 : err_set(e, EX_SYS, "%s:", a->text);
     if (!S_ISSOCK(st.st_mode))
-        return err_set(e, EX_USAGE, "%s: there is a file of that name, and it "
-            "is no socket", a->text);
+        return err_set(e, EX_USAGE,
+            "%s: there is a file of that name, and it "
+            "is no socket",
+            a->text);
     fd = new_socket(p);
-    if (fd >= 0 && connect(fd, (const struct sockaddr *)&p->at, p->n) < 0
-        && errno == ECONNREFUSED)
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)&p->at, p->n) < 0 &&
+        errno == ECONNREFUSED)
         unlink(a->name);
     if (fd >= 0)
         close(fd);
@@ -359,8 +375,7 @@ clear_path(const struct place *p, const struct addr *a, struct err *e)
 }
 
 static int
-listen_unix(int *fd, const struct place *p, const struct addr *a,
-    struct err *e)
+listen_unix(int *fd, const struct place *p, const struct addr *a, struct err *e)
 {
     const int folder = lock_folder(a->name);
     int k = NOT_YET;
@@ -371,8 +386,9 @@ listen_unix(int *fd, const struct place *p, const struct addr *a,
         k = FAILED;
     else if ((*fd = new_socket(p)) < 0)
         k = err_set(e, EX_SYS, "%s: socket:", a->text);
-    else if (fchmod(*fd, 0600) < 0 || bind(*fd, (const struct sockaddr *)
-        &p->at, p->n) < 0 || listen(*fd, 4) < 0) {
+    else if (fchmod(*fd, 0600) < 0 ||
+        bind(*fd, (const struct sockaddr *)&p->at, p->n) < 0 ||
+        listen(*fd, 4) < 0) {
         if (errno != EADDRINUSE)
             k = err_set(e, EX_SYS, "%s: bind:", a->text);
         close(*fd);
@@ -392,19 +408,20 @@ warn_everywhere(const struct place *p, const struct addr *a)
 
     memcpy(&v4, &p->at, sizeof v4);
     memcpy(&v6, &p->at, sizeof v6);
-    if (p->at.ss_family == AF_INET ? v4.sin_addr.s_addr != INADDR_ANY :
-        memcmp(&v6.sin6_addr, &in6addr_any, sizeof in6addr_any) != 0)
+    if (p->at.ss_family == AF_INET
+            ? v4.sin_addr.s_addr != INADDR_ANY
+            : memcmp(&v6.sin6_addr, &in6addr_any, sizeof in6addr_any) != 0)
         return;
     note("%s: listens on all addresses of this machine: %s", a->text,
-        token && *token ? "only a program with the same " TOKEN " is let in" :
-        "whoever reaches the port is let in, unless " TOKEN " is set to the "
-        "same secret word at both ends");
+        token && *token ? "only a program with the same " TOKEN " is let in"
+                        : "whoever reaches the port is let in, unless " TOKEN
+                          " is set to the "
+                          "same secret word at both ends");
 }
 
 /* Listen on the first place that is of this machine. */
 static int
-listen_tcp(int *fd, const struct places *p, const struct addr *a,
-    struct err *e)
+listen_tcp(int *fd, const struct places *p, const struct addr *a, struct err *e)
 {
     const int on = 1;
 
@@ -457,14 +474,14 @@ let_in(struct guests *g, int s, const struct addr *a, const char *whom)
     }
     if (g->n == GUESTS)
         leave(g, 0);
-    g->v[g->n++] = (struct guest){ .fd = fd, .until = clock_now() +
-        HELLO_WAIT / 1000.0 };
+    g->v[g->n++] =
+        (struct guest){ .fd = fd, .until = clock_now() + HELLO_WAIT / 1000.0 };
 }
 
 /* Hear all that have something to say.  MET: *fd is the one. */
 static int
-hear_all(struct guests *g, int *fd, const struct addr *a,
-    enum sock_role role, const char *whom)
+hear_all(struct guests *g, int *fd, const struct addr *a, enum sock_role role,
+    const char *whom)
 {
     struct err why;
 
@@ -508,8 +525,9 @@ try_listen(int *fd, const struct places *p, const struct addr *a,
 {
     const char *whom = role == SOCK_READS ? "writer" : "reader";
     struct guests g = { .n = 0 };
-    int s = -1, place = 0, k = a->kind == ADDR_UNIX ?
-        listen_unix(&s, p->v, a, e) : listen_tcp(&s, p, a, e);
+    int s = -1, place = 0,
+        k = a->kind == ADDR_UNIX ? listen_unix(&s, p->v, a, e)
+                                 : listen_tcp(&s, p, a, e);
 
     if (k != MET)
         return k;
@@ -583,7 +601,9 @@ sock_give(int s, const struct addr *a, int fd, struct err *e)
     char c = 'm';
     struct iovec v = { &c, 1 };
     union control u = { 0 };
-    struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &u,
+    struct msghdr m = { .msg_iov = &v,
+        .msg_iovlen = 1,
+        .msg_control = &u,
         .msg_controllen = sizeof u };
 
     u.h.cmsg_level = SOL_SOCKET;
@@ -602,7 +622,9 @@ sock_take(int s, const struct addr *a, struct err *e)
     char c;
     struct iovec v = { &c, 1 };
     union control u;
-    struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &u,
+    struct msghdr m = { .msg_iov = &v,
+        .msg_iovlen = 1,
+        .msg_control = &u,
         .msg_controllen = sizeof u };
     int fd;
 

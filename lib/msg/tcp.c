@@ -54,7 +54,7 @@ struct tcp_src {
     struct msg_src base;
     struct fd_in in;
     XXH3_state_t *x;
-    uint64_t left, hash;    /* bytes of the frame to come, what it should be */
+    uint64_t left, hash; /* bytes of the frame to come, what it should be */
 };
 
 static int
@@ -106,8 +106,10 @@ src_read(struct msg_src *base, void *p, size_t n, struct err *e)
     XXH3_64bits_update(s->x, p, (size_t)got);
     s->left -= (uint64_t)got;
     if (s->left == 0 && XXH3_64bits_digest(s->x) != s->hash)
-        return err_set(e, EX_INPUT, "%s: a message was damaged on its way: its "
-            "checksum is wrong", base->name);
+        return err_set(e, EX_INPUT,
+            "%s: a message was damaged on its way: its "
+            "checksum is wrong",
+            base->name);
     return got;
 }
 
@@ -129,8 +131,8 @@ src_close(struct msg_src *base)
 struct tcp_sink {
     struct msg_sink base;
     struct fd_out out;
-    int fd;                 /* of out, to be closed; -1 */
-    struct buf whole;       /* the message begun, since its hash goes first */
+    int fd;           /* of out, to be closed; -1 */
+    struct buf whole; /* the message begun, since its hash goes first */
     XXH3_state_t *x;
 };
 
@@ -154,8 +156,7 @@ sink_memory(const struct msg_sink *s, size_t n)
 }
 
 static int
-sink_send(struct msg_sink *base, const struct iovec *v, size_t n,
-    struct err *e)
+sink_send(struct msg_sink *base, const struct iovec *v, size_t n, struct err *e)
 {
     struct tcp_sink *s = (struct tcp_sink *)base;
     struct iovec *w = xreallocarray(NULL, n + 1, sizeof *w);
@@ -217,9 +218,17 @@ sink_close(struct msg_sink *base)
 }
 
 const struct msg_backend msg_tcp = {
-    .src_bytes = sizeof(struct tcp_src), .src_open = src_open,
-    .read = src_read, .wake = src_wake, .src_close = src_close,
-    .sink_bytes = sizeof(struct tcp_sink), .sink_open = sink_open,
-    .sink_memory = sink_memory, .send = sink_send, .begin = sink_begin,
-    .put = sink_put, .done = sink_done, .sink_close = sink_close,
+    .src_bytes = sizeof(struct tcp_src),
+    .src_open = src_open,
+    .read = src_read,
+    .wake = src_wake,
+    .src_close = src_close,
+    .sink_bytes = sizeof(struct tcp_sink),
+    .sink_open = sink_open,
+    .sink_memory = sink_memory,
+    .send = sink_send,
+    .begin = sink_begin,
+    .put = sink_put,
+    .done = sink_done,
+    .sink_close = sink_close,
 };

@@ -16,7 +16,7 @@
 #define MSG_HEADER_MAX ((size_t)1 << 20)
 /* A message may be this long: a guard against a stream without sense. */
 #define MSG_MAX ((uint64_t)1 << 40)
-#define MSG_ALIGN 64            /* of the data in memory */
+#define MSG_ALIGN 64 /* of the data in memory */
 
 enum msg_kind msg_kind_of(const char *name);
 /* XXH3-128 of p[n], canonical. */

@@ -20,12 +20,12 @@ struct check {
     const struct manifest *m;
     struct shard_buf buf;
     struct msg_rules rules;
-    struct index_make index;        /* as it would be written */
-    struct shard_source *source;    /* counts */
-    struct buf pend;                /* a message that is not whole yet */
-    XXH3_state_t *hash;             /* of the shard file */
+    struct index_make index;     /* as it would be written */
+    struct shard_source *source; /* counts */
+    struct buf pend;             /* a message that is not whole yet */
+    XXH3_state_t *hash;          /* of the shard file */
     char *cursor;
-    uint64_t done;                  /* compressed bytes */
+    uint64_t done; /* compressed bytes */
     void (*tick)(void *ctx, uint64_t done);
     void *ctx;
 };
@@ -34,8 +34,8 @@ static int
 bad_at(const struct check *c, size_t shard, size_t frame,
     const struct shard_frame *f, struct err *e)
 {
-    return err_prefix(e, "%s/%s: frame %zu at byte %" PRIu64,
-        set_dir(c->s), c->m->file[shard].name, frame, f->at);
+    return err_prefix(e, "%s/%s: frame %zu at byte %" PRIu64, set_dir(c->s),
+        c->m->file[shard].name, frame, f->at);
 }
 
 /* The message that fills pend. */
@@ -69,8 +69,10 @@ check_message(struct check *c, struct err *e)
             c->cursor = xstrdup(cursor);
         }
         if (m.nraw != y->len)
-            r = err_set(e, EX_INPUT, "message %zu has %zu bytes, but the index "
-                "says %" PRIu64, k, m.nraw, y->len);
+            r = err_set(e, EX_INPUT,
+                "message %zu has %zu bytes, but the index "
+                "says %" PRIu64,
+                k, m.nraw, y->len);
     }
     st_release(&m.st);
     return r;
@@ -78,8 +80,7 @@ check_message(struct check *c, struct err *e)
 
 /* Content of one frame: complete messages are checked, a rest is kept. */
 static int
-check_content(struct check *c, const unsigned char *p, size_t n,
-    struct err *e)
+check_content(struct check *c, const unsigned char *p, size_t n, struct err *e)
 {
     while (n > 0) {
         size_t need, k;
@@ -112,8 +113,8 @@ check_frame(struct check *c, size_t shard, size_t i,
     if (set_frame(c->s, shard, i, &c->buf, e) < 0)
         return -1;
     XXH3_128bits_update(c->hash, c->buf.comp, f->csize);
-    index_make_frame(&c->index, f->at, f->raw, c->buf.comp, f->csize,
-        f->dsize, f->msg, f->nmsg);
+    index_make_frame(&c->index, f->at, f->raw, c->buf.comp, f->csize, f->dsize,
+        f->msg, f->nmsg);
     s.sum = seek_sum(c->buf.raw, c->buf.nraw);
     buf_add(seek, &s, sizeof s);
     c->done += f->csize;
@@ -135,8 +136,10 @@ check_table(struct check *c, const struct shard_index *x,
     seek_write(&b, (const void *)seek->p, x->nframe);
     XXH3_128bits_update(c->hash, b.p, b.n);
     if (XXH3_64bits(b.p, b.n) != x->table_hash)
-        r = err_set(e, EX_INPUT, "byte %" PRIu64 ": the seek table is not "
-            "that of the frames", x->table_at);
+        r = err_set(e, EX_INPUT,
+            "byte %" PRIu64 ": the seek table is not "
+            "that of the frames",
+            x->table_at);
     buf_release(&b);
     return r;
 }
@@ -161,17 +164,20 @@ check_index(struct check *c, size_t shard, const struct shard_index *x,
     chain_of(&sum, b.p, b.n);
     if (memcmp(sum.h, c->m->file[shard].index_hash.h, sizeof sum.h) != 0) {
         shard_index_name(name, c->m->file[shard].name);
-        r = err_set(e, EX_INPUT, "%s/%s: offset 0: the index is not that of "
-            "the messages", set_dir(c->s), name);
+        r = err_set(e, EX_INPUT,
+            "%s/%s: offset 0: the index is not that of "
+            "the messages",
+            set_dir(c->s), name);
     }
     /* Of an index that is as it was written, so x has its sizes. */
     if (r == 0 && c->m->file[shard].has_frames_hash) {
         index_frames_hash((const unsigned char *)b.p, b.n, x->ndoc, x->npart,
             &sum);
         if (memcmp(sum.h, c->m->file[shard].frames_hash.h, sizeof sum.h) != 0)
-            r = err_set(e, EX_INPUT, "%s/%s: shard %zu: index_frames_hash is "
-                "not that of the index", set_dir(c->s), SHARD_MANIFEST,
-                shard);
+            r = err_set(e, EX_INPUT,
+                "%s/%s: shard %zu: index_frames_hash is "
+                "not that of the index",
+                set_dir(c->s), SHARD_MANIFEST, shard);
     }
     buf_release(&b);
     return r;
@@ -197,11 +203,14 @@ check_shard(struct check *c, size_t i, uint64_t raw_at, struct err *e)
         r = check_table(c, x, &seek, e);
         chain_end(c->hash, &sum);
         if (r == 0 && memcmp(sum.h, c->m->file[i].hash.h, 16) != 0)
-            r = err_set(e, EX_INPUT, "byte 0: its hash is not the one in the "
+            r = err_set(e, EX_INPUT,
+                "byte 0: its hash is not the one in the "
                 "manifest");
         if (r == 0 && c->pend.n)
-            r = err_set(e, EX_INPUT, "byte %" PRIu64 ": the shard ends inside "
-                "a message", x->table_at);
+            r = err_set(e, EX_INPUT,
+                "byte %" PRIu64 ": the shard ends inside "
+                "a message",
+                x->table_at);
         if (r < 0)
             err_prefix(e, "%s/%s", set_dir(c->s), c->m->file[i].name);
     }
@@ -224,8 +233,11 @@ check_manifest(const struct check *c, struct err *e)
     const char *what = NULL;
 
     if (m->nfile == 0)
-        return m->complete ? err_set(e, EX_INPUT, "%s/%s: complete without a "
-            "shard", set_dir(c->s), SHARD_MANIFEST) : 0;
+        return m->complete ? err_set(e, EX_INPUT,
+                                 "%s/%s: complete without a "
+                                 "shard",
+                                 set_dir(c->s), SHARD_MANIFEST)
+                           : 0;
     if (m->complete != c->rules.ended)
         what = "state";
     else if (m->seq + 1 != c->rules.next ||
@@ -242,13 +254,16 @@ check_manifest(const struct check *c, struct err *e)
             m->source[k].docs != c->source[k].docs ||
             m->source[k].tokens != c->source[k].tokens)
             what = "list of sources";
-    return what ? err_set(e, EX_INPUT, "%s/%s: the %s is not that of the "
-        "messages", set_dir(c->s), SHARD_MANIFEST, what) : 0;
+    return what ? err_set(e, EX_INPUT,
+                      "%s/%s: the %s is not that of the "
+                      "messages",
+                      set_dir(c->s), SHARD_MANIFEST, what)
+                : 0;
 }
 
 int
-set_check(const char *dir, int partial,
-    void (*tick)(void *ctx, uint64_t done), void *ctx, struct err *e)
+set_check(const char *dir, int partial, void (*tick)(void *ctx, uint64_t done),
+    void *ctx, struct err *e)
 {
     struct check c = { .tick = tick, .ctx = ctx };
     uint64_t raw_at = 0;

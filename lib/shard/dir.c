@@ -87,8 +87,7 @@ is_listed(const struct manifest *m, size_t n)
 }
 
 int
-shard_dir_look(const char *dir, size_t *foreign, size_t *shards,
-    struct err *e)
+shard_dir_look(const char *dir, size_t *foreign, size_t *shards, struct err *e)
 {
     struct dir_list l;
 
@@ -145,8 +144,9 @@ shard_dir_remove(const char *dir, struct err *e)
     if (r == 0 && ours > 0 && unlink(path) < 0)
         r = err_set(e, EX_SYS, "%s:", path);
     if (r == 0 && rmdir(dir) < 0)
-        r = ours > 0 ? err_set(e, EX_SYS, "%s:", dir) : err_set(e, EX_USAGE,
-            "%s: is in the way, and no shard directory", dir);
+        r = ours > 0 ? err_set(e, EX_SYS, "%s:", dir)
+                     : err_set(e, EX_USAGE,
+                           "%s: is in the way, and no shard directory", dir);
     free(path);
     return r;
 }
@@ -221,9 +221,10 @@ shard_dir_same(const char *dir, const struct msg *m, struct err *e)
     if (!have && none.code && e)
         *e = none;
     else if (!same && (have || m->kind == MSG_TEACHER))
-        err_set(e, EX_INPUT, "%s: the stream's %s message is not the one that "
-            "is stored: this is another stream", dir,
-            msg_kind_name(m->kind));
+        err_set(e, EX_INPUT,
+            "%s: the stream's %s message is not the one that "
+            "is stored: this is another stream",
+            dir, msg_kind_name(m->kind));
     set_close(s);
     return same ? 0 : -1;
 }

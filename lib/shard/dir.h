@@ -8,7 +8,7 @@
 
 #include "shard/set.h"
 
-#define SHARD_LIMIT 100000u         /* files: five digits */
+#define SHARD_LIMIT 100000u /* files: five digits */
 
 /* DIR/name, the caller frees. */
 char *shard_path(const char *dir, const char *name);

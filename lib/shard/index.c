@@ -14,7 +14,7 @@ static const char magic[8] = { 'R', 'E', 'T', 'O', 'R', 'T', 'I', 'X' };
 /* The first 128 bytes, as they lie in the file. */
 struct head {
     char magic[8];
-    uint32_t version, bytes;        /* 1, 128 */
+    uint32_t version, bytes; /* 1, 128 */
     uint64_t nframe, nmsg, ndoc, npart;
     uint64_t file_bytes, raw_bytes;
     unsigned char file_hash[16], chain[16];
@@ -65,10 +65,10 @@ static void
 count_sources(const struct msg *m, struct shard_source *s)
 {
     const int docs = m->kind == MSG_DOCS;
-    const struct st_tensor *len = st_find(&m->st,
-        docs ? "doc_len" : "piece_len");
-    const struct st_tensor *source = st_find(&m->st,
-        docs ? "doc_source" : "piece_source");
+    const struct st_tensor *len =
+        st_find(&m->st, docs ? "doc_len" : "piece_len");
+    const struct st_tensor *source =
+        st_find(&m->st, docs ? "doc_source" : "piece_source");
 
     for (size_t i = 0; i < len->n; i++) {
         s[st_u16(source, i)].docs++;
@@ -80,8 +80,12 @@ void
 index_make_msg(struct index_make *x, const struct msg *m, uint64_t raw,
     uint64_t tokens, size_t frame, struct shard_source *per_source)
 {
-    struct shard_msg r = { .raw = raw, .len = m->nraw, .seq = m->seq,
-        .tokens = tokens, .first = x->docs, .frame = (uint32_t)frame,
+    struct shard_msg r = { .raw = raw,
+        .len = m->nraw,
+        .seq = m->seq,
+        .tokens = tokens,
+        .first = x->docs,
+        .frame = (uint32_t)frame,
         .kind = (uint32_t)m->kind };
 
     if (m->kind == MSG_DOCS)
@@ -107,8 +111,8 @@ index_make_frame(struct index_make *x, uint64_t at, uint64_t raw,
 /* The documents of frame f, summed by source, in order of source.  ndoc and
  * tokens are all zero before and after. */
 static void
-add_parts(struct index_make *x, size_t f, const struct shard_doc *d,
-    size_t n, uint32_t *ndoc, uint64_t *tokens)
+add_parts(struct index_make *x, size_t f, const struct shard_doc *d, size_t n,
+    uint32_t *ndoc, uint64_t *tokens)
 {
     size_t top = 0;
 
@@ -157,14 +161,18 @@ void
 index_make_file(const struct index_make *x, const struct shard_index *h,
     struct buf *b)
 {
-    struct head f = { .version = 1, .bytes = sizeof f,
+    struct head f = { .version = 1,
+        .bytes = sizeof f,
         .nframe = x->frame.n / sizeof(struct shard_frame),
         .nmsg = x->msg.n / sizeof(struct shard_msg),
         .ndoc = x->doc.n / sizeof(struct shard_doc),
         .npart = x->part.n / sizeof(struct shard_part),
-        .file_bytes = h->bytes, .raw_bytes = h->raw,
-        .first_seq = h->first_seq, .table_at = h->table_at,
-        .table_hash = h->table_hash, .raw_at = h->raw_at };
+        .file_bytes = h->bytes,
+        .raw_bytes = h->raw,
+        .first_seq = h->first_seq,
+        .table_at = h->table_at,
+        .table_hash = h->table_hash,
+        .raw_at = h->raw_at };
 
     memcpy(f.magic, magic, sizeof magic);
     memcpy(f.file_hash, h->file.h, 16);
@@ -192,11 +200,12 @@ check_frames(const struct shard_index *x, struct err *e)
     for (size_t i = 0; i < x->nframe; i++) {
         const struct shard_frame *f = &x->frame[i];
 
-        if (f->at != at || f->raw != raw || f->msg != msg ||
-            f->csize == 0 || f->dsize == 0 || f->dsize > FRAME_MAX)
+        if (f->at != at || f->raw != raw || f->msg != msg || f->csize == 0 ||
+            f->dsize == 0 || f->dsize > FRAME_MAX)
             return bad(e, "frame", i);
         if (!frame_is_backed(f->csize, f->dsize))
-            return err_set(e, EX_INPUT, "frame %zu of the index: %" PRIu32
+            return err_set(e, EX_INPUT,
+                "frame %zu of the index: %" PRIu32
                 " bytes are to become %" PRIu32 ", more than %d times as many",
                 i, f->csize, f->dsize, FRAME_RATIO);
         at += f->csize;
@@ -204,8 +213,7 @@ check_frames(const struct shard_index *x, struct err *e)
         msg += f->nmsg;
     }
     if (at != x->table_at || raw != x->raw || msg != x->nmsg ||
-        x->nframe > SEEK_FRAMES_MAX ||
-        x->bytes != at + seek_bytes(x->nframe))
+        x->nframe > SEEK_FRAMES_MAX || x->bytes != at + seek_bytes(x->nframe))
         return bad(e, "end of the frames", x->nframe);
     return 0;
 }
@@ -253,9 +261,10 @@ check_msgs(const struct shard_index *x, struct err *e)
             m->kind > MSG_OTHER || m->zero != 0 || !counts_fit(m))
             return bad(e, "message", i);
         if (!is_backed(x, m))
-            return err_set(e, EX_INPUT, "message %zu of the index: %" PRIu64
-                " bytes, more than %d times those of its frames", i, m->len,
-                FRAME_RATIO);
+            return err_set(e, EX_INPUT,
+                "message %zu of the index: %" PRIu64
+                " bytes, more than %d times those of its frames",
+                i, m->len, FRAME_RATIO);
         raw += m->len;
         first += m->n;
     }
@@ -321,8 +330,7 @@ check_parts(const struct shard_index *x, struct err *e)
             const struct shard_part *p = &x->part[i];
 
             if (p->ndoc == 0 || p->ndoc > docs || p->tokens > tokens ||
-                p->tokens < p->ndoc ||
-                (i > from && p->source <= p[-1].source))
+                p->tokens < p->ndoc || (i > from && p->source <= p[-1].source))
                 return bad(e, "part", i);
             docs -= p->ndoc;
             tokens -= p->tokens;
@@ -330,8 +338,9 @@ check_parts(const struct shard_index *x, struct err *e)
         if (docs != 0 || tokens != 0)
             return bad(e, "part", i);
     }
-    return i == x->npart && all == x->ndoc ? 0 :
-        bad(e, "end of the parts", x->npart);
+    return i == x->npart && all == x->ndoc
+        ? 0
+        : bad(e, "end of the parts", x->npart);
 }
 
 void
@@ -377,8 +386,10 @@ index_view_frames(struct shard_index *x, const unsigned char *p, size_t n,
         const uint64_t v[4] = { h.nframe, h.nmsg, h.ndoc, h.npart };
 
         if (v[i] > left / one[i])
-            return err_set(e, EX_INPUT, "offset %d: the index is too short "
-                "for what it counts", 16 + 8 * i);
+            return err_set(e, EX_INPUT,
+                "offset %d: the index is too short "
+                "for what it counts",
+                16 + 8 * i);
         size[i] = (size_t)v[i] * one[i];
         left -= size[i];
     }

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "shard/set.h"
 
-#define SHARD_INDEX_HEAD 128        /* bytes of an index before its arrays */
+#define SHARD_INDEX_HEAD 128 /* bytes of an index before its arrays */
 
 _Static_assert(sizeof(struct shard_frame) == 40, "as in the file");
 _Static_assert(sizeof(struct shard_msg) == 56, "as in the file");
@@ -21,7 +21,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 /* Collects the arrays of an index. */
 struct index_make {
     struct buf frame, msg, doc, part;
-    uint64_t docs;              /* documents or rows so far */
+    uint64_t docs; /* documents or rows so far */
 };
 void index_make_clear(struct index_make *x);
 void index_make_release(struct index_make *x);
@@ -47,8 +47,7 @@ int index_view_frames(struct shard_index *x, const unsigned char *p, size_t n,
     struct err *e);
 int index_check_docs(const struct shard_index *x, struct err *e);
 /* Where its documents lie, by what its head says, checked no further. */
-void index_docs_at(const unsigned char *p, size_t n, size_t *at,
-    size_t *bytes);
+void index_docs_at(const unsigned char *p, size_t n, size_t *at, size_t *bytes);
 /* XXH3-128 of an index without its documents: of all that leads to frames. */
 void index_frames_hash(const unsigned char *p, size_t n, size_t ndoc,
     size_t npart, struct chain *c);

@@ -8,7 +8,7 @@
 
 struct shard_make {
     struct shard_writer *w;
-    struct msg_rules rules;     /* they know seq, chain and tokens */
+    struct msg_rules rules; /* they know seq, chain and tokens */
     struct st_out out;
     struct buf raw;
 };

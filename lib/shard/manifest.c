@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define FORMAT "retort shard directory"
-#define HASH_LINE "  \"hash\": \""      /* then 32 digits, then HASH_END */
+#define HASH_LINE "  \"hash\": \"" /* then 32 digits, then HASH_END */
 #define HASH_END "\"\n}\n"
 enum { HASH_BYTES = sizeof HASH_LINE - 1 + 32 + sizeof HASH_END - 1 };
 
@@ -113,15 +113,17 @@ add_position(struct buf *b, const struct manifest *m)
 static void
 add_fields(struct buf *b, const struct manifest *m)
 {
-    const struct { const char *key; uint64_t v; } n[] = {
-        { "vocab", m->vocab }, { "T", m->T },
+    const struct {
+        const char *key;
+        uint64_t v;
+    } n[] = { { "vocab", m->vocab }, { "T", m->T },
         { "frame_size", m->frame_size }, { "shard_size", m->shard_size },
         { "level", (uint64_t)m->level }, { "messages", m->messages },
         { "documents", m->docs }, { "tokens", m->tokens },
-        { "content_bytes", m->raw }
-    };
+        { "content_bytes", m->raw } };
 
-    buf_addf(b, "{\n  \"format\": \"%s\",\n  \"version\": 1,\n"
+    buf_addf(b,
+        "{\n  \"format\": \"%s\",\n  \"version\": 1,\n"
         "  \"state\": \"%s\",\n  \"content\": \"%s\",\n  \"tokenizer\": ",
         FORMAT, m->complete ? "complete" : "open", m->content);
     js_quote(b, m->tokenizer);
@@ -239,7 +241,7 @@ read_sources(struct manifest *m, const json_t *j, struct err *e)
     if (!json_is_array(a) || n > 65536)
         return err_set(e, EX_INPUT, "sources is no list");
     m->source = xcalloc(n, sizeof *m->source);
-    for (m->nsource = 0; m->nsource < n; ) {
+    for (m->nsource = 0; m->nsource < n;) {
         struct shard_source *s = &m->source[m->nsource++];
         const json_t *o = json_array_get(a, m->nsource - 1);
 
@@ -278,8 +280,9 @@ read_file(struct shard_file *f, const json_t *o, size_t least, enum codec c,
         get_hash(o, "index_hash", &f->index_hash, e) < 0)
         return -1;
     f->has_frames_hash = js_get(o, "index_frames_hash") != NULL;
-    return f->has_frames_hash ?
-        get_hash(o, "index_frames_hash", &f->frames_hash, e) : 0;
+    return f->has_frames_hash
+        ? get_hash(o, "index_frames_hash", &f->frames_hash, e)
+        : 0;
 }
 
 static int
@@ -291,7 +294,7 @@ read_files(struct manifest *m, const json_t *j, struct err *e)
     if (!json_is_array(a) || n > SHARD_LIMIT)
         return err_set(e, EX_INPUT, "shards is no list");
     m->file = xcalloc(n, sizeof *m->file);
-    for (size_t least = 0; m->nfile < n; ) {
+    for (size_t least = 0; m->nfile < n;) {
         const size_t i = m->nfile++;
 
         if (read_file(&m->file[i], json_array_get(a, i), least, m->codec, e) <
@@ -330,8 +333,10 @@ read_fields(struct manifest *m, const json_t *j, struct err *e)
         get_number(j, "version", INT64_MAX, &version, e) < 0)
         return -1;
     if (version != 1)
-        return err_set(e, EX_INPUT, "version %" PRIu64 ", but this program "
-            "reads version 1", version);
+        return err_set(e, EX_INPUT,
+            "version %" PRIu64 ", but this program "
+            "reads version 1",
+            version);
     if ((k = get_word(j, "state", states, e)) < 0)
         return -1;
     m->complete = k == 1;
@@ -368,18 +373,21 @@ check_hash(struct manifest *m, const char *p, size_t n, struct err *e)
     const char *line = p + n - HASH_BYTES;
     char hex[33] = "", have[33];
 
-    if (n < HASH_BYTES ||
-        memcmp(line, HASH_LINE, sizeof HASH_LINE - 1) != 0 ||
-        memcmp(p + n - (sizeof HASH_END - 1), HASH_END, sizeof HASH_END - 1)
-        != 0)
-        return err_set(e, EX_INPUT, "offset %zu: the last line is not its "
-            "hash: cut off or edited", n);
+    if (n < HASH_BYTES || memcmp(line, HASH_LINE, sizeof HASH_LINE - 1) != 0 ||
+        memcmp(p + n - (sizeof HASH_END - 1), HASH_END, sizeof HASH_END - 1) !=
+            0)
+        return err_set(e, EX_INPUT,
+            "offset %zu: the last line is not its "
+            "hash: cut off or edited",
+            n);
     memcpy(hex, line + sizeof HASH_LINE - 1, 32);
     chain_of(&m->hash, p, n - HASH_BYTES);
     chain_hex(&m->hash, have);
     if (strcmp(hex, have) != 0)
-        return err_set(e, EX_INPUT, "offset %zu: its hash is %s, but its "
-            "content has %s: damaged or edited", n - HASH_BYTES, hex, have);
+        return err_set(e, EX_INPUT,
+            "offset %zu: its hash is %s, but its "
+            "content has %s: damaged or edited",
+            n - HASH_BYTES, hex, have);
     return 0;
 }
 
@@ -396,8 +404,7 @@ check_sums(const struct manifest *m, struct err *e)
             size_add(sum[1], f->docs, &sum[1]) < 0 ||
             size_add(sum[2], f->tokens, &sum[2]) < 0 ||
             size_add(sum[3], f->raw, &sum[3]) < 0)
-            return err_set(e, EX_INPUT, "shard %zu: the sums are too large",
-                i);
+            return err_set(e, EX_INPUT, "shard %zu: the sums are too large", i);
     }
     if (sum[0] != m->messages || sum[1] != m->docs || sum[2] != m->tokens ||
         sum[3] != m->raw)
@@ -422,8 +429,8 @@ manifest_is_ours(const char *dir, struct err *e)
         if (n < 0)
             err_set(e, EX_SYS, "%s:", path);
         else
-            r = (size_t)n == sizeof have && memcmp(have, begin, sizeof have) ==
-                0;
+            r = (size_t)n == sizeof have &&
+                memcmp(have, begin, sizeof have) == 0;
         close(fd);
     }
     free(path);
@@ -445,8 +452,10 @@ manifest_read(struct manifest *m, const char *dir, struct err *e)
             err_set(e, EX_INPUT, "%s: no shard directory: %s is missing", dir,
                 SHARD_MANIFEST);
         else if (io_exists(dir) && !io_is_dir(dir))
-            err_set(e, EX_USAGE, "%s: is a file, no shard directory; store a "
-                "stream with shard -o, and name the directory", dir);
+            err_set(e, EX_USAGE,
+                "%s: is a file, no shard directory; store a "
+                "stream with shard -o, and name the directory",
+                dir);
         free(path);
         return -1;
     }

@@ -28,12 +28,12 @@ struct repair {
     void (*say)(void *ctx, const char *line);
     void *ctx;
     struct shard_loss *l;
-    struct manifest m;          /* counted: it is good */
-    struct shard_make *k;       /* NULL before the first message */
+    struct manifest m;    /* counted: it is good */
+    struct shard_make *k; /* NULL before the first message */
     enum codec codec;
     struct frame_dec *dec;
-    struct buf raw, pend;       /* a frame; a message that is not whole */
-    uint64_t next;              /* seq expected of the next message */
+    struct buf raw, pend; /* a frame; a message that is not whole */
+    uint64_t next;        /* seq expected of the next message */
 };
 
 static void say(const struct repair *r, const char *fmt, ...)
@@ -67,9 +67,12 @@ make_head(struct repair *r, const struct msg *m, struct err *e)
     int k;
 
     if (!r->head || !r->l->counted || m->kind != MSG_DOCS)
-        return err_set(e, EX_INPUT, "%s: the message that describes the stream "
-            "is lost%s", r->dir, m->kind == MSG_DOCS && r->l->counted ?
-            ": give the tokenizer (-t)" : "");
+        return err_set(e, EX_INPUT,
+            "%s: the message that describes the stream "
+            "is lost%s",
+            r->dir,
+            m->kind == MSG_DOCS && r->l->counted ? ": give the tokenizer (-t)"
+                                                 : "");
     if (strcmp(r->head->tokenizer, f->tokenizer) != 0)
         return err_set(e, EX_INPUT, "%s: another tokenizer made it: %s, not %s",
             r->dir, f->tokenizer, r->head->tokenizer);
@@ -81,8 +84,8 @@ make_head(struct repair *r, const struct msg *m, struct err *e)
         return err_set(e, EX_INPUT, "%s: a message without documents", r->dir);
     first = ids->dtype == DT_U16 ? st_u16(ids, 0) : st_u32(ids, 0);
     k = (int)ids->dtype;
-    last = k == DT_U16 ? st_u16(ids, st_u32(len, 0) - 1) :
-        st_u32(ids, st_u32(len, 0) - 1);
+    last = k == DT_U16 ? st_u16(ids, st_u32(len, 0) - 1)
+                       : st_u32(ids, st_u32(len, 0) - 1);
     i.bos = first == r->head->bos ? first : -1;
     i.eos = last == r->head->eos ? last : -1;
     i.tokenizer = f->tokenizer;
@@ -93,9 +96,14 @@ make_head(struct repair *r, const struct msg *m, struct err *e)
         i.source[n] = f->source[n].name;
     stream_info_put(shardmk_begin(r->k, MSG_STREAM), &i);
     free(i.source);
-    say(r, "%s: the message that describes the stream is lost; it is made "
-        "anew, BOS %s, EOS %s", r->dir, i.bos < 0 ? "none" : "as the "
-        "tokenizer's", i.eos < 0 ? "none" : "as the tokenizer's");
+    say(r,
+        "%s: the message that describes the stream is lost; it is made "
+        "anew, BOS %s, EOS %s",
+        r->dir,
+        i.bos < 0 ? "none"
+                  : "as the "
+                    "tokenizer's",
+        i.eos < 0 ? "none" : "as the tokenizer's");
     return shardmk_send(r->k, e);
 }
 
@@ -185,9 +193,8 @@ decode(struct repair *r, const unsigned char *p, size_t n, size_t dsize)
 
 /* Frame i of a shard; what it held is told by the index, if that is good. */
 static int
-save_frame(struct repair *r, const char *path, const struct io_map *f,
-    size_t i, const struct span *s, const struct shard_index *x,
-    struct err *e)
+save_frame(struct repair *r, const char *path, const struct io_map *f, size_t i,
+    const struct span *s, const struct shard_index *x, struct err *e)
 {
     const char *why = NULL;
     int k = 0;
@@ -199,9 +206,12 @@ save_frame(struct repair *r, const char *path, const struct io_map *f,
         why = decode(r, f->p + s->at, (size_t)s->csize, (size_t)s->dsize);
     if (!why) {
         k = keep_content(r, e);
-        if (k < 0)          /* where it is written says so itself */
-            return e && e->code == EX_SYS ? -1 : err_prefix(e, "%s: frame %zu "
-                "at byte %" PRIu64, path, i, s->at);
+        if (k < 0) /* where it is written says so itself */
+            return e && e->code == EX_SYS ? -1
+                                          : err_prefix(e,
+                                                "%s: frame %zu "
+                                                "at byte %" PRIu64,
+                                                path, i, s->at);
         if (k > 0)
             why = "the message it continues is lost";
     }
@@ -217,9 +227,10 @@ save_frame(struct repair *r, const char *path, const struct io_map *f,
             n += m[j].n;
             tokens += m[j].tokens;
         }
-        say(r, "%s: frame %zu at byte %" PRIu64 " is lost, documents %" PRIu64
-            " to %" PRIu64 " of the shard, %" PRIu64 " tokens: %s", path, i,
-            s->at, m->first, m->first + n, tokens, why);
+        say(r,
+            "%s: frame %zu at byte %" PRIu64 " is lost, documents %" PRIu64
+            " to %" PRIu64 " of the shard, %" PRIu64 " tokens: %s",
+            path, i, s->at, m->first, m->first + n, tokens, why);
     } else {
         say(r, "%s: frame %zu at byte %" PRIu64 " is lost: %s", path, i, s->at,
             why);
@@ -239,9 +250,9 @@ by_table(const struct io_map *f, size_t *n)
     if (f->n < 17)
         return NULL;
     frames = le_get(f->p + f->n - 9, 4);
-    if (frames > SEEK_FRAMES_MAX || (bytes = seek_bytes((size_t)frames)) >
-        f->n || seek_parse(f->p + f->n - bytes, bytes, f->n - bytes, &t, n,
-        NULL) < 0)
+    if (frames > SEEK_FRAMES_MAX ||
+        (bytes = seek_bytes((size_t)frames)) > f->n ||
+        seek_parse(f->p + f->n - bytes, bytes, f->n - bytes, &t, n, NULL) < 0)
         return NULL;
     s = xcalloc(*n, sizeof *s);
     for (size_t i = 0; i < *n; i++) {
@@ -268,8 +279,8 @@ by_looking(enum codec c, const struct io_map *f, size_t *n)
 
     *n = 0;
     while (at < f->n) {
-        if (f->p[at] == first && frame_span(c, f->p + at, f->n - at, &cs, &ds)
-            == 0 && ds > 0) {
+        if (f->p[at] == first &&
+            frame_span(c, f->p + at, f->n - at, &cs, &ds) == 0 && ds > 0) {
             s = xgrow_pow2(s, *n, sizeof *s);
             s[(*n)++] = (struct span){ at, cs, ds };
             at += cs;
@@ -295,14 +306,15 @@ good_index(struct repair *r, size_t i, const char *shard, struct io_map *map,
     if (good) {
         chain_of(&c, map->p, map->n);
         good = index_view(x, map->p, map->n, NULL) == 0 &&
-            (!r->l->counted || memcmp(c.h, r->m.file[i].index_hash.h, 16) ==
-            0);
+            (!r->l->counted || memcmp(c.h, r->m.file[i].index_hash.h, 16) == 0);
         if (!good)
             io_unmap(map);
     }
     if (!good)
-        say(r, "%s: the index is damaged or missing; frames are found "
-            "without it", path);
+        say(r,
+            "%s: the index is damaged or missing; frames are found "
+            "without it",
+            path);
     free(path);
     return good;
 }
@@ -339,7 +351,7 @@ save_shard(struct repair *r, size_t i, struct err *e)
     } else if (!(s = by_table(&f, &n))) {
         s = by_looking(r->codec, &f, &n);
     }
-    buf_clear(&r->pend);        /* no message goes on in the next shard */
+    buf_clear(&r->pend); /* no message goes on in the next shard */
     for (size_t j = 0; k == 0 && j < n; j++)
         k = save_frame(r, path, &f, j, &s[j], good ? &x : NULL, e);
     if (good)
@@ -361,8 +373,8 @@ count_loss(struct repair *r, const struct manifest *new)
     if (!l->counted)
         return;
     l->docs = r->m.docs - (new->docs < r->m.docs ? new->docs : r->m.docs);
-    l->tokens = r->m.tokens - (new->tokens < r->m.tokens ? new->tokens :
-        r->m.tokens);
+    l->tokens =
+        r->m.tokens - (new->tokens < r->m.tokens ? new->tokens : r->m.tokens);
     l->nsource = r->m.nsource;
     l->source = xcalloc(l->nsource, sizeof *l->source);
     for (size_t i = 0; i < l->nsource; i++) {
@@ -370,7 +382,7 @@ count_loss(struct repair *r, const struct manifest *new)
 
         *s = r->m.source[i];
         s->name = xstrdup(s->name);
-        if (i < new->nsource && new->source[i].docs <= s->docs) {
+        if (i < new->nsource &&new->source[i].docs <= s->docs) {
             s->docs -= new->source[i].docs;
             s->tokens -= new->source[i].tokens;
         }
@@ -425,13 +437,18 @@ save_all(struct repair *r, struct err *e)
 }
 
 int
-set_repair(const char *dir, const char *out,
-    const struct shard_opts *o, const struct stream_info *head,
+set_repair(const char *dir, const char *out, const struct shard_opts *o,
+    const struct stream_info *head,
     void (*say_line)(void *ctx, const char *line), void *ctx,
     struct shard_loss *l, struct err *e)
 {
-    struct repair r = { .dir = dir, .out = out, .o = o, .head = head,
-        .say = say_line, .ctx = ctx, .l = l };
+    struct repair r = { .dir = dir,
+        .out = out,
+        .o = o,
+        .head = head,
+        .say = say_line,
+        .ctx = ctx,
+        .l = l };
     struct shard_opts same = *o;
     struct err why;
     int k;

@@ -30,10 +30,10 @@ enum { OPEN_FILES = 32 };
 struct shard {
     struct shard_index x;
     struct io_map map;
-    int mapped;             /* the index is, and was good but for documents */
-    int whole;              /* and they were good too */
-    int checked;            /* the file's size and seek table were good */
-    int fd;                 /* of the shard file, or -1 */
+    int mapped;  /* the index is, and was good but for documents */
+    int whole;   /* and they were good too */
+    int checked; /* the file's size and seek table were good */
+    int fd;      /* of the shard file, or -1 */
 };
 
 struct shard_set {
@@ -44,7 +44,7 @@ struct shard_set {
     size_t open[OPEN_FILES], nopen; /* shards with fd, the oldest first */
     int scattered;                  /* frames are read here and there */
     struct shard_buf head_buf, teacher_buf;
-    struct msg head, teacher;       /* raw NULL: not read yet */
+    struct msg head, teacher; /* raw NULL: not read yet */
 };
 
 struct shard_set *
@@ -63,9 +63,10 @@ set_open(const char *dir, int partial, struct err *e)
         s->shard[i].fd = -1;
     pthread_mutex_init(&s->lock, NULL);
     if (!s->m.complete && !partial) {
-        err_set(e, EX_INPUT, "%s: the directory is open: what wrote it broke "
-            "off after %zu shards (resume it, or read it with --partial)", dir,
-            s->m.nfile);
+        err_set(e, EX_INPUT,
+            "%s: the directory is open: what wrote it broke "
+            "off after %zu shards (resume it, or read it with --partial)",
+            dir, s->m.nfile);
         set_close(s);
         return NULL;
     }
@@ -132,7 +133,8 @@ check_index(const struct shard_file *f, const struct shard_index *x,
     if (x->bytes != f->bytes || x->raw != f->raw || x->nframe != f->frames ||
         x->nmsg != f->messages || docs != f->docs || tokens != f->tokens ||
         memcmp(x->file.h, f->hash.h, 16) != 0)
-        return err_set(e, EX_INPUT, "it is not the index the manifest "
+        return err_set(e, EX_INPUT,
+            "it is not the index the manifest "
             "describes");
     return 0;
 }
@@ -141,7 +143,7 @@ check_index(const struct shard_file *f, const struct shard_index *x,
 static void
 fetch_frames(const struct io_map *m)
 {
-    enum { FIRST = 65536 };     /* mostly all before the documents */
+    enum { FIRST = 65536 }; /* mostly all before the documents */
     size_t at, bytes;
 
     io_map_fetch(m, 0, m->n < FIRST ? m->n : FIRST);
@@ -159,15 +161,18 @@ view_index(struct shard *h, const struct shard_file *f, int whole,
     struct chain c;
 
     if (h->map.n != f->index_bytes)
-        return err_set(e, EX_INPUT, "offset %zu: %" PRIu64 " bytes were "
-            "written", h->map.n, f->index_bytes);
+        return err_set(e, EX_INPUT,
+            "offset %zu: %" PRIu64 " bytes were "
+            "written",
+            h->map.n, f->index_bytes);
     if (!whole) {
         fetch_frames(&h->map);
     } else {
         io_map_fetch(&h->map, 0, h->map.n);
         chain_of(&c, h->map.p, h->map.n);
         if (memcmp(c.h, f->index_hash.h, 16) != 0)
-            return err_set(e, EX_INPUT, "offset 0: its hash is not the one in "
+            return err_set(e, EX_INPUT,
+                "offset 0: its hash is not the one in "
                 "the manifest: damaged");
     }
     if (index_view_frames(&h->x, h->map.p, h->map.n, e) < 0)
@@ -176,7 +181,8 @@ view_index(struct shard *h, const struct shard_file *f, int whole,
         return index_check_docs(&h->x, e) < 0 ? -1 : check_index(f, &h->x, e);
     index_frames_hash(h->map.p, h->map.n, h->x.ndoc, h->x.npart, &c);
     if (memcmp(c.h, f->frames_hash.h, 16) != 0)
-        return err_set(e, EX_INPUT, "offset 0: its frames are not those of "
+        return err_set(e, EX_INPUT,
+            "offset 0: its frames are not those of "
             "the manifest: damaged");
     return check_index(f, &h->x, e);
 }
@@ -229,16 +235,18 @@ read_at(int fd, void *p, size_t n, uint64_t at, struct err *e)
     size_t done = 0;
 
     while (done < n) {
-        const ssize_t got = pread(fd, (char *)p + done, n - done,
-            (off_t)(at + done));
+        const ssize_t got =
+            pread(fd, (char *)p + done, n - done, (off_t)(at + done));
 
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return err_set(e, EX_SYS, "byte %" PRIu64 ":", at + done);
         if (got == 0)
-            return err_set(e, EX_INPUT, "byte %" PRIu64 ": the file ends "
-                "here", at + done);
+            return err_set(e, EX_INPUT,
+                "byte %" PRIu64 ": the file ends "
+                "here",
+                at + done);
         done += (size_t)got;
     }
     return 0;
@@ -256,14 +264,17 @@ check_file(struct shard *h, struct err *e)
     if (fstat(h->fd, &st) < 0)
         return err_set(e, EX_SYS, "stat:");
     if ((uint64_t)st.st_size != h->x.bytes)
-        return err_set(e, EX_INPUT, "byte %lld: the file ends here, but "
-            "%" PRIu64 " bytes were written", (long long)st.st_size,
-            h->x.bytes);
+        return err_set(e, EX_INPUT,
+            "byte %lld: the file ends here, but "
+            "%" PRIu64 " bytes were written",
+            (long long)st.st_size, h->x.bytes);
     p = xmalloc(n);
     r = read_at(h->fd, p, n, h->x.table_at, e);
     if (r == 0 && XXH3_64bits(p, n) != h->x.table_hash)
-        r = err_set(e, EX_INPUT, "byte %" PRIu64 ": the seek table is "
-            "damaged", h->x.table_at);
+        r = err_set(e, EX_INPUT,
+            "byte %" PRIu64 ": the seek table is "
+            "damaged",
+            h->x.table_at);
     free(p);
     h->checked = r == 0;
     return r;
@@ -294,7 +305,7 @@ shard_open_file(struct shard_set *s, size_t i, struct err *e)
         r = missing(e);
     } else if (!h->checked && check_file(h, e) < 0) {
         r = err_prefix(e, "%s", path);
-        close(h->fd);           /* bad for whoever asks next, too */
+        close(h->fd); /* bad for whoever asks next, too */
         h->fd = -1;
     } else {
         s->open[s->nopen++] = i;
@@ -374,7 +385,8 @@ read_frame(struct shard_set *s, size_t shard, size_t frame, size_t n,
     r = read_at(fd, b->comp, f->csize, f->at, e);
     close(fd);
     if (r == 0 && XXH3_64bits(b->comp, f->csize) != f->hash)
-        r = err_set(e, EX_INPUT, "its hash is not the one in the index: "
+        r = err_set(e, EX_INPUT,
+            "its hash is not the one in the index: "
             "damaged");
     if (r == 0)
         r = (n ? frame_decode_start : frame_decode)(b->dec, b->comp, f->csize,
@@ -386,8 +398,8 @@ read_frame(struct shard_set *s, size_t shard, size_t frame, size_t n,
 }
 
 int
-set_frame(struct shard_set *s, size_t shard, size_t frame,
-    struct shard_buf *b, struct err *e)
+set_frame(struct shard_set *s, size_t shard, size_t frame, struct shard_buf *b,
+    struct err *e)
 {
     if (b->valid && b->shard == shard && b->frame == frame &&
         memcmp(b->of.h, s->m.hash.h, sizeof b->of.h) == 0)
@@ -443,7 +455,8 @@ parse_msg(const struct shard_msg *x, const unsigned char *p, struct msg *m,
     seq = st_meta(st, "seq");
     if (!kind || !seq || msg_number(seq, &m->seq) < 0 || m->seq != x->seq ||
         (m->kind = msg_kind_of(kind)) != (enum msg_kind)x->kind)
-        return err_set(e, EX_INPUT, "it is not the message the index "
+        return err_set(e, EX_INPUT,
+            "it is not the message the index "
             "describes");
     m->raw = p;
     m->nraw = (size_t)x->len;
@@ -461,15 +474,15 @@ take_msg(struct shard_set *s, size_t shard, size_t msg, struct shard_buf *b,
 
     m->at = x->raw_at + y->raw;
     if (parse_msg(y, p, m, &b->st, e) < 0)
-        return err_prefix(e, "%s/%s: frame %" PRIu32 " at byte %" PRIu64
-            ": message %zu", s->dir, s->m.file[shard].name, y->frame,
-            x->frame[y->frame].at, msg);
+        return err_prefix(e,
+            "%s/%s: frame %" PRIu32 " at byte %" PRIu64 ": message %zu", s->dir,
+            s->m.file[shard].name, y->frame, x->frame[y->frame].at, msg);
     return 0;
 }
 
 int
-set_msg(struct shard_set *s, size_t shard, size_t msg,
-    struct shard_buf *b, struct msg *m, struct err *e)
+set_msg(struct shard_set *s, size_t shard, size_t msg, struct shard_buf *b,
+    struct msg *m, struct err *e)
 {
     const struct shard_index *x = set_frames(s, shard, e);
     const struct shard_msg *y;
@@ -485,14 +498,14 @@ set_msg(struct shard_set *s, size_t shard, size_t msg,
     pad = msg_pad((size_t)le_get(len8, 8));
     reserve(&b->msg, &b->msg_cap, pad + (size_t)y->len);
     if (copy_raw(s, shard, y->frame, y->raw, (size_t)y->len, b->msg + pad, b,
-        e) < 0)
+            e) < 0)
         return -1;
     return take_msg(s, shard, msg, b, b->msg + pad, m, e);
 }
 
 int
-set_peek(struct shard_set *s, size_t shard, size_t msg,
-    struct shard_buf *b, struct msg *m, struct err *e)
+set_peek(struct shard_set *s, size_t shard, size_t msg, struct shard_buf *b,
+    struct msg *m, struct err *e)
 {
     const struct shard_index *x = set_frames(s, shard, e);
     const struct shard_msg *y = x ? &x->msg[msg] : NULL;
@@ -509,8 +522,8 @@ set_peek(struct shard_set *s, size_t shard, size_t msg,
 /* Message i of the first shard into *m.  Mostly it is small, and the first of
  * a frame of documents, which need not be decoded for it. */
 static int
-read_preamble(struct shard_set *s, size_t i, struct shard_buf *b,
-    struct msg *m, struct err *e)
+read_preamble(struct shard_set *s, size_t i, struct shard_buf *b, struct msg *m,
+    struct err *e)
 {
     const struct shard_index *x = &s->shard[0].x;
     const struct shard_msg *y = &x->msg[i];
@@ -546,8 +559,10 @@ preamble(struct shard_set *s, size_t i, enum msg_kind k, struct shard_buf *b,
     if (!x)
         return NULL;
     if (i >= x->nmsg || x->msg[i].kind != (uint32_t)k) {
-        err_set(e, k == MSG_TEACHER ? EX_OK : EX_INPUT, "%s: there is no %s "
-            "message", s->dir, msg_kind_name(k));
+        err_set(e, k == MSG_TEACHER ? EX_OK : EX_INPUT,
+            "%s: there is no %s "
+            "message",
+            s->dir, msg_kind_name(k));
         return NULL;
     }
     if (read_preamble(s, i, b, m, e) < 0)

@@ -37,28 +37,28 @@
  * count decompressed bytes from the start of this shard.
  */
 struct shard_frame {
-    uint64_t at;            /* offset of the frame in the shard file */
-    uint64_t raw;           /* offset of its content */
-    uint64_t hash;          /* XXH3-64 of the compressed frame */
-    uint32_t csize, dsize;  /* bytes, compressed and not */
-    uint32_t msg, nmsg;     /* messages that begin in this frame */
+    uint64_t at;           /* offset of the frame in the shard file */
+    uint64_t raw;          /* offset of its content */
+    uint64_t hash;         /* XXH3-64 of the compressed frame */
+    uint32_t csize, dsize; /* bytes, compressed and not */
+    uint32_t msg, nmsg;    /* messages that begin in this frame */
 };
 struct shard_msg {
-    uint64_t raw, len;      /* offset and bytes */
+    uint64_t raw, len; /* offset and bytes */
     uint64_t seq;
-    uint64_t tokens;        /* without padding; 0 unless docs or batch */
-    uint64_t first;         /* documents (rows) of this shard before it */
-    uint32_t n;             /* documents of docs, rows of a batch, else 0 */
-    uint32_t frame;         /* where it begins */
-    uint32_t kind;          /* enum msg_kind */
+    uint64_t tokens; /* without padding; 0 unless docs or batch */
+    uint64_t first;  /* documents (rows) of this shard before it */
+    uint32_t n;      /* documents of docs, rows of a batch, else 0 */
+    uint32_t frame;  /* where it begins */
+    uint32_t kind;   /* enum msg_kind */
     uint32_t zero;
 };
-struct shard_doc {          /* docs shards: every document, in order */
-    uint32_t msg;           /* index into msg */
-    uint32_t off, len;      /* tokens in that message */
+struct shard_doc {     /* docs shards: every document, in order */
+    uint32_t msg;      /* index into msg */
+    uint32_t off, len; /* tokens in that message */
     uint16_t source, zero;
 };
-struct shard_part {         /* docs shards: by frame, then by source */
+struct shard_part { /* docs shards: by frame, then by source */
     uint64_t tokens;
     uint32_t frame, ndoc;
     uint16_t source, zero[3];
@@ -69,48 +69,48 @@ struct shard_index {
     const struct shard_doc *doc;
     const struct shard_part *part;
     size_t nframe, nmsg, ndoc, npart;
-    uint64_t bytes, raw;            /* of the shard: file, decompressed */
-    uint64_t raw_at;                /* content of the shards before it */
+    uint64_t bytes, raw; /* of the shard: file, decompressed */
+    uint64_t raw_at;     /* content of the shards before it */
     uint64_t first_seq;
-    struct chain before, file;      /* chain before its first message; XXH3-128
+    struct chain before, file;     /* chain before its first message; XXH3-128
                                      * of the shard file */
-    uint64_t table_at, table_hash;  /* the seek table and its XXH3-64 */
+    uint64_t table_at, table_hash; /* the seek table and its XXH3-64 */
 };
 
 /* The manifest.  Strings and arrays are owned by the struct. */
 struct shard_source {
     char *name;
-    uint64_t docs, tokens;  /* documents (pieces of batches), tokens */
+    uint64_t docs, tokens; /* documents (pieces of batches), tokens */
 };
 struct shard_file {
-    char *name;             /* "00000.shard.zst"; its index "00000.index" */
+    char *name; /* "00000.shard.zst"; its index "00000.index" */
     uint64_t bytes, raw, frames, messages;
-    uint64_t docs, tokens;  /* documents (rows), tokens without padding */
-    struct chain hash;      /* XXH3-128 of the file */
+    uint64_t docs, tokens; /* documents (rows), tokens without padding */
+    struct chain hash;     /* XXH3-128 of the file */
     uint64_t index_bytes;
     struct chain index_hash;
-    int has_frames_hash;    /* directories made before there was one lack it */
-    struct chain frames_hash;   /* of the index without its documents */
+    int has_frames_hash; /* directories made before there was one lack it */
+    struct chain frames_hash; /* of the index without its documents */
 };
 struct manifest {
-    int complete;           /* state: complete, else open */
-    char *content;          /* "docs" or "batch"; "" with no message yet */
-    char *tokenizer;        /* hash, as in the stream message */
+    int complete;    /* state: complete, else open */
+    char *content;   /* "docs" or "batch"; "" with no message yet */
+    char *tokenizer; /* hash, as in the stream message */
     size_t vocab, T;
     enum codec codec;
     int level;
     uint64_t frame_size, shard_size;
-    int teacher;            /* a teacher message is there */
-    uint64_t messages, docs, tokens, raw;   /* sums over the shards */
+    int teacher;                          /* a teacher message is there */
+    uint64_t messages, docs, tokens, raw; /* sums over the shards */
     /* The last committed message (meaningless when nfile is 0). */
     uint64_t seq;
-    struct chain chain;     /* H(seq) */
-    char *cursor;           /* its metadata `cursor`, or NULL */
+    struct chain chain; /* H(seq) */
+    char *cursor;       /* its metadata `cursor`, or NULL */
     struct shard_source *source;
     size_t nsource;
     struct shard_file *file;
     size_t nfile;
-    struct chain hash;      /* of the manifest itself, its last line */
+    struct chain hash; /* of the manifest itself, its last line */
 };
 /* Read and check DIR/manifest.json.  EX_SYS when it cannot be read. */
 int manifest_read(struct manifest *m, const char *dir, struct err *e);
@@ -160,17 +160,17 @@ int shard_open_file(struct shard_set *s, size_t i, struct err *e);
 
 /* Memory for reading; { 0 } is empty; keep one and pass it again. */
 struct shard_buf {
-    unsigned char *raw;     /* the frame decoded last */
+    unsigned char *raw; /* the frame decoded last */
     size_t raw_cap, nraw;
-    unsigned char *msg;     /* one message, its data 64-byte aligned */
+    unsigned char *msg; /* one message, its data 64-byte aligned */
     size_t msg_cap;
     unsigned char *comp;
     size_t comp_cap;
     struct frame_dec *dec;
-    enum codec codec;       /* of dec */
+    enum codec codec; /* of dec */
     struct st st;
-    int valid;              /* raw holds that frame of the directory whose */
-    struct chain of;        /* manifest has this hash */
+    int valid;       /* raw holds that frame of the directory whose */
+    struct chain of; /* manifest has this hash */
     size_t shard, frame;
 };
 void shard_buf_release(struct shard_buf *b);
@@ -179,11 +179,11 @@ int set_frame(struct shard_set *s, size_t shard, size_t frame,
     struct shard_buf *b, struct err *e);
 /* Decode message `msg` of a shard (frames already in b are not decoded
  * again).  *m points into b until the next call with b. */
-int set_msg(struct shard_set *s, size_t shard, size_t msg,
-    struct shard_buf *b, struct msg *m, struct err *e);
+int set_msg(struct shard_set *s, size_t shard, size_t msg, struct shard_buf *b,
+    struct msg *m, struct err *e);
 /* The same without a copy where that goes: m may lie at any address. */
-int set_peek(struct shard_set *s, size_t shard, size_t msg,
-    struct shard_buf *b, struct msg *m, struct err *e);
+int set_peek(struct shard_set *s, size_t shard, size_t msg, struct shard_buf *b,
+    struct msg *m, struct err *e);
 
 /*
  * Writing.  shardw_open makes DIR (or continues an `open` one: see
@@ -198,12 +198,12 @@ int set_peek(struct shard_set *s, size_t shard, size_t msg,
  */
 struct shard_opts {
     enum codec codec;
-    int level;              /* 0: the codec's default */
-    uint64_t shard_size;    /* a file is closed when it has reached this */
-    uint64_t frame_size;    /* content of a frame, unless a message is larger */
-    uint64_t frame_max;     /* a larger message is cut; 0: 1 GiB */
+    int level;           /* 0: the codec's default */
+    uint64_t shard_size; /* a file is closed when it has reached this */
+    uint64_t frame_size; /* content of a frame, unless a message is larger */
+    uint64_t frame_max;  /* a larger message is cut; 0: 1 GiB */
     int force;
-    size_t threads;         /* that compress; 0: one a processor.  The bytes
+    size_t threads; /* that compress; 0: one a processor.  The bytes
                              * written do not depend on them. */
 };
 struct shard_writer;
@@ -216,8 +216,8 @@ struct shard_writer *shardw_open(const char *dir, const struct shard_opts *o,
  * writer that dies leaves the directory as it was.  *r (begun by
  * msg_rules_init) knows then what has to follow.  Of *o threads are used. */
 struct msg_rules;
-struct shard_writer *shardw_append(const char *dir,
-    const struct shard_opts *o, struct msg_rules *r, struct err *e);
+struct shard_writer *shardw_append(const char *dir, const struct shard_opts *o,
+    struct msg_rules *r, struct err *e);
 int shardw_put(struct shard_writer *w, const struct msg *m, struct err *e);
 const struct manifest *shardw_manifest(const struct shard_writer *w);
 /* Write what waits to be compressed with others: full shards are committed.
@@ -239,8 +239,8 @@ void shardw_close(struct shard_writer *w);
 struct shard_make;
 struct shard_make *shardmk_open(const char *dir, const struct shard_opts *o,
     struct err *e);
-struct shard_make *shardmk_append(const char *dir,
-    const struct shard_opts *o, struct err *e);     /* see shardw_append */
+struct shard_make *shardmk_append(const char *dir, const struct shard_opts *o,
+    struct err *e); /* see shardw_append */
 struct st_out *shardmk_begin(struct shard_make *k, enum msg_kind kind);
 struct st_out *shardmk_copy(struct shard_make *k, const struct msg *m,
     int cursor, const struct st_tensor *instead);
@@ -271,17 +271,16 @@ int set_check(const char *dir, int partial,
  * 0, or -1.
  */
 struct shard_loss {
-    size_t frames, lost;        /* found; without their content */
-    uint64_t messages;          /* missing between others */
-    int counted;                /* the manifest was good: the rest is known */
+    size_t frames, lost; /* found; without their content */
+    uint64_t messages;   /* missing between others */
+    int counted;         /* the manifest was good: the rest is known */
     uint64_t docs, tokens;
-    struct shard_source *source;    /* [nsource] what is lost of each */
+    struct shard_source *source; /* [nsource] what is lost of each */
     size_t nsource;
 };
-int set_repair(const char *dir, const char *out,
-    const struct shard_opts *o, const struct stream_info *head,
-    void (*say)(void *ctx, const char *line), void *ctx,
-    struct shard_loss *l, struct err *e);
+int set_repair(const char *dir, const char *out, const struct shard_opts *o,
+    const struct stream_info *head, void (*say)(void *ctx, const char *line),
+    void *ctx, struct shard_loss *l, struct err *e);
 void shard_loss_release(struct shard_loss *l);
 
 #endif

@@ -8,9 +8,9 @@
 struct set_src {
     struct msg_src base;
     struct shard_set *set;
-    struct shard_buf buf;   /* the frame that is given out: */
-    size_t pos, have;       /* bytes of it given out, and all; first 0 */
-    size_t shard, frame;    /* to be read next */
+    struct shard_buf buf; /* the frame that is given out: */
+    size_t pos, have;     /* bytes of it given out, and all; first 0 */
+    size_t shard, frame;  /* to be read next */
 };
 
 /* What is left of the frame, then the next one. */
@@ -59,8 +59,10 @@ src_close(struct msg_src *base)
 }
 
 static const struct msg_backend directory = {
-    .src_bytes = sizeof(struct set_src), .read = src_read,
-    .src_memory = src_memory, .src_close = src_close,
+    .src_bytes = sizeof(struct set_src),
+    .read = src_read,
+    .src_memory = src_memory,
+    .src_close = src_close,
 };
 
 struct msg_in *

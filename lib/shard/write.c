@@ -35,31 +35,31 @@ enum { UNITS = 4 };
 /* What fills a frame: messages, or one message with frames of its own. */
 struct unit {
     struct buf content;
-    struct buf len;         /* size_t, of its messages */
-    int end;                /* the last message is `end` */
-    struct buf comp;        /* its frames, compressed */
-    struct buf seek;        /* struct seek_entry of each */
+    struct buf len;  /* size_t, of its messages */
+    int end;         /* the last message is `end` */
+    struct buf comp; /* its frames, compressed */
+    struct buf seek; /* struct seek_entry of each */
     struct err e;
     int failed;
 };
 
 struct shard_writer {
     char *dir;
-    int lock;               /* descriptor of dir, locked */
+    int lock; /* descriptor of dir, locked */
     struct shard_opts o;
-    struct manifest m;      /* counts of the unfinished shard included */
-    int had_manifest;       /* m was read from the directory */
+    struct manifest m; /* counts of the unfinished shard included */
+    int had_manifest;  /* m was read from the directory */
     struct stream_info info;
     int begun, resuming, has_head, failed;
-    int appending;          /* to a complete directory: nothing that is there
+    int appending;     /* to a complete directory: nothing that is there
                              * is touched before the end */
-    struct pool *pool;      /* NULL: one thread */
+    struct pool *pool; /* NULL: one thread */
     size_t nthread;
     struct frame_enc **enc; /* [nthread] */
     struct unit *unit;      /* [nunit]; those before `full` are full */
     size_t nunit, full, full_bytes;
     /* The shard being written. */
-    size_t number;          /* in its name */
+    size_t number; /* in its name */
     int is_open;
     struct io_out out;
     struct index_make index;
@@ -88,20 +88,26 @@ look(struct shard_writer *w, struct err *e)
     free(path);
     if (w->had_manifest && !w->o.force)
         return manifest_read(&w->m, w->dir, e);
-    if (w->had_manifest) {      /* it may be damaged: it will be replaced */
+    if (w->had_manifest) { /* it may be damaged: it will be replaced */
         if ((ours = manifest_is_ours(w->dir, e)) == 0)
-            return err_set(e, EX_USAGE, "%s: is no shard directory: its "
-                SHARD_MANIFEST " is that of something else", w->dir);
+            return err_set(e, EX_USAGE,
+                "%s: is no shard directory: its " SHARD_MANIFEST
+                " is that of something else",
+                w->dir);
         return ours < 0 ? -1 : 0;
     }
     if (shard_dir_look(w->dir, &foreign, &shards, e) < 0)
         return -1;
     if (foreign > 0)
-        return err_set(e, EX_USAGE, "%s: is a folder of other things, no shard "
-            "directory", w->dir);
+        return err_set(e, EX_USAGE,
+            "%s: is a folder of other things, no shard "
+            "directory",
+            w->dir);
     if (shards > 0 && !w->o.force)
-        return err_set(e, EX_USAGE, "%s: holds shards, but no "
-            SHARD_MANIFEST ": --repair saves them, -f replaces them", w->dir);
+        return err_set(e, EX_USAGE,
+            "%s: holds shards, but no " SHARD_MANIFEST
+            ": --repair saves them, -f replaces them",
+            w->dir);
     return 0;
 }
 
@@ -202,12 +208,15 @@ begin_new(struct shard_writer *w, struct err *e)
     int r = 0;
 
     if (w->had_manifest && !w->o.force && w->m.complete)
-        return err_set(e, EX_USAGE, "%s: holds a complete shard directory; -f "
-            "replaces it", w->dir);
+        return err_set(e, EX_USAGE,
+            "%s: holds a complete shard directory; -f "
+            "replaces it",
+            w->dir);
     if (w->had_manifest && !w->o.force && w->m.nfile)
-        return err_set(e, EX_USAGE, "%s: holds %zu shards of a stream that "
-            "broke off: continue that stream, or replace it with -f", w->dir,
-            w->m.nfile);
+        return err_set(e, EX_USAGE,
+            "%s: holds %zu shards of a stream that "
+            "broke off: continue that stream, or replace it with -f",
+            w->dir, w->m.nfile);
     if (w->had_manifest && !w->o.force)
         keep_recorded(w);
     manifest_release(&w->m);
@@ -232,8 +241,8 @@ begin_new(struct shard_writer *w, struct err *e)
 static size_t
 next_number(const struct manifest *m)
 {
-    return m->nfile ? shard_number(m->file[m->nfile - 1].name, m->codec) + 1 :
-        0;
+    return m->nfile ? shard_number(m->file[m->nfile - 1].name, m->codec) + 1
+                    : 0;
 }
 
 static int
@@ -242,19 +251,27 @@ begin_resumed(struct shard_writer *w, const struct msg *m, struct err *e)
     const struct stream_info *i = &w->info;
 
     if (!w->had_manifest || w->m.nfile == 0)
-        return err_set(e, EX_USAGE, "%s: the stream goes on at message "
-            "%" PRIu64 ", but nothing is stored here", w->dir, i->next_seq);
+        return err_set(e, EX_USAGE,
+            "%s: the stream goes on at message "
+            "%" PRIu64 ", but nothing is stored here",
+            w->dir, i->next_seq);
     if (w->m.complete)
-        return err_set(e, EX_USAGE, "%s: is complete; there is nothing to "
-            "resume", w->dir);
+        return err_set(e, EX_USAGE,
+            "%s: is complete; there is nothing to "
+            "resume",
+            w->dir);
     if (w->m.seq + 1 != i->next_seq || w->m.tokens != i->next_tokens ||
         memcmp(w->m.chain.h, i->chain.h, sizeof i->chain.h) != 0)
-        return err_set(e, EX_INPUT, "%s: the stream goes on at message "
+        return err_set(e, EX_INPUT,
+            "%s: the stream goes on at message "
             "%" PRIu64 " after other content than the %" PRIu64 " messages "
-            "stored here", w->dir, i->next_seq, w->m.seq + 1);
+            "stored here",
+            w->dir, i->next_seq, w->m.seq + 1);
     if (w->m.nsource != i->nsource)
-        return err_set(e, EX_INPUT, "%s: %zu sources are stored, but the "
-            "stream has %zu", w->dir, w->m.nsource, i->nsource);
+        return err_set(e, EX_INPUT,
+            "%s: %zu sources are stored, but the "
+            "stream has %zu",
+            w->dir, w->m.nsource, i->nsource);
     w->resuming = 1;
     w->has_head = w->m.teacher;
     w->number = next_number(&w->m);
@@ -293,8 +310,10 @@ begin(struct shard_writer *w, const struct msg *m, struct err *e)
         return -1;
     w->begun = 1;
     if (w->info.resumed && w->o.force)
-        return err_set(e, EX_USAGE, "%s: a stream that is continued cannot "
-            "replace its own beginning (-f)", w->dir);
+        return err_set(e, EX_USAGE,
+            "%s: a stream that is continued cannot "
+            "replace its own beginning (-f)",
+            w->dir);
     r = w->info.resumed ? begin_resumed(w, m, e) : begin_new(w, e);
     if (r < 0)
         return r;
@@ -310,8 +329,10 @@ open_shard(struct shard_writer *w, uint64_t first_seq, struct err *e)
     int r;
 
     if (w->number == SHARD_LIMIT)
-        return err_set(e, EX_SYS, "%s: more than %u shards; use a larger "
-            "--shard-size", w->dir, SHARD_LIMIT);
+        return err_set(e, EX_SYS,
+            "%s: more than %u shards; use a larger "
+            "--shard-size",
+            w->dir, SHARD_LIMIT);
     shard_name(name, w->number, w->o.codec);
     path = shard_path(w->dir, name);
     r = io_out_begin(&w->out, path, e);
@@ -415,8 +436,11 @@ commit(struct shard_writer *w, int complete, struct err *e)
     if (!w->appending)
         return manifest_write(m, w->dir, e);
     /* All at once; what is replaced goes then. */
-    return complete && (manifest_write(m, w->dir, e) < 0 ||
-        shard_dir_clean(w->dir, m, e) < 0) ? -1 : 0;
+    return complete &&
+            (manifest_write(m, w->dir, e) < 0 ||
+                shard_dir_clean(w->dir, m, e) < 0)
+        ? -1
+        : 0;
 }
 
 /* ---- the books ---- */
@@ -457,20 +481,21 @@ compress(void *ctx, size_t task, size_t worker)
     buf_clear(&u->comp);
     buf_clear(&u->seek);
     u->failed = 0;
-    for (size_t at = 0; at < u->content.n && !u->failed; ) {
+    for (size_t at = 0; at < u->content.n && !u->failed;) {
         const char *p = u->content.p + at;
         const size_t left = u->content.n - at, before = u->comp.n;
-        const size_t n = left > w->o.frame_max ? (size_t)w->o.frame_max :
-            left;
+        const size_t n = left > w->o.frame_max ? (size_t)w->o.frame_max : left;
         struct seek_entry s = { .dsize = (uint32_t)n, .sum = seek_sum(p, n) };
 
         u->failed = frame_encode(w->enc[worker], p, n, &u->comp, &u->e) < 0;
         s.csize = (uint32_t)(u->comp.n - before);
         if (!u->failed && !frame_is_backed(s.csize, n))
-            u->failed = err_set(&u->e, EX_INPUT, "%zu bytes of a message are "
-                "so much alike that they take %" PRIu32 ": more than %d fold "
-                "is not stored, for it would not be read", n, s.csize,
-                FRAME_RATIO) < 0;
+            u->failed = err_set(&u->e, EX_INPUT,
+                            "%zu bytes of a message are "
+                            "so much alike that they take %" PRIu32
+                            ": more than %d fold "
+                            "is not stored, for it would not be read",
+                            n, s.csize, FRAME_RATIO) < 0;
         buf_add(&u->seek, &s, sizeof s);
         at += n;
     }
@@ -519,8 +544,8 @@ write_unit(struct shard_writer *w, struct unit *u, struct err *e)
     for (size_t i = 0; i < u->seek.n / sizeof *s; i++, nmsg = 0) {
         const char *p = u->comp.p + at;
 
-        index_make_frame(&w->index, w->out.n, w->raw, p, s[i].csize,
-            s[i].dsize, (size_t)w->sums.messages, nmsg);
+        index_make_frame(&w->index, w->out.n, w->raw, p, s[i].csize, s[i].dsize,
+            (size_t)w->sums.messages, nmsg);
         buf_add(&w->seek, &s[i], sizeof s[i]);
         w->raw += s[i].dsize;
         w->sums.messages += nmsg;
@@ -580,8 +605,9 @@ close_unit(struct shard_writer *w, struct err *e)
     w->full_bytes += w->unit[w->full].content.n;
     w->full++;
     return w->full == w->nunit || w->full_bytes >= UNIT_BYTES_MAX ||
-        (w->full >= w->nthread && w->full_bytes >= UNIT_BYTES) ?
-        drain(w, e) : 0;
+            (w->full >= w->nthread && w->full_bytes >= UNIT_BYTES)
+        ? drain(w, e)
+        : 0;
 }
 
 /* ---- messages ---- */
@@ -594,7 +620,8 @@ check_head(struct shard_writer *w, const struct msg *m, struct err *e)
         w->has_head = st_find(&m->st, "head") != NULL;
     if (m->kind == MSG_BATCH && !w->has_head &&
         st_find(&m->st, "teacher.final"))
-        return err_set(e, EX_INPUT, "%s: batches hold teacher.final, but there "
+        return err_set(e, EX_INPUT,
+            "%s: batches hold teacher.final, but there "
             "is no teacher message with the head: let the teacher send it",
             w->dir);
     return 0;
@@ -608,7 +635,7 @@ put(struct shard_writer *w, const struct msg *m, struct err *e)
     if (!w->begun && begin(w, m, e) < 0)
         return -1;
     if (w->resuming && m->kind == MSG_STREAM)
-        return 0;           /* begin has compared it */
+        return 0; /* begin has compared it */
     if (w->resuming && m->kind == MSG_TEACHER)
         return shard_dir_same(w->dir, m, e);
     if (check_head(w, m, e) < 0)
@@ -728,7 +755,7 @@ append(struct shard_writer *w, struct shard_set *s, struct msg_rules *r,
     if (k == 0)
         k = last_file(w, s, 0, its, r, e);
     if (k == 0 && (k = shard_dir_clean(w->dir, &w->m, e)) == 0 &&
-            (k = start_threads(w, e)) == 0) {
+        (k = start_threads(w, e)) == 0) {
         w->appending = w->begun = 1;
         w->number = next_number(&w->m);
         keep_recorded(w);
@@ -741,8 +768,8 @@ append(struct shard_writer *w, struct shard_set *s, struct msg_rules *r,
 }
 
 struct shard_writer *
-shardw_append(const char *dir, const struct shard_opts *o,
-    struct msg_rules *r, struct err *e)
+shardw_append(const char *dir, const struct shard_opts *o, struct msg_rules *r,
+    struct err *e)
 {
     struct shard_writer *w = shardw_open(dir, o, e);
     struct shard_set *s = w ? set_open(dir, 0, e) : NULL;

@@ -65,8 +65,8 @@ uni_repair(const char *text, size_t n, struct buf *out)
         n -= good;
         if (n == 0)
             break;
-        utf8_next((const unsigned char *)text,
-            (const unsigned char *)text + n, &k);
+        utf8_next((const unsigned char *)text, (const unsigned char *)text + n,
+            &k);
         if (out)
             buf_adds(out, "\xef\xbf\xbd");
         text += k;

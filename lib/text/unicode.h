@@ -12,14 +12,14 @@
 #include <stdint.h>
 
 enum {
-    U_L = 1,        /* \p{L} of a pattern, Unicode 16 */
-    U_M = 2,        /* \p{M} */
-    U_N = 4,        /* \p{N} */
-    U_S = 8,        /* \s: White_Space */
-    U_DIGIT = 16,   /* the Digits step: \p{N} and 13 newer ones */
-    U_WORD = 32,    /* \w beside a single_word token */
-    U_UP = 64,      /* \p{Lu} or \p{Lt} */
-    U_LOW = 128     /* \p{Ll} */
+    U_L = 1,      /* \p{L} of a pattern, Unicode 16 */
+    U_M = 2,      /* \p{M} */
+    U_N = 4,      /* \p{N} */
+    U_S = 8,      /* \s: White_Space */
+    U_DIGIT = 16, /* the Digits step: \p{N} and 13 newer ones */
+    U_WORD = 32,  /* \w beside a single_word token */
+    U_UP = 64,    /* \p{Lu} or \p{Lt} */
+    U_LOW = 128   /* \p{Ll} */
 };
 
 /* Two stages: block number by code point / 128; block 0 is ASCII, and the

@@ -11,8 +11,14 @@
 #include <string.h>
 
 enum {
-    L0 = 0x1100, V0 = 0x1161, T0 = 0x11a7, S0 = 0xac00,     /* Hangul */
-    LN = 19, VN = 21, TN = 28, SN = LN * VN * TN
+    L0 = 0x1100,
+    V0 = 0x1161,
+    T0 = 0x11a7,
+    S0 = 0xac00, /* Hangul */
+    LN = 19,
+    VN = 21,
+    TN = 28,
+    SN = LN * VN * TN
 };
 
 /* Characters, each with its combining class << 24. */
@@ -166,7 +172,7 @@ static void
 span_compose(struct span *s)
 {
     size_t n = 0, starter = SIZE_MAX;
-    unsigned last = 0;      /* class of what was kept after the starter */
+    unsigned last = 0; /* class of what was kept after the starter */
 
     for (size_t i = 0; i < s->n; i++) {
         const uint32_t m = s->v[i];
@@ -175,7 +181,7 @@ span_compose(struct span *s)
         if (starter != SIZE_MAX && (last < class_in(m) || n == starter + 1))
             c = compose(char_of(s->v[starter]), char_of(m));
         if (c) {
-            s->v[starter] = c;          /* a starter: class 0 */
+            s->v[starter] = c; /* a starter: class 0 */
             continue;
         }
         if (class_in(m) == 0)
@@ -219,8 +225,8 @@ next_flagged(const unsigned char *p, const unsigned char *end,
         uint64_t w;
         uint32_t c;
 
-        if (end - p >= 8 && (memcpy(&w, p, 8),
-            !(w & UINT64_C(0x8080808080808080)))) {
+        if (end - p >= 8 &&
+            (memcpy(&w, p, 8), !(w & UINT64_C(0x8080808080808080)))) {
             p += 8;
             *safe = p - 1;
             continue;

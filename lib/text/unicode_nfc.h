@@ -25,17 +25,17 @@ void nfc_append(const char *text, size_t n, struct buf *out);
 #define NFC_DECOMPS 2060
 #define NFC_PAIRS 940
 
-struct nfc_class {          /* canonical combining class of lo..hi */
+struct nfc_class { /* canonical combining class of lo..hi */
     uint32_t lo, hi;
     uint8_t k;
 };
-struct nfc_decomp {         /* c stands for a, then b unless that is 0 */
+struct nfc_decomp { /* c stands for a, then b unless that is 0 */
     uint32_t c, a, b;
 };
 extern const uint8_t nfc_index[NFC_LIMIT / 64];
 extern const uint64_t nfc_bits[112];
 extern const struct nfc_class nfc_class[NFC_CLASSES];
-extern const struct nfc_decomp nfc_decomp[NFC_DECOMPS];     /* by c */
-extern const uint16_t nfc_pair[NFC_PAIRS];  /* those that compose, by a, b */
+extern const struct nfc_decomp nfc_decomp[NFC_DECOMPS]; /* by c */
+extern const uint16_t nfc_pair[NFC_PAIRS]; /* those that compose, by a, b */
 
 #endif

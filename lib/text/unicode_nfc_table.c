@@ -1,5 +1,6 @@
 /* Made by scripts/oracle/nfc.py with tokenizers 0.23.3; see unicode_nfc.h. */
 #include "text/unicode_nfc.h"
+/* clang-format off */
 
 const uint8_t nfc_index[3072] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 0, 0, 0, 4, 0, 0, 0, 5, 6, 7,

@@ -2,6 +2,7 @@
  * tokenizers 0.23.3 (patterns: Unicode 16); one file because
  * it is a table. */
 #include "text/unicode.h"
+/* clang-format off */
 
 const uint16_t uni_index[7173] = {
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEEP ((size_t)1 << 20)  /* bytes; larger buffers are given back */
-#define SHALLOW 8               /* bytes that tokens may share: a few steps */
-#define STEPS 4                 /* a byte that the search may take */
+#define KEEP ((size_t)1 << 20) /* bytes; larger buffers are given back */
+#define SHALLOW 8              /* bytes that tokens may share: a few steps */
+#define STEPS 4                /* a byte that the search may take */
 
 static int
 by_content(const void *a, const void *b)
@@ -104,7 +104,7 @@ struct search {
     const unsigned char *text, *end;
     size_t work;
     int slow;
-    uint32_t *found;                /* [FIND_BYTES] of the text from `from` */
+    uint32_t *found; /* [FIND_BYTES] of the text from `from` */
     const unsigned char *from, *to;
 };
 
@@ -117,8 +117,8 @@ token_at(struct search *s, const unsigned char *p)
 
     if (!s->slow) {
         a = longest(s->set, p, s->end, &s->work);
-        s->slow = s->set->finder && s->work > FIND_BYTES +
-            STEPS * (size_t)(p - s->text);
+        s->slow = s->set->finder &&
+            s->work > FIND_BYTES + STEPS * (size_t)(p - s->text);
         return a;
     }
     if (!s->from || p >= s->to) {
@@ -231,7 +231,9 @@ encode_level(const struct tokenizer *t, struct tok_scratch *s, int level,
         encode_level(t, s, level + 1, text, end, first, flags, out);
         return;
     }
-    search = (struct search){ .set = set, .text = text, .end = end,
+    search = (struct search){ .set = set,
+        .text = text,
+        .end = end,
         .found = s->found[level] };
     done = p = text;
     while ((p = candidate(set, p, end)) < end) {
@@ -253,9 +255,9 @@ encode_level(const struct tokenizer *t, struct tok_scratch *s, int level,
         if (a->rstrip)
             to = strip_right(to, end);
         if (done < from)
-            encode_level(t, s, level + 1, done, from,
-                done == text ? first : 0, flags, out);
-        if (from < to)              /* else its text was stripped away */
+            encode_level(t, s, level + 1, done, from, done == text ? first : 0,
+                flags, out);
+        if (from < to) /* else its text was stripped away */
             tok_ids_push(out, a->id);
         done = to;
     }

@@ -6,15 +6,14 @@
 #include <stdlib.h>
 
 #define F 255
-const unsigned char cache_masks[CACHE_SMALL + 1][16] = {
-    { 0 }, { F }, { F, F }, { F, F, F }, { F, F, F, F }, { F, F, F, F, F },
-    { F, F, F, F, F, F }, { F, F, F, F, F, F, F }, { F, F, F, F, F, F, F, F },
+const unsigned char cache_masks[CACHE_SMALL + 1][16] = { { 0 }, { F }, { F, F },
+    { F, F, F }, { F, F, F, F }, { F, F, F, F, F }, { F, F, F, F, F, F },
+    { F, F, F, F, F, F, F }, { F, F, F, F, F, F, F, F },
     { F, F, F, F, F, F, F, F, F }, { F, F, F, F, F, F, F, F, F, F },
     { F, F, F, F, F, F, F, F, F, F, F }, { F, F, F, F, F, F, F, F, F, F, F, F },
     { F, F, F, F, F, F, F, F, F, F, F, F, F },
     { F, F, F, F, F, F, F, F, F, F, F, F, F, F },
-    { F, F, F, F, F, F, F, F, F, F, F, F, F, F, F }
-};
+    { F, F, F, F, F, F, F, F, F, F, F, F, F, F, F } };
 #undef F
 
 void
@@ -110,11 +109,11 @@ cache_put(const struct cache_at *at, const uint32_t *id, size_t n)
     struct cache_large *large = at->large;
 
     if (at->small) {
-        if (!large) {               /* else it is there, but not its ids */
+        if (!large) { /* else it is there, but not its ids */
             at->small[1] = at->small[0];
             at->small->key[0] = at->key[0];
-            at->small->key[1] = at->key[1] |
-                (fits ? n : CACHE_ELSEWHERE) << (CACHE_LAST + 4);
+            at->small->key[1] =
+                at->key[1] | (fits ? n : CACHE_ELSEWHERE) << (CACHE_LAST + 4);
             if (fits)
                 put_ids(c, at->small->id, id, n);
         }

@@ -16,14 +16,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CACHE_BYTES 30          /* longer pieces are not kept */
-#define CACHE_SMALL 15          /* longer ones have large slots */
-#define CACHE_IDS 16            /* pieces of more ids are not kept */
-#define CACHE_BITS 17           /* pairs of small slots, at most: 8 MiB */
-#define CACHE_LEAST 10          /* ... and at least */
-#define CACHE_LARGER 2          /* bits less for large slots: 2 MiB */
-#define CACHE_ALL 4             /* the largest caches that all threads have */
-#define CACHE_ELSEWHERE 15      /* ids of a small slot: look at the large */
+#define CACHE_BYTES 30     /* longer pieces are not kept */
+#define CACHE_SMALL 15     /* longer ones have large slots */
+#define CACHE_IDS 16       /* pieces of more ids are not kept */
+#define CACHE_BITS 17      /* pairs of small slots, at most: 8 MiB */
+#define CACHE_LEAST 10     /* ... and at least */
+#define CACHE_LARGER 2     /* bits less for large slots: 2 MiB */
+#define CACHE_ALL 4        /* the largest caches that all threads have */
+#define CACHE_ELSEWHERE 15 /* ids of a small slot: look at the large */
 
 /* Shift to the last byte of a key of 16: length, and << 4 how many ids. */
 #define CACHE_LAST 56
@@ -31,28 +31,28 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "byte order");
 
 struct cache_small {
     uint64_t key[2];
-    uint32_t id[4];             /* or 8 of 16 bits */
+    uint32_t id[4]; /* or 8 of 16 bits */
 };
 
 struct cache_large {
-    unsigned char key[31];      /* 30 bytes, length */
+    unsigned char key[31]; /* 30 bytes, length */
     uint8_t nid;
-    uint32_t id[8];             /* or 16 of 16 bits */
+    uint32_t id[8]; /* or 16 of 16 bits */
 };
 
 struct cache {
-    struct cache_small *small;  /* [2 << bits] */
-    struct cache_large *large;  /* [1 << (bits - CACHE_LARGER)] */
-    int shift, shift_large;     /* of a hash of 64 bits to the slot */
-    int narrow;                 /* ids of 16 bits */
+    struct cache_small *small; /* [2 << bits] */
+    struct cache_large *large; /* [1 << (bits - CACHE_LARGER)] */
+    int shift, shift_large;    /* of a hash of 64 bits to the slot */
+    int narrow;                /* ids of 16 bits */
 };
 
 /* Where a piece that was not found belongs. */
 struct cache_at {
     const struct cache *c;
     uint64_t key[2];
-    struct cache_small *small;  /* NULL: it has none */
-    struct cache_large *large;  /* NULL: not looked at */
+    struct cache_small *small; /* NULL: it has none */
+    struct cache_large *large; /* NULL: not looked at */
     const unsigned char *p;
     size_t n;
 };
@@ -122,8 +122,8 @@ cache_hash_large(const struct cache *c, const unsigned char *p, size_t n)
 /* Where a piece of 1 .. CACHE_BYTES bytes is, and have that fetched.  `room`
  * bytes, at least n, may be read from p, until at is done with. */
 static inline void
-cache_seek(const struct cache *c, const unsigned char *p, size_t n,
-    size_t room, struct cache_at *at)
+cache_seek(const struct cache *c, const unsigned char *p, size_t n, size_t room,
+    struct cache_at *at)
 {
     at->c = c;
     at->p = p;
@@ -176,7 +176,7 @@ cache_find(struct cache_at *at, struct tok_ids *out)
         s++;
         if (s->key[0] != at->key[0] || (s->key[1] & ~count) != at->key[1])
             return 0;
-        s--;                    /* what is used stays longer */
+        s--; /* what is used stays longer */
         swap = s[0];
         s[0] = s[1];
         s[1] = swap;

@@ -10,18 +10,18 @@
 #include <string.h>
 
 struct edge {
-    uint64_t key;               /* node << 8 | byte, + 1; 0: empty */
+    uint64_t key; /* node << 8 | byte, + 1; 0: empty */
     uint32_t to;
 };
 
 /* Node 0 is the root.  Nodes come behind those that they are reached from. */
 struct finder {
     size_t n;
-    uint32_t *fail;             /* [n] */
-    uint32_t *token;            /* [n] number of the longest + 1, 0: none */
-    struct edge *edge;          /* [mask + 1] */
+    uint32_t *fail;    /* [n] */
+    uint32_t *token;   /* [n] number of the longest + 1, 0: none */
+    struct edge *edge; /* [mask + 1] */
     size_t mask;
-    size_t longest;             /* token, bytes */
+    size_t longest; /* token, bytes */
 };
 
 static struct edge *

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ADDED_MAX 4096      /* bytes of an added token */
-#define ADDED_ALL ((size_t)8 << 20)     /* ... of all of them */
+#define ADDED_MAX 4096              /* bytes of an added token */
+#define ADDED_ALL ((size_t)8 << 20) /* ... of all of them */
 
 int
 tok_bad(struct err *e, const char *fmt, ...)
@@ -36,13 +36,14 @@ tok_members(const json_t *j, const char *path, const char *known, struct err *e)
 
     if (!json_is_object(j))
         return tok_bad(e, "%s: is no object", path);
-    json_object_foreach((json_t *)(uintptr_t)j, key, v) {
+    json_object_foreach((json_t *)(uintptr_t)j, key, v)
+    {
         const size_t n = strlen(key);
         const char *at = known;
 
         while ((at = n ? strstr(at, key) : NULL) != NULL &&
             !((at == known || at[-1] == ' ') &&
-            (at[n] == ' ' || at[n] == '\0')))
+                (at[n] == ' ' || at[n] == '\0')))
             at++;
         if (!at)
             return tok_bad(e, "%s.%.60s: is not implemented", path, key);
@@ -78,9 +79,9 @@ tok_off(const json_t *j, const char *path, const char *key, struct err *e)
 {
     const json_t *v = json_object_get(j, key);
 
-    if (!v || json_is_null(v) || (json_is_string(v) &&
-        json_string_length(v) == 0) || (json_is_number(v) &&
-        json_number_value(v) == 0.0) || json_is_false(v))
+    if (!v || json_is_null(v) ||
+        (json_is_string(v) && json_string_length(v) == 0) ||
+        (json_is_number(v) && json_number_value(v) == 0.0) || json_is_false(v))
         return 0;
     return tok_bad(e, "%s%s%s: is not implemented", path, *path ? "." : "",
         key);
@@ -96,9 +97,10 @@ load_sp(struct tokenizer *t, const json_t *j, const struct names *names,
     t->sp->fallback = fallback;
     t->sp->fuse = fuse;
     t->sp->unk = TOK_NONE;
-    if (unk && !json_is_null(unk) && (!json_is_string(unk) ||
-        names_id(names, json_string_value(unk), json_string_length(unk),
-        &t->sp->unk)))
+    if (unk && !json_is_null(unk) &&
+        (!json_is_string(unk) ||
+            names_id(names, json_string_value(unk), json_string_length(unk),
+                &t->sp->unk)))
         return tok_bad(e, "model.unk_token: is not in the vocabulary");
     sp_index(t);
     return 0;
@@ -112,9 +114,12 @@ load_model(struct tokenizer *t, const struct source *src, struct names *names,
     const json_t *type = json_object_get(j, "type");
     int whole = 1, fallback, fuse, r;
 
-    if (tok_members(j, "model", "type dropout unk_token "
-        "continuing_subword_prefix end_of_word_suffix fuse_unk byte_fallback "
-        "ignore_merges vocab merges retort_ties", e))
+    if (tok_members(j, "model",
+            "type dropout unk_token "
+            "continuing_subword_prefix end_of_word_suffix fuse_unk "
+            "byte_fallback "
+            "ignore_merges vocab merges retort_ties",
+            e))
         return -1;
     if (type && strcmp(tok_text_of(j, "type"), "BPE") != 0)
         return tok_bad(e, "model.type: %.60s is not implemented",
@@ -136,10 +141,11 @@ load_model(struct tokenizer *t, const struct source *src, struct names *names,
         return load_sp(t, j, names, fallback, fuse, e);
     for (size_t b = 0; b < 256; b++)
         whole &= t->byte_id[b] != TOK_NONE;
-    if (whole)                      /* nothing is ever unknown */
+    if (whole) /* nothing is ever unknown */
         return 0;
     if (fallback)
-        return tok_bad(e, "model.byte_fallback: is not implemented where "
+        return tok_bad(e,
+            "model.byte_fallback: is not implemented where "
             "ByteLevel is and bytes are missing");
     return tok_off(j, "model", "unk_token", e);
 }
@@ -167,8 +173,10 @@ load_one_added(struct added *a, const json_t *j, size_t i, struct err *e)
     int v[5];
 
     snprintf(path, sizeof path, "added_tokens.%zu", i);
-    if (tok_members(j, path, "id content single_word lstrip rstrip normalized "
-        "special", e))
+    if (tok_members(j, path,
+            "id content single_word lstrip rstrip normalized "
+            "special",
+            e))
         return -1;
     if (!json_is_string(s) || json_string_length(s) > ADDED_MAX)
         return tok_bad(e, "%s.content: is no text of at most %d bytes", path,
@@ -210,7 +218,8 @@ unite_added(struct added *a, size_t n)
     qsort(p, n, sizeof *p, by_text);
     for (size_t i = 0, k; i < n; i = k) {
         for (k = i + 1; k < n && p[k]->n == p[i]->n &&
-            memcmp(p[k]->s, p[i]->s, p[i]->n) == 0; k++)
+             memcmp(p[k]->s, p[i]->s, p[i]->n) == 0;
+             k++)
             ;
         *p[i] = *p[k - 1];
         for (size_t m = i + 1; m < k; m++)
@@ -359,13 +368,17 @@ template_token(const struct tokenizer *t, const json_t *post,
     const json_t *token, const char *path, int64_t *id, struct err *e)
 {
     const char *name = tok_text_of(token, "id");
-    const json_t *ids = json_object_get(json_object_get(json_object_get(post,
-        "special_tokens"), name), "ids");
+    const json_t *ids =
+        json_object_get(json_object_get(json_object_get(post, "special_tokens"),
+                            name),
+            "ids");
     const json_t *v = json_array_get(ids, 0);
 
     if (*id >= 0 || json_array_size(ids) != 1)
-        return tok_bad(e, "%s: more or less than one token around the text is "
-            "not implemented", path);
+        return tok_bad(e,
+            "%s: more or less than one token around the text is "
+            "not implemented",
+            path);
     *id = json_integer_value(v);
     if (!json_is_integer(v) || *id < 0 || (size_t)*id >= t->nid)
         return tok_bad(e, "%s: %.60s is no token", path, name);
@@ -390,7 +403,7 @@ load_template(struct tokenizer *t, const json_t *post, const char *path,
         snprintf(where, sizeof where, "%s.single.%zu", path, i);
         if (token) {
             if (template_token(t, post, token, where,
-                seen ? &t->after : &t->before, e))
+                    seen ? &t->after : &t->before, e))
                 return -1;
         } else if (seen++ || strcmp(tok_text_of(text, "id"), "A") != 0) {
             return tok_bad(e, "%s: is no place of the text", where);
@@ -401,8 +414,7 @@ load_template(struct tokenizer *t, const json_t *post, const char *path,
 
 /* "cls" before and "sep" behind, each ["text", id]. */
 static int
-load_bert(struct tokenizer *t, const json_t *j, const char *path,
-    struct err *e)
+load_bert(struct tokenizer *t, const json_t *j, const char *path, struct err *e)
 {
     static const char *const name[] = { "cls", "sep" };
     int64_t *const to[] = { &t->before, &t->after };
@@ -427,12 +439,13 @@ load_post(struct tokenizer *t, const json_t *j, const char *path, int depth,
     const char *type = tok_text_of(j, "type");
 
     if (!j || json_is_null(j) || strcmp(type, "ByteLevel") == 0)
-        return 0;                   /* ByteLevel only moves offsets */
+        return 0; /* ByteLevel only moves offsets */
     if (strcmp(type, "TemplateProcessing") == 0 && t->before < 0 &&
         t->after < 0)
         return load_template(t, j, path, e);
     if ((strcmp(type, "RobertaProcessing") == 0 ||
-        strcmp(type, "BertProcessing") == 0) && t->before < 0 && t->after < 0)
+            strcmp(type, "BertProcessing") == 0) &&
+        t->before < 0 && t->after < 0)
         return load_bert(t, j, path, e);
     if (strcmp(type, "Sequence") == 0 && depth == 0) {
         const json_t *list = json_object_get(j, "processors");
@@ -448,8 +461,8 @@ load_post(struct tokenizer *t, const json_t *j, const char *path, int depth,
         return 0;
     }
     return tok_bad(e, "%s.type: %.60s is not implemented%s", path,
-        *type ? type : "none at all", t->before >= 0 || t->after >= 0 ?
-        " behind another" : "");
+        *type ? type : "none at all",
+        t->before >= 0 || t->after >= 0 ? " behind another" : "");
 }
 
 /*
@@ -469,10 +482,11 @@ mistral_regex(struct tokenizer *t, const json_t *config, struct err *e)
     if (json_is_null(fix))
         fix = NULL;
     if (fix && !json_is_boolean(fix))
-        return tok_bad(e, "tokenizer_config.json: fix_mistral_regex: is "
+        return tok_bad(e,
+            "tokenizer_config.json: fix_mistral_regex: is "
             "neither true nor false");
-    if (t->sp || t->split != SPLIT_CL100K || vocab_id_of(t, "10", 2) !=
-        TOK_NONE)
+    if (t->sp || t->split != SPLIT_CL100K ||
+        vocab_id_of(t, "10", 2) != TOK_NONE)
         return 0;
     for (int i = 0; i < 2; i++) {
         const int64_t id = tok_id(t, name[i], strlen(name[i]));
@@ -483,7 +497,8 @@ mistral_regex(struct tokenizer *t, const json_t *config, struct err *e)
     if (json_is_true(fix))
         t->split = SPLIT_TEKKEN;
     else if (!fix)
-        t->warning = "pre_tokenizer: the vocabulary is Mistral's Tekken, but "
+        t->warning =
+            "pre_tokenizer: the vocabulary is Mistral's Tekken, but "
             "the pattern is Llama 3's, as older versions of transformers "
             "wrote it: words and numbers are cut unlike in training "
             "(\"fix_mistral_regex\": true in the tokenizer_config.json takes "
@@ -499,9 +514,12 @@ load_rest(struct tokenizer *t, const struct source *src,
     const json_t *const j = src->j;
 
     return load_added(t, json_object_get(j, "added_tokens"), names, e) ||
-        load_post(t, json_object_get(j, "post_processor"), "post_processor",
-        0, e) || decoder_load(t, json_object_get(j, "decoder"), e) ||
-        mistral_regex(t, src->config, e) ? -1 : 0;
+            load_post(t, json_object_get(j, "post_processor"), "post_processor",
+                0, e) ||
+            decoder_load(t, json_object_get(j, "decoder"), e) ||
+            mistral_regex(t, src->config, e)
+        ? -1
+        : 0;
 }
 
 int
@@ -515,10 +533,11 @@ tok_load(struct tokenizer *t, const struct source *src, struct err *e)
     t->before = t->after = t->bos = t->eos = -1;
     if (!json_is_object(j) || !json_is_object(json_object_get(j, "model")))
         return tok_bad(e, "model: is missing; this is no tokenizer.json");
-    if (tok_members(j, "tokenizer", "version truncation padding added_tokens "
-        "normalizer pre_tokenizer post_processor decoder model", e) ||
-        tok_off(j, "", "truncation", e) ||
-        tok_off(j, "", "padding", e) ||
+    if (tok_members(j, "tokenizer",
+            "version truncation padding added_tokens "
+            "normalizer pre_tokenizer post_processor decoder model",
+            e) ||
+        tok_off(j, "", "truncation", e) || tok_off(j, "", "padding", e) ||
         norm_load(t, json_object_get(j, "normalizer"), "normalizer", 0, e) ||
         norm_check(t, e) || pre_load(t, json_object_get(j, "pre_tokenizer"), e))
         return -1;

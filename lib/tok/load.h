@@ -11,8 +11,8 @@
 enum { PART_VOCAB, PART_MERGES, PARTS };
 struct source {
     const json_t *j;
-    struct js_part part[PARTS];     /* n = 0: it is in j */
-    const json_t *config;           /* NULL: there is none */
+    struct js_part part[PARTS]; /* n = 0: it is in j */
+    const json_t *config;       /* NULL: there is none */
 };
 
 /* Fill *t (zeroed) from a tokenizer.json.  -1 and *e, or TOK_UNPLAIN, when the
@@ -33,16 +33,15 @@ int tok_members(const json_t *j, const char *path, const char *known,
 /* The text j[key], or "". */
 const char *tok_text_of(const json_t *j, const char *key);
 /* The boolean j[key], or `otherwise` where it is not given; -1 and *e. */
-int tok_flag(const json_t *j, const char *path, const char *key,
-    int otherwise, struct err *e);
-/* Where `key` of j stands, it must be null (or "", false or 0). */
-int tok_off(const json_t *j, const char *path, const char *key,
+int tok_flag(const json_t *j, const char *path, const char *key, int otherwise,
     struct err *e);
+/* Where `key` of j stands, it must be null (or "", false or 0). */
+int tok_off(const json_t *j, const char *path, const char *key, struct err *e);
 
 /* Normalizer, pre-tokenizer, which says what symbols are, and, when all ids
  * are known, the decoder. */
-int norm_load(struct tokenizer *t, const json_t *j, const char *path,
-    int depth, struct err *e);
+int norm_load(struct tokenizer *t, const json_t *j, const char *path, int depth,
+    struct err *e);
 /* May its steps make a text much longer?  Then -1 and *e. */
 int norm_check(const struct tokenizer *t, struct err *e);
 int pre_load(struct tokenizer *t, const json_t *j, struct err *e);
@@ -50,13 +49,13 @@ int decoder_load(struct tokenizer *t, const json_t *j, struct err *e);
 
 /* The vocabulary as the file has it, with an index of the texts. */
 struct name {
-    const char *s;              /* of the file or its tree: no NUL behind it */
-    uint32_t n, id;             /* UINT32_MAX: what is no id */
+    const char *s;  /* of the file or its tree: no NUL behind it */
+    uint32_t n, id; /* UINT32_MAX: what is no id */
 };
 struct names {
-    struct name *v;             /* [n] in the order of the file */
+    struct name *v; /* [n] in the order of the file */
     size_t n;
-    uint64_t *slot;             /* hash, its upper half | number + 1; 0: none */
+    uint64_t *slot; /* hash, its upper half | number + 1; 0: none */
     size_t mask;
     struct js_in in;
 };
@@ -76,19 +75,19 @@ names_fetch(const struct names *k, uint64_t hash, int step)
     if (step < 0)
         __builtin_prefetch(slot);
     else if (*slot)
-        __builtin_prefetch(step == 0 ? (const char *)&k->v[(uint32_t)*slot -
-            1] : k->v[(uint32_t)*slot - 1].s);
+        __builtin_prefetch(step == 0 ? (const char *)&k->v[(uint32_t)*slot - 1]
+                                     : k->v[(uint32_t)*slot - 1].s);
 }
 /* Id of a text of the vocabulary: 0, or -1. */
 int names_id(const struct names *k, const char *s, size_t n, uint32_t *id);
 
 /* The merges, one by one. */
 struct merges {
-    const json_t *list;         /* NULL: they are text */
-    size_t i, n;                /* number of the next, of all */
+    const json_t *list; /* NULL: they are text */
+    size_t i, n;        /* number of the next, of all */
     struct js_in in;
 };
-struct parts {                  /* of a merge */
+struct parts { /* of a merge */
     const char *x, *y;
     size_t nx, ny;
 };

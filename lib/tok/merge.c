@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEEP ((size_t)1 << 16)  /* symbols; larger memory is given back */
+#define KEEP ((size_t)1 << 16) /* symbols; larger memory is given back */
 
 static void
 scratch_reserve(struct tok_scratch *s, size_t n)
@@ -95,8 +95,7 @@ merge_heap(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
     for (uint32_t i = 0; i < end; i++) {
         prev[i] = i - 1;
         next[i] = i + 1;
-        rank[i] = i + 1 < end ? pair_find(t, id[i], id[i + 1]).rank :
-            TOK_NONE;
+        rank[i] = i + 1 < end ? pair_find(t, id[i], id[i + 1]).rank : TOK_NONE;
         if (rank[i] != TOK_NONE)
             heap[nheap++] = (uint64_t)rank[i] << 32 | i;
     }
@@ -111,7 +110,7 @@ merge_heap(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
             continue;
         k = next[i];
         id[i] = pair_find(t, id[i], id[k]).id;
-        rank[k] = TOK_NONE;                 /* symbol k is no more */
+        rank[k] = TOK_NONE; /* symbol k is no more */
         next[i] = next[k];
         rank[i] = TOK_NONE;
         if (next[i] < end) {

@@ -81,8 +81,8 @@ int
 names_load(struct names *k, const struct source *src)
 {
     const struct js_part *const part = &src->part[PART_VOCAB];
-    const json_t *vocab = json_object_get(json_object_get(src->j, "model"),
-        "vocab");
+    const json_t *vocab =
+        json_object_get(json_object_get(src->j, "model"), "vocab");
     const size_t most = part->n ? part->count : json_object_size(vocab);
     const char *key;
     json_t *v;
@@ -96,9 +96,10 @@ names_load(struct names *k, const struct source *src)
         return names_text(k, most) ? TOK_UNPLAIN : names_index(k);
     }
     json_object_foreach((json_t *)(uintptr_t)vocab, key, v)
-        name_add(k, key, strlen(key), json_is_integer(v) &&
-            json_integer_value(v) >= 0 ? (uint64_t)json_integer_value(v) :
-            UINT64_MAX);
+        name_add(k, key, strlen(key),
+            json_is_integer(v) && json_integer_value(v) >= 0
+                ? (uint64_t)json_integer_value(v)
+                : UINT64_MAX);
     return names_index(k);
 }
 
@@ -131,8 +132,8 @@ int
 merges_begin(struct merges *m, const struct source *src, struct err *e)
 {
     const struct js_part *const part = &src->part[PART_MERGES];
-    const json_t *list = json_object_get(json_object_get(src->j, "model"),
-        "merges");
+    const json_t *list =
+        json_object_get(json_object_get(src->j, "model"), "merges");
 
     memset(m, 0, sizeof *m);
     if (part->n) {
@@ -175,8 +176,9 @@ of_tree(const json_t *v, size_t i, struct parts *p, struct err *e)
     const json_t *a = json_array_get(v, 0), *b = json_array_get(v, 1);
 
     if (json_is_string(v))
-        return two_words(json_string_value(v), json_string_length(v), p) ?
-            tok_bad(e, "model.merges.%zu: is not two words", i) : 1;
+        return two_words(json_string_value(v), json_string_length(v), p)
+            ? tok_bad(e, "model.merges.%zu: is not two words", i)
+            : 1;
     if (json_array_size(v) != 2 || !json_is_string(a) || !json_is_string(b))
         return tok_bad(e, "model.merges.%zu: is not two texts", i);
     p->x = json_string_value(a);
@@ -196,8 +198,7 @@ merges_next(struct merges *m, struct parts *p, struct err *e)
     if (m->list) {
         const size_t i = m->i;
 
-        return i < m->n ? of_tree(json_array_get(m->list, m->i++), i, p, e) :
-            0;
+        return i < m->n ? of_tree(json_array_get(m->list, m->i++), i, p, e) : 0;
     }
     if (m->i == 0 && !js_in_mark(in, '['))
         return TOK_UNPLAIN;
@@ -207,7 +208,8 @@ merges_next(struct merges *m, struct parts *p, struct err *e)
         return TOK_UNPLAIN;
     if (js_in_mark(in, '['))
         return js_in_text(in, &p->x, &p->nx) || !js_in_mark(in, ',') ||
-            js_in_text(in, &p->y, &p->ny) || !js_in_mark(in, ']') ?
-            TOK_UNPLAIN : 1;
+                js_in_text(in, &p->y, &p->ny) || !js_in_mark(in, ']')
+            ? TOK_UNPLAIN
+            : 1;
     return js_in_text(in, &s, &n) || two_words(s, n, p) ? TOK_UNPLAIN : 1;
 }

@@ -9,16 +9,16 @@
 
 /* Append p[n] with `to` for each `from`. */
 static void
-replace(const char *p, size_t n, const char *from, size_t nfrom,
-    const char *to, size_t nto, struct buf *out)
+replace(const char *p, size_t n, const char *from, size_t nfrom, const char *to,
+    size_t nto, struct buf *out)
 {
     const char *const end = p + n;
 
     while (p < end) {
         const char *q = memchr(p, from[0], (size_t)(end - p));
 
-        while (q && nfrom > 1 && ((size_t)(end - q) < nfrom ||
-            memcmp(q, from, nfrom) != 0)) {
+        while (q && nfrom > 1 &&
+            ((size_t)(end - q) < nfrom || memcmp(q, from, nfrom) != 0)) {
             q++;
             q = q < end ? memchr(q, from[0], (size_t)(end - q)) : NULL;
         }
@@ -32,8 +32,8 @@ replace(const char *p, size_t n, const char *from, size_t nfrom,
 }
 
 void
-norm_run(const struct tokenizer *t, struct buf b[2],
-    const unsigned char **p, size_t *n)
+norm_run(const struct tokenizer *t, struct buf b[2], const unsigned char **p,
+    size_t *n)
 {
     for (size_t i = 0; i < t->nnorm; i++) {
         const struct norm_op *o = &t->norm_op[i];
@@ -66,11 +66,12 @@ pre_gap(const struct tokenizer *t, struct tok_scratch *s,
 {
     const size_t k = strlen(t->gap);
     struct buf *b = &s->pre;
-    int put = t->prefix == PREFIX_ALWAYS ||
-        (t->prefix == PREFIX_FIRST && first);
+    int put =
+        t->prefix == PREFIX_ALWAYS || (t->prefix == PREFIX_FIRST && first);
 
-    if (put && ((n >= k && memcmp(p, t->gap, k) == 0) ||
-        (t->put_gap && n > 0 && *p == ' ')))
+    if (put &&
+        ((n >= k && memcmp(p, t->gap, k) == 0) ||
+            (t->put_gap && n > 0 && *p == ' ')))
         put = 0;
     if (put || t->put_gap) {
         buf_clear(b);

@@ -9,18 +9,18 @@
 #include <stdint.h>
 #include <string.h>
 
-#define TOK_NONE UINT32_MAX             /* no id, no rank */
+#define TOK_NONE UINT32_MAX /* no id, no rank */
 
 /* The pre-tokenizers that are known, each with a scanner of its own. */
 enum split {
-    SPLIT_NONE,         /* a gap is one piece */
-    SPLIT_GPT2,         /* the pattern of ByteLevel(use_regex) */
-    SPLIT_GPT2_DIGITS,  /* Digits(individual), then that on what is between */
-    SPLIT_CL100K,       /* Llama 3: numbers in pieces of at most 3 */
-    SPLIT_CL100K_1,     /* Qwen 2: of 1 */
-    SPLIT_TEKKEN,       /* Mistral: words by case, numbers of 1 */
-    SPLIT_O200K,        /* GPT-4o, Llama 4: by case, with 's; of 3 */
-    SPLIT_QWEN35        /* Qwen 3.5: as Qwen 2, marks count as letters */
+    SPLIT_NONE,        /* a gap is one piece */
+    SPLIT_GPT2,        /* the pattern of ByteLevel(use_regex) */
+    SPLIT_GPT2_DIGITS, /* Digits(individual), then that on what is between */
+    SPLIT_CL100K,      /* Llama 3: numbers in pieces of at most 3 */
+    SPLIT_CL100K_1,    /* Qwen 2: of 1 */
+    SPLIT_TEKKEN,      /* Mistral: words by case, numbers of 1 */
+    SPLIT_O200K,       /* GPT-4o, Llama 4: by case, with 's; of 3 */
+    SPLIT_QWEN35       /* Qwen 3.5: as Qwen 2, marks count as letters */
 };
 
 /* Are words cut by case? */
@@ -36,8 +36,8 @@ split_by_case(enum split split)
 struct scan {
     enum split split;
     const unsigned char *base;
-    size_t n;               /* bytes that are classified, whole characters */
-    int last;               /* the text ends there */
+    size_t n; /* bytes that are classified, whole characters */
+    int last; /* the text ends there */
     uint64_t set[SCAN_SETS][SCAN_BYTES / 64 + 2];
 };
 struct tok_code;
@@ -55,8 +55,8 @@ struct merge {
     uint32_t rank, id;
 };
 struct pair_slot {
-    uint64_t key;       /* left << 32 | right */
-    struct merge m;     /* rank TOK_NONE: empty slot */
+    uint64_t key;   /* left << 32 | right */
+    struct merge m; /* rank TOK_NONE: empty slot */
 };
 
 /*
@@ -78,7 +78,7 @@ struct lines {
 /* An added token; flags are those of the JSON.  s is what is looked for:
  * the name, normalized where the token is. */
 struct added {
-    const char *s, *name;       /* of n and nname bytes, each malloc'd */
+    const char *s, *name; /* of n and nname bytes, each malloc'd */
     size_t n, nname;
     uint32_t id;
     uint8_t single_word, lstrip, rstrip, normalized, special;
@@ -90,9 +90,9 @@ struct added_set {
     struct added *a;
     size_t n;
     size_t start[257];
-    int only;           /* the one first byte, or -1 */
+    int only; /* the one first byte, or -1 */
     int all_special;
-    struct finder *finder;  /* NULL: never needed */
+    struct finder *finder; /* NULL: never needed */
 };
 
 /* find.c: a set's tokens in a text in linear time.  token[i] becomes
@@ -108,7 +108,7 @@ void finder_read(const struct finder *f, const unsigned char *p, size_t n,
 enum norm_kind { NORM_NFC, NORM_PREPEND, NORM_REPLACE };
 struct norm_op {
     enum norm_kind kind;
-    char *from, *to;    /* malloc'd, or NULL; nfrom > 0 for NORM_REPLACE */
+    char *from, *to; /* malloc'd, or NULL; nfrom > 0 for NORM_REPLACE */
     size_t nfrom, nto;
 };
 
@@ -118,64 +118,64 @@ enum prefix { PREFIX_NONE, PREFIX_FIRST, PREFIX_ALWAYS };
 
 /* How a stretch is cut where symbols are characters. */
 enum sp_split {
-    SP_WHOLE,           /* not at all */
-    SP_MARK,            /* before each U+2581 */
-    SP_SPACE            /* behind each space */
+    SP_WHOLE, /* not at all */
+    SP_MARK,  /* before each U+2581 */
+    SP_SPACE  /* behind each space */
 };
 
 /* Symbols that are characters, as SentencePiece has them: sp.c. */
 struct sp {
-    uint32_t *page[0x1100];     /* of 256 characters: id | SP_NO_CUT */
-    uint32_t byte[256];         /* id of <0xNN>, or TOK_NONE */
-    uint32_t unk;               /* TOK_NONE: what is unknown vanishes */
+    uint32_t *page[0x1100]; /* of 256 characters: id | SP_NO_CUT */
+    uint32_t byte[256];     /* id of <0xNN>, or TOK_NONE */
+    uint32_t unk;           /* TOK_NONE: what is unknown vanishes */
     int fallback, fuse;
     enum sp_split split;
-    int spaces;                 /* of text that is not normalized: each is a
+    int spaces; /* of text that is not normalized: each is a
                                  * U+2581, and the steps do no more than that
                                  * and to put one before it: */
     enum prefix lead;
-    int lead_once;              /* ... unless it begins with one */
-    int cut;                    /* words can be merged one by one */
-    int free_unknown;           /* no merge holds what is not known */
+    int lead_once;    /* ... unless it begins with one */
+    int cut;          /* words can be merged one by one */
+    int free_unknown; /* no merge holds what is not known */
 };
 
 struct tok_text {
-    size_t off;         /* in the pool */
+    size_t off; /* in the pool */
     uint32_t n;
-    uint8_t known;      /* a token has this id */
+    uint8_t known; /* a token has this id */
     uint8_t added, special;
 };
 
 struct tokenizer {
-    size_t nid;                 /* 1 + largest id */
-    struct tok_text *text;      /* [nid] texts of the vocabulary, as bytes */
-    struct tok_text *shown;     /* [nid] what they decode to; may be text */
+    size_t nid;             /* 1 + largest id */
+    struct tok_text *text;  /* [nid] texts of the vocabulary, as bytes */
+    struct tok_text *shown; /* [nid] what they decode to; may be text */
     struct buf pool;
-    uint32_t *slot;             /* hash of bytes to id; mask + 1 slots */
-    uint8_t *slot_tag;          /* [slot_mask + 1] of the hash, 0: empty */
+    uint32_t *slot;    /* hash of bytes to id; mask + 1 slots */
+    uint8_t *slot_tag; /* [slot_mask + 1] of the hash, 0: empty */
     size_t slot_mask;
-    uint32_t byte_id[256];      /* TOK_NONE: the byte vanishes */
-    struct merge *byte_pair;    /* [256*256] merges of two bytes */
-    struct pair_slot *pair;     /* all merges; pair_mask + 1 slots */
-    uint64_t *pair_bits;        /* [pair_words] two bits for each of them */
+    uint32_t byte_id[256];   /* TOK_NONE: the byte vanishes */
+    struct merge *byte_pair; /* [256*256] merges of two bytes */
+    struct pair_slot *pair;  /* all merges; pair_mask + 1 slots */
+    uint64_t *pair_bits;     /* [pair_words] two bits for each of them */
     size_t pair_mask, pair_words, nmerge;
-    struct lines lines;         /* the same for merging side by side */
+    struct lines lines; /* the same for merging side by side */
     int ignore_merges;
-    struct norm_op *norm_op;    /* [nnorm] */
+    struct norm_op *norm_op; /* [nnorm] */
     size_t nnorm;
     enum prefix prefix;
-    char gap[8];                /* stands for a space, and is the prefix */
-    int put_gap;                /* the pre-tokenizer replaces spaces by it */
-    enum split split;           /* where sp is NULL */
-    struct sp *sp;              /* NULL: symbols are bytes */
-    size_t strip;               /* of decoded text: spaces to take away */
-    int strip_marks;            /* first token: without its U+2581 */
-    const struct tok_code *code;    /* of this processor */
-    struct added_set raw, norm; /* not normalized, normalized */
-    int64_t before, after;      /* of the post-processor */
-    int64_t bos, eos;           /* of configuration files */
+    char gap[8];                 /* stands for a space, and is the prefix */
+    int put_gap;                 /* the pre-tokenizer replaces spaces by it */
+    enum split split;            /* where sp is NULL */
+    struct sp *sp;               /* NULL: symbols are bytes */
+    size_t strip;                /* of decoded text: spaces to take away */
+    int strip_marks;             /* first token: without its U+2581 */
+    const struct tok_code *code; /* of this processor */
+    struct added_set raw, norm;  /* not normalized, normalized */
+    int64_t before, after;       /* of the post-processor */
+    int64_t bos, eos;            /* of configuration files */
     char hash[33];
-    const char *warning;        /* of tok_warning */
+    const char *warning; /* of tok_warning */
 };
 
 /* Memory of one thread. */
@@ -184,15 +184,15 @@ struct tok_scratch {
     struct scan scan;
     const struct tok_code *code;
     struct queue *queue;
-    uint32_t *id;                       /* [id_cap], see bpe_symbols */
+    uint32_t *id; /* [id_cap], see bpe_symbols */
     size_t id_cap;
-    uint32_t *rank, *prev, *next;       /* [cap] of a long piece */
-    uint64_t *heap;             /* [3*cap] */
+    uint32_t *rank, *prev, *next; /* [cap] of a long piece */
+    uint64_t *heap;               /* [3*cap] */
     size_t cap;
-    struct window *window;              /* of window.c, or NULL */
-    struct tok_ids joined;              /* of a piece */
-    struct buf norm[2], pre;    /* a stretch after the steps */
-    uint32_t found[2][FIND_BYTES];      /* of finder_read, each set's */
+    struct window *window;         /* of window.c, or NULL */
+    struct tok_ids joined;         /* of a piece */
+    struct buf norm[2], pre;       /* a stretch after the steps */
+    uint32_t found[2][FIND_BYTES]; /* of finder_read, each set's */
 };
 
 /* Most pairs that are looked up do not merge.  pair_bits, a Bloom filter whose
@@ -247,8 +247,8 @@ pair_find(const struct tokenizer *t, uint32_t a, uint32_t b)
 {
     const uint64_t key = pair_key(a, b), h = pair_hash(key);
 
-    return pair_maybe(t, h) ? pair_at(t, key, h) :
-        (struct merge){ TOK_NONE, TOK_NONE };
+    return pair_maybe(t, h) ? pair_at(t, key, h)
+                            : (struct merge){ TOK_NONE, TOK_NONE };
 }
 
 /* Id of bytes in the vocabulary, or TOK_NONE; hash: vocab_hash of them. */
@@ -277,8 +277,8 @@ struct symbols {
     size_t (*next)(const struct tokenizer *t, struct symbols *x, uint32_t *id,
         size_t room);
     const unsigned char *p, *end;
-    unsigned char *byte;                /* [room] */
-    int waits, lead;                    /* sp.c */
+    unsigned char *byte; /* [room] */
+    int waits, lead;     /* sp.c */
 };
 /* Merge the symbols of x and append the ids, in linear time and constant memory
  * for all but contrived vocabularies.  bytes: next fills x->byte, which is set

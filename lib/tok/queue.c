@@ -44,8 +44,7 @@ uint32_t
 queue_other(const struct tokenizer *t, struct job *j, uint32_t i)
 {
     const uint32_t after = j->alive & (UINT32_MAX - 1) << i;
-    const struct merge m = pair_find(t, j->id[i],
-        j->id[__builtin_ctz(after)]);
+    const struct merge m = pair_find(t, j->id[i], j->id[__builtin_ctz(after)]);
 
     j->to[i] = m.id;
     return m.rank == TOK_NONE ? TOK_NONE : m.rank << 5 | i;
@@ -64,8 +63,9 @@ bits_of(size_t n)
 static void
 line_put(const struct lines *l, const struct pair_slot *p)
 {
-    uint64_t want, *line = (uint64_t *)(uintptr_t)line_of(l,
-        (uint32_t)(p->key >> 32), (uint32_t)p->key, &want);
+    uint64_t want,
+        *line = (uint64_t *)(uintptr_t)line_of(l, (uint32_t)(p->key >> 32),
+            (uint32_t)p->key, &want);
 
     for (int i = 0; i < LINE_PAIRS; i++)
         if (line[i] == 0) {
@@ -81,8 +81,8 @@ lines_index(struct tokenizer *t)
     unsigned bits = 1;
 
     l->id_bits = bits_of(t->nid);
-    while (bits < 2 * l->id_bits - 1 &&
-        (size_t)LINE_PAIRS / 2 << bits < t->nmerge)
+    while (
+        bits < 2 * l->id_bits - 1 && (size_t)LINE_PAIRS / 2 << bits < t->nmerge)
         bits++;
     l->tag_bits = 2 * l->id_bits - bits;
     l->shift = l->id_bits + bits_of(t->nmerge);
@@ -284,8 +284,8 @@ take_whole(const struct tokenizer *t, struct queue *q)
 /* The ids of job i, or of the piece whose first window it is; sets *last to
  * the last job of that. */
 static uint32_t *
-ids_of(const struct tokenizer *t, struct tok_scratch *s, size_t i,
-    size_t *last, uint32_t *to)
+ids_of(const struct tokenizer *t, struct tok_scratch *s, size_t i, size_t *last,
+    uint32_t *to)
 {
     const struct job *const j = &s->queue->job[i];
     uint32_t *const begin = to;

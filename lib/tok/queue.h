@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #define QUEUE_JOBS 32
-#define QUEUE_SYMBOLS 32        /* of a piece, at most 32 */
-#define QUEUE_RANKS (UINT32_MAX >> 5)   /* merges whose keys fit */
+#define QUEUE_SYMBOLS 32              /* of a piece, at most 32 */
+#define QUEUE_RANKS (UINT32_MAX >> 5) /* merges whose keys fit */
 _Static_assert(CACHE_BYTES + 1 <= QUEUE_SYMBOLS, "symbols of a piece");
 
 /*
@@ -26,19 +26,19 @@ _Static_assert(CACHE_BYTES + 1 <= QUEUE_SYMBOLS, "symbols of a piece");
  */
 struct job {
     uint32_t key[QUEUE_SYMBOLS], to[QUEUE_SYMBOLS], id[QUEUE_SYMBOLS];
-    uint32_t n;                 /* symbols that there were */
-    uint32_t alive;             /* bit i: symbol i is left, in id[i] */
-    int begun;                  /* all keys are known, but those: */
-    uint32_t at[2];             /* pairs that are looked up begin here */
-    uint64_t want[2];           /* ... and are this in that line */
+    uint32_t n;       /* symbols that there were */
+    uint32_t alive;   /* bit i: symbol i is left, in id[i] */
+    int begun;        /* all keys are known, but those: */
+    uint32_t at[2];   /* pairs that are looked up begin here */
+    uint64_t want[2]; /* ... and are this in that line */
     const uint64_t *line[2];
-    uint64_t hash;              /* of a piece that may be a token */
-    size_t hole, room;          /* of the ids: it begins here, is so long */
+    uint64_t hash;     /* of a piece that may be a token */
+    size_t hole, room; /* of the ids: it begins here, is so long */
     struct cache_at place;
     /* Of windows of a piece or a text (window.c): */
-    size_t windows;             /* the first of so many, of the piece *place */
-    size_t from;                /* symbols before it */
-    size_t between;             /* 1 + number of the one before the next */
+    size_t windows; /* the first of so many, of the piece *place */
+    size_t from;    /* symbols before it */
+    size_t between; /* 1 + number of the one before the next */
 };
 
 struct queue {
@@ -54,8 +54,9 @@ static inline const uint64_t *
 line_of(const struct lines *l, uint32_t a, uint32_t b, uint64_t *want)
 {
     /* one to one */
-    const uint64_t h = ((uint64_t)a << l->id_bits | (a ^ b)) *
-        UINT64_C(0x9e3779b97f4a7c15) & l->mask;
+    const uint64_t h =
+        ((uint64_t)a << l->id_bits | (a ^ b)) * UINT64_C(0x9e3779b97f4a7c15) &
+        l->mask;
 
     *want = UINT64_C(1) << 63 | (h & l->tag_mask) << l->shift;
     return l->v + LINE_PAIRS * (h >> l->tag_bits);

@@ -5,7 +5,7 @@
  * UINT64_MAX where it is not there).
  */
 
-#define ACTIVE 12               /* pieces that are merged side by side */
+#define ACTIVE 12 /* pieces that are merged side by side */
 
 /* Look pair `which` up in its line, which was prefetched: returns the key of
  * the merge and sets to[]. */
@@ -21,8 +21,7 @@ found(const struct tokenizer *t, struct job *j, int which)
         (j->want[which] < LINE_NONE))
         return queue_other(t, j, i);
     j->to[i] = (uint32_t)(x & l->id_mask);
-    return ((uint32_t)(x >> l->id_bits) << 5 | i) |
-        -(uint32_t)(x >= LINE_NONE);
+    return ((uint32_t)(x >> l->id_bits) << 5 | i) | -(uint32_t)(x >= LINE_NONE);
 }
 
 /* Look up all pairs of a new piece, whose lines were prefetched. */

@@ -138,8 +138,9 @@ static void
 place_cases(struct scan *s, size_t words)
 {
     for (size_t w = 0; w < words; w++)
-        for (uint64_t x = s->set[SCAN_L][w] & ~(s->set[SCAN_U][w] |
-            s->set[SCAN_V][w] | s->set[SCAN_F][w]); x; x &= x - 1) {
+        for (uint64_t x = s->set[SCAN_L][w] &
+                 ~(s->set[SCAN_U][w] | s->set[SCAN_V][w] | s->set[SCAN_F][w]);
+             x; x &= x - 1) {
             const size_t i = 64 * w + (size_t)__builtin_ctzll(x);
             const unsigned char *const p = s->base + i;
 
@@ -201,7 +202,7 @@ scan_begin(struct scan *s, const struct tok_code *code, enum split split,
     s->last = n <= SCAN_BYTES;
     if (!s->last) {
         n = SCAN_BYTES;
-        for (size_t back = 0; back < 4; back++)     /* whole characters */
+        for (size_t back = 0; back < 4; back++) /* whole characters */
             if ((p[n - back] & 0xc0) != 0x80) {
                 n -= back;
                 break;
@@ -209,7 +210,7 @@ scan_begin(struct scan *s, const struct tok_code *code, enum split split,
     }
     s->n = n;
     words = (n + 63) / 64;
-    whole = (size_t)(end - p - 1) / 64;             /* with a byte behind */
+    whole = (size_t)(end - p - 1) / 64; /* with a byte behind */
     if (whole > words)
         whole = words;
     code->blocks(s, 0, whole, p, &carry);
@@ -230,8 +231,8 @@ scan_begin(struct scan *s, const struct tok_code *code, enum split split,
         for (int k = 0; k < SCAN_SETS; k++)
             s->set[k][words - 1] &= UINT64_MAX >> (64 - n % 64);
     for (size_t w = 0; w < words; w++)
-        s->set[SCAN_O][w] = ~(s->set[SCAN_L][w] | s->set[SCAN_N][w] |
-            s->set[SCAN_S][w]);
+        s->set[SCAN_O][w] =
+            ~(s->set[SCAN_L][w] | s->set[SCAN_N][w] | s->set[SCAN_S][w]);
     if (n % 64)
         s->set[SCAN_O][words - 1] &= UINT64_MAX >> (64 - n % 64);
     for (size_t w = 0; by_case && w < words; w++)
@@ -357,7 +358,7 @@ tekken_end(const struct scan *s, size_t i)
     size_t q = r;
 
     if (v < r && (q = first_in(s->set[SCAN_U], v, r)) < r)
-        return q;                   /* whatever follows the run */
+        return q; /* whatever follows the run */
     if (open_end(s, r))
         return 0;
     if (v < r)
@@ -369,8 +370,8 @@ tekken_end(const struct scan *s, size_t i)
 
 /* The word of piece i whose letters begin at j; o200k: with a contraction. */
 static inline size_t
-tekken_word(const struct scan *s, size_t i, size_t j,
-    const unsigned char *end, int o200k)
+tekken_word(const struct scan *s, size_t i, size_t j, const unsigned char *end,
+    int o200k)
 {
     size_t r = tekken_end(s, j);
 
@@ -390,7 +391,7 @@ tekken(const struct scan *s, size_t i, const unsigned char *end, int o200k)
 
     if (bit(s->set[SCAN_L], i))
         return tekken_word(s, i, i, end, o200k);
-    if (bit(s->set[SCAN_T], i))             /* a mark */
+    if (bit(s->set[SCAN_T], i)) /* a mark */
         return split_piece(s->split, p, end);
     j = *p < 0x80 ? i + 1 : run_end(s->set[SCAN_F], i + 1);
     if (open_end(s, j))
@@ -402,8 +403,8 @@ tekken(const struct scan *s, size_t i, const unsigned char *end, int o200k)
     if (bit(s->set[SCAN_S], i) && (*p != ' ' || !bit(s->set[SCAN_O], j)))
         return space_lines(s, i);
     r = run_end(s->set[SCAN_O], j);
-    while (r < s->n && (s->base[r] == '\r' || s->base[r] == '\n' ||
-        s->base[r] == '/'))
+    while (r < s->n &&
+        (s->base[r] == '\r' || s->base[r] == '\n' || s->base[r] == '/'))
         r++;
     return open_end(s, r) ? 0 : r - i;
 }
@@ -412,16 +413,11 @@ size_t
 scan_other(const struct scan *s, size_t i, const unsigned char *end)
 {
     switch (s->split) {
-    case SPLIT_CL100K:
-        return cl100k(s, i, end, 3);
+    case SPLIT_CL100K: return cl100k(s, i, end, 3);
     case SPLIT_CL100K_1:
-    case SPLIT_QWEN35:
-        return cl100k(s, i, end, 1);
-    case SPLIT_TEKKEN:
-        return tekken(s, i, end, 0);
-    case SPLIT_O200K:
-        return tekken(s, i, end, 1);
-    default:
-        return split_piece(s->split, s->base + i, end);
+    case SPLIT_QWEN35: return cl100k(s, i, end, 1);
+    case SPLIT_TEKKEN: return tekken(s, i, end, 0);
+    case SPLIT_O200K: return tekken(s, i, end, 1);
+    default: return split_piece(s->split, s->base + i, end);
     }
 }

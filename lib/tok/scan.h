@@ -14,18 +14,18 @@
 
 /* Bit i of a set is byte i of the stretch; behind its end all are zero. */
 enum {
-    SCAN_L,         /* letters; of SPLIT_QWEN35 marks too */
-    SCAN_N,         /* numbers: U_DIGIT for SPLIT_GPT2_DIGITS, else U_N */
-    SCAN_O,         /* others */
-    SCAN_S,         /* white space */
-    SCAN_F,         /* bytes of a character behind its first */
-    SCAN_X,         /* characters that scan_code has left over */
-    SCAN_P,         /* the space U+0020 */
-    SCAN_Q,         /* the apostrophe U+0027 */
-    SCAN_U,         /* upper and title case: of ASCII, unless split_by_case */
-    SCAN_V,         /* lower case: the same */
-    SCAN_T,         /* letters and marks, where split_by_case */
-    SCAN_B          /* where pieces begin, of the GPT-2 pattern */
+    SCAN_L, /* letters; of SPLIT_QWEN35 marks too */
+    SCAN_N, /* numbers: U_DIGIT for SPLIT_GPT2_DIGITS, else U_N */
+    SCAN_O, /* others */
+    SCAN_S, /* white space */
+    SCAN_F, /* bytes of a character behind its first */
+    SCAN_X, /* characters that scan_code has left over */
+    SCAN_P, /* the space U+0020 */
+    SCAN_Q, /* the apostrophe U+0027 */
+    SCAN_U, /* upper and title case: of ASCII, unless split_by_case */
+    SCAN_V, /* lower case: the same */
+    SCAN_T, /* letters and marks, where split_by_case */
+    SCAN_B  /* where pieces begin, of the GPT-2 pattern */
 };
 
 /* Where a piece may go on behind the stretch, the next one begins here behind
@@ -51,8 +51,8 @@ struct tok_code {
  * processor has no such code. */
 const struct tok_code *scan_choose(const char *name, struct err *e);
 
-void scan_avx2(struct scan *s, size_t at, size_t blocks,
-    const unsigned char *p, uint64_t *carry);
+void scan_avx2(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
+    uint64_t *carry);
 void scan_avx512(struct scan *s, size_t at, size_t blocks,
     const unsigned char *p, uint64_t *carry);
 

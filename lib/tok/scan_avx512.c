@@ -19,7 +19,8 @@ static inline uint64_t
 vec_le(vec v, int from, int most)
 {
     return _mm512_cmple_epu8_mask(_mm512_sub_epi8(v,
-        _mm512_set1_epi8((char)from)), _mm512_set1_epi8((char)most));
+                                      _mm512_set1_epi8((char)from)),
+        _mm512_set1_epi8((char)most));
 }
 
 static inline uint64_t

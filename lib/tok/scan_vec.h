@@ -56,8 +56,8 @@ wrong(const unsigned char *p)
 
     if (!(vec_le(v, 0x80, 0x7f) | vec_le(c, 0x80, 0x7f)))
         return 0;
-    bad = vec_le(v, 0x80, 0x3f) ^ (vec_le(a, 0xc0, 0x3f) |
-        vec_le(b, 0xe0, 0x1f) | vec_le(c, 0xf0, 0x0f));
+    bad = vec_le(v, 0x80, 0x3f) ^
+        (vec_le(a, 0xc0, 0x3f) | vec_le(b, 0xe0, 0x1f) | vec_le(c, 0xf0, 0x0f));
     bad |= vec_le(v, 0xc0, 1) | vec_le(v, 0xf5, 0x0a);
     bad |= vec_eq(a, 0xe0) & vec_le(v, 0x80, 0x1f);
     bad |= vec_eq(a, 0xed) & vec_le(v, 0xa0, 0x1f);
@@ -74,7 +74,7 @@ VALID_NAME(const unsigned char *p, size_t n)
         return 0;
     while (n - i >= 64 && wrong(p + i) == 0)
         i += 64;
-    while (i > 0 && (p[i - 1] & 0xc0) == 0x80)  /* the last may be half */
+    while (i > 0 && (p[i - 1] & 0xc0) == 0x80) /* the last may be half */
         i--;
     return i > 0 ? i - 1 : 0;
 }

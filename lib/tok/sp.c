@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARK 0x2581             /* stands for a space */
+#define MARK 0x2581 /* stands for a space */
 #define MARK_BYTES "\xe2\x96\x81"
-#define NO_CUT (UINT32_C(1) << 31)  /* x: a token holds x and MARK */
+#define NO_CUT (UINT32_C(1) << 31) /* x: a token holds x and MARK */
 
 static inline uint32_t
 entry(const struct sp *sp, uint32_t c)
@@ -79,7 +79,9 @@ static void
 merge_text(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int lead, struct tok_ids *out)
 {
-    struct symbols x = { .next = sp_symbols, .p = p, .end = p + n,
+    struct symbols x = { .next = sp_symbols,
+        .p = p,
+        .end = p + n,
         .lead = lead };
 
     if (n <= CACHE_BYTES) {
@@ -141,12 +143,13 @@ batch_put(const struct tokenizer *t, struct tok_scratch *s, struct batch *b,
         } else if (cache_find(at, out)) {
             continue;
         } else if (queue_takes(t)) {
-            struct symbols x = { .next = sp_symbols, .p = at->p,
+            struct symbols x = { .next = sp_symbols,
+                .p = at->p,
                 .end = at->p + at->n };
             uint32_t id[CACHE_BYTES + SYMBOLS_ROOM];
 
-            queue_symbols(t, s, at, id, sp_symbols(t, &x, id,
-                at->n + SYMBOLS_ROOM), out);
+            queue_symbols(t, s, at, id,
+                sp_symbols(t, &x, id, at->n + SYMBOLS_ROOM), out);
         } else {
             merge_text(t, s, at->p, at->n, 0, out);
             cache_put(at, out->v + before, out->n - before);
@@ -182,8 +185,8 @@ is_border(const struct sp *sp, uint32_t c)
 {
     const uint32_t e = entry(sp, c);
 
-    return sp->split == SP_MARK || (e == TOK_NONE ? sp->free_unknown :
-        !(e & NO_CUT));
+    return sp->split == SP_MARK ||
+        (e == TOK_NONE ? sp->free_unknown : !(e & NO_CUT));
 }
 
 /* The same of the character that ends at q. */
@@ -207,8 +210,8 @@ word_end(const struct sp *sp, const unsigned char *p, const unsigned char *end)
     if (sp->split != SP_MARK && !sp->cut)
         return end;
     for (; (q = mark_near(q, end)) < end; q++) {
-        if (*q == ' ' ? !sp->spaces :
-            end - q < 3 || q[1] != 0x96 || q[2] != 0x81)
+        if (*q == ' ' ? !sp->spaces
+                      : end - q < 3 || q[1] != 0x96 || q[2] != 0x81)
             continue;
         if (cut_before(sp, p, q))
             return q;
@@ -239,8 +242,8 @@ word_lead(const struct tokenizer *t, struct tok_scratch *s,
 }
 
 void
-sp_gap(const struct tokenizer *t, struct tok_scratch *s,
-    const unsigned char *p, size_t n, int lead, struct tok_ids *out)
+sp_gap(const struct tokenizer *t, struct tok_scratch *s, const unsigned char *p,
+    size_t n, int lead, struct tok_ids *out)
 {
     const unsigned char *const end = p + n, *to = end, *q;
     struct batch b;
@@ -272,11 +275,10 @@ sp_text(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int first, struct tok_ids *out)
 {
     const struct sp *const sp = t->sp;
-    int lead = sp->lead == PREFIX_ALWAYS ||
-        (sp->lead == PREFIX_FIRST && first);
+    int lead = sp->lead == PREFIX_ALWAYS || (sp->lead == PREFIX_FIRST && first);
 
-    if (sp->lead_once && (*p == ' ' ||
-        (n >= 3 && memcmp(p, MARK_BYTES, 3) == 0)))
+    if (sp->lead_once &&
+        (*p == ' ' || (n >= 3 && memcmp(p, MARK_BYTES, 3) == 0)))
         lead = 0;
     sp_gap(t, s, p, n, lead, out);
 }

@@ -69,12 +69,13 @@ split_contraction(const unsigned char *p, const unsigned char *end)
     if (end - p < 2)
         return 0;
     switch (p[1]) {
-    case 's': case 't': case 'm': case 'd':
-        return 2;
-    case 'r': case 'v':
-        return end - p > 2 && p[2] == 'e' ? 3 : 0;
-    case 'l':
-        return end - p > 2 && p[2] == 'l' ? 3 : 0;
+    case 's':
+    case 't':
+    case 'm':
+    case 'd': return 2;
+    case 'r':
+    case 'v': return end - p > 2 && p[2] == 'e' ? 3 : 0;
+    case 'l': return end - p > 2 && p[2] == 'l' ? 3 : 0;
     }
     return 0;
 }
@@ -87,12 +88,13 @@ split_contraction_i(const unsigned char *p, const unsigned char *end)
     if (n < 2)
         return 0;
     switch (p[1] | 0x20) {
-    case 's': case 't': case 'm': case 'd':
-        return p[1] < 0x80 ? 2 : 0;
-    case 'r': case 'v':
-        return n > 2 && (p[2] | 0x20) == 'e' ? 3 : 0;
-    case 'l':
-        return n > 2 && (p[2] | 0x20) == 'l' ? 3 : 0;
+    case 's':
+    case 't':
+    case 'm':
+    case 'd': return p[1] < 0x80 ? 2 : 0;
+    case 'r':
+    case 'v': return n > 2 && (p[2] | 0x20) == 'e' ? 3 : 0;
+    case 'l': return n > 2 && (p[2] | 0x20) == 'l' ? 3 : 0;
     }
     return n > 2 && p[1] == 0xc5 && p[2] == 0xbf ? 3 : 0;
 }
@@ -213,7 +215,7 @@ tekken_word(const unsigned char *p, const unsigned char *end)
         if (!(c & (U_L | U_M)) || (c & U_LOW))
             break;
         if (!(c & U_UP))
-            both = q + k;               /* W+ may begin and end here */
+            both = q + k; /* W+ may begin and end here */
     }
     if (q < end && (c & U_LOW)) {
         for (; q < end; q += k) {
@@ -230,8 +232,8 @@ tekken_word(const unsigned char *p, const unsigned char *end)
 static inline size_t
 contracted(const unsigned char *p, const unsigned char *end, size_t n)
 {
-    return p + n < end && p[n] == '\'' ?
-        n + split_contraction_i(p + n, end) : n;
+    return p + n < end && p[n] == '\'' ? n + split_contraction_i(p + n, end)
+                                       : n;
 }
 
 /* o200k: with contractions, and numbers of 3. */
@@ -272,22 +274,14 @@ size_t
 split_piece(enum split kind, const unsigned char *p, const unsigned char *end)
 {
     switch (kind) {
-    case SPLIT_GPT2:
-        return piece_gpt2(p, end, 0);
-    case SPLIT_GPT2_DIGITS:
-        return piece_gpt2(p, end, U_DIGIT);
-    case SPLIT_CL100K:
-        return piece_cl100k(p, end, 3, U_L);
-    case SPLIT_CL100K_1:
-        return piece_cl100k(p, end, 1, U_L);
-    case SPLIT_QWEN35:
-        return piece_cl100k(p, end, 1, U_L | U_M);
-    case SPLIT_TEKKEN:
-        return piece_tekken(p, end, 0);
-    case SPLIT_O200K:
-        return piece_tekken(p, end, 1);
-    case SPLIT_NONE:
-        break;
+    case SPLIT_GPT2: return piece_gpt2(p, end, 0);
+    case SPLIT_GPT2_DIGITS: return piece_gpt2(p, end, U_DIGIT);
+    case SPLIT_CL100K: return piece_cl100k(p, end, 3, U_L);
+    case SPLIT_CL100K_1: return piece_cl100k(p, end, 1, U_L);
+    case SPLIT_QWEN35: return piece_cl100k(p, end, 1, U_L | U_M);
+    case SPLIT_TEKKEN: return piece_tekken(p, end, 0);
+    case SPLIT_O200K: return piece_tekken(p, end, 1);
+    case SPLIT_NONE: break;
     }
     return (size_t)(end - p);
 }

@@ -10,20 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NORM_MAX 8          /* steps of a normalizer */
-#define NORM_GROWTH 8       /* times its length: the longest a text becomes */
-#define PREPEND_MAX 64      /* bytes */
+#define NORM_MAX 8     /* steps of a normalizer */
+#define NORM_GROWTH 8  /* times its length: the longest a text becomes */
+#define PREPEND_MAX 64 /* bytes */
 #define MARK "\xe2\x96\x81"
 
 static const struct {
     const char *regex;
     enum split split;
-} known[] = {
-    { RX_GPT2, SPLIT_GPT2 }, { RX_LLAMA3, SPLIT_CL100K },
+} known[] = { { RX_GPT2, SPLIT_GPT2 }, { RX_LLAMA3, SPLIT_CL100K },
     { RX_CL100K, SPLIT_CL100K }, { RX_QWEN2, SPLIT_CL100K_1 },
     { RX_QWEN35, SPLIT_QWEN35 }, { RX_TEKKEN, SPLIT_TEKKEN },
-    { RX_O200K, SPLIT_O200K }
-};
+    { RX_O200K, SPLIT_O200K } };
 
 /* The normalizer. */
 
@@ -77,8 +75,10 @@ norm_load(struct tokenizer *t, const json_t *j, const char *path, int depth,
         if (tok_members(j, path, "type pattern content", e))
             return -1;
         if (json_string_length(from) == 0 || !json_is_string(to))
-            return tok_bad(e, "%s.pattern: only a text (\"String\") is "
-                "implemented", path);
+            return tok_bad(e,
+                "%s.pattern: only a text (\"String\") is "
+                "implemented",
+                path);
         op.kind = NORM_REPLACE;
         op.from = copy_text(from, &op.nfrom);
         op.to = copy_text(to, &op.nto);
@@ -103,12 +103,12 @@ share_bytes(const struct norm_op *a, const struct norm_op *b)
 int
 norm_check(const struct tokenizer *t, struct err *e)
 {
-    double growth = 1.0;        /* of all steps so far, at most */
+    double growth = 1.0; /* of all steps so far, at most */
 
     for (size_t i = 0; i < t->nnorm; i++) {
         const struct norm_op *o = &t->norm_op[i];
         double own = 1.0;
-        int again = 0;          /* it may grow what has grown */
+        int again = 0; /* it may grow what has grown */
 
         if (o->kind == NORM_PREPEND && o->nto > PREPEND_MAX)
             return tok_bad(e, "normalizer: prepends more than %d bytes",
@@ -125,8 +125,10 @@ norm_check(const struct tokenizer *t, struct err *e)
         growth = again ? growth * own : own > growth ? own : growth;
     }
     if (growth > NORM_GROWTH)
-        return tok_bad(e, "normalizer: may make a text more than %d times as "
-            "long, which is the limit", NORM_GROWTH);
+        return tok_bad(e,
+            "normalizer: may make a text more than %d times as "
+            "long, which is the limit",
+            NORM_GROWTH);
     return 0;
 }
 
@@ -136,8 +138,7 @@ static int
 byte_level(const json_t *j, const char *path, int *prefix, int *regex,
     struct err *e)
 {
-    if (tok_members(j, path, "type add_prefix_space trim_offsets use_regex",
-        e))
+    if (tok_members(j, path, "type add_prefix_space trim_offsets use_regex", e))
         return -1;
     *prefix = tok_flag(j, path, "add_prefix_space", 1, e);
     *regex = tok_flag(j, path, "use_regex", 1, e);
@@ -145,8 +146,7 @@ byte_level(const json_t *j, const char *path, int *prefix, int *regex,
 }
 
 static int
-split_load(const json_t *j, const char *path, enum split *split,
-    struct err *e)
+split_load(const json_t *j, const char *path, enum split *split, struct err *e)
 {
     const char *regex;
 
@@ -162,15 +162,16 @@ split_load(const json_t *j, const char *path, enum split *split,
             *split = known[i].split;
             return 0;
         }
-    return tok_bad(e, "%s.pattern: is none of the patterns that are "
+    return tok_bad(e,
+        "%s.pattern: is none of the patterns that are "
         "implemented (GPT-2, cl100k and Llama 3, Qwen 2 and 3.5, Tekken, "
-        "o200k)", path);
+        "o200k)",
+        path);
 }
 
 /* Digits or Split before ByteLevel. */
 static int
-first_step(const json_t *j, const char *path, enum split *split,
-    struct err *e)
+first_step(const json_t *j, const char *path, enum split *split, struct err *e)
 {
     const char *type = tok_text_of(j, "type");
 
@@ -201,30 +202,37 @@ sequence_load(struct tokenizer *t, const json_t *j, struct err *e)
     if (tok_members(j, "pre_tokenizer", "type pretokenizers", e))
         return -1;
     if (json_array_size(list) != 2)
-        return tok_bad(e, "pre_tokenizer.pretokenizers: is no list of two "
+        return tok_bad(e,
+            "pre_tokenizer.pretokenizers: is no list of two "
             "steps");
     last = json_array_get(list, 1);
     if (first_step(json_array_get(list, 0), "pre_tokenizer.pretokenizers.0",
-        &t->split, e))
+            &t->split, e))
         return -1;
     if (strcmp(tok_text_of(last, "type"), "ByteLevel") != 0)
         return tok_bad(e, "%s.type: only ByteLevel is implemented", path);
     if (byte_level(last, path, &prefix, &regex, e))
         return -1;
     if (prefix)
-        return tok_bad(e, "%s.add_prefix_space: true is not implemented "
-            "behind another step", path);
+        return tok_bad(e,
+            "%s.add_prefix_space: true is not implemented "
+            "behind another step",
+            path);
     if (regex != (t->split == SPLIT_GPT2_DIGITS))
-        return tok_bad(e, "%s.use_regex: %s is not implemented behind that "
-            "step", path, regex ? "true" : "false");
+        return tok_bad(e,
+            "%s.use_regex: %s is not implemented behind that "
+            "step",
+            path, regex ? "true" : "false");
     return 0;
 }
 
 static int
 metaspace_load(struct tokenizer *t, const json_t *j, struct err *e)
 {
-    static const struct { const char *name; enum prefix prefix; } scheme[] = {
-        { "never", PREFIX_NONE }, { "first", PREFIX_FIRST },
+    static const struct {
+        const char *name;
+        enum prefix prefix;
+    } scheme[] = { { "never", PREFIX_NONE }, { "first", PREFIX_FIRST },
         { "always", PREFIX_ALWAYS } };
     const char *mark = tok_text_of(j, "replacement");
     const json_t *s = json_object_get(j, "prepend_scheme");
@@ -232,23 +240,30 @@ metaspace_load(struct tokenizer *t, const json_t *j, struct err *e)
     const int split = tok_flag(j, "pre_tokenizer", "split", 1, e);
     size_t i = 0;
 
-    if (old < 0 || split < 0 || tok_members(j, "pre_tokenizer", "type "
-        "replacement add_prefix_space prepend_scheme split str_rep", e))
+    if (old < 0 || split < 0 ||
+        tok_members(j, "pre_tokenizer",
+            "type "
+            "replacement add_prefix_space prepend_scheme split str_rep",
+            e))
         return -1;
     if (strcmp(mark, MARK) != 0)
-        return tok_bad(e, "pre_tokenizer.replacement: only U+2581 is "
+        return tok_bad(e,
+            "pre_tokenizer.replacement: only U+2581 is "
             "implemented");
     t->prefix = old ? PREFIX_ALWAYS : PREFIX_NONE;
     if (s) {
-        for (; i < 3 && strcmp(tok_text_of(j, "prepend_scheme"),
-            scheme[i].name) != 0; i++)
+        for (; i < 3 &&
+             strcmp(tok_text_of(j, "prepend_scheme"), scheme[i].name) != 0;
+             i++)
             ;
         if (i == 3)
-            return tok_bad(e, "pre_tokenizer.prepend_scheme: is none of "
+            return tok_bad(e,
+                "pre_tokenizer.prepend_scheme: is none of "
                 "first, always, never");
         if (json_object_get(j, "add_prefix_space") &&
             !old != (scheme[i].prefix == PREFIX_NONE))
-            return tok_bad(e, "pre_tokenizer.add_prefix_space: is at odds "
+            return tok_bad(e,
+                "pre_tokenizer.add_prefix_space: is at odds "
                 "with prepend_scheme");
         t->prefix = scheme[i].prefix;
     }
@@ -285,13 +300,16 @@ pre_load(struct tokenizer *t, const json_t *j, struct err *e)
         const json_t *p = json_object_get(j, "pattern");
 
         if (tok_members(j, "pre_tokenizer", "type pattern behavior invert",
-            e) || tok_off(j, "pre_tokenizer", "invert", e))
+                e) ||
+            tok_off(j, "pre_tokenizer", "invert", e))
             return -1;
         if (strcmp(tok_text_of(p, "String"), " ") != 0)
-            return tok_bad(e, "pre_tokenizer.pattern: only the text \" \" is "
+            return tok_bad(e,
+                "pre_tokenizer.pattern: only the text \" \" is "
                 "implemented without ByteLevel");
         if (strcmp(tok_text_of(j, "behavior"), "MergedWithPrevious") != 0)
-            return tok_bad(e, "pre_tokenizer.behavior: only "
+            return tok_bad(e,
+                "pre_tokenizer.behavior: only "
                 "MergedWithPrevious is implemented without ByteLevel");
         t->sp->split = SP_SPACE;
         return 0;
@@ -303,8 +321,8 @@ pre_load(struct tokenizer *t, const json_t *j, struct err *e)
 /* The decoder. */
 
 struct decoder {
-    const char *from, *to;      /* Replace, or NULL */
-    int bytes, fuse;            /* ByteFallback and Fuse seen */
+    const char *from, *to; /* Replace, or NULL */
+    int bytes, fuse;       /* ByteFallback and Fuse seen */
     size_t strip;
 };
 
@@ -319,8 +337,10 @@ decoder_step(struct decoder *d, const json_t *j, const char *path,
         d->from = tok_text_of(json_object_get(j, "pattern"), "String");
         d->to = tok_text_of(j, "content");
         if (*d->from == '\0')
-            return tok_bad(e, "%s.pattern: only a text (\"String\") is "
-                "implemented", path);
+            return tok_bad(e,
+                "%s.pattern: only a text (\"String\") is "
+                "implemented",
+                path);
         return tok_members(j, path, "type pattern content", e);
     }
     if (strcmp(type, "ByteFallback") == 0 && !d->bytes && !d->fuse) {
@@ -367,7 +387,7 @@ show(struct tokenizer *t, const struct decoder *d, size_t id, const char *p,
     int byte;
 
     buf_clear(b);
-    for (; n > 0 && nfrom > 0; ) {
+    for (; n > 0 && nfrom > 0;) {
         if (n >= nfrom && memcmp(p, d->from, nfrom) == 0) {
             buf_adds(b, d->to);
             p += nfrom;
@@ -416,18 +436,23 @@ decoder_load(struct tokenizer *t, const json_t *j, struct err *e)
     if (strcmp(type, "ByteLevel") == 0 && !t->sp)
         return 0;
     if (!t->sp)
-        return tok_bad(e, "decoder.type: only ByteLevel is implemented with "
+        return tok_bad(e,
+            "decoder.type: only ByteLevel is implemented with "
             "such a pre-tokenizer");
     if (strcmp(type, "Metaspace") == 0) {
         scheme = tok_text_of(j, "prepend_scheme");
-        if (tok_members(j, "decoder", "type replacement add_prefix_space "
-            "prepend_scheme split str_rep", e))
+        if (tok_members(j, "decoder",
+                "type replacement add_prefix_space "
+                "prepend_scheme split str_rep",
+                e))
             return -1;
         if (strcmp(tok_text_of(j, "replacement"), MARK) != 0)
-            return tok_bad(e, "decoder.replacement: only U+2581 is "
+            return tok_bad(e,
+                "decoder.replacement: only U+2581 is "
                 "implemented");
-        t->strip_marks = *scheme ? strcmp(scheme, "never") != 0 :
-            !json_is_false(json_object_get(j, "add_prefix_space"));
+        t->strip_marks = *scheme
+            ? strcmp(scheme, "never") != 0
+            : !json_is_false(json_object_get(j, "add_prefix_space"));
         d.from = MARK;
         d.to = " ";
     } else if (strcmp(type, "Sequence") == 0) {
@@ -439,8 +464,10 @@ decoder_load(struct tokenizer *t, const json_t *j, struct err *e)
                 return -1;
         }
     } else {
-        return tok_bad(e, "decoder.type: %.60s is not implemented with such "
-            "a pre-tokenizer", *type ? type : "none at all");
+        return tok_bad(e,
+            "decoder.type: %.60s is not implemented with such "
+            "a pre-tokenizer",
+            *type ? type : "none at all");
     }
     t->strip = d.strip;
     show_all(t, &d);

@@ -23,9 +23,9 @@ struct word {
 };
 
 struct words {
-    struct word *v;     /* [n] by rank */
+    struct word *v; /* [n] by rank */
     size_t n;
-    uint32_t *slot;     /* rank + 1; 0: empty */
+    uint32_t *slot; /* rank + 1; 0: empty */
     size_t mask;
 };
 
@@ -41,7 +41,7 @@ static unsigned char *
 base64(const char *s, size_t *n)
 {
     static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-        "abcdefghijklmnopqrstuvwxyz0123456789+/";
+                                "abcdefghijklmnopqrstuvwxyz0123456789+/";
     unsigned char *out = xmalloc(strlen(s) + 1);
     unsigned bits = 0, have = 0;
 
@@ -100,8 +100,10 @@ words_load(struct words *w, const json_t *vocab, size_t n, struct err *e)
         v->p = base64(s, &v->n);
         w->n = i + 1;
         if (!v->p || v->n == 0 || (i < 256 && (v->n != 1 || v->p[0] != i)))
-            return tok_bad(e, "vocab.%zu.token_bytes: is not what is expected "
-                "there", i);
+            return tok_bad(e,
+                "vocab.%zu.token_bytes: is not what is expected "
+                "there",
+                i);
         at = place(w, v->p, v->n);
         if (w->slot[at])
             return tok_bad(e, "vocab.%zu.token_bytes: are those of %u too", i,
@@ -182,11 +184,14 @@ vocab_json(const struct words *w, const json_t *specials, struct err *e)
         buf_clear(&b);
         if (i >= first)
             letters(&b, w->v[i - first].p, w->v[i - first].n);
-        s = i >= first ? b.p : json_string_value(json_object_get(
-            json_array_get(specials, i), "content"));
+        s = i >= first
+            ? b.p
+            : json_string_value(
+                  json_object_get(json_array_get(specials, i), "content"));
         if (json_object_get(vocab, s)) {
-            tok_bad(e, "%s.%zu: %.60s is another token too", i < first ?
-                "special_tokens" : "vocab", i < first ? i : i - first, s);
+            tok_bad(e, "%s.%zu: %.60s is another token too",
+                i < first ? "special_tokens" : "vocab",
+                i < first ? i : i - first, s);
             json_decref(vocab);
             vocab = NULL;
             break;
@@ -215,8 +220,8 @@ model_json(const struct words *w, const json_t *specials, struct err *e)
         add_merges(merges, w, i, &b, cut);
     free(cut);
     buf_release(&b);
-    return json_pack("{s:s, s:b, s:o, s:o}", "type", "BPE", "ignore_merges",
-        1, "vocab", vocab, "merges", merges);
+    return json_pack("{s:s, s:b, s:o, s:o}", "type", "BPE", "ignore_merges", 1,
+        "vocab", vocab, "merges", merges);
 }
 
 /* Special tokens 0 .. n - 1 as added tokens. */
@@ -242,10 +247,10 @@ specials_json(const json_t *given, size_t n, struct err *e)
             snprintf(name, sizeof name, "<SPECIAL_%zu>", i);
             s = name;
         }
-        json_array_append_new(list, json_pack(
-            "{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)i,
-            "content", s, "single_word", 0, "lstrip", 0, "rstrip", 0,
-            "normalized", 0, "special", 1));
+        json_array_append_new(list,
+            json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id",
+                (json_int_t)i, "content", s, "single_word", 0, "lstrip", 0,
+                "rstrip", 0, "normalized", 0, "special", 1));
     }
     return list;
 }
@@ -255,10 +260,10 @@ static json_t *
 post_json(void)
 {
     return json_pack("{s:s, s:[{s:{s:s, s:i}}, {s:{s:s, s:i}}], s:[],"
-        " s:{s:{s:s, s:[i], s:[s]}}}", "type", "TemplateProcessing", "single",
-        "SpecialToken", "id", "<s>", "type_id", 0, "Sequence", "id", "A",
-        "type_id", 0, "pair", "special_tokens", "<s>", "id", "<s>", "ids", 1,
-        "tokens", "<s>");
+                     " s:{s:{s:s, s:[i], s:[s]}}}",
+        "type", "TemplateProcessing", "single", "SpecialToken", "id", "<s>",
+        "type_id", 0, "Sequence", "id", "A", "type_id", 0, "pair",
+        "special_tokens", "<s>", "id", "<s>", "ids", 1, "tokens", "<s>");
 }
 
 static json_t *
@@ -271,18 +276,21 @@ convert(const json_t *j, struct err *e)
     const char *regex = NULL;
 
     if (js_size(config, "default_num_special_tokens", 3, SPECIAL_MAX, &first,
-        e) <= 0 || js_size(config, "default_vocab_size", first,
-        (size_t)1 << 24, &total, e) <= 0 ||
+            e) <= 0 ||
+        js_size(config, "default_vocab_size", first, (size_t)1 << 24, &total,
+            e) <= 0 ||
         js_str(config, "pattern", &regex, e) <= 0) {
-        tok_bad(e, "config: lacks a pattern, default_vocab_size or "
+        tok_bad(e,
+            "config: lacks a pattern, default_vocab_size or "
             "default_num_special_tokens");
         return NULL;
     }
     if (words_load(&w, json_object_get(j, "vocab"), total - first, e) == 0 &&
         (specials = specials_json(json_object_get(j, "special_tokens"), first,
-        e)) != NULL && (model = model_json(&w, specials, e)) != NULL)
+             e)) != NULL &&
+        (model = model_json(&w, specials, e)) != NULL)
         out = json_pack("{s:O, s:{s:s, s:[{s:s, s:{s:s}, s:s, s:b},"
-            " {s:s, s:b, s:b, s:b}]}, s:o, s:{s:s}, s:o}",
+                        " {s:s, s:b, s:b, s:b}]}, s:o, s:{s:s}, s:o}",
             "added_tokens", specials, "pre_tokenizer", "type", "Sequence",
             "pretokenizers", "type", "Split", "pattern", "Regex", regex,
             "behavior", "Isolated", "invert", 0, "type", "ByteLevel",
@@ -307,8 +315,10 @@ tekken_load(const char *path, struct err *e)
     if (io_slurp(path, JS_MAX, &text, &n, e) < 0)
         return NULL;
     /* token_str, which is not read, may hold NUL; the parser takes none */
-    for (p = text; n >= 6 && (p = memchr(p, '\\', (size_t)(text + n - p))) !=
-        NULL && text + n - p >= 6; p++)
+    for (p = text;
+         n >= 6 && (p = memchr(p, '\\', (size_t)(text + n - p))) != NULL &&
+         text + n - p >= 6;
+         p++)
         if (memcmp(p, "\\u0000", 6) == 0)
             p[5] = '1';
     if ((j = js_parse(text, n, e)) != NULL)

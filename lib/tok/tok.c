@@ -148,9 +148,9 @@ build_tree(const json_t *tok, const json_t *config, struct err *e)
 static struct tokenizer *
 build_text(const char *text, size_t n, const json_t *config, struct err *e)
 {
-    struct source src = { .config = config, .part = {
-        [PART_VOCAB] = { .path = "model.vocab", .open = '{' },
-        [PART_MERGES] = { .path = "model.merges", .open = '[' } } };
+    struct source src = { .config = config,
+        .part = { [PART_VOCAB] = { .path = "model.vocab", .open = '{' },
+            [PART_MERGES] = { .path = "model.merges", .open = '[' } } };
     json_t *j = js_parse_parts(text, n, src.part, PARTS, e);
     struct tokenizer *t = NULL;
 
@@ -301,8 +301,8 @@ tok_open(const char *path, struct err *e)
         }
         t = open_json(path, name, e);
     } else {
-        name = slash ? xasprintf("%.*s", (int)(slash - path + 1), path) :
-            xstrdup(".");
+        name = slash ? xasprintf("%.*s", (int)(slash - path + 1), path)
+                     : xstrdup(".");
         t = open_json(name, path, e);
     }
     free(name);
@@ -390,8 +390,8 @@ tok_hash(const struct tokenizer *t, char hex[33])
 }
 
 void
-tok_encode(const struct tokenizer *t, struct tok_scratch *s,
-    const char *text, size_t n, int flags, struct tok_ids *out)
+tok_encode(const struct tokenizer *t, struct tok_scratch *s, const char *text,
+    size_t n, int flags, struct tok_ids *out)
 {
     if ((flags & TOK_BOS) && t->before >= 0)
         tok_ids_push(out, (uint32_t)t->before);
@@ -424,8 +424,8 @@ strip(struct buf *b, size_t begin, size_t n)
 }
 
 int
-tok_decode(const struct tokenizer *t, const uint32_t *ids, size_t n,
-    int flags, struct buf *out, struct err *e)
+tok_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, int flags,
+    struct buf *out, struct err *e)
 {
     const size_t begin = out->n;
     int first = !(flags & TOK_MIDDLE);
@@ -434,8 +434,10 @@ tok_decode(const struct tokenizer *t, const uint32_t *ids, size_t n,
         const struct tok_text *x;
 
         if (ids[i] >= t->nid)
-            return err_set(e, EX_INPUT, "id %u is outside a vocabulary of "
-                "%zu", ids[i], t->nid);
+            return err_set(e, EX_INPUT,
+                "id %u is outside a vocabulary of "
+                "%zu",
+                ids[i], t->nid);
         x = &t->shown[ids[i]];
         if (t->text[ids[i]].special && (flags & TOK_SKIP))
             continue;

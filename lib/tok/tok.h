@@ -105,13 +105,13 @@ struct tok_scratch *tok_scratch_share(const struct tokenizer *t,
 void tok_scratch_free(struct tok_scratch *s);
 
 enum {
-    TOK_SPECIAL = 1,    /* special tokens in the text become their ids; without
+    TOK_SPECIAL = 1, /* special tokens in the text become their ids; without
                          * it they are text.  Added tokens that are not special
                          * are always recognised. */
-    TOK_BOS = 2,        /* put what the post-processor puts before the text */
-    TOK_EOS = 4,        /* ... and after it */
-    TOK_SKIP = 8,       /* tok_decode: leave special tokens out */
-    TOK_MIDDLE = 16     /* tok_decode: the ids continue a text, so that the
+    TOK_BOS = 2,     /* put what the post-processor puts before the text */
+    TOK_EOS = 4,     /* ... and after it */
+    TOK_SKIP = 8,    /* tok_decode: leave special tokens out */
+    TOK_MIDDLE = 16  /* tok_decode: the ids continue a text, so that the
                          * space that some tokenizers put before every text is
                          * not taken away */
 };

@@ -100,8 +100,10 @@ check_ids(struct tokenizer *t, const struct names *k, struct err *e)
         const struct name *const x = &k->v[i];
 
         if (x->id >= most)
-            return tok_bad(e, "model.vocab.%.*s: is no id below %zu "
-                "(there are %zu entries)", shown(x), x->s, most, k->n);
+            return tok_bad(e,
+                "model.vocab.%.*s: is no id below %zu "
+                "(there are %zu entries)",
+                shown(x), x->s, most, k->n);
         if (x->id >= t->nid)
             t->nid = (size_t)x->id + 1;
     }
@@ -194,8 +196,10 @@ ranks_load(uint32_t *rank, size_t n, const json_t *ties, struct err *e)
 
         if (json_array_size(x) != 2 || i < (json_int_t)next || m < 2 ||
             (uint64_t)i >= n || (uint64_t)m > n - (size_t)i)
-            return tok_bad(e, "model.retort_ties.%zu: is no [first, number] "
-                "of %zu merges behind those before it", k, n);
+            return tok_bad(e,
+                "model.retort_ties.%zu: is no [first, number] "
+                "of %zu merges behind those before it",
+                k, n);
         next = (size_t)i + (size_t)m;
         for (size_t at = (size_t)i; at < next; at++)
             rank[at] = (uint32_t)i;
@@ -266,15 +270,19 @@ batch_put(struct tokenizer *t, const struct names *k, struct batch *b,
         const struct name *const y = names_find(k, p->y, p->ny, b->hash[1][i]);
 
         if (!x || !y)
-            return tok_bad(e, "model.merges.%zu: a part of it is not in the "
-                "vocabulary", first + i);
+            return tok_bad(e,
+                "model.merges.%zu: a part of it is not in the "
+                "vocabulary",
+                first + i);
         if ((*last = result(k, *last, p, text)) == NULL)
-            return tok_bad(e, "model.merges.%zu: its result is not in the "
-                "vocabulary", first + i);
+            return tok_bad(e,
+                "model.merges.%zu: its result is not in the "
+                "vocabulary",
+                first + i);
         m[i] = (struct merge){ rank[first + i], (*last)->id };
         pairs[first + i] = pair_key(x->id, y->id);
-        __builtin_prefetch(&t->pair[pair_hash(pairs[first + i]) >> 12 &
-            t->pair_mask]);
+        __builtin_prefetch(
+            &t->pair[pair_hash(pairs[first + i]) >> 12 & t->pair_mask]);
     }
     for (size_t i = 0; i < b->n; i++)
         pair_put(t, (uint32_t)(pairs[first + i] >> 32),
@@ -323,14 +331,14 @@ merges_load(struct tokenizer *t, const struct source *src,
         return -1;
     size = table_size(m.n - m.n / 4);
     t->pair = xtable(size, sizeof *t->pair, 0xff);
-    t->pair_words = m.n / 6 + 1;        /* some 10 bits for each */
+    t->pair_words = m.n / 6 + 1; /* some 10 bits for each */
     t->pair_bits = xcalloc(t->pair_words, sizeof *t->pair_bits);
     t->pair_mask = size - 1;
     t->nmerge = m.n;
     *pairs = xreallocarray(NULL, m.n + 1, sizeof **pairs);
     rank = xreallocarray(NULL, m.n + 1, sizeof *rank);
-    r = ranks_load(rank, m.n, json_object_get(json_object_get(src->j, "model"),
-        "retort_ties"), e);
+    r = ranks_load(rank, m.n,
+        json_object_get(json_object_get(src->j, "model"), "retort_ties"), e);
     if (r == 0)
         r = put_merges(t, &m, names, *pairs, rank, e);
     free(rank);
@@ -372,8 +380,9 @@ hash_added(XXH3_state_t *x, const struct added_set *set)
 
         hash_text(x, a->s, a->n);
         hash_number(x, a->id);
-        hash_number(x, (uint64_t)(a->single_word | a->lstrip << 1 |
-            a->rstrip << 2 | a->normalized << 3 | a->special << 4));
+        hash_number(x,
+            (uint64_t)(a->single_word | a->lstrip << 1 | a->rstrip << 2 |
+                a->normalized << 3 | a->special << 4));
     }
 }
 
@@ -423,13 +432,13 @@ tok_hash_all(struct tokenizer *t, const uint64_t *pairs)
         const size_t soon = i + BATCH < t->nmerge ? i + BATCH : i;
         const struct merge m = pair_at(t, pairs[i], pair_hash(pairs[i]));
 
-        __builtin_prefetch(&t->pair[pair_hash(pairs[soon]) >> 12 &
-            t->pair_mask]);
-        if (m.rank > i)             /* overruled by a later one */
+        __builtin_prefetch(
+            &t->pair[pair_hash(pairs[soon]) >> 12 & t->pair_mask]);
+        if (m.rank > i) /* overruled by a later one */
             continue;
         hash_number(x, pairs[i]);
         hash_number(x, m.id);
-        if (m.rank < i) {           /* tied with that one */
+        if (m.rank < i) { /* tied with that one */
             hash_text(x, "tie", 3);
             hash_number(x, m.rank);
         }

@@ -30,18 +30,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SYMBOLS 8192            /* symbols kept in memory */
-#define WINDOW 32               /* usual size of a window, in symbols */
-#define LARGER 64               /* least size after windows were undone */
-#define BEFORE 2048             /* symbols before a window that are kept */
+#define SYMBOLS 8192 /* symbols kept in memory */
+#define WINDOW 32    /* usual size of a window, in symbols */
+#define LARGER 64    /* least size after windows were undone */
+#define BEFORE 2048  /* symbols before a window that are kept */
 #define LARGEST (SYMBOLS - BEFORE - SYMBOLS_ROOM)
-#define STEPS 256               /* windows that can be undone; 2^n */
-#define DOUBT 4                 /* symbols before a window's end whose tokens
+#define STEPS 256 /* windows that can be undone; 2^n */
+#define DOUBT \
+    4         /* symbols before a window's end whose tokens
                                  * often change by what follows */
-#define FEW 4                   /* a window of fewer tokens is enlarged */
-#define AHEAD 24                /* distance of the windows that are merged side
+#define FEW 4 /* a window of fewer tokens is enlarged */
+#define AHEAD \
+    24 /* distance of the windows that are merged side
                                  * by side, in symbols */
-#define PAUSE 256               /* most single windows before side by side is
+#define PAUSE \
+    256 /* most single windows before side by side is
                                  * tried again */
 _Static_assert(WINDOW <= QUEUE_SYMBOLS, "symbols of a window");
 
@@ -55,24 +58,24 @@ struct step {
 struct window {
     uint32_t sym[SYMBOLS], id[SYMBOLS], start[SYMBOLS + 1];
     struct step step[STEPS];
-    size_t first, last;         /* steps that are known: first..last - 1 */
-    size_t n, size;             /* symbols in sym; size of the next window */
-    size_t merged, m;           /* the last window had so many symbols, which
+    size_t first, last; /* steps that are known: first..last - 1 */
+    size_t n, size;     /* symbols in sym; size of the next window */
+    size_t merged, m;   /* the last window had so many symbols, which
                                  * became id[m] */
-    int follows;                /* ... and began at the last step */
-    int ended;                  /* sym has the last symbol of the text */
+    int follows;        /* ... and began at the last step */
+    int ended;          /* sym has the last symbol of the text */
     unsigned char byte[SYMBOLS];
-    int bytes;                  /* byte[i] is the byte of symbol i */
+    int bytes; /* byte[i] is the byte of symbol i */
     /* Windows merged side by side: at fixed distances, and those that connect
      * them.  row[nrow]: all of them by where they begin. */
     struct queue ahead, between;
-    struct queue alone;         /* a single window */
+    struct queue alone; /* a single window */
     const struct job *row[2 * QUEUE_JOBS];
     size_t nrow;
-    size_t joins;               /* rows that led to the next */
-    size_t pause, skip;         /* single windows to merge before the next try:
+    size_t joins;       /* rows that led to the next */
+    size_t pause, skip; /* single windows to merge before the next try:
                                  * as decided last, and still to go */
-    size_t bar;                 /* windows were undone: only single ones before
+    size_t bar;         /* windows were undone: only single ones before
                                  * this symbol */
 };
 
@@ -143,8 +146,7 @@ step_on(struct window *w, const struct step *c)
  * begin the next window with the last of them; or, where there are too few,
  * enlarge the window. */
 static void
-keep(struct window *w, struct step *c, size_t n, size_t m,
-    struct tok_ids *out)
+keep(struct window *w, struct step *c, size_t n, size_t m, struct tok_ids *out)
 {
     const size_t known = c->len > 0, sure = n - DOUBT;
     size_t k = m;
@@ -185,8 +187,7 @@ merge_alone(const struct tokenizer *t, const struct tok_scratch *s,
     size_t m = 0;
 
     w->alone.n = 0;
-    j = queue_window(t, &w->alone, w->sym, w->bytes ? w->byte : NULL, n,
-        c->at);
+    j = queue_window(t, &w->alone, w->sym, w->bytes ? w->byte : NULL, n, c->at);
     s->code->merge(t, &w->alone);
     for (uint32_t left = j->alive; left; left &= left - 1) {
         w->start[m] = (uint32_t)__builtin_ctz(left);
@@ -228,8 +229,9 @@ row_of(const struct job *j)
 static inline int
 row_has(uint64_t row, size_t i, size_t len)
 {
-    return i <= WINDOW && len <= WINDOW && (row >> i &
-        ((UINT64_C(2) << len) - 1)) == (UINT64_C(1) | UINT64_C(1) << len);
+    return i <= WINDOW && len <= WINDOW &&
+        (row >> i & ((UINT64_C(2) << len) - 1)) ==
+        (UINT64_C(1) | UINT64_C(1) << len);
 }
 
 /* The last token that job a has in common with b, which begins behind it, as
@@ -320,12 +322,11 @@ static int
 repeats(const struct window *w, const struct step *c)
 {
     const uint32_t *const sym = w->sym + c->at;
-    const size_t most = w->n - c->at - WINDOW < WINDOW ?
-        w->n - c->at - WINDOW : WINDOW;
+    const size_t most =
+        w->n - c->at - WINDOW < WINDOW ? w->n - c->at - WINDOW : WINDOW;
 
     for (size_t i = 1; i < most; i++)
-        if (sym[i] == sym[0] && memcmp(sym, sym + i, WINDOW * sizeof *sym) ==
-            0)
+        if (sym[i] == sym[0] && memcmp(sym, sym + i, WINDOW * sizeof *sym) == 0)
             return 1;
     return 0;
 }
@@ -414,10 +415,12 @@ go_ahead(const struct tokenizer *t, const struct tok_scratch *s,
         (w->nrow > 0 && c->at < w->row[w->nrow - 1]->from))
         return k;
     if (w->nrow > 0)
-        w->pause = 2 * w->joins >= w->nrow ? 0 :
-            w->pause < PAUSE ? 2 * w->pause + 8 : PAUSE;
-    w->skip = w->nrow > 0 && w->pause > 0 ? w->pause :
-        repeats(w, c) ? PAUSE / 8 : 0;
+        w->pause = 2 * w->joins >= w->nrow ? 0
+            : w->pause < PAUSE             ? 2 * w->pause + 8
+                                           : PAUSE;
+    w->skip = w->nrow > 0 && w->pause > 0 ? w->pause
+        : repeats(w, c)                   ? PAUSE / 8
+                                          : 0;
     w->nrow = 0;
     if (w->skip > 0)
         return 0;

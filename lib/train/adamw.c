@@ -20,24 +20,24 @@ enum { WIDE = 1024 };
 
 struct span {
     size_t group, at, n;
-    int decay;              /* weight decay applies */
-    int embed;              /* lr_embed applies */
+    int decay; /* weight decay applies */
+    int embed; /* lr_embed applies */
 };
 
 struct adamw {
     struct arena arena;
-    enum dtype type;        /* of m and v */
-    void **m, **v;          /* [ngroup][n] */
+    enum dtype type; /* of m and v */
+    void **m, **v;   /* [ngroup][n] */
     size_t ngroup, nspan;
     struct span *span;
-    double *sq;             /* [nspan] */
-    double *lost, *kept;    /* [nspan] squares of rounding and of moments */
+    double *sq;          /* [nspan] */
+    double *lost, *kept; /* [nspan] squares of rounding and of moments */
     double rounding;
-    uint64_t t;             /* steps done */
+    uint64_t t; /* steps done */
     /* the step at hand */
     struct tmodel *model;
     const struct loss_kern *k;
-    struct adamw_k plain;   /* decay = 1: set a span */
+    struct adamw_k plain; /* decay = 1: set a span */
     const struct adamw_opt *o;
     double lr;
 };
@@ -268,11 +268,10 @@ span_update(void *ctx, size_t i, size_t worker)
     if (a->type == DT_BF16 || g->half != NULL)
         update_rounded(a, s, &k, a->lost + i, a->kept + i);
     else
-        a->k->adamw(g->p + s->at, g->g + s->at,
-            (float *)a->m[s->group] + s->at, (float *)a->v[s->group] + s->at,
-            s->n, &k);
-    profile_end("AdamW", t, 0.0, (a->type == DT_BF16 ? 24.0 : 32.0) *
-        (double)s->n);
+        a->k->adamw(g->p + s->at, g->g + s->at, (float *)a->m[s->group] + s->at,
+            (float *)a->v[s->group] + s->at, s->n, &k);
+    profile_end("AdamW", t, 0.0,
+        (a->type == DT_BF16 ? 24.0 : 32.0) * (double)s->n);
 }
 
 int

@@ -15,21 +15,23 @@ enum { WIDE = 512 };
 struct head_loss {
     struct pool *pool;
     const struct loss_kern *k;
-    size_t V, d, dt, R;     /* R: rows of a tile */
-    size_t width, nslice;   /* of the vocabulary */
-    float *zs, *zt;         /* [nslice][R,width] */
-    float *part;            /* [nslice][R,d] parts of dh */
-    float *wide;            /* [workers][WIDE,dt] widened teacher rows */
-    struct lse_part *s1, *st, *tt;      /* [nslice][R] */
-    struct row_lse *lse;    /* [R] */
-    double *lse1;           /* [R] the same as lse.s1, in double */
-    double *kl;             /* [nslice][R]; with top: [R] */
-    size_t top;             /* the teacher's top tokens; see top_rows */
-    float *top_z;           /* [R,top] the student's logits of them */
-    float *top_grad;        /* [R,top] gradients there */
-    struct rest { float lse, b; } *rest;        /* [R] of top_grad's kernel */
-    uint32_t *hit;          /* [workers][top] */
-    double *p;              /* [workers][top] */
+    size_t V, d, dt, R;            /* R: rows of a tile */
+    size_t width, nslice;          /* of the vocabulary */
+    float *zs, *zt;                /* [nslice][R,width] */
+    float *part;                   /* [nslice][R,d] parts of dh */
+    float *wide;                   /* [workers][WIDE,dt] widened teacher rows */
+    struct lse_part *s1, *st, *tt; /* [nslice][R] */
+    struct row_lse *lse;           /* [R] */
+    double *lse1;                  /* [R] the same as lse.s1, in double */
+    double *kl;                    /* [nslice][R]; with top: [R] */
+    size_t top;                    /* the teacher's top tokens; see top_rows */
+    float *top_z;                  /* [R,top] the student's logits of them */
+    float *top_grad;               /* [R,top] gradients there */
+    struct rest {
+        float lse, b;
+    } * rest;      /* [R] of top_grad's kernel */
+    uint32_t *hit; /* [workers][top] */
+    double *p;     /* [workers][top] */
     /* the tile at hand */
     const struct loss_opt *o;
     const float *ws, *hs, *ht;
@@ -52,8 +54,8 @@ slice_width(size_t V)
 }
 
 struct head_loss *
-head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
-    size_t dt, size_t top, size_t rows)
+head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d, size_t dt,
+    size_t top, size_t rows)
 {
     struct head_loss *h = xcalloc(1, sizeof(*h));
     const size_t w = slice_width(V), ns = (V + w - 1) / w;
@@ -183,8 +185,9 @@ slice_logits(void *ctx, size_t s, size_t worker)
         GEMM_SET, zs, w);
     if (zt != NULL)
         teacher_logits(h, s, worker, zt);
-    profile_end("head logits", t, 2.0 * (double)(h->n * cols) *
-        (double)(h->d + (zt != NULL ? h->dt : 0)), 0.0);
+    profile_end("head logits", t,
+        2.0 * (double)(h->n * cols) * (double)(h->d + (zt != NULL ? h->dt : 0)),
+        0.0);
     t = profile_begin();
     for (size_t i = 0; i < h->n; i++) {
         h->s1[at + i] = h->k->lse(zs + i * w, cols, 1.0f);
@@ -195,21 +198,20 @@ slice_logits(void *ctx, size_t s, size_t worker)
             h->st[at + i] = rest_part(h, i, zs + i * w, s * w, cols, worker);
         }
     }
-    profile_end("head log-sum-exp", t, 0.0, 4.0 * (double)(h->n * cols) *
-        (zt != NULL ? 2.0 : 1.0));
+    profile_end("head log-sum-exp", t, 0.0,
+        4.0 * (double)(h->n * cols) * (zt != NULL ? 2.0 : 1.0));
 }
 
 /* The gradient of row i at its logits z [cols] from v0 on, in their place. */
 static void
-top_grad(const struct head_loss *h, size_t i, float *z, size_t v0,
-    size_t cols)
+top_grad(const struct head_loss *h, size_t i, float *z, size_t v0, size_t cols)
 {
     const uint32_t *ids = h->said->ids + i * h->top;
     const float *g = h->top_grad + i * h->top;
     const size_t k = used(h, i);
 
-    h->k->top_grad(z, cols, h->lse[i].s1, (float)h->o->w_ce,
-        (float)h->o->tau, h->rest[i].lse, h->rest[i].b);
+    h->k->top_grad(z, cols, h->lse[i].s1, (float)h->o->w_ce, (float)h->o->tau,
+        h->rest[i].lse, h->rest[i].b);
     for (size_t j = 0; j < k; j++)
         if (ids[j] - v0 < cols)
             z[ids[j] - v0] = g[j];
@@ -241,15 +243,15 @@ slice_grad(void *ctx, size_t s, size_t worker)
         if (h->target[i] >= v0 && h->target[i] - v0 < cols)
             z[h->target[i] - v0] -= w_ce;
     }
-    profile_end("head loss and gradient", t, 0.0, 4.0 *
-        (double)(h->n * cols) * (h->ht != NULL ? 3.0 : 2.0));
+    profile_end("head loss and gradient", t, 0.0,
+        4.0 * (double)(h->n * cols) * (h->ht != NULL ? 3.0 : 2.0));
     t = profile_begin();
     kern.gemm_tn(cols, h->d, h->n, zs, w, h->hs, h->d, GEMM_ADD,
         h->dw + v0 * h->d, h->d);
     kern.gemm_nn(h->n, h->d, cols, zs, w, h->ws + v0 * h->d, h->d, GEMM_SET,
         h->part + at * h->d, h->d);
-    profile_end("head gradients", t, 4.0 * (double)(h->n * cols) *
-        (double)h->d, 0.0);
+    profile_end("head gradients", t, 4.0 * (double)(h->n * cols) * (double)h->d,
+        0.0);
 }
 
 /* Tasks that join slices: rows of one. */
@@ -320,8 +322,8 @@ top_row(struct head_loss *h, size_t i, double rest, double *p)
         const double lq = z[j] * it - all;
 
         kl -= p[j] * lq;
-        h->top_grad[i * h->top + j] = (float)(w * (exp(lq) - p[j])
-            + h->o->w_ce * exp(z[j] - h->lse1[i]));
+        h->top_grad[i * h->top + j] =
+            (float)(w * (exp(lq) - p[j]) + h->o->w_ce * exp(z[j] - h->lse1[i]));
     }
     if (t.rest > 0.0)
         kl -= t.rest * (rest - all);
@@ -363,8 +365,8 @@ join_dh(void *ctx, size_t task, size_t worker)
         for (size_t i = 0; i < (r1 - r0) * d; i++)
             dh[i] += p[i];
     }
-    profile_end("head sum of parts", t, 0.0, 4.0 * (double)((r1 - r0) * d) *
-        (double)(h->nslice + 1));
+    profile_end("head sum of parts", t, 0.0,
+        4.0 * (double)((r1 - r0) * d) * (double)(h->nslice + 1));
 }
 
 /* Whole rows' log-sum-exps from the slices' parts, and the CE. */
@@ -407,10 +409,10 @@ head_tile(struct head_loss *h, struct loss_sum *sum)
 }
 
 void
-head_loss_rows(struct head_loss *h, const struct loss_opt *o,
-    const float *ws, const struct weight *wt, const float *hs,
-    const float *ht, const struct top_rows *top, const uint32_t *target,
-    size_t n, float *dw, float *dh, struct loss_sum *sum)
+head_loss_rows(struct head_loss *h, const struct loss_opt *o, const float *ws,
+    const struct weight *wt, const float *hs, const float *ht,
+    const struct top_rows *top, const uint32_t *target, size_t n, float *dw,
+    float *dh, struct loss_sum *sum)
 {
     struct top_rows said;
 
@@ -425,8 +427,8 @@ head_loss_rows(struct head_loss *h, const struct loss_opt *o,
         h->hs = hs + i * h->d;
         h->ht = ht != NULL ? ht + i * h->dt : NULL;
         if (top != NULL) {
-            said = (struct top_rows){ .k = top->k,
-                .ids = top->ids + i * top->k };
+            said =
+                (struct top_rows){ .k = top->k, .ids = top->ids + i * top->k };
             if (top->share != NULL) {
                 said.share = top->share + i * top->k;
                 said.self = top->self + i;

@@ -25,9 +25,9 @@ struct head_loss;
  */
 struct top_rows {
     size_t k;
-    const uint32_t *ids;    /* [n,k] < V, all different in a row */
-    const float *logp;      /* [n,k] at temperature 1 */
-    const float *lse;       /* [n,2] of the logits z, and of z/tau */
+    const uint32_t *ids; /* [n,k] < V, all different in a row */
+    const float *logp;   /* [n,k] at temperature 1 */
+    const float *lse;    /* [n,2] of the logits z, and of z/tau */
     /*
      * Instead of logp and lse, tokens drawn by chance: the share p_i of each,
      * which add up to 1, so that P = 0; p_i = 0 ends a row, ids past it count
@@ -36,8 +36,8 @@ struct top_rows {
      * of p log p of those, its expectation, and that of its gradient, are those
      * of the whole distributions (arXiv:2503.16870).
      */
-    const float *share;     /* [n,k] or NULL */
-    const float *self;      /* [n] */
+    const float *share; /* [n,k] or NULL */
+    const float *self;  /* [n] */
 };
 
 /* Work space in `a` (which may only be counting) for a student with head
@@ -54,8 +54,8 @@ void head_loss_free(struct head_loss *h);
  * are of sums.
  */
 void head_loss_rows(struct head_loss *h, const struct loss_opt *o,
-    const float *ws, const struct weight *wt, const float *hs,
-    const float *ht, const struct top_rows *top, const uint32_t *target,
-    size_t n, float *dw, float *dh, struct loss_sum *sum);
+    const float *ws, const struct weight *wt, const float *hs, const float *ht,
+    const struct top_rows *top, const uint32_t *target, size_t n, float *dw,
+    float *dh, struct loss_sum *sum);
 
 #endif

@@ -19,8 +19,8 @@ product_params(const struct config *c, const size_t *mlp)
     double n = (double)c->V * d;
 
     for (size_t i = 0; i < c->L; i++)
-        n += 2.0 * d * q + 2.0 * d * kv
-            + 3.0 * d * (double)(mlp != NULL ? mlp[i] : c->mlp);
+        n += 2.0 * d * q + 2.0 * d * kv +
+            3.0 * d * (double)(mlp != NULL ? mlp[i] : c->mlp);
     return n;
 }
 
@@ -105,8 +105,8 @@ plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
     p->work = step_bytes(s, l->tokens);
     p->teacher_head = l->head;
     p->input = l->input;
-    p->total = p->program + p->weights + p->gradients + p->moments + p->work
-        + p->teacher_head + p->input;
+    p->total = p->program + p->weights + p->gradients + p->moments + p->work +
+        p->teacher_head + p->input;
     p->flop = plan_flop_train(&t->m.c, mlp, l->T);
     free(mlp);
     free(kept);
@@ -117,10 +117,10 @@ plan_note(const struct plan *p)
 {
     const double mb = 1e-6;
 
-    note("%zu parameters, %.4g GFLOP a token, memory in all %.1f MB",
-        p->params, p->flop * 1e-9, (double)p->total * mb);
+    note("%zu parameters, %.4g GFLOP a token, memory in all %.1f MB", p->params,
+        p->flop * 1e-9, (double)p->total * mb);
     vnote("memory in MB: program %.1f, weights %.1f, gradients %.1f, moments "
-        "%.1f, work %.1f, teacher head %.1f, input %.1f",
+          "%.1f, work %.1f, teacher head %.1f, input %.1f",
         (double)p->program * mb, (double)p->weights * mb,
         (double)p->gradients * mb, (double)p->moments * mb,
         (double)p->work * mb, (double)p->teacher_head * mb,
@@ -151,8 +151,8 @@ plan_limit(void)
         "/sys/fs/cgroup/memory/memory.limit_in_bytes",
     };
     const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    size_t limit = pages > 0 && size > 0 ? (size_t)pages * (size_t)size
-        : SIZE_MAX;
+    size_t limit =
+        pages > 0 && size > 0 ? (size_t)pages * (size_t)size : SIZE_MAX;
 
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         const size_t n = cgroup_limit(files[i]);
@@ -168,8 +168,9 @@ plan_fits(size_t total, const char *how, struct err *e)
     const size_t limit = plan_limit();
 
     if (total > limit)
-        return err_set(e, EX_SYS, "%.1f GB are needed and this machine (or its "
-            "cgroup) has %.1f GB: use %s", (double)total * 1e-9,
-            (double)limit * 1e-9, how);
+        return err_set(e, EX_SYS,
+            "%.1f GB are needed and this machine (or its "
+            "cgroup) has %.1f GB: use %s",
+            (double)total * 1e-9, (double)limit * 1e-9, how);
     return 0;
 }

@@ -13,23 +13,23 @@
 
 struct plan {
     size_t params;
-    size_t program;         /* what the process holds beside the rest */
-    size_t weights, gradients, moments;     /* bytes, fp32 */
-    size_t work;            /* activations, head tiles, scratch */
-    size_t teacher_head;    /* copy of the teacher's head */
-    size_t input;           /* messages in memory */
+    size_t program; /* what the process holds beside the rest */
+    size_t weights, gradients, moments; /* bytes, fp32 */
+    size_t work;                        /* activations, head tiles, scratch */
+    size_t teacher_head;                /* copy of the teacher's head */
+    size_t input;                       /* messages in memory */
     size_t total;
-    double flop;            /* a token, student forward and backward */
+    double flop; /* a token, student forward and backward */
 };
 
 /* What is put on it. */
 struct plan_load {
-    size_t T;               /* tokens of a row */
-    size_t tokens;          /* of a step */
-    size_t head;            /* bytes of a teacher's head held in memory */
-    size_t input;           /* bytes of messages */
-    size_t program;         /* as above */
-    enum dtype moments;     /* of the optimiser */
+    size_t T;           /* tokens of a row */
+    size_t tokens;      /* of a step */
+    size_t head;        /* bytes of a teacher's head held in memory */
+    size_t input;       /* bytes of messages */
+    size_t program;     /* as above */
+    enum dtype moments; /* of the optimiser */
 };
 /* Of a model and its step (arenas are only mapped, not touched, by making
  * them). */

@@ -20,14 +20,14 @@ struct step {
     struct bwd *bwd;
     struct arena arena;
     struct head_loss *head;
-    float *ht;              /* [T,dt] teacher's scored states of a row */
-    uint32_t *top_ids;      /* [T,top] its scored tokens' tokens */
-    float *top_p;           /* [T,top] their logp or share */
-    float *top_sum;         /* [T,2] their lse, or [T] their self */
-    uint32_t *target;       /* [T] */
-    uint32_t *place;        /* [T] tokens that are scored */
-    double *num, *den;      /* [B * T/SH_TOKENS] parts of SquareHead */
-    float *coef;            /* [B] */
+    float *ht;         /* [T,dt] teacher's scored states of a row */
+    uint32_t *top_ids; /* [T,top] its scored tokens' tokens */
+    float *top_p;      /* [T,top] their logp or share */
+    float *top_sum;    /* [T,2] their lse, or [T] their self */
+    uint32_t *target;  /* [T] */
+    uint32_t *place;   /* [T] tokens that are scored */
+    double *num, *den; /* [B * T/SH_TOKENS] parts of SquareHead */
+    float *coef;       /* [B] */
     /* the micro-batch at hand */
     const struct rows *r;
     const struct target *y;
@@ -102,7 +102,10 @@ static void
 widen(enum dtype t, const void *src, size_t n, size_t d, float *out)
 {
     const struct weight w = {
-        .data = src, .dtype = t, .rows = n, .cols = d,
+        .data = src,
+        .dtype = t,
+        .rows = n,
+        .cols = d,
         .stride = d * (t == DT_F32 ? 4 : 2),
     };
 
@@ -127,8 +130,7 @@ take_draws(struct step *s, size_t i, size_t n)
     const size_t k = s->top;
     const unsigned char *count = s->y->draw_count;
 
-    memcpy(s->top_ids + n * k, (const char *)s->y->draw_ids + i * k * 4,
-        k * 4);
+    memcpy(s->top_ids + n * k, (const char *)s->y->draw_ids + i * k * 4, k * 4);
     memcpy(s->top_sum + n, (const char *)s->y->draw_self + i * 4, 4);
     for (size_t j = 0; j < k; j++) {
         uint16_t c = 0;
@@ -168,8 +170,9 @@ row_losses(struct step *s, size_t b)
         s->target[n] = s->r->ids[b * T + i + 1];
         memcpy(hs + n * d, final + i * d, d * sizeof(float));
         if (kd)
-            widen(s->y->final_dtype, (const char *)s->y->final
-                + (b * T + i) * s->dt * size, 1, s->dt, s->ht + n * s->dt);
+            widen(s->y->final_dtype,
+                (const char *)s->y->final + (b * T + i) * s->dt * size, 1,
+                s->dt, s->ht + n * s->dt);
         else if (draws)
             take_draws(s, b * T + i, n);
         else if (said)
@@ -179,9 +182,8 @@ row_losses(struct step *s, size_t b)
     memset(final, 0, T * d * sizeof(float));
     if (n == 0)
         return;
-    head_loss_rows(s->head, &s->o, head->p, s->y->head, hs,
-        kd ? s->ht : NULL, said ? &top : NULL,
-        s->target, n, head->g, dh, s->sum);
+    head_loss_rows(s->head, &s->o, head->p, s->y->head, hs, kd ? s->ht : NULL,
+        said ? &top : NULL, s->target, n, head->g, dh, s->sum);
     for (size_t i = 0; i < n; i++)
         memcpy(final + s->place[i] * d, dh + i * d, d * sizeof(float));
 }
@@ -261,8 +263,8 @@ square_head(void *ctx, size_t i, float *dx)
 
     s->sh_s = bwd_hidden(s->bwd, i);
     s->sh_dx = dx;
-    if (s->y->hidden_dtype == DT_F32
-            && (uintptr_t)s->y->hidden[i] % sizeof(float) == 0) {
+    if (s->y->hidden_dtype == DT_F32 &&
+        (uintptr_t)s->y->hidden[i] % sizeof(float) == 0) {
         s->sh_t = s->y->hidden[i];
     } else {
         float *wide = bwd_spare(s->bwd, BWD_SPARE_X);

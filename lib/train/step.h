@@ -22,36 +22,36 @@ struct loss_opt {
 /* Sums over scored positions (sh: n_r-weighted ratios, mean over layers). */
 struct loss_sum {
     double ce, kl, sh;
-    size_t n;               /* scored positions */
-    size_t tok;             /* non-padding tokens */
+    size_t n;   /* scored positions */
+    size_t tok; /* non-padding tokens */
 };
 
 /* What the teacher knows of B rows, at any address; NULL members are absent. */
 struct target {
-    const uint8_t *scored;          /* [B,T] */
-    const void *final;              /* [B,T,d_t] teacher's normed states */
-    enum dtype final_dtype;         /* DT_BF16 or DT_F32 */
-    const struct weight *head;      /* teacher's head [V,d_t] */
-    const void *const *hidden;      /* [L] block map(l)'s output [B,T,d] */
+    const uint8_t *scored;     /* [B,T] */
+    const void *final;         /* [B,T,d_t] teacher's normed states */
+    enum dtype final_dtype;    /* DT_BF16 or DT_F32 */
+    const struct weight *head; /* teacher's head [V,d_t] */
+    const void *const *hidden; /* [L] block map(l)'s output [B,T,d] */
     enum dtype hidden_dtype;
     /* Instead of final: see top_rows in head.h. */
-    const void *top_ids;            /* [B,T,top] u32 */
-    const void *top_logp;           /* [B,T,top] */
-    const void *top_lse;            /* [B,T,2] f32 */
-    enum dtype top_dtype;           /* of top_logp: DT_F16 or DT_F32 */
+    const void *top_ids;  /* [B,T,top] u32 */
+    const void *top_logp; /* [B,T,top] */
+    const void *top_lse;  /* [B,T,2] f32 */
+    enum dtype top_dtype; /* of top_logp: DT_F16 or DT_F32 */
     /* Or tokens drawn by chance, likewise. */
-    const void *draw_ids;           /* [B,T,top] u32 */
-    const void *draw_count;         /* [B,T,top] times, of `top` */
-    const void *draw_self;          /* [B,T] f32 sum p log p */
-    enum dtype draw_dtype;          /* of draw_count: DT_U8 or DT_U16 */
+    const void *draw_ids;   /* [B,T,top] u32 */
+    const void *draw_count; /* [B,T,top] times, of `top` */
+    const void *draw_self;  /* [B,T] f32 sum p log p */
+    enum dtype draw_dtype;  /* of draw_count: DT_U8 or DT_U16 */
 };
 
 struct step;
 /* how: BWD_RECOMPUTE, BWD_BF16 or 0.  Of the teacher: its hidden size, or how
  * many top tokens are given or tokens drawn, or 0 and 0. */
 struct step *step_new(struct tmodel *t, struct pool *pool,
-    const struct loss_opt *o, size_t B, size_t T, int how,
-    size_t teacher_d, size_t top);
+    const struct loss_opt *o, size_t B, size_t T, int how, size_t teacher_d,
+    size_t top);
 void step_free(struct step *s);
 /* Memory it will have touched when steps are of so many tokens. */
 size_t step_bytes(const struct step *s, size_t tokens);
@@ -67,11 +67,11 @@ double step_grad_rounding(const struct step *s);
 void step_flush(struct step *s);
 
 struct adamw_opt {
-    double lr, beta1, beta2, eps, decay, clip;  /* clip 0: none */
-    double lr_embed;        /* factor on lr of embed and head */
+    double lr, beta1, beta2, eps, decay, clip; /* clip 0: none */
+    double lr_embed; /* factor on lr of embed and head */
     int decay_embed;
 };
-struct adamw;               /* moments m and v of every group, step count */
+struct adamw; /* moments m and v of every group, step count */
 /* moments: DT_F32, or DT_BF16: half the memory, each rounded up or down by
  * chance (fixed by step and place), so that small changes are not lost. */
 struct adamw *adamw_new(const struct tmodel *t, enum dtype moments);

@@ -73,6 +73,7 @@ assert len(blocks) < 256
 with open(sys.argv[1], 'w') as f:
     f.write(f'''/* Made by scripts/oracle/nfc.py with tokenizers {tokenizers.__version__}; see unicode_nfc.h. */
 #include "text/unicode_nfc.h"
+/* clang-format off */
 
 const uint8_t nfc_index[{len(index)}] = {{
 {rows(map(str, index))}

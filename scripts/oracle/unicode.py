@@ -72,7 +72,7 @@ with open(sys.argv[1], 'w') as f:
             f'scripts/oracle/unicode.py from\n * tokenizers '
             f'{tokenizers.__version__} (patterns: Unicode 16); one file because\n'
             ' * it is a table. */\n'
-            '#include "text/unicode.h"\n\n'
+            '#include "text/unicode.h"\n/* clang-format off */\n\n'
             f'const uint16_t uni_index[{len(index)}] = {{\n')
     f.write('\n'.join(rows(index)) + '\n};\n\n')
     f.write(f'const uint8_t uni_block[{len(blocks)}][{1 << SHIFT}] = {{\n')

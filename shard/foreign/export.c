@@ -76,8 +76,8 @@ file_head(struct file_out *f, const void *p, size_t n)
 
     file_flush(f);
     while (done < n) {
-        const ssize_t k = pwrite(f->out.fd, (const char *)p + done, n - done,
-            (off_t)done);
+        const ssize_t k =
+            pwrite(f->out.fd, (const char *)p + done, n - done, (off_t)done);
 
         if (k < 0)
             die(EX_SYS, "%s:", f->out.path);
@@ -98,14 +98,15 @@ file_commit(struct file_out *f)
 
 /* ---- formats ---- */
 
-struct export {
+struct export
+{
     const struct export_opts *o;
     const char *path;
     size_t vocab;
-    int bytes;              /* of an id */
+    int bytes; /* of an id */
     struct file_out bin, loss;
     int has_loss;
-    struct buf ends;        /* u64: ids up to the end of each document */
+    struct buf ends; /* u64: ids up to the end of each document */
     uint64_t docs, tokens, masked;
     struct mds_out *mds;
 };
@@ -124,9 +125,7 @@ begin(struct export *x)
         file_begin(&x->bin, path);
         free(path);
         break;
-    case FOREIGN_MDS:
-        x->mds = mds_begin(x->path, x->vocab);
-        break;
+    case FOREIGN_MDS: x->mds = mds_begin(x->path, x->vocab); break;
     default:
         file_begin(&x->bin, x->path);
         if (x->o->format == FOREIGN_LLMC)
@@ -222,8 +221,10 @@ end_npy(struct export *x)
 
     memset(head, ' ', sizeof head);
     memcpy(head, "\x93NUMPY\x01\x00\x76\x00", 10);
-    n = snprintf(head + 10, 118, "{'descr': '<u%d', 'fortran_order': False, "
-        "'shape': (%" PRIu64 ",), }", x->bytes, x->tokens);
+    n = snprintf(head + 10, 118,
+        "{'descr': '<u%d', 'fortran_order': False, "
+        "'shape': (%" PRIu64 ",), }",
+        x->bytes, x->tokens);
     head[10 + n] = ' ';
     head[127] = '\n';
     file_head(&x->bin, head, 128);
@@ -285,15 +286,15 @@ add_message(struct export *x, const struct msg *m, int64_t only,
 
     buf_clear(wide);
     for (size_t i = 0; i < ids->n; i++) {
-        const uint32_t id = ids->dtype == DT_U16 ? st_u16(ids, i) :
-            st_u32(ids, i);
+        const uint32_t id =
+            ids->dtype == DT_U16 ? st_u16(ids, i) : st_u32(ids, i);
 
         buf_add(wide, &id, sizeof id);
     }
     for (size_t i = 0; i < len->n; i++) {
         const struct export_doc d = { (const uint32_t *)(const void *)wide->p +
-            at, mask ? (const uint8_t *)mask->data + at : NULL,
-            st_u32(len, i) };
+                at,
+            mask ? (const uint8_t *)mask->data + at : NULL, st_u32(len, i) };
 
         if (only < 0 || st_u16(source, i) == only)
             add_doc(x, &d);
@@ -312,8 +313,7 @@ find_source(const struct stream_info *info, const char *name)
     return -1;
 }
 
-void
-export(const char *input, const char *path, const struct export_opts *o)
+void export(const char *input, const char *path, const struct export_opts *o)
 {
     struct export x = { .o = o, .path = path };
     struct stream_info info = { 0 };
@@ -334,8 +334,10 @@ export(const char *input, const char *path, const struct export_opts *o)
             if (stream_info_read(&info, &m.st, &e) < 0)
                 die_err(&e);
             if (strcmp(info.content, "docs") != 0)
-                die(EX_INPUT, "%s: documents are exported, but this is a "
-                    "stream of batches", msg_in_name(r));
+                die(EX_INPUT,
+                    "%s: documents are exported, but this is a "
+                    "stream of batches",
+                    msg_in_name(r));
             x.vocab = info.vocab;
             only = find_source(&info, o->source);
             begin(&x);
@@ -353,9 +355,9 @@ export(const char *input, const char *path, const struct export_opts *o)
     end(&x);
     if (x.masked)
         warn("%s: the format has no loss mask: those of %" PRIu64
-            " documents are lost", path, x.masked);
-    prog_closing("%" PRIu64 " documents, %" PRIu64 " tokens", x.docs,
-        x.tokens);
+             " documents are lost",
+            path, x.masked);
+    prog_closing("%" PRIu64 " documents, %" PRIu64 " tokens", x.docs, x.tokens);
     stream_info_release(&info);
     buf_release(&wide);
     msg_in_close(r);

@@ -18,29 +18,43 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum foreign { FOREIGN_MEGATRON, FOREIGN_LLMC, FOREIGN_DATATROVE, FOREIGN_NPY,
-    FOREIGN_MDS };
-extern const char *const foreign_names[];   /* for options */
+enum foreign {
+    FOREIGN_MEGATRON,
+    FOREIGN_LLMC,
+    FOREIGN_DATATROVE,
+    FOREIGN_NPY,
+    FOREIGN_MDS
+};
+extern const char *const foreign_names[]; /* for options */
 
 /* Types of ids in files. */
-enum id_type { ID_U8, ID_I8, ID_U16, ID_I16, ID_U32, ID_I32, ID_U64, ID_I64,
-    ID_NONE };
-size_t id_size(enum id_type t);             /* bytes */
+enum id_type {
+    ID_U8,
+    ID_I8,
+    ID_U16,
+    ID_I16,
+    ID_U32,
+    ID_I32,
+    ID_U64,
+    ID_I64,
+    ID_NONE
+};
+size_t id_size(enum id_type t); /* bytes */
 /* "uint16", "int32", ... or ID_NONE. */
 enum id_type id_type_of(const char *name, size_t n);
 
 /* An array of ids inside a file. */
 struct ids_view {
     const unsigned char *p;
-    size_t n;               /* ids */
+    size_t n; /* ids */
     enum id_type type;
-    const char *file;       /* for errors */
-    uint64_t at;            /* offset of p in it */
+    const char *file; /* for errors */
+    uint64_t at;      /* offset of p in it */
 };
 
 /* The rest of a document that a file without bounds is cut at. */
 struct split {
-    int64_t bos, eos;       /* or -1 */
+    int64_t bos, eos; /* or -1 */
 };
 
 struct sink;
@@ -64,14 +78,14 @@ void read_mds(struct sink *s, const char *path);
 /* A document to be written. */
 struct export_doc {
     const uint32_t *ids;
-    const uint8_t *mask;    /* [n], 0 or 1; NULL: all 1 */
-    size_t n;               /* > 0 */
+    const uint8_t *mask; /* [n], 0 or 1; NULL: all 1 */
+    size_t n;            /* > 0 */
 };
 /* A buffered file that appears when it is whole. */
 struct file_out {
     struct io_out out;
     struct buf b;
-    uint64_t n;             /* bytes given */
+    uint64_t n; /* bytes given */
 };
 void file_begin(struct file_out *f, const char *path);
 void file_add(struct file_out *f, const void *p, size_t n);

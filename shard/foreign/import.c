@@ -25,12 +25,12 @@ struct sink {
     const struct import_opts *o;
     struct stream_info info;
     char hash[33];
-    int64_t tok_bos, tok_eos;   /* the tokenizer's, or -1 */
-    struct split cut;           /* where files without bounds are cut */
-    struct shard_make *k;       /* NULL before the first document */
+    int64_t tok_bos, tok_eos; /* the tokenizer's, or -1 */
+    struct split cut;         /* where files without bounds are cut */
+    struct shard_make *k;     /* NULL before the first document */
     const char *dir;
     const struct shard_opts *so;
-    const char *input;          /* being read, and its source */
+    const char *input; /* being read, and its source */
     uint16_t source_id;
     uint64_t record, docs, empty;
     /* The message being filled; ids in the width of the stream. */
@@ -154,9 +154,11 @@ add_ids(struct sink *s, const struct ids_view *v, size_t from, size_t n)
         const uint16_t h = (uint16_t)id;
 
         if (id < 0 || (uint64_t)id >= s->info.vocab)
-            die(EX_INPUT, "%s: offset %" PRIu64 ": id %" PRId64 ", but the "
-                "vocabulary ends at %zu", v->file, v->at +
-                (uint64_t)(i * id_size(v->type)), id, s->info.vocab);
+            die(EX_INPUT,
+                "%s: offset %" PRIu64 ": id %" PRId64 ", but the "
+                "vocabulary ends at %zu",
+                v->file, v->at + (uint64_t)(i * id_size(v->type)), id,
+                s->info.vocab);
         if (s->wide)
             buf_add(&s->ids, &w, sizeof w);
         else
@@ -180,13 +182,14 @@ sink_doc(struct sink *s, const struct ids_view *v, size_t from, size_t n,
         return;
     }
     if (n > (size_t)1 << 30)
-        die(EX_INPUT, "%s: offset %" PRIu64 ": a document of %zu tokens; at "
-            "most 2^30 are read (is it to be cut at an --eos-id?)", v->file,
-            v->at + (uint64_t)(from * id_size(v->type)), n);
+        die(EX_INPUT,
+            "%s: offset %" PRIu64 ": a document of %zu tokens; at "
+            "most 2^30 are read (is it to be cut at an --eos-id?)",
+            v->file, v->at + (uint64_t)(from * id_size(v->type)), n);
     if (!s->k)
         begin(s, v, from, n);
-    if (s->ids.n && (s->ids.n + n * width > MESSAGE ||
-        s->len.n / sizeof len == DOCS_MAX)) {
+    if (s->ids.n &&
+        (s->ids.n + n * width > MESSAGE || s->len.n / sizeof len == DOCS_MAX)) {
         flush(s);
         sink_doc(s, v, from, n, mask);
         return;
@@ -223,8 +226,9 @@ sink_split(struct sink *s, const struct ids_view *v)
     for (size_t i = 0; i < v->n; i++) {
         const int64_t id = id_at(v, i);
 
-        if (s->cut.eos >= 0 ? id == s->cut.eos : i + 1 < v->n &&
-            s->cut.bos >= 0 && id_at(v, i + 1) == s->cut.bos) {
+        if (s->cut.eos >= 0 ? id == s->cut.eos
+                            : i + 1 < v->n && s->cut.bos >= 0 &&
+                    id_at(v, i + 1) == s->cut.bos) {
             sink_doc(s, v, begin_at, i + 1 - begin_at, NULL);
             begin_at = i + 1;
         }
@@ -319,8 +323,9 @@ void
 import(char **in, const char *dir, const struct import_opts *o,
     const struct shard_opts *so)
 {
-    static void (*const reader[])(struct sink *, const char *) = {
-        read_megatron, read_llmc, read_datatrove, read_npy, read_mds };
+    static void (*const reader[])(struct sink *,
+        const char *) = { read_megatron, read_llmc, read_datatrove, read_npy,
+        read_mds };
     struct sink s = { .o = o, .dir = dir, .so = so };
     const struct manifest *m;
     struct err e;

@@ -22,15 +22,15 @@ enum { LIMIT = 1 << 26, COLUMNS = 64 };
 /* ---- reading ---- */
 
 struct mds {
-    const char *index;          /* its path, for errors */
-    char *file;                 /* of the shard */
-    const unsigned char *p;     /* the shard */
+    const char *index;      /* its path, for errors */
+    char *file;             /* of the shard */
+    const unsigned char *p; /* the shard */
     size_t n;
-    size_t ncol, col;           /* columns; the one with the ids */
-    uint64_t size[COLUMNS];     /* 0: written in each sample */
-    int bytes;                  /* the encoding: bytes, taken for int64 */
-    enum id_type type;          /* ID_NONE: in each value */
-    int has_shape;              /* fixed by the encoding */
+    size_t ncol, col;       /* columns; the one with the ids */
+    uint64_t size[COLUMNS]; /* 0: written in each sample */
+    int bytes;              /* the encoding: bytes, taken for int64 */
+    enum id_type type;      /* ID_NONE: in each value */
+    int has_shape;          /* fixed by the encoding */
 };
 
 /* "ndarray", "ndarray:uint16", "ndarray:uint16:2048", "bytes"; 0, or -1. */
@@ -74,15 +74,16 @@ read_columns(struct mds *m, const json_t *o, size_t shard)
             die(EX_INPUT, "%s: shard %zu: column_sizes: %" JSON_INTEGER_FORMAT,
                 m->index, shard, v);
         m->size[i] = (uint64_t)v;
-        if (name && (strcmp(name, "tokens") == 0 ||
-            strcmp(name, "input_ids") == 0) && m->col == SIZE_MAX)
+        if (name &&
+            (strcmp(name, "tokens") == 0 || strcmp(name, "input_ids") == 0) &&
+            m->col == SIZE_MAX)
             m->col = i;
     }
     if (m->col == SIZE_MAX)
-        die(EX_INPUT, "%s: shard %zu: no column tokens or input_ids",
-            m->index, shard);
-    if (!json_is_string(json_array_get(enc, m->col)) || parse_encoding(m,
-        json_string_value(json_array_get(enc, m->col))) < 0)
+        die(EX_INPUT, "%s: shard %zu: no column tokens or input_ids", m->index,
+            shard);
+    if (!json_is_string(json_array_get(enc, m->col)) ||
+        parse_encoding(m, json_string_value(json_array_get(enc, m->col))) < 0)
         die(EX_INPUT, "%s: shard %zu: the ids are no array of whole numbers",
             m->index, shard);
 }
@@ -97,20 +98,20 @@ read_value(struct sink *s, const struct mds *m, const unsigned char *p,
     uint64_t count = 1;
 
     if (m->type == ID_NONE) {
-        static const enum id_type by_size[] = { ID_NONE, ID_U8, ID_U16,
-            ID_NONE, ID_U32, ID_NONE, ID_NONE, ID_NONE, ID_U64 };
+        static const enum id_type by_size[] = { ID_NONE, ID_U8, ID_U16, ID_NONE,
+            ID_U32, ID_NONE, ID_NONE, ID_NONE, ID_U64 };
         const int code = p < end ? *p++ : 0, size = code / 8;
 
         v.type = size <= 8 && code % 8 < 2 ? by_size[size] : ID_NONE;
         if (v.type != ID_NONE && code % 8)
-            v.type++;               /* signed follows unsigned */
+            v.type++; /* signed follows unsigned */
         if (v.type == ID_NONE)
             die(EX_INPUT, "%s: offset %zu: dtype %d is none of whole numbers",
                 m->file, at, code);
     }
     if (!m->has_shape && !m->bytes) {
-        const int dims = p < end ? *p >> 2 : 0, width = p < end ? 1 << *p % 4 :
-            1;
+        const int dims = p < end ? *p >> 2 : 0,
+                  width = p < end ? 1 << *p % 4 : 1;
 
         p += p < end;
         if ((ptrdiff_t)dims * width > end - p)
@@ -120,8 +121,10 @@ read_value(struct sink *s, const struct mds *m, const unsigned char *p,
             const uint64_t d = le_get(p, width);
 
             if (d && count > n / d)
-                die(EX_INPUT, "%s: offset %zu: an array of more values than "
-                    "its %zu bytes hold", m->file, at, n);
+                die(EX_INPUT,
+                    "%s: offset %zu: an array of more values than "
+                    "its %zu bytes hold",
+                    m->file, at, n);
             count *= d;
         }
     } else {
@@ -147,14 +150,18 @@ read_sample(struct sink *s, const struct mds *m, size_t a, size_t b)
 
         if (size == 0) {
             if (b - at < 4)
-                die(EX_INPUT, "%s: offset %zu: the sample ends inside its "
-                    "sizes", m->file, at);
+                die(EX_INPUT,
+                    "%s: offset %zu: the sample ends inside its "
+                    "sizes",
+                    m->file, at);
             size = le_get(m->p + at, 4);
             at += 4;
         }
         if (size > b - a)
-            die(EX_INPUT, "%s: offset %zu: a value of %" PRIu64 " bytes in a "
-                "sample of %zu", m->file, at, size, b - a);
+            die(EX_INPUT,
+                "%s: offset %zu: a value of %" PRIu64 " bytes in a "
+                "sample of %zu",
+                m->file, at, size, b - a);
         if (i < m->col)
             skip += (size_t)size;
         else if (i == m->col)
@@ -175,16 +182,18 @@ check_hashes(const struct mds *m, const json_t *raw)
 
     want = json_string_value(js_get(raw, "hashes.xxh3_64"));
     if (want) {
-        snprintf(have, sizeof have, "%016" PRIx64, (uint64_t)XXH3_64bits(m->p,
-            m->n));
+        snprintf(have, sizeof have, "%016" PRIx64,
+            (uint64_t)XXH3_64bits(m->p, m->n));
         if (strcmp(want, have) != 0)
-            die(EX_INPUT, "%s: offset 0: its xxh3_64 is %s, not %.20s: "
-                "damaged", m->file, have, want);
+            die(EX_INPUT,
+                "%s: offset 0: its xxh3_64 is %s, not %.20s: "
+                "damaged",
+                m->file, have, want);
     }
     want = json_string_value(js_get(raw, "hashes.xxh64"));
     if (want) {
-        snprintf(have, sizeof have, "%016" PRIx64, (uint64_t)XXH64(m->p, m->n,
-            0));
+        snprintf(have, sizeof have, "%016" PRIx64,
+            (uint64_t)XXH64(m->p, m->n, 0));
         if (strcmp(want, have) != 0)
             die(EX_INPUT, "%s: offset 0: its xxh64 is %s, not %.20s: damaged",
                 m->file, have, want);
@@ -206,31 +215,37 @@ read_shard(struct sink *s, struct mds *m, const char *dir, const json_t *o,
         die(EX_INPUT, "%s: shard %zu: no name of a file", m->index, shard);
     m->file = xasprintf("%s/%s", dir, name);
     if (!io_exists(m->file) && json_is_object(js_get(o, "zip_data")))
-        die(EX_INPUT, "%s: is there only compressed (zip_data); decompress it "
-            "first", m->file);
+        die(EX_INPUT,
+            "%s: is there only compressed (zip_data); decompress it "
+            "first",
+            m->file);
     if (io_map(&map, m->file, &e) < 0)
         die_err(&e);
     m->p = map.p;
     m->n = map.n;
     read_columns(m, o, shard);
     if (json_integer_value(js_get(raw, "bytes")) != (json_int_t)m->n)
-        die(EX_INPUT, "%s: offset %zu: the file ends here, not after %"
-            JSON_INTEGER_FORMAT " bytes", m->file, m->n,
-            json_integer_value(js_get(raw, "bytes")));
+        die(EX_INPUT,
+            "%s: offset %zu: the file ends here, not after "
+            "%" JSON_INTEGER_FORMAT " bytes",
+            m->file, m->n, json_integer_value(js_get(raw, "bytes")));
     check_hashes(m, raw);
     n = m->n >= 4 ? le_get(m->p, 4) : UINT32_MAX;
     if (n >= m->n / 4 || 4 + 4 * (n + 1) > m->n ||
         (json_int_t)n != json_integer_value(samples))
-        die(EX_INPUT, "%s: offset 0: %" PRIu64 " samples, but the index says %"
-            JSON_INTEGER_FORMAT, m->file, n, json_integer_value(samples));
+        die(EX_INPUT,
+            "%s: offset 0: %" PRIu64
+            " samples, but the index says %" JSON_INTEGER_FORMAT,
+            m->file, n, json_integer_value(samples));
     for (at = 0; at < n; at++) {
         const uint64_t a = le_get(m->p + 4 + 4 * at, 4);
         const uint64_t b = le_get(m->p + 8 + 4 * at, 4);
 
         if (a < 4 + 4 * (n + 1) || b < a || b > m->n)
-            die(EX_INPUT, "%s: offset %" PRIu64 ": sample %" PRIu64 " from %"
-                PRIu64 " to %" PRIu64 " of %zu bytes", m->file, 4 + 4 * at,
-                at, a, b, m->n);
+            die(EX_INPUT,
+                "%s: offset %" PRIu64 ": sample %" PRIu64 " from %" PRIu64
+                " to %" PRIu64 " of %zu bytes",
+                m->file, 4 + 4 * at, at, a, b, m->n);
         read_sample(s, m, (size_t)a, (size_t)b);
     }
     io_unmap(&map);
@@ -269,11 +284,11 @@ read_mds(struct sink *s, const char *path)
 
 struct mds_out {
     char *path;
-    int bytes;              /* of an id */
+    int bytes; /* of an id */
     size_t nfile;
-    struct buf sizes;       /* u32, of the samples of this shard */
+    struct buf sizes; /* u32, of the samples of this shard */
     struct buf samples;
-    struct buf index;       /* the members of "shards" */
+    struct buf index; /* the members of "shards" */
 };
 
 struct mds_out *
@@ -297,10 +312,12 @@ mds_begin(const char *path, size_t vocab)
 static void
 add_config(const struct mds_out *m, struct buf *b, const char *close)
 {
-    buf_addf(b, "{\"column_encodings\": [\"ndarray:uint%d\"], "
+    buf_addf(b,
+        "{\"column_encodings\": [\"ndarray:uint%d\"], "
         "\"column_names\": [\"tokens\"], \"column_sizes\": [null], "
         "\"compression\": null, \"format\": \"mds\", "
-        "\"hashes\": [\"xxh3_64\"], ", 8 * m->bytes);
+        "\"hashes\": [\"xxh3_64\"], ",
+        8 * m->bytes);
     buf_adds(b, close);
 }
 
@@ -341,10 +358,11 @@ flush(struct mds_out *m)
     if (m->nfile > 1)
         buf_adds(&m->index, ", ");
     add_config(m, &m->index, "");
-    buf_addf(&m->index, "\"raw_data\": {\"basename\": \"%s\", \"bytes\": %zu, "
+    buf_addf(&m->index,
+        "\"raw_data\": {\"basename\": \"%s\", \"bytes\": %zu, "
         "\"hashes\": {\"xxh3_64\": \"%016" PRIx64 "\"}}, \"samples\": %zu, "
-        "\"size_limit\": 67108864, \"version\": 2, \"zip_data\": null}", name,
-        head.n + m->samples.n, (uint64_t)XXH3_64bits_digest(x), n);
+        "\"size_limit\": 67108864, \"version\": 2, \"zip_data\": null}",
+        name, head.n + m->samples.n, (uint64_t)XXH3_64bits_digest(x), n);
     XXH3_freeState(x);
     free(path);
     buf_release(&config);

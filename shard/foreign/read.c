@@ -45,16 +45,16 @@ struct idx {
     const unsigned char *p;
     size_t n;
     const char *file;
-    uint64_t nseq, ndoc;        /* sequences; documents + 1 */
-    size_t len, ptr, doc;       /* offsets of the arrays */
+    uint64_t nseq, ndoc;  /* sequences; documents + 1 */
+    size_t len, ptr, doc; /* offsets of the arrays */
     enum id_type type;
 };
 
 static void
 idx_parse(struct idx *x)
 {
-    static const enum id_type types[] = { ID_NONE, ID_U8, ID_I8, ID_I16,
-        ID_I32, ID_I64, ID_NONE, ID_NONE, ID_U16 };
+    static const enum id_type types[] = { ID_NONE, ID_U8, ID_I8, ID_I16, ID_I32,
+        ID_I64, ID_NONE, ID_NONE, ID_U16 };
     uint64_t want;
 
     if (x->n < IDX_HEAD)
@@ -70,9 +70,10 @@ idx_parse(struct idx *x)
     x->nseq = le_get(x->p + 18, 8);
     x->ndoc = le_get(x->p + 26, 8);
     if (x->nseq > x->n / 12 || x->ndoc > x->n / 8 || x->ndoc == 0)
-        BAD(x->file, 18, "%" PRIu64 " sequences and %" PRIu64 " bounds of "
-            "documents do not fit a file of %zu bytes", x->nseq, x->ndoc,
-            x->n);
+        BAD(x->file, 18,
+            "%" PRIu64 " sequences and %" PRIu64 " bounds of "
+            "documents do not fit a file of %zu bytes",
+            x->nseq, x->ndoc, x->n);
     x->len = IDX_HEAD;
     x->ptr = x->len + 4 * (size_t)x->nseq;
     x->doc = x->ptr + 8 * (size_t)x->nseq;
@@ -92,9 +93,10 @@ idx_sequence(const struct idx *x, uint64_t i, const struct ids_view *bin,
     const size_t size = id_size(bin->type);
 
     if (ptr % size != 0 || ptr / size > bin->n || len > bin->n - ptr / size)
-        BAD(x->file, x->ptr + 8 * i, "sequence %" PRIu64 " has %" PRIu64
-            " ids from byte %" PRIu64 " on, but %s has %zu bytes", i, len,
-            ptr, bin->file, bin->n * size);
+        BAD(x->file, x->ptr + 8 * i,
+            "sequence %" PRIu64 " has %" PRIu64 " ids from byte %" PRIu64
+            " on, but %s has %zu bytes",
+            i, len, ptr, bin->file, bin->n * size);
     *from = (size_t)(ptr / size);
     *n = (size_t)len;
 }
@@ -138,8 +140,9 @@ void
 read_megatron(struct sink *s, const char *path)
 {
     const size_t n = strlen(path);
-    const int cut = n > 4 && (strcmp(path + n - 4, ".idx") == 0 ||
-        strcmp(path + n - 4, ".bin") == 0);
+    const int cut = n > 4 &&
+        (strcmp(path + n - 4, ".idx") == 0 ||
+            strcmp(path + n - 4, ".bin") == 0);
     char *idx = xasprintf("%.*s.idx", (int)(cut ? n - 4 : n), path);
     char *bin = xasprintf("%.*s.bin", (int)(cut ? n - 4 : n), path);
     struct io_map mi, mb;
@@ -162,8 +165,10 @@ read_megatron(struct sink *s, const char *path)
 
         if (end < before || end > x.nseq || (i == 0 && end != 0) ||
             (i + 1 == x.ndoc && end != x.nseq))
-            BAD(idx, x.doc + 8 * i, "bound %" PRIu64 " of the documents is %"
-                PRIu64 " of %" PRIu64 " sequences", i, end, x.nseq);
+            BAD(idx, x.doc + 8 * i,
+                "bound %" PRIu64 " of the documents is %" PRIu64 " of %" PRIu64
+                " sequences",
+                i, end, x.nseq);
         if (i)
             gather(s, &x, &v, before, end);
         before = end;
@@ -192,8 +197,10 @@ read_llmc(struct sink *s, const char *path)
     n = le_get(m.p + 8, 4);
     if (!(magic == 20240520 && version == 1) &&
         !(magic == 20240801 && version == 7))
-        BAD(path, 0, "magic %" PRIu64 ", version %" PRIu64 ": no token file "
-            "of llm.c (20240520, 1 or 20240801, 7)", magic, version);
+        BAD(path, 0,
+            "magic %" PRIu64 ", version %" PRIu64 ": no token file "
+            "of llm.c (20240520, 1 or 20240801, 7)",
+            magic, version);
     v.type = version == 1 ? ID_U16 : ID_U32;
     if (n > INT32_MAX || m.n != HEAD + n * id_size(v.type))
         BAD(path, 8, "%" PRIu64 " tokens do not make a file of %zu bytes", n,
@@ -225,8 +232,8 @@ ds_width(const char *path, size_t bytes, const struct io_map *ends,
         return guess;
     if (last <= SIZE_MAX / 4 && last * (6 - guess) == bytes)
         return 6 - guess;
-    BAD(path, bytes, "the file ends here, but its .index ends at token %"
-        PRIu64, last);
+    BAD(path, bytes,
+        "the file ends here, but its .index ends at token %" PRIu64, last);
 }
 
 void
@@ -258,9 +265,10 @@ read_datatrove(struct sink *s, const char *path)
         const uint64_t end = le_get(mi.p + 8 * i, 8);
 
         if (end < before || end > v.n)
-            BAD(index, 8 * i, "document %zu ends at token %" PRIu64 ", the one "
-                "before it at %" PRIu64 ", the file at %zu", i, end, before,
-                v.n);
+            BAD(index, 8 * i,
+                "document %zu ends at token %" PRIu64 ", the one "
+                "before it at %" PRIu64 ", the file at %zu",
+                i, end, before, v.n);
         sink_doc(s, &v, (size_t)before, (size_t)(end - before),
             ml.p ? ml.p + before : NULL);
         before = end;
@@ -362,8 +370,10 @@ read_npy(struct sink *s, const char *path)
     v.n = (m.n - at) / id_size(v.type);
     if ((m.n - at) % id_size(v.type) || (d[1] && d[0] > v.n / d[1]) ||
         d[0] * d[1] != v.n)
-        BAD(path, m.n, "the file ends here, which is not where %" PRIu64
-            " x %" PRIu64 " ids end", d[0], d[1]);
+        BAD(path, m.n,
+            "the file ends here, which is not where %" PRIu64 " x %" PRIu64
+            " ids end",
+            d[0], d[1]);
     if (n == 1)
         sink_split(s, &v);
     for (uint64_t i = 0; n == 2 && i < d[0]; i++)

@@ -1,5 +1,5 @@
 /* lib/base: sizes, buffers, arena, errors, notes, random numbers, pool */
-#define _GNU_SOURCE             /* pthread_setattr_default_np */
+#define _GNU_SOURCE /* pthread_setattr_default_np */
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -29,8 +29,8 @@ test_err(void)
     struct err e;
 
     errno = ENOENT;
-    ok(err_set(&e, EX_SYS, "file:") == -1 && e.code == EX_SYS
-        && strcmp(e.msg, "file: No such file or directory") == 0,
+    ok(err_set(&e, EX_SYS, "file:") == -1 && e.code == EX_SYS &&
+            strcmp(e.msg, "file: No such file or directory") == 0,
         "a trailing colon adds the text of errno");
     err_prefix(&e, "%s %d", "part", 7);
     ok(strcmp(e.msg, "part 7: file: No such file or directory") == 0,
@@ -83,8 +83,9 @@ test_mem(void)
     buf_addc(&b, 0);
     buf_add(&b, NULL, 0);
     buf_adds(&b, "end");
-    ok(b.n == 3890 + 4 && strcmp(b.p + b.n - 3, "end") == 0
-        && memcmp(b.p, "0,1,2,", 6) == 0, "buffer grows, holds NULs");
+    ok(b.n == 3890 + 4 && strcmp(b.p + b.n - 3, "end") == 0 &&
+            memcmp(b.p, "0,1,2,", 6) == 0,
+        "buffer grows, holds NULs");
     buf_clear(&b);
     ok(b.n == 0 && b.p[0] == '\0', "buf_clear");
     buf_release(&b);
@@ -93,8 +94,9 @@ test_mem(void)
     free(s);
 
     arena_plan(&a);
-    ok(arena_alloc(&a, 3, 5) == NULL && arena_alloc(&a, 1, 64) == NULL
-        && a.used == 128, "a plan counts aligned bytes");
+    ok(arena_alloc(&a, 3, 5) == NULL && arena_alloc(&a, 1, 64) == NULL &&
+            a.used == 128,
+        "a plan counts aligned bytes");
     r = a.used;
     arena_init(&a, r);
     s = arena_alloc(&a, 3, 5);
@@ -192,8 +194,8 @@ test_perm(void)
         bad += !is_permutation(rng_key(9, i), large[i]);
     ok(bad == 0, "and for large n around powers of two");
     for (uint64_t i = 0; i < 1000; i++)
-        far &= rng_perm(1, UINT64_MAX, i) != i
-            && rng_perm(1, (uint64_t)1 << 63, i) < (uint64_t)1 << 63;
+        far &= rng_perm(1, UINT64_MAX, i) != i &&
+            rng_perm(1, (uint64_t)1 << 63, i) < (uint64_t)1 << 63;
     ok(far, "n of 63 and 64 bits");
 
     /* Every element reaches every place equally often over the keys, in the
@@ -251,8 +253,9 @@ test_rng(void)
     ok(range, "rng_unit is in [0,1), rng_normal finite");
     ok(near(sum / N, 0.5, 0.004, 0) && near(sq / N, 1.0 / 3, 0.004, 0),
         "moments of rng_unit");
-    ok(near(nsum / N, 0, 0.012, 0) && near(nsq / N, 1, 0.015, 0)
-        && near(n4 / N, 3, 0.12, 0), "moments of rng_normal");
+    ok(near(nsum / N, 0, 0.012, 0) && near(nsq / N, 1, 0.015, 0) &&
+            near(n4 / N, 3, 0.12, 0),
+        "moments of rng_normal");
     /* A change of one bit in key or index changes half of the bits. */
     for (uint64_t i = 0; i < 1000; i++) {
         const uint64_t x = rng_u64(5, i);
@@ -264,19 +267,21 @@ test_rng(void)
     }
     ok(near(differ / 4000.0, 32.0, 0.5, 0), "neighbours share no bits");
     /* From scripts/oracle/rng.py: saved streams depend on these values. */
-    ok(rng_u64(0xe220a8397b1dcdafu ^ 0x9e3779b97f4a7c15u, 0)
-        == 0xe220a8397b1dcdafu, "the published first value of SplitMix64");
-    ok(rng_u64(1, 2) == 0xf2826f98653e9e57u
-        && rng_key(1, 2) == 0x5d80506a3c5e7520u, "golden values");
-    ok(rng_perm(7, 10, 0) == 5 && rng_perm(7, 10, 4) == 0
-        && rng_perm(7, 1000, 0) == 296 && rng_perm(7, 1000, 4) == 123
-        && rng_perm(7, 1000000000000, 4) == 604033978018,
+    ok(rng_u64(0xe220a8397b1dcdafu ^ 0x9e3779b97f4a7c15u, 0) ==
+            0xe220a8397b1dcdafu,
+        "the published first value of SplitMix64");
+    ok(rng_u64(1, 2) == 0xf2826f98653e9e57u &&
+            rng_key(1, 2) == 0x5d80506a3c5e7520u,
+        "golden values");
+    ok(rng_perm(7, 10, 0) == 5 && rng_perm(7, 10, 4) == 0 &&
+            rng_perm(7, 1000, 0) == 296 && rng_perm(7, 1000, 4) == 123 &&
+            rng_perm(7, 1000000000000, 4) == 604033978018,
         "golden permutations");
 }
 
 struct sums {
     size_t n;
-    unsigned char *ran;                 /* [n] how often */
+    unsigned char *ran; /* [n] how often */
     atomic_size_t worker_too_large;
     size_t workers;
 };
@@ -344,12 +349,13 @@ test_pool_refused(void)
 
     pthread_getattr_default_np(&was);
     pthread_attr_init(&huge);
-    ok(pthread_attr_setstacksize(&huge, (size_t)1 << 47) == 0
-        && pthread_setattr_default_np(&huge) == 0, "threads are to be huge");
+    ok(pthread_attr_setstacksize(&huge, (size_t)1 << 47) == 0 &&
+            pthread_setattr_default_np(&huge) == 0,
+        "threads are to be huge");
     p = pool_new(3, &e);
-    ok(p == NULL && e.code == EX_SYS && strcmp(e.msg,
-        "cannot make thread 2 of 3") == 0, "a refused thread is an error: %s",
-        e.msg);
+    ok(p == NULL && e.code == EX_SYS &&
+            strcmp(e.msg, "cannot make thread 2 of 3") == 0,
+        "a refused thread is an error: %s", e.msg);
     pthread_setattr_default_np(&was);
     pthread_attr_destroy(&huge);
     pool_free(p);
@@ -391,7 +397,8 @@ static void
 leave(const char *msg)
 {
     _exit(strcmp(msg, "out of memory: 18446744073709551615 times 4 bytes") == 0
-        ? 7 : 8);
+            ? 7
+            : 8);
 }
 
 /* How a process ends that asks for too much; what it wrote goes to a file. */
@@ -422,9 +429,10 @@ test_exhausted(void)
     ok(WIFEXITED(status) && WEXITSTATUS(status) == 7,
         "the handler is told what there is no memory for");
     status = ended(NULL);
-    ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT
-        && io_slurp("said", 1000, &said, &n, NULL) == 0 && strcmp(said,
-        "out of memory: 18446744073709551615 times 4 bytes\n") == 0,
+    ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT &&
+            io_slurp("said", 1000, &said, &n, NULL) == 0 &&
+            strcmp(said,
+                "out of memory: 18446744073709551615 times 4 bytes\n") == 0,
         "without one the program aborts and says why");
     free(said);
 }
@@ -476,10 +484,10 @@ test_quota(void)
 {
     const size_t n = quota_cpus(""), cpus = pool_cpus();
 
-    quota("two processors", "0::/\n", "cpu.max", "200000 100000\n", NULL,
-        NULL, 2);
-    quota("a part counts as one", "0::/job\n", "job/cpu.max",
-        "150000 100000\n", NULL, NULL, 2);
+    quota("two processors", "0::/\n", "cpu.max", "200000 100000\n", NULL, NULL,
+        2);
+    quota("a part counts as one", "0::/job\n", "job/cpu.max", "150000 100000\n",
+        NULL, NULL, 2);
     quota("less than one too", "0::/job\n", "job/cpu.max", "1000 100000\n",
         NULL, NULL, 1);
     quota("no limit", "0::/\n", "cpu.max", "max 100000\n", NULL, NULL, 0);
@@ -493,13 +501,13 @@ test_quota(void)
     quota("version 1 without a limit", "5:cpu:/\n", "cpu/cpu.cfs_quota_us",
         "-1\n", "cpu/cpu.cfs_period_us", "100000\n", 0);
     quota("version 1: processors bound, not time", "5:cpuset:/\n",
-        "cpu/cpu.cfs_quota_us", "100000\n", "cpu/cpu.cfs_period_us",
-        "100000\n", 0);
+        "cpu/cpu.cfs_quota_us", "100000\n", "cpu/cpu.cfs_period_us", "100000\n",
+        0);
     quota("both versions", "1:cpu:/x\n0::/y\n", "unified/y/cpu.max",
         "700000 100000\n", "cpu/x/cpu.max", "max 100000\n", 7);
     quota("no number", "0::/\n", "cpu.max", "many 0\n", NULL, NULL, 0);
-    quota("a period of nothing", "0::/\n", "cpu.max", "100000 0\n", NULL,
-        NULL, 0);
+    quota("a period of nothing", "0::/\n", "cpu.max", "100000 0\n", NULL, NULL,
+        0);
     quota("NaN", "0::/\n", "cpu.max", "nan nan\n", NULL, NULL, 0);
     quota("no group", "", "cpu.max", "100000 100000\n", NULL, NULL, 0);
     ok(quota_cpus("nowhere") == 0, "quota: no control groups");
@@ -533,9 +541,11 @@ test_text(void)
     ok(strcmp(text_show(out, sizeof out, "123456789012"), "12345678...") == 0,
         "what does not ends with dots");
     ok(strcmp(text_show(out, sizeof out, "123456\344\270\255\033"),
-        "123456...") == 0, "no character is cut");
-    ok(text_fit("abc", 3, 2) == 2 && text_fit("abc", 3, 9) == 3
-        && text_fit("", 0, 9) == 0, "columns of ASCII");
+           "123456...") == 0,
+        "no character is cut");
+    ok(text_fit("abc", 3, 2) == 2 && text_fit("abc", 3, 9) == 3 &&
+            text_fit("", 0, 9) == 0,
+        "columns of ASCII");
     ok(text_fit("\303\251\303\251", 4, 1) == 2, "a letter of two bytes");
     ok(text_fit("\344\270\255\344\270\255", 6, 3) == 3, "wide characters");
 }

@@ -41,10 +41,10 @@ test_atomic(void)
     char *tmp, b[1];
     int fd = -1;
 
-    ok(io_put_file("a", "one", 3, &e) == 0 && holds("a", "one"),
-        "io_put_file");
-    ok(io_out_begin(&o, "a", &e) == 0
-        && io_out_write(&o, "two!", 4, &e) == 0 && o.n == 4, "io_out_write");
+    ok(io_put_file("a", "one", 3, &e) == 0 && holds("a", "one"), "io_put_file");
+    ok(io_out_begin(&o, "a", &e) == 0 && io_out_write(&o, "two!", 4, &e) == 0 &&
+            o.n == 4,
+        "io_out_write");
     tmp = xstrdup(o.tmp);
     ok(io_exists(tmp) && holds("a", "one"), "the old file stands meanwhile");
     ok(io_out_commit(&o, &e) == 0 && holds("a", "two!") && !io_exists(tmp),
@@ -57,18 +57,21 @@ test_atomic(void)
     io_out_abort(&o);
     ok(holds("a", "two!") && !io_exists(tmp), "io_out_abort, even twice");
     free(tmp);
-    ok(io_out_begin(&o, "no/such/file", &e) < 0 && e.code == EX_SYS
-        && strstr(e.msg, "no/such/file") != NULL, "no such folder: %s", e.msg);
+    ok(io_out_begin(&o, "no/such/file", &e) < 0 && e.code == EX_SYS &&
+            strstr(e.msg, "no/such/file") != NULL,
+        "no such folder: %s", e.msg);
     ok(io_out_begin(&o, ".", &e) < 0, "a folder: %s", e.msg);
-    ok(symlink("a", "link") == 0 && io_put_file("link", "3", 1, &e) == 0
-        && holds("a", "3"), "the file behind a link is replaced");
+    ok(symlink("a", "link") == 0 && io_put_file("link", "3", 1, &e) == 0 &&
+            holds("a", "3"),
+        "the file behind a link is replaced");
     /* A pipe stands for a device, which a failing test would destroy. */
-    ok(mkfifo("pipe", 0666) == 0
-        && (fd = open("pipe", O_RDONLY | O_NONBLOCK)) >= 0
-        && io_out_begin(&o, "pipe", &e) == 0 && o.tmp == NULL,
+    ok(mkfifo("pipe", 0666) == 0 &&
+            (fd = open("pipe", O_RDONLY | O_NONBLOCK)) >= 0 &&
+            io_out_begin(&o, "pipe", &e) == 0 && o.tmp == NULL,
         "what is no file is opened, not replaced");
-    ok(io_out_write(&o, "x", 1, &e) == 0 && io_read(fd, b, 1) == 1
-        && b[0] == 'x', "and written");
+    ok(io_out_write(&o, "x", 1, &e) == 0 && io_read(fd, b, 1) == 1 &&
+            b[0] == 'x',
+        "and written");
     close(fd);
     ok(io_out_write(&o, "x", 1, &e) < 0 && strstr(e.msg, "pipe") != NULL,
         "until the reader leaves: %s", e.msg);
@@ -88,8 +91,9 @@ test_read(void)
     memset(big, 'x', 300000);
     io_put_file("empty", "", 0, &e);
     io_put_file("big", big, 300000, &e);
-    ok(io_map(&m, "big", &e) == 0 && m.n == 300000
-        && memcmp(m.p, big, m.n) == 0, "io_map");
+    ok(io_map(&m, "big", &e) == 0 && m.n == 300000 &&
+            memcmp(m.p, big, m.n) == 0,
+        "io_map");
     io_unmap(&m);
     io_unmap(&m);
     ok(io_map(&m, "empty", &e) == 0 && m.n == 0 && m.p != NULL,
@@ -97,8 +101,9 @@ test_read(void)
     io_unmap(&m);
     ok(io_map(&m, "none", &e) < 0 && e.code == EX_SYS, "none: %s", e.msg);
     ok(io_map(&m, ".", &e) < 0, "a folder: %s", e.msg);
-    ok(io_slurp("big", 300000, &p, &n, &e) == 0 && n == 300000
-        && memcmp(p, big, n) == 0, "io_slurp of exactly max bytes");
+    ok(io_slurp("big", 300000, &p, &n, &e) == 0 && n == 300000 &&
+            memcmp(p, big, n) == 0,
+        "io_slurp of exactly max bytes");
     free(p);
     ok(io_slurp("big", 299999, &p, &n, &e) < 0 && e.code == EX_INPUT,
         "one byte too long: %s", e.msg);
@@ -106,8 +111,8 @@ test_read(void)
         "nothing of nothing");
     free(p);
     ok(io_slurp("big", 0, &p, &n, &e) < 0, "max = 0");
-    ok(io_slurp(".", 9, &p, &n, &e) < 0 && e.code == EX_SYS,
-        "a folder: %s", e.msg);
+    ok(io_slurp(".", 9, &p, &n, &e) < 0 && e.code == EX_SYS, "a folder: %s",
+        e.msg);
     free(big);
 }
 
@@ -121,8 +126,9 @@ test_dirs(void)
     ok(io_mkdirs("a/b", &e) < 0, "below a file: %s", e.msg);
     ok(io_mkdirs("", &e) < 0, "without a name: %s", e.msg);
     ok(dir_remove("d", &e) < 0, "two levels are not removed: %s", e.msg);
-    ok(rmdir("d/e/f") == 0 && io_put_file("d/e/x", "", 0, &e) == 0
-        && io_put_file("d/y", "", 0, &e) == 0, "one level");
+    ok(rmdir("d/e/f") == 0 && io_put_file("d/e/x", "", 0, &e) == 0 &&
+            io_put_file("d/y", "", 0, &e) == 0,
+        "one level");
     ok(dir_remove("d", &e) == 0 && !io_exists("d"), "is removed");
     ok(io_fsync_dir(".", &e) == 0 && io_fsync_dir("none", &e) < 0,
         "io_fsync_dir");
@@ -136,18 +142,20 @@ test_links(void)
     struct io_out o;
     struct err e;
 
-    ok(io_mkdirs("precious", &e) == 0
-        && io_put_file("precious/file", "x", 1, &e) == 0
-        && symlink("precious", "alias") == 0 && io_mkdirs("holder", &e) == 0
-        && symlink("../precious", "holder/alias") == 0, "links to a folder");
-    ok(dir_remove("alias", &e) == 0 && lstat("alias", &st) < 0
-        && dir_remove("holder", &e) == 0 && !io_exists("holder")
-        && holds("precious/file", "x"), "go without what they point to");
-    ok(symlink("precious/file", tmp) == 0
-        && io_out_begin(&o, "link", &e) == 0 && strcmp(o.tmp, tmp) != 0
-        && io_out_write(&o, "y", 1, &e) == 0 && io_out_commit(&o, &e) == 0
-        && holds("link", "y") && holds("precious/file", "x")
-        && lstat(tmp, &st) == 0,
+    ok(io_mkdirs("precious", &e) == 0 &&
+            io_put_file("precious/file", "x", 1, &e) == 0 &&
+            symlink("precious", "alias") == 0 && io_mkdirs("holder", &e) == 0 &&
+            symlink("../precious", "holder/alias") == 0,
+        "links to a folder");
+    ok(dir_remove("alias", &e) == 0 && lstat("alias", &st) < 0 &&
+            dir_remove("holder", &e) == 0 && !io_exists("holder") &&
+            holds("precious/file", "x"),
+        "go without what they point to");
+    ok(symlink("precious/file", tmp) == 0 &&
+            io_out_begin(&o, "link", &e) == 0 && strcmp(o.tmp, tmp) != 0 &&
+            io_out_write(&o, "y", 1, &e) == 0 && io_out_commit(&o, &e) == 0 &&
+            holds("link", "y") && holds("precious/file", "x") &&
+            lstat(tmp, &st) == 0,
         "a temporary file is new, whatever has its name");
     free(tmp);
 }
@@ -162,16 +170,20 @@ test_new_folder(void)
     int status = -1;
     pid_t pid;
 
-    ok(dir_new_begin(&d, "n/model", &e) == 0
-        && strcmp(d.tmp, "n/model.tmp") == 0
-        && io_put_file("n/model.tmp/a", "1", 1, &e) == 0, "dir_new_begin");
-    ok(dir_new_begin(&other, "n/model", &e) < 0 && e.code == EX_SYS
-        && holds("n/model.tmp/a", "1"), "by one at a time: %s", e.msg);
-    ok(dir_new_commit(&d, &e) == 0 && dir_list("n/model", &l, &e) == 0
-        && l.n == 1 && !io_exists("n/model.tmp"), "dir_new_commit");
+    ok(dir_new_begin(&d, "n/model", &e) == 0 &&
+            strcmp(d.tmp, "n/model.tmp") == 0 &&
+            io_put_file("n/model.tmp/a", "1", 1, &e) == 0,
+        "dir_new_begin");
+    ok(dir_new_begin(&other, "n/model", &e) < 0 && e.code == EX_SYS &&
+            holds("n/model.tmp/a", "1"),
+        "by one at a time: %s", e.msg);
+    ok(dir_new_commit(&d, &e) == 0 && dir_list("n/model", &l, &e) == 0 &&
+            l.n == 1 && !io_exists("n/model.tmp"),
+        "dir_new_commit");
     dir_list_release(&l);
-    ok(dir_new_begin(&d, "n/other", &e) == 0
-        && io_put_file("n/other.tmp/a", "1", 1, &e) == 0, "another");
+    ok(dir_new_begin(&d, "n/other", &e) == 0 &&
+            io_put_file("n/other.tmp/a", "1", 1, &e) == 0,
+        "another");
     dir_new_abort(&d);
     dir_new_abort(&d);
     ok(!io_exists("n/other.tmp") && !io_exists("n/other"), "dir_new_abort");
@@ -181,16 +193,18 @@ test_new_folder(void)
         "another's folder: %s", e.msg);
     ok(dir_new_begin(&d, "n/mine", &e) < 0 && holds("n/mine.tmp/thesis", "x"),
         "stays");
-    ok(symlink("mine.tmp", "n/alias.tmp") == 0
-        && dir_new_begin(&d, "n/alias", &e) < 0
-        && holds("n/mine.tmp/thesis", "x"), "and a link to it: %s", e.msg);
-    ok(io_put_file("n/mine.tmp/" DIR_MARK, "", 0, &e) == 0
-        && dir_new_check("n/mine", &e) == 0
-        && dir_new_begin(&d, "n/mine", &e) == 0
-        && !io_exists("n/mine.tmp/thesis"), "what is marked goes");
+    ok(symlink("mine.tmp", "n/alias.tmp") == 0 &&
+            dir_new_begin(&d, "n/alias", &e) < 0 &&
+            holds("n/mine.tmp/thesis", "x"),
+        "and a link to it: %s", e.msg);
+    ok(io_put_file("n/mine.tmp/" DIR_MARK, "", 0, &e) == 0 &&
+            dir_new_check("n/mine", &e) == 0 &&
+            dir_new_begin(&d, "n/mine", &e) == 0 &&
+            !io_exists("n/mine.tmp/thesis"),
+        "what is marked goes");
     dir_new_abort(&d);
-    ok(io_mkdirs("n/empty.tmp", &e) == 0 && dir_new_check("n/empty", &e) == 0
-        && io_is_dir("n/empty.tmp") && dir_new_begin(&d, "n/empty", &e) == 0,
+    ok(io_mkdirs("n/empty.tmp", &e) == 0 && dir_new_check("n/empty", &e) == 0 &&
+            io_is_dir("n/empty.tmp") && dir_new_begin(&d, "n/empty", &e) == 0,
         "so does one that died before it made the mark");
     dir_new_abort(&d);
     for (int i = 0; i < 2; i++) {
@@ -198,9 +212,9 @@ test_new_folder(void)
         if ((pid = fork()) == 0) {
             struct io_out o;
 
-            if (dir_new_begin(&d, "n/left", &e) < 0
-                    || io_put_file("n/left.tmp/a", "1", 1, &e) < 0
-                    || io_out_begin(&o, "n/left.tmp/b", &e) < 0)
+            if (dir_new_begin(&d, "n/left", &e) < 0 ||
+                io_put_file("n/left.tmp/a", "1", 1, &e) < 0 ||
+                io_out_begin(&o, "n/left.tmp/b", &e) < 0)
                 _exit(9);
             if (i == 0)
                 raise(SIGTERM);
@@ -208,8 +222,8 @@ test_new_folder(void)
         }
         waitpid(pid, &status, 0);
         ok((i == 0 ? WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM
-            : WIFEXITED(status) && WEXITSTATUS(status) == 7)
-            && lstat("n/left.tmp", &st) < 0,
+                   : WIFEXITED(status) && WEXITSTATUS(status) == 7) &&
+                lstat("n/left.tmp", &st) < 0,
             "nothing is left of one that ends by %s", i ? "exit" : "SIGTERM");
     }
 }
@@ -231,8 +245,8 @@ test_unreadable(void)
     ok(dir_list(".", &l, &e) < 0 && errno == EMFILE, "no descriptor: %s",
         e.msg);
     setrlimit(RLIMIT_NOFILE, &old);
-    ok(symlink("loop", "loop") == 0 && io_exists("loop")
-        && !io_exists("a/b") && !io_exists("none"),
+    ok(symlink("loop", "loop") == 0 && io_exists("loop") && !io_exists("a/b") &&
+            !io_exists("none"),
         "only what is certainly not there does not exist");
 }
 
@@ -251,9 +265,10 @@ test_irregular(void)
         "a fifo is not waited for: %s", e.msg);
     ok(io_map(&m, "fifo", &e) < 0, "nor mapped: %s", e.msg);
     ok(io_open_file("/dev/zero", &size, &e) < 0, "a device: %s", e.msg);
-    ok(symlink("big", "to-big") == 0
-        && (fd = io_open_file("to-big", &size, &e)) >= 0 && size == 300000
-        && close(fd) == 0, "a link to a file is one");
+    ok(symlink("big", "to-big") == 0 &&
+            (fd = io_open_file("to-big", &size, &e)) >= 0 && size == 300000 &&
+            close(fd) == 0,
+        "a link to a file is one");
     alarm(0);
 }
 
@@ -282,9 +297,9 @@ test_shrinks(int in_thread)
 
         if (dup2(fd, STDERR_FILENO) < 0 || io_map(&gone, "a", &e) < 0)
             _exit(9);
-        io_unmap(&gone);        /* its place in the list is used again */
-        if (io_map(&gone, "a", &e) < 0 || io_map(&m, "big", &e) < 0
-                || truncate("big", 100000) < 0)
+        io_unmap(&gone); /* its place in the list is used again */
+        if (io_map(&gone, "a", &e) < 0 || io_map(&m, "big", &e) < 0 ||
+            truncate("big", 100000) < 0)
             _exit(9);
         if (!in_thread)
             _exit(m.p[200000] == 'x' ? 8 : 7);
@@ -296,9 +311,9 @@ test_shrinks(int in_thread)
     waitpid(pid, &status, 0);
     ok(WIFEXITED(status) && WEXITSTATUS(status) == EX_INPUT,
         "a mapped file that shrinks ends with 3: %d", status);
-    ok(io_slurp("said", 1000, &text, &n, &e) == 0
-        && strstr(text, ": big: offset 200000: ") != NULL, "said: %s",
-        text ? text : e.msg);
+    ok(io_slurp("said", 1000, &text, &n, &e) == 0 &&
+            strstr(text, ": big: offset 200000: ") != NULL,
+        "said: %s", text ? text : e.msg);
     free(text);
 }
 
@@ -308,18 +323,21 @@ test_pipe(void)
     int fd[2];
     char b[8];
 
-    ok(pipe(fd) == 0 && io_write(fd[1], "abc", 3) == 0 && close(fd[1]) == 0
-        && io_read(fd[0], b, sizeof b) == 3, "a short read is the end");
+    ok(pipe(fd) == 0 && io_write(fd[1], "abc", 3) == 0 && close(fd[1]) == 0 &&
+            io_read(fd[0], b, sizeof b) == 3,
+        "a short read is the end");
     close(fd[0]);
     errno = 0;
-    ok(pipe(fd) == 0 && close(fd[0]) == 0 && io_write(fd[1], "abc", 3) < 0
-        && errno == EPIPE, "a reader that left");
+    ok(pipe(fd) == 0 && close(fd[0]) == 0 && io_write(fd[1], "abc", 3) < 0 &&
+            errno == EPIPE,
+        "a reader that left");
     close(fd[1]);
     ok(io_read(-1, b, 1) < 0 && io_write(-1, b, 1) < 0, "bad descriptors");
-    ok(strcmp(io_in_name(NULL), "<stdin>") == 0
-        && strcmp(io_in_name("-"), "<stdin>") == 0
-        && strcmp(io_out_name("-"), "<stdout>") == 0
-        && strcmp(io_in_name("x"), "x") == 0, "names");
+    ok(strcmp(io_in_name(NULL), "<stdin>") == 0 &&
+            strcmp(io_in_name("-"), "<stdin>") == 0 &&
+            strcmp(io_out_name("-"), "<stdout>") == 0 &&
+            strcmp(io_in_name("x"), "x") == 0,
+        "names");
     ok(io_open("-", NULL) == 0 && io_open("none", NULL) == -1, "io_open");
 }
 

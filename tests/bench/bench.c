@@ -70,7 +70,7 @@ cpu(void)
     if (f != NULL)
         fclose(f);
     printf("# retort: %s\n# cores: %zu\n# kernels: %s\n"
-        "# built by: %s\n",
+           "# built by: %s\n",
         prog_version(), pool_cpus(), kern_name(), prog_build());
 }
 
@@ -85,8 +85,8 @@ product(void *ctx, size_t task, size_t worker)
 
     (void)worker;
     task %= CUBE / ROWS;
-    kern.gemm_nt(ROWS, CUBE, CUBE, x[0] + task * ROWS * CUBE, CUBE, x[1],
-        CUBE, GEMM_SET, x[2] + task * ROWS * CUBE, CUBE);
+    kern.gemm_nt(ROWS, CUBE, CUBE, x[0] + task * ROWS * CUBE, CUBE, x[1], CUBE,
+        GEMM_SET, x[2] + task * ROWS * CUBE, CUBE);
 }
 
 static int
@@ -141,7 +141,7 @@ model(const char *path, const char *dir, const char *type)
         die_err(&e);
     model_random(&m, &c, 1, &a);
     if (model_export(&m, dir, strcmp(type, "bf16") == 0 ? DT_BF16 : DT_F32,
-        NULL, &e) < 0)
+            NULL, &e) < 0)
         die_err(&e);
     model_random_free(&m);
     arena_release(&a);
@@ -168,11 +168,13 @@ docs_quantiles(size_t V)
 static void
 docs_ids(uint32_t *ids, size_t n, uint64_t key)
 {
-    for (size_t i = 0; i < n; ) {
+    for (size_t i = 0; i < n;) {
         const uint64_t u = rng_u64(key, i);
         const size_t most = i < 16384 ? i : 16384;
-        const size_t run = 2 + (u >> 16 & 7), back = 1 + (size_t)((double)most *
-            (double)(u >> 48) * (double)(u >> 32 & 65535) * 0x1p-32);
+        const size_t run = 2 + (u >> 16 & 7),
+                     back = 1 +
+            (size_t)((double)most * (double)(u >> 48) *
+                (double)(u >> 32 & 65535) * 0x1p-32);
 
         if ((u >> 19 & 7) < 2 && i > 64) {
             for (size_t k = 0; k < run && i < n; k++, i++)
@@ -226,8 +228,12 @@ static void
 docs(size_t V, size_t tokens, double mean, size_t nsource, size_t first)
 {
     struct stream_info i = {
-        .content = "docs", .tokenizer = "00000000000000000000000000000000",
-        .vocab = V, .bos = -1, .eos = -1, .nsource = nsource,
+        .content = "docs",
+        .tokenizer = "00000000000000000000000000000000",
+        .vocab = V,
+        .bos = -1,
+        .eos = -1,
+        .nsource = nsource,
     };
     struct msg_out *w;
     struct err e;
@@ -359,7 +365,7 @@ ipc_read(const char *addr, size_t n, uint64_t *bytes)
         start = *bytes == 0 ? clock_now() : start;
     }
     start = clock_now() - start;
-    if (sum == 1)               /* a use, so that it is computed */
+    if (sum == 1) /* a use, so that it is computed */
         puts("");
     msg_src_close(s);
     free(buf);
@@ -428,8 +434,8 @@ timed(const char *file, char **cmd)
     if ((f = fopen(file, "w")) == NULL)
         die(EX_SYS, "%s:", file);
     fprintf(f, "%.4f %.4f %.1f\n", clock_now() - start,
-        (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec)
-        + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec),
+        (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+            1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec),
         (double)u.ru_maxrss * 1024e-6);
     if (fclose(f) != 0)
         die(EX_SYS, "%s:", file);
@@ -471,10 +477,10 @@ sip(size_t rate)
     ssize_t n;
 
     while ((n = read(STDIN_FILENO, buf, sizeof buf)) > 0) {
-        const double late = (done += (double)n) / (double)rate -
-            (clock_now() - start);
-        const struct timespec t = { (time_t)late, (long)(1e9 *
-            (late - floor(late))) };
+        const double late =
+            (done += (double)n) / (double)rate - (clock_now() - start);
+        const struct timespec t = { (time_t)late,
+            (long)(1e9 * (late - floor(late))) };
 
         if (late > 0.0)
             nanosleep(&t, NULL);
@@ -508,7 +514,7 @@ read_keys(const char *from, enum msg_kind kind, size_t *n)
 
     if (in == NULL)
         die_err(&e);
-    for (*n = 0; (k = msg_read(in, &m, &e)) > 0; ) {
+    for (*n = 0; (k = msg_read(in, &m, &e)) > 0;) {
         const struct st_tensor *t = st_find(&m.st, name);
         const struct st_tensor *off = st_find(&m.st, "piece_off");
 
@@ -563,9 +569,8 @@ main(int argc, char **argv)
     else if (strcmp(job, "model") == 0 && (argc == 4 || argc == 5))
         model(argv[2], argv[3], argc == 5 ? argv[4] : "f32");
     else if (strcmp(job, "docs") == 0 && (argc == 6 || argc == 7))
-        docs(number(argv[2], 0), number(argv[3], 0),
-            (double)number(argv[4], 0), number(argv[5], 0),
-            argc == 7 ? number(argv[6], 0) : 0);
+        docs(number(argv[2], 0), number(argv[3], 0), (double)number(argv[4], 0),
+            number(argv[5], 0), argc == 7 ? number(argv[6], 0) : 0);
     else if (strcmp(job, "ipc") == 0 && argc == 5)
         ipc(argv[2], number(argv[3], 0), number(argv[4], 0));
     else if (strcmp(job, "sip") == 0 && argc == 3)
@@ -577,7 +582,8 @@ main(int argc, char **argv)
     else if (strcmp(job, "lines") == 0 && argc == 4)
         lines(argv[2], number(argv[3], 0));
     else
-        die(EX_USAGE, "cpu, sgemm, model, docs, ipc, sip, apart, time or "
+        die(EX_USAGE,
+            "cpu, sgemm, model, docs, ipc, sip, apart, time or "
             "lines: see tests/bench/bench.c");
     out_done();
     return 0;

@@ -38,7 +38,7 @@ enum { CUBE = 2048 };
 
 struct shape {
     const char *what;
-    char op;                /* n: nt, x: nn, w: tn */
+    char op; /* n: nt, x: nn, w: tn */
     size_t m, n, k;
 };
 
@@ -206,7 +206,7 @@ blocks(struct config c, struct pool *pool, size_t B, size_t T)
 
     first = xcalloc(B * T, sizeof *first);
     r.first = first;
-    c.V = 256;                          /* the head comes apart */
+    c.V = 256; /* the head comes apart */
     tmodel_layout(&t, &c, NULL, DT_F32);
     for (size_t i = 0; i < t.ngroup; i++)
         fill(t.group[i].p, t.group[i].n, 2.0f / sqrtf((float)c.d));
@@ -244,8 +244,11 @@ head(const struct config *c, struct pool *pool, size_t n)
     float *dw = xreallocarray(NULL, size, sizeof *dw);
     float *x = xreallocarray(NULL, 3 * n * c->d, sizeof *x);
     uint32_t *target = xcalloc(n, sizeof *target);
-    const struct weight wt = { .data = (const void *)w, .dtype = DT_F32,
-        .rows = c->V, .cols = c->d, .stride = c->d * sizeof(float) };
+    const struct weight wt = { .data = (const void *)w,
+        .dtype = DT_F32,
+        .rows = c->V,
+        .cols = c->d,
+        .stride = c->d * sizeof(float) };
     struct loss_sum sum = { 0 };
     double best = INFINITY;
     struct arena plan, a;
@@ -261,8 +264,8 @@ head(const struct config *c, struct pool *pool, size_t n)
     for (int i = 0; i < 4; i++) {
         const double start = clock_cpu();
 
-        head_loss_rows(h, &o, w, &wt, x, x + n * c->d, NULL, target, n,
-            dw, x + 2 * n * c->d, &sum);
+        head_loss_rows(h, &o, w, &wt, x, x + n * c->d, NULL, target, n, dw,
+            x + 2 * n * c->d, &sum);
         if (i > 0)
             best = fmin(best, clock_cpu() - start);
     }
@@ -287,19 +290,18 @@ layer(const char *path, size_t B, size_t T, size_t threads)
         die_err(&e);
     blas = limits().blas;
     /* forward, two products backward; of attention two and five, causal */
-    flop[0] = tokens * (double)c.L * (6.0 * (double)(c.d * 2 * (c.H + c.KV) *
-        c.D + 3 * c.d * c.mlp) + 14.0 * (double)(c.H * c.D) *
-        (double)(T + 1) / 2.0);
+    flop[0] = tokens * (double)c.L *
+        (6.0 * (double)(c.d * 2 * (c.H + c.KV) * c.D + 3 * c.d * c.mlp) +
+            14.0 * (double)(c.H * c.D) * (double)(T + 1) / 2.0);
     flop[1] = tokens * 8.0 * (double)(c.V * c.d);
     t[0] = blocks(c, pool, B, T);
     t[1] = head(&c, pool, B * T);
     blas = fmax(blas, limits().blas);
-    printf("%.4g\t%.1f\t%.1f\t%.1f\t%.3f\t%.2f\t%.2f\n",
-        tokens / (t[0] + t[1]),
+    printf("%.4g\t%.1f\t%.1f\t%.1f\t%.3f\t%.2f\t%.2f\n", tokens / (t[0] + t[1]),
         flop[0] / t[0] / 1e9, flop[1] / t[1] / 1e9,
         (flop[0] + flop[1]) / (t[0] + t[1]) / 1e9,
-        (flop[0] + flop[1]) / (t[0] + t[1]) / 1e9 / blas,
-        t[0] / tokens * 1e6, t[1] / tokens * 1e6);
+        (flop[0] + flop[1]) / (t[0] + t[1]) / 1e9 / blas, t[0] / tokens * 1e6,
+        t[1] / tokens * 1e6);
     pool_free(pool);
 }
 

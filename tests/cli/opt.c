@@ -23,8 +23,7 @@ struct settings {
 static void
 parse(struct settings *s, int argc, char **argv)
 {
-    const struct opt opts[] = {
-        OPT_FLAG('f', "flag", &s->flag, "a flag"),
+    const struct opt opts[] = { OPT_FLAG('f', "flag", &s->flag, "a flag"),
         OPT_FLAG(0, "no-cache", &s->long_flag, "a flag without letter"),
         OPT_STR('o', "out", &s->text, "file", "write to file"),
         OPT_GROUP("numbers"),
@@ -33,11 +32,11 @@ parse(struct settings *s, int argc, char **argv)
         OPT_REAL(0, "rate", &s->real, 0, 1, "x", "how fast"),
         OPT_ENUM('l', "level", &s->level, words, "word", "how warm"),
         OPT_LIST('a', "also", &s->list, "name", "one more"),
-        OPT_SIZE(0, "depth", &s->depth, 0, 0x1p53, "n", "how deep this goes, "
+        OPT_SIZE(0, "depth", &s->depth, 0, 0x1p53, "n",
+            "how deep this goes, "
             "which takes a longer line to say than there is room for (0: not "
             "at all)"),
-        OPT_END
-    };
+        OPT_END };
 
     s->size = (size_t)256 << 20;
     s->depth = 0;
@@ -74,21 +73,23 @@ test_parse(void)
     struct settings s;
 
     parse_text(&s, "");
-    ok(s.n == 0 && s.operands[0] == NULL && !s.flag && s.size == 256u << 20
-        && s.top == OPT_NONE,
+    ok(s.n == 0 && s.operands[0] == NULL && !s.flag && s.size == 256u << 20 &&
+            s.top == OPT_NONE,
         "nothing given");
     parse_text(&s, "-f -n 3K --rate 0.5 --level hot -a x --also=y a b");
     ok(s.flag && s.size == 3072 && s.level == 2 && near(s.real, 0.5, 0, 0),
         "values");
-    ok(s.list.n == 2 && strcmp(s.list.v[0], "x") == 0
-        && strcmp(s.list.v[1], "y") == 0, "a list");
+    ok(s.list.n == 2 && strcmp(s.list.v[0], "x") == 0 &&
+            strcmp(s.list.v[1], "y") == 0,
+        "a list");
     free(s.list.v);
     ok(s.n == 2 && strcmp(s.operands[1], "b") == 0 && s.operands[2] == NULL,
         "operands");
     parse_text(&s, "-fn3 -oout --number=1T --no-cache --top 64");
     ok(s.top == 64, "a size that need not be given");
-    ok(s.flag && s.long_flag && s.size == (size_t)1 << 40
-        && strcmp(s.text, "out") == 0, "glued letters and values");
+    ok(s.flag && s.long_flag && s.size == (size_t)1 << 40 &&
+            strcmp(s.text, "out") == 0,
+        "glued letters and values");
     parse_text(&s, "a - -f b");
     ok(s.flag && s.n == 3 && strcmp(s.operands[1], "-") == 0,
         "options after operands; - is an operand");
@@ -123,8 +124,8 @@ test_numbers(void)
     ok(number_size("18446744073709551615", 0, 1e30, &v) == 0 && v == SIZE_MAX,
         "the largest size");
     ok(number_size("2g", 0, 1e30, &v) == 0 && v == (size_t)2 << 30, "2g");
-    ok(number_size("3", 4, 9, &v) < 0 && number_size("10", 4, 9, &v) < 0
-        && number_size("4", 4, 9, &v) == 0 && number_size("9", 4, 9, &v) == 0,
+    ok(number_size("3", 4, 9, &v) < 0 && number_size("10", 4, 9, &v) < 0 &&
+            number_size("4", 4, 9, &v) == 0 && number_size("9", 4, 9, &v) == 0,
         "the range is inclusive");
     wrong = 0;
     for (size_t i = 0; i < sizeof bad_real / sizeof *bad_real; i++)
@@ -148,6 +149,6 @@ main(int argc, char **argv)
     }
     test_parse();
     test_numbers();
-    verbosity = -1;                     /* no closing line among the results */
+    verbosity = -1; /* no closing line among the results */
     return done_testing();
 }

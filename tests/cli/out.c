@@ -19,8 +19,9 @@ done_after(int fd)
 
     if (pid == 0) {
         signal(SIGPIPE, SIG_IGN);
-        if (dup2(fd, STDOUT_FILENO) < 0 || freopen("/dev/null", "w", stderr)
-            == NULL || setvbuf(stdout, NULL, _IONBF, 0) != 0)
+        if (dup2(fd, STDOUT_FILENO) < 0 ||
+            freopen("/dev/null", "w", stderr) == NULL ||
+            setvbuf(stdout, NULL, _IONBF, 0) != 0)
             _exit(99);
         printf("lost");
         out_done();

@@ -1,6 +1,6 @@
 /* lib/cli: what a program says to people.  With an argument this is a program
  * that does one thing, for tests/rules/prog.sh; without, a unit test. */
-#define _GNU_SOURCE             /* syscall */
+#define _GNU_SOURCE /* syscall */
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -133,8 +133,8 @@ main(int argc, char **argv)
 {
     struct err e;
     const struct opt opts[] = { OPT_END };
-    char **arg = opt_parse(argc, argv, opts, "Do one thing.", "[thing]", 0, 1,
-        NULL);
+    char **arg =
+        opt_parse(argc, argv, opts, "Do one thing.", "[thing]", 0, 1, NULL);
 
     if (*arg == NULL) {
         ok(strcmp(progname, "prog") == 0, "progname");

@@ -17,7 +17,10 @@ static struct golden g;
 static size_t B, T, P;
 static uint16_t ids[4096];
 static uint8_t mask[4096], scored[4096];
-static struct { size_t row, at, len, source; uint64_t key; } piece[PMAX];
+static struct {
+    size_t row, at, len, source;
+    uint64_t key;
+} piece[PMAX];
 
 static uint64_t
 u_at(const char *name, size_t i)
@@ -62,9 +65,15 @@ begin(struct msg_out *w, size_t t, size_t vocab, int64_t bos)
 {
     static const char *source[] = { "bg", "cs" };
     struct stream_info i = {
-        .content = t > 0 ? "batch" : "docs", .tokenizer = HASH,
-        .vocab = vocab, .bos = bos, .eos = -1, .nsource = 2,
-        .source = source, .T = t, .algorithm = t > 0 ? "test-1" : NULL,
+        .content = t > 0 ? "batch" : "docs",
+        .tokenizer = HASH,
+        .vocab = vocab,
+        .bos = bos,
+        .eos = -1,
+        .nsource = 2,
+        .source = source,
+        .T = t,
+        .algorithm = t > 0 ? "test-1" : NULL,
     };
     struct err e;
 
@@ -188,8 +197,8 @@ write_kind(const char *kind, const char *path)
 
     if (w == NULL)
         die_err(&e);
-    begin(w, strstr(kind, "batch") ? T : 0,
-        strstr(kind, "vocab") ? 100 : V, bos ? 3 : -1);
+    begin(w, strstr(kind, "batch") ? T : 0, strstr(kind, "vocab") ? 100 : V,
+        bos ? 3 : -1);
     if (strncmp(kind, "empty", 5) == 0) {
         ;
     } else if (strcmp(kind, "short") == 0) {
@@ -198,9 +207,9 @@ write_kind(const char *kind, const char *path)
         send_docs(w, 0);
     } else if (strcmp(kind, "batch") == 0) {
         send_batch(w);
-        send_batch(w);          /* the same documents: no new observations */
-    } else if (strcmp(kind, "calib-batch") == 0
-            || strcmp(kind, "vocab-batch") == 0) {
+        send_batch(w); /* the same documents: no new observations */
+    } else if (strcmp(kind, "calib-batch") == 0 ||
+        strcmp(kind, "vocab-batch") == 0) {
         send_batch(w);
     } else if (strcmp(kind, "docs-back") == 0) {
         for (size_t p = P; p-- > 0; send_docs(w, 1))
@@ -218,17 +227,37 @@ write_kind(const char *kind, const char *path)
         send_docs(w, 1);
     }
     if (strcmp(kind, "docs-broken") == 0 ? msg_abort(w, "no more", &e) != 0
-            : msg_end(w, &e) != 0)
+                                         : msg_end(w, &e) != 0)
         die_err(&e);
     msg_out_close(w);
 }
 
 /* ---- what evalppl says ---- */
 
-struct line { char label[32], source[32]; double v[18]; };
-enum { L_PARAM, L_DOCS, L_TOK, L_NLL, L_NLLSE, L_PPL, L_LOW, L_HIGH, L_KL,
-    L_KLSE, L_KLT, L_KLTSE, L_AGREE, L_AGREESE, L_REC, L_REG, L_SPEED,
-    L_MEM };
+struct line {
+    char label[32], source[32];
+    double v[18];
+};
+enum {
+    L_PARAM,
+    L_DOCS,
+    L_TOK,
+    L_NLL,
+    L_NLLSE,
+    L_PPL,
+    L_LOW,
+    L_HIGH,
+    L_KL,
+    L_KLSE,
+    L_KLT,
+    L_KLTSE,
+    L_AGREE,
+    L_AGREESE,
+    L_REC,
+    L_REG,
+    L_SPEED,
+    L_MEM
+};
 static struct line line[16];
 static size_t nline;
 static double diff[8][3];
@@ -284,8 +313,8 @@ static const struct line *
 find(const char *label, const char *source)
 {
     for (size_t i = 0; i < nline; i++)
-        if (strcmp(line[i].label, label) == 0
-                && strcmp(line[i].source, source) == 0)
+        if (strcmp(line[i].label, label) == 0 &&
+            strcmp(line[i].source, source) == 0)
             return &line[i];
     printf("# no line for %s %s\n", label, source);
     return &line[15];
@@ -315,7 +344,9 @@ best(const double *z)
     return k;
 }
 
-struct want { double x[PMAX], n[PMAX]; };   /* sums of a quantity by piece */
+struct want {
+    double x[PMAX], n[PMAX];
+}; /* sums of a quantity by piece */
 static struct want nll_s, nll_t, kl, kl2, agree;
 
 static double
@@ -376,8 +407,8 @@ mean(const struct want *w, int source, double *se)
 }
 
 static void
-is(const struct line *l, int value, int error, const struct want *w,
-    int source, const char *what)
+is(const struct line *l, int value, int error, const struct want *w, int source,
+    const char *what)
 {
     double se;
     const double m = mean(w, source, &se);
@@ -391,7 +422,8 @@ static void
 test_golden(const char *name, const char *kind)
 {
     char *args = xasprintf("--per-source --compare -c 12 --base T=" DIR
-        "%s-teacher -m S=" DIR "%s-student --temperature 2", name, name);
+                           "%s-teacher -m S=" DIR "%s-student --temperature 2",
+        name, name);
     const struct line *s, *t;
     double se, a, b;
 
@@ -422,8 +454,9 @@ test_golden(const char *name, const char *kind)
         for (size_t p = 0; p < P; p++)
             d.x[p] -= nll_s.x[p];
         m = mean(&d, -1, &se);
-        ok(ndiff == 1 && near(diff[0][0], m, 2e-6, 0)
-            && near(diff[0][1], se, 2e-6, 2e-5), "difference of losses");
+        ok(ndiff == 1 && near(diff[0][0], m, 2e-6, 0) &&
+                near(diff[0][1], se, 2e-6, 2e-5),
+            "difference of losses");
     }
     free(args);
 }
@@ -444,8 +477,7 @@ test_same(const char *kind1, const char *args1, const char *kind2,
     const char *args2, int all, const char *what)
 {
     const char *m = "--base T=" DIR "tied-teacher -m S=" DIR "tied-student ";
-    char *one = xasprintf("%s%s", m, args1), *two = xasprintf("%s%s", m,
-        args2);
+    char *one = xasprintf("%s%s", m, args1), *two = xasprintf("%s%s", m, args2);
     struct line s, t;
     int r = run(kind1, one);
 
@@ -453,12 +485,14 @@ test_same(const char *kind1, const char *args1, const char *kind2,
     t = *find("T", "(all)");
     ok(r == 0 && run(kind2, two) == 0, "%s: runs", what);
     if (all)
-        ok(same_line(&s, find("S", "(all)"))
-            && same_line(&t, find("T", "(all)")), "%s", what);
+        ok(same_line(&s, find("S", "(all)")) &&
+                same_line(&t, find("T", "(all)")),
+            "%s", what);
     else
-        ok(s.v[L_NLL] > 0 && s.v[L_NLL] == find("S", "(all)")->v[L_NLL]
-            && s.v[L_KL] == find("S", "(all)")->v[L_KL]
-            && s.v[L_TOK] == find("S", "(all)")->v[L_TOK], "%s", what);
+        ok(s.v[L_NLL] > 0 && s.v[L_NLL] == find("S", "(all)")->v[L_NLL] &&
+                s.v[L_KL] == find("S", "(all)")->v[L_KL] &&
+                s.v[L_TOK] == find("S", "(all)")->v[L_TOK],
+            "%s", what);
     free(one);
     free(two);
 }
@@ -468,15 +502,18 @@ test_self(void)
 {
     const struct line *s;
 
-    ok(run("docs", "--base T=" DIR "tied-teacher -m S=" DIR "tied-teacher")
-        == 0, "a model beside itself");
+    ok(run("docs", "--base T=" DIR "tied-teacher -m S=" DIR "tied-teacher") ==
+            0,
+        "a model beside itself");
     s = find("S", "(all)");
     ok(s->v[L_KL] == 0 && s->v[L_AGREE] == 1 && s->v[L_REC] == 100,
         "KL(p, p) = 0");
-    ok(run("docs", "--base T=" DIR "tied-teacher -m S=" DIR "tied-student "
-        "-m P=" DIR "tied-student --from P") == 0, "--from");
-    ok(find("P", "(all)")->v[L_REG] == 0
-        && find("T", "(all)")->v[L_REG] == 100, "regained from 0 to 100");
+    ok(run("docs",
+           "--base T=" DIR "tied-teacher -m S=" DIR "tied-student "
+           "-m P=" DIR "tied-student --from P") == 0,
+        "--from");
+    ok(find("P", "(all)")->v[L_REG] == 0 && find("T", "(all)")->v[L_REG] == 100,
+        "regained from 0 to 100");
 }
 
 int
@@ -493,8 +530,8 @@ main(int argc, char **argv)
     test_golden("untied", "docs");
     golden_close(&g);
     for (size_t p = 0; p < P; p++)
-        nll_s.x[p] = nll_t.x[p] = kl.x[p] = kl2.x[p] = agree.x[p] =
-            nll_s.n[p] = nll_t.n[p] = kl.n[p] = kl2.n[p] = agree.n[p] = 0;
+        nll_s.x[p] = nll_t.x[p] = kl.x[p] = kl2.x[p] = agree.x[p] = nll_s.n[p] =
+            nll_t.n[p] = kl.n[p] = kl2.n[p] = agree.n[p] = 0;
     load(DIR "tied.safetensors");
     expect();
     test_golden("tied", "batch");
@@ -502,8 +539,7 @@ main(int argc, char **argv)
     test_self();
     test_same("docs", "-c 64 -B 1", "docs", "-c 64 -B 9", 1, "rows at a time");
     test_same("docs", "-c 64 -j 1", "docs", "-c 64 -j 3", 1, "threads");
-    test_same("docs", "-c 640", "docs-back", "-c 640", 1,
-        "order of documents");
+    test_same("docs", "-c 640", "docs-back", "-c 640", 1, "order of documents");
     test_same("long", "-c 20", "long-docs", "-c 20", 1,
         "long documents are cut as by hand");
     test_same("long", "-c 20 --protocol stride --stride 19", "long-docs",

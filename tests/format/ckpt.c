@@ -56,8 +56,9 @@ test_keep(void)
 
     for (uint64_t i = 1; i <= 4; i++)
         ok(put(RUN, i, 2, &e) == 0, "step %d", (int)i);
-    ok(!io_exists(RUN "/step-2") && io_exists(RUN "/step-3")
-        && newest(RUN, &e) == 4, "two are kept");
+    ok(!io_exists(RUN "/step-2") && io_exists(RUN "/step-3") &&
+            newest(RUN, &e) == 4,
+        "two are kept");
     ok(!io_exists(RUN "/step-4/" DIR_MARK), "without the mark of the making");
 }
 
@@ -65,23 +66,24 @@ test_keep(void)
 static void
 test_names(void)
 {
-    static const char *const not[] = { "step-0000004", "step-+5", "step- 5",
+    static const char *const not [] = { "step-0000004", "step-+5", "step- 5",
         "step-5.old", "step-", "step-00", "step-99999999999999999999",
         "step-0x7" };
     struct err e;
     char *path;
 
-    for (size_t i = 0; i < sizeof(not) / sizeof(*not); i++) {
-        path = xasprintf(RUN "/%s", not[i]);
+    for (size_t i = 0; i < sizeof(not ) / sizeof(*not ); i++) {
+        path = xasprintf(RUN "/%s", not [i]);
         io_mkdirs(path, &e);
         free(path);
     }
-    ok(newest(RUN, &e) == 4 && put(RUN, 5, 2, &e) == 0
-        && io_exists(RUN "/step-4") && !io_exists(RUN "/step-3")
-        && newest(RUN, &e) == 5, "other names do not count as checkpoints");
-    for (size_t i = 0; i < sizeof(not) / sizeof(*not); i++) {
-        path = xasprintf(RUN "/%s", not[i]);
-        ok(io_exists(path), "%s stays", not[i]);
+    ok(newest(RUN, &e) == 4 && put(RUN, 5, 2, &e) == 0 &&
+            io_exists(RUN "/step-4") && !io_exists(RUN "/step-3") &&
+            newest(RUN, &e) == 5,
+        "other names do not count as checkpoints");
+    for (size_t i = 0; i < sizeof(not ) / sizeof(*not ); i++) {
+        path = xasprintf(RUN "/%s", not [i]);
+        ok(io_exists(path), "%s stays", not [i]);
         rmdir(path);
         free(path);
     }
@@ -95,11 +97,12 @@ test_links(void)
 
     io_mkdirs("precious", &e);
     io_put_file("precious/thesis", "x", 1, &e);
-    ok(symlink("../precious", RUN "/step-1") == 0 && put(RUN, 6, 2, &e) == 0
-        && io_exists("precious/thesis"), "a link's target is not emptied");
+    ok(symlink("../precious", RUN "/step-1") == 0 && put(RUN, 6, 2, &e) == 0 &&
+            io_exists("precious/thesis"),
+        "a link's target is not emptied");
     ok(lstat(RUN "/step-1", &st) < 0, "the link goes");
-    ok(symlink("../precious", RUN "/step-7") == 0 && put(RUN, 7, 2, &e) == 0
-        && io_exists("precious/thesis") && newest(RUN, &e) == 7,
+    ok(symlink("../precious", RUN "/step-7") == 0 && put(RUN, 7, 2, &e) == 0 &&
+            io_exists("precious/thesis") && newest(RUN, &e) == 7,
         "nor that of one in the way");
     io_mkdirs(RUN "/step-8.tmp", &e);
     io_put_file(RUN "/step-8.tmp/thesis", "x", 1, &e);
@@ -132,9 +135,9 @@ test_unreadable(void)
     ok(newest(RUN, &e) == 7, "and then it is there");
     ok(newest("nowhere", &e) == 0 && ckpt_any("nowhere", &e) == 0,
         "no folder is no checkpoint");
-    ok(newest("precious/thesis", &e) < 0 && e.code == EX_SYS
-        && ckpt_any("precious/thesis", &e) < 0, "a file is an error: %s",
-        e.msg);
+    ok(newest("precious/thesis", &e) < 0 && e.code == EX_SYS &&
+            ckpt_any("precious/thesis", &e) < 0,
+        "a file is an error: %s", e.msg);
 }
 
 /* Files that never end, or that nobody writes. */
@@ -145,18 +148,20 @@ test_irregular(void)
 
     alarm(20);
     unlink(RUN "/step-7/model");
-    ok(symlink("/dev/zero", RUN "/step-7/model") == 0
-        && newest(RUN, &e) == 6, "/dev/zero is damage");
+    ok(symlink("/dev/zero", RUN "/step-7/model") == 0 && newest(RUN, &e) == 6,
+        "/dev/zero is damage");
     unlink(RUN "/step-7/model");
     ok(mkfifo(RUN "/step-7/model", 0666) == 0 && newest(RUN, &e) == 6,
         "a fifo too");
     ok(ckpt_verify(RUN "/step-7", NULL, NULL, &e) < 0 && e.code == EX_INPUT,
         "%s", e.msg);
-    ok(rename(RUN "/step-6/model", "elsewhere") == 0
-        && symlink("../../elsewhere", RUN "/step-6/model") == 0
-        && newest(RUN, &e) == 6, "a link to the file is the file");
-    ok(truncate("elsewhere", 4) == 0 && newest(RUN, &e) < 0
-        && e.code == EX_INPUT, "not if it has shrunk: %s", e.msg);
+    ok(rename(RUN "/step-6/model", "elsewhere") == 0 &&
+            symlink("../../elsewhere", RUN "/step-6/model") == 0 &&
+            newest(RUN, &e) == 6,
+        "a link to the file is the file");
+    ok(truncate("elsewhere", 4) == 0 && newest(RUN, &e) < 0 &&
+            e.code == EX_INPUT,
+        "not if it has shrunk: %s", e.msg);
     alarm(0);
 }
 

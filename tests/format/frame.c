@@ -37,27 +37,36 @@ test_sizes(enum codec c)
 
             q[n] = 77;
             ok(frame_encode(f, p, n, &b, &e) == 0 &&
-                frame_encode(f, p, n, &again, &e) == 0 && b.n == again.n &&
-                memcmp(b.p, again.p, b.n) == 0, "%s -%d: %zu bytes, twice the "
-                "same", codec_names[c], level, n);
+                    frame_encode(f, p, n, &again, &e) == 0 && b.n == again.n &&
+                    memcmp(b.p, again.p, b.n) == 0,
+                "%s -%d: %zu bytes, twice the "
+                "same",
+                codec_names[c], level, n);
             ok(frame_decode(d, b.p, b.n, q, n, &e) == 0 &&
-                memcmp(p, q, n) == 0 && q[n] == 77, "and back %s", e.msg);
+                    memcmp(p, q, n) == 0 && q[n] == 77,
+                "and back %s", e.msg);
             memset(q, 0, n);
             ok(frame_decode_start(d, b.p, b.n, q, n / 3, &e) == 0 &&
-                memcmp(p, q, n / 3) == 0, "its beginning %s", e.msg);
+                    memcmp(p, q, n / 3) == 0,
+                "its beginning %s", e.msg);
             ok(frame_decode_start(d, b.p, b.n, q, n + 1, &e) < 0 &&
-                e.code == EX_INPUT, "not more than there is: %s", e.msg);
-            ok(n < 3 || (frame_decode_start(d, b.p, 20, q, n, &e) < 0 &&
-                e.code == EX_INPUT), "nor of a part: %s", e.msg);
+                    e.code == EX_INPUT,
+                "not more than there is: %s", e.msg);
+            ok(n < 3 ||
+                    (frame_decode_start(d, b.p, 20, q, n, &e) < 0 &&
+                        e.code == EX_INPUT),
+                "nor of a part: %s", e.msg);
             e.msg[0] = '\0';
             ok(frame_decode(d, b.p, b.n, q, n + 1, &e) < 0 &&
-                e.code == EX_INPUT, "one more is refused: %s", e.msg);
+                    e.code == EX_INPUT,
+                "one more is refused: %s", e.msg);
             ok(frame_decode(d, b.p, b.n, q, n - 1, &e) < 0 &&
-                e.code == EX_INPUT, "one less is refused: %s", e.msg);
+                    e.code == EX_INPUT,
+                "one less is refused: %s", e.msg);
             e.msg[0] = '\0';
             buf_add(&b, again.p, again.n);
-            ok(frame_decode(d, b.p, b.n, q, n, &e) < 0 &&
-                e.code == EX_INPUT, "two frames are refused: %s", e.msg);
+            ok(frame_decode(d, b.p, b.n, q, n, &e) < 0 && e.code == EX_INPUT,
+                "two frames are refused: %s", e.msg);
             e.msg[0] = '\0';
             buf_release(&b);
             buf_release(&again);
@@ -90,8 +99,10 @@ test_flips(enum codec c)
         }
         b.p[i / 8] = (char)(b.p[i / 8] ^ 1 << i % 8);
     }
-    ok(wrong == 0 && same < 64, "%s: %zu flipped bits, none gives other "
-        "content, %zu do not matter", codec_names[c], b.n * 8, same);
+    ok(wrong == 0 && same < 64,
+        "%s: %zu flipped bits, none gives other "
+        "content, %zu do not matter",
+        codec_names[c], b.n * 8, same);
     for (size_t i = 0; i < b.n; i++)
         cuts += frame_decode(d, b.p, i, q, n, &e) == 0;
     ok(cuts == 0, "%s: every cut is refused", codec_names[c]);
@@ -107,9 +118,8 @@ test_table(void)
 {
     /* Written by hand from the format's description. */
     static const unsigned char want[] = { 0x5e, 0x2a, 0x4d, 0x18, 33, 0, 0, 0,
-        1, 0, 0, 0, 2, 1, 0, 0, 0x78, 0x56, 0x34, 0x12,
-        5, 0, 0, 0, 0, 0, 1, 0, 0xff, 0xff, 0xff, 0xff,
-        2, 0, 0, 0, 0x80, 0xb1, 0xea, 0x92, 0x8f };
+        1, 0, 0, 0, 2, 1, 0, 0, 0x78, 0x56, 0x34, 0x12, 5, 0, 0, 0, 0, 0, 1, 0,
+        0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0x80, 0xb1, 0xea, 0x92, 0x8f };
     const struct seek_entry f[2] = { { 1, 258, 0x12345678 },
         { 5, 65536, 0xffffffff } };
     struct seek_entry *g = NULL;
@@ -119,9 +129,11 @@ test_table(void)
 
     seek_write(&b, f, 2);
     ok(b.n == sizeof want && b.n == seek_bytes(2) &&
-        memcmp(b.p, want, b.n) == 0, "seek table");
+            memcmp(b.p, want, b.n) == 0,
+        "seek table");
     ok(seek_parse(want, sizeof want, 0, &g, &n, &e) == 0 && n == 2 &&
-        memcmp(g, f, sizeof f) == 0, "and back %s", e.msg);
+            memcmp(g, f, sizeof f) == 0,
+        "and back %s", e.msg);
     free(g);
     for (size_t i = 0; i < sizeof want; i++) {
         unsigned char copy[sizeof want];

@@ -83,7 +83,8 @@ refuse(struct buf *b, const char *what, const char *why)
     struct err e = { 0 };
 
     if (!ok(!parses(b, &e) && e.code == EX_INPUT && strstr(e.msg, why) &&
-        strstr(e.msg, "offset "), "refused: %s", what))
+                strstr(e.msg, "offset "),
+            "refused: %s", what))
         printf("# %s\n", e.msg);
     buf_clear(b);
 }
@@ -103,7 +104,7 @@ sample(struct buf *b)
     put(b, 0xfffe, 2);
     put_str(b, "eps");
     put(b, GGUF_F32, 4);
-    put(b, 0x3727c5ac, 4);              /* 1e-05f */
+    put(b, 0x3727c5ac, 4); /* 1e-05f */
     put_str(b, "yes");
     put(b, GGUF_BOOL, 4);
     put(b, 1, 1);
@@ -155,15 +156,17 @@ test_good(void)
     ok(gguf_bool(&g, "yes", &yes, &e) == 1 && yes == 1, "bool");
     ok(gguf_str(&g, "name", &s, &n, &e) == 1 && n == 3, "text");
     ok(gguf_is(&g, "name", "h\xc3\xa9") && !gguf_is(&g, "name", "h") &&
-        !gguf_is(&g, "u8", "h"), "text compared");
+            !gguf_is(&g, "u8", "h"),
+        "text compared");
     w = gguf_walk(gguf_kv(&g, "words"));
     ok(gguf_next(&w, &s, &n) && n == 3 && gguf_next(&w, &s, &n) && n == 0 &&
-        gguf_next(&w, &s, &n) && n == 5 && memcmp(s, "three", 5) == 0 &&
-        !gguf_next(&w, &s, &n), "a list of words");
+            gguf_next(&w, &s, &n) && n == 5 && memcmp(s, "three", 5) == 0 &&
+            !gguf_next(&w, &s, &n),
+        "a list of words");
     ok(gguf_int(gguf_kv(&g, "kinds"), 1) == -1, "a list of numbers");
-    ok(g.t[0].shape[0] == 3 && g.t[0].shape[1] == 32 &&
-        g.t[0].nbytes == 102 && g.t[1].at == g.t[0].at + 128 &&
-        g.t[1].nbytes == 32, "tensors");
+    ok(g.t[0].shape[0] == 3 && g.t[0].shape[1] == 32 && g.t[0].nbytes == 102 &&
+            g.t[1].at == g.t[0].at + 128 && g.t[1].nbytes == 32,
+        "tensors");
     gguf_release(&g);
     b.n -= 1;
     ok(!parses(&b, &e), "cut: %s", e.msg);
@@ -258,8 +261,9 @@ test_metadata(void)
     put(&b, 1, 8);
     put(&b, 0, 8);
     refuse(&b, "an array of arrays", "array of type");
-    for (unsigned t = GGUF_TYPES; t != 0; t = t == GGUF_TYPES ? 255 :
-        t == 255 ? UINT32_MAX : 0) {
+    for (unsigned t = GGUF_TYPES; t != 0; t = t == GGUF_TYPES ? 255
+             : t == 255                                       ? UINT32_MAX
+                                                              : 0) {
         put_head(&b, 3, 0, 1);
         put_str(&b, "k");
         put(&b, t, 4);
@@ -342,7 +346,7 @@ test_metadata_alone(const struct buf *b)
     struct err e = { 0 };
 
     if (!ok(!parses(b, &e) && gguf_parse_metadata(&g, b->p, b->n, &e) == 0,
-        "the metadata of such a file %s", e.msg))
+            "the metadata of such a file %s", e.msg))
         return;
     ok(g.nkv == 0 && g.nt == 0, "and nothing else");
     gguf_release(&g);
@@ -431,8 +435,10 @@ test_tensors(void)
     put(&b, 0, 64);
     refuse(&b, "a sum of sizes that wraps", "inside the data");
     put_head(&b, 3, 1, 0);
-    put_tensor(&b, "0123456789012345678901234567890123456789"
-        "012345678901234567890123", 8, 1, 0, 0);
+    put_tensor(&b,
+        "0123456789012345678901234567890123456789"
+        "012345678901234567890123",
+        8, 1, 0, 0);
     refuse(&b, "a name of 64 bytes", "1 to 63");
     buf_release(&b);
 }
@@ -462,8 +468,7 @@ test_damage(void)
         }
         b.p[bit / 8] ^= (char)(1 << bit % 8);
     }
-    ok(unsound == 0, "every flipped bit is refused or sound (%zu sound)",
-        good);
+    ok(unsound == 0, "every flipped bit is refused or sound (%zu sound)", good);
     buf_release(&b);
 }
 
@@ -512,8 +517,8 @@ tok_refuse(const char *from, const char *to, const char *why)
 static void
 test_tokenizer(void)
 {
-    static const char *const files[] = { "f32", "f16", "bf16", "q8_0",
-        "q4_0", "q4_1" };
+    static const char *const files[] = { "f32", "f16", "bf16", "q8_0", "q4_0",
+        "q4_1" };
     char path[80];
 
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -531,27 +536,36 @@ test_tokenizer(void)
                 "tests/golden/gguf/%s-hf/tokenizer.json", files[i]);
             want = json_load_file(path, 0, NULL);
             ok(json_equal(json_object_get(t, "added_tokens"),
-                json_object_get(want, "added_tokens")) &&
-                json_equal(json_object_get(t, "pre_tokenizer"),
-                json_object_get(want, "pre_tokenizer")) &&
-                json_equal(json_object_get(json_object_get(t, "model"),
-                "vocab"), json_object_get(json_object_get(want, "model"),
-                "vocab")) &&
-                json_equal(json_object_get(json_object_get(t, "model"),
-                "merges"), json_object_get(json_object_get(want, "model"),
-                "merges")), "it equals %s", path);
+                   json_object_get(want, "added_tokens")) &&
+                    json_equal(json_object_get(t, "pre_tokenizer"),
+                        json_object_get(want, "pre_tokenizer")) &&
+                    json_equal(json_object_get(json_object_get(t, "model"),
+                                   "vocab"),
+                        json_object_get(json_object_get(want, "model"),
+                            "vocab")) &&
+                    json_equal(json_object_get(json_object_get(t, "model"),
+                                   "merges"),
+                        json_object_get(json_object_get(want, "model"),
+                            "merges")),
+                "it equals %s", path);
             json_decref(want);
         }
         if (i == 1)
-            ok(strcmp(json_string_value(json_object_get(json_object_get(t,
-                "post_processor"), "type")), "TemplateProcessing") == 0 &&
-                strcmp(json_string_value(json_object_get(json_object_get(t,
-                "pre_tokenizer"), "type")), "ByteLevel") == 0,
+            ok(strcmp(json_string_value(
+                          json_object_get(json_object_get(t, "post_processor"),
+                              "type")),
+                   "TemplateProcessing") == 0 &&
+                    strcmp(json_string_value(
+                               json_object_get(json_object_get(t,
+                                                   "pre_tokenizer"),
+                                   "type")),
+                        "ByteLevel") == 0,
                 "BOS gives a template, gpt-2 is ByteLevel alone");
         json_decref(t);
         t = gguf_tokenizer_config(&g, &e);
         ok(json_object_get(t, "chat_template") &&
-            json_object_get(t, "eos_token"), "chat template and EOS");
+                json_object_get(t, "eos_token"),
+            "chat template and EOS");
         json_decref(t);
         gguf_release(&g);
         io_unmap(&m);
@@ -559,9 +573,10 @@ test_tokenizer(void)
     tok_refuse("smollm", "smolln", "\"smolln\" is not supported");
     tok_refuse("gpt2", "gpt3", "tokenizer.ggml.model");
     tok_refuse("tokenizer.ggml.pre", "tokenizer.ggml.prf", "is missing");
-    tok_refuse("tokenizer.ggml.merges", "tokenizer.ggml.merget",
-        "is missing");
-    tok_refuse("\xc4\xa0""b", "\xc4\xa0s", "there twice");
+    tok_refuse("tokenizer.ggml.merges", "tokenizer.ggml.merget", "is missing");
+    tok_refuse("\xc4\xa0"
+               "b",
+        "\xc4\xa0s", "there twice");
     tok_refuse("\xc4\xa0 s", "\xc4\xa0 \x01", "number 0 does not join");
 }
 
@@ -594,7 +609,7 @@ put_llama(const char *file, const char *key, enum gguf_type type,
         put_tensor(&b, "rope_freqs.weight", 2, 1, 0, 128);
     pad(&b, 32);
     put(&b, 0, 128);
-    put(&b, 0x3f8000003f800000, table ? 32 : 0);        /* 1.0f, 1.0f */
+    put(&b, 0x3f8000003f800000, table ? 32 : 0); /* 1.0f, 1.0f */
     io_put_file(file, b.p, b.n, &e);
     buf_release(&b);
 }
@@ -608,8 +623,8 @@ model_refused(const char *key, enum gguf_type type, uint32_t value, int table,
     struct err e = { 0 };
 
     put_llama("m.gguf", key, type, value, table);
-    if (!ok(model_open(&m, "m.gguf", &e) < 0 && strstr(e.msg, why),
-        "%s%s: %s", key ? key : "nothing more", table ? ", table" : "", why))
+    if (!ok(model_open(&m, "m.gguf", &e) < 0 && strstr(e.msg, why), "%s%s: %s",
+            key ? key : "nothing more", table ? ", table" : "", why))
         printf("# %s\n", e.msg);
     remove("m.gguf");
 }

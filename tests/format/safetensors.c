@@ -45,22 +45,23 @@ static void
 test_good(void)
 {
     static const char *const good[] = {
-        T(F32_2), T("\"shape\":[2],\"data_offsets\":[0,8],\"dtype\":\"F32\""),
+        T(F32_2),
+        T("\"shape\":[2],\"data_offsets\":[0,8],\"dtype\":\"F32\""),
         "{ \"a\" : { " F32_2 " } }  \n",
         "{\"__metadata__\":{},\"a\":{" F32_2 "}}",
         "{\"a\":{" F32_2 "},\"__metadata__\":{\"k\":\"v\",\"\":\"\"}}",
         T("\"dtype\":\"BF16\",\"shape\":[2,1,2],\"data_offsets\":[0,8]"),
         T("\"dtype\":\"U8\",\"shape\":[1,2,1,2,1,2,1,1],"
-            "\"data_offsets\":[0,8]"),
+          "\"data_offsets\":[0,8]"),
         T("\"dtype\":\"F64\",\"shape\":[],\"data_offsets\":[0,8]"),
         /* in the JSON out of order, in the data in order */
         "{\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[4,8]},"
-            "\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}",
+        "\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}",
         /* an empty tensor takes no place, wherever it stands */
         "{\"e\":{\"dtype\":\"F32\",\"shape\":[0,3],\"data_offsets\":[8,8]},"
-            "\"a\":{" F32_2 "}}",
+        "\"a\":{" F32_2 "}}",
         "{\"a\":{" F32_2 "},"
-            "\"e\":{\"dtype\":\"F32\",\"shape\":[3,0],\"data_offsets\":[0,0]}}",
+        "\"e\":{\"dtype\":\"F32\",\"shape\":[3,0],\"data_offsets\":[0,0]}}",
     };
     struct err e = { 0 };
 
@@ -71,7 +72,10 @@ test_good(void)
 }
 
 /* Each with the words that its refusal must have. */
-static const struct { const char *json, *why; size_t ndata; } bad[] = {
+static const struct {
+    const char *json, *why;
+    size_t ndata;
+} bad[] = {
     { "", "begin with '{'", 0 },
     { " {}", "begin with '{'", 0 },
     { "[]", "begin with '{'", 0 },
@@ -97,8 +101,8 @@ static const struct { const char *json, *why; size_t ndata; } bad[] = {
     { T("\"dtype\":\"f32\",\"shape\":[2],\"data_offsets\":[0,8]"),
         "\"f32\" is not supported", 8 },
     { T("\"dtype\":5,\"shape\":[2],\"data_offsets\":[0,8]"), "expected", 8 },
-    { T("\"dtype\":\"F32\",\"shape\":2,\"data_offsets\":[0,8]"),
-        "expected", 8 },
+    { T("\"dtype\":\"F32\",\"shape\":2,\"data_offsets\":[0,8]"), "expected",
+        8 },
     { T("\"dtype\":\"F32\",\"shape\":[2,],\"data_offsets\":[0,8]"),
         "whole number", 8 },
     { T("\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]"),
@@ -107,39 +111,45 @@ static const struct { const char *json, *why; size_t ndata; } bad[] = {
         "whole number", 8 },
     { T("\"dtype\":\"F32\",\"shape\":[02],\"data_offsets\":[0,8]"),
         "whole number", 8 },
-    { T("\"dtype\":\"F32\",\"shape\":[2.0],\"data_offsets\":[0,8]"),
-        "expected", 8 },
-    { T("\"dtype\":\"F32\",\"shape\":[2e0],\"data_offsets\":[0,8]"),
-        "expected", 8 },
+    { T("\"dtype\":\"F32\",\"shape\":[2.0],\"data_offsets\":[0,8]"), "expected",
+        8 },
+    { T("\"dtype\":\"F32\",\"shape\":[2e0],\"data_offsets\":[0,8]"), "expected",
+        8 },
     { T("\"dtype\":\"F32\",\"shape\":[\"2\"],\"data_offsets\":[0,8]"),
         "whole number", 8 },
     { T("\"dtype\":\"F32\",\"shape\":[null],\"data_offsets\":[0,8]"),
         "whole number", 8 },
     { T("\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,8],"
-        "\"data_offsets\":[0,8]"), "more than 8 dimensions", 8 },
+        "\"data_offsets\":[0,8]"),
+        "more than 8 dimensions", 8 },
     { T("\"dtype\":\"U8\",\"shape\":[1099511627777],"
-        "\"data_offsets\":[0,8]"), "number above", 8 },
+        "\"data_offsets\":[0,8]"),
+        "number above", 8 },
     { T("\"dtype\":\"U8\",\"shape\":[18446744073709551624],"
-        "\"data_offsets\":[0,8]"), "number above", 8 },
+        "\"data_offsets\":[0,8]"),
+        "number above", 8 },
     /* products that wrap to what the offsets say */
     { T("\"dtype\":\"F32\",\"shape\":[1099511627776,1099511627776],"
-        "\"data_offsets\":[0,0]"), "overflows", 0 },
+        "\"data_offsets\":[0,0]"),
+        "overflows", 0 },
     { T("\"dtype\":\"F32\",\"shape\":[1099511627776,4194304],"
-        "\"data_offsets\":[0,0]"), "overflows", 0 },
+        "\"data_offsets\":[0,0]"),
+        "overflows", 0 },
     { T("\"dtype\":\"F32\",\"shape\":[1099511627776,1099511627776,0],"
-        "\"data_offsets\":[0,0]"), "overflows", 0 },
+        "\"data_offsets\":[0,0]"),
+        "overflows", 0 },
     { T("\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]"),
         "shape takes 12 bytes", 8 },
     { T("\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,8]"),
         "shape takes 4 bytes", 8 },
     { T("\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,8]"),
         "shape takes 0 bytes", 8 },
-    { T("\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]"),
-        "backwards", 8 },
-    { T("\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0]"),
-        "expected", 8 },
-    { T("\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8,8]"),
-        "expected", 8 },
+    { T("\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]"), "backwards",
+        8 },
+    { T("\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0]"), "expected",
+        8 },
+    { T("\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8,8]"), "expected",
+        8 },
     { T("\"dtype\":\"F32\",\"shape\":[2],"
         "\"data_offsets\":[18446744073709551608,18446744073709551616]"),
         "number above", 8 },
@@ -147,15 +157,20 @@ static const struct { const char *json, *why; size_t ndata; } bad[] = {
         "a hole or an overlap", 12 },
     { "{\"a\":{" F32_2 "},\"b\":{" F32_2 "}}", "a hole or an overlap", 8 },
     { "{\"a\":{" F32_2 "},\"b\":{\"dtype\":\"U8\",\"shape\":[1],"
-        "\"data_offsets\":[9,10]}}", "a hole or an overlap", 10 },
+      "\"data_offsets\":[9,10]}}",
+        "a hole or an overlap", 10 },
     { "{\"a\":{" F32_2 "},\"b\":{\"dtype\":\"U8\",\"shape\":[2],"
-        "\"data_offsets\":[7,9]}}", "a hole or an overlap", 9 },
+      "\"data_offsets\":[7,9]}}",
+        "a hole or an overlap", 9 },
     { "{\"a\":{" F32_2 "},\"e\":{\"dtype\":\"U8\",\"shape\":[0],"
-        "\"data_offsets\":[4,4]}}", "a hole or an overlap", 8 },
+      "\"data_offsets\":[4,4]}}",
+        "a hole or an overlap", 8 },
     { "{\"a\":{" F32_2 "},\"a\":{\"dtype\":\"U8\",\"shape\":[0],"
-        "\"data_offsets\":[8,8]}}", "given twice", 8 },
+      "\"data_offsets\":[8,8]}}",
+        "given twice", 8 },
     { "{\"a\":{" F32_2 "},\"\\u0061\":{\"dtype\":\"U8\",\"shape\":[0],"
-        "\"data_offsets\":[8,8]}}", "given twice", 8 },
+      "\"data_offsets\":[8,8]}}",
+        "given twice", 8 },
     { "{\"__metadata__\":{},\"__metadata__\":{}}", "given twice", 0 },
     { "{\"__metadata__\":{\"k\":\"1\",\"k\":\"2\"}}", "given twice", 0 },
     { "{\"__metadata__\":{\"k\":1}}", "expected", 0 },
@@ -182,9 +197,9 @@ test_bad(void)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct err e = { 0 };
 
-        if (!ok(!parses(bad[i].json, bad[i].ndata, &e) &&
-            e.code == EX_INPUT && strstr(e.msg, bad[i].why) &&
-            strstr(e.msg, "offset "), "refused: %s", bad[i].why))
+        if (!ok(!parses(bad[i].json, bad[i].ndata, &e) && e.code == EX_INPUT &&
+                    strstr(e.msg, bad[i].why) && strstr(e.msg, "offset "),
+                "refused: %s", bad[i].why))
             printf("# %s\n# %s\n", bad[i].json, e.msg);
     }
 }
@@ -255,8 +270,8 @@ test_round_trip(void)
     ok(st_parse(&s, p, n, &e) == 0, "what the writer wrote parses");
     ok(s.nt == 3 && s.nmeta == 2 && s.data_at % 8 == 0 && s.data_len == 27,
         "counts");
-    ok(strcmp(st_meta(&s, "kind"), "a \"quoted\\\" line\n\x01 \xc3\xa9") == 0
-        && strcmp(st_meta(&s, ""), "") == 0 && !st_meta(&s, "no"),
+    ok(strcmp(st_meta(&s, "kind"), "a \"quoted\\\" line\n\x01 \xc3\xa9") == 0 &&
+            strcmp(st_meta(&s, ""), "") == 0 && !st_meta(&s, "no"),
         "metadata come back");
     t = st_need(&s, "x.y", DT_F32, 2, any, &e);
     ok(t && t->n == 6 && t->nbytes == 24, "a tensor of any first size");
@@ -265,11 +280,12 @@ test_round_trip(void)
     ok((t = st_find(&s, "u\t")) && memcmp(t->data, "\7\10\11", 3) == 0,
         "bytes after an empty tensor");
     ok((t = st_find(&s, "empty")) && t->n == 0 && t->nbytes == 0, "empty");
-    ok(!st_need(&s, "no", DT_F32, 2, any, &e) &&
-        strstr(e.msg, "no is missing"), "missing: %s", e.msg);
+    ok(!st_need(&s, "no", DT_F32, 2, any, &e) && strstr(e.msg, "no is missing"),
+        "missing: %s", e.msg);
     any[1] = 4;
     ok(!st_need(&s, "x.y", DT_F32, 2, any, &e) &&
-        strstr(e.msg, "F32 [2,3], not F32 [?,4]"), "shape: %s", e.msg);
+            strstr(e.msg, "F32 [2,3], not F32 [?,4]"),
+        "shape: %s", e.msg);
     ok(!st_need(&s, "x.y", DT_U8, 2, any, &e), "dtype: %s", e.msg);
     ok(!st_need(&s, "x.y", DT_F32, 1, any, &e), "rank: %s", e.msg);
     st_release(&s);
@@ -331,8 +347,7 @@ test_damage(void)
         p[bit / 8] ^= (unsigned char)(1 << bit % 8);
     }
     ok(bad_ones == 0, "every flipped bit of the header is refused or sound");
-    ok(refused > 6 * head, "most are refused (%zu of %zu)", refused,
-        8 * head);
+    ok(refused > 6 * head, "most are refused (%zu of %zu)", refused, 8 * head);
     free(p);
 }
 
@@ -357,8 +372,8 @@ test_fuzz(void)
             x = x * 6364136223846793005u + 1442695040888963407u;
             at = 8 + (x >> 33) % (n - 8);
             if (x >> 20 & 1)
-                q[at] = (unsigned char)alphabet[(x >> 21) %
-                    (sizeof alphabet - 1)];
+                q[at] =
+                    (unsigned char)alphabet[(x >> 21) % (sizeof alphabet - 1)];
             else
                 memmove(q + at, q + 8 + (at - 8) / 2, (n - at) / 2);
         }
@@ -412,7 +427,8 @@ main(void)
     test_fuzz();
     test_many();
     ok(dtype_bytes(DT_Q4_1, 64, &n) == 0 && n == 40 &&
-        dtype_bytes(DT_Q8_0, 33, &n) < 0 &&
-        dtype_bytes(DT_F64, SIZE_MAX / 4, &n) < 0, "sizes of types");
+            dtype_bytes(DT_Q8_0, 33, &n) < 0 &&
+            dtype_bytes(DT_F64, SIZE_MAX / 4, &n) < 0,
+        "sizes of types");
     return done_testing();
 }

@@ -2,7 +2,7 @@
  * Any bytes as a stream: what is refused is refused as bad input; what is read
  * to the end passes through a filter, whose output passes through another.
  */
-#define _GNU_SOURCE                     /* memfd_create, pipe2 */
+#define _GNU_SOURCE /* memfd_create, pipe2 */
 #include "base/mem.h"
 #include "msg/msg.h"
 #include "fuzz.h"
@@ -63,8 +63,7 @@ place_init(struct place *p)
 static void
 fill(const struct place *p, const void *data, size_t n)
 {
-    if (ftruncate(p->file, 0) < 0 ||
-        pwrite(p->file, data, n, 0) != (ssize_t)n)
+    if (ftruncate(p->file, 0) < 0 || pwrite(p->file, data, n, 0) != (ssize_t)n)
         abort();
 }
 

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char text[] = "ab<s> a  b\n1 e\xcc\x81 \xe2\x96\x81" "the \xf0\x9f"
-    "\x98\x80 <0x41>'s\xff A1b";
+static const char text[] = "ab<s> a  b\n1 e\xcc\x81 \xe2\x96\x81"
+                           "the \xf0\x9f"
+                           "\x98\x80 <0x41>'s\xff A1b";
 
 static struct tokenizer *
 from_gguf(const uint8_t *data, size_t n, struct err *e)
@@ -37,8 +38,9 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct err e = { 0 };
-    struct tokenizer *t = n > 4 && memcmp(data, "GGUF", 4) == 0 ?
-        from_gguf(data, n, &e) : tok_parse((const char *)data, n, NULL, 0, &e);
+    struct tokenizer *t = n > 4 && memcmp(data, "GGUF", 4) == 0
+        ? from_gguf(data, n, &e)
+        : tok_parse((const char *)data, n, NULL, 0, &e);
     struct tok_scratch *s;
     struct tok_ids a = { 0 }, b = { 0 };
     struct buf out = { 0 };

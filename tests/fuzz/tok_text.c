@@ -13,15 +13,26 @@
 
 static const struct {
     const char *name;
-    int exact;          /* decode(encode(x)) = x */
+    int exact; /* decode(encode(x)) = x */
 } kind[] = {
-    { "gpt2", 1 }, { "digits", 1 }, { "flags", 0 }, { "holes", 0 },
-    { "family/llama3", 1 }, { "family/llama3merges", 1 },
-    { "family/nemo", 1 }, { "family/qwen", 0 }, { "family/qwenflags", 0 },
-    { "family/llama2", 0 }, { "family/llama2flags", 0 },
-    { "family/llama2norm", 0 }, { "family/mistral3", 0 },
-    { "family/gemma", 0 }, { "family/gemma3", 0 }, { "family/spbytes", 0 },
-    { "family/spunk", 0 }, { "family/spdrop", 0 },
+    { "gpt2", 1 },
+    { "digits", 1 },
+    { "flags", 0 },
+    { "holes", 0 },
+    { "family/llama3", 1 },
+    { "family/llama3merges", 1 },
+    { "family/nemo", 1 },
+    { "family/qwen", 0 },
+    { "family/qwenflags", 0 },
+    { "family/llama2", 0 },
+    { "family/llama2flags", 0 },
+    { "family/llama2norm", 0 },
+    { "family/mistral3", 0 },
+    { "family/gemma", 0 },
+    { "family/gemma3", 0 },
+    { "family/spbytes", 0 },
+    { "family/spunk", 0 },
+    { "family/spdrop", 0 },
 };
 enum { KINDS = sizeof kind / sizeof *kind };
 

@@ -10,7 +10,7 @@
 
 struct shape {
     size_t T, H, KV, D;
-    const size_t *len;      /* pieces, 0 ends */
+    const size_t *len; /* pieces, 0 ends */
 };
 
 /* One row: q, k, v side by side in [Tp, ld], and what the tiles give. */
@@ -18,7 +18,7 @@ struct row {
     struct attn a;
     uint32_t *first;
     float *qkv, *out, *dout, *dqkv, *dkh, *dvh, *scratch;
-    size_t n;               /* Tp * ld */
+    size_t n; /* Tp * ld */
 };
 
 static void
@@ -47,9 +47,9 @@ row_init(struct row *r, const struct shape *s)
         r->dout[i] = (float)rng_normal(2, i);
     for (; t < s->T; t++)
         r->first[t] = UINT32_MAX;
-    r->a = (struct attn){ s->T, Tp, s->H, s->KV, s->D, ld, s->H * s->D,
-        r->qkv, r->qkv + s->H * s->D, r->qkv + (s->H + s->KV) * s->D,
-        r->first, r->out, xcalloc(s->H * Tp, sizeof(float)), 0.0f };
+    r->a = (struct attn){ s->T, Tp, s->H, s->KV, s->D, ld, s->H * s->D, r->qkv,
+        r->qkv + s->H * s->D, r->qkv + (s->H + s->KV) * s->D, r->first, r->out,
+        xcalloc(s->H * Tp, sizeof(float)), 0.0f };
     r->scratch = xmalloc(attn_scratch(&r->a) * sizeof(float));
 }
 
@@ -152,15 +152,15 @@ test_shape(const char *isa, const struct shape *s)
     double *q, w = 0.0, wg = 0.0, wz = 0.0;
 
     row_init(&r, s);
-    memset(r.out, 0xff, r.a.Tp * r.a.ldo * sizeof(float));  /* NaN */
+    memset(r.out, 0xff, r.a.Tp * r.a.ldo * sizeof(float)); /* NaN */
     forward(&r);
     backward(&r);
     q = xmalloc(r.n * sizeof *q);
     for (size_t i = 0; i < r.n; i++)
         q[i] = r.qkv[i];
     functional(&r, q, &w);
-    ok(w <= 2e-6, "%s T %zu H %zu KV %zu D %zu forward (%.2g)", isa, s->T,
-        s->H, s->KV, s->D, w);
+    ok(w <= 2e-6, "%s T %zu H %zu KV %zu D %zu forward (%.2g)", isa, s->T, s->H,
+        s->KV, s->D, w);
     for (size_t k = 0; k < 60; k++) {
         const size_t i = rng_u64(7, k) % r.n, t = i / r.a.ld;
         const double was = q[i], h = 1e-4;
@@ -200,21 +200,21 @@ test_independence(const char *isa)
     was = xmalloc(r.a.Tp * r.a.ldo * sizeof *was);
     memcpy(was, r.out, r.a.Tp * r.a.ldo * sizeof *was);
     for (size_t i = 0; i < r.a.ld; i++)
-        r.qkv[100 * r.a.ld + i] += 1.0f;        /* token 100, document 2 */
+        r.qkv[100 * r.a.ld + i] += 1.0f; /* token 100, document 2 */
     forward(&r);
     past &= memcmp(was, r.out, 100 * r.a.ldo * sizeof *was) == 0;
     past &= memcmp(was + 100 * r.a.ldo, r.out + 100 * r.a.ldo,
-        r.a.ldo * sizeof *was) != 0;
+                r.a.ldo * sizeof *was) != 0;
     ok(past, "%s: a later token changes no earlier output", isa);
     memcpy(was, r.out, r.a.Tp * r.a.ldo * sizeof *was);
     for (size_t i = 0; i < 70 * r.a.ld; i++)
-        r.qkv[i] *= -3.0f;                      /* document 1 */
+        r.qkv[i] *= -3.0f; /* document 1 */
     forward(&r);
     other &= memcmp(was + 70 * r.a.ldo, r.out + 70 * r.a.ldo,
-        90 * r.a.ldo * sizeof *was) == 0;
+                 90 * r.a.ldo * sizeof *was) == 0;
     other &= memcmp(was, r.out, 70 * r.a.ldo * sizeof *was) != 0;
     ok(other, "%s: document 1 changes no bit of document 2", isa);
-    r.qkv[80 * r.a.ld + 3] = NAN;               /* a query of token 80 */
+    r.qkv[80 * r.a.ld + 3] = NAN; /* a query of token 80 */
     forward(&r);
     ok(isnan(r.out[80 * r.a.ldo]), "%s: NaN in a query comes out", isa);
     free(was);
@@ -228,10 +228,8 @@ main(void)
     static const size_t one[] = { 1, 0 }, l64[] = { 64, 0 };
     static const size_t packed[] = { 3, 1, 60, 30, 40, 0 };
     static const size_t odd[] = { 5, 95, 0 };
-    const struct shape shapes[] = {
-        { 1, 1, 1, 2, one }, { 64, 2, 2, 16, l64 },
-        { 150, 6, 2, 16, packed }, { 130, 4, 2, 6, odd }
-    };
+    const struct shape shapes[] = { { 1, 1, 1, 2, one }, { 64, 2, 2, 16, l64 },
+        { 150, 6, 2, 16, packed }, { 130, 4, 2, 6, odd } };
 
     for (size_t i = 0; i < 3; i++) {
         const char *why = kern_force(isas[i]);

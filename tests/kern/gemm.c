@@ -22,8 +22,9 @@ one(int op, size_t m, size_t n, size_t k, int add)
     double w = 0.0;
 
     memcpy(c, was, sizeof c);
-    (op == 0 ? kern.gemm_nt : op == 1 ? kern.gemm_nn : kern.gemm_tn)
-        (m, n, k, a, lda, b, ldb, add, c, ldc);
+    (op == 0          ? kern.gemm_nt
+            : op == 1 ? kern.gemm_nn
+                      : kern.gemm_tn)(m, n, k, a, lda, b, ldb, add, c, ldc);
     for (size_t i = 0; i < m; i++) {
         for (size_t j = 0; j < ldc; j++) {
             double s = add || j >= n ? was[i * ldc + j] : 0.0, e;
@@ -34,7 +35,7 @@ one(int op, size_t m, size_t n, size_t k, int add)
             e = fabs(c[i * ldc + j] - s);
             w = e <= w ? w : isnan(e) ? INFINITY : e;
             if (j >= n && c[i * ldc + j] != was[i * ldc + j])
-                w = INFINITY;       /* wrote outside */
+                w = INFINITY; /* wrote outside */
         }
     }
     return w;
@@ -50,8 +51,7 @@ multiply(void *ctx, size_t i, size_t worker)
     struct task *t = ctx;
 
     (void)worker;
-    kern.gemm_nt(64, 64, 100, a, 100, b, 100, GEMM_SET, t->out + i * 4096,
-        64);
+    kern.gemm_nt(64, 64, 100, a, 100, b, 100, GEMM_SET, t->out + i * 4096, 64);
 }
 
 static void
@@ -77,8 +77,9 @@ same_part(int op, size_t k, size_t i0, size_t m, size_t j0, size_t n)
     static float x[LD * LD], y[LD * LD], big[M * N], part[M * N];
     const size_t xi = op == 2 ? 1 : LD, yj = op == 0 ? LD : 1;
     void (*f)(size_t, size_t, size_t, const float *, size_t, const float *,
-        size_t, int, float *, size_t) = op == 0 ? kern.gemm_nt :
-        op == 1 ? kern.gemm_nn : kern.gemm_tn;
+        size_t, int, float *, size_t) = op == 0 ? kern.gemm_nt
+        : op == 1                               ? kern.gemm_nn
+                                                : kern.gemm_tn;
     int same = 1;
 
     for (size_t i = 0; x[1] == 0.0f && i < LD * LD; i++) {
@@ -88,11 +89,11 @@ same_part(int op, size_t k, size_t i0, size_t m, size_t j0, size_t n)
     for (size_t i = 0; i < M * N; i++)
         big[i] = part[i] = (float)rng_normal(6, i);
     f(M, N, k, x, LD, y, LD, GEMM_ADD, big, N);
-    f(m, n, k, x + i0 * xi, LD, y + j0 * yj, LD, GEMM_ADD,
-        part + i0 * N + j0, N);
+    f(m, n, k, x + i0 * xi, LD, y + j0 * yj, LD, GEMM_ADD, part + i0 * N + j0,
+        N);
     for (size_t i = i0; i < i0 + m; i++)
-        same &= memcmp(big + i * N + j0, part + i * N + j0,
-            n * sizeof *big) == 0;
+        same &=
+            memcmp(big + i * N + j0, part + i * N + j0, n * sizeof *big) == 0;
     return same;
 }
 
@@ -117,8 +118,7 @@ test_place(const char *name)
 int
 main(void)
 {
-    static const char *const isas[] = { "avx512", "avx2", "openblas",
-        "ref" };
+    static const char *const isas[] = { "avx512", "avx2", "openblas", "ref" };
     static const char *const ops[] = { "nt", "nn", "tn" };
     static const size_t dim[] = { 1, 2, 5, 16, 33, 64, 100, 311 };
     enum { NDIM = sizeof dim / sizeof *dim };
@@ -140,12 +140,13 @@ main(void)
             double w = 0.0;
 
             for (size_t i = 0; i < NDIM * NDIM * NDIM; i++)
-                w = fmax(w, one(op, dim[i % NDIM], dim[i / NDIM % NDIM],
-                    dim[i / NDIM / NDIM], (int)(i % 3 == 0)));
+                w = fmax(w,
+                    one(op, dim[i % NDIM], dim[i / NDIM % NDIM],
+                        dim[i / NDIM / NDIM], (int)(i % 3 == 0)));
             ok(w <= 1.5e-4, "%s gemm_%s (%.2g)", isas[s], ops[op], w);
         }
         test_threads(isas[s]);
-        if (strcmp(isas[s], "openblas") != 0)   /* which it does not keep */
+        if (strcmp(isas[s], "openblas") != 0) /* which it does not keep */
             test_place(isas[s]);
     }
     return done_testing();

@@ -64,8 +64,8 @@ worst(const float *got, const double *want, size_t n)
     for (size_t i = 0; i < n; i++)
         scale = fmax(scale, fabs(want[i]));
     for (size_t i = 0; i < n; i++) {
-        const double e = fabs(got[i] - want[i]) /
-            (1e-3 * scale + fabs(want[i]));
+        const double e =
+            fabs(got[i] - want[i]) / (1e-3 * scale + fabs(want[i]));
 
         w = e <= w ? w : isnan(e) ? INFINITY : e;
     }
@@ -93,13 +93,13 @@ test_norm(const char *isa)
             float rstd;
 
             kern.rmsnorm(y, x, g, n, 1e-5f);
-            wy = fmax(wy, worst(y, (const double *)data(&f, pre, "y") + r * n,
-                n));
+            wy = fmax(wy,
+                worst(y, (const double *)data(&f, pre, "y") + r * n, n));
             rstd = kern.rmsnorm_bwd(y, dy, x, g, n, 1e-5f, NULL);
             /* one element: the gradient is what cancellation leaves */
             if (n > 1)
-                wx = fmax(wx, worst(y, (const double *)data(&f, pre, "dx") +
-                    r * n, n));
+                wx = fmax(wx,
+                    worst(y, (const double *)data(&f, pre, "dx") + r * n, n));
             kern.axmul(dg, rstd, x, dy, n);
         }
         wg = fmax(wg, worst(dg, data(&f, pre, "dg"), n));
@@ -132,20 +132,21 @@ test_rope(const char *isa)
             rope_table(cs, freq, D, (size_t)pos[p], 1);
             memcpy(y, (const float *)x->data + p * D, D * sizeof *y);
             kern.rope(y, cs, D, 1);
-            w = fmax(w, worst(y, (const double *)data(&f, cases[k], "y") +
-                p * D, D));
+            w = fmax(w,
+                worst(y, (const double *)data(&f, cases[k], "y") + p * D, D));
             memcpy(y, (const float *)data(&f, cases[k], "dy") + p * D,
                 D * sizeof *y);
             kern.rope(y, cs, D, -1);
-            w = fmax(w, worst(y, (const double *)data(&f, cases[k], "dx") +
-                p * D, D));
+            w = fmax(w,
+                worst(y, (const double *)data(&f, cases[k], "dx") + p * D, D));
         }
     }
     ok(w <= 5e-5, "%s rope forward and backward (%.2g)", isa, w);
     for (size_t k = 0; k < 2; k++) {
         const float *want = data(&f, "freq.", k == 0 ? "linear" : "llama3");
-        const struct kern_rope_opt o = { k == 0 ? KERN_ROPE_LINEAR :
-            KERN_ROPE_LLAMA3, 500000.0, k == 0 ? 4.0 : 8.0, 1.0, 4.0, 8192.0 };
+        const struct kern_rope_opt o = { k == 0 ? KERN_ROPE_LINEAR
+                                                : KERN_ROPE_LLAMA3,
+            500000.0, k == 0 ? 4.0 : 8.0, 1.0, 4.0, 8192.0 };
 
         w = 0.0;
         rope_freq(freq, 128, &o);
@@ -165,8 +166,7 @@ copy_heads(float *out, size_t ld, const float *in, size_t T, size_t n)
 }
 
 static double
-worst_heads(const float *got, size_t ld, const double *want, size_t T,
-    size_t n)
+worst_heads(const float *got, size_t ld, const double *want, size_t T, size_t n)
 {
     float *flat = xmalloc(T * n * sizeof *flat);
     double w;
@@ -216,8 +216,8 @@ test_attn(const char *isa, const char *pre)
     copy_heads(dout, nq, data(&f, pre, "dout"), a.T, nq);
     for (size_t p = 0, t = 0; t < a.T; p++) {
         const struct st_tensor *len = tensor(&f, pre, "pieces");
-        const size_t n = p < len->n ?
-            (size_t)((const int32_t *)len->data)[p] : a.T - t;
+        const size_t n =
+            p < len->n ? (size_t)((const int32_t *)len->data)[p] : a.T - t;
 
         for (size_t i = 0; i < n; i++)
             first[t + i] = p < len->n ? (uint32_t)t : UINT32_MAX;
@@ -317,8 +317,9 @@ test_loss(const char *isa)
             kern.exp_mul(g, zs, V, ms, s, (float)(tau / ss), 0);
             kern.exp_mul(g, zt, V, mt, s, (float)(-tau / st), 1);
             if (r != 3)
-                wg = fmax(wg, worst(g, (const double *)data(&f, pre,
-                    "dtau2kl") + r * V, V));
+                wg = fmax(wg,
+                    worst(g, (const double *)data(&f, pre, "dtau2kl") + r * V,
+                        V));
         }
     }
     ok(wl <= 1e-6, "%s log sum exp (%.2g)", isa, wl);
@@ -351,11 +352,10 @@ test_widen(const char *isa)
         ok(good, "%s widen %s", isa, name[k]);
         free(got);
     }
-    kern.narrow_bf16(bf, data(&f, "", "narrow"),
-        tensor(&f, "", "narrow")->n);
+    kern.narrow_bf16(bf, data(&f, "", "narrow"), tensor(&f, "", "narrow")->n);
     ok(memcmp(bf, data(&f, "", "narrow.bf16"),
-        tensor(&f, "", "narrow")->n * sizeof *bf) == 0, "%s narrow_bf16",
-        isa);
+           tensor(&f, "", "narrow")->n * sizeof *bf) == 0,
+        "%s narrow_bf16", isa);
     file_close(&f);
 }
 
@@ -364,9 +364,14 @@ static void
 test_quant(void)
 {
     static const char *const name[QUANT_N] = { [QUANT_Q5_0] = "q5_0",
-        [QUANT_Q5_1] = "q5_1", [QUANT_Q2_K] = "q2_k", [QUANT_Q3_K] = "q3_k",
-        [QUANT_Q4_K] = "q4_k", [QUANT_Q5_K] = "q5_k", [QUANT_Q6_K] = "q6_k",
-        [QUANT_IQ4_NL] = "iq4_nl", [QUANT_IQ4_XS] = "iq4_xs" };
+        [QUANT_Q5_1] = "q5_1",
+        [QUANT_Q2_K] = "q2_k",
+        [QUANT_Q3_K] = "q3_k",
+        [QUANT_Q4_K] = "q4_k",
+        [QUANT_Q5_K] = "q5_k",
+        [QUANT_Q6_K] = "q6_k",
+        [QUANT_IQ4_NL] = "iq4_nl",
+        [QUANT_IQ4_XS] = "iq4_xs" };
     struct file f;
 
     file_open(&f, "quant");

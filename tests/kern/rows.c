@@ -61,8 +61,8 @@ test_norm(const char *isa)
         kern.rmsnorm(y, a, b, n, 1e-5f);
         w = fmax(w, worst(y, want, n));
         for (size_t i = 0; i < n; i++)
-            want[i] = b[i] + r * (c[i] * (double)b[i] -
-                a[i] * r * r * dot / (double)n);
+            want[i] = b[i] +
+                r * (c[i] * (double)b[i] - a[i] * r * r * dot / (double)n);
         rr = kern.rmsnorm_bwd(y, c, a, b, n, 1e-5f, b);
         wb = fmax(wb, worst(y, want, n));
         wr = fmax(wr, fabs(rr - r) / r * 1e7);
@@ -279,7 +279,7 @@ test_widen(const char *isa)
 
     for (size_t i = 0; i < sizeof q; i++)
         q[i] = (unsigned char)rng_u64(9, i);
-    for (size_t k = 0; k < 4; k++) {     /* scale 1.5, offset -0.25 */
+    for (size_t k = 0; k < 4; k++) { /* scale 1.5, offset -0.25 */
         q[34 * k] = 0x00;
         q[34 * k + 1] = 0x3e;
     }
@@ -319,8 +319,10 @@ test_halves(const char *isa)
     for (uint32_t h = 0; h < 0x10000; h++) {
         const uint16_t in[17] = { [0] = (uint16_t)h, [16] = (uint16_t)h };
         const int e = (int)(h >> 10 & 31), m = (int)(h & 0x3ff);
-        const double want = (h & 0x8000 ? -1.0 : 1.0) * (e == 31 ? INFINITY :
-            e ? ldexp(1024 + m, e - 25) : ldexp(m, -24));
+        const double want = (h & 0x8000 ? -1.0 : 1.0) *
+            (e == 31    ? INFINITY
+                    : e ? ldexp(1024 + m, e - 25)
+                        : ldexp(m, -24));
         float out[17];
         uint16_t back[2];
 
@@ -339,13 +341,13 @@ test_halves(const char *isa)
     }
     ok(good && nan, "%s every half, every bf16", isa);
     {
-        const float in[4] = { 1.00390625f, 1.01171875f, 1.00390637f,
-            3.4e38f };
+        const float in[4] = { 1.00390625f, 1.01171875f, 1.00390637f, 3.4e38f };
         uint16_t out[4];
 
         kern.narrow_bf16(out, in, 4);
         ok(out[0] == 0x3f80 && out[1] == 0x3f82 && out[2] == 0x3f81 &&
-            out[3] == 0x7f80, "%s narrow_bf16 rounds to even", isa);
+                out[3] == 0x7f80,
+            "%s narrow_bf16 rounds to even", isa);
     }
 }
 
@@ -369,10 +371,11 @@ test_freq(void)
         "llama3 rope: long waves slow down");
     /* wave 2 pi / mid = 10085 would be past 8192; pair 17 lies between */
     ok(near(f[18], mid / 32.0, 1e-12, 1e-12), "llama3 rope: the border");
-    mix = (8192.0 * pow(500000.0, -34.0 / 64.0) / 6.283185307179586 - 1.0) /
-        3.0;
+    mix =
+        (8192.0 * pow(500000.0, -34.0 / 64.0) / 6.283185307179586 - 1.0) / 3.0;
     ok(near(f[17], pow(500000.0, -34.0 / 64.0) * ((1.0 - mix) / 32.0 + mix),
-        1e-15, 1e-12), "llama3 rope: between");
+           1e-15, 1e-12),
+        "llama3 rope: between");
 }
 
 int

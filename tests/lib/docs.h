@@ -59,8 +59,7 @@ must_read(struct msg_in *in, struct msg *m)
 static inline size_t
 length_of(const struct made *m, size_t d)
 {
-    const double n = exp(log((double)m->mean) - 0.5 +
-        rng_normal(m->seed, d));
+    const double n = exp(log((double)m->mean) - 0.5 + rng_normal(m->seed, d));
 
     return n < 1.0 ? 1 : n > 60000.0 ? 60000 : (size_t)n;
 }
@@ -70,7 +69,7 @@ source_of(const struct made *m, size_t d)
 {
     double all = 0.0, u, at = 0.0;
 
-    if (m->sources > 64)            /* many: all alike */
+    if (m->sources > 64) /* many: all alike */
         return (uint16_t)(d % m->sources);
     for (size_t i = 0; i < m->sources; i++)
         all += 1.0 / (double)(i + 1);
@@ -84,10 +83,13 @@ source_of(const struct made *m, size_t d)
 static inline void
 make_preamble(struct msg_out *w, const struct made *m, struct err *e)
 {
-    char (*name)[24] = xcalloc(m->sources, sizeof *name);
+    char(*name)[24] = xcalloc(m->sources, sizeof *name);
     const char **names = xcalloc(m->sources, sizeof *names);
-    struct stream_info i = { .content = "docs", .tokenizer = HASH,
-        .vocab = m->vocab, .bos = -1, .eos = 2 };
+    struct stream_info i = { .content = "docs",
+        .tokenizer = HASH,
+        .vocab = m->vocab,
+        .bos = -1,
+        .eos = 2 };
 
     for (size_t k = 0; k < m->sources; k++) {
         snprintf(name[k], sizeof name[k], "s%zu", k);
@@ -115,7 +117,7 @@ make_stream(const char *path, const struct made *m)
     if (!w)
         fatal(&e);
     make_preamble(w, m, &e);
-    for (size_t d = 0; d < m->docs; ) {
+    for (size_t d = 0; d < m->docs;) {
         struct st_out *o = msg_begin(w, MSG_DOCS);
         size_t D = 0, n = 0;
 
@@ -127,8 +129,7 @@ make_stream(const char *path, const struct made *m)
             key[D] = m->seed * 1000000 + d;
             for (size_t t = 0; t < len[D]; t++, n++) {
                 const uint64_t u = rng_u64(key[D], t);
-                const uint32_t v = (uint32_t)((u >> 8) % m->vocab >>
-                    (u & 7));
+                const uint32_t v = (uint32_t)((u >> 8) % m->vocab >> (u & 7));
                 const uint16_t half = (uint16_t)v;
 
                 buf_add(&ids, m->vocab > 65536 ? (const void *)&v : &half,
@@ -157,8 +158,11 @@ make_stream(const char *path, const struct made *m)
 static inline void
 make_dir(const char *dir, const struct made *m)
 {
-    const struct shard_opts so = { .codec = CODEC_ZSTD, .level = 1,
-        .shard_size = m->frame * 10, .frame_size = m->frame, .force = 1 };
+    const struct shard_opts so = { .codec = CODEC_ZSTD,
+        .level = 1,
+        .shard_size = m->frame * 10,
+        .frame_size = m->frame,
+        .force = 1 };
     char *path = xasprintf("%s.stream", dir);
     struct err e;
     struct msg_in *in;

@@ -19,8 +19,8 @@ golden_open(struct golden *g, const char *path)
 {
     struct err e;
 
-    if (io_map(&g->map, path, &e) < 0
-            || st_parse(&g->st, g->map.p, g->map.n, &e) < 0) {
+    if (io_map(&g->map, path, &e) < 0 ||
+        st_parse(&g->st, g->map.p, g->map.n, &e) < 0) {
         printf("Bail out! %s: %s\n", path, e.msg);
         exit(1);
     }

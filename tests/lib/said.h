@@ -23,7 +23,9 @@ say(struct said *s, const float *zt, size_t n, size_t V, size_t k, double tau)
     s->logp = xreallocarray(NULL, n * k, sizeof(*s->logp));
     s->lse = xreallocarray(NULL, n * 2, sizeof(*s->lse));
     s->self = xreallocarray(NULL, n, sizeof(*s->self));
-    s->t = (struct top_rows){ .k = k, .ids = s->ids, .logp = s->logp,
+    s->t = (struct top_rows){ .k = k,
+        .ids = s->ids,
+        .logp = s->logp,
         .lse = s->lse };
     for (size_t i = 0; i < n; i++, zt += V) {
         double max = -INFINITY, one = 0.0, soft = 0.0, mean = 0.0;
@@ -43,8 +45,8 @@ say(struct said *s, const float *zt, size_t n, size_t V, size_t k, double tau)
 
             for (size_t v = 0; v < V; v++) {
                 const float last = j > 0 ? zt[s->ids[i * k + j - 1]] : 0.0f;
-                const int later = j == 0 || zt[v] < last || (zt[v] == last
-                    && v > s->ids[i * k + j - 1]);
+                const int later = j == 0 || zt[v] < last ||
+                    (zt[v] == last && v > s->ids[i * k + j - 1]);
 
                 if (later && (best == V || zt[v] > zt[best]))
                     best = v;
@@ -68,8 +70,9 @@ static inline void
 fill(float *z, size_t n, double scale, uint64_t seed)
 {
     for (size_t i = 0; i < n; i++)
-        z[i] = (float)(scale * (rng_unit(seed, i) + rng_unit(seed + 1, i)
-            + rng_unit(seed + 2, i) - 1.5));
+        z[i] = (float)(scale *
+            (rng_unit(seed, i) + rng_unit(seed + 1, i) + rng_unit(seed + 2, i) -
+                1.5));
 }
 
 #endif

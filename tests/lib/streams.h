@@ -16,18 +16,18 @@
 #define HASH "0123456789abcdef0123456789abcdef"
 
 struct sample {
-    int batch;              /* else docs */
-    size_t messages;        /* docs or batches */
-    size_t docs;            /* documents a message; rows of a batch */
-    size_t T;               /* tokens a row; longest document */
+    int batch;       /* else docs */
+    size_t messages; /* docs or batches */
+    size_t docs;     /* documents a message; rows of a batch */
+    size_t T;        /* tokens a row; longest document */
     size_t vocab;
-    int teacher;            /* head and final states of width 4 */
+    int teacher; /* head and final states of width 4 */
     int mask;
-    size_t from;            /* resume: first docs/batch message written */
-    const struct chain *chain;  /* its chain, when from > 0 */
-    uint64_t tokens;        /* before it */
-    size_t stop;            /* messages written before it breaks off; 0: all */
-    int abort;              /* how it breaks off */
+    size_t from;               /* resume: first docs/batch message written */
+    const struct chain *chain; /* its chain, when from > 0 */
+    uint64_t tokens;           /* before it */
+    size_t stop; /* messages written before it breaks off; 0: all */
+    int abort;   /* how it breaks off */
 };
 
 static inline uint32_t
@@ -93,7 +93,7 @@ sample_batch(struct msg_out *w, const struct sample *s, size_t k)
         for (size_t at = 0; at < s->T; P++) {
             uint32_t m = 1 + sample_rnd(k * 31 + r, at) % (uint32_t)s->T;
 
-            if (m > s->T - at) {        /* the last row is not filled */
+            if (m > s->T - at) { /* the last row is not filled */
                 if (r + 1 == s->docs)
                     break;
                 m = (uint32_t)(s->T - at);
@@ -104,8 +104,8 @@ sample_batch(struct msg_out *w, const struct sample *s, size_t k)
             source[P] = (uint16_t)(sample_rnd(r, P) % 3);
             key[P] = k * 100 + P;
             for (size_t t = at; t < at + m; t++)
-                ids[r * s->T + t] = (uint16_t)(sample_rnd(k, t * 9 + r) %
-                    (uint32_t)s->vocab);
+                ids[r * s->T + t] =
+                    (uint16_t)(sample_rnd(k, t * 9 + r) % (uint32_t)s->vocab);
             at += m;
             n += m;
         }

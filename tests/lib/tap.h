@@ -12,9 +12,10 @@ static int tap_count, tap_failed, tap_good;
 
 static char tap_what[1000];
 
-#define ok(cond, ...) (tap_good = (cond) ? 1 : 0, \
-    snprintf(tap_what, sizeof tap_what, __VA_ARGS__), \
-    tap_ok(tap_good, __FILE__, __LINE__, tap_what))
+#define ok(cond, ...)                                     \
+    (tap_good = (cond) ? 1 : 0,                           \
+        snprintf(tap_what, sizeof tap_what, __VA_ARGS__), \
+        tap_ok(tap_good, __FILE__, __LINE__, tap_what))
 
 static inline int
 tap_ok(int good, const char *file, int line, const char *what)
@@ -45,7 +46,7 @@ tap_clean(void)
 {
     char command[100];
 
-    if (getpid() != tap_owner)      /* a child of the test */
+    if (getpid() != tap_owner) /* a child of the test */
         return;
     snprintf(command, sizeof command, "rm -r %s", tap_folder);
     if (chdir("/") != 0 || system(command) != 0)
@@ -64,7 +65,7 @@ tap_scratch(void)
     if (!realpath("tests", tests) || !mkdtemp(tap_folder) ||
         chdir(tap_folder) != 0 || symlink(tests, "tests") != 0) {
         printf("Bail out! no folder of its own: run it at the top of the "
-            "source tree\n");
+               "source tree\n");
         exit(1);
     }
     tap_owner = getpid();

@@ -72,8 +72,9 @@ read_texts(const char *path)
         printf("Bail out! %s: cannot be opened\n", path);
         exit(1);
     }
-    while ((one = json_loadf(f, JSON_DISABLE_EOF_CHECK | JSON_ALLOW_NUL |
-        JSON_DECODE_ANY, NULL)) != NULL)
+    while ((one = json_loadf(f,
+                JSON_DISABLE_EOF_CHECK | JSON_ALLOW_NUL | JSON_DECODE_ANY,
+                NULL)) != NULL)
         json_array_append_new(all, one);
     fclose(f);
     return all;
@@ -86,8 +87,9 @@ decodes_to(const struct tokenizer *t, const struct tok_ids *ids,
 {
     struct buf b = { 0 }, c = { 0 };
     struct err e;
-    json_t *want = *decoded == '\t' ? json_loads(decoded + 1,
-        JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL) : json_incref((json_t *)text);
+    json_t *want = *decoded == '\t'
+        ? json_loads(decoded + 1, JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL)
+        : json_incref((json_t *)text);
     int same = tok_decode(t, ids->v, ids->n, 0, &b, &e) == 0;
 
     uni_repair(b.p, b.n, &c);
@@ -144,15 +146,17 @@ compare_answers(const char *name, const struct tokenizer *t,
             printf("Bail out! %s: line %.40s\n", path, line);
             exit(1);
         }
-        flags = p[1] == 't' ? 0 : p[1] == 's' ? TOK_SPECIAL :
-            p[1] == 'b' ? TOK_BOS | TOK_EOS : TOK_SPECIAL | TOK_BOS | TOK_EOS;
+        flags = p[1] == 't' ? 0
+            : p[1] == 's'   ? TOK_SPECIAL
+            : p[1] == 'b'   ? TOK_BOS | TOK_EOS
+                            : TOK_SPECIAL | TOK_BOS | TOK_EOS;
         decoded = read_ids(p + 3, &want);
         got.n = 0;
         tok_encode(t, s, json_string_value(text), json_string_length(text),
             flags, &got);
         n++;
-        if (got.n != want.n || (got.n &&
-            memcmp(got.v, want.v, got.n * sizeof *got.v) != 0)) {
+        if (got.n != want.n ||
+            (got.n && memcmp(got.v, want.v, got.n * sizeof *got.v) != 0)) {
             if (wrong++ < 10) {
                 char *x = json_dumps(text, JSON_ENCODE_ANY);
 

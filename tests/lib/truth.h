@@ -81,8 +81,8 @@ learn(struct truths *a, const char *dir)
             t = &a->t[a->n++];
             t->key = at(st_find(&m.st, "doc_key"), d);
             t->len = at(st_find(&m.st, "doc_len"), d);
-            t->source = name_of(a, info.source[at(st_find(&m.st,
-                "doc_source"), d)]);
+            t->source =
+                name_of(a, info.source[at(st_find(&m.st, "doc_source"), d)]);
             t->ids = xreallocarray(NULL, t->len, 4);
             t->mask = xmalloc(t->len);
             t->seen = xcalloc(t->len, 1);
@@ -150,8 +150,8 @@ off_share(const struct truths *a, const uint64_t *had, const double *share)
 struct seen {
     size_t batches, rows, pieces, bad, cursor, T;
     uint64_t tokens, wrong;
-    double off;             /* of the shares, tokens */
-    uint64_t apart;         /* sum of distances of keys that follow */
+    double off;     /* of the shares, tokens */
+    uint64_t apart; /* sum of distances of keys that follow */
 };
 
 /* Check a stream of batches; epochs 0: tokens may be missing at the end. */
@@ -185,13 +185,13 @@ check_stream(const char *path, struct truths *a, size_t epochs,
             row = b.piece_row[p];
             n = row * b.T + place;
             if (!check_piece(a, info.source[b.piece_source[p]], b.ids + n,
-                mask ? mask + n : NULL, b.piece_key[p], b.piece_off[p],
-                b.piece_len[p], &which))
+                    mask ? mask + n : NULL, b.piece_key[p], b.piece_off[p],
+                    b.piece_len[p], &which))
                 s.bad++;
             had[which] += b.piece_len[p];
             place += b.piece_len[p];
-            s.apart += last < b.piece_key[p] ? b.piece_key[p] - last :
-                last - b.piece_key[p];
+            s.apart += last < b.piece_key[p] ? b.piece_key[p] - last
+                                             : last - b.piece_key[p];
             last = b.piece_key[p];
         }
         s.off = fmax(s.off, off_share(a, had, share));
@@ -200,8 +200,8 @@ check_stream(const char *path, struct truths *a, size_t epochs,
         s.pieces += b.P;
         s.tokens += b.ntok;
         s.T = b.T;
-        if (st_meta(&m.st, "cursor") && strlen(st_meta(&m.st, "cursor")) >
-            s.cursor)
+        if (st_meta(&m.st, "cursor") &&
+            strlen(st_meta(&m.st, "cursor")) > s.cursor)
             s.cursor = strlen(st_meta(&m.st, "cursor"));
     }
     for (size_t i = 0; epochs && i < a->n; i++)

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char base[] = "{\"model_type\":\"llama\",\"vocab_size\":100,"
+static const char base[] =
+    "{\"model_type\":\"llama\",\"vocab_size\":100,"
     "\"hidden_size\":64,\"intermediate_size\":96,\"num_hidden_layers\":3,"
     "\"num_attention_heads\":4}";
 
@@ -23,8 +24,7 @@ with(const char *more)
         printf("Bail out! %s\n", more);
         exit(1);
     }
-    json_object_foreach(m, k, v)
-        json_object_set(j, k, v);
+    json_object_foreach(m, k, v) json_object_set(j, k, v);
     json_decref(m);
     return j;
 }
@@ -59,7 +59,8 @@ refuse(const char *more, const char *why)
     struct err e = { 0 };
 
     if (!ok(read_config(&c, more, &e) < 0 && e.code == EX_INPUT &&
-        strstr(e.msg, why), "refused: %s", why))
+                strstr(e.msg, why),
+            "refused: %s", why))
         printf("# %s\n# %s\n", more, e.msg);
 }
 
@@ -71,20 +72,28 @@ test_defaults(void)
 
     ok(read_config(&c, "{}", &e) == 0, "the least configuration %s", e.msg);
     ok(c.V == 100 && c.d == 64 && c.mlp == 96 && c.L == 3 && c.H == 4 &&
-        c.KV == 4 && c.D == 16, "sizes");
-    ok(c.eps == 1e-6 && c.theta == 10000 && c.rope == ROPE_DEFAULT &&
-        !c.tied && c.bos == -1 && c.neos == 0 && c.pad == -1 &&
-        c.max_pos == 2048, "defaults are those of transformers");
+            c.KV == 4 && c.D == 16,
+        "sizes");
+    ok(c.eps == 1e-6 && c.theta == 10000 && c.rope == ROPE_DEFAULT && !c.tied &&
+            c.bos == -1 && c.neos == 0 && c.pad == -1 && c.max_pos == 2048,
+        "defaults are those of transformers");
     ok(read_config(&c, "{\"head_dim\":32,\"num_key_value_heads\":2}", &e) ==
-        0 && c.D == 32 && c.KV == 2, "head_dim is not hidden/heads");
-    ok(read_config(&c, "{\"head_dim\":null,\"rope_scaling\":null}", &e) ==
-        0 && c.D == 16, "null is as if missing");
-    ok(read_config(&c, "{\"model_type\":\"mistral\","
-        "\"num_key_value_heads\":2,\"sliding_window\":null}", &e) == 0 &&
-        strcmp(c.arch, "mistral") == 0, "mistral");
+                0 &&
+            c.D == 32 && c.KV == 2,
+        "head_dim is not hidden/heads");
+    ok(read_config(&c, "{\"head_dim\":null,\"rope_scaling\":null}", &e) == 0 &&
+            c.D == 16,
+        "null is as if missing");
+    ok(read_config(&c,
+           "{\"model_type\":\"mistral\","
+           "\"num_key_value_heads\":2,\"sliding_window\":null}",
+           &e) == 0 &&
+            strcmp(c.arch, "mistral") == 0,
+        "mistral");
     ok(read_config(&c, "{\"eos_token_id\":[7,8],\"bos_token_id\":1}", &e) ==
-        0 && c.neos == 2 && c.eos[0] == 7 && c.eos[1] == 8 && c.bos == 1 &&
-        config_is_eos(&c, 8) && !config_is_eos(&c, 1),
+                0 &&
+            c.neos == 2 && c.eos[0] == 7 && c.eos[1] == 8 && c.bos == 1 &&
+            config_is_eos(&c, 8) && !config_is_eos(&c, 1),
         "all of a list of EOS");
     ok(read_config(&c, "{\"eos_token_id\":[]}", &e) == 0 && c.neos == 0,
         "which may be empty");
@@ -100,15 +109,23 @@ test_window(void)
 
     ok(read_config(&c, "{}", &e) == 0 && c.window == 0, "llama has none");
     ok(read_mistral(&c, "{\"num_key_value_heads\":2}", &e) == 0 &&
-        c.window == 4096, "mistral's is 4096");
-    ok(read_mistral(&c, "{\"num_key_value_heads\":2,"
-        "\"sliding_window\":null}", &e) == 0 && c.window == 0,
+            c.window == 4096,
+        "mistral's is 4096");
+    ok(read_mistral(&c,
+           "{\"num_key_value_heads\":2,"
+           "\"sliding_window\":null}",
+           &e) == 0 &&
+            c.window == 0,
         "unless the key is null");
-    ok(read_mistral(&c, "{\"num_key_value_heads\":2,\"sliding_window\":16,"
-        "\"use_sliding_window\":false}", &e) == 0 && c.window == 16,
+    ok(read_mistral(&c,
+           "{\"num_key_value_heads\":2,\"sliding_window\":16,"
+           "\"use_sliding_window\":false}",
+           &e) == 0 &&
+            c.window == 16,
         "use_sliding_window means nothing to it");
     ok(read_mistral(&c, "{\"num_key_value_heads\":null}", &e) == 0 &&
-        c.KV == c.H, "nor are 8 key-value heads taken for null");
+            c.KV == c.H,
+        "nor are 8 key-value heads taken for null");
 }
 
 #define QWEN2 "\"model_type\":\"qwen2\",\"num_key_value_heads\":2"
@@ -122,31 +139,40 @@ test_layers(void)
     struct err e = { 0 };
 
     ok(read_config(&c, "{" QWEN2 ",\"sliding_window\":8}", &e) == 0 &&
-        c.window == 0 && config_window(&c, 2) == 0, "off by default");
+            c.window == 0 && config_window(&c, 2) == 0,
+        "off by default");
     ok(read_config(&c, "{" QWEN2 "," SLIDE "}", &e) == 0 && c.window == 8 &&
-        config_window(&c, 0) == 0 && config_window(&c, 2) == 0,
+            config_window(&c, 0) == 0 && config_window(&c, 2) == 0,
         "from block 28 on by default");
     ok(read_config(&c, "{" QWEN2 "," SLIDE ",\"max_window_layers\":1}", &e) ==
-        0 && config_window(&c, 0) == 0 && config_window(&c, 1) == 8 &&
-        config_window(&c, 2) == 8, "from block 1 on");
-    ok(read_config(&c, "{" QWEN2 "," SLIDE ",\"layer_types\":["
-        "\"sliding_attention\",\"full_attention\",\"sliding_attention\"]}",
-        &e) == 0 && config_window(&c, 0) == 8 && config_window(&c, 1) == 0 &&
-        config_window(&c, 2) == 8, "by a list");
+                0 &&
+            config_window(&c, 0) == 0 && config_window(&c, 1) == 8 &&
+            config_window(&c, 2) == 8,
+        "from block 1 on");
+    ok(read_config(&c,
+           "{" QWEN2 "," SLIDE ",\"layer_types\":["
+           "\"sliding_attention\",\"full_attention\",\"sliding_attention\"]}",
+           &e) == 0 &&
+            config_window(&c, 0) == 8 && config_window(&c, 1) == 0 &&
+            config_window(&c, 2) == 8,
+        "by a list");
     refuse("{" QWEN2 "," SLIDE ",\"layer_types\":[\"full_attention\"]}",
         "layer_types: is no list of 3");
     refuse("{" QWEN2 "," SLIDE ",\"layer_types\":[\"full_attention\",1,2]}",
         "layer_types: \"\" is not supported");
     refuse("{" QWEN2 ",\"layer_types\":[\"full_attention\","
-        "\"full_attention\",\"sliding_attention\"]}",
+           "\"full_attention\",\"sliding_attention\"]}",
         "layer_types: number 2 is sliding_attention, but there is no");
     refuse("{" QWEN2 ",\"layer_types\":[\"full_attention\","
-        "\"full_attention\",\"linear_attention\"]}",
+           "\"full_attention\",\"linear_attention\"]}",
         "layer_types: \"linear_attention\" is not supported");
     refuse("{\"model_type\":\"qwen3\",\"attention_bias\":true}",
         "attention_bias: true is not supported");
-    ok(read_config(&c, "{\"model_type\":\"qwen3\","
-        "\"num_key_value_heads\":2}", &e) == 0 && c.D == 128,
+    ok(read_config(&c,
+           "{\"model_type\":\"qwen3\","
+           "\"num_key_value_heads\":2}",
+           &e) == 0 &&
+            c.D == 128,
         "qwen3's heads have 128 where nothing is said");
 }
 
@@ -159,27 +185,33 @@ test_gemma(void)
     struct err e = { 0 };
 
     ok(read_config(&c, "{" GEMMA3 "}", &e) == 0 && c.tied && c.D == 256 &&
-        c.attn_scalar == 256 && c.theta == 1e6 && c.theta_local == 1e4 &&
-        c.window == 4096 && config_window(&c, 2) == 4096, "defaults %s",
-        e.msg);
-    ok(read_config(&c, "{" GEMMA3 ",\"sliding_window_pattern\":3}", &e) == 0
-        && config_window(&c, 1) == 4096 && config_window(&c, 2) == 0,
+            c.attn_scalar == 256 && c.theta == 1e6 && c.theta_local == 1e4 &&
+            c.window == 4096 && config_window(&c, 2) == 4096,
+        "defaults %s", e.msg);
+    ok(read_config(&c, "{" GEMMA3 ",\"sliding_window_pattern\":3}", &e) == 0 &&
+            config_window(&c, 1) == 4096 && config_window(&c, 2) == 0,
         "every third block sees all");
-    ok(read_config(&c, "{" GEMMA3 ",\"rope_theta\":2e6,"
-        "\"rope_local_base_freq\":3e4,\"rope_scaling\":{\"rope_type\":"
-        "\"linear\",\"factor\":8}}", &e) == 0 && c.theta == 2e6 &&
-        c.theta_local == 3e4 && c.rope == ROPE_LINEAR, "transformers 4");
-    ok(read_config(&c, "{" GEMMA3 ",\"rope_parameters\":{"
-        "\"full_attention\":{\"rope_type\":\"linear\",\"factor\":8,"
-        "\"rope_theta\":2e6},\"sliding_attention\":{\"rope_type\":"
-        "\"default\",\"rope_theta\":3e4}}}", &e) == 0 && c.theta == 2e6 &&
-        c.theta_local == 3e4 && c.rope_factor == 8, "transformers 5 %s",
-        e.msg);
+    ok(read_config(&c,
+           "{" GEMMA3 ",\"rope_theta\":2e6,"
+           "\"rope_local_base_freq\":3e4,\"rope_scaling\":{\"rope_type\":"
+           "\"linear\",\"factor\":8}}",
+           &e) == 0 &&
+            c.theta == 2e6 && c.theta_local == 3e4 && c.rope == ROPE_LINEAR,
+        "transformers 4");
+    ok(read_config(&c,
+           "{" GEMMA3 ",\"rope_parameters\":{"
+           "\"full_attention\":{\"rope_type\":\"linear\",\"factor\":8,"
+           "\"rope_theta\":2e6},\"sliding_attention\":{\"rope_type\":"
+           "\"default\",\"rope_theta\":3e4}}}",
+           &e) == 0 &&
+            c.theta == 2e6 && c.theta_local == 3e4 && c.rope_factor == 8,
+        "transformers 5 %s", e.msg);
     refuse("{" GEMMA3 ",\"rope_parameters\":{\"sliding_attention\":{"
-        "\"rope_type\":\"linear\",\"factor\":8}}}",
+           "\"rope_type\":\"linear\",\"factor\":8}}}",
         "sliding_attention.rope_type: only default");
     refuse("{" GEMMA3 ",\"rope_parameters\":{\"full_attention\":{"
-        "\"mrope\":1}}}", "rope_parameters.full_attention.mrope: is not");
+           "\"mrope\":1}}}",
+        "rope_parameters.full_attention.mrope: is not");
     refuse("{" GEMMA3 ",\"final_logit_softcapping\":30}",
         "final_logit_softcapping: is not known");
     refuse("{" GEMMA3 ",\"hidden_activation\":\"gelu\"}",
@@ -202,15 +234,19 @@ test_keys(void)
     refuse("{\"auto_map\":{\"AutoModel\":\"m.M\"}}", "auto_map: is not");
     refuse("{\"is_causal\":false}", "is_causal: false is not supported (true)");
     refuse("{\"rope_parameters\":{\"rope_type\":\"default\","
-        "\"mrope_section\":[1]}}", "rope_parameters.mrope_section: is not");
+           "\"mrope_section\":[1]}}",
+        "rope_parameters.mrope_section: is not");
     refuse("{\"rope_scaling\":{\"type\":\"linear\",\"factor\":2,"
-        "\"attention_factor\":1}}", "rope_scaling.attention_factor: is not");
+           "\"attention_factor\":1}}",
+        "rope_scaling.attention_factor: is not");
     refuse("{\"rope_parameters\":{\"partial_rotary_factor\":0.5}}",
         "rope_parameters.partial_rotary_factor: 0.5 is not supported (1)");
-    ok(read_config(&c, "{\"is_causal\":true,\"pretraining_tp\":2,"
-        "\"torch_dtype\":\"bfloat16\",\"top_p\":0.9,\"pruned_heads\":{},"
-        "\"partial_rotary_factor\":1.0,\"final_logit_softcapping\":null,"
-        "\"transformers.js_config\":{\"dtype\":\"q8\"}}", &e) == 0,
+    ok(read_config(&c,
+           "{\"is_causal\":true,\"pretraining_tp\":2,"
+           "\"torch_dtype\":\"bfloat16\",\"top_p\":0.9,\"pruned_heads\":{},"
+           "\"partial_rotary_factor\":1.0,\"final_logit_softcapping\":null,"
+           "\"transformers.js_config\":{\"dtype\":\"q8\"}}",
+           &e) == 0,
         "what changes nothing is taken %s", e.msg);
 }
 
@@ -223,22 +259,34 @@ test_rope(void)
 
     ok(read_config(&c, "{\"rope_theta\":5e5}", &e) == 0 && c.theta == 5e5,
         "rope_theta alone (transformers 4)");
-    ok(read_config(&c, "{\"rope_parameters\":{\"rope_theta\":500000,"
-        "\"rope_type\":\"default\"}}", &e) == 0 && c.theta == 5e5,
+    ok(read_config(&c,
+           "{\"rope_parameters\":{\"rope_theta\":500000,"
+           "\"rope_type\":\"default\"}}",
+           &e) == 0 &&
+            c.theta == 5e5,
         "rope_parameters alone (transformers 5)");
-    ok(read_config(&c, "{\"rope_theta\":5e5,\"rope_parameters\":{"
-        "\"rope_theta\":500000,\"rope_type\":\"default\"}}", &e) == 0 &&
-        c.theta == 5e5, "both");
+    ok(read_config(&c,
+           "{\"rope_theta\":5e5,\"rope_parameters\":{"
+           "\"rope_theta\":500000,\"rope_type\":\"default\"}}",
+           &e) == 0 &&
+            c.theta == 5e5,
+        "both");
     refuse("{\"rope_theta\":1e4,\"rope_parameters\":{\"rope_theta\":5e5}}",
         "rope_theta: 10000, but rope_parameters.rope_theta is 500000");
-    ok(read_config(&c, "{\"rope_scaling\":{\"type\":\"linear\","
-        "\"factor\":2}}", &e) == 0 && c.rope == ROPE_LINEAR &&
-        c.rope_factor == 2, "linear in the old manner");
-    ok(read_config(&c, "{\"rope_theta\":5e5,\"rope_scaling\":{"
-        "\"rope_type\":\"llama3\",\"factor\":8.0,\"low_freq_factor\":1.0,"
-        "\"high_freq_factor\":4.0,\"original_max_position_embeddings\":"
-        "8192}}", &e) == 0 && c.rope == ROPE_LLAMA3 && c.rope_factor == 8 &&
-        c.rope_low == 1 && c.rope_high == 4 && c.rope_orig == 8192,
+    ok(read_config(&c,
+           "{\"rope_scaling\":{\"type\":\"linear\","
+           "\"factor\":2}}",
+           &e) == 0 &&
+            c.rope == ROPE_LINEAR && c.rope_factor == 2,
+        "linear in the old manner");
+    ok(read_config(&c,
+           "{\"rope_theta\":5e5,\"rope_scaling\":{"
+           "\"rope_type\":\"llama3\",\"factor\":8.0,\"low_freq_factor\":1.0,"
+           "\"high_freq_factor\":4.0,\"original_max_position_embeddings\":"
+           "8192}}",
+           &e) == 0 &&
+            c.rope == ROPE_LLAMA3 && c.rope_factor == 8 && c.rope_low == 1 &&
+            c.rope_high == 4 && c.rope_orig == 8192,
         "llama3");
     refuse("{\"rope_scaling\":{\"type\":\"yarn\",\"factor\":2}}",
         "rope_scaling.rope_type: \"yarn\" is not supported");
@@ -247,7 +295,7 @@ test_rope(void)
     refuse("{\"rope_parameters\":{\"rope_type\":\"llama3\",\"factor\":8}}",
         "rope_parameters.low_freq_factor: is missing");
     refuse("{\"rope_parameters\":{\"rope_type\":\"default\"},"
-        "\"rope_scaling\":{\"type\":\"linear\",\"factor\":2}}",
+           "\"rope_scaling\":{\"type\":\"linear\",\"factor\":2}}",
         "differs from rope_parameters");
     refuse("{\"partial_rotary_factor\":0.5}", "partial_rotary_factor");
     refuse("{\"rope_theta\":0}", "rope_theta");
@@ -284,7 +332,8 @@ test_bad(void)
     refuse("{\"eos_token_id\":[3,100]}", "eos_token_id: 100 is outside");
     refuse("{\"eos_token_id\":[3,\"4\"]}", "eos_token_id: is no token id");
     refuse("{\"eos_token_id\":[1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,"
-        "6,7,8,9,1,2,3,4,5,6]}", "eos_token_id: a list of 33");
+           "6,7,8,9,1,2,3,4,5,6]}",
+        "eos_token_id: a list of 33");
     refuse("{\"eos_token_id\":100}", "eos_token_id: 100 is outside");
     refuse("{\"bos_token_id\":-2}", "bos_token_id: -2");
     refuse("{\"pad_token_id\":\"0\"}", "pad_token_id: is no token id");
@@ -312,21 +361,21 @@ test_round_trip(void)
 {
     static const char *const more[] = {
         "{\"head_dim\":32,\"num_key_value_heads\":2,\"rms_norm_eps\":1e-5,"
-            "\"tie_word_embeddings\":true,\"eos_token_id\":3}",
+        "\"tie_word_embeddings\":true,\"eos_token_id\":3}",
         "{\"model_type\":\"mistral\",\"num_key_value_heads\":2,"
-            "\"rope_theta\":1e6,\"bos_token_id\":0,"
-            "\"eos_token_id\":[2,9,4]}",
+        "\"rope_theta\":1e6,\"bos_token_id\":0,"
+        "\"eos_token_id\":[2,9,4]}",
         "{\"model_type\":\"mistral\",\"num_key_value_heads\":2,"
-            "\"sliding_window\":null,\"eos_token_id\":[5]}",
+        "\"sliding_window\":null,\"eos_token_id\":[5]}",
         "{\"rope_scaling\":{\"type\":\"linear\",\"factor\":2.5}}",
         "{" QWEN2 "," SLIDE ",\"max_window_layers\":2}",
         "{\"model_type\":\"qwen3\",\"num_key_value_heads\":4}",
         "{" GEMMA3 ",\"rope_local_base_freq\":5e3,\"rope_scaling\":{"
-            "\"rope_type\":\"linear\",\"factor\":8},\"sliding_window\":9,"
-            "\"sliding_window_pattern\":3,\"query_pre_attn_scalar\":168}",
+        "\"rope_type\":\"linear\",\"factor\":8},\"sliding_window\":9,"
+        "\"sliding_window_pattern\":3,\"query_pre_attn_scalar\":168}",
         "{\"rope_theta\":5e5,\"rope_scaling\":{\"rope_type\":\"llama3\","
-            "\"factor\":8.0,\"low_freq_factor\":1.0,\"high_freq_factor\":4,"
-            "\"original_max_position_embeddings\":8192}}",
+        "\"factor\":8.0,\"low_freq_factor\":1.0,\"high_freq_factor\":4,"
+        "\"original_max_position_embeddings\":8192}}",
     };
 
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
@@ -342,10 +391,11 @@ test_round_trip(void)
         j = js_load("config.json", 1 << 20, &e);
         ok(j && config_from_json(&b, j, &e) == 0 && same(&a, &b),
             "written and read back the same");
-        ok(js_get(j, "rope_theta") && (js_get(j,
-            "rope_parameters.rope_theta") || js_get(j,
-            "rope_parameters.full_attention.rope_theta")) &&
-            !js_get(j, "retort"), "rope_theta and rope_parameters both");
+        ok(js_get(j, "rope_theta") &&
+                (js_get(j, "rope_parameters.rope_theta") ||
+                    js_get(j, "rope_parameters.full_attention.rope_theta")) &&
+                !js_get(j, "retort"),
+            "rope_theta and rope_parameters both");
         json_decref(j);
     }
     remove("config.json");
@@ -357,7 +407,9 @@ test_blocks(void)
     struct config c;
     struct err e = { 0 };
     size_t mlp[3] = { 96, 40, 96 }, kept[3] = { 0, 2, 5 }, m[3], k[3];
-    static const struct { const char *j, *why; } bad[] = {
+    static const struct {
+        const char *j, *why;
+    } bad[] = {
         { "{\"retort\":{\"mlp\":[96,96]}}", "retort.mlp: is no list of 3" },
         { "{\"retort\":{\"mlp\":[96,97,96]}}", "retort.mlp: number 1" },
         { "{\"retort\":{\"mlp\":[96,0,96]}}", "retort.mlp: number 1" },
@@ -369,25 +421,27 @@ test_blocks(void)
     json_t *j;
 
     read_config(&c, "{}", &e);
-    ok(config_params(&c, NULL) == 100 * 64 * 2 + 64 + 3 * (2 * 64 +
-        4 * 64 * 64 + 3 * 64 * 96), "parameters counted");
+    ok(config_params(&c, NULL) ==
+            100 * 64 * 2 + 64 + 3 * (2 * 64 + 4 * 64 * 64 + 3 * 64 * 96),
+        "parameters counted");
     ok(config_params(&c, NULL) - config_params(&c, mlp) == 3 * 64 * 56,
         "a narrower block has fewer");
     j = config_to_json(&c, mlp, kept);
-    ok(config_blocks(&c, j, m, k, &e) == 0 && memcmp(m, mlp, sizeof m) == 0
-        && memcmp(k, kept, sizeof k) == 0, "widths and sources come back");
+    ok(config_blocks(&c, j, m, k, &e) == 0 && memcmp(m, mlp, sizeof m) == 0 &&
+            memcmp(k, kept, sizeof k) == 0,
+        "widths and sources come back");
     json_decref(j);
     for (size_t i = 0; i < 3; i++)
         mlp[i] = 96, kept[i] = i;
     j = config_to_json(&c, mlp, kept);
     ok(!js_get(j, "retort") && config_blocks(&c, j, m, k, &e) == 0 &&
-        memcmp(m, mlp, sizeof m) == 0 && memcmp(k, kept, sizeof k) == 0,
+            memcmp(m, mlp, sizeof m) == 0 && memcmp(k, kept, sizeof k) == 0,
         "a model that was not cut needs no such key");
     json_decref(j);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         j = with(bad[i].j);
-        if (!ok(config_blocks(&c, j, m, k, &e) < 0 &&
-            strstr(e.msg, bad[i].why), "refused: %s", bad[i].why))
+        if (!ok(config_blocks(&c, j, m, k, &e) < 0 && strstr(e.msg, bad[i].why),
+                "refused: %s", bad[i].why))
             printf("# %s\n", e.msg);
         json_decref(j);
     }
@@ -396,7 +450,8 @@ test_blocks(void)
 static void
 test_json(void)
 {
-    static const char huge[] = "{\"a\":1000000000000000019884624838656,"
+    static const char huge[] =
+        "{\"a\":1000000000000000019884624838656,"
         "\"b\":[-9223372036854775809,7],\"99999999999999999999\":1}";
     struct err e = { 0 };
     struct buf b = { 0 };
@@ -407,10 +462,12 @@ test_json(void)
     ok(!js_parse("{\"a\":NaN}", 9, &e), "NaN: %s", e.msg);
     ok(!js_parse("{\"a\":1}x", 8, &e), "text behind it: %s", e.msg);
     j = js_parse(huge, strlen(huge), &e);
-    ok(j && fabs(json_real_value(json_object_get(j, "a")) / 1e30 - 1) < 1e-12
-        && json_real_value(json_array_get(json_object_get(j, "b"), 0)) < -9e18
-        && json_integer_value(json_array_get(json_object_get(j, "b"), 1)) == 7
-        && json_object_get(j, "99999999999999999999"),
+    ok(j && fabs(json_real_value(json_object_get(j, "a")) / 1e30 - 1) < 1e-12 &&
+            json_real_value(json_array_get(json_object_get(j, "b"), 0)) <
+                -9e18 &&
+            json_integer_value(json_array_get(json_object_get(j, "b"), 1)) ==
+                7 &&
+            json_object_get(j, "99999999999999999999"),
         "whole numbers beyond 64 bits are reals");
     json_decref(j);
     ok(!js_parse("[1e999]", 7, &e), "but not beyond a double: %s", e.msg);
@@ -437,13 +494,13 @@ test_json(void)
     json_decref(j);
     buf_release(&b);
     ok(io_put_file("big.json", "[1,2,3,4]", 9, &e) == 0 &&
-        !js_load("big.json", 8, &e), "too long: %s", e.msg);
+            !js_load("big.json", 8, &e),
+        "too long: %s", e.msg);
     j = js_load("big.json", 9, &e);
     ok(j != NULL, "just fits");
     json_decref(j);
     remove("big.json");
-    ok(!js_load("none.json", 8, &e) && e.code == EX_SYS, "no file: %s",
-        e.msg);
+    ok(!js_load("none.json", 8, &e) && e.code == EX_SYS, "no file: %s", e.msg);
     ok(!js_load(".", 8, &e), "a folder: %s", e.msg);
 }
 

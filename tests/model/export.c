@@ -86,13 +86,13 @@ test_export(const char *path, enum dtype as)
     struct err e = { 0 };
 
     must_open(&a, path);
-    ok(model_export(&a, "out", as, NULL, &e) == 0, "export %s as %s %s",
-        path, dtype_name(as), e.msg);
+    ok(model_export(&a, "out", as, NULL, &e) == 0, "export %s as %s %s", path,
+        dtype_name(as), e.msg);
     ok(model_open(&b, "out/", &e) == 0, "it opens %s", e.msg);
     ok(same_model(&a, &b, as == DT_BF16), "with the same values");
     ok(a.c.theta == b.c.theta && a.c.eps == b.c.eps && a.c.neos == b.c.neos &&
-        memcmp(a.c.eos, b.c.eos, sizeof a.c.eos) == 0 &&
-        a.c.D == b.c.D, "and configuration");
+            memcmp(a.c.eos, b.c.eos, sizeof a.c.eos) == 0 && a.c.D == b.c.D,
+        "and configuration");
     ok(model_params(&a) == model_params(&b), "and parameters");
     ok(!io_exists("out.tmp"), "nothing is left");
     ok(model_export(&a, "out", as, NULL, &e) < 0 && e.code == EX_USAGE,
@@ -112,8 +112,9 @@ test_wide(void)
     must_open(&a, GRAD "tied-student");
     a.c.mlp = 20000;
     ok(model_export(&a, "out", DT_BF16, NULL, &e) == 0 &&
-        model_open(&b, "out", &e) == 0 && b.c.mlp == 20000 &&
-        same_model(&a, &b, 1), "padded to 20000 channels %s", e.msg);
+            model_open(&b, "out", &e) == 0 && b.c.mlp == 20000 &&
+            same_model(&a, &b, 1),
+        "padded to 20000 channels %s", e.msg);
     model_close(&a);
     model_close(&b);
     dir_remove("out", NULL);
@@ -133,11 +134,10 @@ test_padding(void)
     int zero = 1;
 
     must_open(&m, GRAD "tied-student");
-    ok(m.block[0].mlp == 24 && m.block[1].mlp == 20 &&
-        m.block[1].source == 2 && m.block[1].w[W_DOWN].cols == 20 &&
-        m.block[1].w[W_UP].rows == 20, "true widths");
-    ok(!weight_f32(&m.block[1].w[W_DOWN]) &&
-        weight_f32(&m.block[0].w[W_DOWN]),
+    ok(m.block[0].mlp == 24 && m.block[1].mlp == 20 && m.block[1].source == 2 &&
+            m.block[1].w[W_DOWN].cols == 20 && m.block[1].w[W_UP].rows == 20,
+        "true widths");
+    ok(!weight_f32(&m.block[1].w[W_DOWN]) && weight_f32(&m.block[0].w[W_DOWN]),
         "columns of padded rows are not contiguous");
     ok(model_export(&m, "out", DT_F32, NULL, &e) == 0, "export");
     if (io_map(&map, "out/model.safetensors", &e) < 0 ||
@@ -150,8 +150,7 @@ test_padding(void)
     memcpy(x, t->data, t->nbytes);
     for (int i = 20 * 16; i < 24 * 16; i++)
         zero &= x[i] == 0;
-    t = st_need(&s, "model.layers.1.mlp.down_proj.weight", DT_F32, 2, down,
-        &e);
+    t = st_need(&s, "model.layers.1.mlp.down_proj.weight", DT_F32, 2, down, &e);
     ok(t != NULL, "and down");
     memcpy(x, t->data, t->nbytes);
     for (int i = 0; i < 16; i++)
@@ -169,8 +168,8 @@ test_gguf(void)
 {
     static const char *const twin[][2] = { { "f32.gguf", "f32-hf" },
         { "q4_1.gguf", "q4_1-hf" } };
-    static const char *const files[] = { "f32", "f16", "bf16", "q8_0",
-        "q4_0", "q4_1" };
+    static const char *const files[] = { "f32", "f16", "bf16", "q8_0", "q4_0",
+        "q4_1" };
     struct model a, b;
     struct err e;
     char path[80], ha[33], hb[33];
@@ -180,8 +179,10 @@ test_gguf(void)
         must_open(&a, path);
         snprintf(path, sizeof path, GGUF "%s", twin[i][1]);
         must_open(&b, path);
-        ok(same_model(&a, &b, 0), "%s equals its twin: Q and K as Hugging "
-            "Face orders them", twin[i][0]);
+        ok(same_model(&a, &b, 0),
+            "%s equals its twin: Q and K as Hugging "
+            "Face orders them",
+            twin[i][0]);
         model_head_hash(&a, ha);
         model_head_hash(&b, hb);
         ok(strcmp(ha, hb) == 0, "so do the hashes of their heads");
@@ -193,15 +194,17 @@ test_gguf(void)
 
         snprintf(path, sizeof path, GGUF "%s.gguf", files[i]);
         must_open(&a, path);
-        ok(a.c.tied == (i != 2) && a.c.D == 16 && a.c.H == 4 &&
-            a.c.KV == 2 && a.c.theta == (i == 1 ? 1e4 : 1e5) &&
-            model_check_finite(&a, &e) == 0, "%s", path);
+        ok(a.c.tied == (i != 2) && a.c.D == 16 && a.c.H == 4 && a.c.KV == 2 &&
+                a.c.theta == (i == 1 ? 1e4 : 1e5) &&
+                model_check_finite(&a, &e) == 0,
+            "%s", path);
         ok(model_export(&a, "out", DT_F32, path, &e) == 0 &&
-            model_open(&b, "out", &e) == 0 && same_model(&a, &b, 0),
+                model_open(&b, "out", &e) == 0 && same_model(&a, &b, 0),
             "export and read back");
         for (const char *const *f = (const char *const[]){ "tokenizer.json",
-            "tokenizer_config.json", "special_tokens_map.json",
-            "generation_config.json", NULL }; *f; f++) {
+                 "tokenizer_config.json", "special_tokens_map.json",
+                 "generation_config.json", NULL };
+             *f; f++) {
             snprintf(path, sizeof path, "out/%s", *f);
             ok(stat(path, &st) == 0 && st.st_size > 10, "%s", path);
         }
@@ -224,8 +227,8 @@ f32_at(const void *p, size_t i)
 static void
 test_logits(struct pool *pool)
 {
-    static const char *const files[] = { "f32", "f16", "bf16", "q8_0",
-        "q4_0", "q4_1" };
+    static const char *const files[] = { "f32", "f16", "bf16", "q8_0", "q4_0",
+        "q4_1" };
     enum { T = 48, N = 8, V = 300 };
     struct golden g;
     const struct st_tensor *t, *pos;
@@ -265,8 +268,8 @@ test_logits(struct pool *pool)
             memcpy(&p, (const char *)pos->data + 4 * k, sizeof p);
             fwd_head(f, x + p * 32, 1, z);
             for (size_t v = 0; v < V; v++) {
-                const double d = fabs((double)z[v] -
-                    f32_at(t->data, k * V + v));
+                const double d =
+                    fabs((double)z[v] - f32_at(t->data, k * V + v));
 
                 off = d <= off ? off : d;
             }
@@ -279,8 +282,10 @@ test_logits(struct pool *pool)
 
             off_lse = d <= off_lse ? off_lse : d;
         }
-        ok(off <= 1e-4 && off_lse <= 1e-4, "%s: logits off by %.2g, lse by "
-            "%.2g", files[i], off, off_lse);
+        ok(off <= 1e-4 && off_lse <= 1e-4,
+            "%s: logits off by %.2g, lse by "
+            "%.2g",
+            files[i], off, off_lse);
         fwd_free(f);
         model_close(&m);
     }
@@ -323,8 +328,11 @@ static void refuse(const char *dir, const char *why);
 static void
 test_gguf_refused(void)
 {
-    static const struct { const char *from, *to; long v; const char *why; }
-    bad[] = {
+    static const struct {
+        const char *from, *to;
+        long v;
+        const char *why;
+    } bad[] = {
         { "llama", "lamda", -1, "general.architecture" },
         { "llama.embedding_length", "llama.embedding_lengtx", -1,
             "llama.embedding_length: is missing" },
@@ -338,8 +346,8 @@ test_gguf_refused(void)
             "blk.2.attn_norm.weight: is missing" },
         { "llama.block_count", "llama.block_count", 1,
             "blk.1.attn_norm.weight: is no part" },
-        { "llama.attention.head_count_kv", "llama.attention.head_count_kv",
-            3, "num_key_value_heads: 3" },
+        { "llama.attention.head_count_kv", "llama.attention.head_count_kv", 3,
+            "num_key_value_heads: 3" },
         { "tokenizer.ggml.eos_token_id", "tokenizer.ggml.eos_token_id", 300,
             "eos_token_id: 300 is outside" },
         { "blk.0.attn_q.weight", "blk.0.attn_x.weight", -1,
@@ -359,8 +367,18 @@ test_gguf_refused(void)
 
 /* Write a directory: config.json of `config`, and the tensors of
  * tied-student with tensor `which` changed by `how`. */
-enum how { KEEP, DROP, RENAME, RESHAPE, RETYPE, POISON, UNPAD, EXTRA,
-    HEAD, OTHER_HEAD };
+enum how {
+    KEEP,
+    DROP,
+    RENAME,
+    RESHAPE,
+    RETYPE,
+    POISON,
+    UNPAD,
+    EXTRA,
+    HEAD,
+    OTHER_HEAD
+};
 static void
 make(const char *dir, const char *config, const char *which, enum how how)
 {
@@ -398,7 +416,7 @@ make(const char *dir, const char *config, const char *which, enum how how)
             x[t.n / 2] = (float)NAN;
         if (how == UNPAD)
             x[t.n - 1] = 1;
-        if (how == HEAD || how == OTHER_HEAD) {     /* beside it */
+        if (how == HEAD || how == OTHER_HEAD) { /* beside it */
             st_out_tensor(&o, "lm_head.weight", t.dtype, 2, t.shape, head);
             memcpy(head, x, t.nbytes);
             head[t.n - 1] += how == OTHER_HEAD;
@@ -432,7 +450,8 @@ refuse(const char *dir, const char *why)
     struct err e = { 0 };
 
     if (!ok(model_open(&m, dir, &e) < 0 && strstr(e.msg, why) &&
-        strstr(e.msg, dir), "refused: %s", why))
+                strstr(e.msg, dir),
+            "refused: %s", why))
         printf("# %s\n", e.msg);
 }
 
@@ -475,9 +494,10 @@ test_refused(void)
     refuse("d", "lm_head.weight is missing");
     make("d", config, q, POISON);
     ok(model_open(&m, "d", &e) == 0 && model_check_finite(&m, &e) < 0 &&
-        e.code == EX_NUM && strstr(e.msg, q), "NaN: %s", e.msg);
+            e.code == EX_NUM && strstr(e.msg, q),
+        "NaN: %s", e.msg);
     ok(model_export(&m, "out", DT_F32, NULL, &e) < 0 && e.code == EX_NUM &&
-        !io_exists("out") && !io_exists("out.tmp"),
+            !io_exists("out") && !io_exists("out.tmp"),
         "is never written, and leaves nothing: %s", e.msg);
     model_close(&m);
     make("d", config, q, KEEP);
@@ -521,10 +541,9 @@ test_index(void)
     for (size_t i = 0; i < s.nt; i++) {
         struct st_tensor *t = &s.t[i];
 
-        st_out_tensor(&o[i % 2], t->name, t->dtype, t->ndim, t->shape,
-            t->data);
-        json_object_set_new(w, t->name, json_string(i % 2 ?
-            "b.safetensors" : "lm.safetensors"));
+        st_out_tensor(&o[i % 2], t->name, t->dtype, t->ndim, t->shape, t->data);
+        json_object_set_new(w, t->name,
+            json_string(i % 2 ? "b.safetensors" : "lm.safetensors"));
     }
     for (int k = 0; k < 2; k++) {
         struct buf b = { 0 };
@@ -533,8 +552,7 @@ test_index(void)
         buf_add(&b, o[k].head.p, o[k].head.n);
         for (size_t i = 0; i < o[k].npiece; i++)
             buf_add(&b, o[k].piece[i].p, o[k].piece[i].n);
-        io_put_file(k ? "d/b.safetensors" : "d/lm.safetensors", b.p, b.n,
-            &e);
+        io_put_file(k ? "d/b.safetensors" : "d/lm.safetensors", b.p, b.n, &e);
         buf_release(&b);
         st_out_release(&o[k]);
     }
@@ -583,8 +601,8 @@ test_eos(void)
     ok(model_export(&m, "out", DT_F32, NULL, &e) == 0, "exported %s", e.msg);
     for (int i = 0; i < 2; i++) {
         j = js_load(file[i], 1 << 20, &e);
-        ok(json_equal(json_object_get(j, "eos_token_id"), want),
-            "%s: all ids", file[i]);
+        ok(json_equal(json_object_get(j, "eos_token_id"), want), "%s: all ids",
+            file[i]);
         json_decref(j);
     }
     json_decref(want);
@@ -606,28 +624,31 @@ test_tokenizer_files(void)
     ok(j != NULL, "its configuration too");
     json_decref(j);
     dir_remove("out", NULL);
-    ok(model_export(&m, "out", DT_F32, GGUF "f32-hf/tokenizer.json", &e) ==
-        0, "a tokenizer.json alone %s", e.msg);
+    ok(model_export(&m, "out", DT_F32, GGUF "f32-hf/tokenizer.json", &e) == 0,
+        "a tokenizer.json alone %s", e.msg);
     j = js_load("out/tokenizer_config.json", 1 << 20, &e);
-    ok(j && strcmp(json_string_value(json_object_get(j, "eos_token")),
-        "<|im_end|>") == 0 && strcmp(json_string_value(json_object_get(j,
-        "tokenizer_class")), "PreTrainedTokenizerFast") == 0,
+    ok(j &&
+            strcmp(json_string_value(json_object_get(j, "eos_token")),
+                "<|im_end|>") == 0 &&
+            strcmp(json_string_value(json_object_get(j, "tokenizer_class")),
+                "PreTrainedTokenizerFast") == 0,
         "is given a configuration with the EOS of config.json");
     json_decref(j);
     dir_remove("out", NULL);
     io_mkdirs("out.tmp", &e);
     io_put_file("out.tmp/old", "x", 1, &e);
-    ok(model_export(&m, "out/", DT_F32, NULL, &e) < 0 &&
-        e.code == EX_USAGE && io_exists("out.tmp/old") && !io_exists("out"),
+    ok(model_export(&m, "out/", DT_F32, NULL, &e) < 0 && e.code == EX_USAGE &&
+            io_exists("out.tmp/old") && !io_exists("out"),
         "a folder of that name that is not ours stays: %s", e.msg);
     io_put_file("out.tmp/" DIR_MARK, "", 0, &e);
     ok(model_export(&m, "out/", DT_F32, NULL, &e) == 0 &&
-        !io_exists("out/old") && !io_exists("out.tmp"),
+            !io_exists("out/old") && !io_exists("out.tmp"),
         "what a killed export left is swept away");
     dir_remove("out", NULL);
     ok(model_export(&m, "out", DT_F32, GRAD "tied-student", &e) < 0 &&
-        strstr(e.msg, "tokenizer.json") && !io_exists("out") &&
-        !io_exists("out.tmp"), "no tokenizer there: %s", e.msg);
+            strstr(e.msg, "tokenizer.json") && !io_exists("out") &&
+            !io_exists("out.tmp"),
+        "no tokenizer there: %s", e.msg);
     ok(model_export(&m, "out", DT_F16, NULL, &e) < 0 && e.code == EX_USAGE,
         "no other types: %s", e.msg);
     model_close(&m);

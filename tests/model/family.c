@@ -24,8 +24,7 @@ static void
 case_open(struct family_case *c, const char *name)
 {
     const char *top = getenv("RETORT_TOP") ? getenv("RETORT_TOP") : ".";
-    char *path = xasprintf("%s/tests/golden/family/%s.safetensors", top,
-        name);
+    char *path = xasprintf("%s/tests/golden/family/%s.safetensors", top, name);
     const struct st_tensor *ids, *first;
 
     golden_open(&c->g, path);
@@ -105,8 +104,8 @@ prefill(const struct family_case *c, const struct model *m, struct pool *pool)
 
 /* A piece after the other: `now` tokens at once, then one by one. */
 static double
-generate(const struct family_case *c, const struct model *m,
-    struct pool *pool, size_t now)
+generate(const struct family_case *c, const struct model *m, struct pool *pool,
+    size_t now)
 {
     struct fwd *f = fwd_new(m, pool, 1, T);
     float *z = xcalloc(c->V, sizeof *z);
@@ -150,12 +149,12 @@ loss_grad(const struct family_case *c, struct tmodel *t, float *final)
         for (size_t v = 0; in && v < c->V; v++)
             sum += exp(golden_at(z, i * c->V + v));
         for (size_t v = 0; in && v < c->V; v++) {
-            const double dz = (exp(golden_at(z, i * c->V + v)) / sum -
-                (v == c->ids[i + 1])) / (double)n;
+            const double dz =
+                (exp(golden_at(z, i * c->V + v)) / sum - (v == c->ids[i + 1])) /
+                (double)n;
 
             for (size_t k = 0; k < c->d; k++) {
-                final[i * c->d + k] += (float)(dz *
-                    head->p[v * c->d + k]);
+                final[i * c->d + k] += (float)(dz * head->p[v * c->d + k]);
                 head->g[v * c->d + k] += (float)(dz * h[k]);
             }
         }
@@ -189,17 +188,17 @@ all(const struct tmodel *t, const struct golden *g)
             if (part == NULL)
                 continue;
             snprintf(name, sizeof name, "grad.model.layers.%zu.%s", i, part);
-            w = farther(w, worst(t->group[i].g + t->group[i].at[k],
-                golden_get(g, name)));
+            w = farther(w,
+                worst(t->group[i].g + t->group[i].at[k], golden_get(g, name)));
         }
     }
-    w = farther(w, worst(t->group[L].g, golden_get(g,
-        "grad.model.embed_tokens.weight")));
-    w = farther(w, worst(t->group[L + 1].g, golden_get(g,
-        "grad.model.norm.weight")));
+    w = farther(w,
+        worst(t->group[L].g, golden_get(g, "grad.model.embed_tokens.weight")));
+    w = farther(w,
+        worst(t->group[L + 1].g, golden_get(g, "grad.model.norm.weight")));
     if (!t->m.c.tied)
-        w = farther(w, worst(t->group[L + 2].g, golden_get(g,
-            "grad.lm_head.weight")));
+        w = farther(w,
+            worst(t->group[L + 2].g, golden_get(g, "grad.lm_head.weight")));
     return w;
 }
 
@@ -231,8 +230,8 @@ rounded(struct family_case *c, struct tmodel *t, struct pool *pool)
     pass(c, t, pool, BWD_BF16 | BWD_RECOMPUTE);
     p = was;
     for (size_t i = 0; i < t->ngroup; p += t->group[i++].n)
-        same &= t->group[i].n == 0 || memcmp(p, t->group[i].g,
-            t->group[i].n * sizeof *p) == 0;
+        same &= t->group[i].n == 0 ||
+            memcmp(p, t->group[i].g, t->group[i].n * sizeof *p) == 0;
     ok(same && all(t, &c->g) < 0.1, "%s: bf16, kept or recomputed: %.2g",
         c->name, all(t, &c->g));
     free(was);
@@ -280,7 +279,8 @@ test_family(const char *name, struct pool *pool)
     ok(off <= 1e-4, "%s: after a prompt of 7 (%.2g)", name, off);
     gradients(&c, &m, pool);
     if (ok(model_export(&m, "out", DT_BF16, NULL, &e) == 0 &&
-        model_open(&again, "out", &e) == 0, "%s: exported, read", name)) {
+                model_open(&again, "out", &e) == 0,
+            "%s: exported, read", name)) {
         off = prefill(&c, &again, pool);
         ok(off <= 1e-4, "%s: the same after that (%.2g)", name, off);
         model_close(&again);
@@ -307,7 +307,7 @@ test_gguf(const char *name, struct pool *pool)
     case_open(&c, name);
     case_model(&c, path, &m);
     if (m.c.attn_scalar > 0)
-        m.c.attn_scalar = 11;           /* which a GGUF cannot say */
+        m.c.attn_scalar = 11; /* which a GGUF cannot say */
     off = prefill(&c, &m, pool);
     ok(off <= 1e-4, "%s.gguf: logits (%.2g)", name, off);
     ok(model_export(&m, "out", DT_F32, NULL, &e) == 0, "%s.gguf: exported",

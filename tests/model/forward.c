@@ -122,15 +122,15 @@ test_score(const char *name, const struct golden *g, struct fwd *fs,
         wn = fmax(wn, fabs(lse[i] - s1));
         wn = fmax(wn, fabs(nll[i] - s1 + golden_at(zs, i * V + target[i])));
         wp = fmax(wp, fabs(pair[i].nll_q - nll[i]));
-        wp = fmax(wp, fabs(pair[i].nll_p - t1 +
-            golden_at(zt, i * V + target[i])));
+        wp = fmax(wp,
+            fabs(pair[i].nll_p - t1 + golden_at(zt, i * V + target[i])));
         wk = fmax(wk, fabs(pair[i].kl - kl));
         tops &= top[i] == bs;
         agree &= pair[i].agree == (bs == bt);
     }
     ok(wn <= 2e-5 && tops, "%s: nll, lse, top (%.2g)", name, wn);
-    ok(wp <= 2e-5 && wk <= 2e-5 && agree, "%s: pair (%.2g, KL %.2g)", name,
-        wp, wk);
+    ok(wp <= 2e-5 && wk <= 2e-5 && agree, "%s: pair (%.2g, KL %.2g)", name, wp,
+        wk);
     head_score_pair(fs, hs, fs, hs, target, n, 3.0, pair);
     wk = 0.0;
     for (size_t i = 0; i < n; i++)
@@ -147,8 +147,8 @@ static void
 test_golden(const char *name, struct pool *pool)
 {
     const char *top = getenv("RETORT_TOP");
-    char *base = xasprintf("%s/tests/golden/grad/%s",
-        top != NULL ? top : ".", name);
+    char *base =
+        xasprintf("%s/tests/golden/grad/%s", top != NULL ? top : ".", name);
     char *file = xasprintf("%s.safetensors", base);
     struct golden g;
     struct model ms, mt;
@@ -179,7 +179,7 @@ test_golden(const char *name, struct pool *pool)
         hidden[i] = xmalloc(r.B * r.T * ms.c.d * sizeof(float));
     z = xcalloc(r.B * r.T * ms.c.V, sizeof *z);
     fs = fwd_new(&ms, pool, r.B, r.T);
-    ft = fwd_new(&mt, pool, r.B + 1, r.T + 70);     /* larger than needed */
+    ft = fwd_new(&mt, pool, r.B + 1, r.T + 70); /* larger than needed */
     forward(fs, &ms, &r, hidden, final);
     for (size_t i = 0; i < 2; i++) {
         char what[30];
@@ -219,17 +219,24 @@ static uint32_t ids[B * T], first[B * T];
 static void
 make(struct model *m, struct arena *a)
 {
-    const struct config c = {
-        .arch = "llama", .V = V, .d = D, .L = 2, .H = 4, .KV = 2, .D = 10,
-        .mlp = 96, .max_pos = 1024, .eps = 1e-5, .theta = 1e4, .tied = 1,
-        .init_range = 0.2
-    };
-    static const size_t len[B][4] = {
-        { 600 }, { 240, 360 }, { 2, 128, 470 }, { 200, 100, 60, 40 }
-    };
+    const struct config c = { .arch = "llama",
+        .V = V,
+        .d = D,
+        .L = 2,
+        .H = 4,
+        .KV = 2,
+        .D = 10,
+        .mlp = 96,
+        .max_pos = 1024,
+        .eps = 1e-5,
+        .theta = 1e4,
+        .tied = 1,
+        .init_range = 0.2 };
+    static const size_t len[B][4] = { { 600 }, { 240, 360 }, { 2, 128, 470 },
+        { 200, 100, 60, 40 } };
 
     model_random(m, &c, 3, a);
-    m->block[1].mlp = 70;       /* as cut: a view of the first channels */
+    m->block[1].mlp = 70; /* as cut: a view of the first channels */
     m->block[1].w[W_GATE].rows = m->block[1].w[W_UP].rows = 70;
     m->block[1].w[W_DOWN].cols = 70;
     for (size_t b = 0; b < B; b++) {
@@ -295,14 +302,15 @@ test_bits(const struct model *m)
     for (size_t i = (4 * T - 200) * D; i < 4 * T * D; i++)
         zero &= x[i] == 0.0f;
     ok(zero, "padding gives zeros");
-    ids[T + 400] = (was + 1) % V;           /* in document 2 of row 1 */
+    ids[T + 400] = (was + 1) % V; /* in document 2 of row 1 */
     y = run(m, 2, 0, B, NULL);
     ok(same(x, y, 0, T + 400) && same(x, y, 2 * T, 2 * T) &&
-        !same(x, y, T + 400, 1), "a later token changes no earlier state");
+            !same(x, y, T + 400, 1),
+        "a later token changes no earlier state");
     ids[T + 400] = was;
     free(y);
     was = ids[T + 5];
-    ids[T + 5] = (was + 1) % V;             /* in document 1 of row 1 */
+    ids[T + 5] = (was + 1) % V; /* in document 1 of row 1 */
     y = run(m, 2, 0, B, NULL);
     ok(same(x, y, T + 240, 360) && !same(x, y, T + 5, 100),
         "document 2 does not depend on document 1");
@@ -380,8 +388,8 @@ test_mlp(const struct model *m, struct model *cut)
     const size_t n = B * T * D;
     float *x = xmalloc(n * sizeof *x), *y = xmalloc(n * sizeof *y);
     float *z = xmalloc(n * sizeof *z), scale[96];
-    float *act = xmalloc(B * T * 96 * sizeof *act), *down = xmalloc(
-        D * 96 * sizeof *down);
+    float *act = xmalloc(B * T * 96 * sizeof *act),
+          *down = xmalloc(D * 96 * sizeof *down);
     struct rows r = { B, T, ids, first };
     double w = 0.0;
 
@@ -389,7 +397,7 @@ test_mlp(const struct model *m, struct model *cut)
     for (size_t i = 0; i < 96; i++)
         scale[i] = i < 70 ? 1.0f : 0.0f;
     fwd_block_mlp(f, 0, &r, x, y, act, scale);
-    fwd_block(g, 0, &r, x, z);              /* the same channels cut away */
+    fwd_block(g, 0, &r, x, z); /* the same channels cut away */
     for (size_t i = 0; i < n; i++)
         w = fmax(w, fabs((double)y[i] - z[i]));
     ok(w <= 1e-5, "a channel scaled by 0 is a channel removed (%.2g)", w);
@@ -450,8 +458,8 @@ test_bf16(struct model *m)
             }
             *wide = (struct weight){ (unsigned char *)v, DT_F32, w->rows,
                 w->cols, w->cols * 4, 0, 0.0f };
-            *w = (struct weight){ (unsigned char *)h, DT_BF16, w->rows,
-                w->cols, w->cols * 2, 0, 0.0f };
+            *w = (struct weight){ (unsigned char *)h, DT_BF16, w->rows, w->cols,
+                w->cols * 2, 0, 0.0f };
             mem[n++] = (unsigned char *)v;
         }
     }

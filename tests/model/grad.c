@@ -19,9 +19,9 @@ struct losses {
     const struct golden *g;
     size_t B, T, d, V, L;
     const uint32_t *ids, *first;
-    double ce, kl, sh;          /* weights */
-    size_t n, *row_n;           /* scored: all, by row */
-    struct bwd *b;        /* hidden states of the student */
+    double ce, kl, sh; /* weights */
+    size_t n, *row_n;  /* scored: all, by row */
+    struct bwd *b;     /* hidden states of the student */
     size_t map[8];
 };
 
@@ -44,8 +44,9 @@ dlogits(const struct losses *l, size_t t, const double *z, const double *zt,
         t3 += exp(zt[v] / 3.0);
     }
     for (size_t v = 0; v < l->V; v++)
-        dz[v] = (l->ce * (exp(z[v]) / s1 - (v == l->ids[t + 1])) +
-            l->kl * 3.0 * (exp(z[v] / 3.0) / s3 - exp(zt[v] / 3.0) / t3)) /
+        dz[v] =
+            (l->ce * (exp(z[v]) / s1 - (v == l->ids[t + 1])) +
+                l->kl * 3.0 * (exp(z[v] / 3.0) / s3 - exp(zt[v] / 3.0) / t3)) /
             (double)l->n;
 }
 
@@ -66,7 +67,7 @@ head_grad(const struct losses *l, struct tmodel *m, float *dfinal)
             t[v] = golden_at(zt, p * l->V + v);
             z[v] = 0.0;
             for (size_t i = 0; i < l->d; i++)
-                z[v] += (double)final[p * l->d + i] * head->p[v * l->d + i];
+                z[v] += (double) final[p * l->d + i] * head->p[v * l->d + i];
         }
         dlogits(l, p, z, t, dz);
         for (size_t i = 0; i < l->d; i++) {
@@ -74,8 +75,7 @@ head_grad(const struct losses *l, struct tmodel *m, float *dfinal)
 
             for (size_t v = 0; v < l->V; v++) {
                 s += dz[v] * head->p[v * l->d + i];
-                head->g[v * l->d + i] += (float)(dz[v] *
-                    final[p * l->d + i]);
+                head->g[v * l->d + i] += (float)(dz[v] * final[p * l->d + i]);
             }
             dfinal[p * l->d + i] = (float)s;
         }
@@ -133,10 +133,10 @@ all(const struct tmodel *m, const struct golden *g, const char *loss)
 
     for (size_t i = 0; i < L; i++) {
         for (int k = 0; k <= W_DOWN; k++) {
-            snprintf(name, sizeof name, "grad.%s.model.layers.%zu.%s",
-                loss, i, block_tensor_name(&m->m.c, k));
-            w = fmax(w, worst(m->group[i].g + m->group[i].at[k],
-                golden_get(g, name)));
+            snprintf(name, sizeof name, "grad.%s.model.layers.%zu.%s", loss, i,
+                block_tensor_name(&m->m.c, k));
+            w = fmax(w,
+                worst(m->group[i].g + m->group[i].at[k], golden_get(g, name)));
         }
     }
     snprintf(name, sizeof name, "grad.%s.model.embed_tokens.weight", loss);
@@ -245,22 +245,29 @@ test_golden(const char *file, const char *dir, const char *const *which,
 /* A model and batch of several tiles; random weights of a functional. */
 enum { B = 4, T = 600, V = 200, D = 80, L = 2 };
 static uint32_t ids[B * T], first[B * T];
-static float weight[(L + 1) * B * T * D];   /* final, then outputs of blocks */
+static float weight[(L + 1) * B * T * D]; /* final, then outputs of blocks */
 
 static void
 make(struct model *m, struct arena *a, int tied)
 {
-    const struct config c = {
-        .arch = "llama", .V = V, .d = D, .L = L, .H = 4, .KV = 2, .D = 20,
-        .mlp = 400, .max_pos = 1024, .eps = 1e-5, .theta = 1e4, .tied = tied,
-        .init_range = 0.1
-    };
-    static const size_t len[B][4] = {
-        { 600 }, { 240, 360 }, { 2, 128, 470 }, { 200, 100, 60, 40 }
-    };
+    const struct config c = { .arch = "llama",
+        .V = V,
+        .d = D,
+        .L = L,
+        .H = 4,
+        .KV = 2,
+        .D = 20,
+        .mlp = 400,
+        .max_pos = 1024,
+        .eps = 1e-5,
+        .theta = 1e4,
+        .tied = tied,
+        .init_range = 0.1 };
+    static const size_t len[B][4] = { { 600 }, { 240, 360 }, { 2, 128, 470 },
+        { 200, 100, 60, 40 } };
 
     model_random(m, &c, 3, a);
-    m->block[1].mlp = 70;       /* as cut: a view of the first channels */
+    m->block[1].mlp = 70; /* as cut: a view of the first channels */
     m->block[1].w[W_GATE].rows = m->block[1].w[W_UP].rows = 70;
     m->block[1].w[W_DOWN].cols = 70;
     for (size_t b = 0; b < B; b++) {
@@ -300,7 +307,7 @@ functional(struct bwd *b, const struct rows *r)
 static void
 add_weight(void *ctx, size_t i, float *dx)
 {
-    const size_t *row = ctx;        /* first row of the call, rows */
+    const size_t *row = ctx; /* first row of the call, rows */
     const float *w = weight + ((i + 1) * B + row[0]) * T * D;
 
     for (size_t k = 0; k < row[1] * T * D; k++)
@@ -323,8 +330,7 @@ gradient(struct tmodel *t, size_t threads, size_t n, int recompute)
         size_t ctx[2] = { row, k };
 
         bwd_forward(b, &r);
-        memcpy(bwd_final(b), weight + row * T * D,
-            k * T * D * sizeof *weight);
+        memcpy(bwd_final(b), weight + row * T * D, k * T * D * sizeof *weight);
         bwd_backward(b, &r, add_weight, ctx);
     }
     bwd_flush(b);
@@ -414,8 +420,7 @@ test_bits(struct tmodel *t, const char *what)
         what);
     free(g);
     g = gradient(t, 2, 2, 1);
-    ok(memcmp(one, g, bytes) == 0, "%s: recomputing gives the same bits",
-        what);
+    ok(memcmp(one, g, bytes) == 0, "%s: recomputing gives the same bits", what);
     free(g);
     free(one);
 }
@@ -429,7 +434,7 @@ test_padding(struct tmodel *t)
     for (size_t i = B * T - 200; i < B * T; i++) {
         ids[i] = (ids[i] + 1) % V;
         for (size_t k = 0; k < D; k++)
-            weight[i * D + k] = NAN;        /* of dfinal */
+            weight[i * D + k] = NAN; /* of dfinal */
     }
     b = gradient(t, 2, B, 0);
     ok(memcmp(a, b, t->nparam * sizeof *a) == 0, "padding has no gradient");

@@ -111,8 +111,10 @@ test_token(void)
     setenv("RETORT_TOKEN", "secret", 1);
     fd = meet(SOCK_READS, &e);
     waitpid(other, &status, 0);
-    ok(fd >= 0 && status == 0, "who has not the token is refused, who has it "
-        "is let in: %s", e.msg);
+    ok(fd >= 0 && status == 0,
+        "who has not the token is refused, who has it "
+        "is let in: %s",
+        e.msg);
     if (fd >= 0)
         close(fd);
     unsetenv("RETORT_TOKEN");
@@ -161,8 +163,9 @@ test_ports(void)
         n += addr_parse(&a, bad[i], &e) < 0 && e.code == EX_USAGE;
     ok(n == sizeof bad / sizeof *bad, "%zu bad ports are refused: %s", n,
         e.msg);
-    ok(addr_parse(&a, "tcp:[::1]:65535", &e) == 0 && strcmp(a.port, "65535")
-        == 0, "the last one is taken");
+    ok(addr_parse(&a, "tcp:[::1]:65535", &e) == 0 &&
+            strcmp(a.port, "65535") == 0,
+        "the last one is taken");
 }
 
 int

@@ -13,18 +13,36 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct sample docs = { .messages = 4, .docs = 5, .T = 9,
-    .vocab = 500, .mask = 1 };
-static const struct sample two_docs = { .messages = 2, .docs = 3, .T = 5,
+static const struct sample docs = { .messages = 4,
+    .docs = 5,
+    .T = 9,
+    .vocab = 500,
+    .mask = 1 };
+static const struct sample two_docs = { .messages = 2,
+    .docs = 3,
+    .T = 5,
     .vocab = 500 };
-static const struct sample two_batches = { .batch = 1, .messages = 2,
-    .docs = 2, .T = 4, .vocab = 8, .teacher = 1 };
-static const struct sample wide = { .messages = 3, .docs = 2, .T = 30,
+static const struct sample two_batches = { .batch = 1,
+    .messages = 2,
+    .docs = 2,
+    .T = 4,
+    .vocab = 8,
+    .teacher = 1 };
+static const struct sample wide = { .messages = 3,
+    .docs = 2,
+    .T = 30,
     .vocab = 70000 };
-static const struct sample batches = { .batch = 1, .messages = 3, .docs = 2,
-    .T = 8, .vocab = 40, .teacher = 1 };
-static const struct sample untaught = { .batch = 1, .messages = 1, .docs = 2,
-    .T = 8, .vocab = 40 };
+static const struct sample batches = { .batch = 1,
+    .messages = 3,
+    .docs = 2,
+    .T = 8,
+    .vocab = 40,
+    .teacher = 1 };
+static const struct sample untaught = { .batch = 1,
+    .messages = 1,
+    .docs = 2,
+    .T = 8,
+    .vocab = 40 };
 
 /* Read a stream to its end.  Its last result; *n messages before the end. */
 static int
@@ -58,8 +76,8 @@ test_round(const char *name, const struct sample *s)
     ok(io_slurp("s", 1 << 20, &p, &n, &e) == 0, "%s: there", name);
     r = msg_in_open("s", &e);
     while (msg_read(r, &m, &e) > 0) {
-        ok(m.seq == seq++, "%s: seq %llu, %s", name,
-            (unsigned long long)m.seq, msg_kind_name(m.kind));
+        ok(m.seq == seq++, "%s: seq %llu, %s", name, (unsigned long long)m.seq,
+            msg_kind_name(m.kind));
         aligned &= ((uintptr_t)m.raw + m.st.data_at) % 64 == 0;
         whole += memcmp(p + m.at, m.raw, m.nraw) != 0;
         docs_seen += m.kind == (s->batch ? MSG_BATCH : MSG_DOCS);
@@ -69,10 +87,11 @@ test_round(const char *name, const struct sample *s)
     ok(docs_seen == s->messages, "%s: all messages", name);
     ok(msg_in_bytes(r) == n, "%s: all bytes", name);
     ok(stream_info_read(&info, msg_in_head(r), &e) == 0 &&
-        info.vocab == s->vocab && info.nsource == 3 && info.bos == -1 &&
-        info.eos == 2 && strcmp(info.source[1], "cs\"\\") == 0 &&
-        strcmp(info.tokenizer, HASH) == 0 && !info.resumed &&
-        info.T == (s->batch ? s->T : 0), "%s: stream_info", name);
+            info.vocab == s->vocab && info.nsource == 3 && info.bos == -1 &&
+            info.eos == 2 && strcmp(info.source[1], "cs\"\\") == 0 &&
+            strcmp(info.tokenizer, HASH) == 0 && !info.resumed &&
+            info.T == (s->batch ? s->T : 0),
+        "%s: stream_info", name);
     stream_info_release(&info);
     msg_in_close(r);
     free(p);
@@ -106,8 +125,8 @@ test_damage(const char *name, const struct sample *s)
         const char flipped = (char)(p[i / 8] ^ 1 << i % 8);
 
         e.code = 0;
-        if (i % 8 == 0 && i > 0 && pwrite(fd, p + i / 8 - 1, 1,
-            (off_t)(i / 8 - 1)) != 1)
+        if (i % 8 == 0 && i > 0 &&
+            pwrite(fd, p + i / 8 - 1, 1, (off_t)(i / 8 - 1)) != 1)
             abort();
         if (pwrite(fd, &flipped, 1, (off_t)(i / 8)) != 1)
             abort();
@@ -121,7 +140,7 @@ test_damage(const char *name, const struct sample *s)
     ok(bad == 0, "%s: each of %zu flipped bits is refused %s", name, n * 8,
         first);
     bad = 0;
-    for (size_t i = n; i-- > 0; ) {
+    for (size_t i = n; i-- > 0;) {
         e.code = 0;
         if (truncate("f", (off_t)i) < 0)
             abort();
@@ -170,11 +189,12 @@ test_pipe(void)
     ok(read_fifo(&s, &n, &e) == 0 && n == 201, "through a pipe %s", e.msg);
     s.stop = 150;
     ok(read_fifo(&s, &n, &e) == -1 && e.code == EX_INPUT && n == 151 &&
-        strstr(e.msg, "no end message"), "a writer that dies: %s", e.msg);
+            strstr(e.msg, "no end message"),
+        "a writer that dies: %s", e.msg);
     s.abort = 1;
     ok(read_fifo(&s, &n, &e) == -1 && e.code == EX_INPUT && n == 151 &&
-        strstr(e.msg, "gave up: no more?\"text\""), "one that says why: %s",
-        e.msg);
+            strstr(e.msg, "gave up: no more?\"text\""),
+        "one that says why: %s", e.msg);
 }
 
 static void *
@@ -283,8 +303,8 @@ test_resume(const char *name, const struct sample *whole)
     r = msg_in_open("s", &e);
     s.tokens = 0;
     while (msg_read(r, &m, &e) > 0 && m.seq < pre + 2) {
-        const struct st_tensor *len = st_find(&m.st,
-            s.batch ? "piece_len" : "doc_len");
+        const struct st_tensor *len =
+            st_find(&m.st, s.batch ? "piece_len" : "doc_len");
 
         for (size_t i = 0; len && i < len->n; i++)
             s.tokens += u32_at(len, i);
@@ -295,11 +315,12 @@ test_resume(const char *name, const struct sample *whole)
     s.from = 2;
     s.chain = &c;
     ok(sample_file("t", &s, &e) == 0 && read_all("t", &n, &e) == 0 &&
-        n == pre + s.messages - 2, "%s: resumed %s", name, e.msg);
+            n == pre + s.messages - 2,
+        "%s: resumed %s", name, e.msg);
     io_slurp("s", 1 << 20, &a, &na, &e);
     io_slurp("t", 1 << 20, &b, &nb, &e);
-    ok(nb > na - from && memcmp(a + from, b + nb - (na - from), na - from)
-        == 0, "%s: the tail is the same bytes", name);
+    ok(nb > na - from && memcmp(a + from, b + nb - (na - from), na - from) == 0,
+        "%s: the tail is the same bytes", name);
     free(a);
     free(b);
     r = msg_in_open("t", &e);
@@ -326,7 +347,8 @@ test_resume(const char *name, const struct sample *whole)
 static void
 test_lie(void)
 {
-    static const char head[] = "{\"__metadata__\":{\"kind\":\"stream\","
+    static const char head[] =
+        "{\"__metadata__\":{\"kind\":\"stream\","
         "\"seq\":\"0\"},\"x\":{\"dtype\":\"U8\",\"shape\":[1024,1073741824],"
         "\"data_offsets\":[0,1099511627776]}}";
     unsigned char p[8 + sizeof head] = { sizeof head - 1 };
@@ -342,7 +364,8 @@ test_lie(void)
     setrlimit(RLIMIT_DATA, &lim);
 #endif
     ok(read_all("lie", &n, &e) == -1 && e.code == EX_INPUT &&
-        strstr(e.msg, "inside a message"), "1 TB promised: %s", e.msg);
+            strstr(e.msg, "inside a message"),
+        "1 TB promised: %s", e.msg);
     lim.rlim_cur = lim.rlim_max;
     setrlimit(RLIMIT_DATA, &lim);
     memset(p, 0xff, 8);
@@ -354,9 +377,9 @@ static void
 test_open(void)
 {
     static const char *const bad[] = { "shm:", "shm:a/b", "shm:.a", "shm:a b",
-        "shm:a?size=1", "shm:a?size=64K&x", "shm:a?wait=-1", "shm:a?wait=",
-        "unix:", "tcp:h", "tcp:h:", "tcp::1", "tcp:h:1234567", "tcp:h:a",
-        "tcp:h:1?size=1M" };
+        "shm:a?size=1", "shm:a?size=64K&x", "shm:a?wait=-1",
+        "shm:a?wait=", "unix:", "tcp:h", "tcp:h:", "tcp::1", "tcp:h:1234567",
+        "tcp:h:a", "tcp:h:1?size=1M" };
     struct err e;
     size_t n;
 
@@ -366,8 +389,7 @@ test_open(void)
     }
     ok(!msg_out_open(".", &e) && e.code == EX_USAGE, "%s", e.msg);
     ok(!msg_in_open("none", &e) && e.code == EX_SYS, "%s", e.msg);
-    ok(read_all("/dev/null", &n, &e) == -1 && e.code == EX_INPUT, "%s",
-        e.msg);
+    ok(read_all("/dev/null", &n, &e) == -1 && e.code == EX_INPUT, "%s", e.msg);
     put("foreign", "PK\3\4 a zip file, not a stream", 30);
     ok(read_all("foreign", &n, &e) == -1 && e.code == EX_INPUT, "%s", e.msg);
 }
@@ -411,17 +433,21 @@ test_unpack(void)
     ok(memcmp(b.first, first, sizeof first) == 0, "first");
     ok(memcmp(b.scored, scored, sizeof scored) == 0, "scored");
     ok(b.nscored == 3 && b.ntok == 7 && b.row_scored[0] == 2 &&
-        b.row_scored[1] == 1, "sums");
+            b.row_scored[1] == 1,
+        "sums");
     ok(b.piece_off[1] == 4 && b.piece_source[1] == 1 && b.piece_key[2] == 9,
         "pieces");
     ok(batch_unpack(&b, &m, 9, &e) == -1 && strstr(e.msg, "ids[7] is 9"),
         "id too large: %s", e.msg);
     /* A piece longer than what is left of its row, and rows out of order. */
-    memcpy(raw.p + (size_t)((const char *)st_find(&m.st, "piece_len")->data -
-        raw.p) + 4, "\4", 1);
+    memcpy(raw.p +
+            (size_t)((const char *)st_find(&m.st, "piece_len")->data - raw.p) +
+            4,
+        "\4", 1);
     ok(batch_unpack(&b, &m, 10, &e) == -1 && e.code == EX_INPUT, "%s", e.msg);
-    memcpy(raw.p + (size_t)((const char *)st_find(&m.st, "piece_row")->data -
-        raw.p), "\1", 1);
+    memcpy(raw.p +
+            (size_t)((const char *)st_find(&m.st, "piece_row")->data - raw.p),
+        "\1", 1);
     ok(batch_unpack(&b, &m, 10, &e) == -1 && e.code == EX_INPUT, "%s", e.msg);
     st_release(&m.st);
     st_out_release(&o);
@@ -432,12 +458,12 @@ test_unpack(void)
 /* A batch of 1 row of 2 tokens with 3 top tokens each, written by hand; which
  * of its tensors differ, and in what, is said by the case. */
 struct top_case {
-    const char *why;            /* part of the error; NULL: it is good */
+    const char *why; /* part of the error; NULL: it is good */
     size_t vocab;
     uint32_t ids[6];
     float logp[6], lse[4];
-    enum dtype type;            /* of logp */
-    size_t k, lse_n;            /* as the shapes say; 0: not there */
+    enum dtype type; /* of logp */
+    size_t k, lse_n; /* as the shapes say; 0: not there */
 };
 
 static void
@@ -459,9 +485,18 @@ put_top(struct st_out *o, const struct top_case *c, uint16_t half[6])
     st_out_end(o);
 }
 
-#define IDS { 9, 0, 3, 3, 9, 8 }
-#define LOGP { -0.5f, -1, -1, 0, -20, -21 }
-#define LSE { 9, 4, -3, 0 }
+#define IDS              \
+    {                    \
+        9, 0, 3, 3, 9, 8 \
+    }
+#define LOGP                       \
+    {                              \
+        -0.5f, -1, -1, 0, -20, -21 \
+    }
+#define LSE         \
+    {               \
+        9, 4, -3, 0 \
+    }
 
 /* The same of draws: 1 row of 2 tokens with 4 draws each. */
 struct draw_case {
@@ -524,7 +559,8 @@ check_draws(enum dtype type)
         e.msg[0] = '\0';
         k = batch_check_sample(&s, c->vocab, &e);
         ok(c->why ? k == -1 && e.code == EX_INPUT && strstr(e.msg, c->why)
-            : k == 1, "draws %zu: %s", i, k < 0 ? e.msg : "good");
+                  : k == 1,
+            "draws %zu: %s", i, k < 0 ? e.msg : "good");
         st_release(&s);
         st_out_release(&o);
         buf_release(&raw);
@@ -548,16 +584,16 @@ test_top(void)
             2 },
         { "logp[2] (bits b800)", 10, IDS, { -1, -1, -0.5f, 0, -2, -2 }, LSE,
             DT_F16, 3, 2 },
-        { "logp[2] is -0.5", 10, IDS, { -1, -1, -0.5f, 0, -2, -2 }, LSE,
-            DT_F32, 3, 2 },
-        { "logp[1] is nan", 10, IDS, { -1, NAN, -1, 0, -2, -2 }, LSE, DT_F32,
+        { "logp[2] is -0.5", 10, IDS, { -1, -1, -0.5f, 0, -2, -2 }, LSE, DT_F32,
             3, 2 },
+        { "logp[1] is nan", 10, IDS, { -1, NAN, -1, 0, -2, -2 }, LSE, DT_F32, 3,
+            2 },
         { "logp[1] (bits 7e00)", 10, IDS, { -1, NAN, -1, 0, -2, -2 }, LSE,
             DT_F16, 3, 2 },
-        { "logp[5] (bits fc00)", 10, IDS, { -1, -1, -1, 0, -2, -INFINITY },
-            LSE, DT_F16, 3, 2 },
-        { "logp[5] is -inf", 10, IDS, { -1, -1, -1, 0, -2, -INFINITY },
-            LSE, DT_F32, 3, 2 },
+        { "logp[5] (bits fc00)", 10, IDS, { -1, -1, -1, 0, -2, -INFINITY }, LSE,
+            DT_F16, 3, 2 },
+        { "logp[5] is -inf", 10, IDS, { -1, -1, -1, 0, -2, -INFINITY }, LSE,
+            DT_F32, 3, 2 },
         { "lse[2] is not finite", 10, IDS, LOGP, { 1, 1, NAN, 1 }, DT_F16, 3,
             2 },
         { "teacher.lse", 10, IDS, LOGP, LSE, DT_F16, 3, 1 },
@@ -588,7 +624,8 @@ test_top(void)
         e.msg[0] = '\0';
         k = batch_check_top(&m.st, c->vocab, &e);
         ok(c->why ? k == -1 && e.code == EX_INPUT && strstr(e.msg, c->why)
-            : k == 1, "top tokens %zu: %s", i, k < 0 ? e.msg : "good");
+                  : k == 1,
+            "top tokens %zu: %s", i, k < 0 ? e.msg : "good");
         st_release(&m.st);
     }
     st_out_release(&o);

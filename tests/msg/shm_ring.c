@@ -1,7 +1,7 @@
 /* The ring of shared memory: messages of all sizes through one mapping with
  * two threads (for the thread sanitizer), and through segments with two
  * processes, one of which dies. */
-#define _GNU_SOURCE                     /* F_ADD_SEALS */
+#define _GNU_SOURCE /* F_ADD_SEALS */
 #include "../lib/streams.h"
 #include "../lib/tap.h"
 #include "base/bytes.h"
@@ -118,14 +118,14 @@ test_large(void)
 
     ring_pair(end, SMALL, &e);
     ok(ring_reserve(end[0], SMALL, 8, &p, &e) == -1 && e.code == EX_USAGE &&
-        strstr(e.msg, "size=1M"), "%s", e.msg);
+            strstr(e.msg, "size=1M"),
+        "%s", e.msg);
     ok(ring_reserve(end[0], SIZE_MAX, 8, &p, &e) == -1, "%s", e.msg);
     ok(ring_reserve(end[0], SMALL - 4096 - 128, 8, &p, &e) == 0,
         "one that just fits");
     memset(p, 1, SMALL - 4096 - 128);
     ring_publish(end[0]);
-    ok(ring_next(end[1], &m, &e) == 1 && m.n == SMALL - 4096 - 128,
-        "is read");
+    ok(ring_next(end[1], &m, &e) == 1 && m.n == SMALL - 4096 - 128, "is read");
     ring_release(end[1], m.end);
     ring_wake(end[1]);
     ok(ring_next(end[1], &m, &e) == -1, "a reader that is woken gives up");
@@ -161,8 +161,8 @@ end_child(pid_t pid)
 static int
 segment_exists(const struct addr *a)
 {
-    char *name = xasprintf("/dev/shm/retort-%lu-%s", (unsigned long)geteuid(),
-        a->name);
+    char *name =
+        xasprintf("/dev/shm/retort-%lu-%s", (unsigned long)geteuid(), a->name);
     const int r = access(name, F_OK) == 0;
 
     free(name);
@@ -354,8 +354,12 @@ spoil(const struct addr *a, const char *file, int from, int to)
 static void
 test_spoil(void)
 {
-    static const struct sample sample = { .batch = 1, .messages = 3, .docs = 2,
-        .T = 8, .vocab = 500, .mask = 1 };
+    static const struct sample sample = { .batch = 1,
+        .messages = 3,
+        .docs = 2,
+        .T = 8,
+        .vocab = 500,
+        .mask = 1 };
     char *text = xasprintf("shm:sp.%ld?size=64K&wait=5", (long)getpid());
     struct addr a;
     struct err e = { 0 };
@@ -385,8 +389,10 @@ test_spoil(void)
         for (size_t i = 0; i < st_find(&m.st, "piece_source")->n; i++)
             bad += st_u16(st_find(&m.st, "piece_source"), i) > 2;
     }
-    ok(batches == 3 && bad == 0, "%zu batches, spoilt after the check: %zu "
-        "are %s", batches, bad, e.msg);
+    ok(batches == 3 && bad == 0,
+        "%zu batches, spoilt after the check: %zu "
+        "are %s",
+        batches, bad, e.msg);
     end_child(pid);
     batch_release(&b);
     msg_in_close(in);

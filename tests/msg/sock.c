@@ -13,8 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const struct sample batches = { .batch = 1, .messages = 2, .docs = 2,
-    .T = 4, .vocab = 8, .teacher = 1 };
+static const struct sample batches = { .batch = 1,
+    .messages = 2,
+    .docs = 2,
+    .T = 4,
+    .vocab = 8,
+    .teacher = 1 };
 static char where[64];
 
 /* What goes over the wire, heads of frames and all; n bytes, to be freed. */
@@ -100,8 +104,8 @@ main(void)
         other += e.code != EX_INPUT;
         p[bit / 8] ^= (unsigned char)(1 << bit % 8);
     }
-    ok(tried > 100 && unseen == 0, "%zu bits turned, %zu of them unseen",
-        tried, unseen);
+    ok(tried > 100 && unseen == 0, "%zu bits turned, %zu of them unseen", tried,
+        unseen);
     ok(other == 0, "%zu with another error than bad input", other);
     unseen = tried = 0;
     for (size_t k = 0; p && k < n; k += 8 * step, tried++)

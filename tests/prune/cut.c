@@ -93,8 +93,8 @@ test_cut(const char *path, size_t gone)
     model_cut(&all, &m, keep, m.c.L, &a1);
     z = logits(&m, order, m.c.L, NULL);
     y = logits(&all, order, m.c.L, NULL);
-    ok(memcmp(z, y, T * m.c.V * sizeof *z) == 0
-        && model_params(&all) == model_params(&m),
+    ok(memcmp(z, y, T * m.c.V * sizeof *z) == 0 &&
+            model_params(&all) == model_params(&m),
         "%s: keeping everything changes no bit", path);
     free(z);
     free(y);
@@ -127,17 +127,17 @@ test_cut(const char *path, size_t gone)
     z = logits(&m, &left[n - 1], 1, (const float *const *)&flag);
     y = logits(&thin, order, 1, NULL);
     ok(worst(z, y, T * m.c.V) <= 2e-6,
-        "channels cut = channels zeroed (off by %.2g)",
-        worst(z, y, T * m.c.V));
+        "channels cut = channels zeroed (off by %.2g)", worst(z, y, T * m.c.V));
     memset(flag, 0, less.block[n - 1].mlp * sizeof(float));
     free(z);
     z = logits(&m, &left[n - 1], 1, (const float *const *)&flag);
     ok(worst(z, y, T * m.c.V) > 1e-3, "... and they matter");
-    ok(thin.block[0].source == m.block[left[n - 1]].source
-        && thin.c.mlp == keep[0].n && thin.c.L == 1, "sources compose");
-    ok(model_params(&less) - model_params(&thin)
-        == (n - 1) * block_params(&less)
-        + 3 * m.c.d * (less.block[n - 1].mlp - keep[0].n),
+    ok(thin.block[0].source == m.block[left[n - 1]].source &&
+            thin.c.mlp == keep[0].n && thin.c.L == 1,
+        "sources compose");
+    ok(model_params(&less) - model_params(&thin) ==
+            (n - 1) * block_params(&less) +
+                3 * m.c.d * (less.block[n - 1].mlp - keep[0].n),
         "parameters are counted");
     free(z);
     free(y);
@@ -171,9 +171,9 @@ test_export(const char *path)
     z = logits(&cut, order, 2, NULL);
     y = logits(&back, order, 2, NULL);
     ok(memcmp(z, y, T * m.c.V * sizeof *z) == 0, "the same logits");
-    ok(back.block[1].mlp == 8 && back.c.mlp == m.block[0].mlp
-        && back.block[1].source == 2
-        && model_params(&back) == model_params(&cut),
+    ok(back.block[1].mlp == 8 && back.c.mlp == m.block[0].mlp &&
+            back.block[1].source == 2 &&
+            model_params(&back) == model_params(&cut),
         "widths, sources and parameters survive");
     free(z);
     free(y);

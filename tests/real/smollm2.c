@@ -76,13 +76,13 @@ test_ids(const char *path, const char *what)
     tok_encode(t, s, (const char *)text.p, text.n, 0, &a);
     for (size_t i = 0; i < a.n && 2 * i + 1 < ids.n; i++)
         same += a.v[i] == (uint32_t)(ids.p[2 * i] | ids.p[2 * i + 1] << 8);
-    ok(a.n == ids.n / 2 && same == a.n, "%s: %zu of %zu ids of text.txt",
-        what, same, ids.n / 2);
+    ok(a.n == ids.n / 2 && same == a.n, "%s: %zu of %zu ids of text.txt", what,
+        same, ids.n / 2);
     while (at < lines.n) {
         const unsigned char *end = memchr(lines.p + at, '\n', lines.n - at);
         const size_t n = end ? (size_t)(end - lines.p) - at : lines.n - at;
-        json_t *j = json_loadb((const char *)lines.p + at, n,
-            JSON_ALLOW_NUL, NULL);
+        json_t *j =
+            json_loadb((const char *)lines.p + at, n, JSON_ALLOW_NUL, NULL);
         const json_t *x = json_object_get(j, "text");
 
         a.n = 0;
@@ -108,8 +108,7 @@ test_ids(const char *path, const char *what)
 
 /* Final hidden states [B*T,d] of the golden windows. */
 static float *
-run(const struct model *m, struct fwd *f, const struct golden *g,
-    uint32_t *ids)
+run(const struct model *m, struct fwd *f, const struct golden *g, uint32_t *ids)
 {
     const uint16_t *in = data(g, "ids", DT_U16);
     uint32_t *first = xcalloc(B * T, sizeof *first);
@@ -181,7 +180,7 @@ test_logits(const struct model *m, struct pool *pool)
             worst(&wn, nll[i], want_nll[i / T * (T - 1) + i % T]);
         if (top[i] == (uint32_t)argmax[i]) {
             tops++;
-        } else {                        /* only where two are as good */
+        } else { /* only where two are as good */
             fwd_head(f, h + i * m->c.d, 1, z);
             near_ties += fabs((double)z[argmax[i]] - want_max[i]) <= 2e-3 &&
                 fabs((double)z[top[i]] - want_max[i]) <= 2e-3;
@@ -231,8 +230,7 @@ test_greedy(const struct model *m, struct pool *pool)
     kv_step(kv, prompt, n, z);
     for (size_t i = 0; i < json_array_size(want); i++) {
         id = argmax(z, m->c.V);
-        right += json_integer_value(json_array_get(want, i)) ==
-            (json_int_t)id;
+        right += json_integer_value(json_array_get(want, i)) == (json_int_t)id;
         kv_step(kv, &id, 1, z);
     }
     ok(right == 32, "%zu of 32 ids of the greedy continuation", right);
@@ -269,15 +267,16 @@ test_export(const struct model *m, const char *from)
     int same;
 
     if (!ok(model_export(m, "smollm2-hf", DT_F32, from, &e) == 0 &&
-        model_open(&x, "smollm2-hf", &e) == 0, "exported and opened %s",
-        e.msg))
+                model_open(&x, "smollm2-hf", &e) == 0,
+            "exported and opened %s", e.msg))
         return;
     same = same_rows(&m->embed, &x.embed) && same_rows(&m->norm, &x.norm);
     for (size_t i = 0; same && i < m->c.L; i++)
         for (int t = 0; same && t < W_N; t++)
             same = same_rows(&m->block[i].w[t], &x.block[i].w[t]);
     ok(same && x.c.theta == m->c.theta && x.c.eps == m->c.eps &&
-        x.c.eos[0] == 2 && x.c.bos == 1 && x.c.tied, "with the same values");
+            x.c.eos[0] == 2 && x.c.bos == 1 && x.c.tied,
+        "with the same values");
     model_close(&x);
     test_ids("smollm2-hf", "export");
     dir_remove("smollm2-hf", NULL);

@@ -15,15 +15,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct sample docs = { .messages = 12, .docs = 6, .T = 30,
-    .vocab = 500, .mask = 1 };
-static const struct sample wide = { .messages = 5, .docs = 3, .T = 40,
+static const struct sample docs = { .messages = 12,
+    .docs = 6,
+    .T = 30,
+    .vocab = 500,
+    .mask = 1 };
+static const struct sample wide = { .messages = 5,
+    .docs = 3,
+    .T = 40,
     .vocab = 70000 };
-static const struct sample batches = { .batch = 1, .messages = 9, .docs = 3,
-    .T = 16, .vocab = 60, .teacher = 1, .mask = 1 };
+static const struct sample batches = { .batch = 1,
+    .messages = 9,
+    .docs = 3,
+    .T = 16,
+    .vocab = 60,
+    .teacher = 1,
+    .mask = 1 };
 
-static const struct shard_opts small = { CODEC_ZSTD, 3, 1200, 700, 0, 0,
-    1 };
+static const struct shard_opts small = { CODEC_ZSTD, 3, 1200, 700, 0, 0, 1 };
 
 static void
 rm(const char *dir)
@@ -36,8 +45,8 @@ rm(const char *dir)
 
 /* Feed a stream file to a directory, `stop` messages of it (0: all). */
 static int
-feed(const char *file, const char *dir, const struct shard_opts *o,
-    size_t stop, struct err *e)
+feed(const char *file, const char *dir, const struct shard_opts *o, size_t stop,
+    struct err *e)
 {
     struct shard_writer *w = shardw_open(dir, o, e);
     struct msg_in *r;
@@ -86,8 +95,7 @@ same_files(const char *a, const char *b)
     size_t n = 0, m = 1;
     struct err e;
     int same = io_slurp(a, 1 << 24, &p, &n, &e) == 0 &&
-        io_slurp(b, 1 << 24, &q, &m, &e) == 0 && n == m &&
-        memcmp(p, q, n) == 0;
+        io_slurp(b, 1 << 24, &q, &m, &e) == 0 && n == m && memcmp(p, q, n) == 0;
 
     free(p);
     free(q);
@@ -130,8 +138,7 @@ same_dirs(const char *a, const char *b)
 }
 
 static void
-test_round(const char *name, const struct sample *s,
-    const struct shard_opts *o)
+test_round(const char *name, const struct sample *s, const struct shard_opts *o)
 {
     struct err e = { 0 };
     struct manifest m = { 0 };
@@ -141,8 +148,7 @@ test_round(const char *name, const struct sample *s,
         "%s: stored %s", name, e.msg);
     ok(unpack("d", "t", 0, &e) == 0 && same_files("s", "t"),
         "%s: comes back %s", name, e.msg);
-    ok(set_check("d", 0, NULL, NULL, &e) == 0, "%s: checks %s", name,
-        e.msg);
+    ok(set_check("d", 0, NULL, NULL, &e) == 0, "%s: checks %s", name, e.msg);
     ok(manifest_read(&m, "d", &e) == 0 && m.complete && m.nfile > 1,
         "%s: %zu shards %s", name, m.nfile, e.msg);
     ok(count_files("d") == 2 * m.nfile + 1, "%s: nothing else there", name);
@@ -152,8 +158,7 @@ test_round(const char *name, const struct sample *s,
 /* Does message k of a shard hold the documents that the index names, from
  * doc[*d - n] to doc[*d - 1]?  Takes them from *d. */
 static int
-same_docs(const struct shard_index *x, const struct msg *m, size_t k,
-    size_t *d)
+same_docs(const struct shard_index *x, const struct msg *m, size_t k, size_t *d)
 {
     const struct st_tensor *len = st_find(&m->st, "doc_len");
     const struct st_tensor *source = st_find(&m->st, "doc_source");
@@ -167,8 +172,7 @@ same_docs(const struct shard_index *x, const struct msg *m, size_t k,
 
         memcpy(&n, (const char *)len->data + 4 * i, 4);
         memcpy(&from, (const char *)source->data + 2 * i, 2);
-        bad |= y->msg != k || y->off != at || y->len != n ||
-            y->source != from;
+        bad |= y->msg != k || y->off != at || y->len != n || y->source != from;
         at += n;
     }
     *d -= bad ? 0 : len->n;
@@ -191,17 +195,17 @@ test_docs(const struct sample *s)
     feed("s", "d", &small, 0, &e);
     set = set_open("d", 0, &e);
     m = set_manifest(set);
-    for (size_t i = m->nfile; i-- > 0; ) {
+    for (size_t i = m->nfile; i-- > 0;) {
         const struct shard_index *x = set_index(set, i, &e);
         size_t d = x->ndoc;
         struct msg g;
 
         ndoc += d;
-        for (size_t k = x->nmsg; k-- > 0; ) {
+        for (size_t k = x->nmsg; k-- > 0;) {
             if (x->msg[k].kind != MSG_DOCS)
                 continue;
-            bad += set_msg(set, i, k, &b, &g, &e) < 0 ||
-                !same_docs(x, &g, k, &d);
+            bad +=
+                set_msg(set, i, k, &b, &g, &e) < 0 || !same_docs(x, &g, k, &d);
             tokens += x->msg[k].tokens;
         }
         bad += d != 0;
@@ -211,12 +215,15 @@ test_docs(const struct sample *s)
         }
     }
     ok(bad == 0 && ndoc == s->messages * s->docs && ndoc == m->docs &&
-        tokens == m->tokens, "%zu documents out of order %s", ndoc, e.msg);
+            tokens == m->tokens,
+        "%zu documents out of order %s", ndoc, e.msg);
     ok(part_docs == ndoc && part_tokens == tokens, "parts add up");
     ok(m->source[0].docs + m->source[1].docs + m->source[2].docs == ndoc &&
-        strcmp(m->source[1].name, "cs\"\\") == 0, "so do sources");
-    ok(set_head(set, &e) && strcmp(st_meta(&set_head(set, &e)->st,
-        "content"), "docs") == 0, "the stream message");
+            strcmp(m->source[1].name, "cs\"\\") == 0,
+        "so do sources");
+    ok(set_head(set, &e) &&
+            strcmp(st_meta(&set_head(set, &e)->st, "content"), "docs") == 0,
+        "the stream message");
     ok(!set_teacher(set, &e) && e.code == EX_OK, "no teacher: %s", e.msg);
     shard_buf_release(&b);
     set_close(set);
@@ -247,8 +254,8 @@ test_rows(void)
         }
     }
     ok(bad == 0 && rows == 27 && seq == 12, "rows by number %s", e.msg);
-    ok(set_teacher(set, &e) &&
-        st_find(&set_teacher(set, &e)->st, "head"), "the head is there");
+    ok(set_teacher(set, &e) && st_find(&set_teacher(set, &e)->st, "head"),
+        "the head is there");
     shard_buf_release(&b);
     set_close(set);
 }
@@ -267,8 +274,12 @@ test_damage(enum codec c, int batch)
 {
     static const char *const sort[] = { "manifest.json", "00000.shard",
         "00000.index", "00001.shard", "00001.index" };
-    const struct sample s = { .batch = batch, .messages = 3, .docs = 2, .T = 6,
-        .vocab = 500, .mask = batch };
+    const struct sample s = { .batch = batch,
+        .messages = 3,
+        .docs = 2,
+        .T = 6,
+        .vocab = 500,
+        .mask = batch };
     const struct shard_opts o = { c, 0, 300, 300, 0, 0, 1 };
     struct err e = { 0 };
 
@@ -277,8 +288,9 @@ test_damage(enum codec c, int batch)
     ok(feed("s", "d", &o, 0, &e) == 0 && !refused("d", &e), "a tiny set %s",
         e.msg);
     for (size_t i = 0; i < 5; i++) {
-        char *path = xasprintf("d/%s%s", sort[i], strstr(sort[i], "shard") ?
-            codec_suffix(c) : ""), *p = NULL, first[100] = "", *away;
+        char *path = xasprintf("d/%s%s", sort[i],
+                 strstr(sort[i], "shard") ? codec_suffix(c) : ""),
+             *p = NULL, first[100] = "", *away;
         size_t n = 0, bad = 0, cuts = 0;
         int fd;
 
@@ -301,14 +313,14 @@ test_damage(enum codec c, int batch)
         ok(bad == 0, "%s: each of %zu flipped bits is refused %s", path, n * 8,
             first);
         printf("# %s\n", e.msg);
-        for (size_t k = n; k-- > 0; ) {
+        for (size_t k = n; k-- > 0;) {
             if (ftruncate(fd, (off_t)k) < 0)
                 abort();
             cuts += !refused("d", &e);
         }
         ok(cuts == 0, "%s: each of %zu cuts is refused", path, n);
-        if (pwrite(fd, p, n, 0) != (ssize_t)n || pwrite(fd, "", 1, (off_t)n)
-            != 1)
+        if (pwrite(fd, p, n, 0) != (ssize_t)n ||
+            pwrite(fd, "", 1, (off_t)n) != 1)
             abort();
         ok(refused("d", &e), "%s: a byte more is refused: %s", path, e.msg);
         if (ftruncate(fd, (off_t)n) < 0)
@@ -317,8 +329,7 @@ test_damage(enum codec c, int batch)
         away = xasprintf("%s.away", path);
         if (rename(path, away) < 0)
             abort();
-        ok(set_check("d", 0, NULL, NULL, &e) == -1, "without it: %s",
-            e.msg);
+        ok(set_check("d", 0, NULL, NULL, &e) == -1, "without it: %s", e.msg);
         if (rename(away, path) < 0)
             abort();
         free(away);
@@ -375,8 +386,10 @@ test_resume(const char *name, const struct sample *whole,
             break;
         }
     }
-    ok(bad == 0 && resumed > 2, "%s: broken off after any message, %zu times "
-        "continued: identical %s", name, resumed, e.msg);
+    ok(bad == 0 && resumed > 2,
+        "%s: broken off after any message, %zu times "
+        "continued: identical %s",
+        name, resumed, e.msg);
 }
 
 /* The number of threads does not matter, also where a stream breaks off. */
@@ -475,8 +488,8 @@ deceive(size_t array, size_t at, size_t field, uint64_t v)
     if (field < 8)
         memcpy(p + from + at * size[array] + 8 * field, &v, 8);
     chain_of(&m.file[0].index_hash, p, n);
-    index_frames_hash((unsigned char *)p, n, (size_t)((uint64_t *)(void *)
-        p)[4], (size_t)((uint64_t *)(void *)p)[5], &m.file[0].frames_hash);
+    index_frames_hash((unsigned char *)p, n, (size_t)((uint64_t *)(void *)p)[4],
+        (size_t)((uint64_t *)(void *)p)[5], &m.file[0].frames_hash);
     if (io_put_file("d/00000.index", p, n, &e) < 0 ||
         manifest_write(&m, "d", &e) < 0)
         die_err(&e);
@@ -499,7 +512,9 @@ believed(size_t n, size_t each, size_t comp, struct err *e)
     struct index_make x = { 0 };
     const struct shard_msg m = { .len = n * each, .kind = MSG_OTHER };
     struct shard_index h = { .bytes = n * comp + seek_bytes(n),
-        .raw = n * each, .table_at = n * comp }, view;
+        .raw = n * each,
+        .table_at = n * comp },
+                       view;
     void *const content = xcalloc(comp, 1);
     struct buf b = { 0 };
     int r;
@@ -520,8 +535,12 @@ believed(size_t n, size_t each, size_t comp, struct err *e)
 static void
 test_bomb(void)
 {
-    const struct stream_info i = { .content = "docs", .tokenizer = HASH,
-        .vocab = 300, .bos = -1, .eos = -1, .nsource = 1,
+    const struct stream_info i = { .content = "docs",
+        .tokenizer = HASH,
+        .vocab = 300,
+        .bos = -1,
+        .eos = -1,
+        .nsource = 1,
         .source = (const char *[]){ "a" } };
     const size_t N = 20 << 20, one = 1;
     const uint32_t len = (uint32_t)N;
@@ -547,7 +566,8 @@ test_bomb(void)
     st_out_tensor(o, "doc_source", DT_U16, 1, &one, &source);
     st_out_tensor(o, "doc_key", DT_U64, 1, &one, &key);
     ok(r == 0 && (shardmk_send(k, &e) < 0 || shardmk_end(k, &e) < 0) &&
-        e.code == EX_INPUT, "nor is it written: %s", e.msg);
+            e.code == EX_INPUT,
+        "nor is it written: %s", e.msg);
     shardmk_close(k);
     free(ids);
 }

@@ -39,8 +39,8 @@ test_mix(void)
         all += n;
         mix_took(&m, k, n);
         for (size_t j = 0; j < 4; j++)
-            worst = fmax(worst, fabs((double)had[j] - (double)all * share[j] /
-                7.01));
+            worst = fmax(worst,
+                fabs((double)had[j] - (double)all * share[j] / 7.01));
     }
     for (size_t j = 0; j < 4; j++)
         sum += mix_owed(&m, j);
@@ -71,8 +71,9 @@ test_tournament(void)
         size_t best = SIZE_MAX;
 
         for (size_t i = 0; i < N; i++)
-            if (w[i] > 0 && (best == SIZE_MAX || owed[i] > owed[best] ||
-                (owed[i] == owed[best] && w[i] > w[best])))
+            if (w[i] > 0 &&
+                (best == SIZE_MAX || owed[i] > owed[best] ||
+                    (owed[i] == owed[best] && w[i] > w[best])))
                 best = i;
         wrong += mix_next(&m) != best || mix_owed(&m, best) != owed[best];
         mix_took(&m, best, n);
@@ -110,9 +111,11 @@ test_unimax(void)
 
     ok(mix_unimax(share, has, 4, 2.0, 900.0) == 0, "UniMax");
     ok(share[3] == 20.0 && share[0] == 200.0 && share[1] == 0.0 &&
-        share[2] == 680.0, "capped: %g %g %g", share[0], share[2], share[3]);
+            share[2] == 680.0,
+        "capped: %g %g %g", share[0], share[2], share[3]);
     ok(mix_unimax(share, has, 4, 100.0, 900.0) == 0 && share[0] == 300.0 &&
-        share[2] == 300.0 && share[3] == 300.0, "even without a cap");
+            share[2] == 300.0 && share[3] == 300.0,
+        "even without a cap");
     ok(mix_unimax(share, has, 4, 1.0, 1111.0) < 0, "more than there is");
 }
 
@@ -133,8 +136,8 @@ draw_mixed(void *ctx, size_t max, struct piece *p, struct err *e)
 
     (void)e;
     if (x->rest[k] == 0)
-        x->rest[k] = 1 + (size_t)exp(log(823.0) - 0.5 +
-            rng_normal(k, x->i[k]++));
+        x->rest[k] =
+            1 + (size_t)exp(log(823.0) - 0.5 + rng_normal(k, x->i[k]++));
     p->source = (uint32_t)k;
     p->len = (uint32_t)(x->rest[k] < max ? x->rest[k] : max);
     p->masked = 0;
@@ -194,9 +197,15 @@ fill_cursor(struct cursor *c, struct place *place, int64_t *owed)
     c->seq = 123456;
     c->rows = 987654;
     c->tokens = 1011358000;
-    c->spec = (struct cursor_spec){ .B = 8, .T = 1024, .seed = 77,
-        .shuffle = 1, .length = LENGTH_BATCHES, .limit = 200000,
-        .pack = PACK_BEST, .open = 256, .natural = 1 };
+    c->spec = (struct cursor_spec){ .B = 8,
+        .T = 1024,
+        .seed = 77,
+        .shuffle = 1,
+        .length = LENGTH_BATCHES,
+        .limit = 200000,
+        .pack = PACK_BEST,
+        .open = 256,
+        .natural = 1 };
     chain_parse(&c->data, HASH);
     chain_parse(&c->chain, HASH);
     c->nsource = 26;
@@ -208,8 +217,11 @@ fill_cursor(struct cursor *c, struct place *place, int64_t *owed)
     }
     c->nwindow = PACK_WINDOW;
     for (uint32_t i = 0; i < PACK_WINDOW; i++)
-        c->window[i] = (struct piece){ .source = i % 26, .frame = 123456,
-            .doc = 1234, .off = i % 8 ? 0 : 123456, .len = 1000,
+        c->window[i] = (struct piece){ .source = i % 26,
+            .frame = 123456,
+            .doc = 1234,
+            .off = i % 8 ? 0 : 123456,
+            .len = 1000,
             .born = c->rows - i };
 }
 
@@ -230,7 +242,8 @@ test_cursor(void)
     cursor_write(&b, &r);
     ok(a.n == b.n && memcmp(a.p, b.p, a.n) == 0, "the same text");
     ok(r.place[0].off == 7654321 && r.owed[1] == -1234567890123 &&
-        r.window[5].born == c.rows - 5, "the same values");
+            r.window[5].born == c.rows - 5,
+        "the same values");
     cursor_release(&r);
     /* Cut anywhere it is no cursor, or a shorter list; never a crash. */
     for (size_t i = 0; i < a.n; i++) {
@@ -240,8 +253,8 @@ test_cursor(void)
         if (cursor_read(&r, cut, &e) < 0) {
             bad++;
         } else {
-            crash += r.nwindow == PACK_WINDOW && r.window[63].born ==
-                c.rows - 63;
+            crash +=
+                r.nwindow == PACK_WINDOW && r.window[63].born == c.rows - 63;
             cursor_release(&r);
         }
         cut[i] = '~';
@@ -260,8 +273,8 @@ test_cursor(void)
     c.spec.curriculum = c.data;
     buf_clear(&b);
     cursor_write(&b, &c);
-    ok(cursor_read(&r, b.p, &e) == 0 && r.spec.rank == 1 &&
-        r.spec.ranks == 4 && r.own == 250000000 && r.spec.staged && b.n < 4096,
+    ok(cursor_read(&r, b.p, &e) == 0 && r.spec.rank == 1 && r.spec.ranks == 4 &&
+            r.own == 250000000 && r.spec.staged && b.n < 4096,
         "rank and curriculum: %zu bytes", b.n);
     cursor_release(&r);
     c.spec.rank = 4;
@@ -273,7 +286,8 @@ test_cursor(void)
     buf_clear(&b);
     buf_adds(&b, "cursor=3 x");
     ok(cursor_read(&r, b.p, &e) < 0 && e.code == EX_INPUT &&
-        strstr(e.msg, "of version 3"), "%s", e.msg);
+            strstr(e.msg, "of version 3"),
+        "%s", e.msg);
     buf_clear(&b);
     buf_adds(&b, "in=17");
     ok(cursor_read(&r, b.p, &e) < 0 && e.code == EX_INPUT, "%s", e.msg);
@@ -284,8 +298,7 @@ test_cursor(void)
     strcpy(c.algorithm, CURSOR_ROWS);
     buf_clear(&b);
     cursor_write(&b, &c);
-    ok(cursor_read(&r, b.p, &e) == 0 && r.nwindow == 0, "rows: %zu bytes",
-        b.n);
+    ok(cursor_read(&r, b.p, &e) == 0 && r.nwindow == 0, "rows: %zu bytes", b.n);
     cursor_release(&r);
     buf_release(&a);
     buf_release(&b);
@@ -293,7 +306,7 @@ test_cursor(void)
 
 struct lengths {
     uint64_t key, n, i;
-    size_t rest;            /* of document i, 0: not begun */
+    size_t rest; /* of document i, 0: not begun */
 };
 
 /* Pieces of lognormal documents, whose number is their key. */
@@ -333,7 +346,7 @@ test_packer(size_t T, double most)
 
     packer_init(&p, PACK_BEST, T, 2);
     pack_rows_init(&r, T, 2);
-    for (; ; rows++) {
+    for (;; rows++) {
         pack_rows_clear(&r);
         if (packer_row(&p, &from, rows, &r, &e) <= 0)
             break;
@@ -351,8 +364,8 @@ test_packer(size_t T, double most)
     ok(wrong == 0, "T %zu: every token once", T);
     ok(old == 0, "T %zu: none waits for ever", T);
     ok(100.0 - 100.0 * (double)tokens / (double)(rows * T) <= most,
-        "T %zu: %.3f %% padding", T, 100.0 - 100.0 * (double)tokens /
-        (double)(rows * T));
+        "T %zu: %.3f %% padding", T,
+        100.0 - 100.0 * (double)tokens / (double)(rows * T));
     packer_release(&p);
     pack_rows_release(&r);
     free(seen);

@@ -32,8 +32,8 @@
 static int
 run_check(int argc, char **argv)
 {
-    const size_t epochs = strcmp(argv[3], "-") == 0 ? 0 :
-        strtoul(argv[3], NULL, 10);
+    const size_t epochs =
+        strcmp(argv[3], "-") == 0 ? 0 : strtoul(argv[3], NULL, 10);
     struct truths a = { 0 };
     struct seen s;
     double *share, all = 0.0;
@@ -44,15 +44,15 @@ run_check(int argc, char **argv)
     for (size_t i = 0; i < a.nsource; i++)
         all += (double)a.tokens[i];
     for (size_t i = 0; i < a.nsource; i++)
-        share[i] = strcmp(argv[4], "equal") == 0 ? 1.0 / (double)a.nsource :
-            (double)a.tokens[i] / all;
+        share[i] = strcmp(argv[4], "equal") == 0 ? 1.0 / (double)a.nsource
+                                                 : (double)a.tokens[i] / all;
     s = check_stream(argv[2], &a, epochs, share);
     printf("batches=%zu rows=%zu pieces=%zu tokens=%" PRIu64 " padding=%.3f "
-        "bad=%zu wrong=%" PRIu64 " cursor=%zu off=%.1f apart=%.0f\n",
-        s.batches, s.rows, s.pieces, s.tokens, 100.0 - 100.0 *
-        (double)s.tokens / ((double)s.rows * (double)s.T), s.bad, s.wrong,
-        s.cursor, s.off / (double)s.T, s.pieces ? (double)s.apart /
-        (double)s.pieces : 0.0);
+           "bad=%zu wrong=%" PRIu64 " cursor=%zu off=%.1f apart=%.0f\n",
+        s.batches, s.rows, s.pieces, s.tokens,
+        100.0 - 100.0 * (double)s.tokens / ((double)s.rows * (double)s.T),
+        s.bad, s.wrong, s.cursor, s.off / (double)s.T,
+        s.pieces ? (double)s.apart / (double)s.pieces : 0.0);
     free(share);
     forget(&a);
     return s.bad || s.wrong;
@@ -167,8 +167,8 @@ run_broken(const char *whole, const char *part, const char *run)
             last = m.seq;
     }
     msg_in_close(in);
-    printf("messages %" PRIu64 " to %" PRIu64 ", %zu bytes more\n", first,
-        last, (size_t)(nb - end));
+    printf("messages %" PRIu64 " to %" PRIu64 ", %zu bytes more\n", first, last,
+        (size_t)(nb - end));
     if (first == 0)
         return 0;
     from = place_of(whole, first);
@@ -237,8 +237,10 @@ run_filter(void)
 
 /* Every batch of a stream to `each`; the sum of what it returns. */
 static size_t
-each_batch(const char *path, size_t (*each)(const struct batch *b,
-    const struct st *st, const char *mode), const char *mode)
+each_batch(const char *path,
+    size_t (
+        *each)(const struct batch *b, const struct st *st, const char *mode),
+    const char *mode)
 {
     struct err e;
     struct msg_in *in = must_open(path);
@@ -271,8 +273,8 @@ odd(const struct batch *b, const struct st *st, const char *mode)
 
         if (strcmp(mode, "print") == 0)
             printf("%u\n", id);
-        bad += !t || at(t, 2 * i) != id + 1 ||
-            at(t, 2 * i + 1) != (uint32_t)~id;
+        bad +=
+            !t || at(t, 2 * i) != id + 1 || at(t, 2 * i + 1) != (uint32_t)~id;
     }
     return bad;
 }
@@ -285,8 +287,9 @@ rows(const struct batch *b, const struct st *st, const char *mode)
     (void)mode;
     for (size_t p = 0; p < b->P; p++)
         printf("%" PRIu64 ".%u.%u%c", b->piece_key[p], b->piece_off[p],
-            b->piece_len[p], p + 1 < b->P && b->piece_row[p + 1] ==
-            b->piece_row[p] ? ' ' : '\n');
+            b->piece_len[p],
+            p + 1 < b->P && b->piece_row[p + 1] == b->piece_row[p] ? ' '
+                                                                   : '\n');
     return 0;
 }
 
@@ -312,10 +315,13 @@ test_order(int separate)
 {
     const struct made m = { 7, 3, 300, 50, 900, 4096, separate, 0 };
     const char *what = separate ? "separate" : "mixed";
-    char *const dir = (char *)(uintptr_t)"order";
+    char *const dir = (char *)(uintptr_t) "order";
     const struct sampler_opts o = { .open = 12, .seed = 5, .shuffle = 1 };
-    const struct sampler_opts ahead = { .open = 12, .seed = 5, .shuffle = 1,
-        .mem = 1 << 20, .threads = 3 };
+    const struct sampler_opts ahead = { .open = 12,
+        .seed = 5,
+        .shuffle = 1,
+        .mem = 1 << 20,
+        .threads = 3 };
     struct dirs d;
     struct err e = { 0 };
     struct sampler *s, *again;
@@ -339,10 +345,11 @@ test_order(int separate)
             if (seen[2 * (x.key % 1000000) + p.epoch]++)
                 twice++;
             /* Out of order, and by reference, the same. */
-            if (p.doc % 3 == 0 && (sampler_at(again, i, &p, &y, &e) < 0 ||
-                y.key != x.key || y.len != x.len || y.frame != x.frame ||
-                sampler_ref(again, i, x.frame, x.doc, &y, &e) < 0 ||
-                y.key != x.key || memcmp(y.ids, x.ids, 2 * y.len) != 0))
+            if (p.doc % 3 == 0 &&
+                (sampler_at(again, i, &p, &y, &e) < 0 || y.key != x.key ||
+                    y.len != x.len || y.frame != x.frame ||
+                    sampler_ref(again, i, x.frame, x.doc, &y, &e) < 0 ||
+                    y.key != x.key || memcmp(y.ids, x.ids, 2 * y.len) != 0))
                 other++;
             if (p.epoch == 1) {
                 const uint64_t key = x.key;
@@ -374,7 +381,7 @@ test_distance(size_t open, int separate)
 {
     enum { DOCS = 6000 };
     const struct made m = { 11, 2, DOCS, 40, 900, 4096, separate, 0 };
-    char *const dir = (char *)(uintptr_t)"far";
+    char *const dir = (char *)(uintptr_t) "far";
     const struct sampler_opts o = { .open = open, .seed = 5, .shuffle = 1 };
     struct sampler_distance want;
     struct dirs d;
@@ -409,9 +416,11 @@ test_distance(size_t open, int separate)
     }
     far = sum / n;
     sampler_distance(s, &want);
-    ok(near(far, want.expected, 0.0, 0.1), "%zu frames%s: neighbours come %.0f "
-        "documents apart, expected %.0f, %.0f in a full shuffle", open,
-        separate ? " of separate sources" : "", far, want.expected, want.full);
+    ok(near(far, want.expected, 0.0, 0.1),
+        "%zu frames%s: neighbours come %.0f "
+        "documents apart, expected %.0f, %.0f in a full shuffle",
+        open, separate ? " of separate sources" : "", far, want.expected,
+        want.full);
     ok(open < 1000 ? far < 0.5 * want.full : near(far, want.full, 0.0, 0.05),
         "%zu frames: which is %s", open, open < 1000 ? "less" : "that");
     sampler_free(s);
@@ -439,9 +448,12 @@ test_ahead(void)
 {
     const struct made m = { 3, 3, 900, 50, 900, 4096, 1, 0 };
     const struct timespec ms = { 0, 1000000 };
-    char *const dir = (char *)(uintptr_t)"ahead";
-    const struct sampler_opts o = { .open = 12, .seed = 5, .shuffle = 1,
-        .mem = 1 << 20, .threads = 2 };
+    char *const dir = (char *)(uintptr_t) "ahead";
+    const struct sampler_opts o = { .open = 12,
+        .seed = 5,
+        .shuffle = 1,
+        .mem = 1 << 20,
+        .threads = 2 };
     struct dirs d;
     struct err e = { 0 };
     struct sampler *s;
@@ -471,8 +483,10 @@ test_ahead(void)
             }
         }
         sampler_times(s, &t);
-        ok(t.late == 0 && pauses < 60000, "source %zu: %llu frames late of "
-            "%zu blocks", i, (unsigned long long)t.late, blocks);
+        ok(t.late == 0 && pauses < 60000,
+            "source %zu: %llu frames late of "
+            "%zu blocks",
+            i, (unsigned long long)t.late, blocks);
     }
     sampler_free(s);
     dirs_release(&d);

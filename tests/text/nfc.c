@@ -79,7 +79,8 @@ test_golden(void)
 static void
 test_bytes(void)
 {
-    static const char bad[] = "a\xff\xcc" "e\xcc\x81\x80\xe2\x82 \xed\xa0\x80z";
+    static const char bad[] = "a\xff\xcc"
+                              "e\xcc\x81\x80\xe2\x82 \xed\xa0\x80z";
     static const char want[] = "a\xff\xcc\xc3\xa9\x80\xe2\x82 \xed\xa0\x80z";
     const size_t n = (size_t)1 << 20;
     struct buf b = { 0 }, x = { 0 };
@@ -96,7 +97,8 @@ test_bytes(void)
     sec = clock_cpu();
     nfc_append(x.p, x.n, &b);
     ok(b.n == x.n && memcmp(b.p, "\xcc\xa3\xcc\xa3", 4) == 0 &&
-        clock_cpu() - sec < 20, "a million marks are sorted");
+            clock_cpu() - sec < 20,
+        "a million marks are sorted");
     buf_release(&b);
     buf_release(&x);
 }

@@ -6,9 +6,23 @@
 
 /* Those that are read: the folder may hold more. */
 static const char *const family[] = {
-    "llama3", "llama3merges", "gpt2legacy", "nemo", "qwen", "qwenflags",
-    "llama2", "llama2norm", "llama2flags", "mistral3", "gemma", "gemma3",
-    "spbytes", "spunk", "spfuse", "spdrop", "tekken-v7",
+    "llama3",
+    "llama3merges",
+    "gpt2legacy",
+    "nemo",
+    "qwen",
+    "qwenflags",
+    "llama2",
+    "llama2norm",
+    "llama2flags",
+    "mistral3",
+    "gemma",
+    "gemma3",
+    "spbytes",
+    "spunk",
+    "spfuse",
+    "spdrop",
+    "tekken-v7",
 };
 
 static void
@@ -17,8 +31,8 @@ test_family(const char *name, const json_t *texts)
     struct err e = { 0 };
     /* Mistral's own form is known by its file's name. */
     const int tekken = strncmp(name, "tekken", 6) == 0;
-    struct tokenizer *t = tok_open(golden("family", name, tekken ?
-        "/tekken.json" : ".json"), &e);
+    struct tokenizer *t =
+        tok_open(golden("family", name, tekken ? "/tekken.json" : ".json"), &e);
 
     if (ok(t != NULL, "%s: is read %s", name, e.msg))
         compare_answers(name, t, texts, golden("family", name, ".ids"));
@@ -35,8 +49,8 @@ wrong_regex(const char *config)
     struct tokenizer *t;
     char *s;
 
-    json_object_set(right, "pre_tokenizer", json_object_get(other,
-        "pre_tokenizer"));
+    json_object_set(right, "pre_tokenizer",
+        json_object_get(other, "pre_tokenizer"));
     s = json_dumps(right, 0);
     t = tok_parse(s, strlen(s), config, config ? strlen(config) : 0, &e);
     if (!t)
@@ -64,12 +78,13 @@ test_mistral_regex(const json_t *texts)
     ok(as_is && tok_warning(as_is), "Tekken with Llama 3's pattern: a warning");
     ok(null && tok_warning(null), "null is as if it were not there");
     ok(keep && !tok_warning(keep), "kept without one");
-    ok(nemo && llama && !tok_warning(nemo) && !tok_warning(llama), "none for "
+    ok(nemo && llama && !tok_warning(nemo) && !tok_warning(llama),
+        "none for "
         "the files that are right");
     ok(!none, "what is neither true nor false is refused");
     if (ok(fix && !tok_warning(fix), "with Tekken's pattern")) {
-        compare_answers("nemo, fixed", fix, texts, golden("family", "nemo",
-            ".ids"));
+        compare_answers("nemo, fixed", fix, texts,
+            golden("family", "nemo", ".ids"));
         tok_hash(fix, a);
         tok_hash(nemo, b);
         ok(strcmp(a, b) == 0, "its hash is that of the right file");

@@ -20,15 +20,18 @@ test_answers(const char *name, const json_t *texts)
 
     if (ok(t != NULL, "%s: is read %s", name, e.msg) &&
         ok(io_map(&m, golden("spm", name, ".gguf"), &e) == 0 &&
-        gguf_parse(&g, m.p, m.n, &e) == 0, "%s: and parsed", name)) {
+                gguf_parse(&g, m.p, m.n, &e) == 0,
+            "%s: and parsed", name)) {
         json_t *j = gguf_tokenizer_json(&g, &e);
         char *s = j ? json_dumps(j, 0) : xstrdup("");
 
         compare_answers(name, t, texts, golden("spm", name, ".ids"));
         copy = tok_parse(s, strlen(s), NULL, 0, &e);
         tok_hash(t, a);
-        ok(copy != NULL && (tok_hash(copy, b), strcmp(a, b) == 0), "%s: as a "
-            "tokenizer.json", name);
+        ok(copy != NULL && (tok_hash(copy, b), strcmp(a, b) == 0),
+            "%s: as a "
+            "tokenizer.json",
+            name);
         tok_free(copy);
         json_decref(j);
         free(s);
@@ -202,13 +205,16 @@ test_pre(void)
         s = p ? json_dumps(p, 0) : xstrdup("");
         all = j ? json_dumps(j, 0) : xstrdup("");
         t = tok_parse(all, strlen(all), NULL, 0, &e);
-        ok(t && (pre[i].holds ? strstr(s, pre[i].holds) != NULL :
-            strstr(s, "Sequence") == NULL) &&
-            json_is_object(json_object_get(j, "normalizer")) == pre[i].norm &&
-            json_is_true(json_object_get(json_object_get(j, "model"),
-            "ignore_merges")) == pre[i].ignore &&
-            json_is_object(json_object_get(j, "post_processor")) ==
-            pre[i].bos, "pre-tokenizer %s %s", pre[i].name, e.msg);
+        ok(t &&
+                (pre[i].holds ? strstr(s, pre[i].holds) != NULL
+                              : strstr(s, "Sequence") == NULL) &&
+                json_is_object(json_object_get(j, "normalizer")) ==
+                    pre[i].norm &&
+                json_is_true(json_object_get(json_object_get(j, "model"),
+                    "ignore_merges")) == pre[i].ignore &&
+                json_is_object(json_object_get(j, "post_processor")) ==
+                    pre[i].bos,
+            "pre-tokenizer %s %s", pre[i].name, e.msg);
         tok_free(t);
         json_decref(j);
         free(s);
@@ -234,8 +240,8 @@ test_gemma4(void)
     char *s;
 
     kv_str(&b, TG "model", "gemma4");
-    kv_words(&b, TG "tokens", "<pad> <eos> <bos> <unk> <0xC3> <0xA9> a "
-        SP " " SP "a");
+    kv_words(&b, TG "tokens",
+        "<pad> <eos> <bos> <unk> <0xC3> <0xA9> a " SP " " SP "a");
     kv_words(&b, TG "merges", SP "_a");
     kv_kinds(&b, TG "token_type", "333266111");
     kv_num(&b, TG "bos_token_id", GGUF_U32, 2);
@@ -247,10 +253,17 @@ test_gemma4(void)
     if (ok(t != NULL, "gemma4 is read %s", e.msg)) {
         struct tok_scratch *x = tok_scratch_new(t);
 
-        tok_encode(t, x, " a\xc3\xa9" "a", 5, TOK_BOS, &ids);
+        tok_encode(t, x,
+            " a\xc3\xa9"
+            "a",
+            5, TOK_BOS, &ids);
         ok(ids.n == 5 && memcmp(ids.v, want, sizeof want) == 0, "its ids");
         ok(tok_decode(t, ids.v + 1, 4, 0, &back, &e) == 0 && back.n == 5 &&
-            memcmp(back.p, " a\xc3\xa9" "a", 5) == 0, "and its text");
+                memcmp(back.p,
+                    " a\xc3\xa9"
+                    "a",
+                    5) == 0,
+            "and its text");
         tok_scratch_free(x);
     }
     tok_ids_release(&ids);
@@ -276,14 +289,16 @@ spm(struct spm f, struct err *e)
     unsigned n = 4;
 
     kv_str(&b, TG "model", f.model ? f.model : "llama");
-    kv_words(&b, TG "tokens", f.tokens ? f.tokens :
-        "<unk> <s> </s> ab bc abc a b c");
+    kv_words(&b, TG "tokens",
+        f.tokens ? f.tokens : "<unk> <s> </s> ab bc abc a b c");
     kv_scores(&b, TG "scores", f.scores ? f.scores : usual,
         f.nscore ? f.nscore : 9);
     kv_num(&b, TG "add_space_prefix", GGUF_BOOL, !f.no_prefix);
     if (!f.no_kinds && ++n)
-        kv_kinds(&b, TG "token_type", f.kinds ? f.kinds :
-            f.no_unk ? "133111111" : "233111111");
+        kv_kinds(&b, TG "token_type",
+            f.kinds        ? f.kinds
+                : f.no_unk ? "133111111"
+                           : "233111111");
     if (f.off && ++n)
         kv_num(&b, f.off, GGUF_BOOL, 1);
     if (f.charsmap && ++n)
@@ -341,48 +356,63 @@ test_spm(void)
     static const float equal[] = { 0, 0, 0, -1, -1, -3, -4, -5, -6 };
     static const float bc_first[] = { 0, 0, 0, -2, -1, -3, -4, -5, -6 };
     static const float nan_[] = { 0, 0, 0, NAN, -2, -3, -4, -5, -6 };
-    static const float more[] = { 0, 0, 0, -1, -2, -3, -4, 9, 0, 0, 0, 0, 0,
-        0, 0 };
+    static const float more[] = { 0, 0, 0, -1, -2, -3, -4, 9, 0, 0, 0, 0, 0, 0,
+        0 };
     static const float top[] = { 0, 0, 9, -1, -2, -3, -4, -5, -6 };
     char *wide = xmalloc(1024), *s;
 
     spm_ids("the highest score first", (struct spm){ .no_prefix = 1 }, "abcbc",
         0, "5 4");
-    spm_ids("whatever the order of ids", (struct spm){ .no_prefix = 1,
-        .scores = bc_first, .tokens = "<unk> <s> </s> ab bc abd a b c",
-        .kinds = "233115111" }, "abc", 0, "6 4");
-    spm_ids("of equal scores the leftmost", (struct spm){ .no_prefix = 1,
-        .scores = equal }, "abcbc", 0, "5 4");
-    spm_ids("not the longest, nor the lowest id", (struct spm){
-        .no_prefix = 1, .scores = equal, .tokens =
-        "<unk> <s> </s> bc ab abd a b c", .kinds = "233115111" }, "abcbc", 0,
-        "4 8 3");
-    spm_ids("unknown characters are one", (struct spm){ 0 }, "xyab", 0,
-        "0 3");
+    spm_ids("whatever the order of ids",
+        (struct spm){ .no_prefix = 1,
+            .scores = bc_first,
+            .tokens = "<unk> <s> </s> ab bc abd a b c",
+            .kinds = "233115111" },
+        "abc", 0, "6 4");
+    spm_ids("of equal scores the leftmost",
+        (struct spm){ .no_prefix = 1, .scores = equal }, "abcbc", 0, "5 4");
+    spm_ids("not the longest, nor the lowest id",
+        (struct spm){ .no_prefix = 1,
+            .scores = equal,
+            .tokens = "<unk> <s> </s> bc ab abd a b c",
+            .kinds = "233115111" },
+        "abcbc", 0, "4 8 3");
+    spm_ids("unknown characters are one", (struct spm){ 0 }, "xyab", 0, "0 3");
     spm_ids("BOS by default", (struct spm){ .no_prefix = 1 }, "ab",
         TOK_BOS | TOK_EOS, "1 3");
     spm_ids("a control token in the text", (struct spm){ .no_prefix = 1 },
         "<s>ab", TOK_SPECIAL, "1 3");
     spm_ids("is text", (struct spm){ .no_prefix = 1 }, "<s>ab", 0, "0 3");
-    spm_ids("merges give no control token", (struct spm){ .no_prefix = 1,
-        .tokens = "<unk> <s> abc ab bc ac a b c", .scores = top }, "abc", 0,
-        "3 8");
-    spm_ids("nor a byte", (struct spm){ .no_prefix = 1, .tokens =
-        "<unk> <s> </s> <0 x4 1> <0x4 <0x41> < 0 x 4 1 > A", .kinds =
-        "233111161111111", .scores = more, .nscore = 15 }, "A<0x41>", 0,
-        "14 6 5");
-    spm_ids("a user's token", (struct spm){ .no_prefix = 1, .kinds =
-        "233111141" }, "abc", 0, "6 7 8");
-    spm_ids("a user's run of spaces is one of marks", (struct spm){
-        .no_prefix = 1, .tokens = "<unk> <s> </s> \u2581 a __ ___ b c", .kinds =
-        "233114411" }, "  a    b \u2581a\u2581\u2581\u2581", 0,
-        "5 4 6 3 7 5 4 6");
-    spm_ids("but where another token has the marks", (struct spm){
-        .no_prefix = 1, .tokens = "<unk> <s> </s> \u2581 a __ \u2581\u2581 b c",
-        .kinds = "233114111" }, "  a\u2581\u2581", 0, "5 4 6");
-    spm_ids("or a mark is no token", (struct spm){ .no_prefix = 1, .tokens =
-        "<unk> <s> </s> ab bc __ a b c", .kinds = "233114111" }, "  a", 0,
-        "5 6");
+    spm_ids("merges give no control token",
+        (struct spm){ .no_prefix = 1,
+            .tokens = "<unk> <s> abc ab bc ac a b c",
+            .scores = top },
+        "abc", 0, "3 8");
+    spm_ids("nor a byte",
+        (struct spm){ .no_prefix = 1,
+            .tokens = "<unk> <s> </s> <0 x4 1> <0x4 <0x41> < 0 x 4 1 > A",
+            .kinds = "233111161111111",
+            .scores = more,
+            .nscore = 15 },
+        "A<0x41>", 0, "14 6 5");
+    spm_ids("a user's token",
+        (struct spm){ .no_prefix = 1, .kinds = "233111141" }, "abc", 0,
+        "6 7 8");
+    spm_ids("a user's run of spaces is one of marks",
+        (struct spm){ .no_prefix = 1,
+            .tokens = "<unk> <s> </s> \u2581 a __ ___ b c",
+            .kinds = "233114411" },
+        "  a    b \u2581a\u2581\u2581\u2581", 0, "5 4 6 3 7 5 4 6");
+    spm_ids("but where another token has the marks",
+        (struct spm){ .no_prefix = 1,
+            .tokens = "<unk> <s> </s> \u2581 a __ \u2581\u2581 b c",
+            .kinds = "233114111" },
+        "  a\u2581\u2581", 0, "5 4 6");
+    spm_ids("or a mark is no token",
+        (struct spm){ .no_prefix = 1,
+            .tokens = "<unk> <s> </s> ab bc __ a b c",
+            .kinds = "233114111" },
+        "  a", 0, "5 6");
     spm_bad("no kinds", (struct spm){ .no_kinds = 1 }, TG "token_type");
     spm_bad("too few kinds", (struct spm){ .kinds = "23311111" },
         TG "token_type");
@@ -391,16 +421,20 @@ test_spm(void)
     spm_bad("too few scores", (struct spm){ .nscore = 8 }, TG "scores");
     spm_bad("a score that is no number", (struct spm){ .scores = nan_ },
         TG "scores");
-    spm_bad("a character that is no token", (struct spm){ .tokens =
-        "<unk> <s> </s> ab bc abx a b c" }, "holds a character");
-    spm_bad("a token twice", (struct spm){ .tokens =
-        "<unk> <s> </s> ab bc ab a b c" }, "there twice");
+    spm_bad("a character that is no token",
+        (struct spm){ .tokens = "<unk> <s> </s> ab bc abx a b c" },
+        "holds a character");
+    spm_bad("a token twice",
+        (struct spm){ .tokens = "<unk> <s> </s> ab bc ab a b c" },
+        "there twice");
     spm_bad("no unknown token", (struct spm){ .no_unk = 1 },
         TG "unknown_token_id");
-    spm_bad("white space as suffix", (struct spm){ .off =
-        TG "treat_whitespace_as_suffix" }, "suffix: is not supported");
-    spm_bad("fewer spaces", (struct spm){ .off =
-        TG "remove_extra_whitespaces" }, "whitespaces: is not supported");
+    spm_bad("white space as suffix",
+        (struct spm){ .off = TG "treat_whitespace_as_suffix" },
+        "suffix: is not supported");
+    spm_bad("fewer spaces",
+        (struct spm){ .off = TG "remove_extra_whitespaces" },
+        "whitespaces: is not supported");
     spm_bad("a normalizer", (struct spm){ .charsmap = 1 },
         TG "precompiled_charsmap");
     spm_bad("another model", (struct spm){ .model = "t5" }, TG "model");

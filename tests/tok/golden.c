@@ -19,8 +19,8 @@ golden(const char *name)
     const char *top = getenv("RETORT_TOP");
 
     k = (k + 1) % 4;
-    snprintf(path[k], sizeof path[k], "%s/tests/golden/tok/%s",
-        top ? top : ".", name);
+    snprintf(path[k], sizeof path[k], "%s/tests/golden/tok/%s", top ? top : ".",
+        name);
     return path[k];
 }
 
@@ -50,8 +50,8 @@ same_ids(const struct tok_ids *got, const json_t *want)
     int same = got->n == json_array_size(want);
 
     for (size_t i = 0; same && i < got->n; i++)
-        same = got->v[i] == (uint32_t)json_integer_value(
-            json_array_get(want, i));
+        same =
+            got->v[i] == (uint32_t)json_integer_value(json_array_get(want, i));
     return same;
 }
 
@@ -107,8 +107,7 @@ test_golden(const char *name)
         if (!same_ids(&ids, json_object_get(line, "ids")) && wrong[0]++ < 5)
             show(line, &ids);
         tok_decode(t, ids.v, ids.n, 0, &b, &e);
-        if (!same_text(&b, json_object_get(line, "decoded")) &&
-            wrong[1]++ < 5)
+        if (!same_text(&b, json_object_get(line, "decoded")) && wrong[1]++ < 5)
             show(line, &ids);
         ids.n = 0;
         tok_encode(t, s, json_string_value(text), json_string_length(text),
@@ -167,8 +166,10 @@ same_pieces(enum split kind, const json_t *text, const json_t *want)
 static void
 test_patterns(void)
 {
-    static const struct { const char *name; enum split kind; } k[] = {
-        { "gpt2", SPLIT_GPT2 }, { "digits", SPLIT_GPT2_DIGITS },
+    static const struct {
+        const char *name;
+        enum split kind;
+    } k[] = { { "gpt2", SPLIT_GPT2 }, { "digits", SPLIT_GPT2_DIGITS },
         { "llama3", SPLIT_CL100K }, { "qwen2", SPLIT_CL100K_1 },
         { "tekken", SPLIT_TEKKEN }, { "o200k", SPLIT_O200K },
         { "qwen35", SPLIT_QWEN35 } };
@@ -182,8 +183,9 @@ test_patterns(void)
             if (n == 0)
                 test_known(k[i].name, json_object_get(line, k[i].name));
             else
-                wrong[i] += !same_pieces(k[i].kind, json_object_get(line,
-                    "text"), json_object_get(line, k[i].name));
+                wrong[i] +=
+                    !same_pieces(k[i].kind, json_object_get(line, "text"),
+                        json_object_get(line, k[i].name));
         }
     if (f)
         fclose(f);
@@ -224,7 +226,8 @@ test_decode(void)
         fclose(f);
     ok(n > 100 && wrong == 0, "decode: %zu cases, %zu differ", n, wrong);
     ok(tok_vocab(t) == 867 && tok_decode(t, &id, 1, 0, &out, &e) < 0 &&
-        e.code == EX_INPUT, "decode: an id outside is refused");
+            e.code == EX_INPUT,
+        "decode: an id outside is refused");
     buf_release(&out);
     tok_free(t);
 }
@@ -343,7 +346,8 @@ static int
 windows_hold(struct tokenizer *t, struct tok_scratch *s, const uint32_t *id,
     size_t n)
 {
-    const struct symbols x = { .next = next_ids, .p = (const unsigned char *)id,
+    const struct symbols x = { .next = next_ids,
+        .p = (const unsigned char *)id,
         .end = (const unsigned char *)(id + n) };
     uint32_t *whole = xreallocarray(NULL, n + 1, sizeof *whole);
     struct tok_ids out = { 0 };
@@ -382,12 +386,12 @@ test_windows(const char *name)
             part[i] = (uint32_t)(t->pair[at].key >> (i % 2 ? 0 : 32));
         }
         for (size_t i = 0; i < n; i++)
-            a[i] = i && rng_u64(key, 50 + 2 * i) % 4 < k % 4 ? a[i - 1] :
-                part[rng_u64(key, 51 + 2 * i) % (1 + k % 40)];
+            a[i] = i && rng_u64(key, 50 + 2 * i) % 4 < k % 4
+                ? a[i - 1]
+                : part[rng_u64(key, 51 + 2 * i) % (1 + k % 40)];
         wrong += !windows_hold(t, s, a, n);
     }
-    ok(wrong == 0, "%s: windows are the heap's merges, %zu wrong", name,
-        wrong);
+    ok(wrong == 0, "%s: windows are the heap's merges, %zu wrong", name, wrong);
     free(a);
     tok_scratch_free(s);
     tok_free(t);
@@ -411,8 +415,9 @@ test_unbroken(const char *name)
         for (size_t i = 0; i < n; i++) {
             const uint64_t r = rng_u64(key, 1 + i);
 
-            text[i] = (char)(i && (r >> 40) % 8 < k % 8 ? text[i - 1] :
-                'a' + (int)(r % (1 + k % 26)));
+            text[i] = (char)(i && (r >> 40) % 8 < k % 8
+                    ? text[i - 1]
+                    : 'a' + (int)(r % (1 + k % 26)));
             id[i] = t->byte_id[(unsigned char)text[i]];
         }
         out.n = 0;
@@ -445,18 +450,19 @@ test_chains(void)
     struct err e = { 0 };
     size_t wrong = 0, n = 0;
 
-    buf_adds(&b, "{\"pre_tokenizer\":null,\"decoder\":{\"type\":\"Sequence\","
+    buf_adds(&b,
+        "{\"pre_tokenizer\":null,\"decoder\":{\"type\":\"Sequence\","
         "\"decoders\":[{\"type\":\"Fuse\"}]},\"model\":{\"type\":\"BPE\","
         "\"vocab\":{");
     for (unsigned i = 0; i < SYMBOLS; i++)
         buf_addf(&b, "\"\\u%04x\":%u,", 0x4e00 + i, i);
     for (unsigned i = 0; i + 1 < SYMBOLS; i++)
-        buf_addf(&b, "%s\"\\u%04x\\u%04x\":%u", i ? "," : "",
-            0x4e00 + i, 0x4e00 + i + 1, SYMBOLS + i);
+        buf_addf(&b, "%s\"\\u%04x\\u%04x\":%u", i ? "," : "", 0x4e00 + i,
+            0x4e00 + i + 1, SYMBOLS + i);
     buf_adds(&b, "},\"merges\":[");
     for (unsigned i = SYMBOLS - 1; i > 0; i--)
-        buf_addf(&b, "\"\\u%04x \\u%04x\"%s", 0x4e00 + i - 1,
-            0x4e00 + i, i > 1 ? "," : "");
+        buf_addf(&b, "\"\\u%04x \\u%04x\"%s", 0x4e00 + i - 1, 0x4e00 + i,
+            i > 1 ? "," : "");
     buf_adds(&b, "]}}");
     t = tok_parse(b.p, b.n, NULL, 0, &e);
     if (t)
@@ -471,8 +477,8 @@ test_chains(void)
             !windows_hold(t, s, id + n - len, len);
     }
     for (size_t k = 0; t && k < 100 && 97 * k < n; k++)
-        wrong += !windows_hold(t, s, id + 97 * k, n - 97 * k < 12000 ?
-            n - 97 * k : 12000);
+        wrong += !windows_hold(t, s, id + 97 * k,
+            n - 97 * k < 12000 ? n - 97 * k : 12000);
     ok(t && wrong == 0, "chains from the right: %zu wrong %s", wrong, e.msg);
     buf_release(&b);
     free(id);
@@ -484,7 +490,8 @@ test_chains(void)
 static void
 test_single(void)
 {
-    static const char json[] = "{\"pre_tokenizer\":{\"type\":\"ByteLevel\","
+    static const char json[] =
+        "{\"pre_tokenizer\":{\"type\":\"ByteLevel\","
         "\"add_prefix_space\":false,\"use_regex\":true},\"decoder\":{"
         "\"type\":\"ByteLevel\"},\"model\":{\"vocab\":{\"a\":0,\"aa\":1,"
         "\"aaa\":2,\"aaaa\":3},\"merges\":[\"aaa a\",\"aa a\",\"a a\"]}}";
@@ -536,7 +543,8 @@ test_facts(void)
     ok(tok_bos(t) == 867 && tok_eos(t) == 868, "BOS and EOS of the template");
     ok(tok_bos(u) == -1 && tok_eos(u) == 0, "EOS by its name");
     ok(tok_id(t, "abc", 3) == 874 && tok_id(t, "nd", 2) >= 0 &&
-        tok_id(t, "no such", 7) == -1, "ids of texts");
+            tok_id(t, "no such", 7) == -1,
+        "ids of texts");
     ok(tok_is_special(t, 0) && !tok_is_special(t, 874), "special or not");
     tok_hash(t, a);
     tok_hash(u, b);

@@ -37,11 +37,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BYTE_LEVEL "{\"type\":\"ByteLevel\",\"add_prefix_space\":false," \
+#define BYTE_LEVEL                                        \
+    "{\"type\":\"ByteLevel\",\"add_prefix_space\":false," \
     "\"use_regex\":true}"
-#define MODEL "{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2}," \
+#define MODEL                                                 \
+    "{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2}," \
     "\"merges\":[\"a b\"]}"
-#define ADDED(more) "{\"id\":3,\"content\":\"<s>\",\"single_word\":false," \
+#define ADDED(more)                                           \
+    "{\"id\":3,\"content\":\"<s>\",\"single_word\":false,"    \
     "\"lstrip\":false,\"rstrip\":false,\"normalized\":false," \
     "\"special\":true" more "}"
 
@@ -54,7 +57,7 @@ static char *
 text_of(const struct file *f)
 {
     return xasprintf("{\"added_tokens\":[%s],\"pre_tokenizer\":%s,"
-        "\"post_processor\":%s,\"decoder\":%s,\"model\":%s%s}",
+                     "\"post_processor\":%s,\"decoder\":%s,\"model\":%s%s}",
         f->added ? f->added : "", f->pre ? f->pre : BYTE_LEVEL,
         f->post ? f->post : "null", f->decoder ? f->decoder : BYTE_LEVEL,
         f->model ? f->model : MODEL, f->more ? f->more : "");
@@ -106,24 +109,43 @@ test_components(void)
 {
     good("the usual", (struct file){ 0 }, "abba", 3);
     good("an added token", (struct file){ .added = ADDED("") }, "a<s>b", 3);
-    good("merges as pairs", (struct file){ .model = "{\"vocab\":{\"a\":0,"
-        "\"b\":1,\"ab\":2},\"merges\":[[\"a\",\"b\"]]}" }, "ab", 1);
-    bad("a normalizer", (struct file){ .more = ",\"normalizer\":{\"type\":"
-        "\"Lowercase\"}" }, "normalizer.type: Lowercase");
-    bad("one in a list", (struct file){ .more = ",\"normalizer\":{\"type\":"
-        "\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},{\"type\":"
-        "\"NFKC\"}]}" }, "normalizer.normalizers.1.type: NFKC");
-    bad("lists in lists", (struct file){ .more = ",\"normalizer\":{\"type\":"
-        "\"Sequence\",\"normalizers\":[{\"type\":\"Sequence\","
-        "\"normalizers\":[]}]}" }, "normalizer.normalizers.0.type: ");
-    bad("a pattern", (struct file){ .more = ",\"normalizer\":{\"type\":"
-        "\"Replace\",\"pattern\":{\"Regex\":\"a*\"},\"content\":\"\"}" },
+    good("merges as pairs",
+        (struct file){ .model =
+                           "{\"vocab\":{\"a\":0,"
+                           "\"b\":1,\"ab\":2},\"merges\":[[\"a\",\"b\"]]}" },
+        "ab", 1);
+    bad("a normalizer",
+        (struct file){ .more = ",\"normalizer\":{\"type\":"
+                               "\"Lowercase\"}" },
+        "normalizer.type: Lowercase");
+    bad("one in a list",
+        (struct file){
+            .more =
+                ",\"normalizer\":{\"type\":"
+                "\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},{\"type\":"
+                "\"NFKC\"}]}" },
+        "normalizer.normalizers.1.type: NFKC");
+    bad("lists in lists",
+        (struct file){
+            .more = ",\"normalizer\":{\"type\":"
+                    "\"Sequence\",\"normalizers\":[{\"type\":\"Sequence\","
+                    "\"normalizers\":[]}]}" },
+        "normalizer.normalizers.0.type: ");
+    bad("a pattern",
+        (struct file){ .more = ",\"normalizer\":{\"type\":"
+                               "\"Replace\",\"pattern\":{\"Regex\":\"a*\"},"
+                               "\"content\":\"\"}" },
         "normalizer.pattern: ");
-    bad("nothing to replace", (struct file){ .more = ",\"normalizer\":{"
-        "\"type\":\"Replace\",\"pattern\":{\"String\":\"\"},\"content\":"
-        "\"\"}" }, "normalizer.pattern: ");
-    bad("a new option of one", (struct file){ .more = ",\"normalizer\":{"
-        "\"type\":\"NFC\",\"x\":1}" }, "normalizer.x: ");
+    bad("nothing to replace",
+        (struct file){ .more = ",\"normalizer\":{"
+                               "\"type\":\"Replace\",\"pattern\":{\"String\":"
+                               "\"\"},\"content\":"
+                               "\"\"}" },
+        "normalizer.pattern: ");
+    bad("a new option of one",
+        (struct file){ .more = ",\"normalizer\":{"
+                               "\"type\":\"NFC\",\"x\":1}" },
+        "normalizer.x: ");
     bad("truncation", (struct file){ .more = ",\"truncation\":{}" },
         "truncation: ");
     bad("an unknown part", (struct file){ .more = ",\"new\":1" },
@@ -132,59 +154,90 @@ test_components(void)
         "decoder.type: ByteLevel");
     bad("another one", (struct file){ .pre = "{\"type\":\"Whitespace\"}" },
         "pre_tokenizer.type: Whitespace");
-    bad("another mark", (struct file){ .pre = "{\"type\":\"Metaspace\","
-        "\"replacement\":\"_\"}" }, "pre_tokenizer.replacement: ");
-    bad("another scheme", (struct file){ .pre = "{\"type\":\"Metaspace\","
-        "\"replacement\":\"\u2581\",\"prepend_scheme\":\"last\"}" },
+    bad("another mark",
+        (struct file){ .pre = "{\"type\":\"Metaspace\","
+                              "\"replacement\":\"_\"}" },
+        "pre_tokenizer.replacement: ");
+    bad("another scheme",
+        (struct file){
+            .pre = "{\"type\":\"Metaspace\","
+                   "\"replacement\":\"\u2581\",\"prepend_scheme\":\"last\"}" },
         "pre_tokenizer.prepend_scheme: ");
-    bad("a split of characters", (struct file){ .pre = "{\"type\":\"Split\","
-        "\"pattern\":{\"String\":\" \"},\"behavior\":\"Removed\","
-        "\"invert\":false}" }, "pre_tokenizer.behavior: ");
+    bad("a split of characters",
+        (struct file){
+            .pre = "{\"type\":\"Split\","
+                   "\"pattern\":{\"String\":\" \"},\"behavior\":\"Removed\","
+                   "\"invert\":false}" },
+        "pre_tokenizer.behavior: ");
     good("a prefix space", (struct file){ .pre = "{\"type\":\"ByteLevel\"}" },
         "ab", 1);
-    bad("a new option", (struct file){ .pre = "{\"type\":\"ByteLevel\","
-        "\"add_prefix_space\":false,\"x\":1}" }, "pre_tokenizer.x: ");
-    bad("another pattern", (struct file){ .pre = "{\"type\":\"Sequence\","
-        "\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":{\"Regex\":"
-        "\"(a+)+$\"},\"behavior\":\"Isolated\",\"invert\":false},"
-        BYTE_LEVEL "]}" }, "pre_tokenizer.pretokenizers.0.pattern: ");
-    bad("whole numbers", (struct file){ .pre = "{\"type\":\"Sequence\","
-        "\"pretokenizers\":[{\"type\":\"Digits\",\"individual_digits\":false"
-        "}," BYTE_LEVEL "]}" },
+    bad("a new option",
+        (struct file){ .pre = "{\"type\":\"ByteLevel\","
+                              "\"add_prefix_space\":false,\"x\":1}" },
+        "pre_tokenizer.x: ");
+    bad("another pattern",
+        (struct file){
+            .pre =
+                "{\"type\":\"Sequence\","
+                "\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":{\"Regex\":"
+                "\"(a+)+$\"},\"behavior\":\"Isolated\",\"invert\":false}"
+                "," BYTE_LEVEL "]}" },
+        "pre_tokenizer.pretokenizers.0.pattern: ");
+    bad("whole numbers",
+        (struct file){ .pre = "{\"type\":\"Sequence\","
+                              "\"pretokenizers\":[{\"type\":\"Digits\","
+                              "\"individual_digits\":false"
+                              "}," BYTE_LEVEL "]}" },
         "pre_tokenizer.pretokenizers.0.individual_digits: ");
     bad("another decoder", (struct file){ .decoder = "{\"type\":\"Fuse\"}" },
         "decoder.type: ");
-    bad("a post-processor without its tokens", (struct file){ .post =
-        "{\"type\":\"BertProcessing\"}" }, "post_processor.cls: ");
-    bad("another post-processor", (struct file){ .post =
-        "{\"type\":\"Whatever\"}" }, "post_processor.type: Whatever");
-    bad("a template without text", (struct file){ .post =
-        "{\"type\":\"TemplateProcessing\",\"single\":[]}" },
+    bad("a post-processor without its tokens",
+        (struct file){ .post = "{\"type\":\"BertProcessing\"}" },
+        "post_processor.cls: ");
+    bad("another post-processor",
+        (struct file){ .post = "{\"type\":\"Whatever\"}" },
+        "post_processor.type: Whatever");
+    bad("a template without text",
+        (struct file){
+            .post = "{\"type\":\"TemplateProcessing\",\"single\":[]}" },
         "post_processor.single: ");
-    bad("a template's token that is none", (struct file){ .post =
-        "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":"
-        "{\"id\":\"x\"}},{\"Sequence\":{\"id\":\"A\"}}],\"special_tokens\":"
-        "{\"x\":{\"ids\":[77]}}}" }, "post_processor.single.0: ");
-    bad("post-processors in each other", (struct file){ .post =
-        "{\"type\":\"Sequence\",\"processors\":[{\"type\":\"Sequence\","
-        "\"processors\":[]}]}" }, "post_processor.processors.0.type: ");
+    bad("a template's token that is none",
+        (struct file){ .post = "{\"type\":\"TemplateProcessing\",\"single\":[{"
+                               "\"SpecialToken\":"
+                               "{\"id\":\"x\"}},{\"Sequence\":{\"id\":\"A\"}}],"
+                               "\"special_tokens\":"
+                               "{\"x\":{\"ids\":[77]}}}" },
+        "post_processor.single.0: ");
+    bad("post-processors in each other",
+        (struct file){
+            .post =
+                "{\"type\":\"Sequence\",\"processors\":[{\"type\":\"Sequence\","
+                "\"processors\":[]}]}" },
+        "post_processor.processors.0.type: ");
 }
 
 static void
 test_models(void)
 {
 #define M(rest) ((struct file){ .model = "{" rest "}" })
-#define TIED(ties) M("\"vocab\":{\"a\":0,\"b\":1,\"c\":2,\"ab\":3," \
-    "\"bc\":4},\"merges\":[\"b c\",\"a b\"],\"retort_ties\":" ties)
+#define TIED(ties)                                   \
+    M("\"vocab\":{\"a\":0,\"b\":1,\"c\":2,\"ab\":3," \
+      "\"bc\":4},\"merges\":[\"b c\",\"a b\"],\"retort_ties\":" ties)
     bad("another model", M("\"type\":\"Unigram\""), "model.type: Unigram");
     bad("dropout", M("\"dropout\":0.1,\"vocab\":{\"a\":0},\"merges\":[]"),
         "model.dropout: ");
-    bad("a suffix", M("\"end_of_word_suffix\":\"</w>\",\"vocab\":{\"a\":0},"
-        "\"merges\":[]"), "model.end_of_word_suffix: ");
-    bad("unknown bytes have an id", M("\"unk_token\":\"a\",\"vocab\":"
-        "{\"a\":0},\"merges\":[]"), "model.unk_token: ");
-    bad("byte fallback", M("\"byte_fallback\":true,\"vocab\":{\"a\":0},"
-        "\"merges\":[]"), "model.byte_fallback: ");
+    bad("a suffix",
+        M("\"end_of_word_suffix\":\"</w>\",\"vocab\":{\"a\":0},"
+          "\"merges\":[]"),
+        "model.end_of_word_suffix: ");
+    bad("unknown bytes have an id",
+        M("\"unk_token\":\"a\",\"vocab\":"
+          "{\"a\":0},\"merges\":[]"),
+        "model.unk_token: ");
+    bad("byte fallback",
+        M("\"byte_fallback\":true,\"vocab\":{\"a\":0},"
+          "\"merges\":[]"),
+        "model.byte_fallback: ");
     bad("ties that are no list", TIED("{}"), "model.retort_ties: ");
     bad("a tie of one", TIED("[[0,1]]"), "model.retort_ties.0: ");
     bad("a tie of more than there are", TIED("[[0,3]]"),
@@ -219,8 +272,10 @@ test_models(void)
         "model.merges.0: ");
     bad("of numbers", M("\"vocab\":{\"a\":0},\"merges\":[[1,2]]"),
         "model.merges.0: ");
-    bad("longer than any entry", M("\"vocab\":{\"a\":0},\"merges\":"
-        "[\"a aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]"), "model.merges.0: ");
+    bad("longer than any entry",
+        M("\"vocab\":{\"a\":0},\"merges\":"
+          "[\"a aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]"),
+        "model.merges.0: ");
     bad("without its result", M("\"vocab\":{\"a\":0},\"merges\":[\"a a\"]"),
         "model.merges.0: ");
 #undef M
@@ -232,27 +287,31 @@ test_added(void)
     char *s = xcalloc(1, 6000), *t;
     struct file f = { 0 };
 
-    bad("an added number", (struct file){ .added = "1" },
-        "added_tokens.0: ");
+    bad("an added number", (struct file){ .added = "1" }, "added_tokens.0: ");
     bad("without flags", (struct file){ .added = "{\"content\":\"x\"}" },
         "added_tokens.0.single_word: ");
     bad("with a new flag", (struct file){ .added = ADDED(",\"x\":true") },
         "added_tokens.0.x: ");
     memset(s, 'a', 5000);
     t = xasprintf("{\"content\":\"%s\",\"single_word\":false,\"lstrip\":"
-        "false,\"rstrip\":false,\"special\":true}", s);
+                  "false,\"rstrip\":false,\"special\":true}",
+        s);
     f.added = t;
     bad("a very long one", f, "added_tokens.0.content: ");
     free(t);
     free(s);
-    good("an empty one", (struct file){ .added = "{\"content\":\"\","
-        "\"single_word\":false,\"lstrip\":true,\"rstrip\":true,"
-        "\"normalized\":true,\"special\":true}" }, "ab", 1);
-    good("one twice", (struct file){ .added = ADDED("") "," ADDED("") },
-        "<s>", 1);
+    good("an empty one",
+        (struct file){
+            .added = "{\"content\":\"\","
+                     "\"single_word\":false,\"lstrip\":true,\"rstrip\":true,"
+                     "\"normalized\":true,\"special\":true}" },
+        "ab", 1);
+    good("one twice", (struct file){ .added = ADDED("") "," ADDED("") }, "<s>",
+        1);
 }
 
-#define PLAIN "\",\"single_word\":false,\"lstrip\":false,\"rstrip\":" \
+#define PLAIN                                               \
+    "\",\"single_word\":false,\"lstrip\":false,\"rstrip\":" \
     "false,\"special\":false,\"normalized\":"
 
 /* A tokenizer with added tokens a^i b and others: more[n]. */
@@ -273,8 +332,8 @@ with_added(size_t runs, char *const *more, size_t n, int normalized)
         buf_addf(&b, "b%s%s", PLAIN, flag);
     }
     for (size_t i = 0; i < n; i++)
-        buf_addf(&b, "%s{\"content\":\"%s%s%s", b.n ? "," : "", more[i],
-            PLAIN, flag);
+        buf_addf(&b, "%s{\"content\":\"%s%s%s", b.n ? "," : "", more[i], PLAIN,
+            flag);
     f.added = b.p;
     s = text_of(&f);
     t = tok_parse(s, strlen(s), NULL, 0, &e);
@@ -293,7 +352,7 @@ token_there(const struct tokenizer *t, const char *p, size_t n, size_t most,
     for (size_t k = n < most ? n : most; k > 1; k--) {
         const int64_t i = tok_id(t, p, k);
 
-        if (i > 2 || (k == 2 && i == 2)) {      /* `ab` is in the vocabulary */
+        if (i > 2 || (k == 2 && i == 2)) { /* `ab` is in the vocabulary */
             *id = (uint32_t)i;
             return k;
         }
@@ -306,8 +365,8 @@ token_there(const struct tokenizer *t, const char *p, size_t n, size_t most,
 static void
 test_shared(int normalized)
 {
-    char *more[] = { (char *)(uintptr_t)"ba", (char *)(uintptr_t)"bba",
-        (char *)(uintptr_t)"caab", (char *)(uintptr_t)"aabc" };
+    char *more[] = { (char *)(uintptr_t) "ba", (char *)(uintptr_t) "bba",
+        (char *)(uintptr_t) "caab", (char *)(uintptr_t) "aabc" };
     struct tokenizer *const t = with_added(60, more, 4, normalized);
     struct tok_scratch *const s = tok_scratch_new(t);
     struct tok_ids got = { 0 }, want = { 0 };
@@ -356,8 +415,10 @@ test_shared(int normalized)
         tok_scratch_free(x);
         tok_free(u);
     }
-    ok(many < 4 * few + 0.05, "tokens that share 1600 bytes take %.3f s, those "
-        "of 100 %.3f s", many, few);
+    ok(many < 4 * few + 0.05,
+        "tokens that share 1600 bytes take %.3f s, those "
+        "of 100 %.3f s",
+        many, few);
     free(text);
     tok_ids_release(&got);
     tok_ids_release(&want);
@@ -384,17 +445,24 @@ test_many_added(void)
         many = clock_cpu() - half;
         few = half - from;
     } while (!(many < 8 * few + 0.05) && ++runs < 5);
-    ok(many < 8 * few + 0.05, "%zu tokens are read in %.3f s, a quarter in "
-        "%.3f s", most, many, few);
+    ok(many < 8 * few + 0.05,
+        "%zu tokens are read in %.3f s, a quarter in "
+        "%.3f s",
+        most, many, few);
     for (size_t i = 0; i < most; i++)
         free(name[i]);
     free(name);
 }
 
 /* Steps of a normalizer, as what follows the decoder. */
-#define STEPS(list) (struct file){ .more = ",\"normalizer\":{\"type\":" \
-    "\"Sequence\",\"normalizers\":[" list "]}" }
-#define REPLACE(from, to) "{\"type\":\"Replace\",\"pattern\":" \
+#define STEPS(list)                                        \
+    (struct file)                                          \
+    {                                                      \
+        .more = ",\"normalizer\":{\"type\":"               \
+                "\"Sequence\",\"normalizers\":[" list "]}" \
+    }
+#define REPLACE(from, to)                \
+    "{\"type\":\"Replace\",\"pattern\":" \
     "{\"String\":\"" from "\"},\"content\":\"" to "\"}"
 
 /* Steps that make a text ever longer. */
@@ -402,29 +470,37 @@ static void
 test_growth(void)
 {
     static const char long_text[] = "normalizer: may make a text more than 8 "
-        "times as long";
+                                    "times as long";
     struct buf b = { 0 };
 
     good("eight times as long", STEPS(REPLACE("x", "aaaaaaaa")), "xx", 16);
     bad("nine times", STEPS(REPLACE("x", "aaaaaaaaa")), long_text);
     bad("three times, and of that three times",
         STEPS(REPLACE("x", "yyy") "," REPLACE("y", "aaa")), long_text);
-    good("of another letter", STEPS(REPLACE("x", "aaa") ","
-        REPLACE("y", "bbb")), "xy", 5);
-    bad("by way of a third", STEPS(REPLACE("x", "yyy") "," REPLACE("y", "z")
-        "," REPLACE("z", "aaa")), long_text);
-    bad("NFC, and what that may have made", STEPS("{\"type\":\"NFC\"},"
-        REPLACE("y", "aaa")), long_text);
-    bad("a long beginning", STEPS("{\"type\":\"Prepend\",\"prepend\":"
-        "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-        "\"}"), "normalizer: prepends more than 64 bytes");
+    good("of another letter",
+        STEPS(REPLACE("x", "aaa") "," REPLACE("y", "bbb")), "xy", 5);
+    bad("by way of a third",
+        STEPS(
+            REPLACE("x", "yyy") "," REPLACE("y", "z") "," REPLACE("z", "aaa")),
+        long_text);
+    bad("NFC, and what that may have made",
+        STEPS("{\"type\":\"NFC\"}," REPLACE("y", "aaa")), long_text);
+    bad("a long beginning",
+        STEPS("{\"type\":\"Prepend\",\"prepend\":"
+              "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+              "aaaaa"
+              "\"}"),
+        "normalizer: prepends more than 64 bytes");
     /* 12 KB that made 7.3 GB of a letter */
-    buf_adds(&b, "{\"added_tokens\":[],\"pre_tokenizer\":" BYTE_LEVEL
-        ",\"post_processor\":null,\"decoder\":" BYTE_LEVEL ",\"model\":"
-        MODEL ",\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[");
+    buf_adds(&b,
+        "{\"added_tokens\":[],\"pre_tokenizer\":" BYTE_LEVEL
+        ",\"post_processor\":null,\"decoder\":" BYTE_LEVEL ",\"model\":" MODEL
+        ",\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[");
     for (int i = 0; i < 8; i++) {
-        buf_addf(&b, "%s{\"type\":\"Replace\",\"pattern\":{\"String\":"
-            "\"%c\"},\"content\":\"", i ? "," : "", 'a' + i);
+        buf_addf(&b,
+            "%s{\"type\":\"Replace\",\"pattern\":{\"String\":"
+            "\"%c\"},\"content\":\"",
+            i ? "," : "", 'a' + i);
         for (int k = 0; k < 1400; k++)
             buf_addc(&b, 'b' + i);
         buf_adds(&b, "\"}");
@@ -475,8 +551,10 @@ test_damage(void)
         tok_free(t);
         s[i / 8] ^= (char)(1 << i % 8);
     }
-    ok(read > 0 && outside == 0, "of %zu flipped bits %zu are read, %zu ids "
-        "are outside", 8 * n, read, outside);
+    ok(read > 0 && outside == 0,
+        "of %zu flipped bits %zu are read, %zu ids "
+        "are outside",
+        8 * n, read, outside);
     free(s);
 }
 
@@ -485,10 +563,10 @@ test_damage(void)
 static void
 test_strict(void)
 {
-#define V(names, list) "{\"vocab\":{\"a\":0,\"b\":1," names "},\"merges\":[" \
-    list "]}"
-    static const char *const fine[] = {
-        V("\"ab\":2", "\"a b\""), V("\"a\\u0062\":2", "\"\\u0061 b\""),
+#define V(names, list) \
+    "{\"vocab\":{\"a\":0,\"b\":1," names "},\"merges\":[" list "]}"
+    static const char *const fine[] = { V("\"ab\":2", "\"a b\""),
+        V("\"a\\u0062\":2", "\"\\u0061 b\""),
         V(" \n \"ab\" : 2 ", "[ \"a\" , \"\\u0062\" ] "),
         "{\"merges\":[\"a b\"],\"vocab\":{\"a\":0,\"b\":1,\"ab\":2}}",
         V("\"ab\":2,\"\\ud83d\\ude00\\\"\\\\\\/\\n\":3", "[\"a\",\"b\"]") };
@@ -499,10 +577,10 @@ test_strict(void)
 
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
         good("parts as text", (struct file){ .model = fine[i] }, "ab", 1);
-    bad("a name twice, escaped", (struct file){ .model =
-        V("\"ab\":2,\"\\u0061\":3", "") }, "offset ");
-    bad("a control character", (struct file){ .model =
-        V("\"a\nb\":2", "") }, "offset ");
+    bad("a name twice, escaped",
+        (struct file){ .model = V("\"ab\":2,\"\\u0061\":3", "") }, "offset ");
+    bad("a control character", (struct file){ .model = V("\"a\nb\":2", "") },
+        "offset ");
     bad("NUL", (struct file){ .model = V("\"a\\u0000\":2", "") }, "offset ");
     bad("half a pair", (struct file){ .model = V("\"\\ud83d\":2", "") },
         "offset ");
@@ -512,17 +590,20 @@ test_strict(void)
         "offset ");
     bad("a comma behind", (struct file){ .model = V("\"ab\":2,", "") },
         "offset ");
-    bad("one behind merges", (struct file){ .model = V("\"ab\":2",
-        "\"a b\",") }, "offset ");
-    bad("a vocabulary twice", (struct file){ .model = "{\"vocab\":{\"a\":0},"
-        "\"vocab\":{\"a\":0},\"merges\":[]}" }, "offset ");
+    bad("one behind merges",
+        (struct file){ .model = V("\"ab\":2", "\"a b\",") }, "offset ");
+    bad("a vocabulary twice",
+        (struct file){ .model = "{\"vocab\":{\"a\":0},"
+                                "\"vocab\":{\"a\":0},\"merges\":[]}" },
+        "offset ");
     bad("a model twice", (struct file){ .more = ",\"model\":" MODEL },
         "offset ");
-    bad("a model twice, escaped", (struct file){ .more = ",\"m\\u006fdel\":"
-        MODEL }, "offset ");
+    bad("a model twice, escaped",
+        (struct file){ .more = ",\"m\\u006fdel\":" MODEL }, "offset ");
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
         char *model = xasprintf("{\"vocab\":{\"a\":0,\"b\":1,%s},\"merges\":"
-            "[]}", parts[k]);
+                                "[]}",
+            parts[k]);
         const struct file f = { .model = model };
         char *s = text_of(&f);
         const size_t n = strlen(s);
@@ -546,8 +627,10 @@ test_strict(void)
         free(s);
         free(model);
     }
-    ok(wrong == 0 && refused > 1000, "of %zu texts that are no JSON %zu are "
-        "taken", refused, wrong);
+    ok(wrong == 0 && refused > 1000,
+        "of %zu texts that are no JSON %zu are "
+        "taken",
+        refused, wrong);
 #undef V
 }
 
@@ -565,7 +648,9 @@ test_slow(void)
     memset(name, 'a', 4000);
     memset(text, 'a', n);
     json = xasprintf("{\"content\":\"%sb\",\"single_word\":true,\"lstrip\":"
-        "true,\"rstrip\":true,\"normalized\":false,\"special\":false}", name);
+                     "true,\"rstrip\":true,\"normalized\":false,\"special\":"
+                     "false}",
+        name);
     f.added = json;
     free(name);
     name = text_of(&f);
@@ -577,7 +662,8 @@ test_slow(void)
 
         sec = clock_cpu();
         tok_encode(t, x, text, n, TOK_SPECIAL, &ids);
-        ok(ids.n == n && clock_cpu() - sec < 100, "is looked for at every "
+        ok(ids.n == n && clock_cpu() - sec < 100,
+            "is looked for at every "
             "place");
         tok_ids_release(&ids);
         tok_scratch_free(x);
@@ -592,8 +678,8 @@ test_slow(void)
 static char *
 nested(int depth)
 {
-    char *in = xcalloc(1, (size_t)depth + 1), *out = xcalloc(1, (size_t)depth +
-        1), *more, *s;
+    char *in = xcalloc(1, (size_t)depth + 1),
+         *out = xcalloc(1, (size_t)depth + 1), *more, *s;
 
     memset(in, '[', (size_t)depth);
     memset(out, ']', (size_t)depth);
@@ -628,7 +714,8 @@ test_entry(void)
 
     memset(name, 'b', n);
     model = xasprintf("{\"ignore_merges\":true,\"vocab\":{\"a\":0,\"%s\":1,"
-        "\"b\":2},\"merges\":[]}", name);
+                      "\"b\":2},\"merges\":[]}",
+        name);
     f.model = model;
     good("an entry of 5 MB", f, name, 1);
     name[n - 1] = '\0';
@@ -654,7 +741,7 @@ encode_run(void *arg)
     struct buf text = { 0 }, back = { 0 };
     struct err e;
 
-    buf_addc(&text, 'x');           /* some take a first space away */
+    buf_addc(&text, 'x'); /* some take a first space away */
     for (size_t i = 0; i < r->n; i++)
         buf_adds(&text, r->letter);
     tok_encode(r->t, s, text.p, text.n, 0, &ids);
@@ -690,8 +777,10 @@ test_runs(void)
 {
     static const char *const family[] = { "gpt2legacy", "llama3", "qwen",
         "nemo", "llama2", "mistral3", "gemma3" };
-    static const struct { const char *letter; size_t n; } of[] = {
-        { "^", 1000000 }, { "a", 26000 }, { "A", 9400 }, { " ", 26000 },
+    static const struct {
+        const char *letter;
+        size_t n;
+    } of[] = { { "^", 1000000 }, { "a", 26000 }, { "A", 9400 }, { " ", 26000 },
         { "\n", 26000 }, { "\xcc\x81", 26000 } };
     const char *top = getenv("RETORT_TOP");
 

@@ -24,12 +24,16 @@ static const struct kind {
     { "line ends", { "\n" }, 1 },
     { "marks", { "\xe2\x96\x81" }, 1 },
     { "two letters", { "a", "b" }, 2 },
-    { "letters", { "e", "t", "a", "o", "i", "n", "s", "r", "h", "l", "d",
-        "u" }, 12 },
-    { "words", { "the", "house", "of", "ing", "tion", "er", "and", "un",
-        "Europe", "s", "recht", "ische" }, 12 },
-    { "letters of all kinds", { "\xc3\xa9", "\xd0\xb6", "\xce\xbb",
-        "\xe6\x97\xa5", "\xe0\xb8\x81", "a", "\xe2\x96\x81" }, 7 },
+    { "letters", { "e", "t", "a", "o", "i", "n", "s", "r", "h", "l", "d", "u" },
+        12 },
+    { "words",
+        { "the", "house", "of", "ing", "tion", "er", "and", "un", "Europe", "s",
+            "recht", "ische" },
+        12 },
+    { "letters of all kinds",
+        { "\xc3\xa9", "\xd0\xb6", "\xce\xbb", "\xe6\x97\xa5", "\xe0\xb8\x81",
+            "a", "\xe2\x96\x81" },
+        7 },
     { "combining marks", { "\xcc\x81", "\xcc\xa3" }, 2 },
     { "digits", { "0", "1", "2", "3", "4", "5", "6", "7", "8", "9" }, 10 },
     { "punctuation", { "-", "=", "*", ".", "/", "#", "'", "(" }, 8 },
@@ -129,16 +133,17 @@ test_memory(const char *name)
 
     memset(ids.v, 1, n * sizeof *ids.v);
     make_text(&kind[6], n, text);
-    tok_encode(t, s, text, 100000, 0, &ids);    /* caches and tables */
+    tok_encode(t, s, text, 100000, 0, &ids); /* caches and tables */
     for (size_t i = 0; i < 3; i++) {
         make_text(&kind[i ? i : 6], n, text);
         before = prog_peak();
         ids.n = 0;
         tok_encode(t, s, text, n, 0, &ids);
         after = prog_peak();
-        ok(before > n && after - before < most, "%s, %s: %zu KiB more for %zu "
-            "KiB of text", name, kind[i ? i : 6].name, (after - before) >> 10,
-            n >> 10);
+        ok(before > n && after - before < most,
+            "%s, %s: %zu KiB more for %zu "
+            "KiB of text",
+            name, kind[i ? i : 6].name, (after - before) >> 10, n >> 10);
     }
     free(text);
     tok_ids_release(&ids);

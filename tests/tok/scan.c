@@ -10,16 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const enum split kinds[] = { SPLIT_GPT2, SPLIT_GPT2_DIGITS,
-    SPLIT_CL100K, SPLIT_CL100K_1, SPLIT_TEKKEN, SPLIT_O200K, SPLIT_QWEN35 };
+static const enum split kinds[] = { SPLIT_GPT2, SPLIT_GPT2_DIGITS, SPLIT_CL100K,
+    SPLIT_CL100K_1, SPLIT_TEKKEN, SPLIT_O200K, SPLIT_QWEN35 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 static const char *const kind_name[KINDS] = { "gpt2", "digits", "llama3",
     "qwen2", "tekken", "o200k", "qwen35" };
 
 /* Are the pieces of p[n] the same?  As bpe_gap walks over them. */
 static int
-same_cuts(const struct tok_code *code, enum split kind,
-    const unsigned char *p, size_t n)
+same_cuts(const struct tok_code *code, enum split kind, const unsigned char *p,
+    size_t n)
 {
     static struct scan s;
     const unsigned char *const end = p + n;
@@ -60,13 +60,12 @@ random_text(uint64_t key, size_t n, unsigned char *out)
     static const char *const part[] = { " ", "  ", "\n", "\t", "'s", "'", "a",
         "'LL", "the", " the", "\xc3\xa9", "\xc3\x9f", "\xc3\x97", "\xce\xbb",
         "\xce\x86", "\xce\xa2", "\xd0\xb6", "\xe6\x97\xa5", "\xf0\x9f\x98\x80",
-        "\xcc\x81", "1", "2345", "\xc2\xb2", "-", ".", "...", "\xc2\xa0",
-        "A", "ing", "\r\n", " \n ", "\xe2\x80\xa8", "\xe2\x82", "\x80", "\xc3",
+        "\xcc\x81", "1", "2345", "\xc2\xb2", "-", ".", "...", "\xc2\xa0", "A",
+        "ing", "\r\n", " \n ", "\xe2\x80\xa8", "\xe2\x82", "\x80", "\xc3",
         "\xd9\xa1", "\xe2\x80\x9e", "\xc5\xbf", "'\xc5\xbf", "\xff", "\x1c",
-        "\xf0\x9f", "\xcf\xb6", "\xd2\x82",
-        "B", "Camel", "/", "./\n", "\xc4\x80", "\xc4\x81", "\xd0\x96",
-        "\xd7\x90", "\xc7\x85", "\xca\xb0", "\xe1\xb8\x80", "\xe1\xb8\x81",
-        "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz" };
+        "\xf0\x9f", "\xcf\xb6", "\xd2\x82", "B", "Camel", "/", "./\n",
+        "\xc4\x80", "\xc4\x81", "\xd0\x96", "\xd7\x90", "\xc7\x85", "\xca\xb0",
+        "\xe1\xb8\x80", "\xe1\xb8\x81", "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz" };
     size_t at = 0;
 
     for (uint64_t i = 0; at < n; i++) {
@@ -74,7 +73,7 @@ random_text(uint64_t key, size_t n, unsigned char *out)
         const char *s = part[r % (sizeof part / sizeof *part)];
         size_t k = strlen(s);
 
-        if (r >> 60 == 0) {             /* any byte */
+        if (r >> 60 == 0) { /* any byte */
             out[at++] = (unsigned char)(r >> 20);
             continue;
         }
@@ -100,8 +99,8 @@ test_random(const struct tok_code *code, int kind)
         free(p);
     }
     for (uint64_t key = 0; same && key < 150; key++) {
-        const size_t n = random_text(key, 2 * SCAN_BYTES + 100 + (size_t)key,
-            text);
+        const size_t n =
+            random_text(key, 2 * SCAN_BYTES + 100 + (size_t)key, text);
         unsigned char *p = exact(text, n);
 
         same = same_cuts(code, kinds[kind], p, n);
@@ -179,8 +178,10 @@ test_valid(const struct tok_code *code)
             bad += want < n;
             free(p);
         }
-    ok(wrong == 0 && bad > 10000, "%s: what is UTF-8, %zu wrong of %zu bad "
-        "texts", code->name, wrong, bad);
+    ok(wrong == 0 && bad > 10000,
+        "%s: what is UTF-8, %zu wrong of %zu bad "
+        "texts",
+        code->name, wrong, bad);
 }
 
 int

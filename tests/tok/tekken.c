@@ -32,8 +32,8 @@ changed(const char *path, json_t *value, struct err *e)
 
     for (; (last = strchr(key, '/')) != NULL; key = last + 1) {
         *last = '\0';
-        at = json_is_array(at) ? json_array_get(at, strtoul(key, NULL, 10)) :
-            json_object_get(at, key);
+        at = json_is_array(at) ? json_array_get(at, strtoul(key, NULL, 10))
+                               : json_object_get(at, key);
     }
     if (json_is_array(at))
         json_array_set_new(at, strtoul(key, NULL, 10), value);
@@ -56,9 +56,10 @@ bad(const char *what, const char *path, json_t *value, const char *why)
     struct err e = { 0 };
     struct tokenizer *t = changed(path, value, &e);
 
-    ok(!t && e.code == EX_INPUT && strncmp(e.msg, "small/tekken.json: ",
-        19) == 0 && strstr(e.msg, why), "%s: %s", what, t ? "was accepted" :
-        e.msg);
+    ok(!t && e.code == EX_INPUT &&
+            strncmp(e.msg, "small/tekken.json: ", 19) == 0 &&
+            strstr(e.msg, why),
+        "%s: %s", what, t ? "was accepted" : e.msg);
     tok_free(t);
 }
 
@@ -78,15 +79,14 @@ test_bad(void)
         json_integer(INT64_C(1) << 40), "config: lacks");
     bad("more than there are", "config/default_vocab_size",
         json_integer(100000), "vocab: has ");
-    bad("less than the bytes", "config/default_vocab_size",
-        json_integer(100), "vocab: has ");
+    bad("less than the bytes", "config/default_vocab_size", json_integer(100),
+        "vocab: has ");
     bad("more special ones than all", "config/default_num_special_tokens",
         json_integer(90000), "config: lacks");
     bad("a negative number of them", "config/default_num_special_tokens",
         json_integer(-1), "config: lacks");
     bad("no vocabulary", "vocab", NULL, "vocab: has 0");
-    bad("an entry that is none", "vocab/300", json_integer(1),
-        "vocab.300: ");
+    bad("an entry that is none", "vocab/300", json_integer(1), "vocab.300: ");
     bad("a rank out of order", "vocab/300/rank", json_integer(7),
         "vocab.300: ");
     bad("no base64", "vocab/300/token_bytes", json_string("a!b"),
@@ -142,10 +142,12 @@ test_export(void)
     io_put_file("half/tekken.json", text, n / 2, &e);
     io_mkdirs("out4", &e);
     ok(tokenizer_export("half", "out4", &e) < 0 && e.code == EX_INPUT &&
-        strstr(e.msg, "half/tekken.json: offset ") &&
-        !io_exists("out4/tekken.json"), "half a file: %s", e.msg);
-    ok(tokenizer_export("half/empty", "out4", &e) < 0 && strstr(e.msg,
-        "holds no tokenizer.json or tekken.json"), "none: %s", e.msg);
+            strstr(e.msg, "half/tekken.json: offset ") &&
+            !io_exists("out4/tekken.json"),
+        "half a file: %s", e.msg);
+    ok(tokenizer_export("half/empty", "out4", &e) < 0 &&
+            strstr(e.msg, "holds no tokenizer.json or tekken.json"),
+        "none: %s", e.msg);
     free(text);
     free(file);
 }

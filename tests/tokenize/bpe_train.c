@@ -50,23 +50,22 @@ train(const char *text, size_t n, int digits, const struct trainer_spec *s)
 static void
 test_run(const json_t *want, size_t i, const char *file)
 {
-    const char *special = json_string_value(json_array_get(
-        json_object_get(want, "special"), 0));
+    const char *special =
+        json_string_value(json_array_get(json_object_get(want, "special"), 0));
     const char *text = json_string_value(json_object_get(want, "text"));
     const char *pre = json_string_value(json_object_get(want, "pre"));
-    const json_int_t bytes = json_integer_value(json_object_get(want,
-        "bytes"));
-    const struct trainer_spec s = {
-        .vocab = (size_t)json_integer_value(json_object_get(want,
-            "vocab_size")),
-        .min_frequency = (uint64_t)json_integer_value(json_object_get(want,
-            "min_frequency")),
-        .special = &special, .nspecial = 1 };
-    json_t *j = train(text ? text : file, text ? strlen(text) :
-        (size_t)bytes, strcmp(pre, "digits") == 0, &s);
+    const json_int_t bytes = json_integer_value(json_object_get(want, "bytes"));
+    const struct trainer_spec s = { .vocab = (size_t)json_integer_value(
+                                        json_object_get(want, "vocab_size")),
+        .min_frequency = (uint64_t)json_integer_value(
+            json_object_get(want, "min_frequency")),
+        .special = &special,
+        .nspecial = 1 };
+    json_t *j = train(text ? text : file, text ? strlen(text) : (size_t)bytes,
+        strcmp(pre, "digits") == 0, &s);
 
     ok(json_object_size(js_get(j, "model.vocab")) ==
-        (size_t)json_integer_value(json_object_get(want, "size")),
+            (size_t)json_integer_value(json_object_get(want, "size")),
         "run %zu: size", i);
     ok(json_equal(js_get(j, "model.merges"), json_object_get(want, "merges")),
         "run %zu: merges", i);
@@ -79,8 +78,10 @@ test_whole(const char *name, int digits, size_t minimum, size_t nspecial)
 {
     static const char *const special[] = { "<|endoftext|>", "<|im_start|>",
         "<|im_end|>" };
-    const struct trainer_spec s = { .vocab = 1000, .min_frequency = minimum,
-        .special = special, .nspecial = nspecial };
+    const struct trainer_spec s = { .vocab = 1000,
+        .min_frequency = minimum,
+        .special = special,
+        .nspecial = nspecial };
     size_t n, k;
     char *text = slurp("train.txt", &n), *json = slurp(name, &k), *mine;
     json_t *j = train(text, n, digits, &s);

@@ -6,16 +6,15 @@
 #include <jansson.h>
 
 /* datatrove's names of our rules, in our order */
-static const char *const other[G_END] = {
-    "dup_para_frac", "dup_para_char_frac", "dup_line_frac",
-    "dup_line_char_frac", "top_2_gram", "top_3_gram", "top_4_gram",
-    "duplicated_5_n_grams", "duplicated_6_n_grams", "duplicated_7_n_grams",
-    "duplicated_8_n_grams", "duplicated_9_n_grams", "duplicated_10_n_grams",
-    "gopher_short_doc", "gopher_long_doc", "gopher_below_avg_threshold",
-    "gopher_above_avg_threshold", "gopher_too_many_hashes",
-    "gopher_too_many_ellipsis", "gopher_too_many_bullets",
-    "gopher_too_many_end_ellipsis", "gopher_below_alpha_threshold"
-};
+static const char *const other[G_END] = { "dup_para_frac", "dup_para_char_frac",
+    "dup_line_frac", "dup_line_char_frac", "top_2_gram", "top_3_gram",
+    "top_4_gram", "duplicated_5_n_grams", "duplicated_6_n_grams",
+    "duplicated_7_n_grams", "duplicated_8_n_grams", "duplicated_9_n_grams",
+    "duplicated_10_n_grams", "gopher_short_doc", "gopher_long_doc",
+    "gopher_below_avg_threshold", "gopher_above_avg_threshold",
+    "gopher_too_many_hashes", "gopher_too_many_ellipsis",
+    "gopher_too_many_bullets", "gopher_too_many_end_ellipsis",
+    "gopher_below_alpha_threshold" };
 
 static void
 one_text(struct gopher_scratch *s, const json_t *j, int line)
@@ -31,8 +30,8 @@ one_text(struct gopher_scratch *s, const json_t *j, int line)
     for (int g = 0; g < G_REPETITION; g++) {
         const double got = gopher_measure(s, (enum gopher)g);
 
-        if (!near(got, json_real_value(json_array_get(want, (size_t)g)),
-            2e-9, 0.0)) {
+        if (!near(got, json_real_value(json_array_get(want, (size_t)g)), 2e-9,
+                0.0)) {
             printf("# %s\n", gopher_name((enum gopher)g));
             bad++;
         }
@@ -40,8 +39,9 @@ one_text(struct gopher_scratch *s, const json_t *j, int line)
             repetition = other[g];
     }
     ok(bad == 0, "line %d: fractions", line);
-    ok(strcmp(repetition, json_string_value(json_object_get(j,
-        "repetition"))) == 0, "line %d: repetition: %s", line, repetition);
+    ok(strcmp(repetition,
+           json_string_value(json_object_get(j, "repetition"))) == 0,
+        "line %d: repetition: %s", line, repetition);
     gopher_quality(p, n, v);
     for (int g = G_REPETITION; g < G_END && !*quality; g++)
         if (gopher_breaks((enum gopher)g, v[g - G_REPETITION]))

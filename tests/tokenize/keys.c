@@ -55,11 +55,13 @@ limits(void)
     /* the same 64 bits, others below; 16 bits do not count */
     keys_put(k, (struct key){ 7, 0x10000 }, &e);
     ok(keys_count(k, (struct key){ 7, 0x1ffff }) == 1 &&
-        keys_count(k, (struct key){ 7, 0x20000 }) == 0, "112 bits count");
+            keys_count(k, (struct key){ 7, 0x20000 }) == 0,
+        "112 bits count");
     keys_put(k, (struct key){ UINT64_MAX, UINT64_MAX }, &e);
     keys_put(k, (struct key){ 0, 0 }, &e);
     ok(keys_count(k, (struct key){ UINT64_MAX, UINT64_MAX }) == 1 &&
-        keys_count(k, (struct key){ 0, 0 }) == 1, "first and last keys");
+            keys_count(k, (struct key){ 0, 0 }) == 1,
+        "first and last keys");
     keys_free(k);
 }
 
@@ -95,14 +97,14 @@ words_fold(const struct fold *f)
     folds(f, "Stra\303\237e STRASSE", "strasse/strasse/");
     folds(f, "caf\303\251 cafe\314\201 CAF\303\211", "cafe/cafe/cafe/");
     folds(f, "\357\254\201n \357\274\241\357\274\242", "fin/ab/");
-    folds(f, "\316\243\316\237\316\246\316\237\316\243 "
+    folds(f,
+        "\316\243\316\237\316\246\316\237\316\243 "
         "\317\203\317\214\317\206\316\277\317\202",
         "\317\203\316\277\317\206\316\277\317\203/"
         "\317\203\316\277\317\206\316\277\317\203/");
     folds(f, "\310\231i \305\237i", "si/si/");
     folds(f, "so\302\255ft don't 3,5 x\302\262", "soft/don/t/3/5/x2/");
-    folds(f, "\360\235\220\200\360\235\220\201 \360\237\230\200 z",
-        "ab/z/");
+    folds(f, "\360\235\220\200\360\235\220\201 \360\237\230\200 z", "ab/z/");
     folds(f, "\304\260 I \304\261", "i/i/\304\261/");
 }
 

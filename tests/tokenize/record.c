@@ -21,24 +21,25 @@ static int
 check(const char *text, size_t n, const char *other)
 {
     json_error_t je = { .line = 0 };
-    json_t *j = json_loadb(text, n, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL,
-        &je);
-    char *p = xmalloc(n);       /* its end is the end */
+    json_t *j =
+        json_loadb(text, n, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &je);
+    char *p = xmalloc(n); /* its end is the end */
     struct span a = { 0 }, b = { 0 };
     size_t at = 0;
     const char *why;
     int got, right;
 
     /* Limits of the library's, not of JSON. */
-    if (!j && (json_error_code(&je) == json_error_numeric_overflow ||
-        json_error_code(&je) == json_error_null_byte_in_key)) {
+    if (!j &&
+        (json_error_code(&je) == json_error_numeric_overflow ||
+            json_error_code(&je) == json_error_null_byte_in_key)) {
         free(p);
         return 0;
     }
     memcpy(p, text, n);
     why = record_fields(p, n, "text", other, &a, &b, &at);
-    right = why ? !json_is_object(j) && at <= n && memcmp(p, text, n) == 0 :
-        json_is_object(j) && record_is_object(text, n);
+    right = why ? !json_is_object(j) && at <= n && memcmp(p, text, n) == 0
+                : json_is_object(j) && record_is_object(text, n);
     got = !why && a.p && (!other || b.p);
     right &= why || !a.p == !json_is_string(json_object_get(j, "text"));
     if (!why && a.p)
@@ -50,38 +51,35 @@ check(const char *text, size_t n, const char *other)
     return right ? got : -1;
 }
 
-static const char *const taken[] = {
-    "{\"text\":\"\"}", " { \"text\" :\t\"a b\" } ",
+static const char *const taken[] = { "{\"text\":\"\"}",
+    " { \"text\" :\t\"a b\" } ",
     "{\"id\":12,\"text\":\"x\\n\\t\\\"\\\\\\/\\b\\f\\r\",\"lang\":\"de\"}",
     "{\"text\":\"\\u00e9\\u20ac\\ud834\\udd1e\\u0000 \\u0041\\u07ff\"}",
     "{\"text\":1,\"text\":\"last\",\"x\":[1,-2.5,{\"text\":\"no\"},[]],"
-        "\"y\":{},\"z\":true,\"a\":false,\"b\":null}",
+    "\"y\":{},\"z\":true,\"a\":false,\"b\":null}",
     "{\"text\":\"\xc3\xa9 \xf0\x9d\x84\x9e\",\"n\":0.25,\"m\":-0}",
     "{\"\\u0074e\\u0078t\":\"escaped\",\"n\":123456789012345678901234567890}",
     "{\"n\":[1e5,-0.5E-7,2e+8,{},[],[[{\"a\":[{\"b\":{}}]}]]],\"text\":\"\"}",
-    NULL
-};
-static const char *const left[] = {
-    "", "{", "{}", "[]", "{\"text\":1}", "{\"text\":\"a\"", "{\"text\":\"a}",
-    "{\"text\":\"a\"}x", "{\"text\":\"\\ud834\"}", "{\"text\":\"\\udd1e\"}",
+    NULL };
+static const char *const left[] = { "", "{", "{}", "[]", "{\"text\":1}",
+    "{\"text\":\"a\"", "{\"text\":\"a}", "{\"text\":\"a\"}x",
+    "{\"text\":\"\\ud834\"}", "{\"text\":\"\\udd1e\"}",
     "{\"text\":\"\\u12g4\"}", "{\"text\":\"\\x\"}", "{\"text\":\"a\\\"}",
     "{\"text\":\"a\",}", "{\"text\" \"a\"}", "{\"text\":\"a\nb\"}",
     "{\"text\":\"a\",\"n\":01}", "{\"text\":\"a\",\"n\":1.}",
     "{\"text\":\"a\",\"n\":-}", "{\"text\":\"a\",\"n\":tru}",
-    "{\"text\":\"a\",\"n\":{\"b\":}}",
-    "{\"text\":\"a\",\"n\":[1,]}", "{\"text\":\"a\",\"n\":[}",
-    "{\"text\":\"a\",\"n\":{1}}",
+    "{\"text\":\"a\",\"n\":{\"b\":}}", "{\"text\":\"a\",\"n\":[1,]}",
+    "{\"text\":\"a\",\"n\":[}", "{\"text\":\"a\",\"n\":{1}}",
     "{\"text\":\"a\",\"n\":1e}", "{\"text\":\"a\",\"n\":[[1]}",
-    "{\"text\":\"a\",\"text\":2}", "{\"text\":\"\\ud834\\u0041\"}", NULL
-};
+    "{\"text\":\"a\",\"text\":2}", "{\"text\":\"\\ud834\\u0041\"}", NULL };
 
 /* One byte or piece of a record in another one's place. */
 static void
 test_changed(void)
 {
-    static const char *const piece[] = { "\"", "\\", "\\u", "\\ud8", "00",
-        "{", "}", "[", "]", ",", ":", "text", "\"text\"", "\"lang\"", "e5",
-        ".", "-", " ", "\n", "null", "\xc3\xa9", "\\udc00", "9999999999", "" };
+    static const char *const piece[] = { "\"", "\\", "\\u", "\\ud8", "00", "{",
+        "}", "[", "]", ",", ":", "text", "\"text\"", "\"lang\"", "e5", ".", "-",
+        " ", "\n", "null", "\xc3\xa9", "\\udc00", "9999999999", "" };
     size_t some = 0, all = 0;
     int bad = 0;
 
@@ -89,8 +87,8 @@ test_changed(void)
         const char *from = taken[rng_u64(1, 4 * i) % 8];
         const size_t n = strlen(from), at = rng_u64(1, 4 * i + 1) % (n + 1);
         const size_t cut = rng_u64(1, 4 * i + 2) % 3;
-        const char *put = piece[rng_u64(1, 4 * i + 3) %
-            (sizeof piece / sizeof *piece)];
+        const char *put =
+            piece[rng_u64(1, 4 * i + 3) % (sizeof piece / sizeof *piece)];
         struct buf b = { 0 };
         int k;
 
@@ -124,8 +122,9 @@ main(void)
         good &= check(left[i], strlen(left[i]), NULL) == 0;
     ok(good, "others are not");
     ok(check(taken[2], strlen(taken[2]), "lang") == 1 &&
-        check(taken[2], strlen(taken[2]), "text") == 1 &&
-        check(taken[2], strlen(taken[2]), "nothing") == 0, "two members");
+            check(taken[2], strlen(taken[2]), "text") == 1 &&
+            check(taken[2], strlen(taken[2]), "nothing") == 0,
+        "two members");
     test_changed();
     buf_adds(&deep, "{\"text\":\"a\",\"x\":");
     for (int i = 0; i < 100000; i++)

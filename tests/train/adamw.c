@@ -20,8 +20,9 @@ adamw_path(const char *name, double decay, const char *set)
     const struct st_tensor *lr = golden_get(&g, "adamw.lr");
     size_t n, wrong = 0;
 
-#define GET(var, what) snprintf(key, sizeof(key), "adamw.%s." what, name), \
-    var = golden_get(&g, key)
+#define GET(var, what)                                  \
+    snprintf(key, sizeof(key), "adamw.%s." what, name), \
+        var = golden_get(&g, key)
     GET(start, "start");
     GET(gr, "grad");
     GET(path, "path");
@@ -34,8 +35,10 @@ adamw_path(const char *name, double decay, const char *set)
     for (size_t t = 1; t <= 20; t++) {
         const double rate = golden_at(lr, t - 1);
         const struct adamw_k k = {
-            .scale = 1.0f, .decay = (float)(1.0 - rate * decay),
-            .beta1 = 0.9f, .beta2 = 0.95f,
+            .scale = 1.0f,
+            .decay = (float)(1.0 - rate * decay),
+            .beta1 = 0.9f,
+            .beta2 = 0.95f,
             .step = (float)(rate / (1.0 - pow(0.9, (double)t))),
             .root = (float)(1.0 / sqrt(1.0 - pow(0.95, (double)t))),
             .eps = 1e-8f,
@@ -45,12 +48,13 @@ adamw_path(const char *name, double decay, const char *set)
             grad[i] = (float)golden_at(gr, (t - 1) * n + i);
         loss_kern()->adamw(p, grad, m, v, n, &k);
         for (size_t i = 0; i < n; i++)
-            wrong += !near(p[i], golden_at(path, (t - 1) * n + i), 1e-6, 1e-5)
-                || grad[i] != 0.0f;
+            wrong +=
+                !near(p[i], golden_at(path, (t - 1) * n + i), 1e-6, 1e-5) ||
+                grad[i] != 0.0f;
     }
     for (size_t i = 0; i < n; i++)
-        wrong += !near(m[i], golden_at(gm, i), 1e-9, 1e-5)
-            || !near(v[i], golden_at(gv, i), 1e-12, 1e-5);
+        wrong += !near(m[i], golden_at(gm, i), 1e-9, 1e-5) ||
+            !near(v[i], golden_at(gv, i), 1e-12, 1e-5);
     ok(wrong == 0, "%s: AdamW, tensor %s, 20 updates", set, name);
 }
 
@@ -58,8 +62,14 @@ static void
 schedules(void)
 {
     static const char *const names[] = { "cosine", "linear", "constant" };
-    static const struct { const char *end; size_t w; double floor; } v[] = {
-        { "", 8, 0.1 }, { ".cold", 0, 0.1 }, { ".zero", 8, 0.0 },
+    static const struct {
+        const char *end;
+        size_t w;
+        double floor;
+    } v[] = {
+        { "", 8, 0.1 },
+        { ".cold", 0, 0.1 },
+        { ".zero", 8, 0.0 },
     };
 
     for (size_t s = 0; s < 3; s++)
@@ -72,7 +82,8 @@ schedules(void)
             want = golden_get(&g, key);
             for (size_t k = 0; k <= 50; k++)
                 wrong += !near(sched_lr((enum sched)s, 3e-4, k, 50, v[i].w,
-                    v[i].floor), golden_at(want, k), 1e-16, 1e-12);
+                                   v[i].floor),
+                    golden_at(want, k), 1e-16, 1e-12);
             ok(wrong == 0, "schedule %s", key);
         }
 }
@@ -88,14 +99,19 @@ clipping(struct pool *pool)
     const struct st_tensor *aout = golden_get(&g, "clip.a.out");
     float pa[35], ga[35], pb[9], gb[9], none[1];
     struct group group[3] = {
-        { pa, ga, 35, { 0 }, NULL }, { pb, gb, 9, { 0 }, NULL },
+        { pa, ga, 35, { 0 }, NULL },
+        { pb, gb, 9, { 0 }, NULL },
         { none, none, 0, { 0 }, NULL },
     };
     struct tmodel t = { .group = group, .ngroup = 3, .nparam = 44 };
     /* decay 0, beta1 0, eps large: the update is lr * g / eps nearly, so the
      * clipped gradient shows */
-    const struct adamw_opt o = { .lr = 1.0, .beta1 = 0.0, .beta2 = 0.0,
-        .eps = 1e6, .clip = 1.0, .lr_embed = 1.0 };
+    const struct adamw_opt o = { .lr = 1.0,
+        .beta1 = 0.0,
+        .beta2 = 0.0,
+        .eps = 1e6,
+        .clip = 1.0,
+        .lr_embed = 1.0 };
     struct err e;
 
     for (size_t k = 0; k < 7; k++) {
@@ -127,8 +143,7 @@ not_finite(struct pool *pool)
 {
     float p[4] = { 1, 2, 3, 4 }, grad[4] = { 0, NAN, 0, 0 };
     struct group group[3] = { { p, grad, 4, { 0 }, NULL },
-        { p, grad, 0, { 0 }, NULL },
-        { p, grad, 0, { 0 }, NULL } };
+        { p, grad, 0, { 0 }, NULL }, { p, grad, 0, { 0 }, NULL } };
     struct tmodel t = { .group = group, .ngroup = 3, .nparam = 4 };
     const struct adamw_opt o = { .lr = 1.0, .eps = 1e-8, .lr_embed = 1.0 };
     struct adamw *opt = adamw_new(&t, DT_F32);
@@ -150,10 +165,13 @@ not_finite(struct pool *pool)
 static void
 half_moments(struct pool *pool)
 {
-    enum { N = 1024, STEPS = 1500 };     /* N: a group, a task */
+    enum { N = 1024, STEPS = 1500 }; /* N: a group, a task */
     static float p[2][3 * N], grad[3 * N];
-    const struct adamw_opt o = { .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999,
-        .eps = 1e-8, .lr_embed = 1.0 };
+    const struct adamw_opt o = { .lr = 1e-3,
+        .beta1 = 0.9,
+        .beta2 = 0.999,
+        .eps = 1e-8,
+        .lr_embed = 1.0 };
     struct pool *one = pool_new(1, NULL);
     double norm, sum = 0.0, want = 1.0 - pow(0.999, STEPS);
     struct adamw *a[2];
@@ -176,10 +194,11 @@ half_moments(struct pool *pool)
     kern.widen_bf16(v, adamw_moment(a[0], 0, 1), N);
     for (size_t j = 0; j < N; j++)
         sum += v[j] / N;
-    ok(near(sum, want, 0, 2e-3), "bf16 moments: v is %.4f, should be %.4f",
-        sum, want);
-    ok(memcmp(p[0], p[1], sizeof p[0]) == 0 && memcmp(adamw_moment(a[0], 0, 0),
-        adamw_moment(a[1], 0, 0), N * 2) == 0,
+    ok(near(sum, want, 0, 2e-3), "bf16 moments: v is %.4f, should be %.4f", sum,
+        want);
+    ok(memcmp(p[0], p[1], sizeof p[0]) == 0 &&
+            memcmp(adamw_moment(a[0], 0, 0), adamw_moment(a[1], 0, 0), N * 2) ==
+                0,
         "... the same bits with one thread");
     ok(adamw_rounding(a[0]) > 1e-4 && adamw_rounding(a[0]) < 4e-3,
         "... rounding is told: %.2g", adamw_rounding(a[0]));

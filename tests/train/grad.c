@@ -18,7 +18,7 @@ enum { L = 2, MAP0 = 0, MAP1 = 2, TOP = 5 };
 
 /* One golden case, ready for step_add. */
 struct data {
-    struct golden g, top;       /* top: of the teacher's top tokens, or empty */
+    struct golden g, top; /* top: of the teacher's top tokens, or empty */
     struct model student, teacher;
     size_t B, T, d;
     uint32_t *ids, *first;
@@ -123,8 +123,10 @@ run(struct data *x, struct tmodel *t, struct pool *pool,
         const size_t n = x->B - b < rows ? x->B - b : rows, at = b * x->T;
         const struct rows r = { n, x->T, x->ids + at, x->first + at };
         struct target y = { .scored = x->scored + at,
-            .final = x->final + at * x->d, .final_dtype = DT_F32,
-            .head = &x->teacher.head, .hidden = x->hp,
+            .final = x->final + at * x->d,
+            .final_dtype = DT_F32,
+            .head = &x->teacher.head,
+            .hidden = x->hp,
             .hidden_dtype = DT_F32 };
 
         for (size_t l = 0; l < L; l++)
@@ -132,12 +134,12 @@ run(struct data *x, struct tmodel *t, struct pool *pool,
         if (o->w_kl == 0.0 || x->top.st.nt > 0)
             y.final = NULL;
         if (x->top.st.nt > 0) {
-            y.top_ids = (const uint32_t *)golden_get(&x->top, "top.ids")->data
-                + at * TOP;
-            y.top_logp = (const float *)golden_get(&x->top, "top.logp")->data
-                + at * TOP;
-            y.top_lse = (const float *)golden_get(&x->top, "top.lse")->data
-                + at * 2;
+            y.top_ids = (const uint32_t *)golden_get(&x->top, "top.ids")->data +
+                at * TOP;
+            y.top_logp =
+                (const float *)golden_get(&x->top, "top.logp")->data + at * TOP;
+            y.top_lse =
+                (const float *)golden_get(&x->top, "top.lse")->data + at * 2;
             y.top_dtype = DT_F32;
         }
         step_add(s, &r, &y, &sum);
@@ -175,17 +177,18 @@ tensor_error(struct data *x, const char *loss, const char *name,
 }
 
 static void
-compare(struct data *x, struct tmodel *t, const char *what,
-    const char *loss, size_t n, double tol)
+compare(struct data *x, struct tmodel *t, const char *what, const char *loss,
+    size_t n, double tol)
 {
     const double scale = 1.0 / (double)n;
     double worst = 0.0;
     const struct group *g;
 
-#define CHECK(name, p, len) do { \
-    const double err_ = tensor_error(x, loss, name, p, len, scale); \
-    if (!(err_ <= worst)) \
-        worst = err_; \
+#define CHECK(name, p, len)                                             \
+    do {                                                                \
+        const double err_ = tensor_error(x, loss, name, p, len, scale); \
+        if (!(err_ <= worst))                                           \
+            worst = err_;                                               \
     } while (0)
     for (size_t i = 0; i < L; i++) {
         g = &t->group[i];
@@ -216,9 +219,14 @@ scalar(const struct data *x, const char *name)
 static void
 four_losses(struct pool *pool, const char *set, const char *name)
 {
-    static const struct { const char *loss; struct loss_opt o; } v[] = {
-        { "CE", { 1, 0, 0, 3 } }, { "KL", { 0, 1, 0, 3 } },
-        { "SH", { 0, 0, 1, 3 } }, { "LOSS", { 0.25, 1, 1, 3 } },
+    static const struct {
+        const char *loss;
+        struct loss_opt o;
+    } v[] = {
+        { "CE", { 1, 0, 0, 3 } },
+        { "KL", { 0, 1, 0, 3 } },
+        { "SH", { 0, 0, 1, 3 } },
+        { "LOSS", { 0.25, 1, 1, 3 } },
     };
     struct data x = { 0 };
     struct tmodel t;
@@ -232,11 +240,11 @@ four_losses(struct pool *pool, const char *set, const char *name)
         const struct loss_opt *o = &v[i].o;
         const struct loss_sum s = run(&x, &t, pool, o, x.B, 0);
         const double n = (double)s.n;
-        const double loss = (o->w_ce * s.ce + o->w_kl * s.kl + o->w_sh * s.sh)
-            / n;
+        const double loss =
+            (o->w_ce * s.ce + o->w_kl * s.kl + o->w_sh * s.sh) / n;
 
-        ok(near(loss, scalar(&x, v[i].loss), 0, 2e-6), "%s: value of %s",
-            what, v[i].loss);
+        ok(near(loss, scalar(&x, v[i].loss), 0, 2e-6), "%s: value of %s", what,
+            v[i].loss);
         compare(&x, &t, what, v[i].loss, s.n, 1e-4);
     }
     tmodel_release(&t);
@@ -259,8 +267,8 @@ one_denominator(struct pool *pool)
     ok(tmodel_init(&t, &x.student, &e) == 0, "rows8 loaded");
     for (size_t k = 0; k < 3; k++) {
         const struct loss_sum s = run(&x, &t, pool, &o, rows[k], 0);
-        const double loss = (o.w_ce * s.ce + o.w_kl * s.kl + o.w_sh * s.sh)
-            / (double)s.n;
+        const double loss =
+            (o.w_ce * s.ce + o.w_kl * s.kl + o.w_sh * s.sh) / (double)s.n;
         char what[60];
         double worst = 0.0;
 
@@ -279,8 +287,10 @@ one_denominator(struct pool *pool)
                 else if (!(diff <= worst))
                     worst = diff;
             }
-        ok(worst == 0.0, "trap gradient accumulation: %s: the same bits "
-            "(off by %g)", what, worst);
+        ok(worst == 0.0,
+            "trap gradient accumulation: %s: the same bits "
+            "(off by %g)",
+            what, worst);
     }
     free(first);
     tmodel_release(&t);
@@ -291,9 +301,9 @@ one_denominator(struct pool *pool)
 static int
 differs(const struct group *a, const struct group *b)
 {
-    return a->n > 0 && (a->half != NULL
-        ? memcmp(a->half, b->half, a->n * sizeof(*a->half))
-        : memcmp(a->g, b->g, a->n * sizeof(*a->g))) != 0;
+    return a->n > 0 &&
+        (a->half != NULL ? memcmp(a->half, b->half, a->n * sizeof(*a->half))
+                         : memcmp(a->g, b->g, a->n * sizeof(*a->g))) != 0;
 }
 
 /* From the teacher's top tokens instead of its final states: value, gradients,
@@ -319,11 +329,13 @@ top_tokens(struct pool *pool, const char *set)
             k == 0 ? 0 : BWD_RECOMPUTE);
     }
     ok(near((o.w_ce * s[0].ce + s[0].kl + s[0].sh) / (double)s[0].n,
-        golden_at(golden_get(&x.top, "TOP"), 0), 0, 2e-6), "%s: value", what);
+           golden_at(golden_get(&x.top, "TOP"), 0), 0, 2e-6),
+        "%s: value", what);
     compare(&x, &t[0], what, "TOP", s[0].n, 1e-4);
     for (size_t i = 0; i < t[0].ngroup; i++)
         differ += differs(&t[0].group[i], &t[1].group[i]);
-    ok(differ == 0 && s[0].kl == s[1].kl, "... the same bits recomputed, a row "
+    ok(differ == 0 && s[0].kl == s[1].kl,
+        "... the same bits recomputed, a row "
         "at a time");
     for (size_t k = 0; k < 2; k++)
         tmodel_release(&t[k]);
@@ -429,8 +441,8 @@ same_bits(void)
 
         for (size_t i = 0; i < t[0].ngroup; i++)
             differ += differs(&t[0].group[i], &t[k].group[i]);
-        ok(differ == 0, "%s: the same gradient bits", k == 1
-            ? "2 threads" : "recompute");
+        ok(differ == 0, "%s: the same gradient bits",
+            k == 1 ? "2 threads" : "recompute");
     }
     for (size_t k = 0; k < 3; k++)
         tmodel_release(&t[k]);
@@ -462,8 +474,8 @@ kl_of_equals(struct pool *pool)
     }
     fwd_free(f);
     model_close(&x.teacher);
-    if (model_open(&x.teacher, DIR "untied-student", &e) < 0
-            || tmodel_init(&t, &x.student, &e) < 0)
+    if (model_open(&x.teacher, DIR "untied-student", &e) < 0 ||
+        tmodel_init(&t, &x.student, &e) < 0)
         ok(0, "%s", e.msg);
     s = run(&x, &t, pool, &o, x.B, 0);
     for (size_t i = 0; i < t.ngroup; i++)

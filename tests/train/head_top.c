@@ -27,8 +27,11 @@ only_head(struct model *m, size_t V)
     m->c.D = 2;
     for (size_t i = 0; i < V; i++)
         eye[i * V + i] = 1.0f;
-    m->head = (struct weight){ .data = (const void *)eye, .dtype = DT_F32,
-        .rows = V, .cols = V, .stride = V * sizeof(float) };
+    m->head = (struct weight){ .data = (const void *)eye,
+        .dtype = DT_F32,
+        .rows = V,
+        .cols = V,
+        .stride = V * sizeof(float) };
     m->embed = m->norm = m->head;
     m->norm.rows = 1;
     return eye;
@@ -68,16 +71,15 @@ draw_rows(const char *set, size_t V, size_t draws)
         count[t] = xreallocarray(NULL, N * draws, sizeof(**count));
         for (size_t r = 0; r < N; r += t == 0 ? N : 1)
             head_top_rows(h, f, z + r * V, t == 0 ? N : 1, 3.0,
-                &(struct head_said){ lse, self, top, logp,
-                ids[t] + r * draws, count[t] + r * draws, u + r });
+                &(struct head_said){ lse, self, top, logp, ids[t] + r * draws,
+                    count[t] + r * draws, u + r });
         head_top_free(h);
         fwd_free(f);
         pool_free(pool);
     }
     ok(memcmp(ids[0], ids[1], N * draws * sizeof(**ids)) == 0 &&
-        memcmp(count[0], count[1], N * draws * sizeof(**count)) == 0,
-        "%s: %zu draws of %zu are the same by 3 threads, alone", set, draws,
-        V);
+            memcmp(count[0], count[1], N * draws * sizeof(**count)) == 0,
+        "%s: %zu draws of %zu are the same by 3 threads, alone", set, draws, V);
     for (size_t r = 0; r < N; r++) {
         size_t n = 0, j = 0;
 
@@ -161,8 +163,10 @@ find_plain(const char *set, size_t V, const size_t *ks, size_t nk)
             pool_free(pool);
         }
         ok(differ == 0, "%s: top %zu of %zu are those of sorting", set, k, V);
-        ok(off <= 3e-6 && offself <= 1e-5, "... log-probabilities, lse: off by "
-            "%.2g; sum p log p: %.2g", off, offself);
+        ok(off <= 3e-6 && offself <= 1e-5,
+            "... log-probabilities, lse: off by "
+            "%.2g; sum p log p: %.2g",
+            off, offself);
         said_free(&s);
         free(ids);
         free(logp);
@@ -200,21 +204,23 @@ find_golden(const char *set)
         x[i] = (float)golden_at(final, i);
     f = fwd_new(&m, pool, 3, 12);
     t = head_top_new(&m, pool, 5, 0);
-    head_top_rows(t, f, x, 36, 3.0, &(struct head_said){ lse, self, got, logp,
-        NULL, NULL, NULL });
+    head_top_rows(t, f, x, 36, 3.0,
+        &(struct head_said){ lse, self, got, logp, NULL, NULL, NULL });
     for (size_t i = 0; i < 36; i++) {
-        if (golden_at(golden_get(&top, "top.logp"), i * 5)
-                == golden_at(golden_get(&top, "top.logp"), i * 5 + 4))
-            continue;               /* padding: all alike */
+        if (golden_at(golden_get(&top, "top.logp"), i * 5) ==
+            golden_at(golden_get(&top, "top.logp"), i * 5 + 4))
+            continue; /* padding: all alike */
         seen++;
         for (size_t j = 0; j < 5; j++) {
             differ += got[i * 5 + j] != st_u32(ids, i * 5 + j);
-            off = fmax(off, fabs(logp[i * 5 + j]
-                - golden_at(golden_get(&top, "top.logp"), i * 5 + j)));
+            off = fmax(off,
+                fabs(logp[i * 5 + j] -
+                    golden_at(golden_get(&top, "top.logp"), i * 5 + j)));
         }
         for (size_t j = 0; j < 2; j++)
-            off = fmax(off, fabs(lse[i * 2 + j]
-                - golden_at(golden_get(&top, "top.lse"), i * 2 + j)));
+            off = fmax(off,
+                fabs(lse[i * 2 + j] -
+                    golden_at(golden_get(&top, "top.lse"), i * 2 + j)));
     }
     ok(seen == 33 && differ == 0, "%s: the golden teacher's top 5", set);
     ok(off <= 1e-5, "... off by %.2g", off);

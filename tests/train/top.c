@@ -91,8 +91,8 @@ plain(const struct loss_opt *o, const float *zs, size_t V,
         all1 += exp(zs[v] - max1);
     }
     for (size_t j = 0; j < t->k; j++) {
-        p[ids[j]] = exp((t->logp[row * t->k + j] + (double)lse[0]) / o->tau
-            - lse[1]);
+        p[ids[j]] =
+            exp((t->logp[row * t->k + j] + (double)lse[0]) / o->tau - lse[1]);
         sum += p[ids[j]];
         in[ids[j]] = 1;
     }
@@ -111,8 +111,8 @@ plain(const struct loss_opt *o, const float *zs, size_t V,
     for (size_t v = 0; v < V; v++) {
         const double q = exp(z[v] - max) / all;
 
-        g[v] = o->w_kl * o->tau * (in[v] ? q - p[v] : q * (1.0 - P / Q))
-            + o->w_ce * (exp(zs[v] - max1) / all1 - (v == 0));
+        g[v] = o->w_kl * o->tau * (in[v] ? q - p[v] : q * (1.0 - P / Q)) +
+            o->w_ce * (exp(zs[v] - max1) / all1 - (v == 0));
     }
     free(p);
     free(z);
@@ -145,8 +145,10 @@ floats_of(const struct golden *g, const char *pre, const char *name)
 static void
 golden_rows(const char *set)
 {
-    static const struct { size_t k, tau; } v[] = { { 1, 1 }, { 1, 3 },
-        { 7, 1 }, { 7, 3 }, { 60, 1 }, { 60, 3 }, { 61, 1 }, { 61, 3 } };
+    static const struct {
+        size_t k, tau;
+    } v[] = { { 1, 1 }, { 1, 3 }, { 7, 1 }, { 7, 3 }, { 60, 1 }, { 60, 3 },
+        { 61, 1 }, { 61, 3 } };
     enum { N = 5, V = 61 };
     struct golden g, rows;
 
@@ -205,8 +207,8 @@ golden_rows(const char *set)
             want[r] = golden_at(grad, r);
         bench_open(&b, 1, V, 8, N);
         got = run(&b, &o, golden_get(&rows, "zs")->data, &t, N, dz);
-        ok(near(got, value, 1e-6, 1e-6), "%s draws, tau %zu: KL %.9g", set,
-            tau, got);
+        ok(near(got, value, 1e-6, 1e-6), "%s draws, tau %zu: KL %.9g", set, tau,
+            got);
         ok(worst_of(dz, want, N * V) <= 2e-6, "... gradient, worst %.2g",
             worst_of(dz, want, N * V));
         bench_close(&b);
@@ -324,8 +326,10 @@ edges(const char *set)
         zs[s.ids[j]] += 80.0f;
     kl = plain(&o, zs, V, &s.t, 0, want);
     got = run(&b, &o, zs, &s.t, 1, g);
-    ok(near(got, kl, 0, 1e-6) && kl > 50.0, "%s: a student without a rest: KL "
-        "%.6g", set, got);
+    ok(near(got, kl, 0, 1e-6) && kl > 50.0,
+        "%s: a student without a rest: KL "
+        "%.6g",
+        set, got);
     ok(worst_of(g, want, V) <= 2e-6, "... gradient, worst %.2g",
         worst_of(g, want, V));
 
@@ -335,8 +339,10 @@ edges(const char *set)
     fill(zs, V, 4.0, 22);
     kl = plain(&o, zs, V, &s.t, 0, want);
     got = run(&b, &o, zs, &s.t, 1, g);
-    ok(near(got, kl, 0, 1e-6) && kl > 0.0, "%s: top tokens of more than 1: KL "
-        "%.6g", set, got);
+    ok(near(got, kl, 0, 1e-6) && kl > 0.0,
+        "%s: top tokens of more than 1: KL "
+        "%.6g",
+        set, got);
     ok(worst_of(g, want, V) <= 2e-6, "... gradient, worst %.2g",
         worst_of(g, want, V));
     for (size_t v = 0, top; v < V; v++) {
@@ -372,8 +378,9 @@ kernels(const char *set)
         }
         k->ce_grad(z[0], n, l.s1, 0.25f);
         ref->ce_grad(r[0], n, l.s1, 0.25f);
-        kl = fmax(kl, fabs(k->kd_grad(z[1], t, n, 3.0f, l, 0.25f, 0.9f)
-            - ref->kd_grad(r[1], t, n, 3.0f, l, 0.25f, 0.9f)));
+        kl = fmax(kl,
+            fabs(k->kd_grad(z[1], t, n, 3.0f, l, 0.25f, 0.9f) -
+                ref->kd_grad(r[1], t, n, 3.0f, l, 0.25f, 0.9f)));
         k->top_grad(z[2], n, l.s1, 0.25f, 3.0f, 2.0f, -0.7f);
         ref->top_grad(r[2], n, l.s1, 0.25f, 3.0f, 2.0f, -0.7f);
         for (size_t i = 0; i < 3; i++)
@@ -447,8 +454,8 @@ share_rows(const char *set)
         kl += plain(&o, zs + r * V, V, &s.t, r, want + r * V);
         selves[r] = (float)s.self[r];
         for (size_t j = 0; j < K; j++)
-            share[r * K + j] = (float)exp((s.logp[r * K + j] + s.lse[2 * r])
-                / o.tau - s.lse[2 * r + 1]);
+            share[r * K + j] = (float)exp(
+                (s.logp[r * K + j] + s.lse[2 * r]) / o.tau - s.lse[2 * r + 1]);
     }
     s.t.share = share;
     s.t.self = selves;
@@ -474,13 +481,15 @@ share_rows(const char *set)
             all += exp((z[v] - max) / o.tau);
             one += exp(z[v] - max);
         }
-        kl += o.tau * o.tau * (-0.5 + max / o.tau + log(all)
-            - 0.75 * z[s.ids[r * K]] / o.tau
-            - 0.25 * z[s.ids[r * K + 1]] / o.tau);
+        kl += o.tau * o.tau *
+            (-0.5 + max / o.tau + log(all) - 0.75 * z[s.ids[r * K]] / o.tau -
+                0.25 * z[s.ids[r * K + 1]] / o.tau);
         for (size_t v = 0; v < V; v++)
-            want[r * V + v] = o.tau * (exp((z[v] - max) / o.tau) / all
-                - (v == s.ids[r * K]) * 0.75 - (v == s.ids[r * K + 1]) * 0.25)
-                + 0.25 * (exp(z[v] - max) / one - (v == 0));
+            want[r * V + v] = o.tau *
+                    (exp((z[v] - max) / o.tau) / all -
+                        (v == s.ids[r * K]) * 0.75 -
+                        (v == s.ids[r * K + 1]) * 0.25) +
+                0.25 * (exp(z[v] - max) / one - (v == 0));
     }
     got = run(&b, &o, zs, &s.t, N, g);
     ok(near(got, kl, 0, 1e-6), "... two tokens: KL %.9g", got);

@@ -49,7 +49,10 @@ one_prediction(const struct loss_opt *o, const float *zs, const float *zt,
     struct head_result r = { 0 };
     struct arena plan, a;
     const struct weight wt = { .data = (const unsigned char *)eye,
-        .dtype = DT_F32, .rows = V, .cols = V, .stride = V * sizeof(float) };
+        .dtype = DT_F32,
+        .rows = V,
+        .cols = V,
+        .stride = V * sizeof(float) };
     struct head_loss *h;
 
     for (size_t i = 0; i < V; i++)
@@ -58,8 +61,7 @@ one_prediction(const struct loss_opt *o, const float *zs, const float *zt,
     head_loss_free(head_loss_new(&plan, pool, V, V, V, 0, 1));
     arena_init(&a, plan.used);
     h = head_loss_new(&a, pool, V, V, V, 0, 1);
-    head_loss_rows(h, o, eye, &wt, zs, zt, NULL, &target, 1, dw, r.dh,
-        &r.sum);
+    head_loss_rows(h, o, eye, &wt, zs, zt, NULL, &target, 1, dw, r.dh, &r.sum);
     head_loss_free(h);
     arena_release(&a);
     return r;
@@ -94,8 +96,8 @@ losses(void)
     struct head_result r = one_prediction(&kl1, zs, zt, 2);
     double sum = 0;
 
-    ok(near(r.sum.kl, kl_of(zt, zs, 1), 1e-6, 1e-6)
-        && fabs(kl_of(zt, zs, 1) - kl_of(zs, zt, 1)) > 0.1,
+    ok(near(r.sum.kl, kl_of(zt, zs, 1), 1e-6, 1e-6) &&
+            fabs(kl_of(zt, zs, 1) - kl_of(zs, zt, 1)) > 0.1,
         "trap direction: KL(teacher || student), not the other way");
     r = one_prediction(&kl3, zs, zt, 2);
     ok(near(r.sum.kl, 9 * kl_of(zt, zs, 3), 1e-6, 1e-6),
@@ -107,12 +109,14 @@ losses(void)
             ls += exp(zs[k] / 3.0);
             lt += exp(zt[k] / 3.0);
         }
-        sum += fabs(r.dh[i] - 3 * (exp(zs[i] / 3.0) / ls
-            - exp(zt[i] / 3.0) / lt));
+        sum +=
+            fabs(r.dh[i] - 3 * (exp(zs[i] / 3.0) / ls - exp(zt[i] / 3.0) / lt));
     }
     ok(near(sum, 0, 1e-5, 0), "trap T^2: ... and its gradient is T (p - q)");
-    ok(r.sum.ce != 0 && near(one_prediction(&both, zs, zt, 2).dh[0],
-        0.25 * one_prediction(&ce, zs, zt, 2).dh[0] + r.dh[0], 1e-6, 1e-6),
+    ok(r.sum.ce != 0 &&
+            near(one_prediction(&both, zs, zt, 2).dh[0],
+                0.25 * one_prediction(&ce, zs, zt, 2).dh[0] + r.dh[0], 1e-6,
+                1e-6),
         "trap extra terms: the gradient is 0.25 CE + KL and nothing else");
     r = one_prediction(&kl3, zt, zt, 2);
     sum = 0;
@@ -127,8 +131,8 @@ losses(void)
     {
         const float bad[V] = { 0, NAN, 0, 0, 0, 0 };
 
-        ok(!isfinite(one_prediction(&both, bad, zt, 0).sum.ce)
-            && !isfinite(one_prediction(&both, zs, bad, 0).sum.kl),
+        ok(!isfinite(one_prediction(&both, bad, zt, 0).sum.ce) &&
+                !isfinite(one_prediction(&both, zs, bad, 0).sum.kl),
             "trap NaN: a NaN logit shows in the loss");
     }
 }
@@ -192,8 +196,11 @@ step(struct data *x, const struct loss_opt *o)
 {
     struct step *s = step_new(&x->t, pool, o, B, T, 0, 16, 0);
     const struct rows r = { B, T, x->ids, x->first };
-    struct target y = { .scored = x->scored, .final = x->final,
-        .final_dtype = DT_F32, .head = &x->teacher.head, .hidden = x->hp,
+    struct target y = { .scored = x->scored,
+        .final = x->final,
+        .final_dtype = DT_F32,
+        .head = &x->teacher.head,
+        .hidden = x->hp,
         .hidden_dtype = DT_F32 };
     struct loss_sum sum = { 0 };
 
@@ -213,7 +220,7 @@ gradients(const struct data *x)
     size_t n = 0;
 
     for (size_t i = 0; i < x->t.ngroup; i++) {
-        if (x->t.group[i].n > 0)    /* a group may be empty and NULL */
+        if (x->t.group[i].n > 0) /* a group may be empty and NULL */
             memcpy(g + n, x->t.group[i].g, x->t.group[i].n * sizeof(*g));
         n += x->t.group[i].n;
     }
@@ -296,14 +303,14 @@ packing(void)
         bwd_forward(w, &r);
         for (size_t t = 0; t < T; t++)
             for (size_t k = 0; k < 16; k++) {
-                const int same = before[t * 16 + k]
-                    == bwd_final(w)[t * 16 + k];
+                const int same = before[t * 16 + k] == bwd_final(w)[t * 16 + k];
 
                 differ += t >= 5 && !same;
                 moved += t < 5 && !same;
             }
     }
-    ok(differ == 0 && moved > 0, "trap packing: document 2 does not see "
+    ok(differ == 0 && moved > 0,
+        "trap packing: document 2 does not see "
         "document 1");
     bwd_free(w);
     data_free(&x);
@@ -313,8 +320,12 @@ static void
 frozen_teacher(void)
 {
     struct data x;
-    struct adamw_opt o = { .lr = 0.1, .beta1 = 0.9, .beta2 = 0.95,
-        .eps = 1e-8, .clip = 1, .lr_embed = 1 };
+    struct adamw_opt o = { .lr = 0.1,
+        .beta1 = 0.9,
+        .beta2 = 0.95,
+        .eps = 1e-8,
+        .clip = 1,
+        .lr_embed = 1 };
     struct adamw *opt;
     char before[33], after[33];
     struct loss_sum s;
@@ -330,7 +341,8 @@ frozen_teacher(void)
             i + 1);
     }
     model_head_hash(&x.teacher, after);
-    ok(strcmp(before, after) == 0, "trap teacher mode: steps leave the "
+    ok(strcmp(before, after) == 0,
+        "trap teacher mode: steps leave the "
         "teacher as it is");
     adamw_free(opt);
     data_free(&x);
@@ -359,7 +371,8 @@ final_norm(void)
         for (size_t i = 0; i < N * 16; i++)
             differ += !near(normed[i], bwd_final(w)[i], 1e-6, 1e-6);
     }
-    ok(differ == 0 && last[0] != normed[0], "trap final norm: the last "
+    ok(differ == 0 && last[0] != normed[0],
+        "trap final norm: the last "
         "hidden state is before the norm, the final one after it");
     fwd_free(f);
     bwd_free(w);
