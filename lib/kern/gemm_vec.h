@@ -68,12 +68,13 @@ tile(const struct strip *t, const float *restrict a, size_t ai, size_t al,
     vf s[MR][NV];
 
     UNROLL
-    for (int i = 0; i < MR; i++)
+    for (int i = 0; i < MR; i++) {
         UNROLL
-    for (int v = 0; v < nv; v++) {
-        s[i][v] = v_set1(0.0f);
-        if (v % (64 / (VW * 4)) == 0)
-            __builtin_prefetch(c + (size_t)i * ldc + v * VW, 1);
+        for (int v = 0; v < nv; v++) {
+            s[i][v] = v_set1(0.0f);
+            if (v % (64 / (VW * 4)) == 0)
+                __builtin_prefetch(c + (size_t)i * ldc + v * VW, 1);
+        }
     }
     for (size_t l = 0; l < t->kc; l++, a += al, b += ldb) {
         vf y[NV];
@@ -230,11 +231,12 @@ turn(float *restrict out, size_t width, size_t by, size_t kc,
 
     for (; l + by <= kc; l += by) {
 #if VW == 16
-        if (by == 16)
+        if (by == 16) {
             turn16(out + l * width, width, in + l, step);
-        else
+            continue;
+        }
 #endif
-            if (by == 8)
+        if (by == 8)
             turn8(out + l * width, width, in + l, step);
         else if (by == 4)
             turn4(out + l * width, width, in + l, step);
@@ -284,10 +286,11 @@ pack_rows(float *restrict out, size_t m, size_t kc, const struct operand *x)
         const float *in = x->p + i;
         float *to = out + i * kc;
 
-        for (size_t l = 0; l < kc; l++, in += x->l_step, to += MR)
+        for (size_t l = 0; l < kc; l++, in += x->l_step, to += MR) {
             UNROLL
-        for (size_t g = 0; g < G; g++)
-            memcpy(to + g * MR * kc, in + g * MR, MR * sizeof *to);
+            for (size_t g = 0; g < G; g++)
+                memcpy(to + g * MR * kc, in + g * MR, MR * sizeof *to);
+        }
     }
     for (; i < m; i += MR) {
         const struct operand y = { x->p + i * x->i_step, x->i_step, x->l_step };
