@@ -52,7 +52,7 @@ COMPILE = $(CC) $(NEED) $(ISA) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(LAST) \
 CXXCOMPILE = $(CXX) -fno-exceptions -fno-rtti -pthread -Wall -Wextra \
           $(SANFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP
 LINK    = $(CC) $(SANFLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
-LIBS    = $(PKG_LIBS) -ldl -lm
+LIBS    = $(PKG_LIBS) -lm
 
 LIBSRC = $(wildcard lib/*/*.c)
 LIBOBJ = $(LIBSRC:%.c=$(BUILD)/%.o)

@@ -27,15 +27,14 @@ cpu_choose(const char *name, enum cpu_code *code)
     const enum cpu_code most = best();
 
     *code = most;
-    if (!name || !*name || strcmp(name, "openblas") == 0)
+    if (!name || !*name)
         return NULL;
     for (int c = CPU_REF; c <= (int)most; c++)
         if (strcmp(name, cpu_name((enum cpu_code)c)) == 0) {
             *code = (enum cpu_code)c;
             return NULL;
         }
-    return "RETORT_KERNELS: not one of ref, avx2, avx512, openblas for "
-           "this processor";
+    return "RETORT_KERNELS: not one of ref, avx2, avx512 for this processor";
 }
 
 const char *

@@ -8,9 +8,8 @@ enum cpu_code {
     CPU_AVX512 /* those, and AVX-512 F, BW, DQ, VL */
 };
 
-/* *code that `name`, of RETORT_KERNELS, asks for: ref, avx2, avx512; NULL, "",
- * or openblas, which is for matrix products only: the best of this processor.
- * NULL, or why not. */
+/* *code that `name`, of RETORT_KERNELS, asks for: ref, avx2, avx512; NULL
+ * or "": the best of this processor.  NULL, or why not. */
 const char *cpu_choose(const char *name, enum cpu_code *code);
 
 /* "ref", "avx2", "avx512" */

@@ -5,7 +5,6 @@
 #include "base/cpu.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const char *failure; /* why kern_init failed */
 static int done;
@@ -13,28 +12,22 @@ static int done;
 const char *
 kern_force(const char *name)
 {
-    const int blas = name != NULL && strcmp(name, "openblas") == 0;
-    static const char *const core[] = { NULL, "Haswell", "SkylakeX" };
     struct kern k = kern_ref;
     enum cpu_code code;
     const char *why = cpu_choose(name, &code);
 
-    if (why == NULL && blas)
-        why = gemm_blas(&k, core[code]);
     if (why != NULL)
         return why;
 #if defined(__x86_64__)
     if (code == CPU_AVX2) {
         rows_avx2(&k);
-        if (!blas)
-            gemm_avx2(&k);
+        gemm_avx2(&k);
     } else if (code == CPU_AVX512) {
         rows_avx512(&k);
-        if (!blas)
-            gemm_avx512(&k);
+        gemm_avx512(&k);
     }
 #endif
-    k.name = blas ? "openblas" : cpu_name(code);
+    k.name = cpu_name(code);
     kern = k;
     return NULL;
 }
@@ -53,10 +46,4 @@ const char *
 kern_name(void)
 {
     return kern.name;
-}
-
-const char *
-kern_blas(void)
-{
-    return strcmp(kern.name, "openblas") == 0 ? gemm_blas_core() : "";
 }

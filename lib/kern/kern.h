@@ -4,8 +4,7 @@
  *
  * The table `kern` holds one version of each kernel.  It starts as the
  * reference version (plain C); kern_init() puts in what the processor can do
- * best, or what RETORT_KERNELS (ref, avx2, avx512, openblas) asks for;
- * openblas is the best with the products of that library.  The versions
+ * best, or what RETORT_KERNELS (ref, avx2, avx512) asks for.  The versions
  * agree to rounding, not to the bit; one version gives the same bits for the
  * same arguments, whatever other threads do.
  *
@@ -25,15 +24,15 @@ struct loss_kern;
 enum { GEMM_SET = 0, GEMM_ADD = 1 };
 
 struct kern {
-    const char *name; /* "ref", "avx2", "avx512", "openblas" */
+    const char *name; /* "ref", "avx2", "avx512" */
 
     /*
      * Matrix products, one call on one thread: c[m,n] = or += the product.
      *   nt: a[m,k] b[n,k]^T     y = x W^T
      *   nn: a[m,k] b[k,n]       dx = dy W
      *   tn: a[k,m]^T b[k,n]     dW = dy^T x
-     * An element's bits depend on k, its row of a, its column of b alone,
-     * and on what it held (but openblas: on m, n, k and its place too).
+     * An element's bits depend on k, its row of a, its column of b and what
+     * it held alone.
      */
     void (*gemm_nt)(size_t m, size_t n, size_t k, const float *a, size_t lda,
         const float *b, size_t ldb, int add, float *c, size_t ldc);
@@ -121,15 +120,10 @@ struct kern {
 extern struct kern kern;
 
 /* Choose the versions.  NULL, or a sentence saying why not, which stays valid.
- * Later calls return what the first did.  Call it before threads exist: for
- * openblas it sets OPENBLAS_CORETYPE (SkylakeX, Haswell) and
- * OPENBLAS_NUM_THREADS, and loads the library. */
+ * Later calls return what the first did. */
 const char *kern_init(void);
-/* "avx512", and the core type that OpenBLAS runs as, "" for other sets. */
-const char *kern_name(void);
-const char *kern_blas(void);
-/* For tests and benchmarks: kern_init with this name, again at any time (but
- * the core type stays what it was when OpenBLAS was loaded). */
+const char *kern_name(void); /* of the set in use */
+/* For tests and benchmarks: kern_init with this name, again at any time. */
 const char *kern_force(const char *name);
 
 /* The block types of GGUF that have one version: n elements, whole blocks of

@@ -19,10 +19,6 @@ void gemm_nn_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc);
 void gemm_tn_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc);
-/* Load OpenBLAS once, as that core type unless NULL, and fill gemm_*; NULL or
- * why not. */
-const char *gemm_blas(struct kern *k, const char *core);
-const char *gemm_blas_core(void);
 
 /* 2 sqrt(2/pi) and the factor of the cube in the tanh form of GELU. */
 #define GELU_Z2 1.5957691216057308f

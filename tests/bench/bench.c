@@ -35,6 +35,7 @@
 #include "msg/shm_ring.h"
 #include "kern/kern.h"
 #include "model/random.h"
+#include "blas.h"
 #include "number.h"
 
 #include <errno.h>
@@ -100,13 +101,11 @@ smaller(const void *a, const void *b)
 static void
 sgemm(size_t threads, const char *set)
 {
-    const char *why = kern_force(set);
     struct pool *pool;
     float *x[3];
     double t[7];
 
-    if (why != NULL)
-        die(EX_SYS, "%s", why);
+    use_kernels(set);
     pool = pool_new(threads, NULL);
     for (size_t k = 0; k < 3; k++) {
         x[k] = xreallocarray(NULL, (size_t)CUBE * CUBE, sizeof(float));

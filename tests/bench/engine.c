@@ -25,6 +25,7 @@
 #include "kern/kern.h"
 #include "model/backward.h"
 #include "train/head.h"
+#include "blas.h"
 #include "number.h"
 
 #include <math.h>
@@ -49,15 +50,6 @@ cpu_now(void)
 
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void
-force(const char *name)
-{
-    const char *why = kern_force(name);
-
-    if (why != NULL)
-        die(EX_SYS, "%s", why);
 }
 
 static void
@@ -128,7 +120,7 @@ gemm(int n, char **names)
         double best[8] = { 0 };
 
         for (int r = 0; r < 12 * n; r++) {
-            force(names[r % n]);
+            use_kernels(names[r % n]);
             best[r % n] = fmax(best[r % n], gemm_rate(&shape[i], x));
         }
         printf("%s\t%zu\t%zu\t%zu", shape[i].what, shape[i].m, shape[i].n,
@@ -159,9 +151,9 @@ limits(void)
     for (int r = 0; r < 12; r++) {
         double t;
 
-        force("openblas");
+        use_kernels("openblas");
         l.blas = fmax(l.blas, gemm_rate(&cube, x));
-        force(NULL);
+        use_kernels(NULL);
         l.own = fmax(l.own, gemm_rate(&cube, x));
         t = cpu_now();
         for (int i = 0; i < 4; i++)
@@ -311,7 +303,7 @@ main(int argc, char **argv)
     const char *job = argc > 1 ? argv[1] : "";
 
     progname = "engine";
-    force(NULL);
+    use_kernels(NULL);
     if (strcmp(job, "gemm") == 0 && argc > 2 && argc <= 10) {
         gemm(argc - 2, argv + 2);
     } else if (strcmp(job, "limits") == 0 && argc == 2) {
