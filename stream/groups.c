@@ -22,7 +22,7 @@ struct group {
 };
 
 /* A thread that decodes; number 0 is the caller. */
-struct worker {
+struct group_worker {
     struct groups *g;
     pthread_t id;
     struct shard_buf buf;
@@ -35,9 +35,9 @@ struct groups {
     size_t n, cap, K;
     uint64_t R, bytes, tokens, seed;
     int shuffle;
-    uint64_t places;         /* groups of all epochs; UINT64_MAX: no end */
-    struct worker *worker;   /* [nworker] */
-    size_t nworker, running; /* running: threads, to be joined */
+    uint64_t places;             /* groups of all epochs; UINT64_MAX: no end */
+    struct group_worker *worker; /* [nworker] */
+    size_t nworker, running;     /* running: threads, to be joined */
     /* Under the lock: this, and kept and busy of every group. */
     pthread_mutex_t lock;
     pthread_cond_t done; /* a group came, or could not be read */
@@ -292,8 +292,8 @@ open_block(struct groups *g, size_t block)
 
 /* Message k of the group's shard into *r. */
 static int
-load_message(struct worker *w, const struct group *o, size_t k, struct kept *r,
-    struct err *e)
+load_message(struct group_worker *w, const struct group *o, size_t k,
+    struct kept *r, struct err *e)
 {
     const struct dirs *d = w->g->d;
     uint64_t tokens;
@@ -321,7 +321,8 @@ load_message(struct worker *w, const struct group *o, size_t k, struct kept *r,
 
 /* The messages of a group, decoded; without the lock. */
 static int
-load(struct worker *w, const struct group *o, struct kept *kept, struct err *e)
+load(struct group_worker *w, const struct group *o, struct kept *kept,
+    struct err *e)
 {
     const struct dirs *d = w->g->d;
     const struct shard_index *x = set_frames(d->set[o->dir], o->shard, e);
@@ -347,7 +348,7 @@ load(struct worker *w, const struct group *o, struct kept *kept, struct err *e)
 
 /* Decode a group with worker w, giving up the lock meanwhile. */
 static int
-bring(struct worker *w, struct group *o, struct err *e)
+bring(struct group_worker *w, struct group *o, struct err *e)
 {
     struct groups *g = w->g;
     struct kept *kept = xcalloc(o->nmsg, sizeof *kept);
@@ -388,7 +389,7 @@ choose(struct groups *g)
 static void *
 work(void *arg)
 {
-    struct worker *w = arg;
+    struct group_worker *w = arg;
     struct groups *g = w->g;
     struct err e;
 

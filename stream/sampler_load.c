@@ -1,4 +1,4 @@
-/* Frames into memory, on demand and ahead of it: see sampler_impl.h */
+/* Frames into memory, on demand and ahead of it: see sampler_parts.h */
 #include "sampler_parts.h"
 #include "base/clock.h"
 #include "base/mem.h"

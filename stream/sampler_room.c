@@ -1,5 +1,5 @@
 /*
- * Memory for parts: see sampler_impl.h.  One mapping as large as they may
+ * Memory for parts: see sampler_parts.h.  One mapping as large as they may
  * become, of large pages where the system has them, so that what is decoded
  * need not be mapped page by page and is found with few address translations.
  * Pages once touched are kept.  Holes are kept in order of place; a part takes

@@ -36,7 +36,7 @@ enum {
 };
 
 /* What a thread needs. */
-struct worker {
+struct clean_worker {
     struct gopher_scratch *gopher;
     struct words words;
     XXH3_state_t *state;
@@ -66,7 +66,7 @@ struct clean {
     size_t first, und; /* sources that --lang auto gives */
     struct fold *fold;
     struct minhash minhash;
-    struct worker *worker;
+    struct clean_worker *worker;
     size_t nworker;
     struct keys *exacts, *nears, *lines;
     uint64_t count[R_END], *of_source, removed;
@@ -120,7 +120,7 @@ line_length(const char *p, const char *end)
 
 /* The key of a line from the hashes of its words; 0: too few to be one. */
 static uint64_t
-line_key(struct clean *c, struct worker *w, const char *p, size_t n)
+line_key(struct clean *c, struct clean_worker *w, const char *p, size_t n)
 {
     XXH3_state_t *state = w->state;
     uint64_t hash, key;
@@ -191,7 +191,7 @@ settle(void *ctx, struct doc *d, struct err *e)
 
 /* Take lines out as settle has said; *gone gets them. */
 static void
-cut_lines(struct worker *w, struct doc *d, const char **text, size_t *n,
+cut_lines(struct clean_worker *w, struct doc *d, const char **text, size_t *n,
     struct left *left, struct buf *gone)
 {
     const char *p = *text, *end = p + *n, *m = d->sig.p;
@@ -250,7 +250,7 @@ judge_rule(enum gopher g, double measured, double *value)
 
 /* The same for length and the rules of Gopher. */
 static size_t
-judge(const struct clean *c, struct worker *w, const char *text, size_t n,
+judge(const struct clean *c, struct clean_worker *w, const char *text, size_t n,
     double *value)
 {
     const struct clean_opts *o = &c->o;
@@ -283,8 +283,8 @@ add_key(struct buf *b, XXH128_hash_t h)
 
 /* The key of all words; of the text itself if it has none. */
 static void
-exact_key(const struct clean *c, struct worker *w, const char *text, size_t n,
-    struct buf *out)
+exact_key(const struct clean *c, struct clean_worker *w, const char *text,
+    size_t n, struct buf *out)
 {
     XXH3_state_t *state = w->state;
     uint64_t hash;
@@ -299,8 +299,8 @@ exact_key(const struct clean *c, struct worker *w, const char *text, size_t n,
 
 /* A key a band; none for a text without words. */
 static void
-near_keys(const struct clean *c, struct worker *w, const char *text, size_t n,
-    struct buf *out)
+near_keys(const struct clean *c, struct clean_worker *w, const char *text,
+    size_t n, struct buf *out)
 {
     const size_t row = c->rows * sizeof *w->value;
 
@@ -336,7 +336,7 @@ static int
 stage(void *ctx, size_t worker, struct doc *d, const char **text, size_t *n)
 {
     struct clean *c = ctx;
-    struct worker *w = &c->worker[worker];
+    struct clean_worker *w = &c->worker[worker];
     struct left left = { 0 };
     struct buf keys = { 0 }, gone = { 0 };
     size_t reason = R_END;

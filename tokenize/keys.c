@@ -20,7 +20,7 @@
 #define ROOM ((size_t)8 << 20)    /* mapped pages at least; they are not ours */
 #define CHUNK ((size_t)1 << 17)   /* entries merged between two trims */
 
-struct run {
+struct sorted_run {
     const struct key *v; /* n, sorted; lo's lowest 16 bits: the count */
     size_t n;
     const uint64_t *bloom; /* blocks of 8 */
@@ -34,7 +34,7 @@ struct keys {
     struct key *slot;    /* a free one has lo = 0 */
     unsigned bits, most; /* log2 of homes now, at most */
     size_t n, cap;       /* entries, and slots */
-    struct run *run;
+    struct sorted_run *run;
     size_t nrun, spills;
     size_t mapped;   /* bytes of all runs */
     size_t resident; /* of them touched since the last trim, at most */
@@ -133,7 +133,7 @@ keys_new(size_t mem)
 }
 
 static void
-run_release(struct keys *k, struct run *r)
+run_release(struct keys *k, struct sorted_run *r)
 {
     munmap(r->map, r->size);
     k->mapped -= r->size;
@@ -201,7 +201,7 @@ bloom_set(uint64_t *bloom, size_t blocks, struct key key)
 }
 
 static int
-bloom_has(const struct run *r, struct key key)
+bloom_has(const struct sorted_run *r, struct key key)
 {
     const uint64_t *b = r->bloom + 8 * bloom_block(r->blocks, key);
     uint64_t h = bloom_bits(key);
@@ -214,7 +214,7 @@ bloom_has(const struct run *r, struct key key)
 
 /* Keys are uniform: guess where it stands, widen until it is inside. */
 static uint32_t
-run_count(const struct run *r, struct key key)
+run_count(const struct sorted_run *r, struct key key)
 {
     const size_t guess =
         (size_t)((double)key.hi / 18446744073709551616.0 * (double)r->n);
@@ -255,7 +255,7 @@ keys_count(struct keys *k, struct key key)
 
 /* A mapped file without a name, for n entries and their filter. */
 static int
-run_new(struct keys *k, struct run *r, size_t n, struct err *e)
+run_new(struct keys *k, struct sorted_run *r, size_t n, struct err *e)
 {
     const int fd = io_unnamed(e);
     int bad;
@@ -282,7 +282,7 @@ run_new(struct keys *k, struct run *r, size_t n, struct err *e)
 }
 
 static void
-run_add(struct run *r, struct key key)
+run_add(struct sorted_run *r, struct key key)
 {
     struct key *v = (struct key *)((char *)r->map + 64 * r->blocks);
 
@@ -291,7 +291,7 @@ run_add(struct run *r, struct key key)
 }
 
 static void
-run_keep(struct keys *k, struct run r)
+run_keep(struct keys *k, struct sorted_run r)
 {
     k->run = xreallocarray(k->run, k->nrun + 1, sizeof *k->run);
     k->run[k->nrun++] = r;
@@ -317,7 +317,7 @@ static int
 merge(struct keys *k, struct err *e)
 {
     const size_t first = k->nrun - FAN;
-    struct run out = { .level = k->run[first].level + 1 };
+    struct sorted_run out = { .level = k->run[first].level + 1 };
     struct key last = { 0, 0 };
     size_t at[FAN] = { 0 }, n = 0, i, since = 0;
 
@@ -366,7 +366,7 @@ merge_full(struct keys *k, struct err *e)
 static int
 spill(struct keys *k, struct err *e)
 {
-    struct run r = { .level = 0 };
+    struct sorted_run r = { .level = 0 };
 
     if (run_new(k, &r, k->n, e) < 0)
         return -1;

@@ -27,7 +27,7 @@
 #define KEEP ((size_t)1 << 20)    /* memory of a block that is kept */
 
 /* What a thread needs. */
-struct worker {
+struct tok_worker {
     struct tok_scratch *scratch;
     struct norm *norm;
     struct buf mend, wiki;
@@ -44,12 +44,12 @@ struct block {
     int ready;
 };
 
-struct run {
+struct tok_run {
     const struct inputs *in;
     const struct run_opts *o;
     struct run_sums *sum;
-    struct worker *worker; /* one a thread */
-    struct block *block;   /* a ring of nblock */
+    struct tok_worker *worker; /* one a thread */
+    struct block *block;       /* a ring of nblock */
     size_t nblock;
     /* By the thread that reads: */
     struct reader *reader;
@@ -104,7 +104,7 @@ count(struct doc *d, const char *text, size_t n)
 }
 
 static void
-encode(struct run *r, struct doc *d, const char *text, size_t n,
+encode(struct tok_run *r, struct doc *d, const char *text, size_t n,
     struct tok_scratch *scratch)
 {
     const struct run_opts *o = r->o;
@@ -125,7 +125,7 @@ encode(struct run *r, struct doc *d, const char *text, size_t n,
 }
 
 static int
-json_lang(const struct run *r, struct doc *d, const char *lang, size_t n)
+json_lang(const struct tok_run *r, struct doc *d, const char *lang, size_t n)
 {
     d->source = inputs_source(r->in, lang, n);
     if (d->source < r->in->nsource)
@@ -147,7 +147,7 @@ no_text(struct doc *d, const char *field)
 
 /* The text of the record p[*n], which is changed. */
 static int
-json_text(const struct run *r, struct doc *d, char *p, const char **text,
+json_text(const struct tok_run *r, struct doc *d, char *p, const char **text,
     size_t *n)
 {
     const char *field = r->o->field, *lang_field = r->o->lang_field;
@@ -170,8 +170,8 @@ json_text(const struct run *r, struct doc *d, char *p, const char **text,
 
 /* *text, *n as UTF-8: as they are, or repaired in w->mend. */
 static int
-mend(const struct run *r, struct doc *d, struct worker *w, const char **text,
-    size_t *n)
+mend(const struct tok_run *r, struct doc *d, struct tok_worker *w,
+    const char **text, size_t *n)
 {
     const size_t good =
         r->o->t ? tok_valid(r->o->t, *text, *n) : uni_valid(*text, *n);
@@ -196,8 +196,8 @@ mend(const struct run *r, struct doc *d, struct worker *w, const char **text,
 /* The text of a document: raw as it is, mended, or out of its JSON or its
  * wikitext. */
 static int
-text_of(const struct run *r, struct doc *d, struct worker *w, const char **text,
-    size_t *n)
+text_of(const struct tok_run *r, struct doc *d, struct tok_worker *w,
+    const char **text, size_t *n)
 {
     *text = d->raw.p;
     *n = d->raw.n;
@@ -216,8 +216,8 @@ text_of(const struct run *r, struct doc *d, struct worker *w, const char **text,
 
 /* Reset d and find its text; 0, or -1 and d->e. */
 static int
-begin_doc(struct run *r, struct doc *d, struct worker *w, const char **text,
-    size_t *n)
+begin_doc(struct tok_run *r, struct doc *d, struct tok_worker *w,
+    const char **text, size_t *n)
 {
     d->e.code = 0;
     d->ids.n = d->bytes = d->plain = d->repaired = d->chars = d->words = 0;
@@ -255,7 +255,7 @@ keep_text(struct doc *d, const char *text, size_t n)
 /* The record is no longer needed; small ones keep their memory, here and in
  * the worker. */
 static void
-drop_raw(struct doc *d, struct worker *w)
+drop_raw(struct doc *d, struct tok_worker *w)
 {
     struct buf *const b[] = { &d->raw, &w->mend, &w->wiki };
 
@@ -267,7 +267,7 @@ drop_raw(struct doc *d, struct worker *w)
 }
 
 static void
-scan_doc(struct run *r, struct doc *d, size_t worker)
+scan_doc(struct tok_run *r, struct doc *d, size_t worker)
 {
     const char *text = NULL;
     size_t n = 0;
@@ -280,7 +280,7 @@ scan_doc(struct run *r, struct doc *d, size_t worker)
 }
 
 static void
-stage_doc(struct run *r, struct doc *d, size_t worker)
+stage_doc(struct tok_run *r, struct doc *d, size_t worker)
 {
     const struct run_opts *o = r->o;
     const char *text = d->text.p;
@@ -294,7 +294,7 @@ stage_doc(struct run *r, struct doc *d, size_t worker)
 }
 
 static void
-finish_doc(struct run *r, struct doc *d, size_t worker)
+finish_doc(struct tok_run *r, struct doc *d, size_t worker)
 {
     const struct run_opts *o = r->o;
     const char *text = d->text.p;
@@ -318,7 +318,7 @@ finish_doc(struct run *r, struct doc *d, size_t worker)
  * hands of threads that are at work; then call it with the documents of this
  * one that come before the first fault. */
 static void
-in_turn(struct run *r, struct block *b, uint64_t number, uint64_t *turn,
+in_turn(struct tok_run *r, struct block *b, uint64_t number, uint64_t *turn,
     int (*step)(void *, struct doc *, struct err *))
 {
     pthread_mutex_lock(&r->lock);
@@ -336,7 +336,7 @@ in_turn(struct run *r, struct block *b, uint64_t number, uint64_t *turn,
 
 /* What is dropped is known before anything is encoded. */
 static void
-make_block(struct run *r, struct block *b, uint64_t number, size_t worker)
+make_block(struct tok_run *r, struct block *b, uint64_t number, size_t worker)
 {
     const struct run_opts *o = r->o;
 
@@ -387,7 +387,7 @@ place_less(const struct place *a, const struct place *b)
 
 /* Open the next input; where it is that of o->from, go there. */
 static int
-open_input(struct run *r, struct err *e)
+open_input(struct tok_run *r, struct err *e)
 {
     const struct run_opts *o = r->o;
 
@@ -402,7 +402,7 @@ open_input(struct run *r, struct err *e)
 
 /* The next record into b->doc[b->n]: 1, 0 at the end of all inputs, -1. */
 static int
-read_record(struct run *r, struct block *b, struct err *e)
+read_record(struct tok_run *r, struct block *b, struct err *e)
 {
     while (r->input < r->in->n) {
         struct doc *d = new_doc(b);
@@ -446,7 +446,7 @@ release_doc(struct doc *d)
 
 /* Fill a block; 1 there is more, 0 the end, or a fault in b->e. */
 static int
-read_block(struct run *r, struct block *b)
+read_block(struct tok_run *r, struct block *b)
 {
     int k = 1;
 
@@ -472,7 +472,7 @@ trim(struct doc *d, size_t *kept)
 
 /* Count and put d.  0, 1 or -1 as o->put. */
 static int
-put_doc(struct run *r, struct doc *d)
+put_doc(struct tok_run *r, struct doc *d)
 {
     const struct run_opts *o = r->o;
     struct run_sums *sum = r->sum;
@@ -504,7 +504,7 @@ put_doc(struct run *r, struct doc *d)
 }
 
 static int
-put_block(struct run *r, struct block *b)
+put_block(struct tok_run *r, struct block *b)
 {
     size_t kept = 0;
     int k = 0;
@@ -528,7 +528,7 @@ put_block(struct run *r, struct block *b)
 
 /* With the lock held, which is given up meanwhile. */
 static void
-put_next(struct run *r)
+put_next(struct tok_run *r)
 {
     struct block *b = &r->block[r->nput % r->nblock];
     int k;
@@ -549,7 +549,7 @@ put_next(struct run *r)
 }
 
 static void
-read_next(struct run *r, size_t worker)
+read_next(struct tok_run *r, size_t worker)
 {
     const uint64_t number = r->nread;
     struct block *b = &r->block[number % r->nblock];
@@ -573,7 +573,7 @@ read_next(struct run *r, size_t worker)
 static void
 work(void *ctx, size_t task, size_t worker)
 {
-    struct run *r = ctx;
+    struct tok_run *r = ctx;
 
     (void)task;
     pthread_mutex_lock(&r->lock);
@@ -591,7 +591,7 @@ work(void *ctx, size_t task, size_t worker)
 }
 
 static void
-start(struct run *r, size_t n)
+start(struct tok_run *r, size_t n)
 {
     r->nblock = n > 1 ? 2 * n + 4 : 1;
     r->block = xcalloc(r->nblock, sizeof *r->block);
@@ -608,7 +608,7 @@ start(struct run *r, size_t n)
 }
 
 static void
-release(struct run *r, size_t n)
+release(struct tok_run *r, size_t n)
 {
     reader_close(r->reader);
     mended_release(&r->mended);
@@ -644,7 +644,7 @@ int
 run_inputs(const struct inputs *in, const struct run_opts *o,
     struct run_sums *sum, struct err *e)
 {
-    struct run r = { .in = in,
+    struct tok_run r = { .in = in,
         .o = o,
         .sum = sum,
         .mended = { .lossy = in->o.lossy } };

@@ -2,6 +2,8 @@
  * Files and descriptors.  Reads and writes restart after EINTR and complete
  * short transfers; outputs are written to a temporary name, fsynced and
  * renamed, so that a file of that name is always whole.
+ *
+ * Mapped files are in io_map.c.
  */
 #ifndef BASE_IO_H
 #define BASE_IO_H

@@ -64,7 +64,7 @@ relax(void)
 #endif
 }
 
-struct job {
+struct pool_job {
     uint32_t run;
     size_t ntasks;
     void (*fn)(void *ctx, size_t task, size_t worker);
@@ -73,7 +73,7 @@ struct job {
 
 /* Take and run tasks of the job until none is left. */
 static void
-work(struct pool *p, const struct job *j, size_t worker)
+work(struct pool *p, const struct pool_job *j, size_t worker)
 {
     uint64_t next = atomic_load(&p->next);
 
@@ -95,7 +95,7 @@ worker_main(void *arg)
 {
     const struct worker *w = arg;
     struct pool *p = w->pool;
-    struct job j = { 0 };
+    struct pool_job j = { 0 };
 
     for (;;) {
         const double t = profile_begin();
@@ -105,7 +105,7 @@ worker_main(void *arg)
         pthread_mutex_lock(&p->lock);
         while (p->run == j.run && !p->quit)
             pthread_cond_wait(&p->start, &p->lock);
-        j = (struct job){ (uint32_t)p->run, p->ntasks, p->fn, p->ctx };
+        j = (struct pool_job){ (uint32_t)p->run, p->ntasks, p->fn, p->ctx };
         pthread_mutex_unlock(&p->lock);
         profile_end("waiting for tasks", t, 0.0, 0.0);
         if (p->quit)
@@ -170,7 +170,7 @@ void
 pool_run(struct pool *p, size_t ntasks,
     void (*fn)(void *ctx, size_t task, size_t worker), void *ctx)
 {
-    struct job j;
+    struct pool_job j;
     double t;
 
     assert(ntasks < UINT32_MAX);
@@ -185,7 +185,7 @@ pool_run(struct pool *p, size_t ntasks,
     p->ctx = ctx;
     p->ntasks = ntasks;
     p->finished = 0;
-    j = (struct job){ (uint32_t)(p->run + 1), ntasks, fn, ctx };
+    j = (struct pool_job){ (uint32_t)(p->run + 1), ntasks, fn, ctx };
     p->next = (uint64_t)j.run << 32;
     p->run = j.run;
     pthread_cond_broadcast(&p->start);

@@ -66,7 +66,7 @@ static const struct {
     { "BF16", DT_BF16 },
 };
 
-struct cur {
+struct gguf_in {
     const unsigned char *p;
     size_t n, at;
     struct gguf *g;
@@ -74,7 +74,7 @@ struct cur {
 };
 
 static int
-get(struct cur *c, unsigned size, const char *what, uint64_t *v)
+get(struct gguf_in *c, unsigned size, const char *what, uint64_t *v)
 {
     *v = 0;
     if (c->n - c->at < size)
@@ -86,7 +86,7 @@ get(struct cur *c, unsigned size, const char *what, uint64_t *v)
 
 /* A string: its text stays in the file. */
 static int
-get_str(struct cur *c, const char *what, const char **s, size_t *n)
+get_str(struct gguf_in *c, const char *what, const char **s, size_t *n)
 {
     const size_t at = c->at;
     uint64_t len;
@@ -105,7 +105,7 @@ get_str(struct cur *c, const char *what, const char **s, size_t *n)
 /* A name or key, copied with a NUL.  Names are kept as offsets into mem until
  * all are read, since mem moves while it grows. */
 static int
-get_name(struct cur *c, const char *what, size_t max, size_t *off)
+get_name(struct gguf_in *c, const char *what, size_t max, size_t *off)
 {
     const size_t at = c->at;
     const char *s;
@@ -124,7 +124,7 @@ get_name(struct cur *c, const char *what, size_t max, size_t *off)
 }
 
 static int
-check_bools(struct cur *c, const unsigned char *p, size_t n)
+check_bools(struct gguf_in *c, const unsigned char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (p[i] > 1)
@@ -134,7 +134,7 @@ check_bools(struct cur *c, const unsigned char *p, size_t n)
 }
 
 static int
-get_array(struct cur *c, struct gguf_kv *v)
+get_array(struct gguf_in *c, struct gguf_kv *v)
 {
     const size_t at = c->at;
     uint64_t type, n;
@@ -172,7 +172,7 @@ get_array(struct cur *c, struct gguf_kv *v)
 }
 
 static int
-get_kv(struct cur *c, struct gguf_kv *v, size_t *name)
+get_kv(struct gguf_in *c, struct gguf_kv *v, size_t *name)
 {
     size_t at;
     uint64_t type;
@@ -206,7 +206,7 @@ get_kv(struct cur *c, struct gguf_kv *v, size_t *name)
 
 /* Product of the dimensions and their bytes; rows are whole blocks. */
 static int
-get_shape(struct cur *c, struct gguf_tensor *t, const char *name)
+get_shape(struct gguf_in *c, struct gguf_tensor *t, const char *name)
 {
     size_t at = c->at, row;
     uint64_t nd, v;
@@ -251,7 +251,7 @@ get_shape(struct cur *c, struct gguf_tensor *t, const char *name)
 }
 
 static int
-get_alignment(struct cur *c)
+get_alignment(struct gguf_in *c)
 {
     const struct gguf_kv *v = gguf_kv(c->g, "general.alignment");
     uint64_t a;
@@ -284,7 +284,7 @@ round_up(size_t v, size_t align, size_t *r)
 /* Each tensor begins where the one before ends, rounded up, and the last
  * ends where the file does (its own padding may be missing). */
 static int
-place(struct cur *c)
+place(struct gguf_in *c)
 {
     struct gguf *g = c->g;
     size_t begin, next = 0, end;
@@ -317,7 +317,7 @@ place(struct cur *c)
 }
 
 static int
-get_head(struct cur *c, uint64_t *nt, uint64_t *nkv)
+get_head(struct gguf_in *c, uint64_t *nt, uint64_t *nkv)
 {
     uint64_t version;
 
@@ -346,7 +346,7 @@ get_head(struct cur *c, uint64_t *nt, uint64_t *nkv)
 
 /* Names are in mem at off[0..n-1], all of them: make them pointers. */
 static int
-name_all(struct cur *c, const size_t *off, const char **v, size_t n,
+name_all(struct gguf_in *c, const size_t *off, const char **v, size_t n,
     const char *what)
 {
     const char *twice;
@@ -360,7 +360,7 @@ name_all(struct cur *c, const size_t *off, const char **v, size_t n,
 
 /* Metadata, then tensor descriptions, then the places of the data. */
 static int
-parse(struct cur *c, size_t **off, int tensors)
+parse(struct gguf_in *c, size_t **off, int tensors)
 {
     struct gguf *g = c->g;
     uint64_t nt = 0, nkv = 0, v;
@@ -408,7 +408,7 @@ parse(struct cur *c, size_t **off, int tensors)
 static int
 parse_file(struct gguf *g, const void *p, size_t n, int tensors, struct err *e)
 {
-    struct cur c = { p, n, 0, g, e };
+    struct gguf_in c = { p, n, 0, g, e };
     size_t *off = NULL;
     int r;
 

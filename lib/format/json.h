@@ -3,6 +3,8 @@
  * the rules every parser here has.  Input is bounded in size and depth,
  * a key given twice is refused (readers differ in which one they take), and
  * an error names file and offset, or the path of the member that is wrong.
+ *
+ * What reads members without building a tree is in json_text.c.
  */
 #ifndef FORMAT_JSON_H
 #define FORMAT_JSON_H

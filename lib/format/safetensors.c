@@ -71,7 +71,7 @@ dtype_bytes(enum dtype t, size_t n, size_t *bytes)
 /* ---- reading ---- */
 
 /* The header being read; at counts from its first byte. */
-struct cur {
+struct st_in {
     const char *p;
     size_t n, at;
     struct st *s;
@@ -82,7 +82,7 @@ struct cur {
 #define BAD(c, at, ...) err_at((c)->e, (at) + (size_t)8, __VA_ARGS__)
 
 static void
-skip_space(struct cur *c)
+skip_space(struct st_in *c)
 {
     while (c->at < c->n &&
         (c->p[c->at] == ' ' || c->p[c->at] == '\n' || c->p[c->at] == '\t' ||
@@ -92,14 +92,14 @@ skip_space(struct cur *c)
 
 /* The next byte that is no space, or 0 at the end. */
 static int
-peek(struct cur *c)
+peek(struct st_in *c)
 {
     skip_space(c);
     return c->at < c->n ? (unsigned char)c->p[c->at] : 0;
 }
 
 static int
-want(struct cur *c, int ch)
+want(struct st_in *c, int ch)
 {
     if (peek(c) != ch || c->at >= c->n)
         return BAD(c, c->at,
@@ -112,7 +112,7 @@ want(struct cur *c, int ch)
 
 /* After a member: 1 another follows, 0 the closing ch was read, -1 error. */
 static int
-more(struct cur *c, int ch)
+more(struct st_in *c, int ch)
 {
     int k = peek(c);
 
@@ -124,7 +124,7 @@ more(struct cur *c, int ch)
 
 /* Four hex digits at `at`, or -1. */
 static long
-hex4(const struct cur *c, size_t at)
+hex4(const struct st_in *c, size_t at)
 {
     long v = 0;
 
@@ -145,7 +145,7 @@ hex4(const struct cur *c, size_t at)
 
 /* The escape after a backslash at c->at - 1. */
 static int
-escape(struct cur *c, struct buf *b)
+escape(struct st_in *c, struct buf *b)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     size_t at = c->at;
@@ -176,7 +176,7 @@ escape(struct cur *c, struct buf *b)
  * reserved for all strings of the header (none grows by unescaping), so the
  * pointer stays good. */
 static char *
-string(struct cur *c)
+string(struct st_in *c)
 {
     struct buf *b = &c->s->mem;
     const size_t begin = b->n;
@@ -213,7 +213,7 @@ string(struct cur *c)
 
 /* A whole number without sign, fraction, exponent or leading zero. */
 static int
-number(struct cur *c, uint64_t max, uint64_t *r)
+number(struct st_in *c, uint64_t max, uint64_t *r)
 {
     uint64_t v = 0;
     size_t at;
@@ -235,7 +235,7 @@ number(struct cur *c, uint64_t max, uint64_t *r)
 }
 
 static int
-read_dtype(struct cur *c, struct st_tensor *t)
+read_dtype(struct st_in *c, struct st_tensor *t)
 {
     size_t at = c->at, keep = c->s->mem.n;
     const char *name = string(c);
@@ -253,7 +253,7 @@ read_dtype(struct cur *c, struct st_tensor *t)
 }
 
 static int
-read_shape(struct cur *c, struct st_tensor *t)
+read_shape(struct st_in *c, struct st_tensor *t)
 {
     size_t at = c->at;
     uint64_t v;
@@ -277,7 +277,7 @@ read_shape(struct cur *c, struct st_tensor *t)
 }
 
 static int
-read_offsets(struct cur *c, struct st_tensor *t)
+read_offsets(struct st_in *c, struct st_tensor *t)
 {
     uint64_t a, b;
     size_t at = c->at;
@@ -295,7 +295,7 @@ read_offsets(struct cur *c, struct st_tensor *t)
 /* Elements of t into t->n; the bytes they take must be its data_offsets'.
  * A dimension of 0 does not excuse the others from overflow. */
 static int
-check_size(struct cur *c, size_t at, struct st_tensor *t)
+check_size(struct st_in *c, size_t at, struct st_tensor *t)
 {
     size_t n = 1, bytes;
     int empty = 0;
@@ -320,7 +320,7 @@ check_size(struct cur *c, size_t at, struct st_tensor *t)
 }
 
 static int
-read_tensor(struct cur *c, const char *name, struct st_tensor *t)
+read_tensor(struct st_in *c, const char *name, struct st_tensor *t)
 {
     enum { DTYPE = 1, SHAPE = 2, OFFSETS = 4, ALL = 7 };
     const size_t begin = c->at;
@@ -365,7 +365,7 @@ read_tensor(struct cur *c, const char *name, struct st_tensor *t)
 }
 
 static int
-read_metadata(struct cur *c)
+read_metadata(struct st_in *c)
 {
     struct st *s = c->s;
     int r;
@@ -404,7 +404,7 @@ by_offset(const void *a, const void *b)
 
 /* Rules that hold between members: unique names, data without hole. */
 static int
-check_whole(struct cur *c)
+check_whole(struct st_in *c)
 {
     struct st *s = c->s;
     const size_t n = s->nt > s->nmeta ? s->nt : s->nmeta;
@@ -440,7 +440,7 @@ check_whole(struct cur *c)
 }
 
 static int
-read_header(struct cur *c)
+read_header(struct st_in *c)
 {
     struct st *s = c->s;
     int r, meta = 0;
@@ -478,7 +478,7 @@ read_header(struct cur *c)
 int
 st_parse_header(struct st *s, const char *json, size_t n, struct err *e)
 {
-    struct cur c = { json, n, 0, s, e };
+    struct st_in c = { json, n, 0, s, e };
 
     memset(s, 0, sizeof *s);
     if (n > ST_HEADER_MAX)

@@ -12,6 +12,10 @@
  * row-major with a leading dimension counted in elements.  Arguments that are
  * written overlap no other, except where "may be" says so.  n may be any
  * number; alignment does not matter.  NaN and infinity in, NaN out.
+ *
+ * The plain versions of the row kernels are in rows_ref.c, matrix products in
+ * gemm.c, attention in attn.c, the block types of GGUF in quant.c, rotary
+ * angles in rope.c, the errors of rounding in rounding.c.
  */
 #ifndef KERN_KERN_H
 #define KERN_KERN_H

@@ -4,6 +4,8 @@
  * the thread count cannot change).  `_ref` says what is meant, in double; the
  * other sets are one fast text over an instruction set's vectors, and agree to
  * rounding.  No argument overlaps another unless it says so.
+ *
+ * The `_ref` kernels are in loss_ref.c.
  */
 #ifndef KERN_LOSS_H
 #define KERN_LOSS_H

@@ -322,7 +322,7 @@ bwd_spare(struct bwd *b, enum bwd_spare which)
     return which == BWD_SPARE_X ? b->g.xn1 : b->g.dx2;
 }
 
-struct job {
+struct bwd_job {
     struct bwd *b;
     const struct rows *r;
 };
@@ -330,7 +330,7 @@ struct job {
 static void
 final_task(void *ctx, size_t task, size_t worker)
 {
-    const struct job *j = ctx;
+    const struct bwd_job *j = ctx;
     const struct config *c = &j->b->t->m.c;
     const size_t n = j->r->B * j->r->T, d = c->d;
     const size_t end = (task + 1) * CHUNK < n ? (task + 1) * CHUNK : n;
@@ -351,7 +351,7 @@ final_task(void *ctx, size_t task, size_t worker)
 static void
 final_weight_task(void *ctx, size_t task, size_t worker)
 {
-    const struct job *j = ctx;
+    const struct bwd_job *j = ctx;
     const struct config *c = &j->b->t->m.c;
     const struct vec_grad v = { .g = j->b->t->group[c->L + 1].g,
         .n = c->d,
@@ -383,7 +383,7 @@ embed_row(const struct bwd *b, uint32_t id)
 static void
 embed_task(void *ctx, size_t task, size_t worker)
 {
-    const struct job *j = ctx;
+    const struct bwd_job *j = ctx;
     const size_t d = j->b->t->m.c.d, n = j->r->B * j->r->T;
     const size_t c0 = task * COLS, c1 = c0 + COLS < d ? c0 + COLS : d;
 
@@ -416,7 +416,7 @@ bwd_backward(struct bwd *b, const struct rows *r,
     const struct config *c = &b->t->m.c;
     struct pool *pool = b->f->pool;
     const size_t cols = (c->d + COLS - 1) / COLS;
-    struct job j = { b, r };
+    struct bwd_job j = { b, r };
     struct run u;
 
     pool_run(pool, (r->B * r->T + CHUNK - 1) / CHUNK, final_task, &j);

@@ -9,6 +9,9 @@
  * Gradients are sums, not means: the caller scales once by 1/N.  Each row's
  * (sequence's) contribution is added in row order, so how rows are grouped
  * into calls does not matter to the bit; nor does the thread count.
+ *
+ * Parameters and gradients are in tmodel.c, the steps of a block in
+ * backward_block.c.
  */
 #ifndef MODEL_BACKWARD_H
 #define MODEL_BACKWARD_H

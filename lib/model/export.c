@@ -36,7 +36,7 @@ not_finite(const void *p, size_t n, int half)
 
 /* The rows of one tensor, padded with zeros to its shape in the file. */
 static int
-write_part(const struct model *m, const struct part *p, enum dtype as,
+write_part(const struct model *m, const struct tensor_out *p, enum dtype as,
     struct io_out *o, struct err *e)
 {
     const size_t cols = p->shape[p->ndim - 1];
@@ -85,7 +85,7 @@ model_write_weights(const struct model *m, const char *file, enum dtype as,
 {
     struct st_out st = { 0 };
     struct io_out o;
-    struct part p;
+    struct tensor_out p;
     int r;
 
     if (as != DT_F32 && as != DT_BF16)

@@ -11,6 +11,10 @@
  * start at a row's first token and are padded with zeros to full size, so a
  * token's bits depend neither on threads nor on its neighbours in the batch.
  * (The size of the tiles follows from r->T alone.)
+ *
+ * The steps of a block are in forward_block.c, generation with a cache of keys
+ * and values in forward_kv.c, logits in head.c, the most probable tokens in
+ * head_top.c.
  */
 #ifndef MODEL_FORWARD_H
 #define MODEL_FORWARD_H

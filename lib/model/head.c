@@ -12,14 +12,14 @@
 
 /* One model's row of one slice: maximum, its place, sum exp(z - max) and
  * sum exp((z - max)/tau). */
-struct part {
+struct slice_loss {
     float max;
     uint32_t top;
     double sum, soft;
 };
 /* Beside two of them: sum exp((zp - max_p)/tau) (zp - zq). */
 struct stat {
-    struct part q, p;
+    struct slice_loss q, p;
     double diff;
 };
 
@@ -91,7 +91,7 @@ head_slice(struct fwd *f, size_t v0, size_t n, size_t worker)
 }
 
 static void
-row_part(struct part *p, const float *z, size_t n, size_t v0, float s)
+row_part(struct slice_loss *p, const float *z, size_t n, size_t v0, float s)
 {
     size_t i = 0;
 
@@ -175,7 +175,7 @@ gather(const struct headjob *j, size_t r, int base)
 
     for (size_t k = 0; k < j->nslice; k++) {
         const struct stat *st = j->stat + k * HEAD_ROWS + r;
-        const struct part *p = base ? &st->p : &st->q;
+        const struct slice_loss *p = base ? &st->p : &st->q;
 
         if (p->max > t.max) {
             t.max = p->max;
@@ -184,7 +184,7 @@ gather(const struct headjob *j, size_t r, int base)
     }
     for (size_t k = 0; k < j->nslice; k++) {
         const struct stat *st = j->stat + k * HEAD_ROWS + r;
-        const struct part *p = base ? &st->p : &st->q;
+        const struct slice_loss *p = base ? &st->p : &st->q;
         const double down = (double)p->max - t.max;
 
         t.lse += p->sum * exp(down);

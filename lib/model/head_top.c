@@ -19,7 +19,7 @@ enum { TOP_ROWS = 128, BLOCK = 64, LINE = 16 };
 
 /* One row of one slice: maximum; sums of exp(z - max), of
  * exp((z - max)/tau), and of the latter times z. */
-struct part {
+struct slice_top {
     float max;
     double sum, soft, mean;
 };
@@ -29,13 +29,13 @@ struct head_top {
     struct pool *pool;
     size_t k, draws, V, ld, nslice;
     struct arena arena;
-    float *z;          /* [TOP_ROWS,ld]; ld: rows begin in different
+    float *z;               /* [TOP_ROWS,ld]; ld: rows begin in different
                              * sets of the cache */
-    float *pad;        /* [TOP_ROWS,d] the last rows, padded */
-    float *zero;       /* [HEAD_SLICE] */
-    struct part *part; /* [nslice,TOP_ROWS] */
-    uint64_t *heap;    /* [workers,2,k] */
-    float *terms;      /* [workers,HEAD_SLICE] */
+    float *pad;             /* [TOP_ROWS,d] the last rows, padded */
+    float *zero;            /* [HEAD_SLICE] */
+    struct slice_top *part; /* [nslice,TOP_ROWS] */
+    uint64_t *heap;         /* [workers,2,k] */
+    float *terms;           /* [workers,HEAD_SLICE] */
     /* the tile at hand */
     struct fwd *f;
     const float *h;
@@ -176,7 +176,7 @@ slice_task(void *ctx, size_t s, size_t worker)
     begin = profile_begin();
     for (size_t r = 0; r < t->n; r++) {
         const float *z = t->z + r * t->ld + v0;
-        struct part *p = t->part + s * TOP_ROWS + r;
+        struct slice_top *p = t->part + s * TOP_ROWS + r;
 
         p->max = kern.max(z, n);
         p->sum = kern.expsum(z, n, p->max, 1.0f);
@@ -198,7 +198,7 @@ gather(const struct head_top *t, size_t r)
     for (size_t s = 0; s < t->nslice; s++)
         w.max = fmax(w.max, t->part[s * TOP_ROWS + r].max);
     for (size_t s = 0; s < t->nslice; s++) {
-        const struct part *p = t->part + s * TOP_ROWS + r;
+        const struct slice_top *p = t->part + s * TOP_ROWS + r;
         const double down = p->max - w.max, scale = exp(down * t->s);
 
         w.sum += p->sum * exp(down);
@@ -262,7 +262,7 @@ draw(struct head_top *t, size_t r, const struct whole *w, size_t worker)
     memset(ids, 0, t->draws * sizeof *ids);
     memset(count, 0, t->draws * sizeof *count);
     for (size_t s = 0; s < t->nslice && i < t->draws; s++) {
-        const struct part *p = t->part + s * TOP_ROWS + r;
+        const struct slice_top *p = t->part + s * TOP_ROWS + r;
         const double scale = exp((p->max - w->max) * t->s);
         const double end =
             s + 1 < t->nslice ? before + p->soft * scale : INFINITY;

@@ -2,6 +2,10 @@
  * A model: a list of blocks.  Weights stay in their stored type, mapped
  * read-only from a Hugging Face directory or a .gguf file, and are widened to
  * fp32 a tile of rows at a time in front of the matrix product.
+ *
+ * A model is opened in open.c and open_gguf.c, its weights are read in
+ * weights.c, and it is written in export.c with the tokenizer's files
+ * (tokfile.c).
  */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H

@@ -25,7 +25,8 @@ weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
 /* ---- safetensors files of a directory ---- */
 
 static int
-add_file(struct model *m, struct source *s, const char *file, struct err *e)
+add_file(struct model *m, struct model_source *s, const char *file,
+    struct err *e)
 {
     char *path = xasprintf("%s/%s", m->path, file);
     const size_t i = s->n;
@@ -51,7 +52,8 @@ add_file(struct model *m, struct source *s, const char *file, struct err *e)
 
 /* The files an index names; each holds what the index says, and no more. */
 static int
-add_index(struct model *m, struct source *s, const char *path, struct err *e)
+add_index(struct model *m, struct model_source *s, const char *path,
+    struct err *e)
 {
     json_t *j = js_load(path, JS_MAX, e), *v;
     json_t *map = json_object_get(j, "weight_map");
@@ -102,7 +104,7 @@ fail:
 }
 
 static int
-add_files(struct model *m, struct source *s, struct err *e)
+add_files(struct model *m, struct model_source *s, struct err *e)
 {
     char *one = xasprintf("%s/model.safetensors", m->path);
     char *index = xasprintf("%s/model.safetensors.index.json", m->path);
@@ -120,8 +122,8 @@ add_files(struct model *m, struct source *s, struct err *e)
 
 /* Find a tensor, check its shape, mark it used.  ndim 1: a vector [cols]. */
 static int
-take(struct model *m, struct source *s, const char *name, int ndim, size_t rows,
-    size_t cols, struct weight *w, struct err *e)
+take(struct model *m, struct model_source *s, const char *name, int ndim,
+    size_t rows, size_t cols, struct weight *w, struct err *e)
 {
     for (size_t i = 0; i < s->n; i++) {
         const struct st_tensor *t = st_find(&s->st[i], name);
@@ -167,7 +169,7 @@ check_padding(struct model *m, size_t i, struct err *e)
 }
 
 static int
-take_block(struct model *m, struct source *s, size_t i, struct err *e)
+take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
 {
     struct block *b = &m->block[i];
     size_t rows, cols;
@@ -192,7 +194,7 @@ take_block(struct model *m, struct source *s, size_t i, struct err *e)
 /* A tensor that was not asked for would change what other loaders compute,
  * except tables that follow from the configuration. */
 static int
-check_used(struct model *m, struct source *s, struct err *e)
+check_used(struct model *m, struct model_source *s, struct err *e)
 {
     static const char table[] = ".rotary_emb.inv_freq";
 
@@ -249,7 +251,7 @@ done:
  * tie_word_embeddings: true; so such a one must be the embedding indeed.
  */
 static int
-check_tied(struct model *m, struct source *s, struct err *e)
+check_tied(struct model *m, struct model_source *s, struct err *e)
 {
     struct weight head;
     size_t i = 0;
@@ -273,7 +275,7 @@ check_tied(struct model *m, struct source *s, struct err *e)
 }
 
 int
-open_hf(struct model *m, struct source *s, struct err *e)
+open_hf(struct model *m, struct model_source *s, struct err *e)
 {
     const struct config *c = &m->c;
 
@@ -297,7 +299,7 @@ open_hf(struct model *m, struct source *s, struct err *e)
 int
 model_open(struct model *m, const char *path, struct err *e)
 {
-    struct source *s = xcalloc(1, sizeof *s);
+    struct model_source *s = xcalloc(1, sizeof *s);
     int r;
 
     memset(m, 0, sizeof *m);
@@ -312,7 +314,7 @@ model_open(struct model *m, const char *path, struct err *e)
 void
 model_forget(const struct model *m, const struct weight *w)
 {
-    const struct source *s = m->own;
+    const struct model_source *s = m->own;
 
     for (size_t i = 0; s != NULL && i < s->n; i++) {
         const struct io_map *map = &s->map[i];
@@ -327,7 +329,7 @@ model_forget(const struct model *m, const struct weight *w)
 void
 model_close(struct model *m)
 {
-    struct source *s = m->own;
+    struct model_source *s = m->own;
 
     if (s) {
         for (size_t i = 0; i < s->n; i++) {

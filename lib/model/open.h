@@ -7,7 +7,7 @@
 #include "model/family.h"
 
 /* Files that a model's weights lie in; m->own points to one. */
-struct source {
+struct model_source {
     struct io_map *map;
     struct st *st;        /* [n] for a Hugging Face directory */
     char **file;          /* [n] their names in it */
@@ -20,7 +20,7 @@ struct source {
 int weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
     size_t cols);
 
-int open_hf(struct model *m, struct source *s, struct err *e);
-int open_gguf(struct model *m, struct source *s, struct err *e);
+int open_hf(struct model *m, struct model_source *s, struct err *e);
+int open_gguf(struct model *m, struct model_source *s, struct err *e);
 
 #endif

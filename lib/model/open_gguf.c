@@ -321,7 +321,7 @@ read_config(struct config *c, const struct gguf *g, struct err *e)
 }
 
 static int
-take(struct source *s, const char *name, size_t rows, size_t cols,
+take(struct model_source *s, const char *name, size_t rows, size_t cols,
     struct weight *w, struct err *e)
 {
     const struct gguf_tensor *t = gguf_tensor(&s->g, name);
@@ -338,7 +338,7 @@ take(struct source *s, const char *name, size_t rows, size_t cols,
 }
 
 static int
-take_all(struct model *m, struct source *s, struct err *e)
+take_all(struct model *m, struct model_source *s, struct err *e)
 {
     const struct config *c = &m->c;
     size_t rows, cols;
@@ -377,7 +377,7 @@ take_all(struct model *m, struct source *s, struct err *e)
 }
 
 int
-open_gguf(struct model *m, struct source *s, struct err *e)
+open_gguf(struct model *m, struct model_source *s, struct err *e)
 {
     s->map = xcalloc(1, sizeof *s->map);
     if (io_map(s->map, m->path, e) < 0)

@@ -8,7 +8,7 @@
 
 #include "model/model.h"
 
-struct part {
+struct tensor_out {
     char name[72]; /* Hugging Face name */
     const struct weight *w;
     float less; /* to be taken from the values when written */
@@ -16,6 +16,6 @@ struct part {
     size_t shape[2]; /* as written: padded to c.mlp */
 };
 size_t model_nparts(const struct model *m);
-void model_part(const struct model *m, size_t i, struct part *p);
+void model_part(const struct model *m, size_t i, struct tensor_out *p);
 
 #endif

@@ -97,7 +97,7 @@ model_nparts(const struct model *m)
 }
 
 void
-model_part(const struct model *m, size_t i, struct part *p)
+model_part(const struct model *m, size_t i, struct tensor_out *p)
 {
     int list[W_N];
     const size_t n = block_tensors(&m->c, list), nb = n * m->c.L;
@@ -167,7 +167,7 @@ model_forget_tile(const struct model *m, const struct weight *w, size_t row,
 int
 model_check_finite(const struct model *m, struct err *e)
 {
-    struct part p;
+    struct tensor_out p;
     float *x = NULL;
     int r = 0;
 

@@ -42,7 +42,7 @@ struct end {
     _Atomic uint32_t closed;
 };
 
-struct head {
+struct ring_head {
     char magic[8];
     uint32_t version;
     uint32_t uid;
@@ -59,7 +59,7 @@ struct ring {
     char *text; /* the address */
     char *name; /* of the segment, while it may have it */
     int place;  /* of its path among those removed at the end */
-    struct head *h;
+    struct ring_head *h;
     unsigned char *data;    /* mapped twice */
     size_t size, mapped;    /* of data once; of everything */
     struct io_guard *guard; /* whoever shrinks it ends us with a word */
@@ -290,7 +290,7 @@ map(struct ring *r, size_t size, struct err *e)
         PROT_READ | (r->role == WRITER || r->pair ? PROT_WRITE : 0);
     unsigned char *p;
 
-    _Static_assert(sizeof(struct head) <= 4096, "one page");
+    _Static_assert(sizeof(struct ring_head) <= 4096, "one page");
     r->size = size - head;
     r->mapped = head + 2 * r->size;
     p = mmap(NULL, r->mapped, PROT_NONE,
@@ -308,7 +308,7 @@ map(struct ring *r, size_t size, struct err *e)
         munmap(p, r->mapped);
         return -1;
     }
-    r->h = (struct head *)(void *)p;
+    r->h = (struct ring_head *)(void *)p;
     r->guard = io_guard(p, r->mapped, r->text);
     return 0;
 }
@@ -367,7 +367,7 @@ check_owner(int fd, const struct addr *a, const char *name, struct err *e)
 static int
 open_segment(struct ring *r, struct err *e)
 {
-    struct head h;
+    struct ring_head h;
     struct stat st;
     char boot[40];
     size_t size;

@@ -12,7 +12,7 @@
 static const char magic[8] = { 'R', 'E', 'T', 'O', 'R', 'T', 'I', 'X' };
 
 /* The first 128 bytes, as they lie in the file. */
-struct head {
+struct index_head {
     char magic[8];
     uint32_t version, bytes; /* 1, 128 */
     uint64_t nframe, nmsg, ndoc, npart;
@@ -20,7 +20,7 @@ struct head {
     unsigned char file_hash[16], chain[16];
     uint64_t first_seq, table_at, table_hash, raw_at;
 };
-_Static_assert(sizeof(struct head) == SHARD_INDEX_HEAD, "as in the file");
+_Static_assert(sizeof(struct index_head) == SHARD_INDEX_HEAD, "as in the file");
 
 /* ---- making ---- */
 
@@ -161,7 +161,7 @@ void
 index_make_file(const struct index_make *x, const struct shard_index *h,
     struct buf *b)
 {
-    struct head f = { .version = 1,
+    struct index_head f = { .version = 1,
         .bytes = sizeof f,
         .nframe = x->frame.n / sizeof(struct shard_frame),
         .nmsg = x->msg.n / sizeof(struct shard_msg),
@@ -346,7 +346,7 @@ check_parts(const struct shard_index *x, struct err *e)
 void
 index_docs_at(const unsigned char *p, size_t n, size_t *at, size_t *bytes)
 {
-    struct head h = { 0 };
+    struct index_head h = { 0 };
 
     if (n >= sizeof h)
         memcpy(&h, p, sizeof h);
@@ -369,7 +369,7 @@ int
 index_view_frames(struct shard_index *x, const unsigned char *p, size_t n,
     struct err *e)
 {
-    struct head h;
+    struct index_head h;
     size_t left, size[4];
     const size_t one[4] = { sizeof *x->frame, sizeof *x->msg, sizeof *x->doc,
         sizeof *x->part };

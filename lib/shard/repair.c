@@ -171,7 +171,7 @@ keep_content(struct repair *r, struct err *e)
 
 /* ---- frames ---- */
 
-struct span {
+struct frame_span {
     uint64_t at, csize, dsize;
 };
 
@@ -194,7 +194,7 @@ decode(struct repair *r, const unsigned char *p, size_t n, size_t dsize)
 /* Frame i of a shard; what it held is told by the index, if that is good. */
 static int
 save_frame(struct repair *r, const char *path, const struct io_map *f, size_t i,
-    const struct span *s, const struct shard_index *x, struct err *e)
+    const struct frame_span *s, const struct shard_index *x, struct err *e)
 {
     const char *why = NULL;
     int k = 0;
@@ -239,11 +239,11 @@ save_frame(struct repair *r, const char *path, const struct io_map *f, size_t i,
 }
 
 /* Frames as the seek table lists them; NULL: it is not good. */
-static struct span *
+static struct frame_span *
 by_table(const struct io_map *f, size_t *n)
 {
     struct seek_entry *t;
-    struct span *s;
+    struct frame_span *s;
     uint64_t frames, at = 0;
     size_t bytes;
 
@@ -256,7 +256,7 @@ by_table(const struct io_map *f, size_t *n)
         return NULL;
     s = xcalloc(*n, sizeof *s);
     for (size_t i = 0; i < *n; i++) {
-        s[i] = (struct span){ at, t[i].csize, t[i].dsize };
+        s[i] = (struct frame_span){ at, t[i].csize, t[i].dsize };
         at += t[i].csize;
         if (t[i].dsize > FRAME_MAX)
             at = UINT64_MAX / 2;
@@ -270,11 +270,11 @@ by_table(const struct io_map *f, size_t *n)
 
 /* Frames that can be recognised: one is where its header says so and where
  * its checksum agrees, which the caller finds out. */
-static struct span *
+static struct frame_span *
 by_looking(enum codec c, const struct io_map *f, size_t *n)
 {
     const unsigned char first = c == CODEC_ZSTD ? 0x28 : 0x04;
-    struct span *s = NULL;
+    struct frame_span *s = NULL;
     size_t at = 0, cs, ds;
 
     *n = 0;
@@ -282,7 +282,7 @@ by_looking(enum codec c, const struct io_map *f, size_t *n)
         if (f->p[at] == first &&
             frame_span(c, f->p + at, f->n - at, &cs, &ds) == 0 && ds > 0) {
             s = xgrow_pow2(s, *n, sizeof *s);
-            s[(*n)++] = (struct span){ at, cs, ds };
+            s[(*n)++] = (struct frame_span){ at, cs, ds };
             at += cs;
         } else {
             at++;
@@ -325,7 +325,7 @@ save_shard(struct repair *r, size_t i, struct err *e)
 {
     struct shard_index x;
     struct io_map f, map = { 0 };
-    struct span *s = NULL;
+    struct frame_span *s = NULL;
     char name[SHARD_NAME], *path;
     size_t n = 0;
     int good, k = 0;
@@ -346,7 +346,7 @@ save_shard(struct repair *r, size_t i, struct err *e)
         n = x.nframe;
         s = xcalloc(n, sizeof *s);
         for (size_t j = 0; j < n; j++)
-            s[j] = (struct span){ x.frame[j].at, x.frame[j].csize,
+            s[j] = (struct frame_span){ x.frame[j].at, x.frame[j].csize,
                 x.frame[j].dsize };
     } else if (!(s = by_table(&f, &n))) {
         s = by_looking(r->codec, &f, &n);

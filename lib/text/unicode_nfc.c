@@ -22,7 +22,7 @@ enum {
 };
 
 /* Characters, each with its combining class << 24. */
-struct span {
+struct char_span {
     uint32_t *v;
     size_t n, cap;
 };
@@ -106,7 +106,7 @@ compose(uint32_t a, uint32_t b)
 }
 
 static void
-span_add(struct span *s, uint32_t c)
+span_add(struct char_span *s, uint32_t c)
 {
     s->v = xgrow(s->v, s->n, &s->cap, sizeof *s->v);
     s->v[s->n++] = class_of(c) << 24 | c;
@@ -114,7 +114,7 @@ span_add(struct span *s, uint32_t c)
 
 /* Append c in its parts; a decomposition is at most four deep. */
 static void
-decompose(struct span *s, uint32_t c)
+decompose(struct char_span *s, uint32_t c)
 {
     const struct nfc_decomp *d;
 
@@ -169,7 +169,7 @@ order(uint32_t *v, size_t n)
 
 /* Compose s in place. */
 static void
-span_compose(struct span *s)
+span_compose(struct char_span *s)
 {
     size_t n = 0, starter = SIZE_MAX;
     unsigned last = 0; /* class of what was kept after the starter */
@@ -193,7 +193,7 @@ span_compose(struct span *s)
 }
 
 static void
-span_put(struct span *s, const char *text, size_t n, struct buf *out)
+span_put(struct char_span *s, const char *text, size_t n, struct buf *out)
 {
     const unsigned char *p = (const unsigned char *)text, *const end = p + n;
     size_t k;
@@ -254,7 +254,7 @@ void
 nfc_append(const char *text, size_t n, struct buf *out)
 {
     const unsigned char *p = (const unsigned char *)text, *const end = p + n;
-    struct span s = { 0 };
+    struct char_span s = { 0 };
 
     while (p < end) {
         const unsigned char *safe, *q = next_flagged(p, end, &safe);

@@ -2,6 +2,8 @@
  * Canonical composition (NFC) pinned to Unicode 9.0, the version inside the
  * Hugging Face tokenizers library 0.23: newer characters are left where they
  * stand.  A system's own tables are newer, and ids would differ.
+ *
+ * The tables are in unicode_nfc_table.c.
  */
 #ifndef TEXT_UNICODE_NFC_H
 #define TEXT_UNICODE_NFC_H

@@ -111,15 +111,15 @@ piece_put(const struct tokenizer *t, struct tok_scratch *s,
  * slots prefetched, then all are looked up. */
 #define BATCH 32
 
-struct batch {
+struct piece_batch {
     size_t n;
     uint32_t at[BATCH], len[BATCH];
     struct cache_at slot[BATCH];
 };
 
 static inline void
-batch_add(const struct tok_scratch *s, struct batch *b, size_t i, size_t n,
-    size_t room)
+batch_add(const struct tok_scratch *s, struct piece_batch *b, size_t i,
+    size_t n, size_t room)
 {
     b->at[b->n] = (uint32_t)i;
     b->len[b->n] = (uint32_t)n;
@@ -136,7 +136,7 @@ stretch(const struct tokenizer *t, struct tok_scratch *s,
 {
     const struct scan *const f = &s->scan;
     const size_t room = (size_t)(end - f->base);
-    struct batch b;
+    struct piece_batch b;
     size_t i = 0, k = 1;
 
     while (k > 0 && i < f->n) {

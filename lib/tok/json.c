@@ -107,8 +107,8 @@ load_sp(struct tokenizer *t, const json_t *j, const struct names *names,
 }
 
 static int
-load_model(struct tokenizer *t, const struct source *src, struct names *names,
-    uint64_t **pairs, struct err *e)
+load_model(struct tokenizer *t, const struct tok_source *src,
+    struct names *names, uint64_t **pairs, struct err *e)
 {
     const json_t *const j = json_object_get(src->j, "model");
     const json_t *type = json_object_get(j, "type");
@@ -508,7 +508,7 @@ mistral_regex(struct tokenizer *t, const json_t *config, struct err *e)
 
 /* All but the model. */
 static int
-load_rest(struct tokenizer *t, const struct source *src,
+load_rest(struct tokenizer *t, const struct tok_source *src,
     const struct names *names, struct err *e)
 {
     const json_t *const j = src->j;
@@ -523,7 +523,7 @@ load_rest(struct tokenizer *t, const struct source *src,
 }
 
 int
-tok_load(struct tokenizer *t, const struct source *src, struct err *e)
+tok_load(struct tokenizer *t, const struct tok_source *src, struct err *e)
 {
     const json_t *const j = src->j;
     struct names names = { 0 };

@@ -9,7 +9,7 @@
 /* A tokenizer.json, parsed, except that its large parts may be left as text;
  * and the tokenizer_config.json beside it. */
 enum { PART_VOCAB, PART_MERGES, PARTS };
-struct source {
+struct tok_source {
     const json_t *j;
     struct js_part part[PARTS]; /* n = 0: it is in j */
     const json_t *config;       /* NULL: there is none */
@@ -19,7 +19,7 @@ struct source {
  * parts have to be read as a tree, which tells what is wrong: then what is
  * there can be released. */
 #define TOK_UNPLAIN (-2)
-int tok_load(struct tokenizer *t, const struct source *src, struct err *e);
+int tok_load(struct tokenizer *t, const struct tok_source *src, struct err *e);
 
 /* Mistral's tekken.json as a tokenizer.json, the caller's; NULL and *e. */
 json_t *tekken_load(const char *path, struct err *e);
@@ -60,7 +60,7 @@ struct names {
     struct js_in in;
 };
 /* 0, or TOK_UNPLAIN; names_free in any case. */
-int names_load(struct names *k, const struct source *src);
+int names_load(struct names *k, const struct tok_source *src);
 void names_free(struct names *k);
 /* The name, or NULL; its hash is vocab_hash. */
 const struct name *names_find(const struct names *k, const char *s, size_t n,
@@ -87,21 +87,21 @@ struct merges {
     size_t i, n;        /* number of the next, of all */
     struct js_in in;
 };
-struct parts { /* of a merge */
+struct merge_parts { /* of a merge */
     const char *x, *y;
     size_t nx, ny;
 };
 /* 0, -1 and *e; merges_end after 0. */
-int merges_begin(struct merges *m, const struct source *src, struct err *e);
+int merges_begin(struct merges *m, const struct tok_source *src, struct err *e);
 void merges_end(struct merges *m);
 /* 1, 0 at the end, -1 and *e, or TOK_UNPLAIN. */
-int merges_next(struct merges *m, struct parts *p, struct err *e);
+int merges_next(struct merges *m, struct merge_parts *p, struct err *e);
 
 int vocab_load(struct tokenizer *t, const struct names *names, struct err *e);
 /* The merges, and model.retort_ties, [[first, number], ...]: that many merges
  * from `first` on have one rank.  *pairs: malloc'd left << 32 | right of every
  * merge, the caller's.  0, -1 and *e, or TOK_UNPLAIN. */
-int merges_load(struct tokenizer *t, const struct source *src,
+int merges_load(struct tokenizer *t, const struct tok_source *src,
     const struct names *names, uint64_t **pairs, struct err *e);
 /* The text of id: n bytes at off of the pool. */
 void vocab_set(struct tokenizer *t, size_t id, size_t off, size_t n);

@@ -78,7 +78,7 @@ names_index(struct names *k)
 }
 
 int
-names_load(struct names *k, const struct source *src)
+names_load(struct names *k, const struct tok_source *src)
 {
     const struct js_part *const part = &src->part[PART_VOCAB];
     const json_t *vocab =
@@ -129,7 +129,7 @@ names_id(const struct names *k, const char *s, size_t n, uint32_t *id)
 }
 
 int
-merges_begin(struct merges *m, const struct source *src, struct err *e)
+merges_begin(struct merges *m, const struct tok_source *src, struct err *e)
 {
     const struct js_part *const part = &src->part[PART_MERGES];
     const json_t *list =
@@ -156,7 +156,7 @@ merges_end(struct merges *m)
 
 /* "x y" into its two words; -1: it is not that. */
 static int
-two_words(const char *s, size_t n, struct parts *p)
+two_words(const char *s, size_t n, struct merge_parts *p)
 {
     const char *const space = memchr(s, ' ', n);
 
@@ -171,7 +171,7 @@ two_words(const char *s, size_t n, struct parts *p)
 
 /* The same of a tree; i: its number. */
 static int
-of_tree(const json_t *v, size_t i, struct parts *p, struct err *e)
+of_tree(const json_t *v, size_t i, struct merge_parts *p, struct err *e)
 {
     const json_t *a = json_array_get(v, 0), *b = json_array_get(v, 1);
 
@@ -189,7 +189,7 @@ of_tree(const json_t *v, size_t i, struct parts *p, struct err *e)
 }
 
 int
-merges_next(struct merges *m, struct parts *p, struct err *e)
+merges_next(struct merges *m, struct merge_parts *p, struct err *e)
 {
     struct js_in *const in = &m->in;
     const char *s;

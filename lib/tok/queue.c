@@ -41,7 +41,7 @@ line_find(const uint64_t *line, uint64_t want, unsigned shift)
 #include "tok/queue_vec.h"
 
 uint32_t
-queue_other(const struct tokenizer *t, struct job *j, uint32_t i)
+queue_other(const struct tokenizer *t, struct merge_job *j, uint32_t i)
 {
     const uint32_t after = j->alive & (UINT32_MAX - 1) << i;
     const struct merge m = pair_find(t, j->id[i], j->id[__builtin_ctz(after)]);
@@ -104,10 +104,10 @@ lines_index(struct tokenizer *t)
 }
 
 /* A job of so many symbols, which are to be set. */
-static struct job *
+static struct merge_job *
 job_next(const struct tokenizer *t, struct queue *q, size_t symbols)
 {
-    struct job *const j = &q->job[q->n++];
+    struct merge_job *const j = &q->job[q->n++];
 
     memset(j->key, 0xff, sizeof j->key);
     j->n = (uint32_t)symbols;
@@ -121,7 +121,7 @@ job_next(const struct tokenizer *t, struct queue *q, size_t symbols)
 
 /* Its symbols. */
 static void
-job_symbols(const struct tokenizer *t, struct job *j, const uint32_t *id)
+job_symbols(const struct tokenizer *t, struct merge_job *j, const uint32_t *id)
 {
     uint64_t want;
 
@@ -133,7 +133,7 @@ job_symbols(const struct tokenizer *t, struct job *j, const uint32_t *id)
 
 /* The same where they are byte_id of byte[n]: pairs are found faster. */
 static void
-job_bytes(const struct tokenizer *t, struct job *j, const uint32_t *id,
+job_bytes(const struct tokenizer *t, struct merge_job *j, const uint32_t *id,
     const unsigned char *byte)
 {
     memcpy(j->id, id, j->n * sizeof *id);
@@ -162,7 +162,7 @@ queue_room(const struct tokenizer *t, struct tok_scratch *s, size_t jobs,
 
 /* A hole of so many ids, which job j will fill. */
 static void
-hole_add(struct job *j, size_t room, struct tok_ids *out)
+hole_add(struct merge_job *j, size_t room, struct tok_ids *out)
 {
     j->hole = out->n;
     j->room = room;
@@ -171,11 +171,11 @@ hole_add(struct job *j, size_t room, struct tok_ids *out)
 }
 
 /* A job for the piece of *at, with a hole for its ids. */
-static struct job *
+static struct merge_job *
 job_add(const struct tokenizer *t, struct tok_scratch *s,
     const struct cache_at *at, size_t symbols, struct tok_ids *out)
 {
-    struct job *const j = job_next(t, queue_room(t, s, 1, out), symbols);
+    struct merge_job *const j = job_next(t, queue_room(t, s, 1, out), symbols);
 
     j->place = *at;
     hole_add(j, symbols, out);
@@ -189,7 +189,7 @@ queue_bytes(const struct tokenizer *t, struct tok_scratch *s,
     uint32_t id[CACHE_BYTES];
     unsigned char byte[CACHE_BYTES];
     size_t n = 0;
-    struct job *j;
+    struct merge_job *j;
 
     for (size_t i = 0; i < at->n; i++) {
         id[n] = t->byte_id[at->p[i]];
@@ -215,11 +215,11 @@ queue_symbols(const struct tokenizer *t, struct tok_scratch *s,
         job_symbols(t, job_add(t, s, at, n, out), id);
 }
 
-struct job *
+struct merge_job *
 queue_window(const struct tokenizer *t, struct queue *q, const uint32_t *id,
     const unsigned char *byte, size_t n, size_t from)
 {
-    struct job *const j = job_next(t, q, n);
+    struct merge_job *const j = job_next(t, q, n);
     uint32_t few[QUEUE_SYMBOLS];
 
     if (!id)
@@ -239,7 +239,7 @@ queue_long(const struct tokenizer *t, struct tok_scratch *s,
 {
     const size_t windows = window_count(n);
     struct queue *q;
-    struct job *first;
+    struct merge_job *first;
 
     for (size_t i = 0; i < n; i++)
         if (t->byte_id[p[i]] == TOK_NONE)
@@ -248,7 +248,7 @@ queue_long(const struct tokenizer *t, struct tok_scratch *s,
     first = &q->job[q->n];
     for (size_t i = 0; i < windows; i++) {
         const size_t from = window_from(n, i);
-        struct job *const j = queue_window(t, q, NULL, p,
+        struct merge_job *const j = queue_window(t, q, NULL, p,
             n - from < QUEUE_SYMBOLS ? n - from : QUEUE_SYMBOLS, from);
 
         hole_add(j, i == 0 ? n : 0, out);
@@ -264,7 +264,7 @@ static void
 take_whole(const struct tokenizer *t, struct queue *q)
 {
     for (size_t i = 0; i < q->n; i++) {
-        struct job *const j = &q->job[i];
+        struct merge_job *const j = &q->job[i];
         uint32_t id;
 
         if (j->windows > 0) {
@@ -287,7 +287,7 @@ static uint32_t *
 ids_of(const struct tokenizer *t, struct tok_scratch *s, size_t i, size_t *last,
     uint32_t *to)
 {
-    const struct job *const j = &s->queue->job[i];
+    const struct merge_job *const j = &s->queue->job[i];
     uint32_t *const begin = to;
 
     *last = i;

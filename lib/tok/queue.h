@@ -24,7 +24,7 @@ _Static_assert(CACHE_BYTES + 1 <= QUEUE_SYMBOLS, "symbols of a piece");
  * that the smallest key is the next merge, the leftmost of equals too; to[i] is
  * what it becomes.
  */
-struct job {
+struct merge_job {
     uint32_t key[QUEUE_SYMBOLS], to[QUEUE_SYMBOLS], id[QUEUE_SYMBOLS];
     uint32_t n;       /* symbols that there were */
     uint32_t alive;   /* bit i: symbol i is left, in id[i] */
@@ -42,7 +42,7 @@ struct job {
 };
 
 struct queue {
-    struct job job[QUEUE_JOBS];
+    struct merge_job job[QUEUE_JOBS];
     size_t n;
 };
 
@@ -63,7 +63,8 @@ line_of(const struct lines *l, uint32_t a, uint32_t b, uint64_t *want)
 }
 
 /* The key of pair i, which is not in its line, but that is full; sets to[i]. */
-uint32_t queue_other(const struct tokenizer *t, struct job *j, uint32_t i);
+uint32_t queue_other(const struct tokenizer *t, struct merge_job *j,
+    uint32_t i);
 
 /* Merge the symbols of every job, each independently of the others. */
 void queue_ref(const struct tokenizer *t, struct queue *q);
@@ -88,7 +89,7 @@ void queue_symbols(const struct tokenizer *t, struct tok_scratch *s,
 /* A window of 2 .. QUEUE_SYMBOLS symbols from `from` on into a queue that has
  * room: id[from ..], of byte[from ..] unless that is NULL; where id is NULL,
  * they are byte_id of those. */
-struct job *queue_window(const struct tokenizer *t, struct queue *q,
+struct merge_job *queue_window(const struct tokenizer *t, struct queue *q,
     const uint32_t *id, const unsigned char *byte, size_t n, size_t from);
 /* Have a piece of CACHE_BYTES < n <= QUEUE_LONG bytes merged as windows: 1, or
  * 0 where some of its bytes are no symbols. */
@@ -104,7 +105,7 @@ size_t window_from(size_t n, size_t i);
 void window_between(const struct tokenizer *t, struct tok_scratch *s,
     struct queue *q);
 void window_join(const struct tokenizer *t, struct tok_scratch *s,
-    const struct job *j, struct tok_ids *out);
+    const struct merge_job *j, struct tok_ids *out);
 
 /* Fill all holes, and put the pieces into the cache. */
 void queue_flush(const struct tokenizer *t, struct tok_scratch *s,

@@ -10,7 +10,7 @@
 /* Look pair `which` up in its line, which was prefetched: returns the key of
  * the merge and sets to[]. */
 static inline uint32_t
-found(const struct tokenizer *t, struct job *j, int which)
+found(const struct tokenizer *t, struct merge_job *j, int which)
 {
     const struct lines *const l = &t->lines;
     const uint32_t i = j->at[which];
@@ -25,8 +25,8 @@ found(const struct tokenizer *t, struct job *j, int which)
 }
 
 /* Look up all pairs of a new piece, whose lines were prefetched. */
-static inline struct job *
-begin(const struct tokenizer *t, struct job *j)
+static inline struct merge_job *
+begin(const struct tokenizer *t, struct merge_job *j)
 {
     for (uint32_t i = 0; !j->begun && i + 1 < j->n; i++) {
         j->at[0] = i;
@@ -38,7 +38,7 @@ begin(const struct tokenizer *t, struct job *j)
 
 /* Do one merge of a piece; 0: there is none left. */
 static inline int
-turn(const struct tokenizer *t, struct job *j)
+turn(const struct tokenizer *t, struct merge_job *j)
 {
     const struct lines *const l = &t->lines;
     uint32_t alive = j->alive, best, i, k, before, after, id;
@@ -82,7 +82,7 @@ turn(const struct tokenizer *t, struct job *j)
 void
 QUEUE_NAME(const struct tokenizer *t, struct queue *q)
 {
-    struct job *job[ACTIVE];
+    struct merge_job *job[ACTIVE];
     size_t n = 0, next = 0;
 
     while (next < q->n && n < ACTIVE)

@@ -3,6 +3,8 @@
  * text is classified 64 bytes at a time, by vector code where there is some,
  * and the length of a run is then the number of bits that are set.  The same
  * cuts as split_piece, which takes over for pieces longer than a stretch.
+ *
+ * The GPT-2 pattern is in scan_gpt2.c.
  */
 #ifndef TOK_SCAN_H
 #define TOK_SCAN_H

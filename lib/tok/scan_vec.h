@@ -1,4 +1,4 @@
-/* Classes of 64 bytes, for tokenizer_scan_avx2.c and _avx512.c, which define
+/* Classes of 64 bytes, for scan_avx2.c and scan_avx512.c, which define
  * SCAN_NAME, VALID_NAME, vec, vec_load, vec_le (byte - from <= most, a bit a
  * byte) and vec_eq. */
 

@@ -111,14 +111,14 @@ word_whole(const struct tokenizer *t, const unsigned char *p, size_t n,
 /* Words in batches, whose cache slots are prefetched, as in bpe.c. */
 #define BATCH 32
 
-struct batch {
+struct word_batch {
     size_t n;
     struct cache_at at[BATCH];
 };
 
 static inline void
-batch_add(const struct tok_scratch *s, struct batch *b, const unsigned char *p,
-    size_t n, size_t room)
+batch_add(const struct tok_scratch *s, struct word_batch *b,
+    const unsigned char *p, size_t n, size_t room)
 {
     struct cache_at *const at = &b->at[b->n++];
 
@@ -129,8 +129,8 @@ batch_add(const struct tok_scratch *s, struct batch *b, const unsigned char *p,
 }
 
 static void
-batch_put(const struct tokenizer *t, struct tok_scratch *s, struct batch *b,
-    struct tok_ids *out)
+batch_put(const struct tokenizer *t, struct tok_scratch *s,
+    struct word_batch *b, struct tok_ids *out)
 {
     for (size_t i = 0; i < b->n; i++) {
         struct cache_at *const at = &b->at[i];
@@ -246,7 +246,7 @@ sp_gap(const struct tokenizer *t, struct tok_scratch *s, const unsigned char *p,
     size_t n, int lead, struct tok_ids *out)
 {
     const unsigned char *const end = p + n, *to = end, *q;
-    struct batch b;
+    struct word_batch b;
 
     b.n = 0;
     if (lead) {

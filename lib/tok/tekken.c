@@ -127,14 +127,14 @@ letters(struct buf *b, const unsigned char *p, size_t n)
     }
 }
 
-struct cut {
+struct pair_cut {
     uint32_t left, right;
 };
 
 static int
 by_parts(const void *a, const void *b)
 {
-    const struct cut *x = a, *y = b;
+    const struct pair_cut *x = a, *y = b;
 
     if (x->left != y->left)
         return x->left < y->left ? -1 : 1;
@@ -144,7 +144,7 @@ by_parts(const void *a, const void *b)
 /* All pairs that make the word of rank i. */
 static void
 add_merges(json_t *list, const struct words *w, size_t i, struct buf *b,
-    struct cut *cut)
+    struct pair_cut *cut)
 {
     const struct word *v = &w->v[i];
     size_t n = 0;
@@ -154,7 +154,7 @@ add_merges(json_t *list, const struct words *w, size_t i, struct buf *b,
         const uint32_t r = w->slot[place(w, v->p + k, v->n - k)];
 
         if (l && r)
-            cut[n++] = (struct cut){ l, r };
+            cut[n++] = (struct pair_cut){ l, r };
     }
     qsort(cut, n, sizeof *cut, by_parts);
     for (size_t k = 0; k < n; k++) {
@@ -206,7 +206,7 @@ static json_t *
 model_json(const struct words *w, const json_t *specials, struct err *e)
 {
     json_t *vocab = vocab_json(w, specials, e), *merges;
-    struct cut *cut;
+    struct pair_cut *cut;
     struct buf b = { 0 };
     size_t longest = 1;
 

@@ -116,7 +116,7 @@ from_names(struct tokenizer *t)
 /* A tokenizer of *src, which stays the caller's.  NULL and *e, whose code is 0
  * where src has to be a tree. */
 static struct tokenizer *
-build(const struct source *src, struct err *e)
+build(const struct tok_source *src, struct err *e)
 {
     struct tokenizer *t = xcalloc(1, sizeof *t);
     int r = -1;
@@ -139,7 +139,7 @@ build(const struct source *src, struct err *e)
 static struct tokenizer *
 build_tree(const json_t *tok, const json_t *config, struct err *e)
 {
-    const struct source src = { .j = tok, .config = config };
+    const struct tok_source src = { .j = tok, .config = config };
 
     return build(&src, e);
 }
@@ -148,7 +148,7 @@ build_tree(const json_t *tok, const json_t *config, struct err *e)
 static struct tokenizer *
 build_text(const char *text, size_t n, const json_t *config, struct err *e)
 {
-    struct source src = { .config = config,
+    struct tok_source src = { .config = config,
         .part = { [PART_VOCAB] = { .path = "model.vocab", .open = '{' },
             [PART_MERGES] = { .path = "model.merges", .open = '[' } } };
     json_t *j = js_parse_parts(text, n, src.part, PARTS, e);

@@ -11,6 +11,13 @@
  *
  * A struct tokenizer never changes after tok_open: any number of threads may
  * use it, each with a struct tok_scratch of its own.
+ *
+ * Opening: json.c reads a tokenizer.json, tekken.c makes one of a tekken.json,
+ * names.c and vocab.c fill the vocabulary and the merges, steps.c what stands
+ * around them. Encoding: added.c and find.c find added tokens, norm.c
+ * normalises, split.c cuts into pieces, bpe.c (bytes) and sp.c (characters)
+ * give each its ids, merge.c and window.c merge what the queue (queue.h) does
+ * not take.
  */
 #ifndef TOK_TOK_H
 #define TOK_TOK_H

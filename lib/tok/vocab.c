@@ -211,14 +211,15 @@ ranks_load(uint32_t *rank, size_t n, const json_t *ties, struct err *e)
  * on its way meanwhile. */
 #define BATCH 32
 
-struct batch {
+struct merge_batch {
     size_t n;
-    struct parts part[BATCH];
+    struct merge_parts part[BATCH];
     uint64_t hash[2][BATCH];
 };
 
 static void
-batch_add(const struct names *k, struct batch *b, const struct parts *p)
+batch_add(const struct names *k, struct merge_batch *b,
+    const struct merge_parts *p)
 {
     const uint64_t x = vocab_hash(p->x, p->nx), y = vocab_hash(p->y, p->ny);
 
@@ -230,7 +231,7 @@ batch_add(const struct names *k, struct batch *b, const struct parts *p)
 }
 
 static int
-is_joined(const struct name *x, const struct parts *p)
+is_joined(const struct name *x, const struct merge_parts *p)
 {
     return x->n == p->nx + p->ny && memcmp(x->s, p->x, p->nx) == 0 &&
         memcmp(x->s + p->nx, p->y, p->ny) == 0;
@@ -239,8 +240,8 @@ is_joined(const struct name *x, const struct parts *p)
 /* What two parts become: often the same as the merge before, *last, or the
  * name behind that; b is scratch. */
 static const struct name *
-result(const struct names *k, const struct name *last, const struct parts *p,
-    struct buf *b)
+result(const struct names *k, const struct name *last,
+    const struct merge_parts *p, struct buf *b)
 {
     for (int i = 0; i < 2 && last + i < k->v + k->n; i++)
         if (is_joined(last + i, p))
@@ -253,7 +254,7 @@ result(const struct names *k, const struct name *last, const struct parts *p,
 
 /* Merges from number `first` on; *last: what the one before them became. */
 static int
-batch_put(struct tokenizer *t, const struct names *k, struct batch *b,
+batch_put(struct tokenizer *t, const struct names *k, struct merge_batch *b,
     size_t first, const struct name **last, uint64_t *pairs,
     const uint32_t *rank, struct buf *text, struct err *e)
 {
@@ -265,7 +266,7 @@ batch_put(struct tokenizer *t, const struct names *k, struct batch *b,
             names_fetch(k, b->hash[1][i], step);
         }
     for (size_t i = 0; i < b->n; i++) {
-        const struct parts *const p = &b->part[i];
+        const struct merge_parts *const p = &b->part[i];
         const struct name *const x = names_find(k, p->x, p->nx, b->hash[0][i]);
         const struct name *const y = names_find(k, p->y, p->ny, b->hash[1][i]);
 
@@ -296,13 +297,13 @@ put_merges(struct tokenizer *t, struct merges *m, const struct names *k,
     uint64_t *pairs, const uint32_t *rank, struct err *e)
 {
     const struct name *last = k->v;
-    struct batch b = { 0 };
+    struct merge_batch b = { 0 };
     struct buf text = { 0 };
     size_t done = 0;
     int more = 1, r = 0;
 
     while (more > 0 && r == 0) {
-        struct parts p;
+        struct merge_parts p;
         struct err other = { 0 };
 
         while (b.n < BATCH && (more = merges_next(m, &p, &other)) > 0)
@@ -319,7 +320,7 @@ put_merges(struct tokenizer *t, struct merges *m, const struct names *k,
 }
 
 int
-merges_load(struct tokenizer *t, const struct source *src,
+merges_load(struct tokenizer *t, const struct tok_source *src,
     const struct names *names, uint64_t **pairs, struct err *e)
 {
     struct merges m;

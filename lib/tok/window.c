@@ -51,13 +51,13 @@ _Static_assert(WINDOW <= QUEUE_SYMBOLS, "symbols of a window");
 /* A window: at which symbol it begins; how many symbols its first token has,
  * whose id is in the output already (0: the window begins the text); how many
  * ids the output had before it. */
-struct step {
+struct window_step {
     size_t at, len, n;
 };
 
 struct window {
     uint32_t sym[SYMBOLS], id[SYMBOLS], start[SYMBOLS + 1];
-    struct step step[STEPS];
+    struct window_step step[STEPS];
     size_t first, last; /* steps that are known: first..last - 1 */
     size_t n, size;     /* symbols in sym; size of the next window */
     size_t merged, m;   /* the last window had so many symbols, which
@@ -70,7 +70,7 @@ struct window {
      * them.  row[nrow]: all of them by where they begin. */
     struct queue ahead, between;
     struct queue alone; /* a single window */
-    const struct job *row[2 * QUEUE_JOBS];
+    const struct merge_job *row[2 * QUEUE_JOBS];
     size_t nrow;
     size_t joins;       /* rows that led to the next */
     size_t pause, skip; /* single windows to merge before the next try:
@@ -82,7 +82,7 @@ struct window {
 /* Read symbols until w->size of them follow step c, or the text ends. */
 static void
 fill(const struct tokenizer *t, struct window *w, struct symbols *x,
-    struct step *c)
+    struct window_step *c)
 {
     size_t k, drop;
 
@@ -96,7 +96,7 @@ fill(const struct tokenizer *t, struct window *w, struct symbols *x,
     w->bar -= w->bar < drop ? w->bar : drop;
     w->nrow = 0;
     for (size_t i = w->first; i < w->last; i++) {
-        struct step *const old = &w->step[i & (STEPS - 1)];
+        struct window_step *const old = &w->step[i & (STEPS - 1)];
 
         if (old->at < drop)
             w->first = i + 1;
@@ -116,7 +116,7 @@ fill(const struct tokenizer *t, struct window *w, struct symbols *x,
 /* Undo the last windows, so that a larger one replaces them; -1 if they are
  * no longer kept. */
 static int
-go_back(struct window *w, struct step *c, size_t windows)
+go_back(struct window *w, struct window_step *c, size_t windows)
 {
     const size_t to = c->at + w->size;
 
@@ -135,7 +135,7 @@ go_back(struct window *w, struct step *c, size_t windows)
 
 /* Note the window that begins at *c, so that it can be undone. */
 static inline void
-step_on(struct window *w, const struct step *c)
+step_on(struct window *w, const struct window_step *c)
 {
     if (w->last - w->first == STEPS)
         w->first++;
@@ -146,7 +146,8 @@ step_on(struct window *w, const struct step *c)
  * begin the next window with the last of them; or, where there are too few,
  * enlarge the window. */
 static void
-keep(struct window *w, struct step *c, size_t n, size_t m, struct tok_ids *out)
+keep(struct window *w, struct window_step *c, size_t n, size_t m,
+    struct tok_ids *out)
 {
     const size_t known = c->len > 0, sure = n - DOUBT;
     size_t k = m;
@@ -170,9 +171,9 @@ keep(struct window *w, struct step *c, size_t n, size_t m, struct tok_ids *out)
 /* Are the n symbols from step c on the same as those of the window before?
  * Often they are in runs and patterns, and then so is the result. */
 static inline int
-is_again(const struct window *w, const struct step *c, size_t n)
+is_again(const struct window *w, const struct window_step *c, size_t n)
 {
-    const struct step *const old = &w->step[(w->last - 1) & (STEPS - 1)];
+    const struct window_step *const old = &w->step[(w->last - 1) & (STEPS - 1)];
 
     return w->follows && w->last > w->first && n == w->merged &&
         memcmp(w->sym + c->at, w->sym + old->at, n * sizeof *w->sym) == 0;
@@ -181,9 +182,9 @@ is_again(const struct window *w, const struct step *c, size_t n)
 /* Merge n <= QUEUE_SYMBOLS symbols from step c on; the number of tokens. */
 static size_t
 merge_alone(const struct tokenizer *t, const struct tok_scratch *s,
-    struct window *w, const struct step *c, size_t n)
+    struct window *w, const struct window_step *c, size_t n)
 {
-    struct job *j;
+    struct merge_job *j;
     size_t m = 0;
 
     w->alone.n = 0;
@@ -200,7 +201,7 @@ merge_alone(const struct tokenizer *t, const struct tok_scratch *s,
 /* Merge n symbols from step c on; returns the number of tokens. */
 static size_t
 merge(const struct tokenizer *t, struct tok_scratch *s, struct window *w,
-    const struct step *c, size_t n)
+    const struct window_step *c, size_t n)
 {
     if (is_again(w, c, n))
         return w->m;
@@ -220,7 +221,7 @@ merge(const struct tokenizer *t, struct tok_scratch *s, struct window *w,
 
 /* Bit i is set where a token begins at symbol i, or the last one ends there. */
 static inline uint64_t
-row_of(const struct job *j)
+row_of(const struct merge_job *j)
 {
     return j->alive | UINT64_C(1) << j->n;
 }
@@ -237,7 +238,8 @@ row_has(uint64_t row, size_t i, size_t len)
 /* The last token that job a has in common with b, which begins behind it, as
  * *len symbols at *i of a; 0: none. */
 static inline int
-common(const struct job *a, const struct job *b, size_t *i, size_t *len)
+common(const struct merge_job *a, const struct merge_job *b, size_t *i,
+    size_t *len)
 {
     const size_t shift = b->from - a->from;
     const uint64_t other = row_of(b);
@@ -258,8 +260,8 @@ common(const struct job *a, const struct job *b, size_t *i, size_t *len)
 /* Output the tokens of window a that begin behind step c and end at or before
  * symbol `end` of a; *c becomes the last of them. */
 static void
-take(struct window *w, struct step *c, const struct job *a, size_t end,
-    struct tok_ids *out)
+take(struct window *w, struct window_step *c, const struct merge_job *a,
+    size_t end, struct tok_ids *out)
 {
     const size_t from = c->at + c->len - a->from;
     uint64_t row = (row_of(a) & ((UINT64_C(2) << end) - 1)) >> from << from;
@@ -282,11 +284,11 @@ take(struct window *w, struct step *c, const struct job *a, size_t end,
  * the next: 0 if there were none, 1 if some, 2 if all to the end of the
  * text. */
 static int
-follow(struct window *w, struct step *c, struct tok_ids *out)
+follow(struct window *w, struct window_step *c, struct tok_ids *out)
 {
-    const struct job *const *const row = w->row;
+    const struct merge_job *const *const row = w->row;
     const size_t begin = c->at;
-    const struct job *a;
+    const struct merge_job *a;
     size_t k = 0, from, i, len, end;
 
     while (k + 1 < w->nrow && row[k + 1]->from <= c->at)
@@ -319,7 +321,7 @@ follow(struct window *w, struct step *c, struct tok_ids *out)
 /* Do the symbols from step c on have a period shorter than a window?  Then
  * single windows are faster: is_again skips their merging. */
 static int
-repeats(const struct window *w, const struct step *c)
+repeats(const struct window *w, const struct window_step *c)
 {
     const uint32_t *const sym = w->sym + c->at;
     const size_t most =
@@ -348,11 +350,11 @@ window_from(size_t n, size_t i)
  * half way to the next.  The symbols are id, or byte_id of byte where id is
  * NULL. */
 static void
-add_between(const struct tokenizer *t, struct window *w, struct job *job,
+add_between(const struct tokenizer *t, struct window *w, struct merge_job *job,
     size_t n, const uint32_t *id, const unsigned char *byte)
 {
     for (size_t k = 0; k + 1 < n; k++) {
-        struct job *const a = &job[k];
+        struct merge_job *const a = &job[k];
         const size_t half = (a[1].from - a->from) / 2;
         const uint64_t row = row_of(a) & ((UINT64_C(2) << half) - 1);
         const size_t i = 63 - (size_t)__builtin_clzll(row);
@@ -367,7 +369,7 @@ add_between(const struct tokenizer *t, struct window *w, struct job *job,
 
 /* Set row[] to the windows of job[n] and those that connect them, in order. */
 static void
-set_rows(struct window *w, const struct job *job, size_t n)
+set_rows(struct window *w, const struct merge_job *job, size_t n)
 {
     w->nrow = w->joins = 0;
     for (size_t i = 0; i < n; i++) {
@@ -380,7 +382,7 @@ set_rows(struct window *w, const struct job *job, size_t n)
 /* Merge side by side, in windows, the symbols in memory from step c on. */
 static void
 merge_ahead(const struct tokenizer *t, const struct tok_scratch *s,
-    struct window *w, const struct step *c)
+    struct window *w, const struct window_step *c)
 {
     const unsigned char *const byte = w->bytes ? w->byte : NULL;
     struct queue *const q = &w->ahead;
@@ -400,7 +402,7 @@ merge_ahead(const struct tokenizer *t, const struct tok_scratch *s,
 /* The same as follow; merges more windows side by side where that pays. */
 static int
 go_ahead(const struct tokenizer *t, const struct tok_scratch *s,
-    struct window *w, struct step *c, struct tok_ids *out)
+    struct window *w, struct window_step *c, struct tok_ids *out)
 {
     int k;
 
@@ -434,7 +436,7 @@ windows(const struct tokenizer *t, struct tok_scratch *s, struct symbols *x,
     struct tok_ids *out)
 {
     struct window *const w = s->window;
-    struct step c = { 0, 0, out->n };
+    struct window_step c = { 0, 0, out->n };
     size_t back = 1;
     int k;
 
@@ -488,7 +490,7 @@ window_between(const struct tokenizer *t, struct tok_scratch *s,
     struct window *w = NULL;
 
     for (size_t i = 0; i < q->n; i++) {
-        struct job *const j = &q->job[i];
+        struct merge_job *const j = &q->job[i];
 
         if (j->windows == 0)
             continue;
@@ -505,10 +507,10 @@ window_between(const struct tokenizer *t, struct tok_scratch *s,
 
 void
 window_join(const struct tokenizer *t, struct tok_scratch *s,
-    const struct job *j, struct tok_ids *out)
+    const struct merge_job *j, struct tok_ids *out)
 {
     struct window *const w = s->window;
-    struct step c = { 0, 0, out->n };
+    struct window_step c = { 0, 0, out->n };
     uint32_t *id;
     size_t n;
 

@@ -18,7 +18,7 @@ enum { WIDE = 1024 };
 /* Parameters a task: fixed, so that the norm's order of sums is fixed. */
 #define SPAN ((size_t)1 << 16)
 
-struct span {
+struct param_span {
     size_t group, at, n;
     int decay; /* weight decay applies */
     int embed; /* lr_embed applies */
@@ -29,7 +29,7 @@ struct adamw {
     enum dtype type; /* of m and v */
     void **m, **v;   /* [ngroup][n] */
     size_t ngroup, nspan;
-    struct span *span;
+    struct param_span *span;
     double *sq;          /* [nspan] */
     double *lost, *kept; /* [nspan] squares of rounding and of moments */
     double rounding;
@@ -50,7 +50,7 @@ add_spans(struct adamw *a, size_t group, size_t at, size_t n, int decay,
         const size_t k = n < SPAN ? n : SPAN;
 
         a->span = xreallocarray(a->span, a->nspan + 1, sizeof(*a->span));
-        a->span[a->nspan++] = (struct span){ group, at, k, decay, embed };
+        a->span[a->nspan++] = (struct param_span){ group, at, k, decay, embed };
         at += k;
         n -= k;
     }
@@ -171,7 +171,7 @@ static void
 span_sumsq(void *ctx, size_t i, size_t worker)
 {
     struct adamw *a = ctx;
-    const struct span *s = &a->span[i];
+    const struct param_span *s = &a->span[i];
     const struct group *g = &a->model->group[s->group];
     const double t = profile_begin();
     float room[WIDE];
@@ -220,8 +220,8 @@ round_by_chance(uint16_t *out, const float *x, size_t n, uint64_t key,
 
 /* A span whose moments or gradients are bf16, WIDE elements at a time. */
 static void
-update_rounded(struct adamw *a, const struct span *s, const struct adamw_k *k,
-    double *lost, double *kept)
+update_rounded(struct adamw *a, const struct param_span *s,
+    const struct adamw_k *k, double *lost, double *kept)
 {
     const struct group *g = &a->model->group[s->group];
     const uint64_t key = rng_key(rng_key(a->t, s->group), 'm');
@@ -254,7 +254,7 @@ static void
 span_update(void *ctx, size_t i, size_t worker)
 {
     struct adamw *a = ctx;
-    const struct span *s = &a->span[i];
+    const struct param_span *s = &a->span[i];
     struct group *g = &a->model->group[s->group];
     struct adamw_k k = a->plain;
     const double lr = s->embed ? a->lr * a->o->lr_embed : a->lr;
