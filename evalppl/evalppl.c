@@ -115,8 +115,8 @@ check_labels(const struct eval *e)
         for (size_t k = 0; k < i; k++)
             if (strcmp(e->j[i].label, e->j[k].label) == 0)
                 die(EX_USAGE,
-                    "two models are called %s: give them labels, "
-                    "-m label=model",
+                    "two models are called %s: give them labels, -m "
+                    "label=model",
                     e->j[i].label);
 }
 
@@ -136,8 +136,8 @@ check_arguments(void)
             a.stride, a.c);
     if (a.protocol == PROTO_LLAMA && a.per_source)
         die(EX_USAGE,
-            "--protocol llama.cpp joins all documents: there are "
-            "no figures of a source");
+            "--protocol llama.cpp joins all documents: there are no figures of "
+            "a source");
 }
 
 static void

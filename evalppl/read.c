@@ -156,8 +156,8 @@ add_docs(struct reader *r, const struct msg *m)
     if (r->e->protocol == PROTO_LLAMA) {
         if (mask != NULL)
             die(EX_INPUT,
-                "%s: message %llu: has a loss mask, which the "
-                "llama.cpp protocol does not know",
+                "%s: message %llu: has a loss mask, which the llama.cpp "
+                "protocol does not know",
                 r->e->input, (unsigned long long)m->seq);
         append_ids(r, ids);
         add_joined(r);
@@ -216,9 +216,7 @@ add_batch(struct reader *r, const struct msg *m)
         die(err.code, "%s: %s", r->e->input, err.msg);
     start(r, r->batch.T);
     if (r->batch.T != r->pack.T)
-        die(EX_INPUT,
-            "%s: message %llu: rows of %zu tokens after rows of "
-            "%zu",
+        die(EX_INPUT, "%s: message %llu: rows of %zu tokens after rows of %zu",
             r->e->input, (unsigned long long)m->seq, r->batch.T, r->pack.T);
     r->tokens += r->batch.ntok;
     for (size_t i = 0; i < r->batch.B; i++) {
@@ -250,9 +248,7 @@ take_head(struct eval *e, const struct st *head)
     if (stream_info_read(&e->info, head, &err) < 0)
         die(err.code, "%s: %s", e->input, err.msg);
     if (e->info.vocab > e->j[0].m.c.V)
-        die(EX_INPUT,
-            "%s: the stream's vocabulary is %zu, that of %s only "
-            "%zu",
+        die(EX_INPUT, "%s: the stream's vocabulary is %zu, that of %s only %zu",
             e->input, e->info.vocab, e->j[0].path, e->j[0].m.c.V);
     for (size_t i = 0; i < e->nj; i++)
         check_tokenizer(e, &e->j[i]);
@@ -265,9 +261,7 @@ finish(struct reader *r)
     size_t n = 0;
 
     if (e->protocol == PROTO_LLAMA && r->tokens < 2 * e->c)
-        die(EX_INPUT,
-            "%s: holds %llu tokens; windows of %zu need at least "
-            "%zu",
+        die(EX_INPUT, "%s: holds %llu tokens; windows of %zu need at least %zu",
             e->input, (unsigned long long)r->tokens, e->c, 2 * e->c);
     if (r->ready)
         pack_flush(&r->pack, e);

@@ -27,9 +27,8 @@ take_head(const struct st *head, const char *name, const struct model *m,
             name, tokenizer);
     if (info.vocab > m->c.V)
         die(EX_INPUT,
-            "%s: the stream's vocabulary is %zu, the model's only "
-            "%zu",
-            name, info.vocab, m->c.V);
+            "%s: the stream's vocabulary is %zu, the model's only %zu", name,
+            info.vocab, m->c.V);
     stream_info_release(&info);
 }
 
@@ -76,8 +75,7 @@ calib_read(struct calib *c, const char *addr, size_t rows,
             die(e.code, "%s: %s", msg_in_name(in), e.msg);
         if (c->R > 0 && b.T != c->T)
             die(EX_INPUT,
-                "%s: message %llu: rows of %zu tokens after rows "
-                "of %zu",
+                "%s: message %llu: rows of %zu tokens after rows of %zu",
                 msg_in_name(in), (unsigned long long)msg.seq, b.T, c->T);
         c->T = b.T;
         add_rows(c, &b, rows == 0 || b.B < rows - c->R ? b.B : rows - c->R);

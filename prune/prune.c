@@ -136,9 +136,7 @@ open_model(struct model *m)
     if (a.model == NULL || a.out == NULL)
         die(EX_USAGE, "-m and -o are needed; see prune -h");
     if (a.params == NULL && isnan(a.ratio) && a.blocks == 0 && a.width == 0)
-        die(EX_USAGE,
-            "how small? give --params, --ratio, --blocks or "
-            "--width");
+        die(EX_USAGE, "how small? give --params, --ratio, --blocks or --width");
     if (io_exists(a.out))
         die(EX_USAGE, "%s: exists already", a.out);
     if (dir_new_check(a.out, &e) < 0)
@@ -178,8 +176,8 @@ refuse_memory(const struct model *m, const struct calib *c)
 
     if (need > limit)
         die(EX_SYS,
-            "%.1f GB are needed for %zu rows of %zu tokens and this "
-            "machine has %.1f GB: use fewer --calib-rows",
+            "%.1f GB are needed for %zu rows of %zu tokens and this machine "
+            "has %.1f GB: use fewer --calib-rows",
             (double)need * 1e-9, c->R, c->T, (double)limit * 1e-9);
 }
 
@@ -276,9 +274,9 @@ main(int argc, char **argv)
     cut(&small, &m, &search.t[search.best], chan, &mem);
     judge_cut(&search, &judge, &small);
     if (config_windows_lost(&small.c))
-        warn("blocks with a window are not five of six any more: layer_types "
-             "in config.json says which have one, but llama.cpp does not read "
-             "it");
+        warn(
+            "blocks with a window are not five of six any more: layer_types in "
+            "config.json says which have one, but llama.cpp does not read it");
     prog_catch_stop(); /* from here on it is written to its end */
     prog_saving(1);
     if (model_export(&small, a.out, a.type == 0 ? DT_F32 : DT_BF16, tokenizer,

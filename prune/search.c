@@ -364,8 +364,8 @@ search_run(struct search *s, struct judge *j, const struct goal *g,
 
     if (fewest(j->m, g) > g->params)
         die(EX_USAGE,
-            "%s: cannot be cut to %zu parameters in this way: the "
-            "fewest are %zu",
+            "%s: cannot be cut to %zu parameters in this way: the fewest are "
+            "%zu",
             j->m->path, g->params, fewest(j->m, g));
     memset(s, 0, sizeof(*s));
     *chan = NULL;
@@ -389,8 +389,7 @@ search_run(struct search *s, struct judge *j, const struct goal *g,
     shape_release(&now);
     if (s->best == SIZE_MAX)
         die(EX_USAGE,
-            "%s: no mix of blocks and channels has at most %zu "
-            "parameters",
+            "%s: no mix of blocks and channels has at most %zu parameters",
             j->m->path, g->params);
     s->t[s->best].taken = 1;
 }

@@ -56,8 +56,7 @@ void
 charts_sources(struct buf *b, const struct eval *v)
 {
     struct chart ppl = { .id = "ppl",
-        .title = "Perplexity above the base "
-                 "model\xe2\x80\x99s",
+        .title = "Perplexity above the base model\xe2\x80\x99s",
         .note = "On the same documents.",
         .x = "%" };
     struct chart kl = { .id = "kl",

@@ -106,9 +106,8 @@ parse(struct eval *v, struct err *e)
         return -1;
     if (v->pair.nrow > 4 * MODELS * MODELS)
         return err_set(e, EX_INPUT,
-            "line %zu: more differences than of %d "
-            "models",
-            v->pair.line, MODELS);
+            "line %zu: more differences than of %d models", v->pair.line,
+            MODELS);
     return table_need(&v->pair, "difference se", 1, e);
 }
 

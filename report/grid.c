@@ -59,8 +59,8 @@ grid_page(struct buf *b, const struct grid *g)
     if (g->ncell <= g->ncol)
         return;
     put(b,
-        "<div class=\"scroll\" tabindex=\"0\"><table id=\"%s\"><caption>"
-        "%s</caption>\n",
+        "<div class=\"scroll\" tabindex=\"0\"><table "
+        "id=\"%s\"><caption>%s</caption>\n",
         g->id, g->caption);
     for (size_t i = 0; i < g->ncell; i++) {
         const int name = i % g->ncol == 0;

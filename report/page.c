@@ -41,8 +41,8 @@ put_cost(struct buf *b, const struct eval *v)
     const char *base = v->model[v->base];
     const double whole = eval_real(v, v->base, NONE, "ppl");
     const double cut = eval_real(v, v->from, NONE, "ppl");
-    char *what = xasprintf("perplexity by cutting %s to %s, which keeps "
-                           "%.1f %% of the parameters: %.4g, not %.4g",
+    char *what = xasprintf("perplexity by cutting %s to %s, which keeps %.1f "
+                           "%% of the parameters: %.4g, not %.4g",
         base, v->model[v->from],
         100.0 * eval_real(v, v->from, NONE, "parameters") /
             eval_real(v, v->base, NONE, "parameters"),
@@ -78,8 +78,8 @@ put_pair(struct buf *b, const struct eval *v, size_t i, size_t k, int kl)
                     "nats a token",
               v->model[d < 0 ? i : k], v->model[d < 0 ? k : i],
               kl ? "KL from the teacher" : "loss", fabs(d), se)
-        : xasprintf("between %s and %s in %s, which proves no difference: "
-                    "%.4f \xc2\xb1 %.4f nats a token",
+        : xasprintf("between %s and %s in %s, which proves no difference: %.4f "
+                    "\xc2\xb1 %.4f nats a token",
               v->model[i], v->model[k], kl ? "KL from the teacher" : "loss",
               fabs(d), se);
     tile(b, "%.1f", fabs(d) / se, "standard errors", what);
@@ -125,8 +125,8 @@ put_result(struct buf *b, const struct run *r)
     }
     if (v->left_out > 0)
         put(b,
-            "<p class=\"problem\">Left out: %zu lines, of more than %d "
-            "models or %d sources.</p>\n",
+            "<p class=\"problem\">Left out: %zu lines, of more than %d models "
+            "or %d sources.</p>\n",
             v->left_out, MODELS, SOURCES);
 }
 
@@ -150,9 +150,7 @@ put_sample(struct buf *b, const struct eval *v, char *line)
     for (size_t m = 0; m < v->nmodel; m++)
         if (strcmp(v->model[m], model) == 0)
             colour = m % 6;
-    put(b,
-        "<div><h4 class=\"c%zu\">%s, %s</h4>\n<p lang=\"%s\">%s</p></div>"
-        "\n",
+    put(b, "<div><h4 class=\"c%zu\">%s, %s</h4>\n<p lang=\"%s\">%s</p></div>\n",
         colour, model, lang, lang, text);
 }
 
@@ -226,9 +224,7 @@ page(struct buf *b, const struct run *r)
         "<title>%s: %s</title>\n<style>\n",
         title, r->name);
     buf_adds(b, style);
-    put(b,
-        "</style>\n</head>\n<body>\n<main>\n<h1>%s <small>%s</small></h1>"
-        "\n",
+    put(b, "</style>\n</head>\n<body>\n<main>\n<h1>%s <small>%s</small></h1>\n",
         title, r->name);
     for (size_t i = 0; i < r->nproblem; i++)
         put(b, "<p class=\"problem\">Left out: %s</p>\n", r->problem[i].msg);

@@ -15,8 +15,7 @@ static const char *out;
 static const struct opt options[] = { OPT_FLAG(0, "text", &text,
                                           "tables for a terminal, not a page"),
     OPT_STR('o', "output", &out, "file",
-        "write there (report.html in dir; - is "
-        "standard output)"),
+        "write there (report.html in dir; - is standard output)"),
     OPT_END };
 
 static void

@@ -159,9 +159,8 @@ check_samples(struct run *r, const char *dir)
 
         if (tab == NULL || strchr(tab + 1, '\t') == NULL) {
             err_set(&e, EX_INPUT,
-                "%s/samples.txt: line %zu: not language, "
-                "model, text",
-                dir, i + 1);
+                "%s/samples.txt: line %zu: not language, model, text", dir,
+                i + 1);
             problem(r, &e);
             lines_release(&r->samples);
         }
@@ -200,8 +199,8 @@ run_read(struct run *r, const char *dir, struct err *e)
         return -1;
     }
     return err_set(e, EX_INPUT,
-        "%s: holds no file of a run: metrics.tsv, "
-        "eval.tsv, prune.tsv, tokens.tsv, samples.txt, facts.txt",
+        "%s: holds no file of a run: metrics.tsv, eval.tsv, prune.tsv, "
+        "tokens.tsv, samples.txt, facts.txt",
         dir);
 }
 

@@ -88,9 +88,8 @@ table_parse(struct table *t, struct lines *l, size_t *at, struct err *e)
     for (size_t i = *at; i < end; i++)
         if (fields(l->line[i], NULL, 0) != t->ncol)
             return err_set(e, EX_INPUT,
-                "line %zu: %zu fields, not %zu as in "
-                "the header",
-                i + 1, fields(l->line[i], NULL, 0), t->ncol);
+                "line %zu: %zu fields, not %zu as in the header", i + 1,
+                fields(l->line[i], NULL, 0), t->ncol);
     t->nrow = end - *at - 1;
     t->line = *at + 1;
     t->cell = xreallocarray(NULL, (t->nrow + 1) * t->ncol, sizeof *t->cell);

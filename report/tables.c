@@ -37,8 +37,7 @@ models(struct grid *g, const struct eval *v)
     };
 
     grid_init(g, "models", "All held-out documents",
-        "model|M param|ppl|95 %|"
-        "KL|top-1|recover|token/s|MB");
+        "model|M param|ppl|95 %|KL|top-1|recover|token/s|MB");
     for (size_t m = 0; m < v->nmodel; m++) {
         grid_text(g, v->model[m]);
         for (size_t c = 0; c < sizeof column / sizeof *column; c++)
@@ -58,11 +57,9 @@ pairs(struct grid *g, const struct eval *v)
     double d, se;
 
     grid_init(g, "pairs",
-        "Differences, document by document, in nats a "
-        "token: below 0 the model is better than the other; less than 2 "
-        "standard errors prove nothing",
-        "model|than|in|difference|\xc2\xb1|"
-        "std errors");
+        "Differences, document by document, in nats a token: below 0 the model "
+        "is better than the other; less than 2 standard errors prove nothing",
+        "model|than|in|difference|\xc2\xb1|std errors");
     for (size_t i = 0; i < v->nmodel; i++)
         for (size_t k = i + 1; k < v->nmodel; k++)
             for (int q = 0; q < 2; q++)
@@ -81,9 +78,8 @@ static void
 sources(struct grid *g, const struct eval *v)
 {
     grid_init(g, "sources",
-        "Perplexity by source \xc2\xb1 half its 95 % "
-        "interval, which holds the difference between documents that the "
-        "models share",
+        "Perplexity by source \xc2\xb1 half its 95 % interval, which holds the "
+        "difference between documents that the models share",
         "source|texts");
     for (size_t m = 0; m < v->nmodel; m++, g->ncol++)
         grid_text(g, v->model[m]);
@@ -108,11 +104,9 @@ static void
 runs(struct grid *g, const struct run *r)
 {
     grid_init(g, "runs",
-        "Losses are means of the last tenth of the steps, in "
-        "nats a scored token, before their weights; bold curves are running "
-        "means",
-        "run|steps|tokens|"
-        "tokens/s|CE|KL|SquareHead|grad norm");
+        "Losses are means of the last tenth of the steps, in nats a scored "
+        "token, before their weights; bold curves are running means",
+        "run|steps|tokens|tokens/s|CE|KL|SquareHead|grad norm");
     for (size_t i = 0; i < r->nlog; i++) {
         const struct log *l = &r->log[i];
 
@@ -151,8 +145,7 @@ pruning(struct grid *g, const struct table *t)
         { "kl", "%.4f", 1 } };
 
     grid_init(g, "pruned",
-        "Steps that the search took, on the calibration "
-        "data",
+        "Steps that the search took, on the calibration data",
         "step|blocks|which|MLP|M param|ppl|KL");
     for (size_t i = 0; i < t->nrow; i++) {
         const char *kind = table_cell(t, i, table_column(t, "kind"));
@@ -174,10 +167,10 @@ tokens(struct grid *g, const struct table *t)
         { "parity", "%.3f", 1 } };
 
     grid_init(g, "tokens",
-        "A language that is cut into more tokens costs "
-        "more for the same content and is harder to learn",
-        "source|texts|"
-        "words|tokens|tok/word|char/tok|split %|bytes %|ids used|parity");
+        "A language that is cut into more tokens costs more for the same "
+        "content and is harder to learn",
+        "source|texts|words|tokens|tok/word|char/tok|split %|bytes %|ids "
+        "used|parity");
     for (size_t i = 0; i < t->nrow && i < SOURCES; i++)
         row(g, t, i, c, sizeof c / sizeof *c);
 }

@@ -218,8 +218,7 @@ check_tokenizer(const struct dump *d)
     tok_hash(d->tok, hex);
     if (strcmp(hex, d->info.tokenizer) != 0)
         die(EX_INPUT,
-            "%s: this tokenizer has hash %s, but the stream was "
-            "made with %s",
+            "%s: this tokenizer has hash %s, but the stream was made with %s",
             d->o->tokenizer, hex, d->info.tokenizer);
 }
 

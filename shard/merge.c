@@ -72,8 +72,9 @@ read_first(struct merge *g, struct input *x)
         die_err(&e);
     if (x->info.resumed)
         die(EX_USAGE,
-            "%s: goes on at message %" PRIu64 " of a stream that "
-            "broke off: only the directory of its beginning takes it",
+            "%s: goes on at message %" PRIu64
+            " of a stream that broke off: only the directory of its beginning "
+            "takes it",
             msg_in_name(x->in), x->info.next_seq);
     /* Thousands of inputs must not stay open. */
     if (x->name && stat(x->name, &st) == 0 &&
@@ -133,8 +134,7 @@ add_teacher(struct merge *g, const struct input *x, const struct msg *m,
                 memcmp(m->raw, g->teacher.p, m->nraw) != 0
                      : g->some)
         return err_set(e, EX_INPUT,
-            "%s: another teacher than in what comes "
-            "before it",
+            "%s: another teacher than in what comes before it",
             io_in_name(x->name));
     if (g->teacher.n)
         return 0;
@@ -264,8 +264,7 @@ add(struct merge *g, const struct input *x, const struct msg *m, int *taught,
     if (m->kind == MSG_DOCS || m->kind == MSG_BATCH) {
         if (g->teacher.n && !*taught)
             return err_set(e, EX_INPUT,
-                "%s: no teacher, but there is one in "
-                "what comes before it",
+                "%s: no teacher, but there is one in what comes before it",
                 io_in_name(x->name));
         if (x != g->input && check_new(g, x, m, e) < 0)
             return -1;
@@ -296,9 +295,7 @@ add_input(struct merge *g, struct input *x, struct err *e)
             k = now.nsource == x->info.nsource;
             stream_info_release(&now);
             if (!k)
-                return err_set(e, EX_INPUT,
-                    "%s: has changed while it was "
-                    "read",
+                return err_set(e, EX_INPUT, "%s: has changed while it was read",
                     io_in_name(x->name));
         }
         first = 0;

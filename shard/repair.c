@@ -89,8 +89,8 @@ repair(const char *dir, const char *out, const char *tokenizer,
     if (!out) {
         if (io_exists(old))
             die(EX_USAGE,
-                "%s: is there already; the damaged directory would "
-                "get that name",
+                "%s: is there already; the damaged directory would get that "
+                "name",
                 old);
         if ((lock = shard_dir_lock(dir, &e)) < 0)
             die_err(&e);

@@ -50,8 +50,8 @@ closing(const struct manifest *m, const char *dir)
 
     for (size_t i = 0; i < m->nfile; i++)
         bytes += m->file[i].bytes;
-    prog_closing("%" PRIu64 " messages, %" PRIu64 " %s, %" PRIu64 " tokens, "
-                 "%zu shards, %.1f of %.1f MB",
+    prog_closing("%" PRIu64 " messages, %" PRIu64 " %s, %" PRIu64
+                 " tokens, %zu shards, %.1f of %.1f MB",
         m->messages, m->docs,
         strcmp(m->content, "batch") == 0 ? "rows" : "documents", m->tokens,
         m->nfile, (double)bytes / 1e6, (double)m->raw / 1e6);
@@ -179,8 +179,8 @@ check_usage(char **in, int n)
 
     if (ask.check + ask.list + ask.dump + ask.repair + import_ + export_ > 1)
         die(EX_USAGE,
-            "--check, --list, --dump, --repair, --import and "
-            "--export exclude each other");
+            "--check, --list, --dump, --repair, --import and --export exclude "
+            "each other");
     if (ask.out && ask.check + ask.list + ask.dump)
         die(EX_USAGE, "-o: there is nothing to write");
     if ((ask.check || ask.list || ask.repair || import_) && n == 0)
@@ -189,16 +189,15 @@ check_usage(char **in, int n)
         ask.check + ask.list + ask.dump + ask.repair + import_ + export_ +
             ask.o.force)
         die(EX_USAGE,
-            "--append: streams and directories are added, without "
-            "-f and other modes");
+            "--append: streams and directories are added, without -f and other "
+            "modes");
     if ((ask.dump || ask.repair || export_) && n > 1)
         die(EX_USAGE, "unexpected operand \"%s\"", in[1]);
     if (!ask.check && !ask.list && !ask.dump && !ask.repair && !ask.out)
         die(EX_USAGE, "-o dir is needed (or --check, --list, --dump)");
     if (import_ && !ask.d.tokenizer == !ask.in.vocab)
         die(EX_USAGE,
-            "--import: whose ids are they? Give either -t or "
-            "--vocab");
+            "--import: whose ids are they? Give either -t or --vocab");
     if ((int)ask.level > codec_level_max((enum codec)ask.codec))
         die(EX_USAGE, "--level: %s has levels 1 to %d", codec_names[ask.codec],
             codec_level_max((enum codec)ask.codec));

@@ -310,8 +310,7 @@ cursor_read(struct cursor *c, const char *text, struct err *e)
     memset(c, 0, sizeof *c);
     if (strncmp(text, "cursor=", 7) == 0 && strncmp(text, "cursor=2 ", 9) != 0)
         return err_set(e, EX_INPUT,
-            "cursor of version %.10s, but this "
-            "program reads version 2",
+            "cursor of version %.10s, but this program reads version 2",
             text + 7);
     read_head(&s, c);
     if (!s.bad && strcmp(c->algorithm, CURSOR_DOCS) == 0) {
@@ -347,8 +346,7 @@ cursor_read(struct cursor *c, const char *text, struct err *e)
         c->spec.open = (size_t)number(&s, 0, UINT32_MAX);
     } else if (!s.bad) {
         return err_set(e, EX_INPUT,
-            "cursor of algorithm %s, which this "
-            "program does not know",
+            "cursor of algorithm %s, which this program does not know",
             c->algorithm);
     }
     if (!s.bad && *s.p != '\0')

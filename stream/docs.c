@@ -89,9 +89,7 @@ draw(void *ctx, size_t max, struct piece *p, struct err *e)
         return -1;
     if (at->off >= s.len)
         return err_set(e, EX_INPUT,
-            "cursor: source %zu stands after the end "
-            "of a document",
-            i);
+            "cursor: source %zu stands after the end of a document", i);
     p->source = (uint32_t)i;
     p->frame = s.frame;
     p->doc = s.doc;
@@ -218,8 +216,7 @@ put_back(struct docs *x, const struct piece *from, struct err *e)
         return -1;
     if (p->off >= s.len || p->len > s.len - p->off)
         return err_set(e, EX_INPUT,
-            "cursor: a piece reaches over the end of "
-            "its document");
+            "cursor: a piece reaches over the end of its document");
     p->key = s.key;
     memcpy(ids, s.ids + p->off * size, p->len * size);
     p->masked = s.mask && memchr(s.mask + p->off, 0, p->len);
@@ -234,9 +231,7 @@ load(struct docs *x, const struct cursor *c, struct err *e)
 {
     if (c->nsource != x->n)
         return err_set(e, EX_INPUT,
-            "cursor of %zu sources, but the data has "
-            "%zu",
-            c->nsource, x->n);
+            "cursor of %zu sources, but the data has %zu", c->nsource, x->n);
     x->f.rows = c->rows;
     x->emitted = c->tokens;
     turn(x);
@@ -245,9 +240,7 @@ load(struct docs *x, const struct cursor *c, struct err *e)
             continue;
         if (!sampler_valid(x->sampler, i, &c->place[i]))
             return err_set(e, EX_INPUT,
-                "cursor: source %zu stands outside "
-                "the data",
-                i);
+                "cursor: source %zu stands outside the data", i);
         x->place[i] = c->place[i];
         mix_owe(&x->mix, i, c->owed[i]);
         if (is_read(x, i)) {
@@ -368,8 +361,8 @@ docs_plan(struct feed *f, struct err *e)
     x->tally = xcalloc(x->n, sizeof *x->tally);
     expected(x, tokens);
     r = try_rows(x, TRY_TOKENS, e);
-    printf("source\tdocuments\ttokens\tshare\tstreamed\tepochs\tpadding\t"
-           "cuts\n");
+    printf(
+        "source\tdocuments\ttokens\tshare\tstreamed\tepochs\tpadding\tcuts\n");
     for (size_t i = 0; i < x->n; i++)
         all += tokens[i] = r == 1 ? (double)x->tally[i].tokens : tokens[i];
     for (size_t i = 0; r >= 0 && i < x->n; i++) {
@@ -377,8 +370,7 @@ docs_plan(struct feed *f, struct err *e)
         const struct tally *t = &x->tally[i];
         const double room = t->padding + (double)t->tokens;
 
-        printf("%s\t%" PRIu64 "\t%" PRIu64 "\t%.6f\t%.0f\t%.3f\t%.3f\t%.1f"
-               "\n",
+        printf("%s\t%" PRIu64 "\t%" PRIu64 "\t%.6f\t%.0f\t%.3f\t%.3f\t%.1f\n",
             SHOWN(x->d->info.source[i]), sampler_docs(x->sampler, i), has,
             all > 0.0 ? tokens[i] / all : 0.0, tokens[i],
             has ? tokens[i] / (double)has : 0.0,
@@ -441,10 +433,8 @@ check_room(const struct docs *x, struct err *e)
     return need <= x->mem
         ? 0
         : err_set(e, EX_USAGE,
-              "%zu frames of each of "
-              "%zu sources are open at once, which takes %zu MiB: that is more "
-              "than "
-              "--mem allows",
+              "%zu frames of each of %zu sources are open at once, which takes "
+              "%zu MiB: that is more than --mem allows",
               sampler_open(x->sampler), x->n, (need >> 20) + 1);
 }
 

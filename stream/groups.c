@@ -340,8 +340,8 @@ load(struct group_worker *w, const struct group *o, struct kept *kept,
     }
     if (rows != o->rows)
         return err_set(e, EX_INPUT,
-            "%s: shard %u, frame %u: %" PRIu64 " rows "
-            "where the index counts %" PRIu64,
+            "%s: shard %u, frame %u: %" PRIu64
+            " rows where the index counts %" PRIu64,
             dirs_name(d, o->dir), o->shard, o->frame, rows, o->rows);
     return 0;
 }

@@ -38,15 +38,15 @@ place_on(hwloc_topology_t t, const char *cpus, const char *node,
 
     if (cpus && read_cpus(t, set, cpus) < 0)
         return err_set(e, EX_USAGE,
-            "--cpus: \"%.100s\" is no list of "
-            "processors of this machine, such as 0-3,8",
+            "--cpus: \"%.100s\" is no list of processors of this machine, such "
+            "as 0-3,8",
             cpus);
     if (node &&
         (number_size(node, 0, 1 << 20, &n) < 0 ||
             !(o = hwloc_get_numanode_obj_by_os_index(t, (unsigned)n))))
         return err_set(e, EX_USAGE,
-            "--numa: \"%.100s\" is no memory node of "
-            "this machine, which has %d",
+            "--numa: \"%.100s\" is no memory node of this machine, which has "
+            "%d",
             node, nodes);
     if (!cpus)
         hwloc_bitmap_copy(set, o->cpuset);

@@ -145,8 +145,8 @@ match(struct rows *x, const struct kept *k, struct err *e)
 
         if (!moves(t, P, ids->shape[0], ids->shape[1]))
             return err_set(e, EX_INPUT,
-                "%s: message %" PRIu64 ": tensor "
-                "%.100s has no row a token, so it cannot be replayed by rows",
+                "%s: message %" PRIu64 ": tensor %.100s has no row a token, so "
+                                       "it cannot be replayed by rows",
                 dir, k->m.seq, t->name);
         if (!c && (x->f.own_B == 0 || strcmp(t->name, "loss_mask") == 0)) {
             c = add_column(x, t);
@@ -154,16 +154,16 @@ match(struct rows *x, const struct kept *k, struct err *e)
         }
         if (!c || !fits(c, t))
             return err_set(e, EX_INPUT,
-                "%s: message %" PRIu64 ": tensor "
-                "%.100s is not in the other rows of the batch, or not of this "
-                "shape",
+                "%s: message %" PRIu64
+                ": tensor %.100s is not in the other rows of the batch, or not "
+                "of this shape",
                 dir, k->m.seq, t->name);
         seen++;
     }
     if (x->ncol != seen + (column(x, "loss_mask") && !st_find(s, "loss_mask")))
         return err_set(e, EX_INPUT,
-            "%s: message %" PRIu64 ": lacks tensors "
-            "that the other rows of the batch have",
+            "%s: message %" PRIu64
+            ": lacks tensors that the other rows of the batch have",
             dir, k->m.seq);
     return 0;
 }
@@ -391,8 +391,8 @@ check_room(const struct rows *x, struct err *e)
 
     if (x->spec->shuffle && x->spec->open > 1 && need > (double)x->mem)
         return err_set(e, EX_USAGE,
-            "%zu frames are open at once, which takes "
-            "%.0f MiB: that is more than --mem allows",
+            "%zu frames are open at once, which takes %.0f MiB: that is more "
+            "than --mem allows",
             x->spec->open, need / 1048576.0 + 1.0);
     if (x->spec->shuffle)
         vnote("%zu frames open, %.1f MiB; neighbours on disk come %.0f rows "

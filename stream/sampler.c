@@ -35,8 +35,7 @@ add_shard(struct sampler *s, size_t dir, size_t shard, struct err *e)
 
         if (p->source >= s->d->nsource[dir])
             return err_set(e, EX_INPUT,
-                "%s: shard %zu: the index names source "
-                "%u of %zu",
+                "%s: shard %zu: the index names source %u of %zu",
                 dirs_name(s->d, dir), shard, (unsigned)p->source,
                 s->d->nsource[dir]);
         if (p->ndoc > 0)
@@ -513,9 +512,8 @@ sampler_ref(struct sampler *s, size_t source, uint32_t frame, uint32_t doc,
     if (source >= s->nsrc || frame >= s->src[source].nframe ||
         doc >= s->src[source].frame[frame].ndoc)
         return err_set(e, EX_INPUT,
-            "there is no document %u in frame %u of "
-            "source %zu",
-            doc, frame, source);
+            "there is no document %u in frame %u of source %zu", doc, frame,
+            source);
     c = &s->src[source];
     pthread_mutex_lock(&s->lock);
     if (s->visited)

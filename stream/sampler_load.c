@@ -117,8 +117,8 @@ static int
 miscounted(const struct sampler *s, const struct frame_ref *f, struct err *e)
 {
     return err_set(e, EX_INPUT,
-        "%s: shard %u, frame %u: not the documents of "
-        "a source that the index counts",
+        "%s: shard %u, frame %u: not the documents of a source that the index "
+        "counts",
         dirs_name(s->d, f->dir), f->shard, f->frame);
 }
 

@@ -92,9 +92,8 @@ read_position(struct stream *s, const struct given *g)
             r = 1;
         } else if (!is_said(g)) {
             die(EX_USAGE,
-                "%s: was begun, but holds no shard yet, so nothing "
-                "says with which options: give them again (-s 0 if there were "
-                "none)",
+                "%s: was begun, but holds no shard yet, so nothing says with "
+                "which options: give them again (-s 0 if there were none)",
                 run);
         }
         manifest_release(&m);
@@ -112,8 +111,7 @@ read_position(struct stream *s, const struct given *g)
         return;
     if (!s->at.cursor)
         die(EX_INPUT,
-            "%s: holds no cursor: what it has read was not written "
-            "by stream",
+            "%s: holds no cursor: what it has read was not written by stream",
             run);
     if (cursor_read(&s->from, s->at.cursor, &e) < 0)
         die(e.code, "%s: %s", run, e.msg);
@@ -127,15 +125,15 @@ check_cursor(const struct stream *s, const char *run, const char *algorithm)
 
     if (strcmp(s->from.algorithm, algorithm) != 0)
         die(EX_INPUT,
-            "%s: its cursor is of algorithm %s, but this data is "
-            "streamed by %s",
+            "%s: its cursor is of algorithm %s, but this data is streamed by "
+            "%s",
             run, s->from.algorithm, algorithm);
     chain_hex(&s->from.data, a);
     chain_hex(&s->d.hash, b);
     if (strcmp(a, b) != 0)
         die(EX_INPUT,
-            "%s: its cursor belongs to other data (%.8s, these "
-            "directories are %.8s)",
+            "%s: its cursor belongs to other data (%.8s, these directories are "
+            "%.8s)",
             run, a, b);
 }
 
@@ -185,8 +183,7 @@ choose_length(const struct stream *s, const struct given *g,
             continue;
         if (n++)
             die(EX_USAGE,
-                "--batches, --tokens and --epochs exclude each "
-                "other");
+                "--batches, --tokens and --epochs exclude each other");
         snprintf(said, sizeof said, "--%s %" PRIu64, length_names[was->length],
             was->limit);
         if (s->resumed && (int)was->length != i)
@@ -234,8 +231,8 @@ choose_weights(const struct stream *s, const struct given *g,
     r->w = xcalloc(n, sizeof *r->w);
     if (!given && was->hashed)
         die(EX_USAGE,
-            "the resumed stream has weights of %zu sources, which "
-            "its cursor does not hold: give the same option again",
+            "the resumed stream has weights of %zu sources, which its cursor "
+            "does not hold: give the same option again",
             n);
     if (!given) {
         if (was->nw != n)
@@ -249,8 +246,7 @@ choose_weights(const struct stream *s, const struct given *g,
     }
     if (unimax && r->length == LENGTH_EPOCHS)
         die(EX_USAGE,
-            "--unimax shares out a budget: give --tokens or "
-            "--batches");
+            "--unimax shares out a budget: give --tokens or --batches");
     bad = g->weights ? weights_parse(r->w, &s->d, g->weights, &e)
         : alpha      ? weights_alpha(r->w, &s->d, g->alpha, &e)
                      : weights_unimax(r->w, &s->d, g->unimax,
@@ -282,18 +278,15 @@ choose_curriculum(const struct stream *s, const struct given *g,
     if (g->curriculum && curriculum_read(r, &s->d, g->curriculum, &e) < 0)
         die_err(&e);
     if (r->staged && r->length == LENGTH_EPOCHS)
-        die(EX_USAGE,
-            "--curriculum counts tokens: give --tokens or "
-            "--batches");
+        die(EX_USAGE, "--curriculum counts tokens: give --tokens or --batches");
     if (r->staged)
         chain_hex(&r->curriculum, a);
     if (s->resumed && was->staged)
         chain_hex(&was->curriculum, b);
     if (s->resumed && strcmp(a, b) != 0)
         die(EX_USAGE,
-            "the resumed stream has a --curriculum of hash %.8s, "
-            "not %.8s",
-            b, a);
+            "the resumed stream has a --curriculum of hash %.8s, not %.8s", b,
+            a);
 }
 
 /* R/N; of the cursor when it is not given, but another one is no
@@ -346,9 +339,9 @@ choose(const struct stream *s, const struct given *g, struct cursor_spec *r)
         (g->weights || !isnan(g->alpha) || g->pack >= 0 || !isnan(g->unimax) ||
             g->curriculum))
         die(EX_USAGE,
-            "%s: holds batches, whose mixture and packing are "
-            "recorded: --weights, --alpha, --unimax, --curriculum "
-            "and --pack are for documents",
+            "%s: holds batches, whose mixture and packing are recorded: "
+            "--weights, --alpha, --unimax, --curriculum and --pack are for "
+            "documents",
             dirs_name(&s->d, 0));
     if (g->shuffle && g->no_shuffle)
         die(EX_USAGE, "--shuffle and --no-shuffle exclude each other");
@@ -370,8 +363,7 @@ choose(const struct stream *s, const struct given *g, struct cursor_spec *r)
         : 0;
     if (s->resumed && r->shuffle != was->shuffle)
         die(EX_USAGE,
-            "--%sshuffle contradicts the resumed stream, which has "
-            "--%sshuffle",
+            "--%sshuffle contradicts the resumed stream, which has --%sshuffle",
             r->shuffle ? "" : "no-", was->shuffle ? "" : "no-");
     choose_length(s, g, r);
     choose_pack(s, g, r);
@@ -442,8 +434,8 @@ go_on(struct stream *s, const char *run)
 
     if (s->at.seq < c->seq)
         die(EX_INPUT,
-            "%s: stands at message %" PRIu64 ", before that of its "
-            "cursor, %" PRIu64,
+            "%s: stands at message %" PRIu64
+            ", before that of its cursor, %" PRIu64,
             run, s->at.seq, c->seq);
     s->c.seq = c->seq;
     s->c.tokens = c->tokens;
@@ -588,16 +580,15 @@ show(struct stream *s, const struct means *how)
     if (x.ahead)
         snprintf(late, sizeof late,
             "since they were ahead %" PRIu64 " frames late", x.late);
-    prog_closing("%" PRIu64 " tokens in %" PRIu64 " batches, %.0f tokens/s, "
-                 "padding %.2f %%",
+    prog_closing("%" PRIu64 " tokens in %" PRIu64
+                 " batches, %.0f tokens/s, padding %.2f %%",
         s->made, s->batches, t > 0.0 ? (double)s->made / t : 0.0,
         s->padded ? 100.0 - share((double)s->made, (double)s->padded) : 0.0);
-    prog_detail("%.1f %% of %" PRIu64 " pieces are cuts; first batch after "
-                "%.2f s, then of %.1f s writing took %.1f (%.1f %%), waiting "
-                "for "
-                "frames %.1f (%.1f %%), decoding here %.1f (%.1f %%); %zu "
-                "threads "
-                "ahead: decoding %.1f, waiting for room %.1f (%.1f %%), %s",
+    prog_detail("%.1f %% of %" PRIu64
+                " pieces are cuts; first batch after %.2f s, then of %.1f s "
+                "writing took %.1f (%.1f %%), waiting for frames %.1f (%.1f "
+                "%%), decoding here %.1f (%.1f %%); %zu threads ahead: "
+                "decoding %.1f, waiting for room %.1f (%.1f %%), %s",
         share((double)f->cuts, (double)f->pieces), f->pieces,
         s->batches ? s->first - s->begun : 0.0, after, s->sending,
         share(s->sending, after), x.waited - s->before.waited,
@@ -771,8 +762,8 @@ main(int argc, char **argv)
     for (int i = 0; i < n; i++)
         if (strcmp(dir[i], "-") == 0)
             die(EX_USAGE,
-                "-: a stream cannot be read in any order; store it "
-                "with shard -o, and name the directory");
+                "-: a stream cannot be read in any order; store it with shard "
+                "-o, and name the directory");
     if (place(g.cpus, g.node, &e) < 0)
         die_err(&e);
     if (dirs_open(&s.d, dir, (size_t)n, g.partial, &e) < 0)

@@ -37,21 +37,16 @@ weights_parse(uint64_t *r, const struct dirs *d, const char *text,
 
         if (!eq) {
             bad = err_set(e, EX_USAGE,
-                "--weights: \"%.100s\" is not "
-                "NAME=NUMBER,...",
-                p);
+                "--weights: \"%.100s\" is not NAME=NUMBER,...", p);
         } else if (i == d->info.nsource) {
-            bad = err_set(e, EX_USAGE,
-                "--weights: there is no source "
-                "\"%.*s\"",
+            bad = err_set(e, EX_USAGE, "--weights: there is no source \"%.*s\"",
                 eq - p < 100 ? (int)(eq - p) : 100, p);
         } else {
             share[i] = strtod(eq + 1, &end);
             if (end == eq + 1 || (*end && *end != ',') ||
                 !(share[i] >= 0.0 && share[i] <= 1e15))
                 bad = err_set(e, EX_USAGE,
-                    "--weights: the weight of %s is no "
-                    "number from 0 to 1e15",
+                    "--weights: the weight of %s is no number from 0 to 1e15",
                     d->info.source[i]);
             else if (*end == '\0')
                 break;
@@ -108,8 +103,8 @@ weights_unimax(uint64_t *r, const struct dirs *d, double cap, double budget,
         all += has[i];
     if (mix_unimax(share, has, n, cap, budget) < 0)
         bad = err_set(e, EX_USAGE,
-            "--unimax %g: all sources together have "
-            "%.0f tokens, so often repeated not the %.0f asked for",
+            "--unimax %g: all sources together have %.0f tokens, so often "
+            "repeated not the %.0f asked for",
             cap, all, budget);
     else if (mix_quantise(r, share, n) < 0)
         bad = err_set(e, EX_INPUT, "%s: holds no tokens", dirs_name(d, 0));
@@ -128,9 +123,7 @@ check_tokens(const uint64_t *w, const struct dirs *d, struct err *e)
     for (size_t i = 0; !bad && i < d->info.nsource; i++)
         if (w[i] > 0 && !(has[i] > 0.0))
             bad = err_set(e, EX_USAGE,
-                "source %s has a weight but no "
-                "documents",
-                d->info.source[i]);
+                "source %s has a weight but no documents", d->info.source[i]);
     free(has);
     return bad;
 }
@@ -160,8 +153,8 @@ read_stage(struct cursor_stage *g, const struct dirs *d, char *line,
             (!what && strcmp(how, "natural") == 0)))
         return weights_alpha(g->w, d, a, e);
     return err_set(e, EX_USAGE,
-        "not TOKENS followed by \"weights "
-        "NAME=X,...\", \"alpha A\" or \"natural\"");
+        "not TOKENS followed by \"weights NAME=X,...\", \"alpha A\" or "
+        "\"natural\"");
 }
 
 static int
@@ -188,9 +181,7 @@ read_stages(struct cursor_spec *s, const struct dirs *d, char *text,
             return err_prefix(e, "line %zu", number);
         if (s->nstage > 1 && g->at <= g[-1].at)
             return err_set(e, EX_USAGE,
-                "line %zu: not after the tokens of "
-                "the line before",
-                number);
+                "line %zu: not after the tokens of the line before", number);
     }
     return s->nstage ? 0 : err_set(e, EX_USAGE, "holds no line");
 }

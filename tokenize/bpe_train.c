@@ -431,8 +431,8 @@ whole_json(const struct trainer *t, const struct trainer_spec *s, json_t *vocab,
     if (t->split == SPLIT_GPT2_DIGITS)
         pre = json_pack("{s:s, s:[{s:s, s:b}, o]}", "type", "Sequence",
             "pretokenizers", "type", "Digits", "individual_digits", 1, pre);
-    return json_pack("{s:s, s:n, s:n, s:o, s:n, s:o, s:n, s:o, s:{s:s, s:n,"
-                     " s:n, s:n, s:n, s:b, s:b, s:b, s:o, s:o}}",
+    return json_pack("{s:s, s:n, s:n, s:o, s:n, s:o, s:n, s:o, s:{s:s, s:n, "
+                     "s:n, s:n, s:n, s:b, s:b, s:b, s:o, s:o}}",
         "version", "1.0", "truncation", "padding", "added_tokens", added,
         "normalizer", "pre_tokenizer", pre, "post_processor", "decoder",
         byte_level(1), "model", "type", "BPE", "dropout", "unk_token",
@@ -449,8 +449,8 @@ trainer_run(struct trainer *t, const struct trainer_spec *s, struct err *e)
 
     if (t->pool.n >= UINT32_MAX || t->nword >= UINT32_MAX) {
         err_set(e, EX_INPUT,
-            "the words that differ hold more than 2^32 - 1 "
-            "bytes; train on less text");
+            "the words that differ hold more than 2^32 - 1 bytes; train on "
+            "less text");
         return NULL;
     }
     vocab = json_object();

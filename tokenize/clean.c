@@ -536,9 +536,8 @@ add_langs(struct clean *c, const char *lang, struct err *e)
             i++;
         if (!lang_code(i))
             return err_set(e, EX_USAGE,
-                "--lang auto: \"%.*s\" is no code "
-                "that CLD2 gives",
-                (int)n, lang);
+                "--lang auto: \"%.*s\" is no code that CLD2 gives", (int)n,
+                lang);
         inputs_add_source(c->in, lang, n);
         lang += n;
     }
@@ -557,8 +556,8 @@ parse_near(struct clean *c, const char *s, struct err *e)
 
     free(bands);
     return bad ? err_set(e, EX_USAGE,
-                     "--dedup minhash:%s: must be "
-                     "BANDSxROWS with a product of at most %d",
+                     "--dedup minhash:%s: must be BANDSxROWS with a product of "
+                     "at most %d",
                      s, MINHASH_MOST)
                : 0;
 }
@@ -577,8 +576,7 @@ parse_dedup(struct clean *c, struct err *e)
             c->near = 1;
         else if (strncmp(s, "minhash:", 8) != 0)
             return err_set(e, EX_USAGE,
-                "--dedup: \"%s\" is none of exact, "
-                "minhash, minhash:BANDSxROWS",
+                "--dedup: \"%s\" is none of exact, minhash, minhash:BANDSxROWS",
                 s);
         else if (parse_near(c, s + 8, e) < 0)
             return -1;
@@ -602,9 +600,7 @@ parse_hold_out(struct clean *c, struct err *e)
     if (end == s || !(percent > 0.0 && percent < 100.0) || end[0] != '%' ||
         end[1] != ':' || end[2] == '\0')
         return err_set(e, EX_USAGE,
-            "--hold-out: \"%s\" is not PERCENT%%:FILE, "
-            "as 1%%:held.jsonl",
-            s);
+            "--hold-out: \"%s\" is not PERCENT%%:FILE, as 1%%:held.jsonl", s);
     c->below = (uint64_t)(percent / 100.0 * 0x1p64);
     c->o.hold_out = end + 2;
     return 0;

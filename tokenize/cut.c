@@ -18,9 +18,8 @@ static int
 too_long(const struct reader *r, uint64_t at, struct err *e)
 {
     return err_set(e, EX_INPUT,
-        "%s: offset %llu: a document of more than %zu "
-        "bytes; --max-doc allows longer ones, with 8 bytes of memory for "
-        "each%s",
+        "%s: offset %llu: a document of more than %zu bytes; --max-doc allows "
+        "longer ones, with 8 bytes of memory for each%s",
         r->from->name, (unsigned long long)at, r->limit->most,
         is_plain(r) ? "; --split-long cuts them" : "");
 }
@@ -143,8 +142,7 @@ static int
 cut_off(const struct reader *r, struct err *e)
 {
     return err_set(e, EX_INPUT,
-        "%s: offset %llu of its content: the dump "
-        "ends before </mediawiki>",
+        "%s: offset %llu of its content: the dump ends before </mediawiki>",
         r->from->name, (unsigned long long)r->place.at);
 }
 
@@ -172,8 +170,7 @@ page(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
         if (k > 0 &&
             (r->tag.n > TAG_MAX || r->title.n > TAG_MAX || ns.n > TAG_MAX))
             k = err_set(e, EX_INPUT,
-                "%s: offset %llu of its content: is not "
-                "a dump of MediaWiki",
+                "%s: offset %llu of its content: is not a dump of MediaWiki",
                 r->from->name, (unsigned long long)before);
         if (k < 0)
             break;

@@ -337,11 +337,10 @@ walk(struct names *names, const char *path, int depth, struct err *e)
         full =
             xasprintf("%s%s%s", path, path[n - 1] == '/' ? "" : "/", x->d_name);
         if (lstat(full, &st) == 0 && S_ISDIR(st.st_mode)) {
-            k = depth == DEPTH_MAX ? err_set(e, EX_USAGE,
-                                         "%s: lies more than "
-                                         "%d folders deep",
-                                         full, DEPTH_MAX)
-                                   : walk(names, full, depth + 1, e);
+            k = depth == DEPTH_MAX
+                ? err_set(e, EX_USAGE, "%s: lies more than %d folders deep",
+                      full, DEPTH_MAX)
+                : walk(names, full, depth + 1, e);
         } else if (name_form(x->d_name, &packed) == NAME_OTHER ||
             io_is_dir(full)) {
             ;
@@ -368,8 +367,8 @@ add_folder(struct inputs *in, const char *path, struct err *e)
 
     if (k == 0 && names.n == 0)
         k = err_set(e, EX_USAGE,
-            "%s: holds no text (.txt, .text, .jsonl, "
-            ".ndjson, compressed or not, .tar, .zip)",
+            "%s: holds no text (.txt, .text, .jsonl, .ndjson, compressed or "
+            "not, .tar, .zip)",
             path);
     if (names.n > 0)
         qsort(names.v, names.n, sizeof *names.v, by_name);
@@ -389,11 +388,11 @@ add_langs(struct inputs *in, struct err *e)
     const int many = in->o.lang_field || in->o.lang_path;
 
     if (!s)
-        return many ? err_set(e, EX_USAGE,
-                          "--lang-%s needs the names that "
-                          "may occur: --lang a,b,c",
-                          in->o.lang_field ? "field" : "path")
-                    : 0;
+        return many
+            ? err_set(e, EX_USAGE,
+                  "--lang-%s needs the names that may occur: --lang a,b,c",
+                  in->o.lang_field ? "field" : "path")
+            : 0;
     while (many) {
         const size_t n = strcspn(s, ",");
 
@@ -432,9 +431,9 @@ inputs_list(struct inputs *in, char **operand, const struct input_opts *o,
         name_sources(in);
     if (in->nsource > 65536)
         return err_set(e, EX_USAGE,
-            "more than 65536 sources, each with the "
-            "name of a file or folder: --lang NAME makes one of them, --lang "
-            "a,b,c --lang-path takes theirs from paths");
+            "more than 65536 sources, each with the name of a file or folder: "
+            "--lang NAME makes one of them, --lang a,b,c --lang-path takes "
+            "theirs from paths");
     for (size_t i = 0; i < in->n; i++) {
         if (in->v[i].size == 0) {
             in->bytes = 0;

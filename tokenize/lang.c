@@ -29,8 +29,8 @@ int
 lang_check(struct err *e)
 {
     return err_set(e, EX_USAGE,
-        "--lang auto: this program was built without "
-        "CLD2; install libcld2-dev and make again");
+        "--lang auto: this program was built without CLD2; install libcld2-dev "
+        "and make again");
 }
 
 const char *

@@ -15,9 +15,9 @@ judge(const char *name, uint64_t first, uint64_t bad, uint64_t bytes,
     if (bad <= bytes / 100)
         return 0;
     return err_set(e, EX_INPUT,
-        "%s: offset %" PRIu64 ": is not UTF-8, nor "
-        "are %.1f %% of it: convert it, as by iconv -f ISO-8859-1 -t UTF-8 "
-        "(--lossy takes it with U+FFFD there)",
+        "%s: offset %" PRIu64
+        ": is not UTF-8, nor are %.1f %% of it: convert it, as by iconv -f "
+        "ISO-8859-1 -t UTF-8 (--lossy takes it with U+FFFD there)",
         name, first, 100.0 * (double)bad / (double)bytes);
 }
 

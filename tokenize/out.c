@@ -221,9 +221,8 @@ check_head(const struct msg_in *r, const struct tokenizer *t,
             info->content);
     if (strcmp(info->tokenizer, hash) != 0)
         return err_set(e, EX_INPUT,
-            "was made by another tokenizer (%s, not "
-            "%s)",
-            info->tokenizer, hash);
+            "was made by another tokenizer (%s, not %s)", info->tokenizer,
+            hash);
     return 0;
 }
 

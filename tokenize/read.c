@@ -78,8 +78,8 @@ check_ratio(const struct reader *r, struct err *e)
         (double)r->content <= ratio * (double)unpack_fed(r->u))
         return 0;
     return err_set(e, EX_INPUT,
-        "%s: offset %llu of its content: unpacks to "
-        "more than %.0f times its size; --max-ratio allows more",
+        "%s: offset %llu of its content: unpacks to more than %.0f times its "
+        "size; --max-ratio allows more",
         r->from->name, (unsigned long long)r->place.at, ratio);
 }
 
@@ -267,8 +267,7 @@ check_zip(struct reader *r, struct err *e)
         from + (last - r->feed) - le32(last + 12) <= le32(last + 16))
         return 0;
     return err_set(e, EX_INPUT,
-        "%s: offset 0: more stands before what the "
-        "zip's directory tells of",
+        "%s: offset 0: more stands before what the zip's directory tells of",
         input_name(r->input));
 }
 
@@ -279,8 +278,7 @@ check_rest(const struct reader *r, const char *p, size_t n, struct err *e)
     return !find_mark(p, n, "PK\3\4")
         ? 0
         : err_set(e, EX_INPUT,
-              "%s: offset "
-              "%lld: the archive ends here, but more follows",
+              "%s: offset %lld: the archive ends here, but more follows",
               input_name(r->input),
               (long long)archive_read_header_position(r->a));
 }
@@ -319,14 +317,12 @@ end_archive(struct reader *r, struct err *e)
         return copy_err(e, &r->fault);
     if (tar && r->filled > at)
         return err_set(e, EX_INPUT,
-            "%s: offset %llu: the archive ends here, "
-            "but more follows",
-            name, (unsigned long long)at);
+            "%s: offset %llu: the archive ends here, but more follows", name,
+            (unsigned long long)at);
     if (tar && r->seen < at + 2 * TAR_BLOCK)
         return err_set(e, EX_INPUT,
-            "%s: offset %llu: the archive is cut off: "
-            "its end is missing",
-            name, (unsigned long long)at);
+            "%s: offset %llu: the archive is cut off: its end is missing", name,
+            (unsigned long long)at);
     return 0;
 }
 
@@ -345,9 +341,7 @@ begin_content(struct reader *r, const char *name, int jsonl, struct err *e)
         source = inputs_path_source(r->in, name);
         if (source == r->in->nsource)
             return err_set(e, EX_INPUT,
-                "%s: no folder or file of it is named "
-                "after --lang",
-                name);
+                "%s: no folder or file of it is named after --lang", name);
         r->from->source = source;
     }
     k = read_fill(r, e);
@@ -380,8 +374,8 @@ read_member(struct reader *r, struct err *e)
             return member_error(r, "", why(r->a), e);
         if (r->entries++ == r->in->o.max_members && r->in->o.max_members)
             return err_set(e, EX_INPUT,
-                "%s: offset %lld: holds more than %zu "
-                "members; --max-members allows more",
+                "%s: offset %lld: holds more than %zu members; --max-members "
+                "allows more",
                 input_name(r->input),
                 (long long)archive_read_header_position(r->a),
                 r->in->o.max_members);
@@ -457,9 +451,7 @@ open_archive(struct reader *r, struct err *e)
     /* What is left of a file cut off in its first bytes looks like text. */
     if (!named && packed && !unpack_is_packed(r->u))
         return err_set(e, EX_INPUT,
-            "%s: offset 0: is not compressed, though "
-            "its name says so",
-            name);
+            "%s: offset 0: is not compressed, though its name says so", name);
     format = open_format(r, &end, e);
     if (format < 0)
         return -1;
@@ -477,9 +469,7 @@ open_archive(struct reader *r, struct err *e)
     }
     if (named)
         return err_set(e, EX_INPUT,
-            "%s: offset 0: is no archive, though its "
-            "name says so",
-            name);
+            "%s: offset 0: is no archive, though its name says so", name);
     r->last = end;
     r->entry = NULL;
     if (unpack_seeks(r->u) && r->input->path) {
@@ -534,8 +524,7 @@ reader_seek(struct reader *r, const struct place *p, struct err *e)
     if (r->place.entry != p->entry || r->place.at != p->at ||
         (!r->a && p->at > r->input->size))
         return err_set(e, EX_INPUT,
-            "%s: is shorter than it was: member %zu, "
-            "offset %llu is not there",
+            "%s: is shorter than it was: member %zu, offset %llu is not there",
             input_name(r->input), p->entry, (unsigned long long)p->at);
     r->place.record = p->record;
     return 0;

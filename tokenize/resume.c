@@ -145,13 +145,12 @@ read_cursor(const char *dir, const char *cursor, const struct resume_key *k,
             &run->from.record, &run->from.at, &end) != 6 ||
         cursor[end] != '\0')
         return err_set(e, EX_INPUT,
-            "%s: cursor \"%.60s\": is none of this "
-            "version of tokenize",
-            dir, cursor);
+            "%s: cursor \"%.60s\": is none of this version of tokenize", dir,
+            cursor);
     if (was.inputs != k->inputs)
         return err_set(e, EX_USAGE,
-            "%s: was begun with other input: the same "
-            "files with the same content are needed, in the same order",
+            "%s: was begun with other input: the same files with the same "
+            "content are needed, in the same order",
             dir);
     if (was.options != k->options)
         return err_set(e, EX_USAGE, "%s: was begun with other options", dir);
@@ -174,9 +173,7 @@ resume_read(const char *dir, const struct resume_key *k,
         return -1;
     if (m.complete) {
         bad = err_set(e, EX_USAGE,
-            "%s: is complete: there is nothing to "
-            "resume",
-            dir);
+            "%s: is complete: there is nothing to resume", dir);
     } else if (m.nfile == 0) {
         note("%s: nothing to resume, starting at the beginning", dir);
     } else {
@@ -185,9 +182,8 @@ resume_read(const char *dir, const struct resume_key *k,
             bad = err_set(e, EX_USAGE, "%s: holds no documents", dir);
         else if (strcmp(m.tokenizer, hash) != 0)
             bad = err_set(e, EX_USAGE,
-                "%s: was begun with another tokenizer "
-                "(%s, not %s)",
-                dir, m.tokenizer, hash);
+                "%s: was begun with another tokenizer (%s, not %s)", dir,
+                m.tokenizer, hash);
         else
             bad = read_cursor(dir, m.cursor, k, run, e);
         r->resumed = 1;

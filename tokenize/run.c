@@ -131,8 +131,7 @@ json_lang(const struct tok_run *r, struct doc *d, const char *lang, size_t n)
     if (d->source < r->in->nsource)
         return 0;
     return err_set(&d->e, EX_INPUT,
-        "%s: offset %llu: \"%.*s\" is none "
-        "of the names after --lang",
+        "%s: offset %llu: \"%.*s\" is none of the names after --lang",
         d->from->name, (unsigned long long)d->at, n < 60 ? (int)n : 60, lang);
 }
 
@@ -140,9 +139,8 @@ static int
 no_text(struct doc *d, const char *field)
 {
     return err_set(&d->e, EX_INPUT,
-        "%s: offset %llu: the record has no "
-        "text \"%s\"",
-        d->from->name, (unsigned long long)d->at, field);
+        "%s: offset %llu: the record has no text \"%s\"", d->from->name,
+        (unsigned long long)d->at, field);
 }
 
 /* The text of the record p[*n], which is changed. */

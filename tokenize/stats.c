@@ -340,15 +340,15 @@ print_tsv(FILE *f, const char *name, const struct row *r, double parallel)
 static json_t *
 row_json(const char *name, const struct row *r, double parallel)
 {
-    json_t *j = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, "
-                          "s:f, s:I}",
-        "source", name, "documents", (json_int_t)r->docs, "bytes",
-        (json_int_t)r->bytes, "characters", (json_int_t)r->chars, "words",
-        (json_int_t)r->words, "tokens", (json_int_t)r->tokens, "tokens/word",
-        ratio(r->tokens, r->words), "characters/token",
-        ratio(r->chars, r->tokens), "split", ratio(r->split, r->words),
-        "fallback", ratio(r->fallback, r->tokens), "distinct",
-        (json_int_t)r->distinct);
+    json_t *j =
+        json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I}",
+            "source", name, "documents", (json_int_t)r->docs, "bytes",
+            (json_int_t)r->bytes, "characters", (json_int_t)r->chars, "words",
+            (json_int_t)r->words, "tokens", (json_int_t)r->tokens,
+            "tokens/word", ratio(r->tokens, r->words), "characters/token",
+            ratio(r->chars, r->tokens), "split", ratio(r->split, r->words),
+            "fallback", ratio(r->fallback, r->tokens), "distinct",
+            (json_int_t)r->distinct);
 
     json_object_set_new(j, "parity",
         isfinite(parallel) ? json_real(parallel) : json_null());
@@ -385,9 +385,9 @@ stats_print(const struct stats *s, FILE *f, const struct clean *clean, int json)
     all.seen = xcalloc(s->vocab / 64 + 1, sizeof *all.seen);
     if (!json)
         fprintf(f,
-            "source\tdocuments\tbytes\tcharacters\twords\ttokens\t"
-            "tokens/word\tcharacters/token\tsplit\tfallback\tdistinct\t"
-            "parity\tdropped\n");
+            "source\tdocuments\tbytes\tcharacters\twords\ttokens\ttokens/"
+            "word\tcharacters/"
+            "token\tsplit\tfallback\tdistinct\tparity\tdropped\n");
     for (size_t i = 0; i < s->in->nsource; i++) {
         struct row *r = &s->row[i];
 

@@ -51,8 +51,8 @@ finish(const struct inputs *in, const struct run_sums *s)
     struct err e;
 
     if (s->mended > 1)
-        warn("%" PRIu64 " places in %" PRIu64 " files were not UTF-8 and "
-             "became U+FFFD",
+        warn("%" PRIu64 " places in %" PRIu64
+             " files were not UTF-8 and became U+FFFD",
             s->repaired, s->mended);
     if (nfc)
         note("%" PRIu64 " documents were changed by NFC", s->norm.nfc);
@@ -166,8 +166,8 @@ open_tokenizer(void)
 
     if (!tokenizer)
         die(EX_USAGE,
-            "which tokenizer? -t takes a tokenizer.json, a model "
-            "directory or a .gguf file");
+            "which tokenizer? -t takes a tokenizer.json, a model directory or "
+            "a .gguf file");
     t = tok_open(tokenizer, &e);
     if (!t)
         die_err(&e);
@@ -193,8 +193,8 @@ open_inputs(struct inputs *in, char **operand)
         die(EX_USAGE, "--lang auto and --lang-field, --lang-path");
     if (train && cleaning.dedup.n > 0)
         die(EX_USAGE,
-            "--dedup and --train: what is a duplicate is known too "
-            "late; write a clean corpus first");
+            "--dedup and --train: what is a duplicate is known too late; write "
+            "a clean corpus first");
     if (lang)
         input.lang = "und";
     if (inputs_list(in, operand, &input, &e) < 0)
@@ -284,8 +284,8 @@ main(int argc, char **argv)
         die(EX_USAGE, "--bos and --no-bos");
     if (out && (ids_only || stats || decode || train))
         die(EX_USAGE,
-            "-o is for a stream; --ids, --stats and --decode write "
-            "to standard output, --train has its own");
+            "-o is for a stream; --ids, --stats and --decode write to standard "
+            "output, --train has its own");
     if (resume_dir && (ids_only || stats || decode || train))
         die(EX_USAGE, "--resume is for a stream");
     if (input.lang_field && input.lang_path)

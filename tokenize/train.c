@@ -28,8 +28,8 @@ reserve(struct count *c, uint64_t n, uint64_t factor, struct err *e)
 {
     if (n > 0 && factor > c->left / n)
         return err_set(e, EX_INPUT,
-            "--weights: so much text with such "
-            "weights cannot be counted in 64 bits");
+            "--weights: so much text with such weights cannot be counted in 64 "
+            "bits");
     c->left -= n * factor;
     return 0;
 }
@@ -177,8 +177,7 @@ train_run(const struct inputs *in, const struct run_opts *run,
         r = save(j, o, e);
     n = json_object_size(js_get(j, "model.vocab"));
     if (r == 0 && n < o->vocab)
-        note("the vocabulary has %zu entries: no other pair is there %zu "
-             "times",
+        note("the vocabulary has %zu entries: no other pair is there %zu times",
             n, o->min_frequency);
     json_decref(j);
     count_end(&c);

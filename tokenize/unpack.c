@@ -187,8 +187,7 @@ check_end(struct unpack *u, struct err *e)
     if (is_lz4(u))
         used -= 4; /* that began no frame */
     return err_set(e, EX_INPUT,
-        "%s: offset %llu: what is compressed ends "
-        "here, but more follows",
+        "%s: offset %llu: what is compressed ends here, but more follows",
         u->name, (unsigned long long)used);
 }
 

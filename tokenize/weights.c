@@ -45,14 +45,12 @@ parse_item(struct weights *w, const char *item, size_t n, char *set,
         return w->equal = 1, 0;
     if (k == 0)
         return err_set(e, EX_USAGE,
-            "--weights: \"%.*s\" is neither equal nor "
-            "name=weight",
+            "--weights: \"%.*s\" is neither equal nor name=weight",
             (int)(n < 60 ? n : 60), item);
     source = inputs_source(in, item, k - 1);
     if (source == in->nsource)
         return err_set(e, EX_USAGE,
-            "--weights: no source of the input is "
-            "\"%.*s\"",
+            "--weights: no source of the input is \"%.*s\"",
             (int)(k - 1 < 60 ? k - 1 : 60), item);
     if (set[source])
         return err_set(e, EX_USAGE, "--weights: %s has two weights",
@@ -60,8 +58,8 @@ parse_item(struct weights *w, const char *item, size_t n, char *set,
     v = thousandths(item + k, n - k);
     if (v == 0)
         return err_set(e, EX_USAGE,
-            "--weights: %s: not a number of 0.001 to "
-            "%u with three decimals at most",
+            "--weights: %s: not a number of 0.001 to %u with three decimals at "
+            "most",
             in->source[source], MOST);
     set[source] = 1;
     w->factor[source] = v;

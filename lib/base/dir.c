@@ -207,8 +207,8 @@ look(const char *tmp, struct err *e)
     if (mark < 0 && (at < 0 || dir_list(tmp, &l, e) == 0)) {
         if (at < 0 || l.n > 0)
             r = err_set(e, EX_USAGE,
-                "%s: is in the way, and not of our "
-                "making: move it, or choose another name",
+                "%s: is in the way, and not of our making: move it, or choose "
+                "another name",
                 tmp);
         dir_list_release(&l);
     } else if (mark < 0) {

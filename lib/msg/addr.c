@@ -54,8 +54,7 @@ parse_option(struct addr *a, const char *p, size_t n, struct err *e)
     if (strncmp(p, "size=", 5) == 0 && a->kind != ADDR_TCP) {
         if (number_size(value, 1 << 16, 1e12, &size) < 0)
             return err_set(e, EX_USAGE,
-                "%s: size \"%s\" is not a number of "
-                "bytes from 64K to 1e12",
+                "%s: size \"%s\" is not a number of bytes from 64K to 1e12",
                 a->text, value);
         a->size = size;
         return 0;
@@ -63,9 +62,7 @@ parse_option(struct addr *a, const char *p, size_t n, struct err *e)
     if (strncmp(p, "wait=", 5) == 0) {
         if (number_real(value, 0.0, 1e9, &a->wait) < 0)
             return err_set(e, EX_USAGE,
-                "%s: wait \"%s\" is not a number of "
-                "seconds",
-                a->text, value);
+                "%s: wait \"%s\" is not a number of seconds", a->text, value);
         return 0;
     }
     return err_set(e, EX_USAGE, "%s: \"%.*s\" is neither %swait=SECONDS",
@@ -77,8 +74,8 @@ parse_option(struct addr *a, const char *p, size_t n, struct err *e)
 static int
 parse_name(struct addr *a, const char *p, size_t n, struct err *e)
 {
-    static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                               "abcdefghijklmnopqrstuvwxyz0123456789._-";
+    static const char good[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
     size_t longest = a->kind == ADDR_SHM ? 200 : sizeof a->name - 1;
     const char *colon;
     size_t port;
@@ -88,8 +85,7 @@ parse_name(struct addr *a, const char *p, size_t n, struct err *e)
             ;
         if (colon == p || p + n - colon > 6)
             return err_set(e, EX_USAGE,
-                "%s: is not tcp:HOST:PORT with a port "
-                "from 1 to 65535",
+                "%s: is not tcp:HOST:PORT with a port from 1 to 65535",
                 a->text);
         memcpy(a->port, colon + 1, (size_t)(p + n - colon - 1));
         if (number_size(a->port, 1, 65535, &port) < 0 ||
@@ -104,15 +100,14 @@ parse_name(struct addr *a, const char *p, size_t n, struct err *e)
     }
     if (n == 0 || n > longest)
         return err_set(e, EX_USAGE,
-            "%s: the name has %zu bytes; 1 to %zu are "
-            "allowed",
-            a->text, n, longest);
+            "%s: the name has %zu bytes; 1 to %zu are allowed", a->text, n,
+            longest);
     memcpy(a->name, p, n);
     a->name[n] = '\0';
     if (a->kind == ADDR_SHM && (strspn(a->name, good) != n || *p == '.'))
         return err_set(e, EX_USAGE,
-            "%s: the name may hold letters, digits, "
-            "'.', '_' and '-', and not begin with '.'",
+            "%s: the name may hold letters, digits, '.', '_' and '-', and not "
+            "begin with '.'",
             a->text);
     return 0;
 }

@@ -58,24 +58,21 @@ check_pieces(const struct parts *p, size_t nsource, uint64_t *tokens,
 
         if (r < row || r >= p->B)
             return err_set(e, EX_INPUT,
-                "piece_row[%zu] is %zu after %zu in a "
-                "batch of %zu rows",
-                i, r, row, p->B);
+                "piece_row[%zu] is %zu after %zu in a batch of %zu rows", i, r,
+                row, p->B);
         if (r > row)
             used = 0;
         row = r;
         if (n == 0 || n > p->T - used)
             return err_set(e, EX_INPUT,
-                "piece_len[%zu] is %zu where %zu "
-                "tokens of the row are left",
-                i, n, p->T - used);
+                "piece_len[%zu] is %zu where %zu tokens of the row are left", i,
+                n, p->T - used);
         used += n;
         *tokens += n;
         if (nsource && st_u16(p->source, i) >= nsource)
             return err_set(e, EX_INPUT,
-                "piece_source[%zu] is %u, but there "
-                "are %zu sources",
-                i, st_u16(p->source, i), nsource);
+                "piece_source[%zu] is %u, but there are %zu sources", i,
+                st_u16(p->source, i), nsource);
     }
     return 0;
 }

@@ -42,8 +42,8 @@ check_ids(const struct st_tensor *ids, size_t vocab, struct err *e)
 
         if (vocab > 0 && id >= vocab)
             r = err_set(e, EX_INPUT,
-                "teacher.top.ids[%zu] is %u, but the "
-                "teacher's vocabulary ends at %zu",
+                "teacher.top.ids[%zu] is %u, but the teacher's vocabulary ends "
+                "at %zu",
                 i, id, vocab);
         else if (seen_put(&s, id, (uint32_t)(i / k) + 1))
             r = err_set(e, EX_INPUT, "teacher.top.ids[%zu] is %u once more", i,
@@ -67,8 +67,8 @@ check_half(const struct st_tensor *t, struct err *e)
             before = 0x8000;
         if (!(v >= before && v < 0xfc00))
             return err_set(e, EX_INPUT,
-                "teacher.top.logp[%zu] (bits %04x) is "
-                "not finite, above 0 or above the one before it",
+                "teacher.top.logp[%zu] (bits %04x) is not finite, above 0 or "
+                "above the one before it",
                 i, u);
         before = v;
     }
@@ -94,8 +94,8 @@ check_float(const struct st_tensor *t, struct err *e)
 
         if (!(isfinite(x) && x <= (i % k ? float_at(t, i - 1) : 0.0f)))
             return err_set(e, EX_INPUT,
-                "teacher.top.logp[%zu] is %g: not "
-                "finite, above 0 or above the one before it",
+                "teacher.top.logp[%zu] is %g: not finite, above 0 or above the "
+                "one before it",
                 i, (double)x);
     }
     return 0;
@@ -147,18 +147,15 @@ check_draws(const struct st_tensor *ids, const struct st_tensor *count,
                     (j > 0 && id <= st_u32(ids, at + j - 1))
                   : id != 0)
             return err_set(e, EX_INPUT,
-                "teacher.sample.ids[%zu] is %u, %zu "
-                "times: it is out of order or not below %zu, the teacher's "
-                "vocabulary",
+                "teacher.sample.ids[%zu] is %u, %zu times: it is out of order "
+                "or not below %zu, the teacher's vocabulary",
                 at + j, id, c, vocab);
         sum += c;
         before = c;
     }
     if (sum != n && sum != 0)
         return err_set(e, EX_INPUT,
-            "teacher.sample.count: %zu of %zu draws of "
-            "token %zu",
-            sum, n, i);
+            "teacher.sample.count: %zu of %zu draws of token %zu", sum, n, i);
     return 0;
 }
 

@@ -99,9 +99,8 @@ static int
 ended_early(struct msg_in *r, struct err *e)
 {
     return err_set(e, EX_INPUT,
-        "%s: offset %" PRIu64 ": the stream ends "
-        "inside a message",
-        r->name, r->at);
+        "%s: offset %" PRIu64 ": the stream ends inside a message", r->name,
+        r->at);
 }
 
 /*
@@ -242,8 +241,8 @@ parse_message(struct msg_in *r, struct slot *s, const unsigned char *p,
 
     if (n < 8 || len > MSG_HEADER_MAX || len > n - 8)
         return err_set(e, EX_INPUT,
-            "%s: offset %" PRIu64 ": header of "
-            "%" PRIu64 " bytes in a message of %zu",
+            "%s: offset %" PRIu64 ": header of %" PRIu64
+            " bytes in a message of %zu",
             r->name, m->at, len, n);
     reserve(s, (size_t)len, 0);
     memcpy(s->mem, p + 8, (size_t)len);
@@ -251,8 +250,8 @@ parse_message(struct msg_in *r, struct slot *s, const unsigned char *p,
         return err_prefix(e, "%s: message at byte %" PRIu64, r->name, m->at);
     if (m->st.data_len != n - 8 - len)
         return err_set(e, EX_INPUT,
-            "%s: offset %" PRIu64 ": data of %zu bytes "
-            "where the header says %zu",
+            "%s: offset %" PRIu64
+            ": data of %zu bytes where the header says %zu",
             r->name, m->at, n - 8 - (size_t)len, m->st.data_len);
     m->raw = p;
     m->nraw = n;
@@ -288,8 +287,8 @@ read_message(struct msg_in *r, struct slot *s, struct err *e)
     len = le_get(len8, 8);
     if (len > MSG_HEADER_MAX)
         return err_set(e, EX_INPUT,
-            "%s: offset %" PRIu64 ": header of "
-            "%" PRIu64 " bytes, %zu are allowed: this is no retort stream",
+            "%s: offset %" PRIu64 ": header of %" PRIu64
+            " bytes, %zu are allowed: this is no retort stream",
             r->name, m->at, len, MSG_HEADER_MAX);
     pad = msg_pad((size_t)len);
     reserve(s, pad + 8, 0);
@@ -300,9 +299,8 @@ read_message(struct msg_in *r, struct slot *s, struct err *e)
         return err_prefix(e, "%s: message at byte %" PRIu64, r->name, m->at);
     if (m->st.data_len > MSG_MAX)
         return err_set(e, EX_INPUT,
-            "%s: offset %" PRIu64 ": a message of "
-            "%zu bytes",
-            r->name, m->at, m->st.data_len);
+            "%s: offset %" PRIu64 ": a message of %zu bytes", r->name, m->at,
+            m->st.data_len);
     m->nraw = 8 + (size_t)len + m->st.data_len;
     if (read_upto(r, s, pad + 8 + (size_t)len, pad + m->nraw, e) < 0)
         return -1;
@@ -325,9 +323,8 @@ check_end_of_input(struct msg_in *r, struct err *e)
 
     if (got > 0)
         return err_set(e, EX_INPUT,
-            "%s: offset %" PRIu64 ": bytes after the "
-            "end message",
-            r->name, r->at);
+            "%s: offset %" PRIu64 ": bytes after the end message", r->name,
+            r->at);
     return got < 0 ? -1 : 0;
 }
 
@@ -344,8 +341,7 @@ fill_slot(struct msg_in *r, struct slot *s)
         if (r->src->unfinished)
             return 0;
         return err_set(e, EX_INPUT,
-            "%s: offset %" PRIu64 ": the stream "
-            "breaks off: no end message",
+            "%s: offset %" PRIu64 ": the stream breaks off: no end message",
             r->name, r->at);
     }
     if (msg_rules_check(&r->rules, &s->m, &tokens, e) < 0)

@@ -47,14 +47,11 @@ read_sources(struct stream_info *i, struct err *e)
         for (const char *q = p; *q; q++)
             if ((unsigned char)*q < 0x20)
                 return err_set(e, EX_INPUT,
-                    "stream message: control byte in "
-                    "the name of source %zu",
+                    "stream message: control byte in the name of source %zu",
                     i->nsource);
         if (*p == '\0')
             return err_set(e, EX_INPUT,
-                "stream message: source %zu has no "
-                "name",
-                i->nsource);
+                "stream message: source %zu has no name", i->nsource);
         i->source[i->nsource] = p;
         p = nl ? nl + 1 : p;
     }
@@ -100,8 +97,7 @@ read_resume(struct stream_info *i, const struct st *s, struct err *e)
         return -1;
     if (!chain || chain_parse(&i->chain, chain) < 0)
         return err_set(e, EX_INPUT,
-            "stream message: next_seq without a good "
-            "chain");
+            "stream message: next_seq without a good chain");
     i->down = i->chain;
     if (down && chain_parse(&i->down, down) < 0)
         return err_set(e, EX_INPUT, "stream message: bad chain_down");
@@ -120,15 +116,13 @@ read_fields(struct stream_info *i, const struct st *s, struct err *e)
         return -1;
     if (v != 1)
         return err_set(e, EX_INPUT,
-            "stream of version %" PRIu64 ", but this "
-            "program reads version 1",
+            "stream of version %" PRIu64 ", but this program reads version 1",
             v);
     i->content = st_meta(s, "content");
     if (!i->content ||
         (strcmp(i->content, "docs") != 0 && strcmp(i->content, "batch") != 0))
         return err_set(e, EX_INPUT,
-            "stream message: content is neither docs "
-            "nor batch");
+            "stream message: content is neither docs nor batch");
     i->content = *i->content == 'd' ? "docs" : "batch";
     i->tokenizer = st_meta(s, "tokenizer");
     if (!i->tokenizer || chain_parse(&c, i->tokenizer) < 0)
@@ -189,20 +183,16 @@ stream_info_fits(const struct stream_info *a, const char *x,
             b->content, x, a->content);
     if (strcmp(a->tokenizer, b->tokenizer) != 0 || a->vocab != b->vocab)
         return err_set(e, EX_INPUT,
-            "%s: made with tokenizer %.8s of %zu ids, "
-            "but %s with %.8s of %zu",
+            "%s: made with tokenizer %.8s of %zu ids, but %s with %.8s of %zu",
             y, b->tokenizer, b->vocab, x, a->tokenizer, a->vocab);
     if (a->bos != b->bos || a->eos != b->eos)
         return err_set(e, EX_INPUT,
-            "%s: documents begin and end with ids "
-            "%" PRId64 " and %" PRId64 ", but in %s with %" PRId64
-            " and %" PRId64,
+            "%s: documents begin and end with ids %" PRId64 " and %" PRId64
+            ", but in %s with %" PRId64 " and %" PRId64,
             y, b->bos, b->eos, x, a->bos, a->eos);
     if (a->T != b->T)
         return err_set(e, EX_INPUT,
-            "%s: rows of %zu tokens, but %s has rows "
-            "of %zu",
-            y, b->T, x, a->T);
+            "%s: rows of %zu tokens, but %s has rows of %zu", y, b->T, x, a->T);
     return 0;
 }
 

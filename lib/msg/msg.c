@@ -73,8 +73,7 @@ msg_size(const void *p, size_t n, size_t *need, struct err *e)
     head = (const char *)p + 8;
     if (len > MSG_HEADER_MAX || (n > 8 && *head != '{'))
         return err_set(e, EX_INPUT,
-            "no message begins where its header of "
-            "%llu bytes should",
+            "no message begins where its header of %llu bytes should",
             (unsigned long long)len);
     *need = 8 + (size_t)len;
     if (n < *need)
@@ -153,8 +152,8 @@ msg_refuse_address(const char *addr, struct err *e)
 {
     if (addr_is_special(addr))
         return err_set(e, EX_USAGE,
-            "%s: an address that carries a stream is "
-            "not supported here: a folder is needed",
+            "%s: an address that carries a stream is not supported here: a "
+            "folder is needed",
             addr);
     return 0;
 }

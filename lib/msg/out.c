@@ -248,8 +248,7 @@ finish_head(struct msg_out *w, struct err *e)
     st_out_end(&w->out);
     if (w->out.head.n - 8 > MSG_HEADER_MAX)
         return err_set(e, EX_USAGE,
-            "%s: the header of a %s message takes "
-            "%zu bytes; %zu are allowed",
+            "%s: the header of a %s message takes %zu bytes; %zu are allowed",
             w->sink[0]->name, msg_kind_name(w->kind), w->out.head.n - 8,
             MSG_HEADER_MAX);
     return 0;

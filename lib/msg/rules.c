@@ -81,9 +81,8 @@ msg_check_ids(const struct st_tensor *ids, size_t vocab, struct err *e)
     for (size_t i = 0; i < ids->n; i++)
         if (id_at(ids, i) >= vocab)
             return err_set(e, EX_INPUT,
-                "ids[%zu] is %" PRIu32 ", but the "
-                "vocabulary ends at %zu",
-                i, id_at(ids, i), vocab);
+                "ids[%zu] is %" PRIu32 ", but the vocabulary ends at %zu", i,
+                id_at(ids, i), vocab);
     return 0;
 }
 
@@ -107,28 +106,23 @@ msg_check_docs(const struct st *s, size_t vocab, size_t nsource,
         return -1;
     if (n[0] > UINT32_MAX || d[0] > UINT32_MAX)
         return err_set(e, EX_INPUT,
-            "docs message of more than 2^32 - 1 "
-            "tokens");
+            "docs message of more than 2^32 - 1 tokens");
     for (size_t i = 0; i < d[0]; i++) {
         const uint32_t one = id_at(len, i), src = id_at(source, i);
 
         if (one == 0 || one > n[0] - sum)
             return err_set(e, EX_INPUT,
-                "doc_len[%zu] is %" PRIu32 " where "
-                "%" PRIu64 " tokens are left",
+                "doc_len[%zu] is %" PRIu32 " where %" PRIu64 " tokens are left",
                 i, one, n[0] - sum);
         if (src >= nsource)
             return err_set(e, EX_INPUT,
-                "doc_source[%zu] is %" PRIu32 ", but "
-                "there are %zu sources",
-                i, src, nsource);
+                "doc_source[%zu] is %" PRIu32 ", but there are %zu sources", i,
+                src, nsource);
         sum += one;
     }
     if (sum != n[0])
         return err_set(e, EX_INPUT,
-            "documents hold %" PRIu64 " tokens, but "
-            "ids %zu",
-            sum, n[0]);
+            "documents hold %" PRIu64 " tokens, but ids %zu", sum, n[0]);
     *tokens = sum;
     return msg_check_ids(ids, vocab, e);
 }
@@ -158,8 +152,7 @@ check_body(const struct msg_rules *r, const struct msg *m, uint64_t *tokens,
         return -1;
     if (top + drawn > 0 && !r->teacher)
         return err_set(e, EX_INPUT,
-            "tokens of a teacher, but no teacher "
-            "message");
+            "tokens of a teacher, but no teacher message");
     return 0;
 }
 
@@ -175,8 +168,7 @@ check_chain(const struct msg_rules *r, const struct msg *m, struct err *e)
             msg_kind_name(m->kind));
     if (memcmp(c.h, r->h.h, sizeof c.h) != 0)
         return err_set(e, EX_INPUT,
-            "the chain is broken: what came before is "
-            "not what was written");
+            "the chain is broken: what came before is not what was written");
     return 0;
 }
 
@@ -210,14 +202,11 @@ check_end(struct msg_rules *r, const struct msg *m, struct err *e)
         return -1;
     if (!tokens || msg_number(tokens, &n) < 0 || n != r->tokens)
         return err_set(e, EX_INPUT,
-            "end message counts %.24s tokens, but "
-            "%" PRIu64 " came",
+            "end message counts %.24s tokens, but %" PRIu64 " came",
             tokens ? tokens : "no", r->tokens);
     msg_end_fill(&r->out, m->seq, &r->h, r->tokens);
     if (m->nraw != r->out.head.n || memcmp(m->raw, r->out.head.p, m->nraw) != 0)
-        return err_set(e, EX_INPUT,
-            "the end message is not as it was "
-            "written");
+        return err_set(e, EX_INPUT, "the end message is not as it was written");
     r->ended = 1;
     return 0;
 }
@@ -260,8 +249,7 @@ check_place(struct msg_rules *r, struct msg *m, struct err *e)
 
     if (!kind || !seq || msg_number(seq, &m->seq) < 0)
         return err_set(e, EX_INPUT,
-            "a message without kind or seq: this is "
-            "no retort stream");
+            "a message without kind or seq: this is no retort stream");
     m->kind = msg_kind_of(kind);
     if (r->ended)
         return err_set(e, EX_INPUT, "a message after the end message");

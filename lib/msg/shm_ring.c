@@ -327,8 +327,8 @@ fill_segment(struct ring *r, size_t want, struct err *e)
     if (k != 0) {
         errno = k;
         return err_set(e, EX_SYS,
-            "%s: a ring of %zu bytes does not fit into "
-            "shared memory (?size=BYTES makes it smaller):",
+            "%s: a ring of %zu bytes does not fit into shared memory "
+            "(?size=BYTES makes it smaller):",
             r->text, size);
     }
     if (map(r, size, e) < 0)
@@ -354,8 +354,8 @@ check_owner(int fd, const struct addr *a, const char *name, struct err *e)
     if (st.st_uid != geteuid() || (st.st_mode & 0077) != 0 ||
         !S_ISREG(st.st_mode))
         return err_set(e, EX_INPUT,
-            "%s: /dev/shm%s belongs to user %lu with "
-            "mode %04o, not to this one alone: choose another name",
+            "%s: /dev/shm%s belongs to user %lu with mode %04o, not to this "
+            "one alone: choose another name",
             a->text, name, (unsigned long)st.st_uid,
             (unsigned)st.st_mode & 07777);
     return 0;
@@ -384,9 +384,7 @@ open_segment(struct ring *r, struct err *e)
         memcmp(h.boot, boot, sizeof boot) != 0 || size < 2 * page() ||
         size % page() != 0)
         return err_set(e, EX_INPUT,
-            "%s: the segment is none of this version, "
-            "user and boot",
-            r->text);
+            "%s: the segment is none of this version, user and boot", r->text);
     return map(r, size, e) < 0 ? -1 : 1;
 }
 
@@ -470,9 +468,7 @@ new_segment(const struct addr *a, const char *name, struct err *e)
         if ((live = clear_stale(a, name, NULL, e)) != 0)
             return live < 0 ? -1
                             : err_set(e, EX_USAGE,
-                                  "%s: another program "
-                                  "writes there",
-                                  a->text);
+                                  "%s: another program writes there", a->text);
         fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
         if (fd < 0 && errno != EEXIST)
             return err_set(e, EX_SYS, "%s: /dev/shm%s:", a->text, name);
@@ -483,8 +479,7 @@ new_segment(const struct addr *a, const char *name, struct err *e)
             close(fd);
     }
     return err_set(e, EX_SYS,
-        "%s: /dev/shm%s is made and removed by somebody "
-        "else all the time",
+        "%s: /dev/shm%s is made and removed by somebody else all the time",
         a->text, name);
 }
 
@@ -621,14 +616,10 @@ ring_attach_fd(const struct addr *a, int fd, struct err *e)
 
     if (seals < 0 || (seals & want) != want)
         k = err_set(e, EX_INPUT,
-            "%s: the memory that was handed over could "
-            "shrink",
-            a->text);
+            "%s: the memory that was handed over could shrink", a->text);
     else if ((k = open_segment(r, e)) == 0)
         k = err_set(e, EX_INPUT,
-            "%s: the memory that was handed over is not "
-            "ready",
-            a->text);
+            "%s: the memory that was handed over is not ready", a->text);
     if (k > 0 && (k = take(r, e)) == 0)
         err_set(e, EX_USAGE, "%s: another program reads there", a->text);
     if (k > 0)
@@ -675,9 +666,7 @@ wait_failed(const struct ring *r, int k, struct err *e)
             r->wait);
     if (k > 1)
         return err_set(e, EX_SYS,
-            "%s: the segment was removed before a "
-            "reader came",
-            r->text);
+            "%s: the segment was removed before a reader came", r->text);
     return k;
 }
 
@@ -694,8 +683,8 @@ ring_reserve(struct ring *r, size_t n, size_t head, unsigned char **p,
         const uint64_t need = (2 * n + 2 * page() + mega - 1) / mega;
 
         return err_set(e, EX_USAGE,
-            "%s: a message of %zu bytes does not fit "
-            "into a ring of %zu: give the writer %.100s%csize=%lluM",
+            "%s: a message of %zu bytes does not fit into a ring of %zu: give "
+            "the writer %.100s%csize=%lluM",
             r->text, n, r->size, r->text, strchr(r->text, '?') ? '&' : '?',
             (unsigned long long)need);
     }

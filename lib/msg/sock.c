@@ -61,9 +61,8 @@ resolve(struct places *p, const struct addr *a, struct err *e)
     if (a->kind == ADDR_UNIX) {
         if (strlen(a->name) >= sizeof u.sun_path)
             return err_set(e, EX_USAGE,
-                "%s: a path of %zu bytes; sockets "
-                "have at most %zu",
-                a->text, strlen(a->name), sizeof u.sun_path - 1);
+                "%s: a path of %zu bytes; sockets have at most %zu", a->text,
+                strlen(a->name), sizeof u.sun_path - 1);
         memcpy(u.sun_path, a->name, strlen(a->name) + 1);
         return add_place(p, &u, sizeof u);
     }
@@ -189,32 +188,24 @@ hear(struct guest *g, const struct addr *a, enum sock_role role, int *same,
     g->n += got > 0 ? (size_t)got : 0;
     if (memcmp(g->said, mine, g->n < COMMON ? g->n : COMMON) != 0)
         return give_up(a, EX_INPUT,
-            "what answers there is no program of "
-            "retort of this version",
-            e);
+            "what answers there is no program of retort of this version", e);
     if (got <= 0 && !wait)
         return give_up(a, EX_INPUT,
-            "the other end has closed the connection: "
-            "it has met somebody else, or its " TOKEN " is another one",
+            "the other end has closed the connection: it has met somebody "
+            "else, or its " TOKEN " is another one",
             e);
     if (g->n < HELLO)
         return clock_now() < g->until
             ? NOT_YET
-            : give_up(a, EX_INPUT,
-                  "what "
-                  "answers there does not say what it is",
+            : give_up(a, EX_INPUT, "what answers there does not say what it is",
                   e);
     *same = memcmp(g->said, mine, 16) == 0;
     if (!*same && memcmp(g->said, other, 16) != 0)
         return give_up(a, EX_INPUT,
-            "what answers there is no program of "
-            "retort of this version",
-            e);
-    return same_token(g, mine) ? MET
-                               : give_up(a, EX_INPUT,
-                                     "the other end "
-                                     "has another " TOKEN,
-                                     e);
+            "what answers there is no program of retort of this version", e);
+    return same_token(g, mine)
+        ? MET
+        : give_up(a, EX_INPUT, "the other end has another " TOKEN, e);
 }
 
 static int
@@ -362,9 +353,7 @@ clear_path(const struct place *p, const struct addr *a, struct err *e)
         return errno == ENOENT ? 0 : err_set(e, EX_SYS, "%s:", a->text);
     if (!S_ISSOCK(st.st_mode))
         return err_set(e, EX_USAGE,
-            "%s: there is a file of that name, and it "
-            "is no socket",
-            a->text);
+            "%s: there is a file of that name, and it is no socket", a->text);
     fd = new_socket(p);
     if (fd >= 0 && connect(fd, (const struct sockaddr *)&p->at, p->n) < 0 &&
         errno == ECONNREFUSED)
@@ -415,8 +404,7 @@ warn_everywhere(const struct place *p, const struct addr *a)
     note("%s: listens on all addresses of this machine: %s", a->text,
         token && *token ? "only a program with the same " TOKEN " is let in"
                         : "whoever reaches the port is let in, unless " TOKEN
-                          " is set to the "
-                          "same secret word at both ends");
+                          " is set to the same secret word at both ends");
 }
 
 /* Listen on the first place that is of this machine. */

@@ -107,8 +107,7 @@ src_read(struct msg_src *base, void *p, size_t n, struct err *e)
     s->left -= (uint64_t)got;
     if (s->left == 0 && XXH3_64bits_digest(s->x) != s->hash)
         return err_set(e, EX_INPUT,
-            "%s: a message was damaged on its way: its "
-            "checksum is wrong",
+            "%s: a message was damaged on its way: its checksum is wrong",
             base->name);
     return got;
 }

@@ -70,9 +70,8 @@ check_message(struct check *c, struct err *e)
         }
         if (m.nraw != y->len)
             r = err_set(e, EX_INPUT,
-                "message %zu has %zu bytes, but the index "
-                "says %" PRIu64,
-                k, m.nraw, y->len);
+                "message %zu has %zu bytes, but the index says %" PRIu64, k,
+                m.nraw, y->len);
     }
     st_release(&m.st);
     return r;
@@ -137,8 +136,7 @@ check_table(struct check *c, const struct shard_index *x,
     XXH3_128bits_update(c->hash, b.p, b.n);
     if (XXH3_64bits(b.p, b.n) != x->table_hash)
         r = err_set(e, EX_INPUT,
-            "byte %" PRIu64 ": the seek table is not "
-            "that of the frames",
+            "byte %" PRIu64 ": the seek table is not that of the frames",
             x->table_at);
     buf_release(&b);
     return r;
@@ -165,8 +163,7 @@ check_index(struct check *c, size_t shard, const struct shard_index *x,
     if (memcmp(sum.h, c->m->file[shard].index_hash.h, sizeof sum.h) != 0) {
         shard_index_name(name, c->m->file[shard].name);
         r = err_set(e, EX_INPUT,
-            "%s/%s: offset 0: the index is not that of "
-            "the messages",
+            "%s/%s: offset 0: the index is not that of the messages",
             set_dir(c->s), name);
     }
     /* Of an index that is as it was written, so x has its sizes. */
@@ -175,8 +172,7 @@ check_index(struct check *c, size_t shard, const struct shard_index *x,
             &sum);
         if (memcmp(sum.h, c->m->file[shard].frames_hash.h, sizeof sum.h) != 0)
             r = err_set(e, EX_INPUT,
-                "%s/%s: shard %zu: index_frames_hash is "
-                "not that of the index",
+                "%s/%s: shard %zu: index_frames_hash is not that of the index",
                 set_dir(c->s), SHARD_MANIFEST, shard);
     }
     buf_release(&b);
@@ -204,12 +200,10 @@ check_shard(struct check *c, size_t i, uint64_t raw_at, struct err *e)
         chain_end(c->hash, &sum);
         if (r == 0 && memcmp(sum.h, c->m->file[i].hash.h, 16) != 0)
             r = err_set(e, EX_INPUT,
-                "byte 0: its hash is not the one in the "
-                "manifest");
+                "byte 0: its hash is not the one in the manifest");
         if (r == 0 && c->pend.n)
             r = err_set(e, EX_INPUT,
-                "byte %" PRIu64 ": the shard ends inside "
-                "a message",
+                "byte %" PRIu64 ": the shard ends inside a message",
                 x->table_at);
         if (r < 0)
             err_prefix(e, "%s/%s", set_dir(c->s), c->m->file[i].name);
@@ -233,11 +227,10 @@ check_manifest(const struct check *c, struct err *e)
     const char *what = NULL;
 
     if (m->nfile == 0)
-        return m->complete ? err_set(e, EX_INPUT,
-                                 "%s/%s: complete without a "
-                                 "shard",
-                                 set_dir(c->s), SHARD_MANIFEST)
-                           : 0;
+        return m->complete
+            ? err_set(e, EX_INPUT, "%s/%s: complete without a shard",
+                  set_dir(c->s), SHARD_MANIFEST)
+            : 0;
     if (m->complete != c->rules.ended)
         what = "state";
     else if (m->seq + 1 != c->rules.next ||
@@ -254,11 +247,10 @@ check_manifest(const struct check *c, struct err *e)
             m->source[k].docs != c->source[k].docs ||
             m->source[k].tokens != c->source[k].tokens)
             what = "list of sources";
-    return what ? err_set(e, EX_INPUT,
-                      "%s/%s: the %s is not that of the "
-                      "messages",
-                      set_dir(c->s), SHARD_MANIFEST, what)
-                : 0;
+    return what
+        ? err_set(e, EX_INPUT, "%s/%s: the %s is not that of the messages",
+              set_dir(c->s), SHARD_MANIFEST, what)
+        : 0;
 }
 
 int

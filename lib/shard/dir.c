@@ -222,8 +222,8 @@ shard_dir_same(const char *dir, const struct msg *m, struct err *e)
         *e = none;
     else if (!same && (have || m->kind == MSG_TEACHER))
         err_set(e, EX_INPUT,
-            "%s: the stream's %s message is not the one that "
-            "is stored: this is another stream",
+            "%s: the stream's %s message is not the one that is stored: this "
+            "is another stream",
             dir, msg_kind_name(m->kind));
     set_close(s);
     return same ? 0 : -1;

@@ -387,8 +387,7 @@ index_view_frames(struct shard_index *x, const unsigned char *p, size_t n,
 
         if (v[i] > left / one[i])
             return err_set(e, EX_INPUT,
-                "offset %d: the index is too short "
-                "for what it counts",
+                "offset %d: the index is too short for what it counts",
                 16 + 8 * i);
         size[i] = (size_t)v[i] * one[i];
         left -= size[i];

@@ -334,9 +334,7 @@ read_fields(struct manifest *m, const json_t *j, struct err *e)
         return -1;
     if (version != 1)
         return err_set(e, EX_INPUT,
-            "version %" PRIu64 ", but this program "
-            "reads version 1",
-            version);
+            "version %" PRIu64 ", but this program reads version 1", version);
     if ((k = get_word(j, "state", states, e)) < 0)
         return -1;
     m->complete = k == 1;
@@ -377,16 +375,14 @@ check_hash(struct manifest *m, const char *p, size_t n, struct err *e)
         memcmp(p + n - (sizeof HASH_END - 1), HASH_END, sizeof HASH_END - 1) !=
             0)
         return err_set(e, EX_INPUT,
-            "offset %zu: the last line is not its "
-            "hash: cut off or edited",
-            n);
+            "offset %zu: the last line is not its hash: cut off or edited", n);
     memcpy(hex, line + sizeof HASH_LINE - 1, 32);
     chain_of(&m->hash, p, n - HASH_BYTES);
     chain_hex(&m->hash, have);
     if (strcmp(hex, have) != 0)
         return err_set(e, EX_INPUT,
-            "offset %zu: its hash is %s, but its "
-            "content has %s: damaged or edited",
+            "offset %zu: its hash is %s, but its content has %s: damaged or "
+            "edited",
             n - HASH_BYTES, hex, have);
     return 0;
 }
@@ -453,8 +449,8 @@ manifest_read(struct manifest *m, const char *dir, struct err *e)
                 SHARD_MANIFEST);
         else if (io_exists(dir) && !io_is_dir(dir))
             err_set(e, EX_USAGE,
-                "%s: is a file, no shard directory; store a "
-                "stream with shard -o, and name the directory",
+                "%s: is a file, no shard directory; store a stream with shard "
+                "-o, and name the directory",
                 dir);
         free(path);
         return -1;

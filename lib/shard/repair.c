@@ -68,9 +68,7 @@ make_head(struct repair *r, const struct msg *m, struct err *e)
 
     if (!r->head || !r->l->counted || m->kind != MSG_DOCS)
         return err_set(e, EX_INPUT,
-            "%s: the message that describes the stream "
-            "is lost%s",
-            r->dir,
+            "%s: the message that describes the stream is lost%s", r->dir,
             m->kind == MSG_DOCS && r->l->counted ? ": give the tokenizer (-t)"
                                                  : "");
     if (strcmp(r->head->tokenizer, f->tokenizer) != 0)
@@ -97,12 +95,9 @@ make_head(struct repair *r, const struct msg *m, struct err *e)
     stream_info_put(shardmk_begin(r->k, MSG_STREAM), &i);
     free(i.source);
     say(r,
-        "%s: the message that describes the stream is lost; it is made "
-        "anew, BOS %s, EOS %s",
-        r->dir,
-        i.bos < 0 ? "none"
-                  : "as the "
-                    "tokenizer's",
+        "%s: the message that describes the stream is lost; it is made anew, "
+        "BOS %s, EOS %s",
+        r->dir, i.bos < 0 ? "none" : "as the tokenizer's",
         i.eos < 0 ? "none" : "as the tokenizer's");
     return shardmk_send(r->k, e);
 }
@@ -207,11 +202,10 @@ save_frame(struct repair *r, const char *path, const struct io_map *f, size_t i,
     if (!why) {
         k = keep_content(r, e);
         if (k < 0) /* where it is written says so itself */
-            return e && e->code == EX_SYS ? -1
-                                          : err_prefix(e,
-                                                "%s: frame %zu "
-                                                "at byte %" PRIu64,
-                                                path, i, s->at);
+            return e && e->code == EX_SYS
+                ? -1
+                : err_prefix(e, "%s: frame %zu at byte %" PRIu64, path, i,
+                      s->at);
         if (k > 0)
             why = "the message it continues is lost";
     }
@@ -312,8 +306,7 @@ good_index(struct repair *r, size_t i, const char *shard, struct io_map *map,
     }
     if (!good)
         say(r,
-            "%s: the index is damaged or missing; frames are found "
-            "without it",
+            "%s: the index is damaged or missing; frames are found without it",
             path);
     free(path);
     return good;

@@ -64,8 +64,8 @@ set_open(const char *dir, int partial, struct err *e)
     pthread_mutex_init(&s->lock, NULL);
     if (!s->m.complete && !partial) {
         err_set(e, EX_INPUT,
-            "%s: the directory is open: what wrote it broke "
-            "off after %zu shards (resume it, or read it with --partial)",
+            "%s: the directory is open: what wrote it broke off after %zu "
+            "shards (resume it, or read it with --partial)",
             dir, s->m.nfile);
         set_close(s);
         return NULL;
@@ -134,8 +134,7 @@ check_index(const struct shard_file *f, const struct shard_index *x,
         x->nmsg != f->messages || docs != f->docs || tokens != f->tokens ||
         memcmp(x->file.h, f->hash.h, 16) != 0)
         return err_set(e, EX_INPUT,
-            "it is not the index the manifest "
-            "describes");
+            "it is not the index the manifest describes");
     return 0;
 }
 
@@ -162,9 +161,8 @@ view_index(struct shard *h, const struct shard_file *f, int whole,
 
     if (h->map.n != f->index_bytes)
         return err_set(e, EX_INPUT,
-            "offset %zu: %" PRIu64 " bytes were "
-            "written",
-            h->map.n, f->index_bytes);
+            "offset %zu: %" PRIu64 " bytes were written", h->map.n,
+            f->index_bytes);
     if (!whole) {
         fetch_frames(&h->map);
     } else {
@@ -172,8 +170,7 @@ view_index(struct shard *h, const struct shard_file *f, int whole,
         chain_of(&c, h->map.p, h->map.n);
         if (memcmp(c.h, f->index_hash.h, 16) != 0)
             return err_set(e, EX_INPUT,
-                "offset 0: its hash is not the one in "
-                "the manifest: damaged");
+                "offset 0: its hash is not the one in the manifest: damaged");
     }
     if (index_view_frames(&h->x, h->map.p, h->map.n, e) < 0)
         return -1;
@@ -182,8 +179,7 @@ view_index(struct shard *h, const struct shard_file *f, int whole,
     index_frames_hash(h->map.p, h->map.n, h->x.ndoc, h->x.npart, &c);
     if (memcmp(c.h, f->frames_hash.h, 16) != 0)
         return err_set(e, EX_INPUT,
-            "offset 0: its frames are not those of "
-            "the manifest: damaged");
+            "offset 0: its frames are not those of the manifest: damaged");
     return check_index(f, &h->x, e);
 }
 
@@ -243,9 +239,7 @@ read_at(int fd, void *p, size_t n, uint64_t at, struct err *e)
         if (got < 0)
             return err_set(e, EX_SYS, "byte %" PRIu64 ":", at + done);
         if (got == 0)
-            return err_set(e, EX_INPUT,
-                "byte %" PRIu64 ": the file ends "
-                "here",
+            return err_set(e, EX_INPUT, "byte %" PRIu64 ": the file ends here",
                 at + done);
         done += (size_t)got;
     }
@@ -265,15 +259,12 @@ check_file(struct shard *h, struct err *e)
         return err_set(e, EX_SYS, "stat:");
     if ((uint64_t)st.st_size != h->x.bytes)
         return err_set(e, EX_INPUT,
-            "byte %lld: the file ends here, but "
-            "%" PRIu64 " bytes were written",
+            "byte %lld: the file ends here, but %" PRIu64 " bytes were written",
             (long long)st.st_size, h->x.bytes);
     p = xmalloc(n);
     r = read_at(h->fd, p, n, h->x.table_at, e);
     if (r == 0 && XXH3_64bits(p, n) != h->x.table_hash)
-        r = err_set(e, EX_INPUT,
-            "byte %" PRIu64 ": the seek table is "
-            "damaged",
+        r = err_set(e, EX_INPUT, "byte %" PRIu64 ": the seek table is damaged",
             h->x.table_at);
     free(p);
     h->checked = r == 0;
@@ -386,8 +377,7 @@ read_frame(struct shard_set *s, size_t shard, size_t frame, size_t n,
     close(fd);
     if (r == 0 && XXH3_64bits(b->comp, f->csize) != f->hash)
         r = err_set(e, EX_INPUT,
-            "its hash is not the one in the index: "
-            "damaged");
+            "its hash is not the one in the index: damaged");
     if (r == 0)
         r = (n ? frame_decode_start : frame_decode)(b->dec, b->comp, f->csize,
             b->raw, b->nraw, e);
@@ -456,8 +446,7 @@ parse_msg(const struct shard_msg *x, const unsigned char *p, struct msg *m,
     if (!kind || !seq || msg_number(seq, &m->seq) < 0 || m->seq != x->seq ||
         (m->kind = msg_kind_of(kind)) != (enum msg_kind)x->kind)
         return err_set(e, EX_INPUT,
-            "it is not the message the index "
-            "describes");
+            "it is not the message the index describes");
     m->raw = p;
     m->nraw = (size_t)x->len;
     m->st = *st;
@@ -560,9 +549,7 @@ preamble(struct shard_set *s, size_t i, enum msg_kind k, struct shard_buf *b,
         return NULL;
     if (i >= x->nmsg || x->msg[i].kind != (uint32_t)k) {
         err_set(e, k == MSG_TEACHER ? EX_OK : EX_INPUT,
-            "%s: there is no %s "
-            "message",
-            s->dir, msg_kind_name(k));
+            "%s: there is no %s message", s->dir, msg_kind_name(k));
         return NULL;
     }
     if (read_preamble(s, i, b, m, e) < 0)

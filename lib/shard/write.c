@@ -100,9 +100,7 @@ look(struct shard_writer *w, struct err *e)
         return -1;
     if (foreign > 0)
         return err_set(e, EX_USAGE,
-            "%s: is a folder of other things, no shard "
-            "directory",
-            w->dir);
+            "%s: is a folder of other things, no shard directory", w->dir);
     if (shards > 0 && !w->o.force)
         return err_set(e, EX_USAGE,
             "%s: holds shards, but no " SHARD_MANIFEST
@@ -209,13 +207,11 @@ begin_new(struct shard_writer *w, struct err *e)
 
     if (w->had_manifest && !w->o.force && w->m.complete)
         return err_set(e, EX_USAGE,
-            "%s: holds a complete shard directory; -f "
-            "replaces it",
-            w->dir);
+            "%s: holds a complete shard directory; -f replaces it", w->dir);
     if (w->had_manifest && !w->o.force && w->m.nfile)
         return err_set(e, EX_USAGE,
-            "%s: holds %zu shards of a stream that "
-            "broke off: continue that stream, or replace it with -f",
+            "%s: holds %zu shards of a stream that broke off: continue that "
+            "stream, or replace it with -f",
             w->dir, w->m.nfile);
     if (w->had_manifest && !w->o.force)
         keep_recorded(w);
@@ -252,26 +248,22 @@ begin_resumed(struct shard_writer *w, const struct msg *m, struct err *e)
 
     if (!w->had_manifest || w->m.nfile == 0)
         return err_set(e, EX_USAGE,
-            "%s: the stream goes on at message "
-            "%" PRIu64 ", but nothing is stored here",
+            "%s: the stream goes on at message %" PRIu64
+            ", but nothing is stored here",
             w->dir, i->next_seq);
     if (w->m.complete)
         return err_set(e, EX_USAGE,
-            "%s: is complete; there is nothing to "
-            "resume",
-            w->dir);
+            "%s: is complete; there is nothing to resume", w->dir);
     if (w->m.seq + 1 != i->next_seq || w->m.tokens != i->next_tokens ||
         memcmp(w->m.chain.h, i->chain.h, sizeof i->chain.h) != 0)
         return err_set(e, EX_INPUT,
-            "%s: the stream goes on at message "
-            "%" PRIu64 " after other content than the %" PRIu64 " messages "
-            "stored here",
+            "%s: the stream goes on at message %" PRIu64
+            " after other content than the %" PRIu64 " messages stored here",
             w->dir, i->next_seq, w->m.seq + 1);
     if (w->m.nsource != i->nsource)
         return err_set(e, EX_INPUT,
-            "%s: %zu sources are stored, but the "
-            "stream has %zu",
-            w->dir, w->m.nsource, i->nsource);
+            "%s: %zu sources are stored, but the stream has %zu", w->dir,
+            w->m.nsource, i->nsource);
     w->resuming = 1;
     w->has_head = w->m.teacher;
     w->number = next_number(&w->m);
@@ -311,8 +303,8 @@ begin(struct shard_writer *w, const struct msg *m, struct err *e)
     w->begun = 1;
     if (w->info.resumed && w->o.force)
         return err_set(e, EX_USAGE,
-            "%s: a stream that is continued cannot "
-            "replace its own beginning (-f)",
+            "%s: a stream that is continued cannot replace its own beginning "
+            "(-f)",
             w->dir);
     r = w->info.resumed ? begin_resumed(w, m, e) : begin_new(w, e);
     if (r < 0)
@@ -330,9 +322,8 @@ open_shard(struct shard_writer *w, uint64_t first_seq, struct err *e)
 
     if (w->number == SHARD_LIMIT)
         return err_set(e, EX_SYS,
-            "%s: more than %u shards; use a larger "
-            "--shard-size",
-            w->dir, SHARD_LIMIT);
+            "%s: more than %u shards; use a larger --shard-size", w->dir,
+            SHARD_LIMIT);
     shard_name(name, w->number, w->o.codec);
     path = shard_path(w->dir, name);
     r = io_out_begin(&w->out, path, e);
@@ -490,12 +481,12 @@ compress(void *ctx, size_t task, size_t worker)
         u->failed = frame_encode(w->enc[worker], p, n, &u->comp, &u->e) < 0;
         s.csize = (uint32_t)(u->comp.n - before);
         if (!u->failed && !frame_is_backed(s.csize, n))
-            u->failed = err_set(&u->e, EX_INPUT,
-                            "%zu bytes of a message are "
-                            "so much alike that they take %" PRIu32
-                            ": more than %d fold "
-                            "is not stored, for it would not be read",
-                            n, s.csize, FRAME_RATIO) < 0;
+            u->failed =
+                err_set(&u->e, EX_INPUT,
+                    "%zu bytes of a message are so much alike that they take "
+                    "%" PRIu32 ": more than %d fold is not stored, for it "
+                               "would not be read",
+                    n, s.csize, FRAME_RATIO) < 0;
         buf_add(&u->seek, &s, sizeof s);
         at += n;
     }
@@ -621,8 +612,8 @@ check_head(struct shard_writer *w, const struct msg *m, struct err *e)
     if (m->kind == MSG_BATCH && !w->has_head &&
         st_find(&m->st, "teacher.final"))
         return err_set(e, EX_INPUT,
-            "%s: batches hold teacher.final, but there "
-            "is no teacher message with the head: let the teacher send it",
+            "%s: batches hold teacher.final, but there is no teacher message "
+            "with the head: let the teacher send it",
             w->dir);
     return 0;
 }

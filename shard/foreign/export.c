@@ -222,8 +222,7 @@ end_npy(struct export *x)
     memset(head, ' ', sizeof head);
     memcpy(head, "\x93NUMPY\x01\x00\x76\x00", 10);
     n = snprintf(head + 10, 118,
-        "{'descr': '<u%d', 'fortran_order': False, "
-        "'shape': (%" PRIu64 ",), }",
+        "{'descr': '<u%d', 'fortran_order': False, 'shape': (%" PRIu64 ",), }",
         x->bytes, x->tokens);
     head[10 + n] = ' ';
     head[127] = '\n';
@@ -335,8 +334,8 @@ void export(const char *input, const char *path, const struct export_opts *o)
                 die_err(&e);
             if (strcmp(info.content, "docs") != 0)
                 die(EX_INPUT,
-                    "%s: documents are exported, but this is a "
-                    "stream of batches",
+                    "%s: documents are exported, but this is a stream of "
+                    "batches",
                     msg_in_name(r));
             x.vocab = info.vocab;
             only = find_source(&info, o->source);

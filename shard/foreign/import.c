@@ -155,8 +155,8 @@ add_ids(struct sink *s, const struct ids_view *v, size_t from, size_t n)
 
         if (id < 0 || (uint64_t)id >= s->info.vocab)
             die(EX_INPUT,
-                "%s: offset %" PRIu64 ": id %" PRId64 ", but the "
-                "vocabulary ends at %zu",
+                "%s: offset %" PRIu64 ": id %" PRId64
+                ", but the vocabulary ends at %zu",
                 v->file, v->at + (uint64_t)(i * id_size(v->type)), id,
                 s->info.vocab);
         if (s->wide)
@@ -183,8 +183,8 @@ sink_doc(struct sink *s, const struct ids_view *v, size_t from, size_t n,
     }
     if (n > (size_t)1 << 30)
         die(EX_INPUT,
-            "%s: offset %" PRIu64 ": a document of %zu tokens; at "
-            "most 2^30 are read (is it to be cut at an --eos-id?)",
+            "%s: offset %" PRIu64 ": a document of %zu tokens; at most 2^30 "
+                                  "are read (is it to be cut at an --eos-id?)",
             v->file, v->at + (uint64_t)(from * id_size(v->type)), n);
     if (!s->k)
         begin(s, v, from, n);

@@ -122,8 +122,8 @@ read_value(struct sink *s, const struct mds *m, const unsigned char *p,
 
             if (d && count > n / d)
                 die(EX_INPUT,
-                    "%s: offset %zu: an array of more values than "
-                    "its %zu bytes hold",
+                    "%s: offset %zu: an array of more values than its %zu "
+                    "bytes hold",
                     m->file, at, n);
             count *= d;
         }
@@ -151,16 +151,15 @@ read_sample(struct sink *s, const struct mds *m, size_t a, size_t b)
         if (size == 0) {
             if (b - at < 4)
                 die(EX_INPUT,
-                    "%s: offset %zu: the sample ends inside its "
-                    "sizes",
-                    m->file, at);
+                    "%s: offset %zu: the sample ends inside its sizes", m->file,
+                    at);
             size = le_get(m->p + at, 4);
             at += 4;
         }
         if (size > b - a)
             die(EX_INPUT,
-                "%s: offset %zu: a value of %" PRIu64 " bytes in a "
-                "sample of %zu",
+                "%s: offset %zu: a value of %" PRIu64
+                " bytes in a sample of %zu",
                 m->file, at, size, b - a);
         if (i < m->col)
             skip += (size_t)size;
@@ -185,9 +184,7 @@ check_hashes(const struct mds *m, const json_t *raw)
         snprintf(have, sizeof have, "%016" PRIx64,
             (uint64_t)XXH3_64bits(m->p, m->n));
         if (strcmp(want, have) != 0)
-            die(EX_INPUT,
-                "%s: offset 0: its xxh3_64 is %s, not %.20s: "
-                "damaged",
+            die(EX_INPUT, "%s: offset 0: its xxh3_64 is %s, not %.20s: damaged",
                 m->file, have, want);
     }
     want = json_string_value(js_get(raw, "hashes.xxh64"));
@@ -216,8 +213,7 @@ read_shard(struct sink *s, struct mds *m, const char *dir, const json_t *o,
     m->file = xasprintf("%s/%s", dir, name);
     if (!io_exists(m->file) && json_is_object(js_get(o, "zip_data")))
         die(EX_INPUT,
-            "%s: is there only compressed (zip_data); decompress it "
-            "first",
+            "%s: is there only compressed (zip_data); decompress it first",
             m->file);
     if (io_map(&map, m->file, &e) < 0)
         die_err(&e);
@@ -313,10 +309,9 @@ static void
 add_config(const struct mds_out *m, struct buf *b, const char *close)
 {
     buf_addf(b,
-        "{\"column_encodings\": [\"ndarray:uint%d\"], "
-        "\"column_names\": [\"tokens\"], \"column_sizes\": [null], "
-        "\"compression\": null, \"format\": \"mds\", "
-        "\"hashes\": [\"xxh3_64\"], ",
+        "{\"column_encodings\": [\"ndarray:uint%d\"], \"column_names\": "
+        "[\"tokens\"], \"column_sizes\": [null], \"compression\": null, "
+        "\"format\": \"mds\", \"hashes\": [\"xxh3_64\"], ",
         8 * m->bytes);
     buf_adds(b, close);
 }
@@ -359,9 +354,10 @@ flush(struct mds_out *m)
         buf_adds(&m->index, ", ");
     add_config(m, &m->index, "");
     buf_addf(&m->index,
-        "\"raw_data\": {\"basename\": \"%s\", \"bytes\": %zu, "
-        "\"hashes\": {\"xxh3_64\": \"%016" PRIx64 "\"}}, \"samples\": %zu, "
-        "\"size_limit\": 67108864, \"version\": 2, \"zip_data\": null}",
+        "\"raw_data\": {\"basename\": \"%s\", \"bytes\": %zu, \"hashes\": "
+        "{\"xxh3_64\": \"%016" PRIx64
+        "\"}}, \"samples\": %zu, \"size_limit\": 67108864, \"version\": 2, "
+        "\"zip_data\": null}",
         name, head.n + m->samples.n, (uint64_t)XXH3_64bits_digest(x), n);
     XXH3_freeState(x);
     free(path);

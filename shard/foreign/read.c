@@ -71,8 +71,8 @@ idx_parse(struct idx *x)
     x->ndoc = le_get(x->p + 26, 8);
     if (x->nseq > x->n / 12 || x->ndoc > x->n / 8 || x->ndoc == 0)
         BAD(x->file, 18,
-            "%" PRIu64 " sequences and %" PRIu64 " bounds of "
-            "documents do not fit a file of %zu bytes",
+            "%" PRIu64 " sequences and %" PRIu64
+            " bounds of documents do not fit a file of %zu bytes",
             x->nseq, x->ndoc, x->n);
     x->len = IDX_HEAD;
     x->ptr = x->len + 4 * (size_t)x->nseq;
@@ -198,8 +198,8 @@ read_llmc(struct sink *s, const char *path)
     if (!(magic == 20240520 && version == 1) &&
         !(magic == 20240801 && version == 7))
         BAD(path, 0,
-            "magic %" PRIu64 ", version %" PRIu64 ": no token file "
-            "of llm.c (20240520, 1 or 20240801, 7)",
+            "magic %" PRIu64 ", version %" PRIu64
+            ": no token file of llm.c (20240520, 1 or 20240801, 7)",
             magic, version);
     v.type = version == 1 ? ID_U16 : ID_U32;
     if (n > INT32_MAX || m.n != HEAD + n * id_size(v.type))
@@ -266,8 +266,8 @@ read_datatrove(struct sink *s, const char *path)
 
         if (end < before || end > v.n)
             BAD(index, 8 * i,
-                "document %zu ends at token %" PRIu64 ", the one "
-                "before it at %" PRIu64 ", the file at %zu",
+                "document %zu ends at token %" PRIu64
+                ", the one before it at %" PRIu64 ", the file at %zu",
                 i, end, before, v.n);
         sink_doc(s, &v, (size_t)before, (size_t)(end - before),
             ml.p ? ml.p + before : NULL);
