@@ -22,11 +22,18 @@ enum {
     U_LOW = 128   /* \p{Ll} */
 };
 
-/* Two stages: block number by code point / 128; block 0 is ASCII, and the
- * last entry of the index stands for all that follow. */
-#define UNI_INDEX 7173
-extern const uint16_t uni_index[UNI_INDEX];
-extern const uint8_t uni_block[231][128];
+/* Two stages, filled before main: the number of a block by code point / 128,
+ * and the classes of its characters.  Block 0 is ASCII; the last entry of the
+ * index is of U+10FF80 and has class 0, so it serves for UTF8_BAD too. */
+#define UNI_INDEX (0x110000 / 128)
+#define UNI_BLOCKS 256 /* room; 233 are used */
+extern uint16_t uni_index[UNI_INDEX];
+extern uint8_t uni_block[UNI_BLOCKS][128];
+
+/* What they are filled from: runs of characters from U+0000 to U+10FFFF, each
+ * as how many and their class.  With U_UP and U_LOW both, upper and lower case
+ * take turns. */
+extern const uint32_t uni_run[];
 
 /* Start of the character that ends before p > begin. */
 const unsigned char *uni_before(const unsigned char *p,

@@ -2,24 +2,59 @@
  * NFC; see unicode_nfc.h.  A character without a flag neither changes nor
  * joins with anything before it, so text is cut in front of such characters
  * and only stretches that hold a flagged one are decomposed, ordered and
- * composed (Unicode Standard Annex 15, and section 3.11).
+ * composed (Unicode Standard Annex 15, and section 3.11).  ICU does that too,
+ * but sorts marks by insertion, in quadratic time.
  */
 #include "text/unicode_nfc.h"
 #include "text/unicode.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unicode/unorm2.h>
+#include <unicode/uset.h>
 
-enum {
-    L0 = 0x1100,
-    V0 = 0x1161,
-    T0 = 0x11a7,
-    S0 = 0xac00, /* Hangul */
-    LN = 19,
-    VN = 21,
-    TN = 28,
-    SN = LN * VN * TN
-};
+#define FLAGS_END 0x30000 /* flags are from U+0300 on and before this */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const UNormalizer2 *nfc;       /* of Unicode 9.0 */
+static uint64_t flag[FLAGS_END / 64]; /* a bit for each character */
+
+static USet *
+set_of(const char *pattern, UErrorCode *bad)
+{
+    UChar u[64];
+
+    u_charsToUChars(pattern, u, (int32_t)strlen(pattern));
+    return uset_openPattern(u, (int32_t)strlen(pattern), bad);
+}
+
+/* Takes about a millisecond.  ICU has these tables in its code, so that only
+ * memory can be missing. */
+static void
+start(void)
+{
+    UErrorCode bad = U_ZERO_ERROR;
+    USet *const old = set_of("[:age=9.0:]", &bad);
+    USet *const may_change =
+        set_of("[[:nfcqc=no:][:nfcqc=maybe:][:^ccc=0:]]", &bad);
+
+    if (U_SUCCESS(bad)) {
+        uset_freeze(old);
+        nfc = unorm2_openFiltered(unorm2_getNFCInstance(&bad), old, &bad);
+    }
+    if (U_FAILURE(bad))
+        mem_exhausted("ICU: %s", u_errorName(bad));
+    uset_retainAll(may_change, old);
+    for (int32_t i = 0; i < uset_getItemCount(may_change); i++) {
+        UChar32 c, last;
+
+        uset_getItem(may_change, i, &c, &last, NULL, 0, &bad);
+        for (; c <= last; c++)
+            flag[c >> 6] |= UINT64_C(1) << (c & 63);
+    }
+    uset_close(may_change);
+}
 
 /* Characters, each with its combining class << 24. */
 struct char_span {
@@ -42,95 +77,32 @@ class_in(uint32_t mark)
 static inline int
 flagged(uint32_t c)
 {
-    return c >= 0x300 && c < NFC_LIMIT &&
-        (nfc_bits[nfc_index[c >> 6]] >> (c & 63) & 1);
-}
-
-static unsigned
-class_of(uint32_t c)
-{
-    size_t lo = 0, hi = NFC_CLASSES;
-
-    if (!flagged(c))
-        return 0;
-    while (lo < hi) {
-        const size_t m = lo + (hi - lo) / 2;
-
-        if (nfc_class[m].hi < c)
-            lo = m + 1;
-        else
-            hi = m;
-    }
-    return lo < NFC_CLASSES && nfc_class[lo].lo <= c ? nfc_class[lo].k : 0;
-}
-
-/* What c stands for, or NULL. */
-static const struct nfc_decomp *
-decomp_of(uint32_t c)
-{
-    size_t lo = 0, hi = NFC_DECOMPS;
-
-    while (lo < hi) {
-        const size_t m = lo + (hi - lo) / 2;
-
-        if (nfc_decomp[m].c < c)
-            lo = m + 1;
-        else
-            hi = m;
-    }
-    return lo < NFC_DECOMPS && nfc_decomp[lo].c == c ? &nfc_decomp[lo] : NULL;
-}
-
-/* The character that a and b compose to, or 0. */
-static uint32_t
-compose(uint32_t a, uint32_t b)
-{
-    size_t lo = 0, hi = NFC_PAIRS;
-
-    if (a - L0 < LN && b - V0 < VN)
-        return S0 + ((a - L0) * VN + (b - V0)) * TN;
-    if (a - S0 < SN && (a - S0) % TN == 0 && b - T0 - 1 < TN - 1)
-        return a + (b - T0);
-    while (lo < hi) {
-        const size_t m = lo + (hi - lo) / 2;
-        const struct nfc_decomp *d = &nfc_decomp[nfc_pair[m]];
-
-        if (d->a == a && d->b == b)
-            return d->c;
-        if (d->a < a || (d->a == a && d->b < b))
-            lo = m + 1;
-        else
-            hi = m;
-    }
-    return 0;
+    return c >= 0x300 && c < FLAGS_END && (flag[c >> 6] >> (c & 63) & 1);
 }
 
 static void
 span_add(struct char_span *s, uint32_t c)
 {
     s->v = xgrow(s->v, s->n, &s->cap, sizeof *s->v);
-    s->v[s->n++] = class_of(c) << 24 | c;
+    s->v[s->n++] =
+        (uint32_t)unorm2_getCombiningClass(nfc, (UChar32)c) << 24 | c;
 }
 
-/* Append c in its parts; a decomposition is at most four deep. */
+/* Append c in its parts, of which there are four at most. */
 static void
 decompose(struct char_span *s, uint32_t c)
 {
-    const struct nfc_decomp *d;
+    UErrorCode bad = U_ZERO_ERROR;
+    UChar part[8];
+    const int32_t n = unorm2_getDecomposition(nfc, (UChar32)c, part, 8, &bad);
 
-    if (c - S0 < SN) {
-        const uint32_t i = c - S0;
-
-        span_add(s, L0 + i / (VN * TN));
-        span_add(s, V0 + i % (VN * TN) / TN);
-        if (i % TN)
-            span_add(s, T0 + i % TN);
-    } else if (c >= 0xc0 && (d = decomp_of(c)) != NULL) {
-        decompose(s, d->a);
-        if (d->b)
-            decompose(s, d->b);
-    } else {
+    if (n < 0)
         span_add(s, c);
+    for (int32_t i = 0; i < n;) {
+        UChar32 x;
+
+        U16_NEXT(part, i, n, x);
+        span_add(s, (uint32_t)x);
     }
 }
 
@@ -176,12 +148,13 @@ span_compose(struct char_span *s)
 
     for (size_t i = 0; i < s->n; i++) {
         const uint32_t m = s->v[i];
-        uint32_t c = 0;
+        UChar32 c = -1;
 
         if (starter != SIZE_MAX && (last < class_in(m) || n == starter + 1))
-            c = compose(char_of(s->v[starter]), char_of(m));
-        if (c) {
-            s->v[starter] = c; /* a starter: class 0 */
+            c = unorm2_composePair(nfc, (UChar32)char_of(s->v[starter]),
+                (UChar32)char_of(m));
+        if (c >= 0) {
+            s->v[starter] = (uint32_t)c; /* a starter: class 0 */
             continue;
         }
         if (class_in(m) == 0)
@@ -220,6 +193,7 @@ next_flagged(const unsigned char *p, const unsigned char *end,
 {
     size_t k;
 
+    pthread_once(&once, start);
     *safe = p;
     while (p < end) {
         uint64_t w;

@@ -9,7 +9,6 @@ import tokenizers
 from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers as P
 
 N = 0x110000
-SHIFT = 7
 
 
 def text(c):
@@ -49,34 +48,39 @@ for bit, found in ((1, matching(r'\p{L}')), (2, matching(r'\p{M}')),
         cls[c] |= bit
     print(bit, len(found))
 
-blocks, index = {}, []
-for i in range(0, N, 1 << SHIFT):
-    index.append(blocks.setdefault(bytes(cls[i:i + (1 << SHIFT)]), len(blocks)))
-while index[-1] == index[-2]:       # the tail is one block, see unicode.h
-    index.pop()
-assert len(blocks) < 65536
-
-
-def rows(values):
-    line = '   '
-    for v in values:
-        if len(line) + len(str(v)) + 2 > 80:
-            yield line
-            line = '   '
-        line += f' {v},'
-    yield line
-
+# Runs of one class; where upper and lower case letters take turns, one run
+# whose class has both bits.
+PAIRS = 225
+runs, i = [], 0
+while i < N:
+    n = 1
+    if i + 1 < N and (cls[i], cls[i + 1]) == (PAIRS & ~128, PAIRS & ~64):
+        while i + n < N and cls[i + n] == cls[i + n % 2]:
+            n += 1
+        if n > 3:
+            n -= n % 2
+            runs.append((n, PAIRS))
+            i += n
+            continue
+        n = 1
+    while i + n < N and cls[i + n] == cls[i]:
+        n += 1
+    runs.append((n, cls[i]))
+    i += n
+assert PAIRS not in cls
 
 with open(sys.argv[1], 'w') as f:
     f.write(f'/* Character classes, see unicode.h.  Made by '
             f'scripts/oracle/unicode.py from\n * tokenizers '
-            f'{tokenizers.__version__} (patterns: Unicode 16); one file because\n'
-            ' * it is a table. */\n'
+            f'{tokenizers.__version__} (patterns: Unicode 16). */\n'
             '#include "text/unicode.h"\n/* clang-format off */\n\n'
-            f'const uint16_t uni_index[{len(index)}] = {{\n')
-    f.write('\n'.join(rows(index)) + '\n};\n\n')
-    f.write(f'const uint8_t uni_block[{len(blocks)}][{1 << SHIFT}] = {{\n')
-    for b in blocks:
-        f.write('    {\n' + '\n'.join(rows(b)).rstrip(',') + '\n    },\n')
-    f.write('};\n')
-print(len(index), len(blocks))
+            'const uint32_t uni_run[] = {\n')
+    line = ''
+    for n, c in runs:
+        item = f'{n},{c},'
+        if len(line) + len(item) > 79:
+            f.write(line + '\n')
+            line = ''
+        line += ' ' * bool(line) + item
+    f.write(line + '\n};\n')
+print(len(runs))
