@@ -1,0 +1,40 @@
+/*
+ * What determines the content of the stream: the options, the cursor of the
+ * stream that is resumed, and the defaults together.  Options that contradict
+ * that cursor end the program.
+ */
+#ifndef STREAM_CHOOSE_H
+#define STREAM_CHOOSE_H
+
+#include "cursor.h"
+#include "format/ckpt.h"
+
+/* The options that determine content, and --mem; OPT_NONE, NAN, -1, NULL or 0:
+ * not given. */
+struct given {
+    size_t B, T, seed, open;
+    size_t length[3]; /* by enum length */
+    double alpha, unimax;
+    int pack;
+    const char *weights, *curriculum, *rank;
+    int shuffle, no_shuffle;
+    size_t mem;
+};
+
+/* Where a stream is resumed. */
+struct resume {
+    const char *run;
+    int is;             /* 0: RUN has nothing yet, or there is none */
+    struct cursor from; /* as it was read */
+    struct position at; /* the consumer's */
+};
+
+/* The newest position of run.  Ends the program when it cannot be resumed. */
+void resume_read(struct resume *s, const char *run, const struct given *g);
+void resume_release(struct resume *s);
+/* Into *c, overwritten unseen, what is chosen: algorithm, data and spec.
+ * Borrows nothing; frees with curriculum_release and free(c->spec.w). */
+void choose(struct cursor *c, const struct given *g, const struct dirs *d,
+    const struct resume *from);
+
+#endif

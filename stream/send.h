@@ -1,0 +1,33 @@
+/* Writing the stream: preamble, batches, end, and the closing line. */
+#ifndef STREAM_SEND_H
+#define STREAM_SEND_H
+
+#include "choose.h"
+#include "stream.h"
+#include "cli/opt.h"
+
+struct sending {
+    const struct dirs *d;
+    const struct resume *from;
+    const struct means *how;
+    struct feed *feed;
+    double begun;    /* clock_now() when the program began */
+    struct cursor c; /* the state before the next batch */
+    /* Owned by send_stream. */
+    uint64_t batches_all;      /* of the whole stream; 0: not known */
+    uint64_t head;             /* messages before the first batch */
+    struct buf text;           /* of the cursor */
+    struct chain h;            /* H(c.seq - 1) */
+    uint64_t made, padded;     /* tokens and room for tokens in this run */
+    uint64_t batches;          /* in this run */
+    double sending;            /* seconds */
+    double first;              /* when the first batch was sent */
+    struct ahead_times before; /* what was spent until then */
+};
+
+/* Write the stream to address out, and to those of tee.  Ends the program when
+ * something fails, after an `abort` message. */
+void send_stream(struct sending *s, const char *out,
+    const struct opt_list *tee);
+
+#endif
