@@ -1,17 +1,18 @@
 /* Descriptors under a stream: see fd.h */
 #define _GNU_SOURCE /* F_SETPIPE_SZ */
 #include "msg/fd.h"
-#include "msg/peer.h"
-#include "base/clock.h"
+#include "base/note.h"
 #include "base/stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define STOP_WAIT 2000           /* milliseconds */
+#define SILENCE 10               /* seconds, over tcp, that are reported */
 #define PIPE_SIZE (1 << 20)      /* without privilege no pipe can be larger */
 #define PIPE_ROOM ((size_t)4096) /* writable: so much does not block */
 
@@ -33,22 +34,46 @@ fd_in_open(struct fd_in *f, const char *name, int fd, struct err *e)
     return 0;
 }
 
+static int
+is_socket(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+static void
+say_silent(const char *name, const char *whom, int *told)
+{
+    if (!*told)
+        note("%s: the %s has been silent for %d s: waiting for it", name, whom,
+            SILENCE);
+    *told = 1;
+}
+
+static void
+say_goes_on(const char *name, const char *whom, int *told)
+{
+    if (*told)
+        note("%s: the %s goes on", name, whom);
+    *told = 0;
+}
+
 /* Wait for input.  0, or -1 when woken (nobody reads that error). */
 static int
 wait_input(struct fd_in *f, struct err *e)
 {
     struct pollfd p[2] = { { .fd = f->fd, .events = POLLIN },
         { .fd = f->wake[0], .events = POLLIN } };
-    struct peer_watch writer = { f->name, "writer", f->fd, 0 };
-    const double began = clock_now();
-    int k;
+    int k, told = 0;
 
-    while ((k = poll(p, 2, 1000)) <= 0) {
+    while ((k = poll(p, 2, SILENCE * 1000)) <= 0) {
         if (k < 0 && errno != EINTR && errno != EAGAIN)
             return err_set(e, EX_SYS, "%s: poll:", f->name);
-        peer_waits(&writer, clock_now() - began);
+        if (k == 0 && is_socket(f->fd))
+            say_silent(f->name, "writer", &told);
     }
-    peer_goes_on(&writer);
+    say_goes_on(f->name, "writer", &told);
     return p[1].revents ? err_set(e, EX_SYS, "%s: closed", f->name) : 0;
 }
 
@@ -88,19 +113,17 @@ fd_in_close(struct fd_in *f)
 }
 
 /* A pipe is made larger, if that is allowed: where processors sleep when they
- * have nothing to do, it is the waking that takes time. */
+ * have nothing to do, it is the waking that takes time.  A write to a socket
+ * that takes nothing for SILENCE seconds fails with EAGAIN. */
 void
 fd_out_begin(struct fd_out *f, const char *name, int fd)
 {
-    struct stat st;
+    const struct timeval silence = { .tv_sec = SILENCE };
 
     *f = (struct fd_out){ .name = name, .fd = fd };
-    if (fstat(fd, &st) < 0)
-        return;
-    if (S_ISFIFO(st.st_mode))
-        (void)fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
-    if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
-        f->guard = peer_guard_new(name, "reader", fd);
+    (void)fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
+    if (is_socket(fd))
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &silence, sizeof silence);
 }
 
 /* When the program was told to stop, the message is still finished, so that
@@ -126,11 +149,13 @@ fd_out_write(struct fd_out *f, struct iovec *v, size_t n, struct err *e)
         ssize_t got;
         size_t k;
 
-        peer_guard_begin(f->guard);
         got = stop_asked ? write_some(f, v)
                          : writev(f->fd, v, n < 64 ? (int)n : 64);
-        peer_guard_end(f->guard);
         k = got > 0 ? (size_t)got : 0;
+        if (got < 0 && errno == EAGAIN && is_socket(f->fd)) {
+            say_silent(f->name, "reader", &f->told);
+            continue;
+        }
         if (got < 0 && errno == EINTR)
             continue;
         /* A reader with something unread that closes resets the connection. */
@@ -140,6 +165,7 @@ fd_out_write(struct fd_out *f, struct iovec *v, size_t n, struct err *e)
             return err_set(e, EX_STOP, "%s: interrupted", f->name);
         if (got < 0)
             return err_set(e, EX_SYS, "%s:", f->name);
+        say_goes_on(f->name, "reader", &f->told);
         for (; n > 0 && k >= v->iov_len; v++, n--)
             k -= v->iov_len;
         if (n > 0) {
@@ -148,10 +174,4 @@ fd_out_write(struct fd_out *f, struct iovec *v, size_t n, struct err *e)
         }
     }
     return 0;
-}
-
-void
-fd_out_end(struct fd_out *f)
-{
-    peer_guard_free(f->guard);
 }

@@ -1,8 +1,8 @@
 /*
  * Descriptors under a stream, of pipes, files and sockets: reads that another
  * thread can end, and writes that do not wait for ever for a reader that
- * sleeps when the program was told to stop.  Who waits long is told why, if
- * that is known (peer.h).
+ * sleeps when the program was told to stop.  Over tcp an end that is silent for
+ * ten seconds is reported.
  */
 #ifndef MSG_FD_H
 #define MSG_FD_H
@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
-
-struct peer_guard;
 
 struct fd_in {
     const char *name; /* for messages; borrowed */
@@ -34,12 +32,11 @@ void fd_in_close(struct fd_in *f);
 struct fd_out {
     const char *name; /* for messages; borrowed */
     int fd;
-    struct peer_guard *guard; /* over waits for the reader */
+    int told; /* that the reader is silent */
 };
 /* fd stays the caller's. */
 void fd_out_begin(struct fd_out *f, const char *name, int fd);
 /* Write all n pieces, of which v is changed: 0, 1 the reader has left, -1. */
 int fd_out_write(struct fd_out *f, struct iovec *v, size_t n, struct err *e);
-void fd_out_end(struct fd_out *f);
 
 #endif

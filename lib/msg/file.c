@@ -108,7 +108,6 @@ sink_close(struct msg_sink *base)
 {
     struct file_sink *s = (struct file_sink *)base;
 
-    fd_out_end(&s->out);
     if (s->is_file)
         io_out_abort(&s->file); /* after the end nothing is left of it */
 }

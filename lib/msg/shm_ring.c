@@ -1,7 +1,6 @@
 /* A ring of messages in shared memory: see shm_ring.h */
 #define _GNU_SOURCE /* memfd_create, seals, futex */
 #include "msg/shm_ring.h"
-#include "msg/peer.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -125,6 +124,25 @@ peer(const struct ring *r)
     return r->role == WRITER ? "reader" : "writer";
 }
 
+/* Is the process stopped (SIGSTOP, Ctrl-Z, a debugger)?  0 also when it cannot
+ * be seen. */
+static int
+is_stopped(pid_t pid)
+{
+    char path[40], text[400], *p;
+    ssize_t n;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+        return 0;
+    n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    p = strrchr(text, ')'); /* the name before it may hold anything */
+    return p && p[1] == ' ' && (p[2] == 'T' || p[2] == 't');
+}
+
 /* Look at the other end.  1 it lives. */
 static int
 peer_lives(struct ring *r)
@@ -135,7 +153,7 @@ peer_lives(struct ring *r)
         return 1;
     if ((pid = holder(r->fd, !r->role)) == 0)
         return 0;
-    if (!r->told && peer_is_stopped(pid)) {
+    if (!r->told && is_stopped(pid)) {
         r->told = 1;
         note("%s: the %s (process %ld) is stopped: waiting for it", r->text,
             peer(r), (long)pid);

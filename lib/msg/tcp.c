@@ -209,7 +209,6 @@ sink_close(struct msg_sink *base)
 {
     struct tcp_sink *s = (struct tcp_sink *)base;
 
-    fd_out_end(&s->out);
     if (s->fd >= 0)
         close(s->fd);
     XXH3_freeState(s->x);

@@ -199,29 +199,33 @@ like 'SIGSTOP of the reader is reported' \
 kill -CONT $reader
 wait $reader || fail '... and it goes on'
 wait $writer || fail '... to the end'
-# Through a pipe too.
-mkfifo fifo
-rm -rf stopped
-stream -B 4 -T 64 -s 7 --epochs 100000 data 2>err1 >fifo &
+# Over tcp ten seconds of silence are reported: of a writer, of a reader.
+at1=tcp:localhost:$((port + 5)) at2=tcp:localhost:$((port + 6))
+endless='stream -B 4 -T 64 -s 7 --epochs 100000 data'
+$endless -o "$at1" 2>err &
 writer=$!
-student -m s -o stopped --lr 1e-3 --steps 100000 --save 0 fifo >out 2>err2 &
+shard -o stopped1 "$at1" 2>err1 &
+reader1=$!
+$endless -o "$at2" 2>err2 &
+writer2=$!
+shard -q -o stopped2 "$at2" 2>err &
 reader=$!
-until_there stopped/metrics.tsv
-kill -STOP $writer
-said 'is stopped' err2
-like 'SIGSTOP of the writer of a pipe is reported' \
-    "^student: fifo: the writer .process $writer. is stopped: waiting" err2
-kill -CONT $writer
+until_there stopped1/manifest.json
+until_there stopped2/manifest.json
+kill -STOP $writer $reader
+said 'silent' err1
+like 'the writer is silent' \
+    "^shard: $at1: the writer has been silent for 10 s: waiting" err1
+said 'silent' err2
+like 'the reader is silent' \
+    "^stream: $at2: the reader has been silent for 10 s: waiting" err2
+kill -CONT $writer $reader
+said 'goes on' err1
+like '... the writer goes on' "^shard: $at1: the writer goes on" err1
 said 'goes on' err2
-like '... and that it goes on' '^student: fifo: the writer goes on' err2
-kill -STOP $reader
-said 'is stopped' err1
-like 'SIGSTOP of the reader of a pipe is reported' \
-    "^stream: <stdout>: the reader .process $reader. is stopped: w" err1
-kill -CONT $reader
-kill -TERM $reader
-wait $reader
-wait $writer || fail 'the writer'
+like '... the reader goes on' "^stream: $at2: the reader goes on" err2
+kill -TERM $reader1 $reader
+wait $reader1 $reader $writer $writer2
 
 equal 'nothing is left' "$(ls "$segment"* 2>/dev/null)" ''
 done_testing
