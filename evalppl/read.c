@@ -207,13 +207,11 @@ static void
 add_batch(struct reader *r, const struct msg *m)
 {
     size_t piece = 0;
-    struct err err;
 
     if (r->e->protocol != PROTO_DOCS)
         die(EX_INPUT, "%s: holds batches: --protocol %s needs documents",
             r->e->input, protocol_name[r->e->protocol]);
-    if (batch_unpack(&r->batch, m, r->e->info.vocab, &err) < 0)
-        die(err.code, "%s: %s", r->e->input, err.msg);
+    batch_unpack(&r->batch, m);
     start(r, r->batch.T);
     if (r->batch.T != r->pack.T)
         die(EX_INPUT, "%s: message %llu: rows of %zu tokens after rows of %zu",

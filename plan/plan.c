@@ -158,7 +158,15 @@ make_step(struct answer *r, const struct shape *m, const struct shape *t,
     tmodel_layout(&tm, &m->c, m->mlp, a.grad == 1 ? DT_BF16 : DT_F32);
     s = step_new(&tm, pool, &loss, r->micro, a.T,
         (a.recompute ? BWD_RECOMPUTE : 0) | (a.act == 1 ? BWD_BF16 : 0),
-        t != NULL && a.top == 0 ? t->c.d : 0, t != NULL ? a.top : 0);
+        &(struct said){
+            .kind = t == NULL ? SAID_NOTHING
+                : a.top > 0   ? SAID_TOP
+                              : SAID_FINAL,
+            .width = t == NULL ? 0
+                : a.top > 0    ? a.top
+                               : t->c.d,
+        },
+        NULL);
     plan_make(&r->p, &tm, s,
         &(struct plan_load){
             .T = a.T,

@@ -71,8 +71,7 @@ calib_read(struct calib *c, const char *addr, size_t rows,
             take_head(&msg.st, msg_in_name(in), m, tokenizer);
         if (msg.kind != MSG_BATCH)
             continue;
-        if (batch_unpack(&b, &msg, m->c.V, &e) < 0)
-            die(e.code, "%s: %s", msg_in_name(in), e.msg);
+        batch_unpack(&b, &msg);
         if (c->R > 0 && b.T != c->T)
             die(EX_INPUT,
                 "%s: message %llu: rows of %zu tokens after rows of %zu",

@@ -78,10 +78,8 @@ take_teacher(struct feed *f, const struct msg *m)
     if (tau != NULL)
         number_real(tau, 0, 1e18, &f->temperature);
     take_head(f, m);
-    if (f->head.data != NULL) {
+    if (f->head.data != NULL)
         check_vocab(f, f->head.rows);
-        f->td = f->head.cols;
-    }
 }
 
 /* What the first batch holds of the teacher.  A head that reads nothing in it
@@ -90,18 +88,14 @@ static void
 take_first(struct feed *f)
 {
     const struct st *s = &f->first.st;
-    const struct st_tensor *top = st_find(s, "teacher.top.ids");
-    const struct st_tensor *draws = st_find(s, "teacher.sample.ids");
 
-    f->top = f->taught && top != NULL ? top->shape[2] : 0;
-    f->draws = f->taught && draws != NULL ? draws->shape[2] : 0;
-    if (st_find(s, "teacher.final") == NULL) {
+    if (said_width(s, SAID_FINAL) == 0) {
         free(f->head_mem);
         f->head_mem = NULL;
-        f->td = 0;
+        f->head = (struct weight){ 0 };
         if (f->have_model)
             model_forget(&f->teacher, NULL);
-    } else if (f->taught && f->td == 0 && f->top + f->draws == 0) {
+    } else if (f->taught && feed_kind(f) == SAID_NOTHING) {
         die(EX_INPUT,
             "%s: the stream has no teacher head (teacher "
             "--no-head): name the teacher with --teacher",
@@ -121,7 +115,6 @@ feed_open(struct feed *f, const char *input, const char *teacher_path,
     f->d = student->c.d;
     f->V = student->c.V;
     f->map = map;
-    f->hidden = xcalloc(f->L, sizeof(*f->hidden));
     if (teacher_path != NULL) {
         if (model_open(&f->teacher, teacher_path, &e) < 0)
             die_err(&e);
@@ -154,19 +147,17 @@ feed_open(struct feed *f, const char *input, const char *teacher_path,
             f->name, f->info.vocab, f->V);
 }
 
-static const struct st_tensor *
-hidden_tensor(const struct feed *f, const struct msg *m, size_t l)
+enum said_kind
+feed_kind(const struct feed *f)
 {
-    char name[40];
+    const struct st *s = &f->first.st;
 
-    snprintf(name, sizeof(name), "teacher.hidden.%zu", f->map[l]);
-    return st_find(&m->st, name);
-}
-
-int
-feed_has_final(const struct feed *f)
-{
-    return f->ahead && f->td > 0;
+    if (!f->ahead || !f->taught)
+        return SAID_NOTHING;
+    return f->head.data != NULL && said_width(s, SAID_FINAL) > 0 ? SAID_FINAL
+        : said_width(s, SAID_DRAWS) > 0                          ? SAID_DRAWS
+        : said_width(s, SAID_TOP) > 0                            ? SAID_TOP
+                                                                 : SAID_NOTHING;
 }
 
 int
@@ -175,14 +166,25 @@ feed_has_hidden(const struct feed *f)
     if (!f->ahead || !f->taught)
         return 0;
     for (size_t l = 0; l < f->L; l++)
-        if (hidden_tensor(f, &f->first, l) == NULL)
+        if (said_hidden(&f->first.st, f->map[l]) == NULL)
             return 0;
     return 1;
 }
 
 void
-feed_check_tokens(const struct feed *f, double tau)
+feed_use(struct feed *f, enum said_kind kind, int hidden, double tau)
 {
+    f->said = (struct said){
+        .kind = kind,
+        .width = said_width(&f->first.st, kind),
+        .block = f->map,
+        .nblock = hidden ? f->L : 0,
+        .depth = f->d,
+    };
+    if (kind == SAID_FINAL)
+        f->said.width = f->head.cols;
+    if (kind != SAID_TOP && kind != SAID_DRAWS)
+        return;
     if (!isfinite(f->temperature) || f->vocab == 0)
         die(EX_INPUT,
             "%s: the teacher does not say its vocabulary and the "
@@ -215,102 +217,6 @@ feed_check_successor(struct feed *f, const struct position *p)
             chain != NULL ? chain : "?", (unsigned long long)p->seq, p->chain);
 }
 
-static int
-teacher_tensor(const struct feed *f, const struct msg *m,
-    const struct st_tensor *x, const char *what, size_t d, const void **data,
-    enum dtype *dtype, struct err *e)
-{
-    if (x == NULL)
-        return err_set(e, EX_INPUT,
-            "%s: message %llu: no %s, which earlier "
-            "batches had",
-            f->name, (unsigned long long)m->seq, what);
-    if (x->ndim != 3 || x->shape[0] != f->batch.B ||
-        x->shape[1] != f->batch.T || x->shape[2] != d ||
-        (x->dtype != DT_BF16 && x->dtype != DT_F32))
-        return err_set(e, EX_INPUT,
-            "%s: message %llu: %s is not [%zu,%zu,"
-            "%zu] of BF16 or F32",
-            f->name, (unsigned long long)m->seq, x->name, f->batch.B,
-            f->batch.T, d);
-    *data = x->data;
-    *dtype = x->dtype;
-    return 0;
-}
-
-/* The reader has checked them, but not that they are there: k a token. */
-static const struct st_tensor *
-token_ids(const struct feed *f, const struct msg *m, const char *name, size_t k,
-    struct err *e)
-{
-    const struct st_tensor *ids = st_find(&m->st, name);
-
-    if (ids != NULL && ids->shape[2] == k)
-        return ids;
-    err_set(e, EX_INPUT,
-        "%s: message %" PRIu64 ": not the %zu %s a token "
-        "that earlier batches had",
-        f->name, m->seq, k, name);
-    return NULL;
-}
-
-static int
-top_tensors(struct feed *f, const struct msg *m, struct err *e)
-{
-    const struct st_tensor *ids = token_ids(f, m, "teacher.top.ids", f->top, e);
-    const struct st_tensor *logp = st_find(&m->st, "teacher.top.logp");
-
-    if (ids == NULL)
-        return -1;
-    f->top_ids = ids->data;
-    f->top_logp = logp->data;
-    f->top_dtype = logp->dtype;
-    f->top_lse = st_find(&m->st, "teacher.lse")->data;
-    return 0;
-}
-
-static int
-draw_tensors(struct feed *f, const struct msg *m, struct err *e)
-{
-    const struct st_tensor *ids =
-        token_ids(f, m, "teacher.sample.ids", f->draws, e);
-    const struct st_tensor *count = st_find(&m->st, "teacher.sample.count");
-
-    if (ids == NULL)
-        return -1;
-    f->draw_ids = ids->data;
-    f->draw_count = count->data;
-    f->draw_dtype = count->dtype;
-    f->draw_self = st_find(&m->st, "teacher.sample.plogp")->data;
-    return 0;
-}
-
-static int
-take_tensors(struct feed *f, const struct msg *m, struct err *e)
-{
-    f->final = NULL;
-    if ((f->use_top && top_tensors(f, m, e) < 0) ||
-        (f->use_draws && draw_tensors(f, m, e) < 0))
-        return -1;
-    if (f->use_final &&
-        teacher_tensor(f, m, st_find(&m->st, "teacher.final"), "teacher.final",
-            f->td, &f->final, &f->final_dtype, e) < 0)
-        return -1;
-    for (size_t l = 0; f->use_hidden && l < f->L; l++) {
-        enum dtype was = f->hidden_dtype;
-
-        if (teacher_tensor(f, m, hidden_tensor(f, m, l), "teacher.hidden", f->d,
-                &f->hidden[l], &f->hidden_dtype, e) < 0)
-            return -1;
-        if (l > 0 && f->hidden_dtype != was)
-            return err_set(e, EX_INPUT,
-                "%s: message %llu: hidden states of "
-                "two types",
-                f->name, (unsigned long long)m->seq);
-    }
-    return 0;
-}
-
 int
 feed_next(struct feed *f, struct err *e)
 {
@@ -328,10 +234,9 @@ feed_next(struct feed *f, struct err *e)
     }
     if (r <= 0)
         return r;
-    if (batch_unpack(&f->batch, m, f->V, e) < 0)
-        return err_prefix(e, "%s", f->name);
-    if (take_tensors(f, m, e) < 0)
-        return -1;
+    if (said_read(&f->said, &m->st, e) < 0)
+        return err_prefix(e, "%s: message %" PRIu64, f->name, m->seq);
+    batch_unpack(&f->batch, m);
     position_release(&f->pos);
     f->pos.seq = m->seq;
     chain_hex(msg_in_chain(f->in), f->pos.chain);
@@ -350,5 +255,5 @@ feed_close(struct feed *f)
     if (f->have_model)
         model_close(&f->teacher);
     free(f->head_mem);
-    free(f->hidden);
+    said_release(&f->said);
 }

@@ -6,9 +6,11 @@
 #include "msg/batch.h"
 #include "msg/msg.h"
 #include "format/ckpt.h"
+#include "format/said.h"
 #include "model/backward.h"
 #include "train/adamw.h"
 #include "train/step.h"
+#include "cli/opt.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -27,24 +29,14 @@ struct feed {
     int have_model;
     unsigned char *head_mem; /* head of the `teacher` message */
     struct weight head;
-    size_t td; /* teacher's hidden size; 0: no teacher */
-    size_t tlayers;
     char head_hash[33]; /* of the stream's teacher, or "" */
     int taught;         /* there was a `teacher` message, and what it */
     size_t vocab;       /* says; 0, NAN: nothing */
     double temperature;
-    size_t top, draws; /* tokens of each prediction, most probable
-                                 * and drawn, in the first batch */
-    /* decided by weights and the first batch */
-    int use_final, use_top, use_draws, use_hidden;
     const size_t *map; /* [L] teacher block of each student block */
     size_t L, d, V;
-    const void *final; /* of the batch at hand, or NULL */
-    const void *top_ids, *top_logp, *top_lse; /* likewise */
-    const void *draw_ids, *draw_count, *draw_self;
-    enum dtype final_dtype, hidden_dtype, top_dtype, draw_dtype;
-    const void **hidden; /* [L] */
-    struct msg first;    /* the first batch has been read ahead */
+    struct said said; /* of the batch at hand */
+    struct msg first; /* the first batch has been read ahead */
     int ahead;
 };
 /* Open input, read the preamble and the first batch.  teacher_path may be
@@ -52,13 +44,14 @@ struct feed {
  * (vocabulary, sizes). */
 void feed_open(struct feed *f, const char *input, const char *teacher_path,
     size_t ahead, const struct model *student, const size_t *map);
-/* Does the first batch hold the final states, and is the head there to read
- * them; hidden states of all blocks in the map? */
-int feed_has_final(const struct feed *f);
+/* How the first batch tells the distributions of tokens: of what it holds, a
+ * final state if the head is there to read it, else draws, else top tokens.
+ * Does it show the blocks of the map? */
+enum said_kind feed_kind(const struct feed *f);
 int feed_has_hidden(const struct feed *f);
-/* The teacher's tokens are to be used at tau: dies if they are another
- * vocabulary's, or made for another temperature. */
-void feed_check_tokens(const struct feed *f, double tau);
+/* From here on batches are read for these: f->said.  Dies if tokens are another
+ * vocabulary's, or made for another temperature than tau. */
+void feed_use(struct feed *f, enum said_kind kind, int hidden, double tau);
 /* The stream continues another: its first batch must follow p. */
 void feed_check_successor(struct feed *f, const struct position *p);
 /* Next batch: 1, 0 at the end, -1 damage. */
@@ -117,5 +110,48 @@ void metrics_open(struct saver *s, uint64_t step);
 int metrics_add(struct saver *s, const struct progress_state *st,
     const struct loss_sum *sum, double loss, double lr, double norm,
     struct err *e);
+
+/* ---- student.c: what was asked for ---- */
+
+/* Options, as student(1) has them; act, grad, moments: 1 is bf16. */
+struct args {
+    const char *model, *run, *tokenizer, *teacher, *ce, *kl, *sh, *override;
+    size_t threads, seed, steps, accum, micro, warmup, save, keep, ahead;
+    double lr, floor, tau, beta1, beta2, eps, decay, clip, lr_embed;
+    int schedule, recompute, resume, decay_embed, act, grad, moments;
+};
+
+struct student {
+    const struct args *a;
+    const struct opt *options; /* the table they are from */
+    struct pool *pool;
+    struct tmodel t;
+    struct adamw *opt;
+    struct step *step;
+    struct feed feed;
+    struct saver saver;
+    struct loss_opt loss;
+    struct progress_state st;
+    struct position at; /* of the last step applied */
+    uint64_t saved;     /* step of the last checkpoint */
+    uint64_t before;    /* tokens of earlier runs */
+    double last;        /* loss of the last step */
+    size_t program;     /* memory in use beside the weights */
+    size_t *map, total, micro;
+};
+
+/* ---- prepare.c ---- */
+
+/* Open the input, load or make the model, decide on losses, length and memory:
+ * until the first step.  Dies if anything does not fit. */
+void prepare(struct student *s, const char *input);
+
+/* ---- train.c ---- */
+
+/* Train until the stream or --steps ends it; the exit status. */
+int train(struct student *s);
+/* After train has ended so, in `wall` seconds: the finished model and the
+ * closing line. */
+void finish(struct student *s, int status, double wall);
 
 #endif

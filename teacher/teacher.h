@@ -50,4 +50,46 @@ void rounding_add(struct rounding *r, const struct model *m, const float *x,
 void rounding_tell(struct rounding *r, const struct model *m,
     struct pool *pool);
 
+/* Options, as teacher(1) has them; dtype 0 is half precision. */
+struct args {
+    const char *model, *out, *hidden, *student, *prompt, *tokenizer;
+    size_t threads, micro, length, top, sample, seed;
+    double tau;
+    int final, no_head, dtype;
+};
+
+struct teacher {
+    struct args *a; /* choose_taps adds what they leave open */
+    struct model m;
+    struct pool *pool;
+    struct fwd *fwd; /* for micro rows of T tokens */
+    size_t micro, T;
+    float *x;                  /* [B,T,d] */
+    unsigned char *tap;        /* [L] 1: hidden state of the block is sent */
+    size_t last;               /* blocks to run when no final is wanted */
+    size_t cap;                /* of x, floats */
+    struct top *top;           /* --top, or NULL */
+    int sends_states;          /* a final state or those of blocks */
+    size_t program;            /* memory in use beside all of this */
+    int told;                  /* the first batch has been sent */
+    struct rounding *rounding; /* of the first batch; or NULL */
+    struct batch batch;
+    struct msg_in *in;
+    struct msg_out *out;
+};
+
+/* introduce.c: are tokens added?  The `teacher` message, which says who it is
+ * and brings the head where it is needed.  Returns as msg_send. */
+int speaks(const struct teacher *t);
+int send_self(struct teacher *t, struct err *e);
+
+/* states.c: which blocks to tap, by --hidden, and how many to run; dies when
+ * there is nothing to add.  Then a batch with what is added, of which only the
+ * states of one block are in memory.  Returns as msg_send. */
+void choose_taps(struct teacher *t);
+int send_batch(struct teacher *t, const struct msg *m, struct err *e);
+
+/* filter.c: the stream `input` to --output. */
+void filter(struct teacher *t, const char *input);
+
 #endif

@@ -2,6 +2,7 @@
 #include "msg/batch.h"
 #include "msg/rules.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,18 +78,6 @@ check_pieces(const struct parts *p, size_t nsource, uint64_t *tokens,
     return 0;
 }
 
-static int
-check_parts(const struct parts *p, size_t vocab, size_t nsource,
-    uint64_t *tokens, struct err *e)
-{
-    if (p->B == 0 || p->T == 0 || p->B > UINT32_MAX || p->T >= UINT32_MAX)
-        return err_set(e, EX_INPUT, "batch of %zu rows of %zu tokens", p->B,
-            p->T);
-    if (msg_check_ids(p->ids, vocab, e) < 0)
-        return -1;
-    return check_pieces(p, nsource, tokens, e);
-}
-
 int
 batch_check(const struct st *s, size_t vocab, size_t nsource, uint64_t *tokens,
     struct err *e)
@@ -96,7 +85,13 @@ batch_check(const struct st *s, size_t vocab, size_t nsource, uint64_t *tokens,
     struct parts p;
     uint64_t n = 0;
 
-    if (find_parts(&p, s, e) < 0 || check_parts(&p, vocab, nsource, &n, e) < 0)
+    if (find_parts(&p, s, e) < 0)
+        return -1;
+    if (p.B == 0 || p.T == 0 || p.B > UINT32_MAX || p.T >= UINT32_MAX)
+        return err_set(e, EX_INPUT, "batch of %zu rows of %zu tokens", p.B,
+            p.T);
+    if (msg_check_ids(p.ids, vocab, e) < 0 ||
+        check_pieces(&p, nsource, &n, e) < 0)
         return -1;
     if (tokens)
         *tokens = n;
@@ -149,25 +144,21 @@ unpack_piece(struct batch *b, const struct parts *p, size_t i, size_t at)
     }
 }
 
-int
-batch_unpack(struct batch *b, const struct msg *m, size_t vocab, struct err *e)
+void
+batch_unpack(struct batch *b, const struct msg *m)
 {
     struct parts p;
-    uint64_t tokens = 0;
+    struct err e;
     size_t at = 0;
+    const int found = find_parts(&p, &m->st, &e);
 
-    if (m->kind != MSG_BATCH)
-        return err_set(e, EX_INPUT, "message %llu is no batch",
-            (unsigned long long)m->seq);
-    if (find_parts(&p, &m->st, e) < 0 ||
-        check_parts(&p, vocab, 0, &tokens, e) < 0)
-        return err_prefix(e, "message %llu", (unsigned long long)m->seq);
+    assert(m->kind == MSG_BATCH && found == 0);
+    (void)found;
     reserve(b, &p);
     b->B = p.B;
     b->T = p.T;
     b->P = p.P;
-    b->ntok = (size_t)tokens;
-    b->nscored = 0;
+    b->ntok = b->nscored = 0;
     copy(b->piece_row, p.row);
     copy(b->piece_len, p.len);
     copy(b->piece_off, p.off);
@@ -181,8 +172,8 @@ batch_unpack(struct batch *b, const struct msg *m, size_t vocab, struct err *e)
         at = i && b->piece_row[i - 1] == b->piece_row[i] ? at : 0;
         unpack_piece(b, &p, i, at);
         at += b->piece_len[i];
+        b->ntok += b->piece_len[i];
     }
-    return 0;
 }
 
 void

@@ -30,10 +30,9 @@ struct batch {
     size_t cap_bt, cap_p;
 };
 
-/* Unpack m (kind batch); memory in *b is reused; { 0 } is empty.  Refuses ids
- * >= vocab, pieces that do not fit their rows, and shapes that disagree. */
-int batch_unpack(struct batch *b, const struct msg *m, size_t vocab,
-    struct err *e);
+/* Unpack m (kind batch), which msg_read or batch_check has passed; memory in
+ * *b is reused; { 0 } is empty. */
+void batch_unpack(struct batch *b, const struct msg *m);
 /* The checks alone: shapes, ids < vocab, sources < nsource (0: any), pieces
  * that fill their rows in order.  *tokens: without padding (may be NULL). */
 int batch_check(const struct st *s, size_t vocab, size_t nsource,

@@ -3,7 +3,7 @@
 #include "base/profile.h"
 #include "kern/kern.h"
 #include "kern/loss.h"
-#include "train/head.h"
+#include "train/head_loss.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -16,21 +16,20 @@ struct step {
     struct tmodel *t;
     struct pool *pool;
     struct loss_opt o;
-    size_t B, T, dt, top;
+    size_t B, T;
+    struct said like;
+    const struct weight *teacher_head;
     struct bwd *bwd;
     struct arena arena;
     struct head_loss *head;
-    float *ht;         /* [T,dt] teacher's scored states of a row */
-    uint32_t *top_ids; /* [T,top] its scored tokens' tokens */
-    float *top_p;      /* [T,top] their logp or share */
-    float *top_sum;    /* [T,2] their lse, or [T] their self */
     uint32_t *target;  /* [T] */
     uint32_t *place;   /* [T] tokens that are scored */
     double *num, *den; /* [B * T/SH_TOKENS] parts of SquareHead */
     float *coef;       /* [B] */
     /* the micro-batch at hand */
     const struct rows *r;
-    const struct target *y;
+    const uint8_t *scored;
+    const struct said *y;
     struct loss_sum *sum;
     const float *sh_s, *sh_t;
     float *sh_dx;
@@ -42,24 +41,18 @@ plan_arena(struct step *s, struct arena *a)
     const struct config *c = &s->t->m.c;
     const size_t parts = s->B * ((s->T + SH_TOKENS - 1) / SH_TOKENS);
 
-    s->head = head_loss_new(a, s->pool, c->V, c->d, s->dt, s->top, s->T);
+    s->head = head_loss_new(a, s->pool, c->V, c->d, &s->like, s->T);
     s->target = arena_alloc(a, s->T, sizeof(*s->target));
     s->place = arena_alloc(a, s->T, sizeof(*s->place));
     s->num = arena_alloc(a, parts, sizeof(double));
     s->den = arena_alloc(a, parts, sizeof(double));
     s->coef = arena_alloc(a, s->B, sizeof(float));
-    if (s->dt > 0)
-        s->ht = arena_alloc(a, s->T * s->dt, sizeof(float));
-    if (s->top > 0) {
-        s->top_ids = arena_alloc(a, s->T * s->top, sizeof(*s->top_ids));
-        s->top_p = arena_alloc(a, s->T * s->top, sizeof(float));
-        s->top_sum = arena_alloc(a, s->T * 2, sizeof(float));
-    }
 }
 
 struct step *
 step_new(struct tmodel *t, struct pool *pool, const struct loss_opt *o,
-    size_t B, size_t T, int how, size_t teacher_d, size_t top)
+    size_t B, size_t T, int how, const struct said *like,
+    const struct weight *head)
 {
     struct step *s = xcalloc(1, sizeof(*s));
     struct arena count;
@@ -69,8 +62,8 @@ step_new(struct tmodel *t, struct pool *pool, const struct loss_opt *o,
     s->o = *o;
     s->B = B;
     s->T = T;
-    s->dt = teacher_d;
-    s->top = top;
+    s->like = *like;
+    s->teacher_head = head;
     s->bwd = bwd_new(t, pool, B, T, how);
     arena_plan(&count);
     plan_arena(s, &count);
@@ -97,52 +90,6 @@ step_bytes(const struct step *s, size_t tokens)
     return s->arena.cap + bwd_bytes(s->bwd, tokens);
 }
 
-/* n rows of d numbers from type t at src to fp32. */
-static void
-widen(enum dtype t, const void *src, size_t n, size_t d, float *out)
-{
-    const struct weight w = {
-        .data = src,
-        .dtype = t,
-        .rows = n,
-        .cols = d,
-        .stride = d * (t == DT_F32 ? 4 : 2),
-    };
-
-    weight_rows(&w, 0, n, out);
-}
-
-/* What is said of token i of the micro-batch, as the n-th that is scored. */
-static void
-take_top(struct step *s, size_t i, size_t n)
-{
-    const size_t k = s->top, size = s->y->top_dtype == DT_F32 ? 4 : 2;
-
-    memcpy(s->top_ids + n * k, (const char *)s->y->top_ids + i * k * 4, k * 4);
-    widen(s->y->top_dtype, (const char *)s->y->top_logp + i * k * size, 1, k,
-        s->top_p + n * k);
-    memcpy(s->top_sum + n * 2, (const char *)s->y->top_lse + i * 8, 8);
-}
-
-static void
-take_draws(struct step *s, size_t i, size_t n)
-{
-    const size_t k = s->top;
-    const unsigned char *count = s->y->draw_count;
-
-    memcpy(s->top_ids + n * k, (const char *)s->y->draw_ids + i * k * 4, k * 4);
-    memcpy(s->top_sum + n, (const char *)s->y->draw_self + i * 4, 4);
-    for (size_t j = 0; j < k; j++) {
-        uint16_t c = 0;
-
-        if (s->y->draw_dtype == DT_U16)
-            memcpy(&c, count + (i * k + j) * 2, 2);
-        else
-            c = count[i * k + j];
-        s->top_p[n * k + j] = (float)c / (float)k;
-    }
-}
-
 /* Head and losses of row b: gathers the scored positions, scatters their
  * gradients to where the final states were. */
 static void
@@ -153,13 +100,8 @@ row_losses(struct step *s, size_t b)
     float *final = bwd_final(s->bwd) + b * T * d;
     float *hs = bwd_spare(s->bwd, BWD_SPARE_X);
     float *dh = bwd_spare(s->bwd, BWD_SPARE_Y);
-    const uint8_t *scored = s->y->scored + b * T;
-    const int kd = s->y->final != NULL;
-    const int draws = !kd && s->y->draw_ids != NULL;
-    const int said = draws || (!kd && s->y->top_ids != NULL);
-    const struct top_rows top = { s->top, s->top_ids, s->top_p, s->top_sum,
-        draws ? s->top_p : NULL, s->top_sum };
-    const size_t size = s->y->final_dtype == DT_F32 ? 4 : 2;
+    const uint8_t *scored = s->scored + b * T;
+    const struct said said = said_rows(s->y, b);
     size_t n = 0;
 
     for (size_t i = 0; i < T; i++) {
@@ -169,21 +111,13 @@ row_losses(struct step *s, size_t b)
         s->place[n] = (uint32_t)i;
         s->target[n] = s->r->ids[b * T + i + 1];
         memcpy(hs + n * d, final + i * d, d * sizeof(float));
-        if (kd)
-            widen(s->y->final_dtype,
-                (const char *)s->y->final + (b * T + i) * s->dt * size, 1,
-                s->dt, s->ht + n * s->dt);
-        else if (draws)
-            take_draws(s, b * T + i, n);
-        else if (said)
-            take_top(s, b * T + i, n);
         n++;
     }
     memset(final, 0, T * d * sizeof(float));
     if (n == 0)
         return;
-    head_loss_rows(s->head, &s->o, head->p, s->y->head, hs, kd ? s->ht : NULL,
-        said ? &top : NULL, s->target, n, head->g, dh, s->sum);
+    head_loss_rows(s->head, &s->o, head->p, s->teacher_head, hs, &said,
+        s->place, s->target, n, head->g, dh, s->sum);
     for (size_t i = 0; i < n; i++)
         memcpy(final + s->place[i] * d, dh + i * d, d * sizeof(float));
 }
@@ -231,10 +165,11 @@ sh_grad(void *ctx, size_t task, size_t worker)
         16.0 * (double)((t1 - t0) * d));
 }
 
+/* Task: the teacher's output of some tokens in fp32. */
 struct widen_job {
-    enum dtype t;
-    const void *src;
-    size_t n, d;
+    const struct said *y;
+    const struct said_tensor *t;
+    size_t n;
     float *out;
 };
 
@@ -242,15 +177,19 @@ static void
 widen_task(void *ctx, size_t task, size_t worker)
 {
     const struct widen_job *j = ctx;
-    const size_t i = task * SH_TOKENS;
+    const size_t i = task * SH_TOKENS, d = j->t->width;
     const size_t n = j->n - i < SH_TOKENS ? j->n - i : SH_TOKENS;
-    const size_t size = j->t == DT_F32 ? 4 : 2;
+    const size_t size = j->t->dtype == DT_F32 ? 4 : 2;
+    const struct weight w = { .data = said_at(j->y, j->t, i),
+        .dtype = j->t->dtype,
+        .rows = n,
+        .cols = d,
+        .stride = d * size };
     const double t = profile_begin();
 
     (void)worker;
-    widen(j->t, (const char *)j->src + i * j->d * size, n, j->d,
-        j->out + i * j->d);
-    profile_end("widening", t, 0.0, (double)((size + 4) * n * j->d));
+    weight_rows(&w, 0, n, j->out + i * d);
+    profile_end("widening", t, 0.0, (double)((size + 4) * n * d));
 }
 
 /* SquareHead of block i: its value, and its gradient into dx. */
@@ -258,18 +197,16 @@ static void
 square_head(void *ctx, size_t i, float *dx)
 {
     struct step *s = ctx;
-    const size_t L = s->t->m.c.L, d = s->t->m.c.d, n = s->r->B * s->r->T;
+    const struct said_tensor *t = &s->y->hidden[i];
+    const size_t L = s->t->m.c.L, n = s->r->B * s->r->T;
     const size_t parts = sh_parts(s);
 
     s->sh_s = bwd_hidden(s->bwd, i);
     s->sh_dx = dx;
-    if (s->y->hidden_dtype == DT_F32 &&
-        (uintptr_t)s->y->hidden[i] % sizeof(float) == 0) {
-        s->sh_t = s->y->hidden[i];
-    } else {
+    s->sh_t = (const float *)(const void *)said_at(s->y, t, 0);
+    if (t->dtype != DT_F32 || (uintptr_t)s->sh_t % sizeof(float) != 0) {
         float *wide = bwd_spare(s->bwd, BWD_SPARE_X);
-        struct widen_job j = { s->y->hidden_dtype, s->y->hidden[i], n, d,
-            wide };
+        struct widen_job j = { s->y, t, n, wide };
 
         pool_run(s->pool, (n + SH_TOKENS - 1) / SH_TOKENS, widen_task, &j);
         s->sh_t = wide;
@@ -282,8 +219,8 @@ square_head(void *ctx, size_t i, float *dx)
             num += s->num[b * parts + k];
             den += s->den[b * parts + k];
         }
-        for (size_t t = 0; t < s->r->T; t++)
-            nr += s->y->scored[b * s->r->T + t] != 0;
+        for (size_t k = 0; k < s->r->T; k++)
+            nr += s->scored[b * s->r->T + k] != 0;
         s->sum->sh += nr * num / den / (double)L;
         s->coef[b] = (float)(2.0 * s->o.w_sh * nr / den / (double)L);
     }
@@ -291,21 +228,23 @@ square_head(void *ctx, size_t i, float *dx)
 }
 
 void
-step_add(struct step *s, const struct rows *r, const struct target *y,
-    struct loss_sum *sum)
+step_add(struct step *s, const struct rows *r, const uint8_t *scored,
+    const struct said *said, struct loss_sum *sum)
 {
     const size_t BT = r->B * r->T;
-    const int sh = y->hidden != NULL && s->o.w_sh != 0.0;
+    const int sh = said->nblock > 0 && s->o.w_sh != 0.0;
 
     assert(r->B <= s->B && r->T <= s->T);
+    assert(!sh || said->nblock == s->t->m.c.L);
     s->r = r;
-    s->y = y;
+    s->scored = scored;
+    s->y = said;
     s->sum = sum;
     bwd_forward(s->bwd, r);
     for (size_t b = 0; b < r->B; b++)
         row_losses(s, b);
     for (size_t i = 0; i < BT; i++) {
-        sum->n += y->scored[i] != 0;
+        sum->n += scored[i] != 0;
         sum->tok += r->first[i] != UINT32_MAX;
     }
     bwd_backward(s->bwd, r, sh ? square_head : NULL, s);

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/pool.h"
+#include "format/said.h"
 #include "model/backward.h"
 
 struct loss_opt {
@@ -26,39 +27,22 @@ struct loss_sum {
     size_t tok; /* non-padding tokens */
 };
 
-/* What the teacher knows of B rows, at any address; NULL members are absent. */
-struct target {
-    const uint8_t *scored;     /* [B,T] */
-    const void *final;         /* [B,T,d_t] teacher's normed states */
-    enum dtype final_dtype;    /* DT_BF16 or DT_F32 */
-    const struct weight *head; /* teacher's head [V,d_t] */
-    const void *const *hidden; /* [L] block map(l)'s output [B,T,d] */
-    enum dtype hidden_dtype;
-    /* Instead of final: see top_rows in head.h. */
-    const void *top_ids;  /* [B,T,top] u32 */
-    const void *top_logp; /* [B,T,top] */
-    const void *top_lse;  /* [B,T,2] f32 */
-    enum dtype top_dtype; /* of top_logp: DT_F16 or DT_F32 */
-    /* Or tokens drawn by chance, likewise. */
-    const void *draw_ids;   /* [B,T,top] u32 */
-    const void *draw_count; /* [B,T,top] times, of `top` */
-    const void *draw_self;  /* [B,T] f32 sum p log p */
-    enum dtype draw_dtype;  /* of draw_count: DT_U8 or DT_U16 */
-};
-
 struct step;
-/* how: BWD_RECOMPUTE, BWD_BF16 or 0.  Of the teacher: its hidden size, or how
- * many top tokens are given or tokens drawn, or 0 and 0. */
+/* how: BWD_RECOMPUTE, BWD_BF16 or 0.  like: of what kind and width is what the
+ * teacher says; head: its head [V,d_t] for SAID_FINAL, which outlives this, or
+ * NULL for a step that is only counted. */
 struct step *step_new(struct tmodel *t, struct pool *pool,
-    const struct loss_opt *o, size_t B, size_t T, int how, size_t teacher_d,
-    size_t top);
+    const struct loss_opt *o, size_t B, size_t T, int how,
+    const struct said *like, const struct weight *head);
 void step_free(struct step *s);
 /* Memory it will have touched when steps are of so many tokens. */
 size_t step_bytes(const struct step *s, size_t tokens);
 
-/* Add the gradients and losses of rows r (r->B <= B of step_new). */
-void step_add(struct step *s, const struct rows *r, const struct target *t,
-    struct loss_sum *sum);
+/* Add the gradients and losses of rows r (r->B <= B of step_new).  scored
+ * [B,T]: does the prediction made at a token count?  said: of these rows, its
+ * outputs of blocks [B,T,d] one for each block of the student, or none. */
+void step_add(struct step *s, const struct rows *r, const uint8_t *scored,
+    const struct said *said, struct loss_sum *sum);
 /* bwd_rounding, bwd_grad_rounding. */
 double step_rounding(const struct step *s);
 double step_grad_rounding(const struct step *s);

@@ -24,7 +24,7 @@
 #include "cli/out.h"
 #include "kern/kern.h"
 #include "model/backward.h"
-#include "train/head.h"
+#include "train/head_loss.h"
 #include "blas.h"
 #include "number.h"
 
@@ -236,6 +236,10 @@ head(const struct config *c, struct pool *pool, size_t n)
     float *dw = xreallocarray(NULL, size, sizeof *dw);
     float *x = xreallocarray(NULL, 3 * n * c->d, sizeof *x);
     uint32_t *target = xcalloc(n, sizeof *target);
+    uint32_t *place = xcalloc(n, sizeof *place);
+    const struct said said = { .kind = SAID_FINAL,
+        .width = c->d,
+        .part = { { (const void *)(x + n * c->d), DT_F32, c->d } } };
     const struct weight wt = { .data = (const void *)w,
         .dtype = DT_F32,
         .rows = c->V,
@@ -249,14 +253,16 @@ head(const struct config *c, struct pool *pool, size_t n)
     fill(w, size, 0.1f);
     memset(dw, 0, size * sizeof *dw);
     fill(x, 3 * n * c->d, 2.0f);
+    for (size_t i = 0; i < n; i++)
+        place[i] = (uint32_t)i;
     arena_plan(&plan);
-    head_loss_free(head_loss_new(&plan, pool, c->V, c->d, c->d, 0, n));
+    head_loss_free(head_loss_new(&plan, pool, c->V, c->d, &said, n));
     arena_init(&a, plan.used);
-    h = head_loss_new(&a, pool, c->V, c->d, c->d, 0, n);
+    h = head_loss_new(&a, pool, c->V, c->d, &said, n);
     for (int i = 0; i < 4; i++) {
         const double start = clock_cpu();
 
-        head_loss_rows(h, &o, w, &wt, x, x + n * c->d, NULL, target, n, dw,
+        head_loss_rows(h, &o, w, &wt, x, &said, place, target, n, dw,
             x + 2 * n * c->d, &sum);
         if (i > 0)
             best = fmin(best, clock_cpu() - start);
@@ -267,6 +273,7 @@ head(const struct config *c, struct pool *pool, size_t n)
     free(dw);
     free(x);
     free(target);
+    free(place);
     return best;
 }
 

@@ -176,8 +176,7 @@ check_stream(const char *path, struct truths *a, size_t epochs,
             fatal(&e);
         if (m.kind != MSG_BATCH)
             continue;
-        if (batch_unpack(&b, &m, info.vocab, &e) < 0)
-            fatal(&e);
+        batch_unpack(&b, &m);
         for (size_t p = 0; p < b.P; p++) {
             size_t n, which = 0;
 

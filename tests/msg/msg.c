@@ -413,6 +413,7 @@ test_unpack(void)
     struct buf raw = { 0 };
     struct msg m = { .kind = MSG_BATCH };
     struct err e = { 0 };
+    uint64_t tokens = 0;
 
     st_out_begin(&o);
     st_out_tensor(&o, "ids", DT_U16, 2, bt, ids);
@@ -427,8 +428,10 @@ test_unpack(void)
     for (size_t i = 0; i < o.npiece; i++)
         buf_add(&raw, o.piece[i].p, o.piece[i].n);
     ok(st_parse(&m.st, raw.p, raw.n, &e) == 0, "a batch by hand");
-    ok(batch_unpack(&b, &m, 10, &e) == 0 && b.B == 2 && b.T == 5 && b.P == 3,
-        "unpacked %s", e.msg);
+    ok(batch_check(&m.st, 10, 2, &tokens, &e) == 0 && tokens == 7,
+        "it is good %s", e.msg);
+    batch_unpack(&b, &m);
+    ok(b.B == 2 && b.T == 5 && b.P == 3, "unpacked");
     ok(memcmp(b.ids, want, sizeof want) == 0, "ids, padding 0");
     ok(memcmp(b.first, first, sizeof first) == 0, "first");
     ok(memcmp(b.scored, scored, sizeof scored) == 0, "scored");
@@ -437,18 +440,20 @@ test_unpack(void)
         "sums");
     ok(b.piece_off[1] == 4 && b.piece_source[1] == 1 && b.piece_key[2] == 9,
         "pieces");
-    ok(batch_unpack(&b, &m, 9, &e) == -1 && strstr(e.msg, "ids[7] is 9"),
+    ok(batch_check(&m.st, 9, 2, NULL, &e) == -1 && strstr(e.msg, "ids[7] is 9"),
         "id too large: %s", e.msg);
     /* A piece longer than what is left of its row, and rows out of order. */
     memcpy(raw.p +
             (size_t)((const char *)st_find(&m.st, "piece_len")->data - raw.p) +
             4,
         "\4", 1);
-    ok(batch_unpack(&b, &m, 10, &e) == -1 && e.code == EX_INPUT, "%s", e.msg);
+    ok(batch_check(&m.st, 10, 2, NULL, &e) == -1 && e.code == EX_INPUT, "%s",
+        e.msg);
     memcpy(raw.p +
             (size_t)((const char *)st_find(&m.st, "piece_row")->data - raw.p),
         "\1", 1);
-    ok(batch_unpack(&b, &m, 10, &e) == -1 && e.code == EX_INPUT, "%s", e.msg);
+    ok(batch_check(&m.st, 10, 2, NULL, &e) == -1 && e.code == EX_INPUT, "%s",
+        e.msg);
     st_release(&m.st);
     st_out_release(&o);
     buf_release(&raw);

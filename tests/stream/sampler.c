@@ -203,8 +203,7 @@ run_filter(void)
             const size_t s[3] = { st_find(&m.st, "ids")->shape[0],
                 st_find(&m.st, "ids")->shape[1], 2 };
 
-            if (batch_unpack(&b, &m, 1 << 20, &e) < 0)
-                fatal(&e);
+            batch_unpack(&b, &m);
             buf_clear(&own);
             for (size_t i = 0; i < s[0] * s[1]; i++) {
                 const uint32_t v[2] = { b.ids[i] + 1, ~b.ids[i] };
@@ -242,7 +241,6 @@ each_batch(const char *path,
         *each)(const struct batch *b, const struct st *st, const char *mode),
     const char *mode)
 {
-    struct err e;
     struct msg_in *in = must_open(path);
     struct batch b = { 0 };
     struct msg m;
@@ -251,8 +249,7 @@ each_batch(const char *path,
     while (must_read(in, &m) > 0) {
         if (m.kind != MSG_BATCH)
             continue;
-        if (batch_unpack(&b, &m, 1 << 20, &e) < 0)
-            fatal(&e);
+        batch_unpack(&b, &m);
         sum += each(&b, &m.st, mode);
     }
     msg_in_close(in);

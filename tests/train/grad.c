@@ -24,7 +24,6 @@ struct data {
     uint32_t *ids, *first;
     uint8_t *scored;
     float *final, *hidden[L];
-    const void *hp[L];
 };
 
 static float *
@@ -109,40 +108,53 @@ data_close(struct data *x)
     golden_close(&x->g);
 }
 
+static struct said_tensor
+view(const float *p, size_t width)
+{
+    return (struct said_tensor){ (const void *)p, DT_F32, width };
+}
+
+static struct said_tensor
+golden_view(const struct golden *g, const char *name, size_t width)
+{
+    const struct st_tensor *t = golden_get(g, name);
+
+    return (struct said_tensor){ t->data, t->dtype, width };
+}
+
 /* Run `rows` at a time through a step; grads stay in *t, unscaled. */
 static struct loss_sum
 run(struct data *x, struct tmodel *t, struct pool *pool,
     const struct loss_opt *o, size_t rows, int how)
 {
-    struct step *s = step_new(t, pool, o, rows, x->T, how,
-        x->top.st.nt > 0 ? 0 : x->d, x->top.st.nt > 0 ? TOP : 0);
+    const int top = x->top.st.nt > 0;
+    struct said_tensor hidden[L] = { view(x->hidden[0], x->d),
+        view(x->hidden[1], x->d) };
+    const struct said said = { .kind = top ? SAID_TOP
+            : o->w_kl > 0.0                ? SAID_FINAL
+                                           : SAID_NOTHING,
+        .width = top        ? TOP
+            : o->w_kl > 0.0 ? x->d
+                            : 0,
+        .nblock = L,
+        .depth = x->d,
+        .T = x->T,
+        .part = { top ? golden_view(&x->top, "top.ids", TOP)
+                      : view(x->final, x->d),
+            top ? golden_view(&x->top, "top.logp", TOP) : view(NULL, 0),
+            top ? golden_view(&x->top, "top.lse", 2) : view(NULL, 0) },
+        .hidden = hidden };
+    struct step *s =
+        step_new(t, pool, o, rows, x->T, how, &said, &x->teacher.head);
     struct loss_sum sum = { 0 };
 
     tmodel_zero_grad(t);
     for (size_t b = 0; b < x->B; b += rows) {
         const size_t n = x->B - b < rows ? x->B - b : rows, at = b * x->T;
         const struct rows r = { n, x->T, x->ids + at, x->first + at };
-        struct target y = { .scored = x->scored + at,
-            .final = x->final + at * x->d,
-            .final_dtype = DT_F32,
-            .head = &x->teacher.head,
-            .hidden = x->hp,
-            .hidden_dtype = DT_F32 };
+        const struct said its = said_rows(&said, b);
 
-        for (size_t l = 0; l < L; l++)
-            x->hp[l] = x->hidden[l] + at * x->d;
-        if (o->w_kl == 0.0 || x->top.st.nt > 0)
-            y.final = NULL;
-        if (x->top.st.nt > 0) {
-            y.top_ids = (const uint32_t *)golden_get(&x->top, "top.ids")->data +
-                at * TOP;
-            y.top_logp =
-                (const float *)golden_get(&x->top, "top.logp")->data + at * TOP;
-            y.top_lse =
-                (const float *)golden_get(&x->top, "top.lse")->data + at * 2;
-            y.top_dtype = DT_F32;
-        }
-        step_add(s, &r, &y, &sum);
+        step_add(s, &r, x->scored + at, &its, &sum);
     }
     step_flush(s);
     step_free(s);

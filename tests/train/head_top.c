@@ -3,7 +3,7 @@
  * double precision (scripts/oracle/top.py), sorting, and the probabilities.
  */
 #include "../lib/golden.h"
-#include "../lib/said.h"
+#include "../lib/sorted.h"
 #include "../lib/tap.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -133,7 +133,7 @@ find_plain(const char *set, size_t V, const size_t *ks, size_t nk)
         float *logp = xreallocarray(NULL, N * k, sizeof(float)), lse[N * 2];
         double self[N], off = 0.0, offself = 0.0;
         size_t differ = 0;
-        struct said s;
+        struct sorted s;
 
         say(&s, z, N, V, k, 3.0);
         for (size_t threads = 1; threads <= 3; threads += 2) {
@@ -167,7 +167,7 @@ find_plain(const char *set, size_t V, const size_t *ks, size_t nk)
             "... log-probabilities, lse: off by "
             "%.2g; sum p log p: %.2g",
             off, offself);
-        said_free(&s);
+        sorted_free(&s);
         free(ids);
         free(logp);
     }

@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "msg/batch.h"
 #include "kern/kern.h"
-#include "train/head.h"
+#include "train/head_loss.h"
 #include "train/step.h"
 
 #include <math.h>
@@ -40,12 +40,16 @@ struct head_result {
     float dh[V];
 };
 
-/* One prediction whose logits are zs (student) and zt (teacher or NULL). */
+/* One prediction whose logits are zs (student) and zt (teacher). */
 static struct head_result
 one_prediction(const struct loss_opt *o, const float *zs, const float *zt,
     uint32_t target)
 {
     float eye[V * V] = { 0 }, dw[V * V] = { 0 };
+    const uint32_t place = 0;
+    const struct said said = { .kind = SAID_FINAL,
+        .width = V,
+        .part = { { (const void *)zt, DT_F32, V } } };
     struct head_result r = { 0 };
     struct arena plan, a;
     const struct weight wt = { .data = (const unsigned char *)eye,
@@ -58,10 +62,11 @@ one_prediction(const struct loss_opt *o, const float *zs, const float *zt,
     for (size_t i = 0; i < V; i++)
         eye[i * V + i] = 1.0f;
     arena_plan(&plan);
-    head_loss_free(head_loss_new(&plan, pool, V, V, V, 0, 1));
+    head_loss_free(head_loss_new(&plan, pool, V, V, &said, 1));
     arena_init(&a, plan.used);
-    h = head_loss_new(&a, pool, V, V, V, 0, 1);
-    head_loss_rows(h, o, eye, &wt, zs, zt, NULL, &target, 1, dw, r.dh, &r.sum);
+    h = head_loss_new(&a, pool, V, V, &said, 1);
+    head_loss_rows(h, o, eye, &wt, zs, &said, &place, &target, 1, dw, r.dh,
+        &r.sum);
     head_loss_free(h);
     arena_release(&a);
     return r;
@@ -143,7 +148,6 @@ struct data {
     uint32_t ids[N], first[N];
     uint8_t scored[N];
     float *final, *hidden[2];
-    const void *hp[2];
     struct model student, teacher;
     struct tmodel t;
 };
@@ -194,20 +198,21 @@ data_free(struct data *x)
 static struct loss_sum
 step(struct data *x, const struct loss_opt *o)
 {
-    struct step *s = step_new(&x->t, pool, o, B, T, 0, 16, 0);
+    struct said_tensor hidden[2] = { { (const void *)x->hidden[0], DT_F32, 16 },
+        { (const void *)x->hidden[1], DT_F32, 16 } };
+    const struct said said = { .kind = SAID_FINAL,
+        .width = 16,
+        .nblock = 2,
+        .depth = 16,
+        .T = T,
+        .part = { { (const void *)x->final, DT_F32, 16 } },
+        .hidden = hidden };
+    struct step *s = step_new(&x->t, pool, o, B, T, 0, &said, &x->teacher.head);
     const struct rows r = { B, T, x->ids, x->first };
-    struct target y = { .scored = x->scored,
-        .final = x->final,
-        .final_dtype = DT_F32,
-        .head = &x->teacher.head,
-        .hidden = x->hp,
-        .hidden_dtype = DT_F32 };
     struct loss_sum sum = { 0 };
 
-    x->hp[0] = x->hidden[0];
-    x->hp[1] = x->hidden[1];
     tmodel_zero_grad(&x->t);
-    step_add(s, &r, &y, &sum);
+    step_add(s, &r, x->scored, &said, &sum);
     step_flush(s);
     step_free(s);
     return sum;

@@ -1,5 +1,5 @@
-/* Fused head and losses; see head.h. */
-#include "train/head.h"
+/* Fused head and losses; see head_loss.h. */
+#include "train/head_loss.h"
 #include "base/profile.h"
 #include "kern/kern.h"
 #include "kern/loss.h"
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns of the teacher's logits that are made at a time. */
-enum { WIDE = 512 };
+/* Predictions of a tile; columns of the teacher's logits made at a time. */
+enum { TILE_ROWS = 256, WIDE = 512 };
 
 struct head_loss {
     struct pool *pool;
@@ -24,7 +24,9 @@ struct head_loss {
     struct row_lse *lse;           /* [R] */
     double *lse1;                  /* [R] the same as lse.s1, in double */
     double *kl;                    /* [nslice][R]; with top: [R] */
-    size_t top;                    /* the teacher's top tokens; see top_rows */
+    enum said_kind kind;           /* of what the teacher says */
+    size_t top;                    /* its tokens of a prediction, if it is
+                                    * tokens */
     float *top_z;                  /* [R,top] the student's logits of them */
     float *top_grad;               /* [R,top] gradients there */
     struct rest {
@@ -32,12 +34,15 @@ struct head_loss {
     } * rest;      /* [R] of top_grad's kernel */
     uint32_t *hit; /* [workers][top] */
     double *p;     /* [workers][top] */
-    /* the tile at hand */
+    /* the tile at hand, and what the teacher says of its rows */
     const struct loss_opt *o;
-    const float *ws, *hs, *ht;
+    const float *ws, *hs;
     const struct weight *wt;
-    const struct top_rows *said;
     const uint32_t *target;
+    float *ht;     /* [R,dt] final states */
+    uint32_t *ids; /* [R,top] */
+    float *told;   /* [R,top] logp, or shares of tokens drawn */
+    float *sums;   /* [R,2] lse, or [R,1] self */
     size_t n;
     float *dw, *dh;
 };
@@ -54,19 +59,22 @@ slice_width(size_t V)
 }
 
 struct head_loss *
-head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d, size_t dt,
-    size_t top, size_t rows)
+head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
+    const struct said *like, size_t rows)
 {
     struct head_loss *h = xcalloc(1, sizeof(*h));
     const size_t w = slice_width(V), ns = (V + w - 1) / w;
-    const size_t R = rows < HEAD_ROWS ? rows : HEAD_ROWS;
+    const size_t R = rows < TILE_ROWS ? rows : TILE_ROWS;
 
     h->pool = pool;
     h->k = loss_kern();
     h->V = V;
     h->d = d;
-    h->dt = dt;
-    h->top = top;
+    h->kind = like->kind;
+    if (h->kind == SAID_FINAL)
+        h->dt = like->width;
+    else if (h->kind != SAID_NOTHING)
+        h->top = like->width;
     h->R = R;
     h->width = w;
     h->nslice = ns;
@@ -75,20 +83,24 @@ head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d, size_t dt,
     h->s1 = arena_alloc(a, ns * R, sizeof(*h->s1));
     h->lse = arena_alloc(a, R, sizeof(*h->lse));
     h->lse1 = arena_alloc(a, R, sizeof(*h->lse1));
-    if (dt > 0) {
+    if (h->dt > 0) {
+        h->ht = arena_alloc(a, R * h->dt, sizeof(float));
         h->zt = arena_alloc(a, ns * R * w, sizeof(float));
-        h->wide = arena_alloc(a, pool_size(pool) * WIDE * dt, sizeof(float));
+        h->wide = arena_alloc(a, pool_size(pool) * WIDE * h->dt, sizeof(float));
         h->st = arena_alloc(a, ns * R, sizeof(*h->st));
         h->tt = arena_alloc(a, ns * R, sizeof(*h->tt));
         h->kl = arena_alloc(a, ns * R, sizeof(*h->kl));
-    } else if (top > 0) {
+    } else if (h->top > 0) {
+        h->ids = arena_alloc(a, R * h->top, sizeof(*h->ids));
+        h->told = arena_alloc(a, R * h->top, sizeof(float));
+        h->sums = arena_alloc(a, R * 2, sizeof(float));
         h->st = arena_alloc(a, ns * R, sizeof(*h->st));
         h->kl = arena_alloc(a, R, sizeof(*h->kl));
-        h->top_z = arena_alloc(a, R * top, sizeof(float));
-        h->top_grad = arena_alloc(a, R * top, sizeof(float));
+        h->top_z = arena_alloc(a, R * h->top, sizeof(float));
+        h->top_grad = arena_alloc(a, R * h->top, sizeof(float));
         h->rest = arena_alloc(a, R, sizeof(*h->rest));
-        h->hit = arena_alloc(a, pool_size(pool) * top, sizeof(*h->hit));
-        h->p = arena_alloc(a, pool_size(pool) * top, sizeof(*h->p));
+        h->hit = arena_alloc(a, pool_size(pool) * h->top, sizeof(*h->hit));
+        h->p = arena_alloc(a, pool_size(pool) * h->top, sizeof(*h->p));
     }
     return h;
 }
@@ -133,12 +145,12 @@ teacher_logits(struct head_loss *h, size_t s, size_t worker, float *zt)
 static size_t
 used(const struct head_loss *h, size_t i)
 {
-    const float *share = h->said->share;
+    const float *share = h->told + i * h->top;
     size_t n = 0;
 
-    if (share == NULL)
+    if (h->kind == SAID_TOP)
         return h->top;
-    while (n < h->top && share[i * h->top + n] > 0.0f)
+    while (n < h->top && share[n] > 0.0f)
         n++;
     return n;
 }
@@ -150,7 +162,7 @@ static struct lse_part
 rest_part(struct head_loss *h, size_t row, float *z, size_t v0, size_t cols,
     size_t worker)
 {
-    const uint32_t *ids = h->said->ids + row * h->top;
+    const uint32_t *ids = h->ids + row * h->top;
     float *top_z = h->top_z + row * h->top;
     uint32_t *hit = h->hit + worker * h->top;
     struct lse_part r = { -INFINITY, 0.0 };
@@ -178,7 +190,7 @@ slice_logits(void *ctx, size_t s, size_t worker)
     const size_t w = h->width, cols = slice_cols(h, s), at = s * h->R;
     const float it = (float)(1.0 / h->o->tau);
     float *zs = h->zs + at * w;
-    float *zt = h->ht != NULL ? h->zt + at * w : NULL;
+    float *zt = h->dt > 0 ? h->zt + at * w : NULL;
     double t = profile_begin();
 
     kern.gemm_nt(h->n, cols, h->d, h->hs, h->d, h->ws + s * w * h->d, h->d,
@@ -194,7 +206,7 @@ slice_logits(void *ctx, size_t s, size_t worker)
         if (zt != NULL) {
             h->st[at + i] = h->k->lse(zs + i * w, cols, it);
             h->tt[at + i] = h->k->lse(zt + i * w, cols, it);
-        } else if (h->said != NULL) {
+        } else if (h->top > 0) {
             h->st[at + i] = rest_part(h, i, zs + i * w, s * w, cols, worker);
         }
     }
@@ -206,7 +218,7 @@ slice_logits(void *ctx, size_t s, size_t worker)
 static void
 top_grad(const struct head_loss *h, size_t i, float *z, size_t v0, size_t cols)
 {
-    const uint32_t *ids = h->said->ids + i * h->top;
+    const uint32_t *ids = h->ids + i * h->top;
     const float *g = h->top_grad + i * h->top;
     const size_t k = used(h, i);
 
@@ -233,10 +245,10 @@ slice_grad(void *ctx, size_t s, size_t worker)
     for (size_t i = 0; i < h->n; i++) {
         float *z = zs + i * w;
 
-        if (h->ht != NULL)
+        if (h->dt > 0)
             h->kl[at + i] = h->k->kd_grad(z, h->zt + (at + i) * w, cols,
                 (float)h->o->tau, h->lse[i], w_ce, w_kl);
-        else if (h->said != NULL)
+        else if (h->top > 0)
             top_grad(h, i, z, v0, cols);
         else
             h->k->ce_grad(z, cols, h->lse[i].s1, w_ce);
@@ -244,7 +256,7 @@ slice_grad(void *ctx, size_t s, size_t worker)
             z[h->target[i] - v0] -= w_ce;
     }
     profile_end("head loss and gradient", t, 0.0,
-        4.0 * (double)(h->n * cols) * (h->ht != NULL ? 3.0 : 2.0));
+        4.0 * (double)(h->n * cols) * (h->dt > 0 ? 3.0 : 2.0));
     t = profile_begin();
     kern.gemm_tn(cols, h->d, h->n, zs, w, h->hs, h->d, GEMM_ADD,
         h->dw + v0 * h->d, h->d);
@@ -267,22 +279,19 @@ struct outcomes {
 static struct outcomes
 teacher_row(const struct head_loss *h, size_t i, int rest, double *p)
 {
-    const struct top_rows *s = h->said;
+    const float *told = h->told + i * h->top, *lse = h->sums + i * 2;
     const double it = 1.0 / h->o->tau;
     struct outcomes r = { used(h, i), 0.0, 0.0 };
-    const float *logp, *lse;
     double sum = 0.0, scale;
 
-    if (s->share != NULL) {
+    if (h->kind == SAID_DRAWS) {
         for (size_t j = 0; j < r.n; j++)
-            p[j] = s->share[i * h->top + j];
-        r.self = s->self[i];
+            p[j] = told[j];
+        r.self = h->sums[i];
         return r;
     }
-    logp = s->logp + i * h->top;
-    lse = s->lse + i * 2;
     for (size_t j = 0; j < r.n; j++) {
-        p[j] = exp(((double)logp[j] + lse[0]) * it - lse[1]);
+        p[j] = exp(((double)told[j] + lse[0]) * it - lse[1]);
         sum += p[j];
     }
     if (sum < 1.0 && rest) {
@@ -293,7 +302,7 @@ teacher_row(const struct head_loss *h, size_t i, int rest, double *p)
     scale = lse[1] + log(sum);
     for (size_t j = 0; j < r.n; j++) {
         p[j] /= sum;
-        r.self += p[j] * (((double)logp[j] + lse[0]) * it - scale);
+        r.self += p[j] * (((double)told[j] + lse[0]) * it - scale);
     }
     return r;
 }
@@ -379,7 +388,7 @@ join_lse(struct head_loss *h, struct loss_sum *sum)
 
         h->lse1[i] = lse_join(h->s1 + i, h->nslice, h->R);
         h->lse[i].s1 = (float)h->lse1[i];
-        if (h->ht != NULL) {
+        if (h->dt > 0) {
             h->lse[i].st = (float)lse_join(h->st + i, h->nslice, h->R);
             h->lse[i].tt = (float)lse_join(h->tt + i, h->nslice, h->R);
         }
@@ -391,11 +400,11 @@ static void
 head_tile(struct head_loss *h, struct loss_sum *sum)
 {
     const size_t joins = (h->n + JOIN_ROWS - 1) / JOIN_ROWS;
-    const size_t parts = h->ht != NULL ? h->nslice : h->said != NULL;
+    const size_t parts = h->dt > 0 ? h->nslice : h->top > 0;
 
     pool_run(h->pool, h->nslice, slice_logits, h);
     join_lse(h, sum);
-    if (h->said != NULL)
+    if (h->top > 0)
         pool_run(h->pool, joins, join_top, h);
     pool_run(h->pool, h->nslice, slice_grad, h);
     pool_run(h->pool, joins, join_dh, h);
@@ -408,16 +417,56 @@ head_tile(struct head_loss *h, struct loss_sum *sum)
     }
 }
 
+/* n numbers of a token in fp32. */
+static void
+widen(const struct said *y, int part, size_t token, float *out)
+{
+    const struct said_tensor *t = &y->part[part];
+    const struct weight w = { .data = said_at(y, t, token),
+        .dtype = t->dtype,
+        .rows = 1,
+        .cols = t->width };
+
+    weight_rows(&w, 0, 1, out);
+}
+
+/* What is said of token `token`, as row i of the tile. */
+static void
+gather(struct head_loss *h, const struct said *y, size_t token, size_t i)
+{
+    const size_t k = h->top;
+    const unsigned char *count;
+
+    if (h->kind == SAID_FINAL) {
+        widen(y, SAID_STATE, token, h->ht + i * h->dt);
+        return;
+    }
+    memcpy(h->ids + i * k, said_at(y, &y->part[SAID_IDS], token), k * 4);
+    if (h->kind == SAID_TOP) {
+        widen(y, SAID_LOGP, token, h->told + i * k);
+        memcpy(h->sums + i * 2, said_at(y, &y->part[SAID_LSE], token), 8);
+        return;
+    }
+    memcpy(h->sums + i, said_at(y, &y->part[SAID_SELF], token), 4);
+    count = said_at(y, &y->part[SAID_COUNT], token);
+    for (size_t j = 0; j < k; j++) {
+        uint16_t c = 0;
+
+        if (y->part[SAID_COUNT].dtype == DT_U16)
+            memcpy(&c, count + j * 2, 2);
+        else
+            c = count[j];
+        h->told[i * k + j] = (float)c / (float)k;
+    }
+}
+
 void
 head_loss_rows(struct head_loss *h, const struct loss_opt *o, const float *ws,
-    const struct weight *wt, const float *hs, const float *ht,
-    const struct top_rows *top, const uint32_t *target, size_t n, float *dw,
+    const struct weight *wt, const float *hs, const struct said *said,
+    const uint32_t *place, const uint32_t *target, size_t n, float *dw,
     float *dh, struct loss_sum *sum)
 {
-    struct top_rows said;
-
-    assert(ht == NULL || h->dt > 0);
-    assert(top == NULL || (ht == NULL && top->k == h->top));
+    assert(said->kind == h->kind && said->width == h->dt + h->top);
     h->o = o;
     h->ws = ws;
     h->wt = wt;
@@ -425,21 +474,10 @@ head_loss_rows(struct head_loss *h, const struct loss_opt *o, const float *ws,
     for (size_t i = 0; i < n; i += h->R) {
         h->n = n - i < h->R ? n - i : h->R;
         h->hs = hs + i * h->d;
-        h->ht = ht != NULL ? ht + i * h->dt : NULL;
-        if (top != NULL) {
-            said =
-                (struct top_rows){ .k = top->k, .ids = top->ids + i * top->k };
-            if (top->share != NULL) {
-                said.share = top->share + i * top->k;
-                said.self = top->self + i;
-            } else {
-                said.logp = top->logp + i * top->k;
-                said.lse = top->lse + i * 2;
-            }
-        }
-        h->said = top != NULL ? &said : NULL;
         h->target = target + i;
         h->dh = dh + i * h->d;
+        for (size_t j = 0; h->kind != SAID_NOTHING && j < h->n; j++)
+            gather(h, said, place[i + j], j);
         head_tile(h, sum);
     }
 }

@@ -1,32 +1,34 @@
 /* What a teacher says of tokens, found plainly, for tests. */
-#ifndef TESTS_LIB_SAID_H
-#define TESTS_LIB_SAID_H
+#ifndef TESTS_LIB_SORTED_H
+#define TESTS_LIB_SORTED_H
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "train/head.h"
+#include "format/said.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* What a teacher of logits zt [n,V] says: by sorting. */
-struct said {
-    struct top_rows t;
+struct sorted {
+    struct said x; /* of kind SAID_TOP */
     uint32_t *ids;
     float *logp, *lse;
     double *self;
 };
 
 static inline void
-say(struct said *s, const float *zt, size_t n, size_t V, size_t k, double tau)
+say(struct sorted *s, const float *zt, size_t n, size_t V, size_t k, double tau)
 {
     s->ids = xreallocarray(NULL, n * k, sizeof(*s->ids));
     s->logp = xreallocarray(NULL, n * k, sizeof(*s->logp));
     s->lse = xreallocarray(NULL, n * 2, sizeof(*s->lse));
     s->self = xreallocarray(NULL, n, sizeof(*s->self));
-    s->t = (struct top_rows){ .k = k,
-        .ids = s->ids,
-        .logp = s->logp,
-        .lse = s->lse };
+    s->x = (struct said){ .kind = SAID_TOP,
+        .width = k,
+        .part = { { (const void *)s->ids, DT_U32, k },
+            { (const void *)s->logp, DT_F32, k },
+            { (const void *)s->lse, DT_F32, 2 } } };
     for (size_t i = 0; i < n; i++, zt += V) {
         double max = -INFINITY, one = 0.0, soft = 0.0, mean = 0.0;
 
@@ -58,7 +60,7 @@ say(struct said *s, const float *zt, size_t n, size_t V, size_t k, double tau)
 }
 
 static inline void
-said_free(struct said *s)
+sorted_free(struct sorted *s)
 {
     free(s->ids);
     free(s->logp);

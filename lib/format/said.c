@@ -1,0 +1,111 @@
+/* Views of what a teacher says: see said.h. */
+#include "format/said.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct {
+    const char *name[3];
+} parts[] = {
+    [SAID_FINAL] = { { "teacher.final" } },
+    [SAID_TOP] = { { "teacher.top.ids", "teacher.top.logp", "teacher.lse" } },
+    [SAID_DRAWS] = { { "teacher.sample.ids", "teacher.sample.count",
+        "teacher.sample.plogp" } },
+};
+
+size_t
+said_width(const struct st *s, enum said_kind k)
+{
+    const struct st_tensor *t =
+        k == SAID_NOTHING ? NULL : st_find(s, parts[k].name[0]);
+
+    return t != NULL && t->ndim == 3 ? t->shape[2] : 0;
+}
+
+const struct st_tensor *
+said_hidden(const struct st *s, size_t block)
+{
+    char name[40];
+
+    snprintf(name, sizeof(name), "teacher.hidden.%zu", block);
+    return st_find(s, name);
+}
+
+static struct said_tensor
+view(const struct st_tensor *t)
+{
+    return (struct said_tensor){ t->data, t->dtype,
+        t->ndim == 3 ? t->shape[2] : 1 };
+}
+
+/* States: the rules of messages do not look at them. */
+static int
+states(struct said_tensor *x, const struct st_tensor *t, const char *what,
+    const size_t *bt, size_t width, struct err *e)
+{
+    if (t == NULL)
+        return err_set(e, EX_INPUT, "no %s, which earlier batches had", what);
+    if (t->ndim != 3 || t->shape[0] != bt[0] || t->shape[1] != bt[1] ||
+        t->shape[2] != width || (t->dtype != DT_BF16 && t->dtype != DT_F32))
+        return err_set(e, EX_INPUT, "%s is not [%zu,%zu,%zu] of BF16 or F32",
+            t->name, bt[0], bt[1], width);
+    *x = view(t);
+    return 0;
+}
+
+int
+said_read(struct said *x, const struct st *s, struct err *e)
+{
+    const size_t *bt = st_find(s, "ids")->shape;
+    const char *const *name = parts[x->kind].name;
+
+    x->T = bt[1];
+    x->row = 0;
+    if (x->kind == SAID_FINAL) {
+        if (states(&x->part[SAID_STATE], st_find(s, name[0]), name[0], bt,
+                x->width, e) < 0)
+            return -1;
+    } else if (x->kind != SAID_NOTHING) {
+        if (said_width(s, x->kind) != x->width)
+            return err_set(e, EX_INPUT,
+                "not the %zu %s a token that earlier batches had", x->width,
+                name[0]);
+        for (size_t i = 0; i < 3; i++)
+            x->part[i] = view(st_find(s, name[i]));
+    }
+    if (x->hidden == NULL && x->nblock > 0)
+        x->hidden = xcalloc(x->nblock, sizeof(*x->hidden));
+    for (size_t l = 0; l < x->nblock; l++) {
+        if (states(&x->hidden[l], said_hidden(s, x->block[l]), "teacher.hidden",
+                bt, x->depth, e) < 0)
+            return -1;
+        if (x->hidden[l].dtype != x->hidden[0].dtype)
+            return err_set(e, EX_INPUT, "hidden states of two types");
+    }
+    return 0;
+}
+
+void
+said_release(struct said *x)
+{
+    free(x->hidden);
+    x->hidden = NULL;
+}
+
+struct said
+said_rows(const struct said *x, size_t b0)
+{
+    struct said y = *x;
+
+    y.row += b0;
+    return y;
+}
+
+const unsigned char *
+said_at(const struct said *x, const struct said_tensor *t, size_t i)
+{
+    size_t bytes = 0;
+
+    (void)dtype_bytes(t->dtype, t->width, &bytes);
+    return t->data + (x->row * x->T + i) * bytes;
+}

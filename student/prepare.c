@@ -1,0 +1,288 @@
+/* Everything before the first step: see student.h. */
+#include "student.h"
+#include "record.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "base/number.h"
+#include "base/pool.h"
+#include "cli/die.h"
+#include "cli/prog.h"
+#include "tok/tok.h"
+#include "kern/kern.h"
+#include "model/random.h"
+#include "train/plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+open_config(struct model *m, const char *path, uint64_t seed,
+    struct arena *arena)
+{
+    struct config c;
+    struct err e;
+
+    if (config_load(&c, path, &e) < 0)
+        die_err(&e);
+    model_random(m, &c, seed, arena);
+}
+
+static int
+ends_with(const char *s, const char *end)
+{
+    const size_t n = strlen(s), k = strlen(end);
+
+    return n >= k && strcmp(s + n - k, end) == 0;
+}
+
+/* The parameters: random, of a model, or of the checkpoint `from`. */
+static void
+load_model(struct student *s, const char *from)
+{
+    struct arena random = { 0 };
+    struct model m;
+    struct err e;
+    size_t *mlp;
+    const int fresh = from == NULL && ends_with(s->a->model, ".json");
+
+    if (fresh)
+        open_config(&m, s->a->model, s->a->seed, &random);
+    else if (model_open(&m, from != NULL ? from : s->a->model, &e) < 0)
+        die_err(&e);
+    if (!fresh && model_check_finite(&m, &e) < 0)
+        die_err(&e);
+    if (tmodel_init_as(&s->t, &m, s->a->grad == 1 ? DT_BF16 : DT_F32, &e) < 0)
+        die_err(&e);
+    s->map = xcalloc(m.c.L, sizeof(*s->map));
+    mlp = xcalloc(m.c.L, sizeof(*mlp));
+    model_shape(&m, mlp, s->map);
+    free(mlp);
+    if (fresh) {
+        model_random_free(&m);
+        arena_release(&random);
+    } else {
+        model_close(&m);
+    }
+}
+
+/* Start, or take up where the newest checkpoint ends. */
+static void
+load_state(struct student *s)
+{
+    struct err e;
+    char *dir = NULL;
+    size_t here, mine;
+
+    if (s->a->resume && ckpt_newest(s->a->run, &dir, NULL, &s->at, &e) < 0)
+        die_err(&e);
+    load_model(s, dir);
+    mem_trim();
+    here = prog_resident();
+    mine = arena_resident(&s->t.arena);
+    s->program = plan_program(here > mine ? here - mine : 0);
+    s->opt = adamw_new(&s->t, s->a->moments == 1 ? DT_BF16 : DT_F32);
+    if (dir != NULL) {
+        if (load_checkpoint(dir, &s->t, s->opt, &s->st, &e) < 0)
+            die_err(&e);
+        note("%s: resumed after step %" PRIu64, dir, s->st.step);
+    } else if (s->a->resume) {
+        note("%s: no checkpoint yet, starting from the beginning", s->a->run);
+    }
+    s->saved = s->st.step;
+    s->before = s->st.tokens;
+    free(dir);
+}
+
+/* Weight of a loss term: a number, or auto. */
+static double
+weight_of(const char *what, const char *text, int present, double value)
+{
+    double w;
+
+    if (strcmp(text, "auto") == 0)
+        return present ? value : 0.0;
+    if (number_real(text, 0, 1e6, &w) < 0)
+        die(EX_USAGE, "--%s: '%s' is neither a weight nor auto", what, text);
+    if (w > 0.0 && !present)
+        die(EX_INPUT, "--%s %s: the stream holds no %s", what, text,
+            strcmp(what, "kl") == 0 ? "final states or tokens of a teacher"
+                                    : "hidden states of the student's blocks");
+    return w;
+}
+
+/* The losses of some weight; how is more about KL. */
+static void
+note_loss(const struct loss_opt *l, const char *how)
+{
+    char ce[40] = "", kl[160] = "", sh[40] = "";
+
+    if (l->w_ce > 0.0)
+        snprintf(ce, sizeof(ce), " + %g CE", l->w_ce);
+    if (l->w_kl > 0.0)
+        snprintf(kl, sizeof(kl), " + %g KL (T = %g%s)", l->w_kl, l->tau, how);
+    if (l->w_sh > 0.0)
+        snprintf(sh, sizeof(sh), " + %g SquareHead", l->w_sh);
+    if (*ce || *kl || *sh) {
+        char sum[sizeof(ce) + sizeof(kl) + sizeof(sh)];
+
+        snprintf(sum, sizeof(sum), "%s%s%s", ce, kl, sh);
+        note("loss = %s", sum + strlen(" + "));
+    }
+}
+
+static void
+choose_losses(struct student *s)
+{
+    const enum said_kind kind = feed_kind(&s->feed);
+    const int sh = feed_has_hidden(&s->feed);
+    char how[60] = "";
+
+    s->loss.tau = s->a->tau;
+    s->loss.w_kl = weight_of("kl", s->a->kl, kind != SAID_NOTHING, 1.0);
+    s->loss.w_sh = weight_of("squarehead", s->a->sh, sh, 1.0);
+    s->loss.w_ce = weight_of("ce", s->a->ce, 1,
+        s->loss.w_kl > 0.0 || s->loss.w_sh > 0.0 ? 0.25 : 1.0);
+    feed_use(&s->feed, s->loss.w_kl > 0.0 ? kind : SAID_NOTHING,
+        s->loss.w_sh > 0.0, s->a->tau);
+    if (s->feed.said.kind == SAID_DRAWS)
+        snprintf(how, sizeof(how), ", %zu draws", s->feed.said.width);
+    if (s->feed.said.kind == SAID_TOP)
+        snprintf(how, sizeof(how), ", top %zu and their rest",
+            s->feed.said.width);
+    note_loss(&s->loss, how);
+}
+
+/* Steps the schedule spans: --steps, or what the stream announces. */
+static void
+choose_length(struct student *s)
+{
+    const char *n = st_meta(msg_in_head(s->feed.in), "batches");
+    size_t batches;
+
+    s->total = s->a->steps;
+    if (s->total == 0 && n != NULL && number_size(n, 1, 1e18, &batches) == 0)
+        s->total = (batches + s->a->accum - 1) / s->a->accum;
+    if (s->total == 0 && s->a->schedule != SCHED_CONST)
+        die(EX_USAGE,
+            "the stream does not say how long it is: give --steps "
+            "or --schedule constant");
+}
+
+/* A run is continued as it was begun. */
+static void
+keep_record(struct student *s)
+{
+    const struct feed *f = &s->feed;
+    const struct st_tensor *ids = st_find(&f->first.st, "ids");
+    const char *n = st_meta(msg_in_head(f->in), "batches");
+    size_t batches;
+    struct record r = {
+        .run = s->a->run,
+        .options = s->options,
+        .override = s->a->override,
+        .step = s->st.step,
+        .ce = s->loss.w_ce,
+        .kl = s->loss.w_kl,
+        .squarehead = s->loss.w_sh,
+        .steps = s->a->schedule == SCHED_CONST ? 0 : s->total,
+        .rows = ids->shape[0],
+        .length = ids->shape[1],
+        .last = n != NULL && number_size(n, 1, 1e18, &batches) == 0 &&
+            f->first.seq >= batches,
+    };
+    struct err e;
+
+    if (record_model(s->a->model, r.model, &e) < 0)
+        die_err(&e);
+    record_stream(&f->info, r.stream);
+    memcpy(r.teacher, f->head_hash, sizeof(r.teacher));
+    record_keep(&r);
+}
+
+/* Where tokenizer files come from: known before the training, not after it.
+ * Ids of another tokenizer than the model's are refused. */
+static void
+choose_tokenizer(struct student *s)
+{
+    const char *from = s->a->tokenizer != NULL ? s->a->tokenizer
+        : ends_with(s->a->model, ".json")      ? NULL
+                                               : s->a->model;
+    struct err e;
+    int r;
+
+    if (from == NULL)
+        return;
+    r = tok_matches(from, s->feed.info.tokenizer, &e);
+    if (r == 0)
+        die(EX_INPUT, "%s: was made with another tokenizer than that of %s",
+            s->feed.name, from);
+    if (r < 0 && s->a->tokenizer != NULL)
+        die_err(&e);
+    if (r < 0)
+        note("%s: no tokenizer in it, so none goes with the result", from);
+    else
+        s->saver.tokenizer = from;
+}
+
+void
+prepare(struct student *s, const char *input)
+{
+    const char *why;
+    const struct st_tensor *ids;
+    const size_t *rows;
+    struct plan p;
+    struct err e;
+
+    if ((why = kern_init()) != NULL)
+        die(EX_SYS, "%s", why);
+    if ((s->pool = pool_new(s->a->threads, &e)) == NULL)
+        die_err(&e);
+    saver_open(&s->saver, s->a->run, s->a->resume);
+    s->saver.keep = s->a->keep;
+    load_state(s);
+    /* Not after hours, at the first checkpoint. */
+    if (s->a->tokenizer != NULL &&
+        tok_check(s->a->tokenizer, s->t.m.c.V, &e) < 0)
+        die_err(&e);
+    feed_open(&s->feed, input, s->a->teacher, s->a->ahead, &s->t.m, s->map);
+    if (s->a->resume && s->st.step > 0)
+        feed_check_successor(&s->feed, &s->at);
+    choose_tokenizer(s);
+    /* a new model ends its documents as the stream does */
+    if (s->t.m.c.neos == 0 && s->feed.info.eos >= 0)
+        s->t.m.c.eos[s->t.m.c.neos++] = s->feed.info.eos;
+    if (s->t.m.c.bos < 0)
+        s->t.m.c.bos = s->feed.info.bos;
+    choose_losses(s);
+    choose_length(s);
+    if (!s->feed.ahead) {
+        metrics_open(&s->saver, s->st.step);
+        return;
+    }
+    ids = st_find(&s->feed.first.st, "ids");
+    if (ids == NULL || ids->ndim != 2 || ids->n == 0)
+        die(EX_INPUT, "%s: message %llu: ids are not [B,T]", s->feed.name,
+            (unsigned long long)s->feed.first.seq);
+    keep_record(s);
+    metrics_open(&s->saver, s->st.step);
+    rows = ids->shape;
+    s->micro = plan_micro(s->a->micro, rows[0], rows[1]);
+    s->step = step_new(&s->t, s->pool, &s->loss, s->micro, rows[1],
+        (s->a->recompute ? BWD_RECOMPUTE : 0) | (s->a->act == 1 ? BWD_BF16 : 0),
+        &s->feed.said, &s->feed.head);
+    plan_make(&p, &s->t, s->step,
+        &(struct plan_load){
+            .T = rows[1],
+            .tokens = s->a->accum * rows[0] * rows[1],
+            .head = s->feed.head.rows * s->feed.head.stride,
+            .input = msg_in_memory(s->feed.in, s->feed.first.nraw),
+            .program = s->program,
+            .moments = adamw_dtype(s->opt),
+        });
+    mem_trim();
+    plan_note(&p);
+    if (plan_fits(p.total, "fewer rows (--micro), --recompute, or a shorter T",
+            &e) < 0)
+        die_err(&e);
+}

@@ -1,0 +1,206 @@
+/* Steps, and how a run ends: see student.h. */
+#include "student.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "base/profile.h"
+#include "base/stop.h"
+#include "cli/die.h"
+#include "cli/prog.h"
+#include "cli/progress.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Add one message's losses and gradients, `micro` rows at a time. */
+static void
+add_batch(struct student *s, struct loss_sum *sum)
+{
+    const struct batch *b = &s->feed.batch;
+
+    for (size_t i = 0; i < b->B; i += s->micro) {
+        const size_t n = b->B - i < s->micro ? b->B - i : s->micro;
+        const size_t at = i * b->T;
+        const struct rows r = { n, b->T, b->ids + at, b->first + at };
+        const struct said said = said_rows(&s->feed.said, i);
+
+        step_add(s->step, &r, b->scored + at, &said, sum);
+    }
+}
+
+/* Read and add up to --grad-accum messages.  1: a step's worth (perhaps less at
+ * the end of the stream); 0: nothing left; -1: damage. */
+static int
+gather(struct student *s, struct loss_sum *sum, struct err *e)
+{
+    size_t n = 0;
+    int r = 1;
+
+    memset(sum, 0, sizeof(*sum));
+    for (; n < s->a->accum && (r = feed_next(&s->feed, e)) > 0; n++)
+        add_batch(s, sum);
+    return r < 0 ? -1 : n > 0;
+}
+
+/* What half precision costs, after the first step: never silently. */
+static void
+tell_rounding(const struct student *s)
+{
+    static int told;
+
+    if (told++ > 0)
+        return;
+    if (s->a->act == 1)
+        note("activations are kept in bf16: rounding changes them by %.2f %% "
+             "(rms)",
+            100.0 * step_rounding(s->step));
+    if (s->a->grad == 1)
+        note("gradients are kept in bf16: rounding changes them by %.2f %% "
+             "(rms)",
+            100.0 * step_grad_rounding(s->step));
+    if (s->a->moments == 1)
+        note("moments are kept in bf16: rounding changes them by %.2f %% "
+             "(rms) a step",
+            100.0 * adamw_rounding(s->opt));
+}
+
+/* Clip and update.  -1 and nothing is updated. */
+static int
+apply(struct student *s, const struct loss_sum *sum, struct err *e)
+{
+    const struct adamw_opt o = {
+        .lr = sched_lr((enum sched)s->a->schedule, s->a->lr, s->st.step,
+            s->total, s->a->warmup, s->a->floor),
+        .beta1 = s->a->beta1,
+        .beta2 = s->a->beta2,
+        .eps = s->a->eps,
+        .decay = s->a->decay,
+        .clip = s->a->clip,
+        .lr_embed = s->a->lr_embed,
+        .decay_embed = s->a->decay_embed,
+    };
+    const double n = (double)sum->n;
+    const double loss = (s->loss.w_ce * sum->ce + s->loss.w_kl * sum->kl +
+                            s->loss.w_sh * sum->sh) /
+        n;
+    char text[60];
+    double norm;
+
+    if (sum->n == 0)
+        return err_set(e, EX_INPUT,
+            "%s: step %" PRIu64 " has no scored "
+            "tokens",
+            s->feed.name, s->st.step + 1);
+    if (!isfinite(loss))
+        return err_set(e, EX_NUM,
+            "step %" PRIu64 ": the loss is not finite; "
+            "the weights are those of the step before",
+            s->st.step + 1);
+    step_flush(s->step);
+    if (save_written(&s->saver, e) < 0)
+        return -1;
+    if (adamw_step(s->opt, &s->t, s->pool, &o, sum->n, &norm, e) < 0)
+        return err_set(e, EX_NUM,
+            "step %" PRIu64 ": the gradient norm is not "
+            "finite; the weights are those of the step before",
+            s->st.step + 1);
+    tell_rounding(s);
+    s->st.step++;
+    s->st.tokens += sum->tok;
+    position_release(&s->at);
+    s->at = s->feed.pos;
+    s->at.cursor = s->feed.pos.cursor ? xstrdup(s->feed.pos.cursor) : NULL;
+    snprintf(text, sizeof(text), "loss %.4f", loss);
+    progress_at((double)s->st.step, text);
+    s->last = loss;
+    return metrics_add(&s->saver, &s->st, sum, loss, o.lr, norm, e);
+}
+
+/* Begin a checkpoint; now: and wait until it is there. */
+static void
+checkpoint(struct student *s, int now)
+{
+    struct err e;
+
+    if (s->saved != s->st.step &&
+        save_begin(&s->saver, &s->t, s->opt, &s->st, &s->at, &e) < 0)
+        die_err(&e);
+    s->saved = s->st.step;
+    if (now && save_done(&s->saver, &e) < 0)
+        die_err(&e);
+}
+
+/* A run that cannot go on ends with what it has saved. */
+static void
+give_up(struct student *s, const struct err *why)
+{
+    struct err e;
+
+    if (save_done(&s->saver, &e) < 0)
+        warn("%s", e.msg);
+    die_err(why);
+}
+
+/* Train until the stream or --steps ends it; the exit status. */
+int
+train(struct student *s)
+{
+    struct loss_sum sum;
+    struct err e;
+    int r = 1;
+
+    while (!stop_asked && (s->a->steps == 0 || s->st.step < s->a->steps) &&
+        (r = gather(s, &sum, &e)) > 0) {
+        if (apply(s, &sum, &e) < 0)
+            give_up(s, &e);
+        profile_step(sum.tok);
+        if (s->a->save > 0 && s->st.step % s->a->save == 0)
+            checkpoint(s, 0);
+    }
+    prog_saving(1);
+    if (r >= 0 && !stop_asked)
+        return EX_OK;
+    checkpoint(s, 1);
+    if (stop_asked) {
+        note("%s: stopped after step %" PRIu64 ", saved", s->a->run,
+            s->st.step);
+        return EX_STOP;
+    }
+    warn("%s", e.msg);
+    return e.code;
+}
+
+/* The closing line: what was done, how fast, how well, and where it is (of a
+ * long path the end). */
+static void
+tell(const struct student *s, double wall)
+{
+    const size_t n = strlen(s->a->run), most = 36;
+
+    char loss[40] = "";
+
+    if (s->st.tokens > s->before)
+        snprintf(loss, sizeof loss, "loss %.4f, ", s->last);
+    prog_closing("%" PRIu64 " steps, %.1f tokens/s, %sin %s%s", s->st.step,
+        wall > 0 ? (double)(s->st.tokens - s->before) / wall : 0.0, loss,
+        n > most ? "..." : "", s->a->run + (n > most ? n - most + 3 : 0));
+    prog_detail("%" PRIu64 " tokens, waited %.1f s for input", s->st.tokens,
+        msg_in_wait(s->feed.in));
+}
+
+void
+finish(struct student *s, int status, double wall)
+{
+    struct err e;
+
+    if (status == EX_OK) {
+        if (s->st.step == 0)
+            die(EX_INPUT, "%s: no batches", s->feed.name);
+        checkpoint(s, 1);
+        if (save_final(&s->saver, &s->t, &e) < 0)
+            die_err(&e);
+    }
+    if (fclose(s->saver.log) != 0)
+        die(EX_SYS, "%s/metrics.tsv:", s->a->run);
+    tell(s, wall);
+}

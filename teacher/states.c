@@ -1,0 +1,261 @@
+/* Batches with what is added to them: see teacher.h. */
+#include "teacher.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "base/profile.h"
+#include "cli/die.h"
+#include "cli/prog.h"
+#include "msg/batch.h"
+#include "msg/msg.h"
+#include "kern/kern.h"
+#include "model/forward.h"
+#include "train/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Which blocks to tap: "all", "none", "mapped", "0,3,7". */
+void
+choose_taps(struct teacher *t)
+{
+    const size_t L = t->m.c.L;
+    const char *h = t->a->hidden != NULL ? t->a->hidden
+        : t->a->final || speaks(t)       ? "none"
+                                         : "all";
+    struct model s;
+    struct err e;
+
+    t->tap = xcalloc(L, 1);
+    if (strcmp(h, "all") == 0) {
+        memset(t->tap, 1, L);
+    } else if (strcmp(h, "mapped") == 0) {
+        if (t->a->student == NULL)
+            die(EX_USAGE, "--hidden mapped needs --student");
+        if (model_open(&s, t->a->student, &e) < 0)
+            die_err(&e);
+        for (size_t i = 0; i < s.c.L; i++) {
+            if (s.block[i].source >= L)
+                die(EX_INPUT,
+                    "%s: block %zu was cut from block %zu, the "
+                    "teacher has %zu",
+                    t->a->student, i, s.block[i].source, L);
+            t->tap[s.block[i].source] = 1;
+        }
+        model_close(&s);
+    } else if (strcmp(h, "none") != 0) {
+        for (const char *p = h; *p != '\0';) {
+            char *end;
+            const unsigned long k = strtoul(p, &end, 10);
+
+            if (end == p || *p < '0' || *p > '9' || k >= L ||
+                (*end != ',' && *end != '\0'))
+                die(EX_USAGE,
+                    "--hidden %s: not all, none, mapped or block "
+                    "numbers below %zu",
+                    h, L);
+            t->tap[k] = 1;
+            p = *end == ',' ? end + 1 : end;
+        }
+    }
+    if (t->a->hidden == NULL && !speaks(t))
+        t->a->final = 1;
+    for (size_t i = 0; i < L; i++)
+        if (t->tap[i])
+            t->last = i + 1;
+    t->sends_states = t->a->final || t->last > 0;
+    if (t->a->final || speaks(t))
+        t->last = L;
+    if (t->last == 0)
+        die(EX_USAGE, "nothing to add: --final, --top, --sample or --hidden");
+}
+
+/* Work space for batches of B rows of T tokens. */
+static void
+fit(struct teacher *t, size_t B, size_t T)
+{
+    const size_t want = B * T * t->m.c.d;
+    const size_t micro = plan_teacher_micro(t->a->micro, B, T);
+
+    if (t->fwd == NULL || T > t->T || micro > t->micro) {
+        fwd_free(t->fwd);
+        t->fwd = fwd_new_blocks(&t->m, t->pool, micro, T);
+        t->micro = micro;
+        t->T = T;
+    }
+    if (want > t->cap) {
+        free(t->x);
+        t->x = xreallocarray(NULL, want, sizeof(float));
+        t->cap = want;
+    }
+}
+
+static size_t
+most(size_t x, size_t y)
+{
+    return x > y ? x : y;
+}
+
+/* Memory, once the first batch has been prepared to be sent. */
+static void
+tell_memory(const struct teacher *t, const struct msg *m)
+{
+    const struct config *c = &t->m.c;
+    const size_t tok = t->batch.B * t->batch.T;
+    const size_t weights = plan_window(&t->m, tok, t->top != NULL);
+    const size_t work =
+        fwd_bytes(t->fwd) + (t->top != NULL ? top_bytes(t->top, tok) : 0);
+    const size_t states = plan_states(&t->m, tok);
+    const size_t sent = !t->sends_states ? 0
+        : t->a->dtype == 0               ? states / 2
+                                         : states;
+    const size_t tokens =
+        tok * most(t->a->top, t->a->sample) * sizeof(uint32_t);
+    const size_t messages = msg_in_memory(t->in, m->nraw) +
+        msg_out_memory(t->out, most(sent, tokens));
+    const size_t probe = t->rounding != NULL ? rounding_bytes(t->rounding) : 0;
+    const size_t step = weights + work,
+                 all = t->program + states + messages + most(probe, step);
+    size_t *mlp = xcalloc(2 * c->L, sizeof *mlp);
+    const double mb = 1e-6;
+    struct err e;
+
+    model_shape(&t->m, mlp, mlp + c->L);
+    note("%zu parameters, %.4g GFLOP a token, memory in all %.1f MB",
+        model_params(&t->m), plan_flop_forward(c, mlp, t->batch.T) * 1e-9,
+        (double)all * mb);
+    vnote("memory in MB: program %.1f, weights at a time %.1f, work %.1f, "
+          "states %.1f, messages %.1f",
+        (double)t->program * mb, (double)weights * mb, (double)work * mb,
+        (double)states * mb, (double)messages * mb);
+    free(mlp);
+    if (plan_fits(all, "fewer rows a batch or a shorter T (stream -B, -T)",
+            &e) < 0)
+        die_err(&e);
+}
+
+/* The embedding's rows, which are few of many: what comes into memory with
+ * them does not stay. */
+static void
+embed(struct teacher *t)
+{
+    const struct batch *b = &t->batch;
+    const size_t d = t->m.c.d;
+
+    for (size_t i = 0; i < b->B * b->T; i++) {
+        if (b->first[i] == BATCH_PAD)
+            memset(t->x + i * d, 0, d * sizeof(float));
+        else
+            weight_rows(&t->m.embed, b->ids[i], 1, t->x + i * d);
+        if (i % 64 == 63)
+            model_forget(&t->m, &t->m.embed);
+    }
+}
+
+/* After a block, or the head, has seen all rows of the batch. */
+static void
+forget_weights(const struct teacher *t)
+{
+    if (t->batch.B * t->batch.T >= PLAN_WINDOW_TOKENS)
+        model_forget(&t->m, NULL);
+}
+
+/* All rows through block k, or through the final norm (k = L), `micro` at a
+ * time; in place. */
+static void
+run_block(struct teacher *t, size_t k)
+{
+    const struct batch *b = &t->batch;
+
+    for (size_t i = 0; i < b->B; i += t->micro) {
+        const size_t n = b->B - i < t->micro ? b->B - i : t->micro;
+        const size_t at = i * b->T;
+        const struct rows r = { n, b->T, b->ids + at, b->first + at };
+        float *x = t->x + at * t->m.c.d;
+
+        if (k < t->m.c.L)
+            fwd_block(t->fwd, k, &r, x, x);
+        else
+            fwd_norm(t->fwd, &r, x, x);
+    }
+    forget_weights(t);
+}
+
+/* The states as they are now, as the next tensor of the message. */
+static int
+send_states(struct teacher *t, int final, struct err *e)
+{
+    const size_t n = t->batch.B * t->batch.T * t->m.c.d;
+    void *out = msg_room(t->out, t->a->dtype == 0 ? 2 : 4);
+    const double begin = profile_begin();
+
+    if (t->a->dtype == 0)
+        kern.narrow_bf16(out, t->x, n);
+    else
+        memcpy(out, t->x, n * sizeof(float));
+    profile_end("narrowing", begin, 0.0, 6.0 * (double)n);
+    if (t->rounding != NULL)
+        rounding_add(t->rounding, &t->m, t->x, t->batch.first, n / t->m.c.d,
+            final);
+    return msg_send_next(t->out, e);
+}
+
+/* The batch and its states, of which only those of one block are in memory. */
+int
+send_batch(struct teacher *t, const struct msg *m, struct err *e)
+{
+    const struct batch *b = &t->batch;
+    const enum dtype type = t->a->dtype == 0 ? DT_BF16 : DT_F32;
+    size_t shape[3] = { 0, 0, t->m.c.d };
+    struct st_out *o;
+    int r;
+
+    batch_unpack(&t->batch, m);
+    shape[0] = b->B;
+    shape[1] = b->T;
+    if (!t->told) {
+        mem_trim();
+        /* most of the code that a step brings is there by now */
+        t->program = prog_resident() + PLAN_GROWS / 2;
+    }
+    fit(t, b->B, b->T);
+    o = msg_copy(t->out, m);
+    for (size_t i = 0; i < t->m.c.L; i++) {
+        char name[40];
+
+        if (!t->tap[i])
+            continue;
+        snprintf(name, sizeof(name), "teacher.hidden.%zu", i);
+        st_out_tensor(o, name, type, 3, shape, NULL);
+    }
+    if (t->a->final)
+        st_out_tensor(o, "teacher.final", type, 3, shape, NULL);
+    if (t->top != NULL)
+        top_begin(t->top, o, b->B, b->T);
+    if (!t->told++) {
+        if (t->sends_states && t->a->dtype == 0 && verbosity >= 0)
+            t->rounding = rounding_new(&t->m, t->pool);
+        tell_memory(t, m);
+    }
+    r = msg_send_begin(t->out, e);
+    embed(t);
+    for (size_t k = 0; r == 0 && k < t->last; k++) {
+        run_block(t, k);
+        if (t->tap[k])
+            r = send_states(t, 0, e);
+    }
+    if (r == 0 && (t->a->final || t->top != NULL))
+        run_block(t, t->m.c.L);
+    if (r == 0 && t->a->final)
+        r = send_states(t, 1, e);
+    if (r == 0 && t->top != NULL) {
+        r = top_send(t->top, t->fwd, t->x, b, t->out, e);
+        forget_weights(t);
+    }
+    if (t->rounding != NULL) {
+        fwd_free(t->fwd); /* for its memory; `fit` makes it again */
+        t->fwd = NULL;
+        rounding_tell(t->rounding, &t->m, t->pool);
+        t->rounding = NULL;
+    }
+    return r;
+}
