@@ -23,8 +23,7 @@ take_head(struct feed *f, const struct msg *m)
         model_head_hash(&f->teacher, mine);
         if (hash == NULL || strcmp(hash, mine) != 0)
             die(EX_INPUT,
-                "%s: the teacher of the stream has head %s, "
-                "--teacher has %s",
+                "%s: the teacher of the stream has head %s, --teacher has %s",
                 f->name, hash != NULL ? hash : "?", mine);
         return;
     }
@@ -33,8 +32,7 @@ take_head(struct feed *f, const struct msg *m)
     if (h->ndim != 2 ||
         (h->dtype != DT_F32 && h->dtype != DT_BF16 && h->dtype != DT_F16))
         die(EX_INPUT,
-            "%s: message %llu: head is not a matrix of F32, F16 or "
-            "BF16",
+            "%s: message %llu: head is not a matrix of F32, F16 or BF16",
             f->name, (unsigned long long)m->seq);
     f->head_mem = xmalloc(h->nbytes);
     memcpy(f->head_mem, h->data, h->nbytes);
@@ -51,9 +49,7 @@ static void
 check_vocab(const struct feed *f, size_t vocab)
 {
     if (vocab != f->V)
-        die(EX_INPUT,
-            "%s: the teacher's vocabulary is %zu, the student's "
-            "%zu",
+        die(EX_INPUT, "%s: the teacher's vocabulary is %zu, the student's %zu",
             f->name, vocab, f->V);
 }
 
@@ -67,8 +63,7 @@ take_teacher(struct feed *f, const struct msg *m)
 
     if (norm == NULL || strcmp(norm, "post-norm") != 0)
         die(EX_INPUT,
-            "%s: message %llu: teacher's final states are '%s', "
-            "not post-norm",
+            "%s: message %llu: teacher's final states are '%s', not post-norm",
             f->name, (unsigned long long)m->seq,
             norm != NULL ? norm : "not described");
     f->taught = 1;
@@ -97,8 +92,8 @@ take_first(struct feed *f)
             model_forget(&f->teacher, NULL);
     } else if (f->taught && feed_kind(f) == SAID_NOTHING) {
         die(EX_INPUT,
-            "%s: the stream has no teacher head (teacher "
-            "--no-head): name the teacher with --teacher",
+            "%s: the stream has no teacher head (teacher --no-head): name the "
+            "teacher with --teacher",
             f->name);
     }
 }
@@ -187,15 +182,14 @@ feed_use(struct feed *f, enum said_kind kind, int hidden, double tau)
         return;
     if (!isfinite(f->temperature) || f->vocab == 0)
         die(EX_INPUT,
-            "%s: the teacher does not say its vocabulary and the "
-            "temperature of its tokens",
+            "%s: the teacher does not say its vocabulary and the temperature "
+            "of its tokens",
             f->name);
     check_vocab(f, f->vocab);
     if (f->temperature != tau)
         die(EX_INPUT,
-            "%s: the teacher's tokens are for temperature %g, not "
-            "%g: train with --temperature %g or make them with teacher "
-            "--temperature %g",
+            "%s: the teacher's tokens are for temperature %g, not %g: train "
+            "with --temperature %g or make them with teacher --temperature %g",
             f->name, f->temperature, tau, f->temperature, tau);
 }
 
@@ -210,9 +204,8 @@ feed_check_successor(struct feed *f, const struct position *p)
     if (f->first.seq != p->seq + 1 || chain == NULL ||
         strcmp(chain, p->chain) != 0)
         die(EX_INPUT,
-            "%s: the first batch is number %llu after %s, but the "
-            "checkpoint ends at %llu with %s: resume the stream too (stream "
-            "--resume RUN)",
+            "%s: the first batch is number %llu after %s, but the checkpoint "
+            "ends at %llu with %s: resume the stream too (stream --resume RUN)",
             f->name, (unsigned long long)f->first.seq,
             chain != NULL ? chain : "?", (unsigned long long)p->seq, p->chain);
 }

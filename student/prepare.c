@@ -165,8 +165,8 @@ choose_length(struct student *s)
         s->total = (batches + s->a->accum - 1) / s->a->accum;
     if (s->total == 0 && s->a->schedule != SCHED_CONST)
         die(EX_USAGE,
-            "the stream does not say how long it is: give --steps "
-            "or --schedule constant");
+            "the stream does not say how long it is: give --steps or "
+            "--schedule constant");
 }
 
 /* A run is continued as it was begun. */

@@ -59,8 +59,8 @@ tell_rounding(const struct student *s)
              "(rms)",
             100.0 * step_grad_rounding(s->step));
     if (s->a->moments == 1)
-        note("moments are kept in bf16: rounding changes them by %.2f %% "
-             "(rms) a step",
+        note("moments are kept in bf16: rounding changes them by %.2f %% (rms) "
+             "a step",
             100.0 * adamw_rounding(s->opt));
 }
 
@@ -87,22 +87,20 @@ apply(struct student *s, const struct loss_sum *sum, struct err *e)
     double norm;
 
     if (sum->n == 0)
-        return err_set(e, EX_INPUT,
-            "%s: step %" PRIu64 " has no scored "
-            "tokens",
+        return err_set(e, EX_INPUT, "%s: step %" PRIu64 " has no scored tokens",
             s->feed.name, s->st.step + 1);
     if (!isfinite(loss))
         return err_set(e, EX_NUM,
-            "step %" PRIu64 ": the loss is not finite; "
-            "the weights are those of the step before",
+            "step %" PRIu64 ": the loss is not finite; the weights are those "
+                            "of the step before",
             s->st.step + 1);
     step_flush(s->step);
     if (save_written(&s->saver, e) < 0)
         return -1;
     if (adamw_step(s->opt, &s->t, s->pool, &o, sum->n, &norm, e) < 0)
         return err_set(e, EX_NUM,
-            "step %" PRIu64 ": the gradient norm is not "
-            "finite; the weights are those of the step before",
+            "step %" PRIu64 ": the gradient norm is not finite; the weights "
+                            "are those of the step before",
             s->st.step + 1);
     tell_rounding(s);
     s->st.step++;

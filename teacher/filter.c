@@ -27,13 +27,11 @@ take_stream(struct teacher *t, const struct msg *m, struct err *e)
         return -1;
     if (tok_matches(t->a->model, i.tokenizer, &none) == 0)
         r = err_set(e, EX_INPUT,
-            "%s: was made with another tokenizer than "
-            "that of %s",
+            "%s: was made with another tokenizer than that of %s",
             msg_in_name(t->in), t->a->model);
     else if (i.vocab > t->m.c.V)
         r = err_set(e, EX_INPUT,
-            "%s: the stream's vocabulary is %zu, the "
-            "model's %zu",
+            "%s: the stream's vocabulary is %zu, the model's %zu",
             msg_in_name(t->in), i.vocab, t->m.c.V);
     else if (i.resumed)
         msg_out_resume(t->out, i.next_seq + 1, &i.down);
@@ -49,13 +47,11 @@ pass(struct teacher *t, const struct msg *m, int *introduced, struct err *e)
 
     if (m->kind == MSG_DOCS)
         return err_set(e, EX_INPUT,
-            "%s: documents, not batches: put stream "
-            "between",
+            "%s: documents, not batches: put stream between",
             msg_in_name(t->in));
     if (m->kind == MSG_TEACHER)
         return err_set(e, EX_INPUT,
-            "%s: message %llu: the stream has a "
-            "teacher already",
+            "%s: message %llu: the stream has a teacher already",
             msg_in_name(t->in), (unsigned long long)m->seq);
     if (m->kind == MSG_BATCH) {
         if (!*introduced && (r = send_self(t, e)) != 0)

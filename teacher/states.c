@@ -36,8 +36,7 @@ choose_taps(struct teacher *t)
         for (size_t i = 0; i < s.c.L; i++) {
             if (s.block[i].source >= L)
                 die(EX_INPUT,
-                    "%s: block %zu was cut from block %zu, the "
-                    "teacher has %zu",
+                    "%s: block %zu was cut from block %zu, the teacher has %zu",
                     t->a->student, i, s.block[i].source, L);
             t->tap[s.block[i].source] = 1;
         }
@@ -50,8 +49,8 @@ choose_taps(struct teacher *t)
             if (end == p || *p < '0' || *p > '9' || k >= L ||
                 (*end != ',' && *end != '\0'))
                 die(EX_USAGE,
-                    "--hidden %s: not all, none, mapped or block "
-                    "numbers below %zu",
+                    "--hidden %s: not all, none, mapped or block numbers below "
+                    "%zu",
                     h, L);
             t->tap[k] = 1;
             p = *end == ',' ? end + 1 : end;

@@ -303,9 +303,7 @@ top_send(struct top *t, struct fwd *f, const float *x, const struct batch *b,
     for (size_t i = 0; i < 2 * n; i++)
         if (!isfinite(t->lse[i]))
             return err_set(e, EX_NUM,
-                "token %zu of the batch: a logit is not "
-                "finite",
-                i / 2);
+                "token %zu of the batch: a logit is not finite", i / 2);
     if (t->o.k > 0)
         r = send_top(t, w, e);
     if (r == 0 && t->o.draws > 0)
@@ -319,9 +317,9 @@ top_tell(const struct top *t)
     const struct told *s = &t->sum;
 
     if (s->tokens > 0 && t->o.k > 0)
-        note("top %zu: %.2f %% of the mass at temperature 1, %.2f %% at %g; "
-             "KL to the whole at %g: %.2g nats by rounding, %.3g by what the "
-             "rest is made of; %zu bytes a token",
+        note("top %zu: %.2f %% of the mass at temperature 1, %.2f %% at %g; KL "
+             "to the whole at %g: %.2g nats by rounding, %.3g by what the rest "
+             "is made of; %zu bytes a token",
             t->o.k, 100.0 * s->mass1 / s->tokens, 100.0 * s->mass / s->tokens,
             t->o.tau, t->o.tau, s->rounding / s->tokens, s->rest / s->tokens,
             t->o.k * (t->o.half ? 6 : 8) + 8);
