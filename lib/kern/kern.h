@@ -53,6 +53,10 @@ struct kern {
     void (*widen_q8_0)(float *out, const void *in, size_t n);
     void (*widen_q4_0)(float *out, const void *in, size_t n);
     void (*widen_q4_1)(float *out, const void *in, size_t n);
+    /* out[i] = d[i/group] * q[i] - m[i/group], in two roundings: the last step
+     * of quant_widen.  group: 16 or 32. */
+    void (*scale_groups)(float *out, const signed char *q, size_t n,
+        size_t group, const float *d, const float *m);
     /* fp32 to bf16, round to nearest even; NaN stays NaN. */
     void (*narrow_bf16)(uint16_t *out, const float *in, size_t n);
     /* The same to half precision: 65520 and more become infinite. */
@@ -130,7 +134,7 @@ const char *kern_name(void); /* of the set in use */
 /* For tests and benchmarks: kern_init with this name, again at any time. */
 const char *kern_force(const char *name);
 
-/* The block types of GGUF that have one version: n elements, whole blocks of
+/* The other block types of GGUF: n elements, whole blocks of
  * 32 (Q5_0, Q5_1, IQ4_NL) or 256, to fp32.  Exactly what gguf-py gives. */
 enum kern_quant {
     QUANT_Q5_0,

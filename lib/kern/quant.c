@@ -1,8 +1,9 @@
 /*
  * The block types of GGUF beyond the simplest: five and six bits, and the "K"
- * types with scales of scales.  Plain C; a block is unpacked into small
- * numbers, which then are scaled, so that compilers make vectors of both steps.
- * Every value is formed as gguf-py forms it, so the bits are the same.
+ * types with scales of scales.  A block is unpacked into small numbers, by
+ * loops over bytes that compilers make vectors of, and then scaled by a kernel.
+ * Every value is formed as gguf-py forms it, so the bits are the same; where it
+ * subtracts no minimum, one of 0 is subtracted, which changes no number.
  */
 #include "kern/kern.h"
 #include "kern/kern_impl.h"
@@ -18,23 +19,6 @@ half_at(const unsigned char *p)
     return half_to_float(load16(p));
 }
 
-/* out = d * q - m of n elements */
-static void
-scaled(float *restrict out, const signed char *restrict q, size_t n, float d,
-    float m)
-{
-    for (size_t i = 0; i < n; i++)
-        out[i] = d * (float)q[i] - m;
-}
-
-/* out = d * q, whose zeros keep their sign */
-static void
-times(float *restrict out, const signed char *restrict q, size_t n, float d)
-{
-    for (size_t i = 0; i < n; i++)
-        out[i] = d * (float)q[i];
-}
-
 /* 2n numbers of 4 bits: all low halves, then all high ones. */
 static void
 nibbles(signed char *restrict q, const unsigned char *restrict p, size_t n)
@@ -45,76 +29,85 @@ nibbles(signed char *restrict q, const unsigned char *restrict p, size_t n)
     }
 }
 
-/* The fifth bits of 32 numbers. */
+/* Turn over the bits `turn` of those of 32 numbers whose bit of p is set.  Eight
+ * at a time: a byte eight times, of which each keeps a bit of its own. */
 static void
-fifth(signed char *q, const unsigned char *p)
+fifth(signed char *q, const unsigned char *p, uint64_t turn)
 {
-    for (size_t i = 0; i < 32; i++)
-        q[i] = (signed char)(q[i] | (p[i / 8] >> i % 8 & 1) << 4);
+    static const unsigned char bit[8] = { 1, 2, 4, 8, 16, 32, 64, 128 };
+    const uint64_t ones = 0x0101010101010101;
+    uint64_t own, eight;
+
+    memcpy(&own, bit, 8);
+    for (size_t k = 0; k < 4; k++, q += 8) {
+        memcpy(&eight, q, 8);
+        eight ^= (((p[k] * ones & own) + 0x7f * ones) >> 7 & ones) * turn;
+        memcpy(q, &eight, 8);
+    }
 }
 
 static void
-q5_0(float *out, const unsigned char *p)
+q5_0(signed char *q, float *d, float *m, const unsigned char *p)
 {
-    signed char q[32];
-
     nibbles(q, p + 6, 16);
-    fifth(q, p + 2);
     for (size_t i = 0; i < 32; i++)
-        q[i] = (signed char)(q[i] - 16);
-    times(out, q, 32, half_at(p));
+        q[i] = (signed char)(q[i] - 16); /* its upper four bits are set */
+    fifth(q, p + 2, 0xf0);
+    *d = half_at(p);
+    *m = 0.0f;
 }
 
 static void
-q5_1(float *out, const unsigned char *p)
+q5_1(signed char *q, float *d, float *m, const unsigned char *p)
 {
-    signed char q[32];
-
     nibbles(q, p + 8, 16);
-    fifth(q, p + 4);
-    scaled(out, q, 32, half_at(p), -half_at(p + 2));
+    fifth(q, p + 4, 0x10);
+    *d = half_at(p);
+    *m = -half_at(p + 2);
 }
 
 /* Numbers of 2 bits of half a super-block: 4 rows of 32. */
 static void
 pairs(signed char *restrict q, const unsigned char *restrict p)
 {
-    for (size_t i = 0; i < 128; i++)
-        q[i] = (signed char)(p[i % 32] >> i / 32 * 2 & 3);
+    for (int s = 0; s < 4; s++, q += 32)
+        for (size_t i = 0; i < 32; i++)
+            q[i] = (signed char)(p[i] >> 2 * s & 3);
 }
 
 /* scales[16] of 4 and 4 bits, q[64], d, dmin */
 static void
-q2_k(float *out, const unsigned char *p)
+q2_k(signed char *q, float *d, float *m, const unsigned char *p)
 {
-    const float d = half_at(p + 80), min = half_at(p + 82);
-    signed char q[SUPER];
+    const float scale = half_at(p + 80), min = half_at(p + 82);
 
     pairs(q, p + 16);
     pairs(q + 128, p + 48);
-    for (size_t g = 0; g < 16; g++)
-        scaled(out + 16 * g, q + 16 * g, 16, d * (float)(p[g] & 15),
-            min * (float)(p[g] >> 4));
+    for (size_t g = 0; g < 16; g++) {
+        d[g] = scale * (float)(p[g] & 15);
+        m[g] = min * (float)(p[g] >> 4);
+    }
 }
 
 /* third bits[32], q[64], scales[12] of 6 bits, d */
 static void
-q3_k(float *out, const unsigned char *p)
+q3_k(signed char *q, float *d, float *m, const unsigned char *p)
 {
     const unsigned char *s = p + 96;
-    const float d = half_at(p + 108);
-    signed char q[SUPER];
+    const float scale = half_at(p + 108);
 
     pairs(q, p + 32);
     pairs(q + 128, p + 64);
-    for (size_t i = 0; i < SUPER; i++)
-        q[i] = (signed char)(q[i] - (p[i % 32] >> i / 32 & 1 ? 0 : 4));
+    for (int k = 0; k < 8; k++)
+        for (size_t i = 0; i < 32; i++)
+            q[32 * k + i] =
+                (signed char)(q[32 * k + i] - 4 + (p[i] >> k & 1) * 4);
     for (size_t g = 0; g < 16; g++) {
         const int low = s[g % 8] >> g / 8 * 4 & 15;
         const int high = s[8 + g % 4] >> g / 4 * 2 & 3;
 
-        times(out + 16 * g, q + 16 * g, 16,
-            d * (float)((low | high << 4) - 32));
+        d[g] = scale * (float)((low | high << 4) - 32);
+        m[g] = 0.0f;
     }
 }
 
@@ -131,49 +124,49 @@ scale_min(const unsigned char *s, size_t g, int *scale, int *min)
     }
 }
 
-/* d, dmin, scales[12], then q as 8 groups of 32 */
+/* scales[12] of 8 groups of 32, after d and dmin */
 static void
-eight_groups(float *out, const unsigned char *p, const signed char *q)
+eight_groups(float *d, float *m, const unsigned char *p)
 {
-    const float d = half_at(p), min = half_at(p + 2);
+    const float scale = half_at(p), min = half_at(p + 2);
 
     for (size_t g = 0; g < 8; g++) {
-        int s, m;
+        int s, n;
 
-        scale_min(p + 4, g, &s, &m);
-        scaled(out + 32 * g, q + 32 * g, 32, d * (float)s, min * (float)m);
+        scale_min(p + 4, g, &s, &n);
+        d[g] = scale * (float)s;
+        m[g] = min * (float)n;
     }
 }
 
+/* d, dmin, scales[12], q[128] */
 static void
-q4_k(float *out, const unsigned char *p)
+q4_k(signed char *q, float *d, float *m, const unsigned char *p)
 {
-    signed char q[SUPER];
-
+    eight_groups(d, m, p);
     for (size_t k = 0; k < 4; k++)
         nibbles(q + 64 * k, p + 16 + 32 * k, 32);
-    eight_groups(out, p, q);
 }
 
 /* as Q4_K, with fifth bits[32] before q */
 static void
-q5_k(float *out, const unsigned char *p)
+q5_k(signed char *q, float *d, float *m, const unsigned char *p)
 {
-    signed char q[SUPER];
-
+    eight_groups(d, m, p);
     for (size_t k = 0; k < 4; k++)
         nibbles(q + 64 * k, p + 48 + 32 * k, 32);
-    for (size_t i = 0; i < SUPER; i++)
-        q[i] = (signed char)(q[i] | (p[16 + i % 32] >> i / 32 & 1) << 4);
-    eight_groups(out, p, q);
+    for (int k = 0; k < 8; k++)
+        for (size_t i = 0; i < 32; i++)
+            q[32 * k + i] =
+                (signed char)(q[32 * k + i] | (p[16 + i] >> k & 1) << 4);
 }
 
 /* q[128] low 4 bits, [64] high 2 bits, scales[16] of 8 bits, d */
 static void
-q6_k(float *out, const unsigned char *p)
+q6_k(signed char *q, float *d, float *m, const unsigned char *p)
 {
-    const float d = half_at(p + 208);
-    signed char q[SUPER], high[SUPER];
+    const float scale = half_at(p + 208);
+    signed char high[SUPER];
 
     nibbles(q, p, 64);
     nibbles(q + 128, p + 64, 64);
@@ -181,8 +174,10 @@ q6_k(float *out, const unsigned char *p)
     pairs(high + 128, p + 160);
     for (size_t i = 0; i < SUPER; i++)
         q[i] = (signed char)((q[i] | high[i] << 4) - 32);
-    for (size_t g = 0; g < 16; g++)
-        times(out + 16 * g, q + 16 * g, 16, d * (float)(signed char)p[192 + g]);
+    for (size_t g = 0; g < 16; g++) {
+        d[g] = scale * (float)(signed char)p[192 + g];
+        m[g] = 0.0f;
+    }
 }
 
 /* What the 16 codes of the IQ4 types stand for. */
@@ -198,53 +193,62 @@ iq4(signed char *q, const unsigned char *p)
 }
 
 static void
-iq4_nl(float *out, const unsigned char *p)
+iq4_nl(signed char *q, float *d, float *m, const unsigned char *p)
 {
-    signed char q[32];
-
     iq4(q, p + 2);
-    times(out, q, 32, half_at(p));
+    *d = half_at(p);
+    *m = 0.0f;
 }
 
 /* d, scales' high 2 bits[2], low 4 bits[4], q[128] */
 static void
-iq4_xs(float *out, const unsigned char *p)
+iq4_xs(signed char *q, float *d, float *m, const unsigned char *p)
 {
-    const float d = half_at(p);
+    const float scale = half_at(p);
     const unsigned high = load16(p + 2);
-    signed char q[32];
 
     for (size_t g = 0; g < 8; g++) {
         const int low = p[4 + g / 2] >> g % 2 * 4 & 15;
 
-        iq4(q, p + 8 + 16 * g);
-        times(out + 32 * g, q, 32,
-            d * (float)((low | (int)(high >> 2 * g & 3) << 4) - 32));
+        iq4(q + 32 * g, p + 8 + 16 * g);
+        d[g] = scale * (float)((low | (int)(high >> 2 * g & 3) << 4) - 32);
+        m[g] = 0.0f;
     }
 }
 
 static const struct {
     size_t elements, bytes; /* of a block */
-    void (*widen)(float *out, const unsigned char *p);
+    size_t group;           /* elements with one scale */
+    /* q [elements] numbers, and scale d and minimum m of each group */
+    void (*unpack)(signed char *q, float *d, float *m, const unsigned char *p);
 } types[QUANT_N] = {
-    [QUANT_Q5_0] = { 32, 22, q5_0 },
-    [QUANT_Q5_1] = { 32, 24, q5_1 },
-    [QUANT_Q2_K] = { SUPER, 84, q2_k },
-    [QUANT_Q3_K] = { SUPER, 110, q3_k },
-    [QUANT_Q4_K] = { SUPER, 144, q4_k },
-    [QUANT_Q5_K] = { SUPER, 176, q5_k },
-    [QUANT_Q6_K] = { SUPER, 210, q6_k },
-    [QUANT_IQ4_NL] = { 32, 18, iq4_nl },
-    [QUANT_IQ4_XS] = { SUPER, 136, iq4_xs },
+    [QUANT_Q5_0] = { 32, 22, 32, q5_0 },
+    [QUANT_Q5_1] = { 32, 24, 32, q5_1 },
+    [QUANT_Q2_K] = { SUPER, 84, 16, q2_k },
+    [QUANT_Q3_K] = { SUPER, 110, 16, q3_k },
+    [QUANT_Q4_K] = { SUPER, 144, 32, q4_k },
+    [QUANT_Q5_K] = { SUPER, 176, 32, q5_k },
+    [QUANT_Q6_K] = { SUPER, 210, 16, q6_k },
+    [QUANT_IQ4_NL] = { 32, 18, 32, iq4_nl },
+    [QUANT_IQ4_XS] = { SUPER, 136, 32, iq4_xs },
 };
 
 void
 quant_widen(enum kern_quant t, float *out, const void *in, size_t n)
 {
+    const size_t k = types[t].elements, group = types[t].group;
     const unsigned char *p = in;
-    const size_t k = types[t].elements;
+    signed char q[SUPER];
+    float d[SUPER / 16], m[SUPER / 16];
 
     assert(n % k == 0);
-    for (size_t i = 0; i < n; i += k, p += types[t].bytes)
-        types[t].widen(out + i, p);
+    while (n > 0) {
+        const size_t some = n < SUPER ? n : SUPER;
+
+        for (size_t i = 0; i < some; i += k, p += types[t].bytes)
+            types[t].unpack(q + i, d + i / group, m + i / group, p);
+        kern.scale_groups(out, q, some, group, d, m);
+        out += some;
+        n -= some;
+    }
 }

@@ -97,6 +97,14 @@ widen_q4_1(float *restrict out, const void *in, size_t n)
 }
 
 static void
+scale_groups(float *restrict out, const signed char *restrict q, size_t n,
+    size_t group, const float *restrict d, const float *restrict m)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = d[i / group] * (float)q[i] - m[i / group];
+}
+
+static void
 narrow_bf16(uint16_t *restrict out, const float *restrict in, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -383,20 +391,21 @@ attn_ds(float *restrict s, float *restrict dp, size_t n, float lse, float delta)
     }
 }
 
-#define KERN_REF                                                              \
-    {                                                                         \
-        .name = "ref", .gemm_nt = gemm_nt_ref, .gemm_nn = gemm_nn_ref,        \
-        .gemm_tn = gemm_tn_ref, .widen_bf16 = widen_bf16,                     \
-        .widen_f16 = widen_f16, .widen_q8_0 = widen_q8_0,                     \
-        .widen_q4_0 = widen_q4_0, .widen_q4_1 = widen_q4_1,                   \
-        .narrow_bf16 = narrow_bf16, .narrow_f16 = narrow_f16,                 \
-        .rmsnorm = rmsnorm, .rmsnorm_bwd = rmsnorm_bwd, .rope = rope,         \
-        .silu_mul = silu_mul, .silu_mul_bwd = silu_mul_bwd,                   \
-        .gelu_mul = gelu_mul, .gelu_mul_bwd = gelu_mul_bwd, .add = add,       \
-        .axpy = axpy, .scale = scale, .mul = mul, .axmul = axmul, .dot = dot, \
-        .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, .max = max,           \
-        .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul,                 \
-        .kl_sums = kl_sums, .attn_ds = attn_ds, .loss = &loss_kern_ref        \
+#define KERN_REF                                                        \
+    {                                                                   \
+        .name = "ref", .gemm_nt = gemm_nt_ref, .gemm_nn = gemm_nn_ref,  \
+        .gemm_tn = gemm_tn_ref, .widen_bf16 = widen_bf16,               \
+        .widen_f16 = widen_f16, .widen_q8_0 = widen_q8_0,               \
+        .widen_q4_0 = widen_q4_0, .widen_q4_1 = widen_q4_1,             \
+        .scale_groups = scale_groups, .narrow_bf16 = narrow_bf16,       \
+        .narrow_f16 = narrow_f16, .rmsnorm = rmsnorm,                   \
+        .rmsnorm_bwd = rmsnorm_bwd, .rope = rope, .silu_mul = silu_mul, \
+        .silu_mul_bwd = silu_mul_bwd, .gelu_mul = gelu_mul,             \
+        .gelu_mul_bwd = gelu_mul_bwd, .add = add, .axpy = axpy,         \
+        .scale = scale, .mul = mul, .axmul = axmul, .dot = dot,         \
+        .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, .max = max,     \
+        .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul,           \
+        .kl_sums = kl_sums, .attn_ds = attn_ds, .loss = &loss_kern_ref  \
     }
 
 const struct kern kern_ref = KERN_REF;

@@ -97,6 +97,18 @@ widen_q4_1(float *restrict out, const void *in, size_t n)
     }
 }
 
+static void
+scale_groups(float *restrict out, const signed char *restrict q, size_t n,
+    size_t group, const float *restrict d, const float *restrict m)
+{
+    for (size_t i = 0; i < n; i += group, d++, m++) {
+        const vf s = v_set1(*d), min = v_set1(*m);
+
+        for (size_t k = i; k < i + group; k += VW)
+            v_store(out + k, v_sub(v_mul(s, v_from_i8(q + k)), min));
+    }
+}
+
 /* Sums keep two vectors of doubles: the lower and upper half of a vector. */
 static double
 sumsq(const float *a, size_t n)
@@ -436,6 +448,7 @@ ROWS(struct kern *k)
     k->widen_q8_0 = widen_q8_0;
     k->widen_q4_0 = widen_q4_0;
     k->widen_q4_1 = widen_q4_1;
+    k->scale_groups = scale_groups;
     k->rmsnorm = rmsnorm;
     k->rmsnorm_bwd = rmsnorm_bwd;
     k->rope = rope;
