@@ -146,7 +146,7 @@ match(struct rows *x, const struct kept *k, struct err *e)
         if (!moves(t, P, ids->shape[0], ids->shape[1]))
             return err_set(e, EX_INPUT,
                 "%s: message %" PRIu64 ": tensor %.100s has no row a token, so "
-                                       "it cannot be replayed by rows",
+                "it cannot be replayed by rows",
                 dir, k->m.seq, t->name);
         if (!c && (x->f.own_B == 0 || strcmp(t->name, "loss_mask") == 0)) {
             c = add_column(x, t);

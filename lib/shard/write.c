@@ -485,7 +485,7 @@ compress(void *ctx, size_t task, size_t worker)
                 err_set(&u->e, EX_INPUT,
                     "%zu bytes of a message are so much alike that they take "
                     "%" PRIu32 ": more than %d fold is not stored, for it "
-                               "would not be read",
+                    "would not be read",
                     n, s.csize, FRAME_RATIO) < 0;
         buf_add(&u->seek, &s, sizeof s);
         at += n;

@@ -2,6 +2,7 @@
  * Unicode as tokenizers see it: UTF-8 of whole texts, and character classes
  * pinned to the versions that the Hugging Face tokenizers library 0.23 uses in
  * each place (a system's own tables are older or newer, and ids would differ).
+ * The tables of classes are in unicode_table.c.
  */
 #ifndef TEXT_UNICODE_H
 #define TEXT_UNICODE_H

@@ -184,7 +184,7 @@ sink_doc(struct sink *s, const struct ids_view *v, size_t from, size_t n,
     if (n > (size_t)1 << 30)
         die(EX_INPUT,
             "%s: offset %" PRIu64 ": a document of %zu tokens; at most 2^30 "
-                                  "are read (is it to be cut at an --eos-id?)",
+            "are read (is it to be cut at an --eos-id?)",
             v->file, v->at + (uint64_t)(from * id_size(v->type)), n);
     if (!s->k)
         begin(s, v, from, n);

@@ -1,8 +1,9 @@
-/* Runs a fuzz target over files, where there is no fuzzer: TAP. */
+/* Runs a fuzz target over files, where there is no fuzzer.  Names each before
+ * it: a target that finds a fault ends the program. */
 #include "base/io.h"
 #include "fuzz.h"
-#include "../lib/tap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,9 +16,11 @@ main(int argc, char **argv)
         uint8_t *p;
 
         if (io_map(&m, argv[i], &e) < 0) {
-            printf("Bail out! %s\n", e.msg);
+            fprintf(stderr, "%s\n", e.msg);
             return 1;
         }
+        puts(argv[i]);
+        fflush(stdout);
         /* An exact copy, so that a sanitizer sees one byte too many. */
         p = malloc(m.n ? m.n : 1);
         if (!p)
@@ -25,9 +28,8 @@ main(int argc, char **argv)
         if (m.n)
             memcpy(p, m.p, m.n);
         LLVMFuzzerTestOneInput(p, m.n);
-        ok(1, "%s", argv[i]);
         free(p);
         io_unmap(&m);
     }
-    return done_testing();
+    return 0;
 }

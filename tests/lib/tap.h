@@ -28,6 +28,13 @@ tap_ok(int good, const char *file, int line, const char *what)
     return good;
 }
 
+/* What cannot be tested here, and why: tests/skips lists the reasons. */
+static inline void
+tap_skip(const char *what, const char *why)
+{
+    printf("ok %d - %s # SKIP %s\n", ++tap_count, what, why);
+}
+
 /* |a - b| <= atol + rtol |b|, both finite: a NaN is never near. */
 static inline int
 near(double a, double b, double atol, double rtol)

@@ -1,6 +1,6 @@
 /*
  * stream: the order of documents; without arguments a test, otherwise the
- * helper of tests/stream/*.sh:
+ * helper of the shell tests here:
  *   sampler make DIR seed sources documents mean-length vocabulary frame-bytes
  *       separate mask
  *   sampler check STREAM epochs|- natural|equal DIR|- window DIR ...

@@ -202,7 +202,7 @@ main(void)
         if (code)
             test_valid(code);
         else
-            ok(1, "%s # SKIP not this processor", name[i]);
+            tap_skip(name[i], "not this processor");
     }
     return done_testing();
 }
