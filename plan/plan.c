@@ -149,7 +149,7 @@ make_step(struct answer *r, const struct shape *m, const struct shape *t,
     const struct loss_opt loss = {
         .w_ce = t != NULL ? 0.25 : 1.0,
         .w_kl = t != NULL,
-        .w_sh = t != NULL && t->c.d == m->c.d,
+        .w_sh = t != NULL,
         .tau = 3.0,
     };
     struct tmodel tm;
@@ -165,6 +165,8 @@ make_step(struct answer *r, const struct shape *m, const struct shape *t,
             .width = t == NULL ? 0
                 : a.top > 0    ? a.top
                                : t->c.d,
+            .nblock = t != NULL ? m->c.L : 0,
+            .depth = t != NULL ? t->c.d : 0,
         },
         NULL);
     plan_make(&r->p, &tm, s,

@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "cli/die.h"
+#include "base/note.h"
+#include "model/depth_map.h"
 #include "shard/source.h"
 
 #include <inttypes.h>
@@ -53,9 +55,30 @@ check_vocab(const struct feed *f, size_t vocab)
             f->name, vocab, f->V);
 }
 
+/* Which of its blocks the student's are compared with. */
+static void
+take_shape(struct feed *f, const struct model *student, const char *text)
+{
+    json_t *j = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    struct config c;
+    struct err e;
+
+    if (j != NULL && config_from_json(&c, j, &e) == 0) {
+        f->tL = c.L;
+        f->td = c.d;
+        f->map = xcalloc(f->L, sizeof(*f->map));
+        if (depth_map(student, c.L, c.d, f->map, &f->map_how, &e) < 0) {
+            note("no SquareHead: %s", e.msg);
+            free(f->map);
+            f->map = NULL;
+        }
+    }
+    json_decref(j);
+}
+
 /* What the `teacher` message says. */
 static void
-take_teacher(struct feed *f, const struct msg *m)
+take_teacher(struct feed *f, const struct model *student, const struct msg *m)
 {
     const char *norm = st_meta(&m->st, "final");
     const char *vocab = st_meta(&m->st, "vocab");
@@ -73,8 +96,7 @@ take_teacher(struct feed *f, const struct msg *m)
     if (tau != NULL)
         number_real(tau, 0, 1e18, &f->temperature);
     take_head(f, m);
-    if (f->head.data != NULL)
-        check_vocab(f, f->head.rows);
+    take_shape(f, student, st_meta(&m->st, "config"));
 }
 
 /* What the first batch holds of the teacher.  A head that reads nothing in it
@@ -100,7 +122,7 @@ take_first(struct feed *f)
 
 void
 feed_open(struct feed *f, const char *input, const char *teacher_path,
-    size_t ahead, const struct model *student, const size_t *map)
+    size_t ahead, const struct model *student)
 {
     struct err e;
     int r;
@@ -109,7 +131,6 @@ feed_open(struct feed *f, const char *input, const char *teacher_path,
     f->L = student->c.L;
     f->d = student->c.d;
     f->V = student->c.V;
-    f->map = map;
     if (teacher_path != NULL) {
         if (model_open(&f->teacher, teacher_path, &e) < 0)
             die_err(&e);
@@ -128,7 +149,7 @@ feed_open(struct feed *f, const char *input, const char *teacher_path,
             die(EX_INPUT, "%s: documents, not batches: put stream between",
                 f->name);
         if (f->first.kind == MSG_TEACHER)
-            take_teacher(f, &f->first);
+            take_teacher(f, student, &f->first);
     }
     if (r < 0)
         die_err(&e);
@@ -158,7 +179,7 @@ feed_kind(const struct feed *f)
 int
 feed_has_hidden(const struct feed *f)
 {
-    if (!f->ahead || !f->taught)
+    if (!f->ahead || f->map == NULL)
         return 0;
     for (size_t l = 0; l < f->L; l++)
         if (said_hidden(&f->first.st, f->map[l]) == NULL)
@@ -174,10 +195,17 @@ feed_use(struct feed *f, enum said_kind kind, int hidden, double tau)
         .width = said_width(&f->first.st, kind),
         .block = f->map,
         .nblock = hidden ? f->L : 0,
-        .depth = f->d,
+        .depth = f->td,
     };
-    if (kind == SAID_FINAL)
+    if (kind == SAID_FINAL) {
         f->said.width = f->head.cols;
+        if (f->head.rows < f->info.vocab)
+            die(EX_INPUT,
+                "%s: the stream's vocabulary is %zu, the teacher's %zu",
+                f->name, f->info.vocab, f->head.rows);
+        if (f->head.rows != f->V)
+            f->said.vocab = f->info.vocab;
+    }
     if (kind != SAID_TOP && kind != SAID_DRAWS)
         return;
     if (!isfinite(f->temperature) || f->vocab == 0)
@@ -248,5 +276,6 @@ feed_close(struct feed *f)
     if (f->have_model)
         model_close(&f->teacher);
     free(f->head_mem);
+    free(f->map);
     said_release(&f->said);
 }

@@ -43,7 +43,6 @@ load_model(struct student *s, const char *from)
     struct arena random = { 0 };
     struct model m;
     struct err e;
-    size_t *mlp;
     const int fresh = from == NULL && ends_with(s->a->model, ".json");
 
     if (fresh)
@@ -54,10 +53,6 @@ load_model(struct student *s, const char *from)
         die_err(&e);
     if (tmodel_init_as(&s->t, &m, s->a->grad == 1 ? DT_BF16 : DT_F32, &e) < 0)
         die_err(&e);
-    s->map = xcalloc(m.c.L, sizeof(*s->map));
-    mlp = xcalloc(m.c.L, sizeof(*mlp));
-    model_shape(&m, mlp, s->map);
-    free(mlp);
     if (fresh) {
         model_random_free(&m);
         arena_release(&random);
@@ -131,6 +126,29 @@ note_loss(const struct loss_opt *l, const char *how)
     }
 }
 
+/* What is compared with what. */
+static void
+note_match(const struct feed *f)
+{
+    struct buf list = { 0 };
+    char wide[80] = "";
+
+    if (f->said.kind == SAID_FINAL && f->said.vocab > 0)
+        note("KL is over the tokenizer's %zu ids: the teacher's vocabulary is "
+             "%zu, the student's %zu",
+            f->said.vocab, f->head.rows, f->V);
+    if (f->said.nblock == 0)
+        return;
+    for (size_t i = 0; i < f->L; i++)
+        buf_addf(&list, "%s%zu", i > 0 ? "," : "", f->map[i]);
+    if (f->said.depth != f->d)
+        snprintf(wide, sizeof(wide), "; their %zu numbers averaged to %zu",
+            f->said.depth, f->d);
+    note("SquareHead: the teacher's blocks %s of %zu, %s%s", list.p, f->tL,
+        f->map_how, wide);
+    buf_release(&list);
+}
+
 static void
 choose_losses(struct student *s)
 {
@@ -151,6 +169,7 @@ choose_losses(struct student *s)
         snprintf(how, sizeof(how), ", top %zu and their rest",
             s->feed.said.width);
     note_loss(&s->loss, how);
+    note_match(&s->feed);
 }
 
 /* Steps the schedule spans: --steps, or what the stream announces. */
@@ -245,7 +264,7 @@ prepare(struct student *s, const char *input)
     if (s->a->tokenizer != NULL &&
         tok_check(s->a->tokenizer, s->t.m.c.V, &e) < 0)
         die_err(&e);
-    feed_open(&s->feed, input, s->a->teacher, s->a->ahead, &s->t.m, s->map);
+    feed_open(&s->feed, input, s->a->teacher, s->a->ahead, &s->t.m);
     if (s->a->resume && s->st.step > 0)
         feed_check_successor(&s->feed, &s->at);
     choose_tokenizer(s);

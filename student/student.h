@@ -33,24 +33,27 @@ struct feed {
     int taught;         /* there was a `teacher` message, and what it */
     size_t vocab;       /* says; 0, NAN: nothing */
     double temperature;
-    const size_t *map; /* [L] teacher block of each student block */
+    size_t *map;         /* [L] teacher block of each student block; NULL: */
+    const char *map_how; /*   not known */
+    size_t tL, td;       /* the teacher's blocks, and their width */
     size_t L, d, V;
     struct said said; /* of the batch at hand */
     struct msg first; /* the first batch has been read ahead */
     int ahead;
 };
 /* Open input, read the preamble and the first batch.  teacher_path may be
- * NULL.  ahead: bytes to read ahead of a message, 0: all.  t: the student
- * (vocabulary, sizes). */
+ * NULL.  ahead: bytes to read ahead of a message, 0: all. */
 void feed_open(struct feed *f, const char *input, const char *teacher_path,
-    size_t ahead, const struct model *student, const size_t *map);
+    size_t ahead, const struct model *student);
 /* How the first batch tells the distributions of tokens: of what it holds, a
  * final state if the head is there to read it, else draws, else top tokens.
  * Does it show the blocks of the map? */
 enum said_kind feed_kind(const struct feed *f);
 int feed_has_hidden(const struct feed *f);
 /* From here on batches are read for these: f->said.  Dies if tokens are another
- * vocabulary's, or made for another temperature than tau. */
+ * vocabulary's, or made for another temperature than tau.  A final state is
+ * read by a head of another size too: both models' distributions are then over
+ * the ids of the stream's tokenizer. */
 void feed_use(struct feed *f, enum said_kind kind, int hidden, double tau);
 /* The stream continues another: its first batch must follow p. */
 void feed_check_successor(struct feed *f, const struct position *p);
@@ -137,7 +140,7 @@ struct student {
     uint64_t before;    /* tokens of earlier runs */
     double last;        /* loss of the last step */
     size_t program;     /* memory in use beside the weights */
-    size_t *map, total, micro;
+    size_t total, micro;
 };
 
 /* ---- prepare.c ---- */

@@ -92,7 +92,7 @@ apply(struct student *s, const struct loss_sum *sum, struct err *e)
     if (!isfinite(loss))
         return err_set(e, EX_NUM,
             "step %" PRIu64 ": the loss is not finite; the weights are those "
-                            "of the step before",
+            "of the step before",
             s->st.step + 1);
     step_flush(s->step);
     if (save_written(&s->saver, e) < 0)
@@ -100,7 +100,7 @@ apply(struct student *s, const struct loss_sum *sum, struct err *e)
     if (adamw_step(s->opt, &s->t, s->pool, &o, sum->n, &norm, e) < 0)
         return err_set(e, EX_NUM,
             "step %" PRIu64 ": the gradient norm is not finite; the weights "
-                            "are those of the step before",
+            "are those of the step before",
             s->st.step + 1);
     tell_rounding(s);
     s->st.step++;

@@ -8,6 +8,7 @@
 #include "msg/batch.h"
 #include "msg/msg.h"
 #include "kern/kern.h"
+#include "model/depth_map.h"
 #include "model/forward.h"
 #include "train/plan.h"
 
@@ -22,6 +23,8 @@ choose_taps(struct teacher *t)
     const char *h = t->a->hidden != NULL ? t->a->hidden
         : t->a->final || speaks(t)       ? "none"
                                          : "all";
+    const char *how;
+    size_t *map;
     struct model s;
     struct err e;
 
@@ -33,13 +36,12 @@ choose_taps(struct teacher *t)
             die(EX_USAGE, "--hidden mapped needs --student");
         if (model_open(&s, t->a->student, &e) < 0)
             die_err(&e);
-        for (size_t i = 0; i < s.c.L; i++) {
-            if (s.block[i].source >= L)
-                die(EX_INPUT,
-                    "%s: block %zu was cut from block %zu, the teacher has %zu",
-                    t->a->student, i, s.block[i].source, L);
-            t->tap[s.block[i].source] = 1;
-        }
+        map = xcalloc(s.c.L, sizeof(*map));
+        if (depth_map(&s, L, t->m.c.d, map, &how, &e) < 0)
+            die(e.code, "%s: %s", t->a->student, e.msg);
+        for (size_t i = 0; i < s.c.L; i++)
+            t->tap[map[i]] = 1;
+        free(map);
         model_close(&s);
     } else if (strcmp(h, "none") != 0) {
         for (const char *p = h; *p != '\0';) {

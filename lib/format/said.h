@@ -40,6 +40,8 @@ struct said {
     size_t width;         /* of the final state; or k */
     const size_t *block;  /* [nblock] whose outputs; the caller's */
     size_t nblock, depth; /* depth: numbers of one output */
+    size_t vocab;         /* distributions are over ids below it alone; 0: over
+                           * all */
     /* what it holds, from row `row` on */
     size_t T, row;
     struct said_tensor part[3]; /* see below; none for SAID_NOTHING */

@@ -354,6 +354,7 @@ config_from_json(struct config *c, const json_t *j, struct err *e)
         read_eos(c, j, e) < 0 || read_id(j, "bos_token_id", &c->bos, e) < 0 ||
         read_id(j, "pad_token_id", &c->pad, e) < 0)
         return -1;
+    c->cut = js_get(j, "retort.kept") != NULL;
     return config_check(c, e);
 }
 
@@ -588,7 +589,7 @@ config_to_json(const struct config *c, const size_t *mlp, const size_t *kept)
             }
     if (kept)
         for (size_t i = 0; i < c->L; i++)
-            if (kept[i] != i) {
+            if (c->cut || kept[i] != i) {
                 json_object_set_new(own, "kept", list_json(kept, c->L));
                 break;
             }

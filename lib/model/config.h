@@ -35,6 +35,7 @@ struct config {
     int64_t eos[CONFIG_EOS];
     size_t neos; /* any of them ends a text */
     double init_range;
+    int cut; /* its blocks are some of another model's: retort.kept */
     size_t attn_scalar; /* scores are times attn_scalar^-0.5; 0: D */
 };
 

@@ -65,8 +65,8 @@ struct block {
                              * [mlp,d] [mlp,d] [d,mlp] [H*D] [KV*D] [KV*D] [D]
                              * [D] [d] [d]; without rows where there is none */
     size_t mlp;
-    size_t source; /* block of the model it was cut from; own index
-                             * for a model that was not pruned */
+    size_t source; /* block of the model it was cut from (config.cut); own
+                    * index for a model that was not */
 };
 
 struct model {

@@ -85,6 +85,7 @@ model_cut(struct model *out, const struct model *m, const struct keep *keep,
     *out = *m;
     out->own = NULL;
     out->c.L = L;
+    out->c.cut = m->c.cut || L < m->c.L;
     out->path = xstrdup(m->path != NULL ? m->path : "model");
     out->block = xcalloc(L, sizeof *out->block);
     arena_plan(&plan);

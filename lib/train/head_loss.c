@@ -16,6 +16,7 @@ struct head_loss {
     struct pool *pool;
     const struct loss_kern *k;
     size_t V, d, dt, R;            /* R: rows of a tile */
+    size_t told_V;                 /* ids the teacher speaks of, from 0 */
     size_t width, nslice;          /* of the vocabulary */
     float *zs, *zt;                /* [nslice][R,width] */
     float *part;                   /* [nslice][R,d] parts of dh */
@@ -71,6 +72,7 @@ head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
     h->V = V;
     h->d = d;
     h->kind = like->kind;
+    h->told_V = like->vocab > 0 ? like->vocab : V;
     if (h->kind == SAID_FINAL)
         h->dt = like->width;
     else if (h->kind != SAID_NOTHING)
@@ -120,12 +122,21 @@ slice_cols(const struct head_loss *h, size_t s)
     return left < h->width ? left : h->width;
 }
 
+/* How many of its columns the teacher speaks of. */
+static size_t
+told_cols(const struct head_loss *h, size_t s)
+{
+    const size_t v0 = s * h->width, cols = slice_cols(h, s);
+
+    return h->told_V <= v0 ? 0 : h->told_V - v0 < cols ? h->told_V - v0 : cols;
+}
+
 /* Teacher's logits of slice s, WIDE columns at a time, whose rows of the head
  * are widened where they are not fp32. */
 static void
 teacher_logits(struct head_loss *h, size_t s, size_t worker, float *zt)
 {
-    const size_t cols = slice_cols(h, s);
+    const size_t cols = told_cols(h, s);
     const float *w = weight_f32(h->wt);
     float *wide = h->wide + worker * WIDE * h->dt;
 
@@ -182,12 +193,20 @@ rest_part(struct head_loss *h, size_t row, float *z, size_t v0, size_t cols,
     return r;
 }
 
+static struct lse_part
+lse_of(const struct head_loss *h, const float *z, size_t n, float inv_tau)
+{
+    return n > 0 ? h->k->lse(z, n, inv_tau)
+                 : (struct lse_part){ -INFINITY, 0.0 };
+}
+
 /* Task: logits of slice s and its part of each row's log-sum-exp. */
 static void
 slice_logits(void *ctx, size_t s, size_t worker)
 {
     struct head_loss *h = ctx;
     const size_t w = h->width, cols = slice_cols(h, s), at = s * h->R;
+    const size_t told = told_cols(h, s);
     const float it = (float)(1.0 / h->o->tau);
     float *zs = h->zs + at * w;
     float *zt = h->dt > 0 ? h->zt + at * w : NULL;
@@ -204,8 +223,8 @@ slice_logits(void *ctx, size_t s, size_t worker)
     for (size_t i = 0; i < h->n; i++) {
         h->s1[at + i] = h->k->lse(zs + i * w, cols, 1.0f);
         if (zt != NULL) {
-            h->st[at + i] = h->k->lse(zs + i * w, cols, it);
-            h->tt[at + i] = h->k->lse(zt + i * w, cols, it);
+            h->st[at + i] = lse_of(h, zs + i * w, told, it);
+            h->tt[at + i] = lse_of(h, zt + i * w, told, it);
         } else if (h->top > 0) {
             h->st[at + i] = rest_part(h, i, zs + i * w, s * w, cols, worker);
         }
@@ -236,7 +255,7 @@ slice_grad(void *ctx, size_t s, size_t worker)
 {
     struct head_loss *h = ctx;
     const size_t w = h->width, cols = slice_cols(h, s), at = s * h->R;
-    const size_t v0 = s * w;
+    const size_t v0 = s * w, told = h->dt > 0 ? told_cols(h, s) : 0;
     const float w_ce = (float)h->o->w_ce, w_kl = (float)h->o->w_kl;
     float *zs = h->zs + at * w;
     double t = profile_begin();
@@ -245,13 +264,15 @@ slice_grad(void *ctx, size_t s, size_t worker)
     for (size_t i = 0; i < h->n; i++) {
         float *z = zs + i * w;
 
-        if (h->dt > 0)
-            h->kl[at + i] = h->k->kd_grad(z, h->zt + (at + i) * w, cols,
-                (float)h->o->tau, h->lse[i], w_ce, w_kl);
-        else if (h->top > 0)
+        if (h->top > 0) {
             top_grad(h, i, z, v0, cols);
-        else
-            h->k->ce_grad(z, cols, h->lse[i].s1, w_ce);
+        } else {
+            if (told > 0)
+                h->kl[at + i] = h->k->kd_grad(z, h->zt + (at + i) * w, told,
+                    (float)h->o->tau, h->lse[i], w_ce, w_kl);
+            if (told < cols)
+                h->k->ce_grad(z + told, cols - told, h->lse[i].s1, w_ce);
+        }
         if (h->target[i] >= v0 && h->target[i] - v0 < cols)
             z[h->target[i] - v0] -= w_ce;
     }
@@ -411,7 +432,7 @@ head_tile(struct head_loss *h, struct loss_sum *sum)
     for (size_t i = 0; i < h->n && parts > 0; i++) {
         double kl = 0.0;
 
-        for (size_t s = 0; s < parts; s++)
+        for (size_t s = 0; s < parts && s * h->width < h->told_V; s++)
             kl += h->kl[s * h->R + i];
         sum->kl += h->o->tau * h->o->tau * kl;
     }

@@ -26,11 +26,14 @@ struct step {
     uint32_t *place;   /* [T] tokens that are scored */
     double *num, *den; /* [B * T/SH_TOKENS] parts of SquareHead */
     float *coef;       /* [B] */
+    float *wide;       /* [workers,depth] outputs wider or narrower than the
+                        * student's */
     /* the micro-batch at hand */
     const struct rows *r;
     const uint8_t *scored;
     const struct said *y;
     struct loss_sum *sum;
+    const struct said_tensor *sh_y;
     const float *sh_s, *sh_t;
     float *sh_dx;
 };
@@ -47,6 +50,9 @@ plan_arena(struct step *s, struct arena *a)
     s->num = arena_alloc(a, parts, sizeof(double));
     s->den = arena_alloc(a, parts, sizeof(double));
     s->coef = arena_alloc(a, s->B, sizeof(float));
+    if (s->like.nblock > 0 && s->like.depth != c->d)
+        s->wide =
+            arena_alloc(a, pool_size(s->pool) * s->like.depth, sizeof(float));
 }
 
 struct step *
@@ -165,31 +171,51 @@ sh_grad(void *ctx, size_t task, size_t worker)
         16.0 * (double)((t1 - t0) * d));
 }
 
-/* Task: the teacher's output of some tokens in fp32. */
-struct widen_job {
-    const struct said *y;
-    const struct said_tensor *t;
-    size_t n;
-    float *out;
-};
-
+/* Averages of x [n] as PyTorch's adaptive_avg_pool1d has them: y[j], j < m, is
+ * that of x from floor(j n/m) to before ceil((j+1) n/m). */
 static void
-widen_task(void *ctx, size_t task, size_t worker)
+adaptive_mean(const float *x, size_t n, float *y, size_t m)
 {
-    const struct widen_job *j = ctx;
-    const size_t i = task * SH_TOKENS, d = j->t->width;
-    const size_t n = j->n - i < SH_TOKENS ? j->n - i : SH_TOKENS;
-    const size_t size = j->t->dtype == DT_F32 ? 4 : 2;
-    const struct weight w = { .data = said_at(j->y, j->t, i),
-        .dtype = j->t->dtype,
-        .rows = n,
-        .cols = d,
-        .stride = d * size };
-    const double t = profile_begin();
+    for (size_t j = 0; j < m; j++) {
+        const size_t i0 = j * n / m, i1 = ((j + 1) * n + m - 1) / m;
+        double sum = 0.0;
 
-    (void)worker;
-    weight_rows(&w, 0, n, j->out + i * d);
-    profile_end("widening", t, 0.0, (double)((size + 4) * n * d));
+        for (size_t i = i0; i < i1; i++)
+            sum += x[i];
+        y[j] = (float)(sum / (double)(i1 - i0));
+    }
+}
+
+/* Task: the teacher's output of some tokens in fp32, as wide as the student's.
+ */
+static void
+target_task(void *ctx, size_t task, size_t worker)
+{
+    struct step *s = ctx;
+    const struct said_tensor *t = s->sh_y;
+    const size_t d = s->t->m.c.d, BT = s->r->B * s->r->T;
+    const size_t i0 = task * SH_TOKENS;
+    const size_t n = BT - i0 < SH_TOKENS ? BT - i0 : SH_TOKENS;
+    const size_t size = t->dtype == DT_F32 ? 4 : 2;
+    const struct weight w = { .data = said_at(s->y, t, i0),
+        .dtype = t->dtype,
+        .rows = n,
+        .cols = t->width,
+        .stride = t->width * size };
+    float *out = bwd_spare(s->bwd, BWD_SPARE_X) + i0 * d;
+    const double begin = profile_begin();
+
+    if (t->width == d)
+        weight_rows(&w, 0, n, out);
+    else
+        for (size_t i = 0; i < n; i++) {
+            float *wide = s->wide + worker * t->width;
+
+            weight_rows(&w, i, 1, wide);
+            adaptive_mean(wide, t->width, out + i * d, d);
+        }
+    profile_end("widening", begin, 0.0,
+        (double)((size * t->width + 4 * d) * n));
 }
 
 /* SquareHead of block i: its value, and its gradient into dx. */
@@ -203,13 +229,12 @@ square_head(void *ctx, size_t i, float *dx)
 
     s->sh_s = bwd_hidden(s->bwd, i);
     s->sh_dx = dx;
+    s->sh_y = t;
     s->sh_t = (const float *)(const void *)said_at(s->y, t, 0);
-    if (t->dtype != DT_F32 || (uintptr_t)s->sh_t % sizeof(float) != 0) {
-        float *wide = bwd_spare(s->bwd, BWD_SPARE_X);
-        struct widen_job j = { s->y, t, n, wide };
-
-        pool_run(s->pool, (n + SH_TOKENS - 1) / SH_TOKENS, widen_task, &j);
-        s->sh_t = wide;
+    if (t->dtype != DT_F32 || t->width != s->t->m.c.d ||
+        (uintptr_t)s->sh_t % sizeof(float) != 0) {
+        pool_run(s->pool, (n + SH_TOKENS - 1) / SH_TOKENS, target_task, s);
+        s->sh_t = bwd_spare(s->bwd, BWD_SPARE_X);
     }
     pool_run(s->pool, s->r->B * parts, sh_sums, s);
     for (size_t b = 0; b < s->r->B; b++) {

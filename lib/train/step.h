@@ -5,7 +5,8 @@
  *   CE = 1/N sum nll      KL = 1/N sum T^2 KL(teacher || student; T)
  *   SquareHead = 1/L sum_l sum_r (n_r/N) |hs-ht|^2 / (|ht|^2 + 1e-6), norms
  *     over the non-padding tokens of row r, h the output of a block before
- *     the final norm, n_r the scored positions of the row
+ *     the final norm, ht as wide as hs (adaptive_avg_pool1d where it is not),
+ *     n_r the scored positions of the row
  *   loss = w_ce CE + w_kl KL + w_sh SquareHead
  */
 #ifndef TRAIN_STEP_H
@@ -28,7 +29,7 @@ struct loss_sum {
 };
 
 struct step;
-/* how: BWD_RECOMPUTE, BWD_BF16 or 0.  like: of what kind and width is what the
+/* how: BWD_RECOMPUTE, BWD_BF16 or 0.  like: of what kind and widths is what the
  * teacher says; head: its head [V,d_t] for SAID_FINAL, which outlives this, or
  * NULL for a step that is only counted. */
 struct step *step_new(struct tmodel *t, struct pool *pool,
@@ -40,7 +41,8 @@ size_t step_bytes(const struct step *s, size_t tokens);
 
 /* Add the gradients and losses of rows r (r->B <= B of step_new).  scored
  * [B,T]: does the prediction made at a token count?  said: of these rows, its
- * outputs of blocks [B,T,d] one for each block of the student, or none. */
+ * outputs of blocks one for each block of the student, or none; of another
+ * width they are brought to d by adaptive averages. */
 void step_add(struct step *s, const struct rows *r, const uint8_t *scored,
     const struct said *said, struct loss_sum *sum);
 /* bwd_rounding, bwd_grad_rounding. */

@@ -1,0 +1,345 @@
+/*
+ * A student that is not cut from its teacher (other depth, width, padding of
+ * the vocabulary): which blocks are compared, losses and every gradient against
+ * PyTorch in double precision (scripts/oracle/flex.py), the same bits however
+ * rows are grouped.
+ */
+#include "../lib/golden.h"
+#include "../lib/sorted.h"
+#include "../lib/tap.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "kern/kern.h"
+#include "model/depth_map.h"
+#include "train/head_loss.h"
+
+#include <math.h>
+
+#define DIR "tests/golden/grad/"
+enum { L = 2, TOKENIZER = 59 };
+
+struct data {
+    struct golden g;
+    const char *name;
+    struct model student;
+    struct weight head;
+    struct said said;
+    struct said_tensor hidden[L];
+    size_t B, T;
+    uint32_t *ids, *first;
+    const uint8_t *scored;
+};
+
+static const struct st_tensor *
+get(const struct data *x, const char *name)
+{
+    char key[160];
+
+    snprintf(key, sizeof(key), "%s.%s", x->name, name);
+    return golden_get(&x->g, key);
+}
+
+static void
+pieces(struct data *x)
+{
+    const struct st_tensor *row = get(x, "piece_row");
+    const struct st_tensor *len = get(x, "piece_len");
+    size_t at = 0;
+
+    memset(x->first, 0xff, x->B * x->T * sizeof(*x->first));
+    for (size_t i = 0; i < row->n; i++) {
+        const uint32_t r = st_u32(row, i);
+
+        at = i > 0 && r == st_u32(row, i - 1) ? at : 0;
+        for (uint32_t k = 0; k < st_u32(len, i); k++)
+            x->first[r * x->T + at + k] = (uint32_t)at;
+        at += st_u32(len, i);
+    }
+}
+
+static void
+data_open(struct data *x, const char *name, size_t depth)
+{
+    const struct st_tensor *t;
+    size_t map[L];
+    const char *how;
+    struct err e;
+
+    memset(x, 0, sizeof(*x));
+    x->name = name;
+    golden_open(&x->g, DIR "flex.safetensors");
+    if (model_open(&x->student, DIR "untied-student", &e) < 0) {
+        printf("Bail out! %s\n", e.msg);
+        exit(1);
+    }
+    t = get(x, "ids");
+    x->B = t->shape[0];
+    x->T = t->shape[1];
+    x->ids = xreallocarray(NULL, t->n, sizeof(*x->ids));
+    x->first = xreallocarray(NULL, t->n, sizeof(*x->first));
+    for (size_t i = 0; i < t->n; i++)
+        x->ids[i] = st_u16(t, i);
+    pieces(x);
+    x->scored = get(x, "scored")->data;
+    t = get(x, "teacher.head");
+    x->head = (struct weight){ .data = t->data,
+        .dtype = DT_F32,
+        .rows = t->shape[0],
+        .cols = t->shape[1],
+        .stride = t->shape[1] * sizeof(float) };
+    x->said = (struct said){ .kind = SAID_FINAL,
+        .width = t->shape[1],
+        .nblock = L,
+        .depth = t->shape[1],
+        .vocab = t->shape[0] == x->student.c.V ? 0 : TOKENIZER,
+        .T = x->T,
+        .part = { { get(x, "teacher.final")->data, DT_F32, t->shape[1] } },
+        .hidden = x->hidden };
+    ok(depth_map(&x->student, depth, t->shape[1], map, &how, &e) == 0,
+        "%s: a map, %s", name, how);
+    for (size_t l = 0; l < L; l++) {
+        char key[40];
+
+        snprintf(key, sizeof(key), "teacher.hidden.%zu", map[l]);
+        x->hidden[l] =
+            (struct said_tensor){ get(x, key)->data, DT_F32, t->shape[1] };
+    }
+}
+
+static void
+data_close(struct data *x)
+{
+    free(x->ids);
+    free(x->first);
+    model_close(&x->student);
+    golden_close(&x->g);
+}
+
+static struct loss_sum
+run(struct data *x, struct tmodel *t, struct pool *pool, size_t rows, int how)
+{
+    static const struct loss_opt o = { .w_ce = 0.25,
+        .w_kl = 1,
+        .w_sh = 1,
+        .tau = 3 };
+    struct step *s = step_new(t, pool, &o, rows, x->T, how, &x->said, &x->head);
+    struct loss_sum sum = { 0 };
+
+    for (size_t b = 0; b < x->B; b += rows) {
+        const size_t n = x->B - b < rows ? x->B - b : rows, at = b * x->T;
+        const struct rows r = { n, x->T, x->ids + at, x->first + at };
+        const struct said its = said_rows(&x->said, b);
+
+        step_add(s, &r, x->scored + at, &its, &sum);
+    }
+    step_flush(s);
+    step_free(s);
+    return sum;
+}
+
+/* Largest difference of a tensor's gradient, relative to its largest value. */
+static double
+off(const struct data *x, const char *name, const float *g, size_t n, double by)
+{
+    char key[120];
+    const struct st_tensor *want;
+    double top = 0.0, worst = 0.0;
+
+    snprintf(key, sizeof(key), "grad.LOSS.%s", name);
+    want = get(x, key);
+    for (size_t i = 0; i < n; i++)
+        top = fmax(top, fabs(golden_at(want, i)));
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(g[i] / by - golden_at(want, i)) <= worst))
+            worst = fabs(g[i] / by - golden_at(want, i));
+    return want->n == n && top > 0.0 ? worst / top : INFINITY;
+}
+
+static double
+off_all(const struct data *x, const struct tmodel *t, double by)
+{
+    static const char *const rest[] = { "model.embed_tokens.weight",
+        "model.norm.weight", "lm_head.weight" };
+    double worst = 0.0;
+
+    for (size_t i = 0; i < L; i++)
+        for (int w = 0; w <= W_DOWN; w++) {
+            const struct group *g = &t->group[i];
+            char name[100];
+
+            snprintf(name, sizeof(name), "model.layers.%zu.%s", i,
+                block_tensor_name(&t->m.c, w));
+            worst = fmax(worst,
+                off(x, name, g->g + g->at[w], g->at[w + 1] - g->at[w], by));
+        }
+    for (size_t i = 0; i < 3; i++)
+        worst = fmax(worst,
+            off(x, rest[i], t->group[L + i].g, t->group[L + i].n, by));
+    return worst;
+}
+
+static void
+compare(const char *set, const char *name, size_t depth)
+{
+    static const struct {
+        size_t threads, rows;
+        int how;
+        const char *what;
+    } ways[] = { { 1, 3, 0, "" }, { 3, 1, 0, "3 threads, a row at a time" },
+        { 2, 2, BWD_RECOMPUTE, "recomputed" } };
+    struct data x;
+    struct tmodel t[3];
+    struct err e;
+
+    data_open(&x, name, depth);
+    for (size_t k = 0; k < 3; k++) {
+        struct pool *pool = pool_new(ways[k].threads, NULL);
+        struct loss_sum s;
+        double n;
+        size_t differ = 0;
+
+        if (tmodel_init(&t[k], &x.student, &e) < 0)
+            ok(0, "%s", e.msg);
+        s = run(&x, &t[k], pool, ways[k].rows, ways[k].how);
+        n = (double)s.n;
+        for (size_t i = 0; i < t[k].ngroup; i++)
+            differ += memcmp(t[k].group[i].g, t[0].group[i].g,
+                          t[0].group[i].n * sizeof(float)) != 0;
+        if (k == 0) {
+            const double worst = off_all(&x, &t[0], n);
+
+            ok(near(s.ce / n, golden_at(get(&x, "CE"), 0), 0, 2e-6) &&
+                    near(s.kl / n, golden_at(get(&x, "KL"), 0), 0, 2e-6) &&
+                    near(s.sh / n, golden_at(get(&x, "SH"), 0), 0, 2e-6),
+                "%s %s: CE, KL and SquareHead", set, name);
+            ok(worst <= 1e-4, "... every gradient, worst tensor %.2g", worst);
+        } else {
+            ok(differ == 0, "... %s: the same bits", ways[k].what);
+        }
+        pool_free(pool);
+    }
+    for (size_t k = 0; k < 3; k++)
+        tmodel_release(&t[k]);
+    data_close(&x);
+}
+
+/* 24 blocks against 28, 28 against 24, equal depth; and cut ones. */
+static void
+maps(void)
+{
+    struct block b[28] = { 0 };
+    struct model m = { .block = b };
+    size_t map[28], bad = 0;
+    const char *how;
+    struct err e;
+
+    m.c.d = 896;
+    m.c.L = 24;
+    (void)depth_map(&m, 28, 1536, map, &how, &e);
+    for (size_t i = 0; i < 24; i++)
+        bad += map[i] != (size_t)lround(floor((i + 1) * 28 / 24.0 + 0.5)) - 1;
+    ok(bad == 0 && map[0] == 0 && map[23] == 27 && map[11] == 13,
+        "24 blocks of 28");
+    m.c.L = 28;
+    (void)depth_map(&m, 24, 896, map, &how, &e);
+    for (size_t i = 1; i < 28; i++)
+        bad += map[i] < map[i - 1] || map[i] > map[i - 1] + 1;
+    ok(bad == 0 && map[0] == 0 && map[27] == 23, "28 blocks of 24");
+    (void)depth_map(&m, 28, 896, map, &how, &e);
+    for (size_t i = 0; i < 28; i++)
+        bad += map[i] != i;
+    ok(bad == 0, "as many: each its own");
+    m.c.L = 2;
+    m.c.cut = 1;
+    b[1].source = 1;
+    (void)depth_map(&m, 28, 896, map, &how, &e);
+    ok(map[0] == 0 && map[1] == 1, "cut from it, the first two: those");
+    (void)depth_map(&m, 28, 1536, map, &how, &e);
+    ok(map[0] == 13 && map[1] == 27, "cut from a narrower one: by depth");
+    b[1].source = 28;
+    ok(depth_map(&m, 28, 896, map, &how, &e) == -1 &&
+            strstr(e.msg, "block 1 was cut from block 28"),
+        "%s", e.msg);
+}
+
+/* Distributions over the first N ids of V: in a slice of the vocabulary, at its
+ * end, in none of the next.  Both models' heads are the identity. */
+static void
+cut_off(const char *set, struct pool *pool)
+{
+    enum { V = 600, N = 259, TARGET = 599 };
+    static const struct loss_opt o = { .w_ce = 0.25, .w_kl = 1, .tau = 2 };
+    const uint32_t zero = 0, target = TARGET;
+    float *eye = xcalloc(V * V, sizeof(float)), z[2][V], g[V];
+    float *dw = xcalloc(V * V, sizeof(float));
+    const struct weight wt = { .data = (void *)eye,
+        .dtype = DT_F32,
+        .rows = V,
+        .cols = V,
+        .stride = V * sizeof(float) };
+    const struct said said = { .kind = SAID_FINAL,
+        .width = V,
+        .vocab = N,
+        .part = { { (void *)z[1], DT_F32, V } } };
+    double all = 0.0, soft[2] = { 0 }, kl = 0.0, worst = 0.0;
+    struct loss_sum sum = { 0 };
+    struct arena plan, a;
+    struct head_loss *h;
+
+    fill(z[0], V, 8.0, 1);
+    fill(z[1], V, 8.0, 5);
+    for (size_t v = 0; v < V; v++) {
+        eye[v * V + v] = 1.0f;
+        all += exp(z[0][v]);
+        for (size_t k = 0; k < 2 && v < N; k++)
+            soft[k] += exp(z[k][v] / o.tau);
+    }
+    arena_plan(&plan);
+    head_loss_free(head_loss_new(&plan, pool, V, V, &said, 1));
+    arena_init(&a, plan.used);
+    h = head_loss_new(&a, pool, V, V, &said, 1);
+    head_loss_rows(h, &o, eye, &wt, z[0], &said, &zero, &target, 1, dw, g,
+        &sum);
+    for (size_t v = 0; v < V; v++) {
+        double want = o.w_ce * (exp(z[0][v]) / all - (v == TARGET));
+
+        if (v < N) {
+            const double q = exp(z[0][v] / o.tau) / soft[0];
+            const double p = exp(z[1][v] / o.tau) / soft[1];
+
+            kl += o.tau * o.tau * p * log(p / q);
+            want += o.tau * (q - p);
+        }
+        if (!(fabs(g[v] - want) <= worst))
+            worst = fabs(g[v] - want);
+    }
+    ok(near(sum.kl, kl, 0, 1e-6), "%s: KL over %d of %d ids", set, N, V);
+    ok(worst <= 1e-6, "... its gradient, off by %.2g", worst);
+    head_loss_free(h);
+    arena_release(&a);
+    free(eye);
+    free(dw);
+}
+
+int
+main(void)
+{
+    static const char *const sets[] = { "ref", "avx2", "avx512" };
+
+    struct pool *pool = pool_new(2, NULL);
+
+    for (size_t i = 0; i < 3; i++) {
+        const char *why = kern_force(sets[i]);
+
+        if (why != NULL) {
+            ok(1, "# SKIP %s: %s", sets[i], why);
+            continue;
+        }
+        compare(sets[i], "wide", 5);
+        compare(sets[i], "narrow", 1);
+        cut_off(sets[i], pool);
+    }
+    maps();
+    pool_free(pool);
+    return done_testing();
+}
