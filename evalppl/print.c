@@ -99,13 +99,12 @@ tsv_row(const struct eval *e, size_t source, size_t model, struct buf *b)
     buf_addc(b, '\n');
 }
 
-/* Differences of all pairs of models other than the base. */
+/* Differences of all pairs of models on one source. */
 static void
-tsv_compare(const struct eval *e, struct buf *b)
+tsv_pairs(const struct eval *e, size_t source, struct buf *b)
 {
     static const char *const names[] = { "nll", "kl" };
 
-    buf_adds(b, "\nmodel\tother\tquantity\tdifference\tse\tz\n");
     for (size_t i = 0; i < e->nj; i++)
         for (size_t k = i + 1; k < e->nj; k++)
             for (int q = Q_NLL; q <= Q_KL; q++) {
@@ -113,13 +112,13 @@ tsv_compare(const struct eval *e, struct buf *b)
 
                 if (q == Q_KL && (e->base == NONE || i == e->base))
                     continue;
-                m = eval_mean(e, NONE, (enum quantity)q, i, k);
+                m = eval_mean(e, source, (enum quantity)q, i, k);
                 buf_addf(b, "%s\t%s\t%s", SHOWN(e->j[i].label),
                     SHOWN(e->j[k].label), names[q]);
                 cell(b, "%.8f", m.v);
                 cell(b, "%.8f", m.se);
                 cell(b, "%.3f", m.v / m.se);
-                buf_addc(b, '\n');
+                buf_addf(b, "\t%s\n", SHOWN(source_name(e, source)));
             }
 }
 
@@ -137,8 +136,13 @@ print_tsv(const struct eval *e, int per_source, int compare, struct buf *b)
     for (size_t s = 0; per_source && s < e->info.nsource; s++)
         for (size_t i = 0; i < e->nj && units_of(e, s) > 0; i++)
             tsv_row(e, s, i, b);
-    if (compare)
-        tsv_compare(e, b);
+    if (!compare)
+        return;
+    buf_adds(b, "\nmodel\tother\tquantity\tdifference\tse\tz\tsource\n");
+    tsv_pairs(e, NONE, b);
+    for (size_t s = 0; per_source && s < e->info.nsource; s++)
+        if (units_of(e, s) > 0)
+            tsv_pairs(e, s, b);
 }
 
 /* ---- text ---- */

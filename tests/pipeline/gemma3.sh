@@ -1,0 +1,120 @@
+#!/bin/sh
+# recipes/gemma3.mk with a tiny model and small texts in place of those it
+# fetches; the scripts that only it uses
+. "${0%/*}/../lib/lib.sh"
+work=$PWD
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+# --- pages of help in two languages ---
+mkdir -p help udhr
+awk 'BEGIN { for (i = 1; i <= 40; i++) for (l = 0; l < 2; l++) {
+    dir = l ? "help/de/usr/share/libreoffice/help/de/text/swriter/guide" : \
+        "help/en-us/usr/share/libreoffice/help/en-US/text/swriter/guide"
+    if (i == 1) system("mkdir -p " dir)
+    f = sprintf("%s/p%02d.html", dir, i)
+    print "<body><p>Menu, which is not a part of the text of this page</p>" >f
+    print "<div id=\"DisplayArea\" x=\"y\"><h1 id=\"h\">Title</h1>" >f
+    for (k = 1; k <= 4; k++)
+        printf "<p id=\"%d\" class=\"paragraph\">\n%s %d.%d <b>&lt;&amp;</b> " \
+            "%s<span hidden=\"true\" id=\"MACx\" class=\"MAC\"><span " \
+            "class=\"e\">Command</span></span>Strg+%d</p>\n", k, \
+            l ? "Seite und Absatz" : "Page and paragraph", i, k, \
+            "a long enough line of text: ", i * k >f
+    print "<p>This paragraph was not translated, on page " i "</p>" >f
+    print "<p>The same line on all pages of the help</p>" >f
+    print "<div class=\"relatedtopics\"><p>Other pages that are related to" \
+        " this page</p></div></body>" >f
+    close(f) } }'
+ok 'text of the help' "$top/scripts/help-text" help text 900 de
+equal 'eight pages to judge on' "$(grep -c '' text/held-out/de.txt)" 39
+equal 'eight others' "$(grep -c '' text/dev/de.txt)" 39
+equal 'about as much to train on as asked for' \
+    "$(wc -c <text/train/de.txt | awk '{ print ($1 >= 900 && $1 < 1300) }')" 1
+equal 'paragraphs are text' "$(sed -n 's/[0-9][0-9]*/N/gp; q' text/dev/de.txt)" \
+    'Seite und Absatz N.N <& a long enough line of text: Strg+N'
+cat text/*/de.txt >all
+unlike 'what is not translated, or not of the page, is left out' \
+    'not translated|The same line|Menu|related' all
+equal 'no line twice' "$(sort all | grep . | uniq -d)" ''
+ok 'English too' "$top/scripts/help-text" help text 900 en de
+for set in held-out dev; do
+    for l in en de; do
+        sed -n 's/^[A-Za-z ]* \([0-9]*\)[.].*/\1/p' text/$set/$l.txt |
+            uniq >$l.$set
+    done
+    same "$set: the same pages in both" en.$set de.$set
+done
+status 1 'a language that is not there' "$top/scripts/help-text" help text 9 fr
+like 'is named' 'help/fr/.*: not found' err
+
+# --- the recipe ---
+for l in bul ces dan deu_1996 ell_monotonic eng spa est fin fra gle hrv hun \
+    ita lit lav mlt nld pol por_PT ron_2006 slk slv swe; do
+    awk -v l="$l" 'BEGIN { for (i = 1; i <= 30; i++)
+        printf "<article data-number=\"%d\">\n<p>%s %d: %s %d</p>\n" \
+            "</article>\n", i, l, i, "all are born free and equal", i * 7 }' \
+        >"udhr/$l.html"
+done
+recipe() {
+    make -s --no-print-directory -C "$top" -f recipes/gemma3.mk -o programs \
+        BUILD="$BUILD" WORK="$work/w" GGUF="$top/tests/golden/gguf/f32.gguf" \
+        UDHR="$work/udhr" HELP="$work/help" LANGUAGES='de en' BYTES=900 \
+        T=64 B=2 BATCHES=40 LR=1e-2 WARMUP=1 SAVE=3 CALIB_ROWS=2 BLOCKS=1 \
+        CONTEXT=64 STUDENT= PIECES='--max-doc 60 --split-long' \
+        PROMPTS="'en:a b'" "$@"
+}
+ok 'the whole' recipe
+o=w/full
+for f in report.txt report.html samples.txt distilled/config.json; do
+    if [ -s "$o/$f" ]; then pass "$f"; else fail "$f"; fi
+done
+unlike 'articles held out are not trained on' '^eng (5|11|17|23|28):' \
+    $o/text/train/en.txt
+equal 'but judged on' "$(grep -c '^eng\|^deu' $o/text/held-out/udhr.txt)" 10
+sed 's/.*"text": "//; s/[^A-Za-z ].*//; q' "$top/corpus/en.jsonl" >yes
+sed 's/.*"text": "//; s/[^A-Za-z ].*//; q' "$top/corpus/held-out/en.jsonl" >no
+like 'corpus is trained on' "$(cat yes)" $o/text/train/en.txt
+unlike 'its topics held out are not' "$(cat no)" $o/text/train/en.txt
+like 'but judged on' "$(cat no)" $o/text/held-out/corpus.txt
+equal 'bits a byte of each language' "$(awk '{ print $1 }' $o/bits.txt |
+    tr '\n' ' ')" 'bits/byte corpus de en udhr all '
+like 'are shown' '^bits/byte +teacher +pruned +distilled +won back' out
+find w -type f -exec cksum {} + | sort >before
+ok 'again' recipe
+find w -type f -exec cksum {} + | sort >after
+same 'makes nothing' before after
+
+# A run that was killed goes on where it was.
+rm -r $o/distilled/step-40 $o/distilled/config.json
+mv $o/distilled/model.safetensors want
+ok 'a run that is not whole' recipe distil
+same 'ends the same' want $o/distilled/model.safetensors
+like 'and was not begun anew' 'step.* 3[0-9]' err
+
+ok 'development pages' recipe SET=dev bits
+equal 'are those of the help' "$(awk '{ print $1 }' out | tr '\n' ' ')" \
+    'bits/byte de en all '
+
+# --- scripts/bits-a-byte: 3 ln 2 nats a token, 4 tokens, 8 bytes ---
+printf 'source\tbytes\tx\nde\t8\t1\nall\t16\t1\n' >stats
+tr ' ' '\t' >eval.tsv <<'END'
+# protocol
+model source tokens nll
+a (all) 8 1.38629436112
+b (all) 8 0.69314718056
+a de 4 2.07944154168
+b de 4 1.38629436112
+
+model other quantity difference se z source
+a b nll 0.69314718056 0.1 6.9 (all)
+a b kl 0.5 0.1 5.0 (all)
+a b nll 0.69314718056 0.2 3.5 de
+END
+ok 'bits a byte' "$top/scripts/bits-a-byte" stats eval.tsv a b
+equal 'of a language' "$(awk '$1 == "de" { print $2, $3, $4, $5 }' out)" \
+    '1.500 1.000 0.500 3.5'
+equal 'of all' "$(awk '$1 == "all" { print $2, $3, $4, $5 }' out)" \
+    '1.000 0.500 0.500 6.9'
+status 1 'of a model that was not judged' "$top/scripts/bits-a-byte" stats \
+    eval.tsv a c
+done_testing
