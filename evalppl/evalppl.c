@@ -12,7 +12,7 @@
 #include <string.h>
 
 const char *const protocol_name[] = { "docs", "llama.cpp", "stride", NULL };
-static const char *const formats[] = { "text", "tsv", "json", NULL };
+static const char *const formats[] = { "text", "tsv", NULL };
 
 static struct {
     struct opt_list models;

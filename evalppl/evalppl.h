@@ -112,12 +112,10 @@ struct mean eval_mean(const struct eval *e, size_t source, enum quantity q,
     size_t a, size_t b);
 void eval_figures(const struct eval *e, size_t source, size_t model,
     struct figures *f);
-/* Factor of a standard error for a two-sided 95 % interval from n units. */
-double t95(size_t n);
 
 /* ---- print.c ---- */
 
-enum format { FMT_TEXT, FMT_TSV, FMT_JSON };
+enum format { FMT_TEXT, FMT_TSV };
 struct buf;
 /* Append the report. */
 void eval_print(const struct eval *e, enum format f, int per_source,

@@ -1,13 +1,9 @@
-/* The report: a table for people, TSV, or JSON. */
+/* The report: a table for people, or TSV. */
 #include "evalppl.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/die.h"
-#include "cli/prog.h"
 
-#include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MB = 1000000 };
@@ -278,146 +274,12 @@ print_text(const struct eval *e, int per_source, int compare, struct buf *b)
         }
 }
 
-/* ---- JSON ---- */
-
-static json_t *
-number(double v)
-{
-    return isfinite(v) ? json_real(v) : json_null();
-}
-
-static json_t *
-json_figures(const struct eval *e, size_t source, size_t model)
-{
-    json_t *j = json_object();
-    struct figures f;
-
-    eval_figures(e, source, model, &f);
-    json_object_set_new(j, "documents", json_integer((json_int_t)f.units));
-    json_object_set_new(j, "tokens", json_integer((json_int_t)f.n));
-    json_object_set_new(j, "nll", number(f.nll.v));
-    json_object_set_new(j, "nll_se", number(f.nll.se));
-    json_object_set_new(j, "ppl", number(f.ppl));
-    json_object_set_new(j, "ppl_low", number(f.low));
-    json_object_set_new(j, "ppl_high", number(f.high));
-    if (e->base == NONE)
-        return j;
-    json_object_set_new(j, "kl", number(f.kl.v));
-    json_object_set_new(j, "kl_se", number(f.kl.se));
-    json_object_set_new(j, "kl_t", number(f.klt.v));
-    json_object_set_new(j, "kl_t_se", number(f.klt.se));
-    json_object_set_new(j, "agree", number(f.agree.v));
-    json_object_set_new(j, "agree_se", number(f.agree.se));
-    json_object_set_new(j, "recovery", number(f.recovery));
-    json_object_set_new(j, "regained", number(f.regained));
-    return j;
-}
-
-/* Text that may be no UTF-8 (a path). */
-static json_t *
-string(const char *s)
-{
-    json_t *j = json_string(s);
-
-    return j != NULL ? j : json_string("?");
-}
-
-static json_t *
-json_model(const struct eval *e, size_t i)
-{
-    const struct judged *m = &e->j[i];
-    json_t *j = json_object(), *by = json_object();
-
-    json_object_set_new(j, "model", string(m->label));
-    json_object_set_new(j, "parameters", json_integer((json_int_t)m->params));
-    json_object_set_new(j, "memory", json_integer((json_int_t)memory(m)));
-    json_object_set_new(j, "tokens_s", number(speed(e, m)));
-    json_object_set_new(j, "all", json_figures(e, NONE, i));
-    for (size_t s = 0; e->protocol != PROTO_LLAMA && s < e->info.nsource; s++)
-        if (units_of(e, s) > 0)
-            json_object_set_new(by, e->info.source[s], json_figures(e, s, i));
-    json_object_set_new(j, "sources", by);
-    return j;
-}
-
-static json_t *
-json_difference(const struct eval *e, size_t i, size_t k, enum quantity q)
-{
-    const struct mean m = eval_mean(e, NONE, q, i, k);
-    json_t *j = json_object();
-
-    json_object_set_new(j, "model", string(e->j[i].label));
-    json_object_set_new(j, "other", string(e->j[k].label));
-    json_object_set_new(j, "quantity", json_string(q == Q_NLL ? "nll" : "kl"));
-    json_object_set_new(j, "difference", number(m.v));
-    json_object_set_new(j, "se", number(m.se));
-    return j;
-}
-
-static json_t *
-json_protocol(const struct eval *e)
-{
-    json_t *j = json_object();
-    struct figures f;
-
-    eval_figures(e, NONE, 0, &f);
-    json_object_set_new(j, "name", json_string(protocol_name[e->protocol]));
-    json_object_set_new(j, "context", json_integer((json_int_t)e->c));
-    json_object_set_new(j, "stride",
-        json_integer(
-            (json_int_t)(e->protocol == PROTO_LLAMA ? e->c : e->stride)));
-    json_object_set_new(j, "bos",
-        e->info.bos >= 0 ? json_integer(e->info.bos) : json_null());
-    json_object_set_new(j, "tokens", json_integer((json_int_t)e->ntokens));
-    json_object_set_new(j, "scored", json_integer((json_int_t)f.n));
-    json_object_set_new(j, "temperature", number(e->temperature));
-    return j;
-}
-
-static void
-print_json(const struct eval *e, int compare, struct buf *b)
-{
-    json_t *top = json_object(), *models = json_array();
-    json_t *diff = json_array();
-    char *text;
-
-    for (size_t i = 0; i < e->nj; i++)
-        json_array_append_new(models, json_model(e, i));
-    for (size_t i = 0; compare && i < e->nj; i++)
-        for (size_t k = i + 1; k < e->nj; k++) {
-            json_array_append_new(diff, json_difference(e, i, k, Q_NLL));
-            if (e->base != NONE && i != e->base)
-                json_array_append_new(diff, json_difference(e, i, k, Q_KL));
-        }
-    json_object_set_new(top, "retort", json_string(prog_version()));
-    json_object_set_new(top, "protocol", json_protocol(e));
-    json_object_set_new(top, "base",
-        e->base != NONE ? string(e->j[e->base].label) : json_null());
-    json_object_set_new(top, "from",
-        e->from != NONE ? string(e->j[e->from].label) : json_null());
-    json_object_set_new(top, "models", models);
-    if (compare)
-        json_object_set_new(top, "differences", diff);
-    else
-        json_decref(diff);
-    json_object_set_new(top, "peak_memory",
-        json_integer((json_int_t)prog_peak()));
-    text = json_dumps(top, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
-    json_decref(top);
-    if (text == NULL)
-        die(EX_SYS, "out of memory");
-    buf_adds(b, text);
-    buf_addc(b, '\n');
-    free(text);
-}
-
 void
 eval_print(const struct eval *e, enum format f, int per_source, int compare,
     struct buf *b)
 {
-    switch (f) {
-    case FMT_JSON: print_json(e, compare, b); break;
-    case FMT_TSV: print_tsv(e, per_source, compare, b); break;
-    default: print_text(e, per_source, compare, b);
-    }
+    if (f == FMT_TSV)
+        print_tsv(e, per_source, compare, b);
+    else
+        print_text(e, per_source, compare, b);
 }

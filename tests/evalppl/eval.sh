@@ -29,13 +29,11 @@ equal 'they are differences of the figures' "$(awk -F '\t' '
     $2 == "bg" { nll[$1] = $6 }
     $7 == "bg" && $3 == "nll" { d = $4 - (nll["T"] - nll["S"])
         print (d < 1e-7 && d > -1e-7) }' out)" 1
-ok 'JSON' evalppl -m "S=$s" --base "T=$t" --compare --format json -o j docs
+ok 'into a file' evalppl -m "S=$s" --base "T=$t" --compare --format tsv -o f docs
 equal 'stdout is empty' "$(cat out)" ''
-like 'sources' '"bg": \{' j
-like 'differences' '"differences": \[' j
-like 'the protocol' '"name": "docs"' j
-equal 'the same perplexity' "$(awk '/"model": "S"/ { on = 1 }
-    on && /"ppl":/ { gsub(/[^0-9.]/, ""); printf "%.4f", $0; exit }' j)" "$ppl"
+like 'differences' '^T	S	nll	-?[0-9.]+	' f
+equal 'the same perplexity' "$(awk -F '\t' '$1 == "S" && $2 == "(all)" {
+    printf "%.4f", $8 }' f)" "$ppl"
 ok 'standard input' sh -c 'evalppl -q -m "S=$1" <docs' sh "$s"
 ok 'a shard directory' sh -c 'shard -q -o dir docs && evalppl -m "$1" dir' \
     sh "$s"
