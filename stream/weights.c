@@ -10,52 +10,63 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t
-source_named(const struct dirs *d, const char *name, size_t n)
+/* "NAME=NUMBER,..." cut up: names into `names`, shares [k] beside them. */
+static int
+read_shares(struct stream_info *names, double *share, char *text, struct err *e)
 {
-    size_t i = 0;
+    for (char *p = text, *end;; p = end + 1) {
+        char *eq = strchr(p, '=');
+        double *v = &share[names->nsource];
 
-    while (i < d->info.nsource &&
-        (strlen(d->info.source[i]) != n ||
-            memcmp(d->info.source[i], name, n) != 0))
-        i++;
-    return i;
+        if (!eq)
+            return err_set(e, EX_USAGE,
+                "--weights: \"%.100s\" is not NAME=NUMBER,...", p);
+        *eq = '\0';
+        names->source[names->nsource++] = p;
+        *v = strtod(eq + 1, &end);
+        if (end == eq + 1 || (*end && *end != ',') ||
+            !(*v >= 0.0 && *v <= 1e15))
+            return err_set(e, EX_USAGE,
+                "--weights: the weight of %.100s is no number from 0 to 1e15",
+                p);
+        if (*end == '\0')
+            return 0;
+    }
 }
 
 int
 weights_parse(uint64_t *r, const struct dirs *d, const char *text,
     struct err *e)
 {
-    double *share = xcalloc(d->info.nsource, sizeof *share);
-    const char *p = text;
-    int bad = 0;
+    const size_t n = d->info.nsource, most = strlen(text) / 2 + 1;
+    struct stream_info all = { 0 }, names = { 0 };
+    double *given = xcalloc(most, sizeof *given);
+    double *share = xcalloc(n, sizeof *share);
+    uint16_t *number = xcalloc(most, sizeof *number);
+    char *copy = xstrdup(text);
+    int bad;
 
-    while (!bad) {
-        const char *eq = strchr(p, '=');
-        const size_t i = eq ? source_named(d, p, (size_t)(eq - p)) : 0;
-        char *end = NULL;
-
-        if (!eq) {
-            bad = err_set(e, EX_USAGE,
-                "--weights: \"%.100s\" is not NAME=NUMBER,...", p);
-        } else if (i == d->info.nsource) {
-            bad = err_set(e, EX_USAGE, "--weights: there is no source \"%.*s\"",
-                eq - p < 100 ? (int)(eq - p) : 100, p);
-        } else {
-            share[i] = strtod(eq + 1, &end);
-            if (end == eq + 1 || (*end && *end != ',') ||
-                !(share[i] >= 0.0 && share[i] <= 1e15))
-                bad = err_set(e, EX_USAGE,
-                    "--weights: the weight of %s is no number from 0 to 1e15",
-                    d->info.source[i]);
-            else if (*end == '\0')
-                break;
-            else
-                p = end + 1;
-        }
+    names.source = xcalloc(most, sizeof *names.source);
+    for (all.nsource = 0; all.nsource < n; all.nsource++) {
+        all.source = xgrow_pow2(all.source, all.nsource, sizeof *all.source);
+        all.source[all.nsource] = d->info.source[all.nsource];
     }
-    if (!bad && mix_quantise(r, share, d->info.nsource) < 0)
+    bad = read_shares(&names, given, copy, e);
+    if (!bad)
+        bad = stream_info_merge(&all, &names, number, e);
+    for (size_t k = 0; !bad && k < names.nsource; k++)
+        if (number[k] < n)
+            share[number[k]] = given[k];
+        else
+            bad = err_set(e, EX_USAGE,
+                "--weights: there is no source \"%.100s\"", names.source[k]);
+    if (!bad && mix_quantise(r, share, n) < 0)
         bad = err_set(e, EX_USAGE, "--weights: all are 0");
+    free(all.source);
+    free(names.source);
+    free(number);
+    free(copy);
+    free(given);
     free(share);
     return bad;
 }
