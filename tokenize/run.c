@@ -7,6 +7,7 @@
  * of the blocks in flight.
  */
 #include "run.h"
+#include "gopher.h"
 #include "mend.h"
 #include "record.h"
 #include "wiki.h"
@@ -85,24 +86,6 @@ doc_key(const char *source, const char *input, uint64_t record)
     return key;
 }
 
-/* Count characters and words. */
-static void
-count(struct doc *d, const char *text, size_t n)
-{
-    const unsigned char *p = (const unsigned char *)text, *end = p + n;
-    int inside = 0;
-    size_t k;
-
-    for (; p < end; p += k) {
-        const uint32_t c = utf8_next(p, end, &k);
-        const int space = c != UTF8_BAD && (uni_class(c) & U_S);
-
-        d->chars++;
-        d->words += !space && !inside;
-        inside = !space;
-    }
-}
-
 static void
 encode(struct tok_run *r, struct doc *d, const char *text, size_t n,
     struct tok_scratch *scratch)
@@ -111,7 +94,7 @@ encode(struct tok_run *r, struct doc *d, const char *text, size_t n,
     const size_t bos = o->bos >= 0;
 
     if (o->count)
-        count(d, text, n);
+        gopher_count(text, n, &d->chars, &d->words);
     if (n == 0)
         return;
     if (bos)

@@ -307,13 +307,6 @@ arena_alloc(struct arena *a, size_t n, size_t size)
     return p;
 }
 
-void
-arena_rewind(struct arena *a, size_t mark)
-{
-    assert(mark <= a->used);
-    a->used = mark;
-}
-
 size_t
 arena_resident(const struct arena *a)
 {

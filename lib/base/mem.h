@@ -78,8 +78,6 @@ void arena_overcommit(void);
 /* n*size bytes, 64-byte aligned, zero when the arena is fresh. Asserts that
  * they fit: sizes come from a plan.  Returns NULL while planning. */
 void *arena_alloc(struct arena *a, size_t n, size_t size);
-/* Give back everything allocated since used was `mark`. */
-void arena_rewind(struct arena *a, size_t mark);
 /* Bytes of it that are in memory now. */
 size_t arena_resident(const struct arena *a);
 void arena_release(struct arena *a);

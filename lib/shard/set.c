@@ -228,22 +228,14 @@ set_frames(struct shard_set *s, size_t i, struct err *e)
 static int
 read_at(int fd, void *p, size_t n, uint64_t at, struct err *e)
 {
-    size_t done = 0;
+    const ptrdiff_t got = io_read_at(fd, p, n, at);
 
-    while (done < n) {
-        const ssize_t got =
-            pread(fd, (char *)p + done, n - done, (off_t)(at + done));
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return err_set(e, EX_SYS, "byte %" PRIu64 ":", at + done);
-        if (got == 0)
-            return err_set(e, EX_INPUT, "byte %" PRIu64 ": the file ends here",
-                at + done);
-        done += (size_t)got;
-    }
-    return 0;
+    if (got < 0)
+        return err_set(e, EX_SYS, "byte %" PRIu64 ":", at);
+    return (size_t)got == n
+        ? 0
+        : err_set(e, EX_INPUT, "byte %" PRIu64 ": the file ends here",
+              at + (uint64_t)got);
 }
 
 /* The file's size is right, and its seek table is the one written. */
