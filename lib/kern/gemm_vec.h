@@ -3,7 +3,8 @@
  * for its instruction set: VW floats a vector, tiles of MR rows by NV vectors
  * of columns held in registers (MR * NV sums, NV vectors of b, a broadcast).
  *
- * A product is cut along k into blocks of one length, and each element of c is
+ * A product is cut along k at multiples of GEMM_DEEP, and between these into
+ * blocks of one length; each element of c is
  *   c = or += sum of block 0, in order of l, by fused multiply-adds
  *   c += sum of block 1 ...
  * wherever it lies and whichever path computes it: its bits depend on k and
@@ -342,15 +343,17 @@ static void
 gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b, int add,
     float *c, size_t ldc)
 {
-    const size_t nk = (k + KC - 1) / KC, len = nk > 0 ? (k + nk - 1) / nk : 0;
     const int small = m * n <= SMALL / (k > 0 ? k : 1);
 
     for (size_t i = 0; i < m && k == 0 && !add; i++)
         memset(c + i * ldc, 0, n * sizeof *c);
-    for (size_t l = 0; l < k; l += len, add = GEMM_ADD) {
-        const size_t kc = k - l < len ? k - l : len;
+    for (size_t l = 0, kc; l < k; l += kc, add = GEMM_ADD) {
+        const size_t at = l % GEMM_DEEP;
+        const size_t deep = k - (l - at) < GEMM_DEEP ? k - (l - at) : GEMM_DEEP;
+        const size_t nk = (deep + KC - 1) / KC, len = (deep + nk - 1) / nk;
         const struct operand y = { b.p + l * b.l_step, b.i_step, b.l_step };
 
+        kc = deep - at < len ? deep - at : len;
         for (size_t i = 0; i < m; i += MC) {
             const struct operand x = { a.p + i * a.i_step + l * a.l_step,
                 a.i_step, a.l_step };

@@ -25,7 +25,7 @@
 
 struct loss_kern;
 
-enum { GEMM_SET = 0, GEMM_ADD = 1 };
+enum { GEMM_SET = 0, GEMM_ADD = 1, GEMM_DEEP = 768 };
 
 struct kern {
     const char *name; /* "ref", "avx2", "avx512" */
@@ -36,7 +36,8 @@ struct kern {
      *   nn: a[m,k] b[k,n]       dx = dy W
      *   tn: a[k,m]^T b[k,n]     dW = dy^T x
      * An element's bits depend on k, its row of a, its column of b and what
-     * it held alone.
+     * it held alone; and a product of depth k has the bits of the sum of
+     * products of depth GEMM_DEEP, and the rest, one after another.
      */
     void (*gemm_nt)(size_t m, size_t n, size_t k, const float *a, size_t lda,
         const float *b, size_t ldb, int add, float *c, size_t ldc);

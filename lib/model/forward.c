@@ -30,7 +30,7 @@ part_cols(size_t N, size_t K)
 {
     size_t want = 884736 / K, n;
 
-    want = want < 96 ? 96 : want > 1024 ? 1024 : want;
+    want = want < 192 ? 192 : want > 1024 ? 1024 : want;
     n = (N + want - 1) / want;
     if (n < 2 && N >= 128)
         n = 2;
@@ -86,24 +86,17 @@ tile_live(const struct rows *r, size_t b, size_t t0, size_t n)
     return 0;
 }
 
-/* Floats that a worker needs to widen one part of any product. */
+/* Floats that a worker needs to widen weights of blocks in. */
 static size_t
 wide_floats(const struct model *m)
 {
-    size_t most = 0;
+    for (size_t i = 0; i < m->c.L * W_N; i++) {
+        const struct weight *w = &m->block[i / W_N].w[i % W_N];
 
-    for (size_t i = 0; i < m->c.L; i++) {
-        for (size_t k = 0; k < W_N; k++) {
-            const struct weight *w = &m->block[i].w[k];
-            size_t n;
-
-            if (block_is_vector((int)k) || weight_f32(w) != NULL)
-                continue;
-            n = part_cols(w->rows, w->cols) * w->cols;
-            most = n > most ? n : most;
-        }
+        if (!block_is_vector((int)(i % W_N)) && weight_f32(w) == NULL)
+            return WEIGHT_PIECE;
     }
-    return most;
+    return 0;
 }
 
 /* A vector in fp32: as it lies, or a copy, see fill_vector. */

@@ -76,22 +76,14 @@ product_nt(struct run *u, const struct weight *w, const float *a, size_t b,
     const size_t nb = part_cols(w->rows, w->cols), n0 = part * nb;
     const size_t n = n0 + nb <= w->rows ? nb : w->rows - n0;
     const size_t row = b * u->c.Tp + t0;
-    const float *p = weight_f32(w);
 
     if (!tile_live(u->r, b, t0, u->c.tile)) {
         for (size_t t = row; t < row + u->c.tile; t++)
             memset(c + t * ldc + n0, 0, n * sizeof *c);
         return;
     }
-    if (p != NULL) {
-        p += n0 * w->cols;
-    } else {
-        assert(n * w->cols <= u->f->wide_n);
-        weight_rows(w, n0, n, u->f->wide[worker]);
-        p = u->f->wide[worker];
-    }
-    kern.gemm_nt(u->c.tile, n, w->cols, a + row * w->cols, w->cols, p, w->cols,
-        GEMM_SET, c + row * ldc + n0, ldc);
+    weight_product(w, n0, n, u->c.tile, a + row * w->cols, u->f->wide[worker],
+        c + row * ldc + n0, ldc);
 }
 
 static size_t

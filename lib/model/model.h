@@ -31,6 +31,12 @@ struct weight {
 void weight_rows(const struct weight *w, size_t r0, size_t n, float *out);
 /* The fp32 data itself when no widening is needed, else NULL. */
 const float *weight_f32(const struct weight *w);
+/* c [m,n] with ldc = a [m,cols] times the n rows from r0 on, transposed.  What
+ * is not fp32 is widened in `wide`, which holds a piece that second-level
+ * caches keep; the bits are those of the product with all of it widened. */
+enum { WEIGHT_PIECE = 192 * 768 };
+void weight_product(const struct weight *w, size_t r0, size_t n, size_t m,
+    const float *a, float *wide, float *c, size_t ldc);
 
 /* The tensors of a block, in this order everywhere: nine, and those that some
  * families have: biases of Q, K and V, norms of each head of Q and K, norms of

@@ -46,24 +46,41 @@ stored_row(const struct weight *w, size_t r)
     return r - j + 2 * (j % (D / 2)) + j / (D / 2);
 }
 
+static size_t
+bytes_of(const struct weight *w, size_t n)
+{
+    size_t bytes;
+    const int r = dtype_bytes(w->dtype, n, &bytes);
+
+    assert(r == 0);
+    return bytes;
+}
+
+/* Columns c0..c0+k-1 of rows r0..r0+n-1; c0 where a block begins. */
+static void
+widen_part(const struct weight *w, size_t r0, size_t n, size_t c0, size_t k,
+    float *out)
+{
+    const size_t skip = bytes_of(w, c0);
+
+    assert(r0 <= w->rows && n <= w->rows - r0);
+    for (size_t i = 0; i < n; i++, out += k) {
+        const size_t at = w->perm ? stored_row(w, r0 + i) : r0 + i;
+
+        widen(out, w->dtype, w->data + at * w->stride + skip, k);
+    }
+}
+
 void
 weight_rows(const struct weight *w, size_t r0, size_t n, float *out)
 {
-    size_t bytes;
-    int r;
-
     if (n == 0)
         return;
-    r = dtype_bytes(w->dtype, w->cols, &bytes);
-    assert(r == 0 && r0 <= w->rows && n <= w->rows - r0);
-    if (!w->perm && bytes == w->stride) {
+    if (!w->perm && bytes_of(w, w->cols) == w->stride) {
+        assert(r0 <= w->rows && n <= w->rows - r0);
         widen(out, w->dtype, w->data + r0 * w->stride, n * w->cols);
-        return;
-    }
-    for (size_t i = 0; i < n; i++, out += w->cols) {
-        const size_t at = w->perm ? stored_row(w, r0 + i) : r0 + i;
-
-        widen(out, w->dtype, w->data + at * w->stride, w->cols);
+    } else {
+        widen_part(w, r0, n, 0, w->cols, out);
     }
 }
 
@@ -74,6 +91,31 @@ weight_f32(const struct weight *w)
         (uintptr_t)w->data % sizeof(float) != 0)
         return NULL;
     return (const float *)(const void *)w->data;
+}
+
+void
+weight_product(const struct weight *w, size_t r0, size_t n, size_t m,
+    const float *a, float *wide, float *c, size_t ldc)
+{
+    enum { ROWS = WEIGHT_PIECE / GEMM_DEEP };
+    const float *p = weight_f32(w);
+    const size_t K = w->cols;
+
+    if (p != NULL) {
+        kern.gemm_nt(m, n, K, a, K, p + r0 * K, K, GEMM_SET, c, ldc);
+        return;
+    }
+    for (size_t l = 0; l < K; l += GEMM_DEEP) {
+        const size_t k = K - l < GEMM_DEEP ? K - l : GEMM_DEEP;
+
+        for (size_t i = 0; i < n; i += ROWS) {
+            const size_t rows = n - i < ROWS ? n - i : ROWS;
+
+            widen_part(w, r0 + i, rows, l, k, wide);
+            kern.gemm_nt(m, rows, k, a + l, K, wide, k,
+                l == 0 ? GEMM_SET : GEMM_ADD, c + i, ldc);
+        }
+    }
 }
 
 /* The tensors that blocks of this family have. */

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Predictions of a tile; columns of the teacher's logits made at a time. */
-enum { TILE_ROWS = 256, WIDE = 512 };
+enum { TILE_ROWS = 256 }; /* predictions */
 
 struct head_loss {
     struct pool *pool;
@@ -20,7 +19,7 @@ struct head_loss {
     size_t width, nslice;          /* of the vocabulary */
     float *zs, *zt;                /* [nslice][R,width] */
     float *part;                   /* [nslice][R,d] parts of dh */
-    float *wide;                   /* [workers][WIDE,dt] widened teacher rows */
+    float *wide;                   /* [workers][WEIGHT_PIECE] */
     struct lse_part *s1, *st, *tt; /* [nslice][R] */
     struct row_lse *lse;           /* [R] */
     double *lse1;                  /* [R] the same as lse.s1, in double */
@@ -88,7 +87,7 @@ head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
     if (h->dt > 0) {
         h->ht = arena_alloc(a, R * h->dt, sizeof(float));
         h->zt = arena_alloc(a, ns * R * w, sizeof(float));
-        h->wide = arena_alloc(a, pool_size(pool) * WIDE * h->dt, sizeof(float));
+        h->wide = arena_alloc(a, pool_size(pool) * WEIGHT_PIECE, sizeof(float));
         h->st = arena_alloc(a, ns * R, sizeof(*h->st));
         h->tt = arena_alloc(a, ns * R, sizeof(*h->tt));
         h->kl = arena_alloc(a, ns * R, sizeof(*h->kl));
@@ -129,27 +128,6 @@ told_cols(const struct head_loss *h, size_t s)
     const size_t v0 = s * h->width, cols = slice_cols(h, s);
 
     return h->told_V <= v0 ? 0 : h->told_V - v0 < cols ? h->told_V - v0 : cols;
-}
-
-/* Teacher's logits of slice s, WIDE columns at a time, whose rows of the head
- * are widened where they are not fp32. */
-static void
-teacher_logits(struct head_loss *h, size_t s, size_t worker, float *zt)
-{
-    const size_t cols = told_cols(h, s);
-    const float *w = weight_f32(h->wt);
-    float *wide = h->wide + worker * WIDE * h->dt;
-
-    for (size_t c = 0; c < cols; c += WIDE) {
-        const size_t n = cols - c < WIDE ? cols - c : WIDE;
-        const size_t row = s * h->width + c;
-
-        if (w == NULL)
-            weight_rows(h->wt, row, n, wide);
-        kern.gemm_nt(h->n, n, h->dt, h->ht, h->dt,
-            w != NULL ? w + row * h->dt : wide, h->dt, GEMM_SET, zt + c,
-            h->width);
-    }
 }
 
 /* How many of the tokens of row i count. */
@@ -215,7 +193,8 @@ slice_logits(void *ctx, size_t s, size_t worker)
     kern.gemm_nt(h->n, cols, h->d, h->hs, h->d, h->ws + s * w * h->d, h->d,
         GEMM_SET, zs, w);
     if (zt != NULL)
-        teacher_logits(h, s, worker, zt);
+        weight_product(h->wt, s * w, told_cols(h, s), h->n, h->ht,
+            h->wide + worker * WEIGHT_PIECE, zt, w);
     profile_end("head logits", t,
         2.0 * (double)(h->n * cols) * (double)(h->d + (zt != NULL ? h->dt : 0)),
         0.0);

@@ -41,6 +41,30 @@ one(int op, size_t m, size_t n, size_t k, int add)
     return w;
 }
 
+/* A deep product against the sum of its pieces, to the bit. */
+static int
+same_pieces(int op, size_t k)
+{
+    enum { M = 20, N = 60, MOST = 2400 };
+    static float x[N * MOST], y[N * MOST], whole[M * N], pieces[M * N];
+    void (*f)(size_t, size_t, size_t, const float *, size_t, const float *,
+        size_t, int, float *, size_t) = op == 0 ? kern.gemm_nt
+        : op == 1                               ? kern.gemm_nn
+                                                : kern.gemm_tn;
+    const size_t lx = op == 2 ? M : k, ly = op == 0 ? k : N;
+
+    for (size_t i = 0; i < N * MOST; i++) {
+        x[i] = (float)rng_normal(4, i);
+        y[i] = (float)rng_normal(5, i);
+    }
+    f(M, N, k, x, lx, y, ly, GEMM_SET, whole, N);
+    for (size_t l = 0; l < k; l += GEMM_DEEP)
+        f(M, N, k - l < GEMM_DEEP ? k - l : GEMM_DEEP,
+            x + l * (op == 2 ? lx : 1), lx, y + l * (op == 0 ? 1 : ly), ly,
+            l > 0, pieces, N);
+    return memcmp(whole, pieces, sizeof whole) == 0;
+}
+
 struct task {
     float *out;
 };
@@ -113,6 +137,11 @@ test_place(const char *name)
         }
     ok(same, "%s: bits depend neither on place nor on the product's size",
         name);
+    same = 1;
+    for (int op = 0; op < 3; op++)
+        for (size_t k = 768; k < 2400; k += 177)
+            same &= same_pieces(op, k);
+    ok(same, "%s: a deep product is the sum of its pieces", name);
 }
 
 int
