@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/thread.h"
 #include "msg/batch.h"
 
 #include <inttypes.h>
@@ -21,32 +20,18 @@ struct group {
     int busy;          /* somebody decodes it */
 };
 
-/* A thread that decodes; number 0 is the caller. */
-struct group_worker {
-    struct groups *g;
-    pthread_t id;
-    struct shard_buf buf;
-    double since; /* it waits; 0: it does not */
-};
-
 struct groups {
     const struct dirs *d;
     struct group *g;
     size_t n, cap, K;
     uint64_t R, bytes, tokens, seed;
     int shuffle;
-    uint64_t places;             /* groups of all epochs; UINT64_MAX: no end */
-    struct group_worker *worker; /* [nworker] */
-    size_t nworker, running;     /* running: threads, to be joined */
-    /* Under the lock: this, and kept and busy of every group. */
-    pthread_mutex_t lock;
-    pthread_cond_t done; /* a group came, or could not be read */
-    pthread_cond_t room; /* a block was opened, or all is over */
-    int stop;
-    size_t held, mem;     /* bytes of what is kept; what it may take */
-    uint64_t base, ahead; /* places, epoch * n + place in it: where the block
+    uint64_t places; /* groups of all epochs; UINT64_MAX: no end */
+    struct ahead ahead;
+    /* Under its lock: this, and kept and busy of every group. */
+    size_t held, mem;    /* bytes of what is kept; what it may take */
+    uint64_t base, next; /* places, epoch * n + place in it: where the block
                              * begins, and what to read next */
-    struct ahead_times times;
     /* The epoch and block in memory. */
     int started, open;
     uint64_t epoch, stamp;
@@ -118,6 +103,8 @@ find_groups(struct groups *g, struct err *e)
     return 0;
 }
 
+static int step(void *groups, size_t worker, struct err *e);
+
 struct groups *
 groups_new(const struct dirs *d, const struct cursor_spec *spec,
     const struct means *how, struct err *e)
@@ -129,13 +116,7 @@ groups_new(const struct dirs *d, const struct cursor_spec *spec,
     g->seed = spec->seed;
     g->shuffle = spec->shuffle;
     g->mem = how->mem;
-    pthread_mutex_init(&g->lock, NULL);
-    pthread_cond_init(&g->done, NULL);
-    pthread_cond_init(&g->room, NULL);
-    g->nworker = 1 + how->threads;
-    g->worker = xcalloc(g->nworker, sizeof *g->worker);
-    for (size_t i = 0; i < g->nworker; i++)
-        g->worker[i].g = g;
+    ahead_init(&g->ahead, how->threads, step, g);
     if (find_groups(g, e) < 0) {
         groups_free(g);
         return NULL;
@@ -155,20 +136,10 @@ groups_free(struct groups *g)
 {
     if (!g)
         return;
-    pthread_mutex_lock(&g->lock);
-    g->stop = 1;
-    pthread_cond_broadcast(&g->room);
-    pthread_mutex_unlock(&g->lock);
-    for (size_t i = 1; i <= g->running; i++)
-        pthread_join(g->worker[i].id, NULL);
-    for (size_t i = 0; i < g->nworker; i++)
-        shard_buf_release(&g->worker[i].buf);
-    free(g->worker);
+    ahead_stop(&g->ahead);
     for (size_t i = 0; i < g->n; i++)
         unload(g, &g->g[i]);
-    pthread_mutex_destroy(&g->lock);
-    pthread_cond_destroy(&g->done);
-    pthread_cond_destroy(&g->room);
+    ahead_release(&g->ahead);
     free(g->g);
     free(g->start);
     free(g->member);
@@ -191,12 +162,7 @@ groups_tokens(const struct groups *g)
 void
 groups_times(struct groups *g, struct ahead_times *t)
 {
-    pthread_mutex_lock(&g->lock);
-    *t = g->times;
-    for (size_t i = 1; i <= g->running; i++)
-        if (g->worker[i].since > 0.0)
-            t->idle += clock_now() - g->worker[i].since;
-    pthread_mutex_unlock(&g->lock);
+    ahead_get_times(&g->ahead, t);
 }
 
 double
@@ -285,20 +251,20 @@ open_block(struct groups *g, size_t block)
     g->block = block;
     g->open = 1;
     g->base = g->epoch * g->n + from;
-    if (g->ahead < g->base)
-        g->ahead = g->base;
-    pthread_cond_broadcast(&g->room);
+    if (g->next < g->base)
+        g->next = g->base;
+    pthread_cond_broadcast(&g->ahead.room);
 }
 
 /* Message k of the group's shard into *r. */
 static int
-load_message(struct group_worker *w, const struct group *o, size_t k,
-    struct kept *r, struct err *e)
+load_message(const struct groups *g, struct shard_buf *b, const struct group *o,
+    size_t k, struct kept *r, struct err *e)
 {
-    const struct dirs *d = w->g->d;
+    const struct dirs *d = g->d;
     uint64_t tokens;
 
-    if (set_msg(d->set[o->dir], o->shard, k, &w->buf, &r->m, e) < 0)
+    if (set_msg(d->set[o->dir], o->shard, k, b, &r->m, e) < 0)
         return -1;
     if (r->m.kind != MSG_BATCH)
         return err_set(e, EX_INPUT, "%s: shard %u: message %zu is no batch",
@@ -310,21 +276,21 @@ load_message(struct group_worker *w, const struct group *o, size_t k,
     r->rows = st_find(&r->m.st, "ids")->shape[0];
     r->dir = o->dir;
     /* Take the memory over. */
-    r->mem = w->buf.msg;
-    r->cap = w->buf.msg_cap;
-    r->st = w->buf.st;
-    w->buf.msg = NULL;
-    w->buf.msg_cap = 0;
-    memset(&w->buf.st, 0, sizeof w->buf.st);
+    r->mem = b->msg;
+    r->cap = b->msg_cap;
+    r->st = b->st;
+    b->msg = NULL;
+    b->msg_cap = 0;
+    memset(&b->st, 0, sizeof b->st);
     return 0;
 }
 
 /* The messages of a group, decoded; without the lock. */
 static int
-load(struct group_worker *w, const struct group *o, struct kept *kept,
-    struct err *e)
+load(const struct groups *g, struct shard_buf *b, const struct group *o,
+    struct kept *kept, struct err *e)
 {
-    const struct dirs *d = w->g->d;
+    const struct dirs *d = g->d;
     const struct shard_index *x = set_frames(d->set[o->dir], o->shard, e);
     size_t n = 0;
     uint64_t rows = 0;
@@ -334,7 +300,7 @@ load(struct group_worker *w, const struct group *o, struct kept *kept,
     for (size_t k = x->frame[o->frame].msg; n < o->nmsg; k++) {
         if (x->msg[k].kind != MSG_BATCH || x->msg[k].n == 0)
             continue;
-        if (load_message(w, o, k, &kept[n], e) < 0)
+        if (load_message(g, b, o, k, &kept[n], e) < 0)
             return -1;
         rows += kept[n++].rows;
     }
@@ -346,19 +312,18 @@ load(struct group_worker *w, const struct group *o, struct kept *kept,
     return 0;
 }
 
-/* Decode a group with worker w, giving up the lock meanwhile. */
+/* Decode a group as that worker, giving up the lock meanwhile. */
 static int
-bring(struct group_worker *w, struct group *o, struct err *e)
+bring(struct groups *g, size_t worker, struct group *o, struct err *e)
 {
-    struct groups *g = w->g;
     struct kept *kept = xcalloc(o->nmsg, sizeof *kept);
     int r;
 
     o->busy = 1;
     g->held += o->bytes;
-    pthread_mutex_unlock(&g->lock);
-    r = load(w, o, kept, e);
-    pthread_mutex_lock(&g->lock);
+    pthread_mutex_unlock(&g->ahead.lock);
+    r = load(g, &g->ahead.worker[worker].buf, o, kept, e);
+    pthread_mutex_lock(&g->ahead.lock);
     o->busy = 0;
     if (r == 0) {
         o->kept = kept;
@@ -366,7 +331,7 @@ bring(struct group_worker *w, struct group *o, struct err *e)
         g->held -= o->bytes;
         free_kept(kept, o->nmsg);
     }
-    pthread_cond_broadcast(&g->done);
+    pthread_cond_broadcast(&g->ahead.done);
     return r;
 }
 
@@ -375,10 +340,10 @@ bring(struct group_worker *w, struct group *o, struct err *e)
 static struct group *
 choose(struct groups *g)
 {
-    for (; g->open && g->ahead < g->places && g->ahead < g->base + g->n;
-         g->ahead++) {
+    for (; g->open && g->next < g->places && g->next < g->base + g->n;
+         g->next++) {
         struct group *o =
-            &g->g[group_at(g, g->ahead / g->n, (size_t)(g->ahead % g->n))];
+            &g->g[group_at(g, g->next / g->n, (size_t)(g->next % g->n))];
 
         if (!o->kept && !o->busy)
             return g->held + o->bytes <= g->mem ? o : NULL;
@@ -386,53 +351,31 @@ choose(struct groups *g)
     return NULL;
 }
 
-static void *
-work(void *arg)
+static int
+step(void *groups, size_t worker, struct err *e)
 {
-    struct group_worker *w = arg;
-    struct groups *g = w->g;
-    struct err e;
+    struct groups *g = groups;
+    struct group *o = choose(g);
 
-    pthread_mutex_lock(&g->lock);
-    while (!g->stop) {
-        const double t = clock_now();
-        struct group *o = choose(g);
-
-        if (!o) {
-            g->times.ahead = 1;
-            ahead_wait(&g->room, &g->lock, &g->times.idle, &w->since);
-            continue;
-        }
-        if (bring(w, o, &e) < 0)
-            break; /* the caller will find the same and say so */
-        g->times.busy += clock_now() - t;
-    }
-    pthread_mutex_unlock(&g->lock);
-    return NULL;
+    return !o ? 0 : bring(g, worker, o, e) < 0 ? -1 : 1;
 }
 
 /* A group into memory for the caller. */
 static int
 need(struct groups *g, struct group *o, struct err *e)
 {
-    while (g->running + 1 < g->nworker)
-        if (thread_start(&g->worker[g->running + 1].id, work,
-                &g->worker[g->running + 1]) < 0)
-            g->nworker = g->running + 1;
-        else
-            g->running++;
-    g->times.late += !o->kept && g->times.ahead;
+    ahead_start(&g->ahead);
+    g->ahead.times.late += !o->kept && g->ahead.times.ahead;
     while (!o->kept) {
         const double t = clock_now();
 
         if (o->busy) {
-            ahead_wait(&g->done, &g->lock, &g->times.waited,
-                &g->worker[0].since);
+            ahead_wait(&g->ahead, &g->ahead.done, &g->ahead.times.waited, 0);
             continue;
         }
-        if (bring(&g->worker[0], o, e) < 0)
+        if (bring(g, 0, o, e) < 0)
             return -1;
-        g->times.decoded += clock_now() - t;
+        g->ahead.times.decoded += clock_now() - t;
     }
     return 0;
 }
@@ -445,7 +388,7 @@ groups_find(struct groups *g, uint64_t epoch, uint64_t i, size_t *row,
     size_t block, m;
     int bad;
 
-    pthread_mutex_lock(&g->lock);
+    pthread_mutex_lock(&g->ahead.lock);
     if (!g->started || g->epoch != epoch)
         start_epoch(g, epoch);
     block = ahead_span(g->start, blocks(g), i);
@@ -460,7 +403,7 @@ groups_find(struct groups *g, uint64_t epoch, uint64_t i, size_t *row,
     o = &g->g[g->member[m]];
     i -= g->upto[m];
     bad = need(g, o, e);
-    pthread_mutex_unlock(&g->lock);
+    pthread_mutex_unlock(&g->ahead.lock);
     if (bad)
         return NULL;
     for (m = 0; i >= o->kept[m].rows; m++)

@@ -112,12 +112,14 @@ sampler_fit(const struct dirs *d, size_t mem, struct err *e)
 }
 
 static void
-make_workers(struct sampler *s, size_t n)
+make_workers(struct sampler *s, size_t threads)
 {
-    s->worker = xcalloc(n, sizeof *s->worker);
-    s->nworker = n;
-    for (size_t i = 0; i < n; i++) {
+    ahead_init(&s->ahead, threads, workers_step, s);
+    s->worker = xcalloc(1 + threads, sizeof *s->worker);
+    s->nworker = 1 + threads;
+    for (size_t i = 0; i < s->nworker; i++) {
         s->worker[i].s = s;
+        s->worker[i].buf = &s->ahead.worker[i].buf;
         s->worker[i].source = xcalloc(s->nsrc, sizeof *s->worker[i].source);
         s->worker[i].place = xcalloc(s->nsrc, sizeof *s->worker[i].place);
         s->worker[i].number = xcalloc(s->nsrc, sizeof *s->worker[i].number);
@@ -147,9 +149,6 @@ sampler_new(const struct dirs *d, const struct sampler_opts *o, struct err *e)
     s->shuffle = o->shuffle;
     s->lengths = o->lengths;
     s->mem = o->mem;
-    pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->done, NULL);
-    pthread_cond_init(&s->room, NULL);
     if (find_frames(s, e) < 0) {
         sampler_free(s);
         return NULL;
@@ -160,7 +159,7 @@ sampler_new(const struct dirs *d, const struct sampler_opts *o, struct err *e)
         s->K = OPEN_MIN;
     if (!o->lengths)
         room_init(&s->memory, most_bytes(s));
-    make_workers(s, o->lengths ? 1 : 1 + o->threads);
+    make_workers(s, o->lengths ? 0 : o->threads);
     for (size_t i = 0; i < s->nsrc; i++) {
         s->src[i].part = xcalloc(s->src[i].nframe, sizeof *s->src[i].part);
         s->src[i].member = xcalloc(2 * s->K, sizeof *s->src[i].member);
@@ -176,7 +175,8 @@ sampler_free(struct sampler *s)
 {
     if (!s)
         return;
-    workers_stop(s);
+    if (s->worker)
+        ahead_stop(&s->ahead);
     for (size_t i = 0; i < s->nsrc; i++) {
         for (size_t k = 0; s->src[i].part && k < s->src[i].nframe; k++)
             part_drop(s, &s->src[i], (uint32_t)k);
@@ -189,16 +189,14 @@ sampler_free(struct sampler *s)
     room_release(&s->memory);
     drop_frames(s);
     for (size_t i = 0; i < s->nworker; i++) {
-        shard_buf_release(&s->worker[i].buf);
         free(s->worker[i].source);
         free(s->worker[i].place);
         free(s->worker[i].number);
         free(s->worker[i].part);
     }
+    if (s->worker)
+        ahead_release(&s->ahead);
     free(s->worker);
-    pthread_mutex_destroy(&s->lock);
-    pthread_cond_destroy(&s->done);
-    pthread_cond_destroy(&s->room);
     free(s);
 }
 
@@ -206,18 +204,6 @@ size_t
 sampler_bytes(const struct sampler *s)
 {
     return (size_t)room(s, s->K);
-}
-
-double
-ahead_near(size_t frames, size_t K, double docs)
-{
-    const double F = (double)frames, whole = (double)(frames / K) * (double)K;
-    const double rest = F - whole,
-                 border = docs > 1.0 ? (F - 1.0) / (docs - 1.0) : 0.0;
-    const double same =
-        frames <= K ? 1.0 : (whole * (double)K + rest * rest) / (F * F);
-
-    return (1.0 - border) * same + border;
 }
 
 void
@@ -286,22 +272,6 @@ block_frames(const struct sampler *s, const struct source *c, uint64_t epoch,
         member[i] = (uint32_t)(s->shuffle ? rng_perm(key, c->nframe, from + i)
                                           : from + i);
     return n;
-}
-
-size_t
-ahead_span(const uint64_t *upto, size_t n, uint64_t i)
-{
-    size_t lo = 0;
-
-    for (size_t hi = n; hi - lo > 1;) {
-        const size_t mid = lo + (hi - lo) / 2;
-
-        if (upto[mid] <= i)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return lo;
 }
 
 /* Which document of the open block, as stored, comes at `doc` of its order. */
@@ -389,7 +359,7 @@ open_block(struct sampler *s, size_t source, const struct place *p)
         c->soon[i].doc = UINT64_MAX;
     free(old);
     free(kept);
-    pthread_cond_broadcast(&s->room);
+    pthread_cond_broadcast(&s->ahead.room);
 }
 
 int
@@ -413,9 +383,9 @@ sampler_valid(const struct sampler *s, size_t source, const struct place *p)
 void
 sampler_expect(struct sampler *s, size_t source, const struct place *p)
 {
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->ahead.lock);
     open_block(s, source, p);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->ahead.lock);
 }
 
 static void
@@ -486,8 +456,8 @@ sampler_at(struct sampler *s, size_t source, const struct place *p,
     const struct soon *at;
     int bad;
 
-    workers_start(s);
-    pthread_mutex_lock(&s->lock);
+    ahead_start(&s->ahead);
+    pthread_mutex_lock(&s->ahead.lock);
     open_block(s, source, p);
     assert(p->doc < c->upto[c->nmember]);
     at = find_doc(s, source, p->doc);
@@ -498,7 +468,7 @@ sampler_at(struct sampler *s, size_t source, const struct place *p,
         fill(s, c, at->frame, at->in_frame, r);
         fetch_soon(s, source, p->doc);
     }
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->ahead.lock);
     return bad;
 }
 
@@ -515,7 +485,7 @@ sampler_ref(struct sampler *s, size_t source, uint32_t frame, uint32_t doc,
             "there is no document %u in frame %u of source %zu", doc, frame,
             source);
     c = &s->src[source];
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->ahead.lock);
     if (s->visited)
         part_drop(s, s->visited, s->visitor);
     s->visited = NULL;
@@ -526,7 +496,7 @@ sampler_ref(struct sampler *s, size_t source, uint32_t frame, uint32_t doc,
     }
     if (!bad)
         fill(s, c, frame, doc, r);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->ahead.lock);
     return bad;
 }
 
@@ -535,9 +505,9 @@ sampler_step(struct sampler *s, size_t source, struct place *p)
 {
     struct source *c = &s->src[source];
 
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->ahead.lock);
     open_block(s, source, p);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->ahead.lock);
     p->off = 0;
     if (++p->doc < c->upto[c->nmember])
         return;

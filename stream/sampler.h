@@ -19,9 +19,9 @@
 #define STREAM_SAMPLER_H
 
 #include "base/err.h"
+#include "ahead.h"
 #include "sampler_dirs.h"
 
-#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -72,26 +72,7 @@ struct sampler_distance {
     double expected, full; /* documents, mean over neighbours of all sources */
 };
 void sampler_distance(const struct sampler *s, struct sampler_distance *r);
-/* Of the same for blocks of K frames: how far, as a share of a full shuffle,
- * neighbours among docs documents (rows) come apart.  Those of one frame, all
- * but one a frame, stay in one block; the others do not meet again. */
-double ahead_near(size_t frames, size_t K, double docs);
-/* Seconds that the caller waited for the threads that read ahead, and decoded
- * itself; that these threads, all together, were reading and decoding, and
- * waited for memory to become free.  Were they once as far ahead as memory
- * allows, and how many frames were not there, after that, when needed? */
-struct ahead_times {
-    double waited, decoded, busy, idle;
-    int ahead;
-    uint64_t late;
-};
 void sampler_times(struct sampler *s, struct ahead_times *t);
-/* Which of the n spans that begin at upto[0..n-1] holds i. */
-size_t ahead_span(const uint64_t *upto, size_t n, uint64_t i);
-/* Wait on c and count the seconds in *sum; *since, 0 before and after, lets
- * others see since when. */
-void ahead_wait(pthread_cond_t *c, pthread_mutex_t *lock, double *sum,
-    double *since);
 
 /* Is there a document at that place? */
 int sampler_valid(const struct sampler *s, size_t source,

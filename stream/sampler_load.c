@@ -2,7 +2,6 @@
 #include "sampler_parts.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/thread.h"
 #include "msg/rules.h"
 
 #include <math.h>
@@ -210,7 +209,7 @@ take_message(struct worker *w, const struct shard_index *x, size_t k,
 
     if (w->s->lengths)
         return take_lengths(w, x, &x->msg[k], e);
-    if (set_peek(set, w->frame.shard, k, &w->buf, &m, e) < 0)
+    if (set_peek(set, w->frame.shard, k, w->buf, &m, e) < 0)
         return -1;
     if (msg_check_docs(&m.st, mf->vocab, mf->nsource, &tokens, e) < 0 ||
         ((tokens != x->msg[k].tokens ||
@@ -305,9 +304,9 @@ bring(struct worker *w, size_t source, uint32_t k, int must, struct err *e)
     w->frame = s->src[source].frame[k];
     find_wants(w, source, k);
     w->busy = 1;
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->ahead.lock);
     r = decode(w, e);
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->ahead.lock);
     w->busy = 0;
     for (size_t i = 0; i < w->nsource; i++) {
         struct source *c = &s->src[w->source[i]];
@@ -324,7 +323,7 @@ bring(struct worker *w, size_t source, uint32_t k, int must, struct err *e)
         else
             part_free(s, p);
     }
-    pthread_cond_broadcast(&s->done);
+    pthread_cond_broadcast(&s->ahead.done);
     return r;
 }
 
@@ -402,10 +401,9 @@ wait_for(struct sampler *s, const struct source *c, uint32_t k)
 
         if (help && choose(s, 0, &source, &number) > 0) {
             help = bring(&s->worker[0], source, number, 0, &e) == 0;
-            s->times.decoded += clock_now() - t;
+            s->ahead.times.decoded += clock_now() - t;
         } else {
-            ahead_wait(&s->done, &s->lock, &s->times.waited,
-                &s->worker[0].since);
+            ahead_wait(&s->ahead, &s->ahead.done, &s->ahead.times.waited, 0);
         }
     }
 }
@@ -415,7 +413,7 @@ part_need(struct sampler *s, size_t source, uint32_t k, struct err *e)
 {
     struct source *c = &s->src[source];
 
-    s->times.late += !c->part[k] && s->times.ahead;
+    s->ahead.times.late += !c->part[k] && s->ahead.times.ahead;
     while (!c->part[k]) {
         double t;
 
@@ -425,81 +423,28 @@ part_need(struct sampler *s, size_t source, uint32_t k, struct err *e)
         t = clock_now();
         if (bring(&s->worker[0], source, k, 1, e) < 0)
             return -1;
-        s->times.decoded += clock_now() - t;
+        s->ahead.times.decoded += clock_now() - t;
     }
     return 0;
 }
 
-static void *
-work(void *arg)
+int
+workers_step(void *sampler, size_t worker, struct err *e)
 {
-    struct worker *w = arg;
-    struct sampler *s = w->s;
+    struct sampler *s = sampler;
     size_t source;
     uint32_t number;
-    struct err e;
+    int r = choose(s, 0, &source, &number);
 
-    pthread_mutex_lock(&s->lock);
-    while (!s->stop) {
-        const double t = clock_now();
-
-        int r = choose(s, 0, &source, &number);
-
-        if (r == 0)
-            r = choose(s, 1, &source, &number);
-        if (r <= 0) {
-            s->times.ahead = 1;
-            ahead_wait(&s->room, &s->lock, &s->times.idle, &w->since);
-            continue;
-        }
-        if (bring(w, source, number, 0, &e) < 0)
-            break; /* the caller will find the same and say so */
-        s->times.busy += clock_now() - t;
-    }
-    pthread_mutex_unlock(&s->lock);
-    return NULL;
-}
-
-void
-ahead_wait(pthread_cond_t *c, pthread_mutex_t *lock, double *sum, double *since)
-{
-    *since = clock_now();
-    pthread_cond_wait(c, lock);
-    *sum += clock_now() - *since;
-    *since = 0.0;
+    if (r == 0)
+        r = choose(s, 1, &source, &number);
+    if (r <= 0)
+        return 0;
+    return bring(&s->worker[worker], source, number, 0, e) < 0 ? -1 : 1;
 }
 
 void
 sampler_times(struct sampler *s, struct ahead_times *t)
 {
-    pthread_mutex_lock(&s->lock);
-    *t = s->times;
-    for (size_t i = 1; i <= s->running; i++)
-        if (s->worker[i].since > 0.0)
-            t->idle += clock_now() - s->worker[i].since;
-    pthread_mutex_unlock(&s->lock);
-}
-
-void
-workers_start(struct sampler *s)
-{
-    if (s->running || s->nworker == 1)
-        return;
-    for (size_t i = 1; i < s->nworker; i++, s->running++)
-        if (thread_start(&s->worker[i].id, work, &s->worker[i]) < 0)
-            break;
-    if (s->running == 0)
-        s->nworker = 1;
-}
-
-void
-workers_stop(struct sampler *s)
-{
-    pthread_mutex_lock(&s->lock);
-    s->stop = 1;
-    pthread_cond_broadcast(&s->room);
-    pthread_mutex_unlock(&s->lock);
-    for (size_t i = 1; i <= s->running; i++)
-        pthread_join(s->worker[i].id, NULL);
-    s->running = 0;
+    ahead_get_times(&s->ahead, t);
 }

@@ -9,8 +9,6 @@
 
 #include "sampler.h"
 
-#include <pthread.h>
-
 /* Where a document of a part begins, in tokens. */
 struct part_doc {
     uint64_t off, key;
@@ -77,10 +75,8 @@ struct source {
 /* A thread that decodes; number 0 is the caller. */
 struct worker {
     struct sampler *s;
-    pthread_t id;
-    struct shard_buf buf;
-    double since; /* it waits; 0: it does not */
-    int busy;     /* it is decoding: */
+    struct shard_buf *buf;
+    int busy; /* it is decoding: */
     struct frame_ref frame;
     size_t *source;     /* [nsrc] those that want documents of it, */
     size_t *place;      /* [nsrc] and where each stands there, if it
@@ -96,17 +92,13 @@ struct sampler {
     uint64_t seed;
     int shuffle, lengths;
     struct source *src;
-    pthread_mutex_t lock;
-    pthread_cond_t done;     /* a frame came, or could not be read */
-    pthread_cond_t room;     /* a block was opened, or all is over */
-    struct worker *worker;   /* [nworker] */
-    size_t nworker, running; /* running: threads, to be joined */
+    struct ahead ahead;
+    struct worker *worker; /* [nworker], as those of ahead */
+    size_t nworker;
     struct room memory;
-    size_t held, mem; /* bytes of parts; what they may take */
-    int stop;
+    size_t held, mem;       /* bytes of parts; what they may take */
     struct source *visited; /* a frame outside the block of this source, */
     uint32_t visitor;       /* loaded for sampler_ref */
-    struct ahead_times times;
 };
 
 /* Bytes of a part without a mask. */
@@ -117,8 +109,7 @@ void part_drop(struct sampler *s, struct source *c, uint32_t k);
 int is_member(const struct source *c, uint32_t k);
 /* Frame number k of a source into memory for the caller.  -1 on damage. */
 int part_need(struct sampler *s, size_t source, uint32_t k, struct err *e);
-/* Start the threads, once; stop and join them. */
-void workers_start(struct sampler *s);
-void workers_stop(struct sampler *s);
+/* What a thread does: see struct ahead. */
+int workers_step(void *sampler, size_t worker, struct err *e);
 
 #endif

@@ -433,10 +433,10 @@ is_read(struct sampler *s, size_t source)
     const struct source *c = &s->src[source];
     int r = 1;
 
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->ahead.lock);
     for (size_t i = 0; i < c->nmember + c->nnext; i++)
         r &= c->part[c->member[i]] != NULL;
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->ahead.lock);
     return r;
 }
 
@@ -473,10 +473,10 @@ test_ahead(void)
                 nanosleep(&ms, NULL);
             if (p.epoch + p.block + p.doc == 0) {
                 /* The first of a source is asked for before it is read. */
-                pthread_mutex_lock(&s->lock);
-                s->times.late = 0;
-                s->times.ahead = 1;
-                pthread_mutex_unlock(&s->lock);
+                pthread_mutex_lock(&s->ahead.lock);
+                s->ahead.times.late = 0;
+                s->ahead.times.ahead = 1;
+                pthread_mutex_unlock(&s->ahead.lock);
             }
         }
         sampler_times(s, &t);

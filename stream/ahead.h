@@ -1,0 +1,65 @@
+/*
+ * What the orders of documents (sampler.h) and of rows (groups.h) share: both
+ * put frames into a keyed order, K of them in a row are a block, and threads
+ * read frames ahead of the one that asks for them.
+ */
+#ifndef STREAM_AHEAD_H
+#define STREAM_AHEAD_H
+
+#include "base/err.h"
+#include "shard/set.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Seconds that the caller waited for the threads, and decoded itself; that
+ * these threads, all together, were reading and decoding, and waited for
+ * memory to become free.  Were they once as far ahead as memory allows, and
+ * how many frames were not there, after that, when needed? */
+struct ahead_times {
+    double waited, decoded, busy, idle;
+    int ahead;
+    uint64_t late;
+};
+
+struct ahead {
+    pthread_mutex_t lock; /* of this, and of what its owner keeps */
+    pthread_cond_t done;  /* a frame came, or could not be read */
+    pthread_cond_t room;  /* a block was opened, or all is over */
+    size_t nworker;       /* number 0 is the caller */
+    size_t running;       /* threads, to be joined */
+    struct ahead_worker {
+        struct ahead *a;
+        pthread_t id;
+        struct shard_buf buf; /* for reading */
+        double since;         /* it waits; 0: it does not */
+    } * worker;               /* [nworker] */
+    int stop;
+    struct ahead_times times;
+    /* Called with the lock, which it gives up meanwhile: read what is needed
+     * next.  1; 0: nothing is, or there is no memory; -1: the thread ends, for
+     * the caller will find the same fault and say so. */
+    int (*step)(void *owner, size_t worker, struct err *e);
+    void *owner;
+};
+void ahead_init(struct ahead *a, size_t threads,
+    int (*step)(void *owner, size_t worker, struct err *e), void *owner);
+/* Start the threads, once; with the lock or before it is used. */
+void ahead_start(struct ahead *a);
+/* End and join them; then release frees the rest. */
+void ahead_stop(struct ahead *a);
+void ahead_release(struct ahead *a);
+/* Wait for c and count the seconds in *sum; a worker waits, number `worker`. */
+void ahead_wait(struct ahead *a, pthread_cond_t *c, double *sum, size_t worker);
+/* The times so far, with waits that last. */
+void ahead_get_times(struct ahead *a, struct ahead_times *t);
+
+/* How far, as a share of a full shuffle, neighbours among docs documents (rows)
+ * come apart in blocks of K frames.  Those of one frame, all but one a frame,
+ * stay in one block; the others do not meet again. */
+double ahead_near(size_t frames, size_t K, double docs);
+/* Which of the n spans that begin at upto[0..n-1] holds i. */
+size_t ahead_span(const uint64_t *upto, size_t n, uint64_t i);
+
+#endif
