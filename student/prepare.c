@@ -110,12 +110,16 @@ weight_of(const char *what, const char *text, int present, double value)
 static void
 note_loss(const struct loss_opt *l, const char *how)
 {
-    char ce[40] = "", kl[160] = "", sh[40] = "";
+    static const char *const name[] = { "KL", "reverse KL", "JS" };
+    char ce[40] = "", kl[160] = "", sh[40] = "", beta[40] = "";
 
     if (l->w_ce > 0.0)
         snprintf(ce, sizeof(ce), " + %g CE", l->w_ce);
+    if (l->direction == KL_JS)
+        snprintf(beta, sizeof(beta), ", beta = %g", l->beta);
     if (l->w_kl > 0.0)
-        snprintf(kl, sizeof(kl), " + %g KL (T = %g%s)", l->w_kl, l->tau, how);
+        snprintf(kl, sizeof(kl), " + %g %s (T = %g%s%s)", l->w_kl,
+            name[l->direction], l->tau, beta, how);
     if (l->w_sh > 0.0)
         snprintf(sh, sizeof(sh), " + %g SquareHead", l->w_sh);
     if (*ce || *kl || *sh) {
@@ -157,10 +161,20 @@ choose_losses(struct student *s)
     char how[60] = "";
 
     s->loss.tau = s->a->tau;
+    s->loss.direction = (enum kl_direction)s->a->kl_direction;
+    s->loss.beta = s->a->kl_beta;
     s->loss.w_kl = weight_of("kl", s->a->kl, kind != SAID_NOTHING, 1.0);
     s->loss.w_sh = weight_of("squarehead", s->a->sh, sh, 1.0);
     s->loss.w_ce = weight_of("ce", s->a->ce, 1,
         s->loss.w_kl > 0.0 || s->loss.w_sh > 0.0 ? 0.25 : 1.0);
+    if (s->loss.direction != KL_FORWARD && kind != SAID_FINAL)
+        die(EX_INPUT,
+            "--kl-direction %s is exact from final states and the teacher's "
+            "head alone, and the stream holds %s",
+            s->loss.direction == KL_JS ? "js" : "reverse",
+            kind == SAID_TOP         ? "its top tokens"
+                : kind == SAID_DRAWS ? "tokens drawn from it"
+                                     : "neither");
     feed_use(&s->feed, s->loss.w_kl > 0.0 ? kind : SAID_NOTHING,
         s->loss.w_sh > 0.0, s->a->tau);
     if (s->feed.said.kind == SAID_DRAWS)

@@ -8,15 +8,19 @@
 #include "cli/prog.h"
 #include "cli/progress.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const char *const dtypes[] = { "f32", "bf16", NULL };
 static const char *const schedules[] = { "cosine", "linear", "constant", NULL };
 
+static const char *const directions[] = { "forward", "reverse", "js", NULL };
+
 static struct args a = {
     .ce = "auto",
     .kl = "auto",
     .sh = "auto",
+    .kl_beta = NAN,
     .accum = 1,
     .keep = 2,
     .save = 200,
@@ -42,6 +46,10 @@ static const struct opt options[] = {
     OPT_GROUP("loss (auto: 0.25, 1, 1 for what the stream holds; CE alone: 1)"),
     OPT_STR(0, "ce", &a.ce, "weight", "weight of cross entropy"),
     OPT_STR(0, "kl", &a.kl, "weight", "weight of KL(teacher || student)"),
+    OPT_ENUM(0, "kl-direction", &a.kl_direction, directions, "name",
+        "teacher || student, the reverse, Jensen-Shannon"),
+    OPT_REAL(0, "kl-beta", &a.kl_beta, 0, 1, "weight",
+        "of the teacher in Jensen-Shannon's mixture (default: 0.5)"),
     OPT_STR(0, "squarehead", &a.sh, "weight",
         "weight of SquareHead on hidden states"),
     OPT_REAL(0, "temperature", &a.tau, 0.01, 1000, "T", "temperature of KL"),
@@ -99,6 +107,14 @@ main(int argc, char **argv)
 
     if (a.model == NULL || a.run == NULL)
         die(EX_USAGE, "-m and -o are needed; see student -h");
+    if (!isnan(a.kl_beta) &&
+        (a.kl_direction != KL_JS || a.kl_beta == 0.0 || a.kl_beta == 1.0))
+        die(EX_USAGE,
+            "--kl-beta is for --kl-direction js, and above 0 and below 1, "
+            "where "
+            "that would be 0: use forward or reverse");
+    if (isnan(a.kl_beta))
+        a.kl_beta = 0.5;
     if (a.override != NULL && !a.resume)
         die(EX_USAGE,
             "--override: there is nothing to change without "

@@ -51,6 +51,18 @@ v_hmax(vf a)
         m = t[i] > m ? t[i] : m;
     return m;
 }
+/* a = 2^n m, 2/3 <= m < 4/3: m; a is normal and positive (or NaN) */
+static inline vf
+v_split(vf a, vf *n)
+{
+    const __m256i two_thirds = _mm256_set1_epi32(0x3f2aaaab);
+    const __m256i i = _mm256_sub_epi32(_mm256_castps_si256(a), two_thirds);
+
+    *n = _mm256_cvtepi32_ps(_mm256_srai_epi32(i, 23));
+    return _mm256_castsi256_ps(
+        _mm256_add_epi32(_mm256_and_si256(i, _mm256_set1_epi32(0x7fffff)),
+            two_thirds));
+}
 /* a * 2^n in two steps, so that neither factor leaves the range of floats
  * for |n| < 250 */
 static inline vf

@@ -27,6 +27,19 @@
 #define v_round(a) _mm512_roundscale_ps(a, 8) /* nearest, no exception */
 #define v_scalef(a, n) _mm512_scalef_ps(a, n) /* a * 2^n */
 
+/* a = 2^n m, 2/3 <= m < 4/3: m; a is normal and positive (or NaN) */
+static inline vf
+v_split(vf a, vf *n)
+{
+    const __m512i two_thirds = _mm512_set1_epi32(0x3f2aaaab);
+    const __m512i i = _mm512_sub_epi32(_mm512_castps_si512(a), two_thirds);
+
+    *n = _mm512_cvtepi32_ps(_mm512_srai_epi32(i, 23));
+    return _mm512_castsi512_ps(
+        _mm512_add_epi32(_mm512_and_si512(i, _mm512_set1_epi32(0x7fffff)),
+            two_thirds));
+}
+
 static inline __mmask16
 lanes(size_t k)
 {

@@ -24,6 +24,14 @@ struct row_lse {
     float st, tt; /* student and teacher, temperature tau */
 };
 
+/* With p the teacher's and q the student's probabilities at tau and m = beta p
+ * + (1 - beta) q, sums over a slice of p, q, p log(p/m), q log(q/m), in nats.
+ * Those of p and q over a row are 1 but for the rounding of its log-sum-exps,
+ * which divided by them goes out of the other two. */
+struct js_part {
+    double p, q, kl, own;
+};
+
 struct adamw_k {
     float scale; /* of the gradient sum: clip / N */
     float decay; /* 1 - lr * weight decay */
@@ -47,7 +55,20 @@ struct loss_kern {
      */
     double (*kd_grad)(float *restrict z, const float *restrict zt, size_t n,
         float tau, struct row_lse l, float w_ce, float w_kl);
-    /* The same without a teacher: z[v] <- w_ce exp(z[v] - s1). */
+    /*
+     * Reverse KL (beta 1) and generalised Jensen-Shannon divergence (0 < beta
+     * < 1; Agarwal et al., arXiv:2306.13649, equation 1): js_sums is this
+     * slice's part of what they need.  js_grad, with the whole row's own =
+     * KL(q || m):
+     *   z[v] <- w_ce exp(zs - s1) + w q_v (log(q_v / m_v) - own)
+     * where w = w_kl tau (1 - beta), or w_kl tau for beta 1.
+     */
+    struct js_part (*js_sums)(const float *restrict z, const float *restrict zt,
+        size_t n, float tau, struct row_lse l, float beta);
+    void (*js_grad)(float *restrict z, const float *restrict zt, size_t n,
+        float tau, struct row_lse l, float beta, float own, float w_ce,
+        float w);
+    /* kd_grad without a teacher: z[v] <- w_ce exp(z[v] - s1). */
     void (*ce_grad)(float *restrict z, size_t n, float s1, float w_ce);
     /* With a teacher's top tokens and their rest, in a slice of what the
      * teacher has in its rest (what it writes at top tokens is not used):

@@ -35,6 +35,57 @@ kd_grad_ref(float *restrict z, const float *restrict zt, size_t n, float tau,
     return kl;
 }
 
+/* min(x, 0); a NaN stays. */
+static double
+below(double x)
+{
+    return x >= 0.0 ? 0.0 : x;
+}
+
+/* With diff = log(p/q) what of log m is neither log p nor log q, so that
+ *   log(p/m) = below(diff) - it      log(q/m) = below(-diff) - it */
+static double
+log_mix(double diff, double beta)
+{
+    return beta == 1.0
+        ? below(diff)
+        : log(beta * exp(below(diff)) + (1.0 - beta) * exp(below(-diff)));
+}
+
+static struct js_part
+js_sums_ref(const float *restrict z, const float *restrict zt, size_t n,
+    float tau, struct row_lse l, float beta)
+{
+    const double it = 1.0 / tau;
+    struct js_part r = { 0.0, 0.0, 0.0, 0.0 };
+
+    for (size_t i = 0; i < n; i++) {
+        const double lp = zt[i] * it - l.tt, lq = z[i] * it - l.st;
+        const double mix = log_mix(lp - lq, beta);
+
+        r.p += exp(lp);
+        r.q += exp(lq);
+        r.kl += exp(lp) * (below(lp - lq) - mix);
+        r.own += exp(lq) * (below(lq - lp) - mix);
+    }
+    return r;
+}
+
+static void
+js_grad_ref(float *restrict z, const float *restrict zt, size_t n, float tau,
+    struct row_lse l, float beta, float own, float w_ce, float w)
+{
+    const double it = 1.0 / tau;
+
+    for (size_t i = 0; i < n; i++) {
+        const double lp = zt[i] * it - l.tt, lq = z[i] * it - l.st;
+        const double share = below(lq - lp) - log_mix(lp - lq, beta);
+
+        z[i] = (float)(w_ce * exp((double)z[i] - l.s1) +
+            w * exp(lq) * (share - own));
+    }
+}
+
 static void
 ce_grad_ref(float *restrict z, size_t n, float s1, float w_ce)
 {
@@ -113,8 +164,9 @@ lse_join(const struct lse_part *part, size_t n, size_t stride)
     return max + log(sum);
 }
 
-const struct loss_kern loss_kern_ref = { lse_ref, kd_grad_ref, ce_grad_ref,
-    top_grad_ref, sumsq_ref, adamw_ref, ratio_ref, diff_add_ref };
+const struct loss_kern loss_kern_ref = { lse_ref, kd_grad_ref, js_sums_ref,
+    js_grad_ref, ce_grad_ref, top_grad_ref, sumsq_ref, adamw_ref, ratio_ref,
+    diff_add_ref };
 
 const struct loss_kern *
 loss_kern(void)

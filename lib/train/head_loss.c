@@ -24,6 +24,8 @@ struct head_loss {
     struct row_lse *lse;           /* [R] */
     double *lse1;                  /* [R] the same as lse.s1, in double */
     double *kl;                    /* [nslice][R]; with top: [R] */
+    struct js_part *js;            /* [nslice][R] */
+    float *own;                    /* [R] KL(student || mixture) */
     enum said_kind kind;           /* of what the teacher says */
     size_t top;                    /* its tokens of a prediction, if it is
                                     * tokens */
@@ -91,6 +93,8 @@ head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
         h->st = arena_alloc(a, ns * R, sizeof(*h->st));
         h->tt = arena_alloc(a, ns * R, sizeof(*h->tt));
         h->kl = arena_alloc(a, ns * R, sizeof(*h->kl));
+        h->js = arena_alloc(a, ns * R, sizeof(*h->js));
+        h->own = arena_alloc(a, R, sizeof(*h->own));
     } else if (h->top > 0) {
         h->ids = arena_alloc(a, R * h->top, sizeof(*h->ids));
         h->told = arena_alloc(a, R * h->top, sizeof(float));
@@ -212,6 +216,53 @@ slice_logits(void *ctx, size_t s, size_t worker)
         4.0 * (double)(h->n * cols) * (zt != NULL ? 2.0 : 1.0));
 }
 
+/* Of what js_sums gives: the teacher's weight in the mixture. */
+static double
+mixture(const struct loss_opt *o)
+{
+    return o->direction == KL_JS ? o->beta : 1.0;
+}
+
+/* Task: slice s's parts of a divergence whose gradient needs the whole row's
+ * value. */
+static void
+slice_sums(void *ctx, size_t s, size_t worker)
+{
+    struct head_loss *h = ctx;
+    const size_t at = s * h->R, told = told_cols(h, s), w = h->width;
+    const double t = profile_begin();
+
+    (void)worker;
+    for (size_t i = at; i < at + h->n; i++)
+        h->js[i] = h->k->js_sums(h->zs + i * w, h->zt + i * w, told,
+            (float)h->o->tau, h->lse[i - at], (float)mixture(h->o));
+    profile_end("head divergence", t, 0.0, 8.0 * (double)(h->n * told));
+}
+
+/* Whole rows of it. */
+static void
+join_sums(struct head_loss *h)
+{
+    const int js = h->o->direction == KL_JS;
+
+    for (size_t i = 0; i < h->n; i++) {
+        struct js_part r = { 0.0, 0.0, 0.0, 0.0 };
+
+        for (size_t s = 0; s < h->nslice; s++) {
+            const struct js_part *p = &h->js[s * h->R + i];
+
+            r.p += p->p;
+            r.q += p->q;
+            r.kl += p->kl;
+            r.own += p->own;
+        }
+        r.kl /= r.p;
+        r.own /= r.q;
+        h->own[i] = (float)r.own;
+        h->kl[i] = js ? h->o->beta * r.kl + (1.0 - h->o->beta) * r.own : r.own;
+    }
+}
+
 /* The gradient of row i at its logits z [cols] from v0 on, in their place. */
 static void
 top_grad(const struct head_loss *h, size_t i, float *z, size_t v0, size_t cols)
@@ -236,6 +287,8 @@ slice_grad(void *ctx, size_t s, size_t worker)
     const size_t w = h->width, cols = slice_cols(h, s), at = s * h->R;
     const size_t v0 = s * w, told = h->dt > 0 ? told_cols(h, s) : 0;
     const float w_ce = (float)h->o->w_ce, w_kl = (float)h->o->w_kl;
+    const float w_div = (float)(h->o->w_kl * h->o->tau *
+        (h->o->direction == KL_JS ? 1.0 - h->o->beta : 1.0));
     float *zs = h->zs + at * w;
     double t = profile_begin();
 
@@ -246,7 +299,10 @@ slice_grad(void *ctx, size_t s, size_t worker)
         if (h->top > 0) {
             top_grad(h, i, z, v0, cols);
         } else {
-            if (told > 0)
+            if (told > 0 && h->o->direction != KL_FORWARD)
+                h->k->js_grad(z, h->zt + (at + i) * w, told, (float)h->o->tau,
+                    h->lse[i], (float)mixture(h->o), h->own[i], w_ce, w_div);
+            else if (told > 0)
                 h->kl[at + i] = h->k->kd_grad(z, h->zt + (at + i) * w, told,
                     (float)h->o->tau, h->lse[i], w_ce, w_kl);
             if (told < cols)
@@ -400,12 +456,17 @@ static void
 head_tile(struct head_loss *h, struct loss_sum *sum)
 {
     const size_t joins = (h->n + JOIN_ROWS - 1) / JOIN_ROWS;
-    const size_t parts = h->dt > 0 ? h->nslice : h->top > 0;
+    const int whole = h->dt > 0 && h->o->direction != KL_FORWARD;
+    const size_t parts = h->top > 0 || whole ? 1 : h->dt > 0 ? h->nslice : 0;
 
     pool_run(h->pool, h->nslice, slice_logits, h);
     join_lse(h, sum);
     if (h->top > 0)
         pool_run(h->pool, joins, join_top, h);
+    if (whole) {
+        pool_run(h->pool, h->nslice, slice_sums, h);
+        join_sums(h);
+    }
     pool_run(h->pool, h->nslice, slice_grad, h);
     pool_run(h->pool, joins, join_dh, h);
     for (size_t i = 0; i < h->n && parts > 0; i++) {
@@ -466,6 +527,7 @@ head_loss_rows(struct head_loss *h, const struct loss_opt *o, const float *ws,
     const uint32_t *place, const uint32_t *target, size_t n, float *dw,
     float *dh, struct loss_sum *sum)
 {
+    assert(h->top == 0 || o->direction == KL_FORWARD);
     assert(said->kind == h->kind && said->width == h->dt + h->top);
     h->o = o;
     h->ws = ws;

@@ -17,8 +17,17 @@
 #include "format/said.h"
 #include "model/backward.h"
 
+/* KL(teacher || student); KL(student || teacher); generalised Jensen-Shannon
+ * divergence (arXiv:2306.13649), with p the teacher's and q the student's
+ * probabilities and 0 < beta < 1
+ *   beta KL(p || m) + (1-beta) KL(q || m),  m = beta p + (1-beta) q
+ * Each at temperature T and times T^2.  The last two for SAID_FINAL alone. */
+enum kl_direction { KL_FORWARD, KL_REVERSE, KL_JS };
+
 struct loss_opt {
     double w_ce, w_kl, w_sh, tau;
+    enum kl_direction direction;
+    double beta;
 };
 
 /* Sums over scored positions (sh: n_r-weighted ratios, mean over layers). */

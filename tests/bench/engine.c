@@ -230,7 +230,7 @@ blocks(struct config c, struct pool *pool, size_t B, size_t T)
 static double
 head(const struct config *c, struct pool *pool, size_t n)
 {
-    static const struct loss_opt o = { 0.25, 1.0, 0.0, 3.0 };
+    static const struct loss_opt o = { .w_ce = 0.25, .w_kl = 1.0, .tau = 3.0 };
     const size_t size = c->V * c->d;
     float *w = xreallocarray(NULL, size, sizeof *w);
     float *dw = xreallocarray(NULL, size, sizeof *dw);

@@ -18,7 +18,8 @@ enum { L = 2, MAP0 = 0, MAP1 = 2, TOP = 5 };
 
 /* One golden case, ready for step_add. */
 struct data {
-    struct golden g, top; /* top: of the teacher's top tokens, or empty */
+    struct golden g, top; /* top: more goldens of g's batch, or empty */
+    int said_top;         /* they are of the teacher's top tokens */
     struct model student, teacher;
     size_t B, T, d;
     uint32_t *ids, *first;
@@ -127,7 +128,7 @@ static struct loss_sum
 run(struct data *x, struct tmodel *t, struct pool *pool,
     const struct loss_opt *o, size_t rows, int how)
 {
-    const int top = x->top.st.nt > 0;
+    const int top = x->said_top;
     struct said_tensor hidden[L] = { view(x->hidden[0], x->d),
         view(x->hidden[1], x->d) };
     const struct said said = { .kind = top ? SAID_TOP
@@ -235,10 +236,10 @@ four_losses(struct pool *pool, const char *set, const char *name)
         const char *loss;
         struct loss_opt o;
     } v[] = {
-        { "CE", { 1, 0, 0, 3 } },
-        { "KL", { 0, 1, 0, 3 } },
-        { "SH", { 0, 0, 1, 3 } },
-        { "LOSS", { 0.25, 1, 1, 3 } },
+        { "CE", { .w_ce = 1, .tau = 3 } },
+        { "KL", { .w_kl = 1, .tau = 3 } },
+        { "SH", { .w_sh = 1, .tau = 3 } },
+        { "LOSS", { .w_ce = 0.25, .w_kl = 1, .w_sh = 1, .tau = 3 } },
     };
     struct data x = { 0 };
     struct tmodel t;
@@ -267,7 +268,10 @@ four_losses(struct pool *pool, const char *set, const char *name)
 static void
 one_denominator(struct pool *pool)
 {
-    static const struct loss_opt o = { 0.25, 1, 1, 3 };
+    static const struct loss_opt o = { .w_ce = 0.25,
+        .w_kl = 1,
+        .w_sh = 1,
+        .tau = 3 };
     static const size_t rows[] = { 8, 1, 4 };
     struct data x = { 0 };
     struct tmodel t;
@@ -323,7 +327,10 @@ differs(const struct group *a, const struct group *b)
 static void
 top_tokens(struct pool *pool, const char *set)
 {
-    static const struct loss_opt o = { 0.25, 1, 1, 3 };
+    static const struct loss_opt o = { .w_ce = 0.25,
+        .w_kl = 1,
+        .w_sh = 1,
+        .tau = 3 };
     struct data x = { 0 };
     struct tmodel t[2];
     struct loss_sum s[2];
@@ -333,6 +340,7 @@ top_tokens(struct pool *pool, const char *set)
 
     data_open(&x, "tied", "tied");
     golden_open(&x.top, DIR "top.safetensors");
+    x.said_top = 1;
     snprintf(what, sizeof(what), "%s top tokens", set);
     for (size_t k = 0; k < 2; k++) {
         if (tmodel_init(&t[k], &x.student, &e) < 0)
@@ -355,13 +363,73 @@ top_tokens(struct pool *pool, const char *set)
     data_close(&x);
 }
 
+/* Reverse KL and Jensen-Shannon: value, gradients, and the same bits a row at a
+ * time and recomputed. */
+static void
+directions(struct pool *pool, const char *set)
+{
+    static const struct {
+        const char *name;
+        struct loss_opt o;
+    } v[] = {
+        { "reverse",
+            { .w_ce = 0.25,
+                .w_kl = 1,
+                .w_sh = 1,
+                .tau = 3,
+                .direction = KL_REVERSE } },
+        { "js0.3",
+            { .w_ce = 0.25,
+                .w_kl = 1,
+                .w_sh = 1,
+                .tau = 3,
+                .direction = KL_JS,
+                .beta = 0.3 } },
+    };
+
+    for (size_t i = 0; i < 2; i++) {
+        struct data x = { 0 };
+        struct tmodel t[2];
+        struct loss_sum s[2];
+        struct err e;
+        char what[60], key[40];
+        size_t differ = 0;
+
+        data_open(&x, "untied", "untied");
+        golden_open(&x.top, DIR "jsd.safetensors");
+        for (size_t k = 0; k < 2; k++) {
+            if (tmodel_init(&t[k], &x.student, &e) < 0)
+                ok(0, "model");
+            s[k] = run(&x, &t[k], pool, &v[i].o, k == 0 ? x.B : 1,
+                k == 0 ? 0 : BWD_RECOMPUTE);
+        }
+        snprintf(what, sizeof(what), "%s %s", set, v[i].name);
+        snprintf(key, sizeof(key), "%s.D", v[i].name);
+        ok(near(s[0].kl / (double)s[0].n, golden_at(golden_get(&x.top, key), 0),
+               0, 2e-6),
+            "%s: value", what);
+        compare(&x, &t[0], what, v[i].name, s[0].n, 1e-4);
+        for (size_t j = 0; j < t[0].ngroup; j++)
+            differ += differs(&t[0].group[j], &t[1].group[j]);
+        ok(differ == 0 && s[0].kl == s[1].kl,
+            "... the same bits recomputed, a row at a time");
+        for (size_t k = 0; k < 2; k++)
+            tmodel_release(&t[k]);
+        golden_close(&x.top);
+        data_close(&x);
+    }
+}
+
 /* Activations kept in bf16: gradients within 1 % of each tensor's largest, and
  * not as near as fp32; the losses are those of the forward pass, untouched;
  * recomputing gives the same bits. */
 static void
 half_activations(struct pool *pool)
 {
-    static const struct loss_opt o = { 0.25, 1, 1, 3 };
+    static const struct loss_opt o = { .w_ce = 0.25,
+        .w_kl = 1,
+        .w_sh = 1,
+        .tau = 3 };
     static const int how[] = { 0, BWD_BF16, BWD_BF16 | BWD_RECOMPUTE };
     struct data x = { 0 };
     struct tmodel t[3];
@@ -394,7 +462,10 @@ half_activations(struct pool *pool)
 static void
 half_gradients(struct pool *pool)
 {
-    static const struct loss_opt o = { 0.25, 1, 1, 3 };
+    static const struct loss_opt o = { .w_ce = 0.25,
+        .w_kl = 1,
+        .w_sh = 1,
+        .tau = 3 };
     struct data x = { 0 };
     struct tmodel t[2], wide;
     struct loss_sum s = { 0 };
@@ -434,7 +505,10 @@ half_gradients(struct pool *pool)
 static void
 same_bits(void)
 {
-    static const struct loss_opt o = { 0.25, 1, 1, 3 };
+    static const struct loss_opt o = { .w_ce = 0.25,
+        .w_kl = 1,
+        .w_sh = 1,
+        .tau = 3 };
     struct data x = { 0 };
     struct tmodel t[3];
     struct err e;
@@ -466,7 +540,7 @@ same_bits(void)
 static void
 kl_of_equals(struct pool *pool)
 {
-    static const struct loss_opt o = { 0, 1, 0, 3 };
+    static const struct loss_opt o = { .w_kl = 1, .tau = 3 };
     struct data x = { 0 };
     struct tmodel t;
     struct err e;
@@ -518,6 +592,7 @@ main(void)
         one_denominator(pool);
         same_bits();
         top_tokens(pool, sets[i]);
+        directions(pool, sets[i]);
         half_activations(pool);
         half_gradients(pool);
         kl_of_equals(pool);

@@ -164,7 +164,7 @@ golden_rows(const char *set)
     golden_open(&g, DIR "top.safetensors");
     golden_open(&rows, "tests/golden/kern/loss.safetensors");
     for (size_t i = 0; i < 8; i++) {
-        const struct loss_opt o = { 0, 1, 0, (double)v[i].tau };
+        const struct loss_opt o = { .w_kl = 1, .tau = (double)v[i].tau };
         const struct st_tensor *kl, *grad;
         struct said t = { .kind = SAID_TOP, .width = v[i].k };
         double value = 0.0, want[N * V], got;
@@ -193,7 +193,7 @@ golden_rows(const char *set)
         bench_close(&b);
     }
     for (size_t tau = 1; tau <= 3; tau += 2) {
-        const struct loss_opt o = { 0, 1, 0, (double)tau };
+        const struct loss_opt o = { .w_kl = 1, .tau = (double)tau };
         const struct st_tensor *kl, *grad;
         struct said t = { .kind = SAID_DRAWS, .width = K };
         const float *share = golden_get(&g, "drawn.share")->data;
@@ -241,7 +241,7 @@ static void
 plain_rows(const char *set)
 {
     static const size_t ks[] = { 1, 3, 64, 600, 776, 777 };
-    static const struct loss_opt o = { 0.25, 1, 0, 3 };
+    static const struct loss_opt o = { .w_ce = 0.25, .w_kl = 1, .tau = 3 };
     enum { V = 777, N = 37 };
     float *zs = xreallocarray(NULL, N * V, sizeof(float));
     float *zt = xreallocarray(NULL, N * V, sizeof(float));
@@ -286,7 +286,7 @@ plain_rows(const char *set)
 static void
 differences(const char *set)
 {
-    static const struct loss_opt o = { 0, 1, 0, 2 };
+    static const struct loss_opt o = { .w_kl = 1, .tau = 2 };
     enum { V = 23, K = 6 };
     const float step = 0x1p-6f;
     float zs[V], zt[V], g[V], none[V];
@@ -321,7 +321,7 @@ differences(const char *set)
 static void
 edges(const char *set)
 {
-    static const struct loss_opt o = { 0, 1, 0, 1 };
+    static const struct loss_opt o = { .w_kl = 1, .tau = 1 };
     enum { V = 300, K = 4 };
     float zs[V], zt[V], g[V];
     double want[V], kl, got, sum = 0.0;
@@ -454,7 +454,7 @@ halves(void)
 static void
 share_rows(const char *set)
 {
-    static const struct loss_opt o = { 0.25, 1, 0, 3 };
+    static const struct loss_opt o = { .w_ce = 0.25, .w_kl = 1, .tau = 3 };
     enum { V = 300, N = 3, K = 60000 };
     float *zs = xreallocarray(NULL, N * V, sizeof(float));
     float *zt = xreallocarray(NULL, N * V, sizeof(float));

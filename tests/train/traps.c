@@ -96,8 +96,10 @@ losses(void)
     static const float zs[V] = { 2, -1, 0.5f, 3, -2, 0 };
     static const float zt[V] = { -1, 1.5f, 4, 0, 0.5f, 2 };
     static const float far[V] = { 3e4f, -3e4f, 0, 1, 2, -1e4f };
-    const struct loss_opt kl1 = { 0, 1, 0, 1 }, kl3 = { 0, 1, 0, 3 };
-    const struct loss_opt ce = { 1, 0, 0, 3 }, both = { 0.25, 1, 0, 3 };
+    const struct loss_opt kl1 = { .w_kl = 1, .tau = 1 },
+                          kl3 = { .w_kl = 1, .tau = 3 };
+    const struct loss_opt ce = { .w_ce = 1, .tau = 3 },
+                          both = { .w_ce = 0.25, .w_kl = 1, .tau = 3 };
     struct head_result r = one_prediction(&kl1, zs, zt, 2);
     double sum = 0;
 
@@ -152,7 +154,10 @@ struct data {
     struct tmodel t;
 };
 
-static const struct loss_opt all = { 0.25, 1, 1, 3 };
+static const struct loss_opt all = { .w_ce = 0.25,
+    .w_kl = 1,
+    .w_sh = 1,
+    .tau = 3 };
 
 static void
 data_make(struct data *x)
