@@ -252,8 +252,8 @@ choose_curriculum(struct cursor_spec *r, const struct given *g,
             is);
 }
 
-/* R/N; of the cursor when it is not given, but another one is no
- * contradiction: rows do not depend on it. */
+/* --rank R/N.  Without it the cursor's; another one than the cursor's is
+ * allowed, because the order of rows does not depend on ranks. */
 static void
 choose_rank(struct cursor_spec *r, const struct given *g)
 {

@@ -32,8 +32,8 @@ struct resume {
 /* The newest position of run.  Ends the program when it cannot be resumed. */
 void resume_read(struct resume *s, const char *run, const struct given *g);
 void resume_release(struct resume *s);
-/* Into *c, overwritten unseen, what is chosen: algorithm, data and spec.
- * Borrows nothing; frees with curriculum_release and free(c->spec.w). */
+/* Fill *c, whose old content is not looked at: algorithm, data and spec. The
+ * caller frees with curriculum_release and free(c->spec.w). */
 void choose(struct cursor *c, const struct given *g, const struct dirs *d,
     const struct resume *from);
 

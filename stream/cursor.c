@@ -148,7 +148,7 @@ number(struct scan *s, uint64_t lo, uint64_t hi)
             break;
         v = 10 * v + digit;
     }
-    /* One way to write a number: no leading zero. */
+    /* A number is written in one way only: without leading zeros. */
     if (s->p == from || (*from == '0' && s->p > from + 1) || v < lo || v > hi)
         s->bad = "a number in range";
     return s->bad ? 0 : v;

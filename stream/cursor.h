@@ -35,7 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Change the number whenever the same cursor would lead to other bytes. */
+/* A change after which the same cursor gives other bytes needs a new number. */
 #define CURSOR_DOCS "docs-2"
 #define CURSOR_ROWS "rows-2"
 
@@ -92,8 +92,8 @@ struct cursor {
 
 /* Append the text of c to b. */
 void cursor_write(struct buf *b, const struct cursor *c);
-/* Parse it.  EX_INPUT when it is no cursor, of another version, or malformed;
- * *c is overwritten unseen; cursor_release after success. */
+/* Parse a cursor into *c, whose old content is not looked at.  EX_INPUT when it
+ * is none, malformed, or of another version.  cursor_release after success. */
 int cursor_read(struct cursor *c, const char *text, struct err *e);
 void cursor_release(struct cursor *c);
 

@@ -12,10 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A plan tries so much of the stream; the rest is expected to be like it. */
+/* --dry-run packs so many tokens; the rest of the stream is taken to be alike.
+ * */
 #define TRY_TOKENS ((uint64_t)200000000)
-/* The rows of a stream of more tokens are not counted before it begins: of so
- * many it takes some five seconds. */
+/* The rows of a longer stream are not counted before it begins: counting so
+ * many tokens takes about five seconds. */
 #define COUNT_TOKENS 1e9
 
 struct docs {
@@ -38,7 +39,7 @@ struct docs {
     size_t mem;          /* that it may take */
 };
 
-/* What a source has got, as far as it was tried. */
+/* What --dry-run has counted of a source. */
 struct tally {
     uint64_t tokens, pieces, cuts;
     double padding; /* its part of the padding of the rows it is in */
@@ -51,7 +52,7 @@ is_read(const struct docs *x, size_t i)
         x->place[i].epoch >= x->spec->limit;
 }
 
-/* Source i has passed the end of an epoch. */
+/* Source i has just begun a new epoch: has it been read as often as asked? */
 static void
 after_epoch(struct docs *x, size_t i)
 {
@@ -62,8 +63,8 @@ after_epoch(struct docs *x, size_t i)
         mix_drop(&x->mix, i);
 }
 
-/* Before the first piece: what comes next of all sources will be needed at
- * about the same time. */
+/* Before the first piece is drawn: open the blocks of all sources, so that the
+ * threads read all of them ahead. */
 static void
 begin(struct docs *x)
 {
@@ -113,7 +114,8 @@ draw(void *ctx, size_t max, struct piece *p, struct err *e)
     return 1;
 }
 
-/* Weights of the stages that begin with the tokens there are. */
+/* Take the weights of the curriculum's stage that the tokens so far have
+ * reached. */
 static void
 turn(struct docs *x)
 {
@@ -142,7 +144,7 @@ docs_row(struct feed *f, struct err *e)
     f->tokens += x->rows.tokens - was.tokens;
     x->emitted += x->rows.tokens - was.tokens;
     f->rows++;
-    /* A row of another rank is made, and forgotten. */
+    /* Rows of other ranks are packed too, but not kept. */
     if (f->B++ % x->spec->ranks != x->spec->rank) {
         x->rows.B = was.B;
         x->rows.P = was.P;
@@ -259,8 +261,8 @@ load(struct docs *x, const struct cursor *c, struct err *e)
     return 0;
 }
 
-/* Tokens of the stream: as many as were asked for, or as it takes to read every
- * source as often as --epochs says. */
+/* Expected tokens of the stream: as many as were asked for, or as it takes to
+ * read every source as often as --epochs says. */
 static double
 whole(const struct docs *x)
 {
@@ -285,7 +287,7 @@ whole(const struct docs *x)
     return all;
 }
 
-/* Tokens each source will give: expected, for the chosen length. */
+/* Add to tokens[] how many tokens each source is expected to give. */
 static void
 expected(const struct docs *x, double *tokens)
 {
@@ -331,7 +333,7 @@ count_row(struct docs *x)
     }
 }
 
-/* Pack lengths alone, as far as `most` tokens.  1: that is the whole stream. */
+/* Pack rows until `most` tokens.  1: the stream ended before; 0; -1. */
 static int
 try_rows(struct docs *x, uint64_t most, struct err *e)
 {
@@ -471,7 +473,8 @@ docs_new(const struct dirs *d, const struct cursor_spec *spec,
     mix_init(&x->mix, x->w, x->n);
     for (size_t i = 0; i < x->n; i++)
         x->unread += x->w[i] > 0;
-    /* Ids of a plan are not there; one byte each stands for them. */
+    /* A plan reads no ids: the packer copies one byte for each token instead.
+     * */
     packer_init(&x->packer, spec->pack, spec->T,
         how->plan ? 1 : sampler_id_size(x->sampler));
     pack_rows_init(&x->rows, spec->T,
@@ -480,8 +483,8 @@ docs_new(const struct dirs *d, const struct cursor_spec *spec,
     return x;
 }
 
-/* To a cursor that does not tell of the sources: lengths are packed again until
- * as many rows are made. */
+/* Go to a cursor.  One of many sources holds no places: then the lengths of
+ * documents are packed again until as many rows are made. */
 static int
 docs_load(struct feed *f, const struct cursor *c, struct err *e)
 {
@@ -513,8 +516,8 @@ docs_load(struct feed *f, const struct cursor *c, struct err *e)
     return r;
 }
 
-/* The lengths of all documents, which the indexes hold, are packed as the
- * documents will be. */
+/* Count the rows by packing the lengths of all documents, which the indexes
+ * hold. */
 static int
 docs_total(struct feed *f, uint64_t *rows, struct err *e)
 {

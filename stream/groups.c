@@ -229,8 +229,8 @@ groups_skip(struct groups *g, uint64_t epoch, uint64_t *left)
     return g->start[block];
 }
 
-/* Make it the block in memory; groups that it shares with the one before are
- * kept. */
+/* Make this the open block.  Groups that were in the block before as well stay
+ * in memory. */
 static void
 open_block(struct groups *g, size_t block)
 {
@@ -285,7 +285,7 @@ load_message(const struct groups *g, struct shard_buf *b, const struct group *o,
     return 0;
 }
 
-/* The messages of a group, decoded; without the lock. */
+/* Decode the messages of a group into kept[]; called without the lock. */
 static int
 load(const struct groups *g, struct shard_buf *b, const struct group *o,
     struct kept *kept, struct err *e)

@@ -30,14 +30,16 @@ struct groups *groups_new(const struct dirs *d, const struct cursor_spec *spec,
 void groups_free(struct groups *g);
 uint64_t groups_rows(const struct groups *g); /* of an epoch */
 uint64_t groups_tokens(const struct groups *g);
-/* Rows of the blocks that an epoch begins with and that have fewer than *left
- * tokens together, which are taken from it.  Before rows are asked for. */
+/* Skip whole blocks at the beginning of an epoch while they have fewer tokens
+ * than *left, which is reduced by theirs; returns their rows.  To be called
+ * before rows are asked for. */
 uint64_t groups_skip(struct groups *g, uint64_t epoch, uint64_t *left);
 /* The message that has row number i of an epoch, and which row of it. */
 const struct kept *groups_find(struct groups *g, uint64_t epoch, uint64_t i,
     size_t *row, struct err *e);
 void groups_times(struct groups *g, struct ahead_times *t);
-/* Bytes of K groups, in the mean; rows that neighbours come apart, expected. */
+/* Mean bytes of K groups; expected distance, in rows of the order, of rows that
+ * are neighbours on disk. */
 double groups_bytes(const struct groups *g);
 double groups_distance(const struct groups *g);
 

@@ -65,7 +65,7 @@ restart(struct mix *m)
         m->match[k].until = 0;
 }
 
-/* The matches of source i are to be played. */
+/* Play the matches of source i again. */
 static void
 replay(struct mix *m, size_t i)
 {
@@ -121,8 +121,8 @@ mix_owe(struct mix *m, size_t i, int64_t owed)
     replay(m, i);
 }
 
-/* Who is first of a and b, where a has the smaller number; *until: for so many
- * tokens more. */
+/* The winner of the match between sources a < b; it stays the winner until
+ * *until tokens have been taken. */
 static size_t
 first(const struct mix *m, size_t a, size_t b, uint64_t *until)
 {

@@ -55,7 +55,8 @@ more(const struct pack_rows *r, void *p, size_t size)
     return xgrow(p, r->P, &cap, size);
 }
 
-/* The first piece with a mask: write it for what stands before. */
+/* The batch gets its first piece with a loss mask: all tokens before it count.
+ * */
 static void
 mask_begin(struct pack_rows *r)
 {
@@ -193,7 +194,7 @@ reached(const uint64_t *sums, size_t s)
     return sums[s / 64] >> s % 64 & 1;
 }
 
-/* to = from with len added to every sum, and from itself. */
+/* to = from united with { s + len : s in from }. */
 static void
 add_sums(uint64_t *restrict to, const uint64_t *restrict from, size_t len,
     size_t words)
@@ -209,11 +210,11 @@ add_sums(uint64_t *restrict to, const uint64_t *restrict from, size_t len,
 }
 
 /*
- * The set of pieces beside `first` whose sum comes nearest to the rest of the
- * row without passing it; what it leaves.  Row i of p->sums is the set of sums
- * that the first i candidates can make, one bit a sum; walking back, a piece
- * is taken only where the sum cannot be made of longer ones, so that short
- * pieces are kept for later gaps.
+ * Subset sum: which pieces, beside `first`, fill the rest of the row best?
+ * Returns the tokens left empty.  Row i of p->sums is the set of sums that the
+ * first i candidates (longest first) can make, a bit for each sum.  Walking
+ * back, a piece is taken only where the sum cannot be made of longer ones, so
+ * that short pieces are kept for later gaps.
  */
 static size_t
 choose(struct packer *p, size_t first, int used[PACK_WINDOW])
@@ -243,8 +244,9 @@ choose(struct packer *p, size_t first, int used[PACK_WINDOW])
     return left;
 }
 
-/* The pieces of the next row: with the oldest, when it is due; else with the
- * first of the longest, each length once, that leaves nothing, or least. */
+/* Choose the pieces of the next row.  If the oldest piece has waited PACK_AGE
+ * rows it goes in.  Else the row begins with one of the PACK_TRIES longest
+ * lengths: the first that fills it, or the one that leaves least. */
 static void
 choose_row(struct packer *p, uint64_t number, int used[PACK_WINDOW])
 {
@@ -271,7 +273,7 @@ choose_row(struct packer *p, uint64_t number, int used[PACK_WINDOW])
     }
 }
 
-/* Keep the pieces that are not used; the others' memory comes after them. */
+/* Take the used pieces out of the window; their memory is kept behind it. */
 static void
 sweep(struct packer *p, const int used[PACK_WINDOW])
 {

@@ -78,8 +78,8 @@ struct packer {
 };
 void packer_init(struct packer *p, enum pack how, size_t T, size_t id_size);
 void packer_release(struct packer *p);
-/* Room for a piece that is put back by a resumed stream, p->n < PACK_WINDOW:
- * fill it, then keep it. */
+/* For a resumed stream, which restores the window: fill the slot, then keep it.
+ * p->n must be < PACK_WINDOW. */
 struct piece *packer_slot(struct packer *p);
 void packer_keep(struct packer *p);
 /* Append row number `number` of the stream.  1; 0: there are no more; -1. */

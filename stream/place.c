@@ -20,7 +20,7 @@ read_cpus(hwloc_topology_t t, hwloc_bitmap_t set, const char *text)
         : -1;
 }
 
-/* A system that cannot bind is slower, not wrong. */
+/* Where the system cannot bind, only speed is lost. */
 static void
 told(int r, const char *what)
 {

@@ -41,7 +41,7 @@ is_by_piece(const char *name)
     return strncmp(name, "piece_", 6) == 0;
 }
 
-/* One element (or more) a piece, or a token. */
+/* Does the tensor have an element or more for each piece, or for each token? */
 static int
 moves(const struct st_tensor *t, size_t P, size_t B, size_t T)
 {
@@ -100,7 +100,8 @@ fits(const struct column *c, const struct st_tensor *t)
     return 1;
 }
 
-/* A mask that only some messages have is all ones in the others. */
+/* Messages without a loss mask count all tokens: fill the mask with ones up to
+ * so many rows. */
 static void
 fill_mask(struct column *c, size_t rows)
 {
@@ -113,8 +114,8 @@ fill_mask(struct column *c, size_t rows)
     c->data.n = n;
 }
 
-/* Do the columns left from the batch before suit one that begins with s?  The
- * order counts too: a batch must not depend on the one before it. */
+/* Are the tensors of the batch before those of s, in the same order?  Then its
+ * columns are used again. */
 static int
 suits(const struct rows *x, const struct st *s)
 {
@@ -127,7 +128,8 @@ suits(const struct rows *x, const struct st *s)
     return 1;
 }
 
-/* Columns for the tensors of k; at the first row of a batch they are made. */
+/* Check that the tensors of k fit the batch; its first row decides which there
+ * are. */
 static int
 match(struct rows *x, const struct kept *k, struct err *e)
 {
@@ -168,7 +170,8 @@ match(struct rows *x, const struct kept *k, struct err *e)
     return 0;
 }
 
-/* Sources of the pieces just added, in the numbers of all directories. */
+/* Set row numbers of the pieces just added, and renumber their sources: a
+ * directory's numbers become those of all directories. */
 static void
 renumber(struct rows *x, size_t dir, size_t pieces)
 {
@@ -186,7 +189,7 @@ renumber(struct rows *x, size_t dir, size_t pieces)
     }
 }
 
-/* The first piece of a row or a later one, of those of a message. */
+/* The first piece of a message that belongs to this row or a later one. */
 static size_t
 first_piece(const struct kept *k, size_t row)
 {
@@ -308,8 +311,8 @@ rows_load(struct feed *f, const struct cursor *c, struct err *e)
     return 0;
 }
 
-/* Rows of an endless replay until `tokens` are reached: whole epochs and
- * blocks by the indexes, and of the block where that is its rows. */
+/* Rows of a replay until `tokens` are reached.  Whole epochs and blocks are
+ * counted by the indexes; only the last block's rows are read. */
 static int
 rows_until(const struct rows *x, uint64_t tokens, uint64_t *rows, struct err *e)
 {

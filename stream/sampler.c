@@ -127,7 +127,7 @@ make_workers(struct sampler *s, size_t threads)
     }
 }
 
-/* What parts may take: mem, or all there is. */
+/* Memory for parts: mem, or less where all of the data takes less. */
 static size_t
 most_bytes(const struct sampler *s)
 {
@@ -274,7 +274,7 @@ block_frames(const struct sampler *s, const struct source *c, uint64_t epoch,
     return n;
 }
 
-/* Which document of the open block, as stored, comes at `doc` of its order. */
+/* Number, in stored order, of the document at place `doc` of the open block. */
 static uint64_t
 stored(const struct sampler *s, size_t source, uint64_t doc)
 {
@@ -289,9 +289,9 @@ stored(const struct sampler *s, size_t source, uint64_t doc)
         : doc;
 }
 
-/* In which order the frames of the open block, from document doc on, and of
- * the next one are read: by the first document that is in them, as far as it
- * is near. */
+/* In which order threads shall read the frames of the open block, and then
+ * those of the next: by the place of their first document.  Only the next SCAN
+ * documents a frame are looked at; frames without one of these come last. */
 static void
 order_wants(struct sampler *s, size_t source, uint64_t doc)
 {
@@ -319,8 +319,8 @@ order_wants(struct sampler *s, size_t source, uint64_t doc)
     free(seen);
 }
 
-/* Make the block of a place the one in memory: frames it shares with what was
- * there are kept. */
+/* Make the block of this place the open one.  Frames that were in memory and
+ * are in this block, or the next, stay. */
 static void
 open_block(struct sampler *s, size_t source, const struct place *p)
 {

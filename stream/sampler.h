@@ -51,8 +51,8 @@ struct sampler_opts {
                              * mask of what is drawn are NULL, key is 0 */
 };
 struct sampler;
-/* The directories must hold docs and outlive the sampler; nobody else reads
- * them meanwhile.  NULL and *e when an index is damaged. */
+/* The directories must hold documents and outlive the sampler, and nobody else
+ * may read them meanwhile.  NULL and *e when an index is damaged. */
 struct sampler *sampler_new(const struct dirs *d, const struct sampler_opts *o,
     struct err *e);
 void sampler_free(struct sampler *s);
@@ -77,8 +77,8 @@ void sampler_times(struct sampler *s, struct ahead_times *t);
 /* Is there a document at that place? */
 int sampler_valid(const struct sampler *s, size_t source,
     const struct place *p);
-/* Documents from that valid place on will be asked for: threads, when they
- * run, may read them. */
+/* Documents from this valid place on will be asked for: open their block, so
+ * that threads may read it. */
 void sampler_expect(struct sampler *s, size_t source, const struct place *p);
 /* The document at a valid place / by reference; -1 on damage. */
 int sampler_at(struct sampler *s, size_t source, const struct place *p,

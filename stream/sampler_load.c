@@ -97,7 +97,7 @@ part_add(struct part *p, const struct frame_ref *f, size_t len, uint64_t key)
     return 0;
 }
 
-/* The mask of that document, NULL: all ones. */
+/* Store the loss mask of that document; NULL: every token counts. */
 static void
 part_mask(struct part *p, const struct frame_ref *f, const uint8_t *mask,
     size_t at, size_t len)
@@ -121,7 +121,7 @@ miscounted(const struct sampler *s, const struct frame_ref *f, struct err *e)
         dirs_name(s->d, f->dir), f->shard, f->frame);
 }
 
-/* Which of those that want documents is merged source i; nsource: none. */
+/* The place of source i among those that want the frame; nsource: not there. */
 static size_t
 wants(const struct worker *w, size_t i)
 {
@@ -262,8 +262,8 @@ is_member(const struct source *c, uint32_t k)
     return 0;
 }
 
-/* Who wants documents of the frame, now or in the next block: where sources
- * share frames, a frame is decoded about once for all of them. */
+/* Find all sources that need this frame for their open block or the next, so
+ * that a frame that several sources share is decoded once for all of them. */
 static void
 find_wants(struct worker *w, size_t source, uint32_t number)
 {
@@ -293,8 +293,8 @@ find_wants(struct worker *w, size_t source, uint32_t number)
     }
 }
 
-/* Decode a frame with worker w, giving up the lock meanwhile.  must: keep the
- * part even when it is in no open block. */
+/* Decode a frame as worker w, releasing the lock meanwhile.  must: keep its
+ * documents even if the frame is in no open block. */
 static int
 bring(struct worker *w, size_t source, uint32_t k, int must, struct err *e)
 {
@@ -352,8 +352,8 @@ absent(const struct sampler *s, struct source *c, int next)
     return SIZE_MAX;
 }
 
-/* When the document at `doc` of the open block will be drawn, going by how
- * often the source was. */
+/* An estimate of when the document at place `doc` of the open block will be
+ * drawn, from how often the source was drawn so far. */
 static double
 due(const struct source *c, uint64_t doc)
 {
@@ -386,8 +386,8 @@ choose(struct sampler *s, int next, size_t *source, uint32_t *number)
     return 0;
 }
 
-/* Wait for a frame that another thread decodes; meanwhile decode the one that
- * is needed next.  What fails there is said when it is needed. */
+/* Wait for a frame that another thread decodes.  Meanwhile decode the one that
+ * is needed next; if that fails, the error comes when it is needed. */
 static void
 wait_for(struct sampler *s, const struct source *c, uint32_t k)
 {

@@ -14,8 +14,8 @@ struct part_doc {
     uint64_t off, key;
 };
 
-/* Documents of one source in one frame, decoded; one piece of memory with what
- * doc and ids point to. */
+/* Decoded documents of one source in one frame.  doc and ids point into the
+ * same allocation. */
 struct part {
     size_t n;             /* documents */
     struct part_doc *doc; /* [n+1] */
@@ -37,7 +37,7 @@ struct room {
 void room_init(struct room *r, size_t bytes);
 void room_release(struct room *r);
 int room_has(const struct room *r, size_t bytes);
-/* From somewhere else where it has none; never NULL. */
+/* Never NULL: from malloc when the mapping has no hole large enough. */
 void *room_alloc(struct room *r, size_t bytes);
 void room_free(struct room *r, void *p, size_t bytes);
 
@@ -46,7 +46,7 @@ struct frame_ref {
     uint64_t tokens;
 };
 
-/* Where a document that comes soon lies: its lines are fetched beforehand. */
+/* Where a document that comes soon lies, to prefetch its cache lines. */
 enum { SOON = 4 };
 struct soon {
     uint64_t doc; /* number in the block; UINT64_MAX: none */

@@ -45,8 +45,8 @@ room_release(struct room *r)
     memset(r, 0, sizeof *r);
 }
 
-/* What a part of so many bytes takes: up to 1/32 more, so that the hole of one
- * does for another of about that size. */
+/* Sizes are rounded up by at most 1/32, so that a freed hole fits other parts
+ * of about that size. */
 static size_t
 rounded(size_t bytes)
 {

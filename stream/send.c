@@ -13,8 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rows of the next batch.  1; 0: the stream is at its end; -1.  A last batch
- * that has no row for some rank is left out: all ranks have as many. */
+/* Pack the rows of the next batch.  1; 0: the stream is at its end; -1.  A last
+ * batch with fewer rows than ranks is left out, so that all ranks have as many
+ * batches. */
 static int
 make_batch(struct sending *s, struct err *e)
 {
@@ -112,7 +113,7 @@ count_batches(struct sending *s, struct err *e)
 
     if (p->length != LENGTH_BATCHES && s->feed->total(s->feed, &rows, e) < 0)
         return -1;
-    /* A last batch that has no row for some rank is left out. */
+    /* As in make_batch, a last batch needs a row for each rank. */
     s->batches_all = rows / p->B + (rows % p->B >= p->ranks);
     if (s->batches_all)
         vnote("%" PRIu64 " batches, counted in %.2f s", s->batches_all,
@@ -120,7 +121,8 @@ count_batches(struct sending *s, struct err *e)
     return 0;
 }
 
-/* Keys of a `stream` message that are said anew. */
+/* Metadata of the stored `stream` message that is not copied but written anew.
+ * */
 static int
 is_known(const char *key)
 {
@@ -202,7 +204,7 @@ share(double x, double t)
     return t > 0.0 ? 100.0 * x / t : 0.0;
 }
 
-/* Where time went, the start left out, where all wait. */
+/* The closing line, with -v also where time went after the first batch. */
 static void
 show(struct sending *s)
 {
@@ -236,8 +238,8 @@ show(struct sending *s)
         share(x.idle - s->before.idle, after * threads), late);
 }
 
-/* Everything after the preamble.  0 the end was sent, 1 the reader has left,
- * -1. */
+/* Send everything after the preamble.  0: `end` was sent; 1: the reader has
+ * left; -1. */
 static int
 send_batches(struct sending *s, struct msg_out *w, struct err *e)
 {
@@ -301,7 +303,7 @@ send_stream(struct sending *s, const char *out, const struct opt_list *tee)
         }
         r = send_batches(s, w, &e);
     }
-    /* Ctrl-C may take the reader a moment earlier. */
+    /* Ctrl-C may have ended the reader a moment before us. */
     if (r > 0 && stop_asked)
         r = err_set(&e, EX_STOP, "interrupted");
     progress_end();

@@ -14,17 +14,19 @@ struct feed {
     /* Append the next row to the batch being made: 1; 0: the data (or the
      * epochs asked for) is at its end; -1: damage. */
     int (*row)(struct feed *f, struct err *e);
-    /* Tensors of the batch; they hold until clear, which begins the next. */
+    /* Add the batch's tensors to a message; their data stays until clear, which
+     * begins the next batch. */
     void (*put)(struct feed *f, struct st_out *o);
     void (*clear)(struct feed *f);
-    /* Its part of the cursor; borrowed from the feed until the next row. */
+    /* Fill the feed's part of the cursor; pointers are borrowed until the next
+     * row. */
     void (*save)(struct feed *f, struct cursor *c);
-    /* Go to a cursor read from outside; EX_INPUT when it cannot be of this
-     * data.  The feed has given no row yet. */
+    /* Go to a cursor that was read; EX_INPUT when it cannot be of this data.
+     * Only before the first row. */
     int (*load)(struct feed *f, const struct cursor *c, struct err *e);
-    /* Rows of the whole stream, from its beginning, found without reading more
-     * of the data than that takes; 0: it has no end, or that would take long.
-     * Before the first row and before load. */
+    /* Count the rows of the whole stream, from its beginning, reading as little
+     * as that takes; 0: it has no end, or counting would take long.  Only
+     * before the first row and before load. */
     int (*total)(struct feed *f, uint64_t *rows, struct err *e);
     /* A table for people on stdout: what the stream will hold.  The feed gives
      * no rows after it. */

@@ -44,8 +44,8 @@ struct clean_worker {
     uint64_t value[MINHASH_MOST];
 };
 
-/* What stage leaves in doc.sig, followed by the bytes of removed lines and
- * the keys. */
+/* The head of doc.sig as stage leaves it for decide; the removed lines and the
+ * keys of duplicates follow. */
 struct left {
     double value; /* why it was dropped */
     size_t lines, bytes, keys;
@@ -103,8 +103,8 @@ clean_lines(const struct clean *c)
     return c->removed;
 }
 
-/* Boilerplate: scan leaves a mark for each line that has a key, settle leaves
- * 0 in place of the keys of lines that stay. */
+/* Boilerplate: scan appends a mark to doc.sig for each line that is long
+ * enough; settle sets key = 0 in the marks of lines that stay. */
 struct mark {
     uint64_t line, key;
 };
@@ -159,8 +159,8 @@ by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Lines that enough earlier documents had go; the others are counted, each
- * once however often this document has it. */
+/* In order of documents: lines that --boilerplate N documents before had are
+ * marked for removal; each other line is counted once for this document. */
 static int
 settle(void *ctx, struct doc *d, struct err *e)
 {
@@ -189,7 +189,7 @@ settle(void *ctx, struct doc *d, struct err *e)
     return k;
 }
 
-/* Take lines out as settle has said; *gone gets them. */
+/* Remove the lines that settle has marked, and append them to *gone. */
 static void
 cut_lines(struct clean_worker *w, struct doc *d, const char **text, size_t *n,
     struct left *left, struct buf *gone)
@@ -219,8 +219,8 @@ cut_lines(struct clean_worker *w, struct doc *d, const char **text, size_t *n,
     *n = w->text.n;
 }
 
-/* The rule of length that a text breaks: a reason and what was measured, or
- * R_END. */
+/* Which rule of length does the text break?  A reason, with what was measured
+ * in *value, or R_END: none. */
 static size_t
 judge_length(const struct clean_opts *o, const char *text, size_t n,
     double *value)
@@ -248,7 +248,7 @@ judge_rule(enum gopher g, double measured, double *value)
     return gopher_breaks(g, measured) ? R_GOPHER + (size_t)g : R_END;
 }
 
-/* The same for length and the rules of Gopher. */
+/* The same over all rules: length, then those of Gopher. */
 static size_t
 judge(const struct clean *c, struct clean_worker *w, const char *text, size_t n,
     double *value)
@@ -281,7 +281,8 @@ add_key(struct buf *b, XXH128_hash_t h)
     buf_add(b, &key, sizeof key);
 }
 
-/* The key of all words; of the text itself if it has none. */
+/* The key for exact duplicates: a hash of all words, or of the text itself if
+ * it has none. */
 static void
 exact_key(const struct clean *c, struct clean_worker *w, const char *text,
     size_t n, struct buf *out)
@@ -297,7 +298,8 @@ exact_key(const struct clean *c, struct clean_worker *w, const char *text,
     add_key(out, words ? XXH3_128bits_digest(state) : XXH3_128bits(text, n));
 }
 
-/* A key a band; none for a text without words. */
+/* Keys for near duplicates: a hash for each band; none for a text without
+ * words. */
 static void
 near_keys(const struct clean *c, struct clean_worker *w, const char *text,
     size_t n, struct buf *out)
@@ -370,7 +372,7 @@ stage(void *ctx, size_t worker, struct doc *d, const char **text, size_t *n)
     return 0;
 }
 
-/* The files of what was dropped and of what was held out. */
+/* The files of --dropped and --hold-out. */
 
 static int
 text_file_begin(struct text_file *f, const char *path, struct err *e)
@@ -407,8 +409,8 @@ add_json(const char *p, size_t n, void *line)
     return 0;
 }
 
-/* A line of the file, where it is asked for.  Of --dropped it has a reason;
- * value < 0: there is none. */
+/* Add a line to the file if it is open.  reason: NULL in --hold-out; value < 0:
+ * nothing was measured. */
 static int
 record(struct clean *c, struct text_file *f, const struct doc *d,
     const char *reason, double value, const char *text, size_t n, struct err *e)
@@ -440,8 +442,8 @@ record(struct clean *c, struct text_file *f, const struct doc *d,
     return f->line.n > KEEP ? flush_line(f, e) : 0;
 }
 
-/* What is kept is held out where its key is below the bound: so the choice
- * does not depend on any other document. */
+/* Hold a document out if its key is below the bound; so the choice does not
+ * depend on other documents. */
 static int
 hold_out(struct clean *c, struct doc *d, struct err *e)
 {
@@ -452,8 +454,8 @@ hold_out(struct clean *c, struct doc *d, struct err *e)
     return record(c, &c->held, d, NULL, -1.0, d->text.p, d->text.n, e);
 }
 
-/* Is it a duplicate of one that was kept, by its n keys at `at`?  If not, keep
- * them: R_END; more than that: *e. */
+/* Do the n keys at `at` show a duplicate of an earlier document?  The reason;
+ * or R_END, then they are remembered; or R_END + 1 and *e. */
 static size_t
 duplicate(struct clean *c, const char *at, size_t n, struct err *e)
 {
@@ -648,8 +650,8 @@ hook(struct clean *c, struct run_opts *run)
     run->stage = stage;
     run->decide = decide;
     run->stage_ctx = c;
-    /* What is dropped depends on all that came before, or is all to be
-     * written. */
+    /* A resumed run has to read from the beginning if what is dropped depends
+     * on earlier documents, or if all dropped ones are written to a file. */
     run->replay = c->exact || c->near || o->boilerplate || c->dropped.open ||
         c->held.open;
     if (o->boilerplate) {

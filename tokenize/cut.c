@@ -7,7 +7,7 @@
 
 #define TAG_MAX ((size_t)64 << 10) /* bytes of an XML tag or title */
 
-/* Does this record hold text as it is, so that it can be cut anywhere? */
+/* Is the record plain text, which may be cut anywhere? */
 static int
 is_plain(const struct reader *r)
 {
@@ -33,10 +33,10 @@ take(struct reader *r, struct buf *rec, size_t n)
     return 1;
 }
 
-/* Append what stands before the next byte c, which is passed over, or before
- * the end where c is -1; 1 there was one, 0 the end came first, -1.  rec may
- * be NULL; where it may be cut, it ends as soon as it is longer than a document
- * may be, and with 1. */
+/* Append to rec (may be NULL) everything before the next byte c, and pass over
+ * c; c = -1: everything up to the end.  1: c was found; 0: the end came first;
+ * -1. A record that may be cut (--split-long) ends, with 1, one byte after the
+ * longest length allowed. */
 static int
 until(struct reader *r, int c, struct buf *rec, uint64_t at, struct err *e)
 {
@@ -83,7 +83,8 @@ ends_paragraph(const char *text, size_t k)
     return k > 0 && text[k - 1] == '\n';
 }
 
-/* Where text[most], of which there is more, is cut; see struct doc_limit. */
+/* Where to cut a text that is longer than `most` bytes; see struct doc_limit.
+ * */
 static size_t
 cut_at(const char *text, size_t most)
 {
@@ -146,9 +147,9 @@ cut_off(const struct reader *r, struct err *e)
         r->from->name, (unsigned long long)r->place.at);
 }
 
-/* The title, an end of line and the text, still escaped, of the next page of
- * the main name space that is no redirect.  Of several revisions it is the
- * last.  Escaped text holds no '<', so tags can be found one by one. */
+/* The next page of a dump (of name space 0, no redirect, its last revision)
+ * into rec: title, newline, text, still escaped.  Escaped text holds no '<', so
+ * a scan from tag to tag is enough. */
 static int
 page(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 {

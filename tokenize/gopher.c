@@ -229,8 +229,9 @@ line_ends(const char *p, const char *end)
     return n;
 }
 
-/* Parts of text[n] between runs of at least `least` ends of line: how many
- * of them there are, were there before, and the characters of those. */
+/* Split the text at runs of at least `least` newlines (1: lines, 2:
+ * paragraphs). How many parts are there, how many are duplicates of earlier
+ * ones, and how many characters do these have? */
 static void
 count_parts(struct gopher_scratch *s, size_t least, size_t *all, size_t *dup,
     size_t *dup_chars)
@@ -275,8 +276,8 @@ grams(struct gopher_scratch *s, size_t n)
     return s->nword >= n ? s->nword - n + 1 : 0;
 }
 
-/* Characters of the most frequent n-gram, blanks inside included, times how
- * often it stands there; of several the first. */
+/* Characters that the most frequent n-gram (the first of equals) takes in all:
+ * its length, a blank between words, times its count. */
 static size_t
 top_gram(struct gopher_scratch *s, size_t n)
 {
@@ -300,8 +301,8 @@ top_gram(struct gopher_scratch *s, size_t n)
     return best * length;
 }
 
-/* Characters of words that are part of an n-gram that was there before, each
- * counted once. */
+/* Characters of words that lie in n-grams seen before, each word counted once.
+ * */
 static size_t
 repeated_grams(struct gopher_scratch *s, size_t n)
 {
@@ -340,7 +341,8 @@ gopher_measure(struct gopher_scratch *s, enum gopher g)
 
 /* Quality. */
 
-/* Classes (text/unicode.h) of characters of p[n], up to a letter. */
+/* Classes (text/unicode.h) of the characters of p[n], up to the first letter.
+ * */
 static unsigned
 classes(const char *p, size_t n)
 {

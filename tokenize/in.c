@@ -92,7 +92,7 @@ set_find(const struct name_set *s, const char *name, size_t n)
     return i ? i - 1 : s->n;
 }
 
-/* The same; a name that is new is put in. */
+/* The number of the name, which is added if it is new. */
 static size_t
 set_add(struct name_set *s, const char *name, size_t n)
 {
@@ -132,8 +132,8 @@ inputs_source(const struct inputs *in, const char *name, size_t n)
     return set_find(&in->set, name, n);
 }
 
-/* The source of that name, made if need be; what could not stand in a
- * stream's header is replaced. */
+/* The source of that name, which is added if it is new.  Bytes that cannot
+ * stand in a stream's header are replaced. */
 size_t
 inputs_add_source(struct inputs *in, const char *name, size_t n)
 {
@@ -277,8 +277,7 @@ name_sources(struct inputs *in)
     free(many);
 }
 
-/* below: bytes of the path that are its folder: an operand, or that a file
- * which is one lies in. */
+/* below: length of the part of the path that is the operand's folder. */
 static void
 add_input(struct inputs *in, const char *path, size_t below)
 {

@@ -59,8 +59,9 @@ count_of(struct key a)
     return (uint32_t)(a.lo & 0xffff);
 }
 
-/* The table: an entry stands at its home (the highest bits of its key) or
- * after it with no free slot between, all in order of their keys. */
+/* The table: linear probing in sorted order.  An entry stands at its home slot
+ * (the highest bits of its key) or after it with no free slot between, and all
+ * are in order of their keys. */
 
 static void
 table_new(struct keys *k, unsigned bits)
@@ -81,7 +82,7 @@ place(const struct keys *k, struct key key)
     return i;
 }
 
-/* Put it at i, what stands there moves up.  0, or -1: no room. */
+/* Insert key at slot i and shift what stands there.  0, or -1: no free slot. */
 static int
 table_put(struct keys *k, size_t i, struct key key)
 {
@@ -157,7 +158,8 @@ keys_spills(const struct keys *k)
     return k->spills;
 }
 
-/* Pages of the files leave our memory; the system may keep them. */
+/* Drop the pages of the mapped files from this process; the page cache may keep
+ * them. */
 static void
 trim(struct keys *k)
 {
@@ -212,7 +214,8 @@ bloom_has(const struct sorted_run *r, struct key key)
     return 1;
 }
 
-/* Keys are uniform: guess where it stands, widen until it is inside. */
+/* Interpolation search: keys are uniform, so guess where it stands, then widen
+ * the range until it is inside. */
 static uint32_t
 run_count(const struct sorted_run *r, struct key key)
 {
@@ -352,7 +355,8 @@ merge(struct keys *k, struct err *e)
     return 0;
 }
 
-/* Levels fall from the first run to the last. */
+/* The levels of the runs fall from the first to the last: merge FAN equal ones.
+ * */
 static int
 merge_full(struct keys *k, struct err *e)
 {

@@ -18,8 +18,8 @@ struct mended {
  * bad place for 100 bytes of its file, once 1 MiB of that has been read, or in
  * all of the file before. */
 int mended_doc(struct mended *m, const struct doc *d, struct err *e);
-/* Is it too much even if all before the document is good?  Of a long one that
- * is known before it is repaired: 0; -1 and *e. */
+/* Does this document alone have too many bad places, even if all before it is
+ * good?  Asked before a long one is repaired.  0; -1 and *e. */
 int mended_alone(const struct doc *d, struct err *e);
 /* The same of the last file. */
 int mended_end(struct mended *m, struct err *e);

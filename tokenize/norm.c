@@ -42,8 +42,8 @@ norm_free(struct norm *m)
     free(m);
 }
 
-/* What is done with the character at p < end: its length, and in *put what
- * comes in its place ("" for nothing), NULL to leave it. */
+/* The length of the character at p < end; *put is its replacement ("": it is
+ * removed; NULL: it stays). */
 static size_t
 mark(const struct norm *m, const unsigned char *p, const unsigned char *end,
     const char **put, struct norm_counts *c)

@@ -83,8 +83,7 @@ check_ratio(const struct reader *r, struct err *e)
         r->from->name, (unsigned long long)r->place.at, ratio);
 }
 
-/* What was read of the content into block[n] is text, as far as NUL bytes and
- * what it begins with tell. */
+/* Refuse content that is no text: by its first bytes, or a NUL byte. */
 static int
 check_text(const struct reader *r, size_t n, struct err *e)
 {
@@ -100,7 +99,7 @@ check_text(const struct reader *r, size_t n, struct err *e)
               (unsigned long long)at, r->a ? " of its content" : "", what);
 }
 
-/* Bytes of the archive, without what compresses it, for libarchive. */
+/* Callback of libarchive: the next bytes of the archive, decompressed. */
 static la_ssize_t
 feed(struct archive *a, void *ctx, const void **p)
 {
@@ -246,8 +245,9 @@ le32(const char *p)
         (uint32_t)u[3] << 24;
 }
 
-/* A zip that was read by the directory at its end: other members may stand
- * before those the directory has.  Offsets of 64 bits are not looked at. */
+/* A seekable zip was read by the directory at its end.  Refuse it when more
+ * stands before its members than the directory tells of (two zips joined, for
+ * example).  Zip64 is not checked. */
 static int
 check_zip(struct reader *r, struct err *e)
 {
@@ -271,7 +271,8 @@ check_zip(struct reader *r, struct err *e)
         input_name(r->input));
 }
 
-/* One that was read from its beginning: p[n] is behind its members. */
+/* A zip from a pipe was read from its beginning: p[n], after its members, must
+ * hold no other one. */
 static int
 check_rest(const struct reader *r, const char *p, size_t n, struct err *e)
 {
@@ -283,9 +284,9 @@ check_rest(const struct reader *r, const char *p, size_t n, struct err *e)
               (long long)archive_read_header_position(r->a));
 }
 
-/* An archive has been read to its end: is it whole?  A tar ends in two blocks
- * of zeros, or more; what is behind them would be lost.  (The offset of what
- * is no header is that of the end.) */
+/* The archive has been read to its end: is it whole?  A tar must end in two
+ * blocks of zeros or more, and nothing else may follow, for it would be lost.
+ * (libarchive gives the end's offset where it finds no other header.) */
 static int
 end_archive(struct reader *r, struct err *e)
 {
@@ -448,14 +449,14 @@ open_archive(struct reader *r, struct err *e)
     r->u = unpack_open(r->fd, name, e);
     if (!r->u)
         return -1;
-    /* What is left of a file cut off in its first bytes looks like text. */
+    /* A compressed file that was cut off in its first bytes looks like text. */
     if (!named && packed && !unpack_is_packed(r->u))
         return err_set(e, EX_INPUT,
             "%s: offset 0: is not compressed, though its name says so", name);
     format = open_format(r, &end, e);
     if (format < 0)
         return -1;
-    /* An empty tar is NUL bytes, as a damaged text may be. */
+    /* An empty tar is all NUL bytes; so may be a damaged text. */
     if (end && format == ARCHIVE_FORMAT_TAR && !named && r->input->path) {
         if (!r->in->o.lossy || !unpack_seeks(r->u))
             return err_set(e, EX_INPUT, "%s: offset 0: %s", name,

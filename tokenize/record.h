@@ -11,10 +11,11 @@ struct span {
 };
 
 /*
- * The strings that are the last members `field` and, unless it is NULL,
- * `other` of the JSON object p[n], valid UTF-8; both lie in p, where escapes
- * are replaced.  A span without p: there is no such member, or another value.
- * Returns NULL; or why p[n] is no object, at *at, and p as it was.
+ * Find the string members `field` and `other` (NULL: not wanted) in the JSON
+ * object p[n], which is valid UTF-8; of a name given twice the last counts.
+ * Escapes are decoded in place, so the spans point into p; span.p is NULL where
+ * there is no such member, or it is no string.  Returns NULL, or why p[n] is no
+ * object, with the offset in *at and p unchanged.
  */
 const char *record_fields(char *p, size_t n, const char *field,
     const char *other, struct span *text, struct span *second, size_t *at);

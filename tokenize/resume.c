@@ -21,8 +21,8 @@ static const char *const aside[] = { "output", "threads", "resume", "tokenizer",
     "dropped", "mem", "max-ratio", "max-members", "max-doc", "lossy", "weights",
     "vocab", "min-frequency", "no-digits", "eos-token", NULL };
 
-/* 0, none and nothing are the values of options that were not given; they are
- * left out, so that an option added to the program changes no cursor. */
+/* Options that are 0, none or empty are left out, so that a new option of the
+ * program changes no cursor of those who do not use it. */
 static int
 is_unset(const struct opt *o)
 {

@@ -149,7 +149,7 @@ json_text(const struct tok_run *r, struct doc *d, char *p, const char **text,
     return lang_field ? json_lang(r, d, second.p, second.n) : 0;
 }
 
-/* *text, *n as UTF-8: as they are, or repaired in w->mend. */
+/* Make *text[*n] valid UTF-8: leave it, or repair a copy in w->mend. */
 static int
 mend(const struct tok_run *r, struct doc *d, struct tok_worker *w,
     const char **text, size_t *n)
@@ -214,7 +214,8 @@ begin_doc(struct tok_run *r, struct doc *d, struct tok_worker *w,
     return 0;
 }
 
-/* The document's text in memory of its own; that of the record becomes it. */
+/* Move the text into d->text; where it lies in d->raw, that buffer is taken
+ * over. */
 static void
 keep_text(struct doc *d, const char *text, size_t n)
 {
@@ -233,8 +234,7 @@ keep_text(struct doc *d, const char *text, size_t n)
     d->text.n = n;
 }
 
-/* The record is no longer needed; small ones keep their memory, here and in
- * the worker. */
+/* The record is no longer needed: release large buffers, keep small ones. */
 static void
 drop_raw(struct doc *d, struct tok_worker *w)
 {
@@ -295,9 +295,9 @@ finish_doc(struct tok_run *r, struct doc *d, size_t worker)
     drop_raw(d, &r->worker[worker]);
 }
 
-/* Wait until all blocks before have been through this step, which are in the
- * hands of threads that are at work; then call it with the documents of this
- * one that come before the first fault. */
+/* Run a step that must see documents in order: wait until all blocks before
+ * (other threads have them) are through it, then call it with this block's
+ * documents up to the first error. */
 static void
 in_turn(struct tok_run *r, struct block *b, uint64_t number, uint64_t *turn,
     int (*step)(void *, struct doc *, struct err *))
@@ -315,7 +315,7 @@ in_turn(struct tok_run *r, struct block *b, uint64_t number, uint64_t *turn,
     pthread_mutex_unlock(&r->lock);
 }
 
-/* What is dropped is known before anything is encoded. */
+/* Filters run before anything is encoded: what they drop costs no encoding. */
 static void
 make_block(struct tok_run *r, struct block *b, uint64_t number, size_t worker)
 {
@@ -366,7 +366,7 @@ place_less(const struct place *a, const struct place *b)
     return a->entry != b->entry ? a->entry < b->entry : a->at < b->at;
 }
 
-/* Open the next input; where it is that of o->from, go there. */
+/* Open the next input; if the run resumes in it (o->from), seek there. */
 static int
 open_input(struct tok_run *r, struct err *e)
 {

@@ -44,8 +44,8 @@ struct stats {
     struct row *row; /* [nsource] */
 };
 
-/* A plain token of one letter, before which others are decoded: decoders
- * treat the first one in a special way. */
+/* A token of one letter.  Others are decoded after it, because decoders treat
+ * the first token in a special way. */
 static uint32_t
 plain_token(const struct tokenizer *t)
 {
@@ -196,8 +196,8 @@ whole_token(struct walk *w, unsigned kind)
         w->inside = 0;
 }
 
-/* Broken tokens in a row, which have whole characters together; their
- * number. */
+/* Count words over a run of tokens that hold parts of characters and make whole
+ * ones only together; returns their number. */
 static size_t
 broken_tokens(struct stats *s, struct walk *w, const uint32_t *ids, size_t n)
 {
@@ -215,7 +215,8 @@ broken_tokens(struct stats *s, struct walk *w, const uint32_t *ids, size_t n)
         const int space = c != UTF8_BAD && (uni_class(c) & U_S);
         size_t begins = 0;
 
-        /* tok - 1 is the token of the last byte; `left` of it come after. */
+        /* tok - 1 is the token that holds the last byte; `left`: its bytes
+         * after that. */
         for (size_t k = 0; k < len; k++, left--) {
             for (; left == 0; tok++)
                 left = s->at[ids[tok] + 1] - s->at[ids[tok]];

@@ -145,8 +145,8 @@ push(struct wiki *w, enum open_kind kind)
     return 1;
 }
 
-/* The innermost that is open of this kind, with what is open inside it given
- * up; SIZE_MAX: there is none. */
+/* Close the innermost open element of this kind and forget those open inside
+ * it; returns where it began in out, SIZE_MAX: there is none. */
 static size_t
 pop(struct wiki *w, enum open_kind kind)
 {
@@ -206,7 +206,8 @@ is_space(const char *s, size_t n)
     return found || (small && n <= 3); /* another language: de, arz */
 }
 
-/* [[target|text]] has ended; `at` is where the target begins in out. */
+/* A link [[target|text]] has ended: keep its text.  `at` is where the target
+ * begins in out. */
 static void
 close_link(struct wiki *w, size_t at)
 {

@@ -112,7 +112,7 @@ words_release(struct words *w)
     XXH3_freeState(w->hash);
 }
 
-/* What is there of a long word goes into its hash. */
+/* Feed what has been gathered of a long word to its hash. */
 static void
 hash_part(struct words *w)
 {
