@@ -37,7 +37,7 @@ units_of(const struct eval *e, size_t source)
     return n;
 }
 
-/* What the figures are figures of: never without it. */
+/* The line that says how text was cut and scored, before all figures. */
 static void
 describe(const struct eval *e, struct buf *b)
 {

@@ -381,7 +381,8 @@ search_run(struct search *s, struct judge *j, const struct goal *g,
         if (now.n == 1 || now.n == g->blocks || (whole && g->blocks == 0))
             break;
         left = drop_one(s, j, &now, g);
-        /* Narrower MLPs and fewer blocks will hardly do better than these. */
+        /* Dropping more blocks will hardly do better than the best mix so far.
+         * */
         if (s->best != SIZE_MAX && left > score_sum(&s->t[s->best].score))
             break;
     }

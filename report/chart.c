@@ -20,8 +20,8 @@ enum {
 
 enum { TICKS = 10 };
 
-/* From values to places; no value yet while lo > hi.  What is beyond an end is
- * put there. */
+/* A scale from values to positions; empty while lo > hi.  Values beyond an end
+ * are drawn at that end. */
 struct axis {
     double lo, hi, from, to;
     double tick[TICKS];
@@ -46,9 +46,9 @@ at(const struct axis *a, double v)
     return a->from + (a->to - a->from) * fmin(fmax(part, 0.0), 1.0);
 }
 
-/* After the last value: a margin of that part of the range, which is made one
- * if it is empty or of rounding alone; ticks at 1, 2 or 5 times a power of ten,
- * about n of them. */
+/* After the last value: widen the range by that share (an empty range, or one
+ * of rounding errors only, is widened first), and choose about n ticks at 1, 2
+ * or 5 times a power of ten. */
 static void
 settle(struct axis *a, double margin, double n)
 {
@@ -178,8 +178,8 @@ nothing(const struct chart *c)
 
 /* ---- lines ---- */
 
-/* A path through values v; of many points the least and the greatest of a few
- * stand for all of them. */
+/* A path through values v.  Of many points, each group is drawn as its minimum
+ * and maximum. */
 static void
 path(struct buf *b, const struct axis *x, const struct axis *y,
     const struct series *s, const double *v, const char *class)
@@ -305,7 +305,7 @@ chart_rows(struct buf *b, const struct chart *c, const char *const *name)
 
         rule(b, 0, y + ROW / 2.0, W, y + ROW / 2.0, "grid");
         label(b, x.from - 8, y + 4, "e", fitted(text, name[i], NAME));
-        /* Side by side, that none hides another. */
+        /* Marks of series stand side by side, so that none hides another. */
         for (size_t k = 0; k < c->ns; k++)
             value(b, &x, &c->s[k], i,
                 y + 10.0 * (((double)k + 0.5) / (double)c->ns - 0.5));

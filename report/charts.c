@@ -85,7 +85,8 @@ step_label(const struct log *g, char *out, size_t size)
     return out;
 }
 
-/* A column of the runs that saw as many tokens every step. */
+/* A chart of one column of the logs whose runs saw the same number of tokens at
+ * every step. */
 static void
 one_column(struct buf *b, const struct log *const *g, size_t n, int column)
 {
@@ -129,8 +130,8 @@ one_column(struct buf *b, const struct log *const *g, size_t n, int column)
     free(s);
 }
 
-/* How the loss of the runs differs from that of the last one, without the
- * noise that all share. */
+/* A chart of the loss less that of the last run: the noise that all share is
+ * gone. */
 static void
 paired(struct buf *b, const struct log *const *g, size_t n)
 {
@@ -163,9 +164,9 @@ paired(struct buf *b, const struct log *const *g, size_t n)
     free(s);
 }
 
-/* Of the runs from the i-th on, those that can be compared with it and have
- * not been drawn; the last of them is one without a teacher, if there is one,
- * and one of two with the same losses stands for both. */
+/* Collect the runs from the i-th on that can be compared with it and are not
+ * drawn yet.  One without a teacher, if there is one, comes last; of two with
+ * the same losses one is taken. */
 static size_t
 group(const struct run *r, size_t i, const struct log **g, char *drawn)
 {

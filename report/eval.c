@@ -8,8 +8,8 @@
 
 static const char *const all = "(all)";
 
-/* The place of a name among *n, which it joins if there is room for max; or
- * NONE. */
+/* The index of a name, which is added if it is new and there is room; or NONE.
+ * */
 static size_t
 place(const char **name, size_t *n, size_t max, const char *what)
 {
@@ -35,8 +35,7 @@ eval_real(const struct eval *v, size_t model, size_t source, const char *column)
         table_column(&v->t, column));
 }
 
-/* The base diverges from nothing, without an error; of what it has lost, the
- * model that recovery is counted from has regained nothing. */
+/* Find base (KL 0 without an error) and from (regained 0) by their figures. */
 static void
 find_roles(struct eval *v)
 {

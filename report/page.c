@@ -50,7 +50,7 @@ put_cost(struct buf *b, const struct eval *v)
 
     tile(b, "%+.1f", 100.0 * (cut / whole - 1.0), "%", what);
     free(what);
-    /* A share of nothing, or of noise, says nothing. */
+    /* If cutting cost next to nothing, a share of that cost means nothing. */
     for (size_t m = 0; m < v->nmodel && cut > 1.005 * whole; m++) {
         const double ppl = eval_real(v, m, NONE, "ppl");
 

@@ -33,7 +33,7 @@ struct input {
     uint16_t *map; /* [info.nsource] number in the whole */
 };
 
-/* A message of the directory that is added to. */
+/* A message that the directory held before. */
 struct before {
     uint64_t tokens;
     uint32_t n; /* documents or rows */
@@ -84,7 +84,7 @@ read_first(struct merge *g, struct input *x)
     }
 }
 
-/* Look at input i; names are those of the first that has them. */
+/* Open input i and add its sources to those of the whole. */
 static void
 look(struct merge *g, size_t i, const char *name)
 {
@@ -106,7 +106,7 @@ look(struct merge *g, size_t i, const char *name)
         die_err(&e);
 }
 
-/* m with its sources renumbered: a tensor to take instead, or NULL. */
+/* Renumber the sources of m: the tensor to write instead of the stored one. */
 static const struct st_tensor *
 renumber(struct merge *g, const struct input *x, const struct msg *m,
     struct st_tensor *t)
@@ -125,7 +125,7 @@ renumber(struct merge *g, const struct input *x, const struct msg *m,
     return t;
 }
 
-/* A teacher's message: the first is stored, the others are the same. */
+/* A `teacher` message: the first is stored, later ones must be the same. */
 static int
 add_teacher(struct merge *g, const struct input *x, const struct msg *m,
     struct err *e)
@@ -143,7 +143,7 @@ add_teacher(struct merge *g, const struct input *x, const struct msg *m,
     return shardmk_send(g->k, e);
 }
 
-/* Documents or rows by ids and keys.  0: m holds none. */
+/* A hash of the ids and keys in m.  0: m holds no documents or rows. */
 static int
 identify(const struct msg *m, struct chain *c)
 {
@@ -172,7 +172,7 @@ order_before(const void *a, const void *b)
     return (x->n > y->n) - (x->n < y->n);
 }
 
-/* The messages that there are already, by what its indexes say of them. */
+/* List the messages that the directory holds, from its indexes. */
 static int
 find_before(struct merge *g, struct err *e)
 {
@@ -212,9 +212,9 @@ is_before(struct merge *g, struct before *b, const struct chain *c,
     return memcmp(b->chain.h, c->h, sizeof c->h) == 0;
 }
 
-/* What a script adds that is run again has been there: the same documents or
- * rows in one message.  Only those of as many tokens are read for that, each of
- * them once. */
+/* Refuse a message whose documents or rows the directory holds already in one
+ * message, as when a script is run again.  Only stored messages with as many
+ * tokens and documents are read for that, each of them once. */
 static int
 check_new(struct merge *g, const struct input *x, const struct msg *m,
     struct err *e)
@@ -271,7 +271,7 @@ add(struct merge *g, const struct input *x, const struct msg *m, int *taught,
         instead = renumber(g, x, m, &t);
         g->some = 1;
     }
-    /* A cursor leads on in its own stream only. */
+    /* Cursors are not copied: they are valid in their own stream only. */
     shardmk_copy(g->k, m, 0, instead);
     return shardmk_send(g->k, e);
 }
@@ -286,7 +286,7 @@ add_input(struct merge *g, struct input *x, struct err *e)
     if (!x->in && !(x->in = set_in_open(x->name, g->partial, e)))
         return -1;
     while ((k = msg_read(x->in, &m, e)) > 0 && !stop_asked) {
-        /* What is read again is still what was looked at. */
+        /* The input was opened twice: it must still be the same. */
         if (first && m.kind == MSG_STREAM) {
             struct stream_info now;
 
@@ -311,7 +311,7 @@ add_input(struct merge *g, struct input *x, struct err *e)
     return k;
 }
 
-/* Open what is written; in place, what is there is not read again. */
+/* Open the directory to be written.  In place: append to what is there. */
 static int
 begin(struct merge *g, int in_place, const struct shard_opts *o, struct err *e)
 {
@@ -350,7 +350,7 @@ release(struct merge *g)
 }
 
 /* Write all inputs from number `from` on: in place, into a new directory, or
- * (rewrite) into one that is to take a place. */
+ * (rewrite) into one that will replace the old one. */
 static void
 write_all(struct merge *g, size_t from, int in_place, int rewrite,
     const struct shard_opts *o)

@@ -167,7 +167,7 @@ survey(const char *dir)
             if (set_frame(s, i, f, &b, &e) == 0)
                 continue;
             if (strncmp(e.msg, place, strlen(place)) != 0) {
-                /* Not this frame, but the file as a whole. */
+                /* The error is not of this frame but of the file as a whole. */
                 warn("%s: %s %" PRIu64 " to %" PRIu64, e.msg,
                     strcmp(m->content, "batch") == 0 ? "rows" : "documents",
                     before, before + m->file[i].docs - 1);

@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "Continue it" for a directory that stays open. */
+/* Say what an unfinished directory holds. */
 static void
 say_open(const struct manifest *m, const char *dir)
 {
@@ -28,7 +28,7 @@ say_open(const struct manifest *m, const char *dir)
             dir, m->nfile, m->seq);
 }
 
-/* Whoever continues gets the manner in which it was begun. */
+/* Note if a continued directory keeps other settings than those given. */
 static void
 say_recorded(const struct manifest *m, const struct shard_opts *o,
     const char *dir)

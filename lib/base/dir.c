@@ -185,8 +185,8 @@ dir_lock(const char *dir, struct err *e)
 
 /* ---- a folder that is made ---- */
 
-/* What stands where a folder is to be made: 0 nothing; 1 what a maker that
- * died has left; -1 something else. */
+/* What is at the temporary name?  0: nothing; 1: what a process that died has
+ * left; -1: something else. */
 static int
 look(const char *tmp, struct err *e)
 {
@@ -203,7 +203,7 @@ look(const char *tmp, struct err *e)
         : openat(at, DIR_MARK, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (mark >= 0 && flock(mark, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
         r = err_set(e, EX_SYS, "%s: another process writes there", tmp);
-    /* One that died before it made the mark has left an empty folder. */
+    /* A process that died before it made the mark has left an empty folder. */
     if (mark < 0 && (at < 0 || dir_list(tmp, &l, e) == 0)) {
         if (at < 0 || l.n > 0)
             r = err_set(e, EX_USAGE,

@@ -40,7 +40,7 @@ struct dir_new {
     char *path, *tmp; /* owned */
     int mark;         /* descriptor */
 };
-/* May it be begun?  Nothing is changed. */
+/* Could dir_new_begin succeed?  Changes nothing. */
 int dir_new_check(const char *path, struct err *e);
 int dir_new_begin(struct dir_new *d, const char *path, struct err *e);
 /* Sync and rename; a failure leaves dir_new_abort to be called.  PATH must not

@@ -54,7 +54,7 @@ io_open(const char *path, struct err *e)
 int
 io_open_file(const char *path, uint64_t *size, struct err *e)
 {
-    /* A fifo would wait for its other end. */
+    /* O_NONBLOCK: opening a fifo would wait for its other end. */
     const int fd = is_std(path)
         ? STDIN_FILENO
         : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -204,10 +204,10 @@ io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e)
 }
 
 /*
- * Temporary files and folders that exist.  They are removed when the program
- * ends, by exit() or by a signal.  Whoever takes a name out of the table owns
- * it, so the signal handler never sees one that is freed; the lock is for
- * those who only look.
+ * Temporary files and folders that exist, to be removed when the program ends,
+ * by exit() or by a signal.  A name is taken out of the table by an atomic
+ * exchange, and then owned, so the signal handler never sees one that is freed;
+ * the lock is for those who only look.
  */
 enum { LIVE = 64 };
 static _Atomic(char *) live[LIVE];
@@ -238,7 +238,8 @@ on_death(int sig)
     raise(sig);
 }
 
-/* Take the signals that would end the program and that it does not use. */
+/* Handle the signals that end the program by default, unless it handles them.
+ * */
 static void
 watch_signals(void)
 {
@@ -307,7 +308,8 @@ io_forget_under(const char *dir)
     pthread_mutex_unlock(&live_lock);
 }
 
-/* A folder that goes at the end: so does what is finished in it. */
+/* Is dir a folder that is to be removed?  Then files committed in it are too.
+ * */
 static int
 is_live(const char *dir)
 {
@@ -330,8 +332,8 @@ forget(struct io_out *o)
     o->place = 0;
 }
 
-/* Make a file that is not there yet, follow no link, and watch it.  The name
- * may be taken: by one that died and had our process id, or by an enemy. */
+/* Create a new temporary file, without following links, and remember it.  The
+ * name may be taken: by a dead process that had our id, or by an attacker. */
 static void
 open_temporary(struct io_out *o)
 {
@@ -504,7 +506,7 @@ io_mkdirs(const char *dir, struct err *e)
         if (p != NULL)
             *p = '\0';
         if (mkdir(path, 0777) < 0 && (errno != EEXIST || !io_is_dir(path))) {
-            /* An existing file says EEXIST, which would mislead. */
+            /* mkdir says EEXIST for a file, which would mislead. */
             if (errno == EEXIST)
                 errno = ENOTDIR;
             r = err_set(e, EX_SYS, "%s:", path);

@@ -50,15 +50,15 @@ struct io_map {
     struct io_guard *guard;
 };
 int io_map(struct io_map *m, const char *path, struct err *e);
-/* What has been read of n bytes at `at` need not stay in memory; it is read
- * again from the file when it is touched. */
+/* The pages of n bytes at `at` need not stay in memory; they are read from the
+ * file again when they are touched. */
 void io_map_forget(const struct io_map *m, size_t at, size_t n);
-/* n bytes at `at` will be read, and what is between such pieces is not: the
- * system need not fetch it from the disk. */
+/* n bytes at `at` will be read soon, others of the file perhaps not: the system
+ * should fetch just these from the disk. */
 void io_map_fetch(const struct io_map *m, size_t at, size_t n);
 void io_unmap(struct io_map *m);
-/* The same message for other mapped memory, of n bytes at p, until io_unguard;
- * name is copied. */
+/* Give the same message for other mapped memory, n bytes at p, until
+ * io_unguard.  name is copied. */
 struct io_guard *io_guard(const void *p, size_t n, const char *name);
 void io_unguard(struct io_guard *g);
 
@@ -86,12 +86,12 @@ void io_out_abort(struct io_out *o);
  * a program do by themselves.  Safe in a signal handler. */
 void io_remove_temporaries(void);
 
-/* Remove path then too, until io_forget(place), which removes nothing; place 0
- * is none: there are too many. */
+/* Let io_remove_temporaries remove path too, until io_forget(place), which
+ * removes nothing.  Place 0: the table is full, path is not remembered. */
 int io_remember(const char *path);
 void io_forget(int place);
-/* Of a folder that is remembered all that io_out finishes in it is remembered
- * too; forget it and all that is in it. */
+/* Files that io_out commits in a remembered folder are remembered too.  Forget
+ * the folder and all of them. */
 void io_forget_under(const char *dir);
 
 /* Whole small file, atomically. */
@@ -99,8 +99,8 @@ int io_put_file(const char *path, const void *buf, size_t n, struct err *e);
 int io_fsync_dir(const char *dir, struct err *e);
 int io_mkdirs(const char *dir, struct err *e);
 int io_is_dir(const char *path);
-/* 0 only if there is certainly nothing: what cannot be looked at is there, and
- * opening it will say why not. */
+/* 0 only if there is certainly nothing.  What cannot be looked at counts as
+ * being there: opening it will give the reason. */
 int io_exists(const char *path);
 
 #endif

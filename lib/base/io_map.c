@@ -29,7 +29,7 @@ static _Atomic(struct io_guard *) guards;
 static struct io_guard *spare;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Text on stderr by what a signal handler may call. */
+/* Write to stderr; async-signal-safe. */
 static void
 put(const char *s)
 {

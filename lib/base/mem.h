@@ -30,8 +30,8 @@ void *xmalloc(size_t n);
 void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t n);
 void *xreallocarray(void *p, size_t n, size_t size);
-/* A table that is read here and there: it begins a line of the processor's
- * cache, is in huge pages if it is large, and holds bytes `fill`. */
+/* A table for random access: aligned to a cache line, in huge pages if it is
+ * large, every byte set to `fill`. */
 void *xtable(size_t n, size_t size, int fill);
 char *xstrdup(const char *s);
 /* Room for one more in the array p of n, which has room for *cap (doubled when
@@ -56,11 +56,11 @@ void buf_addf(struct buf *b, const char *fmt, ...)
 void buf_clear(struct buf *b); /* n = 0, memory kept */
 void buf_release(struct buf *b);
 
-/* For programs whose memory is planned: from here on blocks of a megabyte and
- * more go back to the system when they are freed (the C library otherwise
- * keeps up to twice the largest it has seen), and threads share one heap. */
+/* For programs whose peak memory is planned: from here on freed blocks of a
+ * megabyte and more go back to the system (the C library otherwise keeps up to
+ * twice the largest it has seen), and threads share one heap. */
 void mem_settle(void);
-/* Give back what freed blocks have left. */
+/* Return freed memory of the heap to the system. */
 void mem_trim(void);
 
 struct arena {

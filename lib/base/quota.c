@@ -8,8 +8,7 @@
 
 #define MOST 1e6 /* processors; more is no limit, or no number */
 
-/* Processors that quota microseconds in each period are; *least becomes no
- * larger than that. */
+/* Lower *least to quota / period processors. */
 static void
 take(double quota, double period, double *least)
 {
@@ -47,8 +46,8 @@ group_limit(const char *dir, double *least)
         take(v[0], w[0], least);
 }
 
-/* Those of group `path` below a mount, and of all above it.  A container may
- * see its own group as the mount itself, under whatever path it has. */
+/* The limits of group `path` below a mount and of all groups above it.  A
+ * container may see its own group at the mount itself, whatever path it has. */
 static void
 path_limits(const char *root, const char *mount, const char *path,
     double *least)

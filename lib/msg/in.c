@@ -69,9 +69,9 @@ struct msg_in {
     double waited;
 };
 
-/* Room for `need` bytes, the first `have` kept; a little more, so that the next
- * message with a longer header does not move it.  realloc moves pages, where
- * new memory and a copy would for a moment take twice as much. */
+/* Make room for `need` bytes and keep the first `have`.  A little more is
+ * taken, so that a longer header of the next message needs no move.  realloc
+ * remaps pages; new memory and a copy would take twice as much for a moment. */
 static void
 reserve(struct slot *s, size_t need, size_t have)
 {
@@ -86,7 +86,8 @@ reserve(struct slot *s, size_t need, size_t have)
         memmove(s->mem, s->block + was, have);
 }
 
-/* A head of a teacher comes once and may be larger than any batch. */
+/* Free the buffer of a `teacher` message: it comes once and may be larger than
+ * any batch. */
 static void
 forget(struct slot *s)
 {
@@ -104,9 +105,9 @@ ended_early(struct msg_in *r, struct err *e)
 }
 
 /*
- * As much as may be read ahead has been: wait until the caller has given back
- * what it had.  Its memory, which such a message needs, is then this slot's,
- * so that there is never more than one message and what is read ahead.
+ * The limit of reading ahead is reached: wait until the caller has released its
+ * message, then take over that slot's larger buffer.  So memory never holds
+ * more than one message and what is read ahead.
  */
 static int
 wait_turn(struct msg_in *r, struct slot *s, size_t have, struct err *e)
@@ -205,10 +206,10 @@ is_real(enum dtype t)
 }
 
 /*
- * Another process can still write where a message in shared memory is read.
- * So whole numbers, which say where in memory something is, are copied into
- * the slot before they are checked.  Real ones stay where they are: of a
- * model's states, which are large, no value does harm.
+ * Another process can still write to a message in shared memory.  So integer
+ * tensors, from which addresses are computed, are copied into the slot before
+ * they are checked.  Floating-point tensors, which are large, stay where they
+ * are: no value of theirs can do harm.
  */
 static void
 copy_numbers(struct slot *s, struct st *st)
@@ -231,7 +232,7 @@ copy_numbers(struct slot *s, struct st *st)
     }
 }
 
-/* A whole message in memory that another process has written.  1, -1. */
+/* Parse a whole message in shared memory.  1, -1. */
 static int
 parse_message(struct msg_in *r, struct slot *s, const unsigned char *p,
     size_t n, struct err *e)
@@ -474,8 +475,8 @@ next_slot(struct msg_in *r)
     return r->interrupted ? NULL : s;
 }
 
-/* The thread ends with the last message.  Who has got that ends it, so that a
- * program that exits because of it leaves no thread behind. */
+/* The thread ends by itself after the last message.  Join it then, so that a
+ * program that exits because of that message leaves no thread behind. */
 static void
 join_thread(struct msg_in *r)
 {
@@ -549,7 +550,7 @@ msg_in_bytes(const struct msg_in *r)
     return r->bytes;
 }
 
-/* Has the thread that reads ahead got the end already? */
+/* Has the thread already read that the current message is the last? */
 static int
 is_last(struct msg_in *r)
 {
@@ -564,8 +565,8 @@ is_last(struct msg_in *r)
     return last;
 }
 
-/* Batches of this stream, a continued one without those before it; 0: not
- * announced. */
+/* Number of batches that the `stream` message announces, less those before the
+ * point of resuming; 0: it announces none. */
 static double
 announced(const struct msg_in *r)
 {

@@ -26,7 +26,7 @@ by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names, each once: cut the copy in mem at its newlines. */
+/* Cut the copy of the names in mem at its newlines; each may occur once. */
 static int
 read_sources(struct stream_info *i, struct err *e)
 {
@@ -91,7 +91,7 @@ read_resume(struct stream_info *i, const struct st *s, struct err *e)
 
     if (!st_meta(s, "next_seq"))
         return 0;
-    /* What is counted on from there does not wrap. */
+    /* Small enough that counting on from there cannot overflow. */
     if (number_at(s, "next_seq", 1, UINT64_MAX / 4, &i->next_seq, e) < 0 ||
         number_at(s, "next_tokens", 0, UINT64_MAX / 4, &i->next_tokens, e) < 0)
         return -1;

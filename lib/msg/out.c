@@ -153,7 +153,7 @@ is_own_key(enum msg_kind k, const char *key)
     return 0;
 }
 
-/* A resumed stream message: go on the same way. */
+/* The copied `stream` message is of a resumed stream: resume the copy too. */
 static void
 copy_resume(struct msg_out *w, const struct st *s)
 {
@@ -191,8 +191,9 @@ msg_copy(struct msg_out *w, const struct msg *m)
     return o;
 }
 
-/* What sink i has said: 0, 1, -1.  While others read on, one reader that
- * leaves is worth a note: it alone ends a run quietly. */
+/* Take the result of sink i: 0, 1 (all readers have left), -1.  While other
+ * readers are left, one that leaves gets a note; a single reader that leaves
+ * ends the run quietly. */
 static int
 sink_said(struct msg_out *w, size_t i, int r)
 {
@@ -236,7 +237,7 @@ send_now(struct msg_out *w, struct err *e)
     return r;
 }
 
-/* The header is complete: set what depends on nothing after it. */
+/* Finish the header: keys of resuming, and its length. */
 static int
 finish_head(struct msg_out *w, struct err *e)
 {
@@ -376,7 +377,7 @@ msg_abort(struct msg_out *w, const char *why, struct err *e)
 {
     char text[301];
 
-    /* A fault of ours must not become a header that nobody can read. */
+    /* The reason may hold any bytes: keep the header readable. */
     snprintf(text, sizeof text, "%s", why);
     for (char *p = text; *p; p++)
         if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)

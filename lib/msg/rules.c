@@ -156,7 +156,7 @@ check_body(const struct msg_rules *r, const struct msg *m, uint64_t *tokens,
     return 0;
 }
 
-/* The chain a batch or end carries is that of all before it. */
+/* A batch or end carries the chain over all messages before it. */
 static int
 check_chain(const struct msg_rules *r, const struct msg *m, struct err *e)
 {
@@ -191,7 +191,8 @@ msg_end_fill(struct st_out *o, uint64_t seq, const struct chain *c,
     st_out_end(o);
 }
 
-/* Nothing vouches for `end` itself, so it must be what we would write. */
+/* No hash covers `end` itself, so it must be byte for byte what a writer makes.
+ * */
 static int
 check_end(struct msg_rules *r, const struct msg *m, struct err *e)
 {
@@ -261,7 +262,8 @@ check_place(struct msg_rules *r, struct msg *m, struct err *e)
                      : "the first message is %.40s, not stream",
             kind);
     if (r->begun == 1 && r->info.resumed && m->kind != MSG_TEACHER) {
-        /* The preamble is over: go on where the stream was cut. */
+        /* The preamble of a resumed stream is over: continue seq and chain from
+         * there. */
         r->next = r->info.next_seq;
         r->h = r->info.chain;
         r->begun = 2;

@@ -33,7 +33,7 @@ enum { VERSION = 1, WRITER = 0, READER = 1 };
 
 static const char magic[8] = "retortSH";
 
-/* One end's words, on cache lines of their own. */
+/* Control words of one end, on cache lines of their own. */
 struct end {
     _Alignas(128) _Atomic uint64_t pos; /* bytes published or released */
     _Atomic uint32_t change;  /* futex: pos or closed have changed ... */
@@ -103,8 +103,8 @@ lock(int fd, int role)
     return fcntl(fd, F_SETLK, &l);
 }
 
-/* The process that holds the lock of an end; 0: nobody, -1: one that this
- * system does not let us name. */
+/* The process that holds the lock of an end; 0: nobody; -1: one that the system
+ * does not name (in another namespace). */
 static pid_t
 holder(int fd, int role)
 {
@@ -189,8 +189,8 @@ announce(struct ring *r)
     }
 }
 
-/* There is what we wait for.  Reader: a message; writer: room for n bytes, or
- * a reader at all. */
+/* Is what we wait for there?  Reader: a message; writer: room for n bytes, or
+ * (NEED_READER) that a reader has attached. */
 static int
 is_ready(const struct ring *r, size_t n)
 {
@@ -210,9 +210,9 @@ relax(void)
 }
 
 /*
- * Sleep until the other end changes, or for a tick.  `watched` is set before
- * the last look, and the other end looks at it after its change: one of the
- * two sees the other.
+ * Sleep until the other end announces a change, or for a tick.  We set
+ * `watched` before our last look; the other end reads it after its change: so a
+ * change is never missed.
  */
 static void
 sleep_on(struct ring *r, size_t n)
@@ -227,7 +227,8 @@ sleep_on(struct ring *r, size_t n)
     atomic_store(&other->watched, 0);
 }
 
-/* Nothing has changed for a tick.  0: go on waiting; else as wait_ready. */
+/* Nothing has changed for a tick: is the other end still there?  0: go on
+ * waiting; else as wait_ready. */
 static int
 look_around(struct ring *r)
 {
@@ -235,8 +236,8 @@ look_around(struct ring *r)
 
     if (r->pair || r->role == READER || atomic_load(&r->h->attached))
         return !peer_lives(r);
-    /* Nobody has come.  The name goes a moment before `attached` comes, under
-     * the reader's lock. */
+    /* No reader yet.  (A reader removes the name, under its lock, a moment
+     * before it sets `attached`.) */
     if (fstat(r->fd, &st) == 0 && st.st_nlink == 0 && !peer_lives(r) &&
         !atomic_load(&r->h->attached))
         return 2;
@@ -249,8 +250,8 @@ look_around(struct ring *r)
     return 0;
 }
 
-/* 0 ready, 1 the peer has gone, 2 the segment, 3 nobody came, -1 woken or
- * stopped. */
+/* Wait.  0: ready; 1: the other end has gone; 2: the segment was removed; 3:
+ * nobody came in time; -1: woken, or told to stop. */
 static int
 wait_ready(struct ring *r, size_t n)
 {
@@ -331,8 +332,8 @@ map(struct ring *r, size_t size, struct err *e)
     return 0;
 }
 
-/* Give the new segment its memory, now: a page that is missing later would be
- * a SIGBUS.  Then its head. */
+/* Allocate the memory of a new segment now, since a page that cannot be had
+ * later would be a SIGBUS; then fill its head. */
 static int
 fill_segment(struct ring *r, size_t want, struct err *e)
 {
@@ -360,8 +361,8 @@ fill_segment(struct ring *r, size_t want, struct err *e)
     return 0;
 }
 
-/* A segment that has a name was made by us, for us alone: whoever else can
- * write to it, or shrink it, could do with us what he likes. */
+/* A named segment must belong to this user and be writable by nobody else:
+ * another user could change or shrink it under us. */
 static int
 check_owner(int fd, const struct addr *a, const char *name, struct err *e)
 {
@@ -379,9 +380,9 @@ check_owner(int fd, const struct addr *a, const char *name, struct err *e)
     return 0;
 }
 
-/* Map a segment that another process has filled, once it is ready. 1; 0 not
- * yet; -1.  It is read before it is mapped: to touch a page that is not there
- * yet could end us by SIGBUS. */
+/* Map a segment that another process has made.  1; 0: it is not ready yet; -1.
+ * Its head is read by pread first, because touching a mapped page that has no
+ * memory yet would be a SIGBUS. */
 static int
 open_segment(struct ring *r, struct err *e)
 {
@@ -524,8 +525,8 @@ ring_create(const struct addr *a, struct err *e)
     return NULL;
 }
 
-/* Make the segment ours.  The name goes first: `attached` says that it has.
- * 1; 0: another reader has come and gone; -1. */
+/* Attach as the reader: remove the name, then set `attached`. 1; 0: another
+ * reader has come and gone; -1. */
 static int
 take(struct ring *r, struct err *e)
 {
@@ -575,7 +576,7 @@ ring_attach(const struct addr *a, struct err *e)
     struct ring *r = NULL;
     int fd = -1, told = 0, k = 0, dead = 0;
 
-    /* What is there already and has no writer is of another run. */
+    /* A segment that is there but has no writer is left from another run. */
     if (clear_stale(a, name, &fd, e) < 0) {
         free(name);
         return NULL;
@@ -734,7 +735,8 @@ ring_handover(struct ring *r, struct err *e)
 
 /* ---- the reader ---- */
 
-/* A named segment cannot be sealed.  After this look r->guard notices. */
+/* A named segment cannot be sealed against shrinking.  If it shrinks after this
+ * check, r->guard reports the SIGBUS. */
 static int
 shrunken(const struct ring *r, struct err *e)
 {
@@ -758,7 +760,7 @@ ring_next(struct ring *r, struct ring_msg *m, struct err *e)
         return k > 0 ? 0 : wait_failed(r, k, e);
     if (shrunken(r, e) < 0)
         return -1;
-    /* Another process has written this: believe nothing. */
+    /* Another process wrote this: check everything. */
     memcpy(v, r->data + r->pos % r->size, sizeof v);
     if (limit - r->pos > r->size || v[1] < RECORD || v[1] > RECORD + ALIGN ||
         v[0] > r->size || record_size(v[0], v[1]) > limit - r->pos)

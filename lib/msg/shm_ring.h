@@ -31,7 +31,8 @@ struct ring;
 struct ring *ring_create(const struct addr *a, struct err *e);
 /* The reader's end: waits for the writer as long as a says. */
 struct ring *ring_attach(const struct addr *a, struct err *e);
-/* Without a name: a sealed memory file to be handed over ... */
+/* The writer's end without a name: a sealed memory file to be handed over ...
+ * */
 struct ring *ring_create_memfd(const struct addr *a, struct err *e);
 int ring_fd(const struct ring *r); /* still owned by r */
 /* ... and the reader's end of it; takes fd, also when it fails. */
@@ -62,7 +63,8 @@ int ring_next(struct ring *r, struct ring_msg *m, struct err *e);
 /* Give back all messages up to this one; may be another thread than that of
  * ring_next. */
 void ring_release(struct ring *r, uint64_t end);
-/* From another thread: let a waiting ring_next return -1, now and ever. */
+/* From another thread: let ring_next return -1 from now on, also one that
+ * waits. */
 void ring_wake(struct ring *r);
 
 size_t ring_size(const struct ring *r); /* bytes of its data part */

@@ -117,7 +117,7 @@ transfer(int fd, void *p, size_t n, int out, int ms)
     return 0;
 }
 
-/* What has gone wrong, unless it is that the program was told to stop. */
+/* Set *e to this error, or to `interrupted` if the program was told to stop. */
 static int
 give_up(const struct addr *a, int code, const char *why, struct err *e)
 {
@@ -127,7 +127,7 @@ give_up(const struct addr *a, int code, const char *why, struct err *e)
 
 /* ---- who is there ---- */
 
-/* A connection whose hello has not come whole yet. */
+/* A connection whose hello has not arrived completely. */
 struct guest {
     int fd;
     double until; /* by then it must have */
@@ -135,7 +135,8 @@ struct guest {
     unsigned char said[HELLO];
 };
 
-/* What an end says of itself: 16 bytes, and over tcp the hash of TOKEN. */
+/* The hello: 16 bytes that name protocol and role, then over tcp the hash of
+ * TOKEN. */
 static void
 hello(unsigned char p[HELLO], const struct addr *a, enum sock_role role)
 {
@@ -160,8 +161,7 @@ say_hello(int fd, const struct addr *a, enum sock_role role)
     return transfer(fd, p, HELLO, 1, HELLO_WAIT);
 }
 
-/* The two halves are right?  All of it is looked at, however much is wrong, so
- * that time tells nothing of the token. */
+/* Compare the tokens in constant time, so that timing tells nothing of them. */
 static int
 same_token(const struct guest *g, const unsigned char mine[HELLO])
 {
@@ -172,8 +172,8 @@ same_token(const struct guest *g, const unsigned char mine[HELLO])
     return differ == 0;
 }
 
-/* Take what has come of a hello.  MET: it is whole, and one of ours; NOT_YET;
- * FAILED.  *same: the other end does what we do. */
+/* Receive more of a hello.  MET: it is complete and right; NOT_YET; FAILED.
+ * *same: both ends want to read, or both to write. */
 static int
 hear(struct guest *g, const struct addr *a, enum sock_role role, int *same,
     struct err *e)
@@ -230,7 +230,7 @@ check_user(int fd, const struct addr *a, struct err *e)
     return 0;
 }
 
-/* Who has connected says who it is, and hears it.  MET, or FAILED. */
+/* After connecting: send our hello and wait for the other.  MET, or FAILED. */
 static int
 greet(int fd, const struct addr *a, enum sock_role role, double until,
     struct err *e)
@@ -315,7 +315,7 @@ try_connect(int *fd, const struct places *p, const struct addr *a,
         close(*fd);
         return k;
     }
-    /* Nobody is there yet, or it is about to be. */
+    /* Nobody listens there yet. */
     if (errno == ECONNREFUSED || errno == ENOENT || errno == ETIMEDOUT ||
         errno == EAGAIN || errno == EINTR || errno == ECONNRESET ||
         errno == EADDRNOTAVAIL)
@@ -323,8 +323,8 @@ try_connect(int *fd, const struct places *p, const struct addr *a,
     return err_set(e, EX_SYS, "%s: connect:", a->text);
 }
 
-/* The folder of a socket, locked: between a look at the socket and its
- * removal nobody else may make a new one. */
+/* Lock the folder of a socket, so that nobody makes a new socket between our
+ * look at a stale one and its removal. */
 static int
 lock_folder(const char *path)
 {
@@ -387,7 +387,7 @@ listen_unix(int *fd, const struct place *p, const struct addr *a, struct err *e)
     return k;
 }
 
-/* Who listens everywhere is told what that means. */
+/* Warn who listens on all addresses. */
 static void
 warn_everywhere(const struct place *p, const struct addr *a)
 {
@@ -407,7 +407,7 @@ warn_everywhere(const struct place *p, const struct addr *a)
                           " is set to the same secret word at both ends");
 }
 
-/* Listen on the first place that is of this machine. */
+/* Listen on the first candidate that is an address of this machine. */
 static int
 listen_tcp(int *fd, const struct places *p, const struct addr *a, struct err *e)
 {
@@ -431,8 +431,8 @@ listen_tcp(int *fd, const struct places *p, const struct addr *a, struct err *e)
     return NOT_YET;
 }
 
-/* Those that have connected and not yet said who they are: one that is slow
- * keeps nobody else from being heard. */
+/* Connections without a complete hello.  All are heard in turn, so that a slow
+ * one does not block the others. */
 struct guests {
     struct guest v[GUESTS];
     size_t n;
@@ -445,8 +445,8 @@ leave(struct guests *g, size_t i)
     memmove(g->v + i, g->v + i + 1, (--g->n - i) * sizeof *g->v);
 }
 
-/* Let in who waits at socket s; when there are too many, the one who came
- * first has had its time. */
+/* Accept those who wait at socket s; when there are too many, the oldest is
+ * dropped. */
 static void
 let_in(struct guests *g, int s, const struct addr *a, const char *whom)
 {
@@ -466,7 +466,7 @@ let_in(struct guests *g, int s, const struct addr *a, const char *whom)
         (struct guest){ .fd = fd, .until = clock_now() + HELLO_WAIT / 1000.0 };
 }
 
-/* Hear all that have something to say.  MET: *fd is the one. */
+/* Receive from all of them.  MET: *fd is the one whose hello was right. */
 static int
 hear_all(struct guests *g, int *fd, const struct addr *a, enum sock_role role,
     const char *whom)
@@ -537,7 +537,7 @@ try_listen(int *fd, const struct places *p, const struct addr *a,
     return k;
 }
 
-/* Notice a machine that is no longer there: within two minutes. */
+/* TCP keep-alive: a machine that is cut off is noticed within two minutes. */
 static void
 set_options(int fd, const struct addr *a)
 {

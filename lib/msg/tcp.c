@@ -67,7 +67,7 @@ src_open(struct msg_src *base, const struct addr *a, struct err *e)
     return fd_in_open(&s->in, base->name, sock_meet(a, SOCK_READS, e), e);
 }
 
-/* The head of the next frame.  1, 0 no more, -1. */
+/* Read the head of the next frame.  1; 0: there is no other; -1. */
 static int
 next_frame(struct tcp_src *s, struct err *e)
 {
@@ -89,7 +89,8 @@ next_frame(struct tcp_src *s, struct err *e)
     return 1;
 }
 
-/* Bytes of frames; those that complete one are given out when it is right. */
+/* Read bytes of frames.  The last bytes of a frame are given out only after its
+ * checksum has been found right. */
 static ptrdiff_t
 src_read(struct msg_src *base, void *p, size_t n, struct err *e)
 {

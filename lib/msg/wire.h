@@ -12,9 +12,9 @@
 
 #include <xxhash.h>
 
-/* The header of a message may be this long, bytes. */
+/* Longest header of a message, bytes. */
 #define MSG_HEADER_MAX ((size_t)1 << 20)
-/* A message may be this long: a guard against a stream without sense. */
+/* Longest message, against nonsense in a damaged stream. */
 #define MSG_MAX ((uint64_t)1 << 40)
 #define MSG_ALIGN 64 /* of the data in memory */
 
@@ -32,7 +32,7 @@ int msg_number(const char *s, uint64_t *r);
 int msg_size(const void *p, size_t n, size_t *need, struct err *e);
 /* Tokens in m, those of padding not counted. */
 uint64_t msg_tokens(const struct msg *m);
-/* Addresses that are no folder: -1, EX_USAGE. */
+/* Refuse shm:, unix: and tcp: where a folder is needed: -1 and EX_USAGE. */
 int msg_refuse_address(const char *addr, struct err *e);
 
 /* A buffer whose message data is aligned: raw begins pad bytes into it. */

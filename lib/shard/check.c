@@ -77,7 +77,8 @@ check_message(struct check *c, struct err *e)
     return r;
 }
 
-/* Content of one frame: complete messages are checked, a rest is kept. */
+/* Check the complete messages in a frame's content; the beginning of one that
+ * goes on in the next frame is kept in pend. */
 static int
 check_content(struct check *c, const unsigned char *p, size_t n, struct err *e)
 {
@@ -124,7 +125,8 @@ check_frame(struct check *c, size_t shard, size_t i,
     return 0;
 }
 
-/* The seek table is the one for these frames; its bytes join the hash. */
+/* Compare the seek table with that of these frames, and hash it as the end of
+ * the file. */
 static int
 check_table(struct check *c, const struct shard_index *x,
     const struct buf *seek, struct err *e)
@@ -142,7 +144,7 @@ check_table(struct check *c, const struct shard_index *x,
     return r;
 }
 
-/* The index, written again, is the same bytes. */
+/* Make the index again from the messages: it must be the same bytes. */
 static int
 check_index(struct check *c, size_t shard, const struct shard_index *x,
     const struct chain *before, uint64_t first_seq, uint64_t raw_at,
@@ -166,7 +168,7 @@ check_index(struct check *c, size_t shard, const struct shard_index *x,
             "%s/%s: offset 0: the index is not that of the messages",
             set_dir(c->s), name);
     }
-    /* Of an index that is as it was written, so x has its sizes. */
+    /* The index has the hash of the manifest, so the sizes in x can be used. */
     if (r == 0 && c->m->file[shard].has_frames_hash) {
         index_frames_hash((const unsigned char *)b.p, b.n, x->ndoc, x->npart,
             &sum);
@@ -218,7 +220,7 @@ same_text(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* What the manifest says of the whole. */
+/* Compare what the manifest says of the whole directory with the messages. */
 static int
 check_manifest(const struct check *c, struct err *e)
 {
@@ -265,8 +267,8 @@ set_check(const char *dir, int partial, void (*tick)(void *ctx, uint64_t done),
     if (!c.s)
         return -1;
     c.m = set_manifest(c.s);
-    /* Sources are < the stream's number of them, at most 65536; the counts
-     * are compared only when the manifest has as many. */
+    /* Room for any source number (msg_rules checks them, < 65536).  Counts are
+     * compared only if the manifest has as many sources as the stream. */
     c.source = xcalloc(65536, sizeof *c.source);
     c.hash = XXH3_createState();
     if (!c.hash)

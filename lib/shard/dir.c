@@ -138,7 +138,7 @@ shard_dir_remove(const char *dir, struct err *e)
     const int ours = manifest_is_ours(dir, e);
     int r = ours < 0 ? -1 : 0;
 
-    /* The manifest last: it says whose the rest is. */
+    /* The manifest goes last: it marks the folder as a shard directory. */
     if (ours > 0)
         r = shard_dir_clean(dir, &none, e);
     if (r == 0 && ours > 0 && unlink(path) < 0)
@@ -167,7 +167,7 @@ shard_dir_lock(const char *dir, struct err *e)
 
 /* ---- the stream that is stored ---- */
 
-/* The stream message as it was before resuming: bytes of its header. */
+/* The header of the `stream` message without the keys that resuming adds. */
 static void
 plain_head(struct st_out *o, const struct st *s)
 {

@@ -19,13 +19,15 @@ void shard_name(char *out, size_t i, enum codec c);
 void shard_index_name(char *out, const char *shard);
 size_t shard_number(const char *shard, enum codec c);
 
-/* Count what is not ours, and what is but for temporaries. */
+/* Count files that are not a shard directory's, and those that are (without
+ * temporary ones). */
 int shard_dir_look(const char *dir, size_t *foreign, size_t *shards,
     struct err *e);
 /* Remove our temporaries and the shards that keep does not list. */
 int shard_dir_clean(const char *dir, const struct manifest *keep,
     struct err *e);
-/* m, of the preamble, is the one stored in dir, but for what resuming adds. */
+/* Is m, `stream` or `teacher`, the message that dir holds, apart from the keys
+ * that resuming adds?  0, or -1 and EX_INPUT. */
 int shard_dir_same(const char *dir, const struct msg *m, struct err *e);
 
 #endif

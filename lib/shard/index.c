@@ -43,7 +43,7 @@ index_make_release(struct index_make *x)
     buf_release(&x->part);
 }
 
-/* Documents of a docs message into x->doc; their number. */
+/* Append the documents of a docs message to x->doc; returns their number. */
 static size_t
 add_docs(struct index_make *x, const struct msg *m, size_t msg)
 {
@@ -228,7 +228,8 @@ counts_fit(const struct shard_msg *m)
     return m->tokens <= m->len / 2 && m->n <= m->len / 2;
 }
 
-/* A message of many frames is backed by all of them. */
+/* The size of a message is plausible for the compressed bytes of all its
+ * frames. */
 static int
 is_backed(const struct shard_index *x, const struct shard_msg *m)
 {
@@ -299,7 +300,7 @@ index_check_docs(const struct shard_index *x, struct err *e)
     return d == x->ndoc ? 0 : bad(e, "end of the documents", x->ndoc);
 }
 
-/* Documents and tokens of a frame, by its messages. */
+/* Sum the documents and tokens of the messages that begin in a frame. */
 static void
 count_frame(const struct shard_index *x, size_t frame, uint64_t *docs,
     uint64_t *tokens)
@@ -314,7 +315,8 @@ count_frame(const struct shard_index *x, size_t frame, uint64_t *docs,
         }
 }
 
-/* The parts of each frame, in order of source, make up its messages. */
+/* The parts of each frame are in order of source, and their sums are those of
+ * its messages. */
 static int
 check_parts(const struct shard_index *x, struct err *e)
 {

@@ -25,28 +25,30 @@ struct index_make {
 };
 void index_make_clear(struct index_make *x);
 void index_make_release(struct index_make *x);
-/* A message of a shard: m at offset raw, beginning in frame.  per_source
- * ([nsource], may be NULL) counts documents (pieces) and tokens. */
+/* Add a message, which begins at offset raw, in `frame`.  per_source
+ * ([nsource], may be NULL) is increased by its documents (pieces) and tokens.
+ * */
 void index_make_msg(struct index_make *x, const struct msg *m, uint64_t raw,
     uint64_t tokens, size_t frame, struct shard_source *per_source);
 void index_make_frame(struct index_make *x, uint64_t at, uint64_t raw,
     const void *comp, size_t csize, size_t dsize, size_t msg, size_t nmsg);
-/* When all messages that begin in the frames are there: fill the parts. */
+/* After the last message and frame: make the parts. */
 void index_make_parts(struct index_make *x);
 /* The whole file into b. */
 void index_make_file(const struct index_make *x, const struct shard_index *h,
     struct buf *b);
-/* View p[n] as an index and check its structure, which no later access needs
- * to check again. */
+/* View p[n] as an index and check its structure, so that later accesses need no
+ * checks. */
 int index_view(struct shard_index *x, const unsigned char *p, size_t n,
     struct err *e);
 
-/* The two halves of it: all but the documents, which are not touched; and
- * they. */
+/* The two halves of index_view: everything but the documents, whose bytes are
+ * not read; and the documents. */
 int index_view_frames(struct shard_index *x, const unsigned char *p, size_t n,
     struct err *e);
 int index_check_docs(const struct shard_index *x, struct err *e);
-/* Where its documents lie, by what its head says, checked no further. */
+/* Where the documents lie, as the header says, which is not checked otherwise.
+ * */
 void index_docs_at(const unsigned char *p, size_t n, size_t *at, size_t *bytes);
 /* XXH3-128 of an index without its documents: of all that leads to frames. */
 void index_frames_hash(const unsigned char *p, size_t n, size_t ndoc,

@@ -55,8 +55,9 @@ say(const struct repair *r, const char *fmt, ...)
 
 /* ---- messages ---- */
 
-/* The stream message is lost: make one of what the manifest and head say.  The
- * first document shows whether BOS and EOS were there. */
+/* The `stream` message is lost: make one from the manifest and from head (the
+ * tokenizer given).  The first document shows whether there were BOS and EOS.
+ * */
 static int
 make_head(struct repair *r, const struct msg *m, struct err *e)
 {
@@ -111,7 +112,7 @@ keep(struct repair *r, struct msg *m, struct err *e)
     if (!kind || !seq || msg_number(seq, &m->seq) < 0)
         return err_set(e, EX_INPUT, "a message without kind or seq");
     m->kind = msg_kind_of(kind);
-    /* A file that was replaced, but is still there. */
+    /* It comes from a shard file that was replaced, but not yet removed. */
     if (m->seq < r->next)
         return 0;
     if (m->seq > r->next)
@@ -130,8 +131,8 @@ keep(struct repair *r, struct msg *m, struct err *e)
     return shardmk_send(r->k, e);
 }
 
-/* The content of a frame: 0; 1 it is of no use, being the rest of a message
- * whose beginning is lost; -1. */
+/* Store the messages in a frame's content.  0; 1: it is the rest of a message
+ * whose beginning is lost, so of no use; -1. */
 static int
 keep_content(struct repair *r, struct err *e)
 {
@@ -170,7 +171,7 @@ struct frame_span {
     uint64_t at, csize, dsize;
 };
 
-/* Decode the frame p[n]; NULL, or why it is lost. */
+/* Decode the frame p[n] into r->raw.  NULL, or why it is lost. */
 static const char *
 decode(struct repair *r, const unsigned char *p, size_t n, size_t dsize)
 {
@@ -186,7 +187,8 @@ decode(struct repair *r, const unsigned char *p, size_t n, size_t dsize)
     return NULL;
 }
 
-/* Frame i of a shard; what it held is told by the index, if that is good. */
+/* Save frame i of a shard.  If it is lost, a good index (x, else NULL) tells
+ * what it held. */
 static int
 save_frame(struct repair *r, const char *path, const struct io_map *f, size_t i,
     const struct frame_span *s, const struct shard_index *x, struct err *e)
@@ -232,7 +234,7 @@ save_frame(struct repair *r, const char *path, const struct io_map *f, size_t i,
     return 0;
 }
 
-/* Frames as the seek table lists them; NULL: it is not good. */
+/* Find frames by the seek table; NULL: it is damaged. */
 static struct frame_span *
 by_table(const struct io_map *f, size_t *n)
 {
@@ -262,8 +264,8 @@ by_table(const struct io_map *f, size_t *n)
     return NULL;
 }
 
-/* Frames that can be recognised: one is where its header says so and where
- * its checksum agrees, which the caller finds out. */
+/* Find frames by their headers alone, byte by byte; whether one is real its
+ * checksum shows, when the caller decodes it. */
 static struct frame_span *
 by_looking(enum codec c, const struct io_map *f, size_t *n)
 {
@@ -285,7 +287,8 @@ by_looking(enum codec c, const struct io_map *f, size_t *n)
     return s ? s : xcalloc(1, sizeof *s);
 }
 
-/* Is the index of shard i good?  With a good manifest by its hash. */
+/* Map the index of shard i.  Is it good: well formed and, if the manifest is
+ * good, of the hash there? */
 static int
 good_index(struct repair *r, size_t i, const char *shard, struct io_map *map,
     struct shard_index *x)
@@ -312,7 +315,7 @@ good_index(struct repair *r, size_t i, const char *shard, struct io_map *map,
     return good;
 }
 
-/* All frames of shard i.  0; 1: there is no such shard; -1. */
+/* Save all frames of shard i.  0; 1: there is no such shard; -1. */
 static int
 save_shard(struct repair *r, size_t i, struct err *e)
 {
@@ -357,7 +360,7 @@ save_shard(struct repair *r, size_t i, struct err *e)
 
 /* ---- the whole ---- */
 
-/* What the old manifest counts and the new one does not. */
+/* The loss is what the old manifest counts and the new one does not. */
 static void
 count_loss(struct repair *r, const struct manifest *new)
 {
@@ -391,7 +394,8 @@ shard_loss_release(struct shard_loss *l)
     memset(l, 0, sizeof *l);
 }
 
-/* The codec when the manifest cannot tell: that of the first shard there is. */
+/* The codec when the manifest is damaged: lz4 if there is a shard of that name.
+ * */
 static enum codec
 guess_codec(const char *dir)
 {

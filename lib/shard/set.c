@@ -138,7 +138,7 @@ check_index(const struct shard_file *f, const struct shard_index *x,
     return 0;
 }
 
-/* Have the index without its documents read from the disk, in few pieces. */
+/* Tell the system to read the index from the disk now, except its documents. */
 static void
 fetch_frames(const struct io_map *m)
 {
@@ -151,8 +151,8 @@ fetch_frames(const struct io_map *m)
     io_map_fetch(m, at + bytes, m->n - at - bytes);
 }
 
-/* Is the mapped index, without its documents or whole, what was written?  Then
- * view it. */
+/* Check the mapped index (whole, or without its documents) against the hash in
+ * the manifest, and view it. */
 static int
 view_index(struct shard *h, const struct shard_file *f, int whole,
     struct err *e)
@@ -191,7 +191,7 @@ open_index(struct shard_set *s, size_t i, int whole, struct err *e)
     char name[SHARD_NAME], *path;
     int r = 0;
 
-    /* A small one is read whole: nothing would be saved. */
+    /* For a small index nothing would be saved by leaving out its documents. */
     whole |= !f->has_frames_hash || f->index_bytes < 65536;
     if (whole ? h->whole : h->mapped)
         return &h->x;
@@ -203,7 +203,7 @@ open_index(struct shard_set *s, size_t i, int whole, struct err *e)
         err_prefix(e, "%s", path);
         io_unmap(&h->map);
     }
-    /* What was only hashed need not stay in memory. */
+    /* Pages that were only needed for the hash need not stay in memory. */
     if (r == 0 && h->map.n > 0)
         madvise((void *)(uintptr_t)h->map.p, h->map.n, MADV_DONTNEED);
     h->mapped = r == 0;
@@ -523,7 +523,8 @@ read_preamble(struct shard_set *s, size_t i, struct shard_buf *b, struct msg *m,
     return take_msg(s, 0, i, b, b->msg + pad, m, e);
 }
 
-/* Message i of the first shard, if it is of that kind, into *m once. */
+/* Read message i of the first shard, which must be of kind k, into *m, unless
+ * it is there already. */
 static const struct msg *
 preamble(struct shard_set *s, size_t i, enum msg_kind k, struct shard_buf *b,
     struct msg *m, struct err *e)
@@ -546,7 +547,7 @@ preamble(struct shard_set *s, size_t i, enum msg_kind k, struct shard_buf *b,
     }
     if (read_preamble(s, i, b, m, e) < 0)
         return NULL;
-    /* It stays as long as s, in b->msg; the frame it was in need not. */
+    /* The message stays in b->msg as long as s; release the rest of b. */
     free(b->raw);
     free(b->comp);
     frame_dec_free(b->dec);

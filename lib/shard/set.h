@@ -123,8 +123,8 @@ void manifest_begin(struct manifest *m, const struct stream_info *i);
 int manifest_write(struct manifest *m, const char *dir, struct err *e);
 void manifest_release(struct manifest *m);
 
-/* One writer a directory: its lock, a descriptor, which the kernel drops when
- * the process dies; -1. */
+/* Lock a directory against other writers: a descriptor, whose lock the kernel
+ * releases when the process dies; -1. */
 int shard_dir_lock(const char *dir, struct err *e);
 
 /* Remove a shard directory (EX_USAGE: it is none) and the shards in it; EX_SYS
@@ -139,8 +139,8 @@ struct shard_set;
 struct shard_set *set_open(const char *dir, int partial, struct err *e);
 void set_close(struct shard_set *s);
 const char *set_dir(const struct shard_set *s);
-/* Frames will be read here and there, or are read ahead by threads: the system
- * need not read more of a file than is asked for.  Before any is read. */
+/* Tell the system not to read ahead in the files: frames will be read out of
+ * order, or threads read ahead.  Before any frame is read. */
 void set_scatter(struct shard_set *s);
 const struct manifest *set_manifest(const struct shard_set *s);
 /* The `stream` message, and the `teacher` message; owned by s.  NULL with

@@ -26,13 +26,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Units wait for each other until there are four a thread, or one a thread
- * and so many bytes in all, or so many bytes whatever they are. */
+/* Units are gathered before they are compressed in parallel: until there are
+ * UNITS a thread, or one a thread and UNIT_BYTES in all, or UNIT_BYTES_MAX. */
 enum { UNITS = 4 };
 #define UNIT_BYTES ((size_t)16 << 20)
 #define UNIT_BYTES_MAX ((size_t)256 << 20)
 
-/* What fills a frame: messages, or one message with frames of its own. */
+/* Content that is compressed as a whole: the messages of one frame, or one
+ * large message that takes several frames. */
 struct unit {
     struct buf content;
     struct buf len;  /* size_t, of its messages */
@@ -187,7 +188,7 @@ shardw_manifest(const struct shard_writer *w)
 
 /* ---- beginning ---- */
 
-/* A directory is finished in the manner in which it was begun. */
+/* A directory keeps the codec and sizes with which it was begun. */
 static void
 keep_recorded(struct shard_writer *w)
 {
@@ -197,8 +198,8 @@ keep_recorded(struct shard_writer *w)
     w->o.shard_size = w->m.shard_size;
 }
 
-/* A new directory, or one whose content goes; one that was begun and holds
- * nothing yet is begun again. */
+/* Begin a new directory, or one whose content is replaced (-f), or one that was
+ * begun but holds no shard yet. */
 static int
 begin_new(struct shard_writer *w, struct err *e)
 {
@@ -217,7 +218,7 @@ begin_new(struct shard_writer *w, struct err *e)
         keep_recorded(w);
     manifest_release(&w->m);
     if (w->had_manifest) {
-        /* Manifest first: from then on the rest is nothing. */
+        /* The manifest goes first: without it the other files do not count. */
         path = shard_path(w->dir, SHARD_MANIFEST);
         if (unlink(path) < 0 || io_fsync_dir(w->dir, NULL) < 0)
             r = err_set(e, EX_SYS, "%s:", path);
@@ -426,7 +427,8 @@ commit(struct shard_writer *w, int complete, struct err *e)
     m->complete = complete;
     if (!w->appending)
         return manifest_write(m, w->dir, e);
-    /* All at once; what is replaced goes then. */
+    /* Appending: one new manifest at the end makes everything visible; then the
+     * old last file goes. */
     return complete &&
             (manifest_write(m, w->dir, e) < 0 ||
                 shard_dir_clean(w->dir, m, e) < 0)
@@ -436,7 +438,8 @@ commit(struct shard_writer *w, int complete, struct err *e)
 
 /* ---- the books ---- */
 
-/* What follows from m being in the shard, its content from raw on. */
+/* Enter message m, whose content begins at offset raw, into index, counts and
+ * chain. */
 static void
 account(struct shard_writer *w, const struct msg *m, uint64_t raw)
 {
@@ -492,7 +495,7 @@ compress(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* The messages of a unit enter the books. */
+/* Enter all messages of a unit. */
 static int
 account_unit(struct shard_writer *w, const struct unit *u, struct err *e)
 {
@@ -518,7 +521,7 @@ account_unit(struct shard_writer *w, const struct unit *u, struct err *e)
     return 0;
 }
 
-/* A compressed unit into the shard; is the file large enough then? */
+/* Write a compressed unit, and commit the shard if it is large enough then. */
 static int
 write_unit(struct shard_writer *w, struct unit *u, struct err *e)
 {
@@ -549,7 +552,7 @@ write_unit(struct shard_writer *w, struct unit *u, struct err *e)
     return w->out.n >= w->o.shard_size ? commit(w, 0, e) : 0;
 }
 
-/* A unit of unusual size does not stay. */
+/* Empty a unit; unusually large buffers are freed. */
 static void
 clear_unit(struct unit *u)
 {
@@ -562,7 +565,8 @@ clear_unit(struct unit *u)
     u->end = 0;
 }
 
-/* Compress and write the full units; the one being filled comes first then. */
+/* Compress and write the full units; the one being filled moves to the front.
+ * */
 static int
 drain(struct shard_writer *w, struct err *e)
 {
@@ -690,8 +694,9 @@ drop_last(struct shard_writer *w, const struct shard_index *x,
     w->cursor = m->cursor ? xstrdup(m->cursor) : NULL;
 }
 
-/* The messages of the last file of s: count (put is 0) their documents by
- * source in its, or store them but for `end`, which tells r where to go on. */
+/* Go through the messages of the last file of s.  store = 0: count their
+ * documents by source in its[].  store = 1: put them again, except `end`, which
+ * tells r where the stream goes on. */
 static int
 last_file(struct shard_writer *w, struct shard_set *s, int store,
     struct shard_source *its, struct msg_rules *r, struct err *e)

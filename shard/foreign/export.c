@@ -136,7 +136,8 @@ begin(struct export *x)
     }
 }
 
-/* datatrove keeps loss masks: a file that begins with the first of them. */
+/* Loss masks of datatrove are a file of their own, begun when the first
+ * document with a mask comes. */
 static void
 add_loss(struct export *x, const struct export_doc *d)
 {

@@ -52,7 +52,7 @@ struct ids_view {
     uint64_t at;      /* offset of p in it */
 };
 
-/* The rest of a document that a file without bounds is cut at. */
+/* Ids at which a file without bounds of documents is cut. */
 struct split {
     int64_t bos, eos; /* or -1 */
 };

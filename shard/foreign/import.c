@@ -79,8 +79,8 @@ id_at(const struct ids_view *v, size_t i)
     }
 }
 
-/* The stream message; the first document tells whether BOS and EOS are there,
- * unless the user has. */
+/* Send the `stream` message.  Unless the user said so, the first document shows
+ * whether documents have BOS and EOS. */
 static void
 begin(struct sink *s, const struct ids_view *v, size_t from, size_t n)
 {
@@ -217,7 +217,8 @@ sink_split(struct sink *s, const struct ids_view *v)
 {
     size_t begin_at = 0;
 
-    /* Not the manner of llm.c after all: documents end with it. */
+    /* The file does not begin with the end-of-text token, as llm.c's do: take
+     * it as the end of documents. */
     if (s->o->format == FOREIGN_LLMC && !s->o->bos && !s->o->eos && v->n &&
         s->cut.bos >= 0 && id_at(v, 0) != s->cut.bos) {
         s->cut.bos = -1;

@@ -172,7 +172,7 @@ read_sample(struct sink *s, const struct mds *m, size_t a, size_t b)
     read_value(s, m, m->p + at + skip, n, at + skip);
 }
 
-/* The hashes we know; others are not looked at. */
+/* Check the hashes of known kinds; others are ignored. */
 static void
 check_hashes(const struct mds *m, const json_t *raw)
 {
@@ -304,7 +304,7 @@ mds_begin(const char *path, size_t vocab)
     return m;
 }
 
-/* What shard and index both say of the columns. */
+/* The description of the columns, which shards and index both hold. */
 static void
 add_config(const struct mds_out *m, struct buf *b, const char *close)
 {
