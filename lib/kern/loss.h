@@ -28,7 +28,7 @@ struct row_lse {
  * + (1 - beta) q, sums over a slice of p, q, p log(p/m), q log(q/m), in nats.
  * Those of p and q over a row are 1 but for the rounding of its log-sum-exps,
  * which divided by them goes out of the other two. */
-struct js_part {
+struct mix_part {
     double p, q, kl, own;
 };
 
@@ -63,8 +63,9 @@ struct loss_kern {
      *   z[v] <- w_ce exp(zs - s1) + w q_v (log(q_v / m_v) - own)
      * where w = w_kl tau (1 - beta), or w_kl tau for beta 1.
      */
-    struct js_part (*js_sums)(const float *restrict z, const float *restrict zt,
-        size_t n, float tau, struct row_lse l, float beta);
+    struct mix_part (*js_sums)(const float *restrict z,
+        const float *restrict zt, size_t n, float tau, struct row_lse l,
+        float beta);
     void (*js_grad)(float *restrict z, const float *restrict zt, size_t n,
         float tau, struct row_lse l, float beta, float own, float w_ce,
         float w);

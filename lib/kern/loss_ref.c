@@ -52,12 +52,12 @@ log_mix(double diff, double beta)
         : log(beta * exp(below(diff)) + (1.0 - beta) * exp(below(-diff)));
 }
 
-static struct js_part
+static struct mix_part
 js_sums_ref(const float *restrict z, const float *restrict zt, size_t n,
     float tau, struct row_lse l, float beta)
 {
     const double it = 1.0 / tau;
-    struct js_part r = { 0.0, 0.0, 0.0, 0.0 };
+    struct mix_part r = { 0.0, 0.0, 0.0, 0.0 };
 
     for (size_t i = 0; i < n; i++) {
         const double lp = zt[i] * it - l.tt, lq = z[i] * it - l.st;

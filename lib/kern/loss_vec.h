@@ -75,7 +75,7 @@ both_halves(vf a)
     return d_add(d_lo(a), d_hi(a));
 }
 
-static struct js_part
+static struct mix_part
 js_sums_vec(const float *restrict z, const float *restrict zt, size_t n,
     float tau, struct row_lse l, float beta)
 {
@@ -96,7 +96,7 @@ js_sums_vec(const float *restrict z, const float *restrict zt, size_t n,
         kl = d_add(kl, both_halves(v_mul(ep, v_sub(down, mix))));
         own = d_add(own, both_halves(v_mul(eq, v_sub(up, mix))));
     }
-    return (struct js_part){ d_sum(p), d_sum(q), d_sum(kl), d_sum(own) };
+    return (struct mix_part){ d_sum(p), d_sum(q), d_sum(kl), d_sum(own) };
 }
 
 static void

@@ -24,7 +24,7 @@ struct head_loss {
     struct row_lse *lse;           /* [R] */
     double *lse1;                  /* [R] the same as lse.s1, in double */
     double *kl;                    /* [nslice][R]; with top: [R] */
-    struct js_part *js;            /* [nslice][R] */
+    struct mix_part *js;           /* [nslice][R] */
     float *own;                    /* [R] KL(student || mixture) */
     enum said_kind kind;           /* of what the teacher says */
     size_t top;                    /* its tokens of a prediction, if it is
@@ -246,10 +246,10 @@ join_sums(struct head_loss *h)
     const int js = h->o->direction == KL_JS;
 
     for (size_t i = 0; i < h->n; i++) {
-        struct js_part r = { 0.0, 0.0, 0.0, 0.0 };
+        struct mix_part r = { 0.0, 0.0, 0.0, 0.0 };
 
         for (size_t s = 0; s < h->nslice; s++) {
-            const struct js_part *p = &h->js[s * h->R + i];
+            const struct mix_part *p = &h->js[s * h->R + i];
 
             r.p += p->p;
             r.q += p->q;
