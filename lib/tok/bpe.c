@@ -66,13 +66,13 @@ piece_merge(const struct tokenizer *t, struct tok_scratch *s,
             return;
         }
     }
-    if (n > CACHE_BYTES && n <= QUEUE_LONG && queue_takes(t) &&
-        queue_long(t, s, p, n, out))
-        return;
     if (n > CACHE_BYTES) {
-        const struct symbols x = { .next = bpe_bytes, .p = p, .end = p + n };
+        const struct symbols x = { .next = bpe_bytes,
+            .bytes = 1,
+            .p = p,
+            .end = p + n };
 
-        window_merge(t, s, &x, 1, out);
+        window_merge(t, s, &x, out);
         return;
     }
     id = bpe_symbols(s, n);
@@ -205,7 +205,6 @@ tok_scratch_free(struct tok_scratch *s)
     free(s->next);
     free(s->heap);
     free(s->window);
-    tok_ids_release(&s->joined);
     free(s->queue);
     buf_release(&s->norm[0]);
     buf_release(&s->norm[1]);

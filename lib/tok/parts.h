@@ -190,7 +190,6 @@ struct tok_scratch {
     uint64_t *heap;               /* [3*cap] */
     size_t cap;
     struct window *window;         /* of window.c, or NULL */
-    struct tok_ids joined;         /* of a piece */
     struct buf norm[2], pre;       /* a stretch after the steps */
     uint32_t found[2][FIND_BYTES]; /* of finder_read, each set's */
 };
@@ -271,20 +270,21 @@ size_t bpe_merge(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
 
 /* The symbols of p .. end, portion after portion: next gives at most `room`
  * (>= SYMBOLS_ROOM), 0 when there are no more; at most one for each byte, and
- * one.  Where byte is not NULL, they are byte_id of the bytes put there. */
+ * one.  bytes: each is the symbol of a byte, which next puts into byte[room]
+ * unless that is NULL. */
 #define SYMBOLS_ROOM 8
 struct symbols {
     size_t (*next)(const struct tokenizer *t, struct symbols *x, uint32_t *id,
         size_t room);
     const unsigned char *p, *end;
-    unsigned char *byte; /* [room] */
-    int waits, lead;     /* sp.c */
+    int bytes;
+    unsigned char *byte;
+    int waits, lead; /* sp.c */
 };
 /* Merge the symbols of x and append the ids, in linear time and constant memory
- * for all but contrived vocabularies.  bytes: next fills x->byte, which is set
- * here. */
+ * for all but contrived vocabularies. */
 void window_merge(const struct tokenizer *t, struct tok_scratch *s,
-    const struct symbols *x, int bytes, struct tok_ids *out);
+    const struct symbols *x, struct tok_ids *out);
 
 /* Pieces that the cache does not have wait in a queue, to be merged side by
  * side: queue.h. */

@@ -115,7 +115,6 @@ job_next(const struct tokenizer *t, struct queue *q, size_t symbols)
     j->at[0] = j->at[1] = j->n - 1;
     j->want[0] = j->want[1] = LINE_NONE;
     j->line[0] = j->line[1] = t->lines.v;
-    j->windows = j->from = j->between = 0;
     return j;
 }
 
@@ -146,39 +145,24 @@ job_bytes(const struct tokenizer *t, struct merge_job *j, const uint32_t *id,
     }
 }
 
-/* The queue with room for so many jobs. */
-static struct queue *
-queue_room(const struct tokenizer *t, struct tok_scratch *s, size_t jobs,
-    struct tok_ids *out)
-{
-    if (!s->queue) {
-        s->queue = xmalloc(sizeof *s->queue);
-        s->queue->n = 0;
-    }
-    if (s->queue->n + jobs > QUEUE_JOBS)
-        queue_flush(t, s, out);
-    return s->queue;
-}
-
-/* A hole of so many ids, which job j will fill. */
-static void
-hole_add(struct merge_job *j, size_t room, struct tok_ids *out)
-{
-    j->hole = out->n;
-    j->room = room;
-    tok_ids_room(out, room);
-    out->n += room;
-}
-
 /* A job for the piece of *at, with a hole for its ids. */
 static struct merge_job *
 job_add(const struct tokenizer *t, struct tok_scratch *s,
     const struct cache_at *at, size_t symbols, struct tok_ids *out)
 {
-    struct merge_job *const j = job_next(t, queue_room(t, s, 1, out), symbols);
+    struct merge_job *j;
 
+    if (!s->queue) {
+        s->queue = xmalloc(sizeof *s->queue);
+        s->queue->n = 0;
+    }
+    if (s->queue->n == QUEUE_JOBS)
+        queue_flush(t, s, out);
+    j = job_next(t, s->queue, symbols);
     j->place = *at;
-    hole_add(j, symbols, out);
+    j->hole = out->n;
+    tok_ids_room(out, symbols);
+    out->n += symbols;
     return j;
 }
 
@@ -220,43 +204,14 @@ queue_window(const struct tokenizer *t, struct queue *q, const uint32_t *id,
     const unsigned char *byte, size_t n, size_t from)
 {
     struct merge_job *const j = job_next(t, q, n);
-    uint32_t few[QUEUE_SYMBOLS];
 
-    if (!id)
-        for (size_t i = 0; i < n; i++)
-            few[i] = t->byte_id[byte[from + i]];
     if (byte)
-        job_bytes(t, j, id ? id + from : few, byte + from);
+        job_bytes(t, j, id + from, byte + from);
     else
         job_symbols(t, j, id + from);
     j->from = from;
+    j->between = 0;
     return j;
-}
-
-int
-queue_long(const struct tokenizer *t, struct tok_scratch *s,
-    const unsigned char *p, size_t n, struct tok_ids *out)
-{
-    const size_t windows = window_count(n);
-    struct queue *q;
-    struct merge_job *first;
-
-    for (size_t i = 0; i < n; i++)
-        if (t->byte_id[p[i]] == TOK_NONE)
-            return 0;
-    q = queue_room(t, s, windows, out);
-    first = &q->job[q->n];
-    for (size_t i = 0; i < windows; i++) {
-        const size_t from = window_from(n, i);
-        struct merge_job *const j = queue_window(t, q, NULL, p,
-            n - from < QUEUE_SYMBOLS ? n - from : QUEUE_SYMBOLS, from);
-
-        hole_add(j, i == 0 ? n : 0, out);
-    }
-    first->windows = windows;
-    first->place.p = p;
-    first->place.n = n;
-    return 1;
 }
 
 /* A piece that is a token needs no merges. */
@@ -265,13 +220,7 @@ take_whole(const struct tokenizer *t, struct queue *q)
 {
     for (size_t i = 0; i < q->n; i++) {
         struct merge_job *const j = &q->job[i];
-        uint32_t id;
-
-        if (j->windows > 0) {
-            i += j->windows - 1;
-            continue;
-        }
-        id = vocab_find(t, j->place.p, j->place.n, j->hash);
+        const uint32_t id = vocab_find(t, j->place.p, j->place.n, j->hash);
 
         if (id == TOK_NONE)
             continue;
@@ -281,45 +230,22 @@ take_whole(const struct tokenizer *t, struct queue *q)
     }
 }
 
-/* The ids of job i, or of the piece whose first window it is; sets *last to
- * the last job of that. */
-static uint32_t *
-ids_of(const struct tokenizer *t, struct tok_scratch *s, size_t i, size_t *last,
-    uint32_t *to)
-{
-    const struct merge_job *const j = &s->queue->job[i];
-    uint32_t *const begin = to;
-
-    *last = i;
-    if (j->windows > 0) {
-        s->joined.n = 0;
-        window_join(t, s, j, &s->joined);
-        memcpy(to, s->joined.v, s->joined.n * sizeof *to);
-        *last = i + j->windows - 1;
-        return to + s->joined.n;
-    }
-    for (uint32_t left = j->alive; left; left &= left - 1)
-        *to++ = j->id[__builtin_ctz(left)];
-    if (!cache_known(&j->place))
-        cache_put(&j->place, begin, (size_t)(to - begin));
-    return to;
-}
-
 /* Put the ids of all jobs where their holes are, without a gap. */
 static void
-fill_holes(const struct tokenizer *t, struct tok_scratch *s,
-    struct tok_ids *out)
+fill_holes(const struct queue *q, struct tok_ids *out)
 {
-    const struct queue *const q = s->queue;
     uint32_t *to = out->v + q->job[0].hole;
-    size_t last;
 
-    for (size_t i = 0; i < q->n; i = last + 1) {
-        const size_t from = q->job[i].hole + q->job[i].room;
-        size_t n;
+    for (size_t i = 0; i < q->n; i++) {
+        const struct merge_job *const j = &q->job[i];
+        const size_t from = j->hole + j->n;
+        const size_t n = (i + 1 < q->n ? j[1].hole : out->n) - from;
+        uint32_t *const begin = to;
 
-        to = ids_of(t, s, i, &last, to);
-        n = (last + 1 < q->n ? q->job[last + 1].hole : out->n) - from;
+        for (uint32_t left = j->alive; left; left &= left - 1)
+            *to++ = j->id[__builtin_ctz(left)];
+        if (!cache_known(&j->place))
+            cache_put(&j->place, begin, (size_t)(to - begin));
         memmove(to, out->v + from, n * sizeof *to);
         to += n;
     }
@@ -337,7 +263,6 @@ queue_flush(const struct tokenizer *t, struct tok_scratch *s,
     if (t->ignore_merges)
         take_whole(t, q);
     s->code->merge(t, q);
-    window_between(t, s, q);
-    fill_holes(t, s, out);
+    fill_holes(q, out);
     q->n = 0;
 }

@@ -32,12 +32,11 @@ struct merge_job {
     uint32_t at[2];   /* pairs that are looked up begin here */
     uint64_t want[2]; /* ... and are this in that line */
     const uint64_t *line[2];
-    uint64_t hash;     /* of a piece that may be a token */
-    size_t hole, room; /* of the ids: it begins here, is so long */
+    uint64_t hash; /* of a piece that may be a token */
+    size_t hole;   /* n ids from here on are to be replaced */
     struct cache_at place;
-    /* Of windows of a piece or a text (window.c): */
-    size_t windows; /* the first of so many, of the piece *place */
-    size_t from;    /* symbols before it */
+    /* of a window of a long piece (window.c): */
+    size_t from;    /* symbols of the piece before it */
     size_t between; /* 1 + number of the one before the next */
 };
 
@@ -86,26 +85,10 @@ void queue_symbols(const struct tokenizer *t, struct tok_scratch *s,
     const struct cache_at *at, const uint32_t *id, size_t n,
     struct tok_ids *out);
 
-/* A window of 2 .. QUEUE_SYMBOLS symbols from `from` on into a queue that has
- * room: id[from ..], of byte[from ..] unless that is NULL; where id is NULL,
- * they are byte_id of those. */
+/* A window of a long piece, id[from .. from + n - 1], 2 <= n <= QUEUE_SYMBOLS,
+ * into a queue that has room; byte: NULL, or the bytes whose symbols id are. */
 struct merge_job *queue_window(const struct tokenizer *t, struct queue *q,
     const uint32_t *id, const unsigned char *byte, size_t n, size_t from);
-/* Have a piece of CACHE_BYTES < n <= QUEUE_LONG bytes merged as windows: 1, or
- * 0 where some of its bytes are no symbols. */
-#define QUEUE_LONG 200
-int queue_long(const struct tokenizer *t, struct tok_scratch *s,
-    const unsigned char *p, size_t n, struct tok_ids *out);
-/* The windows that cover n symbols: how many, and where window i begins. */
-size_t window_count(size_t n);
-size_t window_from(size_t n, size_t i);
-/* For queue_flush, when the windows of its pieces are merged: more of them
- * where two do not lead from one to the other; then the ids of the piece whose
- * first is *j, into *out, which is empty. */
-void window_between(const struct tokenizer *t, struct tok_scratch *s,
-    struct queue *q);
-void window_join(const struct tokenizer *t, struct tok_scratch *s,
-    const struct merge_job *j, struct tok_ids *out);
 
 /* Fill all holes, and put the pieces into the cache. */
 void queue_flush(const struct tokenizer *t, struct tok_scratch *s,

@@ -91,7 +91,7 @@ merge_text(const struct tokenizer *t, struct tok_scratch *s,
         m = bpe_merge(t, s, id, m, NULL);
         tok_ids_add(out, id, m);
     } else {
-        window_merge(t, s, &x, 0, out);
+        window_merge(t, s, &x, out);
     }
 }
 

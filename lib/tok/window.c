@@ -15,14 +15,13 @@
  * token comes out first again, what follows it is right.  If not, some windows
  * are undone and merged again as one larger window.
  *
- * One window at a time spends most of its time on cache misses, so many windows
- * are merged side by side (queue.h) before it is known where they should begin:
- * at fixed distances, each overlapping the one before.  A token that two
- * overlapping windows have in common is a place to pass from one to the other.
- * Where two have none, another window that begins between them often connects
- * them; all of these are merged side by side too.  Where that fails, a single
- * window is merged as described above, until one of the later windows can be
- * entered.
+ * Short windows can be merged side by side (queue.h), but then before it is
+ * known where they should begin: at fixed distances, each overlapping the one
+ * before.  A token that two overlapping windows have in common is a place to
+ * pass from one to the other.  Where two have none, another window that begins
+ * between them often connects them; all of these are merged side by side too.
+ * Where that fails, a single window is merged with the heap (merge.c) as
+ * described above, until one of the later windows can be entered.
  */
 #include "tok/queue.h"
 #include "tok/scan.h"
@@ -31,21 +30,14 @@
 #include <string.h>
 
 #define SYMBOLS 8192 /* symbols kept in memory */
-#define WINDOW 32    /* usual size of a window, in symbols */
-#define LARGER 64    /* least size after windows were undone */
 #define BEFORE 2048  /* symbols before a window that are kept */
+#define WINDOW 32    /* size of windows merged side by side, in symbols */
+#define AHEAD 24     /* their distance */
+#define SINGLE 64    /* least size of a single window */
 #define LARGEST (SYMBOLS - BEFORE - SYMBOLS_ROOM)
 #define STEPS 256 /* windows that can be undone; 2^n */
-#define DOUBT \
-    4         /* symbols before a window's end whose tokens
-                                 * often change by what follows */
-#define FEW 4 /* a window of fewer tokens is enlarged */
-#define AHEAD \
-    24 /* distance of the windows that are merged side
-                                 * by side, in symbols */
-#define PAUSE \
-    256 /* most single windows before side by side is
-                                 * tried again */
+#define DOUBT 4   /* tokens in the last symbols of a window often change */
+#define FEW 4     /* a window of fewer tokens is enlarged */
 _Static_assert(WINDOW <= QUEUE_SYMBOLS, "symbols of a window");
 
 /* A window: at which symbol it begins; how many symbols its first token has,
@@ -57,26 +49,20 @@ struct window_step {
 
 struct window {
     uint32_t sym[SYMBOLS], id[SYMBOLS], start[SYMBOLS + 1];
+    unsigned char byte[SYMBOLS]; /* of sym, if bytes is set */
+    int bytes;
     struct window_step step[STEPS];
     size_t first, last; /* steps that are known: first..last - 1 */
-    size_t n, size;     /* symbols in sym; size of the next window */
-    size_t merged, m;   /* the last window had so many symbols, which
-                                 * became id[m] */
-    int follows;        /* ... and began at the last step */
+    size_t n;           /* symbols in sym */
+    size_t size;        /* of the next single window */
+    size_t bar;         /* windows were undone: only single ones before this
+                         * symbol */
     int ended;          /* sym has the last symbol of the text */
-    unsigned char byte[SYMBOLS];
-    int bytes; /* byte[i] is the byte of symbol i */
     /* Windows merged side by side: at fixed distances, and those that connect
      * them.  row[nrow]: all of them by where they begin. */
     struct queue ahead, between;
-    struct queue alone; /* a single window */
     const struct merge_job *row[2 * QUEUE_JOBS];
     size_t nrow;
-    size_t joins;       /* rows that led to the next */
-    size_t pause, skip; /* single windows to merge before the next try:
-                                 * as decided last, and still to go */
-    size_t bar;         /* windows were undone: only single ones before
-                                 * this symbol */
 };
 
 /* Read symbols until w->size of them follow step c, or the text ends. */
@@ -127,9 +113,8 @@ go_back(struct window *w, struct window_step *c, size_t windows)
         windows = w->last;
     }
     w->last -= windows;
-    w->follows = 0;
     *c = w->step[w->last & (STEPS - 1)];
-    w->size = to - c->at <= LARGER ? LARGER : 2 * (to - c->at);
+    w->size = 2 * (to - c->at);
     return w->size <= LARGEST ? 0 : -1;
 }
 
@@ -160,42 +145,10 @@ keep(struct window *w, struct window_step *c, size_t n, size_t m,
     }
     c->n = out->n;
     step_on(w, c);
-    w->follows = 1;
     tok_ids_add(out, w->id + known, k - known);
     c->at += w->start[k - 1];
     c->len = w->start[k] - w->start[k - 1];
-    if (k > 4 * FEW)
-        w->size = w->size > 2 * WINDOW ? w->size / 2 : WINDOW;
-}
-
-/* Are the n symbols from step c on the same as those of the window before?
- * Often they are in runs and patterns, and then so is the result. */
-static inline int
-is_again(const struct window *w, const struct window_step *c, size_t n)
-{
-    const struct window_step *const old = &w->step[(w->last - 1) & (STEPS - 1)];
-
-    return w->follows && w->last > w->first && n == w->merged &&
-        memcmp(w->sym + c->at, w->sym + old->at, n * sizeof *w->sym) == 0;
-}
-
-/* Merge n <= QUEUE_SYMBOLS symbols from step c on; the number of tokens. */
-static size_t
-merge_alone(const struct tokenizer *t, const struct tok_scratch *s,
-    struct window *w, const struct window_step *c, size_t n)
-{
-    struct merge_job *j;
-    size_t m = 0;
-
-    w->alone.n = 0;
-    j = queue_window(t, &w->alone, w->sym, w->bytes ? w->byte : NULL, n, c->at);
-    s->code->merge(t, &w->alone);
-    for (uint32_t left = j->alive; left; left &= left - 1) {
-        w->start[m] = (uint32_t)__builtin_ctz(left);
-        w->id[m] = j->id[w->start[m]];
-        m++;
-    }
-    return m;
+    w->size = SINGLE;
 }
 
 /* Merge n symbols from step c on; returns the number of tokens. */
@@ -203,18 +156,12 @@ static size_t
 merge(const struct tokenizer *t, struct tok_scratch *s, struct window *w,
     const struct window_step *c, size_t n)
 {
-    if (is_again(w, c, n))
-        return w->m;
-    w->follows = 0;
-    if (n > 0 && n <= QUEUE_SYMBOLS && queue_takes(t)) {
-        w->m = merge_alone(t, s, w, c, n);
-    } else {
-        memcpy(w->id, w->sym + c->at, n * sizeof *w->id);
-        w->m = bpe_merge(t, s, w->id, n, w->start);
-    }
-    w->start[w->m] = (uint32_t)n;
-    w->merged = n;
-    return w->m;
+    size_t m;
+
+    memcpy(w->id, w->sym + c->at, n * sizeof *w->id);
+    m = bpe_merge(t, s, w->id, n, w->start);
+    w->start[m] = (uint32_t)n;
+    return m;
 }
 
 /* ---- windows merged side by side ---- */
@@ -289,14 +236,14 @@ follow(struct window *w, struct window_step *c, struct tok_ids *out)
     const struct merge_job *const *const row = w->row;
     const size_t begin = c->at;
     const struct merge_job *a;
-    size_t k = 0, from, i, len, end;
+    size_t k = 0, i, len, end;
 
     while (k + 1 < w->nrow && row[k + 1]->from <= c->at)
         k++;
     if (w->nrow == 0 || row[k]->from > c->at ||
         !row_has(row_of(row[k]), c->at - row[k]->from, c->len))
         return 0;
-    for (from = k;; k++) {
+    for (;; k++) {
         a = row[k];
         if (k + 1 == w->nrow || !common(a, row[k + 1], &i, &len))
             break;
@@ -305,7 +252,6 @@ follow(struct window *w, struct window_step *c, struct tok_ids *out)
         else if (a->from + i < c->at)
             break;
     }
-    w->joins += k - from;
     end = a->n;
     if (!w->ended || a->from + end < w->n) {
         if (end <= DOUBT)
@@ -314,47 +260,19 @@ follow(struct window *w, struct window_step *c, struct tok_ids *out)
     }
     if (end > c->at + c->len - a->from)
         take(w, c, a, end, out);
-    w->follows = 0;
     return w->ended && c->at + c->len == w->n ? 2 : c->at > begin;
 }
 
-/* Do the symbols from step c on have a period shorter than a window?  Then
- * single windows are faster: is_again skips their merging. */
-static int
-repeats(const struct window *w, const struct window_step *c)
-{
-    const uint32_t *const sym = w->sym + c->at;
-    const size_t most =
-        w->n - c->at - WINDOW < WINDOW ? w->n - c->at - WINDOW : WINDOW;
-
-    for (size_t i = 1; i < most; i++)
-        if (sym[i] == sym[0] && memcmp(sym, sym + i, WINDOW * sizeof *sym) == 0)
-            return 1;
-    return 0;
-}
-
-size_t
-window_count(size_t n)
-{
-    return n > WINDOW ? (n - WINDOW + AHEAD - 1) / AHEAD + 1 : 1;
-}
-
-size_t
-window_from(size_t n, size_t i)
-{
-    return i * AHEAD + WINDOW <= n || n <= WINDOW ? i * AHEAD : n - WINDOW;
-}
-
-/* For each window of job[n] that has no token in common with the next: queue
- * one more, which begins with the last token of the window that begins at most
- * half way to the next.  The symbols are id, or byte_id of byte where id is
- * NULL. */
+/* Where two windows that follow each other have no token in common, queue one
+ * more, which begins with the last token of the first that begins at most half
+ * way to the second. */
 static void
-add_between(const struct tokenizer *t, struct window *w, struct merge_job *job,
-    size_t n, const uint32_t *id, const unsigned char *byte)
+add_between(const struct tokenizer *t, struct window *w)
 {
-    for (size_t k = 0; k + 1 < n; k++) {
-        struct merge_job *const a = &job[k];
+    const unsigned char *const byte = w->bytes ? w->byte : NULL;
+
+    for (size_t k = 0; k + 1 < w->ahead.n; k++) {
+        struct merge_job *const a = &w->ahead.job[k];
         const size_t half = (a[1].from - a->from) / 2;
         const uint64_t row = row_of(a) & ((UINT64_C(2) << half) - 1);
         const size_t i = 63 - (size_t)__builtin_clzll(row);
@@ -362,20 +280,8 @@ add_between(const struct tokenizer *t, struct window *w, struct merge_job *job,
 
         if (i == 0 || common(a, a + 1, &at, &len))
             continue;
-        queue_window(t, &w->between, id, byte, WINDOW, a->from + i);
+        queue_window(t, &w->between, w->sym, byte, WINDOW, a->from + i);
         a->between = w->between.n;
-    }
-}
-
-/* Set row[] to the windows of job[n] and those that connect them, in order. */
-static void
-set_rows(struct window *w, const struct merge_job *job, size_t n)
-{
-    w->nrow = w->joins = 0;
-    for (size_t i = 0; i < n; i++) {
-        w->row[w->nrow++] = &job[i];
-        if (job[i].between)
-            w->row[w->nrow++] = &w->between.job[job[i].between - 1];
     }
 }
 
@@ -386,46 +292,39 @@ merge_ahead(const struct tokenizer *t, const struct tok_scratch *s,
 {
     const unsigned char *const byte = w->bytes ? w->byte : NULL;
     struct queue *const q = &w->ahead;
-    const size_t all = window_count(w->n - c->at);
-    const size_t n = w->ended ? all : (w->n - c->at - WINDOW) / AHEAD + 1;
+    size_t from = c->at;
 
-    q->n = w->between.n = 0;
-    while (q->n < QUEUE_JOBS && q->n < n)
-        queue_window(t, q, w->sym, byte, WINDOW,
-            c->at + window_from(w->n - c->at, q->n));
+    q->n = w->between.n = w->nrow = 0;
+    for (; q->n < QUEUE_JOBS && from + WINDOW <= w->n; from += AHEAD)
+        queue_window(t, q, w->sym, byte, WINDOW, from);
+    if (q->n < QUEUE_JOBS && w->ended &&
+        (q->n == 0 || from + WINDOW - AHEAD < w->n)) {
+        from = w->n - c->at < WINDOW ? c->at : w->n - WINDOW;
+        queue_window(t, q, w->sym, byte, w->n - from, from);
+    }
     s->code->merge(t, q);
-    add_between(t, w, q->job, q->n, w->sym, byte);
+    add_between(t, w);
     s->code->merge(t, &w->between);
-    set_rows(w, q->job, q->n);
+    for (size_t i = 0; i < q->n; i++) {
+        w->row[w->nrow++] = &q->job[i];
+        if (q->job[i].between)
+            w->row[w->nrow++] = &w->between.job[q->job[i].between - 1];
+    }
 }
 
-/* The same as follow; merges more windows side by side where that pays. */
+/* The same as follow; merges more windows side by side where none is left. */
 static int
 go_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     struct window *w, struct window_step *c, struct tok_ids *out)
 {
     int k;
 
-    if (!queue_takes(t) || w->size > WINDOW || c->at < w->bar ||
-        w->n - c->at <= WINDOW || is_again(w, c, WINDOW))
+    if (!queue_takes(t) || w->size > SINGLE || c->at < w->bar ||
+        w->n - c->at < 2)
         return 0;
-    if (w->skip > 0) {
-        w->skip--;
-        return 0;
-    }
     if ((k = follow(w, c, out)) != 0 ||
         (w->nrow > 0 && c->at < w->row[w->nrow - 1]->from))
         return k;
-    if (w->nrow > 0)
-        w->pause = 2 * w->joins >= w->nrow ? 0
-            : w->pause < PAUSE             ? 2 * w->pause + 8
-                                           : PAUSE;
-    w->skip = w->nrow > 0 && w->pause > 0 ? w->pause
-        : repeats(w, c)                   ? PAUSE / 8
-                                          : 0;
-    w->nrow = 0;
-    if (w->skip > 0)
-        return 0;
     merge_ahead(t, s, w, c);
     return follow(w, c, out);
 }
@@ -440,10 +339,9 @@ windows(const struct tokenizer *t, struct tok_scratch *s, struct symbols *x,
     size_t back = 1;
     int k;
 
-    w->first = w->last = w->n = w->nrow = w->joins = w->bar = 0;
-    w->pause = w->skip = 0;
-    w->size = WINDOW;
-    w->ended = w->follows = 0;
+    w->first = w->last = w->n = w->nrow = w->bar = 0;
+    w->size = SINGLE;
+    w->ended = 0;
     for (;;) {
         size_t n, m;
 
@@ -475,61 +373,9 @@ windows(const struct tokenizer *t, struct tok_scratch *s, struct symbols *x,
     }
 }
 
-static struct window *
-window_of(struct tok_scratch *s)
-{
-    if (!s->window)
-        s->window = xmalloc(sizeof *s->window);
-    return s->window;
-}
-
-void
-window_between(const struct tokenizer *t, struct tok_scratch *s,
-    struct queue *q)
-{
-    struct window *w = NULL;
-
-    for (size_t i = 0; i < q->n; i++) {
-        struct merge_job *const j = &q->job[i];
-
-        if (j->windows == 0)
-            continue;
-        if (!w) {
-            w = window_of(s);
-            w->between.n = 0;
-        }
-        add_between(t, w, j, j->windows, NULL, j->place.p);
-        i += j->windows - 1;
-    }
-    if (w)
-        s->code->merge(t, &w->between);
-}
-
-void
-window_join(const struct tokenizer *t, struct tok_scratch *s,
-    const struct merge_job *j, struct tok_ids *out)
-{
-    struct window *const w = s->window;
-    struct window_step c = { 0, 0, out->n };
-    uint32_t *id;
-    size_t n;
-
-    w->first = w->last = 0;
-    w->n = n = j->place.n;
-    w->ended = 1;
-    set_rows(w, j, j->windows);
-    if (follow(w, &c, out) == 2)
-        return;
-    out->n = 0;
-    id = bpe_symbols(s, n);
-    for (size_t i = 0; i < n; i++)
-        id[i] = t->byte_id[j->place.p[i]];
-    tok_ids_add(out, id, bpe_merge(t, s, id, n, NULL));
-}
-
 void
 window_merge(const struct tokenizer *t, struct tok_scratch *s,
-    const struct symbols *x, int bytes, struct tok_ids *out)
+    const struct symbols *x, struct tok_ids *out)
 {
     const size_t most = (size_t)(x->end - x->p) + SYMBOLS_ROOM;
     const size_t before = out->n;
@@ -537,7 +383,9 @@ window_merge(const struct tokenizer *t, struct tok_scratch *s,
     uint32_t *id;
     size_t n = 0, k;
 
-    window_of(s)->bytes = bytes;
+    if (!s->window)
+        s->window = xmalloc(sizeof *s->window);
+    s->window->bytes = x->bytes;
     if (windows(t, s, &y, out) == 0)
         return;
     /* All at once, with the memory that takes. */

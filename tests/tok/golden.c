@@ -357,7 +357,7 @@ windows_hold(struct tokenizer *t, struct tok_scratch *s, const uint32_t *id,
     memcpy(whole, id, n * sizeof *id);
     left = bpe_merge(t, s, whole, n, NULL);
     tok_ids_push(&out, 7);
-    window_merge(t, s, &x, 0, &out);
+    window_merge(t, s, &x, &out);
     same = out.n == left + 1 && out.v[0] == 7 &&
         memcmp(out.v + 1, whole, left * sizeof *whole) == 0;
     free(whole);
