@@ -233,10 +233,11 @@ keep_record(struct student *s)
     record_keep(&r);
 }
 
-/* Where tokenizer files come from: known before the training, not after it.
- * Ids of another tokenizer than the model's are refused. */
+/* The tokenizer's files into the run's folder, before the training: to make
+ * them of a GGUF's takes a few hundred bytes an id.  Ids of another tokenizer
+ * than the model's are refused. */
 static void
-choose_tokenizer(struct student *s)
+put_tokenizer(struct student *s)
 {
     const char *from = s->a->tokenizer != NULL ? s->a->tokenizer
         : ends_with(s->a->model, ".json")      ? NULL
@@ -254,8 +255,10 @@ choose_tokenizer(struct student *s)
         die_err(&e);
     if (r < 0)
         note("%s: no tokenizer in it, so none goes with the result", from);
+    else if (tokenizer_export(from, s->a->run, &e) < 0)
+        die_err(&e);
     else
-        s->saver.tokenizer = from;
+        s->saver.tokenizer = 1;
 }
 
 void
@@ -281,7 +284,7 @@ prepare(struct student *s, const char *input)
     feed_open(&s->feed, input, s->a->teacher, s->a->ahead, &s->t.m);
     if (s->a->resume && s->st.step > 0)
         feed_check_successor(&s->feed, &s->at);
-    choose_tokenizer(s);
+    put_tokenizer(s);
     /* a new model ends its documents as the stream does */
     if (s->t.m.c.neos == 0 && s->feed.info.eos >= 0)
         s->t.m.c.eos[s->t.m.c.neos++] = s->feed.info.eos;

@@ -93,17 +93,14 @@ write_weights(const struct tmodel *t, const char *dir, struct err *e)
     return r;
 }
 
-/* Configuration and tokenizer into folder `dir`, config last. */
+/* Configuration into folder `dir`, where the tokenizer is. */
 static int
-write_rest(const struct saver *s, const struct tmodel *t, const char *dir,
-    struct err *e)
+write_config(const struct tmodel *t, const char *dir, struct err *e)
 {
     char *config = xasprintf("%s/config.json", dir);
     char *gen = xasprintf("%s/generation_config.json", dir);
-    int r = s->tokenizer != NULL ? tokenizer_export(s->tokenizer, dir, e) : 0;
+    int r = model_write_generation(&t->m, gen, e);
 
-    if (r == 0)
-        r = model_write_generation(&t->m, gen, e);
     if (r == 0)
         r = model_write_config(&t->m, config, e);
     free(gen);
@@ -131,7 +128,9 @@ save(struct saver *s, struct dir_new *d, struct err *e)
         r = write_weights(s->t, d->tmp, e);
     set(s, &s->written);
     if (r == 0)
-        r = write_rest(s, s->t, d->tmp, e);
+        r = s->tokenizer ? tokenizer_export(s->run, d->tmp, e) : 0;
+    if (r == 0)
+        r = write_config(s->t, d->tmp, e);
     return r < 0 ? -1 : ckpt_commit(d, s->run, s->st.step, &s->at, s->keep, e);
 }
 
@@ -195,7 +194,7 @@ save_done(struct saver *s, struct err *e)
 int
 save_final(struct saver *s, struct tmodel *t, struct err *e)
 {
-    return write_weights(t, s->run, e) < 0 || write_rest(s, t, s->run, e) < 0 ||
+    return write_weights(t, s->run, e) < 0 || write_config(t, s->run, e) < 0 ||
             io_fsync_dir(s->run, e) < 0
         ? -1
         : 0;

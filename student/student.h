@@ -74,7 +74,7 @@ struct progress_state {    /* beside weights and moments */
  */
 struct saver {
     const char *run;
-    const char *tokenizer; /* where tokenizer files come from, or NULL */
+    int tokenizer; /* are its files in `run`? */
     size_t keep;
     FILE *log;     /* RUN/metrics.tsv */
     double logged; /* when its last line was, by clock_now */
