@@ -74,6 +74,8 @@ why() {
     case $1 in
     'git clone '*) echo 'fetches; scripts/fresh runs it' ;;
     'PATH='*) echo 'takes minutes; scripts/demo runs the same' ;;
+    'make -f recipes/'*)
+        echo 'fetches; tests/pipeline runs the recipes on small models' ;;
     'duckdb '*) echo 'needs another program' ;;
     'tokenize -t tok --lang de dewiki'*) echo 'needs a dump of Wikipedia' ;;
     *.zst*) [ -e all/corpus/en.jsonl.zst ] || echo 'no zstd' ;;
@@ -123,7 +125,7 @@ for page in "$top"/man/*.[157] "$top/README.md"; do
     while i=$((i + 1)) && [ -f "$RETORT_SCRATCH/$name.$i" ]; do
         block=$RETORT_SCRATCH/$name.$i
         first=$(head -n 1 "$block")
-        case " $programs git PATH duckdb " in
+        case " $programs git make PATH duckdb " in
         *" ${first%%[ =]*} "*) ;;
         *) continue ;;
         esac
