@@ -318,6 +318,62 @@ test_shrink(void)
     free(text);
 }
 
+/* A reader that has a message in its hands when the segment shrinks. */
+static void
+read_shrunken(const struct addr *a, int fd)
+{
+    struct err e;
+    struct ring *r = ring_attach(a, &e);
+    struct ring_msg m;
+
+    if (!r || ring_next(r, &m, &e) != 1 ||
+        ftruncate(fd, sysconf(_SC_PAGESIZE)) < 0)
+        _exit(1);
+    _exit(*(const volatile unsigned char *)m.p == 0 ? 4 : 5);
+}
+
+/* It ends with a message, not by SIGBUS. */
+static void
+test_bus(void)
+{
+    char *text = xasprintf("shm:bus.%ld?size=64K&wait=5", (long)getpid());
+    char *path = xasprintf("/dev/shm/retort-%lu-bus.%ld",
+        (unsigned long)geteuid(), (long)getpid());
+    struct addr a;
+    struct err e = { 0 };
+    char said[300];
+    int fd, status, talk[2];
+    ptrdiff_t n;
+    pid_t out, in;
+
+    addr_parse(&a, text, &e);
+    out = writer(&a, 1);
+    wait_segment(&a);
+    fd = open(path, O_RDWR);
+    fflush(stdout);
+    if (fd < 0 || pipe(talk) < 0)
+        abort();
+    if ((in = fork()) == 0) {
+        dup2(talk[1], STDERR_FILENO);
+        read_shrunken(&a, fd);
+    }
+    close(talk[1]);
+    n = io_read(talk[0], said, sizeof said - 1);
+    said[n > 0 ? n : 0] = '\0';
+    said[strcspn(said, "\n")] = '\0';
+    waitpid(in, &status, 0);
+    ok(WIFEXITED(status) && WEXITSTATUS(status) == EX_INPUT,
+        "a segment that shrinks under its reader: status %#x",
+        (unsigned)status);
+    ok(strstr(said, "cannot be read any more") && strstr(said, "shm:bus."),
+        "which says so: %s", said);
+    end_child(out);
+    close(talk[0]);
+    close(fd);
+    free(path);
+    free(text);
+}
+
 /* Messages of the stream file to a ring; after each the writer waits for a
  * byte, and then spoils what it has written. */
 static void
@@ -409,6 +465,7 @@ main(void)
     test_foreign();
     test_owner();
     test_shrink();
+    test_bus();
     test_spoil();
     return done_testing();
 }
