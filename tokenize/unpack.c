@@ -43,14 +43,16 @@ read_some(int fd, void *p, size_t n)
  * another may begin, and has no four zeros, which would end a frame that
  * was cut off.
  */
-static const unsigned char lz4_magic[4] = { 0x04, 0x22, 0x4d, 0x18 };
+static const unsigned char lz4_magic[2][4] = { { 0x04, 0x22, 0x4d, 0x18 },
+    { 0x02, 0x21, 0x4c, 0x18 } }; /* the second: the legacy format, lz4 -l */
 static const unsigned char lz4_skip[12] = { 0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0,
     0xff, 0xff, 0xff, 0xff };
 
 static int
 is_lz4(const struct unpack *u)
 {
-    return memcmp(u->head, lz4_magic, sizeof u->head) == 0;
+    return memcmp(u->head, lz4_magic[0], sizeof u->head) == 0 ||
+        memcmp(u->head, lz4_magic[1], sizeof u->head) == 0;
 }
 
 static la_ssize_t

@@ -227,6 +227,23 @@ if command -v lz4 >/dev/null; then
         i=$((i + 1))
     done
     pass 'cut off anywhere is refused'
+    # The legacy format has no end mark: cut off within the block is seen.
+    lz4 -q -l -c m1.txt >l.txt.lz4
+    taken 'lz4 -l' 1 l.txt.lz4
+    for more in abcd x; do
+        { cat l.txt.lz4; printf %s "$more"; } >bl.txt.lz4
+        refused "$more behind it" 'bl.txt.lz4: offset .*more follows' bl.txt.lz4
+    done
+    size=$(wc -c <l.txt.lz4)
+    i=9
+    while [ $i -lt "$size" ]; do
+        head -c $i l.txt.lz4 >c.txt.lz4
+        tokenize -q -t "$tok" --ids c.txt.lz4 >out 2>err
+        tap_got=$?
+        [ $tap_got = 3 ] || fail "lz4 -l, $i of $size bytes: status $tap_got"
+        i=$((i + 1))
+    done
+    pass 'cut off within its block is refused'
 fi
 gzip -c t.txt | gzip -c >tt.txt.gz
 refused 'what is compressed twice' 'tt.txt.gz: offset 0: .*twice' tt.txt.gz
