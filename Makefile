@@ -16,7 +16,7 @@ V      ?= 0
 
 PROGS = tokenize/tokenize shard/shard stream/stream teacher/teacher \
         student/student prune/prune plan/plan evalppl/evalppl \
-        report/report
+        report/report convert/convert
 NAMES = $(notdir $(PROGS))
 BINS  = $(NAMES:%=$(BUILD)/bin/%)
 PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc hwloc

@@ -149,7 +149,6 @@ open_model(struct model *m)
 static const char *
 find_tokenizer(const struct model *m)
 {
-    char *file;
     int there;
     struct err e;
 
@@ -158,14 +157,10 @@ find_tokenizer(const struct model *m)
             die_err(&e);
         return a.tokenizer;
     }
-    if (!io_is_dir(a.model))
-        return a.model;
-    file = xasprintf("%s/tokenizer.json", a.model);
-    there = io_exists(file);
-    free(file);
+    if ((there = tokenizer_is_there(a.model, &e)) < 0)
+        die_err(&e);
     if (!there)
-        note("%s: holds no tokenizer.json, so %s will hold none", a.model,
-            a.out);
+        note("%s: holds no tokenizer, so %s will hold none", a.model, a.out);
     return there ? a.model : NULL;
 }
 
@@ -274,9 +269,9 @@ main(int argc, char **argv)
     cut(&small, &m, &search.t[search.best], chan, &mem);
     judge_cut(&search, &judge, &small);
     if (config_windows_lost(&small.c))
-        warn(
-            "blocks with a window are not five of six any more: layer_types in "
-            "config.json says which have one, but llama.cpp does not read it");
+        warn("blocks with a window are not five of six any more: layer_types "
+             "in config.json says which have one, but llama.cpp's converter "
+             "drops it; convert(1) does not");
     prog_catch_stop(); /* from here on it is written to its end */
     prog_saving(1);
     if (model_export(&small, a.out, a.type == 0 ? DT_F32 : DT_BF16, tokenizer,

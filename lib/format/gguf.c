@@ -66,6 +66,23 @@ static const struct {
     { "BF16", DT_BF16 },
 };
 
+size_t
+gguf_type_size(enum gguf_type t)
+{
+    return type_size[t];
+}
+
+int
+gguf_type_of(enum dtype t)
+{
+    const int n = sizeof ggml_types / sizeof *ggml_types;
+
+    for (int i = 0; i < n && t != DT_N; i++)
+        if (ggml_types[i].d == t)
+            return i;
+    return -1;
+}
+
 struct gguf_in {
     const unsigned char *p;
     size_t n, at;

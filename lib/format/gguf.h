@@ -66,6 +66,11 @@ struct gguf {
     struct buf mem; /* keys and names */
 };
 
+/* Bytes of a number of that type; 0: it is none. */
+size_t gguf_type_size(enum gguf_type t);
+/* The number that GGUF gives a type of tensors; -1: it has none. */
+int gguf_type_of(enum dtype t);
+
 /* Parse n bytes at p, which stay the caller's and must outlive *g.  Errors
  * are "offset N: why".  *g is overwritten; nothing to release on failure. */
 int gguf_parse(struct gguf *g, const void *p, size_t n, struct err *e);

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NORMAL = 1, UNKNOWN, CONTROL, USER, UNUSED, BYTE };
-
 struct str {
     const char *p;
     size_t n;
@@ -77,7 +75,7 @@ by_text(const void *a, const void *b)
 static int
 kind_of(const struct vocab *v, size_t id)
 {
-    return v->kind ? (int)gguf_int(v->kind, id) : NORMAL;
+    return v->kind ? (int)gguf_int(v->kind, id) : GGUF_NORMAL;
 }
 
 static const struct gguf_kv *
@@ -140,7 +138,7 @@ mark_runs(struct vocab *v)
         const struct str s = v->tok[i];
         const size_t n = s.n * strlen(MARK);
 
-        if (kind_of(v, i) == USER && n < sizeof marks && s.p[0] == ' ' &&
+        if (kind_of(v, i) == GGUF_USER && n < sizeof marks && s.p[0] == ' ' &&
             memcmp(s.p, s.p + 1, s.n - 1) == 0 && !has(v, marks, n))
             v->tok[i] = (struct str){ marks, n };
     }
@@ -161,7 +159,7 @@ read_vocab(struct vocab *v, const struct gguf *g, struct err *e)
     for (size_t i = 0; gguf_next(&w, &v->tok[i].p, &v->tok[i].n); i++) {
         const int k = kind_of(v, i);
 
-        if (k < NORMAL || k > BYTE)
+        if (k < GGUF_NORMAL || k > GGUF_BYTE)
             return err_set(e, EX_INPUT,
                 "tokenizer.ggml.token_type: token "
                 "%zu is of kind %d",
@@ -171,7 +169,7 @@ read_vocab(struct vocab *v, const struct gguf *g, struct err *e)
                 "tokenizer.ggml.tokens: token %zu "
                 "is no text",
                 i);
-        if (k != UNUSED)
+        if (k != GGUF_UNUSED)
             v->sorted[v->nsorted++] = v->tok[i];
     }
     qsort(v->sorted, v->nsorted, sizeof *v->sorted, by_text);
@@ -222,7 +220,7 @@ vocab_json(const struct vocab *v)
     json_t *j = json_object();
 
     for (size_t i = 0; i < v->n; i++)
-        if (kind_of(v, i) != UNUSED)
+        if (kind_of(v, i) != GGUF_UNUSED)
             set(j, v->tok[i], json_integer((json_int_t)i));
     return j;
 }
@@ -235,12 +233,12 @@ added_json(const struct vocab *v)
     for (size_t i = 0; i < v->n; i++) {
         const int k = kind_of(v, i);
 
-        if (k == CONTROL || k == USER || k == UNKNOWN)
+        if (k == GGUF_CONTROL || k == GGUF_USER || k == GGUF_UNKNOWN)
             json_array_append_new(j,
                 json_pack("{s:I, s:o, s:b, s:b, s:b, s:b, s:b}", "id",
                     (json_int_t)i, "content", text(v->tok[i]), "single_word", 0,
                     "lstrip", 0, "rstrip", 0, "normalized", 0, "special",
-                    k != USER));
+                    k != GGUF_USER));
     }
     return j;
 }
@@ -313,9 +311,9 @@ scores_json(const struct vocab *v, json_t **ties, struct err *e)
         t->p = v->tok[i].p;
         t->n = v->tok[i].n;
         t->score = v->tok[i].p == marks ? INFINITY : gguf_f32(v->score, i);
-        t->used = k != UNUSED;
+        t->used = k != GGUF_UNUSED;
         t->made = !holds(v->tok[i], " ") &&
-            (k == NORMAL || (k == USER && holds(v->tok[i], MARK)));
+            (k == GGUF_NORMAL || (k == GGUF_USER && holds(v->tok[i], MARK)));
         if (isnan(t->score)) {
             err_set(e, EX_INPUT, "tokenizer.ggml.scores: number %zu is none",
                 i);
@@ -380,6 +378,18 @@ pre_json(const struct pre *p)
         p->regex, "behavior", "Isolated", "invert", 0, byte_level(0, 0));
 }
 
+json_t *
+gguf_pre_json(size_t i, const char **name, size_t *n, int *nfc, int *whole)
+{
+    if (i == sizeof pres / sizeof *pres)
+        return NULL;
+    *name = pres[i].names + 1;
+    *n = strcspn(*name, " ");
+    *nfc = pres[i].nfc;
+    *whole = pres[i].whole;
+    return pre_json(&pres[i]);
+}
+
 /* Token id under key into *id and its text into *s; 1, 0 if missing, -1.  In
  * a SentencePiece model <unk>, <s> and </s> are 0, 1 and 2 unless the file says
  * otherwise. */
@@ -395,7 +405,7 @@ special(const struct vocab *v, const char *key, size_t *id, struct str *s,
         return err_set(e, EX_INPUT, "%s: there are no tokens", key);
     for (size_t i = 0; r == 0 && v->score && i < 3 && i < v->n; i++)
         if (strcmp(key, usual[i]) == 0 &&
-            (kind_of(v, i) == CONTROL || kind_of(v, i) == UNKNOWN)) {
+            (kind_of(v, i) == GGUF_CONTROL || kind_of(v, i) == GGUF_UNKNOWN)) {
             *id = i;
             r = 1;
         }
@@ -548,7 +558,7 @@ unknown(const struct vocab *v, int *bytes, json_t **unk, struct err *e)
     if (r <= 0)
         return r < 0 ? -1 : err_set(e, EX_INPUT, "%s: is missing", key);
     for (size_t i = 0; v->chars && i < v->n && !*bytes; i++)
-        *bytes = kind_of(v, i) == BYTE;
+        *bytes = kind_of(v, i) == GGUF_BYTE;
     *unk = v->chars ? text(s) : json_null();
     return 0;
 }

@@ -8,12 +8,14 @@
  * it); tokens of several spaces are what they are in the tokenizer.json that is
  * published with a model, Gemma's: that many U+2581.  "gemma4" is the same with
  * merges and without that space.  Everything else is refused by name: a wrong
- * pre-tokenizer gives plausible ids and a worse model.
+ * pre-tokenizer gives plausible ids and a worse model.  The other way is in
+ * gguf_tok_write.c.
  */
 #ifndef FORMAT_GGUF_TOK_H
 #define FORMAT_GGUF_TOK_H
 
 #include "format/gguf.h"
+#include "format/gguf_write.h"
 
 #include <jansson.h>
 
@@ -33,5 +35,35 @@ json_t *gguf_special_tokens(const struct gguf *g, struct err *e);
 
 /* generation_config.json: {"bos_token_id": 1, ...} */
 json_t *gguf_generation_config(const struct gguf *g, struct err *e);
+
+/*
+ * The other way: special tokens below V alone, and the parsed tokenizer.json
+ * `tok` as metadata of a model with V ids, whose gguf_tokenizer_json then gives
+ * the same ids.  config: the parsed tokenizer_config.json or NULL; its special
+ * tokens are taken where *id has none, and its chat template.  Tokens beyond V,
+ * which no model has, are left out.  -1 and *e "member: why": what a GGUF
+ * cannot say.
+ */
+struct gguf_ids {
+    int64_t bos, eos, unk, pad; /* -1: none */
+};
+void gguf_out_ids(struct gguf_out *o, const struct gguf_ids *id, size_t V);
+int gguf_out_tokenizer(struct gguf_out *o, const json_t *tok,
+    const json_t *config, size_t V, const struct gguf_ids *id, struct err *e);
+
+/* Kinds of tokens in tokenizer.ggml.token_type. */
+enum {
+    GGUF_NORMAL = 1,
+    GGUF_UNKNOWN,
+    GGUF_CONTROL,
+    GGUF_USER,
+    GGUF_UNUSED,
+    GGUF_BYTE
+};
+/* Pre-tokenizer number i of byte-level BPE as JSON, NULL behind the last one:
+ * its first name in tokenizer.ggml.pre (*n bytes), and whether it goes with
+ * NFC and with ignore_merges. */
+json_t *gguf_pre_json(size_t i, const char **name, size_t *n, int *nfc,
+    int *whole);
 
 #endif

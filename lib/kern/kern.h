@@ -150,6 +150,10 @@ enum kern_quant {
     QUANT_N
 };
 void quant_widen(enum kern_quant t, float *out, const void *in, size_t n);
+/* Finite fp32 to Q8_0, n % 32 == 0, into n / 32 * 34 bytes: the bits of
+ * gguf-py and of ggml's reference.  A block whose largest element is 65520 *
+ * 127 or more gets an infinite scale. */
+void quant_q8_0(void *out, const float *in, size_t n);
 
 /* What rounding x[n] to bf16 costs: *lost += |rounded - x|^2,
  * *whole += |x|^2. */

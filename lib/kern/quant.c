@@ -9,6 +9,7 @@
 #include "kern/kern_impl.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum { SUPER = 256 };
@@ -250,5 +251,28 @@ quant_widen(enum kern_quant t, float *out, const void *in, size_t n)
         kern.scale_groups(out, q, some, group, d, m);
         out += some;
         n -= some;
+    }
+}
+
+void
+quant_q8_0(void *out, const float *in, size_t n)
+{
+    signed char *p = out;
+
+    assert(n % 32 == 0);
+    for (; n > 0; n -= 32, in += 32, p += 34) {
+        float most = 0.0f, d, inverse;
+        uint16_t half;
+
+        for (size_t i = 0; i < 32; i++)
+            most = fmaxf(most, fabsf(in[i]));
+        d = most / 127.0f;
+        /* a subnormal d is 0 in half precision */
+        inverse = d >= 0x1p-126f ? 1.0f / d : 0.0f;
+        kern.narrow_f16(&half, &d, 1);
+        p[0] = (signed char)(half & 0xff);
+        p[1] = (signed char)(half >> 8);
+        for (size_t i = 0; i < 32; i++)
+            p[2 + i] = (signed char)roundf(in[i] * inverse);
     }
 }

@@ -465,15 +465,23 @@ config_set_local(struct config *c, size_t i, int local)
         (unsigned char)(local ? c->local[i / 8] | bit : c->local[i / 8] & ~bit);
 }
 
+void
+config_gguf_fixed(struct config *c)
+{
+    if (!family_of(c)->gemma)
+        return;
+    for (size_t i = 0; i < c->L; i++)
+        config_set_local(c, i, (i + 1) % 6 != 0);
+    c->attn_scalar = c->L == 62 ? c->d / c->H : c->D;
+}
+
 int
 config_windows_lost(const struct config *c)
 {
-    if (family_of(c)->windows != WINDOW_BUT_SIXTH)
-        return 0;
-    for (size_t i = 0; i < c->L; i++)
-        if ((config_window(c, i) == 0) != ((i + 1) % 6 == 0))
-            return 1;
-    return 0;
+    struct config fixed = *c;
+
+    config_gguf_fixed(&fixed);
+    return memcmp(fixed.local, c->local, sizeof c->local) != 0;
 }
 
 int

@@ -54,8 +54,10 @@ int config_blocks(const struct config *c, const json_t *j, size_t *mlp,
 /* Tokens that one attends to in block i; 0: all before it. */
 size_t config_window(const struct config *c, size_t i);
 void config_set_local(struct config *c, size_t i, int local);
-/* Will llama.cpp give other blocks a window?  It does not read layer_types, but
- * leaves every sixth block of Gemma 3 without one. */
+/* What a GGUF does not say and llama.cpp takes for a Gemma 3: every sixth block
+ * without a window, and the scale of scores (the 27B alone has another). */
+void config_gguf_fixed(struct config *c);
+/* Has it other blocks with a window? */
 int config_windows_lost(const struct config *c);
 /* Does id end a text? */
 int config_is_eos(const struct config *c, int64_t id);

@@ -1,6 +1,7 @@
 /* Writing a Hugging Face directory; see model.h. */
 #include "model/model.h"
 
+#include "base/bytes.h"
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -8,72 +9,104 @@
 #include "kern/kern.h"
 #include "model/parts.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILE = 1 << 14 }; /* elements written at a time */
+enum { TILE = 1 << 18 }; /* elements written at a time */
 
-/* Any infinity or NaN among n elements?  half: they are bfloat16. */
-static int
-not_finite(const void *p, size_t n, int half)
+/* What n elements are written as, and where to see that one is not finite:
+ * exponents that are all ones, in numbers of `size` bytes at every `step`. */
+static void
+encode(enum dtype as, void *out, const float *x, size_t n)
 {
+    switch (as) {
+    case DT_F32: memcpy(out, x, n * sizeof *x); return;
+    case DT_BF16: kern.narrow_bf16(out, x, n); return;
+    case DT_F16: kern.narrow_f16(out, x, n); return;
+    default: quant_q8_0(out, x, n);
+    }
+}
+
+static int
+not_finite(enum dtype as, const void *p, size_t bytes)
+{
+    const uint32_t mask = as == DT_F32 ? 0x7f800000
+        : as == DT_BF16                ? 0x7f80
+                                       : 0x7c00;
+    const size_t size = as == DT_F32 ? 4 : 2, step = as == DT_Q8_0 ? 34 : size;
     const unsigned char *s = p;
-    uint32_t u;
-    uint16_t h;
     int found = 0;
 
-    for (size_t i = 0; half && i < n; i++) {
-        memcpy(&h, s + 2 * i, sizeof h);
-        found |= (h & 0x7f80) == 0x7f80;
-    }
-    for (size_t i = 0; !half && i < n; i++) {
-        memcpy(&u, s + 4 * i, sizeof u);
-        found |= (u & 0x7f800000) == 0x7f800000;
-    }
+    for (size_t i = 0; i < bytes; i += step)
+        found |= (le_get(s + i, size) & mask) == mask;
     return found;
 }
 
-/* The rows of one tensor, padded with zeros to its shape in the file. */
-static int
-write_part(const struct model *m, const struct tensor_out *p, enum dtype as,
+/* Rows k..k+n-1 of those that are written into x, as fp32. */
+static void
+read_rows(const struct tensor_out *p, size_t k, size_t n, float *x)
+{
+    const struct weight *w = p->w;
+    const size_t cols = p->shape[p->ndim - 1];
+    const size_t have = k >= w->rows ? 0 : n < w->rows - k ? n : w->rows - k;
+
+    if (have < n || w->cols < cols)
+        memset(x, 0, n * cols * sizeof *x);
+    if (w->cols == cols && p->perm == 0) {
+        weight_rows(w, k, have, x);
+    } else {
+        for (size_t i = 0; i < have; i++) {
+            size_t r = k + i;
+
+            if (p->perm > 0) { /* back from stored_row in weights.c */
+                const size_t D = w->rows / p->perm, j = r % D;
+
+                r = r - j + j % 2 * (D / 2) + j / 2;
+            }
+            weight_rows(w, r, 1, x + i * cols);
+        }
+    }
+    for (size_t i = 0; p->less != 0.0f && i < n * cols; i++)
+        x[i] -= p->less;
+}
+
+int
+part_write(const struct model *m, const struct tensor_out *p, enum dtype as,
     struct io_out *o, struct err *e)
 {
     const size_t cols = p->shape[p->ndim - 1];
     const size_t rows = p->ndim == 1 ? 1 : p->shape[0];
-    const int half = as == DT_BF16;
-    size_t tile = TILE / cols ? TILE / cols : 1;
+    size_t tile = TILE / cols ? TILE / cols : 1, bytes;
     float *x;
-    uint16_t *y;
+    void *y;
     int r = 0;
 
     if (tile > rows)
         tile = rows;
     x = xcalloc(tile * cols, sizeof *x);
-    y = xcalloc(half ? tile * cols : 1, sizeof *y);
+    y = xcalloc(tile * cols, sizeof *x);
     for (size_t k = 0; r == 0 && k < rows; k += tile) {
         const size_t n = tile < rows - k ? tile : rows - k;
-        const size_t have = k >= p->w->rows ? 0
-            : n < p->w->rows - k            ? n
-                                            : p->w->rows - k;
 
-        if (have < n || p->w->cols < cols)
-            memset(x, 0, n * cols * sizeof *x);
-        if (have > 0 && p->w->cols == cols)
-            weight_rows(p->w, k, have, x);
-        for (size_t i = 0; p->w->cols < cols && i < have; i++)
-            weight_rows(p->w, k + i, 1, x + i * cols);
-        for (size_t i = 0; p->less != 0.0f && i < n * cols; i++)
-            x[i] -= p->less;
-        if (half)
-            kern.narrow_bf16(y, x, n * cols);
-        if (not_finite(half ? (void *)y : x, n * cols, half))
+        read_rows(p, k, n, x);
+        if (k < p->w->rows)
+            model_forget_tile(m, p->w, k,
+                n < p->w->rows - k ? n : p->w->rows - k);
+        encode(as, y, x, n * cols);
+        r = dtype_bytes(as, n * cols, &bytes);
+        assert(r == 0);
+        if (not_finite(DT_F32, x, n * cols * sizeof *x))
             r = err_set(e, EX_NUM, "%s: tensor %s is not finite",
                 m->path ? m->path : "model", p->name);
+        else if (not_finite(as, y, bytes))
+            r = err_set(e, EX_NUM, "%s: tensor %s is too large for %s",
+                m->path ? m->path : "model", p->name, dtype_name(as));
         else
-            r = io_out_write(o, half ? (void *)y : x, n * cols * (half ? 2 : 4),
-                e);
+            r = io_out_write(o, y, bytes, e);
     }
+    model_forget(m, p->w);
     free(x);
     free(y);
     return r;
@@ -88,11 +121,10 @@ model_write_weights(const struct model *m, const char *file, enum dtype as,
     struct tensor_out p;
     int r;
 
-    if (as != DT_F32 && as != DT_BF16)
+    if (as != DT_F32 && as != DT_F16 && as != DT_BF16)
         return err_set(e, EX_USAGE,
-            "%s: weights are written as F32 or BF16, "
-            "not %s",
-            file, dtype_name(as));
+            "%s: weights are written as F32, F16 or BF16 there, not %s", file,
+            dtype_name(as));
     st_out_begin(&st);
     st_out_meta(&st, "format", "pt"); /* transformers asks for it */
     for (size_t i = 0; i < model_nparts(m); i++) {
@@ -105,7 +137,7 @@ model_write_weights(const struct model *m, const char *file, enum dtype as,
     r = io_out_write(&o, st.head.p, st.head.n, e);
     for (size_t i = 0; r == 0 && i < model_nparts(m); i++) {
         model_part(m, i, &p);
-        r = write_part(m, &p, as, &o, e);
+        r = part_write(m, &p, as, &o, e);
     }
     if (r == 0)
         r = io_out_commit(&o, e);
@@ -170,7 +202,11 @@ write_all(const struct model *m, const char *dir, enum dtype as,
     char *config = xasprintf("%s/config.json", dir);
     char *weights = xasprintf("%s/model.safetensors", dir);
     char *gen = xasprintf("%s/generation_config.json", dir);
-    int r = write_config(m, config, as == DT_F32 ? "float32" : "bfloat16", e);
+    int r = write_config(m, config,
+        as == DT_F32       ? "float32"
+            : as == DT_F16 ? "float16"
+                           : "bfloat16",
+        e);
 
     if (r == 0)
         r = model_write_weights(m, weights, as, e);

@@ -12,7 +12,7 @@
 static const struct family families[] = {
     { "llama", "LlamaForCausalLM", "llama", FAMILY_LLAMA, 0, 0, 0, 2048, 0,
         WINDOW_NEVER, 1, 0, NULL },
-    { "mistral", "MistralForCausalLM", NULL, FAMILY_MISTRAL, 0, 8, 0, 131072,
+    { "mistral", "MistralForCausalLM", "llama", FAMILY_MISTRAL, 0, 8, 0, 131072,
         4096, WINDOW_ALL, 1, 0, NULL },
     { "qwen2", "Qwen2ForCausalLM", "qwen2", FAMILY_QWEN2, BIASES, 32, 0, 32768,
         4096, WINDOW_BY_LAYER, 0, 0, NULL },
@@ -72,7 +72,7 @@ const struct family *
 family_of_gguf(const char *architecture)
 {
     for (size_t i = 0; i < NFAMILY; i++)
-        if (families[i].gguf && strcmp(families[i].gguf, architecture) == 0)
+        if (strcmp(families[i].gguf, architecture) == 0)
             return &families[i];
     return NULL;
 }
@@ -96,7 +96,7 @@ family_names(int gguf)
     for (size_t i = 0; i < NFAMILY && n < sizeof text[0]; i++) {
         const char *name = gguf ? families[i].gguf : families[i].type;
 
-        if (name != NULL)
+        if (!gguf || family_of_gguf(name) == &families[i])
             n += (size_t)snprintf(s + n, sizeof text[0] - n, "%s%s",
                 n ? ", " : "", name);
     }

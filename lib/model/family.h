@@ -23,7 +23,8 @@ enum windows { WINDOW_NEVER, WINDOW_ALL, WINDOW_BY_LAYER, WINDOW_BUT_SIXTH };
 struct family {
     const char *type;  /* model_type in config.json; config.arch */
     const char *class; /* in its architectures */
-    const char *gguf;  /* general.architecture; NULL: not told apart */
+    const char *gguf;  /* general.architecture; the first of those that have
+                        * one is meant by it */
     unsigned bit;
     unsigned more; /* tensors beside the nine: 1u << W_... */
     /* what transformers takes where config.json says nothing */

@@ -4,13 +4,14 @@
  * fp32 a tile of rows at a time in front of the matrix product.
  *
  * A model is opened in open.c and open_gguf.c, its weights are read in
- * weights.c, and it is written in export.c with the tokenizer's files
- * (tokfile.c).
+ * weights.c, and it is written in export.c and export_gguf.c with the
+ * tokenizer's files (tokfile.c).
  */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
 #include "base/err.h"
+#include "format/gguf_write.h"
 #include "format/safetensors.h"
 #include "model/config.h"
 
@@ -110,7 +111,7 @@ size_t model_params(const struct model *m);
 size_t model_widest(const struct model *m);
 
 /*
- * Write a Hugging Face directory: config.json, model.safetensors (F32 or
+ * Write a Hugging Face directory: config.json, model.safetensors (F32, F16 or
  * BF16), tokenizer.json, tokenizer_config.json, generation_config.json and
  * special_tokens_map.json, the tokenizer files copied from or converted out
  * of `tok_from` (a model directory or .gguf; NULL: none).  The directory must
@@ -119,6 +120,14 @@ size_t model_widest(const struct model *m);
  * true widths are recorded under "retort".
  */
 int model_export(const struct model *m, const char *dir, enum dtype as,
+    const char *tok_from, struct err *e);
+/*
+ * Write a GGUF as llama.cpp's converter would: matrices as F32, F16, BF16 or
+ * Q8_0 (F16 where rows are no multiple of 32), vectors as F32, all blocks
+ * padded to c.mlp, the tokenizer from tok_from as above.  The file is replaced
+ * once the new one is whole.  Refuses, or warns of, what a GGUF cannot say.
+ */
+int model_export_gguf(const struct model *m, const char *file, enum dtype as,
     const char *tok_from, struct err *e);
 /* The parts of it, for checkpoints: write them into an existing folder. */
 int model_write_weights(const struct model *m, const char *file, enum dtype as,
@@ -132,5 +141,12 @@ int model_write_generation(const struct model *m, const char *file,
  * tekken.json, or a .gguf.  Where there is only Mistral's own tekken.json, that
  * is written: the loaders of such models read it as it is. */
 int tokenizer_export(const char *from, const char *dir, struct err *e);
+/* Is there a tokenizer in that model directory or .gguf?  1, 0, or -1. */
+int tokenizer_is_there(const char *from, struct err *e);
+/* The tokenizer as metadata of a GGUF with that configuration; from a .gguf all
+ * that is said of it, with name and licence of the model.  NULL: says that
+ * there is none. */
+int tokenizer_to_gguf(const char *from, const struct config *c,
+    struct gguf_out *o, struct err *e);
 
 #endif

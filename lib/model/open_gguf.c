@@ -212,6 +212,7 @@ static const struct {
     { "expert_count", 0, 0 },
     { "expert_used_count", 0, 0 },
     { "attention.sliding_window", -1, FAMILY_GEMMA3 },
+    { "attention.sliding_window_pattern", -1, FAMILY_GEMMA3 },
     { "rope.freq_base_swa", -1, FAMILY_GEMMA3 },
     { "attention.sliding_window", 0, ~FAMILY_GEMMA3 },
     { "use_parallel_residual", 0, 0 },
@@ -263,20 +264,38 @@ check_keys(const struct keys *f, struct err *e)
     return 0;
 }
 
-/* What is fixed in llama.cpp: every sixth block without a window, and how
- * scores are scaled (the largest Gemma 3 alone has another scale). */
+/* Which blocks have a window: a list of bools or numbers, or a number n, every
+ * n-th has none. */
+static int
+read_pattern(struct config *c, struct keys *k, struct err *e)
+{
+    const char *name = key(k, "attention.sliding_window_pattern");
+    const struct gguf_kv *v = gguf_kv(k->g, name);
+    const int list = v && v->type == GGUF_ARRAY;
+    size_t every = 6;
+
+    if (list && (v->n != c->L || gguf_type_size(v->elem) == 0))
+        return err_set(e, EX_INPUT, "%s: is no list of %zu", name, c->L);
+    if (!list && gguf_size(k->g, name, 1, CONFIG_LAYERS, &every, e) < 0)
+        return -1;
+    for (size_t i = 0; i < c->L; i++)
+        config_set_local(c, i,
+            list ? gguf_int(v, i) != 0 : (i + 1) % every != 0);
+    return 0;
+}
+
 static int
 read_gemma(struct config *c, struct keys *k, struct err *e)
 {
+    config_gguf_fixed(c);
     c->theta_local = 10000;
-    if (need(k, "attention.sliding_window", (size_t)1 << 31, &c->window, e) <
-            0 ||
-        get_real(k, "rope.freq_base_swa", 1, 1e12, &c->theta_local, e) < 0)
-        return -1;
-    for (size_t i = 0; i < c->L; i++)
-        config_set_local(c, i, (i + 1) % 6 != 0);
-    c->attn_scalar = c->L == 62 ? c->d / c->H : c->D;
-    return 0;
+    return need(k, "attention.sliding_window", (size_t)1 << 31, &c->window, e) <
+                0 ||
+            get_real(k, "rope.freq_base_swa", 1, 1e12, &c->theta_local, e) <
+                0 ||
+            read_pattern(c, k, e) < 0
+        ? -1
+        : 0;
 }
 
 static int

@@ -6,16 +6,26 @@
 #ifndef MODEL_PARTS_H
 #define MODEL_PARTS_H
 
+#include "base/io.h"
 #include "model/model.h"
 
 struct tensor_out {
     char name[72]; /* Hugging Face name */
     const struct weight *w;
-    float less; /* to be taken from the values when written */
+    float less;  /* to be taken from the values when written */
+    size_t perm; /* heads whose rows are permuted when written; 0: none */
     int ndim;
     size_t shape[2]; /* as written: padded to c.mlp */
 };
 size_t model_nparts(const struct model *m);
 void model_part(const struct model *m, size_t i, struct tensor_out *p);
+/* The same as llama.cpp's converter writes it: its name, norms whole, rows of Q
+ * and K in llama.cpp's order where the family has that. */
+void model_part_gguf(const struct model *m, size_t i, struct tensor_out *p);
+
+/* The rows of one tensor as F32, F16, BF16 or Q8_0, padded with zeros to its
+ * shape; of a Q8_0, rows are multiples of 32.  EX_NUM: not finite. */
+int part_write(const struct model *m, const struct tensor_out *p, enum dtype as,
+    struct io_out *o, struct err *e);
 
 #endif

@@ -95,6 +95,19 @@ copy_dir(const char *from, const char *dir, struct err *e)
     return r;
 }
 
+/* The metadata of the .gguf `from`, mapped; to be released and unmapped. */
+static int
+open_metadata(struct io_map *map, struct gguf *g, const char *from,
+    struct err *e)
+{
+    if (io_map(map, from, e) < 0)
+        return -1;
+    if (gguf_parse_metadata(g, map->p, map->n, e) == 0)
+        return 0;
+    io_unmap(map);
+    return err_prefix(e, "%s", from);
+}
+
 /* Save what one of the gguf_ functions gave; takes j. */
 static int
 save(json_t *j, const char *dir, const char *file, struct err *e)
@@ -118,12 +131,8 @@ convert(const char *from, const char *dir, struct err *e)
     struct gguf g;
     int r;
 
-    if (io_map(&map, from, e) < 0)
+    if (open_metadata(&map, &g, from, e) < 0)
         return -1;
-    if (gguf_parse_metadata(&g, map.p, map.n, e) < 0) {
-        io_unmap(&map);
-        return err_prefix(e, "%s", from);
-    }
     r = save(gguf_tokenizer_json(&g, e), dir, "tokenizer.json", e);
     if (r == 0)
         r = save(gguf_tokenizer_config(&g, e), dir, "tokenizer_config.json", e);
@@ -219,4 +228,123 @@ tokenizer_export(const char *from, const char *dir, struct err *e)
         return convert(from, dir, e);
     }
     return r < 0 ? r : make_config(dir, e);
+}
+
+static int
+in_dir(const char *dir, const char *file)
+{
+    char *path = xasprintf("%s/%s", dir, file);
+    const int r = io_exists(path);
+
+    free(path);
+    return r;
+}
+
+static int
+has_tokens(const struct gguf *g)
+{
+    return gguf_kv(g, "tokenizer.ggml.tokens") != NULL;
+}
+
+int
+tokenizer_is_there(const char *from, struct err *e)
+{
+    struct io_map map;
+    struct gguf g;
+    int r;
+
+    if (io_is_dir(from))
+        return in_dir(from, files[0]) || in_dir(from, files[1]);
+    if (open_metadata(&map, &g, from, e) < 0)
+        return -1;
+    r = has_tokens(&g);
+    gguf_release(&g);
+    io_unmap(&map);
+    return r;
+}
+
+/* Of another GGUF: what is said of the tokenizer and of the model's origin, but
+ * not what follows from the way it is stored. */
+static int
+copy_metadata(const char *from, struct gguf_out *o, struct err *e)
+{
+    static const char *const own[] = { "general.architecture",
+        "general.file_type", "general.quantization_version",
+        "general.alignment" };
+    struct io_map map;
+    struct gguf g;
+
+    if (open_metadata(&map, &g, from, e) < 0)
+        return -1;
+    for (size_t i = 0; i < g.nkv; i++) {
+        const char *k = g.kv[i].key;
+        size_t n = 0;
+
+        while (n < 4 && strcmp(k, own[n]) != 0)
+            n++;
+        if (n == 4 &&
+            (strncmp(k, "general.", 8) == 0 ||
+                strncmp(k, "tokenizer.", 10) == 0))
+            gguf_out_copy(o, &g.kv[i]);
+    }
+    gguf_release(&g);
+    io_unmap(&map);
+    return 0;
+}
+
+/* tokenizer_config.json of a directory with its chat template, which may be a
+ * file of its own; NULL if there is neither. */
+static int
+load_config(const char *dir, json_t **config, struct err *e)
+{
+    char *file = xasprintf("%s/tokenizer_config.json", dir);
+    char *chat = xasprintf("%s/chat_template.jinja", dir), *text = NULL;
+    size_t n;
+    int r = 0;
+
+    *config = NULL;
+    if (io_exists(file))
+        r = (*config = js_load(file, JS_MAX, e)) ? 0 : -1;
+    if (r == 0 && io_exists(chat) &&
+        (r = io_slurp(chat, JS_MAX, &text, &n, e)) == 0) {
+        if (!*config)
+            *config = json_object();
+        json_object_set_new(*config, "chat_template", json_stringn(text, n));
+    }
+    free(text);
+    free(file);
+    free(chat);
+    return r;
+}
+
+int
+tokenizer_to_gguf(const char *from, const struct config *c, struct gguf_out *o,
+    struct err *e)
+{
+    const struct gguf_ids id = { c->bos, c->neos ? c->eos[0] : -1, -1, c->pad };
+    char *file = from ? xasprintf("%s/%s", from, files[0]) : NULL;
+    json_t *tok = NULL, *config = NULL;
+    int r = -1;
+
+    if (!from) {
+        gguf_out_str(o, "tokenizer.ggml.model", "none", 4);
+        gguf_out_ids(o, &id, c->V);
+        r = 0;
+    } else if (!io_is_dir(from)) {
+        r = copy_metadata(from, o, e);
+    } else if (!io_exists(file)) {
+        err_set(e, EX_INPUT,
+            "%s: tekken.json: cannot be said in a GGUF; put the "
+            "tokenizer.json of the same model beside it",
+            from);
+    } else if (load_config(from, &config, e) == 0 &&
+        (tok = js_load(file, JS_MAX, e)) != NULL) {
+        r = gguf_out_tokenizer(o, tok, config, c->V, &id, e);
+        if (r < 0)
+            err_prefix(e, "%s", file);
+    }
+    json_decref(tok);
+    json_decref(config);
+    free(file);
+    return r;
 }

@@ -172,6 +172,29 @@ model_part(const struct model *m, size_t i, struct tensor_out *p)
         p->shape[0] = p->shape[1];
 }
 
+void
+model_part_gguf(const struct model *m, size_t i, struct tensor_out *p)
+{
+    int list[W_N];
+    const size_t n = block_tensors(&m->c, list), nb = n * m->c.L;
+    const int permuted = family_of(&m->c)->permuted;
+
+    model_part(m, i, p);
+    p->less = -p->w->add;
+    if (i >= 1 && i <= nb) {
+        const int t = list[(i - 1) % n];
+
+        snprintf(p->name, sizeof p->name, "blk.%zu.%s", (i - 1) / n,
+            block_gguf_name(t));
+        p->perm = !permuted ? 0 : t == W_Q ? m->c.H : t == W_K ? m->c.KV : 0;
+    } else {
+        snprintf(p->name, sizeof p->name, "%s",
+            i == 0            ? "token_embd.weight"
+                : i == nb + 1 ? "output_norm.weight"
+                              : "output.weight");
+    }
+}
+
 /* Rows of w that are widened at a time. */
 static size_t
 tile_rows(const struct weight *w)

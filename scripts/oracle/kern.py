@@ -17,7 +17,8 @@ loss     5 rows of 61 logits (one with a spread of 80, one equal to the
          teacher): nll of a target, KL(softmax(zt/tau) || softmax(zs/tau)) at
          tau 1 and 3, gradients of each row's nll and tau^2 KL
 widen    rows in F16, BF16 and GGUF's Q8_0, Q4_0, Q4_1 blocks, as stored bytes,
-         and their values (gguf package), special values included
+         and their values (gguf package), special values included; narrowed:
+         numbers and their bytes as F16 (within +-65000), BF16 and Q8_0
 quant    the other block types of GGUF: random bytes with finite scales, a zero
          scale in the last block, and their values (gguf package)"""
 import os
@@ -197,6 +198,13 @@ def widen():
                       3.4e38, 1e-40, 0.0, -0.0], dtype=torch.float32)
     t['narrow'], t['narrow.bf16'] = f, f.bfloat16()
     Q = gguf.GGMLQuantizationType
+    # halves between two steps, scales that are subnormal and 0, large ones
+    n = np.stack([np.append(np.arange(31) - 15.5, -127), np.linspace(-1e-5, 1e-5, 32),
+                  np.full(32, 1e-30), np.linspace(-8.3e6, 8.3e6, 32)]).astype('f4')
+    t['narrowed'] = n
+    for q in (Q.F16, Q.BF16, Q.Q8_0):
+        t['narrowed.' + q.name.lower()] = gguf.quantize(
+            np.clip(n, -65000, 65000) if q == Q.F16 else n, q).view('u1')
     for q in (Q.Q8_0, Q.Q4_0, Q.Q4_1):
         raw = gguf.quantize(x, q)
         t[q.name.lower()] = raw.view('u1')

@@ -329,6 +329,34 @@ test_loss(const char *isa)
     file_close(&f);
 }
 
+/* What a GGUF is written in, to the bit. */
+static void
+test_narrowed(const char *isa, const struct file *f)
+{
+    const size_t n = tensor(f, "", "narrowed")->n;
+    const size_t rows = tensor(f, "", "f32")->n;
+    float x[256];
+    uint16_t half[256];
+    unsigned char q[8 * 34];
+
+    memcpy(x, data(f, "", "narrowed"), n * sizeof *x);
+    kern.narrow_bf16(half, x, n);
+    ok(memcmp(half, data(f, "", "narrowed.bf16"), n * sizeof *half) == 0,
+        "%s narrowed to bf16", isa);
+    quant_q8_0(q, x, n);
+    ok(memcmp(q, data(f, "", "narrowed.q8_0"), n / 32 * 34) == 0,
+        "%s narrowed to q8_0", isa);
+    for (size_t i = 0; i < n; i++)
+        x[i] = fminf(fmaxf(x[i], -65000.0f), 65000.0f);
+    kern.narrow_f16(half, x, n);
+    ok(memcmp(half, data(f, "", "narrowed.f16"), n * sizeof *half) == 0,
+        "%s narrowed to f16", isa);
+    memcpy(x, data(f, "", "f32"), rows * sizeof *x);
+    quant_q8_0(q, x, rows);
+    ok(memcmp(q, data(f, "", "q8_0"), rows / 32 * 34) == 0, "%s rows to q8_0",
+        isa);
+}
+
 static void
 test_widen(const char *isa)
 {
@@ -356,6 +384,7 @@ test_widen(const char *isa)
     ok(memcmp(bf, data(&f, "", "narrow.bf16"),
            tensor(&f, "", "narrow")->n * sizeof *bf) == 0,
         "%s narrow_bf16", isa);
+    test_narrowed(isa, &f);
     file_close(&f);
 }
 

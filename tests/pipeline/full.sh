@@ -25,7 +25,9 @@ every() {
     refused "$1/" teacher -q -m teacher -o "$1/x" batches
     refused "$1/" student -q -m s -o "$1/run" --lr 1e-3 batches
     refused "$1/" prune -q -m teacher -o "$1/cut" --ratio 0.1 batches
-    equal 'nothing is left of them' "$(find "$1" -name x -o -name x.json -o \
+    refused "$1/" convert -q teacher "$1/x"
+    refused "$1/" convert -q teacher "$1/x.gguf"
+    equal 'nothing is left of them' "$(find "$1" -name x -o -name 'x.*' -o \
         -name cut -o -name '*.tmp*' -o -name 'config.json')" ''
 }
 

@@ -54,6 +54,7 @@ tell teacher 'no model' -m "$bad"
 tell student 'no model' -m "$bad" -o x data
 tell prune 'no model' -m "$bad" -o small --ratio 0.5
 tell plan 'no model' -m "$bad"
+tell convert 'no model' "$bad" x.gguf
 tell evalppl 'no model' -m "$bad"
 tell evalppl 'no stream' -m "$grad/tied-student" "$bad"
 mkdir "$bad"

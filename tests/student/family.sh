@@ -46,7 +46,29 @@ like 'a cut Gemma keeps the windows of its blocks' sliding_attention \
     gemma3_text/cut/config.json
 # The third block has no window; to llama.cpp only the sixth would have none.
 ok 'a narrower Gemma' prune -q -m gemma3_text/all -o narrow --width 48 b
-like 'warns of llama.cpp' 'but llama.cpp does not read it' err
+like 'warns of llama.cpp' "llama.cpp's converter drops it" err
+ok 'as a GGUF' convert -q narrow narrow.gguf
+like 'warns of older ones' 'do not read gemma3.attention.sliding_window_pattern' \
+    err
+ok 'and back' convert -q narrow.gguf back
+equal 'the same windows' "$(grep -A 5 layer_types back/config.json)" \
+    "$(grep -A 5 layer_types narrow/config.json)"
+for m in narrow narrow.gguf back; do
+    ok "$m: nats" evalppl -q -m $m --format tsv b
+    grep '(all)' out | cut -f 2-8 >nats.$m
+done
+same 'of the GGUF' nats.narrow nats.narrow.gguf
+same 'and back' nats.narrow nats.back
 ok 'a narrower Qwen' prune -q -m qwen2/all -o narrow2 --width 48 b
 unlike 'does not' 'llama.cpp' err
+
+# ---- Mistral's own tekken.json goes along ----
+tk=$top/tests/golden/tok/family/tekken-v7/tekken.json
+tokenize -q -t "$tk" -o tk.docs "$top/corpus/en.jsonl" &&
+    shard -q -o tk.data tk.docs &&
+    stream -q -B 4 -T 64 --batches 2 -o tk.b tk.data || exit 1
+ok 'trained' student -q -m new.json -t "$tk" -o tk --lr 1e-3 tk.b
+ok 'cut' prune -q -m tk -o tk.cut --blocks 1 tk.b
+same 'its tokenizer' "$tk" tk.cut/tekken.json
+ok 'its ids' tokenize -q -t tk.cut --ids "$top/corpus/en.jsonl"
 done_testing

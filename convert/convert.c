@@ -1,0 +1,53 @@
+/* convert - write a model as a Hugging Face directory or a GGUF file; see
+ * convert(1) */
+#include "base/io.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/prog.h"
+#include "kern/kern.h"
+#include "model/model.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *const names[] = { "f32", "f16", "bf16", "q8_0", NULL };
+static const enum dtype types[] = { DT_F32, DT_F16, DT_BF16, DT_Q8_0 };
+static int type;
+
+static const struct opt options[] = { OPT_ENUM('t', "dtype", &type, names,
+                                          "type", "type of the matrices"),
+    OPT_END };
+
+int
+main(int argc, char **argv)
+{
+    char **path = opt_parse(argc, argv, options,
+        "write a model as a Hugging Face directory or a GGUF file",
+        "model output", 2, 2, NULL);
+    const char *in = path[0], *out = path[1], *why;
+    const size_t n = strlen(out);
+    const int gguf = n > 5 && strcmp(out + n - 5, ".gguf") == 0;
+    const enum dtype as = types[type];
+    struct model m;
+    struct err e;
+    int there;
+
+    if (!gguf && as == DT_Q8_0)
+        die(EX_USAGE, "%s: q8_0 is for GGUF files, whose names end in .gguf",
+            out);
+    if (gguf ? io_is_dir(out) : io_exists(out))
+        die(EX_USAGE, "%s: exists already", out);
+    if ((why = kern_init()) != NULL)
+        die(EX_SYS, "%s", why);
+    if (model_open(&m, in, &e) < 0 || (there = tokenizer_is_there(in, &e)) < 0)
+        die_err(&e);
+    if (!there)
+        note("%s: holds no tokenizer, so %s will hold none", in, out);
+    if ((gguf ? model_export_gguf : model_export)(&m, out, as,
+            there ? in : NULL, &e) < 0)
+        die_err(&e);
+    prog_closing("%zu parameters as %s", model_params(&m), dtype_name(as));
+    model_close(&m);
+    return 0;
+}

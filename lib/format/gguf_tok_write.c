@@ -1,0 +1,643 @@
+/* A tokenizer.json as metadata of a GGUF; see gguf_tok.h. */
+#include "format/gguf_tok.h"
+
+#include "base/note.h"
+#include "base/utf8.h"
+#include "format/json.h"
+#include "format/patterns.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define MARK "\xe2\x96\x81" /* of a space, where symbols are characters */
+enum {
+    SPACES = 64,  /* in a token of spaces alone, at most */
+    LONGEST = 513 /* ranks of merges behind those of runs begin here */
+};
+
+struct token {
+    const char *p; /* n bytes in the JSON; NULL: no token has this id */
+    size_t n;
+    int kind;
+    size_t rank; /* of the merges that make it, from 1; 0: none does */
+};
+
+/* What is read of a tokenizer.json. */
+struct src {
+    const json_t *tok, *model, *vocab, *merges;
+    struct token *t; /* [V] */
+    size_t V;
+    int chars;            /* symbols are characters, not bytes */
+    int prefix;           /* ... with a mark before a text */
+    int add_bos, add_eos; /* around a text */
+    const char *pre;      /* npre bytes */
+    size_t npre;
+    struct gguf_ids id;
+};
+
+static const char *
+text_of(const json_t *j, const char *key)
+{
+    const char *s = json_string_value(json_object_get(j, key));
+
+    return s ? s : "";
+}
+
+static int
+flag(const json_t *j, const char *key, int otherwise)
+{
+    const json_t *v = json_object_get(j, key);
+
+    return json_is_boolean(v) ? json_is_true(v) : otherwise;
+}
+
+/* Step i of a normalizer or pre-tokenizer, whose list is member `list`; NULL
+ * behind the last one. */
+static const json_t *
+step(const json_t *j, const char *list, size_t i)
+{
+    if (strcmp(text_of(j, "type"), "Sequence") == 0)
+        return json_array_get(json_object_get(j, list), i);
+    return i == 0 && json_is_object(j) ? j : NULL;
+}
+
+/* All that matters of a pre-tokenizer of byte-level BPE: two with equal texts
+ * cut alike. */
+static void
+describe(const json_t *j, struct buf *b)
+{
+    const json_t *s;
+
+    buf_clear(b);
+    for (size_t i = 0; (s = step(j, "pretokenizers", i)) != NULL; i++) {
+        const char *rx = text_of(json_object_get(s, "pattern"), "Regex");
+
+        buf_addf(b, "%s %s %s %d %d %d %d\n", text_of(s, "type"),
+            strcmp(rx, RX_CL100K) == 0 ? RX_LLAMA3 : rx, text_of(s, "behavior"),
+            flag(s, "invert", 0), flag(s, "individual_digits", 0),
+            flag(s, "use_regex", 1), flag(s, "add_prefix_space", 1));
+    }
+}
+
+/* tokenizer.ggml.pre */
+static int
+find_pre(struct src *s, struct err *e)
+{
+    const json_t *norm = json_object_get(s->tok, "normalizer");
+    const int whole = flag(s->model, "ignore_merges", 0);
+    const int is_nfc = strcmp(text_of(norm, "type"), "NFC") == 0;
+    struct buf want = { 0 }, have = { 0 };
+    int nfc, w, found = 0;
+    json_t *j;
+
+    describe(json_object_get(s->tok, "pre_tokenizer"), &want);
+    for (size_t i = 0;
+         !found && (j = gguf_pre_json(i, &s->pre, &s->npre, &nfc, &w)) != NULL;
+         i++) {
+        describe(j, &have);
+        json_decref(j);
+        found = strcmp(want.p, have.p) == 0 && nfc == is_nfc && w == whole;
+    }
+    buf_release(&want);
+    buf_release(&have);
+    if (found && (is_nfc || !norm || json_is_null(norm)))
+        return 0;
+    return err_set(e, EX_INPUT,
+        "pre_tokenizer: llama.cpp has no name for this one with this "
+        "normalizer and ignore_merges (it has those of GPT-2, SmolLM2, Llama "
+        "3, Qwen 2 and 3.5, Tekken, GPT-4o)");
+}
+
+/* Steps around SentencePiece's BPE: spaces become marks. */
+static int
+read_marks(struct src *s, struct err *e)
+{
+    const json_t *norm = json_object_get(s->tok, "normalizer");
+    const json_t *pre = json_object_get(s->tok, "pre_tokenizer"), *n;
+    const char *scheme = text_of(pre, "prepend_scheme");
+    const int meta = strcmp(text_of(pre, "type"), "Metaspace") == 0;
+    size_t i = 0;
+
+    n = step(norm, "normalizers", 0);
+    if (strcmp(text_of(n, "type"), "Prepend") == 0 &&
+        strcmp(text_of(n, "prepend"), MARK) == 0) {
+        s->prefix = 1;
+        n = step(norm, "normalizers", ++i);
+    }
+    if (meta && !n && flag(pre, "split", 1) == 0 &&
+        strcmp(text_of(pre, "replacement"), MARK) == 0) {
+        s->prefix = strcmp(scheme, "never") != 0;
+        if (s->prefix)
+            warn("pre_tokenizer: Metaspace does not put U+2581 before a text "
+                 "that begins with a space, or not behind special tokens; "
+                 "readers of a GGUF always do");
+        return 0;
+    }
+    if (strcmp(text_of(n, "type"), "Replace") != 0 ||
+        strcmp(text_of(json_object_get(n, "pattern"), "String"), " ") != 0 ||
+        strcmp(text_of(n, "content"), MARK) != 0 ||
+        step(norm, "normalizers", i + 1))
+        return err_set(e, EX_INPUT,
+            "normalizer: a GGUF can only say that spaces become U+2581, with "
+            "one before a text or not");
+    /* To split at spaces is nothing once there are none. */
+    if (json_is_object(pre) &&
+        strcmp(text_of(json_object_get(pre, "pattern"), "String"), " ") != 0)
+        return err_set(e, EX_INPUT, "pre_tokenizer: %.40s is not supported",
+            text_of(pre, "type"));
+    return 0;
+}
+
+static int
+read_kind(struct src *s, struct err *e)
+{
+    const char *type = text_of(s->model, "type");
+    const json_t *pre = json_object_get(s->tok, "pre_tokenizer"), *p;
+    static const char *const none[] = { "dropout", "continuing_subword_prefix",
+        "end_of_word_suffix" };
+
+    if ((*type && strcmp(type, "BPE") != 0) || !json_is_object(s->vocab) ||
+        !json_is_array(s->merges))
+        return err_set(e, EX_INPUT, "model.type: only BPE is supported");
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *v = json_object_get(s->model, none[i]);
+
+        if (v && !json_is_null(v) &&
+            (!json_is_string(v) || json_string_length(v) > 0))
+            return err_set(e, EX_INPUT, "model.%s: is not supported", none[i]);
+    }
+    s->chars = 1;
+    for (size_t i = 0; (p = step(pre, "pretokenizers", i)) != NULL; i++)
+        if (strcmp(text_of(p, "type"), "ByteLevel") == 0)
+            s->chars = 0;
+    if (!s->chars)
+        return find_pre(s, e);
+    if (flag(s->model, "ignore_merges", 0))
+        return err_set(e, EX_INPUT, "model.ignore_merges: is not supported");
+    if (!*text_of(s->model, "unk_token"))
+        return err_set(e, EX_INPUT, "model.unk_token: is missing");
+    if (!flag(s->model, "byte_fallback", 0) && !flag(s->model, "fuse_unk", 0))
+        return err_set(e, EX_INPUT, "model.fuse_unk: false is not supported");
+    return read_marks(s, e);
+}
+
+/* Id of a token, -1: none. */
+static int64_t
+find(const struct src *s, const char *text)
+{
+    const json_t *list = json_object_get(s->tok, "added_tokens"), *v;
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (strcmp(text_of(json_array_get(list, i), "content"), text) == 0)
+            return json_integer_value(
+                json_object_get(json_array_get(list, i), "id"));
+    v = json_object_get(s->vocab, text);
+    return v ? json_integer_value(v) : -1;
+}
+
+static int
+is_byte(const char *s, size_t n)
+{
+    return n == 6 && memcmp(s, "<0x", 3) == 0 && s[5] == '>' &&
+        strspn(s + 3, "0123456789ABCDEF") == 2;
+}
+
+static int
+read_added(struct src *s, const json_t *a, struct err *e)
+{
+    static const char *const flags[] = { "lstrip", "rstrip", "single_word" };
+    const char *text = text_of(a, "content");
+    const json_int_t id = json_integer_value(json_object_get(a, "id"));
+    struct token *t;
+
+    if (!json_is_integer(json_object_get(a, "id")) || id < 0 || !*text)
+        return err_set(e, EX_INPUT, "added_tokens: \"%.60s\" has no id", text);
+    if ((size_t)id >= s->V)
+        return 0;
+    for (size_t i = 0; i < 3; i++)
+        if (flag(a, flags[i], 0))
+            return err_set(e, EX_INPUT,
+                "added_tokens: \"%.60s\": %s cannot be said in a GGUF", text,
+                flags[i]);
+    t = &s->t[id];
+    t->p = text;
+    t->n = strlen(text);
+    t->kind = flag(a, "special", 0) ? GGUF_CONTROL : GGUF_USER;
+    return 0;
+}
+
+static int
+read_tokens(struct src *s, struct err *e)
+{
+    const json_t *list = json_object_get(s->tok, "added_tokens");
+    size_t beyond = 0;
+    const char *text;
+    json_t *v;
+
+    json_object_foreach((json_t *)s->vocab, text, v)
+    {
+        const json_int_t id = json_integer_value(v);
+        struct token *t;
+
+        if (!json_is_integer(v) || id < 0)
+            return err_set(e, EX_INPUT, "model.vocab: \"%.60s\" has no id",
+                text);
+        if ((size_t)id >= s->V) {
+            beyond++;
+            continue;
+        }
+        t = &s->t[id];
+        if (t->p)
+            return err_set(e, EX_INPUT, "model.vocab: id %lld is there twice",
+                (long long)id);
+        t->p = text;
+        t->n = strlen(text);
+        t->kind = s->chars && is_byte(text, t->n) ? GGUF_BYTE : GGUF_NORMAL;
+    }
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (read_added(s, json_array_get(list, i), e) < 0)
+            return -1;
+    if (beyond > 0)
+        note("%zu tokens beyond the %zu of the model are left out", beyond,
+            s->V);
+    if (s->chars) {
+        s->id.unk = find(s, text_of(s->model, "unk_token"));
+        if (s->id.unk < 0 || (size_t)s->id.unk >= s->V)
+            return err_set(e, EX_INPUT, "model.unk_token: is no token");
+        s->t[s->id.unk].kind = GGUF_UNKNOWN;
+    }
+    return 0;
+}
+
+/* Merge number i, "a b" or ["a", "b"]: the two parts together, with `between`
+ * between them, into *b. */
+static int
+merge_text(const struct src *s, size_t i, const char *between, struct buf *b,
+    struct err *e)
+{
+    const json_t *m = json_array_get(s->merges, i);
+    const char *p = json_string_value(m), *gap = p ? strchr(p, ' ') : NULL;
+    const char *left = json_string_value(json_array_get(m, 0));
+    const char *right = json_string_value(json_array_get(m, 1));
+
+    buf_clear(b);
+    if (gap)
+        buf_add(b, p, (size_t)(gap - p));
+    else
+        buf_adds(b, left ? left : "");
+    buf_adds(b, between);
+    buf_adds(b, gap ? gap + 1 : right ? right : "");
+    return gap || (left && right)
+        ? 0
+        : err_set(e, EX_INPUT, "model.merges: number %zu is no pair", i);
+}
+
+/* Characters in a text that repeats one, else 0; *k: bytes of that one. */
+static size_t
+repeats(const char *p, size_t n, size_t *k)
+{
+    *k = n ? utf8_len((const unsigned char *)p, n) : 1;
+    return n % *k == 0 && memcmp(p, p + *k, n - *k) == 0 ? n / *k : 0;
+}
+
+/* The token that merge i makes; its text is left in *b. */
+static struct token *
+made_by(const struct src *s, size_t i, struct buf *b, struct err *e)
+{
+    const json_t *v;
+
+    if (merge_text(s, i, "", b, e) < 0)
+        return NULL;
+    v = json_object_get(s->vocab, b->p);
+    if (v && (size_t)json_integer_value(v) < s->V)
+        return &s->t[json_integer_value(v)];
+    err_set(e, EX_INPUT, "model.merges: number %zu makes no token", i);
+    return NULL;
+}
+
+/*
+ * Gemma's merges begin with those of runs of one character (spaces, newlines),
+ * any longer run before any shorter one that could be made in its place: two of
+ * the character alone come last.  Then a run grows from its left end until it
+ * is the longest token, as it does where longer ones have higher scores.
+ * Returns how many such merges there are, their tokens scored.
+ */
+static size_t
+score_runs(struct src *s)
+{
+    struct buf b = { 0 };
+    char ended[16][4] = { "" };
+    size_t n = 0, nended = 0, len, k;
+    struct token *t;
+    int good = 1;
+
+    while (n < json_array_size(s->merges) &&
+        (t = made_by(s, n, &b, NULL)) != NULL &&
+        (len = repeats(b.p, b.n, &k)) > 1 && len < LONGEST) {
+        for (size_t i = 0; i < nended; i++)
+            good &= memcmp(ended[i], b.p, k) != 0;
+        if (len == 2 && nended < 16)
+            memcpy(ended[nended++], b.p, k);
+        n++;
+    }
+    for (size_t i = 0; good && i < n; i++) {
+        t = made_by(s, i, &b, NULL);
+        t->rank = LONGEST - repeats(b.p, b.n, &k);
+    }
+    buf_release(&b);
+    return good ? n : 0;
+}
+
+/*
+ * Scores that order the merges: all that give one token must stand together,
+ * so that the place of that group is its score.  Where a GGUF was the origin,
+ * "retort_ties" lists groups of one score.
+ */
+static int
+score_tokens(struct src *s, struct err *e)
+{
+    const json_t *ties = json_object_get(s->model, "retort_ties");
+    size_t rank = LONGEST, ntie = 0;
+    const struct token *last = NULL;
+    struct buf b = { 0 };
+    int r = 0;
+
+    for (size_t i = score_runs(s); r == 0 && i < json_array_size(s->merges);
+         i++) {
+        const json_t *tie = json_array_get(ties, ntie);
+        const size_t from = (size_t)json_integer_value(json_array_get(tie, 0));
+        const size_t end =
+            from + (size_t)json_integer_value(json_array_get(tie, 1));
+        struct token *t = made_by(s, i, &b, e);
+
+        if (!t) {
+            r = -1;
+            break;
+        }
+        rank += t != last && !(tie && i > from && i < end);
+        ntie += tie && i + 1 >= end;
+        if (t->rank > 0 && t->rank != rank)
+            r = err_set(e, EX_INPUT,
+                "model.merges: number %zu makes a token that others above "
+                "make too, and not beside it: scores cannot say that",
+                i);
+        t->rank = rank;
+        last = t;
+    }
+    buf_release(&b);
+    for (size_t i = 0; i < s->V; i++)
+        if (s->t[i].rank == 0)
+            s->t[i].rank = rank + 1;
+    return r;
+}
+
+/* One token before a text and one behind it, or neither. */
+static int
+read_template(struct src *s, const json_t *post, struct err *e)
+{
+    const json_t *list = json_object_get(post, "single"), *p;
+    const json_t *all = json_object_get(post, "special_tokens");
+    const char *type = text_of(post, "type");
+    int behind = 0;
+
+    if (!post || json_is_null(post) || strcmp(type, "ByteLevel") == 0)
+        return 0;
+    if (strcmp(type, "Sequence") == 0) {
+        list = json_object_get(post, "processors");
+        for (size_t i = 0; i < json_array_size(list); i++)
+            if (read_template(s, json_array_get(list, i), e) < 0)
+                return -1;
+        return 0;
+    }
+    if (strcmp(type, "TemplateProcessing") != 0)
+        return err_set(e, EX_INPUT, "post_processor: %.40s is not supported",
+            type);
+    for (size_t i = 0; (p = json_array_get(list, i)) != NULL; i++) {
+        const json_t *sp = json_object_get(p, "SpecialToken");
+        const json_t *ids =
+            json_object_get(json_object_get(all, text_of(sp, "id")), "ids");
+        int *add = behind ? &s->add_eos : &s->add_bos;
+
+        if (!sp) {
+            behind = 1;
+            continue;
+        }
+        if (*add || json_array_size(ids) != 1)
+            return err_set(e, EX_INPUT,
+                "post_processor: a GGUF can only say one token before a text "
+                "and one behind it");
+        *add = 1;
+        *(behind ? &s->id.eos : &s->id.bos) =
+            json_integer_value(json_array_get(ids, 0));
+    }
+    return 0;
+}
+
+static void
+put_tokens(struct gguf_out *o, const struct src *s)
+{
+    static const char key[] = "tokenizer.ggml.tokens";
+    char text[SPACES];
+    size_t run, k;
+
+    gguf_out_array(o, key, GGUF_STR, s->V);
+    for (size_t i = 0; i < s->V; i++) {
+        const struct token *t = &s->t[i];
+
+        if (!t->p) {
+            snprintf(text, sizeof text, "[PAD%zu]", i);
+            gguf_out_text(o, text, strlen(text));
+        } else if (s->chars && t->kind == GGUF_USER &&
+            strncmp(t->p, MARK, strlen(MARK)) == 0 &&
+            (run = repeats(t->p, t->n, &k)) > 0 && run <= SPACES) {
+            memset(text, ' ', sizeof text); /* as it is found in a text */
+            gguf_out_text(o, text, run);
+        } else {
+            gguf_out_text(o, t->p, t->n);
+        }
+    }
+    gguf_out_array(o, "tokenizer.ggml.token_type", GGUF_I32, s->V);
+    for (size_t i = 0; i < s->V; i++)
+        gguf_out_num(o, (uint64_t)(s->t[i].p ? s->t[i].kind : GGUF_UNUSED), 4);
+}
+
+static int
+put_merges(struct gguf_out *o, const struct src *s, struct err *e)
+{
+    const size_t n = json_array_size(s->merges);
+    struct buf b = { 0 };
+    int r = 0;
+
+    if (s->chars) {
+        gguf_out_array(o, "tokenizer.ggml.scores", GGUF_F32, s->V);
+        for (size_t i = 0; i < s->V; i++) {
+            const float f = -(float)s->t[i].rank;
+            uint32_t u;
+
+            memcpy(&u, &f, sizeof u);
+            gguf_out_num(o, u, sizeof u);
+        }
+        return 0;
+    }
+    gguf_out_array(o, "tokenizer.ggml.merges", GGUF_STR, n);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        if ((r = merge_text(s, i, " ", &b, e)) == 0)
+            gguf_out_text(o, b.p, b.n);
+    buf_release(&b);
+    return r;
+}
+
+/* Special tokens that tokenizer_config.json names and nothing else has. */
+static void
+name_specials(struct src *s, const json_t *config)
+{
+    int64_t *const id[] = { &s->id.bos, &s->id.eos, &s->id.unk, &s->id.pad };
+    static const char *const name[] = { "bos_token", "eos_token", "unk_token",
+        "pad_token" };
+
+    for (int i = 0; i < 4; i++) {
+        const json_t *v = json_object_get(config, name[i]);
+        const char *text = json_is_object(v) ? text_of(v, "content")
+                                             : text_of(config, name[i]);
+
+        if (*id[i] < 0 && *text)
+            *id[i] = find(s, text);
+    }
+}
+
+void
+gguf_out_ids(struct gguf_out *o, const struct gguf_ids *id, size_t V)
+{
+    static const char *const key[] = { "tokenizer.ggml.bos_token_id",
+        "tokenizer.ggml.eos_token_id", "tokenizer.ggml.unknown_token_id",
+        "tokenizer.ggml.padding_token_id" };
+    const int64_t all[] = { id->bos, id->eos, id->unk, id->pad };
+
+    for (int i = 0; i < 4; i++)
+        if (all[i] >= 0 && (size_t)all[i] < V)
+            gguf_out_u32(o, key[i], (size_t)all[i]);
+}
+
+static void
+put_rest(struct gguf_out *o, const struct src *s, const json_t *config)
+{
+    const json_t *chat = json_object_get(config, "chat_template");
+
+    gguf_out_ids(o, &s->id, s->V);
+    gguf_out_bool(o, "tokenizer.ggml.add_bos_token", s->add_bos);
+    gguf_out_bool(o, "tokenizer.ggml.add_eos_token", s->add_eos);
+    if (s->chars)
+        gguf_out_bool(o, "tokenizer.ggml.add_space_prefix", s->prefix);
+    for (size_t i = 0; i < json_array_size(chat); i++) /* several, by name */
+        if (strcmp(text_of(json_array_get(chat, i), "name"), "default") == 0) {
+            chat = json_object_get(json_array_get(chat, i), "template");
+            break;
+        }
+    if (json_is_string(chat))
+        gguf_out_str(o, "tokenizer.chat_template", json_string_value(chat),
+            json_string_length(chat));
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/*
+ * Read it back: every merge that the scores mean must be one of the original,
+ * in the order of the groups.  Then the ids are the same: what happens within a
+ * token's text is what happens to that text alone (gguf_spm.h), so that each
+ * token comes of one pair, the same in both.
+ */
+static int
+read_back(const struct src *s, const struct gguf_out *o, struct err *e)
+{
+    const size_t n = json_array_size(s->merges);
+    uint64_t *all = xreallocarray(NULL, n + 1, sizeof *all);
+    struct src back = *s;
+    size_t rank = 0;
+    struct buf b = { 0 };
+    struct gguf g;
+    json_t *j = NULL;
+    int r = -1;
+
+    gguf_out_head(o, &b);
+    if (gguf_parse_metadata(&g, b.p, b.n, e) < 0)
+        goto done;
+    j = gguf_tokenizer_json(&g, e);
+    gguf_release(&g);
+    if (!j)
+        goto done;
+    r = 0;
+    for (size_t i = 0; r == 0 && i < n; i++)
+        if ((r = merge_text(s, i, " ", &b, e)) == 0)
+            all[i] = XXH3_64bits(b.p, b.n);
+    qsort(all, n, sizeof *all, by_value);
+    back.merges = json_object_get(json_object_get(j, "model"), "merges");
+    for (size_t i = 0; r == 0 && i < json_array_size(back.merges); i++) {
+        const struct token *t = made_by(&back, i, &b, e);
+        uint64_t h;
+
+        if (!t || merge_text(&back, i, " ", &b, e) < 0) {
+            r = -1;
+            break;
+        }
+        h = XXH3_64bits(b.p, b.n);
+        if (!bsearch(&h, all, n, sizeof *all, by_value) || t->rank < rank)
+            r = err_set(e, EX_INPUT,
+                "model.merges: scores would also merge \"%.60s\", or in "
+                "another order",
+                b.p);
+        rank = t->rank;
+    }
+done:
+    json_decref(j);
+    buf_release(&b);
+    free(all);
+    return r;
+}
+
+int
+gguf_out_tokenizer(struct gguf_out *o, const json_t *tok, const json_t *config,
+    size_t V, const struct gguf_ids *id, struct err *e)
+{
+    const json_t *model = json_object_get(tok, "model");
+    struct src s = { .tok = tok,
+        .model = model,
+        .vocab = json_object_get(model, "vocab"),
+        .merges = json_object_get(model, "merges"),
+        .V = V,
+        .pre = "default",
+        .npre = strlen("default"),
+        .id = *id };
+    struct gguf_out own = { 0 };
+    int r = -1;
+
+    s.t = xcalloc(V, sizeof *s.t);
+    if (read_kind(&s, e) < 0 || read_tokens(&s, e) < 0 ||
+        read_template(&s, json_object_get(tok, "post_processor"), e) < 0 ||
+        (s.chars && score_tokens(&s, e) < 0))
+        goto done;
+    name_specials(&s, config);
+    gguf_out_str(&own, "tokenizer.ggml.model", s.chars ? "llama" : "gpt2",
+        s.chars ? 5 : 4);
+    gguf_out_str(&own, "tokenizer.ggml.pre", s.pre, s.npre);
+    put_tokens(&own, &s);
+    if (put_merges(&own, &s, e) < 0)
+        goto done;
+    put_rest(&own, &s, config);
+    if ((r = read_back(&s, &own, e)) == 0) {
+        buf_add(&o->kv, own.kv.p, own.kv.n);
+        o->nkv += own.nkv;
+    }
+done:
+    gguf_out_release(&own);
+    free(s.t);
+    return r;
+}

@@ -1,0 +1,194 @@
+/* Writing a GGUF file; see model.h. */
+#include "model/model.h"
+
+#include "base/mem.h"
+#include "base/note.h"
+#include "format/gguf_write.h"
+#include "kern/kern.h"
+#include "model/family.h"
+#include "model/parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "llama.NAME"; valid until the next call. */
+static const char *
+key(const struct config *c, const char *name)
+{
+    static char text[80];
+
+    snprintf(text, sizeof text, "%s.%s", family_of(c)->gguf, name);
+    return text;
+}
+
+/* What the readers of a GGUF would compute otherwise. */
+static int
+check_config(const struct config *c, struct err *e)
+{
+    const struct family *f = family_of(c);
+    struct config same = *c;
+
+    config_gguf_fixed(&same);
+    if (same.attn_scalar != c->attn_scalar)
+        return err_set(e, EX_INPUT,
+            "query_pre_attn_scalar: %zu cannot be said in a GGUF, whose "
+            "readers take %zu",
+            c->attn_scalar, same.attn_scalar);
+    if (c->rope == ROPE_LLAMA3 && strcmp(f->gguf, "llama") != 0)
+        return err_set(e, EX_INPUT,
+            "rope_parameters: llama3 cannot be said in a GGUF of %s", f->gguf);
+    if (config_windows_lost(c))
+        warn("blocks with a window are not five of six: versions of llama.cpp "
+             "that do not read %s take every sixth block without one",
+            key(c, "attention.sliding_window_pattern"));
+    for (size_t i = 0; !f->gemma && i < c->L; i++)
+        if (config_window(c, i) != 0 && c->window < c->max_pos) {
+            warn("sliding_window: %zu is lost, a GGUF of %s has none: longer "
+                 "texts are read as a whole",
+                c->window, f->gguf);
+            break;
+        }
+    return 0;
+}
+
+static void
+put_config(struct gguf_out *o, const struct config *c, enum dtype as)
+{
+    const struct {
+        const char *name;
+        size_t v;
+    } sizes[] = { { "vocab_size", c->V }, { "context_length", c->max_pos },
+        { "embedding_length", c->d }, { "block_count", c->L },
+        { "feed_forward_length", c->mlp }, { "attention.head_count", c->H },
+        { "attention.head_count_kv", c->KV }, { "attention.key_length", c->D },
+        { "attention.value_length", c->D }, { "rope.dimension_count", c->D } };
+    const char *arch = family_of(c)->gguf;
+
+    gguf_out_str(o, "general.architecture", arch, strlen(arch));
+    /* llama.cpp's numbers: all F32, mostly F16, BF16, Q8_0 */
+    gguf_out_u32(o, "general.file_type",
+        as == DT_F32        ? 0
+            : as == DT_F16  ? 1
+            : as == DT_BF16 ? 32
+                            : 7);
+    gguf_out_u32(o, "general.quantization_version", 2);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        gguf_out_u32(o, key(c, sizes[i].name), sizes[i].v);
+    gguf_out_f32(o, key(c, "attention.layer_norm_rms_epsilon"), c->eps);
+    gguf_out_f32(o, key(c, "rope.freq_base"), c->theta);
+    if (c->rope == ROPE_LINEAR) {
+        gguf_out_str(o, key(c, "rope.scaling.type"), "linear", 6);
+        gguf_out_f32(o, key(c, "rope.scaling.factor"), c->rope_factor);
+    }
+    if (!family_of(c)->gemma)
+        return;
+    gguf_out_u32(o, key(c, "attention.sliding_window"),
+        c->window > 0 ? c->window : c->max_pos);
+    gguf_out_f32(o, key(c, "rope.freq_base_swa"), c->theta_local);
+    if (!config_windows_lost(c))
+        return;
+    gguf_out_array(o, key(c, "attention.sliding_window_pattern"), GGUF_BOOL,
+        c->L);
+    for (size_t i = 0; i < c->L; i++)
+        gguf_out_num(o, config_window(c, i) != 0, 1);
+}
+
+/* The scaling of Llama 3 as llama.cpp has it: a divisor of each frequency. */
+static void
+rope_divisors(const struct config *c, float *out)
+{
+    const struct kern_rope_opt plain = { .theta = c->theta },
+                               scaled = { .kind = KERN_ROPE_LLAMA3,
+                                   .theta = c->theta,
+                                   .factor = c->rope_factor,
+                                   .low = c->rope_low,
+                                   .high = c->rope_high,
+                                   .orig = (double)c->rope_orig };
+    double *f = xcalloc(c->D, sizeof *f);
+
+    rope_freq(f, c->D, &plain);
+    rope_freq(f + c->D / 2, c->D, &scaled);
+    for (size_t i = 0; i < c->D / 2; i++)
+        out[i] = (float)(f[i] / f[c->D / 2 + i]);
+    free(f);
+}
+
+/* Type of a tensor as written: vectors stay F32, as llama.cpp computes with
+ * them, and rows that are no whole blocks are F16. */
+static enum dtype
+type_of(const struct tensor_out *p, enum dtype as)
+{
+    return p->ndim == 1                          ? DT_F32
+        : as == DT_Q8_0 && p->shape[1] % 32 != 0 ? DT_F16
+                                                 : as;
+}
+
+static int
+pad(struct io_out *o, struct err *e)
+{
+    static const char zero[GGUF_ALIGN];
+
+    return io_out_write(o, zero, (GGUF_ALIGN - o->n % GGUF_ALIGN) % GGUF_ALIGN,
+        e);
+}
+
+static int
+write_all(const struct model *m, const struct gguf_out *g, const float *rope,
+    enum dtype as, struct io_out *o, struct err *e)
+{
+    struct buf head = { 0 };
+    struct tensor_out p;
+    int r;
+
+    gguf_out_head(g, &head);
+    r = io_out_write(o, head.p, head.n, e);
+    buf_release(&head);
+    for (size_t i = 0; r == 0 && i < model_nparts(m); i++) {
+        model_part_gguf(m, i, &p);
+        if ((r = part_write(m, &p, type_of(&p, as), o, e)) == 0)
+            r = pad(o, e);
+    }
+    if (r == 0 && m->c.rope == ROPE_LLAMA3 &&
+        (r = io_out_write(o, rope, m->c.D / 2 * sizeof *rope, e)) == 0)
+        r = pad(o, e);
+    return r;
+}
+
+int
+model_export_gguf(const struct model *m, const char *file, enum dtype as,
+    const char *tok_from, struct err *e)
+{
+    const size_t half = m->c.D / 2;
+    struct gguf_out g = { 0 };
+    struct io_out o;
+    struct tensor_out p;
+    float *rope = xcalloc(half, sizeof *rope);
+    int r = check_config(&m->c, e);
+
+    if (r < 0) {
+        err_prefix(e, "%s", m->path ? m->path : "model");
+        goto done;
+    }
+    put_config(&g, &m->c, as);
+    if ((r = tokenizer_to_gguf(tok_from, &m->c, &g, e)) < 0)
+        goto done;
+    for (size_t i = 0; i < model_nparts(m); i++) {
+        model_part_gguf(m, i, &p);
+        gguf_out_tensor(&g, p.name, type_of(&p, as), p.ndim, p.shape);
+    }
+    if (m->c.rope == ROPE_LLAMA3) {
+        gguf_out_tensor(&g, "rope_freqs.weight", DT_F32, 1, &half);
+        rope_divisors(&m->c, rope);
+    }
+    if ((r = io_out_begin(&o, file, e)) < 0)
+        goto done;
+    if ((r = write_all(m, &g, rope, as, &o, e)) == 0)
+        r = io_out_commit(&o, e);
+    if (r < 0)
+        io_out_abort(&o);
+done:
+    gguf_out_release(&g);
+    free(rope);
+    return r;
+}

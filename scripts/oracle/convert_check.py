@@ -1,0 +1,159 @@
+"""Do llama.cpp and transformers compute with what convert writes?
+usage: convert_check.py PROGRAMS LLAMA_BIN CORPUS MODEL...
+       convert_check.py --tokenizers PROGRAMS LLAMA_BIN CORPUS TOKDIR...
+PROGRAMS: build/bin; LLAMA_BIN: with llama-tokenize and llama-perplexity;
+CORPUS: corpus/held-out; MODEL: a .gguf or Hugging Face directory; TOKDIR: a
+folder with a published tokenizer.json and tokenizer_config.json.
+First form, for each MODEL: as a directory and as GGUF in each type.
+  ids of a text: AutoTokenizer of the directory, llama-tokenize of each GGUF
+  nats: evalppl of MODEL, directory and F32 file, digit by digit; transformers
+    of the directory and of the F32 GGUF (gguf_file), within 1e-5 in float32
+  perplexity: llama-perplexity (float32 KV cache) beside evalppl on the same
+    file: within 1e-4 for F32, 3e-3 where llama.cpp rounds activations too
+Second form: the tokenizer in a GGUF of a tiny model, ids by llama-tokenize of
+each document beside those of the tokenizers library.
+Last run with transformers 5.23.0, torch 2.13.0, llama.cpp of llama-cpp-python
+0.3.36.  Prints a line a check; status 1 if one failed."""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+failed = 0
+
+
+def check(good, what):
+    global failed
+    failed += not good
+    print('ok' if good else 'FAILED', '-', what, flush=True)
+
+
+def run(*cmd):
+    r = subprocess.run(list(map(str, cmd)), capture_output=True, text=True)
+    if r.returncode:
+        print('#', *cmd, '\n#', r.stderr.strip()[-400:])
+    return r.stdout, r.stdout + r.stderr
+
+
+def texts(names):
+    for n in names:
+        for line in open(f'{corpus}/{n}.jsonl', encoding='utf-8'):
+            yield json.loads(line)['text']
+
+
+def llama_ids(model, file):
+    out = run(f'{llama}/llama-tokenize', '-m', model, '-f', file, '--ids',
+              '--log-disable', '--no-escape', '--no-bos', '--no-parse-special')[0]
+    return json.loads(out or '[]')
+
+
+def column(tsv, name):
+    for line in tsv.splitlines():
+        f = line.split('\t')
+        if f[0] == 'model':
+            at = f.index(name)
+        elif len(f) > 1 and f[1] == '(all)':
+            return f[at]
+
+
+def nats(model, tok, docs):
+    import torch
+    n = 0
+    for text in docs:
+        ids = torch.tensor([tok(text).input_ids])
+        with torch.no_grad():
+            lp = torch.log_softmax(model(ids).logits[0].double(), -1)
+        n -= lp[:-1].gather(1, ids[0, 1:, None]).sum().item()
+    return n
+
+
+def models(paths):
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    torch.set_num_threads(2)
+    docs = list(texts(('en', 'bg', 'code')))
+    for path in paths:
+        name = os.path.basename(path.rstrip('/'))
+        with tempfile.TemporaryDirectory() as tmp:
+            run(f'{bin}/convert', path, f'{tmp}/hf')
+            joined = f'{tmp}/text'
+            open(joined, 'w', encoding='utf-8').write('\n'.join(docs))
+            tok = AutoTokenizer.from_pretrained(f'{tmp}/hf')
+            want = tok('\n'.join(docs), add_special_tokens=False).input_ids
+            got = run(f'{bin}/tokenize', '-q', '-t', f'{tmp}/hf', '--no-bos', '--no-eos', '--ids',
+                      joined)[0].split()
+            check(list(map(int, got)) == want, f'{name}: AutoTokenizer: {len(want)} ids')
+            run(f'{bin}/tokenize', '-q', '-t', f'{tmp}/hf', '--no-eos', '-o', f'{tmp}/one', joined)
+            run(f'{bin}/tokenize', '-q', '-t', f'{tmp}/hf', '--no-eos', '-o', f'{tmp}/ids',
+                *(f'{corpus}/{n}.jsonl' for n in ('en', 'bg', 'code')))
+            score = lambda m: run(f'{bin}/evalppl', '-q', '-m', m, '-c', 4096, '--format', 'tsv',
+                                  f'{tmp}/ids')[0]
+            mine = score(path)
+            n = float(column(mine, 'nll')) * int(column(mine, 'tokens'))
+            same = column(score(f'{tmp}/hf'), 'nll') == column(mine, 'nll')
+            check(same, f'{name}: nats of the directory: {n:.4f}, all digits')
+            for t in 'f32', 'f16', 'bf16', 'q8_0':
+                g = f'{tmp}/{t}.gguf'
+                run(f'{bin}/convert', '-t', t, f'{tmp}/hf', g)
+                if t == 'f32':
+                    check(column(score(g), 'nll') == column(mine, 'nll'), f'{name}: f32: all digits')
+                    m = AutoModelForCausalLM.from_pretrained(tmp, gguf_file='f32.gguf',
+                                                             dtype=torch.float32).eval()
+                    k = nats(m, tok, docs)
+                    check(abs(k / n - 1) <= 1e-5, f'{name}: transformers, gguf_file: {k:.4f}')
+                    del m
+                check(llama_ids(g, joined) == want, f'{name}: {t}: llama-tokenize')
+                ppl = float(column(run(f'{bin}/evalppl', '-q', '-m', g, '--protocol', 'llama.cpp', '-c',
+                                       512, '--format', 'tsv', f'{tmp}/one')[0], 'ppl'))
+                out = run(f'{llama}/llama-perplexity', '-m', g, '-f', joined, '--no-escape', '-c', 512,
+                          '-t', 2, '-ctk', 'f32', '-ctv', 'f32', '-fa', 'off')[1]
+                theirs = re.search(r'PPL = ([0-9.]+)', out)
+                check(theirs and abs(float(theirs[1]) / ppl - 1) <= (1e-4 if t == 'f32' else 3e-3),
+                      f'{name}: {t}: perplexity {ppl:.4f}, llama.cpp {theirs and theirs[1]}')
+                os.remove(g)
+            m = AutoModelForCausalLM.from_pretrained(f'{tmp}/hf', dtype=torch.float32).eval()
+            k = nats(m, tok, docs)
+            check(abs(k / n - 1) <= 1e-5, f'{name}: transformers, directory: {k:.4f}')
+
+
+def tokenizers(dirs):
+    import numpy as np
+    from safetensors.numpy import save_file
+    from tokenizers import Tokenizer
+    files = sorted(glob.glob(f'{corpus}/*.jsonl'))
+    docs = [x for f in files for x in texts([os.path.basename(f)[:-6]])]
+    docs += ['  two  spaces\n\n\n\n\t\t\tx', ' ' * 41 + 'if' + ' ' * 7 + 'x' + ' ' * 3, '🚀 1234567 ßẞ\r\n']
+    for path in dirs:
+        name, t = os.path.basename(path.rstrip('/')), Tokenizer.from_file(f'{path}/tokenizer.json')
+        V, d = t.get_vocab_size(True), 32
+        shape = dict(embed_tokens=(V, d), norm=(d,))
+        for n, s in dict(input_layernorm=(d,), post_attention_layernorm=(d,)).items():
+            shape['layers.0.' + n] = s
+        for n in ('self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj', 'self_attn.o_proj',
+                  'mlp.gate_proj', 'mlp.up_proj', 'mlp.down_proj'):
+            shape['layers.0.' + n] = (d, d)
+        with tempfile.TemporaryDirectory() as tmp:
+            save_file({f'model.{n}.weight': np.ones(s, 'f4') for n, s in shape.items()},
+                      f'{tmp}/model.safetensors')
+            json.dump(dict(model_type='llama', vocab_size=V, hidden_size=d, intermediate_size=d,
+                           num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=2,
+                           tie_word_embeddings=True), open(f'{tmp}/config.json', 'w'))
+            for f in glob.glob(f'{path}/*.json'):
+                os.symlink(os.path.abspath(f), f'{tmp}/{os.path.basename(f)}')
+            g, wrong, n = f'{tmp}/x.gguf', 0, 0
+            print('#', run(f'{bin}/convert', tmp, g)[1].strip())
+            for x in docs:
+                open(f'{tmp}/text', 'w', encoding='utf-8', newline='').write(x)
+                want = t.encode(x, add_special_tokens=False).ids
+                wrong += llama_ids(g, f'{tmp}/text') != want
+                n += len(want)
+            check(wrong == 0, f'{name}: llama-tokenize: {wrong} of {len(docs)} texts differ ({n} ids)')
+
+
+form = tokenizers if sys.argv[1] == '--tokenizers' else models
+bin, llama, corpus, *rest = sys.argv[2 if form == tokenizers else 1:]
+form(rest)
+sys.exit(failed > 0)

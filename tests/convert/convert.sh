@@ -1,0 +1,168 @@
+#!/bin/sh
+# convert: there and back, the same values, ids and nats; nothing half written
+. "${0%/*}/../lib/lib.sh"
+golden=$top/tests/golden
+hf=$golden/gguf/f32-hf
+
+# --- there and back in F32 ---
+# back NAME DIR: a directory, GGUF, directory: the same bytes
+back() {
+    ok "$1: a directory" convert -q "$2" "$1.0"
+    ok "$1: to GGUF" convert -q "$1.0" "$1.gguf"
+    ok "$1: and back" convert -q "$1.gguf" "$1.1"
+    same "$1: the same weights" "$1.0/model.safetensors" \
+        "$1.1/model.safetensors"
+    ok "$1: to GGUF again" convert -q "$1.1" "$1.again.gguf"
+}
+back tied "$golden/grad/tied-teacher"
+back untied "$golden/grad/untied-teacher"
+for f in mistral qwen2 qwen3 gemma3; do
+    mkdir $f
+    cp "$golden/family/$f"/* $f
+    sed 's/"query_pre_attn_scalar": 11/"query_pre_attn_scalar": 8/' \
+        "$golden/family/$f/config.json" >$f/config.json
+    back $f $f
+done
+back small "$hf"
+for f in tied untied qwen2 qwen3 gemma3; do
+    same "$f: the same configuration" $f.0/config.json $f.1/config.json
+    same "$f: the same GGUF" $f.gguf $f.again.gguf
+done
+same 'with a tokenizer too' small.gguf small.again.gguf
+like 'Mistral becomes a llama' '"model_type": "llama"' mistral.1/config.json
+cp small.gguf first.gguf
+ok 'a file is replaced' convert -q small.gguf small.gguf
+same 'by the same' first.gguf small.gguf
+
+# --- ids, chat template, nats ---
+for m in small.0 small.gguf small.1; do
+    ok "$m: ids" tokenize -q -t $m --ids "$golden/smollm2/text.txt"
+    cp out ids.$m
+    ok "$m: documents" tokenize -q -t $m -o docs "$golden/smollm2/text.txt"
+    ok "$m: nats" evalppl -q -m $m -c 64 --format tsv docs
+    grep '(all)' out | cut -f 2-8 >nats.$m
+done
+for m in small.gguf small.1; do
+    same "$m: the same ids" ids.small.0 ids.$m
+    same "$m: the same nats" nats.small.0 nats.$m
+done
+like 'the chat template' '"chat_template": .*im_start' \
+    small.1/tokenizer_config.json
+like 'the special tokens' '"eos_token": "<.im_end.>"' \
+    small.1/tokenizer_config.json
+cp -r "$hf" jinja
+echo 'from a file of its own' >jinja/chat_template.jinja
+ok 'a template in a file' convert -q jinja jinja.gguf
+ok 'is taken' convert -q jinja.gguf jinja.1
+like 'along' 'from a file of its own' jinja.1/tokenizer_config.json
+
+# --- types ---
+for t in f16 bf16 q8_0; do
+    ok "-t $t" convert -q -t $t small.0 $t.gguf
+    ok "$t again, from GGUF" convert -q -t $t $t.gguf $t.2.gguf
+    ok "$t, by way of F32" convert -q $t.gguf $t.f32.gguf
+    ok '... and back' convert -q -t $t $t.f32.gguf $t.3.gguf
+    same "$t: nothing more is lost" $t.gguf $t.2.gguf
+    same '... nor by F32' $t.gguf $t.3.gguf
+done
+ok 'a directory in f16' convert -q -t f16 small.0 f16
+like 'says its type' '"torch_dtype": "float16"' f16/config.json
+ok 'quantised weights' convert -q "$golden/gguf/q4_1.gguf" q4
+ok 'as a directory that opens' plan -m q4
+
+# --- tokenizers that are not there, or that a GGUF cannot say ---
+ok 'no tokenizer' convert qwen2.0 none.gguf
+like 'is said' '^convert: qwen2.0: holds no tokenizer, so none.gguf will' err
+mkdir tekken
+cp "$hf/config.json" "$hf/model.safetensors" tekken
+cp "$golden/tok/family/tekken-v7/tekken.json" tekken
+status 3 'tekken.json to GGUF' convert -q tekken x.gguf
+like 'says what would do' 'tekken.json: .* put the tokenizer.json of' err
+ok 'to a directory' convert -q tekken tekken.1
+same 'is copied' tekken/tekken.json tekken.1/tekken.json
+cp -r "$hf" other
+sed 's/"individual_digits": true/"individual_digits": false/' \
+    "$hf/tokenizer.json" >other/tokenizer.json
+status 3 'an unknown pre-tokenizer' convert -q other x.gguf
+like 'is named' '^convert: other/tokenizer.json: pre_tokenizer: ' err
+
+# --- misuse and damage ---
+status 2 'nothing' convert
+status 2 'no output' convert small.0
+status 2 'two outputs' convert small.0 a b
+status 2 'no such type' convert -t q4_0 small.0 x.gguf
+status 2 'q8_0 in a directory' convert -t q8_0 small.0 x
+status 2 'a directory that exists' convert small.gguf small.0
+mkdir d.gguf
+status 2 'a directory of that name' convert small.0 d.gguf
+status 1 'no such model' convert nowhere x.gguf
+like 'is named' 'nowhere' err
+status 1 'nowhere to write' convert small.0 nowhere/x.gguf
+size=$(wc -c <small.gguf)
+for n in 0 3 100 3000 $((size / 2)) $((size - 40)); do
+    head -c "$n" small.gguf >part.gguf
+    status 3 "the first $n bytes" convert -q part.gguf x.gguf
+    status 3 '... to a directory' convert -q part.gguf x
+done
+cp -r "$hf" cut
+head -c 5000 "$hf/model.safetensors" >cut/model.safetensors
+status 3 'half a directory' convert -q cut x.gguf
+cp -r "$hf" nan
+{ head -c -4 "$hf/model.safetensors"; printf '\000\000\300\177'; } \
+    >nan/model.safetensors
+status 4 'NaN' convert -q nan x.gguf
+status 4 '... in a directory' convert -q nan x
+(
+    ulimit -f 32            # 16 KB
+    status 1 'no room' convert -q small.0 first.gguf
+    like 'names the file' '^convert: [^ ]*first.gguf[^ ]*: File too large$' err
+    status 1 'nor for a directory' convert -q small.gguf x
+    like 'names the file' '^convert: [^ ]*x.tmp/[^ ]*: File too large$' err
+    echo "$tap_count $tap_failed" >counts
+)
+read -r tap_count tap_failed <counts
+same 'what was there is whole' first.gguf small.gguf
+
+# Stopped in the middle: 400 MB of zeros, a file with holes.
+mkdir big
+head='{"model.embed_tokens.weight":{"dtype":"F32","shape":[400000,256],
+"data_offsets":[0,409600000]},"model.norm.weight":{"dtype":"F32","shape":[256],
+"data_offsets":[409600000,409601024]}'
+at=409601024
+tensor() {
+    end=$((at + $4))
+    head="$head,\"model.layers.0.$1.weight\":{\"dtype\":\"F32\",\"shape\":[$2$3],
+\"data_offsets\":[$at,$end]}"
+    at=$end
+}
+for n in input_layernorm post_attention_layernorm; do tensor $n 256 '' 1024; done
+for n in self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj \
+    mlp.gate_proj mlp.up_proj mlp.down_proj; do
+    tensor $n 256 ,256 262144
+done
+head="$head}"
+n=${#head}
+# shellcheck disable=SC2059 # eight bytes of a length below 65536
+{
+    printf "\\$(printf %03o $((n % 256)))\\$(printf %03o $((n / 256)))"
+    printf '\000\000\000\000\000\000%s' "$head"
+} >big/model.safetensors
+truncate -s $((8 + n + at)) big/model.safetensors
+printf '{"model_type":"llama","vocab_size":400000,"hidden_size":256,
+"intermediate_size":256,"num_hidden_layers":1,"num_attention_heads":2,
+"tie_word_embeddings":true}' >big/config.json
+for out in big.gguf big.1; do
+    rm -rf "$out"*
+    convert -q -t bf16 big $out 2>err &
+    pid=$!
+    until [ -n "$(find . -name "*.tmp.*" -size +100)" ]; do
+        kill -0 $pid 2>/dev/null || break
+    done
+    kill -TERM $pid
+    wait $pid
+    equal "$out: a signal ends it" $? 143
+    equal "$out: nothing is left" "$(find . -path "./$out*")" ''
+done
+equal 'nothing is left of all that failed' \
+    "$(find . -name 'x' -o -name 'x.*' -o -name '*.tmp*')" ''
+done_testing

@@ -1,0 +1,245 @@
+/* GGUF files as they are written: tensors to the bit those of gguf-py and of
+ * llama.cpp's converter (tests/golden/gguf, family), configurations read back,
+ * what cannot be said refused or warned of. */
+#include "base/io.h"
+#include "base/note.h"
+#include "kern/kern.h"
+#include "model/family.h"
+#include "model/model.h"
+#include "../lib/tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char said[1000]; /* the last warning */
+
+static void
+listen(const char *msg)
+{
+    snprintf(said, sizeof said, "%s", msg);
+}
+
+static const char *
+golden(const char *name)
+{
+    static char path[500];
+    const char *top = getenv("RETORT_TOP");
+
+    snprintf(path, sizeof path, "%s/tests/golden/%s", top ? top : ".", name);
+    return path;
+}
+
+static void
+need(int r, const struct err *e)
+{
+    if (r < 0) {
+        printf("Bail out! %s\n", e->msg);
+        exit(1);
+    }
+}
+
+struct file {
+    struct io_map map;
+    struct gguf g;
+};
+
+static void
+file_open(struct file *f, const char *path)
+{
+    struct err e;
+
+    need(io_map(&f->map, path, &e), &e);
+    need(gguf_parse(&f->g, f->map.p, f->map.n, &e), &e);
+}
+
+static void
+file_close(struct file *f)
+{
+    gguf_release(&f->g);
+    io_unmap(&f->map);
+}
+
+/* The model `hf` written as that type has the bytes of the golden file, which
+ * may have a head more; and its configuration. */
+static void
+test_bytes(const char *hf, enum dtype as, const char *want)
+{
+    struct model m, back, other;
+    struct file a, b;
+    struct err e = { 0 };
+    size_t same = 0, all = 0;
+
+    need(model_open(&m, golden(hf), &e), &e);
+    if (family_of(&m.c)->gemma)
+        m.c.attn_scalar = m.c.D; /* a GGUF cannot say another */
+    need(model_export_gguf(&m, "x.gguf", as, NULL, &e), &e);
+    file_open(&a, "x.gguf");
+    file_open(&b, golden(want));
+    for (size_t i = 0; i < b.g.nt; i++) {
+        const struct gguf_tensor *t = &b.g.t[i];
+        const struct gguf_tensor *u = gguf_tensor(&a.g, t->name);
+
+        if (strcmp(t->name, "output.weight") == 0 && m.c.tied)
+            continue;
+        all++;
+        same += u && u->dtype == t->dtype && u->ndim == t->ndim &&
+            memcmp(u->shape, t->shape, sizeof t->shape) == 0 &&
+            memcmp(u->data, t->data, t->nbytes) == 0;
+    }
+    ok(same == all && all == a.g.nt, "%s as %s: %zu of %zu tensors are %s's",
+        hf, dtype_name(as), same, all, want);
+    need(model_open(&back, "x.gguf", &e), &e);
+    need(model_open(&other, golden(want), &e), &e);
+    ok(strcmp(back.c.arch, other.c.arch) == 0 && back.c.d == other.c.d &&
+            back.c.L == other.c.L && back.c.H == other.c.H &&
+            back.c.KV == other.c.KV && back.c.D == other.c.D &&
+            back.c.mlp == other.c.mlp && back.c.V == other.c.V &&
+            back.c.max_pos == other.c.max_pos && back.c.eps == other.c.eps &&
+            back.c.window == other.c.window &&
+            back.c.theta_local == other.c.theta_local &&
+            memcmp(back.c.local, other.c.local, sizeof back.c.local) == 0,
+        "and the configuration");
+    model_close(&m);
+    model_close(&back);
+    model_close(&other);
+    file_close(&a);
+    file_close(&b);
+    remove("x.gguf");
+}
+
+/* A changed configuration comes back; *warning: what is said of it. */
+static void
+again(struct model *m, struct model *back, const char *what,
+    const char *warning)
+{
+    struct err e = { 0 };
+
+    said[0] = '\0';
+    if (!ok(model_export_gguf(m, "x.gguf", DT_F32, NULL, &e) == 0 &&
+                model_open(back, "x.gguf", &e) == 0,
+            "%s %s", what, e.msg))
+        exit(1);
+    ok(warning ? strstr(said, warning) != NULL : said[0] == '\0',
+        "%s: \"%.100s\"", what, said);
+    remove("x.gguf");
+}
+
+static void
+test_rope(void)
+{
+    struct model m, b;
+    struct err e = { 0 };
+
+    need(model_open(&m, golden("gguf/f32-hf"), &e), &e);
+    m.c.rope = ROPE_LINEAR;
+    m.c.rope_factor = 2.5;
+    again(&m, &b, "linear scaling", NULL);
+    ok(b.c.rope == ROPE_LINEAR && b.c.rope_factor == 2.5, "comes back");
+    model_close(&b);
+    m.c.rope = ROPE_LLAMA3;
+    m.c.rope_factor = 32;
+    m.c.rope_low = 1;
+    m.c.rope_high = 4;
+    m.c.rope_orig = 8192;
+    again(&m, &b, "the scaling of Llama 3", NULL);
+    ok(b.c.rope == ROPE_LLAMA3 && b.c.rope_factor == 32, "comes back");
+    model_close(&b);
+    model_close(&m);
+    need(model_open(&m, golden("family/qwen2"), &e), &e);
+    m.c.rope = ROPE_LLAMA3;
+    ok(model_export_gguf(&m, "x.gguf", DT_F32, NULL, &e) < 0 &&
+            strstr(e.msg, "llama3 cannot be said in a GGUF of qwen2"),
+        "but of a llama alone: %s", e.msg);
+    model_close(&m);
+}
+
+static void
+test_windows(void)
+{
+    struct model m, b;
+    struct err e = { 0 };
+
+    need(model_open(&m, golden("family/gemma3"), &e), &e);
+    ok(model_export_gguf(&m, "x.gguf", DT_F32, NULL, &e) < 0 &&
+            e.code == EX_INPUT && strstr(e.msg, "query_pre_attn_scalar: 11"),
+        "another scale of scores: %s", e.msg);
+    m.c.attn_scalar = m.c.D;
+    again(&m, &b, "Gemma's windows", NULL);
+    model_close(&b);
+    config_set_local(&m.c, 1, 0);
+    config_set_local(&m.c, 5, 1);
+    m.c.theta_local = 500;
+    again(&m, &b, "other windows", "gemma3.attention.sliding_window_pattern");
+    ok(memcmp(m.c.local, b.c.local, sizeof b.c.local) == 0 &&
+            b.c.theta_local == 500,
+        "come back");
+    model_close(&b);
+    for (size_t i = 0; i < m.c.L; i++)
+        config_set_local(&m.c, i, 0);
+    m.c.window = 0;
+    again(&m, &b, "no window", "gemma3.attention.sliding_window_pattern");
+    ok(config_window(&b.c, 0) == 0, "comes back");
+    model_close(&b);
+    model_close(&m);
+    need(model_open(&m, golden("family/mistral"), &e), &e);
+    m.c.max_pos = 64;
+    again(&m, &b, "a window that is lost", "sliding_window: 5 is lost");
+    model_close(&b);
+    model_close(&m);
+}
+
+/* Rows of 12 and 20 are no blocks of Q8_0; numbers that a type cannot hold. */
+static void
+test_types(void)
+{
+    struct model m;
+    struct file f;
+    struct err e = { 0 };
+    float *x;
+
+    need(model_open(&m, golden("family/qwen3"), &e), &e);
+    need(model_export_gguf(&m, "x.gguf", DT_Q8_0, NULL, &e), &e);
+    file_open(&f, "x.gguf");
+    ok(gguf_tensor(&f.g, "blk.0.ffn_up.weight")->dtype == DT_F16 &&
+            gguf_tensor(&f.g, "blk.0.attn_norm.weight")->dtype == DT_F32,
+        "rows of 12 are F16");
+    file_close(&f);
+    model_close(&m);
+    need(model_open(&m, golden("gguf/f32-hf"), &e), &e);
+    x = malloc(m.embed.rows * m.embed.stride);
+    memcpy(x, m.embed.data, m.embed.rows * m.embed.stride);
+    x[77] = 70000;
+    m.embed.data = (const unsigned char *)x;
+    remove("x.gguf");
+    ok(model_export_gguf(&m, "x.gguf", DT_F16, NULL, &e) < 0 &&
+            e.code == EX_NUM && !io_exists("x.gguf") &&
+            strstr(e.msg, "token_embd.weight is too large for F16"),
+        "70000: %s", e.msg);
+    x[77] = (float)NAN;
+    ok(model_export_gguf(&m, "x.gguf", DT_Q8_0, NULL, &e) < 0 &&
+            e.code == EX_NUM && strstr(e.msg, "is not finite"),
+        "NaN: %s", e.msg);
+    free(x);
+    model_close(&m);
+}
+
+int
+main(void)
+{
+    const char *why = kern_init();
+
+    note_sink = listen;
+    ok(!why, "kernels %s", why ? why : kern_name());
+    test_bytes("gguf/f32-hf", DT_F32, "gguf/f32.gguf");
+    test_bytes("gguf/f32-hf", DT_F16, "gguf/f16.gguf");
+    test_bytes("gguf/f32-hf", DT_BF16, "gguf/bf16.gguf");
+    test_bytes("gguf/f32-hf", DT_Q8_0, "gguf/q8_0.gguf");
+    test_bytes("family/qwen2", DT_BF16, "family/qwen2.gguf");
+    test_bytes("family/qwen3", DT_BF16, "family/qwen3.gguf");
+    test_bytes("family/gemma3", DT_BF16, "family/gemma3.gguf");
+    test_rope();
+    test_windows();
+    test_types();
+    return done_testing();
+}

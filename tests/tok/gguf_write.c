@@ -1,0 +1,180 @@
+/* lib/format/gguf_tok_write: a tokenizer.json put into a GGUF and read back
+ * gives the ids of the original's own library (tests/golden/tok), from a GGUF
+ * to JSON and back the same tokenizer; what a GGUF cannot say is refused by
+ * name. */
+#include "../lib/tok_answers.h"
+#include "format/gguf_tok.h"
+#include "format/json.h"
+
+static const struct gguf_ids none = { -1, -1, -1, -1 };
+
+/* The metadata as the reader sees it, or NULL and *e. */
+static json_t *
+through(const json_t *j, size_t V, struct err *e)
+{
+    struct gguf_out o = { 0 };
+    struct buf b = { 0 };
+    json_t *back = NULL;
+    struct gguf g;
+
+    if (gguf_out_tokenizer(&o, j, NULL, V, &none, e) == 0) {
+        gguf_out_head(&o, &b);
+        if (gguf_parse_metadata(&g, b.p, b.n, e) == 0) {
+            back = gguf_tokenizer_json(&g, e);
+            gguf_release(&g);
+        }
+    }
+    buf_release(&b);
+    gguf_out_release(&o);
+    return back;
+}
+
+/* Ids of all tokens and a few more. */
+static size_t
+vocab_size(const json_t *j)
+{
+    const json_t *v = js_get(j, "model.vocab"), *id;
+    const json_t *added = json_object_get(j, "added_tokens");
+    const char *key;
+    json_int_t most = 0;
+
+    json_object_foreach((json_t *)v, key, id) most =
+        json_integer_value(id) > most ? json_integer_value(id) : most;
+    for (size_t i = 0; i < json_array_size(added); i++) {
+        id = json_object_get(json_array_get(added, i), "id");
+        most = json_integer_value(id) > most ? json_integer_value(id) : most;
+    }
+    return (size_t)most + 4;
+}
+
+static struct tokenizer *
+make(const json_t *j, struct err *e)
+{
+    char *s = json_dumps(j, 0);
+    struct tokenizer *t = tok_parse(s, strlen(s), NULL, 0, e);
+
+    free(s);
+    return t;
+}
+
+static json_t *
+load(const char *name)
+{
+    struct err e;
+    json_t *j = js_load(golden("family", name, ".json"), JS_MAX, &e);
+
+    if (!j) {
+        printf("Bail out! %s\n", e.msg);
+        exit(1);
+    }
+    return j;
+}
+
+static void
+test_answers(const char *name, const json_t *texts)
+{
+    struct err e = { 0 };
+    json_t *j = load(name), *back = through(j, vocab_size(j), &e);
+    struct tokenizer *t = back ? make(back, &e) : NULL;
+
+    if (ok(t != NULL, "%s: into a GGUF and back %s", name, e.msg))
+        compare_answers(name, t, texts, golden("family", name, ".ids"));
+    tok_free(t);
+    json_decref(back);
+    json_decref(j);
+}
+
+/* From a GGUF: JSON, GGUF, JSON. */
+static void
+test_again(const char *name)
+{
+    struct err e = { 0 };
+    struct io_map m;
+    struct gguf g;
+    json_t *one = NULL, *two = NULL;
+
+    if (io_map(&m, golden("spm", name, ".gguf"), &e) < 0 ||
+        gguf_parse(&g, m.p, m.n, &e) < 0 ||
+        (one = gguf_tokenizer_json(&g, &e)) == NULL) {
+        printf("Bail out! %s\n", e.msg);
+        exit(1);
+    }
+    two = through(one, gguf_kv(&g, "tokenizer.ggml.tokens")->n, &e);
+    ok(two && json_equal(one, two), "%s: the same tokenizer.json %s", name,
+        e.msg);
+    json_decref(one);
+    json_decref(two);
+    gguf_release(&g);
+    io_unmap(&m);
+}
+
+/* The tokenizer.json `name` with member path.last set to the JSON text `value`
+ * is refused because of `why`. */
+static void
+refused(const char *name, const char *path, const char *last, const char *value,
+    const char *why)
+{
+    struct err e = { 0 };
+    json_t *j = load(name), *back;
+
+    if (last)
+        json_object_set_new(*path ? (json_t *)js_get(j, path) : j, last,
+            json_loads(value, JSON_DECODE_ANY, NULL));
+    back = through(j, vocab_size(j), &e);
+    ok(!back && strstr(e.msg, why) && e.code == EX_INPUT, "%s: %s", name,
+        back ? "is not refused" : e.msg);
+    json_decref(back);
+    json_decref(j);
+}
+
+static void
+test_refused(void)
+{
+    refused("qwenflags", "", NULL, NULL, "lstrip cannot be said");
+    refused("llama2flags", "", NULL, NULL, "lstrip cannot be said");
+    refused("spunk", "", NULL, NULL, "model.fuse_unk");
+    refused("spdrop", "", NULL, NULL, "model.unk_token: is missing");
+    refused("qwen", "model", "ignore_merges", "true", "pre_tokenizer");
+    refused("gemma", "", NULL, NULL, "a character that is no token");
+    refused("llama3", "", "normalizer", "{\"type\":\"NFC\"}", "pre_tokenizer");
+    refused("qwen", "", "normalizer", "{\"type\":\"NFKC\"}", "pre_tokenizer");
+    refused("qwen", "pre_tokenizer", "pretokenizers",
+        "[{\"type\":\"ByteLevel\",\"add_prefix_space\":true}]",
+        "pre_tokenizer");
+    refused("qwen", "model", "type", "\"WordPiece\"", "model.type");
+    refused("qwen", "model", "dropout", "0.5", "model.dropout");
+    refused("qwen", "model", "end_of_word_suffix", "\"</w>\"",
+        "model.end_of_word_suffix");
+    refused("qwen", "", "post_processor", "{\"type\":\"Bert\"}",
+        "post_processor");
+    refused("llama3", "", "post_processor",
+        "{\"type\":\"TemplateProcessing\",\"single\":["
+        "{\"SpecialToken\":{\"id\":\"a\"}},{\"SpecialToken\":{\"id\":\"a\"}}],"
+        "\"special_tokens\":{\"a\":{\"ids\":[1]}}}",
+        "post_processor");
+    refused("llama2", "", "normalizer", "null", "normalizer");
+    refused("llama2", "model", "merges", "[\"e n\",\"\u2581 d\"]",
+        "scores would also merge");
+    refused("llama2", "model", "merges", "[\"e n\",\"\u2581 d\",\"e n\"]",
+        "not beside it");
+    refused("llama2", "model", "merges", "[[\"t\",\"t\"]]", "makes no token");
+    refused("qwen", "model", "merges", "[7]", "is no pair");
+}
+
+int
+main(void)
+{
+    static const char *const families[] = { "gpt2legacy", "llama2", "llama3",
+        "llama3merges", "nemo", "qwen" };
+    static const char *const spm[] = { "spm", "spm-bare", "spm-runs",
+        "spm-ties", "spm-flat" };
+    json_t *texts = read_texts(golden("family", "texts", ".jsonl"));
+
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        test_answers(families[i], texts);
+    for (size_t i = 0; i < sizeof spm / sizeof *spm; i++)
+        test_again(spm[i]);
+    test_refused();
+    json_decref(texts);
+    return done_testing();
+}
