@@ -1,5 +1,6 @@
 /* prune - make a model smaller; see prune(1) */
 #include "prune.h"
+#include "cut.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/dir.h"
@@ -13,7 +14,6 @@
 #include "cli/prog.h"
 #include "tok/tok.h"
 #include "kern/kern.h"
-#include "model/prune.h"
 #include "train/plan.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "model/forward.h"
-#include "model/prune.h"
+#include "prune/cut.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>

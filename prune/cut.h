@@ -1,9 +1,9 @@
 /*
  * Cutting a model: fewer blocks, fewer channels in their MLPs.  What is cut
- * is decided elsewhere (prune(1)).
+ * is decided in search.c.
  */
-#ifndef MODEL_PRUNE_H
-#define MODEL_PRUNE_H
+#ifndef PRUNE_CUT_H
+#define PRUNE_CUT_H
 
 #include "base/mem.h"
 #include "model/model.h"

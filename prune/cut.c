@@ -1,5 +1,5 @@
-/* Cutting a model; see prune.h. */
-#include "model/prune.h"
+/* Cutting a model: see cut.h */
+#include "cut.h"
 
 #include <assert.h>
 #include <stdlib.h>
