@@ -303,8 +303,8 @@ prepare(struct student *s, const char *input)
     keep_record(s);
     metrics_open(&s->saver, s->st.step);
     rows = ids->shape;
-    s->micro = plan_micro(s->a->micro, rows[0], rows[1]);
-    s->step = step_new(&s->t, s->pool, &s->loss, s->micro, rows[1],
+    s->step = step_new(&s->t, s->pool, &s->loss,
+        plan_micro(s->a->micro, rows[0], rows[1]), rows[1],
         (s->a->recompute ? BWD_RECOMPUTE : 0) | (s->a->act == 1 ? BWD_BF16 : 0),
         &s->feed.said, &s->feed.head);
     plan_make(&p, &s->t, s->step,

@@ -12,33 +12,19 @@
 #include <math.h>
 #include <string.h>
 
-/* Add one message's losses and gradients, `micro` rows at a time. */
-static void
-add_batch(struct student *s, struct loss_sum *sum)
-{
-    const struct batch *b = &s->feed.batch;
-
-    for (size_t i = 0; i < b->B; i += s->micro) {
-        const size_t n = b->B - i < s->micro ? b->B - i : s->micro;
-        const size_t at = i * b->T;
-        const struct rows r = { n, b->T, b->ids + at, b->first + at };
-        const struct said said = said_rows(&s->feed.said, i);
-
-        step_add(s->step, &r, b->scored + at, &said, sum);
-    }
-}
-
 /* Read and add up to --grad-accum messages.  1: a step's worth (perhaps less at
  * the end of the stream); 0: nothing left; -1: damage. */
 static int
 gather(struct student *s, struct loss_sum *sum, struct err *e)
 {
+    const struct batch *b = &s->feed.batch;
     size_t n = 0;
     int r = 1;
 
     memset(sum, 0, sizeof(*sum));
     for (; n < s->a->accum && (r = feed_next(&s->feed, e)) > 0; n++)
-        add_batch(s, sum);
+        step_add(s->step, &(struct rows){ b->B, b->T, b->ids, b->first },
+            b->scored, &s->feed.said, sum);
     return r < 0 ? -1 : n > 0;
 }
 

@@ -28,7 +28,7 @@ struct step {
     float *coef;       /* [B] */
     float *wide;       /* [workers,depth] outputs wider or narrower than the
                         * student's */
-    /* the micro-batch at hand */
+    /* the rows at hand */
     const struct rows *r;
     const uint8_t *scored;
     const struct said *y;
@@ -252,27 +252,37 @@ square_head(void *ctx, size_t i, float *dx)
     pool_run(s->pool, s->r->B * parts, sh_grad, s);
 }
 
+static void
+add_rows(struct step *s, const struct rows *r)
+{
+    const int sh = s->y->nblock > 0 && s->o.w_sh != 0.0;
+
+    s->r = r;
+    bwd_forward(s->bwd, r);
+    for (size_t b = 0; b < r->B; b++)
+        row_losses(s, b);
+    for (size_t i = 0; i < r->B * r->T; i++) {
+        s->sum->n += s->scored[i] != 0;
+        s->sum->tok += r->first[i] != UINT32_MAX;
+    }
+    bwd_backward(s->bwd, r, sh ? square_head : NULL, s);
+}
+
 void
 step_add(struct step *s, const struct rows *r, const uint8_t *scored,
     const struct said *said, struct loss_sum *sum)
 {
-    const size_t BT = r->B * r->T;
-    const int sh = said->nblock > 0 && s->o.w_sh != 0.0;
-
-    assert(r->B <= s->B && r->T <= s->T);
-    assert(!sh || said->nblock == s->t->m.c.L);
-    s->r = r;
-    s->scored = scored;
-    s->y = said;
+    assert(r->T <= s->T);
+    assert(said->nblock == 0 || said->nblock == s->t->m.c.L);
     s->sum = sum;
-    bwd_forward(s->bwd, r);
-    for (size_t b = 0; b < r->B; b++)
-        row_losses(s, b);
-    for (size_t i = 0; i < BT; i++) {
-        sum->n += scored[i] != 0;
-        sum->tok += r->first[i] != UINT32_MAX;
+    for (size_t b = 0; b < r->B; b += s->B) {
+        const size_t n = r->B - b < s->B ? r->B - b : s->B, at = b * r->T;
+        const struct said its = said_rows(said, b);
+
+        s->scored = scored + at;
+        s->y = &its;
+        add_rows(s, &(struct rows){ n, r->T, r->ids + at, r->first + at });
     }
-    bwd_backward(s->bwd, r, sh ? square_head : NULL, s);
 }
 
 double

@@ -38,7 +38,7 @@ struct loss_sum {
 };
 
 struct step;
-/* how: BWD_RECOMPUTE, BWD_BF16 or 0.  like: of what kind and widths is what the
+/* B: rows at a time.  how: BWD_RECOMPUTE, BWD_BF16 or 0.  like: of what kind and widths is what the
  * teacher says; head: its head [V,d_t] for SAID_FINAL, which outlives this, or
  * NULL for a step that is only counted. */
 struct step *step_new(struct tmodel *t, struct pool *pool,
@@ -48,10 +48,10 @@ void step_free(struct step *s);
 /* Memory it will have touched when steps are of so many tokens. */
 size_t step_bytes(const struct step *s, size_t tokens);
 
-/* Add the gradients and losses of rows r (r->B <= B of step_new).  scored
- * [B,T]: does the prediction made at a token count?  said: of these rows, its
- * outputs of blocks one for each block of the student, or none; of another
- * width they are brought to d by adaptive averages. */
+/* Add the gradients and losses of rows r, so many at a time as step_new was
+ * told.  scored [B,T]: does the prediction made at a token count?  said: of
+ * these rows, its outputs of blocks one for each block of the student, or none;
+ * of another width they are brought to d by adaptive averages. */
 void step_add(struct step *s, const struct rows *r, const uint8_t *scored,
     const struct said *said, struct loss_sum *sum);
 /* bwd_rounding, bwd_grad_rounding. */

@@ -125,13 +125,8 @@ run(struct data *x, struct tmodel *t, struct pool *pool, size_t rows, int how)
     struct step *s = step_new(t, pool, &o, rows, x->T, how, &x->said, &x->head);
     struct loss_sum sum = { 0 };
 
-    for (size_t b = 0; b < x->B; b += rows) {
-        const size_t n = x->B - b < rows ? x->B - b : rows, at = b * x->T;
-        const struct rows r = { n, x->T, x->ids + at, x->first + at };
-        const struct said its = said_rows(&x->said, b);
-
-        step_add(s, &r, x->scored + at, &its, &sum);
-    }
+    step_add(s, &(struct rows){ x->B, x->T, x->ids, x->first }, x->scored,
+        &x->said, &sum);
     step_flush(s);
     step_free(s);
     return sum;

@@ -1,0 +1,112 @@
+/* Views of what a teacher says: where a token's numbers are, at any address,
+ * whole and in slices; and what is refused. */
+#include "../lib/tap.h"
+#include "base/mem.h"
+#include "format/said.h"
+
+enum { B = 3, T = 4, N = B * T };
+
+/* A batch with ids, a final state, draws and outputs of blocks 1 and 4, each
+ * byte of which is its tensor's own count; `skip` bytes stand before them. */
+static void
+make(struct st *s, struct buf *raw, size_t skip, size_t final_T)
+{
+    static unsigned char bytes[1000];
+    const size_t bt[2] = { B, T }, final[3] = { B, final_T, 5 };
+    const size_t k[3] = { B, T, 3 }, state[3] = { B, T, 2 };
+    struct st_out o = { 0 };
+    struct err e;
+
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (unsigned char)i;
+    st_out_begin(&o);
+    st_out_tensor(&o, "skip", DT_U8, 1, &skip, bytes);
+    st_out_tensor(&o, "ids", DT_U16, 2, bt, bytes);
+    st_out_tensor(&o, "teacher.final", DT_BF16, 3, final, bytes);
+    st_out_tensor(&o, "teacher.sample.ids", DT_U32, 3, k, bytes);
+    st_out_tensor(&o, "teacher.sample.count", DT_U8, 3, k, bytes);
+    st_out_tensor(&o, "teacher.sample.plogp", DT_F32, 2, bt, bytes);
+    st_out_tensor(&o, "teacher.hidden.1", DT_F32, 3, state, bytes);
+    st_out_tensor(&o, "teacher.hidden.4", skip == 1 ? DT_BF16 : DT_F32, 3,
+        state, bytes);
+    st_out_end(&o);
+    buf_add(raw, o.head.p, o.head.n);
+    for (size_t i = 0; i < o.npiece; i++)
+        buf_add(raw, o.piece[i].p, o.piece[i].n);
+    st_out_release(&o);
+    if (st_parse(s, raw->p, raw->n, &e) < 0)
+        abort();
+}
+
+/* Is token i of rows b0.. where it should be, in a tensor of `bytes` a token?
+ */
+static int
+stands(const struct said *x, const struct said_tensor *t, size_t bytes)
+{
+    for (size_t b = 0; b < B; b++) {
+        const struct said y = said_rows(x, b), z = said_rows(&y, 0);
+
+        for (size_t i = 0; i < (B - b) * T; i++)
+            if (*said_at(&y, t, i) != (b * T + i) * bytes % 256 ||
+                said_at(&z, t, i) != said_at(x, t, b * T + i))
+                return 0;
+    }
+    return 1;
+}
+
+int
+main(void)
+{
+    static const size_t blocks[] = { 1, 4 };
+    struct buf raw = { 0 };
+    struct said x = { .kind = SAID_FINAL,
+        .width = 5,
+        .block = blocks,
+        .nblock = 2,
+        .depth = 2 };
+    struct err e;
+    struct st s;
+
+    make(&s, &raw, 3, T);
+    ok(said_width(&s, SAID_FINAL) == 5 && said_width(&s, SAID_DRAWS) == 3 &&
+            said_width(&s, SAID_TOP) == 0 && said_width(&s, SAID_NOTHING) == 0,
+        "widths of each kind");
+    ok(said_hidden(&s, 4) != NULL && said_hidden(&s, 2) == NULL, "blocks");
+    ok(said_read(&x, &s, &e) == 0 && x.part[SAID_STATE].dtype == DT_BF16 &&
+            stands(&x, &x.part[SAID_STATE], 10),
+        "final states, rows from any on");
+    ok(stands(&x, &x.hidden[0], 8) && stands(&x, &x.hidden[1], 8),
+        "outputs of blocks");
+    x.width = 6;
+    ok(said_read(&x, &s, &e) == -1 && strstr(e.msg, "is not [3,4,6]"), "%s",
+        e.msg);
+    x.kind = SAID_DRAWS;
+    x.width = 3;
+    ok(said_read(&x, &s, &e) == 0 && stands(&x, &x.part[SAID_DRAWN], 12) &&
+            stands(&x, &x.part[SAID_COUNT], 3) &&
+            stands(&x, &x.part[SAID_SELF], 4),
+        "draws");
+    x.width = 4;
+    ok(said_read(&x, &s, &e) == -1 && strstr(e.msg, "not the 4"), "%s", e.msg);
+    x.kind = SAID_TOP;
+    ok(said_read(&x, &s, &e) == -1 && strstr(e.msg, "teacher.top.ids"), "%s",
+        e.msg);
+    x.kind = SAID_NOTHING;
+    x.depth = 3;
+    ok(said_read(&x, &s, &e) == -1 && strstr(e.msg, "teacher.hidden.1"), "%s",
+        e.msg);
+    st_release(&s);
+    buf_clear(&raw);
+    make(&s, &raw, 1, T - 1);
+    x.kind = SAID_FINAL;
+    x.width = 5;
+    x.depth = 2;
+    ok(said_read(&x, &s, &e) == -1 && strstr(e.msg, "teacher.final"), "%s",
+        e.msg);
+    x.kind = SAID_NOTHING;
+    ok(said_read(&x, &s, &e) == -1 && strstr(e.msg, "two types"), "%s", e.msg);
+    st_release(&s);
+    buf_release(&raw);
+    said_release(&x);
+    return done_testing();
+}
