@@ -22,6 +22,15 @@ key(const struct config *c, const char *name)
     return text;
 }
 
+static int
+any_window(const struct config *c)
+{
+    for (size_t i = 0; i < c->L; i++)
+        if (config_window(c, i) != 0)
+            return 1;
+    return 0;
+}
+
 /* What the readers of a GGUF would compute otherwise. */
 static int
 check_config(const struct config *c, struct err *e)
@@ -38,17 +47,14 @@ check_config(const struct config *c, struct err *e)
     if (c->rope == ROPE_LLAMA3 && strcmp(f->gguf, "llama") != 0)
         return err_set(e, EX_INPUT,
             "rope_parameters: llama3 cannot be said in a GGUF of %s", f->gguf);
-    if (config_windows_lost(c))
+    if (config_windows_lost(c) && any_window(c))
         warn("blocks with a window are not five of six: versions of llama.cpp "
              "that do not read %s take every sixth block without one",
             key(c, "attention.sliding_window_pattern"));
-    for (size_t i = 0; !f->gemma && i < c->L; i++)
-        if (config_window(c, i) != 0 && c->window < c->max_pos) {
-            warn("sliding_window: %zu is lost, a GGUF of %s has none: longer "
-                 "texts are read as a whole",
-                c->window, f->gguf);
-            break;
-        }
+    if (!f->gemma && any_window(c) && c->window < c->max_pos)
+        warn("sliding_window: %zu is lost, a GGUF of %s has none: longer texts "
+             "are read as a whole",
+            c->window, f->gguf);
     return 0;
 }
 
@@ -83,9 +89,10 @@ put_config(struct gguf_out *o, const struct config *c, enum dtype as)
     }
     if (!family_of(c)->gemma)
         return;
-    gguf_out_u32(o, key(c, "attention.sliding_window"),
-        c->window > 0 ? c->window : c->max_pos);
     gguf_out_f32(o, key(c, "rope.freq_base_swa"), c->theta_local);
+    if (!any_window(c)) /* llama.cpp ends where there is one that none has */
+        return;
+    gguf_out_u32(o, key(c, "attention.sliding_window"), c->window);
     if (!config_windows_lost(c))
         return;
     gguf_out_array(o, key(c, "attention.sliding_window_pattern"), GGUF_BOOL,

@@ -287,15 +287,18 @@ read_pattern(struct config *c, struct keys *k, struct err *e)
 static int
 read_gemma(struct config *c, struct keys *k, struct err *e)
 {
+    int r;
+
     config_gguf_fixed(c);
     c->theta_local = 10000;
-    return need(k, "attention.sliding_window", (size_t)1 << 31, &c->window, e) <
-                0 ||
-            get_real(k, "rope.freq_base_swa", 1, 1e12, &c->theta_local, e) <
-                0 ||
-            read_pattern(c, k, e) < 0
-        ? -1
-        : 0;
+    if (get_real(k, "rope.freq_base_swa", 1, 1e12, &c->theta_local, e) < 0)
+        return -1;
+    r = get_size(k, "attention.sliding_window", 1, (size_t)1 << 31, &c->window,
+        e);
+    if (r > 0)
+        return read_pattern(c, k, e);
+    memset(c->local, 0, sizeof c->local);
+    return r;
 }
 
 static int

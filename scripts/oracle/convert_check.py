@@ -1,6 +1,7 @@
 """Do llama.cpp and transformers compute with what convert writes?
 usage: convert_check.py PROGRAMS LLAMA_BIN CORPUS MODEL...
        convert_check.py --tokenizers PROGRAMS LLAMA_BIN CORPUS TOKDIR...
+       convert_check.py --random PROGRAMS LLAMA_BIN CORPUS TOKDIR
 PROGRAMS: build/bin; LLAMA_BIN: with llama-tokenize and llama-perplexity;
 CORPUS: corpus/held-out; MODEL: a .gguf or Hugging Face directory; TOKDIR: a
 folder with a published tokenizer.json and tokenizer_config.json.
@@ -12,6 +13,9 @@ First form, for each MODEL: as a directory and as GGUF in each type.
     file: within 1e-4 for F32, 3e-3 where llama.cpp rounds activations too
 Second form: the tokenizer in a GGUF of a tiny model, ids by llama-tokenize of
 each document beside those of the tokenizers library.
+Third form: small random models of each family with that tokenizer, as F32 GGUF:
+perplexity by llama-perplexity beside evalppl on the directory, within 1e-4; among
+them a llama with Llama 3's scaling and a Gemma whose windows are not five of six.
 Last run with transformers 5.23.0, torch 2.13.0, llama.cpp of llama-cpp-python
 0.3.36.  Prints a line a check; status 1 if one failed."""
 import glob
@@ -50,6 +54,15 @@ def llama_ids(model, file):
     return json.loads(out or '[]')
 
 
+def llama_ppl(model, file, window):
+    for _ in range(9):              # its logger sometimes loses the last lines
+        out = run(f'{llama}/llama-perplexity', '-m', model, '-f', file, '--no-escape', '-c', window,
+                  '-t', 1, '-ctk', 'f32', '-ctv', 'f32', '-fa', 'off')[1]
+        if m := re.search(r'PPL = ([0-9.]+)', out):
+            return float(m[1])
+    return float('nan')
+
+
 def column(tsv, name):
     for line in tsv.splitlines():
         f = line.split('\t')
@@ -74,7 +87,7 @@ def models(paths):
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
     torch.set_num_threads(2)
-    docs = list(texts(('en', 'bg', 'code')))
+    docs = [next(texts([n])) for n in ('en', 'bg', 'code', 'fi', 'math')]
     for path in paths:
         name = os.path.basename(path.rstrip('/'))
         with tempfile.TemporaryDirectory() as tmp:
@@ -87,8 +100,9 @@ def models(paths):
                       joined)[0].split()
             check(list(map(int, got)) == want, f'{name}: AutoTokenizer: {len(want)} ids')
             run(f'{bin}/tokenize', '-q', '-t', f'{tmp}/hf', '--no-eos', '-o', f'{tmp}/one', joined)
-            run(f'{bin}/tokenize', '-q', '-t', f'{tmp}/hf', '--no-eos', '-o', f'{tmp}/ids',
-                *(f'{corpus}/{n}.jsonl' for n in ('en', 'bg', 'code')))
+            with open(f'{tmp}/d.jsonl', 'w', encoding='utf-8') as f:
+                f.writelines(json.dumps(dict(text=x)) + '\n' for x in docs)
+            run(f'{bin}/tokenize', '-q', '-t', f'{tmp}/hf', '--no-eos', '-o', f'{tmp}/ids', f'{tmp}/d.jsonl')
             score = lambda m: run(f'{bin}/evalppl', '-q', '-m', m, '-c', 4096, '--format', 'tsv',
                                   f'{tmp}/ids')[0]
             mine = score(path)
@@ -107,12 +121,10 @@ def models(paths):
                     del m
                 check(llama_ids(g, joined) == want, f'{name}: {t}: llama-tokenize')
                 ppl = float(column(run(f'{bin}/evalppl', '-q', '-m', g, '--protocol', 'llama.cpp', '-c',
-                                       512, '--format', 'tsv', f'{tmp}/one')[0], 'ppl'))
-                out = run(f'{llama}/llama-perplexity', '-m', g, '-f', joined, '--no-escape', '-c', 512,
-                          '-t', 2, '-ctk', 'f32', '-ctv', 'f32', '-fa', 'off')[1]
-                theirs = re.search(r'PPL = ([0-9.]+)', out)
-                check(theirs and abs(float(theirs[1]) / ppl - 1) <= (1e-4 if t == 'f32' else 3e-3),
-                      f'{name}: {t}: perplexity {ppl:.4f}, llama.cpp {theirs and theirs[1]}')
+                                       256, '--format', 'tsv', f'{tmp}/one')[0], 'ppl'))
+                theirs = llama_ppl(g, joined, 256)
+                check(abs(theirs / ppl - 1) <= (1e-4 if t == 'f32' else 3e-3),
+                      f'{name}: {t}: perplexity {ppl:.4f}, llama.cpp {theirs}')
                 os.remove(g)
             m = AutoModelForCausalLM.from_pretrained(f'{tmp}/hf', dtype=torch.float32).eval()
             k = nats(m, tok, docs)
@@ -153,7 +165,55 @@ def tokenizers(dirs):
             check(wrong == 0, f'{name}: llama-tokenize: {wrong} of {len(docs)} texts differ ({n} ids)')
 
 
-form = tokenizers if sys.argv[1] == '--tokenizers' else models
-bin, llama, corpus, *rest = sys.argv[2 if form == tokenizers else 1:]
+def random(dirs):
+    import shutil
+    import torch
+    import transformers as T
+    from tokenizers import Tokenizer
+    V = Tokenizer.from_file(f'{dirs[0]}/tokenizer.json').get_vocab_size(True)
+    size = dict(vocab_size=V, hidden_size=64, intermediate_size=96, num_hidden_layers=3,
+                num_attention_heads=4, num_key_value_heads=2, head_dim=32, rms_norm_eps=1e-6,
+                max_position_embeddings=4096, bos_token_id=1, eos_token_id=2)
+    full, local = 'full_attention', 'sliding_attention'
+    llama3 = dict(rope_type='llama3', rope_theta=1e5, factor=8.0, low_freq_factor=1.0,
+                  high_freq_factor=4.0, original_max_position_embeddings=8192)
+    gemma = dict(tie_word_embeddings=True, query_pre_attn_scalar=32, sliding_window=16)
+    families = [
+        ('llama, tied', T.LlamaConfig, dict(tie_word_embeddings=True)),
+        ('llama, scaling of Llama 3', T.LlamaConfig, dict(rope_parameters=llama3)),
+        ('llama, linear scaling', T.LlamaConfig, dict(
+            rope_parameters=dict(rope_type='linear', rope_theta=1e4, factor=4.0))),
+        ('mistral', T.MistralConfig, dict(sliding_window=None)),
+        ('qwen2', T.Qwen2Config, dict(head_dim=16)), ('qwen3', T.Qwen3Config, dict(tie_word_embeddings=True)),
+        ('gemma3', T.Gemma3TextConfig, dict(gemma, num_hidden_layers=6)),
+        ('gemma3, other windows', T.Gemma3TextConfig, dict(
+            gemma, layer_types=[local, full, local])),
+        ('gemma3, no window', T.Gemma3TextConfig, dict(gemma, layer_types=[full] * 3))]
+    for name, cls, more in families:
+        torch.manual_seed(7)
+        m = T.AutoModelForCausalLM.from_config(cls(**{**size, **more}), dtype=torch.float32)
+        with torch.no_grad():
+            for n, p in m.named_parameters():
+                p.copy_(torch.randn(p.shape) * (0.3 if p.ndim == 2 or 'bias' in n else 0.1) +
+                        (p.ndim == 1 and 'bias' not in n and 'gemma' not in name))
+        with tempfile.TemporaryDirectory() as tmp:
+            m.save_pretrained(tmp)
+            for f in glob.glob(f'{dirs[0]}/tokenizer*.json'):
+                shutil.copy(f, tmp)
+            with open(f'{tmp}/text', 'w', encoding='utf-8') as f:
+                f.write(next(texts(['en'])))
+            run(f'{bin}/convert', tmp, f'{tmp}/x.gguf')
+            run(f'{bin}/tokenize', '-q', '-t', tmp, '--no-eos', '-o', f'{tmp}/one', f'{tmp}/text')
+            ppl = [float(column(run(f'{bin}/evalppl', '-q', '-m', x, '--protocol', 'llama.cpp', '-c',
+                                    128, '--format', 'tsv', f'{tmp}/one')[0], 'ppl'))
+                   for x in (tmp, f'{tmp}/x.gguf')]
+            theirs = llama_ppl(f'{tmp}/x.gguf', f'{tmp}/text', 128)
+            check(ppl[0] == ppl[1] and abs(theirs / ppl[0] - 1) <= 1e-4,
+                  f'{name}: perplexity {ppl[0]:.4f}, {ppl[1]:.4f}, llama.cpp {theirs}')
+
+
+forms = {'--tokenizers': tokenizers, '--random': random}
+form = forms.get(sys.argv[1], models)
+bin, llama, corpus, *rest = sys.argv[1 if form == models else 2:]
 form(rest)
 sys.exit(failed > 0)
