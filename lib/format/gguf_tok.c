@@ -602,11 +602,11 @@ done:
     return j;
 }
 
-static const char *const specials[][2] = {
-    { "bos_token", "tokenizer.ggml.bos_token_id" },
-    { "eos_token", "tokenizer.ggml.eos_token_id" },
-    { "unk_token", "tokenizer.ggml.unknown_token_id" },
-    { "pad_token", "tokenizer.ggml.padding_token_id" },
+const char *const gguf_special[GGUF_SPECIALS][2] = {
+    [GGUF_BOS] = { "bos_token", "tokenizer.ggml.bos_token_id" },
+    [GGUF_EOS] = { "eos_token", "tokenizer.ggml.eos_token_id" },
+    [GGUF_UNK] = { "unk_token", "tokenizer.ggml.unknown_token_id" },
+    [GGUF_PAD] = { "pad_token", "tokenizer.ggml.padding_token_id" },
 };
 
 /* Special tokens into j by name; ids: their numbers, as NAME_id. */
@@ -616,13 +616,14 @@ add_specials(json_t *j, const struct gguf *g, int ids, struct err *e)
     struct vocab v = { 0 };
     int r = read_vocab(&v, g, e);
 
-    for (size_t i = 0; r == 0 && i < sizeof specials / sizeof *specials; i++) {
+    for (size_t i = 0; r == 0 && i < GGUF_SPECIALS; i++) {
         char name[32];
         struct str s;
         size_t id;
-        int k = special(&v, specials[i][1], &id, &s, e);
+        int k = special(&v, gguf_special[i][1], &id, &s, e);
 
-        snprintf(name, sizeof name, "%s%s", specials[i][0], ids ? "_id" : "");
+        snprintf(name, sizeof name, "%s%s", gguf_special[i][0],
+            ids ? "_id" : "");
         if (k > 0)
             json_object_set_new(j, name,
                 ids ? json_integer((json_int_t)id) : text(s));

@@ -44,9 +44,12 @@ json_t *gguf_generation_config(const struct gguf *g, struct err *e);
  * which no model has, are left out.  -1 and *e "member: why": what a GGUF
  * cannot say.
  */
+enum { GGUF_BOS, GGUF_EOS, GGUF_UNK, GGUF_PAD, GGUF_SPECIALS };
 struct gguf_ids {
-    int64_t bos, eos, unk, pad; /* -1: none */
+    int64_t v[GGUF_SPECIALS]; /* -1: none */
 };
+/* "bos_token", "tokenizer.ggml.bos_token_id" */
+extern const char *const gguf_special[GGUF_SPECIALS][2];
 void gguf_out_ids(struct gguf_out *o, const struct gguf_ids *id, size_t V);
 int gguf_out_tokenizer(struct gguf_out *o, const json_t *tok,
     const json_t *config, size_t V, const struct gguf_ids *id, struct err *e);

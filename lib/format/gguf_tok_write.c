@@ -30,10 +30,10 @@ struct src {
     const json_t *tok, *model, *vocab, *merges;
     struct token *t; /* [V] */
     size_t V;
-    int chars;            /* symbols are characters, not bytes */
-    int prefix;           /* ... with a mark before a text */
-    int add_bos, add_eos; /* around a text */
-    const char *pre;      /* npre bytes */
+    int chars;       /* symbols are characters, not bytes */
+    int prefix;      /* ... with a mark before a text */
+    int add[2];      /* a token before a text, behind it */
+    const char *pre; /* npre bytes */
     size_t npre;
     struct gguf_ids id;
 };
@@ -129,7 +129,8 @@ read_marks(struct src *s, struct err *e)
     }
     if (meta && !n && flag(pre, "split", 1) == 0 &&
         strcmp(text_of(pre, "replacement"), MARK) == 0) {
-        s->prefix = strcmp(scheme, "never") != 0;
+        s->prefix = *scheme ? strcmp(scheme, "never") != 0
+                            : flag(pre, "add_prefix_space", 1);
         if (s->prefix)
             warn("pre_tokenizer: Metaspace does not put U+2581 before a text "
                  "that begins with a space, or not behind special tokens; "
@@ -264,10 +265,12 @@ read_tokens(struct src *s, struct err *e)
         note("%zu tokens beyond the %zu of the model are left out", beyond,
             s->V);
     if (s->chars) {
-        s->id.unk = find(s, text_of(s->model, "unk_token"));
-        if (s->id.unk < 0 || (size_t)s->id.unk >= s->V)
+        const int64_t unk = find(s, text_of(s->model, "unk_token"));
+
+        if (unk < 0 || (size_t)unk >= s->V)
             return err_set(e, EX_INPUT, "model.unk_token: is no token");
-        s->t[s->id.unk].kind = GGUF_UNKNOWN;
+        s->t[unk].kind = GGUF_UNKNOWN;
+        s->id.v[GGUF_UNK] = unk;
     }
     return 0;
 }
@@ -299,8 +302,8 @@ merge_text(const struct src *s, size_t i, const char *between, struct buf *b,
 static size_t
 repeats(const char *p, size_t n, size_t *k)
 {
-    *k = n ? utf8_len((const unsigned char *)p, n) : 1;
-    return n % *k == 0 && memcmp(p, p + *k, n - *k) == 0 ? n / *k : 0;
+    *k = n > 0 ? utf8_len((const unsigned char *)p, n) : 1;
+    return n > 0 && n % *k == 0 && memcmp(p, p + *k, n - *k) == 0 ? n / *k : 0;
 }
 
 /* The token that merge i makes; its text is left in *b. */
@@ -419,18 +422,16 @@ read_template(struct src *s, const json_t *post, struct err *e)
         const json_t *sp = json_object_get(p, "SpecialToken");
         const json_t *ids =
             json_object_get(json_object_get(all, text_of(sp, "id")), "ids");
-        int *add = behind ? &s->add_eos : &s->add_bos;
 
         if (!sp) {
             behind = 1;
             continue;
         }
-        if (*add || json_array_size(ids) != 1)
+        if (s->add[behind]++ || json_array_size(ids) != 1)
             return err_set(e, EX_INPUT,
                 "post_processor: a GGUF can only say one token before a text "
                 "and one behind it");
-        *add = 1;
-        *(behind ? &s->id.eos : &s->id.bos) =
+        s->id.v[behind ? GGUF_EOS : GGUF_BOS] =
             json_integer_value(json_array_get(ids, 0));
     }
     return 0;
@@ -494,31 +495,22 @@ put_merges(struct gguf_out *o, const struct src *s, struct err *e)
 static void
 name_specials(struct src *s, const json_t *config)
 {
-    int64_t *const id[] = { &s->id.bos, &s->id.eos, &s->id.unk, &s->id.pad };
-    static const char *const name[] = { "bos_token", "eos_token", "unk_token",
-        "pad_token" };
+    for (int i = 0; i < GGUF_SPECIALS; i++) {
+        const json_t *v = json_object_get(config, gguf_special[i][0]);
+        const char *text =
+            json_is_object(v) ? text_of(v, "content") : json_string_value(v);
 
-    for (int i = 0; i < 4; i++) {
-        const json_t *v = json_object_get(config, name[i]);
-        const char *text = json_is_object(v) ? text_of(v, "content")
-                                             : text_of(config, name[i]);
-
-        if (*id[i] < 0 && *text)
-            *id[i] = find(s, text);
+        if (s->id.v[i] < 0 && text)
+            s->id.v[i] = find(s, text);
     }
 }
 
 void
 gguf_out_ids(struct gguf_out *o, const struct gguf_ids *id, size_t V)
 {
-    static const char *const key[] = { "tokenizer.ggml.bos_token_id",
-        "tokenizer.ggml.eos_token_id", "tokenizer.ggml.unknown_token_id",
-        "tokenizer.ggml.padding_token_id" };
-    const int64_t all[] = { id->bos, id->eos, id->unk, id->pad };
-
-    for (int i = 0; i < 4; i++)
-        if (all[i] >= 0 && (size_t)all[i] < V)
-            gguf_out_u32(o, key[i], (size_t)all[i]);
+    for (int i = 0; i < GGUF_SPECIALS; i++)
+        if (id->v[i] >= 0 && (size_t)id->v[i] < V)
+            gguf_out_u32(o, gguf_special[i][1], (size_t)id->v[i]);
 }
 
 static void
@@ -527,8 +519,8 @@ put_rest(struct gguf_out *o, const struct src *s, const json_t *config)
     const json_t *chat = json_object_get(config, "chat_template");
 
     gguf_out_ids(o, &s->id, s->V);
-    gguf_out_bool(o, "tokenizer.ggml.add_bos_token", s->add_bos);
-    gguf_out_bool(o, "tokenizer.ggml.add_eos_token", s->add_eos);
+    gguf_out_bool(o, "tokenizer.ggml.add_bos_token", s->add[0]);
+    gguf_out_bool(o, "tokenizer.ggml.add_eos_token", s->add[1]);
     if (s->chars)
         gguf_out_bool(o, "tokenizer.ggml.add_space_prefix", s->prefix);
     for (size_t i = 0; i < json_array_size(chat); i++) /* several, by name */

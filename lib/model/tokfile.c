@@ -321,7 +321,10 @@ int
 tokenizer_to_gguf(const char *from, const struct config *c, struct gguf_out *o,
     struct err *e)
 {
-    const struct gguf_ids id = { c->bos, c->neos ? c->eos[0] : -1, -1, c->pad };
+    const struct gguf_ids id = { { [GGUF_BOS] = c->bos,
+        [GGUF_EOS] = c->neos ? c->eos[0] : -1,
+        [GGUF_UNK] = -1,
+        [GGUF_PAD] = c->pad } };
     char *file = from ? xasprintf("%s/%s", from, files[0]) : NULL;
     json_t *tok = NULL, *config = NULL;
     int r = -1;

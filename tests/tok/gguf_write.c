@@ -6,7 +6,7 @@
 #include "format/gguf_tok.h"
 #include "format/json.h"
 
-static const struct gguf_ids none = { -1, -1, -1, -1 };
+static const struct gguf_ids none = { { -1, -1, -1, -1 } };
 
 /* The metadata as the reader sees it, or NULL and *e. */
 static json_t *
@@ -159,6 +159,9 @@ test_refused(void)
         "not beside it");
     refused("llama2", "model", "merges", "[[\"t\",\"t\"]]", "makes no token");
     refused("qwen", "model", "merges", "[7]", "is no pair");
+    refused("llama2", "model", "merges", "[[\"\",\"\"]]", "makes no token");
+    refused("llama2", "model", "vocab", "{\"a\":0,\"<unk>\":-1}", "has no id");
+    refused("llama2", "model", "vocab", "{\"a\":7,\"b\":7}", "there twice");
 }
 
 int
