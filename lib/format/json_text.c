@@ -1,161 +1,27 @@
-/* Large members of a JSON as text; see json.h. */
+/* JSON read without a tree, and large members of one as text; see json.h. */
 #include "format/json.h"
 #include "base/utf8.h"
+#include "format/names.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *
-skip_space(const char *p, const char *end)
-{
-    while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
-        p++;
-    return p;
-}
+#define DEPTH_MAX 2048 /* objects and lists in each other */
 
-/* Behind the string at p, or NULL. */
-static const char *
-skip_string(const char *p, const char *end)
-{
-    for (p++; p < end && *p != '"'; p++)
-        p += *p == '\\';
-    return p < end ? p + 1 : NULL;
-}
+/* ---- values and the marks between them ---- */
 
-/* Behind the value at p, or NULL; *count: its members. */
-static const char *
-skip_value(const char *p, const char *end, size_t *count)
-{
-    const char *const first = skip_space(p + 1, end);
-    size_t depth = 0;
-
-    *count = first < end && *first != ']' && *first != '}';
-    for (; p < end; p++) {
-        if (*p == '"') {
-            p = skip_string(p, end);
-            if (!p || depth == 0)
-                return p;
-            p--;
-        } else if (*p == '{' || *p == '[') {
-            depth++;
-        } else if (*p == '}' || *p == ']') {
-            if (depth <= 1)
-                return depth ? p + 1 : p;
-            depth--;
-        } else if (*p == ',') {
-            if (depth == 0)
-                return p;
-            *count += depth == 1;
-        }
-    }
-    return p;
-}
-
-/* What follows in the path of a part behind `under`, unless that is NULL, and
- * name[n], as they stand in the text: '.', '\0', or -1: it is not of them. */
 static int
-leads(const struct js_part *part, const char *under, const char *name, size_t n)
+bad(struct js_in *in, const char *why)
 {
-    const size_t skip = under ? strlen(under) + 1 : 0;
-    const char *at = part->path;
-
-    if (under && (strncmp(at, under, skip - 1) != 0 || at[skip - 1] != '.'))
-        return -1;
-    at += skip;
-    return strlen(at) >= n && memcmp(at, name, n) == 0 &&
-            (at[n] == '.' || at[n] == '\0')
-        ? at[n]
-        : -1;
-}
-
-/* Find the parts in the object at p, which is member `under`, or the whole:
- * behind it, or NULL when it is not plain. */
-static const char *
-find(const char *p, const char *end, const char *under, struct js_part *part,
-    size_t nparts)
-{
-    for (p++; (p = skip_space(p, end)) < end && *p == '"';
-         p = skip_space(p, end) + 1) {
-        const char *const name = p + 1, *to = skip_string(p, end);
-        const size_t n = to ? (size_t)(to - 1 - name) : 0;
-        size_t count = 0;
-        int below = 0;
-
-        if (!to || (p = skip_space(to, end)) == end || *p != ':' ||
-            (p = skip_space(p + 1, end)) == end)
-            return NULL;
-        for (size_t i = 0; i < nparts; i++)
-            below |=
-                !under && *p == '{' && leads(&part[i], under, name, n) == '.';
-        if (below) {
-            char *const key = xasprintf("%.*s", (int)n, name);
-
-            to = find(p, end, key, part, nparts);
-            free(key);
-        } else {
-            to = skip_value(p, end, &count);
-        }
-        if (!to)
-            return NULL;
-        for (size_t i = 0; i < nparts; i++)
-            if (leads(&part[i], under, name, n) == '\0') {
-                if (part[i].n > 0)
-                    return NULL; /* twice */
-                if (*p != part[i].open)
-                    continue;
-                part[i].p = p;
-                part[i].n = (size_t)(to - p);
-                part[i].count = count;
-            }
-        p = skip_space(to, end);
-        if (p == end || *p != ',')
-            break;
-    }
-    return p < end && *p == '}' ? p + 1 : NULL;
-}
-
-json_t *
-js_parse_parts(const char *text, size_t n, struct js_part *part, size_t nparts,
-    struct err *e)
-{
-    const char *const end = text + n, *p = skip_space(text, end);
-    struct buf rest = { 0 };
-    json_t *j = NULL;
-    struct err other;
-    size_t found = 0;
-
-    for (size_t i = 0; i < nparts; i++)
-        part[i].n = 0;
-    if (p < end && *p == '{' && find(p, end, NULL, part, nparts))
-        for (size_t i = 0; i < nparts; i++)
-            found += part[i].n > 0;
-    if (found > 0) {
-        for (p = text; p < end;) {
-            const struct js_part *next = NULL;
-
-            for (size_t i = 0; i < nparts; i++)
-                if (part[i].n > 0 && part[i].p >= p &&
-                    (!next || part[i].p < next->p))
-                    next = &part[i];
-            buf_add(&rest, p, (size_t)((next ? next->p : end) - p));
-            p = next ? next->p + next->n : end;
-            if (next)
-                buf_adds(&rest, next->open == '{' ? "{}" : "[]");
-        }
-        j = js_parse(rest.p, rest.n, &other);
-        buf_release(&rest);
-    }
-    if (j)
-        return j;
-    for (size_t i = 0; i < nparts; i++)
-        part[i].n = 0;
-    return js_parse(text, n, e);
+    in->why = in->p == in->end ? "it ends too early" : why;
+    return 0;
 }
 
 void
-js_in_begin(struct js_in *in, const struct js_part *part)
+js_in_begin(struct js_in *in, const char *p, size_t n)
 {
-    *in = (struct js_in){ part->p, part->p + part->n, NULL, 0, part->n };
+    *in = (struct js_in){ .p = p, .end = p + n };
 }
 
 void
@@ -164,10 +30,18 @@ js_in_end(struct js_in *in)
     free(in->text);
 }
 
+static void
+blanks(struct js_in *in)
+{
+    while (in->p < in->end &&
+        (*in->p == ' ' || *in->p == '\n' || *in->p == '\r' || *in->p == '\t'))
+        in->p++;
+}
+
 int
 js_in_mark(struct js_in *in, char c)
 {
-    in->p = skip_space(in->p, in->end);
+    blanks(in);
     if (in->p == in->end || *in->p != c)
         return 0;
     in->p++;
@@ -177,39 +51,8 @@ js_in_mark(struct js_in *in, char c)
 int
 js_in_done(struct js_in *in)
 {
-    return skip_space(in->p, in->end) == in->end ? 0 : -1;
-}
-
-int
-js_in_number(struct js_in *in, uint64_t *v)
-{
-    const char *p = skip_space(in->p, in->end);
-    const char *const from = p;
-
-    for (*v = 0; p < in->end && *p >= '0' && *p <= '9'; p++)
-        if (p - from == 15)
-            return -1;
-        else
-            *v = *v * 10 + (uint64_t)(*p - '0');
-    in->p = p;
-    return p == from || (*from == '0' && p - from > 1) ? -1 : 0;
-}
-
-/* Length of the character at p, of two bytes or more; 0: there is none. */
-static size_t
-character(const char *s, const char *end)
-{
-    const unsigned char *p = (const unsigned char *)s;
-    const size_t n = *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
-
-    if (*p < 0xc2 || *p > 0xf4 || (size_t)(end - s) < n ||
-        (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) ||
-        (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    return n;
+    blanks(in);
+    return in->p == in->end ? 1 : bad(in, "more follows");
 }
 
 /* Four hexadecimal digits, or -1. */
@@ -273,63 +116,310 @@ js_escape(const char *p, const char *end, char *to, size_t *len)
     return 1;
 }
 
-/* No string is longer after unescaping, so all fit in a text of that size. */
-static int
-escaped(struct js_in *in, const char *p, const char **s, size_t *n)
+size_t
+js_unescape(const char *p, size_t n, char *to)
 {
-    char *to;
-    size_t k, len;
+    const char *const end = p + n, *slash;
+    char *const begin = to;
+    size_t len;
 
-    if (!in->text)
-        in->text = xmalloc(in->size);
-    *s = to = in->text + in->used;
-    while (p < in->end && *p != '"') {
-        if ((unsigned char)*p < 0x20)
-            return -1;
-        if (*p == '\\') {
-            k = js_escape(p + 1, in->end, to, &len);
-            if (k == 0 || *to == '\0')
-                return -1;
-            to += k;
-            p += 1 + len;
-            continue;
-        }
-        k = (unsigned char)*p < 0x80 ? 1 : character(p, in->end);
-        if (k == 0)
-            return -1;
-        memcpy(to, p, k);
-        to += k;
-        p += k;
+    while ((slash = memchr(p, '\\', (size_t)(end - p))) != NULL) {
+        memmove(to, p, (size_t)(slash - p));
+        to += slash - p;
+        p = slash + 1;
+        to += js_escape(p, end, to, &len);
+        p += len;
     }
-    if (p == in->end)
-        return -1;
-    *n = (size_t)(to - *s);
-    in->used += *n;
-    in->p = p + 1;
-    return 0;
+    memmove(to, p, (size_t)(end - p));
+    return (size_t)(to - begin) + (size_t)(end - p);
+}
+
+int
+js_in_string(struct js_in *in, struct js_string *s)
+{
+    char c4[4];
+    size_t len;
+
+    if (!js_in_mark(in, '"'))
+        return bad(in, "no string");
+    s->escapes = 0;
+    for (s->p = in->p; in->p < in->end; in->p++) {
+        const unsigned char c = (unsigned char)*in->p;
+
+        if (c == '"') {
+            s->n = (size_t)(in->p++ - s->p);
+            return 1;
+        }
+        if (c < 0x20)
+            return bad(in, "a control character in a string");
+        if (c != '\\')
+            continue;
+        s->escapes = 1;
+        if (js_escape(in->p + 1, in->end, c4, &len) == 0)
+            return bad(in, "no escape, or half of a surrogate pair");
+        in->p += len;
+    }
+    return bad(in, NULL);
+}
+
+int
+js_in_name(struct js_in *in, struct js_string *s)
+{
+    return js_in_string(in, s) &&
+        (js_in_mark(in, ':') || bad(in, "no colon behind a name"));
 }
 
 int
 js_in_text(struct js_in *in, const char **s, size_t *n)
 {
-    const char *p;
-    size_t k;
+    struct js_string raw;
 
-    if (!js_in_mark(in, '"'))
-        return -1;
-    for (p = in->p; p < in->end && *p != '"'; p += k) {
-        if (*p == '\\')
-            return escaped(in, in->p, s, n);
-        if ((unsigned char)*p < 0x20)
-            return -1;
-        k = (unsigned char)*p < 0x80 ? 1 : character(p, in->end);
-        if (k == 0)
-            return -1;
+    if (!js_in_string(in, &raw))
+        return 0;
+    if (!utf8_text(raw.p, raw.n))
+        return bad(in, "a string is not UTF-8");
+    *s = raw.p;
+    *n = raw.n;
+    if (!raw.escapes)
+        return 1;
+    if (!in->text) /* no string is longer without escapes */
+        in->text = xmalloc(raw.n + (size_t)(in->end - in->p));
+    *s = in->text + in->used;
+    *n = js_unescape(raw.p, raw.n, in->text + in->used);
+    in->used += *n;
+    return memchr(*s, '\0', *n) ? bad(in, "NUL in a string") : 1;
+}
+
+int
+js_in_number(struct js_in *in, uint64_t *v)
+{
+    const char *from;
+
+    blanks(in);
+    from = in->p;
+    for (*v = 0; in->p < in->end && *in->p >= '0' && *in->p <= '9'; in->p++)
+        *v = *v * 10 + (uint64_t)(*in->p - '0');
+    return in->p > from && in->p - from <= 15 &&
+            (*from != '0' || in->p == from + 1)
+        ? 1
+        : bad(in, "no whole number");
+}
+
+/* One of two bytes. */
+static int
+either(struct js_in *in, char a, char b)
+{
+    if (in->p == in->end || (*in->p != a && *in->p != b))
+        return 0;
+    in->p++;
+    return 1;
+}
+
+static int
+digits(struct js_in *in)
+{
+    const char *const from = in->p;
+
+    while (in->p < in->end && *in->p >= '0' && *in->p <= '9')
+        in->p++;
+    return in->p > from ? 1 : bad(in, "no digit where one must be");
+}
+
+static int
+number(struct js_in *in)
+{
+    either(in, '-', '-');
+    if (!either(in, '0', '0') && !digits(in))
+        return bad(in, "no value");
+    if (either(in, '.', '.') && !digits(in))
+        return 0;
+    if (!either(in, 'e', 'E'))
+        return 1;
+    either(in, '+', '-');
+    return digits(in);
+}
+
+/* A value that is neither an object nor an array; *text: if it is a string. */
+static int
+scalar(struct js_in *in, struct js_string *text)
+{
+    static const char *const word[] = { "true", "false", "null" };
+
+    if (in->p < in->end && *in->p == '"')
+        return js_in_string(in, text);
+    for (int i = 0; i < 3; i++) {
+        const size_t n = strlen(word[i]);
+
+        if ((size_t)(in->end - in->p) >= n && memcmp(in->p, word[i], n) == 0) {
+            in->p += n;
+            return 1;
+        }
     }
-    if (p == in->end)
-        return -1;
-    *s = in->p;
-    *n = (size_t)(p - in->p);
-    in->p = p + 1;
+    return number(in);
+}
+
+/* An object or array may begin here: 1 its first value comes next, 2 it is
+ * empty and its end comes next; 0 none begins; -1.  open[*depth]: how those
+ * that have begun will end. */
+static int
+enter(struct js_in *in, char *open, size_t *depth)
+{
+    struct js_string ignored;
+    char c;
+
+    blanks(in);
+    c = in->p < in->end ? *in->p : '\0';
+    if (c != '{' && c != '[')
+        return 0;
+    if (*depth == DEPTH_MAX)
+        return bad(in, "too many objects or arrays in each other") - 1;
+    open[(*depth)++] = c = c == '{' ? '}' : ']';
+    in->p++;
+    blanks(in);
+    if (in->p < in->end && *in->p == c)
+        return 2;
+    return c == ']' || js_in_name(in, &ignored) ? 1 : -1;
+}
+
+/* Behind a value: 1 another one comes next, 0 the outermost object or array has
+ * ended, -1. */
+static int
+leave(struct js_in *in, const char *open, size_t *depth)
+{
+    struct js_string ignored;
+
+    for (; *depth > 0; --*depth) {
+        if (js_in_mark(in, open[*depth - 1]))
+            continue;
+        if (!js_in_mark(in, ','))
+            return bad(in,
+                       "neither a comma nor the end of an object or array") -
+                1;
+        return open[*depth - 1] == ']' || js_in_name(in, &ignored) ? 1 : -1;
+    }
     return 0;
+}
+
+int
+js_in_value(struct js_in *in, struct js_string *text, size_t *count)
+{
+    struct js_string ignored;
+    char open[DEPTH_MAX];
+    size_t depth = 0;
+    int k;
+
+    text->p = NULL;
+    *count = 0;
+    do {
+        *count += depth == 1;
+        while ((k = enter(in, open, &depth)) == 1)
+            *count += depth == 1;
+        if (k < 0 || (k == 0 && !scalar(in, depth ? &ignored : text)))
+            return 0;
+        k = leave(in, open, &depth);
+    } while (k > 0);
+    return k == 0;
+}
+
+/* ---- large members as text ---- */
+
+/* What follows in the path of a part behind `under`, unless that is NULL, and
+ * name[n], as they stand in the text: '.', '\0', or -1: it is not of them. */
+static int
+leads(const struct js_part *part, const char *under, const char *name, size_t n)
+{
+    const size_t skip = under ? strlen(under) + 1 : 0;
+    const char *at = part->path;
+
+    if (under && (strncmp(at, under, skip - 1) != 0 || at[skip - 1] != '.'))
+        return -1;
+    at += skip;
+    return strlen(at) >= n && memcmp(at, name, n) == 0 &&
+            (at[n] == '.' || at[n] == '\0')
+        ? at[n]
+        : -1;
+}
+
+/* Find the parts in an object, whose brace has been passed, member `under` of
+ * the whole or that itself; 0: it is wrong, or has a part twice. */
+static int
+find(struct js_in *in, const char *under, struct js_part *part, size_t nparts)
+{
+    struct js_string name, ignored;
+    size_t count;
+
+    if (js_in_mark(in, '}'))
+        return 1;
+    do {
+        const char *from;
+        int below = 0;
+
+        if (!js_in_name(in, &name))
+            return 0;
+        blanks(in);
+        from = in->p;
+        for (size_t i = 0; i < nparts && !under; i++)
+            below |= leads(&part[i], NULL, name.p, name.n) == '.';
+        if (below && js_in_mark(in, '{')) {
+            char *const key = xasprintf("%.*s", (int)name.n, name.p);
+            const int found = find(in, key, part, nparts);
+
+            free(key);
+            if (!found)
+                return 0;
+        } else if (!js_in_value(in, &ignored, &count)) {
+            return 0;
+        }
+        for (size_t i = 0; i < nparts; i++)
+            if (leads(&part[i], under, name.p, name.n) == '\0') {
+                if (part[i].n > 0)
+                    return 0;
+                if (*from != part[i].open)
+                    continue;
+                part[i].p = from;
+                part[i].n = (size_t)(in->p - from);
+                part[i].count = count;
+            }
+    } while (js_in_mark(in, ','));
+    return js_in_mark(in, '}');
+}
+
+json_t *
+js_parse_parts(const char *text, size_t n, struct js_part *part, size_t nparts,
+    struct err *e)
+{
+    const char *const end = text + n, *p = text;
+    struct buf rest = { 0 };
+    json_t *j = NULL;
+    struct err other;
+    struct js_in in;
+    size_t found = 0;
+
+    for (size_t i = 0; i < nparts; i++)
+        part[i].n = 0;
+    js_in_begin(&in, text, n);
+    if (js_in_mark(&in, '{') && find(&in, NULL, part, nparts))
+        for (size_t i = 0; i < nparts; i++)
+            found += part[i].n > 0;
+    if (found > 0) {
+        while (p < end) {
+            const struct js_part *next = NULL;
+
+            for (size_t i = 0; i < nparts; i++)
+                if (part[i].n > 0 && part[i].p >= p &&
+                    (!next || part[i].p < next->p))
+                    next = &part[i];
+            buf_add(&rest, p, (size_t)((next ? next->p : end) - p));
+            p = next ? next->p + next->n : end;
+            if (next)
+                buf_adds(&rest, next->open == '{' ? "{}" : "[]");
+        }
+        j = js_parse(rest.p, rest.n, &other);
+        buf_release(&rest);
+    }
+    if (j)
+        return j;
+    for (size_t i = 0; i < nparts; i++)
+        part[i].n = 0;
+    return js_parse(text, n, e);
 }

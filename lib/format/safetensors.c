@@ -122,53 +122,19 @@ more(struct st_in *c, int ch)
     return k == ',';
 }
 
-/* Four hex digits at `at`, or -1. */
-static long
-hex4(const struct st_in *c, size_t at)
-{
-    long v = 0;
-
-    if (c->n - at < 4)
-        return -1;
-    for (size_t i = at; i < at + 4; i++) {
-        int ch = (unsigned char)c->p[i];
-
-        if (ch >= '0' && ch <= '9')
-            v = v * 16 + (ch - '0');
-        else if ((ch | 32) >= 'a' && (ch | 32) <= 'f')
-            v = v * 16 + ((ch | 32) - 'a' + 10);
-        else
-            return -1;
-    }
-    return v;
-}
-
 /* The escape after a backslash at c->at - 1. */
 static int
 escape(struct st_in *c, struct buf *b)
 {
-    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    size_t at = c->at;
-    const char *k;
-    long u, v;
+    char text[4];
+    size_t len;
+    const size_t n = js_escape(c->p + c->at, c->p + c->n, text, &len);
 
-    if (at < c->n && c->p[at] != '\0' && (k = strchr(from, c->p[at]))) {
-        buf_addc(b, to[k - from]);
-        c->at++;
-        return 0;
-    }
-    if (at >= c->n || c->p[at] != 'u' || (u = hex4(c, at + 1)) < 0)
-        return BAD(c, at, "bad escape in a string of the header");
-    c->at += 5;
-    if (u >= 0xd800 && u < 0xdc00 && c->n - c->at >= 6 && c->p[c->at] == '\\' &&
-        c->p[c->at + 1] == 'u' && (v = hex4(c, c->at + 2)) >= 0xdc00 &&
-        v < 0xe000) {
-        u = 0x10000 + (u - 0xd800) * 0x400 + (v - 0xdc00);
-        c->at += 6;
-    }
-    if (u == 0 || (u >= 0xd800 && u < 0xe000))
-        return BAD(c, at, "NUL or half a surrogate pair in a string");
-    utf8_put(b, (uint32_t)u);
+    if (n == 0 || *text == '\0')
+        return BAD(c, c->at,
+            "bad escape, NUL or half a surrogate pair in a string");
+    buf_add(b, text, n);
+    c->at += len;
     return 0;
 }
 

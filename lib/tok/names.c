@@ -40,12 +40,12 @@ names_text(struct names *k, size_t most)
         uint64_t id;
         size_t n;
 
-        if ((k->n > 0 && !js_in_mark(in, ',')) || js_in_text(in, &s, &n) ||
-            !js_in_mark(in, ':') || js_in_number(in, &id))
+        if ((k->n > 0 && !js_in_mark(in, ',')) || !js_in_text(in, &s, &n) ||
+            !js_in_mark(in, ':') || !js_in_number(in, &id))
             return TOK_UNPLAIN;
         name_add(k, s, n, id);
     }
-    return !js_in_mark(in, '}') || js_in_done(in) ? TOK_UNPLAIN : 0;
+    return js_in_mark(in, '}') && js_in_done(in) ? 0 : TOK_UNPLAIN;
 }
 
 /* All names into their slots, of which those to come are fetched meanwhile.
@@ -92,7 +92,7 @@ names_load(struct names *k, const struct tok_source *src)
         return TOK_UNPLAIN;
     k->v = xreallocarray(NULL, most + 1, sizeof *k->v);
     if (part->n) {
-        js_in_begin(&k->in, part);
+        js_in_begin(&k->in, part->p, part->n);
         return names_text(k, most) ? TOK_UNPLAIN : names_index(k);
     }
     json_object_foreach((json_t *)(uintptr_t)vocab, key, v)
@@ -138,7 +138,7 @@ merges_begin(struct merges *m, const struct tok_source *src, struct err *e)
     memset(m, 0, sizeof *m);
     if (part->n) {
         m->n = part->count;
-        js_in_begin(&m->in, part);
+        js_in_begin(&m->in, part->p, part->n);
         return 0;
     }
     if (!json_is_array(list))
@@ -203,13 +203,13 @@ merges_next(struct merges *m, struct merge_parts *p, struct err *e)
     if (m->i == 0 && !js_in_mark(in, '['))
         return TOK_UNPLAIN;
     if (m->i == m->n)
-        return !js_in_mark(in, ']') || js_in_done(in) ? TOK_UNPLAIN : 0;
+        return js_in_mark(in, ']') && js_in_done(in) ? 0 : TOK_UNPLAIN;
     if (m->i++ > 0 && !js_in_mark(in, ','))
         return TOK_UNPLAIN;
     if (js_in_mark(in, '['))
-        return js_in_text(in, &p->x, &p->nx) || !js_in_mark(in, ',') ||
-                js_in_text(in, &p->y, &p->ny) || !js_in_mark(in, ']')
-            ? TOK_UNPLAIN
-            : 1;
-    return js_in_text(in, &s, &n) || two_words(s, n, p) ? TOK_UNPLAIN : 1;
+        return js_in_text(in, &p->x, &p->nx) && js_in_mark(in, ',') &&
+                js_in_text(in, &p->y, &p->ny) && js_in_mark(in, ']')
+            ? 1
+            : TOK_UNPLAIN;
+    return js_in_text(in, &s, &n) && two_words(s, n, p) == 0 ? 1 : TOK_UNPLAIN;
 }
