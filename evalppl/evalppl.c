@@ -1,7 +1,6 @@
 /* evalppl - measure perplexity and recovery; see evalppl(1) */
 #include "evalppl.h"
 #include "base/err.h"
-#include "base/io.h"
 #include "base/mem.h"
 #include "cli/die.h"
 #include "cli/opt.h"
@@ -171,15 +170,9 @@ static void
 report(const struct eval *e)
 {
     struct buf b = { 0 };
-    struct err err;
 
     eval_print(e, (enum format)a.format, a.per_source, a.compare, &b);
-    if (a.out != NULL && strcmp(a.out, "-") != 0) {
-        if (io_put_file(a.out, b.p, b.n, &err) < 0)
-            die_err(&err);
-    } else {
-        out_put(1, b.p, b.n, "<stdout>");
-    }
+    out_file(a.out, b.p, b.n);
     buf_release(&b);
 }
 

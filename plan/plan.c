@@ -316,7 +316,7 @@ main(int argc, char **argv)
     if (a.format == 0 && r.p.total > plan_limit())
         note("this machine (or its cgroup) has only %.1f GB",
             (double)plan_limit() * 1e-9);
-    out_put(1, b.p, b.n, "<stdout>");
+    out_put(b.p, b.n);
     buf_release(&b);
     out_done();
     free(m.mlp);

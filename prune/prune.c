@@ -197,7 +197,6 @@ write_report(const struct search *s)
 {
     char *text = NULL;
     size_t n = 0;
-    struct err e;
     FILE *f = open_memstream(&text, &n);
 
     if (f == NULL)
@@ -205,10 +204,7 @@ write_report(const struct search *s)
     report_tsv(s, f);
     if (fclose(f) != 0)
         die(EX_SYS, "out of memory");
-    if (strcmp(a.report, "-") == 0)
-        out_put(1, text, n, "<stdout>");
-    else if (io_put_file(a.report, text, n, &e) < 0)
-        die_err(&e);
+    out_file(a.report, text, n);
     free(text);
 }
 

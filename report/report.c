@@ -1,6 +1,5 @@
 /* report - a page and tables of what a run left behind; see report(1) */
 #include "page.h"
-#include "base/io.h"
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/opt.h"
@@ -17,20 +16,6 @@ static const struct opt options[] = { OPT_FLAG(0, "text", &text,
     OPT_STR('o', "output", &out, "file",
         "write there (report.html in dir; - is standard output)"),
     OPT_END };
-
-static void
-write_file(const char *path, const struct buf *b)
-{
-    struct io_out f;
-    struct err e;
-
-    if (io_out_begin(&f, path, &e) < 0)
-        die_err(&e);
-    if (io_out_write(&f, b->p, b->n, &e) < 0 || io_out_commit(&f, &e) < 0) {
-        io_out_abort(&f);
-        die_err(&e);
-    }
-}
 
 int
 main(int argc, char **argv)
@@ -54,10 +39,7 @@ main(int argc, char **argv)
         terminal(&b, &r);
     else
         page(&b, &r);
-    if (strcmp(out, "-") == 0)
-        out_put(1, b.p, b.n, "<stdout>");
-    else
-        write_file(out, &b);
+    out_file(out, b.p, b.n);
     if (!text && out == path)
         note("the page is %s", path);
     buf_release(&b);

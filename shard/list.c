@@ -8,6 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *
+unit_of(const struct manifest *m)
+{
+    return strcmp(m->content, "batch") == 0 ? "rows" : "documents";
+}
+
 static void
 list_sources(const struct manifest *m, const char *docs)
 {

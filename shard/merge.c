@@ -371,9 +371,7 @@ write_all(struct merge *g, size_t from, int in_place, int rewrite,
         m = shardmk_manifest(g->k);
         prog_closing("%" PRIu64 " messages, %" PRIu64 " %s, %" PRIu64
                      " tokens, %zu shards, of %zu inputs",
-            m->messages, m->docs,
-            strcmp(m->content, "batch") == 0 ? "rows" : "documents", m->tokens,
-            m->nfile, g->n - from);
+            m->messages, m->docs, unit_of(m), m->tokens, m->nfile, g->n - from);
         return;
     }
     shardmk_close(g->k);

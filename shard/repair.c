@@ -117,7 +117,7 @@ tell(const struct shard_index *x, size_t frame, uint64_t before,
     const struct manifest *m, const char *why)
 {
     const struct shard_frame *f = &x->frame[frame];
-    const char *unit = strcmp(m->content, "batch") == 0 ? "rows" : "documents";
+    const char *unit = unit_of(m);
     uint64_t n = 0, tokens = 0;
     struct buf by = { 0 };
 
@@ -168,8 +168,7 @@ survey(const char *dir)
                 continue;
             if (strncmp(e.msg, place, strlen(place)) != 0) {
                 /* The error is not of this frame but of the file as a whole. */
-                warn("%s: %s %" PRIu64 " to %" PRIu64, e.msg,
-                    strcmp(m->content, "batch") == 0 ? "rows" : "documents",
+                warn("%s: %s %" PRIu64 " to %" PRIu64, e.msg, unit_of(m),
                     before, before + m->file[i].docs - 1);
                 bad++;
                 break;

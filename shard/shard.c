@@ -52,9 +52,8 @@ closing(const struct manifest *m, const char *dir)
         bytes += m->file[i].bytes;
     prog_closing("%" PRIu64 " messages, %" PRIu64 " %s, %" PRIu64
                  " tokens, %zu shards, %.1f of %.1f MB",
-        m->messages, m->docs,
-        strcmp(m->content, "batch") == 0 ? "rows" : "documents", m->tokens,
-        m->nfile, (double)bytes / 1e6, (double)m->raw / 1e6);
+        m->messages, m->docs, unit_of(m), m->tokens, m->nfile,
+        (double)bytes / 1e6, (double)m->raw / 1e6);
 }
 
 static void
@@ -149,8 +148,7 @@ check(char **dir, int partial)
         printf("%s: good, %s: %" PRIu64 " messages, %" PRIu64 " %s, %" PRIu64
                " tokens in %zu shards\n",
             SHOWN(*dir), m.complete ? "complete" : "open", m.messages, m.docs,
-            strcmp(m.content, "batch") == 0 ? "rows" : "documents", m.tokens,
-            m.nfile);
+            unit_of(&m), m.tokens, m.nfile);
         manifest_release(&m);
     }
     return status;

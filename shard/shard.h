@@ -13,6 +13,8 @@ struct dump_opts {
     size_t messages;       /* shown; SIZE_MAX: all */
     int partial;
 };
+/* What a directory counts: "rows" or "documents". */
+const char *unit_of(const struct manifest *m);
 /* Show a stream or directory on standard output; dies on damage. */
 void dump(const char *addr, const struct dump_opts *o);
 /* Print the table of a directory on standard output. */

@@ -63,7 +63,7 @@ generate(const struct model *m, struct pool *pool, const char *tokenizer,
     logits = xreallocarray(NULL, m->c.V, sizeof(*logits));
     if (shows)
         progress_begin("generating", (double)n, "tokens");
-    out_put(1, prompt, strlen(prompt), "<stdout>");
+    out_put(prompt, strlen(prompt));
     if (kv_step(kv, ids.v, ids.n, logits) < 0)
         die(EX_SYS, "the prompt does not fit the cache");
     for (size_t i = 0; i < n && !stop_asked; i++) {
@@ -74,7 +74,7 @@ generate(const struct model *m, struct pool *pool, const char *tokenizer,
         buf_clear(&text);
         if (tok_decode(t, &id, 1, TOK_MIDDLE, &text, &e) < 0)
             die_err(&e);
-        out_put(1, text.p, text.n, "<stdout>");
+        out_put(text.p, text.n);
         if (shows)
             progress_at((double)i + 1.0, NULL);
         if (i + 1 < n && kv_step(kv, &id, 1, logits) < 0)
@@ -82,7 +82,7 @@ generate(const struct model *m, struct pool *pool, const char *tokenizer,
     }
     if (shows)
         progress_end();
-    out_put(1, "\n", 1, "<stdout>");
+    out_put("\n", 1);
     free(logits);
     kv_free(kv);
     fwd_free(fwd);

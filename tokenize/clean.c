@@ -10,6 +10,7 @@
 #include "base/note.h"
 #include "base/number.h"
 #include "cli/die.h"
+#include "msg/wire.h"
 #include "text/unicode.h"
 
 #include <inttypes.h>
@@ -447,7 +448,8 @@ record(struct clean *c, struct text_file *f, const struct doc *d,
 static int
 hold_out(struct clean *c, struct doc *d, struct err *e)
 {
-    if (doc_key(c->in->source[d->source], d->from->name, d->record) >= c->below)
+    if (msg_doc_key(c->in->source[d->source], d->from->name, d->record) >=
+        c->below)
         return 0;
     d->drop = "held-out";
     c->nheld++;

@@ -15,12 +15,12 @@
 #include "base/pool.h"
 #include "cli/die.h"
 #include "cli/progress.h"
+#include "msg/wire.h"
 #include "text/unicode.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #define TEXT ((size_t)128 << 10)  /* bytes of text of a block */
 #define DOCS 1024                 /* documents of a block at most */
@@ -70,21 +70,6 @@ struct tok_run {
     int result;
     struct err e;
 };
-
-uint64_t
-doc_key(const char *source, const char *input, uint64_t record)
-{
-    struct buf b = { 0 };
-    uint64_t key;
-
-    buf_add(&b, source, strlen(source) + 1);
-    buf_add(&b, input, strlen(input) + 1);
-    for (int i = 0; i < 8; i++)
-        buf_addc(&b, (int)(record >> 8 * i & 255));
-    key = XXH3_64bits(b.p, b.n);
-    buf_release(&b);
-    return key;
-}
 
 static void
 encode(struct tok_run *r, struct doc *d, const char *text, size_t n,
@@ -288,7 +273,8 @@ finish_doc(struct tok_run *r, struct doc *d, size_t worker)
             keep_text(d, text, n);
         else
             encode(r, d, text, n, r->worker[worker].scratch);
-        d->key = doc_key(r->in->source[d->source], d->from->name, d->record);
+        d->key =
+            msg_doc_key(r->in->source[d->source], d->from->name, d->record);
     }
     if (o->t && d->text.cap > KEEP)
         buf_release(&d->text);

@@ -17,7 +17,7 @@ struct doc {
     struct place after;        /* where the next one begins */
     int before;                /* comes before run_opts.from */
     size_t source;
-    uint64_t key;        /* see DESIGN section 3 */
+    uint64_t key;        /* see msg_doc_key */
     struct tok_ids ids;  /* with BOS and EOS; empty for an empty text */
     size_t bytes;        /* of the text */
     size_t chars, words; /* if asked for; ids without BOS and EOS: */
@@ -70,10 +70,6 @@ struct run_opts {
     int (*settle)(void *ctx, struct doc *d, struct err *e);
     void *stage_ctx; /* of all of them */
 };
-
-/* A document's key: XXH3-64 of source name, NUL, input name, NUL, record as 8
- * bytes, the smallest first. */
-uint64_t doc_key(const char *source, const char *input, uint64_t record);
 
 /* Threads that run_inputs will use. */
 size_t run_threads(const struct run_opts *o);

@@ -7,22 +7,34 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* stdout failed.  A reader that left is no error of ours. */
 static void
-output_failed(const char *name)
+output_failed(void)
 {
     if (errno == EPIPE)
         exit(EX_OK);
-    die(EX_SYS, "%s:", name);
+    die(EX_SYS, "<stdout>:");
 }
 
 void
-out_put(int fd, const void *buf, size_t n, const char *name)
+out_put(const void *buf, size_t n)
 {
-    if (io_write(fd, buf, n) < 0)
-        output_failed(name);
+    if (io_write(STDOUT_FILENO, buf, n) < 0)
+        output_failed();
+}
+
+void
+out_file(const char *path, const void *buf, size_t n)
+{
+    struct err e;
+
+    if (path == NULL || strcmp(path, "-") == 0)
+        out_put(buf, n);
+    else if (io_put_file(path, buf, n, &e) < 0)
+        die_err(&e);
 }
 
 /* Of a write that failed earlier only a flag is left, not its errno. */
@@ -46,10 +58,10 @@ out_done(void)
             errno = EPIPE;
         else if (errno == 0 && write(STDOUT_FILENO, "\n", 1) >= 0)
             errno = EIO;
-        output_failed("<stdout>");
+        output_failed();
     }
     if (close(STDOUT_FILENO) != 0)
-        output_failed("<stdout>");
+        output_failed();
 }
 
 void

@@ -4,9 +4,12 @@
 
 #include <stddef.h>
 
-/* Write to stdout-like fd, naming `name` in errors.  On EPIPE the program ends
- * quietly with status 0: the reader reports its own. */
-void out_put(int fd, const void *buf, size_t n, const char *name);
+/* Write to standard output, past stdio.  On EPIPE the program ends quietly with
+ * status 0: the reader reports its own. */
+void out_put(const void *buf, size_t n);
+/* The same to a file, whole or not at all; path NULL or "-": standard output.
+ * Dies on errors. */
+void out_file(const char *path, const void *buf, size_t n);
 
 /* Last thing a program does with stdout (FILE or descriptor): flush, close,
  * die(EX_SYS) on a delayed error, EPIPE is quiet. */

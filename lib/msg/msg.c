@@ -157,3 +157,32 @@ msg_refuse_address(const char *addr, struct err *e)
             addr);
     return 0;
 }
+
+int
+msg_is_own_key(enum msg_kind k, const char *key)
+{
+    static const char *const own[] = { "kind", "seq", "chain", "next_seq",
+        "next_tokens", "chain_down" };
+    const size_t n = k == MSG_STREAM ? 6 : k == MSG_OTHER ? 2 : 3;
+
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(key, own[i]) == 0)
+            return 1;
+    return 0;
+}
+
+uint64_t
+msg_doc_key(const char *source, const char *input, uint64_t record)
+{
+    struct buf b = { 0 };
+    unsigned char number[8];
+    uint64_t key;
+
+    le_put(number, record, sizeof number);
+    buf_add(&b, source, strlen(source) + 1);
+    buf_add(&b, input, strlen(input) + 1);
+    buf_add(&b, number, sizeof number);
+    key = XXH3_64bits(b.p, b.n);
+    buf_release(&b);
+    return key;
+}

@@ -139,20 +139,6 @@ msg_begin(struct msg_out *w, enum msg_kind k)
     return begin(w, k, msg_kind_name(k));
 }
 
-/* Keys the writer sets anew. */
-static int
-is_own_key(enum msg_kind k, const char *key)
-{
-    static const char *const own[] = { "kind", "seq", "chain", "next_seq",
-        "next_tokens", "chain_down" };
-    const size_t n = k == MSG_STREAM ? 6 : k == MSG_OTHER ? 2 : 3;
-
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(key, own[i]) == 0)
-            return 1;
-    return 0;
-}
-
 /* The copied `stream` message is of a resumed stream: resume the copy too. */
 static void
 copy_resume(struct msg_out *w, const struct st *s)
@@ -178,7 +164,7 @@ msg_copy(struct msg_out *w, const struct msg *m)
     struct st_out *o = begin(w, m->kind, kind ? kind : "other");
 
     for (size_t i = 0; i < m->st.nmeta; i++)
-        if (!is_own_key(m->kind, m->st.key[i]))
+        if (!msg_is_own_key(m->kind, m->st.key[i]))
             st_out_meta(o, m->st.key[i], m->st.val[i]);
     for (size_t i = 0; i < m->st.nt; i++) {
         const struct st_tensor *t = &m->st.t[i];

@@ -32,6 +32,11 @@ int msg_number(const char *s, uint64_t *r);
 int msg_size(const void *p, size_t n, size_t *need, struct err *e);
 /* Tokens in m, those of padding not counted. */
 uint64_t msg_tokens(const struct msg *m);
+/* A document's key: XXH3-64 of source name, NUL, input name, NUL, record as 8
+ * bytes, the smallest first. */
+uint64_t msg_doc_key(const char *source, const char *input, uint64_t record);
+/* Metadata of a message of that kind that its writer sets: never copied. */
+int msg_is_own_key(enum msg_kind k, const char *key);
 /* Refuse shm:, unix: and tcp: where a folder is needed: -1 and EX_USAGE. */
 int msg_refuse_address(const char *addr, struct err *e);
 

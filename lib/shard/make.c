@@ -1,6 +1,7 @@
 /* Streams made in place: see set.h */
 #include "shard/set.h"
 #include "msg/rules.h"
+#include "msg/wire.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -90,19 +91,13 @@ struct st_out *
 shardmk_copy(struct shard_make *k, const struct msg *m, int cursor,
     const struct st_tensor *instead)
 {
-    static const char *const own[] = { "kind", "seq", "chain", "next_seq",
-        "next_tokens", "chain_down" };
     const char *name = st_meta(&m->st, "kind");
     struct st_out *o = begin(k, m->kind, name ? name : "other");
 
-    for (size_t i = 0; i < m->st.nmeta; i++) {
-        int skip = !cursor && strcmp(m->st.key[i], "cursor") == 0;
-
-        for (size_t j = 0; j < sizeof own / sizeof *own; j++)
-            skip |= strcmp(m->st.key[i], own[j]) == 0;
-        if (!skip)
+    for (size_t i = 0; i < m->st.nmeta; i++)
+        if (!msg_is_own_key(m->kind, m->st.key[i]) &&
+            (cursor || strcmp(m->st.key[i], "cursor") != 0))
             st_out_meta(o, m->st.key[i], m->st.val[i]);
-    }
     for (size_t i = 0; i < m->st.nt; i++) {
         const struct st_tensor *t = &m->st.t[i];
 

@@ -6,6 +6,7 @@
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
+#include "msg/wire.h"
 #include "shard/set.h"
 #include "tok/tok.h"
 #include "../shard.h"
@@ -14,7 +15,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 enum { MESSAGE = 1 << 20, DOCS_MAX = 1 << 16 }; /* as tokenize cuts them */
 
@@ -129,22 +129,6 @@ flush(struct sink *s)
     s->masked = 0;
 }
 
-/* As tokenize makes it: source, NUL, input, NUL, record. */
-static uint64_t
-doc_key(const struct sink *s)
-{
-    const char *source = s->info.source[s->source_id];
-    struct buf b = { 0 };
-    uint64_t key;
-
-    buf_add(&b, source, strlen(source) + 1);
-    buf_add(&b, s->input, strlen(s->input) + 1);
-    buf_add(&b, &s->record, sizeof s->record);
-    key = XXH3_64bits(b.p, b.n);
-    buf_release(&b);
-    return key;
-}
-
 static void
 add_ids(struct sink *s, const struct ids_view *v, size_t from, size_t n)
 {
@@ -203,7 +187,7 @@ sink_doc(struct sink *s, const struct ids_view *v, size_t from, size_t n,
     }
     for (size_t i = 0; s->masked && i < n; i++)
         buf_addc(&s->mask, mask ? mask[i] != 0 : 1);
-    key = doc_key(s);
+    key = msg_doc_key(s->info.source[s->source_id], s->input, s->record);
     buf_add(&s->len, &len, sizeof len);
     buf_add(&s->source, &s->source_id, sizeof s->source_id);
     buf_add(&s->key, &key, sizeof key);

@@ -167,7 +167,7 @@ main(int argc, char **argv)
         out_refuse_tty(STDOUT_FILENO);
     else if (strcmp(*arg, "flood") == 0)
         for (int i = 0; i < 100000; i++)
-            out_put(STDOUT_FILENO, "0123456789abcdef", 16, "<stdout>");
+            out_put("0123456789abcdef", 16);
     else if (strcmp(*arg, "print") == 0)
         for (int i = 0; i < 100000; i++)
             printf("0123456789abcdef\n");
