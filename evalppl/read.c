@@ -25,16 +25,6 @@ struct reader {
     struct batch batch;
 };
 
-static uint64_t
-read_u(const void *p, size_t i, size_t size)
-{
-    uint64_t v = 0;
-
-    /* Little-endian, as everywhere in a stream. */
-    memcpy(&v, (const unsigned char *)p + i * size, size);
-    return v;
-}
-
 static void
 start(struct reader *r, size_t T)
 {
@@ -131,14 +121,12 @@ add_joined(struct reader *r)
 static void
 append_ids(struct reader *r, const struct st_tensor *ids)
 {
-    const size_t size = ids->dtype == DT_U16 ? 2 : 4;
-
     if (r->n + ids->n > r->cap) {
         r->cap = r->n + ids->n;
         r->ids = xreallocarray(r->ids, r->cap, sizeof(*r->ids));
     }
     for (size_t i = 0; i < ids->n; i++)
-        r->ids[r->n++] = (uint32_t)read_u(ids->data, i, size);
+        r->ids[r->n++] = (uint32_t)st_uint(ids, i);
     r->tokens += ids->n;
 }
 
@@ -166,12 +154,11 @@ add_docs(struct reader *r, const struct msg *m)
     r->n = 0;
     append_ids(r, ids);
     for (size_t d = 0; d < len->n; d++) {
-        const size_t n = (size_t)read_u(len->data, d, 4);
+        const size_t n = st_u32(len, d);
 
         add_document(r, r->ids + at, n,
             mask != NULL ? (const unsigned char *)mask->data + at : NULL,
-            unit_add(r->e, (size_t)read_u(source->data, d, 2),
-                read_u(key->data, d, 8)));
+            unit_add(r->e, st_u16(source, d), st_uint(key, d)));
         at += n;
     }
 }

@@ -112,12 +112,7 @@ put_tensor(const struct st_tensor *t, size_t values)
 static uint64_t
 at(const struct st_tensor *t, size_t i)
 {
-    uint64_t v = 0;
-
-    if (t && i < t->n)
-        memcpy(&v, (const char *)t->data + t->nbytes / t->n * i,
-            t->nbytes / t->n);
-    return v;
+    return t && i < t->n ? st_uint(t, i) : 0;
 }
 
 static const char *

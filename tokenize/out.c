@@ -174,25 +174,17 @@ decode_docs(const struct msg *m, const struct stream_info *info,
 {
     const struct st_tensor *ids = st_find(&m->st, "ids");
     const struct st_tensor *len = st_find(&m->st, "doc_len");
-    const size_t size = ids->dtype == DT_U16 ? 2 : 4;
-    const unsigned char *p = ids->data;
+    size_t at = 0;
     uint32_t *v = NULL;
     struct buf b = { 0 };
     int r = 0;
 
     for (size_t i = 0; i < len->n && r == 0; i++) {
-        uint32_t n, from = 0;
+        uint32_t n = st_u32(len, i), from = 0;
 
-        memcpy(&n, (const char *)len->data + 4 * i, 4);
         v = xreallocarray(v, n, sizeof *v);
-        for (size_t k = 0; k < n; k++, p += size) {
-            uint16_t u;
-
-            memcpy(&u, p, 2);
-            v[k] = u;
-            if (size == 4)
-                memcpy(&v[k], p, 4);
-        }
+        for (size_t k = 0; k < n; k++)
+            v[k] = (uint32_t)st_uint(ids, at++);
         if (n > 0 && info->eos >= 0 && v[n - 1] == (uint64_t)info->eos)
             n--;
         if (n > 0 && info->bos >= 0 && v[0] == (uint64_t)info->bos)

@@ -112,6 +112,17 @@ st_u32(const struct st_tensor *t, size_t i)
     return v;
 }
 
+/* Element i of a tensor of whole numbers of up to 8 bytes, taken as unsigned. */
+static inline uint64_t
+st_uint(const struct st_tensor *t, size_t i)
+{
+    const size_t size = t->nbytes / t->n;
+    uint64_t v = 0;
+
+    memcpy(&v, (const char *)t->data + size * i, size);
+    return v;
+}
+
 /*
  * Building: metadata and tensors in the order given; data is borrowed until
  * the message is written.  The header is padded with spaces to a multiple of

@@ -65,7 +65,6 @@ make_head(struct repair *r, const struct msg *m, struct err *e)
     struct stream_info i = { .content = "docs", .bos = -1, .eos = -1 };
     int64_t first, last;
     const struct st_tensor *ids, *len;
-    int k;
 
     if (!r->head || !r->l->counted || m->kind != MSG_DOCS)
         return err_set(e, EX_INPUT,
@@ -81,10 +80,8 @@ make_head(struct repair *r, const struct msg *m, struct err *e)
         st_u32(len, 0) == 0 || st_u32(len, 0) > ids->n ||
         (ids->dtype != DT_U16 && ids->dtype != DT_U32))
         return err_set(e, EX_INPUT, "%s: a message without documents", r->dir);
-    first = ids->dtype == DT_U16 ? st_u16(ids, 0) : st_u32(ids, 0);
-    k = (int)ids->dtype;
-    last = k == DT_U16 ? st_u16(ids, st_u32(len, 0) - 1)
-                       : st_u32(ids, st_u32(len, 0) - 1);
+    first = (int64_t)st_uint(ids, 0);
+    last = (int64_t)st_uint(ids, st_u32(len, 0) - 1);
     i.bos = first == r->head->bos ? first : -1;
     i.eos = last == r->head->eos ? last : -1;
     i.tokenizer = f->tokenizer;

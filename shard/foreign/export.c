@@ -286,8 +286,7 @@ add_message(struct export *x, const struct msg *m, int64_t only,
 
     buf_clear(wide);
     for (size_t i = 0; i < ids->n; i++) {
-        const uint32_t id =
-            ids->dtype == DT_U16 ? st_u16(ids, i) : st_u32(ids, i);
+        const uint32_t id = (uint32_t)st_uint(ids, i);
 
         buf_add(wide, &id, sizeof id);
     }

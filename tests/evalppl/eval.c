@@ -266,11 +266,12 @@ static size_t ndiff;
 static void
 take_line(char *s)
 {
-    char *save = NULL, *f = strtok_r(s, "\t\n", &save);
+    char *save = NULL, *f = strtok_r(s, "\t\n", &save), *last = f;
     struct line *l = &line[nline];
     size_t k = 0, col = 0;
 
     for (; f != NULL; f = strtok_r(NULL, "\t\n", &save), col++) {
+        last = f;
         if (col == 0)
             snprintf(l->label, sizeof l->label, "%s", f);
         else if (col == 1)
@@ -280,7 +281,7 @@ take_line(char *s)
     }
     if (col == 20 && nline < 15 && strcmp(l->label, "model") != 0)
         nline++;
-    else if (col == 6 && ndiff < 8 && strcmp(l->label, "model") != 0)
+    else if (col == 7 && ndiff < 8 && strcmp(last, "(all)") == 0)
         memcpy(diff[ndiff++], l->v + 1, 3 * sizeof(double));
 }
 
