@@ -154,6 +154,31 @@ test_rope(void)
     model_close(&m);
 }
 
+/* A list of windows that is shorter than the model. */
+static void
+test_short_list(const struct model *m)
+{
+    static const char key[] = "gemma3.block_count";
+    struct model b;
+    struct err e = { 0 };
+    char *p, *at = NULL;
+    size_t n;
+
+    need(model_export_gguf(m, "x.gguf", DT_F32, NULL, &e), &e);
+    need(io_slurp("x.gguf", SIZE_MAX, &p, &n, &e), &e);
+    for (size_t i = 0; !at && i + sizeof key < n; i++)
+        if (memcmp(p + i, key, sizeof key - 1) == 0)
+            at = p + i + sizeof key - 1 + 4;
+    if (at)
+        *at = 5;
+    need(io_put_file("x.gguf", p, n, &e), &e);
+    ok(model_open(&b, "x.gguf", &e) < 0 &&
+            strstr(e.msg, "sliding_window_pattern: is no list of 5"),
+        "a shorter list: %s", e.msg);
+    free(p);
+    remove("x.gguf");
+}
+
 static void
 test_windows(void)
 {
@@ -175,6 +200,7 @@ test_windows(void)
             b.c.theta_local == 500,
         "come back");
     model_close(&b);
+    test_short_list(&m);
     for (size_t i = 0; i < m.c.L; i++)
         config_set_local(&m.c, i, 0);
     m.c.window = 0;

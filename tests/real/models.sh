@@ -48,6 +48,26 @@ check() {
     fi
 }
 
+# back NAME: as a directory and as a GGUF of convert it has the same ids and nats
+back() {
+    model=$RETORT_MODELS/$1.gguf
+    [ -f "$model" ] || return 0
+    ok "$1: as a directory" convert -q "$model" dir
+    ok "$1: as F32" convert -q dir f32.gguf
+    for m in "$model" dir f32.gguf; do
+        tokenize -q -t "$m" -o ids "$top/corpus/held-out/mt.jsonl" &&
+            shard -q --dump --values 9999 ids >dump &&
+            grep '  ids' dump >got.ids &&
+            evalppl -q -m "$m" --format tsv ids >got || fail "$1: $m"
+        cat got.ids >>all.ids
+        grep '(all)' got | cut -f 4-8 >>all.nats
+    done
+    equal "$1: the same ids" "$(sort -u all.ids | wc -l)" \
+        "$(($(wc -l <all.ids) / 3))"
+    equal "$1: the same nats" "$(sort -u all.nats | wc -l)" 1
+    rm -rf dir f32.gguf all.ids all.nats
+}
+
 ids gemma3-270m gemma3
 ids qwen2.5-coder-0.5b qwen2_5
 ids qwen2.5-coder-1.5b qwen2_5
@@ -73,4 +93,6 @@ mt 1508 6864.9506 1530 9657.4576 1530 8406.8596
 code 1959 3677.7818 1746 2095.9097 1746 1719.8590
 math 1193 2833.4977 1162 2483.8109 1162 1875.1035
 END
+back smollm2-135m
+back gemma3-270m
 done_testing
