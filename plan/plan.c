@@ -45,7 +45,8 @@ static const struct opt options[] = {
     OPT_ENUM(0, "format", &a.format, formats, "name", "of the answer"), OPT_END
 };
 
-/* Bytes that student takes for itself, about. */
+/* Code, libraries and tables of student, about: what of them is in memory is the
+ * system's choice. */
 #define PROGRAM ((size_t)6000000)
 
 /* A model by its shape; its weights are not read. */
@@ -175,7 +176,7 @@ make_step(struct answer *r, const struct shape *m, const struct shape *t,
             .tokens = a.rows * a.T,
             .head = t != NULL && a.top == 0 ? t->head_bytes : 0,
             .input = 2 * message_bytes(m, t),
-            .program = PROGRAM,
+            .program = plan_program(PROGRAM, pool_size(pool)),
             .moments = a.moments == 1 ? DT_BF16 : DT_F32,
         });
     step_free(s);

@@ -75,7 +75,8 @@ load_state(struct student *s)
     mem_trim();
     here = prog_resident();
     mine = arena_resident(&s->t.arena);
-    s->program = plan_program(here > mine ? here - mine : 0);
+    s->program =
+        plan_program(here > mine ? here - mine : 0, pool_size(s->pool));
     s->opt = adamw_new(&s->t, s->a->moments == 1 ? DT_BF16 : DT_F32);
     if (dir != NULL) {
         if (load_checkpoint(dir, &s->t, s->opt, &s->st, &e) < 0)

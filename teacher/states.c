@@ -215,8 +215,7 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
     shape[1] = b->T;
     if (!t->told) {
         mem_trim();
-        /* most of the code that a step brings is there by now */
-        t->program = prog_resident() + PLAN_GROWS / 2;
+        t->program = plan_program(prog_resident(), pool_size(t->pool));
     }
     fit(t, b->B, b->T);
     o = msg_copy(t->out, m);

@@ -35,10 +35,11 @@ enum {
 _Static_assert(MC % MR == 0, "whole groups of rows");
 
 /* The panels of this thread: no product waits for memory or for another. */
-static _Thread_local struct {
+struct panels {
     _Alignas(64) float a[MC * KC];
     _Alignas(64) float b[NR * KC];
-} panel;
+};
+static _Thread_local struct panels panel;
 
 /* How an operand lies: row (of a) or column (of b) i at depth l is element
  * i * i_step + l * l_step; one of the steps is 1. */
@@ -394,4 +395,5 @@ GEMM(struct kern *k)
     k->gemm_nt = gemm_nt;
     k->gemm_nn = gemm_nn;
     k->gemm_tn = gemm_tn;
+    k->panels = sizeof(struct panels);
 }

@@ -29,6 +29,7 @@ enum { GEMM_SET = 0, GEMM_ADD = 1, GEMM_DEEP = 768 };
 
 struct kern {
     const char *name; /* "ref", "avx2", "avx512" */
+    size_t panels;    /* bytes that each thread which multiplies has */
 
     /*
      * Matrix products, one call on one thread: c[m,n] = or += the product.

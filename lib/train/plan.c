@@ -2,6 +2,8 @@
 #include "train/plan.h"
 #include "base/io.h"
 #include "base/note.h"
+#include "kern/kern.h"
+#include "model/family.h"
 #include "train/adamw.h"
 
 #include <stdio.h>
@@ -9,38 +11,60 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Parameters that take part in matrix products: blocks without norms, and
- * the head (the embedding is only looked up). */
-static double
-product_params(const struct config *c, const size_t *mlp)
-{
-    const double d = (double)c->d, q = (double)(c->H * c->D);
-    const double kv = (double)(c->KV * c->D);
-    double n = (double)c->V * d;
+/* What one token goes through in a forward pass: parameters of matrix products
+ * (the embedding is only looked up), numbers normed, biases added, operations of
+ * attention. */
+struct ops {
+    double products, norms, biases, attention;
+};
 
-    for (size_t i = 0; i < c->L; i++)
-        n += 2.0 * d * q + 2.0 * d * kv +
-            3.0 * d * (double)(mlp != NULL ? mlp[i] : c->mlp);
-    return n;
-}
-
-/* Scores and weighted values, causal: (T+1)/2 keys a query on average. */
-static double
-attention(const struct config *c, size_t T)
+static struct ops
+count(const struct config *c, const size_t *mlp, size_t T)
 {
-    return 2.0 * (double)c->L * (double)(c->H * c->D) * (double)(T + 1);
+    struct ops o = { (double)c->V * (double)c->d, (double)c->d, 0.0, 0.0 };
+
+    for (size_t i = 0; i < c->L; i++) {
+        const size_t window = config_window(c, i);
+        const double w = (double)(window > 0 && window < T ? window : T);
+
+        for (int k = 0; k < W_N; k++) {
+            size_t rows, cols;
+
+            if (block_tensor_name(c, k) == NULL)
+                continue;
+            block_dims(c, k, mlp != NULL ? mlp[i] : c->mlp, &rows, &cols);
+            if (!block_is_vector(k))
+                o.products += (double)rows * (double)cols;
+            else if (block_is_bias(k))
+                o.biases += (double)cols;
+            else /* of Q and K: one of every head */
+                o.norms += (double)cols *
+                    (double)(k == W_NQ  ? c->H
+                            : k == W_NK ? c->KV
+                                        : 1);
+        }
+        /* scores and weighted values of the keys that a query of T sees */
+        o.attention += 4.0 * (double)(c->H * c->D) *
+            (w * (w + 1.0) / 2.0 + ((double)T - w) * w) / (double)T;
+    }
+    return o;
 }
 
 double
 plan_flop_forward(const struct config *c, const size_t *mlp, size_t T)
 {
-    return 2.0 * product_params(c, mlp) + attention(c, T);
+    const struct ops o = count(c, mlp, T);
+
+    return 2.0 * o.products + o.attention + 4.0 * o.norms + o.biases;
 }
 
 double
 plan_flop_train(const struct config *c, const size_t *mlp, size_t T)
 {
-    return 6.0 * product_params(c, mlp) + 3.5 * attention(c, T);
+    const struct ops o = count(c, mlp, T);
+
+    return 6.0 * o.products + 3.5 * o.attention + 16.0 * o.norms +
+        2.0 * o.biases;
 }
 
 size_t
@@ -60,9 +84,9 @@ plan_teacher_micro(size_t micro, size_t rows, size_t T)
 }
 
 size_t
-plan_program(size_t now)
+plan_program(size_t now, size_t threads)
 {
-    return now + PLAN_GROWS;
+    return now + threads * kern.panels;
 }
 
 size_t

@@ -36,10 +36,14 @@ struct plan_load {
 void plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
     const struct plan_load *l);
 
-/* Operations a token at length T: 2 a parameter used in a product and the
- * causal half of attention forward (2 H D (T+1) with softmax left out), twice
- * that backward; attention's backward pass is 2.5 times its forward, scores
- * being made again.  mlp [L] or NULL as in config_params. */
+/*
+ * Operations a token in rows of T.  Forward: 2 a parameter used in a product; 4
+ * H D a key of attention, causal and within the block's window, softmax and
+ * rotation left out; 4 a number that is normed (its square added, twice
+ * scaled); 1 a bias.  Backward: twice the products; 2.5 times attention, scores
+ * being made again; 12 a number normed (8 for the gradient at its input, 4 for
+ * its weight's); 1 a bias.  mlp [L] or NULL as in config_params.
+ */
 double plan_flop_forward(const struct config *c, const size_t *mlp, size_t T);
 double plan_flop_train(const struct config *c, const size_t *mlp, size_t T);
 
@@ -64,9 +68,8 @@ size_t plan_teacher_micro(size_t micro, size_t rows, size_t T);
 size_t plan_states(const struct model *m, size_t tokens);
 
 /* What a program that has `now` bytes before its first step will have beside
- * what is planned: the step's code, tables and small blocks come to it. */
-enum { PLAN_GROWS = 1500000 };
-size_t plan_program(size_t now);
+ * what is planned: so many threads copy what they multiply. */
+size_t plan_program(size_t now, size_t threads);
 
 /* One line for people. */
 void plan_note(const struct plan *p);

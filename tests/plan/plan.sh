@@ -53,12 +53,25 @@ equal 'parameters.blocks' "$(value parameters.blocks)" \
     $((2 * (2 * 32 * 48 + 2 * 32 * 24 + 3 * 32 * 48 + 2 * 32)))
 equal 'parameters.norm' "$(value parameters.norm)" 32
 equal 'parameters.head' "$(value parameters.head)" 0
-# Operations: 2 a parameter of a product, head included, and of attention
-# 2 x 2 blocks x 48 x 65; training 6 and 3.5 times.
+# Operations: 2 a parameter of a product, head included, of attention
+# 2 x 2 blocks x 48 x 65, 4 a number of 5 norms; training 6, 3.5 and 16 times.
 equal 'token.forward' "$(value token.forward)" \
-    $((2 * (32768 + 2 * (4608 + 4608)) + 2 * 2 * 48 * 65))
+    $((2 * (32768 + 2 * (4608 + 4608)) + 2 * 2 * 48 * 65 + 4 * 5 * 32))
 equal 'token.train' "$(value token.train)" \
-    $((6 * (32768 + 2 * (4608 + 4608)) + 7 * 2 * 48 * 65))
+    $((6 * (32768 + 2 * (4608 + 4608)) + 7 * 2 * 48 * 65 + 16 * 5 * 32))
+# Biases of Q, K and V: 48 + 2 x 24 a block; windows of 16 of 64 tokens: 16 x 17
+# / 2 + 48 x 16 keys for all of them, of 48 numbers.
+sed 's/"model_type": "llama"/"model_type": "qwen2"/' new.json >qwen.json
+ok 'biases' plan -m qwen.json -B 4 -T 64 --format tsv
+equal 'their operations' "$(value token.train)" \
+    $((6 * (32768 + 2 * (4608 + 4608)) + 7 * 2 * 48 * 65 + 16 * 5 * 32 + \
+        2 * 2 * 96))
+sed 's/"model_type": "llama"/"model_type": "mistral", "sliding_window": 16/' \
+    new.json >window.json
+ok 'windows' plan -m window.json -B 4 -T 64 --format tsv
+equal 'their operations' "$(value token.forward)" \
+    $((2 * (32768 + 2 * (4608 + 4608)) + 4 * 2 * 48 * (136 + 768) / 64 + \
+        4 * 5 * 32))
 
 sed 's/"retort": {[^}]*}, *//; s/"tie_word_embeddings": true/"tie_word_embeddings": false/
 s/"num_hidden_layers"/"retort": {"mlp": [48, 20]}, &/' new.json >ragged.json
