@@ -140,15 +140,14 @@ static void
 embed(struct teacher *t)
 {
     const struct batch *b = &t->batch;
-    const size_t d = t->m.c.d;
+    const size_t n = b->B * b->T, most_rows = b->T < 64 ? b->T : 64;
 
-    for (size_t i = 0; i < b->B * b->T; i++) {
-        if (b->first[i] == BATCH_PAD)
-            memset(t->x + i * d, 0, d * sizeof(float));
-        else
-            weight_rows(&t->m.embed, b->ids[i], 1, t->x + i * d);
-        if (i % 64 == 63)
-            model_forget(&t->m, &t->m.embed);
+    for (size_t i = 0; i < n; i += most_rows) {
+        const size_t k = n - i < most_rows ? n - i : most_rows;
+        const struct rows r = { 1, k, b->ids + i, b->first + i };
+
+        fwd_embed(t->fwd, &r, t->x + i * t->m.c.d);
+        model_forget(&t->m, &t->m.embed);
     }
 }
 

@@ -39,6 +39,10 @@ for family in mistral qwen2 qwen3 gemma3_text; do
     ok 'cut' prune -q -m "$d/all" -o "$d/cut" --blocks 2 --width 48 b
     ok 'distilled' sh -c "teacher -q -m $d/all b |
         student -q -m $d/cut -o $d/kd --lr 1e-3"
+    ok 'a teacher of itself' sh -c "teacher -q -m $d/all --dtype f32 b |
+        student -q -m $d/all -o $d/self --steps 1"
+    ok 'knows nothing else' awk -F '\t' 'NR > 1 {
+        exit !($6 < 1e-6 && $7 < 1e-6) }' "$d/self/metrics.tsv"
     ok 'judged' evalppl -q -m "$d/kd" --base "$d/all" b
     ok 'text' teacher -q -m "$d/kd" --generate 'the' -n 4
 done
