@@ -141,13 +141,13 @@ tokens = $(BIN)/tokenize -t $(GGUF) -j $(THREADS) $(TOKENIZE)
 
 # A shard directory exists before it is complete, so it has a stamp.
 $(OUT)/train.done: $(if $(TEXT),,$(TRAIN_TEXT)) $(GGUF) | settings programs
-	$(tokens) $(PIECES) $(or $(TEXT),$(<D)/*.txt) | $(BIN)/shard -f -o $(OUT)/train
+	$(tokens) $(PIECES) $(or $(TEXT),$(<D)/*.*) | $(BIN)/shard -f -o $(OUT)/train
 	@touch $@
 $(OUT)/held-out.tokens: $(if $(TEXT),,$(JUDGED_TEXT)) $(GGUF) \
     $(OUT)/judged | programs
-	$(tokens) $(WHOLE) --stats $(or $(HELD_OUT_TEXT),$(<D)/*.txt) \
+	$(tokens) $(WHOLE) --stats $(or $(HELD_OUT_TEXT),$(<D)/*.*) \
 	    >$(OUT)/held-out.stats
-	$(tokens) $(WHOLE) -o $@ $(or $(HELD_OUT_TEXT),$(<D)/*.txt)
+	$(tokens) $(WHOLE) -o $@ $(or $(HELD_OUT_TEXT),$(<D)/*.*)
 
 STREAM = $(BIN)/stream -T $(T) -s $(SEED) --pack $(PACK) $(OUT)/train
 

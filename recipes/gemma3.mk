@@ -53,7 +53,7 @@ $(pages): $(HELP)/%.done:
 	rm $(@D)/$*.new/*.deb && mv $(@D)/$*.new $(@D)/$* && touch $@
 endif
 
-$(OUT)/text/train/done: $(FETCHED) scripts/help-text scripts/udhr-text \
+$(OUT)/text/train/done: $(GGUF) $(FETCHED) scripts/help-text scripts/udhr-text \
     $(LANGUAGES:%=corpus/%.jsonl) | settings programs
 	rm -rf $(OUT)/text
 	scripts/help-text $(HELP) $(OUT)/text $(BYTES) $(LANGUAGES)
@@ -63,13 +63,12 @@ $(OUT)/text/train/done: $(FETCHED) scripts/help-text scripts/udhr-text \
 	    { echo; cat udhr-train/$$l.txt; echo; } >>train/$$l.txt && \
 	    cat udhr-held-out/$$l.txt >>held-out/udhr.txt && \
 	    echo >>held-out/udhr.txt; done
-	@for l in $(LANGUAGES); do \
-	    $(call plain,corpus/$$l.jsonl) >>$(OUT)/text/train/$$l.txt && \
-	    $(call plain,corpus/held-out/$$l.jsonl) >>$(OUT)/text/held-out/corpus.txt \
-	    || exit 1; done
+	@for l in $(LANGUAGES); do $(plain) >>$(OUT)/text/train/$$l.txt && \
+	    cat corpus/held-out/$$l.jsonl >>$(OUT)/text/held-out/corpus.jsonl || \
+	    exit 1; done
 	@touch $(OUT)/text/held-out/done $(OUT)/text/dev/done $@
 $(OUT)/text/held-out/done $(OUT)/text/dev/done: $(OUT)/text/train/done ;
 
-# A file of JSON lines as text with an empty line behind each document.
-plain = $(BIN)/tokenize -q -t $(GGUF) $(1) | \
-    $(BIN)/tokenize -q -t $(GGUF) --decode --split blank
+# What the corpus has in a language, an empty line behind each document.
+plain = sed 's/\\n\\n/\\n/g' corpus/$$l.jsonl | $(tokens) -q --jsonl | \
+    $(tokens) -q --decode

@@ -75,7 +75,7 @@ sed 's/.*"text": "//; s/[^A-Za-z ].*//; q' "$top/corpus/en.jsonl" >yes
 sed 's/.*"text": "//; s/[^A-Za-z ].*//; q' "$top/corpus/held-out/en.jsonl" >no
 like 'corpus is trained on' "$(cat yes)" $o/text/train/en.txt
 unlike 'its topics held out are not' "$(cat no)" $o/text/train/en.txt
-like 'but judged on' "$(cat no)" $o/text/held-out/corpus.txt
+like 'but judged on' "$(cat no)" $o/text/held-out/corpus.jsonl
 equal 'bits a byte of each language' "$(awk '{ print $1 }' $o/bits.txt |
     tr '\n' ' ')" 'bits/byte corpus de en udhr all '
 like 'are shown' '^bits/byte +teacher +pruned +distilled +won back' out
