@@ -16,8 +16,8 @@
 #define SHALLOW 8              /* bytes that tokens may share: a few steps */
 #define STEPS 4                /* a byte that the search may take */
 
-static int
-by_content(const void *a, const void *b)
+int
+added_compare(const void *a, const void *b)
 {
     const struct added *x = a, *y = b;
     const int c = memcmp(x->s, y->s, x->n < y->n ? x->n : y->n);
@@ -34,7 +34,7 @@ added_index(struct added_set *set)
     set->all_special = 1;
     if (set->n == 0)
         return;
-    qsort(set->a, set->n, sizeof *set->a, by_content);
+    qsort(set->a, set->n, sizeof *set->a, added_compare);
     for (size_t c = 0; c <= 256; c++) {
         while (i < set->n && (unsigned char)set->a[i].s[0] < c)
             i++;

@@ -199,11 +199,9 @@ by_text(const void *x, const void *y)
 {
     const struct added *a = *(struct added *const *)x;
     const struct added *b = *(struct added *const *)y;
-    const int c = memcmp(a->s, b->s, a->n < b->n ? a->n : b->n);
+    const int c = added_compare(a, b);
 
-    if (c || a->n != b->n)
-        return c ? c : a->n < b->n ? -1 : 1;
-    return (a > b) - (a < b);
+    return c ? c : (a > b) - (a < b);
 }
 
 /* Of tokens with the same content the first keeps its place and takes the
@@ -217,9 +215,7 @@ unite_added(struct added *a, size_t n)
         p[i] = &a[i];
     qsort(p, n, sizeof *p, by_text);
     for (size_t i = 0, k; i < n; i = k) {
-        for (k = i + 1; k < n && p[k]->n == p[i]->n &&
-             memcmp(p[k]->s, p[i]->s, p[i]->n) == 0;
-             k++)
+        for (k = i + 1; k < n && added_compare(p[k], p[i]) == 0; k++)
             ;
         *p[i] = *p[k - 1];
         for (size_t m = i + 1; m < k; m++)
@@ -292,10 +288,10 @@ by_rank(const void *x, const void *y)
 {
     const struct added *a = *(struct added *const *)x;
     const struct added *b = *(struct added *const *)y;
-    const int c = memcmp(a->s, b->s, a->n < b->n ? a->n : b->n);
+    const int c = added_compare(a, b);
 
-    if (c || a->n != b->n)
-        return c ? c : a->n < b->n ? -1 : 1;
+    if (c)
+        return c;
     if (a->special != b->special)
         return a->special ? -1 : 1;
     return (a > b) - (a < b);
@@ -314,8 +310,7 @@ unite_norm(struct added_set *set)
         p[i] = &set->a[i];
     qsort(p, set->n, sizeof *p, by_rank);
     for (size_t i = 0; i < set->n; i++)
-        if (k > 0 && kept[k - 1].n == p[i]->n &&
-            memcmp(kept[k - 1].s, p[i]->s, p[i]->n) == 0) {
+        if (k > 0 && added_compare(&kept[k - 1], p[i]) == 0) {
             free((char *)(uintptr_t)p[i]->s);
             free((char *)(uintptr_t)p[i]->name);
         } else {

@@ -194,9 +194,12 @@ struct tok_scratch {
     uint32_t found[2][FIND_BYTES]; /* of finder_read, each set's */
 };
 
-/* Most pairs that are looked up do not merge.  pair_bits, a Bloom filter whose
- * two bits are in one word, tells so for nearly all of them, and is small
- * enough to stay in the processor's caches. */
+static inline uint64_t
+pair_key(uint32_t a, uint32_t b)
+{
+    return (uint64_t)a << 32 | b;
+}
+
 static inline uint64_t
 pair_hash(uint64_t key)
 {
@@ -204,50 +207,43 @@ pair_hash(uint64_t key)
     return key ^ key >> 29;
 }
 
-static inline uint64_t
-pair_bit(uint64_t hash)
-{
-    return UINT64_C(1) << (hash & 63) | UINT64_C(1) << (hash >> 6 & 63);
-}
-
+/* Where to look for a pair first. */
 static inline size_t
-pair_word(const struct tokenizer *t, uint64_t hash)
+pair_start(const struct tokenizer *t, uint64_t key)
 {
-    return (size_t)((hash >> 32) * t->pair_words >> 32);
+    return (size_t)(pair_hash(key) >> 12) & t->pair_mask;
 }
 
-static inline uint64_t
-pair_key(uint32_t a, uint32_t b)
+/* The slot of the pair of that key, or the empty one where it belongs. */
+static inline struct pair_slot *
+pair_at(const struct tokenizer *t, uint64_t key)
 {
-    return (uint64_t)a << 32 | b;
+    size_t i = pair_start(t, key);
+
+    while (t->pair[i].m.rank != TOK_NONE && t->pair[i].key != key)
+        i = (i + 1) & t->pair_mask;
+    return &t->pair[i];
 }
 
-/* 0: the pair of that hash does not merge; 1: look it up. */
-static inline int
-pair_maybe(const struct tokenizer *t, uint64_t hash)
+/* Most pairs that are looked up do not merge.  A Bloom filter tells so of
+ * nearly all of them, and stays in the processor's caches: both bits of a pair
+ * are in one word. */
+static inline uint64_t *
+pair_word(const struct tokenizer *t, uint64_t hash, uint64_t *bits)
 {
-    return !(~t->pair_bits[pair_word(t, hash)] & pair_bit(hash));
+    *bits = UINT64_C(1) << (hash & 63) | UINT64_C(1) << (hash >> 6 & 63);
+    return &t->pair_bits[(hash >> 32) * t->pair_words >> 32];
 }
 
-/* The merge of that key and hash. */
-static inline struct merge
-pair_at(const struct tokenizer *t, uint64_t key, uint64_t hash)
-{
-    size_t i = (size_t)(hash >> 12) & t->pair_mask;
-
-    for (; t->pair[i].m.rank != TOK_NONE; i = (i + 1) & t->pair_mask)
-        if (t->pair[i].key == key)
-            return t->pair[i].m;
-    return (struct merge){ TOK_NONE, TOK_NONE };
-}
-
+/* The merge of a pair. */
 static inline struct merge
 pair_find(const struct tokenizer *t, uint32_t a, uint32_t b)
 {
-    const uint64_t key = pair_key(a, b), h = pair_hash(key);
+    const uint64_t key = pair_key(a, b);
+    uint64_t bits, *const word = pair_word(t, pair_hash(key), &bits);
 
-    return pair_maybe(t, h) ? pair_at(t, key, h)
-                            : (struct merge){ TOK_NONE, TOK_NONE };
+    return (*word & bits) != bits ? (struct merge){ TOK_NONE, TOK_NONE }
+                                  : pair_at(t, key)->m;
 }
 
 /* Id of bytes in the vocabulary, or TOK_NONE; hash: vocab_hash of them. */
@@ -312,6 +308,8 @@ void norm_run(const struct tokenizer *t, struct buf b[2],
 void pre_gap(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int first, struct tok_ids *out);
 
+/* Of two struct added, by what is looked for, for qsort. */
+int added_compare(const void *a, const void *b);
 /* Sort and index a set whose a[n] has been filled; of equal contents the
  * caller has left one. */
 void added_index(struct added_set *set);

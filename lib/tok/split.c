@@ -64,23 +64,6 @@ space(const unsigned char *p, const unsigned char *end, unsigned cut)
 }
 
 size_t
-split_contraction(const unsigned char *p, const unsigned char *end)
-{
-    if (end - p < 2)
-        return 0;
-    switch (p[1]) {
-    case 's':
-    case 't':
-    case 'm':
-    case 'd': return 2;
-    case 'r':
-    case 'v': return end - p > 2 && p[2] == 'e' ? 3 : 0;
-    case 'l': return end - p > 2 && p[2] == 'l' ? 3 : 0;
-    }
-    return 0;
-}
-
-size_t
 split_contraction_i(const unsigned char *p, const unsigned char *end)
 {
     const size_t n = (size_t)(end - p);
@@ -97,6 +80,17 @@ split_contraction_i(const unsigned char *p, const unsigned char *end)
     case 'l': return n > 2 && (p[2] | 0x20) == 'l' ? 3 : 0;
     }
     return n > 2 && p[1] == 0xc5 && p[2] == 0xbf ? 3 : 0;
+}
+
+size_t
+split_contraction(const unsigned char *p, const unsigned char *end)
+{
+    const size_t n = split_contraction_i(p, end);
+
+    for (size_t i = 1; i < n; i++)
+        if (p[i] < 'a' || p[i] > 'z')
+            return 0;
+    return n;
 }
 
 static inline size_t

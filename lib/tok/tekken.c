@@ -5,9 +5,9 @@
  * make the same, by the ranks of their parts.
  */
 #include "tok/load.h"
-#include "text/unicode.h"
 
 #include "base/io.h"
+#include "base/utf8.h"
 #include "format/json.h"
 
 #include <stdio.h>
@@ -117,14 +117,8 @@ words_load(struct words *w, const json_t *vocab, size_t n, struct err *e)
 static void
 letters(struct buf *b, const unsigned char *p, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        const unsigned c = p[i];
-
-        if ((c >= 33 && c <= 126) || (c >= 161 && c != 173))
-            utf8_put(b, c);
-        else
-            utf8_put(b, c <= 32 ? 256 + c : c == 173 ? 323 : 289 + c - 127);
-    }
+    for (size_t i = 0; i < n; i++)
+        utf8_put(b, vocab_letter(p[i]));
 }
 
 struct pair_cut {

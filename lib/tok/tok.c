@@ -84,20 +84,6 @@ from_ids(const struct tokenizer *t, const json_t *config, const char *name,
         *id = (int64_t)json_number_value(v);
 }
 
-/* A configuration file.  Numbers are read as reals: the usual
- * model_max_length is 10^30. */
-static json_t *
-parse_config(const char *text, size_t n, struct err *e)
-{
-    json_error_t je;
-    json_t *j = json_loadb(text, n,
-        JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &je);
-
-    if (!j)
-        err_set(e, EX_INPUT, "offset %d: %s", je.position, je.text);
-    return j;
-}
-
 /* An end of text by its usual name. */
 static void
 from_names(struct tokenizer *t)
@@ -171,7 +157,7 @@ tok_parse(const char *json, size_t n, const char *config, size_t nconfig,
     json_t *c = NULL;
     struct tokenizer *t = NULL;
 
-    if ((!config || (c = parse_config(config, nconfig, e)) != NULL) &&
+    if ((!config || (c = js_parse(config, nconfig, e)) != NULL) &&
         (t = build_text(json, n, c, e)) != NULL)
         from_names(t);
     json_decref(c);
@@ -211,15 +197,9 @@ beside(const char *dir, const char *file, int *bad, struct err *e)
 {
     char *path = xasprintf("%s/%s", dir, file);
     json_t *j = NULL;
-    char *text;
-    size_t n;
 
     if (io_exists(path)) {
-        if (io_slurp(path, JS_MAX, &text, &n, e) == 0) {
-            if ((j = parse_config(text, n, e)) == NULL)
-                err_prefix(e, "%s", path);
-            free(text);
-        }
+        j = js_load(path, JS_MAX, e);
         *bad = j == NULL;
     }
     free(path);

@@ -10,28 +10,16 @@
 
 /* The vocabulary. */
 
-/* GPT-2's visible letter of a byte (as a code point) backwards; -1: none. */
-static int
-letter_byte(uint32_t c)
+uint32_t
+vocab_letter(unsigned b)
 {
-    int other = 0;
-
-    if ((c >= 33 && c <= 126) || (c >= 161 && c <= 172) ||
-        (c >= 174 && c <= 255))
-        return (int)c;
-    if (c < 256 || c >= 256 + 68)
-        return -1;
-    for (int b = 0; b < 256; b++) {
-        if ((b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174)
-            continue;
-        if (other++ == (int)c - 256)
-            return b;
-    }
-    return -1;
+    if ((b >= 33 && b <= 126) || (b >= 161 && b != 173))
+        return b;
+    return b <= 32 ? 256 + b : b == 173 ? 323 : 289 + b - 127;
 }
 
-/* Append the bytes that s means to the pool: 1; or, where a letter is not of
- * the alphabet, s itself: 0. */
+/* Append the bytes that the letters s stand for to the pool: 1; or, where one
+ * stands for none, s itself: 0. */
 static int
 put_bytes(struct buf *pool, const char *s, size_t n, const int16_t *letter)
 {
@@ -116,8 +104,9 @@ vocab_load(struct tokenizer *t, const struct names *k, struct err *e)
     int16_t letter[512];
     size_t n;
 
-    for (uint32_t c = 0; c < 512; c++)
-        letter[c] = (int16_t)letter_byte(c);
+    memset(letter, 0xff, sizeof letter);
+    for (unsigned b = 0; b < 256; b++)
+        letter[vocab_letter(b)] = (int16_t)b;
     if (check_ids(t, k, e))
         return -1;
     n = table_size(k->n);
@@ -152,16 +141,12 @@ vocab_load(struct tokenizer *t, const struct names *k, struct err *e)
 
 /* A later merge of the same pair takes its place, as in the original. */
 static void
-pair_put(struct tokenizer *t, uint32_t a, uint32_t b, struct merge m)
+pair_put(struct tokenizer *t, uint64_t key, struct merge m)
 {
-    const uint64_t key = pair_key(a, b), h = pair_hash(key);
-    size_t i = (size_t)(h >> 12) & t->pair_mask;
+    uint64_t bits, *const word = pair_word(t, pair_hash(key), &bits);
 
-    while (t->pair[i].m.rank != TOK_NONE && t->pair[i].key != key)
-        i = (i + 1) & t->pair_mask;
-    t->pair[i].key = key;
-    t->pair[i].m = m;
-    t->pair_bits[pair_word(t, h)] |= pair_bit(h);
+    *pair_at(t, key) = (struct pair_slot){ key, m };
+    *word |= bits;
 }
 
 /* Merges of two bytes in a table of their own: most lookups are of those. */
@@ -282,12 +267,10 @@ batch_put(struct tokenizer *t, const struct names *k, struct merge_batch *b,
                 first + i);
         m[i] = (struct merge){ rank[first + i], (*last)->id };
         pairs[first + i] = pair_key(x->id, y->id);
-        __builtin_prefetch(
-            &t->pair[pair_hash(pairs[first + i]) >> 12 & t->pair_mask]);
+        __builtin_prefetch(&t->pair[pair_start(t, pairs[first + i])]);
     }
     for (size_t i = 0; i < b->n; i++)
-        pair_put(t, (uint32_t)(pairs[first + i] >> 32),
-            (uint32_t)pairs[first + i], m[i]);
+        pair_put(t, pairs[first + i], m[i]);
     b->n = 0;
     return 0;
 }
@@ -332,9 +315,9 @@ merges_load(struct tokenizer *t, const struct tok_source *src,
         return -1;
     size = table_size(m.n - m.n / 4);
     t->pair = xtable(size, sizeof *t->pair, 0xff);
+    t->pair_mask = size - 1;
     t->pair_words = m.n / 6 + 1; /* some 10 bits for each */
     t->pair_bits = xcalloc(t->pair_words, sizeof *t->pair_bits);
-    t->pair_mask = size - 1;
     t->nmerge = m.n;
     *pairs = xreallocarray(NULL, m.n + 1, sizeof **pairs);
     rank = xreallocarray(NULL, m.n + 1, sizeof *rank);
@@ -431,10 +414,9 @@ tok_hash_all(struct tokenizer *t, const uint64_t *pairs)
     }
     for (size_t i = 0; i < t->nmerge; i++) {
         const size_t soon = i + BATCH < t->nmerge ? i + BATCH : i;
-        const struct merge m = pair_at(t, pairs[i], pair_hash(pairs[i]));
+        const struct merge m = pair_at(t, pairs[i])->m;
 
-        __builtin_prefetch(
-            &t->pair[pair_hash(pairs[soon]) >> 12 & t->pair_mask]);
+        __builtin_prefetch(&t->pair[pair_start(t, pairs[soon])]);
         if (m.rank > i) /* overruled by a later one */
             continue;
         hash_number(x, pairs[i]);
