@@ -189,9 +189,8 @@ spm_merges(const struct spm_token *tok, size_t n, json_t **ties, struct err *e)
         k += m[k].cut > 0;
         if (tok[i].made && tok[i].n > LONGEST) {
             err_set(e, EX_INPUT,
-                "tokenizer.ggml.tokens: token %zu has more "
-                "than %d bytes",
-                i, LONGEST);
+                "tokenizer.ggml.tokens: token %zu has more than %d bytes", i,
+                LONGEST);
             goto done;
         }
     }

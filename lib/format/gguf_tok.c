@@ -46,18 +46,15 @@ static const struct pre {
                  "a.x-4.0 mellum exaone4 " },
     { NULL, 0, 1, 0, 0, " mpt olmo " }, /* GPT-NeoX's */
     { NULL, 1, 0, 0, 0,
-        " smollm starcoder refact codeshell exaone minerva-7b "
-        "mellum2 " },
+        " smollm starcoder refact codeshell exaone minerva-7b mellum2 " },
     { NULL, 1, 1, 0, 0, " command-r " },
     { RX_LLAMA3, 0, 0, 1, 1,
-        " llama-bpe llama3 llama-v3 falcon3 falcon-h1 "
-        "pixtral midm-2.0 lfm2 " },
+        " llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 " },
     { RX_LLAMA3, 0, 0, 0, 0, " dbrx smaug-bpe chatglm-bpe " },
     { RX_LLAMA3, 0, 0, 1, 0, " glm4 glm5 " },
     { RX_QWEN2, 0, 1, 0, 0, " qwen2 " },
     { RX_QWEN2, 0, 0, 0, 0,
-        " deepseek-r1-qwen stablelm2 hunyuan megrez kormo "
-        "solar-open grok-2 " },
+        " deepseek-r1-qwen stablelm2 hunyuan megrez kormo solar-open grok-2 " },
     { RX_QWEN35, 0, 1, 0, 0, " qwen35 " },
     { RX_TEKKEN, 0, 0, 1, 1, " tekken " },
     { RX_O200K, 0, 0, 0, 0, " gpt-4o llama4 kanana2 talkie minimax-m2 " } };
@@ -103,9 +100,7 @@ read_lists(struct vocab *v, const struct gguf *g, size_t n, struct err *e)
             (v->kind->type != GGUF_ARRAY || v->kind->elem != GGUF_I32 ||
                 v->kind->n != n)))
         return err_set(e, EX_INPUT,
-            "tokenizer.ggml.token_type: is no list "
-            "of %zu kinds",
-            n);
+            "tokenizer.ggml.token_type: is no list of %zu kinds", n);
     if (!gguf_is(g, "tokenizer.ggml.model", "llama")) {
         v->merges = array(g, "tokenizer.ggml.merges", GGUF_STR, e);
         return v->merges ? 0 : -1;
@@ -161,14 +156,10 @@ read_vocab(struct vocab *v, const struct gguf *g, struct err *e)
 
         if (k < GGUF_NORMAL || k > GGUF_BYTE)
             return err_set(e, EX_INPUT,
-                "tokenizer.ggml.token_type: token "
-                "%zu is of kind %d",
-                i, k);
+                "tokenizer.ggml.token_type: token %zu is of kind %d", i, k);
         if (!utf8_text(v->tok[i].p, v->tok[i].n) || v->tok[i].n == 0)
             return err_set(e, EX_INPUT,
-                "tokenizer.ggml.tokens: token %zu "
-                "is no text",
-                i);
+                "tokenizer.ggml.tokens: token %zu is no text", i);
         if (k != GGUF_UNUSED)
             v->sorted[v->nsorted++] = v->tok[i];
     }
@@ -176,8 +167,7 @@ read_vocab(struct vocab *v, const struct gguf *g, struct err *e)
     for (size_t i = 1; i < v->nsorted; i++)
         if (by_text(&v->sorted[i - 1], &v->sorted[i]) == 0)
             return err_set(e, EX_INPUT,
-                "tokenizer.ggml.tokens: \"%.*s\" is "
-                "there twice",
+                "tokenizer.ggml.tokens: \"%.*s\" is there twice",
                 (int)(v->sorted[i].n < 80 ? v->sorted[i].n : 80),
                 v->sorted[i].p);
     if (v->score)
@@ -490,15 +480,13 @@ check_kind(const struct gguf *g, int *prefix, struct err *e)
     *prefix = gguf_is(g, "tokenizer.ggml.model", "llama");
     if (!*prefix && !bytes && !gguf_is(g, "tokenizer.ggml.model", "gemma4"))
         return err_set(e, EX_INPUT,
-            "tokenizer.ggml.model: only \"gpt2\" "
-            "(byte-level BPE), \"llama\" (SentencePiece) and \"gemma4\" are "
-            "supported");
+            "tokenizer.ggml.model: only \"gpt2\" (byte-level BPE), \"llama\" "
+            "(SentencePiece) and \"gemma4\" are supported");
     if (gguf_bool(g, "tokenizer.ggml.add_space_prefix", prefix, e) < 0)
         return -1;
     if (*prefix && bytes)
         return err_set(e, EX_INPUT,
-            "tokenizer.ggml.add_space_prefix: is not "
-            "supported");
+            "tokenizer.ggml.add_space_prefix: is not supported");
     for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
         int on = 0;
 
@@ -509,8 +497,7 @@ check_kind(const struct gguf *g, int *prefix, struct err *e)
     }
     if (gguf_kv(g, "tokenizer.ggml.precompiled_charsmap"))
         return err_set(e, EX_INPUT,
-            "tokenizer.ggml.precompiled_charsmap: is "
-            "not supported");
+            "tokenizer.ggml.precompiled_charsmap: is not supported");
     return 0;
 }
 

@@ -25,9 +25,7 @@ check_depth(const char *s, size_t n, struct err *e)
             quoted = 1;
         } else if (s[i] == '{' || s[i] == '[') {
             if (++depth > JS_DEPTH)
-                return err_set(e, EX_INPUT,
-                    "offset %zu: nested deeper than "
-                    "%d",
+                return err_set(e, EX_INPUT, "offset %zu: nested deeper than %d",
                     i, JS_DEPTH);
         } else if (depth > 0 && (s[i] == '}' || s[i] == ']')) {
             depth--;

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #define KEEP ((size_t)1 << 20) /* bytes; larger buffers are given back */
-#define SHALLOW 8              /* bytes that tokens may share: a few steps */
-#define STEPS 4                /* a byte that the search may take */
+#define SHALLOW 8 /* bytes: tokens that share more may need a finder */
+#define STEPS 4 /* of longest() for each byte; after more the finder is used */
 
 int
 added_compare(const void *a, const void *b)
@@ -147,7 +147,7 @@ candidate(const struct added_set *set, const unsigned char *p,
     return p;
 }
 
-/* Does no token of the set count with these flags? */
+/* Is the set empty, or all of it special where special tokens are text? */
 static int
 added_none(const struct added_set *set, int flags)
 {
@@ -162,7 +162,7 @@ class_of(const unsigned char *p, const unsigned char *end, size_t *len)
     return c == UTF8_BAD ? 0 : uni_class(c);
 }
 
-/* Between characters that are no part of a word? */
+/* Is text from .. to not beside a character of a word? */
 static int
 stands_alone(const unsigned char *text, const unsigned char *from,
     const unsigned char *to, const unsigned char *end)

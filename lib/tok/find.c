@@ -1,8 +1,9 @@
 /*
- * Added tokens in a text where to look for them place by place would be slow,
- * as for a^i b, i = 1, 2, ... in a run of a: the automaton of Aho and Corasick
- * (1975) of the tokens read backwards.  It reads a block of the text from its
- * end, and knows at each place the longest token that begins there.
+ * Finds added tokens in linear time, for texts where trying each place takes
+ * too long, such as a run of a, with tokens ab, aab, aaab, ...  It is the
+ * automaton of Aho and Corasick (1975) of the tokens written backwards: it
+ * reads a block of text from its end, and at each place knows the longest token
+ * that begins there.
  */
 #include "tok/parts.h"
 

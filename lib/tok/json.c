@@ -27,7 +27,6 @@ tok_bad(struct err *e, const char *fmt, ...)
     return err_set(e, EX_INPUT, "%s", text);
 }
 
-/* j must be an object with no other members than the words of `known`. */
 int
 tok_members(const json_t *j, const char *path, const char *known, struct err *e)
 {
@@ -59,7 +58,6 @@ tok_text_of(const json_t *j, const char *key)
     return s ? s : "";
 }
 
-/* The boolean j[key], or `otherwise` where it is not given; -1 and *e. */
 int
 tok_flag(const json_t *j, const char *path, const char *key, int otherwise,
     struct err *e)
@@ -73,7 +71,6 @@ tok_flag(const json_t *j, const char *path, const char *key, int otherwise,
     return json_is_true(v);
 }
 
-/* Where `key` of j stands, it must be null (or "", or 0). */
 int
 tok_off(const json_t *j, const char *path, const char *key, struct err *e)
 {
@@ -115,10 +112,9 @@ load_model(struct tokenizer *t, const struct tok_source *src,
     int whole = 1, fallback, fuse, r;
 
     if (tok_members(j, "model",
-            "type dropout unk_token "
-            "continuing_subword_prefix end_of_word_suffix fuse_unk "
-            "byte_fallback "
-            "ignore_merges vocab merges retort_ties",
+            "type dropout unk_token continuing_subword_prefix "
+            "end_of_word_suffix fuse_unk byte_fallback ignore_merges vocab "
+            "merges retort_ties",
             e))
         return -1;
     if (type && strcmp(tok_text_of(j, "type"), "BPE") != 0)
@@ -174,9 +170,7 @@ load_one_added(struct added *a, const json_t *j, size_t i, struct err *e)
 
     snprintf(path, sizeof path, "added_tokens.%zu", i);
     if (tok_members(j, path,
-            "id content single_word lstrip rstrip normalized "
-            "special",
-            e))
+            "id content single_word lstrip rstrip normalized special", e))
         return -1;
     if (!json_is_string(s) || json_string_length(s) > ADDED_MAX)
         return tok_bad(e, "%s.content: is no text of at most %d bytes", path,

@@ -6,8 +6,8 @@
 
 #include "format/json.h"
 
-/* A tokenizer.json, parsed, except that its large parts may be left as text;
- * and the tokenizer_config.json beside it. */
+/* A tokenizer.json as a tree, in which the vocabulary and the merges may be
+ * empty and left as text; and the tokenizer_config.json beside it. */
 enum { PART_VOCAB, PART_MERGES, PARTS };
 struct tok_source {
     const json_t *j;
@@ -15,16 +15,18 @@ struct tok_source {
     const json_t *config;       /* NULL: there is none */
 };
 
-/* Fill *t (zeroed) from a tokenizer.json.  -1 and *e, or TOK_UNPLAIN, when the
- * parts have to be read as a tree, which tells what is wrong: then what is
- * there can be released. */
+/* Fill *t (zeroed) from a tokenizer.json; tok_free(t) in any case.  -1 and *e;
+ * or TOK_UNPLAIN: a part that was left as text is not what it should be, and
+ * has to be read as a tree, which tells what is wrong. */
 #define TOK_UNPLAIN (-2)
 int tok_load(struct tokenizer *t, const struct tok_source *src, struct err *e);
 
 /* Mistral's tekken.json as a tokenizer.json, the caller's; NULL and *e. */
 json_t *tekken_load(const char *path, struct err *e);
 
-/* Its parts; -1 and *e "path in the JSON: why". */
+/* ---- what the files that load have in common ---- */
+
+/* -1 and *e "path in the JSON: why". */
 int tok_bad(struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* j must be an object with no other members than the words of `known`. */
@@ -35,11 +37,12 @@ const char *tok_text_of(const json_t *j, const char *key);
 /* The boolean j[key], or `otherwise` where it is not given; -1 and *e. */
 int tok_flag(const json_t *j, const char *path, const char *key, int otherwise,
     struct err *e);
-/* Where `key` of j stands, it must be null (or "", false or 0). */
+/* 0 where `key` of j is missing, null, "", false or 0; else -1 and *e "is not
+ * implemented". */
 int tok_off(const json_t *j, const char *path, const char *key, struct err *e);
 
-/* Normalizer, pre-tokenizer, which says what symbols are, and, when all ids
- * are known, the decoder. */
+/* The normalizer; the pre-tokenizer, which also tells whether symbols are bytes
+ * or characters; the decoder, when all ids are known. */
 int norm_load(struct tokenizer *t, const json_t *j, const char *path, int depth,
     struct err *e);
 /* May its steps make a text much longer?  Then -1 and *e. */

@@ -1,4 +1,9 @@
-/* What the files of the tokenizer share; see tok.h. */
+/*
+ * What the files of lib/tok share: the tokenizer and a thread's memory, and the
+ * steps of encoding in their order: added tokens (added.c, find.c), normalizer
+ * (norm.c), pieces (bpe.c with split.c and scan.c) or words (sp.c), merges
+ * (queue.c, window.c, merge.c).  See tok.h.
+ */
 #ifndef TOK_PARTS_H
 #define TOK_PARTS_H
 
@@ -23,7 +28,7 @@ enum split {
     SPLIT_QWEN35       /* Qwen 3.5: as Qwen 2, marks count as letters */
 };
 
-/* Are words cut by case? */
+/* Does the pattern tell upper from lower case? */
 static inline int
 split_by_case(enum split split)
 {
@@ -60,16 +65,17 @@ struct pair_slot {
 };
 
 /*
- * All merges in lines of the processor's cache, 8 to each, so that a pair is
- * looked up in one step without a branch, where its parts fit in 64 bits.  From
- * the top: 1, 0, what the line's number does not say of the pair, the rank,
- * the id.  What finds its line full is in the table of pairs only.
+ * A second table of all merges, where a pair is looked up without a branch: it
+ * has buckets of one line of the processor's cache, with room for 8 merges of
+ * 64 bits.  Such an entry is, from its top: the bits 1 and 0; the tag, which is
+ * what the bucket's number does not say of the pair; the rank; the id.  A merge
+ * whose bucket is full is in the table of pairs only.
  */
 #define LINE_PAIRS 8
 struct lines {
-    uint64_t *v;                /* NULL: they do not fit */
+    uint64_t *v;                /* NULL: the entries do not fit in 64 bits */
     unsigned id_bits;           /* ... of an id */
-    unsigned tag_bits;          /* of a pair, besides the number of its line */
+    unsigned tag_bits;          /* ... of a tag */
     unsigned shift;             /* ... which stand from this bit on */
     uint64_t mask;              /* 2 * id_bits bits */
     uint64_t tag_mask, id_mask; /* tag_bits, id_bits */
@@ -95,9 +101,9 @@ struct added_set {
     struct finder *finder; /* NULL: never needed */
 };
 
-/* find.c: a set's tokens in a text in linear time.  token[i] becomes
- * the number, + 1, of the longest token at p + i, or 0, for i < n; p[room] is
- * there, and that token lies in it. */
+/* Find a set's tokens in time linear in the text.  For i < n token[i] becomes
+ * 0, or 1 + the number in set->a of the longest token that begins at p[i] and
+ * ends before p[room]; room >= n. */
 #define FIND_BYTES 4096
 struct finder *finder_new(const struct added_set *set);
 void finder_free(struct finder *f);
@@ -112,37 +118,37 @@ struct norm_op {
     size_t nfrom, nto;
 };
 
-/* What the pre-tokenizer puts before a stretch that does not begin with it:
- * nothing; only where the text begins; always. */
+/* Where the pre-tokenizer puts tokenizer.gap, unless it stands there already:
+ * nowhere; before the text; before each stretch between added tokens too. */
 enum prefix { PREFIX_NONE, PREFIX_FIRST, PREFIX_ALWAYS };
 
-/* How a stretch is cut where symbols are characters. */
+/* How the pre-tokenizer cuts text where symbols are characters. */
 enum sp_split {
     SP_WHOLE, /* not at all */
     SP_MARK,  /* before each U+2581 */
     SP_SPACE  /* behind each space */
 };
 
-/* Symbols that are characters, as SentencePiece has them: sp.c. */
+/* Of tokenizers whose symbols are characters, as SentencePiece has them. */
 struct sp {
-    uint32_t *page[0x1100]; /* of 256 characters: id | SP_NO_CUT */
+    uint32_t *page[0x1100]; /* of 256 characters: id | NO_CUT of sp.c */
     uint32_t byte[256];     /* id of <0xNN>, or TOK_NONE */
     uint32_t unk;           /* TOK_NONE: what is unknown vanishes */
     int fallback, fuse;
     enum sp_split split;
-    int spaces; /* of text that is not normalized: each is a
-                                 * U+2581, and the steps do no more than that
-                                 * and to put one before it: */
-    enum prefix lead;
-    int lead_once;    /* ... unless it begins with one */
-    int cut;          /* words can be merged one by one */
-    int free_unknown; /* no merge holds what is not known */
+    /* The normalizer and the pre-tokenizer only make each space a U+2581 and
+     * put one before the text, so sp_text takes the text without them: */
+    int spaces;
+    enum prefix lead; /* where one is put */
+    int lead_once;    /* ... unless the text begins with one */
+    int cut;          /* words can be merged by themselves (sp.c) */
+    int free_unknown; /* no merge takes part of an unknown character */
 };
 
 struct tok_text {
     size_t off; /* in the pool */
     uint32_t n;
-    uint8_t known; /* a token has this id */
+    uint8_t known; /* there is a token of this id */
     uint8_t added, special;
 };
 
@@ -164,12 +170,12 @@ struct tokenizer {
     struct norm_op *norm_op; /* [nnorm] */
     size_t nnorm;
     enum prefix prefix;
-    char gap[8];                 /* stands for a space, and is the prefix */
-    int put_gap;                 /* the pre-tokenizer replaces spaces by it */
-    enum split split;            /* where sp is NULL */
-    struct sp *sp;               /* NULL: symbols are bytes */
-    size_t strip;                /* of decoded text: spaces to take away */
-    int strip_marks;             /* first token: without its U+2581 */
+    char gap[8];      /* stands for a space, and is the prefix */
+    int put_gap;      /* the pre-tokenizer replaces spaces by it */
+    enum split split; /* where sp is NULL */
+    struct sp *sp;    /* NULL: symbols are bytes */
+    size_t strip;     /* spaces to take away where decoded text begins */
+    int strip_marks;  /* the first token is decoded without its U+2581 */
     const struct tok_code *code; /* of this processor */
     struct added_set raw, norm;  /* not normalized, normalized */
     int64_t before, after;       /* of the post-processor */
@@ -264,10 +270,10 @@ uint32_t *bpe_symbols(struct tok_scratch *s, size_t n);
 size_t bpe_merge(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
     size_t n, uint32_t *start);
 
-/* The symbols of p .. end, portion after portion: next gives at most `room`
- * (>= SYMBOLS_ROOM), 0 when there are no more; at most one for each byte, and
- * one.  bytes: each is the symbol of a byte, which next puts into byte[room]
- * unless that is NULL. */
+/* The symbols of the text p .. end: next() writes the next ones to id[room],
+ * room >= SYMBOLS_ROOM, and returns how many, 0 at the end.  All in all there
+ * is at most one for each byte, and one more.  bytes: each symbol is that of a
+ * byte, which next() writes to byte[] too unless that is NULL. */
 #define SYMBOLS_ROOM 8
 struct symbols {
     size_t (*next)(const struct tokenizer *t, struct symbols *x, uint32_t *id,
@@ -275,18 +281,17 @@ struct symbols {
     const unsigned char *p, *end;
     int bytes;
     unsigned char *byte;
-    int waits, lead; /* sp.c */
+    int waits, lead; /* of sp.c: an unknown token waits; U+2581 comes first */
 };
 /* Merge the symbols of x and append the ids, in linear time and constant memory
  * for all but contrived vocabularies. */
 void window_merge(const struct tokenizer *t, struct tok_scratch *s,
     const struct symbols *x, struct tok_ids *out);
 
-/* Pieces that the cache does not have wait in a queue, to be merged side by
- * side: queue.h. */
+/* Fill t->lines. */
 void lines_index(struct tokenizer *t);
 
-/* Encode text without added tokens. */
+/* Encode text without added tokens, normalized. */
 void bpe_gap(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, struct tok_ids *out);
 

@@ -26,13 +26,14 @@ _Static_assert(CACHE_BYTES + 1 <= QUEUE_SYMBOLS, "symbols of a piece");
  */
 struct merge_job {
     uint32_t key[QUEUE_SYMBOLS], to[QUEUE_SYMBOLS], id[QUEUE_SYMBOLS];
-    uint32_t n;       /* symbols that there were */
-    uint32_t alive;   /* bit i: symbol i is left, in id[i] */
-    int begun;        /* all keys are known, but those: */
-    uint32_t at[2];   /* pairs that are looked up begin here */
-    uint64_t want[2]; /* ... and are this in that line */
+    uint32_t n;     /* symbols that there were */
+    uint32_t alive; /* bit i: symbol i is left, in id[i] */
+    int begun;      /* the keys are known, but those of two pairs: */
+    /* where they begin, their bucket, and what is looked for there */
+    uint32_t at[2];
     const uint64_t *line[2];
-    uint64_t hash; /* of a piece that may be a token */
+    uint64_t want[2];
+    uint64_t hash; /* of the piece, where a whole piece may be a token */
     size_t hole;   /* n ids from here on are to be replaced */
     struct cache_at place;
     /* of a window of a long piece (window.c): */
@@ -48,11 +49,11 @@ struct queue {
 /* No pair of a line is this. */
 #define LINE_NONE (UINT64_C(3) << 62)
 
-/* The line of a pair, and what it is there. */
+/* The bucket of a pair, and the tag of its entry there. */
 static inline const uint64_t *
 line_of(const struct lines *l, uint32_t a, uint32_t b, uint64_t *want)
 {
-    /* one to one */
+    /* a product with an odd number: no two pairs have the same */
     const uint64_t h =
         ((uint64_t)a << l->id_bits | (a ^ b)) * UINT64_C(0x9e3779b97f4a7c15) &
         l->mask;
@@ -61,7 +62,7 @@ line_of(const struct lines *l, uint32_t a, uint32_t b, uint64_t *want)
     return l->v + LINE_PAIRS * (h >> l->tag_bits);
 }
 
-/* The key of pair i, which is not in its line, but that is full; sets to[i]. */
+/* The key of pair i, not found in its bucket, which is full; sets to[i]. */
 uint32_t queue_other(const struct tokenizer *t, struct merge_job *j,
     uint32_t i);
 
@@ -70,15 +71,15 @@ void queue_ref(const struct tokenizer *t, struct queue *q);
 void queue_avx2(const struct tokenizer *t, struct queue *q);
 void queue_avx512(const struct tokenizer *t, struct queue *q);
 
-/* Is the vocabulary small enough for the queue's table of merges? */
+/* Can the queue merge for this tokenizer? */
 static inline int
 queue_takes(const struct tokenizer *t)
 {
     return t->lines.v != NULL;
 }
 
-/* Have the piece of *at, of 2 bytes or more, merged: from its bytes; from n <=
- * QUEUE_SYMBOLS symbols. */
+/* Queue the piece of *at, of 2 bytes or more, with its bytes as symbols; with
+ * the symbols id[n], n <= QUEUE_SYMBOLS. */
 void queue_bytes(const struct tokenizer *t, struct tok_scratch *s,
     const struct cache_at *at, struct tok_ids *out);
 void queue_symbols(const struct tokenizer *t, struct tok_scratch *s,
@@ -90,7 +91,8 @@ void queue_symbols(const struct tokenizer *t, struct tok_scratch *s,
 struct merge_job *queue_window(const struct tokenizer *t, struct queue *q,
     const uint32_t *id, const unsigned char *byte, size_t n, size_t from);
 
-/* Fill all holes, and put the pieces into the cache. */
+/* Merge all that is queued: the ids go to where they belong in *out, and the
+ * pieces into the cache. */
 void queue_flush(const struct tokenizer *t, struct tok_scratch *s,
     struct tok_ids *out);
 

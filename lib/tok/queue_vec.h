@@ -7,8 +7,8 @@
 
 #define ACTIVE 12 /* pieces that are merged side by side */
 
-/* Look pair `which` up in its line, which was prefetched: returns the key of
- * the merge and sets to[]. */
+/* Look up pair `which` in its bucket, which was prefetched: returns the key of
+ * the merge, or TOK_NONE, and sets to[]. */
 static inline uint32_t
 found(const struct tokenizer *t, struct merge_job *j, int which)
 {

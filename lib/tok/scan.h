@@ -21,7 +21,7 @@ enum {
     SCAN_O, /* others */
     SCAN_S, /* white space */
     SCAN_F, /* bytes of a character behind its first */
-    SCAN_X, /* characters that scan_code has left over */
+    SCAN_X, /* characters that tok_code.blocks leaves to scan_begin */
     SCAN_P, /* the space U+0020 */
     SCAN_Q, /* the apostrophe U+0027 */
     SCAN_U, /* upper and title case: of ASCII, unless split_by_case */

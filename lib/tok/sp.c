@@ -285,7 +285,7 @@ sp_text(const struct tokenizer *t, struct tok_scratch *s,
 
 /* The tables. */
 
-/* Where the entry of a character is kept. */
+/* The entry of a character, which can be set. */
 static uint32_t *
 character(struct sp *sp, uint32_t c)
 {

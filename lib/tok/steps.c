@@ -76,9 +76,7 @@ norm_load(struct tokenizer *t, const json_t *j, const char *path, int depth,
             return -1;
         if (json_string_length(from) == 0 || !json_is_string(to))
             return tok_bad(e,
-                "%s.pattern: only a text (\"String\") is "
-                "implemented",
-                path);
+                "%s.pattern: only a text (\"String\") is implemented", path);
         op.kind = NORM_REPLACE;
         op.from = copy_text(from, &op.nfrom);
         op.to = copy_text(to, &op.nto);
@@ -163,9 +161,8 @@ split_load(const json_t *j, const char *path, enum split *split, struct err *e)
             return 0;
         }
     return tok_bad(e,
-        "%s.pattern: is none of the patterns that are "
-        "implemented (GPT-2, cl100k and Llama 3, Qwen 2 and 3.5, Tekken, "
-        "o200k)",
+        "%s.pattern: is none of the patterns that are implemented (GPT-2, "
+        "cl100k and Llama 3, Qwen 2 and 3.5, Tekken, o200k)",
         path);
 }
 
@@ -203,8 +200,7 @@ sequence_load(struct tokenizer *t, const json_t *j, struct err *e)
         return -1;
     if (json_array_size(list) != 2)
         return tok_bad(e,
-            "pre_tokenizer.pretokenizers: is no list of two "
-            "steps");
+            "pre_tokenizer.pretokenizers: is no list of two steps");
     last = json_array_get(list, 1);
     if (first_step(json_array_get(list, 0), "pre_tokenizer.pretokenizers.0",
             &t->split, e))
@@ -215,14 +211,12 @@ sequence_load(struct tokenizer *t, const json_t *j, struct err *e)
         return -1;
     if (prefix)
         return tok_bad(e,
-            "%s.add_prefix_space: true is not implemented "
-            "behind another step",
+            "%s.add_prefix_space: true is not implemented behind another step",
             path);
     if (regex != (t->split == SPLIT_GPT2_DIGITS))
         return tok_bad(e,
-            "%s.use_regex: %s is not implemented behind that "
-            "step",
-            path, regex ? "true" : "false");
+            "%s.use_regex: %s is not implemented behind that step", path,
+            regex ? "true" : "false");
     return 0;
 }
 
@@ -242,14 +236,12 @@ metaspace_load(struct tokenizer *t, const json_t *j, struct err *e)
 
     if (old < 0 || split < 0 ||
         tok_members(j, "pre_tokenizer",
-            "type "
-            "replacement add_prefix_space prepend_scheme split str_rep",
+            "type replacement add_prefix_space prepend_scheme split str_rep",
             e))
         return -1;
     if (strcmp(mark, MARK) != 0)
         return tok_bad(e,
-            "pre_tokenizer.replacement: only U+2581 is "
-            "implemented");
+            "pre_tokenizer.replacement: only U+2581 is implemented");
     t->prefix = old ? PREFIX_ALWAYS : PREFIX_NONE;
     if (s) {
         for (; i < 3 &&
@@ -338,9 +330,7 @@ decoder_step(struct decoder *d, const json_t *j, const char *path,
         d->to = tok_text_of(j, "content");
         if (*d->from == '\0')
             return tok_bad(e,
-                "%s.pattern: only a text (\"String\") is "
-                "implemented",
-                path);
+                "%s.pattern: only a text (\"String\") is implemented", path);
         return tok_members(j, path, "type pattern content", e);
     }
     if (strcmp(type, "ByteFallback") == 0 && !d->bytes && !d->fuse) {
@@ -448,8 +438,7 @@ decoder_load(struct tokenizer *t, const json_t *j, struct err *e)
             return -1;
         if (strcmp(tok_text_of(j, "replacement"), MARK) != 0)
             return tok_bad(e,
-                "decoder.replacement: only U+2581 is "
-                "implemented");
+                "decoder.replacement: only U+2581 is implemented");
         t->strip_marks = *scheme
             ? strcmp(scheme, "never") != 0
             : !json_is_false(json_object_get(j, "add_prefix_space"));
@@ -465,8 +454,7 @@ decoder_load(struct tokenizer *t, const json_t *j, struct err *e)
         }
     } else {
         return tok_bad(e,
-            "decoder.type: %.60s is not implemented with such "
-            "a pre-tokenizer",
+            "decoder.type: %.60s is not implemented with such a pre-tokenizer",
             *type ? type : "none at all");
     }
     t->strip = d.strip;

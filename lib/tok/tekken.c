@@ -101,9 +101,7 @@ words_load(struct words *w, const json_t *vocab, size_t n, struct err *e)
         w->n = i + 1;
         if (!v->p || v->n == 0 || (i < 256 && (v->n != 1 || v->p[0] != i)))
             return tok_bad(e,
-                "vocab.%zu.token_bytes: is not what is expected "
-                "there",
-                i);
+                "vocab.%zu.token_bytes: is not what is expected there", i);
         at = place(w, v->p, v->n);
         if (w->slot[at])
             return tok_bad(e, "vocab.%zu.token_bytes: are those of %u too", i,

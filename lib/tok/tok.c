@@ -414,9 +414,7 @@ tok_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, int flags,
         const struct tok_text *x;
 
         if (ids[i] >= t->nid)
-            return err_set(e, EX_INPUT,
-                "id %u is outside a vocabulary of "
-                "%zu",
+            return err_set(e, EX_INPUT, "id %u is outside a vocabulary of %zu",
                 ids[i], t->nid);
         x = &t->shown[ids[i]];
         if (t->text[ids[i]].special && (flags & TOK_SKIP))

@@ -89,8 +89,7 @@ check_ids(struct tokenizer *t, const struct names *k, struct err *e)
 
         if (x->id >= most)
             return tok_bad(e,
-                "model.vocab.%.*s: is no id below %zu "
-                "(there are %zu entries)",
+                "model.vocab.%.*s: is no id below %zu (there are %zu entries)",
                 shown(x), x->s, most, k->n);
         if (x->id >= t->nid)
             t->nid = (size_t)x->id + 1;
@@ -257,13 +256,11 @@ batch_put(struct tokenizer *t, const struct names *k, struct merge_batch *b,
 
         if (!x || !y)
             return tok_bad(e,
-                "model.merges.%zu: a part of it is not in the "
-                "vocabulary",
+                "model.merges.%zu: a part of it is not in the vocabulary",
                 first + i);
         if ((*last = result(k, *last, p, text)) == NULL)
             return tok_bad(e,
-                "model.merges.%zu: its result is not in the "
-                "vocabulary",
+                "model.merges.%zu: its result is not in the vocabulary",
                 first + i);
         m[i] = (struct merge){ rank[first + i], (*last)->id };
         pairs[first + i] = pair_key(x->id, y->id);

@@ -55,8 +55,8 @@ struct window {
     size_t first, last; /* steps that are known: first..last - 1 */
     size_t n;           /* symbols in sym */
     size_t size;        /* of the next single window */
-    size_t bar;         /* windows were undone: only single ones before this
-                         * symbol */
+    size_t bar;         /* single windows only up to this symbol, as some that
+                         * began before it were undone */
     int ended;          /* sym has the last symbol of the text */
     /* Windows merged side by side: at fixed distances, and those that connect
      * them.  row[nrow]: all of them by where they begin. */
