@@ -45,8 +45,8 @@ static const struct opt options[] = {
     OPT_ENUM(0, "format", &a.format, formats, "name", "of the answer"), OPT_END
 };
 
-/* Code, libraries and tables of student, about: what of them is in memory is the
- * system's choice. */
+/* Code, libraries and tables of student, about: what of them is in memory is
+ * the system's choice. */
 #define PROGRAM ((size_t)6000000)
 
 /* A model by its shape; its weights are not read. */
