@@ -16,16 +16,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Refuse what cannot fit before its weights are made; the rest of what a step
+ * takes is known later. */
 static void
-open_config(struct model *m, const char *path, uint64_t seed,
-    struct arena *arena)
+check_room(const struct args *a, size_t params)
+{
+    const size_t each =
+        4 + (a->grad == 1 ? 2 : 4) + 2 * (size_t)(a->moments == 1 ? 2 : 4);
+    struct err e;
+
+    if (plan_fits(params * each, "--moments bf16, --grad bf16 or a smaller one",
+            &e) < 0)
+        die(e.code, "%s: %s", a->model, e.msg);
+}
+
+static void
+open_config(struct model *m, const struct args *a, struct arena *arena)
 {
     struct config c;
     struct err e;
 
-    if (config_load(&c, path, &e) < 0)
+    if (config_load(&c, a->model, &e) < 0)
         die_err(&e);
-    model_random(m, &c, seed, arena);
+    check_room(a, config_params(&c, NULL));
+    model_random(m, &c, a->seed, arena);
 }
 
 static int
@@ -46,11 +60,14 @@ load_model(struct student *s, const char *from)
     const int fresh = from == NULL && ends_with(s->a->model, ".json");
 
     if (fresh)
-        open_config(&m, s->a->model, s->a->seed, &random);
+        open_config(&m, s->a, &random);
     else if (model_open(&m, from != NULL ? from : s->a->model, &e) < 0)
         die_err(&e);
-    if (!fresh && model_check_finite(&m, &e) < 0)
-        die_err(&e);
+    if (!fresh) {
+        check_room(s->a, model_params(&m));
+        if (model_check_finite(&m, &e) < 0)
+            die_err(&e);
+    }
     if (tmodel_init_as(&s->t, &m, s->a->grad == 1 ? DT_BF16 : DT_F32, &e) < 0)
         die_err(&e);
     if (fresh) {

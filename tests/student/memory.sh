@@ -99,6 +99,14 @@ same '... the same stream' lkd lkdp
 foretold '... its top tokens' teacher -m large -j 2 --top 64 -o lkdt long
 foretold '... small batches' teacher -m large -j 2 -o lkds one
 
+# --- what cannot fit is refused before its weights are made ---
+sed 's/"hidden_size": 32/"hidden_size": 8192/
+s/"intermediate_size": 48/"intermediate_size": 65536/
+s/"num_hidden_layers": 2/"num_hidden_layers": 100/' new.json >huge.json
+status 1 'a student larger than any machine' student -m huge.json -o no one
+like 'is refused with the figure' \
+    '^student: huge.json: [0-9.]* GB are needed and this machine .* has' err
+
 # --- moments in a checkpoint keep their type ---
 # constant RUN [option ...]: at one rate, from six or the file named
 constant() {
