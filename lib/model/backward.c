@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { COLS = VEC_COLS }; /* columns of a task over all tokens */
-enum { HALVES = 8, HALF_TASK = 1 << 16, WIDE = 1024 };
+enum { KEPT = 8, HALF_TASK = 1 << 16, WIDE = 1024 };
 
 struct bwd {
     struct tmodel *t;
@@ -17,11 +17,10 @@ struct bwd {
     size_t B, T;
     int how; /* BWD_* */
     struct arena arena;
-    float **hidden;            /* [L+1] inputs of blocks, output of the last */
-    struct acts *kept;         /* [L], all the same unless fp32 are kept */
-    uint16_t *(*half)[HALVES]; /* [L] kept as bf16: qkv, att, x2, gate, up,
-                                 * raw, o, down */
-    double lost, whole;        /* squares of rounding and of what is kept */
+    float **hidden;          /* [L+1] inputs of blocks, output of the last */
+    struct acts *kept;       /* [L], all the same unless fp32 are kept */
+    uint16_t *(*half)[KEPT]; /* [L] what is kept as bf16, see kept_list */
+    double lost, whole;      /* squares of rounding and of what is kept */
     double grad_lost, grad_whole; /* and of gradients */
     float *final;                 /* then dfinal, in its place */
     struct grads g;
@@ -33,35 +32,35 @@ struct bwd {
     size_t nheld;
 };
 
-/* Lengths of what block i of `rows` padded rows and `tokens` keeps. */
+/* What a block keeps of `rows` padded rows and `tokens`, but its log-sum-exps:
+ * where it is, and how many numbers it has. */
 static void
-half_sizes(const struct config *c, size_t rows, size_t tokens, size_t mlp,
-    size_t n[HALVES])
+kept_list(const struct config *c, size_t rows, size_t tokens, size_t mlp,
+    struct acts *k, float **list[KEPT], size_t n[KEPT])
 {
-    n[0] = rows * qkv_width(c);
-    n[1] = rows * c->H * c->D;
-    n[2] = tokens * c->d;
-    n[3] = n[4] = rows * mlp;
-    n[5] = has_qk_norm(c) ? rows * (c->H + c->KV) * c->D : 0;
-    n[6] = n[7] = has_post_norm(c) ? rows * c->d : 0;
+    const size_t heads = has_qk_norm(c) ? (c->H + c->KV) * c->D : 0;
+    const size_t post = has_post_norm(c) ? c->d : 0;
+    float **const at[KEPT] = { &k->qkv, &k->att, &k->x2, &k->gate, &k->up,
+        &k->raw, &k->o, &k->down };
+    const size_t size[KEPT] = { rows * qkv_width(c), rows * c->H * c->D,
+        tokens * c->d, rows * mlp, rows * mlp, rows * heads, rows * post,
+        rows * post };
+
+    memcpy(list, at, sizeof at);
+    memcpy(n, size, sizeof size);
 }
 
 static void
 keep(struct acts *k, const struct config *c, size_t rows, size_t tokens,
     size_t mlp, struct arena *a)
 {
-    k->qkv = arena_alloc(a, rows * qkv_width(c), sizeof(float));
-    k->att = arena_alloc(a, rows * c->H * c->D, sizeof(float));
+    float **list[KEPT];
+    size_t n[KEPT];
+
+    kept_list(c, rows, tokens, mlp, k, list, n);
+    for (size_t i = 0; i < KEPT; i++)
+        *list[i] = n[i] > 0 ? arena_alloc(a, n[i], sizeof(float)) : NULL;
     k->lse = arena_alloc(a, rows * c->H, sizeof(float));
-    k->x2 = arena_alloc(a, tokens * c->d, sizeof(float));
-    k->gate = arena_alloc(a, rows * mlp, sizeof(float));
-    k->up = arena_alloc(a, rows * mlp, sizeof(float));
-    if (has_qk_norm(c))
-        k->raw = arena_alloc(a, rows * (c->H + c->KV) * c->D, sizeof(float));
-    if (has_post_norm(c)) {
-        k->o = arena_alloc(a, rows * c->d, sizeof(float));
-        k->down = arena_alloc(a, rows * c->d, sizeof(float));
-    }
 }
 
 /* The log-sum-exps stay fp32. */
@@ -69,10 +68,11 @@ static void
 keep_half(struct bwd *b, size_t i, size_t rows, size_t tokens, struct arena *a)
 {
     const struct config *c = &b->t->m.c;
-    size_t n[HALVES];
+    float **list[KEPT];
+    size_t n[KEPT];
 
-    half_sizes(c, rows, tokens, b->t->m.block[i].mlp, n);
-    for (size_t k = 0; k < HALVES; k++)
+    kept_list(c, rows, tokens, b->t->m.block[i].mlp, &b->kept[i], list, n);
+    for (size_t k = 0; k < KEPT; k++)
         b->half[i][k] = arena_alloc(a, n[k], sizeof(uint16_t));
     b->kept[i].lse = arena_alloc(a, rows * c->H, sizeof(float));
 }
@@ -269,15 +269,13 @@ half_task(void *ctx, size_t task, size_t worker)
 static void
 half_block(struct bwd *b, size_t i, const struct rows *r, int back)
 {
-    const struct acts *a = &b->kept[i];
-    float *x[HALVES] = { a->qkv, a->att, a->x2, a->gate, a->up, a->raw, a->o,
-        a->down };
-    size_t n[HALVES];
+    float **list[KEPT];
+    size_t n[KEPT];
 
-    half_sizes(&b->t->m.c, r->B * cut_of(r->T).Tp, r->B * r->T,
-        b->t->m.block[i].mlp, n);
-    for (size_t k = 0; k < HALVES; k++) {
-        struct halfjob j = { x[k], b->half[i][k], n[k], back };
+    kept_list(&b->t->m.c, r->B * cut_of(r->T).Tp, r->B * r->T,
+        b->t->m.block[i].mlp, &b->kept[i], list, n);
+    for (size_t k = 0; k < KEPT; k++) {
+        struct halfjob j = { *list[k], b->half[i][k], n[k], back };
 
         pool_run(b->f->pool, (n[k] + HALF_TASK - 1) / HALF_TASK, half_task, &j);
     }

@@ -65,8 +65,9 @@ double bwd_rounding(const struct bwd *b);
 /* The same of the first block's gradients that were rounded to bf16. */
 double bwd_grad_rounding(const struct bwd *b);
 void bwd_free(struct bwd *b);
-/* tokens: between two calls of bwd_flush; no more rows hold back a tied
- * embedding's gradient, and those that do not are never touched. */
+/* Memory that it will have touched.  tokens: of a step, from one bwd_flush to
+ * the next; of a tied embedding no more rows than these have a gradient that is
+ * held back, and room for the others is never touched. */
 size_t bwd_bytes(const struct bwd *b, size_t tokens);
 
 /* Forward through all blocks: after it bwd_hidden(b, i) is the output of

@@ -154,13 +154,9 @@ attend_bwd(void *ctx, size_t task, size_t worker)
     const struct config *c = &u->f->m->c;
     const size_t b = task / c->H, h = task % c->H, Tp = u->c.Tp;
     const size_t row = b * Tp * qkv_width(c), part = task * Tp * c->D;
-    const float *q = u->a.qkv + row;
+    const struct attn a = attention_of(u, b);
     const double begin = profile_begin();
     double pairs = 0.0;
-    const struct attn a = { u->r->T, Tp, c->H, c->KV, c->D, qkv_width(c),
-        c->H * c->D, q, q + c->H * c->D, q + (c->H + c->KV) * c->D,
-        u->first + b * u->r->T, u->a.att + b * Tp * c->H * c->D,
-        u->a.lse + b * Tp * c->H, attn_scale(c) };
 
     attn_bwd(&a, h, u->g->datt + b * Tp * c->H * c->D, u->g->dqkv + row,
         u->g->dk + part, u->g->dv + part, u->f->scratch[worker]);

@@ -114,6 +114,9 @@ int tile_live(const struct rows *r, size_t b, size_t t0, size_t n);
 void product_nt(struct run *u, const struct weight *w, const float *a, size_t b,
     size_t t0, size_t part, size_t worker, float *c, size_t ldc);
 
+/* Attention of sequence b, for the forward and the backward pass. */
+struct attn attention_of(const struct run *u, size_t b);
+
 /* The whole block: u->x to u->y, filling u->a and u->act. */
 void block_forward(struct run *u);
 void run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r);

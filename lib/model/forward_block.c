@@ -269,6 +269,18 @@ do_output(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     }
 }
 
+struct attn
+attention_of(const struct run *u, size_t b)
+{
+    const struct config *c = &u->f->m->c;
+    const size_t q = c->H * c->D, kv = c->KV * c->D, row = b * u->c.Tp;
+    const float *p = u->a.qkv + row * qkv_width(c);
+
+    return (struct attn){ u->r->T, u->c.Tp, c->H, c->KV, c->D, qkv_width(c), q,
+        p, p + q, p + q + kv, u->first + b * u->r->T, u->a.att + row * q,
+        u->a.lse + row * c->H, attn_scale(c) };
+}
+
 static void
 attend(void *ctx, size_t task, size_t worker)
 {
@@ -277,11 +289,7 @@ attend(void *ctx, size_t task, size_t worker)
     const size_t nq = u->c.Tp / ATTN_TILE, per = c->KV * u->r->B;
     const size_t b = task % per / c->KV, qt = nq - 1 - task / per;
     const double t = profile_begin();
-    const float *q = u->a.qkv + b * u->c.Tp * qkv_width(c);
-    const struct attn a = { u->r->T, u->c.Tp, c->H, c->KV, c->D, qkv_width(c),
-        c->H * c->D, q, q + c->H * c->D, q + (c->H + c->KV) * c->D,
-        u->first + b * u->r->T, u->a.att + b * u->c.Tp * c->H * c->D,
-        u->a.lse + b * u->c.Tp * c->H, attn_scale(c) };
+    const struct attn a = attention_of(u, b);
 
     /* the longest rows first, so that no thread ends with one */
     attn_fwd(&a, task % c->KV, qt, u->f->scratch[worker]);
