@@ -1,13 +1,12 @@
 /* Inputs of tokenize; see in.h. */
 #include "in.h"
 
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/note.h"
 #include "text/unicode.h"
 
 #include <ctype.h>
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -315,33 +314,30 @@ struct names {
     size_t n;
 };
 
-/* Files in a folder and those below it; links to folders are not followed. */
+/* Collect the files in a folder and below it; links to folders are not
+ * followed. */
 static int
 walk(struct names *names, const char *path, int depth, struct err *e)
 {
     const size_t n = strlen(path);
-    DIR *d = opendir(path);
-    struct dirent *x;
-    int k = 0;
+    struct dir_list l;
+    int k = dir_list(path, &l, e);
 
-    if (!d)
-        return err_set(e, EX_SYS, "%s:", path);
-    while (k == 0 && (errno = 0, x = readdir(d)) != NULL) {
+    for (size_t i = 0; k == 0 && i < l.n; i++) {
+        const char *name = l.name[i];
         struct stat st;
         char *full;
         int packed;
 
-        if (x->d_name[0] == '.')
+        if (name[0] == '.')
             continue;
-        full =
-            xasprintf("%s%s%s", path, path[n - 1] == '/' ? "" : "/", x->d_name);
+        full = xasprintf("%s%s%s", path, path[n - 1] == '/' ? "" : "/", name);
         if (lstat(full, &st) == 0 && S_ISDIR(st.st_mode)) {
             k = depth == DEPTH_MAX
                 ? err_set(e, EX_USAGE, "%s: lies more than %d folders deep",
                       full, DEPTH_MAX)
                 : walk(names, full, depth + 1, e);
-        } else if (name_form(x->d_name, &packed) == NAME_OTHER ||
-            io_is_dir(full)) {
+        } else if (name_form(name, &packed) == NAME_OTHER || io_is_dir(full)) {
             ;
         } else if (stat(full, &st) == 0 && !S_ISREG(st.st_mode)) {
             warn("%s: is no regular file: passed over", full);
@@ -352,9 +348,7 @@ walk(struct names *names, const char *path, int depth, struct err *e)
         }
         free(full);
     }
-    if (k == 0 && errno != 0)
-        k = err_set(e, EX_SYS, "%s:", path);
-    closedir(d);
+    dir_list_release(&l);
     return k;
 }
 
