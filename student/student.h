@@ -141,7 +141,7 @@ struct student {
     uint64_t before;    /* tokens of earlier runs */
     double last;        /* loss of the last step */
     size_t program;     /* memory in use beside the weights */
-    size_t total; /* steps of the schedule; 0: not known */
+    size_t total;       /* steps of the schedule; 0: not known */
 };
 
 /* ---- prepare.c ---- */

@@ -112,7 +112,7 @@ st_u32(const struct st_tensor *t, size_t i)
     return v;
 }
 
-/* Element i of a tensor of whole numbers of up to 8 bytes, taken as unsigned. */
+/* Element i of a tensor of whole numbers, as unsigned. */
 static inline uint64_t
 st_uint(const struct st_tensor *t, size_t i)
 {

@@ -30,8 +30,8 @@ nibbles(signed char *restrict q, const unsigned char *restrict p, size_t n)
     }
 }
 
-/* Turn over the bits `turn` of those of 32 numbers whose bit of p is set.  Eight
- * at a time: a byte eight times, of which each keeps a bit of its own. */
+/* Turn over the bits `turn` of those of 32 numbers whose bit of p is set.
+ * Eight at a time: a byte eight times, of which each keeps a bit of its own. */
 static void
 fifth(signed char *q, const unsigned char *p, uint64_t turn)
 {

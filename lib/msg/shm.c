@@ -165,40 +165,19 @@ sink_close(struct msg_sink *s)
     ring_close(((struct shm_sink *)s)->ring);
 }
 
-const struct msg_backend msg_shm = {
-    .src_bytes = sizeof(struct shm_src),
-    .src_open = shm_src_open,
-    .next = src_next,
-    .release = src_release,
-    .wake = src_wake,
-    .src_memory = src_memory,
-    .src_close = src_close,
-    .sink_bytes = sizeof(struct shm_sink),
-    .sink_open = shm_sink_open,
-    .sink_memory = sink_memory,
-    .send = sink_send,
-    .begin = sink_begin,
-    .put = sink_put,
-    .done = sink_done,
-    .end = sink_end,
-    .sink_close = sink_close,
-};
+/* What both have in common. */
+#define RING_BACKEND                                                    \
+    .src_bytes = sizeof(struct shm_src), .next = src_next,              \
+    .release = src_release, .wake = src_wake, .src_memory = src_memory, \
+    .src_close = src_close, .sink_bytes = sizeof(struct shm_sink),      \
+    .sink_memory = sink_memory, .send = sink_send, .begin = sink_begin, \
+    .put = sink_put, .done = sink_done, .end = sink_end,                \
+    .sink_close = sink_close
 
-const struct msg_backend msg_unix = {
-    .src_bytes = sizeof(struct shm_src),
-    .src_open = unix_src_open,
-    .next = src_next,
-    .release = src_release,
-    .wake = src_wake,
-    .src_memory = src_memory,
-    .src_close = src_close,
-    .sink_bytes = sizeof(struct shm_sink),
+const struct msg_backend msg_shm = { .src_open = shm_src_open,
+    .sink_open = shm_sink_open,
+    RING_BACKEND };
+
+const struct msg_backend msg_unix = { .src_open = unix_src_open,
     .sink_open = unix_sink_open,
-    .sink_memory = sink_memory,
-    .send = sink_send,
-    .begin = sink_begin,
-    .put = sink_put,
-    .done = sink_done,
-    .end = sink_end,
-    .sink_close = sink_close,
-};
+    RING_BACKEND };
