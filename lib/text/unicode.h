@@ -47,13 +47,23 @@ size_t uni_valid(const char *text, size_t n);
  * nothing; returns how many. */
 size_t uni_repair(const char *text, size_t n, struct buf *out);
 
-/* Class bits of a code point. */
+/* Class bits of a code point; of UTF8_BAD none. */
 static inline unsigned
 uni_class(uint32_t c)
 {
     const size_t i = c >> 7;
 
     return uni_block[uni_index[i < UNI_INDEX ? i : UNI_INDEX - 1]][c & 127];
+}
+
+/* The same of the character at p < end, and its length. */
+static inline unsigned
+uni_class_at(const unsigned char *p, const unsigned char *end, size_t *len)
+{
+    if (*p >= 0x80)
+        return uni_class(utf8_next(p, end, len));
+    *len = 1;
+    return uni_block[0][*p];
 }
 
 #endif

@@ -154,14 +154,6 @@ added_none(const struct added_set *set, int flags)
     return set->n == 0 || (set->all_special && !(flags & TOK_SPECIAL));
 }
 
-static unsigned
-class_of(const unsigned char *p, const unsigned char *end, size_t *len)
-{
-    const uint32_t c = utf8_next(p, end, len);
-
-    return c == UTF8_BAD ? 0 : uni_class(c);
-}
-
 /* Is text from .. to not beside a character of a word? */
 static int
 stands_alone(const unsigned char *text, const unsigned char *from,
@@ -169,9 +161,10 @@ stands_alone(const unsigned char *text, const unsigned char *from,
 {
     size_t k;
 
-    if (from > text && (class_of(uni_before(from, text), from, &k) & U_WORD))
+    if (from > text &&
+        (uni_class_at(uni_before(from, text), from, &k) & U_WORD))
         return 0;
-    return to == end || !(class_of(to, end, &k) & U_WORD);
+    return to == end || !(uni_class_at(to, end, &k) & U_WORD);
 }
 
 static const unsigned char *
@@ -182,7 +175,7 @@ strip_left(const unsigned char *p, const unsigned char *least)
     while (p > least) {
         const unsigned char *q = uni_before(p, least);
 
-        if (!(class_of(q, p, &k) & U_S) || q + k != p)
+        if (!(uni_class_at(q, p, &k) & U_S) || q + k != p)
             break;
         p = q;
     }
@@ -194,7 +187,7 @@ strip_right(const unsigned char *p, const unsigned char *end)
 {
     size_t k;
 
-    while (p < end && (class_of(p, end, &k) & U_S))
+    while (p < end && (uni_class_at(p, end, &k) & U_S))
         p += k;
     return p;
 }

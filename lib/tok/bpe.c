@@ -160,7 +160,7 @@ bpe_gap(const struct tokenizer *t, struct tok_scratch *s,
 
     while (p < end) {
         k = 0;
-        if (scan_knows(t->split)) {
+        if (t->split != SPLIT_NONE) {
             scan_begin(&s->scan, s->code, t->split, p, end);
             k = stretch(t, s, end, out);
         }

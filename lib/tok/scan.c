@@ -105,12 +105,6 @@ tok_valid(const struct tokenizer *t, const char *text, size_t n)
     return k + uni_valid(text + k, n - k);
 }
 
-int
-scan_knows(enum split split)
-{
-    return split != SPLIT_NONE;
-}
-
 static inline int
 bit(const uint64_t *set, size_t i)
 {
@@ -162,15 +156,13 @@ place_others(struct scan *s, size_t words, const unsigned char *end)
     for (size_t w = 0; w < words; w++) {
         for (uint64_t x = s->set[SCAN_X][w]; x; x &= x - 1) {
             const size_t i = 64 * w + (size_t)__builtin_ctzll(x);
-            uint32_t c;
             unsigned cls;
 
             if (i < next)
                 continue;
             if (i >= s->n)
                 return;
-            c = utf8_next(s->base + i, end, &k);
-            cls = c == UTF8_BAD ? 0 : uni_class(c);
+            cls = uni_class_at(s->base + i, end, &k);
             next = i + k;
             if (k > 1)
                 bits_on(s->set[SCAN_F], i + 1, k - 1);

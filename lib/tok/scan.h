@@ -61,9 +61,7 @@ void scan_avx512(struct scan *s, size_t at, size_t blocks,
 size_t valid_avx2(const unsigned char *p, size_t n);
 size_t valid_avx512(const unsigned char *p, size_t n);
 
-/* Can pieces of this kind be found from the sets? */
-int scan_knows(enum split split);
-/* Classify a stretch of p < end. */
+/* Classify a stretch of p < end; not of SPLIT_NONE. */
 void scan_begin(struct scan *s, const struct tok_code *code, enum split split,
     const unsigned char *p, const unsigned char *end);
 /* Of SPLIT_GPT2 and SPLIT_GPT2_DIGITS: fill B, with the end of the text. */

@@ -16,19 +16,6 @@
 #include "tok/parts.h"
 #include "text/unicode.h"
 
-static inline unsigned
-class_at(const unsigned char *p, const unsigned char *end, size_t *len)
-{
-    uint32_t c;
-
-    if (*p < 0x80) {
-        *len = 1;
-        return uni_block[0][*p];
-    }
-    c = utf8_next(p, end, len);
-    return c == UTF8_BAD ? 0 : uni_class(c);
-}
-
 /* End of the run of characters with (class & mask) == want. */
 static inline const unsigned char *
 run(const unsigned char *p, const unsigned char *end, unsigned mask,
@@ -37,7 +24,7 @@ run(const unsigned char *p, const unsigned char *end, unsigned mask,
     size_t k;
 
     for (; p < end; p += k) {
-        const unsigned c = class_at(p, end, &k);
+        const unsigned c = uni_class_at(p, end, &k);
 
         if (want ? !(c & mask) : (c & mask))
             break;
@@ -54,7 +41,7 @@ space(const unsigned char *p, const unsigned char *end, unsigned cut)
     size_t k;
     unsigned c = U_S;
 
-    while (q < end && ((c = class_at(q, end, &k)) & U_S)) {
+    while (q < end && ((c = uni_class_at(q, end, &k)) & U_S)) {
         last = q;
         q += k;
     }
@@ -98,7 +85,7 @@ piece_gpt2(const unsigned char *p, const unsigned char *end, unsigned cut)
 {
     const unsigned char *q = p;
     size_t k;
-    unsigned c = class_at(p, end, &k);
+    unsigned c = uni_class_at(p, end, &k);
 
     if (c & cut)
         return k;
@@ -109,7 +96,7 @@ piece_gpt2(const unsigned char *p, const unsigned char *end, unsigned cut)
             return n;
     } else if (*p == ' ' && p + 1 < end) {
         size_t k1;
-        const unsigned c1 = class_at(p + 1, end, &k1);
+        const unsigned c1 = uni_class_at(p + 1, end, &k1);
 
         if (!(c1 & (U_S | cut))) {
             q = p + 1;
@@ -146,7 +133,7 @@ numbers(const unsigned char *p, const unsigned char *end, size_t most)
     const unsigned char *q = p;
     size_t k;
 
-    for (; most > 0 && q < end && (class_at(q, end, &k) & U_N); most--)
+    for (; most > 0 && q < end && (uni_class_at(q, end, &k) & U_N); most--)
         q += k;
     return (size_t)(q - p);
 }
@@ -158,7 +145,7 @@ piece_cl100k(const unsigned char *p, const unsigned char *end, size_t most,
 {
     const unsigned char *q;
     size_t k, k1 = 0;
-    const unsigned c = class_at(p, end, &k);
+    const unsigned c = uni_class_at(p, end, &k);
     unsigned c1 = U_S;
 
     if (*p == '\'') {
@@ -172,7 +159,7 @@ piece_cl100k(const unsigned char *p, const unsigned char *end, size_t most,
     if (c & U_N)
         return numbers(p, end, most);
     if (p + k < end)
-        c1 = class_at(p + k, end, &k1);
+        c1 = uni_class_at(p + k, end, &k1);
     if (*p != '\r' && *p != '\n' && (c1 & letter))
         return (size_t)(run(p + k + k1, end, letter, 1) - p);
     q = p + k;
@@ -205,7 +192,7 @@ tekken_word(const unsigned char *p, const unsigned char *end)
     size_t k = 0;
 
     for (; q < end; q += k) {
-        c = class_at(q, end, &k);
+        c = uni_class_at(q, end, &k);
         if (!(c & (U_L | U_M)) || (c & U_LOW))
             break;
         if (!(c & U_UP))
@@ -213,7 +200,7 @@ tekken_word(const unsigned char *p, const unsigned char *end)
     }
     if (q < end && (c & U_LOW)) {
         for (; q < end; q += k) {
-            c = class_at(q, end, &k);
+            c = uni_class_at(q, end, &k);
             if (!(c & (U_L | U_M)) || (c & U_UP))
                 break;
         }
@@ -236,7 +223,7 @@ piece_tekken(const unsigned char *p, const unsigned char *end, int o200k)
 {
     const unsigned char *q = p;
     size_t k, n, k1;
-    const unsigned c = class_at(p, end, &k);
+    const unsigned c = uni_class_at(p, end, &k);
 
     if (c & U_N)
         return o200k ? numbers(p, end, 3) : k;
@@ -254,7 +241,7 @@ piece_tekken(const unsigned char *p, const unsigned char *end, int o200k)
         return o200k ? contracted(p, end, k) : k;
     if (c & U_S) {
         if (*p != ' ' || p + 1 == end ||
-            (class_at(p + 1, end, &k1) & (U_S | U_L | U_N)))
+            (uni_class_at(p + 1, end, &k1) & (U_S | U_L | U_N)))
             return space_lines(p, end);
         q++;
     }

@@ -215,24 +215,23 @@ is_tekken(const char *path)
     return strcmp(name ? name + 1 : path, "tekken.json") == 0;
 }
 
-/* Of the file at path, with what is beside it. */
+/* From the file at path alone, and a tokenizer_config.json. */
 static struct tokenizer *
 open_file(const char *path, const json_t *config, struct err *e)
 {
-    json_t *j = is_tekken(path) ? tekken_load(path, e) : NULL;
     struct tokenizer *t = NULL;
-    char *text;
+    json_t *j = NULL;
+    char *text = NULL;
     size_t n;
 
-    if (j) {
-        if ((t = build_tree(j, config, e)) == NULL)
-            err_prefix(e, "%s", path);
-        json_decref(j);
-    } else if (!is_tekken(path) && io_slurp(path, JS_MAX, &text, &n, e) == 0) {
-        if ((t = build_text(text, n, config, e)) == NULL)
-            err_prefix(e, "%s", path);
-        free(text);
-    }
+    if (is_tekken(path) ? (j = tekken_load(path, e)) == NULL
+                        : io_slurp(path, JS_MAX, &text, &n, e) < 0)
+        return NULL;
+    t = j ? build_tree(j, config, e) : build_text(text, n, config, e);
+    if (!t)
+        err_prefix(e, "%s", path);
+    json_decref(j);
+    free(text);
     return t;
 }
 
@@ -265,27 +264,24 @@ tok_open(const char *path, struct err *e)
     const size_t n = strlen(path);
     const char *slash = strrchr(path, '/');
     struct tokenizer *t;
-    char *name;
+    char *dir;
 
     if (n >= 5 && strcmp(path + n - 5, ".gguf") == 0)
         return open_gguf(path, e);
     if (io_is_dir(path)) {
-        name = xasprintf("%s/tokenizer.json", path);
-        if (!io_exists(name)) {
-            free(name);
-            name = xasprintf("%s/tekken.json", path);
-            if (!io_exists(name)) {
-                free(name);
-                name = xasprintf("%s/tokenizer.json", path);
-            }
-        }
-        t = open_json(path, name, e);
-    } else {
-        name = slash ? xasprintf("%.*s", (int)(slash - path + 1), path)
-                     : xstrdup(".");
-        t = open_json(name, path, e);
+        char *const usual = xasprintf("%s/tokenizer.json", path);
+        char *const tekken = xasprintf("%s/tekken.json", path);
+
+        t = open_json(path,
+            !io_exists(usual) && io_exists(tekken) ? tekken : usual, e);
+        free(usual);
+        free(tekken);
+        return t;
     }
-    free(name);
+    dir =
+        slash ? xasprintf("%.*s", (int)(slash - path + 1), path) : xstrdup(".");
+    t = open_json(dir, path, e);
+    free(dir);
     return t;
 }
 
