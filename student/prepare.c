@@ -161,8 +161,13 @@ note_match(const struct feed *f)
             f->said.vocab, f->head.rows, f->V);
     if (f->said.nblock == 0)
         return;
-    for (size_t i = 0; i < f->L; i++)
+    for (size_t i = 0, n; i < f->L; i += n) {
+        for (n = 1; i + n < f->L && f->map[i + n] == f->map[i] + n; n++)
+            ;
         buf_addf(&list, "%s%zu", i > 0 ? "," : "", f->map[i]);
+        if (n > 1)
+            buf_addf(&list, "-%zu", f->map[i] + n - 1);
+    }
     if (f->said.depth != f->d)
         snprintf(wide, sizeof(wide), "; their %zu numbers averaged to %zu",
             f->said.depth, f->d);
