@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILE = 1 << 18 }; /* elements written at a time */
+enum { TILE = 1 << 14 }; /* elements written at a time */
 
 /* What n elements are written as, and where to see that one is not finite:
  * exponents that are all ones, in numbers of `size` bytes at every `step`. */
