@@ -38,9 +38,9 @@ struct loss_sum {
 };
 
 struct step;
-/* B: rows at a time.  how: BWD_RECOMPUTE, BWD_BF16 or 0.  like: of what kind and
- * widths is what the teacher says; head: its head [V,d_t] for SAID_FINAL, which
- * outlives this, or NULL for a step that is only counted. */
+/* B: rows at a time.  how: BWD_RECOMPUTE, BWD_BF16 or 0.  like: of what kind
+ * and widths is what the teacher says; head: its head [V,d_t] for SAID_FINAL,
+ * which outlives this, or NULL for a step that is only counted. */
 struct step *step_new(struct tmodel *t, struct pool *pool,
     const struct loss_opt *o, size_t B, size_t T, int how,
     const struct said *like, const struct weight *head);
