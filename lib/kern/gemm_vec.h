@@ -13,8 +13,8 @@
  * Large products copy what they read into panels: MR rows of a (all rows of a
  * block of MC at once, for the second-level cache) and NV vectors of columns
  * of b (one at a time, for the first-level cache), along l, with zeros past
- * the edges.  Small ones, as attention's, read in place where they can, and so
- * do narrow ones the rows of a.
+ * the edges.  Small products, such as attention's, read both in place where
+ * they lie well; products with few columns read the rows of a in place.
  */
 #include <stddef.h>
 #include <string.h>
@@ -314,8 +314,8 @@ static void
 block(size_t m, size_t n, size_t kc, const struct operand *a,
     const struct operand *b, int small, int add, float *c, size_t ldc)
 {
-    /* in place: whole tiles of rows; whole vectors of columns.  Rows along l
-     * that meet few columns are not worth a copy. */
+    /* What is read in place must be whole tiles of rows, whole vectors of
+     * columns.  A row of a that meets few columns is not worth a copy. */
     const int a_here = m % MR == 0 && (small || (a->l_step == 1 && n <= FEW));
     const int b_here = small && b->i_step == 1 && n % VW == 0;
     const int how = !a_here ? 0 : a->i_step == 1 ? 1 : 2;

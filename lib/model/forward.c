@@ -22,9 +22,9 @@ cut_of(size_t T)
     return (struct cut){ tile, n, n * tile };
 }
 
-/* Wide parts, because every product packs its operands anew; at least two, so
- * that two threads can share a tile; at most about 3.5 MB of weights, for the
- * shared cache. */
+/* Parts are wide, because every product copies what it reads anew: at least 192
+ * columns, and above that at most about 3.5 MB of fp32 weights, for the shared
+ * cache.  There are at least two, so that two threads can share a tile. */
 size_t
 part_cols(size_t N, size_t K)
 {
