@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /* What one token goes through in a forward pass: parameters of matrix products
- * (the embedding is only looked up), numbers normed, biases added, operations of
- * attention. */
+ * (the embedding is only looked up), numbers normed, biases added, operations
+ * of attention. */
 struct ops {
     double products, norms, biases, attention;
 };
