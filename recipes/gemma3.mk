@@ -25,7 +25,7 @@ CONTEXT    ?= 4096# tokens of an evaluation window
 PROMPTS    ?= 'en:The sky is blue because' 'de:Jeder hat das Recht auf'
 # A row should begin with BOS, without which Gemma knows little: documents that
 # are trained on are cut, between paragraphs, so that each fits into a row.
-PIECES     ?= --max-doc 800 --split-long# of tokenize, for text to train on
+PIECES     ?= --max-doc 600 --split-long# of tokenize, for text to train on
 WHOLE      ?= --no-eos# of tokenize, for text to judge on
 STUDENT    ?= --keep 1# further options of student, such as --recompute
 HELP       ?= $(WORK)/help# folder of de, en-us ...: packages, unpacked
