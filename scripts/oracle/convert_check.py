@@ -111,7 +111,7 @@ def models(paths):
             check(same, f'{name}: nats of the directory: {n:.4f}, all digits')
             for t in 'f32', 'f16', 'bf16', 'q8_0':
                 g = f'{tmp}/{t}.gguf'
-                run(f'{bin}/convert', '-t', t, f'{tmp}/hf', g)
+                run(f'{bin}/convert', '--dtype', t, f'{tmp}/hf', g)
                 if t == 'f32':
                     check(column(score(g), 'nll') == column(mine, 'nll'), f'{name}: f32: all digits')
                     m = AutoModelForCausalLM.from_pretrained(tmp, gguf_file='f32.gguf',

@@ -58,14 +58,14 @@ like 'along' 'from a file of its own' jinja.1/tokenizer_config.json
 
 # --- types ---
 for t in f16 bf16 q8_0; do
-    ok "-t $t" convert -q -t $t small.0 $t.gguf
-    ok "$t again, from GGUF" convert -q -t $t $t.gguf $t.2.gguf
+    ok "--dtype $t" convert -q --dtype $t small.0 $t.gguf
+    ok "$t again, from GGUF" convert -q --dtype $t $t.gguf $t.2.gguf
     ok "$t, by way of F32" convert -q $t.gguf $t.f32.gguf
-    ok '... and back' convert -q -t $t $t.f32.gguf $t.3.gguf
+    ok '... and back' convert -q --dtype $t $t.f32.gguf $t.3.gguf
     same "$t: nothing more is lost" $t.gguf $t.2.gguf
     same '... nor by F32' $t.gguf $t.3.gguf
 done
-ok 'a directory in f16' convert -q -t f16 small.0 f16
+ok 'a directory in f16' convert -q --dtype f16 small.0 f16
 like 'says its type' '"torch_dtype": "float16"' f16/config.json
 ok 'quantised weights' convert -q "$golden/gguf/q4_1.gguf" q4
 ok 'as a directory that opens' plan -m q4
@@ -90,8 +90,8 @@ like 'is named' '^convert: other/tokenizer.json: pre_tokenizer: ' err
 status 2 'nothing' convert
 status 2 'no output' convert small.0
 status 2 'two outputs' convert small.0 a b
-status 2 'no such type' convert -t q4_0 small.0 x.gguf
-status 2 'q8_0 in a directory' convert -t q8_0 small.0 x
+status 2 'no such type' convert --dtype q4_0 small.0 x.gguf
+status 2 'q8_0 in a directory' convert --dtype q8_0 small.0 x
 status 2 'a directory that exists' convert small.gguf small.0
 mkdir d.gguf
 status 2 'a directory of that name' convert small.0 d.gguf
@@ -153,7 +153,7 @@ printf '{"model_type":"llama","vocab_size":400000,"hidden_size":256,
 "tie_word_embeddings":true}' >big/config.json
 for out in big.gguf big.1; do
     rm -rf "$out"*
-    convert -q -t bf16 big $out 2>err &
+    convert -q --dtype bf16 big $out 2>err &
     pid=$!
     until [ -n "$(find . -name "*.tmp.*" -size +100)" ]; do
         kill -0 $pid 2>/dev/null || break
