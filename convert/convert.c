@@ -15,9 +15,9 @@ static const char *const names[] = { "f32", "f16", "bf16", "q8_0", NULL };
 static const enum dtype types[] = { DT_F32, DT_F16, DT_BF16, DT_Q8_0 };
 static int type;
 
-static const struct opt options[] = { OPT_ENUM(0, "dtype", &type, names,
-                                          "type", "type of the matrices"),
-    OPT_END };
+static const struct opt options[] = {
+    OPT_ENUM(0, "dtype", &type, names, "type", "type of the matrices"), OPT_END
+};
 
 int
 main(int argc, char **argv)
