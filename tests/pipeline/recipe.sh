@@ -95,6 +95,9 @@ ok 'is read' shard --check v/full/train
 like 'a document a file' '9 documents|documents.*9' out
 if [ -e v/full/text ]; then fail 'UDHR is not'; else pass 'UDHR is not'; fi
 if [ -s v/full/report.html ]; then pass 'its page'; else fail 'its page'; fi
+like 'bits a byte of its one source' '^x  *[0-9.]+ ' v/full/bits.txt
+equal '... are those of all' "$(sed -n 's/^all  *//p' v/full/bits.txt)" \
+    "$(sed -n 's/^x  *//p' v/full/bits.txt)"
 cp v/full/eval.tsv eval1
 sed -n 13p "$top/corpus/en.jsonl" >other/y.txt
 ok 'more to judge on' own report

@@ -126,28 +126,37 @@ same '2 + 2 = 4' h/model.safetensors half/model.safetensors
 # --- no growth: the peak of many steps is that of a few ---
 steps=150
 ! is_long || steps=2000
-# grown COMMAND: its peak in MB
-grown() {
-    "$@" 2>err || { cat err; return 1; }
+# peak OUTPUT COMMAND: its peak in MB
+peak() {
+    result=$1
+    shift
+    rm -rf "$result"
+    "$@" -o "$result" 2>err || { cat err; return 1; }
     number peak err
+}
+# no_more SLACK FEW OUTPUT COMMAND: its peak is FEW MB and SLACK at most, once in
+# three: what else the machine does adds to a peak, and what is never given back
+# is there every time
+no_more() {
+    slack=$1 few=$2
+    shift 2
+    for _ in 1 2 3; do
+        all=$(peak "$@")
+        awk "BEGIN { exit !($all <= $few + $slack) }" && break
+    done
+    if awk "BEGIN { exit !($all <= $few + $slack) }"; then
+        pass "$2, $steps steps: $all MB, fewer: $few MB"
+    else
+        fail "$2, $steps steps: $all MB, fewer: $few MB"
+    fi
 }
 stream -q -B 4 -T 64 -s 7 --batches $steps data >many || exit 1
 teacher -q -m teacher -o kdmany many || exit 1
-few=$(grown student -m s -o few -j 2 --save 20 --steps 60 \
-    --schedule constant kdmany)
-all=$(grown student -m s -o all -j 2 --save 20 --schedule constant kdmany)
 # Two runs alike differ by 0.2 MB.
-if awk "BEGIN { exit !($all <= $few + 0.4) }"; then
-    pass "$steps steps: $all MB, 60 steps: $few MB"
-else
-    fail "$steps steps: $all MB, 60 steps: $few MB"
-fi
+no_more 0.4 "$(peak few student -m s -j 2 --save 20 --steps 60 \
+    --schedule constant kdmany)" \
+    all student -m s -j 2 --save 20 --schedule constant kdmany
 batches 20 >b20
-few=$(grown teacher -m teacher -o kd20 b20)
-all=$(grown teacher -m teacher -o kdagain many)
-if awk "BEGIN { exit !($all <= $few + 0.25) }"; then
-    pass "teacher, $steps batches: $all MB, 20: $few MB"
-else
-    fail "teacher, $steps batches: $all MB, 20: $few MB"
-fi
+no_more 0.25 "$(peak kd20 teacher -m teacher b20)" \
+    kdagain teacher -m teacher many
 done_testing
