@@ -4,20 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const struct {
-    const char *name[3];
-} parts[] = {
-    [SAID_FINAL] = { { "teacher.final" } },
-    [SAID_TOP] = { { "teacher.top.ids", "teacher.top.logp", "teacher.lse" } },
-    [SAID_DRAWS] = { { "teacher.sample.ids", "teacher.sample.count",
-        "teacher.sample.plogp" } },
+static const char *const parts[][3] = {
+    [SAID_FINAL] = { "teacher.final" },
+    [SAID_TOP] = { "teacher.top.ids", "teacher.top.logp", "teacher.lse" },
+    [SAID_DRAWS] = { "teacher.sample.ids", "teacher.sample.count",
+        "teacher.sample.plogp" },
 };
 
 size_t
 said_width(const struct st *s, enum said_kind k)
 {
     const struct st_tensor *t =
-        k == SAID_NOTHING ? NULL : st_find(s, parts[k].name[0]);
+        k == SAID_NOTHING ? NULL : st_find(s, parts[k][0]);
 
     return t != NULL && t->ndim == 3 ? t->shape[2] : 0;
 }
@@ -57,7 +55,7 @@ int
 said_read(struct said *x, const struct st *s, struct err *e)
 {
     const size_t *bt = st_find(s, "ids")->shape;
-    const char *const *name = parts[x->kind].name;
+    const char *const *name = parts[x->kind];
 
     x->T = bt[1];
     x->row = 0;
