@@ -30,7 +30,8 @@ json_t *js_load(const char *path, size_t max, struct err *e);
  * JSON read without a tree: js_in_begin, then strings, values and the marks
  * between them in the order in which they should come.  White space is passed
  * over.  Each function returns 1, or 0 when something else is there; then why
- * says what is wrong at p (not of js_in_mark, which leaves p where it is).
+ * says what is wrong at p, which for what a string or number means is where
+ * that begins (not of js_in_mark, which leaves p where it is).
  */
 struct js_in {
     const char *p, *end;

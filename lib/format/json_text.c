@@ -176,8 +176,10 @@ js_in_text(struct js_in *in, const char **s, size_t *n)
 
     if (!js_in_string(in, &raw))
         return 0;
-    if (!utf8_text(raw.p, raw.n))
+    if (!utf8_text(raw.p, raw.n)) {
+        in->p = raw.p;
         return bad(in, "a string is not UTF-8");
+    }
     *s = raw.p;
     *n = raw.n;
     if (!raw.escapes)
@@ -187,22 +189,28 @@ js_in_text(struct js_in *in, const char **s, size_t *n)
     *s = in->text + in->used;
     *n = js_unescape(raw.p, raw.n, in->text + in->used);
     in->used += *n;
-    return memchr(*s, '\0', *n) ? bad(in, "NUL in a string") : 1;
+    if (memchr(*s, '\0', *n) == NULL)
+        return 1;
+    in->p = raw.p;
+    return bad(in, "NUL in a string");
 }
 
 int
 js_in_number(struct js_in *in, uint64_t *v)
 {
-    const char *from;
+    const char *p;
+    size_t n;
 
     blanks(in);
-    from = in->p;
-    for (*v = 0; in->p < in->end && *in->p >= '0' && *in->p <= '9'; in->p++)
-        *v = *v * 10 + (uint64_t)(*in->p - '0');
-    return in->p > from && in->p - from <= 15 &&
-            (*from != '0' || in->p == from + 1)
-        ? 1
-        : bad(in, "no whole number");
+    for (*v = 0, p = in->p; p < in->end && *p >= '0' && *p <= '9'; p++)
+        *v = *v * 10 + (uint64_t)(*p - '0');
+    n = (size_t)(p - in->p);
+    if (n == 0 || (n > 1 && *in->p == '0'))
+        return bad(in, "no whole number");
+    if (n > 15)
+        return bad(in, "a number of more than 15 digits");
+    in->p = p;
+    return 1;
 }
 
 /* One of two bytes. */

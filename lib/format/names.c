@@ -11,7 +11,7 @@ utf8_text(const void *p, size_t n)
     const unsigned char *s = p;
 
     for (size_t i = 0, len; i < n; i += len)
-        if (s[i] == 0 || (len = utf8_len(s + i, n - i)) == 0)
+        if ((len = s[i] < 0x80 ? s[i] != 0 : utf8_len(s + i, n - i)) == 0)
             return 0;
     return 1;
 }

@@ -1,16 +1,13 @@
 /*
  * safetensors: the strict parser and the writer; see safetensors.h.
  *
- * The header is read by a parser of its own instead of a general one: it is
- * parsed once a message, it allocates nothing that the input does not back,
- * and it knows the offset of every fault.  It accepts the JSON that the
- * format allows and nothing else: one object whose members are tensors
- * (objects of exactly dtype, shape, data_offsets) and at most one
- * __metadata__ (strings).  Nothing nests deeper, so nothing recurses.
+ * The header is read once a message, so without a tree (json.h), and only the
+ * JSON that the format allows: one object whose members are tensors (objects of
+ * exactly dtype, shape, data_offsets) and at most one __metadata__ (strings).
+ * Nothing nests deeper, so nothing recurses.
  */
 #include "format/safetensors.h"
 #include "base/bytes.h"
-#include "base/utf8.h"
 #include "format/json.h"
 #include "format/names.h"
 
@@ -70,173 +67,110 @@ dtype_bytes(enum dtype t, size_t n, size_t *bytes)
 
 /* ---- reading ---- */
 
-/* The header being read; at counts from its first byte. */
+/* The header being read. */
 struct st_in {
-    const char *p;
-    size_t n, at;
+    struct js_in in;
+    const char *begin;
     struct st *s;
     struct err *e;
 };
 
 /* Offsets count from the start of the message, whose length comes first. */
-#define BAD(c, at, ...) err_at((c)->e, (at) + (size_t)8, __VA_ARGS__)
-
-static void
-skip_space(struct st_in *c)
-{
-    while (c->at < c->n &&
-        (c->p[c->at] == ' ' || c->p[c->at] == '\n' || c->p[c->at] == '\t' ||
-            c->p[c->at] == '\r'))
-        c->at++;
-}
-
-/* The next byte that is no space, or 0 at the end. */
-static int
-peek(struct st_in *c)
-{
-    skip_space(c);
-    return c->at < c->n ? (unsigned char)c->p[c->at] : 0;
-}
+#define BAD(c, at, ...) \
+    err_at((c)->e, (uint64_t)((at) - (c)->begin) + 8, __VA_ARGS__)
 
 static int
-want(struct st_in *c, int ch)
+want(struct st_in *c, char ch)
 {
-    if (peek(c) != ch || c->at >= c->n)
-        return BAD(c, c->at,
-            c->at < c->n ? "'%c' expected in the header"
-                         : "header ends where '%c' is expected",
-            ch);
-    c->at++;
-    return 0;
+    if (js_in_mark(&c->in, ch))
+        return 0;
+    return BAD(c, c->in.p,
+        c->in.p < c->in.end ? "'%c' expected in the header"
+                            : "header ends where '%c' is expected",
+        ch);
 }
 
 /* After a member: 1 another follows, 0 the closing ch was read, -1 error. */
 static int
-more(struct st_in *c, int ch)
+more(struct st_in *c, char ch)
 {
-    int k = peek(c);
-
-    if (k != ',' && k != ch)
-        return BAD(c, c->at, "',' or '%c' expected in the header", ch);
-    c->at++;
-    return k == ',';
+    if (js_in_mark(&c->in, ','))
+        return 1;
+    if (js_in_mark(&c->in, ch))
+        return 0;
+    return BAD(c, c->in.p, "',' or '%c' expected in the header", ch);
 }
 
-/* The escape after a backslash at c->at - 1. */
 static int
-escape(struct st_in *c, struct buf *b)
+string(struct st_in *c, const char **s, size_t *n)
 {
-    char text[4];
-    size_t len;
-    const size_t n = js_escape(c->p + c->at, c->p + c->n, text, &len);
-
-    if (n == 0 || *text == '\0')
-        return BAD(c, c->at,
-            "bad escape, NUL or half a surrogate pair in a string");
-    buf_add(b, text, n);
-    c->at += len;
-    return 0;
+    return js_in_text(&c->in, s, n) ? 0
+                                    : BAD(c, c->in.p, "header: %s", c->in.why);
 }
 
-/* Read a string to the end of s->mem, NUL-terminated; NULL on error.  mem was
- * reserved for all strings of the header (none grows by unescaping), so the
- * pointer stays good. */
+static int
+number(struct st_in *c, uint64_t *v)
+{
+    return js_in_number(&c->in, v) ? 0
+                                   : BAD(c, c->in.p, "header: %s", c->in.why);
+}
+
+static int
+is(const char *s, size_t n, const char *word)
+{
+    return strlen(word) == n && memcmp(s, word, n) == 0;
+}
+
+/* A string to the end of s->mem, NUL-terminated.  Room for all strings of the
+ * header was reserved there, so the pointer stays good. */
 static char *
-string(struct st_in *c)
+keep(struct st_in *c, const char *s, size_t n)
 {
     struct buf *b = &c->s->mem;
-    const size_t begin = b->n;
+    const size_t at = b->n;
 
-    if (want(c, '"') < 0)
-        return NULL;
-    for (;;) {
-        const unsigned char *p = (const unsigned char *)c->p + c->at;
-        size_t run = 0, len;
-
-        while (c->at + run < c->n && p[run] != '"' && p[run] != '\\') {
-            len = utf8_len(p + run, c->n - c->at - run);
-            if (len == 0 || p[run] < 0x20) {
-                BAD(c, c->at + run,
-                    len ? "control byte in a string" : "a string is not UTF-8");
-                return NULL;
-            }
-            run += len;
-        }
-        buf_add(b, p, run);
-        c->at += run;
-        if (c->at >= c->n) {
-            BAD(c, c->at, "header ends inside a string");
-            return NULL;
-        }
-        if (c->p[c->at++] == '"')
-            break;
-        if (escape(c, b) < 0)
-            return NULL;
-    }
+    buf_add(b, s, n);
     buf_addc(b, '\0');
-    return b->p + begin;
-}
-
-/* A whole number without sign, fraction, exponent or leading zero. */
-static int
-number(struct st_in *c, uint64_t max, uint64_t *r)
-{
-    uint64_t v = 0;
-    size_t at;
-
-    skip_space(c);
-    at = c->at;
-    while (c->at < c->n && c->p[c->at] >= '0' && c->p[c->at] <= '9') {
-        unsigned k = (unsigned)(c->p[c->at] - '0');
-
-        if (v > (max - k) / 10)
-            return BAD(c, at, "number above %llu", (unsigned long long)max);
-        v = v * 10 + k;
-        c->at++;
-    }
-    if (c->at == at || (c->p[at] == '0' && c->at > at + 1))
-        return BAD(c, at, "whole number expected");
-    *r = v;
-    return 0;
+    return b->p + at;
 }
 
 static int
 read_dtype(struct st_in *c, struct st_tensor *t)
 {
-    size_t at = c->at, keep = c->s->mem.n;
-    const char *name = string(c);
+    const char *const at = c->in.p, *name;
+    size_t n;
 
-    if (!name)
+    if (string(c, &name, &n) < 0)
         return -1;
     for (int i = 0; i < DT_Q8_0; i++)
-        if (strcmp(name, dtypes[i].name) == 0) {
+        if (is(name, n, dtypes[i].name)) {
             t->dtype = (enum dtype)i;
-            c->s->mem.n = keep;
             return 0;
         }
-    return BAD(c, at, "tensor %.80s: dtype \"%.40s\" is not supported", t->name,
-        name);
+    return BAD(c, at, "tensor %.80s: dtype \"%.*s\" is not supported", t->name,
+        n < 40 ? (int)n : 40, name);
 }
 
 static int
 read_shape(struct st_in *c, struct st_tensor *t)
 {
-    size_t at = c->at;
+    const char *const at = c->in.p;
     uint64_t v;
     int r;
 
     if (want(c, '[') < 0)
         return -1;
-    if (peek(c) == ']') {
-        c->at++;
+    if (js_in_mark(&c->in, ']'))
         return 0;
-    }
     do {
         if (t->ndim == ST_DIMS_MAX)
             return BAD(c, at, "tensor %.80s: more than %d dimensions", t->name,
                 ST_DIMS_MAX);
-        if (number(c, DIM_MAX, &v) < 0)
+        if (number(c, &v) < 0)
             return -1;
+        if (v > DIM_MAX)
+            return BAD(c, at, "tensor %.80s: a dimension above %llu", t->name,
+                (unsigned long long)DIM_MAX);
         t->shape[t->ndim++] = (size_t)v;
     } while ((r = more(c, ']')) > 0);
     return r;
@@ -245,11 +179,11 @@ read_shape(struct st_in *c, struct st_tensor *t)
 static int
 read_offsets(struct st_in *c, struct st_tensor *t)
 {
+    const char *const at = c->in.p;
     uint64_t a, b;
-    size_t at = c->at;
 
-    if (want(c, '[') < 0 || number(c, INT64_MAX, &a) < 0 || want(c, ',') < 0 ||
-        number(c, INT64_MAX, &b) < 0 || want(c, ']') < 0)
+    if (want(c, '[') < 0 || number(c, &a) < 0 || want(c, ',') < 0 ||
+        number(c, &b) < 0 || want(c, ']') < 0)
         return -1;
     if (b < a)
         return BAD(c, at, "tensor %.80s: data_offsets run backwards", t->name);
@@ -261,7 +195,7 @@ read_offsets(struct st_in *c, struct st_tensor *t)
 /* Elements of t into t->n; the bytes they take must be its data_offsets'.
  * A dimension of 0 does not excuse the others from overflow. */
 static int
-check_size(struct st_in *c, size_t at, struct st_tensor *t)
+check_size(struct st_in *c, const char *at, struct st_tensor *t)
 {
     size_t n = 1, bytes;
     int empty = 0;
@@ -289,7 +223,7 @@ static int
 read_tensor(struct st_in *c, const char *name, struct st_tensor *t)
 {
     enum { DTYPE = 1, SHAPE = 2, OFFSETS = 4, ALL = 7 };
-    const size_t begin = c->at;
+    const char *const begin = c->in.p;
     int seen = 0, r, bit;
 
     memset(t, 0, sizeof *t);
@@ -297,25 +231,21 @@ read_tensor(struct st_in *c, const char *name, struct st_tensor *t)
     if (want(c, '{') < 0)
         return -1;
     do {
-        size_t keep = c->s->mem.n, at;
-        const char *key;
+        const char *const at = c->in.p, *key;
+        size_t n;
 
-        peek(c);
-        at = c->at;
-        if ((key = string(c)) == NULL)
+        if (string(c, &key, &n) < 0)
             return -1;
-        bit = strcmp(key, "dtype") == 0        ? DTYPE
-            : strcmp(key, "shape") == 0        ? SHAPE
-            : strcmp(key, "data_offsets") == 0 ? OFFSETS
-                                               : 0;
+        bit = is(key, n, "dtype")        ? DTYPE
+            : is(key, n, "shape")        ? SHAPE
+            : is(key, n, "data_offsets") ? OFFSETS
+                                         : 0;
         if (bit == 0 || (seen & bit))
-            return BAD(c, at, "tensor %.80s: key \"%.40s\" is %s", name, key,
-                bit ? "given twice" : "unknown");
-        c->s->mem.n = keep;
+            return BAD(c, at, "tensor %.80s: key \"%.*s\" is %s", name,
+                n < 40 ? (int)n : 40, key, bit ? "given twice" : "unknown");
         seen |= bit;
         if (want(c, ':') < 0)
             return -1;
-        peek(c);
         r = bit == DTYPE   ? read_dtype(c, t)
             : bit == SHAPE ? read_shape(c, t)
                            : read_offsets(c, t);
@@ -338,20 +268,20 @@ read_metadata(struct st_in *c)
 
     if (want(c, '{') < 0)
         return -1;
-    if (peek(c) == '}') {
-        c->at++;
+    if (js_in_mark(&c->in, '}'))
         return 0;
-    }
     do {
-        char *key, *val;
+        const char *text;
+        size_t n;
 
-        if ((key = string(c)) == NULL || want(c, ':') < 0 ||
-            (val = string(c)) == NULL)
-            return -1;
         s->key = xgrow_pow2(s->key, s->nmeta, sizeof *s->key);
         s->val = xgrow_pow2(s->val, s->nmeta, sizeof *s->val);
-        s->key[s->nmeta] = key;
-        s->val[s->nmeta++] = val;
+        if (string(c, &text, &n) < 0)
+            return -1;
+        s->key[s->nmeta] = keep(c, text, n);
+        if (want(c, ':') < 0 || string(c, &text, &n) < 0)
+            return -1;
+        s->val[s->nmeta++] = keep(c, text, n);
     } while ((r = more(c, '}')) > 0);
     return r;
 }
@@ -382,11 +312,11 @@ check_whole(struct st_in *c)
     for (size_t i = 0; i < s->nt; i++)
         v[i] = s->t[i].name;
     if ((twice = names_twice(v, s->nt)) != NULL)
-        r = BAD(c, 0, "tensor \"%.80s\" is given twice", twice);
+        r = BAD(c, c->begin, "tensor \"%.80s\" is given twice", twice);
     for (size_t i = 0; i < s->nmeta; i++)
         v[i] = s->key[i];
     if (r == 0 && (twice = names_twice(v, s->nmeta)) != NULL)
-        r = BAD(c, 0, "metadata key \"%.80s\" is given twice", twice);
+        r = BAD(c, c->begin, "metadata key \"%.80s\" is given twice", twice);
     free(v);
     for (size_t i = 1; i < s->nt; i++)
         if (by_offset(&s->t[i - 1], &s->t[i]) > 0) {
@@ -395,11 +325,11 @@ check_whole(struct st_in *c)
         }
     for (size_t i = 0; r == 0 && i < s->nt; i++) {
         if (s->t[i].off != end)
-            r = BAD(c, 0,
+            r = BAD(c, c->begin,
                 "tensor %.80s: data begin at %zu, not at %zu: "
                 "a hole or an overlap",
                 s->t[i].name, s->t[i].off, end);
-        end = s->t[i].off + s->t[i].nbytes; /* both <= 2^63 - 1 */
+        end = s->t[i].off + s->t[i].nbytes; /* both < 10^15 */
     }
     s->data_len = end;
     return r;
@@ -411,28 +341,24 @@ read_header(struct st_in *c)
     struct st *s = c->s;
     int r, meta = 0;
 
-    if (c->n == 0 || c->p[0] != '{')
-        return BAD(c, 0, "the header does not begin with '{'");
-    c->at = 1;
-    if (peek(c) == '}') {
-        c->at++;
+    if (c->in.p == c->in.end || *c->in.p != '{')
+        return BAD(c, c->begin, "the header does not begin with '{'");
+    c->in.p++;
+    if (js_in_mark(&c->in, '}'))
         return 0;
-    }
     do {
-        size_t at;
-        char *name;
+        const char *const at = c->in.p, *name;
+        size_t n;
 
-        peek(c);
-        at = c->at;
-        if ((name = string(c)) == NULL || want(c, ':') < 0)
+        if (string(c, &name, &n) < 0 || want(c, ':') < 0)
             return -1;
-        if (strcmp(name, "__metadata__") == 0) {
+        if (is(name, n, "__metadata__")) {
             if (meta++)
                 return BAD(c, at, "__metadata__ is given twice");
             r = read_metadata(c);
         } else {
             s->t = xgrow_pow2(s->t, s->nt, sizeof *s->t);
-            r = read_tensor(c, name, &s->t[s->nt]);
+            r = read_tensor(c, keep(c, name, n), &s->t[s->nt]);
             s->nt += r == 0;
         }
         if (r < 0 || (r = more(c, '}')) < 0)
@@ -444,29 +370,26 @@ read_header(struct st_in *c)
 int
 st_parse_header(struct st *s, const char *json, size_t n, struct err *e)
 {
-    struct st_in c = { json, n, 0, s, e };
+    struct st_in c = { .begin = json, .s = s, .e = e };
+    int r;
 
     memset(s, 0, sizeof *s);
     if (n > ST_HEADER_MAX)
         return err_set(e, EX_INPUT,
-            "offset 0: header of %zu bytes, more "
-            "than %u",
-            n, ST_HEADER_MAX);
+            "offset 0: header of %zu bytes, more than %u", n, ST_HEADER_MAX);
     buf_reserve(&s->mem, n + 1);
-    if (read_header(&c) < 0)
-        goto fail;
-    skip_space(&c);
-    if (c.at != n) {
-        BAD(&c, c.at, "bytes after the header's closing brace");
-        goto fail;
-    }
-    if (check_whole(&c) < 0)
-        goto fail;
-    s->data_at = 8 + n;
-    return 0;
-fail:
-    st_release(s);
-    return -1;
+    js_in_begin(&c.in, json, n);
+    r = read_header(&c);
+    if (r == 0 && !js_in_done(&c.in))
+        r = BAD(&c, c.in.p, "bytes after the header's closing brace");
+    if (r == 0)
+        r = check_whole(&c);
+    js_in_end(&c.in);
+    if (r < 0)
+        st_release(s);
+    else
+        s->data_at = 8 + n;
+    return r;
 }
 
 void

@@ -2,8 +2,9 @@
  * safetensors: u64 header length, JSON header, data.  The one parser of
  * messages, shards and checkpoints.  Strict: the header begins with '{' and
  * is at most ST_HEADER_MAX bytes; names are unique; 0..8 dimensions, each at
- * most 2^40; data_offsets are in order without hole or overlap, fit shape and
- * dtype, and end where the data ends.  __metadata__ maps strings to strings.
+ * most 2^40; data_offsets are below 10^15, in order without hole or overlap,
+ * fit shape and dtype, and end where the data ends.  __metadata__ maps strings
+ * to strings.
  */
 #ifndef FORMAT_SAFETENSORS_H
 #define FORMAT_SAFETENSORS_H
