@@ -29,7 +29,8 @@ value_of(const struct opt *o)
     switch (o->kind) {
     case OPT_K_FLAG: return json_boolean(*(const int *)o->dst);
     case OPT_K_SIZE: return json_integer((json_int_t) * (const size_t *)o->dst);
-    case OPT_K_REAL: return json_real(*(const double *)o->dst);
+    case OPT_K_REAL:
+    case OPT_K_TIME: return json_real(*(const double *)o->dst);
     case OPT_K_ENUM: return json_string(o->choice[*(const int *)o->dst]);
     case OPT_K_LIST:
         list = json_array();
@@ -49,8 +50,8 @@ static int
 is_compared(const char *name)
 {
     static const char *const not [] = { "output", "tokenizer", "threads",
-        "micro", "recompute", "ahead", "save", "keep", "resume", "override",
-        "ce", "kl", "squarehead", "steps", "model", "teacher" };
+        "micro", "recompute", "ahead", "save", "max-time", "keep", "resume",
+        "override", "ce", "kl", "squarehead", "steps", "model", "teacher" };
 
     for (size_t i = 0; i < sizeof(not ) / sizeof(*not ); i++)
         if (strcmp(name, not [i]) == 0)

@@ -74,6 +74,8 @@ static const struct opt options[] = {
     OPT_GROUP("run"),
     OPT_SIZE(0, "steps", &a.steps, 0, 1e12, "n",
         "stop after n steps (0: when the stream ends)"),
+    OPT_TIME(0, "max-time", &a.max_time, 0, 1e9, "time",
+        "save and stop then, after 30m or 2h (0: never)"),
     OPT_SIZE(0, "grad-accum", &a.accum, 1, 1e6, "n", "messages a step"),
     OPT_SIZE(0, "micro", &a.micro, 0, 1e6, "rows",
         "rows at a time (0: one, or as many as 1024 tokens hold)"),
@@ -120,6 +122,8 @@ main(int argc, char **argv)
             "--override: there is nothing to change without "
             "--resume");
     prog_catch_stop();
+    if (a.max_time > 0.0)
+        prog_stop_after(a.max_time);
     mem_settle();
     prepare(&s, *input);
     start = clock_now();

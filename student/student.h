@@ -120,7 +120,8 @@ int metrics_add(struct saver *s, const struct progress_state *st,
 struct args {
     const char *model, *run, *tokenizer, *teacher, *ce, *kl, *sh, *override;
     size_t threads, seed, steps, accum, micro, warmup, save, keep, ahead;
-    double kl_beta, lr, floor, tau, beta1, beta2, eps, decay, clip, lr_embed;
+    double kl_beta, lr, floor, tau, beta1, beta2, eps, decay, clip, lr_embed,
+        max_time;
     int kl_direction, schedule, recompute, resume, decay_embed, act, grad,
         moments;
 };

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 
 /* Read and add up to --grad-accum messages.  1: a step's worth (perhaps less at
@@ -146,7 +147,12 @@ train(struct student *s)
         return EX_OK;
     checkpoint(s, 1);
     if (stop_asked) {
-        note("%s: stopped after step %" PRIu64 ", saved", s->a->run,
+        char why[60] = "";
+
+        if (stop_asked == SIGALRM)
+            snprintf(why, sizeof(why),
+                "%g s are over (--max-time): ", s->a->max_time);
+        note("%s: %sstopped after step %" PRIu64 ", saved", s->a->run, why,
             s->st.step);
         return EX_STOP;
     }

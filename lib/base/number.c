@@ -49,3 +49,22 @@ number_real(const char *s, double lo, double hi, double *r)
     *r = v;
     return 0;
 }
+
+int
+number_time(const char *s, double lo, double hi, double *r)
+{
+    static const char unit[] = "smhd";
+    static const double seconds[] = { 1, 60, 3600, 86400 };
+    const size_t n = strspn(s, "0123456789.");
+    const char *u = s[n] != '\0' ? strchr(unit, s[n]) : unit;
+    char *end;
+    double v;
+
+    if (n == 0 || u == NULL || (s[n] != '\0' && s[n + 1] != '\0'))
+        return -1;
+    v = strtod(s, &end) * seconds[u - unit];
+    if (end != s + n || !(v >= lo && v <= hi))
+        return -1;
+    *r = v;
+    return 0;
+}

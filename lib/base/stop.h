@@ -4,8 +4,8 @@
 
 #include <signal.h>
 
-/* Set by the signals that prog_catch_stop takes (cli/prog.h).  Functions that
- * wait look at it, and return EX_STOP. */
+/* The last of the signals that prog_catch_stop takes (cli/prog.h), or 0.
+ * Functions that wait look at it, and return EX_STOP. */
 extern volatile sig_atomic_t stop_asked;
 
 #endif

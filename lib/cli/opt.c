@@ -76,6 +76,22 @@ add_words(struct buf *b, const char *s, size_t at, size_t indent)
     }
 }
 
+/* 5400 -> "1.5h" */
+static void
+add_time(struct buf *b, double v)
+{
+    if (v == 0.0)
+        buf_addc(b, '0');
+    else if (v >= 86400.0)
+        buf_addf(b, "%gd", v / 86400.0);
+    else if (v >= 3600.0)
+        buf_addf(b, "%gh", v / 3600.0);
+    else if (v >= 60.0)
+        buf_addf(b, "%gm", v / 60.0);
+    else
+        buf_addf(b, "%gs", v);
+}
+
 static int
 is_option(const struct opt *o)
 {
@@ -139,6 +155,8 @@ add_number(struct buf *b, const struct opt *o)
 {
     if (o->kind == OPT_K_SIZE)
         add_size(b, *(size_t *)o->dst);
+    else if (o->kind == OPT_K_TIME)
+        add_time(b, *(double *)o->dst);
     else
         buf_addf(b, "%g", *(double *)o->dst);
 }
@@ -148,7 +166,8 @@ static int
 has_default(const struct opt *o)
 {
     return (o->kind == OPT_K_SIZE && *(size_t *)o->dst != OPT_NONE) ||
-        (o->kind == OPT_K_REAL && isfinite(*(double *)o->dst));
+        ((o->kind == OPT_K_REAL || o->kind == OPT_K_TIME) &&
+            isfinite(*(double *)o->dst));
 }
 
 /* What the option does, and its default: "threads (0: all)" becomes
@@ -316,6 +335,20 @@ bad_size(const struct opt *o, const char *name, const char *v)
         hi.p);
 }
 
+static void bad_time(const struct opt *o, const char *name, const char *v)
+    __attribute__((noreturn));
+
+static void
+bad_time(const struct opt *o, const char *name, const char *v)
+{
+    struct buf lo = { 0 }, hi = { 0 };
+
+    add_time(&lo, o->lo);
+    add_time(&hi, o->hi);
+    misuse("%s: \"%s\" is not a time from %s to %s, as 90s, 15m, 2h or 1d",
+        name, v, lo.p, hi.p);
+}
+
 static void
 set_value(const struct opt *o, int as_long, char *v)
 {
@@ -337,6 +370,10 @@ set_value(const struct opt *o, int as_long, char *v)
             break;
         misuse("%s: \"%s\" is not a number from %g to %g", name, v, o->lo,
             o->hi);
+    case OPT_K_TIME:
+        if (number_time(v, o->lo, o->hi, o->dst) < 0)
+            bad_time(o, name, v);
+        break;
     case OPT_K_ENUM: {
         struct buf words = { 0 };
 

@@ -18,6 +18,7 @@ enum opt_kind {
     OPT_K_STR,
     OPT_K_SIZE,
     OPT_K_REAL,
+    OPT_K_TIME,
     OPT_K_ENUM,
     OPT_K_LIST,
     OPT_K_GROUP
@@ -63,6 +64,11 @@ struct opt {
 #define OPT_REAL(c, n, d, l, u, a, h)                       \
     {                                                       \
         OPT_K_REAL, c, n, (double *){ d }, a, h, l, u, NULL \
+    }
+/* double *dst, seconds; suffixes s m h d, none is s */
+#define OPT_TIME(c, n, d, l, u, a, h)                       \
+    {                                                       \
+        OPT_K_TIME, c, n, (double *){ d }, a, h, l, u, NULL \
     }
 /* int *dst: index of the word given */
 #define OPT_ENUM(c, n, d, w, a, h)                    \

@@ -9,12 +9,14 @@
 #include "base/text.h"
 #include "cli/progress.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 
 enum {
     CLOSING = 500, /* bytes of a part of the closing line */
@@ -93,7 +95,7 @@ on_stop(int sig)
     const double now = clock_now();
     double first = 0.0;
 
-    stop_asked = 1;
+    stop_asked = sig;
     if (atomic_compare_exchange_strong(&stopped_at, &first, now))
         return;
     if (sig == SIGINT && !atomic_load(&saving) && now - first >= PATIENCE) {
@@ -118,6 +120,21 @@ prog_catch_stop(void)
     sigemptyset(&sa.sa_mask);
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
+}
+
+void
+prog_stop_after(double seconds)
+{
+    const double left = started + seconds - clock_now();
+    const double whole = left > 0.0 ? floor(left) : 0.0;
+    const double part = left > 0.0 ? left - whole : 0.0;
+    const struct sigaction sa = { .sa_handler = on_stop };
+    /* not {0, 0}, which is never */
+    const struct itimerval t = { .it_value = { (time_t)whole,
+                                     1 + (suseconds_t)(part * 999998.0) } };
+
+    sigaction(SIGALRM, &sa, NULL);
+    setitimer(ITIMER_REAL, &t, NULL);
 }
 
 static void

@@ -29,6 +29,8 @@ void prog_say(const char *msg);
  * are one.  A later one kills, but not while a result is being saved. */
 void prog_catch_stop(void);
 void prog_saving(int on);
+/* SIGALRM sets stop_asked, too, that long after the program began. */
+void prog_stop_after(double seconds);
 
 /* Text for the closing line, such as "2.1 M tokens/s", and more that is in it
  * only with -v.  Copied; the line without -v should fit in two rows of 80

@@ -14,7 +14,7 @@ struct settings {
     int flag, long_flag, level;
     const char *text;
     size_t size, depth, top;
-    double real;
+    double real, wait;
     struct opt_list list;
     char **operands;
     int n;
@@ -30,6 +30,7 @@ parse(struct settings *s, int argc, char **argv)
         OPT_SIZE('n', "number", &s->size, 1, 0x1p40, "bytes", "how much"),
         OPT_SIZE(0, "top", &s->top, 1, 64, "k", "the best (default: 8)"),
         OPT_REAL(0, "rate", &s->real, 0, 1, "x", "how fast"),
+        OPT_TIME(0, "wait", &s->wait, 0, 0x1p40, "time", "how long"),
         OPT_ENUM('l', "level", &s->level, words, "word", "how warm"),
         OPT_LIST('a', "also", &s->list, "name", "one more"),
         OPT_SIZE(0, "depth", &s->depth, 0, 0x1p53, "n",
@@ -42,6 +43,7 @@ parse(struct settings *s, int argc, char **argv)
     s->depth = 0;
     s->top = OPT_NONE;
     s->real = 2e-5;
+    s->wait = 90;
     s->level = 1;
     s->operands = opt_parse(argc, argv, opts, "Prove the option parser.",
         "[file ...]", 0, 3, &s->n);
@@ -135,6 +137,35 @@ test_numbers(void)
     ok(number_real("2e-5", 0, 1, &r) == 0 && near(r, 2e-5, 0, 1e-15), "2e-5");
 }
 
+static void
+test_times(void)
+{
+    static const char *const bad[] = { "", "s", "x", "-1", "+1", " 1", "1 ",
+        "1w", "1H", "1ss", "1h30m", "inf", "nan", "nans", "0x10", "1e3",
+        "1.2.3", ".", ".h", "101d" };
+    static const struct {
+        const char *text;
+        double want;
+    } good[] = { { "0", 0 }, { "90", 90 }, { "1.5", 1.5 }, { "90s", 90 },
+        { "15m", 900 }, { "2h", 7200 }, { "1.5h", 5400 }, { "100d", 8640000 } };
+    double r = 5;
+    int wrong = 0;
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (number_time(bad[i], 0, 100 * 86400.0, &r) == 0 || r != 5)
+            wrong += printf("# took \"%s\"\n", bad[i]);
+    ok(wrong == 0, "bad times are refused");
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        if (number_time(good[i].text, 0, 100 * 86400.0, &r) < 0 ||
+            r != good[i].want)
+            wrong += printf("# %s is not %g\n", good[i].text, r);
+    ok(wrong == 0, "seconds, minutes, hours and days");
+    ok(number_time("59s", 60, 120, &r) < 0 &&
+            number_time("1m", 60, 120, &r) == 0 &&
+            number_time("2m", 60, 120, &r) == 0,
+        "the range is inclusive");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -149,6 +180,7 @@ main(int argc, char **argv)
     }
     test_parse();
     test_numbers();
+    test_times();
     verbosity = -1; /* no closing line among the results */
     return done_testing();
 }

@@ -5,7 +5,7 @@ p=$BUILD/tests/cli/opt
 
 cat >want <<'EOF'
 usage: opt [-fhqvV] [--no-cache] [-o file] [-n bytes] [--top k] [--rate x]
-          [-l word] [-a name] [--depth n] [file ...]
+          [--wait time] [-l word] [-a name] [--depth n] [file ...]
 Prove the option parser.
 
   -f, --flag              a flag
@@ -16,6 +16,7 @@ numbers:
   -n, --number bytes      how much (default 256M)
       --top k             the best (default: 8)
       --rate x            how fast (default 2e-05)
+      --wait time         how long (default 1.5m)
   -l, --level word        how warm: cold, warm, hot (default warm)
   -a, --also name         one more
       --depth n           how deep this goes, which takes a longer line to say
@@ -65,6 +66,7 @@ misuse '-n: "0" is not a whole number from 1 to 1T' -n0
 misuse '--number: "3x" is not a whole number' --number 3x
 misuse '-n: "-3" is not' -n -3
 misuse '--rate: "nan" is not a number from 0 to 1' --rate nan
+misuse '--wait: "2 h" is not a time from 0 to [0-9.e+]+d, as 90s, 15m, 2h or 1d$' --wait '2 h'
 misuse '-l: "tepid" is none of cold, warm, hot' -l tepid
 misuse 'unexpected operand "d"' a b c d
 status 2 'misuse: a byte that is no letter' "$p" "$(printf '%b' '-\0377')"
