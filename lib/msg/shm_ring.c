@@ -66,7 +66,6 @@ struct ring {
     _Atomic int woken;
     int told;           /* that the peer is stopped, or has not come */
     double began, wait; /* writer: a reader is to come within wait */
-    int pair;           /* both ends are ours: 1, and 2 unmaps */
 };
 
 static size_t
@@ -143,15 +142,14 @@ is_stopped(pid_t pid)
     return p && p[1] == ' ' && (p[2] == 'T' || p[2] == 't');
 }
 
-/* Look at the other end.  1 it lives. */
+/* Does a process hold the lock of the other end?  Notes once if it is stopped.
+ * */
 static int
 peer_lives(struct ring *r)
 {
-    pid_t pid;
+    const pid_t pid = holder(r->fd, !r->role);
 
-    if (r->pair)
-        return 1;
-    if ((pid = holder(r->fd, !r->role)) == 0)
+    if (pid == 0)
         return 0;
     if (!r->told && is_stopped(pid)) {
         r->told = 1;
@@ -234,7 +232,7 @@ look_around(struct ring *r)
 {
     struct stat st;
 
-    if (r->pair || r->role == READER || atomic_load(&r->h->attached))
+    if (r->role == READER || atomic_load(&r->h->attached))
         return !peer_lives(r);
     /* No reader yet.  (A reader removes the name, under its lock, a moment
      * before it sets `attached`.) */
@@ -305,8 +303,7 @@ static int
 map(struct ring *r, size_t size, struct err *e)
 {
     const size_t head = page();
-    const int prot =
-        PROT_READ | (r->role == WRITER || r->pair ? PROT_WRITE : 0);
+    const int prot = PROT_READ | (r->role == WRITER ? PROT_WRITE : 0);
     unsigned char *p;
 
     _Static_assert(sizeof(struct ring_head) <= 4096, "one page");
@@ -647,24 +644,6 @@ ring_attach_fd(const struct addr *a, int fd, struct err *e)
     return NULL;
 }
 
-int
-ring_pair(struct ring *end[2], size_t size, struct err *e)
-{
-    const struct addr a = { .text = "pair", .size = size };
-
-    if (!(end[WRITER] = ring_create_memfd(&a, e)))
-        return -1;
-    end[WRITER]->pair = 2;
-    end[READER] = xcalloc(1, sizeof **end);
-    *end[READER] = *end[WRITER];
-    end[READER]->role = READER;
-    end[READER]->fd = -1;
-    end[READER]->text = xstrdup(a.text);
-    end[READER]->pair = 1;
-    atomic_store(&end[READER]->h->attached, 1);
-    return 0;
-}
-
 /* ---- the writer ---- */
 
 /* A record of n bytes whose message begins `begin` bytes after it. */
@@ -742,9 +721,8 @@ shrunken(const struct ring *r, struct err *e)
 {
     struct stat st;
 
-    if (r->pair ||
-        (fstat(r->fd, &st) == 0 && st.st_size >= 0 &&
-            (size_t)st.st_size >= page() + r->size))
+    if (fstat(r->fd, &st) == 0 && st.st_size >= 0 &&
+        (size_t)st.st_size >= page() + r->size)
         return 0;
     return err_set(e, EX_INPUT, "%s: the segment has shrunk", r->text);
 }
@@ -797,10 +775,8 @@ ring_close(struct ring *r)
     if (r->h) {
         atomic_store(&r->h->end[r->role].closed, 1);
         announce(r);
-        if (r->pair != 1) {
-            io_unguard(r->guard);
-            munmap(r->h, r->mapped);
-        }
+        io_unguard(r->guard);
+        munmap(r->h, r->mapped);
     }
     remove_name(r);
     if (r->fd >= 0)

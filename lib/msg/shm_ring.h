@@ -37,8 +37,6 @@ struct ring *ring_create_memfd(const struct addr *a, struct err *e);
 int ring_fd(const struct ring *r); /* still owned by r */
 /* ... and the reader's end of it; takes fd, also when it fails. */
 struct ring *ring_attach_fd(const struct addr *a, int fd, struct err *e);
-/* Both ends in one process and one mapping, for tests. */
-int ring_pair(struct ring *end[2], size_t size, struct err *e);
 
 /* Writer: room for a message of n bytes, the first `head` of which end at a
  * multiple of 64 in memory.  0: *p is it; 1: the reader has left; -1: EX_USAGE

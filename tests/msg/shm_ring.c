@@ -1,6 +1,5 @@
-/* The ring of shared memory: messages of all sizes through one mapping with
- * two threads (for the thread sanitizer), and through segments with two
- * processes, one of which dies. */
+/* The ring of shared memory: messages of all sizes between two processes, one
+ * of which dies, and what is refused. */
 #define _GNU_SOURCE /* F_ADD_SEALS */
 #include "../lib/streams.h"
 #include "../lib/tap.h"
@@ -14,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,54 +67,18 @@ get(struct ring *r, size_t k, size_t most, uint64_t *end)
     return 1;
 }
 
-static void *
-write_all(void *arg)
-{
-    struct ring *r = arg;
-    size_t k = 0;
-
-    while (k < MESSAGES && put(r, k, SMALL / 4) == 0)
-        k++;
-    return (void *)(uintptr_t)k;
-}
-
-static void
-test_threads(void)
-{
-    struct ring *end[2];
-    struct err e;
-    pthread_t t;
-    void *wrote;
-    uint64_t upto = 0, before;
-    size_t k;
-
-    ok(ring_pair(end, SMALL, &e) == 0, "a ring");
-    if (pthread_create(&t, NULL, write_all, end[0]) != 0)
-        abort();
-    /* Two messages are held, as a reader that reads ahead does. */
-    for (k = 0, before = 0; k < MESSAGES; k++, before = upto)
-        if (get(end[1], k, SMALL / 4, &upto) != 1)
-            break;
-        else
-            ring_release(end[1], before);
-    ok(k == MESSAGES, "%zu messages of up to %d bytes through %d", k, SMALL / 4,
-        SMALL);
-    pthread_join(t, &wrote);
-    ok((uintptr_t)wrote == MESSAGES, "all were written");
-    ring_close(end[1]);
-    ok(put(end[0], 0, 9) == 1, "a reader that closes is noticed");
-    ring_close(end[0]);
-}
-
 static void
 test_large(void)
 {
+    const struct addr a = { .text = "fd", .size = SMALL };
     struct ring *end[2];
     struct err e = { 0 };
     unsigned char *p;
     struct ring_msg m;
 
-    ring_pair(end, SMALL, &e);
+    if (!(end[0] = ring_create_memfd(&a, &e)) ||
+        !(end[1] = ring_attach_fd(&a, dup(ring_fd(end[0])), &e)))
+        abort();
     ok(ring_reserve(end[0], SMALL, 8, &p, &e) == -1 && e.code == EX_USAGE &&
             strstr(e.msg, "size=1M"),
         "%s", e.msg);
@@ -130,12 +92,14 @@ test_large(void)
     ring_wake(end[1]);
     ok(ring_next(end[1], &m, &e) == -1, "a reader that is woken gives up");
     ring_close(end[1]);
+    ok(put(end[0], 0, 9) == 1, "a reader that closes is noticed");
     ring_close(end[0]);
 }
 
-/* A child that writes some messages to a, and then dies or waits to die. */
+/* A child that writes n messages of up to `most` bytes to a, and waits to die.
+ * */
 static pid_t
-writer(const struct addr *a, size_t n)
+writer(const struct addr *a, size_t n, size_t most)
 {
     const pid_t pid = fork();
     struct err e;
@@ -146,7 +110,7 @@ writer(const struct addr *a, size_t n)
     if (!(r = ring_create(a, &e)))
         _exit(1);
     for (size_t k = 0; k < n; k++)
-        put(r, k, 1000);
+        put(r, k, most);
     pause();
     _exit(0);
 }
@@ -180,6 +144,33 @@ wait_segment(const struct addr *a)
 }
 
 static void
+test_many(void)
+{
+    char *text = xasprintf("shm:many.%ld?size=64K&wait=5", (long)getpid());
+    struct addr a;
+    struct err e;
+    struct ring *r;
+    uint64_t upto = 0, before = 0;
+    size_t k = 0;
+    pid_t pid;
+
+    addr_parse(&a, text, &e);
+    pid = writer(&a, MESSAGES, SMALL / 4);
+    if (!(r = ring_attach(&a, &e)))
+        abort();
+    /* Two messages are held, as a reader that reads ahead does. */
+    for (; k < MESSAGES && get(r, k, SMALL / 4, &upto) == 1; k++) {
+        ring_release(r, before);
+        before = upto;
+    }
+    ok(k == MESSAGES, "%zu messages of up to %d bytes through %d", k, SMALL / 4,
+        SMALL);
+    ring_close(r);
+    end_child(pid);
+    free(text);
+}
+
+static void
 test_death(void)
 {
     char *text = xasprintf("shm:unit.%ld?size=64K&wait=5", (long)getpid());
@@ -192,7 +183,7 @@ test_death(void)
     pid_t pid;
 
     addr_parse(&a, text, &e);
-    pid = writer(&a, 20);
+    pid = writer(&a, 20, 1000);
     wait_segment(&a);
     r = ring_attach(&a, &e);
     ok(r && !segment_exists(&a), "a reader attaches, the name goes %s", e.msg);
@@ -205,7 +196,7 @@ test_death(void)
         "then the death is noticed in %.2f s", clock_now() - t);
     ring_close(r);
 
-    pid = writer(&a, 1);
+    pid = writer(&a, 1, 1000);
     wait_segment(&a);
     ok(!ring_create(&a, &e) && e.code == EX_USAGE, "%s", e.msg);
     end_child(pid);
@@ -215,7 +206,7 @@ test_death(void)
     ring_close(r);
     ok(!segment_exists(&a), "a clean end removes it");
 
-    pid = writer(&a, 1);
+    pid = writer(&a, 1, 1000);
     wait_segment(&a);
     end_child(pid);
     a.wait = 0.2;
@@ -304,7 +295,7 @@ test_shrink(void)
     int fd;
 
     addr_parse(&a, text, &e);
-    pid = writer(&a, 1);
+    pid = writer(&a, 1, 1000);
     wait_segment(&a);
     fd = open(path, O_RDWR);
     r = ring_attach(&a, &e);
@@ -347,7 +338,7 @@ test_bus(void)
     pid_t out, in;
 
     addr_parse(&a, text, &e);
-    out = writer(&a, 1);
+    out = writer(&a, 1, 1000);
     wait_segment(&a);
     fd = open(path, O_RDWR);
     fflush(stdout);
@@ -459,8 +450,8 @@ test_spoil(void)
 int
 main(void)
 {
-    test_threads();
     test_large();
+    test_many();
     test_death();
     test_foreign();
     test_owner();
