@@ -86,13 +86,6 @@ sent(struct msg_sink *s, int r, const struct err *e)
 }
 
 int
-msg_sink_send(struct msg_sink *s, const struct iovec *v, size_t n,
-    struct err *e)
-{
-    return s->left ? 1 : sent(s, s->backend->send(s, v, n, e), e);
-}
-
-int
 msg_sink_begin(struct msg_sink *s, size_t total, size_t head, struct err *e)
 {
     if (s->left || !s->backend->begin)
@@ -101,9 +94,9 @@ msg_sink_begin(struct msg_sink *s, size_t total, size_t head, struct err *e)
 }
 
 int
-msg_sink_put(struct msg_sink *s, const void *p, size_t n, struct err *e)
+msg_sink_put(struct msg_sink *s, const struct iovec *v, size_t n, struct err *e)
 {
-    return s->left ? 1 : sent(s, s->backend->put(s, p, n, e), e);
+    return s->left ? 1 : sent(s, s->backend->put(s, v, n, e), e);
 }
 
 int
@@ -112,6 +105,21 @@ msg_sink_done(struct msg_sink *s, struct err *e)
     if (s->left || !s->backend->done)
         return s->left;
     return sent(s, s->backend->done(s, e), e);
+}
+
+int
+msg_sink_send(struct msg_sink *s, const struct iovec *v, size_t n,
+    struct err *e)
+{
+    size_t total = 0;
+    int r;
+
+    for (size_t i = 0; i < n; i++)
+        total += v[i].iov_len;
+    if ((r = msg_sink_begin(s, total, v[0].iov_len, e)) != 0 ||
+        (r = msg_sink_put(s, v, n, e)) != 0)
+        return r;
+    return msg_sink_done(s, e);
 }
 
 int

@@ -56,15 +56,14 @@ struct msg_backend {
     /* ? Bytes of memory it holds when messages have n bytes. */
     size_t (*src_memory)(const struct msg_src *s, size_t n);
 
-    /* Writing; results as those of msg_sink_send. */
+    /* Writing, as msg_sink_begin, ... say. */
     size_t sink_bytes;
     int (*sink_open)(struct msg_sink *s, const struct addr *a, struct err *e);
     void (*sink_close)(struct msg_sink *s);
-    int (*send)(struct msg_sink *s, const struct iovec *v, size_t n,
-        struct err *e);
     int (*begin)(struct msg_sink *s, size_t total, size_t head,
         struct err *e); /* ? */
-    int (*put)(struct msg_sink *s, const void *p, size_t n, struct err *e);
+    int (*put)(struct msg_sink *s, const struct iovec *v, size_t n,
+        struct err *e);
     int (*done)(struct msg_sink *s, struct err *e); /* ? */
     int (*end)(struct msg_sink *s, struct err *e);  /* ? */
     /* ? Bytes of memory that messages of n bytes take in it. */
@@ -84,18 +83,19 @@ struct msg_in *msg_in_start(struct msg_src *s, struct err *e);
 
 struct msg_sink *msg_sink_open(const char *addr, struct err *e);
 size_t msg_sink_memory(const struct msg_sink *s, size_t n);
-/* One message in n pieces, the first of which is all up to its data.  0; 1 the
- * reader has left, now or before; -1: EX_SYS, EX_USAGE (too large for a ring),
- * EX_STOP (stop_asked, and the reader does not read). */
-int msg_sink_send(struct msg_sink *s, const struct iovec *v, size_t n,
-    struct err *e);
-/* The same a part at a time: begin says its size and that of its head (all up
- * to its data), put adds what comes next (where it lies at s->place already,
- * without copying), done ends it. */
+/* A message of `total` bytes, the first `head` of which are all up to its data:
+ * begin it, put its n next pieces (one that lies at s->place already is not
+ * copied), and end it.  0; 1 the reader has left, now or before; -1: EX_SYS,
+ * EX_USAGE (too large for a ring), EX_STOP (stop_asked, and the reader does not
+ * read). */
 int msg_sink_begin(struct msg_sink *s, size_t total, size_t head,
     struct err *e);
-int msg_sink_put(struct msg_sink *s, const void *p, size_t n, struct err *e);
+int msg_sink_put(struct msg_sink *s, const struct iovec *v, size_t n,
+    struct err *e);
 int msg_sink_done(struct msg_sink *s, struct err *e);
+/* The three together: n pieces, the first of which is the head. */
+int msg_sink_send(struct msg_sink *s, const struct iovec *v, size_t n,
+    struct err *e);
 /* After the last message. */
 int msg_sink_end(struct msg_sink *s, struct err *e);
 void msg_sink_close(struct msg_sink *s);

@@ -76,7 +76,7 @@ sink_open(struct msg_sink *base, const struct addr *a, struct err *e)
 }
 
 static int
-sink_send(struct msg_sink *s, const struct iovec *v, size_t n, struct err *e)
+sink_put(struct msg_sink *s, const struct iovec *v, size_t n, struct err *e)
 {
     struct iovec *w = xreallocarray(NULL, n, sizeof *w);
     int r;
@@ -85,14 +85,6 @@ sink_send(struct msg_sink *s, const struct iovec *v, size_t n, struct err *e)
     r = fd_out_write(&((struct file_sink *)s)->out, w, n, e);
     free(w);
     return r;
-}
-
-static int
-sink_put(struct msg_sink *s, const void *p, size_t n, struct err *e)
-{
-    struct iovec v = { (void *)(uintptr_t)p, n };
-
-    return fd_out_write(&((struct file_sink *)s)->out, &v, 1, e);
 }
 
 static int
@@ -120,7 +112,6 @@ const struct msg_backend msg_file = {
     .src_close = src_close,
     .sink_bytes = sizeof(struct file_sink),
     .sink_open = sink_open,
-    .send = sink_send,
     .put = sink_put,
     .end = sink_end,
     .sink_close = sink_close,

@@ -251,13 +251,14 @@ msg_send(struct msg_out *w, struct err *e)
 static int
 put_all(struct msg_out *w, const void *p, size_t n, struct err *e)
 {
+    const struct iovec v = { (void *)(uintptr_t)p, n };
     const double t = profile_begin();
     int r = 0;
 
     if (n > 0)
         XXH3_128bits_update(w->x, p, n);
     for (size_t i = 0; r >= 0 && i < w->nsink; i++)
-        r = sink_said(w, i, msg_sink_put(w->sink[i], p, n, e));
+        r = sink_said(w, i, msg_sink_put(w->sink[i], &v, 1, e));
     profile_end("output hashed and written", t, 0.0, (double)n);
     return r;
 }

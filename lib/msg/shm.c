@@ -121,12 +121,14 @@ sink_begin(struct msg_sink *s, size_t total, size_t head, struct err *e)
 }
 
 static int
-sink_put(struct msg_sink *s, const void *p, size_t n, struct err *e)
+sink_put(struct msg_sink *s, const struct iovec *v, size_t n, struct err *e)
 {
     (void)e;
-    if (n > 0 && p != s->place)
-        memcpy(s->place, p, n);
-    s->place += n;
+    for (; n > 0; v++, n--) {
+        if (v->iov_len > 0 && v->iov_base != s->place)
+            memcpy(s->place, v->iov_base, v->iov_len);
+        s->place += v->iov_len;
+    }
     return 0;
 }
 
@@ -136,21 +138,6 @@ sink_done(struct msg_sink *s, struct err *e)
     (void)e;
     ring_publish(((struct shm_sink *)s)->ring);
     return 0;
-}
-
-static int
-sink_send(struct msg_sink *s, const struct iovec *v, size_t n, struct err *e)
-{
-    size_t total = 0;
-    int r;
-
-    for (size_t i = 0; i < n; i++)
-        total += v[i].iov_len;
-    if ((r = sink_begin(s, total, v[0].iov_len, e)) != 0)
-        return r;
-    for (size_t i = 0; i < n; i++)
-        sink_put(s, v[i].iov_base, v[i].iov_len, e);
-    return sink_done(s, e);
 }
 
 static int
@@ -170,9 +157,8 @@ sink_close(struct msg_sink *s)
     .src_bytes = sizeof(struct shm_src), .next = src_next,              \
     .release = src_release, .wake = src_wake, .src_memory = src_memory, \
     .src_close = src_close, .sink_bytes = sizeof(struct shm_sink),      \
-    .sink_memory = sink_memory, .send = sink_send, .begin = sink_begin, \
-    .put = sink_put, .done = sink_done, .end = sink_end,                \
-    .sink_close = sink_close
+    .sink_memory = sink_memory, .begin = sink_begin, .put = sink_put,   \
+    .done = sink_done, .end = sink_end, .sink_close = sink_close
 
 const struct msg_backend msg_shm = { .src_open = shm_src_open,
     .sink_open = shm_sink_open,

@@ -40,16 +40,6 @@ get_head(const unsigned char head[FRAME_HEAD], uint64_t *n, uint64_t *hash)
     return 0;
 }
 
-static XXH3_state_t *
-new_hash(void)
-{
-    XXH3_state_t *x = XXH3_createState();
-
-    if (!x)
-        mem_exhausted("state of a hash");
-    return x;
-}
-
 struct tcp_src {
     struct msg_src base;
     struct fd_in in;
@@ -62,7 +52,8 @@ src_open(struct msg_src *base, const struct addr *a, struct err *e)
 {
     struct tcp_src *s = (struct tcp_src *)base;
 
-    s->x = new_hash();
+    if (!(s->x = XXH3_createState()))
+        mem_exhausted("state of a hash");
     base->slow = 1;
     return fd_in_open(&s->in, base->name, sock_meet(a, SOCK_READS, e), e);
 }
@@ -133,7 +124,6 @@ struct tcp_sink {
     struct fd_out out;
     int fd;           /* of out, to be closed; -1 */
     struct buf whole; /* the message begun, since its hash goes first */
-    XXH3_state_t *x;
 };
 
 static int
@@ -141,7 +131,6 @@ sink_open(struct msg_sink *base, const struct addr *a, struct err *e)
 {
     struct tcp_sink *s = (struct tcp_sink *)base;
 
-    s->x = new_hash();
     if ((s->fd = sock_meet(a, SOCK_WRITES, e)) < 0)
         return -1;
     fd_out_begin(&s->out, base->name, s->fd);
@@ -156,43 +145,23 @@ sink_memory(const struct msg_sink *s, size_t n)
 }
 
 static int
-sink_send(struct msg_sink *base, const struct iovec *v, size_t n, struct err *e)
-{
-    struct tcp_sink *s = (struct tcp_sink *)base;
-    struct iovec *w = xreallocarray(NULL, n + 1, sizeof *w);
-    unsigned char head[FRAME_HEAD];
-    size_t total = 0;
-    int r;
-
-    XXH3_64bits_reset(s->x);
-    for (size_t i = 0; i < n; i++) {
-        total += v[i].iov_len;
-        if (v[i].iov_len)
-            XXH3_64bits_update(s->x, v[i].iov_base, v[i].iov_len);
-    }
-    put_head(head, total, XXH3_64bits_digest(s->x));
-    w[0] = (struct iovec){ head, sizeof head };
-    memcpy(w + 1, v, n * sizeof *w);
-    r = fd_out_write(&s->out, w, n + 1, e);
-    free(w);
-    return r;
-}
-
-static int
 sink_begin(struct msg_sink *s, size_t total, size_t head, struct err *e)
 {
-    (void)total;
+    struct buf *b = &((struct tcp_sink *)s)->whole;
+
     (void)head;
     (void)e;
-    buf_clear(&((struct tcp_sink *)s)->whole);
+    buf_clear(b);
+    buf_reserve(b, total);
     return 0;
 }
 
 static int
-sink_put(struct msg_sink *s, const void *p, size_t n, struct err *e)
+sink_put(struct msg_sink *s, const struct iovec *v, size_t n, struct err *e)
 {
     (void)e;
-    buf_add(&((struct tcp_sink *)s)->whole, p, n);
+    for (; n > 0; v++, n--)
+        buf_add(&((struct tcp_sink *)s)->whole, v->iov_base, v->iov_len);
     return 0;
 }
 
@@ -200,9 +169,11 @@ static int
 sink_done(struct msg_sink *base, struct err *e)
 {
     struct tcp_sink *s = (struct tcp_sink *)base;
-    const struct iovec v = { s->whole.p, s->whole.n };
+    unsigned char head[FRAME_HEAD];
+    struct iovec v[2] = { { head, sizeof head }, { s->whole.p, s->whole.n } };
 
-    return sink_send(base, &v, 1, e);
+    put_head(head, s->whole.n, XXH3_64bits(s->whole.p, s->whole.n));
+    return fd_out_write(&s->out, v, 2, e);
 }
 
 static void
@@ -212,7 +183,6 @@ sink_close(struct msg_sink *base)
 
     if (s->fd >= 0)
         close(s->fd);
-    XXH3_freeState(s->x);
     buf_release(&s->whole);
 }
 
@@ -225,7 +195,6 @@ const struct msg_backend msg_tcp = {
     .sink_bytes = sizeof(struct tcp_sink),
     .sink_open = sink_open,
     .sink_memory = sink_memory,
-    .send = sink_send,
     .begin = sink_begin,
     .put = sink_put,
     .done = sink_done,
