@@ -28,33 +28,6 @@ CASES = dict(
 TOKENIZER = 59
 
 
-def losses(batch, zs, hs, zt, ht, blocks):
-    both = zs.shape[-1] if zs.shape[-1] == zt.shape[-1] else TOKENIZER
-    B, T = batch['ids'].shape
-    scored, real = [], [[] for _ in range(B)]
-    for r, s, n in G.pieces_of(batch):
-        real[r] += range(s, s + n)
-        scored += [(r, t) for t in range(s, s + n - 1)
-                   if batch['loss_mask'][r, t + 1]]
-    N, ce, kl, sh = len(scored), 0, 0, 0
-    for r, t in scored:
-        ce = ce - torch.log_softmax(zs[r, t], -1)[int(batch['ids'][r, t + 1])]
-        kl = kl + G.TAU ** 2 * torch.nn.functional.kl_div(
-            torch.log_softmax(zs[r, t, :both] / G.TAU, -1),
-            torch.log_softmax(zt[r, t, :both] / G.TAU, -1),
-            reduction='sum', log_target=True)
-    for l, m in enumerate(blocks):
-        for r in range(B):
-            n_r = sum(1 for a, _ in scored if a == r)
-            a = hs[l][r, real[r]]
-            b = torch.nn.functional.adaptive_avg_pool1d(ht[m][r, real[r]],
-                                                        a.shape[-1])
-            sh = sh + n_r / N * ((a - b) ** 2).sum() / ((b ** 2).sum() + 1e-6)
-    out = dict(CE=ce / N, KL=kl / N, SH=sh / len(blocks))
-    out['LOSS'] = 0.25 * out['CE'] + out['KL'] + out['SH']
-    return out, scored
-
-
 def case(name, c, ws, gen, out):
     Ls = G.STUDENT['blocks']
     blocks = [max(1, int(i * c['blocks'] / Ls + 0.5)) - 1
@@ -69,7 +42,8 @@ def case(name, c, ws, gen, out):
     ft, ht = ft.float().double(), [h.float().double() for h in ht]
     zt = ft @ wt['lm_head.weight'].detach().T
     zs, _, hs = G.run(ws, G.STUDENT, batch)
-    val, scored = losses(batch, zs, hs, zt, ht, blocks)
+    tokens = None if zs.shape == zt.shape else TOKENIZER
+    val, scored = G.losses(batch, zs, hs, zt, ht, blocks, tokens)
     mark = torch.zeros(batch['ids'].shape, dtype=torch.uint8)
     for r, t in scored:
         mark[r, t] = 1

@@ -19,6 +19,7 @@ import os
 import sys
 
 import torch
+from safetensors import safe_open
 
 import llama_ref as R
 import st
@@ -83,7 +84,10 @@ def run(w, c, batch):
     return pack(z), pack(f), [pack(x) for x in h]
 
 
-def losses(batch, zs, hs, zt, ht):
+def losses(batch, zs, hs, zt, ht, blocks=MAP, tokens=None):
+    """CE, KL, SH and LOSS, and the tokens scored.  The student's blocks are
+    compared with the teacher's `blocks`, brought to its width by adaptive
+    averages; KL is over the first `tokens` ids (None: all)."""
     B, T = batch['ids'].shape
     scored, real = [], [[] for _ in range(B)]
     for r, s, n in pieces_of(batch):
@@ -95,18 +99,38 @@ def losses(batch, zs, hs, zt, ht):
     for r, t in scored:
         y = int(batch['ids'][r, t + 1])
         ce = ce - torch.log_softmax(zs[r, t], -1)[y]
-        p = torch.log_softmax(zt[r, t] / TAU, -1)
-        q = torch.log_softmax(zs[r, t] / TAU, -1)
+        p = torch.log_softmax(zt[r, t, :tokens] / TAU, -1)
+        q = torch.log_softmax(zs[r, t, :tokens] / TAU, -1)
         kl = kl + TAU ** 2 * (p.exp() * (p - q)).sum()
     sh = 0
-    for l, m in enumerate(MAP):
+    for l, m in enumerate(blocks):
         for r in range(B):
             n_r = sum(1 for a, _ in scored if a == r)
-            a, b = hs[l][r, real[r]], ht[m][r, real[r]]
+            a = hs[l][r, real[r]]
+            b = torch.nn.functional.adaptive_avg_pool1d(ht[m][r, real[r]],
+                                                        a.shape[-1])
             sh = sh + n_r / N * ((a - b) ** 2).sum() / ((b ** 2).sum() + 1e-6)
-    out = dict(CE=ce / N, KL=kl / N, SH=sh / len(MAP))
+    out = dict(CE=ce / N, KL=kl / N, SH=sh / len(blocks))
     out['LOSS'] = 0.25 * out['CE'] + out['KL'] + out['SH']
     return out, scored
+
+
+def again(path):
+    """A file of golden(), its student run again: batch, weights, its logits,
+    the teacher's, losses, tokens scored."""
+    with safe_open(path, 'pt') as f:
+        get = {n: f.get_tensor(n) for n in f.keys()}
+    batch = {n: get[n] for n in ('ids', 'loss_mask', 'piece_row', 'piece_len')}
+    ws = {n.removeprefix('grad.LOSS.'):
+          get[n.replace('grad.LOSS', 'student')].double().requires_grad_()
+          for n in get if n.startswith('grad.LOSS.')}
+    zs, _, hs = run(ws, STUDENT, batch)
+    assert (zs - get['student.logits']).abs().max() < 1e-12
+    zt = get['teacher.logits']
+    val, scored = losses(batch, zs, hs, zt,
+                         [get[f'teacher.hidden.{i}'] for i in range(3)])
+    assert abs(val['LOSS'].item() - get['LOSS'].item()) < 1e-12
+    return batch, ws, zs, zt, val, scored
 
 
 def make_batch(rows, T, masked, gen):

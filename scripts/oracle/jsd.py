@@ -55,16 +55,7 @@ def rows(path, out):
 
 
 def step(path, out):
-    with safe_open(path, 'pt') as f:
-        get = {n: f.get_tensor(n) for n in f.keys()}
-    batch = {n: get[n] for n in ('ids', 'loss_mask', 'piece_row', 'piece_len')}
-    names = [n.removeprefix('grad.LOSS.') for n in get
-             if n.startswith('grad.LOSS.')]
-    ws = {n: get['student.' + n].double().requires_grad_() for n in names}
-    zs, _, hs = G.run(ws, G.STUDENT, batch)
-    zt = get['teacher.logits']
-    ht = [get[f'teacher.hidden.{i}'] for i in range(3)]
-    val, scored = G.losses(batch, zs, hs, zt, ht)
+    _, ws, zs, zt, val, scored = G.again(path)
     for name, beta in (('reverse', 1), ('js0.3', 0.3)):
         labels = torch.full(zs.shape[:2], -100)
         for a, b in scored:

@@ -96,18 +96,7 @@ def drawn(path, out):
 
 
 def step(path, out):
-    with safe_open(path, 'pt') as f:
-        get = {n: f.get_tensor(n) for n in f.keys()}
-    batch = {n: get[n] for n in ('ids', 'loss_mask', 'piece_row', 'piece_len')}
-    names = [n.removeprefix('grad.LOSS.') for n in get
-             if n.startswith('grad.LOSS.')]
-    ws = {n: get['student.' + n].double().requires_grad_() for n in names}
-    zs, _, hs = G.run(ws, G.STUDENT, batch)
-    assert (zs - get['student.logits']).abs().max() < 1e-12
-    zt = get['teacher.logits']
-    ht = [get[f'teacher.hidden.{i}'] for i in range(3)]
-    val, scored = G.losses(batch, zs, hs, zt, ht)
-    assert abs(val['LOSS'].item() - get['LOSS'].item()) < 1e-12
+    _, ws, zs, zt, val, scored = G.again(path)
     r = record(zt, 5, G.TAU)
     part = kl(r, zs, G.TAU)
     top = G.TAU ** 2 * sum(part[a, b] for a, b in scored) / len(scored)
