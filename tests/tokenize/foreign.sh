@@ -213,20 +213,24 @@ for p in gzip:gz xz:xz zstd:zst bzip2:bz2 lz4:lz4; do
     head -c 5120 whole.tar | "$prog" -c >w.tar.x
     refused 'a tar cut off before' 'w.tar.x: offset 5120: ' w.tar.x
 done
+# cut_from N FILE: its first N bytes are refused, so are N + 1, all but all
+cut_from() {
+    size=$(wc -c <"$2")
+    i=$1
+    while [ "$i" -lt "$size" ]; do
+        head -c "$i" "$2" >c.txt.lz4
+        tokenize -q -t "$tok" --ids c.txt.lz4 >out 2>err
+        tap_got=$?
+        [ $tap_got = 3 ] || fail "$2: $i of $size bytes: status $tap_got"
+        i=$((i + 1))
+    done
+    pass "$2 cut off behind byte $1 or later is refused"
+}
 if command -v lz4 >/dev/null; then
     # What follows must not complete a frame that was cut off.
     lz4 -q --no-frame-crc -c m1.txt >n.txt.lz4
-    size=$(wc -c <n.txt.lz4)
     taken 'lz4 without a checksum' 1 n.txt.lz4
-    i=1
-    while [ $i -lt "$size" ]; do
-        head -c $i n.txt.lz4 >c.txt.lz4
-        tokenize -q -t "$tok" --ids c.txt.lz4 >out 2>err
-        tap_got=$?
-        [ $tap_got = 3 ] || fail "$i of $size bytes: status $tap_got"
-        i=$((i + 1))
-    done
-    pass 'cut off anywhere is refused'
+    cut_from 1 n.txt.lz4
     # The legacy format has no end mark: cut off within the block is seen.
     lz4 -q -l -c m1.txt >l.txt.lz4
     taken 'lz4 -l' 1 l.txt.lz4
@@ -234,16 +238,7 @@ if command -v lz4 >/dev/null; then
         { cat l.txt.lz4; printf %s "$more"; } >bl.txt.lz4
         refused "$more behind it" 'bl.txt.lz4: offset .*more follows' bl.txt.lz4
     done
-    size=$(wc -c <l.txt.lz4)
-    i=9
-    while [ $i -lt "$size" ]; do
-        head -c $i l.txt.lz4 >c.txt.lz4
-        tokenize -q -t "$tok" --ids c.txt.lz4 >out 2>err
-        tap_got=$?
-        [ $tap_got = 3 ] || fail "lz4 -l, $i of $size bytes: status $tap_got"
-        i=$((i + 1))
-    done
-    pass 'cut off within its block is refused'
+    cut_from 9 l.txt.lz4
 fi
 gzip -c t.txt | gzip -c >tt.txt.gz
 refused 'what is compressed twice' 'tt.txt.gz: offset 0: .*twice' tt.txt.gz
