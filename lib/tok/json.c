@@ -246,19 +246,13 @@ number_added(struct tokenizer *t, struct added *a, size_t n,
     }
 }
 
-static void
-set_add(struct added_set *set, const struct added *a)
-{
-    set->a = xreallocarray(set->a, set->n + 1, sizeof *set->a);
-    set->a[set->n++] = *a;
-}
-
 /* A copy of a into its set; what is looked for is normalized where the
  * token is. */
 static void
 keep_added(struct tokenizer *t, const struct added *a)
 {
     const unsigned char *p = (const unsigned char *)a->s;
+    struct added_set *set = a->normalized ? &t->norm : &t->raw;
     struct buf b[2] = { { 0 }, { 0 } };
     struct added x = *a;
 
@@ -268,7 +262,8 @@ keep_added(struct tokenizer *t, const struct added *a)
     x.name = memcpy(xmalloc(a->n), a->s, a->n);
     x.nname = a->n;
     if (x.n > 0) {
-        set_add(a->normalized ? &t->norm : &t->raw, &x);
+        set->a = xgrow_pow2(set->a, set->n, sizeof *set->a);
+        set->a[set->n++] = x;
     } else {
         free((char *)(uintptr_t)x.s);
         free((char *)(uintptr_t)x.name);
