@@ -5,6 +5,7 @@
 #include "cli/die.h"
 #include "cli/opt.h"
 #include "cli/prog.h"
+#include "cli/progress.h"
 #include "kern/kern.h"
 #include "model/model.h"
 
@@ -18,6 +19,14 @@ static int type;
 static const struct opt options[] = {
     OPT_ENUM(0, "dtype", &type, names, "type", "type of the matrices"), OPT_END
 };
+
+static void
+written(size_t n)
+{
+    static double all;
+
+    progress_at(all += (double)n, NULL);
+}
 
 int
 main(int argc, char **argv)
@@ -44,9 +53,12 @@ main(int argc, char **argv)
         die_err(&e);
     if (!there)
         note("%s: holds no tokenizer, so %s will hold none", in, out);
+    m.written = written;
+    progress_begin("written", (double)model_params(&m), "parameters");
     if ((gguf ? model_export_gguf : model_export)(&m, out, as,
             there ? in : NULL, &e) < 0)
         die_err(&e);
+    progress_end();
     prog_closing("%zu parameters as %s", model_params(&m), dtype_name(as));
     model_close(&m);
     return 0;

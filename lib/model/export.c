@@ -44,13 +44,13 @@ not_finite(enum dtype as, const void *p, size_t bytes)
     return found;
 }
 
-/* Rows k..k+n-1 of those that are written into x, as fp32. */
+/* Rows k..k+n-1 of those that are written into x, as fp32; the weight has the
+ * first `have` of them. */
 static void
-read_rows(const struct tensor_out *p, size_t k, size_t n, float *x)
+read_rows(const struct tensor_out *p, size_t k, size_t n, size_t have, float *x)
 {
     const struct weight *w = p->w;
     const size_t cols = p->shape[p->ndim - 1];
-    const size_t have = k >= w->rows ? 0 : n < w->rows - k ? n : w->rows - k;
 
     if (have < n || w->cols < cols)
         memset(x, 0, n * cols * sizeof *x);
@@ -89,11 +89,12 @@ part_write(const struct model *m, const struct tensor_out *p, enum dtype as,
     y = xcalloc(tile * cols, sizeof *x);
     for (size_t k = 0; r == 0 && k < rows; k += tile) {
         const size_t n = tile < rows - k ? tile : rows - k;
+        const size_t left = k < p->w->rows ? p->w->rows - k : 0;
+        const size_t have = n < left ? n : left;
 
-        read_rows(p, k, n, x);
-        if (k < p->w->rows)
-            model_forget_tile(m, p->w, k,
-                n < p->w->rows - k ? n : p->w->rows - k);
+        read_rows(p, k, n, have, x);
+        if (have > 0)
+            model_forget_tile(m, p->w, k, have);
         encode(as, y, x, n * cols);
         r = dtype_bytes(as, n * cols, &bytes);
         assert(r == 0);
@@ -105,6 +106,8 @@ part_write(const struct model *m, const struct tensor_out *p, enum dtype as,
                 m->path ? m->path : "model", p->name, dtype_name(as));
         else
             r = io_out_write(o, y, bytes, e);
+        if (m->written)
+            m->written(have * p->w->cols);
     }
     model_forget(m, p->w);
     free(x);

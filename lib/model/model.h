@@ -84,6 +84,8 @@ struct model {
     struct block *block; /* [L] */
     char *path;
     void *own; /* mappings and buffers, freed by model_close */
+    /* NULL, or called while weights are written: n parameters more are. */
+    void (*written)(size_t n);
 };
 
 /* path: a directory with config.json and safetensors (one file or an index),

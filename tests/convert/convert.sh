@@ -158,9 +158,13 @@ for out in big.gguf big.1; do
     until [ -n "$(find . -name "*.tmp.*" -size +100)" ]; do
         kill -0 $pid 2>/dev/null || break
     done
+    kill -USR1 $pid
+    until grep -q 'written' err; do kill -0 $pid 2>/dev/null || break; done
     kill -TERM $pid
     wait $pid
     equal "$out: a signal ends it" $? 143
+    like '... and another one asks how far it is' \
+        '^convert: written [0-9]+ of 102859520 parameters, running' err
     equal "$out: nothing is left" "$(find . -path "./$out*")" ''
 done
 equal 'nothing is left of all that failed' \
