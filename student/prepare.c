@@ -236,6 +236,7 @@ keep_record(struct student *s)
     struct record r = {
         .run = s->a->run,
         .options = s->options,
+        .defaults = s->defaults,
         .override = s->a->override,
         .step = s->st.step,
         .ce = s->loss.w_ce,

@@ -65,19 +65,26 @@ hash_or_null(const char *hash)
     return *hash != '\0' ? json_string(hash) : json_null();
 }
 
+json_t *
+record_values(const struct opt *options)
+{
+    json_t *all = json_object();
+
+    for (const struct opt *o = options; o->kind != OPT_K_END; o++)
+        if (o->kind != OPT_K_GROUP)
+            json_object_set_new(all, o->name, value_of(o));
+    return all;
+}
+
 static json_t *
 describe(const struct record *r)
 {
-    json_t *j = json_object(), *all = json_object(), *run = json_object();
-    json_t *in = json_object();
+    json_t *j = json_object(), *run = json_object(), *in = json_object();
     char *program = xasprintf("%s %s", progname, prog_version());
 
     json_object_set_new(j, "version", json_integer(VERSION));
     json_object_set_new(j, "program", json_string(program));
-    json_object_set_new(j, "options", all);
-    for (const struct opt *o = r->options; o->kind != OPT_K_END; o++)
-        if (o->kind != OPT_K_GROUP)
-            json_object_set_new(all, o->name, value_of(o));
+    json_object_set_new(j, "options", record_values(r->options));
     json_object_set_new(j, "run", run);
     json_object_set_new(run, "ce", json_real(r->ce));
     json_object_set_new(run, "kl", json_real(r->kl));
@@ -153,6 +160,8 @@ compare(const struct record *r, const json_t *old, json_t *now, json_t *changes)
         {
             const json_t *w = json_object_get(was, name);
 
+            if (w == NULL && i == 0) /* an option of a later version */
+                w = json_object_get(r->defaults, name);
             if (w == NULL || json_equal(w, v) || (i == 0 && !is_compared(name)))
                 continue;
             /* The length of no schedule, the rows of the last batch. */

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "cli/opt.h"
+#include "format/json.h"
 #include "msg/msg.h"
 
 #include <stddef.h>
@@ -15,6 +16,7 @@
 struct record {
     const char *run;
     const struct opt *options;
+    const json_t *defaults;    /* record_values before they were parsed */
     const char *override;      /* what may change, parted by commas, or NULL */
     uint64_t step;             /* steps that are done; 0: the run begins */
     double ce, kl, squarehead; /* weights, chosen */
@@ -23,6 +25,8 @@ struct record {
     int last; /* which is the stream's last and may have fewer */
     char model[33], stream[33], teacher[33]; /* hashes; "": none */
 };
+/* Values of options by name, to be released by json_decref. */
+json_t *record_values(const struct opt *options);
 /* Compare with what the run was begun with, unless it begins: die(EX_USAGE)
  * with all that differ and are not in r->override, note those that are.  Then
  * write the file. */

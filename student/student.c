@@ -1,5 +1,6 @@
 /* student - train or distil a model on a stream of batches; see student(1) */
 #include "student.h"
+#include "record.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -101,12 +102,14 @@ int
 main(int argc, char **argv)
 {
     static struct student s = { .a = &a, .options = options };
-    char **input = opt_parse(argc, argv, options,
-        "train or distil a model on a stream of batches", "[input]", 0, 1,
-        NULL);
+    char **input;
     double start;
     int status;
 
+    s.defaults = record_values(options);
+    input = opt_parse(argc, argv, options,
+        "train or distil a model on a stream of batches", "[input]", 0, 1,
+        NULL);
     if (a.model == NULL || a.run == NULL)
         die(EX_USAGE, "-m and -o are needed; see student -h");
     if (!isnan(a.kl_beta) &&
@@ -137,5 +140,6 @@ main(int argc, char **argv)
     adamw_free(s.opt);
     tmodel_release(&s.t);
     pool_free(s.pool);
+    json_decref(s.defaults);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "msg/batch.h"
 #include "msg/msg.h"
 #include "format/ckpt.h"
+#include "format/json.h"
 #include "format/said.h"
 #include "model/backward.h"
 #include "train/adamw.h"
@@ -128,7 +129,8 @@ struct args {
 
 struct student {
     const struct args *a;
-    const struct opt *options; /* the table they are from */
+    const struct opt *options; /* the table they are from, */
+    json_t *defaults;          /* and its values before they were given */
     struct pool *pool;
     struct tmodel t;
     struct adamw *opt;

@@ -43,6 +43,16 @@ ok 'the same' on --kl-direction js --kl-beta 0.25
 ok 'in one piece' distil -q --kl-direction js --kl-beta 0.25 --steps 8 \
     --schedule constant -o whole kd
 same 'the same model' parts/model.safetensors whole/model.safetensors
+# Of a version that did not know an option, options.json does not have it.
+ok 'four steps forward' distil -q --steps 4 --schedule constant -o older kd
+grep -v '"kl-' older/options.json >o && mv o older/options.json
+stream -q --resume older data | teacher -q -m teacher -o rest || exit 1
+on() { distil -q --steps 8 --schedule constant -o older --resume "$@" rest; }
+status 2 'begun without --kl-direction' on --kl-direction reverse
+like 'it was forward' 'kl-direction is "reverse", not "forward"' err
+ok 'which needs not be said' on
+ok 'in one piece' distil -q --steps 8 --schedule constant -o plain kd
+same 'the same model' older/model.safetensors plain/model.safetensors
 
 # --- what is not exact, or means nothing ---
 teacher -q -m teacher --top 16 --hidden none -o top b || exit 1
