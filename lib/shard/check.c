@@ -169,7 +169,7 @@ check_index(struct check *c, size_t shard, const struct shard_index *x,
             set_dir(c->s), name);
     }
     /* The index has the hash of the manifest, so the sizes in x can be used. */
-    if (r == 0 && c->m->file[shard].has_frames_hash) {
+    if (r == 0) {
         index_frames_hash((const unsigned char *)b.p, b.n, x->ndoc, x->npart,
             &sum);
         if (memcmp(sum.h, c->m->file[shard].frames_hash.h, sizeof sum.h) != 0)

@@ -85,10 +85,8 @@ add_file(struct buf *b, const struct shard_file *f)
     add_number(b, "index_bytes", f->index_bytes);
     buf_adds(b, ", \"index_hash\": ");
     add_hash(b, &f->index_hash);
-    if (f->has_frames_hash) {
-        buf_adds(b, ", \"index_frames_hash\": ");
-        add_hash(b, &f->frames_hash);
-    }
+    buf_adds(b, ", \"index_frames_hash\": ");
+    add_hash(b, &f->frames_hash);
     buf_adds(b, "}");
 }
 
@@ -279,10 +277,7 @@ read_file(struct shard_file *f, const json_t *o, size_t least, enum codec c,
         get_number(o, "index_bytes", max, &f->index_bytes, e) < 0 ||
         get_hash(o, "index_hash", &f->index_hash, e) < 0)
         return -1;
-    f->has_frames_hash = js_get(o, "index_frames_hash") != NULL;
-    return f->has_frames_hash
-        ? get_hash(o, "index_frames_hash", &f->frames_hash, e)
-        : 0;
+    return get_hash(o, "index_frames_hash", &f->frames_hash, e);
 }
 
 static int

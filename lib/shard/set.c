@@ -192,7 +192,7 @@ open_index(struct shard_set *s, size_t i, int whole, struct err *e)
     int r = 0;
 
     /* For a small index nothing would be saved by leaving out its documents. */
-    whole |= !f->has_frames_hash || f->index_bytes < 65536;
+    whole |= f->index_bytes < 65536;
     if (whole ? h->whole : h->mapped)
         return &h->x;
     shard_index_name(name, f->name);

@@ -89,7 +89,6 @@ struct shard_file {
     struct chain hash;     /* XXH3-128 of the file */
     uint64_t index_bytes;
     struct chain index_hash;
-    int has_frames_hash; /* directories made before there was one lack it */
     struct chain frames_hash; /* of the index without its documents */
 };
 struct manifest {

@@ -390,7 +390,6 @@ finish_index(struct shard_writer *w, struct err *e)
     r = io_put_file(path, b.p, b.n, e);
     w->sums.index_bytes = b.n;
     chain_of(&w->sums.index_hash, b.p, b.n);
-    w->sums.has_frames_hash = 1;
     index_frames_hash((const unsigned char *)b.p, b.n,
         w->index.doc.n / sizeof(struct shard_doc),
         w->index.part.n / sizeof(struct shard_part), &w->sums.frames_hash);
