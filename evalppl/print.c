@@ -124,9 +124,9 @@ print_tsv(const struct eval *e, int per_source, int compare, struct buf *b)
     buf_adds(b, "# ");
     describe(e, b);
     buf_adds(b,
-        "\nmodel\tsource\tparameters\tdocuments\ttokens\tnll\tnll_se\tppl\tppl_"
-        "low\tppl_high\tkl\tkl_se\tkl_t\tkl_t_se\tagree\tagree_"
-        "se\trecovery\tregained\ttokens_s\tmemory\n");
+        "\nmodel\tsource\tparameters\tdocuments\ttokens\tnll\tnll_se\t"
+        "ppl\tppl_low\tppl_high\tkl\tkl_se\tkl_t\tkl_t_se\t"
+        "agree\tagree_se\trecovery\tregained\ttokens_s\tmemory\n");
     for (size_t i = 0; i < e->nj; i++)
         tsv_row(e, NONE, i, b);
     for (size_t s = 0; per_source && s < e->info.nsource; s++)

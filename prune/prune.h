@@ -95,7 +95,8 @@ struct trial {
 struct search {
     struct trial *t;
     size_t n, cap;
-    size_t best; /* index of the mix that is chosen */
+    size_t best;      /* index of the mix that is chosen */
+    struct score now; /* of the blocks left, with all their channels */
 };
 /* Fill *s; the chosen trial's channels are in chan [L][width] of the model's
  * blocks, NULL where all are kept.  Dies (EX_USAGE) when nothing meets the

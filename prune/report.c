@@ -24,8 +24,8 @@ shape_text(const struct shape *s, char *out, size_t size)
 void
 report_tsv(const struct search *s, FILE *f)
 {
-    fputs("kind\ttaken\tblocks\tkept\twidth\tparameters\tnll\tppl\tkl\tscore\ts"
-          "econds\n",
+    fputs("kind\ttaken\tblocks\tkept\twidth\tparameters\t"
+          "nll\tppl\tkl\tscore\tseconds\n",
         f);
     for (size_t i = 0; i < s->n; i++) {
         const struct trial *t = &s->t[i];

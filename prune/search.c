@@ -211,7 +211,20 @@ free_flags(float **f, size_t n)
     free(f);
 }
 
-/* Evaluate these blocks with as many channels as the goal leaves. */
+/* The score of blocks of which only the channels chan are kept. */
+static struct score
+score_mix(struct judge *j, const struct shape *mix, size_t *const *chan)
+{
+    float **f = flags(j->m, mix, chan);
+    struct score score;
+
+    judge_score(j, 0, mix->block, mix->n, (const float *const *)f, &score);
+    free_flags(f, mix->n);
+    return score;
+}
+
+/* Evaluate the blocks left with as many channels as the goal allows.  If it
+ * allows all of them, their score is known. */
 static void
 try_mix(struct search *s, struct judge *j, const struct shape *now,
     const struct goal *g, size_t ***best)
@@ -220,7 +233,6 @@ try_mix(struct search *s, struct judge *j, const struct shape *now,
     struct shape mix;
     struct score score;
     size_t **chan;
-    float **f;
 
     shape_copy(&mix, now);
     if (fit_width(j->m, &mix, g) < 0) {
@@ -228,9 +240,9 @@ try_mix(struct search *s, struct judge *j, const struct shape *now,
         return;
     }
     chan = choose_channels(j, &mix);
-    f = flags(j->m, &mix, chan);
-    judge_score(j, 0, mix.block, mix.n, (const float *const *)f, &score);
-    free_flags(f, mix.n);
+    score = shape_params(j->m, &mix) == shape_params(j->m, now)
+        ? s->now
+        : score_mix(j, &mix, chan);
     record(s, "mix", j->m, &mix, &score, start);
     shape_release(&mix);
     if (s->best == SIZE_MAX ||
@@ -261,8 +273,8 @@ is_candidate(const struct judge *j, const struct shape *s, size_t i,
     return most == 0 || before < most;
 }
 
-/* Drop the block without which the others score best; their score. */
-static double
+/* Drop the block without which the others score best. */
+static void
 drop_one(struct search *s, struct judge *j, struct shape *now,
     const struct goal *g)
 {
@@ -287,18 +299,17 @@ drop_one(struct search *s, struct judge *j, struct shape *now,
         }
     }
     s->t[best].taken = 1;
-    vnote("without block %zu: loss %.4f, KL %.4f", now->block[at],
-        s->t[best].score.nll, s->t[best].score.kl);
+    s->now = s->t[best].score;
+    vnote("without block %zu: loss %.4f, KL %.4f", now->block[at], s->now.nll,
+        s->now.kl);
     shape_drop(now, at);
     judge_profile(j, now, at);
-    return score_sum(&s->t[best].score);
 }
 
 static void
 begin(struct search *s, struct judge *j, struct shape *now)
 {
     const double start = clock_now();
-    struct score score;
 
     shape_init(now, j->m->c.L);
     for (size_t i = 0; i < now->n; i++) {
@@ -306,8 +317,8 @@ begin(struct search *s, struct judge *j, struct shape *now)
         now->width[i] = j->m->block[i].mlp;
     }
     judge_profile(j, now, 0);
-    judge_score(j, now->n, NULL, 0, NULL, &score);
-    record(s, "whole", j->m, now, &score, start);
+    judge_score(j, now->n, NULL, 0, NULL, &s->now);
+    record(s, "whole", j->m, now, &s->now, start);
     s->best = SIZE_MAX;
 }
 
@@ -372,7 +383,6 @@ search_run(struct search *s, struct judge *j, const struct goal *g,
     progress_begin("searching", most_trials(j->m, g), "configurations");
     begin(s, j, &now);
     for (;;) {
-        double left;
         int whole;
 
         if (g->blocks == 0 || now.n == g->blocks)
@@ -380,10 +390,10 @@ search_run(struct search *s, struct judge *j, const struct goal *g,
         whole = shape_params(j->m, &now) <= g->params;
         if (now.n == 1 || now.n == g->blocks || (whole && g->blocks == 0))
             break;
-        left = drop_one(s, j, &now, g);
-        /* Dropping more blocks will hardly do better than the best mix so far.
-         * */
-        if (s->best != SIZE_MAX && left > score_sum(&s->t[s->best].score))
+        drop_one(s, j, &now, g);
+        /* Dropping more will hardly do better than the best mix so far. */
+        if (s->best != SIZE_MAX &&
+            score_sum(&s->now) > score_sum(&s->t[s->best].score))
             break;
     }
     progress_end();
