@@ -112,18 +112,18 @@ sampler_fit(const struct dirs *d, size_t mem, struct err *e)
 }
 
 static void
-make_workers(struct sampler *s, size_t threads)
+make_decoders(struct sampler *s, size_t threads)
 {
-    ahead_init(&s->ahead, threads, workers_step, s);
-    s->worker = xcalloc(1 + threads, sizeof *s->worker);
-    s->nworker = 1 + threads;
-    for (size_t i = 0; i < s->nworker; i++) {
-        s->worker[i].s = s;
-        s->worker[i].buf = &s->ahead.worker[i].buf;
-        s->worker[i].source = xcalloc(s->nsrc, sizeof *s->worker[i].source);
-        s->worker[i].place = xcalloc(s->nsrc, sizeof *s->worker[i].place);
-        s->worker[i].number = xcalloc(s->nsrc, sizeof *s->worker[i].number);
-        s->worker[i].part = xcalloc(s->nsrc, sizeof *s->worker[i].part);
+    ahead_init(&s->ahead, threads, decoder_step, s);
+    s->decoder = xcalloc(1 + threads, sizeof *s->decoder);
+    s->ndecoder = 1 + threads;
+    for (size_t i = 0; i < s->ndecoder; i++) {
+        s->decoder[i].s = s;
+        s->decoder[i].buf = &s->ahead.worker[i].buf;
+        s->decoder[i].source = xcalloc(s->nsrc, sizeof *s->decoder[i].source);
+        s->decoder[i].place = xcalloc(s->nsrc, sizeof *s->decoder[i].place);
+        s->decoder[i].number = xcalloc(s->nsrc, sizeof *s->decoder[i].number);
+        s->decoder[i].part = xcalloc(s->nsrc, sizeof *s->decoder[i].part);
     }
 }
 
@@ -159,7 +159,7 @@ sampler_new(const struct dirs *d, const struct sampler_opts *o, struct err *e)
         s->K = OPEN_MIN;
     if (!o->lengths)
         room_init(&s->memory, most_bytes(s));
-    make_workers(s, o->lengths ? 0 : o->threads);
+    make_decoders(s, o->lengths ? 0 : o->threads);
     for (size_t i = 0; i < s->nsrc; i++) {
         s->src[i].part = xcalloc(s->src[i].nframe, sizeof *s->src[i].part);
         s->src[i].member = xcalloc(2 * s->K, sizeof *s->src[i].member);
@@ -175,7 +175,7 @@ sampler_free(struct sampler *s)
 {
     if (!s)
         return;
-    if (s->worker)
+    if (s->decoder)
         ahead_stop(&s->ahead);
     for (size_t i = 0; i < s->nsrc; i++) {
         for (size_t k = 0; s->src[i].part && k < s->src[i].nframe; k++)
@@ -188,15 +188,15 @@ sampler_free(struct sampler *s)
     }
     room_release(&s->memory);
     drop_frames(s);
-    for (size_t i = 0; i < s->nworker; i++) {
-        free(s->worker[i].source);
-        free(s->worker[i].place);
-        free(s->worker[i].number);
-        free(s->worker[i].part);
+    for (size_t i = 0; i < s->ndecoder; i++) {
+        free(s->decoder[i].source);
+        free(s->decoder[i].place);
+        free(s->decoder[i].number);
+        free(s->decoder[i].part);
     }
-    if (s->worker)
+    if (s->decoder)
         ahead_release(&s->ahead);
-    free(s->worker);
+    free(s->decoder);
     free(s);
 }
 

@@ -123,7 +123,7 @@ miscounted(const struct sampler *s, const struct frame_ref *f, struct err *e)
 
 /* The place of source i among those that want the frame; nsource: not there. */
 static size_t
-wants(const struct worker *w, size_t i)
+wants(const struct decoder *w, size_t i)
 {
     const size_t k = w->place[i];
 
@@ -132,7 +132,7 @@ wants(const struct worker *w, size_t i)
 
 /* Hand the documents of a checked message to those that want them. */
 static int
-take(struct worker *w, const struct st *st, struct err *e)
+take(struct decoder *w, const struct st *st, struct err *e)
 {
     const struct sampler *s = w->s;
     const struct st_tensor *ids = st_find(st, "ids");
@@ -175,7 +175,7 @@ take(struct worker *w, const struct st *st, struct err *e)
 
 /* The same from the index, lengths alone. */
 static int
-take_lengths(struct worker *w, const struct shard_index *x,
+take_lengths(struct decoder *w, const struct shard_index *x,
     const struct shard_msg *m, struct err *e)
 {
     const struct sampler *s = w->s;
@@ -199,7 +199,7 @@ take_lengths(struct worker *w, const struct shard_index *x,
 }
 
 static int
-take_message(struct worker *w, const struct shard_index *x, size_t k,
+take_message(struct decoder *w, const struct shard_index *x, size_t k,
     struct err *e)
 {
     struct shard_set *set = w->s->d->set[w->frame.dir];
@@ -221,9 +221,9 @@ take_message(struct worker *w, const struct shard_index *x, size_t k,
     return take(w, &m.st, e);
 }
 
-/* Decode the worker's frame for all that want it; without the lock. */
+/* Decode the frame of w for all that want it; without the lock. */
 static int
-decode(struct worker *w, struct err *e)
+decode(struct decoder *w, struct err *e)
 {
     const struct frame_ref *f = &w->frame;
     const struct shard_index *x = set_frames(w->s->d->set[f->dir], f->shard, e);
@@ -265,7 +265,7 @@ is_member(const struct source *c, uint32_t k)
 /* Find all sources that need this frame for their open block or the next, so
  * that a frame that several sources share is decoded once for all of them. */
 static void
-find_wants(struct worker *w, size_t source, uint32_t number)
+find_wants(struct decoder *w, size_t source, uint32_t number)
 {
     struct sampler *s = w->s;
 
@@ -293,10 +293,10 @@ find_wants(struct worker *w, size_t source, uint32_t number)
     }
 }
 
-/* Decode a frame as worker w, releasing the lock meanwhile.  must: keep its
+/* Decode a frame with w, releasing the lock meanwhile.  must: keep its
  * documents even if the frame is in no open block. */
 static int
-bring(struct worker *w, size_t source, uint32_t k, int must, struct err *e)
+bring(struct decoder *w, size_t source, uint32_t k, int must, struct err *e)
 {
     struct sampler *s = w->s;
     int r;
@@ -330,8 +330,8 @@ bring(struct worker *w, size_t source, uint32_t k, int must, struct err *e)
 static int
 in_flight(const struct sampler *s, const struct frame_ref *f)
 {
-    for (size_t i = 0; i < s->nworker; i++)
-        if (s->worker[i].busy && frame_order(&s->worker[i].frame, f) == 0)
+    for (size_t i = 0; i < s->ndecoder; i++)
+        if (s->decoder[i].busy && frame_order(&s->decoder[i].frame, f) == 0)
             return 1;
     return 0;
 }
@@ -400,7 +400,7 @@ wait_for(struct sampler *s, const struct source *c, uint32_t k)
         const double t = clock_now();
 
         if (help && choose(s, 0, &source, &number) > 0) {
-            help = bring(&s->worker[0], source, number, 0, &e) == 0;
+            help = bring(&s->decoder[0], source, number, 0, &e) == 0;
             s->ahead.times.decoded += clock_now() - t;
         } else {
             ahead_wait(&s->ahead, &s->ahead.done, &s->ahead.times.waited, 0);
@@ -421,7 +421,7 @@ part_need(struct sampler *s, size_t source, uint32_t k, struct err *e)
         if (c->part[k])
             break;
         t = clock_now();
-        if (bring(&s->worker[0], source, k, 1, e) < 0)
+        if (bring(&s->decoder[0], source, k, 1, e) < 0)
             return -1;
         s->ahead.times.decoded += clock_now() - t;
     }
@@ -429,7 +429,7 @@ part_need(struct sampler *s, size_t source, uint32_t k, struct err *e)
 }
 
 int
-workers_step(void *sampler, size_t worker, struct err *e)
+decoder_step(void *sampler, size_t i, struct err *e)
 {
     struct sampler *s = sampler;
     size_t source;
@@ -440,7 +440,7 @@ workers_step(void *sampler, size_t worker, struct err *e)
         r = choose(s, 1, &source, &number);
     if (r <= 0)
         return 0;
-    return bring(&s->worker[worker], source, number, 0, e) < 0 ? -1 : 1;
+    return bring(&s->decoder[i], source, number, 0, e) < 0 ? -1 : 1;
 }
 
 void

@@ -72,18 +72,18 @@ struct source {
     struct soon soon[SOON]; /* documents of this block, by number % SOON */
 };
 
-/* A thread that decodes; number 0 is the caller. */
-struct worker {
+/* What a thread needs to decode a frame for all sources that want documents of
+ * it; number 0 is the caller's. */
+struct decoder {
     struct sampler *s;
-    struct shard_buf *buf;
-    int busy; /* it is decoding: */
+    struct shard_buf *buf; /* of its struct ahead_worker */
+    int busy;              /* it is decoding frame */
     struct frame_ref frame;
-    size_t *source;     /* [nsrc] those that want documents of it, */
-    size_t *place;      /* [nsrc] and where each stands there, if it
-                                 * does, */
-    uint32_t *number;   /* by which number they know the frame, */
-    struct part **part; /* what they get */
-    size_t nsource;
+    size_t nsource;     /* how many sources want it */
+    size_t *source;     /* [nsource] they */
+    uint32_t *number;   /* [nsource] its number among the frames of each */
+    struct part **part; /* [nsource] documents of each */
+    size_t *place;      /* [nsrc] place of a source in source[], if there */
 };
 
 struct sampler {
@@ -93,8 +93,8 @@ struct sampler {
     int shuffle, lengths;
     struct source *src;
     struct ahead ahead;
-    struct worker *worker; /* [nworker], as those of ahead */
-    size_t nworker;
+    struct decoder *decoder; /* [ndecoder], as those of ahead */
+    size_t ndecoder;
     struct room memory;
     size_t held, mem;       /* bytes of parts; what they may take */
     struct source *visited; /* a frame outside the block of this source, */
@@ -110,6 +110,6 @@ int is_member(const struct source *c, uint32_t k);
 /* Frame number k of a source into memory for the caller.  -1 on damage. */
 int part_need(struct sampler *s, size_t source, uint32_t k, struct err *e);
 /* What a thread does: see struct ahead. */
-int workers_step(void *sampler, size_t worker, struct err *e);
+int decoder_step(void *sampler, size_t i, struct err *e);
 
 #endif
