@@ -92,7 +92,10 @@ $(BUILD)/flags: FORCE
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 %_avx2.o:   ISA = -mavx2 -mfma -mf16c
-%_avx512.o: ISA = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
+AVX512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
+%_avx512.o: ISA = $(AVX512)
+%_avx512bf16.o: ISA = $(AVX512) -mavx512bf16
+%_amx.o:    ISA = $(AVX512) -mavx512bf16 -mamx-tile -mamx-bf16
 # The kernels are written for -O3; a user's -O0 still wins for debugging.
 $(BUILD)/lib/kern/%.o: LAST = $(if $(findstring -O0,$(CFLAGS)),,-O3 \
     -fno-math-errno)

@@ -3,6 +3,12 @@
 
 #include <string.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 static enum cpu_code
 best(void)
 {
@@ -43,4 +49,29 @@ cpu_name(enum cpu_code code)
     static const char *const name[] = { "ref", "avx2", "avx512" };
 
     return name[code];
+}
+
+int
+cpu_avx512bf16(void)
+{
+#if defined(__x86_64__)
+    return best() == CPU_AVX512 && __builtin_cpu_supports("avx512bf16");
+#else
+    return 0;
+#endif
+}
+
+int
+cpu_amx(void)
+{
+#if defined(__x86_64__)
+    enum { ASK = 0x1023, TILES = 18 }; /* ARCH_REQ_XCOMP_PERM, XTILEDATA */
+    enum { BF16 = 1 << 22, TILE = 1 << 24 };
+    unsigned a, b, c, d;
+
+    return cpu_avx512bf16() && __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
+        (d & BF16) && (d & TILE) && syscall(SYS_arch_prctl, ASK, TILES) == 0;
+#else
+    return 0;
+#endif
 }

@@ -15,4 +15,10 @@ const char *cpu_choose(const char *name, enum cpu_code *code);
 /* "ref", "avx2", "avx512" */
 const char *cpu_name(enum cpu_code code);
 
+/* Whether this processor has AVX512-BF16. */
+int cpu_avx512bf16(void);
+/* Whether it has AMX for bfloat16 and the system lets this process use its
+ * tiles: the first call asks, for all threads. */
+int cpu_amx(void);
+
 #endif

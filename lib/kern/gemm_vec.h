@@ -16,14 +16,13 @@
  * the edges.  Small products, such as attention's, read both in place where
  * they lie well; products with few columns read the rows of a in place.
  */
+#include "kern/unroll.h"
+#if VW == 16
+#include "kern/turn16.h"
+#endif
+
 #include <stddef.h>
 #include <string.h>
-
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
 
 enum {
     NR = NV * VW,
@@ -167,49 +166,6 @@ turn8(float *restrict out, size_t width, const float *restrict in, size_t step)
     }
 }
 
-#if VW == 16
-/* The same of 16 rows of 16. */
-static inline void
-turn16(float *restrict out, size_t width, const float *restrict in, size_t step)
-{
-    __m512 r[16], u[16];
-
-    UNROLL
-    for (int i = 0; i < 16; i += 2) {
-        const __m512 x = _mm512_loadu_ps(in + (size_t)i * step);
-        const __m512 y = _mm512_loadu_ps(in + (size_t)(i + 1) * step);
-
-        u[i] = _mm512_unpacklo_ps(x, y);
-        u[i + 1] = _mm512_unpackhi_ps(x, y);
-    }
-    /* r[i + c], i = 0, 4, 8, 12: rows i..i+3 of columns c, c+4, c+8, c+12 */
-    UNROLL
-    for (int i = 0; i < 16; i += 4) {
-        UNROLL
-        for (int c = 0; c < 2; c++) {
-            const __m512d x = _mm512_castps_pd(u[i + c]);
-            const __m512d y = _mm512_castps_pd(u[i + c + 2]);
-
-            r[i + 2 * c] = _mm512_castpd_ps(_mm512_unpacklo_pd(x, y));
-            r[i + 2 * c + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(x, y));
-        }
-    }
-    UNROLL
-    for (int c = 0; c < 4; c++) {
-        const __m512 a = _mm512_shuffle_f32x4(r[c], r[4 + c], 0x88);
-        const __m512 b = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0x88);
-        const __m512 e = _mm512_shuffle_f32x4(r[c], r[4 + c], 0xdd);
-        const __m512 f = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0xdd);
-        float *to = out + (size_t)c * width;
-
-        _mm512_storeu_ps(to, _mm512_shuffle_f32x4(a, b, 0x88));
-        _mm512_storeu_ps(to + 4 * width, _mm512_shuffle_f32x4(e, f, 0x88));
-        _mm512_storeu_ps(to + 8 * width, _mm512_shuffle_f32x4(a, b, 0xdd));
-        _mm512_storeu_ps(to + 12 * width, _mm512_shuffle_f32x4(e, f, 0xdd));
-    }
-}
-#endif
-
 /* The same of 4 rows of 4. */
 static inline void
 turn4(float *restrict out, size_t width, const float *restrict in, size_t step)
@@ -234,7 +190,12 @@ turn(float *restrict out, size_t width, size_t by, size_t kc,
     for (; l + by <= kc; l += by) {
 #if VW == 16
         if (by == 16) {
-            turn16(out + l * width, width, in + l, step);
+            __m512 row[16];
+
+            UNROLL
+            for (int i = 0; i < 16; i++)
+                row[i] = v_load(in + (size_t)i * step + l);
+            turn16(out + l * width, width, row);
             continue;
         }
 #endif

@@ -28,11 +28,14 @@ struct loss_kern;
 enum { GEMM_SET = 0, GEMM_ADD = 1, GEMM_DEEP = 768 };
 
 struct kern {
-    const char *name; /* "ref", "avx2", "avx512" */
-    size_t panels;    /* bytes that each thread which multiplies has */
+    /* "ref", "avx2", "avx512"; with "+avx512bf16" or "+amx" behind it when
+     * products are in bfloat16.  The same name: the same bits. */
+    const char *name;
+    size_t panels; /* bytes that each thread which multiplies has */
 
     /*
      * Matrix products, one call on one thread: c[m,n] = or += the product.
+     * In bfloat16 (kern_compute) both factors are rounded, sums are fp32.
      *   nt: a[m,k] b[n,k]^T     y = x W^T
      *   nn: a[m,k] b[k,n]       dx = dy W
      *   tn: a[k,m]^T b[k,n]     dW = dy^T x
@@ -135,6 +138,18 @@ const char *kern_init(void);
 const char *kern_name(void); /* of the set in use */
 /* For tests and benchmarks: kern_init with this name, again at any time. */
 const char *kern_force(const char *name);
+
+/*
+ * What the matrix products of all threads multiply from now on: "f32" (what
+ * kern_init leaves), or "bf16": factors rounded to bfloat16, by the fastest
+ * instruction that the kernels in use may call.  "amx" (TDPBF16PS) and
+ * "avx512bf16" (VDPBF16PS) name the instruction, for they sum in different
+ * orders; where the processor lacks it, plain C gives the same bits, slowly:
+ * kern_slow().  No product may be under way.  NULL, or why not.
+ */
+enum kern_bf16 { KERN_BF16_AVX512, KERN_BF16_AMX, KERN_BF16_N };
+const char *kern_compute(const char *name);
+int kern_slow(void);
 
 /* The other block types of GGUF: n elements, whole blocks of
  * 32 (Q5_0, Q5_1, IQ4_NL) or 256, to fp32.  Exactly what gguf-py gives. */

@@ -1,8 +1,9 @@
-/* Matrix products of every kernel set against double, at odd shapes; also
- * from two threads at once; and a product's element has the same bits
- * wherever it lies, in a product of any size. */
+/* Matrix products of every kernel set against double (in bfloat16: of rounded
+ * factors), at odd shapes; also from two threads at once; and a product's
+ * element has the same bits wherever it lies, in a product of any size. */
 #include "base/pool.h"
 #include "base/rng.h"
+#include "kern/bf16.h"
 #include "kern/kern.h"
 #include "../lib/tap.h"
 
@@ -144,13 +145,31 @@ test_place(const char *name)
     ok(same, "%s: a deep product is the sum of its pieces", name);
 }
 
+static void
+test_set(const char *name)
+{
+    static const char *const ops[] = { "nt", "nn", "tn" };
+    static const size_t dim[] = { 1, 2, 5, 16, 33, 64, 100, 311 };
+    enum { NDIM = sizeof dim / sizeof *dim };
+
+    for (int op = 0; op < 3; op++) {
+        double w = 0.0;
+
+        for (size_t i = 0; i < NDIM * NDIM * NDIM; i++)
+            w = fmax(w,
+                one(op, dim[i % NDIM], dim[i / NDIM % NDIM],
+                    dim[i / NDIM / NDIM], (int)(i % 3 == 0)));
+        ok(w <= 1.5e-4, "%s gemm_%s (%.2g)", name, ops[op], w);
+    }
+    test_threads(name);
+    test_place(name);
+}
+
 int
 main(void)
 {
     static const char *const isas[] = { "avx512", "avx2", "ref" };
-    static const char *const ops[] = { "nt", "nn", "tn" };
-    static const size_t dim[] = { 1, 2, 5, 16, 33, 64, 100, 311 };
-    enum { NDIM = sizeof dim / sizeof *dim };
+    static const char *const halves[] = { "avx512bf16", "amx" };
 
     for (size_t i = 0; i < MAX * MAX; i++) {
         a[i] = (float)rng_normal(1, i);
@@ -160,22 +179,23 @@ main(void)
     for (size_t s = 0; s < 3; s++) {
         const char *why = kern_force(isas[s]);
 
-        if (why != NULL) {
+        if (why != NULL)
             printf("# %s: %s\n", isas[s], why);
-            continue;
-        }
-        printf("# %s\n", kern_name());
-        for (int op = 0; op < 3; op++) {
-            double w = 0.0;
+        else
+            test_set(isas[s]);
+    }
+    for (size_t i = 0; i < MAX * MAX; i++) {
+        a[i] = bf16_round(a[i]);
+        b[i] = bf16_round(b[i]);
+    }
+    kern_force(NULL);
+    for (size_t s = 0; s < 2; s++) {
+        const char *why = kern_compute(halves[s]);
 
-            for (size_t i = 0; i < NDIM * NDIM * NDIM; i++)
-                w = fmax(w,
-                    one(op, dim[i % NDIM], dim[i / NDIM % NDIM],
-                        dim[i / NDIM / NDIM], (int)(i % 3 == 0)));
-            ok(w <= 1.5e-4, "%s gemm_%s (%.2g)", isas[s], ops[op], w);
-        }
-        test_threads(isas[s]);
-        test_place(isas[s]);
+        if (why != NULL || kern_slow())
+            tap_skip(halves[s], "this processor has no such kernels");
+        else
+            test_set(halves[s]);
     }
     return done_testing();
 }

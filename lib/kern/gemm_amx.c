@@ -1,0 +1,102 @@
+/*
+ * Products in bfloat16 by TDPBF16PS: four tiles of sums, from two panels of
+ * rows and two of columns.  The caller has been given the permission to use
+ * tiles (base/cpu.h).
+ */
+#include "kern/gemm_bf16.h"
+
+#if defined(__AMX_BF16__)
+#include "kern/gemm_bf16_vec.h"
+
+enum { SIDE = BF16_GROUP, WORDS = SIDE * SIDE, LINE = 64 /* bytes */ };
+
+/* What LDTILECFG reads: eight tiles of 16 rows of 64 bytes. */
+static const struct {
+    unsigned char palette, start_row, zero[14];
+    unsigned short bytes[16];
+    unsigned char rows[16];
+} all_tiles __attribute__((aligned(64))) = {
+    .palette = 1,
+    .bytes = { LINE, LINE, LINE, LINE, LINE, LINE, LINE, LINE },
+    .rows = { SIDE, SIDE, SIDE, SIDE, SIDE, SIDE, SIDE, SIDE },
+};
+
+/* A panel of rows by chunks: word [chunk][i][pair] is of row i. */
+static void
+pack_rows(uint32_t *out, size_t n, size_t kc, const struct bf16_operand *x)
+{
+    for (size_t l = 0; l < kc; l += BF16_CHUNK, out += WORDS) {
+        __m512 r[SIDE];
+
+        if (x->l_step == 1) {
+            rows_along(r, x, l, n, kc);
+            UNROLL
+            for (size_t i = 0; i < SIDE; i++)
+                _mm512_storeu_ps(out + SIDE * i, r[i]);
+        } else {
+            rows_across(r, x, l, n, kc);
+            turn16((float *)out, SIDE, r);
+        }
+    }
+}
+
+/* Of the 32 x 32 sums, those that c has. */
+static void
+put(const struct bf16_strip *t, float sum[2 * SIDE][2 * SIDE], size_t i0)
+{
+    const size_t m = t->m - i0 < 2 * SIDE ? t->m - i0 : 2 * SIDE;
+    const __mmask32 some = t->n < 32 ? (1u << t->n) - 1 : 0xffffffffu;
+
+    for (size_t i = 0; i < m; i++) {
+        float *to = t->c + (i0 + i) * t->ldc;
+        __m512 s[2] = { _mm512_loadu_ps(sum[i]),
+            _mm512_loadu_ps(sum[i] + SIDE) };
+
+        for (int v = 0; v < 2; v++) {
+            const __mmask16 here = (__mmask16)(some >> 16 * v);
+
+            if (here == 0)
+                break;
+            if (t->add)
+                s[v] = _mm512_add_ps(_mm512_maskz_loadu_ps(here, to + SIDE * v),
+                    s[v]);
+            _mm512_mask_storeu_ps(to + SIDE * v, here, s[v]);
+        }
+    }
+}
+
+static void
+multiply(const struct bf16_strip *t)
+{
+    const size_t panel = t->chunks * WORDS;
+    _Alignas(64) float sum[2 * SIDE][2 * SIDE];
+
+    _tile_loadconfig(&all_tiles);
+    for (size_t i = 0; i < t->m; i += 2 * SIDE) {
+        const uint32_t *a = t->a + i / SIDE * panel, *b = t->b;
+
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_zero(2);
+        _tile_zero(3);
+        for (size_t k = 0; k < t->chunks; k++, a += WORDS, b += WORDS) {
+            _tile_loadd(4, a, LINE);
+            _tile_loadd(6, b, LINE);
+            _tile_dpbf16ps(0, 4, 6);
+            _tile_loadd(7, b + panel, LINE);
+            _tile_dpbf16ps(1, 4, 7);
+            _tile_loadd(5, a + panel, LINE);
+            _tile_dpbf16ps(2, 5, 6);
+            _tile_dpbf16ps(3, 5, 7);
+        }
+        _tile_stored(0, sum[0], sizeof sum[0]);
+        _tile_stored(1, sum[0] + SIDE, sizeof sum[0]);
+        _tile_stored(2, sum[SIDE], sizeof sum[0]);
+        _tile_stored(3, sum[SIDE] + SIDE, sizeof sum[0]);
+        put(t, sum, i);
+    }
+    _tile_release();
+}
+
+const struct bf16_set bf16_amx = { 2, pack_rows, pack_pairs, multiply };
+#endif

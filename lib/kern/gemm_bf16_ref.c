@@ -1,0 +1,137 @@
+/*
+ * Products in bfloat16 in plain C: the definition of both instructions'
+ * results, bit by bit.  What one instruction computes was found from answers
+ * that processors gave (tests/golden/bf16); the blocks are those of
+ * gemm_bf16.h.
+ */
+#include "kern/bf16.h"
+#include "kern/gemm_bf16.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* Zero for a denormal number, with its sign. */
+static float
+flush(float x)
+{
+    return fabsf(x) < FLT_MIN ? copysignf(0.0f, x) : x;
+}
+
+float
+bf16_round(float x)
+{
+    uint32_t u;
+
+    x = flush(x);
+    memcpy(&u, &x, sizeof u);
+    if (isnan(x))
+        u |= 0x400000;
+    else
+        u += 0x7fff + (u >> 16 & 1);
+    u &= 0xffff0000;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+static float
+multiply_add(float a, float b, float c)
+{
+    return flush(fmaf(flush(a), flush(b), flush(c)));
+}
+
+float
+bf16_vdp(float c, const float a[2], const float b[2])
+{
+    return multiply_add(a[0], b[0], multiply_add(a[1], b[1], c));
+}
+
+float
+bf16_tdp(float c, const float a[BF16_CHUNK], const float b[BF16_CHUNK])
+{
+    float even = 0.0f, odd = 0.0f;
+
+    for (size_t l = 0; l < BF16_CHUNK; l += 2) {
+        even = multiply_add(a[l], b[l], even);
+        odd = multiply_add(a[l + 1], b[l + 1], odd);
+    }
+    return flush(flush(c) + flush(even + odd));
+}
+
+/* Sum of a chunk of a block, onto s. */
+static float
+vdp_chunk(float s, const float *a, const float *b)
+{
+    for (size_t l = 0; l < BF16_CHUNK; l += 2)
+        s = bf16_vdp(s, a + l, b + l);
+    return s;
+}
+
+static enum kern_bf16 set; /* that gemm_bf16_ref was last told */
+
+/* Element of c: a and b at depth l are a[l * ca], b[l * cb]. */
+static float
+element(size_t k, const float *a, size_t ca, const float *b, size_t cb, float c,
+    int add)
+{
+    for (size_t l0 = 0, n; l0 < k; l0 += n, add = 1) {
+        const size_t at = l0 % GEMM_DEEP;
+        const size_t deep =
+            k - (l0 - at) < GEMM_DEEP ? k - (l0 - at) : GEMM_DEEP;
+        float s = 0.0f;
+
+        n = bf16_block(deep);
+        n = deep - at < n ? deep - at : n;
+        for (size_t i = l0; i < l0 + n; i += BF16_CHUNK) {
+            float x[BF16_CHUNK] = { 0.0f }, y[BF16_CHUNK] = { 0.0f };
+
+            for (size_t l = i; l < l0 + n && l < i + BF16_CHUNK; l++) {
+                x[l - i] = bf16_round(a[l * ca]);
+                y[l - i] = bf16_round(b[l * cb]);
+            }
+            s = set == KERN_BF16_AMX ? bf16_tdp(s, x, y) : vdp_chunk(s, x, y);
+        }
+        c = add ? c + s : s;
+    }
+    return add ? c : 0.0f;
+}
+
+static void
+product(size_t m, size_t n, size_t k, const float *a, size_t ra, size_t ca,
+    const float *b, size_t rb, size_t cb, int add, float *c, size_t ldc)
+{
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++)
+            c[i * ldc + j] =
+                element(k, a + i * ra, ca, b + j * cb, rb, c[i * ldc + j], add);
+}
+
+static void
+gemm_nt(size_t m, size_t n, size_t k, const float *a, size_t lda,
+    const float *b, size_t ldb, int add, float *c, size_t ldc)
+{
+    product(m, n, k, a, lda, 1, b, 1, ldb, add, c, ldc);
+}
+
+static void
+gemm_nn(size_t m, size_t n, size_t k, const float *a, size_t lda,
+    const float *b, size_t ldb, int add, float *c, size_t ldc)
+{
+    product(m, n, k, a, lda, 1, b, ldb, 1, add, c, ldc);
+}
+
+static void
+gemm_tn(size_t m, size_t n, size_t k, const float *a, size_t lda,
+    const float *b, size_t ldb, int add, float *c, size_t ldc)
+{
+    product(m, n, k, a, 1, lda, b, ldb, 1, add, c, ldc);
+}
+
+void
+gemm_bf16_ref(struct kern *k, enum kern_bf16 by)
+{
+    set = by;
+    k->gemm_nt = gemm_nt;
+    k->gemm_nn = gemm_nn;
+    k->gemm_tn = gemm_tn;
+}

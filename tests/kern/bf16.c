@@ -1,0 +1,219 @@
+/*
+ * Products in bfloat16.  The plain versions against what processors answered
+ * (tests/golden/kern/bf16.safetensors); each instruction's products against
+ * the plain version's, bit by bit, where this processor has it.
+ */
+#include "base/rng.h"
+#include "kern/bf16.h"
+#include "kern/gemm_bf16.h"
+#include "kern/kern.h"
+#include "../lib/golden.h"
+#include "../lib/tap.h"
+
+#include <string.h>
+
+enum { M = 70, N = 110, K = 1600, LD = 1700 };
+
+static float
+of_bits(uint32_t u)
+{
+    float f;
+
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
+/* The same bits, or both NaN (whose payload nobody promises). */
+static int
+same(float x, float y)
+{
+    return (isnan(x) && isnan(y)) || memcmp(&x, &y, sizeof x) == 0;
+}
+
+static float
+at16(const struct st_tensor *t, size_t i)
+{
+    return of_bits((uint32_t)((const uint16_t *)t->data)[i] << 16);
+}
+
+static float
+at32(const struct st_tensor *t, size_t i)
+{
+    return of_bits(((const uint32_t *)t->data)[i]);
+}
+
+static void
+test_avx512_answers(const struct golden *g)
+{
+    const struct st_tensor *a = golden_get(g, "avx512.a");
+    const struct st_tensor *b = golden_get(g, "avx512.b");
+    const struct st_tensor *c = golden_get(g, "avx512.c");
+    const struct st_tensor *out = golden_get(g, "avx512.out");
+    const size_t n = out->nbytes / 4;
+    size_t good = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const float x[2] = { at16(a, 2 * i), at16(a, 2 * i + 1) };
+        const float y[2] = { at16(b, 2 * i), at16(b, 2 * i + 1) };
+
+        good += (size_t)same(bf16_vdp(at32(c, i), x, y), at32(out, i));
+    }
+    ok(n == 4096 && good == n, "VDPBF16PS: %zu of %zu answers", good, n);
+}
+
+static void
+test_amx_answers(const struct golden *g)
+{
+    const struct st_tensor *a = golden_get(g, "amx.a");
+    const struct st_tensor *b = golden_get(g, "amx.b");
+    const struct st_tensor *c = golden_get(g, "amx.c");
+    const struct st_tensor *out = golden_get(g, "amx.out");
+    const size_t n = out->nbytes / 4;
+    size_t good = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t tile = i / 256, row = i / 16 % 16, col = i % 16;
+        float x[32], y[32];
+
+        for (size_t l = 0; l < 32; l++) {
+            x[l] = at16(a, tile * 512 + row * 32 + l);
+            y[l] = at16(b, tile * 512 + l / 2 * 32 + col * 2 + l % 2);
+        }
+        good += (size_t)same(bf16_tdp(at32(c, i), x, y), at32(out, i));
+    }
+    ok(n == 10240 && good == n, "TDPBF16PS: %zu of %zu answers", good, n);
+}
+
+/* Numbers of kind 0 to 3: around 1, of any exponent, with much that is zero,
+ * denormal, infinite, NaN or halfway between two results. */
+static void
+fill(float *x, size_t n, uint64_t seed, int kind)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t r = rng_u64(seed, i);
+        const uint32_t u = (uint32_t)r, pick = (uint32_t)(r >> 32) % 64;
+
+        if (kind == 0 || (kind == 2 && pick > 8))
+            x[i] = (float)rng_normal(seed, i);
+        else if (kind == 1)
+            x[i] = of_bits((u & 0x80ffffff) | (64 + (u >> 8) % 100) << 23);
+        else if (kind == 2)
+            x[i] = of_bits(pick < 3 ? u & 0x807fffff
+                    : pick == 3     ? u & 0x80000000
+                    : pick == 4     ? (u & 0x80000000) | 0x007fffff
+                                    : (u & 0xffff0000) | 0x8000);
+        else
+            x[i] = of_bits(pick < 2 ? (u & 0x80000000) | 0x7f800000
+                    : pick == 2     ? u | 0x7f800000
+                                    : (u & 0xbfffffff) | 0x3f000000);
+    }
+}
+
+static float a[LD * LD], b[LD * LD];
+
+static void
+multiply(const struct kern *by, int op, size_t m, size_t n, size_t k, int add,
+    float *c)
+{
+    const size_t lda = (op == 2 ? m : k) + 3, ldb = (op == 0 ? k : n) + 1;
+
+    (op == 0          ? by->gemm_nt
+            : op == 1 ? by->gemm_nn
+                      : by->gemm_tn)(m, n, k, a, lda, b, ldb, add, c, N);
+}
+
+/* One product by the kernels and by plain C; how many elements differ. */
+static size_t
+differing(const struct kern *plain, int op, size_t m, size_t n, size_t k,
+    int add)
+{
+    static float c[M * N], want[M * N];
+    size_t bad = 0;
+
+    fill(c, M * N, 3, 0);
+    memcpy(want, c, sizeof want);
+    multiply(&kern, op, m, n, k, add, c);
+    multiply(plain, op, m, n, k, add, want);
+    for (size_t i = 0; i < M * N; i++)
+        bad += !same(c[i], want[i]);
+    return bad;
+}
+
+/* All three products of whatever kern now holds. */
+static void
+test_against_plain(enum kern_bf16 set, const char *name)
+{
+    static const size_t rows[] = { 1, 16, 17, 31, 64, M };
+    static const size_t cols[] = { 1, 15, 16, 33, 48, N };
+    static const size_t deep[] = { 1, 2, 31, 64, 577, K };
+    struct kern plain = kern;
+    size_t bad = 0, n = 0;
+
+    gemm_bf16_ref(&plain, set);
+    for (int kind = 0; kind < 4; kind++) {
+        fill(a, LD * LD, 1, kind);
+        fill(b, LD * LD, 2, kind);
+        for (int op = 0; op < 3; op++)
+            for (size_t i = 0; i < 216; i += kind == 0 ? 1 : 7, n++)
+                bad += differing(&plain, op, rows[i % 6], cols[i / 6 % 6],
+                    deep[i / 36], (int)(i % 2));
+    }
+    ok(bad == 0, "%s: %zu products as in plain C (%zu elements differ)", name,
+        n, bad);
+}
+
+/* What is rounded to bfloat16 costs at most 2^-8 of each product: the result
+ * lies within 2^-7 of the sum of the products' magnitudes. */
+static void
+test_error(const char *name)
+{
+    static float c[M * N];
+    double worst = 0.0;
+
+    fill(a, LD * LD, 1, 0);
+    fill(b, LD * LD, 2, 0);
+    kern.gemm_nt(M, N, K, a, K, b, K, GEMM_SET, c, N);
+    for (size_t i = 0; i < M; i++)
+        for (size_t j = 0; j < N; j++) {
+            double s = 0.0, size = 0.0, e;
+
+            for (size_t l = 0; l < K; l++) {
+                const double p = (double)a[i * K + l] * b[j * K + l];
+
+                s += p;
+                size += fabs(p);
+            }
+            e = fabs(c[i * N + j] - s) / size;
+            worst = e <= worst ? worst : isnan(e) ? INFINITY : e;
+        }
+    ok(worst < 0x1p-7 && worst > 0x1p-24, "%s: error %.2g of the magnitudes",
+        name, worst);
+}
+
+int
+main(void)
+{
+    static const char *const names[] = { "avx512bf16", "amx" };
+    const char *top = getenv("RETORT_TOP"), *why = kern_init();
+    char file[4096];
+    struct golden g;
+
+    ok(why == NULL, "kernels");
+    snprintf(file, sizeof(file), "%s/tests/golden/kern/bf16.safetensors",
+        top != NULL ? top : ".");
+    golden_open(&g, file);
+    test_avx512_answers(&g);
+    test_amx_answers(&g);
+    golden_close(&g);
+    for (int i = 0; i < KERN_BF16_N; i++) {
+        ok(kern_compute(names[i]) == NULL, "%s: %s", names[i], kern_name());
+        if (kern_slow())
+            tap_skip(names[i], "this processor has no such kernels");
+        else
+            test_against_plain((enum kern_bf16)i, names[i]);
+        test_error(names[i]);
+    }
+    ok(kern_compute("f32") == NULL && strchr(kern_name(), '+') == NULL,
+        "back to fp32");
+    return done_testing();
+}
