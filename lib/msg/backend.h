@@ -3,12 +3,10 @@
  * functions, found by the kind of the address: a file or a pipe (file.c), tcp:
  * with frames that are checked (tcp.c), shm: and unix:, whole messages in
  * shared memory (shm.c).  lib/shard has one more, which only reads: the content
- * of a directory (shard/source.c).  in.c reads and out.c writes through these
- * tables and know no transport.
+ * of a directory (shard/source.c).  in.c and out.c use only these tables.
  *
- * A transport has structs of its own, which begin with the struct msg_src or
- * msg_sink that all have; its functions are given that, and go on from it to
- * the whole.
+ * A transport's own structs begin with a struct msg_src or msg_sink; its
+ * functions get a pointer to that and cast it.
  */
 #ifndef MSG_BACKEND_H
 #define MSG_BACKEND_H
@@ -32,12 +30,12 @@ struct msg_src {
 struct msg_sink {
     const struct msg_backend *backend;
     char *name;
-    int left;             /* the reader has gone, or lost the thread */
+    int left;             /* the reader has gone, or got half a message */
     unsigned char *place; /* where the next part of the message begun will
                              * lie, if the reader shares the memory, or NULL */
 };
 
-/* Those marked ? may be NULL: there is nothing to do. */
+/* Functions marked ? may be NULL: there is nothing to do. */
 struct msg_backend {
     /* Reading.  `open` fills a struct of src_bytes bytes, zeros but for name;
      * `close` releases it, also after an `open` that has failed. */

@@ -39,14 +39,8 @@ find_parts(struct parts *p, const struct st *s, struct err *e)
     return 0;
 }
 
-/* Element i of a tensor that may lie at any address (a mapped file). */
-static uint32_t
-id_at(const struct st_tensor *t, size_t i)
-{
-    return t->dtype == DT_U16 ? st_u16(t, i) : st_u32(t, i);
-}
-
-/* Pieces stand row by row, and those of a row fit into it. */
+/* Check that pieces come row by row and those of a row fit into it, and count
+ * their tokens. */
 static int
 check_pieces(const struct parts *p, size_t nsource, uint64_t *tokens,
     struct err *e)
@@ -136,7 +130,8 @@ unpack_piece(struct batch *b, const struct parts *p, size_t i, size_t at)
     const unsigned char *mask = p->mask ? p->mask->data : NULL;
 
     for (size_t t = begin; t < begin + n; t++) {
-        b->ids[t] = id_at(p->ids, t);
+        b->ids[t] =
+            p->ids->dtype == DT_U16 ? st_u16(p->ids, t) : st_u32(p->ids, t);
         b->first[t] = (uint32_t)at;
         b->scored[t] = t + 1 < begin + n && (!mask || mask[t + 1] != 0);
         b->row_scored[b->piece_row[i]] += b->scored[t];

@@ -112,9 +112,9 @@ fd_in_close(struct fd_in *f)
             close(f->wake[i]);
 }
 
-/* A pipe is made larger, if that is allowed: where processors sleep when they
- * have nothing to do, it is the waking that takes time.  A write to a socket
- * that takes nothing for SILENCE seconds fails with EAGAIN. */
+/* A larger pipe, if that is allowed, means fewer waits, each of which may have
+ * to wake a sleeping processor.  A write to a socket that takes nothing for
+ * SILENCE seconds is made to fail with EAGAIN. */
 void
 fd_out_begin(struct fd_out *f, const char *name, int fd)
 {

@@ -101,7 +101,7 @@ sink_close(struct msg_sink *base)
     struct file_sink *s = (struct file_sink *)base;
 
     if (s->is_file)
-        io_out_abort(&s->file); /* after the end nothing is left of it */
+        io_out_abort(&s->file); /* after sink_end nothing happens */
 }
 
 const struct msg_backend msg_file = {

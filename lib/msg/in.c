@@ -4,8 +4,9 @@
  * fill() reads the next message into a slot and checks it.  From a pipe or a
  * directory a thread calls it, so that the next message is on its way while
  * the caller works on this one (two slots); from a plain file the caller does.
- * Messages in shared memory are read where they are, but for what is small,
- * and given back when the caller asks for the next.
+ * Messages in shared memory are used where they are, except for headers and
+ * integer tensors, which are copied; the memory is released when the caller
+ * asks for the next.
  *
  * Memory follows what has arrived, never what a header claims: the buffer
  * doubles as the data come.
@@ -35,7 +36,7 @@ struct slot {
     unsigned char *block; /* what to free */
     unsigned char *mem;   /* MSG_ALIGN-aligned in it, cap bytes */
     size_t cap;
-    int turn; /* the caller waits for this one */
+    int turn; /* the caller waits for it: `ahead` does not count */
     struct msg m;
     struct chain after; /* H of m */
     uint64_t end;       /* of m in the ring that holds it */
@@ -599,13 +600,11 @@ msg_in_wait(const struct msg_in *r)
 size_t
 msg_in_memory(const struct msg_in *r, size_t n)
 {
+    const size_t most = r->nslot < 2 ? 0 : r->ahead; /* of the second slot */
+
     n = (n + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
     return msg_src_memory(r->src, n) +
-        (r->src->backend->next ? 0
-                               : n +
-                    (r->nslot < 2          ? 0
-                            : n < r->ahead ? n
-                                           : r->ahead));
+        (r->src->backend->next ? 0 : n + (n < most ? n : most));
 }
 
 void

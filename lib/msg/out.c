@@ -29,9 +29,9 @@ struct msg_out {
     XXH3_state_t *x;
     /* a message sent in parts */
     size_t piece; /* to be sent next */
-    size_t owed;  /* bytes of what was added without data */
-    void *next;   /* its bytes, by msg_room */
-    void *room;   /* memory for them */
+    size_t owed;  /* bytes of it and those after it (msg_send_part) */
+    void *next;   /* where msg_room has put its bytes: */
+    void *room;   /* memory for them, if not in the sink */
     size_t room_cap;
 };
 

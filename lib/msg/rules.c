@@ -28,22 +28,8 @@ msg_rules_release(struct msg_rules *r)
     memset(r, 0, sizeof *r);
 }
 
-static uint32_t
-id_at(const struct st_tensor *t, size_t i)
-{
-    uint32_t v = 0;
-    uint16_t u;
-
-    if (t->dtype == DT_U16) {
-        memcpy(&u, (const char *)t->data + 2 * i, 2);
-        return u;
-    }
-    memcpy(&v, (const char *)t->data + 4 * i, 4);
-    return v;
-}
-
-/* The largest of n <= CHUNK ids of a type, at any address.  Loops of constant
- * length are made vectors of without being asked to. */
+/* The largest of n <= CHUNK ids of a type, at any address.  Compilers vectorise
+ * loops of constant length. */
 enum { CHUNK = 256, LANES = 32 };
 
 #define LARGEST(name, type)                                        \
@@ -79,10 +65,10 @@ msg_check_ids(const struct st_tensor *ids, size_t vocab, struct err *e)
     if (ids->n == 0 || max < vocab)
         return 0;
     for (size_t i = 0; i < ids->n; i++)
-        if (id_at(ids, i) >= vocab)
+        if (st_uint(ids, i) >= vocab)
             return err_set(e, EX_INPUT,
-                "ids[%zu] is %" PRIu32 ", but the vocabulary ends at %zu", i,
-                id_at(ids, i), vocab);
+                "ids[%zu] is %" PRIu64 ", but the vocabulary ends at %zu", i,
+                st_uint(ids, i), vocab);
     return 0;
 }
 
@@ -108,7 +94,7 @@ msg_check_docs(const struct st *s, size_t vocab, size_t nsource,
         return err_set(e, EX_INPUT,
             "docs message of more than 2^32 - 1 tokens");
     for (size_t i = 0; i < d[0]; i++) {
-        const uint32_t one = id_at(len, i), src = id_at(source, i);
+        const uint32_t one = st_u32(len, i), src = st_u16(source, i);
 
         if (one == 0 || one > n[0] - sum)
             return err_set(e, EX_INPUT,
@@ -191,8 +177,7 @@ msg_end_fill(struct st_out *o, uint64_t seq, const struct chain *c,
     st_out_end(o);
 }
 
-/* No hash covers `end` itself, so it must be byte for byte what a writer makes.
- * */
+/* No hash covers `end`: it must be byte for byte what a writer makes. */
 static int
 check_end(struct msg_rules *r, const struct msg *m, struct err *e)
 {

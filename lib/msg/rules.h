@@ -18,7 +18,7 @@ struct msg_rules {
     uint64_t tokens;         /* so far, those before a resumed one too */
     struct chain h;          /* H of the message before */
     int begun, teacher, body, ended;
-    uint64_t vocab;    /* the teacher's; 0: not said */
+    uint64_t vocab;    /* the teacher's; 0: unknown */
     struct st_out out; /* the `end` message as it should be */
     XXH3_state_t *x;
 };
@@ -28,8 +28,8 @@ void msg_rules_release(struct msg_rules *r);
  * text of an `abort`).  *tokens: those in m.  r->h becomes H(m). */
 int msg_rules_check(struct msg_rules *r, struct msg *m, uint64_t *tokens,
     struct err *e);
-/* Only the `stream` message has been checked: go on where the `end` message
- * stands, in its place. */
+/* After the `stream` message alone: skip all up to `end`.  The next message
+ * takes its place. */
 int msg_rules_go_on(struct msg_rules *r, const struct msg *end, struct err *e);
 /* Every element of a U16 or U32 tensor is < vocab, or an error. */
 int msg_check_ids(const struct st_tensor *ids, size_t vocab, struct err *e);

@@ -56,15 +56,15 @@ struct ring {
     int role;
     int fd;
     char *text; /* the address */
-    char *name; /* of the segment, while it may have it */
-    int place;  /* of its path among those removed at the end */
+    char *name; /* of the segment; NULL: it has none any more */
+    int place;  /* of its path: io_remember */
     struct ring_head *h;
     unsigned char *data;    /* mapped twice */
     size_t size, mapped;    /* of data once; of everything */
-    struct io_guard *guard; /* whoever shrinks it ends us with a word */
+    struct io_guard *guard; /* reports it if the segment is shrunk */
     uint64_t pos;           /* reserved or given out up to here */
     _Atomic int woken;
-    int told;           /* that the peer is stopped, or has not come */
+    int told;           /* it was noted that the peer is stopped or late */
     double began, wait; /* writer: a reader is to come within wait */
 };
 
@@ -175,7 +175,7 @@ futex_wait(_Atomic uint32_t *word, uint32_t value)
     syscall(SYS_futex, word, FUTEX_WAIT, value, &t, NULL, 0);
 }
 
-/* Our end has changed. */
+/* Our end has changed: wake the other if it sleeps on that. */
 static void
 announce(struct ring *r)
 {
@@ -273,7 +273,7 @@ wait_ready(struct ring *r, size_t n)
         } else {
             k = 1;
         }
-        if (k != 0) /* what it did before it went counts */
+        if (k != 0) /* what it published before it went counts */
             return is_ready(r, n) ? 0 : k;
     }
     if (r->told) {
@@ -537,8 +537,9 @@ take(struct ring *r, struct err *e)
     return 1;
 }
 
-/* Take the segment at fd, which is closed unless that succeeds.  1; 0 it is
- * not, or no longer, for us; -1.  *dead counts how often nobody wrote it. */
+/* Attach to the segment at fd, which is closed unless that succeeds.  1; 0: it
+ * is not ready yet, or had another reader; -1.  *dead counts how often it had
+ * no writer. */
 static int
 try_attach(const struct addr *a, const char *name, int fd, struct ring **p,
     int *dead, struct err *e)

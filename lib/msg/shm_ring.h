@@ -31,8 +31,7 @@ struct ring;
 struct ring *ring_create(const struct addr *a, struct err *e);
 /* The reader's end: waits for the writer as long as a says. */
 struct ring *ring_attach(const struct addr *a, struct err *e);
-/* The writer's end without a name: a sealed memory file to be handed over ...
- * */
+/* The writer's end without a name: a sealed memory file to hand over ... */
 struct ring *ring_create_memfd(const struct addr *a, struct err *e);
 int ring_fd(const struct ring *r); /* still owned by r */
 /* ... and the reader's end of it; takes fd, also when it fails. */

@@ -27,7 +27,7 @@ enum { HELLO = 32, GUESTS = 16 };
 enum { HELLO_WAIT = 5000, CONNECT_WAIT = 5000 }; /* milliseconds */
 #define TOKEN "RETORT_TOKEN"
 
-/* What can come of one try to meet. */
+/* Results of one attempt to connect, listen or hear a hello. */
 enum { MET = 1, NOT_YET = 0, FAILED = -1 };
 
 /* Where an address leads: candidates, in order. */
@@ -215,7 +215,7 @@ both_ends(const struct addr *a, enum sock_role role, struct err *e)
         role == SOCK_READS ? "read" : "write");
 }
 
-/* Is the other end of a unix socket ours? */
+/* Is the process at the other end of a unix socket this user's? */
 static int
 check_user(int fd, const struct addr *a, struct err *e)
 {
@@ -506,7 +506,7 @@ wait_guests(const struct guests *g, int s)
     (void)poll(p, 1 + g->n, 100);
 }
 
-/* Listen, take the first that greets well, and listen no more. */
+/* Listen until a hello is right; then close the socket and all others. */
 static int
 try_listen(int *fd, const struct places *p, const struct addr *a,
     enum sock_role role, double began, int *told, struct err *e)

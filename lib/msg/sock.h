@@ -2,11 +2,11 @@
  * Sockets for streams: how the two ends of unix:PATH and tcp:HOST:PORT meet.
  *
  * Either end may start first.  It connects if somebody listens there; else it
- * listens itself, where it can: on the machine that HOST is.  Who connects
- * says what it is and does in 32 bytes: "retort-ipc-2 rd\n" or "... wr\n", and
- * over tcp the XXH3-128 of RETORT_TOKEN, or zeros.  The listener hears several
- * at a time, answers the first that says it right in the same way, and listens
- * no more.  Only what is named is bound.
+ * listens itself, if HOST is its machine.  The one that connects sends a hello
+ * of 32 bytes: "retort-ipc-2 rd\n" or "... wr\n", and over tcp the XXH3-128 of
+ * RETORT_TOKEN, or zeros.  The listener hears several connections at a time,
+ * answers the first right hello by its own, and closes the others.  It binds
+ * the address that is named, no other.
  */
 #ifndef MSG_SOCK_H
 #define MSG_SOCK_H

@@ -40,7 +40,8 @@ int msg_is_own_key(enum msg_kind k, const char *key);
 /* Refuse shm:, unix: and tcp: where a folder is needed: -1 and EX_USAGE. */
 int msg_refuse_address(const char *addr, struct err *e);
 
-/* A buffer whose message data is aligned: raw begins pad bytes into it. */
+/* Put a message this many bytes behind an aligned address, and its data is
+ * aligned too.  header: bytes of the JSON header. */
 static inline size_t
 msg_pad(size_t header)
 {
