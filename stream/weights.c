@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "NAME=NUMBER,..." cut up: names into `names`, shares [k] beside them. */
+/* Cut "NAME=NUMBER,..." into names and as many shares. */
 static int
 read_shares(struct stream_info *names, double *share, char *text, struct err *e)
 {
@@ -42,17 +42,13 @@ weights_parse(uint64_t *r, const struct dirs *d, const char *text,
     struct stream_info all = { 0 }, names = { 0 };
     double *given = xcalloc(most, sizeof *given);
     double *share = xcalloc(n, sizeof *share);
-    uint16_t *number = xcalloc(most, sizeof *number);
+    uint16_t *number = xcalloc(n > most ? n : most, sizeof *number);
     char *copy = xstrdup(text);
     int bad;
 
     names.source = xcalloc(most, sizeof *names.source);
-    for (all.nsource = 0; all.nsource < n; all.nsource++) {
-        all.source = xgrow_pow2(all.source, all.nsource, sizeof *all.source);
-        all.source[all.nsource] = d->info.source[all.nsource];
-    }
     bad = read_shares(&names, given, copy, e);
-    if (!bad)
+    if (!bad && (bad = stream_info_merge(&all, &d->info, number, e)) == 0)
         bad = stream_info_merge(&all, &names, number, e);
     for (size_t k = 0; !bad && k < names.nsource; k++)
         if (number[k] < n)
