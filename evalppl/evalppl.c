@@ -97,7 +97,7 @@ add_model(struct eval *e, const char *spec)
     return e->nj++;
 }
 
-/* The model of --from: one of the judged by its label or path, or another. */
+/* Find the model of --from among those judged, by label or path, or open it. */
 static size_t
 find_from(struct eval *e, const char *spec)
 {

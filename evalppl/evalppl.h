@@ -35,7 +35,7 @@ struct judged {
     struct model m;
     struct fwd *f;
     float *h;             /* [B*T,d] final states of scored predictions */
-    size_t params, bytes; /* bytes: weights as stored */
+    size_t params, bytes; /* bytes of the weights as stored */
     double seconds;       /* spent on it, forward and head */
 };
 
@@ -46,13 +46,13 @@ struct eval {
     struct pool *pool;
     double temperature; /* of the second KL; 1: none */
     enum protocol protocol;
-    size_t c, stride; /* tokens of a window, step of windows */
+    size_t c, stride; /* tokens of a window; tokens between their begins */
     size_t rows;      /* of a forward pass, 0: about 4096 tokens */
 
     struct stream_info info;
     const char *input;
     size_t ntokens; /* in the stream, without padding */
-    size_t nfed;    /* given to every model, with overlaps */
+    size_t nfed;    /* tokens that went through each model: windows overlap */
 
     struct unit *unit; /* [nunit] */
     struct sums *sum;  /* [nunit][nj] */

@@ -14,7 +14,7 @@ speed(const struct eval *e, const struct judged *j)
     return j->seconds > 0.0 ? (double)e->nfed / j->seconds : NAN;
 }
 
-/* Weights as stored and work space. */
+/* Bytes of weights as stored and of work space. */
 static size_t
 memory(const struct judged *j)
 {

@@ -33,7 +33,7 @@ start(struct reader *r, size_t T)
     r->ready = 1;
 }
 
-/* Progress: of the tokens read, `left` are still to be looked at. */
+/* Show progress; of the tokens read, `left` have not been scored yet. */
 static void
 advance(struct reader *r, size_t left)
 {
@@ -213,8 +213,7 @@ add_batch(struct reader *r, const struct msg *m)
     r->e->c = r->e->stride = r->batch.T;
 }
 
-/* Ids of another tokenizer mean nothing to a model, but give figures all the
- * same: say so. */
+/* Warn of ids of another tokenizer: the figures would be meaningless. */
 static void
 check_tokenizer(const struct eval *e, const struct judged *j)
 {

@@ -72,7 +72,8 @@ unit_add(struct eval *e, size_t source, uint64_t key)
     return e->nunit++;
 }
 
-/* Final states of the scored predictions into j->h [n,d]. */
+/* Run the rows through a model; final states of the scored predictions go into
+ * j->h [n,d]. */
 static void
 walk(const struct pack *p, struct judged *j)
 {
@@ -109,7 +110,7 @@ add_nll(struct eval *e, const struct pack *p, size_t i, size_t k, double nll)
     s->nll2 += nll * nll;
 }
 
-/* One model beside the base; first: the base's own loss is taken too. */
+/* Score model i against the base; first: take the base's own loss too. */
 static void
 score_pair(struct eval *e, struct pack *p, size_t i, int first)
 {
@@ -180,7 +181,7 @@ pack_flush(struct pack *p, struct eval *e)
     p->rows = p->n = 0;
 }
 
-/* ---- units of one document ---- */
+/* ---- joining units of one document ---- */
 
 struct key {
     size_t source;

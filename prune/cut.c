@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A place for an fp32 matrix; *data NULL while planning. */
+/* Allocate an fp32 matrix in a; data is NULL while that is only planned. */
 static struct weight
 matrix(struct arena *a, size_t rows, size_t cols)
 {

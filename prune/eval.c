@@ -33,7 +33,7 @@ judge_bytes(const struct model *m, const struct calib *c)
         chunk_of(c) * row * (2 * m->c.d + model_widest(m));
 }
 
-/* Rows r0.. of the data, at most a chunk. */
+/* The rows of the data from r0 on, at most a chunk. */
 static struct rows
 rows_at(const struct judge *j, size_t r0)
 {
@@ -47,7 +47,7 @@ rows_at(const struct judge *j, size_t r0)
     };
 }
 
-/* The scored predictions from k on that lie in rows r. */
+/* How many scored predictions, from the k-th on, lie in rows r. */
 static size_t
 scored_in(const struct judge *j, const struct rows *r, size_t r0, size_t k)
 {
@@ -59,7 +59,8 @@ scored_in(const struct judge *j, const struct rows *r, size_t r0, size_t k)
     return n;
 }
 
-/* Normed final states of n scored predictions of a chunk, from x. */
+/* Norm x, the output of the last block on a chunk, and gather the states of n
+ * scored predictions, from the k-th on, into h [n,d]. */
 static void
 final_states(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
     size_t k, size_t n, const float *x, float *h)
@@ -71,7 +72,7 @@ final_states(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
         memcpy(h + i * d, j->x + (j->c->at[k + i] - base) * d, d * sizeof(*h));
 }
 
-/* Add losses and divergences of a chunk whose last block gave x. */
+/* Add losses and divergences of a chunk to s; x: output of the last block. */
 static void
 add_scores(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
     size_t *k, const float *x, struct score *s)
@@ -160,7 +161,8 @@ turned(const float *a, const float *b, size_t d)
     return n > 0.0 ? 1.0 - kern.dot(a, b, d) / n : 0.0;
 }
 
-/* Energy of block i's channels and its influence over a chunk's tokens. */
+/* Add the energy of block i's channels and its influence over the tokens of a
+ * chunk. */
 static void
 add_profile(struct judge *j, size_t i, const struct rows *r, const float *x,
     const float *y)
@@ -179,7 +181,8 @@ add_profile(struct judge *j, size_t i, const struct rows *r, const float *x,
     }
 }
 
-/* Times the squared norms of the columns of down. */
+/* After the last token: multiply the energies by the squared norms of the
+ * columns of down, and make influence a mean. */
 static void
 weigh(struct judge *j, size_t i)
 {

@@ -97,7 +97,7 @@ max_params(const struct model *m)
     return most;
 }
 
-/* 64 for wide MLPs; at most 1/32 of narrower ones, as a power of two. */
+/* 64, or the largest power of two that is at most 1/32 of a narrower MLP. */
 static size_t
 auto_multiple(const struct model *m)
 {
@@ -145,7 +145,7 @@ open_model(struct model *m)
         die_err(&e);
 }
 
-/* Where the tokenizer's files come from, known before the search begins. */
+/* Where the tokenizer's files come from; fails before the search begins. */
 static const char *
 find_tokenizer(const struct model *m)
 {
@@ -268,7 +268,7 @@ main(int argc, char **argv)
         warn("blocks with a window are not five of six any more: layer_types "
              "in config.json says which have one, but llama.cpp's converter "
              "drops it; convert(1) does not");
-    prog_catch_stop(); /* from here on it is written to its end */
+    prog_catch_stop(); /* what is written from here on is not broken off */
     prog_saving(1);
     if (model_export(&small, a.out, a.type == 0 ? DT_F32 : DT_BF16, tokenizer,
             &e) < 0)

@@ -37,14 +37,14 @@ struct shape {
 struct score {
     double nll, kl; /* nats a token; KL(unpruned || this), T = 1 */
 };
-/* What is minimised: log perplexity and divergence, both in nats. */
+/* What is minimised: nll + kl. */
 double score_sum(const struct score *s);
 
 struct judge {
     const struct model *m;
     const struct calib *c;
     struct pool *pool;
-    struct fwd *f, *base; /* base: the unpruned model's head */
+    struct fwd *f, *base; /* base: for the head of the unpruned model */
     size_t chunk;         /* rows at a time */
     float *x, *act, *h;   /* of one chunk */
     float *hp;            /* [c->n,d] unpruned final states */
@@ -65,8 +65,8 @@ size_t judge_bytes(const struct model *m, const struct calib *c);
  */
 void judge_profile(struct judge *j, const struct shape *s, size_t from);
 /* Score a walk over blocks[n] that begins with the cached input at place
- * `from`.  keep [n]: flags of channels kept a block, or NULL: all; entries
- * may be NULL. */
+ * `from`.  keep [n]: for each block 1 or 0 a channel, kept or not; NULL, or
+ * NULL for a block: all are. */
 void judge_score(struct judge *j, size_t from, const size_t *blocks, size_t n,
     const float *const *keep, struct score *out);
 /* Score of another model (a cut one), from its embedding on. */
@@ -90,7 +90,7 @@ struct trial {
     size_t params;
     struct score score;
     double seconds;
-    int taken; /* the step that was taken; the mix chosen */
+    int taken; /* it is the step taken or the mix chosen */
 };
 struct search {
     struct trial *t;

@@ -159,7 +159,7 @@ top_channels(const double *importance, size_t n, size_t keep, size_t *chan)
     free(r);
 }
 
-/* Channels of each block of the model that shape s keeps; NULL: all, or the
+/* The channels that shape s keeps, by block of the model; NULL: all, or the
  * block is not in s. */
 static size_t **
 choose_channels(const struct judge *j, const struct shape *s)
@@ -185,7 +185,8 @@ free_channels(size_t **chan, size_t L)
     free(chan);
 }
 
-/* Factors of the channels of each walked block, NULL where all are kept. */
+/* 1 or 0 for each channel of each block of s, kept or not; NULL for a block
+ * that keeps all. */
 static float **
 flags(const struct model *m, const struct shape *s, size_t *const *chan)
 {
@@ -257,7 +258,8 @@ try_mix(struct search *s, struct judge *j, const struct shape *now,
 
 /* ---- blocks ---- */
 
-/* Is place i among the `most` of least influence?  Ties: the first. */
+/* Is block i of s among the `most` of least influence (0: any)?  Of equal ones
+ * the first are. */
 static int
 is_candidate(const struct judge *j, const struct shape *s, size_t i,
     size_t most)
@@ -322,7 +324,7 @@ begin(struct search *s, struct judge *j, struct shape *now)
     s->best = SIZE_MAX;
 }
 
-/* Fewest parameters that any mix could have. */
+/* The fewest parameters that a mix could have. */
 static size_t
 fewest(const struct model *m, const struct goal *g)
 {

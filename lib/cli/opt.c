@@ -327,7 +327,7 @@ bad_size(const struct opt *o, const char *name, const char *v)
     struct buf lo = { 0 }, hi = { 0 };
 
     add_size(&lo, (size_t)o->lo);
-    if (!(o->hi < 0x1p53)) /* a limit that nobody meets is none */
+    if (!(o->hi < 0x1p53)) /* so large a limit is not worth telling */
         misuse("%s: \"%s\" is not a whole number of at least %s", name, v,
             lo.p);
     add_size(&hi, (size_t)o->hi);
@@ -411,8 +411,8 @@ find_long(const struct opt *table, const char *name, size_t n)
     return table == common ? NULL : find_long(common, name, n);
 }
 
-/* Letters to insert, remove or change to make b out of a[n]; a name of 80 bytes
- * and more is far from all. */
+/* Levenshtein distance of a[n] and b; SIZE_MAX if either has more than 80
+ * bytes. */
 static size_t
 distance(const char *a, size_t n, const char *b)
 {
@@ -436,13 +436,13 @@ distance(const char *a, size_t n, const char *b)
     return row[m];
 }
 
-/* The option whose name is most like name[n], or one that begins so; NULL: none
- * is near enough to be meant. */
+/* The option that name[n] is probably meant to be: the nearest, where a name
+ * that begins so is at distance 1 at most; NULL: all are far. */
 static const struct opt *
 nearest(const struct opt *table, const char *name, size_t n)
 {
     const struct opt *best = NULL;
-    size_t least = n < 3 ? 2 : n < 8 ? 3 : 4; /* not so far */
+    size_t least = n < 3 ? 2 : n < 8 ? 3 : 4; /* it must be nearer */
 
     for (;; table = common) {
         for (const struct opt *o = table; o->kind != OPT_K_END; o++) {
@@ -539,9 +539,9 @@ begin(const char *argv0)
 
     guard_descriptors();
     prog_listen();
-    /* A reader that leaves is seen as EPIPE: see out_put. */
+    /* A write to a reader that has left fails with EPIPE: see out_put. */
     signal(SIGPIPE, SIG_IGN);
-    /* A file that grows over a limit is an error, not a death. */
+    /* A write over the limit of ulimit -f fails with EFBIG. */
     signal(SIGXFSZ, SIG_IGN);
     if (argv0 == NULL || *argv0 == '\0')
         return;

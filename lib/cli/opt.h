@@ -1,10 +1,9 @@
 /*
- * Options.  One table feeds the parser, -h and the defaults: a variable's
- * value when opt_parse is called is its printed default, and the words of
- * OPT_ENUM are listed, so help repeats neither; " (0: all)" at the end of help
- * says what 0 means.  Every program also
- * has -h, -V, -q, -v.  Numbers are parsed whole and checked against a range;
- * a bad one is exit 2.  The first line of -h is the SYNOPSIS of the man page.
+ * Options.  One table feeds the parser and -h.  -h prints a variable's value
+ * before parsing as its default, and the words of an OPT_ENUM, so `help` should
+ * repeat neither; " (0: all)" at its end says what 0 means.  Every program also
+ * has -h, -V, -q, -v.  Numbers are parsed whole and checked against a range; a
+ * bad one is exit 2.  The first line of -h is the SYNOPSIS of the man page.
  */
 #ifndef CLI_OPT_H
 #define CLI_OPT_H
@@ -41,7 +40,7 @@ struct opt {
     const char *const *choice; /* NULL-terminated words for OPT_ENUM */
 };
 
-/* int *dst, set to 1.  A long name "no-x" documents itself; no negation. */
+/* int *dst, set to 1.  There is no automatic --no-x. */
 #define OPT_FLAG(c, n, d, h)                                \
     {                                                       \
         OPT_K_FLAG, c, n, (int *){ d }, NULL, h, 0, 0, NULL \
@@ -51,9 +50,8 @@ struct opt {
     {                                                           \
         OPT_K_STR, c, n, (const char **){ d }, a, h, 0, 0, NULL \
     }
-/* The value of a number that was not given and has no default of its own:
- * OPT_NONE in a size_t, NAN in a double, -1 in an OPT_ENUM.  Help then says
- * what happens. */
+/* Initial value of a number without a fixed default: OPT_NONE in a size_t, NAN
+ * in a double, -1 in an OPT_ENUM.  Then `help` should say what is done. */
 #define OPT_NONE SIZE_MAX
 /* size_t *dst; suffixes K M G T are powers of 1024 */
 #define OPT_SIZE(c, n, d, l, u, a, h)                       \

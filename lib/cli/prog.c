@@ -25,8 +25,8 @@ enum {
 
 static char closing[CLOSING], detail[CLOSING];
 static double started; /* clock_now() when the program began */
-/* When the first signal to stop came (0: none yet), and is a result being saved
- * now?  Signals of other threads read and write them. */
+/* When the first signal to stop came (0: none yet); is a result being saved
+ * now?  Atomic: the handler may run in any thread. */
 static _Atomic double stopped_at;
 static _Atomic int saving;
 
@@ -69,8 +69,8 @@ size_t
 prog_peak(void)
 {
     struct rusage ru;
-    /* Not ru_maxrss first: it survives exec, and so shows what a fat parent
-     * (a shell, mpirun) once held. */
+    /* ru_maxrss is second choice: it survives exec, and so includes the peak of
+     * a large parent (mpirun, say). */
     size_t kb = status_bytes("VmHWM: %zu") / 1024;
 
     if (kb == 0 && getrusage(RUSAGE_SELF, &ru) == 0)

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* To the first column, and what stands there goes. */
+/* Go to the first column and erase the line. */
 #define WIPE "\r\033[K"
 
 static double began; /* clock_now() when the program began */
@@ -30,7 +30,7 @@ static struct {
     _Atomic uint64_t done;
     char extra[2][80];
     _Atomic int current;
-    int shown; /* a line stands on the terminal */
+    int shown; /* its line is on the terminal */
 } job;
 
 /* Is stderr a terminal that can rewrite a line?  Otherwise it is a log. */
@@ -165,7 +165,7 @@ on_usr1(int sig)
     put_count(&t, clock_now() - began);
     put_text(&t, " s\n");
     if (write(STDERR_FILENO, t.s, t.n) < 0) {
-        /* Nobody is left to be told. */
+        /* There is nowhere to say it. */
     }
     errno = saved;
 }
@@ -221,8 +221,8 @@ amount(double x, char *out, size_t n)
     return out;
 }
 
-/* What there is to say, the most important first: a narrow terminal cuts the
- * end.  Returns the length of the name in front. */
+/* Write the line, the most important first: a narrow terminal cuts the end.
+ * Returns the length of "PROG: what", which is shown bold. */
 static size_t
 compose(char *line, size_t size, double now)
 {
@@ -254,9 +254,9 @@ compose(char *line, size_t size, double now)
     return name;
 }
 
-/* Bytes of the line that a terminal so wide shows in one row, the last parts
- * left out that would not be whole.  The last column stays free: some terminals
- * wrap there. */
+/* How many bytes of the line to show in one row of a terminal of `wide`
+ * columns: parts (between commas) that do not fit whole are left out.  The last
+ * column stays free, since some terminals wrap there. */
 static size_t
 cut(const char *line, size_t wide)
 {
@@ -354,7 +354,7 @@ progress_arm(void)
     struct sigaction sa = { .sa_handler = on_usr1, .sa_flags = SA_RESTART };
 
     began = clock_now();
-    on_terminal(); /* the handler may not ask */
+    on_terminal(); /* the handler may not call getenv */
     sigemptyset(&sa.sa_mask);
     sigaction(SIGUSR1, &sa, NULL);
 }

@@ -16,13 +16,13 @@ void progress_begin(const char *what, double total, const char *unit);
 void progress_from(double done);
 /* The total is now known, or known better. */
 void progress_total(double total);
-/* So much is done, counted with progress_from's, and a short extra text such
- * as "loss 2.31" (may be NULL).  Cheap to call often. */
+/* `done` units are done, those of progress_from included; extra: a short text
+ * such as "loss 2.31", or NULL.  Cheap to call often. */
 void progress_at(double done, const char *extra);
 void progress_end(void);
 
-/* What to write in front of a line on stderr, so that it begins in the first
- * column though this or another process has drawn its progress there. */
+/* What to write before a line on stderr, to erase the progress line that this
+ * or another process has drawn there. */
 const char *progress_wipe(void);
 
 /* Called by prog_begin: take SIGUSR1, which tells how the job stands. */
