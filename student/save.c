@@ -128,7 +128,7 @@ save(struct saver *s, struct dir_new *d, struct err *e)
         r = write_weights(s->t, d->tmp, e);
     set(s, &s->written);
     if (r == 0)
-        r = s->tokenizer ? tokenizer_export(s->run, d->tmp, e) : 0;
+        r = s->tokenizer ? tokenizer_copy(s->run, d->tmp, e) : 0;
     if (r == 0)
         r = write_config(s->t, d->tmp, e);
     return r < 0 ? -1 : ckpt_commit(d, s->run, s->st.step, &s->at, s->keep, e);

@@ -143,6 +143,9 @@ int model_write_generation(const struct model *m, const char *file,
  * tekken.json, or a .gguf.  Where there is only Mistral's own tekken.json, that
  * is written: the loaders of such models read it as it is. */
 int tokenizer_export(const char *from, const char *dir, struct err *e);
+/* The files of a folder that tokenizer_export has written, as they are: of a
+ * large tokenizer the JSON alone takes 500 bytes an id to look at. */
+int tokenizer_copy(const char *from, const char *dir, struct err *e);
 /* Is there a tokenizer in that model directory or .gguf?  1, 0, or -1. */
 int tokenizer_is_there(const char *from, struct err *e);
 /* The tokenizer as metadata of a GGUF with that configuration; from a .gguf all

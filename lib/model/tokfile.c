@@ -46,9 +46,35 @@ parse(const char *path, const char *p, size_t n, struct err *e)
     return j;
 }
 
+/* Copy a file, a piece in memory at a time. */
+static int
+copy_pieces(const char *from, const char *to, struct err *e)
+{
+    char piece[1 << 16];
+    uint64_t size;
+    struct io_out o;
+    ptrdiff_t n = 0;
+    const int fd = io_open_file(from, &size, e);
+    int r;
+
+    if (fd < 0)
+        return -1;
+    r = io_out_begin(&o, to, e);
+    while (r == 0 && (n = io_read(fd, piece, sizeof piece)) > 0)
+        r = io_out_write(&o, piece, (size_t)n, e);
+    if (n < 0)
+        r = err_set(e, EX_SYS, "%s:", from);
+    if (r == 0)
+        r = io_out_commit(&o, e);
+    if (r < 0)
+        io_out_abort(&o);
+    io_close_in(fd);
+    return r;
+}
+
 /* Copy a file; JSON must be whole JSON. */
 static int
-copy(const char *from, const char *to, struct err *e)
+copy_checked(const char *from, const char *to, struct err *e)
 {
     const char *dot = strrchr(to, '.');
     char *p;
@@ -72,7 +98,8 @@ copy(const char *from, const char *to, struct err *e)
 }
 
 static int
-copy_dir(const char *from, const char *dir, struct err *e)
+copy_dir(const char *from, const char *dir,
+    int (*copy)(const char *from, const char *to, struct err *e), struct err *e)
 {
     int r = 0, found = 0;
 
@@ -217,17 +244,23 @@ tokenizer_export(const char *from, const char *dir, struct err *e)
     int r;
 
     if (io_is_dir(from)) {
-        r = copy_dir(from, dir, e);
+        r = copy_dir(from, dir, copy_checked, e);
     } else if (n > 5 && strcmp(from + n - 5, ".json") == 0) {
         char *to = xasprintf("%s/%s", dir,
             is_tekken(from) ? "tekken.json" : "tokenizer.json");
 
-        r = copy(from, to, e);
+        r = copy_checked(from, to, e);
         free(to);
     } else {
         return convert(from, dir, e);
     }
     return r < 0 ? r : make_config(dir, e);
+}
+
+int
+tokenizer_copy(const char *from, const char *dir, struct err *e)
+{
+    return copy_dir(from, dir, copy_pieces, e);
 }
 
 static int

@@ -37,6 +37,13 @@ teacher -q -m dt -o dkd wide || exit 1
 # Smaller models are mostly the program itself, of which the system keeps in
 # memory what it likes.
 foretold 'CE alone' student -m demo.json -t tok -o a -j 2 wide
+# Checkpoints copy the tokenizer's files, and do not read the JSON again.
+cp -r tok large_tok
+awk 'BEGIN { printf "[0"; for (i = 0; i < 1e6; i++) printf ",0"; print "]" }' \
+    >large_tok/added_tokens.json
+foretold '... a large tokenizer, at checkpoints too' student -m demo.json \
+    -t large_tok -o a2 -j 2 --save 2 wide
+same '... whole' a2/step-6/added_tokens.json large_tok/added_tokens.json
 foretold 'the size of the demo' student -m dt -o c -j 2 dkd
 full=$(number peak err)
 foretold '... with --recompute' student -m dt -o d -j 2 --recompute dkd
