@@ -4,17 +4,18 @@
 #include "keys.h"
 #include "lang.h"
 #include "minhash.h"
+#include "text_file.h"
 #include "words.h"
 
 #include "base/io.h"
 #include "base/note.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "cli/die.h"
 #include "msg/wire.h"
 #include "text/unicode.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -32,6 +33,7 @@ enum {
     R_BOILERPLATE,
     R_EXACT,
     R_NEAR,
+    R_EXCLUDED,
     R_GOPHER,
     R_END = R_GOPHER + G_END
 };
@@ -50,13 +52,7 @@ struct clean_worker {
 struct left {
     double value; /* why it was dropped */
     size_t lines, bytes, keys;
-};
-
-/* Texts as JSONL: --dropped, --hold-out. */
-struct text_file {
-    struct io_out out;
-    int open;
-    struct buf line;
+    struct exclude_hit hit; /* where it was excluded */
 };
 
 struct clean {
@@ -70,13 +66,15 @@ struct clean {
     struct clean_worker *worker;
     size_t nworker;
     struct keys *exacts, *nears, *lines;
-    uint64_t count[R_END], *of_source, removed;
-    struct text_file dropped, held;
+    struct exclude *exclude;
+    uint64_t count[R_END], *of_source, *excluded, removed;
+    struct text_file dropped, held, report;
     uint64_t below, nheld; /* documents with such keys are held out */
 };
 
 static const char *const first_reasons[R_GOPHER] = { "min-chars", "max-chars",
-    "min-words", "max-words", "boilerplate", "dup-exact", "dup-near" };
+    "min-words", "max-words", "boilerplate", "dup-exact", "dup-near",
+    "excluded" };
 
 const char *
 clean_reason(size_t reason)
@@ -354,6 +352,11 @@ stage(void *ctx, size_t worker, struct doc *d, const char **text, size_t *n)
         reason = R_BOILERPLATE;
     if (reason == R_END)
         reason = judge(c, w, *text, *n, &left.value);
+    if (reason == R_END && c->exclude &&
+        exclude_find(c->exclude, &w->words, *text, *n, &left.hit)) {
+        reason = R_EXCLUDED;
+        left.value = (double)left.hit.words;
+    }
     if (reason < R_END) {
         d->drop = clean_reason(reason);
     } else {
@@ -373,74 +376,39 @@ stage(void *ctx, size_t worker, struct doc *d, const char **text, size_t *n)
     return 0;
 }
 
-/* The files of --dropped and --hold-out. */
-
-static int
-text_file_begin(struct text_file *f, const char *path, struct err *e)
+/* The words that d shares with held-out text, as they stand in it, on one line;
+ * what separates them from the word before is left out. */
+static void
+add_shared(const struct doc *d, const struct exclude_hit *h, struct buf *out)
 {
-    if (!path)
+    const unsigned char *p = (const unsigned char *)d->text.p + h->from;
+    const unsigned char *const end = (const unsigned char *)d->text.p + h->to;
+    size_t n;
+
+    while (p < end && !(uni_class_at(p, end, &n) & (U_L | U_N)))
+        p += n;
+    for (; p < end; p++)
+        buf_addc(out, *p < 0x20 || *p == 0x7f ? ' ' : *p);
+}
+
+/* Count and report a document that --exclude drops. */
+static int
+excluded(struct clean *c, const struct doc *d, const struct exclude_hit *h,
+    struct err *e)
+{
+    struct buf *b = &c->report.line;
+    uint64_t item;
+    const char *name = exclude_name(c->exclude, h, &item);
+
+    c->excluded[d->source]++;
+    if (!c->report.open)
         return 0;
-    f->open = 1;
-    return io_out_begin(&f->out, path, e);
-}
-
-static int
-flush_line(struct text_file *f, struct err *e)
-{
-    const int k = io_out_write(&f->out, f->line.p, f->line.n, e);
-
-    buf_clear(&f->line);
-    if (f->line.cap > 4 * KEEP)
-        buf_release(&f->line);
-    return k;
-}
-
-static int
-text_file_end(struct text_file *f, struct err *e)
-{
-    if (!f->open)
-        return 0;
-    return flush_line(f, e) < 0 ? -1 : io_out_commit(&f->out, e);
-}
-
-static int
-add_json(const char *p, size_t n, void *line)
-{
-    buf_add(line, p, n);
-    return 0;
-}
-
-/* Add a line to the file if it is open.  reason: NULL in --hold-out; value < 0:
- * nothing was measured. */
-static int
-record(struct clean *c, struct text_file *f, const struct doc *d,
-    const char *reason, double value, const char *text, size_t n, struct err *e)
-{
-    const char *name = d->from->name;
-    struct buf mended = { 0 };
-    json_t *j;
-
-    if (!f->open)
-        return 0;
-    j = json_object();
-    uni_repair(name, strlen(name), &mended);
-    json_object_set_new(j, "input", json_stringn_nocheck(mended.p, mended.n));
-    json_object_set_new(j, "record", json_integer((json_int_t)d->record));
-    json_object_set_new(j, "source",
-        json_string_nocheck(c->in->source[d->source]));
-    if (reason) {
-        json_object_set_new(j, "reason", json_string_nocheck(reason));
-        json_object_set_new(j, "value",
-            value < 0 ? json_null() : json_real(value));
-    }
-    json_object_set_new(j, "text", json_stringn_nocheck(n ? text : "", n));
-    if (json_dump_callback(j, add_json, &f->line,
-            JSON_COMPACT | JSON_REAL_PRECISION(6)) < 0)
-        die(EX_SYS, "out of memory");
-    json_decref(j);
-    buf_release(&mended);
-    buf_addc(&f->line, '\n');
-    return f->line.n > KEEP ? flush_line(f, e) : 0;
+    buf_addf(b, "%s\t%" PRIu64 "\t%s\t%s\t%" PRIu64 "\t%zu\t",
+        SHOWN(d->from->name), d->record, c->in->source[d->source], SHOWN(name),
+        item, h->words);
+    add_shared(d, h, b);
+    buf_addc(b, '\n');
+    return text_file_flush(&c->report, e);
 }
 
 /* Hold a document out if its key is below the bound; so the choice does not
@@ -453,7 +421,8 @@ hold_out(struct clean *c, struct doc *d, struct err *e)
         return 0;
     d->drop = "held-out";
     c->nheld++;
-    return record(c, &c->held, d, NULL, -1.0, d->text.p, d->text.n, e);
+    return text_file_record(&c->held, d, c->in->source[d->source], NULL, -1.0,
+        d->text.p, d->text.n, e);
 }
 
 /* Do the n keys at `at` show a duplicate of an earlier document?  The reason;
@@ -491,8 +460,8 @@ decide(void *ctx, struct doc *d, struct err *e)
     p += sizeof left;
     c->removed += left.lines;
     if (left.bytes > 0 &&
-        record(c, &c->dropped, d, "boilerplate-lines", (double)left.lines, p,
-            left.bytes, e) < 0)
+        text_file_record(&c->dropped, d, c->in->source[d->source],
+            "boilerplate-lines", (double)left.lines, p, left.bytes, e) < 0)
         return -1;
     if (!d->drop) {
         reason = duplicate(c, p + left.bytes, left.keys, e);
@@ -505,10 +474,12 @@ decide(void *ctx, struct doc *d, struct err *e)
     }
     while (clean_reason(reason) != d->drop)
         reason++;
+    if (reason == R_EXCLUDED && excluded(c, d, &left.hit, e) < 0)
+        return -1;
     c->count[reason]++;
     c->of_source[d->source]++;
-    return record(c, &c->dropped, d, d->drop, left.value, d->text.p, d->text.n,
-        e);
+    return text_file_record(&c->dropped, d, c->in->source[d->source], d->drop,
+        left.value, d->text.p, d->text.n, e);
 }
 
 /* Options. */
@@ -611,7 +582,28 @@ parse_hold_out(struct clean *c, struct err *e)
 }
 
 static int
-begin(struct clean *c, const char *lang, struct err *e)
+begin_exclude(struct clean *c, const struct run_opts *run, struct err *e)
+{
+    const struct clean_opts *o = &c->o;
+
+    if (o->exclude.n == 0)
+        return o->exclude_report || o->exclude_words != EXCLUDE_WORDS
+            ? err_set(e, EX_USAGE,
+                  "--exclude-words and --exclude-report belong to --exclude")
+            : 0;
+    c->exclude =
+        exclude_new(&o->exclude, o->exclude_words, c->in, run, c->fold, e);
+    if (!c->exclude || text_file_begin(&c->report, o->exclude_report, e) < 0)
+        return -1;
+    if (c->report.open)
+        buf_adds(&c->report.line,
+            "input\trecord\tsource\theld_out\titem\twords\ttext\n");
+    return 0;
+}
+
+static int
+begin(struct clean *c, const char *lang, const struct run_opts *run,
+    struct err *e)
 {
     const struct clean_opts *o = &c->o;
     const size_t sets =
@@ -619,7 +611,9 @@ begin(struct clean *c, const char *lang, struct err *e)
 
     if (lang && add_langs(c, lang, e) < 0)
         return -1;
-    if (sets > 0 && (c->fold = fold_new(e)) == NULL)
+    if ((sets > 0 || o->exclude.n > 0) && (c->fold = fold_new(e)) == NULL)
+        return -1;
+    if (begin_exclude(c, run, e) < 0)
         return -1;
     c->exacts = c->exact ? keys_new(o->mem / sets) : NULL;
     c->nears = c->near ? keys_new(o->mem / sets) : NULL;
@@ -645,9 +639,10 @@ hook(struct clean *c, struct run_opts *run)
             die(EX_SYS, "out of memory");
     }
     c->of_source = xcalloc(c->in->nsource, sizeof *c->of_source);
+    c->excluded = xcalloc(c->in->nsource, sizeof *c->excluded);
     if (!(c->exact || c->near || c->lang || o->boilerplate || o->min_chars ||
             o->max_chars || o->min_words || o->max_words || o->repetition ||
-            o->quality || o->hold_out))
+            o->quality || o->hold_out || c->exclude))
         return;
     run->stage = stage;
     run->decide = decide;
@@ -655,7 +650,7 @@ hook(struct clean *c, struct run_opts *run)
     /* A resumed run has to read from the beginning if what is dropped depends
      * on earlier documents, or if all dropped ones are written to a file. */
     run->replay = c->exact || c->near || o->boilerplate || c->dropped.open ||
-        c->held.open;
+        c->held.open || c->report.open;
     if (o->boilerplate) {
         run->scan = scan;
         run->settle = settle;
@@ -671,12 +666,33 @@ clean_begin(const struct clean_opts *o, const char *lang, struct inputs *in,
     c->o = *o;
     c->in = in;
     if (parse_dedup(c, e) < 0 || parse_hold_out(c, e) < 0 ||
-        begin(c, lang, e) < 0) {
+        begin(c, lang, run, e) < 0) {
         clean_free(c);
         return NULL;
     }
     hook(c, run);
     return c;
+}
+
+uint64_t
+clean_digest(const struct clean *c)
+{
+    return c->exclude ? exclude_digest(c->exclude) : 0;
+}
+
+static void
+note_excluded(const struct clean *c)
+{
+    struct buf b = { 0 };
+
+    for (size_t i = 0; i < c->in->nsource; i++)
+        if (c->excluded[i] > 0)
+            buf_addf(&b, "%s %s %" PRIu64, b.n > 0 ? "," : "", c->in->source[i],
+                c->excluded[i]);
+    if (c->exclude)
+        note("share %zu words with held-out text:%s", c->o.exclude_words,
+            b.n > 0 ? b.p : " none");
+    buf_release(&b);
 }
 
 static size_t
@@ -701,6 +717,7 @@ clean_end(struct clean *c, struct err *e)
     }
     if (all > 0)
         note("dropped %" PRIu64 " documents%s", all, b.p);
+    note_excluded(c);
     if (c->removed > 0)
         note("cut %" PRIu64 " lines of boilerplate", c->removed);
     buf_release(&b);
@@ -708,7 +725,9 @@ clean_end(struct clean *c, struct err *e)
         vnote("keys went to %zu files", spills(c));
     if (c->held.open)
         note("held out %" PRIu64 " documents: %s", c->nheld, c->o.hold_out);
-    return text_file_end(&c->dropped, e) < 0 ? -1 : text_file_end(&c->held, e);
+    return text_file_end(&c->dropped, e) < 0 || text_file_end(&c->report, e) < 0
+        ? -1
+        : text_file_end(&c->held, e);
 }
 
 void
@@ -724,11 +743,14 @@ clean_free(struct clean *c)
     }
     free(c->worker);
     free(c->of_source);
+    free(c->excluded);
+    exclude_free(c->exclude);
     keys_free(c->exacts);
     keys_free(c->nears);
     keys_free(c->lines);
     fold_free(c->fold);
-    buf_release(&c->dropped.line);
-    buf_release(&c->held.line);
+    text_file_release(&c->dropped);
+    text_file_release(&c->held);
+    text_file_release(&c->report);
     free(c);
 }

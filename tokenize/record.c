@@ -74,6 +74,13 @@ decoded(const struct js_string *s)
     return t;
 }
 
+static const char *
+what_is_wrong(const struct js_in *in, const char *p, size_t *at)
+{
+    *at = (size_t)(in->p - p);
+    return in->p == in->end ? "the record ends too early" : in->why;
+}
+
 const char *
 record_fields(char *p, size_t n, const char *field, const char *other,
     struct span *text, struct span *second, size_t *at)
@@ -83,12 +90,33 @@ record_fields(char *p, size_t n, const char *field, const char *other,
     struct js_in in;
 
     js_in_begin(&in, p, n);
-    if (!object(&in, want, out)) {
-        *at = (size_t)(in.p - p);
-        return in.p == in.end ? "the record ends too early" : in.why;
-    }
+    if (!object(&in, want, out))
+        return what_is_wrong(&in, p, at);
     *text = decoded(&out[0]);
     *second = out[1].p && out[1].p == out[0].p ? *text : decoded(&out[1]);
+    return NULL;
+}
+
+const char *
+record_strings(char *p, size_t n, struct span *text, size_t *at)
+{
+    struct js_string s;
+    struct js_in in;
+
+    js_in_begin(&in, p, n);
+    if (!object(&in, NULL, NULL))
+        return what_is_wrong(&in, p, at);
+    *text = (struct span){ p, 0 };
+    for (in.p = p; in.p < in.end; in.p++) {
+        if (*in.p != '"')
+            continue;
+        js_in_string(&in, &s);
+        if (!js_in_mark(&in, ':')) {
+            text->n += js_unescape(s.p, s.n, p + text->n);
+            p[text->n++] = '\0';
+        }
+        in.p--; /* the loop's step: what follows may be the next quote */
+    }
     return NULL;
 }
 

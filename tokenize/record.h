@@ -20,6 +20,10 @@ struct span {
 const char *record_fields(char *p, size_t n, const char *field,
     const char *other, struct span *text, struct span *second, size_t *at);
 
+/* The same for all strings of the object that are no names, wherever they are
+ * in it, in order: text is all of them, each with a NUL behind it. */
+const char *record_strings(char *p, size_t n, struct span *text, size_t *at);
+
 /* Is p[n] a JSON object? */
 int record_is_object(const char *p, size_t n);
 

@@ -19,7 +19,8 @@
  * stream's first message tells. */
 static const char *const aside[] = { "output", "threads", "resume", "tokenizer",
     "dropped", "mem", "max-ratio", "max-members", "max-doc", "lossy", "weights",
-    "vocab", "min-frequency", "no-digits", "eos-token", NULL };
+    "vocab", "min-frequency", "no-digits", "eos-token", "exclude",
+    "exclude-words", "exclude-report", NULL };
 
 /* Options that are 0, none or empty are left out, so that a new option of the
  * program changes no cursor of those who do not use it. */

@@ -119,8 +119,9 @@ json_text(const struct tok_run *r, struct doc *d, char *p, const char **text,
     const char *field = r->o->field, *lang_field = r->o->lang_field;
     struct span found, second;
     size_t at;
-    const char *why =
-        record_fields(p, *n, field, lang_field, &found, &second, &at);
+    const char *why = field == NULL
+        ? record_strings(p, *n, &found, &at)
+        : record_fields(p, *n, field, lang_field, &found, &second, &at);
 
     if (why)
         return err_set(&d->e, EX_INPUT, "%s: offset %llu: %s", d->from->name,

@@ -32,8 +32,8 @@ struct doc {
 };
 
 struct run_opts {
-    const struct tokenizer *t; /* NULL: only the text is wanted */
-    const char *field, *lang_field;
+    const struct tokenizer *t;      /* NULL: only the text is wanted */
+    const char *field, *lang_field; /* field NULL: record_strings */
     enum split_by split;
     struct doc_limit limit;
     int strict, special, count;

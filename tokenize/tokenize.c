@@ -304,6 +304,7 @@ main(int argc, char **argv)
         job_decode(operand, t);
     } else {
         open_inputs(&in, operand);
+        key.options ^= clean_digest(clean);
         if (train)
             job_train(&in);
         else if (ids_only || stats)

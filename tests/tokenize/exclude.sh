@@ -1,0 +1,164 @@
+#!/bin/sh
+# tokenize --exclude: documents that share words with held-out text
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/clean.sh"
+
+# By hand: what a word is, and what counts
+cat >held.jsonl <<'END'
+{"id": 7, "q": {"ctx": "The Café opens at TEN, and it (usually) closes at 11 or 12."},
+ "ends": ["too short", "exactly eight words stand \"here\" for you now"]}
+END
+tr '\n' ' ' <held.jsonl >one.jsonl
+{
+    echo 'He says: "the cafe opens -- at ten and it usually closes at 11, or 12" so'
+    echo 'He says: the cafe opens at ten and it usually closes at 11 of'
+    echo 'cafe opens at ten and it usually closes at 11 or 12 q'
+    echo 'café opens at ten and it usually closes at 11'
+    echo 'opens at ten and it usually closes'
+    echo 'before EXACTLY eight words stand here for you now, and after it much more text'
+    echo 'exactly eight words stand here for you'
+    echo 'too short'
+    echo 'or 12 exactly eight words'
+} >docs
+ok '--exclude' run --ids --exclude one.jsonl --exclude-report r --dropped d docs
+equal 'drops by 13 words, by a whole short item, and short parts of a text' \
+    "$(why)" '0:excluded 3:excluded 5:excluded '
+like 'and says how many words' '"reason":"excluded","value":8.0' d
+tab=$(printf '\t')
+cat >want <<END
+input${tab}record${tab}source${tab}held_out${tab}item${tab}words${tab}text
+docs${tab}0${tab}docs${tab}one.jsonl${tab}0${tab}13${tab}the cafe opens -- at ten and it usually closes at 11, or 12
+docs${tab}3${tab}docs${tab}one.jsonl${tab}0${tab}10${tab}café opens at ten and it usually closes at 11
+docs${tab}5${tab}docs${tab}one.jsonl${tab}0${tab}8${tab}EXACTLY eight words stand here for you now
+END
+same 'a table has which, and the words' r want
+ok 'fewer words' run --ids --exclude one.jsonl --exclude-words 5 --dropped d docs
+equal 'find more; texts of as many count' "$(why)" '0:excluded 1:excluded 2:excluded 3:excluded 4:excluded 5:excluded 6:excluded '
+ok 'the summary' tokenize -t "$tok" --split line --ids --exclude one.jsonl docs
+like 'has the sources' '^tokenize: share 13 words with held-out text: docs 3$' err
+like 'the reason' 'dropped 3 documents: excluded 3$' err
+like 'and what cannot be found' '1 texts of fewer than 8 words' err
+
+# Planted copies, by an oracle: awk knows words of ASCII, the program Unicode.
+# held: texts of held-out items; text: documents.  A line is a text.
+awk 'function w() { return v[int(rand() * 800)] }
+function line(n,   s) { s = w(); while (--n > 0) s = s " " w(); return s }
+BEGIN { srand(11)
+    for (i = 0; i < 800; i++) v[i] = sprintf("%c%c%d", 97 + i % 26,
+        97 + int(i / 26) % 26, i % 7)
+    for (i = 0; i < 300; i++) { h[i] = line(4 + int(rand() * 40)); print h[i] }
+    for (i = 0; i < 4000; i++) {
+        s = line(rand() < .3 ? 5 + int(rand() * 8) : 10 + int(rand() * 60))
+        if (rand() < .4) {      # a part of a held-out text, in other dress
+            n = split(h[int(rand() * 300)], x, " ")
+            k = 6 + int(rand() * 10)
+            a = 1 + int(rand() * (n > k ? n - k + 1 : 1)); c = ""
+            for (j = a; j < a + k && j <= n; j++)
+                c = c (rand() < .2 ? toupper(x[j]) : x[j]) \
+                    (rand() < .2 ? ", -- " : " ")
+            s = rand() < .2 ? c : substr(s, 1, int(rand() * length(s))) \
+                ". " c "; " s
+        }
+        print s >"text" } }' >held </dev/null
+cat >oracle <<'END'
+function take(s) { s = tolower(s); gsub(/[^a-z0-9]+/, " ", s)
+    return split(s, x, " ") }
+function run(i, k,   s) { s = x[i]; while (--k > 0) s = s " " x[++i]; return s }
+BEGIN { least = n < 8 ? n : 8 }
+FNR == NR { m = take($0); k = m < n ? m : n
+    if (m >= least) { size[k]; for (i = 1; i + k - 1 <= m; i++) any[run(i, k)] }
+    for (k = least; k < n; k++)
+        for (i = 1; i + k - 1 <= m; i++) short[run(i, k)]
+    next }
+{ m = take($0); hit = m >= least && m < n && (run(1, m) in short)
+    for (k in size) for (i = 1; i + k - 1 <= m && !hit; i++)
+        hit = (run(i, k) in any)
+    if (hit) print FNR - 1 }
+END
+sed 's/.*/{"id": 1, "a": [true, {"b": ["&"]}]}/' held >planted.jsonl
+for n in 13 8 10 5 20; do
+    awk -v n=$n -f oracle held text >want
+    for h in held planted.jsonl; do
+        ok "$n words of $h" run --ids --exclude $h --exclude-words $n \
+            --exclude-report r text
+        sed 1d r | cut -f 2 >got
+        same "are found where awk finds them: $(wc -l <want)" got want
+    done
+done
+[ "$(wc -l <want)" -gt 20 ] || fail 'too few are planted'
+# Every word of the table is in that item.
+awk -F '\t' 'function plain(s) { s = tolower(s)
+        gsub(/[^a-z0-9]+/, " ", s); sub(/^ /, "", s); return s " " }
+    FNR == NR { item[FNR - 1] = " " plain($0); next }
+    FNR > 1 && !index(item[$5], " " plain($7)) { bad++ }
+    END { exit bad > 0 || FNR < 20 }' held r &&
+    pass 'the item named has the words' || fail 'the item named has the words'
+
+# Sources, files of any kind, threads
+mkdir in
+head -n 1500 text >in/aa.txt
+tail -n +1501 text | sed 's/.*/{"text":"&"}/' | gzip -c >in/bb.jsonl.gz
+awk -v n=13 -f oracle held text >want
+mkdir h
+head -n 100 held >h/x.txt
+tail -n +101 held | sed 's/.*/{"a": "&"}/' | gzip -c >h/y.jsonl.gz
+ok 'a folder' tokenize -t "$tok" --split line -j 1 --exclude h/x.txt \
+    --exclude h/y.jsonl.gz --exclude-report r1 --stats in
+awk 'NR > 0 { n[$1 >= 1500]++ } END { print "aa " n[0] ", bb " n[1] }' want >by
+like 'is counted by source' "held-out text: $(cat by)\$" err
+equal 'as in the table' "$(awk -F '\t' '$1 == "all" { print $13 }' out)" \
+    "$(wc -l <want | tr -d ' ')"
+for more in '-j 3' '-j 2 --exclude-words 13'; do
+    # shellcheck disable=SC2086 # options
+    ok "$more" tokenize -q -t "$tok" --split line $more --exclude h \
+        --exclude-report r2 --stats in
+    same 'the same' r1 r2
+done
+ok 'before duplicates are looked for' run --ids --dedup exact --dropped d \
+    --exclude one.jsonl docs docs
+equal 'so none is one of those' "$(why)" "$(echo '0:excluded 3:excluded
+    5:excluded 0:excluded 1:dup-exact 2:dup-exact 3:excluded 4:dup-exact
+    5:excluded 6:dup-exact 7:dup-exact 8:dup-exact ' | tr -s '\n ' ' ')"
+
+# Going on
+cat text text text text >in/cc.txt
+ok 'a table' tokenize -q -t "$tok" --split line --exclude h \
+    --exclude-report r1 --stats in
+ok 'a stream' tokenize -q -t "$tok" --split line --exclude h -o whole in
+tokenize -q -t "$tok" --split line --exclude h -o s in
+for report in '' '--exclude-report r2'; do
+    rm -rf dir
+    head -c $(($(wc -c <s) / 2)) s >part
+    status 3 'that breaks off' shard -q --frame 2K --shard-size 1K -o dir part
+    like 'keeps its beginning' '"messages": [1-9]' dir/manifest.json
+    # shellcheck disable=SC2086 # options
+    status 0 "goes on $report" sh -c "tokenize -q -t '$tok' --split line \
+        --exclude h $report --resume dir in |
+        shard -q --frame 2K --shard-size 1K -o dir"
+    ok 'decoded' tokenize -q -t "$tok" --decode --split line dir
+    cp out text.1
+    ok 'as in one go' tokenize -q -t "$tok" --decode --split line whole
+    same 'the same' out text.1
+done
+same 'the table too' r1 r2
+rm -rf dir
+shard -q --frame 2K --shard-size 1K -o dir part 2>/dev/null
+status 2 'not with other held-out text' tokenize -q -t "$tok" --split line \
+    --exclude h/x.txt --resume dir in
+like 'which it says' 'begun with other options' err
+status 2 'nor with more words' tokenize -q -t "$tok" --split line --exclude h \
+    --exclude-words 14 --resume dir in
+status 2 'nor without' tokenize -q -t "$tok" --split line --resume dir in
+
+# Usage
+status 1 'no such file' run --ids --exclude nofile docs
+echo 'far too short' >tiny
+status 3 'nothing to look for' run --ids --exclude tiny docs
+like 'is said' 'tiny: no text of 8 words' err
+echo '{"a": "x' >bad.jsonl
+status 3 'a damaged record' run --ids --exclude bad.jsonl docs
+like 'is named' 'bad.jsonl: offset 8: ' err
+status 2 '0 words' run --ids --exclude held --exclude-words 0 docs
+status 2 'a table of nothing' run --ids --exclude-report r docs
+status 2 'words of nothing' run --ids --exclude-words 12 docs
+done_testing
