@@ -114,8 +114,10 @@ tell_memory(const struct teacher *t, const struct msg *m)
     const size_t messages = msg_in_memory(t->in, m->nraw) +
         msg_out_memory(t->out, most(sent, tokens));
     const size_t probe = t->rounding != NULL ? rounding_bytes(t->rounding) : 0;
-    const size_t step = weights + work,
-                 all = t->program + states + messages + most(probe, step);
+    const size_t batch =
+        t->program + states + messages + most(probe, weights + work);
+    /* To look at a large tokenizer may have taken more. */
+    const size_t all = most(batch, prog_peak());
     size_t *mlp = xcalloc(2 * c->L, sizeof *mlp);
     const double mb = 1e-6;
     struct err e;
@@ -125,9 +127,9 @@ tell_memory(const struct teacher *t, const struct msg *m)
         model_params(&t->m), plan_flop_forward(c, mlp, t->batch.T) * 1e-9,
         (double)all * mb);
     vnote("memory in MB: program %.1f, weights at a time %.1f, work %.1f, "
-          "states %.1f, messages %.1f",
+          "states %.1f, messages %.1f; until now %.1f",
         (double)t->program * mb, (double)weights * mb, (double)work * mb,
-        (double)states * mb, (double)messages * mb);
+        (double)states * mb, (double)messages * mb, (double)prog_peak() * mb);
     free(mlp);
     if (plan_fits(all, "fewer rows a batch or a shorter T (stream -B, -T)",
             &e) < 0)

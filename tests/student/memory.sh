@@ -105,6 +105,9 @@ foretold '... by a pipe' sh -c 'teacher -m large -j 2 long | cat >lkdp'
 same '... the same stream' lkd lkdp
 foretold '... its top tokens' teacher -m large -j 2 --top 64 -o lkdt long
 foretold '... small batches' teacher -m large -j 2 -o lkds one
+cp -r large spaced && head -c 100000000 /dev/zero | tr '\0' ' ' \
+    >>spaced/tokenizer.json
+foretold '... beside a large tokenizer' teacher -m spaced -j 2 -o lkdl one
 
 # --- what cannot fit is refused before its weights are made ---
 sed 's/"hidden_size": 32/"hidden_size": 8192/
