@@ -44,6 +44,11 @@ WORK  := $(strip $(WORK))
 GGUF  := $(strip $(GGUF))
 UDHR  := $(strip $(UDHR))
 BUILD := $(strip $(BUILD))
+
+# Make cuts lists of files at spaces.
+$(foreach v,WORK GGUF UDHR HELP BUILD,$(if $(word 2,$($v)),\
+    $(error $v=$(strip $($v)): a path with spaces; name a link without)))
+
 OUT   := $(WORK)/$(if $(SMOKE),smoke,full)
 BIN   := $(BUILD)/bin
 

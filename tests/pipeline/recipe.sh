@@ -58,6 +58,8 @@ refused STUDENT '' --recompute
 refused PARAMS 30K 29K
 refused HELD_OUT '5 11 17 23 28' 5
 refused SEED 1 2
+status 2 'a path with spaces' recipe WORK="$work/a b"
+like 'is named' "WORK=$work/a b: a path with spaces" err
 ok 'another context' recipe CONTEXT=16
 like 'judges again' '^# .*context.16|context 16' "$o/eval.tsv"
 grep -v 'eval.tsv\|bits\|judged\|report\|held-out\|facts\|samples' before >want
