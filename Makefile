@@ -174,6 +174,9 @@ check-awk: all $(UNIT) $(REAL) $(REPLAY) $(METERS)
 fresh:
 	@scripts/fresh '$(abspath $(BUILD))/fresh'
 
+# An absolute path; abspath would cut it at spaces.
+full = $(and $(1),$(if $(filter /%,$(firstword $(1))),,$(CURDIR)/)$(1))
+
 ## check-real: real models: MODEL=SmolLM2....gguf TOKDIR=dir MODELS=dir
 check-real: all $(REAL)
 	@test -f '$(MODEL)' || test -d '$(TOKDIR)' || test -d '$(MODELS)' || { \
@@ -181,9 +184,9 @@ check-real: all $(REAL)
 	    '(SmolLM2-135M-Instruct Q4_1, which recipes/ fetches;' \
 	    'FAMILY/tokenizer.json, see tests/golden/README.md;' \
 	    'files that tests/real/models.sh names)' >&2; exit 2; }
-	@BUILD=$(BUILD) TEST_SECONDS=3600 RETORT_MODEL='$(and $(MODEL),$(abspath $(MODEL)))' \
-	    RETORT_TOKDIR='$(and $(TOKDIR),$(abspath $(TOKDIR)))' \
-	    RETORT_MODELS='$(and $(MODELS),$(abspath $(MODELS)))' \
+	@BUILD=$(BUILD) TEST_SECONDS=3600 RETORT_MODEL='$(call full,$(MODEL))' \
+	    RETORT_TOKDIR='$(call full,$(TOKDIR))' \
+	    RETORT_MODELS='$(call full,$(MODELS))' \
 	    scripts/check tests/real/smollm2.sh tests/real/tokenizers.sh \
 	    tests/real/models.sh
 
