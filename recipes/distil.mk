@@ -263,7 +263,7 @@ clean:
 help:
 	@echo 'make -f $(RECIPE) [SMOKE=1] [VARIABLE=value ...] [target]'
 	@echo; sed -n 's/^## \([a-z]*:\)/  \1/p' recipes/distil.mk; echo
-	@echo 'SMOKE=1 is a size that ends within ten minutes on two cores.'
+	@echo 'SMOKE=1 is a small size, to see that every step works.'
 	@echo 'Variables, and their values now:'
 	@sed -n 's/^\([A-Z_]*\) *?= *\([^#]*\)# \(.*\)/  \1\t\2\t\3/p' \
 	    $(RECIPE) recipes/distil.mk | awk '!seen[$$1]++' | expand -t 17,49
