@@ -41,6 +41,10 @@ struct exclude {
     /* Grams that no document may hold, of these lengths, in rising order; and
      * what no document may be: all runs of least to n - 1 words. */
     struct grams of_any, whole;
+    /* A bit for the first `least` words of each that no document may hold, so
+     * that most places of a document cost one look into little memory. */
+    uint64_t *begins;
+    unsigned begin_bits;
     size_t length[EXCLUDE_MOST], nlength;
     uint64_t power[EXCLUDE_MOST + 1]; /* of BASE */
 };
@@ -49,8 +53,9 @@ struct exclude {
  * is the difference of two. */
 struct tail {
     uint64_t word[RING], sum[RING];
-    size_t end[RING]; /* in the text */
-    size_t n;         /* words so far */
+    size_t end[RING];           /* in the text */
+    size_t n;                   /* words so far */
+    unsigned char begins[RING]; /* does perhaps a gram begin behind it? */
 };
 
 static void
@@ -73,16 +78,34 @@ is_there(const struct exclude *x, const struct tail *t, size_t m, size_t at)
     return 1;
 }
 
+/* Of the last m words. */
+static uint64_t
+hash_of(const struct exclude *x, const struct tail *t, size_t m)
+{
+    uint64_t h = t->sum[t->n % RING] - t->sum[(t->n - m) % RING] * x->power[m];
+
+    h = (h ^ h >> 32 ^ m) * UINT64_C(0xd6e8feb86659fd93);
+    return h ^ h >> 32;
+}
+
+/* The bit of the last `least` words. */
+static uint64_t *
+begin_bit(const struct exclude *x, const struct tail *t, uint64_t *mask)
+{
+    const uint64_t h = hash_of(x, t, x->least);
+
+    *mask = UINT64_C(1) << (h & 63);
+    return &x->begins[h >> (64 - x->begin_bits)];
+}
+
 /* The slot of the last m words, or the free one where they belong. */
 static struct gram_slot *
 place(const struct exclude *x, const struct grams *g, const struct tail *t,
     size_t m, uint32_t *tag)
 {
-    uint64_t h = t->sum[t->n % RING] - t->sum[(t->n - m) % RING] * x->power[m];
+    const uint64_t h = hash_of(x, t, m);
     size_t i;
 
-    h = (h ^ h >> 32 ^ m) * UINT64_C(0xd6e8feb86659fd93);
-    h ^= h >> 32;
     *tag = (uint32_t)(h << 8) | (uint32_t)m;
     for (i = (size_t)(h >> (64 - g->bits)); g->slot[i].tag != 0;
          i = (i + 1) & (((size_t)1 << g->bits) - 1))
@@ -128,6 +151,11 @@ index_text(struct exclude *x, size_t text)
 
     for (size_t i = 0; i < n; i++) {
         push(&t, x->word[begin + i], 0);
+        if (t.n >= x->least) {
+            uint64_t mask, *bits = begin_bit(x, &t, &mask);
+
+            *bits |= mask;
+        }
         if (t.n >= gram)
             put(x, &x->of_any, &t, gram, begin + t.n - gram);
         for (size_t m = x->least; m < x->n && m <= t.n; m++)
@@ -152,6 +180,10 @@ index_all(struct exclude *x)
     for (size_t m = 1; m <= x->n; m++)
         if (is_length[m])
             x->length[x->nlength++] = m;
+    x->begin_bits = 6;
+    while (((uint64_t)4 << x->begin_bits) < x->nword) /* 16 to 32 bits each */
+        x->begin_bits++;
+    x->begins = xtable((size_t)1 << x->begin_bits, sizeof *x->begins, 0);
     grams_new(&x->of_any, any);
     grams_new(&x->whole, whole);
     for (size_t i = 0; i < x->ntext; i++)
@@ -276,6 +308,7 @@ exclude_free(struct exclude *x)
     free(x->name);
     free(x->text);
     free(x->word);
+    free(x->begins);
     free(x->of_any.slot);
     free(x->whole.slot);
     words_release(&x->words);
@@ -310,6 +343,24 @@ look(const struct exclude *x, const struct grams *g, const struct tail *t,
     return 1;
 }
 
+/* Does a gram end with the last word? */
+static int
+look_for_any(const struct exclude *x, struct tail *t, struct exclude_hit *hit)
+{
+    const uint64_t *bits;
+    uint64_t mask;
+
+    if (t->n < x->least)
+        return 0;
+    bits = begin_bit(x, t, &mask);
+    t->begins[(t->n - x->least) % RING] = (*bits & mask) != 0;
+    for (size_t i = 0; i < x->nlength && x->length[i] <= t->n; i++)
+        if (t->begins[(t->n - x->length[i]) % RING] &&
+            look(x, &x->of_any, t, x->length[i], hit))
+            return 1;
+    return 0;
+}
+
 int
 exclude_find(const struct exclude *x, struct words *w, const char *text,
     size_t n, struct exclude_hit *hit)
@@ -322,9 +373,8 @@ exclude_find(const struct exclude *x, struct words *w, const char *text,
     words_begin(w, x->fold, text, n);
     while (words_next(w, &hash)) {
         push(&t, hash, (size_t)((const char *)w->p - text));
-        for (size_t i = 0; i < x->nlength && x->length[i] <= t.n; i++)
-            if (look(x, &x->of_any, &t, x->length[i], hit))
-                return 1;
+        if (look_for_any(x, &t, hit))
+            return 1;
     }
     return t.n >= x->least && t.n < x->n && look(x, &x->whole, &t, t.n, hit);
 }
