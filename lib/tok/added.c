@@ -108,7 +108,7 @@ struct search {
     const unsigned char *from, *to;
 };
 
-/* The longest token at p, which never goes back. */
+/* The longest token at p; from call to call p only grows. */
 static const struct added *
 token_at(struct search *s, const unsigned char *p)
 {

@@ -32,7 +32,7 @@ vocab_find(const struct tokenizer *t, const void *p, size_t n, uint64_t hash)
     return TOK_NONE;
 }
 
-/* struct symbols: those of bytes. */
+/* symbols.next where symbols are bytes. */
 static size_t
 bpe_bytes(const struct tokenizer *t, struct symbols *x, uint32_t *id,
     size_t room)
@@ -85,7 +85,8 @@ piece_merge(const struct tokenizer *t, struct tok_scratch *s,
     tok_ids_add(out, id, k);
 }
 
-/* at: of pieces of 2 .. CACHE_BYTES bytes, sought. */
+/* Output the ids of a piece, now or as a hole that the queue will fill.  *at:
+ * what cache_seek found, of pieces of 2 .. CACHE_BYTES bytes. */
 static inline void
 piece_put(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, struct cache_at *at, struct tok_ids *out)

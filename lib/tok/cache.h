@@ -25,7 +25,8 @@
 #define CACHE_ALL 4        /* the largest caches that all threads have */
 #define CACHE_ELSEWHERE 15 /* ids of a small slot: look at the large */
 
-/* Shift to the last byte of a key of 16: length, and << 4 how many ids. */
+/* The shift of key[1] to the key's last byte: how many bytes the piece has, and
+ * in the upper half how many ids. */
 #define CACHE_LAST 56
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "byte order");
 

@@ -65,20 +65,20 @@ struct pair_slot {
 };
 
 /*
- * A second table of all merges, where a pair is looked up without a branch: it
- * has buckets of one line of the processor's cache, with room for 8 merges of
- * 64 bits.  Such an entry is, from its top: the bits 1 and 0; the tag, which is
- * what the bucket's number does not say of the pair; the rank; the id.  A merge
- * whose bucket is full is in the table of pairs only.
+ * All merges once more, where a pair is looked up without a branch: a hash
+ * table whose buckets are lines of the processor's cache, of 8 entries of 64
+ * bits.  An entry is, from its top: the bits 1 and 0; the tag, which together
+ * with the bucket's number tells the pair; the rank; the id.  An entry of zeros
+ * is free.  A merge whose bucket was full is in tokenizer.pair only.
  */
 #define LINE_PAIRS 8
 struct lines {
     uint64_t *v;                /* NULL: the entries do not fit in 64 bits */
-    unsigned id_bits;           /* ... of an id */
-    unsigned tag_bits;          /* ... of a tag */
-    unsigned shift;             /* ... which stand from this bit on */
-    uint64_t mask;              /* 2 * id_bits bits */
-    uint64_t tag_mask, id_mask; /* tag_bits, id_bits */
+    unsigned id_bits;           /* width of an id */
+    unsigned tag_bits;          /* width of a tag */
+    unsigned shift;             /* number of the tag's lowest bit */
+    uint64_t mask;              /* the lowest 2 * id_bits bits */
+    uint64_t tag_mask, id_mask; /* the lowest tag_bits, id_bits bits */
 };
 
 /* An added token; flags are those of the JSON.  s is what is looked for:
@@ -163,9 +163,9 @@ struct tokenizer {
     uint32_t byte_id[256];   /* TOK_NONE: the byte vanishes */
     struct merge *byte_pair; /* [256*256] merges of two bytes */
     struct pair_slot *pair;  /* all merges; pair_mask + 1 slots */
-    uint64_t *pair_bits;     /* [pair_words] two bits for each of them */
+    uint64_t *pair_bits;     /* [pair_words] which they are, see pair_word */
     size_t pair_mask, pair_words, nmerge;
-    struct lines lines; /* the same for merging side by side */
+    struct lines lines; /* all merges again, for queue.h */
     int ignore_merges;
     struct norm_op *norm_op; /* [nnorm] */
     size_t nnorm;
@@ -265,8 +265,8 @@ vocab_id_of(const struct tokenizer *t, const void *p, size_t n)
 /* Memory for n symbols to merge, of s, until the next call. */
 uint32_t *bpe_symbols(struct tok_scratch *s, size_t n);
 /* Merge id[n] in place by the merges of t; returns how many are left.  Unless
- * start is NULL, start[i] becomes the number of the first symbol of what is i
- * then; [n]. */
+ * start[n] is NULL, start[i] becomes the number of the first of the symbols
+ * that id[i] was merged from. */
 size_t bpe_merge(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
     size_t n, uint32_t *start);
 

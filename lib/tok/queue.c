@@ -118,7 +118,7 @@ job_next(const struct tokenizer *t, struct queue *q, size_t symbols)
     return j;
 }
 
-/* Its symbols. */
+/* Its symbols; their pairs are looked up when its turn comes. */
 static void
 job_symbols(const struct tokenizer *t, struct merge_job *j, const uint32_t *id)
 {
@@ -130,7 +130,8 @@ job_symbols(const struct tokenizer *t, struct merge_job *j, const uint32_t *id)
         __builtin_prefetch(line_of(&t->lines, id[i], id[i + 1], &want));
 }
 
-/* The same where they are byte_id of byte[n]: pairs are found faster. */
+/* The same where they are byte_id of byte[n]: the pairs are looked up now, in
+ * the small table of byte pairs. */
 static void
 job_bytes(const struct tokenizer *t, struct merge_job *j, const uint32_t *id,
     const unsigned char *byte)

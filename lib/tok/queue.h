@@ -28,13 +28,13 @@ struct merge_job {
     uint32_t key[QUEUE_SYMBOLS], to[QUEUE_SYMBOLS], id[QUEUE_SYMBOLS];
     uint32_t n;     /* symbols that there were */
     uint32_t alive; /* bit i: symbol i is left, in id[i] */
-    int begun;      /* the keys are known, but those of two pairs: */
-    /* where they begin, their bucket, and what is looked for there */
+    int begun;      /* all keys are set but those of two pairs: */
+    /* the first symbol of each, its bucket, and what is looked for there */
     uint32_t at[2];
     const uint64_t *line[2];
     uint64_t want[2];
     uint64_t hash; /* of the piece, where a whole piece may be a token */
-    size_t hole;   /* n ids from here on are to be replaced */
+    size_t hole;   /* the hole is the n ids of the output from here on */
     struct cache_at place;
     /* of a window of a long piece (window.c): */
     size_t from;    /* symbols of the piece before it */
@@ -46,14 +46,16 @@ struct queue {
     size_t n;
 };
 
-/* No pair of a line is this. */
+/* What is looked for where there is no pair: no entry begins like this. */
 #define LINE_NONE (UINT64_C(3) << 62)
 
-/* The bucket of a pair, and the tag of its entry there. */
+/* The bucket of a pair, and how its entry there begins: *want, down to the
+ * tag. */
 static inline const uint64_t *
 line_of(const struct lines *l, uint32_t a, uint32_t b, uint64_t *want)
 {
-    /* a product with an odd number: no two pairs have the same */
+    /* no two pairs have the same: a product with an odd number, modulo a power
+     * of two, is a bijection */
     const uint64_t h =
         ((uint64_t)a << l->id_bits | (a ^ b)) * UINT64_C(0x9e3779b97f4a7c15) &
         l->mask;

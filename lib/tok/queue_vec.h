@@ -16,7 +16,8 @@ found(const struct tokenizer *t, struct merge_job *j, int which)
     const uint32_t i = j->at[which];
     const uint64_t x = line_find(j->line[which], j->want[which], l->shift);
 
-    /* one branch, which is rarely taken: whether a pair merges is a toss-up */
+    /* Whether a pair merges cannot be predicted, so that takes no branch; the
+     * only one is for a pair that is not in its bucket while that is full. */
     if ((x >= LINE_NONE) & (j->line[which][LINE_PAIRS - 1] != 0) &
         (j->want[which] < LINE_NONE))
         return queue_other(t, j, i);
@@ -44,8 +45,8 @@ turn(const struct tokenizer *t, struct merge_job *j)
     uint32_t alive = j->alive, best, i, k, before, after, id;
     uint32_t left, right;
 
-    /* before the two new keys are written: what was written just now makes a
-     * vector load wait */
+    /* Read before the two new keys are written: a vector load that covers what
+     * was written just before has to wait for it. */
     best = smallest(j->key, (j->n + 7) / 8);
     left = found(t, j, 0);
     right = found(t, j, 1);
@@ -63,8 +64,10 @@ turn(const struct tokenizer *t, struct merge_job *j)
     before = alive & ~(UINT32_MAX << i);
     j->alive = alive;
     j->id[i] = id = j->to[i];
-    /* What does not exist is looked for at i, before the other.  Symbol 0 is
-     * always there. */
+    /* The two new pairs.  Where there is no symbol before or after, the key of
+     * symbol i is set to TOK_NONE in its place: before, so that the other pair
+     * sets it again (then k is 0 and i is too, as symbol 0 never goes); after,
+     * which is right, as i is the last. */
     k = 31 - (uint32_t)__builtin_clz(before | 1);
     j->key[k] = TOK_NONE;
     j->at[0] = k;

@@ -30,8 +30,9 @@ enum {
     SCAN_B  /* where pieces begin, of the GPT-2 pattern */
 };
 
-/* Where a piece may go on behind the stretch, the next one begins here behind
- * its end: farther than a contraction reaches. */
+/* Where the last piece may go on behind the stretch, the bit of B that ends it
+ * is so far behind the end, and tells that: farther than a contraction, of
+ * which a part may be behind the end, reaches. */
 #define SCAN_OPEN 8
 
 /*

@@ -61,7 +61,7 @@ begins(struct scan *s, size_t words, int cut)
             last &= ~down(N, w);
         else
             first |= N[w] & ~up(N, w);
-        if ((n - 1) >> 6 == w) /* who knows what follows */
+        if ((n - 1) >> 6 == w) /* what follows is not known */
             last &= ~(UINT64_C(1) << ((n - 1) & 63));
         s->set[SCAN_B][w] = (first & ~joined) | (S[w] & ~up(S, w)) | last;
         if (cut)

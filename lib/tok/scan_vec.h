@@ -2,7 +2,7 @@
  * SCAN_NAME, VALID_NAME, vec, vec_load, vec_le (byte - from <= most, a bit a
  * byte) and vec_eq. */
 
-/* Letters of two bytes that are usual: their first bytes. */
+/* Where a usual letter of two bytes (Latin, Greek, Cyrillic) begins. */
 static inline uint64_t
 pairs(vec v, vec next)
 {

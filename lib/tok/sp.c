@@ -1,10 +1,10 @@
 /*
- * BPE over characters, as converted SentencePiece models have it.  A stretch
- * of text is one word for the model, whatever its length, but most of it falls
- * apart: where no token that a merge can give holds x before U+2581, no merge
- * crosses the border between them, and what is left and right of it is merged
- * by itself with the same result.  Such x are found in the vocabulary, so text
- * is merged word by word, from a cache where it was seen.
+ * BPE over characters, as converted SentencePiece models have it.  For the
+ * model all text between two added tokens is one word, but it need not be
+ * merged as one: if no token that a merge gives has the character x followed by
+ * U+2581 in it, no merge crosses the border between these two, and both sides
+ * of it give the same ids as alone.  The vocabulary tells for which x that is
+ * not so (NO_CUT), so text is cut into words, most of which are in the cache.
  */
 #include "tok/queue.h"
 #include "text/unicode.h"
@@ -15,7 +15,7 @@
 
 #define MARK 0x2581 /* stands for a space */
 #define MARK_BYTES "\xe2\x96\x81"
-#define NO_CUT (UINT32_C(1) << 31) /* x: a token holds x and MARK */
+#define NO_CUT (UINT32_C(1) << 31) /* a token has MARK behind it */
 
 static inline uint32_t
 entry(const struct sp *sp, uint32_t c)
@@ -37,8 +37,9 @@ as_bytes(const struct sp *sp, const unsigned char *p, size_t n, uint32_t *id)
     return n;
 }
 
-/* The symbols of text.  An unknown token waits until a known character or the
- * end, behind the bytes of others: so does the original. */
+/* symbols.next where they are characters.  As in the original, sp.unk for an
+ * unknown character comes late: before the next known one or at the end, and
+ * thus behind the bytes of unknown ones between. */
 static size_t
 sp_symbols(const struct tokenizer *t, struct symbols *x, uint32_t *id,
     size_t room)
@@ -95,7 +96,7 @@ merge_text(const struct tokenizer *t, struct tok_scratch *s,
     }
 }
 
-/* The id of a word that is a token, where that is enough: 1. */
+/* With ignore_merges, a word that is a token is its id: 1, else 0. */
 static inline int
 word_whole(const struct tokenizer *t, const unsigned char *p, size_t n,
     struct tok_ids *out)
@@ -334,8 +335,8 @@ add_borders(struct tokenizer *t, uint32_t id)
     }
 }
 
-/* Has every unknown character the ids of its bytes, of which no merge holds
- * any? */
+/* Does every unknown character become the ids of its bytes, and are those and
+ * sp.unk in no merge? */
 static int
 unknown_is_free(const struct tokenizer *t)
 {

@@ -14,7 +14,7 @@
  *
  * Opening: json.c reads a tokenizer.json, tekken.c makes one of a tekken.json,
  * names.c and vocab.c fill the vocabulary and the merges, steps.c what stands
- * around them. Encoding: added.c and find.c find added tokens, norm.c
+ * around them.  Encoding: added.c and find.c find added tokens, norm.c
  * normalises, split.c cuts into pieces, bpe.c (bytes) and sp.c (characters)
  * give each its ids, merge.c and window.c merge what the queue (queue.h) does
  * not take.
@@ -41,11 +41,10 @@ void tok_ids_push(struct tok_ids *a, uint32_t id);
 
 /*
  * path: a tokenizer.json or tekken.json, a directory that holds one (of both
- * the first), or a .gguf file.  BOS
- * and EOS are looked up in the tokenizer_config.json, then the
- * generation_config.json and config.json beside it.  NULL and *e "path: where:
- * why": EX_INPUT for a damaged file or an unknown component, EX_SYS when it
- * cannot be read.
+ * the first), or a .gguf file.  BOS and EOS are looked up in the
+ * tokenizer_config.json, then the generation_config.json and config.json beside
+ * it.  NULL and *e "path: where: why": EX_INPUT for a damaged file or an
+ * unknown component, EX_SYS when it cannot be read.
  */
 struct tokenizer *tok_open(const char *path, struct err *e);
 /* The same from the text of a tokenizer.json and, unless NULL, of a
