@@ -38,14 +38,6 @@ struct src {
     struct gguf_ids id;
 };
 
-static const char *
-text_of(const json_t *j, const char *key)
-{
-    const char *s = json_string_value(json_object_get(j, key));
-
-    return s ? s : "";
-}
-
 static int
 flag(const json_t *j, const char *key, int otherwise)
 {
@@ -59,7 +51,7 @@ flag(const json_t *j, const char *key, int otherwise)
 static const json_t *
 step(const json_t *j, const char *list, size_t i)
 {
-    if (strcmp(text_of(j, "type"), "Sequence") == 0)
+    if (strcmp(js_text_of(j, "type"), "Sequence") == 0)
         return json_array_get(json_object_get(j, list), i);
     return i == 0 && json_is_object(j) ? j : NULL;
 }
@@ -73,12 +65,13 @@ describe(const json_t *j, struct buf *b)
 
     buf_clear(b);
     for (size_t i = 0; (s = step(j, "pretokenizers", i)) != NULL; i++) {
-        const char *rx = text_of(json_object_get(s, "pattern"), "Regex");
+        const char *rx = js_text_of(json_object_get(s, "pattern"), "Regex");
 
-        buf_addf(b, "%s %s %s %d %d %d %d\n", text_of(s, "type"),
-            strcmp(rx, RX_CL100K) == 0 ? RX_LLAMA3 : rx, text_of(s, "behavior"),
-            flag(s, "invert", 0), flag(s, "individual_digits", 0),
-            flag(s, "use_regex", 1), flag(s, "add_prefix_space", 1));
+        buf_addf(b, "%s %s %s %d %d %d %d\n", js_text_of(s, "type"),
+            strcmp(rx, RX_CL100K) == 0 ? RX_LLAMA3 : rx,
+            js_text_of(s, "behavior"), flag(s, "invert", 0),
+            flag(s, "individual_digits", 0), flag(s, "use_regex", 1),
+            flag(s, "add_prefix_space", 1));
     }
 }
 
@@ -88,7 +81,7 @@ find_pre(struct src *s, struct err *e)
 {
     const json_t *norm = json_object_get(s->tok, "normalizer");
     const int whole = flag(s->model, "ignore_merges", 0);
-    const int is_nfc = strcmp(text_of(norm, "type"), "NFC") == 0;
+    const int is_nfc = strcmp(js_text_of(norm, "type"), "NFC") == 0;
     struct buf want = { 0 }, have = { 0 };
     int nfc, w, found = 0;
     json_t *j;
@@ -117,18 +110,18 @@ read_marks(struct src *s, struct err *e)
 {
     const json_t *norm = json_object_get(s->tok, "normalizer");
     const json_t *pre = json_object_get(s->tok, "pre_tokenizer"), *n;
-    const char *scheme = text_of(pre, "prepend_scheme");
-    const int meta = strcmp(text_of(pre, "type"), "Metaspace") == 0;
+    const char *scheme = js_text_of(pre, "prepend_scheme");
+    const int meta = strcmp(js_text_of(pre, "type"), "Metaspace") == 0;
     size_t i = 0;
 
     n = step(norm, "normalizers", 0);
-    if (strcmp(text_of(n, "type"), "Prepend") == 0 &&
-        strcmp(text_of(n, "prepend"), MARK) == 0) {
+    if (strcmp(js_text_of(n, "type"), "Prepend") == 0 &&
+        strcmp(js_text_of(n, "prepend"), MARK) == 0) {
         s->prefix = 1;
         n = step(norm, "normalizers", ++i);
     }
     if (meta && !n && flag(pre, "split", 1) == 0 &&
-        strcmp(text_of(pre, "replacement"), MARK) == 0) {
+        strcmp(js_text_of(pre, "replacement"), MARK) == 0) {
         s->prefix = *scheme ? strcmp(scheme, "never") != 0
                             : flag(pre, "add_prefix_space", 1);
         if (s->prefix)
@@ -137,25 +130,25 @@ read_marks(struct src *s, struct err *e)
                  "readers of a GGUF always do");
         return 0;
     }
-    if (strcmp(text_of(n, "type"), "Replace") != 0 ||
-        strcmp(text_of(json_object_get(n, "pattern"), "String"), " ") != 0 ||
-        strcmp(text_of(n, "content"), MARK) != 0 ||
+    if (strcmp(js_text_of(n, "type"), "Replace") != 0 ||
+        strcmp(js_text_of(json_object_get(n, "pattern"), "String"), " ") != 0 ||
+        strcmp(js_text_of(n, "content"), MARK) != 0 ||
         step(norm, "normalizers", i + 1))
         return err_set(e, EX_INPUT,
             "normalizer: a GGUF can only say that spaces become U+2581, with "
             "one before a text or not");
     /* To split at spaces is nothing once there are none. */
     if (json_is_object(pre) &&
-        strcmp(text_of(json_object_get(pre, "pattern"), "String"), " ") != 0)
+        strcmp(js_text_of(json_object_get(pre, "pattern"), "String"), " ") != 0)
         return err_set(e, EX_INPUT, "pre_tokenizer: %.40s is not supported",
-            text_of(pre, "type"));
+            js_text_of(pre, "type"));
     return 0;
 }
 
 static int
 read_kind(struct src *s, struct err *e)
 {
-    const char *type = text_of(s->model, "type");
+    const char *type = js_text_of(s->model, "type");
     const json_t *pre = json_object_get(s->tok, "pre_tokenizer"), *p;
     static const char *const none[] = { "dropout", "continuing_subword_prefix",
         "end_of_word_suffix" };
@@ -172,13 +165,13 @@ read_kind(struct src *s, struct err *e)
     }
     s->chars = 1;
     for (size_t i = 0; (p = step(pre, "pretokenizers", i)) != NULL; i++)
-        if (strcmp(text_of(p, "type"), "ByteLevel") == 0)
+        if (strcmp(js_text_of(p, "type"), "ByteLevel") == 0)
             s->chars = 0;
     if (!s->chars)
         return find_pre(s, e);
     if (flag(s->model, "ignore_merges", 0))
         return err_set(e, EX_INPUT, "model.ignore_merges: is not supported");
-    if (!*text_of(s->model, "unk_token"))
+    if (!*js_text_of(s->model, "unk_token"))
         return err_set(e, EX_INPUT, "model.unk_token: is missing");
     if (!flag(s->model, "byte_fallback", 0) && !flag(s->model, "fuse_unk", 0))
         return err_set(e, EX_INPUT, "model.fuse_unk: false is not supported");
@@ -192,7 +185,7 @@ find(const struct src *s, const char *text)
     const json_t *list = json_object_get(s->tok, "added_tokens"), *v;
 
     for (size_t i = 0; i < json_array_size(list); i++)
-        if (strcmp(text_of(json_array_get(list, i), "content"), text) == 0)
+        if (strcmp(js_text_of(json_array_get(list, i), "content"), text) == 0)
             return json_integer_value(
                 json_object_get(json_array_get(list, i), "id"));
     v = json_object_get(s->vocab, text);
@@ -210,7 +203,7 @@ static int
 read_added(struct src *s, const json_t *a, struct err *e)
 {
     static const char *const flags[] = { "lstrip", "rstrip", "single_word" };
-    const char *text = text_of(a, "content");
+    const char *text = js_text_of(a, "content");
     const json_int_t id = json_integer_value(json_object_get(a, "id"));
     struct token *t;
 
@@ -265,7 +258,7 @@ read_tokens(struct src *s, struct err *e)
         note("%zu tokens beyond the %zu of the model are left out", beyond,
             s->V);
     if (s->chars) {
-        const int64_t unk = find(s, text_of(s->model, "unk_token"));
+        const int64_t unk = find(s, js_text_of(s->model, "unk_token"));
 
         if (unk < 0 || (size_t)unk >= s->V)
             return err_set(e, EX_INPUT, "model.unk_token: is no token");
@@ -403,7 +396,7 @@ read_template(struct src *s, const json_t *post, struct err *e)
 {
     const json_t *list = json_object_get(post, "single"), *p;
     const json_t *all = json_object_get(post, "special_tokens");
-    const char *type = text_of(post, "type");
+    const char *type = js_text_of(post, "type");
     int behind = 0;
 
     if (!post || json_is_null(post) || strcmp(type, "ByteLevel") == 0)
@@ -421,7 +414,7 @@ read_template(struct src *s, const json_t *post, struct err *e)
     for (size_t i = 0; (p = json_array_get(list, i)) != NULL; i++) {
         const json_t *sp = json_object_get(p, "SpecialToken");
         const json_t *ids =
-            json_object_get(json_object_get(all, text_of(sp, "id")), "ids");
+            json_object_get(json_object_get(all, js_text_of(sp, "id")), "ids");
 
         if (!sp) {
             behind = 1;
@@ -498,7 +491,7 @@ name_specials(struct src *s, const json_t *config)
     for (int i = 0; i < GGUF_SPECIALS; i++) {
         const json_t *v = json_object_get(config, gguf_special[i][0]);
         const char *text =
-            json_is_object(v) ? text_of(v, "content") : json_string_value(v);
+            json_is_object(v) ? js_text_of(v, "content") : json_string_value(v);
 
         if (s->id.v[i] < 0 && text)
             s->id.v[i] = find(s, text);
@@ -524,7 +517,8 @@ put_rest(struct gguf_out *o, const struct src *s, const json_t *config)
     if (s->chars)
         gguf_out_bool(o, "tokenizer.ggml.add_space_prefix", s->prefix);
     for (size_t i = 0; i < json_array_size(chat); i++) /* several, by name */
-        if (strcmp(text_of(json_array_get(chat, i), "name"), "default") == 0) {
+        if (strcmp(js_text_of(json_array_get(chat, i), "name"), "default") ==
+            0) {
             chat = json_object_get(json_array_get(chat, i), "template");
             break;
         }

@@ -180,6 +180,14 @@ js_get(const json_t *j, const char *path)
     return json_is_null(j) ? NULL : j;
 }
 
+const char *
+js_text_of(const json_t *j, const char *key)
+{
+    const char *s = json_string_value(json_object_get(j, key));
+
+    return s ? s : "";
+}
+
 static int
 wrong(const json_t *j, const char *path, const char *need, struct err *e)
 {

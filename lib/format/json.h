@@ -96,6 +96,9 @@ void js_quote(struct buf *b, const char *s);
  * when a part of it is missing, null, or no object.  Names are < 80 bytes. */
 const json_t *js_get(const json_t *j, const char *path);
 
+/* The text of member `key` of an object, or "". */
+const char *js_text_of(const json_t *j, const char *key);
+
 /*
  * Typed members: 1 and *r set; 0 when missing or null (*r untouched); -1 and
  * *e "path: why" when of another type or outside [lo,hi].  A size must be

@@ -50,14 +50,6 @@ tok_members(const json_t *j, const char *path, const char *known, struct err *e)
     return 0;
 }
 
-const char *
-tok_text_of(const json_t *j, const char *key)
-{
-    const char *s = json_string_value(json_object_get(j, key));
-
-    return s ? s : "";
-}
-
 int
 tok_flag(const json_t *j, const char *path, const char *key, int otherwise,
     struct err *e)
@@ -117,9 +109,9 @@ load_model(struct tokenizer *t, const struct tok_source *src,
             "merges retort_ties",
             e))
         return -1;
-    if (type && strcmp(tok_text_of(j, "type"), "BPE") != 0)
+    if (type && strcmp(js_text_of(j, "type"), "BPE") != 0)
         return tok_bad(e, "model.type: %.60s is not implemented",
-            tok_text_of(j, "type"));
+            js_text_of(j, "type"));
     if (tok_off(j, "model", "dropout", e) ||
         tok_off(j, "model", "continuing_subword_prefix", e) ||
         tok_off(j, "model", "end_of_word_suffix", e))
@@ -351,7 +343,7 @@ static int
 template_token(const struct tokenizer *t, const json_t *post,
     const json_t *token, const char *path, int64_t *id, struct err *e)
 {
-    const char *name = tok_text_of(token, "id");
+    const char *name = js_text_of(token, "id");
     const json_t *ids =
         json_object_get(json_object_get(json_object_get(post, "special_tokens"),
                             name),
@@ -389,7 +381,7 @@ load_template(struct tokenizer *t, const json_t *post, const char *path,
             if (template_token(t, post, token, where,
                     seen ? &t->after : &t->before, e))
                 return -1;
-        } else if (seen++ || strcmp(tok_text_of(text, "id"), "A") != 0) {
+        } else if (seen++ || strcmp(js_text_of(text, "id"), "A") != 0) {
             return tok_bad(e, "%s: is no place of the text", where);
         }
     }
@@ -420,7 +412,7 @@ static int
 load_post(struct tokenizer *t, const json_t *j, const char *path, int depth,
     struct err *e)
 {
-    const char *type = tok_text_of(j, "type");
+    const char *type = js_text_of(j, "type");
 
     if (!j || json_is_null(j) || strcmp(type, "ByteLevel") == 0)
         return 0; /* ByteLevel only moves offsets */

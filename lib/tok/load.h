@@ -32,8 +32,6 @@ int tok_bad(struct err *e, const char *fmt, ...)
 /* j must be an object with no other members than the words of `known`. */
 int tok_members(const json_t *j, const char *path, const char *known,
     struct err *e);
-/* The text j[key], or "". */
-const char *tok_text_of(const json_t *j, const char *key);
 /* The boolean j[key], or `otherwise` where it is not given; -1 and *e. */
 int tok_flag(const json_t *j, const char *path, const char *key, int otherwise,
     struct err *e);

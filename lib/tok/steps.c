@@ -38,7 +38,7 @@ int
 norm_load(struct tokenizer *t, const json_t *j, const char *path, int depth,
     struct err *e)
 {
-    const char *type = tok_text_of(j, "type");
+    const char *type = js_text_of(j, "type");
     const json_t *list, *from, *to;
     struct norm_op op = { NORM_NFC, NULL, NULL, 0, 0 };
     char where[80];
@@ -150,11 +150,11 @@ split_load(const json_t *j, const char *path, enum split *split, struct err *e)
 
     if (tok_members(j, path, "type pattern behavior invert", e))
         return -1;
-    if (strcmp(tok_text_of(j, "behavior"), "Isolated") != 0)
+    if (strcmp(js_text_of(j, "behavior"), "Isolated") != 0)
         return tok_bad(e, "%s.behavior: only Isolated is implemented", path);
     if (tok_off(j, path, "invert", e))
         return -1;
-    regex = tok_text_of(json_object_get(j, "pattern"), "Regex");
+    regex = js_text_of(json_object_get(j, "pattern"), "Regex");
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(regex, known[i].regex) == 0) {
             *split = known[i].split;
@@ -170,7 +170,7 @@ split_load(const json_t *j, const char *path, enum split *split, struct err *e)
 static int
 first_step(const json_t *j, const char *path, enum split *split, struct err *e)
 {
-    const char *type = tok_text_of(j, "type");
+    const char *type = js_text_of(j, "type");
 
     if (strcmp(type, "Digits") == 0) {
         const int each = tok_flag(j, path, "individual_digits", -1, e);
@@ -205,7 +205,7 @@ sequence_load(struct tokenizer *t, const json_t *j, struct err *e)
     if (first_step(json_array_get(list, 0), "pre_tokenizer.pretokenizers.0",
             &t->split, e))
         return -1;
-    if (strcmp(tok_text_of(last, "type"), "ByteLevel") != 0)
+    if (strcmp(js_text_of(last, "type"), "ByteLevel") != 0)
         return tok_bad(e, "%s.type: only ByteLevel is implemented", path);
     if (byte_level(last, path, &prefix, &regex, e))
         return -1;
@@ -228,7 +228,7 @@ metaspace_load(struct tokenizer *t, const json_t *j, struct err *e)
         enum prefix prefix;
     } scheme[] = { { "never", PREFIX_NONE }, { "first", PREFIX_FIRST },
         { "always", PREFIX_ALWAYS } };
-    const char *mark = tok_text_of(j, "replacement");
+    const char *mark = js_text_of(j, "replacement");
     const json_t *s = json_object_get(j, "prepend_scheme");
     const int old = tok_flag(j, "pre_tokenizer", "add_prefix_space", 1, e);
     const int split = tok_flag(j, "pre_tokenizer", "split", 1, e);
@@ -245,7 +245,7 @@ metaspace_load(struct tokenizer *t, const json_t *j, struct err *e)
     t->prefix = old ? PREFIX_ALWAYS : PREFIX_NONE;
     if (s) {
         for (; i < 3 &&
-             strcmp(tok_text_of(j, "prepend_scheme"), scheme[i].name) != 0;
+             strcmp(js_text_of(j, "prepend_scheme"), scheme[i].name) != 0;
              i++)
             ;
         if (i == 3)
@@ -268,7 +268,7 @@ metaspace_load(struct tokenizer *t, const json_t *j, struct err *e)
 int
 pre_load(struct tokenizer *t, const json_t *j, struct err *e)
 {
-    const char *type = tok_text_of(j, "type");
+    const char *type = js_text_of(j, "type");
     int prefix, regex;
 
     if (strcmp(type, "ByteLevel") == 0) {
@@ -295,11 +295,11 @@ pre_load(struct tokenizer *t, const json_t *j, struct err *e)
                 e) ||
             tok_off(j, "pre_tokenizer", "invert", e))
             return -1;
-        if (strcmp(tok_text_of(p, "String"), " ") != 0)
+        if (strcmp(js_text_of(p, "String"), " ") != 0)
             return tok_bad(e,
                 "pre_tokenizer.pattern: only the text \" \" is "
                 "implemented without ByteLevel");
-        if (strcmp(tok_text_of(j, "behavior"), "MergedWithPrevious") != 0)
+        if (strcmp(js_text_of(j, "behavior"), "MergedWithPrevious") != 0)
             return tok_bad(e,
                 "pre_tokenizer.behavior: only "
                 "MergedWithPrevious is implemented without ByteLevel");
@@ -322,12 +322,12 @@ static int
 decoder_step(struct decoder *d, const json_t *j, const char *path,
     struct err *e)
 {
-    const char *type = tok_text_of(j, "type");
+    const char *type = js_text_of(j, "type");
     const json_t *start = json_object_get(j, "start");
 
     if (strcmp(type, "Replace") == 0 && !d->from && !d->bytes && !d->fuse) {
-        d->from = tok_text_of(json_object_get(j, "pattern"), "String");
-        d->to = tok_text_of(j, "content");
+        d->from = js_text_of(json_object_get(j, "pattern"), "String");
+        d->to = js_text_of(j, "content");
         if (*d->from == '\0')
             return tok_bad(e,
                 "%s.pattern: only a text (\"String\") is implemented", path);
@@ -345,7 +345,7 @@ decoder_step(struct decoder *d, const json_t *j, const char *path,
         if (tok_members(j, path, "type content start stop", e) ||
             tok_off(j, path, "stop", e))
             return -1;
-        if (strcmp(tok_text_of(j, "content"), " ") != 0 ||
+        if (strcmp(js_text_of(j, "content"), " ") != 0 ||
             !json_is_integer(start) || json_integer_value(start) < 0)
             return tok_bad(e, "%s: only spaces are stripped", path);
         d->strip = (size_t)json_integer_value(start);
@@ -417,7 +417,7 @@ show_all(struct tokenizer *t, const struct decoder *d)
 int
 decoder_load(struct tokenizer *t, const json_t *j, struct err *e)
 {
-    const char *type = tok_text_of(j, "type"), *scheme;
+    const char *type = js_text_of(j, "type"), *scheme;
     const json_t *list = json_object_get(j, "decoders");
     struct decoder d = { 0 };
     char path[60];
@@ -430,13 +430,13 @@ decoder_load(struct tokenizer *t, const json_t *j, struct err *e)
             "decoder.type: only ByteLevel is implemented with "
             "such a pre-tokenizer");
     if (strcmp(type, "Metaspace") == 0) {
-        scheme = tok_text_of(j, "prepend_scheme");
+        scheme = js_text_of(j, "prepend_scheme");
         if (tok_members(j, "decoder",
                 "type replacement add_prefix_space "
                 "prepend_scheme split str_rep",
                 e))
             return -1;
-        if (strcmp(tok_text_of(j, "replacement"), MARK) != 0)
+        if (strcmp(js_text_of(j, "replacement"), MARK) != 0)
             return tok_bad(e,
                 "decoder.replacement: only U+2581 is implemented");
         t->strip_marks = *scheme
