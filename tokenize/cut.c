@@ -35,7 +35,7 @@ take(struct reader *r, struct buf *rec, size_t n)
 
 /* Append to rec (may be NULL) everything before the next byte c, and pass over
  * c; c = -1: everything up to the end.  1: c was found; 0: the end came first;
- * -1. A record that may be cut (--split-long) ends, with 1, one byte after the
+ * -1.  A record that may be cut (--split-long) ends, with 1, one byte after the
  * longest length allowed. */
 static int
 until(struct reader *r, int c, struct buf *rec, uint64_t at, struct err *e)
@@ -83,8 +83,7 @@ ends_paragraph(const char *text, size_t k)
     return k > 0 && text[k - 1] == '\n';
 }
 
-/* Where to cut a text that is longer than `most` bytes; see struct doc_limit.
- * */
+/* Where to cut a text of more than `most` bytes; see struct doc_limit. */
 static size_t
 cut_at(const char *text, size_t most)
 {

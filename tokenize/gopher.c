@@ -230,7 +230,7 @@ line_ends(const char *p, const char *end)
 }
 
 /* Split the text at runs of at least `least` newlines (1: lines, 2:
- * paragraphs). How many parts are there, how many are duplicates of earlier
+ * paragraphs).  How many parts are there, how many are duplicates of earlier
  * ones, and how many characters do these have? */
 static void
 count_parts(struct gopher_scratch *s, size_t least, size_t *all, size_t *dup,
@@ -301,8 +301,7 @@ top_gram(struct gopher_scratch *s, size_t n)
     return best * length;
 }
 
-/* Characters of words that lie in n-grams seen before, each word counted once.
- * */
+/* Characters of the words in n-grams seen before, each word counted once. */
 static size_t
 repeated_grams(struct gopher_scratch *s, size_t n)
 {
@@ -341,8 +340,7 @@ gopher_measure(struct gopher_scratch *s, enum gopher g)
 
 /* Quality. */
 
-/* Classes (text/unicode.h) of the characters of p[n], up to the first letter.
- * */
+/* Classes (text/unicode.h) of the characters of p[n] up to a letter. */
 static unsigned
 classes(const char *p, size_t n)
 {

@@ -355,8 +355,8 @@ merge(struct keys *k, struct err *e)
     return 0;
 }
 
-/* The levels of the runs fall from the first to the last: merge FAN equal ones.
- * */
+/* Merge the last runs while FAN of them have one level; levels fall from the
+ * first run to the last. */
 static int
 merge_full(struct keys *k, struct err *e)
 {

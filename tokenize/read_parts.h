@@ -1,5 +1,4 @@
-/* What the two files of reading share; see read.h: read.c
- * unpacks, cut.c cuts. */
+/* What read.c, which unpacks, and cut.c, which cuts, share; see read.h. */
 #ifndef TOKENIZE_READ_PARTS_H
 #define TOKENIZE_READ_PARTS_H
 

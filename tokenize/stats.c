@@ -386,9 +386,9 @@ stats_print(const struct stats *s, FILE *f, const struct clean *clean, int json)
     all.seen = xcalloc(s->vocab / 64 + 1, sizeof *all.seen);
     if (!json)
         fprintf(f,
-            "source\tdocuments\tbytes\tcharacters\twords\ttokens\ttokens/"
-            "word\tcharacters/"
-            "token\tsplit\tfallback\tdistinct\tparity\tdropped\n");
+            "source\tdocuments\tbytes\tcharacters\twords\ttokens\t"
+            "tokens/word\tcharacters/token\tsplit\tfallback\tdistinct\t"
+            "parity\tdropped\n");
     for (size_t i = 0; i < s->in->nsource; i++) {
         struct row *r = &s->row[i];
 

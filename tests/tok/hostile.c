@@ -20,7 +20,7 @@
  *   allocation from a number of the file                  one huge id
  *   a flag of one part that turns off another's check     test_damage
  *
- * The GGUF's own lines are in gguf.c and tok/gguf.c, those of tekken.json in
+ * The GGUF's own lines are in gguf.c and format/gguf.c, those of tekken.json in
  * tekken.c, those of archives in tests/tokenize/input.sh, any bytes in
  * fuzz/tok_file.c and fuzz/tok_text.c; added.c has many added tokens.
  */
