@@ -261,7 +261,7 @@ queue_flush(const struct tokenizer *t, struct tok_scratch *s,
 
     if (!q || q->n == 0)
         return;
-    if (t->ignore_merges)
+    if (t->ignore_merges && !t->sp) /* sp.c does so before it queues a word */
         take_whole(t, q);
     s->code->merge(t, q);
     fill_holes(q, out);

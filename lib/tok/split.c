@@ -119,11 +119,11 @@ piece_gpt2(const unsigned char *p, const unsigned char *end, unsigned cut)
 static size_t
 space_lines(const unsigned char *p, const unsigned char *end)
 {
-    const unsigned char *const stop = run(p, end, U_S, 1), *q = stop;
+    const unsigned char *q = run(p, end, U_S, 1);
 
     while (q > p && q[-1] != '\r' && q[-1] != '\n')
         q--;
-    return q > p ? (size_t)(q - p) : space(p, stop == end ? stop : end, 0);
+    return q > p ? (size_t)(q - p) : space(p, end, 0);
 }
 
 /* Numbers of at most `most` characters. */
