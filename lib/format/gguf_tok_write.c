@@ -413,8 +413,9 @@ read_template(struct src *s, const json_t *post, struct err *e)
             type);
     for (size_t i = 0; (p = json_array_get(list, i)) != NULL; i++) {
         const json_t *sp = json_object_get(p, "SpecialToken");
-        const json_t *ids =
-            json_object_get(json_object_get(all, js_text_of(sp, "id")), "ids");
+        const char *name = js_text_of(sp, "id");
+        const json_t *ids = json_object_get(json_object_get(all, name), "ids");
+        const json_t *id = json_array_get(ids, 0);
 
         if (!sp) {
             behind = 1;
@@ -424,8 +425,11 @@ read_template(struct src *s, const json_t *post, struct err *e)
             return err_set(e, EX_INPUT,
                 "post_processor: a GGUF can only say one token before a text "
                 "and one behind it");
-        s->id.v[behind ? GGUF_EOS : GGUF_BOS] =
-            json_integer_value(json_array_get(ids, 0));
+        if (!json_is_integer(id) || json_integer_value(id) < 0 ||
+            (size_t)json_integer_value(id) >= s->V)
+            return err_set(e, EX_INPUT,
+                "post_processor: %.60s is no token of the model", name);
+        s->id.v[behind ? GGUF_EOS : GGUF_BOS] = json_integer_value(id);
     }
     return 0;
 }

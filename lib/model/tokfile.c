@@ -273,12 +273,6 @@ in_dir(const char *dir, const char *file)
     return r;
 }
 
-static int
-has_tokens(const struct gguf *g)
-{
-    return gguf_kv(g, "tokenizer.ggml.tokens") != NULL;
-}
-
 int
 tokenizer_is_there(const char *from, struct err *e)
 {
@@ -290,7 +284,7 @@ tokenizer_is_there(const char *from, struct err *e)
         return in_dir(from, files[0]) || in_dir(from, files[1]);
     if (open_metadata(&map, &g, from, e) < 0)
         return -1;
-    r = has_tokens(&g);
+    r = gguf_kv(&g, "tokenizer.ggml.tokens") != NULL;
     gguf_release(&g);
     io_unmap(&map);
     return r;
@@ -325,8 +319,8 @@ copy_metadata(const char *from, struct gguf_out *o, struct err *e)
     return 0;
 }
 
-/* tokenizer_config.json of a directory with its chat template, which may be a
- * file of its own; NULL if there is neither. */
+/* Into *config tokenizer_config.json of a directory with its chat template,
+ * which may be a file of its own; NULL if there is neither. */
 static int
 load_config(const char *dir, json_t **config, struct err *e)
 {

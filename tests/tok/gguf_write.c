@@ -152,6 +152,16 @@ test_refused(void)
         "{\"SpecialToken\":{\"id\":\"a\"}},{\"SpecialToken\":{\"id\":\"a\"}}],"
         "\"special_tokens\":{\"a\":{\"ids\":[1]}}}",
         "post_processor");
+    refused("llama3", "", "post_processor",
+        "{\"type\":\"TemplateProcessing\",\"single\":["
+        "{\"SpecialToken\":{\"id\":\"a\"}}],"
+        "\"special_tokens\":{\"a\":{\"ids\":[\"1\"]}}}",
+        "post_processor: a is no token of the model");
+    refused("llama3", "", "post_processor",
+        "{\"type\":\"TemplateProcessing\",\"single\":["
+        "{\"SpecialToken\":{\"id\":\"a\"}}],"
+        "\"special_tokens\":{\"a\":{\"ids\":[70000]}}}",
+        "post_processor: a is no token of the model");
     refused("llama2", "", "normalizer", "null", "normalizer");
     refused("llama2", "model", "merges", "[\"e n\",\"\u2581 d\"]",
         "scores would also merge");
