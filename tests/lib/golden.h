@@ -4,6 +4,7 @@
 
 #include "base/io.h"
 #include "format/safetensors.h"
+#include "tap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,19 @@ golden_at(const struct st_tensor *t, size_t i)
     }
     printf("Bail out! %s is neither F32 nor F64\n", t->name);
     exit(1);
+}
+
+/* The farthest that got is from a tensor, relative to its largest element. */
+static inline double
+golden_off(const float *got, const struct st_tensor *want)
+{
+    double most = 0.0, top = 1e-30;
+
+    for (size_t i = 0; i < want->n; i++) {
+        top = fmax(top, fabs(golden_at(want, i)));
+        most = farther(most, fabs(got[i] - golden_at(want, i)));
+    }
+    return most / top;
 }
 
 #endif

@@ -45,6 +45,25 @@ near(double a, double b, double atol, double rtol)
     return 0;
 }
 
+/* The larger of the distances seen so far and the next one; a NaN is infinitely
+ * far, and no later one hides it. */
+static inline double
+farther(double most, double off)
+{
+    return off <= most ? most : isnan(off) ? INFINITY : off;
+}
+
+/* The farthest that got [n] is from want [n]. */
+static inline double
+farthest(const float *got, const double *want, size_t n)
+{
+    double most = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        most = farther(most, fabs(got[i] - want[i]));
+    return most;
+}
+
 static char tap_folder[] = "/tmp/retort-test-XXXXXX";
 static pid_t tap_owner;
 

@@ -65,12 +65,6 @@ states(const struct family_case *c, struct fwd *f, size_t L, float *x)
     fwd_norm(f, &c->r, x, x);
 }
 
-static double
-farther(double most, double off)
-{
-    return off <= most ? most : isnan(off) ? INFINITY : off;
-}
-
 /* Largest distance of row `at` of the golden logits from z. */
 static double
 off_by(const struct family_case *c, size_t at, const float *z)
@@ -163,18 +157,6 @@ loss_grad(const struct family_case *c, struct tmodel *t, float *final)
 }
 
 static double
-worst(const float *got, const struct st_tensor *want)
-{
-    double w = 0.0, top = 1e-30;
-
-    for (size_t i = 0; i < want->n; i++)
-        top = fmax(top, fabs(golden_at(want, i)));
-    for (size_t i = 0; i < want->n; i++)
-        w = farther(w, fabs(got[i] - golden_at(want, i)) / top);
-    return w;
-}
-
-static double
 all(const struct tmodel *t, const struct golden *g)
 {
     const size_t L = t->m.c.L;
@@ -189,16 +171,19 @@ all(const struct tmodel *t, const struct golden *g)
                 continue;
             snprintf(name, sizeof name, "grad.model.layers.%zu.%s", i, part);
             w = farther(w,
-                worst(t->group[i].g + t->group[i].at[k], golden_get(g, name)));
+                golden_off(t->group[i].g + t->group[i].at[k],
+                    golden_get(g, name)));
         }
     }
     w = farther(w,
-        worst(t->group[L].g, golden_get(g, "grad.model.embed_tokens.weight")));
+        golden_off(t->group[L].g,
+            golden_get(g, "grad.model.embed_tokens.weight")));
     w = farther(w,
-        worst(t->group[L + 1].g, golden_get(g, "grad.model.norm.weight")));
+        golden_off(t->group[L + 1].g, golden_get(g, "grad.model.norm.weight")));
     if (!t->m.c.tied)
         w = farther(w,
-            worst(t->group[L + 2].g, golden_get(g, "grad.lm_head.weight")));
+            golden_off(t->group[L + 2].g,
+                golden_get(g, "grad.lm_head.weight")));
     return w;
 }
 

@@ -52,9 +52,8 @@ worst(const float *got, const struct golden *g, const char *name)
 
     for (size_t i = 0; i < t->n; i++) {
         const double want = golden_at(t, i);
-        const double e = fabs(got[i] - want) / (1.0 + fabs(want));
 
-        w = e <= w ? w : isnan(e) ? INFINITY : e;
+        w = farther(w, fabs(got[i] - want) / (1.0 + fabs(want)));
     }
     return w;
 }
@@ -185,7 +184,7 @@ test_golden(const char *name, struct pool *pool)
         char what[30];
 
         snprintf(what, sizeof what, "student.hidden.%zu", i);
-        w = fmax(w, worst(hidden[i], &g, what));
+        w = farther(w, worst(hidden[i], &g, what));
     }
     ok(w <= 1e-5, "%s: hidden states (%.2g)", name, w);
     fwd_head(fs, final, r.B * r.T, z);
@@ -193,7 +192,7 @@ test_golden(const char *name, struct pool *pool)
     ok(w <= 1e-5, "%s: logits (%.2g)", name, w);
     forward(ft, &mt, &r, hidden, finalt);
     w = worst(finalt, &g, "teacher.final");
-    w = fmax(w, worst(hidden[2], &g, "teacher.hidden.2"));
+    w = farther(w, worst(hidden[2], &g, "teacher.hidden.2"));
     ok(w <= 1e-5, "%s: teacher, final states (%.2g)", name, w);
     test_score(name, &g, fs, ft, final, finalt);
     fwd_free(fs);
@@ -399,7 +398,7 @@ test_mlp(const struct model *m, struct model *cut)
     fwd_block_mlp(f, 0, &r, x, y, act, scale);
     fwd_block(g, 0, &r, x, z); /* the same channels cut away */
     for (size_t i = 0; i < n; i++)
-        w = fmax(w, fabs((double)y[i] - z[i]));
+        w = farther(w, fabs((double)y[i] - z[i]));
     ok(w <= 1e-5, "a channel scaled by 0 is a channel removed (%.2g)", w);
     /* y = x2 + act down^T, so with act = 0 the difference is the product */
     memset(scale, 0, sizeof scale);

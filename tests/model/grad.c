@@ -107,22 +107,6 @@ add_square(void *ctx, size_t i, float *dx)
     }
 }
 
-/* Largest error of a tensor's gradient, relative to its largest element. */
-static double
-worst(const float *got, const struct st_tensor *want)
-{
-    double w = 0.0, top = 1e-30;
-
-    for (size_t i = 0; i < want->n; i++)
-        top = fmax(top, fabs(golden_at(want, i)));
-    for (size_t i = 0; i < want->n; i++) {
-        const double e = fabs(got[i] - golden_at(want, i)) / top;
-
-        w = e <= w ? w : isnan(e) ? INFINITY : e;
-    }
-    return w;
-}
-
 /* A golden gradient that is zero everywhere: ours is too. */
 static double
 all(const struct tmodel *m, const struct golden *g, const char *loss)
@@ -135,17 +119,18 @@ all(const struct tmodel *m, const struct golden *g, const char *loss)
         for (int k = 0; k <= W_DOWN; k++) {
             snprintf(name, sizeof name, "grad.%s.model.layers.%zu.%s", loss, i,
                 block_tensor_name(&m->m.c, k));
-            w = fmax(w,
-                worst(m->group[i].g + m->group[i].at[k], golden_get(g, name)));
+            w = farther(w,
+                golden_off(m->group[i].g + m->group[i].at[k],
+                    golden_get(g, name)));
         }
     }
     snprintf(name, sizeof name, "grad.%s.model.embed_tokens.weight", loss);
-    w = fmax(w, worst(m->group[L].g, golden_get(g, name)));
+    w = farther(w, golden_off(m->group[L].g, golden_get(g, name)));
     snprintf(name, sizeof name, "grad.%s.model.norm.weight", loss);
-    w = fmax(w, worst(m->group[L + 1].g, golden_get(g, name)));
+    w = farther(w, golden_off(m->group[L + 1].g, golden_get(g, name)));
     if (!m->m.c.tied) {
         snprintf(name, sizeof name, "grad.%s.lm_head.weight", loss);
-        w = fmax(w, worst(m->group[L + 2].g, golden_get(g, name)));
+        w = farther(w, golden_off(m->group[L + 2].g, golden_get(g, name)));
     }
     return w;
 }
@@ -383,7 +368,7 @@ test_direction(struct tmodel *t)
             down = functional(b, &r);
             memcpy(g->p, was, g->n * sizeof *was);
             got = (up - down) / (2.0 * h / len);
-            w = fmax(w, fabs(got / want - 1.0));
+            w = farther(w, fabs(got / want - 1.0));
             if (!(fabs(got / want - 1.0) <= 1e-2))
                 printf("# group %zu tensor %zu: %g, want %g\n", i, k, got,
                     want);

@@ -5,6 +5,7 @@
  */
 #include "../lib/golden.h"
 #include "../lib/sorted.h"
+#include "../lib/kern_sets.h"
 #include "../lib/tap.h"
 #include "base/pool.h"
 #include "kern/kern.h"
@@ -96,17 +97,6 @@ plain(const struct loss_opt *o, const float *zs, const float *zt, size_t V,
     return o->tau * o->tau * (wp * kl + wq * own);
 }
 
-static double
-worst_of(const float *got, const double *want, size_t n)
-{
-    double worst = 0.0;
-
-    for (size_t i = 0; i < n; i++)
-        if (!(fabs(got[i] - want[i]) <= worst))
-            worst = fabs(got[i] - want[i]);
-    return worst;
-}
-
 static void
 golden_rows(const char *set)
 {
@@ -142,8 +132,8 @@ golden_rows(const char *set)
         got = run(&o, 1, floats(&rows, "zs"), floats(&rows, "zt"), N, V, 0, dz);
         ok(near(got, sum, 0, 1e-6), "%s beta %s, tau %g: %.9g", set,
             v[i / 2].name, o.tau, got);
-        ok(worst_of(dz, want, N * V) <= 2e-6, "... gradient, worst %.2g",
-            worst_of(dz, want, N * V));
+        ok(farthest(dz, want, N * V) <= 2e-6, "... gradient, worst %.2g",
+            farthest(dz, want, N * V));
     }
     golden_close(&g);
     golden_close(&rows);
@@ -171,9 +161,9 @@ slices(const char *set, enum kl_direction direction, double beta)
     for (size_t r = 0; r < N; r++)
         sum += plain(&o, zs + r * V, zt + r * V, V, TOLD, want + r * V);
     got = run(&o, 1, zs, zt, N, V, TOLD, g[0]);
-    ok(near(got, sum, 0, 1e-6) && worst_of(g[0], want, N * V) <= 2e-6,
+    ok(near(got, sum, 0, 1e-6) && farthest(g[0], want, N * V) <= 2e-6,
         "%s direction %d, beta %g: %.9g, gradient off by %.2g", set,
-        (int)direction, beta, got, worst_of(g[0], want, N * V));
+        (int)direction, beta, got, farthest(g[0], want, N * V));
     ok(got == run(&o, 3, zs, zt, N, V, TOLD, g[1]) &&
             memcmp(g[0], g[1], N * V * sizeof(float)) == 0,
         "... the same bits by 3 threads");
@@ -202,9 +192,9 @@ limits(const char *set)
     for (size_t i = 0; i < 4; i++) {
         o.direction = i == 0 ? KL_REVERSE : KL_JS;
         o.beta = betas[i];
-        most = fmax(most, fabs(run(&o, 1, zs, zs, 1, V, 0, g)));
+        most = farther(most, fabs(run(&o, 1, zs, zs, 1, V, 0, g)));
         for (size_t v = 0; v < V; v++)
-            worst = fmax(worst, fabs(g[v]));
+            worst = farther(worst, fabs(g[v]));
         kl = run(&o, 1, far, zt, 1, V, 0, g);
         ok(isfinite(kl) && kl >= 0.0 && isfinite(g[0]) && isfinite(g[1]),
             "%s beta %g: logits of +-30000 stay finite: %g", set, betas[i], kl);
@@ -251,14 +241,13 @@ kernels(const char *set)
             memcpy(r, z, sizeof(r));
             a = k->js_sums(z, t, n, 3.0f, l, betas[i]);
             b = ref->js_sums(z, t, n, 3.0f, l, betas[i]);
-            off = fmax(off,
+            off = farther(off,
                 fabs(a.p - b.p) + fabs(a.q - b.q) + fabs(a.kl - b.kl) +
                     fabs(a.own - b.own));
             k->js_grad(z, t, n, 3.0f, l, betas[i], 0.2f, 0.25f, 0.9f);
             ref->js_grad(r, t, n, 3.0f, l, betas[i], 0.2f, 0.25f, 0.9f);
             for (size_t j = 0; j < n; j++)
-                if (!(fabs(z[j] - r[j]) <= worst))
-                    worst = fabs(z[j] - r[j]);
+                worst = farther(worst, fabs(z[j] - r[j]));
         }
     ok(off <= 2e-6, "%s js_sums, rows of 0 to 67: %.2g", set, off);
     ok(worst <= 3e-7, "%s js_grad: %.2g", set, worst);
@@ -267,20 +256,14 @@ kernels(const char *set)
 int
 main(void)
 {
-    static const char *const sets[] = { "ref", "avx2", "avx512" };
-
-    for (size_t i = 0; i < 3; i++) {
-        const char *why = kern_force(sets[i]);
-
-        if (why != NULL) {
-            tap_skip(sets[i], why);
+    for (size_t i = 0; i < KERN_SETS; i++) {
+        if (!kern_sets_use(kern_sets[i]))
             continue;
-        }
-        kernels(sets[i]);
-        golden_rows(sets[i]);
-        slices(sets[i], KL_REVERSE, 0);
-        slices(sets[i], KL_JS, 0.2);
-        limits(sets[i]);
+        kernels(kern_sets[i]);
+        golden_rows(kern_sets[i]);
+        slices(kern_sets[i], KL_REVERSE, 0);
+        slices(kern_sets[i], KL_JS, 0.2);
+        limits(kern_sets[i]);
     }
     return done_testing();
 }

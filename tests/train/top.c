@@ -5,6 +5,7 @@
  */
 #include "../lib/golden.h"
 #include "../lib/sorted.h"
+#include "../lib/kern_sets.h"
 #include "../lib/tap.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -127,17 +128,6 @@ plain(const struct loss_opt *o, const float *zs, size_t V,
     return o->tau * o->tau * kl;
 }
 
-static double
-worst_of(const float *got, const double *want, size_t n)
-{
-    double worst = 0.0;
-
-    for (size_t i = 0; i < n; i++)
-        if (!(fabs(got[i] - want[i]) <= worst))
-            worst = fabs(got[i] - want[i]);
-    return worst;
-}
-
 /* ---- against PyTorch ---- */
 
 static struct said_tensor
@@ -188,8 +178,8 @@ golden_rows(const char *set)
         got = run(&b, &o, golden_get(&rows, "zs")->data, &t, N, dz);
         ok(near(got, value, 1e-6, 1e-6), "%s top %zu, tau %zu: KL %.9g", set,
             v[i].k, v[i].tau, got);
-        ok(worst_of(dz, want, N * V) <= 2e-6, "... gradient, worst %.2g",
-            worst_of(dz, want, N * V));
+        ok(farthest(dz, want, N * V) <= 2e-6, "... gradient, worst %.2g",
+            farthest(dz, want, N * V));
         bench_close(&b);
     }
     for (size_t tau = 1; tau <= 3; tau += 2) {
@@ -226,8 +216,8 @@ golden_rows(const char *set)
         got = run(&b, &o, golden_get(&rows, "zs")->data, &t, N, dz);
         ok(near(got, value, 1e-6, 1e-6), "%s draws, tau %zu: KL %.9g", set, tau,
             got);
-        ok(worst_of(dz, want, N * V) <= 2e-6, "... gradient, worst %.2g",
-            worst_of(dz, want, N * V));
+        ok(farthest(dz, want, N * V) <= 2e-6, "... gradient, worst %.2g",
+            farthest(dz, want, N * V));
         bench_close(&b);
     }
     golden_close(&g);
@@ -269,8 +259,8 @@ plain_rows(const char *set)
         }
         ok(near(got, kl, 0, 1e-6), "%s top %zu of %d: KL %.9g", set, ks[i], V,
             got);
-        ok(worst_of(g[0], want, N * V) <= 3e-6, "... gradient, worst %.2g",
-            worst_of(g[0], want, N * V));
+        ok(farthest(g[0], want, N * V) <= 3e-6, "... gradient, worst %.2g",
+            farthest(g[0], want, N * V));
         ok(got == again && memcmp(g[0], g[1], N * V * sizeof(float)) == 0,
             "... the same bits by 3 threads, 16 rows at a time");
         sorted_free(&s);
@@ -308,8 +298,7 @@ differences(const char *set)
         zs[v] = z - step;
         down = run(&b, &o, zs, &s.x, 1, none);
         zs[v] = z;
-        if (!(fabs((up - down) / (2.0 * step) - g[v]) <= worst))
-            worst = fabs((up - down) / (2.0 * step) - g[v]);
+        worst = farther(worst, fabs((up - down) / (2.0 * step) - g[v]));
     }
     ok(worst <= 3e-4, "%s: gradient by differences, off by %.2g", set, worst);
     bench_close(&b);
@@ -347,8 +336,8 @@ edges(const char *set)
         "%s: a student without a rest: KL "
         "%.6g",
         set, got);
-    ok(worst_of(g, want, V) <= 2e-6, "... gradient, worst %.2g",
-        worst_of(g, want, V));
+    ok(farthest(g, want, V) <= 2e-6, "... gradient, worst %.2g",
+        farthest(g, want, V));
 
     /* more than everything */
     for (size_t j = 0; j < K; j++)
@@ -360,8 +349,8 @@ edges(const char *set)
         "%s: top tokens of more than 1: KL "
         "%.6g",
         set, got);
-    ok(worst_of(g, want, V) <= 2e-6, "... gradient, worst %.2g",
-        worst_of(g, want, V));
+    ok(farthest(g, want, V) <= 2e-6, "... gradient, worst %.2g",
+        farthest(g, want, V));
     for (size_t v = 0, top; v < V; v++) {
         top = 0;
         for (size_t j = 0; j < K; j++)
@@ -402,8 +391,7 @@ kernels(const char *set)
         ref->top_grad(r[2], n, l.s1, 0.25f, 3.0f, 2.0f, -0.7f);
         for (size_t i = 0; i < 3; i++)
             for (size_t j = 0; j < n; j++)
-                if (!(fabsf(z[i][j] - r[i][j]) <= worst[i]))
-                    worst[i] = fabsf(z[i][j] - r[i][j]);
+                worst[i] = farther(worst[i], fabsf(z[i][j] - r[i][j]));
     }
     ok(worst[0] <= 1e-7, "%s ce_grad, rows of 1 to 67: %.2g", set, worst[0]);
     ok(worst[1] <= 3e-7 && kl <= 1e-6, "%s kd_grad: %.2g, value %.2g", set,
@@ -492,8 +480,8 @@ share_rows(const char *set)
     }
     got = run(&b, &o, zs, &x, N, g);
     ok(near(got, kl, 0, 1e-6), "%s: exact shares: KL %.9g", set, got);
-    ok(worst_of(g, want, N * V) <= 3e-6, "... gradient, worst %.2g",
-        worst_of(g, want, N * V));
+    ok(farthest(g, want, N * V) <= 3e-6, "... gradient, worst %.2g",
+        farthest(g, want, N * V));
     /* two tokens of 3/4 and 1/4; then the same one many times, without share */
     kl = 0.0;
     memset(count, 0, N * K * sizeof(*count));
@@ -525,8 +513,8 @@ share_rows(const char *set)
     }
     got = run(&b, &o, zs, &x, N, g);
     ok(near(got, kl, 0, 1e-6), "... two tokens: KL %.9g", got);
-    ok(worst_of(g, want, N * V) <= 3e-6, "... gradient, worst %.2g",
-        worst_of(g, want, N * V));
+    ok(farthest(g, want, N * V) <= 3e-6, "... gradient, worst %.2g",
+        farthest(g, want, N * V));
     bench_close(&b);
     sorted_free(&s);
     free(zs);
@@ -540,21 +528,15 @@ share_rows(const char *set)
 int
 main(void)
 {
-    static const char *const sets[] = { "ref", "avx2", "avx512" };
-
-    for (size_t i = 0; i < 3; i++) {
-        const char *why = kern_force(sets[i]);
-
-        if (why != NULL) {
-            tap_skip(sets[i], why);
+    for (size_t i = 0; i < KERN_SETS; i++) {
+        if (!kern_sets_use(kern_sets[i]))
             continue;
-        }
-        kernels(sets[i]);
-        golden_rows(sets[i]);
-        plain_rows(sets[i]);
-        differences(sets[i]);
-        edges(sets[i]);
-        share_rows(sets[i]);
+        kernels(kern_sets[i]);
+        golden_rows(kern_sets[i]);
+        plain_rows(kern_sets[i]);
+        differences(kern_sets[i]);
+        edges(kern_sets[i]);
+        share_rows(kern_sets[i]);
     }
     halves();
     return done_testing();

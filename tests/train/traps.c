@@ -4,6 +4,7 @@
  * stability, the frozen teacher, final norm, tied heads, width of heads.
  */
 #include "../lib/golden.h"
+#include "../lib/kern_sets.h"
 #include "../lib/tap.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -410,16 +411,10 @@ tied_head(void)
 int
 main(void)
 {
-    static const char *const sets[] = { "ref", "avx2", "avx512" };
-
     pool = pool_new(2, NULL);
-    for (size_t i = 0; i < 3; i++) {
-        const char *why = kern_force(sets[i]);
-
-        if (why != NULL) {
-            tap_skip(sets[i], why);
+    for (size_t i = 0; i < KERN_SETS; i++) {
+        if (!kern_sets_use(kern_sets[i]))
             continue;
-        }
         losses();
         padding();
         no_scored_tokens();
