@@ -6,7 +6,7 @@
 #include "kern/gemm_bf16.h"
 
 #if defined(__AMX_BF16__)
-#include "kern/gemm_bf16_vec.h"
+#include "kern/pairs_vec.h"
 
 enum { SIDE = BF16_GROUP, WORDS = SIDE * SIDE, LINE = 64 /* bytes */ };
 
@@ -23,7 +23,7 @@ static const struct {
 
 /* A panel of rows by chunks: word [chunk][i][pair] is of row i. */
 static void
-pack_rows(uint32_t *out, size_t n, size_t kc, const struct bf16_operand *x)
+pack_rows(float *out, size_t n, size_t kc, const struct operand *x)
 {
     for (size_t l = 0; l < kc; l += BF16_CHUNK, out += WORDS) {
         __m512 r[SIDE];
@@ -35,7 +35,7 @@ pack_rows(uint32_t *out, size_t n, size_t kc, const struct bf16_operand *x)
                 _mm512_storeu_ps(out + SIDE * i, r[i]);
         } else {
             rows_across(r, x, l, n, kc);
-            turn16((float *)out, SIDE, r);
+            turn16(out, SIDE, r);
         }
     }
 }
@@ -73,7 +73,7 @@ multiply(const struct bf16_strip *t)
 
     _tile_loadconfig(&all_tiles);
     for (size_t i = 0; i < t->m; i += 2 * SIDE) {
-        const uint32_t *a = t->a + i / SIDE * panel, *b = t->b;
+        const float *a = t->a + i / SIDE * panel, *b = t->b;
 
         _tile_zero(0);
         _tile_zero(1);
@@ -98,5 +98,6 @@ multiply(const struct bf16_strip *t)
     _tile_release();
 }
 
-const struct bf16_set bf16_amx = { 2, pack_rows, pack_pairs, multiply };
+const struct bf16_set bf16_amx = { KERN_BF16_AMX, 2, BF16_PAIRS, pack_rows,
+    pack_pairs, multiply };
 #endif

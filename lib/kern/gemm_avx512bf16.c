@@ -3,17 +3,17 @@
 #include "kern/gemm_bf16.h"
 
 #if defined(__AVX512BF16__)
-#include "kern/gemm_bf16_vec.h"
+#include "kern/pairs_vec.h"
 
 enum { MR = 8, NV = BF16_STRIP };
 
 /* c [m rows at most MR, nv vectors, `last` columns in the last] */
 static inline __attribute__((always_inline)) void
-tile(const struct bf16_strip *t, const uint32_t *restrict a, float *restrict c,
+tile(const struct bf16_strip *t, const float *restrict a, float *restrict c,
     size_t m, size_t last, int nv)
 {
     const size_t pairs = t->chunks * (BF16_CHUNK / 2);
-    const uint32_t *restrict b = t->b;
+    const float *restrict b = t->b;
     __m512 s[MR][NV];
 
     UNROLL
@@ -29,11 +29,11 @@ tile(const struct bf16_strip *t, const uint32_t *restrict a, float *restrict c,
 
         UNROLL
         for (int v = 0; v < nv; v++)
-            y[v] = (__m512bh)_mm512_loadu_si512(
-                b + (size_t)v * pairs * BF16_GROUP);
+            y[v] =
+                (__m512bh)_mm512_loadu_ps(b + (size_t)v * pairs * BF16_GROUP);
         UNROLL
         for (int i = 0; i < MR; i++) {
-            const __m512bh x = (__m512bh)_mm512_set1_epi32((int)a[i]);
+            const __m512bh x = (__m512bh)_mm512_set1_ps(a[i]);
 
             UNROLL
             for (int v = 0; v < nv; v++)
@@ -83,5 +83,6 @@ multiply(const struct bf16_strip *t)
         strip1(t);
 }
 
-const struct bf16_set bf16_avx512 = { NV, pack_pairs, pack_pairs, multiply };
+const struct bf16_set bf16_avx512 = { KERN_BF16_AVX512, NV, BF16_PAIRS,
+    pack_pairs, pack_pairs, multiply };
 #endif

@@ -34,10 +34,21 @@ bf16_round(float x)
     return x;
 }
 
+/* a b + c in one rounding, zero if it is tiny before its exponent is bounded:
+ * fmaf rounds up to the smallest normal number what is tiny still. */
 static float
 multiply_add(float a, float b, float c)
 {
-    return flush(fmaf(flush(a), flush(b), flush(c)));
+    float r;
+
+    a = flush(a);
+    b = flush(b);
+    c = flush(c);
+    r = flush(fmaf(a, b, c));
+    if (fabsf(r) == FLT_MIN &&
+        fabs(fma(a, b, c)) < FLT_MIN * (1.0 - FLT_EPSILON / 4))
+        return copysignf(0.0f, r);
+    return r;
 }
 
 float
@@ -80,7 +91,7 @@ element(size_t k, const float *a, size_t ca, const float *b, size_t cb, float c,
             k - (l0 - at) < GEMM_DEEP ? k - (l0 - at) : GEMM_DEEP;
         float s = 0.0f;
 
-        n = bf16_block(deep);
+        n = bf16_block(set, deep);
         n = deep - at < n ? deep - at : n;
         for (size_t i = l0; i < l0 + n; i += BF16_CHUNK) {
             float x[BF16_CHUNK] = { 0.0f }, y[BF16_CHUNK] = { 0.0f };

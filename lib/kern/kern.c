@@ -38,51 +38,52 @@ kern_force(const char *name)
     return NULL;
 }
 
-/* Products in bfloat16 by this instruction, if it may be called. */
-static int
-use_instruction(enum kern_bf16 i)
+/* Products with this instruction's bits, by the fastest way that the kernels
+ * in use may take; NULL: none but plain C.  Intel's processors do a VDPBF16PS
+ * in the time of four fused multiply-adds (a Xeon of family 6 model 207: 1.3
+ * and 5.5 thousand million a second), AMD's in that of one. */
+static const struct bf16_set *
+fastest(enum kern_bf16 result)
 {
 #if defined(__x86_64__)
-    if (strcmp(single.name, "avx512") != 0)
-        return 0;
-    if (i == KERN_BF16_AMX && cpu_amx())
-        gemm_bf16(&kern, &bf16_amx);
-    else if (i == KERN_BF16_AVX512 && cpu_avx512bf16())
-        gemm_bf16(&kern, &bf16_avx512);
-    else
-        return 0;
-    return 1;
+    const int wide = strcmp(single.name, "avx512") == 0;
+
+    if (result == KERN_BF16_AMX)
+        return wide && cpu_amx() ? &bf16_amx : NULL;
+    if (wide && cpu_avx512bf16() && !__builtin_cpu_is("intel"))
+        return &bf16_avx512;
+    return wide                            ? &bf16_fma512
+        : strcmp(single.name, "avx2") == 0 ? &bf16_fma256
+                                           : NULL;
 #else
-    (void)i;
-    return 0;
+    (void)result;
+    return NULL;
 #endif
 }
 
-const char *
+void
 kern_compute(const char *name)
 {
     static const char *const names[] = { "avx512bf16", "amx" };
     static char whole[32];
+    enum kern_bf16 result = KERN_BF16_AVX512;
+    const struct bf16_set *set;
 
     kern = single;
     slow = 0;
     if (strcmp(name, "f32") == 0)
-        return NULL;
-    for (int i = KERN_BF16_N - 1; i >= 0; i--) {
-        if (strcmp(name, "bf16") != 0 && strcmp(name, names[i]) != 0)
-            continue;
-        if (!use_instruction((enum kern_bf16)i)) {
-            if (strcmp(name, "bf16") == 0)
-                continue;
-            gemm_bf16_ref(&kern, (enum kern_bf16)i);
-            slow = 1;
-        }
-        snprintf(whole, sizeof(whole), "%s+%s", single.name, names[i]);
-        kern.name = whole;
-        return NULL;
-    }
-    return "no instruction for bfloat16 here (avx512bf16 and amx give its "
-           "results in plain C, slowly)";
+        return;
+    if (strcmp(name, "amx") == 0 ||
+        (strcmp(name, "bf16") == 0 && fastest(KERN_BF16_AMX) != NULL))
+        result = KERN_BF16_AMX;
+    set = fastest(result);
+    if (set != NULL)
+        gemm_bf16(&kern, set);
+    else
+        gemm_bf16_ref(&kern, result);
+    slow = set == NULL;
+    snprintf(whole, sizeof(whole), "%s+%s", single.name, names[result]);
+    kern.name = whole;
 }
 
 int

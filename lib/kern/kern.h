@@ -141,14 +141,15 @@ const char *kern_force(const char *name);
 
 /*
  * What the matrix products of all threads multiply from now on: "f32" (what
- * kern_init leaves), or "bf16": factors rounded to bfloat16, by the fastest
- * instruction that the kernels in use may call.  "amx" (TDPBF16PS) and
- * "avx512bf16" (VDPBF16PS) name the instruction, for they sum in different
- * orders; where the processor lacks it, plain C gives the same bits, slowly:
- * kern_slow().  No product may be under way.  NULL, or why not.
+ * kern_init leaves), or factors rounded to bfloat16, their products summed as
+ * one of two instructions does: "avx512bf16" (VDPBF16PS) or "amx" (TDPBF16PS).
+ * Each has the same bits on every processor, and takes the fastest way there:
+ * the instruction, fused multiply-adds (as fast as fp32; avx512bf16 only), or
+ * plain C (kern_slow()).  "bf16" is amx where there is AMX, else avx512bf16.
+ * No product may be under way.
  */
 enum kern_bf16 { KERN_BF16_AVX512, KERN_BF16_AMX, KERN_BF16_N };
-const char *kern_compute(const char *name);
+void kern_compute(const char *name);
 int kern_slow(void);
 
 /* The other block types of GGUF: n elements, whole blocks of

@@ -20,6 +20,13 @@ void gemm_nn_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
 void gemm_tn_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc);
 
+/* How a factor of a product lies: row (of a) or column (of b) i at depth l is
+ * element i * i_step + l * l_step; one of the steps is 1. */
+struct operand {
+    const float *p;
+    size_t i_step, l_step;
+};
+
 /* 2 sqrt(2/pi) and the factor of the cube in the tanh form of GELU. */
 #define GELU_Z2 1.5957691216057308f
 #define GELU_CUBE 0.044715f

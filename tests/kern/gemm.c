@@ -190,9 +190,8 @@ main(void)
     }
     kern_force(NULL);
     for (size_t s = 0; s < 2; s++) {
-        const char *why = kern_compute(halves[s]);
-
-        if (why != NULL || kern_slow())
+        kern_compute(halves[s]);
+        if (kern_slow())
             tap_skip(halves[s], "this processor has no such kernels");
         else
             test_set(halves[s]);

@@ -1,0 +1,88 @@
+/*
+ * Panels of a product in bfloat16, rounded from fp32 by AVX512-BF16; for the
+ * files of its instructions.  Past the last row or column and past kc there
+ * are zeros.
+ */
+#include "kern/gemm_bf16.h"
+#include "kern/turn16.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+/* Pairs of neighbours along k as words: 32 floats at p, n of which exist. */
+static inline __m512
+pairs_along(const float *p, size_t n)
+{
+    const __mmask32 some = n < 32 ? (1u << n) - 1 : 0xffffffffu;
+    const __m512 lo = _mm512_maskz_loadu_ps((__mmask16)some, p);
+    const __m512 hi = n > 16
+        ? _mm512_maskz_loadu_ps((__mmask16)(some >> 16), p + 16)
+        : _mm512_setzero_ps();
+
+    return (__m512)_mm512_cvtne2ps_pbh(hi, lo);
+}
+
+/* The same of 16 rows or columns whose neighbours are at `even` and `odd`
+ * (NULL: zeros); n of them exist. */
+static inline __m512
+pairs_across(const float *even, const float *odd, size_t n)
+{
+    const __mmask16 some = (__mmask16)((1u << n) - 1);
+    const __m512 lo = _mm512_maskz_loadu_ps(some, even);
+    const __m512 hi =
+        odd != NULL ? _mm512_maskz_loadu_ps(some, odd) : _mm512_setzero_ps();
+    /* lanes 0, 16, 1, 17, ... */
+    const __m512i mix =
+        _mm512_add_epi32(_mm512_mullo_epi32(_mm512_set1_epi32(0x10001),
+                             _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7,
+                                 6, 5, 4, 3, 2, 1, 0)),
+            _mm512_set1_epi32(0x100000));
+
+    return (__m512)_mm512_permutexvar_epi16(mix,
+        (__m512i)_mm512_cvtne2ps_pbh(hi, lo));
+}
+
+/* A chunk of 32 along k of 16 rows, as words: row i in r[i]. */
+static inline __attribute__((always_inline)) void
+rows_along(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
+    size_t kc)
+{
+    UNROLL
+    for (size_t i = 0; i < BF16_GROUP; i++)
+        r[i] = i < n ? pairs_along(x->p + i * x->i_step + l, kc - l)
+                     : _mm512_setzero_ps();
+}
+
+/* The same turned: pair i of the chunk in r[i]. */
+static inline __attribute__((always_inline)) void
+rows_across(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
+    size_t kc)
+{
+    UNROLL
+    for (size_t i = 0; i < BF16_GROUP; i++) {
+        const float *p = x->p + (l + 2 * i) * x->l_step;
+
+        r[i] = l + 2 * i >= kc
+            ? _mm512_setzero_ps()
+            : pairs_across(p, l + 2 * i + 1 < kc ? p + x->l_step : NULL, n);
+    }
+}
+
+/* A panel where word [pair][i] is of row or column i. */
+static inline void
+pack_pairs(float *out, size_t n, size_t kc, const struct operand *x)
+{
+    for (size_t l = 0; l < kc; l += BF16_CHUNK, out += 256) {
+        __m512 r[BF16_GROUP];
+
+        if (x->l_step == 1) {
+            rows_along(r, x, l, n, kc);
+            turn16(out, 16, r);
+        } else {
+            rows_across(r, x, l, n, kc);
+            UNROLL
+            for (size_t i = 0; i < BF16_GROUP; i++)
+                _mm512_storeu_ps(out + 16 * i, r[i]);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+/*
+ * Panels of the factors of a product in fp32, over the vector operations that
+ * the including file defines (VW floats a vector).
+ */
+#include "kern/kern_impl.h"
+#include "kern/unroll.h"
+#if VW == 16
+#include "kern/turn16.h"
+#endif
+
+#include <stddef.h>
+#include <string.h>
+
+/* 8 rows of 8 floats, turned: out[l * width + i] = in[i * step + l] */
+static inline void
+turn8(float *restrict out, size_t width, const float *restrict in, size_t step)
+{
+    __m256 r[8], u[8];
+
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        /* rows i and i + 4 of each half of the columns side by side */
+        const __m256 x = _mm256_loadu_ps(in + (size_t)i * step);
+        const __m256 y = _mm256_loadu_ps(in + (size_t)(i + 4) * step);
+
+        r[i] = _mm256_permute2f128_ps(x, y, 0x20);
+        r[i + 4] = _mm256_permute2f128_ps(x, y, 0x31);
+    }
+    UNROLL
+    for (int h = 0; h < 8; h += 4) {
+        u[0] = _mm256_unpacklo_ps(r[h], r[h + 1]);
+        u[1] = _mm256_unpackhi_ps(r[h], r[h + 1]);
+        u[2] = _mm256_unpacklo_ps(r[h + 2], r[h + 3]);
+        u[3] = _mm256_unpackhi_ps(r[h + 2], r[h + 3]);
+        u[4] = _mm256_shuffle_ps(u[0], u[2], 0x44);
+        u[5] = _mm256_shuffle_ps(u[0], u[2], 0xee);
+        u[6] = _mm256_shuffle_ps(u[1], u[3], 0x44);
+        u[7] = _mm256_shuffle_ps(u[1], u[3], 0xee);
+        UNROLL
+        for (int i = 0; i < 4; i++)
+            _mm256_storeu_ps(out + (size_t)(h + i) * width, u[4 + i]);
+    }
+}
+
+/* The same of 4 rows of 4. */
+static inline void
+turn4(float *restrict out, size_t width, const float *restrict in, size_t step)
+{
+    __m128 a = _mm_loadu_ps(in), b = _mm_loadu_ps(in + step);
+    __m128 c = _mm_loadu_ps(in + 2 * step), d = _mm_loadu_ps(in + 3 * step);
+
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(out, a);
+    _mm_storeu_ps(out + width, b);
+    _mm_storeu_ps(out + 2 * width, c);
+    _mm_storeu_ps(out + 3 * width, d);
+}
+
+/* Rows i.. to i + `by` - 1 of a panel, all along l. */
+static inline void
+turn(float *restrict out, size_t width, size_t by, size_t kc,
+    const float *restrict in, size_t step)
+{
+    size_t l = 0;
+
+    for (; l + by <= kc; l += by) {
+#if VW == 16
+        if (by == 16) {
+            __m512 row[16];
+
+            UNROLL
+            for (int i = 0; i < 16; i++)
+                row[i] = v_load(in + (size_t)i * step + l);
+            turn16(out + l * width, width, row);
+            continue;
+        }
+#endif
+        if (by == 8)
+            turn8(out + l * width, width, in + l, step);
+        else if (by == 4)
+            turn4(out + l * width, width, in + l, step);
+        else
+            out[l * width] = in[l];
+    }
+    for (; l < kc; l++)
+        for (size_t r = 0; r < by; r++)
+            out[l * width + r] = in[r * step + l];
+}
+
+/* A panel of `width` rows (of a) or columns (of b), n of which exist:
+ * out[l * width + i], zeros for i >= n. */
+static inline void
+pack(float *restrict out, size_t width, size_t n, size_t kc,
+    const struct operand *x)
+{
+    const float *in = x->p;
+
+    if (n < width)
+        memset(out, 0, kc * width * sizeof *out);
+    if (x->i_step != 1) {
+        for (size_t i = 0, by; i < n; i += by) {
+            by = n - i < 4 ? 1 : n - i < 8 ? 4 : n - i < VW ? 8 : VW;
+            turn(out + i, width, by, kc, in + i * x->i_step, x->i_step);
+        }
+        return;
+    }
+    for (size_t l = 0; l < kc; l++, out += width, in += x->l_step) {
+        size_t i = 0;
+
+        for (; i + VW <= n; i += VW)
+            v_store(out + i, v_load(in + i));
+        for (; i < n; i++)
+            out[i] = in[i];
+    }
+}
