@@ -691,6 +691,7 @@ ring_reserve(struct ring *r, size_t n, size_t head, unsigned char **p,
         io_forget(r->place); /* the reader has removed the name */
         r->place = 0;
     }
+    r->pos = atomic_load(&r->h->end[WRITER].pos); /* what was given up goes */
     k = atomic_load(&r->h->end[READER].closed) ? 1 : wait_ready(r, total);
     if (k != 0)
         return wait_failed(r, k, e);

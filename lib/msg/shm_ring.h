@@ -38,9 +38,10 @@ int ring_fd(const struct ring *r); /* still owned by r */
 struct ring *ring_attach_fd(const struct addr *a, int fd, struct err *e);
 
 /* Writer: room for a message of n bytes, the first `head` of which end at a
- * multiple of 64 in memory.  0: *p is it; 1: the reader has left; -1: EX_USAGE
- * when the ring is too small, EX_STOP when stop_asked and the reader does
- * not read. */
+ * multiple of 64 in memory.  What was reserved and not published is given up,
+ * so that an `abort` can follow half a message.  0: *p is it; 1: the reader has
+ * left; -1: EX_USAGE when the ring is too small, EX_STOP when stop_asked and
+ * the reader does not read. */
 int ring_reserve(struct ring *r, size_t n, size_t head, unsigned char **p,
     struct err *e);
 /* The reader may have what was reserved. */

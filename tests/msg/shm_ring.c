@@ -89,6 +89,10 @@ test_large(void)
     ring_publish(end[0]);
     ok(ring_next(end[1], &m, &e) == 1 && m.n == SMALL - 4096 - 128, "is read");
     ring_release(end[1], m.end);
+    ok(ring_reserve(end[0], 100, 8, &p, &e) == 0 && put(end[0], 7, 900) == 0 &&
+            get(end[1], 7, 900, &m.end) == 1,
+        "a message that was begun and given up is not seen");
+    ring_release(end[1], m.end);
     ring_wake(end[1]);
     ok(ring_next(end[1], &m, &e) == -1, "a reader that is woken gives up");
     ring_close(end[1]);
