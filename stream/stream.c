@@ -3,6 +3,7 @@
 #include "choose.h"
 #include "send.h"
 #include "base/clock.h"
+#include "base/pool.h"
 #include "cli/die.h"
 #include "cli/opt.h"
 #include "cli/out.h"
@@ -10,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MEM_DEFAULT ((size_t)256 << 20)
 enum { THREADS_MOST = 4 };
@@ -20,12 +20,9 @@ enum { THREADS_MOST = 4 };
 static size_t
 threads_ahead(size_t given)
 {
-    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t n = given ? given : cpus > 1 ? (size_t)cpus : 1;
+    const size_t cpus = pool_cpus();
 
-    if (!given && n > THREADS_MOST)
-        n = THREADS_MOST;
-    return n - 1;
+    return (given ? given : cpus < THREADS_MOST ? cpus : THREADS_MOST) - 1;
 }
 
 int

@@ -70,6 +70,8 @@ done
 ok '--cpus, --numa' stream --cpus 0 --numa 0 --open 12 -B 8 -T 1024 -s 1 \
     --epochs 2 d1 d2 -o c
 same 'change no byte' first c
+ok 'bound to one processor' stream -v --cpus 0 --batches 1 -B 1 -T 64 d1 -o c
+like 'it has no threads beside' '; 0 threads ahead: ' err
 status 2 'no such processor' stream --cpus 99999 d1 -o c
 status 2 'no list of processors' stream --cpus x d1 -o c
 status 2 'no such node' stream --numa 999 d1 -o c
