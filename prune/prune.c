@@ -195,17 +195,11 @@ cut(struct model *small, const struct model *m, const struct trial *t,
 static void
 write_report(const struct search *s)
 {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *f = open_memstream(&text, &n);
+    struct buf b = { 0 };
 
-    if (f == NULL)
-        die(EX_SYS, "out of memory");
-    report_tsv(s, f);
-    if (fclose(f) != 0)
-        die(EX_SYS, "out of memory");
-    out_file(a.report, text, n);
-    free(text);
+    report_tsv(s, &b);
+    out_file(a.report, b.p, b.n);
+    buf_release(&b);
 }
 
 /* Score the cut model itself, as a check, and say what it is. */

@@ -7,7 +7,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 /* ---- calib.c: what the model is judged on ---- */
 
@@ -113,7 +112,8 @@ struct trial *search_add(struct search *s, const char *kind);
 
 /* "0-3,5" */
 void shape_text(const struct shape *s, char *out, size_t size);
-/* All trials as TSV. */
-void report_tsv(const struct search *s, FILE *f);
+struct buf;
+/* Append all trials as TSV. */
+void report_tsv(const struct search *s, struct buf *b);
 
 #endif

@@ -1,8 +1,9 @@
 /* Every configuration that was evaluated, for people and plots. */
 #include "prune.h"
+#include "base/mem.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdio.h>
 
 void
 shape_text(const struct shape *s, char *out, size_t size)
@@ -22,17 +23,17 @@ shape_text(const struct shape *s, char *out, size_t size)
 }
 
 void
-report_tsv(const struct search *s, FILE *f)
+report_tsv(const struct search *s, struct buf *b)
 {
-    fputs("kind\ttaken\tblocks\tkept\twidth\tparameters\t"
-          "nll\tppl\tkl\tscore\tseconds\n",
-        f);
+    buf_adds(b,
+        "kind\ttaken\tblocks\tkept\twidth\tparameters\t"
+        "nll\tppl\tkl\tscore\tseconds\n");
     for (size_t i = 0; i < s->n; i++) {
         const struct trial *t = &s->t[i];
         char kept[8192];
 
         shape_text(&t->s, kept, sizeof(kept));
-        fprintf(f, "%s\t%d\t%zu\t%s\t%zu\t%zu\t%.8f\t%.6f\t%.8f\t%.8f\t%.3f\n",
+        buf_addf(b, "%s\t%d\t%zu\t%s\t%zu\t%zu\t%.8f\t%.6f\t%.8f\t%.8f\t%.3f\n",
             t->kind, t->taken, t->s.n, kept, t->width, t->params, t->score.nll,
             exp(t->score.nll), t->score.kl, score_sum(&t->score), t->seconds);
     }
