@@ -22,6 +22,10 @@ at_least() {
 ok 'keep all blocks' prune -m "$t" -o all --blocks 3 --report all.tsv calib
 equal 'nothing is lost' "$(figure all.tsv cut kl)" 0.00000000
 equal 'nor changed' "$(figure all.tsv cut nll)" "$(figure all.tsv whole nll)"
+ok 'one candidate' prune -q -m "$t" -o one --blocks 2 --candidates 1 \
+    --report one.tsv calib
+equal 'is what is cut' "$(figure one.tsv mix score) $(figure one.tsv cut score)" \
+    "$(figure one.tsv drop score) $(figure one.tsv drop score)"
 ok 'again' prune -q -m all -o again --blocks 3 calib
 same 'the same weights' all/model.safetensors again/model.safetensors
 

@@ -145,7 +145,7 @@ pruned code 1870272 1 3038 5.09132888 - 162.605802 - - 0.04958420 - - - 0.737327
 distilled code 1870272 1 3038 5.06965900 - 159.120001 - - 0.01700000 - - - 0.800000 - 99.882 94.841 - - x
 
 model other quantity difference se z source
-teacher distilled nll -0.2 0.1 -2.000 bg
+rival distilled nll -0.2 0.1 -2.000 bg
 teacher distilled nll -0.00120148 0.00106632 -1.127 (all)
 rival distilled nll 0.01168968 0.00199117 5.871 (all)
 distilled rival kl -0.00194761 0.00149452 -1.303 (all)
