@@ -504,6 +504,57 @@ deceive(size_t array, size_t at, size_t field, uint64_t v)
     return good;
 }
 
+/* Change one byte of the index of d: are its frames, or the whole of it, still
+ * given out? */
+static void
+touch_index(size_t at, int *frames, int *whole)
+{
+    struct shard_set *s;
+    struct err e;
+    size_t n;
+    char *p;
+
+    if (io_slurp("d/00000.index", 1 << 20, &p, &n, &e) < 0)
+        die_err(&e);
+    p[at] ^= 1;
+    if (io_put_file("d/00000.index", p, n, &e) < 0)
+        die_err(&e);
+    s = set_open("d", 0, &e);
+    *frames = s && set_frames(s, 0, &e);
+    *whole = s && set_index(s, 0, &e);
+    set_close(s);
+    p[at] ^= 1;
+    if (io_put_file("d/00000.index", p, n, &e) < 0)
+        die_err(&e);
+    free(p);
+}
+
+/* The frames of a large index have a hash of their own, so that its documents
+ * need not be read. */
+static void
+test_large_index(void)
+{
+    const struct sample many = { .messages = 3,
+        .docs = 2000,
+        .T = 3,
+        .vocab = 300 };
+    const struct shard_opts one = { CODEC_ZSTD, 3, 1 << 30, 1 << 20, 0, 0, 1 };
+    struct err e = { 0 };
+    struct manifest m;
+    int frames, whole;
+
+    rm("d");
+    sample_file("s", &many, &e);
+    feed("s", "d", &one, 0, &e);
+    ok(manifest_read(&m, "d", &e) == 0 && m.file[0].index_bytes > 65536,
+        "a large index %s", e.msg);
+    touch_index(SHARD_INDEX_HEAD + 16, &frames, &whole); /* a frame's hash */
+    ok(!frames && !whole, "damage of its frames is found");
+    touch_index((size_t)m.file[0].index_bytes / 2, &frames, &whole);
+    ok(frames && !whole, "that of its documents when they are read");
+    manifest_release(&m);
+}
+
 /* An index of n frames of `each` bytes, compressed to `comp`, that are one
  * message: is it believed? */
 static int
@@ -626,6 +677,7 @@ main(void)
     test_resume("in lz4", &docs, &lz4);
     test_refuse();
     test_deceit();
+    test_large_index();
     test_bomb();
     return done_testing();
 }
