@@ -2,6 +2,7 @@
 #include "base/io.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
+#include "msg/rules.h"
 #include "kern/kern.h"
 #include "../lib/streams.h"
 #include "../lib/tap.h"
@@ -394,6 +395,43 @@ test_open(void)
     ok(read_all("foreign", &n, &e) == -1 && e.code == EX_INPUT, "%s", e.msg);
 }
 
+/* Documents whose numbers do not fit. */
+static void
+test_docs(void)
+{
+    static const uint16_t ids[] = { 7, 8, 9 }, source[] = { 0, 2 };
+    static const uint32_t len[] = { 2, 1 };
+    static const uint64_t key[2];
+    const size_t three = 3, two = 2;
+    struct st_out o = { 0 };
+    struct buf raw = { 0 };
+    struct st st;
+    struct err e = { 0 };
+    uint64_t tokens = 0;
+
+    st_out_begin(&o);
+    st_out_tensor(&o, "ids", DT_U16, 1, &three, ids);
+    st_out_tensor(&o, "doc_len", DT_U32, 1, &two, len);
+    st_out_tensor(&o, "doc_source", DT_U16, 1, &two, source);
+    st_out_tensor(&o, "doc_key", DT_U64, 1, &two, key);
+    st_out_end(&o);
+    buf_add(&raw, o.head.p, o.head.n);
+    for (size_t i = 0; i < o.npiece; i++)
+        buf_add(&raw, o.piece[i].p, o.piece[i].n);
+    ok(st_parse(&st, raw.p, raw.n, &e) == 0 &&
+            msg_check_docs(&st, 10, 3, &tokens, &e) == 0 && tokens == 3,
+        "documents by hand %s", e.msg);
+    ok(msg_check_docs(&st, 9, 3, &tokens, &e) == -1 &&
+            strstr(e.msg, "ids[2] is 9"),
+        "id too large: %s", e.msg);
+    ok(msg_check_docs(&st, 10, 2, &tokens, &e) == -1 &&
+            strstr(e.msg, "doc_source[1] is 2"),
+        "source too large: %s", e.msg);
+    st_release(&st);
+    st_out_release(&o);
+    buf_release(&raw);
+}
+
 static void
 test_unpack(void)
 {
@@ -734,6 +772,7 @@ main(void)
     test_resume("batches", &batches);
     test_lie();
     test_open();
+    test_docs();
     test_unpack();
     test_top();
     check_draws(DT_U8);
