@@ -18,8 +18,8 @@ struct keep {
 /*
  * out = the L >= 1 blocks of `keep` of m, in their order.  Weights that are
  * not changed are borrowed from m; gathered MLPs are fp32 in *a, which is made
- * here.  block.source stays as it is in m, so that a cut model can be cut again.
- * Free with model_cut_free before m is closed.
+ * here.  block.source stays as it is in m, so that a cut model can be cut
+ * again.  Free with model_cut_free before m is closed.
  */
 void model_cut(struct model *out, const struct model *m,
     const struct keep *keep, size_t L, struct arena *a);
