@@ -45,8 +45,10 @@ static const struct opt options[] = {
     OPT_ENUM(0, "format", &a.format, formats, "name", "of the answer"), OPT_END
 };
 
-/* Code, libraries and tables of student, about: what of them is in memory is
- * the system's choice. */
+/* Pages of student's code and libraries and its heap before the first step,
+ * about: which of them are in memory is the system's choice, and differs by the
+ * library and the kernel, so that there is no sum of them.  student measures
+ * its own. */
 #define PROGRAM ((size_t)6000000)
 
 /* A model by its shape; its weights are not read. */
@@ -121,8 +123,9 @@ open_shape(struct shape *s, const char *path)
     free(weights);
 }
 
-/* About the bytes of one batch: ids, the teacher's final states or top tokens
- * and the states of its blocks in bf16, and 4 KB of the rest. */
+/* Bytes of one batch: ids, the teacher's final states or top tokens and the
+ * states of its blocks in bf16; and 4 KB, about, for its header and for the
+ * documents that its rows are made of, whose number the text decides. */
 static size_t
 message_bytes(const struct shape *m, const struct shape *t)
 {
@@ -301,8 +304,8 @@ main(int argc, char **argv)
     open_shape(&m, a.model);
     if (a.teacher != NULL) {
         open_shape(&t, a.teacher);
-        if (t.c.V != m.c.V)
-            die(EX_INPUT, "%s: has a vocabulary of %zu, %s one of %zu",
+        if (a.top > 0 && t.c.V != m.c.V)
+            die(EX_INPUT, "--top: %s has a vocabulary of %zu, %s one of %zu",
                 a.teacher, t.c.V, a.model, m.c.V);
     }
     if (a.top > 0 && a.teacher == NULL)

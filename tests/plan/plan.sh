@@ -100,6 +100,9 @@ like 'names the file' '^plan: bad.json: ' err
 printf '{"model_type": "lla' >bad.json
 status 3 'half a config.json' plan -m bad.json
 sed 's/"vocab_size": 1024/"vocab_size": 2048/' t.json >v.json
-status 3 'a teacher of another vocabulary' plan -m new.json --teacher v.json
-like 'says so' 'vocabulary of 2048' err
+ok 'a teacher of another vocabulary' plan -m new.json --teacher v.json \
+    --format tsv
+equal 'its head' "$(value memory.teacher-head)" $((2048 * 32 * 4))
+status 3 'its top tokens' plan -m new.json --teacher v.json --top 4
+like 'are of other ids' 'vocabulary of 2048' err
 done_testing
