@@ -115,15 +115,13 @@ main(int argc, char **argv)
     if (!isnan(a.kl_beta) &&
         (a.kl_direction != KL_JS || a.kl_beta == 0.0 || a.kl_beta == 1.0))
         die(EX_USAGE,
-            "--kl-beta is for --kl-direction js, and above 0 and below 1, "
-            "where "
-            "that would be 0: use forward or reverse");
+            "--kl-beta goes with --kl-direction js and is above 0 and below 1: "
+            "at both ends that divergence is 0, use forward or reverse");
     if (isnan(a.kl_beta))
         a.kl_beta = 0.5;
     if (a.override != NULL && !a.resume)
         die(EX_USAGE,
-            "--override: there is nothing to change without "
-            "--resume");
+            "--override: there is nothing to change without --resume");
     prog_catch_stop();
     if (a.max_time > 0.0)
         prog_stop_after(a.max_time);
