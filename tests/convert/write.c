@@ -209,6 +209,10 @@ test_windows(void)
     model_close(&b);
     model_close(&m);
     need(model_open(&m, golden("family/mistral"), &e), &e);
+    m.c.neos = 2;
+    again(&m, &b, "two ends of text", "eos_token_id: a GGUF names one, ");
+    model_close(&b);
+    m.c.neos = 1;
     m.c.max_pos = 64;
     again(&m, &b, "a window that is lost", "sliding_window: 5 is lost");
     model_close(&b);

@@ -108,6 +108,29 @@ test_again(const char *name)
     io_unmap(&m);
 }
 
+/* Runs of a character whose merges do not begin with the longest are no
+ * Gemma's: they keep their order. */
+static void
+test_runs(void)
+{
+    struct err e = { 0 };
+    json_t *j = load("llama2"), *back;
+    json_t *model = json_object_get(j, "model");
+
+    json_object_set_new(model, "vocab",
+        json_pack("{s:i, s:i, s:i, s:i}", "<unk>", 0, "\u2581", 10,
+            "\u2581\u2581", 11, "\u2581\u2581\u2581", 12));
+    json_object_set_new(model, "merges",
+        json_pack("[[s, s], [s, s], [s, s]]", "\u2581", "\u2581",
+            "\u2581\u2581", "\u2581", "\u2581", "\u2581\u2581"));
+    back = through(j, 13, &e);
+    ok(json_equal(json_array_get(js_get(back, "model.merges"), 0),
+           json_array_get(json_object_get(model, "merges"), 0)),
+        "a pair of spaces before three %s", e.msg);
+    json_decref(back);
+    json_decref(j);
+}
+
 /* The tokenizer.json `name` with member path.last set to the JSON text `value`
  * is refused because of `why`. */
 static void
@@ -187,6 +210,7 @@ main(void)
         test_answers(families[i], texts);
     for (size_t i = 0; i < sizeof spm / sizeof *spm; i++)
         test_again(spm[i]);
+    test_runs();
     test_refused();
     json_decref(texts);
     return done_testing();
