@@ -5,6 +5,7 @@
 #include "cli/die.h"
 #include "model/forward.h"
 #include "model/random.h"
+#include "../lib/packed.h"
 #include "../lib/tap.h"
 #include "../lib/golden.h"
 
@@ -212,7 +213,7 @@ test_golden(const char *name, struct pool *pool)
 }
 
 /* A model and batch large enough for several tiles and slices. */
-enum { B = 4, T = 600, V = 600, D = 48 };
+enum { B = PACKED_B, T = PACKED_T, V = 600, D = 48 };
 static uint32_t ids[B * T], first[B * T];
 
 static void
@@ -231,27 +232,12 @@ make(struct model *m, struct arena *a)
         .theta = 1e4,
         .tied = 1,
         .init_range = 0.2 };
-    static const size_t len[B][4] = { { 600 }, { 240, 360 }, { 2, 128, 470 },
-        { 200, 100, 60, 40 } };
 
     model_random(m, &c, 3, a);
     m->block[1].mlp = 70; /* as cut: a view of the first channels */
     m->block[1].w[W_GATE].rows = m->block[1].w[W_UP].rows = 70;
     m->block[1].w[W_DOWN].cols = 70;
-    for (size_t b = 0; b < B; b++) {
-        size_t t = 0;
-
-        for (size_t k = 0; k < 4; k++) {
-            const size_t t0 = t;
-
-            for (; t < t0 + len[b][k]; t++)
-                first[b * T + t] = (uint32_t)t0;
-        }
-        for (; t < T; t++)
-            first[b * T + t] = UINT32_MAX;
-    }
-    for (size_t i = 0; i < B * T; i++)
-        ids[i] = (uint32_t)(rng_u64(8, i) % V);
+    packed_rows(ids, first, V);
 }
 
 /* Final states, and with z the logits, of rows b0.. */
