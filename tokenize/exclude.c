@@ -8,8 +8,10 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define LEAST 8  /* words of a text that is shorter than a gram */
-#define RING 128 /* > EXCLUDE_MOST, a power of two */
+#define LEAST 8 /* words of a text that is shorter than a gram */
+#define DOC \
+    ((size_t)64 << 20) /* bytes of a document, where no more are allowed */
+#define RING 128       /* > EXCLUDE_MOST, a power of two */
 #define BASE UINT64_C(0x9e3779b97f4a7c15)
 
 /* A text that is held out; its words end where the next one's begin. */
@@ -246,7 +248,7 @@ read_files(struct exclude *x, const struct opt_list *files,
         .lossy = in->o.lossy,
         .lang = "held-out" };
     const struct run_opts ro = { .split = run->split,
-        .limit = run->limit,
+        .limit.most = run->limit.most > DOC ? run->limit.most : DOC,
         .strict = run->strict,
         .threads = run->threads,
         .bos = -1,

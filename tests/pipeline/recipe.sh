@@ -80,6 +80,10 @@ for i in 1 2 3 4 5 6 7 8 9; do
     sed -n "$i"p "$top/corpus/en.jsonl" >"mine/$i.txt"
 done
 sed -n 10,12p "$top/corpus/en.jsonl" >other/x.txt
+{   # a part of what is judged on, in other words
+    echo 'A text of its own, in which it says:'
+    sed -n 2p other/x.txt | cut -d ' ' -f 5-22 | tr '[:lower:]' '[:upper:]'
+} >mine/a.txt
 rc=0
 recipe TEXT="$work/mine" >out 2>err || rc=$?
 equal 'TEXT alone' "$rc" 2
@@ -94,7 +98,10 @@ own() {
 }
 ok 'own text' own
 ok 'is read' shard --check v/full/train
-like 'a document a file' '9 documents|documents.*9' out
+like 'a document a file, but for the one that is judged on' \
+    '9 documents|documents.*9' out
+like 'which is told' "^$work/mine/a.txt	0	a	$work/other/x.txt	0	13	" \
+    v/full/shared.tsv
 if [ -e v/full/text ]; then fail 'UDHR is not'; else pass 'UDHR is not'; fi
 if [ -s v/full/report.html ]; then pass 'its page'; else fail 'its page'; fi
 like 'bits a byte of its one source' '^x  *[0-9.]+ ' v/full/bits.txt
@@ -105,8 +112,16 @@ sed -n 13p "$top/corpus/en.jsonl" >other/y.txt
 ok 'more to judge on' own report
 if cmp -s eval1 v/full/eval.tsv; then fail 'is judged'; else pass 'is judged'; fi
 rc=0
-own HELD_OUT_TEXT="$work/other/y.txt" >out 2>err || rc=$?
+own HELD_OUT_TEXT="$work/other/[y].t*" >out 2>err || rc=$?
 equal 'another text to judge on' "$rc" 0
+cut -d ' ' -f 9-40 mine/5.txt >other/z.txt
+rc=0
+own report >out 2>err || rc=$?
+equal 'a text to judge on that was trained on' "$rc" 2
+like 'is refused: the text' "^$work/mine/5.txt	0	5	$work/other/z.txt	0	13	" \
+    err
+like 'the remedy' '^these texts were trained on and share words with one' err
+rm other/z.txt
 rc=0
 recipe WORK="$work/v" >out 2>err || rc=$?
 equal 'UDHR where TEXT was' "$rc" 2

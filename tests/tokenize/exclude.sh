@@ -150,6 +150,9 @@ status 2 'nor with more words' tokenize -q -t "$tok" --split line --exclude h \
     --exclude-words 14 --resume dir in
 status 2 'nor without' tokenize -q -t "$tok" --split line --resume dir in
 
+ok 'pieces are short, what is held out need not be' tokenize -q -t "$tok" \
+    --max-doc 60 --split-long --exclude held --ids text
+
 # Usage
 status 1 'no such file' run --ids --exclude nofile docs
 echo 'far too short' >tiny
