@@ -5,7 +5,7 @@
 #include "cli/die.h"
 #include "cli/opt.h"
 #include "cli/out.h"
-#include "kern/kern.h"
+#include "model/compute.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static struct {
     const char *base, *from, *out;
     size_t c, stride, rows, threads;
     double temperature;
-    int protocol, format, per_source, compare;
+    int protocol, format, per_source, compare, compute;
 } a = { .c = 512, .temperature = 1.0 };
 
 static const struct opt options[] = {
@@ -46,6 +46,8 @@ static const struct opt options[] = {
     OPT_GROUP("run"),
     OPT_SIZE('B', "batch-size", &a.rows, 0, 65536, "rows",
         "windows at a time (0: about 4096 tokens)"),
+    OPT_ENUM(0, "compute", &a.compute, compute_names, "type",
+        "what matrix products multiply"),
     OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
         "threads (0: all processors)"),
     OPT_END
@@ -142,11 +144,11 @@ check_arguments(void)
 static void
 open_all(struct eval *e)
 {
-    const char *why = kern_init();
     struct err err;
 
-    if (why != NULL)
-        die(EX_SYS, "%s", why);
+    if (compute_init(a.compute, &err) < 0)
+        die_err(&err);
+    e->compute = a.compute;
     e->protocol = (enum protocol)a.protocol;
     e->c = a.c;
     e->stride = a.protocol == PROTO_DOCS ? a.c - 1

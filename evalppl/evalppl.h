@@ -45,6 +45,8 @@ struct eval {
     size_t base, from; /* index in j, or NONE */
     struct pool *pool;
     double temperature; /* of the second KL; 1: none */
+    int compute;        /* of compute_names */
+    int told;           /* what that costs */
     enum protocol protocol;
     size_t c, stride; /* tokens of a window; tokens between their begins */
     size_t rows;      /* of a forward pass, 0: about 4096 tokens */

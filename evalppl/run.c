@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
+#include "model/compute.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -161,6 +162,11 @@ pack_flush(struct pack *p, struct eval *e)
     int first = 1;
 
     if (p->n > 0) {
+        for (size_t i = 0; i < e->nj && !e->told; i++)
+            compute_tell(&e->j[i].m, e->pool,
+                &(struct rows){ 1, p->T, p->ids, p->first }, e->compute,
+                e->j[i].label);
+        e->told = 1;
         for (size_t i = 0; i < e->nj; i++)
             walk(p, &e->j[i]);
         for (size_t i = 0; i < e->nj; i++) {

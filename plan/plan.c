@@ -8,7 +8,7 @@
 #include "cli/opt.h"
 #include "cli/out.h"
 #include "format/json.h"
-#include "kern/kern.h"
+#include "model/compute.h"
 #include "train/plan.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static const char *const formats[] = { "text", "tsv", NULL };
 static struct {
     const char *model, *teacher;
     size_t rows, T, micro, threads, top;
-    int recompute, format, act, grad, moments;
+    int recompute, format, compute, act, grad, moments;
 } a = { .rows = 8, .T = 512 };
 
 static const struct opt options[] = {
@@ -37,6 +37,8 @@ static const struct opt options[] = {
         "rows at a time (0: one, or as many as 1024 tokens hold)"),
     OPT_FLAG(0, "recompute", &a.recompute,
         "keep block inputs only, as student --recompute"),
+    OPT_ENUM(0, "compute", &a.compute, compute_names, "type",
+        "as student --compute"),
     OPT_ENUM(0, "act", &a.act, dtypes, "type", "as student --act"),
     OPT_ENUM(0, "grad", &a.grad, dtypes, "type", "as student --grad"),
     OPT_ENUM(0, "moments", &a.moments, dtypes, "type", "as student --moments"),
@@ -215,12 +217,11 @@ make_teacher(struct answer *r, const struct shape *t, struct pool *pool)
 static void
 make_answer(struct answer *r, const struct shape *m, const struct shape *t)
 {
-    const char *why = kern_init();
     struct pool *pool;
     struct err e;
 
-    if (why != NULL)
-        die(EX_SYS, "%s", why);
+    if (compute_init(a.compute, &e) < 0)
+        die_err(&e);
     if ((pool = pool_new(a.threads, &e)) == NULL)
         die_err(&e);
     memset(r, 0, sizeof(*r));

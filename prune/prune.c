@@ -13,7 +13,7 @@
 #include "cli/out.h"
 #include "cli/prog.h"
 #include "tok/tok.h"
-#include "kern/kern.h"
+#include "model/compute.h"
 #include "train/plan.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ static struct {
     const char *model, *out, *tokenizer, *params, *report;
     double ratio; /* NAN: not given */
     size_t blocks, width, multiple, candidates, rows, threads;
-    int type;
+    int type, compute;
 } a = { .ratio = NAN, .candidates = 8, .rows = 16 };
 
 static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
@@ -53,6 +53,8 @@ static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
     OPT_STR(0, "report", &a.report, "file",
         "write every configuration that was evaluated there, as TSV"),
     OPT_GROUP("run"),
+    OPT_ENUM(0, "compute", &a.compute, compute_names, "type",
+        "what matrix products multiply"),
     OPT_ENUM(0, "dtype", &a.type, types, "type", "type of the weights written"),
     OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
         "threads (0: all processors)"),
@@ -240,20 +242,22 @@ main(int argc, char **argv)
     struct judge judge;
     struct search search;
     struct pool *pool;
-    const char *why, *tokenizer;
+    const char *tokenizer;
     size_t **chan;
     struct err e;
 
     open_model(&m);
     set_goal(&goal, &m);
     tokenizer = find_tokenizer(&m);
-    if ((why = kern_init()) != NULL)
-        die(EX_SYS, "%s", why);
+    if (compute_init(a.compute, &e) < 0)
+        die_err(&e);
     calib_read(&calib, *input, a.rows, &m,
         a.tokenizer != NULL ? a.tokenizer : a.model);
     refuse_memory(&m, &calib);
     if ((pool = pool_new(a.threads, &e)) == NULL)
         die_err(&e);
+    compute_tell(&m, pool, &(struct rows){ 1, calib.T, calib.ids, calib.first },
+        a.compute, a.model);
     judge_init(&judge, &m, &calib, pool);
     search_run(&search, &judge, &goal, &chan);
     cut(&small, &m, &search.t[search.best], chan, &mem);

@@ -8,7 +8,7 @@
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "tok/tok.h"
-#include "kern/kern.h"
+#include "model/compute.h"
 #include "model/random.h"
 #include "train/plan.h"
 
@@ -288,14 +288,13 @@ put_tokenizer(struct student *s)
 void
 prepare(struct student *s, const char *input)
 {
-    const char *why;
     const struct st_tensor *ids;
     const size_t *rows;
     struct plan p;
     struct err e;
 
-    if ((why = kern_init()) != NULL)
-        die(EX_SYS, "%s", why);
+    if (compute_init(s->a->compute, &e) < 0)
+        die_err(&e);
     if ((s->pool = pool_new(s->a->threads, &e)) == NULL)
         die_err(&e);
     saver_open(&s->saver, s->a->run, s->a->resume);

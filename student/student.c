@@ -8,6 +8,7 @@
 #include "cli/opt.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
+#include "model/compute.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -84,6 +85,8 @@ static const struct opt options[] = {
         "keep block inputs only; same bits, less memory"),
     OPT_SIZE(0, "ahead", &a.ahead, 0, 1e15, "bytes",
         "of the next message read beside a step (0: all)"),
+    OPT_ENUM(0, "compute", &a.compute, compute_names, "type",
+        "what matrix products multiply"),
     OPT_ENUM(0, "act", &a.act, dtypes, "type",
         "of activations kept for the backward pass"),
     OPT_ENUM(0, "grad", &a.grad, dtypes, "type", "of the blocks' gradients"),

@@ -123,8 +123,8 @@ struct args {
     size_t threads, seed, steps, accum, micro, warmup, save, keep, ahead;
     double kl_beta, lr, floor, tau, beta1, beta2, eps, decay, clip, lr_embed,
         max_time;
-    int kl_direction, schedule, recompute, resume, decay_embed, act, grad,
-        moments;
+    int kl_direction, schedule, recompute, resume, decay_embed, compute, act,
+        grad, moments;
 };
 
 struct student {
@@ -152,6 +152,14 @@ struct student {
 /* Open the input, load or make the model, decide on losses, length and memory:
  * until the first step.  Dies if anything does not fit. */
 void prepare(struct student *s, const char *input);
+
+/* ---- rounding.c: what half precision costs, never silently ---- */
+
+/* Before the first step, its batch at hand: loss and gradient of the first rows
+ * with products in bfloat16 and in fp32.  No bit of the run depends on it. */
+void tell_compute(struct student *s);
+/* After the first step: what is kept in bf16. */
+void tell_rounding(const struct student *s);
 
 /* ---- train.c ---- */
 

@@ -23,32 +23,13 @@ gather(struct student *s, struct loss_sum *sum, struct err *e)
     int r = 1;
 
     memset(sum, 0, sizeof(*sum));
-    for (; n < s->a->accum && (r = feed_next(&s->feed, e)) > 0; n++)
+    for (; n < s->a->accum && (r = feed_next(&s->feed, e)) > 0; n++) {
+        if (n == 0 && s->st.step == 0)
+            tell_compute(s);
         step_add(s->step, &(struct rows){ b->B, b->T, b->ids, b->first },
             b->scored, &s->feed.said, sum);
+    }
     return r < 0 ? -1 : n > 0;
-}
-
-/* What half precision costs, after the first step: never silently. */
-static void
-tell_rounding(const struct student *s)
-{
-    static int told;
-
-    if (told++ > 0)
-        return;
-    if (s->a->act == 1)
-        note("activations are kept in bf16: rounding changes them by %.2f %% "
-             "(rms)",
-            100.0 * step_rounding(s->step));
-    if (s->a->grad == 1)
-        note("gradients are kept in bf16: rounding changes them by %.2f %% "
-             "(rms)",
-            100.0 * step_grad_rounding(s->step));
-    if (s->a->moments == 1)
-        note("moments are kept in bf16: rounding changes them by %.2f %% (rms) "
-             "a step",
-            100.0 * adamw_rounding(s->opt));
 }
 
 /* Clip and update.  -1 and nothing is updated. */

@@ -8,6 +8,7 @@
 #include "msg/batch.h"
 #include "msg/msg.h"
 #include "kern/kern.h"
+#include "model/compute.h"
 #include "model/depth_map.h"
 #include "model/forward.h"
 #include "train/plan.h"
@@ -215,6 +216,9 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
     shape[0] = b->B;
     shape[1] = b->T;
     if (!t->told) {
+        compute_tell(&t->m, t->pool,
+            &(struct rows){ 1, b->T, b->ids, b->first }, t->a->compute,
+            t->a->model);
         mem_trim();
         t->program = plan_program(prog_resident(), pool_size(t->pool));
     }

@@ -6,7 +6,7 @@
 #include "cli/opt.h"
 #include "cli/out.h"
 #include "msg/batch.h"
-#include "kern/kern.h"
+#include "model/compute.h"
 
 #include <stdlib.h>
 
@@ -36,6 +36,8 @@ static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
         "of the added tensors, bf16 being f16 for --top"),
     OPT_FLAG(0, "no-head", &a.no_head,
         "leave the head out: the student has it by student --teacher"),
+    OPT_ENUM(0, "compute", &a.compute, compute_names, "type",
+        "what matrix products multiply"),
     OPT_SIZE(0, "micro", &a.micro, 0, 1e6, "rows",
         "rows at a time (0: one, or as many as 1024 tokens hold)"),
     OPT_GROUP("instead of a stream"),
@@ -53,15 +55,14 @@ main(int argc, char **argv)
     static struct teacher t = { .a = &a };
     char **input = opt_parse(argc, argv, options,
         "add what a model knows to a stream of batches", "[input]", 0, 1, NULL);
-    const char *why;
     struct err e;
 
     if (a.model == NULL)
         die(EX_USAGE, "-m is needed; see teacher -h");
     if (a.prompt == NULL && a.out == NULL)
         out_refuse_tty(1);
-    if ((why = kern_init()) != NULL)
-        die(EX_SYS, "%s", why);
+    if (compute_init(a.compute, &e) < 0)
+        die_err(&e);
     mem_settle();
     if (model_open(&t.m, a.model, &e) < 0 || model_check_finite(&t.m, &e) < 0)
         die_err(&e);

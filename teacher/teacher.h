@@ -55,7 +55,7 @@ struct args {
     const char *model, *out, *hidden, *student, *prompt, *tokenizer;
     size_t threads, micro, length, top, sample, seed;
     double tau;
-    int final, no_head, dtype;
+    int final, no_head, dtype, compute;
 };
 
 struct teacher {

@@ -1,0 +1,27 @@
+/* What the matrix products of a program multiply: its option --compute; see
+ * kern_compute. */
+#ifndef MODEL_COMPUTE_H
+#define MODEL_COMPUTE_H
+
+#include "base/err.h"
+#include "model/forward.h"
+
+/* The words of --compute, "f32" first; ends with NULL. */
+extern const char *const compute_names[];
+
+/* kern_init, and products by names[choice]; in bfloat16 a note says by which
+ * instruction, and a warning when plain C stands in for it.  -1: RETORT_KERNELS
+ * is wrong (EX_SYS). */
+int compute_init(int choice, struct err *e);
+
+/*
+ * What bfloat16 costs m: up to COMPUTE_SAMPLE tokens of the first row of r
+ * with both kinds of product, told in one note, which begins with `who`.
+ * Nothing with -q or when products are fp32.  What is read of m's weights does
+ * not stay in memory.
+ */
+enum { COMPUTE_SAMPLE = 128 };
+void compute_tell(const struct model *m, struct pool *pool,
+    const struct rows *r, int choice, const char *who);
+
+#endif

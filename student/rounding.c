@@ -1,0 +1,59 @@
+/* What numbers of half precision cost a run: see student.h. */
+#include "sketch.h"
+#include "student.h"
+#include "base/note.h"
+#include "kern/kern.h"
+#include "model/compute.h"
+#include "train/plan.h"
+
+#include <stdlib.h>
+
+void
+tell_rounding(const struct student *s)
+{
+    static int told;
+
+    if (told++ > 0)
+        return;
+    if (s->a->act == 1)
+        note("activations are kept in bf16: rounding changes them by %.2f %% "
+             "(rms)",
+            100.0 * step_rounding(s->step));
+    if (s->a->grad == 1)
+        note("gradients are kept in bf16: rounding changes them by %.2f %% "
+             "(rms)",
+            100.0 * step_grad_rounding(s->step));
+    if (s->a->moments == 1)
+        note("moments are kept in bf16: rounding changes them by %.2f %% (rms) "
+             "a step",
+            100.0 * adamw_rounding(s->opt));
+}
+
+void
+tell_compute(struct student *s)
+{
+    const struct batch *b = &s->feed.batch;
+    const size_t micro = plan_micro(s->a->micro, b->B, b->T);
+    const struct loss_opt *o = &s->loss;
+    double loss[2], *g[2];
+
+    if (s->a->compute == 0 || verbosity < 0)
+        return;
+    for (int k = 0; k < 2; k++) {
+        struct loss_sum sum = { 0 };
+
+        kern_compute(compute_names[k == 0 ? 0 : s->a->compute]);
+        step_add(s->step, &(struct rows){ micro, b->T, b->ids, b->first },
+            b->scored, &s->feed.said, &sum);
+        step_flush(s->step);
+        loss[k] = (o->w_ce * sum.ce + o->w_kl * sum.kl + o->w_sh * sum.sh) /
+            (double)sum.n;
+        g[k] = sketch_new(&s->t);
+        tmodel_zero_grad(&s->t);
+    }
+    note("on the first %zu tokens that changes the loss from %.5f to %.5f, and "
+         "the gradient by %.2f %% (rms)",
+        micro * b->T, loss[0], loss[1], 100.0 * sketch_distance(g[0], g[1]));
+    free(g[0]);
+    free(g[1]);
+}

@@ -1,0 +1,73 @@
+#!/bin/sh
+# Products in bfloat16, by both instructions, which every processor has at least
+# in plain C: the promises of fp32 hold.
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/train.sh"
+first_and_last || exit 1
+stream -q -B 2 -T 32 -s 7 --batches 4 data >b || exit 1
+
+same_model() {
+    same "$1" "$2/model.safetensors" "$3/model.safetensors"
+}
+# distil RUN [option ...]: 4 steps at one rate
+distil() {
+    run=$1
+    shift
+    student -m s0 -o "$run" --compute "$c" --lr 1e-3 --schedule constant \
+        --save 2 "$@"
+}
+# later [option ...]: goes on with the run `late`, in fp32
+later() {
+    student -q -m s0 -o late --lr 1e-3 --schedule constant --resume "$@"
+}
+
+teacher -q -m teacher -o kd32 b || exit 1
+ok 'in fp32' student -q -m s0 -o f32 --lr 1e-3 --schedule constant kd32
+cost='on the first 64 tokens that changes the loss from [0-9.]+ to [0-9.]+, '
+cost="${cost}and the gradient by 0[.][0-9]+ %"
+for c in avx512bf16 amx; do
+    ok "$c: teacher" teacher -m teacher --compute $c -o kd.$c b
+    like '... says which, and' "^teacher: products in bfloat16 by $c\$" err
+    like '... what that costs' \
+        'changes final states by [0-9.]+ % \(rms\), and the loss from' err
+    ok '... one thread' teacher -q -m teacher --compute $c -j 1 -o kd1 b
+    same '... the same bits' kd.$c kd1
+    ok "$c: student" distil $c -j 2 kd.$c
+    cp err said
+    like '... says what loss and gradient it costs' "$cost" said
+    for how in '-q -j 1' '-q --micro 1' '-q --recompute'; do
+        rm -rf other
+        # shellcheck disable=SC2086
+        ok "... $how" distil other $how kd.$c
+        same_model '... the same bits' $c other
+    done
+    rm -rf other
+    status 0 '... live' sh -c "teacher -q -m teacher --compute $c b |
+        student -q -m s0 -o other --compute $c --lr 1e-3 --schedule constant"
+    same_model '... the same bits' $c other
+
+    # Killed after the checkpoint of step 2.
+    rm -rf other
+    cp -r $c other
+    rm -r other/step-4 other/config.json other/model.safetensors
+    cp -r other late
+    stream -q --resume other data >rest || exit 1
+    teacher -q -m teacher --compute $c -o kdrest rest || exit 1
+    ok '... killed and resumed' distil other --resume --steps 4 kdrest
+    same_model '... the same bits' $c other
+    unlike '... which tells no cost again' 'changes the loss' err
+    status 2 '... in fp32' later --steps 4 kdrest
+    like '... is refused' "was begun otherwise: compute is .f32., not .$c." err
+    ok '... unless it is asked for' later --override compute \
+        --steps 4 kdrest
+    like '... with a warning' \
+        "written with kernels [a-z0-9]*[+]$c, continued with [a-z0-9]*: " err
+    rm -r late
+done
+status 1 'both differ' cmp -s avx512bf16/model.safetensors amx/model.safetensors
+status 1 '... from fp32' cmp -s f32/model.safetensors amx/model.safetensors
+# Where the instruction is missing.
+ok 'plain C' env RETORT_KERNELS=ref teacher -q -m teacher --compute amx -o slow b
+like '... is warned of, even with -q' \
+    '^teacher: --compute amx: plain C gives' err
+done_testing
