@@ -45,6 +45,8 @@ first_tile(const struct attn *a, size_t qt)
     for (size_t t = qt * TILE; t < (qt + 1) * TILE; t++) {
         if (live(a, t) && a->first[t] < k)
             k = a->first[t];
+        if (live(a, t) && a->stem != NULL && a->nstem[t] > 0 && a->stem[t] < k)
+            k = a->stem[t];
     }
     return k / TILE;
 }
@@ -71,6 +73,24 @@ span(const struct attn *a, size_t t, size_t k0, size_t n, size_t *lo,
     return 1;
 }
 
+/* Of the same keys, lo..hi-1 of its stem. */
+static int
+stem_span(const struct attn *a, size_t t, size_t k0, size_t n, size_t *lo,
+    size_t *hi)
+{
+    size_t from, end;
+
+    if (a->stem == NULL || !live(a, t))
+        return 0;
+    from = a->stem[t];
+    end = from + a->nstem[t];
+    if (from >= k0 + n || end <= k0 || from == end)
+        return 0;
+    *lo = from > k0 ? from - k0 : 0;
+    *hi = end < k0 + n ? end - k0 : n;
+    return 1;
+}
+
 /* Zeros around lo..hi-1. */
 static void
 mask(float *s, size_t n, size_t lo, size_t hi)
@@ -87,7 +107,9 @@ attn_pairs(const struct attn *a, size_t qt)
     double n = 0.0;
 
     for (size_t t = qt * TILE; t < (qt + 1) * TILE; t++)
-        n += live(a, t) ? (double)(t - a->first[t] + 1) : 0.0;
+        if (live(a, t))
+            n += (double)(t - a->first[t] + 1) +
+                (a->stem != NULL ? (double)a->nstem[t] : 0.0);
     return n;
 }
 
@@ -102,25 +124,48 @@ gather(float *out, const float *in, size_t ld, size_t D, float c)
     }
 }
 
+/* Before terms of at most `top` are added: the running maximum m becomes that,
+ * if it is lower, and the sum l and the output o[D] are rescaled to it. */
+static void
+raise_to(float top, float *m, float *l, float *o, size_t D)
+{
+    if (!(top > *m))
+        return;
+    if (*l != 0.0f) {
+        const float c = expf(*m - top);
+
+        *l *= c;
+        kern.scale(o, c, D);
+    }
+    *m = top;
+}
+
 /*
- * Softmax terms in place of scores s[lo..hi-1] of one query; m, l: running
- * maximum and sum; o[D]: running output, rescaled when m grows.
+ * Weights in place of the scores s[n] of token t for the keys from k0 on: terms
+ * of the softmax, zeros where it does not attend.  m, l, o: as in raise_to.
  */
 static void
-online(float *s, size_t lo, size_t hi, float *m, float *l, float *o, size_t D)
+online(const struct attn *a, size_t t, size_t k0, float *s, size_t n, float *m,
+    float *l, float *o)
 {
-    const float top = kern.max(s + lo, hi - lo);
+    size_t lo = 0, hi = 0, from = 0, end = 0;
+    const int own = span(a, t, k0, n, &lo, &hi);
+    const int stem = stem_span(a, t, k0, n, &from, &end);
 
-    if (top > *m) {
-        if (*l != 0.0f) {
-            const float c = expf(*m - top);
-
-            *l *= c;
-            kern.scale(o, c, D);
-        }
-        *m = top;
+    if (stem)
+        raise_to(kern.max(s + from, end - from), m, l, o, a->D);
+    if (own)
+        raise_to(kern.max(s + lo, hi - lo), m, l, o, a->D);
+    if (stem)
+        *l += (float)kern.exp(s + from, s + from, end - from, *m, 1.0f);
+    if (own)
+        *l += (float)kern.exp(s + lo, s + lo, hi - lo, *m, 1.0f);
+    if (own && stem) {
+        mask(s, lo, from, end);
+        mask(s + lo, n - lo, 0, hi - lo);
+    } else {
+        mask(s, n, stem ? from : lo, stem ? end : hi);
     }
-    *l += (float)kern.exp(s + lo, s + lo, hi - lo, *m, 1.0f);
 }
 
 void
@@ -144,13 +189,9 @@ attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch)
 
         n = group_keys(kt, qt);
         kern.gemm_nt(M, n, D, q, D, a->k + at, a->ld, GEMM_SET, s, KEYS);
-        for (size_t i = 0; i < M; i++) {
-            size_t lo = 0, hi = 0;
-
-            if (span(a, qt * TILE + i % TILE, kt * TILE, n, &lo, &hi))
-                online(s + i * KEYS, lo, hi, m + i, l + i, o + i * D, D);
-            mask(s + i * KEYS, n, lo, hi);
-        }
+        for (size_t i = 0; i < M; i++)
+            online(a, qt * TILE + i % TILE, kt * TILE, s + i * KEYS, n, m + i,
+                l + i, o + i * D);
         kern.gemm_nn(M, D, n, s, KEYS, a->v + at, a->ld, GEMM_ADD, o, D);
     }
     for (size_t i = 0; i < M; i++) {

@@ -198,6 +198,8 @@ void rope_table(float *cs, const double *freq, size_t D, size_t t0, size_t T);
  * nothing of size T x T exists.  Head h of token t is at q + t*ld + h*D, and
  * likewise k, v (head h/(H/KV)) and the output.  q and k are after rope.
  * Token t attends to first[t]..t; first[t] = UINT32_MAX: padding, gives zero.
+ * Forward, unless stem is NULL, it attends to the nstem[t] tokens from stem[t]
+ * on as well, which end before first[t].
  * All arrays have Tp rows, Tp a multiple of ATTN_TILE, and rows past T are
  * padding too.  Dao et al., arXiv:2205.14135 (tiles and saved statistics).
  */
@@ -209,8 +211,9 @@ struct attn {
     const float *q, *k, *v;
     const uint32_t *first; /* [T] */
     float *out;
-    float *lse;  /* [H,Tp] log sum exp of the scaled scores */
-    float scale; /* of the scores; 0: 1 / sqrt(D) */
+    float *lse;                   /* [H,Tp] log sum exp of the scaled scores */
+    float scale;                  /* of the scores; 0: 1 / sqrt(D) */
+    const uint32_t *stem, *nstem; /* [T] or NULL */
 };
 /* Floats of scratch that one call of attn_fwd or attn_bwd needs. */
 size_t attn_scratch(const struct attn *a);

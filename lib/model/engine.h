@@ -55,10 +55,12 @@ struct fwd {
     const struct family *family;
     float embed_scale; /* of the embedding's rows */
     uint32_t *first;   /* [B,T] as in struct rows, cut to the window */
-    float *xn;         /* [B,Tp,d] normed rows */
-    float *out;        /* [B,Tp,d] what o and down give */
-    float *act;        /* [B,Tp,mlp] */
-    struct acts a;     /* x2 is set by each call; or empty */
+    const uint32_t *stem, *nstem;   /* fwd_stems */
+    uint32_t *cut_stem, *cut_nstem; /* [B,T] cut to the window */
+    float *xn;                      /* [B,Tp,d] normed rows */
+    float *out;                     /* [B,Tp,d] what o and down give */
+    float *act;                     /* [B,Tp,mlp] */
+    struct acts a;                  /* x2 is set by each call; or empty */
     const float **vec; /* [L,W_N] a block's vectors in fp32, or NULL */
     const float *norm; /* the final norm's weight in fp32 */
     float **wide;      /* [threads] widened weights, wide_n floats */
@@ -84,9 +86,10 @@ struct run {
     const struct rows *r;
     struct cut c;
     const struct block *b;
-    const float *const *vec; /* [W_N] vectors in fp32 */
-    const uint32_t *first;   /* [B,T] of what each token attends to */
-    const float *cs;         /* [T,D] angles of this block */
+    const float *const *vec;              /* [W_N] vectors in fp32 */
+    const uint32_t *first, *stem, *nstem; /* [B,T] of what each token attends
+                                           * to; stem may be NULL */
+    const float *cs;                      /* [T,D] angles of this block */
     struct acts a;
     float *act;     /* [B,Tp,mlp]; may be a.gate */
     const float *x; /* [B,T,d] */

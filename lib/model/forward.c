@@ -210,8 +210,11 @@ layout(struct fwd *f, struct arena *a, int parts)
     if (f->freq != NULL)
         frequencies(f);
     angles(f, f->T, a, &f->cs, &f->cs_local);
-    if (c->window > 0) /* some blocks attend within it */
+    if (c->window > 0) { /* some blocks attend within it */
         f->first = arena_alloc(a, f->B * f->T, sizeof *f->first);
+        f->cut_stem = arena_alloc(a, f->B * f->T, sizeof *f->cut_stem);
+        f->cut_nstem = arena_alloc(a, f->B * f->T, sizeof *f->cut_nstem);
+    }
     f->xn = arena_alloc(a, rows * c->d, sizeof *f->xn);
     f->out = arena_alloc(a, rows * c->d, sizeof *f->out);
     if (parts & FWD_ACTS) {
@@ -278,6 +281,13 @@ fwd_free(struct fwd *f)
         return;
     arena_release(&f->arena);
     free(f);
+}
+
+void
+fwd_stems(struct fwd *f, const uint32_t *stem, const uint32_t *nstem)
+{
+    f->stem = stem;
+    f->nstem = nstem;
 }
 
 size_t

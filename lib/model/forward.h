@@ -48,6 +48,14 @@ struct fwd *fwd_new_blocks(const struct model *m, struct pool *pool, size_t B,
 void fwd_free(struct fwd *f);
 size_t fwd_bytes(const struct fwd *f); /* memory it holds */
 
+/*
+ * From here on a piece may go on from a stem, which several may share: a token
+ * attends to the nstem tokens of its row from place stem on as well, all before
+ * its piece, and its position counts from there; nstem = 0: it has none.  Both
+ * [B,T] as in struct rows, not copied; NULL: no stems.
+ */
+void fwd_stems(struct fwd *f, const uint32_t *stem, const uint32_t *nstem);
+
 void fwd_embed(struct fwd *f, const struct rows *r, float *x);
 /* y = block i of x; y may be x. */
 void fwd_block(struct fwd *f, size_t i, const struct rows *r, const float *x,

@@ -152,6 +152,15 @@ finish_qkv(const struct config *c, const float *const *vec, const float *cs,
     }
 }
 
+/* Of a live token, counted from where its piece, or the stem, begins. */
+static size_t
+position(const struct fwd *f, const struct rows *r, size_t b, size_t t)
+{
+    const size_t k = b * r->T + t;
+
+    return t - r->first[k] + (f->stem != NULL ? f->nstem[k] : 0);
+}
+
 static void
 do_rope(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
@@ -163,8 +172,7 @@ do_rope(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         const size_t at = b * u->c.Tp + t;
 
         if (row_live(u->r, b, t))
-            finish_qkv(c, u->vec,
-                u->cs + (t - u->r->first[b * u->r->T + t]) * c->D,
+            finish_qkv(c, u->vec, u->cs + position(u->f, u->r, b, t) * c->D,
                 u->a.qkv + at * qkv_width(c),
                 u->a.raw != NULL ? u->a.raw + at * qk : NULL);
         else if (u->a.raw != NULL)
@@ -274,11 +282,14 @@ attention_of(const struct run *u, size_t b)
 {
     const struct config *c = &u->f->m->c;
     const size_t q = c->H * c->D, kv = c->KV * c->D, row = b * u->c.Tp;
+    const size_t at = b * u->r->T;
     const float *p = u->a.qkv + row * qkv_width(c);
 
     return (struct attn){ u->r->T, u->c.Tp, c->H, c->KV, c->D, qkv_width(c), q,
-        p, p + q, p + q + kv, u->first + b * u->r->T, u->a.att + row * q,
-        u->a.lse + row * c->H, attn_scale(c) };
+        p, p + q, p + q + kv, u->first + at, u->a.att + row * q,
+        u->a.lse + row * c->H, attn_scale(c),
+        u->stem != NULL ? u->stem + at : NULL,
+        u->stem != NULL ? u->nstem + at : NULL };
 }
 
 static void
@@ -297,21 +308,43 @@ attend(void *ctx, size_t task, size_t worker)
         4.0 * (double)(c->H / c->KV * c->D) * attn_pairs(&a, qt), 0.0);
 }
 
-/* Where each token's attention begins: its piece, or a window's width back. */
-static const uint32_t *
-attention_first(struct fwd *f, size_t i, const struct rows *r)
+/* The stem of token t of row b, cut to what a window's width reaches. */
+static void
+cut_stem(struct fwd *f, const struct rows *r, size_t b, size_t t, size_t window)
 {
-    const size_t window = config_window(&f->m->c, i);
+    const size_t k = b * r->T + t, end = position(f, r, b, t) + 1;
+    const size_t out = end > window ? end - window : 0, n = f->nstem[k];
 
+    f->cut_nstem[k] = (uint32_t)(out < n ? n - out : 0);
+    f->cut_stem[k] = f->stem[k] + (uint32_t)n - f->cut_nstem[k];
+}
+
+/* What each token attends to: its piece and its stem, or what of them is less
+ * than a window's width back. */
+static void
+attends(struct run *u, size_t window)
+{
+    const struct rows *r = u->r;
+    struct fwd *f = u->f;
+
+    u->first = r->first;
+    u->stem = f->stem;
+    u->nstem = f->nstem;
     if (window == 0 || window >= r->T)
-        return r->first;
+        return;
     for (size_t k = 0; k < r->B * r->T; k++) {
         const size_t t = k % r->T;
         const uint32_t back = t >= window ? (uint32_t)(t - window + 1) : 0;
 
         f->first[k] = r->first[k] > back ? r->first[k] : back;
+        if (f->stem != NULL && r->first[k] != UINT32_MAX)
+            cut_stem(f, r, k / r->T, t, window);
     }
-    return f->first;
+    u->first = f->first;
+    if (f->stem != NULL) {
+        u->stem = f->cut_stem;
+        u->nstem = f->cut_nstem;
+    }
 }
 
 void
@@ -323,7 +356,7 @@ run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r)
     u->r = r;
     u->c = cut_of(r->T);
     u->b = &f->m->block[i];
-    u->first = attention_first(f, i, r);
+    attends(u, config_window(&f->m->c, i));
     u->cs = config_window(&f->m->c, i) > 0 ? f->cs_local : f->cs;
     u->vec = f->vec + i * W_N;
     u->act = f->act;

@@ -1,0 +1,132 @@
+/* Pieces that share a stem: each gives what stem and piece give in one, and
+ * its bits depend on nothing else in the row. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "cli/die.h"
+#include "model/forward.h"
+#include "../lib/tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { T = 256, STEM = 90, PIECES = 3, FRONT = 7 };
+static const size_t len[PIECES] = { 50, 70, 1 };
+
+struct row {
+    uint32_t ids[T], first[T], stem[T], nstem[T];
+    size_t n;
+};
+
+/* n tokens that follow the nstem tokens from `stem` on; ids by a number. */
+static size_t
+put(struct row *r, size_t n, size_t stem, size_t nstem, uint64_t what)
+{
+    const size_t at = r->n;
+
+    for (size_t i = 0; i < n; i++) {
+        r->ids[at + i] = (uint32_t)(rng_u64(what, i) % 40);
+        r->first[at + i] = (uint32_t)at;
+        r->stem[at + i] = (uint32_t)stem;
+        r->nstem[at + i] = (uint32_t)nstem;
+    }
+    r->n += n;
+    return at;
+}
+
+/* Final states [T,d]; NULL stems where r has none. */
+static float *
+run(const struct model *m, const struct row *r, int stems)
+{
+    struct pool *p = pool_new(2, NULL);
+    struct fwd *f = fwd_new(m, p, 1, T);
+    const struct rows rows = { 1, T, r->ids, r->first };
+    float *x = xmalloc(T * m->c.d * sizeof *x);
+
+    if (stems)
+        fwd_stems(f, r->stem, r->nstem);
+    fwd_embed(f, &rows, x);
+    for (size_t i = 0; i < m->c.L; i++)
+        fwd_block(f, i, &rows, x, x);
+    fwd_norm(f, &rows, x, x);
+    fwd_free(f);
+    pool_free(p);
+    return x;
+}
+
+static void
+begin(struct row *r)
+{
+    memset(r, 0, sizeof *r);
+    memset(r->first, 0xff, sizeof r->first);
+}
+
+static double
+apart(const float *a, const float *b, size_t n)
+{
+    double w = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        const double e = fabs((double)a[i] - b[i]) / (1.0 + fabs(b[i]));
+
+        w = e <= w ? w : isnan(e) ? INFINITY : e;
+    }
+    return w;
+}
+
+/* From place `FRONT on, behind a stranger, against rows of one piece. */
+static void
+test(const char *name)
+{
+    char *path = xasprintf("tests/golden/family/%s", name);
+    size_t at[PIECES], stem;
+    struct row shared, alone;
+    struct model m;
+    struct err e;
+    float *x, *y;
+
+    if (model_open(&m, path, &e) < 0)
+        die_err(&e);
+    begin(&shared);
+    put(&shared, FRONT, 0, 0, 99);
+    stem = put(&shared, STEM, 0, 0, 1);
+    for (size_t i = 0; i < PIECES; i++)
+        at[i] = put(&shared, len[i], stem, STEM, 10 + i);
+    x = run(&m, &shared, 1);
+    for (size_t i = 0; i < PIECES; i++) {
+        const size_t d = m.c.d;
+        double w;
+
+        begin(&alone);
+        put(&alone, STEM, 0, 0, 1);
+        put(&alone, len[i], 0, 0, 10 + i);
+        for (size_t t = 0; t < alone.n; t++)
+            alone.first[t] = 0;
+        y = run(&m, &alone, 0);
+        w = apart(x + at[i] * d, y + STEM * d, len[i] * d);
+        ok(w <= 1e-5,
+            "%s: a piece of %zu behind a stem gives what it gives in "
+            "one with it (%.2g)",
+            name, len[i], w);
+        free(y);
+    }
+    begin(&alone);
+    stem = put(&alone, STEM, 0, 0, 1);
+    put(&alone, len[1], stem, STEM, 11);
+    y = run(&m, &alone, 1);
+    ok(memcmp(x + at[1] * m.c.d, y + STEM * m.c.d,
+           len[1] * m.c.d * sizeof *x) == 0,
+        "%s: to the bit, without its neighbours", name);
+    free(x);
+    free(y);
+    free(path);
+    model_close(&m);
+}
+
+int
+main(void)
+{
+    test("gemma3"); /* blocks with a window of 5 */
+    test("qwen3");
+    test("mistral");
+    return done_testing();
+}
