@@ -1,5 +1,5 @@
 /* evalppl - measure perplexity and recovery; see evalppl(1) */
-#include "evalppl.h"
+#include "task.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/die.h"
@@ -14,8 +14,8 @@ const char *const protocol_name[] = { "docs", "llama.cpp", "stride", NULL };
 static const char *const formats[] = { "text", "tsv", NULL };
 
 static struct {
-    struct opt_list models;
-    const char *base, *from, *out;
+    struct opt_list models, tasks;
+    const char *base, *from, *out, *items;
     size_t c, stride, rows, threads;
     double temperature;
     int protocol, format, per_source, compare, compute;
@@ -43,6 +43,11 @@ static const struct opt options[] = {
         "step of the windows of stride (0: half a window)"),
     OPT_REAL(0, "temperature", &a.temperature, 0.01, 1000, "T",
         "temperature of a second KL"),
+    OPT_GROUP("tasks, in place of the stream"),
+    OPT_LIST(0, "task", &a.tasks, "form=file",
+        "score these items by that form; may be given again"),
+    OPT_STR(0, "items", &a.items, "file",
+        "write the log probability of every choice there, as TSV"),
     OPT_GROUP("run"),
     OPT_SIZE('B', "batch-size", &a.rows, 0, 65536, "rows",
         "windows at a time (0: about 4096 tokens)"),
@@ -91,7 +96,7 @@ add_model(struct eval *e, const char *spec)
     if (model_open(&j->m, j->path, &err) < 0 ||
         model_check_finite(&j->m, &err) < 0)
         die_err(&err);
-    if (j->m.c.V != e->j[0].m.c.V)
+    if (a.tasks.n == 0 && j->m.c.V != e->j[0].m.c.V)
         die(EX_INPUT, "%s: has a vocabulary of %zu, %s one of %zu", j->path,
             j->m.c.V, e->j[0].path, e->j[0].m.c.V);
     j->params = model_params(&j->m);
@@ -119,6 +124,20 @@ check_labels(const struct eval *e)
                     "two models are called %s: give them labels, -m "
                     "label=model",
                     e->j[i].label);
+}
+
+/* Tasks have models of any tokenizers, and no stream. */
+static void
+check_tasks(const char *input)
+{
+    if (a.items != NULL && a.tasks.n == 0)
+        die(EX_USAGE, "--items needs --task");
+    if (a.tasks.n > 0 && (input != NULL || a.from != NULL))
+        die(EX_USAGE, "--task takes no %s",
+            input != NULL ? "stream" : "--from");
+    if (a.tasks.n > 0 && (a.temperature != 1.0 || a.protocol != PROTO_DOCS))
+        die(EX_USAGE, "--task takes no --%s",
+            a.temperature != 1.0 ? "temperature" : "protocol");
 }
 
 static void
@@ -169,11 +188,17 @@ open_all(struct eval *e)
 }
 
 static void
-report(const struct eval *e)
+report(struct eval *e)
 {
     struct buf b = { 0 };
 
-    eval_print(e, (enum format)a.format, a.per_source, a.compare, &b);
+    if (a.tasks.n > 0)
+        tasks_run(e,
+            &(struct task_args){ a.tasks.v, a.tasks.n, a.items,
+                (enum format)a.format, a.per_source, a.compare },
+            &b);
+    else
+        eval_print(e, (enum format)a.format, a.per_source, a.compare, &b);
     out_file(a.out, b.p, b.n);
     buf_release(&b);
 }
@@ -187,8 +212,10 @@ main(int argc, char **argv)
         1, NULL);
 
     check_arguments();
+    check_tasks(*input);
     open_all(&e);
-    eval_stream(&e, *input);
+    if (a.tasks.n == 0)
+        eval_stream(&e, *input);
     report(&e);
     out_done();
     for (size_t i = 0; i < e.nj; i++) {

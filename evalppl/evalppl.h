@@ -106,6 +106,9 @@ struct figures {
     double regained;               /* 100 (nll(from) - nll) / (nll(from) -
                                  * nll(base)) */
 };
+/* Student's t at 0.975 for n - 1 degrees of freedom; n < 2: NAN. */
+double t95(size_t n);
+
 enum quantity { Q_NLL, Q_KL, Q_KLT, Q_AGREE };
 
 /* Mean of a quantity over the units of a source (NONE: all) for model a, or

@@ -76,8 +76,7 @@ token_se(const struct eval *e, size_t model)
     return n > 1.0 ? sqrt(fmax(x2 / n - x * x, 0.0) / (n - 1.0)) : NAN;
 }
 
-/* Student's t at 0.975 for n - 1 degrees of freedom. */
-static double
+double
 t95(size_t n)
 {
     static const double t[] = { 12.706, 4.303, 3.182, 2.776, 2.571, 2.447,

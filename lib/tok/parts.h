@@ -180,6 +180,7 @@ struct tokenizer {
     struct added_set raw, norm;  /* not normalized, normalized */
     int64_t before, after;       /* of the post-processor */
     int64_t bos, eos;            /* of configuration files */
+    int64_t own_bos;             /* not of a model's files */
     char hash[33];
     const char *warning; /* of tok_warning */
 };

@@ -118,6 +118,7 @@ build(const struct tok_source *src, struct err *e)
     t->eos = t->after;
     from_config(t, src->config, "bos_token", &t->bos);
     from_config(t, src->config, "eos_token", &t->eos);
+    t->own_bos = t->bos;
     return t;
 }
 
@@ -329,6 +330,12 @@ int64_t
 tok_eos(const struct tokenizer *t)
 {
     return t->eos;
+}
+
+int64_t
+tok_prefix(const struct tokenizer *t)
+{
+    return t->own_bos >= 0 ? t->own_bos : t->eos;
 }
 
 static int64_t

@@ -78,6 +78,10 @@ int64_t tok_template_bos(const struct tokenizer *t);
  */
 int64_t tok_bos(const struct tokenizer *t);
 int64_t tok_eos(const struct tokenizer *t);
+/* What lm-evaluation-harness puts before a text without context, or -1: BOS as
+ * the tokenizer itself knows it (its post-processor, tokenizer_config.json, the
+ * metadata of a GGUF), else EOS. */
+int64_t tok_prefix(const struct tokenizer *t);
 /* Id of a token by its text (an added token, else bytes of the vocabulary);
  * -1: no such token. */
 int64_t tok_id(const struct tokenizer *t, const char *s, size_t n);

@@ -1,0 +1,400 @@
+/* Forms of tasks: a key and its value a line; see evalppl(1). */
+#include "task.h"
+#include "base/io.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FORM_MAX = 1 << 20 }; /* bytes of a file */
+
+const char *const score_name[] = { "acc", "acc_norm", "acc_bytes", NULL };
+static const char *const kinds[] = { "choice", "contexts", "cloze", NULL };
+
+void
+strings_add(struct strings *s, const char *p, size_t n)
+{
+    s->v = xgrow_pow2(s->v, s->n, sizeof(*s->v));
+    s->v[s->n] = xmalloc(n + 1);
+    memcpy(s->v[s->n], p, n);
+    s->v[s->n++][n] = '\0';
+}
+
+void
+strings_release(struct strings *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        free(s->v[i]);
+    free(s->v);
+    memset(s, 0, sizeof(*s));
+}
+
+/* ---- texts with fields ---- */
+
+/* Copy to b up to one of the characters `ends`, unescaped; returns where. */
+static const char *
+literal(const char *p, const char *end, const char *ends, struct buf *b)
+{
+    while (p < end && strchr(ends, *p) == NULL) {
+        if (*p == '\\' && p + 1 < end) {
+            p++;
+            buf_addc(b, *p == 'n' ? '\n' : *p == 't' ? '\t' : *p);
+        } else {
+            buf_addc(b, *p);
+        }
+        p++;
+    }
+    return p;
+}
+
+static struct fill_part *
+new_part(struct fill *f, int is_field)
+{
+    f->part = xgrow_pow2(f->part, f->n, sizeof(*f->part));
+    f->part[f->n] = (struct fill_part){ .is_field = is_field };
+    return &f->part[f->n++];
+}
+
+/* {path|filter:argument|...}, from behind the brace; NULL and *e. */
+static const char *
+parse_field(struct fill *f, const char *p, const char *end, struct err *e)
+{
+    struct fill_part *part = new_part(f, 1);
+    struct buf b = { 0 };
+
+    p = literal(p, end, "|}", &b);
+    part->text = xstrdup(b.n > 0 ? b.p : "");
+    while (p < end && *p == '|') {
+        struct fill_step *s;
+
+        part->step = xgrow_pow2(part->step, part->nstep, sizeof(*part->step));
+        s = &part->step[part->nstep++];
+        memset(s, 0, sizeof(*s));
+        buf_clear(&b);
+        p = literal(p + 1, end, "|}:", &b);
+        s->name = xstrdup(b.n > 0 ? b.p : "");
+        while (p < end && *p == ':') {
+            buf_clear(&b);
+            p = literal(p + 1, end, "|}:", &b);
+            strings_add(&s->arg, b.n > 0 ? b.p : "", b.n);
+        }
+        if (filter_check(s, e) < 0)
+            p = NULL;
+        if (p == NULL)
+            break;
+    }
+    buf_release(&b);
+    if (p == NULL)
+        return NULL;
+    if (p == end) {
+        err_set(e, EX_INPUT, "a brace is not closed");
+        return NULL;
+    }
+    if (part->text[0] == '\0') {
+        err_set(e, EX_INPUT, "braces without a field's name");
+        return NULL;
+    }
+    return p + 1;
+}
+
+int
+fill_parse(struct fill *f, const char *s, size_t n, struct err *e)
+{
+    const char *const end = s + n;
+
+    while (s < end) {
+        if (*s == '{') {
+            if ((s = parse_field(f, s + 1, end, e)) == NULL)
+                return -1;
+        } else if (*s == '}') {
+            return err_set(e, EX_INPUT, "a brace is closed that none opened");
+        } else {
+            struct buf b = { 0 };
+
+            s = literal(s, end, "{}", &b);
+            new_part(f, 0)->text = b.p;
+        }
+    }
+    return 0;
+}
+
+void
+fill_release(struct fill *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        for (size_t k = 0; k < f->part[i].nstep; k++) {
+            free(f->part[i].step[k].name);
+            strings_release(&f->part[i].step[k].arg);
+        }
+        free(f->part[i].step);
+        free(f->part[i].text);
+    }
+    free(f->part);
+    memset(f, 0, sizeof(*f));
+}
+
+/* ---- lines ---- */
+
+struct form_line {
+    const char *key, *value;
+    size_t nkey, nvalue;
+};
+
+static int
+is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* Key and value of p[n]; 0: a blank line or a comment.  Quotes around the value
+ * keep blanks. */
+static int
+cut_line(const char *p, size_t n, struct form_line *l)
+{
+    while (n > 0 && is_blank(p[n - 1]))
+        n--;
+    while (n > 0 && is_blank(*p)) {
+        p++;
+        n--;
+    }
+    if (n == 0 || *p == '#')
+        return 0;
+    l->key = p;
+    for (l->nkey = 0; l->nkey < n && !is_blank(p[l->nkey]);)
+        l->nkey++;
+    p += l->nkey;
+    n -= l->nkey;
+    while (n > 0 && is_blank(*p)) {
+        p++;
+        n--;
+    }
+    if (n >= 2 && p[0] == '"' && p[n - 1] == '"') {
+        p++;
+        n -= 2;
+    }
+    l->value = p;
+    l->nvalue = n;
+    return 1;
+}
+
+static int
+is_key(const struct form_line *l, const char *key)
+{
+    return strlen(key) == l->nkey && memcmp(key, l->key, l->nkey) == 0;
+}
+
+static int
+one_of(const struct form_line *l, const char *const *word, struct err *e)
+{
+    for (int i = 0; word[i] != NULL; i++)
+        if (strlen(word[i]) == l->nvalue &&
+            memcmp(word[i], l->value, l->nvalue) == 0)
+            return i;
+    return err_set(e, EX_INPUT, "%.*s is not %s, %s or %s", (int)l->nkey,
+        l->key, word[0], word[1], word[2]);
+}
+
+static int
+set_fill(struct fill *f, const struct form_line *l, struct err *e)
+{
+    fill_release(f);
+    return fill_parse(f, l->value, l->nvalue, e);
+}
+
+static int
+add_fill(struct fill **f, size_t *n, const struct form_line *l, struct err *e)
+{
+    *f = xgrow_pow2(*f, *n, sizeof(**f));
+    memset(*f + *n, 0, sizeof(**f));
+    return fill_parse(*f + (*n)++, l->value, l->nvalue, e);
+}
+
+/* The value's first word, copied; l is then what follows it. */
+static char *
+take_word(struct form_line *l)
+{
+    struct form_line rest = { 0 };
+    char *word;
+
+    if (!cut_line(l->value, l->nvalue, &rest))
+        return NULL;
+    word = xasprintf("%.*s", (int)rest.nkey, rest.key);
+    *l = rest;
+    return word;
+}
+
+/* set NAME TEXT */
+static int
+add_set(struct form *f, struct form_line *l, struct err *e)
+{
+    char *name = take_word(l);
+
+    if (name == NULL)
+        return err_set(e, EX_INPUT, "set needs a name and a text");
+    f->set = xgrow_pow2(f->set, f->nset, sizeof(*f->set));
+    f->set[f->nset] = (struct named_fill){ .name = name };
+    return fill_parse(&f->set[f->nset++].fill, l->value, l->nvalue, e);
+}
+
+/* map NAME FROM TO */
+static int
+add_map(struct form *f, struct form_line *l, struct err *e)
+{
+    char *map = take_word(l), *from = map != NULL ? take_word(l) : NULL;
+
+    if (from == NULL || l->nvalue == 0) {
+        free(map);
+        free(from);
+        return err_set(e, EX_INPUT, "map needs a name, a word and another");
+    }
+    f->map = xgrow_pow2(f->map, f->nmap, sizeof(*f->map));
+    f->map[f->nmap++] = (struct map_word){ map, from,
+        xasprintf("%.*s", (int)l->nvalue, l->value) };
+    return 0;
+}
+
+static int
+take_line(struct form *f, struct form_line *l, struct err *e)
+{
+    const struct {
+        const char *key;
+        struct fill *to;
+    } text[] = { { "description", &f->description }, { "context", &f->context },
+        { "target", &f->target }, { "answer", &f->answer },
+        { "delimiter", &f->delimiter }, { "by", &f->by } };
+    int i;
+
+    for (size_t k = 0; k < sizeof(text) / sizeof(*text); k++)
+        if (is_key(l, text[k].key))
+            return set_fill(text[k].to, l, e);
+    if (is_key(l, "choice") || is_key(l, "choices"))
+        return add_fill(&f->choice, &f->nchoice, l, e);
+    if (is_key(l, "label") || is_key(l, "labels"))
+        return add_fill(&f->label, &f->nlabel, l, e);
+    if (is_key(l, "set"))
+        return add_set(f, l, e);
+    if (is_key(l, "map"))
+        return add_map(f, l, e);
+    if (is_key(l, "name")) {
+        free(f->name);
+        f->name = xasprintf("%.*s", (int)l->nvalue, l->value);
+        return 0;
+    }
+    if (is_key(l, "kind")) {
+        if ((i = one_of(l, kinds, e)) < 0)
+            return -1;
+        f->kind = (enum task_kind)i;
+        return 0;
+    }
+    if (is_key(l, "score")) {
+        if ((i = one_of(l, score_name, e)) < 0)
+            return -1;
+        f->score = (enum task_score)i;
+        return 0;
+    }
+    return err_set(e, EX_INPUT, "%.*s is no key of a form", (int)l->nkey,
+        l->key);
+}
+
+/* What a kind must have. */
+static int
+check_kind(const struct form *f, struct err *e)
+{
+    const char *const kind = kinds[f->kind];
+
+    if (f->kind == TASK_CLOZE) {
+        if (f->target.n == 0)
+            return err_set(e, EX_INPUT, "a %s needs a target", kind);
+        if (f->nchoice > 0 || f->answer.n > 0)
+            return err_set(e, EX_INPUT, "a %s has neither choices nor answer",
+                kind);
+        return f->score == SCORE_ACC
+            ? 0
+            : err_set(e, EX_INPUT, "a %s has no score but acc", kind);
+    }
+    if (f->nchoice == 0 || f->answer.n == 0)
+        return err_set(e, EX_INPUT, "%s needs choices and an answer", kind);
+    if (f->kind == TASK_CONTEXTS ? f->target.n == 0 : f->target.n > 0)
+        return err_set(e, EX_INPUT, "%s %s", kind,
+            f->target.n == 0 ? "needs a target" : "has no target");
+    if (f->kind == TASK_CONTEXTS && f->context.n > 0)
+        return err_set(e, EX_INPUT, "%s: the choices are the contexts", kind);
+    return 0;
+}
+
+/* The file's name without folders and the last ending. */
+static char *
+name_of(const char *path)
+{
+    const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    const char *dot = strrchr(base, '.');
+
+    return dot != NULL && dot > base
+        ? xasprintf("%.*s", (int)(dot - base), base)
+        : xstrdup(base);
+}
+
+int
+form_read(struct form *f, const char *path, struct err *e)
+{
+    char *text, *p;
+    size_t n, line = 0;
+    int r = 0;
+
+    memset(f, 0, sizeof(*f));
+    if (io_slurp(path, FORM_MAX, &text, &n, e) < 0)
+        return -1;
+    f->path = xstrdup(path);
+    fill_parse(&f->delimiter, " ", 1, e);
+    for (p = text; r == 0 && p < text + n;) {
+        char *nl = memchr(p, '\n', (size_t)(text + n - p));
+        char *end = nl != NULL ? nl : text + n;
+        struct form_line l;
+
+        line++;
+        if (cut_line(p, (size_t)(end - p), &l) && (r = take_line(f, &l, e)) < 0)
+            err_prefix(e, "%s: line %zu", path, line);
+        p = end + (nl != NULL);
+    }
+    free(text);
+    if (r == 0 && (r = check_kind(f, e)) < 0)
+        err_prefix(e, "%s", path);
+    if (f->name == NULL)
+        f->name = name_of(path);
+    return r;
+}
+
+static void
+release_all(struct fill *f, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        fill_release(&f[i]);
+    free(f);
+}
+
+void
+form_release(struct form *f)
+{
+    fill_release(&f->description);
+    fill_release(&f->context);
+    fill_release(&f->target);
+    fill_release(&f->answer);
+    fill_release(&f->delimiter);
+    fill_release(&f->by);
+    release_all(f->choice, f->nchoice);
+    release_all(f->label, f->nlabel);
+    for (size_t i = 0; i < f->nset; i++) {
+        free(f->set[i].name);
+        fill_release(&f->set[i].fill);
+    }
+    for (size_t i = 0; i < f->nmap; i++) {
+        free(f->map[i].map);
+        free(f->map[i].from);
+        free(f->map[i].to);
+    }
+    free(f->set);
+    free(f->map);
+    free(f->name);
+    free(f->path);
+    memset(f, 0, sizeof(*f));
+}

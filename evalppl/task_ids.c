@@ -1,0 +1,131 @@
+/* Requests into tokens, as lm-evaluation-harness does it. */
+#include "task.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "text/unicode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { UNKNOWN_MOST = 2048 }; /* of a model that does not say, as there */
+
+void
+speech_open(struct speech *s, const struct judged *j)
+{
+    struct buf text = { 0 };
+    struct err e;
+    int64_t id;
+
+    memset(s, 0, sizeof(*s));
+    if ((s->tok = tok_open(j->path, &e)) == NULL)
+        die_err(&e);
+    if (tok_warning(s->tok))
+        warn("%s: %s", j->path, tok_warning(s->tok));
+    if (tok_vocab(s->tok) > j->m.c.V)
+        die(EX_INPUT, "%s: its tokenizer has %zu tokens, the model %zu",
+            j->path, tok_vocab(s->tok), j->m.c.V);
+    if ((id = tok_prefix(s->tok)) >= 0 &&
+        tok_decode(s->tok, &(uint32_t){ (uint32_t)id }, 1, TOK_MIDDLE, &text,
+            &e) < 0)
+        die_err(&e);
+    s->prefix = text.p;
+    s->scratch = tok_scratch_new(s->tok);
+    s->label = j->label;
+    s->most = j->m.c.max_pos > 0 ? j->m.c.max_pos : UNKNOWN_MOST;
+}
+
+void
+speech_close(struct speech *s)
+{
+    tok_scratch_free(s->scratch);
+    tok_free(s->tok);
+    free(s->prefix);
+}
+
+/* BOS where the tokenizer puts it, unless the text begins with it already. */
+static void
+encode(struct speech *s, const char *text, size_t n, struct tok_ids *out)
+{
+    const size_t np = s->prefix != NULL ? strlen(s->prefix) : 0;
+    const int has = np > 0 && n >= np && memcmp(text, s->prefix, np) == 0;
+
+    tok_encode(s->tok, s->scratch, text, n, TOK_SPECIAL | (has ? 0 : TOK_BOS),
+        out);
+}
+
+/* Bytes of s without the white space at its end. */
+static size_t
+stripped(const char *s)
+{
+    const unsigned char *p = (const unsigned char *)s, *end = p + strlen(s);
+
+    while (end > p) {
+        const unsigned char *c = uni_before(end, p);
+        size_t len;
+
+        if (!task_is_space(utf8_next(c, end, &len)))
+            break;
+        end = c;
+    }
+    return (size_t)(end - p);
+}
+
+/* Behind no context at all: the prefix token, unless the text has it. */
+static size_t
+without_context(struct speech *s, const char *next, struct tok_ids *out)
+{
+    const int64_t prefix = tok_prefix(s->tok);
+
+    if (prefix >= 0)
+        tok_ids_push(out, (uint32_t)prefix);
+    tok_encode(s->tok, s->scratch, next, strlen(next), TOK_SPECIAL, out);
+    if (out->n > 1 && prefix >= 0 && out->v[1] == (uint32_t)prefix)
+        memmove(out->v, out->v + 1, --out->n * sizeof(*out->v));
+    return 1;
+}
+
+/* The context alone, then what is beyond as many tokens of both in one, where
+ * white space at the context's end counts with what follows. */
+static size_t
+behind_context(struct speech *s, const char *context, const char *next,
+    struct tok_ids *out)
+{
+    struct tok_ids whole = { 0 };
+    char *both = xasprintf("%s%s", context, next);
+    size_t from;
+
+    encode(s, context, stripped(context), out);
+    encode(s, both, strlen(both), &whole);
+    from = out->n;
+    for (size_t i = from; i < whole.n; i++)
+        tok_ids_push(out, whole.v[i]);
+    tok_ids_release(&whole);
+    free(both);
+    return from;
+}
+
+void
+request_ids(struct speech *s, const struct task *t, size_t item, size_t request,
+    struct task_ids *r)
+{
+    const struct task_item *it = &t->item[item];
+    const char *context = it->context[request], *next = it->next[request];
+    struct tok_ids out = { 0 };
+    const size_t from = *context == '\0'
+        ? without_context(s, next, &out)
+        : behind_context(s, context, next, &out);
+    size_t cut;
+
+    if (from == 0 || from >= out.n)
+        die(EX_INPUT, "%s: line %zu: choice %zu: the %s has no token in %s",
+            t->path, it->line, request, from == 0 ? "context" : "continuation",
+            s->label);
+    if (out.n - from > s->most)
+        die(EX_INPUT,
+            "%s: line %zu: a continuation of %zu tokens, %s takes %zu", t->path,
+            it->line, out.n - from, s->label, s->most);
+    cut = out.n > s->most + 1 ? out.n - (s->most + 1) : 0;
+    memmove(out.v, out.v + cut, (out.n - cut) * sizeof(*out.v));
+    *r = (struct task_ids){ out.v, out.n - cut, from - cut };
+}

@@ -1,0 +1,253 @@
+/* Items of a file of JSON lines, by a form. */
+#include "task.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "cli/die.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHOICES_MAX = 1000 };
+
+static double
+characters(const char *s)
+{
+    double n = 0.0;
+
+    for (; *s != '\0'; s++)
+        n += ((unsigned char)*s & 0xc0) != 0x80;
+    return n;
+}
+
+static int
+all(const struct form *f, const struct fill *fill, size_t n, const json_t *j,
+    struct strings *out, struct err *e)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = fill_list(f, &fill[i], j, out, e);
+    return r;
+}
+
+/* Index of the answer: by the labels; else a number from 0, or a choice. */
+static int
+find_answer(const char *answer, const struct strings *choice,
+    const struct strings *label, size_t *right, struct err *e)
+{
+    const struct strings *in = label->n > 0 ? label : choice;
+    char *end;
+
+    if (label->n == 0) {
+        *right = (size_t)strtoul(answer, &end, 10);
+        if (end > answer && *end == '\0' && *right < choice->n)
+            return 0;
+    }
+    for (*right = 0; *right < in->n; ++*right)
+        if (strcmp(in->v[*right], answer) == 0)
+            return 0;
+    return err_set(e, EX_INPUT, "the answer \"%.60s\" is none of %zu choices",
+        answer, choice->n);
+}
+
+static int
+choices(const struct form *f, const json_t *j, struct task_item *it,
+    struct strings *choice, struct err *e)
+{
+    struct strings label = { 0 };
+    struct buf answer = { 0 };
+    int r = all(f, f->choice, f->nchoice, j, choice, e);
+
+    if (r == 0 && (choice->n < 2 || choice->n > CHOICES_MAX))
+        r = err_set(e, EX_INPUT, "%zu choices", choice->n);
+    if (r == 0)
+        r = all(f, f->label, f->nlabel, j, &label, e);
+    if (r == 0 && label.n > 0 && label.n != choice->n)
+        r = err_set(e, EX_INPUT, "%zu labels for %zu choices", label.n,
+            choice->n);
+    if (r == 0 && (r = fill_text(f, &f->answer, j, &answer, e)) == 0)
+        r = find_answer(answer.p, choice, &label, &it->right, e);
+    strings_release(&label);
+    buf_release(&answer);
+    return r;
+}
+
+/* The pieces of an item as they stand before they are put together. */
+struct pieces {
+    struct buf head;   /* description and context */
+    struct buf target; /* delimiter and target */
+    struct buf delimiter;
+    struct strings choice; /* or, of a cloze, the target */
+};
+
+static int
+pieces_fill(const struct form *f, const json_t *j, struct pieces *p,
+    struct task_item *it, struct err *e)
+{
+    struct buf target = { 0 };
+    int r = fill_text(f, &f->description, j, &p->head, e);
+
+    if (r == 0)
+        r = fill_text(f, &f->context, j, &p->head, e);
+    if (r == 0)
+        r = fill_text(f, &f->delimiter, j, &p->delimiter, e);
+    if (r == 0)
+        r = fill_text(f, &f->target, j, &target, e);
+    if (r == 0 && f->kind == TASK_CLOZE)
+        strings_add(&p->choice, target.p, target.n);
+    else if (r == 0)
+        r = choices(f, j, it, &p->choice, e);
+    if (r == 0) {
+        buf_adds(&p->target, p->delimiter.p);
+        buf_adds(&p->target, target.p);
+    }
+    buf_release(&target);
+    return r;
+}
+
+static void
+join(const struct form *f, const struct pieces *p, struct task_item *it)
+{
+    const size_t n = it->n = p->choice.n;
+
+    it->context = xcalloc(n, sizeof(*it->context));
+    it->next = xcalloc(n, sizeof(*it->next));
+    it->chars = xcalloc(n, sizeof(*it->chars));
+    it->length = xcalloc(n, sizeof(*it->length));
+    for (size_t i = 0; i < n; i++) {
+        const char *c = p->choice.v[i];
+
+        it->chars[i] = characters(c);
+        it->length[i] = (double)strlen(c);
+        if (f->kind == TASK_CONTEXTS) {
+            it->context[i] = xasprintf("%s%s", p->head.p, c);
+            it->next[i] = xstrdup(p->target.p);
+        } else {
+            it->context[i] = i == 0 ? xstrdup(p->head.p) : it->context[0];
+            it->next[i] = xasprintf("%s%s", p->delimiter.p, c);
+        }
+    }
+}
+
+static size_t
+group_of(struct task *t, const char *name)
+{
+    for (size_t i = t->group.n; i-- > 0;)
+        if (strcmp(t->group.v[i], name) == 0)
+            return i;
+    strings_add(&t->group, name, strlen(name));
+    return t->group.n - 1;
+}
+
+static int
+take_item(struct task *t, const json_t *j, size_t line, struct err *e)
+{
+    struct task_item it = { .line = line };
+    struct pieces p = { 0 };
+    struct buf by = { 0 };
+    int r = json_is_object(j) ? 0 : err_set(e, EX_INPUT, "is no object");
+
+    if (r == 0)
+        r = pieces_fill(&t->form, j, &p, &it, e);
+    if (r == 0)
+        r = fill_text(&t->form, &t->form.by, j, &by, e);
+    if (r == 0) {
+        join(&t->form, &p, &it);
+        it.group = group_of(t, by.p);
+        t->item = xgrow_pow2(t->item, t->n, sizeof(*t->item));
+        t->at = xgrow_pow2(t->at, t->n, sizeof(*t->at));
+        t->at[t->n] = t->nrequest;
+        t->item[t->n++] = it;
+        t->nrequest += it.n;
+    }
+    buf_release(&p.head);
+    buf_release(&p.target);
+    buf_release(&p.delimiter);
+    buf_release(&by);
+    strings_release(&p.choice);
+    return r;
+}
+
+static int
+blank(const char *p, size_t n)
+{
+    while (n > 0 && strchr(" \t\r", *p) != NULL) {
+        p++;
+        n--;
+    }
+    return n == 0;
+}
+
+static int
+read_items(struct task *t, struct err *e)
+{
+    char *text, *p;
+    size_t n, line = 0;
+    int r = 0;
+
+    if (io_slurp(t->path, JS_MAX, &text, &n, e) < 0)
+        return -1;
+    for (p = text; r == 0 && p < text + n;) {
+        char *nl = memchr(p, '\n', (size_t)(text + n - p));
+        char *end = nl != NULL ? nl : text + n;
+        json_t *j;
+
+        line++;
+        if (!blank(p, (size_t)(end - p))) {
+            j = js_parse(p, (size_t)(end - p), e);
+            r = j == NULL ? -1 : take_item(t, j, line, e);
+            json_decref(j);
+            if (r < 0)
+                err_prefix(e, "%s: line %zu", t->path, line);
+        }
+        p = end + (nl != NULL);
+    }
+    free(text);
+    if (r == 0 && t->n == 0)
+        r = err_set(e, EX_INPUT, "%s: holds no items", t->path);
+    return r;
+}
+
+void
+task_open(struct task *t, const char *spec)
+{
+    const char *eq = strchr(spec, '=');
+    char *form;
+    struct err e;
+
+    memset(t, 0, sizeof(*t));
+    if (eq == NULL || eq == spec || eq[1] == '\0')
+        die(EX_USAGE, "--task %s: is no form=file", spec);
+    form = xasprintf("%.*s", (int)(eq - spec), spec);
+    t->path = xstrdup(eq + 1);
+    if (form_read(&t->form, form, &e) < 0 || read_items(t, &e) < 0)
+        die_err(&e);
+    t->name = xstrdup(t->form.name);
+    free(form);
+}
+
+void
+task_close(struct task *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        struct task_item *it = &t->item[i];
+
+        for (size_t k = 0; k < it->n; k++) {
+            if (k == 0 || it->context[k] != it->context[0])
+                free(it->context[k]);
+            free(it->next[k]);
+        }
+        free(it->context);
+        free(it->next);
+        free(it->chars);
+        free(it->length);
+    }
+    form_release(&t->form);
+    strings_release(&t->group);
+    free(t->item);
+    free(t->at);
+    free(t->said);
+    free(t->name);
+    free(t->path);
+    memset(t, 0, sizeof(*t));
+}

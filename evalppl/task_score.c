@@ -1,0 +1,304 @@
+/*
+ * A model over the requests of all tasks.  What the requests of an item have in
+ * common stands in a row once, as a stem from which their pieces go on, and
+ * what is scored in it is scored once.  An item begins where its tokens cross
+ * no multiple of 256, or at one, so that attention cuts it alike wherever it
+ * stands and its figures do not depend on its neighbours.
+ */
+#include "task.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/prog.h"
+#include "cli/progress.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST = 512, TOKENS = 4096, BORDER = 256 };
+
+/* A prediction, which counts for some requests in a row. */
+struct guess {
+    size_t at; /* place in [B,T] */
+    uint32_t target;
+    struct said *to;
+    size_t nto;
+};
+
+/* Rows that are filled, then scored. */
+struct bundle {
+    struct judged *j;
+    struct fwd *f;
+    size_t B, T, rows;
+    uint32_t *ids, *first, *stem, *nstem; /* [B,T] as for fwd_stems */
+    size_t *used;                         /* [B] */
+    struct guess *guess;
+    size_t n, cap;  /* guesses; room for so many in: */
+    float *x, *h;   /* [B,T,d], [cap,d] */
+    double *nll;    /* [cap] */
+    uint32_t *goal; /* [cap] targets */
+    uint32_t *top;  /* [cap] */
+    double fed, of; /* tokens computed, and as if nothing were shared */
+};
+
+static void
+bundle_init(struct bundle *b, struct eval *e, struct judged *j, size_t longest)
+{
+    size_t n;
+
+    memset(b, 0, sizeof(*b));
+    b->j = j;
+    b->T = longest > LEAST ? (longest + BORDER - 1) / BORDER * BORDER : LEAST;
+    b->B = e->rows > 0 ? e->rows : b->T < TOKENS ? TOKENS / b->T : 1;
+    if (size_mul(b->B, b->T, &n) < 0)
+        die(EX_USAGE, "%zu rows of %zu tokens are too many", b->B, b->T);
+    b->f = fwd_new(&j->m, e->pool, b->B, b->T);
+    b->ids = xcalloc(n, sizeof(*b->ids));
+    b->first = xcalloc(n, sizeof(*b->first));
+    b->stem = xcalloc(n, sizeof(*b->stem));
+    b->nstem = xcalloc(n, sizeof(*b->nstem));
+    memset(b->first, 0xff, n * sizeof(*b->first));
+    b->used = xcalloc(b->B, sizeof(*b->used));
+    b->x = xreallocarray(NULL, n, j->m.c.d * sizeof(*b->x));
+    fwd_stems(b->f, b->stem, b->nstem);
+}
+
+static void
+bundle_release(struct bundle *b)
+{
+    fwd_free(b->f);
+    free(b->ids);
+    free(b->first);
+    free(b->stem);
+    free(b->nstem);
+    free(b->used);
+    free(b->guess);
+    free(b->x);
+    free(b->h);
+    free(b->nll);
+    free(b->goal);
+    free(b->top);
+}
+
+/* Room for what is computed of each guess. */
+static void
+make_room(struct bundle *b)
+{
+    if (b->n <= b->cap)
+        return;
+    b->cap = b->n;
+    b->h = xreallocarray(b->h, b->cap, b->j->m.c.d * sizeof(*b->h));
+    b->nll = xreallocarray(b->nll, b->cap, sizeof(*b->nll));
+    b->goal = xreallocarray(b->goal, b->cap, sizeof(*b->goal));
+    b->top = xreallocarray(b->top, b->cap, sizeof(*b->top));
+}
+
+static void
+bundle_flush(struct bundle *b)
+{
+    const struct rows r = { b->rows, b->T, b->ids, b->first };
+    const size_t d = b->j->m.c.d, n = b->B * b->T;
+
+    if (b->rows == 0)
+        return;
+    make_room(b);
+    fwd_embed(b->f, &r, b->x);
+    for (size_t i = 0; i < b->j->m.c.L; i++)
+        fwd_block(b->f, i, &r, b->x, b->x);
+    fwd_norm(b->f, &r, b->x, b->x);
+    for (size_t k = 0; k < b->n; k++) {
+        memcpy(b->h + k * d, b->x + b->guess[k].at * d, d * sizeof(*b->h));
+        b->goal[k] = b->guess[k].target;
+    }
+    head_score(b->f, b->h, b->goal, b->n, b->nll, NULL, b->top);
+    for (size_t k = 0; k < b->n; k++) {
+        const struct guess *g = &b->guess[k];
+
+        for (size_t i = 0; i < g->nto; i++) {
+            g->to[i].logp -= b->nll[k];
+            g->to[i].greedy &= b->top[k] == g->target;
+        }
+    }
+    memset(b->first, 0xff, n * sizeof(*b->first));
+    memset(b->nstem, 0, n * sizeof(*b->nstem));
+    memset(b->used, 0, b->B * sizeof(*b->used));
+    b->rows = b->n = 0;
+    progress_at(b->of, NULL);
+}
+
+/* Place in [B,T] of n tokens that stand together. */
+static size_t
+find_place(struct bundle *b, size_t n)
+{
+    for (;;) {
+        for (size_t row = 0; row < b->B; row++) {
+            size_t at = b->used[row];
+
+            if (at % BORDER + n > BORDER)
+                at = (at + BORDER - 1) / BORDER * BORDER;
+            if (at + n > b->T)
+                continue;
+            b->used[row] = at + n;
+            b->rows = row + 1 > b->rows ? row + 1 : b->rows;
+            b->fed += (double)n;
+            return row * b->T + at;
+        }
+        bundle_flush(b);
+    }
+}
+
+/* n tokens at `at`, a piece which goes on from the nstem tokens at `stem`. */
+static void
+put(struct bundle *b, size_t at, const uint32_t *ids, size_t n, size_t stem,
+    size_t nstem)
+{
+    for (size_t i = 0; i < n; i++) {
+        b->ids[at + i] = ids[i];
+        b->first[at + i] = (uint32_t)(at % b->T);
+        b->stem[at + i] = (uint32_t)(stem % b->T);
+        b->nstem[at + i] = (uint32_t)nstem;
+    }
+}
+
+static void
+add_guess(struct bundle *b, size_t at, uint32_t target, struct said *to,
+    size_t nto)
+{
+    b->guess = xgrow_pow2(b->guess, b->n, sizeof(*b->guess));
+    b->guess[b->n++] = (struct guess){ at, target, to, nto };
+}
+
+/* What comes before the last token of a request is fed. */
+static size_t
+fed(const struct task_ids *r)
+{
+    return r->n - 1;
+}
+
+/* Tokens that n requests begin with alike, and of which each is fed. */
+static size_t
+common(const struct task_ids *r, size_t n)
+{
+    size_t same = fed(&r[0]);
+
+    for (size_t i = 1; i < n; i++) {
+        size_t k = 0;
+
+        while (k < same && k < fed(&r[i]) && r[i].ids[k] == r[0].ids[k])
+            k++;
+        same = k;
+    }
+    return same;
+}
+
+/* n requests whose first nstem tokens are the same. */
+static void
+add_requests(struct bundle *b, const struct task_ids *r, size_t n, size_t nstem,
+    size_t total, struct said *to)
+{
+    const size_t stem = find_place(b, total);
+    size_t at = stem + nstem, from = r[0].from;
+
+    put(b, stem, r[0].ids, nstem, stem, 0);
+    /* Continuations of several contexts need not begin together. */
+    for (size_t i = 1; i < n; i++)
+        from = r[i].from > from ? r[i].from : from;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = r[i].from; k < nstem && k < from; k++)
+            add_guess(b, stem + k - 1, r[i].ids[k], to + i, 1);
+    for (size_t k = from; k < nstem; k++)
+        add_guess(b, stem + k - 1, r[0].ids[k], to, n);
+    for (size_t i = 0; i < n; i++) {
+        const size_t begin = r[i].from > nstem ? r[i].from : nstem;
+
+        put(b, at, r[i].ids + nstem, fed(&r[i]) - nstem, stem, nstem);
+        for (size_t k = begin; k < r[i].n; k++)
+            add_guess(b, k == nstem ? stem + nstem - 1 : at + k - 1 - nstem,
+                r[i].ids[k], to + i, 1);
+        at += fed(&r[i]) - nstem;
+    }
+}
+
+static void
+add_item(struct bundle *b, const struct task_ids *r, size_t n, struct said *to)
+{
+    size_t nstem = common(r, n), total = nstem;
+
+    for (size_t i = 0; i < n; i++) {
+        to[i] = (struct said){ 0.0, 1, r[i].n - r[i].from };
+        total += fed(&r[i]) - nstem;
+        b->of += (double)fed(&r[i]);
+    }
+    if (nstem > 0 && total <= b->T) {
+        add_requests(b, r, n, nstem, total, to);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        add_requests(b, r + i, 1, fed(r + i), fed(r + i), to + i);
+}
+
+/* All requests of a task in the model's tokens [nrequest]; the longest is told
+ * in *longest. */
+static struct task_ids *
+encode(const struct task *t, struct speech *s, size_t *longest, double *total)
+{
+    struct task_ids *r = xcalloc(t->nrequest, sizeof(*r));
+
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t k = 0; k < t->item[i].n; k++) {
+            struct task_ids *one = &r[t->at[i] + k];
+
+            request_ids(s, t, i, k, one);
+            *longest = fed(one) > *longest ? fed(one) : *longest;
+            *total += (double)fed(one);
+        }
+    return r;
+}
+
+static void
+check(const struct task *t, const struct said *said, const char *label)
+{
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t k = 0; k < t->item[i].n; k++)
+            if (!isfinite(said[t->at[i] + k].logp))
+                die(EX_NUM,
+                    "%s: %s: line %zu: the log probability of choice "
+                    "%zu is not finite",
+                    label, t->path, t->item[i].line, k);
+}
+
+void
+tasks_score(struct eval *e, struct task *t, size_t nt, size_t j)
+{
+    struct task_ids **r = xcalloc(nt, sizeof(*r));
+    struct speech s;
+    struct bundle b;
+    size_t longest = 0;
+    double total = 0.0;
+
+    speech_open(&s, &e->j[j]);
+    for (size_t i = 0; i < nt; i++)
+        r[i] = encode(&t[i], &s, &longest, &total);
+    speech_close(&s);
+    bundle_init(&b, e, &e->j[j], longest);
+    progress_begin("scoring", total, "tokens");
+    for (size_t i = 0; i < nt; i++) {
+        struct said *said = t[i].said + j * t[i].nrequest;
+
+        for (size_t k = 0; k < t[i].n; k++)
+            add_item(&b, r[i] + t[i].at[k], t[i].item[k].n, said + t[i].at[k]);
+    }
+    bundle_flush(&b);
+    progress_end();
+    e->nfed += (size_t)b.fed;
+    e->ntokens += (size_t)b.of;
+    for (size_t i = 0; i < nt; i++) {
+        check(&t[i], t[i].said + j * t[i].nrequest, e->j[j].label);
+        for (size_t k = 0; k < t[i].nrequest; k++)
+            free(r[i][k].ids);
+        free(r[i]);
+    }
+    free(r);
+    bundle_release(&b);
+}

@@ -1,0 +1,218 @@
+#!/bin/sh
+# evalppl --task: forms, items and scores against lm-eval (tests/golden/tasks),
+# what must not depend on how items are grouped, misuse, damage
+. "${0%/*}/../lib/lib.sh"
+golden=$top/tests/golden
+forms=$top/recipes/tasks
+m=$golden/gguf/f32-hf
+
+# Forms that the recipes have not, and another file's items under one of theirs.
+{ cat "$forms/blimp.form"; echo 'delimiter ""'; } >pair.form
+cat >described.form <<'END'
+kind choice
+  description   Of {topic}.\n\n
+context "{question} "
+choices {options}
+answer {right}
+delimiter ""
+END
+cat >greedy.form <<'END'
+kind cloze
+context {context}
+target {target}
+delimiter ""
+END
+
+# tasks: the options of all tasks that lm-eval has been asked, by its names
+set -- pair.form=blimp greedy.form=greedy described.form=described
+for name in blimp xcopa-et=xcopa_et arc=arc_easy hellaswag piqa winogrande \
+    belebele=belebele_est_Latn lambada=lambada_openai cloze; do
+    set -- "$@" "$forms/${name%=*}.form=${name#*=}"
+done
+tasks=''
+for t in "$@"; do tasks="$tasks --task ${t%=*}=$golden/tasks/${t#*=}.jsonl"; done
+
+# The same model whose tokenizer puts BOS before every text.
+mkdir bos
+cp "$m"/* bos
+grep -v '"add_bos_token"' "$m/tokenizer_config.json" >bos/tokenizer_config.json
+one='{"SpecialToken":{"id":"<|im_start|>","type_id":0}},{"Sequence":{"id":"A","type_id":0}}'
+sed "s/^\"post_processor\": null/\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[$one],\"pair\":[$one,{\"Sequence\":{\"id\":\"B\",\"type_id\":1}}],\"special_tokens\":{\"<|im_start|>\":{\"id\":\"<|im_start|>\",\"ids\":[1],\"tokens\":[\"<|im_start|>\"]}}}/" \
+    "$m/tokenizer.json" >bos/tokenizer.json
+
+# The names of lm-eval's tasks for those of the forms.
+rename() {
+    awk -F '\t' -v OFS='\t' '{ sub(/^xcopa-et$/, "xcopa_et", $1)
+        sub(/^arc$/, "arc_easy", $1); sub(/^belebele$/, "belebele_est_Latn", $1)
+        sub(/^lambada$/, "lambada_openai", $1); print }' "$1"
+}
+
+# against ITEMS REPORT GOLDEN: both tell what lm-eval does
+against() {
+    rename "$1" >got.items
+    rename "$2" >got.report
+    awk -F '\t' '
+        function off(x, y) { return !(x - y <= 5e-5 && y - x <= 5e-5) }
+        FILENAME == "got.items" { if (FNR > 1) {
+            k = $1 "\t" $3 "\t" $6; logp[k] = $9; greedy[k] = $10; n++ }
+            next }
+        FILENAME == "got.report" { for (i = 1; i <= NF; i++)
+                if ($1 == "task") at[$i] = i
+            for (c in at) v[$1, c] = $at[c]
+            next }
+        /^#/ { t = substr($1, 3); g["items"] = $2; g["acc"] = $3
+            g["acc_se"] = $4; g["acc_norm"] = $5; g["acc_bytes"] = $6
+            g["ppl"] = $7
+            for (c in g) { seen++
+                if (g[c] == "-" ? v[t, c] != "-" : \
+                    off(v[t, c] / (1 + g[c]), g[c] / (1 + g[c])))
+                    print t, c ":", v[t, c], "not", g[c] }
+            next }
+        { k = $1 "\t" $2 "\t" $3; rows++
+            if (off(logp[k], $4) || greedy[k] != $5 || !(k in logp))
+                print k ":", logp[k], greedy[k], "not", $4, $5 }
+        END { if (rows != n || n < 80 || seen < 60) print n, "requests, lm-eval has",
+            rows, "and", seen, "figures" }' \
+        got.items got.report "$3" >differs
+}
+
+for v in '' bos; do
+    # shellcheck disable=SC2086 # a list of words
+    ok "tasks ${v:-without BOS}" evalppl -m "M=${v:-$m}" $tasks --format tsv \
+        --items items.$v
+    cp out report.$v
+    cp err err.first
+    against items.$v report.$v "$golden/tasks/f32$v.tsv"
+    equal "${v:-without BOS}: items and figures are lm-eval's" "$(cat differs)" ''
+done
+
+# --- an item's figures are its own ---
+one=$forms/arc.form=$golden/tasks/arc_easy.jsonl
+ok 'one item' evalppl -m "M=$m" --items all --task "$one"
+for n in 1 2 3; do
+    sed -n "${n}p" "$golden/tasks/arc_easy.jsonl" >alone.jsonl
+    ok "item $n alone" evalppl -q -m "M=$m" --items one \
+        --task "$forms/arc.form=alone.jsonl"
+    equal "item $n: the same figures" "$(awk -F '\t' -v OFS='\t' -v n=$n \
+        'NR > 1 { $3 = n - 1; $4 = n; print }' one)" \
+        "$(awk -F '\t' -v n=$n 'NR > 1 && $4 == n' all)"
+done
+# shellcheck disable=SC2086 # a list of words
+for a in '-B 1' '-B 3 -j 1' '-j 3'; do
+    ok "with $a" evalppl -q -m "M=$m" $tasks --items again $a
+    same "the same with $a" items. again
+done
+like 'what items share is computed once' \
+    'items, [0-9]+ tokens of [0-9]+ computed' err.first
+
+# --- several models, recovery ---
+awk 'BEGIN { for (i = 0; i < 60; i++) printf "{\"a\":\"%s\",\"b\":\"%s\",\"g\":0}\n",
+    "word " i, "ward " i * 7 % 60 }' >draft.jsonl
+printf '%s\n' 'kind choice' 'choice {a}' 'choice {b}' 'answer {g}' >q.form
+{ cat q.form; echo 'by {by}'; } >p.form
+ok 'what the base says' evalppl -q -m "$golden/gguf/f32.gguf" --items i \
+    --task q.form=draft.jsonl
+# Answers that the base gets right but for every fifth.
+awk -F '\t' 'FNR == NR { if (FNR > 1 && $6 == 0) x = $9
+        if (FNR > 1 && $6 == 1) pick[$4] = $9 > x; next }
+    { sub(/"g":0/, "\"g\":" (FNR % 5 ? pick[FNR] : 1 - pick[FNR]) ",\"by\":\"" \
+        (FNR % 4 ? "most" : "few") "\",\"h\":" FNR % 2); print }' i draft.jsonl >pairs.jsonl
+ok 'a model against a base' evalppl -m "S=$golden/gguf/q4_0.gguf" \
+    -m "H=$golden/gguf/f32-hf" --base "T=$golden/gguf/f32.gguf" --per-source \
+    --compare --format tsv --items i --task p.form=pairs.jsonl \
+    --task q.form=pairs.jsonl --task p.form=pairs.jsonl
+equal 'tasks of one form are named after their files too' \
+    "$(awk -F '\t' '$1 == "task" { n++ } n == 1 && !/^[#t]/ && NF > 9 { print $1 }' out |
+        uniq | tr '\n' ' ')" 'p:pairs.jsonl q p:pairs.jsonl (mean) '
+# Recovery, its interval and the paired error again, from the items.
+awk -F '\t' '
+    FNR == NR { if (FNR > 1 && $1 == "q") {
+            if ($6 == 0) x = $9; else hit[$5, $3] = ($7 == 0) == (x >= $9)
+            if ($6 == 1 && $3 >= n) n = $3 + 1 }
+        next }
+    END { t = 2.000995
+        for (i = 0; i < n; i++) { x = hit["S", i] - 0.5; y = hit["T", i] - 0.5
+            sx += x; sy += y; xx += x * x; yy += y * y; xy += x * y }
+        k = n * (n - 1); sx /= n; sy /= n
+        xx = (xx - n * sx * sx) / k; yy = (yy - n * sy * sy) / k
+        xy = (xy - n * sx * sy) / k
+        a = sy * sy - t * t * yy; b = sx * sy - t * t * xy
+        c = sx * sx - t * t * xx; r = sqrt(b * b - a * c)
+        printf "%.3f %.3f %.3f %.6f %.6f\n", 100 * sx / sy, 100 * (b - r) / a,
+            100 * (b + r) / a, sy - sx, sqrt(xx + yy - 2 * xy) }' i >want
+awk -F '\t' '$1 == "q" && $2 == "(all)" && $3 == "S" && NF > 9 { printf "%s %s %s ", $16, $17, $18 }
+    $1 == "q" && $3 == "T" && $4 == "S" { print $6, $7 }' out >got
+equal 'recovery, chance subtracted, and its interval' "$(cat got)" "$(cat want)"
+equal 'the same weights recover all' "$(awk -F '\t' '$3 == "H" && $2 == "(all)" && NF > 9 {
+    print $16, $17, $18 }' out | uniq)" '100.000 100.000 100.000'
+equal 'groups' "$(awk -F '\t' '$1 == "p:pairs.jsonl" && $3 == "S" && NF > 9 { print $2, $5 }' \
+    out | head -n 3 | tr '\n' ' ')" '(all) 60 most 45 few 15 '
+ok 'text' evalppl -m "S=$golden/gguf/q4_0.gguf" --base "T=$golden/gguf/f32.gguf" \
+    --task q.form=pairs.jsonl --compare
+like 'says what recovery is' 'recovery 100 \(x - chance\) / \(T - chance\), x acc of q$' out
+like 'and differences' '^q: T - S: ' out
+printf '%s\n' 'kind choice' 'choice {a}' 'choice {b}' 'answer {h}' 'label 0' \
+    'label 1' >r.form
+ok 'a base at chance' evalppl -m "S=$golden/gguf/q4_0.gguf" --format tsv \
+    --base "T=$golden/gguf/f32.gguf" --task r.form=pairs.jsonl
+equal 'has no recovery' "$(awk -F '\t' '$3 == "S" { print $16 $17 $18 }' out)" '---'
+
+# --- misuse ---
+p=p.form=pairs.jsonl
+status 2 'a task without a file' evalppl -m "$m" --task p.form
+status 2 'a task and a stream' evalppl -m "$m" --task $p stream
+status 2 'items of no task' evalppl -m "$m" --items i stream
+status 2 'a task and a protocol' evalppl -m "$m" --task $p --protocol stride
+status 2 'a task and --from' evalppl -m "$m" --base "$m" --from "$m" --task $p
+status 1 'no such form' evalppl -m "$m" --task none=pairs.jsonl
+status 1 'no such items' evalppl -m "$m" --task p.form=none
+status 1 'no place for the items' evalppl -m "$m" --task $p --items no/where
+
+# bad WHAT WHY LINE...: a form that is refused
+bad() {
+    what=$1 why=$2
+    shift 2
+    printf '%s\n' "$@" >bad.form
+    status 3 "$what" evalppl -q -m "$m" --task bad.form=pairs.jsonl
+    like "$what: why" "$why" err
+}
+bad 'an unknown key' 'bad.form: line 2: colour is no key' 'kind choice' 'colour red'
+bad 'an unknown kind' 'line 1: kind is not choice, contexts or cloze' 'kind maze'
+bad 'an unknown filter' 'line 1: "upper" is no filter' 'choice {a|upper}'
+bad 'a filter without its argument' 'before has 0 arguments, not 1' 'choice {a|before}'
+bad 'an open brace' 'line 1: a brace is not closed' 'choice {a'
+bad 'a closed one' 'a brace is closed that none opened' 'choice a}'
+bad 'no name' 'braces without' 'choice {}'
+bad 'no choices' 'choice needs choices and an answer' 'kind choice' 'answer 0'
+bad 'a cloze without target' 'cloze needs a target' 'kind cloze' 'context {a}'
+bad 'contexts with a context' 'the choices are the contexts' 'kind contexts' \
+    'context x' 'choice {a}' 'target b' 'answer 0'
+bad 'a field that is not there' 'pairs.jsonl: line 1: field "no.thing": is missing' \
+    'choice {no.thing}' 'answer 0'
+bad 'one choice' 'line 1: 1 choices' 'choice {a}' 'answer 0'
+bad 'an answer that is none' 'the answer "2" is none of 2' 'choice {a}' \
+    'choice {b}' 'answer 2'
+bad 'labels that are too few' '1 labels for 2 choices' 'choice {a}' \
+    'choice {b}' 'label x' 'answer x'
+bad 'a map without the word' 'map m has no "word 0"' 'map m x y' \
+    'choice {a|map:m}' 'choice {b}' 'answer 0'
+bad 'a text that is not in it' 'no "%" in "word 0"' 'choice {a|before:%}' \
+    'choice {b}' 'answer 0'
+
+# broken WHAT WHY LINE: items that are refused
+broken() {
+    printf '%s\n' "$3" >items.jsonl
+    status 3 "$1" evalppl -q -m "$m" --task p.form=items.jsonl
+    like "$1: why" "$2" err
+}
+broken 'an empty file' 'holds no items' ''
+broken 'no JSON' 'items.jsonl: line 1: offset' '{"a": '
+broken 'a list' 'line 1: is no object' '[1]'
+broken 'a field of another kind' 'field "a": is no text, number or list' \
+    '{"a": {"x": 1}, "b": 1, "g": 1, "by": 1}'
+broken 'null' 'field "a": is null' '{"a": null, "b": 1, "g": 1, "by": 1}'
+echo 'delimiter ""' >>p.form
+broken 'no tokens' 'continuation has no token' '{"a": "", "b": "x", "g": 1, "by": 1}'
+echo 'context {a}' >>p.form
+broken 'a list' 'field "a" is a list' '{"a": ["x", "y"], "b": 1, "g": 1, "by": 1}'
+done_testing
