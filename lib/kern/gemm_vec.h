@@ -237,9 +237,12 @@ gemm_tn(size_t m, size_t n, size_t k, const float *a, size_t lda,
         add, c, ldc);
 }
 
+#include "kern/dots_vec.h"
+
 void
 GEMM(struct kern *k)
 {
+    k->dots = dots;
     k->gemm_nt = gemm_nt;
     k->gemm_nn = gemm_nn;
     k->gemm_tn = gemm_tn;

@@ -50,6 +50,12 @@ struct kern {
     void (*gemm_tn)(size_t m, size_t n, size_t k, const float *a, size_t lda,
         const float *b, size_t ldb, int add, float *c, size_t ldc);
 
+    /* Few rows of x [m,k] times weights w [n,k]: y[i*ldy + j] = x_i . w_j,
+     * without the copies of gemm_nt that only many rows pay for.  An element's
+     * bits depend on k, its row of x and its row of w alone. */
+    void (*dots)(size_t m, size_t n, size_t k, const float *x, const float *w,
+        float *y, size_t ldy);
+
     /* Widening to fp32: n elements; n % 32 == 0 for the quantised rows, whose
      * blocks are those of GGUF (scale in half precision, then 32 elements).
      * Exact, and the same bits in every version. */

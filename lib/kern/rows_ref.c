@@ -311,6 +311,15 @@ dotf(const float *a, const float *b, size_t n)
     return s;
 }
 
+static void
+dots(size_t m, size_t n, size_t k, const float *x, const float *w, float *y,
+    size_t ldy)
+{
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++)
+            y[i * ldy + j] = dotf(x + i * k, w + j * k, k);
+}
+
 static double
 sqdist(const float *a, const float *b, size_t n)
 {
@@ -394,7 +403,7 @@ attn_ds(float *restrict s, float *restrict dp, size_t n, float lse, float delta)
 #define KERN_REF                                                        \
     {                                                                   \
         .name = "ref", .gemm_nt = gemm_nt_ref, .gemm_nn = gemm_nn_ref,  \
-        .gemm_tn = gemm_tn_ref, .widen_bf16 = widen_bf16,               \
+        .gemm_tn = gemm_tn_ref, .dots = dots, .widen_bf16 = widen_bf16, \
         .widen_f16 = widen_f16, .widen_q8_0 = widen_q8_0,               \
         .widen_q4_0 = widen_q4_0, .widen_q4_1 = widen_q4_1,             \
         .scale_groups = scale_groups, .narrow_bf16 = narrow_bf16,       \

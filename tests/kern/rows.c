@@ -1,5 +1,6 @@
 /* Row kernels of every instruction set this machine has, against the same
  * thing written once more in double, at odd sizes. */
+#include "base/mem.h"
 #include "base/rng.h"
 #include "kern/kern.h"
 #include "../lib/tap.h"
@@ -157,6 +158,43 @@ test_sums(const char *isa)
     ok(good && kern.max(a, 0) == -INFINITY, "%s max", isa);
 }
 
+/* Few rows of x times rows of w, by one call and by a call an element. */
+static void
+test_dots(const char *isa)
+{
+    static const size_t rows[] = { 1, 2, 3, 4, 5, 9, 16 };
+    double worst_of = 0.0;
+    int same = 1, kept = 1;
+
+    for (size_t s = 0; s < (NSIZES + 1) * 7; s++) {
+        const size_t m = rows[s % 7], n = 1 + s % 11;
+        const size_t k = s / 7 < NSIZES ? sizes[s / 7] : 1283;
+        float *x = xmalloc(m * k * sizeof *x), *w = xmalloc(n * k * sizeof *w);
+        float *z = xcalloc(m * 13, sizeof *z), one;
+
+        fill(x, m * k, 10 + s, 1.0);
+        fill(w, n * k, 1000 + s, 1.0);
+        kern.dots(m, n, k, x, w, z, 13);
+        for (size_t i = 0; i < m * 13; i++) {
+            const float *p = x + i / 13 * k, *q = w + i % 13 * k;
+
+            if (i % 13 >= n) {
+                kept &= z[i] == 0.0f;
+                continue;
+            }
+            kern.dots(1, 1, k, p, q, &one, 1);
+            same &= memcmp(&one, &z[i], sizeof one) == 0;
+            worst_of = fmax(worst_of, fabs(z[i] - kern.dot(p, q, k)));
+        }
+        free(x);
+        free(w);
+        free(z);
+    }
+    ok(worst_of <= 1e-4, "%s dots (%.2g)", isa, worst_of);
+    ok(same, "%s dots: bits depend on row and column alone", isa);
+    ok(kept, "%s dots: nothing is written past n", isa);
+}
+
 static void
 test_exp(const char *isa)
 {
@@ -236,6 +274,8 @@ test_nan(const char *isa)
         good &= isnan(kern.kl_sums(a, b, N, 1.0f, 1.0f, &w)) && isnan(w);
         good &= isnan(kern.exp(y, a, N, 1.0f, 1.0f)) && isnan(y[at]);
         good &= isnan(kern.dot(a, b, N)) && isnan(kern.dotf(a, b, N));
+        kern.dots(1, 1, N, a, b, y, 1);
+        good &= isnan(y[0]);
         good &= isnan(kern.sqdist(a, b, N)) && isnan(kern.sumsq(a, N));
         a[at] = was;
     }
@@ -397,6 +437,7 @@ main(void)
         test_norm(isas[i]);
         test_elementwise(isas[i]);
         test_sums(isas[i]);
+        test_dots(isas[i]);
         test_exp(isas[i]);
         test_nan(isas[i]);
         test_rope(isas[i]);
