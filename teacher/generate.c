@@ -40,10 +40,10 @@ generate(const struct model *m, struct pool *pool, const char *tokenizer,
     struct tok_ids ids = { 0 };
     struct buf text = { 0 };
     struct kvcache *kv;
-    struct fwd *fwd;
     float *logits;
     /* On a terminal the text itself is the progress. */
     const int shows = !isatty(STDOUT_FILENO);
+    const size_t slot = 0;
     size_t len;
 
     if (t == NULL)
@@ -58,13 +58,12 @@ generate(const struct model *m, struct pool *pool, const char *tokenizer,
     if (ids.n == 0)
         die(EX_USAGE, "the prompt has no tokens");
     len = ids.n + n;
-    fwd = fwd_new(m, pool, 1, len);
-    kv = kv_new(fwd, len);
+    kv = kv_new(m, pool, 1, len);
     logits = xreallocarray(NULL, m->c.V, sizeof(*logits));
     if (shows)
         progress_begin("generating", (double)n, "tokens");
     out_put(prompt, strlen(prompt));
-    if (kv_step(kv, ids.v, ids.n, logits) < 0)
+    if (kv_feed(kv, 0, ids.v, ids.n, logits) < 0)
         die(EX_SYS, "the prompt does not fit the cache");
     for (size_t i = 0; i < n && !stop_asked; i++) {
         const uint32_t id = argmax(logits, tok_vocab(t));
@@ -77,7 +76,7 @@ generate(const struct model *m, struct pool *pool, const char *tokenizer,
         out_put(text.p, text.n);
         if (shows)
             progress_at((double)i + 1.0, NULL);
-        if (i + 1 < n && kv_step(kv, &id, 1, logits) < 0)
+        if (i + 1 < n && kv_step(kv, &slot, &id, 1, logits) < 0)
             break;
     }
     if (shows)
@@ -85,7 +84,6 @@ generate(const struct model *m, struct pool *pool, const char *tokenizer,
     out_put("\n", 1);
     free(logits);
     kv_free(kv);
-    fwd_free(fwd);
     tok_ids_release(&ids);
     buf_release(&text);
     tok_scratch_free(scratch);

@@ -133,11 +133,30 @@ size_t head_top_bytes(const struct head_top *t);
 void head_top_rows(struct head_top *t, struct fwd *f, const float *h, size_t n,
     double tau, const struct head_said *said);
 
-/* Generation with a KV cache for one sequence of at most T tokens. */
+/*
+ * Generation: `slots` texts, each with a cache of at most T keys and values.
+ * Tokens that are fed together, as a prompt, are multiplied as in a batch of
+ * rows; for one more token of each of several texts the weights are read and
+ * widened once for all.  A text's logits depend to the bit on its own tokens
+ * and on which of them were fed, not on slots, neighbours or threads.
+ */
 struct kvcache;
-struct kvcache *kv_new(struct fwd *f, size_t T);
+/* m and pool outlive it. */
+struct kvcache *kv_new(const struct model *m, struct pool *pool, size_t slots,
+    size_t T);
 void kv_free(struct kvcache *k);
-/* Feed n tokens; logits [V] of the last one. -1 when the cache is full. */
-int kv_step(struct kvcache *k, const uint32_t *ids, size_t n, float *logits);
+/* Memory of the keys and values of all slots; of all of it. */
+size_t kv_cache_bytes(const struct kvcache *k);
+size_t kv_bytes(const struct kvcache *k);
+/* The slot's text is empty again. */
+void kv_clear(struct kvcache *k, size_t slot);
+/* n more tokens of one text; logits [V] of the last one.  -1 when its cache
+ * has no room for them. */
+int kv_feed(struct kvcache *k, size_t slot, const uint32_t *ids, size_t n,
+    float *logits);
+/* One more token ids[i] of the text in slot[i], for n different slots; logits
+ * [n,V].  -1 when a cache is full, then nothing was done. */
+int kv_step(struct kvcache *k, const size_t *slot, const uint32_t *ids,
+    size_t n, float *logits);
 
 #endif

@@ -1,29 +1,35 @@
 /*
- * Generation with a cache of keys and values: one sequence, plain loops.  A
- * single token is multiplied by dot products, whose speed is that of reading
- * the weights; a prompt goes through in tiles of KV_TILE tokens.
+ * Generation with caches of keys and values.  Rows are tokens: those of a
+ * prompt, or the last ones of several texts.  A part of a weight is widened
+ * once for all rows, of which few are multiplied by kern.dots, whose speed is
+ * that of reading the weights until there are many, and those of a prompt, a
+ * tile of KV_TILE at a time, as in forward_block.c.
  */
 #include "model/engine.h"
+#include "base/profile.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KV_TILE = 64, KV_PART = 64 }; /* tokens; rows of a weight */
+enum { KV_TILE = 64, KV_PART = 32 }; /* tokens; rows of a weight */
 
 struct kvcache {
     struct fwd *f;
-    size_t T, n; /* capacity, tokens in it */
+    size_t slots, T; /* texts, capacity of each */
     struct arena arena;
-    float *k, *v; /* [L,T,KV*D], k after rope */
-    /* a tile of tokens */
+    size_t *n;    /* [slots] tokens in the cache */
+    float *k, *v; /* [L,slots,KV,T,D], k after rope */
+    /* a tile of rows */
+    size_t *slot, *pos;   /* [KV_TILE] whose token it is, and which */
     float *x, *xn, *out;  /* [KV_TILE,d] */
     float *qkv, *att;     /* [KV_TILE,(H+2KV)D], [KV_TILE,H*D] */
     float *gate, *up;     /* [KV_TILE,mlp] */
-    float *p;             /* [threads,T] weights of one head */
+    float *p;             /* [threads,H/KV,T] weights of attention */
     float *cs, *cs_local; /* [T,D] angles, as in struct fwd */
     float **wide;         /* [threads] KV_PART widened rows */
+    int fed;              /* the rows are a prompt's */
 };
 
 static void
@@ -31,14 +37,15 @@ layout(struct kvcache *k, struct arena *a)
 {
     const struct model *m = k->f->m;
     const struct config *c = &m->c;
-    const size_t kv = c->KV * c->D, threads = pool_size(k->f->pool);
-    size_t mlp = 1, cols = c->d > c->H * c->D ? c->d : c->H * c->D;
+    const size_t threads = pool_size(k->f->pool), mlp = model_widest(m);
+    size_t cols = c->d > c->H * c->D ? c->d : c->H * c->D;
 
-    for (size_t i = 0; i < c->L; i++)
-        mlp = m->block[i].mlp > mlp ? m->block[i].mlp : mlp;
     cols = mlp > cols ? mlp : cols;
-    k->k = arena_alloc(a, c->L * k->T * kv, sizeof(float));
-    k->v = arena_alloc(a, c->L * k->T * kv, sizeof(float));
+    k->n = arena_alloc(a, k->slots, sizeof *k->n);
+    k->k = arena_alloc(a, kv_cache_bytes(k) / 2, 1);
+    k->v = arena_alloc(a, kv_cache_bytes(k) / 2, 1);
+    k->slot = arena_alloc(a, KV_TILE, sizeof *k->slot);
+    k->pos = arena_alloc(a, KV_TILE, sizeof *k->pos);
     k->x = arena_alloc(a, KV_TILE * c->d, sizeof(float));
     k->xn = arena_alloc(a, KV_TILE * c->d, sizeof(float));
     k->out = arena_alloc(a, KV_TILE * c->d, sizeof(float));
@@ -46,7 +53,7 @@ layout(struct kvcache *k, struct arena *a)
     k->att = arena_alloc(a, KV_TILE * c->H * c->D, sizeof(float));
     k->gate = arena_alloc(a, KV_TILE * mlp, sizeof(float));
     k->up = arena_alloc(a, KV_TILE * mlp, sizeof(float));
-    k->p = arena_alloc(a, threads * k->T, sizeof(float));
+    k->p = arena_alloc(a, threads * (c->H / c->KV) * k->T, sizeof(float));
     angles(k->f, k->T, a, &k->cs, &k->cs_local);
     k->wide = arena_alloc(a, threads, sizeof *k->wide);
     for (size_t i = 0; i < threads; i++) {
@@ -58,13 +65,14 @@ layout(struct kvcache *k, struct arena *a)
 }
 
 struct kvcache *
-kv_new(struct fwd *f, size_t T)
+kv_new(const struct model *m, struct pool *pool, size_t slots, size_t T)
 {
     struct kvcache *k = xcalloc(1, sizeof *k);
     struct arena plan;
 
-    assert(T > 0);
-    k->f = f;
+    assert(slots > 0 && T > 0);
+    k->f = fwd_make(m, pool, 1, 1, 0);
+    k->slots = slots;
     k->T = T;
     arena_plan(&plan);
     layout(k, &plan);
@@ -79,11 +87,37 @@ kv_free(struct kvcache *k)
     if (k == NULL)
         return;
     arena_release(&k->arena);
+    fwd_free(k->f);
     free(k);
 }
 
-/* y [n,ldy] = x [n,cols] w^T, n <= KV_TILE; x has KV_TILE rows, of
- * which those past n are old or zero and give nothing that is read. */
+size_t
+kv_cache_bytes(const struct kvcache *k)
+{
+    const struct config *c = &k->f->m->c;
+    size_t n = 2 * c->L * c->KV * c->D * sizeof(float);
+
+    if (size_mul(n, k->slots, &n) < 0 || size_mul(n, k->T, &n) < 0)
+        mem_exhausted("caches of keys and values");
+    return n;
+}
+
+size_t
+kv_bytes(const struct kvcache *k)
+{
+    return k->arena.cap + fwd_bytes(k->f);
+}
+
+void
+kv_clear(struct kvcache *k, size_t slot)
+{
+    assert(slot < k->slots);
+    k->n[slot] = 0;
+}
+
+/* ---- products ---- */
+
+/* y [n,ldy] = x [n,cols] w^T, or of two weights beside each other. */
 struct matjob {
     struct kvcache *k;
     const struct weight *w;
@@ -92,67 +126,155 @@ struct matjob {
     size_t n, ldy;
 };
 
+/* Rows r0.. (at most KV_PART) of the weight. */
 static void
-mat_task(void *ctx, size_t task, size_t worker)
+mat_part(const struct matjob *j, size_t r0, size_t worker)
 {
-    const struct matjob *j = ctx;
-    const size_t r0 = task * KV_PART, K = j->w->cols;
+    const size_t K = j->w->cols;
     const size_t n = r0 + KV_PART <= j->w->rows ? KV_PART : j->w->rows - r0;
     const float *p = weight_f32(j->w);
+    double begin = profile_begin();
 
     if (p != NULL) {
         p += r0 * K;
     } else {
         weight_rows(j->w, r0, n, j->k->wide[worker]);
         p = j->k->wide[worker];
+        profile_end("text widening", begin, 0.0, 4.0 * (double)(n * K));
+        begin = profile_begin();
     }
-    if (j->n == 1) {
-        for (size_t i = 0; i < n; i++)
-            j->y[r0 + i] = kern.dotf(p + i * K, j->x, K);
-    } else {
-        kern.gemm_nt(KV_TILE, n, K, j->x, K, p, K, GEMM_SET, j->y + r0, j->ldy);
-    }
+    if (j->k->fed)
+        kern.gemm_nt(j->n, n, K, j->x, K, p, K, GEMM_SET, j->y + r0, j->ldy);
+    else
+        kern.dots(j->n, n, K, j->x, p, j->y + r0, j->ldy);
+    profile_end("text products", begin, 2.0 * (double)(j->n * n) * (double)K,
+        0.0);
+}
+
+static size_t
+parts(const struct weight *w)
+{
+    return (w->rows + KV_PART - 1) / KV_PART;
+}
+
+/* Products of one x with weights one after another, until one has no rows. */
+static void
+mat_task(void *ctx, size_t task, size_t worker)
+{
+    const struct matjob *j = ctx;
+
+    for (; task >= parts(j->w); j++)
+        task -= parts(j->w);
+    mat_part(j, task * KV_PART, worker);
 }
 
 static void
-multiply(struct kvcache *k, const struct weight *w, const float *x, size_t n,
-    float *y, size_t ldy)
+multiply(struct kvcache *k, const struct matjob *j, size_t n)
 {
-    struct matjob j = { k, w, x, y, n, ldy };
+    size_t tasks = 0;
 
-    pool_run(k->f->pool, (w->rows + KV_PART - 1) / KV_PART, mat_task, &j);
+    for (size_t i = 0; i < n; i++)
+        tasks += parts(j[i].w);
+    pool_run(k->f->pool, tasks, mat_task, (void *)(uintptr_t)j);
 }
+
+/* Part of gate and up, and what they make: in gate. */
+static void
+mlp_task(void *ctx, size_t task, size_t worker)
+{
+    const struct matjob *j = ctx;
+    const size_t r0 = task * KV_PART, mlp = j->w->rows;
+    const size_t n = r0 + KV_PART <= mlp ? KV_PART : mlp - r0;
+
+    mat_part(j, r0, worker);
+    mat_part(j + 1, r0, worker);
+    for (size_t t = 0; t < j->n; t++) {
+        float *g = j[0].y + t * mlp + r0;
+
+        (j->k->f->family->gemma ? kern.gelu_mul : kern.silu_mul)(g, g,
+            j[1].y + t * mlp + r0, n);
+    }
+}
+
+/* ---- attention ---- */
 
 struct attjob {
     struct kvcache *k;
-    const float *key, *val; /* [T,KV*D] of the block */
-    size_t n;               /* new tokens, already in the cache */
+    const float *key, *val; /* [slots,KV,T,D] of the block */
     size_t window;          /* 0: none */
 };
 
-/* One head of one new token. */
+/* The query heads of one row that share a head of keys and values. */
 static void
 att_task(void *ctx, size_t task, size_t worker)
 {
     const struct attjob *j = ctx;
     struct kvcache *k = j->k;
     const struct config *c = &k->f->m->c;
-    const size_t D = c->D, kv = c->KV * D, h = task % c->H, t = task / c->H;
-    const size_t at = h / (c->H / c->KV) * D, end = k->n + t + 1;
+    const size_t D = c->D, G = c->H / c->KV, h = task % c->KV, t = task / c->KV;
+    const size_t end = k->pos[t] + 1;
     const size_t from = j->window && end > j->window ? end - j->window : 0;
     const size_t n = end - from;
-    const float *q = k->qkv + t * qkv_width(c) + h * D;
-    float *p = k->p + worker * k->T, *o = k->att + t * c->H * D + h * D;
-    float sum, scale = attn_scale(c);
+    const size_t at = ((k->slot[t] * c->KV + h) * k->T + from) * D;
+    const float scale =
+        attn_scale(c) == 0.0f ? 1.0f / sqrtf((float)D) : attn_scale(c);
+    float *p = k->p + worker * G * k->T;
+    const double begin = profile_begin();
 
-    if (scale == 0.0f)
-        scale = 1.0f / sqrtf((float)D);
-    for (size_t i = 0; i < n; i++)
-        p[i] = kern.dotf(q, j->key + (from + i) * kv + at, D) * scale;
-    sum = (float)kern.exp(p, p, n, kern.max(p, n), 1.0f);
-    memset(o, 0, D * sizeof *o);
-    for (size_t i = 0; i < n; i++)
-        kern.axpy(o, p[i] / sum, j->val + (from + i) * kv + at, D);
+    kern.dots(G, n, D, k->qkv + t * qkv_width(c) + h * G * D, j->key + at, p,
+        k->T);
+    for (size_t g = 0; g < G; g++) {
+        float *q = p + g * k->T, sum;
+
+        kern.scale(q, scale, n);
+        sum = (float)kern.exp(q, q, n, kern.max(q, n), 1.0f);
+        kern.scale(q, 1.0f / sum, n);
+    }
+    kern.gemm_nn(G, D, n, p, k->T, j->val + at, D, GEMM_SET,
+        k->att + t * c->H * D + h * G * D, D);
+    profile_end("text attention", begin, 4.0 * (double)(G * n * D), 0.0);
+}
+
+/* ---- a tile of rows ---- */
+
+/* The rows' queries, keys and values, of which the last two go to the cache. */
+static void
+keep(struct kvcache *k, const struct attjob *j, const float *const *vec,
+    size_t n)
+{
+    const struct config *c = &k->f->m->c;
+    const float *cs = j->window > 0 ? k->cs_local : k->cs;
+    const size_t D = c->D;
+
+    for (size_t t = 0; t < n; t++) {
+        float *q = k->qkv + t * qkv_width(c), *key = q + c->H * D;
+        size_t at = (k->slot[t] * c->KV * k->T + k->pos[t]) * D;
+
+        finish_qkv(c, vec, cs + k->pos[t] * D, q, NULL);
+        for (size_t h = 0; h < c->KV; h++, key += D, at += k->T * D) {
+            memcpy((float *)(uintptr_t)j->key + at, key, D * sizeof *q);
+            memcpy((float *)(uintptr_t)j->val + at, key + c->KV * D,
+                D * sizeof *q);
+        }
+    }
+}
+
+/* x += out, or its norm; then xn = norm of x. */
+static void
+add_out(struct kvcache *k, const float *own, const float *next, size_t n)
+{
+    const size_t d = k->f->m->c.d;
+    const float eps = (float)k->f->m->c.eps;
+
+    for (size_t t = 0; t < n; t++) {
+        float *x = k->x + t * d, *out = k->out + t * d;
+
+        if (own != NULL)
+            kern.rmsnorm(out, out, own, d, eps);
+        kern.add(x, x, out, d);
+        if (next != NULL)
+            kern.rmsnorm(k->xn + t * d, x, next, d, eps);
+    }
 }
 
 static void
@@ -160,75 +282,103 @@ kv_block(struct kvcache *k, size_t i, size_t n)
 {
     const struct config *c = &k->f->m->c;
     const struct block *b = &k->f->m->block[i];
-    const size_t d = c->d, kv = c->KV * c->D, wide = qkv_width(c);
-    float *key = k->k + i * k->T * kv, *val = k->v + i * k->T * kv;
     const float *const *vec = k->f->vec + i * W_N;
-    struct attjob j = { k, key, val, n, config_window(c, i) };
-    const float *cs = j.window > 0 ? k->cs_local : k->cs;
+    const size_t cache = k->slots * k->T * c->KV * c->D, wide = qkv_width(c);
+    struct attjob att = { k, k->k + i * cache, k->v + i * cache,
+        config_window(c, i) };
+    float *key = k->qkv + c->H * c->D;
+    const struct matjob qkv[] = { { k, &b->w[W_Q], k->xn, k->qkv, n, wide },
+        { k, &b->w[W_K], k->xn, key, n, wide },
+        { k, &b->w[W_V], k->xn, key + c->KV * c->D, n, wide } };
+    const struct matjob o = { k, &b->w[W_O], k->att, k->out, n, c->d };
+    const struct matjob down = { k, &b->w[W_DOWN], k->gate, k->out, n, c->d };
+    struct matjob mlp[] = { { k, &b->w[W_GATE], k->xn, k->gate, n, b->mlp },
+        { k, &b->w[W_UP], k->xn, k->up, n, b->mlp } };
 
     for (size_t t = 0; t < n; t++)
-        kern.rmsnorm(k->xn + t * d, k->x + t * d, vec[W_NORM1], d,
+        kern.rmsnorm(k->xn + t * c->d, k->x + t * c->d, vec[W_NORM1], c->d,
             (float)c->eps);
-    multiply(k, &b->w[W_Q], k->xn, n, k->qkv, wide);
-    multiply(k, &b->w[W_K], k->xn, n, k->qkv + c->H * c->D, wide);
-    multiply(k, &b->w[W_V], k->xn, n, k->qkv + c->H * c->D + kv, wide);
-    for (size_t t = 0; t < n; t++) {
-        float *q = k->qkv + t * wide;
-
-        finish_qkv(c, vec, cs + (k->n + t) * c->D, q, NULL);
-        memcpy(key + (k->n + t) * kv, q + c->H * c->D, kv * sizeof *q);
-        memcpy(val + (k->n + t) * kv, q + c->H * c->D + kv, kv * sizeof *q);
-    }
-    pool_run(k->f->pool, n * c->H, att_task, &j);
-    multiply(k, &b->w[W_O], k->att, n, k->out, d);
-    for (size_t t = 0; t < n; t++) {
-        if (vec[W_NORM_ATT] != NULL)
-            kern.rmsnorm(k->out + t * d, k->out + t * d, vec[W_NORM_ATT], d,
-                (float)c->eps);
-        kern.add(k->x + t * d, k->x + t * d, k->out + t * d, d);
-        kern.rmsnorm(k->xn + t * d, k->x + t * d, vec[W_NORM2], d,
-            (float)c->eps);
-    }
-    multiply(k, &b->w[W_GATE], k->xn, n, k->gate, b->mlp);
-    multiply(k, &b->w[W_UP], k->xn, n, k->up, b->mlp);
-    for (size_t t = 0; t < n; t++)
-        (k->f->family->gemma ? kern.gelu_mul
-                             : kern.silu_mul)(k->gate + t * b->mlp,
-            k->gate + t * b->mlp, k->up + t * b->mlp, b->mlp);
-    multiply(k, &b->w[W_DOWN], k->gate, n, k->out, d);
-    for (size_t t = 0; t < n; t++) {
-        if (vec[W_NORM_MLP] != NULL)
-            kern.rmsnorm(k->out + t * d, k->out + t * d, vec[W_NORM_MLP], d,
-                (float)c->eps);
-        kern.add(k->x + t * d, k->x + t * d, k->out + t * d, d);
-    }
+    multiply(k, qkv, 3);
+    keep(k, &att, vec, n);
+    pool_run(k->f->pool, n * c->KV, att_task, &att);
+    multiply(k, &o, 1);
+    add_out(k, vec[W_NORM_ATT], vec[W_NORM2], n);
+    pool_run(k->f->pool, parts(&b->w[W_GATE]), mlp_task, mlp);
+    multiply(k, &down, 1);
+    add_out(k, vec[W_NORM_MLP], NULL, n);
 }
 
-int
-kv_step(struct kvcache *k, const uint32_t *ids, size_t n, float *logits)
+/* The rows through all blocks. */
+static void
+run_tile(struct kvcache *k, const uint32_t *ids, size_t n)
 {
     const struct model *m = k->f->m;
     const size_t d = m->c.d;
 
-    if (n == 0 || n > k->T - k->n)
+    for (size_t t = 0; t < n; t++) {
+        weight_rows(&m->embed, ids[t], 1, k->x + t * d);
+        kern.scale(k->x + t * d, k->f->embed_scale, d);
+    }
+    for (size_t i = 0; i < m->c.L; i++)
+        kv_block(k, i, n);
+    for (size_t t = 0; t < n; t++)
+        k->n[k->slot[t]] = k->pos[t] + 1;
+}
+
+/* Logits of n rows from row t0 on. */
+static void
+head(struct kvcache *k, size_t t0, size_t n, float *logits)
+{
+    const struct model *m = k->f->m;
+    const struct matjob j = { k, &m->head, k->xn, logits, n, m->c.V };
+
+    for (size_t t = 0; t < n; t++)
+        kern.rmsnorm(k->xn + t * m->c.d, k->x + (t0 + t) * m->c.d, k->f->norm,
+            m->c.d, (float)m->c.eps);
+    k->fed = 0;
+    multiply(k, &j, 1);
+}
+
+int
+kv_feed(struct kvcache *k, size_t slot, const uint32_t *ids, size_t n,
+    float *logits)
+{
+    assert(slot < k->slots);
+    if (n == 0 || n > k->T - k->n[slot])
         return -1;
     while (n > 0) {
         const size_t now = n < KV_TILE ? n : KV_TILE;
 
         for (size_t t = 0; t < now; t++) {
-            weight_rows(&m->embed, ids[t], 1, k->x + t * d);
-            kern.scale(k->x + t * d, k->f->embed_scale, d);
+            k->slot[t] = slot;
+            k->pos[t] = k->n[slot] + t;
         }
-        for (size_t i = 0; i < m->c.L; i++)
-            kv_block(k, i, now);
-        k->n += now;
+        k->fed = 1;
+        run_tile(k, ids, now);
         ids += now;
         n -= now;
-        if (n == 0) {
-            kern.rmsnorm(k->xn, k->x + (now - 1) * d, k->f->norm, d,
-                (float)m->c.eps);
-            multiply(k, &m->head, k->xn, 1, logits, m->c.V);
+        if (n == 0)
+            head(k, now - 1, 1, logits);
+    }
+    return 0;
+}
+
+int
+kv_step(struct kvcache *k, const size_t *slot, const uint32_t *ids, size_t n,
+    float *logits)
+{
+    for (size_t i = 0; i < n; i++)
+        if (k->n[slot[i]] == k->T)
+            return -1;
+    for (size_t at = 0, now; at < n; at += now) {
+        now = n - at < KV_TILE ? n - at : KV_TILE;
+        for (size_t t = 0; t < now; t++) {
+            k->slot[t] = slot[at + t];
+            k->pos[t] = k->n[slot[at + t]];
         }
+        k->fed = 0;
+        run_tile(k, ids + at, now);
+        head(k, 0, now, logits + at * k->f->m->c.V);
     }
     return 0;
 }

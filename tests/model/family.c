@@ -101,24 +101,22 @@ static double
 generate(const struct family_case *c, const struct model *m, struct pool *pool,
     size_t now)
 {
-    struct fwd *f = fwd_new(m, pool, 1, T);
+    const size_t slot = 1;
+    struct kvcache *k = kv_new(m, pool, 2, T);
     float *z = xcalloc(c->V, sizeof *z);
-    struct kvcache *k = NULL;
     double off = 0.0;
 
     for (size_t i = 0; i < B * T; i += i % T == c->first[i] ? now : 1) {
         const int start = i % T == c->first[i];
 
-        if (start) {
-            kv_free(k);
-            k = kv_new(f, T);
-        }
-        if (kv_step(k, c->ids + i, start ? now : 1, z) < 0)
+        if (start)
+            kv_clear(k, slot);
+        if ((start && now > 1 ? kv_feed(k, slot, c->ids + i, now, z)
+                              : kv_step(k, &slot, c->ids + i, 1, z)) < 0)
             off = INFINITY;
         off = farther(off, off_by(c, i + (start ? now : 1) - 1, z));
     }
     kv_free(k);
-    fwd_free(f);
     free(z);
     return off;
 }

@@ -336,15 +336,16 @@ test_kv(const struct model *m)
 {
     static const size_t feed[] = { 1, 2, 70, 1, 1, 5, 120, 1, 399 };
     struct pool *p = pool_new(2, NULL);
-    struct fwd *f = fwd_new(m, p, 1, 8);
-    struct kvcache *k = kv_new(f, T);
+    struct kvcache *k = kv_new(m, p, 1, T);
     float *z = xmalloc(T * V * sizeof *z), *x = run(m, 2, 0, 1, z);
     float *got = xmalloc(V * sizeof *got);
+    const size_t slot = 0;
     size_t t = 0;
     double w = 0.0;
 
     for (size_t i = 0; i < sizeof feed / sizeof *feed; i++) {
-        if (kv_step(k, ids + t, feed[i], got) != 0)
+        if (i == 3 ? kv_step(k, &slot, ids + t, 1, got)
+                   : kv_feed(k, slot, ids + t, feed[i], got))
             w = INFINITY;
         t += feed[i];
         for (size_t v = 0; v < V; v++) {
@@ -355,13 +356,81 @@ test_kv(const struct model *m)
     }
     ok(t == T && w <= 1e-4, "the cache gives the logits of the whole (%.2g)",
         w);
-    ok(kv_step(k, ids, 1, got) == -1, "a full cache is refused");
+    ok(kv_step(k, &slot, ids, 1, got) == -1 &&
+            kv_feed(k, slot, ids, 1, got) == -1,
+        "a full cache is refused");
     kv_free(k);
     free(x);
     free(z);
     free(got);
-    fwd_free(f);
     pool_free(p);
+}
+
+/* Texts 0 to TEXTS - 1, `at_once` of them in the caches at a time, in this
+ * order: prompts of 1 + 13 i tokens, then 5 + i % 4 tokens one by one.  The
+ * last logits of each, z [TEXTS,V]. */
+enum { TEXTS = 7 };
+static void
+texts(const struct model *m, size_t threads, size_t at_once, int backwards,
+    float *z)
+{
+    struct pool *p = pool_new(threads, NULL);
+    struct kvcache *k = kv_new(m, p, at_once, 100);
+    size_t slot[TEXTS], text[TEXTS], left[TEXTS], n = 0, next = 0;
+    float *got = xmalloc(TEXTS * V * sizeof *got);
+    uint32_t id[TEXTS];
+
+    while (n > 0 || next < TEXTS) {
+        while (n < at_once && next < TEXTS) {
+            const size_t i = backwards ? TEXTS - 1 - next : next;
+
+            next++;
+            slot[n] = next <= at_once ? next - 1 : slot[n];
+            text[n] = i;
+            left[n] = 5 + i % 4;
+            kv_clear(k, slot[n]);
+            kv_feed(k, slot[n++], ids + i, 1 + 13 * i, got);
+        }
+        for (size_t i = 0; i < n; i++)
+            id[i] = ids[50 + 10 * text[i] + left[i]];
+        kv_step(k, slot, id, n, got);
+        for (size_t i = n; i-- > 0;) {
+            const size_t free_slot = slot[i];
+
+            if (--left[i] > 0)
+                continue;
+            memcpy(z + text[i] * V, got + i * V, V * sizeof *z);
+            n--;
+            memcpy(got + i * V, got + n * V, V * sizeof *z);
+            slot[i] = slot[n];
+            text[i] = text[n];
+            left[i] = left[n];
+            slot[n] = free_slot;
+        }
+    }
+    kv_free(k);
+    free(got);
+    pool_free(p);
+}
+
+static void
+test_neighbours(const struct model *m)
+{
+    float *want = xcalloc(TEXTS * V, sizeof *want);
+    float *got = xcalloc(TEXTS * V, sizeof *got);
+
+    texts(m, 1, 1, 0, want);
+    for (size_t at_once = 1; at_once <= TEXTS; at_once += 2) {
+        for (int back = 0; back < 2; back++) {
+            memset(got, 0, TEXTS * V * sizeof *got);
+            texts(m, at_once, at_once, back, got);
+            ok(memcmp(got, want, TEXTS * V * sizeof *got) == 0,
+                "texts %zu at a time%s: the bits of each alone", at_once,
+                back ? ", the last first" : "");
+        }
+    }
+    free(want);
+    free(got);
 }
 
 /* Activations of the MLP, and channels scaled or removed. */
@@ -473,6 +542,7 @@ main(void)
     test_bits(&m);
     test_packed(&m);
     test_kv(&m);
+    test_neighbours(&m);
     make(&cut, &a2);
     cut.block[0].mlp = 70;
     cut.block[0].w[W_GATE].rows = cut.block[0].w[W_UP].rows = 70;
