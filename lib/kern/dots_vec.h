@@ -1,8 +1,8 @@
 /*
  * Products of few rows with the rows of a weight, as decoding needs them: both
- * are read along k in place.  Every element is, for each part of k, one vector
- * of partial sums, then added up in one order, so it is the same in whatever tile it falls.
- * Included by gemm_vec.h.
+ * are read along k in place.  An element is the sum of parts along k, each of
+ * them a vector of sums whose lanes are then added in one order: so it is the
+ * same in whatever tile it falls.  Included by gemm_vec.h.
  */
 enum { DOT_COLS = 4, DOT_DEEP = 576 }; /* rows of w, columns at a time */
 
