@@ -6,7 +6,7 @@
 #    make -f recipes/gemma3.mk [SMOKE=1] [VARIABLE=value ...] [target]
 #
 # recipes/distil.mk says what the steps are and how a run goes on.  Another
-# model: MODEL=qwen2.5-coder-0.5b BLOCKS=20.
+# model: MODEL=qwen2.5-coder-0.5b BLOCKS=20, which needs 12 GB of memory.
 
 MODEL      ?= gemma3-270m# of scripts/get-model
 LANGUAGES  ?= $(if $(SMOKE),de en,de el en es fi fr hu it pl)# of the text
