@@ -22,8 +22,9 @@
 struct exclude;
 /* Read the files, as tokenize reads its inputs and with the same limits (in,
  * run; a document may always have 64 MiB); of JSONL all strings, wherever they
- * are in a record, each a text of its own.  n: words of a gram, 1 to EXCLUDE_MOST.  fold must stay.  NULL and *e:
- * what run_inputs says; EX_INPUT: no text has enough words. */
+ * are in a record, each a text of its own.  n: words of a gram, 1 to
+ * EXCLUDE_MOST.  fold must stay.  NULL and *e: what run_inputs says; EX_INPUT:
+ * no text has enough words. */
 struct exclude *exclude_new(const struct opt_list *files, size_t n,
     const struct inputs *in, const struct run_opts *run,
     const struct fold *fold, struct err *e);
