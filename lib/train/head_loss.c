@@ -197,10 +197,12 @@ slice_logits(void *ctx, size_t s, size_t worker)
     kern.gemm_nt(h->n, cols, h->d, h->hs, h->d, h->ws + s * w * h->d, h->d,
         GEMM_SET, zs, w);
     if (zt != NULL)
-        weight_product(h->wt, s * w, told_cols(h, s), h->n, h->ht,
+        weight_product(h->wt, s * w, told, h->n, h->ht,
             h->wide + worker * WEIGHT_PIECE, zt, w);
     profile_end("head logits", t,
-        2.0 * (double)(h->n * cols) * (double)(h->d + (zt != NULL ? h->dt : 0)),
+        2.0 * (double)h->n *
+            ((double)(cols * h->d) +
+                (zt != NULL ? (double)(told * h->dt) : 0.0)),
         0.0);
     t = profile_begin();
     for (size_t i = 0; i < h->n; i++) {
@@ -478,7 +480,7 @@ head_tile(struct head_loss *h, struct loss_sum *sum)
     }
 }
 
-/* n numbers of a token in fp32. */
+/* A part of what is said of a token, in fp32. */
 static void
 widen(const struct said *y, int part, size_t token, float *out)
 {
