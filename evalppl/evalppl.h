@@ -15,10 +15,16 @@ extern const char *const protocol_name[];
 #define NONE SIZE_MAX
 
 /* What is summed over the scored predictions of one unit, for one model. */
+enum quantity {
+    Q_NLL,   /* nats */
+    Q_KL,    /* KL(base || model) */
+    Q_KLT,   /* the same at --temperature */
+    Q_AGREE, /* the model's most likely id is the base's */
+    Q_NLL2,  /* squares of the loss */
+    Q_N
+};
 struct sums {
-    double nll, nll2; /* nats, and their squares */
-    double kl, klt;   /* KL(base || model), T = 1 and --temperature */
-    double agree;     /* predictions with the base's most likely id */
+    double v[Q_N];
 };
 
 /* What counts as one independent observation: a document (all its pieces), or
@@ -108,8 +114,6 @@ struct figures {
 };
 /* Student's t at 0.975 for n - 1 degrees of freedom; n < 2: NAN. */
 double t95(size_t n);
-
-enum quantity { Q_NLL, Q_KL, Q_KLT, Q_AGREE };
 
 /* Mean of a quantity over the units of a source (NONE: all) for model a, or
  * of the difference a - b, paired by unit (b NONE: of a alone). */

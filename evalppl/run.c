@@ -107,8 +107,8 @@ add_nll(struct eval *e, const struct pack *p, size_t i, size_t k, double nll)
     struct sums *s = &e->sum[p->unit[k] * e->nj + i];
 
     check(e, p, i, k, nll);
-    s->nll += nll;
-    s->nll2 += nll * nll;
+    s->v[Q_NLL] += nll;
+    s->v[Q_NLL2] += nll * nll;
 }
 
 /* Score model i against the base; first: take the base's own loss too. */
@@ -131,8 +131,8 @@ score_pair(struct eval *e, struct pack *p, size_t i, int first)
             add_nll(e, p, e->base, k, p->pair[k].nll_p);
         add_nll(e, p, i, k, p->pair[k].nll_q);
         check(e, p, i, k, p->pair[k].kl);
-        s->kl += p->pair[k].kl;
-        s->agree += p->pair[k].agree != 0;
+        s->v[Q_KL] += p->pair[k].kl;
+        s->v[Q_AGREE] += p->pair[k].agree != 0;
     }
     if (e->temperature == 1.0)
         return;
@@ -140,7 +140,7 @@ score_pair(struct eval *e, struct pack *p, size_t i, int first)
         p->pair);
     for (size_t k = 0; k < p->n; k++) {
         check(e, p, i, k, p->pair[k].kl);
-        e->sum[p->unit[k] * e->nj + i].klt += p->pair[k].kl;
+        e->sum[p->unit[k] * e->nj + i].v[Q_KLT] += p->pair[k].kl;
     }
 }
 
@@ -216,11 +216,8 @@ unit_join(struct eval *e, size_t to, size_t from)
         struct sums *t = &e->sum[to * e->nj + i];
         const struct sums *f = &e->sum[from * e->nj + i];
 
-        t->nll += f->nll;
-        t->nll2 += f->nll2;
-        t->kl += f->kl;
-        t->klt += f->klt;
-        t->agree += f->agree;
+        for (int q = 0; q < Q_N; q++)
+            t->v[q] += f->v[q];
     }
 }
 

@@ -6,14 +6,7 @@
 static double
 value(const struct eval *e, size_t unit, enum quantity q, size_t model)
 {
-    const struct sums *s = &e->sum[unit * e->nj + model];
-
-    switch (q) {
-    case Q_NLL: return s->nll;
-    case Q_KL: return s->kl;
-    case Q_KLT: return s->klt;
-    default: return s->agree;
-    }
+    return e->sum[unit * e->nj + model].v[q];
 }
 
 static double
@@ -68,8 +61,8 @@ token_se(const struct eval *e, size_t model)
     double x = 0.0, x2 = 0.0, n = 0.0;
 
     for (size_t u = 0; u < e->nunit; u++) {
-        x += e->sum[u * e->nj + model].nll;
-        x2 += e->sum[u * e->nj + model].nll2;
+        x += value(e, u, Q_NLL, model);
+        x2 += value(e, u, Q_NLL2, model);
         n += (double)e->unit[u].n;
     }
     x /= n;
