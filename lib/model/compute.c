@@ -42,7 +42,6 @@ run(struct fwd *f, const struct model *m, const struct rows *r, float *x)
     }
     fwd_norm(f, r, x, x);
     head_score(f, x, r->ids + 1, r->T - 1, nll, NULL, NULL);
-    model_forget(m, NULL);
     for (size_t i = 0; i + 1 < r->T; i++)
         if (r->first[i] != UINT32_MAX && r->first[i] == r->first[i + 1]) {
             sum += nll[i];
@@ -52,6 +51,53 @@ run(struct fwd *f, const struct model *m, const struct rows *r, float *x)
     return sum / (double)n;
 }
 
+/* KL(p || q) of two rows of logits [V], nats. */
+static double
+divergence(const float *zp, const float *zq, size_t V)
+{
+    const float mp = kern.max(zp, V), mq = kern.max(zq, V);
+    const double q = kern.expsum(zq, V, mq, 1.0f);
+    double w, p = kern.kl_sums(zp, zq, V, mp, 1.0f, &w);
+
+    return w / p - (mp + log(p)) + (mq + log(q));
+}
+
+/* What a sample is, with products in fp32 and in the other format. */
+struct sample {
+    float *x[2]; /* [T,d] final states */
+    double loss[2];
+    double kl; /* mean of the first tokens of COMPUTE_LOGITS equal parts */
+};
+
+static void
+take(struct sample *s, const struct model *m, struct pool *pool,
+    const struct rows *r, const char *name)
+{
+    const size_t d = m->c.d, V = m->c.V;
+    const size_t n = r->T < COMPUTE_LOGITS ? r->T : COMPUTE_LOGITS;
+    struct fwd *f = fwd_new(m, pool, 1, r->T);
+    float *h = xreallocarray(NULL, n * d, sizeof *h), *z[2];
+
+    fwd_forget_head(f);
+    for (int k = 0; k < 2; k++) {
+        kern_compute(k == 0 ? "f32" : name);
+        s->x[k] = xreallocarray(NULL, r->T * d, sizeof **s->x);
+        z[k] = xreallocarray(NULL, n * V, sizeof **z);
+        s->loss[k] = run(f, m, r, s->x[k]);
+        for (size_t i = 0; i < n; i++)
+            memcpy(h + i * d, s->x[k] + i * r->T / n * d, d * sizeof *h);
+        fwd_head(f, h, n, z[k]);
+    }
+    s->kl = 0.0;
+    for (size_t i = 0; i < n; i++)
+        s->kl += divergence(z[0] + i * V, z[1] + i * V, V) / (double)n;
+    model_forget(m, NULL);
+    free(z[0]);
+    free(z[1]);
+    free(h);
+    fwd_free(f);
+}
+
 void
 compute_tell(const struct model *m, struct pool *pool, const struct rows *r,
     int choice, const char *who)
@@ -59,25 +105,16 @@ compute_tell(const struct model *m, struct pool *pool, const struct rows *r,
     const struct rows some = { 1, r->T < COMPUTE_SAMPLE ? r->T : COMPUTE_SAMPLE,
         r->ids, r->first };
     const size_t n = some.T * m->c.d;
-    float *x[2];
-    double loss[2];
-    struct fwd *f;
+    struct sample s;
 
     if (choice == 0 || verbosity < 0 || some.T < 2)
         return;
-    f = fwd_new(m, pool, 1, some.T);
-    fwd_forget_head(f);
-    for (int k = 0; k < 2; k++) {
-        kern_compute(compute_names[k == 0 ? 0 : choice]);
-        x[k] = xreallocarray(NULL, n, sizeof(float));
-        loss[k] = run(f, m, &some, x[k]);
-    }
-    note("%s: on %zu tokens that changes final states by %.2f %% (rms), and "
-         "the loss from %.5f to %.5f",
+    take(&s, m, pool, &some, compute_names[choice]);
+    note("%s: on %zu tokens that changes final states by %.2f %% (rms), the "
+         "loss from %.5f to %.5f, distributions by %.2g nats of KL",
         who, some.T,
-        100.0 * sqrt(kern.sqdist(x[0], x[1], n) / kern.sumsq(x[0], n)), loss[0],
-        loss[1]);
-    for (int k = 0; k < 2; k++)
-        free(x[k]);
-    fwd_free(f);
+        100.0 * sqrt(kern.sqdist(s.x[0], s.x[1], n) / kern.sumsq(s.x[0], n)),
+        s.loss[0], s.loss[1], s.kl);
+    free(s.x[0]);
+    free(s.x[1]);
 }

@@ -15,12 +15,12 @@ extern const char *const compute_names[];
 int compute_init(int choice, struct err *e);
 
 /*
- * What bfloat16 costs m: up to COMPUTE_SAMPLE tokens of the first row of r
- * with both kinds of product, told in one note, which begins with `who`.
- * Nothing with -q or when products are fp32.  What is read of m's weights does
- * not stay in memory.
+ * What bfloat16 costs m: up to COMPUTE_SAMPLE tokens of the first row of r with
+ * both kinds of product, and distributions after COMPUTE_LOGITS of them, told
+ * in one note, which begins with `who`.  Nothing with -q or when products are
+ * fp32.  What is read of m's weights does not stay in memory.
  */
-enum { COMPUTE_SAMPLE = 128 };
+enum { COMPUTE_SAMPLE = 128, COMPUTE_LOGITS = 32 };
 void compute_tell(const struct model *m, struct pool *pool,
     const struct rows *r, int choice, const char *who);
 

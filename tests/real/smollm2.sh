@@ -26,6 +26,13 @@ within() {
     fi
 }
 
+# all_ppl: the column of that name in the line of all sources of evalppl
+all_ppl() {
+    awk -F '\t' '/^#/ { next }
+        !c { for (i = 1; i <= NF; i++) if ($i == "ppl") c = i; next }
+        $2 == "(all)" { print $c }' out
+}
+
 [ -e tests ] || ln -s "$top/tests" tests
 ok 'the library: ids, logits, greedy continuation, export' \
     "$BUILD/tests/real-smollm2" "$RETORT_MODEL"
@@ -41,10 +48,7 @@ ok 'tokenize' tokenize -t "$RETORT_MODEL" --no-eos -o docs "$golden/text.txt"
 for threads in 1 2; do
     ok "evalppl, threads: $threads" evalppl -m "$RETORT_MODEL" -j "$threads" \
         --protocol llama.cpp -c 512 --format tsv docs
-    # The column of that name in the line of all sources.
-    awk -F '\t' '/^#/ { next }
-        !c { for (i = 1; i <= NF; i++) if ($i == "ppl") c = i; next }
-        $2 == "(all)" { print $c }' out >ppl.$threads
+    all_ppl >ppl.$threads
 done
 ppl=$(cat ppl.1)
 same 'two threads: the same digits' ppl.1 ppl.2
@@ -54,6 +58,25 @@ within 'perplexity: ours, llama-perplexity (0.2 %)' "$ppl" \
     "$(number f32 ppl)" 0.002
 within 'perplexity: ours, llama-perplexity without its half-precision cache' \
     "$ppl" "$(number f32_kv_f32 ppl)" 0.0001
+
+# Products in bfloat16: on the prose of this repository, in the same bits
+# wherever they are made.
+ok 'tokenize held-out texts' tokenize -q -t "$RETORT_MODEL" --jsonl -o held \
+    "$top/corpus/held-out/en.jsonl" "$top/corpus/held-out/code.jsonl" \
+    "$top/corpus/held-out/math.jsonl"
+for compute in f32 bf16; do
+    ok "evalppl --compute $compute" evalppl -m "$RETORT_MODEL" \
+        --compute $compute --format tsv held
+    all_ppl >ppl.$compute
+done
+within 'perplexity: in bfloat16, in fp32 (0.2 %)' "$(cat ppl.bf16)" \
+    "$(cat ppl.f32)" 0.002
+kl=$(sed -n 's/.*distributions by \([0-9.e-]*\) nats of KL.*/\1/p' err)
+if awk -v kl="$kl" 'BEGIN { exit !(kl + 0 > 0 && kl + 0 < 1e-3) }'; then
+    pass "... KL below 1e-3: $kl"
+else
+    fail "... KL below 1e-3: $kl"
+fi
 
 prompt=$(sed -n 's/^ *"prompt": "\(.*\)",$/\1/p' "$golden/values.json")
 ok 'teacher --generate' teacher -m "$RETORT_MODEL" --generate "$prompt" -n 32
