@@ -454,6 +454,7 @@ test_spoil(void)
 int
 main(void)
 {
+    tap_scratch();
     test_large();
     test_many();
     test_death();
