@@ -1,0 +1,61 @@
+/*
+ * llama.cpp's file of what a model predicts (llama-perplexity
+ * --save-all-logits, read again by --kl-divergence), all little-endian:
+ *
+ *   "_logits_", int32 context c, int32 vocabulary V, int32 windows n
+ *   int32 tokens [n,c], as the text has them, BOS not put in
+ *   a row for each scored prediction, c - 1 - c/2 in a window: float scale,
+ *       float low, uint16 u[V], and a 0 more if V is odd:
+ *       log p_v = scale u_v + low
+ *
+ * The largest u is 65535.  What is more than 16 nats below it has u = 0, so a
+ * row says nothing of how small that is.  The file is read and written in
+ * order, some rows at a time.
+ */
+#ifndef EVALPPL_BASE_FILE_H
+#define EVALPPL_BASE_FILE_H
+
+#include "base/err.h"
+#include "base/io.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of a row, and rows of a window. */
+size_t base_row_bytes(size_t V);
+size_t base_window_rows(size_t c);
+
+struct base_in {
+    int fd;
+    char *path;
+    size_t c, V, windows;
+    uint32_t *tokens; /* [windows,c] < V */
+    size_t row;       /* the next one */
+};
+/* Read all but the rows.  -1 and *e: EX_SYS; or EX_INPUT when it is no such
+ * file, has not exactly the size that its first numbers say, or a token is not
+ * below V.  base_in_close in any case. */
+int base_in_open(struct base_in *b, const char *path, struct err *e);
+/* The next n rows into rows [n, base_row_bytes(V)]; there must be so many. */
+int base_in_rows(struct base_in *b, unsigned char *rows, size_t n,
+    struct err *e);
+void base_in_close(struct base_in *b);
+
+struct base_out {
+    struct io_out o;
+    size_t V;
+};
+/* A new file, which has its name when it is committed; tokens [windows,c].
+ * -1 and *e (EX_SYS; EX_INPUT: more than an int32 counts).  After a failure
+ * io_out_abort(&b->o). */
+int base_out_begin(struct base_out *b, const char *path, size_t c, size_t V,
+    const uint32_t *tokens, size_t windows, struct err *e);
+int base_out_rows(struct base_out *b, const unsigned char *rows, size_t n,
+    struct err *e);
+
+/* A row of finite logits z [V]; and back to log p [V].  -1: what the row begins
+ * with is not finite, or cannot be: scale < 0, low > 0. */
+void base_row_pack(unsigned char *row, const float *z, size_t V);
+int base_row_unpack(const unsigned char *row, float *logp, size_t V);
+
+#endif
