@@ -120,12 +120,44 @@ take_first(struct feed *f)
     }
 }
 
+/* Open input and read up to its first batch; what comes before it is looked at
+ * if student is not NULL. */
+static int
+to_first(struct feed *f, const char *input, size_t ahead,
+    const struct model *student, struct err *e)
+{
+    int r;
+
+    f->in = set_in_open(input, 0, e);
+    if (f->in == NULL)
+        return -1;
+    if (ahead > 0)
+        msg_in_ahead(f->in, ahead);
+    f->name = msg_in_name(f->in);
+    while (
+        (r = msg_read(f->in, &f->first, e)) > 0 && f->first.kind != MSG_BATCH) {
+        if (f->first.kind == MSG_DOCS)
+            die(EX_INPUT, "%s: documents, not batches: put stream between",
+                f->name);
+        if (f->first.kind == MSG_TEACHER && student != NULL)
+            take_teacher(f, student, &f->first);
+    }
+    f->ahead = r > 0;
+    return r < 0 ? -1 : 0;
+}
+
+int
+feed_again(struct feed *f, const char *input, size_t ahead, struct err *e)
+{
+    msg_in_close(f->in);
+    return to_first(f, input, ahead, NULL, e);
+}
+
 void
 feed_open(struct feed *f, const char *input, const char *teacher_path,
     size_t ahead, const struct model *student)
 {
     struct err e;
-    int r;
 
     memset(f, 0, sizeof(*f));
     f->L = student->c.L;
@@ -137,23 +169,8 @@ feed_open(struct feed *f, const char *input, const char *teacher_path,
         f->have_model = 1;
         f->head = f->teacher.head;
     }
-    f->in = set_in_open(input, 0, &e);
-    if (f->in == NULL)
+    if (to_first(f, input, ahead, student, &e) < 0)
         die_err(&e);
-    if (ahead > 0)
-        msg_in_ahead(f->in, ahead);
-    f->name = msg_in_name(f->in);
-    while ((r = msg_read(f->in, &f->first, &e)) > 0 &&
-        f->first.kind != MSG_BATCH) {
-        if (f->first.kind == MSG_DOCS)
-            die(EX_INPUT, "%s: documents, not batches: put stream between",
-                f->name);
-        if (f->first.kind == MSG_TEACHER)
-            take_teacher(f, student, &f->first);
-    }
-    if (r < 0)
-        die_err(&e);
-    f->ahead = r > 0;
     if (f->ahead)
         take_first(f);
     if (stream_info_read(&f->info, msg_in_head(f->in), &e) < 0)

@@ -254,6 +254,7 @@ keep_record(struct student *s)
         die_err(&e);
     record_stream(&f->info, r.stream);
     memcpy(r.teacher, f->head_hash, sizeof(r.teacher));
+    memcpy(r.eval, s->held.hash, sizeof(r.eval));
     record_keep(&r);
 }
 
@@ -285,12 +286,39 @@ put_tokenizer(struct student *s)
         s->saver.tokenizer = 1;
 }
 
+/* The step, for messages of rows[0] rows of rows[1] tokens, and its plan. */
+static void
+make_step(struct student *s, const size_t *rows)
+{
+    struct plan_load l = {
+        .T = rows[1],
+        .tokens = s->a->accum * rows[0] * rows[1],
+        .head = s->feed.head.rows * s->feed.head.stride,
+        .input = msg_in_memory(s->feed.in, s->feed.first.nraw),
+        .program = s->program,
+        .moments = adamw_dtype(s->opt),
+    };
+    struct plan p;
+    struct err e;
+
+    s->step = step_new(&s->t, s->pool, &s->loss,
+        plan_micro(s->a->micro, rows[0], rows[1]),
+        s->held.T > rows[1] ? s->held.T : rows[1],
+        (s->a->recompute ? BWD_RECOMPUTE : 0) | (s->a->act == 1 ? BWD_BF16 : 0),
+        &s->feed.said, &s->feed.head);
+    held_out_plan(s, &l);
+    plan_make(&p, &s->t, s->step, &l);
+    mem_trim();
+    plan_note(&p);
+    if (plan_fits(p.total, "fewer rows (--micro), --recompute, or a shorter T",
+            &e) < 0)
+        die_err(&e);
+}
+
 void
 prepare(struct student *s, const char *input)
 {
     const struct st_tensor *ids;
-    const size_t *rows;
-    struct plan p;
     struct err e;
 
     if (compute_init(s->a->compute, &e) < 0)
@@ -315,8 +343,10 @@ prepare(struct student *s, const char *input)
         s->t.m.c.bos = s->feed.info.bos;
     choose_losses(s);
     choose_length(s);
+    held_out_open(s);
     if (!s->feed.ahead) {
         metrics_open(&s->saver, s->st.step);
+        held_out_begin(s);
         return;
     }
     ids = st_find(&s->feed.first.st, "ids");
@@ -325,23 +355,6 @@ prepare(struct student *s, const char *input)
             (unsigned long long)s->feed.first.seq);
     keep_record(s);
     metrics_open(&s->saver, s->st.step);
-    rows = ids->shape;
-    s->step = step_new(&s->t, s->pool, &s->loss,
-        plan_micro(s->a->micro, rows[0], rows[1]), rows[1],
-        (s->a->recompute ? BWD_RECOMPUTE : 0) | (s->a->act == 1 ? BWD_BF16 : 0),
-        &s->feed.said, &s->feed.head);
-    plan_make(&p, &s->t, s->step,
-        &(struct plan_load){
-            .T = rows[1],
-            .tokens = s->a->accum * rows[0] * rows[1],
-            .head = s->feed.head.rows * s->feed.head.stride,
-            .input = msg_in_memory(s->feed.in, s->feed.first.nraw),
-            .program = s->program,
-            .moments = adamw_dtype(s->opt),
-        });
-    mem_trim();
-    plan_note(&p);
-    if (plan_fits(p.total, "fewer rows (--micro), --recompute, or a shorter T",
-            &e) < 0)
-        die_err(&e);
+    held_out_begin(s);
+    make_step(s, ids->shape);
 }

@@ -51,7 +51,8 @@ is_compared(const char *name)
 {
     static const char *const not [] = { "output", "tokenizer", "threads",
         "micro", "recompute", "ahead", "save", "max-time", "keep", "resume",
-        "override", "ce", "kl", "squarehead", "steps", "model", "teacher" };
+        "override", "ce", "kl", "squarehead", "steps", "model", "teacher",
+        "eval" };
 
     for (size_t i = 0; i < sizeof(not ) / sizeof(*not ); i++)
         if (strcmp(name, not [i]) == 0)
@@ -96,6 +97,7 @@ describe(const struct record *r)
     json_object_set_new(in, "model", hash_or_null(r->model));
     json_object_set_new(in, "stream", hash_or_null(r->stream));
     json_object_set_new(in, "teacher", hash_or_null(r->teacher));
+    json_object_set_new(in, "eval", hash_or_null(r->eval));
     free(program);
     return j;
 }

@@ -23,7 +23,7 @@ struct record {
     size_t steps;              /* that the schedule spans; 0: it has no end */
     size_t rows, length;       /* of the first batch, */
     int last; /* which is the stream's last and may have fewer */
-    char model[33], stream[33], teacher[33]; /* hashes; "": none */
+    char model[33], stream[33], teacher[33], eval[33]; /* hashes; "": none */
 };
 /* Values of options by name, to be released by json_decref. */
 json_t *record_values(const struct opt *options);

@@ -4,6 +4,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "base/number.h"
 #include "base/thread.h"
 #include "cli/die.h"
 #include "format/safetensors.h"
@@ -13,6 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define METRICS_HEAD \
     "step\ttokens\tscored\tloss\tce\tkl\tsquarehead\tlr\tnorm\tseconds\n"
@@ -42,6 +44,22 @@ saver_open(struct saver *s, const char *run, int resume)
     free(config);
 }
 
+/* What is known of held-out batches. */
+static void
+put_judged(struct st_out *o, const struct progress_state *st)
+{
+    const uint64_t v[] = { st->judged, st->best, st->since };
+    static const char *const name[] = { "judged", "best", "since" };
+    char text[40];
+
+    for (int i = 0; i < 3; i++) {
+        snprintf(text, sizeof(text), "%" PRIu64, v[i]);
+        st_out_meta(o, name[i], text);
+    }
+    snprintf(text, sizeof(text), "%.17g", st->best_loss);
+    st_out_meta(o, "best_loss", text);
+}
+
 /* Moments of every group, named m.N and v.N. */
 static int
 write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
@@ -62,6 +80,8 @@ write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
     st_out_meta(&o, "step", text);
     snprintf(text, sizeof(text), "%" PRIu64, st->tokens);
     st_out_meta(&o, "tokens", text);
+    if (st->judged > 0)
+        put_judged(&o, st);
     st_out_meta(&o, "moments", dtype_name(type));
     for (size_t i = 0; i < 2 * t->ngroup; i++) {
         snprintf(name, sizeof(name), "%c.%zu", i % 2 ? 'v' : 'm', i / 2);
@@ -117,6 +137,28 @@ set(struct saver *s, int *what)
     pthread_mutex_unlock(&s->lock);
 }
 
+int
+save_best(const char *run, uint64_t step, struct err *e)
+{
+    char *to = xasprintf("step-%" PRIu64, step);
+    char *there = xasprintf("%s/%s", run, to);
+    char *link = xasprintf("%s/best", run), *tmp = xasprintf("%s.tmp", link);
+    int r = 0;
+
+    if (io_is_dir(there)) {
+        unlink(tmp); /* of a run that was killed */
+        if (symlink(to, tmp) < 0 || rename(tmp, link) < 0)
+            r = err_set(e, EX_SYS, "%s:", link);
+        else
+            r = io_fsync_dir(run, e);
+    }
+    free(to);
+    free(there);
+    free(link);
+    free(tmp);
+    return r;
+}
+
 static int
 save(struct saver *s, struct dir_new *d, struct err *e)
 {
@@ -131,7 +173,15 @@ save(struct saver *s, struct dir_new *d, struct err *e)
         r = s->tokenizer ? tokenizer_copy(s->run, d->tmp, e) : 0;
     if (r == 0)
         r = write_config(s->t, d->tmp, e);
-    return r < 0 ? -1 : ckpt_commit(d, s->run, s->st.step, &s->at, s->keep, e);
+    if (r == 0)
+        r = ckpt_commit(d, s->run, s->st.step, &s->at,
+            s->st.best > 0 ? 0 : s->keep, e);
+    if (r < 0 || s->st.best == 0)
+        return r;
+    /* The best one before goes when RUN/best does not lead to it. */
+    if (s->st.best == s->st.step && save_best(s->run, s->st.best, e) < 0)
+        return -1;
+    return s->keep > 0 ? ckpt_remove_old(s->run, s->keep, s->st.best, e) : 0;
 }
 
 static void *
@@ -217,6 +267,17 @@ meta_u64(const struct st *st, const char *file, const char *key, uint64_t *r,
 }
 
 static int
+meta_real(const struct st *st, const char *file, const char *key, double *r,
+    struct err *e)
+{
+    const char *s = st_meta(st, key);
+
+    if (s == NULL || number_real(s, -1e300, 1e300, r) < 0)
+        return err_set(e, EX_INPUT, "%s: no number '%s'", file, key);
+    return 0;
+}
+
+static int
 read_optimiser(const struct st *o, const struct io_map *map, const char *file,
     struct tmodel *t, struct adamw *a, struct progress_state *st, struct err *e)
 {
@@ -234,6 +295,12 @@ read_optimiser(const struct st *o, const struct io_map *map, const char *file,
             "%s: its moments are %s, those of this "
             "run would be %s: see --moments",
             file, type != NULL ? type : "F32", mine);
+    if (st_meta(o, "judged") != NULL &&
+        (meta_u64(o, file, "judged", &st->judged, e) < 0 ||
+            meta_u64(o, file, "best", &st->best, e) < 0 ||
+            meta_u64(o, file, "since", &st->since, e) < 0 ||
+            meta_real(o, file, "best_loss", &st->best_loss, e) < 0))
+        return -1;
     adamw_set_count(a, count);
     if (kernels != NULL && strcmp(kernels, kern_name()) != 0)
         warn("%s: written with kernels %s, continued with %s: the bits will "
@@ -292,12 +359,13 @@ keep_lines(const char *text, uint64_t step, struct buf *out)
     }
 }
 
-void
-metrics_open(struct saver *s, uint64_t step)
+FILE *
+log_open(const char *run, const char *name, const char *head, uint64_t step)
 {
-    char *path = xasprintf("%s/metrics.tsv", s->run), *text = NULL;
+    char *path = xasprintf("%s/%s", run, name), *text = NULL;
     struct buf kept = { 0 };
     struct err e;
+    FILE *f;
     size_t n;
 
     if (step > 0 && io_exists(path)) {
@@ -306,16 +374,23 @@ metrics_open(struct saver *s, uint64_t step)
         keep_lines(text, step, &kept);
     }
     if (kept.n == 0)
-        buf_adds(&kept, METRICS_HEAD);
+        buf_adds(&kept, head);
     if (io_put_file(path, kept.p, kept.n, &e) < 0)
         die_err(&e);
-    s->log = fopen(path, "a");
-    if (s->log == NULL)
+    f = fopen(path, "a");
+    if (f == NULL)
         die(EX_SYS, "%s:", path);
-    s->logged = clock_now();
     buf_release(&kept);
     free(text);
     free(path);
+    return f;
+}
+
+void
+metrics_open(struct saver *s, uint64_t step)
+{
+    s->log = log_open(s->run, "metrics.tsv", METRICS_HEAD, step);
+    s->logged = clock_now();
 }
 
 int

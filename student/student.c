@@ -26,6 +26,7 @@ static struct args a = {
     .accum = 1,
     .keep = 2,
     .save = 200,
+    .eval_every = 200,
     .lr = 3e-4,
     .tau = 3.0,
     .beta1 = 0.9,
@@ -95,6 +96,11 @@ static const struct opt options[] = {
     OPT_SIZE(0, "save", &a.save, 0, 1e12, "n",
         "checkpoint every n steps (0: at the end)"),
     OPT_SIZE(0, "keep", &a.keep, 0, 1e6, "n", "checkpoints kept (0: all)"),
+    OPT_STR(0, "eval", &a.eval, "input",
+        "held-out batches, judged beside training: file or shard directory"),
+    OPT_SIZE(0, "eval-every", &a.eval_every, 1, 1e12, "n", "every n steps"),
+    OPT_SIZE(0, "patience", &a.patience, 0, 1e12, "n",
+        "stop after n evaluations that are no better (0: never)"),
     OPT_FLAG(0, "resume", &a.resume, "continue from the newest checkpoint"),
     OPT_STR(0, "override", &a.override, "names",
         "what --resume may change, such as lr,schedule"),
@@ -125,6 +131,8 @@ main(int argc, char **argv)
     if (a.override != NULL && !a.resume)
         die(EX_USAGE,
             "--override: there is nothing to change without --resume");
+    if (a.patience > 0 && a.eval == NULL)
+        die(EX_USAGE, "--patience: there are no evaluations without --eval");
     prog_catch_stop();
     if (a.max_time > 0.0)
         prog_stop_after(a.max_time);
@@ -136,6 +144,7 @@ main(int argc, char **argv)
     status = train(&s);
     progress_end();
     finish(&s, status, clock_now() - start);
+    held_out_close(&s);
     feed_close(&s.feed);
     step_free(s.step);
     adamw_free(s.opt);

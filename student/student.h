@@ -10,6 +10,7 @@
 #include "format/said.h"
 #include "model/backward.h"
 #include "train/adamw.h"
+#include "train/plan.h"
 #include "train/step.h"
 #include "cli/opt.h"
 
@@ -56,6 +57,9 @@ int feed_has_hidden(const struct feed *f);
  * read by a head of another size too: both models' distributions are then over
  * the ids of the stream's tokenizer. */
 void feed_use(struct feed *f, enum said_kind kind, int hidden, double tau);
+/* From the first batch on again, of an input that is no pipe.  After -1 only
+ * feed_again, or the end of the program, may follow. */
+int feed_again(struct feed *f, const char *input, size_t ahead, struct err *e);
 /* The stream continues another: its first batch must follow p. */
 void feed_check_successor(struct feed *f, const struct position *p);
 /* Next batch: 1, 0 at the end, -1 damage. */
@@ -66,6 +70,10 @@ void feed_close(struct feed *f);
 
 struct progress_state {    /* beside weights and moments */
     uint64_t step, tokens; /* steps applied; tokens taken, no padding */
+    /* Evaluations of held-out batches: the step of the last (0: none yet) and
+     * of the best one, how many there were since that, and its loss. */
+    uint64_t judged, best, since;
+    double best_loss;
 };
 
 /*
@@ -109,7 +117,13 @@ int load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
 /* The finished model into RUN itself; config.json last, so that RUN is a
  * model only when it is whole. */
 int save_final(struct saver *s, struct tmodel *t, struct err *e);
-/* metrics.tsv: keep the lines up to `step`, append from there. */
+/* RUN/best leads to the checkpoint of that step, if there is one. */
+int save_best(const char *run, uint64_t step, struct err *e);
+/* A log RUN/NAME: keep its head and the lines up to `step`, append from there.
+ * Dies if it cannot. */
+FILE *log_open(const char *run, const char *name, const char *head,
+    uint64_t step);
+/* metrics.tsv. */
 void metrics_open(struct saver *s, uint64_t step);
 int metrics_add(struct saver *s, const struct progress_state *st,
     const struct loss_sum *sum, double loss, double lr, double norm,
@@ -119,12 +133,24 @@ int metrics_add(struct saver *s, const struct progress_state *st,
 
 /* Options, as student(1) has them; act, grad, moments: 1 is bf16. */
 struct args {
-    const char *model, *run, *tokenizer, *teacher, *ce, *kl, *sh, *override;
-    size_t threads, seed, steps, accum, micro, warmup, save, keep, ahead;
+    const char *model, *run, *tokenizer, *teacher, *ce, *kl, *sh, *override,
+        *eval;
+    size_t threads, seed, steps, accum, micro, warmup, save, keep, ahead,
+        eval_every, patience;
     double kl_beta, lr, floor, tau, beta1, beta2, eps, decay, clip, lr_embed,
         max_time;
     int kl_direction, schedule, recompute, resume, decay_embed, compute, act,
         grad, moments;
+};
+
+/* Batches that are judged beside training. */
+struct held_out {
+    struct feed feed;
+    char hash[33]; /* chain of the stream after its first batch */
+    size_t T;
+    struct loss_opt loss;
+    struct step_judge *judge;
+    FILE *log; /* RUN/held-out.tsv */
 };
 
 struct student {
@@ -136,6 +162,7 @@ struct student {
     struct adamw *opt;
     struct step *step;
     struct feed feed;
+    struct held_out held;
     struct saver saver;
     struct loss_opt loss;
     struct progress_state st;
@@ -152,6 +179,23 @@ struct student {
 /* Open the input, load or make the model, decide on losses, length and memory:
  * until the first step.  Dies if anything does not fit. */
 void prepare(struct student *s, const char *input);
+
+/* ---- held_out.c: --eval; without it they do nothing ---- */
+
+/* After the losses of training are known.  Dies if the batches cannot be judged
+ * beside it. */
+void held_out_open(struct student *s);
+/* After step_new; adds what it takes. */
+void held_out_plan(struct student *s, struct plan_load *l);
+/* The log, and RUN/best as the checkpoint has it. */
+void held_out_begin(struct student *s);
+/* After a step, before its checkpoint: if it is time, judge, and set what
+ * s->st says of evaluations.  0, or -1 and *e. */
+int held_out_judge(struct student *s, struct err *e);
+/* Has --patience come to its end? */
+int held_out_over(const struct student *s);
+void held_out_tell(const struct student *s); /* at the end */
+void held_out_close(struct student *s);
 
 /* ---- rounding.c: what half precision costs, never silently ---- */
 

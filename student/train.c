@@ -115,12 +115,14 @@ train(struct student *s)
     struct err e;
     int r = 1;
 
-    while (!stop_asked && (s->a->steps == 0 || s->st.step < s->a->steps) &&
+    while (!stop_asked && !held_out_over(s) &&
+        (s->a->steps == 0 || s->st.step < s->a->steps) &&
         (r = gather(s, &sum, &e)) > 0) {
-        if (apply(s, &sum, &e) < 0)
+        if (apply(s, &sum, &e) < 0 || held_out_judge(s, &e) < 0)
             give_up(s, &e);
         profile_step(sum.tok);
-        if (s->a->save > 0 && s->st.step % s->a->save == 0)
+        if ((s->a->save > 0 && s->st.step % s->a->save == 0) ||
+            (s->st.judged == s->st.step && s->st.best == s->st.step))
             checkpoint(s, 0);
     }
     prog_saving(1);
@@ -170,6 +172,7 @@ finish(struct student *s, int status, double wall)
         checkpoint(s, 1);
         if (save_final(&s->saver, &s->t, &e) < 0)
             die_err(&e);
+        held_out_tell(s);
     }
     if (fclose(s->saver.log) != 0)
         die(EX_SYS, "%s/metrics.tsv:", s->a->run);

@@ -167,8 +167,6 @@ put_manifest(const char *dir, json_t *m, struct err *e)
     return r;
 }
 
-static int remove_old(const char *run, size_t keep, struct err *e);
-
 int
 ckpt_commit(struct dir_new *d, const char *run, uint64_t step,
     const struct position *p, size_t keep, struct err *e)
@@ -190,7 +188,7 @@ ckpt_commit(struct dir_new *d, const char *run, uint64_t step,
     if (r == 0)
         r = dir_new_commit(d, e);
     if (r == 0 && keep > 0)
-        r = remove_old(run, keep, e);
+        r = ckpt_remove_old(run, keep, 0, e);
     return r;
 }
 
@@ -378,8 +376,8 @@ ckpt_newest(const char *run, char **dir, uint64_t *step, struct position *p,
 
 /* Remove checkpoints older than the keep newest; what is newest has just been
  * written, so it is read back before anything older goes. */
-static int
-remove_old(const char *run, size_t keep, struct err *e)
+int
+ckpt_remove_old(const char *run, size_t keep, uint64_t spare, struct err *e)
 {
     uint64_t *steps;
     const ptrdiff_t n = list_steps(run, &steps, e);
@@ -390,7 +388,7 @@ remove_old(const char *run, size_t keep, struct err *e)
 
         if (i == 0)
             r = n > (ptrdiff_t)keep ? ckpt_verify(path, NULL, NULL, e) : 0;
-        else if ((size_t)i >= keep)
+        else if ((size_t)i >= keep && steps[i] != spare)
             r = dir_remove(path, e);
         free(path);
     }

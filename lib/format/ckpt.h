@@ -39,6 +39,10 @@ int ckpt_begin(struct dir_new *d, const char *run, uint64_t step,
 int ckpt_commit(struct dir_new *d, const char *run, uint64_t step,
     const struct position *p, size_t keep, struct err *e);
 
+/* The same removal without a commit, but of that of step `spare` (0: none). */
+int ckpt_remove_old(const char *run, size_t keep, uint64_t spare,
+    struct err *e);
+
 /* Every file as the manifest says?  Fills *p and *step (either may be NULL).
  * -1 with EX_INPUT names the file and what is wrong; with EX_SYS one that
  * cannot be read. */

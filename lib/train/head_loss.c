@@ -315,6 +315,8 @@ slice_grad(void *ctx, size_t s, size_t worker)
     }
     profile_end("head loss and gradient", t, 0.0,
         4.0 * (double)(h->n * cols) * (h->dt > 0 ? 3.0 : 2.0));
+    if (h->dw == NULL)
+        return;
     t = profile_begin();
     kern.gemm_tn(cols, h->d, h->n, zs, w, h->hs, h->d, GEMM_ADD,
         h->dw + v0 * h->d, h->d);
@@ -469,8 +471,11 @@ head_tile(struct head_loss *h, struct loss_sum *sum)
         pool_run(h->pool, h->nslice, slice_sums, h);
         join_sums(h);
     }
-    pool_run(h->pool, h->nslice, slice_grad, h);
-    pool_run(h->pool, joins, join_dh, h);
+    /* a forward KL falls out of its gradient */
+    if (h->dw != NULL || (h->dt > 0 && !whole))
+        pool_run(h->pool, h->nslice, slice_grad, h);
+    if (h->dw != NULL)
+        pool_run(h->pool, joins, join_dh, h);
     for (size_t i = 0; i < h->n && parts > 0; i++) {
         double kl = 0.0;
 

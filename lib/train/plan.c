@@ -126,7 +126,7 @@ plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
     p->gradients = tmodel_grad_bytes(t);
     p->moments = adamw_bytes(t, l->moments);
     p->program = l->program;
-    p->work = step_bytes(s, l->tokens);
+    p->work = step_bytes(s, l->tokens) + l->judge;
     p->teacher_head = l->head;
     p->input = l->input;
     p->total = p->program + p->weights + p->gradients + p->moments + p->work +

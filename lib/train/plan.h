@@ -28,6 +28,7 @@ struct plan_load {
     size_t tokens;      /* of a step */
     size_t head;        /* bytes of a teacher's head held in memory */
     size_t input;       /* bytes of messages */
+    size_t judge;       /* step_judge_bytes, or 0 */
     size_t program;     /* as above */
     enum dtype moments; /* of the optimiser */
 };

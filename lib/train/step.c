@@ -96,13 +96,21 @@ step_bytes(const struct step *s, size_t tokens)
     return s->arena.cap + bwd_bytes(s->bwd, tokens);
 }
 
-/* Head and losses of row b: gathers the scored positions, scatters their
- * gradients to where the final states were. */
-static void
-row_losses(struct step *s, size_t b)
+static const struct group *
+head_group(const struct tmodel *t)
 {
-    const size_t d = s->t->m.c.d, L = s->t->m.c.L, T = s->r->T;
-    const struct group *head = &s->t->group[s->t->m.c.tied ? L : L + 2];
+    return &t->group[t->m.c.tied ? t->m.c.L : t->m.c.L + 2];
+}
+
+/* Head and losses of row b: gathers the scored positions, scatters their
+ * gradients to where the final states were.  dw: the head's gradient, or NULL:
+ * none are made. */
+static void
+row_losses(struct step *s, size_t b, struct head_loss *h,
+    const struct loss_opt *o, const struct weight *teacher, float *dw)
+{
+    const size_t d = s->t->m.c.d, T = s->r->T;
+    const struct group *head = head_group(s->t);
     float *final = bwd_final(s->bwd) + b * T * d;
     float *hs = bwd_spare(s->bwd, BWD_SPARE_X);
     float *dh = bwd_spare(s->bwd, BWD_SPARE_Y);
@@ -122,9 +130,9 @@ row_losses(struct step *s, size_t b)
     memset(final, 0, T * d * sizeof(float));
     if (n == 0)
         return;
-    head_loss_rows(s->head, &s->o, head->p, s->teacher_head, hs, &said,
-        s->place, s->target, n, head->g, dh, s->sum);
-    for (size_t i = 0; i < n; i++)
+    head_loss_rows(h, o, head->p, teacher, hs, &said, s->place, s->target, n,
+        dw, dh, s->sum);
+    for (size_t i = 0; i < n && dw != NULL; i++)
         memcpy(final + s->place[i] * d, dh + i * d, d * sizeof(float));
 }
 
@@ -252,28 +260,37 @@ square_head(void *ctx, size_t i, float *dx)
     pool_run(s->pool, s->r->B * parts, sh_grad, s);
 }
 
+/* Forward through all blocks, and the tokens counted. */
 static void
-add_rows(struct step *s, const struct rows *r)
+forward_rows(struct step *s, const struct rows *r)
 {
-    const int sh = s->y->nblock > 0 && s->o.w_sh != 0.0;
-
     s->r = r;
     bwd_forward(s->bwd, r);
-    for (size_t b = 0; b < r->B; b++)
-        row_losses(s, b);
     for (size_t i = 0; i < r->B * r->T; i++) {
         s->sum->n += s->scored[i] != 0;
         s->sum->tok += r->first[i] != UINT32_MAX;
     }
+}
+
+static void
+add_rows(struct step *s, const struct rows *r, void *ctx)
+{
+    const int sh = s->y->nblock > 0 && s->o.w_sh != 0.0;
+
+    (void)ctx;
+    forward_rows(s, r);
+    for (size_t b = 0; b < r->B; b++)
+        row_losses(s, b, s->head, &s->o, s->teacher_head, head_group(s->t)->g);
     bwd_backward(s->bwd, r, sh ? square_head : NULL, s);
 }
 
-void
-step_add(struct step *s, const struct rows *r, const uint8_t *scored,
-    const struct said *said, struct loss_sum *sum)
+/* Call work with s->B rows at a time. */
+static void
+each_rows(struct step *s, const struct rows *r, const uint8_t *scored,
+    const struct said *said, struct loss_sum *sum,
+    void (*work)(struct step *, const struct rows *, void *), void *ctx)
 {
     assert(r->T <= s->T);
-    assert(said->nblock == 0 || said->nblock == s->t->m.c.L);
     s->sum = sum;
     for (size_t b = 0; b < r->B; b += s->B) {
         const size_t n = r->B - b < s->B ? r->B - b : s->B, at = b * r->T;
@@ -281,8 +298,75 @@ step_add(struct step *s, const struct rows *r, const uint8_t *scored,
 
         s->scored = scored + at;
         s->y = &its;
-        add_rows(s, &(struct rows){ n, r->T, r->ids + at, r->first + at });
+        work(s, &(struct rows){ n, r->T, r->ids + at, r->first + at }, ctx);
     }
+}
+
+void
+step_add(struct step *s, const struct rows *r, const uint8_t *scored,
+    const struct said *said, struct loss_sum *sum)
+{
+    assert(said->nblock == 0 || said->nblock == s->t->m.c.L);
+    each_rows(s, r, scored, said, sum, add_rows, NULL);
+}
+
+struct step_judge {
+    struct step *s;
+    struct loss_opt o;
+    const struct weight *teacher_head;
+    struct head_loss *head;
+    struct arena arena;
+};
+
+struct step_judge *
+step_judge_new(struct step *s, const struct loss_opt *o,
+    const struct said *like, const struct weight *head)
+{
+    const struct config *c = &s->t->m.c;
+    struct step_judge *j = xcalloc(1, sizeof(*j));
+    struct arena count;
+
+    j->s = s;
+    j->o = *o;
+    j->teacher_head = head;
+    arena_plan(&count);
+    head_loss_free(head_loss_new(&count, s->pool, c->V, c->d, like, s->T));
+    arena_init(&j->arena, count.used);
+    j->head = head_loss_new(&j->arena, s->pool, c->V, c->d, like, s->T);
+    return j;
+}
+
+void
+step_judge_free(struct step_judge *j)
+{
+    if (j == NULL)
+        return;
+    head_loss_free(j->head);
+    arena_release(&j->arena);
+    free(j);
+}
+
+size_t
+step_judge_bytes(const struct step_judge *j)
+{
+    return j->arena.cap;
+}
+
+static void
+judge_rows(struct step *s, const struct rows *r, void *ctx)
+{
+    const struct step_judge *j = ctx;
+
+    forward_rows(s, r);
+    for (size_t b = 0; b < r->B; b++)
+        row_losses(s, b, j->head, &j->o, j->teacher_head, NULL);
+}
+
+void
+step_judge_add(struct step_judge *j, const struct rows *r,
+    const uint8_t *scored, const struct said *said, struct loss_sum *sum)
+{
+    each_rows(j->s, r, scored, said, sum, judge_rows, j);
 }
 
 double

@@ -61,6 +61,21 @@ double step_grad_rounding(const struct step *s);
  * held back are added (bwd_flush). */
 void step_flush(struct step *s);
 
+/*
+ * Losses without gradients, by the forward pass and in the memory of s, between
+ * two of its steps; rows as long as its own or shorter.  Arguments as of
+ * step_new, but what the teacher says may be of another kind and width; blocks
+ * are not compared.
+ */
+struct step_judge;
+struct step_judge *step_judge_new(struct step *s, const struct loss_opt *o,
+    const struct said *like, const struct weight *head);
+void step_judge_free(struct step_judge *j);
+size_t step_judge_bytes(const struct step_judge *j); /* beside those of s */
+/* As step_add; *sum: ce and kl. */
+void step_judge_add(struct step_judge *j, const struct rows *r,
+    const uint8_t *scored, const struct said *said, struct loss_sum *sum);
+
 struct adamw_opt {
     double lr, beta1, beta2, eps, decay, clip; /* clip 0: none */
     double lr_embed; /* factor on lr of embed and head */

@@ -1,0 +1,203 @@
+/* Held-out batches that are judged beside training: see student.h. */
+#include "student.h"
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "cli/die.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define HELD_OUT_HEAD "step\ttokens\tscored\tloss\tce\tkl\tseconds\n"
+
+/* It is read again and again, so it is no pipe. */
+static void
+check_file(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0)
+        die(EX_SYS, "%s:", path);
+    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        die(EX_USAGE, "--eval %s: is neither a file nor a shard directory",
+            path);
+}
+
+/* One copy of a teacher's head is enough. */
+static void
+share_head(struct feed *mine, const struct feed *training)
+{
+    if (mine->head_mem == NULL || training->head.data == NULL ||
+        strcmp(mine->head_hash, training->head_hash) != 0)
+        return;
+    free(mine->head_mem);
+    mine->head_mem = NULL;
+    mine->head = training->head;
+}
+
+void
+held_out_open(struct student *s)
+{
+    struct held_out *h = &s->held;
+    struct feed *f = &h->feed;
+    const struct st_tensor *ids;
+    enum said_kind kind;
+
+    if (s->a->eval == NULL)
+        return;
+    check_file(s->a->eval);
+    feed_open(f, s->a->eval, s->a->teacher, s->a->ahead, &s->t.m);
+    if (!f->ahead)
+        die(EX_INPUT, "%s: no batches", f->name);
+    if (strcmp(f->info.tokenizer, s->feed.info.tokenizer) != 0)
+        die(EX_INPUT, "%s: was made with another tokenizer than %s", f->name,
+            s->feed.name);
+    ids = st_find(&f->first.st, "ids");
+    if (ids == NULL || ids->ndim != 2 || ids->n == 0)
+        die(EX_INPUT, "%s: ids are not [B,T]", f->name);
+    h->T = ids->shape[1];
+    chain_hex(msg_in_chain(f->in), h->hash);
+    kind = feed_kind(f);
+    if (s->loss.direction != KL_FORWARD && kind > SAID_FINAL)
+        die(EX_INPUT,
+            "%s: holds tokens of a teacher, of which --kl-direction "
+            "knows forward alone",
+            f->name);
+    feed_use(f, kind, 0, s->loss.tau);
+    share_head(f, &s->feed);
+    h->loss = s->loss;
+    h->loss.w_sh = 0.0;
+    if (kind == SAID_NOTHING || h->loss.w_kl == 0.0) {
+        h->loss.w_ce = 1.0;
+        h->loss.w_kl = 0.0;
+    }
+}
+
+void
+held_out_plan(struct student *s, struct plan_load *l)
+{
+    struct held_out *h = &s->held;
+
+    if (s->a->eval == NULL)
+        return;
+    h->judge = step_judge_new(s->step, &h->loss, &h->feed.said, &h->feed.head);
+    l->judge = step_judge_bytes(h->judge);
+    if (h->feed.head.data != s->feed.head.data)
+        l->head += h->feed.head.rows * h->feed.head.stride;
+    l->input += msg_in_memory(h->feed.in, h->feed.first.nraw);
+}
+
+void
+held_out_begin(struct student *s)
+{
+    struct err e;
+
+    if (s->a->eval != NULL)
+        s->held.log =
+            log_open(s->a->run, "held-out.tsv", HELD_OUT_HEAD, s->st.step);
+    if (s->st.best > 0 && save_best(s->a->run, s->st.best, &e) < 0)
+        die_err(&e);
+}
+
+/* All batches: their sums. */
+static int
+judge(struct student *s, struct loss_sum *sum, struct err *e)
+{
+    struct held_out *h = &s->held;
+    const struct batch *b = &h->feed.batch;
+    int r;
+
+    memset(sum, 0, sizeof(*sum));
+    if (feed_again(&h->feed, s->a->eval, s->a->ahead, e) < 0)
+        return -1;
+    while ((r = feed_next(&h->feed, e)) > 0) {
+        if (b->T > h->T)
+            return err_set(e, EX_INPUT, "%s: rows of %zu tokens after %zu",
+                h->feed.name, b->T, h->T);
+        step_judge_add(h->judge, &(struct rows){ b->B, b->T, b->ids, b->first },
+            b->scored, &h->feed.said, sum);
+    }
+    if (r == 0 && sum->n == 0)
+        return err_set(e, EX_INPUT, "%s: no scored tokens", h->feed.name);
+    return r;
+}
+
+/* Is this the best evaluation so far? */
+static void
+compare(struct progress_state *st, double loss)
+{
+    st->judged = st->step;
+    st->since++;
+    if (st->best > 0 && !(loss < st->best_loss))
+        return;
+    st->best = st->step;
+    st->best_loss = loss;
+    st->since = 0;
+}
+
+int
+held_out_judge(struct student *s, struct err *e)
+{
+    const struct loss_opt *o = &s->held.loss;
+    const double start = clock_now();
+    double loss, n, seconds;
+    struct loss_sum sum;
+
+    if (s->a->eval == NULL || s->st.step % s->a->eval_every != 0)
+        return 0;
+    if (judge(s, &sum, e) < 0)
+        return -1;
+    n = (double)sum.n;
+    loss = (o->w_ce * sum.ce + o->w_kl * sum.kl) / n;
+    if (!isfinite(loss))
+        return err_set(e, EX_NUM,
+            "step %" PRIu64 ": %s: the loss is not finite", s->st.step,
+            s->held.feed.name);
+    compare(&s->st, loss);
+    seconds = clock_now() - start;
+    s->saver.logged += seconds;
+    fprintf(s->held.log,
+        "%" PRIu64 "\t%" PRIu64 "\t%zu\t%.9g\t%.9g\t%.9g\t%.3f\n", s->st.step,
+        s->st.tokens, sum.n, loss, sum.ce / n, sum.kl / n, seconds);
+    if (fflush(s->held.log) != 0)
+        return err_set(e, EX_SYS, "%s/held-out.tsv:", s->a->run);
+    note("step %" PRIu64 ": held out: loss %.4f, CE %.4f, KL %.4f%s",
+        s->st.step, loss, sum.ce / n, sum.kl / n,
+        s->st.best == s->st.step ? ", the best so far" : "");
+    return 0;
+}
+
+int
+held_out_over(const struct student *s)
+{
+    return s->a->patience > 0 && s->st.since >= s->a->patience;
+}
+
+void
+held_out_tell(const struct student *s)
+{
+    if (held_out_over(s))
+        note("%s: no better for %" PRIu64 " evaluations: stopped after step "
+             "%" PRIu64,
+            s->a->run, s->st.since, s->st.step);
+    if (s->st.best > 0)
+        note("%s/best: held-out loss %.4f, after step %" PRIu64, s->a->run,
+            s->st.best_loss, s->st.best);
+}
+
+void
+held_out_close(struct student *s)
+{
+    if (s->a->eval == NULL)
+        return;
+    if (s->held.feed.head.data == s->feed.head.data)
+        s->held.feed.head_mem = NULL;
+    step_judge_free(s->held.judge);
+    feed_close(&s->held.feed);
+    if (fclose(s->held.log) != 0)
+        die(EX_SYS, "%s/held-out.tsv:", s->a->run);
+}

@@ -1,0 +1,219 @@
+#!/bin/sh
+# student --eval: held-out batches judged beside training, the best checkpoint,
+# the end by patience; interrupted or not
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/train.sh"
+
+first_and_last || exit 1
+batches >b
+teacher -q -m teacher -o kd b || exit 1
+# Held out: 3 batches of other text, longer rows than those trained on
+tokenize -q -t tok "$top/corpus/held-out/en.jsonl" -o docs2.st &&
+    shard -q -o data2 docs2.st &&
+    stream -q -B 2 -T 96 -s 3 --batches 3 data2 >ev &&
+    teacher -q -m teacher --final -o evkd ev || exit 1
+
+cat >train <<'END'
+exec student -m s0 --lr 4e-2 --schedule constant "$@"
+END
+# trained RUN option ...: 20 steps from the file kd, evaluated every 2
+trained() {
+    run=$1
+    shift
+    sh train -q -o "$run" --save 5 --eval evkd --eval-every 2 "$@" kd
+}
+# judged RUN: its log but for the time
+judged() { cut -f 1-6 "$1/held-out.tsv" >"$1.held"; }
+metrics() { cut -f 1-9 "$1/metrics.tsv" >"$1.metrics"; }
+# alike WHAT RUN: all that it leaves is as in run
+alike() {
+    judged "$2"
+    metrics "$2"
+    same "$1: the evaluations" run.held "$2.held"
+    same "$1: the weights" run/model.safetensors "$2/model.safetensors"
+    same "$1: the log" run.metrics "$2.metrics"
+    for f in model optimiser; do
+        same "$1: the best checkpoint, $f" run/best/$f.safetensors \
+            "$2/best/$f.safetensors"
+    done
+}
+
+# --- what it says ---
+ok 'not evaluated' sh train -q -o plain --save 5 kd
+ok 'every checkpoint' sh train -q -o each --save 1 --keep 0 kd
+ok '--eval' trained run
+judged run
+metrics run
+metrics plain
+same 'changes no bit of the training' run/model.safetensors \
+    plain/model.safetensors
+same 'nor its log' run.metrics plain.metrics
+equal 'a line every 2 steps' "$(cut -f 1 run.held | tr '\n' ' ')" \
+    'step 2 4 6 8 10 12 14 16 18 20 '
+# A step of all held-out batches from those weights says the same.
+for n in 2 12; do
+    ok "a step from step $n" sh -c "student -q -m each/step-$n -t tok -o from$n \
+        --grad-accum 3 --lr 0 --squarehead 0 --schedule constant evkd"
+    equal "evaluation $n is its loss" \
+        "$(awk -F '\t' -v n=$n '$1 == n { print $3, $4, $5, $6 }' run.held)" \
+        "$(awk -F '\t' '$1 == 1 { print $3, $4, $5, $6 }' from$n/metrics.tsv)"
+done
+best=$(awk -F '\t' 'NR > 1 && (!b || $4 < least) { b = $1; least = $4 }
+    END { print b }' run.held)
+equal 'best leads to the best' "$(readlink run/best)" "step-$best"
+for f in model optimiser; do
+    cmp -s run/best/$f.safetensors each/step-"$best"/$f.safetensors
+    [ "$f" = optimiser ] || same "which is that of step $best" \
+        run/best/model.safetensors each/step-"$best"/model.safetensors
+done
+equal 'and is kept beside the two newest' \
+    "$(find run -name 'step-*' | sed 's/.*-//' | sort -n | tr '\n' ' ')" \
+    "$(printf '%s\n' "$best" 15 20 | sort -nu | tr '\n' ' ')"
+ok 'it is a model' evalppl -q -m run/best docs2.st
+for more in '-j 1' '--micro 1' '--recompute' '--ahead 1'; do
+    # shellcheck disable=SC2086 # options
+    ok "$more" trained other $more
+    alike "$more" other
+    rm -rf other
+done
+
+# --- of all kinds ---
+# kind WHAT FILE option ...: CE and KL at step 4, trained on kd
+kind() {
+    what=$1 file=$2
+    shift 2
+    rm -rf other from
+    ok "$what" sh train -q -o other --steps 4 --eval "$file" --eval-every 4 \
+        --keep 0 "$@" kd
+    ok "$what: a step" student -q -m other/best -t tok -o from --grad-accum 3 \
+        --lr 0 --squarehead 0 --schedule constant "$file"
+    equal "$what: is its loss" \
+        "$(awk -F '\t' 'NR == 2 { print $5, $6 }' other/held-out.tsv)" \
+        "$(awk -F '\t' '$1 == 1 { print $5, $6 }' from/metrics.tsv)"
+}
+teacher -q -m teacher --top 5 -o evtop ev &&
+    teacher -q -m teacher --sample 7 -o evdraw ev || exit 1
+kind 'top tokens' evtop
+kind 'tokens drawn' evdraw
+kind 'no teacher' ev
+equal '... is judged by CE' \
+    "$(awk -F '\t' 'NR == 2 { print ($4 == $5) }' other/held-out.tsv)" 1
+kind 'trained by CE' evkd --kl 0 --squarehead 0
+equal '... and judged by it' \
+    "$(awk -F '\t' 'NR == 2 { print ($4 == $5), ($6 > 0) }' \
+        other/held-out.tsv)" '1 1'
+shard -q -o evdir evkd
+rm -rf other
+ok 'a shard directory' trained other --eval evdir
+alike 'a shard directory' other
+
+# --- patience ---
+# What the log of the whole run says: the first evaluation after which so many
+# were no better.
+for k in 1 2; do
+    awk -F '\t' -v k=$k 'NR > 1 { since++
+        if (NR == 2 || $4 < least) { least = $4; since = 0 }
+        if (since >= k) { print $1; exit } }' run.held >stop
+    if [ ! -s stop ]; then
+        fail "patience $k: nothing to see in this run"
+        continue
+    fi
+    stop=$(cat stop)
+    rm -rf early
+    ok "patience $k" sh train -o early --save 5 --eval evkd --eval-every 2 \
+        --patience $k kd
+    like 'says so' "^student: early: no better for $k evaluations: stopped \
+after step $stop\$" err
+    like 'and what was best' '^student: early/best: held-out loss [0-9.]+, after' err
+    equal 'it stops there' "$(tail -n 1 early/metrics.tsv | cut -f 1)" "$stop"
+    same 'with a model, of its last step' early/model.safetensors \
+        each/step-"$stop"/model.safetensors
+done
+cp early/held-out.tsv before
+rm early/config.json
+ok 'resumed' sh -c "stream -q --resume early data | teacher -q -m teacher |
+    sh train -o early --save 5 --eval evkd --eval-every 2 --patience 2 --resume"
+same 'it stays at its end' early/held-out.tsv before
+
+# --- interrupted ---
+# go RUN option ...: from where it is to the end of the stream
+go() {
+    run=$1
+    shift
+    { stream -q --resume "$run" data 2>/dev/null || cat b; } |
+        teacher -q -m teacher | sh train -q -o "$run" --save 5 --eval evkd \
+        --eval-every 2 --resume "$@"
+}
+# A pipe that holds after so many of the 20 batches, and a signal.
+size=$(wc -c <kd)
+for how in 'KILL 9' 'TERM 13' 'KILL 13' 'TERM 16' 'KILL 17'; do
+    rm -rf cut pipe
+    mkfifo pipe
+    exec 7<>pipe
+    head -c $((size * ${how#* } / 20 - 1000)) kd >&7 &
+    sh train -q -o cut --save 5 --eval evkd --eval-every 2 pipe 2>err &
+    victim=$!
+    n=0
+    while [ "$(tail -n 1 cut/metrics.tsv 2>/dev/null | cut -f 1)" != \
+        $((${how#* } - 1)) ] && [ $n -lt 500 ]; do
+        sleep 0.02
+        n=$((n + 1))
+    done
+    kill "-${how% *}" $victim
+    wait $victim 2>/dev/null
+    exec 7>&-
+    wait
+    [ -e cut/config.json ] && fail "$how: came too late"
+    status 0 "$how: goes on" go cut
+    alike "$how" cut
+done
+# Patience that began before
+rm -rf cut early
+ok '9 steps of 14' trained cut --steps 9 --patience 5
+rm cut/config.json
+status 0 'goes on to the end of patience' go cut --patience 5
+ok 'in one go' trained early --patience 5
+for r in cut early; do
+    judged $r
+    metrics $r
+done
+equal 'ends there' "$(tail -n 1 early.held | cut -f 1)" 14
+same 'at the same place' early.held cut.held
+same 'after the same steps' early.metrics cut.metrics
+same 'with the same weights' early/model.safetensors cut/model.safetensors
+# Killed between the checkpoint and the link to it
+rm -rf cut
+cp -r run cut
+rm cut/config.json cut/best
+ln -s step-1 cut/best
+status 0 'a link that is behind' go cut
+alike 'a link that is behind' cut
+rm -rf cut
+ok '10 steps' trained cut --steps 10
+rm cut/config.json
+status 2 'resumed with other held-out text' go cut --eval ev
+like 'which is named' 'begun otherwise: .*eval is' err
+
+# --- memory, usage ---
+memory() { sed -n 's/.*memory in all \([0-9.]*\) MB.*/\1/p' err; }
+ok 'memory' sh train -o m1 --steps 1 b
+memory >without
+ok 'memory' sh train -o m2 --steps 1 --eval evkd b
+memory >with
+equal 'what it takes is said before' \
+    "$(paste without with | awk '{ print ($2 > $1 + 0.1) }')" 1
+status 1 'no file' sh train -q -o not --eval none b
+status 2 'a pipe' sh train -q -o not --eval pipe b
+status 3 'documents' sh train -q -o not --eval docs2.st b
+status 2 'patience of nothing' sh train -q -o not --patience 1 b
+status 2 'never' sh train -q -o not --eval ev --eval-every 0 b
+mkdir tok2
+sed 's/<|endoftext|>/<|endofmytext|>/' tok/tokenizer.json >tok2/tokenizer.json
+tokenize -q -t tok2 "$top/corpus/held-out/en.jsonl" | shard -q -o data3 &&
+    stream -q -B 2 -T 96 -s 3 --batches 3 data3 >ev3
+status 3 'another tokenizer' sh train -q -o not --eval ev3 b
+like 'is named' 'another tokenizer' err
+head -c $(($(wc -c <evkd) - 3000)) evkd >evcut
+status 3 'held-out text that breaks off' sh train -q -o not2 --eval evcut \
+    --eval-every 2 kd
+done_testing
