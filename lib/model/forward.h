@@ -87,10 +87,11 @@ void head_score(struct fwd *f, const float *h, const uint32_t *target, size_t n,
  * The same for two models with one vocabulary: f's (the judged one, q) and
  * base's (p), and per prediction
  *   kl[i]   = KL(softmax(zp/tau) || softmax(zq/tau))   nats, not times tau^2
+ *   back[i] = KL(softmax(zq/tau) || softmax(zp/tau))
  *   agree[i]= argmax equal
  */
 struct pair_score {
-    double nll_q, nll_p, kl;
+    double nll_q, nll_p, kl, back;
     int agree;
 };
 void head_score_pair(struct fwd *f, const float *hq, struct fwd *base,

@@ -17,10 +17,11 @@ struct slice_loss {
     uint32_t top;
     double sum, soft;
 };
-/* Beside two of them: sum exp((zp - max_p)/tau) (zp - zq). */
+/* Beside two of them: sum exp((zp - max_p)/tau) (zp - zq), and with p and q
+ * exchanged. */
 struct stat {
     struct slice_loss q, p;
-    double diff;
+    double diff, back;
 };
 
 struct headjob {
@@ -144,6 +145,7 @@ head_task(void *ctx, size_t task, size_t worker)
 
                 row_part(&st->p, p, n, v0, j->s);
                 kern.kl_sums(p, q, n, st->p.max, j->s, &st->diff);
+                kern.kl_sums(q, p, n, st->q.max, j->s, &st->back);
                 if (j->target != NULL && j->target[r] - v0 < n)
                     j->zp[r] = p[j->target[r] - v0];
             }
@@ -195,19 +197,22 @@ gather(const struct headjob *j, size_t r, int base)
     return t;
 }
 
-/* KL of one row: E_p[(zp - zq)/tau] - lse_p + lse_q, all at temperature tau. */
+/* KL of one row: E_p[(zp - zq)/tau] - lse_p + lse_q, all at temperature tau;
+ * back: with p and q exchanged. */
 static double
 row_kl(const struct headjob *j, size_t r, const struct total *q,
-    const struct total *p)
+    const struct total *p, int back)
 {
+    const struct total *a = back ? q : p, *b = back ? p : q;
     double e = 0.0;
 
     for (size_t k = 0; k < j->nslice; k++) {
         const struct stat *st = j->stat + k * HEAD_ROWS + r;
+        const float max = back ? st->q.max : st->p.max;
 
-        e += st->diff * exp((double)st->p.max * j->s - p->soft);
+        e += (back ? st->back : st->diff) * exp((double)max * j->s - a->soft);
     }
-    return e * j->s - p->soft + q->soft;
+    return e * j->s - a->soft + b->soft;
 }
 
 /* One round of at most HEAD_ROWS rows. */
@@ -290,7 +295,8 @@ head_score_pair(struct fwd *f, const float *hq, struct fwd *base,
             const struct total q = gather(&j, r, 0), p = gather(&j, r, 1);
 
             out[at + r] = (struct pair_score){ q.lse - j.zq[r], p.lse - j.zp[r],
-                row_kl(&j, r, &q, &p), q.top == p.top };
+                row_kl(&j, r, &q, &p, 0), row_kl(&j, r, &q, &p, 1),
+                q.top == p.top };
         }
     }
 }

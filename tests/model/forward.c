@@ -89,7 +89,7 @@ test_score(const char *name, const struct golden *g, struct fwd *fs,
     uint32_t *top = xmalloc(n * sizeof *top);
     double *nll = xmalloc(n * sizeof *nll), *lse = xmalloc(n * sizeof *lse);
     struct pair_score *pair = xmalloc(n * sizeof *pair);
-    double wn = 0.0, wk = 0.0, wp = 0.0;
+    double wn = 0.0, wk = 0.0, wp = 0.0, wb = 0.0;
     int tops = 1, agree = 1;
 
     for (size_t i = 0; i < n; i++)
@@ -98,6 +98,7 @@ test_score(const char *name, const struct golden *g, struct fwd *fs,
     head_score_pair(fs, hs, ft, ht, target, n, 3.0, pair);
     for (size_t i = 0; i < n; i++) {
         double s1 = 0.0, s3 = 0.0, t1 = 0.0, t3 = 0.0, kl = 0.0;
+        double back = 0.0;
         size_t bs = 0, bt = 0;
 
         for (size_t v = 0; v < V; v++) {
@@ -116,6 +117,7 @@ test_score(const char *name, const struct golden *g, struct fwd *fs,
             const double b = golden_at(zt, i * V + v) / 3.0 - log(t3);
 
             kl += exp(b) * (b - a);
+            back += exp(a) * (a - b);
         }
         s1 = log(s1);
         t1 = log(t1);
@@ -125,16 +127,18 @@ test_score(const char *name, const struct golden *g, struct fwd *fs,
         wp = fmax(wp,
             fabs(pair[i].nll_p - t1 + golden_at(zt, i * V + target[i])));
         wk = fmax(wk, fabs(pair[i].kl - kl));
+        wb = farther(wb, fabs(pair[i].back - back));
         tops &= top[i] == bs;
         agree &= pair[i].agree == (bs == bt);
     }
     ok(wn <= 2e-5 && tops, "%s: nll, lse, top (%.2g)", name, wn);
     ok(wp <= 2e-5 && wk <= 2e-5 && agree, "%s: pair (%.2g, KL %.2g)", name, wp,
         wk);
+    ok(wb <= 2e-5, "%s: reverse KL (%.2g)", name, wb);
     head_score_pair(fs, hs, fs, hs, target, n, 3.0, pair);
     wk = 0.0;
     for (size_t i = 0; i < n; i++)
-        wk = fmax(wk, fabs(pair[i].kl));
+        wk = farther(wk, fabs(pair[i].kl) + fabs(pair[i].back));
     ok(wk <= 1e-14, "%s: KL(p,p) = 0 (%.2g)", name, wk);
     free(target);
     free(top);
