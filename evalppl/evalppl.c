@@ -1,5 +1,6 @@
 /* evalppl - measure perplexity and recovery; see evalppl(1) */
 #include "task.h"
+#include "vocab.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/die.h"
@@ -10,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const protocol_name[] = { "docs", "llama.cpp", "stride", NULL };
+const char *const protocol_name[] = { "docs", "llama.cpp", "hf", "lm-eval",
+    "stream", NULL };
 static const char *const formats[] = { "text", "tsv", NULL };
 
 static struct {
@@ -40,7 +42,7 @@ static const struct opt options[] = {
     OPT_SIZE('c', "context", &a.c, 2, 1 << 24, "tokens",
         "tokens of a window; batches have their own"),
     OPT_SIZE(0, "stride", &a.stride, 0, 1 << 24, "tokens",
-        "step of the windows of stride (0: half a window)"),
+        "step of the windows of hf (0: half a window)"),
     OPT_REAL(0, "temperature", &a.temperature, 0.01, 1000, "T",
         "temperature of a second KL"),
     OPT_GROUP("tasks, in place of the stream"),
@@ -149,8 +151,8 @@ check_arguments(void)
         die(EX_USAGE, "--from needs --base");
     if (a.temperature != 1.0 && a.base == NULL)
         die(EX_USAGE, "--temperature needs --base");
-    if (a.stride > 0 && a.protocol != PROTO_STRIDE)
-        die(EX_USAGE, "--stride needs --protocol stride");
+    if (a.stride > 0 && a.protocol != PROTO_HF)
+        die(EX_USAGE, "--stride needs --protocol hf");
     if (a.stride > a.c)
         die(EX_USAGE, "--stride %zu leaves gaps between windows of %zu",
             a.stride, a.c);
@@ -171,6 +173,7 @@ open_all(struct eval *e)
     e->protocol = (enum protocol)a.protocol;
     e->c = a.c;
     e->stride = a.protocol == PROTO_DOCS ? a.c - 1
+        : a.protocol != PROTO_HF         ? a.c
         : a.stride > 0                   ? a.stride
                                          : a.c / 2;
     e->rows = a.rows;
@@ -214,7 +217,9 @@ main(int argc, char **argv)
     check_arguments();
     check_tasks(*input);
     open_all(&e);
-    if (a.tasks.n == 0)
+    if (a.tasks.n == 0 && e.protocol == PROTO_LMEVAL)
+        eval_text(&e, *input);
+    else if (a.tasks.n == 0)
         eval_stream(&e, *input);
     report(&e);
     out_done();
@@ -222,10 +227,13 @@ main(int argc, char **argv)
         fwd_free(e.j[i].f);
         model_close(&e.j[i].m);
         free(e.j[i].h);
+        free(e.j[i].nll);
+        free(e.j[i].kl);
         free(e.j[i].path);
         free((char *)(uintptr_t)e.j[i].label);
     }
     stream_info_release(&e.info);
+    vocab_free(e.vocab);
     pool_free(e.pool);
     free(e.j);
     free(e.unit);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum protocol { PROTO_DOCS, PROTO_LLAMA, PROTO_STRIDE };
+enum protocol { PROTO_DOCS, PROTO_LLAMA, PROTO_HF, PROTO_LMEVAL, PROTO_STREAM };
 extern const char *const protocol_name[];
 
 #define NONE SIZE_MAX
@@ -32,7 +32,10 @@ struct sums {
 struct unit {
     uint64_t key;
     size_t source;
-    size_t n; /* predictions scored */
+    size_t n;      /* predictions scored */
+    double weight; /* they count as so many: n, but see pack.weight */
+    size_t bytes;  /* of the tokens scored; lm-eval: of the whole text */
+    size_t words;  /* lm-eval: of the text */
 };
 
 struct judged {
@@ -41,6 +44,7 @@ struct judged {
     struct model m;
     struct fwd *f;
     float *h;             /* [B*T,d] final states of scored predictions */
+    double *nll, *kl;     /* [B*T] of the predictions scored last, T = 1 */
     size_t params, bytes; /* bytes of the weights as stored */
     double seconds;       /* spent on it, forward and head */
 };
@@ -58,6 +62,7 @@ struct eval {
     size_t rows;      /* of a forward pass, 0: about 4096 tokens */
 
     struct stream_info info;
+    struct vocab *vocab; /* texts of tokens; NULL: no tokenizer of the stream */
     const char *input;
     size_t ntokens; /* in the stream, without padding */
     size_t nfed;    /* tokens that went through each model: windows overlap */
@@ -67,10 +72,11 @@ struct eval {
     size_t nunit, cap;
 };
 
-/* ---- read.c: the stream into rows ---- */
+/* ---- read.c: the stream into rows; text.c: text into rows ---- */
 
 /* Read all of the input and score it; dies on damage. */
 void eval_stream(struct eval *e, const char *addr);
+void eval_text(struct eval *e, const char *path);
 
 /* ---- run.c: rows into sums ---- */
 
@@ -84,6 +90,8 @@ struct pack {
     size_t *at;              /* [n] place in [B,T] of the prediction */
     uint32_t *target;        /* [n] */
     size_t *unit;            /* [n] */
+    size_t *pos;             /* [n] place of the target in its document */
+    double *weight;          /* [n] 1, but of hf's later windows less */
     float *x;                /* [B,T,d] of the widest model */
     double *nll;             /* [n] */
     struct pair_score *pair; /* [n] */
@@ -106,6 +114,9 @@ struct mean {
 
 struct figures {
     size_t units, n;
+    size_t bytes, words; /* 0: unknown */
+    struct mean bits;    /* a byte */
+    double byte_ppl, word_ppl;
     struct mean nll, kl, klt, agree;
     double ppl, low, high, ppl_se; /* perplexity, 95 % interval */
     double recovery;               /* 100 ppl(base) / ppl */

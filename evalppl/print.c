@@ -43,17 +43,23 @@ describe(const struct eval *e, struct buf *b)
 {
     struct figures f;
     const char *what = e->protocol == PROTO_LLAMA ? "windows" : "documents";
+    const char *bos = e->protocol == PROTO_LMEVAL ? "prefix" : "BOS";
 
     eval_figures(e, NONE, 0, &f);
     buf_addf(b, "protocol %s, context %zu, stride %zu, ",
-        protocol_name[e->protocol], e->c,
-        e->protocol == PROTO_LLAMA ? e->c : e->stride);
+        protocol_name[e->protocol], e->c, e->stride);
     if (e->info.bos >= 0)
-        buf_addf(b, "BOS %lld, ", (long long)e->info.bos);
+        buf_addf(b, "%s %lld, ", bos, (long long)e->info.bos);
     else
         buf_adds(b, "no BOS, ");
     buf_addf(b, "%zu tokens, %zu %s, %zu scored", e->ntokens, f.units, what,
         f.n);
+    if (f.words > 0)
+        buf_addf(b, ", %zu words", f.words);
+    if (f.bytes > 0)
+        buf_addf(b, ", %zu bytes", f.bytes);
+    else
+        buf_adds(b, ", bytes unknown");
 }
 
 /* ---- TSV ---- */
@@ -92,6 +98,12 @@ tsv_row(const struct eval *e, size_t source, size_t model, struct buf *b)
     cell(b, "%.3f", f.regained);
     cell(b, "%.1f", source == NONE ? speed(e, j) : NAN);
     cell(b, "%.0f", source == NONE ? (double)memory(j) : NAN);
+    cell(b, "%.0f", f.bytes > 0 ? (double)f.bytes : NAN);
+    cell(b, "%.8f", f.bits.v);
+    cell(b, "%.8f", f.bits.se);
+    cell(b, "%.0f", f.words > 0 ? (double)f.words : NAN);
+    cell(b, "%.6f", f.byte_ppl);
+    cell(b, "%.6f", f.word_ppl);
     buf_addc(b, '\n');
 }
 
@@ -126,7 +138,8 @@ print_tsv(const struct eval *e, int per_source, int compare, struct buf *b)
     buf_adds(b,
         "\nmodel\tsource\tparameters\tdocuments\ttokens\tnll\tnll_se\t"
         "ppl\tppl_low\tppl_high\tkl\tkl_se\tkl_t\tkl_t_se\t"
-        "agree\tagree_se\trecovery\tregained\ttokens_s\tmemory\n");
+        "agree\tagree_se\trecovery\tregained\ttokens_s\tmemory\t"
+        "bytes\tbits\tbits_se\twords\tbyte_ppl\tword_ppl\n");
     for (size_t i = 0; i < e->nj; i++)
         tsv_row(e, NONE, i, b);
     for (size_t s = 0; per_source && s < e->info.nsource; s++)
@@ -169,7 +182,10 @@ column(struct buf *b, int width, const char *fmt, double v)
 static void
 text_head(const struct eval *e, int w, const char *first, struct buf *b)
 {
-    buf_addf(b, "%-*s %9s %9s %17s", w, first, "ppl", "+/-", "95 %");
+    buf_addf(b, "%-*s %9s %9s %17s %7s", w, first, "ppl", "+/-", "95 %",
+        "bits/B");
+    if (e->protocol == PROTO_LMEVAL)
+        buf_addf(b, " %8s %9s", "ppl/B", "ppl/word");
     if (e->base != NONE) {
         buf_addf(b, " %8s %7s", "KL", "+/-");
         if (e->temperature != 1.0)
@@ -193,6 +209,11 @@ text_figures(const struct eval *e, size_t source, size_t model, struct buf *b)
         snprintf(range, sizeof(range),
             f.high < 1e6 ? "%.2f..%.2f" : "%.3g..%.3g", f.low, f.high);
     buf_addf(b, " %17s", range);
+    column(b, 7, "%.4f", f.bits.v);
+    if (e->protocol == PROTO_LMEVAL) {
+        column(b, 8, "%.4f", f.byte_ppl);
+        column(b, 9, f.word_ppl < 1e5 ? "%.4f" : "%.4g", f.word_ppl);
+    }
     if (e->base == NONE)
         return;
     column(b, 8, "%.5f", f.kl.v);

@@ -1,11 +1,11 @@
 /* The stream into rows, by the protocols that evalppl(1) describes. */
-#include "evalppl.h"
+#include "read.h"
+#include "vocab.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
-#include "msg/batch.h"
 #include "shard/source.h"
 #include "tok/tok.h"
 #include "kern/kern.h"
@@ -13,20 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct reader {
-    struct eval *e;
-    struct pack pack;
-    int ready;     /* pack is made: T is known */
-    uint32_t *ids; /* of a docs message, or the joined text */
-    size_t n, cap;
-    size_t nwindow;  /* llama.cpp: windows scored so far */
-    uint64_t tokens; /* of the messages read */
-    struct msg_in *in;
-    struct batch batch;
-};
-
-static void
-start(struct reader *r, size_t T)
+void
+reader_start(struct reader *r, size_t T)
 {
     if (!r->ready)
         pack_init(&r->pack, r->e, T);
@@ -41,16 +29,11 @@ advance(struct reader *r, size_t left)
     progress_at((double)r->tokens - (double)left, NULL);
 }
 
-/*
- * Put a window's n tokens into a row, to be scored from target `from` on.
- * Windows begin at multiples of the attention's tile, so that a document's
- * figures do not depend on what stands before it in the row.
- */
-static void
-add_window(struct reader *r, const uint32_t *ids, size_t n, size_t from,
-    const unsigned char *mask, size_t unit)
+void
+reader_window(struct reader *r, const struct window *w)
 {
     struct pack *p = &r->pack;
+    const size_t n = w->n < p->T ? w->n : p->T;
     size_t row = 0, at;
 
     while (row < p->B && p->used[row] + n > p->T)
@@ -60,15 +43,17 @@ add_window(struct reader *r, const uint32_t *ids, size_t n, size_t from,
         row = 0;
     }
     at = row * p->T + p->used[row];
-    memcpy(p->ids + at, ids, n * sizeof(*ids));
+    memcpy(p->ids + at, w->ids, n * sizeof(*w->ids));
     for (size_t t = 0; t < n; t++)
         p->first[at + t] = (uint32_t)p->used[row];
-    for (size_t t = from; t < n; t++) {
-        if (mask != NULL && mask[t] == 0)
+    for (size_t t = w->from; t < w->n; t++) {
+        if (w->mask != NULL && w->mask[t] == 0)
             continue;
         p->at[p->n] = at + t - 1;
-        p->target[p->n] = ids[t];
-        p->unit[p->n++] = unit;
+        p->target[p->n] = w->ids[t];
+        p->pos[p->n] = w->pos + t;
+        p->weight[p->n] = w->weight;
+        p->unit[p->n++] = w->unit;
     }
     p->used[row] += (n + ATTN_TILE - 1) / ATTN_TILE * ATTN_TILE;
     if (p->used[row] > p->T)
@@ -76,8 +61,12 @@ add_window(struct reader *r, const uint32_t *ids, size_t n, size_t from,
     p->rows = row + 1 > p->rows ? row + 1 : p->rows;
 }
 
-/* Windows of one document: each scores what the windows before it have not,
- * but never its own first token. */
+/*
+ * Windows of one document: each scores what the windows before it have not,
+ * but never its own first token.  transformers' example takes the mean loss of
+ * a window as often as that window has new tokens, less one for the shift of
+ * labels, which it scores nevertheless where there is something before them.
+ */
 static void
 add_document(struct reader *r, const uint32_t *ids, size_t n,
     const unsigned char *mask, size_t unit)
@@ -90,8 +79,12 @@ add_document(struct reader *r, const uint32_t *ids, size_t n,
         const size_t from = done > at + 1 ? done : at + 1;
 
         if (from < end)
-            add_window(r, ids + at, end - at, from - at,
-                mask != NULL ? mask + at : NULL, unit);
+            reader_window(r,
+                &(struct window){ ids + at, end - at, from - at,
+                    mask != NULL ? mask + at : NULL, unit, at,
+                    r->e->protocol == PROTO_HF
+                        ? (double)(end - done - 1) / (double)(end - from)
+                        : 1.0 });
         advance(r, (size_t)(r->ids + r->n - (ids + end)));
         if (end == n)
             break;
@@ -110,8 +103,10 @@ add_joined(struct reader *r)
     for (; r->n - at >= c; at += c) {
         if (r->e->info.bos >= 0)
             r->ids[at] = (uint32_t)r->e->info.bos;
-        add_window(r, r->ids + at, c, c / 2 + 1, NULL,
-            unit_add(r->e, 0, r->nwindow++));
+        reader_window(r,
+            &(struct window){ r->ids + at, c, c / 2 + 1, NULL,
+                unit_add(r->e, 0, r->nwindow), c * r->nwindow, 1.0 });
+        r->nwindow++;
         advance(r, r->n - at - c);
     }
     memmove(r->ids, r->ids + at, (r->n - at) * sizeof(*r->ids));
@@ -140,7 +135,10 @@ add_docs(struct reader *r, const struct msg *m)
     const struct st_tensor *mask = st_find(&m->st, "loss_mask");
     size_t at = 0;
 
-    start(r, r->e->c);
+    if (r->e->protocol == PROTO_STREAM)
+        die(EX_INPUT, "%s: holds documents: --protocol stream needs batches",
+            r->e->input);
+    reader_start(r, r->e->c);
     if (r->e->protocol == PROTO_LLAMA) {
         if (mask != NULL)
             die(EX_INPUT,
@@ -178,12 +176,15 @@ add_row(struct reader *r, size_t row, size_t *piece)
     for (; *piece < b->P && b->piece_row[*piece] == row; ++*piece) {
         const size_t unit =
             unit_add(r->e, b->piece_source[*piece], b->piece_key[*piece]);
+        const size_t begin = t;
 
         for (const size_t end = t + b->piece_len[*piece]; t < end; t++) {
             if (!b->scored[from + t])
                 continue;
             p->at[p->n] = to + t;
             p->target[p->n] = b->ids[from + t + 1];
+            p->pos[p->n] = b->piece_off[*piece] + t + 1 - begin;
+            p->weight[p->n] = 1.0;
             p->unit[p->n++] = unit;
         }
     }
@@ -195,11 +196,12 @@ add_batch(struct reader *r, const struct msg *m)
 {
     size_t piece = 0;
 
-    if (r->e->protocol != PROTO_DOCS)
+    if (r->e->protocol != PROTO_DOCS && r->e->protocol != PROTO_STREAM)
         die(EX_INPUT, "%s: holds batches: --protocol %s needs documents",
             r->e->input, protocol_name[r->e->protocol]);
+    r->e->protocol = PROTO_STREAM;
     batch_unpack(&r->batch, m);
-    start(r, r->batch.T);
+    reader_start(r, r->batch.T);
     if (r->batch.T != r->pack.T)
         die(EX_INPUT, "%s: message %llu: rows of %zu tokens after rows of %zu",
             r->e->input, (unsigned long long)m->seq, r->batch.T, r->pack.T);
@@ -213,15 +215,22 @@ add_batch(struct reader *r, const struct msg *m)
     r->e->c = r->e->stride = r->batch.T;
 }
 
-/* Warn of ids of another tokenizer: the figures would be meaningless. */
-static void
-check_tokenizer(const struct eval *e, const struct judged *j)
+void
+reader_tokenizer(struct eval *e, const struct judged *j)
 {
+    struct tokenizer *t;
     struct err err;
+    const int r = tok_matches(j->path, e->info.tokenizer, &err);
 
-    if (tok_matches(j->path, e->info.tokenizer, &err) == 0)
+    if (r == 0)
         warn("%s: was made with another tokenizer than that of %s", e->input,
             j->path);
+    if (r != 1 || e->vocab != NULL)
+        return;
+    if ((t = tok_open(j->path, &err)) == NULL)
+        die_err(&err);
+    e->vocab = vocab_new(t, j->m.c.V);
+    tok_free(t);
 }
 
 static void
@@ -235,11 +244,11 @@ take_head(struct eval *e, const struct st *head)
         die(EX_INPUT, "%s: the stream's vocabulary is %zu, that of %s only %zu",
             e->input, e->info.vocab, e->j[0].path, e->j[0].m.c.V);
     for (size_t i = 0; i < e->nj; i++)
-        check_tokenizer(e, &e->j[i]);
+        reader_tokenizer(e, &e->j[i]);
 }
 
-static void
-finish(struct reader *r)
+void
+reader_finish(struct reader *r)
 {
     struct eval *e = r->e;
     size_t n = 0;
@@ -256,6 +265,10 @@ finish(struct reader *r)
         die(EX_INPUT, "%s: there is nothing to score", e->input);
     e->ntokens = (size_t)r->tokens;
     prog_closing("%zu tokens scored", n);
+    progress_end();
+    pack_release(&r->pack);
+    batch_release(&r->batch);
+    free(r->ids);
 }
 
 void
@@ -282,10 +295,6 @@ eval_stream(struct eval *e, const char *addr)
     }
     if (got < 0)
         die_err(&err);
-    finish(&r);
-    progress_end();
-    pack_release(&r.pack);
-    batch_release(&r.batch);
-    free(r.ids);
+    reader_finish(&r);
     msg_in_close(in);
 }

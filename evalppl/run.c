@@ -1,5 +1,6 @@
 /* Rows of documents through every model, and sums over what is scored. */
 #include "evalppl.h"
+#include "vocab.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -29,6 +30,8 @@ pack_init(struct pack *p, struct eval *e, size_t T)
     p->at = xcalloc(n, sizeof(*p->at));
     p->target = xcalloc(n, sizeof(*p->target));
     p->unit = xcalloc(n, sizeof(*p->unit));
+    p->pos = xcalloc(n, sizeof(*p->pos));
+    p->weight = xcalloc(n, sizeof(*p->weight));
     p->nll = xcalloc(n, sizeof(*p->nll));
     p->pair = xcalloc(n, sizeof(*p->pair));
     memset(p->first, 0xff, n * sizeof(*p->first));
@@ -40,6 +43,8 @@ pack_init(struct pack *p, struct eval *e, size_t T)
                 j->m.c.max_pos);
         j->f = fwd_new(&j->m, e->pool, p->B, T);
         j->h = xreallocarray(NULL, n, j->m.c.d * sizeof(*j->h));
+        j->nll = xcalloc(n, sizeof(*j->nll));
+        j->kl = xcalloc(n, sizeof(*j->kl));
         d = j->m.c.d > d ? j->m.c.d : d;
     }
     p->x = xreallocarray(NULL, n, d * sizeof(*p->x));
@@ -54,6 +59,8 @@ pack_release(struct pack *p)
     free(p->at);
     free(p->target);
     free(p->unit);
+    free(p->pos);
+    free(p->weight);
     free(p->nll);
     free(p->pair);
     free(p->x);
@@ -102,13 +109,19 @@ check(const struct eval *e, const struct pack *p, size_t i, size_t k, double v)
 }
 
 static void
+add(struct eval *e, const struct pack *p, size_t i, size_t k, enum quantity q,
+    double v)
+{
+    check(e, p, i, k, v);
+    e->sum[p->unit[k] * e->nj + i].v[q] += p->weight[k] * v;
+}
+
+static void
 add_nll(struct eval *e, const struct pack *p, size_t i, size_t k, double nll)
 {
-    struct sums *s = &e->sum[p->unit[k] * e->nj + i];
-
-    check(e, p, i, k, nll);
-    s->v[Q_NLL] += nll;
-    s->v[Q_NLL2] += nll * nll;
+    add(e, p, i, k, Q_NLL, nll);
+    add(e, p, i, k, Q_NLL2, nll * nll);
+    e->j[i].nll[k] = nll;
 }
 
 /* Score model i against the base; first: take the base's own loss too. */
@@ -125,23 +138,18 @@ score_pair(struct eval *e, struct pack *p, size_t i, int first)
     j->seconds += t * share;
     b->seconds += first ? t * (1.0 - share) : 0.0;
     for (size_t k = 0; k < p->n; k++) {
-        struct sums *s = &e->sum[p->unit[k] * e->nj + i];
-
         if (first)
             add_nll(e, p, e->base, k, p->pair[k].nll_p);
         add_nll(e, p, i, k, p->pair[k].nll_q);
-        check(e, p, i, k, p->pair[k].kl);
-        s->v[Q_KL] += p->pair[k].kl;
-        s->v[Q_AGREE] += p->pair[k].agree != 0;
+        add(e, p, i, k, Q_KL, e->j[i].kl[k] = p->pair[k].kl);
+        add(e, p, i, k, Q_AGREE, p->pair[k].agree != 0);
     }
     if (e->temperature == 1.0)
         return;
     head_score_pair(j->f, j->h, b->f, b->h, p->target, p->n, e->temperature,
         p->pair);
-    for (size_t k = 0; k < p->n; k++) {
-        check(e, p, i, k, p->pair[k].kl);
-        e->sum[p->unit[k] * e->nj + i].v[Q_KLT] += p->pair[k].kl;
-    }
+    for (size_t k = 0; k < p->n; k++)
+        add(e, p, i, k, Q_KLT, p->pair[k].kl);
 }
 
 static void
@@ -154,6 +162,20 @@ score_alone(struct eval *e, struct pack *p, size_t i)
     j->seconds += clock_now() - start;
     for (size_t k = 0; k < p->n; k++)
         add_nll(e, p, i, k, p->nll[k]);
+}
+
+/* What of a prediction does not depend on the model. */
+static void
+count(struct eval *e, const struct pack *p, size_t k)
+{
+    struct unit *u = &e->unit[p->unit[k]];
+    const uint32_t before = p->ids[p->at[k]];
+
+    u->n++;
+    u->weight += p->weight[k];
+    if (e->vocab != NULL && e->protocol != PROTO_LMEVAL)
+        u->bytes += vocab_bytes(e->vocab, p->target[k],
+            e->info.bos >= 0 && before == (uint32_t)e->info.bos);
 }
 
 void
@@ -177,7 +199,7 @@ pack_flush(struct pack *p, struct eval *e)
             first = first && i == e->base;
         }
         for (size_t k = 0; k < p->n; k++)
-            e->unit[p->unit[k]].n++;
+            count(e, p, k);
         for (size_t i = 0; i < p->rows * p->T; i++)
             e->nfed += p->first[i] != UINT32_MAX;
     }
@@ -210,14 +232,21 @@ key_order(const void *x, const void *y)
 static void
 unit_join(struct eval *e, size_t to, size_t from)
 {
-    e->unit[to].n += e->unit[from].n;
-    e->unit[from].n = 0;
+    struct unit *const u = &e->unit[to], *const v = &e->unit[from];
+
+    u->n += v->n;
+    u->weight += v->weight;
+    u->bytes += v->bytes;
+    u->words += v->words;
+    v->n = v->bytes = v->words = 0;
+    v->weight = 0.0;
     for (size_t i = 0; i < e->nj; i++) {
         struct sums *t = &e->sum[to * e->nj + i];
-        const struct sums *f = &e->sum[from * e->nj + i];
+        struct sums *f = &e->sum[from * e->nj + i];
 
         for (int q = 0; q < Q_N; q++)
             t->v[q] += f->v[q];
+        memset(f, 0, sizeof(*f));
     }
 }
 

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#define LN2 0.69314718055994530942
+
 static double
 value(const struct eval *e, size_t unit, enum quantity q, size_t model)
 {
@@ -27,9 +29,9 @@ counts(const struct eval *e, size_t u, size_t source)
  * sum n_d over D documents, with variance D / (D - 1) sum (x_d - r n_d)^2 /
  * (sum n_d)^2.
  */
-struct mean
-eval_mean(const struct eval *e, size_t source, enum quantity q, size_t a,
-    size_t b)
+static struct mean
+ratio(const struct eval *e, size_t source, enum quantity q, size_t a, size_t b,
+    double (*size)(const struct unit *))
 {
     double x = 0.0, n = 0.0, sq = 0.0, units = 0.0;
     struct mean m = { NAN, NAN };
@@ -37,7 +39,7 @@ eval_mean(const struct eval *e, size_t source, enum quantity q, size_t a,
     for (size_t u = 0; u < e->nunit; u++)
         if (counts(e, u, source)) {
             x += paired(e, u, q, a, b);
-            n += (double)e->unit[u].n;
+            n += size(&e->unit[u]);
             units++;
         }
     if (n == 0.0)
@@ -45,13 +47,59 @@ eval_mean(const struct eval *e, size_t source, enum quantity q, size_t a,
     m.v = x / n;
     for (size_t u = 0; u < e->nunit; u++)
         if (counts(e, u, source)) {
-            const double r = paired(e, u, q, a, b) - m.v * (double)e->unit[u].n;
+            const double r = paired(e, u, q, a, b) - m.v * size(&e->unit[u]);
 
             sq += r * r;
         }
     if (units > 1.0)
         m.se = sqrt(units / (units - 1.0) * sq) / n;
     return m;
+}
+
+static double
+weight(const struct unit *u)
+{
+    return u->weight;
+}
+
+static double
+bytes(const struct unit *u)
+{
+    return (double)u->bytes * u->weight / (double)u->n;
+}
+
+struct mean
+eval_mean(const struct eval *e, size_t source, enum quantity q, size_t a,
+    size_t b)
+{
+    return ratio(e, source, q, a, b, weight);
+}
+
+/* What a byte and a word of the text cost.  For lm-eval a text without tokens
+ * has one word, too. */
+static void
+text_figures(const struct eval *e, size_t source, size_t model,
+    struct figures *f)
+{
+    double nll = 0.0;
+
+    f->bytes = f->words = 0;
+    for (size_t u = 0; u < e->nunit; u++)
+        if (source == NONE || e->unit[u].source == source) {
+            f->bytes += e->unit[u].bytes;
+            f->words += e->unit[u].words;
+            nll += value(e, u, Q_NLL, model);
+        }
+    f->bits = ratio(e, source, Q_NLL, model, NONE, bytes);
+    f->bits.v /= LN2;
+    f->bits.se /= LN2;
+    f->byte_ppl = exp(f->bits.v * LN2);
+    f->word_ppl = NAN;
+    if (e->protocol != PROTO_LMEVAL || f->bytes == 0)
+        return;
+    f->byte_ppl = exp(nll / (double)f->bytes);
+    f->word_ppl = exp(nll / (double)f->words);
+    f->bits.v = log(f->byte_ppl) / LN2;
 }
 
 /* Standard error over single predictions, as llama-perplexity prints it. */
@@ -140,5 +188,6 @@ eval_figures(const struct eval *e, size_t source, size_t model,
     f->ppl_se = f->ppl * f->nll.se;
     f->low = exp(f->nll.v - t * f->nll.se);
     f->high = exp(f->nll.v + t * f->nll.se);
+    text_figures(e, source, model, f);
     compare(e, source, model, f);
 }

@@ -142,6 +142,10 @@ struct speech {
 };
 void speech_open(struct speech *s, const struct judged *j);
 void speech_close(struct speech *s);
+/* Append a text's tokens: BOS where the tokenizer puts it, unless the text
+ * begins with it already. */
+void speech_encode(struct speech *s, const char *text, size_t n,
+    struct tok_ids *out);
 /* As lm-eval's _encode_pair and loglikelihood: ids are the caller's. */
 void request_ids(struct speech *s, const struct task *t, size_t item,
     size_t request, struct task_ids *r);

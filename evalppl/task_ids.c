@@ -43,9 +43,8 @@ speech_close(struct speech *s)
     free(s->prefix);
 }
 
-/* BOS where the tokenizer puts it, unless the text begins with it already. */
-static void
-encode(struct speech *s, const char *text, size_t n, struct tok_ids *out)
+void
+speech_encode(struct speech *s, const char *text, size_t n, struct tok_ids *out)
 {
     const size_t np = s->prefix != NULL ? strlen(s->prefix) : 0;
     const int has = np > 0 && n >= np && memcmp(text, s->prefix, np) == 0;
@@ -95,8 +94,8 @@ behind_context(struct speech *s, const char *context, const char *next,
     char *both = xasprintf("%s%s", context, next);
     size_t from;
 
-    encode(s, context, stripped(context), out);
-    encode(s, both, strlen(both), &whole);
+    speech_encode(s, context, stripped(context), out);
+    speech_encode(s, both, strlen(both), &whole);
     from = out->n;
     for (size_t i = from; i < whole.n; i++)
         tok_ids_push(out, whole.v[i]);

@@ -217,6 +217,8 @@ write_kind(const char *kind, const char *path)
     } else if (strncmp(kind, "long", 4) == 0) {
         if (strncmp(kind, "long-docs", 9) == 0)
             send_long(w, 20, 19, 1, 0);
+        else if (strncmp(kind, "long-apart", 10) == 0)
+            send_long(w, 20, 20, 1, 0);
         else if (strncmp(kind, "long-llama", 10) == 0)
             send_long(w, 16, 16, 9, bos);
         else
@@ -236,7 +238,7 @@ write_kind(const char *kind, const char *path)
 
 struct line {
     char label[32], source[32];
-    double v[18];
+    double v[24];
 };
 enum {
     L_PARAM,
@@ -256,7 +258,10 @@ enum {
     L_REC,
     L_REG,
     L_SPEED,
-    L_MEM
+    L_MEM,
+    L_BYTES,
+    L_BITS,
+    L_BITSSE
 };
 static struct line line[16];
 static size_t nline;
@@ -276,10 +281,10 @@ take_line(char *s)
             snprintf(l->label, sizeof l->label, "%s", f);
         else if (col == 1)
             snprintf(l->source, sizeof l->source, "%s", f);
-        else if (k < 18)
+        else if (k < 24)
             l->v[k++] = strcmp(f, "-") == 0 ? NAN : strtod(f, NULL);
     }
-    if (col == 20 && nline < 15 && strcmp(l->label, "model") != 0)
+    if (col == 26 && nline < 15 && strcmp(l->label, "model") != 0)
         nline++;
     else if (col == 7 && ndiff < 8 && strcmp(last, "(all)") == 0)
         memcpy(diff[ndiff++], l->v + 1, 3 * sizeof(double));
@@ -543,8 +548,8 @@ main(int argc, char **argv)
     test_same("docs", "-c 640", "docs-back", "-c 640", 1, "order of documents");
     test_same("long", "-c 20", "long-docs", "-c 20", 1,
         "long documents are cut as by hand");
-    test_same("long", "-c 20 --protocol stride --stride 19", "long-docs",
-        "-c 20", 1, "so are strides");
+    test_same("long", "-c 20 --protocol hf --stride 20", "long-apart", "-c 20",
+        1, "so are strides");
     test_same("long", "-c 16 --protocol llama.cpp", "long-llama", "-c 16", 0,
         "llama.cpp's windows");
     test_same("long-bos", "-c 16 --protocol llama.cpp", "long-llama-bos",

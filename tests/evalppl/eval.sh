@@ -11,7 +11,7 @@ done
 # --- formats say the same ---
 ok 'text' evalppl -m "S=$s" --base "T=$t" --per-source --compare docs
 like 'the protocol is always told' \
-    '^protocol docs, context 512, stride 511, no BOS, 33 tokens, 5 documents, 24 scored$' out
+    '^protocol docs, context 512, stride 511, no BOS, 33 tokens, 5 documents, 24 scored, bytes unknown$' out
 like 'a line a model' '^S +[0-9]+\.[0-9]+ ' out
 like 'sources' '^bg +[0-9]' out
 like 'differences' '^loss T - S: -?[0-9.]+ \+/- [0-9.]+ \(-?[0-9.]+ standard' out
@@ -19,7 +19,7 @@ ppl=$(sed -n 's/^S  *\([0-9.]*\) .*/\1/p' out | head -n 1)
 ok 'TSV' evalppl -m "S=$s" --base "T=$t" --per-source --format tsv docs
 equal 'the same perplexity' "$(awk -F '\t' '$1 == "S" && $2 == "(all)" {
     printf "%.4f", $8 }' out)" "$ppl"
-equal 'columns' "$(grep -v '^#' out | awk -F '\t' '{ print NF }' | uniq)" 20
+equal 'columns' "$(grep -v '^#' out | awk -F '\t' '{ print NF }' | uniq)" 26
 equal 'rows: 2 models, all and 2 sources' "$(grep -c '' out)" 8
 ok 'differences by source' evalppl -m "S=$s" --base "T=$t" --per-source \
     --compare --format tsv docs
@@ -54,10 +54,18 @@ like 'says how many are needed' 'holds 200 tokens; windows of 101 need .* 202' e
 ok 'two windows are enough' evalppl -m "$s" --protocol llama.cpp -c 100 long
 status 3 'no protocol but docs for batches' evalppl -m "$s" \
     --protocol llama.cpp -c 4 batch
-status 3 'strides neither' evalppl -m "$s" --protocol stride batch
+status 3 'nor strides' evalppl -m "$s" --protocol hf batch
+like 'says which' 'batches: --protocol hf needs documents' err
+status 3 'nor batches for documents' evalppl -m "$s" --protocol stream docs
+ok 'batches as trained' evalppl -m "$s" --protocol stream batch
+like 'says so' '^protocol stream, context 12, ' out
+mv out stream
+ok 'which is how batches are judged' evalppl -m "$s" batch
+equal 'as they are' "$(sed 's/ [^ ]* *[^ ]*$//' out)" \
+    "$(sed 's/ [^ ]* *[^ ]*$//' stream)"
 status 3 'a loss mask and joined text' evalppl -m "$s" --protocol llama.cpp \
     -c 4 docs
-ok 'stride' evalppl -m "$s" --protocol stride -c 64 --stride 16 long
+ok 'strides' evalppl -m "$s" --protocol hf -c 64 --stride 16 long
 like 'all but the first are scored' '199 scored' out
 
 # --- misuse ---

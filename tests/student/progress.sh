@@ -60,7 +60,7 @@ if has_terminal; then
         END { exit !(rate > 0 && rate < 12) }' lines
     shows evalppl "^evalppl: scoring [0-9.]+( k)? of [0-9.]+ k tokens \\($left" \
         './slowly docs.st 300 0.4 |
-            evalppl -m teacher -j 1 --protocol stride -c 256 --stride 32'
+            evalppl -m teacher -j 1 --protocol hf -c 256 --stride 32'
     shows evalppl "^evalppl: scoring [0-9.]+( k)? of 30.7 k tokens \\($left" \
         './slowly b 40000 0.4 | evalppl -m teacher'
     shows prune "^prune: searching [0-9]+ of [0-9]+ configurations \\($left" \

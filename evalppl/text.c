@@ -1,0 +1,138 @@
+/* Texts as lm-evaluation-harness's rolling windows score them. */
+#include "read.h"
+#include "task.h"
+#include "vocab.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "cli/die.h"
+#include "cli/progress.h"
+#include "base/utf8.h"
+#include "format/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXTS_MAX = 1 << 30 }; /* bytes */
+
+/* len(re.split(r"\s+", text)), in Python */
+static size_t
+count_words(const char *s, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)s, *end = p + n;
+    size_t words = 1, len;
+    int space = 0;
+
+    for (; p < end; p += len) {
+        const int now = task_is_space(utf8_next(p, end, &len));
+
+        words += now && !space;
+        space = now;
+    }
+    return words;
+}
+
+/*
+ * seq[n]: the prefix token and a text's.  The first window predicts c tokens
+ * from the prefix on, each later one the next c from the token before them; the
+ * last one is as long, so that it reaches back as far as the context allows.
+ */
+static void
+rolling(struct reader *r, const uint32_t *seq, size_t n, size_t unit)
+{
+    const size_t c = r->e->c;
+
+    for (size_t done = 1; done < n;) {
+        const size_t end = n - done < c ? n : done + c;
+        const size_t at = done == 1 ? 0 : end - c - 1;
+
+        reader_window(r,
+            &(struct window){ seq + at, end - at, done - at, NULL, unit, at,
+                1.0 });
+        done = end;
+    }
+}
+
+static void
+add_text(struct reader *r, struct speech *s, const char *text, size_t n,
+    size_t number)
+{
+    struct eval *e = r->e;
+    const size_t unit = unit_add(e, 0, number);
+    struct tok_ids ids = { 0 };
+
+    tok_ids_push(&ids, (uint32_t)tok_prefix(s->tok));
+    speech_encode(s, text, n, &ids);
+    e->unit[unit].bytes = n;
+    e->unit[unit].words = count_words(text, n);
+    rolling(r, ids.v, ids.n, unit);
+    r->tokens += ids.n - 1;
+    tok_ids_release(&ids);
+}
+
+/* A line's text; dies unless it is an object with one. */
+static json_t *
+line_text(const struct eval *e, const char *line, size_t n, size_t number)
+{
+    struct err err;
+    json_t *j = js_parse(line, n, &err);
+
+    if (j == NULL)
+        die(err.code, "%s: line %zu: %s", e->input, number, err.msg);
+    if (!json_is_string(json_object_get(j, "text")))
+        die(EX_INPUT, "%s: line %zu: no text in a field \"text\"", e->input,
+            number);
+    return j;
+}
+
+static void
+begin(struct eval *e, struct speech *s)
+{
+    static char hash[33];
+
+    speech_open(s, &e->j[0]);
+    if (tok_prefix(s->tok) < 0)
+        die(EX_INPUT, "%s: has neither BOS nor EOS, which lm-eval needs",
+            e->j[0].path);
+    tok_hash(s->tok, hash);
+    e->info = (struct stream_info){ .tokenizer = hash,
+        .vocab = e->j[0].m.c.V,
+        .bos = tok_prefix(s->tok),
+        .eos = -1,
+        .nsource = 1,
+        .source = xreallocarray(NULL, 1, sizeof(*e->info.source)) };
+    e->info.source[0] = e->input;
+    for (size_t i = 0; i < e->nj; i++)
+        reader_tokenizer(e, &e->j[i]);
+}
+
+void
+eval_text(struct eval *e, const char *path)
+{
+    struct reader r = { .e = e };
+    struct speech s;
+    struct err err;
+    char *all;
+    size_t n, number = 0;
+
+    e->input = io_in_name(path);
+    if (io_slurp(path, TEXTS_MAX, &all, &n, &err) < 0)
+        die_err(&err);
+    begin(e, &s);
+    reader_start(&r, e->c);
+    progress_begin("scoring", (double)n, "bytes");
+    for (const char *p = all; p < all + n; number++) {
+        const char *line = memchr(p, '\n', (size_t)(all + n - p));
+        const size_t len = (size_t)((line != NULL ? line : all + n) - p);
+        json_t *j = line_text(e, p, len, number + 1);
+        const json_t *text = json_object_get(j, "text");
+
+        add_text(&r, &s, json_string_value(text), json_string_length(text),
+            number);
+        json_decref(j);
+        p += len + (line != NULL);
+        progress_at((double)(p - all), NULL);
+    }
+    reader_finish(&r);
+    speech_close(&s);
+    free(all);
+}

@@ -1,0 +1,86 @@
+#!/bin/sh
+# evalppl's protocols against the programs that they are named after
+# (tests/golden/judge), and bits a byte
+. "${0%/*}/../lib/lib.sh"
+text=$top/tests/golden/judge/text.jsonl
+m=$top/tests/golden/gguf/f32-hf
+
+# The same model whose tokenizer puts BOS before every text.
+mkdir bos
+cp "$m"/* bos
+grep -v '"add_bos_token"' "$m/tokenizer_config.json" >bos/tokenizer_config.json
+one='{"SpecialToken":{"id":"<|im_start|>","type_id":0}},{"Sequence":{"id":"A","type_id":0}}'
+sed "s/^\"post_processor\": null/\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[$one],\"pair\":[$one,{\"Sequence\":{\"id\":\"B\",\"type_id\":1}}],\"special_tokens\":{\"<|im_start|>\":{\"id\":\"<|im_start|>\",\"ids\":[1],\"tokens\":[\"<|im_start|>\"]}}}/" \
+    "$m/tokenizer.json" >bos/tokenizer.json
+
+# column NAME FILE: of the first line of a table
+column() {
+    awk -F '\t' -v name="$1" '$1 == "model" { for (i = 1; i <= NF; i++)
+        if ($i == name) k = i; next } k { print $k; exit }' "$2"
+}
+# golden FILE NAME FIELD
+golden() {
+    awk -F '\t' -v n="$2" -v k="$3" '$1 == n && $2 == "(all)" { print $k }' \
+        "$top/tests/golden/judge/$1.tsv"
+}
+# close WHAT X Y: to 1e-6
+close() {
+    if awk -v x="$2" -v y="$3" 'BEGIN { d = x / y - 1
+        exit !(x > 0 && y > 0 && d <= 1e-6 && d >= -1e-6) }'; then
+        pass "$1"
+    else
+        fail "$1: $2, not $3"
+    fi
+}
+
+for k in plain bos; do
+    [ $k = plain ] && model=$m || model=bos
+    ok "lm-eval, $k" evalppl -q -m "$model" --protocol lm-eval -c 32 \
+        --format tsv "$text"
+    close 'word_perplexity' "$(column word_ppl out)" "$(golden $k lm-eval 3)"
+    close 'byte_perplexity' "$(column byte_ppl out)" "$(golden $k lm-eval 4)"
+    close 'bits_per_byte' "$(column bits out)" "$(golden $k lm-eval 5)"
+    equal 'words and bytes' "$(column words out) $(column bytes out)" '123 596'
+    sed '/^#/!s/\(	[^	]*\)\{8\}$//' out >one
+    ok 'a row and a thread at a time' evalppl -q -m "$model" --protocol lm-eval \
+        -c 32 -B 1 -j 1 --format tsv "$text"
+    sed '/^#/!s/\(	[^	]*\)\{8\}$//' out >two
+    same 'changes no bit' one two
+    tokenize -q -t "$model" --no-eos "$text" >docs
+    ok "transformers' strides, $k" evalppl -q -m "$model" --protocol hf -c 32 \
+        --stride 12 --format tsv docs
+    close 'perplexity' "$(column ppl out)" "$(golden $k hf 3)"
+    # 8 texts of 596 bytes, less those of the 8 first characters without BOS
+    [ $k = plain ] && want=588 || want=596
+    equal 'bytes of what is scored' "$(column bytes out)" "$want"
+done
+like 'the report says how' '^# protocol hf, context 32, stride 12, BOS 1, 452 tokens, 8 documents, 444 scored, 596 bytes$' out
+ok 'as text' evalppl -m bos --protocol lm-eval -c 32 "$text"
+like 'all of it' '^protocol lm-eval, context 32, stride 32, prefix 1, 452 tokens, 8 documents, 452 scored, 123 words, 596 bytes$' out
+like 'with its columns' ' bits/B +ppl/B +ppl/word ' out
+
+# A window that holds a text scores it as docs does, but for the first token.
+echo '{"text": "one two three"}' >one.jsonl
+tokenize -q -t bos --no-eos one.jsonl >docs
+evalppl -q -m bos --format tsv docs >docs.tsv
+ok 'bits a byte under docs' test "$(column bytes docs.tsv)" = 13
+equal 'are nats by tokens and bytes' "$(awk -v n="$(column nll docs.tsv)" \
+    -v t="$(column tokens docs.tsv)" 'BEGIN { printf "%.6f", n * t / 13 / log(2) }')" \
+    "$(column bits docs.tsv | awk '{ printf "%.6f", $1 }')"
+tokenize -q -t bos one.jsonl >docs
+evalppl -q -m bos --format tsv docs >eos.tsv
+equal 'EOS is scored' "$(($(column tokens eos.tsv) - $(column tokens docs.tsv)))" 1
+equal 'and has no bytes' "$(column bytes eos.tsv)" 13
+
+# --- misuse, damage ---
+status 3 'lm-eval of a stream' evalppl -m "$m" --protocol lm-eval docs
+echo '{"content": "a"}' >other
+status 3 'of other fields' evalppl -m "$m" --protocol lm-eval other
+like 'says where' 'line 1: no text in a field "text"' err
+: >empty
+status 3 'of nothing' evalppl -m "$m" --protocol lm-eval empty
+status 1 'of no tokenizer' evalppl -m "$top/tests/golden/grad/tied-student" \
+    --protocol lm-eval one.jsonl
+status 2 'strides of lm-eval' evalppl -m "$m" --protocol lm-eval --stride 4 \
+    one.jsonl
+done_testing
