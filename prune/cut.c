@@ -94,6 +94,61 @@ model_cut(struct model *out, const struct model *m, const struct keep *keep,
     cut_blocks(out, m, keep, a);
 }
 
+/* ---- rows of the vocabulary ---- */
+
+/* Where id is in the ascending list, or -1. */
+static int64_t
+place(const uint32_t *list, size_t n, int64_t id)
+{
+    size_t lo = 0, hi = n;
+
+    while (lo < hi) {
+        const size_t mid = lo + (hi - lo) / 2;
+
+        if (list[mid] < id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < n && list[lo] == id ? (int64_t)lo : -1;
+}
+
+static void
+cut_ids(struct config *c, const uint32_t *id, size_t n)
+{
+    size_t k = 0;
+
+    c->V = n;
+    c->bos = place(id, n, c->bos);
+    c->pad = place(id, n, c->pad);
+    for (size_t i = 0; i < c->neos; i++)
+        if ((c->eos[k] = place(id, n, c->eos[i])) >= 0)
+            k++;
+    c->neos = k;
+}
+
+void
+model_cut_rows(struct model *out, const struct model *m, const uint32_t *id,
+    size_t n, struct arena *a)
+{
+    size_t *rows = xreallocarray(NULL, n, sizeof *rows);
+    const struct keep k = { .chan = rows, .n = n };
+    const size_t bytes = n * m->c.d * sizeof(float) + 64;
+
+    for (size_t i = 0; i < n; i++)
+        rows[i] = id[i];
+    *out = *m;
+    out->own = NULL;
+    out->path = xstrdup(m->path != NULL ? m->path : "model");
+    out->block = xreallocarray(NULL, m->c.L, sizeof *out->block);
+    memcpy(out->block, m->block, m->c.L * sizeof *out->block);
+    cut_ids(&out->c, id, n);
+    arena_init(a, m->c.tied ? bytes : 2 * bytes);
+    out->embed = cut_rows(&m->embed, &k, a);
+    out->head = m->c.tied ? out->embed : cut_rows(&m->head, &k, a);
+    free(rows);
+}
+
 void
 model_cut_free(struct model *out, struct arena *a)
 {

@@ -23,6 +23,14 @@ struct keep {
  */
 void model_cut(struct model *out, const struct model *m,
     const struct keep *keep, size_t L, struct arena *a);
+/*
+ * out = m with the n rows id[n] of embedding and head, ascending; ids of its
+ * configuration that are not among them become -1.  The gathered rows are fp32
+ * in *a, the rest is as above.
+ */
+void model_cut_rows(struct model *out, const struct model *m,
+    const uint32_t *id, size_t n, struct arena *a);
+/* Of either. */
 void model_cut_free(struct model *out, struct arena *a);
 
 #endif

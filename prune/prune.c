@@ -1,6 +1,7 @@
 /* prune - make a model smaller; see prune(1) */
 #include "prune.h"
 #include "cut.h"
+#include "vocab.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/dir.h"
@@ -233,8 +234,7 @@ judge_cut(struct search *s, struct judge *j, const struct model *small)
 int
 main(int argc, char **argv)
 {
-    char **input = opt_parse(argc, argv, options, "make a model smaller",
-        "[input]", 0, 1, NULL);
+    char **input;
     struct model m, small;
     struct arena mem = { 0 };
     struct goal goal;
@@ -246,6 +246,10 @@ main(int argc, char **argv)
     size_t **chan;
     struct err e;
 
+    if (argc > 1 && strcmp(argv[1], "vocab") == 0)
+        return vocab_main(argc - 1, argv + 1, argv[0]);
+    input = opt_parse(argc, argv, options, "make a model smaller", "[input]", 0,
+        1, NULL);
     open_model(&m);
     set_goal(&goal, &m);
     tokenizer = find_tokenizer(&m);

@@ -18,14 +18,18 @@ section() {
         tr -s ' \n' ' ' | sed 's/^ //; s/ $//'
 }
 
-for p in $(names); do
+# Pages of programs, and of what a program's first operand makes another one
+for p in $(names) prune-vocab; do
     page=$top/man/$p.1
     if [ ! -e "$page" ]; then
         fail "there is no $p.1"
         continue
     fi
     render "$page" >text
-    "$p" -h >help
+    case $p in
+    *-*) "${p%%-*}" "${p#*-}" -h >help ;;
+    *) "$p" -h >help ;;
+    esac
     equal "$p.1: SYNOPSIS equals the usage" "$(section SYNOPSIS <text)" \
         "$(awk 'NR == 1 { sub(/^usage: /, "") } NR > 1 && !/^ / { exit }
             { $1 = $1; printf "%s%s", gap, $0; gap = " " }' help)"

@@ -1,0 +1,34 @@
+/*
+ * What the tokens of a vocabulary are made of, for cutting one: see made.c,
+ * and tok.h for the rest.
+ */
+#ifndef TOK_MADE_H
+#define TOK_MADE_H
+
+#include "tok/tok.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The text of id as the vocabulary has it, in bytes: *s, not terminated, lives
+ * as long as t.  0: no token has that id. */
+int tok_text(const struct tokenizer *t, uint32_t id, const char **s, size_t *n);
+
+/* Is id an added token?  One that matches whole words only? */
+int tok_is_added(const struct tokenizer *t, uint32_t id);
+int tok_is_single_word(const struct tokenizer *t, uint32_t id);
+
+/* The token of a single byte (where symbols are characters, <0xNN>), and that
+ * of unknown text; -1: there is none. */
+int64_t tok_byte(const struct tokenizer *t, unsigned byte);
+int64_t tok_unknown(const struct tokenizer *t);
+
+/*
+ * Append the ids that merging the text of id by itself passes through: its
+ * symbols, then the result of each merge, in order, id last.  0, and nothing is
+ * appended: merging does not end in id, which comes up otherwise (as an added
+ * token, or because a whole word is looked up).
+ */
+int tok_made_of(const struct tokenizer *t, uint32_t id, struct tok_ids *out);
+
+#endif

@@ -1,0 +1,202 @@
+/* prune vocab - cut a model's vocabulary; see prune-vocab(1) */
+#include "vocab.h"
+#include "cut.h"
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "cli/prog.h"
+#include "kern/kern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const types[] = { "f32", "bf16", NULL };
+
+static struct {
+    const char *model, *out, *tokenizer, *keep, *held_out, *report;
+    size_t size, threads;
+    int type, drop;
+} a;
+
+static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
+                                          "the model to cut"),
+    OPT_STR('o', "output", &a.out, "folder", "the model written"),
+    OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
+        "the tokenizer (default: the model's)"),
+    OPT_GROUP("what is kept"),
+    OPT_SIZE(0, "size", &a.size, 0, 1 << 24, "ids",
+        "so many ids (0: as many as are used)"),
+    OPT_STR(0, "keep", &a.keep, "file",
+        "keep the ids listed there instead of those of a corpus"),
+    OPT_FLAG(0, "drop-reserved", &a.drop,
+        "drop special tokens that only keep a place"),
+    OPT_GROUP("what is told"),
+    OPT_STR(0, "held-out", &a.held_out, "input",
+        "documents on which the mass that is lost is measured"),
+    OPT_STR(0, "report", &a.report, "file",
+        "write every id that is kept there, as TSV"),
+    OPT_GROUP("run"),
+    OPT_ENUM(0, "dtype", &a.type, types, "type", "type of the weights written"),
+    OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
+        "threads (0: all processors)"),
+    OPT_END };
+
+static void
+open_model(struct model *m)
+{
+    const char *why = kern_init();
+    struct err e;
+
+    if (why != NULL)
+        die(EX_SYS, "%s", why);
+    if (io_exists(a.out))
+        die(EX_USAGE, "%s: exists already", a.out);
+    if (dir_new_check(a.out, &e) < 0 || model_open(m, a.model, &e) < 0)
+        die_err(&e);
+    if (a.tokenizer == NULL)
+        a.tokenizer = a.model;
+}
+
+/* The tokenizer's files, to be cut, into a folder of their own beside the
+ * output; with the configuration, whose ids tell which texts are special. */
+static void
+export_files(struct dir_new *d, const struct model *m)
+{
+    char *path = xasprintf("%s.tokenizer", a.out), *config;
+    struct err e;
+
+    if (dir_new_begin(d, path, &e) < 0)
+        die_err(&e);
+    config = xasprintf("%s/config.json", d->tmp);
+    if (model_write_config(m, config, &e) < 0 ||
+        tokenizer_export(a.tokenizer, d->tmp, &e) < 0)
+        die_err(&e);
+    free(config);
+    free(path);
+}
+
+/* Rows that are kept must be rows of the model; and ids that its configuration
+ * names are kept. */
+static void
+keep_named(struct vocab *v, const struct model *m,
+    const struct vocab_files *files)
+{
+    const struct config *c = &m->c;
+    int64_t id[CONFIG_EOS + 2] = { c->bos, c->pad };
+
+    if (v->n > c->V)
+        die(EX_INPUT, "%s: its tokenizer has %zu ids, the model only %zu",
+            a.tokenizer, v->n, c->V);
+    memcpy(id + 2, c->eos, c->neos * sizeof *id);
+    for (size_t i = 0; i < c->neos + 2; i++)
+        if (id[i] >= 0 && (size_t)id[i] < v->n)
+            vocab_add(v, (uint32_t)id[i], WHY_NAMED, SIZE_MAX);
+    vocab_files_named(files, v);
+}
+
+static void
+choose(struct vocab *v)
+{
+    struct err e;
+
+    if (vocab_choose(v, a.size, !a.drop, a.keep == NULL, &e) < 0)
+        die_err(&e);
+    if (v->left > 0)
+        warn("%zu ids that are used have no room in --size %zu: they are "
+             "%.4g %% of the input's %llu tokens",
+            v->left, a.size, 100.0 * (double)v->left_uses / (double)v->total,
+            (unsigned long long)v->total);
+    if (v->kept < a.size)
+        note("%zu ids are kept, not %zu: no others can be", v->kept, a.size);
+    vocab_number(v);
+}
+
+/* Write the cut tokenizer into files' folder, then all into the output. */
+static void
+write_all(const struct vocab *v, struct vocab_files *files,
+    const struct model *small)
+{
+    struct err e;
+
+    if (vocab_files_cut(files, v, &e) < 0 ||
+        vocab_files_check(v, files->dir, &e) < 0)
+        die(e.code, "%s: %s", a.tokenizer, e.msg);
+    if (model_export(small, a.out, a.type == 0 ? DT_F32 : DT_BF16, files->dir,
+            &e) < 0)
+        die_err(&e);
+}
+
+static void
+tell(const struct vocab *v, const struct model *m, const struct model *small)
+{
+    struct buf b = { 0 };
+
+    note("%zu of %zu ids, %zu of %zu parameters", v->kept, m->c.V,
+        model_params(small), model_params(m));
+    if (a.report != NULL) {
+        vocab_tsv(v, &b);
+        out_file(a.report, b.p, b.n);
+    }
+    if (a.held_out != NULL) {
+        struct err e;
+        struct pool *pool = pool_new(a.threads, &e);
+
+        if (pool == NULL)
+            die_err(&e);
+        buf_clear(&b);
+        vocab_mass(v, m, small, a.held_out, a.tokenizer, pool, &b);
+        out_put(b.p, b.n);
+        pool_free(pool);
+    }
+    buf_release(&b);
+    prog_closing("%zu of %zu ids", v->kept, m->c.V);
+}
+
+int
+vocab_main(int argc, char **argv, const char *program)
+{
+    struct vocab_files files;
+    struct tokenizer *t;
+    struct arena mem;
+    struct dir_new tmp;
+    struct model m, small;
+    struct vocab v;
+    char **input;
+    struct err e;
+
+    argv[0] = xasprintf("%s vocab", program); /* progname, from here on */
+    input = opt_parse(argc, argv, options,
+        "cut a model's vocabulary down to what a corpus uses", "[input]", 0, 1,
+        NULL);
+    if (a.model == NULL || a.out == NULL)
+        die(EX_USAGE, "-m and -o are needed; see prune vocab -h");
+    if (a.keep != NULL && *input != NULL)
+        die(EX_USAGE, "%s: is not read with --keep", *input);
+    open_model(&m);
+    if ((t = tok_open(a.tokenizer, &e)) == NULL)
+        die_err(&e);
+    vocab_init(&v, t);
+    if (a.keep != NULL)
+        vocab_list(&v, a.keep);
+    else
+        vocab_count(&v, *input, a.tokenizer);
+    export_files(&tmp, &m);
+    if (vocab_files_open(&files, tmp.tmp, &e) < 0)
+        die(e.code, "%s: %s", a.tokenizer, e.msg);
+    keep_named(&v, &m, &files);
+    choose(&v);
+    model_cut_rows(&small, &m, v.from, v.kept, &mem);
+    write_all(&v, &files, &small);
+    vocab_files_release(&files);
+    dir_new_abort(&tmp);
+    tell(&v, &m, &small);
+    out_done();
+    vocab_release(&v);
+    tok_free(t);
+    model_cut_free(&small, &mem);
+    model_close(&m);
+    return 0;
+}
