@@ -1,4 +1,5 @@
 /* evalppl - measure perplexity and recovery; see evalppl(1) */
+#include "detail.h"
 #include "task.h"
 #include "vocab.h"
 #include "base/err.h"
@@ -18,7 +19,8 @@ static const char *const formats[] = { "text", "tsv", NULL };
 static struct {
     struct opt_list models, tasks;
     const char *base, *from, *out, *items;
-    size_t c, stride, rows, threads;
+    const char *detail, *tokens;
+    size_t worst, c, stride, rows, threads;
     double temperature;
     int protocol, format, per_source, compare, compute;
 } a = { .c = 512, .temperature = 1.0 };
@@ -36,6 +38,12 @@ static const struct opt options[] = {
     OPT_FLAG(0, "per-source", &a.per_source, "figures of each source too"),
     OPT_FLAG(0, "compare", &a.compare,
         "differences between models, paired by document"),
+    OPT_SIZE(0, "worst", &a.worst, 0, 1 << 24, "n",
+        "the documents with the highest KL, or loss, too"),
+    OPT_STR(0, "detail", &a.detail, "file",
+        "write tables by context, class of token and confidence there"),
+    OPT_STR(0, "tokens", &a.tokens, "file",
+        "write the loss of every token there, as TSV"),
     OPT_GROUP("protocol"),
     OPT_ENUM(0, "protocol", &a.protocol, protocol_name, "name",
         "how text is cut and scored"),
@@ -137,6 +145,11 @@ check_tasks(const char *input)
     if (a.tasks.n > 0 && (input != NULL || a.from != NULL))
         die(EX_USAGE, "--task takes no %s",
             input != NULL ? "stream" : "--from");
+    if (a.tasks.n > 0 && (a.worst > 0 || a.detail != NULL || a.tokens != NULL))
+        die(EX_USAGE, "--task takes no --%s",
+            a.worst > 0            ? "worst"
+                : a.detail != NULL ? "detail"
+                                   : "tokens");
     if (a.tasks.n > 0 && (a.temperature != 1.0 || a.protocol != PROTO_DOCS))
         die(EX_USAGE, "--task takes no --%s",
             a.temperature != 1.0 ? "temperature" : "protocol");
@@ -202,7 +215,14 @@ report(struct eval *e)
             &b);
     else
         eval_print(e, (enum format)a.format, a.per_source, a.compare, &b);
+    if (a.worst > 0)
+        worst_print(e, a.worst, (enum format)a.format, &b);
     out_file(a.out, b.p, b.n);
+    if (e->detail != NULL) {
+        buf_clear(&b);
+        detail_print(e->detail, e, &b);
+        out_file(a.detail, b.p, b.n);
+    }
     buf_release(&b);
 }
 
@@ -217,12 +237,17 @@ main(int argc, char **argv)
     check_arguments();
     check_tasks(*input);
     open_all(&e);
+    e.detail = a.detail != NULL ? detail_new(&e) : NULL;
+    e.tokens = a.tokens != NULL ? tokens_begin(&e, a.tokens) : NULL;
     if (a.tasks.n == 0 && e.protocol == PROTO_LMEVAL)
         eval_text(&e, *input);
     else if (a.tasks.n == 0)
         eval_stream(&e, *input);
+    if (e.tokens != NULL)
+        tokens_end(e.tokens);
     report(&e);
     out_done();
+    detail_free(e.detail);
     for (size_t i = 0; i < e.nj; i++) {
         fwd_free(e.j[i].f);
         model_close(&e.j[i].m);

@@ -62,6 +62,8 @@ struct eval {
     size_t rows;      /* of a forward pass, 0: about 4096 tokens */
 
     struct stream_info info;
+    struct detail *detail; /* or NULL, as the next */
+    struct tokens *tokens;
     struct vocab *vocab; /* texts of tokens; NULL: no tokenizer of the stream */
     const char *input;
     size_t ntokens; /* in the stream, without padding */

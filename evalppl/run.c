@@ -1,5 +1,6 @@
 /* Rows of documents through every model, and sums over what is scored. */
 #include "evalppl.h"
+#include "detail.h"
 #include "vocab.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -200,6 +201,10 @@ pack_flush(struct pack *p, struct eval *e)
         }
         for (size_t k = 0; k < p->n; k++)
             count(e, p, k);
+        if (e->detail != NULL)
+            detail_add(e->detail, e, p);
+        if (e->tokens != NULL)
+            tokens_add(e->tokens, e, p);
         for (size_t i = 0; i < p->rows * p->T; i++)
             e->nfed += p->first[i] != UINT32_MAX;
     }

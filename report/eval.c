@@ -100,8 +100,13 @@ parse(struct eval *v, struct err *e)
     at++;
     if (at >= v->l.n)
         return 0;
-    if (table_parse(&v->pair, &v->l, &at, e) < 0 ||
-        table_need(&v->pair, "model other quantity", 0, e) < 0)
+    if (table_parse(&v->pair, &v->l, &at, e) < 0)
+        return -1;
+    if (table_column(&v->pair, "document") != NONE) { /* --worst */
+        table_release(&v->pair);
+        return 0;
+    }
+    if (table_need(&v->pair, "model other quantity", 0, e) < 0)
         return -1;
     if (v->pair.nrow > 4 * MODELS * MODELS * (SOURCES + 1))
         return err_set(e, EX_INPUT,

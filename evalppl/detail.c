@@ -1,0 +1,210 @@
+/* Means by context, class and confidence; see detail.h. */
+#include "detail.h"
+#include "vocab.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BINS = 15, POWERS = 64 };
+
+/* Sums over predictions, each by its weight. */
+struct tally {
+    size_t n;
+    double weight, nll, kl, entropy, confidence, right;
+};
+
+/* Of one model. */
+struct tables {
+    struct tally all, context[POWERS], class[CLASS_N], bin[BINS];
+    struct head_top *top;
+};
+
+struct detail {
+    struct tables *model; /* [nj] */
+    size_t nj, cap;
+    /* what the head says of the predictions at hand, [cap] */
+    float *lse, *logp;
+    double *self;
+    uint32_t *top;
+};
+
+struct detail *
+detail_new(const struct eval *e)
+{
+    struct detail *d = xcalloc(1, sizeof(*d));
+
+    d->nj = e->nj;
+    d->model = xcalloc(e->nj, sizeof(*d->model));
+    return d;
+}
+
+static void
+make_room(struct detail *d, size_t n)
+{
+    if (n <= d->cap)
+        return;
+    d->cap = n;
+    d->lse = xreallocarray(d->lse, n, 2 * sizeof(*d->lse));
+    d->logp = xreallocarray(d->logp, n, sizeof(*d->logp));
+    d->self = xreallocarray(d->self, n, sizeof(*d->self));
+    d->top = xreallocarray(d->top, n, sizeof(*d->top));
+}
+
+static void
+tally(struct tally *to, double weight, const struct tally *x)
+{
+    to->n++;
+    to->weight += weight;
+    to->nll += weight * x->nll;
+    to->kl += weight * x->kl;
+    to->entropy += weight * x->entropy;
+    to->confidence += weight * x->confidence;
+    to->right += weight * x->right;
+}
+
+static size_t
+power_of_two(size_t n)
+{
+    size_t k = 0;
+
+    while (n >>= 1)
+        k++;
+    return k;
+}
+
+/* (k/15, (k+1)/15], as Guo et al., arXiv:1706.04599, cut them. */
+static size_t
+bin_of(double confidence)
+{
+    const double k = ceil(confidence * BINS) - 1.0;
+
+    return k < 0.0 ? 0 : k >= BINS ? BINS - 1 : (size_t)k;
+}
+
+static void
+add_model(struct detail *d, const struct eval *e, const struct pack *p,
+    size_t i)
+{
+    struct tables *t = &d->model[i];
+    const struct judged *j = &e->j[i];
+
+    if (t->top == NULL)
+        t->top = head_top_new(&j->m, e->pool, 1, 0);
+    head_top_rows(t->top, j->f, j->h, p->n, 1.0,
+        &(struct head_said){ .lse = d->lse,
+            .self = d->self,
+            .ids = d->top,
+            .logp = d->logp });
+    for (size_t k = 0; k < p->n; k++) {
+        const size_t at = p->at[k];
+        const double conf = exp((double)d->logp[k]);
+        const struct tally x = { .nll = j->nll[k],
+            .kl = e->base != NONE && i != e->base ? j->kl[k] : 0.0,
+            .entropy = -d->self[k],
+            .confidence = conf,
+            .right = d->top[k] == p->target[k] };
+
+        tally(&t->all, p->weight[k], &x);
+        tally(&t->context[power_of_two(at % p->T - p->first[at] + 1)],
+            p->weight[k], &x);
+        tally(&t->bin[bin_of(conf)], p->weight[k], &x);
+        if (e->vocab != NULL)
+            tally(&t->class[vocab_class(e->vocab, p->ids[at], p->target[k])],
+                p -> weight[k], &x);
+    }
+}
+
+void
+detail_add(struct detail *d, const struct eval *e, const struct pack *p)
+{
+    make_room(d, p->n);
+    for (size_t i = 0; i < e->nj; i++)
+        if (e->j[i].f != NULL)
+            add_model(d, e, p, i);
+}
+
+/* ---- report ---- */
+
+/* Expected calibration error: the mean distance of how sure a model is from
+ * how often it is right, over the bins. */
+static double
+ece(const struct tables *t)
+{
+    double sum = 0.0;
+
+    for (size_t k = 0; k < BINS; k++)
+        sum += fabs(t->bin[k].confidence - t->bin[k].right);
+    return sum / t->all.weight;
+}
+
+/* error: its ECE, or NAN */
+static void
+row(struct buf *b, const struct eval *e, size_t i, const char *table,
+    const char *name, const struct tally *t, double error)
+{
+    if (t->n == 0)
+        return;
+    buf_addf(b, "%s\t%s\t%s\t%zu\t%.8f", SHOWN(e->j[i].label), table, name,
+        t->n, t->nll / t->weight);
+    if (e->base != NONE)
+        buf_addf(b, "\t%.8f", t->kl / t->weight);
+    else
+        buf_adds(b, "\t-");
+    buf_addf(b, "\t%.8f\t%.8f\t%.8f", t->entropy / t->weight,
+        t->confidence / t->weight, t->right / t->weight);
+    if (isfinite(error))
+        buf_addf(b, "\t%.8f\n", error);
+    else
+        buf_adds(b, "\t-\n");
+}
+
+static void
+print_model(const struct eval *e, const struct tables *t, size_t i,
+    struct buf *b)
+{
+    char name[64];
+
+    row(b, e, i, "all", "-", &t->all, ece(t));
+    for (size_t k = 0; k < POWERS; k++) {
+        snprintf(name, sizeof(name), "%zu..%zu", (size_t)1 << k,
+            ((size_t)1 << k) + (((size_t)1 << k) - 1));
+        row(b, e, i, "context", name, &t->context[k], NAN);
+    }
+    for (size_t k = 0; k < CLASS_N; k++)
+        row(b, e, i, "class", class_name[k], &t->class[k], NAN);
+    for (size_t k = 0; k < BINS; k++) {
+        snprintf(name, sizeof(name), "%.4f..%.4f", (double)k / BINS,
+            (double)(k + 1) / BINS);
+        row(b, e, i, "confidence", name, &t->bin[k], NAN);
+    }
+}
+
+void
+detail_print(const struct detail *d, const struct eval *e, struct buf *b)
+{
+    buf_adds(b,
+        "model\ttable\trow\ttokens\tnll\tkl\tentropy\tconfidence\taccuracy\t"
+        "ece\n");
+    for (size_t i = 0; i < d->nj; i++)
+        if (d->model[i].all.n > 0)
+            print_model(e, &d->model[i], i, b);
+}
+
+void
+detail_free(struct detail *d)
+{
+    if (d == NULL)
+        return;
+    for (size_t i = 0; i < d->nj; i++)
+        if (d->model[i].top != NULL)
+            head_top_free(d->model[i].top);
+    free(d->model);
+    free(d->lse);
+    free(d->logp);
+    free(d->self);
+    free(d->top);
+    free(d);
+}

@@ -1,0 +1,94 @@
+#!/bin/sh
+# evalppl --detail, --tokens and --worst against transformers
+# (tests/golden/judge/detail.*), and what must not change them
+. "${0%/*}/../lib/lib.sh"
+golden=$top/tests/golden/judge
+gguf=$top/tests/golden/gguf
+tokenize -q -t "$gguf/f32-hf" --no-eos "$golden/text.jsonl" >docs
+tab=$(printf '\t')
+
+# judge MORE ...: into d, t and out
+judge() {
+    evalppl -q -m "model=$gguf/q4_1-hf" --base "base=$gguf/f32-hf" -c 32 \
+        --detail d --tokens t "$@" docs
+}
+# agree WHAT FILE GOLDEN FIRST KEYS OFF: the columns from FIRST on are the
+# golden's, which is made in single precision, to OFF, in lines of the same KEYS
+# first columns
+agree() {
+    if awk -F '\t' -v first="$4" -v keys="$5" -v most="$6" '
+        function off(x, y) {
+            if (x == "-" || y == "-") return x != y
+            return !(x - y <= most && y - x <= most) }
+        { k = ""; for (i = 1; i <= keys; i++) k = k $i "\t" }
+        FNR == NR { want[k] = $0; n++; next }
+        !(k in want) { print "# not wanted: " $0; bad = 1; next }
+        { split(want[k], w, "\t"); n--
+          for (i = first; i <= NF; i++) if (off($i, w[i])) {
+              print "# column " i ": " $0 " not " want[k]; bad = 1 } }
+        END { if (n) print "# " n " lines are missing"
+            exit bad || n || !NR }' "$3" "$2"; then
+        pass "$1"
+    else
+        fail "$1"
+    fi
+}
+
+ok 'tables and tokens' judge --worst 3
+mv out report
+sed 1d d >tables
+agree 'means, entropy, confidence, accuracy, ECE' tables "$golden/detail.tsv" 4 3 3e-6
+
+# Documents are numbered there; a class takes the place of the bytes.
+tail -n +2 t | awk -F '\t' -v OFS='\t' '$2 != last { last = $2; d++ }
+    { print d - 1, $3, $4, $5, $7, $8, $9 }' >tokens
+awk -F '\t' -v OFS='\t' '{ print $1, $2, $3, $8, $5, $6, $7 }' \
+    "$golden/detail.tokens.tsv" >want
+agree 'losses, KL and class of every token' tokens want 5 4 1e-5
+equal 'columns are named' "$(head -n 1 t)" \
+    "$(printf 'source\tdocument\tposition\tid\tclass\ttext\tnll base\tnll model\tkl model')"
+like 'texts, escaped' "${tab}white space$tab\\\\n$tab" t
+like 'parts of characters, as bytes' "${tab}other$tab\\\\x[89a-f][0-9a-f]$tab" t
+
+# The worst by KL, by hand from all tokens.
+tail -n +2 t | awk -F '\t' '{ s[$2] += $9; n[$2]++ }
+    END { for (d in s) printf "%.5f %s\n", s[d] / n[d], d }' |
+    sort -r | head -n 3 | cut -d ' ' -f 2 >want
+sed -n '/^worst/,$p' report | sed 1d | cut -d ' ' -f 1 >got
+same 'the worst documents' want got
+ok 'as TSV' judge --worst 2 --format tsv
+equal 'a table of its own' "$(sed -n '/^$/,$p' out | sed 1d | cut -f 1-4 |
+    sed 1q)" "$(printf 'document\tsource\ttokens\tnll base')"
+equal 'of two' "$(sed -n '/^$/,$p' out | grep -Ec '^[0-9a-f]{16}')" 2
+mkdir run
+mv out run/eval.tsv
+ok 'report passes it by' report --text run
+like 'and reads the figures' '^ *model .*[0-9]' out
+
+judge --compare >out
+mv d d1
+mv t t1
+for how in '-B 1' '-B 7' '-j 1' '-j 3'; do
+    # shellcheck disable=SC2086 # two words
+    ok "$how" judge $how
+    same 'the same tables' d d1
+    same 'the same tokens' t t1
+done
+
+ok 'one model' evalppl -q -m "m=$gguf/f32-hf" -c 32 --detail d --tokens t \
+    --worst 1 docs
+like 'has no KL' "^m${tab}all${tab}-${tab}436${tab}6.7298[0-9]*${tab}-$tab" d
+like 'worst by loss' '^7bb9dc86f2c28e9b|^[0-9a-f]{16} text' out
+"$BUILD/tests/evalppl/eval" "$top/tests/golden/grad/tied.safetensors" docs ids
+ok 'no tokenizer' evalppl -q -m "m=$top/tests/golden/grad/tied-student" -c 32 \
+    --detail d --tokens t ids
+equal 'no classes' "$(grep -c "${tab}class$tab" d)" 0
+like 'no texts' "$tab-$tab-$tab" t
+status 2 'tasks have no tables' evalppl -m "$gguf/f32-hf" --detail d \
+    --task "$top/recipes/tasks/blimp.form=$top/tests/golden/tasks/blimp.jsonl"
+status 1 'no place for tokens' evalppl -m "$gguf/f32-hf" --tokens no/t docs
+status 1 'nor tables' evalppl -m "$gguf/f32-hf" --detail no/t docs
+if [ -e /dev/full ]; then
+    status 1 'a full disk' evalppl -m "$gguf/f32-hf" --detail /dev/full docs
+fi
+done_testing
