@@ -94,8 +94,7 @@ head_top_bytes(const struct head_top *t)
 
 /* ---- a heap of the k largest keys, the smallest of them at the root ---- */
 
-/* Larger for a larger z, and for a lower number where z is the same. */
-static uint64_t
+uint64_t
 key_of(float z, size_t i)
 {
     uint32_t u;
@@ -106,15 +105,14 @@ key_of(float z, size_t i)
     return (uint64_t)u << 32 | (UINT32_MAX - (uint32_t)i);
 }
 
-static uint32_t
-number_of(uint64_t key)
+uint32_t
+key_number(uint64_t key)
 {
     return UINT32_MAX - (uint32_t)key;
 }
 
-/* h[i] is put in its place below i. */
-static void
-sink(uint64_t *h, size_t n, size_t i)
+void
+heap_sink(uint64_t *h, size_t n, size_t i)
 {
     const uint64_t x = h[i];
 
@@ -134,7 +132,7 @@ take(uint64_t *h, size_t n, size_t k, uint64_t key)
     if (n == k) {
         if (key > h[0]) {
             h[0] = key;
-            sink(h, n, 0);
+            heap_sink(h, n, 0);
         }
         return n;
     }
@@ -155,7 +153,7 @@ sort_heap(uint64_t *h, size_t n)
 
         h[0] = h[--n];
         h[n] = least;
-        sink(h, n, 0);
+        heap_sink(h, n, 0);
     }
 }
 
@@ -220,7 +218,7 @@ find_top(struct head_top *t, size_t r, size_t worker)
             key_of(kern.max(z + v, t->V - v < BLOCK ? t->V - v : BLOCK),
                 v / BLOCK));
     for (size_t b = 0; b < nb; b++) {
-        const size_t v0 = (size_t)number_of(block[b]) * BLOCK;
+        const size_t v0 = (size_t)key_number(block[b]) * BLOCK;
         const size_t v1 = t->V - v0 < BLOCK ? t->V : v0 + BLOCK;
 
         for (size_t v = v0; v < v1; v++)
@@ -228,7 +226,7 @@ find_top(struct head_top *t, size_t r, size_t worker)
     }
     sort_heap(top, n);
     for (size_t j = 0; j < t->k; j++) {
-        const uint32_t id = number_of(top[j]);
+        const uint32_t id = key_number(top[j]);
 
         t->said.ids[r * t->k + j] = id;
         t->said.logp[r * t->k + j] = fminf(z[id] - t->said.lse[2 * r], 0.0f);

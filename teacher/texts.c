@@ -1,0 +1,239 @@
+/* Texts that a model goes on with: see texts.h. */
+#include "texts.h"
+#include "base/clock.h"
+#include "base/rng.h"
+#include "cli/die.h"
+#include "model/forward.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct texts {
+    const struct model *m;
+    struct pool *pool;
+    struct texts_opt o;
+    size_t V;            /* ids below this may come */
+    size_t longest_stop; /* bytes */
+    struct kvcache *kv;
+    float *logits;            /* [at_once,m.V] */
+    struct sample_room *room; /* [threads], when tokens are drawn */
+    void (*told)(void *ctx, struct text *t);
+    void *ctx;
+    /* the texts at hand: */
+    size_t n;
+    struct text **text; /* [at_once] */
+    size_t *slot;       /* [at_once] of the caches, each number once */
+    uint32_t *id;       /* [at_once] their newest tokens */
+};
+
+void
+text_release(struct text *t)
+{
+    tok_ids_release(&t->next);
+    buf_release(&t->said);
+}
+
+static struct sample_room *
+rooms(size_t threads, size_t V)
+{
+    struct sample_room *r = xreallocarray(NULL, threads, sizeof *r);
+
+    for (size_t i = 0; i < threads; i++) {
+        r[i].term = xreallocarray(NULL, V, sizeof *r->term);
+        r[i].key = xreallocarray(NULL, V, sizeof *r->key);
+        r[i].ids = xreallocarray(NULL, V, sizeof *r->ids);
+    }
+    return r;
+}
+
+struct texts *
+texts_new(const struct model *m, struct pool *pool, const struct texts_opt *o)
+{
+    struct texts *w = xcalloc(1, sizeof *w);
+
+    w->m = m;
+    w->pool = pool;
+    w->o = *o;
+    w->V = o->tok != NULL ? tok_vocab(o->tok) : m->c.V;
+    for (size_t i = 0; i < o->nstop; i++)
+        if (strlen(o->stop[i]) > w->longest_stop)
+            w->longest_stop = strlen(o->stop[i]);
+    w->kv = kv_new(m, pool, o->at_once, o->longest + o->most);
+    w->logits = xreallocarray(NULL, o->at_once * m->c.V, sizeof *w->logits);
+    if (o->tau > 0.0)
+        w->room = rooms(pool_size(pool), w->V);
+    w->text = xcalloc(o->at_once, sizeof *w->text);
+    w->slot = xcalloc(o->at_once, sizeof *w->slot);
+    w->id = xcalloc(o->at_once, sizeof *w->id);
+    for (size_t i = 0; i < o->at_once; i++)
+        w->slot[i] = i;
+    return w;
+}
+
+void
+texts_free(struct texts *w)
+{
+    if (w == NULL)
+        return;
+    for (size_t i = 0; w->room != NULL && i < pool_size(w->pool); i++) {
+        free(w->room[i].term);
+        free(w->room[i].key);
+        free(w->room[i].ids);
+    }
+    free(w->room);
+    kv_free(w->kv);
+    free(w->logits);
+    free(w->text);
+    free(w->slot);
+    free(w->id);
+    free(w);
+}
+
+size_t
+texts_cache_bytes(const struct texts *w)
+{
+    return kv_cache_bytes(w->kv);
+}
+
+size_t
+texts_bytes(const struct texts *w)
+{
+    size_t n = w->o.at_once * w->m->c.V * sizeof *w->logits;
+
+    if (w->room != NULL)
+        n += pool_size(w->pool) * w->V *
+            (sizeof *w->room->term + sizeof *w->room->key +
+                sizeof *w->room->ids);
+    return kv_bytes(w->kv) + n;
+}
+
+/* The next token of the text at i, by its row of logits. */
+static void
+choose(void *ctx, size_t i, size_t worker)
+{
+    const struct texts *w = ctx;
+    const struct text *t = w->text[i];
+    const float *z = w->logits + i * w->m->c.V;
+
+    w->id[i] = sample_best(z, w->V);
+    if (w->o.tau > 0.0 && w->id[i] != UINT32_MAX)
+        w->id[i] = sample_draw(z, w->V, w->o.tau, w->o.top_p,
+            rng_unit(rng_key(w->o.seed, t->chance), t->next.n),
+            &w->room[worker]);
+}
+
+/* Where the first stop string begins in text from `from` on; its end if there
+ * is none. */
+static size_t
+find_stop(const struct texts *w, const struct buf *said, size_t from)
+{
+    for (size_t at = from; at < said->n; at++) {
+        for (size_t i = 0; i < w->o.nstop; i++) {
+            const size_t n = strlen(w->o.stop[i]);
+
+            if (n <= said->n - at && memcmp(said->p + at, w->o.stop[i], n) == 0)
+                return at;
+        }
+    }
+    return said->n;
+}
+
+/* What the token says; has a stop string come? */
+static int
+say(const struct texts *w, struct text *t, uint32_t id)
+{
+    const size_t was = t->said.n, back = w->longest_stop;
+    struct err e;
+    size_t at;
+
+    if (w->o.tok == NULL)
+        return 0;
+    if (tok_decode(w->o.tok, &id, 1, TOK_MIDDLE, &t->said, &e) < 0)
+        die_err(&e);
+    at = find_stop(w, &t->said, was > back ? was - back : 0);
+    if (at == t->said.n)
+        return 0;
+    t->said.n = at;
+    t->said.p[at] = '\0';
+    return 1;
+}
+
+/* A text and its next token. */
+static void
+take(const struct texts *w, struct text *t, uint32_t id)
+{
+    const int eos = config_is_eos(&w->m->c, id) ||
+        (w->o.tok != NULL && (int64_t)id == tok_eos(w->o.tok));
+
+    if (id == UINT32_MAX)
+        die(EX_NUM, "a logit is not finite");
+    t->done = clock_now();
+    if (t->next.n == 0)
+        t->first = t->done;
+    if (eos && !w->o.no_eos) {
+        t->end = TEXT_EOS;
+    } else {
+        tok_ids_push(&t->next, id);
+        if (say(w, t, id))
+            t->end = TEXT_STOP;
+        else if (t->next.n == w->o.most)
+            t->end = TEXT_LENGTH;
+    }
+    if (w->told != NULL)
+        w->told(w->ctx, t);
+}
+
+/* The prompt of a text goes through the model into the caches. */
+static void
+begin(struct texts *w, struct text *t)
+{
+    const size_t i = w->n;
+
+    t->begun = clock_now();
+    w->text[i] = t;
+    kv_clear(w->kv, w->slot[i]);
+    if (kv_feed(w->kv, w->slot[i], t->ids, t->n, w->logits + i * w->m->c.V) < 0)
+        die(EX_SYS, "a prompt of %zu tokens does not fit the cache", t->n);
+    choose(w, i, 0);
+    take(w, t, w->id[i]);
+    w->n += t->end == TEXT_GOES_ON;
+}
+
+/* Texts that have ended leave; their slots are those of the next to begin. */
+static void
+leave(struct texts *w)
+{
+    for (size_t i = w->n; i-- > 0;) {
+        const size_t last = w->n - 1, slot = w->slot[i];
+
+        if (w->text[i]->end == TEXT_GOES_ON)
+            continue;
+        w->text[i] = w->text[last];
+        w->slot[i] = w->slot[last];
+        w->id[i] = w->id[last];
+        w->slot[last] = slot;
+        w->n--;
+    }
+}
+
+void
+texts_run(struct texts *w, struct text *t, size_t n,
+    void (*told)(void *ctx, struct text *t), void *ctx)
+{
+    size_t next = 0;
+
+    w->told = told;
+    w->ctx = ctx;
+    while (w->n > 0 || next < n) {
+        while (w->n < w->o.at_once && next < n)
+            begin(w, &t[next++]);
+        if (w->n == 0)
+            continue;
+        if (kv_step(w->kv, w->slot, w->id, w->n, w->logits) < 0)
+            die(EX_SYS, "the cache is full");
+        pool_run(w->pool, w->n, choose, w);
+        for (size_t i = 0; i < w->n; i++)
+            take(w, w->text[i], w->id[i]);
+        leave(w);
+    }
+}
