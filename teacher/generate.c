@@ -1,91 +1,272 @@
-/* Greedy text, for people to look at; serving comes by another program. */
+/* Texts of prompts: one for people to look at, or a file of JSON lines. */
 #include "teacher.h"
+#include "texts.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
-#include "base/stop.h"
 #include "cli/die.h"
 #include "cli/out.h"
+#include "cli/prog.h"
 #include "cli/progress.h"
+#include "format/json.h"
+#include "text/unicode.h"
 #include "tok/tok.h"
-#include "model/forward.h"
+#include "train/plan.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Highest logit, the lowest id on ties; dies on NaN, which no order holds. */
-static uint32_t
-argmax(const float *z, size_t n)
-{
-    uint32_t best = 0;
+struct prompts {
+    const struct args *a;
+    struct tokenizer *tok;
+    struct tok_scratch *scratch;
+    size_t n, cap, longest; /* texts; tokens of a prompt */
+    struct text *text;      /* [n] */
+    struct tok_ids *ids;    /* [n] of their prompts */
+    json_t **record;        /* [n] lines they are from */
+    struct opt_list stop;   /* without escapes */
+    size_t back;            /* bytes of the longest of them */
+    size_t printed;         /* texts, or bytes of the only one */
+    double ended, tokens;   /* texts; of all */
+};
 
-    for (size_t i = 0; i < n; i++) {
-        if (!isfinite(z[i]))
-            die(EX_NUM, "logit %zu is not finite", i);
-        if (z[i] > z[best])
-            best = (uint32_t)i;
+/* A prompt; -1 if it has no tokens. */
+static int
+add(struct prompts *p, const char *s, size_t n, json_t *record, uint64_t chance)
+{
+    struct tok_ids *ids;
+
+    if (p->n == p->cap) {
+        p->cap = 2 * p->cap + 16;
+        p->text = xreallocarray(p->text, p->cap, sizeof *p->text);
+        p->ids = xreallocarray(p->ids, p->cap, sizeof *p->ids);
+        p->record = xreallocarray(p->record, p->cap, sizeof(json_t *));
     }
-    return best;
+    ids = &p->ids[p->n];
+    *ids = (struct tok_ids){ 0 };
+    tok_encode(p->tok, p->scratch, s, n, TOK_SPECIAL | TOK_BOS, ids);
+    if (ids->n == 0)
+        return -1;
+    p->longest = ids->n > p->longest ? ids->n : p->longest;
+    p->text[p->n] =
+        (struct text){ .ids = ids->v, .n = ids->n, .chance = chance };
+    p->record[p->n++] = record;
+    return 0;
+}
+
+/* Line number `at` of the file, without its newline. */
+static int
+add_line(struct prompts *p, const char *line, size_t n, size_t at,
+    struct err *e)
+{
+    json_t *j = js_parse(line, n, e);
+    const json_t *index;
+    const char *prompt;
+    int r;
+
+    if (j == NULL)
+        return -1;
+    if (!json_is_object(j))
+        return err_set(e, EX_INPUT, "no object");
+    if ((r = js_str(j, p->a->field, &prompt, e)) < 0)
+        return -1;
+    if (r == 0)
+        return err_set(e, EX_INPUT, "no member %s", p->a->field);
+    if ((index = json_object_get(j, "index")) == NULL)
+        json_object_set_new(j, "index", json_integer((json_int_t)at));
+    else if (json_is_integer(index) && json_integer_value(index) >= 0)
+        at = (size_t)json_integer_value(index);
+    if (add(p, prompt, strlen(prompt), j, at) < 0)
+        return err_set(e, EX_INPUT, "the prompt has no tokens");
+    return 0;
+}
+
+static void
+read_lines(struct prompts *p)
+{
+    const char *path = p->a->prompts;
+    size_t n, at = 0;
+    struct err e;
+    char *all;
+
+    if (io_slurp(path, JS_MAX, &all, &n, &e) < 0)
+        die_err(&e);
+    for (char *line = all, *end = all + n; line < end; at++) {
+        char *nl = memchr(line, '\n', (size_t)(end - line));
+        const size_t len = (size_t)((nl != NULL ? nl : end) - line);
+
+        if (strspn(line, " \t\r") < len && add_line(p, line, len, at, &e) < 0)
+            die(e.code, "%s: line %zu: %s", io_in_name(path), at + 1, e.msg);
+        line += len + 1;
+    }
+    free(all);
+    if (p->n == 0)
+        die(EX_INPUT, "%s: no prompts", io_in_name(path));
+}
+
+/* --stop without its escapes, in place. */
+static void
+read_stops(struct prompts *p)
+{
+    p->stop = p->a->stop;
+    for (size_t i = 0; i < p->stop.n; i++) {
+        char *to = p->stop.v[i];
+        size_t n;
+
+        for (const char *s = to; *s != '\0'; s++) {
+            *to = *s;
+            if (*s == '\\' && s[1] != '\0' && strchr("nt\\", s[1]) != NULL)
+                *to = *++s == 'n' ? '\n' : *s == 't' ? '\t' : '\\';
+            to++;
+        }
+        *to = '\0';
+        n = (size_t)(to - p->stop.v[i]);
+        if (n == 0)
+            die(EX_USAGE, "--stop: an empty text is everywhere");
+        p->back = n > p->back ? n : p->back;
+    }
+}
+
+static void
+open_tokenizer(struct prompts *p, const struct model *m)
+{
+    const char *path = p->a->tokenizer != NULL ? p->a->tokenizer : p->a->model;
+    struct err e;
+
+    if ((p->tok = tok_open(path, &e)) == NULL)
+        die_err(&e);
+    if (tok_warning(p->tok))
+        warn("%s: %s", path, tok_warning(p->tok));
+    if (tok_vocab(p->tok) > m->c.V)
+        die(EX_INPUT, "%s: %zu tokens, the model has %zu", path,
+            tok_vocab(p->tok), m->c.V);
+    p->scratch = tok_scratch_new(p->tok);
+}
+
+/* The line with what has become of it. */
+static void
+put_line(const struct text *t, json_t *j)
+{
+    static const char *const ends[] = { "", "eos", "stop", "length" };
+    struct buf said = { 0 };
+    char *line;
+
+    uni_repair(t->said.p != NULL ? t->said.p : "", t->said.n, &said);
+    json_object_set_new(j, "completion",
+        json_stringn(said.p != NULL ? said.p : "", said.n));
+    json_object_set_new(j, "finish_reason", json_string(ends[t->end]));
+    json_object_set_new(j, "tokens", json_integer((json_int_t)t->next.n));
+    line = json_dumps(j, 0);
+    out_put(line, strlen(line));
+    out_put("\n", 1);
+    free(line);
+    buf_release(&said);
+}
+
+/* Lines are put in their order, as soon as those before them are. */
+static void
+told_lines(void *ctx, struct text *t)
+{
+    struct prompts *p = ctx;
+    char extra[40];
+
+    p->tokens += t->end != TEXT_EOS;
+    if (t->end == TEXT_GOES_ON)
+        return;
+    p->ended++;
+    snprintf(extra, sizeof extra, "%.0f tokens", p->tokens);
+    progress_at(p->ended, extra);
+    while (p->printed < p->n && p->text[p->printed].end != TEXT_GOES_ON) {
+        const size_t i = p->printed++;
+
+        put_line(&p->text[i], p->record[i]);
+        json_decref(p->record[i]);
+        text_release(&p->text[i]);
+        tok_ids_release(&p->ids[i]);
+    }
+}
+
+/* The only text, but for what may be the beginning of a stop string. */
+static void
+told_one(void *ctx, struct text *t)
+{
+    struct prompts *p = ctx;
+    const size_t back = t->end == TEXT_GOES_ON && p->back > 0 ? p->back - 1 : 0;
+
+    if (t->said.n > p->printed + back) {
+        out_put(t->said.p + p->printed, t->said.n - back - p->printed);
+        p->printed = t->said.n - back;
+    }
+    p->tokens += t->end != TEXT_EOS;
+    progress_at(p->tokens, NULL);
 }
 
 void
-generate(const struct model *m, struct pool *pool, const char *tokenizer,
-    const char *prompt, size_t n)
+tell_texts(const struct model *m, const struct pool *pool, size_t at_once,
+    size_t longest, size_t cache, size_t bytes)
 {
+    const size_t all = bytes + plan_window(m, 1, 1) +
+        plan_program(prog_resident(), pool_size(pool));
     struct err e;
-    struct tokenizer *t = tok_open(tokenizer, &e);
-    struct tok_scratch *scratch;
-    struct tok_ids ids = { 0 };
-    struct buf text = { 0 };
-    struct kvcache *kv;
-    float *logits;
-    /* On a terminal the text itself is the progress. */
-    const int shows = !isatty(STDOUT_FILENO);
-    const size_t slot = 0;
-    size_t len;
 
-    if (t == NULL)
+    note("%zu texts at a time, of %zu tokens at most: %.1f MB of keys and "
+         "values, %.1f MB in all",
+        at_once, longest, (double)cache * 1e-6, (double)all * 1e-6);
+    if (plan_fits(all, "fewer texts (--at-once) or tokens (-n)", &e) < 0)
         die_err(&e);
-    if (tok_warning(t))
-        warn("%s: %s", tokenizer, tok_warning(t));
-    if (tok_vocab(t) > m->c.V)
-        die(EX_INPUT, "%s: %zu tokens, the model has %zu", tokenizer,
-            tok_vocab(t), m->c.V);
-    scratch = tok_scratch_new(t);
-    tok_encode(t, scratch, prompt, strlen(prompt), TOK_SPECIAL | TOK_BOS, &ids);
-    if (ids.n == 0)
-        die(EX_USAGE, "the prompt has no tokens");
-    len = ids.n + n;
-    kv = kv_new(m, pool, 1, len);
-    logits = xreallocarray(NULL, m->c.V, sizeof(*logits));
-    if (shows)
-        progress_begin("generating", (double)n, "tokens");
-    out_put(prompt, strlen(prompt));
-    if (kv_feed(kv, 0, ids.v, ids.n, logits) < 0)
-        die(EX_SYS, "the prompt does not fit the cache");
-    for (size_t i = 0; i < n && !stop_asked; i++) {
-        const uint32_t id = argmax(logits, tok_vocab(t));
+}
 
-        if ((int64_t)id == tok_eos(t) || config_is_eos(&m->c, id))
-            break;
-        buf_clear(&text);
-        if (tok_decode(t, &id, 1, TOK_MIDDLE, &text, &e) < 0)
-            die_err(&e);
-        out_put(text.p, text.n);
-        if (shows)
-            progress_at((double)i + 1.0, NULL);
-        if (i + 1 < n && kv_step(kv, &slot, &id, 1, logits) < 0)
-            break;
-    }
+static void
+run(struct prompts *p, const struct model *m, struct pool *pool)
+{
+    const struct args *a = p->a;
+    const struct texts_opt o = { p->n < a->at_once ? p->n : a->at_once,
+        p->longest, a->length, a->tau, a->top_p, a->seed, p->stop.v, p->stop.n,
+        p->tok, 0 };
+    struct texts *w = texts_new(m, pool, &o);
+    const double start = clock_now();
+    const int one = a->prompts == NULL;
+    /* On a terminal the text itself is the progress. */
+    const int shows = !one || !isatty(STDOUT_FILENO);
+
+    tell_texts(m, pool, o.at_once, o.longest + o.most, texts_cache_bytes(w),
+        texts_bytes(w));
+    if (shows)
+        progress_begin("generating", one ? (double)a->length : (double)p->n,
+            one ? "tokens" : "texts");
+    if (one)
+        out_put(a->prompt, strlen(a->prompt));
+    texts_run(w, p->text, p->n, one ? told_one : told_lines, p);
+    if (one)
+        out_put("\n", 1);
     if (shows)
         progress_end();
-    out_put("\n", 1);
-    free(logits);
-    kv_free(kv);
-    tok_ids_release(&ids);
-    buf_release(&text);
-    tok_scratch_free(scratch);
-    tok_free(t);
+    prog_closing("%zu texts, %.0f tokens, %.1f tokens/s", p->n, p->tokens,
+        p->tokens / (clock_now() - start + 1e-9));
+    texts_free(w);
+}
+
+void
+generate(const struct model *m, struct pool *pool, const struct args *a)
+{
+    struct prompts p = { .a = a };
+
+    open_tokenizer(&p, m);
+    read_stops(&p);
+    if (a->prompts != NULL)
+        read_lines(&p);
+    else if (add(&p, a->prompt, strlen(a->prompt), NULL, 0) < 0)
+        die(EX_USAGE, "the prompt has no tokens");
+    run(&p, m, pool);
+    if (a->prompts == NULL) {
+        text_release(p.text);
+        tok_ids_release(p.ids);
+    }
+    free(p.text);
+    free(p.ids);
+    free(p.record);
+    tok_scratch_free(p.scratch);
+    tok_free(p.tok);
 }

@@ -8,11 +8,20 @@
 #include "msg/batch.h"
 #include "model/compute.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const char *const dtypes[] = { "bf16", "f32", NULL };
 
-static struct args a = { .length = 64, .tau = 3.0 };
+static const char *const formats[] = { "text", "tsv", NULL };
+
+static struct args a = { .tau = NAN,
+    .field = "prompt",
+    .length = 64,
+    .at_once = OPT_NONE,
+    .count = 100,
+    .prompt_length = 128,
+    .top_p = 1.0 };
 
 static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
                                           "the teacher"),
@@ -25,9 +34,10 @@ static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
         "add the k most probable tokens of each prediction (0: none)"),
     OPT_SIZE(0, "sample", &a.sample, 0, UINT16_MAX, "n",
         "add n tokens drawn by chance for each prediction (0: none)"),
-    OPT_SIZE('s', "seed", &a.seed, 0, 1e18, "seed", "of --sample"),
-    OPT_REAL(0, "temperature", &a.tau, 0.01, 1000, "T",
-        "that the student trains at with --top and --sample"),
+    OPT_SIZE('s', "seed", &a.seed, 0, 1e18, "seed", "of --sample and of texts"),
+    OPT_REAL(0, "temperature", &a.tau, 0, 1000, "T",
+        "that the student trains at with --top and --sample (default: 3); of "
+        "texts (default: 0, the most probable token)"),
     OPT_STR(0, "hidden", &a.hidden, "blocks",
         "add outputs of blocks: all, none, mapped or a list such as 0,3,7"),
     OPT_STR(0, "student", &a.student, "model",
@@ -41,13 +51,53 @@ static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
     OPT_SIZE(0, "micro", &a.micro, 0, 1e6, "rows",
         "rows at a time (0: one, or as many as 1024 tokens hold)"),
     OPT_GROUP("instead of a stream"),
-    OPT_STR(0, "generate", &a.prompt, "prompt",
-        "print a greedy continuation of the prompt"),
+    OPT_MAYBE(0, "generate", &a.prompt, "prompt",
+        "print the prompt and its continuation"),
+    OPT_STR(0, "prompts", &a.prompts, "file",
+        "go on with the prompts of a file of JSON lines (-: standard input)"),
+    OPT_STR(0, "field", &a.field, "name",
+        "member of a line that is the prompt"),
     OPT_SIZE('n', "max-new-tokens", &a.length, 1, 1e6, "tokens",
         "longest continuation"),
+    OPT_LIST(0, "stop", &a.stop, "string",
+        "end a text where this begins (\\n: newline); may be repeated"),
+    OPT_REAL(0, "top-p", &a.top_p, 1e-6, 1, "p",
+        "draw from the most probable tokens that hold so much"),
+    OPT_SIZE(0, "at-once", &a.at_once, 1, 4096, "texts",
+        "texts at a time (default: 16, with --bench 1)"),
     OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
-        "for --generate (default: the model's)"),
+        "of texts (default: the model's)"),
+    OPT_FLAG(0, "bench", &a.bench, "measure how fast texts come"),
+    OPT_STR(0, "against", &a.against, "model", "measure this too, in turn"),
+    OPT_SIZE(0, "count", &a.count, 1, 1e6, "prompts", "to measure"),
+    OPT_SIZE(0, "prompt-length", &a.prompt_length, 1, 1e6, "tokens",
+        "of each prompt to measure"),
+    OPT_ENUM(0, "format", &a.format, formats, "name", "of what was measured"),
     OPT_END };
+
+/* Are there texts to go on with, instead of a stream? */
+static int
+wants_texts(void)
+{
+    const int kinds = (a.prompt != NULL && a.prompt != opt_absent) +
+        (a.prompts != NULL) + a.bench;
+
+    if (kinds > 1)
+        die(EX_USAGE, "--generate with a prompt, --prompts or --bench?");
+    if (kinds == 0 && a.prompt == opt_absent)
+        die(EX_USAGE, "--generate needs a prompt, --prompts or --bench");
+    if (kinds == 1 && a.out != NULL)
+        die(EX_USAGE, "-o: texts go to standard output");
+    if (kinds == 1 && isnan(a.tau))
+        a.tau = 0.0;
+    else if (isnan(a.tau))
+        a.tau = 3.0;
+    else if (kinds == 0 && a.tau < 0.01)
+        die(EX_USAGE, "--temperature: a student's is 0.01 at least");
+    if (a.at_once == OPT_NONE)
+        a.at_once = a.bench ? 1 : 16;
+    return kinds == 1;
+}
 
 int
 main(int argc, char **argv)
@@ -55,11 +105,12 @@ main(int argc, char **argv)
     static struct teacher t = { .a = &a };
     char **input = opt_parse(argc, argv, options,
         "add what a model knows to a stream of batches", "[input]", 0, 1, NULL);
+    const int texts = wants_texts();
     struct err e;
 
     if (a.model == NULL)
         die(EX_USAGE, "-m is needed; see teacher -h");
-    if (a.prompt == NULL && a.out == NULL)
+    if (!texts && a.out == NULL)
         out_refuse_tty(1);
     if (compute_init(a.compute, &e) < 0)
         die_err(&e);
@@ -68,9 +119,8 @@ main(int argc, char **argv)
         die_err(&e);
     if ((t.pool = pool_new(a.threads, &e)) == NULL)
         die_err(&e);
-    if (a.prompt != NULL) {
-        generate(&t.m, t.pool, a.tokenizer != NULL ? a.tokenizer : a.model,
-            a.prompt, a.length);
+    if (texts) {
+        (a.bench ? bench : generate)(&t.m, t.pool, &a);
         out_done();
     } else {
         choose_taps(&t);

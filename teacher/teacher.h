@@ -4,17 +4,13 @@
 
 #include "base/err.h"
 #include "base/pool.h"
+#include "cli/opt.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
 #include "model/forward.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-/* generate.c: print a greedy continuation of each prompt (`n` tokens
- * at most, ending at EOS) on stdout, prompt included. */
-void generate(const struct model *m, struct pool *pool, const char *tokenizer,
-    const char *prompt, size_t n);
 
 /* top.c: instead of states, what they say. */
 struct top_opt {
@@ -50,11 +46,18 @@ void rounding_add(struct rounding *r, const struct model *m, const float *x,
 void rounding_tell(struct rounding *r, const struct model *m,
     struct pool *pool);
 
-/* Options, as teacher(1) has them; dtype 0 is half precision. */
+/* Options, as teacher(1) has them; dtype 0 is half precision, and tau NAN where
+ * it is not given. */
 struct args {
-    const char *model, *out, *hidden, *student, *prompt, *tokenizer;
-    size_t threads, micro, length, top, sample, seed;
+    const char *model, *out, *hidden, *student;
+    size_t threads, micro, top, sample, seed;
     double tau;
+    /* of texts */
+    const char *prompt, *prompts, *field, *tokenizer, *against;
+    struct opt_list stop;
+    size_t length, at_once, count, prompt_length;
+    double top_p;
+    int bench, format;
     int final, no_head, dtype, compute;
 };
 
@@ -77,6 +80,16 @@ struct teacher {
     struct msg_in *in;
     struct msg_out *out;
 };
+
+/* generate.c: go on with a prompt, or those of a file, on stdout. */
+void generate(const struct model *m, struct pool *pool, const struct args *a);
+/* Say what memory it takes to go on with texts, and die if there is less:
+ * bytes, of which so many are keys and values, beside the model's weights. */
+void tell_texts(const struct model *m, const struct pool *pool, size_t at_once,
+    size_t longest, size_t cache, size_t bytes);
+
+/* bench.c: measure that, of random prompts, and print it. */
+void bench(const struct model *m, struct pool *pool, const struct args *a);
 
 /* introduce.c: are tokens added?  The `teacher` message, which says who it is
  * and brings the head where it is needed.  Returns as msg_send. */

@@ -24,6 +24,8 @@ enum {
     WIDTH = 80 /* of -h */
 };
 
+const char opt_absent[] = "";
+
 static int want_help, want_version, quiet, verbose;
 
 static const struct opt common[] = { { OPT_K_FLAG, 'h', "help", &want_help,
@@ -98,6 +100,12 @@ is_option(const struct opt *o)
     return o->kind != OPT_K_END && o->kind != OPT_K_GROUP;
 }
 
+static int
+may_lack_value(const struct opt *o)
+{
+    return o->kind == OPT_K_STR && o->lo > 0;
+}
+
 /* Letters of a group are sorted: h q v V. */
 static int
 letter_order(const void *a, const void *b)
@@ -124,7 +132,7 @@ add_usage_table(struct buf *b, const struct opt *table, char *letters,
         else
             buf_addf(b, " [--%s", o->name);
         if (o->kind != OPT_K_FLAG)
-            buf_addf(b, " %s", o->arg);
+            buf_addf(b, may_lack_value(o) ? " [%s]" : " %s", o->arg);
         buf_adds(b, "]");
     }
 }
@@ -227,7 +235,7 @@ add_help_table(struct buf *b, const struct opt *table)
         if (o->name != NULL)
             buf_addf(b, "%s--%s", o->ch != 0 ? ", " : "  ", o->name);
         if (o->kind != OPT_K_FLAG)
-            buf_addf(b, " %s", o->arg);
+            buf_addf(b, may_lack_value(o) ? " [%s]" : " %s", o->arg);
         used = b->n - start;
         if (used + 1 > HELP_COLUMN)
             buf_addf(b, "\n%*s", HELP_COLUMN, "");
@@ -483,6 +491,11 @@ parse_long(const struct parse *p, char *arg, char *next)
         if (eq != NULL)
             misuse("--%s takes no value", o->name);
         set_value(o, 1, NULL);
+        return 0;
+    }
+    if (may_lack_value(o) && eq == NULL &&
+        (next == NULL || strncmp(next, "--", 2) == 0)) {
+        *(const char **)o->dst = opt_absent;
         return 0;
     }
     if (eq == NULL && next == NULL)

@@ -50,6 +50,13 @@ struct opt {
     {                                                           \
         OPT_K_STR, c, n, (const char **){ d }, a, h, 0, 0, NULL \
     }
+/* The same, but its value, unless it stands behind '=', is no argument that
+ * begins with two hyphens: then, and at the end, it is opt_absent. */
+extern const char opt_absent[];
+#define OPT_MAYBE(c, n, d, a, h)                                \
+    {                                                           \
+        OPT_K_STR, c, n, (const char **){ d }, a, h, 1, 0, NULL \
+    }
 /* Initial value of a number without a fixed default: OPT_NONE in a size_t, NAN
  * in a double, -1 in an OPT_ENUM.  Then `help` should say what is done. */
 #define OPT_NONE SIZE_MAX

@@ -12,7 +12,7 @@ static const char *const words[] = { "cold", "warm", "hot", NULL };
 
 struct settings {
     int flag, long_flag, level;
-    const char *text;
+    const char *text, *maybe;
     size_t size, depth, top;
     double real, wait;
     struct opt_list list;
@@ -33,6 +33,7 @@ parse(struct settings *s, int argc, char **argv)
         OPT_TIME(0, "wait", &s->wait, 0, 0x1p40, "time", "how long"),
         OPT_ENUM('l', "level", &s->level, words, "word", "how warm"),
         OPT_LIST('a', "also", &s->list, "name", "one more"),
+        OPT_MAYBE(0, "say", &s->maybe, "text", "perhaps something"),
         OPT_SIZE(0, "depth", &s->depth, 0, 0x1p53, "n",
             "how deep this goes, "
             "which takes a longer line to say than there is room for (0: not "
@@ -78,6 +79,14 @@ test_parse(void)
     ok(s.n == 0 && s.operands[0] == NULL && !s.flag && s.size == 256u << 20 &&
             s.top == OPT_NONE,
         "nothing given");
+    parse_text(&s, "--say --flag");
+    ok(s.maybe == opt_absent && s.flag, "a value left out before an option");
+    parse_text(&s, "--say");
+    ok(s.maybe == opt_absent, "... and at the end");
+    parse_text(&s, "--say=--flag");
+    ok(strcmp(s.maybe, "--flag") == 0 && !s.flag, "... but not after =");
+    parse_text(&s, "--say -f a");
+    ok(strcmp(s.maybe, "-f") == 0 && !s.flag && s.n == 1, "given");
     parse_text(&s, "-f -n 3K --rate 0.5 --level hot -a x --also=y a b");
     ok(s.flag && s.size == 3072 && s.level == 2 && near(s.real, 0.5, 0, 0),
         "values");

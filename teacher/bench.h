@@ -1,0 +1,23 @@
+/* Statistics of what was measured; see bench_stat.c. */
+#ifndef TEACHER_BENCH_H
+#define TEACHER_BENCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* x [n] is sorted; the quantile q of it, linear between two values. */
+double quantile(double *x, size_t n, double q);
+double mean_of(const double *x, size_t n);
+
+/*
+ * The ratio of the means of a [n,k] and b [n,k], values of n rounds of k
+ * texts: sum a / sum b, and its 95 % interval by 2000 bootstrap samples of
+ * rounds (Efron's percentile interval), a round of a with that of b.
+ */
+struct ratio {
+    double v, low, high;
+};
+struct ratio ratio_of(const double *a, const double *b, size_t n, size_t k,
+    uint64_t seed);
+
+#endif

@@ -1,0 +1,122 @@
+#!/bin/sh
+# teacher --prompts, --stop, --temperature, --bench
+. "${0%/*}/../lib/lib.sh"
+
+m=$top/tests/golden/gguf/f32-hf
+say() { teacher -q -m "$m" "$@"; }
+# member NAME FILE: that member of each line, as JSON
+member() { sed 's/.*"'"$1"'": \("[^"]*"\|[0-9]*\).*/\1/' "$2"; }
+
+# --- a file of prompts ---
+cat >p.jsonl <<'END'
+{"prompt": "The river", "id": "a", "more": [1, {"x": null}]}
+{"prompt": "the", "id": "b"}
+
+{"id": "c", "prompt": "A much longer prompt, which several tokens are made of: 1 2 3"}
+{"prompt": "of and to", "id": "d"}
+{"prompt": "\u00e9t\u00e9 \"x\"\n", "id": "e"}
+END
+ok 'a file of prompts' say --prompts p.jsonl -n 12
+cp out greedy
+equal 'a line each, in their order' "$(member id out | tr -d '\n')" \
+    '"a""b""c""d""e"'
+like 'with what it had' '"more": \[1, \{"x": null\}\].*"completion": ' out
+equal 'the index is that of the line' "$(member index out | tr '\n' ' ')" \
+    '0 1 3 4 5 '
+like 'at most 12 tokens' '"finish_reason": "length", "tokens": 12}' out
+ok 'one of them' say --generate 'The river' -n 12
+sed 's/^The river//' out | LC_ALL=C tr -cd 'a-z ' >alone
+sed -n '1{
+    s/.*"completion": "\(.*\)", "finish.*/\1/
+    s/\\u[0-9a-f]*//gp
+}' greedy | LC_ALL=C tr -cd 'a-z ' >first
+ok 'words' grep -q them first
+same 'says what it says alone' first alone
+
+for how in '--at-once 1' '--at-once 3 -j 1' '--at-once 2 -j 3'; do
+    # shellcheck disable=SC2086 # a list
+    ok "$how" say --prompts p.jsonl -n 12 $how
+    same 'the same bytes' greedy out
+    # shellcheck disable=SC2086
+    ok "$how, by chance" say --prompts p.jsonl -n 12 --temperature 2 \
+        --top-p 0.9 -s 5 $how
+    [ -e chance ] || cp out chance
+    same 'the same bytes' chance out
+done
+status 1 'chance is another text' cmp -s greedy chance
+ok 'another seed' say --prompts p.jsonl -n 12 --temperature 2 --top-p 0.9 -s 6
+status 1 'is another text' cmp -s out chance
+sort -r chance | sed 's/, "completion".*/}/' >back.jsonl
+ok 'backwards' say --prompts back.jsonl -n 12 --temperature 2 --top-p 0.9 -s 5 \
+    --at-once 3
+sort -r out >got
+sort -r chance >want
+same 'each the same, by its index' got want
+ok 'hardly any chance' say --prompts p.jsonl -n 12 --temperature 1 --top-p 1e-6
+same 'is none' greedy out
+ok 'another field, standard input' sh -c 'sed "s/\"prompt\"/\"a\": {\"b\"/
+    s/\",* *\"id\": \"\(.\)\"/\"}, \"id\": \"\1\"/; s/}$/}/" p.jsonl |
+    grep "\"[ab]\"}*" | head -n 2 | teacher -q -m "$1" --prompts - \
+    --field a.b -n 12' - "$m"
+head -n 2 greedy | member completion /dev/stdin >want
+member completion out >got
+same 'the same texts' want got
+
+# --- where it ends ---
+ok 'all of it' say --generate 'The river' -n 40
+cp out all
+stop=$(tail -c 12 all | head -c 7)
+ok "until \"$stop\"" say --generate 'The river' -n 40 --stop "$stop" \
+    --stop 'not there at all'
+awk -v s="$stop" 'BEGIN { RS = "\001" }
+    { n = index(substr($0, 10), s); printf "%s\n", substr($0, 1, 8 + n) }' all \
+    >want
+same 'what stands before it' want out
+printf '{"prompt": "The river"}\n' >one.jsonl
+ok 'in a file' say --prompts one.jsonl -n 40 --stop "$stop"
+like 'and says why' '"finish_reason": "stop"' out
+ok 'a stop that never comes' say --generate 'The river' -n 40 --stop '\n\t\\x'
+same 'all of it' all out
+
+# --- what is said, and refused ---
+ok 'memory' teacher -m "$m" --prompts p.jsonl -n 12
+like 'is said first' '^teacher: 5 texts at a time, of [0-9]* tokens at most: [0-9.]* MB of keys and values, [0-9.]* MB in all' err
+yes '{"prompt": "a"}' | head -n 4096 >many.jsonl
+status 1 'more than there is' timeout 20 teacher -q -m "$m" \
+    --prompts many.jsonl -n 1000000 --at-once 4096
+echo '{"prompt": 3}' >bad
+status 3 'a prompt that is a number' say --prompts bad
+like 'says where' 'bad: line 1: prompt: ' err
+printf '{"prompt": "a"}\n{"text": "a"}\n' >bad
+status 3 'no prompt' say --prompts bad
+like 'says where' 'bad: line 2: no member prompt' err
+echo '{"prompt": "a"' >bad
+status 3 'half a line' say --prompts bad
+: >bad
+status 3 'no prompts at all' say --prompts bad
+status 2 'neither' say --generate
+status 2 'both' say --generate a --prompts p.jsonl
+status 2 'an output' say --generate a -o b
+status 2 'an empty stop' say --generate a --stop ''
+status 2 'a cold student' say --sample 1 --temperature 0 p.jsonl
+
+# --- speed ---
+ok 'bench' say --generate --bench --against "$m" --count 7 --at-once 3 -n 4 \
+    --prompt-length 9 --format tsv
+cp out tsv
+equal 'rows' "$(cut -f 1,3 tsv | grep -v '^#' | tr '\t\n' '  ')" \
+    'kind measure value first value token value tokens/s value prompts/s value first value token value tokens/s value prompts/s ratio first ratio token ratio tokens/s ratio prompts/s '
+ok 'rates agree, medians lie below the worst, ratios in their intervals' awk '
+    BEGIN { FS = "\t" }
+    $1 == "value" && $3 == "first" { if ($5 != 9) exit 1 }
+    $1 == "value" && ($3 == "first" || $3 == "token") {
+        if (!($6 > 0 && $7 > 0 && $8 >= $7)) exit 1 }
+    $3 == "tokens/s" && $1 == "value" { t = $6; if (!($8 <= $7)) exit 1 }
+    $3 == "prompts/s" && $1 == "value" {
+        d = t / $6 - 4; if ($5 != 3 || !(d < 1e-4 && d > -1e-4)) exit 1 }
+    $1 == "ratio" { n++; if (!($6 > 0 && $9 <= $6 && $6 <= $10)) exit 1 }
+    END { exit n != 4 }' tsv
+ok 'as text' say --bench --count 3 -n 3 --prompt-length 5
+like 'of one at a time' '^3 rounds of 1 prompts of 5 tokens, 3 new' out
+like 'a table' 'time to first token  ms  ' out
+done_testing
