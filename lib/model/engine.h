@@ -153,8 +153,8 @@ void head_wide(struct fwd *f);
 const float *head_slice(struct fwd *f, size_t v0, size_t n, size_t worker);
 
 /* head_top.c: larger for a larger z, and for a lower number where z is the
- * same; that number; in a heap of n with the smallest at the root, h[i] is put in its
- * place below i. */
+ * same; that number; in a heap of n with the smallest at the root, h[i] is put
+ * in its place below i. */
 uint64_t key_of(float z, size_t i);
 uint32_t key_number(uint64_t key);
 void heap_sink(uint64_t *h, size_t n, size_t i);

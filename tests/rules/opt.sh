@@ -5,7 +5,8 @@ p=$BUILD/tests/cli/opt
 
 cat >want <<'EOF'
 usage: opt [-fhqvV] [--no-cache] [-o file] [-n bytes] [--top k] [--rate x]
-          [--wait time] [-l word] [-a name] [--depth n] [file ...]
+          [--wait time] [-l word] [-a name] [--say [text]] [--depth n]
+          [file ...]
 Prove the option parser.
 
   -f, --flag              a flag
@@ -19,6 +20,7 @@ numbers:
       --wait time         how long (default 1.5m)
   -l, --level word        how warm: cold, warm, hot (default warm)
   -a, --also name         one more
+      --say [text]        perhaps something
       --depth n           how deep this goes, which takes a longer line to say
                           than there is room for (default 0: not at all)
 

@@ -5,7 +5,7 @@
 m=$top/tests/golden/gguf/f32-hf
 say() { teacher -q -m "$m" "$@"; }
 # member NAME FILE: that member of each line, as JSON
-member() { sed 's/.*"'"$1"'": \("[^"]*"\|[0-9]*\).*/\1/' "$2"; }
+member() { sed "s/.*\"$1\": \(\"[^\"]*\"\|[0-9]*\).*/\1/" "$2"; }
 
 # --- a file of prompts ---
 cat >p.jsonl <<'END'
@@ -68,14 +68,13 @@ cp out all
 stop=$(tail -c 12 all | head -c 7)
 ok "until \"$stop\"" say --generate 'The river' -n 40 --stop "$stop" \
     --stop 'not there at all'
-awk -v s="$stop" 'BEGIN { RS = "\001" }
-    { n = index(substr($0, 10), s); printf "%s\n", substr($0, 1, 8 + n) }' all \
-    >want
+rest=$(sed '1s/^The river//' all)
+printf 'The river%s\n' "${rest%%"$stop"*}" >want
 same 'what stands before it' want out
 printf '{"prompt": "The river"}\n' >one.jsonl
 ok 'in a file' say --prompts one.jsonl -n 40 --stop "$stop"
 like 'and says why' '"finish_reason": "stop"' out
-ok 'a stop that never comes' say --generate 'The river' -n 40 --stop '\n\t\\x'
+ok 'a stop that never comes' say --generate 'The river' -n 40 --stop 'not\n\tthere'
 same 'all of it' all out
 
 # --- what is said, and refused ---
