@@ -23,8 +23,8 @@ struct tokens *tokens_begin(const struct eval *e, const char *path);
 void tokens_add(struct tokens *t, const struct eval *e, const struct pack *p);
 void tokens_end(struct tokens *t);
 
-/* Append the n documents with the highest KL of the first model that is not the base, or without a
- * base the highest loss; units are joined. */
+/* Append the n documents with the highest KL of the first model that is not the
+ * base, or without a base the highest loss; units are joined. */
 void worst_print(const struct eval *e, size_t n, enum format f, struct buf *b);
 
 #endif

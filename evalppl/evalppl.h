@@ -142,5 +142,7 @@ struct buf;
 /* Append the report. */
 void eval_print(const struct eval *e, enum format f, int per_source,
     int compare, struct buf *b);
+/* What is known so far, on standard error.  Joins units. */
+void eval_partial(struct eval *e);
 
 #endif

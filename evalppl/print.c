@@ -1,10 +1,13 @@
 /* The report: a table for people, or TSV. */
 #include "evalppl.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/progress.h"
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MB = 1000000 };
 
@@ -303,4 +306,18 @@ eval_print(const struct eval *e, enum format f, int per_source, int compare,
         print_tsv(e, per_source, compare, b);
     else
         print_text(e, per_source, compare, b);
+}
+
+void
+eval_partial(struct eval *e)
+{
+    struct buf b = { 0 };
+
+    units_merge(e);
+    buf_addf(&b, "%sso far: ", progress_wipe());
+    print_text(e, 0, 0, &b);
+    if (io_write(STDERR_FILENO, b.p, b.n) < 0) {
+        /* There is nowhere to say it. */
+    }
+    buf_release(&b);
 }

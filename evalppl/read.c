@@ -25,6 +25,7 @@ reader_start(struct reader *r, size_t T)
 static void
 advance(struct reader *r, size_t left)
 {
+    r->e->ntokens = (size_t)r->tokens - left;
     progress_total(msg_in_expect(r->in, (double)r->tokens));
     progress_at((double)r->tokens - (double)left, NULL);
 }

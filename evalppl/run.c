@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
+#include "cli/progress.h"
 #include "model/compute.h"
 
 #include <inttypes.h>
@@ -212,6 +213,8 @@ pack_flush(struct pack *p, struct eval *e)
     memset(p->first, 0xff, p->B * p->T * sizeof(*p->first));
     memset(p->used, 0, p->B * sizeof(*p->used));
     p->rows = p->n = 0;
+    if (progress_asked())
+        eval_partial(e);
 }
 
 /* ---- joining units of one document ---- */

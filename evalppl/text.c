@@ -65,7 +65,7 @@ add_text(struct reader *r, struct speech *s, const char *text, size_t n,
     e->unit[unit].bytes = n;
     e->unit[unit].words = count_words(text, n);
     rolling(r, ids.v, ids.n, unit);
-    r->tokens += ids.n - 1;
+    e->ntokens = r->tokens += ids.n - 1;
     tok_ids_release(&ids);
 }
 

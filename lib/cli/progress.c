@@ -133,6 +133,17 @@ job_done(void)
     return d;
 }
 
+static volatile sig_atomic_t asked;
+
+int
+progress_asked(void)
+{
+    const int was = asked;
+
+    asked = 0;
+    return was;
+}
+
 static void
 on_usr1(int sig)
 {
@@ -140,6 +151,7 @@ on_usr1(int sig)
     struct text t = { .n = 0 };
 
     (void)sig;
+    asked = 1;
     put_text(&t, on_terminal() ? WIPE : "");
     put_text(&t, progname);
     put_text(&t, ": ");

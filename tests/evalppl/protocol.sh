@@ -23,6 +23,10 @@ golden() {
     awk -F '\t' -v n="$2" -v k="$3" '$1 == n && $2 == "(all)" { print $k }' \
         "$top/tests/golden/judge/$1.tsv"
 }
+# figures FILE: all but the time and the memory that it took
+figures() {
+    awk -F '\t' -v OFS='\t' '{ $19 = $20 = "" } 1' "$1"
+}
 # close WHAT X Y: to 1e-6
 close() {
     if awk -v x="$2" -v y="$3" 'BEGIN { d = x / y - 1
@@ -41,10 +45,10 @@ for k in plain bos; do
     close 'byte_perplexity' "$(column byte_ppl out)" "$(golden $k lm-eval 4)"
     close 'bits_per_byte' "$(column bits out)" "$(golden $k lm-eval 5)"
     equal 'words and bytes' "$(column words out) $(column bytes out)" '123 596'
-    sed '/^#/!s/\(	[^	]*\)\{8\}$//' out >one
+    figures out >one
     ok 'a row and a thread at a time' evalppl -q -m "$model" --protocol lm-eval \
         -c 32 -B 1 -j 1 --format tsv "$text"
-    sed '/^#/!s/\(	[^	]*\)\{8\}$//' out >two
+    figures out >two
     same 'changes no bit' one two
     tokenize -q -t "$model" --no-eos "$text" >docs
     ok "transformers' strides, $k" evalppl -q -m "$model" --protocol hf -c 32 \
@@ -71,6 +75,26 @@ tokenize -q -t bos one.jsonl >docs
 evalppl -q -m bos --format tsv docs >eos.tsv
 equal 'EOS is scored' "$(($(column tokens eos.tsv) - $(column tokens docs.tsv)))" 1
 equal 'and has no bytes' "$(column bytes eos.tsv)" 13
+
+# --- a run that is asked how it stands says the same at its end ---
+tokenize -q -t "$m" --no-eos "$text" >docs
+set -- -q -m "S=$top/tests/golden/gguf/q4_1-hf" --base "T=$m" -c 32 -B 1 \
+    --format tsv
+evalppl "$@" docs >whole
+mkfifo pipe
+evalppl "$@" pipe >asked 2>asked.err &
+pid=$!
+exec 3>pipe # it has begun: it opens the pipe
+kill -USR1 $pid
+cat docs >&3
+exec 3>&-
+wait $pid
+equal 'SIGUSR1 ends nothing' "$?" 0
+like 'tells the figures so far' '^so far: protocol docs, context 32, .* [1-9][0-9]* scored' asked.err
+like 'of each model' '^S +[0-9.]+ ' asked.err
+figures whole >one
+figures asked >two
+same 'and changes no bit' one two
 
 # --- misuse, damage ---
 status 3 'lm-eval of a stream' evalppl -m "$m" --protocol lm-eval docs
