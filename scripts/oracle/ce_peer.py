@@ -1,7 +1,8 @@
 """Peer of the row ce_step of scripts/bench: training on cross entropy alone in
 PyTorch, as an ordinary user of transformers writes it.  A random Llama of
 SmolLM2-135M's shape in fp32, SDPA attention, fused AdamW, gradients clipped.
-usage: ce_peer.py [-B rows] [-T tokens] [--steps n] [--threads n]
+--amp: under autocast to bfloat16.
+usage: ce_peer.py [-B rows] [-T tokens] [--steps n] [--threads n] [--amp]
        (needs torch and transformers; written with torch 2.13, transformers 5)
 Prints one line of JSON: tok_s, of the median step but the first; peak_GB, a
 million kB of resident memory; step_s, each step's seconds; the versions."""
@@ -21,6 +22,7 @@ def arguments():
     p.add_argument('-T', type=int, default=512)
     p.add_argument('--steps', type=int, default=5)
     p.add_argument('--threads', type=int, default=2)
+    p.add_argument('--amp', action='store_true')
     return p.parse_args()
 
 
@@ -44,7 +46,9 @@ def main():
     for _ in range(a.steps):
         ids = torch.randint(model.config.vocab_size, (a.B, a.T))
         begin = time.perf_counter()
-        model(input_ids=ids, labels=ids).loss.backward()
+        with torch.autocast('cpu', dtype=torch.bfloat16, enabled=a.amp):
+            loss = model(input_ids=ids, labels=ids).loss
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)

@@ -4,6 +4,8 @@
  *
  *   bench cpu                      processor, kernels, flags: comment lines
  *   bench sgemm THREADS KERNELS    GF/s of a cube; threads 0: all processors
+ *   bench fast COMPUTE             exit status 0 unless products of that kind
+ *                                  (kern_compute) are in plain C
  *   bench model CONFIG.json DIR [bf16]
  *                                  a model of that shape with random weights
  *   bench docs V TOKENS MEAN S [F] `docs` stream of S sources, the first of
@@ -124,6 +126,14 @@ sgemm(size_t threads, const char *set)
     for (size_t k = 0; k < 3; k++)
         free(x[k]);
     pool_free(pool);
+}
+
+static int
+fast(const char *compute)
+{
+    kernels();
+    kern_compute(compute);
+    return kern_slow();
 }
 
 /* ---- a model and documents ---- */
@@ -565,6 +575,8 @@ main(int argc, char **argv)
         cpu();
     else if (strcmp(job, "sgemm") == 0 && argc == 4)
         sgemm(number(argv[2], 0), argv[3]);
+    else if (strcmp(job, "fast") == 0 && argc == 3)
+        return fast(argv[2]);
     else if (strcmp(job, "model") == 0 && (argc == 4 || argc == 5))
         model(argv[2], argv[3], argc == 5 ? argv[4] : "f32");
     else if (strcmp(job, "docs") == 0 && (argc == 6 || argc == 7))
@@ -582,7 +594,7 @@ main(int argc, char **argv)
         lines(argv[2], number(argv[3], 0));
     else
         die(EX_USAGE,
-            "cpu, sgemm, model, docs, ipc, sip, apart, time or "
+            "cpu, sgemm, fast, model, docs, ipc, sip, apart, time or "
             "lines: see tests/bench/bench.c");
     out_done();
     return 0;

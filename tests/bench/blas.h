@@ -15,6 +15,7 @@
 #include "kern/kern.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,17 +60,24 @@ symbol(void *lib, const char *name, void *fn)
     return p != NULL ? 0 : -1;
 }
 
-/* kern_force, or the best kernels with OpenBLAS's products for "openblas". */
+/* kern_force, or the best kernels with OpenBLAS's products for "openblas".
+ * Behind a + of the name stands what kern_compute is to be told. */
 static void
 use_kernels(const char *name)
 {
-    const int blas = name != NULL && strcmp(name, "openblas") == 0;
-    const char *why = kern_force(blas ? NULL : name), *core;
+    const int blas = strcmp(name, "openblas") == 0;
+    char set[20] = "";
+    const char *plus = strchr(name, '+'), *why, *core;
     void (*set_threads)(int);
     void *lib;
 
-    if (why != NULL)
+    if (!blas)
+        snprintf(set, sizeof set, "%.*s",
+            (int)(plus != NULL ? plus - name : (int)strlen(name)), name);
+    if ((why = kern_force(set)) != NULL)
         die(EX_SYS, "%s", why);
+    if (plus != NULL)
+        kern_compute(plus + 1);
     if (!blas)
         return;
     if (blas_sgemm == NULL) {

@@ -3,9 +3,11 @@
  * so that a busy machine does not matter much.
  *
  *   engine gemm KERNELS ...    GF/s of a small model's products, one thread
- *   engine limits              GF/s of a cube by OpenBLAS and by the kernels in
- *                              use, GB/s (read and written) of copying
- *   engine layer CONFIG.json B T THREADS
+ *   engine limits [COMPUTE]    GF/s of a cube by OpenBLAS and by the kernels in
+ *                              use, GB/s (read and written) of copying;
+ *                              COMPUTE: as kern_compute, and if it is not f32
+ *                              the kernels' rate stands for OpenBLAS's
+ *   engine layer CONFIG.json B T THREADS [COMPUTE]
  *                              one step of that model but the optimiser, of
  *                              its blocks and of its head with the losses of
  *                              distillation, B rows of T tokens: tokens a
@@ -139,6 +141,9 @@ struct limits {
     double blas, own, copy;
 };
 
+/* What products are of, as use_kernels has it. */
+static char kinds[24] = "";
+
 static struct limits
 limits(void)
 {
@@ -153,13 +158,15 @@ limits(void)
 
         use_kernels("openblas");
         l.blas = fmax(l.blas, gemm_rate(&cube, x));
-        use_kernels(NULL);
+        use_kernels(kinds);
         l.own = fmax(l.own, gemm_rate(&cube, x));
         t = cpu_now();
         for (int i = 0; i < 4; i++)
             memcpy(x[i % 2], x[2], half);
         l.copy = fmax(l.copy, 8.0 * (double)half / (cpu_now() - t) / 1e9);
     }
+    if (*kinds != '\0')
+        l.blas = l.own;
     for (size_t k = 0; k < 3; k++)
         free(x[k]);
     return l;
@@ -310,7 +317,12 @@ main(int argc, char **argv)
     const char *job = argc > 1 ? argv[1] : "";
 
     progname = "engine";
-    use_kernels(NULL);
+    if ((strcmp(job, "limits") == 0 && argc == 3) ||
+        (strcmp(job, "layer") == 0 && argc == 7))
+        snprintf(kinds, sizeof kinds, "+%s", argv[--argc]);
+    if (strcmp(kinds, "+f32") == 0)
+        *kinds = '\0';
+    use_kernels(kinds);
     if (strcmp(job, "gemm") == 0 && argc > 2 && argc <= 10) {
         gemm(argc - 2, argv + 2);
     } else if (strcmp(job, "limits") == 0 && argc == 2) {
