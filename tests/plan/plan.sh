@@ -105,4 +105,20 @@ ok 'a teacher of another vocabulary' plan -m new.json --teacher v.json \
 equal 'its head' "$(value memory.teacher-head)" $((2048 * 32 * 4))
 status 3 'its top tokens' plan -m new.json --teacher v.json --top 4
 like 'are of other ids' 'vocabulary of 2048' err
+# each COMPUTE: what a second thread takes, besides its scratch
+each() {
+    for j in 1 2; do
+        plan -q -m new.json --compute "$1" -j $j --format tsv >out 2>err
+        value memory.program
+    done | awk 'NR == 1 { one = $1 } END { print $1 - one }'
+}
+single=$(each f32) half=$(each avx512bf16)
+if grep -q 'plain C' err; then
+    skip 'panels in bfloat16' 'this processor has no such kernels'
+elif [ "$half" -gt "$single" ]; then
+    pass "panels in bfloat16 are counted: $single, then $half bytes"
+else
+    fail "panels in bfloat16 are counted: $single, then $half bytes"
+fi
+
 done_testing

@@ -23,6 +23,7 @@ later() {
 
 teacher -q -m teacher -o kd32 b || exit 1
 ok 'in fp32' student -q -m s0 -o f32 --lr 1e-3 --schedule constant kd32
+tokens='on 64 tokens that changes final states by'
 cost='on the first 64 tokens that changes the loss from [0-9.]+ to [0-9.]+, '
 cost="${cost}and the gradient by 0[.][0-9]+ %"
 for c in avx512bf16 amx; do
@@ -66,6 +67,21 @@ for c in avx512bf16 amx; do
 done
 status 1 'both differ' cmp -s avx512bf16/model.safetensors amx/model.safetensors
 status 1 '... from fp32' cmp -s f32/model.safetensors amx/model.safetensors
+# The other two programs, by fewer words: their own tests judge the figures.
+c=avx512bf16
+for j in 1 2; do
+    ok "evalppl, threads: $j" evalppl -m teacher --compute $c -j $j \
+        --format tsv one
+    cut -f 1-12 out >ppl.$j
+done
+like '... tells what it costs' "^evalppl: teacher: $tokens" err
+same '... the same figures' ppl.1 ppl.2
+ok '... in fp32' evalppl -q -m teacher --format tsv one
+cut -f 1-12 out >ppl.32
+status 1 '... others' cmp -s ppl.1 ppl.32
+ok 'prune' prune -m teacher --compute $c --blocks 2 --calib-rows 1 -o cut one
+like '... tells what it costs' "^prune: teacher: $tokens" err
+
 # Where the instruction is missing.
 ok 'plain C' env RETORT_KERNELS=ref teacher -q -m teacher --compute amx -o slow b
 like '... is warned of, even with -q' \

@@ -16,6 +16,9 @@ golden=$top/tests/golden/curve.tsv
 if [ -n "${CURVE:-}" ]; then
     "$CURVE" "$top/scripts/oracle/curve.py" s0 teacher b >curve.tsv || exit 1
     cp curve.tsv "$golden"
+    "$CURVE" "$top/scripts/oracle/curve.py" s0 teacher b autocast \
+        >curve-autocast.tsv || exit 1
+    cp curve-autocast.tsv "$top/tests/golden"
 fi
 
 # within TABLE: every loss of every step is within 1e-3 of PyTorch's
@@ -43,10 +46,38 @@ distil() {
     run=$1 kernels=$2 rate=$3
     shift 3
     env RETORT_KERNELS="$kernels" student -q -m s0 -o "$run" -j 2 \
-        --lr "$rate" --warmup 20 --weight-decay 0.1 --save 0 "$@" kd
+        --lr "$rate" --warmup 20 --weight-decay 0.1 --save 0 "$@" "$from"
+}
+# near AUTOCAST TABLE: losses in bfloat16 are, by root mean square, no farther
+# from fp32's than PyTorch's autocast's from its own
+near() {
+    awk -F '\t' '
+        /^#/ || $1 == "step" || $1 == "rate" { next }
+        NF == 3 {                   # of autocast
+            if ($1 == 0.001) most[60] = $2
+            if ($3 > most[300]) most[300] = $3
+            next
+        }
+        NF == 7 { want[$1] = $3; next }
+        {
+            d = $4 / want[$1] - 1
+            sum[300] += d * d
+            if ($1 <= 60) sum[60] += d * d
+            seen++
+        }
+        END {
+            for (n = 60; n <= 300; n += 240) {
+                is = sqrt(sum[n] / n)
+                printf "# first %d steps: off by %.2g, autocast by %.2g\n", \
+                    n, is, most[n]
+                bad += !(is > 0 && is <= most[n])
+            }
+            exit !(seen == 300 && bad == 0)
+        }' "$1" "$golden" "$2"
 }
 
 teacher -q -m teacher --dtype f32 -o kd b || exit 1
+from=kd
 for k in ref avx2 avx512; do
     if distil "try.$k" $k 0 --steps 1 2>/dev/null; then
         ok "300 steps, $k" distil "run.$k" $k 1e-3
@@ -58,4 +89,23 @@ for k in ref avx2 avx512; do
 done
 distil other '' 1.01e-3
 status 1 'a rate 1 % higher would be noticed' within other/metrics.tsv
+
+# In bfloat16, teacher and student.  At step 63 the gradient is six times as long
+# as around it, and from there on any rounding, autocast's too, leads to other
+# steps: what autocast does at rates near by is as likely at this one.
+bf16='--compute avx512bf16'
+for k in avx2 avx512; do
+    if [ ! -d "run.$k" ]; then
+        skip "bfloat16, $k" 'this processor has no such kernels'
+        continue
+    fi
+    # shellcheck disable=SC2086
+    RETORT_KERNELS=$k teacher -q -m teacher --dtype f32 $bf16 -o kd16 b || exit 1
+    from=kd16
+    # shellcheck disable=SC2086
+    ok "300 steps in bfloat16, $k" distil "half.$k" $k 1e-3 $bf16
+    ok '... as near fp32 as PyTorch by autocast' near \
+        "$top/tests/golden/curve-autocast.tsv" "half.$k/metrics.tsv"
+    grep '^#' out
+done
 done_testing
