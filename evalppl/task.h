@@ -5,7 +5,8 @@
  *
  * task_form.c reads forms, task_fill.c fills them with an item's fields,
  * task_read.c makes items of a file, task_ids.c tokens of their texts,
- * task_score.c runs a model over them, task_stat.c and task_print.c report.
+ * task_score.c runs a model over them, task_stat.c and task_print.c report;
+ * task.c does it all.
  */
 #ifndef TASK_H
 #define TASK_H
