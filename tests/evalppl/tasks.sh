@@ -105,6 +105,15 @@ done
 like 'what items share is computed once' \
     'items, [0-9]+ tokens of [0-9]+ computed' err.first
 
+# The first item of ARC as its authors publish it.
+echo '{"id": "a", "question": {"stem": "What do bees make?", "choices": [' \
+    '{"text": "honey", "label": "A"}, {"text": "milk", "label": "B"},' \
+    '{"text": "wool", "label": "C"}, {"text": "a hive of bricks", "label": "D"}' \
+    ']}, "answerKey": "A"}' >bees.jsonl
+ok 'a list of objects' evalppl -q -m "M=$m" --items one \
+    --task "$forms/arc-allenai.form=bees.jsonl"
+equal 'gives what two lists do' "$(sed 1d one)" "$(awk -F '\t' '$3 == "0"' all)"
+
 # --- several models, recovery ---
 awk 'BEGIN { for (i = 0; i < 60; i++) printf "{\"a\":\"%s\",\"b\":\"%s\",\"g\":0}\n",
     "word " i, "ward " i * 7 % 60 }' >draft.jsonl
