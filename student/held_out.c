@@ -68,6 +68,7 @@ held_out_open(struct student *s)
             "knows forward alone",
             f->name);
     feed_use(f, kind, 0, s->loss.tau);
+    h->head = f->head_mem != NULL ? f->head.rows * f->head.stride : 0;
     share_head(f, &s->feed);
     h->loss = s->loss;
     h->loss.w_sh = 0.0;
@@ -88,7 +89,8 @@ held_out_plan(struct student *s, struct plan_load *l)
     l->judge = step_judge_bytes(h->judge);
     if (h->feed.head.data != s->feed.head.data)
         l->head += h->feed.head.rows * h->feed.head.stride;
-    l->input += msg_in_memory(h->feed.in, h->feed.first.nraw);
+    /* the message with the head is read every time */
+    l->input += h->head + msg_in_memory(h->feed.in, h->feed.first.nraw);
 }
 
 void

@@ -148,6 +148,7 @@ struct held_out {
     struct feed feed;
     char hash[33]; /* chain of the stream after its first batch */
     size_t T;
+    size_t head; /* bytes of it in the stream */
     struct loss_opt loss;
     struct step_judge *judge;
     FILE *log; /* RUN/held-out.tsv */

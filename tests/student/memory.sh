@@ -54,6 +54,15 @@ foretold '... and --ahead' sh -c \
     'stream -q -B 8 -T 256 -s 1 --batches 6 data | teacher -q -m dt |
      student -m dt -o e2 -j 2 --micro 8 --ahead 1M'
 same '... the same bits' e/model.safetensors e2/model.safetensors
+foretold 'held-out batches judged beside' student -m dt -o v1 -j 2 \
+    --eval dkd --eval-every 2 dkd
+foretold '... with a head of their own' student -m dt -o v2 -j 2 --eval dkd \
+    --eval-every 2 wide
+# Longer rows make room for as many as are trained on at a time, and more.
+stream -q -B 2 -T 512 -s 1 --batches 2 data | teacher -q -m dt --final -o long
+ok '... of longer rows' student -m dt -o v3 -j 2 --eval long --eval-every 2 wide
+equal '... no more than is said' "$(awk "BEGIN {
+    print ($(number peak err) <= 1.02 * $(number 'in all' err)) }")" 1
 teacher -q -m dt --top 64 -o dtop wide || exit 1
 foretold 'from top tokens' student -m dt -o t -j 2 dtop
 foretold 'in bf16' student -m dt -o f -j 2 --act bf16 --moments bf16 dkd
