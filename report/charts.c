@@ -130,6 +130,39 @@ one_column(struct buf *b, const struct log *const *g, size_t n, int column)
     free(s);
 }
 
+/* The same of evaluations of held-out batches. */
+static void
+one_held(struct buf *b, const struct log *const *g, size_t n, int column)
+{
+    struct series *s = xcalloc(n, sizeof *s);
+    char label[80];
+    struct chart c = { .id = column == HELD_CE ? "held-ce" : "held-kl",
+        .title = column == HELD_CE ? "Held-out cross-entropy"
+                                   : "Held-out KL from the teacher",
+        .note = column == HELD_CE
+            ? ""
+            : "At the training temperature, times its square.",
+        .x = step_label(g[0], label, sizeof label),
+        .y = "nats a token",
+        .s = s };
+
+    for (size_t k = 0; k < n; k++) {
+        double most = 0.0;
+
+        for (size_t i = 0; i < g[k]->nheld; i++)
+            most = fmax(most, fabs(g[k]->held[column][i]));
+        if (most > 0.0)
+            s[c.ns++] = (struct series){ .name = g[k]->name,
+                .colour = g[k]->colour,
+                .x = g[k]->held[HELD_STEP],
+                .y = g[k]->held[column],
+                .n = g[k]->nheld };
+    }
+    if (c.ns > 0)
+        chart_lines(b, &c);
+    free(s);
+}
+
 /* A chart of the loss less that of the last run: the noise that all share is
  * gone. */
 static void
@@ -211,6 +244,8 @@ charts_training(struct buf *b, const struct run *r)
         if (n > 1)
             paired(b, g, n);
         one_column(b, g, n, KL);
+        one_held(b, g, n, HELD_CE);
+        one_held(b, g, n, HELD_KL);
         one_column(b, g, n, SQUAREHEAD);
         one_column(b, g, n, SPEED);
         one_column(b, g, n, NORM);

@@ -232,6 +232,7 @@ page(struct buf *b, const struct run *r)
     if (r->nlog > 0) {
         heading(b, "training", "Training");
         put_table(b, r, T_RUNS);
+        put_table(b, r, T_HELD_OUT);
         charts_training(b, r);
     }
     if (r->prune.nrow > 0)

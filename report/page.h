@@ -16,7 +16,16 @@ void page(struct buf *b, const struct run *r);
 void terminal(struct buf *b, const struct run *r);
 
 /* The tables of both; the caller releases them. */
-enum { T_MODELS, T_PAIRS, T_SOURCES, T_RUNS, T_PRUNING, T_TOKENS, NTABLE };
+enum {
+    T_MODELS,
+    T_PAIRS,
+    T_SOURCES,
+    T_RUNS,
+    T_HELD_OUT,
+    T_PRUNING,
+    T_TOKENS,
+    NTABLE
+};
 void table_make(struct grid *g, int which, const struct run *r);
 
 /* Charts of the page. */

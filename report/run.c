@@ -35,47 +35,68 @@ one_table(struct lines *l, struct table *t, const char *path, const char *text,
     return err_prefix(e, "%s", path);
 }
 
-static void
-read_log(struct run *r, const char *path, const char *name)
+/* A log: columns by name, NAN where there is none, the first `need` of which
+ * must be there.  1; 0: no such file, or no line in it; -1. */
+static int
+read_columns(const char *path, const char *const *name, size_t ncol,
+    size_t need, double **v, size_t *n, struct err *e)
 {
-    static const char *const column[NLOG] = { "step", "tokens", "scored", "ce",
-        "kl", "squarehead", "norm", "seconds", "" };
     struct lines l;
     struct table t = { 0 };
-    struct log *g;
-    struct err e;
     size_t at = 0;
-    int got = lines_read(&l, path, &e);
+    int got = lines_read(&l, path, e);
 
-    if (got > 0) {
-        /* A step that is being written, or that a kill has torn. */
-        l.n -= l.n > 1 && l.torn;
-        if (table_parse(&t, &l, &at, &e) < 0 ||
-            table_need(&t, "step", 1, &e) < 0 ||
-            table_need(&t, "ce", 1, &e) < 0)
-            got = err_prefix(&e, "%s", path);
+    if (got <= 0)
+        return got;
+    /* A line that is being written, or that a kill has torn. */
+    l.n -= l.n > 1 && l.torn;
+    if (table_parse(&t, &l, &at, e) < 0)
+        got = -1;
+    for (size_t c = 0; c < need && got > 0; c++)
+        if (table_need(&t, name[c], 1, e) < 0)
+            got = -1;
+    if (got < 0)
+        err_prefix(e, "%s", path);
+    *n = got > 0 ? t.nrow : 0;
+    for (size_t c = 0; c<ncol && * n> 0; c++) {
+        const size_t from = table_column(&t, name[c]);
+
+        v[c] = xreallocarray(NULL, *n, sizeof **v);
+        for (size_t i = 0; i < *n; i++)
+            v[c][i] = table_real(&t, i, from);
     }
+    lines_release(&l);
+    table_release(&t);
+    return got < 0 ? -1 : *n > 0;
+}
+
+/* The logs of a folder, dir or one in it. */
+static void
+read_log(struct run *r, const char *dir, const char *name)
+{
+    static const char *const column[NLOG] = { "step", "ce", "tokens", "scored",
+        "kl", "squarehead", "norm", "seconds", "" };
+    static const char *const held[NHELD] = { "step", "loss", "ce", "kl" };
+    char *path = xasprintf("%s/metrics.tsv", dir);
+    struct log g = { .n = 0 };
+    struct err e;
+    int got = read_columns(path, column, NLOG, 2, g.v, &g.n, &e);
+
+    free(path);
     if (got < 0)
         problem(r, &e);
-    if (got > 0 && t.nrow > 0) {
-        r->log = xgrow_pow2(r->log, r->nlog, sizeof *r->log);
-        g = &r->log[r->nlog++];
-        *g = (struct log){ .name = xstrdup(name), .n = t.nrow };
-        for (int c = 0; c < NLOG; c++) {
-            const size_t from = table_column(&t, column[c]);
-
-            g->v[c] = xreallocarray(NULL, g->n, sizeof **g->v);
-            for (size_t i = 0; i < g->n; i++)
-                g->v[c][i] = table_real(&t, i, from);
-        }
-        for (size_t i = 0; i < g->n; i++)
-            g->v[SPEED][i] =
-                (g->v[TOKENS][i] - (i > 0 ? g->v[TOKENS][i - 1] : 0.0)) /
-                g->v[SECONDS][i];
-    }
-    if (got != 0)
-        lines_release(&l);
-    table_release(&t);
+    if (got <= 0)
+        return;
+    for (size_t i = 0; i < g.n; i++)
+        g.v[SPEED][i] = (g.v[TOKENS][i] - (i > 0 ? g.v[TOKENS][i - 1] : 0.0)) /
+            g.v[SECONDS][i];
+    path = xasprintf("%s/held-out.tsv", dir);
+    if (read_columns(path, held, NHELD, NHELD, g.held, &g.nheld, &e) < 0)
+        problem(r, &e);
+    free(path);
+    g.name = xstrdup(name);
+    r->log = xgrow_pow2(r->log, r->nlog, sizeof *r->log);
+    r->log[r->nlog++] = g;
 }
 
 /* metrics.tsv of the folder and of those in it. */
@@ -84,22 +105,19 @@ read_logs(struct run *r, const char *dir, struct err *e)
 {
     struct dirent **found;
     const int n = scandir(dir, &found, NULL, alphasort);
-    char *path = xasprintf("%s/metrics.tsv", dir);
 
-    if (n < 0) {
-        free(path);
+    if (n < 0)
         return err_set(e, EX_SYS, "%s:", dir);
-    }
-    read_log(r, path, r->name);
+    read_log(r, dir, r->name);
     for (int i = 0; i < n; i++) {
-        free(path);
-        path = xasprintf("%s/%s/metrics.tsv", dir, found[i]->d_name);
+        char *path = xasprintf("%s/%s", dir, found[i]->d_name);
+
         if (*found[i]->d_name != '.')
             read_log(r, path, found[i]->d_name);
+        free(path);
         free(found[i]);
     }
     free(found);
-    free(path);
     return 0;
 }
 
@@ -210,6 +228,8 @@ run_release(struct run *r)
     for (size_t i = 0; i < r->nlog; i++) {
         for (int c = 0; c < NLOG; c++)
             free(r->log[i].v[c]);
+        for (int c = 0; c < NHELD; c++)
+            free(r->log[i].held[c]);
         free(r->log[i].name);
     }
     free(r->log);
@@ -254,6 +274,18 @@ log_speed(const struct log *g)
         }
     }
     return seconds > 0.0 ? tokens / seconds : NAN;
+}
+
+size_t
+log_best(const struct log *g)
+{
+    const double *loss = g->held[HELD_LOSS];
+    size_t best = 0;
+
+    for (size_t i = 1; i < g->nheld; i++)
+        if (loss[i] < loss[best])
+            best = i;
+    return best;
 }
 
 int

@@ -10,12 +10,16 @@
 
 /* metrics.tsv of student(1): a value a step and column, NAN where the file has
  * none */
-enum { STEP, TOKENS, SCORED, CE, KL, SQUAREHEAD, NORM, SECONDS, SPEED, NLOG };
+enum { STEP, CE, TOKENS, SCORED, KL, SQUAREHEAD, NORM, SECONDS, SPEED, NLOG };
+/* and its held-out.tsv, a value an evaluation */
+enum { HELD_STEP, HELD_LOSS, HELD_CE, HELD_KL, NHELD };
 struct log {
     char *name;      /* of the folder */
     double *v[NLOG]; /* [n] each; SPEED is tokens/s */
     size_t n;
-    size_t colour; /* of the model of this name */
+    size_t colour;       /* of the model of this name */
+    double *held[NHELD]; /* [nheld] each */
+    size_t nheld;
 };
 
 /* eval.tsv of evalppl(1): models in order, the row of each and a source.  Of
@@ -66,6 +70,8 @@ int eval_pair(const struct eval *v, size_t i, size_t k, const char *quantity,
  * over all steps whose time is known. */
 double log_last(const struct log *g, int column);
 double log_speed(const struct log *g);
+/* The evaluation of least loss, < nheld where there are any. */
+size_t log_best(const struct log *g);
 /* The column has a value that is neither 0 nor missing. */
 int log_has(const struct log *g, int column);
 /* Every step of the two saw and scored as many tokens: they are taken to have

@@ -122,6 +122,30 @@ runs(struct grid *g, const struct run *r)
 }
 
 static void
+held_out(struct grid *g, const struct run *r)
+{
+    grid_init(g, "held-out",
+        "Held-out batches judged beside training: the evaluation of least "
+        "loss, and the last one",
+        "run|times|best at|loss|CE|KL|last CE|last KL");
+    for (size_t i = 0; i < r->nlog; i++) {
+        const struct log *l = &r->log[i];
+        const size_t best = log_best(l), last = l->nheld - 1;
+
+        if (l->nheld == 0)
+            continue;
+        grid_text(g, l->name);
+        grid_number(g, "%.0f", (double)l->nheld);
+        grid_number(g, "%.0f", l->held[HELD_STEP][best]);
+        grid_number(g, "%.4f", l->held[HELD_LOSS][best]);
+        grid_number(g, "%.4f", l->held[HELD_CE][best]);
+        grid_number(g, "%.5f", l->held[HELD_KL][best]);
+        grid_number(g, "%.4f", l->held[HELD_CE][last]);
+        grid_number(g, "%.5f", l->held[HELD_KL][last]);
+    }
+}
+
+static void
 row(struct grid *g, const struct table *t, size_t i, const struct column *c,
     size_t n)
 {
@@ -183,6 +207,7 @@ table_make(struct grid *g, int which, const struct run *r)
     case T_PAIRS: pairs(g, &r->eval); break;
     case T_SOURCES: sources(g, &r->eval); break;
     case T_RUNS: runs(g, r); break;
+    case T_HELD_OUT: held_out(g, r); break;
     case T_PRUNING: pruning(g, &r->prune); break;
     default: tokens(g, &r->tokens); break;
     }

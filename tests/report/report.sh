@@ -97,6 +97,34 @@ printf '901\t57664\t6' >>run/metrics.tsv
 ok 'a line that is being written' report -q run
 same 'does not count' run/report.html other.html
 
+# ---- held-out batches that were judged beside it ----
+cp -r run judged
+{
+    printf 'step\ttokens\tscored\tloss\tce\tkl\tseconds\n'
+    printf '%s\t6400\t570\t%s\t%s\t%s\t1.5\n' 300 1.5 4.5 0.25 600 1.25 \
+        4.25 0.125 900 1.375 4.75 0.0625
+    printf '1200\t64'
+} >judged/held-out.tsv
+ok 'evaluations' report judged
+ok 'are well formed' wellformed judged/report.html
+cp judged/report.html page.html
+for id in held-ce held-kl; do
+    like "has the chart $id" "<figure id=\"$id\">" page.html
+done
+printf 'judged\t3\t600\t1.2500\t4.2500\t0.12500\t4.7500\t0.06250\n' >want
+cells held-out >got
+same 'the best and the last' got want
+ok 'as text' report -q --text judged
+like 'the same' '^judged +3 +600 +1.2500 +4.2500 +0.12500 +4.7500 +0.06250' out
+unlike 'none without evaluations' 'held-' run/report.html
+sed 4q judged/held-out.tsv | cut -f 1-4 >x
+mv x judged/held-out.tsv
+status 3 'without what it needs' report judged
+like 'it is left out' "^report: judged/held-out.tsv: .*ce.*; it is left out" err
+unlike 'but no more' 'id="held-' judged/report.html
+like 'than that' 'id="ce"' judged/report.html
+rm -r judged
+
 # ---- values that no chart can show ----
 # gone WHAT SED: a log of 30 steps, changed by a script of sed
 gone() {
