@@ -1,4 +1,5 @@
 /* report - a page and tables of what a run left behind; see report(1) */
+#include "losses.h"
 #include "page.h"
 #include "base/note.h"
 #include "cli/die.h"
@@ -7,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int text;
 static const char *out;
@@ -17,6 +19,27 @@ static const struct opt options[] = { OPT_FLAG(0, "text", &text,
         "write there (report.html in dir; - is standard output)"),
     OPT_END };
 
+/* A file of tokens instead of a run's folder. */
+static int
+tokens(const char *file)
+{
+    struct buf b = { 0 };
+    struct err e;
+    char *path = xasprintf("%s.html", file);
+
+    if (text)
+        die(EX_USAGE, "%s: losses of tokens are a page, not --text", file);
+    if (losses_page(&b, file, &e) < 0)
+        die_err(&e);
+    out_file(out != NULL ? out : path, b.p, b.n);
+    if (out == NULL)
+        note("the page is %s", path);
+    buf_release(&b);
+    free(path);
+    out_done();
+    return EX_OK;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -25,9 +48,13 @@ main(int argc, char **argv)
     struct err e;
     char **dir = opt_parse(argc, argv, options, "show what a run left behind",
         "dir", 1, 1, NULL);
-    char *path = xasprintf("%s/report.html", *dir);
+    char *path;
+    struct stat st;
     int status;
 
+    if (stat(*dir, &st) == 0 && S_ISREG(st.st_mode))
+        return tokens(*dir);
+    path = xasprintf("%s/report.html", *dir);
     if (out == NULL)
         out = text ? "-" : path;
     if (run_read(&r, *dir, &e) < 0)

@@ -65,6 +65,12 @@ mv out run/eval.tsv
 ok 'report passes it by' report --text run
 like 'and reads the figures' '^ *model .*[0-9]' out
 
+ok 'a page of the tokens' report -q t
+equal 'all of them' "$(grep -o '<span ' t.html | grep -c '')" 436
+like 'in colour' 'background:rgba\(220,30,30,0\.[0-9]*\)" title="nll base [0-9.]*, nll model [0-9.]*, kl model [0-9.]*">' t.html
+like 'escaped' '>&#39;</span>' t.html
+status 2 'which no terminal shows' report --text t
+status 3 'nor of another file' report docs
 judge --compare >out
 mv d d1
 mv t t1

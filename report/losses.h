@@ -1,0 +1,11 @@
+/* A page of texts, coloured by what models lose at each token. */
+#ifndef REPORT_LOSSES_H
+#define REPORT_LOSSES_H
+
+#include "base/err.h"
+#include "base/mem.h"
+
+/* Append the page of a file that evalppl --tokens has written.  -1 and *e. */
+int losses_page(struct buf *b, const char *path, struct err *e);
+
+#endif
