@@ -1,5 +1,6 @@
 /* evalppl - measure perplexity and recovery; see evalppl(1) */
 #include "detail.h"
+#include "spread.h"
 #include "task.h"
 #include "vocab.h"
 #include "base/err.h"
@@ -18,11 +19,11 @@ static const char *const formats[] = { "text", "tsv", NULL };
 
 static struct {
     struct opt_list models, tasks;
-    const char *base, *from, *out, *items;
+    const char *base, *read_base, *write_base, *from, *out, *items;
     const char *detail, *tokens;
     size_t worst, c, stride, rows, threads;
     double temperature;
-    int protocol, format, per_source, compare, compute;
+    int protocol, format, per_source, compare, compute, spread;
 } a = { .c = 512, .temperature = 1.0 };
 
 static const struct opt options[] = {
@@ -30,6 +31,10 @@ static const struct opt options[] = {
         "a model to judge, [label=]path; may be given again"),
     OPT_STR(0, "base", &a.base, "model",
         "the teacher: KL to it, agreement and recovery"),
+    OPT_STR(0, "read-base", &a.read_base, "file",
+        "in place of it, what llama-perplexity --save-all-logits wrote"),
+    OPT_STR(0, "write-base", &a.write_base, "file",
+        "write such a file of the base, or of the only model"),
     OPT_STR(0, "from", &a.from, "model",
         "the model before distillation: how much of its loss is regained"),
     OPT_STR('o', "output", &a.out, "file",
@@ -38,6 +43,8 @@ static const struct opt options[] = {
     OPT_FLAG(0, "per-source", &a.per_source, "figures of each source too"),
     OPT_FLAG(0, "compare", &a.compare,
         "differences between models, paired by document"),
+    OPT_FLAG(0, "spread", &a.spread,
+        "percentiles of KL and of the change of probability"),
     OPT_SIZE(0, "worst", &a.worst, 0, 1 << 24, "n",
         "the documents with the highest KL, or loss, too"),
     OPT_STR(0, "detail", &a.detail, "file",
@@ -153,17 +160,43 @@ check_tasks(const char *input)
     if (a.tasks.n > 0 && (a.temperature != 1.0 || a.protocol != PROTO_DOCS))
         die(EX_USAGE, "--task takes no --%s",
             a.temperature != 1.0 ? "temperature" : "protocol");
+    if (a.tasks.n > 0 && a.spread)
+        die(EX_USAGE, "--task takes no --spread");
+}
+
+/* llama.cpp's files of a base. */
+static void
+check_files(const char *input)
+{
+    if ((a.read_base != NULL || a.write_base != NULL) &&
+        a.protocol != PROTO_LLAMA)
+        die(EX_USAGE, "--%s-base needs --protocol llama.cpp",
+            a.read_base != NULL ? "read" : "write");
+    if (a.read_base != NULL && (a.base != NULL || a.write_base != NULL))
+        die(EX_USAGE, "--read-base and --%s",
+            a.base != NULL ? "base" : "write-base");
+    if (a.read_base != NULL && input != NULL)
+        die(EX_USAGE, "--read-base: the file has the text: no %s", input);
+    if (a.write_base != NULL && a.base == NULL && a.models.n > 1)
+        die(EX_USAGE,
+            "--write-base: which of %zu models is the base? --base "
+            "says so",
+            a.models.n);
 }
 
 static void
 check_arguments(void)
 {
+    const int has_base = a.base != NULL || a.read_base != NULL;
+
     if (a.models.n == 0)
         die(EX_USAGE, "-m is needed; see evalppl -h");
-    if (a.from != NULL && a.base == NULL)
+    if (a.from != NULL && !has_base)
         die(EX_USAGE, "--from needs --base");
-    if (a.temperature != 1.0 && a.base == NULL)
+    if (a.temperature != 1.0 && !has_base)
         die(EX_USAGE, "--temperature needs --base");
+    if (a.spread && !has_base)
+        die(EX_USAGE, "--spread needs --base");
     if (a.stride > 0 && a.protocol != PROTO_HF)
         die(EX_USAGE, "--stride needs --protocol hf");
     if (a.stride > a.c)
@@ -192,13 +225,19 @@ open_all(struct eval *e)
     e->rows = a.rows;
     e->temperature = a.temperature;
     e->base = e->from = NONE;
-    if (a.base != NULL)
+    e->out_path = a.write_base;
+    if (a.read_base != NULL)
+        recorded_open(e, a.read_base);
+    else if (a.base != NULL)
         e->base = add_model(e, a.base);
     for (size_t i = 0; i < a.models.n; i++)
         add_model(e, a.models.v[i]);
     if (a.from != NULL)
         e->from = find_from(e, a.from);
     check_labels(e);
+    if (a.spread)
+        e->spread =
+            spread_new(e->nj, e->base, a.temperature != 1.0, a.per_source);
     if ((e->pool = pool_new(a.threads, &err)) == NULL)
         die_err(&err);
 }
@@ -215,6 +254,8 @@ report(struct eval *e)
             &b);
     else
         eval_print(e, (enum format)a.format, a.per_source, a.compare, &b);
+    if (a.spread)
+        spread_print(e, (enum format)a.format, a.per_source, &b);
     if (a.worst > 0)
         worst_print(e, a.worst, (enum format)a.format, &b);
     out_file(a.out, b.p, b.n);
@@ -236,10 +277,13 @@ main(int argc, char **argv)
 
     check_arguments();
     check_tasks(*input);
+    check_files(*input);
     open_all(&e);
     e.detail = a.detail != NULL ? detail_new(&e) : NULL;
     e.tokens = a.tokens != NULL ? tokens_begin(&e, a.tokens) : NULL;
-    if (a.tasks.n == 0 && e.protocol == PROTO_LMEVAL)
+    if (e.in != NULL)
+        eval_base(&e);
+    else if (a.tasks.n == 0 && e.protocol == PROTO_LMEVAL)
         eval_text(&e, *input);
     else if (a.tasks.n == 0)
         eval_stream(&e, *input);
@@ -257,6 +301,8 @@ main(int argc, char **argv)
         free(e.j[i].path);
         free((char *)(uintptr_t)e.j[i].label);
     }
+    recorded_close(&e);
+    spread_free(e.spread);
     stream_info_release(&e.info);
     vocab_free(e.vocab);
     pool_free(e.pool);

@@ -21,6 +21,11 @@ enum quantity {
     Q_KLT,   /* the same at --temperature */
     Q_AGREE, /* the model's most likely id is the base's */
     Q_NLL2,  /* squares of the loss */
+    Q_CROSS, /* the model's loss times the base's */
+    Q_BACK,  /* KL(model || base) */
+    Q_BACKT, /* the same at --temperature */
+    Q_DP,    /* change of the target's probability, and its square */
+    Q_DP2,
     Q_N
 };
 struct sums {
@@ -39,6 +44,7 @@ struct unit {
 };
 
 struct judged {
+    int recorded; /* no model: a file or the stream says what it predicts */
     const char *label;
     char *path;
     struct model m;
@@ -69,8 +75,13 @@ struct eval {
     size_t ntokens; /* in the stream, without padding */
     size_t nfed;    /* tokens that went through each model: windows overlap */
 
-    struct unit *unit; /* [nunit] */
-    struct sums *sum;  /* [nunit][nj] */
+    struct spread *spread; /* or NULL */
+    struct base_in *in;    /* the base is a file of llama.cpp's, or NULL */
+    const char *out_path;  /* of such a file to write, or NULL */
+    struct base_out *out;  /* begun */
+    struct whole *whole;   /* room for them */
+    struct unit *unit;     /* [nunit] */
+    struct sums *sum;      /* [nunit][nj] */
     size_t nunit, cap;
 };
 
@@ -79,6 +90,8 @@ struct eval {
 /* Read all of the input and score it; dies on damage. */
 void eval_stream(struct eval *e, const char *addr);
 void eval_text(struct eval *e, const char *path);
+/* The same of the text of e->in. */
+void eval_base(struct eval *e);
 
 /* ---- run.c: rows into sums ---- */
 
@@ -97,15 +110,38 @@ struct pack {
     float *x;                /* [B,T,d] of the widest model */
     double *nll;             /* [n] */
     struct pair_score *pair; /* [n] */
+    struct pair_score *soft; /* [n] at --temperature */
 };
 void pack_init(struct pack *p, struct eval *e, size_t T);
 void pack_release(struct pack *p);
 /* Score what has been filled and begin anew. */
 void pack_flush(struct pack *p, struct eval *e);
+/* Prediction k of model i beside the base into the sums; soft: the same at
+ * --temperature, or NULL; first: the base's own loss too. */
+void pack_take(struct eval *e, const struct pack *p, size_t i, size_t k,
+    const struct pair_score *s, const struct pair_score *soft, int first);
 /* A new unit; its index. */
 size_t unit_add(struct eval *e, size_t source, uint64_t key);
 /* Join the units of one document. */
 void units_merge(struct eval *e);
+
+/* ---- whole.c: llama.cpp's files of a base, some rows of logits at a time;
+ * what recorded.c opens ---- */
+
+/* Score all models against the next rows of e->in; the row of each prediction
+ * of the base, or the only model, into e->out. */
+void whole_score(struct eval *e, const struct pack *p);
+void whole_write(struct eval *e, const struct pack *p);
+void whole_free(struct whole *w);
+
+/* The base is what that file says; a judged model without a model. */
+void recorded_open(struct eval *e, const char *path);
+/* What a stream would tell of its text, by the first model's tokenizer. */
+void recorded_text(struct eval *e);
+/* Begin e->out with the text's n tokens; and end it. */
+void recorded_begin(struct eval *e, const uint32_t *ids, size_t n);
+void recorded_end(struct eval *e);
+void recorded_close(struct eval *e);
 
 /* ---- stat.c: sums into figures ---- */
 

@@ -21,7 +21,7 @@ speed(const struct eval *e, const struct judged *j)
 static size_t
 memory(const struct judged *j)
 {
-    return j->bytes + fwd_bytes(j->f);
+    return j->recorded ? 0 : j->bytes + fwd_bytes(j->f);
 }
 
 static const char *

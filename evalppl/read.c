@@ -1,5 +1,6 @@
 /* The stream into rows, by the protocols that evalppl(1) describes. */
 #include "read.h"
+#include "base_file.h"
 #include "vocab.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -26,7 +27,8 @@ static void
 advance(struct reader *r, size_t left)
 {
     r->e->ntokens = (size_t)r->tokens - left;
-    progress_total(msg_in_expect(r->in, (double)r->tokens));
+    progress_total(r->in != NULL ? msg_in_expect(r->in, (double)r->tokens)
+                                 : (double)r->tokens);
     progress_at((double)r->tokens - (double)left, NULL);
 }
 
@@ -147,7 +149,8 @@ add_docs(struct reader *r, const struct msg *m)
                 "protocol does not know",
                 r->e->input, (unsigned long long)m->seq);
         append_ids(r, ids);
-        add_joined(r);
+        if (r->e->out_path == NULL)
+            add_joined(r);
         return;
     }
     r->n = 0;
@@ -245,7 +248,8 @@ take_head(struct eval *e, const struct st *head)
         die(EX_INPUT, "%s: the stream's vocabulary is %zu, that of %s only %zu",
             e->input, e->info.vocab, e->j[0].path, e->j[0].m.c.V);
     for (size_t i = 0; i < e->nj; i++)
-        reader_tokenizer(e, &e->j[i]);
+        if (!e->j[i].recorded)
+            reader_tokenizer(e, &e->j[i]);
 }
 
 void
@@ -257,8 +261,14 @@ reader_finish(struct reader *r)
     if (e->protocol == PROTO_LLAMA && r->tokens < 2 * e->c)
         die(EX_INPUT, "%s: holds %llu tokens; windows of %zu need at least %zu",
             e->input, (unsigned long long)r->tokens, e->c, 2 * e->c);
+    if (e->out_path != NULL) { /* which begins with all tokens */
+        recorded_begin(e, r->ids, r->n);
+        add_joined(r);
+    }
     if (r->ready)
         pack_flush(&r->pack, e);
+    if (e->out_path != NULL)
+        recorded_end(e);
     units_merge(e);
     for (size_t i = 0; i < e->nunit; i++)
         n += e->unit[i].n;
@@ -298,4 +308,21 @@ eval_stream(struct eval *e, const char *addr)
         die_err(&err);
     reader_finish(&r);
     msg_in_close(in);
+}
+
+void
+eval_base(struct eval *e)
+{
+    struct reader r = { .e = e };
+
+    e->input = e->in->path;
+    e->c = e->stride = e->in->c;
+    recorded_text(e);
+    r.tokens = r.n = e->in->windows * e->in->c;
+    r.ids = e->in->tokens;
+    e->in->tokens = NULL;
+    progress_begin("scoring", (double)r.n, "tokens");
+    reader_start(&r, e->c);
+    add_joined(&r);
+    reader_finish(&r);
 }

@@ -1,6 +1,7 @@
 /* Rows of documents through every model, and sums over what is scored. */
 #include "evalppl.h"
 #include "detail.h"
+#include "spread.h"
 #include "vocab.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -36,17 +37,20 @@ pack_init(struct pack *p, struct eval *e, size_t T)
     p->weight = xcalloc(n, sizeof(*p->weight));
     p->nll = xcalloc(n, sizeof(*p->nll));
     p->pair = xcalloc(n, sizeof(*p->pair));
+    p->soft = xcalloc(n, sizeof(*p->soft));
     memset(p->first, 0xff, n * sizeof(*p->first));
     for (size_t i = 0; i < e->nj; i++) {
         struct judged *j = &e->j[i];
 
+        j->nll = xcalloc(n, sizeof(*j->nll));
+        j->kl = xcalloc(n, sizeof(*j->kl));
+        if (j->recorded)
+            continue;
         if (j->m.c.max_pos > 0 && T > j->m.c.max_pos)
             note("%s: rows of %zu tokens, but it was made for %zu", j->label, T,
                 j->m.c.max_pos);
         j->f = fwd_new(&j->m, e->pool, p->B, T);
         j->h = xreallocarray(NULL, n, j->m.c.d * sizeof(*j->h));
-        j->nll = xcalloc(n, sizeof(*j->nll));
-        j->kl = xcalloc(n, sizeof(*j->kl));
         d = j->m.c.d > d ? j->m.c.d : d;
     }
     p->x = xreallocarray(NULL, n, d * sizeof(*p->x));
@@ -65,6 +69,7 @@ pack_release(struct pack *p)
     free(p->weight);
     free(p->nll);
     free(p->pair);
+    free(p->soft);
     free(p->x);
     memset(p, 0, sizeof(*p));
 }
@@ -126,6 +131,37 @@ add_nll(struct eval *e, const struct pack *p, size_t i, size_t k, double nll)
     e->j[i].nll[k] = nll;
 }
 
+/* What a prediction says of model i beside the base. */
+static void
+add_pair(struct eval *e, const struct pack *p, size_t i, size_t k,
+    const struct pair_score *s, const struct pair_score *soft)
+{
+    const double dp = delta_p(s);
+
+    add(e, p, i, k, Q_KL, e->j[i].kl[k] = s->kl);
+    add(e, p, i, k, Q_BACK, s->back);
+    add(e, p, i, k, Q_AGREE, s->agree != 0);
+    add(e, p, i, k, Q_CROSS, s->nll_q * s->nll_p);
+    add(e, p, i, k, Q_DP, dp);
+    add(e, p, i, k, Q_DP2, dp * dp);
+    if (soft == NULL)
+        return;
+    add(e, p, i, k, Q_KLT, soft->kl);
+    add(e, p, i, k, Q_BACKT, soft->back);
+}
+
+void
+pack_take(struct eval *e, const struct pack *p, size_t i, size_t k,
+    const struct pair_score *s, const struct pair_score *soft, int first)
+{
+    if (first)
+        add_nll(e, p, e->base, k, s->nll_p);
+    add_nll(e, p, i, k, s->nll_q);
+    add_pair(e, p, i, k, s, soft);
+    if (e->spread != NULL)
+        spread_put(e->spread, i, k, s, soft);
+}
+
 /* Score model i against the base; first: take the base's own loss too. */
 static void
 score_pair(struct eval *e, struct pack *p, size_t i, int first)
@@ -139,19 +175,12 @@ score_pair(struct eval *e, struct pack *p, size_t i, int first)
     t = clock_now() - start;
     j->seconds += t * share;
     b->seconds += first ? t * (1.0 - share) : 0.0;
-    for (size_t k = 0; k < p->n; k++) {
-        if (first)
-            add_nll(e, p, e->base, k, p->pair[k].nll_p);
-        add_nll(e, p, i, k, p->pair[k].nll_q);
-        add(e, p, i, k, Q_KL, e->j[i].kl[k] = p->pair[k].kl);
-        add(e, p, i, k, Q_AGREE, p->pair[k].agree != 0);
-    }
-    if (e->temperature == 1.0)
-        return;
-    head_score_pair(j->f, j->h, b->f, b->h, p->target, p->n, e->temperature,
-        p->pair);
+    if (e->temperature != 1.0)
+        head_score_pair(j->f, j->h, b->f, b->h, p->target, p->n, e->temperature,
+            p->soft);
     for (size_t k = 0; k < p->n; k++)
-        add(e, p, i, k, Q_KLT, p->pair[k].kl);
+        pack_take(e, p, i, k, &p->pair[k],
+            e->temperature != 1.0 ? &p->soft[k] : NULL, first);
 }
 
 static void
@@ -180,26 +209,43 @@ count(struct eval *e, const struct pack *p, size_t k)
             e->info.bos >= 0 && before == (uint32_t)e->info.bos);
 }
 
-void
-pack_flush(struct pack *p, struct eval *e)
+static void
+score_all(struct eval *e, struct pack *p)
 {
     int first = 1;
 
+    for (size_t i = 0; i < e->nj; i++) {
+        if (e->base == NONE)
+            score_alone(e, p, i);
+        else if (i != e->base)
+            score_pair(e, p, i, first);
+        first = first && i == e->base;
+    }
+}
+
+void
+pack_flush(struct pack *p, struct eval *e)
+{
     if (p->n > 0) {
         for (size_t i = 0; i < e->nj && !e->told; i++)
-            compute_tell(&e->j[i].m, e->pool,
-                &(struct rows){ 1, p->T, p->ids, p->first }, e->compute,
-                e->j[i].label);
+            if (!e->j[i].recorded)
+                compute_tell(&e->j[i].m, e->pool,
+                    &(struct rows){ 1, p->T, p->ids, p->first }, e->compute,
+                    e->j[i].label);
         e->told = 1;
         for (size_t i = 0; i < e->nj; i++)
-            walk(p, &e->j[i]);
-        for (size_t i = 0; i < e->nj; i++) {
-            if (e->base == NONE)
-                score_alone(e, p, i);
-            else if (i != e->base)
-                score_pair(e, p, i, first);
-            first = first && i == e->base;
-        }
+            if (!e->j[i].recorded)
+                walk(p, &e->j[i]);
+        if (e->spread != NULL)
+            spread_begin(e->spread, p->n);
+        if (e->in != NULL)
+            whole_score(e, p);
+        else
+            score_all(e, p);
+        if (e->out != NULL)
+            whole_write(e, p);
+        if (e->spread != NULL)
+            spread_end(e->spread, e, p->unit, p->n);
         for (size_t k = 0; k < p->n; k++)
             count(e, p, k);
         if (e->detail != NULL)

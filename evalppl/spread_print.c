@@ -1,0 +1,185 @@
+/* What --spread adds to the report; see spread.h. */
+#include "spread.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <math.h>
+
+/* From the largest down, as llama-perplexity has them. */
+static const struct {
+    const char *name, *tsv;
+    double q;
+} ranks[] = { { "maximum", "max", 1.0 }, { "99.9 %", "99.9", 0.999 },
+    { "99 %", "99", 0.99 }, { "95 %", "95", 0.95 }, { "90 %", "90", 0.9 },
+    { "75 %", "75", 0.75 }, { "median", "median", 0.5 }, { "25 %", "25", 0.25 },
+    { "10 %", "10", 0.1 }, { "5 %", "5", 0.05 }, { "1 %", "1", 0.01 },
+    { "0.1 %", "0.1", 0.001 }, { "minimum", "min", 0.0 } };
+enum { RANKS = sizeof(ranks) / sizeof(*ranks) };
+
+static const struct {
+    const char *name, *tsv;
+    double scale;
+} columns[S_N] = { { "KL", "kl", 1.0 }, { "reverse KL", "kl_back", 1.0 },
+    { "delta p %", "delta_p", 100.0 }, { "KL at T", "kl_t", 1.0 },
+    { "reverse", "kl_back_t", 1.0 } };
+
+static const char *
+source_name(const struct eval *e, size_t source)
+{
+    return source == NONE ? "(all)" : e->info.source[source];
+}
+
+/* ---- text ---- */
+
+static void
+pair_line(struct buf *b, const char *name, const struct mean *m, double scale,
+    const char *unit)
+{
+    buf_addf(b, "%-16s %12.6f", name, scale * m->v);
+    if (isfinite(m->se))
+        buf_addf(b, " +/- %.6f", scale * m->se);
+    buf_addf(b, "%s\n", unit);
+}
+
+/* A line of the table: what name gives of each series. */
+static void
+rank_line(struct buf *b, const char *name, const struct against *a,
+    double (*value)(const struct against *a, size_t i, double q), double q)
+{
+    buf_addf(b, "%-9s", name);
+    for (size_t i = 0; i < S_N; i++)
+        if (a->sorted[i] != NULL) {
+            const double v = columns[i].scale * value(a, i, q);
+
+            if (isfinite(v))
+                buf_addf(b, " %12.6f", v);
+            else
+                buf_addf(b, " %12s", "-");
+        }
+    buf_addc(b, '\n');
+}
+
+static double
+value_mean(const struct against *a, size_t i, double q)
+{
+    (void)q;
+    return a->mean[i].v;
+}
+
+static double
+value_error(const struct against *a, size_t i, double q)
+{
+    (void)q;
+    return a->mean[i].se;
+}
+
+static double
+value_rank(const struct against *a, size_t i, double q)
+{
+    return spread_rank(a->sorted[i], a->n, q);
+}
+
+static void
+text_model(const struct eval *e, size_t source, size_t model, struct buf *b)
+{
+    struct against a;
+
+    spread_against(e, source, model, &a);
+    buf_addf(b, "\n%s against %s", SHOWN(e->j[model].label),
+        SHOWN(e->j[e->base].label));
+    if (source != NONE)
+        buf_addf(b, ", %s", SHOWN(source_name(e, source)));
+    buf_addf(b, ": %zu predictions\n", a.n);
+    pair_line(b, "ln(ppl/ppl)", &a.log, 1.0, "");
+    pair_line(b, "ppl/ppl", &a.ratio, 1.0, "");
+    pair_line(b, "ppl - ppl", &a.diff, 1.0, "");
+    pair_line(b, "loss correlation", &(struct mean){ a.correlation, NAN },
+        100.0, " %");
+    pair_line(b, "same top", &a.agree, 100.0, " %");
+    pair_line(b, "RMS of delta p", &a.rms, 100.0, " %");
+    buf_addf(b, "\n%-9s", "");
+    for (size_t i = 0; i < S_N; i++)
+        if (a.sorted[i] != NULL)
+            buf_addf(b, " %12s", columns[i].name);
+    buf_addc(b, '\n');
+    rank_line(b, "mean", &a, value_mean, 0.0);
+    rank_line(b, "+/-", &a, value_error, 0.0);
+    for (size_t k = 0; k < RANKS; k++)
+        rank_line(b, ranks[k].name, &a, value_rank, ranks[k].q);
+    against_release(&a);
+}
+
+/* ---- TSV ---- */
+
+struct tsv {
+    struct buf *b;
+    const char *model, *source;
+};
+
+static void
+tsv_line(const struct tsv *t, const char *quantity, const char *statistic,
+    double v, double se)
+{
+    buf_addf(t->b, "%s\t%s\t%s\t%s", SHOWN(t->model), SHOWN(t->source),
+        quantity, statistic);
+    for (int i = 0; i < 2; i++) {
+        const double x = i == 0 ? v : se;
+
+        if (isfinite(x))
+            buf_addf(t->b, "\t%.8f", x);
+        else
+            buf_adds(t->b, "\t-");
+    }
+    buf_addc(t->b, '\n');
+}
+
+static void
+tsv_model(const struct eval *e, size_t source, size_t model, struct buf *b)
+{
+    const struct tsv t = { b, e->j[model].label, source_name(e, source) };
+    struct against a;
+
+    spread_against(e, source, model, &a);
+    tsv_line(&t, "ppl", "ln ratio", a.log.v, a.log.se);
+    tsv_line(&t, "ppl", "ratio", a.ratio.v, a.ratio.se);
+    tsv_line(&t, "ppl", "difference", a.diff.v, a.diff.se);
+    tsv_line(&t, "nll", "correlation", a.correlation, NAN);
+    tsv_line(&t, "agree", "mean", a.agree.v, a.agree.se);
+    tsv_line(&t, "delta_p", "rms", a.rms.v, a.rms.se);
+    for (size_t i = 0; i < S_N; i++) {
+        if (a.sorted[i] == NULL)
+            continue;
+        tsv_line(&t, columns[i].tsv, "mean", a.mean[i].v, a.mean[i].se);
+        for (size_t k = 0; k < RANKS; k++)
+            tsv_line(&t, columns[i].tsv, ranks[k].tsv,
+                spread_rank(a.sorted[i], a.n, ranks[k].q), NAN);
+    }
+    against_release(&a);
+}
+
+static int
+has_source(const struct eval *e, size_t source)
+{
+    for (size_t i = 0; i < e->spread->n; i++)
+        if (e->spread->source[i] == source)
+            return 1;
+    return 0;
+}
+
+void
+spread_print(const struct eval *e, enum format f, int per_source, struct buf *b)
+{
+    void (*const print)(const struct eval *e, size_t source, size_t model,
+        struct buf *b) = f == FMT_TSV ? tsv_model : text_model;
+
+    if (f == FMT_TSV)
+        buf_adds(b, "\nmodel\tsource\tquantity\tstatistic\tvalue\tse\n");
+    for (size_t i = 0; i < e->nj; i++) {
+        if (i == e->base)
+            continue;
+        print(e, NONE, i, b);
+        for (size_t s = 0; per_source && s < e->info.nsource; s++)
+            if (has_source(e, s))
+                print(e, s, i, b);
+    }
+}

@@ -1,0 +1,202 @@
+/*
+ * Whole rows of logits, some at a time, beside rows of llama.cpp's file of a
+ * base: read and compared, or written.
+ */
+#include "evalppl.h"
+#include "base_file.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/die.h"
+#include "kern/kern.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROWS = 128,
+    FLOOR = -16, /* what is not above it is left out, as llama-perplexity does,
+                  * from KL at temperature 1 */
+    NOTHING = -100 /* its exponential is 0 beside others */
+};
+
+struct whole {
+    size_t V, row_bytes;
+    float *z;           /* [ROWS,V] */
+    unsigned char *row; /* [ROWS,row_bytes] */
+    float *logp, *high; /* [threads,V] */
+    /* the rows at hand */
+    const uint32_t *target; /* [n] */
+    float s;                /* 1 / temperature */
+    struct pair_score *pair, *soft;
+    int damaged[ROWS];
+};
+
+static struct whole *
+whole_of(struct eval *e)
+{
+    const size_t V = e->j[0].m.c.V, threads = pool_size(e->pool);
+    struct whole *w = e->whole;
+
+    if (w != NULL)
+        return w;
+    w = e->whole = xcalloc(1, sizeof(*w));
+    w->V = V;
+    w->row_bytes = base_row_bytes(V);
+    w->s = (float)(1.0 / e->temperature);
+    w->z = xreallocarray(NULL, V, ROWS * sizeof(*w->z));
+    w->row = xreallocarray(NULL, w->row_bytes, ROWS);
+    w->logp = xreallocarray(NULL, V, threads * sizeof(*w->logp));
+    w->high = xreallocarray(NULL, V, threads * sizeof(*w->high));
+    return w;
+}
+
+void
+whole_free(struct whole *w)
+{
+    if (w == NULL)
+        return;
+    free(w->z);
+    free(w->row);
+    free(w->logp);
+    free(w->high);
+    free(w);
+}
+
+static size_t
+first_of(const float *x, size_t n, float value)
+{
+    size_t i = 0;
+
+    while (i + 1 < n && x[i] != value)
+        i++;
+    return i;
+}
+
+/* E_a[(a - b) s], a's probabilities being softmax(a s); *lse: log sum exp(a s).
+ */
+static double
+mean_gap(const float *a, const float *b, size_t V, float max, float s,
+    double *lse)
+{
+    double gap;
+    const double sum = kern.kl_sums(a, b, V, max, s, &gap);
+
+    *lse = (double)max * s + log(sum);
+    return gap / sum * s;
+}
+
+/* Both divergences of softmax(z s) from the base's softmax(logp s). */
+static void
+divergences(const float *logp, const float *z, size_t V, float top_p,
+    float top_q, float s, struct pair_score *out)
+{
+    double lse_p, lse_q;
+    const double forth = mean_gap(logp, z, V, top_p, s, &lse_p);
+    const double back = mean_gap(z, logp, V, top_q, s, &lse_q);
+
+    out->kl = forth - lse_p + lse_q;
+    out->back = back - lse_q + lse_p;
+}
+
+/* The base's numbers are rounded, so their probabilities have not quite the sum
+ * 1; at temperature 1 they are taken as they are, as llama-perplexity does. */
+static void
+compare_task(void *ctx, size_t r, size_t worker)
+{
+    struct whole *w = ctx;
+    const size_t V = w->V, target = w->target[r];
+    const float *z = w->z + r * V;
+    float *logp = w->logp + worker * V, *high = w->high + worker * V;
+    const float max = kern.max(z, V);
+    struct pair_score *out = &w->pair[r];
+    double lse, gap, sum;
+    float top;
+
+    w->damaged[r] = base_row_unpack(w->row + r * w->row_bytes, logp, V) < 0;
+    if (w->damaged[r])
+        return;
+    top = kern.max(logp, V);
+    for (size_t v = 0; v < V; v++)
+        high[v] = logp[v] > (float)FLOOR ? logp[v] : (float)NOTHING;
+    sum = kern.kl_sums(high, z, V, 0.0f, 1.0f, &gap);
+    *out = (struct pair_score){
+        .nll_p = -(double)logp[target],
+        .agree = first_of(z, V, max) == first_of(logp, V, top),
+    };
+    out->back = mean_gap(z, logp, V, max, 1.0f, &lse);
+    out->back -= lse;
+    out->nll_q = lse - z[target];
+    out->kl = gap + lse * sum;
+    divergences(logp, z, V, top, max, w->s, &w->soft[r]);
+}
+
+/* The n predictions from `at` on, whose rows have been read, by model i. */
+static void
+score_rows(struct eval *e, const struct pack *p, size_t i, size_t at, size_t n,
+    int first)
+{
+    struct whole *w = e->whole;
+    struct judged *j = &e->j[i];
+    const double start = clock_now();
+
+    fwd_head(j->f, j->h + at * j->m.c.d, n, w->z);
+    w->target = p->target + at;
+    w->pair = p->pair;
+    w->soft = p->soft;
+    pool_run(e->pool, n, compare_task, w);
+    j->seconds += clock_now() - start;
+    for (size_t k = 0; k < n; k++) {
+        if (w->damaged[k])
+            die(EX_INPUT, "%s: prediction %zu: a row's numbers cannot be",
+                e->in->path, e->in->row - n + k);
+        pack_take(e, p, i, at + k, &p->pair[k],
+            e->temperature != 1.0 ? &p->soft[k] : NULL, first);
+    }
+}
+
+void
+whole_score(struct eval *e, const struct pack *p)
+{
+    struct whole *w = whole_of(e);
+    struct err err;
+
+    for (size_t at = 0; at < p->n; at += ROWS) {
+        const size_t n = p->n - at < ROWS ? p->n - at : ROWS;
+        int first = 1;
+
+        if (base_in_rows(e->in, w->row, n, &err) < 0)
+            die_err(&err);
+        for (size_t i = 0; i < e->nj; i++)
+            if (i != e->base) {
+                score_rows(e, p, i, at, n, first);
+                first = 0;
+            }
+    }
+}
+
+static void
+pack_task(void *ctx, size_t r, size_t worker)
+{
+    struct whole *w = ctx;
+
+    (void)worker;
+    base_row_pack(w->row + r * w->row_bytes, w->z + r * w->V, w->V);
+}
+
+void
+whole_write(struct eval *e, const struct pack *p)
+{
+    struct whole *w = whole_of(e);
+    const struct judged *j = &e->j[e->base != NONE ? e->base : 0];
+    struct err err;
+
+    for (size_t at = 0; at < p->n; at += ROWS) {
+        const size_t n = p->n - at < ROWS ? p->n - at : ROWS;
+
+        fwd_head(j->f, j->h + at * j->m.c.d, n, w->z);
+        pool_run(e->pool, n, pack_task, w);
+        if (base_out_rows(e->out, w->row, n, &err) < 0)
+            die_err(&err);
+    }
+}

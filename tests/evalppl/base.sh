@@ -1,0 +1,208 @@
+#!/bin/sh
+# evalppl: llama.cpp's file of a base model read and written, and --spread
+. "${0%/*}/../lib/lib.sh"
+gguf=$top/tests/golden/gguf llama=$top/tests/golden/llama
+grad=$top/tests/golden/grad
+ln -s "$llama/f32.kld" base
+judge() { evalppl -q --protocol llama.cpp "$@"; }
+
+# numbers FILE: value and error of each line that llama-perplexity prints
+numbers() {
+    awk '/:/ { sub(/.*: */, ""); gsub("±", ""); gsub("%", "")
+        for (i = 1; i <= NF; i++) print $i }' "$1"
+}
+# The same in that order of evalppl's TSV of the model q.
+ours() {
+    awk -F '\t' '
+    $1 == "base" && NF == 26 { pb = $8; eb = $8 * $7 }
+    $1 == "q" && NF == 26 { pq = $8; eq = $8 * $7 }
+    $1 == "q" && NF == 6 { v[$3 " " $4] = $5; e[$3 " " $4] = $6 }
+    function put(key, scale) { print v[key] * scale
+        if (e[key] != "-") print e[key] * scale }
+    END {
+        print pq; print eq; print pb; print eb
+        put("nll correlation", 100); put("ppl ln ratio", 1)
+        put("ppl ratio", 1); put("ppl difference", 1)
+        n = split("mean max 99.9 99 95 90 median 10 5 1 0.1 min", s, " ")
+        for (i = 1; i <= n; i++) put("kl " s[i], 1)
+        n = split("mean max 99.9 99 95 90 75 median 25 10 5 1 0.1 min rms", s,
+            " ")
+        for (i = 1; i <= n; i++) put("delta_p " s[i], 100)
+        put("agree mean", 100)
+    }' OFMT=%.9g CONVFMT=%.9g "$1"
+}
+# figures WHAT GOLDEN: out has them within what is printed, and fp32's rounding
+figures() {
+    ours out >mine
+    numbers "$2" >theirs
+    equal "$1: all figures" "$(paste theirs mine | awk '
+        { d = $1; sub(/[^.]*\.?/, "", d); off = $1 - $2; if (off < 0) off = -off
+          size = $1 < 0 ? -$1 : $1; n++
+          if (NF != 2 || !(off <= 0.5 * 10 ^ -length(d) + 4e-6 * size))
+              print NR, $0 }
+        END { print n }')" "$(grep -c '' theirs)"
+}
+
+# --- a file that llama-perplexity wrote ---
+ok 'it is read' judge -m "q=$gguf/q4_1.gguf" --read-base base --spread \
+    --format tsv
+like 'the protocol is its own' \
+    '^# protocol llama.cpp, context 32, stride 32, no BOS, 256 tokens, 8 windows, 120 scored' out
+figures 'of q4_1' "$llama/f32-q4_1.txt"
+equal 'how many are there' "$(grep -c '' theirs)" 43
+cp out whole
+ok 'rows at a time, threads' judge -m "q=$gguf/q4_1.gguf" --read-base base \
+    --spread --format tsv -B 1 -j 2
+strip() { awk -F '\t' -v OFS='\t' 'NF == 26 { $19 = $20 = "" } 1' "$1"; }
+strip whole >a
+strip out >b
+same 'change no digit' a b
+ok 'a model that begins with BOS' judge -m "q=$gguf/f16.gguf" \
+    --read-base base --spread --format tsv
+like 'is told of' ', BOS 1,' out
+figures 'of f16' "$llama/f32-f16.txt"
+ok 'several models, one pass' judge -m "q=$gguf/q4_1.gguf" \
+    -m "b=$gguf/f16.gguf" --read-base base --spread --format tsv --compare
+like 'differences of KL' '^q	b	kl	-0.2705[0-9]*	' out
+grep -E '^q	.all.' out | cut -f 1-18 >one
+grep -E '^q	.all.' whole | cut -f 1-18 >two
+same 'the first as alone' one two
+ok 'with the figures of tokens' judge -m "q=$gguf/q4_1.gguf" \
+    --read-base base --tokens tokens --detail detail
+equal 'of every one' "$(grep -c '^text	' tokens)" 120
+like 'and KL' '^q	all	-	120	.*	0.15011' detail
+like 'bits a byte' 'bytes' out
+ok 'at a temperature' judge -m "q=$gguf/q4_1.gguf" --read-base base \
+    --temperature 3 --spread
+like 'as text' '^99.9 %( +[0-9.]+){5}$' out
+
+# --- a file that llama-perplexity reads ---
+head -c 380 "$top/tests/golden/smollm2/text.txt" >text
+ok 'ids' tokenize -q -t "$gguf/f32.gguf" --no-eos -o docs text
+ok 'it is written' judge -m "$gguf/f32.gguf" -c 32 --write-base mine.kld docs
+cp mine.kld first.kld
+# rows FILE: the numbers of a file from its first row on
+rows() { tail -c +$((20 + 8 * 32 * 4 + 1)) "$1" | od -A n -v -t u2 -w608; }
+equal 'as large' "$(($(wc -c <mine.kld) - $(wc -c <base)))" 0
+equal 'head and tokens are those of the golden' \
+    "$(head -c 1044 mine.kld | cksum)" "$(head -c 1044 base | cksum)"
+rows mine.kld >r1
+rows base >r2
+equal 'its numbers are the same, or next to it' "$(paste -d ' ' r1 r2 | awk '
+    { for (i = 5; i <= 304; i++) { off = $i - $(i + 304)
+          if (off < 0) off = -off
+          n += off == 0; m += off == 1; more += off > 1 } }
+    END { print n + m, more + 0, (m < n / 10) }')" "36000 0 1"
+ok 'rows at a time, threads' judge -m "$gguf/f32.gguf" -c 32 -B 3 -j 2 \
+    --write-base mine.kld docs
+same 'change no bit' first.kld mine.kld
+ok 'of the base of two models' judge -m "q=$gguf/q4_1.gguf" \
+    --base "B=$gguf/f32.gguf" -c 32 --write-base mine.kld --spread \
+    --format tsv docs
+same 'it is the same file' first.kld mine.kld
+awk -F '\t' '$3 == "kl" || $3 == "kl_back" || $3 == "delta_p" { print $5 }' \
+    out >direct
+ok 'read again' judge -m "q=$gguf/q4_1.gguf" --read-base mine.kld --spread \
+    --format tsv
+awk -F '\t' '$3 == "kl" || $3 == "kl_back" || $3 == "delta_p" { print $5 }' \
+    out >again
+equal 'the figures of two models in one pass' "$(paste direct again | awk '
+    { off = $1 - $2; if (!(off <= 2e-4 && off >= -2e-4)) print; n++ }
+    END { print n }')" 43
+head -c 300 "$top/tests/golden/smollm2/text.txt" >text
+ok 'ids with BOS' tokenize -q -t "$gguf/f16.gguf" --no-eos -o bos text
+ok 'with BOS' judge -m "$gguf/f16.gguf" -c 32 --write-base bos.kld bos
+equal 'the tokens have it only at the beginning of the text' \
+    "$(tail -c +21 "$llama/bos.kld" | head -c $((3 * 32 * 4)) | cksum)" \
+    "$(tail -c +21 bos.kld | head -c $((3 * 32 * 4)) | cksum)"
+
+# --- by source; what a base changes not ---
+"$BUILD/tests/evalppl/eval" "$grad/tied.safetensors" docs batches || exit 1
+ok 'two models' evalppl -q -m "q=$grad/tied-student" \
+    --base "T=$grad/tied-teacher" --spread --per-source --temperature 2 \
+    --format tsv batches
+equal 'figures of each source' "$(awk -F '\t' 'NF == 6 && $4 == "rms" {
+    print $2 }' out | tr '\n' ' ')" '(all) bg cs '
+equal 'the mean is that of the report' "$(awk -F '\t' '
+    NF == 26 { kl[$1 $2] = $11; t[$1 $2] = $13 }
+    NF == 6 && $3 == "kl" && $4 == "mean" { print ($5 == kl[$1 $2]) }
+    NF == 6 && $3 == "kl_t" && $4 == "mean" { print ($5 == t[$1 $2]) }' out |
+    tr '\n' ' ')" '1 1 1 1 1 1 '
+strip out >a
+for rows in 1 3; do
+    ok "$rows rows" evalppl -q -m "q=$grad/tied-student" -B $rows -j $rows \
+        --base "T=$grad/tied-teacher" --spread --per-source --temperature 2 \
+        --format tsv batches
+    strip out >b
+    same 'change no digit' a b
+done
+ok 'text' evalppl -q -m "q=$grad/tied-student" --base "T=$grad/tied-teacher" \
+    --spread --per-source batches
+like 'of a source' '^q against T, bg: [0-9]+ predictions' out
+
+# --- damage ---
+q=$gguf/q4_1.gguf
+for n in 0 7 8 19 20 500 1043 1044 $(($(wc -c <base) - 1)); do
+    head -c "$n" base >bad
+    status 3 "the first $n bytes" judge -m "$q" --read-base bad
+    equal 'no report' "$(cat out)" ''
+done
+like 'what is missing is said' \
+    'bad: is truncated: 8 windows of 32 .* 300 take 74004 bytes, and it has 74003' err
+{ cat base; printf x; } >bad
+status 3 'a byte more' judge -m "$q" --read-base bad
+like 'is said' 'more than it says' err
+# patch AT OCTAL...: the file base with bytes changed
+# shellcheck disable=SC2059
+patch() {
+    patch_at=$1 patch_bytes=$2
+    { head -c "$patch_at" base; printf "$patch_bytes"
+        tail -c +$((patch_at + $(printf "$patch_bytes" | wc -c) + 1)) base
+    } >bad
+}
+patch 0 'X'
+status 3 'another first letter' judge -m "$q" --read-base bad
+like 'is no such file' 'is no file of llama-perplexity' err
+patch 8 '\000\000\000\000'
+status 3 'a context of 0' judge -m "$q" --read-base bad
+patch 16 '\377\377\377\377'
+status 3 'windows below 0' judge -m "$q" --read-base bad
+patch 8 '\377\377\377\177\377\377\377\177\377\377\377\177'
+status 3 'numbers as large as can be' judge -m "$q" --read-base bad
+patch 24 '\054\001\000\000'
+status 3 'a token beyond the vocabulary' judge -m "$q" --read-base bad
+like 'is named' 'token 1 is 300, and the vocabulary 300' err
+patch $((1044 + 608 * 7)) '\000\000\300\177'
+status 3 'a scale that is not a number' judge -m "$q" --read-base bad
+like 'names the prediction' 'bad: prediction 7: ' err
+status 3 'another vocabulary' judge -m "$grad/tied-student" --read-base base
+like 'names both' 'vocabulary of 61, .*base one of 300' err
+status 1 'no such file' judge -m "$q" --read-base none
+status 1 'a folder' judge -m "$q" --read-base .
+status 1 'no place for a file' judge -m "$q" -c 32 --write-base no/where docs
+cp -R "$gguf/f32-hf" bare
+rm bare/tokenizer*
+status 3 'no tokenizer that says whether there is BOS' judge -m bare \
+    --read-base base
+
+# --- misuse ---
+status 2 '--read-base needs its protocol' evalppl -m "$q" --read-base base
+status 2 '--write-base too' evalppl -m "$q" --write-base f docs
+status 2 'two bases' judge -m "$q" --base "$q" --read-base base
+status 2 'read and written' judge -m "$q" --read-base base --write-base f
+status 2 'a text beside the file' judge -m "$q" --read-base base docs
+status 2 'which is the base' judge -m "$q" -m "q=$q" --write-base f docs
+status 2 '--spread without a base' evalppl -m "$q" --spread docs
+
+# --- what is not finite: weights so large that logits are not ---
+cp -R "$gguf/f32-hf" huge
+size=$(wc -c <huge/model.safetensors)
+{ head -c $((size - 64)) "$gguf/f32-hf/model.safetensors"
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+        printf '\377\377\177\177'; done; } >huge/model.safetensors
+status 4 'judged by a file' judge -m huge --read-base base --spread
+like 'names the model' 'huge: the loss of token .* is not finite' err
+status 4 'judged by a model' evalppl -m huge --base "$q" --spread docs
+status 4 'as the base' judge --base huge -m "$q" -c 32 --write-base gone docs
+if [ -e gone ]; then fail 'a file of NaN'; else pass 'and no file is left'; fi
+done_testing
