@@ -36,6 +36,7 @@ HELD_OUT   ?= 5 11 17 23 28# articles of it never trained on
 RIVAL_LR   ?= $(LR)# that of the rival
 SEED       ?= 1# of the order of the text
 PACK       ?= best# how documents fill rows
+COMPUTE    ?=# bf16: products of teacher and student in bfloat16
 STUDENT    ?=# further options of student, such as --recompute
 THREADS    ?= 0# of every program; 0: all processors
 BUILD      ?= build# where the programs are
@@ -61,7 +62,8 @@ source     = TEXT $(if $(TEXT),,$(SOURCE))
 cut_by     = GGUF $(source) TOKENIZE PIECES PARAMS BLOCKS T PACK CALIB_ROWS \
              CANDIDATES SEED
 judged_by  = HELD_OUT_TEXT TOKENIZE WHOLE CONTEXT $(if $(TEXT),,$(JUDGED))
-trained_by = B BATCHES WARMUP STUDENT
+trained_by = B BATCHES WARMUP STUDENT $(if $(COMPUTE),COMPUTE)
+compute    = $(if $(COMPUTE),--compute $(COMPUTE))
 
 ## all: every step (default)
 all: $(OUT)/report.html $(OUT)/report.txt $(OUT)/bits.txt $(TEACHER)
@@ -195,7 +197,7 @@ $(OUT)/pruned/config.json: $(OUT)/train.done | programs
 distil: $(OUT)/distilled/config.json
 
 TRAIN = $(BIN)/student -m $(OUT)/pruned --warmup $(WARMUP) --save $(SAVE) \
-        -j $(THREADS) --resume $(STUDENT)
+        -j $(THREADS) --resume $(compute) $(STUDENT)
 
 # config.json is written last, when the run is at its end.  With --resume the
 # first run starts at the beginning and a later one at its last checkpoint.
@@ -204,7 +206,7 @@ $(OUT)/distilled/config.json: $(OUT)/pruned/config.json | programs
 	@mkdir -p $(@D)
 	$(STREAM) -B $(B) --batches $(BATCHES) --resume $(@D) | \
 	    $(BIN)/teacher -m $(GGUF) --final --hidden mapped \
-	        --student $(OUT)/pruned -j $(THREADS) | \
+	        --student $(OUT)/pruned -j $(THREADS) $(compute) | \
 	    $(TRAIN) --lr $(LR) -o $(@D)
 
 ## rival: the same cut model trained by cross entropy alone, judged beside

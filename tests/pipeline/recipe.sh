@@ -58,6 +58,10 @@ refused STUDENT '' --recompute
 refused PARAMS 30K 29K
 refused HELD_OUT '5 11 17 23 28' 5
 refused SEED 1 2
+rc=0
+recipe COMPUTE=bf16 >out 2>err || rc=$?
+equal 'COMPUTE is changed' "$rc" 2
+like 'is named' 'was made with no COMPUTE, not COMPUTE=bf16$' err
 status 2 'a path with spaces' recipe WORK="$work/a b"
 like 'is named' "WORK=$work/a b: a path with spaces" err
 ok 'another context' recipe CONTEXT=16
@@ -93,10 +97,14 @@ recipe TEXT="$work/mine" HELD_OUT_TEXT="$work/other" >out 2>err || rc=$?
 equal 'TEXT where UDHR was' "$rc" 2
 like 'is named' "was made with TEXT=, not TEXT=$work/mine$" err
 own() {
-    recipe WORK="$work/v" UDHR=none TEXT="$work/mine" \
+    recipe WORK="$work/v" UDHR=none COMPUTE=avx512bf16 TEXT="$work/mine" \
         HELD_OUT_TEXT="$work/other" "$@"
 }
 ok 'own text' own
+for run in err v/full/distilled/options.json; do
+    like 'in bfloat16, as COMPUTE says' 'bfloat16 by avx512bf16|"compute": "avx' \
+        "$run"
+done
 ok 'is read' shard --check v/full/train
 like 'a document a file, but for the one that is judged on' \
     '9 documents|documents.*9' out
