@@ -16,6 +16,50 @@ equals(const json_t *v, const struct span *s)
         memcmp(json_string_value(v), s->p, s->n) == 0;
 }
 
+/* Strings of v, a NUL behind each. */
+static void
+strings(const json_t *v, struct buf *out)
+{
+    const char *name;
+    json_t *member;
+    size_t i;
+
+    if (json_is_string(v)) {
+        buf_add(out, json_string_value(v), json_string_length(v));
+        buf_addc(out, '\0');
+    }
+    json_array_foreach(v, i, member) strings(member, out);
+    json_object_foreach((json_t *)(uintptr_t)v, name, member)
+        strings(member, out);
+}
+
+/* record_strings gives what the library has; of names given twice that has
+ * one. */
+static int
+check_strings(const char *text, size_t n)
+{
+    json_error_t je;
+    json_t *j = json_loadb(text, n,
+        JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES, &je);
+    struct buf want = { 0 };
+    struct span got;
+    size_t at = 0;
+    char *p;
+    int right = 1;
+
+    if (json_is_object(j)) {
+        p = xmalloc(n);
+        memcpy(p, text, n);
+        strings(j, &want);
+        right = !record_strings(p, n, &got, &at) && got.n == want.n &&
+            memcmp(got.p, want.p ? want.p : "", got.n) == 0;
+        free(p);
+    }
+    buf_release(&want);
+    json_decref(j);
+    return right;
+}
+
 /* 1 taken, 0 refused or without the member, and untouched; -1 wrong. */
 static int
 check(const char *text, size_t n, const char *other)
@@ -48,7 +92,7 @@ check(const char *text, size_t n, const char *other)
         right &= equals(json_object_get(j, other), &b);
     free(p);
     json_decref(j);
-    return right ? got : -1;
+    return right && check_strings(text, n) ? got : -1;
 }
 
 static const char *const taken[] = { "{\"text\":\"\"}",
