@@ -54,11 +54,14 @@ sort -r chance >want
 same 'each the same, by its index' got want
 ok 'hardly any chance' say --prompts p.jsonl -n 12 --temperature 1 --top-p 1e-6
 same 'is none' greedy out
-ok 'another field, standard input' sh -c 'sed "s/\"prompt\"/\"a\": {\"b\"/
-    s/\",* *\"id\": \"\(.\)\"/\"}, \"id\": \"\1\"/; s/}$/}/" p.jsonl |
-    grep "\"[ab]\"}*" | head -n 2 | teacher -q -m "$1" --prompts - \
-    --field a.b -n 12' - "$m"
-head -n 2 greedy | member completion /dev/stdin >want
+cat >other.jsonl <<'END'
+{"a": {"b": "The river"}}
+{"a": {"b": "the"}}
+END
+status 0 'another field, standard input' sh -c \
+    'teacher -q -m "$1" --prompts - --field a.b -n 12 <other.jsonl' - "$m"
+head -n 2 greedy >two
+member completion two >want
 member completion out >got
 same 'the same texts' want got
 

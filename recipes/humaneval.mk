@@ -1,0 +1,46 @@
+# HumanEval: functions that a model writes, and how many of them pass the
+# tests.  Greedy, at most 256 new tokens, with the stop strings that were
+# published (Chen et al., arXiv:2107.03374, section 2.3).
+#
+#    make -f recipes/humaneval.mk HUMANEVAL=FILE.jsonl MODEL=MODEL [target]
+#
+# FILE.jsonl is OpenAI's, with task_id, prompt, test and entry_point a line.
+# Targets: texts (what the model writes), result (the default; runs it, in a
+# namespace without a network: scripts/humaneval; needs python3).
+
+HUMANEVAL ?= # the problems
+MODEL     ?= # a directory or a .gguf file
+LIMIT     ?= # only so many of the first problems
+NEW       ?= 256# tokens at most
+AT_ONCE   ?= 16# problems
+THREADS   ?= 0# 0: all processors
+OUT       ?= build/humaneval/$(basename $(notdir $(patsubst %/,%,$(MODEL))))
+BIN       ?= build/bin
+SANDBOX   ?= # --no-sandbox where there are no namespaces
+
+STOP = '\nclass' '\ndef' '\n\#' '\nif' '\nprint'
+
+.DELETE_ON_ERROR:
+.PHONY: result texts
+result: $(OUT)/result.tsv
+	@tail -n 1 $<
+
+texts: $(OUT)/texts.jsonl
+
+ifeq ($(strip $(HUMANEVAL)),)
+$(error HUMANEVAL=FILE.jsonl says where the problems are)
+endif
+ifeq ($(strip $(MODEL)),)
+$(error MODEL=MODEL says who writes)
+endif
+
+$(OUT)/problems.jsonl: $(HUMANEVAL)
+	mkdir -p $(@D)
+	$(if $(strip $(LIMIT)),head -n $(LIMIT),cat) $< >$@
+
+$(OUT)/texts.jsonl: $(OUT)/problems.jsonl $(MODEL)
+	$(BIN)/teacher -m $(MODEL) -j $(THREADS) --prompts $< -n $(NEW) \
+	    --at-once $(AT_ONCE) $(STOP:%=--stop %) >$@
+
+$(OUT)/result.tsv: $(OUT)/texts.jsonl scripts/humaneval
+	scripts/humaneval $(SANDBOX) $< >$@
