@@ -248,7 +248,8 @@ main(int argc, char **argv)
 
     if (argc > 1 && strcmp(argv[1], "vocab") == 0)
         return vocab_main(argc - 1, argv + 1, argv[0]);
-    input = opt_parse(argc, argv, options, "make a model smaller", "[input]", 0,
+    input = opt_parse(argc, argv, options,
+        "make a model smaller (its vocabulary: prune vocab -h)", "[input]", 0,
         1, NULL);
     open_model(&m);
     set_goal(&goal, &m);
