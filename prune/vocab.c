@@ -60,26 +60,37 @@ open_model(struct model *m)
         a.tokenizer = a.model;
 }
 
+static struct dir_new tmp; /* of the tokenizer's files */
+
+/* Remove it and die of e, said of that tokenizer unless it is NULL. */
+static void
+give_up(const char *tokenizer, const struct err *e)
+{
+    dir_new_abort(&tmp);
+    if (tokenizer == NULL)
+        die_err(e);
+    die(e->code, "%s: %s", tokenizer, e->msg);
+}
+
 /* The tokenizer's files, to be cut, into a folder of their own beside the
  * output; with the configuration, whose ids tell which texts are special. */
 static void
-export_files(struct dir_new *d, const struct model *m)
+export_files(const struct model *m)
 {
     char *path = xasprintf("%s.tokenizer", a.out), *config;
     struct err e;
 
-    if (dir_new_begin(d, path, &e) < 0)
+    if (dir_new_begin(&tmp, path, &e) < 0)
         die_err(&e);
-    config = xasprintf("%s/config.json", d->tmp);
+    config = xasprintf("%s/config.json", tmp.tmp);
     if (model_write_config(m, config, &e) < 0 ||
-        tokenizer_export(a.tokenizer, d->tmp, &e) < 0)
-        die_err(&e);
+        tokenizer_export(a.tokenizer, tmp.tmp, &e) < 0)
+        give_up(NULL, &e);
     free(config);
     free(path);
 }
 
-/* Rows that are kept must be rows of the model; and ids that its configuration
- * names are kept. */
+/* The ids that the model's configuration and the files name are kept. */
 static void
 keep_named(struct vocab *v, const struct model *m,
     const struct vocab_files *files)
@@ -87,9 +98,6 @@ keep_named(struct vocab *v, const struct model *m,
     const struct config *c = &m->c;
     int64_t id[CONFIG_EOS + 2] = { c->bos, c->pad };
 
-    if (v->n > c->V)
-        die(EX_INPUT, "%s: its tokenizer has %zu ids, the model only %zu",
-            a.tokenizer, v->n, c->V);
     memcpy(id + 2, c->eos, c->neos * sizeof *id);
     for (size_t i = 0; i < c->neos + 2; i++)
         if (id[i] >= 0 && (size_t)id[i] < v->n)
@@ -103,7 +111,7 @@ choose(struct vocab *v)
     struct err e;
 
     if (vocab_choose(v, a.size, !a.drop, a.keep == NULL, &e) < 0)
-        die_err(&e);
+        give_up(NULL, &e);
     if (v->left > 0)
         warn("%zu ids that are used have no room in --size %zu: they are "
              "%.4g %% of the input's %llu tokens",
@@ -123,10 +131,10 @@ write_all(const struct vocab *v, struct vocab_files *files,
 
     if (vocab_files_cut(files, v, &e) < 0 ||
         vocab_files_check(v, files->dir, &e) < 0)
-        die(e.code, "%s: %s", a.tokenizer, e.msg);
+        give_up(a.tokenizer, &e);
     if (model_export(small, a.out, a.type == 0 ? DT_F32 : DT_BF16, files->dir,
             &e) < 0)
-        die_err(&e);
+        give_up(NULL, &e);
 }
 
 static void
@@ -161,7 +169,6 @@ vocab_main(int argc, char **argv, const char *program)
     struct vocab_files files;
     struct tokenizer *t;
     struct arena mem;
-    struct dir_new tmp;
     struct model m, small;
     struct vocab v;
     char **input;
@@ -178,14 +185,17 @@ vocab_main(int argc, char **argv, const char *program)
     open_model(&m);
     if ((t = tok_open(a.tokenizer, &e)) == NULL)
         die_err(&e);
+    if (tok_vocab(t) > m.c.V)
+        die(EX_INPUT, "%s: its tokenizer has %zu ids, the model only %zu",
+            a.tokenizer, tok_vocab(t), m.c.V);
     vocab_init(&v, t);
     if (a.keep != NULL)
         vocab_list(&v, a.keep);
     else
         vocab_count(&v, *input, a.tokenizer);
-    export_files(&tmp, &m);
+    export_files(&m);
     if (vocab_files_open(&files, tmp.tmp, &e) < 0)
-        die(e.code, "%s: %s", a.tokenizer, e.msg);
+        give_up(a.tokenizer, &e);
     keep_named(&v, &m, &files);
     choose(&v);
     model_cut_rows(&small, &m, v.from, v.kept, &mem);
