@@ -100,7 +100,7 @@ divergences(const float *logp, const float *z, size_t V, float top_p,
 }
 
 /* The base's numbers are rounded, so their probabilities have not quite the sum
- * 1; at temperature 1 they are taken as they are, as llama-perplexity does. */
+ * 1; KL at temperature 1 takes them as they are, as llama-perplexity does. */
 static void
 compare_task(void *ctx, size_t r, size_t worker)
 {
@@ -110,7 +110,7 @@ compare_task(void *ctx, size_t r, size_t worker)
     float *logp = w->logp + worker * V, *high = w->high + worker * V;
     const float max = kern.max(z, V);
     struct pair_score *out = &w->pair[r];
-    double lse, gap, sum;
+    double gap, sum, lse;
     float top;
 
     w->damaged[r] = base_row_unpack(w->row + r * w->row_bytes, logp, V) < 0;
@@ -119,16 +119,17 @@ compare_task(void *ctx, size_t r, size_t worker)
     top = kern.max(logp, V);
     for (size_t v = 0; v < V; v++)
         high[v] = logp[v] > (float)FLOOR ? logp[v] : (float)NOTHING;
+    lse = max + log(kern.expsum(z, V, max, 1.0f));
     sum = kern.kl_sums(high, z, V, 0.0f, 1.0f, &gap);
     *out = (struct pair_score){
         .nll_p = -(double)logp[target],
         .agree = first_of(z, V, max) == first_of(logp, V, top),
     };
-    out->back = mean_gap(z, logp, V, max, 1.0f, &lse);
-    out->back -= lse;
-    out->nll_q = lse - z[target];
+    divergences(logp, z, V, top, max, 1.0f, out);
     out->kl = gap + lse * sum;
-    divergences(logp, z, V, top, max, w->s, &w->soft[r]);
+    out->nll_q = lse - z[target];
+    if (w->s != 1.0f)
+        divergences(logp, z, V, top, max, w->s, &w->soft[r]);
 }
 
 /* The n predictions from `at` on, whose rows have been read, by model i. */

@@ -109,6 +109,10 @@ awk -F '\t' '$3 == "kl" || $3 == "kl_back" || $3 == "delta_p" { print $5 }' \
 equal 'the figures of two models in one pass' "$(paste direct again | awk '
     { off = $1 - $2; if (!(off <= 2e-4 && off >= -2e-4)) print; n++ }
     END { print n }')" 43
+ok 'a model against what it wrote' judge -m "q=$gguf/f32.gguf" \
+    --read-base mine.kld --spread --format tsv
+equal 'no reverse KL is below 0' "$(awk -F '\t' '
+    $3 == "kl_back" && $4 == "min" { print ($5 > -3e-8) }' out)" 1
 head -c 300 "$top/tests/golden/smollm2/text.txt" >text
 ok 'ids with BOS' tokenize -q -t "$gguf/f16.gguf" --no-eos -o bos text
 ok 'with BOS' judge -m "$gguf/f16.gguf" -c 32 --write-base bos.kld bos
