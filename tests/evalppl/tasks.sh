@@ -154,6 +154,10 @@ awk -F '\t' '$1 == "q" && $2 == "(all)" && $3 == "S" && NF > 9 { printf "%s %s %
 equal 'recovery, chance subtracted, and its interval' "$(cat got)" "$(cat want)"
 equal 'the same weights recover all' "$(awk -F '\t' '$3 == "H" && $2 == "(all)" && NF > 9 {
     print $16, $17, $18 }' out | uniq)" '100.000 100.000 100.000'
+equal 'the mean gives every task the same weight' "$(awk -F '\t' 'NF > 9 && $1 == "(mean)" && $3 == "S" {
+    printf "%s %.2f", $7, $16 }' out)" "$(awk -F '\t' 'NF > 9 && $2 == "(all)" && $1 ~ /^[pq]/ {
+        acc[$3] += $7; c += $3 == "S" ? $6 : 0 }
+    END { printf "%.6f %.2f", acc["S"] / 3, 100 * (acc["S"] - c) / (acc["T"] - c) }' out)"
 equal 'groups' "$(awk -F '\t' '$1 == "p:pairs.jsonl" && $3 == "S" && NF > 9 { print $2, $5 }' \
     out | head -n 3 | tr '\n' ' ')" '(all) 60 most 45 few 15 '
 ok 'text' evalppl -m "S=$golden/gguf/q4_0.gguf" --base "T=$golden/gguf/f32.gguf" \
