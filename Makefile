@@ -75,7 +75,8 @@ endif
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all $(NAMES) check check-awk check-long check-real fresh lint bench \
+.PHONY: all $(NAMES) check check-awk check-long check-real \
+        check-tasks fresh lint bench \
         demo demo-study fuzz profile install uninstall clean dist distcheck \
         help names FORCE
 
@@ -189,6 +190,15 @@ check-real: all $(REAL)
 	    RETORT_MODELS='$(call full,$(MODELS))' \
 	    scripts/check tests/real/smollm2.sh tests/real/tokenizers.sh \
 	    tests/real/models.sh
+
+## check-tasks: public task sets against lm-eval: TASKS=dir MODELS=dir
+check-tasks: all
+	@test -d '$(TASKS)' && test -d '$(MODELS)' || { \
+	    echo 'usage: make check-tasks TASKS=DIR MODELS=DIR' \
+	    '(files that tests/real/tasks.sh names)' >&2; exit 2; }
+	@BUILD=$(BUILD) TEST_SECONDS=3600 RETORT_TASKS='$(abspath $(TASKS))' \
+	    RETORT_MODELS='$(abspath $(MODELS))' \
+	    scripts/check tests/real/tasks.sh
 
 ## check-long: also the long tests, under sanitizers and with clang
 check-long: all $(UNIT) $(REPLAY)

@@ -7,7 +7,11 @@ whose own YAML is taken as it is but for the place of the data, or of OURS.
 
 OUT: a line for each request: task, item (from 0), choice, log probability,
 greedy; then of each task "#", its name, items, acc and its standard error,
-acc_norm, acc_bytes, perplexity; "-": it has no such figure."""
+acc_norm, acc_bytes, perplexity; "-": it has no such figure.
+
+lmeval.py --mean NAME=OUT.tsv ...
+Of each task in these a line: NAME, the figures, and the mean log probability of
+all its requests (tests/golden/tasks/real.tsv)."""
 import json
 import os
 import shutil
@@ -115,5 +119,20 @@ def main(model, out, *tasks):
             o.write('\n')
 
 
+def means(*outs):
+    for name, out in (o.split('=', 1) for o in outs):
+        logp = {}
+        for line in open(out):
+            f = line.rstrip('\n').split('\t')
+            if line[0] == '#':
+                x = logp[f[0][2:]]
+                print(name, f[0][2:], *f[1:], f'{sum(x) / len(x):.6f}', sep='\t')
+            else:
+                logp.setdefault(f[0], []).append(float(f[3]))
+
+
 if __name__ == '__main__':
-    main(*sys.argv[1:])
+    if sys.argv[1] == '--mean':
+        means(*sys.argv[2:])
+    else:
+        main(*sys.argv[1:])
