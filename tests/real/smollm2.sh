@@ -60,6 +60,24 @@ within 'perplexity: ours, llama-perplexity (0.2 %)' "$ppl" \
 within 'perplexity: ours, llama-perplexity without its half-precision cache' \
     "$ppl" "$(number f32_kv_f32 ppl)" 0.0001
 
+# judged NAME FIELD: what lm-eval (lm-eval) or transformers' strides (hf) say
+judged() {
+    awk -F '\t' -v n="$1" -v k="$2" '$1 == n && $2 == "(all)" { print $k }' \
+        "$top/tests/golden/judge/smollm2.tsv"
+}
+text=$top/tests/golden/judge/text.jsonl
+ok 'evalppl --protocol lm-eval' evalppl -m "$RETORT_MODEL" \
+    --protocol lm-eval -c 32 --format tsv "$text"
+within 'word_perplexity: ours, lm-eval (0.05 %)' "$(figure word_ppl)" \
+    "$(judged lm-eval 3)" 0.0005
+within 'byte_perplexity' "$(figure byte_ppl)" "$(judged lm-eval 4)" 0.0005
+within 'bits_per_byte' "$(figure bits)" "$(judged lm-eval 5)" 0.0005
+tokenize -q -t "$RETORT_MODEL" --no-eos -o judge "$text"
+ok 'evalppl --protocol hf' evalppl -m "$RETORT_MODEL" --protocol hf -c 32 \
+    --stride 12 --format tsv judge
+within "perplexity: ours, transformers' strided example (0.05 %)" \
+    "$(figure ppl)" "$(judged hf 3)" 0.0005
+
 # Products in bfloat16: on the prose of this repository, in the same bits
 # wherever they are made.
 ok 'tokenize held-out texts' tokenize -q -t "$RETORT_MODEL" --jsonl -o held \
