@@ -283,8 +283,10 @@ print_text(const struct eval *e, int per_source, int compare, struct buf *b)
     for (size_t i = 0; i < e->nj; i++) {
         buf_addf(b, "%-*s", w, SHOWN(e->j[i].label));
         text_figures(e, NONE, i, b);
-        buf_addf(b, " %8.3f %8.0f %8.1f\n", (double)e->j[i].params / MB,
-            speed(e, &e->j[i]), (double)memory(&e->j[i]) / MB);
+        column(b, 8, "%.3f", (double)e->j[i].params / MB);
+        column(b, 8, "%.0f", speed(e, &e->j[i]));
+        column(b, 8, "%.1f", (double)memory(&e->j[i]) / MB);
+        buf_addc(b, '\n');
     }
     if (per_source)
         text_sources(e, w, b);
