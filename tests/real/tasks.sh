@@ -53,4 +53,5 @@ check() {
 
 check smollm2-135m 1 1 ''
 check gemma3-270m 1 1 0.785
+check qwen2.5-coder-0.5b 5 10 ''
 done_testing
