@@ -23,7 +23,7 @@ static struct {
     const char *detail, *tokens;
     size_t worst, c, stride, rows, threads;
     double temperature;
-    int protocol, format, per_source, compare, compute, spread;
+    int protocol, format, per_source, compare, compute, spread, recorded;
 } a = { .c = 512, .temperature = 1.0 };
 
 static const struct opt options[] = {
@@ -31,6 +31,8 @@ static const struct opt options[] = {
         "a model to judge, [label=]path; may be given again"),
     OPT_STR(0, "base", &a.base, "model",
         "the teacher: KL to it, agreement and recovery"),
+    OPT_FLAG(0, "recorded", &a.recorded,
+        "in place of it, what the stream holds of its teacher"),
     OPT_STR(0, "read-base", &a.read_base, "file",
         "in place of it, what llama-perplexity --save-all-logits wrote"),
     OPT_STR(0, "write-base", &a.write_base, "file",
@@ -160,8 +162,8 @@ check_tasks(const char *input)
     if (a.tasks.n > 0 && (a.temperature != 1.0 || a.protocol != PROTO_DOCS))
         die(EX_USAGE, "--task takes no --%s",
             a.temperature != 1.0 ? "temperature" : "protocol");
-    if (a.tasks.n > 0 && a.spread)
-        die(EX_USAGE, "--task takes no --spread");
+    if (a.tasks.n > 0 && (a.spread || a.recorded))
+        die(EX_USAGE, "--task takes no --%s", a.spread ? "spread" : "recorded");
 }
 
 /* llama.cpp's files of a base. */
@@ -172,9 +174,8 @@ check_files(const char *input)
         a.protocol != PROTO_LLAMA)
         die(EX_USAGE, "--%s-base needs --protocol llama.cpp",
             a.read_base != NULL ? "read" : "write");
-    if (a.read_base != NULL && (a.base != NULL || a.write_base != NULL))
-        die(EX_USAGE, "--read-base and --%s",
-            a.base != NULL ? "base" : "write-base");
+    if (a.read_base != NULL && a.write_base != NULL)
+        die(EX_USAGE, "--read-base and --write-base");
     if (a.read_base != NULL && input != NULL)
         die(EX_USAGE, "--read-base: the file has the text: no %s", input);
     if (a.write_base != NULL && a.base == NULL && a.models.n > 1)
@@ -187,8 +188,11 @@ check_files(const char *input)
 static void
 check_arguments(void)
 {
-    const int has_base = a.base != NULL || a.read_base != NULL;
+    const int bases = (a.base != NULL) + (a.read_base != NULL) + a.recorded;
+    const int has_base = bases > 0;
 
+    if (bases > 1)
+        die(EX_USAGE, "--base, --recorded, --read-base: one of them");
     if (a.models.n == 0)
         die(EX_USAGE, "-m is needed; see evalppl -h");
     if (a.from != NULL && !has_base)
@@ -234,6 +238,8 @@ open_all(struct eval *e)
         add_model(e, a.models.v[i]);
     if (a.from != NULL)
         e->from = find_from(e, a.from);
+    if (a.recorded)
+        recorded_stream(e);
     check_labels(e);
     if (a.spread)
         e->spread =

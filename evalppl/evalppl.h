@@ -76,6 +76,7 @@ struct eval {
     size_t nfed;    /* tokens that went through each model: windows overlap */
 
     struct spread *spread; /* or NULL */
+    struct taught *taught; /* the base is the stream's teacher, or NULL */
     struct base_in *in;    /* the base is a file of llama.cpp's, or NULL */
     const char *out_path;  /* of such a file to write, or NULL */
     struct base_out *out;  /* begun */
@@ -136,6 +137,14 @@ void whole_free(struct whole *w);
 
 /* The base is what that file says; a judged model without a model. */
 void recorded_open(struct eval *e, const char *path);
+/* The base is what the stream's teacher says of batches; after the models. */
+void recorded_stream(struct eval *e);
+/* The message `teacher`; a batch, of which recorded_state puts the state of
+ * token i beside prediction k; room for n predictions. */
+void recorded_teacher(struct eval *e, const struct msg *m);
+void recorded_batch(struct eval *e, const struct msg *m);
+void recorded_state(struct eval *e, size_t i, size_t k);
+void recorded_room(struct eval *e, size_t n);
 /* What a stream would tell of its text, by the first model's tokenizer. */
 void recorded_text(struct eval *e);
 /* Begin e->out with the text's n tokens; and end it. */

@@ -189,6 +189,8 @@ add_row(struct reader *r, size_t row, size_t *piece)
             p->target[p->n] = b->ids[from + t + 1];
             p->pos[p->n] = b->piece_off[*piece] + t + 1 - begin;
             p->weight[p->n] = 1.0;
+            if (r->e->taught != NULL)
+                recorded_state(r->e, from + t, p->n);
             p->unit[p->n++] = unit;
         }
     }
@@ -205,6 +207,8 @@ add_batch(struct reader *r, const struct msg *m)
             r->e->input, protocol_name[r->e->protocol]);
     r->e->protocol = PROTO_STREAM;
     batch_unpack(&r->batch, m);
+    if (r->e->taught != NULL)
+        recorded_batch(r->e, m);
     reader_start(r, r->batch.T);
     if (r->batch.T != r->pack.T)
         die(EX_INPUT, "%s: message %llu: rows of %zu tokens after rows of %zu",
@@ -299,6 +303,11 @@ eval_stream(struct eval *e, const char *addr)
     while ((got = msg_read(in, &m, &err)) > 0) {
         if (m.kind == MSG_STREAM)
             take_head(e, &m.st);
+        else if (m.kind == MSG_TEACHER && e->taught != NULL)
+            recorded_teacher(e, &m);
+        else if (m.kind == MSG_DOCS && e->taught != NULL)
+            die(EX_INPUT, "%s: documents: a teacher says nothing of them",
+                e->input);
         else if (m.kind == MSG_DOCS)
             add_docs(&r, &m);
         else if (m.kind == MSG_BATCH)

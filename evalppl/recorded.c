@@ -1,32 +1,147 @@
-/* A base that is no model but a file of llama.cpp's; and such a file made. */
+/*
+ * A base that is no model but a file of llama.cpp's, or what the teacher of a
+ * stream says of its batches; and such a file made.
+ */
 #include "evalppl.h"
 #include "base_file.h"
 #include "vocab.h"
 #include "base/mem.h"
 #include "cli/die.h"
+#include "format/said.h"
+#include "kern/kern.h"
 #include "tok/tok.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void
-recorded_open(struct eval *e, const char *path)
+struct taught {
+    struct said said;
+    void *head; /* the teacher's, copied; NULL: not seen yet */
+};
+
+/* A judged model without a model. */
+static struct judged *
+add(struct eval *e, const char *path, size_t V)
 {
     struct judged *j;
-    struct err err;
 
-    e->in = xmalloc(sizeof(*e->in));
-    if (base_in_open(e->in, path, &err) < 0)
-        die_err(&err);
     e->j = xreallocarray(e->j, e->nj + 1, sizeof(*e->j));
     j = &e->j[e->nj];
     memset(j, 0, sizeof(*j));
     j->recorded = 1;
     j->path = xstrdup(path);
     j->label = xstrdup(path);
-    j->m.c.V = e->in->V;
+    j->m.c.V = V;
     e->base = e->nj++;
+    return j;
 }
+
+void
+recorded_open(struct eval *e, const char *path)
+{
+    struct err err;
+
+    e->in = xmalloc(sizeof(*e->in));
+    if (base_in_open(e->in, path, &err) < 0)
+        die_err(&err);
+    add(e, path, e->in->V);
+}
+
+/* ---- the stream's teacher ---- */
+
+void
+recorded_stream(struct eval *e)
+{
+    e->taught = xcalloc(1, sizeof(*e->taught));
+    add(e, "teacher", e->j[0].m.c.V);
+}
+
+/* A model that has a head and nothing before it. */
+static void
+head_alone(struct model *m, const struct st_tensor *h, const void *data)
+{
+    static const float one = 1.0f;
+
+    memcpy(m->c.arch, "llama", sizeof("llama"));
+    m->c.d = h->shape[1];
+    m->c.H = m->c.KV = 1;
+    m->c.D = 2;
+    m->c.theta = 10000.0;
+    m->norm = (struct weight){ .data = (const unsigned char *)&one,
+        .dtype = DT_F32,
+        .rows = 1,
+        .cols = 1,
+        .stride = sizeof(one) };
+    m->head = (struct weight){ .data = data,
+        .dtype = h->dtype,
+        .rows = h->shape[0],
+        .cols = h->shape[1],
+        .stride = h->nbytes / h->shape[0] };
+}
+
+void
+recorded_teacher(struct eval *e, const struct msg *m)
+{
+    const struct st_tensor *h = st_find(&m->st, "head");
+    const char *norm = st_meta(&m->st, "final");
+    struct model *base = &e->j[e->base].m;
+    struct taught *t = e->taught;
+
+    if (h == NULL || norm == NULL || strcmp(norm, "post-norm") != 0)
+        die(EX_INPUT,
+            "%s: --recorded needs final states and the teacher's head, and it "
+            "has not both",
+            e->input);
+    if (h->ndim != 2 || h->shape[1] == 0 || h->shape[0] != base->c.V ||
+        (h->dtype != DT_F32 && h->dtype != DT_BF16 && h->dtype != DT_F16))
+        die(EX_INPUT,
+            "%s: the teacher's head is not a matrix of F32, F16 or BF16 with "
+            "%zu rows, the vocabulary of %s",
+            e->input, base->c.V, e->j[0].path);
+    if (t->head != NULL)
+        die(EX_INPUT, "%s: has two teachers", e->input);
+    t->head = xmalloc(h->nbytes);
+    memcpy(t->head, h->data, h->nbytes);
+    head_alone(base, h, t->head);
+    t->said.kind = SAID_FINAL;
+    t->said.width = h->shape[1];
+}
+
+void
+recorded_batch(struct eval *e, const struct msg *m)
+{
+    struct err err;
+
+    if (e->taught->head == NULL)
+        die(EX_INPUT, "%s: holds nothing of a teacher", e->input);
+    if (said_read(&e->taught->said, &m->st, &err) < 0)
+        die(err.code, "%s: message %llu: %s", e->input,
+            (unsigned long long)m->seq, err.msg);
+}
+
+void
+recorded_room(struct eval *e, size_t n)
+{
+    struct judged *j = &e->j[e->base];
+
+    j->f = fwd_new(&j->m, e->pool, 1, 1);
+    j->h = xreallocarray(NULL, n, j->m.c.d * sizeof(*j->h));
+}
+
+void
+recorded_state(struct eval *e, size_t i, size_t k)
+{
+    const struct said *s = &e->taught->said;
+    const struct said_tensor *t = &s->part[SAID_STATE];
+    float *h = e->j[e->base].h + k * s->width;
+
+    if (t->dtype == DT_BF16)
+        kern.widen_bf16(h, said_at(s, t, i), s->width);
+    else
+        memcpy(h, said_at(s, t, i), s->width * sizeof(*h));
+}
+
+/* ---- the file's text; a file begun and ended ---- */
 
 void
 recorded_text(struct eval *e)
@@ -77,4 +192,9 @@ recorded_close(struct eval *e)
     free(e->in);
     free(e->out);
     whole_free(e->whole);
+    if (e->taught != NULL) {
+        said_release(&e->taught->said);
+        free(e->taught->head);
+    }
+    free(e->taught);
 }

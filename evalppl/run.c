@@ -54,6 +54,8 @@ pack_init(struct pack *p, struct eval *e, size_t T)
         d = j->m.c.d > d ? j->m.c.d : d;
     }
     p->x = xreallocarray(NULL, n, d * sizeof(*p->x));
+    if (e->taught != NULL)
+        recorded_room(e, n);
 }
 
 void

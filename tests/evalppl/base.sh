@@ -144,6 +144,32 @@ ok 'text' evalppl -q -m "q=$grad/tied-student" --base "T=$grad/tied-teacher" \
     --spread --per-source batches
 like 'of a source' '^q against T, bg: [0-9]+ predictions' out
 
+# --- what the stream's teacher says ---
+t=$grad/tied-teacher
+"$BUILD/tests/evalppl/eval" "$grad/tied.safetensors" batch batch || exit 1
+pair() { evalppl -q -m "q=$grad/tied-student" --temperature 3 --spread \
+    --format tsv "$@"; }
+ok 'a stream with a teacher' teacher -q -m "$t" --dtype f32 -o said batch
+ok 'beside its model' pair --base "teacher=$t" batch
+strip out | grep -v '^#' | sort >a
+ok 'beside its words' pair --recorded said
+strip out | grep -v '^#' | sort >b
+sed -i 's/^\(teacher	(all)\)	[0-9]*/\1	-/' a b
+same 'are the same figures' a b
+ok 'rows at a time, threads' pair --recorded said -B 1 -j 2
+strip out | grep -v '^#' | sort | sed 's/^\(teacher	(all)\)	[0-9]*/\1	-/' >b
+same 'change no digit' a b
+ok 'in 16 bits' teacher -q -m "$t" -o half batch
+ok 'are read too' pair --recorded half
+status 3 'no teacher' pair --recorded batch
+like 'is said' 'batch: holds nothing of a teacher' err
+ok 'a teacher without its head' teacher -q -m "$t" --no-head -o less batch
+status 3 'is not enough' pair --recorded less
+status 3 'nor are tokens' sh -c 'teacher -q -m "$1" --top 4 -o top batch &&
+    evalppl -q -m "$2" --recorded top' sh "$t" "$grad/tied-student"
+status 3 'another vocabulary' evalppl -q -m "$gguf/f32.gguf" --recorded said
+status 2 'two bases' evalppl -m "$t" --base "$t" --recorded said
+
 # --- damage ---
 q=$gguf/q4_1.gguf
 for n in 0 7 8 19 20 500 1043 1044 $(($(wc -c <base) - 1)); do
