@@ -93,7 +93,7 @@ like 'no texts' "$tab-$tab-$tab" t
 evalppl -q -m "b=$gguf/f32-hf" --protocol llama.cpp -c 32 --write-base base docs
 ok 'a base that is a file' evalppl -q -m "m=$gguf/q4_1-hf" --read-base base \
     --protocol llama.cpp -c 32 --detail d --tokens t --worst 1
-like 'has losses' "$tab-?[0-9.]+$tab[0-9.]+$tab[0-9.]+$" t
+like 'has losses' "${tab}-?[0-9.]+${tab}[0-9.]+${tab}[0-9.]+$" t
 equal 'and no entropy' "$(cut -f 1 d | sort -u | tr '\n' ' ')" 'm model '
 like 'nor a speed' '^base .* 0\.000 +- +0\.0$' out
 status 2 'tasks have no tables' evalppl -m "$gguf/f32-hf" --detail d \
