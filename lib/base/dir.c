@@ -294,19 +294,21 @@ release(struct dir_new *d)
     *d = (struct dir_new){ NULL, NULL, -1 };
 }
 
+/* The mark goes after the renaming, so that at every moment a kill leaves
+ * either a marked temporary folder or a whole one. */
 int
 dir_new_commit(struct dir_new *d, struct err *e)
 {
-    char *mark = xasprintf("%s/" DIR_MARK, d->tmp), *slash;
-    int r = 0;
+    char *mark = xasprintf("%s/" DIR_MARK, d->path), *slash;
+    int r = io_fsync_dir(d->tmp, e);
 
-    if (unlink(mark) < 0)
+    if (r == 0 && rename(d->tmp, d->path) < 0)
+        r = err_set(e, EX_SYS, "%s: cannot be renamed to %s:", d->tmp, d->path);
+    if (r == 0 && unlink(mark) < 0)
         r = err_set(e, EX_SYS, "%s:", mark);
     free(mark);
     if (r == 0)
-        r = io_fsync_dir(d->tmp, e);
-    if (r == 0 && rename(d->tmp, d->path) < 0)
-        r = err_set(e, EX_SYS, "%s: cannot be renamed to %s:", d->tmp, d->path);
+        r = io_fsync_dir(d->path, e);
     if (r < 0)
         return -1;
     io_forget_under(d->tmp);

@@ -33,7 +33,8 @@ int dir_lock(const char *dir, struct err *e);
  * Until then a file in it, DIR_MARK, says that it is ours, and a lock on that
  * file that its maker lives: only what an earlier maker has left is removed;
  * another folder of that name is refused (EX_USAGE).  When the program ends
- * before dir_new_commit, by a signal too, what io_out has put there goes.
+ * before dir_new_commit, by a signal too, what io_out has put there goes.  A
+ * folder of the final name is whole, even where a kill has left the mark in it.
  */
 #define DIR_MARK ".unfinished"
 struct dir_new {

@@ -60,6 +60,9 @@ test_keep(void)
             newest(RUN, &e) == 4,
         "two are kept");
     ok(!io_exists(RUN "/step-4/" DIR_MARK), "without the mark of the making");
+    ok(io_put_file(RUN "/step-4/" DIR_MARK, "", 0, &e) == 0 &&
+            newest(RUN, &e) == 4 && unlink(RUN "/step-4/" DIR_MARK) == 0,
+        "whole too where a kill has left the mark");
 }
 
 /* Only step-N without leading zeros is a checkpoint. */
