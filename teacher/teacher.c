@@ -36,8 +36,8 @@ static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
         "add n tokens drawn by chance for each prediction (0: none)"),
     OPT_SIZE('s', "seed", &a.seed, 0, 1e18, "seed", "of --sample and of texts"),
     OPT_REAL(0, "temperature", &a.tau, 0, 1000, "T",
-        "that the student trains at with --top and --sample (default: 3); of "
-        "texts (default: 0, the most probable token)"),
+        "of the student's training, with --top and --sample, or of texts "
+        "(default: 3; 0, the most probable token, for texts)"),
     OPT_STR(0, "hidden", &a.hidden, "blocks",
         "add outputs of blocks: all, none, mapped or a list such as 0,3,7"),
     OPT_STR(0, "student", &a.student, "model",
