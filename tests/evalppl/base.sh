@@ -38,7 +38,9 @@ figures() {
     equal "$1: all figures" "$(paste theirs mine | awk '
         { d = $1; sub(/[^.]*\.?/, "", d); off = $1 - $2; if (off < 0) off = -off
           size = $1 < 0 ? -$1 : $1; n++
-          if (NF != 2 || !(off <= 0.5 * 10 ^ -length(d) + 4e-6 * size))
+          half = 0.5
+          for (i = length(d); i > 0; i--) half /= 10
+          if (NF != 2 || !(off <= half + 4e-6 * size))
               print NR, $0 }
         END { print n }')" "$(grep -c '' theirs)"
 }

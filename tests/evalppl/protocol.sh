@@ -69,7 +69,7 @@ tokenize -q -t bos --no-eos one.jsonl >docs
 evalppl -q -m bos --format tsv docs >docs.tsv
 ok 'bits a byte under docs' test "$(column bytes docs.tsv)" = 13
 equal 'are nats by tokens and bytes' "$(awk -v n="$(column nll docs.tsv)" \
-    -v t="$(column tokens docs.tsv)" 'BEGIN { printf "%.6f", n * t / 13 / log(2) }')" \
+    -v t="$(column tokens docs.tsv)" 'BEGIN { printf "%.6f", n * t / 13 / 0.693147180559945 }')" \
     "$(column bits docs.tsv | awk '{ printf "%.6f", $1 }')"
 tokenize -q -t bos one.jsonl >docs
 evalppl -q -m bos --format tsv docs >eos.tsv

@@ -67,10 +67,10 @@ near() {
         }
         END {
             for (n = 60; n <= 300; n += 240) {
-                is = sqrt(sum[n] / n)
-                printf "# first %d steps: off by %.2g, autocast by %.2g\n", \
-                    n, is, most[n]
-                bad += !(is > 0 && is <= most[n])
+                is = sum[n] / n # squares: not every awk has sqrt
+                printf "# first %d steps: off by %.2g, autocast by %.2g (squared)\n", \
+                    n, is, most[n] * most[n]
+                bad += !(is > 0 && is <= most[n] * most[n])
             }
             exit !(seen == 300 && bad == 0)
         }' "$1" "$golden" "$2"
