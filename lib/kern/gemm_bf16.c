@@ -88,36 +88,12 @@ gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b, int add,
     }
 }
 
-static void
-gemm_nt(size_t m, size_t n, size_t k, const float *a, size_t lda,
-    const float *b, size_t ldb, int add, float *c, size_t ldc)
-{
-    gemm(m, n, k, (struct operand){ a, lda, 1 }, (struct operand){ b, ldb, 1 },
-        add, c, ldc);
-}
-
-static void
-gemm_nn(size_t m, size_t n, size_t k, const float *a, size_t lda,
-    const float *b, size_t ldb, int add, float *c, size_t ldc)
-{
-    gemm(m, n, k, (struct operand){ a, lda, 1 }, (struct operand){ b, 1, ldb },
-        add, c, ldc);
-}
-
-static void
-gemm_tn(size_t m, size_t n, size_t k, const float *a, size_t lda,
-    const float *b, size_t ldb, int add, float *c, size_t ldc)
-{
-    gemm(m, n, k, (struct operand){ a, 1, lda }, (struct operand){ b, 1, ldb },
-        add, c, ldc);
-}
+#include "kern/gemm_ways_vec.h"
 
 void
 gemm_bf16(struct kern *k, const struct bf16_set *by)
 {
     set = by;
-    k->gemm_nt = gemm_nt;
-    k->gemm_nn = gemm_nn;
-    k->gemm_tn = gemm_tn;
+    put_gemm(k);
     k->panels += sizeof(struct half_panels);
 }

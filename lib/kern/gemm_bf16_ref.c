@@ -1,7 +1,7 @@
 /*
  * Products in bfloat16 in plain C: the definition of both instructions'
  * results, bit by bit.  What one instruction computes was found from answers
- * that processors gave (tests/golden/bf16); the blocks are those of
+ * that processors gave (tests/golden/kern/bf16.safetensors); the blocks are those of
  * gemm_bf16.h.
  */
 #include "kern/bf16.h"
@@ -108,41 +108,20 @@ element(size_t k, const float *a, size_t ca, const float *b, size_t cb, float c,
 }
 
 static void
-product(size_t m, size_t n, size_t k, const float *a, size_t ra, size_t ca,
-    const float *b, size_t rb, size_t cb, int add, float *c, size_t ldc)
+gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b, int add,
+    float *c, size_t ldc)
 {
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++)
-            c[i * ldc + j] =
-                element(k, a + i * ra, ca, b + j * cb, rb, c[i * ldc + j], add);
+            c[i * ldc + j] = element(k, a.p + i * a.i_step, a.l_step,
+                b.p + j * b.i_step, b.l_step, c[i * ldc + j], add);
 }
 
-static void
-gemm_nt(size_t m, size_t n, size_t k, const float *a, size_t lda,
-    const float *b, size_t ldb, int add, float *c, size_t ldc)
-{
-    product(m, n, k, a, lda, 1, b, 1, ldb, add, c, ldc);
-}
-
-static void
-gemm_nn(size_t m, size_t n, size_t k, const float *a, size_t lda,
-    const float *b, size_t ldb, int add, float *c, size_t ldc)
-{
-    product(m, n, k, a, lda, 1, b, ldb, 1, add, c, ldc);
-}
-
-static void
-gemm_tn(size_t m, size_t n, size_t k, const float *a, size_t lda,
-    const float *b, size_t ldb, int add, float *c, size_t ldc)
-{
-    product(m, n, k, a, 1, lda, b, ldb, 1, add, c, ldc);
-}
+#include "kern/gemm_ways_vec.h"
 
 void
 gemm_bf16_ref(struct kern *k, enum kern_bf16 by)
 {
     set = by;
-    k->gemm_nt = gemm_nt;
-    k->gemm_nn = gemm_nn;
-    k->gemm_tn = gemm_tn;
+    put_gemm(k);
 }

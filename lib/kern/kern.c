@@ -39,9 +39,10 @@ kern_force(const char *name)
 }
 
 /* Products with this instruction's bits, by the fastest way that the kernels
- * in use may take; NULL: none but plain C.  Intel's processors do a VDPBF16PS
- * in the time of four fused multiply-adds (a Xeon of family 6 model 207: 1.3
- * and 5.5 thousand million a second), AMD's in that of one. */
+ * in use may take; NULL: none but plain C.  On Intel's processors a VDPBF16PS
+ * takes the time of four fused multiply-adds, and does the work of two (a Xeon
+ * of family 6 model 207: 1.3 and 5.5 thousand million a second); others have
+ * not been measured and take the instruction. */
 static const struct bf16_set *
 fastest(enum kern_bf16 result)
 {

@@ -7,7 +7,6 @@
 #include "kern/turn16.h"
 
 #include <immintrin.h>
-#include <string.h>
 
 /* Pairs of neighbours along k as words: 32 floats at p, n of which exist. */
 static inline __m512
@@ -72,17 +71,17 @@ rows_across(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
 static inline void
 pack_pairs(float *out, size_t n, size_t kc, const struct operand *x)
 {
-    for (size_t l = 0; l < kc; l += BF16_CHUNK, out += 256) {
+    for (size_t l = 0; l < kc; l += BF16_CHUNK, out += BF16_PAIRS) {
         __m512 r[BF16_GROUP];
 
         if (x->l_step == 1) {
             rows_along(r, x, l, n, kc);
-            turn16(out, 16, r);
+            turn16(out, BF16_GROUP, r);
         } else {
             rows_across(r, x, l, n, kc);
             UNROLL
             for (size_t i = 0; i < BF16_GROUP; i++)
-                _mm512_storeu_ps(out + 16 * i, r[i]);
+                _mm512_storeu_ps(out + BF16_GROUP * i, r[i]);
         }
     }
 }
