@@ -1,0 +1,410 @@
+/* Choices of what is kept: see choice.h. */
+#include "choice.h"
+#include "base/io.h"
+#include "base/text.h"
+#include "model/family.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define MAGIC "# retort choice 1"
+#define HEADER "block\tgroups\tchannels"
+enum { FILE_MAX = 64 << 20 };
+
+void
+choice_whole(struct choice *c, const struct model *m)
+{
+    c->n = m->c.L;
+    c->b = xcalloc(c->n, sizeof *c->b);
+    for (size_t i = 0; i < c->n; i++)
+        c->b[i] = (struct choice_block){ .block = i,
+            .ngroups = choice_all_groups(m, i),
+            .nchan = m->block[i].mlp };
+}
+
+static size_t *
+copy_list(const size_t *list, size_t n)
+{
+    size_t *to = NULL;
+
+    if (list != NULL) {
+        to = xcalloc(n, sizeof *to);
+        memcpy(to, list, n * sizeof *to);
+    }
+    return to;
+}
+
+void
+choice_copy(struct choice *to, const struct choice *c)
+{
+    to->n = c->n;
+    to->b = xcalloc(c->n, sizeof *to->b);
+    for (size_t i = 0; i < c->n; i++) {
+        to->b[i] = c->b[i];
+        to->b[i].group = copy_list(c->b[i].group, c->b[i].ngroups);
+        to->b[i].chan = copy_list(c->b[i].chan, c->b[i].nchan);
+    }
+}
+
+void
+choice_release(struct choice *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        free(c->b[i].group);
+        free(c->b[i].chan);
+    }
+    free(c->b);
+    memset(c, 0, sizeof *c);
+}
+
+/* The list itself, or NULL and free where it names all. */
+static size_t *
+unless_all(size_t *list, size_t n, size_t all)
+{
+    if (n < all)
+        return list;
+    free(list);
+    return NULL;
+}
+
+void
+choice_set_groups(struct choice_block *b, size_t *list, size_t n, size_t all)
+{
+    free(b->group);
+    b->group = unless_all(list, n, all);
+    b->ngroups = n;
+}
+
+void
+choice_set_channels(struct choice_block *b, size_t *list, size_t n, size_t all)
+{
+    free(b->chan);
+    b->chan = unless_all(list, n, all);
+    b->nchan = n;
+}
+
+/* ---- reading ---- */
+
+/* What is being read, for its errors. */
+struct at {
+    const char *file;
+    size_t line;
+    const char *column; /* or NULL */
+};
+
+static int
+bad(const struct at *at, struct err *e)
+{
+    return at->column == NULL
+        ? err_prefix(e, "%s: line %zu", at->file, at->line)
+        : err_prefix(e, "%s: line %zu: %s", at->file, at->line, at->column);
+}
+
+/* All of the text up to `end` as a number: SIZE_MAX for one that is larger. */
+static int
+number(const char *p, const char *end, size_t *r, struct err *e)
+{
+    size_t v = 0;
+
+    for (const char *q = p; q < end; q++)
+        if (!isdigit((unsigned char)*q) || q - p > 40) {
+            end = p;
+            break;
+        }
+    if (p == end)
+        return err_set(e, EX_INPUT, "'%s' is no number", SHOWN(p));
+    for (; p < end; p++)
+        v = v > (SIZE_MAX - 9) / 10 ? SIZE_MAX : v * 10 + (size_t)(*p - '0');
+    *r = v;
+    return 0;
+}
+
+/* "0-511,640" into list[all] and *n, every index above the one before. */
+static int
+ranges(char *text, size_t block, size_t all, size_t *list, size_t *n,
+    struct err *e)
+{
+    char *next = text;
+
+    for (*n = 0; next != NULL;) {
+        char *p = next, *to;
+        size_t lo, hi;
+
+        if ((next = strchr(p, ',')) != NULL)
+            *next++ = '\0';
+        if ((to = strchr(p, '-')) != NULL)
+            *to++ = '\0';
+        if (number(p, p + strlen(p), &lo, e) < 0)
+            return -1;
+        hi = lo;
+        if (to != NULL && number(to, to + strlen(to), &hi, e) < 0)
+            return -1;
+        if (hi < lo)
+            return err_set(e, EX_INPUT, "%zu-%zu goes down", lo, hi);
+        if (hi >= all)
+            return all == 0
+                ? err_set(e, EX_INPUT, "%zu, but block %zu has none", hi, block)
+                : err_set(e, EX_INPUT, "%zu, but block %zu has 0 to %zu", hi,
+                      block, all - 1);
+        if (*n > 0 && lo <= list[*n - 1])
+            return err_set(e, EX_INPUT, "%zu is not above the one before", lo);
+        while (lo <= hi)
+            list[(*n)++] = lo++;
+    }
+    return 0;
+}
+
+/* A column that names some of `all`: the list for choice_set_... */
+static int
+read_list(char *text, size_t block, size_t all, size_t **list, size_t *n,
+    struct err *e)
+{
+    *list = NULL;
+    *n = all;
+    if (strcmp(text, "all") == 0)
+        return 0;
+    *list = xcalloc(all, sizeof **list);
+    *n = 0;
+    if (strcmp(text, "-") == 0 || ranges(text, block, all, *list, n, e) == 0)
+        return 0;
+    free(*list);
+    return -1;
+}
+
+/* Cut a line at its tabs; the number of columns, of which col has three. */
+static size_t
+columns(char *line, char *col[3])
+{
+    size_t n = 0;
+
+    for (char *p = line; p != NULL; n++) {
+        char *tab = strchr(p, '\t');
+
+        if (tab != NULL)
+            *tab++ = '\0';
+        if (n < 3)
+            col[n] = p;
+        p = tab;
+    }
+    return n;
+}
+
+static int
+read_index(struct choice *c, const char *text, const struct model *m,
+    size_t *block, struct err *e)
+{
+    if (number(text, text + strlen(text), block, e) < 0)
+        return -1;
+    if (*block >= m->c.L)
+        return err_set(e, EX_INPUT, "%zu, but the model's are 0 to %zu", *block,
+            m->c.L - 1);
+    if (c->n > 0 && *block <= c->b[c->n - 1].block)
+        return err_set(e, EX_INPUT, "%zu is not above the one before", *block);
+    return 0;
+}
+
+static int
+read_block(struct choice *c, char *line, const struct model *m, struct at *at,
+    struct err *e)
+{
+    char *col[3];
+    const size_t cols = columns(line, col);
+    struct choice_block *b;
+    size_t block, n, *list, all;
+
+    if (cols != 3) {
+        err_set(e, EX_INPUT, "has %zu columns, not 3", cols);
+        return bad(at, e);
+    }
+    at->column = "block";
+    if (read_index(c, col[0], m, &block, e) < 0)
+        return bad(at, e);
+    b = &c->b[c->n++];
+    b->block = block;
+    at->column = "groups";
+    all = choice_all_groups(m, block);
+    if (read_list(col[1], block, all, &list, &n, e) < 0)
+        return bad(at, e);
+    choice_set_groups(b, list, n, all);
+    at->column = "channels";
+    all = m->block[block].mlp;
+    if (read_list(col[2], block, all, &list, &n, e) < 0)
+        return bad(at, e);
+    choice_set_channels(b, list, n, all);
+    at->column = NULL;
+    if (b->ngroups + b->nchan > 0)
+        return 0;
+    err_set(e, EX_INPUT,
+        "block %zu keeps neither groups nor channels: leave the line out",
+        block);
+    return bad(at, e);
+}
+
+static int
+read_line(struct choice *c, char *line, const struct model *m, struct at *at,
+    struct err *e)
+{
+    if (at->line == 1 && strcmp(line, MAGIC) != 0) {
+        err_set(e, EX_INPUT, "is not \"%s\"", MAGIC);
+        return bad(at, e);
+    }
+    if (at->line == 2 && strcmp(line, HEADER) != 0) {
+        err_set(e, EX_INPUT,
+            "is not \"block\", \"groups\" and \"channels\" between tabs");
+        return bad(at, e);
+    }
+    if (at->line <= 2 || *line == '#' || *line == '\0')
+        return 0;
+    return read_block(c, line, m, at, e);
+}
+
+int
+choice_read(struct choice *c, const char *file, const struct model *m,
+    struct err *e)
+{
+    struct at at = { .file = file };
+    char *text, *p;
+    size_t size;
+    int r = 0;
+
+    memset(c, 0, sizeof *c);
+    if (io_slurp(file, FILE_MAX, &text, &size, e) < 0)
+        return -1;
+    c->b = xcalloc(m->c.L, sizeof *c->b);
+    if (strlen(text) < size)
+        r = err_set(e, EX_INPUT, "%s: offset %zu: a zero byte", file,
+            strlen(text));
+    /* the first two lines must be there, so an end is a line while they are
+     * not */
+    for (p = text; r == 0 && (*p != '\0' || at.line < 2);) {
+        char *end = p + strcspn(p, "\n"), *next = end + (*end == '\n');
+
+        *end = '\0';
+        at.line++;
+        r = read_line(c, p, m, &at, e);
+        p = next;
+    }
+    if (r == 0 && c->n == 0)
+        r = err_set(e, EX_INPUT, "%s: keeps no block", file);
+    if (r < 0)
+        choice_release(c);
+    free(text);
+    return r;
+}
+
+/* ---- writing ---- */
+
+static void
+write_list(const size_t *list, size_t n, struct buf *b)
+{
+    if (list == NULL || n == 0)
+        buf_adds(b, list == NULL ? "all" : "-");
+    for (size_t i = 0, k; list != NULL && i < n; i += k) {
+        for (k = 1; i + k < n && list[i + k] == list[i] + k; k++)
+            ;
+        buf_addf(b, "%s%zu", i > 0 ? "," : "", list[i]);
+        if (k > 1)
+            buf_addf(b, "-%zu", list[i] + k - 1);
+    }
+}
+
+/* Every block, what it keeps after `in`, and `out` behind it. */
+static void
+write_blocks(const struct choice *c, char in, const char *out, struct buf *b)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        buf_addf(b, "%zu%c", c->b[i].block, in);
+        write_list(c->b[i].group, c->b[i].ngroups, b);
+        buf_addc(b, in);
+        write_list(c->b[i].chan, c->b[i].nchan, b);
+        if (*out == '\n' || i + 1 < c->n)
+            buf_adds(b, out);
+    }
+}
+
+void
+choice_write(const struct choice *c, struct buf *b)
+{
+    buf_adds(b, MAGIC "\n" HEADER "\n");
+    write_blocks(c, '\t', "\n", b);
+}
+
+void
+choice_write_word(const struct choice *c, struct buf *b)
+{
+    write_blocks(c, ':', ";", b);
+}
+
+int
+choice_equal(const struct choice *x, const struct choice *y)
+{
+    struct buf a = { 0 }, b = { 0 };
+    int same;
+
+    choice_write(x, &a);
+    choice_write(y, &b);
+    same = strcmp(a.p, b.p) == 0;
+    buf_release(&a);
+    buf_release(&b);
+    return same;
+}
+
+uint64_t
+choice_key(const struct choice *c)
+{
+    struct buf b = { 0 };
+    uint64_t key;
+
+    choice_write(c, &b);
+    key = XXH3_64bits(b.p, b.n);
+    buf_release(&b);
+    return key;
+}
+
+/* ---- size ---- */
+
+size_t
+choice_all_groups(const struct model *m, size_t i)
+{
+    (void)i;
+    return m->c.KV;
+}
+
+static int
+of_mlp(int t)
+{
+    return t == W_NORM2 || t == W_GATE || t == W_UP || t == W_DOWN ||
+        t == W_NORM_MLP;
+}
+
+/* A part that is gone has no norms either. */
+static size_t
+block_params(const struct config *c, const struct choice_block *b)
+{
+    struct config less = *c;
+    size_t n = 0;
+
+    less.KV = b->ngroups;
+    less.H = b->ngroups * (c->H / c->KV);
+    for (int t = 0; t < W_N; t++) {
+        size_t rows, cols;
+
+        block_dims(&less, t, b->nchan, &rows, &cols);
+        if ((of_mlp(t) ? b->nchan : b->ngroups) > 0)
+            n += rows * cols;
+    }
+    return n;
+}
+
+size_t
+choice_params(const struct model *m, const struct choice *c)
+{
+    size_t n = (m->c.tied ? 1 : 2) * m->c.V * m->c.d + m->c.d;
+
+    for (size_t i = 0; i < c->n; i++)
+        n += block_params(&m->c, &c->b[i]);
+    return n;
+}

@@ -1,0 +1,193 @@
+/* Choices: files that are read, written and refused. */
+#include "base/io.h"
+#include "base/mem.h"
+#include "prune/choice.h"
+#include "../lib/tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD "# retort choice 1\nblock\tgroups\tchannels\n"
+
+static struct model m; /* 3 blocks of 2 groups and 24 channels */
+
+static int
+parse(struct choice *c, const char *text, struct err *e)
+{
+    if (io_put_file("choice.tsv", text, strlen(text), e) < 0) {
+        printf("Bail out! %s\n", e->msg);
+        exit(1);
+    }
+    return choice_read(c, "choice.tsv", &m, e);
+}
+
+static void
+test_read(void)
+{
+    static const char text[] = HEAD "0\tall\t0-3,8,20-23\n1\t-\tall\n2\t1\t-\n";
+    static const size_t chan[] = { 0, 1, 2, 3, 8, 20, 21, 22, 23 };
+    struct choice c, d;
+    struct buf b = { 0 };
+    struct err e;
+
+    ok(parse(&c, text, &e) == 0 && c.n == 3, "a file is read");
+    ok(c.b[0].group == NULL && c.b[0].ngroups == 2 && c.b[0].nchan == 9 &&
+            memcmp(c.b[0].chan, chan, sizeof chan) == 0,
+        "all groups, some channels");
+    ok(c.b[1].group != NULL && c.b[1].ngroups == 0 && c.b[1].chan == NULL &&
+            c.b[1].nchan == 24,
+        "no attention, all channels");
+    ok(c.b[2].block == 2 && c.b[2].ngroups == 1 && c.b[2].group[0] == 1 &&
+            c.b[2].chan != NULL && c.b[2].nchan == 0,
+        "one group, no MLP");
+    choice_write(&c, &b);
+    ok(strcmp(b.p, text) == 0, "written as it was read");
+    buf_clear(&b);
+    choice_write_word(&c, &b);
+    ok(strcmp(b.p, "0:all:0-3,8,20-23;1:-:all;2:1:-") == 0, "one word");
+    /* python-xxhash 4.1.0: xxh3_64_hexdigest(text) */
+    ok(choice_key(&c) == 0xce601c4eae164a4cULL, "key %016llx",
+        (unsigned long long)choice_key(&c));
+    choice_copy(&d, &c);
+    ok(choice_equal(&c, &d) && choice_key(&d) == choice_key(&c), "a copy");
+    d.b[0].chan[8] = 22;
+    ok(!choice_equal(&c, &d) && choice_key(&d) != choice_key(&c),
+        "... is its own");
+    buf_release(&b);
+    choice_release(&c);
+    choice_release(&d);
+}
+
+/* What is left out, said otherwise and commented is the same choice. */
+static void
+test_forms(void)
+{
+    struct choice c, all;
+    struct err e;
+
+    choice_whole(&all, &m);
+    ok(parse(&c, HEAD "# mine\n\n0\t0-1\t0-23\n1\t0,1\tall\n2\tall\t0-11,12-23",
+           &e) == 0 &&
+            choice_equal(&c, &all) && choice_key(&c) == choice_key(&all),
+        "lists that name all are \"all\"");
+    choice_release(&c);
+    ok(parse(&c, HEAD "1\tall\tall\n", &e) == 0 && c.n == 1 &&
+            c.b[0].block == 1,
+        "blocks that are not listed go");
+    choice_release(&c);
+    choice_release(&all);
+}
+
+/* Parameters, counted by hand: d 16, 4 heads of 6 in 2 groups, MLP 24, 61 ids,
+ * tied; a group is (2 + 1 + 1 + 2) * 6 * 16 = 576, a channel 48. */
+static void
+test_params(void)
+{
+    const size_t rest = 61 * 16 + 16;
+    struct choice c;
+    struct err e;
+
+    choice_whole(&c, &m);
+    ok(choice_params(&m, &c) == rest + 3 * (2 * 576 + 24 * 48 + 32) &&
+            choice_params(&m, &c) == model_params(&m),
+        "parameters of all");
+    choice_release(&c);
+    ok(parse(&c, HEAD "0\t1\t0-6\n2\tall\tall\n", &e) == 0 &&
+            choice_params(&m, &c) ==
+                rest + (576 + 7 * 48 + 32) + (2 * 576 + 24 * 48 + 32),
+        "parameters of less");
+    choice_release(&c);
+    ok(parse(&c, HEAD "0\t-\tall\n2\tall\t-\n", &e) == 0 &&
+            choice_params(&m, &c) == rest + (24 * 48 + 16) + (2 * 576 + 16),
+        "a part that is gone has no norm");
+    choice_release(&c);
+}
+
+static void
+refused(const char *text, const char *why)
+{
+    struct choice c;
+    struct err e = { 0 };
+    const int r = parse(&c, text, &e);
+
+    ok(r < 0 && e.code == EX_INPUT && strcmp(e.msg, why) == 0 && c.n == 0 &&
+            c.b == NULL,
+        "refused: %s", e.msg);
+}
+
+static void
+test_refused(void)
+{
+#define IN "choice.tsv: line "
+    refused("", IN "1: is not \"# retort choice 1\"");
+    refused("# retort choice 2\n", IN "1: is not \"# retort choice 1\"");
+    refused("# retort choice 1\n",
+        IN "2: is not \"block\", \"groups\" and "
+           "\"channels\" between tabs");
+    refused("# retort choice 1\nblock groups channels\n0\tall\tall\n",
+        IN "2: is not \"block\", \"groups\" and \"channels\" between tabs");
+    refused(HEAD, "choice.tsv: keeps no block");
+    refused(HEAD "0\tall\n", IN "3: has 2 columns, not 3");
+    refused(HEAD "0\tall\tall\t\n", IN "3: has 4 columns, not 3");
+    refused(HEAD "one\tall\tall\n", IN "3: block: 'one' is no number");
+    refused(HEAD "-1\tall\tall\n", IN "3: block: '-1' is no number");
+    refused(HEAD "0\tall\tall\n3\tall\tall\n",
+        IN "4: block: 3, but the model's are 0 to 2");
+    refused(HEAD "18446744073709551616\tall\tall\n",
+        IN "3: block: 18446744073709551615, but the model's are 0 to 2");
+    refused(HEAD "1\tall\tall\n1\tall\tall\n",
+        IN "4: block: 1 is not above the one before");
+    refused(HEAD "1\tall\tall\n0\tall\tall\n",
+        IN "4: block: 0 is not above the one before");
+    refused(HEAD "0\t2\tall\n", IN "3: groups: 2, but block 0 has 0 to 1");
+    refused(HEAD "0\tall\t0-24\n",
+        IN "3: channels: 24, but block 0 has 0 to 23");
+    refused(HEAD "0\tall\t3-1\n", IN "3: channels: 3-1 goes down");
+    refused(HEAD "0\tall\t3,3\n",
+        IN "3: channels: 3 is not above the one before");
+    refused(HEAD "0\tall\t0-5,5-6\n",
+        IN "3: channels: 5 is not above the one before");
+    refused(HEAD "0\tall\t1,\n", IN "3: channels: '' is no number");
+    refused(HEAD "0\tall\t\n", IN "3: channels: '' is no number");
+    refused(HEAD "0\tall\t1-\n", IN "3: channels: '' is no number");
+    refused(HEAD "0\tall\t 1\n", IN "3: channels: ' 1' is no number");
+    refused(HEAD "0\tall\t0x1\n", IN "3: channels: '0x1' is no number");
+    refused(HEAD "0\tall\tnone\n", IN "3: channels: 'none' is no number");
+    refused(HEAD "0\tall\tall\r\n", IN "3: channels: 'all\\x0d' is no number");
+    refused(HEAD "0\t-\t-\n",
+        IN "3: block 0 keeps neither groups nor channels: "
+           "leave the line out");
+}
+
+static void
+test_nul(void)
+{
+    static const char text[] = HEAD "0\tall\tall\n\0001\tall\tall\n";
+    struct choice c;
+    struct err e;
+
+    io_put_file("choice.tsv", text, sizeof text - 1, &e);
+    ok(choice_read(&c, "choice.tsv", &m, &e) < 0 && e.code == EX_INPUT,
+        "refused: %s", e.msg);
+    ok(choice_read(&c, "missing.tsv", &m, &e) < 0 && e.code == EX_SYS, "%s",
+        e.msg);
+}
+
+int
+main(void)
+{
+    struct err e;
+
+    tap_scratch();
+    if (model_open(&m, "tests/golden/grad/tied-teacher", &e) < 0) {
+        printf("Bail out! %s\n", e.msg);
+        return 1;
+    }
+    test_read();
+    test_forms();
+    test_params();
+    test_refused();
+    test_nul();
+    model_close(&m);
+    return done_testing();
+}
