@@ -55,7 +55,9 @@ struct fwd {
     const struct family *family;
     float embed_scale; /* of the embedding's rows */
     uint32_t *first;   /* [B,T] as in struct rows, cut to the window */
-    const uint32_t *stem, *nstem;   /* fwd_stems */
+    const uint32_t *stem, *nstem;                       /* fwd_stems */
+    void (*tap)(void *ctx, const struct fwd_tapped *t); /* fwd_tap */
+    void *tap_ctx;
     uint32_t *cut_stem, *cut_nstem; /* [B,T] cut to the window */
     float *xn;                      /* [B,Tp,d] normed rows */
     float *out;                     /* [B,Tp,d] what o and down give */

@@ -290,6 +290,14 @@ fwd_stems(struct fwd *f, const uint32_t *stem, const uint32_t *nstem)
     f->nstem = nstem;
 }
 
+void
+fwd_tap(struct fwd *f, void (*fn)(void *ctx, const struct fwd_tapped *t),
+    void *ctx)
+{
+    f->tap = fn;
+    f->tap_ctx = ctx;
+}
+
 size_t
 fwd_bytes(const struct fwd *f)
 {

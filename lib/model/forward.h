@@ -56,6 +56,28 @@ size_t fwd_bytes(const struct fwd *f); /* memory it holds */
  */
 void fwd_stems(struct fwd *f, const uint32_t *stem, const uint32_t *nstem);
 
+/*
+ * What the linear layers of a block multiply: q, k and v; o; gate and up; down.
+ * From here on fn is called with each, in this order, in every block that is
+ * run, by the caller's thread between two stages, so that it may use the pool.
+ * A block without attention or MLP has none of its inputs.  fn NULL: no more.
+ * The results have the same bits.
+ */
+enum fwd_input { FWD_ATTN, FWD_O, FWD_MLP, FWD_DOWN, FWD_INPUTS };
+struct fwd_tapped {
+    size_t block;
+    enum fwd_input input;
+    const struct rows *r;
+    size_t Tp;           /* rows of a sequence in x, T at least */
+    size_t n, ld;        /* channels; floats from a row to the next */
+    const float *x;      /* [B,Tp,n] with ld; rows past T and of padding are
+                           * zero */
+    const float *stream; /* [B,T,d] what the branch (attention, MLP) read and
+                           * will be added to */
+};
+void fwd_tap(struct fwd *f, void (*fn)(void *ctx, const struct fwd_tapped *t),
+    void *ctx);
+
 void fwd_embed(struct fwd *f, const struct rows *r, float *x);
 /* y = block i of x; y may be x. */
 void fwd_block(struct fwd *f, size_t i, const struct rows *r, const float *x,

@@ -362,6 +362,18 @@ run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r)
     u->act = f->act;
 }
 
+/* Show what is multiplied, [B,Tp,n]. */
+static void
+show(const struct run *u, enum fwd_input input, const float *x, size_t n,
+    const float *stream)
+{
+    const struct fwd_tapped t = { (size_t)(u->b - u->f->m->block), input, u->r,
+        u->c.Tp, n, n, x, stream };
+
+    if (u->f->tap != NULL)
+        u->f->tap(u->f->tap_ctx, &t);
+}
+
 void
 block_forward(struct run *u)
 {
@@ -384,6 +396,16 @@ block_forward(struct run *u)
         { do_output, chunks, "forward add", 0, 3 * d } };
 
     run_stages(u, before, sizeof before / sizeof *before);
+    show(u, FWD_ATTN, u->f->xn, d, u->x);
     pool_run(u->f->pool, u->r->B * c->KV * (u->c.Tp / ATTN_TILE), attend, u);
-    run_stages(u, after, sizeof after / sizeof *after);
+    show(u, FWD_O, u->a.att, q, u->x);
+    if (u->f->tap == NULL) {
+        run_stages(u, after, sizeof after / sizeof *after);
+        return;
+    }
+    run_stages(u, after, 2);
+    show(u, FWD_MLP, u->f->xn, d, u->a.x2);
+    run_stages(u, after + 2, 3);
+    show(u, FWD_DOWN, u->act, mlp, u->a.x2);
+    run_stages(u, after + 5, 1);
 }
