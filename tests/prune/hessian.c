@@ -1,0 +1,144 @@
+/* Hessians against plain sums in double; what may not change a bit. */
+#include "prune/hessian.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "kern/kern.h"
+#include "../lib/tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* x [t,n] with ld: channels of very different size, some sparse; NaN between
+ * the rows, which nobody may read. */
+static float *
+make(size_t t, size_t n, size_t ld)
+{
+    float *x = xreallocarray(NULL, t * ld, sizeof *x);
+
+    for (size_t i = 0; i < t * ld; i++) {
+        const double u = rng_unit(7, i) - 0.5;
+
+        x[i] = i % ld >= n ? NAN
+            : i % ld % 5 == 3 && u < 0.3
+            ? 0.0f
+            : (float)(u * pow(10.0, (double)(i % ld % 7) - 3.0) + 0.1);
+    }
+    return x;
+}
+
+/* The farthest that the upper half of h is from the sum over rows of x that
+ * use[] has, in units of sqrt(H_ii H_jj). */
+static double
+off(const float *h, const float *x, size_t t, size_t n, size_t ld,
+    const unsigned char *use)
+{
+    double *want = xcalloc(n * n, sizeof *want), most = 0.0;
+
+    for (size_t k = 0; k < t; k++)
+        for (size_t i = 0; i < n && (use == NULL || use[k]); i++)
+            for (size_t j = i; j < n; j++)
+                want[i * n + j] += (double)x[k * ld + i] * x[k * ld + j];
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i; j < n; j++)
+            most = farther(most,
+                fabs(h[i * n + j] - want[i * n + j]) /
+                    (sqrt(want[i * n + i] * want[j * n + j]) + 1e-30));
+    free(want);
+    return most;
+}
+
+static void
+test_add(size_t t, size_t n, size_t ld)
+{
+    float *x = make(t, n, ld), *h[3];
+    size_t lower = 0;
+
+    for (size_t i = 0; i < 3; i++) {
+        struct pool *pool = pool_new(i + 1, NULL);
+
+        h[i] = xcalloc(n * n, sizeof **h);
+        hess_add(pool, h[i], n, x, t / 2, ld);
+        hess_add(pool, h[i], n, x + t / 2 * ld, t - t / 2, ld);
+        hess_finish(pool, h[i], n);
+        pool_free(pool);
+    }
+    ok(off(h[0], x, t, n, ld, NULL) <= 1e-6, "%zu rows of %zu", t, n);
+    ok(memcmp(h[0], h[1], n * n * sizeof **h) == 0 &&
+            memcmp(h[0], h[2], n * n * sizeof **h) == 0,
+        "... with 1, 2, 3 threads");
+    for (size_t i = 0; i < n * n; i++)
+        lower += !(h[0][i] == h[0][i % n * n + i / n]);
+    ok(lower == 0, "... and symmetric");
+    for (size_t i = 0; i < 3; i++)
+        free(h[i]);
+    free(x);
+}
+
+/* Rows of padding are left out or zero: T tokens in rows of Tp. */
+static void
+test_tap(size_t T, size_t Tp, const char *what, int (*dead)(size_t t))
+{
+    enum { B = 3, N = 70 };
+    struct pool *pool = pool_new(2, NULL);
+    uint32_t *first = xcalloc(B * T, sizeof *first);
+    unsigned char *use = xcalloc(B * Tp, 1);
+    const struct rows r = { B, T, NULL, first };
+    float *x = make(B * Tp, N, N), *h = xcalloc(N * N, sizeof *h);
+    const struct fwd_tapped tapped = { 0, FWD_O, &r, Tp, N, N, x, NULL };
+
+    for (size_t k = 0; k < B * Tp; k++) {
+        const size_t b = k / Tp, t = k % Tp;
+
+        if (t < T && dead(b * T + t))
+            first[b * T + t] = UINT32_MAX;
+        if (t < T && !dead(b * T + t))
+            use[k] = 1;
+        else
+            memset(x + k * N, 0, N * sizeof *x);
+    }
+    hess_tap(pool, h, &tapped);
+    ok(off(h, x, B * Tp, N, N, use) <= 1e-6, "%s", what);
+    free(first);
+    free(use);
+    free(x);
+    free(h);
+    pool_free(pool);
+}
+
+static int
+none(size_t t)
+{
+    (void)t;
+    return 0;
+}
+
+static int
+tail(size_t t)
+{
+    return t % 130 > 20;
+}
+
+static int
+every(size_t t)
+{
+    return t % 3 == 1 || (t > 150 && t < 350);
+}
+
+int
+main(void)
+{
+    if (kern_init() != NULL) {
+        printf("Bail out! no kernels\n");
+        return 1;
+    }
+    test_add(3, 1, 1);
+    test_add(2, 5, 9);
+    test_add(900, 67, 80);
+    test_add(1700, 97, 97);
+    test_add(40, 500, 512);
+    test_tap(128, 128, "no padding", none);
+    test_tap(130, 192, "rows past T", none);
+    test_tap(130, 192, "padding behind", tail);
+    test_tap(130, 192, "padding between", every);
+    return done_testing();
+}
