@@ -35,7 +35,8 @@ struct config {
     int64_t eos[CONFIG_EOS];
     size_t neos; /* any of them ends a text */
     double init_range;
-    int cut; /* its blocks are some of another model's: retort.kept */
+    int cut;         /* its blocks are some of another model's: retort.kept */
+    char sparse[16]; /* pattern of the sparse matrices (sparse.h), or "" */
     size_t attn_scalar; /* scores are times attn_scalar^-0.5; 0: D */
 };
 

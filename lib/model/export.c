@@ -8,6 +8,7 @@
 #include "format/json.h"
 #include "kern/kern.h"
 #include "model/parts.h"
+#include "model/sparse.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -161,6 +162,7 @@ write_config(const struct model *m, const char *file, const char *dtype,
 
     model_shape(m, mlp, mlp + m->c.L);
     j = config_to_json(&m->c, mlp, mlp + m->c.L);
+    sparse_write(m, j);
     if (dtype) { /* transformers 4, and 5 */
         json_object_set_new(j, "torch_dtype", json_string(dtype));
         json_object_set_new(j, "dtype", json_string(dtype));

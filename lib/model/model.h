@@ -72,8 +72,10 @@ struct block {
                              * [mlp,d] [mlp,d] [d,mlp] [H*D] [KV*D] [KV*D] [D]
                              * [D] [d] [d]; without rows where there is none */
     size_t mlp;
-    size_t source; /* block of the model it was cut from (config.cut); own
+    size_t source;   /* block of the model it was cut from (config.cut); own
                     * index for a model that was not */
+    unsigned sparse; /* matrices whose zeros stay: bits 1u << W_...; in the
+                      * pattern of config.sparse (sparse.h) */
 };
 
 struct model {

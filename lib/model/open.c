@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "format/json.h"
+#include "model/sparse.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,6 +240,8 @@ read_config(struct model *m, struct err *e)
         m->block[i].mlp = mlp[i];
         m->block[i].source = mlp[m->c.L + i];
     }
+    if ((r = sparse_read(m, j, e)) < 0)
+        err_prefix(e, "%s", path);
 done:
     json_decref(j);
     free(mlp);

@@ -1,0 +1,24 @@
+/*
+ * Sparse matrices: in a block's tensors that block.sparse names, zeros are
+ * meant, and training keeps them.  In config.json that is
+ *   "retort": {"sparse": {"pattern": "2:4", "tensors": ["model.layers.0...."]}}
+ * where the pattern, config.sparse, tells people and kernels which zeros there
+ * are: at least M - N of each M in a row for "N:M", or "unstructured".
+ */
+#ifndef MODEL_SPARSE_H
+#define MODEL_SPARSE_H
+
+#include "base/err.h"
+#include "model/model.h"
+
+#include <jansson.h>
+
+/* May `pattern` stand there?  -1: EX_INPUT, "'...': why". */
+int sparse_check_pattern(const char *pattern, struct err *e);
+/* From a parsed config.json into m->c.sparse and the blocks, which are there
+ * already; -1: EX_INPUT, by its JSON path. */
+int sparse_read(struct model *m, const json_t *j, struct err *e);
+/* Into that of config_to_json; nothing where no tensor is sparse. */
+void sparse_write(const struct model *m, json_t *j);
+
+#endif
