@@ -1,27 +1,20 @@
 /* prune - make a model smaller; see prune(1) */
 #include "prune.h"
+#include "common.h"
 #include "cut.h"
-#include "vocab.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/dir.h"
-#include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/number.h"
 #include "cli/die.h"
-#include "cli/opt.h"
 #include "cli/out.h"
 #include "cli/prog.h"
-#include "tok/tok.h"
-#include "model/compute.h"
 #include "train/plan.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const types[] = { "f32", "bf16", NULL };
 
 static struct {
     const char *model, *out, *tokenizer, *params, *report;
@@ -30,10 +23,10 @@ static struct {
     int type, compute;
 } a = { .ratio = NAN, .candidates = 8, .rows = 16 };
 
-static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
+static const struct opt options[] = { COMMON_MODEL(&a.model,
                                           "the model to cut"),
     OPT_STR('o', "output", &a.out, "folder", "the smaller model"),
-    OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
+    COMMON_TOKENIZER(&a.tokenizer,
         "tokenizer files to export (default: the model's)"),
     OPT_GROUP("goal (at least one)"),
     OPT_STR(0, "params", &a.params, "count",
@@ -53,13 +46,8 @@ static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
         "widths are multiples of this (0: 64, or less for narrow MLPs)"),
     OPT_STR(0, "report", &a.report, "file",
         "write every configuration that was evaluated there, as TSV"),
-    OPT_GROUP("run"),
-    OPT_ENUM(0, "compute", &a.compute, compute_names, "type",
-        "what matrix products multiply"),
-    OPT_ENUM(0, "dtype", &a.type, types, "type", "type of the weights written"),
-    OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
-        "threads (0: all processors)"),
-    OPT_END };
+    OPT_GROUP("run"), COMMON_COMPUTE(&a.compute), COMMON_DTYPE(&a.type),
+    COMMON_THREADS(&a.threads), OPT_END };
 
 /* "84M", "1.5G", "84000000": a count with decimal suffix. */
 static size_t
@@ -134,37 +122,12 @@ set_goal(struct goal *g, const struct model *m)
 static void
 open_model(struct model *m)
 {
-    struct err e;
-
     if (a.model == NULL || a.out == NULL)
         die(EX_USAGE, "-m and -o are needed; see prune -h");
     if (a.params == NULL && isnan(a.ratio) && a.blocks == 0 && a.width == 0)
         die(EX_USAGE, "how small? give --params, --ratio, --blocks or --width");
-    if (io_exists(a.out))
-        die(EX_USAGE, "%s: exists already", a.out);
-    if (dir_new_check(a.out, &e) < 0)
-        die_err(&e);
-    if (model_open(m, a.model, &e) < 0 || model_check_finite(m, &e) < 0)
-        die_err(&e);
-}
-
-/* Where the tokenizer's files come from; fails before the search begins. */
-static const char *
-find_tokenizer(const struct model *m)
-{
-    int there;
-    struct err e;
-
-    if (a.tokenizer != NULL) {
-        if (tok_check(a.tokenizer, m->c.V, &e) < 0)
-            die_err(&e);
-        return a.tokenizer;
-    }
-    if ((there = tokenizer_is_there(a.model, &e)) < 0)
-        die_err(&e);
-    if (!there)
-        note("%s: holds no tokenizer, so %s will hold none", a.model, a.out);
-    return there ? a.model : NULL;
+    common_new_folder(a.out);
+    common_open(m, a.model);
 }
 
 static void
@@ -231,6 +194,13 @@ judge_cut(struct search *s, struct judge *j, const struct model *small)
         exp(t->score.nll), exp(s->t[0].score.nll), t->score.kl);
 }
 
+static const struct {
+    const char *name;
+    int (*main)(int argc, char **argv, const char *program);
+} subs[] = {
+    { "vocab", vocab_main },
+};
+
 int
 main(int argc, char **argv)
 {
@@ -246,14 +216,15 @@ main(int argc, char **argv)
     size_t **chan;
     struct err e;
 
-    if (argc > 1 && strcmp(argv[1], "vocab") == 0)
-        return vocab_main(argc - 1, argv + 1, argv[0]);
+    for (size_t i = 0; argc > 1 && i < sizeof subs / sizeof *subs; i++)
+        if (strcmp(argv[1], subs[i].name) == 0)
+            return subs[i].main(argc - 1, argv + 1, argv[0]);
     input = opt_parse(argc, argv, options,
         "make a model smaller (its vocabulary: prune vocab -h)", "[input]", 0,
         1, NULL);
     open_model(&m);
     set_goal(&goal, &m);
-    tokenizer = find_tokenizer(&m);
+    tokenizer = common_tokenizer(&m, a.tokenizer, a.out);
     if (compute_init(a.compute, &e) < 0)
         die_err(&e);
     calib_read(&calib, *input, a.rows, &m,
@@ -273,8 +244,7 @@ main(int argc, char **argv)
              "drops it; convert(1) does not");
     prog_catch_stop(); /* what is written from here on is not broken off */
     prog_saving(1);
-    if (model_export(&small, a.out, a.type == 0 ? DT_F32 : DT_BF16, tokenizer,
-            &e) < 0)
+    if (model_export(&small, a.out, common_dtype(a.type), tokenizer, &e) < 0)
         die_err(&e);
     if (a.report != NULL)
         write_report(&search);

@@ -1,11 +1,10 @@
 /* prune vocab - cut a model's vocabulary; see prune-vocab(1) */
 #include "vocab.h"
+#include "common.h"
 #include "cut.h"
 #include "base/dir.h"
-#include "base/io.h"
 #include "base/note.h"
 #include "cli/die.h"
-#include "cli/opt.h"
 #include "cli/out.h"
 #include "cli/prog.h"
 #include "kern/kern.h"
@@ -13,19 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const types[] = { "f32", "bf16", NULL };
-
 static struct {
     const char *model, *out, *tokenizer, *keep, *held_out, *report;
     size_t size, threads;
     int type, drop;
 } a;
 
-static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
-                                          "the model to cut"),
+static const struct opt options[] = {
+    COMMON_MODEL(&a.model, "the model to cut"),
     OPT_STR('o', "output", &a.out, "folder", "the model written"),
-    OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
-        "the tokenizer (default: the model's)"),
+    COMMON_TOKENIZER(&a.tokenizer, "the tokenizer (default: the model's)"),
     OPT_GROUP("what is kept"),
     OPT_SIZE(0, "size", &a.size, 0, 1 << 24, "ids",
         "so many ids (0: as many as are used)"),
@@ -38,11 +34,8 @@ static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
         "documents on which the mass that is lost is measured"),
     OPT_STR(0, "report", &a.report, "file",
         "write every id that is kept there, as TSV"),
-    OPT_GROUP("run"),
-    OPT_ENUM(0, "dtype", &a.type, types, "type", "type of the weights written"),
-    OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
-        "threads (0: all processors)"),
-    OPT_END };
+    OPT_GROUP("run"), COMMON_DTYPE(&a.type), COMMON_THREADS(&a.threads), OPT_END
+};
 
 static void
 open_model(struct model *m)
@@ -52,9 +45,8 @@ open_model(struct model *m)
 
     if (why != NULL)
         die(EX_SYS, "%s", why);
-    if (io_exists(a.out))
-        die(EX_USAGE, "%s: exists already", a.out);
-    if (dir_new_check(a.out, &e) < 0 || model_open(m, a.model, &e) < 0)
+    common_new_folder(a.out);
+    if (model_open(m, a.model, &e) < 0)
         die_err(&e);
     if (a.tokenizer == NULL)
         a.tokenizer = a.model;
@@ -132,8 +124,7 @@ write_all(const struct vocab *v, struct vocab_files *files,
     if (vocab_files_cut(files, v, &e) < 0 ||
         vocab_files_check(v, files->dir, &e) < 0)
         give_up(a.tokenizer, &e);
-    if (model_export(small, a.out, a.type == 0 ? DT_F32 : DT_BF16, files->dir,
-            &e) < 0)
+    if (model_export(small, a.out, common_dtype(a.type), files->dir, &e) < 0)
         give_up(NULL, &e);
 }
 
@@ -174,10 +165,8 @@ vocab_main(int argc, char **argv, const char *program)
     char **input;
     struct err e;
 
-    argv[0] = xasprintf("%s vocab", program); /* progname, from here on */
-    input = opt_parse(argc, argv, options,
-        "cut a model's vocabulary down to what a corpus uses", "[input]", 0, 1,
-        NULL);
+    input = common_parse(argc, argv, program, options,
+        "cut a model's vocabulary down to what a corpus uses", "[input]", 0, 1);
     if (a.model == NULL || a.out == NULL)
         die(EX_USAGE, "-m and -o are needed; see prune vocab -h");
     if (a.keep != NULL && *input != NULL)

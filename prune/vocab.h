@@ -103,9 +103,4 @@ void vocab_mass(const struct vocab *v, const struct model *m,
     const struct model *small, const char *addr, const char *tokenizer,
     struct pool *pool, struct buf *b);
 
-/* ---- vocab.c ---- */
-
-/* `prune vocab`: argv[0] is "vocab", program prune's own. */
-int vocab_main(int argc, char **argv, const char *program);
-
 #endif

@@ -19,7 +19,8 @@ section() {
 }
 
 # Pages of programs, and of what a program's first operand makes another one
-for p in $(names) prune-vocab; do
+subs=$(cd "$top/man" && printf '%s\n' *-*.1 | sed 's/\.1$//')
+for p in $(names) $subs; do
     page=$top/man/$p.1
     if [ ! -e "$page" ]; then
         fail "there is no $p.1"

@@ -1,0 +1,63 @@
+/* What the subcommands share; see common.h. */
+#include "common.h"
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "tok/tok.h"
+
+const char *const common_types[] = { "f32", "bf16", NULL };
+
+enum dtype
+common_dtype(int choice)
+{
+    return choice == 0 ? DT_F32 : DT_BF16;
+}
+
+char **
+common_parse(int argc, char **argv, const char *program,
+    const struct opt *table, const char *about, const char *operands, int min,
+    int max)
+{
+    argv[0] = xasprintf("%s %s", program, argv[0]); /* progname from here on */
+    return opt_parse(argc, argv, table, about, operands, min, max, NULL);
+}
+
+void
+common_open(struct model *m, const char *path)
+{
+    struct err e;
+
+    if (model_open(m, path, &e) < 0 || model_check_finite(m, &e) < 0)
+        die_err(&e);
+}
+
+void
+common_new_folder(const char *out)
+{
+    struct err e;
+
+    if (io_exists(out))
+        die(EX_USAGE, "%s: exists already", out);
+    if (dir_new_check(out, &e) < 0)
+        die_err(&e);
+}
+
+const char *
+common_tokenizer(const struct model *m, const char *given, const char *out)
+{
+    int there;
+    struct err e;
+
+    if (given != NULL) {
+        if (tok_check(given, m->c.V, &e) < 0)
+            die_err(&e);
+        return given;
+    }
+    if ((there = tokenizer_is_there(m->path, &e)) < 0)
+        die_err(&e);
+    if (!there)
+        note("%s: holds no tokenizer, so %s will hold none", m->path, out);
+    return there ? m->path : NULL;
+}

@@ -1,0 +1,51 @@
+/* What the subcommands of prune share: their names, options, how they begin. */
+#ifndef PRUNE_COMMON_H
+#define PRUNE_COMMON_H
+
+#include "cli/opt.h"
+#include "format/safetensors.h"
+#include "model/compute.h"
+#include "model/model.h"
+
+/*
+ * The subcommands, each in a file of its name; prune.c calls the one that
+ * argv[0] names.  program: argv[0] of prune.  They return the exit status.
+ */
+int vocab_main(int argc, char **argv, const char *program);
+
+/* opt_parse of a subcommand, which is called "prune NAME" from here on. */
+char **common_parse(int argc, char **argv, const char *program,
+    const struct opt *table, const char *about, const char *operands, int min,
+    int max);
+
+/* Options that several have. */
+#define COMMON_MODEL(dst, help) OPT_STR('m', "model", dst, "model", help)
+#define COMMON_TOKENIZER(dst, help) \
+    OPT_STR('t', "tokenizer", dst, "tokenizer", help)
+#define COMMON_COMPUTE(dst)                            \
+    OPT_ENUM(0, "compute", dst, compute_names, "type", \
+        "what matrix products multiply")
+#define COMMON_DTYPE(dst)                           \
+    OPT_ENUM(0, "dtype", dst, common_types, "type", \
+        "type of the weights written")
+#define COMMON_THREADS(dst)                           \
+    OPT_SIZE('j', "threads", dst, 0, 4096, "threads", \
+        "threads (0: all processors)")
+
+/* The words of --dtype, and what they mean. */
+extern const char *const common_types[];
+enum dtype common_dtype(int choice);
+
+/* Open a model whose weights are finite; dies. */
+void common_open(struct model *m, const char *path);
+/* Dies (EX_USAGE) unless the folder `out` can be made. */
+void common_new_folder(const char *out);
+/*
+ * Where the tokenizer's files of a model written to `out` come from: given (it
+ * is checked) or the model's own; NULL, with a note, where there is none.
+ * Dies before work begins.
+ */
+const char *common_tokenizer(const struct model *m, const char *given,
+    const char *out);
+
+#endif
