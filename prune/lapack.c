@@ -1,0 +1,91 @@
+/* OpenBLAS's LAPACK at run time: see lapack.h */
+#include "lapack.h"
+#include "kern/kern.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Fortran's: by reference, matrices column-major, the lengths of the words
+ * behind the other arguments.  A row-major lower triangle is a column-major
+ * upper one. */
+static void (*spotrf)(const char *uplo, const int *n, float *a, const int *lda,
+    int *info, size_t);
+static void (*strtri)(const char *uplo, const char *diag, const int *n,
+    float *a, const int *lda, int *info, size_t, size_t);
+static void (*spotrs)(const char *uplo, const int *n, const int *nrhs,
+    const float *a, const int *lda, float *b, const int *ldb, int *info,
+    size_t);
+
+/* dlsym gives an object pointer; POSIX promises that it holds a function. */
+static int
+symbol(void *lib, const char *name, void *fn)
+{
+    void *p = dlsym(lib, name);
+
+    memcpy(fn, &p, sizeof p);
+    return p != NULL ? 0 : -1;
+}
+
+int
+lapack_open(struct err *e)
+{
+    const char *core = strncmp(kern_name(), "avx512", 6) == 0 ? "SkylakeX"
+        : strncmp(kern_name(), "avx2", 4) == 0                ? "Haswell"
+                                                              : NULL;
+    void (*set_threads)(int);
+    void *lib;
+
+    if (spotrs != NULL)
+        return 0;
+    if (core != NULL)
+        setenv("OPENBLAS_CORETYPE", core, 1);
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    lib = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (lib == NULL ||
+        symbol(lib, "openblas_set_num_threads", &set_threads) < 0 ||
+        symbol(lib, "spotrf_", &spotrf) < 0 ||
+        symbol(lib, "strtri_", &strtri) < 0 ||
+        symbol(lib, "spotrs_", &spotrs) < 0)
+        return err_set(e, EX_SYS,
+            "libopenblas.so.0: not found or not whole; install OpenBLAS "
+            "(Debian: libopenblas0)");
+    set_threads(1);
+    return 0;
+}
+
+size_t
+lapack_potrf(float *a, size_t n)
+{
+    const int order = (int)n;
+    int info;
+
+    assert(spotrf != NULL && n > 0 && n <= INT_MAX);
+    spotrf("U", &order, a, &order, &info, 1);
+    assert(info >= 0);
+    return (size_t)info;
+}
+
+void
+lapack_trtri(float *a, size_t n)
+{
+    const int order = (int)n;
+    int info;
+
+    assert(strtri != NULL && n > 0 && n <= INT_MAX);
+    strtri("U", "N", &order, a, &order, &info, 1, 1);
+    assert(info == 0);
+}
+
+void
+lapack_potrs(const float *l, size_t n, float *b, size_t rows)
+{
+    const int order = (int)n, nrhs = (int)rows;
+    int info;
+
+    assert(spotrs != NULL && n > 0 && n <= INT_MAX && rows <= INT_MAX);
+    spotrs("U", &order, &nrhs, l, &order, b, &order, &info, 1);
+    assert(info == 0);
+}

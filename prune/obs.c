@@ -1,0 +1,485 @@
+/* Which weights of a layer go, and what makes up for them: see obs.h */
+#include "obs.h"
+#include "lapack.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "base/number.h"
+#include "kern/kern.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 64 }; /* of W that a thread takes at a time */
+
+/* ---- patterns ---- */
+
+int
+pattern_parse(struct pattern *p, const char *text, struct err *e)
+{
+    const char *colon = strchr(text, ':');
+    char *end;
+
+    memset(p, 0, sizeof *p);
+    if (colon == NULL) {
+        if (number_real(text, 0.0, 1.0, &p->share) == 0 && p->share > 0.0 &&
+            p->share < 1.0)
+            return 0;
+    } else if (*text >= '1' && *text <= '9' && colon[1] >= '1' &&
+        colon[1] <= '9') {
+        p->n = strtoul(text, &end, 10);
+        if (end == colon) {
+            p->m = strtoul(colon + 1, &end, 10);
+            if (*end == '\0' && p->n < p->m && p->m <= OBS_BLOCK)
+                return 0;
+        }
+    }
+    return err_set(e, EX_USAGE,
+        "pattern '%s': neither N:M with N < M <= %d, nor a share between 0 "
+        "and 1",
+        text, OBS_BLOCK);
+}
+
+/* Of numbers >= 0 their bits are in the same order; the first of equals is the
+ * smaller one. */
+static uint64_t
+score_key(float score, size_t i)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &score, sizeof bits);
+    return (uint64_t)bits << 32 | (uint32_t)i;
+}
+
+static void
+swap(uint64_t *a, uint64_t *b)
+{
+    const uint64_t t = *a;
+
+    *a = *b;
+    *b = t;
+}
+
+/* Bring the k smallest of n different keys to the front: Hoare's selection. */
+static void
+select_smallest(uint64_t *key, size_t n, size_t k)
+{
+    while (n > 1 && k > 0 && k < n) {
+        size_t less = 0;
+
+        swap(&key[n / 2], &key[n - 1]);
+        for (size_t i = 0; i + 1 < n; i++)
+            if (key[i] < key[n - 1])
+                swap(&key[i], &key[less++]);
+        swap(&key[less], &key[n - 1]);
+        if (k <= less) {
+            n = less;
+        } else {
+            key += less + 1;
+            n -= less + 1;
+            k -= less + 1;
+        }
+    }
+}
+
+/* gone[i] = is key i among the k smallest?  Reorders the keys. */
+static void
+mark_smallest(uint64_t *key, size_t n, size_t k, unsigned char *gone)
+{
+    select_smallest(key, n, k);
+    memset(gone, 0, n);
+    for (size_t i = 0; i < k; i++)
+        gone[(uint32_t)key[i]] = 1;
+}
+
+static size_t
+share_of(const struct pattern *p, size_t n)
+{
+    return (size_t)floor(p->share * (double)n + 0.5);
+}
+
+/* ---- the Hessian ---- */
+
+int
+hess_init(struct hess *h, float *a, size_t n, const char *name, struct err *e)
+{
+    double sum = 0.0;
+
+    memset(h, 0, sizeof *h);
+    h->n = n;
+    h->a = a;
+    h->diag = xreallocarray(NULL, n, sizeof *h->diag);
+    for (size_t i = 0; i < n; i++) {
+        h->diag[i] = a[i * n + i];
+        h->dead += h->diag[i] == 0.0f;
+        for (size_t k = 0; k <= i; k++)
+            sum += (double)a[i * n + k] * 0.0; /* NaN shows in it */
+    }
+    if (isfinite(sum))
+        return 0;
+    hess_release(h);
+    return err_set(e, EX_NUM, "%s: its Hessian is not finite", name);
+}
+
+void
+hess_release(struct hess *h)
+{
+    free(h->a);
+    free(h->diag);
+    memset(h, 0, sizeof *h);
+}
+
+/* Rows and columns in reverse: of a whole array the elements. */
+static void
+reverse(float *a, size_t n)
+{
+    for (size_t i = 0, k = n * n - 1; i < k; i++, k--) {
+        const float t = a[i];
+
+        a[i] = a[k];
+        a[k] = t;
+    }
+}
+
+/* The upper triangle, from the lower one, with `more` on the diagonal. */
+static void
+fill_upper(struct hess *h, double mean, double damp)
+{
+    const size_t n = h->n;
+
+    for (size_t i0 = 0; i0 < n; i0 += ROWS) /* by tiles, for the cache */
+        for (size_t k0 = i0; k0 < n; k0 += ROWS)
+            for (size_t i = i0; i < n && i < i0 + ROWS; i++)
+                for (size_t k = k0 > i ? k0 : i + 1; k < n && k < k0 + ROWS;
+                     k++)
+                    h->a[i * n + k] = h->a[k * n + i];
+    for (size_t i = 0; i < n; i++) {
+        const double d = h->diag[i] == 0.0f ? mean : h->diag[i];
+
+        h->a[i * n + i] = (float)(d + damp * mean);
+    }
+}
+
+static double
+live_mean(const struct hess *h)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < h->n; i++)
+        sum += h->diag[i];
+    return h->dead < h->n ? sum / (double)(h->n - h->dead) : 1.0;
+}
+
+/* Does every diagonal element of U invite division? */
+static int
+good_diagonal(const struct hess *h)
+{
+    for (size_t i = 0; i < h->n; i++) {
+        const float u = h->a[i * h->n + i];
+
+        if (!(u > 0.0f && u <= 1e30f))
+            return 0;
+    }
+    return 1;
+}
+
+int
+hess_factor(struct hess *h, double damp, const char *name, struct err *e)
+{
+    const double mean = live_mean(h), last = 1000.0 * damp;
+
+    for (;; damp *= 10.0) {
+        size_t bad;
+
+        fill_upper(h, mean, damp);
+        reverse(h->a, h->n);
+        if ((bad = lapack_potrf(h->a, h->n)) == 0)
+            lapack_trtri(h->a, h->n);
+        reverse(h->a, h->n);
+        if (bad == 0 && good_diagonal(h))
+            break;
+        if (damp * 10.0 > last * 1.0001)
+            return err_set(e, EX_NUM,
+                "%s: its Hessian is not positive definite with a damping of "
+                "%g either",
+                name, damp);
+        warn("%s: its Hessian with a damping of %g is not positive definite; "
+             "%g is taken",
+            name, damp, damp * 10.0);
+    }
+    h->damp = damp;
+    return 0;
+}
+
+/* ---- rows by threads ---- */
+
+struct layer {
+    float *W;
+    size_t N, n;
+    const struct hess *h;
+    const struct pattern *p;
+    enum method method;
+    size_t c0, width;    /* columns that are swept */
+    float **err;         /* [threads][ROWS,OBS_BLOCK] */
+    uint64_t **key;      /* [threads][n]; or [1][N,n] */
+    unsigned char *gone; /* [N,width], or of the whole matrix */
+    unsigned char **row; /* [threads][n] */
+    double *energy;      /* a task */
+};
+
+static size_t
+tasks_of(size_t N)
+{
+    return (N + ROWS - 1) / ROWS;
+}
+
+static size_t
+last_row(size_t N, size_t task)
+{
+    return (task + 1) * ROWS < N ? (task + 1) * ROWS : N;
+}
+
+static void **
+room(const struct pool *pool, size_t bytes)
+{
+    void **p = xcalloc(pool_size(pool), sizeof *p);
+
+    for (size_t i = 0; i < pool_size(pool); i++)
+        p[i] = xcalloc(bytes, 1);
+    return p;
+}
+
+static void
+room_free(const struct pool *pool, void *room)
+{
+    void **p = room;
+
+    for (size_t i = 0; p != NULL && i < pool_size(pool); i++)
+        free(p[i]);
+    free(p);
+}
+
+/* ---- magnitude and wanda ---- */
+
+/* What goes of a row under n:m or, of the row, a share. */
+static void
+choose_row(const struct layer *l, const float *w, uint64_t *key,
+    unsigned char *gone)
+{
+    const size_t m = l->p->m > 0 ? l->p->m : l->n;
+    const size_t k = l->p->m > 0 ? m - l->p->n : share_of(l->p, m);
+
+    for (size_t c = 0; c < l->n; c += m) {
+        for (size_t i = 0; i < m; i++) {
+            float s = fabsf(w[c + i]);
+
+            if (l->method == METHOD_WANDA)
+                s *= sqrtf(l->h->diag[c + i]);
+            key[i] = score_key(s, i);
+        }
+        mark_smallest(key, m, k, gone + c);
+    }
+}
+
+static void
+choose_rows(void *ctx, size_t task, size_t worker)
+{
+    const struct layer *l = ctx;
+
+    for (size_t r = task * ROWS; r < last_row(l->N, task); r++) {
+        float *w = l->W + r * l->n;
+        unsigned char *gone = l->row[worker];
+
+        choose_row(l, w, l->key[worker], gone);
+        for (size_t c = 0; c < l->n; c++)
+            w[c] = gone[c] ? 0.0f : w[c];
+    }
+}
+
+/* The share of the whole matrix. */
+static void
+choose_all(struct layer *l)
+{
+    const size_t n = l->N * l->n;
+    uint64_t *key = xreallocarray(NULL, n, sizeof *key);
+    const size_t k = share_of(l->p, n);
+
+    assert(n <= UINT32_MAX);
+    for (size_t i = 0; i < n; i++)
+        key[i] = score_key(fabsf(l->W[i]), i);
+    select_smallest(key, n, k);
+    for (size_t i = 0; i < k; i++)
+        l->W[(uint32_t)key[i]] = 0.0f;
+    free(key);
+}
+
+/* ---- the sweep ---- */
+
+/* Of a share: what goes of these columns, all rows together. */
+static void
+choose_block(struct layer *l, uint64_t *key)
+{
+    const size_t n = l->N * l->width;
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t c = l->c0 + i % l->width;
+
+        key[i] = score_key(fabsf(l->W[i / l->width * l->n + c]) /
+                l->h->a[c * l->n + c],
+            i);
+    }
+    mark_smallest(key, n, share_of(l->p, n), l->gone);
+}
+
+/* Columns c0.. of a row: those that go become zero, the others of these columns
+ * make up for it; err [width]: what those behind them have to. */
+static void
+sweep_row(const struct layer *l, float *w, unsigned char *gone, float *err)
+{
+    const size_t n = l->n, m = l->p->m;
+    uint64_t key[OBS_BLOCK];
+
+    for (size_t j = 0; j < l->width; j++) {
+        const float *u = l->h->a + (l->c0 + j) * n + l->c0;
+
+        if (m > 0 && j % m == 0) {
+            for (size_t i = 0; i < m; i++)
+                key[i] = score_key(fabsf(w[j + i]) / u[i * (n + 1) + j], i);
+            mark_smallest(key, m, m - l->p->n, gone + j);
+        }
+        err[j] = gone[j] ? -w[j] / u[j] : 0.0f;
+        if (!gone[j])
+            continue;
+        w[j] = 0.0f;
+        kern.axpy(w + j + 1, err[j], u + j + 1, l->width - j - 1);
+    }
+}
+
+static void
+sweep_rows(void *ctx, size_t task, size_t worker)
+{
+    const struct layer *l = ctx;
+    const size_t r0 = task * ROWS, end = last_row(l->N, task);
+    const size_t next = l->c0 + l->width, n = l->n;
+    float *err = l->err[worker];
+
+    for (size_t r = r0; r < end; r++)
+        sweep_row(l, l->W + r * n + l->c0, l->gone + r * l->width,
+            err + (r - r0) * l->width);
+    if (next < n)
+        kern.gemm_nn(end - r0, n - next, l->width, err, l->width,
+            l->h->a + l->c0 * n + next, n, GEMM_ADD, l->W + r0 * n + next, n);
+}
+
+static void
+sweep(struct layer *l, struct pool *pool)
+{
+    const size_t m = l->p->m, n = l->n;
+    const size_t step = m > 0 ? OBS_BLOCK / m * m : OBS_BLOCK;
+    uint64_t *key = m > 0 ? NULL : xcalloc(l->N * step, sizeof *key);
+
+    for (size_t c = 0; c < n; c++)
+        for (size_t r = 0; l->h->diag[c] == 0.0f && r < l->N; r++)
+            l->W[r * n + c] = 0.0f;
+    l->gone = xcalloc(l->N * step, 1);
+    l->err = (float **)room(pool, (size_t)ROWS * OBS_BLOCK * sizeof(float));
+    for (l->c0 = 0; l->c0 < n; l->c0 += step) {
+        l->width = n - l->c0 < step ? n - l->c0 : step;
+        if (m == 0)
+            choose_block(l, key);
+        pool_run(pool, tasks_of(l->N), sweep_rows, l);
+    }
+    room_free(pool, l->err);
+    free(l->gone);
+    free(key);
+}
+
+void
+layer_sparsify(float *W, size_t N, size_t n, const struct hess *h,
+    enum method method, const struct pattern *p, struct pool *pool)
+{
+    struct layer l = { .W = W,
+        .N = N,
+        .n = n,
+        .h = h,
+        .p = p,
+        .method = method };
+
+    assert(p->m == 0 || n % p->m == 0);
+    assert(h == NULL ? method == METHOD_MAGNITUDE : h->n == n);
+    if (method == METHOD_OBS) {
+        assert(h->damp > 0.0);
+        sweep(&l, pool);
+    } else if (method == METHOD_MAGNITUDE && p->m == 0) {
+        choose_all(&l);
+    } else {
+        l.key = (uint64_t **)room(pool, n * sizeof(uint64_t));
+        l.row = (unsigned char **)room(pool, n);
+        pool_run(pool, tasks_of(N), choose_rows, &l);
+        room_free(pool, l.key);
+        room_free(pool, l.row);
+    }
+}
+
+/* ---- what it costs ---- */
+
+/* Rows c0..c0+width-1 and columns from c0 on of the triangle below H's
+ * diagonal, with half of it: x^T H x is twice x^T of that x. */
+static void
+diagonal_block(const struct hess *h, size_t c0, size_t width, float *t)
+{
+    for (size_t i = 0; i < width; i++) {
+        memset(t + i * width, 0, width * sizeof *t);
+        memcpy(t + i * width, h->a + (c0 + i) * h->n + c0, i * sizeof *t);
+        t[i * width + i] = h->diag[c0 + i] / 2.0f;
+    }
+}
+
+struct energy {
+    const float *E;
+    size_t N;
+    const struct hess *h;
+    float **room; /* [threads][(ROWS + OBS_BLOCK) * OBS_BLOCK] */
+    double *sum;  /* a task */
+};
+
+static void
+add_energy(void *ctx, size_t task, size_t worker)
+{
+    const struct energy *g = ctx;
+    const size_t n = g->h->n, r0 = task * ROWS;
+    const size_t rows = last_row(g->N, task) - r0;
+    const float *E = g->E + r0 * n;
+    float *t = g->room[worker], *y = t + (size_t)OBS_BLOCK * OBS_BLOCK;
+    double sum = 0.0;
+
+    for (size_t c = 0; c < n; c += OBS_BLOCK) {
+        const size_t w = n - c < OBS_BLOCK ? n - c : OBS_BLOCK;
+
+        diagonal_block(g->h, c, w, t);
+        kern.gemm_nt(rows, w, w, E + c, n, t, w, GEMM_SET, y, w);
+        if (c > 0)
+            kern.gemm_nt(rows, w, c, E, n, g->h->a + c * n, n, GEMM_ADD, y, w);
+        for (size_t r = 0; r < rows; r++)
+            sum += kern.dot(y + r * w, E + r * n + c, w);
+    }
+    g->sum[task] = 2.0 * sum;
+}
+
+double
+layer_energy(const float *E, size_t N, const struct hess *h, struct pool *pool)
+{
+    const size_t bytes = (size_t)(ROWS + OBS_BLOCK) * OBS_BLOCK * sizeof(float);
+    struct energy g = { E, N, h, (float **)room(pool, bytes),
+        xcalloc(tasks_of(N), sizeof(double)) };
+    double sum = 0.0;
+
+    pool_run(pool, tasks_of(N), add_energy, &g);
+    for (size_t i = 0; i < tasks_of(N); i++) /* in order: the same bits */
+        sum += g.sum[i];
+    room_free(pool, g.room);
+    free(g.sum);
+    return sum;
+}

@@ -1,0 +1,220 @@
+"""Sparse layers in PyTorch, from the papers: optimal brain surgeon as SparseGPT
+sweeps it (Frantar and Alistarh, arXiv:2301.00774, algorithm 1), Wanda (Sun et
+al., arXiv:2306.11695, eq. 1) and magnitudes.
+usage: sparse.py golden tests/golden/sparse.safetensors
+       sparse.py model HFDIR BATCHES ROWS METHOD PATTERN OUT
+
+golden: one random layer in double precision (tests/prune/obs.c).
+model: every linear layer of the blocks of a Hugging Face model, in fp32, one
+block after another, each on what the sparse blocks before it give for the first
+ROWS rows of a file of batches (as stream writes them, one piece a row, without
+padding); OUT: a Hugging Face directory, weights as F32.
+METHOD: obs, wanda or magnitude.  PATTERN: N:M (N of each M neighbours of a row
+stay), or the share that goes: of 128 columns together (obs), of each row
+(wanda), of the matrix (magnitude).
+Damping 0.01 of the diagonal's mean, blocks of 128 columns."""
+import json
+import os
+import shutil
+import struct
+import sys
+import time
+
+import torch
+
+BLOCK = 128
+DAMP = 0.01
+
+
+def smallest(score, k):
+    """mask of the k smallest of each row, the first ones of equals"""
+    at = torch.sort(score, dim=1, stable=True).indices[:, :k]
+    return torch.zeros_like(score, dtype=torch.bool).scatter_(1, at, True)
+
+
+def pattern_mask(score, pattern):
+    """what goes of score [N,K] under N:M, or the share of each row"""
+    if ':' in pattern:
+        n, m = map(int, pattern.split(':'))
+        return smallest(score.reshape(-1, m), m - n).reshape(score.shape)
+    return smallest(score, round(score.shape[1] * float(pattern)))
+
+
+def magnitude(w, pattern):
+    s = w.abs()
+    if ':' not in pattern:
+        return w * ~pattern_mask(s.reshape(1, -1), pattern).reshape(w.shape)
+    return w * ~pattern_mask(s, pattern)
+
+
+def wanda(w, h, pattern):
+    return w * ~pattern_mask(w.abs() * h.diagonal().sqrt(), pattern)
+
+
+def obs(w, h, pattern):
+    w, h = w.clone(), h.clone()
+    dead = h.diagonal() == 0
+    mean = h.diagonal()[~dead].mean()
+    h[dead, dead] = mean
+    w[:, dead] = 0
+    h.diagonal().add_(DAMP * mean)
+    u = torch.linalg.cholesky(
+        torch.cholesky_inverse(torch.linalg.cholesky(h)), upper=True)
+    for i1 in range(0, w.shape[1], BLOCK):
+        i2 = min(i1 + BLOCK, w.shape[1])
+        err = torch.zeros_like(w[:, i1:i2])
+        d = u.diagonal()[i1:i2]
+        gone = torch.zeros_like(err, dtype=torch.bool)
+        if ':' not in pattern:
+            s = (w[:, i1:i2] / d) ** 2
+            gone = pattern_mask(s.reshape(1, -1), pattern).reshape(s.shape)
+        for j in range(i2 - i1):
+            if ':' in pattern and j % int(pattern.split(':')[1]) == 0:
+                m = int(pattern.split(':')[1])
+                gone[:, j:j + m] = pattern_mask(
+                    (w[:, i1 + j:i1 + j + m] / d[j:j + m]) ** 2, pattern)
+            col = w[:, i1 + j]
+            e = torch.where(gone[:, j], col, 0) / d[j]
+            err[:, j] = e
+            w[:, i1 + j + 1:i2] -= e[:, None] * u[i1 + j, i1 + j + 1:i2]
+            w[:, i1 + j] = torch.where(gone[:, j], 0, col)
+        w[:, i2:] -= err @ u[i1:i2, i2:]
+    return w
+
+
+def method(name, w, h, pattern):
+    return (magnitude(w, pattern) if name == 'magnitude' else
+            wanda(w, h, pattern) if name == 'wanda' else obs(w, h, pattern))
+
+
+def golden(path):
+    import st
+    g = torch.Generator().manual_seed(20261122)
+    rows, cols, tokens = 8, 160, 400
+    mix = torch.randn(cols, cols, generator=g, dtype=torch.float64)
+    x = torch.randn(tokens, cols, generator=g, dtype=torch.float64) @ mix
+    x *= torch.exp(torch.randn(cols, generator=g, dtype=torch.float64))
+    x[:, 70] = 0                                     # a channel that is dead
+    x = x.float()
+    w = torch.randn(rows, cols, generator=g, dtype=torch.float32)
+    h = x.double().T @ x.double()
+    h32, wd = h.float(), w.double()
+    h = h32.double()                                 # the values that are read
+    out = {'w': w, 'h': h32}
+    for p in ('2:4', '4:8', '1:4', '0.5', '0.7'):
+        for name in ('obs', 'wanda', 'magnitude'):
+            s = method(name, wd, h, p)
+            out[f'{name}.{p}'] = s.float()
+            e = wd - s
+            out[f'{name}.{p}.error'] = torch.stack(
+                [(e @ h * e).sum(), (wd @ h * wd).sum()])
+    st.save(path, out, {'script': 'sparse.py', 'seed': 20261122,
+                        'damping': DAMP, 'block': BLOCK,
+                        'versions': st.versions(torch)})
+
+
+def batches(path, rows):
+    """ids [rows,T] of a stream, safetensors buffers one after another"""
+    from safetensors.torch import load
+    s, at, out = open(path, 'rb').read(), 0, []
+    while at < len(s):
+        n, = struct.unpack_from('<Q', s, at)
+        head = json.loads(s[at + 8:at + 8 + n])
+        end = at + 8 + n + max([t['data_offsets'][1] for k, t in head.items()
+                                if k != '__metadata__'], default=0)
+        if head['__metadata__']['kind'] == 'batch':
+            b = load(s[at:end])
+            assert (b['piece_len'] == b['ids'].shape[1]).all(), 'pieces, padding'
+            out.append(b['ids'].long())
+        at = end
+    out = torch.cat(out)[:rows]
+    assert len(out) == rows
+    return out
+
+
+class Stop(Exception):
+    pass
+
+
+def model(folder, path, rows, name, pattern, out):
+    import transformers
+    from safetensors.torch import load_file, save_file
+    m = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float32, attn_implementation='eager').eval()
+    ids = batches(path, int(rows))
+    calls = []
+
+    def first(_, args, kwargs):
+        calls.append((args, kwargs))
+        raise Stop
+
+    hook = m.model.layers[0].register_forward_pre_hook(first, with_kwargs=True)
+    sweep = 0.0
+    with torch.no_grad():
+        for row in ids:                    # one at a time: exact and small
+            try:
+                m.model(row[None], use_cache=False)
+            except Stop:
+                pass
+        hook.remove()
+        xs = [c[0][0] for c in calls]
+        for i, b in enumerate(m.model.layers):
+            kw = dict(calls[0][1])
+            if 'sliding_attention' in str(getattr(m.config, 'layer_types', '')):
+                kw = block_arguments(m, ids[0], i)
+            lin = {n: l for n, l in b.named_modules()
+                   if isinstance(l, torch.nn.Linear)}
+            h = {n: torch.zeros(l.in_features, l.in_features)
+                 for n, l in lin.items()}
+
+            def watch(n):
+                def hook(_, args):
+                    x = args[0].reshape(-1, args[0].shape[-1])
+                    h[n].addmm_(x.T, x)
+                return hook
+            hooks = [l.register_forward_pre_hook(watch(n))
+                     for n, l in lin.items()]
+            for x in xs:
+                b(x, **kw)
+            for k in hooks:
+                k.remove()
+            t = time.process_time()
+            for n, l in lin.items():
+                l.weight.data = method(name, l.weight.data, h[n], pattern)
+            sweep += time.process_time() - t
+            xs = [r[0] if isinstance(r, tuple) else r
+                  for r in (b(x, **kw) for x in xs)]
+            print(i, file=sys.stderr)
+    os.makedirs(out)
+    for f in os.listdir(folder):
+        if not f.endswith('.safetensors'):
+            shutil.copy(f'{folder}/{f}', out)
+    have = load_file(f'{folder}/model.safetensors')
+    params = dict(m.named_parameters())
+    save_file({n: params[n].data.float().contiguous() for n in have if n in params},
+              f'{out}/model.safetensors', {'format': 'pt'})
+    c = json.load(open(f'{out}/config.json'))
+    c['torch_dtype'] = c['dtype'] = 'float32'
+    json.dump(c, open(f'{out}/config.json', 'w'), indent=2)
+    print(f'sweep {sweep:.1f} processor seconds', 'torch', torch.__version__,
+          'transformers', transformers.__version__)
+
+
+def block_arguments(m, row, i):
+    """what block i is called with, where they differ (Gemma 3)"""
+    kept = []
+
+    def hook(_, args, kwargs):
+        kept.append(dict(kwargs))
+        raise Stop
+    k = m.model.layers[i].register_forward_pre_hook(hook, with_kwargs=True)
+    try:
+        m.model(row[None], use_cache=False)
+    except Stop:
+        pass
+    k.remove()
+    return kept[0]
+
+
+if __name__ == '__main__':
+    {'golden': golden, 'model': model}[sys.argv[1]](*sys.argv[2:])
