@@ -56,7 +56,7 @@ static const struct opt options[] = {
 /* A model by its shape; its weights are not read. */
 struct shape {
     struct config c;
-    size_t *mlp; /* [L] */
+    struct block_shape *block; /* [L] */
     size_t params;
     size_t head_bytes; /* of a copy of the head as a stream holds it */
     size_t window;     /* plan_window of the weights as stored; or 0 */
@@ -67,16 +67,13 @@ from_model(struct shape *s, const char *path)
 {
     const struct weight *w;
     struct model m;
-    size_t *kept;
     struct err e;
 
     if (model_open(&m, path, &e) < 0)
         die_err(&e);
     s->c = m.c;
-    s->mlp = xcalloc(m.c.L, sizeof(*s->mlp));
-    kept = xcalloc(m.c.L, sizeof(*kept));
-    model_shape(&m, s->mlp, kept);
-    free(kept);
+    s->block = xcalloc(m.c.L, sizeof(*s->block));
+    model_shape(&m, s->block);
     w = &m.head;
     s->head_bytes =
         w->dtype == DT_F32 || w->dtype == DT_BF16 || w->dtype == DT_F16
@@ -90,18 +87,15 @@ static void
 from_config(struct shape *s, const char *path)
 {
     json_t *j;
-    size_t *kept;
     struct err e;
 
     if ((j = js_load(path, 16 << 20, &e)) == NULL)
         die_err(&e);
     if (config_from_json(&s->c, j, &e) < 0)
         die(e.code, "%s: %s", path, e.msg);
-    s->mlp = xcalloc(s->c.L, sizeof(*s->mlp));
-    kept = xcalloc(s->c.L, sizeof(*kept));
-    if (config_blocks(&s->c, j, s->mlp, kept, &e) < 0)
+    s->block = xcalloc(s->c.L, sizeof(*s->block));
+    if (config_blocks(&s->c, j, s->block, &e) < 0)
         die(e.code, "%s: %s", path, e.msg);
-    free(kept);
     json_decref(j);
     s->head_bytes = s->c.V * s->c.d * sizeof(float);
 }
@@ -120,7 +114,7 @@ open_shape(struct shape *s, const char *path)
         from_model(s, path);
     else
         from_config(s, config);
-    s->params = config_params(&s->c, s->mlp);
+    s->params = config_params(&s->c, s->block);
     free(config);
     free(weights);
 }
@@ -161,7 +155,7 @@ make_step(struct answer *r, const struct shape *m, const struct shape *t,
     struct tmodel tm;
     struct step *s;
 
-    tmodel_layout(&tm, &m->c, m->mlp, a.grad == 1 ? DT_BF16 : DT_F32);
+    tmodel_layout(&tm, &m->c, m->block, a.grad == 1 ? DT_BF16 : DT_F32);
     s = step_new(&tm, pool, &loss, r->micro, a.T,
         (a.recompute ? BWD_RECOMPUTE : 0) | (a.act == 1 ? BWD_BF16 : 0),
         &(struct said){
@@ -195,7 +189,7 @@ make_teacher(struct answer *r, const struct shape *t, struct pool *pool)
     struct head_top *top;
     struct fwd *f;
 
-    tmodel_layout(&tm, &t->c, t->mlp, DT_F32);
+    tmodel_layout(&tm, &t->c, t->block, DT_F32);
     f = fwd_new_blocks(&tm.m, pool, plan_teacher_micro(0, a.rows, a.T), a.T);
     r->teacher_params = t->params;
     r->teacher_weights =
@@ -209,7 +203,7 @@ make_teacher(struct answer *r, const struct shape *t, struct pool *pool)
     /* of a whole batch: fp32, and as they are sent */
     r->teacher_states = plan_states(&tm.m, a.rows * a.T) * 3 / 2 +
         a.rows * a.T * (a.top > 0 ? 10 * a.top + 16 : 0);
-    r->teacher_forward = plan_flop_forward(&t->c, t->mlp, a.T);
+    r->teacher_forward = plan_flop_forward(&t->c, t->block, a.T);
     fwd_free(f);
     tmodel_release(&tm);
 }
@@ -233,7 +227,7 @@ make_answer(struct answer *r, const struct shape *m, const struct shape *t)
     r->embed = m->c.V * m->c.d;
     r->head = m->c.tied ? 0 : r->embed;
     r->blocks = m->params - r->embed - r->head - m->c.d;
-    r->forward = plan_flop_forward(&m->c, m->mlp, a.T);
+    r->forward = plan_flop_forward(&m->c, m->block, a.T);
     pool_free(pool);
 }
 
@@ -324,7 +318,7 @@ main(int argc, char **argv)
     out_put(b.p, b.n);
     buf_release(&b);
     out_done();
-    free(m.mlp);
-    free(t.mlp);
+    free(m.block);
+    free(t.block);
     return 0;
 }

@@ -54,7 +54,7 @@ static void
 cut_blocks(struct model *out, const struct model *m, const struct keep *keep,
     struct arena *a)
 {
-    out->c.mlp = 0;
+    out->c.mlp = 1;
     for (size_t i = 0; i < out->c.L; i++) {
         const struct keep *k = &keep[i];
         const struct block *from = &m->block[k->block];

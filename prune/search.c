@@ -50,10 +50,17 @@ shape_drop(struct shape *s, size_t i)
 static size_t
 shape_params(const struct model *m, const struct shape *s)
 {
+    struct block_shape *b = xcalloc(s->n, sizeof(*b));
     struct config c = m->c;
+    size_t n;
 
+    for (size_t i = 0; i < s->n; i++)
+        b[i] = (struct block_shape){ m->block[s->block[i]].groups, s->width[i],
+            s->block[i] };
     c.L = s->n;
-    return config_params(&c, s->width);
+    n = config_params(&c, b);
+    free(b);
+    return n;
 }
 
 static size_t

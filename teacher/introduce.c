@@ -58,7 +58,7 @@ send_self(struct teacher *t, struct err *e)
     const size_t d = t->m.c.d, shape[2] = { w->rows, w->cols };
     const int head = !t->a->no_head && (t->a->final || !speaks(t));
     struct st_out *o = msg_begin(t->out, MSG_TEACHER);
-    json_t *j = config_to_json(&t->m.c, NULL, NULL);
+    json_t *j = config_to_json(&t->m.c, NULL);
     char *config = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS), hash[33];
     char tau[32];
     float *norm = xreallocarray(NULL, d, sizeof(float));

@@ -119,19 +119,19 @@ tell_memory(const struct teacher *t, const struct msg *m)
         t->program + states + messages + most(probe, weights + work);
     /* To look at a large tokenizer may have taken more. */
     const size_t all = most(batch, prog_peak());
-    size_t *mlp = xcalloc(2 * c->L, sizeof *mlp);
+    struct block_shape *b = xcalloc(c->L, sizeof *b);
     const double mb = 1e-6;
     struct err e;
 
-    model_shape(&t->m, mlp, mlp + c->L);
+    model_shape(&t->m, b);
     note("%zu parameters, %.4g GFLOP a token, memory in all %.1f MB",
-        model_params(&t->m), plan_flop_forward(c, mlp, t->batch.T) * 1e-9,
+        model_params(&t->m), plan_flop_forward(c, b, t->batch.T) * 1e-9,
         (double)all * mb);
     vnote("memory in MB: program %.1f, weights at a time %.1f, work %.1f, "
           "states %.1f, messages %.1f; until now %.1f",
         (double)t->program * mb, (double)weights * mb, (double)work * mb,
         (double)states * mb, (double)messages * mb, (double)prog_peak() * mb);
-    free(mlp);
+    free(b);
     if (plan_fits(all, "fewer rows a batch or a shorter T (stream -B, -T)",
             &e) < 0)
         die_err(&e);

@@ -43,9 +43,9 @@ int tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
     struct err *e);
 size_t tmodel_grad_bytes(const struct tmodel *t);
 /* A model of that shape without values, to count what it takes: its arena is
- * mapped and never touched.  mlp as in config_params. */
-void tmodel_layout(struct tmodel *t, const struct config *c, const size_t *mlp,
-    enum dtype grads);
+ * mapped and never touched.  shape as in config_params. */
+void tmodel_layout(struct tmodel *t, const struct config *c,
+    const struct block_shape *shape, enum dtype grads);
 void tmodel_release(struct tmodel *t);
 void tmodel_zero_grad(struct tmodel *t);
 

@@ -372,14 +372,34 @@ config_load(struct config *c, const char *path, struct err *e)
     return r;
 }
 
-/* The list retort.NAME of L numbers in [lo,hi] into r, if it is there. */
-static int
-read_list(const json_t *j, const char *path, size_t L, size_t lo, size_t hi,
-    size_t *r, struct err *e)
-{
-    const json_t *v = js_get(j, path);
+/* The lists of "retort": the keys' names, and what they say of a block. */
+enum { GROUPS, CHANNELS, SOURCE, NLIST };
+static const char *const lists[NLIST] = { "groups", "mlp", "kept" };
 
-    if (!v)
+static size_t *
+listed(struct block_shape *b, int list)
+{
+    return list == GROUPS  ? &b->groups
+        : list == CHANNELS ? &b->mlp
+                           : &b->source;
+}
+
+static struct block_shape
+whole_block(const struct config *c, size_t i)
+{
+    return (struct block_shape){ c->KV, c->mlp, i };
+}
+
+/* One of them, of L numbers of at most hi, if it is there. */
+static int
+read_list(const json_t *j, int list, size_t L, size_t hi, struct block_shape *b,
+    struct err *e)
+{
+    char path[20];
+    const json_t *v;
+
+    snprintf(path, sizeof path, "retort.%s", lists[list]);
+    if (!(v = js_get(j, path)))
         return 0;
     if (!json_is_array(v) || json_array_size(v) != L)
         return err_set(e, EX_INPUT, "%s: is no list of %zu numbers", path, L);
@@ -387,29 +407,26 @@ read_list(const json_t *j, const char *path, size_t L, size_t lo, size_t hi,
         const json_t *k = json_array_get(v, i);
         const json_int_t n = json_integer_value(k);
 
-        if (!json_is_integer(k) || n < 0 || (size_t)n < lo || (size_t)n > hi)
-            return err_set(e, EX_INPUT,
-                "%s: number %zu is outside %zu to "
-                "%zu",
-                path, i, lo, hi);
-        r[i] = (size_t)n;
+        if (!json_is_integer(k) || n < 0 || (size_t)n > hi)
+            return err_set(e, EX_INPUT, "%s: number %zu is outside 0 to %zu",
+                path, i, hi);
+        *listed(&b[i], list) = (size_t)n;
     }
     return 0;
 }
 
 int
-config_blocks(const struct config *c, const json_t *j, size_t *mlp,
-    size_t *kept, struct err *e)
+config_blocks(const struct config *c, const json_t *j, struct block_shape *b,
+    struct err *e)
 {
-    for (size_t i = 0; i < c->L; i++) {
-        mlp[i] = c->mlp;
-        kept[i] = i;
-    }
-    if (read_list(j, "retort.mlp", c->L, 1, c->mlp, mlp, e) < 0 ||
-        read_list(j, "retort.kept", c->L, 0, 65535, kept, e) < 0)
+    for (size_t i = 0; i < c->L; i++)
+        b[i] = whole_block(c, i);
+    if (read_list(j, GROUPS, c->L, c->KV, b, e) < 0 ||
+        read_list(j, CHANNELS, c->L, c->mlp, b, e) < 0 ||
+        read_list(j, SOURCE, c->L, 65535, b, e) < 0)
         return -1;
     for (size_t i = 1; i < c->L; i++)
-        if (kept[i] <= kept[i - 1])
+        if (b[i].source <= b[i - 1].source)
             return err_set(e, EX_INPUT,
                 "retort.kept: number %zu is not "
                 "above the one before",
@@ -506,14 +523,30 @@ config_eos_json(const struct config *c)
     return a;
 }
 
+/* Those lists in which a block is not whole; NULL: there are none. */
 static json_t *
-list_json(const size_t *v, size_t n)
+lists_json(const struct config *c, const struct block_shape *b)
 {
-    json_t *a = json_array();
+    json_t *own = json_object();
 
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(a, json_integer((json_int_t)v[i]));
-    return a;
+    for (int k = 0; k < NLIST; k++) {
+        json_t *a = json_array();
+        int all = k != SOURCE || !c->cut;
+
+        for (size_t i = 0; i < c->L; i++) {
+            struct block_shape is = b[i], whole = whole_block(c, i);
+
+            all &= *listed(&is, k) == *listed(&whole, k);
+            json_array_append_new(a, json_integer((json_int_t)*listed(&is, k)));
+        }
+        if (!all)
+            json_object_set(own, lists[k], a);
+        json_decref(a);
+    }
+    if (json_object_size(own) > 0)
+        return own;
+    json_decref(own);
+    return NULL;
 }
 
 /* What only Gemma's configurations have. */
@@ -552,9 +585,9 @@ set_windows(const struct config *c, json_t *j)
 }
 
 json_t *
-config_to_json(const struct config *c, const size_t *mlp, const size_t *kept)
+config_to_json(const struct config *c, const struct block_shape *b)
 {
-    json_t *j = json_object(), *own = json_object();
+    json_t *j = json_object(), *own;
 
     json_object_set_new(j, "architectures",
         json_pack("[s]", family_of(c)->class));
@@ -589,26 +622,13 @@ config_to_json(const struct config *c, const size_t *mlp, const size_t *kept)
     json_object_set_new(j, "eos_token_id",
         c->neos ? config_eos_json(c) : json_null());
     set_id(j, "pad_token_id", c->pad);
-    if (mlp)
-        for (size_t i = 0; i < c->L; i++)
-            if (mlp[i] != c->mlp) {
-                json_object_set_new(own, "mlp", list_json(mlp, c->L));
-                break;
-            }
-    if (kept)
-        for (size_t i = 0; i < c->L; i++)
-            if (c->cut || kept[i] != i) {
-                json_object_set_new(own, "kept", list_json(kept, c->L));
-                break;
-            }
-    if (json_object_size(own) > 0)
-        json_object_set(j, "retort", own);
-    json_decref(own);
+    if (b && (own = lists_json(c, b)) != NULL)
+        json_object_set_new(j, "retort", own);
     return j;
 }
 
 size_t
-config_params(const struct config *c, const size_t *mlp)
+config_params(const struct config *c, const struct block_shape *b)
 {
     size_t n = c->V * c->d * (c->tied ? 1 : 2) + c->d;
 
@@ -616,7 +636,7 @@ config_params(const struct config *c, const size_t *mlp)
         for (int t = 0; t < W_N; t++) {
             size_t rows, cols;
 
-            block_dims(c, t, mlp ? mlp[i] : c->mlp, &rows, &cols);
+            block_dims(c, t, b ? &b[i] : NULL, &rows, &cols);
             n += rows * cols;
         }
     return n;

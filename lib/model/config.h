@@ -12,6 +12,15 @@
 
 enum { CONFIG_EOS = 32, CONFIG_LAYERS = 4096 };
 
+/* What of a block is kept, and the block of the model that it was cut from; its
+ * own index in a model that was not cut. */
+struct block_shape {
+    size_t groups; /* key-value heads, each with its H/KV query heads; 0: the
+                    * block has no attention */
+    size_t mlp;    /* channels; 0: the block has no MLP */
+    size_t source;
+};
+
 enum rope_kind { ROPE_DEFAULT, ROPE_LINEAR, ROPE_LLAMA3 };
 
 struct config {
@@ -20,7 +29,8 @@ struct config {
     size_t d;        /* hidden size */
     size_t L;        /* blocks */
     size_t H, KV, D; /* query heads, key-value heads, head size */
-    size_t mlp;      /* widest MLP; a block's own width is in block */
+    size_t mlp;      /* widest MLP; like KV, at least what any block has and at
+                      * least 1; a block's own shape is in struct block */
     size_t max_pos;
     size_t window; /* tokens that one attends to in `local` blocks */
     unsigned char local[CONFIG_LAYERS / 8]; /* a bit a block */
@@ -48,10 +58,10 @@ int config_load(struct config *c, const char *path, struct err *e);
 /* Sizes, ids and RoPE numbers that are possible together?  Part of
  * config_from_json; for configurations that come from elsewhere. */
 int config_check(const struct config *c, struct err *e);
-/* retort.mlp and retort.kept of a config.json into mlp[L] and kept[L]; all
- * c->mlp and 0, 1, 2, ... where they are missing. */
-int config_blocks(const struct config *c, const json_t *j, size_t *mlp,
-    size_t *kept, struct err *e);
+/* retort.groups, retort.mlp and retort.kept of a config.json into b[L]; all
+ * c->KV, c->mlp and 0, 1, 2, ... where they are missing. */
+int config_blocks(const struct config *c, const json_t *j,
+    struct block_shape *b, struct err *e);
 /* Tokens that one attends to in block i; 0: all before it. */
 size_t config_window(const struct config *c, size_t i);
 void config_set_local(struct config *c, size_t i, int local);
@@ -65,13 +75,12 @@ int config_is_eos(const struct config *c, int64_t id);
 /* The ids that do as JSON: a number, a list of several, NULL for none. */
 json_t *config_eos_json(const struct config *c);
 /* A new object that transformers 4 and 5, vLLM and llama.cpp's converter
- * read: both rope_theta and rope_parameters are written.  mlp: width a block,
- * or NULL when all equal c->mlp; widths that differ go to the key
- * "retort": {"mlp": [...]}; kept: source block of each block or NULL. */
-json_t *config_to_json(const struct config *c, const size_t *mlp,
-    const size_t *kept);
-/* Parameters of the model: embed + blocks + norm + head (if untied). mlp as
+ * read: both rope_theta and rope_parameters are written.  b [L], or NULL when
+ * all blocks are whole; what differs from that goes to the key
+ * "retort": {"groups": [...], "mlp": [...], "kept": [...]}. */
+json_t *config_to_json(const struct config *c, const struct block_shape *b);
+/* Parameters of the model: embed + blocks + norm + head (if untied).  b as
  * above. */
-size_t config_params(const struct config *c, const size_t *mlp);
+size_t config_params(const struct config *c, const struct block_shape *b);
 
 #endif

@@ -156,12 +156,12 @@ static int
 write_config(const struct model *m, const char *file, const char *dtype,
     struct err *e)
 {
-    size_t *mlp = xreallocarray(NULL, 2 * m->c.L, sizeof *mlp);
+    struct block_shape *b = xcalloc(m->c.L, sizeof *b);
     json_t *j;
     int r;
 
-    model_shape(m, mlp, mlp + m->c.L);
-    j = config_to_json(&m->c, mlp, mlp + m->c.L);
+    model_shape(m, b);
+    j = config_to_json(&m->c, b);
     sparse_write(m, j);
     if (dtype) { /* transformers 4, and 5 */
         json_object_set_new(j, "torch_dtype", json_string(dtype));
@@ -169,7 +169,7 @@ write_config(const struct model *m, const char *file, const char *dtype,
     }
     r = js_save(j, file, e);
     json_decref(j);
-    free(mlp);
+    free(b);
     return r;
 }
 

@@ -121,6 +121,12 @@ block_is_bias(int t)
     return t == W_BQ || t == W_BK || t == W_BV;
 }
 
+int
+block_is_attention(int t)
+{
+    return t <= W_O || (t >= W_BQ && t <= W_NORM_ATT);
+}
+
 const char *
 block_tensor_name(const struct config *c, int t)
 {
@@ -145,16 +151,18 @@ block_gguf_name(int t)
 }
 
 void
-block_dims(const struct config *c, int t, size_t mlp, size_t *rows,
-    size_t *cols)
+block_dims(const struct config *c, int t, const struct block_shape *b,
+    size_t *rows, size_t *cols)
 {
+    const size_t groups = b ? b->groups : c->KV, mlp = b ? b->mlp : c->mlp;
+    const int there = has(c, t) && (block_is_attention(t) ? groups : mlp) > 0;
     const size_t dim[] = { [ONE] = 1,
         [HIDDEN] = c->d,
-        [QUERIES] = c->H * c->D,
-        [KEYS] = c->KV * c->D,
+        [QUERIES] = groups * (c->H / c->KV) * c->D,
+        [KEYS] = groups * c->D,
         [HEAD] = c->D,
         [MLP] = mlp };
 
-    *rows = has(c, t) ? dim[tensors[t].rows] : 0;
-    *cols = has(c, t) ? dim[tensors[t].cols] : 0;
+    *rows = there ? dim[tensors[t].rows] : 0;
+    *cols = there ? dim[tensors[t].cols] : 0;
 }

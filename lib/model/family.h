@@ -53,10 +53,11 @@ const char *family_names(int gguf);
  * final norm): 1 or 0. */
 float family_norm_add(const struct config *c, int t);
 
-/* Logical rows and columns of tensor t of a block of width mlp: rows 1 for a
- * vector; both 0 for one that the family does not have. */
-void block_dims(const struct config *c, int t, size_t mlp, size_t *rows,
-    size_t *cols);
+/* Logical rows and columns of tensor t of a block of that shape (NULL: of a
+ * whole one): rows 1 for a vector; both 0 for one that the family, or the
+ * block, does not have. */
+void block_dims(const struct config *c, int t, const struct block_shape *b,
+    size_t *rows, size_t *cols);
 /* Its name in a GGUF, after "blk.N.". */
 const char *block_gguf_name(int t);
 

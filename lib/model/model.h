@@ -63,17 +63,18 @@ enum {
 };
 /* "input_layernorm.weight", ...; NULL when that family has none. */
 const char *block_tensor_name(const struct config *c, int t);
-/* A vector, so without decay?  One that is added? */
+/* A vector, so without decay?  One that is added?  A part of attention (its
+ * norms included), else of the MLP? */
 int block_is_vector(int t);
 int block_is_bias(int t);
+int block_is_attention(int t);
 
 struct block {
-    struct weight w[W_N]; /* [d] [H*D,d] [KV*D,d] [KV*D,d] [d,H*D] [d]
+    struct weight w[W_N];       /* [d] [H*D,d] [KV*D,d] [KV*D,d] [d,H*D] [d]
                              * [mlp,d] [mlp,d] [d,mlp] [H*D] [KV*D] [KV*D] [D]
-                             * [D] [d] [d]; without rows where there is none */
-    size_t mlp;
-    size_t source;   /* block of the model it was cut from (config.cut); own
-                    * index for a model that was not */
+                             * [D] [d] [d] of the heads and channels that the
+                             * block has; without rows where there is none */
+    size_t groups, mlp, source; /* as in struct block_shape */
     unsigned sparse; /* matrices whose zeros stay: bits 1u << W_...; in the
                       * pattern of config.sparse (sparse.h) */
 };
@@ -107,9 +108,9 @@ int model_check_finite(const struct model *m, struct err *e);
 /* XXH3-128 of the head in logical fp32 rows and the final norm, as hex.
  * Forgets them again. */
 void model_head_hash(const struct model *m, char out[33]);
-/* Widths of all blocks into mlp[L], source blocks into kept[L]. */
-void model_shape(const struct model *m, size_t *mlp, size_t *kept);
-/* Parameters of the model at its true widths, a tied head counted once. */
+/* The shapes of all blocks, b [L]. */
+void model_shape(const struct model *m, struct block_shape *b);
+/* Parameters of the model at its true shapes, a tied head counted once. */
 size_t model_params(const struct model *m);
 /* The widest block's MLP channels, at least 1. */
 size_t model_widest(const struct model *m);
@@ -119,17 +120,18 @@ size_t model_widest(const struct model *m);
  * BF16), tokenizer.json, tokenizer_config.json, generation_config.json and
  * special_tokens_map.json, the tokenizer files copied from or converted out
  * of `tok_from` (a model directory or .gguf; NULL: none).  The directory must
- * not exist; it appears whole or not at all.  Blocks whose mlp is narrower
- * than c.mlp are zero-padded to it, so that every loader takes it, and their
- * true widths are recorded under "retort".
+ * not exist; it appears whole or not at all.  Blocks of fewer groups than c.KV
+ * or fewer channels than c.mlp are zero-padded to these, so that every loader
+ * takes it, and their true shapes are recorded under "retort".
  */
 int model_export(const struct model *m, const char *dir, enum dtype as,
     const char *tok_from, struct err *e);
 /*
  * Write a GGUF as llama.cpp's converter would: matrices as F32, F16, BF16 or
  * Q8_0 (F16 where rows are no multiple of 32), vectors as F32, all blocks
- * padded to c.mlp, the tokenizer from tok_from as above.  The file is replaced
- * once the new one is whole.  Refuses, or warns of, what a GGUF cannot say.
+ * padded as above, which a GGUF cannot say, the tokenizer from tok_from as
+ * above.  The file is replaced once the new one is whole.  Refuses, or warns
+ * of, what a GGUF cannot say.
  */
 int model_export_gguf(const struct model *m, const char *file, enum dtype as,
     const char *tok_from, struct err *e);

@@ -150,22 +150,28 @@ take(struct model *m, struct model_source *s, const char *name, int ndim,
     return err_set(e, EX_INPUT, "%s: tensor %s is missing", m->path, name);
 }
 
-/* The channels that zero-padding added must be zero, or every other loader
- * would run another model. */
+/* What of a tensor lies behind that of a block: the rows of a matrix, the end
+ * of a vector.  Of values (W_V, W_BV), gates and ups it must be zero, which
+ * makes zero of what the heads and channels add, or every other loader would
+ * run another model. */
 static int
-check_padding(struct model *m, size_t i, struct err *e)
+check_padding(struct model *m, const struct block *b, int t,
+    const struct weight *whole, struct err *e)
 {
-    const struct weight *w[2] = { &m->block[i].w[W_GATE],
-        &m->block[i].w[W_UP] };
+    const struct weight *w = &b->w[t];
+    const int bias = block_is_bias(t), att = block_is_attention(t);
+    const size_t size = bias ? whole->stride / whole->cols : whole->stride;
+    const size_t end = (bias ? whole->cols : whole->rows) * size;
 
-    for (int k = 0; k < 2; k++)
-        for (size_t b = m->block[i].mlp * w[k]->stride;
-             b < m->c.mlp * w[k]->stride; b++)
-            if (w[k]->data[b] != 0)
-                return err_set(e, EX_INPUT,
-                    "%s: block %zu has %zu MLP "
-                    "channels by retort.mlp, but its padding is not zero",
-                    m->path, i, m->block[i].mlp);
+    if (t != W_V && t != W_BV && t != W_GATE && t != W_UP)
+        return 0;
+    for (size_t k = (bias ? w->cols : w->rows) * size; k < end; k++)
+        if (whole->data[k] != 0)
+            return err_set(e, EX_INPUT,
+                "%s: block %zu has %zu %s, but its padding is not zero",
+                m->path, (size_t)(b - m->block), att ? b->groups : b->mlp,
+                att ? "key-value heads by retort.groups"
+                    : "MLP channels by retort.mlp");
     return 0;
 }
 
@@ -173,23 +179,28 @@ static int
 take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
 {
     struct block *b = &m->block[i];
+    const struct block_shape shape = { b->groups, b->mlp, b->source };
     size_t rows, cols;
     char name[80];
 
     for (int t = 0; t < W_N; t++) {
-        struct weight *w = &b->w[t];
+        struct weight *w = &b->w[t], whole;
         const char *part = block_tensor_name(&m->c, t);
 
         if (part == NULL)
             continue;
         snprintf(name, sizeof name, "model.layers.%zu.%s", i, part);
-        block_dims(&m->c, t, m->c.mlp, &rows, &cols);
-        if (take(m, s, name, block_is_vector(t) ? 1 : 2, rows, cols, w, e) < 0)
+        block_dims(&m->c, t, NULL, &rows, &cols);
+        if (take(m, s, name, block_is_vector(t) ? 1 : 2, rows, cols, &whole,
+                e) < 0)
             return -1;
+        *w = whole;
         w->add = family_norm_add(&m->c, t);
-        block_dims(&m->c, t, b->mlp, &w->rows, &w->cols);
+        block_dims(&m->c, t, &shape, &w->rows, &w->cols);
+        if (check_padding(m, b, t, &whole, e) < 0)
+            return -1;
     }
-    return check_padding(m, i, e);
+    return 0;
 }
 
 /* A tensor that was not asked for would change what other loaders compute,
@@ -221,7 +232,7 @@ read_config(struct model *m, struct err *e)
 {
     char *path = xasprintf("%s/config.json", m->path);
     json_t *j = js_load(path, 16 << 20, e);
-    size_t *mlp = NULL;
+    struct block_shape *b = NULL;
     int r = -1;
 
     if (!j)
@@ -230,21 +241,22 @@ read_config(struct model *m, struct err *e)
         err_prefix(e, "%s", path);
         goto done;
     }
-    mlp = xreallocarray(NULL, 2 * m->c.L, sizeof *mlp);
+    b = xcalloc(m->c.L, sizeof *b);
     m->block = xcalloc(m->c.L, sizeof *m->block);
-    if ((r = config_blocks(&m->c, j, mlp, mlp + m->c.L, e)) < 0) {
+    if ((r = config_blocks(&m->c, j, b, e)) < 0) {
         err_prefix(e, "%s", path);
         goto done;
     }
     for (size_t i = 0; i < m->c.L; i++) {
-        m->block[i].mlp = mlp[i];
-        m->block[i].source = mlp[m->c.L + i];
+        m->block[i].groups = b[i].groups;
+        m->block[i].mlp = b[i].mlp;
+        m->block[i].source = b[i].source;
     }
     if ((r = sparse_read(m, j, e)) < 0)
         err_prefix(e, "%s", path);
 done:
     json_decref(j);
-    free(mlp);
+    free(b);
     free(path);
     return r;
 }

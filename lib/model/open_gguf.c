@@ -376,11 +376,12 @@ take_all(struct model *m, struct model_source *s, struct err *e)
     for (size_t i = 0; i < c->L; i++) {
         struct block *b = &m->block[i];
 
+        b->groups = c->KV;
         b->mlp = c->mlp;
         b->source = i;
         for (int t = 0; t < W_N; t++) {
             snprintf(name, sizeof name, "blk.%zu.%s", i, block_gguf_name(t));
-            block_dims(c, t, c->mlp, &rows, &cols);
+            block_dims(c, t, NULL, &rows, &cols);
             if (rows > 0 && take(s, name, rows, cols, &b->w[t], e) < 0)
                 return -1;
         }

@@ -15,7 +15,7 @@ struct tensor_out {
     float less;  /* to be taken from the values when written */
     size_t perm; /* heads whose rows are permuted when written; 0: none */
     int ndim;
-    size_t shape[2]; /* as written: padded to c.mlp */
+    size_t shape[2]; /* as written: padded to c.KV and c.mlp */
 };
 size_t model_nparts(const struct model *m);
 void model_part(const struct model *m, size_t i, struct tensor_out *p);

@@ -56,10 +56,11 @@ fill(struct model *m, uint64_t seed, struct arena *a)
         struct block *b = &m->block[i];
         size_t rows, cols;
 
+        b->groups = c->KV;
         b->mlp = c->mlp;
         b->source = i;
         for (int w = 0; w < W_N; w++) {
-            block_dims(c, w, c->mlp, &rows, &cols);
+            block_dims(c, w, NULL, &rows, &cols);
             if (rows > 0 && block_is_vector(w))
                 b->w[w] =
                     vector(a, cols, family_norm_add(c, w), block_is_bias(w));

@@ -132,6 +132,7 @@ tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
     t->m.path = from->path != NULL ? xstrdup(from->path) : NULL;
     t->m.block = xcalloc(L, sizeof *t->m.block);
     for (size_t i = 0; i < L; i++) {
+        t->m.block[i].groups = from->block[i].groups;
         t->m.block[i].mlp = from->block[i].mlp;
         t->m.block[i].source = from->block[i].source;
     }
@@ -145,8 +146,8 @@ tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
 }
 
 void
-tmodel_layout(struct tmodel *t, const struct config *c, const size_t *mlp,
-    enum dtype grads)
+tmodel_layout(struct tmodel *t, const struct config *c,
+    const struct block_shape *shape, enum dtype grads)
 {
     const struct weight matrix = { .rows = c->V, .cols = c->d };
     struct model m = { .c = *c, .embed = matrix, .head = matrix };
@@ -156,10 +157,12 @@ tmodel_layout(struct tmodel *t, const struct config *c, const size_t *mlp,
     for (size_t i = 0; i < c->L; i++) {
         struct block *b = &m.block[i];
 
-        b->mlp = mlp != NULL ? mlp[i] : c->mlp;
+        b->groups = shape != NULL ? shape[i].groups : c->KV;
+        b->mlp = shape != NULL ? shape[i].mlp : c->mlp;
         b->source = i;
         for (int k = 0; k < W_N; k++)
-            block_dims(c, k, b->mlp, &b->w[k].rows, &b->w[k].cols);
+            block_dims(c, k, shape != NULL ? &shape[i] : NULL, &b->w[k].rows,
+                &b->w[k].cols);
     }
     tmodel_init_as(t, &m, grads, NULL);
     free(m.block);

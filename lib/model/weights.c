@@ -138,6 +138,14 @@ model_nparts(const struct model *m)
     return 2 + block_tensors(&m->c, list) * m->c.L + !m->c.tied;
 }
 
+/* What is taken from the values of a tensor whose readers add `add`; nothing
+ * from the zeros that stand for one which the block has not. */
+static float
+part_less(const struct tensor_out *p, float add)
+{
+    return p->w->rows > 0 ? add - p->w->add : 0.0f;
+}
+
 void
 model_part(const struct model *m, size_t i, struct tensor_out *p)
 {
@@ -152,10 +160,9 @@ model_part(const struct model *m, size_t i, struct tensor_out *p)
         p->w = &m->block[k].w[t];
         snprintf(p->name, sizeof p->name, "model.layers.%zu.%s", k,
             block_tensor_name(&m->c, t));
-        p->shape[0] = t == W_GATE || t == W_UP ? m->c.mlp : p->w->rows;
-        p->shape[1] = t == W_DOWN ? m->c.mlp : p->w->cols;
+        block_dims(&m->c, t, NULL, &p->shape[0], &p->shape[1]);
         p->ndim = block_is_vector(t) ? 1 : 2;
-        p->less = family_norm_add(&m->c, t) - p->w->add;
+        p->less = part_less(p, family_norm_add(&m->c, t));
     } else {
         p->w = i == 0 ? &m->embed : i == nb + 1 ? &m->norm : &m->head;
         snprintf(p->name, sizeof p->name, "%s",
@@ -166,7 +173,7 @@ model_part(const struct model *m, size_t i, struct tensor_out *p)
         p->shape[1] = p->w->cols;
         p->ndim = i == nb + 1 ? 1 : 2;
         if (p->ndim == 1)
-            p->less = family_norm_add(&m->c, -1) - p->w->add;
+            p->less = part_less(p, family_norm_add(&m->c, -1));
     }
     if (p->ndim == 1)
         p->shape[0] = p->shape[1];
@@ -180,13 +187,17 @@ model_part_gguf(const struct model *m, size_t i, struct tensor_out *p)
     const int permuted = family_of(&m->c)->permuted;
 
     model_part(m, i, p);
-    p->less = -p->w->add;
+    p->less = part_less(p, 0.0f);
     if (i >= 1 && i <= nb) {
         const int t = list[(i - 1) % n];
+        const size_t k = m->block[(i - 1) / n].groups;
 
         snprintf(p->name, sizeof p->name, "blk.%zu.%s", (i - 1) / n,
             block_gguf_name(t));
-        p->perm = !permuted ? 0 : t == W_Q ? m->c.H : t == W_K ? m->c.KV : 0;
+        p->perm = !permuted ? 0
+            : t == W_Q      ? k * (m->c.H / m->c.KV)
+            : t == W_K      ? k
+                            : 0;
     } else {
         snprintf(p->name, sizeof p->name, "%s",
             i == 0            ? "token_embd.weight"
@@ -240,6 +251,8 @@ model_check_finite(const struct model *m, struct err *e)
         size_t tile;
 
         model_part(m, i, &p);
+        if (p.w->rows == 0)
+            continue;
         tile = tile_rows(p.w);
         x = xreallocarray(x, tile * p.w->cols, sizeof *x);
         for (size_t k = 0; r == 0 && k < p.w->rows; k += tile) {
@@ -292,12 +305,11 @@ model_head_hash(const struct model *m, char out[33])
 }
 
 void
-model_shape(const struct model *m, size_t *mlp, size_t *kept)
+model_shape(const struct model *m, struct block_shape *b)
 {
-    for (size_t i = 0; i < m->c.L; i++) {
-        mlp[i] = m->block[i].mlp;
-        kept[i] = m->block[i].source;
-    }
+    for (size_t i = 0; i < m->c.L; i++)
+        b[i] = (struct block_shape){ m->block[i].groups, m->block[i].mlp,
+            m->block[i].source };
 }
 
 size_t

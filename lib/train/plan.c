@@ -19,49 +19,51 @@ struct ops {
 };
 
 static struct ops
-count(const struct config *c, const size_t *mlp, size_t T)
+count(const struct config *c, const struct block_shape *b, size_t T)
 {
     struct ops o = { (double)c->V * (double)c->d, (double)c->d, 0.0, 0.0 };
 
     for (size_t i = 0; i < c->L; i++) {
         const size_t window = config_window(c, i);
         const double w = (double)(window > 0 && window < T ? window : T);
+        const size_t KV = b != NULL ? b[i].groups : c->KV;
+        const size_t H = KV * (c->H / c->KV);
 
         for (int k = 0; k < W_N; k++) {
             size_t rows, cols;
 
             if (block_tensor_name(c, k) == NULL)
                 continue;
-            block_dims(c, k, mlp != NULL ? mlp[i] : c->mlp, &rows, &cols);
+            block_dims(c, k, b != NULL ? &b[i] : NULL, &rows, &cols);
             if (!block_is_vector(k))
                 o.products += (double)rows * (double)cols;
             else if (block_is_bias(k))
                 o.biases += (double)cols;
             else /* of Q and K: one of every head */
                 o.norms += (double)cols *
-                    (double)(k == W_NQ  ? c->H
-                            : k == W_NK ? c->KV
+                    (double)(k == W_NQ  ? H
+                            : k == W_NK ? KV
                                         : 1);
         }
         /* scores and weighted values of the keys that a query of T sees */
-        o.attention += 4.0 * (double)(c->H * c->D) *
+        o.attention += 4.0 * (double)(H * c->D) *
             (w * (w + 1.0) / 2.0 + ((double)T - w) * w) / (double)T;
     }
     return o;
 }
 
 double
-plan_flop_forward(const struct config *c, const size_t *mlp, size_t T)
+plan_flop_forward(const struct config *c, const struct block_shape *b, size_t T)
 {
-    const struct ops o = count(c, mlp, T);
+    const struct ops o = count(c, b, T);
 
     return 2.0 * o.products + o.attention + 4.0 * o.norms + o.biases;
 }
 
 double
-plan_flop_train(const struct config *c, const size_t *mlp, size_t T)
+plan_flop_train(const struct config *c, const struct block_shape *b, size_t T)
 {
-    const struct ops o = count(c, mlp, T);
+    const struct ops o = count(c, b, T);
 
     return 6.0 * o.products + 3.5 * o.attention + 16.0 * o.norms +
         2.0 * o.biases;
@@ -116,10 +118,9 @@ void
 plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
     const struct plan_load *l)
 {
-    size_t *mlp = xcalloc(t->m.c.L, sizeof(*mlp));
-    size_t *kept = xcalloc(t->m.c.L, sizeof(*kept));
+    struct block_shape *b = xcalloc(t->m.c.L, sizeof(*b));
 
-    model_shape(&t->m, mlp, kept);
+    model_shape(&t->m, b);
     memset(p, 0, sizeof(*p));
     p->params = t->nparam;
     p->weights = t->nparam * sizeof(float);
@@ -131,9 +132,8 @@ plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
     p->input = l->input;
     p->total = p->program + p->weights + p->gradients + p->moments + p->work +
         p->teacher_head + p->input;
-    p->flop = plan_flop_train(&t->m.c, mlp, l->T);
-    free(mlp);
-    free(kept);
+    p->flop = plan_flop_train(&t->m.c, b, l->T);
+    free(b);
 }
 
 void

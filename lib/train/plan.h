@@ -39,14 +39,16 @@ void plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
 
 /*
  * Operations a token in rows of T.  Forward: 2 a parameter used in a product; 4
- * H D a key of attention, causal and within the block's window, softmax and
- * rotation left out; 4 a number that is normed (its square added, twice
- * scaled); 1 a bias.  Backward: twice the products; 2.5 times attention, scores
- * being made again; 12 a number normed (8 for the gradient at its input, 4 for
- * its weight's); 1 a bias.  mlp [L] or NULL as in config_params.
+ * H D a key of attention (the block's own H), causal and within the block's
+ * window, softmax and rotation left out; 4 a number that is normed (its square
+ * added, twice scaled); 1 a bias.  Backward: twice the products; 2.5 times
+ * attention, scores being made again; 12 a number normed (8 for the gradient at
+ * its input, 4 for its weight's); 1 a bias.  b [L] or NULL as in config_params.
  */
-double plan_flop_forward(const struct config *c, const size_t *mlp, size_t T);
-double plan_flop_train(const struct config *c, const size_t *mlp, size_t T);
+double plan_flop_forward(const struct config *c, const struct block_shape *b,
+    size_t T);
+double plan_flop_train(const struct config *c, const struct block_shape *b,
+    size_t T);
 
 /* Rows at a time of messages of so many rows of T tokens, when `micro` are
  * wanted (0: one of 512 tokens or more, else as many as 1024 tokens hold). */

@@ -385,7 +385,7 @@ test_round_trip(void)
 
         if (!ok(read_config(&a, more[i], &e) == 0, "read %zu", i))
             continue;
-        j = config_to_json(&a, NULL, NULL);
+        j = config_to_json(&a, NULL);
         ok(js_save(j, "config.json", &e) == 0, "saved");
         json_decref(j);
         j = js_load("config.json", 1 << 20, &e);
@@ -406,14 +406,19 @@ test_blocks(void)
 {
     struct config c;
     struct err e = { 0 };
-    size_t mlp[3] = { 96, 40, 96 }, kept[3] = { 0, 2, 5 }, m[3], k[3];
+    struct block_shape b[3] = { { 4, 96, 0 }, { 3, 40, 2 }, { 0, 0, 5 } };
+    struct block_shape got[3];
     static const struct {
         const char *j, *why;
     } bad[] = {
         { "{\"retort\":{\"mlp\":[96,96]}}", "retort.mlp: is no list of 3" },
         { "{\"retort\":{\"mlp\":[96,97,96]}}", "retort.mlp: number 1" },
-        { "{\"retort\":{\"mlp\":[96,0,96]}}", "retort.mlp: number 1" },
+        { "{\"retort\":{\"mlp\":[96,-1,96]}}", "retort.mlp: number 1" },
         { "{\"retort\":{\"mlp\":[96,40.0,96]}}", "retort.mlp: number 1" },
+        { "{\"retort\":{\"groups\":[4,4]}}", "retort.groups: is no list of 3" },
+        { "{\"retort\":{\"groups\":[4,4,5]}}", "retort.groups: number 2" },
+        { "{\"retort\":{\"groups\":[-1,4,4]}}", "retort.groups: number 0" },
+        { "{\"retort\":{\"groups\":[4,true,4]}}", "retort.groups: number 1" },
         { "{\"retort\":{\"kept\":[0,2,2]}}", "retort.kept: number 2" },
         { "{\"retort\":{\"kept\":[0,-1,2]}}", "retort.kept: number 1" },
         { "{\"retort\":{\"kept\":{}}}", "retort.kept: is no list" },
@@ -424,23 +429,23 @@ test_blocks(void)
     ok(config_params(&c, NULL) ==
             100 * 64 * 2 + 64 + 3 * (2 * 64 + 4 * 64 * 64 + 3 * 64 * 96),
         "parameters counted");
-    ok(config_params(&c, NULL) - config_params(&c, mlp) == 3 * 64 * 56,
-        "a narrower block has fewer");
-    j = config_to_json(&c, mlp, kept);
-    ok(config_blocks(&c, j, m, k, &e) == 0 && memcmp(m, mlp, sizeof m) == 0 &&
-            memcmp(k, kept, sizeof k) == 0,
-        "widths and sources come back");
+    ok(config_params(&c, NULL) - config_params(&c, b) ==
+            64 * 16 * 4 + 3 * 64 * 56 + 2 * 64 + 4 * 64 * 64 + 3 * 64 * 96,
+        "one head and 56 channels less; neither attention nor MLP");
+    j = config_to_json(&c, b);
+    ok(config_blocks(&c, j, got, &e) == 0 && memcmp(b, got, sizeof b) == 0,
+        "shapes and sources come back");
     json_decref(j);
     for (size_t i = 0; i < 3; i++)
-        mlp[i] = 96, kept[i] = i;
-    j = config_to_json(&c, mlp, kept);
-    ok(!js_get(j, "retort") && config_blocks(&c, j, m, k, &e) == 0 &&
-            memcmp(m, mlp, sizeof m) == 0 && memcmp(k, kept, sizeof k) == 0,
+        b[i] = (struct block_shape){ 4, 96, i };
+    j = config_to_json(&c, b);
+    ok(!js_get(j, "retort") && config_blocks(&c, j, got, &e) == 0 &&
+            memcmp(b, got, sizeof b) == 0,
         "a model that was not cut needs no such key");
     json_decref(j);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         j = with(bad[i].j);
-        if (!ok(config_blocks(&c, j, m, k, &e) < 0 && strstr(e.msg, bad[i].why),
+        if (!ok(config_blocks(&c, j, got, &e) < 0 && strstr(e.msg, bad[i].why),
                 "refused: %s", bad[i].why))
             printf("# %s\n", e.msg);
         json_decref(j);
