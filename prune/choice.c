@@ -2,7 +2,6 @@
 #include "choice.h"
 #include "base/io.h"
 #include "base/text.h"
-#include "model/family.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -369,42 +368,21 @@ choice_key(const struct choice *c)
 size_t
 choice_all_groups(const struct model *m, size_t i)
 {
-    (void)i;
-    return m->c.KV;
-}
-
-static int
-of_mlp(int t)
-{
-    return t == W_NORM2 || t == W_GATE || t == W_UP || t == W_DOWN ||
-        t == W_NORM_MLP;
-}
-
-/* A part that is gone has no norms either. */
-static size_t
-block_params(const struct config *c, const struct choice_block *b)
-{
-    struct config less = *c;
-    size_t n = 0;
-
-    less.KV = b->ngroups;
-    less.H = b->ngroups * (c->H / c->KV);
-    for (int t = 0; t < W_N; t++) {
-        size_t rows, cols;
-
-        block_dims(&less, t, b->nchan, &rows, &cols);
-        if ((of_mlp(t) ? b->nchan : b->ngroups) > 0)
-            n += rows * cols;
-    }
-    return n;
+    return m->block[i].groups;
 }
 
 size_t
 choice_params(const struct model *m, const struct choice *c)
 {
-    size_t n = (m->c.tied ? 1 : 2) * m->c.V * m->c.d + m->c.d;
+    struct block_shape *b = xcalloc(c->n, sizeof *b);
+    struct config less = m->c;
+    size_t n;
 
     for (size_t i = 0; i < c->n; i++)
-        n += block_params(&m->c, &c->b[i]);
+        b[i] = (struct block_shape){ c->b[i].ngroups, c->b[i].nchan,
+            c->b[i].block };
+    less.L = c->n;
+    n = config_params(&less, b);
+    free(b);
     return n;
 }
