@@ -30,7 +30,7 @@ judge_bytes(const struct model *m, const struct calib *c)
     const size_t row = c->T * sizeof(float);
 
     return (m->c.L + 1) * c->R * row * m->c.d + c->n * m->c.d * sizeof(float) +
-        chunk_of(c) * row * (2 * m->c.d + model_widest(m));
+        chunk_of(c) * row * 2 * m->c.d;
 }
 
 /* The rows of the data from r0 on, at most a chunk. */
@@ -121,7 +121,6 @@ judge_init(struct judge *j, const struct model *m, const struct calib *c,
     j->base = fwd_new(m, pool, 1, 1);
     j->x = xreallocarray(NULL, row, m->c.d * sizeof(float));
     j->h = xreallocarray(NULL, row, m->c.d * sizeof(float));
-    j->act = xreallocarray(NULL, row, model_widest(m) * sizeof(float));
     j->hp = xreallocarray(NULL, c->n, m->c.d * sizeof(float));
     j->cache = xcalloc(L + 1, sizeof(*j->cache));
     j->importance = xcalloc(L, sizeof(*j->importance));
@@ -144,7 +143,6 @@ judge_release(struct judge *j)
     free(j->influence);
     free(j->x);
     free(j->h);
-    free(j->act);
     free(j->hp);
     fwd_free(j->f);
     fwd_free(j->base);
@@ -161,23 +159,32 @@ turned(const float *a, const float *b, size_t d)
     return n > 0.0 ? 1.0 - kern.dot(a, b, d) / n : 0.0;
 }
 
-/* Add the energy of block i's channels and its influence over the tokens of a
- * chunk. */
+/* Add the energy of a block's channels over the tokens of a chunk. */
 static void
-add_profile(struct judge *j, size_t i, const struct rows *r, const float *x,
+add_energy(void *ctx, const struct fwd_tapped *t)
+{
+    const struct judge *j = ctx;
+    double *imp = j->importance[t->block];
+
+    for (size_t k = 0; t->input == FWD_DOWN && k < t->r->B * t->r->T; k++) {
+        const float *a = t->x + (k / t->r->T * t->Tp + k % t->r->T) * t->ld;
+
+        if (t->r->first[k] == UINT32_MAX)
+            continue;
+        for (size_t c = 0; c < t->n; c++)
+            imp[c] += (double)a[c] * a[c];
+    }
+}
+
+static void
+add_influence(struct judge *j, size_t i, const struct rows *r, const float *x,
     const float *y)
 {
-    const size_t n = j->m->block[i].mlp, d = j->m->c.d;
-    double *imp = j->importance[i];
+    const size_t d = j->m->c.d;
 
     for (size_t t = 0; t < r->B * r->T; t++) {
-        const float *a = j->act + t * n;
-
-        if (r->first[t] == UINT32_MAX)
-            continue;
-        for (size_t c = 0; c < n; c++)
-            imp[c] += (double)a[c] * a[c];
-        j->influence[i] += turned(x + t * d, y + t * d, d);
+        if (r->first[t] != UINT32_MAX)
+            j->influence[i] += turned(x + t * d, y + t * d, d);
     }
 }
 
@@ -225,8 +232,10 @@ judge_profile(struct judge *j, const struct shape *s, size_t from)
             const float *x = j->cache[i] + r0 * td;
             float *y = j->cache[i + 1] + r0 * td;
 
-            fwd_block_mlp(j->f, s->block[i], &r, x, y, j->act, NULL);
-            add_profile(j, s->block[i], &r, x, y);
+            fwd_tap(j->f, add_energy, j);
+            fwd_block(j->f, s->block[i], &r, x, y);
+            fwd_tap(j->f, NULL, NULL);
+            add_influence(j, s->block[i], &r, x, y);
         }
         if (first)
             final_states(j, j->f, &r, r0, k, n, j->cache[s->n] + r0 * td,
@@ -250,8 +259,9 @@ judge_score(struct judge *j, size_t from, const size_t *blocks, size_t n,
         const float *x = j->cache[from] + r0 * td;
 
         for (size_t i = 0; i < n; i++) {
-            fwd_block_mlp(j->f, blocks[i], &r, x, j->x, NULL,
-                keep != NULL ? keep[i] : NULL);
+            const struct fwd_part p = { .chan = keep != NULL ? keep[i] : NULL };
+
+            fwd_block_part(j->f, blocks[i], &r, x, j->x, &p);
             x = j->x;
         }
         add_scores(j, j->f, &r, r0, &k, x, &s);

@@ -45,7 +45,7 @@ struct judge {
     struct pool *pool;
     struct fwd *f, *base; /* base: for the head of the unpruned model */
     size_t chunk;         /* rows at a time */
-    float *x, *act, *h;   /* of one chunk */
+    float *x, *h;         /* of one chunk */
     float *hp;            /* [c->n,d] unpruned final states */
     float **cache;        /* [L+1] inputs [R,T,d] of the walked blocks, by
                              * place in the list; last: their output */

@@ -96,8 +96,9 @@ struct run {
     float *act;     /* [B,Tp,mlp]; may be a.gate */
     const float *x; /* [B,T,d] */
     float *y;
+    int attn, mlp;      /* has it that part? */
+    const float *group; /* [KV] factors of the heads' outputs, or NULL */
     const float *scale; /* [mlp] or NULL */
-    float *act_out;     /* [B,T,mlp] or NULL */
     struct grads *g;    /* backward only */
 };
 

@@ -380,12 +380,12 @@ void
 fwd_block(struct fwd *f, size_t i, const struct rows *r, const float *x,
     float *y)
 {
-    fwd_block_mlp(f, i, r, x, y, NULL, NULL);
+    fwd_block_part(f, i, r, x, y, NULL);
 }
 
 void
-fwd_block_mlp(struct fwd *f, size_t i, const struct rows *r, const float *x,
-    float *y, float *act, const float *scale)
+fwd_block_part(struct fwd *f, size_t i, const struct rows *r, const float *x,
+    float *y, const struct fwd_part *part)
 {
     struct run u;
 
@@ -394,7 +394,11 @@ fwd_block_mlp(struct fwd *f, size_t i, const struct rows *r, const float *x,
     u.a.x2 = y;
     u.x = x;
     u.y = y;
-    u.act_out = act;
-    u.scale = scale;
+    if (part != NULL) {
+        u.attn = u.attn && !part->no_attn;
+        u.mlp = u.mlp && !part->no_mlp;
+        u.group = part->group;
+        u.scale = part->chan;
+    }
     block_forward(&u);
 }

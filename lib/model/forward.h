@@ -42,7 +42,7 @@ struct fwd;
 struct fwd *fwd_new(const struct model *m, struct pool *pool, size_t B,
     size_t T);
 /* The same without the room that logits take: for fwd_embed, fwd_block,
- * fwd_block_mlp, fwd_norm and head_top_rows alone. */
+ * fwd_block_part, fwd_norm and head_top_rows alone. */
 struct fwd *fwd_new_blocks(const struct model *m, struct pool *pool, size_t B,
     size_t T);
 void fwd_free(struct fwd *f);
@@ -82,11 +82,19 @@ void fwd_embed(struct fwd *f, const struct rows *r, float *x);
 /* y = block i of x; y may be x. */
 void fwd_block(struct fwd *f, size_t i, const struct rows *r, const float *x,
     float *y);
-/* As fwd_block, but also gives act [B,T,mlp_i] = silu(gate) * up, the input
- * of `down` (for profiling channels); scale[mlp_i] if not NULL multiplies
- * those channels first (0 removes a channel). */
-void fwd_block_mlp(struct fwd *f, size_t i, const struct rows *r,
-    const float *x, float *y, float *act, const float *scale);
+/*
+ * The same without some of its parts, for which nothing is computed (but the
+ * products of Q, K and V, gate and up are those of all groups and channels): as
+ * if o's columns of the heads of a KV group, and down's of a channel, were
+ * multiplied by its factor, where 0 removes it.  part NULL: all of it.
+ */
+struct fwd_part {
+    int no_attn, no_mlp; /* nothing of attention, of the MLP */
+    const float *group;  /* [KV] factors; NULL: 1 */
+    const float *chan;   /* [mlp_i] factors; NULL: 1 */
+};
+void fwd_block_part(struct fwd *f, size_t i, const struct rows *r,
+    const float *x, float *y, const struct fwd_part *part);
 /* y = final RMSNorm of x [B,T,d]; y may be x. */
 void fwd_norm(struct fwd *f, const struct rows *r, const float *x, float *y);
 /* logits [n,V] of n final (normed) hidden states h [n,d]. */

@@ -201,7 +201,7 @@ added(struct run *u, int norm, const float *kept, size_t at)
     return out;
 }
 
-/* x2 = x + out, xn = norm2(x2) */
+/* x2 = x + out, xn = norm2(x2), as far as there are attention and MLP */
 static void
 do_norm2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
@@ -213,10 +213,14 @@ do_norm2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         const size_t at = (b * u->r->T + t) * d, to = (b * u->c.Tp + t) * d;
 
         if (row_live(u->r, b, t)) {
-            kern.add(u->a.x2 + at, u->x + at,
-                added(u, W_NORM_ATT, u->a.o, b * u->c.Tp + t), d);
-            kern.rmsnorm(u->f->xn + to, u->a.x2 + at, u->vec[W_NORM2], d,
-                (float)c->eps);
+            if (u->attn)
+                kern.add(u->a.x2 + at, u->x + at,
+                    added(u, W_NORM_ATT, u->a.o, b * u->c.Tp + t), d);
+            else if (u->a.x2 != u->x)
+                memcpy(u->a.x2 + at, u->x + at, d * sizeof(float));
+            if (u->mlp)
+                kern.rmsnorm(u->f->xn + to, u->a.x2 + at, u->vec[W_NORM2], d,
+                    (float)c->eps);
         } else {
             memset(u->f->xn + to, 0, d * sizeof(float));
             if (t < u->r->T)
@@ -247,9 +251,6 @@ do_silu(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
             u->a.gate + at, u->a.up + at, n);
         if (u->scale != NULL)
             kern.mul(u->act + at, u->scale, n);
-        if (u->act_out != NULL && t < u->r->T)
-            memcpy(u->act_out + (b * u->r->T + t) * n, u->act + at,
-                n * sizeof *u->act);
     }
 }
 
@@ -292,6 +293,22 @@ attention_of(const struct run *u, size_t b)
         u->stem != NULL ? u->nstem + at : NULL };
 }
 
+/* Multiply what a group's heads give for a tile of queries. */
+static void
+scale_group(const struct attn *a, size_t kvh, size_t qt, float by)
+{
+    const size_t n = a->H / a->KV * a->D;
+
+    for (size_t t = qt * ATTN_TILE; t < (qt + 1) * ATTN_TILE; t++) {
+        float *out = a->out + t * a->ldo + kvh * n;
+
+        if (by == 0.0f)
+            memset(out, 0, n * sizeof *out);
+        else
+            kern.scale(out, by, n);
+    }
+}
+
 static void
 attend(void *ctx, size_t task, size_t worker)
 {
@@ -303,7 +320,10 @@ attend(void *ctx, size_t task, size_t worker)
     const struct attn a = attention_of(u, b);
 
     /* the longest rows first, so that no thread ends with one */
-    attn_fwd(&a, task % c->KV, qt, u->f->scratch[worker]);
+    if (u->group == NULL || u->group[task % c->KV] != 0.0f)
+        attn_fwd(&a, task % c->KV, qt, u->f->scratch[worker]);
+    if (u->group != NULL)
+        scale_group(&a, task % c->KV, qt, u->group[task % c->KV]);
     profile_end("forward attention", t,
         4.0 * (double)(c->H / c->KV * c->D) * attn_pairs(&a, qt), 0.0);
 }
@@ -360,6 +380,7 @@ run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r)
     u->cs = config_window(&f->m->c, i) > 0 ? f->cs_local : f->cs;
     u->vec = f->vec + i * W_N;
     u->act = f->act;
+    u->attn = u->mlp = 1;
 }
 
 /* Show what is multiplied, [B,Tp,n]. */
@@ -374,38 +395,52 @@ show(const struct run *u, enum fwd_input input, const float *x, size_t n,
         u->f->tap(u->f->tap_ctx, &t);
 }
 
+/* What attention's heads give. */
+static void
+heads(struct run *u)
+{
+    const struct config *c = &u->f->m->c;
+    const struct weight *w = u->b->w;
+    const size_t chunks = u->c.tile / CHUNK, d = c->d;
+    const struct stage s[] = { { do_norm1, chunks, "forward norm1", 0, 2 * d },
+        { do_qkv, parts(&w[W_Q]) + parts(&w[W_K]) + parts(&w[W_V]),
+            "forward qkv", 2 * d * qkv_width(c), 0 },
+        { do_rope, chunks, "forward rope", 0, 2 * (c->H + c->KV) * c->D } };
+
+    run_stages(u, s, sizeof s / sizeof *s);
+    show(u, FWD_ATTN, u->f->xn, d, u->x);
+    pool_run(u->f->pool, u->r->B * c->KV * (u->c.Tp / ATTN_TILE), attend, u);
+    show(u, FWD_O, u->a.att, c->H * c->D, u->x);
+}
+
 void
 block_forward(struct run *u)
 {
     const struct config *c = &u->f->m->c;
     const struct weight *w = u->b->w;
     const size_t chunks = u->c.tile / CHUNK, d = c->d, mlp = u->b->mlp;
-    const size_t q = c->H * c->D;
-    const struct stage before[] = { { do_norm1, chunks, "forward norm1", 0,
-                                        2 * d },
-        { do_qkv, parts(&w[W_Q]) + parts(&w[W_K]) + parts(&w[W_V]),
-            "forward qkv", 2 * d * qkv_width(c), 0 },
-        { do_rope, chunks, "forward rope", 0, 2 * (c->H + c->KV) * c->D } };
     const struct stage after[] = { { do_o, parts(&w[W_O]), "forward o",
-                                       2 * d * q, 0 },
+                                       2 * d * c->H * c->D, 0 },
         { do_norm2, chunks, "forward add, norm2", 0, 4 * d },
         { do_gate_up, 2 * parts(&w[W_GATE]), "forward gate, up", 4 * d * mlp,
             0 },
         { do_silu, chunks, "forward silu", 0, 3 * mlp },
         { do_down, parts(&w[W_DOWN]), "forward down", 2 * d * mlp, 0 },
         { do_output, chunks, "forward add", 0, 3 * d } };
+    const struct stage *s = u->attn ? after : after + 1;
+    const size_t add = (size_t)(after + 2 - s);
 
-    run_stages(u, before, sizeof before / sizeof *before);
-    show(u, FWD_ATTN, u->f->xn, d, u->x);
-    pool_run(u->f->pool, u->r->B * c->KV * (u->c.Tp / ATTN_TILE), attend, u);
-    show(u, FWD_O, u->a.att, q, u->x);
-    if (u->f->tap == NULL) {
-        run_stages(u, after, sizeof after / sizeof *after);
-        return;
+    if (u->attn)
+        heads(u);
+    if (!u->mlp) {
+        run_stages(u, s, add);
+    } else if (u->f->tap == NULL) {
+        run_stages(u, s, add + 4);
+    } else {
+        run_stages(u, s, add);
+        show(u, FWD_MLP, u->f->xn, d, u->a.x2);
+        run_stages(u, s + add, 3);
+        show(u, FWD_DOWN, u->act, mlp, u->a.x2);
+        run_stages(u, s + add + 3, 1);
     }
-    run_stages(u, after, 2);
-    show(u, FWD_MLP, u->f->xn, d, u->a.x2);
-    run_stages(u, after + 2, 3);
-    show(u, FWD_DOWN, u->act, mlp, u->a.x2);
-    run_stages(u, after + 5, 1);
 }

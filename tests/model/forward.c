@@ -437,6 +437,17 @@ test_neighbours(const struct model *m)
     free(got);
 }
 
+/* The rows of what down multiplies, one after another. */
+static void
+take_act(void *ctx, const struct fwd_tapped *t)
+{
+    float *act = ctx;
+
+    for (size_t b = 0; t->input == FWD_DOWN && b < B; b++)
+        memcpy(act + b * T * 96, t->x + b * t->Tp * t->ld,
+            (size_t)T * 96 * sizeof *act);
+}
+
 /* Activations of the MLP, and channels scaled or removed. */
 static void
 test_mlp(const struct model *m, struct model *cut)
@@ -449,19 +460,22 @@ test_mlp(const struct model *m, struct model *cut)
     float *act = xmalloc(B * T * 96 * sizeof *act),
           *down = xmalloc(D * 96 * sizeof *down);
     struct rows r = { B, T, ids, first };
+    const struct fwd_part part = { .chan = scale };
     double w = 0.0;
 
     fwd_embed(f, &r, x);
     for (size_t i = 0; i < 96; i++)
         scale[i] = i < 70 ? 1.0f : 0.0f;
-    fwd_block_mlp(f, 0, &r, x, y, act, scale);
+    fwd_tap(f, take_act, act);
+    fwd_block_part(f, 0, &r, x, y, &part);
+    fwd_tap(f, NULL, NULL);
     fwd_block(g, 0, &r, x, z); /* the same channels cut away */
     for (size_t i = 0; i < n; i++)
         w = farther(w, fabs((double)y[i] - z[i]));
     ok(w <= 1e-5, "a channel scaled by 0 is a channel removed (%.2g)", w);
     /* y = x2 + act down^T, so with act = 0 the difference is the product */
     memset(scale, 0, sizeof scale);
-    fwd_block_mlp(f, 0, &r, x, z, NULL, scale);
+    fwd_block_part(f, 0, &r, x, z, &part);
     weight_rows(&m->block[0].w[W_DOWN], 0, D, down);
     w = 0.0;
     for (size_t t = 0; t < B * T; t += 37) {

@@ -41,9 +41,11 @@ logits(const struct model *m, const size_t *block, size_t n,
     float *z = xcalloc(T * m->c.V, sizeof *z);
 
     fwd_embed(f, &rows, x);
-    for (size_t i = 0; i < n; i++)
-        fwd_block_mlp(f, block[i], &rows, x, x, NULL,
-            flags != NULL ? flags[i] : NULL);
+    for (size_t i = 0; i < n; i++) {
+        const struct fwd_part p = { .chan = flags != NULL ? flags[i] : NULL };
+
+        fwd_block_part(f, block[i], &rows, x, x, &p);
+    }
     fwd_norm(f, &rows, x, x);
     fwd_head(f, x, T, z);
     free(x);
