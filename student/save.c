@@ -66,7 +66,6 @@ write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
     const struct progress_state *st, struct err *e)
 {
     struct st_out o = { 0 };
-    struct io_out f;
     const enum dtype type = adamw_dtype(a);
     char text[32], name[32];
     int r;
@@ -89,16 +88,7 @@ write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
             adamw_moment(a, i / 2, (int)(i % 2)));
     }
     st_out_end(&o);
-    r = io_out_begin(&f, file, e);
-    if (r == 0) {
-        r = io_out_write(&f, o.head.p, o.head.n, e);
-        for (size_t i = 0; r == 0 && i < o.npiece; i++)
-            r = io_out_write(&f, o.piece[i].p, o.piece[i].n, e);
-        if (r == 0)
-            r = io_out_commit(&f, e);
-        if (r < 0)
-            io_out_abort(&f);
-    }
+    r = st_out_save(&o, file, e);
     st_out_release(&o);
     return r;
 }
@@ -166,6 +156,11 @@ save(struct saver *s, struct dir_new *d, struct err *e)
     int r = write_optimiser(file, s->t, s->a, &s->st, e);
 
     free(file);
+    if (r == 0 && tmodel_mask_bytes(s->t) > 0) {
+        file = xasprintf("%s/masks.safetensors", d->tmp);
+        r = save_masks(file, s->t, e);
+        free(file);
+    }
     if (r == 0)
         r = write_weights(s->t, d->tmp, e);
     set(s, &s->written);
@@ -340,6 +335,11 @@ load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
         io_unmap(&map);
     }
     free(file);
+    if (r == 0 && tmodel_mask_bytes(t) > 0) {
+        file = xasprintf("%s/masks.safetensors", dir);
+        r = load_masks(file, t, e);
+        free(file);
+    }
     return r;
 }
 

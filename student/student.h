@@ -114,6 +114,10 @@ int save_done(struct saver *s, struct err *e);
  * it as a model). */
 int load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
     struct progress_state *st, struct err *e);
+/* The masks of a model that has some (tmodel_mask_bytes), masks.c; what is read
+ * must leave out zeros alone. */
+int save_masks(const char *file, const struct tmodel *t, struct err *e);
+int load_masks(const char *file, struct tmodel *t, struct err *e);
 /* The finished model into RUN itself; config.json last, so that RUN is a
  * model only when it is whole. */
 int save_final(struct saver *s, struct tmodel *t, struct err *e);

@@ -8,6 +8,7 @@
  */
 #include "format/safetensors.h"
 #include "base/bytes.h"
+#include "base/io.h"
 #include "format/json.h"
 #include "format/names.h"
 
@@ -577,6 +578,24 @@ st_out_end(struct st_out *o)
     assert(len <= ST_HEADER_MAX);
     for (int i = 0; i < 8; i++)
         b->p[i] = (char)(len >> (8 * i) & 255);
+}
+
+int
+st_out_save(const struct st_out *o, const char *path, struct err *e)
+{
+    struct io_out f;
+    int r = io_out_begin(&f, path, e);
+
+    if (r < 0)
+        return -1;
+    r = io_out_write(&f, o->head.p, o->head.n, e);
+    for (size_t i = 0; r == 0 && i < o->npiece; i++)
+        r = io_out_write(&f, o->piece[i].p, o->piece[i].n, e);
+    if (r == 0)
+        r = io_out_commit(&f, e);
+    if (r < 0)
+        io_out_abort(&f);
+    return r;
 }
 
 void

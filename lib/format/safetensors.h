@@ -145,6 +145,8 @@ void st_out_tensor(struct st_out *o, const char *name, enum dtype t, int ndim,
     const size_t *shape, const void *data);
 /* After the last tensor: head holds length and header; then the pieces. */
 void st_out_end(struct st_out *o);
+/* After that: all of it into a file, which appears whole or not at all. */
+int st_out_save(const struct st_out *o, const char *path, struct err *e);
 void st_out_release(struct st_out *o);
 
 #endif

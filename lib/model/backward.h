@@ -22,10 +22,13 @@
 struct group {
     float *p, *g; /* [n] parameters, gradient sums */
     size_t n;
-    size_t at[W_N]; /* offset of each tensor of a block */
-    uint16_t *half; /* NULL, or [n] gradient sums as bf16; then g is
+    size_t at[W_N];           /* offset of each tensor of a block */
+    uint16_t *half;           /* NULL, or [n] gradient sums as bf16; then g is
                              * room for one block, shared by all, and zero
                              * outside of bwd_backward */
+    unsigned char *mask[W_N]; /* NULL, or of a sparse matrix (block.sparse) a
+                       * bit a weight, the lowest of a byte first: 0: the weight
+                       * is zero and stays so */
 };
 
 struct tmodel {
@@ -42,6 +45,9 @@ int tmodel_init(struct tmodel *t, const struct model *from, struct err *e);
 int tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
     struct err *e);
 size_t tmodel_grad_bytes(const struct tmodel *t);
+size_t tmodel_mask_bytes(const struct tmodel *t);
+/* Bytes of the mask of matrix k of a block's group; 0: it has none. */
+size_t group_mask_bytes(const struct group *g, int k);
 /* A model of that shape without values, to count what it takes: its arena is
  * mapped and never touched.  shape as in config_params. */
 void tmodel_layout(struct tmodel *t, const struct config *c,

@@ -30,6 +30,18 @@ fill(float *p, const struct weight *from, float add)
         p[i] -= less;
 }
 
+/* The zeros of a sparse matrix p[n], or nothing while planning. */
+static unsigned char *
+mask_zeros(const float *p, size_t n, struct arena *a)
+{
+    unsigned char *mask = arena_alloc(a, (n + 7) / 8, 1);
+
+    for (size_t i = 0; mask != NULL && i < n; i++)
+        if (p[i] != 0.0f)
+            mask[i / 8] |= (unsigned char)(1u << i % 8);
+    return mask;
+}
+
 /* Parameters and gradients of one group: nw tensors one after another.  While
  * planning only the sizes are worked out.  room: what g is when the sums are
  * bf16, else NULL. */
@@ -87,9 +99,16 @@ layout(struct tmodel *t, const struct model *from, enum dtype grads,
 
     if (grads == DT_BF16)
         room = arena_alloc(a, widest_block(from), sizeof *room);
-    for (size_t i = 0; i < L; i++)
-        group(&t->group[i], t->m.block[i].w, from->block[i].w, W_N, &from->c,
-            grads, room, a);
+    for (size_t i = 0; i < L; i++) {
+        struct group *g = &t->group[i];
+
+        group(g, t->m.block[i].w, from->block[i].w, W_N, &from->c, grads, room,
+            a);
+        for (int k = 0; k < W_N; k++)
+            if (from->block[i].sparse >> k & 1)
+                g->mask[k] = mask_zeros(g->p + g->at[k],
+                    from->block[i].w[k].rows * from->block[i].w[k].cols, a);
+    }
     group(&t->group[L], &t->m.embed, &from->embed, 1, &from->c, DT_F32, NULL,
         a);
     group(&t->group[L + 1], &t->m.norm, &from->norm, 1, &from->c, DT_F32, NULL,
@@ -108,6 +127,25 @@ tmodel_grad_bytes(const struct tmodel *t)
 
     for (size_t i = 0; i < t->ngroup; i++)
         n += t->group[i].n * (t->group[i].half != NULL ? 2 : 4);
+    return n;
+}
+
+size_t
+group_mask_bytes(const struct group *g, int k)
+{
+    const size_t end = k + 1 < W_N ? g->at[k + 1] : g->n;
+
+    return g->mask[k] != NULL ? (end - g->at[k] + 7) / 8 : 0;
+}
+
+size_t
+tmodel_mask_bytes(const struct tmodel *t)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->m.c.L; i++)
+        for (int k = 0; k < W_N; k++)
+            n += group_mask_bytes(&t->group[i], k);
     return n;
 }
 
@@ -135,6 +173,7 @@ tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
         t->m.block[i].groups = from->block[i].groups;
         t->m.block[i].mlp = from->block[i].mlp;
         t->m.block[i].source = from->block[i].source;
+        t->m.block[i].sparse = from->block[i].sparse;
     }
     arena_plan(&plan);
     layout(t, from, grads, &plan);

@@ -20,8 +20,9 @@ enum { WIDE = 1024 };
 
 struct param_span {
     size_t group, at, n;
-    int decay; /* weight decay applies */
-    int embed; /* lr_embed applies */
+    int decay;                 /* weight decay applies */
+    int embed;                 /* lr_embed applies */
+    const unsigned char *mask; /* as of struct group, of these; or NULL */
 };
 
 struct adamw {
@@ -44,14 +45,16 @@ struct adamw {
 
 static void
 add_spans(struct adamw *a, size_t group, size_t at, size_t n, int decay,
-    int embed)
+    int embed, const unsigned char *mask)
 {
     while (n > 0) {
         const size_t k = n < SPAN ? n : SPAN;
 
         a->span = xreallocarray(a->span, a->nspan + 1, sizeof(*a->span));
-        a->span[a->nspan++] = (struct param_span){ group, at, k, decay, embed };
+        a->span[a->nspan++] =
+            (struct param_span){ group, at, k, decay, embed, mask };
         at += k;
+        mask += mask != NULL ? SPAN / 8 : 0;
         n -= k;
     }
 }
@@ -65,13 +68,14 @@ group_spans(struct adamw *a, const struct tmodel *t, size_t i)
     const size_t L = t->m.c.L;
 
     if (i >= L) {
-        add_spans(a, i, 0, g->n, i != L + 1, i != L + 1);
+        add_spans(a, i, 0, g->n, i != L + 1, i != L + 1, NULL);
         return;
     }
     for (int w = 0; w < W_N; w++) {
         const size_t end = w + 1 < W_N ? g->at[w + 1] : g->n;
 
-        add_spans(a, i, g->at[w], end - g->at[w], !block_is_vector(w), 0);
+        add_spans(a, i, g->at[w], end - g->at[w], !block_is_vector(w), 0,
+            g->mask[w]);
     }
 }
 
@@ -167,6 +171,20 @@ gradients(const struct group *g, size_t at, size_t n, float *room)
     return room;
 }
 
+/* Zero what the mask leaves out of n gradients or weights, x or half. */
+static void
+keep_zeros(float *x, uint16_t *half, size_t n, const unsigned char *mask)
+{
+    for (size_t i = 0; i < n; i++) {
+        const int keep = mask[i / 8] >> i % 8 & 1;
+
+        if (half != NULL)
+            half[i] = keep ? half[i] : 0;
+        else
+            x[i] = keep ? x[i] : 0.0f;
+    }
+}
+
 static void
 span_sumsq(void *ctx, size_t i, size_t worker)
 {
@@ -177,6 +195,9 @@ span_sumsq(void *ctx, size_t i, size_t worker)
     float room[WIDE];
 
     (void)worker;
+    if (s->mask != NULL)
+        keep_zeros(g->g + s->at, g->half != NULL ? g->half + s->at : NULL, s->n,
+            s->mask);
     a->sq[i] = 0.0;
     for (size_t k = 0; k < s->n && g->half != NULL; k += WIDE) {
         const size_t n = s->n - k < WIDE ? s->n - k : WIDE;
@@ -270,6 +291,9 @@ span_update(void *ctx, size_t i, size_t worker)
     else
         a->k->adamw(g->p + s->at, g->g + s->at, (float *)a->m[s->group] + s->at,
             (float *)a->v[s->group] + s->at, s->n, &k);
+    /* 0 / (0 + eps) is 0, unless eps is */
+    if (s->mask != NULL)
+        keep_zeros(g->p + s->at, NULL, s->n, s->mask);
     profile_end("AdamW", t, 0.0,
         (a->type == DT_BF16 ? 24.0 : 32.0) * (double)s->n);
 }

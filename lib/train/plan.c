@@ -123,7 +123,7 @@ plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
     model_shape(&t->m, b);
     memset(p, 0, sizeof(*p));
     p->params = t->nparam;
-    p->weights = t->nparam * sizeof(float);
+    p->weights = t->nparam * sizeof(float) + tmodel_mask_bytes(t);
     p->gradients = tmodel_grad_bytes(t);
     p->moments = adamw_bytes(t, l->moments);
     p->program = l->program;

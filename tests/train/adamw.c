@@ -100,9 +100,9 @@ clipping(struct pool *pool)
     const struct st_tensor *aout = golden_get(&g, "clip.a.out");
     float pa[35], ga[35], pb[9], gb[9], none[1];
     struct group group[3] = {
-        { pa, ga, 35, { 0 }, NULL },
-        { pb, gb, 9, { 0 }, NULL },
-        { none, none, 0, { 0 }, NULL },
+        { .p = pa, .g = ga, .n = 35 },
+        { .p = pb, .g = gb, .n = 9 },
+        { .p = none, .g = none, .n = 0 },
     };
     struct tmodel t = { .group = group, .ngroup = 3, .nparam = 44 };
     /* decay 0, beta1 0, eps large: the update is lr * g / eps nearly, so the
@@ -143,8 +143,8 @@ static void
 not_finite(struct pool *pool)
 {
     float p[4] = { 1, 2, 3, 4 }, grad[4] = { 0, NAN, 0, 0 };
-    struct group group[3] = { { p, grad, 4, { 0 }, NULL },
-        { p, grad, 0, { 0 }, NULL }, { p, grad, 0, { 0 }, NULL } };
+    struct group group[3] = { { .p = p, .g = grad, .n = 4 },
+        { .p = p, .g = grad, .n = 0 }, { .p = p, .g = grad, .n = 0 } };
     struct tmodel t = { .group = group, .ngroup = 3, .nparam = 4 };
     const struct adamw_opt o = { .lr = 1.0, .eps = 1e-8, .lr_embed = 1.0 };
     struct adamw *opt = adamw_new(&t, DT_F32);
@@ -180,9 +180,9 @@ half_moments(struct pool *pool)
     float v[N];
 
     for (size_t k = 0; k < 2; k++) {
-        struct group group[3] = { { p[k], grad, N, { 0 }, NULL },
-            { p[k] + N, grad + N, N, { 0 }, NULL },
-            { p[k] + 2 * N, grad + 2 * N, N, { 0 }, NULL } };
+        struct group group[3] = { { .p = p[k], .g = grad, .n = N },
+            { .p = p[k] + N, .g = grad + N, .n = N },
+            { .p = p[k] + 2 * N, .g = grad + 2 * N, .n = N } };
         struct tmodel t = { .group = group, .ngroup = 3, .nparam = 3 * N };
 
         a[k] = adamw_new(&t, DT_BF16);

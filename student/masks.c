@@ -1,0 +1,91 @@
+/* Masks of sparse matrices in a checkpoint: see student.h.  The zeros of the
+ * weights would not do: one that is kept may be zero for a step. */
+#include "student.h"
+#include "base/io.h"
+
+#include <stdio.h>
+
+/* Matrix k of block i, as it is called in the file of weights. */
+static void
+name_of(const struct model *m, size_t i, int k, char out[80])
+{
+    snprintf(out, 80, "model.layers.%zu.%s", i, block_tensor_name(&m->c, k));
+}
+
+int
+save_masks(const char *file, const struct tmodel *t, struct err *e)
+{
+    struct st_out o = { 0 };
+    char name[80];
+    int r;
+
+    st_out_begin(&o);
+    st_out_meta(&o, "kind", "masks");
+    for (size_t i = 0; i < t->m.c.L; i++)
+        for (int k = 0; k < W_N; k++) {
+            const size_t n = group_mask_bytes(&t->group[i], k);
+
+            if (n == 0)
+                continue;
+            name_of(&t->m, i, k, name);
+            st_out_tensor(&o, name, DT_U8, 1, &n, t->group[i].mask[k]);
+        }
+    st_out_end(&o);
+    r = st_out_save(&o, file, e);
+    st_out_release(&o);
+    return r;
+}
+
+/* What a mask leaves out must be zero. */
+static int
+check_zeros(const float *p, const unsigned char *mask, size_t n,
+    const char *name, struct err *e)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((mask[i / 8] >> i % 8 & 1) == 0 && p[i] != 0.0f)
+            return err_set(e, EX_INPUT,
+                "tensor %s: weight %zu is left out, and not zero", name, i);
+    return 0;
+}
+
+static int
+take_masks(const struct st *st, struct tmodel *t, struct err *e)
+{
+    char name[80];
+
+    for (size_t i = 0; i < t->m.c.L; i++)
+        for (int k = 0; k < W_N; k++) {
+            struct group *g = &t->group[i];
+            const struct weight *w = &t->m.block[i].w[k];
+            const size_t n = group_mask_bytes(g, k);
+            const struct st_tensor *x;
+
+            if (n == 0)
+                continue;
+            name_of(&t->m, i, k, name);
+            if ((x = st_need(st, name, DT_U8, 1, &n, e)) == NULL)
+                return -1;
+            memcpy(g->mask[k], x->data, n);
+            if (check_zeros(g->p + g->at[k], g->mask[k], w->rows * w->cols,
+                    name, e) < 0)
+                return -1;
+        }
+    return 0;
+}
+
+int
+load_masks(const char *file, struct tmodel *t, struct err *e)
+{
+    struct io_map map;
+    struct st st;
+    int r = io_map(&map, file, e);
+
+    if (r < 0)
+        return -1;
+    if ((r = st_parse(&st, map.p, map.n, e)) == 0) {
+        r = take_masks(&st, t, e);
+        st_release(&st);
+    }
+    io_unmap(&map);
+    return r < 0 ? err_prefix(e, "%s", file) : 0;
+}

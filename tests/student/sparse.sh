@@ -1,0 +1,99 @@
+#!/bin/sh
+# student: zeros of sparse matrices stay through training and checkpoints
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/train.sh"
+
+first_and_last || exit 1
+batches >b
+teacher -q -m teacher -o kd b || exit 1
+
+# Zero the first half of block 1's down, and name it in config.json.
+down=model.layers.1.mlp.down_proj.weight
+head=$(od -An -t u8 -N 8 s0/model.safetensors | tr -d ' ')
+head -c $((head + 8)) s0/model.safetensors |
+    sed "s/.*\"$down\":[^}]*\"data_offsets\":\[//; s/\].*//" |
+    tr -d '\000' >place
+from=$(cut -d , -f 1 place) to=$(cut -d , -f 2 place)
+at=$((head + 8 + from)) half=$(((to - from) / 2))
+equal 'a matrix of 32 x 48' $((2 * half)) $((4 * 32 * 48))
+cp -r s0 sparse
+head -c $half /dev/zero |
+    dd of=sparse/model.safetensors bs=1 seek=$at conv=notrunc 2>/dev/null
+sed 's/"kept"/"sparse": {"pattern": "unstructured",\
+ "tensors": ["'$down'"]}, &/' s0/config.json >sparse/config.json
+
+# zeros FILE: bytes of the first half, and of the second, that are not zero
+zeros() {
+    for skip in $at $((at + half)); do
+        tail -c +$((skip + 1)) "$1" | head -c $half | tr -d '\000' | wc -c
+    done | tr '\n' ' '
+}
+# distil RUN [option ...]: 20 steps
+distil() {
+    run=$1
+    shift
+    student -q -m sparse -o "$run" --lr 1e-3 --schedule constant "$@" kd
+}
+same_model() {
+    same "$1" "$2/model.safetensors" "$3/model.safetensors"
+}
+like_sparse() {
+    zeros "$2/model.safetensors" >zeros.out
+    like "$1" '^ *0 +30[0-9][0-9] ' zeros.out
+}
+
+like_sparse 'half is zero' sparse
+ok '20 steps' distil whole
+like_sparse '... and half is zero' whole
+status 1 '... all the rest trained' cmp -s whole/model.safetensors \
+    sparse/model.safetensors
+like '... config.json names it' '"model.layers.1.mlp.down_proj.weight"' \
+    whole/config.json
+like '... the checkpoint has a mask' '"masks.safetensors"' \
+    whole/step-20/manifest.json
+ok 'bfloat16 moments and gradients' distil half --moments bf16 --grad bf16
+like_sparse '... keep it too' half
+ok 'weight decay' distil decay --weight-decay 0.1
+like_sparse '... keeps it too' decay
+mv sparse/config.json named.json
+tr '\n' ' ' <named.json | sed 's/"sparse": {[^}]*}, //' >sparse/config.json
+ok 'not named' distil dense
+zeros dense/model.safetensors >zeros.out
+unlike '... they are trained' '^ *0 ' zeros.out
+[ ! -e dense/step-20/masks.safetensors ] && pass '... without a mask' ||
+    fail '... without a mask'
+mv named.json sparse/config.json
+
+ok '1 thread, 1 row at a time' distil j1 -j 1 --micro 1
+same_model '... the same' whole j1
+status 0 'live' sh -c 'stream -q -B 4 -T 64 -s 7 --batches 20 data |
+    teacher -q -m teacher | student -q -m sparse -o live --lr 1e-3 \
+    --schedule constant'
+same_model '... the same' whole live
+
+# 10 steps, killed somewhere after; then the rest
+mkfifo pipe
+cat kd >pipe 2>/dev/null &
+student -q -m sparse -o killed --lr 1e-3 --save 2 --schedule constant pipe &
+victim=$!
+n=0
+while [ ! -d killed/step-10 ] && [ $n -lt 400 ]; do
+    sleep 0.01
+    n=$((n + 1))
+done
+kill -9 $victim
+wait $victim 2>/dev/null
+wait
+status 0 'a killed run goes on' sh -c 'stream -q --resume killed data |
+    teacher -q -m teacher | student -q -m sparse -o killed --lr 1e-3 --save 2 \
+    --schedule constant --resume'
+same_model 'killed and resumed = undisturbed' killed whole
+for f in optimiser masks model; do
+    same "... $f of the last checkpoint" killed/step-20/$f.safetensors \
+        whole/step-20/$f.safetensors
+done
+rm killed/config.json killed/step-20/masks.safetensors
+status 0 'a result is a model to go on from' student -q -m whole -o more \
+    --lr 1e-3 kd
+like_sparse '... and keeps its zeros' more
+done_testing
