@@ -21,9 +21,9 @@ struct texts {
     void *ctx;
     /* the texts at hand: */
     size_t n;
-    struct text **text; /* [at_once] */
-    size_t *slot;       /* [at_once] of the caches, each number once */
-    uint32_t *id;       /* [at_once] their newest tokens */
+    struct text **text;   /* [at_once] */
+    struct kv_more *more; /* [at_once] what goes through the model next: each
+                           * slot once; a prompt, then the newest token */
 };
 
 void
@@ -63,10 +63,9 @@ texts_new(const struct model *m, struct pool *pool, const struct texts_opt *o)
     if (o->tau > 0.0)
         w->room = rooms(pool_size(pool), w->V);
     w->text = xcalloc(o->at_once, sizeof *w->text);
-    w->slot = xcalloc(o->at_once, sizeof *w->slot);
-    w->id = xcalloc(o->at_once, sizeof *w->id);
+    w->more = xcalloc(o->at_once, sizeof *w->more);
     for (size_t i = 0; i < o->at_once; i++)
-        w->slot[i] = i;
+        w->more[i].slot = i;
     return w;
 }
 
@@ -84,8 +83,7 @@ texts_free(struct texts *w)
     kv_free(w->kv);
     free(w->logits);
     free(w->text);
-    free(w->slot);
-    free(w->id);
+    free(w->more);
     free(w);
 }
 
@@ -112,12 +110,12 @@ static void
 choose(void *ctx, size_t i, size_t worker)
 {
     const struct texts *w = ctx;
-    const struct text *t = w->text[i];
+    struct text *t = w->text[i];
     const float *z = w->logits + i * w->m->c.V;
 
-    w->id[i] = sample_best(z, w->V);
-    if (w->o.tau > 0.0 && w->id[i] != UINT32_MAX)
-        w->id[i] = sample_draw(z, w->V, w->o.tau, w->o.top_p,
+    t->newest = sample_best(z, w->V);
+    if (w->o.tau > 0.0 && t->newest != UINT32_MAX)
+        t->newest = sample_draw(z, w->V, w->o.tau, w->o.top_p,
             rng_unit(rng_key(w->o.seed, t->chance), t->next.n),
             &w->room[worker]);
 }
@@ -158,10 +156,11 @@ say(const struct texts *w, struct text *t, uint32_t id)
     return 1;
 }
 
-/* A text and its next token. */
+/* A text and its newest token. */
 static void
-take(const struct texts *w, struct text *t, uint32_t id)
+take(const struct texts *w, struct text *t)
 {
+    const uint32_t id = t->newest;
     const int eos = config_is_eos(&w->m->c, id) ||
         (w->o.tok != NULL && (int64_t)id == tok_eos(w->o.tok));
 
@@ -183,20 +182,29 @@ take(const struct texts *w, struct text *t, uint32_t id)
         w->told(w->ctx, t);
 }
 
-/* The prompt of a text goes through the model into the caches. */
 static void
 begin(struct texts *w, struct text *t)
 {
-    const size_t i = w->n;
+    struct kv_more *more = &w->more[w->n];
 
-    t->begun = clock_now();
-    w->text[i] = t;
-    kv_clear(w->kv, w->slot[i]);
-    if (kv_feed(w->kv, w->slot[i], t->ids, t->n, w->logits + i * w->m->c.V) < 0)
-        die(EX_SYS, "a prompt of %zu tokens does not fit the cache", t->n);
-    choose(w, i, 0);
-    take(w, t, w->id[i]);
-    w->n += t->end == TEXT_GOES_ON;
+    w->text[w->n++] = t;
+    kv_clear(w->kv, more->slot);
+    more->ids = t->ids;
+    more->n = t->n;
+}
+
+/* One more token of every text. */
+static void
+go_on(struct texts *w)
+{
+    if (kv_feed(w->kv, w->more, w->n, w->logits) < 0)
+        die(EX_SYS, "a cache of keys and values is full");
+    pool_run(w->pool, w->n, choose, w);
+    for (size_t i = 0; i < w->n; i++) {
+        take(w, w->text[i]);
+        w->more[i].ids = &w->text[i]->newest;
+        w->more[i].n = 1;
+    }
 }
 
 /* Texts that have ended leave; their slots are those of the next to begin. */
@@ -204,15 +212,14 @@ static void
 leave(struct texts *w)
 {
     for (size_t i = w->n; i-- > 0;) {
-        const size_t last = w->n - 1, slot = w->slot[i];
+        const struct kv_more more = w->more[i];
 
         if (w->text[i]->end == TEXT_GOES_ON)
             continue;
-        w->text[i] = w->text[last];
-        w->slot[i] = w->slot[last];
-        w->id[i] = w->id[last];
-        w->slot[last] = slot;
         w->n--;
+        w->text[i] = w->text[w->n];
+        w->more[i] = w->more[w->n];
+        w->more[w->n] = more;
     }
 }
 
@@ -227,13 +234,7 @@ texts_run(struct texts *w, struct text *t, size_t n,
     while (w->n > 0 || next < n) {
         while (w->n < w->o.at_once && next < n)
             begin(w, &t[next++]);
-        if (w->n == 0)
-            continue;
-        if (kv_step(w->kv, w->slot, w->id, w->n, w->logits) < 0)
-            die(EX_SYS, "the cache is full");
-        pool_run(w->pool, w->n, choose, w);
-        for (size_t i = 0; i < w->n; i++)
-            take(w, w->text[i], w->id[i]);
+        go_on(w);
         leave(w);
     }
 }

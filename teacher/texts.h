@@ -20,7 +20,8 @@ struct text {
     struct tok_ids next; /* without EOS */
     struct buf said;     /* their bytes, cut where a stop string begins */
     enum text_end end;
-    double begun, first, done; /* clock_now: prompt, first token, last one */
+    uint32_t newest;    /* token, EOS too */
+    double first, done; /* clock_now: first token, last one */
 };
 void text_release(struct text *t);
 

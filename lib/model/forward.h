@@ -166,10 +166,11 @@ void head_top_rows(struct head_top *t, struct fwd *f, const float *h, size_t n,
 
 /*
  * Generation: `slots` texts, each with a cache of at most T keys and values.
- * Tokens that are fed together, as a prompt, are multiplied as in a batch of
- * rows; for one more token of each of several texts the weights are read and
- * widened once for all.  A text's logits depend to the bit on its own tokens
- * and on which of them were fed, not on slots, neighbours or threads.
+ * The weights are read and widened once for many tokens, of whatever texts.
+ * The tokens of a prompt are multiplied as in a batch of rows; one more token
+ * of a text, as fits few rows.  A text's logits depend to the bit on its own
+ * tokens and on which of them came together, not on slots, neighbours or
+ * threads.
  */
 struct kvcache;
 /* m and pool outlive it. */
@@ -181,14 +182,16 @@ size_t kv_cache_bytes(const struct kvcache *k);
 size_t kv_bytes(const struct kvcache *k);
 /* The slot's text is empty again. */
 void kv_clear(struct kvcache *k, size_t slot);
-/* n more tokens of one text; logits [V] of the last one.  -1 when its cache
- * has no room for them. */
-int kv_feed(struct kvcache *k, size_t slot, const uint32_t *ids, size_t n,
+/* n more tokens of the text in a slot. */
+struct kv_more {
+    size_t slot;
+    const uint32_t *ids; /* [n], n > 0 */
+    size_t n;
+};
+/* More tokens of n > 0 texts, in different slots; logits [n,V] of the last one
+ * of each.  -1 when a cache has no room for them, then nothing was done. */
+int kv_feed(struct kvcache *k, const struct kv_more *t, size_t n,
     float *logits);
-/* One more token ids[i] of the text in slot[i], for n different slots; logits
- * [n,V].  -1 when a cache is full, then nothing was done. */
-int kv_step(struct kvcache *k, const size_t *slot, const uint32_t *ids,
-    size_t n, float *logits);
 
 /*
  * sample.c: one token for logits z [V], all finite.  A temperature tau > 0

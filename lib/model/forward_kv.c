@@ -1,9 +1,9 @@
 /*
- * Generation with caches of keys and values.  Rows are tokens: those of a
- * prompt, or the last ones of several texts.  A part of a weight is widened
- * once for all rows, of which few are multiplied by kern.dots, whose speed is
- * that of reading the weights until there are many, and those of a prompt, a
- * tile of KV_TILE at a time, as in forward_block.c.
+ * Generation with caches of keys and values.  Rows are tokens of several texts,
+ * a tile of KV_TILE at a time: first those of prompts, then the next ones of
+ * texts that go on.  A part of a weight is widened once for all rows of a tile.
+ * Prompts are multiplied as in forward_block.c, the others by kern.dots, whose
+ * speed is that of reading the weights until there are many.
  */
 #include "model/engine.h"
 #include "base/profile.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KV_TILE = 64, KV_PART = 32 }; /* tokens; rows of a weight */
+enum { KV_TILE = 256, KV_PART = 32 }; /* tokens; rows of a weight */
 
 struct kvcache {
     struct fwd *f;
@@ -23,13 +23,15 @@ struct kvcache {
     float *k, *v; /* [L,slots,KV,T,D], k after rope */
     /* a tile of rows */
     size_t *slot, *pos;   /* [KV_TILE] whose token it is, and which */
+    size_t *last_of;      /* [KV_TILE] the text that it is the last of */
+    size_t rows, fed;     /* of the tile; the first of them are of prompts */
     float *x, *xn, *out;  /* [KV_TILE,d] */
+    float *last;          /* [slots,d] normed states to take logits of */
     float *qkv, *att;     /* [KV_TILE,(H+2KV)D], [KV_TILE,H*D] */
     float *gate, *up;     /* [KV_TILE,mlp] */
     float *p;             /* [threads,H/KV,T] weights of attention */
     float *cs, *cs_local; /* [T,D] angles, as in struct fwd */
     float **wide;         /* [threads] KV_PART widened rows */
-    int fed;              /* the rows are a prompt's */
 };
 
 static void
@@ -46,9 +48,11 @@ layout(struct kvcache *k, struct arena *a)
     k->v = arena_alloc(a, kv_cache_bytes(k) / 2, 1);
     k->slot = arena_alloc(a, KV_TILE, sizeof *k->slot);
     k->pos = arena_alloc(a, KV_TILE, sizeof *k->pos);
+    k->last_of = arena_alloc(a, KV_TILE, sizeof *k->last_of);
     k->x = arena_alloc(a, KV_TILE * c->d, sizeof(float));
     k->xn = arena_alloc(a, KV_TILE * c->d, sizeof(float));
     k->out = arena_alloc(a, KV_TILE * c->d, sizeof(float));
+    k->last = arena_alloc(a, k->slots * c->d, sizeof(float));
     k->qkv = arena_alloc(a, KV_TILE * qkv_width(c), sizeof(float));
     k->att = arena_alloc(a, KV_TILE * c->H * c->D, sizeof(float));
     k->gate = arena_alloc(a, KV_TILE * mlp, sizeof(float));
@@ -117,13 +121,13 @@ kv_clear(struct kvcache *k, size_t slot)
 
 /* ---- products ---- */
 
-/* y [n,ldy] = x [n,cols] w^T, or of two weights beside each other. */
+/* y [n,ldy] = x [n,cols] w^T, of which the first `fed` rows are of prompts. */
 struct matjob {
     struct kvcache *k;
     const struct weight *w;
     const float *x;
     float *y;
-    size_t n, ldy;
+    size_t n, fed, ldy;
 };
 
 /* Rows r0.. (at most KV_PART) of the weight. */
@@ -143,10 +147,11 @@ mat_part(const struct matjob *j, size_t r0, size_t worker)
         profile_end("text widening", begin, 0.0, 4.0 * (double)(n * K));
         begin = profile_begin();
     }
-    if (j->k->fed)
-        kern.gemm_nt(j->n, n, K, j->x, K, p, K, GEMM_SET, j->y + r0, j->ldy);
-    else
-        kern.dots(j->n, n, K, j->x, p, j->y + r0, j->ldy);
+    if (j->fed > 0)
+        kern.gemm_nt(j->fed, n, K, j->x, K, p, K, GEMM_SET, j->y + r0, j->ldy);
+    if (j->n > j->fed)
+        kern.dots(j->n - j->fed, n, K, j->x + j->fed * K, p,
+            j->y + j->fed * j->ldy + r0, j->ldy);
     profile_end("text products", begin, 2.0 * (double)(j->n * n) * (double)K,
         0.0);
 }
@@ -278,22 +283,26 @@ add_out(struct kvcache *k, const float *own, const float *next, size_t n)
 }
 
 static void
-kv_block(struct kvcache *k, size_t i, size_t n)
+kv_block(struct kvcache *k, size_t i)
 {
     const struct config *c = &k->f->m->c;
     const struct block *b = &k->f->m->block[i];
     const float *const *vec = k->f->vec + i * W_N;
     const size_t cache = k->slots * k->T * c->KV * c->D, wide = qkv_width(c);
+    const size_t n = k->rows, fed = k->fed, kv = c->KV * c->D;
     struct attjob att = { k, k->k + i * cache, k->v + i * cache,
         config_window(c, i) };
     float *key = k->qkv + c->H * c->D;
-    const struct matjob qkv[] = { { k, &b->w[W_Q], k->xn, k->qkv, n, wide },
-        { k, &b->w[W_K], k->xn, key, n, wide },
-        { k, &b->w[W_V], k->xn, key + c->KV * c->D, n, wide } };
-    const struct matjob o = { k, &b->w[W_O], k->att, k->out, n, c->d };
-    const struct matjob down = { k, &b->w[W_DOWN], k->gate, k->out, n, c->d };
-    struct matjob mlp[] = { { k, &b->w[W_GATE], k->xn, k->gate, n, b->mlp },
-        { k, &b->w[W_UP], k->xn, k->up, n, b->mlp } };
+    const struct matjob qkv[] = { { k, &b->w[W_Q], k->xn, k->qkv, n, fed,
+                                      wide },
+        { k, &b->w[W_K], k->xn, key, n, fed, wide },
+        { k, &b->w[W_V], k->xn, key + kv, n, fed, wide } };
+    const struct matjob o = { k, &b->w[W_O], k->att, k->out, n, fed, c->d };
+    const struct matjob down = { k, &b->w[W_DOWN], k->gate, k->out, n, fed,
+        c->d };
+    struct matjob mlp[] = { { k, &b->w[W_GATE], k->xn, k->gate, n, fed,
+                                b->mlp },
+        { k, &b->w[W_UP], k->xn, k->up, n, fed, b->mlp } };
 
     for (size_t t = 0; t < n; t++)
         kern.rmsnorm(k->xn + t * c->d, k->x + t * c->d, vec[W_NORM1], c->d,
@@ -310,75 +319,57 @@ kv_block(struct kvcache *k, size_t i, size_t n)
 
 /* The rows through all blocks. */
 static void
-run_tile(struct kvcache *k, const uint32_t *ids, size_t n)
+run_tile(struct kvcache *k)
 {
     const struct model *m = k->f->m;
-    const size_t d = m->c.d;
 
-    for (size_t t = 0; t < n; t++) {
-        weight_rows(&m->embed, ids[t], 1, k->x + t * d);
-        kern.scale(k->x + t * d, k->f->embed_scale, d);
-    }
     for (size_t i = 0; i < m->c.L; i++)
-        kv_block(k, i, n);
-    for (size_t t = 0; t < n; t++)
-        k->n[k->slot[t]] = k->pos[t] + 1;
+        kv_block(k, i);
+    for (size_t t = 0; t < k->rows; t++)
+        if (k->last_of[t] != SIZE_MAX)
+            kern.rmsnorm(k->last + k->last_of[t] * m->c.d, k->x + t * m->c.d,
+                k->f->norm, m->c.d, (float)m->c.eps);
+    k->rows = k->fed = 0;
 }
 
-/* Logits of n rows from row t0 on. */
+/* The tokens of text i become rows; full tiles are run. */
 static void
-head(struct kvcache *k, size_t t0, size_t n, float *logits)
+add_rows(struct kvcache *k, const struct kv_more *t, size_t i)
 {
     const struct model *m = k->f->m;
-    const struct matjob j = { k, &m->head, k->xn, logits, n, m->c.V };
 
-    for (size_t t = 0; t < n; t++)
-        kern.rmsnorm(k->xn + t * m->c.d, k->x + (t0 + t) * m->c.d, k->f->norm,
-            m->c.d, (float)m->c.eps);
-    k->fed = 0;
-    multiply(k, &j, 1);
-}
+    for (size_t at = 0; at < t->n; at++) {
+        const size_t row = k->rows++;
 
-int
-kv_feed(struct kvcache *k, size_t slot, const uint32_t *ids, size_t n,
-    float *logits)
-{
-    assert(slot < k->slots);
-    if (n == 0 || n > k->T - k->n[slot])
-        return -1;
-    while (n > 0) {
-        const size_t now = n < KV_TILE ? n : KV_TILE;
-
-        for (size_t t = 0; t < now; t++) {
-            k->slot[t] = slot;
-            k->pos[t] = k->n[slot] + t;
-        }
-        k->fed = 1;
-        run_tile(k, ids, now);
-        ids += now;
-        n -= now;
-        if (n == 0)
-            head(k, now - 1, 1, logits);
+        k->slot[row] = t->slot;
+        k->pos[row] = k->n[t->slot]++;
+        k->last_of[row] = at + 1 == t->n ? i : SIZE_MAX;
+        k->fed += t->n > 1;
+        weight_rows(&m->embed, t->ids[at], 1, k->x + row * m->c.d);
+        kern.scale(k->x + row * m->c.d, k->f->embed_scale, m->c.d);
+        if (k->rows == KV_TILE)
+            run_tile(k);
     }
-    return 0;
 }
 
 int
-kv_step(struct kvcache *k, const size_t *slot, const uint32_t *ids, size_t n,
-    float *logits)
+kv_feed(struct kvcache *k, const struct kv_more *t, size_t n, float *logits)
 {
-    for (size_t i = 0; i < n; i++)
-        if (k->n[slot[i]] == k->T)
+    const struct model *m = k->f->m;
+    const struct matjob head = { k, &m->head, k->last, logits, n, 0, m->c.V };
+
+    assert(n > 0 && n <= k->slots);
+    for (size_t i = 0; i < n; i++) {
+        assert(t[i].slot < k->slots);
+        if (t[i].n == 0 || t[i].n > k->T - k->n[t[i].slot])
             return -1;
-    for (size_t at = 0, now; at < n; at += now) {
-        now = n - at < KV_TILE ? n - at : KV_TILE;
-        for (size_t t = 0; t < now; t++) {
-            k->slot[t] = slot[at + t];
-            k->pos[t] = k->n[slot[at + t]];
-        }
-        k->fed = 0;
-        run_tile(k, ids + at, now);
-        head(k, 0, now, logits + at * k->f->m->c.V);
     }
+    for (int one = 0; one < 2; one++)
+        for (size_t i = 0; i < n; i++)
+            if ((t[i].n == 1) == one)
+                add_rows(k, &t[i], i);
+    if (k->rows > 0)
+        run_tile(k);
+    multiply(k, &head, 1);
     return 0;
 }

@@ -101,20 +101,21 @@ static double
 generate(const struct family_case *c, const struct model *m, struct pool *pool,
     size_t now)
 {
-    const size_t slot = 1;
+    struct kv_more more = { .slot = 1 };
     struct kvcache *k = kv_new(m, pool, 2, T);
     float *z = xcalloc(c->V, sizeof *z);
     double off = 0.0;
 
-    for (size_t i = 0; i < B * T; i += i % T == c->first[i] ? now : 1) {
+    for (size_t i = 0; i < B * T; i += more.n) {
         const int start = i % T == c->first[i];
 
         if (start)
-            kv_clear(k, slot);
-        if ((start && now > 1 ? kv_feed(k, slot, c->ids + i, now, z)
-                              : kv_step(k, &slot, c->ids + i, 1, z)) < 0)
+            kv_clear(k, more.slot);
+        more.ids = c->ids + i;
+        more.n = start ? now : 1;
+        if (kv_feed(k, &more, 1, z) < 0)
             off = INFINITY;
-        off = farther(off, off_by(c, i + (start ? now : 1) - 1, z));
+        off = farther(off, off_by(c, i + more.n - 1, z));
     }
     kv_free(k);
     free(z);

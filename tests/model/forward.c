@@ -343,13 +343,12 @@ test_kv(const struct model *m)
     struct kvcache *k = kv_new(m, p, 1, T);
     float *z = xmalloc(T * V * sizeof *z), *x = run(m, 2, 0, 1, z);
     float *got = xmalloc(V * sizeof *got);
-    const size_t slot = 0;
+    struct kv_more full = { 0, ids, 1 };
     size_t t = 0;
     double w = 0.0;
 
     for (size_t i = 0; i < sizeof feed / sizeof *feed; i++) {
-        if (i == 3 ? kv_step(k, &slot, ids + t, 1, got)
-                   : kv_feed(k, slot, ids + t, feed[i], got))
+        if (kv_feed(k, &(struct kv_more){ 0, ids + t, feed[i] }, 1, got) < 0)
             w = INFINITY;
         t += feed[i];
         for (size_t v = 0; v < V; v++) {
@@ -360,9 +359,7 @@ test_kv(const struct model *m)
     }
     ok(t == T && w <= 1e-4, "the cache gives the logits of the whole (%.2g)",
         w);
-    ok(kv_step(k, &slot, ids, 1, got) == -1 &&
-            kv_feed(k, slot, ids, 1, got) == -1,
-        "a full cache is refused");
+    ok(kv_feed(k, &full, 1, got) == -1, "a full cache is refused");
     kv_free(k);
     free(x);
     free(z);
@@ -371,8 +368,8 @@ test_kv(const struct model *m)
 }
 
 /* Texts 0 to TEXTS - 1, `at_once` of them in the caches at a time, in this
- * order: prompts of 1 + 13 i tokens, then 5 + i % 4 tokens one by one.  The
- * last logits of each, z [TEXTS,V]. */
+ * order: prompts of 1 + 13 i tokens, then 5 + i % 4 tokens one by one, while
+ * others begin.  The last logits of each, z [TEXTS,V]. */
 enum { TEXTS = 7 };
 static void
 texts(const struct model *m, size_t threads, size_t at_once, int backwards,
@@ -380,36 +377,37 @@ texts(const struct model *m, size_t threads, size_t at_once, int backwards,
 {
     struct pool *p = pool_new(threads, NULL);
     struct kvcache *k = kv_new(m, p, at_once, 100);
-    size_t slot[TEXTS], text[TEXTS], left[TEXTS], n = 0, next = 0;
+    size_t text[TEXTS], left[TEXTS], n = 0, next = 0;
     float *got = xmalloc(TEXTS * V * sizeof *got);
-    uint32_t id[TEXTS];
+    struct kv_more more[TEXTS];
 
+    for (size_t i = 0; i < at_once; i++)
+        more[i].slot = i;
     while (n > 0 || next < TEXTS) {
-        while (n < at_once && next < TEXTS) {
+        for (; n < at_once && next < TEXTS; n++, next++) {
             const size_t i = backwards ? TEXTS - 1 - next : next;
 
-            next++;
-            slot[n] = next <= at_once ? next - 1 : slot[n];
             text[n] = i;
             left[n] = 5 + i % 4;
-            kv_clear(k, slot[n]);
-            kv_feed(k, slot[n++], ids + i, 1 + 13 * i, got);
+            kv_clear(k, more[n].slot);
+            more[n].ids = ids + i;
+            more[n].n = 1 + 13 * i;
         }
-        for (size_t i = 0; i < n; i++)
-            id[i] = ids[50 + 10 * text[i] + left[i]];
-        kv_step(k, slot, id, n, got);
+        kv_feed(k, more, n, got);
         for (size_t i = n; i-- > 0;) {
-            const size_t free_slot = slot[i];
+            const size_t free_slot = more[i].slot;
 
-            if (--left[i] > 0)
+            more[i].ids = ids + 50 + 10 * text[i] + left[i];
+            more[i].n = 1;
+            if (left[i]-- > 0)
                 continue;
             memcpy(z + text[i] * V, got + i * V, V * sizeof *z);
             n--;
             memcpy(got + i * V, got + n * V, V * sizeof *z);
-            slot[i] = slot[n];
+            more[i] = more[n];
             text[i] = text[n];
             left[i] = left[n];
-            slot[n] = free_slot;
+            more[n].slot = free_slot;
         }
     }
     kv_free(k);

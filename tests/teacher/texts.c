@@ -168,7 +168,7 @@ exact(const struct model *m, struct pool *pool, const uint32_t *ids, size_t n,
     size_t order[V];
     float z[V];
 
-    kv_feed(k, 0, ids, n, z);
+    kv_feed(k, &(struct kv_more){ 0, ids, n }, 1, z);
     kv_free(k);
     for (size_t v = 0; v < V; v++) {
         size_t at = v;
