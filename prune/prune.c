@@ -147,15 +147,18 @@ static void
 cut(struct model *small, const struct model *m, const struct trial *t,
     size_t *const *chan, struct arena *mem)
 {
-    struct keep *k = xcalloc(t->s.n, sizeof(*k));
+    struct choice c = { t->s.n, xcalloc(t->s.n, sizeof(*c.b)) };
 
-    for (size_t i = 0; i < t->s.n; i++) {
-        k[i].block = t->s.block[i];
-        k[i].chan = chan[k[i].block];
-        k[i].n = t->s.width[i];
+    for (size_t i = 0; i < c.n; i++) {
+        struct choice_block *b = &c.b[i];
+
+        b->block = t->s.block[i];
+        b->ngroups = choice_all_groups(m, b->block);
+        b->chan = chan[b->block]; /* borrowed */
+        b->nchan = t->s.width[i];
     }
-    model_cut(small, m, k, t->s.n, mem);
-    free(k);
+    model_cut(small, m, &c, mem);
+    free(c.b);
 }
 
 static void

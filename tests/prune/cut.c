@@ -31,37 +31,24 @@ open_model(struct model *m, const char *path)
     }
 }
 
-/* Logits after the listed blocks of m; flags[i] [mlp] or NULL. */
+/* Logits after the listed blocks of m; part[i] of each, NULL: all of it. */
 static float *
 logits(const struct model *m, const size_t *block, size_t n,
-    const float *const *flags)
+    const struct fwd_part *part)
 {
     struct fwd *f = fwd_new(m, pool, 1, T);
     float *x = xcalloc(T * m->c.d, sizeof *x);
     float *z = xcalloc(T * m->c.V, sizeof *z);
 
     fwd_embed(f, &rows, x);
-    for (size_t i = 0; i < n; i++) {
-        const struct fwd_part p = { .chan = flags != NULL ? flags[i] : NULL };
-
-        fwd_block_part(f, block[i], &rows, x, x, &p);
-    }
+    for (size_t i = 0; i < n; i++)
+        fwd_block_part(f, block[i], &rows, x, x,
+            part != NULL ? &part[i] : NULL);
     fwd_norm(f, &rows, x, x);
     fwd_head(f, x, T, z);
     free(x);
     fwd_free(f);
     return z;
-}
-
-/* Of the first block. */
-static size_t
-block_params(const struct model *m)
-{
-    size_t n = 0;
-
-    for (size_t k = 0; k < W_N; k++)
-        n += m->block[0].w[k].rows * m->block[0].w[k].cols;
-    return n;
 }
 
 static const size_t order[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
@@ -79,34 +66,76 @@ worst(const float *a, const float *b, size_t n)
     return w;
 }
 
-/* Keep all, drop block `gone`, then drop channels of what is left. */
+/* Block i of m with the groups and channels in these lists, "all" or "-". */
 static void
-test_cut(const char *path, size_t gone)
+keep(struct choice_block *b, const struct model *m, size_t i,
+    const char *groups, const char *chan)
 {
-    struct model m, all, less, thin;
-    struct arena a1, a2, a3;
-    struct keep keep[8];
-    size_t left[8], chan[512], n = 0;
-    float *z, *y, *flag;
+    const char *const text[2] = { groups, chan };
+    const size_t all[2] = { m->block[i].groups, m->block[i].mlp };
+
+    memset(b, 0, sizeof *b);
+    b->block = i;
+    for (int k = 0; k < 2; k++) {
+        size_t *list = xcalloc(all[k], sizeof *list), n = 0;
+
+        if (strcmp(text[k], "thirds") == 0) {
+            for (size_t c = 0; c < all[k]; c++)
+                if (c % 3 != 1)
+                    list[n++] = c;
+        } else if (strcmp(text[k], "last") == 0) {
+            list[n++] = all[k] - 1;
+        } else if (strcmp(text[k], "all") == 0) {
+            for (; n < all[k]; n++)
+                list[n] = n;
+        }
+        (k == 0 ? choice_set_groups : choice_set_channels)(b, list, n, all[k]);
+    }
+}
+
+/* What is computed if b's part of m is kept; free with drop_part. */
+static struct fwd_part
+part_of(const struct model *m, const struct choice_block *b)
+{
+    float *group = xcalloc(m->block[b->block].groups, sizeof *group);
+    float *chan = xcalloc(m->block[b->block].mlp, sizeof *chan);
+
+    for (size_t i = 0; i < b->ngroups; i++)
+        group[b->group != NULL ? b->group[i] : i] = 1.0f;
+    for (size_t i = 0; i < b->nchan; i++)
+        chan[b->chan != NULL ? b->chan[i] : i] = 1.0f;
+    return (struct fwd_part){ .group = group, .chan = chan };
+}
+
+/* Keep all, then drop block `gone`. */
+static void
+test_blocks(const char *path, size_t gone)
+{
+    struct model m, all, less;
+    struct choice c;
+    struct arena a1, a2;
+    size_t left[8], n = 0;
+    float *z, *y;
 
     open_model(&m, path);
-    for (size_t i = 0; i < m.c.L; i++)
-        keep[i] = (struct keep){ .block = i };
-    model_cut(&all, &m, keep, m.c.L, &a1);
+    choice_whole(&c, &m);
+    model_cut(&all, &m, &c, &a1);
     z = logits(&m, order, m.c.L, NULL);
     y = logits(&all, order, m.c.L, NULL);
     ok(memcmp(z, y, T * m.c.V * sizeof *z) == 0 &&
-            model_params(&all) == model_params(&m),
+            model_params(&all) == model_params(&m) && all.c.KV == m.c.KV &&
+            all.c.H == m.c.H && all.c.mlp == m.c.mlp,
         "%s: keeping everything changes no bit", path);
     free(z);
     free(y);
 
     for (size_t i = 0; i < m.c.L; i++)
         if (i != gone) {
-            left[n] = i;
-            keep[n++] = (struct keep){ .block = i };
+            c.b[n] = c.b[i];
+            left[n++] = i;
         }
-    model_cut(&less, &m, keep, n, &a2);
+    c.n = n;
+    model_cut(&less, &m, &c, &a2);
     z = logits(&m, left, n, NULL);
     y = logits(&less, order, n, NULL);
     ok(less.c.L == n && memcmp(z, y, T * m.c.V * sizeof *z) == 0,
@@ -116,90 +145,194 @@ test_cut(const char *path, size_t gone)
     for (size_t i = 0; i < n; i++)
         ok(less.block[i].source == m.block[left[i]].source,
             "block %zu knows where it is from", i);
-
-    /* Cut the cut: every third channel goes, then the first block. */
-    keep[0] = (struct keep){ .block = n - 1, .chan = chan };
-    for (size_t c = 0; c < less.block[n - 1].mlp; c++)
-        if (c % 3 != 1)
-            chan[keep[0].n++] = c;
-    model_cut(&thin, &less, keep, 1, &a3);
-    flag = xcalloc(less.block[n - 1].mlp, sizeof(float));
-    for (size_t c = 0; c < keep[0].n; c++)
-        flag[chan[c]] = 1.0f;
-    z = logits(&m, &left[n - 1], 1, (const float *const *)&flag);
-    y = logits(&thin, order, 1, NULL);
-    ok(worst(z, y, T * m.c.V) <= 2e-6,
-        "channels cut = channels zeroed (off by %.2g)", worst(z, y, T * m.c.V));
-    memset(flag, 0, less.block[n - 1].mlp * sizeof(float));
-    free(z);
-    z = logits(&m, &left[n - 1], 1, (const float *const *)&flag);
-    ok(worst(z, y, T * m.c.V) > 1e-3, "... and they matter");
-    ok(thin.block[0].source == m.block[left[n - 1]].source &&
-            thin.c.mlp == keep[0].n && thin.c.L == 1,
-        "sources compose");
-    ok(model_params(&less) - model_params(&thin) ==
-            (n - 1) * block_params(&less) +
-                3 * m.c.d * (less.block[n - 1].mlp - keep[0].n),
-        "parameters are counted");
-    free(z);
-    free(y);
-    free(flag);
-    model_cut_free(&thin, &a3);
+    ok(model_params(&less) == choice_params(&m, &c), "parameters are counted");
+    choice_release(&c);
     model_cut_free(&less, &a2);
     model_cut_free(&all, &a1);
     model_close(&m);
 }
 
+/* One block of m, of which parts are kept: cut = zeroed. */
+static void
+test_parts(const char *path, size_t i, const char *groups, const char *chan)
+{
+    struct model m, cut;
+    struct choice_block b;
+    struct choice c = { 1, &b };
+    struct fwd_part part;
+    struct arena a;
+    float *z, *y, *whole;
+
+    open_model(&m, path);
+    keep(&b, &m, i, groups, chan);
+    model_cut(&cut, &m, &c, &a);
+    part = part_of(&m, &b);
+    z = logits(&m, &i, 1, &part);
+    y = logits(&cut, order, 1, NULL);
+    whole = logits(&m, &i, 1, NULL);
+    ok(worst(z, y, T * m.c.V) <= 4e-6,
+        "%s: groups %s, channels %s: cut = zeroed (off by %.2g)", path, groups,
+        chan, worst(z, y, T * m.c.V));
+    ok(worst(whole, y, T * m.c.V) > 1e-3, "... and they matter");
+    ok(cut.block[0].source == m.block[i].source &&
+            cut.block[0].groups == b.ngroups && cut.block[0].mlp == b.nchan &&
+            cut.c.mlp == (b.nchan > 0 ? b.nchan : 1) &&
+            cut.c.KV == (b.ngroups > 0 ? b.ngroups : 1) &&
+            cut.c.H == cut.c.KV * (m.c.H / m.c.KV) &&
+            model_params(&cut) == choice_params(&m, &c),
+        "... its shape");
+    free(z);
+    free(y);
+    free(whole);
+    free((void *)(uintptr_t)part.group);
+    free((void *)(uintptr_t)part.chan);
+    free(b.group);
+    free(b.chan);
+    model_cut_free(&cut, &a);
+    model_close(&m);
+}
+
+/* Cut the cut: sources and lists compose. */
+static void
+test_twice(const char *path)
+{
+    struct model m, once, twice;
+    struct choice_block b1[2], b2;
+    struct arena a1, a2;
+    struct fwd_part part;
+    size_t last, chan[300], n = 0;
+    float *flag, *z, *y;
+
+    open_model(&m, path);
+    last = m.c.L - 1;
+    keep(&b1[0], &m, 0, "all", "all");
+    keep(&b1[1], &m, last, "last", "thirds");
+    model_cut(&once, &m, &(struct choice){ 2, b1 }, &a1);
+    keep(&b2, &once, 1, "all", "thirds");
+    model_cut(&twice, &once, &(struct choice){ 1, &b2 }, &a2);
+    for (size_t i = 0; i < b2.nchan; i++)
+        chan[n++] = b1[1].chan[b2.chan[i]];
+    flag = xcalloc(m.block[last].mlp, sizeof *flag);
+    for (size_t i = 0; i < n; i++)
+        flag[chan[i]] = 1.0f;
+    part = part_of(&m, &b1[1]);
+    free((void *)(uintptr_t)part.chan);
+    part.chan = flag;
+    z = logits(&m, &last, 1, &part);
+    y = logits(&twice, order, 1, NULL);
+    ok(worst(z, y, T * m.c.V) <= 4e-6 &&
+            twice.block[0].source == m.block[last].source,
+        "%s: cut twice", path);
+    free(z);
+    free(y);
+    free(flag);
+    free((void *)(uintptr_t)part.group);
+    free(b1[1].group);
+    free(b1[1].chan);
+    free(b2.chan);
+    model_cut_free(&twice, &a2);
+    model_cut_free(&once, &a1);
+    model_close(&m);
+}
+
+/* Sparse matrices that keep their columns stay what they are. */
+static void
+test_sparse(const char *path)
+{
+    struct model m, cut;
+    struct choice_block b;
+    struct arena a;
+
+    open_model(&m, path);
+    m.block[1].sparse =
+        1u << W_Q | 1u << W_O | 1u << W_GATE | 1u << W_UP | 1u << W_DOWN;
+    keep(&b, &m, 1, "last", "thirds");
+    model_cut(&cut, &m, &(struct choice){ 1, &b }, &a);
+    ok(cut.block[0].sparse == (1u << W_Q | 1u << W_GATE | 1u << W_UP),
+        "sparse are those that keep their columns");
+    model_cut_free(&cut, &a);
+    free(b.group);
+    free(b.chan);
+    keep(&b, &m, 1, "-", "all");
+    model_cut(&cut, &m, &(struct choice){ 1, &b }, &a);
+    ok(cut.block[0].sparse == (1u << W_GATE | 1u << W_UP | 1u << W_DOWN),
+        "... and are there");
+    model_cut_free(&cut, &a);
+    free(b.group);
+    model_close(&m);
+}
+
 /* Export of a cut model: the file is the model. */
 static void
-test_export(const char *path)
+test_export(const char *path, const char *groups, const char *chan)
 {
-    const char *scratch = getenv("RETORT_SCRATCH");
-    char *dir = xasprintf("%s/prune-export", scratch ? scratch : "/tmp");
     struct model m, cut, back;
-    struct keep keep[2] = { { .block = 0 }, { .block = 2 } };
-    size_t chan[8] = { 0, 2, 3, 5, 7, 11, 13, 17 };
+    struct choice_block b[2];
     struct arena a;
     struct err e;
     float *z, *y;
 
     open_model(&m, path);
-    keep[1].chan = chan;
-    keep[1].n = 8;
-    model_cut(&cut, &m, keep, 2, &a);
-    dir_remove(dir, NULL);
-    ok(model_export(&cut, dir, DT_F32, NULL, &e) == 0, "export");
-    open_model(&back, dir);
+    keep(&b[0], &m, 0, "all", "all");
+    keep(&b[1], &m, 2, groups, chan);
+    model_cut(&cut, &m, &(struct choice){ 2, b }, &a);
+    dir_remove("export", NULL);
+    ok(model_export(&cut, "export", DT_F32, NULL, &e) == 0, "export");
+    open_model(&back, "export");
     z = logits(&cut, order, 2, NULL);
     y = logits(&back, order, 2, NULL);
     ok(memcmp(z, y, T * m.c.V * sizeof *z) == 0, "the same logits");
-    ok(back.block[1].mlp == 8 && back.c.mlp == m.block[0].mlp &&
+    ok(back.block[1].mlp == b[1].nchan &&
+            back.block[1].groups == b[1].ngroups &&
+            back.c.mlp == m.block[0].mlp && back.c.KV == m.c.KV &&
             back.block[1].source == 2 &&
             model_params(&back) == model_params(&cut),
-        "widths, sources and parameters survive");
+        "groups %s, channels %s: shapes, sources and parameters survive",
+        groups, chan);
     free(z);
     free(y);
+    free(b[1].group);
+    free(b[1].chan);
     model_close(&back);
     model_cut_free(&cut, &a);
     model_close(&m);
-    dir_remove(dir, NULL);
-    free(dir);
+}
+
+static void
+test_family(const char *path, size_t block)
+{
+    test_blocks(path, block);
+    test_parts(path, block, "all", "thirds");
+    test_parts(path, block, "-", "all");
+    test_parts(path, block, "all", "-");
+}
+
+/* Of a model with several groups. */
+static void
+test_groups(const char *path, size_t block)
+{
+    test_family(path, block);
+    test_parts(path, block, "last", "all");
+    test_parts(path, block, "last", "thirds");
+    test_twice(path);
 }
 
 int
 main(void)
 {
+    tap_scratch();
     pool = pool_new(2, NULL);
-    test_cut("tests/golden/grad/tied-teacher", 1);
-    test_cut("tests/golden/grad/untied-teacher", 0);
-    test_cut("tests/golden/grad/tied-student", 0);
-    test_cut("tests/golden/gguf/q4_1.gguf", 0);
-    test_cut("tests/golden/gguf/bf16.gguf", 1);
-    test_cut("tests/golden/family/mistral", 0);
-    test_cut("tests/golden/family/qwen2", 0);
-    test_cut("tests/golden/family/qwen3", 0);
-    test_cut("tests/golden/family/gemma3", 1);
-    test_export("tests/golden/grad/tied-teacher");
+    test_groups("tests/golden/grad/tied-teacher", 1);
+    test_groups("tests/golden/grad/untied-teacher", 0);
+    test_groups("tests/golden/grad/tied-student", 0);
+    test_groups("tests/golden/gguf/q4_1.gguf", 0);
+    test_groups("tests/golden/gguf/bf16.gguf", 1);
+    test_family("tests/golden/family/mistral", 0);
+    test_family("tests/golden/family/qwen2", 0);
+    test_family("tests/golden/family/qwen3", 0);
+    test_family("tests/golden/family/gemma3", 1);
+    test_sparse("tests/golden/grad/tied-teacher");
+    test_export("tests/golden/grad/tied-teacher", "all", "thirds");
     pool_free(pool);
     return done_testing();
 }
