@@ -206,6 +206,15 @@ path(struct buf *b, const struct axis *x, const struct axis *y,
     buf_adds(b, "\"/>\n");
 }
 
+static void
+marks(struct buf *b, const struct axis *x, const struct axis *y,
+    const struct series *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (isfinite(s->x[i]) && isfinite(s->y[i]))
+            mark(b, s->colour, at(x, s->x[i]), at(y, s->y[i]));
+}
+
 /* Means of 2 h + 1 values around each, of those that are finite. */
 static double *
 running_mean(const struct series *s, size_t h)
@@ -231,7 +240,10 @@ running_mean(const struct series *s, size_t h)
 void
 chart_lines(struct buf *b, const struct chart *c)
 {
-    struct axis x = { .lo = 0, .hi = 1, .from = LEFT, .to = RIGHT };
+    struct axis x = { .lo = c->plain,
+        .hi = !c->plain,
+        .from = LEFT,
+        .to = RIGHT };
     struct axis y = { .lo = 1, .from = BOTTOM, .to = TOP };
     double **mean;
 
@@ -241,22 +253,25 @@ chart_lines(struct buf *b, const struct chart *c)
     for (size_t k = 0; k < c->ns; k++) {
         const struct series *s = &c->s[k];
 
-        mean[k] = running_mean(s, s->n / 40);
+        mean[k] = running_mean(s, c->plain ? 0 : s->n / 40);
         for (size_t i = 0; i < s->n; i++) {
             hold(&x, s->x[i]);
             hold(&y, c->tight ? mean[k][i] : s->y[i]);
         }
     }
     begin(b, c, BOTTOM + 40);
-    settle(&x, 0.0, 6);
+    settle(&x, c->plain ? 0.02 : 0.0, 6);
     settle(&y, c->tight ? 0.2 : 0.04, 5);
     draw_y(b, &y, c->y);
     draw_x(b, &x, TOP, BOTTOM, c->x);
     for (size_t k = 0; k < c->ns; k++)
-        if (c->s[k].n >= 40)
+        if (c->s[k].n >= 40 && !c->plain)
             path(b, &x, &y, &c->s[k], c->s[k].y, "raw");
     for (size_t k = 0; k < c->ns; k++) {
-        path(b, &x, &y, &c->s[k], mean[k], "line");
+        if (c->s[k].points)
+            marks(b, &x, &y, &c->s[k]);
+        else
+            path(b, &x, &y, &c->s[k], mean[k], "line");
         free(mean[k]);
     }
     buf_adds(b, "</svg>\n</figure>\n");
@@ -310,5 +325,44 @@ chart_rows(struct buf *b, const struct chart *c, const char *const *name)
             value(b, &x, &c->s[k], i,
                 y + 10.0 * (((double)k + 0.5) / (double)c->ns - 0.5));
     }
+    buf_adds(b, "</svg>\n</figure>\n");
+}
+
+/* ---- maps ---- */
+
+enum { CELL = 11 }; /* height of a row */
+
+void
+chart_map(struct buf *b, const struct chart *c, size_t rows, size_t columns,
+    const double *v)
+{
+    const double wide = (double)(RIGHT - LEFT) / (double)columns;
+    const double bottom = 4.0 + CELL * (double)rows;
+    int any = 0;
+
+    for (size_t i = 0; i < rows * columns; i++)
+        any |= isfinite(v[i]);
+    if (!any)
+        return;
+    begin(b, c, (int)bottom + 40);
+    for (size_t i = 0; i < rows; i++) {
+        const double y = 4.0 + CELL * (double)i;
+        char text[24];
+
+        snprintf(text, sizeof text, "%zu", i);
+        if (i % 5 == 0)
+            label(b, LEFT - 6, y + CELL - 1.5, "t e", text);
+        for (size_t k = 0; k < columns; k++)
+            if (v[i * columns + k] >= 0.01)
+                put(b,
+                    "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+                    "height=\"%d\" class=\"c5\" fill=\"currentColor\" "
+                    "opacity=\"%.2f\"/>\n",
+                    LEFT + wide * (double)k, y, wide, CELL - 1,
+                    fmin(v[i * columns + k], 1.0));
+    }
+    rule(b, LEFT, bottom, RIGHT, bottom, "axis");
+    label(b, (LEFT + RIGHT) / 2, bottom + 18, "m", c->x);
+    label(b, 4, bottom + 18, "", c->y);
     buf_adds(b, "</svg>\n</figure>\n");
 }

@@ -210,6 +210,16 @@ put_run(struct buf *b, const struct run *r)
     buf_adds(b, "</pre></details>\n");
 }
 
+static int
+is_pruned(const struct run *r)
+{
+    size_t nrow = 0;
+
+    for (int i = F_PRUNE; i <= F_SPARSE; i++)
+        nrow += r->file[i].nrow;
+    return nrow > 0;
+}
+
 void
 page(struct buf *b, const struct run *r)
 {
@@ -235,10 +245,12 @@ page(struct buf *b, const struct run *r)
         put_table(b, r, T_HELD_OUT);
         charts_training(b, r);
     }
-    if (r->prune.nrow > 0)
+    if (is_pruned(r)) {
         heading(b, "pruning", "Pruning");
-    put_table(b, r, T_PRUNING);
-    if (r->tokens.nrow > 0) {
+        put_table(b, r, T_PRUNING);
+        charts_pruning(b, r);
+    }
+    if (r->file[F_TOKENS].nrow > 0) {
         heading(b, "tokenizer", "Tokens");
         buf_adds(b, "<details><summary>The figures by source</summary>\n");
         put_table(b, r, T_TOKENS);

@@ -31,5 +31,6 @@ void table_make(struct grid *g, int which, const struct run *r);
 /* Charts of the page. */
 void charts_sources(struct buf *b, const struct eval *v);
 void charts_training(struct buf *b, const struct run *r);
+void charts_pruning(struct buf *b, const struct run *r);
 
 #endif

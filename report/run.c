@@ -58,7 +58,7 @@ read_columns(const char *path, const char *const *name, size_t ncol,
     if (got < 0)
         err_prefix(e, "%s", path);
     *n = got > 0 ? t.nrow : 0;
-    for (size_t c = 0; c<ncol && * n> 0; c++) {
+    for (size_t c = 0; *n > 0 && c < ncol; c++) {
         const size_t from = table_column(&t, name[c]);
 
         v[c] = xreallocarray(NULL, *n, sizeof **v);
@@ -132,16 +132,39 @@ read_file(struct run *r, struct lines *l, const char *dir, const char *name)
     free(path);
 }
 
-static void
-read_table(struct run *r, struct lines *l, struct table *t, const char *dir,
-    const char *name, const char *text, const char *numbers)
+/* Those of a profile may be in a folder of their own.  The rows of all. */
+static size_t
+read_tables(struct run *r, const char *dir)
 {
-    char *path = xasprintf("%s/%s", dir, name);
+    static const struct {
+        const char *name, *text, *numbers; /* file; columns it must have */
+    } want[NFILE] = {
+        [F_PRUNE] = { "prune.tsv", "kind kept",
+            "blocks width parameters ppl kl score" },
+        [F_SEARCH] = { "search.tsv", "kind", "tokens params objective" },
+        [F_BLOCKS] = { "blocks.tsv", "", "block influence attention mlp" },
+        [F_CHANNELS] = { "channels.tsv", "input class",
+            "block channel max mean_sq" },
+        [F_SPARSE] = { "sparse.tsv", "layer", "block error" },
+        [F_TOKENS] = { "tokens.tsv", "source", "tokens tokens/word" },
+    };
+    size_t nrow = 0;
     struct err e;
 
-    if (one_table(l, t, path, text, numbers, &e) < 0)
-        problem(r, &e);
-    free(path);
+    for (int i = 0; i < NFILE; i++) {
+        char *path = xasprintf("%s/%s", dir, want[i].name);
+
+        if (!io_exists(path) && (i == F_BLOCKS || i == F_CHANNELS)) {
+            free(path);
+            path = xasprintf("%s/profile/%s", dir, want[i].name);
+        }
+        if (one_table(&r->text[i], &r->file[i], path, want[i].text,
+                want[i].numbers, &e) < 0)
+            problem(r, &e);
+        nrow += r->file[i].nrow;
+        free(path);
+    }
+    return nrow;
 }
 
 /* Logs in the order of the models, with the colours of these; others behind
@@ -191,6 +214,7 @@ run_read(struct run *r, const char *dir, struct err *e)
     char *real = realpath(dir, NULL), *path = xasprintf("%s/eval.tsv", dir);
     const char *slash = real != NULL ? strrchr(real, '/') : NULL;
     struct err bad;
+    size_t nrow;
 
     memset(r, 0, sizeof *r);
     r->name = xstrdup(slash != NULL && slash[1] != '\0' ? slash + 1 : dir);
@@ -201,24 +225,19 @@ run_read(struct run *r, const char *dir, struct err *e)
     if (read_logs(r, dir, e) < 0)
         return -1;
     order_logs(r);
-    read_table(r, &r->prune_text, &r->prune, dir, "prune.tsv", "kind kept",
-        "blocks width parameters ppl kl score");
-    read_table(r, &r->tokens_text, &r->tokens, dir, "tokens.tsv", "source",
-        "tokens tokens/word");
+    nrow = read_tables(r, dir);
     read_file(r, &r->samples, dir, "samples.txt");
     check_samples(r, dir);
     read_file(r, &r->facts, dir, "facts.txt");
-    if (r->eval.nmodel + r->nlog + r->prune.nrow + r->tokens.nrow +
-            r->samples.n + r->facts.n >
-        0)
+    if (r->eval.nmodel + r->nlog + nrow + r->samples.n + r->facts.n > 0)
         return 0;
     if (r->nproblem > 0) {
         *e = r->problem[0];
         return -1;
     }
     return err_set(e, EX_INPUT,
-        "%s: holds no file of a run: metrics.tsv, eval.tsv, prune.tsv, "
-        "tokens.tsv, samples.txt, facts.txt",
+        "%s: holds no file of a run, such as metrics.tsv or eval.tsv: see "
+        "report(1)",
         dir);
 }
 
@@ -234,10 +253,10 @@ run_release(struct run *r)
     }
     free(r->log);
     eval_release(&r->eval);
-    table_release(&r->prune);
-    table_release(&r->tokens);
-    lines_release(&r->prune_text);
-    lines_release(&r->tokens_text);
+    for (int i = 0; i < NFILE; i++) {
+        table_release(&r->file[i]);
+        lines_release(&r->text[i]);
+    }
     lines_release(&r->samples);
     lines_release(&r->facts);
     free(r->problem);

@@ -36,13 +36,25 @@ struct eval {
     size_t base, from; /* model of KL and recovery; of regained; or NONE */
 };
 
+/* Tables that are one file each. */
+enum {
+    F_PRUNE,    /* prune --report */
+    F_SEARCH,   /* prune search --log */
+    F_BLOCKS,   /* of a profile, */
+    F_CHANNELS, /* and this too */
+    F_SPARSE,   /* prune sparsify --report */
+    F_TOKENS,   /* tokenize --stats */
+    NFILE
+};
+
 struct run {
     char *name; /* of the folder */
     struct eval eval;
     struct log *log; /* [nlog], those of eval.tsv first */
     size_t nlog;
-    struct table prune, tokens;
-    struct lines samples, facts, prune_text, tokens_text;
+    struct table file[NFILE];
+    struct lines text[NFILE]; /* theirs */
+    struct lines samples, facts;
     struct err *problem; /* [nproblem] */
     size_t nproblem;
 };

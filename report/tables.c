@@ -208,8 +208,8 @@ table_make(struct grid *g, int which, const struct run *r)
     case T_SOURCES: sources(g, &r->eval); break;
     case T_RUNS: runs(g, r); break;
     case T_HELD_OUT: held_out(g, r); break;
-    case T_PRUNING: pruning(g, &r->prune); break;
-    default: tokens(g, &r->tokens); break;
+    case T_PRUNING: pruning(g, &r->file[F_PRUNE]); break;
+    default: tokens(g, &r->file[F_TOKENS]); break;
     }
 }
 

@@ -1,8 +1,8 @@
 /*
  * Products in bfloat16 in plain C: the definition of both instructions'
  * results, bit by bit.  What one instruction computes was found from answers
- * that processors gave (tests/golden/kern/bf16.safetensors); the blocks are those of
- * gemm_bf16.h.
+ * that processors gave (tests/golden/kern/bf16.safetensors); the blocks are
+ * those of gemm_bf16.h.
  */
 #include "kern/bf16.h"
 #include "kern/gemm_bf16.h"

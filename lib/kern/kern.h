@@ -150,8 +150,8 @@ const char *kern_force(const char *name);
  * kern_init leaves), or factors rounded to bfloat16, their products summed as
  * one of two instructions does: "avx512bf16" (VDPBF16PS) or "amx" (TDPBF16PS).
  * Each has the same bits on every processor, and takes the fastest way there:
- * the instruction, fused multiply-adds (avx512bf16 only; nearly fp32's rate), or
- * plain C (kern_slow()).  "bf16" is amx where there is AMX, else avx512bf16.
+ * the instruction, fused multiply-adds (avx512bf16 only; nearly fp32's rate),
+ * or plain C (kern_slow()).  "bf16" is amx where there is AMX, else avx512bf16.
  * No product may be under way; kern_init has succeeded.
  */
 enum kern_bf16 { KERN_BF16_AVX512, KERN_BF16_AMX };

@@ -338,7 +338,7 @@ status 1 'no folder' report none
 like 'is named' '^report: none: No such file' err
 mkdir empty
 status 3 'nothing to show' report empty
-like 'is named' '^report: empty: holds no file of a run: metrics.tsv, eval' err
+like 'is named' '^report: empty: holds no file of a run, such as metrics.tsv' err
 status 1 'a place that is not there' report -o no/where run
 like 'is named' '^report: no/where' err
 
