@@ -39,6 +39,9 @@ $(BUILD)/probe.mk: scripts/setup Makefile
 	@CC='$(CC)' scripts/setup $(PKGS)
 	@printf 'PKG_CFLAGS = %s\nPKG_LIBS = %s\n' \
 	    "$$(pkg-config --cflags $(PKGS))" "$$(pkg-config --libs $(PKGS))" > $@
+	@printf 'MPI_CFLAGS = %s\nMPI_LIBS = %s\n' \
+	    "$$(pkg-config --cflags ompi-c 2>/dev/null)" \
+	    "$$(pkg-config --libs ompi-c 2>/dev/null)" >> $@
 ifneq ($(filter-out clean fresh help names dist uninstall,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/probe.mk
 endif
@@ -52,7 +55,7 @@ COMPILE = $(CC) $(NEED) $(ISA) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(LAST) \
 CXXCOMPILE = $(CXX) -fno-exceptions -fno-rtti -pthread -Wall -Wextra \
           $(SANFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP
 LINK    = $(CC) $(SANFLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
-LIBS    = $(PKG_LIBS) -lm
+LIBS    = $(PKG_LIBS) $(MPI_LIBS) -lm
 
 LIBSRC = $(wildcard lib/*/*.c)
 LIBOBJ = $(LIBSRC:%.c=$(BUILD)/%.o)
@@ -89,7 +92,7 @@ $(NAMES): %: $(BUILD)/bin/%
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(CC) $(NEED) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)' \
-	    '$(PKG_LIBS) $(VERSION) $(CLD2)' > $@.new
+	    '$(PKG_LIBS) $(MPI_LIBS) $(VERSION) $(CLD2)' > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 %_avx2.o:   ISA = -mavx2 -mfma -mf16c
@@ -117,6 +120,9 @@ $(BUILD)/%.o: %.cc $(BUILD)/flags
 $(LIB): $(LIBOBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
+
+# Ranks are built in where Open MPI is.
+$(BUILD)/lib/dist/over_mpi.o: NEED += $(if $(MPI_LIBS),-DHAVE_MPI $(MPI_CFLAGS))
 
 $(BUILD)/tokenize/lang.o: NEED += $(if $(CLD2),-DHAVE_CLD2)
 ifneq ($(CLD2),)

@@ -1,0 +1,91 @@
+/*
+ * The ranks of a program that mpirun or srun started, and what they tell one
+ * another.  A program without such a launcher, or on one rank, has groups of
+ * one, of which every call does nothing at once.
+ *
+ * A collective is called by all ranks of its group, in the same order and with
+ * the same sizes.  What it computes is fixed to the bit by its arguments and
+ * the number of ranks: it depends neither on who comes first nor on the size of
+ * the segments that messages are cut into.  A rank that dies ends them all,
+ * by the launcher.
+ *
+ * dist.c has the collectives, over_mpi.c the only calls of MPI.
+ */
+#ifndef DIST_DIST_H
+#define DIST_DIST_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+
+/* Ranks 0..n-1, of which this process is one. */
+struct dist_group {
+    const char *name; /* for logs */
+    size_t rank, n;
+    void *comm; /* private; NULL for one rank */
+};
+
+/* Call once, before threads are started and before files are written.  Starts
+ * MPI if the environment is a launcher's (OMPI_COMM_WORLD_SIZE, PMIX_RANK or
+ * PMI_RANK is set), else nothing.  -1 and *e (EX_SYS) when MPI fails, or when
+ * this build has none and the launcher has started more than one. */
+int dist_begin(struct err *e);
+/* At a regular end, by all; a program that ends otherwise does not call it, and
+ * the launcher then ends the others. */
+void dist_end(void);
+
+/* All ranks; those of this node; those that have this one's number on their
+ * nodes.  Valid from dist_begin to dist_end, and groups of one before and
+ * after.  With RETORT_NODE=n in the environment, n ranks one after another
+ * count as a node, for trials on one machine. */
+const struct dist_group *dist_world(void);
+const struct dist_group *dist_node(void);
+const struct dist_group *dist_across(void);
+
+void dist_barrier(const struct dist_group *g);
+/* p [bytes] of rank root to all others. */
+void dist_broadcast(const struct dist_group *g, void *p, size_t bytes,
+    size_t root);
+/* Rank r's elements at[r]..at[r+1] of x to all others.  x [at[n]] elements of
+ * so many bytes; at [n+1] rises from 0, parts may be empty. */
+void dist_all_gather(const struct dist_group *g, void *x, size_t size,
+    const size_t *at);
+/* The same with one element a rank. */
+void dist_all_gather_one(const struct dist_group *g, void *x, size_t size);
+
+/*
+ * Sums over ranks, element by element:
+ *   DIST_RING  in fp32, in the order c+1, c+2, ... n-1, 0, ... c for the part
+ *              of rank c, as the ring passes it on
+ *   DIST_TREE  in fp32, in the order of dist_tree
+ *   DIST_BF16  the same order; what others send is rounded to bfloat16
+ */
+enum dist_sum { DIST_RING, DIST_TREE, DIST_BF16 };
+/* x [at[n]] of every rank is its contribution; afterwards elements
+ * at[r]..at[r+1] of rank r's are the sums, the others of no value. */
+void dist_reduce_scatter(const struct dist_group *g, float *x, const size_t *at,
+    enum dist_sum how);
+
+/* Elements of a message at most, 1..2^26 (default 2^16): for tuning, changes
+ * no bits. */
+void dist_segment(size_t elements);
+/* Bytes that the calls above keep, once used, in a group of n ranks. */
+size_t dist_bytes(size_t n);
+
+/*
+ * The order of sums that does not depend on how many ranks there are.  Units
+ * 0..n-1 are summed by a tree whose lowest bit is at its root:
+ *   S(i,k) = S(i,2k) + S(i+k,2k) if i + k < n, else unit i; the sum is S(0,1)
+ * so that S(r,R) is the sum of the units r, r+R, r+2R, ... that rank r of R (a
+ * power of two) has, and the ranks' sums are the units of a tree of R.
+ *
+ * add(ctx, i, j) is called n-1 times and adds what stands at unit j to what
+ * stands at unit i, i < j; the sum ends up at unit 0.
+ */
+void dist_tree(size_t n, void (*add)(void *ctx, size_t i, size_t j), void *ctx);
+
+/* Parts for the calls above: cuts `total` evenly, at[i] rounded to a multiple
+ * of `align`.  at [n+1]. */
+void dist_split(size_t total, size_t n, size_t align, size_t *at);
+
+#endif

@@ -1,0 +1,148 @@
+/* The calls of MPI; see over_mpi.h.  An error of MPI itself ends the program:
+ * its default handler, which also ends the other ranks. */
+#include "dist/over_mpi.h"
+
+#include <stdlib.h>
+
+#ifdef HAVE_MPI
+
+#include "base/mem.h"
+
+#include <mpi.h>
+
+enum { TAG = 1, PIECE = 1 << 30 /* bytes; a count of MPI is an int */ };
+
+static MPI_Comm
+comm_of(const struct dist_group *g)
+{
+    return *(MPI_Comm *)g->comm;
+}
+
+/* Ranks of world with one color, by their rank there. */
+static void
+split(struct dist_group *g, MPI_Comm from, int type, int color,
+    const char *name)
+{
+    MPI_Comm *c = xmalloc(sizeof *c);
+    int rank, n;
+
+    if (type)
+        MPI_Comm_split_type(from, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, c);
+    else
+        MPI_Comm_split(from, color, 0, c);
+    MPI_Comm_rank(*c, &rank);
+    MPI_Comm_size(*c, &n);
+    *g = (struct dist_group){ name, (size_t)rank, (size_t)n, c };
+}
+
+static void
+forget(struct dist_group *g)
+{
+    if (g->comm != NULL)
+        MPI_Comm_free(g->comm);
+    free(g->comm);
+    *g = (struct dist_group){ g->name, 0, 1, NULL };
+}
+
+int
+mpi_start(struct dist_group *world, struct dist_group *node,
+    struct dist_group *across, size_t node_ranks, struct err *e)
+{
+    int level, is = 0;
+
+    MPI_Initialized(&is);
+    if (!is &&
+        MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
+        return err_set(e, EX_SYS, "MPI does not start");
+    /* a communicator of our own: a library's messages never meet ours */
+    split(world, MPI_COMM_WORLD, 0, 0, "world");
+    split(node, comm_of(world), node_ranks == 0,
+        node_ranks > 0 ? (int)(world->rank / node_ranks) : 0, "node");
+    split(across, comm_of(world), 0, (int)node->rank, "across");
+    return 0;
+}
+
+void
+mpi_stop(struct dist_group *world, struct dist_group *node,
+    struct dist_group *across)
+{
+    forget(across);
+    forget(node);
+    forget(world);
+    MPI_Finalize();
+}
+
+void
+mpi_barrier(const struct dist_group *g)
+{
+    MPI_Barrier(comm_of(g));
+}
+
+void
+mpi_broadcast(const struct dist_group *g, void *p, size_t bytes, size_t root)
+{
+    for (size_t i = 0; i < bytes; i += PIECE) {
+        const size_t n = bytes - i < PIECE ? bytes - i : PIECE;
+
+        MPI_Bcast((char *)p + i, (int)n, MPI_BYTE, (int)root, comm_of(g));
+    }
+}
+
+void
+mpi_exchange(const struct dist_group *g, size_t to, const void *p, size_t n,
+    size_t from, void *q, size_t m)
+{
+    for (size_t i = 0; i < n || i < m; i += PIECE) {
+        const size_t a = i >= n ? 0 : n - i < PIECE ? n - i : PIECE;
+        const size_t b = i >= m ? 0 : m - i < PIECE ? m - i : PIECE;
+
+        MPI_Sendrecv(a > 0 ? (const char *)p + i : NULL, (int)a, MPI_BYTE,
+            a > 0 ? (int)to : MPI_PROC_NULL, TAG, b > 0 ? (char *)q + i : NULL,
+            (int)b, MPI_BYTE, b > 0 ? (int)from : MPI_PROC_NULL, TAG,
+            comm_of(g), MPI_STATUS_IGNORE);
+    }
+}
+
+#else
+
+int
+mpi_start(struct dist_group *world, struct dist_group *node,
+    struct dist_group *across, size_t node_ranks, struct err *e)
+{
+    const char *n = getenv("OMPI_COMM_WORLD_SIZE");
+
+    (void)world, (void)node, (void)across, (void)node_ranks;
+    if (n != NULL && n[0] == '1' && n[1] == '\0')
+        return 0;
+    return err_set(e, EX_SYS,
+        "started over ranks, but built without Open MPI (libopenmpi-dev)");
+}
+
+/* There is no group of more than one rank: these are never called. */
+void
+mpi_stop(struct dist_group *world, struct dist_group *node,
+    struct dist_group *across)
+{
+    (void)world, (void)node, (void)across;
+}
+
+void
+mpi_barrier(const struct dist_group *g)
+{
+    (void)g;
+}
+
+void
+mpi_broadcast(const struct dist_group *g, void *p, size_t bytes, size_t root)
+{
+    (void)g, (void)p, (void)bytes, (void)root;
+}
+
+void
+mpi_exchange(const struct dist_group *g, size_t to, const void *p, size_t n,
+    size_t from, void *q, size_t m)
+{
+    (void)g, (void)to, (void)p, (void)n, (void)from, (void)q, (void)m;
+}
+
+#endif

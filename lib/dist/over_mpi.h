@@ -1,0 +1,26 @@
+/* The calls of MPI, or what stands for them in a build without it.  Private to
+ * lib/dist. */
+#ifndef DIST_OVER_MPI_H
+#define DIST_OVER_MPI_H
+
+#include "base/err.h"
+#include "dist/dist.h"
+
+#include <stddef.h>
+
+/* Start MPI; the groups whose n was more than 1 have a comm afterwards, which
+ * mpi_stop takes away.  node_ranks: ranks of a node, 0: ask MPI. */
+int mpi_start(struct dist_group *world, struct dist_group *node,
+    struct dist_group *across, size_t node_ranks, struct err *e);
+void mpi_stop(struct dist_group *world, struct dist_group *node,
+    struct dist_group *across);
+
+void mpi_barrier(const struct dist_group *g);
+void mpi_broadcast(const struct dist_group *g, void *p, size_t bytes,
+    size_t root);
+/* Send p [n] bytes to one rank while q [m] bytes arrive from another; either
+ * may be 0, and then that rank is not looked at. */
+void mpi_exchange(const struct dist_group *g, size_t to, const void *p,
+    size_t n, size_t from, void *q, size_t m);
+
+#endif

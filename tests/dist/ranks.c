@@ -1,0 +1,241 @@
+/*
+ * Collectives against what each rank works out alone, in plain loops.  Run by
+ * itself it is one rank, by ranks.sh under mpirun it is one of many: rank 0
+ * says what all have found.
+ */
+#include "dist/dist.h"
+#include "kern/kern.h"
+#include "../lib/tap.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum { MOST = 5000, RANKS = 16 };
+
+static const struct dist_group *g;
+static float x[MOST], want[MOST], part[RANKS][MOST];
+static int failed;
+
+/* All ranks must have found it. */
+static void
+all_ok(int good, const char *what, size_t n)
+{
+    unsigned char found[RANKS] = { 0 };
+    int all = 1;
+
+    found[g->rank] = good != 0;
+    dist_all_gather_one(g, found, 1);
+    for (size_t r = 0; r < g->n; r++)
+        all = all && found[r];
+    failed += !all;
+    if (g->rank == 0)
+        ok(all, "%s, %zu elements, %zu ranks of %s", what, n, g->n, g->name);
+}
+
+/* A number with all its bits, of element i and rank r. */
+static float
+number(size_t r, size_t i)
+{
+    uint64_t h = (r + 1) * 0x9e3779b97f4a7c15u ^ (i + 1) * 0xbf58476d1ce4e5b9u;
+
+    h ^= h >> 31;
+    h *= 0x94d049bb133111ebu;
+    return (float)((double)(int64_t)h * 1e-19);
+}
+
+static float
+to_bf16(float f)
+{
+    uint32_t u;
+
+    memcpy(&u, &f, sizeof u);
+    u = (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
+/* S(i,k) of dist.h, as it is defined there. */
+static float
+tree(size_t n, size_t i, size_t k, size_t element)
+{
+    return i + k < n
+        ? tree(n, i, 2 * k, element) + tree(n, i + k, 2 * k, element)
+        : part[i][element];
+}
+
+static void
+reduce(size_t n, const size_t *at, enum dist_sum how, const char *what)
+{
+    const size_t a = at[g->rank], b = at[g->rank + 1];
+
+    for (size_t r = 0; r < g->n; r++)
+        for (size_t i = 0; i < n; i++)
+            part[r][i] = how == DIST_BF16 && r != g->rank
+                ? to_bf16(number(r, i))
+                : number(r, i);
+    for (size_t i = a; i < b; i++) {
+        want[i] = part[(g->rank + 1) % g->n][i];
+        for (size_t k = 2; k <= g->n && g->n > 1; k++)
+            want[i] += part[(g->rank + k) % g->n][i];
+        if (how != DIST_RING)
+            want[i] = tree(g->n, 0, 1, i);
+    }
+    for (size_t i = 0; i < n; i++)
+        x[i] = number(g->rank, i);
+    dist_reduce_scatter(g, x, at, how);
+    all_ok(memcmp(x + a, want + a, (b - a) * sizeof *x) == 0, what, n);
+}
+
+static void
+gather(size_t n, const size_t *at)
+{
+    int good = 1;
+
+    for (size_t i = 0; i < n; i++)
+        x[i] = i >= at[g->rank] && i < at[g->rank + 1] ? number(0, i) : -1.0f;
+    dist_all_gather(g, x, sizeof *x, at);
+    for (size_t i = 0; i < n; i++)
+        good = good && x[i] == number(0, i);
+    all_ok(good, "all-gather", n);
+}
+
+static void
+broadcast(size_t n)
+{
+    int good = 1;
+
+    for (size_t root = 0; root < g->n; root++) {
+        for (size_t i = 0; i < n; i++)
+            x[i] = g->rank == root ? number(root, i) : 0.0f;
+        dist_broadcast(g, x, n * sizeof *x, root);
+        for (size_t i = 0; i < n; i++)
+            good = good && x[i] == number(root, i);
+    }
+    all_ok(good, "broadcast from each", n);
+}
+
+static void
+sizes(size_t n)
+{
+    static const struct {
+        enum dist_sum how;
+        const char *what;
+    } sums[] = { { DIST_RING, "reduce-scatter, ring" },
+        { DIST_TREE, "reduce-scatter, tree" },
+        { DIST_BF16, "reduce-scatter, bf16 wire" } };
+    size_t at[RANKS + 1], last[RANKS + 1] = { 0 };
+
+    dist_split(n, g->n, 1, at);
+    last[g->n] = n; /* all of it is the last rank's */
+    gather(n, at);
+    gather(n, last);
+    for (size_t i = 0; i < 3; i++) {
+        static const size_t segment[] = { 1, 7, 64, 1 << 16 };
+
+        for (size_t k = 0; k < 4; k++) {
+            if (segment[k] == 1 && n > 100)
+                continue;
+            dist_segment(segment[k]);
+            reduce(n, at, sums[i].how, sums[i].what);
+            reduce(n, last, sums[i].how, sums[i].what);
+        }
+    }
+    broadcast(n);
+}
+
+static void
+add_units(void *ctx, size_t i, size_t j)
+{
+    ((float *)ctx)[i] += ((float *)ctx)[j];
+}
+
+/* The tree over units is that of the ranks' trees. */
+static void
+trees(void)
+{
+    int defined = 1, same = 1;
+
+    for (size_t n = 1; n <= RANKS; n++) {
+        float whole[RANKS], sums[RANKS];
+
+        for (size_t i = 0; i < n; i++)
+            whole[i] = part[i][0] = number(1, i);
+        dist_tree(n, add_units, whole);
+        defined = defined && whole[0] == tree(n, 0, 1, 0);
+        for (size_t ranks = 1; ranks <= n; ranks *= 2) {
+            for (size_t r = 0; r < ranks; r++) {
+                float own[RANKS];
+                size_t k = 0;
+
+                for (size_t i = r; i < n; i += ranks)
+                    own[k++] = number(1, i);
+                dist_tree(k, add_units, own);
+                sums[r] = own[0];
+            }
+            dist_tree(ranks, add_units, sums);
+            same = same && sums[0] == whole[0];
+        }
+    }
+    if (g->rank == 0) {
+        ok(defined, "the tree of up to 16 units is as defined");
+        ok(same, "and that of its ranks' trees, 1, 2, 4, 8 and 16 ranks");
+    }
+    failed += !defined || !same;
+}
+
+static void
+splits(void)
+{
+    int good = 1;
+
+    for (size_t n = 1; n <= RANKS; n++) {
+        for (size_t total = 0; total < 300; total += 7) {
+            size_t at[RANKS + 1];
+
+            dist_split(total, n, 8, at);
+            good = good && at[0] == 0 && at[n] == total;
+            for (size_t i = 0; i < n; i++)
+                good = good && at[i] <= at[i + 1] &&
+                    (i + 1 == n || at[i + 1] % 8 == 0 || at[i + 1] == total) &&
+                    at[i + 1] - at[i] <= total / n + 8;
+        }
+    }
+    if (g->rank == 0)
+        ok(good, "splits are even but for the alignment");
+    failed += !good;
+}
+
+int
+main(void)
+{
+    const char *want_n = getenv("WANT_RANKS");
+    struct err e;
+
+    if (kern_init() != NULL || dist_begin(&e) < 0) {
+        printf("Bail out! no kernels, or %s\n", e.msg);
+        return 1;
+    }
+    g = dist_world();
+    if (g->rank == 0 && want_n != NULL)
+        ok(g->n == strtoull(want_n, NULL, 10), "%s ranks", want_n);
+    failed += g->n > RANKS;
+    if (g->n > RANKS)
+        return 1;
+    trees();
+    splits();
+    for (size_t n = 0; n < 12; n += 5)
+        sizes(n);
+    sizes(MOST);
+    g = dist_node();
+    if (getenv("RETORT_NODE") != NULL)
+        all_ok(g->n == 2 && g->rank == dist_world()->rank % 2, "a node", 0);
+    sizes(100);
+    g = dist_across();
+    sizes(100);
+    dist_barrier(dist_world());
+    g = dist_world();
+    if (g->rank == 0)
+        failed += done_testing();
+    dist_end();
+    return failed > 0;
+}

@@ -1,0 +1,42 @@
+# shellcheck shell=sh
+# What tests under mpirun share; sourced after lib.sh.
+
+# In a container: as root, more ranks than processors, and without the
+# process_vm_readv that is forbidden there.  Ranks that wait give way.
+OMPI_ALLOW_RUN_AS_ROOT=1
+OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+OMPI_MCA_rmaps_base_oversubscribe=1
+OMPI_MCA_hwloc_base_binding_policy=none
+OMPI_MCA_btl_vader_single_copy_mechanism=none
+OMPI_MCA_mpi_yield_when_idle=1
+# A rank that saves after SIGTERM is not killed after a second.
+OMPI_MCA_odls_base_sigkill_timeout=30
+# Ranks that wait for one another for ever are ended.
+MPIEXEC_TIMEOUT=${MPIEXEC_TIMEOUT:-100}
+export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM \
+    OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_hwloc_base_binding_policy \
+    OMPI_MCA_btl_vader_single_copy_mechanism OMPI_MCA_mpi_yield_when_idle \
+    OMPI_MCA_odls_base_sigkill_timeout MPIEXEC_TIMEOUT
+
+# has_ranks WHAT: can programs of this build be run under mpirun?  Else WHAT is
+# skipped, by name.
+has_ranks() {
+    if ! command -v mpirun >/dev/null; then
+        skip "$1" 'no mpirun'
+        return 1
+    fi
+    if ! grep -q '^MPI_LIBS = ..*' "$BUILD/probe.mk"; then
+        skip "$1" 'built without Open MPI (libopenmpi-dev)'
+        return 1
+    fi
+    case $BUILD in
+    */thread) skip "$1" 'a sanitizer has memory of its own'; return 1 ;;
+    esac
+}
+
+# ranks N command ...: under mpirun
+ranks() {
+    tap_ranks=$1
+    shift
+    mpirun -n "$tap_ranks" "$@"
+}
