@@ -32,19 +32,23 @@ struct bwd {
     size_t nheld;
 };
 
-/* What a block keeps of `rows` padded rows and `tokens`, but its log-sum-exps:
- * where it is, and how many numbers it has. */
+/* What a block of that shape keeps of `rows` padded rows and `tokens`, but its
+ * log-sum-exps: where it is, and how many numbers it has.  x2 between two parts
+ * alone: else it is the block's input or output. */
 static void
-kept_list(const struct config *c, size_t rows, size_t tokens, size_t mlp,
-    struct acts *k, float **list[KEPT], size_t n[KEPT])
+kept_list(const struct config *c, size_t rows, size_t tokens,
+    const struct block_shape *b, struct acts *k, float **list[KEPT],
+    size_t n[KEPT])
 {
-    const size_t heads = has_qk_norm(c) ? (c->H + c->KV) * c->D : 0;
+    const size_t H = query_heads(c, b->groups), mlp = b->mlp;
+    const size_t heads = has_qk_norm(c) ? (H + b->groups) * c->D : 0;
     const size_t post = has_post_norm(c) ? c->d : 0;
     float **const at[KEPT] = { &k->qkv, &k->att, &k->x2, &k->gate, &k->up,
         &k->raw, &k->o, &k->down };
-    const size_t size[KEPT] = { rows * qkv_width(c), rows * c->H * c->D,
-        tokens * c->d, rows * mlp, rows * mlp, rows * heads, rows * post,
-        rows * post };
+    const size_t size[KEPT] = { rows * qkv_width(c, b->groups), rows * H * c->D,
+        b->groups > 0 && mlp > 0 ? tokens * c->d : 0, rows * mlp, rows * mlp,
+        rows * heads, b->groups > 0 ? rows * post : 0,
+        mlp > 0 ? rows * post : 0 };
 
     memcpy(list, at, sizeof at);
     memcpy(n, size, sizeof size);
@@ -52,15 +56,15 @@ kept_list(const struct config *c, size_t rows, size_t tokens, size_t mlp,
 
 static void
 keep(struct acts *k, const struct config *c, size_t rows, size_t tokens,
-    size_t mlp, struct arena *a)
+    const struct block_shape *b, struct arena *a)
 {
     float **list[KEPT];
     size_t n[KEPT];
 
-    kept_list(c, rows, tokens, mlp, k, list, n);
+    kept_list(c, rows, tokens, b, k, list, n);
     for (size_t i = 0; i < KEPT; i++)
         *list[i] = n[i] > 0 ? arena_alloc(a, n[i], sizeof(float)) : NULL;
-    k->lse = arena_alloc(a, rows * c->H, sizeof(float));
+    k->lse = arena_alloc(a, rows * query_heads(c, b->groups), sizeof(float));
 }
 
 /* The log-sum-exps stay fp32. */
@@ -68,13 +72,15 @@ static void
 keep_half(struct bwd *b, size_t i, size_t rows, size_t tokens, struct arena *a)
 {
     const struct config *c = &b->t->m.c;
+    const struct block_shape shape = block_shape(&b->t->m.block[i]);
     float **list[KEPT];
     size_t n[KEPT];
 
-    kept_list(c, rows, tokens, b->t->m.block[i].mlp, &b->kept[i], list, n);
+    kept_list(c, rows, tokens, &shape, &b->kept[i], list, n);
     for (size_t k = 0; k < KEPT; k++)
         b->half[i][k] = arena_alloc(a, n[k], sizeof(uint16_t));
-    b->kept[i].lse = arena_alloc(a, rows * c->H, sizeof(float));
+    b->kept[i].lse =
+        arena_alloc(a, rows * query_heads(c, shape.groups), sizeof(float));
 }
 
 static void
@@ -85,7 +91,7 @@ grads(struct grads *g, const struct config *c, size_t rows, size_t tokens,
     g->dxn = arena_alloc(a, rows * c->d, sizeof(float));
     g->dx2 = arena_alloc(a, rows * c->d, sizeof(float));
     g->datt = arena_alloc(a, rows * c->H * c->D, sizeof(float));
-    g->dqkv = arena_alloc(a, rows * qkv_width(c), sizeof(float));
+    g->dqkv = arena_alloc(a, rows * qkv_width(c, c->KV), sizeof(float));
     g->dk = arena_alloc(a, rows * c->H * c->D, sizeof(float));
     g->dv = arena_alloc(a, rows * c->H * c->D, sizeof(float));
     g->xn1 = arena_alloc(a, rows * c->d, sizeof(float));
@@ -114,14 +120,17 @@ layout(struct bwd *b, struct arena *a)
     const struct config *c = &m->c;
     const size_t tokens = b->B * b->T, rows = b->B * cut_of(b->T).Tp;
     const size_t mlp = model_widest(m);
+    const struct block_shape widest = { c->KV, mlp, 0 };
 
     for (size_t i = 0; i <= c->L; i++)
         b->hidden[i] = arena_alloc(a, tokens * c->d, sizeof(float));
     for (size_t i = 0; i < c->L; i++) {
+        const struct block_shape shape = block_shape(&m->block[i]);
+
         if (b->how == 0)
-            keep(&b->kept[i], c, rows, tokens, m->block[i].mlp, a);
+            keep(&b->kept[i], c, rows, tokens, &shape, a);
         else if (i == 0)
-            keep(&b->kept[0], c, rows, tokens, mlp, a);
+            keep(&b->kept[0], c, rows, tokens, &widest, a);
         else
             b->kept[i] = b->kept[0];
         if (b->how == BWD_BF16)
@@ -191,6 +200,10 @@ run_block(struct bwd *b, struct run *u, size_t i, const struct rows *r)
     u->a = b->kept[i];
     u->x = b->hidden[i];
     u->y = b->hidden[i + 1];
+    if (!u->mlp)
+        u->a.x2 = u->y;
+    else if (!u->attn)
+        u->a.x2 = b->hidden[i];
 }
 
 double
@@ -269,11 +282,12 @@ half_task(void *ctx, size_t task, size_t worker)
 static void
 half_block(struct bwd *b, size_t i, const struct rows *r, int back)
 {
+    const struct block_shape shape = block_shape(&b->t->m.block[i]);
     float **list[KEPT];
     size_t n[KEPT];
 
-    kept_list(&b->t->m.c, r->B * cut_of(r->T).Tp, r->B * r->T,
-        b->t->m.block[i].mlp, &b->kept[i], list, n);
+    kept_list(&b->t->m.c, r->B * cut_of(r->T).Tp, r->B * r->T, &shape,
+        &b->kept[i], list, n);
     for (size_t k = 0; k < KEPT; k++) {
         struct halfjob j = { *list[k], b->half[i][k], n[k], back };
 
@@ -292,8 +306,8 @@ bwd_forward(struct bwd *b, const struct rows *r)
     for (size_t i = 0; i < L; i++) {
         run_block(b, &u, i, r);
         block_forward(&u);
-        if (i == 0 && (b->how & BWD_BF16) && !(b->whole > 0.0))
-            rounding_bf16(b->kept[0].gate, r->B * u.c.Tp * u.b->mlp, &b->lost,
+        if (u.mlp && (b->how & BWD_BF16) && !(b->whole > 0.0))
+            rounding_bf16(b->kept[i].gate, r->B * u.c.Tp * u.b->mlp, &b->lost,
                 &b->whole);
         if (b->how == BWD_BF16)
             half_block(b, i, r, 0);

@@ -65,8 +65,8 @@ enum { BWD_RECOMPUTE = 1, BWD_BF16 = 2 };
 struct bwd;
 struct bwd *bwd_new(struct tmodel *t, struct pool *pool, size_t B, size_t T,
     int how);
-/* |rounded - x| / |x| over what the first block's gate gave in the first
- * forward pass; 0 without BWD_BF16. */
+/* |rounded - x| / |x| over what the first gate gave in the first forward pass;
+ * 0 without BWD_BF16. */
 double bwd_rounding(const struct bwd *b);
 /* The same of the first block's gradients that were rounded to bf16. */
 double bwd_grad_rounding(const struct bwd *b);

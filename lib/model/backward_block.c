@@ -111,7 +111,7 @@ do_dxn2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         u->g->dxn);
 }
 
-/* dx2 = dy + norm2's backward */
+/* dx2 = dy + norm2's backward, or dx if there is no MLP */
 static void
 do_dx2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
@@ -127,9 +127,12 @@ do_dx2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
             memset(u->g->dout + to, 0, d * sizeof(float));
             continue;
         }
-        u->g->rstd2[tok] =
-            kern.rmsnorm_bwd(u->g->dx2 + to, u->g->dxn + to, u->a.x2 + tok * d,
-                u->vec[W_NORM2], d, (float)c->eps, u->g->dy + to);
+        if (u->mlp)
+            u->g->rstd2[tok] = kern.rmsnorm_bwd(u->g->dx2 + to, u->g->dxn + to,
+                u->a.x2 + tok * d, u->vec[W_NORM2], d, (float)c->eps,
+                u->g->dy + to);
+        else
+            memcpy(u->g->dx2 + to, u->g->dx + tok * d, d * sizeof(float));
         if (u->vec[W_NORM_ATT] != NULL)
             u->g->rstd_att[tok] =
                 kern.rmsnorm_bwd(u->g->dout + to, u->g->dx2 + to, u->a.o + to,
@@ -152,13 +155,13 @@ attend_bwd(void *ctx, size_t task, size_t worker)
 {
     struct run *u = ctx;
     const struct config *c = &u->f->m->c;
-    const size_t b = task / c->H, h = task % c->H, Tp = u->c.Tp;
-    const size_t row = b * Tp * qkv_width(c), part = task * Tp * c->D;
+    const size_t b = task / u->H, h = task % u->H, Tp = u->c.Tp;
+    const size_t row = b * Tp * u->qkv, part = task * Tp * c->D;
     const struct attn a = attention_of(u, b);
     const double begin = profile_begin();
     double pairs = 0.0;
 
-    attn_bwd(&a, h, u->g->datt + b * Tp * c->H * c->D, u->g->dqkv + row,
+    attn_bwd(&a, h, u->g->datt + b * Tp * u->H * c->D, u->g->dqkv + row,
         u->g->dk + part, u->g->dv + part, u->f->scratch[worker]);
     for (size_t qt = 0; qt < Tp / ATTN_TILE; qt++)
         pairs += attn_pairs(&a, qt);
@@ -171,14 +174,14 @@ static void
 head_norms(struct run *u, size_t b, size_t t, float *dq)
 {
     const struct config *c = &u->f->m->c;
-    const size_t D = c->D, n = c->H + c->KV, row = b * u->c.Tp + t;
+    const size_t D = c->D, n = u->H + u->KV, row = b * u->c.Tp + t;
     const float *raw = u->a.raw + row * n * D;
 
     memcpy(u->g->dheads + row * n * D, dq, n * D * sizeof *dq);
     for (size_t h = 0; h < n; h++)
         u->g->rstd_heads[(b * u->r->T + t) * n + h] =
             kern.rmsnorm_bwd(dq + h * D, dq + h * D, raw + h * D,
-                u->vec[h < c->H ? W_NQ : W_NK], D, (float)c->eps, NULL);
+                u->vec[h < u->H ? W_NQ : W_NK], D, (float)c->eps, NULL);
 }
 
 /* dk, dv: the query heads' parts added in their order; rope turned back; xn1
@@ -187,22 +190,22 @@ static void
 do_dqkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     const struct config *c = &u->f->m->c;
-    const size_t D = c->D, G = c->H / c->KV, d = c->d, Tp = u->c.Tp;
+    const size_t D = c->D, G = u->H / u->KV, d = c->d, Tp = u->c.Tp;
 
     (void)worker;
     for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
-        float *dq = u->g->dqkv + (b * Tp + t) * qkv_width(c);
-        float *dk = dq + c->H * D, *dv = dk + c->KV * D;
+        float *dq = u->g->dqkv + (b * Tp + t) * u->qkv;
+        float *dk = dq + u->H * D, *dv = dk + u->KV * D;
         float *xn = u->g->xn1 + (b * Tp + t) * d;
         const float *cs;
 
         if (!row_live(u->r, b, t)) {
-            memset(dq, 0, qkv_width(c) * sizeof *dq);
+            memset(dq, 0, u->qkv * sizeof *dq);
             memset(xn, 0, d * sizeof *xn);
             continue;
         }
-        for (size_t h = 0; h < c->H; h++) {
-            const size_t from = ((b * c->H + h) * Tp + t) * D;
+        for (size_t h = 0; h < u->H; h++) {
+            const size_t from = ((b * u->H + h) * Tp + t) * D;
             float *k = dk + h / G * D, *v = dv + h / G * D;
 
             if (h % G == 0) {
@@ -214,7 +217,7 @@ do_dqkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
             }
         }
         cs = u->cs + (t - u->r->first[b * u->r->T + t]) * D;
-        for (size_t h = 0; h < c->H + c->KV; h++)
+        for (size_t h = 0; h < u->H + u->KV; h++)
             kern.rope(dq + h * D, cs, D, -1);
         if (u->a.raw != NULL)
             head_norms(u, b, t, dq);
@@ -226,7 +229,6 @@ do_dqkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 static void
 do_dxn1(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
-    const struct config *c = &u->f->m->c;
     const float *dy = u->g->dqkv;
 
     (void)worker;
@@ -234,13 +236,13 @@ do_dxn1(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         const struct weight *w = &u->b->w[k];
 
         /* one cut of the columns for the three, whose depths differ */
-        product_nn(u, w, nn_cols(&u->b->w[W_Q]), dy, qkv_width(c), b, t0, part,
+        product_nn(u, w, nn_cols(&u->b->w[W_Q]), dy, u->qkv, b, t0, part,
             k == W_Q ? GEMM_SET : GEMM_ADD, u->g->dxn1);
         dy += w->rows;
     }
 }
 
-/* dx = dx2 + norm1's backward */
+/* dx = dx2 + norm1's backward, or dx2 if there is no attention */
 static void
 do_dx(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
@@ -251,7 +253,9 @@ do_dx(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
         const size_t tok = b * u->r->T + t, to = (b * u->c.Tp + t) * d;
 
-        if (row_live(u->r, b, t))
+        if (row_live(u->r, b, t) && !u->attn)
+            memcpy(u->g->dx + tok * d, u->g->dx2 + to, d * sizeof(float));
+        else if (row_live(u->r, b, t))
             u->g->rstd1[tok] = kern.rmsnorm_bwd(u->g->dx + tok * d,
                 u->g->dxn1 + to, u->x + tok * d, u->vec[W_NORM1], d,
                 (float)c->eps, u->g->dx2 + to);
@@ -359,60 +363,68 @@ vec_add(struct dwjob *j, int t, struct vec_grad how)
     j->v[j->nv++] = how;
 }
 
-/* Norms of the residual stream, biases, norms of heads. */
+/* A norm of the residual stream: its reciprocals, what is normed (x_rows rows a
+ * sequence), the gradient at its output. */
 static void
-vectors(struct dwjob *j)
+add_norm(struct dwjob *j, int t, const float *rstd, const float *x,
+    size_t x_rows, const float *dy)
+{
+    const size_t d = j->u->f->m->c.d;
+
+    vec_add(j, t,
+        (struct vec_grad){ .heads = 1,
+            .rstd = rstd,
+            .ldr = 1,
+            .x = x,
+            .x_rows = x_rows,
+            .ldx = d,
+            .dy = dy,
+            .lddy = d });
+}
+
+/* Biases, norms of heads. */
+static void
+head_vectors(struct dwjob *j)
 {
     const struct run *u = j->u;
-    const struct config *c = &u->f->m->c;
     const struct grads *g = u->g;
-    const size_t d = c->d, T = u->r->T, ld = qkv_width(c), D = c->D;
-    const size_t n = c->H + c->KV, bias[] = { 0, c->H * D, n * D };
+    const size_t D = u->f->m->c.D, q = u->H * D;
+    const size_t n = u->H + u->KV, bias[] = { 0, q, n * D };
 
-    vec_add(j, W_NORM1,
-        (struct vec_grad){ .heads = 1,
-            .rstd = g->rstd1,
-            .ldr = 1,
-            .x = u->x,
-            .x_rows = T,
-            .ldx = d,
-            .dy = g->dxn1,
-            .lddy = d });
-    vec_add(j, W_NORM2,
-        (struct vec_grad){ .heads = 1,
-            .rstd = g->rstd2,
-            .ldr = 1,
-            .x = u->a.x2,
-            .x_rows = T,
-            .ldx = d,
-            .dy = g->dxn,
-            .lddy = d });
-    for (int k = 0; u->vec[W_NORM_ATT] != NULL && k < 2; k++)
-        vec_add(j, W_NORM_ATT + k,
-            (struct vec_grad){ .heads = 1,
-                .rstd = k ? g->rstd_mlp : g->rstd_att,
-                .ldr = 1,
-                .x = k ? u->a.down : u->a.o,
-                .x_rows = u->c.Tp,
-                .ldx = d,
-                .dy = k ? g->dy : g->dx2,
-                .lddy = d });
     for (int k = 0; u->vec[W_BQ] != NULL && k < 3; k++)
         vec_add(j, W_BQ + k,
             (struct vec_grad){ .heads = 1,
                 .x = g->dqkv,
                 .dy = g->dqkv + bias[k],
-                .lddy = ld });
-    for (int k = 0; u->a.raw != NULL && k < 2; k++)
+                .lddy = u->qkv });
+    for (int k = 0; u->vec[W_NQ] != NULL && k < 2; k++)
         vec_add(j, W_NQ + k,
-            (struct vec_grad){ .heads = k ? c->KV : c->H,
-                .rstd = g->rstd_heads + (k ? c->H : 0),
+            (struct vec_grad){ .heads = k ? u->KV : u->H,
+                .rstd = g->rstd_heads + (k ? u->H : 0),
                 .ldr = n,
-                .x = u->a.raw + (k ? c->H * D : 0),
+                .x = u->a.raw + (k ? q : 0),
                 .x_rows = u->c.Tp,
                 .ldx = n * D,
-                .dy = g->dheads + (k ? c->H * D : 0),
+                .dy = g->dheads + (k ? q : 0),
                 .lddy = n * D });
+}
+
+static void
+vectors(struct dwjob *j)
+{
+    const struct run *u = j->u;
+    const struct grads *g = u->g;
+    const size_t T = u->r->T, Tp = u->c.Tp;
+
+    if (u->attn)
+        add_norm(j, W_NORM1, g->rstd1, u->x, T, g->dxn1);
+    if (u->mlp)
+        add_norm(j, W_NORM2, g->rstd2, u->a.x2, T, g->dxn);
+    if (u->vec[W_NORM_ATT] != NULL)
+        add_norm(j, W_NORM_ATT, g->rstd_att, u->a.o, Tp, g->dx2);
+    if (u->vec[W_NORM_MLP] != NULL)
+        add_norm(j, W_NORM_MLP, g->rstd_mlp, u->a.down, Tp, g->dy);
+    head_vectors(j);
 }
 
 static void
@@ -450,18 +462,21 @@ weight_grads(struct run *u)
 {
     const struct config *c = &u->f->m->c;
     const struct grads *g = u->g;
-    const size_t mlp = u->b->mlp, q = c->H * c->D, kv = c->KV * c->D;
-    const size_t ld = qkv_width(c);
+    const size_t mlp = u->b->mlp, q = u->H * c->D, kv = u->KV * c->D;
     struct dwjob j = { .u = u };
     size_t tasks = 0;
 
-    dw_add(&j, W_DOWN, g->ddown, c->d, u->act, mlp);
-    dw_add(&j, W_GATE, u->a.gate, mlp, u->f->xn, c->d);
-    dw_add(&j, W_UP, u->a.up, mlp, u->f->xn, c->d);
-    dw_add(&j, W_O, g->dout, c->d, u->a.att, q);
-    dw_add(&j, W_Q, g->dqkv, ld, g->xn1, c->d);
-    dw_add(&j, W_K, g->dqkv + q, ld, g->xn1, c->d);
-    dw_add(&j, W_V, g->dqkv + q + kv, ld, g->xn1, c->d);
+    if (u->mlp) {
+        dw_add(&j, W_DOWN, g->ddown, c->d, u->act, mlp);
+        dw_add(&j, W_GATE, u->a.gate, mlp, u->f->xn, c->d);
+        dw_add(&j, W_UP, u->a.up, mlp, u->f->xn, c->d);
+    }
+    if (u->attn) {
+        dw_add(&j, W_O, g->dout, c->d, u->a.att, q);
+        dw_add(&j, W_Q, g->dqkv, u->qkv, g->xn1, c->d);
+        dw_add(&j, W_K, g->dqkv + q, u->qkv, g->xn1, c->d);
+        dw_add(&j, W_V, g->dqkv + q + kv, u->qkv, g->xn1, c->d);
+    }
     vectors(&j);
     for (size_t i = 0; i < j.nv; i++)
         tasks += vec_grad_tasks(&j.v[i]);
@@ -471,10 +486,9 @@ weight_grads(struct run *u)
 void
 block_backward(struct run *u)
 {
-    const size_t H = u->f->m->c.H, chunks = u->c.tile / CHUNK;
+    const size_t chunks = u->c.tile / CHUNK;
     const struct weight *w = u->b->w;
-    const size_t d = u->f->m->c.d, q = H * u->f->m->c.D, n = u->b->mlp;
-    const size_t qkv = qkv_width(&u->f->m->c);
+    const size_t d = u->f->m->c.d, q = u->H * u->f->m->c.D, n = u->b->mlp;
     const struct stage mlp[] = { { do_dy, chunks, "backward copy, norm2 again",
                                      0, 4 * d },
         { do_dact, nn_parts(&w[W_DOWN]), "backward down", 2 * d * n, 0 },
@@ -482,14 +496,17 @@ block_backward(struct run *u)
         { do_dxn2, nn_parts(&w[W_GATE]), "backward gate, up", 4 * d * n, 0 },
         { do_dx2, chunks, "backward norm2", 0, 4 * d },
         { do_datt, nn_parts(&w[W_O]), "backward o", 2 * d * q, 0 } };
-    const struct stage att[] = {
-        { do_dqkv, chunks, "backward rope, norm1 again", 0, 3 * qkv + 2 * d },
-        { do_dxn1, nn_parts(&w[W_Q]), "backward qkv", 2 * d * qkv, 0 },
-        { do_dx, chunks, "backward norm1", 0, 4 * d }
-    };
+    const struct stage att[] = { { do_dqkv, chunks,
+                                     "backward rope, norm1 again", 0,
+                                     3 * u->qkv + 2 * d },
+        { do_dxn1, nn_parts(&w[W_Q]), "backward qkv", 2 * d * u->qkv, 0 },
+        { do_dx, chunks, "backward norm1", 0, 4 * d } };
+    /* the stages of a part that there is not are left out */
+    const size_t from = u->mlp ? 0 : 4, end = u->attn ? 6 : 5;
 
-    run_stages(u, mlp, sizeof mlp / sizeof *mlp);
-    pool_run(u->f->pool, u->r->B * H, attend_bwd, u);
-    run_stages(u, att, sizeof att / sizeof *att);
+    run_stages(u, mlp + from, end - from);
+    if (u->attn)
+        pool_run(u->f->pool, u->r->B * u->H, attend_bwd, u);
+    run_stages(u, u->attn ? att : att + 2, u->attn ? 3 : 1);
     weight_grads(u);
 }

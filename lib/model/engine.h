@@ -28,13 +28,15 @@ struct cut {
 };
 struct cut cut_of(size_t T);
 
-/* Columns of one part of a product with N columns and depth K. */
+/* Columns of one part of a product with N columns and depth K, both above 0;
+ * parts, none of no columns. */
 size_t part_cols(size_t N, size_t K);
 size_t part_count(size_t N, size_t K);
 
 /* What the steps of one block produce, for B sequences. */
 struct acts {
-    float *qkv;       /* [B,Tp,(H+2KV)D] q, k after rope */
+    float *qkv;       /* [B,Tp,(H+2KV)D] q, k after rope; H, KV: of the
+                             * block, here and below */
     float *raw;       /* [B,Tp,(H+KV)D] q, k before their norms, for the
                              * backward pass; NULL */
     float *att;       /* [B,Tp,H*D] */
@@ -88,7 +90,9 @@ struct run {
     const struct rows *r;
     struct cut c;
     const struct block *b;
-    const float *const *vec;              /* [W_N] vectors in fp32 */
+    size_t H, KV, qkv;                    /* heads, width of a row of qkv */
+    const float *const *vec;              /* [W_N] vectors in fp32; NULL of
+                                           * those that the block has not */
     const uint32_t *first, *stem, *nstem; /* [B,T] of what each token attends
                                            * to; stem may be NULL */
     const float *cs;                      /* [T,D] angles of this block */
@@ -127,7 +131,9 @@ struct attn attention_of(const struct run *u, size_t b);
 void block_forward(struct run *u);
 void run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r);
 
-size_t qkv_width(const struct config *c);
+/* Of a block of so many groups: query heads, numbers of q, k and v a token. */
+size_t query_heads(const struct config *c, size_t groups);
+size_t qkv_width(const struct config *c, size_t groups);
 
 /* Have the blocks norms of each head of Q and K? of what is added? */
 int has_qk_norm(const struct config *c);
@@ -138,10 +144,10 @@ float attn_scale(const struct config *c);
  * be the same.  Planning: *cs is NULL. */
 void angles(const struct fwd *f, size_t T, struct arena *a, float **cs,
     float **local);
-/* One token's q, k and v as the products gave them, in place: biases, norms of
- * heads, rotation by the angles cs [D].  raw: NULL, or what q and k were before
- * their norms, out. */
-void finish_qkv(const struct config *c, const float *const *vec,
+/* One token's q, k and v of so many groups as the products gave them, in place:
+ * biases, norms of heads, rotation by the angles cs [D].  raw: NULL, or what q
+ * and k were before their norms, out. */
+void finish_qkv(const struct config *c, size_t groups, const float *const *vec,
     const float *cs, float *qkv, float *raw);
 
 /* head.c: rows of a tile (a small one for few), columns of a slice of the

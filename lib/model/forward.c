@@ -40,15 +40,21 @@ part_cols(size_t N, size_t K)
 size_t
 part_count(size_t N, size_t K)
 {
-    const size_t nb = part_cols(N, K);
+    const size_t nb = N > 0 ? part_cols(N, K) : 1;
 
     return (N + nb - 1) / nb;
 }
 
 size_t
-qkv_width(const struct config *c)
+query_heads(const struct config *c, size_t groups)
 {
-    return (c->H + 2 * c->KV) * c->D;
+    return groups * (c->H / c->KV);
+}
+
+size_t
+qkv_width(const struct config *c, size_t groups)
+{
+    return (query_heads(c, groups) + 2 * groups) * c->D;
 }
 
 int
@@ -93,7 +99,8 @@ wide_floats(const struct model *m)
     for (size_t i = 0; i < m->c.L * W_N; i++) {
         const struct weight *w = &m->block[i / W_N].w[i % W_N];
 
-        if (!block_is_vector((int)(i % W_N)) && weight_f32(w) == NULL)
+        if (!block_is_vector((int)(i % W_N)) && w->rows > 0 &&
+            weight_f32(w) == NULL)
             return WEIGHT_PIECE;
     }
     return 0;
@@ -218,7 +225,7 @@ layout(struct fwd *f, struct arena *a, int parts)
     f->xn = arena_alloc(a, rows * c->d, sizeof *f->xn);
     f->out = arena_alloc(a, rows * c->d, sizeof *f->out);
     if (parts & FWD_ACTS) {
-        f->a.qkv = arena_alloc(a, rows * qkv_width(c), sizeof(float));
+        f->a.qkv = arena_alloc(a, rows * qkv_width(c, c->KV), sizeof(float));
         f->a.att = arena_alloc(a, rows * c->H * c->D, sizeof(float));
         f->a.lse = arena_alloc(a, rows * c->H, sizeof(float));
         f->a.gate = arena_alloc(a, rows * mlp, sizeof(float));

@@ -90,7 +90,7 @@ void fwd_block(struct fwd *f, size_t i, const struct rows *r, const float *x,
  */
 struct fwd_part {
     int no_attn, no_mlp; /* nothing of attention, of the MLP */
-    const float *group;  /* [KV] factors; NULL: 1 */
+    const float *group;  /* [KV] factors, KV those of the block; NULL: 1 */
     const float *chan;   /* [mlp_i] factors; NULL: 1 */
 };
 void fwd_block_part(struct fwd *f, size_t i, const struct rows *r,

@@ -114,14 +114,13 @@ do_norm1(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 static void
 do_qkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
-    const struct config *c = &u->f->m->c;
     float *out = u->a.qkv;
 
     for (int k = W_Q; k <= W_V; k++) {
         const struct weight *w = &u->b->w[k];
 
         if (part < parts(w)) {
-            product_nt(u, w, u->f->xn, b, t0, part, worker, out, qkv_width(c));
+            product_nt(u, w, u->f->xn, b, t0, part, worker, out, u->qkv);
             return;
         }
         part -= parts(w);
@@ -130,21 +129,21 @@ do_qkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 }
 
 void
-finish_qkv(const struct config *c, const float *const *vec, const float *cs,
-    float *qkv, float *raw)
+finish_qkv(const struct config *c, size_t groups, const float *const *vec,
+    const float *cs, float *qkv, float *raw)
 {
-    const size_t D = c->D, kv = c->KV * D;
-    float *k = qkv + c->H * D;
+    const size_t D = c->D, kv = groups * D, H = query_heads(c, groups);
+    float *k = qkv + H * D;
 
     if (vec[W_BQ] != NULL) {
-        kern.add(qkv, qkv, vec[W_BQ], c->H * D);
+        kern.add(qkv, qkv, vec[W_BQ], H * D);
         kern.add(k, k, vec[W_BK], kv);
         kern.add(k + kv, k + kv, vec[W_BV], kv);
     }
     if (raw != NULL)
-        memcpy(raw, qkv, (c->H + c->KV) * D * sizeof *raw);
-    for (size_t h = 0; h < c->H + c->KV; h++) {
-        const float *norm = vec[h < c->H ? W_NQ : W_NK];
+        memcpy(raw, qkv, (H + groups) * D * sizeof *raw);
+    for (size_t h = 0; h < H + groups; h++) {
+        const float *norm = vec[h < H ? W_NQ : W_NK];
 
         if (norm != NULL)
             kern.rmsnorm(qkv + h * D, qkv + h * D, norm, D, (float)c->eps);
@@ -165,15 +164,16 @@ static void
 do_rope(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     const struct config *c = &u->f->m->c;
-    const size_t qk = (c->H + c->KV) * c->D;
+    const size_t qk = (u->H + u->KV) * c->D;
 
     (void)worker;
     for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
         const size_t at = b * u->c.Tp + t;
 
         if (row_live(u->r, b, t))
-            finish_qkv(c, u->vec, u->cs + position(u->f, u->r, b, t) * c->D,
-                u->a.qkv + at * qkv_width(c),
+            finish_qkv(c, u->KV, u->vec,
+                u->cs + position(u->f, u->r, b, t) * c->D,
+                u->a.qkv + at * u->qkv,
                 u->a.raw != NULL ? u->a.raw + at * qk : NULL);
         else if (u->a.raw != NULL)
             memset(u->a.raw + at * qk, 0, qk * sizeof(float));
@@ -282,13 +282,13 @@ struct attn
 attention_of(const struct run *u, size_t b)
 {
     const struct config *c = &u->f->m->c;
-    const size_t q = c->H * c->D, kv = c->KV * c->D, row = b * u->c.Tp;
+    const size_t q = u->H * c->D, kv = u->KV * c->D, row = b * u->c.Tp;
     const size_t at = b * u->r->T;
-    const float *p = u->a.qkv + row * qkv_width(c);
+    const float *p = u->a.qkv + row * u->qkv;
 
-    return (struct attn){ u->r->T, u->c.Tp, c->H, c->KV, c->D, qkv_width(c), q,
-        p, p + q, p + q + kv, u->first + at, u->a.att + row * q,
-        u->a.lse + row * c->H, attn_scale(c),
+    return (struct attn){ u->r->T, u->c.Tp, u->H, u->KV, c->D, u->qkv, q, p,
+        p + q, p + q + kv, u->first + at, u->a.att + row * q,
+        u->a.lse + row * u->H, attn_scale(c),
         u->stem != NULL ? u->stem + at : NULL,
         u->stem != NULL ? u->nstem + at : NULL };
 }
@@ -313,19 +313,19 @@ static void
 attend(void *ctx, size_t task, size_t worker)
 {
     struct run *u = ctx;
-    const struct config *c = &u->f->m->c;
-    const size_t nq = u->c.Tp / ATTN_TILE, per = c->KV * u->r->B;
-    const size_t b = task % per / c->KV, qt = nq - 1 - task / per;
+    const size_t nq = u->c.Tp / ATTN_TILE, per = u->KV * u->r->B;
+    const size_t b = task % per / u->KV, qt = nq - 1 - task / per;
+    const size_t g = task % u->KV;
     const double t = profile_begin();
     const struct attn a = attention_of(u, b);
 
     /* the longest rows first, so that no thread ends with one */
-    if (u->group == NULL || u->group[task % c->KV] != 0.0f)
-        attn_fwd(&a, task % c->KV, qt, u->f->scratch[worker]);
+    if (u->group == NULL || u->group[g] != 0.0f)
+        attn_fwd(&a, g, qt, u->f->scratch[worker]);
     if (u->group != NULL)
-        scale_group(&a, task % c->KV, qt, u->group[task % c->KV]);
+        scale_group(&a, g, qt, u->group[g]);
     profile_end("forward attention", t,
-        4.0 * (double)(c->H / c->KV * c->D) * attn_pairs(&a, qt), 0.0);
+        4.0 * (double)(a.H / a.KV * a.D) * attn_pairs(&a, qt), 0.0);
 }
 
 /* The stem of token t of row b, cut to what a window's width reaches. */
@@ -376,11 +376,15 @@ run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r)
     u->r = r;
     u->c = cut_of(r->T);
     u->b = &f->m->block[i];
+    u->KV = u->b->groups;
+    u->H = query_heads(&f->m->c, u->KV);
+    u->qkv = qkv_width(&f->m->c, u->KV);
     attends(u, config_window(&f->m->c, i));
     u->cs = config_window(&f->m->c, i) > 0 ? f->cs_local : f->cs;
     u->vec = f->vec + i * W_N;
     u->act = f->act;
-    u->attn = u->mlp = 1;
+    u->attn = u->KV > 0;
+    u->mlp = u->b->mlp > 0;
 }
 
 /* Show what is multiplied, [B,Tp,n]. */
@@ -404,13 +408,13 @@ heads(struct run *u)
     const size_t chunks = u->c.tile / CHUNK, d = c->d;
     const struct stage s[] = { { do_norm1, chunks, "forward norm1", 0, 2 * d },
         { do_qkv, parts(&w[W_Q]) + parts(&w[W_K]) + parts(&w[W_V]),
-            "forward qkv", 2 * d * qkv_width(c), 0 },
-        { do_rope, chunks, "forward rope", 0, 2 * (c->H + c->KV) * c->D } };
+            "forward qkv", 2 * d * u->qkv, 0 },
+        { do_rope, chunks, "forward rope", 0, 2 * (u->H + u->KV) * c->D } };
 
     run_stages(u, s, sizeof s / sizeof *s);
     show(u, FWD_ATTN, u->f->xn, d, u->x);
-    pool_run(u->f->pool, u->r->B * c->KV * (u->c.Tp / ATTN_TILE), attend, u);
-    show(u, FWD_O, u->a.att, c->H * c->D, u->x);
+    pool_run(u->f->pool, u->r->B * u->KV * (u->c.Tp / ATTN_TILE), attend, u);
+    show(u, FWD_O, u->a.att, u->H * c->D, u->x);
 }
 
 void
@@ -420,7 +424,7 @@ block_forward(struct run *u)
     const struct weight *w = u->b->w;
     const size_t chunks = u->c.tile / CHUNK, d = c->d, mlp = u->b->mlp;
     const struct stage after[] = { { do_o, parts(&w[W_O]), "forward o",
-                                       2 * d * c->H * c->D, 0 },
+                                       2 * d * u->H * c->D, 0 },
         { do_norm2, chunks, "forward add, norm2", 0, 4 * d },
         { do_gate_up, 2 * parts(&w[W_GATE]), "forward gate, up", 4 * d * mlp,
             0 },

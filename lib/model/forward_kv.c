@@ -20,7 +20,8 @@ struct kvcache {
     size_t slots, T; /* texts, capacity of each */
     struct arena arena;
     size_t *n;    /* [slots] tokens in the cache */
-    float *k, *v; /* [L,slots,KV,T,D], k after rope */
+    float *k, *v; /* [L][slots,KV,T,D], KV of the block; k after rope */
+    size_t *at;   /* [L] where a block's begin */
     /* a tile of rows */
     size_t *slot, *pos;   /* [KV_TILE] whose token it is, and which */
     size_t *last_of;      /* [KV_TILE] the text that it is the last of */
@@ -46,6 +47,11 @@ layout(struct kvcache *k, struct arena *a)
     k->n = arena_alloc(a, k->slots, sizeof *k->n);
     k->k = arena_alloc(a, kv_cache_bytes(k) / 2, 1);
     k->v = arena_alloc(a, kv_cache_bytes(k) / 2, 1);
+    k->at = arena_alloc(a, c->L, sizeof *k->at);
+    for (size_t i = 0, at = 0; k->at != NULL && i < c->L; i++) {
+        k->at[i] = at;
+        at += k->slots * m->block[i].groups * k->T * c->D;
+    }
     k->slot = arena_alloc(a, KV_TILE, sizeof *k->slot);
     k->pos = arena_alloc(a, KV_TILE, sizeof *k->pos);
     k->last_of = arena_alloc(a, KV_TILE, sizeof *k->last_of);
@@ -53,7 +59,7 @@ layout(struct kvcache *k, struct arena *a)
     k->xn = arena_alloc(a, KV_TILE * c->d, sizeof(float));
     k->out = arena_alloc(a, KV_TILE * c->d, sizeof(float));
     k->last = arena_alloc(a, k->slots * c->d, sizeof(float));
-    k->qkv = arena_alloc(a, KV_TILE * qkv_width(c), sizeof(float));
+    k->qkv = arena_alloc(a, KV_TILE * qkv_width(c, c->KV), sizeof(float));
     k->att = arena_alloc(a, KV_TILE * c->H * c->D, sizeof(float));
     k->gate = arena_alloc(a, KV_TILE * mlp, sizeof(float));
     k->up = arena_alloc(a, KV_TILE * mlp, sizeof(float));
@@ -98,9 +104,11 @@ kv_free(struct kvcache *k)
 size_t
 kv_cache_bytes(const struct kvcache *k)
 {
-    const struct config *c = &k->f->m->c;
-    size_t n = 2 * c->L * c->KV * c->D * sizeof(float);
+    const struct model *m = k->f->m;
+    size_t n = 0;
 
+    for (size_t i = 0; i < m->c.L; i++)
+        n += 2 * m->block[i].groups * m->c.D * sizeof(float);
     if (size_mul(n, k->slots, &n) < 0 || size_mul(n, k->T, &n) < 0)
         mem_exhausted("caches of keys and values");
     return n;
@@ -205,8 +213,9 @@ mlp_task(void *ctx, size_t task, size_t worker)
 
 struct attjob {
     struct kvcache *k;
-    const float *key, *val; /* [slots,KV,T,D] of the block */
-    size_t window;          /* 0: none */
+    float *key, *val;  /* [slots,KV,T,D] of the block */
+    size_t window;     /* 0: none */
+    size_t H, KV, qkv; /* heads of the block, width of a row of qkv */
 };
 
 /* The query heads of one row that share a head of keys and values. */
@@ -216,18 +225,17 @@ att_task(void *ctx, size_t task, size_t worker)
     const struct attjob *j = ctx;
     struct kvcache *k = j->k;
     const struct config *c = &k->f->m->c;
-    const size_t D = c->D, G = c->H / c->KV, h = task % c->KV, t = task / c->KV;
+    const size_t D = c->D, G = j->H / j->KV, h = task % j->KV, t = task / j->KV;
     const size_t end = k->pos[t] + 1;
     const size_t from = j->window && end > j->window ? end - j->window : 0;
     const size_t n = end - from;
-    const size_t at = ((k->slot[t] * c->KV + h) * k->T + from) * D;
+    const size_t at = ((k->slot[t] * j->KV + h) * k->T + from) * D;
     const float scale =
         attn_scale(c) == 0.0f ? 1.0f / sqrtf((float)D) : attn_scale(c);
     float *p = k->p + worker * G * k->T;
     const double begin = profile_begin();
 
-    kern.dots(G, n, D, k->qkv + t * qkv_width(c) + h * G * D, j->key + at, p,
-        k->T);
+    kern.dots(G, n, D, k->qkv + t * j->qkv + h * G * D, j->key + at, p, k->T);
     for (size_t g = 0; g < G; g++) {
         float *q = p + g * k->T, sum;
 
@@ -236,7 +244,7 @@ att_task(void *ctx, size_t task, size_t worker)
         kern.scale(q, 1.0f / sum, n);
     }
     kern.gemm_nn(G, D, n, p, k->T, j->val + at, D, GEMM_SET,
-        k->att + t * c->H * D + h * G * D, D);
+        k->att + t * j->H * D + h * G * D, D);
     profile_end("text attention", begin, 4.0 * (double)(G * n * D), 0.0);
 }
 
@@ -252,69 +260,83 @@ keep(struct kvcache *k, const struct attjob *j, const float *const *vec,
     const size_t D = c->D;
 
     for (size_t t = 0; t < n; t++) {
-        float *q = k->qkv + t * qkv_width(c), *key = q + c->H * D;
-        size_t at = (k->slot[t] * c->KV * k->T + k->pos[t]) * D;
+        float *q = k->qkv + t * j->qkv, *key = q + j->H * D;
+        size_t at = (k->slot[t] * j->KV * k->T + k->pos[t]) * D;
 
-        finish_qkv(c, vec, cs + k->pos[t] * D, q, NULL);
-        for (size_t h = 0; h < c->KV; h++, key += D, at += k->T * D) {
-            memcpy((float *)(uintptr_t)j->key + at, key, D * sizeof *q);
-            memcpy((float *)(uintptr_t)j->val + at, key + c->KV * D,
-                D * sizeof *q);
+        finish_qkv(c, j->KV, vec, cs + k->pos[t] * D, q, NULL);
+        for (size_t h = 0; h < j->KV; h++, key += D, at += k->T * D) {
+            memcpy(j->key + at, key, D * sizeof *q);
+            memcpy(j->val + at, key + j->KV * D, D * sizeof *q);
         }
     }
 }
 
-/* x += out, or its norm; then xn = norm of x. */
+/* xn = norm of x. */
 static void
-add_out(struct kvcache *k, const float *own, const float *next, size_t n)
+norm(struct kvcache *k, const float *weight)
 {
     const size_t d = k->f->m->c.d;
-    const float eps = (float)k->f->m->c.eps;
 
-    for (size_t t = 0; t < n; t++) {
-        float *x = k->x + t * d, *out = k->out + t * d;
+    for (size_t t = 0; t < k->rows; t++)
+        kern.rmsnorm(k->xn + t * d, k->x + t * d, weight, d,
+            (float)k->f->m->c.eps);
+}
+
+/* x += out, or its norm. */
+static void
+add_out(struct kvcache *k, const float *own)
+{
+    const size_t d = k->f->m->c.d;
+
+    for (size_t t = 0; t < k->rows; t++) {
+        float *out = k->out + t * d;
 
         if (own != NULL)
-            kern.rmsnorm(out, out, own, d, eps);
-        kern.add(x, x, out, d);
-        if (next != NULL)
-            kern.rmsnorm(k->xn + t * d, x, next, d, eps);
+            kern.rmsnorm(out, out, own, d, (float)k->f->m->c.eps);
+        kern.add(k->x + t * d, k->x + t * d, out, d);
     }
 }
 
 static void
-kv_block(struct kvcache *k, size_t i)
+kv_attention(struct kvcache *k, size_t i)
 {
     const struct config *c = &k->f->m->c;
     const struct block *b = &k->f->m->block[i];
     const float *const *vec = k->f->vec + i * W_N;
-    const size_t cache = k->slots * k->T * c->KV * c->D, wide = qkv_width(c);
-    const size_t n = k->rows, fed = k->fed, kv = c->KV * c->D;
-    struct attjob att = { k, k->k + i * cache, k->v + i * cache,
-        config_window(c, i) };
-    float *key = k->qkv + c->H * c->D;
+    const size_t KV = b->groups, wide = qkv_width(c, KV);
+    const size_t n = k->rows, fed = k->fed;
+    struct attjob att = { k, k->k + k->at[i], k->v + k->at[i],
+        config_window(c, i), query_heads(c, KV), KV, wide };
+    float *key = k->qkv + att.H * c->D, *val = key + KV * c->D;
     const struct matjob qkv[] = { { k, &b->w[W_Q], k->xn, k->qkv, n, fed,
                                       wide },
         { k, &b->w[W_K], k->xn, key, n, fed, wide },
-        { k, &b->w[W_V], k->xn, key + kv, n, fed, wide } };
+        { k, &b->w[W_V], k->xn, val, n, fed, wide } };
     const struct matjob o = { k, &b->w[W_O], k->att, k->out, n, fed, c->d };
-    const struct matjob down = { k, &b->w[W_DOWN], k->gate, k->out, n, fed,
-        c->d };
+
+    norm(k, vec[W_NORM1]);
+    multiply(k, qkv, 3);
+    keep(k, &att, vec, n);
+    pool_run(k->f->pool, n * KV, att_task, &att);
+    multiply(k, &o, 1);
+    add_out(k, vec[W_NORM_ATT]);
+}
+
+static void
+kv_mlp(struct kvcache *k, size_t i)
+{
+    const struct block *b = &k->f->m->block[i];
+    const float *const *vec = k->f->vec + i * W_N;
+    const size_t d = k->f->m->c.d, n = k->rows, fed = k->fed;
+    const struct matjob down = { k, &b->w[W_DOWN], k->gate, k->out, n, fed, d };
     struct matjob mlp[] = { { k, &b->w[W_GATE], k->xn, k->gate, n, fed,
                                 b->mlp },
         { k, &b->w[W_UP], k->xn, k->up, n, fed, b->mlp } };
 
-    for (size_t t = 0; t < n; t++)
-        kern.rmsnorm(k->xn + t * c->d, k->x + t * c->d, vec[W_NORM1], c->d,
-            (float)c->eps);
-    multiply(k, qkv, 3);
-    keep(k, &att, vec, n);
-    pool_run(k->f->pool, n * c->KV, att_task, &att);
-    multiply(k, &o, 1);
-    add_out(k, vec[W_NORM_ATT], vec[W_NORM2], n);
+    norm(k, vec[W_NORM2]);
     pool_run(k->f->pool, parts(&b->w[W_GATE]), mlp_task, mlp);
     multiply(k, &down, 1);
-    add_out(k, vec[W_NORM_MLP], NULL, n);
+    add_out(k, vec[W_NORM_MLP]);
 }
 
 /* The rows through all blocks. */
@@ -323,8 +345,12 @@ run_tile(struct kvcache *k)
 {
     const struct model *m = k->f->m;
 
-    for (size_t i = 0; i < m->c.L; i++)
-        kv_block(k, i);
+    for (size_t i = 0; i < m->c.L; i++) {
+        if (m->block[i].groups > 0)
+            kv_attention(k, i);
+        if (m->block[i].mlp > 0)
+            kv_mlp(k, i);
+    }
     for (size_t t = 0; t < k->rows; t++)
         if (k->last_of[t] != SIZE_MAX)
             kern.rmsnorm(k->last + k->last_of[t] * m->c.d, k->x + t * m->c.d,

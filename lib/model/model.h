@@ -79,6 +79,8 @@ struct block {
                       * pattern of config.sparse (sparse.h) */
 };
 
+struct block_shape block_shape(const struct block *b);
+
 struct model {
     struct config c;
     struct weight embed; /* [V,d] */

@@ -179,7 +179,7 @@ static int
 take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
 {
     struct block *b = &m->block[i];
-    const struct block_shape shape = { b->groups, b->mlp, b->source };
+    const struct block_shape shape = block_shape(b);
     size_t rows, cols;
     char name[80];
 

@@ -304,12 +304,17 @@ model_head_hash(const struct model *m, char out[33])
         snprintf(out + 2 * i, 3, "%02x", c.digest[i]);
 }
 
+struct block_shape
+block_shape(const struct block *b)
+{
+    return (struct block_shape){ b->groups, b->mlp, b->source };
+}
+
 void
 model_shape(const struct model *m, struct block_shape *b)
 {
     for (size_t i = 0; i < m->c.L; i++)
-        b[i] = (struct block_shape){ m->block[i].groups, m->block[i].mlp,
-            m->block[i].source };
+        b[i] = block_shape(&m->block[i]);
 }
 
 size_t

@@ -5,7 +5,8 @@ bfloat16), OUTDIR/NAME.gguf where the family has one, and OUTDIR/NAME.safetensor
   ids u16 [2,20]; first u32 [2,20]: where in its row each token's piece begins
   logits F32 [2,20,V]
   grad.X F32: gradient of the mean cross-entropy of the next token, over the
-    positions whose next token is in the same piece
+    positions whose next token is in the same piece; of a model whose blocks
+    differ only what they keep of X, and nothing where that is nothing
 Each piece is a forward pass of its own through transformers' eager code with
 every float32 in its source made float64."""
 import importlib
@@ -43,6 +44,19 @@ FAMILIES = {
         max_position_embeddings=64, num_hidden_layers=6, intermediate_size=8,
         sliding_window=5, query_pre_attn_scalar=11)),
 }
+# the same with blocks that keep fewer key-value heads and channels, or none: zeros
+# in the places of the others, as a pruned model is written
+KEPT = dict(groups=[2, 1, 0, 2], mlp=[8, 5, 8, 0])
+CUT = dict(hidden_size=12, intermediate_size=8, num_hidden_layers=4, head_dim=4,
+           num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=64)
+FAMILIES |= {
+    'llama-cut': ('llama', 'Llama', CUT),
+    'qwen2-cut': ('qwen2', 'Qwen2', CUT),
+    'qwen3-cut': ('qwen3', 'Qwen3', CUT),
+    'gemma3-cut': ('gemma3', 'Gemma3Text', dict(
+        CUT, sliding_window=5, query_pre_attn_scalar=4,
+        layer_types=['sliding_attention', 'full_attention'] * 2)),
+}
 
 
 def double(module):
@@ -70,12 +84,40 @@ def make(name):
             if p.ndim == 1 and 'bias' not in n and 'Gemma' not in cls:
                 x = 1 + x                           # norms
             p.copy_(x.bfloat16().double())
+            if name.endswith('-cut'):
+                whole = p.clone()
+                at = kept(cfg, n, p.shape)
+                p.zero_()[at] = whole[at]
     return cfg, m.eval()
+
+
+def kept(cfg, name, shape):
+    """of that shape, what the block keeps of a tensor: a slice each axis"""
+    part = re.fullmatch(r'model\.layers\.(\d+)\.(.*)\.(weight|bias)', name)
+    whole = tuple(slice(n) for n in shape)
+    if part is None:
+        return whole
+    i, what = int(part[1]), part[2]
+    groups, mlp = KEPT['groups'][i], KEPT['mlp'][i]
+    # Gemma's post_attention_layernorm is of what attention adds
+    attention = 'self_attn' in what or what == 'input_layernorm' or (
+        what == 'post_attention_layernorm' and 'gemma3' in cfg.model_type)
+    if not (groups if attention else mlp):
+        return tuple(slice(0) for n in shape)
+    heads = dict(q_proj=2, k_proj=1, v_proj=1, o_proj=2)    # of a group
+    last = what.split('.')[-1]
+    n = groups * heads[last] * cfg.head_dim if last in heads else mlp
+    if last in ('o_proj', 'down_proj'):
+        return whole[0], slice(n)
+    return (slice(n), *whole[1:]) if last.endswith('_proj') else whole
 
 
 def write_gguf(path, cfg, m):
     """the same model as llama.cpp's converter writes it, matrices in BF16.  None
-    for mistral, whose GGUF is llama's: gguf_small.py writes those"""
+    for mistral, whose GGUF is llama's: gguf_small.py writes those; nor for models
+    whose blocks differ, which a GGUF cannot say"""
+    if path.endswith('-cut.gguf'):
+        return
     arch = {'qwen2': 'QWEN2', 'qwen3': 'QWEN3', 'gemma3_text': 'GEMMA3'}.get(cfg.model_type)
     if arch is None:
         return
@@ -130,7 +172,9 @@ def golden(out, name):
     tensors = dict(ids=ids.to(torch.uint16), first=first.to(torch.uint32), logits=logits)
     weights = {}
     for k, p in m.named_parameters():
-        tensors['grad.' + k] = p.grad.float()
+        grad = p.grad[kept(cfg, k, p.shape)] if name.endswith('-cut') else p.grad
+        if grad.numel() > 0:
+            tensors['grad.' + k] = grad.float().contiguous()
         weights[k] = p.detach().bfloat16()
     meta = dict(made_by=f'scripts/oracle/family.py OUTDIR {name}', seed=SEED,
                 ce='%.17g' % (ce / n).item(), versions=st.versions(torch, transformers))
@@ -140,6 +184,8 @@ def golden(out, name):
     write_gguf(f'{out}/{name}.gguf', cfg, m)
     cfg.architectures = [type(m).__name__]
     cfg.dtype = 'bfloat16'
+    if name.endswith('-cut'):
+        cfg.retort = KEPT
     cfg.to_json_file(f'{out}/{name}/config.json', use_diff=False)
     # as shipped, in float32, it is near
     plain = getattr(transformers, type(m).__name__).from_pretrained(
