@@ -1,5 +1,6 @@
 /* Means by context, class and confidence; see detail.h. */
 #include "detail.h"
+#include "resume.h"
 #include "vocab.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -93,11 +94,15 @@ add_model(struct detail *d, const struct eval *e, const struct pack *p,
 
     if (t->top == NULL)
         t->top = head_top_new(&j->m, e->pool, 1, 0);
-    head_top_rows(t->top, j->f, j->h, p->n, 1.0,
-        &(struct head_said){ .lse = d->lse,
-            .self = d->self,
-            .ids = d->top,
-            .logp = d->logp });
+    if (!p->known)
+        head_top_rows(t->top, j->f, j->h, p->n, 1.0,
+            &(struct head_said){ .lse = d->lse,
+                .self = d->self,
+                .ids = d->top,
+                .logp = d->logp });
+    resume_pass(e->resume, d->self, p->n * sizeof *d->self);
+    resume_pass(e->resume, d->top, p->n * sizeof *d->top);
+    resume_pass(e->resume, d->logp, p->n * sizeof *d->logp);
     for (size_t k = 0; k < p->n; k++) {
         const size_t at = p->at[k];
         const double conf = exp((double)d->logp[k]);

@@ -1,5 +1,6 @@
 /* evalppl - measure perplexity and recovery; see evalppl(1) */
 #include "detail.h"
+#include "resume.h"
 #include "spread.h"
 #include "task.h"
 #include "vocab.h"
@@ -20,7 +21,7 @@ static const char *const formats[] = { "text", "tsv", NULL };
 static struct {
     struct opt_list models, tasks;
     const char *base, *read_base, *write_base, *from, *out, *items;
-    const char *detail, *tokens;
+    const char *detail, *tokens, *resume;
     size_t worst, c, stride, rows, threads;
     double temperature;
     int protocol, format, per_source, compare, compute, spread, recorded;
@@ -72,6 +73,8 @@ static const struct opt options[] = {
         "windows at a time (0: about 4096 tokens)"),
     OPT_ENUM(0, "compute", &a.compute, compute_names, "type",
         "what matrix products multiply"),
+    OPT_STR(0, "resume", &a.resume, "file",
+        "keep there what is computed, and go on from what is there"),
     OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
         "threads (0: all processors)"),
     OPT_END
@@ -174,6 +177,8 @@ check_files(const char *input)
         a.protocol != PROTO_LLAMA)
         die(EX_USAGE, "--%s-base needs --protocol llama.cpp",
             a.read_base != NULL ? "read" : "write");
+    if (a.write_base != NULL && a.resume != NULL)
+        die(EX_USAGE, "--resume does not keep what --write-base writes");
     if (a.read_base != NULL && a.write_base != NULL)
         die(EX_USAGE, "--read-base and --write-base");
     if (a.read_base != NULL && input != NULL)
@@ -286,6 +291,7 @@ main(int argc, char **argv)
     check_files(*input);
     open_all(&e);
     e.detail = a.detail != NULL ? detail_new(&e) : NULL;
+    e.resume = resume_open(&e, a.resume, a.detail != NULL);
     e.tokens = a.tokens != NULL ? tokens_begin(&e, a.tokens) : NULL;
     if (e.in != NULL)
         eval_base(&e);
@@ -297,6 +303,7 @@ main(int argc, char **argv)
         tokens_end(e.tokens);
     report(&e);
     out_done();
+    resume_close(e.resume);
     detail_free(e.detail);
     for (size_t i = 0; i < e.nj; i++) {
         fwd_free(e.j[i].f);

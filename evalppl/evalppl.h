@@ -75,7 +75,8 @@ struct eval {
     size_t ntokens; /* in the stream, without padding */
     size_t nfed;    /* tokens that went through each model: windows overlap */
 
-    struct spread *spread; /* or NULL */
+    struct resume *resume; /* or NULL, as the next */
+    struct spread *spread;
     struct taught *taught; /* the base is the stream's teacher, or NULL */
     struct base_in *in;    /* the base is a file of llama.cpp's, or NULL */
     const char *out_path;  /* of such a file to write, or NULL */
@@ -102,6 +103,7 @@ struct pack {
     uint32_t *ids, *first;   /* [B,T] as in struct rows */
     size_t *used;            /* [B] tokens taken of a row */
     size_t rows;             /* rows begun */
+    int known;               /* what models say of them is in e->resume */
     size_t n;                /* predictions to score */
     size_t *at;              /* [n] place in [B,T] of the prediction */
     uint32_t *target;        /* [n] */

@@ -1,6 +1,7 @@
 /* Rows of documents through every model, and sums over what is scored. */
 #include "evalppl.h"
 #include "detail.h"
+#include "resume.h"
 #include "spread.h"
 #include "vocab.h"
 #include "base/clock.h"
@@ -164,9 +165,10 @@ pack_take(struct eval *e, const struct pack *p, size_t i, size_t k,
         spread_put(e->spread, i, k, s, soft);
 }
 
-/* Score model i against the base; first: take the base's own loss too. */
+/* Model i beside the base into p->pair and p->soft; first: the time of both is
+ * shared, else it is the model's. */
 static void
-score_pair(struct eval *e, struct pack *p, size_t i, int first)
+compute_pair(struct eval *e, struct pack *p, size_t i, int first)
 {
     struct judged *j = &e->j[i], *b = &e->j[e->base];
     const double start = clock_now();
@@ -180,6 +182,17 @@ score_pair(struct eval *e, struct pack *p, size_t i, int first)
     if (e->temperature != 1.0)
         head_score_pair(j->f, j->h, b->f, b->h, p->target, p->n, e->temperature,
             p->soft);
+}
+
+/* Score model i against the base; first: take the base's own loss too. */
+static void
+score_pair(struct eval *e, struct pack *p, size_t i, int first)
+{
+    if (!p->known)
+        compute_pair(e, p, i, first);
+    resume_pass(e->resume, p->pair, p->n * sizeof *p->pair);
+    if (e->temperature != 1.0)
+        resume_pass(e->resume, p->soft, p->n * sizeof *p->soft);
     for (size_t k = 0; k < p->n; k++)
         pack_take(e, p, i, k, &p->pair[k],
             e->temperature != 1.0 ? &p->soft[k] : NULL, first);
@@ -191,8 +204,10 @@ score_alone(struct eval *e, struct pack *p, size_t i)
     struct judged *j = &e->j[i];
     const double start = clock_now();
 
-    head_score(j->f, j->h, p->target, p->n, p->nll, NULL, NULL);
+    if (!p->known)
+        head_score(j->f, j->h, p->target, p->n, p->nll, NULL, NULL);
     j->seconds += clock_now() - start;
+    resume_pass(e->resume, p->nll, p->n * sizeof *p->nll);
     for (size_t k = 0; k < p->n; k++)
         add_nll(e, p, i, k, p->nll[k]);
 }
@@ -225,19 +240,38 @@ score_all(struct eval *e, struct pack *p)
     }
 }
 
+/* All models over the rows, unless what they say of them is known. */
+static void
+walk_all(struct pack *p, struct eval *e)
+{
+    const size_t n = p->B * p->T;
+
+    p->known = resume_begin(e->resume);
+    resume_same(e->resume, p->ids, n * sizeof *p->ids);
+    resume_same(e->resume, p->first, n * sizeof *p->first);
+    resume_same(e->resume, p->at, p->n * sizeof *p->at);
+    resume_same(e->resume, p->target, p->n * sizeof *p->target);
+    if (e->taught != NULL)
+        resume_same(e->resume, e->j[e->base].h,
+            p->n * e->j[e->base].m.c.d * sizeof(float));
+    if (p->known)
+        return;
+    for (size_t i = 0; i < e->nj && !e->told; i++)
+        if (!e->j[i].recorded)
+            compute_tell(&e->j[i].m, e->pool,
+                &(struct rows){ 1, p->T, p->ids, p->first }, e->compute,
+                e->j[i].label);
+    e->told = 1;
+    for (size_t i = 0; i < e->nj; i++)
+        if (!e->j[i].recorded)
+            walk(p, &e->j[i]);
+}
+
 void
 pack_flush(struct pack *p, struct eval *e)
 {
     if (p->n > 0) {
-        for (size_t i = 0; i < e->nj && !e->told; i++)
-            if (!e->j[i].recorded)
-                compute_tell(&e->j[i].m, e->pool,
-                    &(struct rows){ 1, p->T, p->ids, p->first }, e->compute,
-                    e->j[i].label);
-        e->told = 1;
-        for (size_t i = 0; i < e->nj; i++)
-            if (!e->j[i].recorded)
-                walk(p, &e->j[i]);
+        walk_all(p, e);
         if (e->spread != NULL)
             spread_begin(e->spread, p->n);
         if (e->in != NULL)
@@ -252,6 +286,9 @@ pack_flush(struct pack *p, struct eval *e)
             count(e, p, k);
         if (e->detail != NULL)
             detail_add(e->detail, e, p);
+        for (size_t i = 0; i < e->nj; i++)
+            resume_pass(e->resume, &e->j[i].seconds, sizeof e->j[i].seconds);
+        resume_end(e->resume);
         if (e->tokens != NULL)
             tokens_add(e->tokens, e, p);
         for (size_t i = 0; i < p->rows * p->T; i++)

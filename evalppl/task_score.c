@@ -6,6 +6,7 @@
  * stands and its figures do not depend on its neighbours.
  */
 #include "task.h"
+#include "resume.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
@@ -29,6 +30,7 @@ struct guess {
 /* Rows that are filled, then scored. */
 struct bundle {
     struct judged *j;
+    struct resume *resume;
     struct fwd *f;
     size_t B, T, rows;
     uint32_t *ids, *first, *stem, *nstem; /* [B,T] as for fwd_stems */
@@ -49,6 +51,7 @@ bundle_init(struct bundle *b, struct eval *e, struct judged *j, size_t longest)
 
     memset(b, 0, sizeof(*b));
     b->j = j;
+    b->resume = e->resume;
     b->T = longest > LEAST ? (longest + BORDER - 1) / BORDER * BORDER : LEAST;
     b->B = e->rows > 0 ? e->rows : b->T < TOKENS ? TOKENS / b->T : 1;
     if (size_mul(b->B, b->T, &n) < 0)
@@ -94,24 +97,42 @@ make_room(struct bundle *b)
     b->top = xreallocarray(b->top, b->cap, sizeof(*b->top));
 }
 
+/* The loss of each guess, and the token that is the most probable. */
 static void
-bundle_flush(struct bundle *b)
+compute(struct bundle *b)
 {
     const struct rows r = { b->rows, b->T, b->ids, b->first };
-    const size_t d = b->j->m.c.d, n = b->B * b->T;
+    const size_t d = b->j->m.c.d;
 
-    if (b->rows == 0)
-        return;
-    make_room(b);
     fwd_embed(b->f, &r, b->x);
     for (size_t i = 0; i < b->j->m.c.L; i++)
         fwd_block(b->f, i, &r, b->x, b->x);
     fwd_norm(b->f, &r, b->x, b->x);
-    for (size_t k = 0; k < b->n; k++) {
+    for (size_t k = 0; k < b->n; k++)
         memcpy(b->h + k * d, b->x + b->guess[k].at * d, d * sizeof(*b->h));
-        b->goal[k] = b->guess[k].target;
-    }
     head_score(b->f, b->h, b->goal, b->n, b->nll, NULL, b->top);
+}
+
+static void
+bundle_flush(struct bundle *b)
+{
+    const size_t n = b->B * b->T;
+    int known;
+
+    if (b->rows == 0)
+        return;
+    make_room(b);
+    for (size_t k = 0; k < b->n; k++)
+        b->goal[k] = b->guess[k].target;
+    known = resume_begin(b->resume);
+    resume_same(b->resume, b->ids, n * sizeof(*b->ids));
+    resume_same(b->resume, b->first, n * sizeof(*b->first));
+    resume_same(b->resume, b->goal, b->n * sizeof(*b->goal));
+    if (!known)
+        compute(b);
+    resume_pass(b->resume, b->nll, b->n * sizeof(*b->nll));
+    resume_pass(b->resume, b->top, b->n * sizeof(*b->top));
+    resume_end(b->resume);
     for (size_t k = 0; k < b->n; k++) {
         const struct guess *g = &b->guess[k];
 

@@ -4,6 +4,7 @@
  */
 #include "evalppl.h"
 #include "base_file.h"
+#include "resume.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/die.h"
@@ -134,8 +135,8 @@ compare_task(void *ctx, size_t r, size_t worker)
 
 /* The n predictions from `at` on, whose rows have been read, by model i. */
 static void
-score_rows(struct eval *e, const struct pack *p, size_t i, size_t at, size_t n,
-    int first)
+compute_rows(struct eval *e, const struct pack *p, size_t i, size_t at,
+    size_t n)
 {
     struct whole *w = e->whole;
     struct judged *j = &e->j[i];
@@ -147,13 +148,26 @@ score_rows(struct eval *e, const struct pack *p, size_t i, size_t at, size_t n,
     w->soft = p->soft;
     pool_run(e->pool, n, compare_task, w);
     j->seconds += clock_now() - start;
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < n; k++)
         if (w->damaged[k])
             die(EX_INPUT, "%s: prediction %zu: a row's numbers cannot be",
                 e->in->path, e->in->row - n + k);
-        pack_take(e, p, i, at + k, &p->pair[k],
-            e->temperature != 1.0 ? &p->soft[k] : NULL, first);
-    }
+}
+
+static void
+score_rows(struct eval *e, const struct pack *p, size_t i, size_t at, size_t n,
+    int first)
+{
+    const int soft = e->temperature != 1.0;
+
+    if (!p->known)
+        compute_rows(e, p, i, at, n);
+    resume_pass(e->resume, p->pair, n * sizeof *p->pair);
+    if (soft)
+        resume_pass(e->resume, p->soft, n * sizeof *p->soft);
+    for (size_t k = 0; k < n; k++)
+        pack_take(e, p, i, at + k, &p->pair[k], soft ? &p->soft[k] : NULL,
+            first);
 }
 
 void
@@ -168,6 +182,7 @@ whole_score(struct eval *e, const struct pack *p)
 
         if (base_in_rows(e->in, w->row, n, &err) < 0)
             die_err(&err);
+        resume_same(e->resume, w->row, n * w->row_bytes);
         for (size_t i = 0; i < e->nj; i++)
             if (i != e->base) {
                 score_rows(e, p, i, at, n, first);
