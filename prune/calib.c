@@ -11,8 +11,8 @@
 #include <string.h>
 
 static void
-take_head(const struct st *head, const char *name, const struct model *m,
-    const char *tokenizer)
+take_head(struct calib *c, const struct st *head, const char *name,
+    const struct model *m, const char *tokenizer)
 {
     struct stream_info info;
     struct err e, none;
@@ -29,6 +29,8 @@ take_head(const struct st *head, const char *name, const struct model *m,
         die(EX_INPUT,
             "%s: the stream's vocabulary is %zu, the model's only %zu", name,
             info.vocab, m->c.V);
+    if (c->tokenizer == NULL)
+        c->tokenizer = xstrdup(info.tokenizer);
     stream_info_release(&info);
 }
 
@@ -68,7 +70,7 @@ calib_read(struct calib *c, const char *addr, size_t rows,
     memset(c, 0, sizeof(*c));
     while ((rows == 0 || c->R < rows) && (r = msg_read(in, &msg, &e)) > 0) {
         if (msg.kind == MSG_STREAM)
-            take_head(&msg.st, msg_in_name(in), m, tokenizer);
+            take_head(c, &msg.st, msg_in_name(in), m, tokenizer);
         if (msg.kind != MSG_BATCH)
             continue;
         batch_unpack(&b, &msg);
@@ -94,5 +96,6 @@ calib_release(struct calib *c)
     free(c->first);
     free(c->at);
     free(c->target);
+    free(c->tokenizer);
     memset(c, 0, sizeof(*c));
 }

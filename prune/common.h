@@ -11,6 +11,7 @@
  * The subcommands, each in a file of its name; prune.c calls the one that
  * argv[0] names.  program: argv[0] of prune.  They return the exit status.
  */
+int profile_main(int argc, char **argv, const char *program);
 int vocab_main(int argc, char **argv, const char *program);
 
 /* opt_parse of a subcommand, which is called "prune NAME" from here on. */

@@ -201,6 +201,7 @@ static const struct {
     const char *name;
     int (*main)(int argc, char **argv, const char *program);
 } subs[] = {
+    { "profile", profile_main },
     { "vocab", vocab_main },
 };
 

@@ -17,6 +17,7 @@ struct calib {
     size_t *at;            /* [n] place in [R,T] */
     uint32_t *target;      /* [n] */
     size_t ntok;           /* without padding */
+    char *tokenizer;       /* its hash; malloc'd, NULL: not told */
 };
 /* Read up to `rows` rows of batches (0: all); dies on damage, and on ids of
  * another tokenizer than that at path `tokenizer`, if there is one. */

@@ -1,0 +1,146 @@
+/* prune profile - what the layers of a model read; see prune-profile(1) */
+#include "profile.h"
+#include "common.h"
+#include "prune.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/prog.h"
+#include "train/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    const char *model, *out, *tokenizer;
+    size_t rows, mem, threads;
+    int hessian, merge, compute;
+} a = { .rows = 128 };
+
+static const struct opt options[] = { COMMON_MODEL(&a.model,
+                                          "the model to profile"),
+    OPT_STR('o', "output", &a.out, "folder", "the profile written"),
+    COMMON_TOKENIZER(&a.tokenizer,
+        "the tokenizer of the input (default: the model's)"),
+    OPT_GROUP("what is profiled"),
+    OPT_SIZE(0, "calib-rows", &a.rows, 0, 1e9, "rows",
+        "rows of the input that are used (0: all)"),
+    OPT_FLAG(0, "hessian", &a.hessian, "write the Hessians of the inputs too"),
+    OPT_FLAG(0, "merge", &a.merge, "add up the profiles that are operands"),
+    OPT_GROUP("run"),
+    OPT_SIZE(0, "mem", &a.mem, 0, 1e18, "size",
+        "memory that may be used (0: what the machine has)"),
+    COMMON_COMPUTE(&a.compute), COMMON_THREADS(&a.threads), OPT_END };
+
+static struct dir_new out;
+
+/* The folder is whole. */
+static void
+commit(void)
+{
+    struct err e;
+
+    if (dir_new_commit(&out, &e) < 0)
+        die_err(&e);
+}
+
+static void
+begin(void)
+{
+    struct err e;
+
+    if (dir_new_begin(&out, a.out, &e) < 0)
+        die_err(&e);
+}
+
+static void
+merge(char **name, size_t n)
+{
+    struct profile *p = xcalloc(n, sizeof *p);
+    struct err e;
+
+    if (a.model != NULL || a.hessian)
+        die(EX_USAGE,
+            "--merge takes profiles as they are: no -m, no "
+            "--hessian");
+    for (size_t i = 0; i < n; i++)
+        if (profile_open(&p[i], name[i], NULL, &e) < 0)
+            die_err(&e);
+    begin();
+    if (profile_merge(p, n, out.tmp, &e) < 0)
+        die_err(&e);
+    commit();
+    for (size_t i = 0; i < n; i++)
+        profile_close(&p[i]);
+    free(p);
+    prog_closing("%zu profiles", n);
+}
+
+static void
+write_profile(const struct model *m, const struct calib *c,
+    const struct profile_sums *s)
+{
+    char head[33];
+    const struct profile_about about = { m->path, head,
+        compute_names[a.compute], c->tokenizer, 1, a.hessian };
+    struct err e;
+
+    model_head_hash(m, head);
+    prog_catch_stop(); /* what is written from here on is not broken off */
+    prog_saving(1);
+    if (profile_write(s, &about, out.tmp, &e) < 0)
+        die_err(&e);
+    commit();
+}
+
+static void
+profile(const char *input)
+{
+    const struct walk_opt o = { a.hessian, a.mem > 0 ? a.mem : plan_limit(),
+        a.compute == 0 ? PROFILE_OFF_F32 : PROFILE_OFF_BF16 };
+    struct profile_sums s;
+    struct pool *pool;
+    struct calib c;
+    struct model m;
+    struct err e;
+
+    if (compute_init(a.compute, &e) < 0)
+        die_err(&e);
+    common_open(&m, a.model);
+    calib_read(&c, input, a.rows, &m,
+        a.tokenizer != NULL ? a.tokenizer : a.model);
+    if ((pool = pool_new(a.threads, &e)) == NULL)
+        die_err(&e);
+    begin();
+    profile_walk(&s, &m, &c, pool, &o, out.tmp);
+    write_profile(&m, &c, &s);
+    if (a.hessian)
+        vnote("Hessians in fp32 are off by %.2g", s.hess_off);
+    prog_closing("%zu blocks on %zu tokens", s.L, c.ntok);
+    profile_sums_release(&s);
+    calib_release(&c);
+    pool_free(pool);
+    model_close(&m);
+}
+
+int
+profile_main(int argc, char **argv, const char *program)
+{
+    char **input = common_parse(argc, argv, program, options,
+        "tell what the layers of a model read", "[input ...]", 0, -1);
+    size_t n = 0;
+
+    while (input[n] != NULL)
+        n++;
+    if (a.out == NULL || (a.model == NULL && !a.merge))
+        die(EX_USAGE, "-m and -o are needed; see prune profile -h");
+    if (a.merge ? n == 0 : n > 1)
+        die(EX_USAGE,
+            a.merge ? "--merge: which profiles?"
+                    : "one input; --merge adds up profiles");
+    common_new_folder(a.out);
+    if (a.merge)
+        merge(input, n);
+    else
+        profile(*input);
+    return 0;
+}

@@ -1,0 +1,357 @@
+/* Sums over the tokens of one input, and what follows from them. */
+#include "profile.h"
+#include "kern/kern.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const profile_classes[CLASSES] = { "first", "rest" };
+const char *const profile_inputs[FWD_INPUTS] = { "attn", "o", "mlp", "down" };
+
+/* Channels of a task: their sums and bins stay in the second-level cache. */
+enum { TILE = 32 };
+
+static size_t
+counts(size_t n, size_t bins)
+{
+    return CLASSES * n * (1 + bins);
+}
+
+void
+sums_init(struct input_sums *s, size_t n)
+{
+    s->n = n;
+    s->sum = xcalloc(CLASSES * SUMS * n, sizeof *s->sum);
+    s->max = xcalloc(CLASSES * n, sizeof *s->max);
+    s->from = 0;
+    s->bins = SKETCH_BINS;
+    s->count = xcalloc(counts(n, SKETCH_BINS), sizeof *s->count);
+}
+
+void
+sums_release(struct input_sums *s)
+{
+    free(s->sum);
+    free(s->max);
+    free(s->count);
+    memset(s, 0, sizeof *s);
+}
+
+size_t
+sums_bytes(size_t n, size_t bins)
+{
+    return CLASSES * n * (SUMS * sizeof(double) + sizeof(float)) +
+        counts(n, bins) * sizeof(uint32_t);
+}
+
+/* ---- adding tokens ---- */
+
+/* The bits of a float above which the bins lie. */
+enum { SHIFT = 20, BIAS = 127 };
+_Static_assert(1 << (23 - SHIFT) == SKETCH_STEPS, "bins are high bits");
+
+/* The place of |x| in a channel's counts. */
+static inline size_t
+bin_of(float x)
+{
+    const uint32_t low = (BIAS + SKETCH_LOW) * SKETCH_STEPS;
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    bits = (bits & 0x7fffffff) >> SHIFT;
+    if (bits < low)
+        return 0;
+    return bits - low < SKETCH_BINS ? bits - low + 1 : SKETCH_BINS;
+}
+
+/* Where bin i (from 0) begins. */
+static double
+bin_start(size_t i)
+{
+    return ldexp(1.0 + (double)(i % SKETCH_STEPS) / SKETCH_STEPS,
+        (int)(i / SKETCH_STEPS) + SKETCH_LOW);
+}
+
+struct tile_sums {
+    double sum[SUMS][TILE];
+    float max[TILE];
+};
+
+static inline void
+add_values(struct tile_sums *s, const float *v)
+{
+    for (size_t c = 0; c < TILE; c++) {
+        const float a = fabsf(v[c]);
+
+        s->max[c] = a > s->max[c] ? a : s->max[c];
+    }
+    for (size_t c = 0; c < TILE; c++) {
+        const double x = v[c], x2 = x * x;
+
+        s->sum[SUM_ABS][c] += fabs(x);
+        s->sum[SUM_1][c] += x;
+        s->sum[SUM_2][c] += x2;
+        s->sum[SUM_3][c] += x2 * x;
+        s->sum[SUM_4][c] += x2 * x2;
+    }
+}
+
+struct tap_job {
+    struct input_sums *s;
+    const struct fwd_tapped *t;
+};
+
+/* TILE channels from c0 on of all tokens. */
+static void
+add_tile(void *ctx, size_t task, size_t worker)
+{
+    const struct tap_job *j = ctx;
+    const struct fwd_tapped *t = j->t;
+    struct input_sums *s = j->s;
+    const size_t c0 = task * TILE, n = s->n - c0 < TILE ? s->n - c0 : TILE;
+    struct tile_sums sums[CLASSES] = { 0 };
+    float v[TILE] = { 0 };
+
+    (void)worker;
+    for (size_t k = 0; k < t->r->B * t->r->T; k++) {
+        const size_t b = k / t->r->T, i = k % t->r->T;
+        const size_t kind = t->r->first[k] == i ? CLASS_FIRST : CLASS_REST;
+        uint32_t *count = s->count + (kind * s->n + c0) * (1 + s->bins);
+
+        if (t->r->first[k] == UINT32_MAX)
+            continue;
+        memcpy(v, t->x + (b * t->Tp + i) * t->ld + c0, n * sizeof *v);
+        add_values(&sums[kind], v);
+        for (size_t c = 0; c < n; c++, count += 1 + s->bins)
+            count[bin_of(v[c])]++;
+    }
+    for (size_t kind = 0; kind < CLASSES; kind++) {
+        float *max = s->max + kind * s->n + c0;
+
+        for (size_t k = 0; k < SUMS; k++)
+            for (size_t c = 0; c < n; c++)
+                s->sum[(kind * SUMS + k) * s->n + c0 + c] +=
+                    sums[kind].sum[k][c];
+        for (size_t c = 0; c < n; c++)
+            max[c] = fmaxf(max[c], sums[kind].max[c]);
+    }
+}
+
+void
+sums_tap(struct input_sums *s, struct pool *pool, const struct fwd_tapped *t)
+{
+    struct tap_job j = { s, t };
+
+    pool_run(pool, (s->n + TILE - 1) / TILE, add_tile, &j);
+}
+
+/* ---- sums of sums ---- */
+
+/* Keep bins from..from+bins-1; the others are empty. */
+static void
+keep_bins(struct input_sums *s, size_t from, size_t bins)
+{
+    const size_t rows = CLASSES * s->n;
+    uint32_t *to = xcalloc(counts(s->n, bins), sizeof *to);
+    const size_t lo = from > s->from ? from : s->from;
+    const size_t end =
+        from + bins < s->from + s->bins ? from + bins : s->from + s->bins;
+
+    for (size_t r = 0; r < rows; r++) {
+        uint32_t *out = to + r * (1 + bins);
+        const uint32_t *in = s->count + r * (1 + s->bins);
+
+        out[0] = in[0];
+        if (end > lo)
+            memcpy(out + 1 + lo - from, in + 1 + lo - s->from,
+                (end - lo) * sizeof *out);
+    }
+    free(s->count);
+    s->count = to;
+    s->from = from;
+    s->bins = bins;
+}
+
+void
+sums_trim(struct input_sums *s)
+{
+    size_t lo = s->bins, end = 0;
+
+    for (size_t r = 0; r < CLASSES * s->n; r++) {
+        const uint32_t *in = s->count + r * (1 + s->bins) + 1;
+
+        for (size_t i = 0; i < lo; i++)
+            lo = in[i] > 0 ? i : lo;
+        for (size_t i = s->bins; i > end; i--)
+            end = in[i - 1] > 0 ? i : end;
+    }
+    keep_bins(s, s->from + (end > 0 ? lo : 0), end > 0 ? end - lo : 0);
+}
+
+void
+sums_add(struct input_sums *s, const struct input_sums *t)
+{
+    const size_t lo = t->from < s->from ? t->from : s->from;
+    const size_t a = s->from + s->bins, b = t->from + t->bins;
+    const size_t end = a > b ? a : b, shift = t->from - lo;
+
+    if (lo < s->from || end > a)
+        keep_bins(s, lo, end - lo);
+    for (size_t i = 0; i < CLASSES * SUMS * s->n; i++)
+        s->sum[i] += t->sum[i];
+    for (size_t i = 0; i < CLASSES * s->n; i++) {
+        uint32_t *to = s->count + i * (1 + s->bins);
+        const uint32_t *in = t->count + i * (1 + t->bins);
+
+        s->max[i] = fmaxf(s->max[i], t->max[i]);
+        to[0] += in[0];
+        for (size_t k = 0; k < t->bins; k++)
+            to[1 + shift + k] += in[1 + k];
+    }
+}
+
+int
+sums_finite(const struct input_sums *s)
+{
+    for (size_t i = 0; i < CLASSES * SUMS * s->n; i++)
+        if (!isfinite(s->sum[i]))
+            return 0;
+    return 1;
+}
+
+double
+hess_off(const float *h, const struct input_sums *s)
+{
+    double most = 0.0;
+
+    for (size_t c = 0; c < s->n; c++) {
+        const double sq =
+            s->sum[SUM_2 * s->n + c] + s->sum[(SUMS + SUM_2) * s->n + c];
+        const double off = fabs(h[c * s->n + c] - sq) / (sq + 1e-30);
+
+        most = off <= most ? most : isnan(off) ? INFINITY : off;
+    }
+    return most;
+}
+
+/* ---- what follows ---- */
+
+static const uint32_t *
+counts_of(const struct input_sums *s, size_t kind, size_t c)
+{
+    return s->count + (kind * s->n + c) * (1 + s->bins);
+}
+
+/* The middle of a bin, from which its ends are equally far, relative to them:
+ * 2 a b / (a + b). */
+static double
+bin_middle(size_t i)
+{
+    const double a = bin_start(i), b = bin_start(i + 1);
+
+    return 2.0 * a * b / (a + b);
+}
+
+double
+sums_quantile(const struct input_sums *s, size_t kind, size_t c,
+    uint64_t tokens, double q)
+{
+    const uint32_t *n = counts_of(s, kind, c);
+    const double rank = fmax(1.0, ceil(q * (double)tokens));
+    double seen = n[0];
+    size_t i = 0;
+
+    if (seen >= rank)
+        return 0.0;
+    while (i < s->bins && (seen += n[1 + i]) < rank)
+        i++;
+    return bin_middle(s->from + i);
+}
+
+/* Fourth central moment over the variance squared, from sums of powers. */
+static double
+kurtosis(const struct input_sums *s, size_t kind, size_t c, double tokens)
+{
+    const double *p = s->sum + kind * SUMS * s->n + c;
+    const double m = p[SUM_1 * s->n] / tokens, x2 = p[SUM_2 * s->n] / tokens;
+    const double x3 = p[SUM_3 * s->n] / tokens, x4 = p[SUM_4 * s->n] / tokens;
+    const double var = x2 - m * m;
+
+    if (!(var > 1e-12 * x2))
+        return 0.0;
+    return (x4 - 4.0 * m * x3 + 6.0 * m * m * x2 - 3.0 * m * m * m * m) /
+        (var * var);
+}
+
+/* The first place in a channel's counts whose values are all outliers: above 6
+ * root mean squares of the class `rest` (of the other if it has none). */
+static size_t
+outlier_bin(const struct input_sums *s, const uint64_t *tokens)
+{
+    const size_t kind = tokens[CLASS_REST] > 0 ? CLASS_REST : CLASS_FIRST;
+    const double *sq = s->sum + (kind * SUMS + SUM_2) * s->n;
+    double sum = 0.0, limit;
+    size_t i = 0;
+
+    for (size_t c = 0; c < s->n; c++)
+        sum += sq[c];
+    limit = 6.0 * sqrt(sum / (double)s->n / (double)tokens[kind]);
+    while (i < s->bins && !(bin_start(s->from + i) >= limit))
+        i++;
+    return 1 + i;
+}
+
+const char sums_tsv_head[] = "block\tinput\tchannel\tclass\ttokens\tmean_abs\t"
+                             "mean_sq\tmax\tkurtosis\tq50\tq90\tq99\tq999\t"
+                             "outliers\n";
+
+void
+sums_tsv(const struct input_sums *s, size_t block, enum fwd_input input,
+    const uint64_t *tokens, struct buf *b)
+{
+    static const double share[] = { 0.5, 0.9, 0.99, 0.999 };
+    const size_t out = s->n > 0 ? outlier_bin(s, tokens) : 0;
+
+    for (size_t i = 0; i < CLASSES * s->n; i++) {
+        const size_t c = i / CLASSES;
+        const size_t kind = i % CLASSES;
+        const double *sum = s->sum + kind * SUMS * s->n + c;
+        const double n = (double)tokens[kind];
+        const uint32_t *count = counts_of(s, kind, c);
+        uint64_t outliers = 0;
+
+        if (tokens[kind] == 0)
+            continue;
+        for (size_t k = out; k <= s->bins; k++)
+            outliers += count[k];
+        buf_addf(b, "%zu\t%s\t%zu\t%s\t%llu\t%.9g\t%.9g\t%.9g\t%.9g", block,
+            profile_inputs[input], c, profile_classes[kind],
+            (unsigned long long)tokens[kind], sum[SUM_ABS * s->n] / n,
+            sum[SUM_2 * s->n] / n, s->max[kind * s->n + c],
+            kurtosis(s, kind, c, n));
+        for (size_t k = 0; k < sizeof share / sizeof *share; k++)
+            buf_addf(b, "\t%.6g",
+                sums_quantile(s, kind, c, tokens[kind], share[k]));
+        buf_addf(b, "\t%.6g\n", (double)outliers / n);
+    }
+}
+
+/* ---- the whole ---- */
+
+void
+profile_sums_init(struct profile_sums *s, size_t L)
+{
+    memset(s, 0, sizeof *s);
+    s->L = L;
+    s->b = xcalloc(L, sizeof *s->b);
+}
+
+void
+profile_sums_release(struct profile_sums *s)
+{
+    for (size_t i = 0; i < s->L * FWD_INPUTS; i++)
+        sums_release(&s->b[i / FWD_INPUTS].in[i % FWD_INPUTS]);
+    free(s->b);
+    memset(s, 0, sizeof *s);
+}

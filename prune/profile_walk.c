@@ -1,0 +1,326 @@
+/*
+ * The walk of `prune profile`: one block after another over all rows, so that
+ * only one block's Hessians and bins are in memory, beside the residual stream
+ * of all tokens.
+ */
+#include "profile.h"
+#include "hessian.h"
+#include "prune.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/progress.h"
+#include "kern/kern.h"
+#include "train/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Tokens of one pass; tokens of a task. */
+enum { TOKENS = 4096, CHUNK = 64 };
+
+struct walk {
+    const struct model *m;
+    const struct calib *c;
+    struct pool *pool;
+    struct fwd *f;
+    size_t chunk;          /* rows at a time */
+    float *x;              /* [R,T,d] the residual stream of all tokens */
+    float *in, *mid;       /* [chunk,T,d] a block's input; what its MLP reads */
+    double (*turn)[TURNS]; /* [chunk*T] */
+    size_t *width;         /* [L,FWD_INPUTS] */
+    struct hess_out *out;  /* NULL: no Hessians */
+    /* of the block under way */
+    struct block_sums *sums;
+    float *h[FWD_INPUTS];
+    int seen_mid;
+};
+
+size_t
+input_width(const struct model *m, size_t i, enum fwd_input input)
+{
+    static const int weight[FWD_INPUTS] = { W_Q, W_O, W_GATE, W_DOWN };
+    const struct weight *w = &m->block[i].w[weight[input]];
+
+    return w->rows > 0 ? w->cols : 0;
+}
+
+/* ---- how far blocks turn ---- */
+
+/* 1 - cos of a token's states (ShortGPT, arXiv:2403.03853, eq. 1). */
+static double
+turned(const float *a, const float *b, size_t d)
+{
+    const double n = sqrt(kern.sumsq(a, d) * kern.sumsq(b, d));
+
+    return n > 0.0 ? 1.0 - kern.dot(a, b, d) / n : 0.0;
+}
+
+struct turn_job {
+    const struct walk *w;
+    const struct rows *r;
+    const float *y; /* [B,T,d] the block's output */
+};
+
+static void
+turn_task(void *ctx, size_t task, size_t worker)
+{
+    const struct turn_job *j = ctx;
+    const size_t d = j->w->m->c.d, n = j->r->B * j->r->T;
+    const size_t end = (task + 1) * CHUNK < n ? (task + 1) * CHUNK : n;
+
+    (void)worker;
+    for (size_t t = task * CHUNK; t < end; t++) {
+        const float *x = j->w->in + t * d, *y = j->y + t * d;
+        const float *mid = j->w->seen_mid ? j->w->mid + t * d : y;
+        double *turn = j->w->turn[t];
+
+        turn[TURN_BLOCK] = turned(x, y, d);
+        turn[TURN_ATTN] = turned(x, mid, d);
+        turn[TURN_MLP] = turned(mid, y, d);
+        turn[NORM_IN] = sqrt(kern.sumsq(x, d));
+        turn[NORM_OUT] = sqrt(kern.sumsq(y, d));
+    }
+}
+
+static void
+add_turns(struct walk *w, const struct rows *r, const float *y)
+{
+    struct turn_job j = { w, r, y };
+    const size_t n = r->B * r->T;
+
+    pool_run(w->pool, (n + CHUNK - 1) / CHUNK, turn_task, &j);
+    for (size_t t = 0; t < n; t++) {
+        const int first = r->first[t] == t % r->T;
+
+        for (size_t k = 0; k < TURNS && r->first[t] != UINT32_MAX; k++)
+            w->sums->turn[first ? CLASS_FIRST : CLASS_REST][k] += w->turn[t][k];
+    }
+}
+
+/* ---- a block ---- */
+
+static void
+look(void *ctx, const struct fwd_tapped *t)
+{
+    struct walk *w = ctx;
+
+    if (t->input == FWD_MLP) {
+        memcpy(w->mid, t->stream,
+            t->r->B * t->r->T * w->m->c.d * sizeof *w->mid);
+        w->seen_mid = 1;
+    }
+    sums_tap(&w->sums->in[t->input], w->pool, t);
+    if (w->out != NULL)
+        hess_tap(w->pool, w->h[t->input], t);
+}
+
+/* Finish the Hessians of a block; hess_off. */
+static double
+finish_hessians(const struct walk *w)
+{
+    double most = 0.0;
+
+    for (size_t k = 0; k < FWD_INPUTS; k++) {
+        hess_finish(w->pool, w->h[k], w->sums->in[k].n);
+        most = fmax(most, hess_off(w->h[k], &w->sums->in[k]));
+    }
+    return most;
+}
+
+static void
+begin_block(struct walk *w, struct profile_sums *s, size_t i)
+{
+    const size_t *n = w->width + i * FWD_INPUTS;
+    struct err e;
+    float *h = NULL;
+
+    w->sums = &s->b[i];
+    if (w->out != NULL && (h = hess_out_take(w->out, &e)) == NULL)
+        die_err(&e);
+    for (size_t k = 0; k < FWD_INPUTS; k++) {
+        sums_init(&w->sums->in[k], n[k]);
+        w->h[k] = h;
+        if (h != NULL)
+            h += n[k] * n[k];
+    }
+}
+
+static void
+end_block(struct walk *w, struct profile_sums *s, size_t i, double tolerance)
+{
+    for (size_t k = 0; k < FWD_INPUTS; k++)
+        if (!sums_finite(&w->sums->in[k]))
+            die(EX_NUM, "%s: what %s of block %zu reads is not finite",
+                w->m->path, profile_inputs[k], i);
+    if (w->out != NULL) {
+        const double off = finish_hessians(w);
+
+        if (!(off <= tolerance))
+            die(EX_NUM,
+                "%s: block %zu: a Hessian's diagonal is off by %.2g from "
+                "the sum of squares",
+                w->m->path, i, off);
+        s->hess_off = off > s->hess_off ? off : s->hess_off;
+        hess_out_give(w->out);
+    }
+    for (size_t k = 0; k < FWD_INPUTS; k++)
+        sums_trim(&w->sums->in[k]);
+}
+
+/* The rows of the data from r0 on, at most a chunk. */
+static struct rows
+rows_at(const struct walk *w, size_t r0)
+{
+    const struct calib *c = w->c;
+
+    return (struct rows){
+        c->R - r0 < w->chunk ? c->R - r0 : w->chunk,
+        c->T,
+        c->ids + r0 * c->T,
+        c->first + r0 * c->T,
+    };
+}
+
+static void
+walk_block(struct walk *w, struct profile_sums *s, size_t i, double tolerance)
+{
+    const size_t td = w->c->T * w->m->c.d;
+
+    begin_block(w, s, i);
+    for (size_t r0 = 0; r0 < w->c->R; r0 += w->chunk) {
+        const struct rows r = rows_at(w, r0);
+        float *x = w->x + r0 * td;
+
+        memcpy(w->in, x, r.B * td * sizeof *x);
+        w->seen_mid = 0;
+        fwd_block(w->f, i, &r, w->in, x);
+        add_turns(w, &r, x);
+        progress_at((double)i + (double)(r0 + r.B) / (double)w->c->R, NULL);
+    }
+    end_block(w, s, i, tolerance);
+}
+
+/* ---- memory ---- */
+
+/* Octaves that the values of an input are taken to spread over. */
+enum { OCTAVES = 16 };
+
+static size_t
+need(const struct walk *w, size_t slots)
+{
+    const size_t L = w->m->c.L, row = w->c->T * w->m->c.d * sizeof(float);
+    size_t bins = 0, hess = 0, held = 0;
+
+    for (size_t i = 0; i < L; i++) {
+        const size_t *n = w->width + i * FWD_INPUTS;
+        const size_t floats = hess_floats(n);
+        size_t all = 0;
+
+        for (size_t k = 0; k < FWD_INPUTS; k++) {
+            all += sums_bytes(n[k], SKETCH_BINS);
+            held += sums_bytes(n[k], OCTAVES * SKETCH_STEPS);
+        }
+        bins = all > bins ? all : bins;
+        hess = floats > hess ? floats : hess;
+    }
+    return w->c->R * row + w->chunk * (2 * row + w->c->T * sizeof *w->turn) +
+        fwd_bytes(w->f) + bins + held + slots * hess * sizeof(float);
+}
+
+/* Blocks whose Hessians are in memory at once. */
+static size_t
+slots_for(const struct walk *w, const struct walk_opt *o)
+{
+    size_t slots = o->hessian ? 2 : 0;
+
+    if (slots > 0 && need(w, slots) > o->limit)
+        slots = 1;
+    if (need(w, slots) > o->limit)
+        die(EX_SYS,
+            "%.1f MB are needed for %zu rows of %zu tokens%s and there are "
+            "%.1f MB: use fewer --calib-rows, and --merge for the parts",
+            (double)need(w, slots) * 1e-6, w->c->R, w->c->T,
+            slots > 0 ? " and one block's Hessians" : "",
+            (double)o->limit * 1e-6);
+    vnote("%.1f MB", (double)need(w, slots) * 1e-6);
+    return slots;
+}
+
+static void
+walk_init(struct walk *w, const struct model *m, const struct calib *c,
+    struct pool *pool)
+{
+    const size_t fit = c->T < TOKENS ? TOKENS / c->T : 1;
+
+    memset(w, 0, sizeof *w);
+    w->m = m;
+    w->c = c;
+    w->pool = pool;
+    w->chunk = fit < c->R ? fit : c->R;
+    w->f = fwd_new_blocks(m, pool, w->chunk, c->T);
+    w->width = xcalloc(m->c.L * FWD_INPUTS, sizeof *w->width);
+    for (size_t i = 0; i < m->c.L * FWD_INPUTS; i++)
+        w->width[i] = input_width(m, i / FWD_INPUTS, i % FWD_INPUTS);
+}
+
+static void
+walk_room(struct walk *w)
+{
+    const size_t td = w->c->T * w->m->c.d;
+
+    w->x = xreallocarray(NULL, w->c->R * td, sizeof *w->x);
+    w->in = xreallocarray(NULL, w->chunk * td, sizeof *w->in);
+    w->mid = xreallocarray(NULL, w->chunk * td, sizeof *w->mid);
+    w->turn = xreallocarray(NULL, w->chunk * w->c->T, sizeof *w->turn);
+}
+
+static void
+count_tokens(struct profile_sums *s, const struct calib *c)
+{
+    s->rows = c->R;
+    for (size_t t = 0; t < c->R * c->T; t++)
+        s->tokens[CLASS_FIRST] += c->first[t] == t % c->T;
+    s->tokens[CLASS_REST] = c->ntok - s->tokens[CLASS_FIRST];
+    if (c->ntok > UINT32_MAX)
+        die(EX_USAGE, "%zu tokens: at most 2^32 - 1 can be counted", c->ntok);
+}
+
+void
+profile_walk(struct profile_sums *s, const struct model *m,
+    const struct calib *c, struct pool *pool, const struct walk_opt *o,
+    const char *dir)
+{
+    struct walk w;
+    char *path = xasprintf("%s/hessian.safetensors", dir);
+    size_t slots;
+    struct err e;
+
+    profile_sums_init(s, m->c.L);
+    count_tokens(s, c);
+    walk_init(&w, m, c, pool);
+    slots = slots_for(&w, o);
+    if (slots > 0 &&
+        (w.out = hess_out_new(path, w.width, m->c.L, slots, &e)) == NULL)
+        die_err(&e);
+    walk_room(&w);
+    progress_begin("profiling", (double)m->c.L, "blocks");
+    for (size_t r0 = 0; r0 < c->R; r0 += w.chunk) {
+        const struct rows r = rows_at(&w, r0);
+
+        fwd_embed(w.f, &r, w.x + r0 * c->T * m->c.d);
+    }
+    fwd_tap(w.f, look, &w);
+    for (size_t i = 0; i < m->c.L; i++)
+        walk_block(&w, s, i, o->tolerance);
+    if (w.out != NULL && hess_out_end(w.out, &e) < 0)
+        die_err(&e);
+    progress_end();
+    fwd_free(w.f);
+    free(w.x);
+    free(w.in);
+    free(w.mid);
+    free(w.turn);
+    free(w.width);
+    free(path);
+}
