@@ -215,7 +215,7 @@ hess_factor(struct hess *h, double damp, const char *name, struct err *e)
 
 /* ---- rows by threads ---- */
 
-struct layer {
+struct sweep {
     float *W;
     size_t N, n;
     const struct hess *h;
@@ -265,7 +265,7 @@ room_free(const struct pool *pool, void *room)
 
 /* What goes of a row under n:m or, of the row, a share. */
 static void
-choose_row(const struct layer *l, const float *w, uint64_t *key,
+choose_row(const struct sweep *l, const float *w, uint64_t *key,
     unsigned char *gone)
 {
     const size_t m = l->p->m > 0 ? l->p->m : l->n;
@@ -286,7 +286,7 @@ choose_row(const struct layer *l, const float *w, uint64_t *key,
 static void
 choose_rows(void *ctx, size_t task, size_t worker)
 {
-    const struct layer *l = ctx;
+    const struct sweep *l = ctx;
 
     for (size_t r = task * ROWS; r < last_row(l->N, task); r++) {
         float *w = l->W + r * l->n;
@@ -300,7 +300,7 @@ choose_rows(void *ctx, size_t task, size_t worker)
 
 /* The share of the whole matrix. */
 static void
-choose_all(struct layer *l)
+choose_all(struct sweep *l)
 {
     const size_t n = l->N * l->n;
     uint64_t *key = xreallocarray(NULL, n, sizeof *key);
@@ -319,7 +319,7 @@ choose_all(struct layer *l)
 
 /* Of a share: what goes of these columns, all rows together. */
 static void
-choose_block(struct layer *l, uint64_t *key)
+choose_block(struct sweep *l, uint64_t *key)
 {
     const size_t n = l->N * l->width;
 
@@ -336,7 +336,7 @@ choose_block(struct layer *l, uint64_t *key)
 /* Columns c0.. of a row: those that go become zero, the others of these columns
  * make up for it; err [width]: what those behind them have to. */
 static void
-sweep_row(const struct layer *l, float *w, unsigned char *gone, float *err)
+sweep_row(const struct sweep *l, float *w, unsigned char *gone, float *err)
 {
     const size_t n = l->n, m = l->p->m;
     uint64_t key[OBS_BLOCK];
@@ -360,7 +360,7 @@ sweep_row(const struct layer *l, float *w, unsigned char *gone, float *err)
 static void
 sweep_rows(void *ctx, size_t task, size_t worker)
 {
-    const struct layer *l = ctx;
+    const struct sweep *l = ctx;
     const size_t r0 = task * ROWS, end = last_row(l->N, task);
     const size_t next = l->c0 + l->width, n = l->n;
     float *err = l->err[worker];
@@ -374,7 +374,7 @@ sweep_rows(void *ctx, size_t task, size_t worker)
 }
 
 static void
-sweep(struct layer *l, struct pool *pool)
+sweep_all(struct sweep *l, struct pool *pool)
 {
     const size_t m = l->p->m, n = l->n;
     const size_t step = m > 0 ? OBS_BLOCK / m * m : OBS_BLOCK;
@@ -400,7 +400,7 @@ void
 layer_sparsify(float *W, size_t N, size_t n, const struct hess *h,
     enum method method, const struct pattern *p, struct pool *pool)
 {
-    struct layer l = { .W = W,
+    struct sweep l = { .W = W,
         .N = N,
         .n = n,
         .h = h,
@@ -411,7 +411,7 @@ layer_sparsify(float *W, size_t N, size_t n, const struct hess *h,
     assert(h == NULL ? method == METHOD_MAGNITUDE : h->n == n);
     if (method == METHOD_OBS) {
         assert(h->damp > 0.0);
-        sweep(&l, pool);
+        sweep_all(&l, pool);
     } else if (method == METHOD_MAGNITUDE && p->m == 0) {
         choose_all(&l);
     } else {

@@ -202,6 +202,7 @@ static const struct {
     int (*main)(int argc, char **argv, const char *program);
 } subs[] = {
     { "profile", profile_main },
+    { "sparsify", sparsify_main },
     { "vocab", vocab_main },
 };
 

@@ -2,13 +2,15 @@
 sweeps it (Frantar and Alistarh, arXiv:2301.00774, algorithm 1), Wanda (Sun et
 al., arXiv:2306.11695, eq. 1) and magnitudes.
 usage: sparse.py golden tests/golden/sparse.safetensors
+       sparse.py family tests/golden/family/NAME tests/golden/sparse_NAME.safetensors
        sparse.py model HFDIR BATCHES ROWS METHOD PATTERN OUT
 
 golden: one random layer in double precision (tests/prune/obs.c).
+family: 2:4 of a tiny model of family.py in double (tests/prune/sparsify.c).
 model: every linear layer of the blocks of a Hugging Face model, in fp32, one
 block after another, each on what the sparse blocks before it give for the first
-ROWS rows of a file of batches (as stream writes them, one piece a row, without
-padding); OUT: a Hugging Face directory, weights as F32.
+ROWS rows of a file of batches, as stream writes them; OUT: a Hugging Face
+directory, weights as F32.
 METHOD: obs, wanda or magnitude.  PATTERN: N:M (N of each M neighbours of a row
 stay), or the share that goes: of 128 columns together (obs), of each row
 (wanda), of the matrix (magnitude).
@@ -113,58 +115,56 @@ def golden(path):
                         'versions': st.versions(torch)})
 
 
-def batches(path, rows):
-    """ids [rows,T] of a stream, safetensors buffers one after another"""
+def pieces(path, rows):
+    """ids of each piece of the first rows of a stream, safetensors buffers one
+    after another"""
     from safetensors.torch import load
-    s, at, out = open(path, 'rb').read(), 0, []
+    s, at, out, row0 = open(path, 'rb').read(), 0, [], 0
     while at < len(s):
         n, = struct.unpack_from('<Q', s, at)
         head = json.loads(s[at + 8:at + 8 + n])
         end = at + 8 + n + max([t['data_offsets'][1] for k, t in head.items()
                                 if k != '__metadata__'], default=0)
         if head['__metadata__']['kind'] == 'batch':
-            b = load(s[at:end])
-            assert (b['piece_len'] == b['ids'].shape[1]).all(), 'pieces, padding'
-            out.append(b['ids'].long())
+            b, used = load(s[at:end]), {}
+            for r, n in zip(b['piece_row'].tolist(), b['piece_len'].tolist()):
+                t = used.get(r, 0)
+                used[r] = t + n
+                if row0 + r < rows:
+                    out.append(b['ids'][r, t:t + n].long())
+            row0 += len(b['ids'])
         at = end
-    out = torch.cat(out)[:rows]
-    assert len(out) == rows
+    assert row0 >= rows
     return out
 
 
-class Stop(Exception):
-    pass
+def arguments(m, ids):
+    """input of the first block, and what each block is called with beside it"""
+    x, kept = [], []
+
+    def hook(_, args, kwargs):
+        x.append(args[0])
+        kept.append(dict(kwargs))
+    hooks = [b.register_forward_pre_hook(hook, with_kwargs=True)
+             for b in m.model.layers]
+    m.model(ids, use_cache=False)
+    for h in hooks:
+        h.remove()
+    return x[0], kept
 
 
-def model(folder, path, rows, name, pattern, out):
-    import transformers
-    from safetensors.torch import load_file, save_file
-    m = transformers.AutoModelForCausalLM.from_pretrained(
-        folder, dtype=torch.float32, attn_implementation='eager').eval()
-    ids = batches(path, int(rows))
-    calls = []
-
-    def first(_, args, kwargs):
-        calls.append((args, kwargs))
-        raise Stop
-
-    hook = m.model.layers[0].register_forward_pre_hook(first, with_kwargs=True)
-    sweep = 0.0
+def walk(m, ids, name, pattern):
+    """make every linear layer of the blocks sparse; processor seconds of that"""
+    xs, kws, seconds = [], [], 0.0         # of each piece, one at a time
     with torch.no_grad():
-        for row in ids:                    # one at a time: exact and small
-            try:
-                m.model(row[None], use_cache=False)
-            except Stop:
-                pass
-        hook.remove()
-        xs = [c[0][0] for c in calls]
+        for row in ids:
+            x, kw = arguments(m, row[None])
+            xs.append(x)
+            kws.append(kw)
         for i, b in enumerate(m.model.layers):
-            kw = dict(calls[0][1])
-            if 'sliding_attention' in str(getattr(m.config, 'layer_types', '')):
-                kw = block_arguments(m, ids[0], i)
             lin = {n: l for n, l in b.named_modules()
                    if isinstance(l, torch.nn.Linear)}
-            h = {n: torch.zeros(l.in_features, l.in_features)
+            h = {n: torch.zeros(l.in_features, l.in_features, dtype=m.dtype)
                  for n, l in lin.items()}
 
             def watch(n):
@@ -174,17 +174,50 @@ def model(folder, path, rows, name, pattern, out):
                 return hook
             hooks = [l.register_forward_pre_hook(watch(n))
                      for n, l in lin.items()]
-            for x in xs:
-                b(x, **kw)
+            for x, kw in zip(xs, kws):
+                b(x, **kw[i])
             for k in hooks:
                 k.remove()
             t = time.process_time()
             for n, l in lin.items():
                 l.weight.data = method(name, l.weight.data, h[n], pattern)
-            sweep += time.process_time() - t
+            seconds += time.process_time() - t
             xs = [r[0] if isinstance(r, tuple) else r
-                  for r in (b(x, **kw) for x in xs)]
+                  for r in (b(x, **kw[i]) for x, kw in zip(xs, kws))]
             print(i, file=sys.stderr)
+    return seconds
+
+
+def load_model(folder, dtype):
+    import transformers
+    return transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=dtype, attn_implementation='eager').eval()
+
+
+def family(folder, path):
+    """its ids are those of the family's other golden values"""
+    import transformers
+    import st
+    from safetensors.torch import load_file
+    g = load_file(f'{folder}.safetensors')
+    ids = [i[f == at] for i, f in zip(g['ids'].to(torch.int64), g['first'])
+           for at in f.unique()]
+    out = {}
+    for name in ('obs', 'wanda'):
+        m = load_model(folder, torch.float64)
+        walk(m, ids, name, '2:4')
+        out |= {f'{name}.{n}': p.data.float()
+                for n, p in m.named_parameters() if '_proj' in n}
+    st.save(path, out, {'script': 'sparse.py', 'pattern': '2:4',
+                        'damping': DAMP, 'versions':
+                        st.versions(torch, transformers)})
+
+
+def model(folder, path, rows, name, pattern, out):
+    import transformers
+    from safetensors.torch import load_file, save_file
+    m = load_model(folder, torch.float32)
+    seconds = walk(m, pieces(path, int(rows)), name, pattern)
     os.makedirs(out)
     for f in os.listdir(folder):
         if not f.endswith('.safetensors'):
@@ -196,25 +229,9 @@ def model(folder, path, rows, name, pattern, out):
     c = json.load(open(f'{out}/config.json'))
     c['torch_dtype'] = c['dtype'] = 'float32'
     json.dump(c, open(f'{out}/config.json', 'w'), indent=2)
-    print(f'sweep {sweep:.1f} processor seconds', 'torch', torch.__version__,
+    print(f'sweep {seconds:.1f} processor seconds', 'torch', torch.__version__,
           'transformers', transformers.__version__)
 
 
-def block_arguments(m, row, i):
-    """what block i is called with, where they differ (Gemma 3)"""
-    kept = []
-
-    def hook(_, args, kwargs):
-        kept.append(dict(kwargs))
-        raise Stop
-    k = m.model.layers[i].register_forward_pre_hook(hook, with_kwargs=True)
-    try:
-        m.model(row[None], use_cache=False)
-    except Stop:
-        pass
-    k.remove()
-    return kept[0]
-
-
 if __name__ == '__main__':
-    {'golden': golden, 'model': model}[sys.argv[1]](*sys.argv[2:])
+    {'golden': golden, 'family': family, 'model': model}[sys.argv[1]](*sys.argv[2:])

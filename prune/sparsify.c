@@ -1,0 +1,196 @@
+/* prune sparsify - set weights to zero; see prune-sparsify(1) */
+#include "sparsify.h"
+#include "common.h"
+#include "lapack.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/out.h"
+#include "cli/prog.h"
+#include "train/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const methods[] = { "obs", "wanda", "magnitude", NULL };
+static const char *const measures[] = { "error", "kl", NULL };
+
+static struct {
+    const char *model, *out, *tokenizer, *pattern, *layers, *report;
+    double share, damping;
+    size_t rows, threads;
+    int method, by, type, compute;
+} a = { .pattern = "2:4",
+    .layers = "all",
+    .share = 1.0,
+    .damping = 0.01,
+    .rows = 64 };
+
+static const struct opt options[] = { COMMON_MODEL(&a.model,
+                                          "the model to make sparse"),
+    OPT_STR('o', "output", &a.out, "folder", "the model written"),
+    COMMON_TOKENIZER(&a.tokenizer,
+        "tokenizer files to export (default: the model's)"),
+    OPT_GROUP("what becomes zero"),
+    OPT_ENUM(0, "method", &a.method, methods, "method",
+        "how weights are chosen"),
+    OPT_STR(0, "pattern", &a.pattern, "pattern",
+        "N:M, N of M neighbours stay; or the share that goes, such as 0.5"),
+    OPT_STR(0, "layers", &a.layers, "names",
+        "all, or some of q,k,v,o,gate,up,down"),
+    OPT_REAL(0, "share", &a.share, 0, 1, "share",
+        "of their parameters in the least sensitive of these layers"),
+    OPT_ENUM(0, "by", &a.by, measures, "measure",
+        "what sensitive means, with --share"),
+    OPT_REAL(0, "damping", &a.damping, 1e-9, 1, "share",
+        "of its diagonal's mean, added to the Hessian's diagonal"),
+    OPT_GROUP("what it is judged on"),
+    OPT_SIZE(0, "calib-rows", &a.rows, 0, 1e9, "rows",
+        "rows of the input that are used (0: all)"),
+    OPT_STR(0, "report", &a.report, "file",
+        "write what became of each layer there, as TSV"),
+    OPT_GROUP("run"), COMMON_COMPUTE(&a.compute), COMMON_DTYPE(&a.type),
+    COMMON_THREADS(&a.threads), OPT_END };
+
+static void
+check_options(void)
+{
+    if (a.model == NULL || a.out == NULL)
+        die(EX_USAGE, "-m and -o are needed; see prune sparsify -h");
+    if (!(a.share > 0.0))
+        die(EX_USAGE, "--share: nothing would be sparse");
+    common_new_folder(a.out);
+}
+
+/* What m will be called, unless it is something else already. */
+static void
+set_pattern(struct model *m, struct pattern *p)
+{
+    char name[sizeof m->c.sparse] = "unstructured";
+    struct err e;
+
+    if (pattern_parse(p, a.pattern, &e) < 0)
+        die(EX_USAGE, "--pattern: %s", e.msg);
+    if (p->m > 0)
+        snprintf(name, sizeof name, "%hhu:%hhu", (unsigned char)p->n,
+            (unsigned char)p->m);
+    if (m->c.sparse[0] != '\0' && strcmp(m->c.sparse, name) != 0)
+        die(EX_USAGE,
+            "%s: is sparse already, %s, and one model has one "
+            "pattern",
+            m->path, m->c.sparse);
+    memcpy(m->c.sparse, name, sizeof name);
+}
+
+static void
+refuse_memory(const struct sparsify *s)
+{
+    const size_t need = sparsify_bytes(s), limit = plan_limit();
+
+    if (need > limit)
+        die(EX_SYS, "%.1f GB are needed and this machine has %.1f GB",
+            (double)need * 1e-9, (double)limit * 1e-9);
+}
+
+/* Weights, zeros and dead channels in all. */
+static void
+tell(const struct sparsify *s)
+{
+    size_t taken = 0, weights = 0, zeros = 0, dead = 0, damped = 0;
+    double worst = 0.0, sum = 0.0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const struct layer *l = &s->layer[i];
+
+        if (!l->taken)
+            continue;
+        taken++;
+        weights += l->rows * l->cols;
+        zeros += l->zeros;
+        dead += l->dead;
+        damped += s->method == METHOD_OBS && l->damp > s->damp;
+        sum += l->error;
+        worst = l->error > worst ? l->error : worst;
+    }
+    note("%zu of %zu weights in %zu layers are zero; relative error of their "
+         "outputs: mean %.4g, largest %.4g",
+        zeros, weights, taken, sum / (double)taken, worst);
+    if (dead > 0)
+        note("%zu channels of their inputs are always zero", dead);
+    if (damped > 0)
+        warn("%zu layers took more damping than --damping %g", damped, s->damp);
+    prog_closing("%zu layers, %s by %s", taken, a.pattern, methods[s->method]);
+    prog_detail("forward %.1f s (%.1f s of processors), Hessians %.1f s "
+                "(%.1f), layers %.1f s (%.1f)",
+        s->spent[SPENT_FORWARD], s->cpu[SPENT_FORWARD], s->spent[SPENT_HESSIAN],
+        s->cpu[SPENT_HESSIAN], s->spent[SPENT_LAYERS], s->cpu[SPENT_LAYERS]);
+}
+
+static void
+write_report(const struct sparsify *s)
+{
+    struct buf b = { 0 };
+
+    sparsify_tsv(s, &b);
+    out_file(a.report, b.p, b.n);
+    buf_release(&b);
+}
+
+/* What the layers are judged on. */
+static void
+take_input(struct sparsify *s, struct calib *c, const char *input)
+{
+    calib_read(c, input, a.rows, s->m,
+        a.tokenizer != NULL ? a.tokenizer : a.model);
+    compute_tell(s->m, s->pool, &(struct rows){ 1, c->T, c->ids, c->first },
+        a.compute, a.model);
+    s->c = c;
+}
+
+int
+sparsify_main(int argc, char **argv, const char *program)
+{
+    char **input = common_parse(argc, argv, program, options,
+        "set weights to zero where that costs least", "[input]", 0, 1);
+    struct sparsify s = { 0 };
+    struct model m;
+    struct calib c;
+    const char *tokenizer;
+    struct err e;
+
+    check_options();
+    common_open(&m, a.model);
+    s.m = &m;
+    s.method = (enum method)a.method;
+    s.damp = a.damping;
+    set_pattern(&m, &s.pattern);
+    sparsify_list(&s, a.layers);
+    tokenizer = common_tokenizer(&m, a.tokenizer, a.out);
+    if (compute_init(a.compute, &e) < 0 ||
+        (s.method == METHOD_OBS && lapack_open(&e) < 0) ||
+        (s.pool = pool_new(a.threads, &e)) == NULL)
+        die_err(&e);
+    s.compute = compute_names[a.compute];
+    take_input(&s, &c, *input);
+    refuse_memory(&s);
+    sparsify_begin(&s);
+    if (a.share < 1.0) {
+        sparsify_measure(&s, a.by == 1);
+        sparsify_take(&s, a.share);
+    }
+    sparsify_run(&s);
+    prog_catch_stop(); /* what is written from here on is not broken off */
+    prog_saving(1);
+    if (model_export(&m, a.out, common_dtype(a.type), tokenizer, &e) < 0)
+        die_err(&e);
+    if (a.report != NULL)
+        write_report(&s);
+    tell(&s);
+    out_done();
+    sparsify_end(&s);
+    calib_release(&c);
+    pool_free(s.pool);
+    model_close(&m);
+    return 0;
+}

@@ -1,0 +1,424 @@
+/* From block to block: see sparsify.h */
+#include "sparsify.h"
+#include "hessian.h"
+#include "base/clock.h"
+#include "base/stop.h"
+#include "cli/die.h"
+#include "cli/progress.h"
+#include "kern/kern.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOKENS = 4096 /* of one pass */, KL_TOKENS = 2048 };
+
+static const char *const inputs[] = { "q, k, v", "o", "gate, up", "down" };
+
+/* The matrices that read each input. */
+static const unsigned readers[FWD_INPUTS] = {
+    [FWD_ATTN] = 1u << W_Q | 1u << W_K | 1u << W_V,
+    [FWD_O] = 1u << W_O,
+    [FWD_MLP] = 1u << W_GATE | 1u << W_UP,
+    [FWD_DOWN] = 1u << W_DOWN,
+};
+
+/* ---- clocks ---- */
+
+struct lap {
+    double wall, cpu;
+};
+
+static struct lap
+lap_begin(void)
+{
+    return (struct lap){ clock_now(), clock_cpu() };
+}
+
+static void
+lap_end(struct sparsify *s, int what, struct lap l)
+{
+    s->spent[what] += clock_now() - l.wall;
+    s->cpu[what] += clock_cpu() - l.cpu;
+}
+
+/* ---- Hessians ---- */
+
+/* The rows of the data from r0 on, at most a chunk. */
+static struct rows
+rows_at(const struct sparsify *s, size_t r0)
+{
+    const struct calib *c = s->c;
+
+    return (struct rows){ c->R - r0 < s->chunk ? c->R - r0 : s->chunk, c->T,
+        c->ids + r0 * c->T, c->first + r0 * c->T };
+}
+
+static void
+tap(void *ctx, const struct fwd_tapped *t)
+{
+    struct sparsify *s = ctx;
+    const struct lap l = lap_begin();
+
+    if (s->H[t->input] != NULL)
+        hess_tap(s->pool, s->H[t->input], t);
+    lap_end(s, SPENT_HESSIAN, l);
+}
+
+/* x becomes the block's output, or with `look` stays while its layers' inputs
+ * are summed up. */
+static void
+pass(struct sparsify *s, size_t block, int look)
+{
+    const size_t td = s->c->T * s->m->c.d;
+    const double hessian[2] = { s->spent[SPENT_HESSIAN],
+        s->cpu[SPENT_HESSIAN] };
+    const struct lap l = lap_begin();
+
+    fwd_tap(s->f, look ? tap : NULL, s);
+    for (size_t r0 = 0; r0 < s->c->R; r0 += s->chunk) {
+        const struct rows r = rows_at(s, r0);
+        float *x = s->x + r0 * td;
+
+        fwd_block(s->f, block, &r, x, look ? s->y : x);
+    }
+    lap_end(s, SPENT_FORWARD, l);
+    s->spent[SPENT_FORWARD] -= s->spent[SPENT_HESSIAN] - hessian[0];
+    s->cpu[SPENT_FORWARD] -= s->cpu[SPENT_HESSIAN] - hessian[1];
+}
+
+static void
+embed(struct sparsify *s)
+{
+    for (size_t r0 = 0; s->c != NULL && r0 < s->c->R; r0 += s->chunk) {
+        const struct rows r = rows_at(s, r0);
+
+        fwd_embed(s->f, &r, s->x + r0 * s->c->T * s->m->c.d);
+    }
+}
+
+static size_t
+input_width_of(const struct sparsify *s, size_t block, int input)
+{
+    for (int t = 0; t < W_N; t++)
+        if (readers[input] >> t & 1)
+            return s->m->block[block].w[t].cols;
+    return 0;
+}
+
+/* Of the inputs that the layers in `want` (bits of W_...) read. */
+static void
+make_hessians(struct sparsify *s, size_t block, unsigned want)
+{
+    for (int k = 0; k < FWD_INPUTS; k++) {
+        const size_t n = input_width_of(s, block, k);
+
+        s->H[k] = NULL;
+        if (!(readers[k] & want))
+            continue;
+        s->H[k] = xcalloc(n * n, sizeof(float));
+    }
+    if (want == 0)
+        return;
+    pass(s, block, 1);
+    for (int k = 0; k < FWD_INPUTS; k++)
+        if (s->H[k] != NULL)
+            hess_finish(s->pool, s->H[k], input_width_of(s, block, k));
+}
+
+/* ---- layers ---- */
+
+/* Count zeros, measure, and leave dense - sparse in dense. */
+static void
+judge_layer(struct sparsify *s, struct layer *l, const struct hess *h,
+    float *dense, const float *sparse)
+{
+    const size_t n = l->rows * l->cols;
+    const double all = layer_energy(dense, l->rows, h, s->pool);
+
+    l->zeros = 0;
+    for (size_t i = 0; i < n; i++) {
+        l->zeros += sparse[i] == 0.0f;
+        dense[i] -= sparse[i];
+    }
+    l->error = layer_energy(dense, l->rows, h, s->pool);
+    l->error = all > 0.0 ? l->error / all : 0.0;
+    l->dead = h->dead;
+    l->damp = h->damp;
+    if (!isfinite(l->error))
+        die(EX_NUM, "block %zu, %s: its error is not finite", l->block,
+            layer_name(l->t));
+}
+
+/* The sparse matrix, [rows,cols]. */
+static float *
+make_layer(struct sparsify *s, struct layer *l, const struct hess *h)
+{
+    const struct weight *w = &s->m->block[l->block].w[l->t];
+    const struct lap lap = lap_begin();
+    float *dense = xreallocarray(NULL, l->rows * l->cols, sizeof *dense);
+    float *sparse = xreallocarray(NULL, l->rows * l->cols, sizeof *sparse);
+
+    weight_rows(w, 0, l->rows, dense);
+    model_forget(s->m, w);
+    memcpy(sparse, dense, l->rows * l->cols * sizeof *dense);
+    kern_compute("f32"); /* whatever the model is multiplied in */
+    layer_sparsify(sparse, l->rows, l->cols, h, s->method, &s->pattern,
+        s->pool);
+    judge_layer(s, l, h, dense, sparse);
+    kern_compute(s->compute);
+    free(dense);
+    l->seconds += clock_now() - lap.wall;
+    lap_end(s, SPENT_LAYERS, lap);
+    return sparse;
+}
+
+static struct weight
+weight_of(const struct layer *l, const float *data)
+{
+    return (struct weight){ .data = (const unsigned char *)data,
+        .dtype = DT_F32,
+        .rows = l->rows,
+        .cols = l->cols,
+        .stride = l->cols * sizeof *data };
+}
+
+/* ---- sensitivity by KL ---- */
+
+struct kl {
+    size_t R, n; /* rows of the data, and predictions in them */
+    struct fwd *f, *base;
+    float *x, *h, *hp; /* [R,T,d], [n,d] and of the dense model */
+};
+
+/* Final states of the scored predictions, from the input x of block i on. */
+static void
+final_states(struct sparsify *s, size_t i, const float *x, float *h)
+{
+    const struct kl *k = s->kl;
+    const size_t d = s->m->c.d;
+    const struct rows r = { k->R, s->c->T, s->c->ids, s->c->first };
+
+    memcpy(k->x, x, k->R * s->c->T * d * sizeof *x);
+    for (; i < s->m->c.L; i++)
+        fwd_block(k->f, i, &r, k->x, k->x);
+    fwd_norm(k->f, &r, k->x, k->x);
+    for (size_t j = 0; j < k->n; j++)
+        memcpy(h + j * d, k->x + s->c->at[j] * d, d * sizeof *h);
+}
+
+static double
+kl_of(struct sparsify *s, const struct layer *l, const float *sparse)
+{
+    const struct kl *k = s->kl;
+    struct weight *w = &s->m->block[l->block].w[l->t];
+    const struct weight dense = *w;
+    struct pair_score *p = xcalloc(k->n, sizeof *p);
+    double sum = 0.0;
+
+    *w = weight_of(l, sparse);
+    final_states(s, l->block, s->x, k->h);
+    *w = dense;
+    head_score_pair(k->f, k->h, k->base, k->hp, s->c->target, k->n, 1.0, p);
+    for (size_t i = 0; i < k->n; i++)
+        sum += p[i].kl;
+    free(p);
+    return sum / (double)k->n;
+}
+
+static void
+kl_begin(struct sparsify *s, struct kl *k)
+{
+    const size_t T = s->c->T, d = s->m->c.d;
+    const size_t most = KL_TOKENS / T > 0 ? KL_TOKENS / T : 1;
+
+    memset(k, 0, sizeof *k);
+    k->R = most < s->c->R ? most : s->c->R;
+    while (k->n < s->c->n && s->c->at[k->n] < k->R * T)
+        k->n++;
+    if (k->n == 0)
+        die(EX_INPUT, "the first %zu rows have no scored tokens", k->R);
+    k->f = fwd_new(s->m, s->pool, k->R, T);
+    k->base = fwd_new(s->m, s->pool, 1, 1);
+    k->x = xreallocarray(NULL, k->R * T, d * sizeof(float));
+    k->h = xreallocarray(NULL, k->n, d * sizeof(float));
+    k->hp = xreallocarray(NULL, k->n, d * sizeof(float));
+    s->kl = k;
+    embed(s);
+    final_states(s, 0, s->x, k->hp);
+}
+
+static void
+kl_end(struct sparsify *s, struct kl *k)
+{
+    fwd_free(k->f);
+    fwd_free(k->base);
+    free(k->x);
+    free(k->h);
+    free(k->hp);
+    s->kl = NULL;
+}
+
+/* ---- blocks ---- */
+
+/* The layer is sparse from here on. */
+static void
+install(struct sparsify *s, struct layer *l, float *sparse)
+{
+    struct block *b = &s->m->block[l->block];
+
+    l->data = sparse;
+    b->w[l->t] = weight_of(l, sparse);
+    b->sparse |= 1u << l->t;
+}
+
+/* ... or its sensitivity is known. */
+static void
+look(struct sparsify *s, struct layer *l, float *sparse)
+{
+    l->alone = s->kl != NULL ? kl_of(s, l, sparse) : l->error;
+    l->error = NAN;
+    free(sparse);
+}
+
+static void
+do_input(struct sparsify *s, size_t block, int input, unsigned want,
+    void (*use)(struct sparsify *, struct layer *, float *))
+{
+    char *name = xasprintf("block %zu, input of %s", block, inputs[input]);
+    const struct lap lap = lap_begin();
+    double factor = 0.0;
+    struct hess h;
+    struct err e;
+
+    if (hess_init(&h, s->H[input], input_width_of(s, block, input), name, &e) <
+            0 ||
+        (s->method == METHOD_OBS && hess_factor(&h, s->damp, name, &e) < 0))
+        die_err(&e);
+    factor = clock_now() - lap.wall;
+    lap_end(s, SPENT_LAYERS, lap);
+    for (size_t i = 0; i < s->n; i++) {
+        struct layer *l = &s->layer[i];
+
+        if (l->block != block || !(readers[input] & want & 1u << l->t))
+            continue;
+        l->seconds = factor;
+        factor = 0.0;
+        use(s, l, make_layer(s, l, &h));
+    }
+    hess_release(&h);
+    free(name);
+}
+
+static void
+do_block(struct sparsify *s, size_t block, int all,
+    void (*use)(struct sparsify *, struct layer *, float *))
+{
+    unsigned want = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        if (s->layer[i].block == block && (all || s->layer[i].taken))
+            want |= 1u << s->layer[i].t;
+    make_hessians(s, block, want);
+    for (int k = 0; k < FWD_INPUTS; k++)
+        if (readers[k] & want)
+            do_input(s, block, k, want, use);
+}
+
+static void
+walk(struct sparsify *s, const char *what, int all,
+    void (*use)(struct sparsify *, struct layer *, float *))
+{
+    const size_t L = s->m->c.L;
+
+    progress_begin(what, (double)L, "blocks");
+    embed(s);
+    for (size_t i = 0; i < L; i++) {
+        do_block(s, i, all, use);
+        if (s->c != NULL && i + 1 < L)
+            pass(s, i, 0);
+        model_forget(s->m, NULL);
+        progress_at((double)(i + 1), NULL);
+    }
+    progress_end();
+}
+
+void
+sparsify_run(struct sparsify *s)
+{
+    walk(s, "blocks", 0, install);
+}
+
+void
+sparsify_measure(struct sparsify *s, int kl)
+{
+    struct kl k;
+
+    if (kl)
+        kl_begin(s, &k);
+    walk(s, "measuring", 1, look);
+    if (kl)
+        kl_end(s, &k);
+}
+
+/* ---- memory ---- */
+
+static size_t
+chunk_of(const struct calib *c)
+{
+    const size_t n = c->T < TOKENS ? TOKENS / c->T : 1;
+
+    return n < c->R ? n : c->R;
+}
+
+size_t
+sparsify_bytes(const struct sparsify *s)
+{
+    const struct calib *c = s->c;
+    size_t sparse = 0, largest = 0, most = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const size_t n = s->layer[i].rows * s->layer[i].cols;
+
+        sparse += n;
+        largest = n > largest ? n : largest;
+    }
+    for (size_t i = 0; i < s->m->c.L; i++) {
+        size_t n = 0;
+
+        for (int k = 0; k < FWD_INPUTS; k++) {
+            const size_t width = input_width_of(s, i, k);
+
+            n += width * width;
+        }
+        most = n > most ? n : most;
+    }
+    sparse += 2 * largest + most;
+    if (c != NULL)
+        sparse += (c->R + chunk_of(c)) * c->T * s->m->c.d;
+    return sparse * sizeof(float);
+}
+
+void
+sparsify_begin(struct sparsify *s)
+{
+    const struct calib *c = s->c;
+
+    if (c == NULL)
+        return;
+    s->chunk = chunk_of(c);
+    s->f = fwd_new_blocks(s->m, s->pool, s->chunk, c->T);
+    s->x = xreallocarray(NULL, c->R * c->T, s->m->c.d * sizeof(float));
+    s->y = xreallocarray(NULL, s->chunk * c->T, s->m->c.d * sizeof(float));
+}
+
+void
+sparsify_end(struct sparsify *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        free(s->layer[i].data);
+    free(s->layer);
+    fwd_free(s->f);
+    free(s->x);
+    free(s->y);
+}

@@ -1,0 +1,159 @@
+/* Walks through a model, against PyTorch in double (scripts/oracle/sparse.py),
+ * and the choice of layers. */
+#include "prune/lapack.h"
+#include "prune/sparsify.h"
+#include "kern/kern.h"
+#include "../lib/golden.h"
+#include "../lib/tap.h"
+
+#define FAMILY "tests/golden/family/gemma3"
+
+enum { B = 2, T = 20 };
+
+static uint32_t ids[B * T], first[B * T], target[B * T];
+static size_t at[B * T];
+static struct calib calib = { B, T, ids, first, 0, at, target, B *T };
+static struct golden g;
+static struct pool *pool;
+
+static void
+open_all(struct sparsify *s, struct model *m, enum method method,
+    const char *layers)
+{
+    struct err e;
+
+    if (model_open(m, FAMILY, &e) < 0) {
+        printf("Bail out! %s\n", e.msg);
+        exit(1);
+    }
+    *s = (struct sparsify){ .m = m,
+        .c = &calib,
+        .pool = pool,
+        .method = method,
+        .compute = "f32",
+        .damp = 0.01,
+        .pattern = { 2, 4, 0 } };
+    sparsify_list(s, layers);
+    sparsify_begin(s);
+}
+
+static void
+close_all(struct sparsify *s, struct model *m)
+{
+    sparsify_end(s);
+    model_close(m);
+}
+
+/* Every layer as PyTorch leaves it. */
+static void
+walk(enum method method, const char *name)
+{
+    double off = 0.0, error = 0.0;
+    struct sparsify s;
+    struct model m;
+
+    open_all(&s, &m, method, "all");
+    sparsify_run(&s);
+    ok(s.n == 7 * m.c.L, "%s: all %zu layers", name, s.n);
+    for (size_t i = 0; i < s.n; i++) {
+        const struct layer *l = &s.layer[i];
+        char want[100];
+
+        snprintf(want, sizeof want, "%s.model.layers.%zu.%s", name, l->block,
+            block_tensor_name(&m.c, l->t));
+        off = farther(off, golden_off(l->data, golden_get(&g, want)));
+        error = farther(error, l->error);
+        if (l->zeros < l->rows * l->cols / 2 ||
+            !(m.block[l->block].sparse >> l->t & 1))
+            off = INFINITY;
+    }
+    printf("# %s: off by %.2g, largest error %.2g\n", name, off, error);
+    ok(off <= 2e-5, "%s: as PyTorch has them", name);
+    ok(error < 1.0, "%s: outputs are near the dense ones", name);
+    close_all(&s, &m);
+}
+
+/* Some layers; the least sensitive of them. */
+static void
+choice(int kl)
+{
+    struct sparsify s;
+    struct model m;
+    size_t taken = 0;
+    double most = 0.0, least = INFINITY;
+
+    open_all(&s, &m, METHOD_OBS, "q,down");
+    ok(s.n == 2 * m.c.L, "two layers a block");
+    sparsify_measure(&s, kl);
+    sparsify_take(&s, 0.5);
+    for (size_t i = 0; i < s.n; i++) {
+        struct layer *l = &s.layer[i];
+
+        taken += l->taken ? l->rows * l->cols : 0;
+        if (l->taken)
+            most = farther(most, l->alone);
+        else if (!(l->alone > least))
+            least = l->alone;
+    }
+    ok(most > 0.0 && most <= least, "%s: the least sensitive are taken",
+        kl ? "kl" : "error");
+    /* q: 16 x 12; down: 12 x 8; of 6 * 288 */
+    ok(taken >= 864 && taken < 864 + 192, "until the share is reached");
+    ok(m.block[0].sparse == 0 && s.layer[0].data == NULL, "measuring is all");
+    sparsify_run(&s);
+    for (size_t i = 0; i < s.n; i++)
+        if ((s.layer[i].data != NULL) != s.layer[i].taken)
+            ok(0, "layer %zu", i);
+    ok(m.block[0].w[W_UP].dtype == DT_BF16, "others stay as they were");
+    close_all(&s, &m);
+}
+
+/* The first layer in order has dense inputs in both walks. */
+static void
+same_error(void)
+{
+    struct sparsify s;
+    struct model m;
+
+    open_all(&s, &m, METHOD_WANDA, "all");
+    sparsify_measure(&s, 0);
+    sparsify_run(&s);
+    ok(s.layer[0].alone == s.layer[0].error, "block 0: the same inputs");
+    ok(s.layer[s.n - 1].alone != s.layer[s.n - 1].error,
+        "the last block: what the sparse ones give");
+    close_all(&s, &m);
+}
+
+int
+main(void)
+{
+    struct err e;
+
+    golden_open(&g, FAMILY ".safetensors");
+    for (size_t t = 0; t < B * T; t++)
+        ids[t] = ((const uint16_t *)golden_get(&g, "ids")->data)[t];
+    memcpy(first, golden_get(&g, "first")->data, sizeof first);
+    for (size_t t = 0; t + 1 < B * T; t++)
+        if (first[t + 1] == first[t] && (t + 1) % T != 0) {
+            at[calib.n] = t;
+            target[calib.n++] = ids[t + 1];
+        }
+    golden_close(&g);
+    golden_open(&g, "tests/golden/sparse_gemma3.safetensors");
+    if (kern_init() != NULL || (pool = pool_new(2, &e)) == NULL) {
+        printf("Bail out! no kernels or threads\n");
+        return 1;
+    }
+    walk(METHOD_WANDA, "wanda");
+    same_error();
+    if (lapack_open(&e) < 0) {
+        tap_skip("optimal brain surgeon", "no OpenBLAS");
+    } else {
+        walk(METHOD_OBS, "obs");
+        choice(0);
+        choice(1);
+    }
+    pool_free(pool);
+    golden_close(&g);
+    return done_testing();
+}

@@ -1,0 +1,113 @@
+#!/bin/sh
+# prune sparsify: what it writes, the same bytes again, damage and misuse
+. "${0%/*}/../lib/lib.sh"
+grad=$top/tests/golden/grad
+t=$grad/tied-teacher            # 3 blocks, hidden 16, heads 24, MLP 24
+"$BUILD/tests/evalppl/eval" "$grad/tied.safetensors" calib-batch calib || exit 1
+sparsify() { prune sparsify -m "$t" "$@"; }
+
+# column FILE NAME: that column of a report, without its head
+column() {
+    awk -F '\t' -v c="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { print $at[c] }' "$1"
+}
+
+# --- without OpenBLAS ---
+ok 'wanda' sparsify -q -o wanda --method wanda --report wanda.tsv calib
+equal 'a line a layer' "$(column wanda.tsv taken | sort | uniq -c | tr -d ' \n')" 211
+equal 'half is zero' "$(column wanda.tsv zeros | awk '{ s += $1 } END { print s }')" \
+    "$(awk -F '\t' 'NR > 1 { s += $3 * $4 / 2 } END { print s }' wanda.tsv)"
+ok 'magnitude' sparsify -q -o magnitude --method magnitude --pattern 0.25 \
+    --report magnitude.tsv calib
+equal 'a quarter is zero' \
+    "$(awk -F '\t' 'NR > 1 && $6 != $3 * $4 / 4' magnitude.tsv)" ''
+like 'is said to be in no pattern' '"pattern": *"unstructured"' \
+    magnitude/config.json
+ok 'some layers' sparsify -q -o some --method wanda --pattern 4:8 \
+    --layers v,down --report some.tsv calib
+equal 'are these' "$(column some.tsv layer | sort -u | tr '\n' ' ')" 'down v '
+like 'pattern' '"pattern": *"4:8"' some/config.json
+grep -o 'model\.layers[a-z0-9_.]*' some/config.json >named
+equal 'named' "$(grep -Ec '[012].(mlp.down|self_attn.v)_proj.weight$' named)" 6
+equal 'and no others' "$(wc -l <named)" 6
+ok 'the same pattern again' prune sparsify -q -m some -o more --method wanda \
+    --pattern 4:8 --layers q calib
+equal 'and more of it' "$(grep -c 'proj.weight"' more/config.json)" 9
+status 2 'another pattern' prune sparsify -m some -o x --method wanda calib
+like 'says which it has' 'sparse already, 4:8' err
+
+# --- by the brain surgeon ---
+if ! sparsify -o obs --report obs.tsv calib 2>err; then
+    status 1 'no OpenBLAS: a system error' sparsify -o x calib
+    skip 'the brain surgeon' 'no OpenBLAS'
+    done_testing
+fi
+like 'says what became zero' '[0-9]+ of [0-9]+ weights in 21 layers are zero' err
+for m in wanda obs; do
+    column $m.tsv error | awk '{ s += $1 } END { print s / NR }' >$m.error
+done
+ok 'errors are less than by wanda' awk 'NR == 1 { a = $1; next } { exit !($1 < a) }' \
+    wanda.error obs.error
+ok 'a sparse model is read' evalppl -q -m obs -m wanda --base "$t" -o e \
+    --format tsv --protocol stream calib
+for j in 1 3; do
+    ok "$j threads" sparsify -q -j "$j" -o "j$j" calib
+    same 'the same weights' obs/model.safetensors "j$j/model.safetensors"
+    same 'the same configuration' obs/config.json "j$j/config.json"
+done
+ok 'less of it' sparsify -q -o half --share 0.5 --report half.tsv calib
+ok 'the least sensitive' awk -F '\t' 'NR > 1 && $5 && $9 > most { most = $9 }
+    NR > 1 && !$5 && (!n++ || $9 < least) { least = $9 }
+    NR > 1 && $5 { took += $3 * $4 } NR > 1 { all += $3 * $4 }
+    END { exit !(most <= least && took >= all / 2 && took < all * 0.7) }' half.tsv
+ok 'by KL' sparsify -q -o kl --share 0.3 --by kl --report kl.tsv calib
+ok 'bf16' sparsify -q -o bf16 --compute bf16 --dtype bf16 calib
+equal 'takes half the bytes' "$(($(wc -c <bf16/model.safetensors) * 2 / 10000))" \
+    "$(($(wc -c <obs/model.safetensors) / 10000))"
+gguf=$top/tests/golden/gguf/q4_1.gguf
+tokenize -q -t "$gguf" -o ids "$top/tests/golden/smollm2/text.txt" &&
+    shard -q -o shards ids && stream -q -B 4 -T 64 --epochs 1 -o own shards ||
+    fail 'a stream of its own'
+ok 'a GGUF' prune sparsify -q -m "$gguf" -o gguf own
+ok 'brings its tokenizer' test -e gguf/tokenizer.json
+
+# --- misuse and damage ---
+status 2 'no model' prune sparsify -o x calib
+status 2 'no output' prune sparsify -m "$t" calib
+status 2 'an output that exists' sparsify -o obs calib
+for bad in 4 4:2 0:4 2:4x 1.5 0 '' 2:256; do
+    status 2 "--pattern '$bad'" sparsify -o x --pattern "$bad" calib
+done
+status 2 'a pattern that does not divide' sparsify -o x --pattern 3:5 calib
+like 'names the layer' 'block 0, q: rows of 16 are no multiple of 5' err
+for bad in '' x 'q,' ',q' 'q,x' Q 'all,q'; do
+    status 2 "--layers '$bad'" sparsify -o x --layers "$bad" calib
+done
+status 2 'no share' sparsify -o x --share 0 calib
+status 2 'no damping' sparsify -o x --damping 0 calib
+status 1 'a model that is not there' prune sparsify -m none -o x calib
+status 1 'an input that is not there' sparsify -o x nofile
+"$BUILD/tests/evalppl/eval" "$grad/tied.safetensors" docs docs || exit 1
+status 3 'documents' sparsify -o x docs
+head -c 1000 calib >part
+status 3 'half an input' sparsify -o x part
+status 3 'a stream of another tokenizer' prune sparsify -m "$gguf" -o x calib
+mkdir nan
+cp "$t/config.json" nan
+{ head -c -4 "$t/model.safetensors"; printf '\000\000\300\177'; } \
+    >nan/model.safetensors
+status 4 'NaN among the weights' prune sparsify -m nan -o x calib
+
+# Killed while it waits for data: nothing is left.
+mkfifo pipe
+sparsify -q -o x pipe 2>err &
+pid=$!
+exec 3>pipe
+head -c 1000 calib >&3
+kill -INT "$pid"
+exec 3>&-
+wait "$pid" && fail 'killed'
+if [ -e x ] || [ -e x.tmp ]; then fail 'nothing is left'; else
+    pass 'nothing is left'
+fi
+done_testing
