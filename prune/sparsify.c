@@ -2,6 +2,7 @@
 #include "sparsify.h"
 #include "common.h"
 #include "lapack.h"
+#include "profile.h"
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/out.h"
@@ -17,7 +18,7 @@ static const char *const methods[] = { "obs", "wanda", "magnitude", NULL };
 static const char *const measures[] = { "error", "kl", NULL };
 
 static struct {
-    const char *model, *out, *tokenizer, *pattern, *layers, *report;
+    const char *model, *out, *tokenizer, *pattern, *layers, *profile, *report;
     double share, damping;
     size_t rows, threads;
     int method, by, type, compute;
@@ -48,16 +49,22 @@ static const struct opt options[] = { COMMON_MODEL(&a.model,
     OPT_GROUP("what it is judged on"),
     OPT_SIZE(0, "calib-rows", &a.rows, 0, 1e9, "rows",
         "rows of the input that are used (0: all)"),
+    OPT_STR(0, "profile", &a.profile, "folder",
+        "Hessians of prune profile --hessian instead of an input"),
     OPT_STR(0, "report", &a.report, "file",
         "write what became of each layer there, as TSV"),
     OPT_GROUP("run"), COMMON_COMPUTE(&a.compute), COMMON_DTYPE(&a.type),
     COMMON_THREADS(&a.threads), OPT_END };
 
 static void
-check_options(void)
+check_options(const char *input)
 {
     if (a.model == NULL || a.out == NULL)
         die(EX_USAGE, "-m and -o are needed; see prune sparsify -h");
+    if (a.profile != NULL && input != NULL)
+        die(EX_USAGE, "%s: is not read with --profile", input);
+    if (a.profile != NULL && a.share < 1.0 && a.by == 1)
+        die(EX_USAGE, "--by kl: needs an input, not --profile");
     if (!(a.share > 0.0))
         die(EX_USAGE, "--share: nothing would be sparse");
     common_new_folder(a.out);
@@ -139,8 +146,17 @@ write_report(const struct sparsify *s)
 
 /* What the layers are judged on. */
 static void
-take_input(struct sparsify *s, struct calib *c, const char *input)
+take_input(struct sparsify *s, struct profile *p, struct calib *c,
+    const char *input)
 {
+    struct err e;
+
+    if (a.profile != NULL) {
+        if (profile_open(p, a.profile, s->m, &e) < 0)
+            die_err(&e);
+        s->profile = p;
+        return;
+    }
     calib_read(c, input, a.rows, s->m,
         a.tokenizer != NULL ? a.tokenizer : a.model);
     compute_tell(s->m, s->pool, &(struct rows){ 1, c->T, c->ids, c->first },
@@ -156,10 +172,11 @@ sparsify_main(int argc, char **argv, const char *program)
     struct sparsify s = { 0 };
     struct model m;
     struct calib c;
+    struct profile p;
     const char *tokenizer;
     struct err e;
 
-    check_options();
+    check_options(*input);
     common_open(&m, a.model);
     s.m = &m;
     s.method = (enum method)a.method;
@@ -172,7 +189,7 @@ sparsify_main(int argc, char **argv, const char *program)
         (s.pool = pool_new(a.threads, &e)) == NULL)
         die_err(&e);
     s.compute = compute_names[a.compute];
-    take_input(&s, &c, *input);
+    take_input(&s, &p, &c, *input);
     refuse_memory(&s);
     sparsify_begin(&s);
     if (a.share < 1.0) {
@@ -189,7 +206,10 @@ sparsify_main(int argc, char **argv, const char *program)
     tell(&s);
     out_done();
     sparsify_end(&s);
-    calib_release(&c);
+    if (s.profile != NULL)
+        profile_close(&p);
+    else
+        calib_release(&c);
     pool_free(s.pool);
     model_close(&m);
     return 0;

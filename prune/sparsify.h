@@ -27,11 +27,13 @@ struct layer {
     double seconds; /* of its Hessian's factor (the first one) and itself */
 };
 
+struct profile;
 struct kl; /* sparsify_walk.c */
 
 struct sparsify {
     struct model *m; /* its own: matrices are replaced one by one */
     const struct calib *c;
+    const struct profile *profile; /* in its place, or NULL */
     struct pool *pool;
     const char *compute; /* of all products but the sweep's */
     enum method method;

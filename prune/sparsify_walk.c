@@ -1,6 +1,7 @@
 /* From block to block: see sparsify.h */
 #include "sparsify.h"
 #include "hessian.h"
+#include "profile.h"
 #include "base/clock.h"
 #include "base/stop.h"
 #include "cli/die.h"
@@ -12,8 +13,6 @@
 #include <string.h>
 
 enum { TOKENS = 4096 /* of one pass */, KL_TOKENS = 2048 };
-
-static const char *const inputs[] = { "q, k, v", "o", "gate, up", "down" };
 
 /* The matrices that read each input. */
 static const unsigned readers[FWD_INPUTS] = {
@@ -106,6 +105,18 @@ input_width_of(const struct sparsify *s, size_t block, int input)
     return 0;
 }
 
+static void
+from_profile(struct sparsify *s, size_t block, int input, size_t n)
+{
+    struct err e;
+    const float *h =
+        profile_hessian(s->profile, block, (enum fwd_input)input, &e);
+
+    if (h == NULL)
+        die_err(&e);
+    memcpy(s->H[input], h, n * n * sizeof *h);
+}
+
 /* Of the inputs that the layers in `want` (bits of W_...) read. */
 static void
 make_hessians(struct sparsify *s, size_t block, unsigned want)
@@ -117,8 +128,10 @@ make_hessians(struct sparsify *s, size_t block, unsigned want)
         if (!(readers[k] & want))
             continue;
         s->H[k] = xcalloc(n * n, sizeof(float));
+        if (s->profile != NULL)
+            from_profile(s, block, k, n);
     }
-    if (want == 0)
+    if (s->profile != NULL || want == 0)
         return;
     pass(s, block, 1);
     for (int k = 0; k < FWD_INPUTS; k++)
@@ -285,7 +298,7 @@ static void
 do_input(struct sparsify *s, size_t block, int input, unsigned want,
     void (*use)(struct sparsify *, struct layer *, float *))
 {
-    char *name = xasprintf("block %zu, input of %s", block, inputs[input]);
+    char *name = xasprintf("block %zu, input %s", block, profile_inputs[input]);
     const struct lap lap = lap_begin();
     double factor = 0.0;
     struct hess h;

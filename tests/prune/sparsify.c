@@ -12,7 +12,13 @@ enum { B = 2, T = 20 };
 
 static uint32_t ids[B * T], first[B * T], target[B * T];
 static size_t at[B * T];
-static struct calib calib = { B, T, ids, first, 0, at, target, B *T };
+static struct calib calib = { .R = B,
+    .T = T,
+    .ids = ids,
+    .first = first,
+    .at = at,
+    .target = target,
+    .ntok = B * T };
 static struct golden g;
 static struct pool *pool;
 

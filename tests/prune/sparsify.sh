@@ -64,6 +64,24 @@ ok 'by KL' sparsify -q -o kl --share 0.3 --by kl --report kl.tsv calib
 ok 'bf16' sparsify -q -o bf16 --compute bf16 --dtype bf16 calib
 equal 'takes half the bytes' "$(($(wc -c <bf16/model.safetensors) * 2 / 10000))" \
     "$(($(wc -c <obs/model.safetensors) / 10000))"
+
+# --- once, from a profile ---
+ok 'a profile' prune profile -q -m "$t" -o p --hessian --calib-rows 64 calib
+ok 'from it' sparsify -q -o once --profile p --report once.tsv
+# the inputs of block 0 are dense in both
+ok 'block 0 as by the walk' awk -F '\t' 'NR == FNR { e[$1, $2] = $10; next }
+    $1 == 0 { n++; d = $10 / e[$1, $2] - 1; if (!(d * d < 1e-6)) bad = 1 }
+    END { exit bad || n != 7 }' obs.tsv once.tsv
+ok 'the others not' awk -F '\t' 'NR == FNR { e[$1, $2] = $10; next }
+    $1 == 2 && $10 == e[$1, $2] { bad = 1 } END { exit bad }' obs.tsv once.tsv
+ok 'a share' sparsify -q -o some-once --profile p --share 0.3
+status 2 'by KL' sparsify -o x --profile p --share 0.3 --by kl
+status 2 'and an input' sparsify -o x --profile p calib
+ok 'a profile without Hessians' prune profile -q -m "$t" -o bare calib
+status 2 'is of no use' sparsify -o x --profile bare
+status 3 'of another model' prune sparsify -m "$grad/tied-student" -o x \
+    --profile p
+
 gguf=$top/tests/golden/gguf/q4_1.gguf
 tokenize -q -t "$gguf" -o ids "$top/tests/golden/smollm2/text.txt" &&
     shard -q -o shards ids && stream -q -B 4 -T 64 --epochs 1 -o own shards ||
