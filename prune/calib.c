@@ -1,6 +1,7 @@
 /* Calibration data: batches in memory. */
 #include "prune.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "cli/die.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
@@ -85,8 +86,112 @@ calib_read(struct calib *c, const char *addr, size_t rows,
         die_err(&e);
     if (c->n == 0)
         die(EX_INPUT, "%s: no scored tokens to calibrate on", msg_in_name(in));
+    c->weight = xcalloc(c->R, sizeof(*c->weight));
+    for (size_t r1 = 0; r1 < c->R; r1++)
+        c->weight[r1] = 1.0;
     batch_release(&b);
     msg_in_close(in);
+}
+
+size_t
+calib_scored(const struct calib *c, size_t rows)
+{
+    size_t lo = 0, hi = c->n;
+
+    while (lo < hi) {
+        const size_t mid = lo + (hi - lo) / 2;
+
+        if (c->at[mid] < rows * c->T)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* ---- several sets ---- */
+
+/* "NAME=WEIGHT:ADDRESS"; the address. */
+static const char *
+take_set(const char *text, double *weight)
+{
+    const char *eq = strchr(text, '='), *colon = eq ? strchr(eq, ':') : NULL;
+    char *number;
+
+    if (colon == NULL || eq == text || colon[1] == '\0')
+        die(EX_USAGE, "--calib: '%s' is not NAME=WEIGHT:INPUT", text);
+    number = xstrdup(eq + 1);
+    number[colon - eq - 1] = '\0';
+    if (number_real(number, 1e-9, 1e9, weight) < 0)
+        die(EX_USAGE, "--calib: '%s': '%s' is not a weight", text, number);
+    free(number);
+    return colon + 1;
+}
+
+/* Append row r of s, whose predictions have that weight. */
+static void
+take_row(struct calib *c, const struct calib *s, size_t r, double weight)
+{
+    const size_t T = s->T, to = c->R * T;
+
+    memcpy(c->ids + to, s->ids + r * T, T * sizeof(*c->ids));
+    memcpy(c->first + to, s->first + r * T, T * sizeof(*c->first));
+    for (size_t t = 0; t < T; t++)
+        c->ntok += c->first[to + t] != BATCH_PAD;
+    for (size_t k = calib_scored(s, r); k < calib_scored(s, r + 1); k++) {
+        c->at[c->n] = to + s->at[k] - r * T;
+        c->target[c->n++] = s->target[k];
+    }
+    c->weight[c->R++] = weight;
+}
+
+/* The set of which the smallest share has been taken; the first of equals. */
+static size_t
+next_set(const struct calib *s, const size_t *taken, size_t n)
+{
+    size_t best = n;
+
+    for (size_t i = 0; i < n; i++)
+        if (taken[i] < s[i].R &&
+            (best == n || taken[i] * s[best].R < taken[best] * s[i].R))
+            best = i;
+    return best;
+}
+
+void
+calib_sets(struct calib *c, char *const *sets, size_t n, size_t rows,
+    const struct model *m, const char *tokenizer)
+{
+    struct calib *s = xcalloc(n, sizeof(*s));
+    double *weight = xcalloc(n, sizeof(*weight)), sum = 0.0;
+    size_t *taken = xcalloc(n, sizeof(*taken)), R = 0, N = 0, i;
+
+    for (i = 0; i < n; i++) {
+        calib_read(&s[i], take_set(sets[i], &weight[i]), rows, m, tokenizer);
+        if (s[i].T != s[0].T)
+            die(EX_INPUT,
+                "--calib: '%s': rows of %zu tokens beside rows of "
+                "%zu",
+                sets[i], s[i].T, s[0].T);
+        R += s[i].R;
+        N += s[i].n;
+        sum += weight[i];
+    }
+    memset(c, 0, sizeof(*c));
+    c->T = s[0].T;
+    c->ids = xcalloc(R * c->T, sizeof(*c->ids));
+    c->first = xcalloc(R * c->T, sizeof(*c->first));
+    c->at = xcalloc(N, sizeof(*c->at));
+    c->target = xcalloc(N, sizeof(*c->target));
+    c->weight = xcalloc(R, sizeof(*c->weight));
+    while ((i = next_set(s, taken, n)) < n)
+        take_row(c, &s[i], taken[i]++,
+            weight[i] / sum * ((double)N / (double)s[i].n));
+    for (i = 0; i < n; i++)
+        calib_release(&s[i]);
+    free(s);
+    free(weight);
+    free(taken);
 }
 
 void
@@ -97,5 +202,6 @@ calib_release(struct calib *c)
     free(c->at);
     free(c->target);
     free(c->tokenizer);
+    free(c->weight);
     memset(c, 0, sizeof(*c));
 }

@@ -12,6 +12,7 @@
  * argv[0] names.  program: argv[0] of prune.  They return the exit status.
  */
 int profile_main(int argc, char **argv, const char *program);
+int search_main(int argc, char **argv, const char *program);
 int sparsify_main(int argc, char **argv, const char *program);
 int vocab_main(int argc, char **argv, const char *program);
 

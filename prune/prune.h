@@ -1,8 +1,10 @@
-/* The parts of prune, which makes a model smaller; see prune(1). */
+/* The model on calibration data: what it is judged on, and walks over choices
+ * of what is kept that restart from cached inputs; see prune-search(1). */
 #ifndef PRUNE_PRUNE_H
 #define PRUNE_PRUNE_H
 
 #include "base/pool.h"
+#include "choice.h"
 #include "model/forward.h"
 
 #include <stddef.h>
@@ -18,103 +20,74 @@ struct calib {
     uint32_t *target;      /* [n] */
     size_t ntok;           /* without padding */
     char *tokenizer;       /* its hash; malloc'd, NULL: not told */
+    double *weight;        /* [R] of a row's predictions; their mean is 1 */
 };
-/* Read up to `rows` rows of batches (0: all); dies on damage, and on ids of
- * another tokenizer than that at path `tokenizer`, if there is one. */
+/* Read up to `rows` rows of batches (0: all), of weight 1; dies on damage, and
+ * on ids of another tokenizer than that at path `tokenizer`, if there is one.
+ */
 void calib_read(struct calib *c, const char *addr, size_t rows,
     const struct model *m, const char *tokenizer);
+/*
+ * The same of n sets, each "NAME=WEIGHT:ADDRESS": a set's mean counts by its
+ * weight, however long it is.  Their rows are mixed evenly, so that the first
+ * quarter of all is about the first quarter of each.  Dies on what is no set.
+ */
+void calib_sets(struct calib *c, char *const *sets, size_t n, size_t rows,
+    const struct model *m, const char *tokenizer);
 void calib_release(struct calib *c);
+/* Scored predictions among the first `rows` rows. */
+size_t calib_scored(const struct calib *c, size_t rows);
 
-/* ---- eval.c: the model on it ---- */
+/* ---- judge.c: the model on it ---- */
 
-/* Which blocks are walked, and how much of their MLPs. */
-struct shape {
-    size_t n;
-    size_t *block; /* [n] indices in the model */
-    size_t *width; /* [n] channels kept; that of the block: all */
+/* Sums over a row's scored predictions, nats. */
+struct row_score {
+    double nll, kl; /* KL(whole model || this), T = 1 */
 };
 
-struct score {
-    double nll, kl; /* nats a token; KL(unpruned || this), T = 1 */
+/* What a block does on the calibration data. */
+struct measured {
+    /* 1 - cos(in, out), mean over tokens, of the block and of the parts of it:
+     * ShortGPT (arXiv:2403.03853, eq. 1) */
+    double influence, attn, mlp;
+    /* energies: what each channel of o's and of down's input adds to the
+     * residual stream, sum over tokens of act^2 times the squared norm of its
+     * column; a KV group's is that of its heads' channels */
+    double *o, *chan;            /* [H*D of the block] [mlp] */
+    double before_o, before_mlp; /* sums of squares of the stream there */
+    int on_o, on_mlp;            /* being measured */
 };
-/* What is minimised: nll + kl. */
-double score_sum(const struct score *s);
 
 struct judge {
     const struct model *m;
     const struct calib *c;
     struct pool *pool;
-    struct fwd *f, *base; /* base: for the head of the unpruned model */
+    struct fwd *f, *base; /* base: for the head of the whole model */
     size_t chunk;         /* rows at a time */
     float *x, *h;         /* of one chunk */
-    float *hp;            /* [c->n,d] unpruned final states */
-    float **cache;        /* [L+1] inputs [R,T,d] of the walked blocks, by
-                             * place in the list; last: their output */
-    double **importance;  /* [L][mlp] of every walked block's channels */
-    double *influence;    /* [L] 1 - cos(input, output), mean over tokens */
+    float *hp;            /* [c->n,d] the whole model's final states */
+    size_t *from;         /* [R+1] the first prediction of each row */
+    struct choice now;    /* what the cache is of */
+    float **own;          /* [L+1] states [R,T,d] */
+    float **in;           /* [L+1] of them, by block: its input; last: output */
+    struct measured *at;  /* [L] */
+    int from_start;       /* do not restart from the cache */
 };
 void judge_init(struct judge *j, const struct model *m, const struct calib *c,
     struct pool *pool);
 void judge_release(struct judge *j);
 size_t judge_bytes(const struct model *m, const struct calib *c);
-/*
- * Walk the blocks of s (whole) from place `from` on, filling the cache, their
- * influence and their channels' importance:
- *   sum over tokens act[c]^2 * |column c of down|^2
- * (the energy that the channel adds to the residual stream).
- */
-void judge_profile(struct judge *j, const struct shape *s, size_t from);
-/* Score a walk over blocks[n] that begins with the cached input at place
- * `from`.  keep [n]: for each block 1 or 0 a channel, kept or not; NULL, or
- * NULL for a block: all are. */
-void judge_score(struct judge *j, size_t from, const size_t *blocks, size_t n,
-    const float *const *keep, struct score *out);
-/* Score of another model (a cut one), from its embedding on. */
-void judge_model(struct judge *j, const struct model *m, struct score *out);
-
-/* ---- search.c: what to cut ---- */
-
-struct goal {
-    size_t params;     /* at most; SIZE_MAX: no limit */
-    size_t blocks;     /* kept exactly; 0: any number */
-    size_t width;      /* of the MLPs exactly; 0: any */
-    size_t multiple;   /* of which widths are */
-    size_t candidates; /* blocks tried a round; 0: all */
-};
-
-/* One configuration that was evaluated. */
-struct trial {
-    const char *kind; /* "whole", "drop", "mix", "cut" */
-    struct shape s;
-    size_t width; /* widest MLP */
-    size_t params;
-    struct score score;
-    double seconds;
-    int taken; /* it is the step taken or the mix chosen */
-};
-struct search {
-    struct trial *t;
-    size_t n, cap;
-    size_t best;      /* index of the mix that is chosen */
-    struct score now; /* of the blocks left, with all their channels */
-};
-/* Fill *s; the chosen trial's channels are in chan [L][width] of the model's
- * blocks, NULL where all are kept.  Dies (EX_USAGE) when nothing meets the
- * goal. */
-void search_run(struct search *s, struct judge *j, const struct goal *g,
-    size_t ***chan);
-void search_release(struct search *s);
-/* Channels of the greatest importance, ascending, first ones on ties. */
-void top_channels(const double *importance, size_t n, size_t keep,
-    size_t *chan);
-struct trial *search_add(struct search *s, const char *kind);
-
-/* ---- report.c ---- */
-
-/* "0-3,5" */
-void shape_text(const struct shape *s, char *out, size_t size);
-struct buf;
-/* Append all trials as TSV. */
-void report_tsv(const struct search *s, struct buf *b);
+/* From here on in a forked process, with a pool of so many threads. */
+void judge_forked(struct judge *j, size_t threads);
+/* Let the cache be that of c (copied), as far as it was of another one; if
+ * `measuring`, measure what c keeps whole of the blocks that are walked.  The
+ * first call is for the whole model. */
+void judge_set(struct judge *j, const struct choice *c, int measuring);
+/* Score rows r0..r1-1 with what c keeps into out [r1-r0]; walks from the first
+ * block on that is not as in j->now. */
+void judge_rows(struct judge *j, const struct choice *c, size_t r0, size_t r1,
+    struct row_score *out);
+/* The same of another model (a cut one), from its embedding on. */
+void judge_model(struct judge *j, const struct model *m, struct row_score *out);
 
 #endif

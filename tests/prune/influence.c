@@ -20,12 +20,12 @@ int
 main(void)
 {
     static uint32_t ids[B * T], first[B * T];
-    static size_t block[L], width[L];
-    struct shape all = { L, block, width };
-    struct calib c = { B, T, ids, first, 0, NULL, NULL, B * T };
+    static double weight[B] = { 1.0, 1.0 };
+    struct calib c = { B, T, ids, first, 0, NULL, NULL, B * T, weight };
     struct golden g;
     struct model m;
     struct judge j;
+    struct choice all;
     struct err e;
     struct pool *pool = pool_new(2, &e);
 
@@ -37,16 +37,14 @@ main(void)
     for (size_t t = 0; t < B * T; t++)
         ids[t] = ((const uint16_t *)golden_get(&g, "ids")->data)[t];
     memcpy(first, golden_get(&g, "first")->data, sizeof first);
-    for (size_t i = 0; i < L; i++) {
-        block[i] = i;
-        width[i] = m.block[i].mlp;
-    }
+    choice_whole(&all, &m);
     judge_init(&j, &m, &c, pool);
-    judge_profile(&j, &all, 0);
+    judge_set(&j, &all, 1);
     for (size_t i = 0; i < L; i++)
-        ok(near(j.influence[i], want[i], 0.0, 1e-5),
+        ok(near(j.at[i].influence, want[i], 0.0, 1e-5),
             "block %zu: as transformers says", i);
     judge_release(&j);
+    choice_release(&all);
     model_close(&m);
     pool_free(pool);
     golden_close(&g);

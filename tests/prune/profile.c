@@ -133,11 +133,12 @@ static void
 test_golden(void)
 {
     static uint32_t ids[40], first[40];
-    size_t n, block[8], width[8];
+    size_t n;
     struct golden g;
     struct calib c;
     struct profile p;
     struct judge j;
+    struct choice all;
     double *got, off = 0.0, same = 0.0;
     struct err e;
 
@@ -176,16 +177,14 @@ test_golden(void)
     ok(off <= 1e-5, "blocks: as of transformers (%.2g)", off);
 
     /* The influence that the search ranks blocks by is the same. */
-    for (size_t i = 0; i < m.c.L; i++) {
-        block[i] = i;
-        width[i] = m.block[i].mlp;
-    }
+    choice_whole(&all, &m);
     judge_init(&j, &m, &c, pool);
-    judge_profile(&j, &(struct shape){ m.c.L, block, width }, 0);
+    judge_set(&j, &all, 1);
     for (size_t i = 0; i < m.c.L; i++)
-        same = farther(same, fabs(got[i * 2 * TURNS] - j.influence[i]));
+        same = farther(same, fabs(got[i * 2 * TURNS] - j.at[i].influence));
     ok(same <= 1e-8, "influence is that of the search (%.2g)", same);
     judge_release(&j);
+    choice_release(&all);
     free(got);
     profile_close(&p);
 }

@@ -1,0 +1,207 @@
+/* Configurations; see search.h. */
+#include "search.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+conf_init(struct conf *c, const struct model *m)
+{
+    c->L = m->c.L;
+    c->b = xcalloc(c->L, sizeof(*c->b));
+    model_shape(m, c->b);
+}
+
+void
+conf_copy(struct conf *to, const struct conf *c)
+{
+    to->L = c->L;
+    to->b = xcalloc(c->L, sizeof(*to->b));
+    memcpy(to->b, c->b, c->L * sizeof(*to->b));
+}
+
+void
+conf_release(struct conf *c)
+{
+    free(c->b);
+    memset(c, 0, sizeof(*c));
+}
+
+int
+conf_has(const struct conf *c, size_t block)
+{
+    return c->b[block].groups + c->b[block].mlp > 0;
+}
+
+int
+conf_equal(const struct conf *a, const struct conf *b)
+{
+    return a->L == b->L && memcmp(a->b, b->b, a->L * sizeof(*a->b)) == 0;
+}
+
+size_t
+conf_blocks(const struct conf *c)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->L; i++)
+        n += conf_has(c, i);
+    return n;
+}
+
+size_t
+conf_width(const struct conf *c)
+{
+    size_t w = 0;
+
+    for (size_t i = 0; i < c->L; i++)
+        w = c->b[i].mlp > w ? c->b[i].mlp : w;
+    return w;
+}
+
+void
+conf_text(const struct conf *c, struct buf *b)
+{
+    const size_t before = b->n;
+
+    for (size_t i = 0; i < c->L; i++) {
+        const size_t from = i;
+
+        if (!conf_has(c, i))
+            continue;
+        while (i + 1 < c->L && conf_has(c, i + 1))
+            i++;
+        buf_addf(b, "%s%zu", b->n > before ? "," : "", from);
+        if (i > from)
+            buf_addf(b, "-%zu", i);
+    }
+}
+
+/* ---- which ones ---- */
+
+struct valued {
+    double v;
+    size_t i;
+};
+
+static int
+falling(const void *x, const void *y)
+{
+    const struct valued *a = x, *b = y;
+
+    if (a->v != b->v)
+        return a->v > b->v ? -1 : 1;
+    return a->i < b->i ? -1 : a->i > b->i;
+}
+
+static int
+rising(const void *x, const void *y)
+{
+    const size_t a = *(const size_t *)x, b = *(const size_t *)y;
+
+    return a < b ? -1 : a > b;
+}
+
+void
+rank_values(const double *v, size_t n, size_t *order)
+{
+    struct valued *r = xreallocarray(NULL, n, sizeof(*r));
+
+    for (size_t i = 0; i < n; i++)
+        r[i] = (struct valued){ v[i], i };
+    qsort(r, n, sizeof(*r), falling);
+    for (size_t i = 0; i < n; i++)
+        order[i] = r[i].i;
+    free(r);
+}
+
+struct rank *
+ranks_new(const struct model *m)
+{
+    struct rank *r = xcalloc(m->c.L, sizeof(*r));
+
+    for (size_t i = 0; i < m->c.L; i++) {
+        const size_t g = m->block[i].groups, n = m->block[i].mlp;
+
+        r[i].group = xcalloc(g, sizeof(size_t));
+        r[i].chan = xcalloc(n, sizeof(size_t));
+        r[i].group_energy = xcalloc(g + 1, sizeof(double));
+        r[i].chan_energy = xcalloc(n + 1, sizeof(double));
+    }
+    return r;
+}
+
+void
+ranks_free(struct rank *r, size_t L)
+{
+    for (size_t i = 0; r != NULL && i < L; i++) {
+        free(r[i].group);
+        free(r[i].chan);
+        free(r[i].group_energy);
+        free(r[i].chan_energy);
+    }
+    free(r);
+}
+
+/* Order n of them and sum what they add, over that of the stream. */
+static void
+order(const double *v, size_t n, double stream, size_t *list, double *energy)
+{
+    rank_values(v, n, list);
+    for (size_t i = 0; i < n; i++)
+        energy[i + 1] = energy[i] + (stream > 0.0 ? v[list[i]] / stream : 0.0);
+}
+
+void
+ranks_energy(struct rank *r, const struct judge *j, const struct conf *c)
+{
+    for (size_t i = 0; i < c->L; i++) {
+        const struct block *b = &j->m->block[i];
+        const struct measured *m = &j->at[i];
+        double *group;
+        size_t per;
+
+        if (!conf_has(c, i))
+            continue;
+        group = xcalloc(b->groups, sizeof(*group));
+        per = b->groups > 0 ? b->w[W_O].cols / b->groups : 1;
+        for (size_t k = 0; k < b->groups * per; k++)
+            group[k / per] += m->o[k];
+        order(group, b->groups, m->before_o, r[i].group, r[i].group_energy);
+        order(m->chan, b->mlp, m->before_mlp, r[i].chan, r[i].chan_energy);
+        free(group);
+    }
+}
+
+/* The first n of the order, ascending. */
+static size_t *
+first_of(const size_t *list, size_t n)
+{
+    size_t *out = xcalloc(n, sizeof(*out));
+
+    memcpy(out, list, n * sizeof(*out));
+    qsort(out, n, sizeof(*out), rising);
+    return out;
+}
+
+void
+conf_choice(const struct conf *c, const struct model *m, const struct rank *r,
+    struct choice *out)
+{
+    out->n = 0;
+    out->b = xcalloc(c->L, sizeof(*out->b));
+    for (size_t i = 0; i < c->L; i++) {
+        const struct block_shape *s = &c->b[i];
+        struct choice_block *b = &out->b[out->n];
+
+        if (!conf_has(c, i))
+            continue;
+        b->block = i;
+        choice_set_groups(b, first_of(r[i].group, s->groups), s->groups,
+            m->block[i].groups);
+        choice_set_channels(b, first_of(r[i].chan, s->mlp), s->mlp,
+            m->block[i].mlp);
+        out->n++;
+    }
+}

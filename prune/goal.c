@@ -1,0 +1,94 @@
+/* How small a model is to be: see goal.h. */
+#include "goal.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "84M", "1.5G", "84000000": a count with decimal suffix. */
+static double
+parse_count(const char *option, const char *text)
+{
+    static const char suffix[] = "KMGT";
+    const size_t n = strlen(text);
+    const char *k = n > 0 ? strchr(suffix, text[n - 1]) : NULL;
+    const int power = k != NULL ? (int)(k - suffix) + 1 : 0;
+    char *digits = xstrdup(text);
+    double v = 0.0;
+    int bad;
+
+    if (power > 0)
+        digits[n - 1] = '\0';
+    bad = number_real(digits, 1.0, 1e15, &v) < 0;
+    for (int i = 0; i < power; i++)
+        v *= 1000.0;
+    free(digits);
+    if (bad || !(v >= 1.0 && v <= 1e15))
+        die(EX_USAGE, "--%s: '%s' is not a count", option, text);
+    return floor(v);
+}
+
+/* 64, or the largest power of two that is at most 1/32 of a narrower MLP. */
+static size_t
+auto_multiple(const struct model *m)
+{
+    size_t n = 64;
+
+    while (n > 1 && n * 32 > m->c.mlp)
+        n /= 2;
+    return n;
+}
+
+int
+goal_given(const struct goal_options *o)
+{
+    return o->params != NULL || !isnan(o->ratio) || o->blocks > 0 ||
+        o->width > 0 || o->flops != NULL || !isnan(o->latency) ||
+        o->memory != OPT_NONE;
+}
+
+static void
+set_limits(struct cost *most, const struct goal_options *o,
+    const struct model *m)
+{
+    const double whole = (double)model_params(m);
+
+    *most = (struct cost){ INFINITY, INFINITY, INFINITY, INFINITY };
+    if (o->params != NULL)
+        most->params = parse_count("params", o->params);
+    if (!isnan(o->ratio))
+        most->params = fmin(most->params, floor(whole * (1.0 - o->ratio)));
+    if (o->flops != NULL)
+        most->flops = parse_count("flops", o->flops);
+    if (o->memory != OPT_NONE)
+        most->bytes = (double)o->memory;
+    if (!isnan(o->latency))
+        most->latency = o->latency * 1e-3;
+}
+
+void
+goal_set(struct goal *g, const struct goal_options *o, const struct model *m,
+    unsigned units, int ranked)
+{
+    set_limits(&g->most, o, m);
+    g->units = units;
+    g->ranked = ranked;
+    g->blocks = o->blocks;
+    g->width = o->width;
+    g->multiple = o->multiple > 0 ? o->multiple : auto_multiple(m);
+    if (g->blocks > m->c.L)
+        die(EX_USAGE, "--blocks %zu: %s has %zu", g->blocks, m->path, m->c.L);
+    if (g->width > m->c.mlp)
+        die(EX_USAGE, "--width %zu: the MLPs of %s have %zu channels", g->width,
+            m->path, m->c.mlp);
+    if (isinf(g->most.params) && isinf(g->most.bytes) && isinf(g->most.flops) &&
+        isinf(g->most.latency) && g->blocks == 0)
+        g->blocks = m->c.L;
+    if (g->multiple > m->c.mlp)
+        die(EX_USAGE, "--multiple %zu: the MLPs of %s have %zu channels",
+            g->multiple, m->path, m->c.mlp);
+}

@@ -1,0 +1,175 @@
+/*
+ * Greedy: a part is dropped at a time, each time the one without which the rest
+ * scores best; for every number of blocks the rest of the goal is met by
+ * channels, and the best of these mixes is taken.
+ */
+#include "search.h"
+#include "base/mem.h"
+#include "base/note.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The state of it. */
+struct greedy {
+    struct conf now;    /* whole blocks, parts of them gone */
+    struct score score; /* of now */
+    double params;
+};
+
+/* Evaluate what is left with as many channels as the goal allows.  If it allows
+ * all of them, their score is known. */
+static void
+try_mix(struct search *s, const struct greedy *g)
+{
+    struct conf mix;
+    struct cand c;
+
+    conf_copy(&mix, &g->now);
+    if (fit(s, &mix, 0) < 0) {
+        conf_release(&mix);
+        return;
+    }
+    cand_init(&c, s, "mix", &mix);
+    if (conf_equal(&c.conf, &g->now))
+        try_known(s, &c, &g->score, 0.0);
+    else
+        try_all(s, &c, 1);
+    try_best(s, &c);
+    cand_release(&c);
+}
+
+/* ---- what could go ---- */
+
+struct might {
+    struct part p;
+    double v;
+};
+
+/* Those of least influence for what they free, in the order of the model. */
+static size_t
+candidates(const struct search *s, const struct greedy *g, struct might *out)
+{
+    static const enum unit units[] = { UNIT_BLOCKS, UNIT_ATTN, UNIT_MLP,
+        UNIT_GROUPS };
+    struct might *all = xcalloc(4 * g->now.L, sizeof(*all));
+    size_t n = 0, kept = 0;
+
+    for (size_t i = 0; i < 4 * g->now.L; i++) {
+        const struct part p = { units[i % 4], i / 4 };
+        struct conf less;
+
+        if (!part_there(s, &g->now, p))
+            continue;
+        conf_copy(&less, &g->now);
+        part_drop(s, &less, p);
+        all[n++] = (struct might){ p,
+            part_influence(s, &g->now, p) /
+                (g->params - fit_params(s, &less)) };
+        conf_release(&less);
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t before = 0;
+
+        for (size_t k = 0; k < n; k++)
+            before += all[k].v < all[i].v || (all[k].v == all[i].v && k < i);
+        if (s->candidates == 0 || before < s->candidates)
+            out[kept++] = all[i];
+    }
+    free(all);
+    return kept;
+}
+
+/* The best of n on all rows: of parts of one size what scores least, else what
+ * loses least for what it frees. */
+static size_t
+best_drop(const struct search *s, const struct greedy *g, const struct cand *c,
+    size_t n)
+{
+    size_t best = n;
+    double least = INFINITY, first = NAN;
+    int equal = 1;
+
+    for (size_t i = 0; i < n; i++) {
+        const double freed = g->params - fit_params(s, &c[i].conf);
+
+        first = i == 0 ? freed : first;
+        equal = equal && freed == first;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const double freed = g->params - fit_params(s, &c[i].conf);
+        const double v =
+            equal ? c[i].score.sum : (c[i].score.sum - g->score.sum) / freed;
+
+        if (c[i].full && v < least) {
+            least = v;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Drop the best part; -1: none can go. */
+static int
+drop_one(struct search *s, struct greedy *g)
+{
+    struct might *m = xcalloc(4 * g->now.L, sizeof(*m));
+    const size_t n = candidates(s, g, m);
+    struct cand *c = xcalloc(n, sizeof(*c));
+    size_t best;
+
+    for (size_t i = 0; i < n; i++) {
+        struct conf less;
+
+        conf_copy(&less, &g->now);
+        part_drop(s, &less, m[i].p);
+        cand_init(&c[i], s, "drop", &less);
+    }
+    if (n > 0) {
+        try_all(s, c, n);
+        best = best_drop(s, g, c, n);
+        trials_take(s->log, c[best].trial);
+        conf_release(&g->now);
+        conf_copy(&g->now, &c[best].conf);
+        g->score = c[best].score;
+        g->params = fit_params(s, &g->now);
+        vnote("without %s %zu: loss %.4f, KL %.4f", part_name(m[best].p.unit),
+            m[best].p.block, g->score.nll, g->score.kl);
+        judge_set(s->j, &c[best].choice, 1);
+        ranks_energy(s->rank, s->j, &g->now);
+    }
+    for (size_t i = 0; i < n; i++)
+        cand_release(&c[i]);
+    free(c);
+    free(m);
+    return n > 0 ? 0 : -1;
+}
+
+/* Another one must go: the goal is not met, or not exactly. */
+static int
+too_large(const struct search *s, const struct greedy *g)
+{
+    const size_t n = conf_blocks(&g->now);
+
+    return n > 1 && n != s->g.blocks && (s->g.blocks > 0 || !fits(s, &g->now));
+}
+
+void
+search_greedy(struct search *s)
+{
+    struct greedy g = { .score = s->log->t[0].score };
+
+    conf_copy(&g.now, &s->log->t[0].conf);
+    g.params = fit_params(s, &g.now);
+    for (;;) {
+        if (s->g.blocks == 0 || conf_blocks(&g.now) == s->g.blocks)
+            try_mix(s, &g);
+        if (!too_large(s, &g) || drop_one(s, &g) < 0)
+            break;
+        /* Dropping more will hardly do better than the best mix so far. */
+        if (s->best != SIZE_MAX && g.score.sum > s->log->t[s->best].score.sum)
+            break;
+    }
+    conf_release(&g.now);
+}

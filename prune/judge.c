@@ -1,0 +1,439 @@
+/* Walks over the calibration data that restart from cached inputs. */
+#include "prune.h"
+#include "base/mem.h"
+#include "cli/die.h"
+#include "kern/kern.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOKENS = 4096 }; /* of one pass */
+
+static size_t
+chunk_of(const struct calib *c)
+{
+    const size_t n = c->T < TOKENS ? TOKENS / c->T : 1;
+
+    return n < c->R ? n : c->R;
+}
+
+size_t
+judge_bytes(const struct model *m, const struct calib *c)
+{
+    const size_t row = c->T * sizeof(float);
+
+    return (m->c.L + 1) * c->R * row * m->c.d + c->n * m->c.d * sizeof(float) +
+        chunk_of(c) * row * 3 * m->c.d;
+}
+
+/* Rows r0..r1-1 of the data, at most a chunk. */
+static struct rows
+rows_at(const struct judge *j, size_t r0, size_t r1)
+{
+    const struct calib *c = j->c;
+
+    return (struct rows){
+        r1 - r0 < j->chunk ? r1 - r0 : j->chunk,
+        c->T,
+        c->ids + r0 * c->T,
+        c->first + r0 * c->T,
+    };
+}
+
+static void
+work_space(struct judge *j)
+{
+    j->f = fwd_new(j->m, j->pool, j->chunk, j->c->T);
+    j->base = fwd_new(j->m, j->pool, 1, 1);
+}
+
+void
+judge_init(struct judge *j, const struct model *m, const struct calib *c,
+    struct pool *pool)
+{
+    const size_t L = m->c.L, state = m->c.d * sizeof(float);
+    size_t row;
+
+    memset(j, 0, sizeof(*j));
+    j->m = m;
+    j->c = c;
+    j->pool = pool;
+    j->chunk = chunk_of(c);
+    row = j->chunk * c->T;
+    work_space(j);
+    j->x = xreallocarray(NULL, row, state);
+    j->h = xreallocarray(NULL, row, state);
+    j->hp = xreallocarray(NULL, c->n, state);
+    j->from = xcalloc(c->R + 1, sizeof(*j->from));
+    for (size_t r = 0; r <= c->R; r++)
+        j->from[r] = calib_scored(c, r);
+    j->own = xcalloc(L + 1, sizeof(*j->own));
+    j->in = xcalloc(L + 1, sizeof(*j->in));
+    j->at = xcalloc(L, sizeof(*j->at));
+    for (size_t i = 0; i <= L; i++)
+        j->own[i] = xreallocarray(NULL, c->R * c->T, state);
+    j->in[0] = j->own[0];
+    for (size_t i = 0; i < L; i++) {
+        j->at[i].o = xcalloc(m->block[i].w[W_O].cols, sizeof(double));
+        j->at[i].chan = xcalloc(m->block[i].mlp, sizeof(double));
+    }
+}
+
+void
+judge_release(struct judge *j)
+{
+    for (size_t i = 0; i <= j->m->c.L; i++)
+        free(j->own[i]);
+    for (size_t i = 0; i < j->m->c.L; i++) {
+        free(j->at[i].o);
+        free(j->at[i].chan);
+    }
+    choice_release(&j->now);
+    free(j->own);
+    free(j->in);
+    free(j->at);
+    free(j->from);
+    free(j->x);
+    free(j->h);
+    free(j->hp);
+    fwd_free(j->f);
+    fwd_free(j->base);
+    memset(j, 0, sizeof(*j));
+}
+
+void
+judge_forked(struct judge *j, size_t threads)
+{
+    struct err e;
+
+    if ((j->pool = pool_new(threads, &e)) == NULL)
+        die_err(&e);
+    work_space(j); /* the old one waits for threads that are not here */
+}
+
+/* ---- a block as a choice has it ---- */
+
+/* Its line in c, or NULL. */
+static const struct choice_block *
+find(const struct choice *c, size_t block)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->b[i].block == block)
+            return &c->b[i];
+    return NULL;
+}
+
+static int
+same_list(const size_t *a, size_t na, const size_t *b, size_t nb)
+{
+    return na == nb && (a == NULL) == (b == NULL) &&
+        (a == NULL || memcmp(a, b, na * sizeof(*a)) == 0);
+}
+
+/* The first block in which they differ; L: none. */
+static size_t
+first_other(const struct judge *j, const struct choice *c)
+{
+    for (size_t i = 0; i < j->m->c.L; i++) {
+        const struct choice_block *a = find(&j->now, i), *b = find(c, i);
+
+        if ((a == NULL) != (b == NULL))
+            return i;
+        if (a != NULL &&
+            (!same_list(a->group, a->ngroups, b->group, b->ngroups) ||
+                !same_list(a->chan, a->nchan, b->chan, b->nchan)))
+            return i;
+    }
+    return j->m->c.L;
+}
+
+/* 1 or 0 for each of `all`, kept or not; NULL for a list of all. */
+static float *
+factors(const size_t *list, size_t n, size_t all)
+{
+    float *f;
+
+    if (list == NULL)
+        return NULL;
+    f = xcalloc(all, sizeof(*f));
+    for (size_t i = 0; i < n; i++)
+        f[list[i]] = 1.0f;
+    return f;
+}
+
+/* What fwd_block_part is told of each block; parts [L], to be freed. */
+static struct fwd_part *
+parts_of(const struct model *m, const struct choice *c)
+{
+    struct fwd_part *p = xcalloc(m->c.L, sizeof(*p));
+
+    for (size_t i = 0; i < c->n; i++) {
+        const struct choice_block *b = &c->b[i];
+        const struct block *of = &m->block[b->block];
+
+        p[b->block] = (struct fwd_part){ b->ngroups == 0, b->nchan == 0,
+            factors(b->group, b->ngroups, of->groups),
+            factors(b->chan, b->nchan, of->mlp) };
+    }
+    return p;
+}
+
+static void
+free_parts(struct fwd_part *p, size_t L)
+{
+    for (size_t i = 0; i < L; i++) {
+        free((void *)(uintptr_t)p[i].group);
+        free((void *)(uintptr_t)p[i].chan);
+    }
+    free(p);
+}
+
+/* ---- measuring blocks ---- */
+
+static double
+turned(const float *a, const float *b, size_t d)
+{
+    const double n = sqrt(kern.sumsq(a, d) * kern.sumsq(b, d));
+
+    return n > 0.0 ? 1.0 - kern.dot(a, b, d) / n : 0.0;
+}
+
+static double
+turned_rows(const struct rows *r, const float *a, const float *b, size_t d)
+{
+    double sum = 0.0;
+
+    for (size_t t = 0; t < r->B * r->T; t++)
+        if (r->first[t] != UINT32_MAX)
+            sum += turned(a + t * d, b + t * d, d);
+    return sum;
+}
+
+static double
+squares(const struct rows *r, const float *x, size_t d)
+{
+    double sum = 0.0;
+
+    for (size_t t = 0; t < r->B * r->T; t++)
+        if (r->first[t] != UINT32_MAX)
+            sum += kern.sumsq(x + t * d, d);
+    return sum;
+}
+
+/* Squares of what o and down multiply; what the MLP reads goes to j->x. */
+static void
+look(void *ctx, const struct fwd_tapped *t)
+{
+    struct judge *j = ctx;
+    struct measured *m = &j->at[t->block];
+    const size_t d = j->m->c.d, rows = t->r->B * t->r->T;
+    double *sum = t->input == FWD_O ? m->o : m->chan;
+
+    if (t->input == FWD_MLP)
+        memcpy(j->x, t->stream, rows * d * sizeof(float));
+    if (!(t->input == FWD_O && m->on_o) && !(t->input == FWD_DOWN && m->on_mlp))
+        return;
+    *(t->input == FWD_O ? &m->before_o : &m->before_mlp) +=
+        squares(t->r, t->stream, d);
+    for (size_t k = 0; k < rows; k++) {
+        const float *a = t->x + (k / t->r->T * t->Tp + k % t->r->T) * t->ld;
+
+        if (t->r->first[k] == UINT32_MAX)
+            continue;
+        for (size_t c = 0; c < t->n; c++)
+            sum[c] += (double)a[c] * a[c];
+    }
+}
+
+/* Multiply sums of squares by the squared norms of the columns of w. */
+static void
+weigh(const struct weight *w, double *sum)
+{
+    float *row = xreallocarray(NULL, w->cols, sizeof(*row));
+    double *sq = xcalloc(w->cols, sizeof(*sq));
+
+    for (size_t r = 0; r < w->rows; r++) {
+        weight_rows(w, r, 1, row);
+        for (size_t c = 0; c < w->cols; c++)
+            sq[c] += (double)row[c] * row[c];
+    }
+    for (size_t c = 0; c < w->cols; c++)
+        sum[c] *= sq[c];
+    free(row);
+    free(sq);
+}
+
+/* Before the first token, and after the last.  What is not whole keeps what
+ * was measured while it was. */
+static void
+measure_begin(struct judge *j, const struct choice_block *c)
+{
+    const struct block *b = &j->m->block[c->block];
+    struct measured *m = &j->at[c->block];
+
+    m->on_o = c->group == NULL && c->ngroups > 0;
+    m->on_mlp = c->chan == NULL && c->nchan > 0;
+    if (m->on_o) {
+        memset(m->o, 0, b->w[W_O].cols * sizeof(double));
+        m->attn = m->before_o = 0.0;
+    }
+    if (m->on_mlp) {
+        memset(m->chan, 0, b->mlp * sizeof(double));
+        m->mlp = m->before_mlp = 0.0;
+    }
+    m->influence = 0.0;
+}
+
+static void
+measure_end(struct judge *j, size_t i)
+{
+    const struct block *b = &j->m->block[i];
+    struct measured *m = &j->at[i];
+    const double n = (double)j->c->ntok;
+
+    if (m->on_o) {
+        weigh(&b->w[W_O], m->o);
+        m->attn /= n;
+    }
+    if (m->on_mlp) {
+        weigh(&b->w[W_DOWN], m->chan);
+        m->mlp /= n;
+    }
+    m->influence /= n;
+}
+
+/* Block i of a chunk from x to y. */
+static void
+measure(struct judge *j, size_t i, const struct rows *r,
+    const struct fwd_part *part, const float *x, float *y)
+{
+    const size_t d = j->m->c.d;
+    struct measured *m = &j->at[i];
+
+    fwd_tap(j->f, look, j);
+    fwd_block_part(j->f, i, r, x, y, part);
+    fwd_tap(j->f, NULL, NULL);
+    m->influence += turned_rows(r, x, y, d);
+    if (m->on_o && m->on_mlp) {
+        m->attn += turned_rows(r, x, j->x, d);
+        m->mlp += turned_rows(r, j->x, y, d);
+    } else {
+        m->attn += m->on_o ? turned_rows(r, x, y, d) : 0.0;
+        m->mlp += m->on_mlp ? turned_rows(r, x, y, d) : 0.0;
+    }
+}
+
+/* ---- walks ---- */
+
+/* Norm x, the output of the last block on a chunk, and gather the states of n
+ * scored predictions, from the k-th on, into h [n,d]. */
+static void
+final_states(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
+    const float *x, float *h)
+{
+    const size_t d = j->m->c.d, base = r0 * r->T;
+
+    fwd_norm(f, r, x, j->x);
+    for (size_t k = j->from[r0]; k < j->from[r0 + r->B]; k++, h += d)
+        memcpy(h, j->x + (j->c->at[k] - base) * d, d * sizeof(*h));
+}
+
+/* Losses and divergences of a chunk; x: output of the last block. */
+static void
+score_chunk(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
+    const float *x, struct row_score *out)
+{
+    const size_t k0 = j->from[r0], n = j->from[r0 + r->B] - k0;
+    struct pair_score *p = xreallocarray(NULL, n, sizeof(*p));
+
+    final_states(j, f, r, r0, x, j->h);
+    head_score_pair(f, j->h, j->base, j->hp + k0 * j->m->c.d, j->c->target + k0,
+        n, 1.0, p);
+    for (size_t b = 0; b < r->B; b++) {
+        out[b] = (struct row_score){ 0.0, 0.0 };
+        for (size_t k = j->from[r0 + b]; k < j->from[r0 + b + 1]; k++) {
+            out[b].nll += p[k - k0].nll_q;
+            out[b].kl += p[k - k0].kl;
+        }
+    }
+    free(p);
+}
+
+void
+judge_set(struct judge *j, const struct choice *c, int measuring)
+{
+    const size_t L = j->m->c.L, R = j->c->R, td = j->c->T * j->m->c.d;
+    const int begin = j->now.n == 0;
+    const size_t from = begin ? 0 : first_other(j, c);
+    struct fwd_part *parts = parts_of(j->m, c);
+
+    for (size_t i = from; i < L; i++) {
+        j->in[i + 1] = find(c, i) != NULL ? j->own[i + 1] : j->in[i];
+        if (measuring && find(c, i) != NULL)
+            measure_begin(j, find(c, i));
+    }
+    for (size_t r0 = 0; r0 < R; r0 += j->chunk) {
+        const struct rows r = rows_at(j, r0, R);
+
+        if (begin)
+            fwd_embed(j->f, &r, j->in[0] + r0 * td);
+        for (size_t i = from; i < L; i++) {
+            const float *x = j->in[i] + r0 * td;
+
+            if (find(c, i) != NULL && measuring)
+                measure(j, i, &r, &parts[i], x, j->in[i + 1] + r0 * td);
+            else if (find(c, i) != NULL)
+                fwd_block_part(j->f, i, &r, x, j->in[i + 1] + r0 * td,
+                    &parts[i]);
+        }
+        if (begin)
+            final_states(j, j->f, &r, r0, j->in[L] + r0 * td,
+                j->hp + j->from[r0] * j->m->c.d);
+    }
+    for (size_t i = from; measuring && i < L; i++)
+        if (find(c, i) != NULL)
+            measure_end(j, i);
+    free_parts(parts, L);
+    choice_release(&j->now);
+    choice_copy(&j->now, c);
+}
+
+void
+judge_rows(struct judge *j, const struct choice *c, size_t r0, size_t r1,
+    struct row_score *out)
+{
+    const size_t L = j->m->c.L, td = j->c->T * j->m->c.d;
+    const size_t from = j->from_start ? 0 : first_other(j, c);
+    struct fwd_part *parts = parts_of(j->m, c);
+
+    for (size_t r = r0; r < r1; r += j->chunk) {
+        const struct rows rows = rows_at(j, r, r1);
+        const float *x = j->in[from] + r * td;
+
+        for (size_t i = from; i < L; i++) {
+            if (find(c, i) == NULL)
+                continue;
+            fwd_block_part(j->f, i, &rows, x, j->x, &parts[i]);
+            x = j->x;
+        }
+        score_chunk(j, j->f, &rows, r, x, out + (r - r0));
+    }
+    free_parts(parts, L);
+}
+
+void
+judge_model(struct judge *j, const struct model *m, struct row_score *out)
+{
+    struct fwd *f = fwd_new(m, j->pool, j->chunk, j->c->T);
+
+    for (size_t r = 0; r < j->c->R; r += j->chunk) {
+        const struct rows rows = rows_at(j, r, j->c->R);
+
+        fwd_embed(f, &rows, j->x);
+        for (size_t i = 0; i < m->c.L; i++)
+            fwd_block(f, i, &rows, j->x, j->x);
+        score_chunk(j, f, &rows, r, j->x, out + r);
+    }
+    fwd_free(f);
+}

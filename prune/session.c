@@ -1,0 +1,234 @@
+/* A search from its options to its choice: see session.h. */
+#include "session.h"
+#include "common.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/progress.h"
+#include "train/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+const char *const method_names[] = { "greedy", "tabu", "influence", "magnitude",
+    "random", NULL };
+
+static void
+refuse_memory(const struct model *m, const struct calib *c)
+{
+    const size_t need = judge_bytes(m, c), limit = plan_limit();
+
+    if (need > limit)
+        die(EX_SYS,
+            "%.1f GB are needed for %zu rows of %zu tokens and this machine "
+            "has %.1f GB: use fewer --calib-rows",
+            (double)need * 1e-9, c->R, c->T, (double)limit * 1e-9);
+}
+
+/* The fewest parameters that a mix of blocks and channels could have. */
+static void
+refuse_goal(const struct search *s)
+{
+    const struct model *m = s->j->m;
+    const size_t n = s->g.blocks > 0 ? s->g.blocks : 1;
+    const size_t w = s->g.width > 0 ? s->g.width : s->g.multiple;
+    struct conf c;
+
+    if (isinf(s->g.most.params) || !(s->g.units & UNIT_BLOCKS))
+        return;
+    conf_init(&c, m);
+    for (size_t i = 0; i < c.L; i++) {
+        c.b[i].mlp = i >= n ? 0 : c.b[i].mlp < w ? c.b[i].mlp : w;
+        c.b[i].groups = i >= n ? 0 : c.b[i].groups;
+    }
+    if (fit_params(s, &c) > s->g.most.params)
+        die(EX_USAGE,
+            "%s: cannot be cut to %.0f parameters in this way: the fewest are "
+            "%.0f",
+            m->path, s->g.most.params, fit_params(s, &c));
+    conf_release(&c);
+}
+
+/* What a logged score depends on beside the choice. */
+static uint64_t
+identity(const struct session *x)
+{
+    const struct calib *c = &x->c;
+    const size_t rows = c->R * c->T;
+    XXH3_state_t h;
+    char head[33];
+
+    model_head_hash(&x->m, head);
+    XXH3_64bits_reset(&h);
+    XXH3_64bits_update(&h, head, sizeof(head));
+    XXH3_64bits_update(&h, c->ids, rows * sizeof(*c->ids));
+    XXH3_64bits_update(&h, c->first, rows * sizeof(*c->first));
+    XXH3_64bits_update(&h, c->at, c->n * sizeof(*c->at));
+    XXH3_64bits_update(&h, c->weight, c->R * sizeof(*c->weight));
+    XXH3_64bits_update(&h, &x->o->loss_weight, sizeof(double));
+    XXH3_64bits_update(&h, &x->o->compute, sizeof(int));
+    return XXH3_64bits_digest(&h);
+}
+
+/* Configurations that greedy evaluates at most: for each number of blocks the
+ * mix that meets the goal, and those without a candidate; 0: not known. */
+static double
+most_trials(const struct session *x)
+{
+    const struct search *s = &x->s;
+    const size_t least = s->g.blocks > 0 ? s->g.blocks : 1;
+    double total = 1.0;
+
+    if (x->o->method != METHOD_GREEDY || x->o->halve ||
+        (s->g.units & ~(unsigned)UNIT_CHANNELS) != UNIT_BLOCKS)
+        return 0.0;
+    for (size_t n = x->m.c.L; n >= least; n--) {
+        total += s->g.blocks == 0 || n == s->g.blocks;
+        if (n > least)
+            total +=
+                (double)(s->candidates > 0 && s->candidates < n ? s->candidates
+                                                                : n);
+    }
+    return total;
+}
+
+/* The whole model: its energies, and its score, which a log must agree with. */
+static void
+whole(struct session *x)
+{
+    struct search *s = &x->s;
+    const double start = clock_now();
+    struct score score, logged;
+    struct conf conf;
+    struct cand c;
+    double seconds;
+
+    s->method = "whole";
+    conf_init(&conf, &x->m);
+    cand_init(&c, s, "whole", &conf);
+    judge_set(&x->j, &c.choice, 1);
+    ranks_energy(s->rank, &x->j, &c.conf);
+    judge_rows(&x->j, &c.choice, 0, x->c.R, c.row);
+    score = score_rows(s, c.row, x->c.R);
+    if (trials_find(&x->log, choice_key(&c.choice), x->c.n, &logged,
+            &seconds) &&
+        !(logged.nll == score.nll && logged.kl == score.kl))
+        die(EX_USAGE, "%s: is of another model than %s", x->o->log, x->m.path);
+    try_known(s, &c, &score, clock_now() - start);
+    cand_release(&c);
+}
+
+static void
+set_search(struct session *x)
+{
+    const struct session_options *o = x->o;
+    struct search *s = &x->s;
+    char *table = o->log != NULL ? xasprintf("%s.latency", o->log) : NULL;
+
+    s->j = &x->j;
+    s->log = &x->log;
+    s->rank = ranks_new(&x->m);
+    s->loss_weight = o->loss_weight;
+    s->candidates = o->candidates;
+    s->jobs = o->jobs;
+    s->halve = o->halve;
+    s->evals = o->evals;
+    s->seed = o->seed;
+    s->tenure = o->tenure;
+    s->patience = o->patience;
+    s->best = SIZE_MAX;
+    s->k = (struct costs){ &x->m, x->c.T, o->width, NULL };
+    if (isfinite(s->g.most.latency))
+        s->k.shapes = shapes_open(&x->m, x->c.T, x->pool, table);
+    free(table);
+}
+
+void
+session_begin(struct session *x, const struct session_options *o)
+{
+    const char *tokenizer = o->tokenizer != NULL ? o->tokenizer : o->model;
+    struct err e;
+
+    x->o = o;
+    memset(&x->s, 0, sizeof(x->s));
+    goal_set(&x->s.g, &o->goal, &x->m, o->units, o->ranked);
+    if (o->nsets > 0)
+        calib_sets(&x->c, o->sets, o->nsets, o->rows, &x->m, tokenizer);
+    else
+        calib_read(&x->c, o->input, o->rows, &x->m, tokenizer);
+    refuse_memory(&x->m, &x->c);
+    if ((x->pool = pool_new(o->threads, &e)) == NULL)
+        die_err(&e);
+    compute_tell(&x->m, x->pool,
+        &(struct rows){ 1, x->c.T, x->c.ids, x->c.first }, o->compute,
+        o->model);
+    set_search(x);
+    judge_init(&x->j, &x->m, &x->c, x->pool);
+    refuse_goal(&x->s);
+    trials_open(&x->log, o->log, identity(x));
+    x->j.from_start = o->no_cache;
+    progress_begin("searching", most_trials(x), "configurations");
+    whole(x);
+}
+
+static void
+run(struct search *s, int method)
+{
+    static void (*const fn[])(struct search *) = { search_greedy, NULL,
+        search_influence, search_magnitude, search_random };
+
+    s->method = method_names[method];
+    fn[method](s);
+    if (s->best == SIZE_MAX)
+        die(EX_USAGE, "%s: no mix of what may go meets the goal",
+            s->j->m->path);
+}
+
+void
+session_search(struct session *x)
+{
+    struct search *s = &x->s;
+
+    if (x->o->method == METHOD_TABU) {
+        run(s, x->o->start);
+        s->method = method_names[METHOD_TABU];
+        search_tabu(s);
+    } else {
+        run(s, x->o->method);
+    }
+    progress_end();
+    trials_take(&x->log, s->best);
+}
+
+void
+session_tell(const struct session *x, const struct trial *t)
+{
+    const struct trial *all = &x->log.t[0];
+    struct buf kept = { 0 };
+
+    conf_text(&t->conf, &kept);
+    note("%.0f of %.0f parameters: blocks %s, MLP width %zu", t->cost.params,
+        all->cost.params, kept.p, conf_width(&t->conf));
+    if (x->s.k.shapes != NULL)
+        note("%.2f ms for a row of %zu tokens (whole model %.2f ms)",
+            1e3 * t->cost.latency, x->c.T, 1e3 * all->cost.latency);
+    note("calibration: perplexity %.3f (whole model %.3f), KL %.4f",
+        exp(t->score.nll), exp(all->score.nll), t->score.kl);
+    buf_release(&kept);
+}
+
+void
+session_end(struct session *x)
+{
+    ranks_free(x->s.rank, x->m.c.L);
+    shapes_close(x->s.k.shapes);
+    trials_close(&x->log);
+    judge_release(&x->j);
+    calib_release(&x->c);
+    pool_free(x->pool);
+    model_close(&x->m);
+}

@@ -1,0 +1,264 @@
+/* Configurations that were evaluated, and their log: see search.h. */
+#include "search.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "cli/die.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HEADER                                                               \
+    "trial\tkind\tstep\ttaken\tkey\tparams\tbytes\tflops\tlatency\ttokens\t" \
+    "nll\tppl\tkl\tobjective\tse\tseconds\tblocks\twidth\tchoice\tsearch\t"  \
+    "exact\n"
+enum {
+    C_KIND = 1,
+    C_STEP,
+    C_TAKEN,
+    C_KEY,
+    C_TOKENS = 9,
+    C_SECONDS = 15,
+    C_SEARCH = 19,
+    C_EXACT,
+    COLUMNS
+};
+enum { LOG_MAX = 1 << 30 };
+
+/* A line of the log, as far as it is read again. */
+struct record {
+    uint64_t key;
+    size_t tokens;
+    struct score score;
+    double seconds;
+    char who[64]; /* "method step" */
+    int taken;
+};
+
+/* ---- writing ---- */
+
+static void
+add_line(const struct trials *t, size_t i, struct buf *b)
+{
+    const struct trial *x = &t->t[i];
+    const struct score *s = &x->score;
+
+    buf_addf(b, "%zu\t%s\t%s\t%d\t%016" PRIx64 "\t%.0f\t%.0f\t%.0f\t%.6g\t", i,
+        x->method, x->kind, x->taken, x->key, x->cost.params, x->cost.bytes,
+        x->cost.flops, x->cost.latency);
+    buf_addf(b, "%zu\t%.8f\t%.6f\t%.8f\t%.8f\t%.6f\t%.3f\t%zu\t%zu\t",
+        x->tokens, s->nll, exp(s->nll), s->kl, s->sum, s->se, x->seconds,
+        conf_blocks(&x->conf), conf_width(&x->conf));
+    choice_write_word(&x->choice, b);
+    buf_addf(b, "\t%016" PRIx64 "\t%a,%a,%a,%a\n", t->of, s->nll, s->kl, s->sum,
+        s->se);
+}
+
+void
+trials_report(const struct trials *t, struct buf *b)
+{
+    buf_adds(b,
+        "kind\ttaken\tblocks\tkept\twidth\tparameters\t"
+        "nll\tppl\tkl\tscore\tseconds\n");
+    for (size_t i = 0; i < t->n; i++) {
+        const struct trial *x = &t->t[i];
+
+        buf_addf(b, "%s\t%d\t%zu\t", x->kind, x->taken, conf_blocks(&x->conf));
+        conf_text(&x->conf, b);
+        buf_addf(b, "\t%zu\t%.0f\t%.8f\t%.6f\t%.8f\t%.8f\t%.3f\n",
+            conf_width(&x->conf), x->cost.params, x->score.nll,
+            exp(x->score.nll), x->score.kl, x->score.sum, x->seconds);
+    }
+}
+
+static void
+append(struct trials *t, const void *p, size_t n)
+{
+    if (io_write(t->fd, p, n) < 0 || fsync(t->fd) < 0)
+        die(EX_SYS, "the log cannot be written:");
+}
+
+/* ---- reading ---- */
+
+static struct record *
+known(const struct trials *t, uint64_t key, size_t tokens, const char *who)
+{
+    for (size_t i = 0; i < t->nr; i++)
+        if (t->r[i].key == key && t->r[i].tokens == tokens &&
+            (who == NULL || strcmp(t->r[i].who, who) == 0))
+            return &t->r[i];
+    return NULL;
+}
+
+static struct record *
+remember(struct trials *t, const struct record *r)
+{
+    struct record *old = known(t, r->key, r->tokens, r->who);
+
+    if (old == NULL) {
+        t->r = xgrow(t->r, t->nr, &t->rcap, sizeof(*t->r));
+        old = &t->r[t->nr++];
+        *old = *r;
+    }
+    old->taken |= r->taken;
+    return old;
+}
+
+/* A line, unless it is damaged (-1).  Of another search: 1. */
+static int
+read_line(struct trials *t, char *line)
+{
+    struct record r = { 0 };
+    char *col[COLUMNS];
+    uint64_t of;
+    size_t n = 0;
+
+    for (char *p = line; p != NULL && n < COLUMNS; n++) {
+        char *tab = strchr(p, '\t');
+
+        if (tab != NULL)
+            *tab++ = '\0';
+        col[n] = p;
+        p = tab;
+    }
+    if (n < COLUMNS)
+        return -1;
+    snprintf(r.who, sizeof(r.who), "%s %s", col[C_KIND], col[C_STEP]);
+    r.taken = strcmp(col[C_TAKEN], "1") == 0;
+    if (sscanf(col[C_KEY], "%" SCNx64, &r.key) != 1 ||
+        sscanf(col[C_SEARCH], "%" SCNx64, &of) != 1 ||
+        sscanf(col[C_TOKENS], "%zu", &r.tokens) != 1 ||
+        sscanf(col[C_SECONDS], "%lf", &r.seconds) != 1 ||
+        sscanf(col[C_EXACT], "%la,%la,%la,%la", &r.score.nll, &r.score.kl,
+            &r.score.sum, &r.score.se) != 4)
+        return -1;
+    remember(t, &r);
+    return of != t->of;
+}
+
+/* A line without an end was being written when its writer was killed: it
+ * goes. */
+static void
+read_log(struct trials *t, const char *file, char *text, size_t n)
+{
+    size_t at = 0, line = 0;
+
+    for (char *end; (end = memchr(text + at, '\n', n - at)) != NULL;) {
+        char *p = text + at;
+        int r;
+
+        at = (size_t)(end - text) + 1;
+        if (++line == 1 && strncmp(p, HEADER, sizeof(HEADER) - 1) != 0)
+            die(EX_INPUT, "%s: is not the log of a search", file);
+        *end = '\0';
+        r = line > 1 ? read_line(t, p) : 0;
+        if (r < 0)
+            die(EX_INPUT, "%s: line %zu: is no line of a log", file, line);
+        if (r > 0)
+            die(EX_USAGE,
+                "%s: line %zu: is of another search (its calibration, model or "
+                "objective differs)",
+                file, line);
+    }
+    if (at < n && ftruncate(t->fd, (off_t)at) < 0)
+        die(EX_SYS, "%s: cannot be shortened:", file);
+    if (at == 0)
+        append(t, HEADER, sizeof(HEADER) - 1);
+}
+
+void
+trials_open(struct trials *t, const char *file, uint64_t of)
+{
+    char *text;
+    size_t n;
+    struct err e;
+
+    memset(t, 0, sizeof(*t));
+    t->fd = -1;
+    t->of = of;
+    if (file == NULL)
+        return;
+    t->fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (t->fd < 0)
+        die(EX_SYS, "%s: cannot be opened:", file);
+    if (io_slurp(file, LOG_MAX, &text, &n, &e) < 0)
+        die_err(&e);
+    read_log(t, file, text, n);
+    free(text);
+    if (t->nr > 0)
+        note("%s: %zu evaluations are known", file, t->nr);
+}
+
+void
+trials_close(struct trials *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        conf_release(&t->t[i].conf);
+        choice_release(&t->t[i].choice);
+    }
+    if (t->fd >= 0)
+        close(t->fd);
+    free(t->t);
+    free(t->r);
+    memset(t, 0, sizeof(*t));
+}
+
+int
+trials_find(const struct trials *t, uint64_t key, size_t tokens,
+    struct score *score, double *seconds)
+{
+    const struct record *r = known(t, key, tokens, NULL);
+
+    if (r == NULL)
+        return 0;
+    *score = r->score;
+    *seconds = r->seconds;
+    return 1;
+}
+
+/* Write trial i to the log, unless it is there like that. */
+static void
+log_trial(struct trials *t, size_t i)
+{
+    const struct trial *x = &t->t[i];
+    struct record r = { x->key, x->tokens, x->score, x->seconds, "", 0 }, *old;
+    struct buf b = { 0 };
+
+    snprintf(r.who, sizeof(r.who), "%s %s", x->method, x->kind);
+    old = known(t, r.key, r.tokens, r.who);
+    if (t->fd >= 0 && (old == NULL || (x->taken && !old->taken))) {
+        add_line(t, i, &b);
+        append(t, b.p, b.n);
+    }
+    r.taken = x->taken;
+    remember(t, &r);
+    buf_release(&b);
+}
+
+size_t
+trials_add(struct trials *t, const struct trial *x)
+{
+    struct trial *to;
+
+    t->t = xgrow(t->t, t->n, &t->cap, sizeof(*t->t));
+    to = &t->t[t->n++];
+    *to = *x;
+    conf_copy(&to->conf, &x->conf);
+    choice_copy(&to->choice, &x->choice);
+    log_trial(t, t->n - 1);
+    return t->n - 1;
+}
+
+void
+trials_take(struct trials *t, size_t i)
+{
+    if (t->t[i].taken)
+        return;
+    t->t[i].taken = 1;
+    log_trial(t, i);
+}

@@ -1,0 +1,196 @@
+/* What the search scores is what a cut model would score, and where a walk
+ * begins does not change a bit. */
+#include "base/mem.h"
+#include "kern/kern.h"
+#include "prune/cut.h"
+#include "prune/prune.h"
+#include "../lib/tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { R = 5, T = 40 };
+
+static uint32_t ids[R * T], first[R * T], target[R * T];
+static size_t at[R * T];
+static double weight[R];
+static struct calib calib = { R, T, ids, first, 0, at, target, 0, weight };
+
+static void
+set_calib(const struct model *m)
+{
+    calib.n = calib.ntok = 0;
+    for (size_t t = 0; t < R * T; t++) {
+        const int pad = t % T >= 33 && t / T != 2;
+
+        ids[t] = (uint32_t)((t * t * 5 + t / T + 3) % m->c.V);
+        first[t] = pad ? UINT32_MAX : t % T < 10 ? 0 : 10;
+        calib.ntok += !pad;
+        weight[t / T] = 1.0;
+    }
+    for (size_t t = 0; t < R * T; t++)
+        if (t % T + 1 < T && first[t + 1] == first[t] &&
+            first[t] != UINT32_MAX) {
+            at[calib.n] = t;
+            target[calib.n++] = ids[t + 1];
+        }
+}
+
+/* Block `gone` is gone; one has one group, one no attention, one no MLP, one
+ * every third channel. */
+static void
+make_choice(struct choice *c, const struct model *m, size_t gone, int empty)
+{
+    choice_whole(c, m);
+    for (size_t i = 0; i < c->n; i++) {
+        struct choice_block *b = &c->b[i];
+        const size_t groups = m->block[i].groups, n = m->block[i].mlp;
+        size_t *list = xcalloc(n, sizeof(*list)), k = 0;
+
+        if (i % 4 == 0) {
+            list[0] = groups - 1;
+            choice_set_groups(b, list, 1, groups);
+        } else if (i % 4 == 1 && empty) {
+            choice_set_groups(b, list, 0, groups);
+        } else if (i % 4 == 2 && empty) {
+            choice_set_channels(b, list, 0, n);
+        } else {
+            for (size_t j = 1; j < n; j += 3)
+                list[k++] = j;
+            choice_set_channels(b, list, k, n);
+        }
+    }
+    free(c->b[gone].group);
+    free(c->b[gone].chan);
+    memmove(c->b + gone, c->b + gone + 1, (--c->n - gone) * sizeof(*c->b));
+}
+
+static double
+off(const struct row_score *a, const struct row_score *b)
+{
+    double worst = 0.0;
+
+    for (size_t r = 0; r < R; r++) {
+        worst = farther(worst, fabs(a[r].nll - b[r].nll));
+        worst = farther(worst, fabs(a[r].kl - b[r].kl));
+    }
+    return worst;
+}
+
+static void
+test_model(const char *path)
+{
+    struct pool *pool = pool_new(2, NULL);
+    struct model m, small;
+    struct arena mem;
+    struct judge j;
+    struct choice all, some, other;
+    struct row_score whole[R], a[R], b[R], c[R];
+    struct err e;
+
+    if (pool == NULL || model_open(&m, path, &e) < 0) {
+        printf("Bail out! %s\n", path);
+        exit(1);
+    }
+    set_calib(&m);
+    judge_init(&j, &m, &calib, pool);
+    choice_whole(&all, &m);
+    make_choice(&some, &m, m.c.L - 1, 1);
+    make_choice(&other, &m, 0, 1);
+    judge_set(&j, &all, 1);
+    judge_rows(&j, &all, 0, R, whole);
+    ok(off(whole, whole) <= 0.0 && whole[0].kl <= 1e-9 && whole[0].nll > 1.0,
+        "%s: the whole model is itself", path);
+
+    judge_rows(&j, &some, 0, R, a);
+    model_cut(&small, &m, &some, &mem);
+    judge_model(&j, &small, b);
+    ok(off(a, b) <= 1e-4, "scored as the cut model is (off by %.2g)",
+        off(a, b));
+    ok(off(a, whole) > 1e-2, "... which is another one");
+    model_cut_free(&small, &mem);
+
+    /* from caches of other choices, row by row, from the start */
+    judge_set(&j, &other, 0);
+    judge_rows(&j, &some, 0, R, b);
+    ok(memcmp(a, b, sizeof(a)) == 0, "the same bits after another choice");
+    judge_set(&j, &some, 0);
+    judge_rows(&j, &some, 0, 2, b);
+    judge_rows(&j, &some, 2, R, b + 2);
+    ok(memcmp(a, b, sizeof(a)) == 0, "... from the cache alone, in two parts");
+    judge_rows(&j, &other, 0, R, b);
+    j.from_start = 1;
+    judge_rows(&j, &other, 0, R, c);
+    ok(memcmp(c, b, sizeof(c)) == 0, "... and another from its first block");
+    ok(off(a, b) > 1e-3, "... which differ");
+    choice_release(&all);
+    choice_release(&some);
+    choice_release(&other);
+    judge_release(&j);
+    model_close(&m);
+    pool_free(pool);
+}
+
+/* Energies: of a channel that is dead none, and of one what it adds. */
+static void
+test_energy(const char *path)
+{
+    struct pool *pool = pool_new(2, NULL);
+    struct model m;
+    struct judge j;
+    struct choice all;
+    struct err e;
+    float *x, *y, *z, *chan, *group;
+    double sum = 0.0;
+    struct rows rows = { R, T, ids, first };
+
+    if (model_open(&m, path, &e) < 0) {
+        printf("Bail out! %s\n", path);
+        exit(1);
+    }
+    set_calib(&m);
+    judge_init(&j, &m, &calib, pool);
+    choice_whole(&all, &m);
+    judge_set(&j, &all, 1);
+    /* the energy of channel 5 of block 0: what the block's output loses */
+    chan = xcalloc(m.block[0].mlp, sizeof(*chan));
+    group = xcalloc(m.c.KV, sizeof(*group));
+    for (size_t i = 0; i < m.block[0].mlp; i++)
+        chan[i] = i != 5;
+    x = xcalloc(R * T * m.c.d, sizeof(*x));
+    y = xcalloc(R * T * m.c.d, sizeof(*y));
+    z = xcalloc(R * T * m.c.d, sizeof(*z));
+    fwd_free(j.f);
+    j.f = fwd_new(&m, pool, R, T);
+    fwd_embed(j.f, &rows, x);
+    fwd_block(j.f, 0, &rows, x, y);
+    fwd_block_part(j.f, 0, &rows, x, z, &(struct fwd_part){ .chan = chan });
+    for (size_t i = 0; i < R * T * m.c.d; i++)
+        sum += ((double)y[i] - z[i]) * ((double)y[i] - z[i]);
+    ok(near(j.at[0].chan[5], sum, 0.0, 1e-4) && sum > 0.0,
+        "a channel's energy is what it adds (%.6g, %.6g)", j.at[0].chan[5],
+        sum);
+    free(x);
+    free(y);
+    free(z);
+    free(chan);
+    free(group);
+    choice_release(&all);
+    judge_release(&j);
+    model_close(&m);
+    pool_free(pool);
+}
+
+int
+main(void)
+{
+    if (kern_init() != NULL) {
+        printf("Bail out! no kernels\n");
+        return 1;
+    }
+    test_model("tests/golden/family/gemma3");
+    test_model("tests/golden/family/qwen3");
+    test_model("tests/golden/grad/tied-teacher");
+    test_energy("tests/golden/grad/tied-teacher");
+    return done_testing();
+}

@@ -1,0 +1,218 @@
+#!/bin/sh
+# prune search: goals of every kind, methods, units, sets; the log, from which a
+# search goes on; nothing depends on threads, processes or caches
+. "${0%/*}/../lib/lib.sh"
+mkdir tok
+cp "$top/tests/golden/tok/digits.json" tok/tokenizer.json
+cat >config.json <<'EOF'
+{"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+ "vocab_size": 1100, "hidden_size": 16, "intermediate_size": 32,
+ "num_hidden_layers": 6, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "head_dim": 8, "rms_norm_eps": 1e-5,
+ "hidden_act": "silu", "max_position_embeddings": 2048,
+ "tie_word_embeddings": true, "rope_theta": 10000.0, "bos_token_id": 0,
+ "eos_token_id": 0, "torch_dtype": "float32", "initializer_range": 0.4}
+EOF
+head -n 3 "$top/corpus/en.jsonl" >en.jsonl
+head -n 3 "$top/corpus/fr.jsonl" >fr.jsonl
+for l in en fr; do
+    tokenize -q -t tok -o $l $l.jsonl && shard -q -o $l-data $l &&
+        stream -q -B 4 -T 32 --batches 2 -o $l-rows $l-data || exit 1
+done
+stream -q -B 1 -T 32 --batches 1 -o one en-data &&
+    student -q -m config.json -t tok -o M one || exit 1
+# parameters: embedding and norm; of a block MLP, heads, norms
+whole=$((1100 * 16 + 16 + 6 * (3 * 16 * 32 + (2 * 32 + 2 * 16) * 16 + 2 * 16)))
+
+search() {
+    prune search -q -m M -o choice "$@"
+}
+# column FILE NAME: of the trial that was taken last
+column() {
+    awk -F '\t' -v c="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $4 == 1 { last = $at[c] } END { print last }' "$1"
+}
+# without_times FILE: a log, but for the seconds
+without_times() {
+    cut -f 1-15,17- "$1" | grep -v '^trial'
+}
+at_most() {
+    if awk -v x="$2" -v y="$3" 'BEGIN { exit !(x > 0 && x <= y) }'; then
+        pass "$1: $2"
+    else
+        fail "$1: $2 > $3"
+    fi
+}
+
+# --- what prune does at once ---
+ok 'greedy' search --ratio 0.3 --log greedy.tsv en-rows
+mv choice greedy
+ok 'prune at once' prune -q -m M -o cut --ratio 0.3 --report cut.tsv en-rows
+equal 'has the same score' "$(awk -F '\t' '$1 == "cut" { print $7, $9 }' cut.tsv)" \
+    "$(column greedy.tsv nll) $(column greedy.tsv kl)"
+equal 'and size' "$(awk -F '\t' '$1 == "cut" { print $6 }' cut.tsv)" \
+    "$(column greedy.tsv params)"
+equal 'whole: nothing is lost' "$(awk -F '\t' '$2 == "whole" {
+    print $6, $13 }' greedy.tsv)" "$whole 0.00000000"
+like 'the choice is a file' '^# retort choice 1' greedy
+
+# --- goals ---
+at_most '--ratio' "$(column greedy.tsv params)" $((whole * 7 / 10))
+ok '--memory' search --memory 100000 --log m.tsv en-rows
+at_most 'bytes' "$(column m.tsv bytes)" 100000
+equal 'of fp32' "$(column m.tsv bytes)" $(($(column m.tsv params) * 4))
+ok '--dtype' search --memory 50000 --dtype bf16 --log m2.tsv en-rows
+equal 'of bf16' "$(column m2.tsv bytes)" $(($(column m2.tsv params) * 2))
+at_most 'as much fits in half' "$(column m2.tsv bytes)" 50000
+equal 'the same choice' "$(column m2.tsv key)" "$(column m.tsv key)"
+ok '--flops' search --flops 60K --log f.tsv en-rows
+at_most 'operations' "$(column f.tsv flops)" 60000
+# 2 x 1100 x 16; of a block 6 x 16 x 32, and of each of its 2 groups of 2 heads
+# 2 x 16 x (2 x 16 + 2 x 8) for weights and 4 x 16 x 16 for 16 tokens before
+equal 'of the whole' "$(awk -F '\t' '$2 == "whole" { print $8 }' f.tsv)" \
+    $((2 * 1100 * 16 + 6 * (6 * 16 * 32 + 2 * (2 * 16 * 48 + 4 * 16 * 16))))
+
+# Times by shape come from the table, if it has them.
+printf 'part\tsize\tseconds\nhead\t1\t0.001\nattention\t2\t0.002\n' >l.tsv.latency
+for n in $(seq 1 32); do
+    awk -v n="$n" 'BEGIN { printf "mlp\t%d\t%.6f\n", n, 0.0001 * n }'
+done >>l.tsv.latency
+cp l.tsv.latency was
+ok '--latency' search --latency 20 --log l.tsv en-rows
+equal 'of the whole' "$(awk -F '\t' '$2 == "whole" { print $9 }' l.tsv)" 0.0322
+at_most 'seconds' "$(column l.tsv latency)" 0.02
+same 'nothing was measured' was l.tsv.latency
+ok 'or are measured' search --latency 1000 --log l2.tsv en-rows
+like 'of the head' '^head	1	0\.[0-9]+$' l2.tsv.latency
+like 'of attention' '^attention	2	0\.[0-9]+$' l2.tsv.latency
+printf 'part\tsize\tseconds\nhead\t1\n' >l.tsv.latency
+status 3 'a damaged table' search --latency 20 --log l.tsv en-rows
+
+# --- units ---
+ok 'attention and MLPs apart' search --ratio 0.1 --units attention,mlp \
+    --candidates 0 --log u.tsv en-rows
+like 'a block without one of them' '	-' choice
+at_most 'parameters' "$(column u.tsv params)" $((whole * 9 / 10))
+ok 'KV groups' search --ratio 0.1 --units groups --candidates 0 --log g.tsv en-rows
+like 'a block with one' '^[0-5]	[01]	all$' choice
+ok 'channels by rank' search --blocks 6 --ratio 0.2 --widths ranked \
+    --log w.tsv en-rows
+at_most 'parameters' "$(column w.tsv params)" $((whole * 8 / 10))
+equal 'widths differ' "$(awk -F '\t' 'NR > 2 { n = 0; k = split($3, r, ",")
+    for (i = 1; i <= k; i++) n += split(r[i], x, "-") == 2 ? x[2] - x[1] + 1 : 1
+    if ($3 != "all") print n }' choice | sort -u | awk 'END { print (NR > 1) }')" 1
+status 2 'a unit there is not' search --units heads --ratio 0.3 en-rows
+status 2 'groups alone cannot' search --units groups --ratio 0.9 en-rows
+
+# --- methods, in one log ---
+cp greedy.tsv all.tsv
+for m in influence magnitude random tabu; do
+    ok "--method $m" search --ratio 0.3 --method $m --evals 60 --log all.tsv en-rows
+    mv choice "$m"
+    at_most 'parameters' "$(column all.tsv params)" $((whole * 7 / 10))
+    equal 'is in the log' "$(awk -F '\t' -v m=$m '$2 == m { n = 1 }
+        END { print n }' all.tsv)" 1
+done
+ok 'tabu' search --ratio 0.3 --method tabu --evals 60 --log tabu.tsv en-rows
+least() {
+    awk -F '\t' -v max=$((whole * 7 / 10)) '$6 <= max && (!n++ || $14 < b) {
+        b = $14 } END { print b }' "$1"
+}
+equal 'the best that is small enough is chosen' \
+    "$(column tabu.tsv objective)" "$(least tabu.tsv)"
+at_most 'no worse than greedy' "$(column tabu.tsv objective)" \
+    "$(column greedy.tsv objective)"
+ok 'a seed' search --ratio 0.3 --method random --evals 3 -s 9 --log s9.tsv en-rows
+ok 'again' search --ratio 0.3 --method random --evals 3 -s 9 --log s9b.tsv en-rows
+ok 'another' search --ratio 0.3 --method random --evals 3 -s 8 --log s8.tsv en-rows
+for s in s9 s9b s8; do without_times $s.tsv >$s; done
+same 'the same seed draws the same' s9 s9b
+if cmp -s s9 s8; then fail 'another does not'; else pass 'another does not'; fi
+equal 'as many as asked for' "$(grep -c '	random	mix	0' s9.tsv)" 3
+
+# --- a log is gone on with ---
+tabu='--ratio 0.35 --method tabu --units blocks,channels,attention --evals 40
+    --candidates 4 --widths ranked --halve'
+# shellcheck disable=SC2086 # words
+ok 'tabu, halving' search $tabu --log t.tsv en-rows
+mv choice t
+equal 'scored on a quarter, half, all' "$(awk -F '\t' '$2 == "tabu" {
+    n[$10] } END { k = 0; for (i in n) k++; print k }' t.tsv)" 3
+equal 'the choice on all' "$(column t.tsv tokens)" \
+    "$(awk -F '\t' '$2 == "whole" { print $10 }' t.tsv)"
+without_times t.tsv >want
+size=$(wc -c <t.tsv)
+for part in 3 2 1; do
+    head -c $((size * part / 4)) t.tsv >p.tsv
+    # shellcheck disable=SC2086
+    ok "$part quarters of its log" search $tabu --log p.tsv en-rows
+    same 'the same choice' t choice
+    without_times p.tsv >got
+    same 'and the same log' want got
+done
+# shellcheck disable=SC2086
+prune search -q -m M -o choice $tabu --log k.tsv en-rows &
+pid=$!
+n=0
+while [ "$(grep -c . k.tsv 2>/dev/null || :)" -lt 20 ] && [ $n -lt 500 ]; do
+    sleep 0.02
+    n=$((n + 1))
+done
+kill -KILL $pid 2>/dev/null
+wait $pid 2>/dev/null
+# shellcheck disable=SC2086
+ok 'after a kill' search $tabu --log k.tsv en-rows
+same 'the same choice' t choice
+without_times k.tsv >got
+same 'and the same log' want got
+# What the log says is believed: scores there that are not true.
+awk -F '\t' -v OFS='\t' 'NR > 1 && $2 != "whole" { $21 = "1,1," 100 - $14 ",0" }
+    { print }' t.tsv >lie.tsv
+# shellcheck disable=SC2086
+ok 'a log is believed' search $tabu --log lie.tsv en-rows
+if cmp -s t choice; then fail 'to the bit'; else pass 'to the bit'; fi
+
+# --- what must not matter ---
+for how in '-j 1' '-j 2' '--jobs 2' '--jobs 3 -j 3' '--no-cache'; do
+    # shellcheck disable=SC2086
+    ok "$how" search $tabu $how --log h.tsv en-rows
+    without_times h.tsv >got
+    same 'the same log' want got
+    same 'the same choice' t choice
+    rm h.tsv
+done
+
+# --- sets ---
+nll() {
+    log=$2
+    ok "$1" search --blocks 6 --log "$log" --calib "$3" ${4+--calib "$4"}
+    awk -F '\t' '$2 == "whole" { print $11 }' "$log" >"$log.nll"
+}
+nll 'one set' s1.tsv x=1:en-rows
+nll 'another' s2.tsv x=1:fr-rows
+nll 'both' s3.tsv x=1:en-rows y=3:fr-rows
+equal 'by their weights' "$(awk 'FNR == 1 { s[++n] = $1 } END {
+    d = s[3] - (s[1] + 3 * s[2]) / 4; print (d < 2e-8 && d > -2e-8) }' \
+    s1.tsv.nll s2.tsv.nll s3.tsv.nll)" 1
+equal 'which differ' "$(sort -u s[123].tsv.nll | wc -l | tr -d ' ')" 3
+for bad in x x=1 x=0:en-rows =1:en-rows x=1: x=a:en-rows; do
+    status 2 "--calib $bad" search --ratio 0.3 --calib "$bad"
+done
+status 2 'a set and an input' search --ratio 0.3 --calib x=1:en-rows fr-rows
+status 2 'the log of another objective' search --ratio 0.3 --loss-weight 2 \
+    --log greedy.tsv en-rows
+status 2 'of other text' search --ratio 0.3 --log greedy.tsv fr-rows
+echo hello >foreign
+status 3 'no log' search --ratio 0.3 --log foreign en-rows
+equal 'stays' "$(cat foreign)" hello
+ok 'KL alone' search --ratio 0.3 --loss-weight 0 --log kl.tsv en-rows
+equal 'is the objective' "$(column kl.tsv objective)" "$(column kl.tsv kl)"
+
+# --- misuse ---
+status 2 'no goal' search en-rows
+status 2 'no model' prune search --ratio 0.3 en-rows
+status 2 'more blocks than there are' search --blocks 7 en-rows
+status 2 'smaller than possible' search --params 500 en-rows
+status 2 'tabu from tabu' search --ratio 0.3 --method tabu --start tabu en-rows
+status 1 'an input that is not there' search --ratio 0.3 nofile
+done_testing
