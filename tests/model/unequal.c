@@ -1,0 +1,355 @@
+/* Blocks that keep fewer groups of heads and channels than the widest, or none:
+ * they give what the whole blocks give with zeros in the places of the others,
+ * forward, with a cache and backward, and no thread changes a bit. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "kern/kern.h"
+#include "model/backward.h"
+#include "model/family.h"
+#include "model/random.h"
+#include "train/plan.h"
+#include "../lib/packed.h"
+#include "../lib/tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { B = PACKED_B, T = PACKED_T, V = 150, D = 48, L = 5 };
+static uint32_t ids[B * T], first[B * T];
+static float weight[(L + 1) * B * T * D]; /* of a functional, see gradient */
+
+static const struct block_shape kept[L] = { { 3, 96, 0 }, { 1, 70, 1 },
+    { 0, 96, 2 }, { 2, 0, 3 }, { 0, 0, 4 } };
+
+/* A whole model, with zeros in the places of what is not kept. */
+static void
+make_padded(struct tmodel *t, const char *family)
+{
+    const int gemma = strcmp(family, "gemma3_text") == 0;
+    struct config c = { .V = V,
+        .d = D,
+        .L = L,
+        .H = 6,
+        .KV = 3,
+        .D = 10,
+        .mlp = 96,
+        .max_pos = 1024,
+        .eps = 1e-5,
+        .theta = 1e4,
+        .theta_local = gemma ? 1e3 : 0,
+        .window = gemma ? 90 : 0,
+        .tied = 1,
+        .init_range = 0.15,
+        .attn_scalar = gemma ? 12 : 0 };
+    struct arena a;
+    struct model m;
+
+    snprintf(c.arch, sizeof c.arch, "%s", family);
+    for (size_t i = 0; gemma && i < L; i++)
+        config_set_local(&c, i, i % 2 == 1);
+    model_random(&m, &c, 3, &a);
+    tmodel_init(t, &m, NULL);
+    model_random_free(&m);
+    arena_release(&a);
+    for (size_t i = 0; i < L * W_N; i++) {
+        const struct weight *w = &t->m.block[i / W_N].w[i % W_N];
+        float *p = t->group[i / W_N].p + t->group[i / W_N].at[i % W_N];
+        size_t rows, cols;
+
+        block_dims(&c, (int)(i % W_N), &kept[i / W_N], &rows, &cols);
+        for (size_t k = 0; k < w->rows * w->cols; k++) {
+            if (k / w->cols >= rows || k % w->cols >= cols)
+                p[k] = 0.0f;
+            else if (w->rows == 1) /* norms and biases that matter */
+                p[k] += (float)(0.3 * rng_normal(i + 50, k));
+        }
+    }
+}
+
+/* The same without those places: views of what is kept. */
+static void
+make_views(struct model *m, const struct tmodel *t)
+{
+    *m = t->m;
+    m->block = xcalloc(L, sizeof *m->block);
+    for (size_t i = 0; i < L; i++) {
+        struct block *b = &m->block[i];
+
+        *b = t->m.block[i];
+        b->groups = kept[i].groups;
+        b->mlp = kept[i].mlp;
+        for (int k = 0; k < W_N; k++)
+            block_dims(&m->c, k, &kept[i], &b->w[k].rows, &b->w[k].cols);
+    }
+}
+
+/* Logits of the last token of each row that has one, and final states. */
+static float *
+final(const struct model *m, size_t threads)
+{
+    struct pool *p = pool_new(threads, NULL);
+    struct fwd *f = fwd_new(m, p, B, T);
+    struct rows r = { B, T, ids, first };
+    float *x = xmalloc(B * T * D * sizeof *x);
+
+    fwd_embed(f, &r, x);
+    for (size_t i = 0; i < m->c.L; i++)
+        fwd_block(f, i, &r, x, x);
+    fwd_norm(f, &r, x, x);
+    fwd_free(f);
+    pool_free(p);
+    return x;
+}
+
+/* The farthest that got is from want, to its largest. */
+static double
+off(const float *got, const float *want, size_t n)
+{
+    double most = 0.0, top = 1e-30;
+
+    for (size_t i = 0; i < n; i++) {
+        top = fmax(top, fabs((double)want[i]));
+        most = farther(most, fabs((double)got[i] - want[i]));
+    }
+    return most / top;
+}
+
+static void
+test_forward(const char *name, const struct model *views,
+    const struct model *packed, const struct model *padded)
+{
+    float *want = final(padded, 2), *x = final(views, 1);
+    float *y = final(packed, 2), *z = final(packed, 3);
+    double w = off(x, want, B * T * D);
+
+    ok(w <= 2e-6, "%s: final states (%.2g)", name, w);
+    w = off(y, want, B * T * D);
+    ok(w <= 2e-6, "%s: of a copy (%.2g)", name, w);
+    ok(memcmp(y, z, B * T * D * sizeof *y) == 0,
+        "%s: 3 threads give the bits of 2", name);
+    free(want);
+    free(x);
+    free(y);
+    free(z);
+}
+
+/* A row of one document, by the cache: a prompt, then token by token. */
+static void
+test_cache(const char *name, const struct model *m, const struct model *padded)
+{
+    struct pool *p = pool_new(2, NULL);
+    struct fwd *f = fwd_new(padded, p, 1, T);
+    struct kvcache *k = kv_new(m, p, 2, T), *whole = kv_new(padded, p, 2, T);
+    float *x = final(padded, 2), *z = xmalloc(V * sizeof *z);
+    float *want = xmalloc(V * sizeof *want);
+    double w = 0.0;
+
+    for (size_t t = 0, n = 300; t + n < 330; t += n, n = 1) {
+        const struct kv_more more = { .slot = 1, .ids = ids + t, .n = n };
+
+        if (kv_feed(k, &more, 1, z) < 0)
+            w = INFINITY;
+        fwd_head(f, x + (t + n - 1) * D, 1, want);
+        w = farther(w, off(z, want, V));
+    }
+    ok(w <= 2e-5, "%s: logits with a cache (%.2g)", name, w);
+    ok(kv_cache_bytes(k) * 3 * L == kv_cache_bytes(whole) * 6,
+        "%s: which holds 6 of %d groups", name, 3 * L);
+    kv_free(k);
+    kv_free(whole);
+    fwd_free(f);
+    pool_free(p);
+    free(x);
+    free(z);
+    free(want);
+}
+
+static void
+add_weight(void *ctx, size_t i, float *dx)
+{
+    const size_t *row = ctx; /* first row of the call, rows */
+    const float *w = weight + ((i + 1) * B + row[0]) * T * D;
+
+    for (size_t k = 0; k < row[1] * T * D; k++)
+        dx[k] += w[k];
+}
+
+/* Gradients of the sum of weight * (final states, outputs of blocks), rows
+ * grouped by n: a copy, group after group. */
+static float *
+gradient(struct tmodel *t, size_t threads, size_t n, int how)
+{
+    struct pool *p = pool_new(threads, NULL);
+    struct bwd *b = bwd_new(t, p, n, T, how);
+    float *g = xmalloc(t->nparam * sizeof *g);
+    size_t at = 0;
+
+    tmodel_zero_grad(t);
+    for (size_t row = 0; row < B; row += n) {
+        struct rows r = { n, T, ids + row * T, first + row * T };
+        size_t ctx[2] = { row, n };
+
+        bwd_forward(b, &r);
+        memcpy(bwd_final(b), weight + row * T * D, n * T * D * sizeof *weight);
+        bwd_backward(b, &r, add_weight, ctx);
+    }
+    bwd_flush(b);
+    for (size_t i = 0; i < t->ngroup; i++) {
+        if (t->group[i].n > 0)
+            memcpy(g + at, t->group[i].g, t->group[i].n * sizeof *g);
+        at += t->group[i].n;
+    }
+    bwd_free(b);
+    pool_free(p);
+    return g;
+}
+
+/* Tensor k of group i among such gradients. */
+static const float *
+part(const struct tmodel *t, const float *g, size_t i, size_t k)
+{
+    for (size_t n = 0; n < i; n++)
+        g += t->group[n].n;
+    return g + t->group[i].at[k];
+}
+
+/* How far what is kept of a block's tensor is from the same part of the whole
+ * one's. */
+static double
+off_kept(const struct weight *w, const float *got, const struct weight *whole,
+    const float *want)
+{
+    float *same = xmalloc((w->rows * w->cols + 1) * sizeof *same);
+    double far;
+
+    for (size_t r = 0; r < w->rows; r++)
+        memcpy(same + r * w->cols, want + r * whole->cols,
+            w->cols * sizeof *same);
+    far = off(got, same, w->rows * w->cols);
+    free(same);
+    return far;
+}
+
+static void
+test_gradients(const char *name, struct tmodel *t, struct tmodel *padded)
+{
+    float *g = gradient(t, 2, B, 0), *want = gradient(padded, 2, B, 0);
+    double w = 0.0, rest = 0.0;
+
+    for (size_t i = 0; i < L * W_N; i++)
+        w = farther(w,
+            off_kept(&t->m.block[i / W_N].w[i % W_N],
+                part(t, g, i / W_N, i % W_N),
+                &padded->m.block[i / W_N].w[i % W_N],
+                part(padded, want, i / W_N, i % W_N)));
+    ok(w <= 2e-5, "%s: gradients (%.2g)", name, w);
+    for (size_t i = L; i < L + 2; i++)
+        rest = farther(rest,
+            off(part(t, g, i, 0), part(padded, want, i, 0), t->group[i].n));
+    ok(rest <= 2e-5, "%s: and beside the blocks (%.2g)", name, rest);
+    free(g);
+    free(want);
+}
+
+static void
+test_bits(const char *name, struct tmodel *t)
+{
+    static const struct {
+        size_t threads, n;
+        int how;
+        const char *what;
+    } other[] = { { 1, B, 0, "1 thread" }, { 3, B, 0, "3 threads" },
+        { 2, 1, 0, "row by row" }, { 2, 2, BWD_RECOMPUTE, "recomputed" } };
+    const size_t bytes = t->nparam * sizeof(float);
+    float *g = gradient(t, 2, B, 0), *x;
+
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        x = gradient(t, other[i].threads, other[i].n, other[i].how);
+        ok(memcmp(g, x, bytes) == 0, "%s: %s, the same bits", name,
+            other[i].what);
+        free(x);
+    }
+    free(g);
+    g = gradient(t, 2, B, BWD_BF16);
+    x = gradient(t, 2, B, BWD_BF16 | BWD_RECOMPUTE);
+    ok(memcmp(g, x, bytes) == 0, "%s: and of bf16, recomputed", name);
+    free(g);
+    free(x);
+}
+
+/* A block of neither part is no block. */
+static void
+test_nothing(const char *name, const struct model *m)
+{
+    struct model less = *m;
+    float *x = final(m, 2), *y;
+
+    less.c.L = L - 1;
+    y = final(&less, 2);
+    ok(memcmp(x, y, B * T * D * sizeof *x) == 0,
+        "%s: a block of neither part changes nothing", name);
+    free(x);
+    free(y);
+}
+
+/* What is counted is what there is. */
+static void
+test_counts(const char *name, const struct tmodel *t)
+{
+    const struct config *c = &t->m.c;
+    struct block_shape shape[L];
+    struct config less = *c;
+    double one, all = 0.0;
+
+    model_shape(&t->m, shape);
+    ok(t->nparam == model_params(&t->m) &&
+            t->nparam == config_params(c, shape) &&
+            t->nparam < config_params(c, NULL),
+        "%s: %zu parameters", name, t->nparam);
+    ok(plan_flop_forward(c, kept, T) < plan_flop_forward(c, NULL, T),
+        "%s: fewer operations", name);
+    less.L = 1; /* block 3 has 2 of 3 groups and no MLP */
+    config_set_local(&less, 0, config_window(c, 3) > 0);
+    one = plan_flop_forward(&less, kept + 3, T);
+    less.H = 4;
+    less.KV = 2;
+    all = plan_flop_forward(&less,
+        &(struct block_shape){ .groups = 2, .mlp = 0 }, T);
+    ok(one == all, "%s: operations of a block of 2 groups", name);
+}
+
+static void
+test_family(const char *name)
+{
+    struct tmodel padded, t;
+    struct model views;
+
+    make_padded(&padded, name);
+    make_views(&views, &padded);
+    tmodel_init(&t, &views, NULL);
+    test_counts(name, &t);
+    test_forward(name, &views, &t.m, &padded.m);
+    test_nothing(name, &t.m);
+    test_cache(name, &views, &padded.m);
+    test_gradients(name, &t, &padded);
+    test_bits(name, &t);
+    tmodel_release(&t);
+    tmodel_release(&padded);
+    free(views.block);
+}
+
+int
+main(void)
+{
+    static const char *const names[] = { "llama", "qwen2", "qwen3",
+        "gemma3_text" };
+    const char *why = kern_init();
+
+    ok(why == NULL, "kernels %s", why ? why : kern_name());
+    packed_rows(ids, first, V);
+    for (size_t i = 0; i < sizeof weight / sizeof *weight; i++)
+        weight[i] = (float)rng_normal(9, i);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        test_family(names[i]);
+    return done_testing();
+}
