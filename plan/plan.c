@@ -7,7 +7,6 @@
 #include "cli/die.h"
 #include "cli/opt.h"
 #include "cli/out.h"
-#include "format/json.h"
 #include "model/compute.h"
 #include "train/plan.h"
 
@@ -86,17 +85,10 @@ from_model(struct shape *s, const char *path)
 static void
 from_config(struct shape *s, const char *path)
 {
-    json_t *j;
     struct err e;
 
-    if ((j = js_load(path, 16 << 20, &e)) == NULL)
+    if (config_load(&s->c, &s->block, path, &e) < 0)
         die_err(&e);
-    if (config_from_json(&s->c, j, &e) < 0)
-        die(e.code, "%s: %s", path, e.msg);
-    s->block = xcalloc(s->c.L, sizeof(*s->block));
-    if (config_blocks(&s->c, j, s->block, &e) < 0)
-        die(e.code, "%s: %s", path, e.msg);
-    json_decref(j);
     s->head_bytes = s->c.V * s->c.d * sizeof(float);
 }
 

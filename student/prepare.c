@@ -33,13 +33,15 @@ check_room(const struct args *a, size_t params)
 static void
 open_config(struct model *m, const struct args *a, struct arena *arena)
 {
+    struct block_shape *shape;
     struct config c;
     struct err e;
 
-    if (config_load(&c, a->model, &e) < 0)
+    if (config_load(&c, &shape, a->model, &e) < 0)
         die_err(&e);
-    check_room(a, config_params(&c, NULL));
-    model_random(m, &c, a->seed, arena);
+    check_room(a, config_params(&c, shape));
+    model_random(m, &c, shape, a->seed, arena);
+    free(shape);
 }
 
 static int

@@ -7,6 +7,7 @@
 #include "model/family.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Larger than any model that exists, small enough that products of three of
@@ -358,20 +359,6 @@ config_from_json(struct config *c, const json_t *j, struct err *e)
     return config_check(c, e);
 }
 
-int
-config_load(struct config *c, const char *path, struct err *e)
-{
-    json_t *j = js_load(path, JS_MAX, e);
-    int r;
-
-    if (!j)
-        return -1;
-    if ((r = config_from_json(c, j, e)) < 0)
-        err_prefix(e, "%s", path);
-    json_decref(j);
-    return r;
-}
-
 /* The lists of "retort": the keys' names, and what they say of a block. */
 enum { GROUPS, CHANNELS, SOURCE, NLIST };
 static const char *const lists[NLIST] = { "groups", "mlp", "kept" };
@@ -431,6 +418,30 @@ config_blocks(const struct config *c, const json_t *j, struct block_shape *b,
                 "retort.kept: number %zu is not "
                 "above the one before",
                 i);
+    return 0;
+}
+
+int
+config_load(struct config *c, struct block_shape **b, const char *path,
+    struct err *e)
+{
+    json_t *j = js_load(path, JS_MAX, e);
+    struct block_shape *shape = NULL;
+    int r;
+
+    if (!j)
+        return -1;
+    if ((r = config_from_json(c, j, e)) == 0 && b) {
+        shape = xcalloc(c->L, sizeof *shape);
+        r = config_blocks(c, j, shape, e);
+    }
+    json_decref(j);
+    if (r < 0) {
+        free(shape);
+        return err_prefix(e, "%s", path);
+    }
+    if (b)
+        *b = shape;
     return 0;
 }
 

@@ -53,8 +53,10 @@ struct config {
 /* From a parsed config.json; refuses what is not implemented, or not known, by
  * its JSON path, and sizes that are zero or absurd. */
 int config_from_json(struct config *c, const json_t *j, struct err *e);
-/* From that file; errors begin with its path. */
-int config_load(struct config *c, const char *path, struct err *e);
+/* From that file; errors begin with its path.  b: NULL, or *b gets the blocks'
+ * shapes [L], which the caller frees. */
+int config_load(struct config *c, struct block_shape **b, const char *path,
+    struct err *e);
 /* Sizes, ids and RoPE numbers that are possible together?  Part of
  * config_from_json; for configurations that come from elsewhere. */
 int config_check(const struct config *c, struct err *e);

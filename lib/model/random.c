@@ -43,7 +43,8 @@ vector(struct arena *a, size_t n, float add, int bias)
 }
 
 static void
-fill(struct model *m, uint64_t seed, struct arena *a)
+fill(struct model *m, const struct block_shape *shape, uint64_t seed,
+    struct arena *a)
 {
     const struct config *c = &m->c;
     const double dev = c->init_range > 0.0 ? c->init_range : 0.02;
@@ -56,11 +57,11 @@ fill(struct model *m, uint64_t seed, struct arena *a)
         struct block *b = &m->block[i];
         size_t rows, cols;
 
-        b->groups = c->KV;
-        b->mlp = c->mlp;
-        b->source = i;
+        b->groups = shape ? shape[i].groups : c->KV;
+        b->mlp = shape ? shape[i].mlp : c->mlp;
+        b->source = shape ? shape[i].source : i;
         for (int w = 0; w < W_N; w++) {
-            block_dims(c, w, NULL, &rows, &cols);
+            block_dims(c, w, shape ? &shape[i] : NULL, &rows, &cols);
             if (rows > 0 && block_is_vector(w))
                 b->w[w] =
                     vector(a, cols, family_norm_add(c, w), block_is_bias(w));
@@ -73,8 +74,8 @@ fill(struct model *m, uint64_t seed, struct arena *a)
 }
 
 void
-model_random(struct model *m, const struct config *c, uint64_t seed,
-    struct arena *a)
+model_random(struct model *m, const struct config *c,
+    const struct block_shape *b, uint64_t seed, struct arena *a)
 {
     struct arena plan;
 
@@ -82,9 +83,9 @@ model_random(struct model *m, const struct config *c, uint64_t seed,
     m->c = *c;
     m->block = xcalloc(c->L, sizeof(*m->block));
     arena_plan(&plan);
-    fill(m, seed, &plan);
+    fill(m, b, seed, &plan);
     arena_init(a, plan.used);
-    fill(m, seed, a);
+    fill(m, b, seed, a);
 }
 
 void

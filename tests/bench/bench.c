@@ -146,9 +146,9 @@ model(const char *path, const char *dir, const char *type)
     struct model m;
     struct err e;
 
-    if (config_load(&c, path, &e) < 0)
+    if (config_load(&c, NULL, path, &e) < 0)
         die_err(&e);
-    model_random(&m, &c, 1, &a);
+    model_random(&m, &c, NULL, 1, &a);
     if (model_export(&m, dir, strcmp(type, "bf16") == 0 ? DT_BF16 : DT_F32,
             NULL, &e) < 0)
         die_err(&e);

@@ -292,7 +292,7 @@ layer(const char *path, size_t B, size_t T, size_t threads)
     struct config c;
     struct err e;
 
-    if (config_load(&c, path, &e) < 0)
+    if (config_load(&c, NULL, path, &e) < 0)
         die_err(&e);
     blas = limits().blas;
     /* forward, two products backward; of attention two and five, causal */

@@ -237,7 +237,7 @@ make(struct model *m, struct arena *a)
         .tied = 1,
         .init_range = 0.2 };
 
-    model_random(m, &c, 3, a);
+    model_random(m, &c, NULL, 3, a);
     m->block[1].mlp = 70; /* as cut: a view of the first channels */
     m->block[1].w[W_GATE].rows = m->block[1].w[W_UP].rows = 70;
     m->block[1].w[W_DOWN].cols = 70;

@@ -47,7 +47,7 @@ make_padded(struct tmodel *t, const char *family)
     snprintf(c.arch, sizeof c.arch, "%s", family);
     for (size_t i = 0; gemma && i < L; i++)
         config_set_local(&c, i, i % 2 == 1);
-    model_random(&m, &c, 3, &a);
+    model_random(&m, &c, NULL, 3, &a);
     tmodel_init(t, &m, NULL);
     model_random_free(&m);
     arena_release(&a);

@@ -79,6 +79,29 @@ ok 'an untied head, MLPs of two widths' plan -m ragged.json --format tsv
 equal 'its parameters' "$(value parameters)" \
     $((2 * 32768 + 2 * (4608 + 64) + 3 * 32 * 68 + 32))
 
+# A group of heads is 24 rows of Q and columns of O, 12 rows of K and V; of 4
+# blocks 3 have attention and 3 an MLP, each with its norm.
+own='"retort": {"groups": [2, 1, 0, 2], "mlp": [48, 20, 48, 0]}'
+sed "s/\"num_hidden_layers\": 2/$own, \"num_hidden_layers\": 4/" new.json \
+    >cut.json
+group=$((32 * (24 + 12 + 12 + 24)))
+student -v -m cut.json -t tok -o c -j 2 one 2>said || exit 1
+ok 'blocks that differ' plan -m cut.json -B 4 -T 64 -j 2 --format tsv
+agrees 'blocks that differ'
+equal 'their parameters' "$(value parameters.blocks)" \
+    $((5 * group + 3 * 32 * 116 + 6 * 32))
+equal 'their operations' "$(value token.forward)" \
+    $((2 * (32768 + 5 * group + 3 * 32 * 116) + 2 * 5 * 24 * 65 + \
+        4 * 7 * 32))
+cp out cut.tsv
+ok 'the trained model' plan -m c -B 4 -T 64 -j 2 --format tsv
+same 'says the same' out cut.tsv
+teacher -q -m teacher -o kd4 one
+student -v -m c -o d4 -j 2 --recompute --micro 3 --act bf16 kd4 2>said || exit 1
+ok 'with a teacher' plan -m c --teacher teacher -B 4 -T 64 -j 2 \
+    --recompute --micro 3 --act bf16 --format tsv
+agrees 'distillation of blocks that differ'
+
 sed 's/"hidden_size": 32/"hidden_size": 8192/
 s/"intermediate_size": 48/"intermediate_size": 65536/
 s/"num_hidden_layers": 2/"num_hidden_layers": 100/' new.json >huge.json
