@@ -1,6 +1,7 @@
 /* Means by context, class and confidence; see detail.h. */
 #include "detail.h"
 #include "resume.h"
+#include "spread.h"
 #include "vocab.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -14,12 +15,13 @@ enum { BINS = 15, POWERS = 64 };
 /* Sums over predictions, each by its weight. */
 struct tally {
     size_t n;
-    double weight, nll, kl, entropy, confidence, right;
+    double weight, nll, kl, entropy, confidence, right, back, dp, agree;
 };
 
 /* Of one model. */
 struct tables {
     struct tally all, context[POWERS], class[CLASS_N], bin[BINS];
+    struct tally *source; /* [nsource], or NULL */
     struct head_top *top;
 };
 
@@ -64,6 +66,9 @@ tally(struct tally *to, double weight, const struct tally *x)
     to->entropy += weight * x->entropy;
     to->confidence += weight * x->confidence;
     to->right += weight * x->right;
+    to->back += weight * x->back;
+    to->dp += weight * x->dp;
+    to->agree += weight * x->agree;
 }
 
 static size_t
@@ -92,8 +97,10 @@ add_model(struct detail *d, const struct eval *e, const struct pack *p,
     struct tables *t = &d->model[i];
     const struct judged *j = &e->j[i];
 
-    if (t->top == NULL)
+    if (t->top == NULL) {
         t->top = head_top_new(&j->m, e->pool, 1, 0);
+        t->source = xcalloc(e->info.nsource, sizeof(*t->source));
+    }
     if (!p->known)
         head_top_rows(t->top, j->f, j->h, p->n, 1.0,
             &(struct head_said){ .lse = d->lse,
@@ -106,13 +113,18 @@ add_model(struct detail *d, const struct eval *e, const struct pack *p,
     for (size_t k = 0; k < p->n; k++) {
         const size_t at = p->at[k];
         const double conf = exp((double)d->logp[k]);
-        const struct tally x = { .nll = j->nll[k],
-            .kl = e->base != NONE && i != e->base ? j->kl[k] : 0.0,
+        const struct pair_score *s = &j->pair[k];
+        const struct tally x = { .nll = s->nll_q,
+            .kl = s->kl,
             .entropy = -d->self[k],
             .confidence = conf,
-            .right = d->top[k] == p->target[k] };
+            .right = d->top[k] == p->target[k],
+            .back = s->back,
+            .dp = i == e->base ? 0.0 : delta_p(s),
+            .agree = i == e->base || s->agree };
 
         tally(&t->all, p->weight[k], &x);
+        tally(&t->source[e->unit[p->unit[k]].source], p->weight[k], &x);
         tally(&t->context[power_of_two(at % p->T - p->first[at] + 1)],
             p->weight[k], &x);
         tally(&t->bin[bin_of(conf)], p->weight[k], &x);
@@ -161,9 +173,14 @@ row(struct buf *b, const struct eval *e, size_t i, const char *table,
     buf_addf(b, "\t%.8f\t%.8f\t%.8f", t->entropy / t->weight,
         t->confidence / t->weight, t->right / t->weight);
     if (isfinite(error))
-        buf_addf(b, "\t%.8f\n", error);
+        buf_addf(b, "\t%.8f", error);
     else
-        buf_adds(b, "\t-\n");
+        buf_adds(b, "\t-");
+    if (e->base != NONE)
+        buf_addf(b, "\t%.8f\t%.8f\t%.8f\n", t->back / t->weight,
+            t->dp / t->weight, t->agree / t->weight);
+    else
+        buf_adds(b, "\t-\t-\t-\n");
 }
 
 static void
@@ -173,6 +190,8 @@ print_model(const struct eval *e, const struct tables *t, size_t i,
     char name[64];
 
     row(b, e, i, "all", "-", &t->all, ece(t));
+    for (size_t k = 0; k < e->info.nsource; k++)
+        row(b, e, i, "source", SHOWN(e->info.source[k]), &t->source[k], NAN);
     for (size_t k = 0; k < POWERS; k++) {
         snprintf(name, sizeof(name), "%zu..%zu", (size_t)1 << k,
             ((size_t)1 << k) + (((size_t)1 << k) - 1));
@@ -192,7 +211,7 @@ detail_print(const struct detail *d, const struct eval *e, struct buf *b)
 {
     buf_adds(b,
         "model\ttable\trow\ttokens\tnll\tkl\tentropy\tconfidence\taccuracy\t"
-        "ece\n");
+        "ece\tkl_back\tdelta_p\tagree\n");
     for (size_t i = 0; i < d->nj; i++)
         if (d->model[i].all.n > 0)
             print_model(e, &d->model[i], i, b);
@@ -204,8 +223,10 @@ detail_free(struct detail *d)
     if (d == NULL)
         return;
     for (size_t i = 0; i < d->nj; i++)
-        if (d->model[i].top != NULL)
+        if (d->model[i].top != NULL) {
             head_top_free(d->model[i].top);
+            free(d->model[i].source);
+        }
     free(d->model);
     free(d->lse);
     free(d->logp);

@@ -309,8 +309,7 @@ main(int argc, char **argv)
         fwd_free(e.j[i].f);
         model_close(&e.j[i].m);
         free(e.j[i].h);
-        free(e.j[i].nll);
-        free(e.j[i].kl);
+        free(e.j[i].pair);
         free(e.j[i].path);
         free((char *)(uintptr_t)e.j[i].label);
     }

@@ -49,10 +49,11 @@ struct judged {
     char *path;
     struct model m;
     struct fwd *f;
-    float *h;             /* [B*T,d] final states of scored predictions */
-    double *nll, *kl;     /* [B*T] of the predictions scored last, T = 1 */
-    size_t params, bytes; /* bytes of the weights as stored */
-    double seconds;       /* spent on it, forward and head */
+    float *h;                /* [B*T,d] final states of scored predictions */
+    struct pair_score *pair; /* [B*T] of the predictions scored last: the loss
+                              * is nll_q; of the base that alone */
+    size_t params, bytes;    /* bytes of the weights as stored */
+    double seconds;          /* spent on it, forward and head */
 };
 
 struct eval {
@@ -112,17 +113,17 @@ struct pack {
     double *weight;          /* [n] 1, but of hf's later windows less */
     float *x;                /* [B,T,d] of the widest model */
     double *nll;             /* [n] */
-    struct pair_score *pair; /* [n] */
-    struct pair_score *soft; /* [n] at --temperature */
+    struct pair_score *soft; /* [n] of one model, at --temperature */
 };
 void pack_init(struct pack *p, struct eval *e, size_t T);
 void pack_release(struct pack *p);
 /* Score what has been filled and begin anew. */
 void pack_flush(struct pack *p, struct eval *e);
-/* Prediction k of model i beside the base into the sums; soft: the same at
- * --temperature, or NULL; first: the base's own loss too. */
+/* The n predictions from k on, of model i beside the base, which e->j[i].pair
+ * and p->soft hold, or e->resume, into the sums; first: the base's own loss
+ * too. */
 void pack_take(struct eval *e, const struct pack *p, size_t i, size_t k,
-    const struct pair_score *s, const struct pair_score *soft, int first);
+    size_t n, int first);
 /* A new unit; its index. */
 size_t unit_add(struct eval *e, size_t source, uint64_t key);
 /* Join the units of one document. */

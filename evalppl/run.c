@@ -37,14 +37,12 @@ pack_init(struct pack *p, struct eval *e, size_t T)
     p->pos = xcalloc(n, sizeof(*p->pos));
     p->weight = xcalloc(n, sizeof(*p->weight));
     p->nll = xcalloc(n, sizeof(*p->nll));
-    p->pair = xcalloc(n, sizeof(*p->pair));
     p->soft = xcalloc(n, sizeof(*p->soft));
     memset(p->first, 0xff, n * sizeof(*p->first));
     for (size_t i = 0; i < e->nj; i++) {
         struct judged *j = &e->j[i];
 
-        j->nll = xcalloc(n, sizeof(*j->nll));
-        j->kl = xcalloc(n, sizeof(*j->kl));
+        j->pair = xcalloc(n, sizeof(*j->pair));
         if (j->recorded)
             continue;
         if (j->m.c.max_pos > 0 && T > j->m.c.max_pos)
@@ -71,7 +69,6 @@ pack_release(struct pack *p)
     free(p->pos);
     free(p->weight);
     free(p->nll);
-    free(p->pair);
     free(p->soft);
     free(p->x);
     memset(p, 0, sizeof(*p));
@@ -131,41 +128,48 @@ add_nll(struct eval *e, const struct pack *p, size_t i, size_t k, double nll)
 {
     add(e, p, i, k, Q_NLL, nll);
     add(e, p, i, k, Q_NLL2, nll * nll);
-    e->j[i].nll[k] = nll;
+    e->j[i].pair[k].nll_q = nll;
 }
 
 /* What a prediction says of model i beside the base. */
 static void
-add_pair(struct eval *e, const struct pack *p, size_t i, size_t k,
-    const struct pair_score *s, const struct pair_score *soft)
+add_pair(struct eval *e, const struct pack *p, size_t i, size_t k)
 {
+    const struct pair_score *s = &e->j[i].pair[k], *soft = &p->soft[k];
     const double dp = delta_p(s);
 
-    add(e, p, i, k, Q_KL, e->j[i].kl[k] = s->kl);
+    add(e, p, i, k, Q_KL, s->kl);
     add(e, p, i, k, Q_BACK, s->back);
     add(e, p, i, k, Q_AGREE, s->agree != 0);
     add(e, p, i, k, Q_CROSS, s->nll_q * s->nll_p);
     add(e, p, i, k, Q_DP, dp);
     add(e, p, i, k, Q_DP2, dp * dp);
-    if (soft == NULL)
-        return;
-    add(e, p, i, k, Q_KLT, soft->kl);
-    add(e, p, i, k, Q_BACKT, soft->back);
-}
-
-void
-pack_take(struct eval *e, const struct pack *p, size_t i, size_t k,
-    const struct pair_score *s, const struct pair_score *soft, int first)
-{
-    if (first)
-        add_nll(e, p, e->base, k, s->nll_p);
-    add_nll(e, p, i, k, s->nll_q);
-    add_pair(e, p, i, k, s, soft);
+    if (e->temperature != 1.0) {
+        add(e, p, i, k, Q_KLT, soft->kl);
+        add(e, p, i, k, Q_BACKT, soft->back);
+    }
     if (e->spread != NULL)
         spread_put(e->spread, i, k, s, soft);
 }
 
-/* Model i beside the base into p->pair and p->soft; first: the time of both is
+void
+pack_take(struct eval *e, const struct pack *p, size_t i, size_t k, size_t n,
+    int first)
+{
+    struct pair_score *s = e->j[i].pair;
+
+    resume_pass(e->resume, s + k, n * sizeof *s);
+    if (e->temperature != 1.0)
+        resume_pass(e->resume, p->soft + k, n * sizeof *s);
+    for (const size_t end = k + n; k < end; k++) {
+        if (first)
+            add_nll(e, p, e->base, k, s[k].nll_p);
+        add_nll(e, p, i, k, s[k].nll_q);
+        add_pair(e, p, i, k);
+    }
+}
+
+/* Model i beside the base into its pair and p->soft; first: the time of both is
  * shared, else it is the model's. */
 static void
 compute_pair(struct eval *e, struct pack *p, size_t i, int first)
@@ -175,7 +179,7 @@ compute_pair(struct eval *e, struct pack *p, size_t i, int first)
     const double share = (double)j->m.c.d / (double)(j->m.c.d + b->m.c.d);
     double t;
 
-    head_score_pair(j->f, j->h, b->f, b->h, p->target, p->n, 1.0, p->pair);
+    head_score_pair(j->f, j->h, b->f, b->h, p->target, p->n, 1.0, j->pair);
     t = clock_now() - start;
     j->seconds += t * share;
     b->seconds += first ? t * (1.0 - share) : 0.0;
@@ -190,12 +194,7 @@ score_pair(struct eval *e, struct pack *p, size_t i, int first)
 {
     if (!p->known)
         compute_pair(e, p, i, first);
-    resume_pass(e->resume, p->pair, p->n * sizeof *p->pair);
-    if (e->temperature != 1.0)
-        resume_pass(e->resume, p->soft, p->n * sizeof *p->soft);
-    for (size_t k = 0; k < p->n; k++)
-        pack_take(e, p, i, k, &p->pair[k],
-            e->temperature != 1.0 ? &p->soft[k] : NULL, first);
+    pack_take(e, p, i, 0, p->n, first);
 }
 
 static void

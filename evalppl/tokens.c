@@ -85,10 +85,10 @@ tokens_add(struct tokens *t, const struct eval *e, const struct pack *p)
             buf_adds(&t->b, "\t-\t-");
         }
         for (size_t i = 0; i < e->nj; i++)
-            buf_addf(&t->b, "\t%.6f", e->j[i].nll[k]);
+            buf_addf(&t->b, "\t%.6f", e->j[i].pair[k].nll_q);
         for (size_t i = 0; i < e->nj && e->base != NONE; i++)
             if (i != e->base)
-                buf_addf(&t->b, "\t%.6f", e->j[i].kl[k]);
+                buf_addf(&t->b, "\t%.6f", e->j[i].pair[k].kl);
         buf_addc(&t->b, '\n');
     }
     flush(t);

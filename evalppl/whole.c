@@ -144,30 +144,14 @@ compute_rows(struct eval *e, const struct pack *p, size_t i, size_t at,
 
     fwd_head(j->f, j->h + at * j->m.c.d, n, w->z);
     w->target = p->target + at;
-    w->pair = p->pair;
-    w->soft = p->soft;
+    w->pair = j->pair + at;
+    w->soft = p->soft + at;
     pool_run(e->pool, n, compare_task, w);
     j->seconds += clock_now() - start;
     for (size_t k = 0; k < n; k++)
         if (w->damaged[k])
             die(EX_INPUT, "%s: prediction %zu: a row's numbers cannot be",
                 e->in->path, e->in->row - n + k);
-}
-
-static void
-score_rows(struct eval *e, const struct pack *p, size_t i, size_t at, size_t n,
-    int first)
-{
-    const int soft = e->temperature != 1.0;
-
-    if (!p->known)
-        compute_rows(e, p, i, at, n);
-    resume_pass(e->resume, p->pair, n * sizeof *p->pair);
-    if (soft)
-        resume_pass(e->resume, p->soft, n * sizeof *p->soft);
-    for (size_t k = 0; k < n; k++)
-        pack_take(e, p, i, at + k, &p->pair[k], soft ? &p->soft[k] : NULL,
-            first);
 }
 
 void
@@ -185,7 +169,9 @@ whole_score(struct eval *e, const struct pack *p)
         resume_same(e->resume, w->row, n * w->row_bytes);
         for (size_t i = 0; i < e->nj; i++)
             if (i != e->base) {
-                score_rows(e, p, i, at, n, first);
+                if (!p->known)
+                    compute_rows(e, p, i, at, n);
+                pack_take(e, p, i, at, n, first);
                 first = 0;
             }
     }

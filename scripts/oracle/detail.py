@@ -8,7 +8,9 @@ OUT.tokens.tsv: document (from 0), position, id, text as hexadecimal bytes, loss
 of base and model, KL(base || model), class.
 OUT.tsv: of base and model: table, row, tokens, mean loss, KL, entropy,
 confidence (the highest probability), accuracy (its token came), ECE with 15
-bins of equal width, (k/15, (k+1)/15] (Guo et al., arXiv:1706.04599)."""
+bins of equal width, (k/15, (k+1)/15] (Guo et al., arXiv:1706.04599); beside the
+base KL(model || base), the change of the token's probability, and whether both
+find the same token most likely."""
 import json
 import math
 import sys
@@ -97,7 +99,10 @@ def main(model, base, file, c, out):
             for m, x in enumerate(logp):
                 top = float(x.max().exp())
                 v = (nll[m], kl if m else 0.0, -float((x.exp() * x).sum()),
-                     top, float(int(x.argmax()) == i))
+                     top, float(int(x.argmax()) == i),
+                     float((x.exp() * (x - logp[0])).sum()),
+                     float(x[i].exp() - logp[0][i].exp()),
+                     float(int(x.argmax()) == int(logp[0].argmax())))
                 lo = 2 ** int(math.log2(seen))
                 add(m, 'all', '-', *v)
                 add(m, 'context', f'{lo}..{2 * lo - 1}', *v)
@@ -115,7 +120,9 @@ def main(model, base, file, c, out):
                     [('base', 'model')[m], t, r, str(len(v))] +
                     [f'{sum(x[i] for x in v) / len(v):.8f}'
                      for i in range(5)] +
-                    [f'{ece:.8f}' if t == 'all' else '-']) + '\n')
+                    [f'{ece:.8f}' if t == 'all' else '-'] +
+                    [f'{sum(x[i] for x in v) / len(v):.8f}'
+                     for i in range(5, 8)]) + '\n')
 
 
 if __name__ == '__main__':

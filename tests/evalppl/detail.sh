@@ -36,8 +36,8 @@ agree() {
 
 ok 'tables and tokens' judge --worst 3
 mv out report
-sed 1d d >tables
-agree 'means, entropy, confidence, accuracy, ECE' tables "$golden/detail.tsv" 4 3 3e-6
+sed 1d d | grep -v "${tab}source$tab" >tables
+agree 'means, entropy, confidence, accuracy, ECE, reverse KL, delta p' tables "$golden/detail.tsv" 4 3 3e-6
 
 # Documents are numbered there; a class takes the place of the bytes.
 tail -n +2 t | awk -F '\t' -v OFS='\t' '$2 != last { last = $2; d++ }
@@ -90,6 +90,22 @@ ok 'no tokenizer' evalppl -q -m "m=$top/tests/golden/grad/tied-student" -c 32 \
     --detail d --tokens t ids
 equal 'no classes' "$(grep -c "${tab}class$tab" d)" 0
 like 'no texts' "$tab-$tab-$tab" t
+ok 'two sources' evalppl -q -m "m=$top/tests/golden/grad/tied-student" \
+    --base "b=$top/tests/golden/grad/tied-teacher" --spread --per-source \
+    --format tsv --detail d ids
+want='(all) 1 (all) 1 bg 1 bg 1 cs 1 cs 1 '
+for k in '(all)' bg cs; do want="$want$k agree 1 $k kl_back 1 $k delta_p 1 "; done
+equal 'have the figures of the report' "$(awk -F '\t' '
+    FILENAME == "d" { if ($2 == "all") $3 = "(all)"
+        if ($2 == "all" || $2 == "source") {
+            kl[$1 $3] = $6; back[$1 $3] = $11; dp[$1 $3] = $12
+            agree[$1 $3] = $13; n[$1 $3] = $4 }
+        next }
+    NF == 26 && FNR > 2 { print $2, (n[$1 $2] == $5 && kl[$1 $2] == $11 || $1 == "b") }
+    NF == 6 && $4 == "mean" && $3 == "kl_back" { print $2, $3, back[$1 $2] == $5 }
+    NF == 6 && $4 == "mean" && $3 == "delta_p" { print $2, $3, dp[$1 $2] == $5 }
+    NF == 6 && $4 == "mean" && $3 == "agree" { print $2, $3, agree[$1 $2] == $5 }
+    ' d out | tr '\n' ' ')" "$want"
 evalppl -q -m "b=$gguf/f32-hf" --protocol llama.cpp -c 32 --write-base base docs
 ok 'a base that is a file' evalppl -q -m "m=$gguf/q4_1-hf" --read-base base \
     --protocol llama.cpp -c 32 --detail d --tokens t --worst 1
