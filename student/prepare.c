@@ -84,19 +84,21 @@ load_model(struct student *s, const char *from)
 static void
 load_state(struct student *s)
 {
+    static const struct dist_group alone = { "alone", 0, 1, NULL };
     struct err e;
     char *dir = NULL;
     size_t here, mine;
 
-    if (s->a->resume && ckpt_newest(s->a->run, &dir, NULL, &s->at, &e) < 0)
-        die_err(&e);
+    if (s->a->resume)
+        dir = rank_newest(s);
     load_model(s, dir);
     mem_trim();
     here = prog_resident();
     mine = arena_resident(&s->t.arena);
     s->program =
         plan_program(here > mine ? here - mine : 0, pool_size(s->pool));
-    s->opt = adamw_new(&s->t, s->a->moments == 1 ? DT_BF16 : DT_F32);
+    s->opt = adamw_new_parts(&s->t, s->a->moments == 1 ? DT_BF16 : DT_F32,
+        s->a->level > 0 ? &s->ranks : &alone, s->a->deterministic);
     if (dir != NULL) {
         if (load_checkpoint(dir, &s->t, s->opt, &s->st, &e) < 0)
             die_err(&e);
@@ -245,13 +247,15 @@ keep_record(struct student *s)
         .kl = s->loss.w_kl,
         .squarehead = s->loss.w_sh,
         .steps = s->a->schedule == SCHED_CONST ? 0 : s->total,
-        .rows = ids->shape[0],
+        .rows = s->rows_of_all,
         .length = ids->shape[1],
         .last = n != NULL && number_size(n, 1, 1e18, &batches) == 0 &&
             f->first.seq >= batches,
     };
     struct err e;
 
+    if (s->ranks.rank > 0)
+        return;
     if (record_model(s->a->model, r.model, &e) < 0)
         die_err(&e);
     record_stream(&f->info, r.stream);
@@ -272,7 +276,7 @@ put_tokenizer(struct student *s)
     struct err e;
     int r;
 
-    if (from == NULL)
+    if (from == NULL || s->ranks.rank > 0)
         return;
     r = tok_matches(from, s->feed.info.tokenizer, &e);
     if (r == 0)
@@ -294,11 +298,19 @@ make_step(struct student *s, const size_t *rows)
 {
     struct plan_load l = {
         .T = rows[1],
-        .tokens = s->a->accum * rows[0] * rows[1],
+        .tokens = s->a->accum * s->rows * rows[1],
         .head = s->feed.head.rows * s->feed.head.stride,
         .input = msg_in_memory(s->feed.in, s->feed.first.nraw),
         .program = s->program,
         .moments = adamw_dtype(s->opt),
+        .parts = s->a->level > 0 ? s->ranks.n : 1,
+    };
+    const struct ranks_opt o = {
+        .group = &s->ranks,
+        .deterministic = s->a->deterministic,
+        .wire = s->a->wire == 1 ? DIST_BF16 : DIST_RING,
+        .rows = s->rows,
+        .messages = s->a->accum,
     };
     struct plan p;
     struct err e;
@@ -308,6 +320,8 @@ make_step(struct student *s, const size_t *rows)
         s->held.T > rows[1] ? s->held.T : rows[1],
         (s->a->recompute ? BWD_RECOMPUTE : 0) | (s->a->act == 1 ? BWD_BF16 : 0),
         &s->feed.said, &s->feed.head);
+    s->sum = ranks_new(&o, s->step, &s->t, s->opt, s->pool);
+    l.ranks = ranks_bytes(s->sum);
     held_out_plan(s, &l);
     plan_make(&p, &s->t, s->step, &l);
     mem_trim();
@@ -325,7 +339,7 @@ prepare(struct student *s, const char *input)
 
     if (compute_init(s->a->compute, &e) < 0)
         die_err(&e);
-    if ((s->pool = pool_new(s->a->threads, &e)) == NULL)
+    if ((s->pool = pool_new(rank_threads(s), &e)) == NULL)
         die_err(&e);
     saver_open(&s->saver, s->a->run, s->a->resume);
     s->saver.keep = s->a->keep;
@@ -355,6 +369,7 @@ prepare(struct student *s, const char *input)
     if (ids == NULL || ids->ndim != 2 || ids->n == 0)
         die(EX_INPUT, "%s: message %llu: ids are not [B,T]", s->feed.name,
             (unsigned long long)s->feed.first.seq);
+    rank_rows(s, ids->shape[0], ids->shape[1]);
     keep_record(s);
     metrics_open(&s->saver, s->st.step);
     held_out_begin(s);

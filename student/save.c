@@ -27,6 +27,12 @@ saver_open(struct saver *s, const char *run, int resume)
     int r;
 
     s->run = run;
+    s->ranks = dist_world();
+    if (s->ranks->rank > 0) {
+        dist_barrier(s->ranks);
+        free(config);
+        return;
+    }
     if (pthread_mutex_init(&s->lock, NULL) != 0 ||
         pthread_cond_init(&s->change, NULL) != 0)
         die(EX_SYS, "cannot make a lock");
@@ -42,6 +48,7 @@ saver_open(struct saver *s, const char *run, int resume)
                 run);
     }
     free(config);
+    dist_barrier(s->ranks);
 }
 
 /* What is known of held-out batches. */
@@ -60,7 +67,20 @@ put_judged(struct st_out *o, const struct progress_state *st)
     st_out_meta(o, "best_loss", text);
 }
 
-/* Moments of every group, named m.N and v.N. */
+/* Of moments in parts: which this is, and where it begins in each group. */
+static void
+put_part(struct st_out *o, const struct tmodel *t, const struct adamw *a)
+{
+    char name[32], text[32];
+
+    for (size_t i = 0; i < t->ngroup; i++) {
+        snprintf(name, sizeof(name), "at.%zu", i);
+        snprintf(text, sizeof(text), "%zu", adamw_part(a, i)[adamw_rank(a)]);
+        st_out_meta(o, name, text);
+    }
+}
+
+/* Moments of every group, or this rank's parts, named m.N and v.N. */
 static int
 write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
     const struct progress_state *st, struct err *e)
@@ -82,9 +102,13 @@ write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
     if (st->judged > 0)
         put_judged(&o, st);
     st_out_meta(&o, "moments", dtype_name(type));
+    if (adamw_in_parts(a))
+        put_part(&o, t, a);
     for (size_t i = 0; i < 2 * t->ngroup; i++) {
+        const size_t n = adamw_own(a, i / 2);
+
         snprintf(name, sizeof(name), "%c.%zu", i % 2 ? 'v' : 'm', i / 2);
-        st_out_tensor(&o, name, type, 1, &t->group[i / 2].n,
+        st_out_tensor(&o, name, type, 1, &n,
             adamw_moment(a, i / 2, (int)(i % 2)));
     }
     st_out_end(&o);
@@ -130,6 +154,8 @@ set(struct saver *s, int *what)
 int
 save_best(const char *run, uint64_t step, struct err *e)
 {
+    if (dist_world()->rank > 0)
+        return 0;
     char *to = xasprintf("step-%" PRIu64, step);
     char *there = xasprintf("%s/%s", run, to);
     char *link = xasprintf("%s/best", run), *tmp = xasprintf("%s.tmp", link);
@@ -150,12 +176,49 @@ save_best(const char *run, uint64_t step, struct err *e)
 }
 
 static int
-save(struct saver *s, struct dir_new *d, struct err *e)
+write_moments(const struct saver *s, const char *dir, struct err *e)
 {
-    char *file = xasprintf("%s/optimiser.safetensors", d->tmp);
-    int r = write_optimiser(file, s->t, s->a, &s->st, e);
+    char *file = adamw_in_parts(s->a)
+        ? xasprintf("%s/optimiser-%zu-of-%zu.safetensors", dir, s->ranks->rank,
+              s->ranks->n)
+        : xasprintf("%s/optimiser.safetensors", dir);
+    const int r = write_optimiser(file, s->t, s->a, &s->st, e);
 
     free(file);
+    return r;
+}
+
+/* Each rank writes its part of the moments into the folder that rank 0 makes;
+ * -1 on all if one of them cannot. */
+static int
+write_parts(struct saver *s, struct err *e)
+{
+    char dir[4096] = "";
+    int *all = xcalloc(s->ranks->n, sizeof(*all)), r = 0, any = 0;
+
+    if (s->ranks->rank == 0)
+        r = ckpt_begin(&s->dir, s->run, s->st.step, e);
+    if (s->ranks->rank == 0 && r == 0)
+        snprintf(dir, sizeof(dir), "%s", s->dir.tmp);
+    dist_broadcast(s->ranks, dir, sizeof(dir), 0);
+    if (r == 0 && *dir != '\0')
+        r = write_moments(s, dir, e);
+    all[s->ranks->rank] = r < 0;
+    dist_all_gather_one(s->ranks, all, sizeof(*all));
+    for (size_t i = 0; i < s->ranks->n; i++)
+        any |= all[i];
+    free(all);
+    if (any && s->ranks->rank == 0 && *dir != '\0')
+        dir_new_abort(&s->dir);
+    return !any || r < 0 ? r : err_set(e, EX_SYS, "another rank cannot save");
+}
+
+static int
+save(struct saver *s, struct dir_new *d, struct err *e)
+{
+    int r = adamw_in_parts(s->a) ? 0 : write_moments(s, d->tmp, e);
+    char *file;
+
     if (r == 0 && tmodel_mask_bytes(s->t) > 0) {
         file = xasprintf("%s/masks.safetensors", d->tmp);
         r = save_masks(file, s->t, e);
@@ -183,11 +246,10 @@ static void *
 save_thread(void *arg)
 {
     struct saver *s = arg;
-    struct dir_new d;
-
-    s->result = ckpt_begin(&d, s->run, s->st.step, &s->e);
-    if (s->result == 0 && (s->result = save(s, &d, &s->e)) < 0)
-        dir_new_abort(&d);
+    if (!adamw_in_parts(s->a))
+        s->result = ckpt_begin(&s->dir, s->run, s->st.step, &s->e);
+    if (s->result == 0 && (s->result = save(s, &s->dir, &s->e)) < 0)
+        dir_new_abort(&s->dir);
     set(s, &s->over);
     return NULL;
 }
@@ -201,6 +263,11 @@ save_begin(struct saver *s, struct tmodel *t, struct adamw *a,
     s->t = t;
     s->a = a;
     s->st = *st;
+    s->result = 0;
+    if (adamw_in_parts(a) && write_parts(s, e) < 0)
+        return -1;
+    if (s->ranks->rank > 0)
+        return 0;
     s->at = *p;
     s->at.cursor = p->cursor != NULL ? xstrdup(p->cursor) : NULL;
     s->written = s->over = 0;
@@ -239,6 +306,8 @@ save_done(struct saver *s, struct err *e)
 int
 save_final(struct saver *s, struct tmodel *t, struct err *e)
 {
+    if (s->ranks->rank > 0)
+        return 0;
     return write_weights(t, s->run, e) < 0 || write_config(t, s->run, e) < 0 ||
             io_fsync_dir(s->run, e) < 0
         ? -1
@@ -272,9 +341,44 @@ meta_real(const struct st *st, const char *file, const char *key, double *r,
     return 0;
 }
 
+/* Moment i % 2 of group i / 2: what the file's part and this rank's have in
+ * common, counted in *got. */
+static int
+read_moment(const struct st *o, size_t i, const struct tmodel *t,
+    struct adamw *a, size_t *got, struct err *e)
+{
+    const size_t *part = adamw_part(a, i / 2) + adamw_rank(a);
+    const size_t size = adamw_dtype(a) == DT_BF16 ? 2 : 4,
+                 n = t->group[i / 2].n;
+    char name[32];
+    const struct st_tensor *x;
+    unsigned char *mine = adamw_moment(a, i / 2, (int)(i % 2));
+    size_t at = 0, from, to;
+
+    snprintf(name, sizeof(name), "at.%zu", i / 2);
+    if (st_meta(o, name) != NULL &&
+        number_size(st_meta(o, name), 0, (double)n, &at) < 0)
+        return err_set(e, EX_INPUT, "'%s' is no place in the group", name);
+    snprintf(name, sizeof(name), "%c.%zu", i % 2 ? 'v' : 'm', i / 2);
+    x = st_find(o, name);
+    if (x == NULL || x->dtype != adamw_dtype(a) || x->ndim != 1 ||
+        x->shape[0] > n - at)
+        return err_set(e, EX_INPUT, "no %s of the group's size", name);
+    from = at > part[0] ? at : part[0];
+    to = at + x->shape[0] < part[1] ? at + x->shape[0] : part[1];
+    if (from >= to)
+        return 0;
+    memcpy(mine + (from - part[0]) * size,
+        (const unsigned char *)x->data + (from - at) * size,
+        (to - from) * size);
+    *got += to - from;
+    return 0;
+}
+
 static int
 read_optimiser(const struct st *o, const struct io_map *map, const char *file,
-    struct tmodel *t, struct adamw *a, struct progress_state *st, struct err *e)
+    struct tmodel *t, struct adamw *a, struct progress_state *st, size_t *got,
+    struct err *e)
 {
     const char *type = st_meta(o, "moments");
     const char *mine = dtype_name(adamw_dtype(a));
@@ -302,24 +406,26 @@ read_optimiser(const struct st *o, const struct io_map *map, const char *file,
              "differ from an undisturbed run's",
             file, kernels, kern_name());
     for (size_t i = 0; i < 2 * t->ngroup; i++) {
-        const struct st_tensor *x;
-        char name[32];
-
-        snprintf(name, sizeof(name), "%c.%zu", i % 2 ? 'v' : 'm', i / 2);
-        x = st_need(o, name, adamw_dtype(a), 1, &t->group[i / 2].n, e);
-        if (x == NULL)
+        if (read_moment(o, i, t, a, got, e) < 0)
             return err_prefix(e, "%s", file);
-        memcpy(adamw_moment(a, i / 2, (int)(i % 2)), x->data, x->nbytes);
         io_map_forget(map, 0, map->n);
     }
     return 0;
 }
 
-int
-load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
-    struct progress_state *st, struct err *e)
+/* Moments, or a rank's part of them. */
+static int
+is_optimiser(const char *name)
 {
-    char *file = xasprintf("%s/optimiser.safetensors", dir);
+    return strcmp(name, "optimiser.safetensors") == 0 ||
+        strncmp(name, "optimiser-", strlen("optimiser-")) == 0;
+}
+
+static int
+read_file(const char *dir, const char *name, struct tmodel *t, struct adamw *a,
+    struct progress_state *st, size_t *got, struct err *e)
+{
+    char *file = xasprintf("%s/%s", dir, name);
     struct io_map map;
     struct st o;
     int r = io_map(&map, file, e);
@@ -327,7 +433,7 @@ load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
     if (r == 0) {
         r = st_parse(&o, map.p, map.n, e);
         if (r == 0) {
-            r = read_optimiser(&o, &map, file, t, a, st, e);
+            r = read_optimiser(&o, &map, file, t, a, st, got, e);
             st_release(&o);
         } else {
             err_prefix(e, "%s", file);
@@ -335,6 +441,29 @@ load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
         io_unmap(&map);
     }
     free(file);
+    return r;
+}
+
+int
+load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
+    struct progress_state *st, struct err *e)
+{
+    size_t got = 0, want = 0;
+    struct dir_list l;
+    char *file;
+    int r = dir_list(dir, &l, e);
+
+    if (r < 0)
+        return -1;
+    for (size_t i = 0; i < l.n && r == 0; i++)
+        if (is_optimiser(l.name[i]))
+            r = read_file(dir, l.name[i], t, a, st, &got, e);
+    dir_list_release(&l);
+    for (size_t i = 0; i < t->ngroup; i++)
+        want += 2 * adamw_own(a, i);
+    if (r == 0 && got != want)
+        r = err_set(e, EX_INPUT, "%s: it has %zu of %zu moments", dir, got,
+            want);
     if (r == 0 && tmodel_mask_bytes(t) > 0) {
         file = xasprintf("%s/masks.safetensors", dir);
         r = load_masks(file, t, e);
@@ -368,14 +497,17 @@ log_open(const char *run, const char *name, const char *head, uint64_t step)
     FILE *f;
     size_t n;
 
-    if (step > 0 && io_exists(path)) {
+    if (dist_world()->rank > 0) {
+        free(path);
+        path = xstrdup("/dev/null");
+    } else if (step > 0 && io_exists(path)) {
         if (io_slurp(path, SIZE_MAX, &text, &n, &e) < 0)
             die_err(&e);
         keep_lines(text, step, &kept);
     }
     if (kept.n == 0)
         buf_adds(&kept, head);
-    if (io_put_file(path, kept.p, kept.n, &e) < 0)
+    if (dist_world()->rank == 0 && io_put_file(path, kept.p, kept.n, &e) < 0)
         die_err(&e);
     f = fopen(path, "a");
     if (f == NULL)

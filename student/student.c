@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 static const char *const dtypes[] = { "f32", "bf16", NULL };
+static const char *const wires[] = { "f32", "bf16", NULL };
 static const char *const schedules[] = { "cosine", "linear", "constant", NULL };
 
 static const char *const directions[] = { "forward", "reverse", "js", NULL };
@@ -93,6 +94,14 @@ static const struct opt options[] = {
     OPT_ENUM(0, "grad", &a.grad, dtypes, "type", "of the blocks' gradients"),
     OPT_ENUM(0, "moments", &a.moments, dtypes, "type",
         "of the optimiser's moments"),
+    OPT_GROUP("ranks, started by mpirun"),
+    OPT_SIZE(0, "shard-level", &a.level, 0, 1, "level",
+        "what ranks have parts of: 0 nothing, 1 moments"),
+    OPT_FLAG(0, "deterministic", &a.deterministic,
+        "same bits for 1, 2, 4, 8 ranks"),
+    OPT_ENUM(0, "wire", &a.wire, wires, "type",
+        "of gradients that ranks send each other"),
+    OPT_GROUP("checkpoints"),
     OPT_SIZE(0, "save", &a.save, 0, 1e12, "n",
         "checkpoint every n steps (0: at the end)"),
     OPT_SIZE(0, "keep", &a.keep, 0, 1e6, "n", "checkpoints kept (0: all)"),
@@ -137,6 +146,7 @@ main(int argc, char **argv)
     if (a.max_time > 0.0)
         prog_stop_after(a.max_time);
     mem_settle();
+    rank_begin(&s);
     prepare(&s, *input);
     start = clock_now();
     progress_begin("training", (double)s.total, "steps");
@@ -146,10 +156,12 @@ main(int argc, char **argv)
     finish(&s, status, clock_now() - start);
     held_out_close(&s);
     feed_close(&s.feed);
+    ranks_free(s.sum);
     step_free(s.step);
     adamw_free(s.opt);
     tmodel_release(&s.t);
     pool_free(s.pool);
     json_decref(s.defaults);
+    dist_end();
     return status;
 }

@@ -3,6 +3,7 @@
 #define STUDENT_H
 
 #include "base/err.h"
+#include "dist/dist.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
 #include "format/ckpt.h"
@@ -11,6 +12,7 @@
 #include "model/backward.h"
 #include "train/adamw.h"
 #include "train/plan.h"
+#include "train/ranks.h"
 #include "train/step.h"
 #include "cli/opt.h"
 
@@ -83,7 +85,8 @@ struct progress_state {    /* beside weights and moments */
  */
 struct saver {
     const char *run;
-    int tokenizer; /* are its files in `run`? */
+    const struct dist_group *ranks; /* of which 0 writes: what is not moments */
+    int tokenizer;                  /* are its files in `run`? */
     size_t keep;
     FILE *log;     /* RUN/metrics.tsv */
     double logged; /* when its last line was, by clock_now */
@@ -92,6 +95,7 @@ struct saver {
     struct adamw *a;
     struct progress_state st;
     struct position at;
+    struct dir_new dir;
     pthread_t thread;
     int running; /* thread is to be joined */
     pthread_mutex_t lock;
@@ -100,10 +104,12 @@ struct saver {
     int result;
     struct err e;
 };
-/* Make RUN and lock it; refuse one that holds a run unless resume. */
+/* Of several ranks the functions below are called by all.  Make RUN and lock
+ * it; refuse one that holds a run unless resume. */
 void saver_open(struct saver *s, const char *run, int resume);
 /* Begin to write RUN/step-N of *t and *a, which must stay as they are until
- * save_written.  One at a time: waits for the one before; -1: that failed. */
+ * save_written.  One at a time: waits for the one before; -1: that failed, or
+ * a rank's part of the moments, which is written at once. */
 int save_begin(struct saver *s, struct tmodel *t, struct adamw *a,
     const struct progress_state *st, const struct position *p, struct err *e);
 /* Wait until *t and *a have been written; until all is done.  -1: it failed,
@@ -144,7 +150,8 @@ struct args {
     double kl_beta, lr, floor, tau, beta1, beta2, eps, decay, clip, lr_embed,
         max_time;
     int kl_direction, schedule, recompute, resume, decay_embed, compute, act,
-        grad, moments;
+        grad, moments, deterministic, wire;
+    size_t level;
 };
 
 /* Batches that are judged beside training. */
@@ -162,10 +169,16 @@ struct student {
     const struct args *a;
     const struct opt *options; /* the table they are from, */
     json_t *defaults;          /* and its values before they were given */
+    struct dist_group ranks;   /* all of them, perhaps one */
+    int stop;    /* the signal that any rank was to stop by, or 0 */
+    size_t rows; /* of a message that are this rank's, at most: */
+    size_t first_row, row_stride; /* these */
+    size_t rows_of_all;           /* of the first message, of all ranks */
     struct pool *pool;
     struct tmodel t;
     struct adamw *opt;
     struct step *step;
+    struct ranks *sum;
     struct feed feed;
     struct held_out held;
     struct saver saver;
@@ -178,6 +191,23 @@ struct student {
     size_t program;     /* memory in use beside the weights */
     size_t total;       /* steps of the schedule; 0: not known */
 };
+
+/* ---- rank.c: one of several ranks; one rank alone is rank 0 ---- */
+
+/* Start as a rank, if a launcher has started this.  Other ranks than 0 are
+ * silent but for errors, which tell their numbers. */
+void rank_begin(struct student *s);
+/* Threads: those asked for, or this rank's share of the node's. */
+size_t rank_threads(const struct student *s);
+/* The newest checkpoint, as rank 0 finds it, and s->at; NULL: none. */
+char *rank_newest(struct student *s);
+/* The first message has so many rows of that length: which rows are of this
+ * rank.  An input made by stream --rank has those alone, of any other a rank
+ * takes rows r, r+n, ... of each message. */
+void rank_rows(struct student *s, size_t rows, size_t length);
+/* r is 1, 0 or -1 and *e: what all ranks have, and -1 where they differ.  Sets
+ * s->stop. */
+int rank_agree(struct student *s, int r, struct err *e);
 
 /* ---- prepare.c ---- */
 

@@ -13,6 +13,30 @@
 #include <signal.h>
 #include <string.h>
 
+/* The next message, on all ranks. */
+static int
+next(struct student *s, struct err *e)
+{
+    const struct batch *b = &s->feed.batch;
+    int r = feed_next(&s->feed, e);
+
+    if (r > 0 && s->a->deterministic && b->B > s->rows * s->row_stride)
+        r = err_set(e, EX_INPUT,
+            "%s: a message has %zu rows, the first one had %zu", s->feed.name,
+            b->B, s->rows * s->row_stride);
+    return rank_agree(s, r, e);
+}
+
+/* Has any rank been asked to stop? */
+static int
+stopped(struct student *s)
+{
+    struct err e;
+
+    rank_agree(s, 1, &e);
+    return s->stop;
+}
+
 /* Read and add up to --grad-accum messages.  1: a step's worth (perhaps less at
  * the end of the stream); 0: nothing left; -1: damage. */
 static int
@@ -23,12 +47,14 @@ gather(struct student *s, struct loss_sum *sum, struct err *e)
     int r = 1;
 
     memset(sum, 0, sizeof(*sum));
-    for (; n < s->a->accum && (r = feed_next(&s->feed, e)) > 0; n++) {
+    for (; n < s->a->accum && (r = next(s, e)) > 0; n++) {
         if (n == 0 && s->st.step == 0)
             tell_compute(s);
-        step_add(s->step, &(struct rows){ b->B, b->T, b->ids, b->first },
-            b->scored, &s->feed.said, sum);
+        ranks_add(s->sum, &(struct rows){ b->B, b->T, b->ids, b->first },
+            b->scored, &s->feed.said, s->first_row, s->row_stride, sum);
     }
+    if (r >= 0 && n > 0)
+        ranks_finish(s->sum, sum);
     return r < 0 ? -1 : n > 0;
 }
 
@@ -62,7 +88,6 @@ apply(struct student *s, const struct loss_sum *sum, struct err *e)
             "step %" PRIu64 ": the loss is not finite; the weights are those "
             "of the step before",
             s->st.step + 1);
-    step_flush(s->step);
     if (save_written(&s->saver, e) < 0)
         return -1;
     if (adamw_step(s->opt, &s->t, s->pool, &o, sum->n, &norm, e) < 0)
@@ -115,7 +140,7 @@ train(struct student *s)
     struct err e;
     int r = 1;
 
-    while (!stop_asked && !held_out_over(s) &&
+    while (!stopped(s) && !held_out_over(s) &&
         (s->a->steps == 0 || s->st.step < s->a->steps) &&
         (r = gather(s, &sum, &e)) > 0) {
         if (apply(s, &sum, &e) < 0 || held_out_judge(s, &e) < 0)
@@ -126,13 +151,13 @@ train(struct student *s)
             checkpoint(s, 0);
     }
     prog_saving(1);
-    if (r >= 0 && !stop_asked)
+    if (r >= 0 && !s->stop)
         return EX_OK;
     checkpoint(s, 1);
-    if (stop_asked) {
+    if (s->stop) {
         char why[60] = "";
 
-        if (stop_asked == SIGALRM)
+        if (s->stop == SIGALRM)
             snprintf(why, sizeof(why),
                 "%g s are over (--max-time): ", s->a->max_time);
         note("%s: %sstopped after step %" PRIu64 ", saved", s->a->run, why,

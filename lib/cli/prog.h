@@ -24,8 +24,8 @@ size_t prog_resident(void);
 /* Print "PROG: msg" as one line on stderr, in one write, control characters
  * made visible (text.h).  All messages go through it. */
 void prog_say(const char *msg);
-/* From here on SIGINT and SIGTERM set stop_asked (base/stop.h).  A second
- * SIGINT kills, but not within two seconds of the first signal, since
+/* From here on SIGINT, SIGTERM and SIGUSR2 set stop_asked (base/stop.h).  A
+ * second SIGINT kills, but not within two seconds of the first signal, since
  * timeout(1) and mpirun send it twice, nor while prog_saving is on. */
 void prog_catch_stop(void);
 void prog_saving(int on);

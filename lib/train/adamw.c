@@ -15,11 +15,13 @@
 /* Elements of moments that are widened at a time. */
 enum { WIDE = 1024 };
 
-/* Parameters a task: fixed, so that the norm's order of sums is fixed. */
-#define SPAN ((size_t)1 << 16)
+/* Parameters a task: fixed, so that the norm's order of sums is fixed.  Parts
+ * of ranks are cut where spans begin: small ones make them even. */
+enum { SPAN = 1 << 16, SPAN_EVEN = 1 << 12 };
 
 struct param_span {
     size_t group, at, n;
+    size_t in;                 /* where its moments are in this rank's part */
     int decay;                 /* weight decay applies */
     int embed;                 /* lr_embed applies */
     const unsigned char *mask; /* as of struct group, of these; or NULL */
@@ -28,9 +30,15 @@ struct param_span {
 struct adamw {
     struct arena arena;
     enum dtype type; /* of m and v */
-    void **m, **v;   /* [ngroup][n] */
+    void **m, **v;   /* [ngroup][n], of this rank's part */
     size_t ngroup, nspan;
     struct param_span *span;
+    const struct dist_group *ranks;
+    size_t **part;       /* [ngroup][ranks+1] */
+    size_t most;         /* elements of a span */
+    size_t *own, nown;   /* spans of this rank */
+    size_t *slot;        /* [nspan] where its square is in sq, */
+    size_t *sq_at;       /* [ranks+1] those of a rank together */
     double *sq;          /* [nspan] */
     double *lost, *kept; /* [nspan] squares of rounding and of moments */
     double rounding;
@@ -48,13 +56,13 @@ add_spans(struct adamw *a, size_t group, size_t at, size_t n, int decay,
     int embed, const unsigned char *mask)
 {
     while (n > 0) {
-        const size_t k = n < SPAN ? n : SPAN;
+        const size_t k = n < a->most ? n : a->most;
 
         a->span = xreallocarray(a->span, a->nspan + 1, sizeof(*a->span));
         a->span[a->nspan++] =
-            (struct param_span){ group, at, k, decay, embed, mask };
+            (struct param_span){ group, at, k, at, decay, embed, mask };
         at += k;
-        mask += mask != NULL ? SPAN / 8 : 0;
+        mask += mask != NULL ? a->most / 8 : 0;
         n -= k;
     }
 }
@@ -85,26 +93,116 @@ size_of(enum dtype type)
     return type == DT_BF16 ? sizeof(uint16_t) : sizeof(float);
 }
 
+/* Parts of a group: each begins at the first span that does not begin before
+ * its even share would. */
+static void
+cut_parts(struct adamw *a, size_t group, size_t total)
+{
+    const size_t n = a->ranks->n;
+    size_t *at = a->part[group];
+
+    dist_split(total, n, 1, at);
+    for (size_t r = 1; r < n; r++) {
+        size_t start = total;
+
+        for (size_t i = a->nspan; i-- > 0 && a->span[i].group == group;)
+            if (a->span[i].at >= at[r])
+                start = a->span[i].at;
+        at[r] = start;
+    }
+}
+
+/* Which spans are whose: those of a rank have their squares together. */
+static void
+share_spans(struct adamw *a)
+{
+    size_t k = 0;
+
+    a->own = xcalloc(a->nspan, sizeof(*a->own));
+    a->slot = xcalloc(a->nspan, sizeof(*a->slot));
+    a->sq_at = xcalloc(a->ranks->n + 1, sizeof(*a->sq_at));
+    for (size_t r = 0; r < a->ranks->n; r++) {
+        for (size_t i = 0; i < a->nspan; i++) {
+            struct param_span *s = &a->span[i];
+            const size_t *at = a->part[s->group];
+
+            if (s->at < at[r] || s->at >= at[r + 1])
+                continue;
+            a->slot[i] = k++;
+            if (r != a->ranks->rank)
+                continue;
+            a->own[a->nown++] = i;
+            s->in = s->at - at[r];
+        }
+        a->sq_at[r + 1] = k;
+    }
+}
+
 struct adamw *
 adamw_new(const struct tmodel *t, enum dtype moments)
 {
+    static const struct dist_group alone = { "alone", 0, 1, NULL };
+
+    return adamw_new_parts(t, moments, &alone, 0);
+}
+
+struct adamw *
+adamw_new_parts(const struct tmodel *t, enum dtype moments,
+    const struct dist_group *g, int even)
+{
     struct adamw *a = xcalloc(1, sizeof(*a));
+    size_t bytes = 0;
 
     assert(moments == DT_F32 || moments == DT_BF16);
     a->type = moments;
     a->ngroup = t->ngroup;
+    a->ranks = g;
+    a->most = even || g->n > 1 ? SPAN_EVEN : SPAN;
     a->m = xcalloc(t->ngroup, sizeof(*a->m));
     a->v = xcalloc(t->ngroup, sizeof(*a->v));
-    arena_init(&a->arena, adamw_bytes(t, moments));
+    a->part = xcalloc(t->ngroup, sizeof(*a->part));
     for (size_t i = 0; i < t->ngroup; i++) {
-        a->m[i] = arena_alloc(&a->arena, t->group[i].n, size_of(moments));
-        a->v[i] = arena_alloc(&a->arena, t->group[i].n, size_of(moments));
         group_spans(a, t, i);
+        a->part[i] = xcalloc(g->n + 1, sizeof(**a->part));
+        cut_parts(a, i, t->group[i].n);
+        bytes += 2 * (adamw_own(a, i) * size_of(moments) + 64);
     }
+    arena_init(&a->arena, bytes);
+    for (size_t i = 0; i < t->ngroup; i++) {
+        a->m[i] = arena_alloc(&a->arena, adamw_own(a, i), size_of(moments));
+        a->v[i] = arena_alloc(&a->arena, adamw_own(a, i), size_of(moments));
+    }
+    share_spans(a);
     a->sq = xcalloc(3 * a->nspan, sizeof(*a->sq));
     a->lost = a->sq + a->nspan;
     a->kept = a->lost + a->nspan;
     return a;
+}
+
+int
+adamw_in_parts(const struct adamw *a)
+{
+    return a->ranks->n > 1;
+}
+
+const size_t *
+adamw_part(const struct adamw *a, size_t group)
+{
+    return a->part[group];
+}
+
+size_t
+adamw_rank(const struct adamw *a)
+{
+    return a->ranks->rank;
+}
+
+size_t
+adamw_own(const struct adamw *a, size_t group)
+{
+    const size_t *at = a->part[group] + a->ranks->rank;
+
+    return at[1] - at[0];
 }
 
 size_t
@@ -124,6 +222,12 @@ adamw_free(struct adamw *a)
     if (a == NULL)
         return;
     arena_release(&a->arena);
+    for (size_t i = 0; i < a->ngroup; i++)
+        free(a->part[i]);
+    free(a->part);
+    free(a->own);
+    free(a->slot);
+    free(a->sq_at);
     free(a->m);
     free(a->v);
     free(a->span);
@@ -186,26 +290,28 @@ keep_zeros(float *x, uint16_t *half, size_t n, const unsigned char *mask)
 }
 
 static void
-span_sumsq(void *ctx, size_t i, size_t worker)
+span_sumsq(void *ctx, size_t task, size_t worker)
 {
     struct adamw *a = ctx;
+    const size_t i = a->own[task];
     const struct param_span *s = &a->span[i];
     const struct group *g = &a->model->group[s->group];
     const double t = profile_begin();
+    double *const sq = &a->sq[a->slot[i]];
     float room[WIDE];
 
     (void)worker;
     if (s->mask != NULL)
         keep_zeros(g->g + s->at, g->half != NULL ? g->half + s->at : NULL, s->n,
             s->mask);
-    a->sq[i] = 0.0;
+    *sq = 0.0;
     for (size_t k = 0; k < s->n && g->half != NULL; k += WIDE) {
         const size_t n = s->n - k < WIDE ? s->n - k : WIDE;
 
-        a->sq[i] += a->k->sumsq(gradients(g, s->at + k, n, room), n);
+        *sq += a->k->sumsq(gradients(g, s->at + k, n, room), n);
     }
     if (g->half == NULL)
-        a->sq[i] = a->k->sumsq(g->g + s->at, s->n);
+        *sq = a->k->sumsq(g->g + s->at, s->n);
     profile_end("gradient norm", t, 0.0, 4.0 * (double)s->n);
 }
 
@@ -252,10 +358,10 @@ update_rounded(struct adamw *a, const struct param_span *s,
     *lost = *kept = 0.0;
     for (size_t i = 0; i < s->n; i += WIDE) {
         const size_t n = s->n - i < WIDE ? s->n - i : WIDE, at = s->at + i;
-        uint16_t *mh = (uint16_t *)a->m[s->group] + at;
-        uint16_t *vh = (uint16_t *)a->v[s->group] + at;
-        float *m = half ? wide[0] : (float *)a->m[s->group] + at;
-        float *v = half ? wide[1] : (float *)a->v[s->group] + at;
+        uint16_t *mh = (uint16_t *)a->m[s->group] + s->in + i;
+        uint16_t *vh = (uint16_t *)a->v[s->group] + s->in + i;
+        float *m = half ? wide[0] : (float *)a->m[s->group] + s->in + i;
+        float *v = half ? wide[1] : (float *)a->v[s->group] + s->in + i;
 
         if (half) {
             kern.widen_bf16(m, mh, n);
@@ -272,9 +378,10 @@ update_rounded(struct adamw *a, const struct param_span *s,
 }
 
 static void
-span_update(void *ctx, size_t i, size_t worker)
+span_update(void *ctx, size_t task, size_t worker)
 {
     struct adamw *a = ctx;
+    const size_t i = a->own[task];
     const struct param_span *s = &a->span[i];
     struct group *g = &a->model->group[s->group];
     struct adamw_k k = a->plain;
@@ -289,13 +396,24 @@ span_update(void *ctx, size_t i, size_t worker)
     if (a->type == DT_BF16 || g->half != NULL)
         update_rounded(a, s, &k, a->lost + i, a->kept + i);
     else
-        a->k->adamw(g->p + s->at, g->g + s->at, (float *)a->m[s->group] + s->at,
-            (float *)a->v[s->group] + s->at, s->n, &k);
+        a->k->adamw(g->p + s->at, g->g + s->at, (float *)a->m[s->group] + s->in,
+            (float *)a->v[s->group] + s->in, s->n, &k);
     /* 0 / (0 + eps) is 0, unless eps is */
     if (s->mask != NULL)
         keep_zeros(g->p + s->at, NULL, s->n, s->mask);
     profile_end("AdamW", t, 0.0,
         (a->type == DT_BF16 ? 24.0 : 32.0) * (double)s->n);
+}
+
+/* The new parameters of other ranks, and none of their gradients. */
+static void
+take_parts(const struct adamw *a, struct tmodel *t)
+{
+    for (size_t i = 0; i < a->ngroup && a->ranks->n > 1; i++)
+        if (t->group[i].n > 0)
+            dist_all_gather(a->ranks, t->group[i].p, sizeof(float), a->part[i]);
+    if (a->ranks->n > 1)
+        tmodel_zero_grad(t);
 }
 
 int
@@ -309,9 +427,10 @@ adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
     a->k = loss_kern();
     a->o = o;
     a->lr = o->lr;
-    pool_run(pool, a->nspan, span_sumsq, a);
+    pool_run(pool, a->nown, span_sumsq, a);
+    dist_all_gather(a->ranks, a->sq, sizeof(*a->sq), a->sq_at);
     for (size_t i = 0; i < a->nspan; i++)
-        sq += a->sq[i];
+        sq += a->sq[a->slot[i]];
     *norm = sqrt(sq) * inv;
     if (!isfinite(*norm))
         return err_set(e, EX_NUM, "gradient norm is not finite");
@@ -329,7 +448,8 @@ adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
         .root = (float)(1.0 / sqrt(1.0 - pow(o->beta2, (double)a->t))),
         .eps = (float)o->eps,
     };
-    pool_run(pool, a->nspan, span_update, a);
+    pool_run(pool, a->nown, span_update, a);
+    take_parts(a, t);
     if (a->type == DT_BF16 && !(a->rounding > 0.0)) {
         double lost = 0.0, kept = 0.0;
 

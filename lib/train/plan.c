@@ -125,9 +125,9 @@ plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
     p->params = t->nparam;
     p->weights = t->nparam * sizeof(float) + tmodel_mask_bytes(t);
     p->gradients = tmodel_grad_bytes(t);
-    p->moments = adamw_bytes(t, l->moments);
+    p->moments = adamw_bytes(t, l->moments) / (l->parts + !l->parts);
     p->program = l->program;
-    p->work = step_bytes(s, l->tokens) + l->judge;
+    p->work = step_bytes(s, l->tokens) + l->judge + l->ranks;
     p->teacher_head = l->head;
     p->input = l->input;
     p->total = p->program + p->weights + p->gradients + p->moments + p->work +

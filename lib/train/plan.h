@@ -30,7 +30,9 @@ struct plan_load {
     size_t input;       /* bytes of messages */
     size_t judge;       /* step_judge_bytes, or 0 */
     size_t program;     /* as above */
+    size_t ranks;       /* ranks_bytes, or 0 */
     enum dtype moments; /* of the optimiser */
+    size_t parts;       /* ranks that have a part of them each; 0, 1: one */
 };
 /* Of a model and its step (arenas are only mapped, not touched, by making
  * them). */

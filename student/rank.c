@@ -1,0 +1,164 @@
+/* One of several ranks: see student.h. */
+#include "student.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "base/stop.h"
+#include "cli/die.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void
+rank_begin(struct student *s)
+{
+    const struct dist_group *g = dist_world();
+    struct err e;
+
+    if (dist_begin(&e) < 0)
+        die_err(&e);
+    s->ranks = *g;
+    if (s->a->grad == 1 && (g->n > 1 || s->a->deterministic))
+        die(EX_USAGE,
+            "--grad bf16 goes with neither ranks nor --deterministic");
+    if (g->n == 1)
+        return;
+    if (s->a->deterministic && s->a->wire == 1)
+        die(EX_USAGE, "--wire bf16 rounds: not with --deterministic");
+    note("%zu ranks, %zu of them on this node", g->n, dist_node()->n);
+    if (g->rank > 0) {
+        progname = xasprintf("%s[%zu]", progname, g->rank);
+        verbosity = -1;
+    }
+}
+
+size_t
+rank_threads(const struct student *s)
+{
+    const size_t n = dist_node()->n, cpus = pool_cpus();
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (s->a->threads > 0 || n == 1)
+        return s->a->threads;
+    /* Bound by the launcher, it has processors of its own. */
+    if (online > 0 && cpus < (size_t)online)
+        return cpus;
+    if (cpus < n)
+        note("%zu ranks share %zu processors", n, cpus);
+    return cpus > n ? cpus / n : 1;
+}
+
+char *
+rank_newest(struct student *s)
+{
+    struct {
+        char dir[4096], chain[33];
+        uint64_t seq;
+        int found;
+    } m = { 0 };
+    struct err e;
+    char *dir = NULL;
+
+    if (s->ranks.rank == 0) {
+        if (ckpt_newest(s->a->run, &dir, NULL, &s->at, &e) < 0)
+            die_err(&e);
+        m.found = dir != NULL;
+        m.seq = s->at.seq;
+        memcpy(m.chain, s->at.chain, sizeof(m.chain));
+        if (snprintf(m.dir, sizeof(m.dir), "%s", dir != NULL ? dir : "") >=
+            (int)sizeof(m.dir))
+            die(EX_SYS, "%s: the path is too long", dir);
+    }
+    dist_broadcast(&s->ranks, &m, sizeof(m), 0);
+    if (s->ranks.rank > 0 && m.found) {
+        dir = xstrdup(m.dir);
+        s->at.seq = m.seq;
+        memcpy(s->at.chain, m.chain, sizeof(m.chain));
+    }
+    return dir;
+}
+
+/* Of which rank is the input, by its cursor?  0: of none, it has all rows. */
+static int
+of_rank(const struct feed *f, size_t *rank, size_t *n)
+{
+    const char *cursor = st_meta(&f->first.st, "cursor");
+    const char *at = cursor != NULL ? strstr(cursor, " rank=") : NULL;
+
+    return at != NULL && sscanf(at, " rank=%zu/%zu:", rank, n) == 2;
+}
+
+void
+rank_rows(struct student *s, size_t rows, size_t length)
+{
+    const struct dist_group *g = &s->ranks;
+    struct {
+        uint64_t seq;
+        size_t rows, length;
+        int whole;
+    } *all = xcalloc(g->n, sizeof(*all)), *own = &all[g->rank];
+    size_t rank = 0, n = 1;
+    int whole;
+
+    s->first_row = 0;
+    s->row_stride = 1;
+    s->rows_of_all = s->rows = rows;
+    if (g->n == 1)
+        goto out;
+    whole = !of_rank(&s->feed, &rank, &n);
+    if (!whole && (rank != g->rank || n != g->n))
+        die(EX_INPUT,
+            "%s: has the rows of rank %zu of %zu, and is read by rank %zu of "
+            "%zu",
+            s->feed.name, rank, n, g->rank, g->n);
+    own->seq = s->feed.first.seq;
+    own->rows = rows;
+    own->length = length;
+    own->whole = whole;
+    dist_all_gather_one(g, all, sizeof(*all));
+    for (size_t r = 0; r < g->n; r++)
+        if (all[r].seq != own->seq || all[r].length != length ||
+            all[r].whole != whole || (whole && all[r].rows != rows))
+            die(EX_INPUT,
+                "%s: is not the stream that rank %zu reads: it begins with "
+                "message %" PRIu64 ", %zu rows of %zu, not %" PRIu64
+                ", %zu of %zu",
+                s->feed.name, r, own->seq, rows, length, all[r].seq,
+                all[r].rows, all[r].length);
+    if (whole) {
+        s->first_row = g->rank;
+        s->row_stride = g->n;
+        s->rows = (rows + g->n - 1) / g->n;
+    }
+    for (size_t r = 0, sum = 0; r < g->n && !whole; r++)
+        s->rows_of_all = sum += all[r].rows;
+out:
+    free(all);
+}
+
+int
+rank_agree(struct student *s, int r, struct err *e)
+{
+    struct vote {
+        int r, code, stop;
+    } *all = xcalloc(s->ranks.n, sizeof(*all)), *own = &all[s->ranks.rank];
+    int least = r, most = r, code = 0;
+
+    *own = (struct vote){ r, r < 0 ? e->code : 0, (int)stop_asked };
+    dist_all_gather_one(&s->ranks, all, sizeof(*all));
+    for (size_t i = 0; i < s->ranks.n; i++) {
+        least = all[i].r < least ? all[i].r : least;
+        most = all[i].r > most ? all[i].r : most;
+        code = all[i].code > code ? all[i].code : code;
+        s->stop = all[i].stop > s->stop ? all[i].stop : s->stop;
+    }
+    free(all);
+    if (least == most || r < 0)
+        return r;
+    if (least < 0)
+        return err_set(e, code, "another rank cannot go on");
+    return err_set(e, EX_INPUT, "%s: the ranks' streams differ in length",
+        s->feed.name);
+}

@@ -1,0 +1,86 @@
+#!/bin/sh
+# student over ranks: moments in parts; stop, and go on with other ranks
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/ranks.sh"
+
+has_ranks 'resuming over ranks' || done_testing
+. "$top/tests/lib/train.sh"
+first_and_last || exit 1
+batches 8 >b
+teacher -q -m teacher -o kd b || exit 1
+
+# over N RUN [option ...]: 8 steps by N ranks
+over() {
+    n=$1 run=$2
+    shift 2
+    mpirun -n "$n" student -q -j 1 -m s0 -o "$run" --lr 1e-3 "$@"
+}
+det() {
+    over "$@" --deterministic
+}
+same_model() {
+    same "$1" "$2/model.safetensors" "$3/model.safetensors"
+}
+metrics() {
+    cut -f 1-9 "$1/metrics.tsv" >"$1.metrics"
+}
+same_run() {
+    same_model "$1" "$2" "$3"
+    metrics "$2"
+    metrics "$3"
+    same "$1: metrics" "$2.metrics" "$3.metrics"
+}
+
+# --- moments in parts ---
+for n in 1 3 4; do
+    ok "level 1, $n ranks" det $n z$n --shard-level 1 kd
+done
+same_model 'level 1, 4 ranks = level 1, one' z1 z4
+find z3/step-8 -name 'optimiser-?-of-3.safetensors' >parts
+equal 'a file of each rank in the checkpoint' "$(wc -l <parts)" 3
+ok 'level 1, bf16 moments' over 2 zb --shard-level 1 --moments bf16 kd
+
+# --- stop, and go on with another number of ranks ---
+# rest RUN: the stream after its newest checkpoint
+rest() {
+    stream -q --resume "$1" data | teacher -q -m teacher -o "$1.rest"
+}
+for level in 0 1; do
+    run=r$level
+    ok "level $level: 3 steps of 2 ranks" det 2 $run --shard-level $level \
+        --steps 3 --schedule constant kd
+    rm -f $run/config.json
+    ok 'the stream goes on' rest $run
+    ok "to 5 by 4" det 4 $run --shard-level $level --steps 5 \
+        --schedule constant --resume $run.rest
+    rm -f $run/config.json
+    ok 'the stream goes on again' rest $run
+    ok "to 8 by 1" det 1 $run --shard-level $level --schedule constant \
+        --resume $run.rest
+    ok "undisturbed" det 2 u$level --shard-level $level --schedule constant kd
+    same_run "level $level: 2, 4, 1 ranks = undisturbed" u$level $run
+done
+
+# --- signals ---
+# Two batches arrive, and nothing more before the signal.
+# shellcheck disable=SC2016
+mpirun -n 2 sh -c 'trap : USR2; { head -c 373000 kd; sleep 20; } |
+    student -q -j 1 -m s0 -o sig --lr 1e-3 --schedule constant' >sig.out 2>&1 &
+job=$!
+n=0
+while ! grep -qs "^1	" sig/metrics.tsv && [ $n -lt 300 ]; do
+    sleep 0.1
+    n=$((n + 1))
+done
+kill -USR2 $job
+wait $job
+equal 'SIGUSR2 to mpirun: all ranks save and exit 5' "$?" 5
+find sig -name 'step-[123]' >saved
+like 'after a whole step' 'step-' saved
+ok 'the rest of the stream' rest sig
+ok 'one process goes on' student -q -m s0 -o sig --lr 1e-3 --schedule constant \
+    --resume sig.rest
+ok 'undisturbed' student -q -m s0 -o nosig --lr 1e-3 --schedule constant kd
+equal 'the same steps' "$(cut -f 1-3 sig/metrics.tsv)" \
+    "$(cut -f 1-3 nosig/metrics.tsv)"
+done_testing

@@ -1,0 +1,92 @@
+#!/bin/sh
+# student over ranks: the same bits from 1, 2, 4 and 8
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/ranks.sh"
+
+has_ranks 'training over ranks' || done_testing
+. "$top/tests/lib/train.sh"
+first_and_last || exit 1
+batches 8 >b
+teacher -q -m teacher -o kd b || exit 1
+
+# over N RUN [option ...]: 8 steps by N ranks
+over() {
+    n=$1 run=$2
+    shift 2
+    mpirun -n "$n" student -q -j 1 -m s0 -o "$run" --lr 1e-3 "$@"
+}
+det() {
+    over "$@" --deterministic
+}
+same_model() {
+    same "$1" "$2/model.safetensors" "$3/model.safetensors"
+}
+metrics() {
+    cut -f 1-9 "$1/metrics.tsv" >"$1.metrics"
+}
+same_run() {
+    same_model "$1" "$2" "$3"
+    metrics "$2"
+    metrics "$3"
+    same "$1: metrics" "$2.metrics" "$3.metrics"
+}
+
+# --- data parallel ---
+ok 'one process, deterministic' student -q -m s0 -o d1 --lr 1e-3 \
+    --deterministic kd
+metrics d1
+equal 'a line a step' "$(wc -l <d1.metrics)" 9
+for n in 2 4 8; do
+    ok "$n ranks, each takes its rows" det $n d1-$n kd
+    same_run "$n ranks = one process" d1 d1-$n
+done
+ok '1 row at a time' student -q -m s0 -o dm --lr 1e-3 --deterministic \
+    --micro 1 kd
+same_model 'rows of a pass do not matter' d1 dm
+ok '2 messages a step, one process' student -q -m s0 -o a1 --lr 1e-3 \
+    --deterministic --grad-accum 2 kd
+ok '2 messages a step, 4 ranks' det 4 a4 --grad-accum 2 kd
+same_run '2 messages a step, 4 ranks = one process' a1 a4
+
+# --- each rank its own stream ---
+# shellcheck disable=SC2016 # the ranks' shells expand it
+own='stream -q -B 4 -T 64 -s 7 --batches 8 \
+    --rank $OMPI_COMM_WORLD_RANK/$OMPI_COMM_WORLD_SIZE data |
+    teacher -q -m teacher | student -q -j 1 -m s0 --lr 1e-3 --deterministic'
+ok 'one MPI program in a pipeline' mpirun -n 2 sh -c "$own -o own"
+same_run 'stream --rank = rows of one stream' d1 own
+stream -q -B 4 -T 64 -s 7 --batches 8 --rank 0/2 data | teacher -q -m teacher \
+    -o kd0 || exit 1
+status 3 "another rank's rows" over 2 other kd0
+like 'are refused by name' '^student\[1\]: kd0: has the rows of rank 0 of 2, and is read by rank 1 of 2' err
+# shellcheck disable=SC2016
+status 3 'streams of different lengths' mpirun -n 2 sh -c 'stream -q -B 4 -T 64 \
+    -s 7 --batches $((3 + OMPI_COMM_WORLD_RANK)) data |
+    student -q -j 1 -m new.json -o short --schedule constant'
+
+# --- without --deterministic ---
+# apart A B: the largest distance of two models over the largest number
+apart() {
+    for tap_f in "$1" "$2"; do
+        od -A n -v -t f4 -w4 -j 4000 "$tap_f/model.safetensors" >"$tap_f.numbers"
+    done
+    paste "$1.numbers" "$2.numbers" | awk '
+        { d = $1 - $2; d = d < 0 ? -d : d; x = $1 < 0 ? -$1 : $1
+          if (!(d <= most)) most = d; if (x > top) top = x }
+        END { print (top > 0 ? most / top : 1) }'
+}
+near_1e6() {
+    if awk "BEGIN { exit !($2 <= 1e-6) }"; then pass "$1: $2"; else fail "$1: $2"; fi
+}
+ok 'one step of one process' student -q -m s0 -o o1 --lr 1e-3 --steps 1 \
+    --schedule constant kd
+ok 'one step of 4 ranks' over 4 o4 --steps 1 --schedule constant kd
+near_1e6 'is within 1e-6' "$(apart o1 o4)"
+ok 'gradients in bf16 on the wire' over 4 w2 --wire bf16 --steps 1 \
+    --schedule constant kd
+status 1 'which matters' cmp -s w2/model.safetensors o4/model.safetensors
+status 2 'not with --deterministic' det 2 none --wire bf16 kd
+like 'by name' '^student: --wire bf16 rounds' err
+status 2 'gradients in bf16' over 2 none --grad bf16 kd
+
+done_testing
