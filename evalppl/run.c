@@ -149,7 +149,7 @@ add_pair(struct eval *e, const struct pack *p, size_t i, size_t k)
         add(e, p, i, k, Q_BACKT, soft->back);
     }
     if (e->spread != NULL)
-        spread_put(e->spread, i, k, s, soft);
+        spread_put(e->spread, i, k, s, e->temperature != 1.0 ? soft : NULL);
 }
 
 void

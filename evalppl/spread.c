@@ -61,7 +61,7 @@ spread_put(struct spread *s, size_t model, size_t k, const struct pair_score *p,
     v[S_KL][s->n + k] = (float)p->kl;
     v[S_BACK][s->n + k] = (float)p->back;
     v[S_DP][s->n + k] = (float)delta_p(p);
-    if (s->soft) {
+    if (soft != NULL) {
         v[S_KLT][s->n + k] = (float)soft->kl;
         v[S_BACKT][s->n + k] = (float)soft->back;
     }
