@@ -43,46 +43,43 @@ at32(const struct st_tensor *t, size_t i)
     return of_bits(((const uint32_t *)t->data)[i]);
 }
 
-static void
-test_avx512_answers(const struct golden *g)
+/* Factors, what is added, and an instruction's answers [n]. */
+struct answers {
+    const struct st_tensor *a, *b, *c, *out;
+};
+
+static float
+vdp(const struct answers *s, size_t i)
 {
-    const struct st_tensor *a = golden_get(g, "avx512.a");
-    const struct st_tensor *b = golden_get(g, "avx512.b");
-    const struct st_tensor *c = golden_get(g, "avx512.c");
-    const struct st_tensor *out = golden_get(g, "avx512.out");
-    const size_t n = out->nbytes / 4;
-    size_t good = 0;
+    const float x[2] = { at16(s->a, 2 * i), at16(s->a, 2 * i + 1) };
+    const float y[2] = { at16(s->b, 2 * i), at16(s->b, 2 * i + 1) };
 
-    for (size_t i = 0; i < n; i++) {
-        const float x[2] = { at16(a, 2 * i), at16(a, 2 * i + 1) };
-        const float y[2] = { at16(b, 2 * i), at16(b, 2 * i + 1) };
+    return bf16_vdp(at32(s->c, i), x, y);
+}
 
-        good += (size_t)same(bf16_vdp(at32(c, i), x, y), at32(out, i));
+static float
+tdp(const struct answers *s, size_t i)
+{
+    const size_t tile = i / 256, row = i / 16 % 16, col = i % 16;
+    float x[32], y[32];
+
+    for (size_t l = 0; l < 32; l++) {
+        x[l] = at16(s->a, tile * 512 + row * 32 + l);
+        y[l] = at16(s->b, tile * 512 + l / 2 * 32 + col * 2 + l % 2);
     }
-    ok(n == 4096 && good == n, "VDPBF16PS: %zu of %zu answers", good, n);
+    return bf16_tdp(at32(s->c, i), x, y);
 }
 
 static void
-test_amx_answers(const struct golden *g)
+test_answers(const char *name, const struct answers *s, size_t want,
+    float (*answer)(const struct answers *s, size_t i))
 {
-    const struct st_tensor *a = golden_get(g, "amx.a");
-    const struct st_tensor *b = golden_get(g, "amx.b");
-    const struct st_tensor *c = golden_get(g, "amx.c");
-    const struct st_tensor *out = golden_get(g, "amx.out");
-    const size_t n = out->nbytes / 4;
+    const size_t n = s->out->nbytes / 4;
     size_t good = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        const size_t tile = i / 256, row = i / 16 % 16, col = i % 16;
-        float x[32], y[32];
-
-        for (size_t l = 0; l < 32; l++) {
-            x[l] = at16(a, tile * 512 + row * 32 + l);
-            y[l] = at16(b, tile * 512 + l / 2 * 32 + col * 2 + l % 2);
-        }
-        good += (size_t)same(bf16_tdp(at32(c, i), x, y), at32(out, i));
-    }
-    ok(n == 10240 && good == n, "TDPBF16PS: %zu of %zu answers", good, n);
+    for (size_t i = 0; i < n; i++)
+        good += (size_t)same(answer(s, i), at32(s->out, i));
+    ok(n == want && good == n, "%s: %zu of %zu answers", name, good, n);
 }
 
 /* Numbers of kind 0 to 3: around 1, of any exponent, with much that is zero,
@@ -248,8 +245,15 @@ main(void)
     snprintf(file, sizeof(file), "%s/tests/golden/kern/bf16.safetensors",
         top != NULL ? top : ".");
     golden_open(&g, file);
-    test_avx512_answers(&g);
-    test_amx_answers(&g);
+    test_answers("VDPBF16PS",
+        &(struct answers){ golden_get(&g, "avx512.a"),
+            golden_get(&g, "avx512.b"), golden_get(&g, "avx512.c"),
+            golden_get(&g, "avx512.out") },
+        4096, vdp);
+    test_answers("TDPBF16PS",
+        &(struct answers){ golden_get(&g, "amx.a"), golden_get(&g, "amx.b"),
+            golden_get(&g, "amx.c"), golden_get(&g, "amx.out") },
+        10240, tdp);
     golden_close(&g);
     test_tiny();
 #if defined(__x86_64__)

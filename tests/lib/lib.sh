@@ -100,6 +100,25 @@ equal() {
     fi
 }
 
+# llama FILE [KEY VALUE]...: the config.json of a small Llama, but for these
+llama() {
+    tap_file=$1
+    shift
+    cat >"$tap_file" <<'EOF'
+{"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+ "vocab_size": 1100, "hidden_size": 16, "intermediate_size": 32,
+ "num_hidden_layers": 2, "num_attention_heads": 2,
+ "num_key_value_heads": 1, "head_dim": 8, "rms_norm_eps": 1e-5,
+ "hidden_act": "silu", "max_position_embeddings": 2048,
+ "tie_word_embeddings": true, "rope_theta": 10000.0, "bos_token_id": 0,
+ "eos_token_id": 0, "torch_dtype": "float32", "initializer_range": 0.3}
+EOF
+    while [ $# -gt 0 ]; do
+        sed -i "s/\"$1\": [^,}]*/\"$1\": $2/" "$tap_file"
+        shift 2
+    done
+}
+
 # announced OPERAND ...: stream says how many batches it has, and has as many
 announced() {
     ok "stream $*" stream -q "$@" -o c

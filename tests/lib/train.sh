@@ -10,15 +10,9 @@ printf '{"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "%s"}\n' \
 
 # config FILE blocks hidden mlp
 config() {
-    cat >"$1" <<EOF
-{"architectures": ["LlamaForCausalLM"], "model_type": "llama",
- "vocab_size": $vocab, "hidden_size": $3, "intermediate_size": $4,
- "num_hidden_layers": $2, "num_attention_heads": 4,
- "num_key_value_heads": 2, "head_dim": 12, "rms_norm_eps": 1e-5,
- "hidden_act": "silu", "max_position_embeddings": 256,
- "tie_word_embeddings": true, "rope_theta": 10000.0, "bos_token_id": 0,
- "eos_token_id": 0, "torch_dtype": "float32", "initializer_range": 0.05}
-EOF
+    llama "$1" vocab_size "$vocab" hidden_size "$3" intermediate_size "$4" \
+        num_hidden_layers "$2" num_attention_heads 4 num_key_value_heads 2 \
+        head_dim 12 max_position_embeddings 256 initializer_range 0.05
 }
 
 tokenize -q -t tok "$top/corpus/en.jsonl" "$top/corpus/mt.jsonl" -o docs.st &&

@@ -4,15 +4,8 @@
 . "${0%/*}/../lib/lib.sh"
 mkdir tok
 cp "$top/tests/golden/tok/digits.json" tok/tokenizer.json
-cat >config.json <<'EOF'
-{"architectures": ["LlamaForCausalLM"], "model_type": "llama",
- "vocab_size": 1100, "hidden_size": 16, "intermediate_size": 640,
- "num_hidden_layers": 3, "num_attention_heads": 2,
- "num_key_value_heads": 1, "head_dim": 8, "rms_norm_eps": 1e-5,
- "hidden_act": "silu", "max_position_embeddings": 2048,
- "tie_word_embeddings": false, "rope_theta": 10000.0, "bos_token_id": 0,
- "eos_token_id": 0, "torch_dtype": "float32", "initializer_range": 0.3}
-EOF
+llama config.json intermediate_size 640 num_hidden_layers 3 \
+    tie_word_embeddings false
 head -n 3 "$top/corpus/en.jsonl" >en.jsonl
 tokenize -q -t tok -o docs en.jsonl && shard -q -o data docs &&
     stream -q -B 2 -T 60 --batches 1 -o one data &&

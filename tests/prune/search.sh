@@ -4,15 +4,8 @@
 . "${0%/*}/../lib/lib.sh"
 mkdir tok
 cp "$top/tests/golden/tok/digits.json" tok/tokenizer.json
-cat >config.json <<'EOF'
-{"architectures": ["LlamaForCausalLM"], "model_type": "llama",
- "vocab_size": 1100, "hidden_size": 16, "intermediate_size": 32,
- "num_hidden_layers": 6, "num_attention_heads": 4,
- "num_key_value_heads": 2, "head_dim": 8, "rms_norm_eps": 1e-5,
- "hidden_act": "silu", "max_position_embeddings": 2048,
- "tie_word_embeddings": true, "rope_theta": 10000.0, "bos_token_id": 0,
- "eos_token_id": 0, "torch_dtype": "float32", "initializer_range": 0.4}
-EOF
+llama config.json num_hidden_layers 6 num_attention_heads 4 \
+    num_key_value_heads 2 initializer_range 0.4
 head -n 3 "$top/corpus/en.jsonl" >en.jsonl
 head -n 3 "$top/corpus/fr.jsonl" >fr.jsonl
 for l in en fr; do

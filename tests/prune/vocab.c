@@ -3,6 +3,7 @@
  * their new numbers; what is kept is closed; rows of weights are the old
  * ones. */
 #include "../lib/tok_answers.h"
+#include "../lib/tok_open.h"
 #include "base/dir.h"
 #include "base/pool.h"
 #include "base/rng.h"
@@ -147,19 +148,6 @@ is_closed(const struct vocab *v)
     return closed;
 }
 
-static struct tokenizer *
-must_open(const char *path)
-{
-    struct err e;
-    struct tokenizer *t = tok_open(path, &e);
-
-    if (!t) {
-        printf("Bail out! %s\n", e.msg);
-        exit(1);
-    }
-    return t;
-}
-
 /* Cut the tokenizer at path to what p->v has counted; 0, or -1. */
 static int
 cut(struct pair *p, const char *path, size_t size, struct err *e)
@@ -189,7 +177,7 @@ static void
 begin(struct pair *p, const char *path)
 {
     memset(p, 0, sizeof *p);
-    p->old = must_open(path);
+    p->old = must_tok(path);
     p->so = tok_scratch_new(p->old);
     vocab_init(&p->v, p->old);
 }
@@ -219,7 +207,7 @@ test_answers(const char *name, const char *path, const char *answers,
     size = p.v.n * share / 100;
     walk(&p, answers, texts, 3);
     if (ok(cut(&p, path, size, &e) == 0, "%s: is cut %s", name, e.msg)) {
-        p.new = must_open(dir);
+        p.new = must_tok(dir);
         p.sn = tok_scratch_new(p.new);
         ok(p.v.kept == tok_vocab(p.new) && p.v.kept < p.v.n &&
                 (size == 0 || p.v.kept == size),
@@ -342,7 +330,7 @@ test_single_word(void)
     p.v.count[0] = p.v.count[1] = p.v.count[2] = p.v.count[9] = 1;
     p.v.total = 4;
     if (ok(cut(&p, path, 0, &e) == 0, "added tokens %s", e.msg)) {
-        p.new = must_open(dir);
+        p.new = must_tok(dir);
         p.sn = tok_scratch_new(p.new);
         tok_encode(p.old, p.so, "bacc", 4, 0, &ids);
         compare(&p, "bacc", 4, 0, &ids);

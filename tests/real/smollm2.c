@@ -12,6 +12,7 @@
 #include "model/forward.h"
 #include "../lib/tap.h"
 #include "../lib/golden.h"
+#include "../lib/tok_open.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,19 +31,6 @@ data(const struct golden *g, const char *name, enum dtype t)
         exit(1);
     }
     return x->data;
-}
-
-static struct tokenizer *
-must_tok(const char *path)
-{
-    struct err e;
-    struct tokenizer *t = tok_open(path, &e);
-
-    if (!t) {
-        printf("Bail out! %s\n", e.msg);
-        exit(1);
-    }
-    return t;
 }
 
 static int

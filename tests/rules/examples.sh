@@ -19,15 +19,8 @@ tail -n 2 "$top/corpus/en.jsonl" >new/en.jsonl
 cp "$top/tests/golden/tok/digits.json" tok/tokenizer.json
 printf '{"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "%s"}\n' \
     '<|endoftext|>' >tok/tokenizer_config.json
-cat >config.json <<'EOF'
-{"architectures": ["LlamaForCausalLM"], "model_type": "llama",
- "vocab_size": 1024, "hidden_size": 16, "intermediate_size": 128,
- "num_hidden_layers": 4, "num_attention_heads": 2,
- "num_key_value_heads": 1, "head_dim": 8, "rms_norm_eps": 1e-5,
- "hidden_act": "silu", "max_position_embeddings": 2048,
- "tie_word_embeddings": true, "rope_theta": 10000.0, "bos_token_id": 0,
- "eos_token_id": 0, "torch_dtype": "float32", "initializer_range": 0.05}
-EOF
+llama config.json vocab_size 1024 intermediate_size 128 num_hidden_layers 4 \
+    initializer_range 0.05
 jsonl=$(echo corpus/*.jsonl)
 tokenize -q -t tok $jsonl -o docs && shard -q -o data docs &&
     stream -q -B 2 -T 64 --batches 2 -o one data &&

@@ -6,6 +6,7 @@
 #include "base/io.h"
 #include "base/rng.h"
 #include "../lib/tap.h"
+#include "../lib/tok_open.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -22,19 +23,6 @@ golden(const char *name)
     snprintf(path[k], sizeof path[k], "%s/tests/golden/tok/%s", top ? top : ".",
         name);
     return path[k];
-}
-
-static struct tokenizer *
-must_open(const char *path)
-{
-    struct err e;
-    struct tokenizer *t = tok_open(path, &e);
-
-    if (!t) {
-        printf("Bail out! %s\n", e.msg);
-        exit(1);
-    }
-    return t;
 }
 
 /* Lines of a JSONL file one by one; NULL at its end. */
@@ -92,7 +80,7 @@ test_golden(const char *name)
     FILE *f;
 
     snprintf(file, sizeof file, "%s.json", name);
-    t = must_open(golden(file));
+    t = must_tok(golden(file));
     s = tok_scratch_new(t);
     snprintf(file, sizeof file, "%s.jsonl", name);
     f = fopen(golden(file), "r");
@@ -197,7 +185,7 @@ test_patterns(void)
 static void
 test_decode(void)
 {
-    struct tokenizer *t = must_open(golden("digits.json"));
+    struct tokenizer *t = must_tok(golden("digits.json"));
     FILE *f = fopen(golden("decode.jsonl"), "r");
     size_t n = 0, wrong = 0;
     struct err e;
@@ -277,7 +265,7 @@ test_round(const char *name)
     size_t wrong = 0;
 
     snprintf(file, sizeof file, "%s.json", name);
-    t = must_open(golden(file));
+    t = must_tok(golden(file));
     s = tok_scratch_new(t);
     for (uint64_t k = 0; k < 300; k++) {
         const size_t n = random_text(k, 20 + (size_t)k * 9, text);
@@ -304,7 +292,7 @@ test_round(const char *name)
 static void
 test_paths(void)
 {
-    struct tokenizer *t = must_open(golden("gpt2.json"));
+    struct tokenizer *t = must_tok(golden("gpt2.json"));
     struct tok_scratch *worn[] = { tok_scratch_new(t),
         tok_scratch_share(t, 1000) };
     char text[3000];
@@ -369,7 +357,7 @@ windows_hold(struct tokenizer *t, struct tok_scratch *s, const uint32_t *id,
 static void
 test_windows(const char *name)
 {
-    struct tokenizer *t = must_open(golden(name));
+    struct tokenizer *t = must_tok(golden(name));
     struct tok_scratch *s = tok_scratch_new(t);
     uint32_t *a = xreallocarray(NULL, 30000, sizeof *a), part[40];
     size_t wrong = 0;
@@ -401,7 +389,7 @@ test_windows(const char *name)
 static void
 test_unbroken(const char *name)
 {
-    struct tokenizer *t = must_open(golden(name));
+    struct tokenizer *t = must_tok(golden(name));
     struct tok_scratch *s = tok_scratch_new(t);
     uint32_t *id = xreallocarray(NULL, 3000, sizeof *id);
     char *text = xmalloc(3000);
@@ -521,7 +509,7 @@ test_long(void)
     const size_t n = 1000000;
     char *text = xmalloc(n);
     static const char letter[] = "a \n-7";
-    struct tokenizer *t = must_open(golden("gpt2.json"));
+    struct tokenizer *t = must_tok(golden("gpt2.json"));
     struct tok_scratch *s = tok_scratch_new(t);
 
     for (size_t i = 0; letter[i]; i++) {
@@ -536,8 +524,8 @@ test_long(void)
 static void
 test_facts(void)
 {
-    struct tokenizer *t = must_open(golden("flags.json"));
-    struct tokenizer *u = must_open(golden("digits.json"));
+    struct tokenizer *t = must_tok(golden("flags.json"));
+    struct tokenizer *u = must_tok(golden("digits.json"));
     char a[33], b[33];
 
     ok(tok_bos(t) == 867 && tok_eos(t) == 868, "BOS and EOS of the template");
@@ -550,7 +538,7 @@ test_facts(void)
     tok_hash(u, b);
     ok(strlen(a) == 32 && strcmp(a, b) != 0, "hashes %s %s", a, b);
     tok_free(u);
-    u = must_open(golden("flags.json"));
+    u = must_tok(golden("flags.json"));
     tok_hash(u, b);
     ok(strcmp(a, b) == 0, "the hash of the same is the same");
     tok_free(u);

@@ -1,6 +1,7 @@
 /* lib/tok/tok: texts without a place to cut take linear time and little
  * memory beside their ids, in every family. */
 #include "../lib/tap.h"
+#include "../lib/tok_open.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -76,13 +77,8 @@ open_family(const char *name)
     const char *top = getenv("RETORT_TOP");
     char *path = xasprintf("%s/tests/golden/tok/%s%s", top ? top : ".", name,
         strstr(name, "tekken") ? "/tekken.json" : ".json");
-    struct err e = { 0 };
-    struct tokenizer *t = tok_open(path, &e);
+    struct tokenizer *t = must_tok(path);
 
-    if (!t) {
-        printf("Bail out! %s\n", e.msg);
-        exit(1);
-    }
     free(path);
     return t;
 }
