@@ -18,6 +18,12 @@ chunk_of(const struct calib *c)
     return n < c->R ? n : c->R;
 }
 
+void
+judge_keep_logits(struct judge *j)
+{
+    j->zp = xreallocarray(NULL, j->c->n, j->m->c.V * sizeof(*j->zp));
+}
+
 size_t
 judge_bytes(const struct model *m, const struct calib *c)
 {
@@ -97,6 +103,7 @@ judge_release(struct judge *j)
     free(j->x);
     free(j->h);
     free(j->hp);
+    free(j->zp);
     fwd_free(j->f);
     fwd_free(j->base);
     memset(j, 0, sizeof(*j));
@@ -348,8 +355,12 @@ score_chunk(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
     struct pair_score *p = xreallocarray(NULL, n, sizeof(*p));
 
     final_states(j, f, r, r0, x, j->h);
-    head_score_pair(f, j->h, j->base, j->hp + k0 * j->m->c.d, j->c->target + k0,
-        n, 1.0, p);
+    if (j->zp != NULL)
+        head_score_logits(f, j->h, j->zp + k0 * j->m->c.V, j->c->target + k0, n,
+            1.0, p);
+    else
+        head_score_pair(f, j->h, j->base, j->hp + k0 * j->m->c.d,
+            j->c->target + k0, n, 1.0, p);
     for (size_t b = 0; b < r->B; b++) {
         out[b] = (struct row_score){ 0.0, 0.0 };
         for (size_t k = j->from[r0 + b]; k < j->from[r0 + b + 1]; k++) {
@@ -391,6 +402,8 @@ judge_set(struct judge *j, const struct choice *c, int measuring)
             final_states(j, j->f, &r, r0, j->in[L] + r0 * td,
                 j->hp + j->from[r0] * j->m->c.d);
     }
+    if (begin && j->zp != NULL)
+        fwd_head(j->f, j->hp, j->c->n, j->zp);
     for (size_t i = from; measuring && i < L; i++)
         if (find(c, i) != NULL)
             measure_end(j, i);

@@ -66,6 +66,7 @@ struct judge {
     size_t chunk;         /* rows at a time */
     float *x, *h;         /* of one chunk */
     float *hp;            /* [c->n,d] the whole model's final states */
+    float *zp;            /* [c->n,V] its logits, or NULL */
     size_t *from;         /* [R+1] the first prediction of each row */
     struct choice now;    /* what the cache is of */
     float **own;          /* [L+1] states [R,T,d] */
@@ -77,6 +78,9 @@ void judge_init(struct judge *j, const struct model *m, const struct calib *c,
     struct pool *pool);
 void judge_release(struct judge *j);
 size_t judge_bytes(const struct model *m, const struct calib *c);
+/* Keep the whole model's logits, 4 bytes times vocabulary a prediction, rather
+ * than make them again with each score; before the first judge_set. */
+void judge_keep_logits(struct judge *j);
 /* From here on in a forked process, with a pool of so many threads. */
 void judge_forked(struct judge *j, size_t threads);
 /* Let the cache be that of c (copied), as far as it was of another one; if

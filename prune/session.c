@@ -17,6 +17,9 @@
 const char *const method_names[] = { "greedy", "tabu", "influence", "magnitude",
     "random", NULL };
 
+/* The share of memory that the whole model's logits may take. */
+enum { KEPT = 4 };
+
 static void
 refuse_memory(const struct model *m, const struct calib *c)
 {
@@ -171,6 +174,8 @@ session_begin(struct session *x, const struct session_options *o)
     refuse_goal(&x->s);
     trials_open(&x->log, o->log, identity(x));
     x->j.from_start = o->no_cache;
+    if (!o->no_cache && x->c.n <= plan_limit() / KEPT / (4 * x->m.c.V))
+        judge_keep_logits(&x->j);
     progress_begin("searching", most_trials(x), "configurations");
     whole(x);
 }

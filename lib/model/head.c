@@ -27,6 +27,7 @@ struct stat {
 struct headjob {
     struct fwd *f, *base; /* base NULL: one model */
     const float *hq, *hp; /* [n,d] */
+    const float *zbase;   /* [n,V] instead of base and hp, or NULL */
     float *zout;          /* logits wanted: [n,V] */
     const uint32_t *target;
     size_t n, tile, nslice;
@@ -140,8 +141,9 @@ head_task(void *ctx, size_t task, size_t worker)
             row_part(&st->q, q, n, v0, j->s);
             if (j->target != NULL && j->target[r] - v0 < n)
                 j->zq[r] = q[j->target[r] - v0];
-            if (g != NULL) {
-                const float *p = zp + (r - r0) * n;
+            if (g != NULL || j->zbase != NULL) {
+                const float *p = j->zbase != NULL ? j->zbase + r * V + v0
+                                                  : zp + (r - r0) * n;
 
                 row_part(&st->p, p, n, v0, j->s);
                 kern.kl_sums(p, q, n, st->p.max, j->s, &st->diff);
@@ -275,21 +277,19 @@ head_score(struct fwd *f, const float *h, const uint32_t *target, size_t n,
     }
 }
 
-void
-head_score_pair(struct fwd *f, const float *hq, struct fwd *base,
-    const float *hp, const uint32_t *target, size_t n, double tau,
-    struct pair_score *out)
+/* Compare with j.base and hp, or with j.zbase, of n rows each. */
+static void
+score_pair(struct headjob j, size_t n, struct pair_score *out)
 {
-    assert(tau > 0.0);
-    for (size_t at = 0; at < n; at += HEAD_ROWS) {
-        struct headjob j = { .f = f,
-            .base = base,
-            .hq = hq + at * f->m->c.d,
-            .hp = hp + at * base->m->c.d,
-            .s = (float)(1.0 / tau),
-            .target = target + at,
-            .n = n - at < HEAD_ROWS ? n - at : HEAD_ROWS };
+    const struct headjob all = j;
+    const size_t d = j.f->m->c.d, V = j.f->m->c.V;
 
+    for (size_t at = 0; at < n; at += HEAD_ROWS) {
+        j.hq = all.hq + at * d;
+        j.hp = j.base != NULL ? all.hp + at * j.base->m->c.d : NULL;
+        j.zbase = all.zbase != NULL ? all.zbase + at * V : NULL;
+        j.target = all.target != NULL ? all.target + at : NULL;
+        j.n = n - at < HEAD_ROWS ? n - at : HEAD_ROWS;
         head_run(&j);
         for (size_t r = 0; r < j.n; r++) {
             const struct total q = gather(&j, r, 0), p = gather(&j, r, 1);
@@ -299,4 +299,32 @@ head_score_pair(struct fwd *f, const float *hq, struct fwd *base,
                 q.top == p.top };
         }
     }
+}
+
+void
+head_score_pair(struct fwd *f, const float *hq, struct fwd *base,
+    const float *hp, const uint32_t *target, size_t n, double tau,
+    struct pair_score *out)
+{
+    assert(tau > 0.0);
+    score_pair((struct headjob){ .f = f,
+                   .base = base,
+                   .hq = hq,
+                   .hp = hp,
+                   .s = (float)(1.0 / tau),
+                   .target = target },
+        n, out);
+}
+
+void
+head_score_logits(struct fwd *f, const float *hq, const float *zp,
+    const uint32_t *target, size_t n, double tau, struct pair_score *out)
+{
+    assert(tau > 0.0);
+    score_pair((struct headjob){ .f = f,
+                   .hq = hq,
+                   .zbase = zp,
+                   .s = (float)(1.0 / tau),
+                   .target = target },
+        n, out);
 }

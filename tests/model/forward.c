@@ -88,7 +88,8 @@ test_score(const char *name, const struct golden *g, struct fwd *fs,
     uint32_t *target = xmalloc(n * sizeof *target);
     uint32_t *top = xmalloc(n * sizeof *top);
     double *nll = xmalloc(n * sizeof *nll), *lse = xmalloc(n * sizeof *lse);
-    struct pair_score *pair = xmalloc(n * sizeof *pair);
+    struct pair_score *pair = xcalloc(n, sizeof *pair), *kept;
+    float *z = xreallocarray(NULL, n * V, sizeof *z);
     double wn = 0.0, wk = 0.0, wp = 0.0, wb = 0.0;
     int tops = 1, agree = 1;
 
@@ -135,6 +136,16 @@ test_score(const char *name, const struct golden *g, struct fwd *fs,
     ok(wp <= 2e-5 && wk <= 2e-5 && agree, "%s: pair (%.2g, KL %.2g)", name, wp,
         wk);
     ok(wb <= 2e-5, "%s: reverse KL (%.2g)", name, wb);
+    kept = xcalloc(n, sizeof *kept);
+    fwd_head(ft, ht, n, z);
+    head_score_logits(fs, hs, z, target, n, 3.0, kept);
+    ok(memcmp(pair, kept, n * sizeof *kept) == 0,
+        "%s: the same bits with logits", name);
+    fwd_head(fs, hs, n, z);
+    head_score_logits(fs, hs, z, target, n, 3.0, kept);
+    ok(memcmp(pair, kept, n * sizeof *kept) != 0, "... of that model");
+    free(z);
+    free(kept);
     head_score_pair(fs, hs, fs, hs, target, n, 3.0, pair);
     wk = 0.0;
     for (size_t i = 0; i < n; i++)

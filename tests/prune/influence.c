@@ -21,7 +21,12 @@ main(void)
 {
     static uint32_t ids[B * T], first[B * T];
     static double weight[B] = { 1.0, 1.0 };
-    struct calib c = { B, T, ids, first, 0, NULL, NULL, B * T, weight };
+    struct calib c = { .R = B,
+        .T = T,
+        .ids = ids,
+        .first = first,
+        .ntok = B * T,
+        .weight = weight };
     struct golden g;
     struct model m;
     struct judge j;

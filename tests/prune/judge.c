@@ -14,7 +14,13 @@ enum { R = 5, T = 40 };
 static uint32_t ids[R * T], first[R * T], target[R * T];
 static size_t at[R * T];
 static double weight[R];
-static struct calib calib = { R, T, ids, first, 0, at, target, 0, weight };
+static struct calib calib = { .R = R,
+    .T = T,
+    .ids = ids,
+    .first = first,
+    .at = at,
+    .target = target,
+    .weight = weight };
 
 static void
 set_calib(const struct model *m)
@@ -78,7 +84,7 @@ off(const struct row_score *a, const struct row_score *b)
 }
 
 static void
-test_model(const char *path)
+test_model(const char *path, int keep)
 {
     struct pool *pool = pool_new(2, NULL);
     struct model m, small;
@@ -94,6 +100,8 @@ test_model(const char *path)
     }
     set_calib(&m);
     judge_init(&j, &m, &calib, pool);
+    if (keep)
+        judge_keep_logits(&j);
     choice_whole(&all, &m);
     make_choice(&some, &m, m.c.L - 1, 1);
     make_choice(&other, &m, 0, 1);
@@ -188,9 +196,10 @@ main(void)
         printf("Bail out! no kernels\n");
         return 1;
     }
-    test_model("tests/golden/family/gemma3");
-    test_model("tests/golden/family/qwen3");
-    test_model("tests/golden/grad/tied-teacher");
+    test_model("tests/golden/family/gemma3", 0);
+    test_model("tests/golden/family/gemma3", 1);
+    test_model("tests/golden/family/qwen3", 1);
+    test_model("tests/golden/grad/tied-teacher", 0);
     test_energy("tests/golden/grad/tied-teacher");
     return done_testing();
 }
