@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TOKENS = 4096 }; /* of one pass */
+
 static void
 take_head(struct calib *c, const struct st *head, const char *name,
     const struct model *m, const char *tokenizer)
@@ -192,6 +194,21 @@ calib_sets(struct calib *c, char *const *sets, size_t n, size_t rows,
     free(s);
     free(weight);
     free(taken);
+}
+
+size_t
+calib_chunk(const struct calib *c)
+{
+    const size_t n = c->T < TOKENS ? TOKENS / c->T : 1;
+
+    return n < c->R ? n : c->R;
+}
+
+struct rows
+calib_rows(const struct calib *c, size_t r0, size_t n)
+{
+    return (struct rows){ c->R - r0 < n ? c->R - r0 : n, c->T,
+        c->ids + r0 * c->T, c->first + r0 * c->T };
 }
 
 void

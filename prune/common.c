@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
+#include "cli/prog.h"
 #include "tok/tok.h"
 
 const char *const common_types[] = { "f32", "bf16", NULL };
@@ -60,4 +61,20 @@ common_tokenizer(const struct model *m, const char *given, const char *out)
     if (!there)
         note("%s: holds no tokenizer, so %s will hold none", m->path, out);
     return there ? m->path : NULL;
+}
+
+void
+common_write(const struct model *m, const char *out, int type,
+    const char *tokenizer)
+{
+    struct err e;
+
+    if (config_windows_lost(&m->c))
+        warn("blocks with a window are not five of six any more: layer_types "
+             "in config.json says which have one, but llama.cpp's converter "
+             "drops it; convert(1) does not");
+    prog_catch_stop(); /* what is written from here on is not broken off */
+    prog_saving(1);
+    if (model_export(m, out, common_dtype(type), tokenizer, &e) < 0)
+        die_err(&e);
 }

@@ -11,6 +11,7 @@
  * The subcommands, each in a file of its name; prune.c calls the one that
  * argv[0] names.  program: argv[0] of prune.  They return the exit status.
  */
+int cut_main(int argc, char **argv, const char *program);
 int profile_main(int argc, char **argv, const char *program);
 int search_main(int argc, char **argv, const char *program);
 int sparsify_main(int argc, char **argv, const char *program);
@@ -50,5 +51,10 @@ void common_new_folder(const char *out);
  */
 const char *common_tokenizer(const struct model *m, const char *given,
     const char *out);
+
+/* Write a cut model and its tokenizer (or NULL), which is not broken off by
+ * signals; type as of common_dtype.  Dies. */
+void common_write(const struct model *m, const char *out, int type,
+    const char *tokenizer);
 
 #endif

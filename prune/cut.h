@@ -12,8 +12,8 @@
 /*
  * out = what c keeps of m, in its order.  c.mlp and c.KV become those of the
  * widest block that is left.  Weights that are not changed are borrowed from m;
- * gathered ones are fp32 in *a, which is made here.  A matrix that loses columns
- * is none of the sparse ones any more: its pattern would not be true.
+ * gathered ones are fp32 in *a, which is made here.  A matrix that loses
+ * columns is none of the sparse ones any more: its pattern would not be true.
  * block.source stays as it is in m, so that a cut model can be cut again.  Free
  * with model_cut_free before m is closed.
  */

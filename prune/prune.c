@@ -76,6 +76,7 @@ static const struct {
     const char *name;
     int (*main)(int argc, char **argv, const char *program);
 } subs[] = {
+    { "cut", cut_main },
     { "profile", profile_main },
     { "search", search_main },
     { "sparsify", sparsify_main },
@@ -105,14 +106,7 @@ main(int argc, char **argv)
     session_search(&x);
     model_cut(&small, &x.m, &x.log.t[x.s.best].choice, &mem);
     judge_cut(&x, &small);
-    if (config_windows_lost(&small.c))
-        warn("blocks with a window are not five of six any more: layer_types "
-             "in config.json says which have one, but llama.cpp's converter "
-             "drops it; convert(1) does not");
-    prog_catch_stop(); /* what is written from here on is not broken off */
-    prog_saving(1);
-    if (model_export(&small, out, common_dtype(type), tokenizer, &e) < 0)
-        die_err(&e);
+    common_write(&small, out, type, tokenizer);
     if (report != NULL)
         write_report(&x.log);
     prog_closing("%zu configurations on %zu tokens", x.log.n, x.c.ntok);

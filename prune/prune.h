@@ -37,6 +37,10 @@ void calib_sets(struct calib *c, char *const *sets, size_t n, size_t rows,
 void calib_release(struct calib *c);
 /* Scored predictions among the first `rows` rows. */
 size_t calib_scored(const struct calib *c, size_t rows);
+/* Rows that a pass takes at a time: about 4096 tokens; and those from r0 on, n
+ * at most. */
+size_t calib_chunk(const struct calib *c);
+struct rows calib_rows(const struct calib *c, size_t r0, size_t n);
 
 /* ---- judge.c: the model on it ---- */
 

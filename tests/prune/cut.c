@@ -331,8 +331,20 @@ main(void)
     test_family("tests/golden/family/qwen2", 0);
     test_family("tests/golden/family/qwen3", 0);
     test_family("tests/golden/family/gemma3", 1);
+    /* biases and norms of heads, beside blocks of other shapes */
+    for (int i = 0; i < 3; i++) {
+        static const char *const cut[] = { "tests/golden/family/qwen2-cut",
+            "tests/golden/family/qwen3-cut", "tests/golden/family/gemma3-cut" };
+
+        test_blocks(cut[i], 1);
+        test_parts(cut[i], 0, "last", "all");
+        test_parts(cut[i], 0, "last", "thirds");
+    }
     test_sparse("tests/golden/grad/tied-teacher");
     test_export("tests/golden/grad/tied-teacher", "all", "thirds");
+    test_export("tests/golden/grad/tied-teacher", "last", "all");
+    test_export("tests/golden/grad/tied-teacher", "-", "thirds");
+    test_export("tests/golden/grad/tied-teacher", "last", "-");
     pool_free(pool);
     return done_testing();
 }

@@ -1,0 +1,233 @@
+/* Cutting a model: see cut.h */
+#include "cut.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Allocate an fp32 matrix in a; data is NULL while that is only planned. */
+static struct weight
+matrix(struct arena *a, size_t rows, size_t cols)
+{
+    return (struct weight){
+        .data = arena_alloc(a, rows * cols, sizeof(float)),
+        .dtype = DT_F32,
+        .rows = rows,
+        .cols = cols,
+        .stride = cols * sizeof(float),
+    };
+}
+
+/* The rows of w in list[n]; all of it where that is NULL. */
+static struct weight
+cut_rows(const struct weight *w, const size_t *list, size_t n, struct arena *a)
+{
+    struct weight o;
+
+    if (list == NULL || w->rows == 0)
+        return *w;
+    o = matrix(a, n, w->cols);
+    for (size_t i = 0; o.data != NULL && i < n; i++) {
+        assert(list[i] < w->rows);
+        weight_rows(w, list[i], 1, (float *)(uintptr_t)o.data + i * w->cols);
+    }
+    return o;
+}
+
+/* Numbers first[i] * size + 0..size-1 of list[n]; NULL of NULL. */
+static size_t *
+spread(const size_t *list, size_t n, size_t size)
+{
+    size_t *out;
+
+    if (list == NULL)
+        return NULL;
+    out = xcalloc(n * size, sizeof *out);
+    for (size_t i = 0; i < n * size; i++)
+        out[i] = list[i / size] * size + i % size;
+    return out;
+}
+
+/* The columns of w in list[n], as above; a vector's elements. */
+static struct weight
+cut_cols(const struct weight *w, const size_t *list, size_t n, struct arena *a)
+{
+    struct weight o;
+    float *row, *to;
+
+    if (list == NULL || w->rows == 0)
+        return *w;
+    o = matrix(a, w->rows, n);
+    o.add = w->add;
+    if ((to = (float *)(uintptr_t)o.data) == NULL)
+        return o;
+    row = xreallocarray(NULL, w->cols, sizeof *row);
+    for (size_t r = 0; r < w->rows; r++) {
+        weight_rows(w, r, 1, row);
+        for (size_t i = 0; i < n; i++)
+            to[r * n + i] = row[list[i]];
+    }
+    free(row);
+    return o;
+}
+
+size_t *
+cut_columns(const struct model *m, const struct choice_block *b)
+{
+    return spread(b->group, b->ngroups, m->c.H / m->c.KV * m->c.D);
+}
+
+/* Heads of Q, K, V and their biases, and what o reads of them. */
+static void
+cut_attention(struct block *out, const struct model *m,
+    const struct choice_block *b, struct arena *a)
+{
+    const struct block *from = &m->block[b->block];
+    const size_t D = m->c.D, heads = m->c.H / m->c.KV;
+    size_t *q = cut_columns(m, b), nq = b->ngroups * heads * D;
+    size_t *k = spread(b->group, b->ngroups, D), nk = b->ngroups * D;
+
+    out->w[W_Q] = cut_rows(&from->w[W_Q], q, nq, a);
+    out->w[W_K] = cut_rows(&from->w[W_K], k, nk, a);
+    out->w[W_V] = cut_rows(&from->w[W_V], k, nk, a);
+    out->w[W_O] = cut_cols(&from->w[W_O], q, nq, a);
+    out->w[W_BQ] = cut_cols(&from->w[W_BQ], q, nq, a);
+    out->w[W_BK] = cut_cols(&from->w[W_BK], k, nk, a);
+    out->w[W_BV] = cut_cols(&from->w[W_BV], k, nk, a);
+    if (b->group != NULL)
+        out->sparse &= ~(1u << W_O);
+    free(q);
+    free(k);
+}
+
+static void
+cut_mlp(struct block *out, const struct block *from,
+    const struct choice_block *b, struct arena *a)
+{
+    out->w[W_GATE] = cut_rows(&from->w[W_GATE], b->chan, b->nchan, a);
+    out->w[W_UP] = cut_rows(&from->w[W_UP], b->chan, b->nchan, a);
+    out->w[W_DOWN] = cut_cols(&from->w[W_DOWN], b->chan, b->nchan, a);
+    if (b->chan != NULL)
+        out->sparse &= ~(1u << W_DOWN);
+}
+
+/* A part of which nothing is left has no tensors. */
+static void
+drop_part(struct block *b, int attention)
+{
+    for (int t = 0; t < W_N; t++)
+        if (block_is_attention(t) == attention) {
+            memset(&b->w[t], 0, sizeof b->w[t]);
+            b->sparse &= ~(1u << t);
+        }
+}
+
+static void
+cut_blocks(struct model *out, const struct model *m, const struct choice *c,
+    struct arena *a)
+{
+    const size_t heads = m->c.H / m->c.KV;
+
+    out->c.mlp = out->c.KV = 1;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct choice_block *k = &c->b[i];
+        struct block *b = &out->block[i];
+
+        assert(k->block < m->c.L);
+        *b = m->block[k->block];
+        config_set_local(&out->c, i, config_window(&m->c, k->block) > 0);
+        if ((b->groups = k->ngroups) > 0)
+            cut_attention(b, m, k, a);
+        else
+            drop_part(b, 1);
+        if ((b->mlp = k->nchan) > 0)
+            cut_mlp(b, &m->block[k->block], k, a);
+        else
+            drop_part(b, 0);
+        out->c.mlp = b->mlp > out->c.mlp ? b->mlp : out->c.mlp;
+        out->c.KV = b->groups > out->c.KV ? b->groups : out->c.KV;
+    }
+    out->c.H = out->c.KV * heads;
+}
+
+void
+model_cut(struct model *out, const struct model *m, const struct choice *c,
+    struct arena *a)
+{
+    struct arena plan;
+
+    assert(c->n > 0);
+    *out = *m;
+    out->own = NULL;
+    out->c.L = c->n;
+    out->c.cut = m->c.cut || c->n < m->c.L;
+    out->path = xstrdup(m->path != NULL ? m->path : "model");
+    out->block = xcalloc(c->n, sizeof *out->block);
+    arena_plan(&plan);
+    cut_blocks(out, m, c, &plan);
+    arena_init(a, plan.used > 0 ? plan.used : 64);
+    cut_blocks(out, m, c, a);
+}
+
+/* ---- rows of the vocabulary ---- */
+
+/* Where id is in the ascending list, or -1. */
+static int64_t
+place(const uint32_t *list, size_t n, int64_t id)
+{
+    size_t lo = 0, hi = n;
+
+    while (lo < hi) {
+        const size_t mid = lo + (hi - lo) / 2;
+
+        if (list[mid] < id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < n && list[lo] == id ? (int64_t)lo : -1;
+}
+
+static void
+cut_ids(struct config *c, const uint32_t *id, size_t n)
+{
+    size_t k = 0;
+
+    c->V = n;
+    c->bos = place(id, n, c->bos);
+    c->pad = place(id, n, c->pad);
+    for (size_t i = 0; i < c->neos; i++)
+        if ((c->eos[k] = place(id, n, c->eos[i])) >= 0)
+            k++;
+    c->neos = k;
+}
+
+void
+model_cut_rows(struct model *out, const struct model *m, const uint32_t *id,
+    size_t n, struct arena *a)
+{
+    size_t *rows = xreallocarray(NULL, n, sizeof *rows);
+    const size_t bytes = n * m->c.d * sizeof(float) + 64;
+
+    for (size_t i = 0; i < n; i++)
+        rows[i] = id[i];
+    *out = *m;
+    out->own = NULL;
+    out->path = xstrdup(m->path != NULL ? m->path : "model");
+    out->block = xreallocarray(NULL, m->c.L, sizeof *out->block);
+    memcpy(out->block, m->block, m->c.L * sizeof *out->block);
+    cut_ids(&out->c, id, n);
+    arena_init(a, m->c.tied ? bytes : 2 * bytes);
+    out->embed = cut_rows(&m->embed, rows, n, a);
+    out->head = m->c.tied ? out->embed : cut_rows(&m->head, rows, n, a);
+    free(rows);
+}
+
+void
+model_cut_free(struct model *out, struct arena *a)
+{
+    free(out->block);
+    free(out->path);
+    memset(out, 0, sizeof *out);
+    arena_release(a);
+}

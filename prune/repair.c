@@ -1,0 +1,365 @@
+/* What is left of a cut layer makes up for the rest: see repair.h */
+#include "repair.h"
+#include "hessian.h"
+#include "obs.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/progress.h"
+#include "kern/kern.h"
+#include "model/forward.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 32 }; /* of W, a task */
+
+/* ---- one layer ---- */
+
+/* Rows and columns of h [n,n] by lists, [nr,nc]. */
+static float *
+gather(const float *h, size_t n, const size_t *rows, size_t nr,
+    const size_t *cols, size_t nc)
+{
+    float *a = xreallocarray(NULL, nr * nc > 0 ? nr * nc : 1, sizeof *a);
+
+    for (size_t i = 0; i < nr; i++) {
+        const size_t at = rows != NULL ? rows[i] : i;
+
+        for (size_t k = 0; k < nc; k++)
+            a[i * nc + k] = h[at * n + cols[k]];
+    }
+    return a;
+}
+
+/* The numbers below n that are not in keep [k]. */
+static size_t *
+others(const size_t *keep, size_t k, size_t n)
+{
+    size_t *gone = xcalloc(n, sizeof *gone), at = 0, m = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (at < k && keep[at] == i)
+            at++;
+        else
+            gone[m++] = i;
+    }
+    return gone;
+}
+
+struct product {
+    const float *a, *b; /* [N,g]; [k,g], or [g,k] if nn */
+    float *c;           /* [N,k] */
+    size_t N, g, k;
+    int nn;
+};
+
+static void
+multiply_rows(void *ctx, size_t task, size_t worker)
+{
+    const struct product *p = ctx;
+    const size_t i = task * ROWS, rows = p->N - i < ROWS ? p->N - i : ROWS;
+    const float *a = p->a + i * p->g;
+    float *c = p->c + i * p->k;
+
+    (void)worker;
+    if (p->nn)
+        kern.gemm_nn(rows, p->k, p->g, a, p->g, p->b, p->k, GEMM_SET, c, p->k);
+    else
+        kern.gemm_nt(rows, p->k, p->g, a, p->g, p->b, p->g, GEMM_SET, c, p->k);
+}
+
+static void
+multiply(struct pool *pool, struct product p)
+{
+    pool_run(pool, (p.N + ROWS - 1) / ROWS, multiply_rows, &p);
+}
+
+/* x [N,k] = b H^-1 = (b U^T) U of a factored Hessian, whose U becomes a matrix
+ * with zeros below the diagonal; b is overwritten. */
+static void
+solve(struct hess *h, float *b, size_t N, float *x, struct pool *pool)
+{
+    const size_t k = h->n;
+
+    for (size_t i = 1; i < k; i++)
+        memset(h->a + i * k, 0, i * sizeof *h->a);
+    multiply(pool, (struct product){ b, h->a, x, N, k, k, 0 });
+    memcpy(b, x, N * k * sizeof *b);
+    multiply(pool, (struct product){ b, h->a, x, N, k, k, 1 });
+}
+
+/* E [N,n] = W where a column has gone; of a kept one W less its new value. */
+static void
+difference(float *E, const float *w, size_t N, size_t n, const size_t *keep,
+    size_t k, const float *now)
+{
+    memcpy(E, w, N * n * sizeof *E);
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < k; j++)
+            E[i * n + keep[j]] -= now[i * k + j];
+}
+
+static void
+measure(struct repaired *r, const float *w, size_t N, size_t n,
+    const size_t *keep, size_t k, const float *h, const float *out,
+    struct pool *pool)
+{
+    struct hess all = { .n = n, .a = (float *)(uintptr_t)h };
+    float *E = xreallocarray(NULL, N * n, sizeof *E);
+    float *old = gather(w, n, NULL, N, keep, k);
+
+    all.diag = xreallocarray(NULL, n, sizeof *all.diag);
+    for (size_t i = 0; i < n; i++)
+        all.diag[i] = h[i * n + i];
+    r->whole = layer_energy(w, N, &all, pool);
+    difference(E, w, N, n, keep, k, old);
+    r->cut = layer_energy(E, N, &all, pool);
+    difference(E, w, N, n, keep, k, out);
+    r->repaired = layer_energy(E, N, &all, pool);
+    free(all.diag);
+    free(old);
+    free(E);
+}
+
+int
+layer_repair(const float *w, size_t N, size_t n, const size_t *keep, size_t k,
+    const float *h, double damp, struct pool *pool, const char *name,
+    float *out, struct repaired *r, struct err *e)
+{
+    size_t *gone = others(keep, k, n);
+    float *wg = gather(w, n, NULL, N, gone, n - k);
+    float *hkg = gather(h, n, keep, k, gone, n - k);
+    float *b = xreallocarray(NULL, N * k, sizeof *b);
+    struct hess kept;
+    int result;
+
+    result = hess_init(&kept, gather(h, n, keep, k, keep, k), k, name, e);
+    if (result == 0 && (result = hess_factor(&kept, damp, name, e)) == 0) {
+        multiply(pool, (struct product){ wg, hkg, b, N, n - k, k, 0 });
+        solve(&kept, b, N, out, pool);
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 0; j < k; j++)
+                out[i * k + j] += w[i * n + keep[j]];
+        measure(r, w, N, n, keep, k, h, out, pool);
+        r->damp = kept.damp;
+        if (!isfinite(r->repaired))
+            result = err_set(e, EX_NUM, "%s: its error is not finite", name);
+        hess_release(&kept);
+    }
+    free(b);
+    free(wg);
+    free(hkg);
+    free(gone);
+    return result;
+}
+
+/* ---- what is left of a model ---- */
+
+/* What is cut as a whole leaves nothing to repair. */
+static int
+lost_groups(const struct choice_block *b)
+{
+    return b->group != NULL && b->ngroups > 0;
+}
+
+static int
+lost_channels(const struct choice_block *b)
+{
+    return b->chan != NULL && b->nchan > 0;
+}
+
+int
+repair_wanted(const struct choice *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (lost_groups(&c->b[i]) || lost_channels(&c->b[i]))
+            return 1;
+    return 0;
+}
+
+/* Repair what reads `input` in block i of small. */
+static void
+repair_input(struct repair *r, size_t i, enum fwd_input input, const float *h)
+{
+    const struct choice_block *b = &r->c->b[i];
+    const int t = input == FWD_O ? W_O : W_DOWN;
+    const struct weight *from = &r->m->block[b->block].w[t];
+    struct weight *to = &r->small->block[i].w[t];
+    size_t *cols = input == FWD_O ? cut_columns(r->m, b) : b->chan;
+    struct repaired *sum = input == FWD_O ? &r->o : &r->down, one;
+    float *w = xreallocarray(NULL, from->rows * from->cols, sizeof *w);
+    char *name =
+        xasprintf("block %zu, %s", b->block, input == FWD_O ? "o" : "down");
+    struct err e;
+
+    weight_rows(from, 0, from->rows, w);
+    model_forget(r->m, from);
+    kern_compute("f32"); /* whatever the model is multiplied in */
+    if (layer_repair(w, from->rows, from->cols, cols, to->cols, h, r->damp,
+            r->pool, name, (float *)(uintptr_t)to->data, &one, &e) < 0)
+        die_err(&e);
+    kern_compute(r->compute);
+    vnote("%s: repaired, %.3f %% of its output is missing instead of %.3f %%",
+        name, 100.0 * one.repaired / one.whole, 100.0 * one.cut / one.whole);
+    r->layers++;
+    sum->whole += 1.0;
+    sum->cut += one.whole > 0.0 ? one.cut / one.whole : 0.0;
+    sum->repaired += one.whole > 0.0 ? one.repaired / one.whole : 0.0;
+    if (input == FWD_O)
+        free(cols);
+    free(name);
+    free(w);
+}
+
+/* ---- Hessians of a profile ---- */
+
+static const float *
+hessian_of(const struct profile *p, size_t block, enum fwd_input input)
+{
+    struct err e;
+    const float *h = profile_hessian(p, block, input, &e);
+
+    if (h == NULL)
+        die_err(&e);
+    return h;
+}
+
+void
+repair_profile(struct repair *r, const struct profile *p)
+{
+    progress_begin("repairing", (double)r->c->n, "blocks");
+    for (size_t i = 0; i < r->c->n; i++) {
+        const struct choice_block *b = &r->c->b[i];
+
+        if (lost_groups(b))
+            repair_input(r, i, FWD_O, hessian_of(p, b->block, FWD_O));
+        if (lost_channels(b))
+            repair_input(r, i, FWD_DOWN, hessian_of(p, b->block, FWD_DOWN));
+        progress_at((double)(i + 1), NULL);
+    }
+    progress_end();
+}
+
+/* ---- Hessians of calibration data ---- */
+
+/* The model block by block: m's, each replaced by what is left of it when that
+ * is known. */
+struct pass {
+    struct repair *r;
+    const struct calib *c;
+    struct model work; /* m with its own list of blocks */
+    struct fwd *f;
+    size_t chunk;
+    float *x, *y;         /* [R,T,d] inputs of the block; [chunk,T,d] */
+    float *H[FWD_INPUTS]; /* NULL: not wanted */
+};
+
+static void
+tap(void *ctx, const struct fwd_tapped *t)
+{
+    struct pass *w = ctx;
+
+    if (w->H[t->input] != NULL)
+        hess_tap(w->r->pool, w->H[t->input], t);
+}
+
+/* Run block i: x becomes its output, or stays while inputs are summed up. */
+static void
+run(struct pass *w, size_t i, int look)
+{
+    const size_t td = w->c->T * w->work.c.d;
+
+    fwd_tap(w->f, look ? tap : NULL, w);
+    for (size_t r0 = 0; r0 < w->c->R; r0 += w->chunk) {
+        const struct rows r = calib_rows(w->c, r0, w->chunk);
+        float *x = w->x + r0 * td;
+
+        fwd_block(w->f, i, &r, x, look ? w->y : x);
+    }
+}
+
+/* Sum up an input of block i of the choice, and repair what reads it. */
+static void
+look_and_repair(struct pass *w, size_t i, enum fwd_input input)
+{
+    const size_t block = w->r->c->b[i].block;
+    const size_t n =
+        w->r->m->block[block].w[input == FWD_O ? W_O : W_DOWN].cols;
+
+    w->H[input] = xcalloc(n * n, sizeof(float));
+    run(w, block, 1);
+    hess_finish(w->r->pool, w->H[input], n);
+    repair_input(w->r, i, input, w->H[input]);
+    free(w->H[input]);
+    w->H[input] = NULL;
+}
+
+/* Block i of the choice: first its attention, whose output the MLP reads. */
+static void
+walk_block(struct pass *w, size_t i)
+{
+    const struct choice_block *b = &w->r->c->b[i];
+    const struct block *small = &w->r->small->block[i];
+    struct block *now = &w->work.block[b->block];
+
+    if (lost_groups(b))
+        look_and_repair(w, i, FWD_O);
+    now->groups = small->groups;
+    for (int t = 0; t < W_N; t++)
+        if (block_is_attention(t))
+            now->w[t] = small->w[t];
+    if (lost_channels(b))
+        look_and_repair(w, i, FWD_DOWN);
+    *now = *small;
+    if (i + 1 < w->r->c->n)
+        run(w, b->block, 0);
+}
+
+void
+repair_calib(struct repair *r, const struct calib *c)
+{
+    const size_t L = r->m->c.L, d = r->m->c.d, n = r->c->n;
+    struct pass w = { .r = r, .c = c, .work = *r->m, .chunk = calib_chunk(c) };
+
+    w.work.block = xcalloc(L, sizeof *w.work.block);
+    memcpy(w.work.block, r->m->block, L * sizeof *w.work.block);
+    w.f = fwd_new_blocks(&w.work, r->pool, w.chunk, c->T);
+    w.x = xreallocarray(NULL, c->R * c->T, d * sizeof(float));
+    w.y = xreallocarray(NULL, w.chunk * c->T, d * sizeof(float));
+    for (size_t r0 = 0; r0 < c->R; r0 += w.chunk) {
+        const struct rows rows = calib_rows(c, r0, w.chunk);
+
+        fwd_embed(w.f, &rows, w.x + r0 * c->T * d);
+    }
+    progress_begin("repairing", (double)n, "blocks");
+    for (size_t i = 0; i < n; i++) {
+        walk_block(&w, i);
+        model_forget(r->m, NULL);
+        progress_at((double)(i + 1), NULL);
+    }
+    progress_end();
+    fwd_free(w.f);
+    free(w.x);
+    free(w.y);
+    free(w.work.block);
+}
+
+size_t
+repair_bytes(const struct repair *r, const struct calib *c)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < r->c->n; i++) {
+        const struct block *b = &r->m->block[r->c->b[i].block];
+        const size_t o = lost_groups(&r->c->b[i]) ? b->w[W_O].cols : 0;
+        const size_t down = lost_channels(&r->c->b[i]) ? b->w[W_DOWN].cols : 0;
+        const size_t n = o > down ? o : down;
+
+        most = n > most ? n : most;
+    }
+    /* H, H_KK and H_KG; W and what is made of it */
+    most = 2 * most * most + 6 * most * r->m->c.d;
+    return (most + (c->R + calib_chunk(c)) * c->T * r->m->c.d) * sizeof(float);
+}
