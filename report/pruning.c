@@ -63,13 +63,16 @@ gather(struct trials *k, const struct table *t)
     const size_t params = table_column(t, "params");
     const size_t objective = table_column(t, "objective");
     const size_t tokens = table_column(t, "tokens");
+    const size_t taken = table_column(t, "taken");
     const double all = most_tokens(t);
 
     for (size_t i = 0; i < t->nrow; i++) {
         const double v = table_real(t, i, objective);
         struct kind *n;
 
+        /* A line that says that a trial was taken repeats it. */
         if (table_real(t, i, tokens) < all || !isfinite(v) ||
+            table_real(t, i, taken) == 1.0 ||
             (n = kind_of(k, table_cell(t, i, kind), t->nrow)) == NULL)
             continue;
         n->tried[n->n] = (double)n->n + 1.0;

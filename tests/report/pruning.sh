@@ -17,6 +17,7 @@ mkdir run
         3 greedy 3000000 2048 3.0 4 greedy 2000000 2048 3.2 \
         5 greedy 2000000 512 0.1 6 tabu 2000000 2048 2.9 \
         7 '<b>&' 2500000 2048 2.8
+    printf '4\tgreedy\t1\t2000000\t2048\t0.5\t3.2\n' # the same, taken
 } >run/search.tsv
 ok 'a search' report -q -o page.html run
 for id in search-path search-front; do
