@@ -17,7 +17,7 @@ static struct {
     double damp;
     size_t rows, threads;
     int plain, type, compute;
-} a = { .damp = 0.1, .rows = 64 };
+} a = { .damp = REPAIR_DAMP, .rows = 64 };
 
 static const struct opt options[] = { COMMON_MODEL(&a.model,
                                           "the model to cut"),
@@ -82,23 +82,6 @@ repair(struct repair *r, const char *input)
     pool_free(r->pool);
 }
 
-static void
-tell(const struct repair *r)
-{
-    const struct repaired *const part[] = { &r->o, &r->down };
-    static const char *const name[] = { "o", "down" };
-
-    note("%zu of %zu parameters, %zu of %zu blocks", model_params(r->small),
-        model_params(r->m), r->small->c.L, r->m->c.L);
-    for (int k = 0; k < 2; k++)
-        if (part[k]->whole > 0.0)
-            note("%s repaired in %g blocks: %.2f %% of its output is missing, "
-                 "%.2f %% without",
-                name[k], part[k]->whole,
-                100.0 * part[k]->repaired / part[k]->whole,
-                100.0 * part[k]->cut / part[k]->whole);
-}
-
 int
 cut_main(int argc, char **argv, const char *program)
 {
@@ -128,7 +111,9 @@ cut_main(int argc, char **argv, const char *program)
     model_cut(&small, &m, &choice, &mem);
     if (!a.plain && repair_wanted(&choice))
         repair(&r, *input);
-    tell(&r);
+    note("%zu of %zu parameters, %zu of %zu blocks", model_params(&small),
+        model_params(&m), small.c.L, m.c.L);
+    repair_tell(&r);
     common_write(&small, a.out, a.type, tokenizer);
     prog_closing("%zu of %zu parameters", model_params(&small),
         model_params(&m));

@@ -1,6 +1,8 @@
 /* prune - make a model smaller; see prune(1) */
 #include "common.h"
 #include "cut.h"
+#include "lapack.h"
+#include "repair.h"
 #include "session.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -16,7 +18,7 @@
 
 static struct session_options o = SESSION_DEFAULT;
 static const char *out, *report;
-static int type;
+static int type, plain;
 
 static const struct opt options[] = { COMMON_MODEL(&o.model,
                                           "the model to cut"),
@@ -31,8 +33,11 @@ static const struct opt options[] = { COMMON_MODEL(&o.model,
     GOAL_MULTIPLE(o.goal),
     OPT_STR(0, "report", &report, "file",
         "write every configuration that was evaluated there, as TSV"),
-    OPT_GROUP("run"), COMMON_COMPUTE(&o.compute), COMMON_DTYPE(&type),
-    COMMON_THREADS(&o.threads), OPT_END };
+    OPT_GROUP("run"),
+    OPT_FLAG(0, "no-repair", &plain,
+        "leave the weights that are kept as they are"),
+    COMMON_COMPUTE(&o.compute), COMMON_DTYPE(&type), COMMON_THREADS(&o.threads),
+    OPT_END };
 
 static void
 open_model(struct model *m)
@@ -43,6 +48,29 @@ open_model(struct model *m)
         die(EX_USAGE, "how small? give --params, --ratio, --blocks or --width");
     common_new_folder(out);
     common_open(m, o.model);
+}
+
+/* Make what is left of layers make up for the rest, on the same data. */
+static void
+repair(struct session *x, struct model *small)
+{
+    const struct choice *c = &x->log.t[x->s.best].choice;
+    struct repair r = { .m = &x->m,
+        .small = small,
+        .c = c,
+        .pool = x->pool,
+        .damp = REPAIR_DAMP,
+        .compute = compute_names[o.compute] };
+    struct err e;
+
+    if (plain || !repair_wanted(c))
+        return;
+    if (lapack_open(&e) < 0) { /* not to lose what was searched for */
+        warn("%s: what is left is not repaired", e.msg);
+        return;
+    }
+    repair_calib(&r, &x->c);
+    repair_tell(&r);
 }
 
 /* Score the cut model itself, as a check. */
@@ -105,6 +133,7 @@ main(int argc, char **argv)
     session_begin(&x, &o);
     session_search(&x);
     model_cut(&small, &x.m, &x.log.t[x.s.best].choice, &mem);
+    repair(&x, &small);
     judge_cut(&x, &small);
     common_write(&small, out, type, tokenizer);
     if (report != NULL)

@@ -363,3 +363,18 @@ repair_bytes(const struct repair *r, const struct calib *c)
     most = 2 * most * most + 6 * most * r->m->c.d;
     return (most + (c->R + calib_chunk(c)) * c->T * r->m->c.d) * sizeof(float);
 }
+
+void
+repair_tell(const struct repair *r)
+{
+    const struct repaired *const part[] = { &r->o, &r->down };
+    static const char *const name[] = { "o", "down" };
+
+    for (int k = 0; k < 2; k++)
+        if (part[k]->whole > 0.0)
+            note("%s repaired in %g blocks: %.2f %% of its output is missing, "
+                 "%.2f %% without",
+                name[k], part[k]->whole,
+                100.0 * part[k]->repaired / part[k]->whole,
+                100.0 * part[k]->cut / part[k]->whole);
+}

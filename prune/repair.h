@@ -38,7 +38,9 @@ int layer_repair(const float *w, size_t N, size_t n, const size_t *keep,
     size_t k, const float *h, double damp, struct pool *pool, const char *name,
     float *out, struct repaired *r, struct err *e);
 
-/* A model that model_cut has cut, to be repaired. */
+/* A model that model_cut has cut, to be repaired; { 0 } but for the first six.
+ */
+#define REPAIR_DAMP 0.1
 struct repair {
     const struct model *m;  /* before */
     struct model *small;    /* after */
@@ -58,7 +60,9 @@ int repair_wanted(const struct choice *c);
 void repair_calib(struct repair *r, const struct calib *c);
 /* By those of a profile, which are of the whole model; dies. */
 void repair_profile(struct repair *r, const struct profile *p);
-/* Memory of that beside the models, in bytes. */
+/* Say how well, as notes. */
+void repair_tell(const struct repair *r);
+/* Memory of repair_calib beside the models, in bytes. */
 size_t repair_bytes(const struct repair *r, const struct calib *c);
 
 #endif

@@ -55,6 +55,19 @@ ok '--blocks and --width' prune -q -m "$t" -o bw --blocks 2 --width 10 \
     --report bw.tsv calib
 equal 'are both met' "$(figure bw.tsv cut blocks) $(figure bw.tsv cut width)" \
     '2 10'
+ok 'without repair' prune -q -m "$t" -o raw --blocks 2 --width 10 --no-repair \
+    --report raw.tsv calib
+equal 'the mix is what is cut' "$(figure raw.tsv mix kl)" \
+    "$(figure raw.tsv cut kl)"
+ok 'or repaired' prune -m "$t" -o repaired --blocks 2 --width 10 \
+    --report repaired.tsv calib
+if grep -q 'is not repaired$' err; then
+    skip 'repair' 'no OpenBLAS'
+else
+    like '... which is said' '^prune: down repaired in 2 blocks: ' err
+    ok '... and nearer' awk -v a="$(figure repaired.tsv cut kl)" \
+        -v b="$(figure raw.tsv cut kl)" 'BEGIN { exit !(a < b) }'
+fi
 ok '--multiple' prune -q -m "$t" -o m8 --ratio 0.2 --multiple 8 \
     --report m8.tsv calib
 equal 'of 8' "$(($(figure m8.tsv cut width) % 8))" 0

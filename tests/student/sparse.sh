@@ -96,4 +96,14 @@ rm killed/config.json killed/step-20/masks.safetensors
 status 0 'a result is a model to go on from' student -q -m whole -o more \
     --lr 1e-3 kd
 like_sparse '... and keeps its zeros' more
+
+# --- over ranks ---
+. "$top/tests/lib/ranks.sh"
+if has_ranks 'over ranks'; then
+    ok 'one process, deterministic' distil d1 --deterministic
+    ok '2 ranks' mpirun -n 2 student -q -j 1 -m sparse -o d2 --lr 1e-3 \
+        --schedule constant --deterministic kd
+    same_model '... the same' d1 d2
+    like_sparse '... and half is zero' d2
+fi
 done_testing
