@@ -242,10 +242,11 @@ fuzz:
 	        tests/fuzz/corpus-$$f; } || exit 1; \
 	done
 
+$(BUILD)/bench/obs: $(BUILD)/prune/prune.a
 $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(LIB)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(LINK) -o $@ $^ $(LIBS)
+	$(Q)$(LINK) -o $@ $< $(filter %/prune.a,$^) $(LIB) $(LIBS)
 
 ## bench: measure speed and memory, as TSV; BENCH=regex chooses rows
 bench: all $(METERS)
