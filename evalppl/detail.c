@@ -162,25 +162,21 @@ static void
 row(struct buf *b, const struct eval *e, size_t i, const char *table,
     const char *name, const struct tally *t, double error)
 {
+    const double w = t->weight;
+
     if (t->n == 0)
         return;
-    buf_addf(b, "%s\t%s\t%s\t%zu\t%.8f", SHOWN(e->j[i].label), table, name,
-        t->n, t->nll / t->weight);
-    if (e->base != NONE)
-        buf_addf(b, "\t%.8f", t->kl / t->weight);
-    else
-        buf_adds(b, "\t-");
-    buf_addf(b, "\t%.8f\t%.8f\t%.8f", t->entropy / t->weight,
-        t->confidence / t->weight, t->right / t->weight);
-    if (isfinite(error))
-        buf_addf(b, "\t%.8f", error);
-    else
-        buf_adds(b, "\t-");
-    if (e->base != NONE)
-        buf_addf(b, "\t%.8f\t%.8f\t%.8f\n", t->back / t->weight,
-            t->dp / t->weight, t->agree / t->weight);
-    else
-        buf_adds(b, "\t-\t-\t-\n");
+    buf_addf(b, "%s\t%s\t%s\t%zu", SHOWN(e->j[i].label), table, name, t->n);
+    put_cell(b, "%.8f", t->nll / w);
+    put_cell(b, "%.8f", e->base != NONE ? t->kl / w : NAN);
+    put_cell(b, "%.8f", t->entropy / w);
+    put_cell(b, "%.8f", t->confidence / w);
+    put_cell(b, "%.8f", t->right / w);
+    put_cell(b, "%.8f", error);
+    put_cell(b, "%.8f", e->base != NONE ? t->back / w : NAN);
+    put_cell(b, "%.8f", e->base != NONE ? t->dp / w : NAN);
+    put_cell(b, "%.8f", e->base != NONE ? t->agree / w : NAN);
+    buf_addc(b, '\n');
 }
 
 static void

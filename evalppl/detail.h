@@ -11,7 +11,7 @@
 struct detail;
 /* After the models are open; what it says goes to a file. */
 struct detail *detail_new(const struct eval *e);
-/* The predictions that have just been scored: j->h, j->nll, j->kl. */
+/* The predictions that have just been scored: j->h, j->pair. */
 void detail_add(struct detail *d, const struct eval *e, const struct pack *p);
 /* Append the tables as TSV. */
 void detail_print(const struct detail *d, const struct eval *e, struct buf *b);

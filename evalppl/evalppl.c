@@ -80,74 +80,6 @@ static const struct opt options[] = {
     OPT_END
 };
 
-static size_t
-weight_bytes(const struct weight *w)
-{
-    return w->rows * w->stride;
-}
-
-static size_t
-model_bytes(const struct model *m)
-{
-    size_t n = weight_bytes(&m->embed) + weight_bytes(&m->norm);
-
-    if (!m->c.tied)
-        n += weight_bytes(&m->head);
-    for (size_t i = 0; i < m->c.L; i++)
-        for (size_t t = 0; t < W_N; t++)
-            n += weight_bytes(&m->block[i].w[t]);
-    return n;
-}
-
-/* Open a model; spec is [label=]path, where a label has no slash. */
-static size_t
-add_model(struct eval *e, const char *spec)
-{
-    const char *eq = strchr(spec, '=');
-    struct judged *j;
-    struct err err;
-
-    e->j = xreallocarray(e->j, e->nj + 1, sizeof(*e->j));
-    j = &e->j[e->nj];
-    memset(j, 0, sizeof(*j));
-    if (eq == NULL || eq == spec || memchr(spec, '/', (size_t)(eq - spec)))
-        eq = NULL;
-    j->path = xstrdup(eq != NULL ? eq + 1 : spec);
-    j->label =
-        eq != NULL ? xasprintf("%.*s", (int)(eq - spec), spec) : xstrdup(spec);
-    if (model_open(&j->m, j->path, &err) < 0 ||
-        model_check_finite(&j->m, &err) < 0)
-        die_err(&err);
-    if (a.tasks.n == 0 && j->m.c.V != e->j[0].m.c.V)
-        die(EX_INPUT, "%s: has a vocabulary of %zu, %s one of %zu", j->path,
-            j->m.c.V, e->j[0].path, e->j[0].m.c.V);
-    j->params = model_params(&j->m);
-    j->bytes = model_bytes(&j->m);
-    return e->nj++;
-}
-
-/* Find the model of --from among those judged, by label or path, or open it. */
-static size_t
-find_from(struct eval *e, const char *spec)
-{
-    for (size_t i = 0; i < e->nj; i++)
-        if (strcmp(e->j[i].label, spec) == 0 || strcmp(e->j[i].path, spec) == 0)
-            return i;
-    return add_model(e, spec);
-}
-
-static void
-check_labels(const struct eval *e)
-{
-    for (size_t i = 0; i < e->nj; i++)
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(e->j[i].label, e->j[k].label) == 0)
-                die(EX_USAGE,
-                    "two models are called %s: give them labels, -m "
-                    "label=model",
-                    e->j[i].label);
-}
-
 /* Tasks have models of any tokenizers, and no stream. */
 static void
 check_tasks(const char *input)
@@ -220,6 +152,7 @@ check_arguments(void)
 static void
 open_all(struct eval *e)
 {
+    const int any = a.tasks.n > 0;
     struct err err;
 
     if (compute_init(a.compute, &err) < 0)
@@ -238,14 +171,14 @@ open_all(struct eval *e)
     if (a.read_base != NULL)
         recorded_open(e, a.read_base);
     else if (a.base != NULL)
-        e->base = add_model(e, a.base);
+        e->base = models_open(e, a.base, any);
     for (size_t i = 0; i < a.models.n; i++)
-        add_model(e, a.models.v[i]);
+        models_open(e, a.models.v[i], any);
     if (a.from != NULL)
-        e->from = find_from(e, a.from);
+        e->from = models_find(e, a.from);
     if (a.recorded)
         recorded_stream(e);
-    check_labels(e);
+    models_check(e);
     if (a.spread)
         e->spread =
             spread_new(e->nj, e->base, a.temperature != 1.0, a.per_source);
@@ -305,20 +238,12 @@ main(int argc, char **argv)
     out_done();
     resume_close(e.resume);
     detail_free(e.detail);
-    for (size_t i = 0; i < e.nj; i++) {
-        fwd_free(e.j[i].f);
-        model_close(&e.j[i].m);
-        free(e.j[i].h);
-        free(e.j[i].pair);
-        free(e.j[i].path);
-        free((char *)(uintptr_t)e.j[i].label);
-    }
+    models_close(&e);
     recorded_close(&e);
     spread_free(e.spread);
     stream_info_release(&e.info);
     vocab_free(e.vocab);
     pool_free(e.pool);
-    free(e.j);
     free(e.unit);
     free(e.sum);
     return 0;

@@ -2,6 +2,7 @@
 #ifndef EVALPPL_H
 #define EVALPPL_H
 
+#include "base/mem.h"
 #include "base/pool.h"
 #include "msg/msg.h"
 #include "model/forward.h"
@@ -45,8 +46,7 @@ struct unit {
 
 struct judged {
     int recorded; /* no model: a file or the stream says what it predicts */
-    const char *label;
-    char *path;
+    char *label, *path;
     struct model m;
     struct fwd *f;
     float *h;                /* [B*T,d] final states of scored predictions */
@@ -87,6 +87,19 @@ struct eval {
     struct sums *sum;      /* [nunit][nj] */
     size_t nunit, cap;
 };
+
+/* ---- models.c ---- */
+
+/* A judged model without a model yet; the label is its own then. */
+struct judged *models_add(struct eval *e, const char *path, char *label);
+/* Open [label=]path, where a label has no slash; its index.  any: models may
+ * have different vocabularies.  Dies on damage. */
+size_t models_open(struct eval *e, const char *spec, int any);
+/* One of those judged, by label or path, or another, which is opened. */
+size_t models_find(struct eval *e, const char *spec);
+/* Dies when two have one label. */
+void models_check(const struct eval *e);
+void models_close(struct eval *e);
 
 /* ---- read.c: the stream into rows; text.c: text into rows ---- */
 
@@ -183,10 +196,30 @@ struct mean eval_mean(const struct eval *e, size_t source, enum quantity q,
 void eval_figures(const struct eval *e, size_t source, size_t model,
     struct figures *f);
 
+/* Units of a source in which something has been scored. */
+size_t units_of(const struct eval *e, size_t source);
+
+/* ---- table.c: what reports are made of ---- */
+
+/* A number behind a tab, or right in a column behind a space; "-" if it is not
+ * finite. */
+void put_cell(struct buf *b, const char *fmt, double v);
+void put_column(struct buf *b, int width, const char *fmt, double v);
+/* "low..high", fmt having both, in a column; "-" as above. */
+void put_range(struct buf *b, int width, const char *fmt, double low,
+    double high);
+/* The end of a line: a - b of two models, with so many digits, its error, and
+ * how many of these it is. */
+void put_difference(const struct eval *e, struct buf *b, size_t i, size_t k,
+    const struct mean *m, int digits);
+/* "(all)" for NONE. */
+const char *source_name(const struct eval *e, size_t source);
+/* Width of a column of labels, at least 5, at most `most`. */
+int label_width(const struct eval *e, size_t most);
+
 /* ---- print.c ---- */
 
 enum format { FMT_TEXT, FMT_TSV };
-struct buf;
 /* Append the report. */
 void eval_print(const struct eval *e, enum format f, int per_source,
     int compare, struct buf *b);

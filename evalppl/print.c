@@ -24,22 +24,6 @@ memory(const struct judged *j)
     return j->recorded ? 0 : j->bytes + fwd_bytes(j->f);
 }
 
-static const char *
-source_name(const struct eval *e, size_t source)
-{
-    return source == NONE ? "(all)" : e->info.source[source];
-}
-
-static size_t
-units_of(const struct eval *e, size_t source)
-{
-    size_t n = 0;
-
-    for (size_t u = 0; u < e->nunit; u++)
-        n += e->unit[u].n > 0 && e->unit[u].source == source;
-    return n;
-}
-
 /* The line that says how text was cut and scored, before all figures. */
 static void
 describe(const struct eval *e, struct buf *b)
@@ -68,16 +52,6 @@ describe(const struct eval *e, struct buf *b)
 /* ---- TSV ---- */
 
 static void
-cell(struct buf *b, const char *fmt, double v)
-{
-    char text[64] = "-";
-
-    if (isfinite(v))
-        snprintf(text, sizeof(text), fmt, v);
-    buf_addf(b, "\t%s", text);
-}
-
-static void
 tsv_row(const struct eval *e, size_t source, size_t model, struct buf *b)
 {
     const struct judged *j = &e->j[model];
@@ -86,27 +60,27 @@ tsv_row(const struct eval *e, size_t source, size_t model, struct buf *b)
     eval_figures(e, source, model, &f);
     buf_addf(b, "%s\t%s\t%zu\t%zu\t%zu", SHOWN(j->label),
         SHOWN(source_name(e, source)), j->params, f.units, f.n);
-    cell(b, "%.8f", f.nll.v);
-    cell(b, "%.8f", f.nll.se);
-    cell(b, "%.6f", f.ppl);
-    cell(b, "%.6f", f.low);
-    cell(b, "%.6f", f.high);
-    cell(b, "%.8f", f.kl.v);
-    cell(b, "%.8f", f.kl.se);
-    cell(b, "%.8f", f.klt.v);
-    cell(b, "%.8f", f.klt.se);
-    cell(b, "%.6f", f.agree.v);
-    cell(b, "%.6f", f.agree.se);
-    cell(b, "%.3f", f.recovery);
-    cell(b, "%.3f", f.regained);
-    cell(b, "%.1f", source == NONE ? speed(e, j) : NAN);
-    cell(b, "%.0f", source == NONE ? (double)memory(j) : NAN);
-    cell(b, "%.0f", f.bytes > 0 ? (double)f.bytes : NAN);
-    cell(b, "%.8f", f.bits.v);
-    cell(b, "%.8f", f.bits.se);
-    cell(b, "%.0f", f.words > 0 ? (double)f.words : NAN);
-    cell(b, "%.6f", f.byte_ppl);
-    cell(b, "%.6f", f.word_ppl);
+    put_cell(b, "%.8f", f.nll.v);
+    put_cell(b, "%.8f", f.nll.se);
+    put_cell(b, "%.6f", f.ppl);
+    put_cell(b, "%.6f", f.low);
+    put_cell(b, "%.6f", f.high);
+    put_cell(b, "%.8f", f.kl.v);
+    put_cell(b, "%.8f", f.kl.se);
+    put_cell(b, "%.8f", f.klt.v);
+    put_cell(b, "%.8f", f.klt.se);
+    put_cell(b, "%.6f", f.agree.v);
+    put_cell(b, "%.6f", f.agree.se);
+    put_cell(b, "%.3f", f.recovery);
+    put_cell(b, "%.3f", f.regained);
+    put_cell(b, "%.1f", source == NONE ? speed(e, j) : NAN);
+    put_cell(b, "%.0f", source == NONE ? (double)memory(j) : NAN);
+    put_cell(b, "%.0f", f.bytes > 0 ? (double)f.bytes : NAN);
+    put_cell(b, "%.8f", f.bits.v);
+    put_cell(b, "%.8f", f.bits.se);
+    put_cell(b, "%.0f", f.words > 0 ? (double)f.words : NAN);
+    put_cell(b, "%.6f", f.byte_ppl);
+    put_cell(b, "%.6f", f.word_ppl);
     buf_addc(b, '\n');
 }
 
@@ -126,9 +100,9 @@ tsv_pairs(const struct eval *e, size_t source, struct buf *b)
                 m = eval_mean(e, source, (enum quantity)q, i, k);
                 buf_addf(b, "%s\t%s\t%s", SHOWN(e->j[i].label),
                     SHOWN(e->j[k].label), names[q]);
-                cell(b, "%.8f", m.v);
-                cell(b, "%.8f", m.se);
-                cell(b, "%.3f", m.v / m.se);
+                put_cell(b, "%.8f", m.v);
+                put_cell(b, "%.8f", m.se);
+                put_cell(b, "%.3f", m.v / m.se);
                 buf_addf(b, "\t%s\n", SHOWN(source_name(e, source)));
             }
 }
@@ -159,29 +133,6 @@ print_tsv(const struct eval *e, int per_source, int compare, struct buf *b)
 
 /* ---- text ---- */
 
-static int
-label_width(const struct eval *e)
-{
-    size_t w = 5;
-
-    for (size_t i = 0; i < e->nj; i++) {
-        const size_t n = strlen(SHOWN(e->j[i].label));
-
-        w = n > w ? n : w;
-    }
-    return w > 40 ? 40 : (int)w;
-}
-
-static void
-column(struct buf *b, int width, const char *fmt, double v)
-{
-    char text[64] = "-";
-
-    if (isfinite(v))
-        snprintf(text, sizeof(text), fmt, v);
-    buf_addf(b, " %*s", width, text);
-}
-
 static void
 text_head(const struct eval *e, int w, const char *first, struct buf *b)
 {
@@ -203,30 +154,26 @@ static void
 text_figures(const struct eval *e, size_t source, size_t model, struct buf *b)
 {
     struct figures f;
-    char range[64] = "-";
 
     eval_figures(e, source, model, &f);
-    column(b, 9, f.ppl < 1e5 ? "%.4f" : "%.4g", f.ppl);
-    column(b, 9, f.ppl_se < 1e5 ? "%.4f" : "%.4g", f.ppl_se);
-    if (isfinite(f.low) && isfinite(f.high))
-        snprintf(range, sizeof(range),
-            f.high < 1e6 ? "%.2f..%.2f" : "%.3g..%.3g", f.low, f.high);
-    buf_addf(b, " %17s", range);
-    column(b, 7, "%.4f", f.bits.v);
+    put_column(b, 9, f.ppl < 1e5 ? "%.4f" : "%.4g", f.ppl);
+    put_column(b, 9, f.ppl_se < 1e5 ? "%.4f" : "%.4g", f.ppl_se);
+    put_range(b, 17, f.high < 1e6 ? "%.2f..%.2f" : "%.3g..%.3g", f.low, f.high);
+    put_column(b, 7, "%.4f", f.bits.v);
     if (e->protocol == PROTO_LMEVAL) {
-        column(b, 8, "%.4f", f.byte_ppl);
-        column(b, 9, f.word_ppl < 1e5 ? "%.4f" : "%.4g", f.word_ppl);
+        put_column(b, 8, "%.4f", f.byte_ppl);
+        put_column(b, 9, f.word_ppl < 1e5 ? "%.4f" : "%.4g", f.word_ppl);
     }
     if (e->base == NONE)
         return;
-    column(b, 8, "%.5f", f.kl.v);
-    column(b, 7, "%.5f", f.kl.se);
+    put_column(b, 8, "%.5f", f.kl.v);
+    put_column(b, 7, "%.5f", f.kl.se);
     if (e->temperature != 1.0)
-        column(b, 8, "%.5f", f.klt.v);
-    column(b, 7, "%.2f", 100.0 * f.agree.v);
-    column(b, 9, "%.2f", f.recovery);
+        put_column(b, 8, "%.5f", f.klt.v);
+    put_column(b, 7, "%.2f", 100.0 * f.agree.v);
+    put_column(b, 9, "%.2f", f.recovery);
     if (e->from != NONE)
-        column(b, 8, "%.2f", f.regained);
+        put_column(b, 8, "%.2f", f.regained);
 }
 
 static void
@@ -255,19 +202,14 @@ text_pair(const struct eval *e, size_t i, size_t k, enum quantity q,
 {
     const struct mean m = eval_mean(e, NONE, q, i, k);
 
-    buf_addf(b, "%-4s %s - %s: %.5f", q == Q_NLL ? "loss" : "KL",
-        SHOWN(e->j[i].label), SHOWN(e->j[k].label), m.v);
-    if (isfinite(m.se))
-        buf_addf(b, " +/- %.5f", m.se);
-    if (isfinite(m.v / m.se))
-        buf_addf(b, " (%.1f standard errors)", m.v / m.se);
-    buf_addc(b, '\n');
+    buf_addf(b, "%-4s ", q == Q_NLL ? "loss" : "KL");
+    put_difference(e, b, i, k, &m, 5);
 }
 
 static void
 print_text(const struct eval *e, int per_source, int compare, struct buf *b)
 {
-    const int w = label_width(e);
+    const int w = label_width(e, 40);
 
     describe(e, b);
     buf_addc(b, '\n');
@@ -283,9 +225,9 @@ print_text(const struct eval *e, int per_source, int compare, struct buf *b)
     for (size_t i = 0; i < e->nj; i++) {
         buf_addf(b, "%-*s", w, SHOWN(e->j[i].label));
         text_figures(e, NONE, i, b);
-        column(b, 8, "%.3f", (double)e->j[i].params / MB);
-        column(b, 8, "%.0f", speed(e, &e->j[i]));
-        column(b, 8, "%.1f", (double)memory(&e->j[i]) / MB);
+        put_column(b, 8, "%.3f", (double)e->j[i].params / MB);
+        put_column(b, 8, "%.0f", speed(e, &e->j[i]));
+        put_column(b, 8, "%.1f", (double)memory(&e->j[i]) / MB);
         buf_addc(b, '\n');
     }
     if (per_source)

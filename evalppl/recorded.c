@@ -19,21 +19,15 @@ struct taught {
     void *head; /* the teacher's, copied; NULL: not seen yet */
 };
 
-/* A judged model without a model. */
-static struct judged *
+/* A base without a model. */
+static void
 add(struct eval *e, const char *path, size_t V)
 {
-    struct judged *j;
+    struct judged *j = models_add(e, path, xstrdup(path));
 
-    e->j = xreallocarray(e->j, e->nj + 1, sizeof(*e->j));
-    j = &e->j[e->nj];
-    memset(j, 0, sizeof(*j));
     j->recorded = 1;
-    j->path = xstrdup(path);
-    j->label = xstrdup(path);
     j->m.c.V = V;
-    e->base = e->nj++;
-    return j;
+    e->base = e->nj - 1;
 }
 
 void

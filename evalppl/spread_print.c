@@ -23,12 +23,6 @@ static const struct {
     { "delta p %", "delta_p", 100.0 }, { "KL at T", "kl_t", 1.0 },
     { "reverse", "kl_back_t", 1.0 } };
 
-static const char *
-source_name(const struct eval *e, size_t source)
-{
-    return source == NONE ? "(all)" : e->info.source[source];
-}
-
 /* ---- text ---- */
 
 static void
@@ -48,14 +42,8 @@ rank_line(struct buf *b, const char *name, const struct against *a,
 {
     buf_addf(b, "%-9s", name);
     for (size_t i = 0; i < S_N; i++)
-        if (a->sorted[i] != NULL) {
-            const double v = columns[i].scale * value(a, i, q);
-
-            if (isfinite(v))
-                buf_addf(b, " %12.6f", v);
-            else
-                buf_addf(b, " %12s", "-");
-        }
+        if (a->sorted[i] != NULL)
+            put_column(b, 12, "%.6f", columns[i].scale * value(a, i, q));
     buf_addc(b, '\n');
 }
 
@@ -122,14 +110,8 @@ tsv_line(const struct tsv *t, const char *quantity, const char *statistic,
 {
     buf_addf(t->b, "%s\t%s\t%s\t%s", SHOWN(t->model), SHOWN(t->source),
         quantity, statistic);
-    for (int i = 0; i < 2; i++) {
-        const double x = i == 0 ? v : se;
-
-        if (isfinite(x))
-            buf_addf(t->b, "\t%.8f", x);
-        else
-            buf_adds(t->b, "\t-");
-    }
+    put_cell(t->b, "%.8f", v);
+    put_cell(t->b, "%.8f", se);
     buf_addc(t->b, '\n');
 }
 
@@ -157,15 +139,6 @@ tsv_model(const struct eval *e, size_t source, size_t model, struct buf *b)
     against_release(&a);
 }
 
-static int
-has_source(const struct eval *e, size_t source)
-{
-    for (size_t i = 0; i < e->spread->n; i++)
-        if (e->spread->source[i] == source)
-            return 1;
-    return 0;
-}
-
 void
 spread_print(const struct eval *e, enum format f, int per_source, struct buf *b)
 {
@@ -179,7 +152,7 @@ spread_print(const struct eval *e, enum format f, int per_source, struct buf *b)
             continue;
         print(e, NONE, i, b);
         for (size_t s = 0; per_source && s < e->info.nsource; s++)
-            if (has_source(e, s))
+            if (units_of(e, s) > 0)
                 print(e, s, i, b);
     }
 }

@@ -24,6 +24,16 @@ counts(const struct eval *e, size_t u, size_t source)
     return e->unit[u].n > 0 && (source == NONE || e->unit[u].source == source);
 }
 
+size_t
+units_of(const struct eval *e, size_t source)
+{
+    size_t n = 0;
+
+    for (size_t u = 0; u < e->nunit; u++)
+        n += counts(e, u, source);
+    return n;
+}
+
 /*
  * Ratio estimator (Cochran, Sampling Techniques, section 6.3): r = sum x_d /
  * sum n_d over D documents, with variance D / (D - 1) sum (x_d - r n_d)^2 /

@@ -76,32 +76,22 @@ score_of(const struct subject *s)
 /* ---- TSV ---- */
 
 static void
-cell(struct buf *b, const char *fmt, double v)
-{
-    char text[64] = "-";
-
-    if (isfinite(v))
-        snprintf(text, sizeof(text), fmt, v);
-    buf_addf(b, "\t%s", text);
-}
-
-static void
 tsv_row(const struct eval *e, const struct subject *s, size_t model,
     const struct task_figures *f, struct buf *b)
 {
     buf_addf(b, "%s\t%s\t%s\t%s\t%zu", SHOWN(task_name(s)),
         SHOWN(group_name(s)), SHOWN(e->j[model].label), score_of(s), f->n);
-    cell(b, "%.6f", f->chance);
+    put_cell(b, "%.6f", f->chance);
     for (int i = SCORE_ACC; i <= SCORE_BYTES; i++) {
-        cell(b, "%.6f", f->acc[i].v);
-        cell(b, "%.6f", f->acc[i].se);
+        put_cell(b, "%.6f", f->acc[i].v);
+        put_cell(b, "%.6f", f->acc[i].se);
     }
-    cell(b, "%.6f", f->ppl.v);
-    cell(b, "%.6f", f->ppl.se);
-    cell(b, "%.6f", f->bits);
-    cell(b, "%.3f", f->recovery);
-    cell(b, "%.3f", f->low);
-    cell(b, "%.3f", f->high);
+    put_cell(b, "%.6f", f->ppl.v);
+    put_cell(b, "%.6f", f->ppl.se);
+    put_cell(b, "%.6f", f->bits);
+    put_cell(b, "%.3f", f->recovery);
+    put_cell(b, "%.3f", f->low);
+    put_cell(b, "%.3f", f->high);
     buf_addc(b, '\n');
 }
 
@@ -116,66 +106,46 @@ tsv_pairs(const struct eval *e, const struct task *t, size_t nt,
             buf_addf(b, "%s\t%s\t%s\t%s\t%s", SHOWN(task_name(s)),
                 SHOWN(group_name(s)), SHOWN(e->j[i].label),
                 SHOWN(e->j[k].label), score_of(s));
-            cell(b, "%.6f", m.v);
-            cell(b, "%.6f", m.se);
-            cell(b, "%.3f", m.v / m.se);
+            put_cell(b, "%.6f", m.v);
+            put_cell(b, "%.6f", m.se);
+            put_cell(b, "%.3f", m.v / m.se);
             buf_addc(b, '\n');
         }
 }
 
 /* ---- text ---- */
 
-/* Width of the first two columns. */
-static void
-widths(const struct eval *e, const struct subject *s, size_t n, int w[2])
+/* Width of the first column. */
+static int
+name_width(const struct subject *s, size_t n)
 {
-    size_t most[2] = { 4, 5 };
+    size_t most = 4;
 
     for (size_t i = 0; i < n; i++) {
         const char *name =
             s[i].group != NONE ? group_name(&s[i]) : task_name(&s[i]);
         const size_t k = strlen(SHOWN(name)) + (s[i].group != NONE ? 2 : 0);
 
-        most[0] = k > most[0] ? k : most[0];
+        most = k > most ? k : most;
     }
-    for (size_t i = 0; i < e->nj; i++) {
-        const size_t k = strlen(SHOWN(e->j[i].label));
-
-        most[1] = k > most[1] ? k : most[1];
-    }
-    for (int i = 0; i < 2; i++)
-        w[i] = most[i] > 30 ? 30 : (int)most[i];
-}
-
-static void
-column(struct buf *b, int width, const char *fmt, double v)
-{
-    char text[64] = "-";
-
-    if (isfinite(v))
-        snprintf(text, sizeof(text), fmt, v);
-    buf_addf(b, " %*s", width, text);
+    return most > 30 ? 30 : (int)most;
 }
 
 static void
 text_row(const struct eval *e, const struct task_figures *f, struct buf *b)
 {
-    char range[64] = "-";
-
     buf_addf(b, " %6zu", f->n);
-    column(b, 6, "%.3f", f->chance);
+    put_column(b, 6, "%.3f", f->chance);
     for (int i = SCORE_ACC; i <= SCORE_BYTES; i++) {
-        column(b, 7, "%.4f", f->acc[i].v);
-        column(b, 6, "%.4f", f->acc[i].se);
+        put_column(b, 7, "%.4f", f->acc[i].v);
+        put_column(b, 6, "%.4f", f->acc[i].se);
     }
-    column(b, 8, f->ppl.v < 1e4 ? "%.3f" : "%.3g", f->ppl.v);
-    column(b, 6, "%.3f", f->bits);
+    put_column(b, 8, f->ppl.v < 1e4 ? "%.3f" : "%.3g", f->ppl.v);
+    put_column(b, 6, "%.3f", f->bits);
     if (e->base == NONE)
         return;
-    column(b, 8, "%.2f", f->recovery);
-    if (isfinite(f->low) && isfinite(f->high))
-        snprintf(range, sizeof(range), "%.1f..%.1f", f->low, f->high);
-    buf_addf(b, " %14s", range);
+    put_column(b, 8, "%.2f", f->recovery);
+    put_range(b, 14, "%.1f..%.1f", f->low, f->high);
 }
 
 static void
@@ -189,13 +159,8 @@ text_pairs(const struct eval *e, const struct task *t, size_t nt,
             buf_addf(b, "%s", SHOWN(task_name(s)));
             if (s->group != NONE)
                 buf_addf(b, " %s", SHOWN(group_name(s)));
-            buf_addf(b, ": %s - %s: %.4f", SHOWN(e->j[i].label),
-                SHOWN(e->j[k].label), m.v);
-            if (isfinite(m.se))
-                buf_addf(b, " +/- %.4f", m.se);
-            if (isfinite(m.v / m.se))
-                buf_addf(b, " (%.1f standard errors)", m.v / m.se);
-            buf_addc(b, '\n');
+            buf_adds(b, ": ");
+            put_difference(e, b, i, k, &m, 4);
         }
 }
 
@@ -203,9 +168,8 @@ static void
 text_lines(const struct eval *e, const struct task *t, size_t nt,
     const struct subject *s, size_t n, struct buf *b)
 {
-    int w[2];
+    const int w[2] = { name_width(s, n), label_width(e, 30) };
 
-    widths(e, s, n, w);
     buf_addf(b, "\n%-*s %-*s %6s %6s %7s %6s %7s %6s %7s %6s %8s %6s", w[0],
         "task", w[1], "model", "items", "chance", "acc", "+/-", "by char",
         "+/-", "by byte", "+/-", "ppl", "bits/B");

@@ -1,0 +1,93 @@
+/* The models that are judged. */
+#include "evalppl.h"
+#include "base/mem.h"
+#include "cli/die.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t
+weight_bytes(const struct weight *w)
+{
+    return w->rows * w->stride;
+}
+
+static size_t
+model_bytes(const struct model *m)
+{
+    size_t n = weight_bytes(&m->embed) + weight_bytes(&m->norm);
+
+    if (!m->c.tied)
+        n += weight_bytes(&m->head);
+    for (size_t i = 0; i < m->c.L; i++)
+        for (size_t t = 0; t < W_N; t++)
+            n += weight_bytes(&m->block[i].w[t]);
+    return n;
+}
+
+struct judged *
+models_add(struct eval *e, const char *path, char *label)
+{
+    e->j = xreallocarray(e->j, e->nj + 1, sizeof(*e->j));
+    e->j[e->nj] = (struct judged){ .path = xstrdup(path), .label = label };
+    return &e->j[e->nj++];
+}
+
+size_t
+models_open(struct eval *e, const char *spec, int any)
+{
+    const char *eq = strchr(spec, '=');
+    struct judged *j;
+    struct err err;
+
+    if (eq == spec || (eq != NULL && memchr(spec, '/', (size_t)(eq - spec))))
+        eq = NULL;
+    j = models_add(e, eq != NULL ? eq + 1 : spec,
+        eq != NULL ? xasprintf("%.*s", (int)(eq - spec), spec) : xstrdup(spec));
+    if (model_open(&j->m, j->path, &err) < 0 ||
+        model_check_finite(&j->m, &err) < 0)
+        die_err(&err);
+    if (!any && j->m.c.V != e->j[0].m.c.V)
+        die(EX_INPUT, "%s: has a vocabulary of %zu, %s one of %zu", j->path,
+            j->m.c.V, e->j[0].path, e->j[0].m.c.V);
+    j->params = model_params(&j->m);
+    j->bytes = model_bytes(&j->m);
+    return e->nj - 1;
+}
+
+size_t
+models_find(struct eval *e, const char *spec)
+{
+    for (size_t i = 0; i < e->nj; i++)
+        if (strcmp(e->j[i].label, spec) == 0 || strcmp(e->j[i].path, spec) == 0)
+            return i;
+    return models_open(e, spec, 0);
+}
+
+void
+models_check(const struct eval *e)
+{
+    for (size_t i = 0; i < e->nj; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(e->j[i].label, e->j[k].label) == 0)
+                die(EX_USAGE,
+                    "two models are called %s: give them labels, -m "
+                    "label=model",
+                    e->j[i].label);
+}
+
+void
+models_close(struct eval *e)
+{
+    for (size_t i = 0; i < e->nj; i++) {
+        struct judged *j = &e->j[i];
+
+        fwd_free(j->f);
+        model_close(&j->m);
+        free(j->h);
+        free(j->pair);
+        free(j->path);
+        free(j->label);
+    }
+    free(e->j);
+}
