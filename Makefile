@@ -57,7 +57,9 @@ CXXCOMPILE = $(CXX) -fno-exceptions -fno-rtti -pthread -Wall -Wextra \
 LINK    = $(CC) $(SANFLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
 LIBS    = $(PKG_LIBS) $(MPI_LIBS) -lm
 
-LIBSRC = $(wildcard lib/*/*.c)
+# What stands in for MPI's functions is loaded into other programs alone.
+PMPI   = $(if $(MPI_LIBS),$(BUILD)/lib/libretort-pmpi.so)
+LIBSRC = $(filter-out lib/dist/pmpi.c,$(wildcard lib/*/*.c))
 LIBOBJ = $(LIBSRC:%.c=$(BUILD)/%.o)
 LIB    = $(BUILD)/libretort.a
 REAL   = $(patsubst tests/real/%.c,$(BUILD)/tests/real-%,$(wildcard tests/real/*.c))
@@ -84,7 +86,7 @@ endif
         help names FORCE
 
 ## all: build every program (default)
-all: $(BINS)
+all: $(BINS) $(PMPI)
 
 $(NAMES): %: $(BUILD)/bin/%
 
@@ -123,6 +125,14 @@ $(LIB): $(LIBOBJ)
 
 # Ranks are built in where Open MPI is.
 $(BUILD)/lib/dist/over_mpi.o: NEED += $(if $(MPI_LIBS),-DHAVE_MPI $(MPI_CFLAGS))
+
+$(BUILD)/lib/libretort-pmpi.so: lib/dist/pmpi.c lib/dist/log.c lib/base/clock.c \
+    lib/dist/log.h lib/base/clock.h $(BUILD)/flags
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(NEED) $(MPI_CFLAGS) $(CPPFLAGS) $(CFLAGS) -fPIC -shared \
+	    -fvisibility=hidden \
+	    $(LDFLAGS) -o $@ $(filter %.c,$^) $(MPI_LIBS) -lm
 
 $(BUILD)/tokenize/lang.o: NEED += $(if $(CLD2),-DHAVE_CLD2)
 ifneq ($(CLD2),)

@@ -2,8 +2,10 @@
 #include "student.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "base/timeline.h"
 #include "base/stop.h"
 #include "cli/die.h"
+#include "dist/log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,6 +25,12 @@ rank_begin(struct student *s)
     if (s->a->grad == 1 && (g->n > 1 || s->a->deterministic))
         die(EX_USAGE,
             "--grad bf16 goes with neither ranks nor --deterministic");
+    if (s->a->comm_log != NULL &&
+        dist_log(s->a->comm_log, s->a->deepspeed ? COMM_DEEPSPEED : 0, &e) < 0)
+        die_err(&e);
+    if (s->a->timeline != NULL &&
+        timeline_open(s->a->timeline, g->rank, &e) < 0)
+        die_err(&e);
     if (g->n == 1)
         return;
     if (s->a->deterministic && s->a->wire == 1)
@@ -32,6 +40,21 @@ rank_begin(struct student *s)
         progname = xasprintf("%s[%zu]", progname, g->rank);
         verbosity = -1;
     }
+}
+
+void
+rank_end(struct student *s)
+{
+    struct err e;
+
+    if (dist_log_end(&e) < 0)
+        die_err(&e);
+    if (s->ranks.rank > 0 && timeline_close(s->ranks.n, &e) < 0)
+        die_err(&e);
+    dist_barrier(&s->ranks);
+    if (timeline_close(s->ranks.n, &e) < 0)
+        die_err(&e);
+    dist_end();
 }
 
 size_t

@@ -6,6 +6,7 @@
 #include "base/note.h"
 #include "base/number.h"
 #include "base/thread.h"
+#include "base/timeline.h"
 #include "cli/die.h"
 #include "format/safetensors.h"
 #include "kern/kern.h"
@@ -246,10 +247,12 @@ static void *
 save_thread(void *arg)
 {
     struct saver *s = arg;
+    const double t = clock_now();
     if (!adamw_in_parts(s->a))
         s->result = ckpt_begin(&s->dir, s->run, s->st.step, &s->e);
     if (s->result == 0 && (s->result = save(s, &s->dir, &s->e)) < 0)
         dir_new_abort(&s->dir);
+    timeline_add("save", "checkpoint", t);
     set(s, &s->over);
     return NULL;
 }

@@ -101,6 +101,12 @@ static const struct opt options[] = {
         "same bits for 1, 2, 4, 8 ranks"),
     OPT_ENUM(0, "wire", &a.wire, wires, "type",
         "of gradients that ranks send each other"),
+    OPT_STR(0, "comm-log", &a.comm_log, "prefix",
+        "log what ranks send: prefix.log, .tsv, -log2.tsv"),
+    OPT_FLAG(0, "deepspeed-compat", &a.deepspeed,
+        "the log's numbers as DeepSpeed has them"),
+    OPT_STR(0, "timeline", &a.timeline, "file",
+        "what was done when, for ui.perfetto.dev"),
     OPT_GROUP("checkpoints"),
     OPT_SIZE(0, "save", &a.save, 0, 1e12, "n",
         "checkpoint every n steps (0: at the end)"),
@@ -162,6 +168,6 @@ main(int argc, char **argv)
     tmodel_release(&s.t);
     pool_free(s.pool);
     json_decref(s.defaults);
-    dist_end();
+    rank_end(&s);
     return status;
 }

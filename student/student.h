@@ -152,6 +152,8 @@ struct args {
     int kl_direction, schedule, recompute, resume, decay_embed, compute, act,
         grad, moments, deterministic, wire;
     size_t level;
+    const char *comm_log, *timeline;
+    int deepspeed;
 };
 
 /* Batches that are judged beside training. */
@@ -197,6 +199,8 @@ struct student {
 /* Start as a rank, if a launcher has started this.  Other ranks than 0 are
  * silent but for errors, which tell their numbers. */
 void rank_begin(struct student *s);
+/* Their logs, at the end. */
+void rank_end(struct student *s);
 /* Threads: those asked for, or this rank's share of the node's. */
 size_t rank_threads(const struct student *s);
 /* The newest checkpoint, as rank 0 finds it, and s->at; NULL: none. */

@@ -2,8 +2,10 @@
 #include "student.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "base/clock.h"
 #include "base/profile.h"
 #include "base/stop.h"
+#include "base/timeline.h"
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
@@ -18,7 +20,10 @@ static int
 next(struct student *s, struct err *e)
 {
     const struct batch *b = &s->feed.batch;
+    const double t = clock_now();
     int r = feed_next(&s->feed, e);
+
+    timeline_add("data", "next message", t);
 
     if (r > 0 && s->a->deterministic && b->B > s->rows * s->row_stride)
         r = err_set(e, EX_INPUT,

@@ -1,6 +1,9 @@
 /* Collectives over exchanges between two ranks; see dist.h. */
 #include "dist/dist.h"
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/timeline.h"
+#include "dist/log.h"
 #include "dist/over_mpi.h"
 #include "kern/kern.h"
 
@@ -15,6 +18,8 @@ enum { SEGMENT = 1 << 16, SEGMENT_MOST = 1 << 26 };
 static struct {
     struct dist_group world, node, across;
     size_t segment;
+    struct comm_log *log;
+    char *prefix;
     void *room; /* dist_bytes of as many ranks and such segments */
     size_t room_bytes;
 } dist = {
@@ -89,6 +94,74 @@ room(size_t n)
     return dist.room;
 }
 
+int
+dist_log(const char *prefix, int how, struct err *e)
+{
+    dist.prefix = dist.world.rank == 0
+        ? xstrdup(prefix)
+        : xasprintf("%s-%zu", prefix, dist.world.rank);
+    dist.log = comm_log_open(dist.prefix, dist.world.n, how);
+    return dist.log != NULL ? 0 : err_set(e, EX_SYS, "%s.log:", dist.prefix);
+}
+
+int
+dist_log_end(struct err *e)
+{
+    const int r = comm_log_close(dist.log);
+
+    if (r < 0)
+        err_set(e, EX_SYS, "%s.log, .tsv, -log2.tsv:", dist.prefix);
+    dist.log = NULL;
+    free(dist.prefix);
+    return r;
+}
+
+/* A collective that is seen. */
+struct watched {
+    double begin, wait; /* begin 0: it is not */
+    size_t sent;
+};
+
+static struct watched
+see(const struct dist_group *g)
+{
+    const double t = clock_now();
+    struct watched s = { 0.0, 0.0, mpi_sent() };
+
+    if (dist.log == NULL && !timeline_on())
+        return s;
+    mpi_barrier(g);
+    timeline_add("wait", "wait for other ranks", t);
+    s.begin = clock_now();
+    s.wait = s.begin - t;
+    return s;
+}
+
+/* It is over: what it was, and the bytes of all and of this rank's part. */
+static void
+saw(const struct dist_group *g, const struct watched *s, enum comm_kind kind,
+    const char *op, size_t whole, size_t shard)
+{
+    const double seconds = clock_now() - s->begin;
+
+    if (!(s->begin > 0.0))
+        return;
+    timeline_add(kind == COMM_REDUCE_SCATTER ? "reduce" : "gather", op,
+        s->begin);
+    if (dist.log != NULL)
+        comm_log_add(dist.log,
+            &(struct comm_event){ .op = op,
+                .kind = kind,
+                .group = g->name,
+                .n = g->n,
+                .whole = whole,
+                .shard = shard,
+                .wire = mpi_sent() - s->sent,
+                .seconds = seconds,
+                .exposed = seconds,
+                .wait = s->wait });
+}
+
 void
 dist_barrier(const struct dist_group *g)
 {
@@ -99,8 +172,13 @@ dist_barrier(const struct dist_group *g)
 void
 dist_broadcast(const struct dist_group *g, void *p, size_t bytes, size_t root)
 {
-    if (g->n > 1)
-        mpi_broadcast(g, p, bytes, root);
+    struct watched s;
+
+    if (g->n == 1)
+        return;
+    s = see(g);
+    mpi_broadcast(g, p, bytes, root);
+    saw(g, &s, COMM_OTHER, "broadcast", bytes, bytes);
 }
 
 /* A ring: in each of n-1 rounds every rank passes on the part that came in the
@@ -110,7 +188,11 @@ dist_all_gather(const struct dist_group *g, void *x, size_t size,
     const size_t *at)
 {
     const size_t n = g->n, to = (g->rank + 1) % n, from = (g->rank + n - 1) % n;
+    struct watched s;
 
+    if (n == 1)
+        return;
+    s = see(g);
     for (size_t k = 0; k + 1 < n; k++) {
         const size_t out = (g->rank + n - k) % n, in = (out + n - 1) % n;
 
@@ -118,6 +200,8 @@ dist_all_gather(const struct dist_group *g, void *x, size_t size,
             (at[out + 1] - at[out]) * size, from, (char *)x + at[in] * size,
             (at[in + 1] - at[in]) * size);
     }
+    saw(g, &s, COMM_ALL_GATHER, "all_gather_into_tensor", at[n] * size,
+        (at[g->rank + 1] - at[g->rank]) * size);
 }
 
 void
@@ -247,10 +331,17 @@ void
 dist_reduce_scatter(const struct dist_group *g, float *x, const size_t *at,
     enum dist_sum how)
 {
-    if (g->n > 1 && how == DIST_RING)
+    struct watched s;
+
+    if (g->n == 1)
+        return;
+    s = see(g);
+    if (how == DIST_RING)
         ring(g, x, at);
-    else if (g->n > 1)
+    else
         all_to_all(g, x, at, how == DIST_BF16);
+    saw(g, &s, COMM_REDUCE_SCATTER, "reduce_scatter_tensor",
+        at[g->n] * sizeof *x, (at[g->rank + 1] - at[g->rank]) * sizeof *x);
 }
 
 static void

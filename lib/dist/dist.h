@@ -34,6 +34,14 @@ int dist_begin(struct err *e);
  * the launcher then ends the others. */
 void dist_end(void);
 
+/* From here on each call is logged (dist/log.h; how: COMM_*), that of rank 0 at
+ * prefix, of others at PREFIX-RANK; then, and when there is a timeline
+ * (base/timeline.h), all ranks of a group wait for one another before each
+ * collective, so that waiting is told apart. */
+int dist_log(const char *prefix, int how, struct err *e);
+/* Write the tables.  Of one rank too, whose log is empty. */
+int dist_log_end(struct err *e);
+
 /* All ranks; those of this node; those that have this one's number on their
  * nodes.  Valid from dist_begin to dist_end, and groups of one before and
  * after.  With RETORT_NODE=n in the environment, n ranks one after another

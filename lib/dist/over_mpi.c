@@ -4,6 +4,14 @@
 
 #include <stdlib.h>
 
+static size_t sent;
+
+size_t
+mpi_sent(void)
+{
+    return sent;
+}
+
 #ifdef HAVE_MPI
 
 #include "base/mem.h"
@@ -92,6 +100,7 @@ void
 mpi_exchange(const struct dist_group *g, size_t to, const void *p, size_t n,
     size_t from, void *q, size_t m)
 {
+    sent += n;
     for (size_t i = 0; i < n || i < m; i += PIECE) {
         const size_t a = i >= n ? 0 : n - i < PIECE ? n - i : PIECE;
         const size_t b = i >= m ? 0 : m - i < PIECE ? m - i : PIECE;

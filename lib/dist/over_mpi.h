@@ -22,5 +22,7 @@ void mpi_broadcast(const struct dist_group *g, void *p, size_t bytes,
  * may be 0, and then that rank is not looked at. */
 void mpi_exchange(const struct dist_group *g, size_t to, const void *p,
     size_t n, size_t from, void *q, size_t m);
+/* Bytes that it has sent since the program began. */
+size_t mpi_sent(void);
 
 #endif

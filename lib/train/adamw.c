@@ -1,7 +1,9 @@
 /* AdamW, clipping and schedules; see step.h. */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/profile.h"
 #include "base/rng.h"
+#include "base/timeline.h"
 #include "kern/kern.h"
 #include "kern/loss.h"
 #include "train/adamw.h"
@@ -421,13 +423,14 @@ adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
     const struct adamw_opt *o, size_t n, double *norm, struct err *e)
 {
     const double inv = n > 0 ? 1.0 / (double)n : 0.0;
-    double sq = 0.0, scale = inv;
+    double sq = 0.0, scale = inv, begin = clock_now();
 
     a->model = t;
     a->k = loss_kern();
     a->o = o;
     a->lr = o->lr;
     pool_run(pool, a->nown, span_sumsq, a);
+    timeline_add("compute", "gradient norm", begin);
     dist_all_gather(a->ranks, a->sq, sizeof(*a->sq), a->sq_at);
     for (size_t i = 0; i < a->nspan; i++)
         sq += a->sq[a->slot[i]];
@@ -448,7 +451,9 @@ adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
         .root = (float)(1.0 / sqrt(1.0 - pow(o->beta2, (double)a->t))),
         .eps = (float)o->eps,
     };
+    begin = clock_now();
     pool_run(pool, a->nown, span_update, a);
+    timeline_add("compute", "AdamW", begin);
     take_parts(a, t);
     if (a->type == DT_BF16 && !(a->rounding > 0.0)) {
         double lost = 0.0, kept = 0.0;

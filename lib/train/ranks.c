@@ -1,6 +1,8 @@
 /* Rows of all ranks, summed; see ranks.h. */
 #include "train/ranks.h"
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/timeline.h"
 #include "kern/kern.h"
 
 #include <assert.h>
@@ -129,10 +131,12 @@ add_row(struct ranks *x, size_t i, struct loss_sum *sum)
 {
     const size_t b = x->first + i * x->stride, at = b * x->rows->T;
     const struct said its = said_rows(x->said, b);
+    const double t = clock_now();
 
     step_add(x->step,
         &(struct rows){ 1, x->rows->T, x->rows->ids + at, x->rows->first + at },
         x->scored + at, &its, sum);
+    timeline_add("compute", "forward and backward", t);
 }
 
 /* S(i,k) of dist_tree over the rows of this rank, into the gradients, which are
@@ -196,9 +200,11 @@ ranks_add(struct ranks *x, const struct rows *r, const uint8_t *scored,
     const struct said *said, size_t first, size_t stride, struct loss_sum *sum)
 {
     struct loss_sum own = { 0 };
+    const double t = clock_now();
 
     if (!x->o.deterministic && first == 0 && stride == 1) {
         step_add(x->step, r, scored, said, sum);
+        timeline_add("compute", "forward and backward", t);
         return;
     }
     x->rows = r;

@@ -1,0 +1,28 @@
+/*
+ * What a process did when, as a trace of Chrome's (Trace Event Format, complete
+ * events), which ui.perfetto.dev and chrome://tracing show.  Off until
+ * timeline_open, and then a call costs a test of a flag.
+ *
+ *     const double t = clock_now();
+ *     ... work ...
+ *     timeline_add("compute", "forward and backward", t);
+ */
+#ifndef BASE_TIMELINE_H
+#define BASE_TIMELINE_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+
+/* Write path, of process number `process` (a rank).  Those after 0 write
+ * path.PROCESS, which process 0 takes into its own when it closes. */
+int timeline_open(const char *path, size_t process, struct err *e);
+int timeline_on(void);
+/* From clock_now() = begin to now, in the thread that calls.  Kind and name:
+ * words without quotes. */
+void timeline_add(const char *kind, const char *name, double begin);
+/* The end of it: -1 if not all was written.  Process 0: of so many processes,
+ * the others of which have closed theirs, and see the same files. */
+int timeline_close(size_t processes, struct err *e);
+
+#endif

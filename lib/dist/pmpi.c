@@ -1,0 +1,343 @@
+/*
+ * libretort-pmpi.so: a log of what any program of MPI sends, as log.h has it.
+ *     RETORT_COMM_LOG=prefix LD_PRELOAD=libretort-pmpi.so mpirun ...
+ * See retort(7).  Each call of MPI below is timed and passed on, by MPI's
+ * profiling interface.  What a collective sends is what a ring would: MPI does
+ * not tell.
+ */
+#include "base/clock.h"
+#include "dist/log.h"
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct comm_log *log_of_all;
+static int wait_for_all;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void
+begin_log(void)
+{
+    const char *prefix = getenv("RETORT_COMM_LOG");
+    const char *old = getenv("RETORT_COMM_DEEPSPEED");
+    const char *wait = getenv("RETORT_COMM_WAIT");
+    char path[4096];
+    int rank, n;
+
+    if (prefix == NULL || *prefix == '\0')
+        return;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &n);
+    snprintf(path, sizeof path, rank > 0 ? "%s-%d" : "%s", prefix, rank);
+    log_of_all = comm_log_open(path, (size_t)n,
+        old != NULL && *old == '1' ? COMM_DEEPSPEED : 0);
+    wait_for_all = wait != NULL && *wait == '1';
+    if (log_of_all == NULL)
+        perror(path);
+}
+
+/* A call: when it began, after so many seconds of waiting. */
+struct call {
+    double begin, wait;
+};
+
+/* comm: of a collective, else MPI_COMM_NULL. */
+static struct call
+enter(MPI_Comm comm)
+{
+    const double t = clock_now();
+
+    if (log_of_all != NULL && wait_for_all && comm != MPI_COMM_NULL)
+        PMPI_Barrier(comm);
+    return (struct call){ clock_now(), clock_now() - t };
+}
+
+static void
+leave(const struct call *c, MPI_Comm comm, enum comm_kind kind, const char *op,
+    size_t whole, size_t shard, size_t wire)
+{
+    const double seconds = clock_now() - c->begin;
+    int n;
+
+    if (log_of_all == NULL)
+        return;
+    PMPI_Comm_size(comm, &n);
+    pthread_mutex_lock(&lock);
+    comm_log_add(log_of_all,
+        &(struct comm_event){ .op = op,
+            .kind = kind,
+            .group = comm == MPI_COMM_WORLD ? "world" : "other",
+            .n = (size_t)n,
+            .whole = whole,
+            .shard = shard,
+            .wire = wire,
+            .seconds = seconds,
+            .exposed = seconds,
+            .wait = c->wait });
+    pthread_mutex_unlock(&lock);
+}
+
+static size_t
+bytes_of(MPI_Datatype type, int count)
+{
+    int size = 0;
+
+    PMPI_Type_size(type, &size);
+    return (size_t)size * (size_t)(count > 0 ? count : 0);
+}
+
+static size_t
+ranks_of(MPI_Comm comm)
+{
+    int n;
+
+    PMPI_Comm_size(comm, &n);
+    return (size_t)n;
+}
+
+static int
+rank_of(MPI_Comm comm)
+{
+    int rank;
+
+    PMPI_Comm_rank(comm, &rank);
+    return rank;
+}
+
+static size_t
+sum_of(const int *count, MPI_Comm comm)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < ranks_of(comm); i++)
+        sum += (size_t)count[i];
+    return sum;
+}
+
+int
+MPI_Init(int *argc, char ***argv)
+{
+    const int r = PMPI_Init(argc, argv);
+
+    begin_log();
+    return r;
+}
+
+int
+MPI_Init_thread(int *argc, char ***argv, int wanted, int *got)
+{
+    const int r = PMPI_Init_thread(argc, argv, wanted, got);
+
+    begin_log();
+    return r;
+}
+
+int
+MPI_Finalize(void)
+{
+    if (comm_log_close(log_of_all) < 0)
+        perror("RETORT_COMM_LOG");
+    log_of_all = NULL;
+    return PMPI_Finalize();
+}
+
+int
+MPI_Barrier(MPI_Comm comm)
+{
+    const struct call c = enter(MPI_COMM_NULL);
+    const int r = PMPI_Barrier(comm);
+
+    leave(&c, comm, COMM_OTHER, "barrier", 0, 0, 0);
+    return r;
+}
+
+int
+MPI_Bcast(void *p, int count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+    const struct call c = enter(comm);
+    const int r = PMPI_Bcast(p, count, type, root, comm);
+    const size_t n = bytes_of(type, count);
+
+    leave(&c, comm, COMM_OTHER, "broadcast", n, n,
+        rank_of(comm) == root ? n : 0);
+    return r;
+}
+
+int
+MPI_Reduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
+    int root, MPI_Comm comm)
+{
+    const struct call c = enter(comm);
+    const int r = PMPI_Reduce(in, out, count, type, op, root, comm);
+    const size_t n = bytes_of(type, count);
+
+    leave(&c, comm, COMM_OTHER, "reduce", n, n, rank_of(comm) == root ? 0 : n);
+    return r;
+}
+
+int
+MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type,
+    MPI_Op op, MPI_Comm comm)
+{
+    const struct call c = enter(comm);
+    const int r = PMPI_Allreduce(in, out, count, type, op, comm);
+    const size_t n = bytes_of(type, count), ranks = ranks_of(comm);
+
+    leave(&c, comm, COMM_ALL_REDUCE, "all_reduce", n, n / ranks,
+        2 * (n - n / ranks));
+    return r;
+}
+
+int
+MPI_Allgather(const void *in, int incount, MPI_Datatype intype, void *out,
+    int outcount, MPI_Datatype outtype, MPI_Comm comm)
+{
+    const struct call c = enter(comm);
+    const int r =
+        PMPI_Allgather(in, incount, intype, out, outcount, outtype, comm);
+    const size_t n = bytes_of(outtype, outcount), ranks = ranks_of(comm);
+
+    leave(&c, comm, COMM_ALL_GATHER, "all_gather_into_tensor", n * ranks, n,
+        n * (ranks - 1));
+    return r;
+}
+
+int
+MPI_Allgatherv(const void *in, int incount, MPI_Datatype intype, void *out,
+    const int *outcount, const int *at, MPI_Datatype outtype, MPI_Comm comm)
+{
+    const struct call c = enter(comm);
+    const int r =
+        PMPI_Allgatherv(in, incount, intype, out, outcount, at, outtype, comm);
+    const size_t all = sum_of(outcount, comm) * bytes_of(outtype, 1);
+    const size_t own = bytes_of(outtype, outcount[rank_of(comm)]);
+
+    leave(&c, comm, COMM_ALL_GATHER, "all_gather_into_tensor", all, own,
+        own * (ranks_of(comm) - 1));
+    return r;
+}
+
+int
+MPI_Reduce_scatter(const void *in, void *out, const int *count,
+    MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    const struct call c = enter(comm);
+    const int r = PMPI_Reduce_scatter(in, out, count, type, op, comm);
+    const size_t all = sum_of(count, comm) * bytes_of(type, 1);
+    const size_t own = bytes_of(type, count[rank_of(comm)]);
+
+    leave(&c, comm, COMM_REDUCE_SCATTER, "reduce_scatter_tensor", all, own,
+        all - own);
+    return r;
+}
+
+int
+MPI_Reduce_scatter_block(const void *in, void *out, int count,
+    MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    const struct call c = enter(comm);
+    const int r = PMPI_Reduce_scatter_block(in, out, count, type, op, comm);
+    const size_t n = bytes_of(type, count), ranks = ranks_of(comm);
+
+    leave(&c, comm, COMM_REDUCE_SCATTER, "reduce_scatter_tensor", n * ranks, n,
+        n * (ranks - 1));
+    return r;
+}
+
+int
+MPI_Alltoall(const void *in, int incount, MPI_Datatype intype, void *out,
+    int outcount, MPI_Datatype outtype, MPI_Comm comm)
+{
+    const struct call c = enter(comm);
+    const int r =
+        PMPI_Alltoall(in, incount, intype, out, outcount, outtype, comm);
+    const size_t n = bytes_of(outtype, outcount), ranks = ranks_of(comm);
+
+    leave(&c, comm, COMM_ALL_TO_ALL, "all_to_all_single", n * ranks, n,
+        n * (ranks - 1));
+    return r;
+}
+
+int
+MPI_Gather(const void *in, int incount, MPI_Datatype intype, void *out,
+    int outcount, MPI_Datatype outtype, int root, MPI_Comm comm)
+{
+    const struct call c = enter(comm);
+    const int r =
+        PMPI_Gather(in, incount, intype, out, outcount, outtype, root, comm);
+    const int own = rank_of(comm) == root;
+    const size_t n =
+        own ? bytes_of(outtype, outcount) : bytes_of(intype, incount);
+
+    leave(&c, comm, COMM_OTHER, "gather", n, n, own ? 0 : n);
+    return r;
+}
+
+int
+MPI_Scatter(const void *in, int incount, MPI_Datatype intype, void *out,
+    int outcount, MPI_Datatype outtype, int root, MPI_Comm comm)
+{
+    const struct call c = enter(comm);
+    const int r =
+        PMPI_Scatter(in, incount, intype, out, outcount, outtype, root, comm);
+    const int own = rank_of(comm) == root;
+    const size_t n =
+        own ? bytes_of(intype, incount) : bytes_of(outtype, outcount);
+
+    leave(&c, comm, COMM_OTHER, "scatter", n, n,
+        own ? n * (ranks_of(comm) - 1) : 0);
+    return r;
+}
+
+int
+MPI_Send(const void *p, int count, MPI_Datatype type, int to, int tag,
+    MPI_Comm comm)
+{
+    const struct call c = enter(MPI_COMM_NULL);
+    const int r = PMPI_Send(p, count, type, to, tag, comm);
+    const size_t n = to == MPI_PROC_NULL ? 0 : bytes_of(type, count);
+
+    leave(&c, comm, COMM_OTHER, "send", n, n, n);
+    return r;
+}
+
+int
+MPI_Isend(const void *p, int count, MPI_Datatype type, int to, int tag,
+    MPI_Comm comm, MPI_Request *request)
+{
+    const struct call c = enter(MPI_COMM_NULL);
+    const int r = PMPI_Isend(p, count, type, to, tag, comm, request);
+    const size_t n = to == MPI_PROC_NULL ? 0 : bytes_of(type, count);
+
+    leave(&c, comm, COMM_OTHER, "isend", n, n, n);
+    return r;
+}
+
+int
+MPI_Recv(void *p, int count, MPI_Datatype type, int from, int tag,
+    MPI_Comm comm, MPI_Status *status)
+{
+    const struct call c = enter(MPI_COMM_NULL);
+    const int r = PMPI_Recv(p, count, type, from, tag, comm, status);
+    const size_t n = bytes_of(type, count);
+
+    leave(&c, comm, COMM_OTHER, "recv", n, n, 0);
+    return r;
+}
+
+int
+MPI_Sendrecv(const void *p, int count, MPI_Datatype type, int to, int tag,
+    void *q, int qcount, MPI_Datatype qtype, int from, int qtag, MPI_Comm comm,
+    MPI_Status *status)
+{
+    const struct call c = enter(MPI_COMM_NULL);
+    const int r = PMPI_Sendrecv(p, count, type, to, tag, q, qcount, qtype, from,
+        qtag, comm, status);
+    const size_t n = to == MPI_PROC_NULL ? 0 : bytes_of(type, count);
+
+    leave(&c, comm, COMM_OTHER, "sendrecv", n, n, n);
+    return r;
+}
