@@ -1,4 +1,5 @@
 /* Configurations; see search.h. */
+#include "profile.h"
 #include "search.h"
 #include "base/mem.h"
 
@@ -153,24 +154,59 @@ order(const double *v, size_t n, double stream, size_t *list, double *energy)
         energy[i + 1] = energy[i] + (stream > 0.0 ? v[list[i]] / stream : 0.0);
 }
 
+/* Of block i, by energies of the channels of o's and down's inputs. */
+static void
+order_block(struct rank *r, const struct judge *j, size_t i, const double *o,
+    const double *chan)
+{
+    const struct block *b = &j->m->block[i];
+    const struct measured *m = &j->at[i];
+    const size_t per = b->groups > 0 ? b->w[W_O].cols / b->groups : 1;
+    double *group = xcalloc(b->groups, sizeof(*group));
+
+    for (size_t k = 0; k < b->groups * per; k++)
+        group[k / per] += o[k];
+    order(group, b->groups, m->before_o, r->group, r->group_energy);
+    order(chan, b->mlp, m->before_mlp, r->chan, r->chan_energy);
+    free(group);
+}
+
 void
 ranks_energy(struct rank *r, const struct judge *j, const struct conf *c)
 {
-    for (size_t i = 0; i < c->L; i++) {
-        const struct block *b = &j->m->block[i];
-        const struct measured *m = &j->at[i];
-        double *group;
-        size_t per;
+    for (size_t i = 0; i < c->L; i++)
+        if (conf_has(c, i))
+            order_block(&r[i], j, i, j->at[i].o, j->at[i].chan);
+}
 
-        if (!conf_has(c, i))
-            continue;
-        group = xcalloc(b->groups, sizeof(*group));
-        per = b->groups > 0 ? b->w[W_O].cols / b->groups : 1;
-        for (size_t k = 0; k < b->groups * per; k++)
-            group[k / per] += m->o[k];
-        order(group, b->groups, m->before_o, r[i].group, r[i].group_energy);
-        order(m->chan, b->mlp, m->before_mlp, r[i].chan, r[i].chan_energy);
-        free(group);
+/* Energies of one input, as they would be of the calibration's tokens. */
+static double *
+profile_energy(const struct judge *j, const struct profile *p, size_t i,
+    enum fwd_input input)
+{
+    const struct weight *w = &j->m->block[i].w[input == FWD_O ? W_O : W_DOWN];
+    const double n = (double)p->tokens[CLASS_REST];
+    double *v = xcalloc(w->cols, sizeof(*v));
+
+    if (w->cols == 0)
+        return v;
+    profile_sum_sq(p, i, input, CLASS_REST, v);
+    judge_weigh(w, v);
+    for (size_t c = 0; c < w->cols; c++)
+        v[c] *= n > 0.0 ? (double)j->c->ntok / n : 0.0;
+    return v;
+}
+
+void
+ranks_profile(struct rank *r, const struct judge *j, const struct profile *p)
+{
+    for (size_t i = 0; i < j->m->c.L; i++) {
+        double *o = profile_energy(j, p, i, FWD_O);
+        double *chan = profile_energy(j, p, i, FWD_DOWN);
+
+        order_block(&r[i], j, i, o, chan);
+        free(o);
+        free(chan);
     }
 }
 

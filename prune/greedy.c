@@ -137,7 +137,8 @@ drop_one(struct search *s, struct greedy *g)
         vnote("without %s %zu: loss %.4f, KL %.4f", part_name(m[best].p.unit),
             m[best].p.block, g->score.nll, g->score.kl);
         judge_set(s->j, &c[best].choice, 1);
-        ranks_energy(s->rank, s->j, &g->now);
+        if (!s->fixed)
+            ranks_energy(s->rank, s->j, &g->now);
     }
     for (size_t i = 0; i < n; i++)
         cand_release(&c[i]);

@@ -253,9 +253,8 @@ look(void *ctx, const struct fwd_tapped *t)
     }
 }
 
-/* Multiply sums of squares by the squared norms of the columns of w. */
-static void
-weigh(const struct weight *w, double *sum)
+void
+judge_weigh(const struct weight *w, double *sum)
 {
     float *row = xreallocarray(NULL, w->cols, sizeof(*row));
     double *sq = xcalloc(w->cols, sizeof(*sq));
@@ -300,11 +299,11 @@ measure_end(struct judge *j, size_t i)
     const double n = (double)j->c->ntok;
 
     if (m->on_o) {
-        weigh(&b->w[W_O], m->o);
+        judge_weigh(&b->w[W_O], m->o);
         m->attn /= n;
     }
     if (m->on_mlp) {
-        weigh(&b->w[W_DOWN], m->chan);
+        judge_weigh(&b->w[W_DOWN], m->chan);
         m->mlp /= n;
     }
     m->influence /= n;

@@ -91,6 +91,8 @@ void judge_forked(struct judge *j, size_t threads);
  * `measuring`, measure what c keeps whole of the blocks that are walked.  The
  * first call is for the whole model. */
 void judge_set(struct judge *j, const struct choice *c, int measuring);
+/* Multiply sums of squares [w->cols] by the squared norms of w's columns. */
+void judge_weigh(const struct weight *w, double *sum);
 /* Score rows r0..r1-1 with what c keeps into out [r1-r0]; walks from the first
  * block on that is not as in j->now. */
 void judge_rows(struct judge *j, const struct choice *c, size_t r0, size_t r1,

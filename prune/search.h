@@ -34,6 +34,11 @@ struct rank *ranks_new(const struct model *m);
 void ranks_free(struct rank *r, size_t L);
 /* From what was measured of the blocks that c has. */
 void ranks_energy(struct rank *r, const struct judge *j, const struct conf *c);
+/* From a profile: what is read by o and down, but for the first tokens of
+ * pieces. */
+struct profile;
+void ranks_profile(struct rank *r, const struct judge *j,
+    const struct profile *p);
 /* The order of n values, falling, first ones on ties. */
 void rank_values(const double *v, size_t n, size_t *order);
 /* What c keeps. */
@@ -144,6 +149,7 @@ struct search {
     struct goal g;
     struct trials *log;
     struct rank *rank; /* [L] */
+    int fixed;         /* it stays as it is: a profile's */
     const char *method;
     double loss_weight;
     size_t candidates; /* a round; 0: all */

@@ -1,6 +1,7 @@
 /* A search from its options to its choice: see session.h. */
 #include "session.h"
 #include "common.h"
+#include "profile.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -99,6 +100,20 @@ most_trials(const struct session *x)
     return total;
 }
 
+/* Order channels and groups by it, for good. */
+static void
+take_profile(struct session *x)
+{
+    struct profile p;
+    struct err e;
+
+    if (profile_open(&p, x->o->profile, &x->m, &e) < 0)
+        die_err(&e);
+    ranks_profile(x->s.rank, &x->j, &p);
+    x->s.fixed = 1;
+    profile_close(&p);
+}
+
 /* The whole model: its energies, and its score, which a log must agree with. */
 static void
 whole(struct session *x)
@@ -114,7 +129,10 @@ whole(struct session *x)
     conf_init(&conf, &x->m);
     cand_init(&c, s, "whole", &conf);
     judge_set(&x->j, &c.choice, 1);
-    ranks_energy(s->rank, &x->j, &c.conf);
+    if (x->o->profile != NULL)
+        take_profile(x);
+    else
+        ranks_energy(s->rank, &x->j, &c.conf);
     judge_rows(&x->j, &c.choice, 0, x->c.R, c.row);
     score = score_rows(s, c.row, x->c.R);
     if (trials_find(&x->log, choice_key(&c.choice), x->c.n, &logged,

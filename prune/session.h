@@ -21,7 +21,7 @@ struct session_options {
     struct goal_options goal;
     unsigned units;
     int ranked, method, start, compute, halve, no_cache;
-    const char *log;
+    const char *log, *profile; /* or NULL */
     double loss_weight, evals;
     size_t candidates, tenure, patience, seed, jobs, threads;
     size_t width; /* bytes of a weight that is written */

@@ -94,6 +94,17 @@ at_most 'parameters' "$(column w.tsv params)" $((whole * 8 / 10))
 equal 'widths differ' "$(awk -F '\t' 'NR > 2 { n = 0; k = split($3, r, ",")
     for (i = 1; i <= k; i++) n += split(r[i], x, "-") == 2 ? x[2] - x[1] + 1 : 1
     if ($3 != "all") print n }' choice | sort -u | awk 'END { print (NR > 1) }')" 1
+ok 'a profile' prune profile -q -m M -o P fr-rows
+ok 'orders channels' search --blocks 6 --ratio 0.2 -p P --log wp.tsv en-rows
+at_most 'parameters' "$(column wp.tsv params)" $((whole * 8 / 10))
+ok 'or the calibration does' search --blocks 6 --ratio 0.2 --log wc.tsv en-rows
+if [ "$(column wp.tsv key)" != "$(column wc.tsv key)" ]; then
+    pass 'in another way'
+else
+    fail 'in another way'
+fi
+equal 'as many' "$(column wp.tsv params)" "$(column wc.tsv params)"
+status 1 'a profile that is not there' search --ratio 0.2 -p nowhere en-rows
 status 2 'a unit there is not' search --units heads --ratio 0.3 en-rows
 status 2 'groups alone cannot' search --units groups --ratio 0.9 en-rows
 
