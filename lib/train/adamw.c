@@ -277,18 +277,28 @@ gradients(const struct group *g, size_t at, size_t n, float *room)
     return room;
 }
 
-/* Zero what the mask leaves out of n gradients or weights, x or half. */
+/* Zero what the mask leaves out of x[n]; eight at a time, which compilers make
+ * a few instructions. */
 static void
-keep_zeros(float *x, uint16_t *half, size_t n, const unsigned char *mask)
+keep_float(float *x, size_t n, const unsigned char *mask)
 {
-    for (size_t i = 0; i < n; i++) {
-        const int keep = mask[i / 8] >> i % 8 & 1;
+    uint32_t u[8] = { 0 };
 
-        if (half != NULL)
-            half[i] = keep ? half[i] : 0;
-        else
-            x[i] = keep ? x[i] : 0.0f;
+    for (size_t i = 0; i < n; i += 8) {
+        const size_t k = n - i < 8 ? n - i : 8;
+
+        memcpy(u, x + i, k * sizeof *u);
+        for (unsigned j = 0; j < 8; j++)
+            u[j] &= (mask[i / 8] & 1u << j) != 0 ? UINT32_MAX : 0;
+        memcpy(x + i, u, k * sizeof *u);
     }
+}
+
+static void
+keep_half(uint16_t *x, size_t n, const unsigned char *mask)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = mask[i / 8] >> i % 8 & 1 ? x[i] : 0;
 }
 
 static void
@@ -303,9 +313,10 @@ span_sumsq(void *ctx, size_t task, size_t worker)
     float room[WIDE];
 
     (void)worker;
-    if (s->mask != NULL)
-        keep_zeros(g->g + s->at, g->half != NULL ? g->half + s->at : NULL, s->n,
-            s->mask);
+    if (s->mask != NULL && g->half != NULL)
+        keep_half(g->half + s->at, s->n, s->mask);
+    else if (s->mask != NULL)
+        keep_float(g->g + s->at, s->n, s->mask);
     *sq = 0.0;
     for (size_t k = 0; k < s->n && g->half != NULL; k += WIDE) {
         const size_t n = s->n - k < WIDE ? s->n - k : WIDE;
@@ -400,9 +411,9 @@ span_update(void *ctx, size_t task, size_t worker)
     else
         a->k->adamw(g->p + s->at, g->g + s->at, (float *)a->m[s->group] + s->in,
             (float *)a->v[s->group] + s->in, s->n, &k);
-    /* 0 / (0 + eps) is 0, unless eps is */
-    if (s->mask != NULL)
-        keep_zeros(g->p + s->at, NULL, s->n, s->mask);
+    /* without gradient and moments 0 stays 0, unless it is 0 / (0 + 0) */
+    if (s->mask != NULL && !(k.eps > 0.0f))
+        keep_float(g->p + s->at, s->n, s->mask);
     profile_end("AdamW", t, 0.0,
         (a->type == DT_BF16 ? 24.0 : 32.0) * (double)s->n);
 }
