@@ -15,6 +15,7 @@
 #define v_min(a, b) _mm256_min_ps(a, b)
 #define v_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define v_fnma(a, b, c) _mm256_fnmadd_ps(a, b, c)
+#define d_store(p, a) _mm256_storeu_pd(p, a)
 #define d_zero() _mm256_setzero_pd()
 #define d_add(a, b) _mm256_add_pd(a, b)
 #define d_sub(a, b) _mm256_sub_pd(a, b)

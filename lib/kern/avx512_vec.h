@@ -15,6 +15,7 @@
 #define v_min(a, b) _mm512_min_ps(a, b)
 #define v_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define v_fnma(a, b, c) _mm512_fnmadd_ps(a, b, c)
+#define d_store(p, a) _mm512_storeu_pd(p, a)
 #define d_zero() _mm512_setzero_pd()
 #define d_add(a, b) _mm512_add_pd(a, b)
 #define d_sub(a, b) _mm512_sub_pd(a, b)

@@ -115,6 +115,12 @@ struct kern {
     /* a.b in fp32, for one row of a matrix times a vector */
     float (*dotf)(const float *a, const float *b, size_t n);
 
+    /* Of the columns of t rows x [t,n] with ld: adds to sum [5,n], in double,
+     * sums of |x|, x, x^2, x^3, x^4, and raises top [n] to the largest |x|
+     * (where NaN may be passed over). */
+    void (*powers)(double *sum, float *top, const float *x, size_t t, size_t ld,
+        size_t n);
+
     /* Largest element; -INFINITY when n = 0.  NaN may be passed over: the sum
      * of exponentials beside it shows it. */
     float (*max)(const float *x, size_t n);

@@ -333,6 +333,22 @@ sqdist(const float *a, const float *b, size_t n)
     return s;
 }
 
+static void
+powers(double *sum, float *top, const float *x, size_t t, size_t ld, size_t n)
+{
+    for (size_t i = 0; i < t; i++, x += ld)
+        for (size_t c = 0; c < n; c++) {
+            const double v = x[c];
+
+            sum[c] += fabs(v);
+            sum[n + c] += v;
+            sum[2 * n + c] += v * v;
+            sum[3 * n + c] += v * v * v;
+            sum[4 * n + c] += v * v * v * v;
+            top[c] = fmaxf(top[c], fabsf(x[c]));
+        }
+}
+
 static float
 max(const float *x, size_t n)
 {
@@ -400,21 +416,21 @@ attn_ds(float *restrict s, float *restrict dp, size_t n, float lse, float delta)
     }
 }
 
-#define KERN_REF                                                        \
-    {                                                                   \
-        .name = "ref", .gemm_nt = gemm_nt_ref, .gemm_nn = gemm_nn_ref,  \
-        .gemm_tn = gemm_tn_ref, .dots = dots, .widen_bf16 = widen_bf16, \
-        .widen_f16 = widen_f16, .widen_q8_0 = widen_q8_0,               \
-        .widen_q4_0 = widen_q4_0, .widen_q4_1 = widen_q4_1,             \
-        .scale_groups = scale_groups, .narrow_bf16 = narrow_bf16,       \
-        .narrow_f16 = narrow_f16, .rmsnorm = rmsnorm,                   \
-        .rmsnorm_bwd = rmsnorm_bwd, .rope = rope, .silu_mul = silu_mul, \
-        .silu_mul_bwd = silu_mul_bwd, .gelu_mul = gelu_mul,             \
-        .gelu_mul_bwd = gelu_mul_bwd, .add = add, .axpy = axpy,         \
-        .scale = scale, .mul = mul, .axmul = axmul, .dot = dot,         \
-        .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, .max = max,     \
-        .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul,           \
-        .kl_sums = kl_sums, .attn_ds = attn_ds, .loss = &loss_kern_ref  \
+#define KERN_REF                                                          \
+    {                                                                     \
+        .name = "ref", .gemm_nt = gemm_nt_ref, .gemm_nn = gemm_nn_ref,    \
+        .gemm_tn = gemm_tn_ref, .dots = dots, .widen_bf16 = widen_bf16,   \
+        .widen_f16 = widen_f16, .widen_q8_0 = widen_q8_0,                 \
+        .widen_q4_0 = widen_q4_0, .widen_q4_1 = widen_q4_1,               \
+        .scale_groups = scale_groups, .narrow_bf16 = narrow_bf16,         \
+        .narrow_f16 = narrow_f16, .rmsnorm = rmsnorm,                     \
+        .rmsnorm_bwd = rmsnorm_bwd, .rope = rope, .silu_mul = silu_mul,   \
+        .silu_mul_bwd = silu_mul_bwd, .gelu_mul = gelu_mul,               \
+        .gelu_mul_bwd = gelu_mul_bwd, .add = add, .axpy = axpy,           \
+        .scale = scale, .mul = mul, .axmul = axmul, .dot = dot,           \
+        .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, .powers = powers, \
+        .max = max, .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul, \
+        .kl_sums = kl_sums, .attn_ds = attn_ds, .loss = &loss_kern_ref    \
     }
 
 const struct kern kern_ref = KERN_REF;

@@ -171,6 +171,49 @@ dotf(const float *a, const float *b, size_t n)
     return v_hsum(v_add(v_add(s0, s1), v_add(s2, s3)));
 }
 
+/* Raise s[k] by the k-th of the five powers of the doubles x, of which a are
+ * the absolute values. */
+static inline void
+add_powers(vd *s, vd a, vd x)
+{
+    const vd x2 = d_fma(x, x, d_zero());
+
+    s[0] = d_add(s[0], a);
+    s[1] = d_add(s[1], x);
+    s[2] = d_add(s[2], x2);
+    s[3] = d_fma(x2, x, s[3]);
+    s[4] = d_fma(x2, x2, s[4]);
+}
+
+/* A vector of columns after another, along its rows. */
+static void
+powers(double *sum, float *top, const float *x, size_t t, size_t ld, size_t n)
+{
+    for (size_t c = 0; c < n; c += VW) {
+        vd lo[5], hi[5];
+        vf m = get(top, c, n);
+        double out[VW];
+
+        for (size_t k = 0; k < 5; k++)
+            lo[k] = hi[k] = d_zero();
+        for (size_t i = 0; i < t; i++) {
+            const vf v = get(x + i * ld, c, n);
+            const vf a = v_max(v, v_sub(v_set1(0.0f), v));
+
+            m = v_max(m, a);
+            add_powers(lo, d_lo(a), d_lo(v));
+            add_powers(hi, d_hi(a), d_hi(v));
+        }
+        put(top, c, n, m);
+        for (size_t k = 0; k < 5; k++) {
+            d_store(out, lo[k]);
+            d_store(out + VW / 2, hi[k]);
+            for (size_t j = 0; j < VW && c + j < n; j++)
+                sum[k * n + c + j] += out[j];
+        }
+    }
+}
+
 static float
 rstd_of(const float *x, size_t n, float eps)
 {
@@ -465,6 +508,7 @@ ROWS(struct kern *k)
     k->sumsq = sumsq;
     k->sqdist = sqdist;
     k->dotf = dotf;
+    k->powers = powers;
     k->max = max;
     k->expsum = expsum;
     k->exp = exp_row;

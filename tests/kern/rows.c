@@ -158,6 +158,46 @@ test_sums(const char *isa)
     ok(good && kern.max(a, 0) == -INFINITY, "%s max", isa);
 }
 
+/* Powers of the columns of some rows, and nothing past n. */
+static void
+test_powers(const char *isa)
+{
+    double off = 0.0, past = 0.0;
+    int same = 1;
+
+    for (size_t s = 0; s < NSIZES; s++) {
+        const size_t n = sizes[s] < 40 ? sizes[s] : 40, ld = 41, t = N / ld;
+        double sum[5 * 40 + 1];
+        float top[41];
+
+        for (size_t i = 0; i < 5 * n + 1; i++)
+            sum[i] = 7.0;
+        for (size_t i = 0; i <= n; i++)
+            top[i] = i % 2 ? 1e6f : 0.0f;
+        kern.powers(sum, top, a, t, ld, n);
+        past += fabs(sum[5 * n] - 7.0) + (top[n] != (n % 2 ? 1e6f : 0.0f));
+        for (size_t k = 0; k < n; k++) {
+            double want[5] = { 7.0, 7.0, 7.0, 7.0, 7.0 };
+            float most = k % 2 ? 1e6f : 0.0f;
+
+            for (size_t i = 0; i < t; i++) {
+                const double v = a[i * ld + k];
+
+                want[0] += fabs(v);
+                for (int p = 1; p < 5; p++)
+                    want[p] += pow(v, p);
+                most = fmaxf(most, (float)fabs(v));
+            }
+            for (size_t p = 0; p < 5; p++)
+                off = farther(off,
+                    fabs(sum[p * n + k] - want[p]) / (1.0 + fabs(want[p])));
+            same &= top[k] == most;
+        }
+    }
+    ok(off <= 1e-13, "%s powers of columns (%.2g)", isa, off);
+    ok(same && past == 0.0, "%s and their largest, nothing past n", isa);
+}
+
 /* Few rows of x times rows of w, by one call and by a call an element. */
 static void
 test_dots(const char *isa)
@@ -263,7 +303,7 @@ test_nan(const char *isa)
 
     for (size_t at = 0; at < N; at += 13) {
         const float was = a[at];
-        double w;
+        double w, sum[5 * N] = { 0 };
 
         a[at] = NAN;
         kern.rmsnorm(y, a, b, N, 1e-5f);
@@ -277,6 +317,8 @@ test_nan(const char *isa)
         kern.dots(1, 1, N, a, b, y, 1);
         good &= isnan(y[0]);
         good &= isnan(kern.sqdist(a, b, N)) && isnan(kern.sumsq(a, N));
+        kern.powers(sum, y, a, 1, N, N);
+        good &= isnan(sum[at]) && isnan(sum[4 * N + at]);
         a[at] = was;
     }
     ok(good, "%s NaN comes out of every kernel", isa);
@@ -437,6 +479,7 @@ main(void)
         test_norm(isas[i]);
         test_elementwise(isas[i]);
         test_sums(isas[i]);
+        test_powers(isas[i]);
         test_dots(isas[i]);
         test_exp(isas[i]);
         test_nan(isas[i]);
