@@ -1,74 +1,99 @@
-/* Hessians, by blocks on and above the diagonal; see hessian.h. */
+/* Hessians, by parts on and above the diagonal; see hessian.h. */
 #include "hessian.h"
 #include "base/mem.h"
+#include "base/profile.h"
 #include "kern/kern.h"
 
 #include <stdlib.h>
 
-/* Edge of a block: what a product copies counts less in a large one, what it
- * computes in vain below the diagonal counts less in a small one. */
-enum { SMALL = 96, LARGE = 384, GAP = 64 };
+/*
+ * A square on the diagonal is halved: what is above the diagonal is a product
+ * of two different parts, cut into pieces that threads share; the halves are
+ * halved again, until a square is so small that its lower half is computed in
+ * vain: less is lost in a small one, but a product of few columns is slower.
+ */
+enum { LEAF = 96, PIECE = 384, STEP = 48, GAP = 64 };
 
 /* Rows of x that are multiplied together. */
 struct run {
     size_t at, n;
 };
 
+/* A part of H. */
+struct part {
+    size_t row, col, m, n;
+};
+
 struct job {
     float *h;
-    size_t n, ld, edge, blocks;
+    size_t n, ld;
     const float *x;
     const struct run *run;
     size_t runs;
+    struct part *part;
+    size_t parts, cap;
 };
 
+static void
+add_part(struct job *j, size_t row, size_t col, size_t m, size_t n)
+{
+    j->part = xgrow(j->part, j->parts, &j->cap, sizeof *j->part);
+    j->part[j->parts++] = (struct part){ row, col, m, n };
+}
+
+/* Of pieces of equal length, PIECE or less and a multiple of STEP, of n. */
 static size_t
-edge_of(size_t n)
+piece_of(size_t n)
 {
-    const size_t want = (n + 7) / 8;
-    const size_t edge = want < SMALL ? SMALL : want > LARGE ? LARGE : want;
+    const size_t count = (n + PIECE - 1) / PIECE, len = (n + count - 1) / count;
 
-    return (edge + 47) / 48 * 48;
+    return (len + STEP - 1) / STEP * STEP;
 }
 
-/* The block of row i and column j, counted along the rows of blocks. */
+/* The parts of the square of n rows and columns at place `at`. */
 static void
-block_at(const struct job *j, size_t task, size_t *row, size_t *col)
+split(struct job *j, size_t at, size_t n)
 {
-    size_t i = 0;
+    const size_t half = (n / 2 + STEP - 1) / STEP * STEP;
+    const size_t m = piece_of(half), k = piece_of(n - half);
 
-    for (; task >= j->blocks - i; i++)
-        task -= j->blocks - i;
-    *row = i;
-    *col = i + task;
+    if (n <= LEAF) {
+        add_part(j, at, at, n, n);
+        return;
+    }
+    for (size_t r = 0; r < half; r += m)
+        for (size_t c = half; c < n; c += k)
+            add_part(j, at + r, at + c, half - r < m ? half - r : m,
+                n - c < k ? n - c : k);
+    split(j, at, half);
+    split(j, at + half, n - half);
 }
 
 static void
-add_block(void *ctx, size_t task, size_t worker)
+add_task(void *ctx, size_t task, size_t worker)
 {
     const struct job *j = ctx;
-    size_t i, k, m, n;
+    const struct part *p = &j->part[task];
+    const double begin = profile_begin();
+    size_t rows = 0;
 
     (void)worker;
-    block_at(j, task, &i, &k);
-    i *= j->edge;
-    k *= j->edge;
-    m = j->n - i < j->edge ? j->n - i : j->edge;
-    n = j->n - k < j->edge ? j->n - k : j->edge;
-    for (size_t r = 0; r < j->runs; r++) {
+    for (size_t r = 0; r < j->runs; rows += j->run[r++].n) {
         const float *x = j->x + j->run[r].at * j->ld;
 
-        kern.gemm_tn(m, n, j->run[r].n, x + i, j->ld, x + k, j->ld, GEMM_ADD,
-            j->h + i * j->n + k, j->n);
+        kern.gemm_tn(p->m, p->n, j->run[r].n, x + p->row, j->ld, x + p->col,
+            j->ld, GEMM_ADD, j->h + p->row * j->n + p->col, j->n);
     }
+    profile_end("Hessian", begin, 2.0 * (double)(p->m * p->n) * (double)rows,
+        0.0);
 }
 
 static void
 add_runs(struct pool *pool, struct job *j)
 {
-    j->edge = edge_of(j->n);
-    j->blocks = (j->n + j->edge - 1) / j->edge;
-    pool_run(pool, j->blocks * (j->blocks + 1) / 2, add_block, j);
+    split(j, 0, j->n);
+    pool_run(pool, j->parts, add_task, j);
+    free(j->part);
 }
 
 void
@@ -103,27 +128,25 @@ hess_tap(struct pool *pool, float *h, const struct fwd_tapped *t)
     free(run);
 }
 
+/* Below the diagonal: STEP rows, in squares that caches keep. */
 static void
 mirror(void *ctx, size_t task, size_t worker)
 {
     const struct job *j = ctx;
-    const size_t n = j->n;
-    size_t r0, c0;
+    const size_t n = j->n, r0 = task * STEP;
+    const size_t end = r0 + STEP < n ? r0 + STEP : n;
 
     (void)worker;
-    block_at(j, task, &r0, &c0);
-    r0 *= j->edge;
-    c0 *= j->edge;
-    for (size_t c = c0; c < c0 + j->edge && c < n; c++)
-        for (size_t r = r0; r < r0 + j->edge && r < n && r < c; r++)
-            j->h[c * n + r] = j->h[r * n + c];
+    for (size_t c0 = 0; c0 < end; c0 += STEP)
+        for (size_t r = r0; r < end; r++)
+            for (size_t c = c0; c < c0 + STEP && c < r; c++)
+                j->h[r * n + c] = j->h[c * n + r];
 }
 
 void
 hess_finish(struct pool *pool, float *h, size_t n)
 {
-    struct job j = { .h = h, .n = n, .edge = 48 };
+    struct job j = { .h = h, .n = n };
 
-    j.blocks = (n + j.edge - 1) / j.edge;
-    pool_run(pool, j.blocks * (j.blocks + 1) / 2, mirror, &j);
+    pool_run(pool, (n + STEP - 1) / STEP, mirror, &j);
 }

@@ -1,5 +1,6 @@
 /* Sums over the tokens of one input, and what follows from them. */
 #include "profile.h"
+#include "base/profile.h"
 #include "kern/kern.h"
 
 #include <math.h>
@@ -9,8 +10,9 @@
 const char *const profile_classes[CLASSES] = { "first", "rest" };
 const char *const profile_inputs[FWD_INPUTS] = { "attn", "o", "mlp", "down" };
 
-/* Channels of a task: their sums and bins stay in the second-level cache. */
-enum { TILE = 32 };
+/* Channels of a task: what is counted often of them stays in the first-level
+ * cache. */
+enum { TILE = 96 };
 
 static size_t
 counts(size_t n, size_t bins)
@@ -51,18 +53,18 @@ sums_bytes(size_t n, size_t bins)
 enum { SHIFT = 20, BIAS = 127 };
 _Static_assert(1 << (23 - SHIFT) == SKETCH_STEPS, "bins are high bits");
 
-/* The place of |x| in a channel's counts. */
-static inline size_t
+/* The place of |x| in a channel's counts; without branches, for vectors. */
+static inline int
 bin_of(float x)
 {
-    const uint32_t low = (BIAS + SKETCH_LOW) * SKETCH_STEPS;
+    const int below = (BIAS + SKETCH_LOW) * SKETCH_STEPS - 1;
     uint32_t bits;
+    int bin;
 
     memcpy(&bits, &x, sizeof bits);
-    bits = (bits & 0x7fffffff) >> SHIFT;
-    if (bits < low)
-        return 0;
-    return bits - low < SKETCH_BINS ? bits - low + 1 : SKETCH_BINS;
+    bin = (int)((bits & 0x7fffffff) >> SHIFT) - below;
+    bin = bin > 0 ? bin : 0;
+    return bin < SKETCH_BINS ? bin : SKETCH_BINS;
 }
 
 /* Where bin i (from 0) begins. */
@@ -73,69 +75,115 @@ bin_start(size_t i)
         (int)(i / SKETCH_STEPS) + SKETCH_LOW);
 }
 
-struct tile_sums {
-    double sum[SUMS][TILE];
-    float max[TILE];
-};
-
-static inline void
-add_values(struct tile_sums *s, const float *v)
-{
-    for (size_t c = 0; c < TILE; c++) {
-        const float a = fabsf(v[c]);
-
-        s->max[c] = a > s->max[c] ? a : s->max[c];
-    }
-    for (size_t c = 0; c < TILE; c++) {
-        const double x = v[c], x2 = x * x;
-
-        s->sum[SUM_ABS][c] += fabs(x);
-        s->sum[SUM_1][c] += x;
-        s->sum[SUM_2][c] += x2;
-        s->sum[SUM_3][c] += x2 * x;
-        s->sum[SUM_4][c] += x2 * x2;
-    }
-}
-
 struct tap_job {
     struct input_sums *s;
     const struct fwd_tapped *t;
 };
 
-/* TILE channels from c0 on of all tokens. */
+/* Rows at a time; tokens that 16 bits count. */
+enum { ROWS = 32, COUNTED = UINT16_MAX - ROWS };
+
+/* A task: TILE channels from c0 on, n of them there. */
+struct tile {
+    size_t c0, n;
+    double sum[CLASSES][SUMS * TILE];
+    float max[CLASSES][TILE];
+    uint16_t rest[TILE][1 + SKETCH_BINS]; /* counts that a cache holds */
+    size_t counted;                       /* tokens in them */
+    float v[ROWS][TILE];                  /* values, the channels past n 0 */
+};
+
+/* The counts of a cache to where they belong. */
+static void
+flush(struct tile *z, struct input_sums *s)
+{
+    uint32_t *to = s->count + (CLASS_REST * s->n + z->c0) * (1 + SKETCH_BINS);
+
+    for (size_t c = 0; c < z->n; c++, to += 1 + SKETCH_BINS)
+        for (size_t i = 0; i <= SKETCH_BINS; i++)
+            to[i] += z->rest[c][i];
+    memset(z->rest, 0, sizeof z->rest);
+    z->counted = 0;
+}
+
+/* ROWS rows of one class at most. */
+static void
+add_rows(struct tile *z, struct input_sums *s, size_t kind, const float *x,
+    size_t ld, size_t rows)
+{
+    const size_t n = z->n;
+    uint32_t *count = s->count + (kind * s->n + z->c0) * (1 + SKETCH_BINS);
+    float(*v)[TILE] = z->v;
+    int bin[TILE];
+
+    for (size_t i = 0; i < rows; i++) /* which lie pages apart: once */
+        memcpy(v[i], x + i * ld, n * sizeof *x);
+    kern.powers(z->sum[kind], z->max[kind], v[0], rows, TILE, n);
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t c = 0; c < TILE; c++)
+            bin[c] = bin_of(v[i][c]);
+        if (kind == CLASS_REST)
+            for (size_t c = 0; c < n; c++)
+                z->rest[c][bin[c]]++;
+        else
+            for (size_t c = 0; c < n; c++)
+                count[c * (1 + SKETCH_BINS) + (size_t)bin[c]]++;
+    }
+    z->counted += rows;
+    if (z->counted > COUNTED)
+        flush(z, s);
+}
+
+static size_t
+class_of(const struct fwd_tapped *t, size_t k)
+{
+    return t->r->first[k] == k % t->r->T ? CLASS_FIRST : CLASS_REST;
+}
+
+/* All tokens, as many rows of one class at a time as lie together. */
+static void
+add_tokens(struct tile *z, struct input_sums *s, const struct fwd_tapped *t)
+{
+    const size_t T = t->r->T;
+    const uint32_t *first = t->r->first;
+
+    for (size_t k = 0, n; k < t->r->B * T; k += n) {
+        const size_t kind = class_of(t, k);
+
+        n = 1;
+        if (first[k] == UINT32_MAX)
+            continue;
+        while (n < ROWS && (k + n) % T != 0 && first[k + n] != UINT32_MAX &&
+            class_of(t, k + n) == kind)
+            n++;
+        add_rows(z, s, kind, t->x + (k / T * t->Tp + k % T) * t->ld + z->c0,
+            t->ld, n);
+    }
+}
+
 static void
 add_tile(void *ctx, size_t task, size_t worker)
 {
     const struct tap_job *j = ctx;
-    const struct fwd_tapped *t = j->t;
+    const double begin = profile_begin();
     struct input_sums *s = j->s;
-    const size_t c0 = task * TILE, n = s->n - c0 < TILE ? s->n - c0 : TILE;
-    struct tile_sums sums[CLASSES] = { 0 };
-    float v[TILE] = { 0 };
+    const size_t c0 = task * TILE;
+    struct tile z = { .c0 = c0, .n = s->n - c0 < TILE ? s->n - c0 : TILE };
 
     (void)worker;
-    for (size_t k = 0; k < t->r->B * t->r->T; k++) {
-        const size_t b = k / t->r->T, i = k % t->r->T;
-        const size_t kind = t->r->first[k] == i ? CLASS_FIRST : CLASS_REST;
-        uint32_t *count = s->count + (kind * s->n + c0) * (1 + s->bins);
+    add_tokens(&z, s, j->t);
+    flush(&z, s);
+    for (size_t kind = 0; kind < CLASSES; kind++)
+        for (size_t c = 0; c < z.n; c++) {
+            float *max = s->max + kind * s->n + c0 + c;
 
-        if (t->r->first[k] == UINT32_MAX)
-            continue;
-        memcpy(v, t->x + (b * t->Tp + i) * t->ld + c0, n * sizeof *v);
-        add_values(&sums[kind], v);
-        for (size_t c = 0; c < n; c++, count += 1 + s->bins)
-            count[bin_of(v[c])]++;
-    }
-    for (size_t kind = 0; kind < CLASSES; kind++) {
-        float *max = s->max + kind * s->n + c0;
-
-        for (size_t k = 0; k < SUMS; k++)
-            for (size_t c = 0; c < n; c++)
+            for (size_t k = 0; k < SUMS; k++)
                 s->sum[(kind * SUMS + k) * s->n + c0 + c] +=
-                    sums[kind].sum[k][c];
-        for (size_t c = 0; c < n; c++)
-            max[c] = fmaxf(max[c], sums[kind].max[c]);
-    }
+                    z.sum[kind][k * z.n + c];
+            *max = fmaxf(*max, z.max[kind][c]);
+        }
+    profile_end("sums of inputs", begin, 0.0,
+        4.0 * (double)(j->t->r->B * j->t->r->T * z.n));
 }
 
 void

@@ -7,6 +7,7 @@
 #include "hessian.h"
 #include "prune.h"
 #include "base/note.h"
+#include "base/profile.h"
 #include "cli/die.h"
 #include "cli/progress.h"
 #include "kern/kern.h"
@@ -24,9 +25,11 @@ struct walk {
     const struct calib *c;
     struct pool *pool;
     struct fwd *f;
-    size_t chunk;          /* rows at a time */
-    float *x;              /* [R,T,d] the residual stream of all tokens */
-    float *in, *mid;       /* [chunk,T,d] a block's input; what its MLP reads */
+    size_t chunk; /* rows at a time */
+    size_t chunks;
+    float **x;             /* [chunks] of [chunk,T,d] the residual stream */
+    float *y, *mid;        /* [chunk,T,d] a block's output, which changes places
+                            * with its input; what its MLP reads */
     double (*turn)[TURNS]; /* [chunk*T] */
     size_t *width;         /* [L,FWD_INPUTS] */
     struct hess_out *out;  /* NULL: no Hessians */
@@ -47,46 +50,51 @@ input_width(const struct model *m, size_t i, enum fwd_input input)
 
 /* ---- how far blocks turn ---- */
 
-/* 1 - cos of a token's states (ShortGPT, arXiv:2403.03853, eq. 1). */
+/* 1 - cos of two states by their product and the sums of their squares
+ * (ShortGPT, arXiv:2403.03853, eq. 1). */
 static double
-turned(const float *a, const float *b, size_t d)
+turned(double xy, double xx, double yy)
 {
-    const double n = sqrt(kern.sumsq(a, d) * kern.sumsq(b, d));
+    const double n = sqrt(xx * yy);
 
-    return n > 0.0 ? 1.0 - kern.dot(a, b, d) / n : 0.0;
+    return n > 0.0 ? 1.0 - xy / n : 0.0;
 }
 
 struct turn_job {
     const struct walk *w;
     const struct rows *r;
-    const float *y; /* [B,T,d] the block's output */
+    const float *x, *y; /* [B,T,d] the block's input and output */
 };
 
 static void
 turn_task(void *ctx, size_t task, size_t worker)
 {
     const struct turn_job *j = ctx;
+    const double begin = profile_begin();
     const size_t d = j->w->m->c.d, n = j->r->B * j->r->T;
     const size_t end = (task + 1) * CHUNK < n ? (task + 1) * CHUNK : n;
 
     (void)worker;
     for (size_t t = task * CHUNK; t < end; t++) {
-        const float *x = j->w->in + t * d, *y = j->y + t * d;
+        const float *x = j->x + t * d, *y = j->y + t * d;
         const float *mid = j->w->seen_mid ? j->w->mid + t * d : y;
+        const double xx = kern.sumsq(x, d), yy = kern.sumsq(y, d);
+        const double mm = kern.sumsq(mid, d);
         double *turn = j->w->turn[t];
 
-        turn[TURN_BLOCK] = turned(x, y, d);
-        turn[TURN_ATTN] = turned(x, mid, d);
-        turn[TURN_MLP] = turned(mid, y, d);
-        turn[NORM_IN] = sqrt(kern.sumsq(x, d));
-        turn[NORM_OUT] = sqrt(kern.sumsq(y, d));
+        turn[TURN_BLOCK] = turned(kern.dot(x, y, d), xx, yy);
+        turn[TURN_ATTN] = turned(kern.dot(x, mid, d), xx, mm);
+        turn[TURN_MLP] = turned(kern.dot(mid, y, d), mm, yy);
+        turn[NORM_IN] = sqrt(xx);
+        turn[NORM_OUT] = sqrt(yy);
     }
+    profile_end("turns of blocks", begin, 0.0, 0.0);
 }
 
 static void
-add_turns(struct walk *w, const struct rows *r, const float *y)
+add_turns(struct walk *w, const struct rows *r, const float *x)
 {
-    struct turn_job j = { w, r, y };
+    struct turn_job j = { w, r, x, w->y };
     const size_t n = r->B * r->T;
 
     pool_run(w->pool, (n + CHUNK - 1) / CHUNK, turn_task, &j);
@@ -168,11 +176,12 @@ end_block(struct walk *w, struct profile_sums *s, size_t i, double tolerance)
         sums_trim(&w->sums->in[k]);
 }
 
-/* The rows of the data from r0 on, at most a chunk. */
+/* The rows of chunk k. */
 static struct rows
-rows_at(const struct walk *w, size_t r0)
+rows_of(const struct walk *w, size_t k)
 {
     const struct calib *c = w->c;
+    const size_t r0 = k * w->chunk;
 
     return (struct rows){
         c->R - r0 < w->chunk ? c->R - r0 : w->chunk,
@@ -185,18 +194,18 @@ rows_at(const struct walk *w, size_t r0)
 static void
 walk_block(struct walk *w, struct profile_sums *s, size_t i, double tolerance)
 {
-    const size_t td = w->c->T * w->m->c.d;
-
     begin_block(w, s, i);
-    for (size_t r0 = 0; r0 < w->c->R; r0 += w->chunk) {
-        const struct rows r = rows_at(w, r0);
-        float *x = w->x + r0 * td;
+    for (size_t k = 0; k < w->chunks; k++) {
+        const struct rows r = rows_of(w, k);
+        float *x = w->x[k];
 
-        memcpy(w->in, x, r.B * td * sizeof *x);
         w->seen_mid = 0;
-        fwd_block(w->f, i, &r, w->in, x);
+        fwd_block(w->f, i, &r, x, w->y);
         add_turns(w, &r, x);
-        progress_at((double)i + (double)(r0 + r.B) / (double)w->c->R, NULL);
+        w->x[k] = w->y;
+        w->y = x;
+        profile_step(r.B * r.T);
+        progress_at((double)i + (double)(k + 1) / (double)w->chunks, NULL);
     }
     end_block(w, s, i, tolerance);
 }
@@ -224,7 +233,7 @@ need(const struct walk *w, size_t slots)
         bins = all > bins ? all : bins;
         hess = floats > hess ? floats : hess;
     }
-    return w->c->R * row + w->chunk * (2 * row + w->c->T * sizeof *w->turn) +
+    return w->chunk * ((w->chunks + 2) * row + w->c->T * sizeof *w->turn) +
         fwd_bytes(w->f) + bins + held + slots * hess * sizeof(float);
 }
 
@@ -258,6 +267,7 @@ walk_init(struct walk *w, const struct model *m, const struct calib *c,
     w->c = c;
     w->pool = pool;
     w->chunk = fit < c->R ? fit : c->R;
+    w->chunks = (c->R + w->chunk - 1) / w->chunk;
     w->f = fwd_new_blocks(m, pool, w->chunk, c->T);
     w->width = xcalloc(m->c.L * FWD_INPUTS, sizeof *w->width);
     for (size_t i = 0; i < m->c.L * FWD_INPUTS; i++)
@@ -269,8 +279,10 @@ walk_room(struct walk *w)
 {
     const size_t td = w->c->T * w->m->c.d;
 
-    w->x = xreallocarray(NULL, w->c->R * td, sizeof *w->x);
-    w->in = xreallocarray(NULL, w->chunk * td, sizeof *w->in);
+    w->x = xcalloc(w->chunks, sizeof *w->x);
+    for (size_t k = 0; k < w->chunks; k++)
+        w->x[k] = xreallocarray(NULL, w->chunk * td, sizeof **w->x);
+    w->y = xreallocarray(NULL, w->chunk * td, sizeof *w->y);
     w->mid = xreallocarray(NULL, w->chunk * td, sizeof *w->mid);
     w->turn = xreallocarray(NULL, w->chunk * w->c->T, sizeof *w->turn);
 }
@@ -305,10 +317,10 @@ profile_walk(struct profile_sums *s, const struct model *m,
         die_err(&e);
     walk_room(&w);
     progress_begin("profiling", (double)m->c.L, "blocks");
-    for (size_t r0 = 0; r0 < c->R; r0 += w.chunk) {
-        const struct rows r = rows_at(&w, r0);
+    for (size_t k = 0; k < w.chunks; k++) {
+        const struct rows r = rows_of(&w, k);
 
-        fwd_embed(w.f, &r, w.x + r0 * c->T * m->c.d);
+        fwd_embed(w.f, &r, w.x[k]);
     }
     fwd_tap(w.f, look, &w);
     for (size_t i = 0; i < m->c.L; i++)
@@ -317,8 +329,10 @@ profile_walk(struct profile_sums *s, const struct model *m,
         die_err(&e);
     progress_end();
     fwd_free(w.f);
+    for (size_t k = 0; k < w.chunks; k++)
+        free(w.x[k]);
     free(w.x);
-    free(w.in);
+    free(w.y);
     free(w.mid);
     free(w.turn);
     free(w.width);
