@@ -152,7 +152,9 @@ check_arguments(void)
 static void
 open_all(struct eval *e)
 {
-    const int any = a.tasks.n > 0;
+    /* Of different tokenizers; a base's must be the same. */
+    const int texts = a.protocol == PROTO_LMEVAL && a.base == NULL;
+    const int any = a.tasks.n > 0 || texts;
     struct err err;
 
     if (compute_init(a.compute, &err) < 0)
@@ -179,6 +181,16 @@ open_all(struct eval *e)
     if (a.recorded)
         recorded_stream(e);
     models_check(e);
+    if (texts && a.tasks.n == 0)
+        models_split(e);
+    if (e->also != NULL &&
+        (a.worst > 0 || a.detail != NULL || a.tokens != NULL))
+        die(EX_USAGE,
+            "--%s needs models of one tokenizer: %s and %s have others",
+            a.worst > 0            ? "worst"
+                : a.detail != NULL ? "detail"
+                                   : "tokens",
+            e->j[0].label, e->also->j[0].label);
     if (a.spread)
         e->spread =
             spread_new(e->nj, e->base, a.temperature != 1.0, a.per_source);
@@ -211,6 +223,20 @@ report(struct eval *e)
     buf_release(&b);
 }
 
+/* What there is one of for each tokenizer. */
+static void
+release(struct eval *e)
+{
+    if (e->also != NULL)
+        release(e->also);
+    free(e->also);
+    models_close(e);
+    stream_info_release(&e->info);
+    vocab_free(e->vocab);
+    free(e->unit);
+    free(e->sum);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -225,6 +251,10 @@ main(int argc, char **argv)
     open_all(&e);
     e.detail = a.detail != NULL ? detail_new(&e) : NULL;
     e.resume = resume_open(&e, a.resume, a.detail != NULL);
+    for (struct eval *f = e.also; f != NULL; f = f->also) {
+        f->resume = e.resume;
+        f->pool = e.pool;
+    }
     e.tokens = a.tokens != NULL ? tokens_begin(&e, a.tokens) : NULL;
     if (e.in != NULL)
         eval_base(&e);
@@ -238,13 +268,9 @@ main(int argc, char **argv)
     out_done();
     resume_close(e.resume);
     detail_free(e.detail);
-    models_close(&e);
     recorded_close(&e);
     spread_free(e.spread);
-    stream_info_release(&e.info);
-    vocab_free(e.vocab);
+    release(&e);
     pool_free(e.pool);
-    free(e.unit);
-    free(e.sum);
     return 0;
 }

@@ -86,19 +86,25 @@ struct eval {
     struct unit *unit;     /* [nunit] */
     struct sums *sum;      /* [nunit][nj] */
     size_t nunit, cap;
+    struct eval *also; /* models of another tokenizer, on the same text; or
+                        * NULL */
 };
 
 /* ---- models.c ---- */
 
 /* A judged model without a model yet; the label is its own then. */
 struct judged *models_add(struct eval *e, const char *path, char *label);
-/* Open [label=]path, where a label has no slash; its index.  any: models may
- * have different vocabularies.  Dies on damage. */
+/* Open [label=]path, where a label has no slash; its index.  any: its
+ * vocabulary need not be the first model's.  Dies on damage. */
 size_t models_open(struct eval *e, const char *spec, int any);
 /* One of those judged, by label or path, or another, which is opened. */
 size_t models_find(struct eval *e, const char *spec);
 /* Dies when two have one label. */
 void models_check(const struct eval *e);
+/* Models of another tokenizer than the first one's go to e->also, there likewise
+ * if they differ.  Dies when models of one tokenizer have different
+ * vocabularies. */
+void models_split(struct eval *e);
 void models_close(struct eval *e);
 
 /* ---- read.c: the stream into rows; text.c: text into rows ---- */
@@ -193,6 +199,10 @@ double t95(size_t n);
  * of the difference a - b, paired by unit (b NONE: of a alone). */
 struct mean eval_mean(const struct eval *e, size_t source, enum quantity q,
     size_t a, size_t b);
+/* Mean difference of bits a byte, model a of e less b of f, of the same
+ * documents. */
+struct mean bits_difference(const struct eval *e, size_t a,
+    const struct eval *f, size_t b);
 void eval_figures(const struct eval *e, size_t source, size_t model,
     struct figures *f);
 
@@ -208,10 +218,10 @@ void put_column(struct buf *b, int width, const char *fmt, double v);
 /* "low..high", fmt having both, in a column; "-" as above. */
 void put_range(struct buf *b, int width, const char *fmt, double low,
     double high);
-/* The end of a line: a - b of two models, with so many digits, its error, and
+/* The end of a line: i - k of two models, with so many digits, its error, and
  * how many of these it is. */
-void put_difference(const struct eval *e, struct buf *b, size_t i, size_t k,
-    const struct mean *m, int digits);
+void put_difference(struct buf *b, const struct judged *i,
+    const struct judged *k, const struct mean *m, int digits);
 /* "(all)" for NONE. */
 const char *source_name(const struct eval *e, size_t source);
 /* Width of a column of labels, at least 5, at most `most`. */

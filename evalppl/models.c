@@ -2,6 +2,7 @@
 #include "evalppl.h"
 #include "base/mem.h"
 #include "cli/die.h"
+#include "tok/tok.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,14 @@ models_add(struct eval *e, const char *path, char *label)
     return &e->j[e->nj++];
 }
 
+static void
+check_vocabulary(const struct judged *j, const struct judged *first)
+{
+    if (j->m.c.V != first->m.c.V)
+        die(EX_INPUT, "%s: has a vocabulary of %zu, %s one of %zu", j->path,
+            j->m.c.V, first->path, first->m.c.V);
+}
+
 size_t
 models_open(struct eval *e, const char *spec, int any)
 {
@@ -47,9 +56,8 @@ models_open(struct eval *e, const char *spec, int any)
     if (model_open(&j->m, j->path, &err) < 0 ||
         model_check_finite(&j->m, &err) < 0)
         die_err(&err);
-    if (!any && j->m.c.V != e->j[0].m.c.V)
-        die(EX_INPUT, "%s: has a vocabulary of %zu, %s one of %zu", j->path,
-            j->m.c.V, e->j[0].path, e->j[0].m.c.V);
+    if (!any)
+        check_vocabulary(j, &e->j[0]);
     j->params = model_params(&j->m);
     j->bytes = model_bytes(&j->m);
     return e->nj - 1;
@@ -74,6 +82,41 @@ models_check(const struct eval *e)
                     "two models are called %s: give them labels, -m "
                     "label=model",
                     e->j[i].label);
+}
+
+void
+models_split(struct eval *e)
+{
+    struct tokenizer *t;
+    struct eval *also;
+    size_t n = 1;
+    struct err err;
+    char hash[33];
+
+    if ((t = tok_open(e->j[0].path, &err)) == NULL)
+        die_err(&err);
+    tok_hash(t, hash);
+    tok_free(t);
+    also = xmalloc(sizeof(*also));
+    *also = *e;
+    also->j = xcalloc(e->nj, sizeof(*also->j));
+    also->nj = 0;
+    for (size_t i = 1; i < e->nj; i++) {
+        if (tok_matches(e->j[i].path, hash, &err) == 0) {
+            also->j[also->nj++] = e->j[i];
+            continue;
+        }
+        check_vocabulary(&e->j[i], &e->j[0]);
+        e->j[n++] = e->j[i];
+    }
+    e->nj = n;
+    if (also->nj > 0) {
+        e->also = also;
+        models_split(also);
+    } else {
+        free(also->j);
+        free(also);
+    }
 }
 
 void

@@ -107,25 +107,67 @@ tsv_pairs(const struct eval *e, size_t source, struct buf *b)
             }
 }
 
+/* With every pair of models of different tokenizers. */
+static void
+across(const struct eval *e, struct buf *b,
+    void (*print)(struct buf *b, const struct judged *i, const struct judged *k,
+        const struct mean *m))
+{
+    for (const struct eval *f = e->also; f != NULL; f = f->also)
+        for (size_t i = 0; i < e->nj; i++)
+            for (size_t k = 0; k < f->nj; k++) {
+                const struct mean m = bits_difference(e, i, f, k);
+
+                print(b, &e->j[i], &f->j[k], &m);
+            }
+    if (e->also != NULL)
+        across(e->also, b, print);
+}
+
+static void
+tsv_bits(struct buf *b, const struct judged *i, const struct judged *k,
+    const struct mean *m)
+{
+    buf_addf(b, "%s\t%s\tbits", SHOWN(i->label), SHOWN(k->label));
+    put_cell(b, "%.8f", m->v);
+    put_cell(b, "%.8f", m->se);
+    put_cell(b, "%.3f", m->v / m->se);
+    buf_adds(b, "\t(all)\n");
+}
+
+static void
+text_bits(struct buf *b, const struct judged *i, const struct judged *k,
+    const struct mean *m)
+{
+    buf_adds(b, "bits/B ");
+    put_difference(b, i, k, m, 5);
+}
+
 static void
 print_tsv(const struct eval *e, int per_source, int compare, struct buf *b)
 {
-    buf_adds(b, "# ");
-    describe(e, b);
+    for (const struct eval *f = e; f != NULL; f = f->also) {
+        buf_adds(b, "# ");
+        describe(f, b);
+        buf_addc(b, '\n');
+    }
     buf_adds(b,
-        "\nmodel\tsource\tparameters\tdocuments\ttokens\tnll\tnll_se\t"
+        "model\tsource\tparameters\tdocuments\ttokens\tnll\tnll_se\t"
         "ppl\tppl_low\tppl_high\tkl\tkl_se\tkl_t\tkl_t_se\t"
         "agree\tagree_se\trecovery\tregained\ttokens_s\tmemory\t"
         "bytes\tbits\tbits_se\twords\tbyte_ppl\tword_ppl\n");
-    for (size_t i = 0; i < e->nj; i++)
-        tsv_row(e, NONE, i, b);
+    for (const struct eval *f = e; f != NULL; f = f->also)
+        for (size_t i = 0; i < f->nj; i++)
+            tsv_row(f, NONE, i, b);
     for (size_t s = 0; per_source && s < e->info.nsource; s++)
         for (size_t i = 0; i < e->nj && units_of(e, s) > 0; i++)
             tsv_row(e, s, i, b);
     if (!compare)
         return;
     buf_adds(b, "\nmodel\tother\tquantity\tdifference\tse\tz\tsource\n");
-    tsv_pairs(e, NONE, b);
+    for (const struct eval *f = e; f != NULL; f = f->also)
+        tsv_pairs(f, NONE, b);
+    across(e, b, tsv_bits);
     for (size_t s = 0; per_source && s < e->info.nsource; s++)
         if (units_of(e, s) > 0)
             tsv_pairs(e, s, b);
@@ -203,7 +245,7 @@ text_pair(const struct eval *e, size_t i, size_t k, enum quantity q,
     const struct mean m = eval_mean(e, NONE, q, i, k);
 
     buf_addf(b, "%-4s ", q == Q_NLL ? "loss" : "KL");
-    put_difference(e, b, i, k, &m, 5);
+    put_difference(b, &e->j[i], &e->j[k], &m, 5);
 }
 
 static void
@@ -246,10 +288,19 @@ void
 eval_print(const struct eval *e, enum format f, int per_source, int compare,
     struct buf *b)
 {
-    if (f == FMT_TSV)
+    if (f == FMT_TSV) {
         print_tsv(e, per_source, compare, b);
-    else
-        print_text(e, per_source, compare, b);
+        return;
+    }
+    for (const struct eval *g = e; g != NULL; g = g->also) {
+        if (g != e)
+            buf_addc(b, '\n');
+        print_text(g, per_source, compare, b);
+    }
+    if (compare && e->also != NULL) {
+        buf_addc(b, '\n');
+        across(e, b, text_bits);
+    }
 }
 
 void

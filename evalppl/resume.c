@@ -78,9 +78,10 @@ hash_run(const struct eval *e, int detail)
     buf_addf(&b, "%s %s %zu %zu %g %zu %d %d", kern_name(),
         protocol_name[e->protocol], e->c, e->stride, e->temperature, e->base,
         detail, e->in != NULL);
-    for (size_t i = 0; i < e->nj; i++)
-        if (!e->j[i].recorded)
-            hash_model(&b, &e->j[i].m);
+    for (const struct eval *f = e; f != NULL; f = f->also)
+        for (size_t i = 0; i < f->nj; i++)
+            if (!f->j[i].recorded)
+                hash_model(&b, &f->j[i].m);
     h = XXH3_64bits(b.p, b.n);
     buf_release(&b);
     return h;

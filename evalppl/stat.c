@@ -11,10 +11,12 @@ value(const struct eval *e, size_t unit, enum quantity q, size_t model)
     return e->sum[unit * e->nj + model].v[q];
 }
 
+/* b: a model of f, or NONE */
 static double
-paired(const struct eval *e, size_t unit, enum quantity q, size_t a, size_t b)
+paired(const struct eval *e, size_t unit, enum quantity q, size_t a,
+    const struct eval *f, size_t b)
 {
-    return value(e, unit, q, a) - (b != NONE ? value(e, unit, q, b) : 0.0);
+    return value(e, unit, q, a) - (b != NONE ? value(f, unit, q, b) : 0.0);
 }
 
 /* Does unit u count among those of the source? */
@@ -40,15 +42,15 @@ units_of(const struct eval *e, size_t source)
  * (sum n_d)^2.
  */
 static struct mean
-ratio(const struct eval *e, size_t source, enum quantity q, size_t a, size_t b,
-    double (*size)(const struct unit *))
+ratio(const struct eval *e, size_t source, enum quantity q, size_t a,
+    const struct eval *f, size_t b, double (*size)(const struct unit *))
 {
     double x = 0.0, n = 0.0, sq = 0.0, units = 0.0;
     struct mean m = { NAN, NAN };
 
     for (size_t u = 0; u < e->nunit; u++)
         if (counts(e, u, source)) {
-            x += paired(e, u, q, a, b);
+            x += paired(e, u, q, a, f, b);
             n += size(&e->unit[u]);
             units++;
         }
@@ -57,7 +59,7 @@ ratio(const struct eval *e, size_t source, enum quantity q, size_t a, size_t b,
     m.v = x / n;
     for (size_t u = 0; u < e->nunit; u++)
         if (counts(e, u, source)) {
-            const double r = paired(e, u, q, a, b) - m.v * size(&e->unit[u]);
+            const double r = paired(e, u, q, a, f, b) - m.v * size(&e->unit[u]);
 
             sq += r * r;
         }
@@ -82,7 +84,17 @@ struct mean
 eval_mean(const struct eval *e, size_t source, enum quantity q, size_t a,
     size_t b)
 {
-    return ratio(e, source, q, a, b, weight);
+    return ratio(e, source, q, a, e, b, weight);
+}
+
+struct mean
+bits_difference(const struct eval *e, size_t a, const struct eval *f, size_t b)
+{
+    struct mean m = ratio(e, NONE, Q_NLL, a, f, b, bytes);
+
+    m.v /= LN2;
+    m.se /= LN2;
+    return m;
 }
 
 /* What a byte and a word of the text cost.  For lm-eval a text without tokens
@@ -100,7 +112,7 @@ text_figures(const struct eval *e, size_t source, size_t model,
             f->words += e->unit[u].words;
             nll += value(e, u, Q_NLL, model);
         }
-    f->bits = ratio(e, source, Q_NLL, model, NONE, bytes);
+    f->bits = ratio(e, source, Q_NLL, model, e, NONE, bytes);
     f->bits.v /= LN2;
     f->bits.se /= LN2;
     f->byte_ppl = exp(f->bits.v * LN2);

@@ -42,11 +42,11 @@ put_range(struct buf *b, int width, const char *fmt, double low, double high)
 }
 
 void
-put_difference(const struct eval *e, struct buf *b, size_t i, size_t k,
+put_difference(struct buf *b, const struct judged *i, const struct judged *k,
     const struct mean *m, int digits)
 {
-    buf_addf(b, "%s - %s: %.*f", SHOWN(e->j[i].label), SHOWN(e->j[k].label),
-        digits, m->v);
+    buf_addf(b, "%s - %s: %.*f", SHOWN(i->label), SHOWN(k->label), digits,
+        m->v);
     if (isfinite(m->se))
         buf_addf(b, " +/- %.*f", digits, m->se);
     if (isfinite(m->v / m->se))

@@ -160,7 +160,7 @@ text_pairs(const struct eval *e, const struct task *t, size_t nt,
             if (s->group != NONE)
                 buf_addf(b, " %s", SHOWN(group_name(s)));
             buf_adds(b, ": ");
-            put_difference(e, b, i, k, &m, 4);
+            put_difference(b, &e->j[i], &e->j[k], &m, 4);
         }
 }
 

@@ -105,18 +105,14 @@ begin(struct eval *e, struct speech *s)
         reader_tokenizer(e, &e->j[i]);
 }
 
-void
-eval_text(struct eval *e, const char *path)
+/* The n bytes of all lines by models of one tokenizer. */
+static void
+score(struct eval *e, const char *all, size_t n)
 {
     struct reader r = { .e = e };
     struct speech s;
-    struct err err;
-    char *all;
-    size_t n, number = 0;
+    size_t number = 0;
 
-    e->input = io_in_name(path);
-    if (io_slurp(path, TEXTS_MAX, &all, &n, &err) < 0)
-        die_err(&err);
     begin(e, &s);
     reader_start(&r, e->c);
     progress_begin("scoring", (double)n, "bytes");
@@ -134,5 +130,20 @@ eval_text(struct eval *e, const char *path)
     }
     reader_finish(&r);
     speech_close(&s);
+}
+
+void
+eval_text(struct eval *e, const char *path)
+{
+    struct err err;
+    char *all;
+    size_t n;
+
+    if (io_slurp(path, TEXTS_MAX, &all, &n, &err) < 0)
+        die_err(&err);
+    for (; e != NULL; e = e->also) {
+        e->input = io_in_name(path);
+        score(e, all, n);
+    }
     free(all);
 }

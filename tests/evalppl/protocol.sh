@@ -96,6 +96,67 @@ figures whole >one
 figures asked >two
 same 'and changes no bit' one two
 
+# --- models of different tokenizers, by bits a byte ---
+mkdir tok
+cp "$top/tests/golden/tok/digits.json" tok/tokenizer.json
+printf '{"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "%s"}\n' \
+    '<|endoftext|>' >tok/tokenizer_config.json
+llama config.json vocab_size 1024
+tokenize -q -t tok "$text" >ids
+shard -q -o shards ids
+stream -q -B 2 -T 32 --batches 1 -o one shards
+student -q -m config.json -t tok -o trained --lr 1e-2 one
+awk 'BEGIN { for (i = 1; i < 9; i++) {
+    s = ""
+    for (k = 0; k < i * i; k++) s = s " " (k * 7919 * i % 1000) "the river"
+    print length(s) >"bytes"
+    print "{\"text\": \"" s "\"}" } }' >lines.jsonl
+set -- -q --protocol lm-eval -c 32 --format tsv
+evalppl "$@" -m "A=$m" -m "C=$top/tests/golden/gguf/q4_1-hf" --compare \
+    lines.jsonl >one.tsv
+evalppl "$@" -m B=trained lines.jsonl >other.tsv
+ok 'of two tokenizers' evalppl "$@" -m "A=$m" -m B=trained \
+    -m "C=$top/tests/golden/gguf/q4_1-hf" --compare lines.jsonl
+mv out both
+lines() { figures "$1" | awk -F '\t' '$2 == "(all)" || $3 == "nll"'; }
+{ lines one.tsv; lines other.tsv; } | sort >want
+lines both | sort >got
+same 'each as alone, and those of one' want got
+for i in A B; do
+    [ $i = A ] && of=$m || of=trained
+    evalppl "$@" -m "$of" --worst 8 lines.jsonl | awk -F '\t' '
+        /^document/ { on = 1; next }
+        on { printf "%s %.6f\n", $1, $3 * $4 }' | sort >nll.$i
+done
+paste -d ' ' nll.A nll.B bytes | awk '
+    { x[NR] = ($2 - $4) / log(2); n[NR] = $5; sx += x[NR]; sn += $5 }
+    END { r = sx / sn
+        for (i = 1; i <= NR; i++) q += (x[i] - r * n[i]) ^ 2
+        printf "%d %.8f %.8f\n", NR, r, sqrt(NR / (NR - 1) * q) / sn }' >want
+equal 'differences by document' "$(awk -F '\t' '
+    function off(x, y) { return !(x - y <= 2e-6 && y - x <= 2e-6) }
+    FILENAME == "want" { split($0, w, " "); next }
+    $3 == "bits" { print $1 $2, $1 != "A" || (!off($4, w[2]) && !off($5, w[3])) }
+    ' want both | tr '\n' ' ')" 'AB 1 CB 1 '
+ok 'as text' evalppl -q --protocol lm-eval -c 32 -m "A=$m" -m B=trained \
+    --compare lines.jsonl
+like 'says so' '^bits/B A - B: -?[0-9.]+ \+/- [0-9.]+ \(-?[0-9.]+ standard errors\)$' out
+equal 'what each has read' "$(grep -c '^protocol lm-eval.* 8 documents' out)" 2
+ok 'standard input' sh -c 'evalppl "$@" <lines.jsonl' sh "$@" -m "A=$m" \
+    -m B=trained
+ok 'kept' evalppl "$@" -m "A=$m" -m B=trained --resume kept lines.jsonl
+figures out >want
+size=$(wc -c <kept)
+head -c $((size * 2 / 3)) kept >part
+ok 'a part of it' evalppl "$@" -m "A=$m" -m B=trained --resume part lines.jsonl
+figures out >got
+same 'the same' want got
+status 2 'tokens of both' evalppl "$@" -m "A=$m" -m B=trained --tokens t \
+    lines.jsonl
+status 3 'a base of another vocabulary' evalppl "$@" -m "$m" --base trained \
+    lines.jsonl
+status 3 'or of the same stream' evalppl -q -m "$m" -m trained docs
+
 # --- misuse, damage ---
 status 3 'lm-eval of a stream' evalppl -m "$m" --protocol lm-eval docs
 echo '{"content": "a"}' >other
