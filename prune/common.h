@@ -52,7 +52,7 @@ void common_new_folder(const char *out);
 const char *common_tokenizer(const struct model *m, const char *given,
     const char *out);
 
-/* Write a cut model and its tokenizer (or NULL), which is not broken off by
+/* Write a model and its tokenizer (or NULL), which is not broken off by
  * signals; type as of common_dtype.  Dies. */
 void common_write(const struct model *m, const char *out, int type,
     const char *tokenizer);

@@ -8,16 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOKENS = 4096 }; /* of one pass */
-
-static size_t
-chunk_of(const struct calib *c)
-{
-    const size_t n = c->T < TOKENS ? TOKENS / c->T : 1;
-
-    return n < c->R ? n : c->R;
-}
-
 void
 judge_keep_logits(struct judge *j)
 {
@@ -30,21 +20,14 @@ judge_bytes(const struct model *m, const struct calib *c)
     const size_t row = c->T * sizeof(float);
 
     return (m->c.L + 1) * c->R * row * m->c.d + c->n * m->c.d * sizeof(float) +
-        chunk_of(c) * row * 3 * m->c.d;
+        calib_chunk(c) * row * 3 * m->c.d;
 }
 
 /* Rows r0..r1-1 of the data, at most a chunk. */
 static struct rows
 rows_at(const struct judge *j, size_t r0, size_t r1)
 {
-    const struct calib *c = j->c;
-
-    return (struct rows){
-        r1 - r0 < j->chunk ? r1 - r0 : j->chunk,
-        c->T,
-        c->ids + r0 * c->T,
-        c->first + r0 * c->T,
-    };
+    return calib_rows(j->c, r0, r1 - r0 < j->chunk ? r1 - r0 : j->chunk);
 }
 
 static void
@@ -65,7 +48,7 @@ judge_init(struct judge *j, const struct model *m, const struct calib *c,
     j->m = m;
     j->c = c;
     j->pool = pool;
-    j->chunk = chunk_of(c);
+    j->chunk = calib_chunk(c);
     row = j->chunk * c->T;
     work_space(j);
     j->x = xreallocarray(NULL, row, state);

@@ -197,10 +197,7 @@ sparsify_main(int argc, char **argv, const char *program)
         sparsify_take(&s, a.share);
     }
     sparsify_run(&s);
-    prog_catch_stop(); /* what is written from here on is not broken off */
-    prog_saving(1);
-    if (model_export(&m, a.out, common_dtype(a.type), tokenizer, &e) < 0)
-        die_err(&e);
+    common_write(&m, a.out, a.type, tokenizer);
     if (a.report != NULL)
         write_report(&s);
     tell(&s);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOKENS = 4096 /* of one pass */, KL_TOKENS = 2048 };
+enum { KL_TOKENS = 2048 };
 
 /* The matrices that read each input. */
 static const unsigned readers[FWD_INPUTS] = {
@@ -43,16 +43,6 @@ lap_end(struct sparsify *s, int what, struct lap l)
 
 /* ---- Hessians ---- */
 
-/* The rows of the data from r0 on, at most a chunk. */
-static struct rows
-rows_at(const struct sparsify *s, size_t r0)
-{
-    const struct calib *c = s->c;
-
-    return (struct rows){ c->R - r0 < s->chunk ? c->R - r0 : s->chunk, c->T,
-        c->ids + r0 * c->T, c->first + r0 * c->T };
-}
-
 static void
 tap(void *ctx, const struct fwd_tapped *t)
 {
@@ -76,7 +66,7 @@ pass(struct sparsify *s, size_t block, int look)
 
     fwd_tap(s->f, look ? tap : NULL, s);
     for (size_t r0 = 0; r0 < s->c->R; r0 += s->chunk) {
-        const struct rows r = rows_at(s, r0);
+        const struct rows r = calib_rows(s->c, r0, s->chunk);
         float *x = s->x + r0 * td;
 
         fwd_block(s->f, block, &r, x, look ? s->y : x);
@@ -90,7 +80,7 @@ static void
 embed(struct sparsify *s)
 {
     for (size_t r0 = 0; s->c != NULL && r0 < s->c->R; r0 += s->chunk) {
-        const struct rows r = rows_at(s, r0);
+        const struct rows r = calib_rows(s->c, r0, s->chunk);
 
         fwd_embed(s->f, &r, s->x + r0 * s->c->T * s->m->c.d);
     }
@@ -376,14 +366,6 @@ sparsify_measure(struct sparsify *s, int kl)
 
 /* ---- memory ---- */
 
-static size_t
-chunk_of(const struct calib *c)
-{
-    const size_t n = c->T < TOKENS ? TOKENS / c->T : 1;
-
-    return n < c->R ? n : c->R;
-}
-
 size_t
 sparsify_bytes(const struct sparsify *s)
 {
@@ -408,7 +390,7 @@ sparsify_bytes(const struct sparsify *s)
     }
     sparse += 2 * largest + most;
     if (c != NULL)
-        sparse += (c->R + chunk_of(c)) * c->T * s->m->c.d;
+        sparse += (c->R + calib_chunk(c)) * c->T * s->m->c.d;
     return sparse * sizeof(float);
 }
 
@@ -419,7 +401,7 @@ sparsify_begin(struct sparsify *s)
 
     if (c == NULL)
         return;
-    s->chunk = chunk_of(c);
+    s->chunk = calib_chunk(c);
     s->f = fwd_new_blocks(s->m, s->pool, s->chunk, c->T);
     s->x = xreallocarray(NULL, c->R * c->T, s->m->c.d * sizeof(float));
     s->y = xreallocarray(NULL, s->chunk * c->T, s->m->c.d * sizeof(float));

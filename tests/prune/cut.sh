@@ -89,6 +89,13 @@ status 2 'input beside a profile' prune cut -m "$t" --choice mixed -o not \
 status 2 'input without repair' prune cut -m "$t" --choice mixed -o not \
     --no-repair calib
 
+# --- prune at once ---
+ok 'search' prune search -q -m "$t" --ratio 0.4 -o found calib
+ok 'cut' prune cut -q -m "$t" --choice found -o steps --calib-rows 16 calib
+ok 'or both' prune -q -m "$t" --ratio 0.4 -o once calib
+same 'the same weights' once/model.safetensors steps/model.safetensors
+same 'the same configuration' once/config.json steps/config.json
+
 # --- cutting what was cut ---
 choice again '1 all all' '2 all 0-7'
 ok 'a cut model' prune cut -q -m fixed --choice again -o twice calib

@@ -40,7 +40,8 @@ at_most() {
 # --- what prune does at once ---
 ok 'greedy' search --ratio 0.3 --log greedy.tsv en-rows
 mv choice greedy
-ok 'prune at once' prune -q -m M -o cut --ratio 0.3 --report cut.tsv en-rows
+ok 'prune at once' prune -q -m M -o cut --ratio 0.3 --report cut.tsv \
+    --no-repair en-rows
 equal 'has the same score' "$(awk -F '\t' '$1 == "cut" { print $7, $9 }' cut.tsv)" \
     "$(column greedy.tsv nll) $(column greedy.tsv kl)"
 equal 'and size' "$(awk -F '\t' '$1 == "cut" { print $6 }' cut.tsv)" \
@@ -48,6 +49,8 @@ equal 'and size' "$(awk -F '\t' '$1 == "cut" { print $6 }' cut.tsv)" \
 equal 'whole: nothing is lost' "$(awk -F '\t' '$2 == "whole" {
     print $6, $13 }' greedy.tsv)" "$whole 0.00000000"
 like 'the choice is a file' '^# retort choice 1' greedy
+ok '... that cut takes' prune cut -q -m M -o cut2 --choice greedy --no-repair
+same '... to the same model' cut/model.safetensors cut2/model.safetensors
 
 # --- goals ---
 at_most '--ratio' "$(column greedy.tsv params)" $((whole * 7 / 10))
