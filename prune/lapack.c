@@ -15,9 +15,6 @@ static void (*spotrf)(const char *uplo, const int *n, float *a, const int *lda,
     int *info, size_t);
 static void (*strtri)(const char *uplo, const char *diag, const int *n,
     float *a, const int *lda, int *info, size_t, size_t);
-static void (*spotrs)(const char *uplo, const int *n, const int *nrhs,
-    const float *a, const int *lda, float *b, const int *ldb, int *info,
-    size_t);
 
 /* dlsym gives an object pointer; POSIX promises that it holds a function. */
 static int
@@ -38,7 +35,7 @@ lapack_open(struct err *e)
     void (*set_threads)(int);
     void *lib;
 
-    if (spotrs != NULL)
+    if (strtri != NULL)
         return 0;
     if (core != NULL)
         setenv("OPENBLAS_CORETYPE", core, 1);
@@ -47,8 +44,7 @@ lapack_open(struct err *e)
     if (lib == NULL ||
         symbol(lib, "openblas_set_num_threads", &set_threads) < 0 ||
         symbol(lib, "spotrf_", &spotrf) < 0 ||
-        symbol(lib, "strtri_", &strtri) < 0 ||
-        symbol(lib, "spotrs_", &spotrs) < 0)
+        symbol(lib, "strtri_", &strtri) < 0)
         return err_set(e, EX_SYS,
             "libopenblas.so.0: not found or not whole; install OpenBLAS "
             "(Debian: libopenblas0)");
@@ -76,16 +72,5 @@ lapack_trtri(float *a, size_t n)
 
     assert(strtri != NULL && n > 0 && n <= INT_MAX);
     strtri("U", "N", &order, a, &order, &info, 1, 1);
-    assert(info == 0);
-}
-
-void
-lapack_potrs(const float *l, size_t n, float *b, size_t rows)
-{
-    const int order = (int)n, nrhs = (int)rows;
-    int info;
-
-    assert(spotrs != NULL && n > 0 && n <= INT_MAX && rows <= INT_MAX);
-    spotrs("U", &order, &nrhs, l, &order, b, &order, &info, 1);
     assert(info == 0);
 }

@@ -23,7 +23,5 @@ int lapack_open(struct err *e);
 size_t lapack_potrf(float *a, size_t n);
 /* Lower triangle L, without zeros on the diagonal, becomes its inverse. */
 void lapack_trtri(float *a, size_t n);
-/* b [rows,n], each row a right-hand side of (L L^T) x = b, becomes x. */
-void lapack_potrs(const float *l, size_t n, float *b, size_t rows);
 
 #endif

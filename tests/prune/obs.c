@@ -168,14 +168,10 @@ damping(void)
 static void
 against_lapack(void)
 {
-    float a[9] = { 4, 0, 0, 2, 5, 0, 1, 3, 6 }, b[3] = { 7, 10, 10 };
+    float a[9] = { 4, 0, 0, 2, 5, 0, 1, 3, 6 };
 
     ok(lapack_potrf(a, 3) == 0 && a[0] == 2.0f && a[3] == 1.0f && a[4] == 2.0f,
         "Cholesky's factor, row-major");
-    lapack_potrs(a, 3, b, 1);
-    ok(fabs(b[0] - 1.0) < 1e-6 && fabs(b[1] - 1.0) < 1e-6 &&
-            fabs(b[2] - 1.0) < 1e-6,
-        "solves");
 }
 
 int

@@ -97,6 +97,18 @@ status 0 'a result is a model to go on from' student -q -m whole -o more \
     --lr 1e-3 kd
 like_sparse '... and keeps its zeros' more
 
+# --- what prune sparsify makes ---
+# zeros_of MODEL: how many of its numbers are zero
+zeros_of() {
+    od -An -v -t x4 -w4 -j 8 "$1/model.safetensors" | grep -c '^ 00000000$'
+}
+ok '2:4' prune sparsify -q -m s0 -o pairs --method magnitude one
+equal 'half of what the blocks multiply is zero' "$(zeros_of pairs)" \
+    $((2 * (2 * 32 * 48 + 2 * 32 * 24 + 3 * 32 * 48) / 2))
+ok '20 steps of it' student -q -m pairs -o trained --lr 1e-3 kd
+equal '... the same zeros' "$(zeros_of trained)" "$(zeros_of pairs)"
+like '... named' '"pattern": "2:4"' trained/config.json
+
 # --- over ranks ---
 . "$top/tests/lib/ranks.sh"
 if has_ranks 'over ranks'; then
