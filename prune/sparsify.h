@@ -56,7 +56,7 @@ enum { SPENT_FORWARD, SPENT_HESSIAN, SPENT_LAYERS };
  * and down with commas between.  Dies (EX_USAGE) at others, and when the
  * pattern does not fit. */
 void sparsify_list(struct sparsify *s, const char *names);
-/* What is there beside the model, at most, in bytes. */
+/* Bytes beside the model and the forward pass. */
 size_t sparsify_bytes(const struct sparsify *s);
 /* Memory for the walk, after what is above is set. */
 void sparsify_begin(struct sparsify *s);
