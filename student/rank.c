@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 void
 rank_begin(struct student *s)
@@ -159,6 +160,65 @@ rank_rows(struct student *s, size_t rows, size_t length)
         s->rows_of_all = sum += all[r].rows;
 out:
     free(all);
+}
+
+static uint64_t
+hash_parameters(const struct tmodel *t)
+{
+    XXH3_state_t *h = XXH3_createState();
+    uint64_t r;
+
+    if (h == NULL)
+        mem_exhausted("a hash");
+    XXH3_64bits_reset(h);
+    for (size_t i = 0; i < t->ngroup; i++)
+        if (t->group[i].n > 0)
+            XXH3_64bits_update(h, t->group[i].p, t->group[i].n * sizeof(float));
+    r = XXH3_64bits_digest(h);
+    XXH3_freeState(h);
+    return r;
+}
+
+/* How many ranks have the hash of rank r. */
+static size_t
+votes(const uint64_t *all, size_t n, size_t r)
+{
+    size_t k = 0;
+
+    for (size_t i = 0; i < n; i++)
+        k += all[i] == all[r];
+    return k;
+}
+
+int
+rank_same(const struct student *s, struct err *e)
+{
+    const size_t n = s->ranks.n;
+    uint64_t *all;
+    size_t most = 0;
+    struct buf odd = { 0 };
+
+    if (n == 1 || s->a->level > 0)
+        return 0;
+    all = xcalloc(n, sizeof(*all));
+    all[s->ranks.rank] = hash_parameters(&s->t);
+    dist_all_gather_one(&s->ranks, all, sizeof(*all));
+    for (size_t r = 1; r < n; r++)
+        if (votes(all, n, r) > votes(all, n, most))
+            most = r;
+    for (size_t r = 0; r < n; r++)
+        if (all[r] != all[most])
+            buf_addf(&odd, "%s%zu", odd.n > 0 ? ", " : "", r);
+    free(all);
+    if (odd.n == 0)
+        return 0;
+    err_set(e, EX_SYS,
+        "the parameters of rank %s are not those of rank %zu: a fault of "
+        "memory or processor; nothing is saved, --resume goes on from the "
+        "checkpoint before",
+        odd.p, most);
+    buf_release(&odd);
+    return -1;
 }
 
 int

@@ -27,6 +27,10 @@ tell_rounding(const struct student *s)
         note("moments are kept in bf16: rounding changes them by %.2f %% (rms) "
              "a step",
             100.0 * adamw_rounding(s->opt));
+    if (ranks_rounding(s->sum) > 0.0)
+        note("gradients are sent in bf16: rounding changes them by %.2f %% "
+             "(rms)",
+            100.0 * ranks_rounding(s->sum));
 }
 
 void

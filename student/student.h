@@ -209,6 +209,9 @@ char *rank_newest(struct student *s);
  * rank.  An input made by stream --rank has those alone, of any other a rank
  * takes rows r, r+n, ... of each message. */
 void rank_rows(struct student *s, size_t rows, size_t length);
+/* Where each rank has all parameters, are they the same to the bit?  -1 and *e
+ * on all ranks: it names those that differ from most. */
+int rank_same(const struct student *s, struct err *e);
 /* r is 1, 0 or -1 and *e: what all ranks have, and -1 where they differ.  Sets
  * s->stop. */
 int rank_agree(struct student *s, int r, struct err *e);

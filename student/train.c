@@ -112,20 +112,6 @@ apply(struct student *s, const struct loss_sum *sum, struct err *e)
     return metrics_add(&s->saver, &s->st, sum, loss, o.lr, norm, e);
 }
 
-/* Begin a checkpoint; now: and wait until it is there. */
-static void
-checkpoint(struct student *s, int now)
-{
-    struct err e;
-
-    if (s->saved != s->st.step &&
-        save_begin(&s->saver, &s->t, s->opt, &s->st, &s->at, &e) < 0)
-        die_err(&e);
-    s->saved = s->st.step;
-    if (now && save_done(&s->saver, &e) < 0)
-        die_err(&e);
-}
-
 /* A run that cannot go on ends with what it has saved. */
 static void
 give_up(struct student *s, const struct err *why)
@@ -135,6 +121,22 @@ give_up(struct student *s, const struct err *why)
     if (save_done(&s->saver, &e) < 0)
         warn("%s", e.msg);
     die_err(why);
+}
+
+/* Begin a checkpoint; now: and wait until it is there. */
+static void
+checkpoint(struct student *s, int now)
+{
+    struct err e;
+
+    if (s->saved != s->st.step && rank_same(s, &e) < 0)
+        give_up(s, &e);
+    if (s->saved != s->st.step &&
+        save_begin(&s->saver, &s->t, s->opt, &s->st, &s->at, &e) < 0)
+        die_err(&e);
+    s->saved = s->st.step;
+    if (now && save_done(&s->saver, &e) < 0)
+        die_err(&e);
 }
 
 /* Train until the stream or --steps ends it; the exit status. */

@@ -6,6 +6,7 @@
 #include "kern/kern.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ struct ranks {
     size_t depth;  /* of a message's tree */
     size_t added;  /* messages of this step */
     size_t **even; /* [ngroup][n+1] parts, where moments are whole */
+    double rounding;
     /* the message at hand */
     const struct rows *rows;
     const uint8_t *scored;
@@ -186,13 +188,56 @@ parts(const struct ranks *x, size_t i)
     return adamw_in_parts(x->a) ? adamw_part(x->a, i) : x->even[i];
 }
 
+/* What bf16 costs: the sums g have become of `exact`, which are summed now. */
+static void
+measure(struct ranks *x, float *exact, const float *g, const size_t *at)
+{
+    const struct dist_group *group = x->o.group;
+    struct {
+        double lost, whole;
+    } *all = xcalloc(group->n, sizeof *all), sum = { 0.0, 0.0 };
+
+    dist_reduce_scatter(group, exact, at, DIST_TREE);
+    for (size_t i = at[group->rank]; i < at[group->rank + 1]; i++) {
+        const double d = (double)g[i] - exact[i];
+
+        all[group->rank].lost += d * d;
+        all[group->rank].whole += (double)exact[i] * exact[i];
+    }
+    dist_all_gather_one(group, all, sizeof *all);
+    for (size_t r = 0; r < group->n; r++) {
+        sum.lost += all[r].lost;
+        sum.whole += all[r].whole;
+    }
+    x->rounding = sum.whole > 0.0 ? sqrt(sum.lost / sum.whole) : 0.0;
+    free(all);
+}
+
+double
+ranks_rounding(const struct ranks *x)
+{
+    return x->rounding;
+}
+
 /* The gradients of all ranks, each rank's part. */
 static void
 sum_gradients(struct ranks *x, enum dist_sum how)
 {
-    for (size_t i = 0; i < x->t->ngroup && x->o.group->n > 1; i++)
+    const struct group *first = &x->t->group[0];
+    float *exact = NULL;
+
+    if (x->o.group->n == 1)
+        return;
+    if (how == DIST_BF16 && !(x->rounding > 0.0)) {
+        exact = xreallocarray(NULL, first->n, sizeof *exact);
+        memcpy(exact, first->g, first->n * sizeof *exact);
+    }
+    for (size_t i = 0; i < x->t->ngroup; i++)
         if (x->t->group[i].n > 0)
             dist_reduce_scatter(x->o.group, x->t->group[i].g, parts(x, i), how);
+    if (exact != NULL)
+        measure(x, exact, first->g, parts(x, 0));
+    free(exact);
 }
 
 void

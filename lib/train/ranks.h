@@ -41,5 +41,8 @@ void ranks_add(struct ranks *x, const struct rows *r, const uint8_t *scored,
 /* After the last ranks_add of a step, before adamw_step, in place of
  * step_flush: sums are those of all ranks. */
 void ranks_finish(struct ranks *x, struct loss_sum *sum);
+/* |rounded - g| / |g| of the first block's gradient in the first step, as
+ * DIST_BF16 and as DIST_TREE have it; 0 without DIST_BF16, and before. */
+double ranks_rounding(const struct ranks *x);
 
 #endif
