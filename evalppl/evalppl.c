@@ -80,25 +80,35 @@ static const struct opt options[] = {
     OPT_END
 };
 
+struct given {
+    int is;
+    const char *name;
+};
+
+/* None of what is given in a list, whose end has no name: `how` it is wrong. */
+static void
+refuse(const char *how, const struct given *g)
+{
+    for (; g->name != NULL; g++)
+        if (g->is)
+            die(EX_USAGE, "%s: %s", g->name, how);
+}
+
 /* Tasks have models of any tokenizers, and no stream. */
 static void
 check_tasks(const char *input)
 {
+    const struct given others[] = { { input != NULL, "a stream" },
+        { a.from != NULL, "--from" }, { a.worst > 0, "--worst" },
+        { a.detail != NULL, "--detail" }, { a.tokens != NULL, "--tokens" },
+        { a.temperature != 1.0, "--temperature" },
+        { a.protocol != PROTO_DOCS, "--protocol" }, { a.spread, "--spread" },
+        { a.recorded, "--recorded" }, { 0, NULL } };
+
     if (a.items != NULL && a.tasks.n == 0)
         die(EX_USAGE, "--items needs --task");
-    if (a.tasks.n > 0 && (input != NULL || a.from != NULL))
-        die(EX_USAGE, "--task takes no %s",
-            input != NULL ? "stream" : "--from");
-    if (a.tasks.n > 0 && (a.worst > 0 || a.detail != NULL || a.tokens != NULL))
-        die(EX_USAGE, "--task takes no --%s",
-            a.worst > 0            ? "worst"
-                : a.detail != NULL ? "detail"
-                                   : "tokens");
-    if (a.tasks.n > 0 && (a.temperature != 1.0 || a.protocol != PROTO_DOCS))
-        die(EX_USAGE, "--task takes no --%s",
-            a.temperature != 1.0 ? "temperature" : "protocol");
-    if (a.tasks.n > 0 && (a.spread || a.recorded))
-        die(EX_USAGE, "--task takes no --%s", a.spread ? "spread" : "recorded");
+    if (a.tasks.n > 0)
+        refuse("not with --task", others);
 }
 
 /* llama.cpp's files of a base. */
@@ -126,18 +136,16 @@ static void
 check_arguments(void)
 {
     const int bases = (a.base != NULL) + (a.read_base != NULL) + a.recorded;
-    const int has_base = bases > 0;
 
     if (bases > 1)
         die(EX_USAGE, "--base, --recorded, --read-base: one of them");
     if (a.models.n == 0)
         die(EX_USAGE, "-m is needed; see evalppl -h");
-    if (a.from != NULL && !has_base)
-        die(EX_USAGE, "--from needs --base");
-    if (a.temperature != 1.0 && !has_base)
-        die(EX_USAGE, "--temperature needs --base");
-    if (a.spread && !has_base)
-        die(EX_USAGE, "--spread needs --base");
+    if (bases == 0)
+        refuse("needs --base",
+            (const struct given[]){ { a.from != NULL, "--from" },
+                { a.temperature != 1.0, "--temperature" },
+                { a.spread, "--spread" }, { 0, NULL } });
     if (a.stride > 0 && a.protocol != PROTO_HF)
         die(EX_USAGE, "--stride needs --protocol hf");
     if (a.stride > a.c)
@@ -183,14 +191,11 @@ open_all(struct eval *e)
     models_check(e);
     if (texts && a.tasks.n == 0)
         models_split(e);
-    if (e->also != NULL &&
-        (a.worst > 0 || a.detail != NULL || a.tokens != NULL))
-        die(EX_USAGE,
-            "--%s needs models of one tokenizer: %s and %s have others",
-            a.worst > 0            ? "worst"
-                : a.detail != NULL ? "detail"
-                                   : "tokens",
-            e->j[0].label, e->also->j[0].label);
+    if (e->also != NULL)
+        refuse("not with models of different tokenizers",
+            (const struct given[]){ { a.worst > 0, "--worst" },
+                { a.detail != NULL, "--detail" },
+                { a.tokens != NULL, "--tokens" }, { 0, NULL } });
     if (a.spread)
         e->spread =
             spread_new(e->nj, e->base, a.temperature != 1.0, a.per_source);

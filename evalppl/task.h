@@ -175,8 +175,8 @@ void task_means(const struct eval *e, const struct task *t, size_t nt,
     size_t model, struct task_figures *f);
 /* Mean difference of model a - b, paired by item; of several tasks the mean of
  * theirs. */
-struct mean task_difference(const struct eval *e, const struct task *t,
-    size_t nt, size_t group, size_t a, size_t b);
+struct mean task_difference(const struct task *t, size_t nt, size_t group,
+    size_t a, size_t b);
 
 /* ---- report ---- */
 

@@ -24,11 +24,11 @@ figures_of(const struct eval *e, const struct task *t, size_t nt,
 }
 
 static struct mean
-difference(const struct eval *e, const struct task *t, size_t nt,
-    const struct subject *s, size_t a, size_t b)
+difference(const struct task *t, size_t nt, const struct subject *s, size_t a,
+    size_t b)
 {
-    return s->task != NULL ? task_difference(e, s->task, 1, s->group, a, b)
-                           : task_difference(e, t, nt, NONE, a, b);
+    return s->task != NULL ? task_difference(s->task, 1, s->group, a, b)
+                           : task_difference(t, nt, NONE, a, b);
 }
 
 static const char *
@@ -101,7 +101,7 @@ tsv_pairs(const struct eval *e, const struct task *t, size_t nt,
 {
     for (size_t i = 0; i < e->nj; i++)
         for (size_t k = i + 1; k < e->nj; k++) {
-            const struct mean m = difference(e, t, nt, s, i, k);
+            const struct mean m = difference(t, nt, s, i, k);
 
             buf_addf(b, "%s\t%s\t%s\t%s\t%s", SHOWN(task_name(s)),
                 SHOWN(group_name(s)), SHOWN(e->j[i].label),
@@ -154,7 +154,7 @@ text_pairs(const struct eval *e, const struct task *t, size_t nt,
 {
     for (size_t i = 0; i < e->nj; i++)
         for (size_t k = i + 1; k < e->nj; k++) {
-            const struct mean m = difference(e, t, nt, s, i, k);
+            const struct mean m = difference(t, nt, s, i, k);
 
             buf_addf(b, "%s", SHOWN(task_name(s)));
             if (s->group != NONE)

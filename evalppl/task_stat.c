@@ -224,12 +224,11 @@ task_means(const struct eval *e, const struct task *t, size_t nt, size_t model,
 }
 
 struct mean
-task_difference(const struct eval *e, const struct task *t, size_t nt,
-    size_t group, size_t a, size_t b)
+task_difference(const struct task *t, size_t nt, size_t group, size_t a,
+    size_t b)
 {
     const struct moments m = over_tasks(t, nt, group, a, b, 0);
 
-    (void)e;
     return (struct mean){ m.x - m.y,
         m.n > (double)nt ? sqrt(fmax(m.xx + m.yy - 2.0 * m.xy, 0.0)) : NAN };
 }

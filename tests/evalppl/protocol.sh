@@ -2,16 +2,11 @@
 # evalppl's protocols against the programs that they are named after
 # (tests/golden/judge), and bits a byte
 . "${0%/*}/../lib/lib.sh"
+. "${0%/*}/../lib/bos.sh"
 text=$top/tests/golden/judge/text.jsonl
 m=$top/tests/golden/gguf/f32-hf
 
-# The same model whose tokenizer puts BOS before every text.
-mkdir bos
-cp "$m"/* bos
-grep -v '"add_bos_token"' "$m/tokenizer_config.json" >bos/tokenizer_config.json
-one='{"SpecialToken":{"id":"<|im_start|>","type_id":0}},{"Sequence":{"id":"A","type_id":0}}'
-sed "s/^\"post_processor\": null/\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[$one],\"pair\":[$one,{\"Sequence\":{\"id\":\"B\",\"type_id\":1}}],\"special_tokens\":{\"<|im_start|>\":{\"id\":\"<|im_start|>\",\"ids\":[1],\"tokens\":[\"<|im_start|>\"]}}}/" \
-    "$m/tokenizer.json" >bos/tokenizer.json
+with_bos "$m" bos
 
 # column NAME FILE: of the first line of a table
 column() {

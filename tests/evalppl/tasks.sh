@@ -2,6 +2,7 @@
 # evalppl --task: forms, items and scores against lm-eval (tests/golden/tasks),
 # what must not depend on how items are grouped, misuse, damage
 . "${0%/*}/../lib/lib.sh"
+. "${0%/*}/../lib/bos.sh"
 golden=$top/tests/golden
 forms=$top/recipes/tasks
 m=$golden/gguf/f32-hf
@@ -32,13 +33,7 @@ done
 tasks=''
 for t in "$@"; do tasks="$tasks --task ${t%=*}=$golden/tasks/${t#*=}.jsonl"; done
 
-# The same model whose tokenizer puts BOS before every text.
-mkdir bos
-cp "$m"/* bos
-grep -v '"add_bos_token"' "$m/tokenizer_config.json" >bos/tokenizer_config.json
-one='{"SpecialToken":{"id":"<|im_start|>","type_id":0}},{"Sequence":{"id":"A","type_id":0}}'
-sed "s/^\"post_processor\": null/\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[$one],\"pair\":[$one,{\"Sequence\":{\"id\":\"B\",\"type_id\":1}}],\"special_tokens\":{\"<|im_start|>\":{\"id\":\"<|im_start|>\",\"ids\":[1],\"tokens\":[\"<|im_start|>\"]}}}/" \
-    "$m/tokenizer.json" >bos/tokenizer.json
+with_bos "$m" bos
 
 # The names of lm-eval's tasks for those of the forms.
 rename() {
