@@ -136,7 +136,9 @@ layer_repair(const float *w, size_t N, size_t n, const size_t *keep, size_t k,
     int result;
 
     result = hess_init(&kept, gather(h, n, keep, k, keep, k), k, name, e);
-    if (result == 0 && (result = hess_factor(&kept, damp, name, e)) == 0) {
+    if (result < 0)
+        goto done;
+    if ((result = hess_factor(&kept, damp, name, e)) == 0) {
         multiply(pool, (struct product){ wg, hkg, b, N, n - k, k, 0 });
         solve(&kept, b, N, out, pool);
         for (size_t i = 0; i < N; i++)
@@ -146,8 +148,9 @@ layer_repair(const float *w, size_t N, size_t n, const size_t *keep, size_t k,
         r->damp = kept.damp;
         if (!isfinite(r->repaired))
             result = err_set(e, EX_NUM, "%s: its error is not finite", name);
-        hess_release(&kept);
     }
+    hess_release(&kept);
+done:
     free(b);
     free(wg);
     free(hkg);

@@ -146,7 +146,10 @@ test_zero_for_a_step(void)
     const struct progress_state st = { .step = 3, .tokens = 9 };
     struct position pos = { .seq = 1 };
     struct progress_state back;
-    struct saver s = { 0 };
+    struct saver s = { .run = "run",
+        .ranks = dist_world(),
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .change = PTHREAD_COND_INITIALIZER };
     struct tmodel t, u;
     struct adamw *a, *b;
     struct err e;
@@ -156,7 +159,7 @@ test_zero_for_a_step(void)
     step(&t, a, 100);
     down_of(&t)[at] = 0.0f;
     strcpy(pos.chain, "0123456789abcdef0123456789abcdef");
-    saver_open(&s, "run", 0);
+    check(io_mkdirs("run", &e), &e);
     check(save_begin(&s, &t, a, &st, &pos, &e), &e);
     check(save_done(&s, &e), &e);
     open_trained(&u, "run/step-3", DT_F32);
