@@ -225,6 +225,12 @@ session_search(struct session *x)
     }
     progress_end();
     trials_take(&x->log, s->best);
+    if (x->o->log != NULL) { /* the last line says which it is */
+        struct trial t = x->log.t[s->best];
+
+        t.kind = "choice";
+        trials_add(&x->log, &t);
+    }
 }
 
 void
