@@ -455,6 +455,19 @@ refuse(const char *dir, const char *why)
         printf("# %s\n", e.msg);
 }
 
+/* That config.json, in which block 1 has one group of its two. */
+static void
+fewer_groups(const char *config, const char *file)
+{
+    struct err e;
+    json_t *j = js_load(config, 1 << 20, &e);
+
+    json_object_set_new(json_object_get(j, "retort"), "groups",
+        json_pack("[i,i]", 2, 1));
+    js_save(j, file, &e);
+    json_decref(j);
+}
+
 static void
 test_refused(void)
 {
@@ -478,6 +491,11 @@ test_refused(void)
     refuse("d", "dtype I32 is not supported for weights");
     make("d", config, up, UNPAD);
     refuse("d", "its padding is not zero");
+    fewer_groups(config, "fewer.json");
+    make("d", "fewer.json", q, KEEP);
+    refuse("d",
+        "block 1 has 1 key-value heads by retort.groups, but its "
+        "padding is not zero");
     make("d", config, "model.layers.0.self_attn.q_proj.bias", EXTRA);
     refuse("d", "q_proj.bias is no part of a llama model");
     make("d", config, "model.layers.0.self_attn.rotary_emb.inv_freq", EXTRA);
