@@ -54,13 +54,15 @@ piece_of(size_t n)
 static void
 split(struct job *j, size_t at, size_t n)
 {
-    const size_t half = (n / 2 + STEP - 1) / STEP * STEP;
-    const size_t m = piece_of(half), k = piece_of(n - half);
+    size_t half, m, k;
 
     if (n <= LEAF) {
         add_part(j, at, at, n, n);
         return;
     }
+    half = (n / 2 + STEP - 1) / STEP * STEP;
+    m = piece_of(half);
+    k = piece_of(n - half);
     for (size_t r = 0; r < half; r += m)
         for (size_t c = half; c < n; c += k)
             add_part(j, at + r, at + c, half - r < m ? half - r : m,
