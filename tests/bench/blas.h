@@ -74,7 +74,8 @@ use_kernels(const char *name)
     if (!blas)
         snprintf(set, sizeof set, "%.*s",
             (int)(plus != NULL ? plus - name : (int)strlen(name)), name);
-    if ((why = kern_force(set)) != NULL)
+    /* first, as whoever calls it later would undo what is chosen here */
+    if ((why = kern_init()) != NULL || (why = kern_force(set)) != NULL)
         die(EX_SYS, "%s", why);
     if (plus != NULL)
         kern_compute(plus + 1);
