@@ -78,6 +78,29 @@ v_scalef(vf a, vf n)
     return _mm256_mul_ps(_mm256_mul_ps(a, _mm256_castsi256_ps(p)),
         _mm256_castsi256_ps(q));
 }
+/* Rounded to bfloat16 as VCVTNE2PS2BF16 does: bf16_round */
+static inline vf
+v_bf16(vf a)
+{
+    const __m256i u = _mm256_castps_si256(a),
+                  size = _mm256_castps_si256(
+                      _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a));
+    const __m256i nan = _mm256_cmpgt_epi32(size, _mm256_set1_epi32(0x7f800000));
+    const __m256i tiny =
+        _mm256_cmpgt_epi32(_mm256_set1_epi32(0x00800000), size);
+    const __m256i odd =
+        _mm256_and_si256(_mm256_srli_epi32(u, 16), _mm256_set1_epi32(1));
+    __m256i r =
+        _mm256_add_epi32(_mm256_add_epi32(u, odd), _mm256_set1_epi32(0x7fff));
+
+    r = _mm256_blendv_epi8(r, _mm256_or_si256(u, _mm256_set1_epi32(0x400000)),
+        nan);
+    r = _mm256_blendv_epi8(r,
+        _mm256_and_si256(u, _mm256_set1_epi32((int)0x80000000)), tiny);
+    return _mm256_castsi256_ps(
+        _mm256_and_si256(r, _mm256_set1_epi32((int)0xffff0000)));
+}
+
 static inline __m256i
 lanes(size_t k)
 {

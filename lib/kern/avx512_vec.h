@@ -41,6 +41,27 @@ v_split(vf a, vf *n)
             two_thirds));
 }
 
+/* Rounded to bfloat16 as VCVTNE2PS2BF16 does: bf16_round.  NaN and denormal
+ * numbers are rare. */
+static inline vf
+v_bf16(vf a)
+{
+    enum { NAN_OR_DENORMAL = 0xa1, DENORMAL = 0x20 };
+    const __m512i u = _mm512_castps_si512(a);
+    const __mmask16 up = _mm512_test_epi32_mask(u, _mm512_set1_epi32(0x10000));
+    const __mmask16 rare = _mm512_fpclass_ps_mask(a, NAN_OR_DENORMAL);
+    __m512i r = _mm512_add_epi32(u, _mm512_set1_epi32(0x7fff));
+
+    r = _mm512_mask_add_epi32(r, up, u, _mm512_set1_epi32(0x8000));
+    if (__builtin_expect(rare != 0, 0)) {
+        r = _mm512_mask_or_epi32(r, rare, u, _mm512_set1_epi32(0x400000));
+        r = _mm512_mask_and_epi32(r, _mm512_fpclass_ps_mask(a, DENORMAL), u,
+            _mm512_set1_epi32((int)0x80000000));
+    }
+    return _mm512_castsi512_ps(
+        _mm512_and_epi32(r, _mm512_set1_epi32((int)0xffff0000)));
+}
+
 static inline __mmask16
 lanes(size_t k)
 {

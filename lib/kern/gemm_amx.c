@@ -23,7 +23,7 @@ static const struct {
 
 /* A panel of rows by chunks: word [chunk][i][pair] is of row i. */
 static void
-pack_rows(float *out, size_t n, size_t kc, const struct operand *x)
+pack_rows1(float *out, size_t n, size_t kc, const struct operand *x)
 {
     for (size_t l = 0; l < kc; l += BF16_CHUNK, out += WORDS) {
         __m512 r[SIDE];
@@ -38,6 +38,12 @@ pack_rows(float *out, size_t n, size_t kc, const struct operand *x)
             turn16(out, SIDE, r);
         }
     }
+}
+
+static void
+pack_rows(float *out, size_t n, size_t kc, const struct operand *x)
+{
+    bf16_panels(pack_rows1, BF16_PAIRS, out, n, kc, x);
 }
 
 /* Of the 32 x 32 sums, those that c has. */

@@ -20,20 +20,16 @@ static _Thread_local struct half_panels panel;
 
 static const struct bf16_set *set; /* that gemm_bf16 was last told */
 
-/* Panels of n rows or columns, an even number of them: AMX takes two by two. */
+/* AMX takes panels two by two: zeros where the second of n rows' or columns'
+ * is missing. */
 static void
-pack(void (*one)(float *out, size_t n, size_t kc, const struct operand *x),
-    float *out, size_t n, size_t kc, struct operand x)
+fill_up(float *out, size_t n, size_t kc)
 {
     const size_t step = (kc + BF16_CHUNK - 1) / BF16_CHUNK * set->words;
-    size_t i;
+    const size_t panels = (n + BF16_GROUP - 1) / BF16_GROUP;
 
-    for (i = 0; i < n; i += BF16_GROUP, out += step) {
-        one(out, n - i < BF16_GROUP ? n - i : BF16_GROUP, kc, &x);
-        x.p += BF16_GROUP * x.i_step;
-    }
-    if (i / BF16_GROUP % 2 != 0)
-        memset(out, 0, step * sizeof *out);
+    if (set->result == KERN_BF16_AMX && panels % 2 != 0)
+        memset(out + panels * step, 0, step * sizeof *out);
 }
 
 /* Columns of the next strip when n are left: four panels are better cut into
@@ -53,12 +49,14 @@ block(size_t m, size_t n, size_t kc, struct operand a, struct operand b,
     int add, float *c, size_t ldc)
 {
     struct bf16_strip s = { m, 0, (kc + BF16_CHUNK - 1) / BF16_CHUNK, panel.a,
-        panel.b, add, c, ldc };
+        panel.b, a.l_step == 1, add, c, ldc };
 
-    pack(set->pack_a, panel.a, m, kc, a);
+    set->pack_a(panel.a, m, kc, &a);
+    fill_up(panel.a, m, kc);
     for (; n > 0; n -= s.n) {
         s.n = strip_columns(n);
-        pack(set->pack_b, panel.b, s.n, kc, b);
+        set->pack_b(panel.b, s.n, kc, &b);
+        fill_up(panel.b, s.n, kc);
         set->multiply(&s);
         b.p += s.n * b.i_step;
         s.c += s.n;

@@ -34,6 +34,7 @@ enum {
 struct bf16_strip {
     size_t m, n, chunks;
     const float *a, *b;
+    int along; /* a->l_step was 1 */
     int add;
     float *c;
     size_t ldc;
@@ -45,7 +46,7 @@ struct bf16_set {
     enum kern_bf16 result; /* whose bits it gives */
     size_t strip;          /* panels of b a strip has */
     size_t words;          /* BF16_PAIRS or BF16_WHOLE */
-    /* Panels of up to BF16_GROUP rows of a, columns of b: whole chunks */
+    /* Panels of n rows of a, columns of b, one after another: whole chunks */
     void (*pack_a)(float *out, size_t n, size_t kc, const struct operand *x);
     void (*pack_b)(float *out, size_t n, size_t kc, const struct operand *x);
     void (*multiply)(const struct bf16_strip *s);
@@ -56,6 +57,21 @@ extern const struct bf16_set bf16_amx, bf16_avx512, bf16_fma512, bf16_fma256;
  * plain version, which gives the same bits. */
 void gemm_bf16(struct kern *k, const struct bf16_set *set);
 void gemm_bf16_ref(struct kern *k, enum kern_bf16 result);
+
+/* All panels of n rows or columns by a function that makes one. */
+static inline void
+bf16_panels(void (
+                *one)(float *out, size_t n, size_t kc, const struct operand *x),
+    size_t words, float *out, size_t n, size_t kc, const struct operand *x)
+{
+    struct operand y = *x;
+
+    for (size_t i = 0; i < n; i += BF16_GROUP) {
+        one(out, n - i < BF16_GROUP ? n - i : BF16_GROUP, kc, &y);
+        y.p += BF16_GROUP * y.i_step;
+        out += (kc + BF16_CHUNK - 1) / BF16_CHUNK * words;
+    }
+}
 
 /* Length of the blocks that `deep` elements, at most GEMM_DEEP, are cut to:
  * AMX has the longer ones, for its tiles are slow to empty. */

@@ -5,6 +5,8 @@
  * goes first, and tiny results become zero; what is rounded to bfloat16 is
  * never denormal here.
  */
+#define PACKED(a) v_bf16(a)
+
 #include "kern/gemm_bf16.h"
 #include "kern/panel_vec.h"
 
@@ -13,39 +15,88 @@
 enum { NR = NV * VW };
 _Static_assert(BF16_GROUP % MR == 0 && NR % BF16_GROUP == 0, "whole panels");
 
-/* bf16_round of n floats in their place, in a form that compilers make vectors
- * of. */
+/* A panel: element l of its rows or columns at l * BF16_GROUP */
 static void
-round_all(float *x, size_t n)
+pack_one(float *out, size_t n, size_t kc, const struct operand *x)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint32_t u, r;
+    const size_t end = (kc + BF16_CHUNK - 1) / BF16_CHUNK * (size_t)BF16_WHOLE;
+    /* what pack rounds is whole vectors of whole panels */
+    size_t i = n < BF16_GROUP ? 0 : kc / VW * VW * BF16_GROUP;
 
-        memcpy(&u, x + i, sizeof u);
-        r = u + 0x7fff + (u >> 16 & 1);
-        r = (u & 0x7fffffff) > 0x7f800000 ? u | 0x400000 : r;
-        r = (u & 0x7fffffff) < 0x00800000 ? u & 0x80000000 : r;
-        r &= 0xffff0000;
-        memcpy(x + i, &r, sizeof r);
+    pack(out, BF16_GROUP, n, kc, x);
+    for (; i < kc * BF16_GROUP; i += VW)
+        v_store(out + i, v_bf16(v_load(out + i)));
+    memset(out + i, 0, (end - i) * sizeof *out);
+}
+
+/* `panels` whole ones at once of what lies across k: memory is read a longer
+ * stretch at a time.  Inlined with a constant. */
+static inline __attribute__((always_inline)) void
+pack_some(float *restrict out, size_t kc, const struct operand *x, int panels)
+{
+    const size_t next = (kc + BF16_CHUNK - 1) / BF16_CHUNK * (size_t)BF16_WHOLE;
+    const float *in = x->p;
+
+    for (size_t l = 0; l < kc; l++, in += x->l_step) {
+        UNROLL
+        for (int v = 0; v < panels * BF16_GROUP / VW; v++)
+            v_store(out + l * BF16_GROUP + v * VW / BF16_GROUP * next +
+                    v * VW % BF16_GROUP,
+                v_bf16(v_load(in + v * VW)));
+    }
+    for (size_t v = 0; v < (size_t)panels; v++)
+        memset(out + v * next + kc * BF16_GROUP, 0,
+            (next - kc * BF16_GROUP) * sizeof *out);
+}
+
+static void
+pack_across(float *out, size_t n, size_t kc, const struct operand *x)
+{
+    const size_t next = (kc + BF16_CHUNK - 1) / BF16_CHUNK * (size_t)BF16_WHOLE;
+    struct operand y = *x;
+    size_t panels = 0;
+
+    if (x->i_step == 1) {
+        for (; (n / BF16_GROUP - panels) / 3 > 0;
+             panels += 3, y.p += 3 * BF16_GROUP)
+            pack_some(out + panels * next, kc, &y, 3);
+        for (; n / BF16_GROUP > panels; panels++, y.p += BF16_GROUP)
+            pack_some(out + panels * next, kc, &y, 1);
+    }
+    bf16_panels(pack_one, BF16_WHOLE, out + panels * next,
+        n - panels * BF16_GROUP, kc, &y);
+}
+
+/* Rows that lie along k one after another, as there is no turning then; it
+ * does not matter what is in those past n. */
+static void
+pack_rows(float *out, size_t n, size_t kc, const struct operand *x)
+{
+    const size_t len = (kc + BF16_CHUNK - 1) / BF16_CHUNK * BF16_CHUNK;
+
+    if (x->l_step != 1) {
+        pack_across(out, n, kc, x);
+        return;
+    }
+    for (size_t i = 0; i < n; i++, out += len) {
+        const float *in = x->p + i * x->i_step;
+        size_t l = 0;
+
+        for (; l + VW <= kc; l += VW)
+            v_store(out + l, v_bf16(v_load(in + l)));
+        for (; l < len; l += VW)
+            v_store(out + l,
+                v_bf16(
+                    l < kc ? v_load_part(in + l, kc - l, 0.0f) : v_set1(0.0f)));
     }
 }
 
-static void
-pack_whole(float *out, size_t n, size_t kc, const struct operand *x)
-{
-    const size_t words =
-        (kc + BF16_CHUNK - 1) / BF16_CHUNK * (size_t)BF16_WHOLE;
-
-    pack(out, BF16_GROUP, n, kc, x);
-    round_all(out, kc * BF16_GROUP);
-    memset(out + kc * BF16_GROUP, 0, (words - kc * BF16_GROUP) * sizeof *out);
-}
-
 /* The sums of MR rows and nv vectors of columns over all chunks; row i at
- * out + i * NR.  Inlined with constant nv. */
+ * out + i * NR, for c.  Element l of row i of a is at i * ai + l * al.  Inlined with
+ * constant nv and ai or al. */
 static inline __attribute__((always_inline)) void
-dot(const struct bf16_strip *t, const float *restrict a, float *restrict out,
-    int nv)
+dot(const struct bf16_strip *t, const float *restrict a, size_t ai, size_t al,
+    const float *c, float *restrict out, int nv)
 {
     const float *restrict b = t->b;
     const size_t next = t->chunks * BF16_WHOLE; /* panel of columns */
@@ -54,13 +105,16 @@ dot(const struct bf16_strip *t, const float *restrict a, float *restrict out,
     UNROLL
     for (int i = 0; i < MR; i++) {
         UNROLL
-        for (int v = 0; v < nv; v++)
+        for (int v = 0; v < nv; v++) {
             s[i][v] = v_set1(0.0f);
+            if (v % (64 / (VW * 4)) == 0)
+                __builtin_prefetch(c + (size_t)i * t->ldc + v * VW, 1);
+        }
     }
     for (size_t l = 0; l < t->chunks * BF16_CHUNK; l += 2) {
         UNROLL
         for (int odd = 1; odd >= 0; odd--) {
-            const float *x = a + (l + (size_t)odd) * BF16_GROUP;
+            const float *x = a + (l + (size_t)odd) * al;
             const float *y = b + (l + (size_t)odd) * BF16_GROUP;
             vf w[NV];
 
@@ -70,7 +124,7 @@ dot(const struct bf16_strip *t, const float *restrict a, float *restrict out,
                     y + v * VW / BF16_GROUP * next + v * VW % BF16_GROUP);
             UNROLL
             for (int i = 0; i < MR; i++) {
-                const vf z = v_set1(x[i]);
+                const vf z = v_set1(x[(size_t)i * ai]);
 
                 UNROLL
                 for (int v = 0; v < nv; v++)
@@ -88,28 +142,38 @@ dot(const struct bf16_strip *t, const float *restrict a, float *restrict out,
 
 /* Of one, two and three panels of columns.  Not inlined: all of it is done
  * while results that are tiny become zero. */
-#define SUMS(name, panels)                                                 \
+#define SUMS(name, panels, ai, al)                                         \
     static __attribute__((noinline)) void name(const struct bf16_strip *t, \
-        const float *a, float *out)                                        \
+        const float *a, const float *c, float *out)                        \
     {                                                                      \
         const int nv = panels * BF16_GROUP / VW;                           \
                                                                            \
-        dot(t, a, out, nv < NV ? nv : NV);                                 \
+        dot(t, a, ai, al, c, out, nv < NV ? nv : NV);                      \
     }
-SUMS(sums1, 1)
-SUMS(sums2, 2)
-SUMS(sums3, 3)
+SUMS(across1, 1, 1, BF16_GROUP)
+SUMS(across2, 2, 1, BF16_GROUP)
+SUMS(across3, 3, 1, BF16_GROUP)
+SUMS(along1, 1, t->chunks *BF16_CHUNK, 1)
+SUMS(along2, 2, t->chunks *BF16_CHUNK, 1)
+SUMS(along3, 3, t->chunks *BF16_CHUNK, 1)
 
-/* Into c, what it has of the sums. */
+static void (*const sums[2][3])(const struct bf16_strip *t, const float *a,
+    const float *c,
+    float *out) = { { across1, across2, across3 }, { along1, along2, along3 } };
+
+/* Into c, what it has of the sums of n rows. */
 static void
-put(const struct bf16_strip *t, const float *sum, size_t i0)
+put(const struct bf16_strip *t, const float *sum, size_t i0, size_t n)
 {
-    const size_t m = t->m - i0 < MR ? t->m - i0 : MR;
-
-    for (size_t i = 0; i < m; i++, sum += NR) {
+    for (size_t i = 0; i < n; i++, sum += NR) {
         float *to = t->c + (i0 + i) * t->ldc;
+        size_t j = 0;
 
-        for (size_t j = 0; j < t->n; j++)
+        for (; j + VW <= t->n; j += VW)
+            v_store(to + j,
+                t->add ? v_add(v_load(to + j), v_load(sum + j))
+                       : v_load(sum + j));
+        for (; j < t->n; j++)
             to[j] = t->add ? to[j] + sum[j] : sum[j];
     }
 }
@@ -117,22 +181,26 @@ put(const struct bf16_strip *t, const float *sum, size_t i0)
 static void
 multiply(const struct bf16_strip *t)
 {
-    enum { TINY_TO_ZERO = 0x8000 };
+    enum {
+        TINY_TO_ZERO = 0x8000,
+        ROWS = 32 /* as setting the mode takes time */
+    };
     const unsigned mode = _mm_getcsr();
     const size_t panel = t->chunks * BF16_WHOLE;
-    void (*const sums)(const struct bf16_strip *t, const float *a, float *out) =
-        t->n > 2 * BF16_GROUP ? sums3
-        : t->n > BF16_GROUP   ? sums2
-                              : sums1;
-    float sum[MR * NR];
+    const size_t row = t->along ? t->chunks * BF16_CHUNK : 1;
+    _Alignas(64) float sum[ROWS * NR];
 
-    for (size_t i = 0; i < t->m; i += MR) {
+    for (size_t i = 0, n; i < t->m; i += n) {
+        n = t->m - i < ROWS ? t->m - i : ROWS;
         _mm_setcsr(mode | TINY_TO_ZERO);
-        sums(t, t->a + i / BF16_GROUP * panel + i % BF16_GROUP, sum);
+        for (size_t k = i; k < i + n; k += MR)
+            sums[t->along][(t->n - 1) / BF16_GROUP](t,
+                t->a + k / BF16_GROUP * panel + k % BF16_GROUP * row,
+                t->c + k * t->ldc, sum + (k - i) * NR);
         _mm_setcsr(mode);
-        put(t, sum, i);
+        put(t, sum, i, n);
     }
 }
 
 const struct bf16_set SET = { KERN_BF16_AVX512, NR / BF16_GROUP, BF16_WHOLE,
-    pack_whole, pack_whole, multiply };
+    pack_rows, pack_across, multiply };

@@ -68,8 +68,8 @@ rows_across(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
 }
 
 /* A panel where word [pair][i] is of row or column i. */
-static inline void
-pack_pairs(float *out, size_t n, size_t kc, const struct operand *x)
+static void
+pack_pairs1(float *out, size_t n, size_t kc, const struct operand *x)
 {
     for (size_t l = 0; l < kc; l += BF16_CHUNK, out += BF16_PAIRS) {
         __m512 r[BF16_GROUP];
@@ -84,4 +84,10 @@ pack_pairs(float *out, size_t n, size_t kc, const struct operand *x)
                 _mm512_storeu_ps(out + BF16_GROUP * i, r[i]);
         }
     }
+}
+
+static void
+pack_pairs(float *out, size_t n, size_t kc, const struct operand *x)
+{
+    bf16_panels(pack_pairs1, BF16_PAIRS, out, n, kc, x);
 }

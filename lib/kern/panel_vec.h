@@ -1,6 +1,7 @@
 /*
  * Panels of the factors of a product in fp32, over the vector operations that
- * the including file defines (VW floats a vector).
+ * the including file defines (VW floats a vector).  PACKED(vector), if it
+ * defines that, is done on the way to what whole vectors are read of.
  */
 #include "kern/kern_impl.h"
 #include "kern/unroll.h"
@@ -11,6 +12,28 @@
 #include <stddef.h>
 #include <string.h>
 
+#ifndef PACKED
+#define PACKED(a) (a)
+#endif
+#if VW == 8
+#define LOAD8(p) PACKED(v_load(p))
+#else
+#define LOAD8(p) _mm256_loadu_ps(p)
+#endif
+
+/* Columns that lie side by side, `vectors` of them: inlined with a constant, as
+ * compilers make calls of memcpy of a loop that copies. */
+static inline __attribute__((always_inline)) void
+copy_columns(float *restrict out, const float *restrict in, size_t step,
+    size_t kc, int vectors)
+{
+    for (size_t l = 0; l < kc; l++, in += step) {
+        UNROLL
+        for (int v = 0; v < vectors; v++, out += VW)
+            v_store(out, PACKED(v_load(in + v * VW)));
+    }
+}
+
 /* 8 rows of 8 floats, turned: out[l * width + i] = in[i * step + l] */
 static inline void
 turn8(float *restrict out, size_t width, const float *restrict in, size_t step)
@@ -20,8 +43,8 @@ turn8(float *restrict out, size_t width, const float *restrict in, size_t step)
     UNROLL
     for (int i = 0; i < 4; i++) {
         /* rows i and i + 4 of each half of the columns side by side */
-        const __m256 x = _mm256_loadu_ps(in + (size_t)i * step);
-        const __m256 y = _mm256_loadu_ps(in + (size_t)(i + 4) * step);
+        const __m256 x = LOAD8(in + (size_t)i * step);
+        const __m256 y = LOAD8(in + (size_t)(i + 4) * step);
 
         r[i] = _mm256_permute2f128_ps(x, y, 0x20);
         r[i + 4] = _mm256_permute2f128_ps(x, y, 0x31);
@@ -70,7 +93,7 @@ turn(float *restrict out, size_t width, size_t by, size_t kc,
 
             UNROLL
             for (int i = 0; i < 16; i++)
-                row[i] = v_load(in + (size_t)i * step + l);
+                row[i] = PACKED(v_load(in + (size_t)i * step + l));
             turn16(out + l * width, width, row);
             continue;
         }
@@ -102,14 +125,15 @@ pack(float *restrict out, size_t width, size_t n, size_t kc,
             by = n - i < 4 ? 1 : n - i < 8 ? 4 : n - i < VW ? 8 : VW;
             turn(out + i, width, by, kc, in + i * x->i_step, x->i_step);
         }
-        return;
-    }
-    for (size_t l = 0; l < kc; l++, out += width, in += x->l_step) {
-        size_t i = 0;
-
-        for (; i + VW <= n; i += VW)
-            v_store(out + i, v_load(in + i));
-        for (; i < n; i++)
-            out[i] = in[i];
+    } else if (n == width && n % VW == 0 && n <= 3 * VW) {
+        if (n == VW)
+            copy_columns(out, in, x->l_step, kc, 1);
+        else if (n == 2 * VW)
+            copy_columns(out, in, x->l_step, kc, 2);
+        else
+            copy_columns(out, in, x->l_step, kc, 3);
+    } else {
+        for (size_t l = 0; l < kc; l++, out += width, in += x->l_step)
+            memcpy(out, in, n * sizeof *out);
     }
 }
