@@ -57,9 +57,16 @@ struct shape {
     struct config c;
     struct block_shape *block; /* [L] */
     size_t params;
-    size_t head_bytes; /* of a copy of the head as a stream holds it */
+    size_t head_bytes; /* of student's copy of the head */
     size_t window;     /* plan_window of the weights as stored; or 0 */
 };
+
+/* A number of a head that comes in fp32, as student holds it. */
+static size_t
+head_size(void)
+{
+    return a.compute != 0 ? sizeof(uint16_t) : sizeof(float);
+}
 
 static void
 from_model(struct shape *s, const char *path)
@@ -74,10 +81,9 @@ from_model(struct shape *s, const char *path)
     s->block = xcalloc(m.c.L, sizeof(*s->block));
     model_shape(&m, s->block);
     w = &m.head;
-    s->head_bytes =
-        w->dtype == DT_F32 || w->dtype == DT_BF16 || w->dtype == DT_F16
+    s->head_bytes = w->dtype == DT_BF16 || w->dtype == DT_F16
         ? w->rows * w->stride
-        : w->rows * w->cols * sizeof(float);
+        : w->rows * w->cols * head_size();
     s->window = plan_window(&m, a.rows * a.T, a.top > 0);
     model_close(&m);
 }
@@ -89,7 +95,7 @@ from_config(struct shape *s, const char *path)
 
     if (config_load(&s->c, &s->block, path, &e) < 0)
         die_err(&e);
-    s->head_bytes = s->c.V * s->c.d * sizeof(float);
+    s->head_bytes = s->c.V * s->c.d * head_size();
 }
 
 /* A .gguf, a config.json, or a directory, of which config.json is enough. */

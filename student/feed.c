@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "cli/die.h"
 #include "base/note.h"
+#include "kern/kern.h"
 #include "model/depth_map.h"
 #include "shard/source.h"
 
@@ -36,15 +37,24 @@ take_head(struct feed *f, const struct msg *m)
         die(EX_INPUT,
             "%s: message %llu: head is not a matrix of F32, F16 or BF16",
             f->name, (unsigned long long)m->seq);
-    f->head_mem = xmalloc(h->nbytes);
-    memcpy(f->head_mem, h->data, h->nbytes);
     f->head = (struct weight){
-        .data = f->head_mem,
         .dtype = h->dtype,
         .rows = h->shape[0],
         .cols = h->shape[1],
         .stride = h->nbytes / (h->shape[0] + !h->shape[0]),
     };
+    if (f->half && h->dtype == DT_F32) {
+        uint16_t *half = xreallocarray(NULL, h->n, sizeof(*half));
+
+        factor_bf16(half, h->data, h->n);
+        f->head.dtype = DT_BF16;
+        f->head.stride /= 2;
+        f->head_mem = (unsigned char *)half;
+    } else {
+        f->head_mem = xmalloc(h->nbytes);
+        memcpy(f->head_mem, h->data, h->nbytes);
+    }
+    f->head.data = f->head_mem;
 }
 
 static void
@@ -155,11 +165,12 @@ feed_again(struct feed *f, const char *input, size_t ahead, struct err *e)
 
 void
 feed_open(struct feed *f, const char *input, const char *teacher_path,
-    size_t ahead, const struct model *student)
+    size_t ahead, int half, const struct model *student)
 {
     struct err e;
 
     memset(f, 0, sizeof(*f));
+    f->half = half;
     f->L = student->c.L;
     f->d = student->c.d;
     f->V = student->c.V;

@@ -348,7 +348,8 @@ prepare(struct student *s, const char *input)
     if (s->a->tokenizer != NULL &&
         tok_check(s->a->tokenizer, s->t.m.c.V, &e) < 0)
         die_err(&e);
-    feed_open(&s->feed, input, s->a->teacher, s->a->ahead, &s->t.m);
+    feed_open(&s->feed, input, s->a->teacher, s->a->ahead, s->a->compute != 0,
+        &s->t.m);
     if (s->a->resume && s->st.step > 0)
         feed_check_successor(&s->feed, &s->at);
     put_tokenizer(s);

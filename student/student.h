@@ -41,14 +41,16 @@ struct feed {
     const char *map_how; /*   not known */
     size_t tL, td;       /* the teacher's blocks, and their width */
     size_t L, d, V;
+    int half;         /* as feed_open was told */
     struct said said; /* of the batch at hand */
     struct msg first; /* the first batch has been read ahead */
     int ahead;
 };
 /* Open input, read the preamble and the first batch.  teacher_path may be
- * NULL.  ahead: bytes to read ahead of a message, 0: all. */
+ * NULL.  ahead: bytes to read ahead of a message, 0: all.  half: products are
+ * in bfloat16, so that a head, which only they read, is held as that. */
 void feed_open(struct feed *f, const char *input, const char *teacher_path,
-    size_t ahead, const struct model *student);
+    size_t ahead, int half, const struct model *student);
 /* How the first batch tells the distributions of tokens: of what it holds, a
  * final state if the head is there to read it, else draws, else top tokens.
  * Does it show the blocks of the map? */

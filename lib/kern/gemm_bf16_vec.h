@@ -92,8 +92,8 @@ pack_rows(float *out, size_t n, size_t kc, const struct operand *x)
 }
 
 /* The sums of MR rows and nv vectors of columns over all chunks; row i at
- * out + i * NR, for c.  Element l of row i of a is at i * ai + l * al.  Inlined with
- * constant nv and ai or al. */
+ * out + i * NR, for c.  Element l of row i of a is at i * ai + l * al.  Inlined
+ * with constant nv and ai or al. */
 static inline __attribute__((always_inline)) void
 dot(const struct bf16_strip *t, const float *restrict a, size_t ai, size_t al,
     const float *c, float *restrict out, int nv)

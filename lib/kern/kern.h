@@ -188,6 +188,11 @@ void quant_q8_0(void *out, const float *in, size_t n);
  * *whole += |x|^2. */
 void rounding_bf16(const float *x, size_t n, double *lost, double *whole);
 
+/* The n floats at x, which need not be aligned, to what products in bfloat16
+ * make of them: narrow_bf16, but zero for denormal numbers.  Such a product of
+ * half has the bits of one of x. */
+void factor_bf16(uint16_t *half, const void *x, size_t n);
+
 /*
  * Angles of rotary position embedding (Su et al., arXiv:2104.09864), HF
  * order: cs[t] = D/2 cosines then D/2 sines of t * freq_i, computed in double.

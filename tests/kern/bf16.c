@@ -202,6 +202,22 @@ test_tiny(void)
         "what is tiny before its exponent is bounded becomes zero");
 }
 
+static void
+test_factor(void)
+{
+    static float x[5000];
+    static uint16_t half[5000];
+    size_t bad = 0;
+
+    for (int kind = 0; kind < 4; kind++) {
+        fill(x, 5000, 4, kind);
+        factor_bf16(half, x, 5000);
+        for (size_t i = 0; i < 5000; i++)
+            bad += !same(of_bits((uint32_t)half[i] << 16), bf16_round(x[i]));
+    }
+    ok(bad == 0, "a factor kept as bfloat16: %zu numbers differ", bad);
+}
+
 #if defined(__x86_64__)
 static int
 has(const char *kernels)
@@ -256,6 +272,7 @@ main(void)
         10240, tdp);
     golden_close(&g);
     test_tiny();
+    test_factor();
 #if defined(__x86_64__)
     test_sets();
 #endif

@@ -64,6 +64,15 @@ ok '... of longer rows' student -m dt -o v3 -j 2 --eval long --eval-every 2 wide
 equal '... no more than is said' "$(awk "BEGIN {
     print ($(number peak err) <= 1.02 * $(number 'in all' err)) }")" 1
 teacher -q -m dt --top 64 -o dtop wide || exit 1
+foretold 'products in bfloat16' student -v -m dt -o w -j 2 \
+    --compute avx512bf16 dkd
+half=$(number 'teacher head' err)
+ok '... with the head of --teacher' student -q -m dt -o w2 -j 2 \
+    --compute avx512bf16 --teacher dt dkd
+same '... the same bits' w/model.safetensors w2/model.safetensors
+ok '... in fp32' student -v -m dt -o w3 -j 2 --steps 1 dkd
+equal "... of the teacher's head it holds half" \
+    "$(awk "BEGIN { print $(number 'teacher head' err) / $half }")" 2
 foretold 'from top tokens' student -m dt -o t -j 2 dtop
 foretold 'in bf16' student -m dt -o f -j 2 --act bf16 --moments bf16 dkd
 like 'what rounding costs is told: activations' \
