@@ -22,7 +22,7 @@ static struct {
     int started;
     struct {
         const char *_Atomic name; /* in order, NULL: the rest is free */
-        _Atomic uint64_t calls, ns, flop, bytes;
+        _Atomic uint64_t calls, ns, flop, bytes, exps;
     } part[PARTS];
 } profile;
 
@@ -65,6 +65,13 @@ profile_end(const char *name, double begin, double flop, double bytes)
     profile.part[i].bytes += (uint64_t)bytes;
 }
 
+void
+profile_exps(const char *name, double exps)
+{
+    if (profile.file != NULL)
+        profile.part[find(name)].exps += (uint64_t)exps;
+}
+
 /* Lines of keys and values, then a table. */
 static void
 report(void)
@@ -80,13 +87,14 @@ report(void)
         "# wall %.6f\n# cpu %.6f\n",
         progname, profile.threads, profile.steps, profile.tokens,
         profile.wall_end - profile.wall, profile.cpu_end - profile.cpu);
-    fprintf(f, "part\tcalls\tseconds\tGflop\tGB\n");
+    fprintf(f, "part\tcalls\tseconds\tGflop\tGB\tGexp\n");
     for (size_t i = 0; i < PARTS && profile.part[i].name != NULL; i++)
-        fprintf(f, "%s\t%llu\t%.6f\t%.6f\t%.6f\n", profile.part[i].name,
+        fprintf(f, "%s\t%llu\t%.6f\t%.6f\t%.6f\t%.6f\n", profile.part[i].name,
             (unsigned long long)profile.part[i].calls,
             1e-9 * (double)profile.part[i].ns,
             1e-9 * (double)profile.part[i].flop,
-            1e-9 * (double)profile.part[i].bytes);
+            1e-9 * (double)profile.part[i].bytes,
+            1e-9 * (double)profile.part[i].exps);
     if (fclose(f) != 0)
         warn("%s:", profile.file);
 }
@@ -130,5 +138,6 @@ profile_step(size_t tokens)
     for (size_t i = 0; i < PARTS; i++) {
         profile.part[i].calls = profile.part[i].ns = 0;
         profile.part[i].flop = profile.part[i].bytes = 0;
+        profile.part[i].exps = 0;
     }
 }

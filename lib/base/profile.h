@@ -7,6 +7,7 @@
  *     const double t = profile_begin();
  *     ... work of `flop` operations, or that moves `bytes` ...
  *     profile_end("forward qkv", t, flop, bytes);
+ *     profile_exps("head log-sum-exp", exps);
  */
 #ifndef BASE_PROFILE_H
 #define BASE_PROFILE_H
@@ -22,5 +23,7 @@ void profile_step(size_t tokens);
 double profile_begin(void);
 /* At most 64 names are kept apart. */
 void profile_end(const char *name, double begin, double flop, double bytes);
+/* So many exponentials were among that part's work. */
+void profile_exps(const char *name, double exps);
 
 #endif

@@ -97,6 +97,7 @@ do_dsilu(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
             gate, up, n);
         memcpy(u->act + at, row, n * sizeof *row);
     }
+    profile_exps("backward silu", 2.0 * (double)(CHUNK * n));
 }
 
 static void
@@ -166,6 +167,7 @@ attend_bwd(void *ctx, size_t task, size_t worker)
     for (size_t qt = 0; qt < Tp / ATTN_TILE; qt++)
         pairs += attn_pairs(&a, qt);
     profile_end("backward attention", begin, 10.0 * (double)c->D * pairs, 0.0);
+    profile_exps("backward attention", pairs);
 }
 
 /* Back through the norms of one token's heads: dq in place; what it was stays

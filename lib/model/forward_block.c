@@ -252,6 +252,7 @@ do_silu(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         if (u->scale != NULL)
             kern.mul(u->act + at, u->scale, n);
     }
+    profile_exps("forward silu", (double)(CHUNK * n));
 }
 
 static void
@@ -326,6 +327,8 @@ attend(void *ctx, size_t task, size_t worker)
         scale_group(&a, g, qt, u->group[g]);
     profile_end("forward attention", t,
         4.0 * (double)(a.H / a.KV * a.D) * attn_pairs(&a, qt), 0.0);
+    profile_exps("forward attention",
+        (double)(a.H / a.KV) * attn_pairs(&a, qt));
 }
 
 /* The stem of token t of row b, cut to what a window's width reaches. */

@@ -154,6 +154,12 @@ head_task(void *ctx, size_t task, size_t worker)
         }
         profile_end("head sums", t, 0.0,
             4.0 * (double)(j->tile * n) * (g != NULL ? 2.0 : 1.0));
+        /* of one model: one, or two with a temperature; of a pair two more */
+        if (j->zout == NULL)
+            profile_exps("head sums",
+                (double)(j->tile * n) * (j->s == 1.0f ? 1.0 : 2.0) *
+                        (g != NULL ? 2.0 : 1.0) +
+                    (g != NULL ? 2.0 * (double)(j->tile * n) : 0.0));
     }
     if (f->forget)
         model_forget_tile(f->m, &f->m->head, v0, n);

@@ -216,6 +216,9 @@ slice_logits(void *ctx, size_t s, size_t worker)
     }
     profile_end("head log-sum-exp", t, 0.0,
         4.0 * (double)(h->n * cols) * (zt != NULL ? 2.0 : 1.0));
+    profile_exps("head log-sum-exp",
+        (double)h->n * (double)(cols + 2 * told * (zt != NULL)) +
+            (double)(h->n * cols) * (h->top > 0));
 }
 
 /* Of what js_sums gives: the teacher's weight in the mixture. */
@@ -239,6 +242,8 @@ slice_sums(void *ctx, size_t s, size_t worker)
         h->js[i] = h->k->js_sums(h->zs + i * w, h->zt + i * w, told,
             (float)h->o->tau, h->lse[i - at], (float)mixture(h->o));
     profile_end("head divergence", t, 0.0, 8.0 * (double)(h->n * told));
+    profile_exps("head divergence",
+        (double)(h->n * told) * (mixture(h->o) == 1.0 ? 2.0 : 4.0));
 }
 
 /* Whole rows of it. */
@@ -291,6 +296,8 @@ slice_grad(void *ctx, size_t s, size_t worker)
     const float w_ce = (float)h->o->w_ce, w_kl = (float)h->o->w_kl;
     const float w_div = (float)(h->o->w_kl * h->o->tau *
         (h->o->direction == KL_JS ? 1.0 - h->o->beta : 1.0));
+    static const size_t
+        div[] = { [KL_FORWARD] = 2, [KL_REVERSE] = 1, [KL_JS] = 3 };
     float *zs = h->zs + at * w;
     double t = profile_begin();
 
@@ -315,6 +322,10 @@ slice_grad(void *ctx, size_t s, size_t worker)
     }
     profile_end("head loss and gradient", t, 0.0,
         4.0 * (double)(h->n * cols) * (h->dt > 0 ? 3.0 : 2.0));
+    /* of the cross entropy, and of the divergence */
+    profile_exps("head loss and gradient",
+        (double)h->n *
+            (double)(cols + cols * (h->top > 0) + told * div[h->o->direction]));
     if (h->dw == NULL)
         return;
     t = profile_begin();

@@ -4,7 +4,8 @@
  *
  *   engine gemm KERNELS ...    GF/s of a small model's products, one thread
  *   engine limits [COMPUTE]    GF/s of a cube by OpenBLAS and by the kernels in
- *                              use, GB/s (read and written) of copying;
+ *                              use, GB/s (read and written) of copying, 10^9
+ *                              exponentials a second by the kernels in use;
  *                              COMPUTE: as kern_compute, and if it is not f32
  *                              the kernels' rate stands for OpenBLAS's
  *   engine layer CONFIG.json B T THREADS [COMPUTE]
@@ -136,10 +137,26 @@ gemm(int n, char **names)
 }
 
 /* The products' rate of a large cube, as OpenBLAS and as the kernels in use
- * have it, and that of copying memory: one thread. */
+ * have it, that of copying memory, and that of exponentials of numbers that
+ * first-level caches hold,: one thread. */
 struct limits {
-    double blas, own, copy;
+    double blas, own, copy, exp;
 };
+
+static double
+exp_rate(void)
+{
+    enum { N = 2048, TIMES = 4000 };
+    float x[N], y[N];
+    double start;
+
+    for (size_t i = 0; i < N; i++)
+        x[i] = -(float)rng_unit(3, i);
+    start = cpu_now();
+    for (int i = 0; i < TIMES; i++)
+        kern.exp(y, x, N, 0.0f, 1.0f);
+    return 1e-9 * N * TIMES / (cpu_now() - start);
+}
 
 /* What products are of, as use_kernels has it. */
 static char kinds[24] = "";
@@ -164,6 +181,7 @@ limits(void)
         for (int i = 0; i < 4; i++)
             memcpy(x[i % 2], x[2], half);
         l.copy = fmax(l.copy, 8.0 * (double)half / (cpu_now() - t) / 1e9);
+        l.exp = fmax(l.exp, exp_rate());
     }
     if (*kinds != '\0')
         l.blas = l.own;
@@ -328,7 +346,7 @@ main(int argc, char **argv)
     } else if (strcmp(job, "limits") == 0 && argc == 2) {
         const struct limits l = limits();
 
-        printf("%.1f\t%.1f\t%.1f\n", l.blas, l.own, l.copy);
+        printf("%.1f\t%.1f\t%.1f\t%.2f\n", l.blas, l.own, l.copy, l.exp);
     } else if (strcmp(job, "layer") == 0 && argc == 6) {
         layer(argv[2], number(argv[3], 1), number(argv[4], 1),
             number(argv[5], 1));
