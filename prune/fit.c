@@ -146,7 +146,7 @@ part_name(enum unit unit)
 }
 
 int
-part_there(const struct search *s, const struct conf *c, struct part p)
+part_there(const struct search *s, const struct conf *c, struct piece p)
 {
     const struct block_shape *b = &c->b[p.block];
     /* what is left of a block goes as a block */
@@ -165,7 +165,7 @@ part_there(const struct search *s, const struct conf *c, struct part p)
 }
 
 void
-part_drop(const struct search *s, struct conf *c, struct part p)
+part_drop(const struct search *s, struct conf *c, struct piece p)
 {
     struct block_shape *b = &c->b[p.block];
 
@@ -186,7 +186,7 @@ turn_of(double e)
 }
 
 double
-part_influence(const struct search *s, const struct conf *c, struct part p)
+part_influence(const struct search *s, const struct conf *c, struct piece p)
 {
     const struct measured *m = &s->j->at[p.block];
     const struct rank *r = &s->rank[p.block];

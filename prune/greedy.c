@@ -43,7 +43,7 @@ try_mix(struct search *s, const struct greedy *g)
 /* ---- what could go ---- */
 
 struct might {
-    struct part p;
+    struct piece p;
     double v;
 };
 
@@ -57,7 +57,7 @@ candidates(const struct search *s, const struct greedy *g, struct might *out)
     size_t n = 0, kept = 0;
 
     for (size_t i = 0; i < 4 * g->now.L; i++) {
-        const struct part p = { units[i % 4], i / 4 };
+        const struct piece p = { units[i % 4], i / 4 };
         struct conf less;
 
         if (!part_there(s, &g->now, p))

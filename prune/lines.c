@@ -11,7 +11,7 @@
 
 /* All parts that may go, in the order of what v says, rising. */
 struct line {
-    struct part *p;
+    struct piece *p;
     double *v;
     size_t n;
 };
@@ -26,7 +26,7 @@ line_init(const struct search *s, struct line *l)
     l->v = xcalloc(3 * whole->L, sizeof(*l->v));
     l->n = 0;
     for (size_t i = 0; i < 3 * whole->L; i++) {
-        const struct part p = { units[i % 3], i / 3 };
+        const struct piece p = { units[i % 3], i / 3 };
 
         if (part_there(s, whole, p))
             l->p[l->n++] = p;
@@ -44,7 +44,7 @@ static void
 line_sort(struct line *l)
 {
     size_t *order = xcalloc(l->n, sizeof(*order));
-    struct part *p = xcalloc(l->n, sizeof(*p));
+    struct piece *p = xcalloc(l->n, sizeof(*p));
 
     for (size_t i = 0; i < l->n; i++)
         l->v[i] = -l->v[i]; /* rising */
@@ -159,7 +159,7 @@ order_channels(struct search *s, size_t i, const double *v)
 
 /* Mean square of the weights of a part. */
 static double
-part_magnitude(const struct search *s, struct part p)
+part_magnitude(const struct search *s, struct piece p)
 {
     const struct block *b = &s->j->m->block[p.block];
     double sum = 0.0, n = 0.0;

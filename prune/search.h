@@ -194,18 +194,18 @@ int fit(const struct search *s, struct conf *c, int grow);
 int fits(const struct search *s, const struct conf *c);
 double fit_params(const struct search *s, const struct conf *c);
 /* Less of one unit. */
-struct part {
+struct piece {
     enum unit unit;
     size_t block;
 };
 extern const char *const part_names[]; /* of units, by bit; ends with NULL */
 const char *part_name(enum unit unit); /* "block" */
 /* Can it be dropped from c? */
-int part_there(const struct search *s, const struct conf *c, struct part p);
-void part_drop(const struct search *s, struct conf *c, struct part p);
+int part_there(const struct search *s, const struct conf *c, struct piece p);
+void part_drop(const struct search *s, struct conf *c, struct piece p);
 /* How much is lost with it, as its influence says. */
 double part_influence(const struct search *s, const struct conf *c,
-    struct part p);
+    struct piece p);
 
 /* Each begins with the whole model in the judge, measured, and leaves
  * s->best. */

@@ -24,7 +24,7 @@ struct tabu {
 };
 
 struct move {
-    struct part p[2];
+    struct piece p[2];
     size_t n;
 };
 
@@ -35,7 +35,7 @@ draw(struct tabu *t, size_t n)
 }
 
 static size_t *
-until(const struct tabu *t, struct part p)
+until(const struct tabu *t, struct piece p)
 {
     size_t bit = 0;
 
@@ -47,7 +47,7 @@ until(const struct tabu *t, struct part p)
 /* ---- parts that are gone ---- */
 
 static int
-part_gone(const struct search *s, const struct conf *c, struct part p)
+part_gone(const struct search *s, const struct conf *c, struct piece p)
 {
     const struct block *of = &s->j->m->block[p.block];
     const struct block_shape *b = &c->b[p.block];
@@ -68,7 +68,7 @@ part_gone(const struct search *s, const struct conf *c, struct part p)
 }
 
 static void
-part_restore(const struct search *s, struct conf *c, struct part p)
+part_restore(const struct search *s, struct conf *c, struct piece p)
 {
     const struct block *of = &s->j->m->block[p.block];
     struct block_shape *b = &c->b[p.block];
@@ -88,21 +88,21 @@ part_restore(const struct search *s, struct conf *c, struct part p)
  * influence among two drawn; -1: there is none. */
 static int
 pick(struct tabu *t, const struct conf *c, enum unit unit, int gone,
-    struct part *out)
+    struct piece *out)
 {
     const struct search *s = t->s;
     size_t *list = xcalloc(c->L, sizeof(*list)), n = 0;
-    struct part a, b;
+    struct piece a, b;
 
     for (size_t i = 0; i < c->L; i++) {
-        const struct part p = { unit, i };
+        const struct piece p = { unit, i };
 
         if (gone ? part_gone(s, c, p) : part_there(s, c, p))
             list[n++] = i;
     }
     if (n > 0) {
-        a = (struct part){ unit, list[draw(t, n)] };
-        b = (struct part){ unit, list[draw(t, n)] };
+        a = (struct piece){ unit, list[draw(t, n)] };
+        b = (struct piece){ unit, list[draw(t, n)] };
         *out = a;
         if (unit != UNIT_GROUPS && unit != UNIT_CHANNELS &&
             (part_influence(s, c, b) < part_influence(s, c, a)) != gone)
