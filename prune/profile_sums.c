@@ -326,7 +326,7 @@ kurtosis(const struct input_sums *s, size_t kind, size_t c, double tokens)
     const double x3 = p[SUM_3 * s->n] / tokens, x4 = p[SUM_4 * s->n] / tokens;
     const double var = x2 - m * m;
 
-    if (!(var > 1e-12 * x2))
+    if (!(var > 1e-4 * x2)) /* little would be left of 53 bits */
         return 0.0;
     return (x4 - 4.0 * m * x3 + 6.0 * m * m * x2 - 3.0 * m * m * m * m) /
         (var * var);

@@ -61,7 +61,7 @@ def walk(m, rows):
             if at == 0xffffffff:
                 continue
             with torch.no_grad():
-                m(ids[start == at][None], use_cache=False)
+                m.model(ids[start == at][None], use_cache=False)
             first += [True] + [False] * (int((start == at).sum()) - 1)
     return {k: torch.cat(v) for k, v in h.seen.items()}, torch.tensor(first)
 
@@ -77,7 +77,7 @@ def stats(x, limit):
     a, n = x.abs(), len(x)
     var = x.var(0, correction=0)
     k = ((x - x.mean(0)) ** 4).mean(0) / var ** 2
-    k[~(var > 1e-12 * (x * x).mean(0))] = 0
+    k[~(var > 1e-4 * (x * x).mean(0))] = 0
     s = a.sort(0).values
     q = [s[max(1, int(np.ceil(q * n))) - 1] for q in (.5, .9, .99, .999)]
     return torch.stack([a.mean(0), (x * x).mean(0), a.amax(0), k, *q,
@@ -147,12 +147,15 @@ def check(want, folder, L):
     lines = [l.split('\t') for l in open(f'{folder}/channels.tsv')][1:]
     far = dict.fromkeys(STATS, 0.0)
     for l in lines:
-        w = want[f'{l[0]}.{l[1]}.stats'][l[3] == 'rest', :, int(l[2])]
+        all = want[f'{l[0]}.{l[1]}.stats'][int(l[3] == 'rest')]
+        w, size = all[:, int(l[2])], float(all[1].mean())
+        unit = {'mean_abs': size ** .5, 'mean_sq': size, 'max': size ** .5,
+                'outliers': 1}
         for k, (s, v) in enumerate(zip(STATS, l[5:])):
             off = abs(float(v) - float(w[k]))
-            far[s] = max(far[s], off if s == 'outliers' else
-                         off / max(float(w[k]), 1e-6))
-    print('channels, relative (outliers: absolute):',
+            far[s] = max(far[s], off / unit.get(s, max(float(w[k]), 1e-6)))
+    print("channels, mean_abs, max, mean_sq in units of the input's (root) mean "
+          'square,\noutliers as they are, others relative:',
           ' '.join(f'{k} {v:.2g}' for k, v in far.items()))
     blocks = [l.split('\t') for l in open(f'{folder}/blocks.tsv')][1:]
     print('blocks, relative: %.2g' % max(

@@ -69,6 +69,28 @@ same() {
     fi
 }
 
+# near WHAT SHARE A B: two tables have the same words, and numbers that differ by
+# that share at most (of 1e-6 where they are smaller)
+near() {
+    if awk -F '\t' -v share="$2" '
+        NR == FNR { a[NR] = $0; n = NR; next }
+        { bad += NF != split(a[FNR], was)
+          for (i = 1; i <= NF; i++) {
+              if ($i == was[i]) continue
+              d = $i - was[i]; d = d < 0 ? -d : d
+              m = $i < 0 ? -$i : $i; m = m > 1e-6 ? m : 1e-6
+              if (!($i ~ /^-?[0-9]/ && was[i] ~ /^-?[0-9]/ && d <= share * m) &&
+                  !bad++)
+                  print "# line " FNR ": " was[i] ", not " $i
+          } }
+        END { exit !(bad == 0 && FNR == n && n > 0) }' "$3" "$4" >near.out; then
+        pass "$1"
+    else
+        fail "$1"
+        cat near.out
+    fi
+}
+
 # like WHAT REGEX file: a line matches the extended regular expression
 like() {
     if grep -Eq -e "$2" -- "$3"; then

@@ -57,6 +57,14 @@ like 'of two' '"parts": 2,' twice/profile.json
 cut -f 1-4,6-14 P/channels.tsv >a
 cut -f 1-4,6-14 twice/channels.tsv >b
 same 'with the same means' a b
+for r in 0 1; do
+    stream -q -B 4 -T 60 --epochs 1 --rank $r/2 -o rank data &&
+        prune profile -q -m M -o "rank$r" --hessian rank || fail "rank $r"
+done
+ok 'the sum of two ranks' prune profile -q --merge -o ranks rank0 rank1
+for f in channels.tsv blocks.tsv; do
+    near "... is the whole: $f" 1e-6 ranks/$f P/$f
+done
 status 3 'of another type' prune profile --merge -o X P half
 like 'says why' 'half: is not of the kind of P: another --compute' err
 status 3 'without Hessians' prune profile --merge -o X P N

@@ -100,6 +100,20 @@ else
     fail "... KL below 1e-3: $kl"
 fi
 
+# A profile of real activations, sinks among them, by two ranks and in one.
+shard -q -o real held && stream -q -B 4 -T 256 --batches 1 -o whole real ||
+    fail 'batches'
+ok 'prune profile' prune profile -m "$RETORT_MODEL" -o whole.p --hessian whole
+for r in 0 1; do
+    stream -q -B 4 -T 256 --batches 1 --rank $r/2 -o rank real
+    ok "of rank $r" prune profile -q -m "$RETORT_MODEL" -o "rank$r" --hessian \
+        rank
+done
+ok 'prune profile --merge' prune profile --merge -o ranks rank0 rank1
+for f in channels.tsv blocks.tsv; do
+    near "... is the whole: $f" 1e-6 ranks/$f whole.p/$f
+done
+
 prompt=$(sed -n 's/^ *"prompt": "\(.*\)",$/\1/p' "$golden/values.json")
 ok 'teacher --generate' teacher -m "$RETORT_MODEL" --generate "$prompt" -n 32
 sed -n 's/^  "text": "\(.*\)",$/\1/p' "$golden/values.json" |
