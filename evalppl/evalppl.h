@@ -101,9 +101,8 @@ size_t models_open(struct eval *e, const char *spec, int any);
 size_t models_find(struct eval *e, const char *spec);
 /* Dies when two have one label. */
 void models_check(const struct eval *e);
-/* Models of another tokenizer than the first one's go to e->also, there likewise
- * if they differ.  Dies when models of one tokenizer have different
- * vocabularies. */
+/* Models of another tokenizer than the first one's go to e->also, and so on
+ * there.  Dies when models of one tokenizer have different vocabularies. */
 void models_split(struct eval *e);
 void models_close(struct eval *e);
 

@@ -27,8 +27,7 @@ struct spread {
 struct spread *spread_new(size_t nj, size_t base, int soft, int sources);
 void spread_free(struct spread *s);
 /* Room for n predictions more, which spread_put fills in any order, k < n; soft
- * may be NULL.
- * Then spread_end. */
+ * may be NULL.  Then spread_end. */
 void spread_begin(struct spread *s, size_t n);
 void spread_put(struct spread *s, size_t model, size_t k,
     const struct pair_score *p, const struct pair_score *soft);
