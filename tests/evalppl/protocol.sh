@@ -2,7 +2,7 @@
 # evalppl's protocols against the programs that they are named after
 # (tests/golden/judge), and bits a byte
 . "${0%/*}/../lib/lib.sh"
-. "${0%/*}/../lib/bos.sh"
+. "$top/tests/lib/bos.sh"
 text=$top/tests/golden/judge/text.jsonl
 m=$top/tests/golden/gguf/f32-hf
 

@@ -2,7 +2,7 @@
 # evalppl --task: forms, items and scores against lm-eval (tests/golden/tasks),
 # what must not depend on how items are grouped, misuse, damage
 . "${0%/*}/../lib/lib.sh"
-. "${0%/*}/../lib/bos.sh"
+. "$top/tests/lib/bos.sh"
 golden=$top/tests/golden
 forms=$top/recipes/tasks
 m=$golden/gguf/f32-hf
