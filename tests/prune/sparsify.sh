@@ -32,7 +32,7 @@ equal 'named' "$(grep -Ec '[012].(mlp.down|self_attn.v)_proj.weight$' named)" 6
 equal 'and no others' "$(wc -l <named)" 6
 ok 'the same pattern again' prune sparsify -q -m some -o more --method wanda \
     --pattern 4:8 --layers q calib
-equal 'and more of it' "$(grep -c 'proj.weight"' more/config.json)" 9
+equal 'and more of it' "$(grep -c 'proj\.weight' more/config.json)" 9
 status 2 'another pattern' prune sparsify -m some -o x --method wanda calib
 like 'says which it has' 'sparse already, 4:8' err
 
