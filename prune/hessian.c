@@ -20,7 +20,7 @@ struct run {
 };
 
 /* A part of H. */
-struct piece {
+struct area {
     size_t row, col, m, n;
 };
 
@@ -30,7 +30,7 @@ struct job {
     const float *x;
     const struct run *run;
     size_t runs;
-    struct piece *part;
+    struct area *part;
     size_t parts, cap;
 };
 
@@ -38,7 +38,7 @@ static void
 add_part(struct job *j, size_t row, size_t col, size_t m, size_t n)
 {
     j->part = xgrow(j->part, j->parts, &j->cap, sizeof *j->part);
-    j->part[j->parts++] = (struct piece){ row, col, m, n };
+    j->part[j->parts++] = (struct area){ row, col, m, n };
 }
 
 /* Of pieces of equal length, PIECE or less and a multiple of STEP, of n. */
@@ -75,7 +75,7 @@ static void
 add_task(void *ctx, size_t task, size_t worker)
 {
     const struct job *j = ctx;
-    const struct piece *p = &j->part[task];
+    const struct area *p = &j->part[task];
     const double begin = profile_begin();
     size_t rows = 0;
 

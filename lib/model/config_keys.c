@@ -78,6 +78,7 @@ static const struct key keys[] = {
     { "torch_dtype", 0, NULL },
     { "transformers_version", 0, NULL },
     { "_name_or_path", 0, NULL },
+    { "_model_name_or_path", 0, NULL },
     { "_commit_hash", 0, NULL },
     { "_attn_implementation", 0, NULL },
     { "attn_implementation", 0, NULL },
