@@ -124,8 +124,7 @@ main(int argc, char **argv)
         if (strcmp(argv[1], subs[i].name) == 0)
             return subs[i].main(argc - 1, argv + 1, argv[0]);
     o.input = *opt_parse(argc, argv, options,
-        "make a model smaller (in steps: prune profile, search, cut, sparsify; "
-        "its vocabulary: prune vocab)",
+        "make a model smaller (steps: profile, search, cut, sparsify; vocab)",
         "[input]", 0, 1, NULL);
     open_model(&x.m);
     tokenizer = common_tokenizer(&x.m, o.tokenizer, out);

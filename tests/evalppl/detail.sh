@@ -18,8 +18,8 @@ judge() {
 agree() {
     if awk -F '\t' -v first="$4" -v keys="$5" -v most="$6" '
         function off(x, y) {
-            if (x == "-" || y == "-") return x != y
-            return !(x - y <= most && y - x <= most) }
+            if (x == "-" || y == "-") return (x != y)
+            return (x - y <= most && y - x <= most ? 0 : 1) }
         { k = ""; for (i = 1; i <= keys; i++) k = k $i "\t" }
         FNR == NR { want[k] = $0; n++; next }
         !(k in want) { print "# not wanted: " $0; bad = 1; next }
@@ -102,9 +102,9 @@ equal 'have the figures of the report' "$(awk -F '\t' '
             agree[$1 $3] = $13; n[$1 $3] = $4 }
         next }
     NF == 26 && FNR > 2 { print $2, (n[$1 $2] == $5 && kl[$1 $2] == $11 || $1 == "b") }
-    NF == 6 && $4 == "mean" && $3 == "kl_back" { print $2, $3, back[$1 $2] == $5 }
-    NF == 6 && $4 == "mean" && $3 == "delta_p" { print $2, $3, dp[$1 $2] == $5 }
-    NF == 6 && $4 == "mean" && $3 == "agree" { print $2, $3, agree[$1 $2] == $5 }
+    NF == 6 && $4 == "mean" && $3 == "kl_back" { print $2, $3, (back[$1 $2] == $5) }
+    NF == 6 && $4 == "mean" && $3 == "delta_p" { print $2, $3, (dp[$1 $2] == $5) }
+    NF == 6 && $4 == "mean" && $3 == "agree" { print $2, $3, (agree[$1 $2] == $5) }
     ' d out | tr '\n' ' ')" "$want"
 evalppl -q -m "b=$gguf/f32-hf" --protocol llama.cpp -c 32 --write-base base docs
 ok 'a base that is a file' evalppl -q -m "m=$gguf/q4_1-hf" --read-base base \
