@@ -9,8 +9,9 @@ OMPI_MCA_rmaps_base_oversubscribe=1
 OMPI_MCA_hwloc_base_binding_policy=none
 OMPI_MCA_btl_vader_single_copy_mechanism=none
 OMPI_MCA_mpi_yield_when_idle=1
-# A rank that saves after SIGTERM is not killed after a second.
-OMPI_MCA_odls_base_sigkill_timeout=30
+# When a rank dies, mpirun sends the others SIGTERM, which student takes, and
+# kills them so many seconds later: a small model is saved by then.
+OMPI_MCA_odls_base_sigkill_timeout=3
 # Ranks that wait for one another for ever are ended.
 MPIEXEC_TIMEOUT=${MPIEXEC_TIMEOUT:-100}
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM \
