@@ -162,6 +162,11 @@ peak() {
     "$@" -o "$result" 2>err || { cat err; return 1; }
     number peak err
 }
+# most OUTPUT COMMAND: the largest peak of four runs: which thread meets which
+# task first decides what work space it touches, 1.3 MB here
+most() {
+    for _ in 1 2 3 4; do peak "$@"; done | sort -n | tail -n 1
+}
 # no_more SLACK FEW OUTPUT COMMAND: its peak is FEW MB and SLACK at most, once in
 # three: what else the machine does adds to a peak, and what is never given back
 # is there every time
@@ -180,8 +185,8 @@ no_more() {
 }
 stream -q -B 4 -T 64 -s 7 --batches $steps data >many || exit 1
 teacher -q -m teacher -o kdmany many || exit 1
-# Two runs alike differ by 0.2 MB.
-no_more 0.4 "$(peak few student -m s -j 2 --save 20 --steps 60 \
+# Beside that two runs alike differ by 0.2 MB.
+no_more 0.4 "$(most few student -m s -j 2 --save 20 --steps 60 \
     --schedule constant kdmany)" \
     all student -m s -j 2 --save 20 --schedule constant kdmany
 batches 20 >b20
