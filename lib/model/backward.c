@@ -1,6 +1,7 @@
 /* The trained model's forward and backward passes; see backward.h. */
 #include "model/backward.h"
 #include "model/engine.h"
+#include "model/fetch.h"
 #include "model/grads.h"
 
 #include <assert.h>
@@ -304,8 +305,11 @@ bwd_forward(struct bwd *b, const struct rows *r)
     assert(r->B <= b->B && r->T <= b->T);
     fwd_embed(b->f, r, b->hidden[0]);
     for (size_t i = 0; i < L; i++) {
+        block_now(b->f, i);
+        fetch_next(&b->t->m, i + 1 < L ? i + 1 : fetch_head(&b->t->m));
         run_block(b, &u, i, r);
         block_forward(&u);
+        fetch_done(&b->t->m, i);
         if (u.mlp && (b->how & BWD_BF16) && !(b->whole > 0.0))
             rounding_bf16(b->kept[i].gate, r->B * u.c.Tp * u.b->mlp, &b->lost,
                 &b->whole);
@@ -436,6 +440,9 @@ bwd_backward(struct bwd *b, const struct rows *r,
     for (size_t i = c->L; i-- > 0;) {
         if (add != NULL)
             add(ctx, i, b->g.dx);
+        block_now(b->f, i);
+        if (i > 0)
+            fetch_next(&b->t->m, i - 1);
         run_block(b, &u, i, r);
         if (b->how & BWD_RECOMPUTE)
             block_forward(&u);
@@ -444,6 +451,7 @@ bwd_backward(struct bwd *b, const struct rows *r,
         u.g = &b->g;
         b->g.group = &b->t->group[i];
         block_backward(&u);
+        fetch_done(&b->t->m, i);
         if (b->t->group[i].half != NULL)
             fold(b, &b->t->group[i]);
     }

@@ -52,6 +52,9 @@ size_t group_mask_bytes(const struct group *g, int k);
  * mapped and never touched.  shape as in config_params. */
 void tmodel_layout(struct tmodel *t, const struct config *c,
     const struct block_shape *shape, enum dtype grads);
+/* The parameters of a group are at p [n] from here on: its weights too.  For
+ * what fetches them (fetch.h). */
+void tmodel_place(struct tmodel *t, size_t group, float *p);
 void tmodel_release(struct tmodel *t);
 void tmodel_zero_grad(struct tmodel *t);
 

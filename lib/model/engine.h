@@ -83,6 +83,8 @@ struct fwd {
 enum { FWD_ACTS = 1, FWD_HEAD = 2 };
 struct fwd *fwd_make(const struct model *m, struct pool *pool, size_t B,
     size_t T, int parts);
+/* Block i is run next: its weights are there, and its vectors in f->vec. */
+void block_now(struct fwd *f, size_t i);
 
 /* Work on one block. */
 struct run {

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "format/json.h"
 #include "kern/kern.h"
+#include "model/fetch.h"
 #include "model/parts.h"
 #include "model/sparse.h"
 
@@ -136,12 +137,18 @@ model_write_weights(const struct model *m, const char *file, enum dtype as,
         st_out_tensor(&st, p.name, as, p.ndim, p.shape, NULL);
     }
     st_out_end(&st);
-    if ((r = io_out_begin(&o, file, e)) < 0)
+    /* Weights are fetched to the end, as by others, whatever fails. */
+    if ((r = io_out_begin(&o, file, e)) < 0) {
+        fetch_each(m);
         goto done;
+    }
     r = io_out_write(&o, st.head.p, st.head.n, e);
-    for (size_t i = 0; r == 0 && i < model_nparts(m); i++) {
+    for (size_t i = 0; i < model_nparts(m); i++) {
         model_part(m, i, &p);
-        r = part_write(m, &p, as, &o, e);
+        fetch_now(m, p.group);
+        if (r == 0)
+            r = part_write(m, &p, as, &o, e);
+        fetch_done(m, p.group);
     }
     if (r == 0)
         r = io_out_commit(&o, e);

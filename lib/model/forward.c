@@ -1,6 +1,7 @@
 /* Work space of the forward pass, embedding, final norm; see forward.h. */
 #include "model/forward.h"
 #include "model/engine.h"
+#include "model/fetch.h"
 
 #include <assert.h>
 #include <math.h>
@@ -106,11 +107,12 @@ wide_floats(const struct model *m)
     return 0;
 }
 
-/* A vector in fp32: as it lies, or a copy, see fill_vector. */
+/* A vector in fp32: as it lies, if it stays there, or a copy, see fill_vector.
+ */
 static const float *
-vector(const struct weight *w, struct arena *a)
+vector(const struct weight *w, int stays, struct arena *a)
 {
-    const float *p = w->add == 0.0f ? weight_f32(w) : NULL;
+    const float *p = stays && w->add == 0.0f ? weight_f32(w) : NULL;
 
     return p != NULL ? p : arena_alloc(a, w->cols, sizeof *p);
 }
@@ -128,15 +130,29 @@ fill_vector(const struct weight *w, const float *v)
         copy[i] += w->add;
 }
 
-/* Again before every pass: a weight may have been trained. */
+static void
+fill_block(struct fwd *f, size_t i)
+{
+    for (size_t k = 0; k < W_N; k++)
+        fill_vector(&f->m->block[i].w[k], f->vec[i * W_N + k]);
+}
+
+/* Again before every pass: a weight may have been trained.  Those of blocks
+ * that are fetched have not come yet. */
 static void
 fill_vectors(struct fwd *f)
 {
-    const struct model *m = f->m;
+    for (size_t i = 0; i < f->m->c.L && f->m->fetch == NULL; i++)
+        fill_block(f, i);
+    fill_vector(&f->m->norm, f->norm);
+}
 
-    for (size_t i = 0; i < m->c.L * W_N; i++)
-        fill_vector(&m->block[i / W_N].w[i % W_N], f->vec[i]);
-    fill_vector(&m->norm, f->norm);
+void
+block_now(struct fwd *f, size_t i)
+{
+    fetch_now(f->m, i);
+    if (f->m->fetch != NULL)
+        fill_block(f, i);
 }
 
 static void
@@ -148,13 +164,13 @@ vectors(struct fwd *f, struct arena *a)
     for (size_t i = 0; i < m->c.L * W_N; i++) {
         const struct weight *w = &m->block[i / W_N].w[i % W_N];
         const float *p = w->rows == 1 && block_is_vector((int)(i % W_N))
-            ? vector(w, a)
+            ? vector(w, m->fetch == NULL, a)
             : NULL;
 
         if (f->vec != NULL) /* else planning */
             f->vec[i] = p;
     }
-    f->norm = vector(&m->norm, a);
+    f->norm = vector(&m->norm, 1, a);
 }
 
 static float **
@@ -369,10 +385,14 @@ by_chunks(struct rowjob *j, void (*fn)(void *, size_t, size_t))
 void
 fwd_embed(struct fwd *f, const struct rows *r, float *x)
 {
+    const size_t L = f->m->c.L;
     struct rowjob j = { f, r, NULL, x };
 
+    fetch_now(f->m, L);
+    fetch_next(f->m, 0);
     fill_vectors(f);
     by_chunks(&j, embed_task);
+    fetch_done(f->m, L);
 }
 
 void
@@ -396,6 +416,9 @@ fwd_block_part(struct fwd *f, size_t i, const struct rows *r, const float *x,
 {
     struct run u;
 
+    block_now(f, i);
+    if (i + 1 < f->m->c.L)
+        fetch_next(f->m, i + 1);
     run_init(&u, f, i, r);
     u.a = f->a;
     u.a.x2 = y;
@@ -408,4 +431,5 @@ fwd_block_part(struct fwd *f, size_t i, const struct rows *r, const float *x,
         u.scale = part->chan;
     }
     block_forward(&u);
+    fetch_done(f->m, i);
 }

@@ -80,7 +80,7 @@ kv_new(const struct model *m, struct pool *pool, size_t slots, size_t T)
     struct kvcache *k = xcalloc(1, sizeof *k);
     struct arena plan;
 
-    assert(slots > 0 && T > 0);
+    assert(slots > 0 && T > 0 && m->fetch == NULL);
     k->f = fwd_make(m, pool, 1, 1, 0);
     k->slots = slots;
     k->T = T;

@@ -4,6 +4,7 @@
  * rows; no [n,V] array exists unless the caller asks for the logits.
  */
 #include "model/engine.h"
+#include "model/fetch.h"
 #include "base/profile.h"
 
 #include <assert.h>
@@ -236,12 +237,18 @@ head_run(struct headjob *j)
     j->stat = j->f->stat;
     j->zq = j->f->target_z;
     j->zp = j->f->target_z + HEAD_ROWS;
+    fetch_now(j->f->m, fetch_head(j->f->m));
+    if (j->base != NULL)
+        fetch_now(j->base->m, fetch_head(j->base->m));
     if (j->n % j->tile != 0) {
         pad_rows(j, j->f, j->hq);
         if (j->base != NULL)
             pad_rows(j, j->base, j->hp);
     }
     pool_run(j->f->pool, j->nslice, head_task, j);
+    fetch_done(j->f->m, fetch_head(j->f->m));
+    if (j->base != NULL)
+        fetch_done(j->base->m, fetch_head(j->base->m));
 }
 
 void

@@ -8,6 +8,7 @@
  * it), so a row costs one pass of maxima and a look at k blocks.
  */
 #include "model/engine.h"
+#include "model/fetch.h"
 #include "base/profile.h"
 
 #include <assert.h>
@@ -309,6 +310,7 @@ head_top_rows(struct head_top *t, struct fwd *f, const float *h, size_t n,
     const size_t d = t->m->c.d;
 
     assert(tau > 0.0);
+    fetch_now(f->m, fetch_head(f->m));
     t->f = f;
     t->s = (float)(1.0 / tau);
     for (size_t at = 0; at < n; at += TOP_ROWS) {
@@ -335,4 +337,5 @@ head_top_rows(struct head_top *t, struct fwd *f, const float *h, size_t n,
         pool_run(t->pool, t->nslice, slice_task, t);
         pool_run(t->pool, t->n, row_task, t);
     }
+    fetch_done(f->m, fetch_head(f->m));
 }

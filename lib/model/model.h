@@ -91,6 +91,7 @@ struct model {
     void *own; /* mappings and buffers, freed by model_close */
     /* NULL, or called while weights are written: n parameters more are. */
     void (*written)(size_t n);
+    const struct fetch *fetch; /* fetch.h; NULL: all weights are there */
 };
 
 /* path: a directory with config.json and safetensors (one file or an index),

@@ -16,6 +16,7 @@ struct tensor_out {
     size_t perm; /* heads whose rows are permuted when written; 0: none */
     int ndim;
     size_t shape[2]; /* as written: padded to c.KV and c.mlp */
+    size_t group;    /* fetch.h */
 };
 size_t model_nparts(const struct model *m);
 void model_part(const struct model *m, size_t i, struct tensor_out *p);

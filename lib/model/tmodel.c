@@ -208,6 +208,23 @@ tmodel_layout(struct tmodel *t, const struct config *c,
 }
 
 void
+tmodel_place(struct tmodel *t, size_t group, float *p)
+{
+    const size_t L = t->m.c.L, nw = group < L ? W_N : 1;
+    struct group *g = &t->group[group];
+    struct weight *w = group < L ? t->m.block[group].w
+        : group == L             ? &t->m.embed
+        : group == L + 1         ? &t->m.norm
+                                 : &t->m.head;
+
+    g->p = p;
+    for (size_t k = 0; k < nw; k++)
+        w[k].data = (const unsigned char *)(p + g->at[k]);
+    if (group == L && t->m.c.tied)
+        t->m.head = t->m.embed;
+}
+
+void
 tmodel_release(struct tmodel *t)
 {
     arena_release(&t->arena);

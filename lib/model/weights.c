@@ -158,6 +158,7 @@ model_part(const struct model *m, size_t i, struct tensor_out *p)
         const int t = list[(i - 1) % n];
 
         p->w = &m->block[k].w[t];
+        p->group = k;
         snprintf(p->name, sizeof p->name, "model.layers.%zu.%s", k,
             block_tensor_name(&m->c, t));
         block_dims(&m->c, t, NULL, &p->shape[0], &p->shape[1]);
@@ -165,6 +166,7 @@ model_part(const struct model *m, size_t i, struct tensor_out *p)
         p->less = part_less(p, family_norm_add(&m->c, t));
     } else {
         p->w = i == 0 ? &m->embed : i == nb + 1 ? &m->norm : &m->head;
+        p->group = m->c.L + (i == 0 ? 0 : i - nb);
         snprintf(p->name, sizeof p->name, "%s",
             i == 0            ? "model.embed_tokens.weight"
                 : i == nb + 1 ? "model.norm.weight"

@@ -3,6 +3,7 @@
 #include "base/profile.h"
 #include "kern/kern.h"
 #include "kern/loss.h"
+#include "model/fetch.h"
 #include "train/head_loss.h"
 
 #include <assert.h>
@@ -99,7 +100,7 @@ step_bytes(const struct step *s, size_t tokens)
 static const struct group *
 head_group(const struct tmodel *t)
 {
-    return &t->group[t->m.c.tied ? t->m.c.L : t->m.c.L + 2];
+    return &t->group[fetch_head(&t->m)];
 }
 
 /* Head and losses of row b: gathers the scored positions, scatters their
@@ -276,11 +277,14 @@ static void
 add_rows(struct step *s, const struct rows *r, void *ctx)
 {
     const int sh = s->y->nblock > 0 && s->o.w_sh != 0.0;
+    const struct model *m = &s->t->m;
 
     (void)ctx;
     forward_rows(s, r);
+    fetch_now(m, fetch_head(m));
     for (size_t b = 0; b < r->B; b++)
         row_losses(s, b, s->head, &s->o, s->teacher_head, head_group(s->t)->g);
+    fetch_done(m, fetch_head(m));
     bwd_backward(s->bwd, r, sh ? square_head : NULL, s);
 }
 
@@ -356,10 +360,13 @@ static void
 judge_rows(struct step *s, const struct rows *r, void *ctx)
 {
     const struct step_judge *j = ctx;
+    const struct model *m = &s->t->m;
 
     forward_rows(s, r);
+    fetch_now(m, fetch_head(m));
     for (size_t b = 0; b < r->B; b++)
         row_losses(s, b, j->head, &j->o, j->teacher_head, NULL);
+    fetch_done(m, fetch_head(m));
 }
 
 void
