@@ -60,6 +60,8 @@ struct fwd {
     const uint32_t *stem, *nstem;                       /* fwd_stems */
     void (*tap)(void *ctx, const struct fwd_tapped *t); /* fwd_tap */
     void *tap_ctx;
+    void (*sum)(void *ctx, float *x, size_t n); /* fwd_sum */
+    void *sum_ctx;
     uint32_t *cut_stem, *cut_nstem; /* [B,T] cut to the window */
     float *xn;                      /* [B,Tp,d] normed rows */
     float *out;                     /* [B,Tp,d] what o and down give */

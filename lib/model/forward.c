@@ -321,6 +321,13 @@ fwd_tap(struct fwd *f, void (*fn)(void *ctx, const struct fwd_tapped *t),
     f->tap_ctx = ctx;
 }
 
+void
+fwd_sum(struct fwd *f, void (*fn)(void *ctx, float *x, size_t n), void *ctx)
+{
+    f->sum = fn;
+    f->sum_ctx = ctx;
+}
+
 size_t
 fwd_bytes(const struct fwd *f)
 {

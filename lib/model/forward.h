@@ -78,6 +78,15 @@ struct fwd_tapped {
 void fwd_tap(struct fwd *f, void (*fn)(void *ctx, const struct fwd_tapped *t),
     void *ctx);
 
+/*
+ * The model is a share of one (share.h).  From here on fn is called in every
+ * block with what this share's o gives, then with what its down does, x [n], by
+ * the caller's thread between two stages: it puts the sum of all shares' there,
+ * each of which calls it as often with the same n.
+ */
+void fwd_sum(struct fwd *f, void (*fn)(void *ctx, float *x, size_t n),
+    void *ctx);
+
 void fwd_embed(struct fwd *f, const struct rows *r, float *x);
 /* y = block i of x; y may be x. */
 void fwd_block(struct fwd *f, size_t i, const struct rows *r, const float *x,

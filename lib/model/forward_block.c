@@ -420,6 +420,33 @@ heads(struct run *u)
     show(u, FWD_O, u->a.att, u->H * c->D, u->x);
 }
 
+/* The same of a share, by the stages after the heads.  Where it has none of the
+ * block's heads, or channels, its term is zero. */
+static void
+share_forward(struct run *u, const struct stage *after)
+{
+    const size_t n = u->r->B * u->c.Tp * u->f->m->c.d;
+    float *out = u->f->out;
+
+    u->attn = u->vec[W_NORM1] != NULL;
+    u->mlp = u->vec[W_NORM2] != NULL;
+    if (u->KV > 0) {
+        heads(u);
+        run_stages(u, after, 1);
+    } else {
+        memset(out, 0, n * sizeof *out);
+    }
+    if (u->attn)
+        u->f->sum(u->f->sum_ctx, out, n);
+    run_stages(u, after + 1, u->b->mlp > 0 ? 4 : 1);
+    if (!u->mlp)
+        return;
+    if (u->b->mlp == 0)
+        memset(out, 0, n * sizeof *out);
+    u->f->sum(u->f->sum_ctx, out, n);
+    run_stages(u, after + 5, 1);
+}
+
 void
 block_forward(struct run *u)
 {
@@ -437,6 +464,10 @@ block_forward(struct run *u)
     const struct stage *s = u->attn ? after : after + 1;
     const size_t add = (size_t)(after + 2 - s);
 
+    if (u->f->sum != NULL) {
+        share_forward(u, after);
+        return;
+    }
     if (u->attn)
         heads(u);
     if (!u->mlp) {

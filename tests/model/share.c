@@ -1,0 +1,249 @@
+/*
+ * Shares of a model, each run by a thread that stands for a rank: with their
+ * sums made in between they give what the whole model gives.  Heads and
+ * channels are dealt out to as many shares as there are query heads, also where
+ * a block has fewer groups or channels than shares; of every kind of weights.
+ */
+#include "base/dir.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "kern/kern.h"
+#include "model/forward.h"
+#include "model/random.h"
+#include "model/share.h"
+#include "../lib/packed.h"
+#include "../lib/tap.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { B = PACKED_B, T = PACKED_T, V = 150, D = 64, L = 5, RANKS = 6 };
+static uint32_t ids[B * T], first[B * T];
+
+static const struct block_shape shapes[L] = { { 3, 96, 0 }, { 1, 70, 1 },
+    { 0, 96, 2 }, { 2, 0, 3 }, { 0, 0, 4 } };
+
+/* The ranks' terms of a sum, each of which is added in their order. */
+struct meeting {
+    pthread_barrier_t all;
+    float *x[RANKS];
+    size_t n, of[RANKS];
+    int odd; /* calls with different sizes */
+};
+
+struct rank {
+    struct meeting *with;
+    const struct model *m;
+    struct model_share share;
+    size_t r, threads;
+    float *x; /* [B,T,D] */
+};
+
+static void
+sum(void *ctx, float *x, size_t n)
+{
+    const struct rank *k = ctx;
+    struct meeting *w = k->with;
+    float *s = xreallocarray(NULL, n, sizeof *s);
+
+    w->x[k->r] = x;
+    w->of[k->r] = n;
+    pthread_barrier_wait(&w->all);
+    memcpy(s, w->x[0], n * sizeof *s);
+    for (size_t r = 1; r < w->n; r++) {
+        if (w->of[r] != n)
+            w->odd = 1;
+        else
+            kern.add(s, s, w->x[r], n);
+    }
+    pthread_barrier_wait(&w->all);
+    memcpy(x, s, n * sizeof *s);
+    free(s);
+}
+
+static void *
+run(void *ctx)
+{
+    struct rank *k = ctx;
+    struct pool *p = pool_new(k->threads, NULL);
+    struct fwd *f = fwd_new(k->m, p, B, T);
+    struct rows r = { B, T, ids, first };
+
+    if (k->with != NULL)
+        fwd_sum(f, sum, k);
+    k->x = xreallocarray(NULL, B * T * D, sizeof *k->x);
+    fwd_embed(f, &r, k->x);
+    for (size_t i = 0; i < k->m->c.L; i++)
+        fwd_block(f, i, &r, k->x, k->x);
+    fwd_norm(f, &r, k->x, k->x);
+    fwd_free(f);
+    pool_free(p);
+    return NULL;
+}
+
+static size_t
+matrix_bytes(const struct model *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->c.L * W_N; i++) {
+        const struct weight *w = &m->block[i / W_N].w[i % W_N];
+
+        size_t row = 0;
+
+        if (!block_is_vector((int)(i % W_N)) &&
+            dtype_bytes(w->dtype, w->cols, &row) == 0)
+            n += w->rows * row;
+    }
+    return n;
+}
+
+/* n shares of m, against its own final states. */
+static void
+test_ranks(const char *name, const struct model *m, size_t n, const float *want)
+{
+    struct meeting with = { .n = n };
+    struct rank k[RANKS];
+    pthread_t thread[RANKS];
+    size_t bytes = 0;
+    double off = 0.0, all = 0.0;
+    struct err e;
+    int same = 1;
+
+    pthread_barrier_init(&with.all, NULL, (unsigned)n);
+    for (size_t r = 0; r < n; r++) {
+        k[r] = (struct rank){ .with = &with, .r = r, .threads = 1 + r % 2 };
+        if (share_make(&k[r].share, m, r, n, &e) < 0) {
+            printf("Bail out! %s\n", e.msg);
+            exit(1);
+        }
+        k[r].m = &k[r].share.m;
+        bytes += matrix_bytes(k[r].m);
+        pthread_create(&thread[r], NULL, run, &k[r]);
+    }
+    for (size_t r = 0; r < n; r++)
+        pthread_join(thread[r], NULL);
+    for (size_t i = 0; i < B * T * D; i++) {
+        const double d = (double)k[0].x[i] - want[i];
+
+        off += d * d;
+        all += (double)want[i] * want[i];
+    }
+    for (size_t r = 1; r < n; r++)
+        same = same && memcmp(k[0].x, k[r].x, B * T * D * sizeof(float)) == 0;
+    off = sqrt(off / all);
+    ok(off <= 1e-6 && all > 1.0, "%s: %zu shares (%.2g)", name, n, off);
+    ok(same && !with.odd, "... which all have the same");
+    if (m->c.KV % n == 0 && strstr(name, "gguf") == NULL)
+        ok(bytes == matrix_bytes(m), "... are %zu bytes of matrices together",
+            bytes);
+    for (size_t r = 0; r < n; r++) {
+        share_release(&k[r].share);
+        free(k[r].x);
+    }
+    pthread_barrier_destroy(&with.all);
+}
+
+static void
+test_model(const char *name, const struct model *m, const size_t *n)
+{
+    struct rank whole = { .m = m, .threads = 2 };
+    struct model_share s;
+    struct err e;
+
+    run(&whole);
+    for (; *n > 0; n++)
+        test_ranks(name, m, *n, whole.x);
+    free(whole.x);
+    ok(share_make(&s, m, 0, m->c.H + 1, &e) == -1 && e.code == EX_USAGE &&
+            strstr(e.msg, "6 query heads cannot be shared by 7 ranks") != NULL,
+        "%s: not %zu", name, m->c.H + 1);
+}
+
+/* The same from files of other types. */
+static void
+test_files(const char *name, const struct model *m)
+{
+    static const size_t some[] = { 3, 4, 0 };
+    char what[100];
+    struct model f;
+    struct err e;
+
+    snprintf(what, sizeof what, "%s bf16", name);
+    if (model_export(m, "bf16", DT_BF16, NULL, &e) < 0 ||
+        model_open(&f, "bf16", &e) < 0) {
+        printf("Bail out! %s\n", e.msg);
+        exit(1);
+    }
+    test_model(what, &f, some);
+    model_close(&f);
+    dir_remove("bf16", NULL);
+    snprintf(what, sizeof what, "%s gguf", name);
+    if (model_export_gguf(m, "q8.gguf", DT_Q8_0, NULL, &e) < 0 ||
+        model_open(&f, "q8.gguf", &e) < 0) {
+        printf("Bail out! %s\n", e.msg);
+        exit(1);
+    }
+    test_model(what, &f, some);
+    model_close(&f);
+    remove("q8.gguf");
+}
+
+static void
+test_family(const char *name)
+{
+    static const size_t all[] = { 1, 2, 3, 4, 6, 0 };
+    const int gemma = strcmp(name, "gemma3_text") == 0;
+    struct config c = { .V = V,
+        .d = D,
+        .L = L,
+        .H = 6,
+        .KV = 3,
+        .D = 16,
+        .mlp = 96,
+        .max_pos = 1024,
+        .eps = 1e-5,
+        .theta = 1e4,
+        .theta_local = gemma ? 1e3 : 0,
+        .window = gemma ? 90 : 0,
+        .tied = 1,
+        .init_range = 0.15,
+        .attn_scalar = gemma ? 16 : 0 };
+    struct arena a;
+    struct model m;
+
+    snprintf(c.arch, sizeof c.arch, "%s", name);
+    for (size_t i = 0; gemma && i < L; i++)
+        config_set_local(&c, i, i % 2 == 1);
+    model_random(&m, &c, shapes, 3, &a);
+    for (size_t i = 0; i < L * W_N; i++) { /* norms and biases that matter */
+        const struct weight *w = &m.block[i / W_N].w[i % W_N];
+        float *p = (float *)(uintptr_t)w->data;
+
+        for (size_t j = 0; w->rows == 1 && j < w->cols; j++)
+            p[j] += (float)(0.3 * rng_normal(i + 50, j));
+    }
+    m.path = xstrdup("random");
+    test_model(name, &m, all);
+    test_files(name, &m);
+    free(m.path);
+    m.path = NULL;
+    model_random_free(&m);
+    arena_release(&a);
+}
+
+int
+main(void)
+{
+    static const char *const names[] = { "llama", "qwen2", "qwen3",
+        "gemma3_text" };
+    const char *why = kern_init();
+
+    tap_scratch();
+    ok(why == NULL, "kernels %s", why ? why : kern_name());
+    packed_rows(ids, first, V);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        test_family(names[i]);
+    return done_testing();
+}
