@@ -2,6 +2,8 @@
 #include "dist/dist.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/note.h"
+#include "base/pool.h"
 #include "base/timeline.h"
 #include "dist/log.h"
 #include "dist/over_mpi.h"
@@ -11,13 +13,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Exchanges of less than half a megabyte stay in the caches. */
 enum { SEGMENT = 1 << 16, SEGMENT_MOST = 1 << 26 };
 
 static struct {
     struct dist_group world, node, across;
-    size_t segment;
+    size_t others, segment;
     struct comm_log *log;
     char *prefix;
     void *room; /* dist_bytes of as many ranks and such segments */
@@ -37,7 +40,7 @@ dist_begin(struct err *e)
     if (getenv("OMPI_COMM_WORLD_SIZE") == NULL && getenv("PMIX_RANK") == NULL &&
         getenv("PMI_RANK") == NULL)
         return 0;
-    return mpi_start(&dist.world, &dist.node, &dist.across,
+    return mpi_start(&dist.world, &dist.node, &dist.across, &dist.others,
         ranks != NULL ? strtoull(ranks, NULL, 10) : 0, e);
 }
 
@@ -67,6 +70,44 @@ const struct dist_group *
 dist_across(void)
 {
     return &dist.across;
+}
+
+size_t
+dist_others(void)
+{
+    return dist.others;
+}
+
+void
+dist_part(struct dist_group *part, const struct dist_group *g, size_t n,
+    const char *name)
+{
+    assert(n > 0 && g->n % n == 0);
+    *part = (struct dist_group){ name, 0, 1, NULL };
+    if (n > 1)
+        mpi_part(part, g, n);
+}
+
+void
+dist_part_free(struct dist_group *part)
+{
+    if (part->comm != NULL)
+        mpi_part_free(part);
+}
+
+size_t
+dist_threads(size_t asked)
+{
+    const size_t n = dist.node.n, cpus = pool_cpus();
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (asked > 0 || n == 1)
+        return asked;
+    if (online > 0 && cpus < (size_t)online) /* bound by the launcher */
+        return cpus;
+    if (cpus < n)
+        note("%zu ranks share %zu processors", n, cpus);
+    return cpus > n ? cpus / n : 1;
 }
 
 void
@@ -342,6 +383,21 @@ dist_reduce_scatter(const struct dist_group *g, float *x, const size_t *at,
         all_to_all(g, x, at, how == DIST_BF16);
     saw(g, &s, COMM_REDUCE_SCATTER, "reduce_scatter_tensor",
         at[g->n] * sizeof *x, (at[g->rank + 1] - at[g->rank]) * sizeof *x);
+}
+
+void
+dist_all_reduce(const struct dist_group *g, float *x, size_t n,
+    enum dist_sum how)
+{
+    size_t *at;
+
+    if (g->n == 1)
+        return;
+    at = xcalloc(g->n + 1, sizeof *at);
+    dist_split(n, g->n, 16, at);
+    dist_reduce_scatter(g, x, at, how);
+    dist_all_gather(g, x, sizeof *x, at);
+    free(at);
 }
 
 static void

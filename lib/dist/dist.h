@@ -42,13 +42,24 @@ int dist_log(const char *prefix, int how, struct err *e);
 /* Write the tables.  Of one rank too, whose log is empty. */
 int dist_log_end(struct err *e);
 
-/* All ranks; those of this node; those that have this one's number on their
- * nodes.  Valid from dist_begin to dist_end, and groups of one before and
- * after.  With RETORT_NODE=n in the environment, n ranks one after another
+/* All ranks of this program; those of this node; those that have this one's
+ * number on their nodes.  (A program is what has one name: mpirun may start
+ * several, as `mpirun -n N teacher ... : -n M student ...`.)  Valid from
+ * dist_begin to dist_end, and groups of one before and after.  With RETORT_NODE=n in the environment, n ranks one after another
  * count as a node, for trials on one machine. */
 const struct dist_group *dist_world(void);
 const struct dist_group *dist_node(void);
 const struct dist_group *dist_across(void);
+/* Ranks of the other programs. */
+size_t dist_others(void);
+/* The ranks of g in groups of n, one after another, n a divisor of g->n: this
+ * rank's, for dist_part_free.  By all of g, each of them. */
+void dist_part(struct dist_group *part, const struct dist_group *g, size_t n,
+    const char *name);
+void dist_part_free(struct dist_group *part);
+/* Threads of this rank: those asked for, or, of 0, as many as it has
+ * processors: those it is bound to, else its share of the node's. */
+size_t dist_threads(size_t asked);
 
 void dist_barrier(const struct dist_group *g);
 /* p [bytes] of rank root to all others. */
@@ -72,6 +83,9 @@ enum dist_sum { DIST_RING, DIST_TREE, DIST_BF16 };
 /* x [at[n]] of every rank is its contribution; afterwards elements
  * at[r]..at[r+1] of rank r's are the sums, the others of no value. */
 void dist_reduce_scatter(const struct dist_group *g, float *x, const size_t *at,
+    enum dist_sum how);
+/* x [n] of every rank becomes the sum: the same, and then an all-gather. */
+void dist_all_reduce(const struct dist_group *g, float *x, size_t n,
     enum dist_sum how);
 
 /* Elements of a message at most, 1..2^26 (default 2^16): for tuning, changes

@@ -15,8 +15,10 @@ mpi_sent(void)
 #ifdef HAVE_MPI
 
 #include "base/mem.h"
+#include "base/note.h"
 
 #include <mpi.h>
+#include <stdint.h>
 
 enum { TAG = 1, PIECE = 1 << 30 /* bytes; a count of MPI is an int */ };
 
@@ -43,6 +45,17 @@ split(struct dist_group *g, MPI_Comm from, int type, int color,
     *g = (struct dist_group){ name, (size_t)rank, (size_t)n, c };
 }
 
+/* A number for a program of that name: FNV-1a. */
+static int
+color_of(const char *name)
+{
+    uint32_t h = 2166136261u;
+
+    for (; *name != '\0'; name++)
+        h = (h ^ (unsigned char)*name) * 16777619u;
+    return (int)(h >> 1);
+}
+
 static void
 forget(struct dist_group *g)
 {
@@ -54,16 +67,18 @@ forget(struct dist_group *g)
 
 int
 mpi_start(struct dist_group *world, struct dist_group *node,
-    struct dist_group *across, size_t node_ranks, struct err *e)
+    struct dist_group *across, size_t *others, size_t node_ranks, struct err *e)
 {
-    int level, is = 0;
+    int level, all, is = 0;
 
     MPI_Initialized(&is);
     if (!is &&
         MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
         return err_set(e, EX_SYS, "MPI does not start");
     /* a communicator of our own: a library's messages never meet ours */
-    split(world, MPI_COMM_WORLD, 0, 0, "world");
+    split(world, MPI_COMM_WORLD, 0, color_of(progname), "world");
+    MPI_Comm_size(MPI_COMM_WORLD, &all);
+    *others = (size_t)all - world->n;
     split(node, comm_of(world), node_ranks == 0,
         node_ranks > 0 ? (int)(world->rank / node_ranks) : 0, "node");
     split(across, comm_of(world), 0, (int)node->rank, "across");
@@ -78,6 +93,18 @@ mpi_stop(struct dist_group *world, struct dist_group *node,
     forget(node);
     forget(world);
     MPI_Finalize();
+}
+
+void
+mpi_part(struct dist_group *part, const struct dist_group *g, size_t n)
+{
+    split(part, comm_of(g), 0, (int)(g->rank / n), part->name);
+}
+
+void
+mpi_part_free(struct dist_group *part)
+{
+    forget(part);
 }
 
 void
@@ -116,11 +143,11 @@ mpi_exchange(const struct dist_group *g, size_t to, const void *p, size_t n,
 
 int
 mpi_start(struct dist_group *world, struct dist_group *node,
-    struct dist_group *across, size_t node_ranks, struct err *e)
+    struct dist_group *across, size_t *others, size_t node_ranks, struct err *e)
 {
     const char *n = getenv("OMPI_COMM_WORLD_SIZE");
 
-    (void)world, (void)node, (void)across, (void)node_ranks;
+    (void)world, (void)node, (void)across, (void)others, (void)node_ranks;
     if (n != NULL && n[0] == '1' && n[1] == '\0')
         return 0;
     return err_set(e, EX_SYS,
@@ -133,6 +160,18 @@ mpi_stop(struct dist_group *world, struct dist_group *node,
     struct dist_group *across)
 {
     (void)world, (void)node, (void)across;
+}
+
+void
+mpi_part(struct dist_group *part, const struct dist_group *g, size_t n)
+{
+    (void)part, (void)g, (void)n;
+}
+
+void
+mpi_part_free(struct dist_group *part)
+{
+    (void)part;
 }
 
 void

@@ -9,11 +9,16 @@
 #include <stddef.h>
 
 /* Start MPI; the groups whose n was more than 1 have a comm afterwards, which
- * mpi_stop takes away.  node_ranks: ranks of a node, 0: ask MPI. */
+ * mpi_stop takes away.  *others: ranks of
+ * programs of other names.  node_ranks: ranks of a node, 0: ask MPI. */
 int mpi_start(struct dist_group *world, struct dist_group *node,
-    struct dist_group *across, size_t node_ranks, struct err *e);
+    struct dist_group *across, size_t *others, size_t node_ranks,
+    struct err *e);
 void mpi_stop(struct dist_group *world, struct dist_group *node,
     struct dist_group *across);
+/* Ranks of g in groups of n, one after another; part->name is set. */
+void mpi_part(struct dist_group *part, const struct dist_group *g, size_t n);
+void mpi_part_free(struct dist_group *part);
 
 void mpi_barrier(const struct dist_group *g);
 void mpi_broadcast(const struct dist_group *g, void *p, size_t bytes,

@@ -3,6 +3,7 @@
  * itself it is one rank, by ranks.sh under mpirun it is one of many: rank 0
  * says what all have found.
  */
+#include "base/note.h"
 #include "dist/dist.h"
 #include "kern/kern.h"
 #include "../lib/tap.h"
@@ -86,6 +87,21 @@ reduce(size_t n, const size_t *at, enum dist_sum how, const char *what)
     all_ok(memcmp(x + a, want + a, (b - a) * sizeof *x) == 0, what, n);
 }
 
+/* As a reduce-scatter of even parts, and gathered. */
+static void
+all_reduce(size_t n)
+{
+    for (size_t r = 0; r < g->n; r++)
+        for (size_t i = 0; i < n; i++)
+            part[r][i] = number(r, i);
+    for (size_t i = 0; i < n; i++) {
+        want[i] = tree(g->n, 0, 1, i);
+        x[i] = number(g->rank, i);
+    }
+    dist_all_reduce(g, x, n, DIST_TREE);
+    all_ok(memcmp(x, want, n * sizeof *x) == 0, "all-reduce", n);
+}
+
 static void
 gather(size_t n, const size_t *at)
 {
@@ -140,6 +156,7 @@ sizes(size_t n)
             reduce(n, last, sums[i].how, sums[i].what);
         }
     }
+    all_reduce(n);
     broadcast(n);
 }
 
@@ -205,12 +222,30 @@ splits(void)
     failed += !good;
 }
 
-int
-main(void)
+/* Pairs of ranks, one after another. */
+static void
+pairs(void)
 {
+    const struct dist_group *world = dist_world();
+    struct dist_group pair;
+
+    if (world->n % 2 != 0)
+        return;
+    dist_part(&pair, world, 2, "pair");
+    g = &pair;
+    all_ok(g->n == 2 && g->rank == world->rank % 2, "a pair", 0);
+    sizes(100);
+    dist_part_free(&pair);
+}
+
+int
+main(int argc, char **argv)
+{
+    const char *others = getenv("WANT_OTHERS");
     const char *want_n = getenv("WANT_RANKS");
     struct err e;
 
+    progname = argv[argc > 1];
     if (kern_init() != NULL || dist_begin(&e) < 0) {
         printf("Bail out! no kernels, or %s\n", e.msg);
         return 1;
@@ -218,6 +253,8 @@ main(void)
     g = dist_world();
     if (g->rank == 0 && want_n != NULL)
         ok(g->n == strtoull(want_n, NULL, 10), "%s ranks", want_n);
+    if (g->rank == 0 && others != NULL)
+        ok(dist_others() == strtoull(others, NULL, 10), "%s others", others);
     failed += g->n > RANKS;
     if (g->n > RANKS)
         return 1;
@@ -232,6 +269,7 @@ main(void)
     sizes(100);
     g = dist_across();
     sizes(100);
+    pairs();
     dist_barrier(dist_world());
     g = dist_world();
     if (g->rank == 0)
