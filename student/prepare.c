@@ -339,7 +339,7 @@ prepare(struct student *s, const char *input)
 
     if (compute_init(s->a->compute, &e) < 0)
         die_err(&e);
-    if ((s->pool = pool_new(rank_threads(s), &e)) == NULL)
+    if ((s->pool = pool_new(dist_threads(s->a->threads), &e)) == NULL)
         die_err(&e);
     saver_open(&s->saver, s->a->run, s->a->resume);
     s->saver.keep = s->a->keep;

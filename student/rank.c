@@ -5,13 +5,13 @@
 #include "base/timeline.h"
 #include "base/stop.h"
 #include "cli/die.h"
+#include "cli/prog.h"
 #include "dist/log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 void
@@ -37,10 +37,7 @@ rank_begin(struct student *s)
     if (s->a->deterministic && s->a->wire == 1)
         die(EX_USAGE, "--wire bf16 rounds: not with --deterministic");
     note("%zu ranks, %zu of them on this node", g->n, dist_node()->n);
-    if (g->rank > 0) {
-        progname = xasprintf("%s[%zu]", progname, g->rank);
-        verbosity = -1;
-    }
+    prog_rank(g->rank);
 }
 
 void
@@ -56,22 +53,6 @@ rank_end(struct student *s)
     if (timeline_close(s->ranks.n, &e) < 0)
         die_err(&e);
     dist_end();
-}
-
-size_t
-rank_threads(const struct student *s)
-{
-    const size_t n = dist_node()->n, cpus = pool_cpus();
-    const long online = sysconf(_SC_NPROCESSORS_ONLN);
-
-    if (s->a->threads > 0 || n == 1)
-        return s->a->threads;
-    /* Bound by the launcher, it has processors of its own. */
-    if (online > 0 && cpus < (size_t)online)
-        return cpus;
-    if (cpus < n)
-        note("%zu ranks share %zu processors", n, cpus);
-    return cpus > n ? cpus / n : 1;
 }
 
 char *

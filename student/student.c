@@ -9,6 +9,7 @@
 #include "cli/prog.h"
 #include "cli/progress.h"
 #include "model/compute.h"
+#include "msg/addr.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -126,7 +127,7 @@ int
 main(int argc, char **argv)
 {
     static struct student s = { .a = &a, .options = options };
-    char **input;
+    char **input, *from;
     double start;
     int status;
 
@@ -153,7 +154,8 @@ main(int argc, char **argv)
         prog_stop_after(a.max_time);
     mem_settle();
     rank_begin(&s);
-    prepare(&s, *input);
+    from = addr_of_rank(*input, s.ranks.rank);
+    prepare(&s, from);
     start = clock_now();
     progress_begin("training", (double)s.total, "steps");
     progress_from((double)s.st.step);
@@ -168,6 +170,7 @@ main(int argc, char **argv)
     tmodel_release(&s.t);
     pool_free(s.pool);
     json_decref(s.defaults);
+    free(from);
     rank_end(&s);
     return status;
 }

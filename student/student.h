@@ -203,8 +203,6 @@ struct student {
 void rank_begin(struct student *s);
 /* Their logs, at the end. */
 void rank_end(struct student *s);
-/* Threads: those asked for, or this rank's share of the node's. */
-size_t rank_threads(const struct student *s);
 /* The newest checkpoint, as rank 0 finds it, and s->at; NULL: none. */
 char *rank_newest(struct student *s);
 /* The first message has so many rows of that length: which rows are of this

@@ -7,8 +7,6 @@
 #include "cli/progress.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
-#include "shard/source.h"
-#include "msg/addr.h"
 #include "tok/tok.h"
 
 /*
@@ -39,11 +37,12 @@ take_stream(struct teacher *t, const struct msg *m, struct err *e)
     return r;
 }
 
-/* Pass one message on.  0; 1 the reader has left; -1 damage. */
+/* Pass one message on; a batch is left to be sent with what is added, but the
+ * first one is announced.  0; 1 the reader has left; -1 damage. */
 static int
-pass(struct teacher *t, const struct msg *m, int *introduced, struct err *e)
+pass(struct teacher *t, struct lane *l, struct err *e)
 {
-    int r = 0;
+    const struct msg *m = &l->m;
 
     if (m->kind == MSG_DOCS)
         return err_set(e, EX_INPUT,
@@ -53,16 +52,27 @@ pass(struct teacher *t, const struct msg *m, int *introduced, struct err *e)
         return err_set(e, EX_INPUT,
             "%s: message %llu: the stream has a teacher already",
             msg_in_name(t->in), (unsigned long long)m->seq);
-    if (m->kind == MSG_BATCH) {
-        if (!*introduced && (r = send_self(t, e)) != 0)
-            return r;
-        *introduced = 1;
-        return send_batch(t, m, e);
-    }
+    if (m->kind == MSG_BATCH)
+        return l->introduced++ ? 0 : send_self(t, e);
     (void)msg_copy(t->out, m);
     if (m->kind == MSG_STREAM && take_stream(t, m, e) < 0)
         return -1;
     return msg_send(t->out, e);
+}
+
+/* To the stream's next batch: 1; 0 it is over, or its reader has left; -1. */
+static int
+advance(struct teacher *t, struct lane *l, struct err *e)
+{
+    int r;
+
+    do {
+        if ((r = msg_read(t->in, &l->m, e)) == 0)
+            return msg_end(t->out, e) < 0 ? -1 : 0;
+        if (r > 0)
+            r = pass(t, l, e);
+    } while (r == 0 && l->m.kind != MSG_BATCH);
+    return r < 0 ? -1 : r == 0;
 }
 
 /* Damage upstream is told downstream, so that nothing there is taken for
@@ -72,43 +82,63 @@ fail(struct teacher *t, const struct err *why)
 {
     struct err e;
 
-    (void)msg_abort(t->out, why->msg, &e);
+    for (size_t i = 0; i < t->lanes; i++)
+        if (t->lane[i].out != NULL)
+            (void)msg_abort(t->lane[i].out, why->msg, &e);
     die_err(why);
+}
+
+/* The next batch of a stream; 0: there is none, now and later. */
+static int
+step(struct teacher *t, struct lane *l)
+{
+    struct err e;
+    int r = 0;
+
+    t->in = l->in;
+    t->out = l->out;
+    if (t->team.rank == 0 && !l->left && (r = advance(t, l, &e)) < 0)
+        fail(t, &e);
+    if (!rank_batch(t, l, r))
+        return 0;
+    if ((r = send_batch(t, &l->m, &e)) < 0)
+        fail(t, &e);
+    l->left = r;
+    profile_step(t->batch.ntok);
+    return 1;
 }
 
 void
 filter(struct teacher *t, const char *input)
 {
-    double tokens = 0.0, start = clock_now();
-    int introduced = 0, r, left = 0;
-    struct msg m;
-    struct err e;
+    double tokens = 0.0, wait = 0.0, start = clock_now();
+    size_t open;
 
-    if (addr_is_special(t->a->out) && addr_same(t->a->out, input))
-        die(EX_USAGE, "%s: is both input and output", t->a->out);
-    if ((t->in = set_in_open(input, 0, &e)) == NULL ||
-        (t->out = msg_out_open(t->a->out, &e)) == NULL)
-        die_err(&e);
+    rank_open(t, input);
     progress_begin("computed", 0, "tokens");
-    while (!left && (r = msg_read(t->in, &m, &e)) > 0) {
-        if ((r = pass(t, &m, &introduced, &e)) < 0)
-            break;
-        left = r == 1;
-        if (m.kind == MSG_BATCH) {
+    do {
+        open = 0;
+        for (size_t i = 0; i < t->lanes; i++) {
+            struct lane *l = &t->lane[i];
+
+            if (l->over || (l->over = !step(t, l)))
+                continue;
+            open++;
+            if (t->team.rank > 0)
+                continue;
             tokens += (double)t->batch.ntok;
-            profile_step(t->batch.ntok);
+            progress_total(msg_in_expect(t->in, tokens));
+            progress_at(tokens, NULL);
         }
-        progress_total(msg_in_expect(t->in, tokens));
-        progress_at(tokens, NULL);
-    }
+    } while (open > 0);
     progress_end();
-    if (r < 0 || (!left && msg_end(t->out, &e) < 0))
-        fail(t, &e);
     if (t->top != NULL)
         top_tell(t->top);
+    for (size_t i = 0; t->team.rank == 0 && i < t->lanes; i++)
+        wait += msg_in_wait(t->lane[i].in);
+    tokens = rank_total(tokens);
     prog_closing("%.0f tokens, %.1f tokens/s", tokens,
         tokens / (clock_now() - start + 1e-9));
-    prog_detail("waited %.1f s for input", msg_in_wait(t->in));
-    msg_in_close(t->in);
-    msg_out_close(t->out);
+    prog_detail("waited %.1f s for input", wait);
+    rank_close(t);
 }

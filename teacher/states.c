@@ -80,7 +80,9 @@ fit(struct teacher *t, size_t B, size_t T)
 
     if (t->fwd == NULL || T > t->T || micro > t->micro) {
         fwd_free(t->fwd);
-        t->fwd = fwd_new_blocks(&t->m, t->pool, micro, T);
+        t->fwd = fwd_new_blocks(t->run, t->pool, micro, T);
+        if (t->a->tensor > 1)
+            fwd_sum(t->fwd, rank_sum, &t->team);
         t->micro = micro;
         t->T = T;
     }
@@ -97,13 +99,24 @@ most(size_t x, size_t y)
     return x > y ? x : y;
 }
 
+/* Bytes of weights in memory. */
+static size_t
+weights_at_a_time(const struct teacher *t, size_t tokens)
+{
+    const struct weight *head = &t->m.head;
+
+    if (t->a->tensor == 1)
+        return plan_window(&t->m, tokens, t->top != NULL);
+    return t->share.mem.cap + (t->top != NULL ? head->rows * head->stride : 0);
+}
+
 /* Memory, once the first batch has been prepared to be sent. */
 static void
 tell_memory(const struct teacher *t, const struct msg *m)
 {
     const struct config *c = &t->m.c;
     const size_t tok = t->batch.B * t->batch.T;
-    const size_t weights = plan_window(&t->m, tok, t->top != NULL);
+    const size_t weights = weights_at_a_time(t, tok);
     const size_t work =
         fwd_bytes(t->fwd) + (t->top != NULL ? top_bytes(t->top, tok) : 0);
     const size_t states = plan_states(&t->m, tok);
@@ -143,9 +156,9 @@ static void
 embed(struct teacher *t)
 {
     const struct batch *b = &t->batch;
-    const size_t n = b->B * b->T, most_rows = b->T < 64 ? b->T : 64;
+    const size_t n = t->row1 * b->T, most_rows = b->T < 64 ? b->T : 64;
 
-    for (size_t i = 0; i < n; i += most_rows) {
+    for (size_t i = t->row0 * b->T; i < n; i += most_rows) {
         const size_t k = n - i < most_rows ? n - i : most_rows;
         const struct rows r = { 1, k, b->ids + i, b->first + i };
 
@@ -162,15 +175,15 @@ forget_weights(const struct teacher *t)
         model_forget(&t->m, NULL);
 }
 
-/* All rows through block k, or through the final norm (k = L), `micro` at a
- * time; in place. */
+/* This rank's rows through block k, or through the final norm (k = L), `micro`
+ * at a time; in place. */
 static void
 run_block(struct teacher *t, size_t k)
 {
     const struct batch *b = &t->batch;
 
-    for (size_t i = 0; i < b->B; i += t->micro) {
-        const size_t n = b->B - i < t->micro ? b->B - i : t->micro;
+    for (size_t i = t->row0; i < t->row1; i += t->micro) {
+        const size_t n = t->row1 - i < t->micro ? t->row1 - i : t->micro;
         const size_t at = i * b->T;
         const struct rows r = { n, b->T, b->ids + at, b->first + at };
         float *x = t->x + at * t->m.c.d;
@@ -183,47 +196,40 @@ run_block(struct teacher *t, size_t k)
     forget_weights(t);
 }
 
-/* The states as they are now, as the next tensor of the message. */
+/* The states as they are now, which ranks of a team have parts of, as the next
+ * tensor of the message. */
 static int
-send_states(struct teacher *t, int final, struct err *e)
+send_states(struct teacher *t, int final, int sends, struct err *e)
 {
-    const size_t n = t->batch.B * t->batch.T * t->m.c.d;
-    void *out = msg_room(t->out, t->a->dtype == 0 ? 2 : 4);
-    const double begin = profile_begin();
+    const size_t d = t->m.c.d, n = t->batch.B * t->batch.T * d;
+    double begin;
+    void *out;
 
+    if (t->a->tensor == 1)
+        rank_gather(t, t->x, d * sizeof *t->x);
+    if (!sends)
+        return 0;
+    out = msg_room(t->out, t->a->dtype == 0 ? 2 : 4);
+    begin = profile_begin();
     if (t->a->dtype == 0)
         kern.narrow_bf16(out, t->x, n);
     else
         memcpy(out, t->x, n * sizeof(float));
     profile_end("narrowing", begin, 0.0, 6.0 * (double)n);
     if (t->rounding != NULL)
-        rounding_add(t->rounding, &t->m, t->x, t->batch.first, n / t->m.c.d,
-            final);
+        rounding_add(t->rounding, &t->m, t->x, t->batch.first, n / d, final);
     return msg_send_next(t->out, e);
 }
 
-/* The batch and its states, of which only those of one block are in memory. */
-int
-send_batch(struct teacher *t, const struct msg *m, struct err *e)
+/* The batch's message up to its states. */
+static int
+begin_message(struct teacher *t, const struct msg *m, struct err *e)
 {
     const struct batch *b = &t->batch;
     const enum dtype type = t->a->dtype == 0 ? DT_BF16 : DT_F32;
-    size_t shape[3] = { 0, 0, t->m.c.d };
-    struct st_out *o;
-    int r;
+    const size_t shape[3] = { b->B, b->T, t->m.c.d };
+    struct st_out *o = msg_copy(t->out, m);
 
-    batch_unpack(&t->batch, m);
-    shape[0] = b->B;
-    shape[1] = b->T;
-    if (!t->told) {
-        compute_tell(&t->m, t->pool,
-            &(struct rows){ 1, b->T, b->ids, b->first }, t->a->compute,
-            t->a->model);
-        mem_trim();
-        t->program = plan_program(prog_resident(), pool_size(t->pool));
-    }
-    fit(t, b->B, b->T);
-    o = msg_copy(t->out, m);
     for (size_t i = 0; i < t->m.c.L; i++) {
         char name[40];
 
@@ -241,19 +247,54 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
             t->rounding = rounding_new(&t->m, t->pool);
         tell_memory(t, m);
     }
-    r = msg_send_begin(t->out, e);
+    return msg_send_begin(t->out, e);
+}
+
+/* Before the first batch. */
+static void
+tell_first(struct teacher *t)
+{
+    const struct batch *b = &t->batch;
+
+    if (t->told)
+        return;
+    compute_tell(&t->m, t->pool, &(struct rows){ 1, b->T, b->ids, b->first },
+        t->a->compute, t->a->model);
+    mem_trim();
+    t->program = plan_program(prog_resident(), pool_size(t->pool));
+}
+
+/* Is there more to do for this batch?  When its reader has left, the other
+ * ranks do not know before the next one. */
+static int
+goes_on(const struct teacher *t, int r)
+{
+    return r == 0 || (r > 0 && t->team.n > 1);
+}
+
+int
+send_batch(struct teacher *t, const struct msg *m, struct err *e)
+{
+    const struct batch *b = &t->batch;
+    const int first = t->team.rank == 0;
+    int r;
+
+    tell_first(t);
+    fit(t, b->B, b->T);
+    r = first ? begin_message(t, m, e) : 0;
     embed(t);
-    for (size_t k = 0; r == 0 && k < t->last; k++) {
+    for (size_t k = 0; goes_on(t, r) && k < t->last; k++) {
         run_block(t, k);
         if (t->tap[k])
-            r = send_states(t, 0, e);
+            r |= send_states(t, 0, first && r == 0, e);
     }
-    if (r == 0 && (t->a->final || t->top != NULL))
+    if (goes_on(t, r) && (t->a->final || t->top != NULL))
         run_block(t, t->m.c.L);
-    if (r == 0 && t->a->final)
-        r = send_states(t, 1, e);
-    if (r == 0 && t->top != NULL) {
-        r = top_send(t->top, t->fwd, t->x, b, t->out, e);
+    if (goes_on(t, r) && t->a->final)
+        r |= send_states(t, 1, first && r == 0, e);
+    if (goes_on(t, r) && t->top != NULL) {
+        r |= top_send(t->top, t->fwd, t->x, b, &t->team, t->at,
+            first && r == 0 ? t->out : NULL, e);
         forget_weights(t);
     }
     if (t->rounding != NULL) {

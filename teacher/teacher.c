@@ -19,6 +19,7 @@ static struct args a = { .tau = NAN,
     .field = "prompt",
     .length = 64,
     .at_once = OPT_NONE,
+    .tensor = 1,
     .count = 100,
     .prompt_length = 128,
     .top_p = 1.0 };
@@ -50,6 +51,10 @@ static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
         "what matrix products multiply"),
     OPT_SIZE(0, "micro", &a.micro, 0, 1e6, "rows",
         "rows at a time (0: one, or as many as 1024 tokens hold)"),
+    OPT_GROUP("ranks, started by mpirun"),
+    OPT_FLAG(0, "mpi", &a.mpi, "be one of several ranks"),
+    OPT_SIZE(0, "tensor", &a.tensor, 1, 4096, "ranks",
+        "ranks that have a share of each block's heads and channels"),
     OPT_GROUP("instead of a stream"),
     OPT_MAYBE(0, "generate", &a.prompt, "prompt",
         "print the prompt and its continuation"),
@@ -86,6 +91,8 @@ wants_texts(void)
         die(EX_USAGE, "--generate with a prompt, --prompts or --bench?");
     if (kinds == 0 && a.prompt == opt_absent)
         die(EX_USAGE, "--generate needs a prompt, --prompts or --bench");
+    if (kinds == 1 && a.mpi)
+        die(EX_USAGE, "--mpi: texts are made by one process");
     if (kinds == 1 && a.out != NULL)
         die(EX_USAGE, "-o: texts go to standard output");
     if (kinds == 1 && isnan(a.tau))
@@ -112,12 +119,16 @@ main(int argc, char **argv)
         die(EX_USAGE, "-m is needed; see teacher -h");
     if (!texts && a.out == NULL)
         out_refuse_tty(1);
+    rank_begin(&t);
     if (compute_init(a.compute, &e) < 0)
         die_err(&e);
     mem_settle();
-    if (model_open(&t.m, a.model, &e) < 0 || model_check_finite(&t.m, &e) < 0)
+    if (model_open(&t.m, a.model, &e) < 0)
         die_err(&e);
-    if ((t.pool = pool_new(a.threads, &e)) == NULL)
+    rank_share(&t);
+    if (model_check_finite(t.run, &e) < 0)
+        die_err(&e);
+    if ((t.pool = pool_new(dist_threads(a.threads), &e)) == NULL)
         die_err(&e);
     if (texts) {
         (a.bench ? bench : generate)(&t.m, t.pool, &a);
@@ -131,6 +142,7 @@ main(int argc, char **argv)
         filter(&t, *input);
     }
     top_free(t.top);
+    rank_end(&t);
     model_close(&t.m);
     pool_free(t.pool);
     return 0;

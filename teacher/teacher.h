@@ -5,9 +5,11 @@
 #include "base/err.h"
 #include "base/pool.h"
 #include "cli/opt.h"
+#include "dist/dist.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
 #include "model/forward.h"
+#include "model/share.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,11 +27,14 @@ struct top *top_new(const struct model *m, struct pool *pool,
     const struct top_opt *o);
 void top_free(struct top *t);
 /* Announce the tensors of B rows of T tokens; then, when those before them are
- * sent, make and send them.  x [B,T,d] final states of b.
- * Returns as msg_send; -1 and EX_NUM: a logit is not finite. */
+ * sent, make and send them.  x [B,T,d] final states of b.  Each rank of team
+ * looks at its tokens at[rank]..at[rank+1] alone; the one that has w sends, the
+ * others' is NULL.  Returns as msg_send; -1 and EX_NUM: a logit is not
+ * finite. */
 void top_begin(const struct top *t, struct st_out *o, size_t B, size_t T);
 int top_send(struct top *t, struct fwd *f, const float *x,
-    const struct batch *b, struct msg_out *w, struct err *e);
+    const struct batch *b, const struct dist_group *team, const size_t *at,
+    struct msg_out *w, struct err *e);
 /* Tell how much of the distributions all that held. */
 void top_tell(const struct top *t);
 /* Memory it takes for n tokens. */
@@ -59,11 +64,33 @@ struct args {
     double top_p;
     int bench, format;
     int final, no_head, dtype, compute;
+    /* of ranks */
+    int mpi;
+    size_t tensor; /* that share the model's heads and channels; 1: none do */
+};
+
+/* A stream, and how far it has come.  What is open is that of rank 0 of those
+ * that work on it. */
+struct lane {
+    char *from, *to;
+    struct msg_in *in;
+    struct msg_out *out;
+    struct msg m;   /* at hand */
+    struct buf raw; /* other ranks: what rank 0 has sent of it */
+    int introduced; /* the teacher message has been sent */
+    int left, over; /* by its reader; on all ranks */
 };
 
 struct teacher {
     struct args *a; /* choose_taps adds what they leave open */
     struct model m;
+    struct model_share share; /* --tensor: this rank's, */
+    const struct model *run;  /* which is run; else m */
+    struct dist_group team;   /* ranks that work on one stream at a time */
+    struct lane *lane;        /* [lanes] their streams, */
+    size_t lanes, first;      /* by number from `first` on */
+    size_t row0, row1, *at;   /* of the batch: rows that this rank runs; [team.n
+                               * + 1] tokens of which each has a part */
     struct pool *pool;
     struct fwd *fwd; /* for micro rows of T tokens */
     size_t micro, T;
@@ -77,7 +104,7 @@ struct teacher {
     int told;                  /* the first batch has been sent */
     struct rounding *rounding; /* of the first batch; or NULL */
     struct batch batch;
-    struct msg_in *in;
+    struct msg_in *in; /* of the stream at hand, as in struct lane */
     struct msg_out *out;
 };
 
@@ -98,11 +125,32 @@ int send_self(struct teacher *t, struct err *e);
 
 /* states.c: which blocks to tap, by --hidden, and how many to run; dies when
  * there is nothing to add.  Then a batch with what is added, of which only the
- * states of one block are in memory.  Returns as msg_send. */
+ * states of one block are in memory.  By all ranks of the team; m is that of
+ * the one which sends.  Returns as msg_send. */
 void choose_taps(struct teacher *t);
 int send_batch(struct teacher *t, const struct msg *m, struct err *e);
 
-/* filter.c: the stream `input` to --output. */
+/*
+ * rank.c: one of several ranks, with --mpi; one alone is rank 0 of 1.
+ * rank_begin: before threads.  rank_end: after all else.
+ */
+void rank_begin(struct teacher *t);
+void rank_end(struct teacher *t);
+/* After t->m: t->run. */
+void rank_share(struct teacher *t);
+/* As fwd_sum calls it; ctx: t->team. */
+void rank_sum(void *ctx, float *x, size_t n);
+/* The streams from `input` to --output; dies when that does not fit ranks. */
+void rank_open(struct teacher *t, const char *input);
+void rank_close(struct teacher *t);
+/* On rank 0 of the team l->m is a batch, or none is there: to t->batch of all
+ * its ranks, and what of it is whose.  0: none. */
+int rank_batch(struct teacher *t, struct lane *l, int there);
+/* x [B,T] of that size: the tokens of each rank to all. */
+void rank_gather(const struct teacher *t, void *x, size_t size);
+double rank_total(double tokens); /* of all ranks */
+
+/* filter.c: the stream `input` to --output, or several. */
 void filter(struct teacher *t, const char *input);
 
 #endif

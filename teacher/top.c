@@ -33,6 +33,7 @@ struct top {
     double *self, *u;  /* [cap]; u: chance */
     uint32_t *drawn;   /* [cap,draws] */
     uint16_t *count;
+    uint32_t *ids; /* [cap,k] of a rank that does not send them, or NULL */
     struct told *part, sum; /* part [cap/PART] */
     /* the batch at hand */
     const struct batch *b;
@@ -66,6 +67,8 @@ free_room(struct top *t)
     free(t->drawn);
     free(t->count);
     free(t->part);
+    free(t->ids);
+    t->ids = NULL;
 }
 
 void
@@ -283,12 +286,52 @@ send_draws(struct top *t, struct msg_out *w, struct err *e)
     return msg_send_next(w, e);
 }
 
+/* Of tokens `from` on. */
+static struct head_said
+said_from(const struct top *t, uint32_t *ids, size_t from)
+{
+    const size_t k = from * t->o.k, draws = from * t->o.draws;
+    struct head_said s = { .lse = t->lse + from * 2, .self = t->self + from };
+
+    if (t->o.k > 0) {
+        s.ids = ids + k;
+        s.logp = t->logp + k;
+    }
+    if (t->o.draws > 0) {
+        s.drawn = t->drawn + draws;
+        s.count = t->count + draws;
+        s.u = t->u + from;
+    }
+    return s;
+}
+
+/* What the ranks of the team have found, to all of them. */
+static void
+gather(const struct top *t, uint32_t *ids, const struct dist_group *team,
+    const size_t *at)
+{
+    const size_t k = t->o.k, draws = t->o.draws;
+
+    dist_all_gather(team, t->lse, 2 * sizeof *t->lse, at);
+    dist_all_gather(team, t->self, sizeof *t->self, at);
+    if (k > 0) {
+        dist_all_gather(team, ids, k * sizeof *ids, at);
+        dist_all_gather(team, t->logp, k * sizeof *t->logp, at);
+    }
+    if (draws > 0) {
+        dist_all_gather(team, t->drawn, draws * sizeof *t->drawn, at);
+        dist_all_gather(team, t->count, draws * sizeof *t->count, at);
+    }
+}
+
 int
 top_send(struct top *t, struct fwd *f, const float *x, const struct batch *b,
-    struct msg_out *w, struct err *e)
+    const struct dist_group *team, const size_t *at, struct msg_out *w,
+    struct err *e)
 {
-    const size_t n = b->B * b->T;
+    const size_t n = b->B * b->T, from = at[team->rank];
     struct head_said said;
+    uint32_t *ids;
     int r = 0;
 
     reserve(t, n);
@@ -296,10 +339,15 @@ top_send(struct top *t, struct fwd *f, const float *x, const struct batch *b,
     t->b = b;
     if (t->o.draws > 0)
         throw_dice(t);
-    said = (struct head_said){ t->lse, t->self,
-        t->o.k > 0 ? msg_room(w, sizeof(uint32_t)) : NULL, t->logp, t->drawn,
-        t->count, t->u };
-    head_top_rows(t->head, f, x, n, t->o.tau, &said);
+    if (w == NULL && t->ids == NULL)
+        t->ids = xreallocarray(NULL, t->cap * t->o.k, sizeof *t->ids);
+    ids = t->o.k == 0 ? NULL : w != NULL ? msg_room(w, sizeof *ids) : t->ids;
+    said = said_from(t, ids, from);
+    head_top_rows(t->head, f, x + from * t->m->c.d, at[team->rank + 1] - from,
+        t->o.tau, &said);
+    gather(t, ids, team, at);
+    if (w == NULL)
+        return 0;
     for (size_t i = 0; i < 2 * n; i++)
         if (!isfinite(t->lse[i]))
             return err_set(e, EX_NUM,

@@ -65,6 +65,15 @@ prog_resident(void)
     return status_bytes("VmRSS: %zu");
 }
 
+void
+prog_rank(size_t rank)
+{
+    if (rank == 0)
+        return;
+    progname = xasprintf("%s[%zu]", progname, rank);
+    verbosity = -1;
+}
+
 size_t
 prog_peak(void)
 {

@@ -17,6 +17,10 @@ void prog_listen(void);
  * closing line, printed at exit unless -q. */
 void prog_begin(void);
 
+/* This is one of several ranks: other ones than 0 are silent but for errors,
+ * which tell their numbers. */
+void prog_rank(size_t rank);
+
 /* Peak resident bytes, and those of now (0: the system does not tell). */
 size_t prog_peak(void);
 size_t prog_resident(void);

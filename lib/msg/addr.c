@@ -1,6 +1,7 @@
 /* Addresses of streams: see addr.h */
 #include "msg/addr.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/note.h"
 #include "base/number.h"
 #include "base/stop.h"
@@ -134,6 +135,31 @@ addr_parse(struct addr *a, const char *text, struct err *e)
             return -1;
     }
     return 0;
+}
+
+char *
+addr_of_rank(const char *text, size_t rank)
+{
+    struct buf b = { 0 };
+
+    if (text == NULL)
+        return NULL;
+    buf_adds(&b, "");
+    for (const char *p = text; *p != '\0'; p++) {
+        if (p[0] == '%' && p[1] == 'r') {
+            buf_addf(&b, "%zu", rank);
+            p++;
+        } else {
+            buf_addc(&b, *p);
+        }
+    }
+    return b.p;
+}
+
+int
+addr_has_rank(const char *text)
+{
+    return text != NULL && strstr(text, "%r") != NULL;
 }
 
 int

@@ -34,6 +34,11 @@ int addr_is_special(const char *text);
 /* Both texts (NULL: "-") name one place, whatever their options. */
 int addr_same(const char *a, const char *b);
 
+/* A copy of text (NULL: NULL) with a rank's number in place of each %r, which
+ * the caller frees; is there such a place? */
+char *addr_of_rank(const char *text, size_t rank);
+int addr_has_rank(const char *text);
+
 /*
  * Waiting for the other end of a, which has been going on since `began`
  * (clock_now()): sleep some milliseconds and return 0, or -1: EX_STOP when

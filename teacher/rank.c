@@ -1,0 +1,209 @@
+/* One of several ranks: see teacher.h. */
+#include "teacher.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/prog.h"
+#include "msg/addr.h"
+#include "shard/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Which ranks work on which streams: there are as many of these as ranks read
+ * them, if others than teachers are started along, else as can be. */
+static void
+deal(struct teacher *t)
+{
+    const struct args *a = t->a;
+    const struct dist_group *g = dist_world();
+    const size_t workers = g->n / a->tensor;
+    const size_t streams = !addr_has_rank(a->out) ? 1
+        : dist_others() > 0                       ? dist_others()
+                                                  : workers;
+    const size_t each = workers > streams ? workers / streams : 1;
+
+    if (g->n % a->tensor != 0)
+        die(EX_USAGE, "--tensor %zu: does not divide %zu ranks", a->tensor,
+            g->n);
+    if (streams % workers != 0 && workers % streams != 0)
+        die(EX_USAGE,
+            "-o %s: %zu readers for %zu %s: one number must divide the other",
+            a->out, streams, workers,
+            a->tensor > 1 ? "groups of ranks" : "ranks");
+    if (each > 1 && a->tensor > 1)
+        die(EX_USAGE,
+            "--tensor %zu: %zu groups of ranks for %zu streams; take %zu",
+            a->tensor, workers, streams, g->n / streams);
+    t->lanes = streams > workers ? streams / workers : 1;
+    t->first = g->rank / (each * a->tensor) * t->lanes;
+    dist_part(&t->team, g, each * a->tensor, "team");
+    if (g->n > 1)
+        note("%zu ranks, %zu of them on this node; %zu of a stream, %zu "
+             "streams "
+             "of a rank",
+            g->n, dist_node()->n, t->team.n, t->lanes);
+}
+
+void
+rank_begin(struct teacher *t)
+{
+    struct err e;
+
+    t->team = (struct dist_group){ "team", 0, 1, NULL };
+    t->lanes = 1;
+    t->run = &t->m;
+    if (!t->a->mpi) {
+        if (t->a->tensor > 1)
+            die(EX_USAGE, "--tensor: ranks are those of --mpi");
+        return;
+    }
+    if (dist_begin(&e) < 0)
+        die_err(&e);
+    prog_rank(dist_world()->rank);
+    deal(t);
+}
+
+void
+rank_end(struct teacher *t)
+{
+    if (!t->a->mpi)
+        return;
+    share_release(&t->share);
+    dist_part_free(&t->team);
+    dist_end();
+}
+
+void
+rank_share(struct teacher *t)
+{
+    struct err e;
+
+    if (t->a->tensor == 1)
+        return;
+    if (share_make(&t->share, &t->m, t->team.rank, t->team.n, &e) < 0)
+        die_err(&e);
+    t->run = &t->share.m;
+}
+
+void
+rank_sum(void *ctx, float *x, size_t n)
+{
+    dist_all_reduce(ctx, x, n, DIST_TREE);
+}
+
+void
+rank_open(struct teacher *t, const char *input)
+{
+    const struct args *a = t->a;
+    struct err e;
+
+    if (t->team.n < dist_world()->n || t->lanes > 1) {
+        if (input == NULL ? t->lanes > 1 : !addr_has_rank(input))
+            die(EX_USAGE,
+                "%s: one input for several streams: name each by %%r, the rank "
+                "of its reader",
+                input != NULL ? input : "<stdin>");
+    }
+    t->lane = xcalloc(t->lanes, sizeof *t->lane);
+    for (size_t i = 0; t->team.rank == 0 && i < t->lanes; i++) {
+        struct lane *l = &t->lane[i];
+
+        l->from = a->mpi    ? addr_of_rank(input, t->first + i)
+            : input != NULL ? xstrdup(input)
+                            : NULL;
+        l->to = a->mpi       ? addr_of_rank(a->out, t->first + i)
+            : a->out != NULL ? xstrdup(a->out)
+                             : NULL;
+        if (addr_is_special(l->to) && addr_same(l->to, l->from))
+            die(EX_USAGE, "%s: is both input and output", l->to);
+        if ((l->in = set_in_open(l->from, 0, &e)) == NULL ||
+            (l->out = msg_out_open(l->to, &e)) == NULL)
+            die_err(&e);
+    }
+}
+
+void
+rank_close(struct teacher *t)
+{
+    for (size_t i = 0; i < t->lanes; i++) {
+        struct lane *l = &t->lane[i];
+
+        if (t->team.rank == 0) {
+            msg_in_close(l->in);
+            msg_out_close(l->out);
+        }
+        free(l->from);
+        free(l->to);
+        buf_release(&l->raw);
+    }
+    free(t->lane);
+    free(t->at);
+}
+
+/* Which rows, and which tokens of the head, are this rank's. */
+static void
+take_part(struct teacher *t)
+{
+    const struct batch *b = &t->batch;
+    const size_t n = t->team.n, r = t->team.rank;
+
+    t->at = xreallocarray(t->at, n + 1, sizeof *t->at);
+    t->row0 = 0;
+    t->row1 = b->B;
+    if (t->a->tensor > 1) {
+        dist_split(b->B * b->T, n, 1, t->at);
+        return;
+    }
+    dist_split(b->B, n, 1, t->at);
+    t->row0 = t->at[r];
+    t->row1 = t->at[r + 1];
+    for (size_t i = 0; i <= n; i++)
+        t->at[i] *= b->T;
+}
+
+int
+rank_batch(struct teacher *t, struct lane *l, int there)
+{
+    size_t n = there ? l->m.nraw : 0;
+    struct msg m = { .kind = MSG_BATCH };
+    struct err e;
+
+    dist_broadcast(&t->team, &n, sizeof n, 0);
+    if (n == 0)
+        return 0;
+    if (t->team.rank == 0) {
+        batch_unpack(&t->batch, &l->m);
+        dist_broadcast(&t->team, (void *)(uintptr_t)l->m.raw, n, 0);
+    } else {
+        buf_clear(&l->raw);
+        buf_reserve(&l->raw, n);
+        dist_broadcast(&t->team, l->raw.p, n, 0);
+        if (st_parse(&m.st, l->raw.p, n, &e) < 0)
+            die_err(&e); /* rank 0 has read it */
+        batch_unpack(&t->batch, &m);
+        st_release(&m.st);
+    }
+    take_part(t);
+    return 1;
+}
+
+void
+rank_gather(const struct teacher *t, void *x, size_t size)
+{
+    dist_all_gather(&t->team, x, size, t->at);
+}
+
+double
+rank_total(double tokens)
+{
+    const struct dist_group *g = dist_world();
+    double *all = xcalloc(g->n, sizeof *all), sum = 0.0;
+
+    all[g->rank] = tokens;
+    dist_all_gather_one(g, all, sizeof *all);
+    for (size_t r = 0; r < g->n; r++)
+        sum += all[r];
+    free(all);
+    return sum;
+}

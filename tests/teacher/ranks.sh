@@ -1,0 +1,114 @@
+#!/bin/sh
+# teacher over ranks: each with rows of its own, or a share of the model
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/ranks.sh"
+
+has_ranks 'a teacher over ranks' || done_testing
+. "$top/tests/lib/train.sh"
+first_and_last || exit 1
+batches 4 >b
+say() { teacher -q -m teacher --hidden 0,2 --final "$@" b; }
+over() { tap_n=$1; shift; mpirun -n "$tap_n" teacher -q -j 1 --mpi -m teacher "$@"; }
+near_1e6() {
+    tap_far=$("$BUILD/tests/teacher/apart" "$2" "$3")
+    if awk "BEGIN { exit !($tap_far <= 1e-6) }"; then pass "$1: $tap_far"
+    else fail "$1: $tap_far"; fi
+}
+
+# --- rows of one stream ---
+ok 'one process' say -o one
+ok 'one rank' over 1 --hidden 0,2 --final -o rank b
+same 'the same bytes' one rank
+for n in 2 3 8; do
+    ok "$n ranks, each some rows" over $n --hidden 0,2 --final -o rows$n b
+    same 'the same bytes' one rows$n
+done
+ok 'tokens and draws' teacher -q -m teacher --top 8 --sample 5 -o top b
+ok 'of 3 ranks' over 3 --top 8 --sample 5 -o top3 b
+same 'the same bytes' top top3
+
+# --- a share of the model ---
+ok 'one process, fp32' say --dtype f32 -o one32
+for n in 2 4; do
+    ok "shares of $n ranks" over $n --tensor $n --hidden 0,2 --final \
+        --dtype f32 -o shared$n b
+    near_1e6 'within 1e-6' one32 shared$n
+    ok 'again' over $n --tensor $n --hidden 0,2 --final --dtype f32 -o again b
+    same 'the same bytes' shared$n again
+    status 1 'which are others than one process has' cmp -s one32 shared$n
+done
+ok 'their tokens' over 4 --tensor 4 --top 8 --dtype f32 -o top4 b
+ok 'of one process' teacher -q -m teacher --top 8 --dtype f32 -o top1 b
+near_1e6 'within 1e-6' top1 top4
+status 0 'from standard input' sh -c \
+    'mpirun -n 2 teacher -q -j 1 --mpi --tensor 2 -m teacher --hidden 0,2 \
+     --final --dtype f32 -o piped <b'
+same 'the same bytes' shared2 piped
+
+# --- two programs under one mpirun ---
+in_rows() {
+    for r in $(seq 0 $(($1 - 1))); do
+        stream -q -B 4 -T 64 -s 7 --batches 4 --rank "$r/$1" data -o "in.$r"
+    done
+}
+teaches='teacher -q -j 1 --mpi -m teacher --final'
+learns='student -q -j 1 -m s0 --lr 1e-3 --deterministic'
+say -o kd && $learns -o alone kd || exit 1
+in_rows 2
+# shellcheck disable=SC2086 # lists
+ok '2 teachers, 2 students' mpirun -n 2 $teaches --hidden 0,2 \
+    -o shm:t$$.%r in.%r : -n 2 $learns -o both shm:t$$.%r
+same 'what one student has' alone/model.safetensors both/model.safetensors
+# shellcheck disable=SC2086
+ok '1 teacher, 2 students' mpirun -n 1 $teaches --hidden 0,2 \
+    -o shm:t$$.%r in.%r : -n 2 $learns -o one.two shm:t$$.%r
+same 'the same' alone/model.safetensors one.two/model.safetensors
+# shellcheck disable=SC2086
+ok '2 teachers, 1 student' mpirun -n 2 $teaches --hidden 0,2 \
+    -o shm:t$$.%r b : -n 1 $learns -o two.one shm:t$$.%r
+same 'the same' alone/model.safetensors two.one/model.safetensors
+# shellcheck disable=SC2086
+ok '4 teachers, two of a model, 2 students' mpirun -n 4 $teaches --tensor 2 \
+    -o shm:t$$.%r in.%r : -n 2 $learns --kl 1 -o four.two shm:t$$.%r
+# shellcheck disable=SC2086
+ok 'students that leave' mpirun -n 2 $teaches -o shm:t$$.%r in.%r : \
+    -n 2 $learns --steps 1 -o leave shm:t$$.%r
+ok 'have a model' test -e leave/model.safetensors
+
+# --- what is refused ---
+status 2 'more ranks than heads' over 8 --tensor 8 --final -o not b
+like 'says so' 'teacher: 4 query heads cannot be shared by 8 ranks' err
+status 2 'ranks that are no groups' over 3 --tensor 2 --final -o not b
+like 'says so' '--tensor 2: does not divide 3 ranks' err
+status 2 'shares without ranks' say --tensor 2 -o not
+status 2 'one input for several streams' over 2 --final -o not.%r b
+like 'says so' 'one input for several streams' err
+status 2 'texts' over 2 --generate x
+head -c $(($(wc -c <b) - 200)) b >broken
+status 3 'a broken stream ends all ranks' over 2 --tensor 2 --final -o not broken
+ok 'not named as whole' test ! -e not
+
+# --- memory of a rank ---
+llama big.json vocab_size 1024 hidden_size 256 intermediate_size 1536 \
+    num_hidden_layers 12 num_attention_heads 8 num_key_value_heads 4 \
+    head_dim 32
+stream -q -B 1 -T 64 -s 1 --batches 1 -o few data
+student -q -j 1 -m big.json -t tok -o big --steps 1 --schedule constant few ||
+    exit 1
+# peak FILE: MB, of the closing line
+peak() { sed -n 's/.*peak \([0-9.]*\) MB.*/\1/p' "$1"; }
+for n in 1 4; do
+    ok "$n ranks" mpirun -n $n teacher -j 1 --mpi --tensor $n -m big --final \
+        -o not few
+    cp err err$n
+done
+# 12 blocks of 1.38 M numbers of 4 bytes, of which a rank of 4 has a quarter
+less=$(awk "BEGIN { print $(peak err1) - $(peak err4) }")
+if awk "BEGIN { w = 12 * 1376256 * 4e-6 * 3 / 4
+                exit !($less > 0.9 * w && $less < 1.1 * w) }"; then
+    pass "a rank of 4 has $less MB less than one alone"
+else
+    fail "a rank of 4 has $less MB less than one alone"
+fi
+
+done_testing
