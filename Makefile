@@ -134,6 +134,15 @@ $(BUILD)/lib/libretort-pmpi.so: lib/dist/pmpi.c lib/dist/log.c lib/base/clock.c 
 	    -fvisibility=hidden \
 	    $(LDFLAGS) -o $@ $(filter %.c,$^) $(MPI_LIBS) -lm
 
+# Machines and models are built into plan, a string a line.
+DATA = $(wildcard plan/machines/*.json plan/models/*.json)
+$(BUILD)/plan/data.h: $(DATA) Makefile
+	@mkdir -p $(@D)
+	@for f in $(DATA); do printf '{ "%s",\n' "$${f#plan/}"; \
+	    sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' "$$f"; echo '},'; done > $@
+$(BUILD)/plan/shipped.o: $(BUILD)/plan/data.h
+$(BUILD)/plan/shipped.o: NEED += -I$(BUILD)/plan
+
 $(BUILD)/tokenize/lang.o: NEED += $(if $(CLD2),-DHAVE_CLD2)
 ifneq ($(CLD2),)
 $(BUILD)/bin/tokenize: $(BUILD)/tokenize/lang_cld2.o

@@ -1,0 +1,124 @@
+/* Numbers with names: see figures.h */
+#include "figures.h"
+#include "format/json.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+const char *const figure_formats[] = { "text", "tsv", "json", NULL };
+
+void
+figure_add(struct figures *f, const char *name, const char *unit, double v,
+    const char *how)
+{
+    assert(f->n < FIGURES);
+    f->f[f->n++] = (struct figure){ name, unit, how, v };
+}
+
+double
+figure_of(const struct figures *f, const char *name)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (strcmp(f->f[i].name, name) == 0)
+            return f->f[i].v;
+    return NAN;
+}
+
+double
+figure_sum(const struct figures *f, const char *prefix)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < f->n; i++)
+        if (strncmp(f->f[i].name, prefix, strlen(prefix)) == 0)
+            sum += f->f[i].v;
+    return sum;
+}
+
+/* How a unit is shown to people, and its digits in TSV. */
+static const struct unit {
+    const char *name, *shown;
+    double scale;
+    const char *text, *plain;
+} units[] = {
+    { "", "", 1.0, "%.0f", "%.0f" },
+    { "bytes", " MB", 1e-6, "%.1f", "%.0f" },
+    { "FLOP", " GFLOP", 1e-9, "%.6g", "%.0f" },
+    { "s", " s", 1.0, "%.4g", "%.6g" },
+    { "share", " %", 100.0, "%.2f", "%.6g" },
+    { NULL, " ", 1.0, "%.5g", "%.6g" },
+};
+
+static const struct unit *
+unit_of(const struct figure *f)
+{
+    const struct unit *u = units;
+
+    while (u->name != NULL && strcmp(u->name, f->unit) != 0)
+        u++;
+    return u;
+}
+
+void
+figure_text(struct buf *b, const struct figure *f, double v, int columns)
+{
+    const struct unit *u = unit_of(f);
+    char text[400];
+
+    snprintf(text, sizeof text, isfinite(v) ? u->text : "-", v * u->scale);
+    buf_addf(b, "%*s%s%s", columns, text, u->shown,
+        u->name == NULL ? f->unit : "");
+}
+
+void
+figure_plain(struct buf *b, const struct figure *f, double v)
+{
+    buf_addf(b, isfinite(v) ? unit_of(f)->plain : "-", v);
+}
+
+static void
+put_json(struct buf *b, const struct figures *f, int explain)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        buf_adds(b, i == 0 ? "{\n  " : ",\n  ");
+        js_quote(b, f->f[i].name);
+        buf_adds(b, explain ? ": { \"value\": " : ": ");
+        if (isfinite(f->f[i].v))
+            figure_plain(b, &f->f[i], f->f[i].v);
+        else
+            buf_adds(b, "null");
+        if (!explain)
+            continue;
+        buf_adds(b, ", \"unit\": ");
+        js_quote(b, f->f[i].unit);
+        buf_adds(b, ", \"formula\": ");
+        js_quote(b, f->f[i].how);
+        buf_adds(b, " }");
+    }
+    buf_adds(b, "\n}\n");
+}
+
+void
+figures_put(struct buf *b, const struct figures *f, int format, int explain)
+{
+    if (format == 2) {
+        put_json(b, f, explain);
+        return;
+    }
+    for (size_t i = 0; i < f->n; i++) {
+        const struct figure *x = &f->f[i];
+
+        if (format == 1) {
+            buf_addf(b, "%s\t", x->name);
+            figure_plain(b, x, x->v);
+        } else {
+            buf_addf(b, "%-26s ", x->name);
+            figure_text(b, x, x->v, 15);
+        }
+        if (explain)
+            buf_addf(b, format == 1 ? "\t%s\t%s" : "%.0s\n    = %s", x->unit,
+                x->how);
+        buf_addc(b, '\n');
+    }
+}

@@ -1,0 +1,225 @@
+/* Keys of a prediction: see job.h */
+#include "job.h"
+#include "base/io.h"
+#include "base/number.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+static const char *const recompute_words[] = { "none", "selective", "full",
+    NULL };
+static const char *const teacher_words[] = { "whole", "node", "world", "cached",
+    NULL };
+static const char *const types[] = { "bf16", "f32", NULL };
+static const char *const no_yes[] = { "no", "yes", NULL };
+
+#define COUNT(k, hi, help)                                   \
+    {                                                        \
+#k, offsetof(struct job, k), 1, hi, 1, NULL, help, 0 \
+    }
+#define REAL(k, lo, hi, help)                                 \
+    {                                                         \
+#k, offsetof(struct job, k), lo, hi, 0, NULL, help, 0 \
+    }
+#define WORD(name, k, words, n, help)                          \
+    {                                                          \
+        name, offsetof(struct job, k), 0, n, 1, words, help, 0 \
+    }
+#define FIGURE(k, lo, hi, help)                                 \
+    {                                                           \
+#k, offsetof(struct job, m.k), lo, hi, 0, NULL, help, 1 \
+    }
+
+const struct key job_keys[] = {
+    COUNT(nodes, 1e6, "nodes"),
+    COUNT(tensor, 4096, "ranks that share every matrix product"),
+    COUNT(pipeline, 4096, "stages that blocks are divided among"),
+    COUNT(virtual, 4096, "parts of a stage, interleaved"),
+    COUNT(expert, 4096, "ranks that experts are divided among"),
+    COUNT(context, 4096, "ranks that share a row's tokens"),
+    { "shard", offsetof(struct job, shard), 0, 3, 1, NULL,
+        "ZeRO: 1 optimiser, 2 gradients too, 3 weights too", 0 },
+    WORD("hpz", hpz, no_yes, 1, "with shard=3 a second copy inside each node"),
+    COUNT(batch, 1e9, "rows of a step, of all ranks (-B)"),
+    COUNT(length, 1e8, "tokens of a row (-T)"),
+    COUNT(micro, 1e6, "rows of a pass (--micro)"),
+    WORD("recompute", recompute, recompute_words, 2,
+        "activations made again: none, those of attention, all"),
+    WORD("sequence", sequence, no_yes, 1,
+        "norms and residuals divided among tensor ranks"),
+    WORD("flash", flash, no_yes, 1, "attention by tiles, no scores in memory"),
+    WORD("teacher", teacher_at, teacher_words, 3,
+        "whole beside each student, sharded in the node, over all, or stored"),
+    { "top", offsetof(struct job, top), 0, 1e6, 1, NULL,
+        "tokens stored of a teacher's distribution; 0: its final state", 0 },
+    REAL(overlap, 0, 1, "share of gathers that is hidden behind arithmetic"),
+    WORD("compute", f32, types, 1, "products"),
+    REAL(weight_bytes, 0.5, 8, "of a weight, and of what is gathered of it"),
+    REAL(grad_bytes, 0.5, 8, "of a gradient, and of what is reduced of it"),
+    REAL(state_bytes, 0, 32, "of a parameter's master copy and moments"),
+    REAL(act_bytes, 0.5, 8, "of an activation"),
+    REAL(logits, 0, 16,
+        "fp32 copies of a pass's logits; twice that with a teacher"),
+    REAL(gather_gbs, 0, 1e6,
+        "GB/s a rank gathers weights with; 0: by links and net_eff"),
+    REAL(spread, 0, 1, "relative spread of ranks' times"),
+    REAL(tokens, 0, 1e18, "of the whole run"),
+    REAL(price, 0, 1e6, "of a device for an hour"),
+    FIGURE(devices, 1, 1e4, "devices a node; each has a rank"),
+    FIGURE(memory_gb, 1e-3, 1e6, "memory of a device, 1e9 bytes"),
+    FIGURE(memory_gbs, 1e-3, 1e6, "its bandwidth, GB/s"),
+    FIGURE(bf16_tflops, 1e-6, 1e6, "peak of dense products in bfloat16"),
+    FIGURE(f32_tflops, 1e-6, 1e6, "and in fp32"),
+    FIGURE(link_gbs, 1e-3, 1e6, "GB/s of a device in its node, one direction"),
+    FIGURE(link_us, 0, 1e6, "latency of a step there"),
+    FIGURE(net_gbs, 1e-3, 1e6, "GB/s of a device to other nodes"),
+    FIGURE(net_us, 0, 1e6, "latency of a step there"),
+    FIGURE(net_call_us, 0, 1e6, "latency of any collective between nodes"),
+    FIGURE(matrix_eff, 1e-3, 1, "share of peak that products reach"),
+    FIGURE(memory_eff, 1e-3, 1, "and of the memory's bandwidth"),
+    FIGURE(link_eff, 1e-3, 1, "and of the links'"),
+    FIGURE(net_eff, 1e-3, 1, "and of the network's"),
+    FIGURE(device_watts, 0, 1e5, "power of a device"),
+    FIGURE(node_watts, 0, 1e6, "power of a node beside its devices"),
+    { NULL, 0, 0, 0, 0, NULL, NULL, 0 },
+};
+
+void
+job_init(struct job *j)
+{
+    memset(j, 0, sizeof *j);
+    j->nodes = j->tensor = j->pipeline = j->virtual = j->expert = 1;
+    j->context = j->micro = j->flash = j->overlap = 1;
+    j->batch = 8;
+    j->length = 512;
+    j->weight_bytes = j->grad_bytes = j->act_bytes = j->logits = 2;
+    j->state_bytes = 12;
+}
+
+const struct key *
+job_key(const char *name)
+{
+    for (const struct key *k = job_keys; k->name != NULL; k++)
+        if (strcmp(k->name, name) == 0)
+            return k;
+    return NULL;
+}
+
+double *
+job_value(struct job *j, const struct key *k)
+{
+    return (double *)((char *)j + k->at);
+}
+
+void
+job_put(struct buf *b, const struct job *j, const struct key *k)
+{
+    const double v = *(const double *)((const char *)j + k->at);
+
+    if (k->words != NULL)
+        buf_adds(b, k->words[(size_t)v]);
+    else
+        buf_addf(b, v < 1e15 && v == floor(v) ? "%.0f" : "%.6g", v);
+}
+
+int
+job_set(struct job *j, const char *name, const char *value, struct err *e)
+{
+    const struct key *k = job_key(name);
+    struct buf b = { 0 };
+    double v;
+
+    if (k == NULL)
+        return err_set(e, EX_USAGE, "%s: there is no such key; see plan --keys",
+            SHOWN(name));
+    if (k->words != NULL) {
+        for (size_t i = 0; k->words[i] != NULL; i++) {
+            if (strcmp(k->words[i], value) == 0) {
+                *job_value(j, k) = (double)i;
+                return 0;
+            }
+            buf_addf(&b, "%s%s", i > 0 ? ", " : "", k->words[i]);
+        }
+        err_set(e, EX_USAGE, "%s=%s: is one of %s", name, SHOWN(value), b.p);
+        buf_release(&b);
+        return -1;
+    }
+    if (number_real(value, k->lo, k->hi, &v) < 0 || (k->whole && v != floor(v)))
+        return err_set(e, EX_USAGE, "%s=%s: is a %snumber from %g to %g", name,
+            SHOWN(value), k->whole ? "whole " : "", k->lo, k->hi);
+    *job_value(j, k) = v;
+    return 0;
+}
+
+double
+job_world(const struct job *j)
+{
+    return j->nodes * j->m.devices;
+}
+
+double
+job_data(const struct job *j)
+{
+    return job_world(j) / (j->tensor * j->pipeline * j->context);
+}
+
+double
+job_passes(const struct job *j)
+{
+    return j->batch / (job_data(j) * j->micro);
+}
+
+double
+job_shards(const struct job *j)
+{
+    return job_world(j) / (j->tensor * j->pipeline);
+}
+
+static int
+whole(double x)
+{
+    return x >= 1.0 && x == floor(x);
+}
+
+int
+job_check(const struct job *j, struct err *e)
+{
+    const double one = j->tensor * j->pipeline * j->context;
+
+    if (!whole(job_data(j)))
+        return err_set(e, EX_USAGE,
+            "tensor x pipeline x context = %.0f ranks do not divide %.0f", one,
+            job_world(j));
+    if (!whole(job_passes(j)))
+        return err_set(e, EX_USAGE,
+            "batch=%.0f: is no multiple of %.0f replicas x micro=%.0f",
+            j->batch, job_data(j), j->micro);
+    if (j->pipeline * j->virtual > j->student.L)
+        return err_set(e, EX_USAGE,
+            "pipeline x virtual = %.0f: there are %.0f blocks",
+            j->pipeline * j->virtual, j->student.L);
+    if (j->virtual > 1 && j->pipeline == 1)
+        return err_set(e, EX_USAGE, "virtual=%.0f: is of a pipeline",
+            j->virtual);
+    if (fmod(j->student.H, j->tensor) > 0 &&
+        j->student.H == floor(j->student.H))
+        return err_set(e, EX_USAGE, "tensor=%.0f: does not divide %.0f heads",
+            j->tensor, j->student.H);
+    if (j->shard >= 2 && j->pipeline > 1)
+        return err_set(e, EX_USAGE,
+            "shard=%.0f: with stages gradients stay whole until all passes are "
+            "done; use shard=1",
+            j->shard);
+    if (j->expert > 1 &&
+        (j->student.experts == 0 || fmod(j->student.experts, j->expert) > 0 ||
+            fmod(job_shards(j) * j->tensor, j->expert) > 0))
+        return err_set(e, EX_USAGE,
+            "expert=%.0f: divides neither %.0f experts nor the ranks",
+            j->expert, j->student.experts);
+    if (fmod(j->length, j->context) > 0)
+        return err_set(e, EX_USAGE, "context=%.0f: does not divide length=%.0f",
+            j->context, j->length);
+    return 0;
+}

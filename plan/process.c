@@ -1,0 +1,310 @@
+/* One process of student: see process.h */
+#include "process.h"
+#include "measure.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "base/pool.h"
+#include "cli/die.h"
+#include "model/compute.h"
+#include "train/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Pages of student's code and libraries and its heap before the first step,
+ * about: which of them are in memory is the system's choice, and differs by the
+ * library and the kernel, so that there is no sum of them.  student measures
+ * its own. */
+#define PROGRAM ((size_t)6000000)
+
+/* A model by its blocks; its weights are not read. */
+struct layout {
+    struct config c;
+    struct block_shape *block; /* [L] */
+    size_t params;
+    size_t head_bytes; /* of student's copy of the head */
+    size_t window;     /* plan_window of the weights as stored; or 0 */
+};
+
+/* A number of a head that comes in fp32, as student holds it. */
+static size_t
+head_size(const struct process *o)
+{
+    return o->compute != 0 ? sizeof(uint16_t) : sizeof(float);
+}
+
+static void
+from_model(struct layout *s, const char *path, const struct process *o)
+{
+    const struct weight *w;
+    struct model m;
+    struct err e;
+
+    if (model_open(&m, path, &e) < 0)
+        die_err(&e);
+    s->c = m.c;
+    s->block = xcalloc(m.c.L, sizeof(*s->block));
+    model_shape(&m, s->block);
+    w = &m.head;
+    s->head_bytes = w->dtype == DT_BF16 || w->dtype == DT_F16
+        ? w->rows * w->stride
+        : w->rows * w->cols * head_size(o);
+    s->window = plan_window(&m, o->rows * o->T, o->top > 0);
+    model_close(&m);
+}
+
+static void
+from_config(struct layout *s, const char *path, const struct process *o)
+{
+    struct err e;
+
+    if (config_load(&s->c, &s->block, path, &e) < 0)
+        die_err(&e);
+    s->head_bytes = s->c.V * s->c.d * head_size(o);
+}
+
+/* A .gguf, a config.json, or a directory, of which config.json is enough. */
+static void
+open_layout(struct layout *s, const char *path, const struct process *o)
+{
+    char *config =
+        io_is_dir(path) ? xasprintf("%s/config.json", path) : xstrdup(path);
+    char *weights = xasprintf("%s/model.safetensors", path);
+    const size_t n = strlen(path);
+
+    memset(s, 0, sizeof(*s));
+    if ((n > 5 && strcmp(path + n - 5, ".gguf") == 0) || io_exists(weights))
+        from_model(s, path, o);
+    else
+        from_config(s, config, o);
+    s->params = config_params(&s->c, s->block);
+    free(config);
+    free(weights);
+}
+
+/* ---- what the teacher says of a token, bytes ---- */
+
+static size_t
+final_bytes(const struct layout *t)
+{
+    return 2 * t->c.d;
+}
+
+static size_t
+top_bytes(size_t k)
+{
+    return 6 * k + 8;
+}
+
+/* Bytes of one batch: ids, the teacher's final states or top tokens and the
+ * states of its blocks in bf16; and 4 KB, about, for its header and for the
+ * documents that its rows are made of, whose number the text decides. */
+static size_t
+message_bytes(const struct layout *m, const struct layout *t,
+    const struct process *o)
+{
+    const size_t tok = o->rows * o->T;
+    size_t n = tok * (m->c.V <= 65536 ? 2 : 4) + 4096;
+
+    if (t != NULL)
+        n += tok * final_bytes(t) * t->c.L +
+            tok * (o->top > 0 ? top_bytes(o->top) : final_bytes(t));
+    return n;
+}
+
+/* ---- the student ---- */
+
+static void
+add_plan(struct figures *f, const struct plan *p, const struct layout *m,
+    size_t T)
+{
+    const size_t embed = m->c.V * m->c.d, head = m->c.tied ? 0 : embed;
+    const struct {
+        const char *name, *unit;
+        double v;
+        const char *how;
+    } all[] = {
+        { "parameters", "", (double)p->params, "the sum of the following" },
+        { "parameters.embedding", "", (double)embed, "V d" },
+        { "parameters.blocks", "", (double)(m->params - embed - head - m->c.d),
+            "of attention, MLP, norms and biases that blocks have" },
+        { "parameters.norm", "", (double)m->c.d, "d" },
+        { "parameters.head", "", (double)head, "V d; 0: it is the embedding" },
+        { "memory", "bytes", (double)p->total, "the sum of the following" },
+        { "memory.program", "bytes", (double)p->program,
+            "about 6 MB, and what each thread copies to multiply" },
+        { "memory.weights", "bytes", (double)p->weights, "4 parameters" },
+        { "memory.gradients", "bytes", (double)p->gradients,
+            "4 parameters; with --grad bf16 2 of blocks' and one in fp32" },
+        { "memory.moments", "bytes", (double)p->moments,
+            "8 parameters; 4 with --moments bf16" },
+        { "memory.work", "bytes", (double)p->work,
+            "activations, tiles of the head, scratch: as the step allocates" },
+        { "memory.teacher-head", "bytes", (double)p->teacher_head,
+            "V d of the teacher, as its messages have it" },
+        { "memory.input", "bytes", (double)p->input, "2 messages" },
+        { "token.forward", "FLOP", plan_flop_forward(&m->c, m->block, T),
+            "2 parameters of products + 4 H D keys + 4 numbers normed + "
+            "biases" },
+        { "token.train", "FLOP", p->flop,
+            "3 times products, 3.5 times attention, 4 times norms, twice "
+            "biases" },
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        figure_add(f, all[i].name, all[i].unit, all[i].v, all[i].how);
+}
+
+static void
+add_student(struct figures *f, const struct layout *m, const struct layout *t,
+    const struct process *o, struct pool *pool)
+{
+    const struct loss_opt loss = {
+        .w_ce = t != NULL ? 0.25 : 1.0,
+        .w_kl = t != NULL,
+        .w_sh = t != NULL,
+        .tau = 3.0,
+    };
+    struct tmodel tm;
+    struct step *s;
+    struct plan p;
+
+    tmodel_layout(&tm, &m->c, m->block, o->grad == 1 ? DT_BF16 : DT_F32);
+    s = step_new(&tm, pool, &loss, plan_micro(o->micro, o->rows, o->T), o->T,
+        (o->recompute ? BWD_RECOMPUTE : 0) | (o->act == 1 ? BWD_BF16 : 0),
+        &(struct said){
+            .kind = t == NULL ? SAID_NOTHING
+                : o->top > 0  ? SAID_TOP
+                              : SAID_FINAL,
+            .width = t == NULL ? 0
+                : o->top > 0   ? o->top
+                               : t->c.d,
+            .nblock = t != NULL ? m->c.L : 0,
+            .depth = t != NULL ? t->c.d : 0,
+        },
+        NULL);
+    plan_make(&p, &tm, s,
+        &(struct plan_load){
+            .T = o->T,
+            .tokens = o->rows * o->T,
+            .head = t != NULL && o->top == 0 ? t->head_bytes : 0,
+            .input = 2 * message_bytes(m, t, o),
+            .program = plan_program(PROGRAM, pool_size(pool)),
+            .moments = o->moments == 1 ? DT_BF16 : DT_F32,
+        });
+    step_free(s);
+    tmodel_release(&tm);
+    if (p.params != m->params)
+        die(EX_SYS, "%s: its parts add up to %zu parameters, not %zu", o->model,
+            p.params, m->params);
+    add_plan(f, &p, m, o->T);
+}
+
+/* ---- its teacher ---- */
+
+static void
+add_teacher(struct figures *f, const struct layout *t, const struct process *o,
+    struct pool *pool)
+{
+    const size_t tokens = o->rows * o->T;
+    struct tmodel tm;
+    struct head_top *top;
+    struct fwd *w;
+    size_t work, states;
+
+    tmodel_layout(&tm, &t->c, t->block, DT_F32);
+    w = fwd_new_blocks(&tm.m, pool, plan_teacher_micro(0, o->rows, o->T), o->T);
+    work = fwd_bytes(w);
+    if (o->top > 0) {
+        top = head_top_new(&tm.m, pool, o->top, 0);
+        work += head_top_bytes(top);
+        head_top_free(top);
+    }
+    /* of a whole batch: fp32, and as they are sent */
+    states = plan_states(&tm.m, tokens) * 3 / 2 +
+        tokens * (o->top > 0 ? 10 * o->top + 16 : 0);
+    figure_add(f, "teacher.parameters", "", (double)t->params, "as parameters");
+    figure_add(f, "teacher.memory.weights", "bytes",
+        (double)(t->window > 0 ? t->window
+                               : plan_window(&tm.m, tokens, o->top > 0)),
+        "of the largest block, or of all where a batch has less than 1024 "
+        "tokens");
+    figure_add(f, "teacher.memory.work", "bytes", (double)work,
+        "activations of a block and scratch: as it allocates");
+    figure_add(f, "teacher.memory.states", "bytes", (double)states,
+        "6 tokens d; with --top k tokens (10 k + 16) more");
+    figure_add(f, "teacher.token.forward", "FLOP",
+        plan_flop_forward(&t->c, t->block, o->T), "as token.forward");
+    fwd_free(w);
+    tmodel_release(&tm);
+}
+
+/* ---- a run of so many tokens ---- */
+
+enum { TOP = 64 }; /* where --top does not say */
+
+static void
+add_run(struct figures *f, const struct layout *m, const struct layout *t,
+    const struct process *o)
+{
+    const double n = o->tokens, ids = m->c.V <= 65536 ? 2.0 : 4.0;
+    const double step = figure_of(f, "time.step");
+
+    figure_add(f, "run.steps", "", ceil(n / (double)(o->rows * o->T)),
+        "tokens / (rows length)");
+    if (isfinite(step))
+        figure_add(f, "run.hours", "hours",
+            ceil(n / (double)(o->rows * o->T)) * step / 3600.0,
+            "steps x time.step");
+    figure_add(f, "run.disk.ids", "bytes", n * ids,
+        "tokens x 2, or 4 above 65536 ids; shards are compressed");
+    if (t == NULL)
+        return;
+    figure_add(f, "run.disk.final", "bytes", n * (ids + (double)final_bytes(t)),
+        "tokens (ids + 2 d of the teacher): teacher --final");
+    figure_add(f, "run.disk.top", "bytes",
+        n * (ids + (double)top_bytes(o->top > 0 ? o->top : TOP)),
+        "tokens (ids + 6 k + 8), k = --top, or 64");
+    figure_add(f, "run.disk.hidden", "bytes",
+        n * (ids + (double)(final_bytes(t) * (1 + m->c.L))),
+        "tokens (ids + 2 d (1 + blocks of the student)): --hidden mapped");
+}
+
+/* ---- all ---- */
+
+void
+process_predict(struct figures *f, const struct process *o)
+{
+    struct layout m, t = { 0 };
+    const struct layout *teacher = o->teacher != NULL ? &t : NULL;
+    struct pool *pool;
+    struct err e;
+
+    open_layout(&m, o->model, o);
+    if (teacher != NULL) {
+        open_layout(&t, o->teacher, o);
+        if (o->top > 0 && t.c.V != m.c.V)
+            die(EX_INPUT, "--top: %s has a vocabulary of %zu, %s one of %zu",
+                o->teacher, t.c.V, o->model, m.c.V);
+    }
+    if (o->top > m.c.V)
+        die(EX_USAGE, "--top %zu: the vocabulary is %zu", o->top, m.c.V);
+    if (compute_init(o->compute, &e) < 0 ||
+        (pool = pool_new(o->threads, &e)) == NULL)
+        die_err(&e);
+    arena_overcommit();
+    add_student(f, &m, teacher, o, pool);
+    if (teacher != NULL)
+        add_teacher(f, teacher, o, pool);
+    if (o->measure)
+        measure_step(f, &m.c, m.block, teacher != NULL ? &t.c : NULL, t.block,
+            o, pool);
+    if (o->tokens > 0)
+        add_run(f, &m, teacher, o);
+    pool_free(pool);
+    free(m.block);
+    free(t.block);
+}

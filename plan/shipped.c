@@ -1,0 +1,55 @@
+/* Built-in machines and models: see shipped.h.  The Makefile writes data.h of
+ * the files. */
+#include "shipped.h"
+
+#include <stddef.h>
+#include <string.h>
+
+struct file {
+    const char *name, *text;
+};
+static const struct file files[] = {
+#include "data.h"
+    { NULL, NULL }
+};
+
+/* Names are FOLDER/NAME.json. */
+static const char *
+find(const char *folder, const char *name)
+{
+    const size_t n = strlen(folder), m = strlen(name);
+
+    for (const struct file *f = files; f->name != NULL; f++)
+        if (strncmp(f->name, folder, n) == 0 &&
+            strncmp(f->name + n, name, m) == 0 &&
+            strcmp(f->name + n + m, ".json") == 0)
+            return f->text;
+    return NULL;
+}
+
+const char *
+shipped_machine(const char *name)
+{
+    return find("machines/", name);
+}
+
+const char *
+shipped_model(const char *name)
+{
+    return find("models/", name);
+}
+
+void
+shipped_names(struct buf *b, int machines)
+{
+    const char *folder = machines ? "machines/" : "models/";
+    const size_t n = strlen(folder);
+    int any = 0;
+
+    for (const struct file *f = files; f->name != NULL; f++)
+        if (strncmp(f->name, folder, n) == 0) {
+            buf_addf(b, "%s%.*s", any ? ", " : "",
+                (int)(strlen(f->name + n) - 5), f->name + n);
+            any = 1;
+        }
+}

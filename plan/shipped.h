@@ -1,0 +1,14 @@
+/* Machines and models that are built in: the files of plan/machines and
+ * plan/models, as they stand. */
+#ifndef PLAN_SHIPPED_H
+#define PLAN_SHIPPED_H
+
+#include "base/mem.h"
+
+/* The text of NAME.json; NULL: there is none. */
+const char *shipped_machine(const char *name);
+const char *shipped_model(const char *name);
+/* Their names, "a, b". */
+void shipped_names(struct buf *b, int machines);
+
+#endif

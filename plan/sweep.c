@@ -1,0 +1,278 @@
+/* Sweeps and what-ifs: see sweep.h */
+#include "sweep.h"
+#include "predict.h"
+#include "table.h"
+#include "base/note.h"
+#include "base/number.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- ranges ---- */
+
+static void
+range_add(struct range *r, const char *value, size_t n)
+{
+    r->value = xgrow_pow2(r->value, r->n, sizeof *r->value);
+    r->value[r->n++] = xasprintf("%.*s", (int)n, value);
+}
+
+/* a..b */
+static int
+doubled(struct range *r, const char *value, struct err *e)
+{
+    char *from = xasprintf("%.*s", (int)(strstr(value, "..") - value), value);
+    double a, b;
+    int bad = number_real(from, 1.0, 1e18, &a) < 0 ||
+        number_real(strstr(value, "..") + 2, a, 1e18, &b) < 0;
+
+    free(from);
+    if (bad)
+        return err_set(e, EX_USAGE, "%s=%s: a..b are numbers, a >= 1, b >= a",
+            r->key->name, SHOWN(value));
+    for (; a <= b; a *= 2.0) {
+        char *text = xasprintf("%.15g", a);
+
+        range_add(r, text, strlen(text));
+        free(text);
+    }
+    return 0;
+}
+
+int
+ranges_read(struct range *range, char **operand, size_t n, struct err *e)
+{
+    memset(range, 0, n * sizeof *range);
+    for (size_t i = 0; i < n; i++) {
+        const char *equals = strchr(operand[i], '='), *p;
+        char *name;
+
+        if (equals == NULL)
+            return err_set(e, EX_USAGE, "%s: is to be key=value",
+                SHOWN(operand[i]));
+        name = xasprintf("%.*s", (int)(equals - operand[i]), operand[i]);
+        if ((range[i].key = job_key(name)) == NULL)
+            err_set(e, EX_USAGE, "%s: there is no such key; see plan --keys",
+                SHOWN(name));
+        free(name);
+        if (range[i].key == NULL)
+            return -1;
+        p = equals + 1;
+        if (strstr(p, "..") != NULL && doubled(&range[i], p, e) < 0)
+            return -1;
+        while (range[i].n == 0 || *p == ',') {
+            const size_t len = strcspn(p += *p == ',', ",");
+
+            if (strstr(equals, "..") != NULL)
+                break;
+            range_add(&range[i], p, len);
+            p += len;
+        }
+    }
+    return 0;
+}
+
+void
+ranges_free(struct range *range, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < range[i].n; k++)
+            free(range[i].value[k]);
+        free(range[i].value);
+    }
+}
+
+int
+ranges_set(struct job *j, const struct range *range, size_t n, struct err *e)
+{
+    for (size_t i = 0; i < n; i++)
+        if (range[i].n == 1 &&
+            job_set(j, range[i].key->name, range[i].value[0], e) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- sweeps ---- */
+
+static const char usual[] =
+    "ranks,memory,full,step,speed,speed.rank,efficiency,mfu,hfu,bubble,exposed";
+
+/* The next combination; 0: that was the last. */
+static int
+next(size_t *at, const struct range *range, size_t n)
+{
+    for (size_t i = n; i-- > 0;) {
+        if (++at[i] < range[i].n)
+            return 1;
+        at[i] = 0;
+    }
+    return 0;
+}
+
+/* A cell of each column: its name while f is NULL. */
+static int
+add_columns(struct table *t, const char *columns, const struct figures *f,
+    struct err *e)
+{
+    struct buf b = { 0 };
+    int r = 0;
+
+    for (const char *p = columns; r == 0 && *p != '\0';) {
+        const size_t len = strcspn(p, ",");
+        char *name = xasprintf("%.*s", (int)len, p);
+        size_t i = 0;
+
+        p += len + (p[len] == ',');
+        while (f != NULL && i < f->n && strcmp(f->f[i].name, name) != 0)
+            i++;
+        if (f == NULL)
+            buf_adds(&b, name);
+        else if (i == f->n)
+            r = err_set(e, EX_USAGE, "--columns: there is no figure %s",
+                SHOWN(name));
+        else
+            figure_plain(&b, &f->f[i], f->f[i].v);
+        free(name);
+        if (r == 0)
+            table_take(t, &b);
+    }
+    buf_release(&b);
+    return r;
+}
+
+/* One combination: 1; 0 if it cannot be laid out; -1 and *e. */
+static int
+sweep_one(struct table *t, struct job j, const struct range *range, size_t n,
+    const size_t *at, const char *columns, double *first, struct err *e)
+{
+    struct figures f;
+    struct buf b = { 0 };
+    struct err why;
+
+    for (size_t i = 0; i < n; i++)
+        if (job_set(&j, range[i].key->name, range[i].value[at[i]], e) < 0)
+            return -1;
+    if (job_check(&j, &why) < 0) {
+        for (size_t i = 0; i < n; i++)
+            if (range[i].n > 1)
+                buf_addf(&b, "%s=%s ", range[i].key->name,
+                    range[i].value[at[i]]);
+        note("%sis left out: %s", b.n > 0 ? b.p : "", why.msg);
+        buf_release(&b);
+        return 0;
+    }
+    predict(&f, &j);
+    if (!(*first > 0.0))
+        *first = figure_of(&f, "speed.rank");
+    figure_add(&f, "efficiency", "share", figure_of(&f, "speed.rank") / *first,
+        "speed.rank / that of the first row");
+    for (size_t i = 0; i < n; i++)
+        if (range[i].n > 1)
+            table_add(t, range[i].value[at[i]]);
+    return add_columns(t, columns, &f, e) < 0 ? -1 : 1;
+}
+
+int
+sweep_put(struct buf *b, const struct job *j, const struct range *range,
+    size_t n, const char *columns, int format, struct err *e)
+{
+    size_t *at = xcalloc(n, sizeof *at);
+    struct table t = { 0 };
+    double first = 0.0;
+    int r = 0;
+
+    columns = columns != NULL ? columns : usual;
+    for (size_t i = 0; i < n; i++)
+        if (range[i].n > 1)
+            table_add(&t, range[i].key->name);
+    add_columns(&t, columns, NULL, e);
+    t.ncol = t.n;
+    do
+        r = sweep_one(&t, *j, range, n, at, columns, &first, e);
+    while (r >= 0 && next(at, range, n));
+    if (r >= 0)
+        table_put(b, &t, format);
+    table_release(&t);
+    free(at);
+    return r < 0 ? -1 : 0;
+}
+
+/* ---- what if ---- */
+
+static int
+changed(struct job *j, const char *change, struct err *e)
+{
+    int r = 0;
+
+    for (const char *p = change; r == 0 && *p != '\0';) {
+        const size_t len = strcspn(p, ",");
+        char *one = xasprintf("%.*s", (int)len, p), *equals = strchr(one, '=');
+
+        p += len + (p[len] == ',');
+        if (equals == NULL) {
+            r = err_set(e, EX_USAGE, "--what-if %s: is to be key=value,...",
+                SHOWN(change));
+        } else {
+            *equals = '\0';
+            r = job_set(j, one, equals + 1, e);
+        }
+        free(one);
+    }
+    return r < 0 ? -1 : job_check(j, e);
+}
+
+/* A figure and that of each change, with its share of the first. */
+static void
+add_row(struct table *t, const struct figure *f, const struct figures *other,
+    size_t n, int format)
+{
+    struct buf b = { 0 };
+
+    table_add(t, f->name);
+    for (size_t i = 0; i <= n; i++) {
+        const double v = i == 0 ? f->v : figure_of(&other[i - 1], f->name);
+
+        if (format == 0)
+            figure_text(&b, f, v, 0);
+        else
+            figure_plain(&b, f, v);
+        table_take(t, &b);
+        if (i > 0) {
+            buf_addf(&b, isfinite(v / f->v) ? "%.3f" : "-", v / f->v);
+            table_take(t, &b);
+        }
+    }
+    buf_release(&b);
+}
+
+int
+what_if_put(struct buf *b, const struct job *j, char **change, size_t n,
+    int format, struct err *e)
+{
+    struct figures f, *other = xcalloc(n, sizeof *other);
+    struct table t = { 0 };
+    int r = 0;
+
+    predict(&f, j);
+    table_add(&t, "figure");
+    table_add(&t, "as given");
+    for (size_t i = 0; i < n && r == 0; i++) {
+        struct job k = *j;
+
+        if ((r = changed(&k, change[i], e)) < 0)
+            break;
+        predict(&other[i], &k);
+        table_add(&t, change[i]);
+        table_add(&t, "ratio");
+    }
+    t.ncol = t.n;
+    for (size_t k = 0; k < f.n && r == 0; k++)
+        add_row(&t, &f.f[k], other, n, format);
+    if (r == 0)
+        table_put(b, &t, format);
+    table_release(&t);
+    free(other);
+    return r;
+}

@@ -1,0 +1,83 @@
+/* Tables: see table.h */
+#include "table.h"
+#include "format/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+table_add(struct table *t, const char *text)
+{
+    t->cell = xgrow_pow2(t->cell, t->n, sizeof *t->cell);
+    t->cell[t->n++] = xstrdup(text);
+}
+
+void
+table_take(struct table *t, struct buf *b)
+{
+    table_add(t, b->n > 0 ? b->p : "");
+    buf_clear(b);
+}
+
+/* A member of a row's object: a number stands bare. */
+static void
+put_member(struct buf *b, const char *name, const char *cell)
+{
+    char *end;
+
+    js_quote(b, name);
+    buf_adds(b, ": ");
+    (void)strtod(cell, &end);
+    if (strcmp(cell, "-") == 0)
+        buf_adds(b, "null");
+    else if (end != cell && *end == '\0')
+        buf_adds(b, cell);
+    else
+        js_quote(b, cell);
+}
+
+static void
+put_json(struct buf *b, const struct table *t)
+{
+    for (size_t i = t->ncol; i < t->n; i++) {
+        if (i % t->ncol == 0)
+            buf_adds(b, i == t->ncol ? "[\n  { " : ",\n  { ");
+        put_member(b, t->cell[i % t->ncol], t->cell[i]);
+        buf_adds(b, (i + 1) % t->ncol == 0 ? " }" : ", ");
+    }
+    buf_adds(b, t->n > t->ncol ? "\n]\n" : "[]\n");
+}
+
+void
+table_put(struct buf *b, const struct table *t, int format)
+{
+    size_t *width = xcalloc(t->ncol, sizeof *width);
+
+    if (format == 2) {
+        put_json(b, t);
+    } else {
+        for (size_t i = 0; i < t->n && format == 0; i++) {
+            const size_t n = strlen(t->cell[i]), k = i % t->ncol;
+
+            width[k] = n > width[k] ? n : width[k];
+        }
+        for (size_t i = 0; i < t->n; i++) {
+            const size_t k = i % t->ncol;
+
+            if (format == 1)
+                buf_addf(b, "%s%c", t->cell[i], k + 1 < t->ncol ? '\t' : '\n');
+            else
+                buf_addf(b, k == 0 ? "%-*s%s" : "  %*s%s", (int)width[k],
+                    t->cell[i], k + 1 < t->ncol ? "" : "\n");
+        }
+    }
+    free(width);
+}
+
+void
+table_release(struct table *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        free(t->cell[i]);
+    free(t->cell);
+}

@@ -1,0 +1,195 @@
+#!/bin/sh
+# plan --machine: memory against formulas by hand, parts that add up, keys,
+# machines' files, sweeps, what-ifs and searches
+. "${0%/*}/../lib/lib.sh"
+
+value() {
+    awk -F '\t' -v n="$1" '$1 == n { print $2 }' out
+}
+# sums NAME: NAME.* of out add up to NAME
+sums() {
+    awk -F '\t' -v n="$1" '
+        $1 == n { all = $2 }
+        index($1, n ".") == 1 { sum += $2 }
+        END { d = sum - all; d = d < 0 ? -d : d
+              exit !(all > 0 && d <= 1e-5 * all) }' out
+}
+
+# --- memory: bytes a number of one block's activations, arXiv:2205.05198,
+# table 2, of a GPT in rows of 2048, 4 a pass, on 8 tensor ranks: 34 + 5 a s / h
+# cut in its three ways.
+gpt() {
+    plan -q -m megatron-22b --machine a100 tensor=8 batch=4 micro=4 length=2048 \
+        flash=no --format tsv "$@" >out 2>err
+}
+numbers=$((2048 * 4 * 6144 * 48))
+scores=$((5 * 64 * 2048 * 2048 * 4 * 48 / 8))
+gpt && equal 'tensor ranks: 10 + 24 / t' "$(value memory.activations)" \
+    $((numbers * 13 + scores))
+gpt sequence=yes && equal 'sequence: 34 / t' "$(value memory.activations)" \
+    $((numbers * 34 / 8 + scores))
+gpt sequence=yes recompute=selective &&
+    equal 'selective: without scores' "$(value memory.activations)" \
+        $((numbers * 34 / 8))
+gpt recompute=full && equal 'full: inputs, and a block' \
+    "$(value memory.activations)" \
+    $((numbers * 2 + numbers * 13 / 48))
+
+# ZeRO (arXiv:1910.02054): 2 + 2 + 12 bytes a parameter, the last, the last two,
+# all over N = 64 ranks; 6144 of the last norm are left out.
+P=$(($(plan -q -m megatron-22b --machine a100 batch=64 --format tsv \
+    nodes=8 2>err | awk -F '\t' '$1 == "parameters" { print $2 }') - 6144))
+for shard in 0 1 2 3; do
+    plan -q -m megatron-22b --machine a100 nodes=8 batch=64 shard=$shard \
+        --format tsv >out 2>err
+    equal "shard=$shard: weights" "$(value memory.weights)" \
+        $((shard < 3 ? 2 * P : 2 * P / 64))
+    equal "shard=$shard: gradients" "$(value memory.gradients)" \
+        $((shard < 2 ? 2 * P : 2 * P / 64))
+    equal "shard=$shard: states" "$(value memory.states)" \
+        $((shard < 1 ? 12 * P : 12 * P / 64))
+done
+
+# Parameters by hand: of Llama 3.1 70B, published as 70.6e9.
+ok 'Llama' plan -q -m llama-3.1-70b --machine h100 nodes=64 --format tsv \
+    batch=512 length=8192 tensor=8 pipeline=4 virtual=5 sequence=yes shard=1
+equal 'its parameters' "$(value parameters)" \
+    $((2 * 128256 * 8192 + 8192 + \
+        80 * (2 * 8192 * 8192 + 2 * 8192 * 1024 + 3 * 8192 * 28672 + 2 * 8192)))
+for n in step memory; do
+    if sums $n; then pass "$n is the sum of its parts"
+    else fail "$n is the sum of its parts"; fi
+done
+equal 'replicas' "$(value replicas)" 16
+equal 'passes' "$(value passes)" 32
+
+# --- a configuration is read the same by either reader: that of the library,
+# which knows pruned blocks, and that of sizes alone
+llama own.json
+sed 's/"model_type": "llama"/"model_type": "other"/' own.json >sizes.json
+ok 'a family that student trains' plan -q -m own.json --machine h100 batch=8 \
+    --format tsv
+cp out own.tsv
+ok 'and sizes alone' plan -q -m sizes.json --machine h100 batch=8 --format tsv
+same 'say the same' own.tsv out
+ok 'one process' plan -q -m own.json --format tsv
+equal 'counts the same parameters' "$(value parameters)" \
+    "$(awk -F '\t' '$1 == "parameters" { print $2 }' own.tsv)"
+sed 's/"model_type": "other"/"model_type": "other", "num_local_experts": 4, "num_experts_per_tok": 2/' sizes.json >experts.json
+ok 'experts' plan -q -m experts.json --machine h100 batch=8 expert=4 \
+    --format tsv
+equal 'all of them' "$(value parameters)" \
+    $((1100 * 16 + 16 + 2 * (16 * 8 * 6 + 16 * 4 + 4 * 3 * 16 * 32 + 2 * 16)))
+equal 'those a token meets' "$(value parameters.active)" \
+    $((1100 * 16 + 16 + 2 * (16 * 8 * 6 + 16 * 4 + 2 * 3 * 16 * 32 + 2 * 16)))
+
+# --- teachers: where they are
+distil() {
+    plan -q -m mistral-15b --teacher mistral-24b --machine mi300a nodes=4 \
+        batch=16 length=1024 shard=3 --format tsv "$@" >out 2>err
+}
+distil teacher=cached top=64 tokens=1000000
+equal 'cached: no weights' "$(value memory.teacher)" 0
+equal 'stored targets' "$(value run.targets)" $((1000000 * (6 * 64 + 8)))
+distil teacher=world
+slow=$(value step)
+distil teacher=node
+if awk -v a="$slow" -v b="$(value step)" 'BEGIN { exit !(b > 0 && b < a) }'; then
+    pass 'a teacher in each node is gathered faster'
+else
+    fail "a teacher in each node is gathered faster: $(value step), $slow"
+fi
+
+# --- sweeps, what-if, search
+sweep() {
+    plan -q -m llama-3.1-70b --machine h100 tensor=8 pipeline=4 virtual=5 \
+        batch=512 length=8192 sequence=yes shard=1 "$@"
+}
+ok 'a sweep' sweep --format tsv nodes=8..32 recompute=none,full
+equal 'heads' "$(head -n 1 out | cut -f 1-3)" "$(printf 'nodes\trecompute\tranks')"
+equal 'rows' "$(wc -l <out)" 7
+equal 'the first is efficient' "$(sed -n 2p out | cut -f 9)" 1
+ok 'columns' sweep --format json nodes=8,16 --columns step.gather,mfu
+like 'as JSON' '"nodes": 16, "step.gather": 0, "mfu": 0\.' out
+status 2 'a column of no figure' sweep nodes=8,16 --columns none
+like 'is named' 'no figure none' err
+ok 'what if' sweep nodes=8 --format tsv --what-if recompute=full \
+    --what-if net_gbs=25,price=2
+equal 'heads' "$(head -n 1 out)" \
+    "$(printf 'figure\tas given\trecompute=full\tratio\tnet_gbs=25,price=2\tratio')"
+like 'ratios' '^parameters	70553706496	70553706496	1\.000' out
+ok 'a search' plan -q -m llama-3.1-70b --machine h100 --search 5 nodes=4 \
+    batch=64 length=4096 --format tsv
+equal 'heads and five rows' "$(wc -l <out)" 6
+awk -F '\t' 'NR > 1 { if ($10 > 1 || $11 + 0 < last) exit 1; last = $11 + 0 }' out
+rc=$?
+equal 'all fit, the fastest first' "$rc" 0
+first=$(sed -n 2p out)
+# shellcheck disable=SC2086 # fields
+set -- $first
+ok 'its best by hand' plan -q -m llama-3.1-70b --machine h100 nodes=4 batch=64 \
+    length=4096 --format tsv tensor="$1" pipeline="$2" virtual="$3" \
+    context="$4" expert="$5" shard="$6" recompute="$7" micro="$8" \
+    sequence="$([ "$1" = 1 ] && echo no || echo yes)"
+equal 'takes as long' "$(value step)" "${11}"
+ok 'keys that are set' plan -q -m llama-3.1-70b --machine h100 --search 3 \
+    nodes=4 batch=64 length=4096 --format tsv pipeline=1
+equal 'stay' "$(cut -f 2 out | sort -u | tr '\n' ' ')" '1 pipeline '
+
+# --- what is asked for is said
+ok '--explain' plan -q -m llama-3.1-70b --machine h100 --explain batch=8 \
+    --format tsv
+equal 'every number has its formula' \
+    "$(awk -F '\t' '$4 == ""' out)" ''
+ok '--keys' plan -q --keys --machine h100 tensor=4
+like 'with values' '^tensor	4	' out
+like 'of the machine too' '^net_gbs	50	' out
+plan -q --keys --machine h100 | cut -f 1,3 | while IFS='	' read -r key help; do
+    grep -A 1 -Fxe ".It Cm $key" "$top/man/plan.1" | grep -Fxqe "$help" ||
+        echo "$key"
+done >missing
+equal 'plan.1 has every key' "$(cat missing)" ''
+for m in machines models; do
+    for f in "$top/plan/$m"/*.json; do
+        n=${f##*/}
+        grep -Eq -e "^\.(Cm|Pa) ${n%.json}( [,.])?$" "$top/man/plan.1" ||
+            fail "plan.1 does not name $n"
+    done
+done
+for f in "$top"/plan/models/*.json; do
+    n=${f##*/}
+    ok "${n%.json} is read" plan -q -m "${n%.json}" --machine mi355x batch=8
+done
+
+# --- wrong input
+bad() {
+    status 2 "$1" plan -q -m llama-3.1-70b --machine h100 batch=8 "$2"
+    like 'is told' "$3" err
+}
+bad 'no such key' none=1 'none: there is no such key'
+bad 'no value' tensor 'key=value'
+bad 'a word that is none' recompute=some 'none, selective, full'
+bad 'half a rank' tensor=1.5 'whole number'
+bad 'not a number' tensor=nan 'whole number'
+bad 'ranks that do not divide' tensor=3 'do not divide'
+bad 'a batch that does not divide' batch=9 'no multiple'
+bad 'more stages than blocks' pipeline=128 'do not divide|80 blocks'
+bad 'a backward range' nodes=8..4 'b >= a'
+status 2 'no such machine' plan -m llama-3.1-70b --machine none
+like 'names those there are' 'a100, epyc, h100' err
+status 2 'keys without a machine' plan -m own.json tensor=2
+status 2 'options of one process' plan -m own.json --machine h100 -j 2
+sed 's/"memory_gb": \[80, ".*"\]/"memory_gb": [80, ""]/' \
+    "$top/plan/machines/h100.json" >bare.json
+status 3 'a figure without its source' plan -m own.json --machine bare.json
+like 'is named' 'bare.json: memory_gb: ' err
+sed '/net_us/d' "$top/plan/machines/h100.json" >less.json
+status 3 'a figure that is missing' plan -m own.json --machine less.json
+like 'is named' 'less.json: net_us: is missing' err
+sed 's/"net_us"/"net_ms"/' "$top/plan/machines/h100.json" >other.json
+status 3 'a figure that is not known' plan -m own.json --machine other.json
+like 'is named' 'other.json: net_ms: is not known' err
+printf '{"model_type": "other", "vocab_size": 10}' >half.json
+status 3 'sizes that are missing' plan -m half.json --machine h100
+like 'are named' 'half.json: hidden_size' err
+done_testing

@@ -1,0 +1,42 @@
+#!/bin/sh
+# plan --measure, --tokens and --calibrate: what is measured here
+. "${0%/*}/../lib/lib.sh"
+
+value() {
+    awk -F '\t' -v n="$1" '$1 == n { print $2 }' out
+}
+llama s.json num_hidden_layers 6
+llama t.json hidden_size 32
+ok 'a step of student and teacher' plan -q -m s.json --teacher t.json -B 4 \
+    -T 64 -j 2 --measure --tokens 1000000 --format tsv
+awk -F '\t' '/^time\.(blocks|head|optimiser|teacher)\t/ { sum += $2; n++ }
+    $1 == "time.step" { step = $2 } $1 == "time.speed" { speed = $2 }
+    $1 == "run.steps" { steps = $2 } $1 == "run.hours" { hours = $2 }
+    function near(a, b) { return a > 0 && a / b < 1.0001 && a / b > 0.9999 }
+    END { exit !(n == 4 && near(sum, step) && near(256 / step, speed) &&
+                 near(steps * step / 3600, hours)) }' out
+rc=$?
+equal 'its parts add up; a run has so many steps' "$rc" 0
+equal 'steps' "$(value run.steps)" 3907
+# Ids of 2 bytes, a state of 32 numbers of 2, 64 tokens of 6 bytes and 8, states
+# of 6 blocks.
+equal 'disk: ids' "$(value run.disk.ids)" 2000000
+equal 'disk: final states' "$(value run.disk.final)" 66000000
+equal 'disk: top tokens' "$(value run.disk.top)" 394000000
+equal 'disk: blocks too' "$(value run.disk.hidden)" 450000000
+ok 'top tokens' plan -q -m s.json --teacher t.json --top 8 --tokens 1000000 \
+    --format tsv
+equal 'disk: of that many' "$(value run.disk.top)" 58000000
+equal 'nothing is measured unasked' "$(value time.step)" ''
+
+if is_long; then
+    ok 'this machine' plan -q --calibrate -j 1
+    mv out here.json
+    ok 'its file is read' plan -q -m s.json --machine ./here.json --format tsv
+    if awk -v s="$(value step)" 'BEGIN { exit !(s > 0) }'; then
+        pass 'and predicts'
+    else
+        fail 'and predicts'
+    fi
+fi
+done_testing
