@@ -250,6 +250,10 @@ page(struct buf *b, const struct run *r)
         put_table(b, r, T_PRUNING);
         charts_pruning(b, r);
     }
+    if (r->file[F_PLAN].nrow > 0) {
+        heading(b, "plan", "Predictions");
+        predictions(b, &r->file[F_PLAN]);
+    }
     if (r->file[F_TOKENS].nrow > 0) {
         heading(b, "tokenizer", "Tokens");
         buf_adds(b, "<details><summary>The figures by source</summary>\n");

@@ -32,5 +32,7 @@ void table_make(struct grid *g, int which, const struct run *r);
 void charts_sources(struct buf *b, const struct eval *v);
 void charts_training(struct buf *b, const struct run *r);
 void charts_pruning(struct buf *b, const struct run *r);
+/* A sweep of plan: its table and charts over the first column. */
+void predictions(struct buf *b, const struct table *t);
 
 #endif

@@ -147,6 +147,7 @@ read_tables(struct run *r, const char *dir)
             "block channel max mean_sq" },
         [F_SPARSE] = { "sparse.tsv", "layer", "block error" },
         [F_TOKENS] = { "tokens.tsv", "source", "tokens tokens/word" },
+        [F_PLAN] = { "plan.tsv", "", "step" },
     };
     size_t nrow = 0;
     struct err e;

@@ -44,6 +44,7 @@ enum {
     F_CHANNELS, /* and this too */
     F_SPARSE,   /* prune sparsify --report */
     F_TOKENS,   /* tokenize --stats */
+    F_PLAN,     /* a sweep of plan */
     NFILE
 };
 
