@@ -96,10 +96,7 @@ walk(const struct pack *p, struct judged *j)
     const size_t d = j->m.c.d;
     const double start = clock_now();
 
-    fwd_embed(j->f, &r, p->x);
-    for (size_t i = 0; i < j->m.c.L; i++)
-        fwd_block(j->f, i, &r, p->x, p->x);
-    fwd_norm(j->f, &r, p->x, p->x);
+    fwd_states(j->f, &r, p->x);
     for (size_t k = 0; k < p->n; k++)
         memcpy(j->h + k * d, p->x + p->at[k] * d, d * sizeof(*j->h));
     j->seconds += clock_now() - start;

@@ -104,10 +104,7 @@ compute(struct bundle *b)
     const struct rows r = { b->rows, b->T, b->ids, b->first };
     const size_t d = b->j->m.c.d;
 
-    fwd_embed(b->f, &r, b->x);
-    for (size_t i = 0; i < b->j->m.c.L; i++)
-        fwd_block(b->f, i, &r, b->x, b->x);
-    fwd_norm(b->f, &r, b->x, b->x);
+    fwd_states(b->f, &r, b->x);
     for (size_t k = 0; k < b->n; k++)
         memcpy(b->h + k * d, b->x + b->guess[k].at * d, d * sizeof(*b->h));
     head_score(b->f, b->h, b->goal, b->n, b->nll, NULL, b->top);

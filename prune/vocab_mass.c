@@ -64,10 +64,7 @@ flush(struct mass *g)
 
     if (g->used == 0)
         return;
-    fwd_embed(g->whole, &r, g->x);
-    for (size_t i = 0; i < g->m->c.L; i++)
-        fwd_block(g->whole, i, &r, g->x, g->x);
-    fwd_norm(g->whole, &r, g->x, g->x);
+    fwd_states(g->whole, &r, g->x);
     for (size_t i = 0; i < g->used; i++)
         add_row(g, i);
     memset(g->ids, 0, B * T * sizeof *g->ids);

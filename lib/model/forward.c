@@ -411,6 +411,15 @@ fwd_norm(struct fwd *f, const struct rows *r, const float *x, float *y)
 }
 
 void
+fwd_states(struct fwd *f, const struct rows *r, float *x)
+{
+    fwd_embed(f, r, x);
+    for (size_t i = 0; i < f->m->c.L; i++)
+        fwd_block(f, i, r, x, x);
+    fwd_norm(f, r, x, x);
+}
+
+void
 fwd_block(struct fwd *f, size_t i, const struct rows *r, const float *x,
     float *y)
 {

@@ -106,6 +106,8 @@ void fwd_block_part(struct fwd *f, size_t i, const struct rows *r,
     const float *x, float *y, const struct fwd_part *part);
 /* y = final RMSNorm of x [B,T,d]; y may be x. */
 void fwd_norm(struct fwd *f, const struct rows *r, const float *x, float *y);
+/* x [B,T,d] = all of that: the embedding, every block, the norm. */
+void fwd_states(struct fwd *f, const struct rows *r, float *x);
 /* logits [n,V] of n final (normed) hidden states h [n,d]. */
 void fwd_head(struct fwd *f, const float *h, size_t n, float *logits);
 

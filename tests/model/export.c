@@ -256,10 +256,7 @@ test_logits(struct pool *pool)
         snprintf(path, sizeof path, GGUF "%s.gguf", files[i]);
         must_open(&m, path);
         f = fwd_new(&m, pool, 1, T);
-        fwd_embed(f, &r, x);
-        for (size_t k = 0; k < m.c.L; k++)
-            fwd_block(f, k, &r, x, x);
-        fwd_norm(f, &r, x, x);
+        fwd_states(f, &r, x);
         snprintf(path, sizeof path, "%s.logits", files[i]);
         t = st_find(&g.st, path);
         for (size_t k = 0; k < N; k++) {

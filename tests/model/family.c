@@ -55,16 +55,6 @@ case_model(struct family_case *c, const char *path, struct model *m)
     c->V = m->c.V;
 }
 
-/* Normed final states [B,T,d] of a model, by blocks. */
-static void
-states(const struct family_case *c, struct fwd *f, size_t L, float *x)
-{
-    fwd_embed(f, &c->r, x);
-    for (size_t i = 0; i < L; i++)
-        fwd_block(f, i, &c->r, x, x);
-    fwd_norm(f, &c->r, x, x);
-}
-
 /* Largest distance of row `at` of the golden logits from z. */
 static double
 off_by(const struct family_case *c, size_t at, const float *z)
@@ -85,7 +75,7 @@ prefill(const struct family_case *c, const struct model *m, struct pool *pool)
     float *z = xcalloc(c->V, sizeof *z);
     double off = 0.0;
 
-    states(c, f, m->c.L, x);
+    fwd_states(f, &c->r, x);
     for (size_t i = 0; i < B * T; i++) {
         fwd_head(f, x + i * c->d, 1, z);
         off = farther(off, off_by(c, i, z));

@@ -44,10 +44,7 @@ run(const struct model *m, const struct row *r, int stems)
 
     if (stems)
         fwd_stems(f, r->stem, r->nstem);
-    fwd_embed(f, &rows, x);
-    for (size_t i = 0; i < m->c.L; i++)
-        fwd_block(f, i, &rows, x, x);
-    fwd_norm(f, &rows, x, x);
+    fwd_states(f, &rows, x);
     fwd_free(f);
     pool_free(p);
     return x;

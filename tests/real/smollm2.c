@@ -109,10 +109,7 @@ run(const struct model *m, struct fwd *f, const struct golden *g, uint32_t *ids)
         memcpy(&v, in + i, sizeof v);
         ids[i] = v;
     }
-    fwd_embed(f, &r, x);
-    for (size_t i = 0; i < m->c.L; i++)
-        fwd_block(f, i, &r, x, x);
-    fwd_norm(f, &r, x, x);
+    fwd_states(f, &r, x);
     free(first);
     return x;
 }
