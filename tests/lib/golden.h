@@ -3,6 +3,7 @@
 #define TESTS_LIB_GOLDEN_H
 
 #include "base/io.h"
+#include "base/mem.h"
 #include "format/safetensors.h"
 #include "tap.h"
 
@@ -64,6 +65,18 @@ golden_at(const struct st_tensor *t, size_t i)
     }
     printf("Bail out! %s is neither F32 nor F64\n", t->name);
     exit(1);
+}
+
+/* All elements, to be freed. */
+static inline float *
+golden_floats(const struct golden *g, const char *name)
+{
+    const struct st_tensor *t = golden_get(g, name);
+    float *x = xreallocarray(NULL, t->n, sizeof *x);
+
+    for (size_t i = 0; i < t->n; i++)
+        x[i] = (float)golden_at(t, i);
+    return x;
 }
 
 /* The farthest that got is from a tensor, relative to its largest element. */

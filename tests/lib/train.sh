@@ -36,3 +36,33 @@ batches() {
     stream -q -B 4 -T 64 -s 7 --batches "${1:-20}" data
 }
 batches 30 | student -q -m t.json -t tok -o teacher --lr 3e-3 -s 3 || exit 1
+
+same_model() {
+    same "$1" "$2/model.safetensors" "$3/model.safetensors"
+}
+# metrics RUN: all columns but the time, into RUN.metrics
+metrics() { cut -f 1-9 "$1/metrics.tsv" >"$1.metrics"; }
+
+# killed_at STEP MODEL: a run `killed` of what the teacher says of the file b,
+# which kill -9 ends somewhere after that checkpoint
+killed_at() {
+    mkfifo pipe
+    teacher -q -m teacher b >pipe 2>/dev/null &
+    student -q -m "$2" -o killed --lr 1e-3 --save 2 --schedule constant pipe &
+    victim=$!
+    n=0
+    while [ ! -d "killed/step-$1" ] && [ $n -lt 400 ]; do
+        sleep 0.01
+        n=$((n + 1))
+    done
+    kill -9 $victim
+    wait $victim 2>/dev/null
+    wait
+}
+# goes_on MODEL: the rest of it, from its newest checkpoint
+goes_on() {
+    status 0 'a killed run goes on' sh -c 'stream -q --resume killed data |
+        teacher -q -m teacher | student -q -m '"$1"' -o killed --lr 1e-3 \
+            --save 2 --schedule constant --resume'
+    same_model 'killed and resumed = undisturbed' killed whole
+}

@@ -275,44 +275,11 @@ functional(struct bwd *b, const struct rows *r)
     return f;
 }
 
-static void
-add_weight(void *ctx, size_t i, float *dx)
-{
-    const size_t *row = ctx; /* first row of the call, rows */
-    const float *w = weight + ((i + 1) * B + row[0]) * T * D;
-
-    for (size_t k = 0; k < row[1] * T * D; k++)
-        dx[k] += w[k];
-}
-
-/* Gradients of the functional, rows grouped by n; a copy of every group. */
+/* Of the functional, rows grouped by n. */
 static float *
-gradient(struct tmodel *t, size_t threads, size_t n, int recompute)
+gradient(struct tmodel *t, size_t threads, size_t n, int how)
 {
-    struct pool *p = pool_new(threads, NULL);
-    struct bwd *b = bwd_new(t, p, n, T, recompute);
-    float *g = xmalloc(t->nparam * sizeof *g);
-    size_t at = 0;
-
-    tmodel_zero_grad(t);
-    for (size_t row = 0; row < B; row += n) {
-        const size_t k = row + n <= B ? n : B - row;
-        struct rows r = { k, T, ids + row * T, first + row * T };
-        size_t ctx[2] = { row, k };
-
-        bwd_forward(b, &r);
-        memcpy(bwd_final(b), weight + row * T * D, k * T * D * sizeof *weight);
-        bwd_backward(b, &r, add_weight, ctx);
-    }
-    bwd_flush(b);
-    for (size_t i = 0; i < t->ngroup; i++) {
-        if (t->group[i].n > 0)
-            memcpy(g + at, t->group[i].g, t->group[i].n * sizeof *g);
-        at += t->group[i].n;
-    }
-    bwd_free(b);
-    pool_free(p);
-    return g;
+    return packed_gradient(t, ids, first, weight, threads, n, how);
 }
 
 /* The derivative along a random direction in each tensor. */

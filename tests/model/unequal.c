@@ -16,7 +16,7 @@
 
 enum { B = PACKED_B, T = PACKED_T, V = 150, D = 48, L = 5 };
 static uint32_t ids[B * T], first[B * T];
-static float weight[(L + 1) * B * T * D]; /* of a functional, see gradient */
+static float weight[(L + 1) * B * T * D]; /* of packed_gradient */
 
 static const struct block_shape kept[L] = { { 3, 96, 0 }, { 1, 70, 1 },
     { 0, 96, 2 }, { 2, 0, 3 }, { 0, 0, 4 } };
@@ -92,10 +92,7 @@ final(const struct model *m, size_t threads)
     struct rows r = { B, T, ids, first };
     float *x = xmalloc(B * T * D * sizeof *x);
 
-    fwd_embed(f, &r, x);
-    for (size_t i = 0; i < m->c.L; i++)
-        fwd_block(f, i, &r, x, x);
-    fwd_norm(f, &r, x, x);
+    fwd_states(f, &r, x);
     fwd_free(f);
     pool_free(p);
     return x;
@@ -164,44 +161,10 @@ test_cache(const char *name, const struct model *m, const struct model *padded)
     free(want);
 }
 
-static void
-add_weight(void *ctx, size_t i, float *dx)
-{
-    const size_t *row = ctx; /* first row of the call, rows */
-    const float *w = weight + ((i + 1) * B + row[0]) * T * D;
-
-    for (size_t k = 0; k < row[1] * T * D; k++)
-        dx[k] += w[k];
-}
-
-/* Gradients of the sum of weight * (final states, outputs of blocks), rows
- * grouped by n: a copy, group after group. */
 static float *
 gradient(struct tmodel *t, size_t threads, size_t n, int how)
 {
-    struct pool *p = pool_new(threads, NULL);
-    struct bwd *b = bwd_new(t, p, n, T, how);
-    float *g = xmalloc(t->nparam * sizeof *g);
-    size_t at = 0;
-
-    tmodel_zero_grad(t);
-    for (size_t row = 0; row < B; row += n) {
-        struct rows r = { n, T, ids + row * T, first + row * T };
-        size_t ctx[2] = { row, n };
-
-        bwd_forward(b, &r);
-        memcpy(bwd_final(b), weight + row * T * D, n * T * D * sizeof *weight);
-        bwd_backward(b, &r, add_weight, ctx);
-    }
-    bwd_flush(b);
-    for (size_t i = 0; i < t->ngroup; i++) {
-        if (t->group[i].n > 0)
-            memcpy(g + at, t->group[i].g, t->group[i].n * sizeof *g);
-        at += t->group[i].n;
-    }
-    bwd_free(b);
-    pool_free(p);
-    return g;
+    return packed_gradient(t, ids, first, weight, threads, n, how);
 }
 
 /* Tensor k of group i among such gradients. */

@@ -20,23 +20,12 @@ count_warning(const char *msg)
     warned += strstr(msg, "not positive definite") != NULL;
 }
 
-static float *
-floats(const char *name)
-{
-    const struct st_tensor *t = golden_get(&g, name);
-    float *x = xcalloc(t->n, sizeof *x);
-
-    for (size_t i = 0; i < t->n; i++)
-        x[i] = (float)golden_at(t, i);
-    return x;
-}
-
 static void
 make_hess(struct hess *h)
 {
     struct err e;
 
-    if (hess_init(h, floats("h"), K, "golden", &e) < 0 ||
+    if (hess_init(h, golden_floats(&g, "h"), K, "golden", &e) < 0 ||
         hess_factor(h, 0.01, "golden", &e) < 0) {
         printf("Bail out! %s\n", e.msg);
         exit(1);
@@ -60,7 +49,7 @@ layer(const struct hess *h, enum method method, const char *pattern)
     static const char *const names[] = { "obs", "wanda", "magnitude" };
     const struct st_tensor *want, *error;
     char name[40], of[50];
-    float *dense = floats("w"), *w = floats("w"), *d;
+    float *dense = golden_floats(&g, "w"), *w = golden_floats(&g, "w"), *d;
     size_t differ = 0;
     struct pattern p;
     struct err e;

@@ -21,17 +21,6 @@ count_warning(const char *msg)
     warned += strstr(msg, "not positive definite") != NULL;
 }
 
-static float *
-floats(const char *name)
-{
-    const struct st_tensor *t = golden_get(&g, name);
-    float *x = xcalloc(t->n, sizeof *x);
-
-    for (size_t i = 0; i < t->n; i++)
-        x[i] = (float)golden_at(t, i);
-    return x;
-}
-
 static void
 against_oracle(double damp, const char *name)
 {
@@ -119,8 +108,8 @@ main(void)
     list = golden_get(&g, "keep");
     for (k = 0; k < list->n; k++)
         keep[k] = st_u32(list, k);
-    w = floats("w");
-    h = floats("h");
+    w = golden_floats(&g, "w");
+    h = golden_floats(&g, "h");
     out = xcalloc(N * n, sizeof *out);
     against_oracle(0.01, "0.01");
     against_oracle(0.3, "0.3");

@@ -6,9 +6,6 @@
 first_and_last || exit 1
 stream -q -B 2 -T 32 -s 7 --batches 4 data >b || exit 1
 
-same_model() {
-    same "$1" "$2/model.safetensors" "$3/model.safetensors"
-}
 # distil RUN [option ...]: 4 steps at one rate
 distil() {
     run=$1

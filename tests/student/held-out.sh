@@ -24,7 +24,6 @@ trained() {
 }
 # judged RUN: its log but for the time
 judged() { cut -f 1-6 "$1/held-out.tsv" >"$1.held"; }
-metrics() { cut -f 1-9 "$1/metrics.tsv" >"$1.metrics"; }
 # alike WHAT RUN: all that it leaves is as in run
 alike() {
     judged "$2"

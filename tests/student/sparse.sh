@@ -34,9 +34,6 @@ distil() {
     shift
     student -q -m sparse -o "$run" --lr 1e-3 --schedule constant "$@" kd
 }
-same_model() {
-    same "$1" "$2/model.safetensors" "$3/model.safetensors"
-}
 like_sparse() {
     zeros "$2/model.safetensors" >zeros.out
     like "$1" '^ *0 +30[0-9][0-9] ' zeros.out
@@ -72,22 +69,8 @@ status 0 'live' sh -c 'stream -q -B 4 -T 64 -s 7 --batches 20 data |
 same_model '... the same' whole live
 
 # 10 steps, killed somewhere after; then the rest
-mkfifo pipe
-cat kd >pipe 2>/dev/null &
-student -q -m sparse -o killed --lr 1e-3 --save 2 --schedule constant pipe &
-victim=$!
-n=0
-while [ ! -d killed/step-10 ] && [ $n -lt 400 ]; do
-    sleep 0.01
-    n=$((n + 1))
-done
-kill -9 $victim
-wait $victim 2>/dev/null
-wait
-status 0 'a killed run goes on' sh -c 'stream -q --resume killed data |
-    teacher -q -m teacher | student -q -m sparse -o killed --lr 1e-3 --save 2 \
-    --schedule constant --resume'
-same_model 'killed and resumed = undisturbed' killed whole
+killed_at 10 sparse
+goes_on sparse
 for f in optimiser masks model; do
     same "... $f of the last checkpoint" killed/step-20/$f.safetensors \
         whole/step-20/$f.safetensors

@@ -9,9 +9,6 @@ distil() {
     shift
     student -q -m s0 -o "$run" --lr 1e-3 --save 5 "$@" kd
 }
-same_model() {
-    same "$1" "$2/model.safetensors" "$3/model.safetensors"
-}
 
 first_and_last || exit 1
 
@@ -28,8 +25,6 @@ same_model 'live = precomputed' live cached
 ok '20 steps from a file' distil run
 same_model 'live = file' live run
 equal 'metrics: a line a step' "$(wc -l <run/metrics.tsv)" 21
-# metrics DIR: all columns but the time
-metrics() { cut -f 1-9 "$1/metrics.tsv" >"$1.metrics"; }
 metrics run
 metrics live
 same 'metrics do not depend on the way either' run.metrics live.metrics
@@ -105,24 +100,10 @@ status 3 'one and a half steps of two messages' student -q -m s0 -o accum \
 equal 'the one is saved' "$(find accum -name 'step-*')" accum/step-1
 
 # kill -9 somewhere after a checkpoint, then take up
-mkfifo pipe
-(teacher -q -m teacher b >pipe) &
-student -q -m s0 -o killed --lr 1e-3 --save 2 --schedule constant pipe &
-victim=$!
-n=0
-while [ ! -d killed/step-6 ] && [ $n -lt 400 ]; do
-    sleep 0.01
-    n=$((n + 1))
-done
-kill -9 $victim
-wait $victim 2>/dev/null
-wait
+killed_at 6 s0
 [ ! -e killed/config.json ] && pass 'a killed run is no model' ||
     fail 'a killed run is no model'
-status 0 'resume a killed run' sh -c 'stream -q --resume killed data |
-    teacher -q -m teacher | student -q -m s0 -o killed --lr 1e-3 --save 2 \
-    --schedule constant --resume'
-same_model 'killed and resumed = undisturbed' killed whole
+goes_on s0
 
 status 2 'a run is not overwritten' distil run
 status 3 'a stream that does not follow the checkpoint' student -q -m s0 \

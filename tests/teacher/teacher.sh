@@ -7,7 +7,6 @@ first_and_last || exit 1
 batches >b
 say() { teacher -q -m teacher --hidden mapped --student s0 "$@" b; }
 distil() { student -q -m s0 --lr 1e-3 "$@"; }
-same_model() { same "$1" "$2/model.safetensors" "$3/model.safetensors"; }
 # column N FILE: of metrics
 column() { cut -f "$1" "$2/metrics.tsv" | tail -n +2; }
 # near WHAT N RUN RUN TOLERANCE: column N of two runs, relative

@@ -28,17 +28,6 @@ struct data {
     float *final, *hidden[L];
 };
 
-static float *
-floats(const struct golden *g, const char *name)
-{
-    const struct st_tensor *t = golden_get(g, name);
-    float *p = xreallocarray(NULL, t->n, sizeof(*p));
-
-    for (size_t i = 0; i < t->n; i++)
-        p[i] = (float)golden_at(t, i);
-    return p;
-}
-
 /* Where each token's piece begins, from the pieces. */
 static void
 pieces(struct data *x)
@@ -91,9 +80,9 @@ data_open(struct data *x, const char *name, const char *models)
     pieces(x);
     x->scored = xmalloc(ids->n);
     memcpy(x->scored, golden_get(&x->g, "scored")->data, ids->n);
-    x->final = floats(&x->g, "teacher.final");
-    x->hidden[0] = floats(&x->g, "teacher.hidden.0");
-    x->hidden[1] = floats(&x->g, "teacher.hidden.2");
+    x->final = golden_floats(&x->g, "teacher.final");
+    x->hidden[0] = golden_floats(&x->g, "teacher.hidden.0");
+    x->hidden[1] = golden_floats(&x->g, "teacher.hidden.2");
 }
 
 static void
@@ -620,10 +609,7 @@ kl_of_equals(struct pool *pool)
     {
         const struct rows r = { x.B, x.T, x.ids, x.first };
 
-        fwd_embed(f, &r, x.final);
-        for (size_t i = 0; i < L; i++)
-            fwd_block(f, i, &r, x.final, x.final);
-        fwd_norm(f, &r, x.final, x.final);
+        fwd_states(f, &r, x.final);
     }
     fwd_free(f);
     model_close(&x.teacher);
