@@ -472,6 +472,7 @@ merge_hessians(const struct profile *p, size_t n, const char *path,
 {
     size_t *width = xcalloc(s->L * FWD_INPUTS, sizeof *width);
     struct hess_out *o;
+    struct err later; /* than what went wrong */
     int r = 0;
 
     for (size_t i = 0; i < s->L * FWD_INPUTS; i++)
@@ -493,7 +494,7 @@ merge_hessians(const struct profile *p, size_t n, const char *path,
     free(width);
     if (o == NULL)
         return -1;
-    return hess_out_end(o, r == 0 ? e : NULL) < 0 || r < 0 ? -1 : 0;
+    return hess_out_end(o, r == 0 ? e : &later) < 0 || r < 0 ? -1 : 0;
 }
 
 int

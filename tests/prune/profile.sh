@@ -97,6 +97,9 @@ cp P/profile.json bad
 cp other/hessian.safetensors bad
 status 3 'Hessians of another profile' prune profile --merge -o X bad
 like 'says so' 'not those of the sums' err
+size=$(wc -c <P/hessian.safetensors)
+status 1 'no room for the Hessians of all blocks' sh -c "trap '' XFSZ
+    ulimit -f $((size / 1024)); exec prune profile --merge -o X P P"
 
 # --- interrupted ---
 stream -q -B 16 -T 60 --batches 150 -o many data || fail 'more data'
