@@ -38,22 +38,15 @@ static const struct opt options[] = { COMMON_MODEL(&a.model,
     COMMON_THREADS(&a.threads), OPT_END };
 
 static void
-refuse_memory(const struct repair *r, const struct calib *c)
-{
-    struct err e;
-
-    if (plan_fits(repair_bytes(r, c), "fewer --calib-rows", &e) < 0)
-        die_err(&e);
-}
-
-static void
 repair_by_input(struct repair *r, const char *input)
 {
     struct calib calib;
+    struct err e;
 
     calib_read(&calib, input, a.rows, r->m,
         a.tokenizer != NULL ? a.tokenizer : a.model);
-    refuse_memory(r, &calib);
+    if (plan_fits(repair_bytes(r, &calib), "fewer --calib-rows", &e) < 0)
+        die_err(&e);
     compute_tell(r->m, r->pool,
         &(struct rows){ 1, calib.T, calib.ids, calib.first }, a.compute,
         a.model);

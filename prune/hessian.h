@@ -8,10 +8,7 @@
 #ifndef PRUNE_HESSIAN_H
 #define PRUNE_HESSIAN_H
 
-#include "base/pool.h"
-#include "model/forward.h"
-
-#include <stddef.h>
+#include "prune.h"
 
 /*
  * h += x^T x for t rows x [t,n] with ld >= n: on the diagonal and above it;
@@ -26,5 +23,35 @@ void hess_add(struct pool *pool, float *h, size_t n, const float *x, size_t t,
 void hess_tap(struct pool *pool, float *h, const struct fwd_tapped *t);
 /* After the last: what is below the diagonal becomes what is above it. */
 void hess_finish(struct pool *pool, float *h, size_t n);
+
+/*
+ * Calibration rows on their way through a model, block by block, and the
+ * Hessians of a block's layers.  Blocks of m that the walk is not at may be
+ * replaced.
+ */
+struct hess_walk {
+    const struct model *m;
+    const struct calib *c;
+    struct pool *pool;
+    struct fwd *f;
+    size_t chunk;         /* rows at a time */
+    float *x;             /* [R,T,d] inputs of the block */
+    float *y;             /* [chunk,T,d] outputs that nobody wants */
+    float *H[FWD_INPUTS]; /* the caller's, [n,n]; NULL: not wanted */
+    double seconds, cpu;  /* that Hessians took */
+};
+void hess_walk_init(struct hess_walk *w, const struct model *m,
+    const struct calib *c, struct pool *pool);
+void hess_walk_release(struct hess_walk *w);
+/* Memory beside H and that of a struct fwd. */
+size_t hess_walk_bytes(const struct model *m, const struct calib *c);
+/* To the input of block 0. */
+void hess_walk_begin(struct hess_walk *w);
+/* H, which are zero, of what the layers of block i read; x stays. */
+void hess_walk_look(struct hess_walk *w, size_t i);
+/* x becomes the output of block i. */
+void hess_walk_on(struct hess_walk *w, size_t i);
+/* Channels of the inputs of block i; 0: it has none such. */
+size_t input_width(const struct model *m, size_t i, enum fwd_input input);
 
 #endif

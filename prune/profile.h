@@ -129,8 +129,6 @@ struct profile_sums {
 void profile_sums_init(struct profile_sums *s, size_t L);
 void profile_sums_release(struct profile_sums *s);
 
-/* Channels of the inputs of block i. */
-size_t input_width(const struct model *m, size_t i, enum fwd_input input);
 /* Floats of all Hessians of a block, widths n [FWD_INPUTS]. */
 size_t hess_floats(const size_t *n);
 

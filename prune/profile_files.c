@@ -1,5 +1,6 @@
 /* The files of a profile: written, read, added up; see prune-profile(1). */
 #include "profile.h"
+#include "hessian.h"
 #include "format/json.h"
 
 #include <math.h>

@@ -17,8 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tokens of one pass; tokens of a task. */
-enum { TOKENS = 4096, CHUNK = 64 };
+enum { CHUNK = 64 }; /* tokens of a task */
 
 struct walk {
     const struct model *m;
@@ -38,15 +37,6 @@ struct walk {
     float *h[FWD_INPUTS];
     int seen_mid;
 };
-
-size_t
-input_width(const struct model *m, size_t i, enum fwd_input input)
-{
-    static const int weight[FWD_INPUTS] = { W_Q, W_O, W_GATE, W_DOWN };
-    const struct weight *w = &m->block[i].w[weight[input]];
-
-    return w->rows > 0 ? w->cols : 0;
-}
 
 /* ---- how far blocks turn ---- */
 
@@ -176,27 +166,12 @@ end_block(struct walk *w, struct profile_sums *s, size_t i, double tolerance)
         sums_trim(&w->sums->in[k]);
 }
 
-/* The rows of chunk k. */
-static struct rows
-rows_of(const struct walk *w, size_t k)
-{
-    const struct calib *c = w->c;
-    const size_t r0 = k * w->chunk;
-
-    return (struct rows){
-        c->R - r0 < w->chunk ? c->R - r0 : w->chunk,
-        c->T,
-        c->ids + r0 * c->T,
-        c->first + r0 * c->T,
-    };
-}
-
 static void
 walk_block(struct walk *w, struct profile_sums *s, size_t i, double tolerance)
 {
     begin_block(w, s, i);
     for (size_t k = 0; k < w->chunks; k++) {
-        const struct rows r = rows_of(w, k);
+        const struct rows r = calib_rows(w->c, k * w->chunk, w->chunk);
         float *x = w->x[k];
 
         w->seen_mid = 0;
@@ -260,13 +235,11 @@ static void
 walk_init(struct walk *w, const struct model *m, const struct calib *c,
     struct pool *pool)
 {
-    const size_t fit = c->T < TOKENS ? TOKENS / c->T : 1;
-
     memset(w, 0, sizeof *w);
     w->m = m;
     w->c = c;
     w->pool = pool;
-    w->chunk = fit < c->R ? fit : c->R;
+    w->chunk = calib_chunk(c);
     w->chunks = (c->R + w->chunk - 1) / w->chunk;
     w->f = fwd_new_blocks(m, pool, w->chunk, c->T);
     w->width = xcalloc(m->c.L * FWD_INPUTS, sizeof *w->width);
@@ -318,7 +291,7 @@ profile_walk(struct profile_sums *s, const struct model *m,
     walk_room(&w);
     progress_begin("profiling", (double)m->c.L, "blocks");
     for (size_t k = 0; k < w.chunks; k++) {
-        const struct rows r = rows_of(&w, k);
+        const struct rows r = calib_rows(c, k * w.chunk, w.chunk);
 
         fwd_embed(w.f, &r, w.x[k]);
     }

@@ -195,6 +195,7 @@ repair_input(struct repair *r, size_t i, enum fwd_input input, const float *h)
     float *w = xreallocarray(NULL, from->rows * from->cols, sizeof *w);
     char *name =
         xasprintf("block %zu, %s", b->block, input == FWD_O ? "o" : "down");
+    double share;
     struct err e;
 
     weight_rows(from, 0, from->rows, w);
@@ -204,12 +205,12 @@ repair_input(struct repair *r, size_t i, enum fwd_input input, const float *h)
             r->pool, name, (float *)(uintptr_t)to->data, &one, &e) < 0)
         die_err(&e);
     kern_compute(r->compute);
+    share = one.whole > 0.0 ? 1.0 / one.whole : 0.0;
     vnote("%s: repaired, %.3f %% of its output is missing instead of %.3f %%",
-        name, 100.0 * one.repaired / one.whole, 100.0 * one.cut / one.whole);
-    r->layers++;
+        name, 100.0 * share * one.repaired, 100.0 * share * one.cut);
     sum->whole += 1.0;
-    sum->cut += one.whole > 0.0 ? one.cut / one.whole : 0.0;
-    sum->repaired += one.whole > 0.0 ? one.repaired / one.whole : 0.0;
+    sum->cut += share * one.cut;
+    sum->repaired += share * one.repaired;
     if (input == FWD_O)
         free(cols);
     free(name);
@@ -251,52 +252,23 @@ repair_profile(struct repair *r, const struct profile *p)
  * is known. */
 struct pass {
     struct repair *r;
-    const struct calib *c;
     struct model work; /* m with its own list of blocks */
-    struct fwd *f;
-    size_t chunk;
-    float *x, *y;         /* [R,T,d] inputs of the block; [chunk,T,d] */
-    float *H[FWD_INPUTS]; /* NULL: not wanted */
+    struct hess_walk on;
 };
-
-static void
-tap(void *ctx, const struct fwd_tapped *t)
-{
-    struct pass *w = ctx;
-
-    if (w->H[t->input] != NULL)
-        hess_tap(w->r->pool, w->H[t->input], t);
-}
-
-/* Run block i: x becomes its output, or stays while inputs are summed up. */
-static void
-run(struct pass *w, size_t i, int look)
-{
-    const size_t td = w->c->T * w->work.c.d;
-
-    fwd_tap(w->f, look ? tap : NULL, w);
-    for (size_t r0 = 0; r0 < w->c->R; r0 += w->chunk) {
-        const struct rows r = calib_rows(w->c, r0, w->chunk);
-        float *x = w->x + r0 * td;
-
-        fwd_block(w->f, i, &r, x, look ? w->y : x);
-    }
-}
 
 /* Sum up an input of block i of the choice, and repair what reads it. */
 static void
 look_and_repair(struct pass *w, size_t i, enum fwd_input input)
 {
     const size_t block = w->r->c->b[i].block;
-    const size_t n =
-        w->r->m->block[block].w[input == FWD_O ? W_O : W_DOWN].cols;
+    const size_t n = input_width(w->r->m, block, input);
+    float *h = xcalloc(n * n, sizeof *h);
 
-    w->H[input] = xcalloc(n * n, sizeof(float));
-    run(w, block, 1);
-    hess_finish(w->r->pool, w->H[input], n);
-    repair_input(w->r, i, input, w->H[input]);
-    free(w->H[input]);
-    w->H[input] = NULL;
+    w->on.H[input] = h;
+    hess_walk_look(&w->on, block);
+    w->on.H[input] = NULL;
+    repair_input(w->r, i, input, h);
+    free(h);
 }
 
 /* Block i of the choice: first its attention, whose output the MLP reads. */
@@ -317,25 +289,19 @@ walk_block(struct pass *w, size_t i)
         look_and_repair(w, i, FWD_DOWN);
     *now = *small;
     if (i + 1 < w->r->c->n)
-        run(w, b->block, 0);
+        hess_walk_on(&w->on, b->block);
 }
 
 void
 repair_calib(struct repair *r, const struct calib *c)
 {
-    const size_t L = r->m->c.L, d = r->m->c.d, n = r->c->n;
-    struct pass w = { .r = r, .c = c, .work = *r->m, .chunk = calib_chunk(c) };
+    const size_t L = r->m->c.L, n = r->c->n;
+    struct pass w = { .r = r, .work = *r->m };
 
     w.work.block = xcalloc(L, sizeof *w.work.block);
     memcpy(w.work.block, r->m->block, L * sizeof *w.work.block);
-    w.f = fwd_new_blocks(&w.work, r->pool, w.chunk, c->T);
-    w.x = xreallocarray(NULL, c->R * c->T, d * sizeof(float));
-    w.y = xreallocarray(NULL, w.chunk * c->T, d * sizeof(float));
-    for (size_t r0 = 0; r0 < c->R; r0 += w.chunk) {
-        const struct rows rows = calib_rows(c, r0, w.chunk);
-
-        fwd_embed(w.f, &rows, w.x + r0 * c->T * d);
-    }
+    hess_walk_init(&w.on, &w.work, c, r->pool);
+    hess_walk_begin(&w.on);
     progress_begin("repairing", (double)n, "blocks");
     for (size_t i = 0; i < n; i++) {
         walk_block(&w, i);
@@ -343,9 +309,7 @@ repair_calib(struct repair *r, const struct calib *c)
         progress_at((double)(i + 1), NULL);
     }
     progress_end();
-    fwd_free(w.f);
-    free(w.x);
-    free(w.y);
+    hess_walk_release(&w.on);
     free(w.work.block);
 }
 
@@ -364,7 +328,7 @@ repair_bytes(const struct repair *r, const struct calib *c)
     }
     /* H, H_KK and H_KG; W and what is made of it */
     most = 2 * most * most + 6 * most * r->m->c.d;
-    return (most + (c->R + calib_chunk(c)) * c->T * r->m->c.d) * sizeof(float);
+    return most * sizeof(float) + hess_walk_bytes(r->m, c);
 }
 
 void

@@ -48,7 +48,6 @@ struct repair {
     struct pool *pool;
     double damp;
     const char *compute;     /* of products in the model's passes */
-    size_t layers;           /* repaired */
     struct repaired o, down; /* sums over blocks of shares of `whole` */
 };
 /* Are there layers to repair, o or down that lost some of their columns? */

@@ -21,18 +21,6 @@ const char *const method_names[] = { "greedy", "tabu", "influence", "magnitude",
 /* The share of memory that the whole model's logits may take. */
 enum { KEPT = 4 };
 
-static void
-refuse_memory(const struct model *m, const struct calib *c)
-{
-    const size_t need = judge_bytes(m, c), limit = plan_limit();
-
-    if (need > limit)
-        die(EX_SYS,
-            "%.1f GB are needed for %zu rows of %zu tokens and this machine "
-            "has %.1f GB: use fewer --calib-rows",
-            (double)need * 1e-9, c->R, c->T, (double)limit * 1e-9);
-}
-
 /* The fewest parameters that a mix of blocks and channels could have. */
 static void
 refuse_goal(const struct search *s)
@@ -181,8 +169,8 @@ session_begin(struct session *x, const struct session_options *o)
         calib_sets(&x->c, o->sets, o->nsets, o->rows, &x->m, tokenizer);
     else
         calib_read(&x->c, o->input, o->rows, &x->m, tokenizer);
-    refuse_memory(&x->m, &x->c);
-    if ((x->pool = pool_new(o->threads, &e)) == NULL)
+    if (plan_fits(judge_bytes(&x->m, &x->c), "fewer --calib-rows", &e) < 0 ||
+        (x->pool = pool_new(o->threads, &e)) == NULL)
         die_err(&e);
     compute_tell(&x->m, x->pool,
         &(struct rows){ 1, x->c.T, x->c.ids, x->c.first }, o->compute,

@@ -90,16 +90,6 @@ set_pattern(struct model *m, struct pattern *p)
     memcpy(m->c.sparse, name, sizeof name);
 }
 
-static void
-refuse_memory(const struct sparsify *s)
-{
-    const size_t need = sparsify_bytes(s), limit = plan_limit();
-
-    if (need > limit)
-        die(EX_SYS, "%.1f GB are needed and this machine has %.1f GB",
-            (double)need * 1e-9, (double)limit * 1e-9);
-}
-
 /* Weights, zeros and dead channels in all. */
 static void
 tell(const struct sparsify *s)
@@ -130,8 +120,9 @@ tell(const struct sparsify *s)
     prog_closing("%zu layers, %s by %s", taken, a.pattern, methods[s->method]);
     prog_detail("forward %.1f s (%.1f s of processors), Hessians %.1f s "
                 "(%.1f), layers %.1f s (%.1f)",
-        s->spent[SPENT_FORWARD], s->cpu[SPENT_FORWARD], s->spent[SPENT_HESSIAN],
-        s->cpu[SPENT_HESSIAN], s->spent[SPENT_LAYERS], s->cpu[SPENT_LAYERS]);
+        s->spent[SPENT_PASSES] - s->on.seconds,
+        s->cpu[SPENT_PASSES] - s->on.cpu, s->on.seconds, s->on.cpu,
+        s->spent[SPENT_LAYERS], s->cpu[SPENT_LAYERS]);
 }
 
 static void
@@ -190,7 +181,8 @@ sparsify_main(int argc, char **argv, const char *program)
         die_err(&e);
     s.compute = compute_names[a.compute];
     take_input(&s, &p, &c, *input);
-    refuse_memory(&s);
+    if (plan_fits(sparsify_bytes(&s), "fewer --layers or --calib-rows", &e) < 0)
+        die_err(&e);
     sparsify_begin(&s);
     if (a.share < 1.0) {
         sparsify_measure(&s, a.by == 1);

@@ -6,10 +6,9 @@
 #ifndef PRUNE_SPARSIFY_H
 #define PRUNE_SPARSIFY_H
 
+#include "hessian.h"
 #include "obs.h"
-#include "prune.h"
 #include "base/mem.h"
-#include "model/forward.h"
 
 /* A matrix of a block, and what became of it. */
 struct layer {
@@ -41,16 +40,12 @@ struct sparsify {
     double damp;
     struct layer *layer; /* [n] by block, then in order of input */
     size_t n;
-    struct fwd *f;
-    size_t chunk;         /* rows at a time */
-    float *x;             /* [R,T,d] inputs of the block */
-    float *y;             /* [chunk,T,d] outputs that nobody wants */
-    float *H[FWD_INPUTS]; /* of the block; NULL: not wanted */
-    struct kl *kl;        /* of sparsify_measure, or NULL */
-    double spent[3];      /* seconds: forward, Hessians, layers */
-    double cpu[3];        /* and of processors */
+    struct hess_walk on; /* its H are those of the block under way */
+    struct kl *kl;       /* of sparsify_measure, or NULL */
+    double spent[2];     /* seconds: passes, with Hessians; layers */
+    double cpu[2];       /* and of processors */
 };
-enum { SPENT_FORWARD, SPENT_HESSIAN, SPENT_LAYERS };
+enum { SPENT_PASSES, SPENT_LAYERS };
 
 /* The layers of m that `names` lists: "all", or some of q, k, v, o, gate, up
  * and down with commas between.  Dies (EX_USAGE) at others, and when the

@@ -1,9 +1,8 @@
 /* From block to block: see sparsify.h */
 #include "sparsify.h"
-#include "hessian.h"
 #include "profile.h"
 #include "base/clock.h"
-#include "base/stop.h"
+#include "base/note.h"
 #include "cli/die.h"
 #include "cli/progress.h"
 #include "kern/kern.h"
@@ -44,55 +43,12 @@ lap_end(struct sparsify *s, int what, struct lap l)
 /* ---- Hessians ---- */
 
 static void
-tap(void *ctx, const struct fwd_tapped *t)
+pass(struct sparsify *s, size_t block, void (*go)(struct hess_walk *, size_t))
 {
-    struct sparsify *s = ctx;
     const struct lap l = lap_begin();
 
-    if (s->H[t->input] != NULL)
-        hess_tap(s->pool, s->H[t->input], t);
-    lap_end(s, SPENT_HESSIAN, l);
-}
-
-/* x becomes the block's output, or with `look` stays while its layers' inputs
- * are summed up. */
-static void
-pass(struct sparsify *s, size_t block, int look)
-{
-    const size_t td = s->c->T * s->m->c.d;
-    const double hessian[2] = { s->spent[SPENT_HESSIAN],
-        s->cpu[SPENT_HESSIAN] };
-    const struct lap l = lap_begin();
-
-    fwd_tap(s->f, look ? tap : NULL, s);
-    for (size_t r0 = 0; r0 < s->c->R; r0 += s->chunk) {
-        const struct rows r = calib_rows(s->c, r0, s->chunk);
-        float *x = s->x + r0 * td;
-
-        fwd_block(s->f, block, &r, x, look ? s->y : x);
-    }
-    lap_end(s, SPENT_FORWARD, l);
-    s->spent[SPENT_FORWARD] -= s->spent[SPENT_HESSIAN] - hessian[0];
-    s->cpu[SPENT_FORWARD] -= s->cpu[SPENT_HESSIAN] - hessian[1];
-}
-
-static void
-embed(struct sparsify *s)
-{
-    for (size_t r0 = 0; s->c != NULL && r0 < s->c->R; r0 += s->chunk) {
-        const struct rows r = calib_rows(s->c, r0, s->chunk);
-
-        fwd_embed(s->f, &r, s->x + r0 * s->c->T * s->m->c.d);
-    }
-}
-
-static size_t
-input_width_of(const struct sparsify *s, size_t block, int input)
-{
-    for (int t = 0; t < W_N; t++)
-        if (readers[input] >> t & 1)
-            return s->m->block[block].w[t].cols;
-    return 0;
+    go(&s->on, block);
+    lap_end(s, SPENT_PASSES, l);
 }
 
 static void
@@ -104,7 +60,7 @@ from_profile(struct sparsify *s, size_t block, int input, size_t n)
 
     if (h == NULL)
         die_err(&e);
-    memcpy(s->H[input], h, n * n * sizeof *h);
+    memcpy(s->on.H[input], h, n * n * sizeof *h);
 }
 
 /* Of the inputs that the layers in `want` (bits of W_...) read. */
@@ -112,21 +68,17 @@ static void
 make_hessians(struct sparsify *s, size_t block, unsigned want)
 {
     for (int k = 0; k < FWD_INPUTS; k++) {
-        const size_t n = input_width_of(s, block, k);
+        const size_t n = input_width(s->m, block, k);
 
-        s->H[k] = NULL;
+        s->on.H[k] = NULL;
         if (!(readers[k] & want))
             continue;
-        s->H[k] = xcalloc(n * n, sizeof(float));
+        s->on.H[k] = xcalloc(n * n, sizeof(float));
         if (s->profile != NULL)
             from_profile(s, block, k, n);
     }
-    if (s->profile != NULL || want == 0)
-        return;
-    pass(s, block, 1);
-    for (int k = 0; k < FWD_INPUTS; k++)
-        if (s->H[k] != NULL)
-            hess_finish(s->pool, s->H[k], input_width_of(s, block, k));
+    if (s->profile == NULL && want != 0)
+        pass(s, block, hess_walk_look);
 }
 
 /* ---- layers ---- */
@@ -220,7 +172,7 @@ kl_of(struct sparsify *s, const struct layer *l, const float *sparse)
     double sum = 0.0;
 
     *w = weight_of(l, sparse);
-    final_states(s, l->block, s->x, k->h);
+    final_states(s, l->block, s->on.x, k->h);
     *w = dense;
     head_score_pair(k->f, k->h, k->base, k->hp, s->c->target, k->n, 1.0, p);
     for (size_t i = 0; i < k->n; i++)
@@ -247,8 +199,8 @@ kl_begin(struct sparsify *s, struct kl *k)
     k->h = xreallocarray(NULL, k->n, d * sizeof(float));
     k->hp = xreallocarray(NULL, k->n, d * sizeof(float));
     s->kl = k;
-    embed(s);
-    final_states(s, 0, s->x, k->hp);
+    hess_walk_begin(&s->on);
+    final_states(s, 0, s->on.x, k->hp);
 }
 
 static void
@@ -273,6 +225,8 @@ install(struct sparsify *s, struct layer *l, float *sparse)
     l->data = sparse;
     b->w[l->t] = weight_of(l, sparse);
     b->sparse |= 1u << l->t;
+    vnote("block %zu, %s: relative error %.4g", l->block, layer_name(l->t),
+        l->error);
 }
 
 /* ... or its sensitivity is known. */
@@ -294,8 +248,8 @@ do_input(struct sparsify *s, size_t block, int input, unsigned want,
     struct hess h;
     struct err e;
 
-    if (hess_init(&h, s->H[input], input_width_of(s, block, input), name, &e) <
-            0 ||
+    if (hess_init(&h, s->on.H[input], input_width(s->m, block, input), name,
+            &e) < 0 ||
         (s->method == METHOD_OBS && hess_factor(&h, s->damp, name, &e) < 0))
         die_err(&e);
     factor = clock_now() - lap.wall;
@@ -335,11 +289,12 @@ walk(struct sparsify *s, const char *what, int all,
     const size_t L = s->m->c.L;
 
     progress_begin(what, (double)L, "blocks");
-    embed(s);
+    if (s->c != NULL)
+        hess_walk_begin(&s->on);
     for (size_t i = 0; i < L; i++) {
         do_block(s, i, all, use);
         if (s->c != NULL && i + 1 < L)
-            pass(s, i, 0);
+            pass(s, i, hess_walk_on);
         model_forget(s->m, NULL);
         progress_at((double)(i + 1), NULL);
     }
@@ -369,7 +324,6 @@ sparsify_measure(struct sparsify *s, int kl)
 size_t
 sparsify_bytes(const struct sparsify *s)
 {
-    const struct calib *c = s->c;
     size_t sparse = 0, largest = 0, most = 0;
 
     for (size_t i = 0; i < s->n; i++) {
@@ -382,29 +336,21 @@ sparsify_bytes(const struct sparsify *s)
         size_t n = 0;
 
         for (int k = 0; k < FWD_INPUTS; k++) {
-            const size_t width = input_width_of(s, i, k);
+            const size_t width = input_width(s->m, i, k);
 
             n += width * width;
         }
         most = n > most ? n : most;
     }
-    sparse += 2 * largest + most;
-    if (c != NULL)
-        sparse += (c->R + calib_chunk(c)) * c->T * s->m->c.d;
-    return sparse * sizeof(float);
+    sparse = (sparse + 2 * largest + most) * sizeof(float);
+    return s->c != NULL ? sparse + hess_walk_bytes(s->m, s->c) : sparse;
 }
 
 void
 sparsify_begin(struct sparsify *s)
 {
-    const struct calib *c = s->c;
-
-    if (c == NULL)
-        return;
-    s->chunk = calib_chunk(c);
-    s->f = fwd_new_blocks(s->m, s->pool, s->chunk, c->T);
-    s->x = xreallocarray(NULL, c->R * c->T, s->m->c.d * sizeof(float));
-    s->y = xreallocarray(NULL, s->chunk * c->T, s->m->c.d * sizeof(float));
+    if (s->c != NULL)
+        hess_walk_init(&s->on, s->m, s->c, s->pool);
 }
 
 void
@@ -413,7 +359,5 @@ sparsify_end(struct sparsify *s)
     for (size_t i = 0; i < s->n; i++)
         free(s->layer[i].data);
     free(s->layer);
-    fwd_free(s->f);
-    free(s->x);
-    free(s->y);
+    hess_walk_release(&s->on);
 }
