@@ -1,0 +1,46 @@
+#!/bin/sh
+# prune sparsify: ended in the middle of its walk it leaves nothing, and run
+# again it writes the same bytes
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/train.sh"
+
+config wide.json 12 96 256
+student -q -m wide.json -t tok -o wide --lr 1e-3 one || exit 1
+batches 30 >b
+# sparse NAME [option ...]
+sparse() {
+    name=$1
+    shift
+    prune sparsify -m wide -o "$name" --report "$name.tsv" --calib-rows 0 \
+        --method "$method" "$@" b
+}
+method=obs
+sparse whole -q 2>err || { method=wanda && sparse whole -q; } || exit 1
+
+for signal in TERM KILL; do
+    prune sparsify -v -m wide -o cut --report cut.tsv --calib-rows 0 \
+        --method $method b 2>err &
+    pid=$!
+    n=0
+    while ! grep -q 'block 1, ' err && [ $n -lt 1000 ]; do
+        sleep 0.01
+        n=$((n + 1))
+    done
+    kill -$signal $pid
+    wait $pid 2>/dev/null && fail "$signal: it was not ended"
+    like "$signal: ended behind block 1" 'block 1, ' err
+    unlike '... before the last' 'block 11, ' err
+    if [ -e cut ] || [ -e cut.tmp ] || [ -e cut.tsv ]; then
+        fail '... nothing is left'
+    else
+        pass '... nothing is left'
+    fi
+    ok '... again' sparse cut -q
+    for f in model.safetensors config.json; do
+        same "... the same $f" whole/$f cut/$f
+    done
+    for f in whole cut; do cut -f 1-10 $f.tsv >$f.report; done
+    same '... and the same report' whole.report cut.report
+    rm -r cut cut.tsv
+done
+done_testing
