@@ -3,19 +3,26 @@ sweeps it (Frantar and Alistarh, arXiv:2301.00774, algorithm 1), Wanda (Sun et
 al., arXiv:2306.11695, eq. 1) and magnitudes.
 usage: sparse.py golden tests/golden/sparse.safetensors
        sparse.py family tests/golden/family/NAME tests/golden/sparse_NAME.safetensors
-       sparse.py model HFDIR BATCHES ROWS METHOD PATTERN OUT
+       sparse.py model HFDIR BATCHES ROWS METHOD PATTERN OUT [DTYPE]
+       sparse.py blocks HFDIR SPARSE BATCHES ROWS HELDOUT ROWS PATTERN [DTYPE]
 
 golden: one random layer in double precision (tests/prune/obs.c).
 family: 2:4 of a tiny model of family.py in double (tests/prune/sparsify.c).
-model: every linear layer of the blocks of a Hugging Face model, in fp32, one
-block after another, each on what the sparse blocks before it give for the first
-ROWS rows of a file of batches, as stream writes them; OUT: a Hugging Face
-directory, weights as F32.
+model: every linear layer of the blocks of a Hugging Face model, in DTYPE
+(float32), one block after another, each on what the sparse blocks before it
+give for the first ROWS rows of a file of batches, as stream writes them; OUT: a
+Hugging Face directory, weights as F32.
+blocks: the same by obs, but each block on what the blocks before it give in
+SPARSE, which prune sparsify has made of HFDIR by obs: so differences of rounding
+do not grow from block to block.  For each block: the share of zeros that are
+elsewhere, of its layers the error that is farthest from SPARSE's, and the
+perplexity of SPARSE on the held-out rows with this block in its place.
 METHOD: obs, wanda or magnitude.  PATTERN: N:M (N of each M neighbours of a row
 stay), or the share that goes: of 128 columns together (obs), of each row
 (wanda), of the matrix (magnitude).
 Damping 0.01 of the diagonal's mean, blocks of 128 columns."""
 import json
+import math
 import os
 import shutil
 import struct
@@ -153,39 +160,102 @@ def arguments(m, ids):
     return x[0], kept
 
 
+def linears(block):
+    return {n: l for n, l in block.named_modules()
+            if isinstance(l, torch.nn.Linear)}
+
+
+def hessians(b, xs, kws, i):
+    """X^T X of what each linear layer of block i reads"""
+    h = {n: torch.zeros(l.in_features, l.in_features, dtype=l.weight.dtype)
+         for n, l in linears(b).items()}
+
+    def watch(n):
+        def hook(_, args):
+            x = args[0].reshape(-1, args[0].shape[-1])
+            h[n].addmm_(x.T, x)
+        return hook
+    hooks = [l.register_forward_pre_hook(watch(n))
+             for n, l in linears(b).items()]
+    step(b, xs, kws, i)
+    for k in hooks:
+        k.remove()
+    return h
+
+
+def step(b, xs, kws, i):
+    """what block i gives for each piece"""
+    return [r[0] if isinstance(r, tuple) else r
+            for r in (b(x, **kw[i]) for x, kw in zip(xs, kws))]
+
+
+def start(m, ids):
+    """of each piece, one at a time: as arguments()"""
+    return zip(*(arguments(m, row[None]) for row in ids))
+
+
+@torch.no_grad()
 def walk(m, ids, name, pattern):
     """make every linear layer of the blocks sparse; processor seconds of that"""
-    xs, kws, seconds = [], [], 0.0         # of each piece, one at a time
-    with torch.no_grad():
-        for row in ids:
-            x, kw = arguments(m, row[None])
-            xs.append(x)
-            kws.append(kw)
-        for i, b in enumerate(m.model.layers):
-            lin = {n: l for n, l in b.named_modules()
-                   if isinstance(l, torch.nn.Linear)}
-            h = {n: torch.zeros(l.in_features, l.in_features, dtype=m.dtype)
-                 for n, l in lin.items()}
-
-            def watch(n):
-                def hook(_, args):
-                    x = args[0].reshape(-1, args[0].shape[-1])
-                    h[n].addmm_(x.T, x)
-                return hook
-            hooks = [l.register_forward_pre_hook(watch(n))
-                     for n, l in lin.items()]
-            for x, kw in zip(xs, kws):
-                b(x, **kw[i])
-            for k in hooks:
-                k.remove()
-            t = time.process_time()
-            for n, l in lin.items():
-                l.weight.data = method(name, l.weight.data, h[n], pattern)
-            seconds += time.process_time() - t
-            xs = [r[0] if isinstance(r, tuple) else r
-                  for r in (b(x, **kw[i]) for x, kw in zip(xs, kws))]
-            print(i, file=sys.stderr)
+    seconds = 0.0
+    xs, kws = start(m, ids)
+    for i, b in enumerate(m.model.layers):
+        h = hessians(b, xs, kws, i)
+        t = time.process_time()
+        for n, l in linears(b).items():
+            l.weight.data = method(name, l.weight.data, h[n], pattern)
+        seconds += time.process_time() - t
+        xs = step(b, xs, kws, i)
+        print(i, file=sys.stderr)
     return seconds
+
+
+def error(w, s, h):
+    """how far what s gives is from what w gives, relative"""
+    w, h, e = w.double(), h.double(), w.double() - s.double()
+    return ((e @ h * e).sum() / (w @ h * w).sum()).item()
+
+
+def loss(m, xs, kws, i, ids):
+    """mean loss of the pieces, from the inputs of block i on"""
+    total = n = 0
+    for k in range(i, len(m.model.layers)):
+        xs = step(m.model.layers[k], xs, kws, k)
+    for x, row in zip(xs, ids):
+        z = m.lm_head(m.model.norm(x[0, :-1]))
+        total += torch.nn.functional.cross_entropy(
+            z, row[1:], reduction='sum').item()
+        n += len(row) - 1
+    return total / n
+
+
+@torch.no_grad()
+def blocks(folder, ours, path, rows, held, held_rows, pattern, dtype='float32'):
+    """each block by itself, on what OUR sparse blocks before it give"""
+    m, o = (load_model(f, getattr(torch, dtype)) for f in (folder, ours))
+    ids, text = pieces(path, int(rows)), pieces(held, int(held_rows))
+    text = [row for row in text if len(row) > 1]
+    xs, kws = start(o, ids)
+    hs, hkws = start(o, text)
+    base = loss(o, hs, hkws, 0, text)
+    print('perplexity', math.exp(base), 'torch', torch.__version__, dtype)
+    print('block\tzeros that differ\terror/ours\tperplexity/ours')
+    for i, (b, c) in enumerate(zip(m.model.layers, o.model.layers)):
+        h, differ, size, worst = hessians(b, xs, kws, i), 0, 0, 0.0
+        for n, l in linears(b).items():
+            have = linears(c)[n].weight.data
+            s = obs(l.weight.data, h[n], pattern)
+            differ += ((s == 0) != (have == 0)).sum().item()
+            size += s.numel()
+            e = error(l.weight.data, s, h[n]) / error(l.weight.data, have, h[n])
+            worst = e - 1 if abs(e - 1) >= abs(worst) else worst
+            l.weight.data = s
+        o.model.layers[i] = b
+        there = loss(o, hs, hkws, i, text)
+        o.model.layers[i] = c
+        print(f'{i}\t{differ / size:.2e}\t{worst:+.2e}'
+              f'\t{math.exp(there - base) - 1:+.2e}', flush=True)
+        xs, hs = step(c, xs, kws, i), step(c, hs, hkws, i)
 
 
 def load_model(folder, dtype):
@@ -213,10 +283,10 @@ def family(folder, path):
                         st.versions(torch, transformers)})
 
 
-def model(folder, path, rows, name, pattern, out):
+def model(folder, path, rows, name, pattern, out, dtype='float32'):
     import transformers
     from safetensors.torch import load_file, save_file
-    m = load_model(folder, torch.float32)
+    m = load_model(folder, getattr(torch, dtype))
     seconds = walk(m, pieces(path, int(rows)), name, pattern)
     os.makedirs(out)
     for f in os.listdir(folder):
@@ -234,4 +304,5 @@ def model(folder, path, rows, name, pattern, out):
 
 
 if __name__ == '__main__':
-    {'golden': golden, 'family': family, 'model': model}[sys.argv[1]](*sys.argv[2:])
+    {'golden': golden, 'family': family, 'model': model,
+     'blocks': blocks}[sys.argv[1]](*sys.argv[2:])
