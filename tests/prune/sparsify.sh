@@ -118,13 +118,15 @@ status 4 'NaN among the weights' prune sparsify -m nan -o x calib
 
 # Killed while it waits for data: nothing is left.
 mkfifo pipe
-sparsify -q -o x pipe 2>err &
+prune sparsify -q -m "$t" -o x pipe 2>err &
 pid=$!
 exec 3>pipe
 head -c 1000 calib >&3
-kill -INT "$pid"
+kill -TERM "$pid"
 exec 3>&-
-wait "$pid" && fail 'killed'
+got=0
+wait "$pid" 2>/dev/null || got=$?
+equal 'killed' $got 143
 if [ -e x ] || [ -e x.tmp ]; then fail 'nothing is left'; else
     pass 'nothing is left'
 fi
