@@ -1,4 +1,5 @@
 /* Configurations; see search.h. */
+#include "hessian.h"
 #include "profile.h"
 #include "search.h"
 #include "base/mem.h"
@@ -145,29 +146,40 @@ ranks_free(struct rank *r, size_t L)
     free(r);
 }
 
-/* Order n of them and sum what they add, over that of the stream. */
+/* Order n by key, and sum what they add, v, over that of the stream. */
 static void
-order(const double *v, size_t n, double stream, size_t *list, double *energy)
+order(const double *key, const double *v, size_t n, double stream, size_t *list,
+    double *energy)
 {
-    rank_values(v, n, list);
+    rank_values(key, n, list);
     for (size_t i = 0; i < n; i++)
         energy[i + 1] = energy[i] + (stream > 0.0 ? v[list[i]] / stream : 0.0);
 }
 
-/* Of block i, by energies of the channels of o's and down's inputs. */
-static void
-order_block(struct rank *r, const struct judge *j, size_t i, const double *o,
-    const double *chan)
+static double *
+groups_of(const struct block *b, const double *o)
 {
-    const struct block *b = &j->m->block[i];
-    const struct measured *m = &j->at[i];
     const size_t per = b->groups > 0 ? b->w[W_O].cols / b->groups : 1;
     double *group = xcalloc(b->groups, sizeof(*group));
 
     for (size_t k = 0; k < b->groups * per; k++)
         group[k / per] += o[k];
-    order(group, b->groups, m->before_o, r->group, r->group_energy);
-    order(chan, b->mlp, m->before_mlp, r->chan, r->chan_energy);
+    return group;
+}
+
+/* Of block i: by keys of the channels of o's and down's inputs, of which these
+ * are the energies. */
+static void
+order_block(struct rank *r, const struct judge *j, size_t i,
+    const double *const key[2], const double *const energy[2])
+{
+    const struct block *b = &j->m->block[i];
+    const struct measured *m = &j->at[i];
+    double *by = groups_of(b, key[0]), *group = groups_of(b, energy[0]);
+
+    order(by, group, b->groups, m->before_o, r->group, r->group_energy);
+    order(key[1], energy[1], b->mlp, m->before_mlp, r->chan, r->chan_energy);
+    free(by);
     free(group);
 }
 
@@ -175,8 +187,11 @@ void
 ranks_energy(struct rank *r, const struct judge *j, const struct conf *c)
 {
     for (size_t i = 0; i < c->L; i++)
-        if (conf_has(c, i))
-            order_block(&r[i], j, i, j->at[i].o, j->at[i].chan);
+        if (conf_has(c, i)) {
+            const double *v[] = { j->at[i].o, j->at[i].chan };
+
+            order_block(&r[i], j, i, v, v);
+        }
 }
 
 /* Energies of one input, as they would be of the calibration's tokens. */
@@ -197,16 +212,37 @@ profile_energy(const struct judge *j, const struct profile *p, size_t i,
     return v;
 }
 
-void
-ranks_profile(struct rank *r, const struct judge *j, const struct profile *p)
+/* |gradient times weight| of the same channels. */
+static double *
+profile_key(const struct judge *j, const struct profile *p, size_t i,
+    enum fwd_input input)
 {
-    for (size_t i = 0; i < j->m->c.L; i++) {
-        double *o = profile_energy(j, p, i, FWD_O);
-        double *chan = profile_energy(j, p, i, FWD_DOWN);
+    double *v = xcalloc(input_width(j->m, i, input), sizeof(*v));
 
-        order_block(&r[i], j, i, o, chan);
-        free(o);
-        free(chan);
+    profile_gradient(p, i, input, v);
+    return v;
+}
+
+void
+ranks_profile(struct rank *r, const struct judge *j, const struct profile *p,
+    int gradient)
+{
+    static const enum fwd_input input[] = { FWD_O, FWD_DOWN };
+
+    for (size_t i = 0; i < j->m->c.L; i++) {
+        double *v[2], *key[2];
+
+        for (size_t k = 0; k < 2; k++) {
+            v[k] = profile_energy(j, p, i, input[k]);
+            key[k] = gradient ? profile_key(j, p, i, input[k]) : v[k];
+        }
+        order_block(&r[i], j, i, (const double *const *)key,
+            (const double *const *)v);
+        for (size_t k = 0; k < 2; k++) {
+            free(v[k]);
+            if (gradient)
+                free(key[k]);
+        }
     }
 }
 

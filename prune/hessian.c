@@ -156,6 +156,13 @@ hess_finish(struct pool *pool, float *h, size_t n)
 
 /* ---- block by block ---- */
 
+const unsigned input_readers[FWD_INPUTS] = {
+    [FWD_ATTN] = 1u << W_Q | 1u << W_K | 1u << W_V,
+    [FWD_O] = 1u << W_O,
+    [FWD_MLP] = 1u << W_GATE | 1u << W_UP,
+    [FWD_DOWN] = 1u << W_DOWN,
+};
+
 size_t
 input_width(const struct model *m, size_t i, enum fwd_input input)
 {

@@ -51,6 +51,8 @@ void hess_walk_begin(struct hess_walk *w);
 void hess_walk_look(struct hess_walk *w, size_t i);
 /* x becomes the output of block i. */
 void hess_walk_on(struct hess_walk *w, size_t i);
+/* The matrices that read each input: bits of W_... */
+extern const unsigned input_readers[FWD_INPUTS];
 /* Channels of the inputs of block i; 0: it has none such. */
 size_t input_width(const struct model *m, size_t i, enum fwd_input input);
 

@@ -13,7 +13,7 @@
 static struct {
     const char *model, *out, *tokenizer;
     size_t rows, mem, threads;
-    int hessian, merge, compute;
+    int hessian, gradient, merge, compute;
 } a = { .rows = 128 };
 
 static const struct opt options[] = { COMMON_MODEL(&a.model,
@@ -25,6 +25,8 @@ static const struct opt options[] = { COMMON_MODEL(&a.model,
     OPT_SIZE(0, "calib-rows", &a.rows, 0, 1e9, "rows",
         "rows of the input that are used (0: all)"),
     OPT_FLAG(0, "hessian", &a.hessian, "write the Hessians of the inputs too"),
+    OPT_FLAG(0, "gradient", &a.gradient,
+        "gradient times weight of each channel too"),
     OPT_FLAG(0, "merge", &a.merge, "add up the profiles that are operands"),
     OPT_GROUP("run"),
     OPT_SIZE(0, "mem", &a.mem, 0, 1e18, "size",
@@ -58,10 +60,10 @@ merge(char **name, size_t n)
     struct profile *p = xcalloc(n, sizeof *p);
     struct err e;
 
-    if (a.model != NULL || a.hessian)
+    if (a.model != NULL || a.hessian || a.gradient)
         die(EX_USAGE,
             "--merge takes profiles as they are: no -m, no "
-            "--hessian");
+            "--hessian, no --gradient");
     for (size_t i = 0; i < n; i++)
         if (profile_open(&p[i], name[i], NULL, &e) < 0)
             die_err(&e);
@@ -93,6 +95,14 @@ write_profile(const struct model *m, const struct calib *c,
 }
 
 static void
+refuse_memory(size_t need, size_t limit)
+{
+    if (need > limit)
+        die(EX_SYS, "%.1f MB are needed for gradients and there are %.1f MB",
+            (double)need * 1e-6, (double)limit * 1e-6);
+}
+
+static void
 profile(const char *input)
 {
     const struct walk_opt o = { a.hessian, a.mem > 0 ? a.mem : plan_limit(),
@@ -110,8 +120,12 @@ profile(const char *input)
         a.tokenizer != NULL ? a.tokenizer : a.model);
     if ((pool = pool_new(a.threads, &e)) == NULL)
         die_err(&e);
+    if (a.gradient)
+        refuse_memory(gradients_bytes(&m, &c, pool), o.limit);
     begin();
     profile_walk(&s, &m, &c, pool, &o, out.tmp);
+    if (a.gradient)
+        gradients_walk(&s, &m, &c, pool);
     write_profile(&m, &c, &s);
     if (a.hessian)
         vnote("Hessians in fp32 are off by %.2g", s.hess_off);

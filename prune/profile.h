@@ -5,8 +5,8 @@
  * profile of the whole.  The folder: prune-profile(1).
  *
  * Sums and what follows from them are in profile_sums.c, the walk through the
- * model in profile_walk.c, files in profile_files.c, the thread that writes
- * Hessians in hess_out.c.
+ * model in profile_walk.c and profile_grad.c, files in profile_files.c, the
+ * thread that writes Hessians in hess_out.c.
  */
 #ifndef PRUNE_PROFILE_H
 #define PRUNE_PROFILE_H
@@ -36,6 +36,7 @@ struct profile {
     char *dir;
     size_t L;
     uint64_t tokens[CLASSES];
+    int gradients; /* it has them */
     /* private */
     size_t rows, parts;
     json_t *json; /* profile.json */
@@ -53,6 +54,10 @@ size_t profile_width(const struct profile *p, size_t block,
 /* out [n] = sum over tokens of that class of x^2. */
 void profile_sum_sq(const struct profile *p, size_t block, enum fwd_input input,
     size_t kind, double *out);
+/* out [n] = sum over rows of |gradient times weight| over the weights that read
+ * a channel; -1: the profile was made without --gradient. */
+int profile_gradient(const struct profile *p, size_t block,
+    enum fwd_input input, double *out);
 /* Sum over all tokens of x x^T, [n,n], as it lies in the file; NULL and *e
  * (EX_USAGE) when the profile was made without --hessian. */
 const float *profile_hessian(const struct profile *p, size_t block,
@@ -83,6 +88,7 @@ struct input_sums {
     float *max;        /* [CLASSES,n] of |x| */
     size_t from, bins; /* the bins from..from+bins-1 are kept */
     uint32_t *count;   /* [CLASSES,n,1+bins]; first: below 2^SKETCH_LOW */
+    double *grad;      /* [n], or NULL: see profile_grad.c */
 };
 /* All bins, zero. */
 void sums_init(struct input_sums *s, size_t n);
@@ -160,6 +166,15 @@ struct walk_opt {
 void profile_walk(struct profile_sums *s, const struct model *m,
     const struct calib *c, struct pool *pool, const struct walk_opt *o,
     const char *dir);
+
+/* ---- profile_grad.c ---- */
+
+/* Memory that it takes beside the model. */
+size_t gradients_bytes(const struct model *m, const struct calib *c,
+    struct pool *pool);
+/* Fill in grad, which was NULL, of all inputs.  Dies. */
+void gradients_walk(struct profile_sums *s, const struct model *m,
+    const struct calib *c, struct pool *pool);
 
 /* ---- profile_files.c ---- */
 

@@ -42,6 +42,9 @@ put_input(struct st_out *o, size_t block, enum fwd_input input,
     const size_t counts[] = { CLASSES, s->n, 1 + s->bins }, one[] = { 1 };
     char name[64];
 
+    if (s->grad != NULL)
+        st_out_tensor(o, tensor_name(name, block, input, ".gradient"), DT_F64,
+            1, &s->n, s->grad);
     st_out_tensor(o, tensor_name(name, block, input, ".sums"), DT_F64, 3, sums,
         s->sum);
     st_out_tensor(o, tensor_name(name, block, input, ".max"), DT_F32, 2, max,
@@ -131,6 +134,28 @@ write_blocks(const struct profile_sums *s, const char *path, struct err *e)
     return r;
 }
 
+/* Of a row of tokens, mean over them; a profile without them has no file. */
+static int
+write_gradients(const struct profile_sums *s, const char *path, struct err *e)
+{
+    struct buf b = { 0 };
+    int there = 0, r;
+
+    buf_adds(&b, "block\tinput\tchannel\tgradient\n");
+    for (size_t i = 0; i < s->L * FWD_INPUTS; i++) {
+        const size_t block = i / FWD_INPUTS, k = i % FWD_INPUTS;
+        const struct input_sums *in = &s->b[block].in[k];
+
+        there |= in->grad != NULL;
+        for (size_t c = 0; in->grad != NULL && c < in->n; c++)
+            buf_addf(&b, "%zu\t%s\t%zu\t%.9g\n", block, profile_inputs[k], c,
+                in->grad[c] / (double)s->rows);
+    }
+    r = there ? io_put_file(path, b.p, b.n, e) : 0;
+    buf_release(&b);
+    return r;
+}
+
 static int
 write_about(const struct profile_sums *s, const struct profile_about *a,
     const char *path, struct err *e)
@@ -159,16 +184,20 @@ profile_write(const struct profile_sums *s, const struct profile_about *a,
     char *sums = xasprintf("%s/sums.safetensors", dir);
     char *channels = xasprintf("%s/channels.tsv", dir);
     char *blocks = xasprintf("%s/blocks.tsv", dir);
+    char *gradients = xasprintf("%s/gradients.tsv", dir);
     char *about = xasprintf("%s/profile.json", dir);
     const int r = write_sums(s, sums, e) < 0 ||
             write_channels(s, channels, e) < 0 ||
-            write_blocks(s, blocks, e) < 0 || write_about(s, a, about, e) < 0
+            write_blocks(s, blocks, e) < 0 ||
+            write_gradients(s, gradients, e) < 0 ||
+            write_about(s, a, about, e) < 0
         ? -1
         : 0;
 
     free(sums);
     free(channels);
     free(blocks);
+    free(gradients);
     free(about);
     return r;
 }
@@ -224,6 +253,10 @@ check_input(const struct profile *p, size_t i, enum fwd_input k, struct err *e)
     if (c->shape[2] < 1 || c->shape[2] - 1 > SKETCH_BINS ||
         st_u32(from, 0) + c->shape[2] - 1 > SKETCH_BINS)
         return err_set(e, EX_INPUT, "%s: bins that there are not", c->name);
+    if (p->gradients &&
+        st_need(&p->sums, tensor_name(a, i, k, ".gradient"), DT_F64, 1, &n,
+            e) == NULL)
+        return -1;
     if (p->hessian.nt > 0 &&
         st_need(&p->hessian, tensor_name(a, i, k, ""), DT_F32, 2, square, e) ==
             NULL)
@@ -238,6 +271,8 @@ check_tensors(struct profile *p, struct err *e)
     const struct st_tensor *t =
         st_need(&p->sums, "tokens", DT_U64, 1, tokens, e);
 
+    for (size_t i = 0; i < p->sums.nt; i++)
+        p->gradients |= strstr(p->sums.t[i].name, ".gradient") != NULL;
     for (size_t i = 0; t != NULL && i < p->L; i++) {
         char name[64];
 
@@ -348,6 +383,19 @@ profile_sum_sq(const struct profile *p, size_t block, enum fwd_input input,
             n * sizeof *out);
 }
 
+int
+profile_gradient(const struct profile *p, size_t block, enum fwd_input input,
+    double *out)
+{
+    char name[64];
+    const struct st_tensor *t =
+        st_find(&p->sums, tensor_name(name, block, input, ".gradient"));
+
+    if (t != NULL)
+        memcpy(out, t->data, t->nbytes);
+    return t != NULL ? 0 : -1;
+}
+
 const float *
 profile_hessian(const struct profile *p, size_t block, enum fwd_input input,
     struct err *e)
@@ -387,6 +435,10 @@ load_input(const struct profile *p, size_t i, enum fwd_input k,
     memcpy(s->count, t[2]->data, t[2]->nbytes);
     s->bins = t[2]->shape[2] - 1;
     s->from = st_u32(t[3], 0);
+    if (p->gradients) {
+        s->grad = xcalloc(s->n, sizeof *s->grad);
+        profile_gradient(p, i, k, s->grad);
+    }
 }
 
 static void
@@ -434,6 +486,8 @@ check_same(const struct profile *p, const struct profile *q, struct err *e)
         why = "another tokenizer";
     if (why == NULL && (p->hessian.nt > 0) != (q->hessian.nt > 0))
         why = "with Hessians, or without";
+    if (why == NULL && p->gradients != q->gradients)
+        why = "with gradients, or without";
     return why == NULL
         ? 0
         : err_set(e, EX_INPUT, "%s: is not of the kind of %s: %s", q->dir,

@@ -29,6 +29,7 @@ sums_init(struct input_sums *s, size_t n)
     s->from = 0;
     s->bins = SKETCH_BINS;
     s->count = xcalloc(counts(n, SKETCH_BINS), sizeof *s->count);
+    s->grad = NULL;
 }
 
 void
@@ -37,6 +38,7 @@ sums_release(struct input_sums *s)
     free(s->sum);
     free(s->max);
     free(s->count);
+    free(s->grad);
     memset(s, 0, sizeof *s);
 }
 
@@ -248,6 +250,8 @@ sums_add(struct input_sums *s, const struct input_sums *t)
         keep_bins(s, lo, end - lo);
     for (size_t i = 0; i < CLASSES * SUMS * s->n; i++)
         s->sum[i] += t->sum[i];
+    for (size_t c = 0; s->grad != NULL && c < s->n; c++)
+        s->grad[c] += t->grad[c];
     for (size_t i = 0; i < CLASSES * s->n; i++) {
         uint32_t *to = s->count + i * (1 + s->bins);
         const uint32_t *in = t->count + i * (1 + t->bins);
@@ -264,6 +268,9 @@ sums_finite(const struct input_sums *s)
 {
     for (size_t i = 0; i < CLASSES * SUMS * s->n; i++)
         if (!isfinite(s->sum[i]))
+            return 0;
+    for (size_t c = 0; s->grad != NULL && c < s->n; c++)
+        if (!isfinite(s->grad[c]))
             return 0;
     return 1;
 }

@@ -36,6 +36,8 @@ static const struct opt options[] = { COMMON_MODEL(&o.model,
     GOAL_MULTIPLE(o.goal),
     OPT_STR('p', "profile", &o.profile, "folder",
         "order channels by that profile, not by the calibration data"),
+    OPT_FLAG(0, "gradient", &o.gradient,
+        "and by its gradients times weights, not by energy"),
     OPT_GROUP("what is minimised"),
     OPT_LIST(0, "calib", &sets, "NAME=WEIGHT:input",
         "a calibration set instead of the input; several times"),
@@ -103,6 +105,8 @@ check(void)
             "--flops or --latency");
     if (o.method == METHOD_TABU && o.start == METHOD_TABU)
         die(EX_USAGE, "--start: tabu does not begin with itself");
+    if (o.gradient && o.profile == NULL)
+        die(EX_USAGE, "--gradient: needs a --profile");
     if (sets.n > 0 && o.input != NULL)
         die(EX_USAGE, "%s: is not read with --calib", o.input);
 }

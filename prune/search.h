@@ -35,10 +35,11 @@ void ranks_free(struct rank *r, size_t L);
 /* From what was measured of the blocks that c has. */
 void ranks_energy(struct rank *r, const struct judge *j, const struct conf *c);
 /* From a profile: what is read by o and down, but for the first tokens of
- * pieces. */
+ * pieces; ordered by these energies, or by gradient times weight, which it then
+ * has. */
 struct profile;
 void ranks_profile(struct rank *r, const struct judge *j,
-    const struct profile *p);
+    const struct profile *p, int gradient);
 /* The order of n values, falling, first ones on ties. */
 void rank_values(const double *v, size_t n, size_t *order);
 /* What c keeps. */

@@ -97,7 +97,9 @@ take_profile(struct session *x)
 
     if (profile_open(&p, x->o->profile, &x->m, &e) < 0)
         die_err(&e);
-    ranks_profile(x->s.rank, &x->j, &p);
+    if (x->o->gradient && !p.gradients)
+        die(EX_USAGE, "%s: was made without --gradient", x->o->profile);
+    ranks_profile(x->s.rank, &x->j, &p, x->o->gradient);
     x->s.fixed = 1;
     profile_close(&p);
 }

@@ -20,7 +20,7 @@ struct session_options {
     size_t nsets, rows;
     struct goal_options goal;
     unsigned units;
-    int ranked, method, start, compute, halve, no_cache;
+    int ranked, gradient, method, start, compute, halve, no_cache;
     const char *log, *profile; /* or NULL */
     double loss_weight, evals;
     size_t candidates, tenure, patience, seed, jobs, threads;

@@ -13,14 +13,6 @@
 
 enum { KL_TOKENS = 2048 };
 
-/* The matrices that read each input. */
-static const unsigned readers[FWD_INPUTS] = {
-    [FWD_ATTN] = 1u << W_Q | 1u << W_K | 1u << W_V,
-    [FWD_O] = 1u << W_O,
-    [FWD_MLP] = 1u << W_GATE | 1u << W_UP,
-    [FWD_DOWN] = 1u << W_DOWN,
-};
-
 /* ---- clocks ---- */
 
 struct lap {
@@ -71,7 +63,7 @@ make_hessians(struct sparsify *s, size_t block, unsigned want)
         const size_t n = input_width(s->m, block, k);
 
         s->on.H[k] = NULL;
-        if (!(readers[k] & want))
+        if (!(input_readers[k] & want))
             continue;
         s->on.H[k] = xcalloc(n * n, sizeof(float));
         if (s->profile != NULL)
@@ -257,7 +249,7 @@ do_input(struct sparsify *s, size_t block, int input, unsigned want,
     for (size_t i = 0; i < s->n; i++) {
         struct layer *l = &s->layer[i];
 
-        if (l->block != block || !(readers[input] & want & 1u << l->t))
+        if (l->block != block || !(input_readers[input] & want & 1u << l->t))
             continue;
         l->seconds = factor;
         factor = 0.0;
@@ -278,7 +270,7 @@ do_block(struct sparsify *s, size_t block, int all,
             want |= 1u << s->layer[i].t;
     make_hessians(s, block, want);
     for (int k = 0; k < FWD_INPUTS; k++)
-        if (readers[k] & want)
+        if (input_readers[k] & want)
             do_input(s, block, k, want, use);
 }
 

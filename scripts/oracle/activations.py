@@ -1,6 +1,8 @@
 """What the linear layers of a model read, by hooks on transformers, piece by piece
 without a cache, in double (the definitions are prune-profile(1)'s).
 usage: activations.py golden tests/golden/family NAME OUT      (tests/prune/profile.c)
+       activations.py gradients tests/golden/family NAME OUT   (tests/prune/profile.c)
+           sums over rows of |gradient * weight| of the weights that read a channel
        activations.py check HFDIR BATCHES PROFILE   how far `prune profile --hessian` of
            that stream of batches is from it"""
 import json
@@ -16,6 +18,9 @@ import st
 
 INPUTS = {'attn': 'self_attn.q_proj', 'o': 'self_attn.o_proj',
           'mlp': 'mlp.gate_proj', 'down': 'mlp.down_proj'}
+READERS = {'attn': ['self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj'],
+           'o': ['self_attn.o_proj'], 'mlp': ['mlp.gate_proj', 'mlp.up_proj'],
+           'down': ['mlp.down_proj']}
 STATS = ['mean_abs', 'mean_sq', 'max', 'kurtosis', 'q50', 'q90', 'q99', 'q999',
          'outliers']
 
@@ -105,6 +110,25 @@ def figures(seen, first, L):
     return out
 
 
+def gradients(m, rows):
+    """of each row's summed loss: every token from those before it in its piece"""
+    out = {}
+    for ids, start in rows:
+        m.zero_grad()
+        for at in start.unique():
+            if at == 0xffffffff:
+                continue
+            piece = ids[start == at]
+            z = m(piece[None], use_cache=False).logits[0, :-1]
+            torch.nn.functional.cross_entropy(z, piece[1:], reduction='sum').backward()
+        for i, b in enumerate(m.model.layers):
+            for name, paths in READERS.items():
+                w = [b.get_submodule(p).weight for p in paths]
+                s = sum((x.grad * x).abs().sum(0) for x in w).detach()
+                out[f'{i}.{name}'] = out.get(f'{i}.{name}', 0) + s
+    return out
+
+
 def load(path):
     return transformers.AutoModelForCausalLM.from_pretrained(
         path, dtype=torch.float64, attn_implementation='eager').eval()
@@ -163,14 +187,15 @@ def check(want, folder, L):
         for v, w in zip(l[1:], want[f'{l[0]}.block'])))
 
 
-if sys.argv[1] == 'golden':
-    _, _, folder, name, to = sys.argv
+if sys.argv[1] in ('golden', 'gradients'):
+    _, what, folder, name, to = sys.argv
     g = load_file(f'{folder}/{name}.safetensors')
     m = load(f'{folder}/{name}')
     L = len(m.model.layers)
     first = g['first'].to(torch.int64) % 2 ** 32
-    out = figures(*walk(m, list(zip(g['ids'].to(torch.int64), first))), L)
-    st.save(to, out, {'made_by': f'scripts/oracle/activations.py golden {folder} {name}',
+    rows = list(zip(g['ids'].to(torch.int64), first))
+    out = gradients(m, rows) if what == 'gradients' else figures(*walk(m, rows), L)
+    st.save(to, out, {'made_by': f'scripts/oracle/activations.py {what} {folder} {name}',
                       'versions': st.versions(torch, transformers)})
 else:
     _, _, path, batches, folder = sys.argv

@@ -16,9 +16,9 @@
 
 static struct pool *pool;
 static struct model m;
-static struct golden want; /* scripts/oracle/activations.py */
+static struct golden want, slopes; /* scripts/oracle/activations.py */
 
-enum { STATS = 9 };
+enum { STATS = 9, MOST = 400 }; /* MOST: tokens */
 
 /* Profile rows [R,T] of c into folder `dir`, which is opened again. */
 static void
@@ -31,6 +31,7 @@ make(struct profile *p, const struct calib *c, const char *dir)
 
     mkdir(dir, 0777);
     profile_walk(&s, &m, c, pool, &o, dir);
+    gradients_walk(&s, &m, c, pool);
     if (profile_write(&s, &a, dir, &e) < 0 ||
         profile_open(p, dir, NULL, &e) < 0)
         die_err(&e);
@@ -78,6 +79,7 @@ hessian_off(const float *h, const double *g, size_t n)
     return most;
 }
 
+/* Every prediction within a piece is scored. */
 static void
 calib_of(struct calib *c, const uint32_t *ids, const uint32_t *first, size_t R,
     size_t T)
@@ -86,8 +88,19 @@ calib_of(struct calib *c, const uint32_t *ids, const uint32_t *first, size_t R,
         .T = T,
         .ids = (uint32_t *)(uintptr_t)ids,
         .first = (uint32_t *)(uintptr_t)first };
-    for (size_t t = 0; t < R * T; t++)
+    static size_t at[MOST];
+    static uint32_t target[MOST];
+
+    c->at = at;
+    c->target = target;
+    for (size_t t = 0; t < R * T; t++) {
         c->ntok += first[t] != UINT32_MAX;
+        if (first[t] == UINT32_MAX || (t + 1) % T == 0 ||
+            first[t + 1] != first[t])
+            continue;
+        at[c->n] = t;
+        target[c->n++] = ids[t + 1];
+    }
 }
 
 /* ---- against transformers ---- */
@@ -127,6 +140,33 @@ test_channels(const struct profile *p)
                                                : 1e-5),
             "%s: as of transformers (%.2g)", name[k], off[k]);
     free(got);
+}
+
+/* Each channel's sum, relative to the largest of its input. */
+static void
+test_gradients(const struct profile *p)
+{
+    double off = 0.0;
+
+    for (size_t i = 0; i < p->L * FWD_INPUTS; i++) {
+        const int input = i % FWD_INPUTS;
+        const size_t w = profile_width(p, i / FWD_INPUTS, input);
+        double *got = xcalloc(w, sizeof *got), top = 1e-30;
+        const struct st_tensor *t;
+        char key[64];
+
+        snprintf(key, sizeof key, "%zu.%s", i / FWD_INPUTS,
+            profile_inputs[input]);
+        t = golden_get(&slopes, key);
+        if (t->n != w || profile_gradient(p, i / FWD_INPUTS, input, got) < 0)
+            off = NAN;
+        for (size_t c = 0; c < w; c++)
+            top = fmax(top, golden_at(t, c));
+        for (size_t c = 0; c < w; c++)
+            off = farther(off, fabs(got[c] - golden_at(t, c)) / top);
+        free(got);
+    }
+    ok(off <= 1e-5, "gradients: as of PyTorch (%.2g)", off);
 }
 
 static void
@@ -175,6 +215,8 @@ test_golden(void)
                 1.0));
     }
     ok(off <= 1e-5, "blocks: as of transformers (%.2g)", off);
+
+    test_gradients(&p);
 
     /* The influence that the search ranks blocks by is the same. */
     choice_whole(&all, &m);
@@ -231,7 +273,8 @@ test_parts(const uint32_t *ids, const uint32_t *first,
         profile_open(&sum, dir, NULL, &e) < 0)
         die_err(&e);
     ok(tables_off(dir, "all", "channels.tsv", 4) <= 1e-6 &&
-            tables_off(dir, "all", "blocks.tsv", 0) <= 1e-6,
+            tables_off(dir, "all", "blocks.tsv", 0) <= 1e-6 &&
+            tables_off(dir, "all", "gradients.tsv", 3) <= 1e-6,
         "%zu parts add up to the whole's tables", parts);
     for (size_t i = 0; i < whole->L * FWD_INPUTS; i++) {
         const int input = i % FWD_INPUTS;
@@ -337,10 +380,12 @@ main(void)
         return 1;
     }
     golden_open(&want, "tests/golden/profile.safetensors");
+    golden_open(&slopes, "tests/golden/gradients.safetensors");
     test_golden();
     test_merge();
     test_quantiles();
     golden_close(&want);
+    golden_close(&slopes);
     model_close(&m);
     pool_free(pool);
     return done_testing();

@@ -72,6 +72,19 @@ student -q -m config.json -t tok -o M2 --seed 9 one
 prune profile -q -m M2 -o other --hessian batches || fail 'another model'
 status 3 'of another model' prune profile --merge -o X P other
 
+ok 'gradients' prune profile -q -m M -o G --gradient batches
+ok 'with 2 threads' prune profile -q -m M -o G2 --gradient -j 2 batches
+for f in gradients.tsv sums.safetensors channels.tsv; do
+    same "... the same $f" G/$f G2/$f
+done
+equal 'a line a channel' "$(wc -l <G/gradients.tsv)" \
+    $(($(awk '$4 == "rest"' G/channels.tsv | wc -l) + 1))
+status 3 'without them' prune profile --merge -o X G N
+like 'says why' 'with gradients, or without' err
+status 1 'too little memory for them' prune profile -m M -o X --gradient \
+    --mem 1000 batches
+like 'says so' 'MB are needed for gradients' err
+
 # --- misuse and damage ---
 status 2 'no model' prune profile -o X batches
 status 2 'no output' prune profile -m M batches

@@ -107,6 +107,16 @@ else
     fail 'in another way'
 fi
 equal 'as many' "$(column wp.tsv params)" "$(column wc.tsv params)"
+ok 'or gradients do' prune profile -q -m M -o G --gradient fr-rows
+ok 'in a search' search --blocks 6 --ratio 0.2 -p G --gradient --log wg.tsv en-rows
+equal '... as many' "$(column wg.tsv params)" "$(column wp.tsv params)"
+if [ "$(column wg.tsv key)" != "$(column wp.tsv key)" ]; then
+    pass '... others'
+else
+    fail '... others'
+fi
+status 2 'a profile without them' search --ratio 0.2 -p P --gradient en-rows
+status 2 'gradients without a profile' search --ratio 0.2 --gradient en-rows
 status 1 'a profile that is not there' search --ratio 0.2 -p nowhere en-rows
 status 2 'a unit there is not' search --units heads --ratio 0.3 en-rows
 status 2 'groups alone cannot' search --units groups --ratio 0.9 en-rows

@@ -1,0 +1,117 @@
+/*
+ * Gradient times weight of `prune profile --gradient`: of each row of tokens
+ * the gradient of its losses, so that rows, and with them profiles, add up.
+ */
+#include "profile.h"
+#include "hessian.h"
+#include "cli/die.h"
+#include "cli/progress.h"
+#include "train/plan.h"
+#include "train/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct loss_opt loss = { .w_ce = 1.0, .tau = 1.0 };
+static const struct said nothing = { .kind = SAID_NOTHING };
+
+struct gradient_job {
+    struct profile_sums *s;
+    const struct tmodel *t;
+};
+
+/* Of block `task`: |gradient * weight| to the channels that weights read. */
+static void
+add_block(void *ctx, size_t task, size_t worker)
+{
+    const struct gradient_job *j = ctx;
+    const struct group *g = &j->t->group[task];
+
+    (void)worker;
+    for (size_t k = 0; k < FWD_INPUTS * W_N; k++) {
+        const size_t t = k % W_N;
+        const struct weight *w = &j->t->m.block[task].w[t];
+        double *sum = j->s->b[task].in[k / W_N].grad;
+
+        if (!(input_readers[k / W_N] >> t & 1))
+            continue;
+        for (size_t r = 0; r < w->rows; r++)
+            for (size_t c = 0; c < w->cols; c++) {
+                const size_t at = g->at[t] + r * w->cols + c;
+
+                sum[c] += fabs((double)g->g[at] * (double)g->p[at]);
+            }
+    }
+}
+
+/* Which predictions of row r are scored: scored [T]. */
+static void
+mark(const struct calib *c, size_t r, uint8_t *scored)
+{
+    memset(scored, 0, c->T);
+    for (size_t k = calib_scored(c, r); k < calib_scored(c, r + 1); k++)
+        scored[c->at[k] - r * c->T] = 1;
+}
+
+static void
+check_finite(const struct loss_sum *sum, const struct model *m, size_t r)
+{
+    if (!isfinite(sum->ce))
+        die(EX_NUM, "%s: the loss of row %zu is not finite", m->path, r);
+}
+
+size_t
+gradients_bytes(const struct model *m, const struct calib *c, struct pool *pool)
+{
+    struct block_shape *shape = xcalloc(m->c.L, sizeof *shape);
+    struct tmodel t;
+    struct step *s;
+    size_t n;
+
+    model_shape(m, shape);
+    tmodel_layout(&t, &m->c, shape, DT_F32);
+    s = step_new(&t, pool, &loss, 1, c->T, 0, &nothing, NULL);
+    n = 2 * t.nparam * sizeof(float) + step_bytes(s, c->T);
+    step_free(s);
+    tmodel_release(&t);
+    free(shape);
+    return n;
+}
+
+void
+gradients_walk(struct profile_sums *s, const struct model *m,
+    const struct calib *c, struct pool *pool)
+{
+    uint8_t *scored = xcalloc(c->T, 1);
+    struct tmodel t;
+    struct gradient_job j = { s, &t };
+    struct step *step;
+    struct err e;
+
+    if (tmodel_init(&t, m, &e) < 0)
+        die_err(&e);
+    for (size_t i = 0; i < s->L * FWD_INPUTS; i++) {
+        struct input_sums *in = &s->b[i / FWD_INPUTS].in[i % FWD_INPUTS];
+
+        in->grad = xcalloc(in->n, sizeof *in->grad);
+    }
+    step = step_new(&t, pool, &loss, 1, c->T, 0, &nothing, NULL);
+    progress_begin("gradients", (double)c->R, "rows");
+    for (size_t r = 0; r < c->R; r++) {
+        const struct rows rows = calib_rows(c, r, 1);
+        struct loss_sum sum = { 0 };
+
+        mark(c, r, scored);
+        tmodel_zero_grad(&t);
+        step_add(step, &rows, scored, &nothing, &sum);
+        step_flush(step);
+        check_finite(&sum, m, r);
+        pool_run(pool, s->L, add_block, &j);
+        progress_at((double)(r + 1), NULL);
+    }
+    progress_end();
+    step_free(step);
+    tmodel_release(&t);
+    free(scored);
+}
