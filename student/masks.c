@@ -36,15 +36,20 @@ save_masks(const char *file, const struct tmodel *t, struct err *e)
     return r;
 }
 
-/* What a mask leaves out must be zero. */
+/* What the mask of matrix k leaves out must be zero, as far as it is here. */
 static int
-check_zeros(const float *p, const unsigned char *mask, size_t n,
-    const char *name, struct err *e)
+check_zeros(const struct group *g, int k, size_t n, const char *name,
+    struct err *e)
 {
-    for (size_t i = 0; i < n; i++)
-        if ((mask[i / 8] >> i % 8 & 1) == 0 && p[i] != 0.0f)
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = g->at[k] + i;
+
+        if (g->part_p != NULL && at - g->first >= g->own)
+            continue;
+        if ((g->mask[k][i / 8] >> i % 8 & 1) == 0 && *group_p(g, at) != 0.0f)
             return err_set(e, EX_INPUT,
                 "tensor %s: weight %zu is left out, and not zero", name, i);
+    }
     return 0;
 }
 
@@ -66,8 +71,7 @@ take_masks(const struct st *st, struct tmodel *t, struct err *e)
             if ((x = st_need(st, name, DT_U8, 1, &n, e)) == NULL)
                 return -1;
             memcpy(g->mask[k], x->data, n);
-            if (check_zeros(g->p + g->at[k], g->mask[k], w->rows * w->cols,
-                    name, e) < 0)
+            if (check_zeros(g, k, w->rows * w->cols, name, e) < 0)
                 return -1;
         }
     return 0;

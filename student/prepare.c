@@ -19,27 +19,31 @@
 /* Refuse what cannot fit before its weights are made; the rest of what a step
  * takes is known later. */
 static void
-check_room(const struct args *a, size_t params)
+check_room(const struct student *s, size_t params)
 {
-    const size_t each =
-        4 + (a->grad == 1 ? 2 : 4) + 2 * (size_t)(a->moments == 1 ? 2 : 4);
+    const struct args *a = s->a;
+    const size_t n = s->ranks.n;
+    const size_t bytes = 4 * params / (a->level > 2 ? n : 1) +
+        (a->grad == 1 ? 2 : 4) * params / (a->level > 1 ? n : 1) +
+        2 * (a->moments == 1 ? 2 : 4) * params / (a->level > 0 ? n : 1);
     struct err e;
 
-    if (plan_fits(params * each, "--moments bf16, --grad bf16 or a smaller one",
-            &e) < 0)
+    if (plan_fits(bytes, "--moments bf16, --grad bf16 or a smaller one", &e) <
+        0)
         die(e.code, "%s: %s", a->model, e.msg);
 }
 
 static void
-open_config(struct model *m, const struct args *a, struct arena *arena)
+open_config(struct model *m, const struct student *s, struct arena *arena)
 {
+    const struct args *a = s->a;
     struct block_shape *shape;
     struct config c;
     struct err e;
 
     if (config_load(&c, &shape, a->model, &e) < 0)
         die_err(&e);
-    check_room(a, config_params(&c, shape));
+    check_room(s, config_params(&c, shape));
     model_random(m, &c, shape, a->seed, arena);
     free(shape);
 }
@@ -56,21 +60,25 @@ ends_with(const char *s, const char *end)
 static void
 load_model(struct student *s, const char *from)
 {
+    const struct share share = { s->ranks.rank,
+        s->a->level > 1 ? s->ranks.n : 1, s->a->level > 2 };
     struct arena random = { 0 };
     struct model m;
     struct err e;
     const int fresh = from == NULL && ends_with(s->a->model, ".json");
 
     if (fresh)
-        open_config(&m, s->a, &random);
+        open_config(&m, s, &random);
     else if (model_open(&m, from != NULL ? from : s->a->model, &e) < 0)
         die_err(&e);
     if (!fresh) {
-        check_room(s->a, model_params(&m));
+        check_room(s, model_params(&m));
         if (model_check_finite(&m, &e) < 0)
             die_err(&e);
     }
-    if (tmodel_init_as(&s->t, &m, s->a->grad == 1 ? DT_BF16 : DT_F32, &e) < 0)
+    if ((share.n > 1 ? tmodel_init_share(&s->t, &m, &share, &e)
+                     : tmodel_init_as(&s->t, &m,
+                           s->a->grad == 1 ? DT_BF16 : DT_F32, &e)) < 0)
         die_err(&e);
     if (fresh) {
         model_random_free(&m);
@@ -99,6 +107,8 @@ load_state(struct student *s)
         plan_program(here > mine ? here - mine : 0, pool_size(s->pool));
     s->opt = adamw_new_parts(&s->t, s->a->moments == 1 ? DT_BF16 : DT_F32,
         s->a->level > 0 ? &s->ranks : &alone, s->a->deterministic);
+    if (s->t.share.n > 1 && s->t.share.params)
+        s->parts = parts_new(&s->t, s->opt, &s->ranks);
     if (dir != NULL) {
         if (load_checkpoint(dir, &s->t, s->opt, &s->st, &e) < 0)
             die_err(&e);
@@ -322,6 +332,7 @@ make_step(struct student *s, const size_t *rows)
         &s->feed.said, &s->feed.head);
     s->sum = ranks_new(&o, s->step, &s->t, s->opt, s->pool);
     l.ranks = ranks_bytes(s->sum);
+    l.buffers = parts_bytes(s->parts);
     held_out_plan(s, &l);
     plan_make(&p, &s->t, s->step, &l);
     mem_trim();

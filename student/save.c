@@ -10,6 +10,7 @@
 #include "cli/die.h"
 #include "format/safetensors.h"
 #include "kern/kern.h"
+#include "model/fetch.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -189,8 +190,9 @@ write_moments(const struct saver *s, const char *dir, struct err *e)
     return r;
 }
 
-/* Each rank writes its part of the moments into the folder that rank 0 makes;
- * -1 on all if one of them cannot. */
+/* Each rank writes its part of the moments into the folder that rank 0 makes,
+ * and rank 0 the weights, if they must be fetched for that; -1 on all if one of
+ * them cannot. */
 static int
 write_parts(struct saver *s, struct err *e)
 {
@@ -204,6 +206,10 @@ write_parts(struct saver *s, struct err *e)
     dist_broadcast(s->ranks, dir, sizeof(dir), 0);
     if (r == 0 && *dir != '\0')
         r = write_moments(s, dir, e);
+    if (s->t->m.fetch != NULL && s->ranks->rank == 0 && r == 0)
+        r = write_weights(s->t, dir, e);
+    else
+        fetch_each(&s->t->m);
     all[s->ranks->rank] = r < 0;
     dist_all_gather_one(s->ranks, all, sizeof(*all));
     for (size_t i = 0; i < s->ranks->n; i++)
@@ -225,7 +231,7 @@ save(struct saver *s, struct dir_new *d, struct err *e)
         r = save_masks(file, s->t, e);
         free(file);
     }
-    if (r == 0)
+    if (r == 0 && s->t->m.fetch == NULL)
         r = write_weights(s->t, d->tmp, e);
     set(s, &s->written);
     if (r == 0)
@@ -309,8 +315,10 @@ save_done(struct saver *s, struct err *e)
 int
 save_final(struct saver *s, struct tmodel *t, struct err *e)
 {
-    if (s->ranks->rank > 0)
+    if (s->ranks->rank > 0) {
+        fetch_each(&t->m);
         return 0;
+    }
     return write_weights(t, s->run, e) < 0 || write_config(t, s->run, e) < 0 ||
             io_fsync_dir(s->run, e) < 0
         ? -1

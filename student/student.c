@@ -96,8 +96,8 @@ static const struct opt options[] = {
     OPT_ENUM(0, "moments", &a.moments, dtypes, "type",
         "of the optimiser's moments"),
     OPT_GROUP("ranks, started by mpirun"),
-    OPT_SIZE(0, "shard-level", &a.level, 0, 1, "level",
-        "what ranks have parts of: 0 nothing, 1 moments"),
+    OPT_SIZE(0, "shard-level", &a.level, 0, 3, "level",
+        "what ranks have parts of: moments, 2 gradients, 3 parameters too"),
     OPT_FLAG(0, "deterministic", &a.deterministic,
         "same bits for 1, 2, 4, 8 ranks"),
     OPT_ENUM(0, "wire", &a.wire, wires, "type",
@@ -166,6 +166,7 @@ main(int argc, char **argv)
     feed_close(&s.feed);
     ranks_free(s.sum);
     step_free(s.step);
+    parts_free(s.parts);
     adamw_free(s.opt);
     tmodel_release(&s.t);
     pool_free(s.pool);

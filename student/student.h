@@ -11,6 +11,7 @@
 #include "format/said.h"
 #include "model/backward.h"
 #include "train/adamw.h"
+#include "train/parts.h"
 #include "train/plan.h"
 #include "train/ranks.h"
 #include "train/step.h"
@@ -181,6 +182,7 @@ struct student {
     struct pool *pool;
     struct tmodel t;
     struct adamw *opt;
+    struct parts *parts; /* NULL: this process has all parameters */
     struct step *step;
     struct ranks *sum;
     struct feed feed;

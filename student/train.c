@@ -100,6 +100,7 @@ apply(struct student *s, const struct loss_sum *sum, struct err *e)
             "step %" PRIu64 ": the gradient norm is not finite; the weights "
             "are those of the step before",
             s->st.step + 1);
+    parts_changed(s->parts);
     tell_rounding(s);
     s->st.step++;
     s->st.tokens += sum->tok;

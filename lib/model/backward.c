@@ -338,6 +338,18 @@ bwd_spare(struct bwd *b, enum bwd_spare which)
     return which == BWD_SPARE_X ? b->g.xn1 : b->g.dx2;
 }
 
+/* A group's gradients of this call are complete. */
+static void
+complete(struct bwd *b, size_t i)
+{
+    struct tmodel *t = b->t;
+
+    if (t->group[i].half != NULL)
+        fold(b, &t->group[i]);
+    else if (t->take != NULL)
+        t->take(t->take_ctx, i);
+}
+
 struct bwd_job {
     struct bwd *b;
     const struct rows *r;
@@ -437,6 +449,7 @@ bwd_backward(struct bwd *b, const struct rows *r,
 
     pool_run(pool, (r->B * r->T + CHUNK - 1) / CHUNK, final_task, &j);
     pool_run(pool, cols, final_weight_task, &j);
+    complete(b, c->L + 1);
     for (size_t i = c->L; i-- > 0;) {
         if (add != NULL)
             add(ctx, i, b->g.dx);
@@ -452,12 +465,15 @@ bwd_backward(struct bwd *b, const struct rows *r,
         b->g.group = &b->t->group[i];
         block_backward(&u);
         fetch_done(&b->t->m, i);
-        if (b->t->group[i].half != NULL)
-            fold(b, &b->t->group[i]);
+        complete(b, i);
     }
     if (c->tied)
         hold(b, r);
     pool_run(pool, cols, embed_task, &j);
+    if (b->t->take != NULL) {
+        bwd_flush(b);
+        complete(b, c->L);
+    }
 }
 
 void

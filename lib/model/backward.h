@@ -19,9 +19,23 @@
 #include "base/mem.h"
 #include "model/forward.h"
 
+/* Which part of every group this process keeps, where ranks share a model: its
+ * gradients, and if `params` its parameters too, but those of the final norm. */
+struct share {
+    size_t rank, n; /* n <= 1: all of it */
+    int params;
+};
+
 struct group {
     float *p, *g; /* [n] parameters, gradient sums */
     size_t n;
+    /* Of a shared model this process keeps elements first..first+own-1, as
+     *   part_g [own]  sums of their gradients; g is room, which groups of a
+     *                 kind share, and zero outside of bwd_backward and losses
+     *   part_p [own]  or NULL; p is where they are fetched to (fetch.h)
+     * Otherwise both are NULL, and all elements are its own. */
+    float *part_p, *part_g;
+    size_t first, own;
     size_t at[W_N];           /* offset of each tensor of a block */
     uint16_t *half;           /* NULL, or [n] gradient sums as bf16; then g is
                              * room for one block, shared by all, and zero
@@ -35,6 +49,12 @@ struct tmodel {
     struct model m;      /* its weights are views into the groups */
     struct group *group; /* [L+3] */
     size_t ngroup, nparam;
+    struct share share;
+    /* NULL, or called when one bwd_backward has added all to the gradients of a
+     * group, or the losses before it to those of an untied head: it takes them
+     * from g, and leaves zeros. */
+    void (*take)(void *ctx, size_t group);
+    void *take_ctx;
     struct arena arena;
 };
 /* Copy (widen) a model into one arena of parameters and gradients.  grads:
@@ -44,7 +64,21 @@ struct tmodel {
 int tmodel_init(struct tmodel *t, const struct model *from, struct err *e);
 int tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
     struct err *e);
+/* The same of a model that ranks share; its gradients are fp32. */
+int tmodel_init_share(struct tmodel *t, const struct model *from,
+    const struct share *share, struct err *e);
+/* Where part r of n of a group begins, r <= n: at an even share of it, moved
+ * on to where one of its tensors begins, or a multiple of GROUP_SPAN after. */
+enum { GROUP_SPAN = 1 << 12 };
+size_t group_cut(const struct group *g, size_t r, size_t n);
+/* Element `at`, one of its own, of this process's parameters and gradients. */
+float *group_p(const struct group *g, size_t at);
+float *group_g(const struct group *g, size_t at);
+/* Bytes of parameters and of gradient sums that this process keeps; of room
+ * for gradients beside them. */
+size_t tmodel_weight_bytes(const struct tmodel *t);
 size_t tmodel_grad_bytes(const struct tmodel *t);
+size_t tmodel_room_bytes(const struct tmodel *t);
 size_t tmodel_mask_bytes(const struct tmodel *t);
 /* Bytes of the mask of matrix k of a block's group; 0: it has none. */
 size_t group_mask_bytes(const struct group *g, int k);
@@ -52,10 +86,13 @@ size_t group_mask_bytes(const struct group *g, int k);
  * mapped and never touched.  shape as in config_params. */
 void tmodel_layout(struct tmodel *t, const struct config *c,
     const struct block_shape *shape, enum dtype grads);
+void tmodel_layout_share(struct tmodel *t, const struct config *c,
+    const struct block_shape *shape, const struct share *share);
 /* The parameters of a group are at p [n] from here on: its weights too.  For
  * what fetches them (fetch.h). */
 void tmodel_place(struct tmodel *t, size_t group, float *p);
 void tmodel_release(struct tmodel *t);
+/* The gradient sums that are kept. */
 void tmodel_zero_grad(struct tmodel *t);
 
 /*
@@ -96,7 +133,8 @@ void bwd_backward(struct bwd *b, const struct rows *r,
     void (*add)(void *ctx, size_t i, float *dx), void *ctx);
 /* With a tied head, what the input side adds to the embedding is held back
  * until here, so that it follows the whole of the head's part however the rows
- * were grouped.  Call it after the last bwd_backward, before g is used. */
+ * were grouped.  Call it after the last bwd_backward, before g is used; with
+ * t->take, bwd_backward ends with it. */
 void bwd_flush(struct bwd *b);
 
 #endif

@@ -42,35 +42,96 @@ mask_zeros(const float *p, size_t n, struct arena *a)
     return mask;
 }
 
-/* Parameters and gradients of one group: nw tensors one after another.  While
- * planning only the sizes are worked out.  room: what g is when the sums are
- * bf16, else NULL. */
+/* What layout works with. */
+struct made {
+    struct tmodel *t;
+    const struct model *from;
+    enum dtype grads;
+    struct arena *a; /* perhaps planning */
+};
+
+/* A group's gradient sums.  room: NULL, or what g is when they are beside it.
+ */
 static void
-group(struct group *g, struct weight *to, const struct weight *from, size_t nw,
-    const struct config *c, enum dtype grads, float *room, struct arena *a)
+gradients(const struct made *m, struct group *g, enum dtype grads, float *room)
 {
-    const int block = nw == W_N;
+    g->g = room;
+    if (m->t->share.n > 1)
+        g->part_g = arena_alloc(m->a, g->own, sizeof *g->part_g);
+    else if (grads == DT_BF16)
+        g->half = arena_alloc(m->a, g->n, sizeof *g->half);
+    else
+        g->g = arena_alloc(m->a, g->n, sizeof *g->g);
+}
+
+/* Its nw tensors, one after another, at p. */
+static void
+values(const struct group *g, struct weight *to, const struct weight *from,
+    size_t nw, const struct config *c, float *p)
+{
     const float norm = from->rows == 1 ? family_norm_add(c, -1) : 0.0f;
 
-    g->n = 0;
     for (size_t k = 0; k < nw; k++) {
-        g->at[k] = g->n;
-        g->n += from[k].rows * from[k].cols;
-    }
-    g->p = arena_alloc(a, g->n, sizeof *g->p);
-    g->g = room;
-    if (grads == DT_BF16)
-        g->half = arena_alloc(a, g->n, sizeof *g->half);
-    else
-        g->g = arena_alloc(a, g->n, sizeof *g->g);
-    if (g->p == NULL)
-        return;
-    for (size_t k = 0; k < nw; k++) {
-        const float add = block ? family_norm_add(c, (int)k) : norm;
+        const float add = nw == W_N ? family_norm_add(c, (int)k) : norm;
 
         if (from[k].data != NULL)
-            fill(g->p + g->at[k], &from[k], add);
-        view(&to[k], g->p + g->at[k], &from[k], add);
+            fill(p + g->at[k], &from[k], add);
+        view(&to[k], p + g->at[k], &from[k], add);
+    }
+}
+
+/* Masks of a block's sparse matrices, whose values are at p. */
+static void
+masks(const struct made *m, size_t i, const float *p)
+{
+    const struct block *b = &m->from->block[i];
+    struct group *g = &m->t->group[i];
+
+    for (int k = 0; k < W_N; k++)
+        if (b->sparse >> k & 1)
+            g->mask[k] = mask_zeros(p != NULL ? p + g->at[k] : NULL,
+                b->w[k].rows * b->w[k].cols, m->a);
+}
+
+/* Which elements are this process's. */
+static void
+own_part(const struct share *s, struct group *g)
+{
+    const int all = s->n <= 1;
+
+    g->first = all ? 0 : group_cut(g, s->rank, s->n);
+    g->own = (all ? g->n : group_cut(g, s->rank + 1, s->n)) - g->first;
+}
+
+/* Parameters and gradients of group i.  While planning only the sizes are
+ * worked out.  Of a part of the parameters all are made first, in the room for
+ * gradients. */
+static void
+group(const struct made *m, size_t i, struct weight *to,
+    const struct weight *from, float *room)
+{
+    const struct share *s = &m->t->share;
+    const size_t L = m->from->c.L, nw = i < L ? W_N : 1;
+    const int part = s->n > 1 && s->params && i != L + 1;
+    struct group *g = &m->t->group[i];
+
+    g->n = 0;
+    for (size_t k = 0; k < W_N; k++) {
+        g->at[k] = g->n;
+        g->n += k < nw ? from[k].rows * from[k].cols : 0;
+    }
+    own_part(s, g);
+    if (part)
+        g->part_p = arena_alloc(m->a, g->own, sizeof *g->p);
+    g->p = part ? room : arena_alloc(m->a, g->n, sizeof *g->p);
+    gradients(m, g, i < L ? m->grads : DT_F32, room);
+    if (g->p != NULL)
+        values(g, to, from, nw, &m->from->c, g->p);
+    if (i < L)
+        masks(m, i, g->p);
+    if (part && g->p != NULL) {
+        memcpy(g->part_p, g->p + g->first, g->own * sizeof *g->p);
+        memset(g->p, 0, g->n * sizeof *g->p);
     }
 }
 
@@ -90,34 +151,76 @@ widest_block(const struct model *m)
     return most;
 }
 
+/* Room for the gradients of a block, of embedding or head, of the norm: so many
+ * numbers each, and where. */
+static void
+rooms(const struct share *s, const struct model *from, enum dtype grads,
+    struct arena *a, float *at[3])
+{
+    const struct config *c = &from->c;
+    const int shared = s->n > 1;
+    const size_t n[3] = { shared || grads == DT_BF16 ? widest_block(from) : 0,
+        shared ? c->V * c->d : 0, shared ? c->d : 0 };
+
+    for (int i = 0; i < 3; i++)
+        at[i] = n[i] > 0 ? arena_alloc(a, n[i], sizeof **at) : NULL;
+}
+
 static void
 layout(struct tmodel *t, const struct model *from, enum dtype grads,
     struct arena *a)
 {
+    const struct made m = { t, from, grads, a };
     const size_t L = from->c.L;
-    float *room = NULL;
+    float *room[3];
 
-    if (grads == DT_BF16)
-        room = arena_alloc(a, widest_block(from), sizeof *room);
-    for (size_t i = 0; i < L; i++) {
-        struct group *g = &t->group[i];
-
-        group(g, t->m.block[i].w, from->block[i].w, W_N, &from->c, grads, room,
-            a);
-        for (int k = 0; k < W_N; k++)
-            if (from->block[i].sparse >> k & 1)
-                g->mask[k] = mask_zeros(g->p + g->at[k],
-                    from->block[i].w[k].rows * from->block[i].w[k].cols, a);
-    }
-    group(&t->group[L], &t->m.embed, &from->embed, 1, &from->c, DT_F32, NULL,
-        a);
-    group(&t->group[L + 1], &t->m.norm, &from->norm, 1, &from->c, DT_F32, NULL,
-        a);
+    rooms(&t->share, from, grads, a, room);
+    for (size_t i = 0; i < L; i++)
+        group(&m, i, t->m.block[i].w, from->block[i].w, room[0]);
+    group(&m, L, &t->m.embed, &from->embed, room[1]);
+    group(&m, L + 1, &t->m.norm, &from->norm, room[2]);
     if (!from->c.tied)
-        group(&t->group[L + 2], &t->m.head, &from->head, 1, &from->c, DT_F32,
-            NULL, a);
+        group(&m, L + 2, &t->m.head, &from->head, room[1]);
     else
         t->m.head = t->m.embed;
+}
+
+size_t
+group_cut(const struct group *g, size_t r, size_t n)
+{
+    const size_t even = g->n / n * r + g->n % n * r / n;
+    size_t k = 0, end, at;
+
+    if (even >= g->n)
+        return g->n;
+    while (k + 1 < W_N && g->at[k + 1] <= even)
+        k++;
+    end = k + 1 < W_N ? g->at[k + 1] : g->n;
+    at =
+        g->at[k] + (even - g->at[k] + GROUP_SPAN - 1) / GROUP_SPAN * GROUP_SPAN;
+    return at < end ? at : end;
+}
+
+float *
+group_p(const struct group *g, size_t at)
+{
+    return g->part_p != NULL ? g->part_p + (at - g->first) : g->p + at;
+}
+
+float *
+group_g(const struct group *g, size_t at)
+{
+    return g->part_g != NULL ? g->part_g + (at - g->first) : g->g + at;
+}
+
+size_t
+tmodel_weight_bytes(const struct tmodel *t)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->ngroup; i++)
+        n += t->group[i].part_p != NULL ? t->group[i].own : t->group[i].n;
+    return n * sizeof(float);
 }
 
 size_t
@@ -125,9 +228,23 @@ tmodel_grad_bytes(const struct tmodel *t)
 {
     size_t n = t->group[0].half != NULL ? widest_block(&t->m) * 4 : 0;
 
-    for (size_t i = 0; i < t->ngroup; i++)
-        n += t->group[i].n * (t->group[i].half != NULL ? 2 : 4);
+    for (size_t i = 0; i < t->ngroup; i++) {
+        const struct group *g = &t->group[i];
+
+        n += g->part_g != NULL ? 4 * g->own : (g->half != NULL ? 2 : 4) * g->n;
+    }
     return n;
+}
+
+size_t
+tmodel_room_bytes(const struct tmodel *t)
+{
+    struct arena plan;
+    float *at[3];
+
+    arena_plan(&plan);
+    rooms(&t->share, &t->m, DT_F32, &plan, at);
+    return plan.used;
 }
 
 size_t
@@ -149,21 +266,16 @@ tmodel_mask_bytes(const struct tmodel *t)
     return n;
 }
 
-int
-tmodel_init(struct tmodel *t, const struct model *from, struct err *e)
-{
-    return tmodel_init_as(t, from, DT_F32, e);
-}
-
-int
-tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
-    struct err *e)
+/* Memory alone can fail, and that dies. */
+static int
+init(struct tmodel *t, const struct model *from, enum dtype grads,
+    const struct share *share)
 {
     const size_t L = from->c.L;
     struct arena plan;
 
-    (void)e; /* memory alone can fail, and that dies */
     memset(t, 0, sizeof *t);
+    t->share = *share;
     t->ngroup = L + 3;
     t->group = xcalloc(t->ngroup, sizeof *t->group);
     t->m.c = from->c;
@@ -184,9 +296,35 @@ tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
     return 0;
 }
 
-void
-tmodel_layout(struct tmodel *t, const struct config *c,
-    const struct block_shape *shape, enum dtype grads)
+static const struct share whole = { 0, 1, 0 };
+
+int
+tmodel_init(struct tmodel *t, const struct model *from, struct err *e)
+{
+    (void)e;
+    return init(t, from, DT_F32, &whole);
+}
+
+int
+tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
+    struct err *e)
+{
+    (void)e;
+    return init(t, from, grads, &whole);
+}
+
+int
+tmodel_init_share(struct tmodel *t, const struct model *from,
+    const struct share *share, struct err *e)
+{
+    (void)e;
+    return init(t, from, DT_F32, share);
+}
+
+static void
+lay_out(struct tmodel *t, const struct config *c,
+    const struct block_shape *shape, enum dtype grads,
+    const struct share *share)
 {
     const struct weight matrix = { .rows = c->V, .cols = c->d };
     struct model m = { .c = *c, .embed = matrix, .head = matrix };
@@ -203,8 +341,22 @@ tmodel_layout(struct tmodel *t, const struct config *c,
             block_dims(c, k, shape != NULL ? &shape[i] : NULL, &b->w[k].rows,
                 &b->w[k].cols);
     }
-    tmodel_init_as(t, &m, grads, NULL);
+    init(t, &m, grads, share);
     free(m.block);
+}
+
+void
+tmodel_layout(struct tmodel *t, const struct config *c,
+    const struct block_shape *shape, enum dtype grads)
+{
+    lay_out(t, c, shape, grads, &whole);
+}
+
+void
+tmodel_layout_share(struct tmodel *t, const struct config *c,
+    const struct block_shape *shape, const struct share *share)
+{
+    lay_out(t, c, shape, DT_F32, share);
 }
 
 void
@@ -238,9 +390,13 @@ void
 tmodel_zero_grad(struct tmodel *t)
 {
     for (size_t i = 0; i < t->ngroup; i++) {
-        if (t->group[i].half != NULL)
-            memset(t->group[i].half, 0, t->group[i].n * sizeof(uint16_t));
-        else if (t->group[i].n > 0)
-            memset(t->group[i].g, 0, t->group[i].n * sizeof(float));
+        const struct group *g = &t->group[i];
+
+        if (g->half != NULL)
+            memset(g->half, 0, g->n * sizeof *g->half);
+        else if (g->part_g != NULL)
+            memset(g->part_g, 0, g->own * sizeof *g->part_g);
+        else if (g->n > 0)
+            memset(g->g, 0, g->n * sizeof *g->g);
     }
 }

@@ -19,7 +19,7 @@ enum { WIDE = 1024 };
 
 /* Parameters a task: fixed, so that the norm's order of sums is fixed.  Parts
  * of ranks are cut where spans begin: small ones make them even. */
-enum { SPAN = 1 << 16, SPAN_EVEN = 1 << 12 };
+enum { SPAN = 1 << 16, SPAN_EVEN = GROUP_SPAN };
 
 struct param_span {
     size_t group, at, n;
@@ -95,23 +95,15 @@ size_of(enum dtype type)
     return type == DT_BF16 ? sizeof(uint16_t) : sizeof(float);
 }
 
-/* Parts of a group: each begins at the first span that does not begin before
- * its even share would. */
+/* Parts of a group, which begin where spans do. */
 static void
-cut_parts(struct adamw *a, size_t group, size_t total)
+cut_parts(struct adamw *a, size_t group, const struct group *g)
 {
     const size_t n = a->ranks->n;
-    size_t *at = a->part[group];
 
-    dist_split(total, n, 1, at);
-    for (size_t r = 1; r < n; r++) {
-        size_t start = total;
-
-        for (size_t i = a->nspan; i-- > 0 && a->span[i].group == group;)
-            if (a->span[i].at >= at[r])
-                start = a->span[i].at;
-        at[r] = start;
-    }
+    for (size_t r = 0; r <= n; r++)
+        a->part[group][r] = group_cut(g, r, n);
+    assert(n == 1 || g->part_g == NULL || adamw_own(a, group) == g->own);
 }
 
 /* Which spans are whose: those of a rank have their squares together. */
@@ -166,7 +158,7 @@ adamw_new_parts(const struct tmodel *t, enum dtype moments,
     for (size_t i = 0; i < t->ngroup; i++) {
         group_spans(a, t, i);
         a->part[i] = xcalloc(g->n + 1, sizeof(**a->part));
-        cut_parts(a, i, t->group[i].n);
+        cut_parts(a, i, &t->group[i]);
         bytes += 2 * (adamw_own(a, i) * size_of(moments) + 64);
     }
     arena_init(&a->arena, bytes);
@@ -272,7 +264,7 @@ static float *
 gradients(const struct group *g, size_t at, size_t n, float *room)
 {
     if (g->half == NULL)
-        return g->g + at;
+        return group_g(g, at);
     kern.widen_bf16(room, g->half + at, n);
     return room;
 }
@@ -316,7 +308,7 @@ span_sumsq(void *ctx, size_t task, size_t worker)
     if (s->mask != NULL && g->half != NULL)
         keep_half(g->half + s->at, s->n, s->mask);
     else if (s->mask != NULL)
-        keep_float(g->g + s->at, s->n, s->mask);
+        keep_float(group_g(g, s->at), s->n, s->mask);
     *sq = 0.0;
     for (size_t k = 0; k < s->n && g->half != NULL; k += WIDE) {
         const size_t n = s->n - k < WIDE ? s->n - k : WIDE;
@@ -324,7 +316,7 @@ span_sumsq(void *ctx, size_t task, size_t worker)
         *sq += a->k->sumsq(gradients(g, s->at + k, n, room), n);
     }
     if (g->half == NULL)
-        *sq = a->k->sumsq(g->g + s->at, s->n);
+        *sq = a->k->sumsq(group_g(g, s->at), s->n);
     profile_end("gradient norm", t, 0.0, 4.0 * (double)s->n);
 }
 
@@ -380,7 +372,7 @@ update_rounded(struct adamw *a, const struct param_span *s,
             kern.widen_bf16(m, mh, n);
             kern.widen_bf16(v, vh, n);
         }
-        a->k->adamw(g->p + at, gradients(g, at, n, wide[2]), m, v, n, k);
+        a->k->adamw(group_p(g, at), gradients(g, at, n, wide[2]), m, v, n, k);
         if (half) {
             round_by_chance(mh, m, n, key, at, lost, kept);
             round_by_chance(vh, v, n, rng_key(key, 'v'), at, lost, kept);
@@ -409,23 +401,25 @@ span_update(void *ctx, size_t task, size_t worker)
     if (a->type == DT_BF16 || g->half != NULL)
         update_rounded(a, s, &k, a->lost + i, a->kept + i);
     else
-        a->k->adamw(g->p + s->at, g->g + s->at, (float *)a->m[s->group] + s->in,
-            (float *)a->v[s->group] + s->in, s->n, &k);
+        a->k->adamw(group_p(g, s->at), group_g(g, s->at),
+            (float *)a->m[s->group] + s->in, (float *)a->v[s->group] + s->in,
+            s->n, &k);
     /* without gradient and moments 0 stays 0, unless it is 0 / (0 + 0) */
     if (s->mask != NULL && !(k.eps > 0.0f))
-        keep_float(g->p + s->at, s->n, s->mask);
+        keep_float(group_p(g, s->at), s->n, s->mask);
     profile_end("AdamW", t, 0.0,
         (a->type == DT_BF16 ? 24.0 : 32.0) * (double)s->n);
 }
 
-/* The new parameters of other ranks, and none of their gradients. */
+/* The new parameters of other ranks, where they are kept, and none of their
+ * gradients. */
 static void
 take_parts(const struct adamw *a, struct tmodel *t)
 {
     for (size_t i = 0; i < a->ngroup && a->ranks->n > 1; i++)
-        if (t->group[i].n > 0)
+        if (t->group[i].n > 0 && t->group[i].part_p == NULL)
             dist_all_gather(a->ranks, t->group[i].p, sizeof(float), a->part[i]);
-    if (a->ranks->n > 1)
+    if (a->ranks->n > 1 && t->share.n <= 1)
         tmodel_zero_grad(t);
 }
 

@@ -123,15 +123,16 @@ plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
     model_shape(&t->m, b);
     memset(p, 0, sizeof(*p));
     p->params = t->nparam;
-    p->weights = t->nparam * sizeof(float) + tmodel_mask_bytes(t);
+    p->weights = tmodel_weight_bytes(t) + tmodel_mask_bytes(t);
     p->gradients = tmodel_grad_bytes(t);
+    p->buffers = tmodel_room_bytes(t) + l->buffers;
     p->moments = adamw_bytes(t, l->moments) / (l->parts + !l->parts);
     p->program = l->program;
     p->work = step_bytes(s, l->tokens) + l->judge + l->ranks;
     p->teacher_head = l->head;
     p->input = l->input;
-    p->total = p->program + p->weights + p->gradients + p->moments + p->work +
-        p->teacher_head + p->input;
+    p->total = p->program + p->weights + p->gradients + p->moments +
+        p->buffers + p->work + p->teacher_head + p->input;
     p->flop = plan_flop_train(&t->m.c, b, l->T);
     free(b);
 }
@@ -144,11 +145,11 @@ plan_note(const struct plan *p)
     note("%zu parameters, %.4g GFLOP a token, memory in all %.1f MB", p->params,
         p->flop * 1e-9, (double)p->total * mb);
     vnote("memory in MB: program %.1f, weights %.1f, gradients %.1f, moments "
-          "%.1f, work %.1f, teacher head %.1f, input %.1f",
+          "%.1f, buffers %.1f, work %.1f, teacher head %.1f, input %.1f",
         (double)p->program * mb, (double)p->weights * mb,
         (double)p->gradients * mb, (double)p->moments * mb,
-        (double)p->work * mb, (double)p->teacher_head * mb,
-        (double)p->input * mb);
+        (double)p->buffers * mb, (double)p->work * mb,
+        (double)p->teacher_head * mb, (double)p->input * mb);
 }
 
 /* A cgroup's limit, or SIZE_MAX ("max", or no such file). */

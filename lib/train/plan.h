@@ -15,9 +15,11 @@ struct plan {
     size_t params;
     size_t program; /* what the process holds beside the rest */
     size_t weights, gradients, moments; /* bytes, fp32 */
-    size_t work;                        /* activations, head tiles, scratch */
-    size_t teacher_head;                /* copy of the teacher's head */
-    size_t input;                       /* messages in memory */
+    size_t buffers; /* where parameters and gradients of which it has parts are
+                     * whole */
+    size_t work;    /* activations, head tiles, scratch */
+    size_t teacher_head; /* copy of the teacher's head */
+    size_t input;        /* messages in memory */
     size_t total;
     double flop; /* a token, student forward and backward */
 };
@@ -31,6 +33,7 @@ struct plan_load {
     size_t judge;       /* step_judge_bytes, or 0 */
     size_t program;     /* as above */
     size_t ranks;       /* ranks_bytes, or 0 */
+    size_t buffers;     /* parts_bytes, or 0 */
     enum dtype moments; /* of the optimiser */
     size_t parts;       /* ranks that have a part of them each; 0, 1: one */
 };

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CHUNK = 1 << 16 }; /* numbers of a task */
+
 struct ranks {
     struct ranks_opt o;
     struct step *step;
@@ -22,14 +24,20 @@ struct ranks {
     size_t depth;  /* of a message's tree */
     size_t added;  /* messages of this step */
     size_t **even; /* [ngroup][n+1] parts, where moments are whole */
+    size_t *place; /* [ngroup] where a group's numbers are in those held */
     double rounding;
     /* the message at hand */
     const struct rows *rows;
     const uint8_t *scored;
     const struct said *said;
     size_t first, stride, count;
-    /* what keep_task does */
-    float *at;
+    /* the row at hand: sums held[deep-1], ... held[low] are added to it, and
+     * then it is put aside as held[low-1], or the message is over (low 0) */
+    size_t deep, low;
+    int empty; /* it is none */
+    /* what tasks do, of a group */
+    const struct group *group;
+    size_t at;
     int back;
 };
 
@@ -42,6 +50,15 @@ tree_depth(size_t rows)
         depth++;
     return depth;
 }
+
+/* Has each rank the gradients of its part alone? */
+static int
+in_parts(const struct ranks *x)
+{
+    return x->t->share.n > 1;
+}
+
+static void take(void *ctx, size_t group);
 
 struct ranks *
 ranks_new(const struct ranks_opt *o, struct step *s, struct tmodel *t,
@@ -58,16 +75,23 @@ ranks_new(const struct ranks_opt *o, struct step *s, struct tmodel *t,
     x->pool = pool;
     x->depth = tree_depth(o->rows);
     x->held = xcalloc(x->depth + 1, sizeof *x->held);
-    held = !o->deterministic ? 0 : x->depth + (o->messages > 1);
+    held = !o->deterministic ? 0 : x->depth + (o->messages > 1 && !in_parts(x));
     if (held > 0)
         arena_init(&x->arena, held * (t->nparam * sizeof(float) + 64));
     for (size_t i = 0; i < held; i++)
         x->held[i] = arena_alloc(&x->arena, t->nparam, sizeof(float));
     x->even = xcalloc(t->ngroup, sizeof *x->even);
+    x->place = xcalloc(t->ngroup + 1, sizeof *x->place);
     for (size_t i = 0; i < t->ngroup; i++) {
         assert(t->group[i].half == NULL || (n == 1 && !o->deterministic));
         x->even[i] = xcalloc(n + 1, sizeof **x->even);
         dist_split(t->group[i].n, n, 16, x->even[i]);
+        x->place[i + 1] = x->place[i] + t->group[i].n;
+    }
+    if (in_parts(x)) {
+        assert(adamw_in_parts(a));
+        t->take = take;
+        t->take_ctx = x;
     }
     return x;
 }
@@ -80,6 +104,7 @@ ranks_free(struct ranks *x)
     for (size_t i = 0; i < x->t->ngroup; i++)
         free(x->even[i]);
     free(x->even);
+    free(x->place);
     free(x->held);
     arena_release(&x->arena);
     free(x);
@@ -91,31 +116,69 @@ ranks_bytes(const struct ranks *x)
     return x->arena.cap + dist_bytes(x->o.group->n);
 }
 
-/* Task: a group's gradients put aside, and zero; or added to those aside. */
+/* Run task over the numbers of group i, CHUNK of them at a time. */
+static void
+each_chunk(struct ranks *x, size_t i,
+    void (*task)(void *ctx, size_t task, size_t worker))
+{
+    x->group = &x->t->group[i];
+    x->at = x->place[i];
+    pool_run(x->pool, (x->group->n + CHUNK - 1) / CHUNK, task, x);
+}
+
+static size_t
+chunk(const struct ranks *x, size_t task, size_t *n)
+{
+    const size_t at = task * CHUNK, left = x->group->n - at;
+
+    *n = left < CHUNK ? left : CHUNK;
+    return at;
+}
+
+/* Task: what a row has made, added to what it is summed with in its tree, and
+ * put aside if the tree goes on. */
+static void
+carry_task(void *ctx, size_t task, size_t worker)
+{
+    const struct ranks *x = ctx;
+    size_t n;
+    const size_t at = chunk(x, task, &n);
+    float *g = x->group->g + at;
+
+    (void)worker;
+    for (size_t d = x->deep; d-- > x->low;)
+        kern.add(g, x->held[d] + x->at + at, g, n);
+    if (x->low > 0) {
+        memcpy(x->held[x->low - 1] + x->at + at, g, n * sizeof *g);
+        memset(g, 0, n * sizeof *g);
+    }
+}
+
+/* Task: the sums of the messages before put aside; or added to those of this
+ * one. */
 static void
 keep_task(void *ctx, size_t task, size_t worker)
 {
     const struct ranks *x = ctx;
-    const struct group *g = &x->t->group[task];
-    float *at = x->at;
+    size_t n;
+    const size_t at = chunk(x, task, &n);
+    float *g = x->group->g + at, *held = x->held[x->depth] + x->at + at;
 
     (void)worker;
-    for (size_t i = 0; i < task; i++)
-        at += x->t->group[i].n;
     if (x->back) {
-        kern.add(g->g, at, g->g, g->n);
-    } else if (g->n > 0) {
-        memcpy(at, g->g, g->n * sizeof *at);
-        memset(g->g, 0, g->n * sizeof *at);
+        kern.add(g, held, g, n);
+    } else {
+        memcpy(held, g, n * sizeof *g);
+        memset(g, 0, n * sizeof *g);
     }
 }
 
 static void
-keep(struct ranks *x, size_t depth, int back)
+keep(struct ranks *x, int back)
 {
-    x->at = x->held[depth];
     x->back = back;
-    pool_run(x->pool, x->t->ngroup, keep_task, x);
+    for (size_t i = 0; i < x->t->ngroup; i++)
+        each_chunk(x, i, keep_task);
 }
 
 static void
@@ -141,22 +204,34 @@ add_row(struct ranks *x, size_t i, struct loss_sum *sum)
     timeline_add("compute", "forward and backward", t);
 }
 
-/* S(i,k) of dist_tree over the rows of this rank, into the gradients, which are
- * zero before, and into *sum. */
+/* A row of the tree; deep, low: see struct ranks. */
 static void
-tree(struct ranks *x, size_t i, size_t k, size_t depth, struct loss_sum *sum)
+leaf(struct ranks *x, size_t i, size_t deep, size_t low, struct loss_sum *sum)
+{
+    x->deep = deep;
+    x->low = low;
+    add_row(x, i, sum);
+    if (in_parts(x))
+        return; /* taken already */
+    step_flush(x->step);
+    for (size_t k = 0; k < x->t->ngroup; k++)
+        each_chunk(x, k, carry_task);
+}
+
+/* S(i,k) of dist_tree over the rows of this rank, at `depth`, into *sum; to the
+ * gradients what is held from there down to `low` is added: struct ranks. */
+static void
+tree(struct ranks *x, size_t i, size_t k, size_t depth, size_t low,
+    struct loss_sum *sum)
 {
     struct loss_sum other = { 0 };
 
     if (i + k >= x->count) {
-        add_row(x, i, sum);
-        step_flush(x->step);
+        leaf(x, i, depth, low, sum);
         return;
     }
-    tree(x, i, 2 * k, depth + 1, sum);
-    keep(x, depth, 0);
-    tree(x, i + k, 2 * k, depth + 1, &other);
-    keep(x, depth, 1);
+    tree(x, i, 2 * k, depth + 1, depth + 1, sum);
+    tree(x, i + k, 2 * k, depth + 1, low, &other);
     add_sum(sum, &other);
 }
 
@@ -219,25 +294,111 @@ ranks_rounding(const struct ranks *x)
     return x->rounding;
 }
 
-/* The gradients of all ranks, each rank's part. */
+/* The gradients of group i of all ranks, each rank's part. */
+static void
+reduce(struct ranks *x, size_t i, enum dist_sum how)
+{
+    const struct group *g = &x->t->group[i];
+    float *exact = NULL;
+
+    if (g->n == 0)
+        return;
+    if (i == 0 && how == DIST_BF16 && !(x->rounding > 0.0)) {
+        exact = xreallocarray(NULL, g->n, sizeof *exact);
+        memcpy(exact, g->g, g->n * sizeof *exact);
+    }
+    dist_reduce_scatter(x->o.group, g->g, parts(x, i), how);
+    if (exact != NULL)
+        measure(x, exact, g->g, parts(x, i));
+    free(exact);
+}
+
+/* Task: this rank's part of the sums to those before; all of g zero. */
+static void
+settle_task(void *ctx, size_t task, size_t worker)
+{
+    const struct ranks *x = ctx;
+    const struct group *g = x->group;
+    size_t n;
+    const size_t at = chunk(x, task, &n), own = g->first + g->own;
+    const size_t from = at > g->first ? at : g->first;
+    const size_t to = at + n < own ? at + n : own;
+
+    (void)worker;
+    if (from < to)
+        kern.add(group_g(g, from), group_g(g, from), g->g + from, to - from);
+    memset(g->g + at, 0, n * sizeof *g->g);
+}
+
+/* Of struct tmodel: a pass has made all of the group's gradients. */
+static void
+take(void *ctx, size_t group)
+{
+    struct ranks *x = ctx;
+
+    if (x->o.deterministic && !x->empty)
+        each_chunk(x, group, carry_task);
+    if (x->o.deterministic && x->low > 0)
+        return;
+    reduce(x, group, x->o.deterministic ? DIST_TREE : x->o.wire);
+    each_chunk(x, group, settle_task);
+}
+
 static void
 sum_gradients(struct ranks *x, enum dist_sum how)
 {
-    const struct group *first = &x->t->group[0];
-    float *exact = NULL;
+    for (size_t i = 0; i < x->t->ngroup && x->o.group->n > 1; i++)
+        if (!in_parts(x))
+            reduce(x, i, how);
+}
 
-    if (x->o.group->n == 1)
-        return;
-    if (how == DIST_BF16 && !(x->rounding > 0.0)) {
-        exact = xreallocarray(NULL, first->n, sizeof *exact);
-        memcpy(exact, first->g, first->n * sizeof *exact);
+/* The largest such number of any rank. */
+static size_t
+most_of_all(const struct ranks *x, size_t n)
+{
+    const struct dist_group *g = x->o.group;
+    size_t *all = xcalloc(g->n, sizeof *all), most = 0;
+
+    all[g->rank] = n;
+    dist_all_gather_one(g, all, sizeof *all);
+    for (size_t i = 0; i < g->n; i++)
+        most = all[i] > most ? all[i] : most;
+    free(all);
+    return most;
+}
+
+/* Where gradients are in parts all ranks make as many passes, of which this one
+ * has `passes`: the others are empty. */
+static void
+fill_up(struct ranks *x, size_t passes)
+{
+    const size_t most = in_parts(x) ? most_of_all(x, passes) : passes;
+
+    x->empty = 1;
+    x->deep = 0;
+    for (size_t i = passes; i < most; i++) {
+        /* without a row the message is over with the last of them */
+        x->low = passes > 0 || i + 1 < most;
+        step_pass(x->step, x->rows, x->said);
     }
-    for (size_t i = 0; i < x->t->ngroup; i++)
-        if (x->t->group[i].n > 0)
-            dist_reduce_scatter(x->o.group, x->t->group[i].g, parts(x, i), how);
-    if (exact != NULL)
-        measure(x, exact, first->g, parts(x, 0));
-    free(exact);
+    x->empty = 0;
+}
+
+/* The rows in order. */
+static void
+add_in_order(struct ranks *x, struct loss_sum *sum)
+{
+    const int all = x->first == 0 && x->stride == 1;
+    const double t = clock_now();
+
+    fill_up(x, all ? step_passes(x->step, x->count) : x->count);
+    if (all) {
+        step_add(x->step, x->rows, x->scored, x->said, sum);
+        timeline_add("compute", "forward and backward", t);
+        return;
+    }
+    for (size_t i = 0; i < x->count; i++)
+        add_row(x, i, sum);
 }
 
 void
@@ -245,13 +406,7 @@ ranks_add(struct ranks *x, const struct rows *r, const uint8_t *scored,
     const struct said *said, size_t first, size_t stride, struct loss_sum *sum)
 {
     struct loss_sum own = { 0 };
-    const double t = clock_now();
 
-    if (!x->o.deterministic && first == 0 && stride == 1) {
-        step_add(x->step, r, scored, said, sum);
-        timeline_add("compute", "forward and backward", t);
-        return;
-    }
     x->rows = r;
     x->scored = scored;
     x->said = said;
@@ -259,20 +414,20 @@ ranks_add(struct ranks *x, const struct rows *r, const uint8_t *scored,
     x->stride = stride;
     x->count = r->B > first ? (r->B - first + stride - 1) / stride : 0;
     if (!x->o.deterministic) {
-        for (size_t i = 0; i < x->count; i++)
-            add_row(x, i, sum);
+        add_in_order(x, sum);
         return;
     }
     assert(tree_depth(x->count) <= x->depth && x->added < x->o.messages);
-    if (x->added > 0)
-        keep(x, x->depth, 0);
+    if (x->added > 0 && !in_parts(x))
+        keep(x, 0);
+    fill_up(x, x->count);
     if (x->count > 0)
-        tree(x, 0, 1, 0, &own);
+        tree(x, 0, 1, 0, 0, &own);
     sum_gradients(x, DIST_TREE);
     sum_losses(x, &own);
     add_sum(sum, &own);
-    if (x->added++ > 0)
-        keep(x, x->depth, 1);
+    if (x->added++ > 0 && !in_parts(x))
+        keep(x, 1);
 }
 
 void

@@ -11,6 +11,11 @@
  * of a message, and one more where a step has several messages.
  *
  * Otherwise rows are added in order and ranks as `wire` says, once a step.
+ *
+ * Where each rank keeps the gradients of its part of the model alone (struct
+ * share, model/backward.h) a group's are summed as soon as they are made, that
+ * is once a pass, of which all ranks make as many; when deterministic, once a
+ * message, with its last row, and only the doublings take copies.
  */
 #ifndef TRAIN_RANKS_H
 #define TRAIN_RANKS_H
@@ -27,8 +32,8 @@ struct ranks_opt {
     size_t messages;    /* of a step, at most */
 };
 struct ranks;
-/* a: if its moments are parts, each rank keeps the gradients of its own part
- * alone.  t's gradients are fp32. */
+/* a: if its moments are parts, ranks_finish leaves each rank with the gradients
+ * of its part alone.  t's gradients are fp32; from here on t->take is this. */
 struct ranks *ranks_new(const struct ranks_opt *o, struct step *s,
     struct tmodel *t, const struct adamw *a, struct pool *pool);
 void ranks_free(struct ranks *x);

@@ -285,6 +285,8 @@ add_rows(struct step *s, const struct rows *r, void *ctx)
     for (size_t b = 0; b < r->B; b++)
         row_losses(s, b, s->head, &s->o, s->teacher_head, head_group(s->t)->g);
     fetch_done(m, fetch_head(m));
+    if (s->t->take != NULL && !m->c.tied)
+        s->t->take(s->t->take_ctx, fetch_head(m));
     bwd_backward(s->bwd, r, sh ? square_head : NULL, s);
 }
 
@@ -312,6 +314,22 @@ step_add(struct step *s, const struct rows *r, const uint8_t *scored,
 {
     assert(said->nblock == 0 || said->nblock == s->t->m.c.L);
     each_rows(s, r, scored, said, sum, add_rows, NULL);
+}
+
+size_t
+step_passes(const struct step *s, size_t rows)
+{
+    return (rows + s->B - 1) / s->B;
+}
+
+void
+step_pass(struct step *s, const struct rows *r, const struct said *said)
+{
+    struct loss_sum none = { 0 };
+
+    s->sum = &none;
+    s->y = said;
+    add_rows(s, &(struct rows){ 0, r->T, r->ids, r->first }, NULL);
 }
 
 struct step_judge {

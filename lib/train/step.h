@@ -54,6 +54,12 @@ size_t step_bytes(const struct step *s, size_t tokens);
  * of another width they are brought to d by adaptive averages. */
 void step_add(struct step *s, const struct rows *r, const uint8_t *scored,
     const struct said *said, struct loss_sum *sum);
+/* Passes over so many rows, at as many at a time as step_new was told. */
+size_t step_passes(const struct step *s, size_t rows);
+/* A pass over none of the rows: nothing is added, but weights are fetched and
+ * gradients taken (model/backward.h), as ranks do together.  said: as of
+ * step_add. */
+void step_pass(struct step *s, const struct rows *r, const struct said *said);
 /* bwd_rounding, bwd_grad_rounding. */
 double step_rounding(const struct step *s);
 double step_grad_rounding(const struct step *s);

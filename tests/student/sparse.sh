@@ -100,5 +100,14 @@ if has_ranks 'over ranks'; then
         --schedule constant --deterministic kd
     same_model '... the same' d1 d2
     like_sparse '... and half is zero' d2
+    ok '2 ranks, level 3, 10 steps' mpirun -n 2 student -q -j 1 -m sparse \
+        -o d3 --lr 1e-3 --schedule constant --deterministic --shard-level 3 \
+        --steps 10 kd
+    rm d3/config.json
+    stream -q --resume d3 data | teacher -q -m teacher -o rest
+    ok '... and the others' mpirun -n 2 student -q -j 1 -m sparse -o d3 \
+        --lr 1e-3 --schedule constant --deterministic --shard-level 3 \
+        --resume rest
+    same_model '... the same' d1 d3
 fi
 done_testing

@@ -1,10 +1,10 @@
-/* Moments in parts of ranks: they cover each group once, and a model of real
- * size is shared evenly; the norm and the parameters of one rank do not depend
- * on the parts being cut finely. */
+/* Parts of ranks: they cover each group once, and a model of real size is
+ * shared evenly, at every level. */
 #include "base/err.h"
 #include "kern/kern.h"
 #include "model/backward.h"
 #include "train/adamw.h"
+#include "train/parts.h"
 
 #include "../lib/tap.h"
 
@@ -48,6 +48,53 @@ shares(const struct tmodel *t, size_t n)
         100.0 * most);
 }
 
+/* What rank r of n has by part, as arenas count it, against 4 bytes a parameter
+ * and gradient and 8 of moments, each over n from its level on; and at level 3
+ * two blocks and the embedding, from level 2 on one and that, whole. */
+static void
+level(const struct config *c, int l, size_t n)
+{
+    const double P = (double)config_params(c, NULL);
+    const double E = (double)c->V * (double)c->d;
+    const double block = (P - E - (double)c->d) / (double)c->L;
+    double off = 0.0;
+
+    for (size_t r = 0; r < n; r++) {
+        const struct dist_group g = { "test", r, n, NULL };
+        const struct share share = { r, l > 1 ? n : 1, l > 2 };
+        struct tmodel t;
+        struct adamw *a;
+        struct parts *p = NULL;
+        double whole, parts, rooms;
+
+        tmodel_layout_share(&t, c, NULL, &share);
+        a = adamw_new_parts(&t, DT_F32, &g, 0);
+        if (l > 2 && n > 1)
+            p = parts_new(&t, a, &g);
+        whole = (double)tmodel_weight_bytes(&t);
+        off = farther(off,
+            fabs(whole / (4.0 * P / (l > 2 ? (double)n : 1.0)) - 1.0));
+        parts = (double)tmodel_grad_bytes(&t);
+        off = farther(off,
+            fabs(parts / (4.0 * P / (l > 1 ? (double)n : 1.0)) - 1.0));
+        rooms = (double)(tmodel_room_bytes(&t) + parts_bytes(p));
+        off = farther(off,
+            n == 1 || l < 2
+                ? rooms
+                : fabs(rooms / (4.0 * (l - 1) * E + 4.0 * (2 * l - 3) * block) -
+                      1.0));
+        off = farther(off,
+            fabs((double)t.arena.used /
+                    (whole + parts + (double)tmodel_room_bytes(&t)) -
+                1.0));
+        parts_free(p);
+        adamw_free(a);
+        tmodel_release(&t);
+    }
+    ok(off <= 0.03, "level %d, %zu ranks: bytes by part, off by %.2f %%", l, n,
+        100.0 * off);
+}
+
 int
 main(void)
 {
@@ -67,5 +114,8 @@ main(void)
     for (size_t n = 1; n <= 8; n++)
         shares(&t, n);
     tmodel_release(&t);
+    for (int l = 1; l <= 3; l++)
+        for (size_t n = 1; n <= 8; n *= 2)
+            level(&c, l, n);
     return done_testing();
 }

@@ -1,0 +1,38 @@
+/*
+ * Arrays that each rank of a group holds a part of: whole while they are read,
+ * in a few buffers.  A buffer keeps its array until another one needs it, so
+ * that one which is soon read again is not gathered again.
+ *
+ * All ranks make the same calls in the same order.
+ */
+#ifndef DIST_AHEAD_H
+#define DIST_AHEAD_H
+
+#include "dist/dist.h"
+
+struct ahead_array {
+    const void *own;  /* elements at[rank]..at[rank+1], this rank's */
+    const size_t *at; /* [n+1] as of dist_all_gather; NULL: no such array */
+    size_t kind;      /* which buffers it goes into */
+};
+struct ahead;
+/* count arrays of elements of `size` bytes, and buffers[kind] buffers, one at
+ * least, as large as the largest array of that kind.  What the arrays lead to
+ * outlives it. */
+struct ahead *ahead_new(const struct dist_group *g,
+    const struct ahead_array *array, size_t count, size_t size,
+    const size_t *buffers, size_t kinds);
+void ahead_free(struct ahead *x);
+/* Memory of the buffers. */
+size_t ahead_bytes(const struct ahead *x);
+
+/* Array i, whole, at a multiple of 64, until ahead_done: a collective, or
+ * nothing if it is there.  Again before ahead_done: the same. */
+void *ahead_now(struct ahead *x, size_t i);
+/* It will be asked for next.  A hint. */
+void ahead_next(struct ahead *x, size_t i);
+void ahead_done(struct ahead *x, size_t i);
+/* The parts have other values than before: nothing is there any more. */
+void ahead_changed(struct ahead *x);
+
+#endif

@@ -1,0 +1,78 @@
+/* Parameters that ranks have parts of; see parts.h. */
+#include "train/parts.h"
+#include "base/mem.h"
+#include "dist/ahead.h"
+#include "model/fetch.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct parts {
+    struct tmodel *t;
+    struct ahead *ahead;
+    struct fetch fetch;
+};
+
+static void
+now(void *ctx, size_t group)
+{
+    struct parts *p = ctx;
+
+    tmodel_place(p->t, group, ahead_now(p->ahead, group));
+}
+
+static void
+next(void *ctx, size_t group)
+{
+    ahead_next(((struct parts *)ctx)->ahead, group);
+}
+
+static void
+done(void *ctx, size_t group)
+{
+    ahead_done(((struct parts *)ctx)->ahead, group);
+}
+
+struct parts *
+parts_new(struct tmodel *t, const struct adamw *a, const struct dist_group *g)
+{
+    enum { BLOCK, EMBED, KINDS };
+    static const size_t buffers[KINDS] = { [BLOCK] = 2, [EMBED] = 1 };
+    struct ahead_array *array = xcalloc(t->ngroup, sizeof *array);
+    struct parts *p = xcalloc(1, sizeof *p);
+
+    assert(t->share.params && t->share.n == g->n && adamw_in_parts(a));
+    for (size_t i = 0; i < t->ngroup; i++)
+        if (t->group[i].part_p != NULL)
+            array[i] = (struct ahead_array){ t->group[i].part_p,
+                adamw_part(a, i), i < t->m.c.L ? BLOCK : EMBED };
+    p->t = t;
+    p->ahead = ahead_new(g, array, t->ngroup, sizeof(float), buffers, KINDS);
+    p->fetch = (struct fetch){ now, next, done, p };
+    t->m.fetch = &p->fetch;
+    free(array);
+    return p;
+}
+
+void
+parts_free(struct parts *p)
+{
+    if (p == NULL)
+        return;
+    p->t->m.fetch = NULL;
+    ahead_free(p->ahead);
+    free(p);
+}
+
+size_t
+parts_bytes(const struct parts *p)
+{
+    return p != NULL ? ahead_bytes(p->ahead) : 0;
+}
+
+void
+parts_changed(struct parts *p)
+{
+    if (p != NULL)
+        ahead_changed(p->ahead);
+}
