@@ -1,4 +1,4 @@
-/* evalppl - measure perplexity and recovery; see evalppl(1) */
+/* evalppl - measure what of a teacher is left; see evalppl(1) */
 #include "detail.h"
 #include "resume.h"
 #include "spread.h"
@@ -31,7 +31,7 @@ static const struct opt options[] = {
     OPT_LIST('m', "model", &a.models, "model",
         "a model to judge, [label=]path; may be given again"),
     OPT_STR(0, "base", &a.base, "model",
-        "the teacher: KL to it, agreement and recovery"),
+        "the teacher: KL to it, agreement, recovery of tasks"),
     OPT_FLAG(0, "recorded", &a.recorded,
         "in place of it, what the stream holds of its teacher"),
     OPT_STR(0, "read-base", &a.read_base, "file",

@@ -187,7 +187,7 @@ struct figures {
     double byte_ppl, word_ppl;
     struct mean nll, kl, klt, agree;
     double ppl, low, high, ppl_se; /* perplexity, 95 % interval */
-    double recovery;               /* 100 ppl(base) / ppl */
+    double ppl_ratio;              /* 100 ppl(base) / ppl */
     double regained;               /* 100 (nll(from) - nll) / (nll(from) -
                                  * nll(base)) */
 };

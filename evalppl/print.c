@@ -71,7 +71,7 @@ tsv_row(const struct eval *e, size_t source, size_t model, struct buf *b)
     put_cell(b, "%.8f", f.klt.se);
     put_cell(b, "%.6f", f.agree.v);
     put_cell(b, "%.6f", f.agree.se);
-    put_cell(b, "%.3f", f.recovery);
+    put_cell(b, "%.3f", f.ppl_ratio);
     put_cell(b, "%.3f", f.regained);
     put_cell(b, "%.1f", source == NONE ? speed(e, j) : NAN);
     put_cell(b, "%.0f", source == NONE ? (double)memory(j) : NAN);
@@ -154,7 +154,7 @@ print_tsv(const struct eval *e, int per_source, int compare, struct buf *b)
     buf_adds(b,
         "model\tsource\tparameters\tdocuments\ttokens\tnll\tnll_se\t"
         "ppl\tppl_low\tppl_high\tkl\tkl_se\tkl_t\tkl_t_se\t"
-        "agree\tagree_se\trecovery\tregained\ttokens_s\tmemory\t"
+        "agree\tagree_se\tppl_ratio\tregained\ttokens_s\tmemory\t"
         "bytes\tbits\tbits_se\twords\tbyte_ppl\tword_ppl\n");
     for (const struct eval *f = e; f != NULL; f = f->also)
         for (size_t i = 0; i < f->nj; i++)
@@ -186,7 +186,7 @@ text_head(const struct eval *e, int w, const char *first, struct buf *b)
         buf_addf(b, " %8s %7s", "KL", "+/-");
         if (e->temperature != 1.0)
             buf_addf(b, " %8s", "KL at T");
-        buf_addf(b, " %7s %9s", "agree %", "recovery");
+        buf_addf(b, " %7s %9s", "agree %", "ppl ratio");
         if (e->from != NONE)
             buf_addf(b, " %8s", "regained");
     }
@@ -213,7 +213,7 @@ text_figures(const struct eval *e, size_t source, size_t model, struct buf *b)
     if (e->temperature != 1.0)
         put_column(b, 8, "%.5f", f.klt.v);
     put_column(b, 7, "%.2f", 100.0 * f.agree.v);
-    put_column(b, 9, "%.2f", f.recovery);
+    put_column(b, 9, "%.2f", f.ppl_ratio);
     if (e->from != NONE)
         put_column(b, 8, "%.2f", f.regained);
 }

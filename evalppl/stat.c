@@ -167,11 +167,11 @@ compare(const struct eval *e, size_t source, size_t model, struct figures *f)
     double base, from;
 
     f->kl = f->klt = f->agree = none;
-    f->recovery = f->regained = NAN;
+    f->ppl_ratio = f->regained = NAN;
     if (e->base == NONE)
         return;
     base = eval_mean(e, source, Q_NLL, e->base, NONE).v;
-    f->recovery = 100.0 * exp(base - f->nll.v);
+    f->ppl_ratio = 100.0 * exp(base - f->nll.v);
     if (e->from != NONE) {
         from = eval_mean(e, source, Q_NLL, e->from, NONE).v;
         f->regained = 100.0 * (from - f->nll.v) / (from - base);

@@ -236,7 +236,7 @@ $(OUT)/bits.txt: $(OUT)/eval.tsv scripts/bits-a-byte
 	@scripts/bits-a-byte $(OUT)/held-out.stats $< pruned distilled >$@.new
 	@mv $@.new $@
 
-## report: perplexity, KL to the teacher, recovery on held-out articles
+## report: perplexity, KL to the teacher, agreement, on held-out text
 report: $(OUT)/report.txt
 	@cat $<
 

@@ -33,7 +33,7 @@ struct eval {
     size_t nmodel, nsource;
     size_t row[MODELS][SOURCES + 1]; /* [m][0]: of all sources; or NONE */
     size_t left_out;                 /* lines */
-    size_t base, from; /* model of KL and recovery; of regained; or NONE */
+    size_t base, from;               /* model of KL; of regained; or NONE */
 };
 
 /* Tables that are one file each. */

@@ -31,13 +31,13 @@ models(struct grid *g, const struct eval *v)
         { NULL, NULL, 1.0 },
         { "kl", "%.4f", 1.0 },
         { "agree", "%.1f%%", 100.0 },
-        { "recovery", "%.1f%%", 1.0 },
+        { "ppl_ratio", "%.1f%%", 1.0 },
         { "tokens_s", "%.0f", 1.0 },
         { "memory", "%.1f", 1e-6 },
     };
 
     grid_init(g, "models", "All held-out documents",
-        "model|M param|ppl|95 %|KL|top-1|recover|token/s|MB");
+        "model|M param|ppl|95 %|KL|top-1|ratio|token/s|MB");
     for (size_t m = 0; m < v->nmodel; m++) {
         grid_text(g, v->model[m]);
         for (size_t c = 0; c < sizeof column / sizeof *column; c++)

@@ -21,7 +21,8 @@ demo() {
 }
 ok 'the demo' demo d
 like 'live and precomputed agree' 'live and precomputed: identical bytes' out
-like 'a table' '^distilled +[0-9.]+ ' out
+like 'a table, with agreement and the ratio of perplexities' \
+    '^teacher +[0-9.]+ .* 100\.0% +100\.0%' out
 like 'the rival beside' '^distilled +rival +KL ' out
 like 'samples behind it' '^fr +distilled +La vieille femme' out
 if [ -s d/report.html ]; then pass 'a page'; else fail 'a page'; fi
@@ -44,7 +45,7 @@ like 'and shown' '^fr +distilled +La vieille femme' out
 
 # --- the README ---
 # Its table and its differences, without what the machine decides: the table
-# of the text report up to "recover", that of differences whole.
+# of the text report up to "ratio", that of differences whole.
 fact() {
     sed -n "s/^$1	//p" "$BUILD/demo/facts.txt"
 }
@@ -81,8 +82,8 @@ demo_in_readme() {
         return
     fi
     ok "$1: report" report -q --text "$d"
-    table model out recover >want
-    table model "$top/README.md" recover >got
+    table model out ratio >want
+    table model "$top/README.md" ratio >got
     same "$1: its table" got want
     table 'model +than' out errors >want
     table 'model +than' "$top/README.md" errors >got

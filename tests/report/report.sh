@@ -159,7 +159,7 @@ same 'is a dash' got want
 # ---- what evalppl found ----
 evaluation() {
     tr ' ' '\t' <<'END'
-model source parameters documents tokens nll nll_se ppl ppl_low ppl_high kl kl_se kl_t kl_t_se agree agree_se recovery regained tokens_s memory new
+model source parameters documents tokens nll nll_se ppl ppl_low ppl_high kl kl_se kl_t kl_t_se agree agree_se ppl_ratio regained tokens_s memory new
 teacher (all) 3148608 105 45434 4.98127728 0.03894594 145.660312 134.834231 157.355638 0.00000000 - - - 1.000000 - 100.000 100.000 7561.5 45898560 x
 pruned (all) 1870272 105 45434 5.28852080 0.03888923 198.003456 183.373041 213.949525 0.24540506 0.00150262 - - 0.719065 0.005823 73.565 0.000 11670.4 32396608 x
 distilled (all) 1870272 105 45434 4.98999580 0.03903801 146.935409 135.647742 158.195390 0.01179732 0.00046434 - - 0.847141 0.002873 99.132 97.163 11771.5 32396608 x
