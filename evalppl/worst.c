@@ -29,6 +29,18 @@ mean_of(const struct eval *e, size_t unit, size_t i, enum quantity q)
     return e->sum[unit * e->nj + i].v[q] / e->unit[unit].weight;
 }
 
+/* What is told of a document by every model; by the base its loss alone. */
+static const struct {
+    const char *name;
+    enum quantity q;
+} column[] = { { "nll", Q_NLL }, { "kl", Q_KL }, { "agree", Q_AGREE } };
+
+static size_t
+columns(const struct eval *e, enum format f)
+{
+    return e->base == NONE ? 1 : f == FMT_TSV ? 3 : 2;
+}
+
 static void
 line(const struct eval *e, size_t unit, enum format f, struct buf *b)
 {
@@ -38,11 +50,12 @@ line(const struct eval *e, size_t unit, enum format f, struct buf *b)
     buf_addf(b,
         f == FMT_TSV ? "%016" PRIx64 "\t%s\t%zu" : "%016" PRIx64 " %-12s %8zu",
         u->key, SHOWN(e->info.source[u->source]), u->n);
-    for (size_t i = 0; i < e->nj; i++)
-        buf_addf(b, number, mean_of(e, unit, i, Q_NLL));
-    for (size_t i = 0; i < e->nj && e->base != NONE; i++)
-        if (i != e->base)
-            buf_addf(b, number, mean_of(e, unit, i, Q_KL));
+    for (size_t c = 0; c < columns(e, f); c++)
+        for (size_t i = 0; i < e->nj; i++)
+            if (c == 0 || i != e->base)
+                buf_addf(b, number, mean_of(e, unit, i, column[c].q));
+    if (f == FMT_TSV)
+        put_cell(b, "%.0f", u->bytes > 0 ? (double)u->bytes : NAN);
     buf_addc(b, '\n');
 }
 
@@ -51,19 +64,16 @@ head(const struct eval *e, enum format f, struct buf *b)
 {
     buf_addf(b, f == FMT_TSV ? "\n%s\t%s\t%s" : "\n%-16s %-12s %8s",
         f == FMT_TSV ? "document" : "worst documents", "source", "tokens");
-    for (size_t i = 0; i < e->nj; i++) {
-        char *s = xasprintf("nll %s", SHOWN(e->j[i].label));
+    for (size_t c = 0; c < columns(e, f); c++)
+        for (size_t i = 0; i < e->nj; i++) {
+            char *s = xasprintf("%s %s", column[c].name, SHOWN(e->j[i].label));
 
-        buf_addf(b, f == FMT_TSV ? "\t%s" : " %12s", s);
-        free(s);
-    }
-    for (size_t i = 0; i < e->nj && e->base != NONE; i++)
-        if (i != e->base) {
-            char *s = xasprintf("kl %s", SHOWN(e->j[i].label));
-
-            buf_addf(b, f == FMT_TSV ? "\t%s" : " %12s", s);
+            if (c == 0 || i != e->base)
+                buf_addf(b, f == FMT_TSV ? "\t%s" : " %12s", s);
             free(s);
         }
+    if (f == FMT_TSV)
+        buf_adds(b, "\tbytes");
     buf_addc(b, '\n');
 }
 

@@ -60,6 +60,16 @@ ok 'as TSV' judge --worst 2 --format tsv
 equal 'a table of its own' "$(sed -n '/^$/,$p' out | sed 1d | cut -f 1-4 |
     sed 1q)" "$(printf 'document\tsource\ttokens\tnll base')"
 equal 'of two' "$(sed -n '/^$/,$p' out | grep -Ec '^[0-9a-f]{16}')" 2
+# All of them make the figures of the whole.
+ok 'all' judge --worst 1000 --format tsv
+awk -F '\t' '$1 == "document" { on = 1; next }
+    on { n += $3; bytes += $8; for (i = 4; i < 8; i++) s[i] += $3 * $i }
+    END { printf "%.6f\t%.6f\t%.6f\t%.6f\t%d\t%d\n", s[4] / n, s[5] / n, \
+        s[6] / n, s[7] / n, n, bytes }' out >got
+awk -F '\t' '$2 == "(all)" { nll[$1] = $6; kl = $11; same = $15; n = $5; b = $21 }
+    END { printf "%s\t%s\t%s\t%s\t%d\t%d\n", nll["base"], nll["model"], kl, \
+        same, n, b }' out >want
+near 'are the whole: losses, KL, agreement, bytes' 1e-4 want got
 mkdir run
 mv out run/eval.tsv
 ok 'report passes it by' report --text run
