@@ -1,0 +1,132 @@
+#!/bin/sh
+# recipes/results: every row is what the files beside it make, and README has
+# the tables drawn from the rows; scripts/results, which does both
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/results.sh"
+
+for t in "$top"/recipes/results/*.table; do
+    table=${t##*/} table=${table%.table}
+    again "$top/recipes/results" "$table" >wrong
+    equal "$table: each row is what lies beside it" "$(cat wrong)" ''
+    ok "$table: is drawn" "$top/scripts/results" draw "$top/recipes/results" \
+        "$table"
+    mv out want
+    awk 'NR == FNR { line[NR] = $0; n = NR; next }
+        !at && $0 == line[1] { at = 1 }
+        at && at <= n { print; at++ }' want "$top/README.md" >got
+    same "$table: and stands in README" got want
+done
+for t in "$top"/recipes/results/*.tsv; do
+    [ -e "$t" ] || continue
+    if [ -e "${t%.tsv}.table" ]; then pass "${t##*/} has a table"
+    else fail "${t##*/} has a table"; fi
+    unlike 'no row knows where this machine has its files' '/(work|home|tmp|root)/' "$t"
+done
+
+# --- a run of two documents, by hand: losses 2 and 3 of 10 and 30 tokens ---
+mkdir -p o/distilled o/rival o/train
+echo '{}' >o/train/manifest.json
+echo x >o/held-out.tokens
+tr ' ' '\t' >o/eval.tsv <<'END'
+# protocol stream
+model source parameters documents tokens nll nll_se ppl ppl_low ppl_high kl kl_se agree agree_se regained bytes bits bits_se
+teacher (all) 200 2 40 2.75 0.375 15.642632 0.133354 1834.9 0.0 - 1.0 - 100 80 1.98371234 0.32460671
+distilled (all) 100 2 40 3.125 0.5625 22.759895 0.017915 28914.6 0.25 0.0375 0.8 0.015 50 80 2.25421857 0.27050559
+rival (all) 100 2 40 3.375 0.5625 29.224283 0.023 37127.1 0.5 0.0 0.7 0.0 10 80 2.43455605 0.32460671
+
+model other quantity difference se z source
+distilled rival nll -0.25 0.0 - (all)
+distilled rival kl -0.25 0.0375 -6.667 (all)
+
+document source tokens nll+teacher nll+distilled nll+rival kl+distilled kl+rival agree+distilled agree+rival bytes
+0000000000000001 x 10 2.0 2.0 2.25 0.175 0.5 0.83 0.7 8
+0000000000000002 x 30 3.0 3.5 3.75 0.275 0.5 0.79 0.7 72
+END
+sed -i 's/+/ /g' o/eval.tsv
+for m in distilled rival; do
+    printf 'step\ttokens\tscored\tseconds\n1\t256\t255\t1.5\n2\t512\t510\t90\n' \
+        >o/$m/metrics.tsv
+done
+row() {
+    "$top/scripts/results" row r t "$1" 7 "make -f t.mk LR='1e-4' row" o
+}
+mkdir r
+ok 'a row' row one
+again r t >wrong
+equal 'is what lies beside it' "$(cat wrong)" ''
+equal 'a line a model' "$(cut -f 1-5 r/t.tsv | tr '\t\n' ' ,')" \
+    'run model seed tokens seconds,one teacher - - -,one distilled 7 512 92,one rival 7 512 92,'
+like 'its command' "	make -f t.mk LR='1e-4' row\$" r/t.tsv
+cp r/t.tsv before
+ok 'again' row one
+same 'it stands once' r/t.tsv before
+ok 'another' row two
+equal 'stands behind it' "$(cut -f 1 r/t.tsv | uniq | tr '\n' ' ')" 'run one two '
+# damaged COLUMN MODEL VALUE: is found
+damaged() {
+    awk -F '\t' -v OFS='\t' -v c="$1" -v m="$2" -v x="$3" '
+        NR == 1 { for (i = 1; i <= NF; i++) if ($i == c) k = i }
+        $1 == "two" && $2 == m { $k = x } 1' r/t.tsv >new
+    cp r/t.tsv good
+    mv new r/t.tsv
+    again r t >wrong
+    like "$1 that is wrong is found" "^two $2: $1 is .*, not $3" wrong
+    mv good r/t.tsv
+}
+damaged nll teacher 2.7510
+damaged nll_se distilled 0.3981
+damaged ppl rival 29.2
+damaged kl distilled nan
+damaged kl_se distilled -
+damaged agree rival 0.71
+damaged bits teacher 1.98
+damaged tokens distilled 513
+damaged seconds rival 91
+damaged tokens teacher 512
+damaged less_kl distilled -0.26
+damaged less_nll_se distilled 0.01
+
+# --- what PyTorch printed ---
+{
+    printf 'Loading: 0%%\rLoading: 100%%\ntrain rows 6585 tokens 1685760\n'
+    echo 'BI [0.992, 0.178] drop [3, 9]'
+    echo 'params 99114048 pruned eval [113.51, 1.431, 0.381, 172.23, 1.708, 0.366]'
+    echo '40 40960 ce 3.1 kl 2.0 sh 0.2 ewt ppl/kl/agree, in-domain [70.5, 1.0, 0.45, 9.0, 1.0, 0.4] 200s'
+    echo '80 81920 ce 3.0 kl 1.9 sh 0.1 ewt ppl/kl/agree, in-domain [60.5, 0.9, 0.5, 9.0, 1.0, 0.4] 401s'
+} >peer.kd
+sed 's/kl [0-9.]* sh [0-9.]*/kl 0.000 sh 0.0000/; s/60.5/61.5/' peer.kd >peer.ce
+ok 'rows of a peer' "$top/scripts/results" peer r t them peer.kd peer.ce
+equal 'the last figures of each' "$(awk -F '\t' '$1 == "them" {
+    print $2, $4, $5, $6, $11, $16, $18 }' r/t.tsv | tr '\n' ',')" \
+    'pruned - - 99114048 113.51 1.431 0.381,distilled 81920 401 99114048 60.5 0.9 0.5,rival 81920 401 99114048 61.5 0.9 0.5,'
+again r t >wrong
+equal 'are in what is kept' "$(cat wrong)" ''
+sed -i 's/	61.5	/	61.4	/' r/t.tsv
+again r t >wrong
+like 'others are found' '^them: nothing kept says \[61.4, ' wrong
+
+# --- a table ---
+tr '+' '\t' >r/t.table <<'END'
+of the run+tokens+minutes+M param+ppl+95 %+KL+top-1+won back
+all of it+one+teacher
+distilled+one+distilled
+PyTorch+them+distilled
+nobody+none+distilled
+END
+ok 'a table' "$top/scripts/results" draw r t
+cat >want <<'END'
+| of the run | tokens | minutes | M param | ppl | 95 % | KL | top-1 | won back |
+|---|---|---|---|---|---|---|---|---|
+| all of it |  |  | 0.0 | 15.64 | 0.1..1834.9 | 0.000 | 100.0 % | 100 % |
+| distilled | 512 | 2 | 0.0 | 22.76 | 0.0..28914.6 | 0.250 ± 0.037 | 80.0 % | 50 % |
+| PyTorch | 81920 | 7 | 99.1 | 60.50 |  | 0.900 | 50.0 % |  |
+| nobody | not run |  |  |  |  |  |  |  |
+
+    make -f t.mk LR='1e-4' row
+END
+same 'of the rows there are' out want
+rm r/t.tsv
+ok 'without rows' "$top/scripts/results" draw r t
+equal 'nothing was run' "$(grep -c 'not run' out)" 4
+status 2 'no word' "$top/scripts/results" show r t
+done_testing
