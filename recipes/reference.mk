@@ -1,0 +1,64 @@
+# SmolLM2-135M with 20 of its 30 blocks, distilled on 164k tokens of English:
+# the setting of a reference in PyTorch (scripts/oracle/distil.py), so that both
+# can be compared at equal tokens.  Rows of 256 tokens are cut from all text
+# joined, four a step in any order: LibreOffice's help, Debian's manuals and
+# fortunes.  Judged are the first 40 rows of GIMP's help, every token but a row's
+# first.
+#
+#    make -f recipes/reference.mk [VARIABLE=value ...] rival row
+#
+# recipes/distil.mk says what the steps are and how a run goes on.  `row` puts
+# the figures of a run into recipes/results, under the name RUN; with PEER=FILES,
+# what distil.py printed, those of PyTorch beside them.
+
+MODEL      ?= smollm2-135m# of scripts/get-model
+# Those that the reference keeps, by influence; KEEP= searches for others.
+KEEP       ?= 0 1 2 4 5 6 7 8 10 11 18 19 20 21 22 23 24 27 28 29
+BLOCKS     ?= 20# blocks that are left, where they are searched for
+T          ?= 256# tokens a row
+B          ?= 4# rows a batch, one batch a step
+BATCHES    ?= $(if $(SMOKE),8,160)# steps of distillation
+LR         ?= 3e-4# peak learning rate, cosine to 0
+WARMUP     ?= $(if $(SMOKE),2,10)# steps of warm-up
+SAVE       ?= 20# checkpoint every so many steps
+CALIB_ROWS ?= $(if $(SMOKE),4,32)# rows the pruner judges by
+CANDIDATES ?= 8# blocks tried a round; 1: by influence alone
+CONTEXT    ?= 256# tokens of an evaluation window
+PROMPTS    ?= 'en:Everyone has the right to' 'en:The sky is blue because'
+WORK       ?= run/reference# everything is kept here
+TOKENIZE   ?= --split blank# what documents are, for what is not trained on
+PACK       ?= none# how documents fill rows; of JOIN they are rows
+JOIN       ?= 1# rows are cut from all text joined
+JUDGED_BYTES ?= 60000# of the text to judge on
+JUDGED_ROWS ?= 40# of these, at most
+STUDENT    ?= --keep 1# further options of student
+PEER       ?=# what scripts/oracle/distil.py printed
+
+# What text comes from, what is fetched for it, where it is, and what is never
+# trained on.
+SOURCE      =
+FETCHED     = $(WORK)/packages/train.done $(WORK)/packages/held-out.done
+TRAIN_TEXT  = $(OUT)/text/train/en.txt
+JUDGED_TEXT = $(OUT)/text/held-out/en.txt
+NEVER       = $(JUDGED_TEXT)
+packages.train    = libreoffice-help-en-us debian-handbook debian-reference-en \
+                    debian-policy developers-reference fortunes
+packages.held-out = gimp-help-en
+
+include recipes/distil.mk
+
+$(FETCHED): $(WORK)/packages/%.done:
+	$(call unpack,$(packages.$*),$(basename $@))
+	@touch $@
+
+$(OUT)/text/%/en.txt: $(WORK)/packages/%.done scripts/doc-text | settings
+	@mkdir -p $(@D)
+	scripts/doc-text $(basename $<) >$@.new
+	@mv $@.new $@
+
+ifneq ($(PEER),)
+row: peer
+.PHONY: peer
+peer:
+	@scripts/results peer $(RESULTS) $(TABLE) pytorch $(PEER)
+endif

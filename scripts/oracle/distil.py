@@ -1,0 +1,121 @@
+"""Peer of recipes/reference.mk: distillation in PyTorch as a user of transformers
+writes it, of SmolLM2-135M without the blocks of least influence, fp32.
+usage: distil.py LR kd|ce|eval STEPS BLOCKS_REMOVED HFDIR TRAIN.txt EVAL.txt [SEED]
+       (needs torch, transformers, tokenizers; written with torch 2.13,
+        transformers 5; HFDIR: the model in fp32, by retort's convert)
+kd: 0.25 CE + KL (T = 3, times 9) + SquareHead; ce: CE alone.  4 rows of 256
+tokens a step, drawn from TRAIN but for its last 40; AdamW (0.9, 0.95; no decay),
+10 steps of warm-up, cosine to 0, gradients clipped at 1.  Prints perplexity, KL
+to the model and agreement on the first 40 rows of the first 60,000 characters
+of EVAL, and on the 40 rows left out."""
+import math
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+from tokenizers import Tokenizer
+from transformers import AutoModelForCausalLM
+
+L, B, V = 256, 4, 49152
+torch.set_num_threads(2)
+torch.manual_seed(int(sys.argv[8]) if len(sys.argv) > 8 else 0)
+lr, mode = float(sys.argv[1]), sys.argv[2]
+steps, ndrop, hf = int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+tok = Tokenizer.from_file(hf + "/tokenizer.json")
+
+
+def load():
+    return AutoModelForCausalLM.from_pretrained(hf, dtype=torch.float32)
+
+
+def rows(text):
+    ids = torch.tensor(tok.encode(text).ids)
+    return ids[: len(ids) // L * L].view(-1, L)
+
+
+T, S = load().eval(), load()
+train = rows(open(sys.argv[6]).read())
+train, hold = train[:-40], train[-40:]
+judged = rows(open(sys.argv[7]).read()[:60000])[:40]
+print("train rows", len(train), "tokens", train.numel(), flush=True)
+
+
+@torch.no_grad()
+def figures(m):
+    """Perplexity, KL from T and agreement with it, on both sets of rows."""
+    r = []
+    for X in (judged, hold):
+        nll = kl = same = n = 0
+        for i in range(0, len(X), 8):
+            x = X[i : i + 8]
+            a = torch.log_softmax(m(x).logits[:, :-1], -1)
+            b = torch.log_softmax(T(x).logits[:, :-1], -1)
+            nll -= a.gather(-1, x[:, 1:, None]).sum().item()
+            kl += (b.exp() * (b - a)).sum().item()
+            same += (a.argmax(-1) == b.argmax(-1)).sum().item()
+            n += x[:, 1:].numel()
+        r += [round(math.exp(nll / n), 2), round(kl / n, 3), round(same / n, 3)]
+    return r
+
+
+if mode == "eval":
+    print("teacher", figures(T))
+    sys.exit()
+
+# The influence of a block: 1 - cos(input, output), of the first 32 rows.
+with torch.no_grad():
+    h = T(train[:32], output_hidden_states=True).hidden_states
+    bi = [(1 - F.cosine_similarity(h[i], h[i + 1], dim=-1)).mean().item()
+          for i in range(30)]
+drop = sorted(sorted(range(1, 29), key=lambda i: bi[i])[:ndrop])
+keep = [i for i in range(30) if i not in drop]
+print("BI", [round(b, 3) for b in bi], "drop", drop, flush=True)
+S.model.layers = torch.nn.ModuleList([S.model.layers[i] for i in keep])
+for j, layer in enumerate(S.model.layers):
+    layer.self_attn.layer_idx = j
+S.config.num_hidden_layers = len(keep)
+print("params", sum(p.numel() for p in S.parameters()), "pruned eval", figures(S),
+      flush=True)
+
+
+def square_head(s, t):
+    """Mean over blocks of the squared distance over the teacher's square."""
+    return sum(
+        F.mse_loss(s[j + 1], t[k + 1]) / (t[k + 1].pow(2).mean() + 1e-6)
+        for j, k in enumerate(keep)) / len(keep)
+
+
+opt = torch.optim.AdamW(S.parameters(), lr=lr, betas=(0.9, 0.95),
+                        weight_decay=0.0)
+began = time.time()
+S.train()
+for it in range(steps):
+    rate = lr * min(1, (it + 1) / 10) * 0.5 * (1 + math.cos(math.pi * it / steps))
+    for group in opt.param_groups:
+        group["lr"] = rate
+    x = train[torch.randint(0, len(train), (B,))]
+    with torch.no_grad():
+        t = T(x, output_hidden_states=True)
+    s = S(x, output_hidden_states=True)
+    zs = s.logits[:, :-1].reshape(-1, V)
+    ce = F.cross_entropy(zs, x[:, 1:].reshape(-1))
+    kl = sh = torch.tensor(0.0)
+    loss = ce
+    if mode == "kd":
+        zt = t.logits[:, :-1].reshape(-1, V)
+        kl = 9.0 * F.kl_div(F.log_softmax(zs / 3.0, -1),
+                            F.log_softmax(zt / 3.0, -1), log_target=True,
+                            reduction="batchmean")
+        sh = square_head(s.hidden_states, t.hidden_states)
+        loss = 0.25 * ce + kl + sh
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(S.parameters(), 1.0)
+    opt.step()
+    opt.zero_grad(set_to_none=True)
+    if (it + 1) % 40 == 0:
+        S.eval()
+        print(it + 1, (it + 1) * B * L, "ce %.3f kl %.3f sh %.4f" %
+              (ce.item(), float(kl), float(sh)), "ppl/kl/agree, in-domain",
+              figures(S), "%.0fs" % (time.time() - began), flush=True)
+        S.train()

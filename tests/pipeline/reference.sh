@@ -1,0 +1,95 @@
+#!/bin/sh
+# recipes/reference.mk with a tiny model: rows cut from all text joined, blocks
+# that are named, rows of results; scripts/doc-text, which only it uses
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/results.sh"
+work=$PWD
+gguf=$top/tests/golden/gguf/f32.gguf
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+# --- text of packages ---
+mkdir -p p/usr/share/doc/x/de p/usr/share/doc/x/en-US p/usr/share/games/fortunes
+long='a line of prose that is long enough to be kept, number'
+{
+    printf '<html><head><style>p { }</style></head><body class="c">\n<nav><p>'
+    printf '%s in the navigation</p></nav><script>if (a < b) { }</script>\n' "$long"
+    for i in 1 2 3 4 5; do printf '<p>%s <b>%d</b></p>' "$long" $i; done
+    printf '<p>too short</p><li>%s &lt;6&gt; &amp;lt;&nbsp;\n</li>' "$long"
+    printf '<p>%s caf&eacute;, \303\251</p></body>\n' "$long"
+} >p/usr/share/doc/x/a.html
+sed 's/number/figure/g' p/usr/share/doc/x/a.html >p/usr/share/doc/x/en-US/b.html
+sed 's/number/Zahl/g' p/usr/share/doc/x/a.html >p/usr/share/doc/x/de/c.html
+sed 's/number/Zahl/g' p/usr/share/doc/x/a.html >p/usr/share/doc/x/a.de.html
+cp p/usr/share/doc/x/a.html p/usr/share/doc/x/again.html
+printf 'short\n%%\n%s one\n%s two\n%%\n%s three, and more\n' "$long" "$long" "$long" \
+    >p/usr/share/games/fortunes/f
+echo "$long, of an index, which is no text at all" >p/usr/share/games/fortunes/f.dat
+ok 'text of packages' "$top/scripts/doc-text" p
+awk 'BEGIN { RS = "" } { print "document"; print }' out | sort >got
+{
+    printf 'document\ndocument\ndocument\ndocument\n'
+    for w in number figure; do
+        for i in 1 2 3 4 5; do echo "$long $i"; done | sed "s/number/$w/"
+        echo "$long <6> &lt;" | sed "s/number/$w/"
+    done
+    printf '%s one\n%s two\n%s three, and more\n' "$long" "$long" "$long"
+} | sort >want
+same 'pages and fortunes, each once, in English' got want
+
+# --- rows ---
+mkdir mine other
+sed -n 1,9p "$top/corpus/en.jsonl" | sed 's/.*"text": "//; s/"}$//; s/\\n\\n/\n\n/g
+    s/\\n/\n/g; s/\\"/"/g' >mine/en.txt
+sed -n 10,14p "$top/corpus/en.jsonl" | sed 's/.*"text": "//; s/"}$//; s/\\n/\n/g
+    s/\\"/"/g' >other/x.txt
+ok 'rows of a text' env BUILD="$BUILD" "$top/scripts/text-rows" "$gguf" 32 7 \
+    other/x.txt rows
+ok 'as batches' stream -q -T 32 -B 7 --pack none --no-shuffle -o rows.b rows
+shard --dump --values 100000 rows >/dev/null
+tokenize -q -t "$gguf" --no-bos --no-eos --ids other/x.txt | tr ' ' '\n' |
+    head -n 224 >want
+shard -q --export npy -o rows.npy rows
+tail -c +129 rows.npy | od -An -v -t u2 | tr -s ' ' '\n' | sed 1d >got
+same 'are its tokens, cut at every 32' got want
+equal 'a document each' "$(shard --list rows | awk '$1 == "rows" { print $2, $3 }')" \
+    '7 224'
+echo 'A few words.' >short
+status 3 'a text without a row' env BUILD="$BUILD" "$top/scripts/text-rows" \
+    "$gguf" 32 0 short none
+like 'is named' 'short: no row of 32 tokens' err
+
+# --- the recipe ---
+recipe() {
+    make -s --no-print-directory -C "$top" -f recipes/reference.mk -o programs \
+        BUILD="$BUILD" WORK="$work/w" RESULTS="$work/r" GGUF="$gguf" KEEP=1 \
+        T=32 B=2 BATCHES=6 WARMUP=1 SAVE=3 CALIB_ROWS=2 CONTEXT=32 \
+        TEXT="$work/mine" HELD_OUT_TEXT="$work/other" JUDGED_ROWS=35 \
+        JUDGED_BYTES=5000 PROMPTS="'en:a b'" "$@"
+}
+ok 'a run and its rows' recipe rival row
+equal 'of four models' "$(cut -f 1-4 r/reference.tsv | tr '\t\n' ' ,')" \
+    'run model seed tokens,w teacher - -,w pruned - -,w distilled 1 384,w rival 1 384,'
+like 'with its command' "	make -f recipes/reference.mk .*BATCHES='6' .*TEXT='mine' " \
+    r/reference.tsv
+unlike 'without paths' "$work" r/reference.tsv
+again r reference >wrong
+equal 'which are what lies beside them' "$(cat wrong)" ''
+equal 'judged are so many rows' "$(awk -F '\t' '$2 == "rival" { print $7, $8 }' \
+    r/reference.tsv)" '35 1085'
+equal 'the blocks named are left' "$(tr -d ' \n' <w/full/pruned/config.json |
+    grep -o '"kept":[^]]*')" '"kept":[1'
+rc=0
+recipe KEEP=0 >out 2>err || rc=$?
+equal 'other blocks' "$rc" 2
+like 'are refused' "made with KEEP=1, not KEEP=0" err
+rc=0
+recipe KEEP= >out 2>err || rc=$?
+equal 'a search instead' "$rc" 2
+like 'is refused' "made with KEEP=1, not KEEP=$" err
+rc=0
+recipe SMOKE=1 row >out 2>err || rc=$?
+like 'a smoke run is no row' 'a smoke run is no row' err
+echo 'teacher [31.98, 0.0, 1.0, 37.09, 0.0, 1.0]' >peer
+ok 'a peer' recipe row PEER="$work/peer"
+like 'has its row' '^pytorch	teacher	.*	31.98	' r/reference.tsv
+done_testing
