@@ -32,13 +32,17 @@ saver_open(struct saver *s, const char *run, int resume)
     s->ranks = dist_world();
     if (s->ranks->rank > 0) {
         dist_barrier(s->ranks);
+        /* on a node that does not see it there is nothing to keep out of */
+        if (io_is_dir(run) &&
+            dir_lock(&s->lock_run, run, s->ranks->rank, &e) < 0)
+            die_err(&e);
         free(config);
         return;
     }
     if (pthread_mutex_init(&s->lock, NULL) != 0 ||
         pthread_cond_init(&s->change, NULL) != 0)
         die(EX_SYS, "cannot make a lock");
-    if (io_mkdirs(run, &e) < 0 || dir_lock(run, &e) < 0)
+    if (io_mkdirs(run, &e) < 0 || dir_lock(&s->lock_run, run, 0, &e) < 0)
         die_err(&e);
     if (!resume) {
         if ((r = ckpt_any(run, &e)) < 0)
@@ -51,6 +55,13 @@ saver_open(struct saver *s, const char *run, int resume)
     }
     free(config);
     dist_barrier(s->ranks);
+}
+
+void
+saver_close(struct saver *s)
+{
+    if (s->lock_run.path != NULL)
+        dir_unlock(&s->lock_run);
 }
 
 /* What is known of held-out batches. */

@@ -172,6 +172,7 @@ main(int argc, char **argv)
     pool_free(s.pool);
     json_decref(s.defaults);
     free(from);
+    saver_close(&s.saver);
     rank_end(&s);
     return status;
 }

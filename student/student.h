@@ -89,6 +89,7 @@ struct progress_state {    /* beside weights and moments */
 struct saver {
     const char *run;
     const struct dist_group *ranks; /* of which 0 writes: what is not moments */
+    struct dir_lock lock_run;       /* of RUN, for this rank */
     int tokenizer;                  /* are its files in `run`? */
     size_t keep;
     FILE *log;     /* RUN/metrics.tsv */
@@ -110,6 +111,8 @@ struct saver {
 /* Of several ranks the functions below are called by all.  Make RUN and lock
  * it; refuse one that holds a run unless resume. */
 void saver_open(struct saver *s, const char *run, int resume);
+/* The lock goes. */
+void saver_close(struct saver *s);
 /* Begin to write RUN/step-N of *t and *a, which must stay as they are until
  * save_written.  One at a time: waits for the one before; -1: that failed, or
  * a rank's part of the moments, which is written at once. */

@@ -125,6 +125,39 @@ refuse(int fd, const char *dir, struct err *e)
     return err_set(e, EX_SYS, "%s: is in use by %s", dir, text);
 }
 
+/* Is there a lock on the file, of any process?  -1: so says *e.  It is left by
+ * one that has died, and removed, otherwise. */
+static int
+leave_out(const char *dir, const char *name, struct err *e)
+{
+    char *path = xasprintf("%s/%s", dir, name);
+    const int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int r = 0;
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        r = refuse(fd, dir, e);
+    else if (fd >= 0)
+        unlink(path);
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return r;
+}
+
+/* Do ranks of an earlier run still live? */
+static int
+lock_ranks(const char *dir, struct err *e)
+{
+    struct dir_list l;
+    int r = dir_list(dir, &l, e);
+
+    for (size_t i = 0; i < l.n && r == 0; i++)
+        if (strncmp(l.name[i], DIR_LOCK ".", strlen(DIR_LOCK ".")) == 0)
+            r = leave_out(dir, l.name[i], e);
+    dir_list_release(&l);
+    return r;
+}
+
 /* Is the file at path still the one that is open?  Its holder may have removed
  * it when it ended. */
 static int
@@ -164,23 +197,51 @@ lock_file(const char *dir, const char *path, struct err *e)
     }
 }
 
-int
-dir_lock(const char *dir, struct err *e)
+/* Say in the file who holds it. */
+static int
+sign(const struct dir_lock *l, struct err *e)
 {
-    char *path = xasprintf("%s/.lock", dir), *text, host[100] = "";
-    const int fd = lock_file(dir, path, e);
-    int r = fd < 0 ? -1 : 0;
+    char host[100] = "", *text;
+    int r = 0;
 
-    if (r == 0) {
-        (void)gethostname(host, sizeof(host) - 1);
-        text = xasprintf("process %ld on %s\n", (long)getpid(), host);
-        if (ftruncate(fd, 0) < 0 || io_write(fd, text, strlen(text)) < 0)
-            r = err_set(e, EX_SYS, "%s:", path);
-        io_remember(path);
-        free(text);
-    }
-    free(path);
+    (void)gethostname(host, sizeof(host) - 1);
+    text = xasprintf("process %ld on %s\n", (long)getpid(), host);
+    if (ftruncate(l->fd, 0) < 0 || io_write(l->fd, text, strlen(text)) < 0)
+        r = err_set(e, EX_SYS, "%s:", l->path);
+    free(text);
     return r;
+}
+
+int
+dir_lock(struct dir_lock *l, const char *dir, size_t rank, struct err *e)
+{
+    int r = 0;
+
+    l->path = rank == 0 ? xasprintf("%s/" DIR_LOCK, dir)
+                        : xasprintf("%s/" DIR_LOCK ".%zu", dir, rank);
+    l->place = 0;
+    l->fd = lock_file(dir, l->path, e);
+    if (l->fd < 0 || (rank == 0 && lock_ranks(dir, e) < 0) || sign(l, e) < 0)
+        r = -1;
+    else
+        l->place = io_remember(l->path);
+    if (r < 0 && l->fd >= 0)
+        unlink(l->path);
+    if (r < 0)
+        dir_unlock(l);
+    return r;
+}
+
+void
+dir_unlock(struct dir_lock *l)
+{
+    if (l->place > 0)
+        unlink(l->path);
+    io_forget(l->place);
+    if (l->fd >= 0)
+        close(l->fd);
+    free(l->path);
+    *l = (struct dir_lock){ -1, 0, NULL };
 }
 
 /* ---- a folder that is made ---- */

@@ -23,10 +23,18 @@ void dir_list_release(struct dir_list *l);
  * link only the link. */
 int dir_remove(const char *dir, struct err *e);
 
-/* Keep others out of dir until the process ends: a lock on the file
- * DIR/.lock, which says who holds it and goes with it.  -1 (EX_SYS) names the
- * holder; where the file system has no locks, a warning. */
-int dir_lock(const char *dir, struct err *e);
+/* Keep others out of dir until dir_unlock, or the process ends: a lock on the
+ * file DIR/.lock, of rank r > 0 DIR/.lock.r, which says who holds it and goes
+ * with it.  Rank 0 comes first, and is let in only when no rank of others is
+ * left, though its rank 0 has died.  -1 (EX_SYS) names the holder; where the
+ * file system has no locks, a warning. */
+#define DIR_LOCK ".lock"
+struct dir_lock {
+    int fd, place; /* place: of the name among those removed at the end */
+    char *path;    /* owned */
+};
+int dir_lock(struct dir_lock *l, const char *dir, size_t rank, struct err *e);
+void dir_unlock(struct dir_lock *l);
 
 /*
  * A folder that is made under the name PATH.tmp and renamed when it is whole.
