@@ -1,5 +1,6 @@
 /* One of several ranks: see student.h. */
 #include "student.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/timeline.h"
@@ -7,12 +8,23 @@
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "dist/log.h"
+#include "dist/watch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+
+/* Another rank cannot go on, so this one cannot either: it waits in a
+ * collective that cannot be left.  In a thread of its own. */
+static void
+lost(const char *why)
+{
+    warn("%s; --resume goes on from the last checkpoint", why);
+    io_remove_temporaries();
+    dist_abort(EX_RANK);
+}
 
 void
 rank_begin(struct student *s)
@@ -31,6 +43,8 @@ rank_begin(struct student *s)
         die_err(&e);
     if (s->a->timeline != NULL &&
         timeline_open(s->a->timeline, g->rank, &e) < 0)
+        die_err(&e);
+    if (watch_begin(s->a->rank_timeout, lost, &e) < 0)
         die_err(&e);
     if (g->n == 1)
         return;
@@ -52,6 +66,7 @@ rank_end(struct student *s)
     dist_barrier(&s->ranks);
     if (timeline_close(s->ranks.n, &e) < 0)
         die_err(&e);
+    watch_end();
     dist_end();
 }
 

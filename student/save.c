@@ -8,6 +8,7 @@
 #include "base/thread.h"
 #include "base/timeline.h"
 #include "cli/die.h"
+#include "dist/watch.h"
 #include "format/safetensors.h"
 #include "kern/kern.h"
 #include "model/fetch.h"
@@ -270,12 +271,14 @@ save_thread(void *arg)
     if (s->result == 0 && (s->result = save(s, &s->dir, &s->e)) < 0)
         dir_new_abort(&s->dir);
     timeline_add("save", "checkpoint", t);
+    watch_busy(-1);
     set(s, &s->over);
     return NULL;
 }
 
-int
-save_begin(struct saver *s, struct tmodel *t, struct adamw *a,
+/* As save_begin, while nobody calls this rank slow; the thread ends that. */
+static int
+begin(struct saver *s, struct tmodel *t, struct adamw *a,
     const struct progress_state *st, const struct position *p, struct err *e)
 {
     if (save_done(s, e) < 0)
@@ -293,6 +296,19 @@ save_begin(struct saver *s, struct tmodel *t, struct adamw *a,
     s->written = s->over = 0;
     s->running = thread_start(&s->thread, save_thread, s) == 0;
     return s->running ? 0 : err_set(e, EX_SYS, "cannot start a thread");
+}
+
+int
+save_begin(struct saver *s, struct tmodel *t, struct adamw *a,
+    const struct progress_state *st, const struct position *p, struct err *e)
+{
+    int r;
+
+    watch_busy(1);
+    r = begin(s, t, a, st, p, e);
+    if (!s->running)
+        watch_busy(-1);
+    return r;
 }
 
 int
@@ -326,14 +342,18 @@ save_done(struct saver *s, struct err *e)
 int
 save_final(struct saver *s, struct tmodel *t, struct err *e)
 {
+    int r = 0;
+
     if (s->ranks->rank > 0) {
         fetch_each(&t->m);
         return 0;
     }
-    return write_weights(t, s->run, e) < 0 || write_config(t, s->run, e) < 0 ||
-            io_fsync_dir(s->run, e) < 0
-        ? -1
-        : 0;
+    watch_busy(1);
+    if (write_weights(t, s->run, e) < 0 || write_config(t, s->run, e) < 0 ||
+        io_fsync_dir(s->run, e) < 0)
+        r = -1;
+    watch_busy(-1);
+    return r;
 }
 
 static int
@@ -559,6 +579,7 @@ metrics_add(struct saver *s, const struct progress_state *st,
         "\t%.9g\t%.9g\t%.3f\n",
         st->step, st->tokens, sum->n, loss, sum->ce / n, sum->kl / n,
         sum->sh / n, lr, norm, now - s->logged);
+    watch_step(now - s->logged);
     s->logged = now;
     if (fflush(s->log) != 0)
         return err_set(e, EX_SYS, "%s/metrics.tsv:", s->run);

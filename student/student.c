@@ -37,6 +37,7 @@ static struct args a = {
     .decay = 0.0,
     .clip = 1.0,
     .lr_embed = 1.0,
+    .rank_timeout = 30.0,
 };
 
 static const struct opt options[] = {
@@ -102,6 +103,8 @@ static const struct opt options[] = {
         "same bits for 1, 2, 4, 8 ranks"),
     OPT_ENUM(0, "wire", &a.wire, wires, "type",
         "of gradients that ranks send each other"),
+    OPT_TIME(0, "rank-timeout", &a.rank_timeout, 0.1, 1e9, "time",
+        "end when one is not heard of so long, or 3 steps"),
     OPT_STR(0, "comm-log", &a.comm_log, "prefix",
         "log what ranks send: prefix.log, .tsv, -log2.tsv"),
     OPT_FLAG(0, "deepspeed-compat", &a.deepspeed,

@@ -154,7 +154,7 @@ struct args {
     size_t threads, seed, steps, accum, micro, warmup, save, keep, ahead,
         eval_every, patience;
     double kl_beta, lr, floor, tau, beta1, beta2, eps, decay, clip, lr_embed,
-        max_time;
+        max_time, rank_timeout;
     int kl_direction, schedule, recompute, resume, decay_embed, compute, act,
         grad, moments, deterministic, wire;
     size_t level;

@@ -16,10 +16,11 @@ enum {
     EX_USAGE = 2, /* wrong arguments */
     EX_INPUT = 3, /* input is damaged, foreign or incomplete */
     EX_NUM = 4,   /* a value is not finite */
-    EX_STOP = 5   /* interrupted, and saved cleanly */
+    EX_STOP = 5,  /* interrupted, and saved cleanly */
+    EX_RANK = 6   /* a rank is lost, or its memory changed: try again */
 };
 
-/* code is one of EX_SYS, EX_INPUT, EX_NUM, EX_USAGE; msg is a sentence part
+/* code is one of EX_SYS, EX_INPUT, EX_NUM, EX_USAGE, EX_RANK; msg is a sentence part
  * "file: what: why" without newline, holding a byte offset for bad input. */
 struct err {
     int code;

@@ -7,6 +7,7 @@
 #include "base/timeline.h"
 #include "dist/log.h"
 #include "dist/over_mpi.h"
+#include "dist/watch.h"
 #include "kern/kern.h"
 
 #include <assert.h>
@@ -52,6 +53,12 @@ dist_end(void)
     free(dist.room);
     dist.room = NULL;
     dist.room_bytes = 0;
+}
+
+void
+dist_abort(int status)
+{
+    mpi_abort(status);
 }
 
 const struct dist_group *
@@ -169,6 +176,7 @@ see(const struct dist_group *g)
     const double t = clock_now();
     struct watched s = { 0.0, 0.0, mpi_sent() };
 
+    watch_enter();
     if (dist.log == NULL && !timeline_on())
         return s;
     mpi_barrier(g);
@@ -185,6 +193,7 @@ saw(const struct dist_group *g, const struct watched *s, enum comm_kind kind,
 {
     const double seconds = clock_now() - s->begin;
 
+    watch_leave();
     if (!(s->begin > 0.0))
         return;
     timeline_add(kind == COMM_REDUCE_SCATTER ? "reduce" : "gather", op,
@@ -206,8 +215,11 @@ saw(const struct dist_group *g, const struct watched *s, enum comm_kind kind,
 void
 dist_barrier(const struct dist_group *g)
 {
-    if (g->n > 1)
-        mpi_barrier(g);
+    if (g->n == 1)
+        return;
+    watch_enter();
+    mpi_barrier(g);
+    watch_leave();
 }
 
 void

@@ -9,7 +9,8 @@
  * the segments that messages are cut into.  A rank that dies ends them all,
  * by the launcher.
  *
- * dist.c has the collectives, over_mpi.c the only calls of MPI.
+ * dist.c has the collectives, over_mpi.c the only calls of MPI; by watch.h a
+ * rank that is stopped or slow is found.
  */
 #ifndef DIST_DIST_H
 #define DIST_DIST_H
@@ -33,6 +34,11 @@ int dist_begin(struct err *e);
 /* At a regular end, by all; a program that ends otherwise does not call it, and
  * the launcher then ends the others. */
 void dist_end(void);
+
+/* End all ranks at once, by the launcher, with that status: also those whose
+ * shell still waits for another program of a pipeline.  Called in any thread,
+ * whatever the others do; of ranks that are not alone. */
+void dist_abort(int status);
 
 /* From here on each call is logged (dist/log.h; how: COMM_*), that of rank 0 at
  * prefix, of others at PREFIX-RANK; then, and when there is a timeline

@@ -20,6 +20,10 @@ void mpi_stop(struct dist_group *world, struct dist_group *node,
 void mpi_part(struct dist_group *part, const struct dist_group *g, size_t n);
 void mpi_part_free(struct dist_group *part);
 
+/* Have the launcher end all ranks, this one with that status; does not return.
+ * Of any thread. */
+void mpi_abort(int status);
+
 void mpi_barrier(const struct dist_group *g);
 void mpi_broadcast(const struct dist_group *g, void *p, size_t bytes,
     size_t root);

@@ -1,0 +1,375 @@
+/* Ranks that watch one another; see watch.h. */
+#include "dist/watch.h"
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "base/thread.h"
+#include "dist/dist.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { STEPS = 63, ADDRESSES = 8 };
+
+/* What a rank tells: a packet.  All ranks run the same program. */
+struct beat {
+    uint64_t key;
+    uint32_t rank, busy;
+    double inside, outside; /* seconds since it began, or ceased, to wait */
+};
+
+/* How rank 0 is reached, and who a rank is. */
+struct meeting {
+    uint64_t key;
+    struct in_addr at[ADDRESSES];
+    size_t n;
+    in_port_t port; /* in the net's order */
+};
+struct person {
+    long process;
+    char host[100];
+};
+
+static struct {
+    int on, fd, wake[2];
+    pthread_t thread;
+    struct meeting meet;
+    struct person *who; /* [n] */
+    struct beat *last;  /* [n] rank 0's: the last that came, */
+    double *heard;      /* [n] and when; 0: never.  Others': [0] */
+    double begun, least, interval;
+    void (*lost)(const char *why);
+    double step[STEPS]; /* seconds of the last ones */
+    size_t nstep;
+} watch;
+
+static _Atomic int depth, busy;
+static _Atomic double since;  /* clock_now() when depth became 0, or more */
+static _Atomic double median; /* of steps; 0: none yet */
+
+void
+watch_enter(void)
+{
+    if (atomic_fetch_add(&depth, 1) == 0)
+        atomic_store(&since, clock_now());
+}
+
+void
+watch_leave(void)
+{
+    if (atomic_fetch_sub(&depth, 1) == 1)
+        atomic_store(&since, clock_now());
+}
+
+void
+watch_busy(int change)
+{
+    atomic_fetch_add(&busy, change);
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+void
+watch_step(double seconds)
+{
+    double sorted[STEPS];
+    size_t n;
+
+    watch.step[watch.nstep++ % STEPS] = seconds;
+    n = watch.nstep < STEPS ? watch.nstep : STEPS;
+    memcpy(sorted, watch.step, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_value);
+    atomic_store(&median, sorted[n / 2]);
+}
+
+static struct beat
+own(void)
+{
+    const double age = clock_now() - atomic_load(&since);
+    const int waits = atomic_load(&depth) > 0;
+
+    return (struct beat){ .key = watch.meet.key,
+        .rank = (uint32_t)dist_world()->rank,
+        .busy = atomic_load(&busy) > 0,
+        .inside = waits ? age : 0.0,
+        .outside = waits ? 0.0 : age };
+}
+
+static double
+limit(void)
+{
+    return fmax(watch.least, 3.0 * atomic_load(&median));
+}
+
+static void
+name(char *out, size_t size, size_t rank)
+{
+    snprintf(out, size, "rank %zu (process %ld on %s)", rank,
+        watch.who[rank].process, watch.who[rank].host);
+}
+
+/* 1: so it is. */
+static int
+silent(size_t rank, double seconds)
+{
+    char who[200], why[400];
+
+    name(who, sizeof who, rank);
+    snprintf(why, sizeof why,
+        "%s has not been heard of for %.1f s: stopped, killed or cut off", who,
+        seconds);
+    watch.lost(why);
+    return 1;
+}
+
+static int
+slow(size_t rank, double inside, double outside)
+{
+    char who[200], why[400];
+
+    name(who, sizeof who, rank);
+    snprintf(why, sizeof why,
+        "%s is slow: others have waited %.1f s for it, while it computed or "
+        "waited for its input for %.1f s",
+        who, inside, outside);
+    watch.lost(why);
+    return 1;
+}
+
+/* Rank 0: is one of them lost? */
+static int
+judge_all(double now)
+{
+    const size_t n = dist_world()->n;
+    double inside = 0.0, outside = 0.0;
+    size_t last = 0;
+
+    watch.last[0] = own();
+    watch.heard[0] = now;
+    for (size_t r = 0; r < n; r++) {
+        const struct beat *b = &watch.last[r];
+
+        if (!(watch.heard[r] > 0.0))
+            continue;
+        if (now - watch.heard[r] > limit())
+            return silent(r, now - watch.heard[r]);
+        inside = fmax(inside, b->inside);
+        if (!b->busy && b->outside > outside) {
+            outside = b->outside;
+            last = r;
+        }
+    }
+    return atomic_load(&median) > 0.0 && inside > limit() &&
+        outside > limit() && slow(last, inside, outside);
+}
+
+/* Another rank: is rank 0?  One of them says so. */
+static int
+judge_first(double now)
+{
+    const double more = dist_world()->rank > 1 ? 2.0 : 0.0;
+
+    return watch.heard[0] > 0.0 && now - watch.heard[0] > limit() + more &&
+        silent(0, now - watch.heard[0]);
+}
+
+/* Those that have never been heard of. */
+static void
+tell_unheard(double now)
+{
+    const size_t n = dist_world()->rank == 0 ? dist_world()->n : 1;
+    char who[200];
+
+    if (!(watch.begun > 0.0) || now - watch.begun < watch.least)
+        return;
+    watch.begun = 0.0;
+    for (size_t r = 0; r < n; r++) {
+        if (watch.heard[r] > 0.0 || r == dist_world()->rank)
+            continue;
+        name(who, sizeof who, r);
+        warn("no packet of %s arrives by UDP: it is not watched", who);
+    }
+}
+
+/* Packets that have come. */
+static void
+hear(double now)
+{
+    const size_t n = dist_world()->n;
+    struct sockaddr_in from;
+    socklen_t len = sizeof from;
+    struct beat b;
+
+    for (; recvfrom(watch.fd, &b, sizeof b, MSG_DONTWAIT,
+               (struct sockaddr *)&from, &len) == (ssize_t)sizeof b;
+         len = sizeof from) {
+        if (b.key != watch.meet.key || b.rank >= n)
+            continue;
+        watch.last[b.rank] = b;
+        watch.heard[b.rank] = now;
+        if (dist_world()->rank > 0)
+            continue;
+        b = own();
+        (void)sendto(watch.fd, &b, sizeof b, 0, (struct sockaddr *)&from, len);
+    }
+}
+
+static void
+beat(void)
+{
+    const struct beat b = own();
+    struct sockaddr_in to = { .sin_family = AF_INET,
+        .sin_port = watch.meet.port };
+
+    /* an address of rank 0's that leads elsewhere brings no answer */
+    for (size_t i = 0; i < watch.meet.n; i++) {
+        to.sin_addr = watch.meet.at[i];
+        (void)sendto(watch.fd, &b, sizeof b, 0, (const struct sockaddr *)&to,
+            sizeof to);
+    }
+}
+
+static void *
+run(void *arg)
+{
+    struct pollfd p[2] = { { .fd = watch.fd, .events = POLLIN },
+        { .fd = watch.wake[0], .events = POLLIN } };
+    double before = clock_now(), next = 0.0;
+
+    (void)arg;
+    for (;;) {
+        double now;
+
+        (void)poll(p, 2, (int)(1e3 * watch.interval));
+        if (p[1].revents != 0)
+            return NULL;
+        now = clock_now();
+        /* Stopped, or starved: the others' packets may be lost. */
+        for (size_t r = 0;
+             now - before > 2.0 * watch.interval + 1.0 && r < dist_world()->n;
+             r++)
+            watch.heard[r] = watch.heard[r] > 0.0 ? now : 0.0;
+        before = now;
+        hear(now);
+        if (now < next)
+            continue;
+        next = now + watch.interval;
+        if (dist_world()->rank > 0)
+            beat();
+        if (dist_world()->rank > 0 ? judge_first(now) : judge_all(now))
+            return NULL;
+        tell_unheard(now);
+    }
+}
+
+/* Rank 0's addresses: of all its networks, up to ADDRESSES. */
+static int
+addresses(struct meeting *m)
+{
+    struct ifaddrs *all;
+
+    if (getifaddrs(&all) < 0)
+        return -1;
+    for (const struct ifaddrs *i = all; i && m->n < ADDRESSES; i = i->ifa_next)
+        if (i->ifa_addr != NULL && i->ifa_addr->sa_family == AF_INET)
+            memcpy(&m->at[m->n++],
+                &((const struct sockaddr_in *)(const void *)i->ifa_addr)
+                     ->sin_addr,
+                sizeof *m->at);
+    freeifaddrs(all);
+    return 0;
+}
+
+static int
+key(uint64_t *k)
+{
+    const int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    const ptrdiff_t n = fd < 0 ? -1 : io_read(fd, k, sizeof *k);
+
+    if (fd >= 0)
+        close(fd);
+    return n == (ptrdiff_t)sizeof *k ? 0 : -1;
+}
+
+/* A socket, whose port rank 0 tells. */
+static int
+meet(struct meeting *m)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET };
+    socklen_t len = sizeof at;
+
+    watch.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (watch.fd < 0 || pipe(watch.wake) < 0 ||
+        bind(watch.fd, (struct sockaddr *)&at, sizeof at) < 0 ||
+        getsockname(watch.fd, (struct sockaddr *)&at, &len) < 0)
+        return -1;
+    m->port = at.sin_port;
+    return dist_world()->rank == 0 && (key(&m->key) < 0 || addresses(m) < 0)
+        ? -1
+        : 0;
+}
+
+int
+watch_begin(double least, void (*lost)(const char *why), struct err *e)
+{
+    const struct dist_group *g = dist_world();
+    int r;
+
+    if (g->n == 1)
+        return 0;
+    r = meet(&watch.meet);
+    if (r < 0)
+        err_set(e, EX_SYS, "a socket to watch ranks by:");
+    /* by all, also after an error, which ends them */
+    dist_broadcast(g, &watch.meet, sizeof watch.meet, 0);
+    watch.who = xcalloc(g->n, sizeof *watch.who);
+    watch.last = xcalloc(g->n, sizeof *watch.last);
+    watch.heard = xcalloc(g->n, sizeof *watch.heard);
+    watch.who[g->rank].process = (long)getpid();
+    (void)gethostname(watch.who[g->rank].host,
+        sizeof watch.who[g->rank].host - 1);
+    dist_all_gather_one(g, watch.who, sizeof *watch.who);
+    watch.least = least;
+    watch.interval = fmax(0.05, fmin(1.0, least / 10.0));
+    watch.lost = lost;
+    watch.begun = clock_now();
+    atomic_store(&since, watch.begun);
+    if (r == 0 && thread_start(&watch.thread, run, NULL) < 0)
+        r = err_set(e, EX_SYS, "cannot start a thread");
+    watch.on = r == 0;
+    return r;
+}
+
+void
+watch_end(void)
+{
+    if (!watch.on)
+        return;
+    (void)io_write(watch.wake[1], "", 1);
+    pthread_join(watch.thread, NULL);
+    close(watch.wake[0]);
+    close(watch.wake[1]);
+    close(watch.fd);
+    free(watch.who);
+    free(watch.last);
+    free(watch.heard);
+    watch.on = 0;
+}
