@@ -158,18 +158,25 @@ out:
     free(all);
 }
 
+/* Of all parameters, or of the parts that this rank updates. */
 static uint64_t
-hash_parameters(const struct tmodel *t)
+hash_parameters(const struct student *s, int own)
 {
+    const struct tmodel *t = &s->t;
+
     XXH3_state_t *h = XXH3_createState();
     uint64_t r;
 
     if (h == NULL)
         mem_exhausted("a hash");
     XXH3_64bits_reset(h);
-    for (size_t i = 0; i < t->ngroup; i++)
-        if (t->group[i].n > 0)
-            XXH3_64bits_update(h, t->group[i].p, t->group[i].n * sizeof(float));
+    for (size_t i = 0; i < t->ngroup; i++) {
+        const size_t at = own ? adamw_part(s->opt, i)[adamw_rank(s->opt)] : 0;
+        const size_t n = own ? adamw_own(s->opt, i) : t->group[i].n;
+
+        if (n > 0)
+            XXH3_64bits_update(h, group_p(&t->group[i], at), n * sizeof(float));
+    }
     r = XXH3_64bits_digest(h);
     XXH3_freeState(h);
     return r;
@@ -194,10 +201,10 @@ rank_same(const struct student *s, struct err *e)
     size_t most = 0;
     struct buf odd = { 0 };
 
-    if (n == 1 || s->a->level > 0)
+    if (n == 1 || s->t.share.params)
         return 0;
     all = xcalloc(n, sizeof(*all));
-    all[s->ranks.rank] = hash_parameters(&s->t);
+    all[s->ranks.rank] = hash_parameters(s, 0);
     dist_all_gather_one(&s->ranks, all, sizeof(*all));
     for (size_t r = 1; r < n; r++)
         if (votes(all, n, r) > votes(all, n, most))
@@ -208,13 +215,32 @@ rank_same(const struct student *s, struct err *e)
     free(all);
     if (odd.n == 0)
         return 0;
-    err_set(e, EX_SYS,
+    err_set(e, EX_RANK,
         "the parameters of rank %s are not those of rank %zu: a fault of "
         "memory or processor; nothing is saved, --resume goes on from the "
         "checkpoint before",
         odd.p, most);
     buf_release(&odd);
     return -1;
+}
+
+void
+rank_keep(struct student *s)
+{
+    if (adamw_in_parts(s->opt))
+        s->kept = hash_parameters(s, 1);
+}
+
+int
+rank_unchanged(const struct student *s, struct err *e)
+{
+    if (s->kept == 0 || hash_parameters(s, 1) == s->kept)
+        return 0;
+    return err_set(e, EX_RANK,
+        "the parameters that rank %zu updates have changed since step %" PRIu64
+        ": a fault of memory or processor; nothing is saved, --resume goes on "
+        "from the checkpoint before",
+        s->ranks.rank, s->st.step);
 }
 
 int

@@ -194,6 +194,7 @@ struct student {
     struct loss_opt loss;
     struct progress_state st;
     struct position at; /* of the last step applied */
+    uint64_t kept;      /* hash of rank_keep; 0: none */
     uint64_t saved;     /* step of the last checkpoint */
     uint64_t before;    /* tokens of earlier runs */
     double last;        /* loss of the last step */
@@ -215,8 +216,14 @@ char *rank_newest(struct student *s);
  * takes rows r, r+n, ... of each message. */
 void rank_rows(struct student *s, size_t rows, size_t length);
 /* Where each rank has all parameters, are they the same to the bit?  -1 and *e
- * on all ranks: it names those that differ from most. */
+ * (EX_RANK) on all ranks: it names those that differ from most. */
 int rank_same(const struct student *s, struct err *e);
+/* Of moments in parts, a bit that flips in the part of the parameters that this
+ * rank updates would go to all: rank_keep hashes that part, and
+ * rank_unchanged, before the next update, sees whether it is as it was.  -1 and
+ * *e (EX_RANK), on this rank alone. */
+void rank_keep(struct student *s);
+int rank_unchanged(const struct student *s, struct err *e);
 /* r is 1, 0 or -1 and *e: what all ranks have, and -1 where they differ.  Sets
  * s->stop. */
 int rank_agree(struct student *s, int r, struct err *e);

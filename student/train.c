@@ -93,7 +93,7 @@ apply(struct student *s, const struct loss_sum *sum, struct err *e)
             "step %" PRIu64 ": the loss is not finite; the weights are those "
             "of the step before",
             s->st.step + 1);
-    if (save_written(&s->saver, e) < 0)
+    if (save_written(&s->saver, e) < 0 || rank_unchanged(s, e) < 0)
         return -1;
     if (adamw_step(s->opt, &s->t, s->pool, &o, sum->n, &norm, e) < 0)
         return err_set(e, EX_NUM,
@@ -101,6 +101,7 @@ apply(struct student *s, const struct loss_sum *sum, struct err *e)
             "are those of the step before",
             s->st.step + 1);
     parts_changed(s->parts);
+    rank_keep(s);
     tell_rounding(s);
     s->st.step++;
     s->st.tokens += sum->tok;

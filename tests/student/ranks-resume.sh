@@ -60,11 +60,17 @@ XXH3_64bits_update(XXH3_state_t *s, const void *p, size_t n)
 END
 if cc -shared -fPIC -o flip.so flip.c 2>cc.err && [ "${BUILD##*/}" = build ]
 then
-    status 1 'a bit flips in one of 4 ranks' mpirun -n 4 -x LD_PRELOAD=./flip.so \
+    status 6 'a bit flips in one of 4 ranks' mpirun -n 4 -x LD_PRELOAD=./flip.so \
         student -q -j 1 -m s0 -o flip --lr 1e-3 --save 2 kd
     like 'the rank is named' \
         '^student(\[[0-3]\])?: the parameters of rank 2 are not those of rank 0' err
     equal 'the checkpoint before is whole' "$(ls -d flip/step-*)" flip/step-2
+    for level in 1 3; do
+        status 6 "level $level: in the part that one updates" \
+            mpirun -n 4 -x LD_PRELOAD=./flip.so student -q -j 1 -m s0 \
+            -o flip$level --lr 1e-3 --save 2 --shard-level $level kd
+        like 'it names itself' '^student\[2\]: the parameters that rank 2 updates have changed since step 1' err
+    done
 else
     skip 'a bit flips' 'a sanitizer has memory of its own'
 fi
