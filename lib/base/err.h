@@ -20,8 +20,8 @@ enum {
     EX_RANK = 6   /* a rank is lost, or its memory changed: try again */
 };
 
-/* code is one of EX_SYS, EX_INPUT, EX_NUM, EX_USAGE, EX_RANK; msg is a sentence part
- * "file: what: why" without newline, holding a byte offset for bad input. */
+/* code is one of the EX_ above but EX_OK; msg is a sentence part "file: what:
+ * why" without newline, holding a byte offset for bad input. */
 struct err {
     int code;
     char msg[500];

@@ -1,0 +1,129 @@
+#!/bin/sh
+# student over ranks: one is stopped, slow or killed; its memory changes; what
+# is left of an old run
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/ranks.sh"
+
+has_ranks 'losing ranks' || done_testing
+. "$top/tests/lib/train.sh"
+batches 8 >b
+student -q -m new.json -o whole --lr 1e-3 --deterministic --schedule constant b ||
+    exit 1
+
+# process RUN RANK: its id
+process() {
+    lock=$1/.lock
+    [ "$2" = 0 ] || lock=$lock.$2
+    sed -n 's/^process \([0-9]*\) on .*/\1/p' "$lock"
+}
+# stands RUN RANKS: until so many ranks have taken 2 steps and wait for input
+stands() {
+    n=0
+    while ! grep -qs '^2	' "$1/metrics.tsv" && [ $n -lt 300 ]; do
+        sleep 0.1
+        n=$((n + 1))
+    done
+    sleep 1
+}
+# job RUN RANKS INPUT [option ...]: in the background, its output in RUN.out;
+# INPUT is what each rank's shell runs for its input
+job() {
+    run=$1 n=$2 input=$3
+    shift 3
+    mpirun -n "$n" sh -c "$input | student -q -j 1 -m new.json -o $run \
+        --lr 1e-3 --deterministic --schedule constant --save 1 $*" \
+        >"$run.out" 2>&1 &
+    job=$!
+}
+head -c $(($(wc -c <b) / 2)) b >half
+stall='{ cat half; sleep 20; }'
+
+# --- stopped ---
+job stop 4 "$stall" --rank-timeout 2
+stands stop
+kill -STOP "$(process stop 2)"
+begin=$(date +%s)
+wait $job
+equal 'a rank is stopped: the job ends with 6' "$?" 6
+took=$(($(date +%s) - begin))
+if [ $took -le 8 ]; then pass 'soon'; else fail "after $took s"; fi
+like 'the rank is named' '^student: rank 2 \(process [0-9]+ on [^ ]+\) has not been heard of for [23]\.[0-9] s: stopped, killed or cut off; --resume goes on' stop.out
+
+job first 4 "$stall" --rank-timeout 2
+stands first
+kill -STOP "$(process first 0)"
+wait $job
+equal 'so does rank 0' "$?" 6
+like 'which another names' '^student\[[123]\]: rank 0 \(process [0-9]+ on .*\) has not been heard of' first.out
+
+# --- slow ---
+# shellcheck disable=SC2016 # the ranks' shells expand it
+job slow 4 '{ if [ $OMPI_COMM_WORLD_RANK = 3 ]
+    then cat half; sleep 20; else cat b; fi; }' --rank-timeout 2
+wait $job
+equal 'a rank is slow: the job ends with 6' "$?" 6
+like 'the rank is named' '^student: rank 3 \(process [0-9]+ on [^ ]+\) is slow: others have waited [23]\.[0-9] s for it' slow.out
+
+# --- killed, and begun again ---
+cat >again.sh <<'END'
+mpirun -n 4 sh -c 'if [ -e second ]; then stream -q --resume again data
+    else cat half; sleep 20; fi |
+    student -q -j 1 -m new.json -o again --lr 1e-3 --deterministic \
+        --schedule constant --save 1 --resume --rank-timeout 2'
+END
+"$top/scripts/supervise" -w 1 again sh again.sh >again.out 2>&1 &
+job=$!
+n=0
+while [ ! -d again/step-3 ] && [ $n -lt 300 ]; do
+    sleep 0.1
+    n=$((n + 1))
+done
+: >second
+kill -KILL "$(process again 1)"
+wait $job
+equal 'a rank is killed: supervise begins again' "$?" 0
+like 'from the last checkpoint' \
+    '^supervise: status (6|137); goes on from step [34] \(try 1 of 3\)$' again.out
+same 'to the same model' again/model.safetensors whole/model.safetensors
+cut -f 1-9 again/metrics.tsv >m
+cut -f 1-9 whole/metrics.tsv >n
+same 'and metrics' m n
+
+echo 'echo x >>tried; exit 6' >six
+status 6 'tries are bounded' "$top/scripts/supervise" -n 2 -w 0 none sh six
+equal 'to so many more' "$(wc -l <tried)" 3
+like 'which it says' '^supervise: status 6; no newer checkpoint than step 0 after 2 more tries: given up$' err
+for code in 0 2 3 4 5; do
+    status $code "status $code is kept" "$top/scripts/supervise" none \
+        sh -c "echo x >>tried; exit $code"
+done
+equal 'and not tried again' "$(wc -l <tried)" 8
+# shellcheck disable=SC2016
+"$top/scripts/supervise" none sh -c 'trap "exit 5" USR2; : >ready
+    while :; do sleep 0.1; done' &
+job=$!
+while [ ! -e ready ]; do sleep 0.1; done
+kill -USR2 $job
+wait $job
+equal 'SIGUSR2 is passed on' "$?" 5
+
+# --- what is left of an old run ---
+student -q -m new.json -o late --lr 1e-3 --deterministic --schedule constant \
+    --save 1 half 2>err # breaks off
+# A rank of it, on a node that does not answer, has not noticed.
+echo 'process 12 on elsewhere' >late/.lock.3
+flock -o late/.lock.3 sleep 60 &
+old=$!
+sleep 0.5
+status 1 'a rank of an old run is left' student -q -m new.json -o late --resume \
+    --lr 1e-3 --deterministic --schedule constant b
+like 'which is named' "^student: late: is in use by process 12 on elsewhere$" err
+kill "$old"
+wait "$old"
+stream -q --resume late data -o rest || exit 1
+ok 'when it has gone' student -q -m new.json -o late --resume --lr 1e-3 \
+    --deterministic --schedule constant rest
+same 'the run goes on' late/model.safetensors whole/model.safetensors
+equal 'and no lock is left' "$(find late -name '.lock*')" ''
+
+done_testing
