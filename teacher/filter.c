@@ -88,23 +88,35 @@ fail(struct teacher *t, const struct err *why)
     die_err(why);
 }
 
-/* The next batch of a stream; 0: there is none, now and later. */
+/* The next batch of a stream, whose tokens are added to *tokens; 0: there is
+ * none, now and later, nor one of another rank that this one has to help. */
 static int
-step(struct teacher *t, struct lane *l)
+step(struct teacher *t, struct lane *l, double *tokens)
 {
     struct err e;
-    int r = 0;
+    int r = 0, there;
 
     t->in = l->in;
     t->out = l->out;
-    if (t->team.rank == 0 && !l->left && (r = advance(t, l, &e)) < 0)
+    if (t->team.rank == 0 && !l->ended && (r = advance(t, l, &e)) < 0)
         fail(t, &e);
-    if (!rank_batch(t, l, r))
+    l->ended = r == 0;
+    there = rank_batch(t, l, r);
+    if (!rank_any(t, there))
         return 0;
+    if (!there) {
+        run_none(t);
+        return 1;
+    }
     if ((r = send_batch(t, &l->m, &e)) < 0)
         fail(t, &e);
-    l->left = r;
+    l->ended = r;
     profile_step(t->batch.ntok);
+    if (t->team.rank > 0)
+        return 1;
+    *tokens += (double)t->batch.ntok;
+    progress_total(msg_in_expect(t->in, *tokens));
+    progress_at(*tokens, NULL);
     return 1;
 }
 
@@ -121,14 +133,8 @@ filter(struct teacher *t, const char *input)
         for (size_t i = 0; i < t->lanes; i++) {
             struct lane *l = &t->lane[i];
 
-            if (l->over || (l->over = !step(t, l)))
-                continue;
-            open++;
-            if (t->team.rank > 0)
-                continue;
-            tokens += (double)t->batch.ntok;
-            progress_total(msg_in_expect(t->in, tokens));
-            progress_at(tokens, NULL);
+            l->over = l->over || !step(t, l, &tokens);
+            open += !l->over;
         }
     } while (open > 0);
     progress_end();

@@ -54,10 +54,12 @@ rank_begin(struct teacher *t)
     t->lanes = 1;
     t->run = &t->m;
     if (!t->a->mpi) {
-        if (t->a->tensor > 1)
-            die(EX_USAGE, "--tensor: ranks are those of --mpi");
+        if (t->a->tensor > 1 || t->a->shard != SHARD_NONE)
+            die(EX_USAGE, "--tensor, --shard: ranks are those of --mpi");
         return;
     }
+    if (t->a->tensor > 1 && t->a->shard != SHARD_NONE)
+        die(EX_USAGE, "--tensor or --shard?");
     if (dist_begin(&e) < 0)
         die_err(&e);
     prog_rank(dist_world()->rank);
@@ -70,6 +72,7 @@ rank_end(struct teacher *t)
     if (!t->a->mpi)
         return;
     share_release(&t->share);
+    shard_free(t->shard);
     dist_part_free(&t->team);
     dist_end();
 }
@@ -79,6 +82,11 @@ rank_share(struct teacher *t)
 {
     struct err e;
 
+    if (t->a->shard != SHARD_NONE) {
+        t->shard = shard_new(&t->m,
+            t->a->shard == SHARD_NODE ? dist_node() : dist_world());
+        t->run = shard_model(t->shard);
+    }
     if (t->a->tensor == 1)
         return;
     if (share_make(&t->share, &t->m, t->team.rank, t->team.n, &e) < 0)
@@ -192,6 +200,25 @@ void
 rank_gather(const struct teacher *t, void *x, size_t size)
 {
     dist_all_gather(&t->team, x, size, t->at);
+}
+
+int
+rank_any(const struct teacher *t, int there)
+{
+    const struct dist_group *g;
+    unsigned char *all;
+    int any = 0;
+
+    if (t->shard == NULL)
+        return there;
+    g = shard_group(t->shard);
+    all = xcalloc(g->n, 1);
+    all[g->rank] = there != 0;
+    dist_all_gather_one(g, all, 1);
+    for (size_t r = 0; r < g->n; r++)
+        any |= all[r];
+    free(all);
+    return any;
 }
 
 double

@@ -10,6 +10,7 @@
 #include "kern/kern.h"
 #include "model/compute.h"
 #include "model/depth_map.h"
+#include "model/fetch.h"
 #include "model/forward.h"
 #include "train/plan.h"
 
@@ -99,15 +100,22 @@ most(size_t x, size_t y)
     return x > y ? x : y;
 }
 
+/* Of a share of the model or parts of it, there from the beginning. */
+static size_t
+own_bytes(const struct teacher *t)
+{
+    return t->share.mem.cap + (t->shard != NULL ? shard_bytes(t->shard) : 0);
+}
+
 /* Bytes of weights in memory. */
 static size_t
 weights_at_a_time(const struct teacher *t, size_t tokens)
 {
     const struct weight *head = &t->m.head;
 
-    if (t->a->tensor == 1)
+    if (t->run == &t->m)
         return plan_window(&t->m, tokens, t->top != NULL);
-    return t->share.mem.cap + (t->top != NULL ? head->rows * head->stride : 0);
+    return own_bytes(t) + (t->top != NULL ? head->rows * head->stride : 0);
 }
 
 /* Memory, once the first batch has been prepared to be sent. */
@@ -182,6 +190,8 @@ run_block(struct teacher *t, size_t k)
 {
     const struct batch *b = &t->batch;
 
+    if (k < t->m.c.L)
+        fetch_now(t->run, k); /* also without rows */
     for (size_t i = t->row0; i < t->row1; i += t->micro) {
         const size_t n = t->row1 - i < t->micro ? t->row1 - i : t->micro;
         const size_t at = i * b->T;
@@ -261,7 +271,15 @@ tell_first(struct teacher *t)
     compute_tell(&t->m, t->pool, &(struct rows){ 1, b->T, b->ids, b->first },
         t->a->compute, t->a->model);
     mem_trim();
-    t->program = plan_program(prog_resident(), pool_size(t->pool));
+    t->program =
+        plan_program(prog_resident() - own_bytes(t), pool_size(t->pool));
+}
+
+void
+run_none(struct teacher *t)
+{
+    for (size_t k = 0; k < t->last; k++)
+        fetch_now(t->run, k);
 }
 
 /* Is there more to do for this batch?  When its reader has left, the other
@@ -269,7 +287,7 @@ tell_first(struct teacher *t)
 static int
 goes_on(const struct teacher *t, int r)
 {
-    return r == 0 || (r > 0 && t->team.n > 1);
+    return r == 0 || (r > 0 && (t->team.n > 1 || t->shard != NULL));
 }
 
 int

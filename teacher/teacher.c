@@ -13,6 +13,8 @@
 
 static const char *const dtypes[] = { "bf16", "f32", NULL };
 
+static const char *const shards[] = { "none", "node", "world", NULL };
+
 static const char *const formats[] = { "text", "tsv", NULL };
 
 static struct args a = { .tau = NAN,
@@ -55,6 +57,8 @@ static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
     OPT_FLAG(0, "mpi", &a.mpi, "be one of several ranks"),
     OPT_SIZE(0, "tensor", &a.tensor, 1, 4096, "ranks",
         "ranks that have a share of each block's heads and channels"),
+    OPT_ENUM(0, "shard", &a.shard, shards, "where",
+        "ranks of it have parts of each block's matrices"),
     OPT_GROUP("instead of a stream"),
     OPT_MAYBE(0, "generate", &a.prompt, "prompt",
         "print the prompt and its continuation"),
@@ -126,7 +130,9 @@ main(int argc, char **argv)
     if (model_open(&t.m, a.model, &e) < 0)
         die_err(&e);
     rank_share(&t);
-    if (model_check_finite(t.run, &e) < 0)
+    /* of a model in parts, one rank of a node looks at all */
+    if ((t.shard == NULL || dist_node()->rank == 0) &&
+        model_check_finite(t.shard != NULL ? &t.m : t.run, &e) < 0)
         die_err(&e);
     if ((t.pool = pool_new(dist_threads(a.threads), &e)) == NULL)
         die_err(&e);

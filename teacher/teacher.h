@@ -51,6 +51,17 @@ void rounding_add(struct rounding *r, const struct model *m, const float *x,
 void rounding_tell(struct rounding *r, const struct model *m,
     struct pool *pool);
 
+/* shard.c: the matrices of m's blocks in parts, of which each rank of g has one
+ * and block after block is gathered.  The model with them is valid as long as
+ * all three. */
+enum { SHARD_NONE, SHARD_NODE, SHARD_WORLD };
+struct shard;
+struct shard *shard_new(const struct model *m, const struct dist_group *g);
+void shard_free(struct shard *s);
+const struct model *shard_model(const struct shard *s);
+size_t shard_bytes(const struct shard *s); /* memory it takes */
+const struct dist_group *shard_group(const struct shard *s);
+
 /* Options, as teacher(1) has them; dtype 0 is half precision, and tau NAN where
  * it is not given. */
 struct args {
@@ -67,6 +78,7 @@ struct args {
     /* of ranks */
     int mpi;
     size_t tensor; /* that share the model's heads and channels; 1: none do */
+    int shard;     /* SHARD_... */
 };
 
 /* A stream, and how far it has come.  What is open is that of rank 0 of those
@@ -75,17 +87,18 @@ struct lane {
     char *from, *to;
     struct msg_in *in;
     struct msg_out *out;
-    struct msg m;   /* at hand */
-    struct buf raw; /* other ranks: what rank 0 has sent of it */
-    int introduced; /* the teacher message has been sent */
-    int left, over; /* by its reader; on all ranks */
+    struct msg m;    /* at hand */
+    struct buf raw;  /* other ranks: what rank 0 has sent of it */
+    int introduced;  /* the teacher message has been sent */
+    int ended, over; /* on rank 0, perhaps by its reader; on all ranks */
 };
 
 struct teacher {
     struct args *a; /* choose_taps adds what they leave open */
     struct model m;
     struct model_share share; /* --tensor: this rank's, */
-    const struct model *run;  /* which is run; else m */
+    struct shard *shard;      /* --shard, or NULL */
+    const struct model *run;  /* which is run: one of these, or m */
     struct dist_group team;   /* ranks that work on one stream at a time */
     struct lane *lane;        /* [lanes] their streams, */
     size_t lanes, first;      /* by number from `first` on */
@@ -129,6 +142,8 @@ int send_self(struct teacher *t, struct err *e);
  * the one which sends.  Returns as msg_send. */
 void choose_taps(struct teacher *t);
 int send_batch(struct teacher *t, const struct msg *m, struct err *e);
+/* The part that a rank without a batch has in those of others. */
+void run_none(struct teacher *t);
 
 /*
  * rank.c: one of several ranks, with --mpi; one alone is rank 0 of 1.
@@ -149,6 +164,8 @@ int rank_batch(struct teacher *t, struct lane *l, int there);
 /* x [B,T] of that size: the tokens of each rank to all. */
 void rank_gather(const struct teacher *t, void *x, size_t size);
 double rank_total(double tokens); /* of all ranks */
+/* Has this rank, or one that it gathers blocks with, a batch? */
+int rank_any(const struct teacher *t, int there);
 
 /* filter.c: the stream `input` to --output, or several. */
 void filter(struct teacher *t, const char *input);

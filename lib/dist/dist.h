@@ -51,8 +51,9 @@ int dist_log_end(struct err *e);
 /* All ranks of this program; those of this node; those that have this one's
  * number on their nodes.  (A program is what has one name: mpirun may start
  * several, as `mpirun -n N teacher ... : -n M student ...`.)  Valid from
- * dist_begin to dist_end, and groups of one before and after.  With RETORT_NODE=n in the environment, n ranks one after another
- * count as a node, for trials on one machine. */
+ * dist_begin to dist_end, and groups of one before and after.  With
+ * RETORT_NODE=n in the environment, n ranks one after another count as a node,
+ * for trials on one machine. */
 const struct dist_group *dist_world(void);
 const struct dist_group *dist_node(void);
 const struct dist_group *dist_across(void);

@@ -173,8 +173,10 @@ static void
 take_blocks(struct cutting *k, struct block *b)
 {
     memcpy(b, k->m->block, k->m->c.L * sizeof *b);
-    for (size_t i = 0; i < k->m->c.L; i++)
+    for (size_t i = 0; i < k->m->c.L; i++) {
         take_block(k, &b[i]);
+        model_forget(k->m, NULL);
+    }
 }
 
 int
