@@ -5,13 +5,13 @@
  */
 #include "teacher.h"
 #include "base/mem.h"
-#include "cli/die.h"
+#include "dist/ahead.h"
 #include "model/fetch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 64 };
+enum { ALIGN = 64, BUFFERS = 1 /* whole blocks */ };
 
 struct shard {
     struct fetch fetch;
@@ -19,10 +19,8 @@ struct shard {
     const struct model *m;
     const struct dist_group *group;
     struct arena mem;
-    unsigned char **own; /* [L] this rank's part of each block */
-    size_t **at;         /* [L][n+1] parts, bytes */
-    unsigned char *whole;
-    size_t there; /* the block that is there, or L */
+    struct ahead_array *part; /* [L] of each block, bytes */
+    struct ahead *ahead;
 };
 
 static int
@@ -90,72 +88,74 @@ point(struct shard *s, size_t i, const unsigned char *p)
     }
 }
 
-/* Embedding and head stay mapped.  A block that is run several times, for some
- * rows each, comes once. */
+/* Embedding and head stay mapped. */
 static void
 now(void *ctx, size_t group)
 {
     struct shard *s = ctx;
-    const size_t *at, r = s->group->rank;
 
-    if (group >= s->m->c.L || group == s->there)
-        return;
-    at = s->at[group];
-    memcpy(s->whole + at[r], s->own[group], at[r + 1] - at[r]);
-    dist_all_gather(s->group, s->whole, 1, at);
-    point(s, group, s->whole);
-    s->there = group;
+    if (group < s->m->c.L)
+        point(s, group, ahead_now(s->ahead, group));
 }
 
 static void
-nothing(void *ctx, size_t group)
+next(void *ctx, size_t group)
 {
-    (void)ctx, (void)group;
+    const struct shard *s = ctx;
+
+    if (group < s->m->c.L)
+        ahead_next(s->ahead, group);
 }
 
+static void
+done(void *ctx, size_t group)
+{
+    const struct shard *s = ctx;
+
+    if (group < s->m->c.L)
+        ahead_done(s->ahead, group);
+}
+
+/* This rank's part of every block: planned, then read. */
 static void
 layout(struct shard *s)
 {
-    const size_t L = s->m->c.L, n = s->group->n, r = s->group->rank;
-    size_t most = 0;
+    const size_t n = s->group->n, r = s->group->rank;
 
-    for (size_t i = 0; i < L; i++) {
-        const size_t bytes = block_bytes(&s->m->block[i]);
+    for (size_t i = 0; i < s->m->c.L; i++) {
+        size_t *at = xcalloc(n + 1, sizeof *at);
+        unsigned char *own;
 
-        dist_split(bytes, n, ALIGN, s->at[i]);
-        s->own[i] = arena_alloc(&s->mem, s->at[i][r + 1] - s->at[i][r], 1);
-        most = bytes > most ? bytes : most;
+        dist_split(block_bytes(&s->m->block[i]), n, ALIGN, at);
+        own = arena_alloc(&s->mem, at[r + 1] - at[r], 1);
+        if (own != NULL)
+            read_part(s, i, at[r], at[r + 1], own);
+        free((void *)(uintptr_t)s->part[i].at);
+        s->part[i] = (struct ahead_array){ own, at, 0 };
     }
-    s->whole = arena_alloc(&s->mem, most, 1);
 }
 
-/* All of its memory is touched, as is said before the first batch. */
 struct shard *
 shard_new(const struct model *m, const struct dist_group *g)
 {
+    static const size_t buffers = BUFFERS;
     struct shard *s = xcalloc(1, sizeof *s);
-    const size_t L = m->c.L, r = g->rank;
+    const size_t L = m->c.L;
 
     s->m = m;
     s->group = g;
-    s->there = L;
-    s->own = xcalloc(L, sizeof *s->own);
-    s->at = xcalloc(L, sizeof *s->at);
-    for (size_t i = 0; i < L; i++)
-        s->at[i] = xcalloc(g->n + 1, sizeof **s->at);
+    s->part = xcalloc(L, sizeof *s->part);
     arena_plan(&s->mem);
     layout(s);
     arena_init(&s->mem, s->mem.used);
     layout(s);
-    memset(s->whole, 0, s->mem.cap - (size_t)(s->whole - s->mem.base));
+    s->ahead = ahead_new(g, s->part, L, 1, &buffers, 1);
     s->run = *m;
     s->run.block = xcalloc(L, sizeof *s->run.block);
     memcpy(s->run.block, m->block, L * sizeof *m->block);
-    for (size_t i = 0; i < L; i++) {
-        read_part(s, i, s->at[i][r], s->at[i][r + 1], s->own[i]);
-        point(s, i, s->whole);
-    }
-    s->fetch = (struct fetch){ now, nothing, nothing, s };
+    for (size_t i = 0; i < L; i++)
+        point(s, i, s->mem.base); /* an address, until it is gathered */
+    s->fetch = (struct fetch){ now, next, done, s };
     s->run.fetch = &s->fetch;
     return s;
 }
@@ -165,10 +165,10 @@ shard_free(struct shard *s)
 {
     if (s == NULL)
         return;
+    ahead_free(s->ahead);
     for (size_t i = 0; i < s->m->c.L; i++)
-        free(s->at[i]);
-    free(s->at);
-    free(s->own);
+        free((void *)(uintptr_t)s->part[i].at);
+    free(s->part);
     free(s->run.block);
     arena_release(&s->mem);
     free(s);
@@ -181,9 +181,15 @@ shard_model(const struct shard *s)
 }
 
 size_t
-shard_bytes(const struct shard *s)
+shard_own_bytes(const struct shard *s)
 {
     return s->mem.cap;
+}
+
+size_t
+shard_bytes(const struct shard *s)
+{
+    return s->mem.cap + ahead_bytes(s->ahead);
 }
 
 const struct dist_group *

@@ -104,7 +104,8 @@ most(size_t x, size_t y)
 static size_t
 own_bytes(const struct teacher *t)
 {
-    return t->share.mem.cap + (t->shard != NULL ? shard_bytes(t->shard) : 0);
+    return t->share.mem.cap +
+        (t->shard != NULL ? shard_own_bytes(t->shard) : 0);
 }
 
 /* Bytes of weights in memory. */
@@ -115,7 +116,8 @@ weights_at_a_time(const struct teacher *t, size_t tokens)
 
     if (t->run == &t->m)
         return plan_window(&t->m, tokens, t->top != NULL);
-    return own_bytes(t) + (t->top != NULL ? head->rows * head->stride : 0);
+    return (t->shard != NULL ? shard_bytes(t->shard) : own_bytes(t)) +
+        (t->top != NULL ? head->rows * head->stride : 0);
 }
 
 /* Memory, once the first batch has been prepared to be sent. */
@@ -183,6 +185,18 @@ forget_weights(const struct teacher *t)
         model_forget(&t->m, NULL);
 }
 
+/* As fwd_block does: a rank that has no rows, too. */
+static void
+fetch(const struct teacher *t, size_t k)
+{
+    if (k >= t->m.c.L)
+        return;
+    fetch_now(t->run, k);
+    if (k + 1 < t->m.c.L)
+        fetch_next(t->run, k + 1);
+    fetch_done(t->run, k);
+}
+
 /* This rank's rows through block k, or through the final norm (k = L), `micro`
  * at a time; in place. */
 static void
@@ -190,8 +204,7 @@ run_block(struct teacher *t, size_t k)
 {
     const struct batch *b = &t->batch;
 
-    if (k < t->m.c.L)
-        fetch_now(t->run, k); /* also without rows */
+    fetch(t, k);
     for (size_t i = t->row0; i < t->row1; i += t->micro) {
         const size_t n = t->row1 - i < t->micro ? t->row1 - i : t->micro;
         const size_t at = i * b->T;
@@ -279,7 +292,7 @@ void
 run_none(struct teacher *t)
 {
     for (size_t k = 0; k < t->last; k++)
-        fetch_now(t->run, k);
+        fetch(t, k);
 }
 
 /* Is there more to do for this batch?  When its reader has left, the other

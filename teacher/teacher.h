@@ -59,7 +59,9 @@ struct shard;
 struct shard *shard_new(const struct model *m, const struct dist_group *g);
 void shard_free(struct shard *s);
 const struct model *shard_model(const struct shard *s);
-size_t shard_bytes(const struct shard *s); /* memory it takes */
+/* Memory: of this rank's parts, which are read; with room for whole blocks. */
+size_t shard_own_bytes(const struct shard *s);
+size_t shard_bytes(const struct shard *s);
 const struct dist_group *shard_group(const struct shard *s);
 
 /* Options, as teacher(1) has them; dtype 0 is half precision, and tau NAN where
