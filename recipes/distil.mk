@@ -17,7 +17,7 @@
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: all fetch text convert prune distil bits report page continue rival \
-        clean help programs settings row
+        clean help plan programs settings row
 
 RECIPE := $(firstword $(MAKEFILE_LIST))
 ifeq ($(wildcard recipes/distil.mk),)
@@ -128,6 +128,18 @@ $(OUT)/judged: settings
 	    newer,$(HELD_OUT_TEXT),$@)))" ]; then rm $@.new; \
 	else mv $@.new $@; fi
 
+## plan: what distillation takes at most, were nothing cut; printed first
+plan: $(OUT)/plan.txt
+	@cat $<
+
+$(OUT)/plan.txt: $(GGUF) | settings programs
+	@$(BIN)/plan -q -m $(GGUF) --teacher $(GGUF) -B $(B) -T $(T) -j $(THREADS) \
+	    $(compute) $(filter --recompute,$(STUDENT)) --measure \
+	    --tokens $$(($(B) * $(T) * $(BATCHES))) >$@.all
+	@{ echo 'The distillation, at most, were nothing cut:'; \
+	    grep -E '^(memory|teacher.memory.weights|time.step|run.*) ' $@.all; \
+	} >$@.new; rm $@.all; mv $@.new $@; cat $@
+
 ## fetch: the model and the texts
 fetch: $(GGUF) $(if $(TEXT),,$(FETCHED))
 
@@ -182,7 +194,7 @@ clean    = $(tokens) $(PIECES) \
     $$(printf -- '--exclude %s ' $(or $(HELD_OUT_TEXT),$(NEVER)))
 
 $(OUT)/train.done: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT)) $(GGUF) \
-    | settings programs
+    | settings programs $(OUT)/plan.txt
 	$(clean) --exclude-report $(OUT)/shared.tsv $(trained) | \
 	    $(if $(JOIN),$(tokens) -q --decode >$(OUT)/train.txt,$(BIN)/shard -f \
 	    -o $(OUT)/train)

@@ -29,6 +29,9 @@ for f in report.txt report.html samples.txt facts.txt teacher/config.json \
     pruned/config.json distilled/config.json; do
     if [ -s "$o/$f" ]; then pass "$f"; else fail "$f"; fi
 done
+like 'says first what it takes' '^run.hours  ' "$o/plan.txt"
+equal 'before anything is made' "$(head -n 1 out)" \
+    'The distillation, at most, were nothing cut:'
 like 'names the page' "as a page: $work/w/full/report.html" out
 like 'shows the models' '^distilled ' out
 unlike 'the held-out articles are not trained on' '^eng (5|11|17|23|28):' \
