@@ -10,8 +10,10 @@
 #include "cli/die.h"
 #include "kern/bf16.h"
 #include "model/random.h"
+#include "dist/dist.h"
 #include "train/adamw.h"
 #include "train/plan.h"
+#include "train/ranks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -96,12 +98,15 @@ some(struct config *few, const struct config *c, const struct block_shape *b,
     return s;
 }
 
-/* Seconds of a pass of the student with so many blocks, and of the optimiser's
- * step after it. */
-static void
-student_time(double *pass, double *update, const struct config *c,
-    const struct block_shape *b, size_t n, struct trial *x,
-    const struct process *o, struct pool *pool)
+/* Seconds of the student with so many blocks: of a pass, of what ranks tell one
+ * another once a step, and of the optimiser. */
+struct times {
+    double pass, reduce, update;
+};
+
+static struct times
+student_time(const struct config *c, const struct block_shape *b, size_t n,
+    struct trial *x, const struct process *o, struct pool *pool)
 {
     const int teacher = x->said.width > 0;
     const struct loss_opt loss = { .w_ce = teacher ? 0.25 : 1.0,
@@ -119,6 +124,8 @@ student_time(double *pass, double *update, const struct config *c,
     struct model m;
     struct tmodel t;
     struct adamw *adam;
+    struct ranks *ranks;
+    struct times least = { INFINITY, INFINITY, INFINITY };
     struct step *step;
     struct err e;
 
@@ -132,26 +139,34 @@ student_time(double *pass, double *update, const struct config *c,
         (o->recompute ? BWD_RECOMPUTE : 0) | (o->act == 1 ? BWD_BF16 : 0),
         &x->said, &x->head);
     adam = adamw_new(&t, o->moments == 1 ? DT_BF16 : DT_F32);
-    *pass = *update = INFINITY;
+    ranks =
+        ranks_new(&(struct ranks_opt){ dist_world(), 0, DIST_RING, x->r.B, 1 },
+            step, &t, adam, pool);
     for (int i = 0; i <= REPEAT; i++) {
         struct loss_sum sum = { 0 };
-        const double start = clock_now();
-        double norm, half;
+        double norm, at[4];
 
-        step_add(step, &x->r, x->scored, &x->said, &sum);
-        step_flush(step);
-        half = clock_now();
+        dist_barrier(dist_world());
+        at[0] = clock_now();
+        ranks_add(ranks, &x->r, x->scored, &x->said, 0, 1, &sum);
+        at[1] = clock_now();
+        ranks_finish(ranks, &sum);
+        at[2] = clock_now();
         if (adamw_step(adam, &t, pool, &opt, sum.n, &norm, &e) < 0)
             die_err(&e);
         if (i == 0)
             continue;
-        *pass = fmin(*pass, half - start);
-        *update = fmin(*update, clock_now() - half);
+        at[3] = clock_now();
+        least.pass = fmin(least.pass, at[1] - at[0]);
+        least.reduce = fmin(least.reduce, at[2] - at[1]);
+        least.update = fmin(least.update, at[3] - at[2]);
     }
+    ranks_free(ranks);
     adamw_free(adam);
     step_free(step);
     tmodel_release(&t);
     free(s);
+    return least;
 }
 
 /* Seconds of a teacher's block over one pass's rows of its own. */
@@ -176,8 +191,10 @@ teacher_time(const struct config *c, const struct block_shape *b,
     for (size_t i = 0; i < B * o->T * c->d; i++)
         state[i] = (float)rng_unit(3, i) - 0.5f;
     for (int i = 0; i <= REPEAT; i++) {
-        const double start = clock_now();
+        double start;
 
+        dist_barrier(dist_world());
+        start = clock_now();
         fwd_block(f, 0, &r, state, state);
         if (i > 0)
             least = fmin(least, clock_now() - start);
@@ -192,38 +209,56 @@ teacher_time(const struct config *c, const struct block_shape *b,
     return least;
 }
 
+/* What takes v[0] with one block and v[1] with two, with all of them. */
+static double
+of_all(const double *v, size_t blocks)
+{
+    return v[0] + fmax(0.0, v[1] - v[0]) * (double)(blocks - 1);
+}
+
 void
 measure_step(struct figures *f, const struct config *c,
     const struct block_shape *m, const struct config *teacher,
     const struct block_shape *t, const struct process *o, struct pool *pool)
 {
-    double pass[2], update[2], passes, block, all = 0.0;
+    double pass[2], update[2], reduce[2], block, step;
     struct trial x;
+    double passes;
     size_t rows;
 
     trial_init(&x, c, teacher, o);
-    for (size_t n = 1; n <= 2; n++)
-        student_time(&pass[n - 1], &update[n - 1], c, m, n, &x, o, pool);
-    passes = (double)o->rows / (double)x.r.B;
+    for (size_t n = 0; n < 2; n++) {
+        const struct times one =
+            student_time(c, m, n < c->L ? n + 1 : c->L, &x, o, pool);
+
+        pass[n] = one.pass;
+        update[n] = one.update;
+        reduce[n] = one.reduce;
+    }
+    passes = ceil((double)o->rows / (double)x.r.B);
     trial_release(&x);
     block = fmax(0.0, pass[1] - pass[0]);
     figure_add(f, "time.blocks", "s", passes * block * (double)c->L,
         "passes x blocks x (a pass of two blocks - one of one block)");
     figure_add(f, "time.head", "s", passes * fmax(0.0, pass[0] - block),
         "passes x (a pass of one block - a block): head and losses");
-    figure_add(f, "time.optimiser", "s",
-        update[0] + fmax(0.0, update[1] - update[0]) * (double)(c->L - 1),
-        "of one block + (blocks - 1) x (of two - of one)");
+    if (dist_world()->n > 1)
+        figure_add(f, "time.reduce", "s", of_all(reduce, c->L),
+            "gradients of all ranks: with one block + (blocks - 1) x (with two "
+            "- with one)");
+    figure_add(f, "time.optimiser", "s", of_all(update, c->L),
+        "with one block + (blocks - 1) x (with two - with one)");
     if (teacher != NULL) {
         const double one = teacher_time(teacher, t, o, &rows, pool);
 
         figure_add(f, "time.teacher", "s",
-            one * (double)teacher->L * (double)o->rows / (double)rows,
-            "rows / rows of a pass x its blocks x a block, on the same "
+            one * (double)teacher->L * ceil((double)o->rows / (double)rows),
+            "passes of the teacher x its blocks x a block, on the same "
             "threads");
     }
-    all = figure_sum(f, "time.");
-    figure_add(f, "time.step", "s", all, "the sum of these");
-    figure_add(f, "time.speed", "tokens/s", (double)(o->rows * o->T) / all,
-        "rows length / time.step");
+    step = figure_sum(f, "time.");
+    figure_add(f, "time.step", "s", step, "the sum of these");
+    figure_add(f, "time.speed", "tokens/s",
+        (double)(dist_world()->n * o->rows * o->T) / step,
+        "ranks rows length / time.step");
 }

@@ -9,6 +9,7 @@
 #include "cli/die.h"
 #include "cli/opt.h"
 #include "cli/out.h"
+#include "dist/dist.h"
 #include "model/compute.h"
 #include "train/plan.h"
 
@@ -68,9 +69,17 @@ static void
 one_process(struct buf *b)
 {
     struct figures f = { .n = 0 };
+    struct err e;
     double total;
+    size_t rank;
 
+    if (dist_begin(&e) < 0)
+        die_err(&e);
     process_predict(&f, &p);
+    rank = dist_world()->rank;
+    dist_end();
+    if (rank > 0)
+        return;
     figures_put(b, &f, format, explain);
     total = figure_of(&f, "memory");
     if (format == 0 && total > (double)plan_limit())

@@ -7,6 +7,7 @@
 #include "base/note.h"
 #include "base/pool.h"
 #include "cli/die.h"
+#include "dist/dist.h"
 #include "model/compute.h"
 #include "train/plan.h"
 
@@ -194,6 +195,7 @@ add_student(struct figures *f, const struct layout *m, const struct layout *t,
             .input = 2 * message_bytes(m, t, o),
             .program = plan_program(PROGRAM, pool_size(pool)),
             .moments = o->moments == 1 ? DT_BF16 : DT_F32,
+            .ranks = dist_bytes(dist_world()->n),
         });
     step_free(s);
     tmodel_release(&tm);
@@ -276,13 +278,16 @@ add_run(struct figures *f, const struct layout *m, const struct layout *t,
 /* ---- all ---- */
 
 void
-process_predict(struct figures *f, const struct process *o)
+process_predict(struct figures *f, const struct process *all)
 {
+    const size_t ranks = dist_world()->n;
+    struct process one = *all, *o = &one;
     struct layout m, t = { 0 };
     const struct layout *teacher = o->teacher != NULL ? &t : NULL;
     struct pool *pool;
     struct err e;
 
+    one.rows = (all->rows + ranks - 1) / ranks;
     open_layout(&m, o->model, o);
     if (teacher != NULL) {
         open_layout(&t, o->teacher, o);
@@ -303,7 +308,7 @@ process_predict(struct figures *f, const struct process *o)
         measure_step(f, &m.c, m.block, teacher != NULL ? &t.c : NULL, t.block,
             o, pool);
     if (o->tokens > 0)
-        add_run(f, &m, teacher, o);
+        add_run(f, &m, teacher, all);
     pool_free(pool);
     free(m.block);
     free(t.block);

@@ -19,7 +19,8 @@ struct process {
     double tokens; /* of the run; 0: not asked */
 };
 
-/* Dies of models that cannot be read. */
+/* Of one of the ranks that a launcher has started (dist_begin), if it has: rows
+ * are divided among them.  Dies of models that cannot be read. */
 void process_predict(struct figures *f, const struct process *o);
 
 #endif

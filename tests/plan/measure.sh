@@ -1,6 +1,7 @@
 #!/bin/sh
 # plan --measure, --tokens and --calibrate: what is measured here
 . "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/ranks.sh"
 
 value() {
     awk -F '\t' -v n="$1" '$1 == n { print $2 }' out
@@ -28,6 +29,13 @@ ok 'top tokens' plan -q -m s.json --teacher t.json --top 8 --tokens 1000000 \
     --format tsv
 equal 'disk: of that many' "$(value run.disk.top)" 58000000
 equal 'nothing is measured unasked' "$(value time.step)" ''
+
+if has_ranks 'two ranks'; then
+    ok 'two ranks' ranks 2 plan -q -m s.json -B 4 -T 64 -j 1 --measure \
+        --format tsv
+    equal 'tell once' "$(grep -c '^time.step' out)" 1
+    like 'what they exchange, too' '^time.reduce' out
+fi
 
 if is_long; then
     ok 'this machine' plan -q --calibrate -j 1
