@@ -50,6 +50,8 @@ rank_begin(struct student *s)
         return;
     if (s->a->deterministic && s->a->wire == 1)
         die(EX_USAGE, "--wire bf16 rounds: not with --deterministic");
+    if (s->a->overlap && dist_overlap(&e) < 0)
+        die_err(&e);
     note("%zu ranks, %zu of them on this node", g->n, dist_node()->n);
     prog_rank(g->rank);
 }

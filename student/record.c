@@ -51,7 +51,7 @@ is_compared(const char *name)
 {
     static const char *const not [] = { "output", "tokenizer", "threads",
         "micro", "recompute", "ahead", "save", "max-time", "keep", "resume",
-        "override", "rank-timeout", "shard-level", "comm-log",
+        "override", "rank-timeout", "shard-level", "overlap", "comm-log",
         "deepspeed-compat", "timeline", "ce", "kl", "squarehead", "steps",
         "model", "teacher", "eval" };
 

@@ -99,6 +99,8 @@ static const struct opt options[] = {
     OPT_GROUP("ranks, started by mpirun"),
     OPT_SIZE(0, "shard-level", &a.level, 0, 3, "level",
         "what ranks have parts of: moments, 2 gradients, 3 parameters too"),
+    OPT_FLAG(0, "overlap", &a.overlap,
+        "gather the next block while one is computed"),
     OPT_FLAG(0, "deterministic", &a.deterministic,
         "same bits for 1, 2, 4, 8 ranks"),
     OPT_ENUM(0, "wire", &a.wire, wires, "type",

@@ -159,7 +159,7 @@ struct args {
         grad, moments, deterministic, wire;
     size_t level;
     const char *comm_log, *timeline;
-    int deepspeed;
+    int deepspeed, overlap;
 };
 
 /* Batches that are judged beside training. */

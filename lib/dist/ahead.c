@@ -22,6 +22,7 @@ struct ahead {
     size_t nbuffer;
     struct arena arena;
     size_t calls;
+    struct buffer *coming; /* into which it is gathered, or NULL */
 };
 
 /* Elements of the largest array of a kind. */
@@ -72,6 +73,7 @@ ahead_free(struct ahead *x)
 {
     if (x == NULL)
         return;
+    dist_gather_end();
     arena_release(&x->arena);
     free(x->array);
     free(x->buffer);
@@ -85,7 +87,8 @@ ahead_bytes(const struct ahead *x)
 }
 
 /* The buffer that array i is in, or the one it would be put into: of those that
- * nobody reads the one that was not asked for the longest. */
+ * nobody reads the one that was not asked for the longest.  NULL: there is none.
+ */
 static struct buffer *
 find(struct ahead *x, size_t i)
 {
@@ -101,8 +104,24 @@ find(struct ahead *x, size_t i)
             (free_one == NULL || b->used < free_one->used))
             free_one = b;
     }
-    assert(free_one != NULL);
     return free_one;
+}
+
+/* Have array i gathered into b, perhaps in the background. */
+static void
+fetch(struct ahead *x, struct buffer *b, size_t i,
+    void (*gather)(const struct dist_group *g, void *p, size_t size,
+        const size_t *at))
+{
+    const struct ahead_array *a = &x->array[i];
+    const size_t *own = a->at + x->g->rank;
+
+    if (b == x->coming)
+        dist_gather_end(); /* nobody has asked for it */
+    x->coming = NULL;
+    memcpy(b->p + own[0] * x->size, a->own, (own[1] - own[0]) * x->size);
+    gather(x->g, b->p, x->size, a->at);
+    b->holds = i + 1;
 }
 
 void *
@@ -110,23 +129,29 @@ ahead_now(struct ahead *x, size_t i)
 {
     struct buffer *b = find(x, i);
 
+    assert(b != NULL);
     b->used = ++x->calls;
     b->busy = 1;
     if (b->holds != i + 1) {
-        const struct ahead_array *a = &x->array[i];
-        const size_t *own = a->at + x->g->rank;
-
-        memcpy(b->p + own[0] * x->size, a->own, (own[1] - own[0]) * x->size);
-        dist_all_gather(x->g, b->p, x->size, a->at);
-        b->holds = i + 1;
+        fetch(x, b, i, dist_all_gather);
+    } else if (b == x->coming) {
+        dist_gather_end();
+        x->coming = NULL;
     }
     return b->p;
 }
 
+/* Not into a buffer that is read; when none is left, the hint is of no use. */
 void
 ahead_next(struct ahead *x, size_t i)
 {
-    (void)x, (void)i;
+    struct buffer *b = dist_overlaps() ? find(x, i) : NULL;
+
+    if (b == NULL || b->holds == i + 1)
+        return;
+    b->used = ++x->calls;
+    fetch(x, b, i, dist_gather_begin);
+    x->coming = b;
 }
 
 void
@@ -138,6 +163,8 @@ ahead_done(struct ahead *x, size_t i)
 void
 ahead_changed(struct ahead *x)
 {
+    dist_gather_end();
+    x->coming = NULL;
     for (size_t k = 0; k < x->nbuffer; k++)
         x->buffer[k].holds = 0;
 }

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/pool.h"
+#include "base/thread.h"
 #include "base/timeline.h"
 #include "dist/log.h"
 #include "dist/over_mpi.h"
@@ -11,6 +12,8 @@
 #include "kern/kern.h"
 
 #include <assert.h>
+#include <math.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,16 +46,6 @@ dist_begin(struct err *e)
         return 0;
     return mpi_start(&dist.world, &dist.node, &dist.across, &dist.others,
         ranks != NULL ? strtoull(ranks, NULL, 10) : 0, e);
-}
-
-void
-dist_end(void)
-{
-    if (dist.world.comm != NULL)
-        mpi_stop(&dist.world, &dist.node, &dist.across);
-    free(dist.room);
-    dist.room = NULL;
-    dist.room_bytes = 0;
 }
 
 void
@@ -171,12 +164,11 @@ struct watched {
 };
 
 static struct watched
-see(const struct dist_group *g)
+look(const struct dist_group *g)
 {
     const double t = clock_now();
     struct watched s = { 0.0, 0.0, mpi_sent() };
 
-    watch_enter();
     if (dist.log == NULL && !timeline_on())
         return s;
     mpi_barrier(g);
@@ -186,30 +178,81 @@ see(const struct dist_group *g)
     return s;
 }
 
-/* It is over: what it was, and the bytes of all and of this rank's part. */
+/* It is over, after so many seconds, of which so many nothing else was done:
+ * what it was, and the bytes of all, of this rank's part, and sent. */
 static void
-saw(const struct dist_group *g, const struct watched *s, enum comm_kind kind,
-    const char *op, size_t whole, size_t shard)
+record(const struct dist_group *g, const struct watched *s, const char *op,
+    enum comm_kind kind, const size_t bytes[3], double seconds, double exposed)
 {
-    const double seconds = clock_now() - s->begin;
-
-    watch_leave();
-    if (!(s->begin > 0.0))
-        return;
-    timeline_add(kind == COMM_REDUCE_SCATTER ? "reduce" : "gather", op,
-        s->begin);
     if (dist.log != NULL)
         comm_log_add(dist.log,
             &(struct comm_event){ .op = op,
                 .kind = kind,
                 .group = g->name,
                 .n = g->n,
-                .whole = whole,
-                .shard = shard,
-                .wire = mpi_sent() - s->sent,
+                .whole = bytes[0],
+                .shard = bytes[1],
+                .wire = bytes[2],
                 .seconds = seconds,
-                .exposed = seconds,
+                .exposed = exposed,
                 .wait = s->wait });
+}
+
+/* A gather in the background, one at a time. */
+static struct {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    int on, quit;    /* there is a thread; it is to end */
+    int busy, begun; /* it is at work; dist_gather_end has not been called */
+    const struct dist_group *g;
+    void *x;
+    size_t size, wire;
+    const size_t *at;
+    struct watched seen;
+    double start, end, exposed;
+} back = { .lock = PTHREAD_MUTEX_INITIALIZER,
+    .change = PTHREAD_COND_INITIALIZER };
+
+/* Wait for it: MPI is in one thread at a time. */
+static void
+settle(void)
+{
+    const double t = clock_now();
+
+    if (!back.on)
+        return;
+    watch_enter();
+    pthread_mutex_lock(&back.lock);
+    while (back.busy)
+        pthread_cond_wait(&back.change, &back.lock);
+    pthread_mutex_unlock(&back.lock);
+    watch_leave();
+    /* waiting for other ranks to begin is no part of it */
+    back.exposed += fmax(0.0, back.end - fmax(t, back.start));
+}
+
+static struct watched
+see(const struct dist_group *g)
+{
+    settle();
+    watch_enter();
+    return look(g);
+}
+
+static void
+saw(const struct dist_group *g, const struct watched *s, enum comm_kind kind,
+    const char *op, size_t whole, size_t shard)
+{
+    const double seconds = clock_now() - s->begin;
+    const size_t bytes[3] = { whole, shard, mpi_sent() - s->sent };
+
+    watch_leave();
+    if (!(s->begin > 0.0))
+        return;
+    timeline_add(kind == COMM_REDUCE_SCATTER ? "reduce" : "gather", op,
+        s->begin);
+    record(g, s, op, kind, bytes, seconds, seconds);
 }
 
 void
@@ -217,6 +260,7 @@ dist_barrier(const struct dist_group *g)
 {
     if (g->n == 1)
         return;
+    settle();
     watch_enter();
     mpi_barrier(g);
     watch_leave();
@@ -236,16 +280,11 @@ dist_broadcast(const struct dist_group *g, void *p, size_t bytes, size_t root)
 
 /* A ring: in each of n-1 rounds every rank passes on the part that came in the
  * round before, its own first. */
-void
-dist_all_gather(const struct dist_group *g, void *x, size_t size,
-    const size_t *at)
+static void
+pass_round(const struct dist_group *g, void *x, size_t size, const size_t *at)
 {
     const size_t n = g->n, to = (g->rank + 1) % n, from = (g->rank + n - 1) % n;
-    struct watched s;
 
-    if (n == 1)
-        return;
-    s = see(g);
     for (size_t k = 0; k + 1 < n; k++) {
         const size_t out = (g->rank + n - k) % n, in = (out + n - 1) % n;
 
@@ -253,8 +292,129 @@ dist_all_gather(const struct dist_group *g, void *x, size_t size,
             (at[out + 1] - at[out]) * size, from, (char *)x + at[in] * size,
             (at[in + 1] - at[in]) * size);
     }
-    saw(g, &s, COMM_ALL_GATHER, "all_gather_into_tensor", at[n] * size,
+}
+
+static const char gather[] = "all_gather_into_tensor";
+
+void
+dist_all_gather(const struct dist_group *g, void *x, size_t size,
+    const size_t *at)
+{
+    struct watched s;
+
+    if (g->n == 1)
+        return;
+    s = see(g);
+    pass_round(g, x, size, at);
+    saw(g, &s, COMM_ALL_GATHER, gather, at[g->n] * size,
         (at[g->rank + 1] - at[g->rank]) * size);
+}
+
+static void *
+gather_in_background(void *arg)
+{
+    (void)arg;
+    pthread_mutex_lock(&back.lock);
+    for (;;) {
+        while (!back.busy && !back.quit)
+            pthread_cond_wait(&back.change, &back.lock);
+        if (back.quit)
+            break;
+        pthread_mutex_unlock(&back.lock);
+        back.seen = look(back.g);
+        back.start = clock_now();
+        pass_round(back.g, back.x, back.size, back.at);
+        back.end = clock_now();
+        back.wire = mpi_sent() - back.seen.sent;
+        timeline_add("gather", gather, back.start);
+        pthread_mutex_lock(&back.lock);
+        back.busy = 0;
+        pthread_cond_signal(&back.change);
+    }
+    pthread_mutex_unlock(&back.lock);
+    return NULL;
+}
+
+int
+dist_overlap(struct err *e)
+{
+    if (dist.world.n == 1 || back.on)
+        return 0;
+    if (!mpi_any_thread())
+        return err_set(e, EX_SYS, "this MPI is for the first thread alone");
+    if (thread_start(&back.thread, gather_in_background, NULL) < 0)
+        return err_set(e, EX_SYS, "cannot start a thread");
+    back.on = 1;
+    return 0;
+}
+
+int
+dist_overlaps(void)
+{
+    return back.on;
+}
+
+void
+dist_gather_begin(const struct dist_group *g, void *x, size_t size,
+    const size_t *at)
+{
+    dist_gather_end();
+    if (g->n == 1)
+        return;
+    if (!back.on) {
+        dist_all_gather(g, x, size, at);
+        return;
+    }
+    pthread_mutex_lock(&back.lock);
+    back.g = g;
+    back.x = x;
+    back.size = size;
+    back.at = at;
+    back.exposed = 0.0;
+    back.busy = back.begun = 1;
+    pthread_cond_signal(&back.change);
+    pthread_mutex_unlock(&back.lock);
+}
+
+void
+dist_gather_end(void)
+{
+    const struct dist_group *g = back.g;
+
+    if (!back.begun)
+        return;
+    settle();
+    back.begun = 0;
+    record(g, &back.seen, gather, COMM_ALL_GATHER,
+        (const size_t[]){ back.at[g->n] * back.size,
+            (back.at[g->rank + 1] - back.at[g->rank]) * back.size, back.wire },
+        back.end - back.start, back.exposed);
+}
+
+/* Before MPI ends. */
+static void
+stop_background(void)
+{
+    if (!back.on)
+        return;
+    dist_gather_end();
+    pthread_mutex_lock(&back.lock);
+    back.quit = 1;
+    pthread_cond_signal(&back.change);
+    pthread_mutex_unlock(&back.lock);
+    pthread_join(back.thread, NULL);
+    back.on = back.quit = 0;
+}
+
+void
+dist_end(void)
+{
+    stop_background();
+    if (dist.world.comm != NULL)
+        mpi_stop(&dist.world, &dist.node, &dist.across);
+    free(dist.room);
+    dist.room = NULL;
+    dist.room_bytes = 0;
 }
 
 void

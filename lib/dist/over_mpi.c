@@ -75,7 +75,8 @@ mpi_start(struct dist_group *world, struct dist_group *node,
 
     MPI_Initialized(&is);
     if (!is &&
-        MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
+        MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) !=
+            MPI_SUCCESS)
         return err_set(e, EX_SYS, "MPI does not start");
     /* a communicator of our own: a library's messages never meet ours */
     split(world, MPI_COMM_WORLD, 0, color_of(progname), "world");
@@ -117,6 +118,15 @@ mpi_abort(int status)
     alarm(5);
     MPI_Abort(MPI_COMM_WORLD, status);
     _exit(status);
+}
+
+int
+mpi_any_thread(void)
+{
+    int level;
+
+    MPI_Query_thread(&level);
+    return level >= MPI_THREAD_SERIALIZED;
 }
 
 void
@@ -190,6 +200,12 @@ void
 mpi_abort(int status)
 {
     _exit(status);
+}
+
+int
+mpi_any_thread(void)
+{
+    return 0;
 }
 
 void

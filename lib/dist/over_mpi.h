@@ -24,6 +24,8 @@ void mpi_part_free(struct dist_group *part);
  * Of any thread. */
 void mpi_abort(int status);
 
+/* May any thread call it, one at a time? */
+int mpi_any_thread(void);
 void mpi_barrier(const struct dist_group *g);
 void mpi_broadcast(const struct dist_group *g, void *p, size_t bytes,
     size_t root);

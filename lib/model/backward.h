@@ -20,7 +20,7 @@
 #include "model/forward.h"
 
 /* Which part of every group this process keeps, where ranks share a model: its
- * gradients, and if `params` its parameters too, but those of the final norm. */
+ * gradients, and if `params` its parameters, but those of the final norm. */
 struct share {
     size_t rank, n; /* n <= 1: all of it */
     int params;

@@ -1,6 +1,6 @@
 /*
- * Parameters that ranks have parts of (struct share, model/backward.h): those of
- * a block are gathered before they are read, in its forward and its backward
+ * Parameters that ranks have parts of (struct share, model/backward.h): those
+ * of a block are gathered before they are read, in its forward and its backward
  * pass, into one of two buffers; those of embedding and head into one of their
  * own.  The parameters of the final norm are everywhere.
  */

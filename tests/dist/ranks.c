@@ -18,7 +18,7 @@ static float x[MOST], want[MOST], part[RANKS][MOST];
 static int failed;
 
 /* All ranks must have found it. */
-static void
+static int
 all_ok(int good, const char *what, size_t n)
 {
     unsigned char found[RANKS] = { 0 };
@@ -31,6 +31,7 @@ all_ok(int good, const char *what, size_t n)
     failed += !all;
     if (g->rank == 0)
         ok(all, "%s, %zu elements, %zu ranks of %s", what, n, g->n, g->name);
+    return all;
 }
 
 /* A number with all its bits, of element i and rank r. */
@@ -107,6 +108,14 @@ gather(size_t n, const size_t *at)
 {
     int good = 1;
 
+    for (size_t i = 0; i < n; i++)
+        x[i] = i >= at[g->rank] && i < at[g->rank + 1] ? number(0, i) : -1.0f;
+    dist_gather_begin(g, x, sizeof *x, at);
+    dist_broadcast(g, want, sizeof want, 0);
+    dist_gather_end();
+    for (size_t i = 0; i < n; i++)
+        good = good && x[i] == number(0, i);
+    all_ok(good, "all-gather, begun", n);
     for (size_t i = 0; i < n; i++)
         x[i] = i >= at[g->rank] && i < at[g->rank + 1] ? number(0, i) : -1.0f;
     dist_all_gather(g, x, sizeof *x, at);
@@ -263,6 +272,9 @@ main(int argc, char **argv)
     for (size_t n = 0; n < 12; n += 5)
         sizes(n);
     sizes(MOST);
+    if (!all_ok(dist_overlap(&e) == 0, "a thread", 0))
+        return 1;
+    sizes(100);
     g = dist_node();
     if (getenv("RETORT_NODE") != NULL)
         all_ok(g->n == 2 && g->rank == dist_world()->rank % 2, "a node", 0);

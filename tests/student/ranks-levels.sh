@@ -42,6 +42,14 @@ ok '2 messages a step, one process' student -q -m s0 -o a1 --lr 1e-3 \
 ok '2 messages a step, 4 ranks, level 3' over 4 3 a4 --deterministic \
     --grad-accum 2 kd
 same_run '2 messages a step, 4 ranks, level 3 = one process' a1 a4
+ok 'gathered ahead, level 3' over 2 3 do --deterministic --overlap \
+    --comm-log ahead kd
+same_run 'gathered ahead = one process' d1 do
+if awk -F '\t' '$1 ~ /gather/ && $5 > 3000 { n++; bad += !($12 >= 0 && $13 >= 0)
+        d = $12 + $13 - $8; bad += !(d < 1e-3 && d > -1e-3) }
+    END { exit !(n > 0 && bad == 0) }' ahead.tsv
+then pass 'what is exposed and what is hidden is all'
+else fail 'what is exposed and what is hidden is all'; fi
 ok 'recomputed, level 3' over 2 3 dr --deterministic --recompute kd
 same_run 'recomputed, level 3 = one process' d1 dr
 
