@@ -72,22 +72,42 @@ held(const struct job *j, double each, int from)
         cut(p.experts, each, from, j, fmax(1.0, ranks * j->tensor / j->expert));
 }
 
+/* Activations of so many passes at once. */
 static double
-activations(const struct job *j)
+activations(const struct job *j, double passes)
 {
     const struct slice p = slice_of(j);
     const double tokens = pass_tokens(j), one = tokens * block_keeps(j);
-    /* one forward, one backward (1F1B): the first stage is ahead by as many
-     * passes as there are stages, interleaved by a part more */
-    const double ahead = fmin(job_passes(j), j->pipeline) *
-        (j->virtual > 1 ? 1.0 + (j->pipeline - 1.0) / (j->pipeline * j->virtual)
-                        : 1.0);
 
     if (j->recompute < RECOMPUTE_FULL)
-        return p.blocks * one * ahead;
-    return p.blocks * ahead * tokens * j->act_bytes * j->student.d /
+        return p.blocks * one * passes;
+    return p.blocks * passes * tokens * j->act_bytes * j->student.d /
         (j->sequence > 0 ? j->tensor : 1.0) +
         one;
+}
+
+/* Of the stage that holds more: one forward, one backward (1F1B), the first is
+ * ahead by as many passes as there are stages, interleaved by a part more; the
+ * last has the logits, and, interleaved, passes of its other parts. */
+static void
+add_activations(struct figures *f, const struct job *j)
+{
+    const double p = j->pipeline, v = j->virtual, m = job_passes(j);
+    const double first = fmin(m, p) * (v > 1 ? 1.0 + (p - 1.0) / (p * v) : 1.0);
+    const double last = fmin(m, ((v - 1.0) * p + 1.0) / v);
+    const double logits = 4.0 * j->logits * (j->teacher.L > 0 ? 2.0 : 1.0) *
+        pass_tokens(j) * j->student.V / j->tensor;
+    const int at_end =
+        activations(j, last) + logits >= activations(j, first) || p == 1.0;
+
+    figure_add(f, "memory.activations", "bytes",
+        activations(j, at_end ? last : first),
+        "blocks of a stage x passes in flight x tokens x what a block keeps "
+        "(arXiv:2205.05198, table 2); full recompute: its input, and one "
+        "block; of the first stage, or the last with its logits");
+    figure_add(f, "memory.logits", "bytes", at_end ? logits : 0.0,
+        "4 logits tokens V / tensor, twice with a teacher; 0 where the first "
+        "stage holds more than the last");
 }
 
 /* Blocks whose weights are gathered, this and the next one's; whole tensor
@@ -137,7 +157,6 @@ void
 predict_memory(struct figures *f, const struct job *j)
 {
     const size_t total = f->n;
-    const double copies = j->logits * (j->teacher.L > 0 ? 2.0 : 1.0);
 
     figure_add(f, "memory", "bytes", 0.0, "the sum of the following");
     figure_add(f, "memory.weights", "bytes", held(j, j->weight_bytes, 3),
@@ -150,13 +169,7 @@ predict_memory(struct figures *f, const struct job *j)
     figure_add(f, "memory.gathered", "bytes", live(j),
         "shard = 3: 2 weight_bytes (parameters of a block) / tensor; with hpz "
         "a copy of the weights / ranks of a node");
-    figure_add(f, "memory.activations", "bytes", activations(j),
-        "blocks of a stage x passes in flight x tokens x what a block keeps "
-        "(arXiv:2205.05198, table 2); full recompute: its input, and one "
-        "block");
-    figure_add(f, "memory.logits", "bytes",
-        copies * 4.0 * pass_tokens(j) * j->student.V / j->tensor,
-        "4 logits tokens V / tensor, twice with a teacher");
+    add_activations(f, j);
     if (j->teacher.L > 0)
         add_teacher(f, j);
     f->f[total].v = figure_sum(f, "memory.");

@@ -19,6 +19,7 @@ struct found {
 };
 struct search {
     int set[VARIED]; /* by the ranges */
+    int sequence;    /* that too */
     struct found *best;
     size_t n, room, tried;
 };
@@ -73,7 +74,8 @@ vary(struct search *s, struct job *j, size_t k)
     const struct key *key = k < VARIED ? job_key(varied[k]) : NULL;
 
     if (key == NULL) {
-        j->sequence = j->tensor > 1.0;
+        if (!s->sequence)
+            j->sequence = j->tensor > 1.0;
         if (job_check(j, NULL) == 0)
             keep(s, j);
         return;
@@ -100,6 +102,8 @@ search_put(struct buf *b, const struct job *j, const struct range *range,
     struct buf cell = { 0 };
 
     s.best = xcalloc(best, sizeof *s.best);
+    for (size_t i = 0; i < n; i++)
+        s.sequence |= strcmp(range[i].key->name, "sequence") == 0;
     for (size_t k = 0; k < VARIED; k++) {
         for (size_t i = 0; i < n; i++)
             s.set[k] |= strcmp(range[i].key->name, varied[k]) == 0;

@@ -35,6 +35,22 @@ gpt recompute=full && equal 'full: inputs, and a block' \
     "$(value memory.activations)" \
     $((numbers * 2 + numbers * 13 / 48))
 
+# Of stages the first has as many passes in flight as there are, the last one has
+# the logits: what holds more is told.
+stages() {
+    plan -q -m megatron-175b --machine a100 nodes=8 tensor=8 pipeline=8 \
+        length=2048 sequence=yes --format tsv "$@" >out 2>err
+}
+one=$((2048 * 12288 * 12 * 34 / 8))
+stages batch=64 && equal 'eight passes in flight' \
+    "$(value memory.activations)" $((8 * one))
+equal 'and no logits' "$(value memory.logits)" 0
+stages batch=64 virtual=3 && equal 'parts: 7 / 24 more' \
+    "$(value memory.activations)" $((8 * one * 31 / 24))
+stages batch=1 && equal 'a pass alone: logits, in fp32 twice' \
+    "$(value memory.logits)" $((8 * 2048 * 51200 / 8))
+equal 'and its activations' "$(value memory.activations)" $one
+
 # ZeRO (arXiv:1910.02054): 2 + 2 + 12 bytes a parameter, the last, the last two,
 # all over N = 64 ranks; 6144 of the last norm are left out.
 P=$(($(plan -q -m megatron-22b --machine a100 batch=64 --format tsv \
@@ -76,6 +92,12 @@ ok 'one process' plan -q -m own.json --format tsv
 equal 'counts the same parameters' "$(value parameters)" \
     "$(awk -F '\t' '$1 == "parameters" { print $2 }' own.tsv)"
 sed 's/"model_type": "other"/"model_type": "other", "num_local_experts": 4, "num_experts_per_tok": 2/' sizes.json >experts.json
+ok 'a GGUF' plan -q -m "$top/tests/golden/gguf/f32.gguf" --machine h100 \
+    batch=8 --format tsv
+cp out gguf.tsv
+ok 'and its config.json' plan -q -m "$top/tests/golden/gguf/f32-hf" \
+    --machine h100 batch=8 --format tsv
+same 'say the same' gguf.tsv out
 ok 'experts' plan -q -m experts.json --machine h100 batch=8 expert=4 \
     --format tsv
 equal 'all of them' "$(value parameters)" \
@@ -132,6 +154,14 @@ ok 'its best by hand' plan -q -m llama-3.1-70b --machine h100 nodes=4 batch=64 \
     context="$4" expert="$5" shard="$6" recompute="$7" micro="$8" \
     sequence="$([ "$1" = 1 ] && echo no || echo yes)"
 equal 'takes as long' "$(value step)" "${11}"
+ok 'ranks without sequence' plan -q -m llama-3.1-70b --machine h100 --search 1 \
+    nodes=4 batch=64 length=4096 --format tsv tensor=8 pipeline=1 sequence=no
+found=$(sed -n 2p out | cut -f 11)
+ok 'as asked' plan -q -m llama-3.1-70b --machine h100 nodes=4 batch=64 \
+    length=4096 --format tsv tensor=8 sequence=no \
+    shard="$(sed -n 2p out | cut -f 6)" micro="$(sed -n 2p out | cut -f 8)" \
+    recompute="$(sed -n 2p out | cut -f 7)"
+equal 'takes as long' "$(value step)" "$found"
 ok 'keys that are set' plan -q -m llama-3.1-70b --machine h100 --search 3 \
     nodes=4 batch=64 length=4096 --format tsv pipeline=1
 equal 'stay' "$(cut -f 2 out | sort -u | tr '\n' ' ')" '1 pipeline '
