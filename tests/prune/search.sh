@@ -110,6 +110,21 @@ equal 'as many' "$(column wp.tsv params)" "$(column wc.tsv params)"
 ok 'or gradients do' prune profile -q -m M -o G --gradient fr-rows
 ok 'in a search' search --blocks 6 --ratio 0.2 -p G --gradient --log wg.tsv en-rows
 equal '... as many' "$(column wg.tsv params)" "$(column wp.tsv params)"
+equal '... those of most' "$(awk -F '\t' 'NR == FNR {
+    if ($2 == "down") v[$1, $3] = $4
+    next
+}
+FNR > 2 {
+    split("", kept)
+    for (n = split($3, r, ","); n > 0; n--) {
+        if (split(r[n], x, "-") == 1) x[2] = x[1]
+        while (x[1] <= x[2]) kept[x[1]++ + 0]
+    }
+    for (i = 0; i < 32; i++)
+        for (k in kept)
+            if ($3 != "all" && !(i in kept) && v[$1, i] > v[$1, k]) bad++
+    seen++
+} END { print seen, bad + 0 }' G/gradients.tsv choice)" '6 0'
 if [ "$(column wg.tsv key)" != "$(column wp.tsv key)" ]; then
     pass '... others'
 else
@@ -148,6 +163,80 @@ same 'the same seed draws the same' s9 s9b
 if cmp -s s9 s8; then fail 'another does not'; else pass 'another does not'; fi
 equal 'as many as asked for' "$(grep -c '	random	mix	0' s9.tsv)" 3
 
+# --- what is taken ---
+equal 'greedy drops what scores best without' "$(awk -F '\t' '$3 == "drop" {
+    n = split($19, x, ";")
+    if ($4) taken[n] = $14
+    if (!(n in least) || $14 < least[n]) least[n] = $14
+} END { for (n in least) if (taken[n] != least[n]) print n }' greedy.tsv)" ''
+# A move of one neighbour is taken unless it changes a part that one of the last
+# --tenure has, and is no new best.
+cat >rule.awk <<'EOF'
+function parts(text, s,    k, x, y) {
+    split("", s)
+    k = split(text, x, ";")
+    while (k > 0) {
+        split(x[k--], y, ":")
+        if (y[2] != "-") s["a" y[1]]
+        if (y[3] != "-") s["m" y[1]]
+    }
+}
+BEGIN { for (i = 0; i < 6; i++) { all["a" i]; all["m" i] } }
+NR == 1 { next }
+$2 != "tabu" {
+    if ($3 == "mix" && (best == "" || $14 < best)) { best = $14; parts($19, now) }
+    next
+}
+$3 != "move" { next }
+$4 == 1 { took[move] = 1; next }
+{
+    judge()
+    move++
+    parts($19, next_one)
+    value = $14
+    waiting = 1
+}
+function judge(    b, held, want) {
+    if (!waiting) return
+    for (b in all)
+        if ((b in now) != (b in next_one) && b in until && move <= until[b])
+            held = 1
+    want = !held || value < best
+    refused += !want
+    if (want != (move in took)) wrong++
+    if (want) {
+        for (b in all)
+            if ((b in now) != (b in next_one)) until[b] = move + tenure
+        split("", now)
+        for (b in next_one) now[b]
+    }
+    if (value < best) best = value
+}
+END { judge(); print wrong + 0, (refused > 0) }
+EOF
+# tabu_of TENURE [option ...]: one neighbour a move, without channels
+tabu_of() {
+    tenure=$1
+    shift
+    rm -f rule.tsv
+    search --ratio 0.2 --method tabu --units attention,mlp --candidates 1 \
+        --evals 40 --tenure "$tenure" --log rule.tsv "$@" en-rows
+}
+for n in 0 3 8; do
+    ok "--tenure $n" tabu_of $n --patience 1000 --start magnitude
+    equal '... is kept to' "$(awk -F '\t' -v tenure=$n -f rule.awk rule.tsv)" \
+        "0 $((n > 0))"
+done
+without_times rule.tsv >patient
+ok '--patience' tabu_of 8 --patience 1 --start magnitude
+without_times rule.tsv >rash
+if cmp -s patient rash; then fail '... starts again'; else
+    pass '... starts again'
+fi
+ok 'channels alone, ranked' search --ratio 0.1 --method tabu --units channels \
+    --widths ranked --candidates 4 --log shift.tsv en-rows
+like '... are shifted' '	tabu	move	' shift.tsv
+
 # --- a log is gone on with ---
 tabu='--ratio 0.35 --method tabu --units blocks,channels,attention --evals 40
     --candidates 4 --widths ranked --halve'
@@ -160,6 +249,22 @@ equal 'the choice on all' "$(column t.tsv tokens)" \
     "$(awk -F '\t' '$2 == "whole" { print $10 }' t.tsv)"
 equal 'the best of these' "$(column t.tsv objective)" "$(least t.tsv 0.65)"
 equal 'is named so' "$(column t.tsv step)" choice
+equal 'the better half goes on' "$(awk -F '\t' 'function judge(    i, k) {
+    for (i in low) for (k in low)
+        if (i in high && !(k in high)) { judged = 1; bad += low[k] < low[i] }
+}
+$2 != "tabu" || $3 != "move" || $4 == 1 { next }
+$10 != level {
+    judge()
+    split("", low)
+    for (i in high) if ($10 > level) low[i] = high[i]
+    split("", high)
+    level = $10
+}
+{ high[$5] = $14 }
+END { judge(); print judged, bad + 0 }' t.tsv)" '1 0'
+equal 'channels fill the goal' "$(awk -F '\t' -v most=$((whole * 65 / 100)) \
+    '$2 == "tabu" && $6 <= most - 48' t.tsv)" ''
 without_times t.tsv >want
 size=$(wc -c <t.tsv)
 for part in 3 2 1; do
