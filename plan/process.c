@@ -7,6 +7,7 @@
 #include "base/note.h"
 #include "base/pool.h"
 #include "cli/die.h"
+#include "cli/prog.h"
 #include "dist/dist.h"
 #include "model/compute.h"
 #include "train/plan.h"
@@ -20,6 +21,13 @@
  * library and the kernel, so that there is no sum of them.  student measures
  * its own. */
 #define PROGRAM ((size_t)6000000)
+
+/* With the libraries of a rank, which are larger, this program as it is. */
+static size_t
+program_bytes(void)
+{
+    return dist_world()->n > 1 ? prog_resident() : PROGRAM;
+}
 
 /* A model by its blocks; its weights are not read. */
 struct layout {
@@ -142,6 +150,8 @@ add_plan(struct figures *f, const struct plan *p, const struct layout *m,
             "4 parameters; with --grad bf16 2 of blocks' and one in fp32" },
         { "memory.moments", "bytes", (double)p->moments,
             "8 parameters; 4 with --moments bf16" },
+        { "memory.buffers", "bytes", (double)p->buffers,
+            "parts of ranks made whole; 0: it has all" },
         { "memory.work", "bytes", (double)p->work,
             "activations, tiles of the head, scratch: as the step allocates" },
         { "memory.teacher-head", "bytes", (double)p->teacher_head,
@@ -174,7 +184,7 @@ add_student(struct figures *f, const struct layout *m, const struct layout *t,
     struct plan p;
 
     tmodel_layout(&tm, &m->c, m->block, o->grad == 1 ? DT_BF16 : DT_F32);
-    s = step_new(&tm, pool, &loss, plan_micro(o->micro, o->rows, o->T), o->T,
+    s = step_new(&tm, pool, &loss, o->micro, o->T,
         (o->recompute ? BWD_RECOMPUTE : 0) | (o->act == 1 ? BWD_BF16 : 0),
         &(struct said){
             .kind = t == NULL ? SAID_NOTHING
@@ -192,8 +202,8 @@ add_student(struct figures *f, const struct layout *m, const struct layout *t,
             .T = o->T,
             .tokens = o->rows * o->T,
             .head = t != NULL && o->top == 0 ? t->head_bytes : 0,
-            .input = 2 * message_bytes(m, t, o),
-            .program = plan_program(PROGRAM, pool_size(pool)),
+            .input = 2 * dist_world()->n * message_bytes(m, t, o),
+            .program = plan_program(program_bytes(), pool_size(pool)),
             .moments = o->moments == 1 ? DT_BF16 : DT_F32,
             .ranks = dist_bytes(dist_world()->n),
         });
@@ -287,6 +297,7 @@ process_predict(struct figures *f, const struct process *all)
     struct pool *pool;
     struct err e;
 
+    one.micro = plan_micro(all->micro, all->rows, all->T);
     one.rows = (all->rows + ranks - 1) / ranks;
     open_layout(&m, o->model, o);
     if (teacher != NULL) {

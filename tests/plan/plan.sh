@@ -19,7 +19,7 @@ said() {
 agrees() {
     equal "$1: parameters" "$(value parameters)" \
         "$(sed -nE 's/.*: ([0-9]+) parameters,.*/\1/p' said)"
-    for part in weights gradients moments work; do
+    for part in weights gradients moments buffers work; do
         equal "$1: $part" "$(mega "memory.$part")" "$(said "$part" said)"
     done
     equal "$1: teacher's head" "$(mega memory.teacher-head)" \
