@@ -109,6 +109,8 @@ load_state(struct student *s)
         s->a->level > 0 ? &s->ranks : &alone, s->a->deterministic);
     if (s->t.share.n > 1 && s->t.share.params)
         s->parts = parts_new(&s->t, s->opt, &s->ranks);
+    if (s->parts != NULL && s->a->node_copy)
+        parts_keep(s->parts, dist_node());
     if (dir != NULL) {
         if (load_checkpoint(dir, &s->t, s->opt, &s->st, &e) < 0)
             die_err(&e);

@@ -99,6 +99,8 @@ static const struct opt options[] = {
     OPT_GROUP("ranks, started by mpirun"),
     OPT_SIZE(0, "shard-level", &a.level, 0, 3, "level",
         "what ranks have parts of: moments, 2 gradients, 3 parameters too"),
+    OPT_FLAG(0, "node-copy", &a.node_copy,
+        "at level 3 gather once a step from other nodes"),
     OPT_FLAG(0, "overlap", &a.overlap,
         "gather the next block while one is computed"),
     OPT_FLAG(0, "deterministic", &a.deterministic,

@@ -159,7 +159,7 @@ struct args {
         grad, moments, deterministic, wire;
     size_t level;
     const char *comm_log, *timeline;
-    int deepspeed, overlap;
+    int deepspeed, overlap, node_copy;
 };
 
 /* Batches that are judged beside training. */

@@ -14,13 +14,22 @@ struct buffer {
     int busy;     /* since ahead_now */
 };
 
+/* The share of an array that this rank keeps for its node. */
+struct copy {
+    char *p;
+    size_t *at; /* [node->n+1] */
+    int is;     /* it is that of the values there are */
+};
+
 struct ahead {
     const struct dist_group *g;
     struct ahead_array *array;
     size_t count, size;
     struct buffer *buffer;
     size_t nbuffer;
-    struct arena arena;
+    const struct dist_group *node; /* NULL: no copies */
+    struct copy *copy;             /* [count] */
+    struct arena arena, kept;
     size_t calls;
     struct buffer *coming; /* into which it is gathered, or NULL */
 };
@@ -75,6 +84,10 @@ ahead_free(struct ahead *x)
         return;
     dist_gather_end();
     arena_release(&x->arena);
+    for (size_t i = 0; x->node != NULL && i < x->count; i++)
+        free(x->copy[i].at);
+    free(x->copy);
+    arena_release(&x->kept);
     free(x->array);
     free(x->buffer);
     free(x);
@@ -83,12 +96,34 @@ ahead_free(struct ahead *x)
 size_t
 ahead_bytes(const struct ahead *x)
 {
-    return x->arena.cap;
+    return x->arena.cap + x->kept.cap;
+}
+
+void
+ahead_keep(struct ahead *x, const struct dist_group *node)
+{
+    size_t bytes = 0;
+
+    x->node = node;
+    x->copy = xcalloc(x->count, sizeof *x->copy);
+    for (size_t i = 0; i < x->count; i++) {
+        struct copy *c = &x->copy[i];
+        const size_t *at = x->array[i].at;
+
+        c->at = xcalloc(node->n + 1, sizeof *c->at);
+        dist_split(at != NULL ? at[x->g->n] : 0, node->n, 16, c->at);
+        bytes += (c->at[node->rank + 1] - c->at[node->rank]) * x->size + 64;
+    }
+    arena_init(&x->kept, bytes);
+    for (size_t i = 0; i < x->count; i++) {
+        const size_t *own = x->copy[i].at + node->rank;
+
+        x->copy[i].p = arena_alloc(&x->kept, own[1] - own[0], x->size);
+    }
 }
 
 /* The buffer that array i is in, or the one it would be put into: of those that
- * nobody reads the one that was not asked for the longest.  NULL: there is none.
- */
+ * nobody reads the one that was not asked for longest.  NULL: there is none. */
 static struct buffer *
 find(struct ahead *x, size_t i)
 {
@@ -113,15 +148,27 @@ fetch(struct ahead *x, struct buffer *b, size_t i,
     void (*gather)(const struct dist_group *g, void *p, size_t size,
         const size_t *at))
 {
-    const struct ahead_array *a = &x->array[i];
-    const size_t *own = a->at + x->g->rank;
+    const int near = x->node != NULL && x->copy[i].is;
+    const struct dist_group *g = near ? x->node : x->g;
+    const size_t *at = near ? x->copy[i].at : x->array[i].at;
+    const void *own = near ? x->copy[i].p : x->array[i].own;
+    const size_t from = at[g->rank] * x->size;
 
     if (b == x->coming)
         dist_gather_end(); /* nobody has asked for it */
     x->coming = NULL;
-    memcpy(b->p + own[0] * x->size, a->own, (own[1] - own[0]) * x->size);
-    gather(x->g, b->p, x->size, a->at);
+    memcpy(b->p + from, own, at[g->rank + 1] * x->size - from);
+    gather(g, b->p, x->size, at);
     b->holds = i + 1;
+}
+
+static void
+take_copy(struct ahead *x, struct copy *c, const char *whole)
+{
+    const size_t *own = c->at + x->node->rank;
+
+    memcpy(c->p, whole + own[0] * x->size, (own[1] - own[0]) * x->size);
+    c->is = 1;
 }
 
 void *
@@ -138,6 +185,8 @@ ahead_now(struct ahead *x, size_t i)
         dist_gather_end();
         x->coming = NULL;
     }
+    if (x->node != NULL && !x->copy[i].is)
+        take_copy(x, &x->copy[i], b->p);
     return b->p;
 }
 
@@ -167,4 +216,6 @@ ahead_changed(struct ahead *x)
     x->coming = NULL;
     for (size_t k = 0; k < x->nbuffer; k++)
         x->buffer[k].holds = 0;
+    for (size_t i = 0; x->node != NULL && i < x->count; i++)
+        x->copy[i].is = 0;
 }

@@ -23,7 +23,10 @@ struct ahead *ahead_new(const struct dist_group *g,
     const struct ahead_array *array, size_t count, size_t size,
     const size_t *buffers, size_t kinds);
 void ahead_free(struct ahead *x);
-/* Memory of the buffers. */
+/* From here on the ranks of a node, a part of g, keep a copy of each array that
+ * was gathered, a share each, and gather it from there until ahead_changed. */
+void ahead_keep(struct ahead *x, const struct dist_group *node);
+/* Memory of buffers and copies. */
 size_t ahead_bytes(const struct ahead *x);
 
 /* Array i, whole, at a multiple of 64, until ahead_done: a collective, or

@@ -55,6 +55,12 @@ parts_new(struct tmodel *t, const struct adamw *a, const struct dist_group *g)
 }
 
 void
+parts_keep(struct parts *p, const struct dist_group *node)
+{
+    ahead_keep(p->ahead, node);
+}
+
+void
 parts_free(struct parts *p)
 {
     if (p == NULL)

@@ -15,8 +15,10 @@ struct parts;
  * From here on t's weights are fetched (model/fetch.h). */
 struct parts *parts_new(struct tmodel *t, const struct adamw *a,
     const struct dist_group *g);
+/* As ahead_keep. */
+void parts_keep(struct parts *p, const struct dist_group *node);
 void parts_free(struct parts *p);
-/* Memory of the buffers. */
+/* Memory of buffers and copies. */
 size_t parts_bytes(const struct parts *p);
 /* After adamw_step. */
 void parts_changed(struct parts *p);

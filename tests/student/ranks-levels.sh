@@ -159,4 +159,27 @@ for model in tied untied; do
         fi
     done
 done
+
+# --- two nodes of two ranks, which keep copies ---
+# The same model, 2 messages a step: between nodes parameters travel once a step
+# and for the checkpoint.  In a node, in shares of a half: in a step's second
+# pass, forward, the two blocks that the first has not left, and two in each
+# backward pass; at the end four for the result.
+ok 'copies in nodes' env RETORT_NODE=2 mpirun -n 4 -x RETORT_NODE student -q \
+    -j 1 -m tied.json -o nodes --comm-log nodes --save 0 --shard-level 3 \
+    --node-copy --deterministic --grad-accum 2 --schedule constant kd
+ok 'no copies' mpirun -n 4 student -j 1 -m tied.json -o plain --save 0 \
+    --shard-level 3 --deterministic --grad-accum 2 --schedule constant kd
+same_run 'copies in nodes' plain nodes
+sed -n 's/^student: \([0-9]*\) parameters.*/\1/p' err >params
+P=$(cat params)
+block=$(((P - 32 - vocab * 32) / 4))
+# gathered GROUP: bytes of all ranks, without small messages
+gathered() {
+    cat nodes.tsv nodes-[123].tsv | awk -F '\t' -v group="$1" '
+        $1 ~ /gather/ && $2 == group && $5 > 3000 { n += $4 * $7 }
+        END { print n + 0 }'
+}
+equal 'between nodes' "$(gathered world)" $((3 * 4 * 3 * (P - 32)))
+equal 'in nodes' "$(gathered node)" $((2 * 4 * block * (2 * (2 + 2 + 2) + 4)))
 done_testing
