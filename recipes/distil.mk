@@ -17,7 +17,7 @@
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: all fetch text convert prune distil bits report page continue rival \
-        clean help plan programs settings row
+        clean help plan programs settings row tasks
 
 RECIPE := $(firstword $(MAKEFILE_LIST))
 ifeq ($(wildcard recipes/distil.mk),)
@@ -37,13 +37,20 @@ RIVAL_LR   ?= $(LR)# that of the rival
 SEED       ?= 1# of the order of the text
 PACK       ?= best# how documents fill rows
 JOIN       ?=# 1: rows are cut from all text joined, not documents
-JUDGED_BYTES ?= 1000000000# with JOIN: so much of the text is judged on,
-JUDGED_ROWS ?= 0# and of its rows so many; 0: all
+JUDGED_ROWS ?=# judged are so many rows of all text joined; 0: all of
+JUDGED_BYTES ?= 1000000000# so much of it
 KEEP       ?=# numbers of the blocks that are left, not to be searched for
+VOCAB      ?=# ids that are left of the vocabulary, such as 64K
+PRUNE      ?=# further options of prune, such as --no-repair
+SPARSIFY   ?=# options of prune sparsify: zeros in what is left
+SAYS       ?=# what teacher says (default: --final --hidden mapped)
+TASKS      ?=# tasks that are scored too, FORM=FILE each; see evalppl(1)
+CLOZE      ?=# 1: and how paragraphs of the held-out text go on
 COMPUTE    ?=# bf16: products of teacher and student in bfloat16
 STUDENT    ?=# further options of student, such as --recompute
 THREADS    ?= 0# of every program; 0: all processors
 RUN        ?= $(notdir $(WORK))# name of this run in recipes/results
+TABLE      ?= $(basename $(notdir $(RECIPE)))# of rows that it stands in
 RESULTS    ?= recipes/results# folder of rows
 BUILD      ?= build# where the programs are
 
@@ -70,10 +77,10 @@ endif
 # What each stage depends on; where the text comes from, too.
 source     = TEXT $(if $(TEXT),,$(SOURCE))
 cut_by     = GGUF $(source) TOKENIZE PIECES PARAMS BLOCKS T PACK CALIB_ROWS \
-             CANDIDATES SEED KEEP JOIN
+             CANDIDATES SEED KEEP JOIN VOCAB PRUNE SPARSIFY
 judged_by  = HELD_OUT_TEXT TOKENIZE WHOLE CONTEXT $(if $(TEXT),,$(JUDGED)) \
-             $(if $(JOIN),JUDGED_BYTES JUDGED_ROWS)
-trained_by = B BATCHES WARMUP STUDENT $(if $(COMPUTE),COMPUTE)
+             $(if $(JUDGED_ROWS),JUDGED_BYTES JUDGED_ROWS)
+trained_by = B BATCHES WARMUP STUDENT SAYS $(if $(COMPUTE),COMPUTE)
 compute    = $(if $(COMPUTE),--compute $(COMPUTE))
 
 ## all: every step (default)
@@ -182,31 +189,42 @@ endef
 ## text: plain text, trained and held out
 text: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT))
 
-tokens = $(BIN)/tokenize -t $(GGUF) -j $(THREADS) $(TOKENIZE)
+# The teacher, from which the student is cut: the model, or what is left of it
+# when ids that the text does not use are gone.
+whole      = $(if $(VOCAB),$(OUT)/vocab,$(GGUF))
+whole_made = $(if $(VOCAB),$(OUT)/vocab/config.json,$(GGUF))
+tokens     = $(BIN)/tokenize -t $(whole) -j $(THREADS) $(TOKENIZE)
+uncut      = $(BIN)/tokenize -t $(GGUF) -j $(THREADS) $(TOKENIZE)
 
 # A shard directory exists before it is complete, so it has a stamp.
 trained  = $(or $(TEXT),$(dir $(TRAIN_TEXT))*.*)
 examined = $(or $(HELD_OUT_TEXT),$(dir $(JUDGED_TEXT))*.*)
-rows     = BUILD=$(BUILD) scripts/text-rows $(GGUF) $(T)
+rows     = BUILD=$(BUILD) scripts/text-rows $(whole) $(T)
 # What shares 13 words with a text to judge on is not trained on; see
 # --exclude in tokenize(1).
-clean    = $(tokens) $(PIECES) \
-    $$(printf -- '--exclude %s ' $(or $(HELD_OUT_TEXT),$(NEVER)))
+exclude  = $$(printf -- '--exclude %s ' $(or $(HELD_OUT_TEXT),$(NEVER)))
+clean    = $(tokens) $(PIECES) $(exclude)
 
-$(OUT)/train.done: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT)) $(GGUF) \
+$(OUT)/vocab/config.json: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT)) $(GGUF) \
+    | settings programs $(OUT)/plan.txt
+	rm -rf $(@D)
+	$(uncut) $(PIECES) $(exclude) $(trained) | \
+	    $(BIN)/prune vocab -m $(GGUF) --size $(VOCAB) -j $(THREADS) -o $(@D)
+
+$(OUT)/train.done: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT)) $(whole_made) \
     | settings programs $(OUT)/plan.txt
 	$(clean) --exclude-report $(OUT)/shared.tsv $(trained) | \
 	    $(if $(JOIN),$(tokens) -q --decode >$(OUT)/train.txt,$(BIN)/shard -f \
 	    -o $(OUT)/train)
 	$(if $(JOIN),$(rows) 0 $(OUT)/train.txt $(OUT)/train)
 	@touch $@
-judged      = $(if $(JOIN),$(OUT)/held-out.txt,$(examined))
+judged      = $(if $(JUDGED_ROWS),$(OUT)/held-out.txt,$(examined))
 join_judged = find -L $(examined) -type f | LC_ALL=C sort | \
     while IFS= read -r f; do cat "$$f"; done | head -c $(JUDGED_BYTES) >$(judged) && \
     $(rows) $(JUDGED_ROWS) $(judged) $(OUT)/held-out && \
-    $(BIN)/tokenize -q -t $(GGUF) --decode $(OUT)/held-out >$(judged)
+    $(BIN)/tokenize -q -t $(whole) --decode $(OUT)/held-out >$(judged)
 # The text to judge on may be another one by now.
-$(OUT)/held-out.tokens: $(if $(TEXT),,$(JUDGED_TEXT)) $(GGUF) \
+$(OUT)/held-out.tokens: $(if $(TEXT),,$(JUDGED_TEXT)) $(whole_made) \
     $(OUT)/judged $(OUT)/train.done | programs
 	@$(clean) -q --exclude-report $(OUT)/shared.now --stats $(trained) >$@.stats
 	@rm $@.stats; awk -F '\t' 'NR == FNR { was[$$1, $$2]; next } \
@@ -215,9 +233,9 @@ $(OUT)/held-out.tokens: $(if $(TEXT),,$(JUDGED_TEXT)) $(GGUF) \
 	    'were trained on and share words with one to judge on: remove' \
 	    '$(OUT), or choose another WORK or HELD_OUT_TEXT' >&2; exit 1; }
 	@rm $(OUT)/shared.now
-	$(if $(JOIN),$(join_judged))
+	$(if $(JUDGED_ROWS),$(join_judged))
 	$(tokens) $(WHOLE) --stats $(judged) >$(OUT)/held-out.stats
-	$(if $(JOIN),$(BIN)/stream -q -T $(T) --pack none --no-shuffle -o $@ \
+	$(if $(JUDGED_ROWS),$(BIN)/stream -q -T $(T) --pack none --no-shuffle -o $@ \
 	    $(OUT)/held-out,$(tokens) $(WHOLE) -o $@ $(examined))
 
 STREAM = $(BIN)/stream -T $(T) -s $(SEED) --pack $(PACK) $(OUT)/train
@@ -228,23 +246,27 @@ convert: $(OUT)/teacher/config.json
 # Nothing is cut.  A word of text, to measure that.
 $(OUT)/teacher/config.json: $(OUT)/train.done | programs
 	rm -rf $(@D)
-	$(STREAM) -B 1 --batches 1 | $(BIN)/prune -m $(GGUF) --ratio 0 \
+	$(STREAM) -B 1 --batches 1 | $(BIN)/prune -m $(whole) --ratio 0 \
 	    -j $(THREADS) -o $(@D)
 
 ## prune: blocks and MLP channels, judged on training text
 prune: $(OUT)/pruned/config.json
 
-search = $(STREAM) -B 1 --batches $(CALIB_ROWS) | $(BIN)/prune -m $(GGUF) \
+search = $(STREAM) -B 1 --batches $(CALIB_ROWS) | $(BIN)/prune -m $(whole) \
     $(and $(PARAMS),--params $(PARAMS)) $(and $(BLOCKS),--blocks $(BLOCKS)) \
     --calib-rows $(CALIB_ROWS) --candidates $(CANDIDATES) -j $(THREADS) \
-    --report $(OUT)/prune.tsv -o $(@D)
+    $(PRUNE) --report $(OUT)/prune.tsv -o $(cut)
 keep   = { printf '\043 retort choice 1\nblock\tgroups\tchannels\n'; \
     printf '%s\tall\tall\n' $(KEEP); } >$(OUT)/choice && $(BIN)/prune cut \
-    -m $(GGUF) --choice $(OUT)/choice -j $(THREADS) -o $(@D)
+    -m $(whole) --choice $(OUT)/choice -j $(THREADS) -o $(cut)
+zeros  = $(STREAM) -B 1 --batches $(CALIB_ROWS) | $(BIN)/prune sparsify \
+    -m $(cut) $(SPARSIFY) -j $(THREADS) --report $(OUT)/sparse.tsv -o $(@D)
+cut    = $(if $(SPARSIFY),$(OUT)/dense,$(@D))
 
 $(OUT)/pruned/config.json: $(OUT)/train.done | programs
-	rm -rf $(@D)
+	rm -rf $(@D) $(cut)
 	$(if $(KEEP),$(keep),$(search))
+	$(if $(SPARSIFY),$(zeros))
 
 ## distil: with the teacher live on a pipe
 distil: $(OUT)/distilled/config.json
@@ -258,7 +280,7 @@ $(OUT)/distilled/config.json: $(OUT)/pruned/config.json | programs
 	$(call record,$(OUT)/distilled.settings,$(trained_by) LR)
 	@mkdir -p $(@D)
 	$(STREAM) -B $(B) --batches $(BATCHES) --resume $(@D) | \
-	    $(BIN)/teacher -m $(GGUF) --final --hidden mapped \
+	    $(BIN)/teacher -m $(whole) $(or $(SAYS),--final --hidden mapped) \
 	        --student $(OUT)/pruned -j $(THREADS) $(compute) | \
 	    $(TRAIN) --lr $(LR) -o $(@D)
 
@@ -274,23 +296,40 @@ $(OUT)/rival/config.json: $(OUT)/pruned/config.json | programs
 
 # A rival is judged where there is one.
 rival = $(wildcard $(OUT)/rival/config.json)
+models = --base teacher=$(whole) -m pruned=$(OUT)/pruned \
+    -m distilled=$(OUT)/distilled $(if $(rival),-m rival=$(OUT)/rival)
 $(OUT)/eval.tsv: $(OUT)/distilled/config.json $(OUT)/held-out.tokens \
     $(OUT)/judged $(rival) | programs
-	$(BIN)/evalppl -c $(CONTEXT) -j $(THREADS) --base teacher=$(GGUF) \
-	    -m pruned=$(OUT)/pruned --from pruned -m distilled=$(OUT)/distilled \
-	    $(if $(rival),-m rival=$(OUT)/rival) --per-source --compare \
+	$(BIN)/evalppl -c $(CONTEXT) -j $(THREADS) $(models) \
+	    --from pruned --per-source --compare \
 	    --worst 16000000 --format tsv -o $@ $(OUT)/held-out.tokens
 
+## tasks: scores of TASKS and CLOZE, and what of the teacher's is recovered
+tasks: $(OUT)/tasks.tsv
+	@cat $<
+
+items = $(TASKS) $(if $(CLOZE),recipes/tasks/cloze.form=$(OUT)/cloze.jsonl)
+$(OUT)/cloze.jsonl: $(OUT)/held-out.tokens
+	scripts/make-cloze $$(find -L $(judged) -type f) >$@
+$(OUT)/tasks.tsv: $(OUT)/distilled/config.json $(OUT)/judged $(rival) \
+    $(if $(CLOZE),$(OUT)/cloze.jsonl) | programs
+	$(BIN)/evalppl -j $(THREADS) $(models) $(items:%=--task %) --per-source \
+	    --compare --items $(OUT)/items.tsv --format tsv -o $@
+
 ## row: put this run into RESULTS, with what its figures can be made from
-row: $(OUT)/eval.tsv
+row: $(OUT)/eval.tsv $(if $(strip $(items)),$(OUT)/tasks.tsv)
 	@scripts/results row $(RESULTS) $(TABLE) $(RUN) '$(strip $(SEED))' \
 	    "$(command)" $(OUT)
 
-TABLE   = $(basename $(notdir $(RECIPE)))
-# As it was given, but for where things are on this machine.
-places  = WORK BUILD THREADS RUN RESULTS SMOKE
+# As it was given, but for where things are on this machine: files are named
+# without their folders, FORM=FILE too.
+places  = WORK BUILD THREADS RUN RESULTS SMOKE PEER
+named   = TEXT HELD_OUT_TEXT GGUF UDHR HELP TASKS
+short   = $(subst $(space),=,$(notdir $(subst =, ,$(1))))
+space   = $() $()
 command = make -f $(RECIPE)$(foreach v,$(filter-out $(places),$(given)), \
-    $v='$(if $(filter %TEXT GGUF UDHR HELP,$v),$(notdir $($v)),$(strip $($v)))')
+    $v='$(strip $(if $(filter $(named),$v),$(foreach f,$($v),\
+    $(call short,$f)),$($v)))')
 given   = $(sort $(foreach v,$(.VARIABLES),\
     $(if $(filter command environment,$(firstword $(origin $v))),\
     $(filter $v,$(settable)))))
@@ -331,7 +370,7 @@ continuations = awk -F '\t' '{ gsub(/\\[nt]/, " ", $$3); \
 
 $(OUT)/samples.txt: $(OUT)/distilled/config.json | programs
 	@for p in $(PROMPTS); do \
-	    for m in teacher:$(GGUF) pruned:$(OUT)/pruned \
+	    for m in teacher:$(whole) pruned:$(OUT)/pruned \
 	        distilled:$(OUT)/distilled; do \
 	        $(BIN)/teacher -q -m "$${m#*:}" -j $(THREADS) -n 24 \
 	            --generate "$${p#*:}" >$@.text || exit 1; \

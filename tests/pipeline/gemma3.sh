@@ -58,7 +58,7 @@ done
 recipe() {
     make -s --no-print-directory -C "$top" -f recipes/gemma3.mk -o programs \
         BUILD="$BUILD" WORK="$work/w" GGUF="$top/tests/golden/gguf/f32.gguf" \
-        UDHR="$work/udhr" HELP="$work/help" LANGUAGES='de en' BYTES=900 \
+        UDHR="$work/udhr" HELP="$work/help" LANGUAGES='de en mt' BYTES=900 \
         T=64 B=2 BATCHES=40 LR=1e-2 WARMUP=1 SAVE=3 CALIB_ROWS=2 BLOCKS=1 \
         CONTEXT=64 STUDENT= PIECES='--max-doc 60 --split-long' \
         PROMPTS="'en:a b'" "$@"
@@ -74,6 +74,9 @@ equal 'but judged on' "$(grep -c '^eng\|^deu' $o/text/held-out/udhr.txt)" 10
 sed 's/.*"text": "//; s/[^A-Za-z ].*//; q' "$top/corpus/en.jsonl" >yes
 sed 's/.*"text": "//; s/[^A-Za-z ].*//; q' "$top/corpus/held-out/en.jsonl" >no
 like 'corpus is trained on' "$(cat yes)" $o/text/train/en.txt
+like 'a language without help: the Declaration' '^mlt 1: ' $o/text/train/mt.txt
+sed 's/.*"text": "//; s/[.].*//; q' "$top/corpus/mt.jsonl" >yes
+like 'and the corpus' "$(cat yes)" $o/text/train/mt.txt
 unlike 'its topics held out are not' "$(cat no)" $o/text/train/en.txt
 like 'but judged on' "$(cat no)" $o/text/held-out/corpus.jsonl
 equal 'bits a byte of each language' "$(awk '{ print $1 }' $o/bits.txt |

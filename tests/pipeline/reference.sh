@@ -92,4 +92,31 @@ like 'a smoke run is no row' 'a smoke run is no row' err
 echo 'teacher [31.98, 0.0, 1.0, 37.09, 0.0, 1.0]' >peer
 ok 'a peer' recipe row PEER="$work/peer"
 like 'has its row' '^pytorch	teacher	.*	31.98	' r/reference.tsv
+
+# --- every stage, each with options of its own ---
+printf '%s\n' 'kind choice' 'choice {a}' 'choice {b}' 'answer {g}' >q.form
+awk 'BEGIN { for (i = 0; i < 30; i++) printf "{\"a\":\"%s\",\"b\":\"%s\",\"g\":%d}\n", \
+    "word " i, "ward " i * 7 % 30, i % 2 }' >q.jsonl
+all() {
+    recipe WORK="$work/a" RUN=every TABLE=stages VOCAB=290 KEEP= BLOCKS=1 CANDIDATES=1 \
+        PRUNE=--no-repair SPARSIFY='--method magnitude' SAYS='--top 8' \
+        TASKS="$work/q.form=$work/q.jsonl" "$@"
+}
+ok 'vocabulary, blocks, zeros, top tokens, tasks' all row
+o=a/full
+like 'a smaller vocabulary' '"vocab_size": *290' $o/vocab/config.json
+like 'which the student has' '"vocab_size": *290' $o/distilled/config.json
+like 'and the pattern' '"2:4"' $o/distilled/config.json
+like 'the teacher said its top 8' '^teacher: top 8: ' err
+equal 'its rows' "$(cut -f 1,2 r/stages.tsv | tr '\t\n' ' ,')" \
+    'run model,every teacher,every pruned,every distilled,'
+like 'which name the settings' "SPARSIFY='--method magnitude' .*VOCAB='290'" r/stages.tsv
+like 'without folders' "TASKS='q.form=q.jsonl' " r/stages.tsv
+unlike 'of any kind' "$work" r/stages.tsv
+again r stages >wrong
+equal 'are what lies beside them' "$(cat wrong)" ''
+rc=0
+all SAYS='--top 9' >out 2>err || rc=$?
+equal 'another teaching' "$rc" 2
+like 'is refused' 'made with SAYS=--top 8, not SAYS=--top 9' err
 done_testing

@@ -86,6 +86,41 @@ damaged tokens teacher 512
 damaged less_kl distilled -0.26
 damaged less_nll_se distilled 0.01
 
+# --- tasks: three items of two choices, one of one choice ---
+tr ' ' '\t' >o/tasks.tsv <<'END'
+# tasks
+task source model score items chance acc acc_se acc_norm acc_norm_se acc_bytes acc_bytes_se ppl ppl_se bits_byte recovery recovery_low recovery_high
+a (all) teacher acc 3 0.5 1.0 0 - - - - - - - 100.000 100.000 100.000
+a (all) distilled acc 3 0.5 0.666667 0.3 - - - - - - - 33.333 1.0 70.0
+b (all) teacher acc 1 0 1.0 0 - - - - - - - 100.000 - -
+b (all) distilled acc 1 0 0.0 0 - - - - - - - 0.000 - -
+(mean) (all) teacher acc 4 0.25 1.0 0 - - - - - - - 100.000 100.000 100.000
+(mean) (all) distilled acc 4 0.25 0.333333 0 - - - - - - - 11.111 -5.0 40.0
+
+task source model other score difference se z
+a (all) teacher distilled acc 0.333333 0.3 1.1
+END
+{
+    echo 'task source item line model choice right tokens logp greedy characters bytes'
+    for m in teacher distilled; do
+        echo "a x 0 1 $m 0 1 2 -5.5 0 9 9"; echo "a x 0 1 $m 1 0 2 -6.5 0 9 9"
+        echo "a x 1 1 $m 0 0 2 -10.5 0 9 9"; echo "a x 1 1 $m 1 1 2 -9.5 0 9 9"
+    done
+    # of equal ones the first
+    echo 'a x 2 1 teacher 0 1 2 -5.5 0 9 9'; echo 'a x 2 1 teacher 1 0 2 -5.5 0 9 9'
+    echo 'a x 2 1 distilled 0 0 2 -5.5 0 9 9'; echo 'a x 2 1 distilled 1 1 2 -5.5 0 9 9'
+    echo 'b x 0 1 teacher 0 1 2 -5.5 1 9 9'; echo 'b x 0 1 distilled 0 1 2 -5.5 0 9 9'
+} | tr ' ' '\t' >o/items.tsv
+ok 'a row with tasks' row two
+equal 'has what their mean recovers' "$(awk -F '\t' '$1 == "two" { print $2, $21, $22, $23 }' \
+    r/t.tsv | tr '\n' ',')" \
+    'teacher 100.000 100.000 100.000,distilled 11.111 -5.0 40.0,rival - - -,'
+again r t >wrong
+equal 'which the items make' "$(cat wrong)" ''
+damaged recovery distilled 12.1
+damaged recovery teacher 99.0
+rm o/tasks.tsv o/items.tsv
+
 # --- what PyTorch printed ---
 {
     printf 'Loading: 0%%\rLoading: 100%%\ntrain rows 6585 tokens 1685760\n'
