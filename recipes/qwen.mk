@@ -1,0 +1,67 @@
+# Qwen2.5-Coder 1.5B without 37.5 % of the 1.31 billion parameters of its blocks
+# and 57 % of its vocabulary, distilled on Python and English; judged on Python
+# and English of others.  HumanEval: recipes/humaneval.mk.
+#
+#    make -f recipes/qwen.mk [SMOKE=1] [VARIABLE=value ...] [target]
+#
+# recipes/distil.mk says what the steps are and how a run goes on.  By plan(1) the
+# student takes 12.7 GB of memory, beside it the teacher 3 GB of weights, which
+# are bfloat16.
+
+MODEL      ?= qwen2.5-coder-1.5b# of scripts/get-model
+VOCAB      ?= 64K --dtype bf16# ids that are left, and the teacher's type
+PARAMS     ?= 1020M# parameters that are left
+T          ?= 256# tokens a row
+B          ?= 4# rows a batch, one batch a step
+BATCHES    ?= $(if $(SMOKE),2,293)# steps of distillation
+LR         ?= 1e-4# peak learning rate, cosine to 0
+WARMUP     ?= $(if $(SMOKE),1,10)# steps of warm-up
+SAVE       ?= 20# checkpoint every so many steps
+CALIB_ROWS ?= $(if $(SMOKE),4,16)# rows the pruner judges by
+CANDIDATES ?= $(if $(SMOKE),1,4)# blocks tried a round; 1: by influence alone
+CONTEXT    ?= 512# tokens of an evaluation window
+PROMPTS    ?= 'py:def fibonacci(n):' 'en:The sky is blue because'
+TOKENIZE   ?=# a file is a document,
+PIECES     ?= --max-doc 4000 --split-long# of what is trained on cut to pieces
+COMPUTE    ?= bf16# products of teacher and student in bfloat16
+STUDENT    ?= --keep 1 --moments bf16 --recompute --micro 1# options of student
+FILES      ?= 400# of code to train on; a tenth to judge on
+
+# What text comes from, what is fetched for it, where it is, and what is never
+# trained on.
+SOURCE      = FILES
+packages    = $(WORK)/packages/
+FETCHED     = $(packages)en.done $(packages)py.done $(packages)held-out-en.done \
+              $(packages)held-out-py.done
+TRAIN_TEXT  = $(OUT)/text/train/done
+JUDGED_TEXT = $(OUT)/text/held-out/done
+NEVER       = $(OUT)/text/held-out
+debs.en          = libreoffice-help-en-us debian-handbook debian-reference-en \
+                   debian-policy developers-reference
+debs.py          = python3-django python3-sphinx python3-sympy
+debs.held-out-en = gimp-help-en
+debs.held-out-py = python3-docutils
+
+include recipes/distil.mk
+
+$(FETCHED): $(packages)%.done:
+	$(call unpack,$(debs.$*),$(basename $@))
+	@touch $@
+
+# Files of folder (1), so many (2), into folder (3): those of which the size
+# says that somebody wrote and read them, evenly from all.
+code = mkdir -p $(3) && find $(1) -type f -name '*.py' -size +1k -size -60k | \
+    LC_ALL=C sort | awk -v most=$(2) '{ f[NR] = $$0 } END { if (most > NR) \
+    most = NR; for (i = 0; i < most; i++) print f[1 + int(i * NR / most)] }' | \
+    while IFS= read -r f; do n=$$((n + 1)); cp "$$f" $(3)/$$n.txt || exit 1; done
+
+$(TRAIN_TEXT): $(FETCHED) scripts/doc-text | settings
+	rm -rf $(OUT)/text && mkdir -p $(OUT)/text/train $(OUT)/text/held-out
+	scripts/doc-text $(packages)en >$(OUT)/text/train/en.txt
+	scripts/doc-text $(packages)held-out-en | head -c 100000 \
+	    >$(OUT)/text/held-out/en.txt
+	$(call code,$(packages)py,$(FILES),$(OUT)/text/train/py.files/py)
+	$(call code,$(packages)held-out-py,$$(($(FILES) / 10)),\
+	    $(OUT)/text/held-out/py.files/py)
+	@touch $(JUDGED_TEXT) $@
+$(JUDGED_TEXT): $(TRAIN_TEXT) ;

@@ -1,0 +1,75 @@
+#!/bin/sh
+# recipes/qwen.mk and recipes/settings.mk with a tiny model and small texts
+. "${0%/*}/../lib/lib.sh"
+work=$PWD
+gguf=$top/tests/golden/gguf/f32.gguf
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+# --- packages, as they would be unpacked ---
+p=w/packages
+mkdir -p $p/en $p/held-out-en $p/py $p/held-out-py
+for l in en:1 held-out-en:10; do
+    sed -n "${l#*:},+6p" "$top/corpus/en.jsonl" |
+        awk -F '"text": "' '{ gsub(/\\n/, " ", $2); n = split($2, s, /[.] /)
+            printf "<html><body>"
+            for (i = 1; i <= n; i++) print "<p>" s[i] ", and so on and so forth.</p>"
+            print "</body>" }' >$p/${l%:*}/page.html
+done
+for d in py held-out-py; do
+    for i in 1 2 3 4 5 6 7; do
+        awk -v d=$d -v i=$i 'BEGIN { print "# file " i " of " d
+            for (k = 0; k < 60; k++) printf "def %s_%d_%d(x):\n    " \
+                "return x * %d\n\n", (d == "py" ? "f" : "other"), i, k, k * i }' \
+            >$p/$d/m$i.py
+    done
+    echo 'x = 1' >$p/$d/small.py
+done
+for d in en held-out-en py held-out-py; do
+    touch $p/$d.done
+done
+qwen() {
+    make -s --no-print-directory -C "$top" -f recipes/qwen.mk -o programs \
+        BUILD="$BUILD" WORK="$work/w" GGUF="$gguf" FILES=40 VOCAB=290 PARAMS=30K \
+        T=32 B=2 BATCHES=4 WARMUP=1 SAVE=2 CALIB_ROWS=2 CANDIDATES=0 CONTEXT=64 \
+        PIECES='--max-doc 300 --split-long' PROMPTS="'py:def'" "$@"
+}
+ok 'code and English' qwen
+o=w/full
+equal 'the files of code but for the smallest' "$(cat $o/text/train/py.files/py/*.txt |
+    grep -c '^# file . of py$')" 7
+equal 'a tenth of as many to judge on' "$(find $o/text/held-out/py.files -type f |
+    wc -l | tr -d ' ')" 4
+equal 'bits a byte of each' "$(awk '{ print $1 }' $o/bits.txt | tr '\n' ' ')" \
+    'bits/byte en py all '
+like 'moments in bfloat16' '"moments": *"bf16"' $o/distilled/options.json
+find w -type f -exec cksum {} + | sort >before
+ok 'again' qwen
+find w -type f -exec cksum {} + | sort >after
+same 'makes nothing' before after
+
+# --- settings: one of each kind ---
+mkdir mine other
+sed -n 1,9p "$top/corpus/en.jsonl" | sed 's/.*"text": "//; s/"}$//; s/\\n/\n/g' \
+    >mine/en.txt
+sed -n 10,14p "$top/corpus/en.jsonl" | sed 's/.*"text": "//; s/"}$//; s/\\n/\n/g' \
+    >other/x.txt
+settings() {
+    make -s --no-print-directory -C "$top" -f recipes/settings.mk WORK="$work/s" \
+        GGUF="$gguf" BUILD="$BUILD" RESULTS="$work/r" TEXT="$work/mine" \
+        HELD_OUT_TEXT="$work/other" MORE="-o programs T=32 WARMUP=1 CALIB_ROWS=2 \
+        CONTEXT=32 JUDGED_BYTES=4000 KEEP=1 BLOCKS=1 BATCHES=3" "$@"
+}
+names='plain alone reverse t1 final top64 sampled lr1e-3 batch2 influence documents'
+ok 'settings' settings NAMES="$names plain-2"
+equal 'a row of each' "$(awk -F '\t' '$2 == "distilled" { print $1 }' \
+    r/settings.tsv | tr '\n' ' ')" "$names plain-2 "
+equal 'no two have the same figures' "$(awk -F '\t' '$2 == "distilled" { print $9 }' \
+    r/settings.tsv | sort | uniq -d)" ''
+equal 'but those of the teacher, on one text' "$(awk -F '\t' '$2 == "teacher" {
+    print $9 }' r/settings.tsv | sort -u | wc -l | tr -d ' ')" 1
+like 'another seed' '^plain-2	distilled	2	' r/settings.tsv
+like 'what was set' "^t1	.*STUDENT='--keep 1 --temperature 1' " r/settings.tsv
+cp r/settings.tsv before
+ok 'again' settings NAMES="$names"
+same 'makes no row' before r/settings.tsv
+done_testing
