@@ -61,9 +61,8 @@ cut(double n, double each, int from, const struct job *j, double ranks)
     return n * each / (j->shard >= from ? ranks : 1.0);
 }
 
-/* A kind of numbers of all parameters; experts are on fewer ranks. */
-static double
-held(const struct job *j, double each, int from)
+double
+rank_bytes(const struct job *j, double each, int from)
 {
     const struct slice p = slice_of(j);
     const double ranks = job_shards(j);
@@ -159,12 +158,12 @@ predict_memory(struct figures *f, const struct job *j)
     const size_t total = f->n;
 
     figure_add(f, "memory", "bytes", 0.0, "the sum of the following");
-    figure_add(f, "memory.weights", "bytes", held(j, j->weight_bytes, 3),
+    figure_add(f, "memory.weights", "bytes", rank_bytes(j, j->weight_bytes, 3),
         "weight_bytes P, P = (attention + MLP) / tensor + experts / expert + "
         "vocabulary / tensor, of a stage; / ranks if shard = 3");
-    figure_add(f, "memory.gradients", "bytes", held(j, j->grad_bytes, 2),
+    figure_add(f, "memory.gradients", "bytes", rank_bytes(j, j->grad_bytes, 2),
         "grad_bytes P; / ranks if shard >= 2");
-    figure_add(f, "memory.states", "bytes", held(j, j->state_bytes, 1),
+    figure_add(f, "memory.states", "bytes", rank_bytes(j, j->state_bytes, 1),
         "state_bytes P; / ranks if shard >= 1");
     figure_add(f, "memory.gathered", "bytes", live(j),
         "shard = 3: 2 weight_bytes (parameters of a block) / tensor; with hpz "

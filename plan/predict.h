@@ -26,6 +26,9 @@ struct slice {
     double dense, experts, table;
 };
 struct slice slice_of(const struct job *j);
+/* Bytes of a kind of numbers, `each` a parameter, that the rank has, where ZeRO
+ * divides them from that level on.  Experts are on fewer ranks. */
+double rank_bytes(const struct job *j, double each, int from);
 /* Tokens of a pass that a rank has. */
 double pass_tokens(const struct job *j);
 /* Of a token and block: bytes that scores of attention take, as a multiple of

@@ -198,23 +198,35 @@ expert(const struct job *j)
         (4.0 + 2.0 * (j->recompute == RECOMPUTE_FULL)) * fmax(inside, outside);
 }
 
+/* So many bytes of every parameter that the rank has a slice of, gathered or
+ * scattered once among those with the same slice, by so many calls; or, for a
+ * copy in the node, among those of the node. */
+static double
+among(const struct job *j, double each, double calls, double gbs, int in_node)
+{
+    const struct slice p = slice_of(j);
+    const double ranks = job_shards(j), close = near(j, j->tensor);
+    const struct ring dense = { in_node ? fmin(ranks, close) : ranks, close,
+        in_node ? 0.0 : gbs };
+    const struct ring experts = { ranks * j->tensor / j->expert,
+        near(j, j->expert), gbs };
+
+    return gather(j, &dense, (p.dense + p.table) * each, calls) +
+        (p.experts > 0.0 ? gather(j, &experts, p.experts * each, calls) : 0.0);
+}
+
 /* Weights of shard = 3: gathered forward and backward, gradients scattered;
  * one bucket a block. */
 static double
 weights(const struct job *j)
 {
-    const struct slice p = slice_of(j);
-    const struct ring all = { job_shards(j), near(j, j->tensor),
-        j->gather_gbs };
-    const struct ring node = { fmin(job_shards(j), near(j, j->tensor)),
-        near(j, j->tensor), 0.0 };
-    const double n = p.dense + p.table + p.experts;
+    const double blocks = slice_of(j).blocks, gbs = j->gather_gbs;
 
     if (j->shard < 3)
         return 0.0;
-    return gather(j, &all, n * j->weight_bytes, p.blocks) +
-        gather(j, j->hpz > 0 ? &node : &all, n * j->weight_bytes, p.blocks) +
-        gather(j, &all, n * j->grad_bytes, p.blocks);
+    return among(j, j->weight_bytes, blocks, gbs, 0) +
+        among(j, j->weight_bytes, blocks, gbs, j->hpz > 0) +
+        among(j, j->grad_bytes, blocks, gbs, 0);
 }
 
 static double
@@ -276,21 +288,17 @@ make_pass(const struct job *j)
 /* ---- a step ---- */
 
 /* Gradients once a step, of shards 0 to 2, beyond the last pass's backward
- * half that hides them. */
+ * half that hides them: reduced and given to all, or reduced to their owners,
+ * whose new weights go to all. */
 static double
 reduce(const struct job *j, double backward)
 {
-    const struct slice p = slice_of(j);
-    const double ranks = job_shards(j);
-    const struct ring dense = { ranks, near(j, j->tensor), 0.0 };
-    const struct ring experts = { ranks * j->tensor / j->expert,
-        near(j, j->expert), 0.0 };
     const double sent =
         j->shard < 1 ? 2.0 * j->grad_bytes : j->grad_bytes + j->weight_bytes;
-    const double t = gather(j, &dense, (p.dense + p.table) * sent, 2.0) +
-        (p.experts > 0 ? gather(j, &experts, p.experts * sent, 2.0) : 0.0);
 
-    return j->shard >= 3 ? 0.0 : fmax(0.0, t - j->overlap * backward);
+    return j->shard >= 3
+        ? 0.0
+        : fmax(0.0, among(j, sent, 2.0, 0.0, 0) - j->overlap * backward);
 }
 
 /* Moments and master weights are read and written, gradients read, weights
@@ -298,11 +306,8 @@ reduce(const struct job *j, double backward)
 static double
 optimiser(const struct job *j)
 {
-    const struct slice p = slice_of(j);
-    const double n =
-        (p.dense + p.table + p.experts) / (j->shard >= 1 ? job_shards(j) : 1.0);
-
-    return n * (2.0 * j->state_bytes + j->grad_bytes + j->weight_bytes) /
+    return rank_bytes(j, 2.0 * j->state_bytes + j->grad_bytes + j->weight_bytes,
+               1) /
         (1e9 * j->m.memory_gbs * j->m.memory_eff);
 }
 

@@ -105,6 +105,18 @@ equal 'all of them' "$(value parameters)" \
 equal 'those a token meets' "$(value parameters.active)" \
     $((1100 * 16 + 16 + 2 * (16 * 8 * 6 + 16 * 4 + 2 * 3 * 16 * 32 + 2 * 16)))
 
+# What the optimiser reads and writes is what the rank has: of a mixture too, whose
+# experts are on fewer ranks.  24 bytes of states, 2 of a gradient and a weight.
+ok 'a mixture' plan -q -m moe-2t --machine mi300x pipeline=24 expert=16 \
+    context=16 batch=1024 length=8192 shard=1 nodes=96 --format tsv
+if awk -v s="$(value memory.states)" -v t="$(value step.optimiser)" 'BEGIN {
+    x = t * 5300e9 * 0.8 / (s * 28 / 12); exit !(x > 0.9999 && x < 1.0001) }'
+then
+    pass 'the optimiser moves what the rank holds'
+else
+    fail 'the optimiser moves what the rank holds'
+fi
+
 # --- teachers: where they are
 distil() {
     plan -q -m mistral-15b --teacher mistral-24b --machine mi300a nodes=4 \
