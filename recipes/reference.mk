@@ -60,5 +60,7 @@ ifneq ($(PEER),)
 row: peer
 .PHONY: peer
 peer:
-	@scripts/results peer $(RESULTS) $(TABLE) pytorch $(PEER)
+	@scripts/results peer $(RESULTS) $(TABLE) pytorch "$(distil)" $(PEER)
+distil = python3 scripts/oracle/distil.py $(strip $(LR)) kd $(strip $(BATCHES)) 10 \
+         DIR TEXT HELD_OUT_TEXT
 endif

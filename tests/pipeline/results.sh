@@ -130,7 +130,7 @@ rm o/tasks.tsv o/items.tsv
     echo '80 81920 ce 3.0 kl 1.9 sh 0.1 ewt ppl/kl/agree, in-domain [60.5, 0.9, 0.5, 9.0, 1.0, 0.4] 401s'
 } >peer.kd
 sed 's/kl [0-9.]* sh [0-9.]*/kl 0.000 sh 0.0000/; s/60.5/61.5/' peer.kd >peer.ce
-ok 'rows of a peer' "$top/scripts/results" peer r t them peer.kd peer.ce
+ok 'rows of a peer' "$top/scripts/results" peer r t them 'distil.py kd' peer.kd peer.ce
 equal 'the last figures of each' "$(awk -F '\t' '$1 == "them" {
     print $2, $4, $5, $6, $11, $16, $18 }' r/t.tsv | tr '\n' ',')" \
     'pruned - - 99114048 113.51 1.431 0.381,distilled 81920 401 99114048 60.5 0.9 0.5,rival 81920 401 99114048 61.5 0.9 0.5,'
@@ -158,6 +158,7 @@ cat >want <<'END'
 | nobody | not run |  |  |  |  |  |  |  |
 
     make -f t.mk LR='1e-4' row
+    distil.py kd
 END
 same 'of the rows there are' out want
 rm r/t.tsv
