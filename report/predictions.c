@@ -13,14 +13,33 @@ static const struct shown {
     const char *column, *title, *y;
     double scale;
 } shown[] = {
+    { "step", "A step", "s", 1.0 },
     { "speed", "Speed", "tokens/s", 1.0 },
     { "speed.rank", "Speed of a rank", "tokens/s", 1.0 },
     { "efficiency", "Efficiency", "of the first row, %", 100.0 },
     { "mfu", "Share of peak", "MFU, %", 100.0 },
     { "memory", "Memory of the fullest rank", "GB", 1e-9 },
+    { "full", "Memory of a device that is used", "%", 100.0 },
+    { "bubble", "Bubble", "% of a step", 100.0 },
     { "exposed", "Communication that nothing hides", "% of a step", 100.0 },
     { "run.days", "The run", "days", 1.0 },
 };
+
+/* Is it a figure of plan, and no key? */
+static int
+is_figure(const char *name)
+{
+    static const char *const bare[] = { "ranks", "replicas", "passes",
+        "parameters", "hfu" };
+
+    for (size_t i = 0; i < sizeof bare / sizeof *bare; i++)
+        if (strcmp(name, bare[i]) == 0)
+            return 1;
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (strcmp(name, shown[i].column) == 0)
+            return 1;
+    return strchr(name, '.') != NULL;
+}
 
 /* Columns that were varied: those before the first figure. */
 static size_t
@@ -28,13 +47,8 @@ varied(const struct table *t)
 {
     size_t n = 0;
 
-    while (n < t->ncol && strcmp(t->cell[n], "ranks") != 0 &&
-        strcmp(t->cell[n], "step") != 0) {
-        for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-            if (strcmp(t->cell[n], shown[i].column) == 0)
-                return n;
+    while (n < t->ncol && !is_figure(t->cell[n]))
         n++;
-    }
     return n;
 }
 
@@ -102,6 +116,7 @@ void
 predictions(struct buf *b, const struct table *t)
 {
     const size_t keys = varied(t);
+    const int draw = keys > 0 && isfinite(table_real(t, 0, 0));
     struct buf heads = { 0 };
     struct grid g;
 
@@ -114,7 +129,7 @@ predictions(struct buf *b, const struct table *t)
     grid_release(&g);
     buf_release(&heads);
     buf_adds(b, "<div class=\"figures\">\n");
-    for (size_t i = 0; keys > 0 && i < sizeof shown / sizeof *shown; i++)
+    for (size_t i = 0; draw && i < sizeof shown / sizeof *shown; i++)
         one(b, t, &shown[i], keys);
     buf_adds(b, "</div>\n");
 }
