@@ -133,4 +133,7 @@ awk '{ e = 100 * ($4 / $3 - 1); a = e < 0 ? -e : e; sum += a
 rc=$?
 equal 'E: the mean error is below 3.65 %, the largest below 8.87 %' "$rc" 0
 sed 's/^/# /' errors
+like 'E: the page says what they are' \
+    "$(sed -nE 's/^mean ([0-9.]+) %, most (.*) %/mean error is \1 %, the largest \2 %/p' \
+        errors)" "$top/man/retort-plan.7"
 done_testing
