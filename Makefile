@@ -81,7 +81,7 @@ endif
 .SUFFIXES:
 .SECONDARY:
 .PHONY: all $(NAMES) check check-awk check-long check-real \
-        check-tasks fresh lint bench \
+        check-tasks fresh lint bench soak \
         demo demo-study fuzz profile install uninstall clean dist distcheck \
         help names FORCE
 
@@ -184,6 +184,11 @@ demo-study: all
 ## check: build and pass the tests (no network, no Python)
 check: all $(UNIT) $(REAL) $(REPLAY) $(METERS)
 	@BUILD=$(BUILD) scripts/check $(TESTS)
+
+## soak: 2,000 small steps on 4 ranks, some of which are lost (15 minutes)
+soak: all
+	@BUILD=$(BUILD) TEST_SECONDS=7200 RETORT_SOAK=$(or $(SOAK),2000) \
+	    scripts/check tests/student/soak.sh
 
 AWKTESTS = $(filter-out tests/lib/%,$(shell grep -lw awk tests/*/*.sh))
 
