@@ -57,6 +57,7 @@ equal 'undisturbed' "$?" 0
 # Of each process: from the first tenth of its steps on.
 grown() {
     awk -F '\t' -v steps="$1" '
+        $2 !~ /^[0-9]+$/ { next }
         $2 >= from[$1] + steps && !($1 in first) { first[$1] = $3 }
         !($1 in from) { from[$1] = $2 + 0 }
         { last[$1] = $3 }
