@@ -58,12 +58,6 @@ struct feed *rows_feed(const struct dirs *d, const struct cursor_spec *spec,
  * that the next ones fit beside them; 0 and *e on damage. */
 size_t rows_fit(const struct dirs *d, size_t mem, struct err *e);
 
-/* Bind the process, before it has threads or buffers, to a list of processors
- * and to the memory and, without a list, the processors of a NUMA node; NULL:
- * anywhere.  EX_USAGE when they are not there; says so and goes on where the
- * system does not bind. */
-int place(const char *cpus, const char *node, struct err *e);
-
 /* Weights of the sources of d from text: "bg=2,cs=1" (the others 0), or by
  * alpha A: (tokens)^A.  r [nsource] quantised; EX_USAGE. */
 int weights_parse(uint64_t *r, const struct dirs *d, const char *text,

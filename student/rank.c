@@ -41,6 +41,8 @@ rank_begin(struct student *s)
     if (s->a->comm_log != NULL &&
         dist_log(s->a->comm_log, s->a->deepspeed ? COMM_DEEPSPEED : 0, &e) < 0)
         die_err(&e);
+    if (dist_place(s->a->cpus, s->a->numa, &e) < 0)
+        die_err(&e);
     if (s->a->timeline != NULL &&
         timeline_open(s->a->timeline, g->rank, &e) < 0)
         die_err(&e);
@@ -52,8 +54,8 @@ rank_begin(struct student *s)
         die(EX_USAGE, "--wire bf16 rounds: not with --deterministic");
     if (s->a->overlap && dist_overlap(&e) < 0)
         die_err(&e);
-    note("%zu ranks, %zu of them on this node", g->n, dist_node()->n);
     prog_rank(g->rank);
+    note("%zu ranks, %zu of them on this node", g->n, dist_node()->n);
 }
 
 void

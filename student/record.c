@@ -50,10 +50,10 @@ static int
 is_compared(const char *name)
 {
     static const char *const not [] = { "output", "tokenizer", "threads",
-        "micro", "recompute", "ahead", "save", "max-time", "keep", "resume",
-        "override", "rank-timeout", "shard-level", "overlap", "node-copy",
-        "comm-log", "deepspeed-compat", "timeline", "ce", "kl", "squarehead",
-        "steps", "model", "teacher", "eval" };
+        "micro", "recompute", "ahead", "save", "max-time", "cpus", "numa",
+        "keep", "resume", "override", "rank-timeout", "shard-level", "overlap",
+        "node-copy", "comm-log", "deepspeed-compat", "timeline", "ce", "kl",
+        "squarehead", "steps", "model", "teacher", "eval" };
 
     for (size_t i = 0; i < sizeof(not ) / sizeof(*not ); i++)
         if (strcmp(name, not [i]) == 0)

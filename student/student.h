@@ -158,7 +158,7 @@ struct args {
     int kl_direction, schedule, recompute, resume, decay_embed, compute, act,
         grad, moments, deterministic, wire;
     size_t level;
-    const char *comm_log, *timeline;
+    const char *comm_log, *timeline, *cpus, *numa;
     int deepspeed, overlap, node_copy;
 };
 

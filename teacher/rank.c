@@ -53,15 +53,15 @@ rank_begin(struct teacher *t)
     t->team = (struct dist_group){ "team", 0, 1, NULL };
     t->lanes = 1;
     t->run = &t->m;
-    if (!t->a->mpi) {
-        if (t->a->tensor > 1 || t->a->shard != SHARD_NONE)
-            die(EX_USAGE, "--tensor, --shard: ranks are those of --mpi");
-        return;
-    }
+    if (!t->a->mpi && (t->a->tensor > 1 || t->a->shard != SHARD_NONE))
+        die(EX_USAGE, "--tensor, --shard: ranks are those of --mpi");
     if (t->a->tensor > 1 && t->a->shard != SHARD_NONE)
         die(EX_USAGE, "--tensor or --shard?");
-    if (dist_begin(&e) < 0)
+    if ((t->a->mpi && dist_begin(&e) < 0) ||
+        dist_place(t->a->cpus, t->a->numa, &e) < 0)
         die_err(&e);
+    if (!t->a->mpi)
+        return;
     prog_rank(dist_world()->rank);
     deal(t);
 }

@@ -67,7 +67,7 @@ const struct dist_group *shard_group(const struct shard *s);
 /* Options, as teacher(1) has them; dtype 0 is half precision, and tau NAN where
  * it is not given. */
 struct args {
-    const char *model, *out, *hidden, *student;
+    const char *model, *out, *hidden, *student, *cpus, *numa;
     size_t threads, micro, top, sample, seed;
     double tau;
     /* of texts */

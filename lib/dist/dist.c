@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "base/place.h"
 #include "base/pool.h"
 #include "base/thread.h"
 #include "base/timeline.h"
@@ -101,13 +102,57 @@ dist_threads(size_t asked)
     const size_t n = dist.node.n, cpus = pool_cpus();
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
 
-    if (asked > 0 || n == 1)
+    const size_t each = asked > 0 ? asked : 1;
+
+    if (n == 1)
         return asked;
-    if (online > 0 && cpus < (size_t)online) /* bound by the launcher */
-        return cpus;
-    if (cpus < n)
-        note("%zu ranks share %zu processors", n, cpus);
-    return cpus > n ? cpus / n : 1;
+    if (online > 0 && cpus < (size_t)online) { /* bound, by the launcher say */
+        if (each > cpus)
+            note("%zu threads of a rank share %zu processors", each, cpus);
+        return asked > 0 ? asked : cpus;
+    }
+    if (n * each > cpus)
+        note("%zu ranks of %zu threads share %zu processors", n, each, cpus);
+    return asked > 0 ? asked : cpus > n ? cpus / n : 1;
+}
+
+/* Those that are alike in one line. */
+static void
+tell_places(const struct placed *all, size_t n)
+{
+    for (size_t i = 1, from = 0; i <= n; i++) {
+        if (i < n && strcmp(all[i].text, all[from].text) == 0)
+            continue;
+        if (n == 1)
+            note("runs on %s", all->text);
+        else if (i - from > 1)
+            note("ranks %zu to %zu of this node run on %s", from, i - 1,
+                all[from].text);
+        else
+            note("rank %zu of this node runs on %s", from, all[from].text);
+        from = i;
+    }
+}
+
+int
+dist_place(const char *cpus, const char *node, struct err *e)
+{
+    const struct dist_group *g = &dist.node;
+    struct placed *all;
+
+    if (place(cpus, node, g->rank, g->n, e) < 0)
+        return -1;
+    if (g->n == 1 && cpus == NULL && node == NULL && verbosity < 1)
+        return 0;
+    all = xcalloc(g->n, sizeof *all);
+    place_now(&all[g->rank]);
+    if (*all[g->rank].why != '\0')
+        warn("%s", all[g->rank].why);
+    dist_all_gather_one(g, all, sizeof *all);
+    if (g->rank == 0)
+        tell_places(all, g->n);
+    free(all);
+    return 0;
 }
 
 void
