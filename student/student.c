@@ -114,7 +114,7 @@ static const struct opt options[] = {
     OPT_TIME(0, "rank-timeout", &a.rank_timeout, 0.1, 1e9, "time",
         "end when one is not heard of so long, or 3 steps"),
     OPT_STR(0, "comm-log", &a.comm_log, "prefix",
-        "log what ranks send: prefix.log, .tsv, -log2.tsv"),
+        "log what ranks send: prefix.log, .tsv, -log2.tsv, .json"),
     OPT_FLAG(0, "deepspeed-compat", &a.deepspeed,
         "the log's numbers as DeepSpeed has them"),
     OPT_STR(0, "timeline", &a.timeline, "file",

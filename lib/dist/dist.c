@@ -196,7 +196,7 @@ dist_log_end(struct err *e)
     const int r = comm_log_close(dist.log);
 
     if (r < 0)
-        err_set(e, EX_SYS, "%s.log, .tsv, -log2.tsv:", dist.prefix);
+        err_set(e, EX_SYS, "%s.log, .tsv, -log2.tsv, .json:", dist.prefix);
     dist.log = NULL;
     free(dist.prefix);
     return r;

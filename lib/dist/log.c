@@ -250,30 +250,39 @@ table(struct comm_log *l)
     }
 }
 
+/* Of messages of one size; as TSV, or as JSON, whose names are op and group of
+ * a program and need no escapes. */
 static void
-rows(const struct comm_log *l, FILE *f)
+rows(const struct comm_log *l, FILE *f, int json)
 {
-    fprintf(f,
-        "op\tgroup\tranks\tcount\twhole\tshard\twire\tms\tms_mean\t"
-        "algbw_gbps\tbusbw_gbps\texposed_ms\thidden_ms\twait_ms\n");
+    const char *form = json
+        ? "%s{\"op\":\"%s\",\"group\":\"%s\",\"ranks\":%zu,\"count\":%zu,"
+          "\"whole\":%zu,\"shard\":%zu,\"wire\":%zu,\"ms\":%.6f,"
+          "\"ms_mean\":%.6f,\"algbw_gbps\":%.6f,\"busbw_gbps\":%.6f,"
+          "\"exposed_ms\":%.6f,\"hidden_ms\":%.6f,\"wait_ms\":%.6f}"
+        : "%s%s\t%s\t%zu\t%zu\t%zu\t%zu\t%zu\t%.6f\t%.6f\t%.6f\t%.6f\t%.6f\t"
+          "%.6f\t%.6f";
+
     for (size_t i = 0; i < l->nrow; i++) {
         struct row *r = &l->row[i];
         double mean[3];
 
         averages(l, r, mean);
-        fprintf(f,
-            "%s\t%s\t%zu\t%zu\t%zu\t%zu\t%zu\t%.6f\t%.6f\t%.6f\t%.6f\t%.6f\t"
-            "%.6f\t%.6f\n",
-            r->is.op, r->is.group, r->is.n, r->count, r->is.whole, r->is.shard,
-            r->is.wire, 1e3 * r->is.seconds, mean[0], mean[1], mean[2],
-            1e3 * r->is.exposed, 1e3 * r->hidden, 1e3 * r->is.wait);
+        fprintf(f, form, json && i > 0 ? ",\n" : "\n", r->is.op, r->is.group,
+            r->is.n, r->count, r->is.whole, r->is.shard, r->is.wire,
+            1e3 * r->is.seconds, mean[0], mean[1], mean[2], 1e3 * r->is.exposed,
+            1e3 * r->hidden, 1e3 * r->is.wait);
     }
 }
 
 static void
-histogram(const struct comm_log *l, FILE *f)
+histogram(const struct comm_log *l, FILE *f, int json)
 {
-    fprintf(f, "op\tfrom\tcount\tbytes\tms\n");
+    const char *form = json ? "%s{\"op\":\"%s\",\"from\":%zu,\"count\":%zu,"
+                              "\"bytes\":%zu,\"ms\":%.6f}"
+                            : "%s%s\t%zu\t%zu\t%zu\t%.6f";
+    int any = 0;
+
     for (size_t i = 0, end; i < l->nrow; i = end) {
         struct {
             size_t count, bytes;
@@ -292,11 +301,42 @@ histogram(const struct comm_log *l, FILE *f)
             bin[k].bytes += r->count * r->size;
             bin[k].ms += 1e3 * r->is.seconds;
         }
-        for (size_t k = 0; k < LOG2; k++)
-            if (bin[k].count > 0)
-                fprintf(f, "%s\t%zu\t%zu\t%zu\t%.6f\n", l->row[i].is.op,
-                    (size_t)1 << k, bin[k].count, bin[k].bytes, bin[k].ms);
+        for (size_t k = 0; k < LOG2; k++) {
+            if (bin[k].count == 0)
+                continue;
+            fprintf(f, form, json && any ? ",\n" : "\n", l->row[i].is.op,
+                (size_t)1 << k, bin[k].count, bin[k].bytes, bin[k].ms);
+            any = 1;
+        }
     }
+}
+
+static void
+put_rows(const struct comm_log *l, FILE *f)
+{
+    fputs("op\tgroup\tranks\tcount\twhole\tshard\twire\tms\tms_mean\t"
+          "algbw_gbps\tbusbw_gbps\texposed_ms\thidden_ms\twait_ms",
+        f);
+    rows(l, f, 0);
+    putc('\n', f);
+}
+
+static void
+put_histogram(const struct comm_log *l, FILE *f)
+{
+    fputs("op\tfrom\tcount\tbytes\tms", f);
+    histogram(l, f, 0);
+    putc('\n', f);
+}
+
+static void
+put_json(const struct comm_log *l, FILE *f)
+{
+    fprintf(f, "{\"ranks\":%zu,\"messages\":[", l->ranks);
+    rows(l, f, 1);
+    fputs("],\n\"log2\":[", f);
+    histogram(l, f, 1);
+    fputs("]}\n", f);
 }
 
 /* Write one of the tables. */
@@ -321,8 +361,9 @@ comm_log_close(struct comm_log *l)
         return 0;
     sort_rows(l);
     table(l);
-    put(l, ".tsv", rows);
-    put(l, "-log2.tsv", histogram);
+    put(l, ".tsv", put_rows);
+    put(l, "-log2.tsv", put_histogram);
+    put(l, ".json", put_json);
     if (fclose(l->f) != 0)
         l->bad = errno;
     bad = l->bad;

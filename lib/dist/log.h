@@ -42,7 +42,7 @@ struct comm_event {
 
 struct comm_log;
 enum { COMM_DEEPSPEED = 1 };
-/* Writes PREFIX.log now, and PREFIX.tsv and PREFIX-log2.tsv at the end.  ranks:
+/* Writes PREFIX.log now, and PREFIX.tsv, -log2.tsv and .json at the end.  ranks:
  * of the world.  NULL, and errno: it cannot. */
 struct comm_log *comm_log_open(const char *prefix, size_t ranks, int how);
 void comm_log_add(struct comm_log *l, const struct comm_event *e);
@@ -53,6 +53,8 @@ void comm_log_add(struct comm_log *l, const struct comm_event *e);
  *                    end, exposed, hidden, waited
  *   PREFIX-log2.tsv  a line an op and power of two, of messages not smaller:
  *                    how often, bytes, milliseconds
+ *   PREFIX.json      the lines of both as objects, of the same names, in the
+ *                    arrays "messages" and "log2", beside the number "ranks"
  * -1, and errno: something was not written. */
 int comm_log_close(struct comm_log *l);
 

@@ -4,6 +4,7 @@
 
 #include "../lib/tap.h"
 
+#include <jansson.h>
 #include <string.h>
 
 enum { MOST = 1 << 16 };
@@ -106,6 +107,35 @@ sums(void)
         "250 MB are between 128 and 256");
 }
 
+/* How often there were messages, by the objects of an array. */
+static json_int_t
+counted(const json_t *all, const char *array)
+{
+    json_int_t n = 0;
+    size_t i;
+    json_t *v;
+
+    json_array_foreach(json_object_get(all, array), i, v) n +=
+        json_integer_value(json_object_get(v, "count"));
+    return n;
+}
+
+static void
+json(void)
+{
+    json_error_t bad;
+    json_t *all = json_load_file("new.json", JSON_REJECT_DUPLICATES, &bad);
+    const json_t *first = json_array_get(json_object_get(all, "messages"), 0);
+
+    ok(all != NULL, "new.json: %s", all != NULL ? "JSON" : bad.text);
+    ok(counted(all, "messages") == 150 && counted(all, "log2") == 150,
+        "new.json: counts");
+    ok(json_object_size(first) == 14 &&
+            json_is_real(json_object_get(first, "wait_ms")),
+        "new.json: as many members as columns");
+    json_decref(all);
+}
+
 int
 main(void)
 {
@@ -115,6 +145,7 @@ main(void)
     compare("old.log", "tests/golden/dist/comms-deepspeed.log");
     compare("new.log", "tests/golden/dist/comms.log");
     sums();
+    json();
     ok(comm_log_open("/nowhere/at/all", 4, 0) == NULL, "no such folder");
     return done_testing();
 }
