@@ -260,6 +260,11 @@ page(struct buf *b, const struct run *r)
         put_table(b, r, T_TOKENS);
         buf_adds(b, "</details>\n");
     }
+    if (r->file[F_COMM].nrow + r->file[F_SCALING].nrow > 0)
+        heading(b, "ranks", "Ranks");
+    put_table(b, r, T_SCALING);
+    if (r->file[F_COMM].nrow > 0)
+        charts_comm(b, &r->file[F_COMM]);
     put_samples(b, r);
     put_run(b, r);
     buf_adds(b, "</main>\n</body>\n</html>\n");

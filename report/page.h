@@ -24,6 +24,7 @@ enum {
     T_HELD_OUT,
     T_PRUNING,
     T_TOKENS,
+    T_SCALING,
     NTABLE
 };
 void table_make(struct grid *g, int which, const struct run *r);
@@ -32,6 +33,8 @@ void table_make(struct grid *g, int which, const struct run *r);
 void charts_sources(struct buf *b, const struct eval *v);
 void charts_training(struct buf *b, const struct run *r);
 void charts_pruning(struct buf *b, const struct run *r);
+/* Collectives by powers of two of their size: how many, bytes, time. */
+void charts_comm(struct buf *b, const struct table *t);
 /* A sweep of plan: its table and charts over the first column. */
 void predictions(struct buf *b, const struct table *t);
 

@@ -147,6 +147,9 @@ read_tables(struct run *r, const char *dir)
             "block channel max mean_sq" },
         [F_SPARSE] = { "sparse.tsv", "layer", "block error" },
         [F_TOKENS] = { "tokens.tsv", "source", "tokens tokens/word" },
+        [F_COMM] = { "comm-log2.tsv", "op", "from count bytes ms" },
+        [F_SCALING] = { "scaling.tsv", "mode",
+            "ranks threads rows tokens/s sd efficiency" },
         [F_PLAN] = { "plan.tsv", "", "step" },
     };
     size_t nrow = 0;

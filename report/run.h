@@ -44,6 +44,8 @@ enum {
     F_CHANNELS, /* and this too */
     F_SPARSE,   /* prune sparsify --report */
     F_TOKENS,   /* tokenize --stats */
+    F_COMM,     /* student --comm-log dir/comm */
+    F_SCALING,  /* recipes/scaling.sh */
     F_PLAN,     /* a sweep of plan */
     NFILE
 };

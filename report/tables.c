@@ -199,6 +199,26 @@ tokens(struct grid *g, const struct table *t)
         row(g, t, i, c, sizeof c / sizeof *c);
 }
 
+static void
+scaling(struct grid *g, const struct table *t)
+{
+    static const struct column c[] = { { "mode", NULL, 0 },
+        { "ranks", "%.0f", 1 }, { "threads", "%.0f", 1 }, { "rows", "%.0f", 1 },
+        { "tokens/s", "%.1f", 1 }, { "sd", "%.1f", 1 },
+        { "efficiency", "%.1f", 100 }, { "mfu", "%.2f", 100 },
+        { "hfu", "%.2f", 100 }, { "exposed", "%.1f", 100 },
+        { "waited", "%.1f", 100 }, { "slowest", "%.0f", 1 },
+        { "eta_h", "%.3g", 1 } };
+
+    grid_init(g, "scaling",
+        "Training over ranks: weak has more rows with more ranks, strong the "
+        "same rows in all",
+        "mode|ranks|threads|rows|tok/s|sd|eff %|MFU %|HFU %|comm %|wait %|"
+        "slowest|ETA h");
+    for (size_t i = 0; i < t->nrow && i < SOURCES; i++)
+        row(g, t, i, c, sizeof c / sizeof *c);
+}
+
 void
 table_make(struct grid *g, int which, const struct run *r)
 {
@@ -209,6 +229,7 @@ table_make(struct grid *g, int which, const struct run *r)
     case T_RUNS: runs(g, r); break;
     case T_HELD_OUT: held_out(g, r); break;
     case T_PRUNING: pruning(g, &r->file[F_PRUNE]); break;
+    case T_SCALING: scaling(g, &r->file[F_SCALING]); break;
     default: tokens(g, &r->file[F_TOKENS]); break;
     }
 }

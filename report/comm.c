@@ -1,0 +1,117 @@
+/* What ranks sent each other, drawn: see page.h */
+#include "chart.h"
+#include "html.h"
+#include "page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "4 KB" */
+static char *
+size_text(double bytes)
+{
+    static const char *const unit[] = { "B", "KB", "MB", "GB", "TB" };
+    size_t i = 0;
+
+    for (; bytes >= 1024.0 && i < 4; i++)
+        bytes /= 1024.0;
+    return xasprintf("%g %s", bytes, unit[i]);
+}
+
+/* The rows of the figure: powers of two from the least to the largest size. */
+static size_t
+sizes(const struct table *t, double *least)
+{
+    const size_t from = table_column(t, "from");
+    double most = 0.0;
+
+    *least = INFINITY;
+    for (size_t i = 0; i < t->nrow; i++) {
+        const double v = table_real(t, i, from);
+
+        if (!(v >= 1.0))
+            continue;
+        *least = fmin(*least, v);
+        most = fmax(most, v);
+    }
+    return most > 0.0 ? 1 + (size_t)lrint(log2(most / *least)) : 0;
+}
+
+/* A histogram of one column, a series an operation, of n sizes. */
+static void
+histogram(struct buf *b, const struct table *t, const struct chart *like,
+    const char *column, double unit, size_t n, double least,
+    const char *const *name)
+{
+    const size_t op = table_column(t, "op"), from = table_column(t, "from"),
+                 v = table_column(t, column);
+    struct series *s = xcalloc(t->nrow, sizeof *s);
+    double *y = xreallocarray(NULL, (t->nrow + 1) * n, sizeof *y);
+    struct chart c = *like;
+
+    for (size_t i = 0; i < (t->nrow + 1) * n; i++)
+        y[i] = NAN;
+    c.s = s;
+    for (size_t i = 0; i < t->nrow; i++) {
+        const double k = log2(table_real(t, i, from) / least);
+        struct series *last = c.ns > 0 ? &s[c.ns - 1] : NULL;
+
+        if (last == NULL || strcmp(last->name, table_cell(t, i, op)) != 0) {
+            double *at = y + (1 + c.ns) * n;
+
+            s[c.ns] = (struct series){ .name = table_cell(t, i, op),
+                .colour = c.ns,
+                .y = at,
+                .low = y,
+                .high = y,
+                .n = n };
+            c.ns++;
+        }
+        if (k >= 0.0 && k < (double)n)
+            y[c.ns * n + (size_t)lrint(k)] = table_real(t, i, v) / unit;
+    }
+    chart_rows(b, &c, name);
+    free(y);
+    free(s);
+}
+
+void
+charts_comm(struct buf *b, const struct table *t)
+{
+    static const struct {
+        struct chart c;
+        const char *column;
+        double unit;
+    } all[] = {
+        { { .id = "comm-count",
+              .title = "Collectives by size",
+              .note = "Of rank 0; each size up to the next.",
+              .x = "how often" },
+            "count", 1.0 },
+        { { .id = "comm-bytes",
+              .title = "Bytes by size of the collective",
+              .note = "Of the whole arrays.",
+              .x = "MB" },
+            "bytes", 1024.0 * 1024.0 },
+        { { .id = "comm-time",
+              .title = "Time by size of the collective",
+              .note = "Without waiting for other ranks.",
+              .x = "seconds" },
+            "ms", 1e3 },
+    };
+    double least;
+    const size_t n = sizes(t, &least);
+    char **name = xcalloc(n + 1, sizeof *name);
+
+    for (size_t i = 0; i < n; i++)
+        name[i] = size_text(ldexp(least, (int)i));
+    buf_adds(b, "<div class=\"figures\">\n");
+    for (size_t i = 0; i < sizeof all / sizeof *all && n > 0; i++)
+        histogram(b, t, &all[i].c, all[i].column, all[i].unit, n, least,
+            (const char *const *)name);
+    buf_adds(b, "</div>\n");
+    for (size_t i = 0; i < n; i++)
+        free(name[i]);
+    free(name);
+}
