@@ -10,6 +10,7 @@ CFLAGS ?= -O2 -g
 BUILD  ?= build
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
 SAN    ?=
 V      ?= 0
@@ -289,9 +290,11 @@ PAGES = $(foreach n,$(NAMES),-e 's/^\.\(Nm\|Xr\) $(n)\b/.\1 $(PROGPREFIX)$(n)/')
 mandest = $(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(1)))/$(strip \
     $(if $(filter %.1,$(1)),$(PROGPREFIX)))$(notdir $(1))
 INSTALLED = $(NAMES:%=$(DESTDIR)$(BINDIR)/$(PROGPREFIX)%) \
-            $(foreach m,$(MANS),$(call mandest,$(m)))
+            $(foreach m,$(MANS),$(call mandest,$(m))) \
+            $(DESTDIR)$(LIBDIR)/libretort-pmpi.so
 
-## install: programs and pages (DESTDIR, PREFIX, BINDIR, MANDIR, PROGPREFIX)
+## install: programs, pages, the log of MPI (DESTDIR, PREFIX, BINDIR, LIBDIR,
+##     MANDIR, PROGPREFIX)
 install: all
 	@mkdir -p $(sort $(dir $(INSTALLED)))
 	@for n in $(NAMES); do \
@@ -299,13 +302,14 @@ install: all
 	        "$(DESTDIR)$(BINDIR)/$(PROGPREFIX)$$n" || exit 1; done
 	@$(foreach m,$(MANS),sed $(PAGES) $(m) > $(call mandest,$(m)) && \
 	    chmod 644 $(call mandest,$(m)) &&) true
+	@$(foreach l,$(PMPI),install -m 644 $(l) "$(DESTDIR)$(LIBDIR)" &&) true
 
 # Folders go too where nothing else is in them, inside DESTDIR only.
 ## uninstall: remove what install put there, under the same settings
 uninstall:
 	@rm -f $(INSTALLED)
 	@if [ -n "$(DESTDIR)" ] && cd "$(DESTDIR)"; then \
-	    for d in $(BINDIR) $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7; do \
+	    for d in $(BINDIR) $(LIBDIR) $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7; do \
 	        rmdir -p ".$$d" 2>/dev/null; done; true; fi
 
 ## dist: build/retort-VERSION.tar.gz of the committed tree

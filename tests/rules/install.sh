@@ -17,6 +17,9 @@ for p in $(names); do
     [ ! -e "$top/man/$p.1" ] || [ -s "stage/opt/share/man/man1/r-$p.1" ] ||
         fail "r-$p.1 is not installed"
 done
+[ ! -e "$BUILD/lib/libretort-pmpi.so" ] ||
+    same 'the log of MPI' "$BUILD/lib/libretort-pmpi.so" \
+        stage/opt/lib/libretort-pmpi.so
 ok 'an installed program runs' stage/opt/bin/r-shard -V
 like 'under its name' '^r-shard \(retort\) ' out
 if [ -e "$top/man/stream.1" ]; then
