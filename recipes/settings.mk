@@ -3,9 +3,9 @@
 #
 #    make -f recipes/settings.mk [NAMES='...'] [VARIABLE=value ...]
 #
-# VARIABLEs are those of recipes/reference.mk, for all runs, or MORE, any words
-# for make.  A run that was
-# stopped goes on; one whose row is written is not made again.
+# VARIABLEs are those of recipes/reference.mk, for all runs; MORE are words for
+# its make, before those of the setting.  A run that was stopped goes on; one
+# whose row is written is not made again.
 
 NAMES   ?= $(ALL)
 WORK    ?= run/settings
@@ -64,4 +64,4 @@ $(WORK)/%.row: $(GGUF)
 	@touch $@
 
 help:
-	@sed -n '2,/^$$/s/^# *//p' recipes/settings.mk; echo 'NAMES: $(ALL)'
+	@sed -n '1,/^$$/s/^# *//p' recipes/settings.mk; echo 'NAMES: $(ALL)'
