@@ -116,12 +116,30 @@ mark(struct buf *b, size_t kind, double x, double y)
     buf_adds(b, "</g>\n");
 }
 
+/* Of an image they are a part, above what is drawn. */
+static void
+legend(struct buf *b, const struct chart *c)
+{
+    double x = LEFT;
+
+    label(b, LEFT, -24, "", c->title);
+    for (size_t i = 0; i < c->ns; i++) {
+        mark(b, c->s[i].colour, x + 5, -10);
+        label(b, x + 13, -6, "t", c->s[i].name);
+        x += 30 + 7.0 * (double)columns(c->s[i].name);
+    }
+}
+
 /* Title and legend. */
 static void
 begin(struct buf *b, const struct chart *c, int height)
 {
     char name[FITTED];
 
+    if (c->image) {
+        legend(b, c);
+        return;
+    }
     put(b, "<figure id=\"%s\">\n<figcaption><b>%s.</b> %s</figcaption>\n",
         c->id, c->title, c->note);
     buf_adds(b, "<p class=\"legend\">");
@@ -274,7 +292,8 @@ chart_lines(struct buf *b, const struct chart *c)
             path(b, &x, &y, &c->s[k], mean[k], "line");
         free(mean[k]);
     }
-    buf_adds(b, "</svg>\n</figure>\n");
+    if (!c->image)
+        buf_adds(b, "</svg>\n</figure>\n");
     free(mean);
 }
 

@@ -22,6 +22,7 @@ struct chart {
     const char *x, *y;      /* labels of the axes, with units */
     int tight;              /* scaled to the running means */
     int plain;              /* no running means, x where its values are */
+    int image;              /* of an SVG image, no figure of a page */
     const struct series *s; /* [ns] */
     size_t ns;
 };

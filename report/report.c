@@ -1,6 +1,7 @@
 /* report - a page and tables of what a run left behind; see report(1) */
 #include "losses.h"
 #include "page.h"
+#include "rows.h"
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/opt.h"
@@ -19,21 +20,26 @@ static const struct opt options[] = { OPT_FLAG(0, "text", &text,
         "write there (report.html in dir; - is standard output)"),
     OPT_END };
 
-/* A file of tokens instead of a run's folder. */
+/* A file of tokens, or of rows, instead of a run's folder. */
 static int
-tokens(const char *file)
+one_file(const char *file)
 {
     struct buf b = { 0 };
     struct err e;
-    char *path = xasprintf("%s.html", file);
+    const int rows = rows_known(file);
+    const size_t n = strlen(file);
+    const int tsv = rows && n > 4 && strcmp(file + n - 4, ".tsv") == 0;
+    char *path = rows ? xasprintf("%.*s.svg", (int)(tsv ? n - 4 : n), file)
+                      : xasprintf("%s.html", file);
 
     if (text)
-        die(EX_USAGE, "%s: losses of tokens are a page, not --text", file);
-    if (losses_page(&b, file, &e) < 0)
+        die(EX_USAGE, "%s: is shown as a page or an image, not as --text",
+            file);
+    if ((rows ? rows_image(&b, file, &e) : losses_page(&b, file, &e)) < 0)
         die_err(&e);
     out_file(out != NULL ? out : path, b.p, b.n);
     if (out == NULL)
-        note("the page is %s", path);
+        note("the %s is %s", rows ? "image" : "page", path);
     buf_release(&b);
     free(path);
     out_done();
@@ -53,7 +59,7 @@ main(int argc, char **argv)
     int status;
 
     if (stat(*dir, &st) == 0 && S_ISREG(st.st_mode))
-        return tokens(*dir);
+        return one_file(*dir);
     path = xasprintf("%s/report.html", *dir);
     if (out == NULL)
         out = text ? "-" : path;

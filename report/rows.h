@@ -1,0 +1,15 @@
+/* What recipes/results keeps of runs, drawn. */
+#ifndef REPORT_ROWS_H
+#define REPORT_ROWS_H
+
+#include "base/err.h"
+#include "base/mem.h"
+
+/* Does the file begin as rows do?  0 also where it cannot be read. */
+int rows_known(const char *path);
+
+/* Append an SVG image of the rows: recovery (%) and KL (nats a token) of cut
+ * models against tokens trained on and against parameters.  -1 and *e. */
+int rows_image(struct buf *b, const char *path, struct err *e);
+
+#endif
