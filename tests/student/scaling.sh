@@ -14,8 +14,9 @@ equal 'a line each, weak and strong' "$(cut -f 1-4 out | tr '\t\n' ' ;')" \
     'mode ranks threads rows;weak 1 1 4;weak 4 1 16;strong 1 1 4;strong 4 1 4;'
 # operations a token by plan: with --recompute those of a forward pass more
 equal 'HFU over MFU' "$(awk -F '\t' 'FNR == NR { v[$1] = $2; next }
-    $1 == "strong" && $2 == 1 { x = ($9 / $8) / (1 + v["token.forward"] /
-        v["token.train"]); print (x > 0.999 && x < 1.001) }' f/plan.tsv out)" 1
+    $1 == "strong" && $2 == 1 {
+        x = ($9 / $8) / (1 + v["token.forward"] / v["token.train"])
+        print (x > 0.999 && x < 1.001) }' f/plan.tsv out)" 1
 equal 'efficiency begins with 1' "$(sed -n 2p out | cut -f 7)" 1.000
 unlike 'numbers' 'nan|inf' out
 ok 'report' report --text -o text run
