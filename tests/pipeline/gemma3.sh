@@ -98,6 +98,16 @@ ok 'development pages' recipe SET=dev bits
 equal 'are those of the help' "$(awk '{ print $1 }' out | tr '\n' ' ')" \
     'bits/byte de en all '
 
+# --- all languages of the EU ---
+for l in cs da el es et fi fr hu it nl pl pt sk sl sv; do
+    mkdir -p help/$l/usr/share/libreoffice/help
+    cp -r help/de/usr/share/libreoffice/help/de help/$l/usr/share/libreoffice/help/$l
+done
+ok 'all languages' recipe WORK="$work/eu" LANGUAGES=eu BYTES=300 BATCHES=4 bits
+equal 'each is judged by itself' "$(sed -n '/^bits/,$p' out |
+    awk 'NR > 1 { print $1 }' | tr '\n' ' ')" \
+    'bg cs da de el en es et fi fr ga hr hu it lt lv mt nl pl pt ro sk sl sv all '
+
 # --- scripts/bits-a-byte: 3 ln 2 nats a token, 4 tokens, 8 bytes ---
 printf 'source\tbytes\tx\nde\t8\t1\nall\t16\t1\n' >stats
 tr ' ' '\t' >eval.tsv <<'END'
