@@ -328,7 +328,7 @@ make_step(struct student *s, const size_t *rows)
     struct err e;
 
     s->step = step_new(&s->t, s->pool, &s->loss,
-        plan_micro(s->a->micro, rows[0], rows[1]),
+        plan_micro(s->a->micro, s->most_rows, rows[1]),
         s->held.T > rows[1] ? s->held.T : rows[1],
         (s->a->recompute ? BWD_RECOMPUTE : 0) | (s->a->act == 1 ? BWD_BF16 : 0),
         &s->feed.said, &s->feed.head);

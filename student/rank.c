@@ -128,7 +128,7 @@ rank_rows(struct student *s, size_t rows, size_t length)
 
     s->first_row = 0;
     s->row_stride = 1;
-    s->rows_of_all = s->rows = rows;
+    s->rows_of_all = s->most_rows = s->rows = rows;
     if (g->n == 1)
         goto out;
     whole = !of_rank(&s->feed, &rank, &n);
@@ -156,8 +156,11 @@ rank_rows(struct student *s, size_t rows, size_t length)
         s->row_stride = g->n;
         s->rows = (rows + g->n - 1) / g->n;
     }
-    for (size_t r = 0, sum = 0; r < g->n && !whole; r++)
+    for (size_t r = 0, sum = 0; r < g->n && !whole; r++) {
         s->rows_of_all = sum += all[r].rows;
+        if (all[r].rows > s->most_rows)
+            s->most_rows = all[r].rows;
+    }
 out:
     free(all);
 }

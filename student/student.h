@@ -181,7 +181,8 @@ struct student {
     int stop;    /* the signal that any rank was to stop by, or 0 */
     size_t rows; /* of a message that are this rank's, at most: */
     size_t first_row, row_stride; /* these */
-    size_t rows_of_all;           /* of the first message, of all ranks */
+    size_t rows_of_all;           /* of the first message, of all ranks, */
+    size_t most_rows;             /* and of the one that has most */
     struct pool *pool;
     struct tmodel t;
     struct adamw *opt;

@@ -20,3 +20,16 @@ same_run() {
     metrics "$3"
     same "$1: metrics" "$2.metrics" "$3.metrics"
 }
+# apart A B: the largest distance of two models over the largest number
+apart() {
+    for tap_f in "$1" "$2"; do
+        od -A n -v -t f4 -w4 -j 4000 "$tap_f/model.safetensors" >"$tap_f.numbers"
+    done
+    paste "$1.numbers" "$2.numbers" | awk '
+        { d = $1 - $2; d = d < 0 ? -d : d; x = $1 < 0 ? -$1 : $1
+          if (!(d <= most)) most = d; if (x > top) top = x }
+        END { print (top > 0 ? most / top : 1) }'
+}
+near_1e6() {
+    if awk "BEGIN { exit !($2 <= 1e-6) }"; then pass "$1: $2"; else fail "$1: $2"; fi
+}

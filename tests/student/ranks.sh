@@ -40,19 +40,6 @@ status 3 'streams of different lengths' mpirun -n 2 sh -c 'stream -q -B 4 -T 64 
     student -q -j 1 -m new.json -o short --schedule constant'
 
 # --- without --deterministic ---
-# apart A B: the largest distance of two models over the largest number
-apart() {
-    for tap_f in "$1" "$2"; do
-        od -A n -v -t f4 -w4 -j 4000 "$tap_f/model.safetensors" >"$tap_f.numbers"
-    done
-    paste "$1.numbers" "$2.numbers" | awk '
-        { d = $1 - $2; d = d < 0 ? -d : d; x = $1 < 0 ? -$1 : $1
-          if (!(d <= most)) most = d; if (x > top) top = x }
-        END { print (top > 0 ? most / top : 1) }'
-}
-near_1e6() {
-    if awk "BEGIN { exit !($2 <= 1e-6) }"; then pass "$1: $2"; else fail "$1: $2"; fi
-}
 ok 'one step of one process' student -q -m s0 -o o1 --lr 1e-3 --steps 1 \
     --schedule constant kd
 ok 'one step of 4 ranks' over 4 o4 --steps 1 --schedule constant kd
