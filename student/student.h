@@ -186,7 +186,7 @@ struct student {
     struct pool *pool;
     struct tmodel t;
     struct adamw *opt;
-    struct parts *parts; /* NULL: this process has all parameters */
+    struct param_parts *parts; /* NULL: this process has all parameters */
     struct step *step;
     struct ranks *sum;
     struct feed feed;

@@ -43,7 +43,7 @@ mask_zeros(const float *p, size_t n, struct arena *a)
 }
 
 /* What layout works with. */
-struct made {
+struct building {
     struct tmodel *t;
     const struct model *from;
     enum dtype grads;
@@ -53,7 +53,8 @@ struct made {
 /* A group's gradient sums.  room: NULL, or what g is when they are beside it.
  */
 static void
-gradients(const struct made *m, struct group *g, enum dtype grads, float *room)
+gradients(const struct building *m, struct group *g, enum dtype grads,
+    float *room)
 {
     g->g = room;
     if (m->t->share.n > 1)
@@ -82,7 +83,7 @@ values(const struct group *g, struct weight *to, const struct weight *from,
 
 /* Masks of a block's sparse matrices, whose values are at p. */
 static void
-masks(const struct made *m, size_t i, const float *p)
+masks(const struct building *m, size_t i, const float *p)
 {
     const struct block *b = &m->from->block[i];
     struct group *g = &m->t->group[i];
@@ -107,7 +108,7 @@ own_part(const struct share *s, struct group *g)
  * worked out.  Of a part of the parameters all are made first, in the room for
  * gradients. */
 static void
-group(const struct made *m, size_t i, struct weight *to,
+group(const struct building *m, size_t i, struct weight *to,
     const struct weight *from, float *room)
 {
     const struct share *s = &m->t->share;
@@ -170,7 +171,7 @@ static void
 layout(struct tmodel *t, const struct model *from, enum dtype grads,
     struct arena *a)
 {
-    const struct made m = { t, from, grads, a };
+    const struct building m = { t, from, grads, a };
     const size_t L = from->c.L;
     float *room[3];
 

@@ -10,17 +10,17 @@
 #include "dist/dist.h"
 #include "train/adamw.h"
 
-struct parts;
+struct param_parts;
 /* t was made with share->params, of the ranks of g, and so were a's moments.
  * From here on t's weights are fetched (model/fetch.h). */
-struct parts *parts_new(struct tmodel *t, const struct adamw *a,
+struct param_parts *parts_new(struct tmodel *t, const struct adamw *a,
     const struct dist_group *g);
 /* As ahead_keep. */
-void parts_keep(struct parts *p, const struct dist_group *node);
-void parts_free(struct parts *p);
+void parts_keep(struct param_parts *p, const struct dist_group *node);
+void parts_free(struct param_parts *p);
 /* Memory of buffers and copies. */
-size_t parts_bytes(const struct parts *p);
+size_t parts_bytes(const struct param_parts *p);
 /* After adamw_step. */
-void parts_changed(struct parts *p);
+void parts_changed(struct param_parts *p);
 
 #endif

@@ -64,7 +64,7 @@ level(const struct config *c, int l, size_t n)
         const struct share share = { r, l > 1 ? n : 1, l > 2 };
         struct tmodel t;
         struct adamw *a;
-        struct parts *p = NULL;
+        struct param_parts *p = NULL;
         double whole, parts, rooms;
 
         tmodel_layout_share(&t, c, NULL, &share);
