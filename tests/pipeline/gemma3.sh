@@ -99,7 +99,7 @@ equal 'are those of the help' "$(awk '{ print $1 }' out | tr '\n' ' ')" \
     'bits/byte de en all '
 
 # --- all languages of the EU ---
-for l in cs da el es et fi fr hu it nl pl pt sk sl sv; do
+for l in cs da el es et 'fi' fr hu it nl pl pt sk sl sv; do
     mkdir -p help/$l/usr/share/libreoffice/help
     cp -r help/de/usr/share/libreoffice/help/de help/$l/usr/share/libreoffice/help/$l
 done
