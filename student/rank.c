@@ -1,6 +1,5 @@
 /* One of several ranks: see student.h. */
 #include "student.h"
-#include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/timeline.h"
@@ -15,16 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-
-/* Another rank cannot go on, so this one cannot either: it waits in a
- * collective that cannot be left.  In a thread of its own. */
-static void
-lost(const char *why)
-{
-    warn("%s; --resume goes on from the last checkpoint", why);
-    io_remove_temporaries();
-    dist_abort(EX_RANK);
-}
 
 void
 rank_begin(struct student *s)
@@ -46,7 +35,8 @@ rank_begin(struct student *s)
     if (s->a->timeline != NULL &&
         timeline_open(s->a->timeline, g->rank, &e) < 0)
         die_err(&e);
-    if (watch_begin(s->a->rank_timeout, lost, &e) < 0)
+    if (watch_begin(s->a->rank_timeout,
+            "; --resume goes on from the last checkpoint", &e) < 0)
         die_err(&e);
     if (g->n == 1)
         return;

@@ -4,6 +4,7 @@
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/prog.h"
+#include "dist/watch.h"
 #include "msg/addr.h"
 #include "shard/source.h"
 
@@ -62,6 +63,8 @@ rank_begin(struct teacher *t)
         die_err(&e);
     if (!t->a->mpi)
         return;
+    if (watch_begin(t->a->rank_timeout, "", &e) < 0)
+        die_err(&e);
     prog_rank(dist_world()->rank);
     deal(t);
 }
@@ -74,6 +77,8 @@ rank_end(struct teacher *t)
     share_release(&t->share);
     shard_free(t->shard);
     dist_part_free(&t->team);
+    dist_barrier(dist_world()); /* others may not have come to their end */
+    watch_end();
     dist_end();
 }
 

@@ -74,7 +74,7 @@ struct args {
     const char *prompt, *prompts, *field, *tokenizer, *against;
     struct opt_list stop;
     size_t length, at_once, count, prompt_length;
-    double top_p;
+    double top_p, rank_timeout;
     int bench, format;
     int final, no_head, dtype, compute;
     /* of ranks */

@@ -50,7 +50,7 @@ static struct {
     struct beat *last;  /* [n] rank 0's: the last that came, */
     double *heard;      /* [n] and when; 0: never.  Others': [0] */
     double begun, least, interval;
-    void (*lost)(const char *why);
+    const char *advice;
     double step[STEPS]; /* seconds of the last ones */
     size_t nstep;
 } watch;
@@ -126,7 +126,17 @@ name(char *out, size_t size, size_t rank)
         watch.who[rank].process, watch.who[rank].host);
 }
 
-/* 1: so it is. */
+/* This rank cannot go on either: it waits in a collective that cannot be left.
+ * 1. */
+static int
+lost(const char *why)
+{
+    warn("%s%s", why, watch.advice);
+    io_remove_temporaries();
+    dist_abort(EX_RANK);
+    return 1;
+}
+
 static int
 silent(size_t rank, double seconds)
 {
@@ -136,8 +146,7 @@ silent(size_t rank, double seconds)
     snprintf(why, sizeof why,
         "%s has not been heard of for %.1f s: stopped, killed or cut off", who,
         seconds);
-    watch.lost(why);
-    return 1;
+    return lost(why);
 }
 
 static int
@@ -150,8 +159,7 @@ slow(size_t rank, double inside, double outside)
         "%s is slow: others have waited %.1f s for it, while it computed or "
         "waited for its input for %.1f s",
         who, inside, outside);
-    watch.lost(why);
-    return 1;
+    return lost(why);
 }
 
 /* Rank 0: is one of them lost? */
@@ -328,7 +336,7 @@ meet(struct meeting *m)
 }
 
 int
-watch_begin(double least, void (*lost)(const char *why), struct err *e)
+watch_begin(double least, const char *advice, struct err *e)
 {
     const struct dist_group *g = dist_world();
     int r;
@@ -349,7 +357,7 @@ watch_begin(double least, void (*lost)(const char *why), struct err *e)
     dist_all_gather_one(g, watch.who, sizeof *watch.who);
     watch.least = least;
     watch.interval = fmax(0.05, fmin(1.0, least / 10.0));
-    watch.lost = lost;
+    watch.advice = advice;
     watch.begun = clock_now();
     atomic_store(&since, watch.begun);
     if (r == 0 && thread_start(&watch.thread, run, NULL) < 0)

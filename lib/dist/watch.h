@@ -15,11 +15,10 @@
 #include "base/err.h"
 
 /* After dist_begin, by all ranks; one rank alone does nothing, here and below.
- * least: seconds.  lost() is called once, in another thread, by the rank that
- * has found it, with a sentence that names the lost rank, its process and host;
- * it ends the program, and the launcher then ends the others.  -1 and *e
- * (EX_SYS): no socket or thread. */
-int watch_begin(double least, void (*lost)(const char *why), struct err *e);
+ * least: seconds.  The rank that has found a lost one warns with its number,
+ * process and host, and `advice` (not copied), removes what is temporary, and
+ * ends all ranks with EX_RANK.  -1 and *e (EX_SYS): no socket or thread. */
+int watch_begin(double least, const char *advice, struct err *e);
 /* A step has taken so many seconds.  Nobody is slow before the first. */
 void watch_step(double seconds);
 /* From watch_busy(1) to watch_busy(-1), which may be in another thread, this

@@ -152,5 +152,21 @@ less 9
 big 4 --shard world
 less 8
 
+# --- one is stopped ---
+head -c $(($(wc -c <b) / 2)) b >half
+# shellcheck disable=SC2016 # the ranks' shells expand it
+{ cat half; sleep 20; } | mpirun -n 3 sh -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK
+    exec teacher -j 1 --mpi --rank-timeout 2 -m teacher -o stopped' 2>lost &
+job=$!
+for n in $(seq 200); do
+    sleep 0.1
+    ! grep -q "^teacher: 3 ranks" lost || break
+done
+sleep 2
+kill -STOP "$(cat pid.2)"
+wait $job
+equal 'a rank is stopped: all end with 6' "$?" 6
+like 'it is named' '^teacher: rank 2 \(process [0-9]+ on .*\) has not been heard of for [23]' lost
+
 done_testing
 
