@@ -11,6 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+size_t
+rank_together(const struct args *a)
+{
+    return a->tensor * a->context;
+}
+
 /* Which ranks work on which streams: there are as many of these as ranks read
  * them, if others than teachers are started along, else as can be. */
 static void
@@ -18,27 +24,26 @@ deal(struct teacher *t)
 {
     const struct args *a = t->a;
     const struct dist_group *g = dist_world();
-    const size_t workers = g->n / a->tensor;
+    const size_t together = rank_together(a), workers = g->n / together;
     const size_t streams = !addr_has_rank(a->out) ? 1
         : dist_others() > 0                       ? dist_others()
                                                   : workers;
     const size_t each = workers > streams ? workers / streams : 1;
 
-    if (g->n % a->tensor != 0)
-        die(EX_USAGE, "--tensor %zu: does not divide %zu ranks", a->tensor,
-            g->n);
+    if (g->n % together != 0)
+        die(EX_USAGE, "--%s %zu: does not divide %zu ranks",
+            a->tensor > 1 ? "tensor" : "context-ranks", together, g->n);
     if (streams % workers != 0 && workers % streams != 0)
         die(EX_USAGE,
             "-o %s: %zu readers for %zu %s: one number must divide the other",
             a->out, streams, workers,
-            a->tensor > 1 ? "groups of ranks" : "ranks");
-    if (each > 1 && a->tensor > 1)
-        die(EX_USAGE,
-            "--tensor %zu: %zu groups of ranks for %zu streams; take %zu",
-            a->tensor, workers, streams, g->n / streams);
+            together > 1 ? "groups of ranks" : "ranks");
+    if (each > 1 && together > 1)
+        die(EX_USAGE, "%zu groups of %zu ranks for %zu streams; take %zu ranks",
+            workers, together, streams, g->n / streams);
     t->lanes = streams > workers ? streams / workers : 1;
-    t->first = g->rank / (each * a->tensor) * t->lanes;
-    dist_part(&t->team, g, each * a->tensor, "team");
+    t->first = g->rank / (each * together) * t->lanes;
+    dist_part(&t->team, g, each * together, "team");
     if (g->n > 1)
         note("%zu ranks, %zu of them on this node; %zu of a stream, %zu "
              "streams "
@@ -54,16 +59,23 @@ rank_begin(struct teacher *t)
     t->team = (struct dist_group){ "team", 0, 1, NULL };
     t->lanes = 1;
     t->run = &t->m;
-    if (!t->a->mpi && (t->a->tensor > 1 || t->a->shard != SHARD_NONE))
-        die(EX_USAGE, "--tensor, --shard: ranks are those of --mpi");
-    if (t->a->tensor > 1 && t->a->shard != SHARD_NONE)
-        die(EX_USAGE, "--tensor or --shard?");
+    if (!t->a->mpi &&
+        (rank_together(t->a) > 1 || t->a->shard != SHARD_NONE ||
+            t->a->comm_log != NULL))
+        die(EX_USAGE,
+            "--tensor, --context-ranks, --shard, --comm-log: ranks "
+            "are those of --mpi");
+    if ((t->a->tensor > 1) + (t->a->context > 1) + (t->a->shard != SHARD_NONE) >
+        1)
+        die(EX_USAGE, "--tensor, --context-ranks or --shard?");
     if ((t->a->mpi && dist_begin(&e) < 0) ||
         dist_place(t->a->cpus, t->a->numa, &e) < 0)
         die_err(&e);
     if (!t->a->mpi)
         return;
     if (watch_begin(t->a->rank_timeout, "", &e) < 0)
+        die_err(&e);
+    if (t->a->comm_log != NULL && dist_log(t->a->comm_log, 0, &e) < 0)
         die_err(&e);
     prog_rank(dist_world()->rank);
     deal(t);
@@ -72,8 +84,12 @@ rank_begin(struct teacher *t)
 void
 rank_end(struct teacher *t)
 {
+    struct err e;
+
     if (!t->a->mpi)
         return;
+    if (t->a->comm_log != NULL && dist_log_end(&e) < 0)
+        die_err(&e);
     share_release(&t->share);
     shard_free(t->shard);
     dist_part_free(&t->team);
@@ -164,7 +180,7 @@ take_part(struct teacher *t)
     t->at = xreallocarray(t->at, n + 1, sizeof *t->at);
     t->row0 = 0;
     t->row1 = b->B;
-    if (t->a->tensor > 1) {
+    if (rank_together(t->a) > 1) {
         dist_split(b->B * b->T, n, 1, t->at);
         return;
     }
@@ -202,9 +218,28 @@ rank_batch(struct teacher *t, struct lane *l, int there)
 }
 
 void
-rank_gather(const struct teacher *t, void *x, size_t size)
+rank_context(void *ctx, float *x, const size_t *at)
 {
-    dist_all_gather(&t->team, x, size, t->at);
+    dist_all_gather(ctx, x, sizeof *x, at);
+}
+
+void
+rank_gather(const struct teacher *t)
+{
+    const size_t n = t->team.n, d = t->m.c.d, T = t->batch.T;
+    size_t *at;
+
+    if (t->a->tensor > 1)
+        return;
+    if (t->a->context == 1) {
+        dist_all_gather(&t->team, t->x, d * sizeof *t->x, t->at);
+        return;
+    }
+    at = xcalloc(n + 1, sizeof *at);
+    fwd_context_split(T, n, at);
+    for (size_t b = 0; b < t->batch.B; b++)
+        dist_all_gather(&t->team, t->x + b * T * d, d * sizeof *t->x, at);
+    free(at);
 }
 
 int

@@ -84,6 +84,9 @@ fit(struct teacher *t, size_t B, size_t T)
         t->fwd = fwd_new_blocks(t->run, t->pool, micro, T);
         if (t->a->tensor > 1)
             fwd_sum(t->fwd, rank_sum, &t->team);
+        if (t->a->context > 1)
+            fwd_context(t->fwd, t->team.rank, t->team.n, rank_context,
+                &t->team);
         t->micro = micro;
         t->T = T;
     }
@@ -228,8 +231,8 @@ send_states(struct teacher *t, int final, int sends, struct err *e)
     double begin;
     void *out;
 
-    if (t->a->tensor == 1)
-        rank_gather(t, t->x, d * sizeof *t->x);
+    if (!final || t->a->context == 1)
+        rank_gather(t);
     if (!sends)
         return 0;
     out = msg_room(t->out, t->a->dtype == 0 ? 2 : 4);
@@ -295,6 +298,15 @@ run_none(struct teacher *t)
         fetch(t, k);
 }
 
+/* Of ranks that share rows each has all of them from here on. */
+static void
+last_norm(struct teacher *t)
+{
+    if (t->a->context > 1)
+        rank_gather(t);
+    run_block(t, t->m.c.L);
+}
+
 /* Is there more to do for this batch?  When its reader has left, the other
  * ranks do not know before the next one. */
 static int
@@ -320,7 +332,7 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
             r |= send_states(t, 0, first && r == 0, e);
     }
     if (goes_on(t, r) && (t->a->final || t->top != NULL))
-        run_block(t, t->m.c.L);
+        last_norm(t);
     if (goes_on(t, r) && t->a->final)
         r |= send_states(t, 1, first && r == 0, e);
     if (goes_on(t, r) && t->top != NULL) {

@@ -79,8 +79,10 @@ struct args {
     int final, no_head, dtype, compute;
     /* of ranks */
     int mpi;
-    size_t tensor; /* that share the model's heads and channels; 1: none do */
-    int shard;     /* SHARD_... */
+    size_t tensor;  /* that share the model's heads and channels; 1: none do */
+    size_t context; /* that share rows; 1: none do */
+    int shard;      /* SHARD_... */
+    const char *comm_log;
 };
 
 /* A stream, and how far it has come.  What is open is that of rank 0 of those
@@ -151,6 +153,8 @@ void run_none(struct teacher *t);
  * rank.c: one of several ranks, with --mpi; one alone is rank 0 of 1.
  * rank_begin: before threads.  rank_end: after all else.
  */
+/* Ranks that run the same rows. */
+size_t rank_together(const struct args *a);
 void rank_begin(struct teacher *t);
 void rank_end(struct teacher *t);
 /* After t->m: t->run. */
@@ -163,8 +167,10 @@ void rank_close(struct teacher *t);
 /* On rank 0 of the team l->m is a batch, or none is there: to t->batch of all
  * its ranks, and what of it is whose.  0: none. */
 int rank_batch(struct teacher *t, struct lane *l, int there);
-/* x [B,T] of that size: the tokens of each rank to all. */
-void rank_gather(const struct teacher *t, void *x, size_t size);
+/* As fwd_context calls it; ctx: t->team. */
+void rank_context(void *ctx, float *x, const size_t *at);
+/* States of the tokens that each rank of the team has run, to all of it. */
+void rank_gather(const struct teacher *t);
 double rank_total(double tokens); /* of all ranks */
 /* Has this rank, or one that it gathers blocks with, a batch? */
 int rank_any(const struct teacher *t, int there);

@@ -62,6 +62,12 @@ struct fwd {
     void *tap_ctx;
     void (*sum)(void *ctx, float *x, size_t n); /* fwd_sum */
     void *sum_ctx;
+    size_t rank, ranks; /* fwd_context; one of them has all tiles */
+    void (*gather)(void *ctx, float *x, const size_t *at);
+    void *gather_ctx;
+    float *context; /* [Tp,2KV*D] keys and values of a row */
+    size_t context_bytes;
+    size_t *context_at;             /* [ranks+1] */
     uint32_t *cut_stem, *cut_nstem; /* [B,T] cut to the window */
     float *xn;                      /* [B,Tp,d] normed rows */
     float *out;                     /* [B,Tp,d] what o and down give */
@@ -93,6 +99,7 @@ struct run {
     struct fwd *f;
     const struct rows *r;
     struct cut c;
+    size_t tile0, tiles; /* of each sequence: those that are run */
     const struct block *b;
     size_t H, KV, qkv;                    /* heads, width of a row of qkv */
     const float *const *vec;              /* [W_N] vectors in fp32; NULL of

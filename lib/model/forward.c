@@ -277,6 +277,7 @@ fwd_make(const struct model *m, struct pool *pool, size_t B, size_t T,
     f->pool = pool;
     f->B = B;
     f->T = T;
+    f->ranks = 1;
     arena_plan(&plan);
     layout(f, &plan, parts);
     arena_init(&f->arena, plan.used);
@@ -302,6 +303,8 @@ fwd_free(struct fwd *f)
 {
     if (f == NULL)
         return;
+    free(f->context);
+    free(f->context_at);
     arena_release(&f->arena);
     free(f);
 }
@@ -328,10 +331,37 @@ fwd_sum(struct fwd *f, void (*fn)(void *ctx, float *x, size_t n), void *ctx)
     f->sum_ctx = ctx;
 }
 
+void
+fwd_context_split(size_t T, size_t n, size_t *at)
+{
+    const struct cut c = cut_of(T);
+
+    for (size_t r = 0; r <= n; r++) {
+        at[r] = c.n * r / n * c.tile;
+        at[r] = at[r] < T ? at[r] : T;
+    }
+}
+
+void
+fwd_context(struct fwd *f, size_t rank, size_t n,
+    void (*fn)(void *ctx, float *x, const size_t *at), void *ctx)
+{
+    const struct config *c = &f->m->c;
+
+    assert(f->gather == NULL && rank < n);
+    f->rank = rank;
+    f->ranks = n;
+    f->gather = fn;
+    f->gather_ctx = ctx;
+    f->context_bytes = cut_of(f->T).Tp * 2 * c->KV * c->D * sizeof *f->context;
+    f->context = xmalloc(f->context_bytes);
+    f->context_at = xcalloc(n + 1, sizeof *f->context_at);
+}
+
 size_t
 fwd_bytes(const struct fwd *f)
 {
-    return f->arena.cap;
+    return f->arena.cap + f->context_bytes;
 }
 
 struct rowjob {

@@ -87,6 +87,19 @@ void fwd_tap(struct fwd *f, void (*fn)(void *ctx, const struct fwd_tapped *t),
 void fwd_sum(struct fwd *f, void (*fn)(void *ctx, float *x, size_t n),
     void *ctx);
 
+/*
+ * Rows that n ranks share (context parallel): from here on fwd_block runs those
+ * tokens of each row alone that are its rank's, and the others' in y are of no
+ * value.  fn is called for each row of a block by the caller's thread between
+ * two stages with keys and values x [at[n]], of which at[rank]..at[rank+1] are
+ * this rank's: it brings those of the others.  The same bits as without.
+ */
+void fwd_context(struct fwd *f, size_t rank, size_t n,
+    void (*fn)(void *ctx, float *x, const size_t *at), void *ctx);
+/* Of rows of T, rank r of n has tokens at[r]..at[r+1]: whole tiles, of which
+ * there may be fewer than ranks. */
+void fwd_context_split(size_t T, size_t n, size_t *at);
+
 void fwd_embed(struct fwd *f, const struct rows *r, float *x);
 /* y = block i of x; y may be x. */
 void fwd_block(struct fwd *f, size_t i, const struct rows *r, const float *x,

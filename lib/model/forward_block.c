@@ -14,8 +14,8 @@ struct stages {
 static void
 tile_at(const struct run *u, size_t tile, size_t *b, size_t *t0)
 {
-    *b = tile / u->c.n;
-    *t0 = tile % u->c.n * u->c.tile;
+    *b = tile / u->tiles;
+    *t0 = (u->tile0 + tile % u->tiles) * u->c.tile;
 }
 
 static void
@@ -56,7 +56,7 @@ one_part(void *ctx, size_t task, size_t worker)
 void
 run_stages(struct run *u, const struct stage *s, size_t n)
 {
-    const size_t tiles = u->r->B * u->c.n, threads = pool_size(u->f->pool);
+    const size_t tiles = u->r->B * u->tiles, threads = pool_size(u->f->pool);
     struct stages j = { u, s, n };
 
     if (tiles % threads == 0 || tiles >= 4 * threads) {
@@ -314,8 +314,9 @@ static void
 attend(void *ctx, size_t task, size_t worker)
 {
     struct run *u = ctx;
-    const size_t nq = u->c.Tp / ATTN_TILE, per = u->KV * u->r->B;
-    const size_t b = task % per / u->KV, qt = nq - 1 - task / per;
+    const size_t end = (u->tile0 + u->tiles) * u->c.tile / ATTN_TILE;
+    const size_t per = u->KV * u->r->B;
+    const size_t b = task % per / u->KV, qt = end - 1 - task / per;
     const size_t g = task % u->KV;
     const double t = profile_begin();
     const struct attn a = attention_of(u, b);
@@ -378,6 +379,8 @@ run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r)
     u->f = f;
     u->r = r;
     u->c = cut_of(r->T);
+    u->tile0 = u->c.n * f->rank / f->ranks;
+    u->tiles = u->c.n * (f->rank + 1) / f->ranks - u->tile0;
     u->b = &f->m->block[i];
     u->KV = u->b->groups;
     u->H = query_heads(&f->m->c, u->KV);
@@ -402,6 +405,28 @@ show(const struct run *u, enum fwd_input input, const float *x, size_t n,
         u->f->tap(u->f->tap_ctx, &t);
 }
 
+/* Keys and values of other ranks' tiles; they lie behind the queries of a row. */
+static void
+context(struct run *u)
+{
+    struct fwd *f = u->f;
+    const size_t n = 2 * u->KV * f->m->c.D, skip = u->qkv - n;
+    const size_t t0 = u->tile0 * u->c.tile, t1 = t0 + u->tiles * u->c.tile;
+
+    for (size_t r = 0; r <= f->ranks; r++)
+        f->context_at[r] = u->c.n * r / f->ranks * u->c.tile * n;
+    for (size_t b = 0; b < u->r->B; b++) {
+        float *row = u->a.qkv + b * u->c.Tp * u->qkv + skip;
+
+        for (size_t t = t0; t < t1; t++)
+            memcpy(f->context + t * n, row + t * u->qkv, n * sizeof *row);
+        f->gather(f->gather_ctx, f->context, f->context_at);
+        for (size_t t = 0; t < u->c.Tp; t++)
+            if (t < t0 || t >= t1)
+                memcpy(row + t * u->qkv, f->context + t * n, n * sizeof *row);
+    }
+}
+
 /* What attention's heads give. */
 static void
 heads(struct run *u)
@@ -416,7 +441,10 @@ heads(struct run *u)
 
     run_stages(u, s, sizeof s / sizeof *s);
     show(u, FWD_ATTN, u->f->xn, d, u->x);
-    pool_run(u->f->pool, u->r->B * u->KV * (u->c.Tp / ATTN_TILE), attend, u);
+    if (u->f->gather != NULL)
+        context(u);
+    pool_run(u->f->pool, u->r->B * u->KV * (u->tiles * u->c.tile / ATTN_TILE),
+        attend, u);
     show(u, FWD_O, u->a.att, u->H * c->D, u->x);
 }
 
