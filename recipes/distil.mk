@@ -294,11 +294,14 @@ $(OUT)/rival/config.json: $(OUT)/pruned/config.json | programs
 	$(STREAM) -B $(B) --batches $(BATCHES) --resume $(@D) | \
 	    $(TRAIN) --lr $(RIVAL_LR) -o $(@D)
 
+# BATCHES=0: what is cut is judged, nothing is trained.
+untrained = $(filter 0,$(BATCHES))
+last      = $(if $(untrained),$(OUT)/pruned/config.json,$(OUT)/distilled/config.json)
 # A rival is judged where there is one.
 rival = $(wildcard $(OUT)/rival/config.json)
 models = --base teacher=$(whole) -m pruned=$(OUT)/pruned \
-    -m distilled=$(OUT)/distilled $(if $(rival),-m rival=$(OUT)/rival)
-$(OUT)/eval.tsv: $(OUT)/distilled/config.json $(OUT)/held-out.tokens \
+    $(if $(untrained),,-m distilled=$(OUT)/distilled) $(if $(rival),-m rival=$(OUT)/rival)
+$(OUT)/eval.tsv: $(last) $(OUT)/held-out.tokens \
     $(OUT)/judged $(rival) | programs
 	$(BIN)/evalppl -c $(CONTEXT) -j $(THREADS) $(models) \
 	    --from pruned --per-source --compare \
@@ -311,7 +314,7 @@ tasks: $(OUT)/tasks.tsv
 items = $(TASKS) $(if $(CLOZE),recipes/tasks/cloze.form=$(OUT)/cloze.jsonl)
 $(OUT)/cloze.jsonl: $(OUT)/held-out.tokens
 	scripts/make-cloze $$(find -L $(judged) -type f) >$@
-$(OUT)/tasks.tsv: $(OUT)/distilled/config.json $(OUT)/judged $(rival) \
+$(OUT)/tasks.tsv: $(last) $(OUT)/judged $(rival) \
     $(if $(CLOZE),$(OUT)/cloze.jsonl) | programs
 	$(BIN)/evalppl -j $(THREADS) $(models) $(items:%=--task %) --per-source \
 	    --compare --items $(OUT)/items.tsv --format tsv -o $@

@@ -93,6 +93,10 @@ echo 'teacher [31.98, 0.0, 1.0, 37.09, 0.0, 1.0]' >peer
 ok 'a peer' recipe row PEER="$work/peer"
 like 'has its row' '^pytorch	teacher	.*	31.98	' r/reference.tsv
 
+ok 'nothing trained' recipe WORK="$work/z" BATCHES=0 row
+equal 'has rows of two models' "$(awk -F '\t' '$1 == "z" { print $2, $4 }' \
+    r/reference.tsv | tr '\n' ',')" 'teacher -,pruned -,'
+
 # --- every stage, each with options of its own ---
 printf '%s\n' 'kind choice' 'choice {a}' 'choice {b}' 'answer {g}' >q.form
 awk 'BEGIN { for (i = 0; i < 30; i++) printf "{\"a\":\"%s\",\"b\":\"%s\",\"g\":%d}\n", \
