@@ -330,9 +330,9 @@ places  = WORK BUILD THREADS RUN RESULTS SMOKE PEER
 named   = TEXT HELD_OUT_TEXT GGUF UDHR HELP TASKS
 short   = $(subst $(space),=,$(notdir $(subst =, ,$(1))))
 space   = $() $()
-command = make -f $(RECIPE)$(foreach v,$(filter-out $(places),$(given)), \
+command = $(strip make -f $(RECIPE) $(foreach v,$(filter-out $(places),$(given)),\
     $v='$(strip $(if $(filter $(named),$v),$(foreach f,$($v),\
-    $(call short,$f)),$($v)))')
+    $(call short,$f)),$($v)))') row)
 given   = $(sort $(foreach v,$(.VARIABLES),\
     $(if $(filter command environment,$(firstword $(origin $v))),\
     $(filter $v,$(settable)))))
