@@ -42,8 +42,8 @@ struct comm_event {
 
 struct comm_log;
 enum { COMM_DEEPSPEED = 1 };
-/* Writes PREFIX.log now, and PREFIX.tsv, -log2.tsv and .json at the end.  ranks:
- * of the world.  NULL, and errno: it cannot. */
+/* Writes PREFIX.log now, and PREFIX.tsv, -log2.tsv and .json at the end; ranks
+ * are those of the world.  NULL, and errno: it cannot. */
 struct comm_log *comm_log_open(const char *prefix, size_t ranks, int how);
 void comm_log_add(struct comm_log *l, const struct comm_event *e);
 /*
