@@ -405,7 +405,7 @@ show(const struct run *u, enum fwd_input input, const float *x, size_t n,
         u->f->tap(u->f->tap_ctx, &t);
 }
 
-/* Keys and values of other ranks' tiles; they lie behind the queries of a row. */
+/* Keys and values of other ranks' tiles; they lie behind a row's queries. */
 static void
 context(struct run *u)
 {
