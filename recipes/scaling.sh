@@ -82,6 +82,12 @@ row() {
     awk -F '\t' -v OFS='\t' -v mode="$shown" -v n="$n" -v j="$threads" \
         -v rows="$batch" -v warm="$warm" -v train="$train" -v again="$again" \
         -v peak="$peak" -v tokens="$tokens" -v base="$folder/$shown.base" '
+        # sqrt, which busybox does not have
+        function root(x, r, i) {
+            r = x > 1 ? x : 1
+            for (i = 0; i < 60; i++) r = (r + x / r) / 2
+            return r
+        }
         FNR == 1 { file++; next }
         file == 1 {
             all += $10
@@ -95,7 +101,8 @@ row() {
         $1 != "broadcast" { exposed[file - 2] += $12; wait[file - 2] += $14 }
         END {
             mean = sum / k
-            sd = k > 1 ? sqrt((square - sum * mean) / (k - 1)) : 0
+            sd = k > 1 ? (square - sum * mean) / (k - 1) : 0
+            sd = sd > 0 ? root(sd) : 0
             if ((getline first < base) <= 0) {
                 first = mean / n
                 print first >base
