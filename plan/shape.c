@@ -48,11 +48,12 @@ from_config(struct shape *s, const struct config *c,
         .KV = (double)c->KV,
         .D = (double)c->D,
         .gates = 3.0,
+        .window = (double)c->window,
         .tied = c->tied };
     for (size_t i = 0; i < c->L; i++) {
         s->mlp += each * (double)b[i].mlp;
         s->H += each * (double)(b[i].groups * (c->H / c->KV));
-        s->window += each * (double)config_window(c, i);
+        s->windowed += config_window(c, i) > 0 ? each : 0.0;
         for (int k = 0; k < W_N; k++) {
             size_t rows, cols;
 

@@ -21,7 +21,7 @@ struct shape {
     double experts, active;  /* 0: no mixture; those a token meets */
     double expert_mlp;       /* channels of one */
     double dropout;          /* 1: of attention and twice a block, as GPT-2 */
-    double window;           /* tokens that are attended to; 0: all */
+    double window, windowed; /* tokens attended to in this share of blocks */
     double tied;             /* 1: the head is the embedding */
     double attention, dense; /* parameters a block: attention, MLP and router */
     double expert;           /* of one expert of a block */

@@ -13,14 +13,22 @@ flop_products(const struct shape *s)
     return 2.0 * s->L * shape_products(s) + 2.0 * s->V * s->d;
 }
 
+/* Keys that a query of T sees, on average, in a window of w <= T. */
+static double
+keys(double T, double w)
+{
+    return (w * (w + 1.0) / 2.0 + (T - w) * w) / T;
+}
+
 double
 flop_attention(const struct shape *s, double length, int masked)
 {
-    const double w = s->window > 0 && s->window < length ? s->window : length;
-    const double keys =
-        masked ? (w * (w + 1.0) / 2.0 + (length - w) * w) / length : length;
+    const double some = keys(length, fmin(s->window, length));
+    const double seen = masked
+        ? s->windowed * some + (1.0 - s->windowed) * keys(length, length)
+        : length;
 
-    return 4.0 * s->L * s->H * s->D * keys;
+    return 4.0 * s->L * s->H * s->D * seen;
 }
 
 static double

@@ -117,6 +117,24 @@ else
     fail 'the optimiser moves what the rank holds'
 fi
 
+# Blocks with a window and without, as Gemma 3 has them: five of six see 64 keys.
+llama near.json model_type '"gemma3_text"' num_hidden_layers 6
+sed -i 's/"model_type"/"sliding_window": 64, &/; s/"hidden_act": "silu",//' near.json
+sed 's/: 64,/: 4096,/' near.json >far.json
+for f in near far; do
+    plan -q -m $f.json --machine h100 batch=8 length=4096 --format tsv >out 2>err
+    echo "$(value step.matrix)"
+done >steps
+if awk '{ t[NR] = $1 } END {
+    keys = 5 * (4097 / 2 - (64 * 65 / 2 + 4032 * 64) / 4096)
+    x = (t[2] - t[1]) / (4096 * 3.5 * 4 * 16 * keys / (989.4e12 * 0.78))
+    exit !(x > 0.999 && x < 1.001) }' steps
+then
+    pass 'blocks without a window see all keys'
+else
+    fail "blocks without a window see all keys: $(cat steps)"
+fi
+
 # --- teachers: where they are
 distil() {
     plan -q -m mistral-15b --teacher mistral-24b --machine mi300a nodes=4 \
