@@ -16,13 +16,21 @@ figure_add(struct figures *f, const char *name, const char *unit, double v,
     f->f[f->n++] = (struct figure){ name, unit, how, v };
 }
 
-double
-figure_of(const struct figures *f, const char *name)
+const struct figure *
+figure_find(const struct figures *f, const char *name)
 {
     for (size_t i = 0; i < f->n; i++)
         if (strcmp(f->f[i].name, name) == 0)
-            return f->f[i].v;
-    return NAN;
+            return &f->f[i];
+    return NULL;
+}
+
+double
+figure_of(const struct figures *f, const char *name)
+{
+    const struct figure *x = figure_find(f, name);
+
+    return x != NULL ? x->v : NAN;
 }
 
 double

@@ -21,7 +21,9 @@ struct figures {
 
 void figure_add(struct figures *f, const char *name, const char *unit, double v,
     const char *how);
-/* Its value; NAN where there is none of that name. */
+/* By name; NULL: there is none. */
+const struct figure *figure_find(const struct figures *f, const char *name);
+/* Its value; NAN where there is none. */
 double figure_of(const struct figures *f, const char *name);
 /* The sum of those whose names begin so. */
 double figure_sum(const struct figures *f, const char *prefix);

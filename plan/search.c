@@ -121,12 +121,12 @@ search_put(struct buf *b, const struct job *j, const struct range *range,
             job_put(&cell, &s.best[r].j, job_key(varied[k]));
             table_take(&t, &cell);
         }
-        for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-            for (size_t k = 0; k < f.n; k++)
-                if (strcmp(f.f[k].name, shown[i]) == 0) {
-                    figure_plain(&cell, &f.f[k], f.f[k].v);
-                    table_take(&t, &cell);
-                }
+        for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+            const struct figure *x = figure_find(&f, shown[i]);
+
+            figure_plain(&cell, x, x->v);
+            table_take(&t, &cell);
+        }
     }
     table_put(b, &t, format);
     table_release(&t);

@@ -122,18 +122,16 @@ add_columns(struct table *t, const char *columns, const struct figures *f,
     for (const char *p = columns; r == 0 && *p != '\0';) {
         const size_t len = strcspn(p, ",");
         char *name = xasprintf("%.*s", (int)len, p);
-        size_t i = 0;
+        const struct figure *x = f != NULL ? figure_find(f, name) : NULL;
 
         p += len + (p[len] == ',');
-        while (f != NULL && i < f->n && strcmp(f->f[i].name, name) != 0)
-            i++;
         if (f == NULL)
             buf_adds(&b, name);
-        else if (i == f->n)
+        else if (x == NULL)
             r = err_set(e, EX_USAGE, "--columns: there is no figure %s",
                 SHOWN(name));
         else
-            figure_plain(&b, &f->f[i], f->f[i].v);
+            figure_plain(&b, x, x->v);
         free(name);
         if (r == 0)
             table_take(t, &b);
