@@ -157,6 +157,11 @@ ranks(struct buf *b, char **operand, size_t n)
         die_err(&e);
     for (size_t i = 0; i < n; i++)
         several |= range[i].n > 1;
+    if ((best > 0) + several + (changes.n > 0) > 1)
+        die(EX_USAGE,
+            "a sweep, --search and --what-if are three answers: ask for one");
+    if (columns != NULL && !several)
+        die(EX_USAGE, "--columns is of a sweep: no key has several values");
     if (list) {
         put_keys(b, &j);
     } else {

@@ -237,6 +237,13 @@ bad 'more stages than blocks' pipeline=128 'do not divide|80 blocks'
 bad 'a backward range' nodes=8..4 'b >= a'
 status 2 'no such machine' plan -m llama-3.1-70b --machine none
 like 'names those there are' 'a100, epyc, h100' err
+for two in "--search 3 tensor=2,4" "--search 3 --what-if tensor=2" \
+    "--what-if tensor=2 nodes=1,2"; do
+    # shellcheck disable=SC2086 # words
+    status 2 "$two" plan -m own.json --machine h100 $two
+    like 'one of them' 'ask for one' err
+done
+status 2 'columns of no sweep' plan -m own.json --machine h100 --columns mfu
 status 2 'keys without a machine' plan -m own.json tensor=2
 status 2 'options of one process' plan -m own.json --machine h100 -j 2
 sed 's/"memory_gb": \[80, ".*"\]/"memory_gb": [80, ""]/' \
