@@ -216,8 +216,9 @@ job_check(const struct job *j, struct err *e)
         (j->student.experts == 0 || fmod(j->student.experts, j->expert) > 0 ||
             fmod(job_shards(j) * j->tensor, j->expert) > 0))
         return err_set(e, EX_USAGE,
-            "expert=%.0f: divides neither %.0f experts nor the ranks",
-            j->expert, j->student.experts);
+            "expert=%.0f: does not divide both %.0f experts and the %.0f ranks "
+            "with the same stage",
+            j->expert, j->student.experts, job_shards(j) * j->tensor);
     if (fmod(j->length, j->context) > 0)
         return err_set(e, EX_USAGE, "context=%.0f: does not divide length=%.0f",
             j->context, j->length);
