@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-const char *const figure_formats[] = { "text", "tsv", "json", NULL };
+const char *const figure_formats[] = { "text", "tsv", "json", "bars", NULL };
 
 void
 figure_add(struct figures *f, const char *name, const char *unit, double v,

@@ -162,6 +162,8 @@ ranks(struct buf *b, char **operand, size_t n)
             "a sweep, --search and --what-if are three answers: ask for one");
     if (columns != NULL && !several)
         die(EX_USAGE, "--columns is of a sweep: no key has several values");
+    if (format == 3 && !several && best == 0)
+        die(EX_USAGE, "--format bars is of a sweep or a search");
     if (list) {
         put_keys(b, &j);
     } else {
@@ -199,9 +201,10 @@ main(int argc, char **argv)
             die(EX_USAGE, "--top needs --teacher");
         if (machine != NULL || list)
             ranks(&b, operand, (size_t)n);
-        else if (n > 0 || best > 0 || changes.n > 0 || columns != NULL)
+        else if (n > 0 || best > 0 || changes.n > 0 || columns != NULL ||
+            format == 3)
             die(EX_USAGE,
-                "keys, --search, --what-if and --columns need "
+                "keys, --search, --what-if, --columns and --format bars need "
                 "--machine");
         else
             one_process(&b);

@@ -2,6 +2,7 @@
 #include "table.h"
 #include "format/json.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,21 @@ put_json(struct buf *b, const struct table *t)
     buf_adds(b, t->n > t->ncol ? "\n]\n" : "[]\n");
 }
 
+/* A bar of the last cell, of so many columns where it is the greatest. */
+static void
+put_bar(struct buf *b, const struct table *t, const char *cell)
+{
+    enum { COLUMNS = 40 };
+    double most = 0.0;
+    int n;
+
+    for (size_t i = 2 * t->ncol - 1; i < t->n; i += t->ncol)
+        most = fmax(most, strtod(t->cell[i], NULL));
+    n = most > 0.0 ? (int)(COLUMNS * strtod(cell, NULL) / most + 0.5) : 0;
+    for (int i = 0; i < n; i++)
+        buf_adds(b, i == 0 ? "  #" : "#");
+}
+
 void
 table_put(struct buf *b, const struct table *t, int format)
 {
@@ -56,7 +72,7 @@ table_put(struct buf *b, const struct table *t, int format)
     if (format == 2) {
         put_json(b, t);
     } else {
-        for (size_t i = 0; i < t->n && format == 0; i++) {
+        for (size_t i = 0; i < t->n && format != 1; i++) {
             const size_t n = strlen(t->cell[i]), k = i % t->ncol;
 
             width[k] = n > width[k] ? n : width[k];
@@ -67,8 +83,12 @@ table_put(struct buf *b, const struct table *t, int format)
             if (format == 1)
                 buf_addf(b, "%s%c", t->cell[i], k + 1 < t->ncol ? '\t' : '\n');
             else
-                buf_addf(b, k == 0 ? "%-*s%s" : "  %*s%s", (int)width[k],
-                    t->cell[i], k + 1 < t->ncol ? "" : "\n");
+                buf_addf(b, k == 0 ? "%-*s" : "  %*s", (int)width[k],
+                    t->cell[i]);
+            if (format == 3 && k + 1 == t->ncol && i > k)
+                put_bar(b, t, t->cell[i]);
+            if (format != 1 && k + 1 == t->ncol)
+                buf_addc(b, '\n');
         }
     }
     free(width);

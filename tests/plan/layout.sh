@@ -163,6 +163,10 @@ equal 'rows' "$(wc -l <out)" 7
 equal 'the first is efficient' "$(sed -n 2p out | cut -f 9)" 1
 ok 'columns' sweep --format json nodes=8,16 --columns step.gather,mfu
 like 'as JSON' '"nodes": 16, "step.gather": 0, "mfu": 0\.' out
+ok 'bars' sweep --format bars nodes=8..32 --columns ranks
+equal 'of the last column' "$(tr -d '\n' <out | tr -s ' ')" \
+    "nodes ranks8 64 ##########16 128 ####################32 256 $(
+        printf %040d 0 | tr 0 '#')"
 status 2 'a column of no figure' sweep nodes=8,16 --columns none
 like 'is named' 'no figure none' err
 ok 'what if' sweep nodes=8 --format tsv --what-if recompute=full \
@@ -244,6 +248,12 @@ for two in "--search 3 tensor=2,4" "--search 3 --what-if tensor=2" \
     like 'one of them' 'ask for one' err
 done
 status 2 'columns of no sweep' plan -m own.json --machine h100 --columns mfu
+for one in '-B 8' 'nodes=8' 'nodes=8 --what-if tensor=2'; do
+    # shellcheck disable=SC2086 # words
+    status 2 "bars of one prediction: $one" plan -m own.json --machine h100 \
+        batch=64 --format bars $one
+done
+status 2 'bars of one process' plan -m own.json --format bars
 status 2 'keys without a machine' plan -m own.json tensor=2
 status 2 'options of one process' plan -m own.json --machine h100 -j 2
 sed 's/"memory_gb": \[80, ".*"\]/"memory_gb": [80, ""]/' \
