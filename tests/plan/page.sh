@@ -4,7 +4,7 @@
 ok 'the cases are run' sh -c '"$1"/scripts/plan-page <"$1/man/retort-plan.7"' \
     - "$top"
 same 'and print what the page has' "$top/man/retort-plan.7" out
-equal 'cases' "$(grep -c '^\$ ' out)" 14
+equal 'cases' "$(grep -c '^\$ ' out)" 15
 
 ok 'plots of the sweeps' "$top/scripts/plan-plots" plots
 equal 'pages' "$(wc -l <out)" 5
