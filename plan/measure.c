@@ -1,10 +1,13 @@
 /*
  * Times measured here: see measure.h.  A step's time is that of its blocks and
- * of the rest, which has the head: both follow from models of one and of two
- * blocks (the mean of all where they differ), with random weights, one pass of
- * rows through each.
+ * of the rest, which has the head.  What a block takes is told by models of one
+ * and of some blocks (the mean of all where they differ) with hardly any
+ * vocabulary: a head takes as long as ten blocks of a small model, and what its
+ * time varies by would be multiplied by the number of blocks.  Weights are
+ * random, and one or two passes of rows go through each.
  */
 #include "measure.h"
+#include "median.h"
 #include "base/clock.h"
 #include "base/rng.h"
 #include "cli/die.h"
@@ -19,32 +22,57 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEAT = 3 }; /* the least time counts; the first is left out */
+#define TAU 3.0
+enum { TAKES = 5 }; /* the median counts; one before them is left out */
 
 /* What is run: rows of random ids, all scored, and what a teacher says. */
 struct trial {
     struct rows r;
+    size_t micro, passes; /* of r, 2 where a step has several */
     uint8_t *scored;
     struct said said;
-    struct said_tensor hidden[2];
+    struct said_tensor hidden;
     unsigned char *state; /* bf16 [B T d] */
+    void *told[3];        /* of SAID_TOP */
     struct weight head;   /* the teacher's, bf16 [V,d] */
 };
 
+/* k tokens, which have half of the probability. */
 static void
-trial_init(struct trial *x, const struct config *c,
+add_top(struct trial *x, size_t n, size_t k)
+{
+    uint32_t *ids = x->told[0] = xcalloc(n * k, sizeof *ids);
+    float *logp = x->told[1] = xcalloc(n * k, sizeof *logp);
+
+    x->told[2] = xcalloc(n * 2, sizeof(float));
+    for (size_t i = 0; i < n * k; i++) {
+        ids[i] = (uint32_t)(i % k);
+        logp[i] = -(float)TAU * logf(2.0f * (float)k);
+    }
+    x->said.kind = SAID_TOP;
+    x->said.width = k;
+    x->said.part[SAID_IDS] = (struct said_tensor){ x->told[0], DT_U32, k };
+    x->said.part[SAID_LOGP] = (struct said_tensor){ x->told[1], DT_F32, k };
+    x->said.part[SAID_LSE] = (struct said_tensor){ x->told[2], DT_F32, 2 };
+}
+
+/* Of a student of V ids and so many blocks. */
+static void
+trial_init(struct trial *x, size_t V, size_t blocks,
     const struct config *teacher, const struct process *o)
 {
-    const size_t B = plan_micro(o->micro, o->rows, o->T), n = B * o->T;
+    const size_t micro = plan_micro(o->micro, o->rows, o->T);
+    const size_t passes = micro < o->rows ? 2 : 1;
+    const size_t B = passes * micro, n = B * o->T;
     uint32_t *ids = xcalloc(2 * n, sizeof *ids);
     const size_t d = teacher != NULL ? teacher->d : 0;
 
     memset(x, 0, sizeof *x);
-    for (size_t i = 0; i < n; i++) {
-        ids[i] = (uint32_t)(rng_u64(1, i) % c->V);
-        ids[n + i] = 0; /* a row is one piece */
-    }
-    x->r = (struct rows){ B, o->T, ids, ids + n };
+    x->micro = micro;
+    x->passes = passes;
+    for (size_t i = 0; i < n; i++)
+        ids[i] = (uint32_t)(rng_u64(1, i) % V);
+    x->r = (struct rows){ B, o->T, ids, ids + n }; /* a row is one piece */
     x->scored = xcalloc(n, 1);
     memset(x->scored, 1, n);
     for (size_t i = 1; i <= B; i++)
@@ -55,18 +83,25 @@ trial_init(struct trial *x, const struct config *c,
     for (size_t i = 0; i < n * d; i++)
         ((uint16_t *)x->state)[i] =
             (uint16_t)(0x3c00 | (rng_u64(2, i) & 0x81ff)); /* near 0.01 */
+    x->hidden = (struct said_tensor){ x->state, DT_BF16, d };
     x->said = (struct said){ .kind = SAID_FINAL,
         .width = d,
+        .nblock = blocks,
         .depth = d,
         .T = o->T,
-        .part = { { x->state, DT_BF16, d } },
-        .hidden = x->hidden };
-    x->hidden[0] = x->hidden[1] = x->said.part[0];
+        .part = { x->hidden },
+        .hidden = xcalloc(blocks, sizeof x->hidden) };
+    for (size_t i = 0; i < blocks; i++)
+        x->said.hidden[i] = x->hidden;
+    if (o->top > 0) {
+        add_top(x, n, o->top);
+        return;
+    }
     x->head = (struct weight){ .dtype = DT_BF16,
-        .rows = teacher->V,
+        .rows = V < teacher->V ? V : teacher->V,
         .cols = d,
-        .stride = 2 * d,
-        .data = xcalloc(teacher->V * d, 2) };
+        .stride = 2 * d };
+    x->head.data = xcalloc(x->head.rows * d, 2);
 }
 
 static void
@@ -75,6 +110,9 @@ trial_release(struct trial *x)
     free((void *)x->r.ids);
     free(x->scored);
     free(x->state);
+    free(x->said.hidden);
+    for (int i = 0; i < 3; i++)
+        free(x->told[i]);
     free((void *)x->head.data);
 }
 
@@ -98,21 +136,21 @@ some(struct config *few, const struct config *c, const struct block_shape *b,
     return s;
 }
 
-/* Seconds of the student with so many blocks: of a pass, of what ranks tell one
- * another once a step, and of the optimiser. */
+/* Seconds of the student with n blocks and V ids: of a pass, of what ranks tell
+ * one another once a step, and of the optimiser. */
 struct times {
     double pass, reduce, update;
 };
 
 static struct times
 student_time(const struct config *c, const struct block_shape *b, size_t n,
-    struct trial *x, const struct process *o, struct pool *pool)
+    size_t V, const struct config *teacher, const struct process *o,
+    struct pool *pool)
 {
-    const int teacher = x->said.width > 0;
-    const struct loss_opt loss = { .w_ce = teacher ? 0.25 : 1.0,
-        .w_kl = teacher,
-        .w_sh = teacher,
-        .tau = 3.0 };
+    const struct loss_opt loss = { .w_ce = teacher != NULL ? 0.25 : 1.0,
+        .w_kl = teacher != NULL,
+        .w_sh = teacher != NULL,
+        .tau = TAU };
     const struct adamw_opt opt = { .lr = 1e-6,
         .beta1 = 0.9,
         .beta2 = 0.999,
@@ -125,48 +163,53 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
     struct tmodel t;
     struct adamw *adam;
     struct ranks *ranks;
-    struct times least = { INFINITY, INFINITY, INFINITY };
+    double pass[TAKES], reduce[TAKES], update[TAKES];
     struct step *step;
+    struct trial x;
     struct err e;
 
+    few.V = V;
+    trial_init(&x, V, n, teacher, o);
     model_random(&m, &few, s, 1, &arena);
     if (tmodel_init_as(&t, &m, o->grad == 1 ? DT_BF16 : DT_F32, &e) < 0)
         die_err(&e);
     model_random_free(&m);
     arena_release(&arena);
-    x->said.nblock = teacher ? n : 0;
-    step = step_new(&t, pool, &loss, x->r.B, x->r.T,
+    step = step_new(&t, pool, &loss, x.micro, x.r.T,
         (o->recompute ? BWD_RECOMPUTE : 0) | (o->act == 1 ? BWD_BF16 : 0),
-        &x->said, &x->head);
+        &x.said, &x.head);
     adam = adamw_new(&t, o->moments == 1 ? DT_BF16 : DT_F32);
     ranks =
-        ranks_new(&(struct ranks_opt){ dist_world(), 0, DIST_RING, x->r.B, 1 },
+        ranks_new(&(struct ranks_opt){ dist_world(), 0, DIST_RING, x.r.B, 1 },
             step, &t, adam, pool);
-    for (int i = 0; i <= REPEAT; i++) {
+    for (int i = -1; i < TAKES; i++) {
         struct loss_sum sum = { 0 };
         double norm, at[4];
 
         dist_barrier(dist_world());
         at[0] = clock_now();
-        ranks_add(ranks, &x->r, x->scored, &x->said, 0, 1, &sum);
+        ranks_add(ranks, &x.r, x.scored, &x.said, 0, 1, &sum);
+        dist_barrier(dist_world()); /* the slowest counts */
         at[1] = clock_now();
         ranks_finish(ranks, &sum);
         at[2] = clock_now();
         if (adamw_step(adam, &t, pool, &opt, sum.n, &norm, &e) < 0)
             die_err(&e);
-        if (i == 0)
-            continue;
         at[3] = clock_now();
-        least.pass = fmin(least.pass, at[1] - at[0]);
-        least.reduce = fmin(least.reduce, at[2] - at[1]);
-        least.update = fmin(least.update, at[3] - at[2]);
+        if (i < 0)
+            continue;
+        pass[i] = (at[1] - at[0]) / (double)x.passes;
+        reduce[i] = at[2] - at[1];
+        update[i] = at[3] - at[2];
     }
     ranks_free(ranks);
     adamw_free(adam);
     step_free(step);
+    trial_release(&x);
     tmodel_release(&t);
     free(s);
-    return least;
+    return (struct times){ median(pass, TAKES), median(reduce, TAKES),
+        median(update, TAKES) };
 }
 
 /* Seconds of a teacher's block over one pass's rows of its own. */
@@ -181,7 +224,7 @@ teacher_time(const struct config *c, const struct block_shape *b,
     float *state = xcalloc(B * o->T * c->d, sizeof *state);
     uint32_t *ids = xcalloc(B * o->T, sizeof *ids);
     const struct rows r = { B, o->T, ids, ids };
-    double least = INFINITY;
+    double t[TAKES];
     struct model m;
     struct fwd *f;
 
@@ -190,14 +233,14 @@ teacher_time(const struct config *c, const struct block_shape *b,
     f = fwd_new_blocks(&m, pool, B, o->T);
     for (size_t i = 0; i < B * o->T * c->d; i++)
         state[i] = (float)rng_unit(3, i) - 0.5f;
-    for (int i = 0; i <= REPEAT; i++) {
+    for (int i = -1; i < TAKES; i++) {
         double start;
 
         dist_barrier(dist_world());
         start = clock_now();
         fwd_block(f, 0, &r, state, state);
-        if (i > 0)
-            least = fmin(least, clock_now() - start);
+        if (i >= 0)
+            t[i] = clock_now() - start;
     }
     fwd_free(f);
     model_random_free(&m);
@@ -206,14 +249,45 @@ teacher_time(const struct config *c, const struct block_shape *b,
     free(ids);
     free(s);
     *rows = B;
-    return least;
+    return median(t, TAKES);
 }
 
-/* What takes v[0] with one block and v[1] with two, with all of them. */
-static double
-of_all(const double *v, size_t blocks)
+/* Blocks more than one that are timed: so many that they take far longer than a
+ * clock's error, and not much memory. */
+static size_t
+more_blocks(const struct config *c, const struct block_shape *b)
 {
-    return v[0] + fmax(0.0, v[1] - v[0]) * (double)(blocks - 1);
+    enum { PARAMS = 1 << 26, MOST = 8 };
+    const size_t outside = c->V * c->d * (c->tied ? 1 : 2) + c->d;
+    const size_t each = (config_params(c, b) - outside) / c->L + 1;
+    const size_t n = PARAMS / each < 1 ? 1
+        : PARAMS / each > MOST         ? MOST
+                                       : PARAMS / each;
+
+    return n < c->L ? n : c->L - 1;
+}
+
+/* A block, and all that the student has but its other blocks. */
+static void
+student_times(struct times *block, struct times *one, const struct config *c,
+    const struct block_shape *b, const struct config *teacher,
+    const struct process *o, struct pool *pool)
+{
+    const size_t more = more_blocks(c, b), few = o->top > 64 ? o->top : 64;
+    const size_t V = few < c->V ? few : c->V;
+    const struct times a = student_time(c, b, 1, V, teacher, o, pool);
+    const double n = (double)more;
+
+    *block = a;
+    *one = student_time(c, b, 1, c->V, teacher, o, pool);
+    if (more > 0) {
+        const struct times z =
+            student_time(c, b, 1 + more, V, teacher, o, pool);
+
+        *block = (struct times){ fmax(0.0, z.pass - a.pass) / n,
+            fmax(0.0, z.reduce - a.reduce) / n,
+            fmax(0.0, z.update - a.update) / n };
+    }
 }
 
 void
@@ -221,38 +295,28 @@ measure_step(struct figures *f, const struct config *c,
     const struct block_shape *m, const struct config *teacher,
     const struct block_shape *t, const struct process *o, struct pool *pool)
 {
-    double pass[2], update[2], reduce[2], block, step;
-    struct trial x;
-    double passes;
+    const double micro = (double)plan_micro(o->micro, o->rows, o->T);
+    const double passes = ceil((double)o->rows / micro), L = (double)c->L;
+    struct times block, one;
+    double step;
     size_t rows;
 
-    trial_init(&x, c, teacher, o);
-    for (size_t n = 0; n < 2; n++) {
-        const struct times one =
-            student_time(c, m, n < c->L ? n + 1 : c->L, &x, o, pool);
-
-        pass[n] = one.pass;
-        update[n] = one.update;
-        reduce[n] = one.reduce;
-    }
-    passes = ceil((double)o->rows / (double)x.r.B);
-    trial_release(&x);
-    block = fmax(0.0, pass[1] - pass[0]);
-    figure_add(f, "time.blocks", "s", passes * block * (double)c->L,
-        "passes x blocks x (a pass of two blocks - one of one block)");
-    figure_add(f, "time.head", "s", passes * fmax(0.0, pass[0] - block),
+    student_times(&block, &one, c, m, teacher, o, pool);
+    figure_add(f, "time.blocks", "s", passes * block.pass * L,
+        "passes x blocks x (a pass of several blocks - of one, with hardly any "
+        "vocabulary) / (several - 1)");
+    figure_add(f, "time.head", "s", passes * fmax(0.0, one.pass - block.pass),
         "passes x (a pass of one block - a block): head and losses");
     if (dist_world()->n > 1)
-        figure_add(f, "time.reduce", "s", of_all(reduce, c->L),
-            "gradients of all ranks: with one block + (blocks - 1) x (with two "
-            "- with one)");
-    figure_add(f, "time.optimiser", "s", of_all(update, c->L),
-        "with one block + (blocks - 1) x (with two - with one)");
+        figure_add(f, "time.reduce", "s", one.reduce + (L - 1.0) * block.reduce,
+            "gradients of all ranks: with one block + (blocks - 1) x a block");
+    figure_add(f, "time.optimiser", "s", one.update + (L - 1.0) * block.update,
+        "with one block + (blocks - 1) x a block");
     if (teacher != NULL) {
-        const double one = teacher_time(teacher, t, o, &rows, pool);
+        const double once = teacher_time(teacher, t, o, &rows, pool);
 
         figure_add(f, "time.teacher", "s",
-            one * (double)teacher->L * ceil((double)o->rows / (double)rows),
+            once * (double)teacher->L * ceil((double)o->rows / (double)rows),
             "passes of the teacher x its blocks x a block, on the same "
             "threads");
     }

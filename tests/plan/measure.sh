@@ -31,6 +31,37 @@ ok 'top tokens' plan -q -m s.json --teacher t.json --top 8 --tokens 1000000 \
 equal 'disk: of that many' "$(value run.disk.top)" 58000000
 equal 'nothing is measured unasked' "$(value time.step)" ''
 
+# below WHAT A FACTOR B: A < FACTOR B, both there
+below() {
+    if awk -v a="$2" -v f="$3" -v b="$4" \
+        'BEGIN { exit !(a > 0 && b > 0 && a < f * b) }'; then
+        pass "$1"
+    else
+        fail "$1: $2 and $4"
+    fi
+}
+# A head that takes far longer than the blocks: what its time varies by is not
+# multiplied by their number.
+for v in 1000 200000; do
+    llama v.json num_hidden_layers 30 vocab_size $v
+    plan -q -m v.json -B 1 -T 64 -j 1 --measure --format tsv >out
+    cp out measured.$v
+    value time.blocks
+done >blocks
+below 'blocks take as long with more ids' "$(sed -n 2p blocks)" 10 \
+    "$(sed -n 1p blocks)"
+below 'and with fewer' "$(sed -n 1p blocks)" 10 "$(sed -n 2p blocks)"
+# What a wide teacher's head takes is left out where it says its top tokens.
+llama wide.json hidden_size 1024 vocab_size 50000
+llama v.json vocab_size 50000
+for top in 0 8; do
+    plan -q -m v.json --teacher wide.json --top $top -B 1 -T 64 -j 1 --measure \
+        --format tsv >out
+    value time.head
+done >heads
+below 'top tokens need no head of the teacher' "$(sed -n 2p heads)" 0.5 \
+    "$(sed -n 1p heads)"
+
 if has_ranks 'two ranks'; then
     ok 'two ranks' ranks 2 plan -q -m s.json -B 4 -T 64 -j 1 --measure \
         --format tsv

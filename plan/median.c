@@ -1,0 +1,19 @@
+/* The median; see median.h */
+#include "median.h"
+
+#include <stdlib.h>
+
+static int
+smaller(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+double
+median(double *t, size_t n)
+{
+    qsort(t, n, sizeof *t, smaller);
+    return t[n / 2];
+}
