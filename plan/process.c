@@ -309,7 +309,7 @@ process_predict(struct figures *f, const struct process *all)
     if (o->top > m.c.V)
         die(EX_USAGE, "--top %zu: the vocabulary is %zu", o->top, m.c.V);
     if (compute_init(o->compute, &e) < 0 ||
-        (pool = pool_new(o->threads, &e)) == NULL)
+        (pool = pool_new(dist_threads(o->threads), &e)) == NULL)
         die_err(&e);
     arena_overcommit();
     add_student(f, &m, teacher, o, pool);
