@@ -4,37 +4,23 @@
  * share in a run.
  */
 #include "calibrate.h"
+#include "energy.h"
+#include "median.h"
 #include "base/clock.h"
-#include "base/io.h"
+#include "base/note.h"
 #include "base/pool.h"
 #include "base/rng.h"
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "dist/dist.h"
 #include "kern/kern.h"
+#include "train/plan.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { CUBE = 2048, ROWS = 128, TAKES = 5 };
-
-static int
-smaller(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double
-median(double *t)
-{
-    qsort(t, TAKES, sizeof *t, smaller);
-    return t[TAKES / 2];
-}
 
 /* ---- what ranks do by themselves ---- */
 
@@ -74,7 +60,7 @@ product_rate(struct pool *pool, const struct products *p)
         t[i] = clock_now() - start;
     }
     return 2e-12 * ROWS * (double)tasks * (double)p->n * (double)p->k /
-        median(t);
+        median(t, TAKES);
 }
 
 /* Copies of parts of 64 MB each. */
@@ -114,14 +100,39 @@ copy_rate(struct pool *pool)
     }
     free(c.from);
     free(c.to);
-    return 2e-9 * (double)c.n / median(t);
+    return 2e-9 * (double)c.n / median(t, TAKES);
 }
 
 /* ---- ranks together ---- */
 
-/* Seconds of the slower of an all-gather and a reduce-scatter of so many floats
- * a rank. */
+/* Seconds of a message one way, of ranks 0 and 1 there and back; the others
+ * wait. */
 static double
+ping(const struct dist_group *g, void *x, size_t bytes)
+{
+    const size_t times = bytes > 4096 ? 4 : 1000;
+    double t[TAKES];
+
+    for (int i = 0; i < TAKES; i++) {
+        double start;
+
+        dist_barrier(g);
+        start = clock_now();
+        for (size_t k = 0; k < times && g->rank < 2; k++) {
+            dist_send(g, x, bytes, 0, 1);
+            dist_send(g, x, bytes, 1, 0);
+        }
+        t[i] = (clock_now() - start) / (2.0 * (double)times);
+    }
+    return median(t, TAKES);
+}
+
+/* Seconds of an all-gather and of a reduce-scatter of so many floats a rank. */
+struct pair {
+    double gather, reduce;
+};
+
+static struct pair
 exchange(const struct dist_group *g, float *x, size_t each)
 {
     size_t *at = xcalloc(g->n + 1, sizeof *at);
@@ -142,54 +153,52 @@ exchange(const struct dist_group *g, float *x, size_t each)
         t[i / TAKES][i % TAKES] = (clock_now() - start) / 4.0;
     }
     free(at);
-    return fmax(median(t[0]), median(t[1]));
+    return (struct pair){ median(t[0], TAKES), median(t[1], TAKES) };
 }
 
-/* What a ring of a group reaches: GB/s of a rank, microseconds of a step. */
+/* What ranks of a group reach: GB/s of a message and us until it arrives, the
+ * share of these GB/s that the slower collective has, us that it takes beside
+ * its messages. */
+struct link {
+    double gbs, us, eff, call_us;
+};
+
 static void
-ring(const struct dist_group *g, double *gbs, double *us)
+measure_link(const struct dist_group *g, struct link *l)
 {
     enum { EACH = 4 << 20 };
+    const double steps = (double)g->n - 1.0, bytes = 4.0 * EACH;
+    struct pair none, all;
+    double once, gather, reduce;
     float *x;
-    double small, large;
 
     if (g->n < 2)
         return;
     x = xcalloc(EACH * g->n, sizeof *x);
-    small = exchange(g, x, 1);
-    large = exchange(g, x, EACH);
-    *us = 1e6 * small / (double)(g->n - 1);
-    *gbs = 4e-9 * EACH * (double)(g->n - 1) / (large - small);
+    once = ping(g, x, 4);
+    l->gbs = 1e-9 * bytes / (ping(g, x, EACH * sizeof *x) - once);
+    none = exchange(g, x, 1);
+    all = exchange(g, x, EACH);
+    gather = 1e-9 * bytes * steps / (all.gather - none.gather);
+    reduce = 1e-9 * bytes * steps / (all.reduce - none.reduce);
+    if (g->rank == 0)
+        note("%s: ping-pong %.3g us, %.3g GB/s; all-gather %.3g GB/s, "
+             "reduce-scatter %.3g GB/s a rank",
+            g->name, 1e6 * once, l->gbs, gather, reduce);
+    l->us = 1e6 * once;
+    l->call_us =
+        fmax(0.0, 1e6 * fmax(none.gather, none.reduce) - steps * l->us);
+    /* both directions at once may carry more than one */
+    l->gbs = fmax(l->gbs, fmin(gather, reduce));
+    l->eff = fmin(gather, reduce) / l->gbs;
     free(x);
-}
-
-/* ---- power ---- */
-
-/* Joules that the processors have used, as Intel's and AMD's counters say; NAN
- * where they cannot be read. */
-static double
-joules(void)
-{
-    double sum = NAN;
-
-    for (int i = 0; i < 8; i++) {
-        char path[80], *text;
-        size_t n;
-
-        snprintf(path, sizeof path,
-            "/sys/class/powercap/intel-rapl:%d/energy_uj", i);
-        if (io_slurp(path, 64, &text, &n, NULL) < 0)
-            break;
-        sum = (i == 0 ? 0.0 : sum) + 1e-6 * strtod(text, NULL);
-        free(text);
-    }
-    return sum;
 }
 
 /* ---- all ---- */
 
 struct measured {
-    double f32, bf16, eff, copy, link, link_us, net, net_us, watts;
+    double f32, bf16, eff, copy, watts;
+    struct link link, net;
 };
 
 static void
@@ -206,7 +215,8 @@ static void
 measure(struct measured *m, struct pool *pool)
 {
     struct products cube = { CUBE, CUBE, NULL, NULL, NULL }, layer;
-    double before, start;
+    struct energy before, after;
+    double start;
 
     cube.x = xmalloc((size_t)CUBE * CUBE * sizeof(float));
     cube.w = xmalloc((size_t)CUBE * CUBE * sizeof(float));
@@ -215,21 +225,22 @@ measure(struct measured *m, struct pool *pool)
         cube.x[i] = (float)rng_unit(1, i) - 0.5f;
         cube.w[i] = (float)rng_unit(2, i) - 0.5f;
     }
-    before = joules();
+    energy_read(&before, "");
     start = clock_now();
     kernels("f32");
     m->f32 = product_rate(pool, &cube);
-    m->watts = (joules() - before) / (clock_now() - start);
+    energy_read(&after, "");
+    m->watts = energy_between(&before, &after) / (clock_now() - start);
     layer = cube;
     layer.n = layer.k = 576; /* of a model of 135M, the least of use */
     m->eff = fmin(1.0, product_rate(pool, &layer) / m->f32);
     kernels("bf16");
     m->bf16 = kern_slow() ? m->f32 : product_rate(pool, &cube);
     m->copy = copy_rate(pool);
-    m->link = m->net = m->copy / 2.0; /* one rank: a copy is all it takes */
-    m->link_us = m->net_us = 0.0;
-    ring(dist_node(), &m->link, &m->link_us);
-    ring(dist_across(), &m->net, &m->net_us);
+    /* one rank: a copy is all it takes */
+    m->link = m->net = (struct link){ m->copy / 2.0, 0.0, 1.0, 0.0 };
+    measure_link(dist_node(), &m->link);
+    measure_link(dist_across(), &m->net);
     free(cube.x);
     free(cube.w);
     free(cube.y);
@@ -245,8 +256,6 @@ static void
 put_file(struct buf *b, const struct measured *m, size_t threads)
 {
     const double n = (double)dist_node()->n;
-    const double memory =
-        (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     const int far = dist_across()->n > 1;
     const int meter = isfinite(m->watts);
 
@@ -255,27 +264,57 @@ put_file(struct buf *b, const struct measured *m, size_t threads)
         "rank, kernels %s\"",
         threads, kern_name());
     put(b, "devices", n, "ranks of this node");
-    put(b, "memory_gb", 1e-9 * memory / n, "the node's memory / ranks");
+    put(b, "memory_gb", 1e-9 * (double)plan_limit() / n,
+        "the node's memory, or its cgroup's, / ranks");
     put(b, "memory_gbs", m->copy, "copies of 256 MB, read and written");
     put(b, "bf16_tflops", m->bf16, "cubes of 2048 in bfloat16, or as fp32");
     put(b, "f32_tflops", m->f32, "cubes of 2048 in fp32");
-    put(b, "link_gbs", m->link,
-        n > 1 ? "all-gathers of 16 MB a rank" : "one rank: a copy in memory");
-    put(b, "link_us", m->link_us, "the same of 4 bytes, a step");
-    put(b, "net_gbs", m->net,
-        far ? "all-gathers or reduce-scatters of 16 MB across nodes"
+    put(b, "link_gbs", m->link.gbs,
+        n > 1 ? "ping-pong of 16 MB, or a ring of them if that is faster"
+              : "one rank: a copy in memory");
+    put(b, "link_us", m->link.us,
+        n > 1 ? "ping-pong of 4 bytes, one way" : "one rank: not measured");
+    put(b, "net_gbs", m->net.gbs,
+        far ? "ping-pong of 16 MB across nodes, or a ring of them if that is "
+              "faster"
             : "one node: a copy in memory");
-    put(b, "net_us", m->net_us, "the same of 4 bytes, a step");
-    put(b, "net_call_us", 0.0, "in net_us");
+    put(b, "net_us", m->net.us,
+        far ? "ping-pong of 4 bytes across nodes, one way"
+            : "one node: not measured");
+    put(b, "net_call_us", m->net.call_us,
+        far ? "collectives of 4 bytes, less their steps"
+            : "one node: not measured");
     put(b, "matrix_eff", m->eff, "products of width 576 / cubes of 2048");
     put(b, "memory_eff", 1.0, "memory_gbs is measured");
-    put(b, "link_eff", 1.0, "link_gbs is measured");
-    put(b, "net_eff", 1.0, "net_gbs is measured");
+    put(b, "link_eff", m->link.eff,
+        n > 1 ? "the slower of all-gathers and reduce-scatters of 16 MB / "
+                "link_gbs"
+              : "one rank: not measured");
+    put(b, "net_eff", m->net.eff,
+        far ? "the slower of all-gathers and reduce-scatters of 16 MB / "
+              "net_gbs"
+            : "one node: not measured");
     put(b, "device_watts", meter ? m->watts / n : 0.0,
         meter ? "RAPL's packages during products, a rank's share"
               : "RAPL cannot be read");
     put(b, "node_watts", 0.0, "not measured");
     buf_adds(b, "\n}\n");
+}
+
+/* What is left out, by name. */
+static void
+tell_missing(const struct measured *m)
+{
+    if (dist_world()->rank > 0)
+        return;
+    if (dist_world()->n == 1)
+        note("one rank: ping-pong and reduce are left out; start it under "
+             "mpirun -n 2, of a build with Open MPI");
+    else if (dist_across()->n == 1)
+        note("one node: the network is left out");
+    if (!isfinite(m->watts))
+        note("energy is left out: /sys/class/powercap/intel-rapl:0 cannot be "
+             "read");
 }
 
 void
@@ -285,9 +324,11 @@ calibrate_put(struct buf *b, size_t threads)
     struct pool *pool;
     struct err e;
 
-    if (dist_begin(&e) < 0 || (pool = pool_new(threads, &e)) == NULL)
+    if (dist_begin(&e) < 0 ||
+        (pool = pool_new(dist_threads(threads), &e)) == NULL)
         die_err(&e);
     measure(&m, pool);
+    tell_missing(&m);
     if (dist_world()->rank == 0)
         put_file(b, &m, pool_size(pool));
     pool_free(pool);

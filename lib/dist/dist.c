@@ -323,6 +323,17 @@ dist_broadcast(const struct dist_group *g, void *p, size_t bytes, size_t root)
     saw(g, &s, COMM_OTHER, "broadcast", bytes, bytes);
 }
 
+void
+dist_send(const struct dist_group *g, void *p, size_t bytes, size_t from,
+    size_t to)
+{
+    settle();
+    watch_enter();
+    mpi_exchange(g, to, p, g->rank == from ? bytes : 0, from, p,
+        g->rank == to ? bytes : 0);
+    watch_leave();
+}
+
 /* A ring: in each of n-1 rounds every rank passes on the part that came in the
  * round before, its own first. */
 static void
