@@ -135,19 +135,26 @@ $(OUT)/judged: settings
 	    newer,$(HELD_OUT_TEXT),$@)))" ]; then rm $@.new; \
 	else mv $@.new $@; fi
 
+# Those options of student and teacher that plan has, each with its word.
+each_of   = $(subst @--, --,$(subst $(space),@,$(strip $(1))))
+planned   = $(subst @,$(space),$(filter --recompute --micro@% --act@% --grad@% \
+            --moments@% --top@%,$(call each_of,$(STUDENT) $(SAYS))))
+
 ## plan: what distillation takes at most, were nothing cut; printed first
 plan: $(OUT)/plan.txt
 	@cat $<
 
 $(OUT)/plan.txt: $(GGUF) | settings programs
 	@$(BIN)/plan -q -m $(GGUF) --teacher $(GGUF) -B $(B) -T $(T) -j $(THREADS) \
-	    $(compute) $(filter --recompute,$(STUDENT)) --measure \
+	    $(compute) $(planned) --measure \
 	    --tokens $$(($(B) * $(T) * $(BATCHES))) >$@.all
 	@{ echo 'The distillation, at most, were nothing cut:'; \
 	    grep -E '^(memory|teacher.memory.weights|time.step|run.*) ' $@.all; \
 	} >$@.new; rm $@.all; mv $@.new $@; cat $@
 
 ## fetch: the model and the texts
+# After what it will take, which needs the model alone.
+$(FETCHED): | $(OUT)/plan.txt
 fetch: $(GGUF) $(if $(TEXT),,$(FETCHED))
 
 ifeq ($(GGUF),$(WORK)/$(MODEL).gguf)

@@ -53,8 +53,11 @@ if [ -z "$data" ]; then
         shard -q -o "$data"
 fi
 
-# flop NAME: operations a token, as plan counts them
-plan -q -m "$model" -T "$length" -B "$rows" --format tsv >"$folder/plan.tsv"
+# What TOKENS take on one rank, first; and flop NAME: operations a token.
+plan -q -m "$model" -T "$length" -B "$rows" -j "$threads" --measure \
+    --tokens "$tokens" --format tsv >"$folder/plan.tsv"
+awk -F "\t" '$1 == "memory" || $1 == "time.step" || $1 ~ /^run[.]/' \
+    "$folder/plan.tsv" >&2
 flop() {
     awk -F '\t' -v name="$1" '$1 == name { print $2 }' "$folder/plan.tsv"
 }

@@ -18,8 +18,9 @@
 # The options above are for machines with 4 domains of 24 cores; those of sbatch
 # itself go before them.  All nodes see the files.  ROWS, LENGTH: the shape of a
 # batch; STREAM, OPTIONS: more options of stream and of student; TRIES: how often
-# it is queued again.  LAUNCH: srun (--mpi=pmix, which Debian 12's Slurm and
-# Open MPI have in common: pmi2 they have not) or mpirun.
+# it is queued again; TOKENS: it says first what so many take.  LAUNCH: srun
+# (--mpi=pmix, which Debian 12's Slurm and Open MPI have in common: pmi2 they have
+# not) or mpirun.
 set -u
 : "${DATA:?}" "${TEACHER:?}" "${STUDENT:?}" "${RUN:?}"
 export DATA TEACHER STUDENT RUN ROWS="${ROWS:-32}" LENGTH="${LENGTH:-1024}" \
@@ -34,6 +35,9 @@ srun)
     set -- mpirun --map-by "slot:PE=$cores" --bind-to core
     ;;
 esac
+
+[ -z "${TOKENS:-}" ] || "$@" plan -q -m "$STUDENT" --teacher "$TEACHER" \
+    -B "$ROWS" -T "$LENGTH" --measure --tokens "$TOKENS"
 
 # SIGUSR2 reaches all processes: the shell in front of student must not die of
 # it, and stream and teacher go on, since student says when it is over.

@@ -20,6 +20,9 @@ demo() {
         sh tree/scripts/demo "$@"
 }
 ok 'the demo' demo d
+equal 'says first what it takes' "$(grep -v '^$' out | sed -n '2p;4s/ .*//p' |
+    tr '\n' ' ')" 'the teacher: time.step '
+like 'disk, too' '^run.disk.hidden  ' out
 like 'live and precomputed agree' 'live and precomputed: identical bytes' out
 like 'a table, with agreement and the ratio of perplexities' \
     '^teacher +[0-9.]+ .* 100\.0% +100\.0%' out

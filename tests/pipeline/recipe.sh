@@ -40,6 +40,15 @@ equal 'but judged on' "$(grep -c '^eng' "$o/text/held-out/en.txt")" 5
 equal 'what three models say to two prompts' "$(wc -l <"$o/samples.txt")" 6
 equal 'in fields' "$(awk -F '\t' '{ print NF }' "$o/samples.txt" | uniq)" 3
 like 'the page has the settings' 'RIVAL_LR|CANDIDATES' "$o/report.html"
+sizes='--moments bf16 --recompute --micro 1 --top 4'
+ok 'of other sizes' recipe WORK="$work/p" STUDENT="--keep 1 ${sizes% --top*}" \
+    SAYS='--hidden mapped --top 4' plan
+# shellcheck disable=SC2086 # words
+plan -q -m "$gguf" --teacher "$gguf" -B 2 -T 32 $sizes --tokens 1 >asked
+equal 'what STUDENT and SAYS ask for counts' \
+    "$(grep '^memory ' p/full/plan.txt)" "$(grep '^memory ' asked)"
+unlike 'and takes less' "$(grep '^memory ' "$o/plan.txt")" asked
+rm -r p
 find w -type f -exec cksum {} + | sort >before
 ok 'again' recipe
 find w -type f -exec cksum {} + | sort >after

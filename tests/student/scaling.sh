@@ -9,6 +9,7 @@ scaling() {
     sh "$top/recipes/scaling.sh" -m teacher -d data -B 4 -T 64 -s 3 -w 1 "$@"
 }
 ok '1 and 4 ranks' scaling -n '1 4' -p 50 -o f -- -q --recompute
+like 'what the tokens take is said, first' '^run.hours	' err
 mkdir run && cp out run/scaling.tsv
 equal 'a line each, weak and strong' "$(cut -f 1-4 out | tr '\t\n' ' ;')" \
     'mode ranks threads rows;weak 1 1 4;weak 4 1 16;strong 1 1 4;strong 4 1 4;'
