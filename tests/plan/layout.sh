@@ -123,7 +123,7 @@ sed -i 's/"model_type"/"sliding_window": 64, &/; s/"hidden_act": "silu",//' near
 sed 's/: 64,/: 4096,/' near.json >far.json
 for f in near far; do
     plan -q -m $f.json --machine h100 batch=8 length=4096 --format tsv >out 2>err
-    echo "$(value step.matrix)"
+    value step.matrix
 done >steps
 if awk '{ t[NR] = $1 } END {
     keys = 5 * (4097 / 2 - (64 * 65 / 2 + 4032 * 64) / 4096)
