@@ -101,7 +101,6 @@ dist_threads(size_t asked)
 {
     const size_t n = dist.node.n, cpus = pool_cpus();
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
-
     const size_t each = asked > 0 ? asked : 1;
 
     if (n == 1)

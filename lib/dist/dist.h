@@ -84,17 +84,17 @@ void dist_send(const struct dist_group *g, void *p, size_t bytes, size_t from,
  * so many bytes; at [n+1] rises from 0, parts may be empty. */
 void dist_all_gather(const struct dist_group *g, void *x, size_t size,
     const size_t *at);
-/* The same in the background, by a thread of its own: x is left alone from
- * `begin` until `end`, which waits for it, or until the next `begin`.  One at a
- * time; other calls wait for it too.  Until dist_overlap has succeeded `begin`
- * does all of it.  The log tells how much of it was hidden. */
+/* Element r of rank r: as above, with one element a rank. */
+void dist_all_gather_one(const struct dist_group *g, void *x, size_t size);
+/* dist_all_gather in the background, by a thread of its own: x is left alone
+ * from `begin` until `end`, which waits for it, or until the next `begin`.  One
+ * at a time; other calls wait for it too.  Until dist_overlap has succeeded
+ * `begin` does all of it.  The log tells how much of it was hidden. */
 int dist_overlap(struct err *e);
 int dist_overlaps(void);
 void dist_gather_begin(const struct dist_group *g, void *x, size_t size,
     const size_t *at);
 void dist_gather_end(void);
-/* The same with one element a rank. */
-void dist_all_gather_one(const struct dist_group *g, void *x, size_t size);
 
 /*
  * Sums over ranks, element by element:

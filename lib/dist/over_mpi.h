@@ -8,9 +8,9 @@
 
 #include <stddef.h>
 
-/* Start MPI; the groups whose n was more than 1 have a comm afterwards, which
- * mpi_stop takes away.  *others: ranks of
- * programs of other names.  node_ranks: ranks of a node, 0: ask MPI. */
+/* Start MPI; each group has a comm afterwards, which mpi_stop takes away.
+ * *others: ranks of programs of other names.  node_ranks: ranks of a node, 0:
+ * ask MPI. */
 int mpi_start(struct dist_group *world, struct dist_group *node,
     struct dist_group *across, size_t *others, size_t node_ranks,
     struct err *e);
