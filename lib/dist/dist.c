@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "base/number.h"
 #include "base/place.h"
 #include "base/pool.h"
 #include "base/thread.h"
@@ -40,13 +41,17 @@ static struct {
 int
 dist_begin(struct err *e)
 {
-    const char *ranks = getenv("RETORT_NODE");
+    const char *node = getenv("RETORT_NODE");
+    size_t ranks = 0;
 
     if (getenv("OMPI_COMM_WORLD_SIZE") == NULL && getenv("PMIX_RANK") == NULL &&
         getenv("PMI_RANK") == NULL)
         return 0;
-    return mpi_start(&dist.world, &dist.node, &dist.across, &dist.others,
-        ranks != NULL ? strtoull(ranks, NULL, 10) : 0, e);
+    if (node != NULL && number_size(node, 1, 1 << 20, &ranks) < 0)
+        return err_set(e, EX_USAGE,
+            "RETORT_NODE: \"%.100s\" is no number of ranks", node);
+    return mpi_start(&dist.world, &dist.node, &dist.across, &dist.others, ranks,
+        e);
 }
 
 void

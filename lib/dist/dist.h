@@ -29,7 +29,8 @@ struct dist_group {
 /* Call once, before threads are started and before files are written.  Starts
  * MPI if the environment is a launcher's (OMPI_COMM_WORLD_SIZE, PMIX_RANK or
  * PMI_RANK is set), else nothing.  -1 and *e (EX_SYS) when MPI fails, or when
- * this build has none and the launcher has started more than one. */
+ * this build has none and the launcher has started more than one; (EX_USAGE)
+ * RETORT_NODE is no number. */
 int dist_begin(struct err *e);
 /* At a regular end, by all; a program that ends otherwise does not call it, and
  * the launcher then ends the others. */

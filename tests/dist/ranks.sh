@@ -12,6 +12,9 @@ done
 ok '4 ranks of 2 nodes' env RETORT_NODE=2 WANT_RANKS=4 mpirun -n 4 \
     "$BUILD/tests/dist/ranks"
 like '... are nodes' '^ok .* a node, 0 elements, 2 ranks of node' out
+status 1 'nodes of no number' env RETORT_NODE=2x mpirun -n 2 \
+    "$BUILD/tests/dist/ranks"
+like 'it is named' 'RETORT_NODE: "2x" is no number of ranks' out
 ok '2 ranks beside 3 of another program' env WANT_RANKS=2 WANT_OTHERS=3 \
     mpirun -n 2 "$BUILD/tests/dist/ranks" one : -n 3 env WANT_RANKS=3 \
     WANT_OTHERS=2 "$BUILD/tests/dist/ranks" other
