@@ -106,6 +106,12 @@ while [ ! -e ready ]; do sleep 0.1; done
 kill -USR2 $job
 wait $job
 equal 'SIGUSR2 is passed on' "$?" 5
+# env: whoever began this test may ignore SIGINT
+# shellcheck disable=SC2016
+status 5 'SIGINT is, as SIGTERM' env --default-signal=INT \
+    timeout --foreground --preserve-status -s INT 2 \
+    "$top/scripts/supervise" none sh -c 'trap "exit 5" TERM; n=0
+        while [ $n -lt 80 ]; do sleep 0.1; n=$((n + 1)); done'
 
 # --- what is left of an old run ---
 student -q -m new.json -o late --lr 1e-3 --deterministic --schedule constant \
