@@ -68,6 +68,8 @@ rank_begin(struct teacher *t)
     if ((t->a->tensor > 1) + (t->a->context > 1) + (t->a->shard != SHARD_NONE) >
         1)
         die(EX_USAGE, "--tensor, --context-ranks or --shard?");
+    if (t->a->overlap && t->a->shard == SHARD_NONE)
+        die(EX_USAGE, "--overlap: what is gathered is parts of --shard");
     if ((t->a->mpi && dist_begin(&e) < 0) ||
         dist_place(t->a->cpus, t->a->numa, &e) < 0)
         die_err(&e);
@@ -75,7 +77,8 @@ rank_begin(struct teacher *t)
         return;
     if (watch_begin(t->a->rank_timeout, "", &e) < 0)
         die_err(&e);
-    if (t->a->comm_log != NULL && dist_log(t->a->comm_log, 0, &e) < 0)
+    if ((t->a->comm_log != NULL && dist_log(t->a->comm_log, 0, &e) < 0) ||
+        (t->a->overlap && dist_overlap(&e) < 0))
         die_err(&e);
     prog_rank(dist_world()->rank);
     deal(t);
@@ -105,7 +108,7 @@ rank_share(struct teacher *t)
 
     if (t->a->shard != SHARD_NONE) {
         t->shard = shard_new(&t->m,
-            t->a->shard == SHARD_NODE ? dist_node() : dist_world());
+            t->a->shard == SHARD_NODE ? dist_node() : dist_world(), t->last);
         t->run = shard_model(t->shard);
     }
     if (t->a->tensor == 1)

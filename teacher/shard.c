@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 64, BUFFERS = 1 /* whole blocks */ };
+enum { ALIGN = 64 };
 
 struct shard {
     struct fetch fetch;
@@ -19,7 +19,8 @@ struct shard {
     const struct model *m;
     const struct dist_group *group;
     struct arena mem;
-    struct ahead_array *part; /* [L] of each block, bytes */
+    struct ahead_array *part; /* [blocks] bytes of each that is run */
+    size_t blocks;
     struct ahead *ahead;
 };
 
@@ -94,7 +95,7 @@ now(void *ctx, size_t group)
 {
     struct shard *s = ctx;
 
-    if (group < s->m->c.L)
+    if (group < s->blocks)
         point(s, group, ahead_now(s->ahead, group));
 }
 
@@ -103,7 +104,7 @@ next(void *ctx, size_t group)
 {
     const struct shard *s = ctx;
 
-    if (group < s->m->c.L)
+    if (group < s->blocks)
         ahead_next(s->ahead, group);
 }
 
@@ -112,7 +113,7 @@ done(void *ctx, size_t group)
 {
     const struct shard *s = ctx;
 
-    if (group < s->m->c.L)
+    if (group < s->blocks)
         ahead_done(s->ahead, group);
 }
 
@@ -122,7 +123,7 @@ layout(struct shard *s)
 {
     const size_t n = s->group->n, r = s->group->rank;
 
-    for (size_t i = 0; i < s->m->c.L; i++) {
+    for (size_t i = 0; i < s->blocks; i++) {
         size_t *at = xcalloc(n + 1, sizeof *at);
         unsigned char *own;
 
@@ -136,20 +137,21 @@ layout(struct shard *s)
 }
 
 struct shard *
-shard_new(const struct model *m, const struct dist_group *g)
+shard_new(const struct model *m, const struct dist_group *g, size_t blocks)
 {
-    static const size_t buffers = BUFFERS;
+    const size_t buffers = dist_overlaps() ? 2 : 1; /* whole blocks */
     struct shard *s = xcalloc(1, sizeof *s);
     const size_t L = m->c.L;
 
     s->m = m;
     s->group = g;
-    s->part = xcalloc(L, sizeof *s->part);
+    s->blocks = blocks;
+    s->part = xcalloc(blocks, sizeof *s->part);
     arena_plan(&s->mem);
     layout(s);
     arena_init(&s->mem, s->mem.used);
     layout(s);
-    s->ahead = ahead_new(g, s->part, L, 1, &buffers, 1);
+    s->ahead = ahead_new(g, s->part, blocks, 1, &buffers, 1);
     s->run = *m;
     s->run.block = xcalloc(L, sizeof *s->run.block);
     memcpy(s->run.block, m->block, L * sizeof *m->block);
@@ -166,7 +168,7 @@ shard_free(struct shard *s)
     if (s == NULL)
         return;
     ahead_free(s->ahead);
-    for (size_t i = 0; i < s->m->c.L; i++)
+    for (size_t i = 0; i < s->blocks; i++)
         free((void *)(uintptr_t)s->part[i].at);
     free(s->part);
     free(s->run.block);

@@ -67,6 +67,8 @@ static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
         "ranks that share the tokens of each row"),
     OPT_ENUM(0, "shard", &a.shard, shards, "where",
         "ranks of it have parts of each block's matrices"),
+    OPT_FLAG(0, "overlap", &a.overlap,
+        "gather the next of these blocks while one is run"),
     OPT_TIME(0, "rank-timeout", &a.rank_timeout, 0.1, 1e9, "time",
         "end when one is not heard of so long"),
     OPT_STR(0, "comm-log", &a.comm_log, "prefix",
@@ -141,6 +143,8 @@ main(int argc, char **argv)
     mem_settle();
     if (model_open(&t.m, a.model, &e) < 0)
         die_err(&e);
+    if (!texts)
+        choose_taps(&t);
     rank_share(&t);
     /* of a model in parts, one rank of a node looks at all */
     if ((t.shard == NULL || dist_node()->rank == 0) &&
@@ -152,7 +156,6 @@ main(int argc, char **argv)
         (a.bench ? bench : generate)(&t.m, t.pool, &a);
         out_done();
     } else {
-        choose_taps(&t);
         if (speaks(&t))
             t.top = top_new(&t.m, t.pool,
                 &(struct top_opt){ a.top, a.dtype == 0, a.sample, a.seed,

@@ -51,12 +51,14 @@ void rounding_add(struct rounding *r, const struct model *m, const float *x,
 void rounding_tell(struct rounding *r, const struct model *m,
     struct pool *pool);
 
-/* shard.c: the matrices of m's blocks in parts, of which each rank of g has one
- * and block after block is gathered.  The model with them is valid as long as
- * all three. */
+/* shard.c: the matrices of m's first blocks, which alone are run, in parts:
+ * each rank of g has one, and block after block is gathered, with dist_overlap
+ * the next one while one is run.  The model with them is valid as long as all
+ * three. */
 enum { SHARD_NONE, SHARD_NODE, SHARD_WORLD };
 struct shard;
-struct shard *shard_new(const struct model *m, const struct dist_group *g);
+struct shard *shard_new(const struct model *m, const struct dist_group *g,
+    size_t blocks);
 void shard_free(struct shard *s);
 const struct model *shard_model(const struct shard *s);
 /* Memory: of this rank's parts, which are read; with room for whole blocks. */
@@ -82,6 +84,7 @@ struct args {
     size_t tensor;  /* that share the model's heads and channels; 1: none do */
     size_t context; /* that share rows; 1: none do */
     int shard;      /* SHARD_... */
+    int overlap;
     const char *comm_log;
 };
 
@@ -113,7 +116,7 @@ struct teacher {
     size_t micro, T;
     float *x;                  /* [B,T,d] */
     unsigned char *tap;        /* [L] 1: hidden state of the block is sent */
-    size_t last;               /* blocks to run when no final is wanted */
+    size_t last;               /* blocks to run */
     size_t cap;                /* of x, floats */
     struct top *top;           /* --top, or NULL */
     int sends_states;          /* a final state or those of blocks */
@@ -157,7 +160,7 @@ void run_none(struct teacher *t);
 size_t rank_together(const struct args *a);
 void rank_begin(struct teacher *t);
 void rank_end(struct teacher *t);
-/* After t->m: t->run. */
+/* After t->m and, with --shard, t->last: t->run. */
 void rank_share(struct teacher *t);
 /* As fwd_sum calls it; ctx: t->team. */
 void rank_sum(void *ctx, float *x, size_t n);

@@ -52,14 +52,37 @@ for n in 2 3; do
     ok "parts on $n ranks" over $n --shard world --hidden 0,2 --final -o parts b
     same 'the same bytes' one parts
 done
-ok 'more ranks than rows' over 6 --shard world --hidden 0,2 --final -o parts b
-same 'the same bytes' one parts
+for how in '' --overlap; do
+    # shellcheck disable=SC2086 # a word, or none
+    ok "more ranks than rows $how" over 6 --shard world $how --hidden 0,2 \
+        --final -o parts b
+    same 'the same bytes' one parts
+done
 ok 'parts in each of 2 nodes' env RETORT_NODE=2 mpirun -n 4 teacher -q -j 1 \
     --mpi --shard node -m teacher --hidden 0,2 --final -o parts b
+same 'the same bytes' one parts
+ok '... gathered ahead' env RETORT_NODE=2 mpirun -n 4 teacher -q -j 1 --mpi \
+    --shard node --overlap -m teacher --hidden 0,2 --final -o parts b
 same 'the same bytes' one parts
 ok 'a log' over 2 --shard world --comm-log comm --final -o parts b
 like 'of the blocks, in 4 batches' \
     '^all_gather_into_tensor.world.2.12.43008.21504.21504.' comm.tsv
+# gathers LOG: of blocks, and whether a rank did something meanwhile
+gathers() {
+    cat "$1.tsv" "$1-1.tsv" | awk -F '\t' '
+        $5 == 43008 { n += $4; hidden += $13 } END { print n, (hidden > 0) }'
+}
+stream -q -B 4 -T 512 -s 1 --batches 2 -o wide data || exit 1
+ok 'gathered in turn' over 2 --shard world --comm-log turn --final -o turn wide
+ok 'gathered ahead' over 2 --shard world --overlap --comm-log ahead --final \
+    -o ahead wide
+same 'the same bytes' turn ahead
+equal 'as many' "$(gathers turn), $(gathers ahead)" '12 0, 12 1'
+ok 'the first two blocks alone' over 2 --shard world --overlap \
+    --comm-log first --hidden 1 -o first b
+ok 'of one process' teacher -q -m teacher --hidden 1 -o first1 b
+same 'the same bytes' first1 first
+like 'are gathered, once' '^all_gather_into_tensor.world.2.2.43008.' first.tsv
 ok 'tokens' over 2 --shard world --top 8 --sample 5 -o top2 b
 same 'the same bytes' top top2
 
@@ -103,12 +126,13 @@ stream -q -B 4 -T 64 -s 7 --batches 4 --rank 0/2 data -o short.0
 # shellcheck disable=SC2086
 for s in 1 2; do
     ok "$s teachers of a model in parts" mpirun -n $s $teaches --hidden 0,2 \
-        --shard world -o shm:t$$.%r in.%r : -n 2 $learns -o parts$s shm:t$$.%r
+        --shard world --overlap -o shm:t$$.%r in.%r : \
+        -n 2 $learns -o parts$s shm:t$$.%r
     same 'the same' alone/model.safetensors parts$s/model.safetensors
 done
 # shellcheck disable=SC2086
-ok 'streams of different lengths' over 2 --shard world --final -o short.kd%r \
-    short.%r
+ok 'streams of different lengths' over 2 --shard world --overlap --final \
+    -o short.kd%r short.%r
 for r in 0 1; do
     ok 'one process' teacher -q -m teacher --final -o long.kd short.$r
     same 'the same bytes' long.kd short.kd$r
@@ -130,6 +154,7 @@ status 2 'shares without ranks' say --tensor 2 -o not
 status 2 'one input for several streams' over 2 --final -o not.%r b
 like 'says so' 'one input for several streams' err
 status 2 'both' over 2 --tensor 2 --shard node --final -o not b
+status 2 'nothing to gather ahead' over 2 --overlap --final -o not b
 status 2 'texts' over 2 --generate x
 head -c $(($(wc -c <b) - 200)) b >broken
 status 3 'damage ends all ranks' over 2 --tensor 2 --final -o not broken
