@@ -27,6 +27,7 @@ enum { SEGMENT = 1 << 16, SEGMENT_MOST = 1 << 26 };
 static struct {
     struct dist_group world, node, across;
     size_t others, segment;
+    size_t *by_node; /* as find_nodes has it, or NULL */
     struct comm_log *log;
     char *prefix;
     void *room; /* dist_bytes of as many ranks and such segments */
@@ -37,6 +38,33 @@ static struct {
     .across = { "across", 0, 1, NULL },
     .segment = SEGMENT,
 };
+
+/* All ranks by their numbers on their nodes, those of number j from j * nodes
+ * on; if there are several nodes, of several ranks, and of as many each. */
+static void
+find_nodes(void)
+{
+    const size_t n = dist.world.n, each = dist.node.n;
+    struct {
+        size_t rank, n;
+    } *all = xcalloc(n, sizeof *all);
+    int even = each > 1 && each < n;
+    size_t i = 0;
+
+    all[dist.world.rank].rank = dist.node.rank;
+    all[dist.world.rank].n = each;
+    for (size_t r = 0; r < n; r++) {
+        mpi_broadcast(&dist.world, &all[r], sizeof *all, r);
+        even = even && all[r].n == each;
+    }
+    if (even)
+        dist.by_node = xcalloc(n, sizeof *dist.by_node);
+    for (size_t j = 0; even && j < each; j++)
+        for (size_t r = 0; r < n; r++)
+            if (all[r].rank == j)
+                dist.by_node[i++] = r;
+    free(all);
+}
 
 int
 dist_begin(struct err *e)
@@ -50,8 +78,11 @@ dist_begin(struct err *e)
     if (node != NULL && number_size(node, 1, 1 << 20, &ranks) < 0)
         return err_set(e, EX_USAGE,
             "RETORT_NODE: \"%.100s\" is no number of ranks", node);
-    return mpi_start(&dist.world, &dist.node, &dist.across, &dist.others, ranks,
-        e);
+    if (mpi_start(&dist.world, &dist.node, &dist.across, &dist.others, ranks,
+            e) < 0)
+        return -1;
+    find_nodes();
+    return 0;
 }
 
 void
@@ -247,6 +278,20 @@ record(const struct dist_group *g, const struct watched *s, const char *op,
                 .wait = s->wait });
 }
 
+/*
+ * A round of a gather.  One is enough, but for ranks of several nodes: those of
+ * one number first gather their parts across the nodes, then those of a node
+ * what they have, so that each part comes to a node once.
+ */
+struct leg {
+    const struct dist_group *g;
+    const size_t *part; /* parts that its rank r comes with: part[r * each] */
+    size_t each;        /* and so on; NULL: part r */
+    struct watched seen;
+    double start, end, exposed;
+    size_t wire;
+};
+
 /* A gather in the background, one at a time. */
 static struct {
     pthread_t thread;
@@ -254,12 +299,11 @@ static struct {
     pthread_cond_t change;
     int on, quit;    /* there is a thread; it is to end */
     int busy, begun; /* it is at work; dist_gather_end has not been called */
-    const struct dist_group *g;
+    struct leg leg[2];
+    size_t legs;
     void *x;
-    size_t size, wire;
+    size_t size;
     const size_t *at;
-    struct watched seen;
-    double start, end, exposed;
 } back = { .lock = PTHREAD_MUTEX_INITIALIZER,
     .change = PTHREAD_COND_INITIALIZER };
 
@@ -278,7 +322,11 @@ settle(void)
     pthread_mutex_unlock(&back.lock);
     watch_leave();
     /* waiting for other ranks to begin is no part of it */
-    back.exposed += fmax(0.0, back.end - fmax(t, back.start));
+    for (size_t i = 0; i < back.legs; i++) {
+        struct leg *l = &back.leg[i];
+
+        l->exposed += fmax(0.0, l->end - fmax(t, l->start));
+    }
 }
 
 static struct watched
@@ -338,36 +386,87 @@ dist_send(const struct dist_group *g, void *p, size_t bytes, size_t from,
     watch_leave();
 }
 
-/* A ring: in each of n-1 rounds every rank passes on the part that came in the
- * round before, its own first. */
-static void
-pass_round(const struct dist_group *g, void *x, size_t size, const size_t *at)
+static const char gather[] = "all_gather_into_tensor";
+
+static size_t
+legs_of(const struct dist_group *g, struct leg leg[2])
 {
-    const size_t n = g->n, to = (g->rank + 1) % n, from = (g->rank + n - 1) % n;
+    const size_t nodes = dist.across.n;
 
-    for (size_t k = 0; k + 1 < n; k++) {
-        const size_t out = (g->rank + n - k) % n, in = (out + n - 1) % n;
-
-        mpi_exchange(g, to, (char *)x + at[out] * size,
-            (at[out + 1] - at[out]) * size, from, (char *)x + at[in] * size,
-            (at[in + 1] - at[in]) * size);
-    }
+    leg[0] = (struct leg){ .g = g, .each = 1 };
+    if (dist.by_node == NULL || g->comm != dist.world.comm)
+        return 1;
+    leg[0].g = &dist.across;
+    leg[0].part = dist.by_node + dist.node.rank * nodes;
+    leg[1] =
+        (struct leg){ .g = &dist.node, .part = dist.by_node, .each = nodes };
+    return 2;
 }
 
-static const char gather[] = "all_gather_into_tensor";
+/* The i-th of the parts that rank r comes with. */
+static size_t
+part_of(const struct leg *l, size_t r, size_t i)
+{
+    return l->part != NULL ? l->part[r * l->each + i] : r;
+}
+
+/* A ring: in each of n-1 steps every rank passes on the parts that came in the
+ * step before, its own first. */
+static void
+pass_round(struct leg *l, void *x, size_t size, const size_t *at)
+{
+    const struct dist_group *g = l->g;
+    const size_t n = g->n, to = (g->rank + 1) % n, from = (g->rank + n - 1) % n;
+
+    l->seen = look(g);
+    l->start = clock_now();
+    for (size_t k = 0; k + 1 < n; k++)
+        for (size_t i = 0; i < l->each; i++) {
+            const size_t r = (g->rank + n - k) % n;
+            const size_t out = part_of(l, r, i);
+            const size_t in = part_of(l, (r + n - 1) % n, i);
+
+            mpi_exchange(g, to, (char *)x + at[out] * size,
+                (at[out + 1] - at[out]) * size, from, (char *)x + at[in] * size,
+                (at[in + 1] - at[in]) * size);
+        }
+    l->end = clock_now();
+    l->wire = mpi_sent() - l->seen.sent;
+    timeline_add("gather", gather, l->start);
+}
+
+static void
+record_leg(const struct leg *l, size_t size, const size_t *at, double exposed)
+{
+    size_t bytes[3] = { 0, 0, l->wire };
+
+    for (size_t r = 0; r < l->g->n; r++)
+        for (size_t i = 0; i < l->each; i++) {
+            const size_t p = part_of(l, r, i), n = (at[p + 1] - at[p]) * size;
+
+            bytes[0] += n;
+            bytes[1] += r == l->g->rank ? n : 0;
+        }
+    record(l->g, &l->seen, gather, COMM_ALL_GATHER, bytes, l->end - l->start,
+        exposed);
+}
 
 void
 dist_all_gather(const struct dist_group *g, void *x, size_t size,
     const size_t *at)
 {
-    struct watched s;
+    struct leg leg[2];
+    const size_t legs = legs_of(g, leg);
 
     if (g->n == 1)
         return;
-    s = see(g);
-    pass_round(g, x, size, at);
-    saw(g, &s, COMM_ALL_GATHER, gather, at[g->n] * size,
-        (at[g->rank + 1] - at[g->rank]) * size);
+    settle();
+    watch_enter();
+    for (size_t i = 0; i < legs; i++)
+        pass_round(&leg[i], x, size, at);
+    watch_leave();
+    for (size_t i = 0; i < legs; i++)
+        record_leg(&leg[i], size, at, leg[i].end - leg[i].start);
 }
 
 static void *
@@ -381,12 +480,8 @@ gather_in_background(void *arg)
         if (back.quit)
             break;
         pthread_mutex_unlock(&back.lock);
-        back.seen = look(back.g);
-        back.start = clock_now();
-        pass_round(back.g, back.x, back.size, back.at);
-        back.end = clock_now();
-        back.wire = mpi_sent() - back.seen.sent;
-        timeline_add("gather", gather, back.start);
+        for (size_t i = 0; i < back.legs; i++)
+            pass_round(&back.leg[i], back.x, back.size, back.at);
         pthread_mutex_lock(&back.lock);
         back.busy = 0;
         pthread_cond_signal(&back.change);
@@ -426,11 +521,10 @@ dist_gather_begin(const struct dist_group *g, void *x, size_t size,
         return;
     }
     pthread_mutex_lock(&back.lock);
-    back.g = g;
+    back.legs = legs_of(g, back.leg);
     back.x = x;
     back.size = size;
     back.at = at;
-    back.exposed = 0.0;
     back.busy = back.begun = 1;
     pthread_cond_signal(&back.change);
     pthread_mutex_unlock(&back.lock);
@@ -439,16 +533,12 @@ dist_gather_begin(const struct dist_group *g, void *x, size_t size,
 void
 dist_gather_end(void)
 {
-    const struct dist_group *g = back.g;
-
     if (!back.begun)
         return;
     settle();
     back.begun = 0;
-    record(g, &back.seen, gather, COMM_ALL_GATHER,
-        (const size_t[]){ back.at[g->n] * back.size,
-            (back.at[g->rank + 1] - back.at[g->rank]) * back.size, back.wire },
-        back.end - back.start, back.exposed);
+    for (size_t i = 0; i < back.legs; i++)
+        record_leg(&back.leg[i], back.size, back.at, back.leg[i].exposed);
 }
 
 /* Before MPI ends. */
@@ -474,6 +564,8 @@ dist_end(void)
         mpi_stop(&dist.world, &dist.node, &dist.across);
     free(dist.room);
     dist.room = NULL;
+    free(dist.by_node);
+    dist.by_node = NULL;
     dist.room_bytes = 0;
 }
 

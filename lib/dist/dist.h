@@ -82,7 +82,9 @@ void dist_broadcast(const struct dist_group *g, void *p, size_t bytes,
 void dist_send(const struct dist_group *g, void *p, size_t bytes, size_t from,
     size_t to);
 /* Rank r's elements at[r]..at[r+1] of x to all others.  x [at[n]] elements of
- * so many bytes; at [n+1] rises from 0, parts may be empty. */
+ * so many bytes; at [n+1] rises from 0, parts may be empty.  Of all ranks,
+ * where several nodes have as many each, in two steps: across the nodes, then
+ * in each, so that a byte comes to a node once; the log has both. */
 void dist_all_gather(const struct dist_group *g, void *x, size_t size,
     const size_t *at);
 /* Element r of rank r: as above, with one element a rank. */

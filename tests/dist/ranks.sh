@@ -11,7 +11,13 @@ for n in 1 2 3 4 8; do
 done
 ok '4 ranks of 2 nodes' env RETORT_NODE=2 WANT_RANKS=4 mpirun -n 4 \
     "$BUILD/tests/dist/ranks"
-like '... are nodes' '^ok .* a node, 0 elements, 2 ranks of node' out
+like '... are nodes' '^ok .* a node, 2 elements, 2 ranks of node' out
+ok '8 ranks of 2 nodes' env RETORT_NODE=4 WANT_RANKS=8 mpirun -n 8 \
+    "$BUILD/tests/dist/ranks"
+ok 'and of 4' env RETORT_NODE=2 WANT_RANKS=8 mpirun -n 8 \
+    "$BUILD/tests/dist/ranks"
+ok '4 ranks of unequal nodes' env RETORT_NODE=3 WANT_RANKS=4 mpirun -n 4 \
+    "$BUILD/tests/dist/ranks"
 status 1 'nodes of no number' env RETORT_NODE=2x mpirun -n 2 \
     "$BUILD/tests/dist/ranks"
 like 'it is named' 'RETORT_NODE: "2x" is no number of ranks' out

@@ -46,7 +46,8 @@ done
 
 # --- two nodes of two ranks, which keep copies ---
 # The same model, 2 messages a step: between nodes parameters travel once a step
-# and for the checkpoint.  In a node, in shares of a half: in a step's second
+# and for the checkpoint, to each of the two once, and what a node then has of
+# both, once more in it.  From the copies, in shares of a half: in a step's second
 # pass, forward, the two blocks that the first has not left, and two in each
 # backward pass; at the end four for the result.
 ok 'copies in nodes' env RETORT_NODE=2 mpirun -n 4 -x RETORT_NODE student -q \
@@ -64,6 +65,8 @@ gathered() {
         $1 ~ /gather/ && $2 == group && $5 > 3000 { n += $4 * $7 }
         END { print n + 0 }'
 }
-equal 'between nodes' "$(gathered world)" $((3 * 4 * 3 * (P - 32)))
-equal 'in nodes' "$(gathered node)" $((2 * 4 * block * (2 * (2 + 2 + 2) + 4)))
+equal 'between nodes' "$(gathered across)" $((4 * 3 * (P - 32)))
+equal 'in nodes' "$(gathered node)" \
+    $((2 * 4 * 3 * (P - 32) + 2 * 4 * block * (2 * (2 + 2 + 2) + 4)))
+equal 'all else' "$(gathered world)" 0
 done_testing

@@ -83,6 +83,18 @@ ok 'the first two blocks alone' over 2 --shard world --overlap \
 ok 'of one process' teacher -q -m teacher --hidden 1 -o first1 b
 same 'the same bytes' first1 first
 like 'are gathered, once' '^all_gather_into_tensor.world.2.2.43008.' first.tsv
+# of 2 nodes: each half of a block's parts crosses once, then goes round a node
+for how in '' --overlap; do
+    # shellcheck disable=SC2086 # a word, or none
+    ok "2 nodes of 2 ranks $how" env RETORT_NODE=2 mpirun -n 4 teacher -q -j 1 \
+        --mpi --shard world $how -m teacher --comm-log nodes --hidden 0,2 \
+        --final -o parts b
+    same 'the same bytes' one parts
+    like 'across the nodes' \
+        '^all_gather_into_tensor.across.2.12.21504.10752.10752.' nodes.tsv
+    like 'and in each' \
+        '^all_gather_into_tensor.node.2.12.43008.21504.21504.' nodes.tsv
+done
 ok 'tokens' over 2 --shard world --top 8 --sample 5 -o top2 b
 same 'the same bytes' top top2
 
