@@ -1,5 +1,6 @@
 /* One of several ranks: see student.h. */
 #include "student.h"
+#include "record.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/timeline.h"
@@ -7,6 +8,7 @@
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "dist/log.h"
+#include "dist/tune.h"
 #include "dist/watch.h"
 
 #include <inttypes.h>
@@ -44,6 +46,8 @@ rank_begin(struct student *s)
         die(EX_USAGE, "--wire bf16 rounds: not with --deterministic");
     if (s->a->overlap && dist_overlap(&e) < 0)
         die_err(&e);
+    if (s->a->tune)
+        tune_begin();
     prog_rank(g->rank);
     note("%zu ranks, %zu of them on this node", g->n, dist_node()->n);
 }
@@ -263,4 +267,17 @@ rank_agree(struct student *s, int r, struct err *e)
         return err_set(e, code, "another rank cannot go on");
     return err_set(e, EX_INPUT, "%s: the ranks' streams differ in length",
         s->feed.name);
+}
+
+void
+rank_tune(const struct student *s)
+{
+    struct tuned t;
+
+    if (!tune_step(&t) || s->ranks.rank > 0)
+        return;
+    note("--tune-comm: segments of %zu numbers (%.3g GB/s; of %zu: %.3g)",
+        t.segment[t.chosen], t.gbs[t.chosen], t.segment[TUNE_TRIED / 2],
+        t.gbs[TUNE_TRIED / 2]);
+    record_tuned(s->a->run, s->st.step, s->ranks.n, &t);
 }

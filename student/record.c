@@ -52,8 +52,8 @@ is_compared(const char *name)
     static const char *const not [] = { "output", "tokenizer", "threads",
         "micro", "recompute", "ahead", "save", "max-time", "cpus", "numa",
         "keep", "resume", "override", "rank-timeout", "shard-level", "overlap",
-        "node-copy", "comm-log", "deepspeed-compat", "timeline", "ce", "kl",
-        "squarehead", "steps", "model", "teacher", "eval" };
+        "node-copy", "tune-comm", "comm-log", "deepspeed-compat", "timeline",
+        "ce", "kl", "squarehead", "steps", "model", "teacher", "eval" };
 
     for (size_t i = 0; i < sizeof(not ) / sizeof(*not ); i++)
         if (strcmp(name, not [i]) == 0)
@@ -224,11 +224,40 @@ record_keep(const struct record *r)
         changes = json_is_array(changes) ? json_incref(changes) : json_array();
         compare(r, old, now, changes);
         json_object_set_new(now, "changes", changes);
+        json_object_set(now, "tuned", json_object_get(old, "tuned"));
         (void)js_str(old, "program", &by, NULL);
         note("%s: continued with these options, of %s", path,
             by != NULL ? by : "another program");
         json_decref(old);
     }
+    if (js_save(now, path, &e) < 0)
+        die_err(&e);
+    json_decref(now);
+    free(path);
+}
+
+void
+record_tuned(const char *run, uint64_t step, size_t ranks,
+    const struct tuned *t)
+{
+    char *path = xasprintf("%s/options.json", run);
+    json_t *speed = json_object(), *now, *all;
+    struct err e;
+
+    if ((now = js_load(path, JS_MAX, &e)) == NULL)
+        die_err(&e);
+    if ((all = json_object_get(now, "tuned")) == NULL)
+        json_object_set_new(now, "tuned", all = json_array());
+    for (size_t i = 0; i < TUNE_TRIED; i++) {
+        char name[24];
+
+        snprintf(name, sizeof(name), "%zu", t->segment[i]);
+        json_object_set_new(speed, name, json_real(t->gbs[i]));
+    }
+    json_array_append_new(all,
+        json_pack("{s:I,s:I,s:I,s:o}", "step", (json_int_t)step, "ranks",
+            (json_int_t)ranks, "segment", (json_int_t)t->segment[t->chosen],
+            "gbs", speed));
     if (js_save(now, path, &e) < 0)
         die_err(&e);
     json_decref(now);

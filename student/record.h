@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "cli/opt.h"
+#include "dist/tune.h"
 #include "format/json.h"
 #include "msg/msg.h"
 
@@ -31,6 +32,9 @@ json_t *record_values(const struct opt *options);
  * with all that differ and are not in r->override, note those that are.  Then
  * write the file. */
 void record_keep(const struct record *r);
+/* Add to the file what --tune-comm has found by that step, or die. */
+void record_tuned(const char *run, uint64_t step, size_t ranks,
+    const struct tuned *t);
 
 /* Hashes: of a model's configuration and weights; of what a stream is,
  * wherever it is taken up: tokenizer, sources, length of rows. */

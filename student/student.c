@@ -107,6 +107,8 @@ static const struct opt options[] = {
         "at level 3 gather once a step from other nodes"),
     OPT_FLAG(0, "overlap", &a.overlap,
         "gather the next block while one is computed"),
+    OPT_FLAG(0, "tune-comm", &a.tune,
+        "try segments of messages in the first steps, and take the fastest"),
     OPT_FLAG(0, "deterministic", &a.deterministic,
         "same bits for 1, 2, 4, 8 ranks"),
     OPT_ENUM(0, "wire", &a.wire, wires, "type",

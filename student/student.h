@@ -159,7 +159,7 @@ struct args {
         grad, moments, deterministic, wire;
     size_t level;
     const char *comm_log, *timeline, *cpus, *numa;
-    int deepspeed, overlap, node_copy;
+    int deepspeed, overlap, node_copy, tune;
 };
 
 /* Batches that are judged beside training. */
@@ -228,6 +228,8 @@ int rank_unchanged(const struct student *s, struct err *e);
 /* r is 1, 0 or -1 and *e: what all ranks have, and -1 where they differ.  Sets
  * s->stop. */
 int rank_agree(struct student *s, int r, struct err *e);
+/* A step is over: with --tune-comm note and record what it has found. */
+void rank_tune(const struct student *s);
 
 /* ---- prepare.c ---- */
 

@@ -154,6 +154,7 @@ train(struct student *s)
         (r = gather(s, &sum, &e)) > 0) {
         if (apply(s, &sum, &e) < 0 || held_out_judge(s, &e) < 0)
             give_up(s, &e);
+        rank_tune(s);
         profile_step(sum.tok);
         if ((s->a->save > 0 && s->st.step % s->a->save == 0) ||
             (s->st.judged == s->st.step && s->st.best == s->st.step))

@@ -10,6 +10,7 @@
 #include "base/timeline.h"
 #include "dist/log.h"
 #include "dist/over_mpi.h"
+#include "dist/tune.h"
 #include "dist/watch.h"
 #include "kern/kern.h"
 
@@ -201,13 +202,15 @@ dist_segment(size_t elements)
 size_t
 dist_bytes(size_t n)
 {
-    return n > 1 ? n * dist.segment * sizeof(float) : 0;
+    const size_t segment = tune_on() ? tune_most() : dist.segment;
+
+    return n > 1 ? n * segment * sizeof(float) : 0;
 }
 
 static void *
 room(size_t n)
 {
-    if (dist.room_bytes < dist_bytes(n)) {
+    if (dist.room_bytes != dist_bytes(n)) {
         free(dist.room);
         dist.room_bytes = dist_bytes(n);
         dist.room = xmalloc(dist.room_bytes);
@@ -249,7 +252,7 @@ look(const struct dist_group *g)
     const double t = clock_now();
     struct watched s = { 0.0, 0.0, mpi_sent() };
 
-    if (dist.log == NULL && !timeline_on())
+    if (dist.log == NULL && !timeline_on() && !tune_on())
         return s;
     mpi_barrier(g);
     timeline_add("wait", "wait for other ranks", t);
@@ -350,6 +353,8 @@ saw(const struct dist_group *g, const struct watched *s, enum comm_kind kind,
     timeline_add(kind == COMM_REDUCE_SCATTER ? "reduce" : "gather", op,
         s->begin);
     record(g, s, op, kind, bytes, seconds, seconds);
+    if (kind == COMM_REDUCE_SCATTER)
+        tune_add(whole / sizeof(float), seconds);
 }
 
 void

@@ -10,7 +10,7 @@
  * by the launcher.
  *
  * dist.c has the collectives, over_mpi.c the only calls of MPI; by watch.h a
- * rank that is stopped or slow is found.
+ * rank that is stopped or slow is found, by tune.h the segments that are fast.
  */
 #ifndef DIST_DIST_H
 #define DIST_DIST_H

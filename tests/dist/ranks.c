@@ -5,6 +5,7 @@
  */
 #include "base/note.h"
 #include "dist/dist.h"
+#include "dist/tune.h"
 #include "kern/kern.h"
 #include "../lib/tap.h"
 
@@ -277,6 +278,34 @@ is_node(size_t most)
         g->rank == world->rank - first;
 }
 
+/* All ranks take the segment that is the fastest of those tried. */
+static void
+tuned(void)
+{
+    struct tuned t = { 0 };
+    size_t at[RANKS + 1], all[RANKS] = { 0 }, steps = 1;
+    int good = 1;
+
+    g = dist_world();
+    tune_begin();
+    if (g->n == 1) {
+        all_ok(!tune_on(), "nothing to tune", 0);
+        return;
+    }
+    dist_split(MOST, g->n, 1, at);
+    memset(x, 0, sizeof x);
+    for (dist_reduce_scatter(g, x, at, DIST_RING); !tune_step(&t); steps++)
+        dist_reduce_scatter(g, x, at, DIST_RING);
+    for (size_t i = 0; i < TUNE_TRIED; i++)
+        good = good && t.gbs[i] > 0.0 && t.gbs[i] <= t.gbs[t.chosen];
+    all[g->rank] = t.segment[t.chosen];
+    dist_all_gather_one(g, all, sizeof *all);
+    for (size_t r = 0; r < g->n; r++)
+        good = good && all[r] == all[0];
+    all_ok(good && dist_bytes(g->n) == g->n * all[0] * sizeof *x, "tuned",
+        steps);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -313,6 +342,7 @@ main(int argc, char **argv)
     g = dist_across();
     sizes(100);
     pairs();
+    tuned();
     dist_barrier(dist_world());
     g = dist_world();
     if (g->rank == 0)
