@@ -20,21 +20,13 @@
 enum { CHUNK = 64 }; /* tokens of a task */
 
 struct walk {
-    const struct model *m;
-    const struct calib *c;
-    struct pool *pool;
-    struct fwd *f;
-    size_t chunk; /* rows at a time */
-    size_t chunks;
-    float **x;             /* [chunks] of [chunk,T,d] the residual stream */
-    float *y, *mid;        /* [chunk,T,d] a block's output, which changes places
-                            * with its input; what its MLP reads */
+    struct hess_walk on;   /* its H are those of the block under way */
+    float *mid;            /* [chunk,T,d] what the MLP of the block reads */
     double (*turn)[TURNS]; /* [chunk*T] */
     size_t *width;         /* [L,FWD_INPUTS] */
     struct hess_out *out;  /* NULL: no Hessians */
     /* of the block under way */
     struct block_sums *sums;
-    float *h[FWD_INPUTS];
     int seen_mid;
 };
 
@@ -61,7 +53,7 @@ turn_task(void *ctx, size_t task, size_t worker)
 {
     const struct turn_job *j = ctx;
     const double begin = profile_begin();
-    const size_t d = j->w->m->c.d, n = j->r->B * j->r->T;
+    const size_t d = j->w->on.m->c.d, n = j->r->B * j->r->T;
     const size_t end = (task + 1) * CHUNK < n ? (task + 1) * CHUNK : n;
 
     (void)worker;
@@ -84,10 +76,10 @@ turn_task(void *ctx, size_t task, size_t worker)
 static void
 add_turns(struct walk *w, const struct rows *r, const float *x)
 {
-    struct turn_job j = { w, r, x, w->y };
+    struct turn_job j = { w, r, x, w->on.y };
     const size_t n = r->B * r->T;
 
-    pool_run(w->pool, (n + CHUNK - 1) / CHUNK, turn_task, &j);
+    pool_run(w->on.pool, (n + CHUNK - 1) / CHUNK, turn_task, &j);
     for (size_t t = 0; t < n; t++) {
         const int first = r->first[t] == t % r->T;
 
@@ -105,12 +97,12 @@ look(void *ctx, const struct fwd_tapped *t)
 
     if (t->input == FWD_MLP) {
         memcpy(w->mid, t->stream,
-            t->r->B * t->r->T * w->m->c.d * sizeof *w->mid);
+            t->r->B * t->r->T * w->on.m->c.d * sizeof *w->mid);
         w->seen_mid = 1;
     }
-    sums_tap(&w->sums->in[t->input], w->pool, t);
+    sums_tap(&w->sums->in[t->input], w->on.pool, t);
     if (w->out != NULL)
-        hess_tap(w->pool, w->h[t->input], t);
+        hess_tap(w->on.pool, w->on.H[t->input], t);
 }
 
 /* Finish the Hessians of a block; hess_off. */
@@ -120,8 +112,8 @@ finish_hessians(const struct walk *w)
     double most = 0.0;
 
     for (size_t k = 0; k < FWD_INPUTS; k++) {
-        hess_finish(w->pool, w->h[k], w->sums->in[k].n);
-        most = fmax(most, hess_off(w->h[k], &w->sums->in[k]));
+        hess_finish(w->on.pool, w->on.H[k], w->sums->in[k].n);
+        most = fmax(most, hess_off(w->on.H[k], &w->sums->in[k]));
     }
     return most;
 }
@@ -138,7 +130,7 @@ begin_block(struct walk *w, struct profile_sums *s, size_t i)
         die_err(&e);
     for (size_t k = 0; k < FWD_INPUTS; k++) {
         sums_init(&w->sums->in[k], n[k]);
-        w->h[k] = h;
+        w->on.H[k] = h;
         if (h != NULL)
             h += n[k] * n[k];
     }
@@ -150,7 +142,7 @@ end_block(struct walk *w, struct profile_sums *s, size_t i, double tolerance)
     for (size_t k = 0; k < FWD_INPUTS; k++)
         if (!sums_finite(&w->sums->in[k]))
             die(EX_NUM, "%s: what %s of block %zu reads is not finite",
-                w->m->path, profile_inputs[k], i);
+                w->on.m->path, profile_inputs[k], i);
     if (w->out != NULL) {
         const double off = finish_hessians(w);
 
@@ -158,7 +150,7 @@ end_block(struct walk *w, struct profile_sums *s, size_t i, double tolerance)
             die(EX_NUM,
                 "%s: block %zu: a Hessian's diagonal is off by %.2g from "
                 "the sum of squares",
-                w->m->path, i, off);
+                w->on.m->path, i, off);
         s->hess_off = off > s->hess_off ? off : s->hess_off;
         hess_out_give(w->out);
     }
@@ -169,18 +161,19 @@ end_block(struct walk *w, struct profile_sums *s, size_t i, double tolerance)
 static void
 walk_block(struct walk *w, struct profile_sums *s, size_t i, double tolerance)
 {
+    const size_t R = w->on.c->R, td = w->on.c->T * w->on.m->c.d;
+
     begin_block(w, s, i);
-    for (size_t k = 0; k < w->chunks; k++) {
-        const struct rows r = calib_rows(w->c, k * w->chunk, w->chunk);
-        float *x = w->x[k];
+    for (size_t r0 = 0; r0 < R; r0 += w->on.chunk) {
+        const struct rows r = calib_rows(w->on.c, r0, w->on.chunk);
+        float *x = w->on.x + r0 * td;
 
         w->seen_mid = 0;
-        fwd_block(w->f, i, &r, x, w->y);
+        fwd_block(w->on.f, i, &r, x, w->on.y);
         add_turns(w, &r, x);
-        w->x[k] = w->y;
-        w->y = x;
+        memcpy(x, w->on.y, r.B * td * sizeof *x);
         profile_step(r.B * r.T);
-        progress_at((double)i + (double)(k + 1) / (double)w->chunks, NULL);
+        progress_at((double)i + (double)(r0 + r.B) / (double)R, NULL);
     }
     end_block(w, s, i, tolerance);
 }
@@ -193,7 +186,7 @@ enum { OCTAVES = 16 };
 static size_t
 need(const struct walk *w, size_t slots)
 {
-    const size_t L = w->m->c.L, row = w->c->T * w->m->c.d * sizeof(float);
+    const size_t L = w->on.m->c.L, T = w->on.c->T;
     size_t bins = 0, hess = 0, held = 0;
 
     for (size_t i = 0; i < L; i++) {
@@ -208,8 +201,9 @@ need(const struct walk *w, size_t slots)
         bins = all > bins ? all : bins;
         hess = floats > hess ? floats : hess;
     }
-    return w->chunk * ((w->chunks + 2) * row + w->c->T * sizeof *w->turn) +
-        fwd_bytes(w->f) + bins + held + slots * hess * sizeof(float);
+    return hess_walk_bytes(w->on.m, w->on.c) +
+        w->on.chunk * T * (w->on.m->c.d * sizeof *w->mid + sizeof *w->turn) +
+        fwd_bytes(w->on.f) + bins + held + slots * hess * sizeof(float);
 }
 
 /* Blocks whose Hessians are in memory at once. */
@@ -224,7 +218,7 @@ slots_for(const struct walk *w, const struct walk_opt *o)
         die(EX_SYS,
             "%.1f MB are needed for %zu rows of %zu tokens%s and there are "
             "%.1f MB: use fewer --calib-rows, and --merge for the parts",
-            (double)need(w, slots) * 1e-6, w->c->R, w->c->T,
+            (double)need(w, slots) * 1e-6, w->on.c->R, w->on.c->T,
             slots > 0 ? " and one block's Hessians" : "",
             (double)o->limit * 1e-6);
     vnote("%.1f MB", (double)need(w, slots) * 1e-6);
@@ -235,29 +229,15 @@ static void
 walk_init(struct walk *w, const struct model *m, const struct calib *c,
     struct pool *pool)
 {
+    const size_t rows = calib_chunk(c) * c->T;
+
     memset(w, 0, sizeof *w);
-    w->m = m;
-    w->c = c;
-    w->pool = pool;
-    w->chunk = calib_chunk(c);
-    w->chunks = (c->R + w->chunk - 1) / w->chunk;
-    w->f = fwd_new_blocks(m, pool, w->chunk, c->T);
+    hess_walk_init(&w->on, m, c, pool);
+    w->mid = xreallocarray(NULL, rows * m->c.d, sizeof *w->mid);
+    w->turn = xreallocarray(NULL, rows, sizeof *w->turn);
     w->width = xcalloc(m->c.L * FWD_INPUTS, sizeof *w->width);
     for (size_t i = 0; i < m->c.L * FWD_INPUTS; i++)
         w->width[i] = input_width(m, i / FWD_INPUTS, i % FWD_INPUTS);
-}
-
-static void
-walk_room(struct walk *w)
-{
-    const size_t td = w->c->T * w->m->c.d;
-
-    w->x = xcalloc(w->chunks, sizeof *w->x);
-    for (size_t k = 0; k < w->chunks; k++)
-        w->x[k] = xreallocarray(NULL, w->chunk * td, sizeof **w->x);
-    w->y = xreallocarray(NULL, w->chunk * td, sizeof *w->y);
-    w->mid = xreallocarray(NULL, w->chunk * td, sizeof *w->mid);
-    w->turn = xreallocarray(NULL, w->chunk * w->c->T, sizeof *w->turn);
 }
 
 static void
@@ -288,24 +268,15 @@ profile_walk(struct profile_sums *s, const struct model *m,
     if (slots > 0 &&
         (w.out = hess_out_new(path, w.width, m->c.L, slots, &e)) == NULL)
         die_err(&e);
-    walk_room(&w);
     progress_begin("profiling", (double)m->c.L, "blocks");
-    for (size_t k = 0; k < w.chunks; k++) {
-        const struct rows r = calib_rows(c, k * w.chunk, w.chunk);
-
-        fwd_embed(w.f, &r, w.x[k]);
-    }
-    fwd_tap(w.f, look, &w);
+    hess_walk_begin(&w.on);
+    fwd_tap(w.on.f, look, &w);
     for (size_t i = 0; i < m->c.L; i++)
         walk_block(&w, s, i, o->tolerance);
     if (w.out != NULL && hess_out_end(w.out, &e) < 0)
         die_err(&e);
     progress_end();
-    fwd_free(w.f);
-    for (size_t k = 0; k < w.chunks; k++)
-        free(w.x[k]);
-    free(w.x);
-    free(w.y);
+    hess_walk_release(&w.on);
     free(w.mid);
     free(w.turn);
     free(w.width);
