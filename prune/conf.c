@@ -171,7 +171,7 @@ groups_of(const struct block *b, const double *o)
  * are the energies. */
 static void
 order_block(struct rank *r, const struct judge *j, size_t i,
-    const double *const key[2], const double *const energy[2])
+    double *const key[2], double *const energy[2])
 {
     const struct block *b = &j->m->block[i];
     const struct measured *m = &j->at[i];
@@ -188,7 +188,7 @@ ranks_energy(struct rank *r, const struct judge *j, const struct conf *c)
 {
     for (size_t i = 0; i < c->L; i++)
         if (conf_has(c, i)) {
-            const double *v[] = { j->at[i].o, j->at[i].chan };
+            double *v[] = { j->at[i].o, j->at[i].chan };
 
             order_block(&r[i], j, i, v, v);
         }
@@ -236,8 +236,7 @@ ranks_profile(struct rank *r, const struct judge *j, const struct profile *p,
             v[k] = profile_energy(j, p, i, input[k]);
             key[k] = gradient ? profile_key(j, p, i, input[k]) : v[k];
         }
-        order_block(&r[i], j, i, (const double *const *)key,
-            (const double *const *)v);
+        order_block(&r[i], j, i, key, v);
         for (size_t k = 0; k < 2; k++) {
             free(v[k]);
             if (gradient)
