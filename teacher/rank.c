@@ -45,9 +45,8 @@ deal(struct teacher *t)
     t->first = g->rank / (each * together) * t->lanes;
     dist_part(&t->team, g, each * together, "team");
     if (g->n > 1)
-        note("%zu ranks, %zu of them on this node; %zu of a stream, %zu "
-             "streams "
-             "of a rank",
+        note("%zu ranks, %zu of them on this node; %zu of a stream, "
+             "%zu streams of a rank",
             g->n, dist_node()->n, t->team.n, t->lanes);
 }
 
@@ -130,13 +129,12 @@ rank_open(struct teacher *t, const char *input)
     const struct args *a = t->a;
     struct err e;
 
-    if (t->team.n < dist_world()->n || t->lanes > 1) {
-        if (input == NULL ? t->lanes > 1 : !addr_has_rank(input))
-            die(EX_USAGE,
-                "%s: one input for several streams: name each by %%r, the rank "
-                "of its reader",
-                input != NULL ? input : "<stdin>");
-    }
+    if ((t->team.n < dist_world()->n || t->lanes > 1) &&
+        (input == NULL ? t->lanes > 1 : !addr_has_rank(input)))
+        die(EX_USAGE,
+            "%s: one input for several streams: name each by %%r, the rank "
+            "of its reader",
+            input != NULL ? input : "<stdin>");
     t->lane = xcalloc(t->lanes, sizeof *t->lane);
     for (size_t i = 0; t->team.rank == 0 && i < t->lanes; i++) {
         struct lane *l = &t->lane[i];
@@ -245,35 +243,28 @@ rank_gather(const struct teacher *t)
     free(at);
 }
 
-int
-rank_any(const struct teacher *t, int there)
+/* Of all ranks of g. */
+static double
+total(const struct dist_group *g, double x)
 {
-    const struct dist_group *g;
-    unsigned char *all;
-    int any = 0;
-
-    if (t->shard == NULL)
-        return there;
-    g = shard_group(t->shard);
-    all = xcalloc(g->n, 1);
-    all[g->rank] = there != 0;
-    dist_all_gather_one(g, all, 1);
-    for (size_t r = 0; r < g->n; r++)
-        any |= all[r];
-    free(all);
-    return any;
-}
-
-double
-rank_total(double tokens)
-{
-    const struct dist_group *g = dist_world();
     double *all = xcalloc(g->n, sizeof *all), sum = 0.0;
 
-    all[g->rank] = tokens;
+    all[g->rank] = x;
     dist_all_gather_one(g, all, sizeof *all);
     for (size_t r = 0; r < g->n; r++)
         sum += all[r];
     free(all);
     return sum;
+}
+
+int
+rank_any(const struct teacher *t, int there)
+{
+    return t->shard == NULL ? there : total(shard_group(t->shard), there) > 0.0;
+}
+
+double
+rank_total(double tokens)
+{
+    return total(dist_world(), tokens);
 }

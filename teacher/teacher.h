@@ -76,7 +76,7 @@ struct args {
     const char *prompt, *prompts, *field, *tokenizer, *against;
     struct opt_list stop;
     size_t length, at_once, count, prompt_length;
-    double top_p, rank_timeout;
+    double top_p;
     int bench, format;
     int final, no_head, dtype, compute;
     /* of ranks */
@@ -86,6 +86,7 @@ struct args {
     int shard;      /* SHARD_... */
     int overlap;
     const char *comm_log;
+    double rank_timeout; /* seconds */
 };
 
 /* A stream, and how far it has come.  What is open is that of rank 0 of those

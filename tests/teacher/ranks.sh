@@ -260,4 +260,3 @@ exec 3>&- 4>&-
 wait
 
 done_testing
-
