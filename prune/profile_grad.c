@@ -54,13 +54,6 @@ mark(const struct calib *c, size_t r, uint8_t *scored)
         scored[c->at[k] - r * c->T] = 1;
 }
 
-static void
-check_finite(const struct loss_sum *sum, const struct model *m, size_t r)
-{
-    if (!isfinite(sum->ce))
-        die(EX_NUM, "%s: the loss of row %zu is not finite", m->path, r);
-}
-
 size_t
 gradients_bytes(const struct model *m, const struct calib *c, struct pool *pool)
 {
@@ -106,11 +99,14 @@ gradients_walk(struct profile_sums *s, const struct model *m,
         tmodel_zero_grad(&t);
         step_add(step, &rows, scored, &nothing, &sum);
         step_flush(step);
-        check_finite(&sum, m, r);
         pool_run(pool, s->L, add_block, &j);
         progress_at((double)(r + 1), NULL);
     }
     progress_end();
+    for (size_t i = 0; i < s->L * FWD_INPUTS; i++)
+        if (!sums_finite(&s->b[i / FWD_INPUTS].in[i % FWD_INPUTS]))
+            die(EX_NUM, "%s: a gradient of block %zu is not finite", m->path,
+                i / FWD_INPUTS);
     step_free(step);
     tmodel_release(&t);
     free(scored);

@@ -84,6 +84,13 @@ like 'says why' 'with gradients, or without' err
 status 1 'too little memory for them' prune profile -m M -o X --gradient \
     --mem 1000 batches
 like 'says so' 'MB are needed for gradients' err
+# Finite states, of which the logits are not.
+cp -r M steep
+{ head -c -256 M/model.safetensors
+    for i in $(seq 64); do printf '\377\377\177\177'; done; } >steep/model.safetensors
+status 4 'a gradient that is not finite' prune profile -m steep -o X --gradient \
+    batches
+like 'is named' 'steep: a gradient of block' err
 
 # --- misuse and damage ---
 status 2 'no model' prune profile -o X batches
