@@ -2,6 +2,7 @@
 #include "choice.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "model/kept.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -335,6 +336,45 @@ void
 choice_write_word(const struct choice *c, struct buf *b)
 {
     write_blocks(c, ':', ";", b);
+}
+
+/* Append what block b keeps, in numbers of the model that m was cut from. */
+static void
+write_kept(const struct choice_block *b, const struct model *m, enum kept k,
+    struct buf *to)
+{
+    const size_t *chosen = k == KEPT_GROUPS ? b->group : b->chan;
+    const size_t n = k == KEPT_GROUPS ? b->ngroups : b->nchan;
+    size_t *was = kept_list(m, k, b->block);
+
+    for (size_t i = 0; was != NULL && chosen != NULL && i < n; i++)
+        was[i] = was[chosen[i]];
+    write_list(was != NULL ? was : chosen, n, to);
+    free(was);
+}
+
+json_t *
+choice_kept(const struct choice *c, const struct model *m)
+{
+    json_t *kept = json_object();
+
+    for (int k = 0; k < KEPT; k++) {
+        json_t *words = json_array();
+        int all = 1;
+
+        for (size_t i = 0; i < c->n; i++) {
+            struct buf b = { 0 };
+
+            write_kept(&c->b[i], m, k, &b);
+            all &= strcmp(b.p, "all") == 0;
+            json_array_append_new(words, json_string(b.p));
+            buf_release(&b);
+        }
+        if (!all)
+            json_object_set(kept, kept_keys[k], words);
+        json_decref(words);
+    }
+    return kept;
 }
 
 int

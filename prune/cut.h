@@ -14,8 +14,9 @@
  * widest block that is left.  Weights that are not changed are borrowed from m;
  * gathered ones are fp32 in *a, which is made here.  A matrix that loses
  * columns is none of the sparse ones any more: its pattern would not be true.
- * block.source stays as it is in m, so that a cut model can be cut again.  Free
- * with model_cut_free before m is closed.
+ * block.source stays as it is in m, and `kept` tells what c keeps of it,
+ * so that a cut model can be cut again.  Free with model_cut_free before m is
+ * closed.
  */
 void model_cut(struct model *out, const struct model *m, const struct choice *c,
     struct arena *a);

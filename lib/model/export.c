@@ -8,6 +8,7 @@
 #include "format/json.h"
 #include "kern/kern.h"
 #include "model/fetch.h"
+#include "model/kept.h"
 #include "model/parts.h"
 #include "model/sparse.h"
 
@@ -170,6 +171,7 @@ write_config(const struct model *m, const char *file, const char *dtype,
     model_shape(m, b);
     j = config_to_json(&m->c, b);
     sparse_write(m, j);
+    kept_write(m, j);
     if (dtype) { /* transformers 4, and 5 */
         json_object_set_new(j, "torch_dtype", json_string(dtype));
         json_object_set_new(j, "dtype", json_string(dtype));

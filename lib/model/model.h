@@ -88,7 +88,8 @@ struct model {
     struct weight head;  /* [V,d]; == embed when tied */
     struct block *block; /* [L] */
     char *path;
-    void *own; /* mappings and buffers, freed by model_close */
+    json_t *kept; /* kept.h; NULL: all; a reference */
+    void *own;    /* mappings and buffers, freed by model_close */
     /* NULL, or called while weights are written: n parameters more are. */
     void (*written)(size_t n);
     const struct fetch *fetch; /* fetch.h; NULL: all weights are there */

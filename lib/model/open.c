@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "format/json.h"
+#include "model/kept.h"
 #include "model/sparse.h"
 
 #include <stdio.h>
@@ -252,7 +253,7 @@ read_config(struct model *m, struct err *e)
         m->block[i].mlp = b[i].mlp;
         m->block[i].source = b[i].source;
     }
-    if ((r = sparse_read(m, j, e)) < 0)
+    if ((r = sparse_read(m, j, e)) < 0 || (r = kept_read(m, j, e)) < 0)
         err_prefix(e, "%s", path);
 done:
     json_decref(j);
@@ -365,5 +366,6 @@ model_close(struct model *m)
     }
     free(m->block);
     free(m->path);
+    json_decref(m->kept);
     memset(m, 0, sizeof *m);
 }

@@ -97,11 +97,33 @@ same 'the same weights' once/model.safetensors steps/model.safetensors
 same 'the same configuration' once/config.json steps/config.json
 
 # --- cutting what was cut ---
-choice again '1 all all' '2 all 0-7'
+choice again '1 all all' '2 all 0-3,6-9'
 ok 'a cut model' prune cut -q -m fixed --choice again -o twice calib
 like 'sources compose' '"kept": \[' twice/config.json
 equal '... to' "$(tr -d ' \n' <twice/config.json |
     sed 's/.*"kept":\[\([0-9,]*\)\].*/\1/')" 1,2
+# words KEY MODEL: that list of its configuration
+words() {
+    tr -d " \n" <"$2/config.json" | sed "s/.*\"$1\":\[\([^]]*\)\].*/\1/"
+}
+equal 'the channels of each block' "$(words kept_channels fixed)" \
+    '"0-6,9,12-20","all","3,5,7-23"'
+equal 'the groups' "$(words kept_groups fixed)" '"all","1","0"'
+equal 'channels compose too' "$(words kept_channels twice)" \
+    '"all","3,5,7-8,11-14"'
+equal 'and groups' "$(words kept_groups twice)" '"1","0"'
+unlike 'all of all is not told' kept_ whole/config.json
+equal 'but no attention is' "$(words kept_groups less)" '"all","-"'
+for bad in 3,5,7-22 3,5,7-24 3,7,5,8-23 '3,5,7-23,' 3,5,07x23 - all0; do
+    rm -rf bad
+    cp -r fixed bad
+    sed "s/3,5,7-23/$bad/" fixed/config.json >bad/config.json
+    status 3 "channels $bad" prune cut -m bad --choice again -o not --no-repair
+    like 'are named' "retort.kept_channels: number 2 is no list of 19" err
+done
+ok 'a student keeps them' student -q -m fixed -o run --lr 1e-3 --steps 1 \
+    calib
+equal 'the same' "$(words kept_channels run)" "$(words kept_channels fixed)"
 choice more '2 1 all'
 status 3 'a group that has gone' prune cut -m fixed --choice more -o not calib
 like 'is named' 'more: line 3: groups: 1, but block 2 has 0 to 0' err
