@@ -16,7 +16,8 @@
 #   exposed        time in collectives that nothing else was done in, over that of
 #                  all steps
 #   waited         and time that ranks waited for others before them, on average
-#                  (what is sent before the first step counts: take many steps)
+#                  (what is sent before the first step counts: take many steps;
+#                  --comm-log, which tells, has them wait at each collective)
 #   slowest        the rank that waited least, which the others waited for
 #   eta_h          hours for TOKENS tokens (default: 1e9)
 # A table is for one machine that does nothing else; with more ranks than cores
