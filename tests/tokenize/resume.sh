@@ -106,12 +106,9 @@ mv plain want
 
 # What does not fit is refused by name
 rm -rf d
-k=0
-until [ -e d/00001.index ] || [ $k -gt 900 ]; do
-    rm -rf d
-    k=$((k + 20))
-    go $k '-j 1 --split blank in' tokenize
-done
+tokenize -q -t "$tok" --split blank -o whole in
+# shellcheck disable=SC2086 # words
+head -c $(($(wc -c <whole) / 2)) whole | shard -q $small -o d 2>err
 cp -r d d2
 refused() {
     status 2 "$1" sh -c "tokenize -q -t '${2:-$tok}' --resume d2 $3 >s"
