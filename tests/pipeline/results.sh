@@ -62,6 +62,10 @@ ok 'again' row one
 same 'it stands once' r/t.tsv before
 ok 'another' row two
 equal 'stands behind it' "$(cut -f 1 r/t.tsv | uniq | tr '\n' ' ')" 'run one two '
+ok 'a name that is a pattern' row t.o
+ok 'again' row t.o
+equal 'stands for itself alone' "$(cut -f 1 r/t.tsv | uniq | tr '\n' ' ')" \
+    'run one two t.o '
 # damaged COLUMN MODEL VALUE: is found
 damaged() {
     awk -F '\t' -v OFS='\t' -v c="$1" -v m="$2" -v x="$3" '
@@ -124,6 +128,7 @@ rm o/tasks.tsv o/items.tsv
 # --- what PyTorch printed ---
 {
     printf 'Loading: 0%%\rLoading: 100%%\ntrain rows 6585 tokens 1685760\n'
+    echo 'teacher [31.98, 0.0, 1.0, 37.09, 0.0, 1.0]'
     echo 'BI [0.992, 0.178] drop [3, 9]'
     echo 'params 99114048 pruned eval [113.51, 1.431, 0.381, 172.23, 1.708, 0.366]'
     echo '40 40960 ce 3.1 kl 2.0 sh 0.2 ewt ppl/kl/agree, in-domain [70.5, 1.0, 0.45, 9.0, 1.0, 0.4] 200s'
@@ -133,7 +138,7 @@ sed 's/kl [0-9.]* sh [0-9.]*/kl 0.000 sh 0.0000/; s/60.5/61.5/' peer.kd >peer.ce
 ok 'rows of a peer' "$top/scripts/results" peer r t them 'distil.py kd' peer.kd peer.ce
 equal 'the last figures of each' "$(awk -F '\t' '$1 == "them" {
     print $2, $4, $5, $6, $11, $16, $18 }' r/t.tsv | tr '\n' ',')" \
-    'pruned - - 99114048 113.51 1.431 0.381,distilled 81920 401 99114048 60.5 0.9 0.5,rival 81920 401 99114048 61.5 0.9 0.5,'
+    'teacher - - - 31.98 0.0 1.0,pruned - - 99114048 113.51 1.431 0.381,distilled 81920 401 99114048 60.5 0.9 0.5,rival 81920 401 99114048 61.5 0.9 0.5,'
 again r t >wrong
 equal 'are in what is kept' "$(cat wrong)" ''
 sed -i 's/	61.5	/	61.4	/' r/t.tsv
@@ -145,6 +150,7 @@ tr '+' '\t' >r/t.table <<'END'
 of the run+tokens+minutes+M param+ppl+95 %+KL+top-1+won back
 all of it+one+teacher
 distilled+one+distilled
+its teacher+them+teacher
 PyTorch+them+distilled
 nobody+none+distilled
 END
@@ -154,6 +160,7 @@ cat >want <<'END'
 |---|---|---|---|---|---|---|---|---|
 | all of it |  |  | 0.0 | 15.64 | 0.1..1834.9 | 0.000 | 100.0 % | 100 % |
 | distilled | 512 | 2 | 0.0 | 22.76 | 0.0..28914.6 | 0.250 ± 0.037 | 80.0 % | 50 % |
+| its teacher |  |  |  | 31.98 |  | 0.000 | 100.0 % |  |
 | PyTorch | 81920 | 7 | 99.1 | 60.50 |  | 0.900 | 50.0 % |  |
 | nobody | not run |  |  |  |  |  |  |  |
 
@@ -163,6 +170,6 @@ END
 same 'of the rows there are' out want
 rm r/t.tsv
 ok 'without rows' "$top/scripts/results" draw r t
-equal 'nothing was run' "$(grep -c 'not run' out)" 4
+equal 'nothing was run' "$(grep -c 'not run' out)" 5
 status 2 'no word' "$top/scripts/results" show r t
 done_testing
