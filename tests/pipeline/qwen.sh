@@ -1,9 +1,7 @@
 #!/bin/sh
 # recipes/qwen.mk and recipes/settings.mk with a tiny model and small texts
 . "${0%/*}/../lib/lib.sh"
-work=$PWD
-gguf=$top/tests/golden/gguf/f32.gguf
-unset MAKEFLAGS MFLAGS MAKELEVEL
+. "$top/tests/lib/recipe.sh"
 
 # --- packages, as they would be unpacked ---
 p=w/packages
@@ -28,8 +26,7 @@ for d in en held-out-en py held-out-py; do
     touch $p/$d.done
 done
 qwen() {
-    make -s --no-print-directory -C "$top" -f recipes/qwen.mk -o programs \
-        BUILD="$BUILD" WORK="$work/w" GGUF="$gguf" FILES=40 VOCAB=290 PARAMS=30K \
+    run_recipe qwen FILES=40 VOCAB=290 PARAMS=30K \
         T=32 B=2 BATCHES=4 WARMUP=1 SAVE=2 CALIB_ROWS=2 CANDIDATES=0 CONTEXT=64 \
         PIECES='--max-doc 300 --split-long' PROMPTS="'py:def'" "$@"
 }
@@ -42,10 +39,7 @@ equal 'a tenth of as many to judge on' "$(find $o/text/held-out/py.files -type f
 equal 'bits a byte of each' "$(awk '{ print $1 }' $o/bits.txt | tr '\n' ' ')" \
     'bits/byte en py all '
 like 'moments in bfloat16' '"moments": *"bf16"' $o/distilled/options.json
-find w -type f -exec cksum {} + | sort >before
-ok 'again' qwen
-find w -type f -exec cksum {} + | sort >after
-same 'makes nothing' before after
+twice qwen
 
 # --- settings: one of each kind ---
 mkdir mine other
@@ -54,8 +48,7 @@ sed -n 1,9p "$top/corpus/en.jsonl" | sed 's/.*"text": "//; s/"}$//; s/\\n/\n/g' 
 sed -n 10,14p "$top/corpus/en.jsonl" | sed 's/.*"text": "//; s/"}$//; s/\\n/\n/g' \
     >other/x.txt
 settings() {
-    make -s --no-print-directory -C "$top" -f recipes/settings.mk WORK="$work/s" \
-        GGUF="$gguf" BUILD="$BUILD" RESULTS="$work/r" TEXT="$work/mine" \
+    run_recipe settings WORK="$work/s" RESULTS="$work/r" TEXT="$work/mine" \
         HELD_OUT_TEXT="$work/other" MORE="-o programs T=32 WARMUP=1 CALIB_ROWS=2 \
         CONTEXT=32 JUDGED_BYTES=4000 KEEP=1 BLOCKS=1 BATCHES=3" "$@"
 }

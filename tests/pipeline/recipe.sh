@@ -2,26 +2,14 @@
 # recipes/smollm2.mk with a tiny model in place of the one it fetches: each
 # step, own text, settings that change
 . "${0%/*}/../lib/lib.sh"
-work=$PWD
-gguf=$top/tests/golden/gguf/f32.gguf
-unset MAKEFLAGS MFLAGS MAKELEVEL
+. "$top/tests/lib/recipe.sh"
 
-# recipe ARGUMENT ...: what is built is taken as it is; nothing is fetched
 recipe() {
-    make -s --no-print-directory -C "$top" -f recipes/smollm2.mk -o programs \
-        BUILD="$BUILD" WORK="$work/w" GGUF="$gguf" UDHR="$work/udhr" \
+    run_recipe smollm2 UDHR="$work/udhr" \
         T=32 B=2 BATCHES=6 WARMUP=1 SAVE=3 CALIB_ROWS=2 CANDIDATES=0 \
         PARAMS=30K CONTEXT=32 PROMPTS="'en:a b' 'de:c \\t d'" "$@"
 }
-# In so many languages, an article a line
-mkdir udhr
-for l in bul ces dan deu_1996 ell_monotonic eng spa est fin fra gle hrv hun \
-    ita lit lav mlt nld pol por_PT ron_2006 slk slv swe; do
-    awk -v l="$l" 'BEGIN { for (i = 1; i <= 30; i++)
-        printf "<article data-number=\"%d\">\n<p>%s %d: %s %d</p>\n" \
-            "</article>\n", i, l, i, "all are born free and equal", i * 7 }' \
-        >"udhr/$l.html"
-done
+declaration
 
 ok 'the whole' recipe
 o=w/full
@@ -49,16 +37,11 @@ equal 'what STUDENT and SAYS ask for counts' \
     "$(grep '^memory ' p/full/plan.txt)" "$(grep '^memory ' asked)"
 unlike 'and takes less' "$(grep '^memory ' "$o/plan.txt")" asked
 rm -r p
-find w -type f -exec cksum {} + | sort >before
-ok 'again' recipe
-find w -type f -exec cksum {} + | sort >after
-same 'makes nothing' before after
+twice recipe
 
 # refused NAME WAS NOW: by its name, and nothing is changed
 refused() {
-    rc=0
-    recipe "$1=$3" >out 2>err || rc=$?
-    equal "$1 is changed" "$rc" 2
+    status 2 "$1 is changed" recipe "$1=$3"
     like 'is named' "was made with $1=$2, not $1=$3$" err
     like 'what to do' "^remove $work/w/full[^ ]*, or choose another WORK" err
     find w -type f -exec cksum {} + | sort >after
@@ -70,9 +53,7 @@ refused STUDENT '' --recompute
 refused PARAMS 30K 29K
 refused HELD_OUT '5 11 17 23 28' 5
 refused SEED 1 2
-rc=0
-recipe COMPUTE=bf16 >out 2>err || rc=$?
-equal 'COMPUTE is changed' "$rc" 2
+status 2 'COMPUTE is changed' recipe COMPUTE=bf16
 like 'is named' 'was made with no COMPUTE, not COMPUTE=bf16$' err
 status 2 'a path with spaces' recipe WORK="$work/a b"
 like 'is named' "WORK=$work/a b: a path with spaces" err
@@ -85,9 +66,7 @@ same 'and trains nothing again' want after
 ok 'a rival' recipe CONTEXT=16 rival
 like 'is judged beside' '^rival ' out
 like 'and is on the page' 'rival' "$o/report.html"
-rc=0
-recipe CONTEXT=16 RIVAL_LR=1e-2 rival >out 2>err || rc=$?
-equal 'with another rate' "$rc" 2
+status 2 'with another rate' recipe CONTEXT=16 RIVAL_LR=1e-2 rival
 like 'is refused' 'rival[*] was made with RIVAL_LR=3e-4, not RIVAL_LR=1e-2$' err
 
 # --- text of one's own ---
@@ -100,13 +79,9 @@ sed -n 10,12p "$top/corpus/en.jsonl" >other/x.txt
     echo 'A text of its own, in which it says:'
     sed -n 2p other/x.txt | cut -d ' ' -f 5-22 | tr '[:lower:]' '[:upper:]'
 } >mine/a.txt
-rc=0
-recipe TEXT="$work/mine" >out 2>err || rc=$?
-equal 'TEXT alone' "$rc" 2
+status 2 'TEXT alone' recipe TEXT="$work/mine"
 like 'says what else' 'TEXT, to train on, and HELD_OUT_TEXT, to judge on, go' err
-rc=0
-recipe TEXT="$work/mine" HELD_OUT_TEXT="$work/other" >out 2>err || rc=$?
-equal 'TEXT where UDHR was' "$rc" 2
+status 2 'TEXT where UDHR was' recipe TEXT="$work/mine" HELD_OUT_TEXT="$work/other"
 like 'is named' "was made with TEXT=, not TEXT=$work/mine$" err
 own() {
     recipe WORK="$work/v" UDHR=none COMPUTE=avx512bf16 TEXT="$work/mine" \
@@ -131,25 +106,17 @@ cp v/full/eval.tsv eval1
 sed -n 13p "$top/corpus/en.jsonl" >other/y.txt
 ok 'more to judge on' own report
 if cmp -s eval1 v/full/eval.tsv; then fail 'is judged'; else pass 'is judged'; fi
-rc=0
-own HELD_OUT_TEXT="$work/other/[y].t*" >out 2>err || rc=$?
-equal 'another text to judge on' "$rc" 0
+status 0 'another text to judge on' own HELD_OUT_TEXT="$work/other/[y].t*"
 cut -d ' ' -f 9-40 mine/5.txt >other/z.txt
-rc=0
-own report >out 2>err || rc=$?
-equal 'a text to judge on that was trained on' "$rc" 2
+status 2 'a text to judge on that was trained on' own report
 like 'is refused: the text' "^$work/mine/5.txt	0	5	$work/other/z.txt	0	13	" \
     err
 like 'the remedy' '^these texts were trained on and share words with one' err
 rm other/z.txt
-rc=0
-recipe WORK="$work/v" >out 2>err || rc=$?
-equal 'UDHR where TEXT was' "$rc" 2
+status 2 'UDHR where TEXT was' recipe WORK="$work/v"
 like 'is named' "was made with TEXT=$work/mine, not TEXT=$" err
 like 'and what there was not' "was made with no UDHR, not UDHR=" err
 touch mine/3.txt
-rc=0
-own >out 2>err || rc=$?
-equal 'a text changed behind it' "$rc" 2
+status 2 'a text changed behind it' own
 like 'is named' "full was made before $work/mine/3.txt was changed" err
 done_testing

@@ -1,11 +1,9 @@
 #!/bin/sh
 # recipes/reference.mk with a tiny model: rows cut from all text joined, blocks
-# that are named, rows of results; scripts/doc-text, which only it uses
+# that are named, rows of results; scripts/doc-text
 . "${0%/*}/../lib/lib.sh"
 . "$top/tests/lib/results.sh"
-work=$PWD
-gguf=$top/tests/golden/gguf/f32.gguf
-unset MAKEFLAGS MFLAGS MAKELEVEL
+. "$top/tests/lib/recipe.sh"
 
 # --- text of packages ---
 mkdir -p p/usr/share/doc/x/de p/usr/share/doc/x/en-US p/usr/share/games/fortunes
@@ -60,8 +58,7 @@ like 'is named' 'short: no row of 32 tokens' err
 
 # --- the recipe ---
 recipe() {
-    make -s --no-print-directory -C "$top" -f recipes/reference.mk -o programs \
-        BUILD="$BUILD" WORK="$work/w" RESULTS="$work/r" GGUF="$gguf" KEEP=1 \
+    run_recipe reference RESULTS="$work/r" KEEP=1 \
         T=32 B=2 BATCHES=6 WARMUP=1 SAVE=3 CALIB_ROWS=2 CONTEXT=32 \
         TEXT="$work/mine" HELD_OUT_TEXT="$work/other" JUDGED_ROWS=35 \
         JUDGED_BYTES=5000 PROMPTS="'en:a b'" "$@"
@@ -78,16 +75,11 @@ equal 'judged are so many rows' "$(awk -F '\t' '$2 == "rival" { print $7, $8 }' 
     r/reference.tsv)" '35 1085'
 equal 'the blocks named are left' "$(tr -d ' \n' <w/full/pruned/config.json |
     grep -o '"kept":[^]]*')" '"kept":[1'
-rc=0
-recipe KEEP=0 >out 2>err || rc=$?
-equal 'other blocks' "$rc" 2
+status 2 'other blocks' recipe KEEP=0
 like 'are refused' "made with KEEP=1, not KEEP=0" err
-rc=0
-recipe KEEP= >out 2>err || rc=$?
-equal 'a search instead' "$rc" 2
+status 2 'a search instead' recipe KEEP=
 like 'is refused' "made with KEEP=1, not KEEP=$" err
-rc=0
-recipe SMOKE=1 row >out 2>err || rc=$?
+status 2 'a smoke run' recipe SMOKE=1 row
 like 'a smoke run is no row' 'a smoke run is no row' err
 echo 'teacher [31.98, 0.0, 1.0, 37.09, 0.0, 1.0]' >peer
 ok 'a peer' recipe row PEER="$work/peer"
@@ -119,8 +111,6 @@ like 'without folders' "TASKS='q.form=q.jsonl' " r/stages.tsv
 unlike 'of any kind' "$work" r/stages.tsv
 again r stages >wrong
 equal 'are what lies beside them' "$(cat wrong)" ''
-rc=0
-all SAYS='--top 9' >out 2>err || rc=$?
-equal 'another teaching' "$rc" 2
+status 2 'another teaching' all SAYS='--top 9'
 like 'is refused' 'made with SAYS=--top 8, not SAYS=--top 9' err
 done_testing
