@@ -82,11 +82,8 @@ evalppl -q "$@" --resume kept2 pipe >out 2>err &
 pid=$!
 exec 3>pipe
 head -c $(($(wc -c <batches) / 2)) batches >&3
-tries=0
-until [ -e kept2 ] && [ "$(wc -c <kept2)" -gt 16 ] || [ $tries -gt 200 ]; do
-    sleep 0.05
-    tries=$((tries + 1))
-done
+begun() { [ "$(wc -c <kept2)" -gt 16 ]; }
+await begun
 status 1 'another at the same time' evalppl "$@" --resume kept2 batches
 like 'is told' 'kept2: another process writes there' err
 kill -9 $pid

@@ -174,6 +174,21 @@ replay() {
     else fail "$1: $n files"; fi
 }
 
+# await COMMAND ...: until it succeeds, at most a minute
+await() {
+    tap_tries=0
+    until "$@" 2>/dev/null || [ $tap_tries -ge 6000 ]; do
+        sleep 0.01
+        tap_tries=$((tap_tries + 1))
+    done
+}
+
+# catches ID SIGNAL: has that process a handler of that number (10: SIGUSR1)?
+catches() {
+    tap_mask=$(sed -n 's/^SigCgt:.*\(........\)$/\1/p' "/proc/$1/status")
+    [ $((0x$tap_mask >> ($2 - 1) & 1)) = 1 ]
+}
+
 # is_long: true under make check-long
 is_long() {
     [ -n "${RETORT_LONG:-}" ]

@@ -26,7 +26,7 @@ start() {
     shift
     for name in group "$@"; do
         [ "$name" = group ] || name=pid.$name
-        until [ -s "$name" ]; do sleep 0.01; done
+        await [ -s "$name" ]
     done
 }
 
@@ -48,13 +48,4 @@ finish() {
     wait "$watchdog" 2>/dev/null
     # shellcheck disable=SC2034 # for the test
     got=$(cat statuses 2>/dev/null || echo none)
-}
-
-# until_there FILE: at most 20 s
-until_there() {
-    tries=0
-    until [ -e "$1" ] || [ $tries -ge 2000 ]; do
-        sleep 0.01
-        tries=$((tries + 1))
-    done
 }

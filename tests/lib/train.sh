@@ -50,11 +50,7 @@ killed_at() {
     teacher -q -m teacher b >pipe 2>/dev/null &
     student -q -m "$2" -o killed --lr 1e-3 --save 2 --schedule constant pipe &
     victim=$!
-    n=0
-    while [ ! -d "killed/step-$1" ] && [ $n -lt 400 ]; do
-        sleep 0.01
-        n=$((n + 1))
-    done
+    await [ -d "killed/step-$1" ]
     kill -9 $victim
     wait $victim 2>/dev/null
     wait

@@ -172,7 +172,7 @@ int
 main(void)
 {
     signal(SIGPIPE, SIG_IGN);
-    port = 20000 + (int)(getpid() % 20000);
+    port = 10000 + (int)(getpid() % 10000);
     snprintf(where, sizeof where, "tcp:127.0.0.1:%d?wait=20", port);
     test_ports();
     test_strangers();

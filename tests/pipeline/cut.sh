@@ -43,11 +43,7 @@ mkfifo pipe
 teacher -q -m m -o late.kd pipe 2>err &
 victim=$!
 exec 7>pipe
-n=0
-until grep -q m/model.safetensors /proc/$victim/maps || [ $n -ge 400 ]; do
-    sleep 0.02
-    n=$((n + 1))
-done
+await grep -q m/model.safetensors /proc/$victim/maps
 head -c 5000 teacher/model.safetensors >start
 cat start >m/model.safetensors      # the same file, in place
 cat batches >&7 2>cat.err

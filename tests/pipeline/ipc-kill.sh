@@ -36,7 +36,7 @@ for how in pipe shm; do
             after=0.$(printf %03d $((rnd / 65536 % 400)))
             rm -rf run
             start "$text" stream teacher student
-            [ $((point % 4)) = 0 ] || until_there run/metrics.tsv
+            [ $((point % 4)) = 0 ] || await [ -e run/metrics.tsv ]
             sleep $after
             kill -9 "$(cat pid.$victim)"
             finish

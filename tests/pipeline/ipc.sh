@@ -73,7 +73,7 @@ endless='stream -q -B 4 -T 64 -s 7 --epochs 100000 data'
 one=$!
 shard -q -o dead --shard-size 4K unix:sock &    # kill -9 must not hit timeout
 two=$!
-(sleep 0.5; kill -9 $two) &
+(await [ -e dead/manifest.json ]; kill -9 $two) &
 timeout 60 student -q -m s -o long --lr 1e-3 --steps 40 "shm:$me.long" &
 three=$!
 status 0 'readers leave, one after the other' timeout 60 stream -B 4 -T 64 \
@@ -95,9 +95,9 @@ wait $! || fail 'and so is the reader'
 $endless -o "shm:$me" 2>err1 &
 writer=$!
 # timeout would make the process that is killed another one
-shard -q -o broken "shm:$me" 2>err2 &
+shard -q -o broken --shard-size 4K "shm:$me" 2>err2 &
 reader=$!
-sleep 0.4
+await [ -e broken/manifest.json ]
 kill -TERM $writer
 rc=0; wait $writer || rc=$?
 equal 'Ctrl-C at the writer: 5' $rc 5
@@ -116,7 +116,7 @@ for addr in "shm:$me" unix:sock "tcp:localhost:$port"; do
     for what in "shard -q -o d" "stream -q data -o"; do
         # shellcheck disable=SC2086
         $what "$addr" 2>err &
-        sleep 0.15
+        await catches $! 15
         kill -TERM $!
         rc=0; wait $! || rc=$?
         equal "$what $addr, alone, stopped" $rc 5
@@ -151,7 +151,7 @@ status 2 'to itself' teacher -m teacher -o "unix:x?wait=1" unix:x
 like 'is refused too' 'unix:x.wait=1: is both input and output' err
 $endless -o "shm:$me" &
 writer=$!
-sleep 0.2
+await [ -e "$segment" ]
 status 2 'two writers' $rows -o "shm:$me"
 like 'is refused' "^stream: shm:$me: another program writes there" err
 kill -9 $writer
@@ -164,21 +164,13 @@ wait $! || fail 'nor its reader'
 ok '... the same bytes' diff -r piped.d after
 
 # --- a peer that is stopped ---
-# said REGEX FILE: within 20 s
-said() {
-    n=0
-    until grep -q "$1" "$2" || [ $n = 400 ]; do
-        sleep 0.05
-        n=$((n + 1))
-    done
-}
 stream -q -B 4 -T 64 -s 7 --epochs 100000 data -o "shm:$me?size=64K" 2>err1 &
 writer=$!
 student -m s -o stopped --lr 1e-3 --steps 60 --save 0 "shm:$me" >out 2>err2 &
 reader=$!
-until_there stopped/metrics.tsv
+await [ -e stopped/metrics.tsv ]
 kill -STOP $writer
-said 'is stopped' err2
+await grep -q 'is stopped' err2
 like 'SIGSTOP of the writer is reported' \
     "^student: shm:$me: the writer .process $writer. is stopped: waiting" err2
 kill -CONT $writer
@@ -191,9 +183,9 @@ writer=$!
 rm -rf stopped
 student -q -m s -o stopped --lr 1e-3 --steps 60 --save 0 "shm:$me" &
 reader=$!
-until_there stopped/metrics.tsv
+await [ -e stopped/metrics.tsv ]
 kill -STOP $reader
-said 'is stopped' err1
+await grep -q 'is stopped' err1
 like 'SIGSTOP of the reader is reported' \
     "^stream: shm:$me.size=64K: the reader .process $reader. is stopped: wait" err1
 kill -CONT $reader
@@ -210,19 +202,19 @@ $endless -o "$at2" 2>err2 &
 writer2=$!
 shard -q -o stopped2 "$at2" 2>err &
 reader=$!
-until_there stopped1/manifest.json
-until_there stopped2/manifest.json
+await [ -e stopped1/manifest.json ]
+await [ -e stopped2/manifest.json ]
 kill -STOP $writer $reader
-said 'silent' err1
+await grep -q 'silent' err1
 like 'the writer is silent' \
     "^shard: $at1: the writer has been silent for 10 s: waiting" err1
-said 'silent' err2
+await grep -q 'silent' err2
 like 'the reader is silent' \
     "^stream: $at2: the reader has been silent for 10 s: waiting" err2
 kill -CONT $writer $reader
-said 'goes on' err1
+await grep -q 'goes on' err1
 like '... the writer goes on' "^shard: $at1: the writer goes on" err1
-said 'goes on' err2
+await grep -q 'goes on' err2
 like '... the reader goes on' "^stream: $at2: the reader goes on" err2
 kill -TERM $reader1 $reader
 wait $reader1 $reader $writer $writer2

@@ -50,7 +50,7 @@ for victim in stream teacher student; do
     rm -rf run
     start "$batches | stage teacher teacher -q -m teacher | $train" \
         stream teacher student
-    until_there run/step-6
+    await [ -e run/step-6 ]
     kill_at 0 $victim
     last=$(find run -name 'step-*[0-9]' | sed 's/.*-//' | sort -n | tail -n 1)
     steps=$((last + 4))

@@ -45,7 +45,7 @@ content 'stream --dry-run | head' \
 # --- Ctrl-C, to all stages at once ---
 start "$batches | stage teacher teacher -q -m teacher | $train" \
     stream teacher student
-until_there run/metrics.tsv
+await [ -e run/metrics.tsv ]
 until [ "$(wc -l <run/metrics.tsv)" -gt 4 ]; do sleep 0.01; done
 kill -INT "-$(cat group)"
 finish
@@ -65,7 +65,7 @@ ok 'it goes on' sh -c 'stream -q --resume run data | teacher -q -m teacher |
 rm -rf run
 start "$batches | stage teacher teacher -q -m teacher | $train" \
     stream teacher student
-until_there run/metrics.tsv
+await [ -e run/metrics.tsv ]
 kill -INT "$(cat pid.stream)"
 finish
 equal 'stream interrupted: exit 5, the others 3' "$got" '5 3 3'
@@ -91,13 +91,7 @@ head -c 3000 "$top/corpus/en.jsonl" >some.text
 # settled: give $victim time to read, and to take SIGTERM if it will
 settled() {
     sleep 0.15
-    [ "$want" = 5 ] && [ -r "/proc/$victim/status" ] || return
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        case $(grep SigCgt "/proc/$victim/status") in
-        *[4567cdef]???) return ;;
-        esac
-        sleep 0.1
-    done
+    [ "$want" != 5 ] || await catches $victim 15
 }
 # silent SIGNAL STATUS INPUT command ...
 silent() {

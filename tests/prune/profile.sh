@@ -125,8 +125,7 @@ status 1 'no room for the Hessians of all blocks' sh -c "trap '' XFSZ
 stream -q -B 16 -T 60 --batches 150 -o many data || fail 'more data'
 prune profile -q -m M -o X --hessian --calib-rows 0 many 2>err &
 pid=$!
-i=0
-while ! [ -e X.tmp ] && [ $((i = i + 1)) -le 100 ]; do sleep 0.05; done
+await [ -e X.tmp ]
 kill -TERM $pid
 wait $pid
 if [ -e X ] || [ -e X.tmp ]; then fail 'nothing is left'; else

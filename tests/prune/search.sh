@@ -278,11 +278,8 @@ done
 # shellcheck disable=SC2086
 prune search -q -m M -o choice $tabu --log k.tsv en-rows &
 pid=$!
-n=0
-while [ "$(grep -c . k.tsv 2>/dev/null || :)" -lt 20 ] && [ $n -lt 500 ]; do
-    sleep 0.02
-    n=$((n + 1))
-done
+twenty() { [ "$(wc -l <k.tsv)" -ge 20 ]; }
+await twenty
 kill -KILL $pid 2>/dev/null
 wait $pid 2>/dev/null
 # shellcheck disable=SC2086

@@ -21,11 +21,7 @@ for signal in TERM KILL; do
     prune sparsify -v -m wide -o cut --report cut.tsv --calib-rows 0 \
         --method $method b 2>err &
     pid=$!
-    n=0
-    while ! grep -q 'block 1, ' err && [ $n -lt 1000 ]; do
-        sleep 0.01
-        n=$((n + 1))
-    done
+    await grep -q 'block 1, ' err
     kill -$signal $pid
     wait $pid 2>/dev/null && fail "$signal: it was not ended"
     like "$signal: ended behind block 1" 'block 1, ' err

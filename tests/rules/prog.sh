@@ -107,19 +107,11 @@ same 'leaves the file alone' want file
 ok 'stderr closed' sh -c '"$1" mix 2>&-' sh "$p"
 same 'leaves the file alone' want file
 
-# wait_for TEXT FILE: at most ten seconds
-wait_for() {
-    n=0
-    while ! grep -q "$1" "$2" && [ $n -lt 200 ]; do
-        n=$((n + 1))
-        sleep 0.05
-    done
-}
 "$p" -q stop >out 2>err &
 pid=$!
-wait_for ready out
+await grep -q ready out
 kill -USR1 $pid
-wait_for running err
+await grep -q running err
 like 'SIGUSR1 tells how it stands' '^prog: running [0-9]+ s$' err
 kill -TERM $pid
 wait $pid
@@ -131,8 +123,8 @@ equal 'SIGTERM ends after a clean stop' "$?" 5
 save=$!
 "$p" -q hang >out.hang 2>err.hang &
 hang=$!
-wait_for ready out.save
-wait_for ready out.hang
+await grep -q ready out.save
+await grep -q ready out.hang
 kill -INT $save $hang
 sleep 0.1
 kill -INT $save $hang
@@ -148,10 +140,11 @@ equal 'another one two seconds later ends a program at once' "$got" 130
 
 "$p" work 2>err &
 pid=$!
-sleep 0.2
-kill -USR1 $pid
+await catches $pid 10
+told() { kill -USR1 "$pid"; grep -q training err; }
+await told
 wait $pid
 equal 'SIGUSR1 does not disturb work' "$?" 0
 like 'and tells its progress' \
-    '^prog: training [0-9]+ of 50 steps, loss 2\.[0-9]+, running 0 s$' err
+    '^prog: training [0-9]+ of 50 steps, loss 2\.[0-9]+, running [0-9]+ s$' err
 done_testing

@@ -276,11 +276,7 @@ shard --frame 4K --shard-size 6K -o r fifo 2>err &
 pid=$!
 exec 9>fifo
 head -c 60000 batches >&9
-n=0
-until [ -e r/manifest.json ] || [ $n -ge 400 ]; do
-    sleep 0.05
-    n=$((n + 1))
-done
+await [ -e r/manifest.json ]
 kill -INT $pid
 exec 9>&-
 rc=0

@@ -345,7 +345,7 @@ ok 'a reader that leaves' sh -c 'stream d1 | head -c 1000 >c; stream d1 2>err |
     head -c 1000 >c'
 stream --alpha 0 --tokens 100G d1 >/dev/null 2>err &
 pid=$!
-sleep 0.3
+await catches $pid 15
 kill -TERM $pid
 got=0
 wait $pid || got=$?

@@ -152,12 +152,7 @@ for how in 'KILL 9' 'TERM 13' 'KILL 13' 'TERM 16' 'KILL 17'; do
     head -c $((size * ${how#* } / 20 - 1000)) kd >&7 &
     sh train -q -o cut --save 5 --eval evkd --eval-every 2 pipe 2>err &
     victim=$!
-    n=0
-    while [ "$(tail -n 1 cut/metrics.tsv 2>/dev/null | cut -f 1)" != \
-        $((${how#* } - 1)) ] && [ $n -lt 500 ]; do
-        sleep 0.02
-        n=$((n + 1))
-    done
+    await grep -q "^$((${how#* } - 1))	" cut/metrics.tsv
     kill "-${how% *}" $victim
     wait $victim 2>/dev/null
     exec 7>&-

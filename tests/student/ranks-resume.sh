@@ -81,11 +81,7 @@ fi
 mpirun -n 2 sh -c 'trap : USR2; { head -c 373000 kd; sleep 20; } |
     student -q -j 1 -m s0 -o sig --lr 1e-3 --schedule constant' >sig.out 2>&1 &
 job=$!
-n=0
-while ! grep -qs "^1	" sig/metrics.tsv && [ $n -lt 300 ]; do
-    sleep 0.1
-    n=$((n + 1))
-done
+await grep -q '^1	' sig/metrics.tsv
 kill -USR2 $job
 wait $job
 equal 'SIGUSR2 to mpirun: all ranks save and exit 5' "$?" 5

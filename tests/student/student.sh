@@ -184,11 +184,7 @@ status 3 'damaged options' student -q -m s0 -o late --lr 1e-3 \
 rm -rf late && cp -r early late
 (student -q -m s0 -o late --lr 1e-3 --schedule constant --resume pipe) 2>err &
 exec 7>pipe
-n=0
-until grep -q process late/.lock 2>/dev/null || [ $n -ge 400 ]; do
-    sleep 0.02
-    n=$((n + 1))
-done
+await grep -q process late/.lock
 status 1 'a second student' student -q -m s0 -o late --lr 1e-3 \
     --schedule constant --resume kdrest
 like '... names the first' \
@@ -322,12 +318,7 @@ student -q -m s0 -o int --lr 1e-3 --save 0 pipe 2>err &
 victim=$!
 exec 7>pipe
 cat most >&7
-n=0
-while [ "$(wc -l 2>/dev/null <int/metrics.tsv || echo 0)" -lt 20 ] &&
-    [ $n -lt 500 ]; do
-    sleep 0.02
-    n=$((n + 1))
-done
+await grep -q '^19	' int/metrics.tsv
 kill -INT $victim
 exec 7>&-
 got=0

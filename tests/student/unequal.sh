@@ -38,11 +38,7 @@ for family in llama qwen2 qwen3 gemma3_text; do
     (teacher -q -m teacher b >"$d/pipe") 2>pipe.err &
     $train -o "$d/killed" "$d/pipe" &
     victim=$!
-    n=0
-    while [ ! -d "$d/killed/step-4" ] && [ $n -lt 400 ]; do
-        sleep 0.01
-        n=$((n + 1))
-    done
+    await [ -d "$d/killed/step-4" ]
     kill -9 $victim
     wait $victim 2>/dev/null
     wait

@@ -216,10 +216,7 @@ head -c $(($(wc -c <b) / 2)) b >half
 { cat half; sleep 20; } | mpirun -n 3 sh -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK
     exec teacher -j 1 --mpi --rank-timeout 2 -m teacher -o stopped' 2>lost &
 job=$!
-for n in $(seq 200); do
-    sleep 0.1
-    ! grep -q "^teacher: 3 ranks" lost || break
-done
+await grep -q '^teacher: 3 ranks' lost
 sleep 2
 kill -STOP "$(cat pid.2)"
 wait $job
@@ -244,11 +241,8 @@ rollup() {
     for p in $teaching; do cat "/proc/$p/smaps_rollup"; done |
         awk -v key="$1:" '$1 == key { n += $2 } END { print n + 0 }'
 }
-tries=0
-until [ "$(rollup Rss)" -gt 540000 ] || [ $tries -ge 100 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
+mapped() { [ "$(rollup Rss)" -gt 540000 ]; }
+await mapped
 # of 246 MiB of blocks each has all in memory, and a half is its own
 apart=$((($(rollup Rss) - $(rollup Pss)) / 1024))
 if [ $apart -ge 235 ] && [ $apart -le 265 ]; then
