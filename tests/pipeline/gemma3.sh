@@ -1,12 +1,11 @@
 #!/bin/sh
 # recipes/gemma3.mk with a tiny model and small texts in place of those it
-# fetches; the scripts that only it uses
+# fetches; its scripts
 . "${0%/*}/../lib/lib.sh"
-work=$PWD
-unset MAKEFLAGS MFLAGS MAKELEVEL
+. "$top/tests/lib/recipe.sh"
 
 # --- pages of help in two languages ---
-mkdir -p help udhr
+mkdir help
 awk 'BEGIN { for (i = 1; i <= 40; i++) for (l = 0; l < 2; l++) {
     dir = l ? "help/de/usr/share/libreoffice/help/de/text/swriter/guide" : \
         "help/en-us/usr/share/libreoffice/help/en-US/text/swriter/guide"
@@ -47,17 +46,57 @@ done
 status 1 'a language that is not there' "$top/scripts/help-text" help text 9 fr
 like 'is named' 'help/fr/.*: not found' err
 
+# --- manual pages, guides, fortunes: scripts/doc-text ---
+long='das ist eine Zeile, die lang genug ist, Nummer'
+# manual FOLDER: seven paragraphs of its language, one of English, one of code
+manual() {
+    mkdir -p "$1/usr/share/man/xx/man1"
+    {
+        printf '.\\" %s 0\n.TH X 1\n.SH "%s 9"\n' "$long" "$long"
+        printf '.PP\n%s\n\\fB\\-\\-1\\fR und \\(aqso\\(aq \\e weiter \303\244\n' "$long"
+        printf '.TP\n.BI \\-\\-lange= "OPTION UND MEHR" ", " "und noch viel mehr davon"\n'
+        printf '%s 2\n.B und\n.IR ls (1),\nso\n' "$long"
+        for i in 3 4 5 6 7; do printf '.P\n%s %d\n' "$long" $i; done
+        printf '.nf\n%s 8\n.fi\n.P\n%s \\[u00E4]\n.P\n%s \344\n' "$long" "$long" "$long"
+        printf '.P\nThis is what nobody of the translators has translated\n'
+    } | gzip -c >"$1/usr/share/man/xx/man1/x.1.gz"
+}
+manual m/de
+{
+    echo "$long --1 und 'so' \\ weiter ä"
+    echo "$long 2 und ls(1), so"
+    for i in 3 4 5 6 7; do echo "$long $i"; done
+    echo
+} >want
+ok 'a manual page' "$top/scripts/doc-text" -l de m/de
+same 'as text' out want
+gunzip -c m/de/usr/share/man/xx/man1/x.1.gz |
+    sed 's/ Nummer/ of English/' | gzip -c >m/de/usr/share/man/xx/man1/y.1.gz
+ok 'so many bytes' "$top/scripts/doc-text" -l de -n 9 m/de
+equal 'are a page' "$(grep -c '^$' out)" 1
+# guides FOLDER: HTML and fortunes
+guides() {
+    mkdir -p "$1/usr/share/gimp/xx" "$1/usr/share/games/fortunes/de"
+    for i in 1 2 3 4 5 6; do echo "<p>$long Ä&nbsp;$i</p>"; done \
+        >"$1/usr/share/gimp/xx/a.html"
+    printf '%s\nund noch eine\n%%\nThe %s\n' "$long" "$long" \
+        >"$1/usr/share/games/fortunes/de/f"
+}
+guides m/g
+ok 'a guide and fortunes' "$top/scripts/doc-text" -l de m/g
+{
+    echo; echo
+    echo "$long"
+    for i in 1 2 3 4 5 6; do echo "$long Ä $i"; done
+    echo 'und noch eine'
+} | sort >want
+sort out >got
+same 'as text' got want
+
 # --- the recipe ---
-for l in bul ces dan deu_1996 ell_monotonic eng spa est fin fra gle hrv hun \
-    ita lit lav mlt nld pol por_PT ron_2006 slk slv swe; do
-    awk -v l="$l" 'BEGIN { for (i = 1; i <= 30; i++)
-        printf "<article data-number=\"%d\">\n<p>%s %d: %s %d</p>\n" \
-            "</article>\n", i, l, i, "all are born free and equal", i * 7 }' \
-        >"udhr/$l.html"
-done
+declaration
 recipe() {
-    make -s --no-print-directory -C "$top" -f recipes/gemma3.mk -o programs \
-        BUILD="$BUILD" WORK="$work/w" GGUF="$top/tests/golden/gguf/f32.gguf" \
+    run_recipe gemma3 \
         UDHR="$work/udhr" HELP="$work/help" LANGUAGES='de en mt' BYTES=900 \
         T=64 B=2 BATCHES=40 LR=1e-2 WARMUP=1 SAVE=3 CALIB_ROWS=2 BLOCKS=1 \
         CONTEXT=64 STUDENT= PIECES='--max-doc 60 --split-long' \
@@ -82,10 +121,7 @@ like 'but judged on' "$(cat no)" $o/text/held-out/corpus.jsonl
 equal 'bits a byte of each language' "$(awk '{ print $1 }' $o/bits.txt |
     tr '\n' ' ')" 'bits/byte corpus de en udhr all '
 like 'are shown' '^bits/byte +teacher +pruned +distilled +won back' out
-find w -type f -exec cksum {} + | sort >before
-ok 'again' recipe
-find w -type f -exec cksum {} + | sort >after
-same 'makes nothing' before after
+twice recipe
 
 # A run that was killed goes on where it was.
 rm -r $o/distilled/step-40 $o/distilled/config.json
@@ -99,14 +135,47 @@ equal 'are those of the help' "$(awk '{ print $1 }' out | tr '\n' ' ')" \
     'bits/byte de en all '
 
 # --- all languages of the EU ---
-for l in cs da el es et 'fi' fr hu it nl pl pt sk sl sv; do
+for l in cs da el es et 'fi' fr hu it nl pl pt sl sv; do
     mkdir -p help/$l/usr/share/libreoffice/help
     cp -r help/de/usr/share/libreoffice/help/de help/$l/usr/share/libreoffice/help/$l
 done
-ok 'all languages' recipe WORK="$work/eu" LANGUAGES=eu BYTES=300 BATCHES=4 bits
+for l in cs da de el en es 'fi' fr hu it nl pl pt ro sv; do
+    manual eu/manuals/$l
+    touch eu/manuals/$l.done
+done
+for l in bg cs da de el en es 'fi' fr ga hr hu it lt nl pl pt ro sl sv; do
+    guides eu/guides/$l
+    touch eu/guides/$l.done
+done
+ok 'all languages' recipe WORK="$work/eu" LANGUAGES=eu BYTES=300 BATCHES=4 \
+    WRITTEN=2 bits
+equal 'tokens of each are told' "$(awk '$1 ~ /^..$/ && $4 ~ /%/ { print $1 }' out |
+    sort | tr '\n' ' ')" \
+    'bg cs da de el en es et fi fr ga hr hu it lt lv mt nl pl pt ro sk sl sv '
+o=eu/full
+like 'manual pages are trained on' "^$long 7" $o/text/train/sv.txt
+unlike 'but guides' 'Ä 6$' $o/text/train/sv.txt
+like 'which are judged' "^$long Ä 6" $o/text/held-out/sv.txt
+like 'fortunes too' '^und noch eine' $o/text/held-out/bg.txt
 equal 'each is judged by itself' "$(sed -n '/^bits/,$p' out |
     awk 'NR > 1 { print $1 }' | tr '\n' ' ')" \
     'bg cs da de el en es et fi fr ga hr hu it lt lv mt nl pl pt ro sk sl sv all '
+
+# --- what the teacher writes ---
+printf '%s\n' 'one two three four five six seven eight' 'too short' \
+    'a "b" c\d e f g h i' >lines
+ok 'texts of a model' env BUILD="$BUILD" "$top/scripts/model-text" -j 1 -s 3 \
+    "$gguf" 2 lines
+equal 'of so many' "$(grep -c '^$' out)" 2
+like 'begin as the text' '^one two three four five' out
+like 'in any characters' '^a "b" c\\d e f' out
+if [ "$(wc -c <out)" -gt 100 ]; then pass 'and go on'; else fail 'and go on'; fi
+mv out want
+ok 'with another seed' env BUILD="$BUILD" "$top/scripts/model-text" -s 4 \
+    "$gguf" 2 lines
+if cmp -s out want; then fail 'others'; else pass 'others'; fi
+ok 'the same' env BUILD="$BUILD" "$top/scripts/model-text" -s 3 "$gguf" 2 lines
+same 'are the same' out want
 
 # --- scripts/bits-a-byte: 3 ln 2 nats a token, 4 tokens, 8 bytes ---
 printf 'source\tbytes\tx\nde\t8\t1\nall\t16\t1\n' >stats
