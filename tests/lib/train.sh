@@ -43,14 +43,16 @@ same_model() {
 # metrics RUN: all columns but the time, into RUN.metrics
 metrics() { cut -f 1-9 "$1/metrics.tsv" >"$1.metrics"; }
 
-# killed_at STEP MODEL: a run `killed` of what the teacher says of the file b,
+# killed_at STEP RUN command ...: a run of what the teacher says of the file b,
 # which kill -9 ends somewhere after that checkpoint
 killed_at() {
-    mkfifo pipe
+    tap_at=$2/step-$1 tap_run=$2
+    shift 2
+    [ -p pipe ] || mkfifo pipe
     teacher -q -m teacher b >pipe 2>/dev/null &
-    student -q -m "$2" -o killed --lr 1e-3 --save 2 --schedule constant pipe &
+    "$@" -o "$tap_run" pipe &
     victim=$!
-    await [ -d "killed/step-$1" ]
+    await [ -d "$tap_at" ]
     kill -9 $victim
     wait $victim 2>/dev/null
     wait

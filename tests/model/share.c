@@ -12,6 +12,7 @@
 #include "model/random.h"
 #include "model/share.h"
 #include "../lib/packed.h"
+#include "../lib/small_config.h"
 #include "../lib/tap.h"
 
 #include <pthread.h>
@@ -166,27 +167,26 @@ static void
 test_files(const char *name, const struct model *m)
 {
     static const size_t some[] = { 3, 4, 0 };
+    static const char *const files[] = { "bf16", "q8.gguf" };
     char what[100];
     struct model f;
     struct err e;
 
-    snprintf(what, sizeof what, "%s bf16", name);
     if (model_export(m, "bf16", DT_BF16, NULL, &e) < 0 ||
-        model_open(&f, "bf16", &e) < 0) {
+        model_export_gguf(m, "q8.gguf", DT_Q8_0, NULL, &e) < 0) {
         printf("Bail out! %s\n", e.msg);
         exit(1);
     }
-    test_model(what, &f, some);
-    model_close(&f);
+    for (int i = 0; i < 2; i++) {
+        snprintf(what, sizeof what, "%s %s", name, files[i]);
+        if (model_open(&f, files[i], &e) < 0) {
+            printf("Bail out! %s\n", e.msg);
+            exit(1);
+        }
+        test_model(what, &f, some);
+        model_close(&f);
+    }
     dir_remove("bf16", NULL);
-    snprintf(what, sizeof what, "%s gguf", name);
-    if (model_export_gguf(m, "q8.gguf", DT_Q8_0, NULL, &e) < 0 ||
-        model_open(&f, "q8.gguf", &e) < 0) {
-        printf("Bail out! %s\n", e.msg);
-        exit(1);
-    }
-    test_model(what, &f, some);
-    model_close(&f);
     remove("q8.gguf");
 }
 
@@ -194,28 +194,10 @@ static void
 test_family(const char *name)
 {
     static const size_t all[] = { 1, 2, 3, 4, 6, 0 };
-    const int gemma = strcmp(name, "gemma3_text") == 0;
-    struct config c = { .V = V,
-        .d = D,
-        .L = L,
-        .H = 6,
-        .KV = 3,
-        .D = 16,
-        .mlp = 96,
-        .max_pos = 1024,
-        .eps = 1e-5,
-        .theta = 1e4,
-        .theta_local = gemma ? 1e3 : 0,
-        .window = gemma ? 90 : 0,
-        .tied = 1,
-        .init_range = 0.15,
-        .attn_scalar = gemma ? 16 : 0 };
+    const struct config c = small_config(name, V, D, L, 16);
     struct arena a;
     struct model m;
 
-    snprintf(c.arch, sizeof c.arch, "%s", name);
-    for (size_t i = 0; gemma && i < L; i++)
-        config_set_local(&c, i, i % 2 == 1);
     model_random(&m, &c, shapes, 3, &a);
     for (size_t i = 0; i < L * W_N; i++) { /* norms and biases that matter */
         const struct weight *w = &m.block[i / W_N].w[i % W_N];

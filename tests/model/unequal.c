@@ -9,6 +9,7 @@
 #include "model/random.h"
 #include "train/plan.h"
 #include "../lib/packed.h"
+#include "../lib/small_config.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>
@@ -25,28 +26,12 @@ static const struct block_shape kept[L] = { { 3, 96, 0 }, { 1, 70, 1 },
 static void
 make_padded(struct tmodel *t, const char *family)
 {
-    const int gemma = strcmp(family, "gemma3_text") == 0;
-    struct config c = { .V = V,
-        .d = D,
-        .L = L,
-        .H = 6,
-        .KV = 3,
-        .D = 10,
-        .mlp = 96,
-        .max_pos = 1024,
-        .eps = 1e-5,
-        .theta = 1e4,
-        .theta_local = gemma ? 1e3 : 0,
-        .window = gemma ? 90 : 0,
-        .tied = 1,
-        .init_range = 0.15,
-        .attn_scalar = gemma ? 12 : 0 };
+    struct config c = small_config(family, V, D, L, 10);
     struct arena a;
     struct model m;
 
-    snprintf(c.arch, sizeof c.arch, "%s", family);
-    for (size_t i = 0; gemma && i < L; i++)
-        config_set_local(&c, i, i % 2 == 1);
+    if (c.attn_scalar > 0)
+        c.attn_scalar = 12; /* not a head's width */
     model_random(&m, &c, NULL, 3, &a);
     tmodel_init(t, &m, NULL);
     model_random_free(&m);

@@ -69,7 +69,7 @@ status 0 'live' sh -c 'stream -q -B 4 -T 64 -s 7 --batches 20 data |
 same_model '... the same' whole live
 
 # 10 steps, killed somewhere after; then the rest
-killed_at 10 sparse
+killed_at 10 killed student -q -m sparse --lr 1e-3 --save 2 --schedule constant
 goes_on sparse
 for f in optimiser masks model; do
     same "... $f of the last checkpoint" killed/step-20/$f.safetensors \

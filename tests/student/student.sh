@@ -100,7 +100,7 @@ status 3 'one and a half steps of two messages' student -q -m s0 -o accum \
 equal 'the one is saved' "$(find accum -name 'step-*')" accum/step-1
 
 # kill -9 somewhere after a checkpoint, then take up
-killed_at 6 s0
+killed_at 6 killed student -q -m s0 --lr 1e-3 --save 2 --schedule constant
 [ ! -e killed/config.json ] && pass 'a killed run is no model' ||
     fail 'a killed run is no model'
 goes_on s0

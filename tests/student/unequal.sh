@@ -34,14 +34,8 @@ for family in llama qwen2 qwen3 gemma3_text; do
         "$d/whole/model.safetensors"
 
     # kill -9 somewhere after a checkpoint, then take up
-    mkfifo "$d/pipe"
-    (teacher -q -m teacher b >"$d/pipe") 2>pipe.err &
-    $train -o "$d/killed" "$d/pipe" &
-    victim=$!
-    await [ -d "$d/killed/step-4" ]
-    kill -9 $victim
-    wait $victim 2>/dev/null
-    wait
+    # shellcheck disable=SC2086 # a command
+    killed_at 4 "$d/killed" $train
     ok 'killed, resumed' sh -c "stream -q --resume $d/killed -B 4 -T 64 -s 7 \
         --batches 10 data | teacher -q -m teacher | $train -o $d/killed --resume"
     for f in model optimiser; do
