@@ -10,6 +10,7 @@
 #include "base/timeline.h"
 #include "dist/log.h"
 #include "dist/over_mpi.h"
+#include "dist/seen.h"
 #include "dist/tune.h"
 #include "dist/watch.h"
 #include "kern/kern.h"
@@ -240,12 +241,6 @@ dist_log_end(struct err *e)
     return r;
 }
 
-/* A collective that is seen. */
-struct watched {
-    double begin, wait; /* begin 0: it is not */
-    size_t sent;
-};
-
 static struct watched
 look(const struct dist_group *g)
 {
@@ -332,6 +327,16 @@ settle(void)
     }
 }
 
+struct watched
+dist_see_pair(void)
+{
+    settle();
+    watch_enter();
+    return (
+        struct watched){ dist.log != NULL || timeline_on() ? clock_now() : 0.0,
+        0.0, mpi_sent() };
+}
+
 static struct watched
 see(const struct dist_group *g)
 {
@@ -340,9 +345,9 @@ see(const struct dist_group *g)
     return look(g);
 }
 
-static void
-saw(const struct dist_group *g, const struct watched *s, enum comm_kind kind,
-    const char *op, size_t whole, size_t shard)
+void
+dist_saw(const struct dist_group *g, const struct watched *s,
+    enum comm_kind kind, const char *op, size_t whole, size_t shard)
 {
     const double seconds = clock_now() - s->begin;
     const size_t bytes[3] = { whole, shard, mpi_sent() - s->sent };
@@ -377,7 +382,7 @@ dist_broadcast(const struct dist_group *g, void *p, size_t bytes, size_t root)
         return;
     s = see(g);
     mpi_broadcast(g, p, bytes, root);
-    saw(g, &s, COMM_OTHER, "broadcast", bytes, bytes);
+    dist_saw(g, &s, COMM_OTHER, "broadcast", bytes, bytes);
 }
 
 void
@@ -710,7 +715,7 @@ dist_reduce_scatter(const struct dist_group *g, float *x, const size_t *at,
         ring(g, x, at);
     else
         all_to_all(g, x, at, how == DIST_BF16);
-    saw(g, &s, COMM_REDUCE_SCATTER, "reduce_scatter_tensor",
+    dist_saw(g, &s, COMM_REDUCE_SCATTER, "reduce_scatter_tensor",
         at[g->n] * sizeof *x, (at[g->rank + 1] - at[g->rank]) * sizeof *x);
 }
 

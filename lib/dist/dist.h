@@ -9,8 +9,9 @@
  * the segments that messages are cut into.  A rank that dies ends them all,
  * by the launcher.
  *
- * dist.c has the collectives, over_mpi.c the only calls of MPI; by watch.h a
- * rank that is stopped or slow is found, by tune.h the segments that are fast.
+ * dist.c has the collectives, pair.c what passes between two ranks, over_mpi.c
+ * the only calls of MPI; by watch.h a rank that is stopped or slow is found, by
+ * tune.h the segments that are fast.
  */
 #ifndef DIST_DIST_H
 #define DIST_DIST_H
@@ -114,6 +115,24 @@ void dist_reduce_scatter(const struct dist_group *g, float *x, const size_t *at,
 /* x [n] of every rank becomes the sum: the same, and then an all-gather. */
 void dist_all_reduce(const struct dist_group *g, float *x, size_t n,
     enum dist_sum how);
+
+/* From one rank to another; calls of these two are collectives, the others do
+ * nothing.  p [bytes] of rank `from` becomes that of rank `to`. */
+void dist_pass(const struct dist_group *g, size_t from, size_t to, void *p,
+    size_t bytes);
+/* x [n] of rank `to` becomes the sum of it and that of rank `from`. */
+void dist_pass_sum(const struct dist_group *g, size_t from, size_t to, float *x,
+    size_t n);
+
+/* No collectives: x [n], n at most INT_MAX, to another rank, which receives as
+ * much by the same channel; what one channel carries comes in its order.  x
+ * stays as it is until dist_posted, called once with the number returned.  In
+ * the log's line of what is received, waiting is that for the sender. */
+size_t dist_post(const struct dist_group *g, size_t to, size_t channel,
+    const float *x, size_t n);
+void dist_posted(size_t sending);
+void dist_receive(const struct dist_group *g, size_t from, size_t channel,
+    float *x, size_t n);
 
 /* Elements of a message at most, 1..2^26 (default 2^16): for tuning, changes
  * no bits. */

@@ -19,10 +19,16 @@ mpi_sent(void)
 #include "base/mem.h"
 #include "base/note.h"
 
+#include <assert.h>
+#include <limits.h>
 #include <mpi.h>
 #include <stdint.h>
 
-enum { TAG = 1, PIECE = 1 << 30 /* bytes; a count of MPI is an int */ };
+enum {
+    TAG = 1,
+    CHANNELS = 2,
+    PIECE = 1 << 30 /* bytes; a count of MPI is an int */
+};
 
 static MPI_Comm
 comm_of(const struct dist_group *g)
@@ -161,6 +167,49 @@ mpi_exchange(const struct dist_group *g, size_t to, const void *p, size_t n,
     }
 }
 
+/* What is being sent; MPI_REQUEST_NULL: nothing. */
+static MPI_Request *sending;
+static size_t nsending;
+
+size_t
+mpi_send(const struct dist_group *g, size_t to, size_t channel, const float *p,
+    size_t n)
+{
+    size_t i = 0;
+
+    assert(n <= INT_MAX);
+    while (i < nsending && sending[i] != MPI_REQUEST_NULL)
+        i++;
+    if (i == nsending)
+        sending = xreallocarray(sending, ++nsending, sizeof *sending);
+    sent += n * sizeof *p;
+    MPI_Isend(p, (int)n, MPI_FLOAT, (int)to, CHANNELS + (int)channel,
+        comm_of(g), &sending[i]);
+    return i;
+}
+
+void
+mpi_finish(size_t i)
+{
+    MPI_Wait(&sending[i], MPI_STATUS_IGNORE);
+}
+
+void
+mpi_wait_for(const struct dist_group *g, size_t from, size_t channel)
+{
+    MPI_Probe((int)from, CHANNELS + (int)channel, comm_of(g),
+        MPI_STATUS_IGNORE);
+}
+
+void
+mpi_receive(const struct dist_group *g, size_t from, size_t channel, float *p,
+    size_t n)
+{
+    assert(n <= INT_MAX);
+    MPI_Recv(p, (int)n, MPI_FLOAT, (int)from, CHANNELS + (int)channel,
+        comm_of(g), MPI_STATUS_IGNORE);
+}
+
 #else
 
 int
@@ -225,6 +274,33 @@ mpi_exchange(const struct dist_group *g, size_t to, const void *p, size_t n,
     size_t from, void *q, size_t m)
 {
     (void)g, (void)to, (void)p, (void)n, (void)from, (void)q, (void)m;
+}
+
+size_t
+mpi_send(const struct dist_group *g, size_t to, size_t channel, const float *p,
+    size_t n)
+{
+    (void)g, (void)to, (void)channel, (void)p, (void)n;
+    return 0;
+}
+
+void
+mpi_finish(size_t i)
+{
+    (void)i;
+}
+
+void
+mpi_wait_for(const struct dist_group *g, size_t from, size_t channel)
+{
+    (void)g, (void)from, (void)channel;
+}
+
+void
+mpi_receive(const struct dist_group *g, size_t from, size_t channel, float *p,
+    size_t n)
+{
+    (void)g, (void)from, (void)channel, (void)p, (void)n;
 }
 
 #endif

@@ -140,6 +140,60 @@ broadcast(size_t n)
     all_ok(good, "broadcast from each", n);
 }
 
+/* From each rank to each. */
+static void
+pass(size_t n)
+{
+    int good = 1, sum = 1;
+
+    for (size_t k = 0; k < g->n * g->n; k++) {
+        const size_t from = k / g->n, to = k % g->n;
+        const int came = g->rank == to && from != to;
+
+        for (size_t i = 0; i < n; i++)
+            x[i] = number(g->rank, i);
+        dist_pass(g, from, to, x, n * sizeof *x);
+        for (size_t i = 0; i < n; i++)
+            good = good && x[i] == number(came ? from : g->rank, i);
+        for (size_t i = 0; i < n; i++)
+            x[i] = number(g->rank, i);
+        dist_pass_sum(g, from, to, x, n);
+        for (size_t i = 0; i < n; i++)
+            sum = sum &&
+                x[i] == number(g->rank, i) + (came ? number(from, i) : 0.0f);
+    }
+    all_ok(good, "from each to each", n);
+    all_ok(sum, "and added there", n);
+}
+
+/* Round the ranks in the background, by three channels that are received in
+ * another order than they were sent in. */
+static void
+channels(size_t n)
+{
+    const size_t to = (g->rank + 1) % g->n, from = (g->rank + g->n - 1) % g->n;
+    size_t sending[6];
+    int good = 1;
+
+    if (g->n == 1)
+        return;
+    for (size_t k = 0; k < 6; k++) {
+        for (size_t i = 0; i < n; i++)
+            part[k][i] = number(g->rank + 16 * k, i);
+        sending[k] = dist_post(g, to, k % 3, part[k], n);
+    }
+    for (size_t k = 6; k-- > 0;) {
+        const size_t is = k % 3 + (k < 3 ? 3 : 0); /* in order by one channel */
+
+        dist_receive(g, from, k % 3, x, n);
+        for (size_t i = 0; i < n; i++)
+            good = good && x[i] == number(from + 16 * is, i);
+    }
+    for (size_t k = 0; k < 6; k++)
+        dist_posted(sending[k]);
+    all_ok(good, "by channels", n);
+}
+
 static void
 send(size_t n)
 {
@@ -187,6 +241,8 @@ sizes(size_t n)
     all_reduce(n);
     broadcast(n);
     send(n);
+    pass(n);
+    channels(n);
 }
 
 static void

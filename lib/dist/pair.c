@@ -1,0 +1,85 @@
+/* What passes between two ranks; see dist.h. */
+#include "base/clock.h"
+#include "base/timeline.h"
+#include "dist/over_mpi.h"
+#include "dist/seen.h"
+#include "dist/watch.h"
+#include "kern/kern.h"
+
+enum { SOME = 1 << 14 }; /* numbers that are added at a time */
+
+static int
+has_part(const struct dist_group *g, size_t from, size_t to)
+{
+    return from != to && (g->rank == from || g->rank == to);
+}
+
+void
+dist_pass(const struct dist_group *g, size_t from, size_t to, void *p,
+    size_t bytes)
+{
+    struct watched s;
+
+    if (!has_part(g, from, to))
+        return;
+    s = dist_see_pair();
+    dist_send(g, p, bytes, from, to);
+    dist_saw(g, &s, COMM_OTHER, g->rank == from ? "send" : "recv", bytes,
+        bytes);
+}
+
+void
+dist_pass_sum(const struct dist_group *g, size_t from, size_t to, float *x,
+    size_t n)
+{
+    struct watched s;
+    float came[SOME];
+
+    if (!has_part(g, from, to))
+        return;
+    s = dist_see_pair();
+    for (size_t i = 0; i < n; i += SOME) {
+        const size_t k = n - i < SOME ? n - i : SOME;
+
+        dist_send(g, g->rank == from ? x + i : came, k * sizeof *x, from, to);
+        if (g->rank == to)
+            kern.add(x + i, x + i, came, k);
+    }
+    dist_saw(g, &s, COMM_OTHER, "reduce", n * sizeof *x, n * sizeof *x);
+}
+
+size_t
+dist_post(const struct dist_group *g, size_t to, size_t channel, const float *x,
+    size_t n)
+{
+    const struct watched s = dist_see_pair();
+    const size_t sending = mpi_send(g, to, channel, x, n);
+
+    dist_saw(g, &s, COMM_OTHER, "send", n * sizeof *x, n * sizeof *x);
+    return sending;
+}
+
+void
+dist_posted(size_t sending)
+{
+    (void)dist_see_pair();
+    mpi_finish(sending);
+    watch_leave();
+}
+
+void
+dist_receive(const struct dist_group *g, size_t from, size_t channel, float *x,
+    size_t n)
+{
+    struct watched s = dist_see_pair();
+    const double t = s.begin;
+
+    mpi_wait_for(g, from, channel);
+    if (t > 0.0) {
+        timeline_add("wait", "wait for another stage", t);
+        s.begin = clock_now();
+        s.wait = s.begin - t;
+    }
+    mpi_receive(g, from, channel, x, n);
+    dist_saw(g, &s, COMM_OTHER, "recv", n * sizeof *x, n * sizeof *x);
+}
