@@ -22,10 +22,10 @@ static void
 check_room(const struct student *s, size_t params)
 {
     const struct args *a = s->a;
-    const size_t n = s->ranks.n;
-    const size_t bytes = 4 * params / (a->level > 2 ? n : 1) +
-        (a->grad == 1 ? 2 : 4) * params / (a->level > 1 ? n : 1) +
-        2 * (a->moments == 1 ? 2 : 4) * params / (a->level > 0 ? n : 1);
+    const size_t n = s->ranks.n, level = a->stages > 0 ? 3 : a->level;
+    const size_t bytes = 4 * params / (level > 2 ? n : 1) +
+        (a->grad == 1 ? 2 : 4) * params / (level > 1 ? n : 1) +
+        2 * (a->moments == 1 ? 2 : 4) * params / (level > 0 ? n : 1);
     struct err e;
 
     if (plan_fits(bytes, "--moments bf16, --grad bf16 or a smaller one", &e) <
@@ -56,12 +56,33 @@ ends_with(const char *s, const char *end)
     return n >= k && strcmp(s + n - k, end) == 0;
 }
 
+/* Which stages this rank has of m. */
+static struct pipeline
+stages(const struct student *s, const struct model *m)
+{
+    const struct pipeline g = { s->ranks.rank, s->ranks.n, s->a->stages };
+
+    if (g.n * g.per > m->c.L)
+        die(EX_USAGE,
+            "--stages %zu: %zu ranks have %zu stages, %s has %zu "
+            "blocks",
+            g.per, g.n, g.n * g.per, s->a->model, m->c.L);
+    for (size_t i = 0; i < m->c.L; i++)
+        if (m->block[i].sparse != 0)
+            die(EX_USAGE,
+                "--stages: %s has sparse matrices, which are not "
+                "trained in stages",
+                s->a->model);
+    return g;
+}
+
 /* The parameters: random, of a model, or of the checkpoint `from`. */
 static void
 load_model(struct student *s, const char *from)
 {
     const struct share share = { s->ranks.rank,
         s->a->level > 1 ? s->ranks.n : 1, s->a->level > 2 };
+    struct pipeline staged = { 0, 1, 1 };
     struct arena random = { 0 };
     struct model m;
     struct err e;
@@ -76,9 +97,13 @@ load_model(struct student *s, const char *from)
         if (model_check_finite(&m, &e) < 0)
             die_err(&e);
     }
+    if (s->a->stages > 0 && s->ranks.n > 1)
+        staged = stages(s, &m);
     if ((share.n > 1 ? tmodel_init_share(&s->t, &m, &share, &e)
-                     : tmodel_init_as(&s->t, &m,
-                           s->a->grad == 1 ? DT_BF16 : DT_F32, &e)) < 0)
+                : staged.n > 1
+                ? tmodel_init_stages(&s->t, &m, &staged, &e)
+                : tmodel_init_as(&s->t, &m, s->a->grad == 1 ? DT_BF16 : DT_F32,
+                      &e)) < 0)
         die_err(&e);
     if (fresh) {
         model_random_free(&m);
@@ -92,7 +117,6 @@ load_model(struct student *s, const char *from)
 static void
 load_state(struct student *s)
 {
-    static const struct dist_group alone = { "alone", 0, 1, NULL };
     struct err e;
     char *dir = NULL;
     size_t here, mine;
@@ -106,9 +130,13 @@ load_state(struct student *s)
     s->program =
         plan_program(here > mine ? here - mine : 0, pool_size(s->pool));
     s->opt = adamw_new_parts(&s->t, s->a->moments == 1 ? DT_BF16 : DT_F32,
-        s->a->level > 0 ? &s->ranks : &alone, s->a->deterministic);
+        s->a->level > 0 || stages_any(&s->t.stages) ? &s->ranks : NULL,
+        s->a->deterministic);
     if (s->t.share.n > 1 && s->t.share.params)
         s->parts = parts_new(&s->t, s->opt, &s->ranks);
+    if (stages_any(&s->t.stages))
+        s->pipe = pipe_new(&s->ranks, &s->t);
+    s->saver.fetch = s->pipe != NULL ? pipe_fetch(s->pipe) : s->t.m.fetch;
     if (s->parts != NULL && s->a->node_copy)
         parts_keep(s->parts, dist_node());
     if (dir != NULL) {
@@ -332,9 +360,11 @@ make_step(struct student *s, const size_t *rows)
         s->held.T > rows[1] ? s->held.T : rows[1],
         (s->a->recompute ? BWD_RECOMPUTE : 0) | (s->a->act == 1 ? BWD_BF16 : 0),
         &s->feed.said, &s->feed.head);
+    if (s->pipe != NULL)
+        step_pipe(s->step, s->pipe);
     s->sum = ranks_new(&o, s->step, &s->t, s->opt, s->pool);
     l.ranks = ranks_bytes(s->sum);
-    l.buffers = parts_bytes(s->parts);
+    l.buffers = parts_bytes(s->parts) + pipe_bytes(s->pipe);
     held_out_plan(s, &l);
     plan_make(&p, &s->t, s->step, &l);
     mem_trim();

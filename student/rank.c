@@ -17,6 +17,22 @@
 #include <string.h>
 #include <xxhash.h>
 
+/* What ranks that have stages of the model cannot do. */
+static void
+check_stages(const struct args *a)
+{
+    const char *with = a->level > 0 ? "--shard-level"
+        : a->wire == 1              ? "--wire bf16"
+        : a->overlap                ? "--overlap"
+        : a->tune                   ? "--tune-comm"
+        : a->deterministic          ? "--deterministic"
+        : a->eval != NULL           ? "--eval"
+                                    : NULL;
+
+    if (a->stages > 0 && with != NULL)
+        die(EX_USAGE, "--stages: over ranks it goes not with %s", with);
+}
+
 void
 rank_begin(struct student *s)
 {
@@ -44,6 +60,7 @@ rank_begin(struct student *s)
         return;
     if (s->a->deterministic && s->a->wire == 1)
         die(EX_USAGE, "--wire bf16 rounds: not with --deterministic");
+    check_stages(s->a);
     if (s->a->overlap && dist_overlap(&e) < 0)
         die_err(&e);
     if (s->a->tune)
@@ -126,6 +143,11 @@ rank_rows(struct student *s, size_t rows, size_t length)
     if (g->n == 1)
         goto out;
     whole = !of_rank(&s->feed, &rank, &n);
+    if (!whole && n > 1 && s->pipe != NULL)
+        die(EX_INPUT,
+            "%s: has the rows of rank %zu of %zu: with --stages "
+            "every rank reads all rows",
+            s->feed.name, rank, n);
     if (!whole && (rank != g->rank || n != g->n))
         die(EX_INPUT,
             "%s: has the rows of rank %zu of %zu, and is read by rank %zu of "
@@ -145,7 +167,7 @@ rank_rows(struct student *s, size_t rows, size_t length)
                 ", %zu of %zu",
                 s->feed.name, r, own->seq, rows, length, all[r].seq,
                 all[r].rows, all[r].length);
-    if (whole) {
+    if (whole && s->pipe == NULL) {
         s->first_row = g->rank;
         s->row_stride = g->n;
         s->rows = (rows + g->n - 1) / g->n;
@@ -202,7 +224,7 @@ rank_same(const struct student *s, struct err *e)
     size_t most = 0;
     struct buf odd = { 0 };
 
-    if (n == 1 || s->t.share.params)
+    if (n == 1 || s->t.share.params || s->pipe != NULL)
         return 0;
     all = xcalloc(n, sizeof(*all));
     all[s->ranks.rank] = hash_parameters(s, 0);

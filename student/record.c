@@ -51,9 +51,10 @@ is_compared(const char *name)
 {
     static const char *const not [] = { "output", "tokenizer", "threads",
         "micro", "recompute", "ahead", "save", "max-time", "cpus", "numa",
-        "keep", "resume", "override", "rank-timeout", "shard-level", "overlap",
-        "node-copy", "tune-comm", "comm-log", "deepspeed-compat", "timeline",
-        "ce", "kl", "squarehead", "steps", "model", "teacher", "eval" };
+        "keep", "resume", "override", "rank-timeout", "shard-level", "stages",
+        "overlap", "node-copy", "tune-comm", "comm-log", "deepspeed-compat",
+        "timeline", "ce", "kl", "squarehead", "steps", "model", "teacher",
+        "eval" };
 
     for (size_t i = 0; i < sizeof(not ) / sizeof(*not ); i++)
         if (strcmp(name, not [i]) == 0)

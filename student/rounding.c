@@ -41,7 +41,8 @@ tell_compute(struct student *s)
     const struct loss_opt *o = &s->loss;
     double loss[2], *g[2];
 
-    if (s->a->compute == 0 || verbosity < 0 || s->t.share.n > 1)
+    if (s->a->compute == 0 || verbosity < 0 || s->t.share.n > 1 ||
+        s->pipe != NULL)
         return;
     for (int k = 0; k < 2; k++) {
         struct loss_sum sum = { 0 };

@@ -141,6 +141,23 @@ write_weights(const struct tmodel *t, const char *dir, struct err *e)
     return r;
 }
 
+/* All weights into `dir`, or, NULL, to the rank that writes them. */
+static int
+fetch_weights(const struct saver *s, struct tmodel *t, const char *dir,
+    struct err *e)
+{
+    const struct fetch *const before = t->m.fetch;
+    int r = 0;
+
+    t->m.fetch = s->fetch;
+    if (dir != NULL)
+        r = write_weights(t, dir, e);
+    else
+        fetch_each(&t->m);
+    t->m.fetch = before;
+    return r;
+}
+
 /* Configuration into folder `dir`, where the tokenizer is. */
 static int
 write_config(const struct tmodel *t, const char *dir, struct err *e)
@@ -218,10 +235,10 @@ write_parts(struct saver *s, struct err *e)
     dist_broadcast(s->ranks, dir, sizeof(dir), 0);
     if (r == 0 && *dir != '\0')
         r = write_moments(s, dir, e);
-    if (s->t->m.fetch != NULL && s->ranks->rank == 0 && r == 0)
-        r = write_weights(s->t, dir, e);
+    if (s->fetch != NULL && s->ranks->rank == 0 && r == 0)
+        r = fetch_weights(s, s->t, dir, e);
     else
-        fetch_each(&s->t->m);
+        fetch_weights(s, s->t, NULL, e);
     all[s->ranks->rank] = r < 0;
     dist_all_gather_one(s->ranks, all, sizeof(*all));
     for (size_t i = 0; i < s->ranks->n; i++)
@@ -243,7 +260,7 @@ save(struct saver *s, struct dir_new *d, struct err *e)
         r = save_masks(file, s->t, e);
         free(file);
     }
-    if (r == 0 && s->t->m.fetch == NULL)
+    if (r == 0 && s->fetch == NULL)
         r = write_weights(s->t, d->tmp, e);
     set(s, &s->written);
     if (r == 0)
@@ -344,12 +361,10 @@ save_final(struct saver *s, struct tmodel *t, struct err *e)
 {
     int r = 0;
 
-    if (s->ranks->rank > 0) {
-        fetch_each(&t->m);
-        return 0;
-    }
+    if (s->ranks->rank > 0)
+        return fetch_weights(s, t, NULL, e);
     watch_busy(1);
-    if (write_weights(t, s->run, e) < 0 || write_config(t, s->run, e) < 0 ||
+    if (fetch_weights(s, t, s->run, e) < 0 || write_config(t, s->run, e) < 0 ||
         io_fsync_dir(s->run, e) < 0)
         r = -1;
     watch_busy(-1);

@@ -103,6 +103,8 @@ static const struct opt options[] = {
     OPT_GROUP("ranks, started by mpirun"),
     OPT_SIZE(0, "shard-level", &a.level, 0, 3, "level",
         "what ranks have parts of: moments, 2 gradients, 3 parameters too"),
+    OPT_SIZE(0, "stages", &a.stages, 0, 4096, "n",
+        "each rank has so many stages of blocks (0: all blocks)"),
     OPT_FLAG(0, "node-copy", &a.node_copy,
         "at level 3 gather once a step from other nodes"),
     OPT_FLAG(0, "overlap", &a.overlap,
@@ -180,6 +182,7 @@ main(int argc, char **argv)
     ranks_free(s.sum);
     step_free(s.step);
     parts_free(s.parts);
+    pipe_free(s.pipe);
     adamw_free(s.opt);
     tmodel_release(&s.t);
     pool_free(s.pool);

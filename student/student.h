@@ -12,6 +12,7 @@
 #include "model/backward.h"
 #include "train/adamw.h"
 #include "train/parts.h"
+#include "train/pipe.h"
 #include "train/plan.h"
 #include "train/ranks.h"
 #include "train/step.h"
@@ -91,6 +92,7 @@ struct saver {
     const struct dist_group *ranks; /* of which 0 writes: what is not moments */
     struct dir_lock lock_run;       /* of RUN, for this rank */
     int tokenizer;                  /* are its files in `run`? */
+    const struct fetch *fetch;      /* to write weights; NULL: all are here */
     size_t keep;
     FILE *log;     /* RUN/metrics.tsv */
     double logged; /* when its last line was, by clock_now */
@@ -157,7 +159,7 @@ struct args {
         max_time, rank_timeout;
     int kl_direction, schedule, recompute, resume, decay_embed, compute, act,
         grad, moments, deterministic, wire;
-    size_t level;
+    size_t level, stages;
     const char *comm_log, *timeline, *cpus, *numa;
     int deepspeed, overlap, node_copy, tune;
 };
@@ -187,6 +189,7 @@ struct student {
     struct tmodel t;
     struct adamw *opt;
     struct param_parts *parts; /* NULL: this process has all parameters */
+    struct pipe *pipe;         /* NULL: and all blocks */
     struct step *step;
     struct ranks *sum;
     struct feed feed;

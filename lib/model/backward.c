@@ -12,16 +12,25 @@
 enum { COLS = VEC_COLS }; /* columns of a task over all tokens */
 enum { KEPT = 8, HALF_TASK = 1 << 16, WIDE = 1024 };
 
+/* What is kept of a pass over blocks from..to-1. */
+struct lane {
+    size_t from, to;
+    float **hidden;          /* [L+1] inputs of blocks, output of the last */
+    struct acts *kept;       /* [L], all the same unless fp32 are kept */
+    uint16_t *(*half)[KEPT]; /* [L] what is kept as bf16, see kept_list */
+};
+
 struct bwd {
     struct tmodel *t;
     struct fwd *f;
     size_t B, T;
     int how; /* BWD_* */
     struct arena arena;
-    float **hidden;          /* [L+1] inputs of blocks, output of the last */
-    struct acts *kept;       /* [L], all the same unless fp32 are kept */
-    uint16_t *(*half)[KEPT]; /* [L] what is kept as bf16, see kept_list */
-    double lost, whole;      /* squares of rounding and of what is kept */
+    struct lane *lane; /* as many of each stage as pieces are ahead in it */
+    size_t *lane_at;   /* [stages.per+1] where those of a stage begin */
+    size_t nlane;
+    struct lane at;               /* the one at hand */
+    double lost, whole;           /* squares of rounding and of what is kept */
     double grad_lost, grad_whole; /* and of gradients */
     float *final;                 /* then dfinal, in its place */
     struct grads g;
@@ -70,17 +79,18 @@ keep(struct acts *k, const struct config *c, size_t rows, size_t tokens,
 
 /* The log-sum-exps stay fp32. */
 static void
-keep_half(struct bwd *b, size_t i, size_t rows, size_t tokens, struct arena *a)
+keep_half(const struct bwd *b, struct lane *l, size_t i, size_t rows,
+    size_t tokens, struct arena *a)
 {
     const struct config *c = &b->t->m.c;
     const struct block_shape shape = block_shape(&b->t->m.block[i]);
     float **list[KEPT];
     size_t n[KEPT];
 
-    kept_list(c, rows, tokens, &shape, &b->kept[i], list, n);
+    kept_list(c, rows, tokens, &shape, &l->kept[i], list, n);
     for (size_t k = 0; k < KEPT; k++)
-        b->half[i][k] = arena_alloc(a, n[k], sizeof(uint16_t));
-    b->kept[i].lse =
+        l->half[i][k] = arena_alloc(a, n[k], sizeof(uint16_t));
+    l->kept[i].lse =
         arena_alloc(a, rows * query_heads(c, shape.groups), sizeof(float));
 }
 
@@ -113,6 +123,35 @@ grads(struct grads *g, const struct config *c, size_t rows, size_t tokens,
     }
 }
 
+/* Is this the input side of a tied embedding? */
+static int
+holds_embed(const struct bwd *b)
+{
+    return b->t->m.c.tied && b->t->stages.rank == 0;
+}
+
+/* room: what is kept where it is not kept of each block apart. */
+static void
+lane(const struct bwd *b, struct lane *l, const struct acts *room,
+    struct arena *a)
+{
+    const struct model *m = &b->t->m;
+    const size_t tokens = b->B * b->T, rows = b->B * cut_of(b->T).Tp;
+
+    for (size_t i = l->from; i <= l->to; i++)
+        l->hidden[i] = arena_alloc(a, tokens * m->c.d, sizeof(float));
+    for (size_t i = l->from; i < l->to; i++) {
+        const struct block_shape shape = block_shape(&m->block[i]);
+
+        if (b->how == 0)
+            keep(&l->kept[i], &m->c, rows, tokens, &shape, a);
+        else
+            l->kept[i] = *room;
+        if (b->how == BWD_BF16)
+            keep_half(b, l, i, rows, tokens, a);
+    }
+}
+
 /* Run twice: to count, then to allocate. */
 static void
 layout(struct bwd *b, struct arena *a)
@@ -122,38 +161,56 @@ layout(struct bwd *b, struct arena *a)
     const size_t tokens = b->B * b->T, rows = b->B * cut_of(b->T).Tp;
     const size_t mlp = model_widest(m);
     const struct block_shape widest = { c->KV, mlp, 0 };
+    struct acts room = { 0 };
 
-    for (size_t i = 0; i <= c->L; i++)
-        b->hidden[i] = arena_alloc(a, tokens * c->d, sizeof(float));
-    for (size_t i = 0; i < c->L; i++) {
-        const struct block_shape shape = block_shape(&m->block[i]);
-
-        if (b->how == 0)
-            keep(&b->kept[i], c, rows, tokens, &shape, a);
-        else if (i == 0)
-            keep(&b->kept[0], c, rows, tokens, &widest, a);
-        else
-            b->kept[i] = b->kept[0];
-        if (b->how == BWD_BF16)
-            keep_half(b, i, rows, tokens, a);
+    if (b->how != 0)
+        keep(&room, c, rows, tokens, &widest, a);
+    for (size_t i = 0; i < b->nlane; i++)
+        lane(b, &b->lane[i], &room, a);
+    if (stages_last(&b->t->stages)) {
+        b->final = arena_alloc(a, tokens * c->d, sizeof(float));
+        b->rstd = arena_alloc(a, tokens, sizeof(float));
     }
-    b->final = arena_alloc(a, tokens * c->d, sizeof(float));
-    b->rstd = arena_alloc(a, tokens, sizeof(float));
     grads(&b->g, c, rows, tokens, a);
     b->g.row = arena_alloc(a, pool_size(b->f->pool) * mlp, sizeof(float));
     b->g.widest = mlp;
     b->g.dxn1 = b->f->out;
-    if (c->tied) {
+    if (holds_embed(b)) {
         b->slot = arena_alloc(a, c->V, sizeof *b->slot);
         b->id = arena_alloc(a, c->V, sizeof *b->id);
         b->held = arena_alloc(a, c->V * c->d, sizeof(float));
     }
 }
 
+/* The lanes of this rank's stages. */
+static void
+make_lanes(struct bwd *b)
+{
+    const struct pipeline *s = &b->t->stages;
+    const size_t L = b->t->m.c.L;
+    size_t n = 0;
+
+    b->lane_at = xcalloc(s->per + 1, sizeof *b->lane_at);
+    for (size_t k = 0; k < s->per; k++)
+        b->lane_at[k + 1] = b->lane_at[k] + stages_ahead(s, k * s->n + s->rank);
+    b->nlane = b->lane_at[s->per];
+    b->lane = xcalloc(b->nlane, sizeof *b->lane);
+    for (size_t k = 0; k < s->per; k++) {
+        for (; n < b->lane_at[k + 1]; n++) {
+            struct lane *l = &b->lane[n];
+
+            l->from = stages_cut(s, L, k * s->n + s->rank);
+            l->to = stages_cut(s, L, k * s->n + s->rank + 1);
+            l->hidden = xcalloc(L + 1, sizeof *l->hidden);
+            l->kept = xcalloc(L, sizeof *l->kept);
+            l->half = xcalloc(L, sizeof *l->half);
+        }
+    }
+}
+
 struct bwd *
 bwd_new(struct tmodel *t, struct pool *pool, size_t B, size_t T, int how)
 {
-    const size_t L = t->m.c.L;
     struct bwd *b = xcalloc(1, sizeof *b);
     struct arena plan;
 
@@ -162,14 +219,48 @@ bwd_new(struct tmodel *t, struct pool *pool, size_t B, size_t T, int how)
     b->T = T;
     b->how = how;
     b->f = fwd_make(&t->m, pool, B, T, 0);
-    b->hidden = xcalloc(L + 1, sizeof *b->hidden);
-    b->kept = xcalloc(L, sizeof *b->kept);
-    b->half = xcalloc(L, sizeof *b->half);
+    make_lanes(b);
     arena_plan(&plan);
     layout(b, &plan);
     arena_init(&b->arena, plan.used);
     layout(b, &b->arena);
+    b->at = b->lane[0];
     return b;
+}
+
+size_t
+bwd_stage(struct bwd *b, size_t stage, size_t piece)
+{
+    const size_t *at = b->lane_at + stage / b->t->stages.n;
+    const size_t lane = at[0] + piece % (at[1] - at[0]);
+
+    assert(stage % b->t->stages.n == b->t->stages.rank);
+    b->at = b->lane[lane];
+    return lane;
+}
+
+size_t
+bwd_lanes(const struct bwd *b)
+{
+    return b->nlane;
+}
+
+float *
+bwd_input(struct bwd *b)
+{
+    return b->at.hidden[b->at.from];
+}
+
+const float *
+bwd_output(const struct bwd *b)
+{
+    return b->at.hidden[b->at.to];
+}
+
+float *
+bwd_dx(struct bwd *b)
+{
+    return b->g.dx;
 }
 
 void
@@ -179,9 +270,13 @@ bwd_free(struct bwd *b)
         return;
     fwd_free(b->f);
     arena_release(&b->arena);
-    free(b->hidden);
-    free(b->kept);
-    free(b->half);
+    for (size_t i = 0; i < b->nlane; i++) {
+        free(b->lane[i].hidden);
+        free(b->lane[i].kept);
+        free(b->lane[i].half);
+    }
+    free(b->lane);
+    free(b->lane_at);
     free(b);
 }
 
@@ -191,20 +286,22 @@ bwd_bytes(const struct bwd *b, size_t tokens)
     const struct config *c = &b->t->m.c;
 
     return b->arena.cap + fwd_bytes(b->f) -
-        (c->tied && tokens < c->V ? (c->V - tokens) * c->d * sizeof(float) : 0);
+        (holds_embed(b) && tokens < c->V
+                ? (c->V - tokens) * c->d * sizeof(float)
+                : 0);
 }
 
 static void
 run_block(struct bwd *b, struct run *u, size_t i, const struct rows *r)
 {
     run_init(u, b->f, i, r);
-    u->a = b->kept[i];
-    u->x = b->hidden[i];
-    u->y = b->hidden[i + 1];
+    u->a = b->at.kept[i];
+    u->x = b->at.hidden[i];
+    u->y = b->at.hidden[i + 1];
     if (!u->mlp)
         u->a.x2 = u->y;
     else if (!u->attn)
-        u->a.x2 = b->hidden[i];
+        u->a.x2 = b->at.hidden[i];
 }
 
 double
@@ -288,9 +385,9 @@ half_block(struct bwd *b, size_t i, const struct rows *r, int back)
     size_t n[KEPT];
 
     kept_list(&b->t->m.c, r->B * cut_of(r->T).Tp, r->B * r->T, &shape,
-        &b->kept[i], list, n);
+        &b->at.kept[i], list, n);
     for (size_t k = 0; k < KEPT; k++) {
-        struct halfjob j = { *list[k], b->half[i][k], n[k], back };
+        struct halfjob j = { *list[k], b->at.half[i][k], n[k], back };
 
         pool_run(b->f->pool, (n[k] + HALF_TASK - 1) / HALF_TASK, half_task, &j);
     }
@@ -303,27 +400,31 @@ bwd_forward(struct bwd *b, const struct rows *r)
     struct run u;
 
     assert(r->B <= b->B && r->T <= b->T);
-    fwd_embed(b->f, r, b->hidden[0]);
-    for (size_t i = 0; i < L; i++) {
+    if (b->at.from == 0)
+        fwd_embed(b->f, r, b->at.hidden[0]);
+    else
+        fill_vectors(b->f);
+    for (size_t i = b->at.from; i < b->at.to; i++) {
         block_now(b->f, i);
         fetch_next(&b->t->m, i + 1 < L ? i + 1 : fetch_head(&b->t->m));
         run_block(b, &u, i, r);
         block_forward(&u);
         fetch_done(&b->t->m, i);
         if (u.mlp && (b->how & BWD_BF16) && !(b->whole > 0.0))
-            rounding_bf16(b->kept[i].gate, r->B * u.c.Tp * u.b->mlp, &b->lost,
-                &b->whole);
+            rounding_bf16(b->at.kept[i].gate, r->B * u.c.Tp * u.b->mlp,
+                &b->lost, &b->whole);
         if (b->how == BWD_BF16)
             half_block(b, i, r, 0);
     }
-    fwd_norm(b->f, r, b->hidden[L], b->final);
+    if (b->at.to == L)
+        fwd_norm(b->f, r, b->at.hidden[L], b->final);
 }
 
 const float *
 bwd_hidden(const struct bwd *b, size_t i)
 {
-    assert(i < b->t->m.c.L);
-    return b->hidden[i + 1];
+    assert(i >= b->at.from && i < b->at.to);
+    return b->at.hidden[i + 1];
 }
 
 float *
@@ -371,7 +472,7 @@ final_task(void *ctx, size_t task, size_t worker)
             memset(dx, 0, d * sizeof *dx);
         else
             j->b->rstd[t] = kern.rmsnorm_bwd(dx, j->b->final + t * d,
-                j->b->hidden[c->L] + t * d, j->b->f->norm, d, (float)c->eps,
+                j->b->at.hidden[c->L] + t * d, j->b->f->norm, d, (float)c->eps,
                 NULL);
     }
 }
@@ -386,7 +487,7 @@ final_weight_task(void *ctx, size_t task, size_t worker)
         .heads = 1,
         .rstd = j->b->rstd,
         .ldr = 1,
-        .x = j->b->hidden[c->L],
+        .x = j->b->at.hidden[c->L],
         .x_rows = j->r->T,
         .ldx = c->d,
         .dy = j->b->final,
@@ -447,10 +548,12 @@ bwd_backward(struct bwd *b, const struct rows *r,
     struct bwd_job j = { b, r };
     struct run u;
 
-    pool_run(pool, (r->B * r->T + CHUNK - 1) / CHUNK, final_task, &j);
-    pool_run(pool, cols, final_weight_task, &j);
-    complete(b, c->L + 1);
-    for (size_t i = c->L; i-- > 0;) {
+    if (b->at.to == c->L) {
+        pool_run(pool, (r->B * r->T + CHUNK - 1) / CHUNK, final_task, &j);
+        pool_run(pool, cols, final_weight_task, &j);
+        complete(b, c->L + 1);
+    }
+    for (size_t i = b->at.to; i-- > b->at.from;) {
         if (add != NULL)
             add(ctx, i, b->g.dx);
         block_now(b->f, i);
@@ -467,6 +570,8 @@ bwd_backward(struct bwd *b, const struct rows *r,
         fetch_done(&b->t->m, i);
         complete(b, i);
     }
+    if (b->at.from > 0)
+        return;
     if (c->tied)
         hold(b, r);
     pool_run(pool, cols, embed_task, &j);

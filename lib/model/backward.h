@@ -18,6 +18,7 @@
 
 #include "base/mem.h"
 #include "model/forward.h"
+#include "model/stages.h"
 
 /* Which part of every group this process keeps, where ranks share a model: its
  * gradients, and if `params` its parameters, but those of the final norm. */
@@ -50,6 +51,7 @@ struct tmodel {
     struct group *group; /* [L+3] */
     size_t ngroup, nparam;
     struct share share;
+    struct pipeline stages;
     /* NULL, or called when one bwd_backward has added all to the gradients of a
      * group, or the losses before it to those of an untied head: it takes them
      * from g, and leaves zeros. */
@@ -67,10 +69,16 @@ int tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
 /* The same of a model that ranks share; its gradients are fp32. */
 int tmodel_init_share(struct tmodel *t, const struct model *from,
     const struct share *share, struct err *e);
+/* The same of a model of which each rank has some stages: groups that are not
+ * here have neither parameters nor gradients (p, g are NULL). */
+int tmodel_init_stages(struct tmodel *t, const struct model *from,
+    const struct pipeline *stages, struct err *e);
+int tmodel_has(const struct tmodel *t, size_t group);
 /* Where part r of n of a group begins, r <= n: at an even share of it, moved
- * on to where one of its tensors begins, or a multiple of GROUP_SPAN after. */
+ * on to where one of its tensors begins, or a multiple of GROUP_SPAN after; of
+ * a model in stages the owner's is all of it. */
 enum { GROUP_SPAN = 1 << 12 };
-size_t group_cut(const struct group *g, size_t r, size_t n);
+size_t tmodel_cut(const struct tmodel *t, size_t group, size_t r, size_t n);
 /* Element `at`, one of its own, of this process's parameters and gradients. */
 float *group_p(const struct group *g, size_t at);
 float *group_g(const struct group *g, size_t at);
@@ -103,6 +111,8 @@ void tmodel_zero_grad(struct tmodel *t);
  */
 enum { BWD_RECOMPUTE = 1, BWD_BF16 = 2 };
 struct bwd;
+/* Of a model in stages: of those of this rank, each with room for as many
+ * pieces as stages_ahead says. */
 struct bwd *bwd_new(struct tmodel *t, struct pool *pool, size_t B, size_t T,
     int how);
 /* |rounded - x| / |x| over what the first gate gave in the first forward pass;
@@ -115,6 +125,19 @@ void bwd_free(struct bwd *b);
  * the next; of a tied embedding no more rows than these have a gradient that is
  * held back, and room for the others is never touched. */
 size_t bwd_bytes(const struct bwd *b, size_t tokens);
+
+/* Which stage of this rank the calls below are of, and which piece of the rows:
+ * of a whole model the first stage, which it is if this is not called.  The
+ * number, below bwd_lanes, of the room for it, which the pieces ahead of its
+ * backward pass do not share. */
+size_t bwd_stage(struct bwd *b, size_t stage, size_t piece);
+size_t bwd_lanes(const struct bwd *b);
+/* What stages pass on, [B,T,d]: the input of the stage, where it is not the
+ * first, until its backward pass; its output; and between their backward passes
+ * the gradient, at the output before, and at the input after bwd_backward. */
+float *bwd_input(struct bwd *b);
+const float *bwd_output(const struct bwd *b);
+float *bwd_dx(struct bwd *b);
 
 /* Forward through all blocks: after it bwd_hidden(b, i) is the output of
  * block i [B,T,d] and bwd_final(b) the normed final states. */

@@ -91,6 +91,8 @@ struct fwd {
 enum { FWD_ACTS = 1, FWD_HEAD = 2 };
 struct fwd *fwd_make(const struct model *m, struct pool *pool, size_t B,
     size_t T, int parts);
+/* Copies of vectors again, before every pass: weights may have been trained. */
+void fill_vectors(struct fwd *f);
 /* Block i is run next: its weights are there, and its vectors in f->vec. */
 void block_now(struct fwd *f, size_t i);
 

@@ -101,20 +101,21 @@ wide_floats(const struct model *m)
         const struct weight *w = &m->block[i / W_N].w[i % W_N];
 
         if (!block_is_vector((int)(i % W_N)) && w->rows > 0 &&
-            weight_f32(w) == NULL)
+            w->data != NULL && weight_f32(w) == NULL)
             return WEIGHT_PIECE;
     }
     return 0;
 }
 
-/* A vector in fp32: as it lies, if it stays there, or a copy, see fill_vector.
- */
+/* A vector in fp32: as it lies, if it stays there, or a copy, see fill_vector;
+ * NULL of a block that another rank has. */
 static const float *
 vector(const struct weight *w, int stays, struct arena *a)
 {
     const float *p = stays && w->add == 0.0f ? weight_f32(w) : NULL;
 
-    return p != NULL ? p : arena_alloc(a, w->cols, sizeof *p);
+    return p != NULL || w->data == NULL ? p
+                                        : arena_alloc(a, w->cols, sizeof *p);
 }
 
 /* The values of a copy. */
@@ -137,9 +138,8 @@ fill_block(struct fwd *f, size_t i)
         fill_vector(&f->m->block[i].w[k], f->vec[i * W_N + k]);
 }
 
-/* Again before every pass: a weight may have been trained.  Those of blocks
- * that are fetched have not come yet. */
-static void
+/* Of blocks that are fetched they have not come yet. */
+void
 fill_vectors(struct fwd *f)
 {
     for (size_t i = 0; i < f->m->c.L && f->m->fetch == NULL; i++)

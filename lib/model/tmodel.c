@@ -65,7 +65,7 @@ gradients(const struct building *m, struct group *g, enum dtype grads,
         g->g = arena_alloc(m->a, g->n, sizeof *g->g);
 }
 
-/* Its nw tensors, one after another, at p. */
+/* Its nw tensors, one after another, at p; NULL: their shapes alone. */
 static void
 values(const struct group *g, struct weight *to, const struct weight *from,
     size_t nw, const struct config *c, float *p)
@@ -75,9 +75,9 @@ values(const struct group *g, struct weight *to, const struct weight *from,
     for (size_t k = 0; k < nw; k++) {
         const float add = nw == W_N ? family_norm_add(c, (int)k) : norm;
 
-        if (from[k].data != NULL)
+        if (p != NULL && from[k].data != NULL)
             fill(p + g->at[k], &from[k], add);
-        view(&to[k], p + g->at[k], &from[k], add);
+        view(&to[k], p != NULL ? p + g->at[k] : NULL, &from[k], add);
     }
 }
 
@@ -96,12 +96,15 @@ masks(const struct building *m, size_t i, const float *p)
 
 /* Which elements are this process's. */
 static void
-own_part(const struct share *s, struct group *g)
+own_part(const struct tmodel *t, size_t i)
 {
-    const int all = s->n <= 1;
+    const int staged = stages_any(&t->stages);
+    const size_t rank = staged ? t->stages.rank : t->share.rank;
+    const size_t n = staged ? t->stages.n : t->share.n;
+    struct group *g = &t->group[i];
 
-    g->first = all ? 0 : group_cut(g, s->rank, s->n);
-    g->own = (all ? g->n : group_cut(g, s->rank + 1, s->n)) - g->first;
+    g->first = n <= 1 ? 0 : tmodel_cut(t, i, rank, n);
+    g->own = (n <= 1 ? g->n : tmodel_cut(t, i, rank + 1, n)) - g->first;
 }
 
 /* Parameters and gradients of group i.  While planning only the sizes are
@@ -121,7 +124,11 @@ group(const struct building *m, size_t i, struct weight *to,
         g->at[k] = g->n;
         g->n += k < nw ? from[k].rows * from[k].cols : 0;
     }
-    own_part(s, g);
+    own_part(m->t, i);
+    if (!tmodel_has(m->t, i)) {
+        values(g, to, from, nw, &m->from->c, NULL);
+        return;
+    }
     if (part)
         g->part_p = arena_alloc(m->a, g->own, sizeof *g->p);
     g->p = part ? room : arena_alloc(m->a, g->n, sizeof *g->p);
@@ -186,8 +193,9 @@ layout(struct tmodel *t, const struct model *from, enum dtype grads,
         t->m.head = t->m.embed;
 }
 
-size_t
-group_cut(const struct group *g, size_t r, size_t n)
+/* Of ranks that have parts of all groups. */
+static size_t
+part_cut(const struct group *g, size_t r, size_t n)
 {
     const size_t even = g->n / n * r + g->n % n * r / n;
     size_t k = 0, end, at;
@@ -200,6 +208,28 @@ group_cut(const struct group *g, size_t r, size_t n)
     at =
         g->at[k] + (even - g->at[k] + GROUP_SPAN - 1) / GROUP_SPAN * GROUP_SPAN;
     return at < end ? at : end;
+}
+
+int
+tmodel_has(const struct tmodel *t, size_t group)
+{
+    const struct pipeline *s = &t->stages;
+    const size_t L = t->m.c.L;
+    const int twice = (group == L && t->m.c.tied) || group == L + 1;
+
+    return !stages_any(s) || s->rank == stages_owner(s, L, group) ||
+        (twice && (s->rank == 0 || stages_last(s)));
+}
+
+size_t
+tmodel_cut(const struct tmodel *t, size_t group, size_t r, size_t n)
+{
+    const struct group *g = &t->group[group];
+
+    if (!stages_any(&t->stages))
+        return part_cut(g, r, n);
+    assert(n == t->stages.n);
+    return r <= stages_owner(&t->stages, t->m.c.L, group) ? 0 : g->n;
 }
 
 float *
@@ -220,7 +250,8 @@ tmodel_weight_bytes(const struct tmodel *t)
     size_t n = 0;
 
     for (size_t i = 0; i < t->ngroup; i++)
-        n += t->group[i].part_p != NULL ? t->group[i].own : t->group[i].n;
+        if (tmodel_has(t, i))
+            n += t->group[i].part_p != NULL ? t->group[i].own : t->group[i].n;
     return n * sizeof(float);
 }
 
@@ -232,7 +263,9 @@ tmodel_grad_bytes(const struct tmodel *t)
     for (size_t i = 0; i < t->ngroup; i++) {
         const struct group *g = &t->group[i];
 
-        n += g->part_g != NULL ? 4 * g->own : (g->half != NULL ? 2 : 4) * g->n;
+        if (tmodel_has(t, i))
+            n += g->part_g != NULL ? 4 * g->own
+                                   : (g->half != NULL ? 2 : 4) * g->n;
     }
     return n;
 }
@@ -270,13 +303,14 @@ tmodel_mask_bytes(const struct tmodel *t)
 /* Memory alone can fail, and that dies. */
 static int
 init(struct tmodel *t, const struct model *from, enum dtype grads,
-    const struct share *share)
+    const struct share *share, const struct pipeline *stages)
 {
     const size_t L = from->c.L;
     struct arena plan;
 
     memset(t, 0, sizeof *t);
     t->share = *share;
+    t->stages = *stages;
     t->ngroup = L + 3;
     t->group = xcalloc(t->ngroup, sizeof *t->group);
     t->m.c = from->c;
@@ -299,12 +333,13 @@ init(struct tmodel *t, const struct model *from, enum dtype grads,
 }
 
 static const struct share whole = { 0, 1, 0 };
+static const struct pipeline single = { 0, 1, 1 };
 
 int
 tmodel_init(struct tmodel *t, const struct model *from, struct err *e)
 {
     (void)e;
-    return init(t, from, DT_F32, &whole);
+    return init(t, from, DT_F32, &whole, &single);
 }
 
 int
@@ -312,7 +347,7 @@ tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
     struct err *e)
 {
     (void)e;
-    return init(t, from, grads, &whole);
+    return init(t, from, grads, &whole, &single);
 }
 
 int
@@ -320,7 +355,15 @@ tmodel_init_share(struct tmodel *t, const struct model *from,
     const struct share *share, struct err *e)
 {
     (void)e;
-    return init(t, from, DT_F32, share);
+    return init(t, from, DT_F32, share, &single);
+}
+
+int
+tmodel_init_stages(struct tmodel *t, const struct model *from,
+    const struct pipeline *stages, struct err *e)
+{
+    (void)e;
+    return init(t, from, DT_F32, &whole, stages);
 }
 
 static void
@@ -343,7 +386,7 @@ lay_out(struct tmodel *t, const struct config *c,
             block_dims(c, k, shape != NULL ? &shape[i] : NULL, &b->w[k].rows,
                 &b->w[k].cols);
     }
-    init(t, &m, grads, share);
+    init(t, &m, grads, share, &single);
     free(m.block);
 }
 
@@ -399,7 +442,7 @@ tmodel_zero_grad(struct tmodel *t)
             memset(g->half, 0, g->n * sizeof *g->half);
         else if (g->part_g != NULL)
             memset(g->part_g, 0, g->own * sizeof *g->part_g);
-        else if (g->n > 0)
+        else if (g->n > 0 && tmodel_has(t, i))
             memset(g->g, 0, g->n * sizeof *g->g);
     }
 }

@@ -97,13 +97,14 @@ size_of(enum dtype type)
 
 /* Parts of a group, which begin where spans do. */
 static void
-cut_parts(struct adamw *a, size_t group, const struct group *g)
+cut_parts(struct adamw *a, size_t group, const struct tmodel *t)
 {
     const size_t n = a->ranks->n;
 
     for (size_t r = 0; r <= n; r++)
-        a->part[group][r] = group_cut(g, r, n);
-    assert(n == 1 || g->part_g == NULL || adamw_own(a, group) == g->own);
+        a->part[group][r] = tmodel_cut(t, group, r, n);
+    assert(n == 1 || (t->share.n <= 1 && !stages_any(&t->stages)) ||
+        adamw_own(a, group) == t->group[group].own);
 }
 
 /* Which spans are whose: those of a rank have their squares together. */
@@ -135,30 +136,30 @@ share_spans(struct adamw *a)
 struct adamw *
 adamw_new(const struct tmodel *t, enum dtype moments)
 {
-    static const struct dist_group alone = { "alone", 0, 1, NULL };
-
-    return adamw_new_parts(t, moments, &alone, 0);
+    return adamw_new_parts(t, moments, NULL, 0);
 }
 
 struct adamw *
 adamw_new_parts(const struct tmodel *t, enum dtype moments,
     const struct dist_group *g, int even)
 {
+    static const struct dist_group alone = { "alone", 0, 1, NULL };
     struct adamw *a = xcalloc(1, sizeof(*a));
     size_t bytes = 0;
 
+    g = g != NULL ? g : &alone;
     assert(moments == DT_F32 || moments == DT_BF16);
     a->type = moments;
     a->ngroup = t->ngroup;
     a->ranks = g;
-    a->most = even || g->n > 1 ? SPAN_EVEN : SPAN;
+    a->most = even || (g->n > 1 && !stages_any(&t->stages)) ? SPAN_EVEN : SPAN;
     a->m = xcalloc(t->ngroup, sizeof(*a->m));
     a->v = xcalloc(t->ngroup, sizeof(*a->v));
     a->part = xcalloc(t->ngroup, sizeof(*a->part));
     for (size_t i = 0; i < t->ngroup; i++) {
         group_spans(a, t, i);
         a->part[i] = xcalloc(g->n + 1, sizeof(**a->part));
-        cut_parts(a, i, &t->group[i]);
+        cut_parts(a, i, t);
         bytes += 2 * (adamw_own(a, i) * size_of(moments) + 64);
     }
     arena_init(&a->arena, bytes);
@@ -206,7 +207,9 @@ adamw_bytes(const struct tmodel *t, enum dtype moments)
 
     arena_plan(&a);
     for (size_t i = 0; i < 2 * t->ngroup; i++)
-        arena_alloc(&a, t->group[i / 2].n, size_of(moments));
+        arena_alloc(&a,
+            stages_any(&t->stages) ? t->group[i / 2].own : t->group[i / 2].n,
+            size_of(moments));
     return a.used;
 }
 
@@ -416,6 +419,16 @@ span_update(void *ctx, size_t task, size_t worker)
 static void
 take_parts(const struct adamw *a, struct tmodel *t)
 {
+    const size_t L = t->m.c.L, end = a->ranks->n - 1;
+
+    if (stages_any(&t->stages)) {
+        if (t->m.c.tied)
+            dist_pass(a->ranks, 0, end, t->group[L].p,
+                t->group[L].n * sizeof(float));
+        dist_pass(a->ranks, end, 0, t->group[L + 1].p,
+            t->group[L + 1].n * sizeof(float));
+        return;
+    }
     for (size_t i = 0; i < a->ngroup && a->ranks->n > 1; i++)
         if (t->group[i].n > 0 && t->group[i].part_p == NULL)
             dist_all_gather(a->ranks, t->group[i].p, sizeof(float), a->part[i]);

@@ -7,11 +7,12 @@
 
 #include <stdint.h>
 
-/* As adamw_new, over the ranks of g: each has the moments of a part of every
- * group, and adamw_step updates it from its gradients there and gives the new
- * parameters to all; the norm is that of all parts.  even: parts, and what the
- * norm is summed by, are cut finer, which changes the norm's last bits, but
- * then no number of ranks does; always so when g has more than one. */
+/* As adamw_new, over the ranks of g (NULL: this one alone): each has the
+ * moments of a part of every group, and adamw_step updates it from its
+ * gradients there and gives the new parameters to all; the norm is that of all
+ * parts.  even: parts, and what the norm is summed by, are cut finer, which
+ * changes the norm's last bits, but then no number of ranks does; always so
+ * when g has more than one, but of a model in stages. */
 struct adamw *adamw_new_parts(const struct tmodel *t, enum dtype moments,
     const struct dist_group *g, int even);
 /* Is there more than one part? */

@@ -58,6 +58,13 @@ in_parts(const struct ranks *x)
     return x->t->share.n > 1;
 }
 
+/* Has each rank the gradients of its stages alone? */
+static int
+in_stages(const struct ranks *x)
+{
+    return stages_any(&x->t->stages);
+}
+
 static void take(void *ctx, size_t group);
 
 struct ranks *
@@ -348,7 +355,7 @@ static void
 sum_gradients(struct ranks *x, enum dist_sum how)
 {
     for (size_t i = 0; i < x->t->ngroup && x->o.group->n > 1; i++)
-        if (!in_parts(x))
+        if (!in_parts(x) && !in_stages(x))
             reduce(x, i, how);
 }
 
@@ -394,7 +401,8 @@ add_in_order(struct ranks *x, struct loss_sum *sum)
     fill_up(x, all ? step_passes(x->step, x->count) : x->count);
     if (all) {
         step_add(x->step, x->rows, x->scored, x->said, sum);
-        timeline_add("compute", "forward and backward", t);
+        if (!in_stages(x)) /* which tell of each */
+            timeline_add("compute", "forward and backward", t);
         return;
     }
     for (size_t i = 0; i < x->count; i++)

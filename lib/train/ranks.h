@@ -16,6 +16,9 @@
  * share, model/backward.h) a group's are summed as soon as they are made, that
  * is once a pass, of which all ranks make as many; when deterministic, once a
  * message, with its last row, and only the doublings take copies.
+ *
+ * Where each rank has stages of the model (train/pipe.h) it adds all rows, to
+ * the gradients of its own; only losses are summed over ranks.
  */
 #ifndef TRAIN_RANKS_H
 #define TRAIN_RANKS_H

@@ -21,6 +21,7 @@ struct step {
     struct said like;
     const struct weight *teacher_head;
     struct bwd *bwd;
+    struct pipe *pipe; /* NULL: this process has the whole model */
     struct arena arena;
     struct head_loss *head;
     uint32_t *target;  /* [T] */
@@ -29,7 +30,12 @@ struct step {
     float *coef;       /* [B] */
     float *wide;       /* [workers,depth] outputs wider or narrower than the
                         * student's */
-    /* the rows at hand */
+    /* the message, and the rows of it at hand */
+    const struct rows *all;
+    const uint8_t *all_scored;
+    const struct said *all_said;
+    struct rows rows;
+    struct said its;
     const struct rows *r;
     const uint8_t *scored;
     const struct said *y;
@@ -45,7 +51,8 @@ plan_arena(struct step *s, struct arena *a)
     const struct config *c = &s->t->m.c;
     const size_t parts = s->B * ((s->T + SH_TOKENS - 1) / SH_TOKENS);
 
-    s->head = head_loss_new(a, s->pool, c->V, c->d, &s->like, s->T);
+    if (stages_last(&s->t->stages))
+        s->head = head_loss_new(a, s->pool, c->V, c->d, &s->like, s->T);
     s->target = arena_alloc(a, s->T, sizeof(*s->target));
     s->place = arena_alloc(a, s->T, sizeof(*s->place));
     s->num = arena_alloc(a, parts, sizeof(double));
@@ -78,6 +85,12 @@ step_new(struct tmodel *t, struct pool *pool, const struct loss_opt *o,
     arena_init(&s->arena, count.used);
     plan_arena(s, &s->arena);
     return s;
+}
+
+void
+step_pipe(struct step *s, struct pipe *pipe)
+{
+    s->pipe = pipe;
 }
 
 void
@@ -261,51 +274,89 @@ square_head(void *ctx, size_t i, float *dx)
     pool_run(s->pool, s->r->B * parts, sh_grad, s);
 }
 
-/* Forward through all blocks, and the tokens counted. */
+/* Forward through the blocks; behind the last one the tokens are counted. */
 static void
-forward_rows(struct step *s, const struct rows *r)
+forward_rows(struct step *s, const struct rows *r, int last)
 {
     s->r = r;
     bwd_forward(s->bwd, r);
-    for (size_t i = 0; i < r->B * r->T; i++) {
+    for (size_t i = 0; i < r->B * r->T && last; i++) {
         s->sum->n += s->scored[i] != 0;
         s->sum->tok += r->first[i] != UINT32_MAX;
     }
 }
 
+/* The losses, behind the last block, and backward. */
 static void
-add_rows(struct step *s, const struct rows *r, void *ctx)
+backward_rows(struct step *s, const struct rows *r, int last)
 {
     const int sh = s->y->nblock > 0 && s->o.w_sh != 0.0;
     const struct model *m = &s->t->m;
 
-    (void)ctx;
-    forward_rows(s, r);
-    fetch_now(m, fetch_head(m));
-    for (size_t b = 0; b < r->B; b++)
-        row_losses(s, b, s->head, &s->o, s->teacher_head, head_group(s->t)->g);
-    fetch_done(m, fetch_head(m));
+    s->r = r;
+    if (last) {
+        fetch_now(m, fetch_head(m));
+        for (size_t b = 0; b < r->B; b++)
+            row_losses(s, b, s->head, &s->o, s->teacher_head,
+                head_group(s->t)->g);
+        fetch_done(m, fetch_head(m));
+    }
     if (s->t->take != NULL && !m->c.tied)
         s->t->take(s->t->take_ctx, fetch_head(m));
     bwd_backward(s->bwd, r, sh ? square_head : NULL, s);
 }
 
-/* Call work with s->B rows at a time. */
 static void
-each_rows(struct step *s, const struct rows *r, const uint8_t *scored,
-    const struct said *said, struct loss_sum *sum,
-    void (*work)(struct step *, const struct rows *, void *), void *ctx)
+add_rows(struct step *s, const struct rows *r, void *ctx)
+{
+    (void)ctx;
+    forward_rows(s, r, 1);
+    backward_rows(s, r, 1);
+}
+
+/* s->rows, its scored tokens and what is said of it: piece k of the message. */
+static void
+piece(struct step *s, size_t k)
+{
+    const struct rows *r = s->all;
+    const size_t b = k * s->B, at = b * r->T, n = r->B - b;
+
+    s->scored = s->all_scored + at;
+    s->its = said_rows(s->all_said, b);
+    s->y = &s->its;
+    s->rows =
+        (struct rows){ n < s->B ? n : s->B, r->T, r->ids + at, r->first + at };
+}
+
+static void
+message(struct step *s, const struct rows *r, const uint8_t *scored,
+    const struct said *said, struct loss_sum *sum)
 {
     assert(r->T <= s->T);
+    s->all = r;
+    s->all_scored = scored;
+    s->all_said = said;
     s->sum = sum;
-    for (size_t b = 0; b < r->B; b += s->B) {
-        const size_t n = r->B - b < s->B ? r->B - b : s->B, at = b * r->T;
-        const struct said its = said_rows(said, b);
+}
 
-        s->scored = scored + at;
-        s->y = &its;
-        work(s, &(struct rows){ n, r->T, r->ids + at, r->first + at }, ctx);
+/* Call work with s->B rows at a time. */
+static void
+each_rows(struct step *s,
+    void (*work)(struct step *, const struct rows *, void *), void *ctx)
+{
+    for (size_t k = 0; k < step_passes(s, s->all->B); k++) {
+        piece(s, k);
+        work(s, &s->rows, ctx);
     }
+}
+
+static void
+stage_pass(void *ctx, size_t k, int back, int last)
+{
+    struct step *s = ctx;
+
+    piece(s, k);
+    (back ? backward_rows : forward_rows)(s, &s->rows, last);
 }
 
 void
@@ -313,7 +364,12 @@ step_add(struct step *s, const struct rows *r, const uint8_t *scored,
     const struct said *said, struct loss_sum *sum)
 {
     assert(said->nblock == 0 || said->nblock == s->t->m.c.L);
-    each_rows(s, r, scored, said, sum, add_rows, NULL);
+    message(s, r, scored, said, sum);
+    if (s->pipe != NULL)
+        pipe_run(s->pipe, s->bwd, r->B, s->B, r->T * s->t->m.c.d, stage_pass,
+            s);
+    else
+        each_rows(s, add_rows, NULL);
 }
 
 size_t
@@ -380,7 +436,7 @@ judge_rows(struct step *s, const struct rows *r, void *ctx)
     const struct step_judge *j = ctx;
     const struct model *m = &s->t->m;
 
-    forward_rows(s, r);
+    forward_rows(s, r, 1);
     fetch_now(m, fetch_head(m));
     for (size_t b = 0; b < r->B; b++)
         row_losses(s, b, j->head, &j->o, j->teacher_head, NULL);
@@ -391,7 +447,8 @@ void
 step_judge_add(struct step_judge *j, const struct rows *r,
     const uint8_t *scored, const struct said *said, struct loss_sum *sum)
 {
-    each_rows(j->s, r, scored, said, sum, judge_rows, j);
+    message(j->s, r, scored, said, sum);
+    each_rows(j->s, judge_rows, j);
 }
 
 double
@@ -410,4 +467,6 @@ void
 step_flush(struct step *s)
 {
     bwd_flush(s->bwd);
+    if (s->pipe != NULL)
+        pipe_finish(s->pipe);
 }

@@ -16,6 +16,7 @@
 #include "base/pool.h"
 #include "format/said.h"
 #include "model/backward.h"
+#include "train/pipe.h"
 
 /* KL(teacher || student); KL(student || teacher); generalised Jensen-Shannon
  * divergence (arXiv:2306.13649), with p the teacher's and q the student's
@@ -44,6 +45,9 @@ struct step;
 struct step *step_new(struct tmodel *t, struct pool *pool,
     const struct loss_opt *o, size_t B, size_t T, int how,
     const struct said *like, const struct weight *head);
+/* Of a model in stages: rows go through those of other ranks by this, which
+ * outlives s.  The sums that are made then are those of this rank's stages. */
+void step_pipe(struct step *s, struct pipe *pipe);
 void step_free(struct step *s);
 /* Memory it will have touched when steps are of so many tokens. */
 size_t step_bytes(const struct step *s, size_t tokens);

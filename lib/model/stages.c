@@ -1,0 +1,89 @@
+/* Stages of a pipeline, and the order of work in it; see stages.h. */
+#include "model/stages.h"
+
+int
+stages_any(const struct pipeline *s)
+{
+    return s->n > 1;
+}
+
+int
+stages_last(const struct pipeline *s)
+{
+    return s->n <= 1 || s->rank + 1 == s->n;
+}
+
+size_t
+stages_cut(const struct pipeline *s, size_t L, size_t k)
+{
+    return L * k / (s->n * s->per);
+}
+
+size_t
+stages_owner(const struct pipeline *s, size_t L, size_t group)
+{
+    size_t k = 0;
+
+    if (group >= L)
+        return group == L ? 0 : s->n - 1;
+    while (stages_cut(s, L, k + 1) <= group)
+        k++;
+    return k % s->n;
+}
+
+/* Forward passes, and as many backward. */
+static size_t
+passes(const struct pipeline *s, size_t pieces)
+{
+    return s->per * (s->per > 1 ? (pieces + s->n - 1) / s->n * s->n : pieces);
+}
+
+size_t
+stages_ops(const struct pipeline *s, size_t pieces)
+{
+    return 2 * passes(s, pieces);
+}
+
+/* The forward, or backward, pass number i: n pieces go through one stage of the
+ * rank, then through the next. */
+static struct stage_op
+pass(const struct pipeline *s, size_t i, int back)
+{
+    const size_t round = i / s->n % s->per;
+    const size_t turn = back ? s->per - 1 - round : round;
+
+    return (struct stage_op){ turn * s->n + s->rank,
+        i / (s->n * s->per) * s->n + i % s->n, back };
+}
+
+struct stage_op
+stages_op(const struct pipeline *s, size_t pieces, size_t i)
+{
+    const size_t all = passes(s, pieces), after = s->n - 1 - s->rank;
+    const size_t most = s->per > 1 ? 2 * after + (s->per - 1) * s->n : after;
+    const size_t ahead = most < all ? most : all;
+
+    if (i < ahead)
+        return pass(s, i, 0);
+    if (i < 2 * all - ahead)
+        return pass(s, (i - ahead) / 2 + ((i - ahead) % 2 ? 0 : ahead),
+            (i - ahead) % 2);
+    return pass(s, i - all, 1);
+}
+
+size_t
+stages_ahead(const struct pipeline *s, size_t stage)
+{
+    const size_t pieces = 4 * s->n; /* enough to come into its stride */
+    size_t now = 0, most = 0;
+
+    for (size_t i = 0; i < stages_ops(s, pieces); i++) {
+        const struct stage_op op = stages_op(s, pieces, i);
+
+        if (op.stage != stage)
+            continue;
+        now = op.back ? now - 1 : now + 1;
+        most = now > most ? now : most;
+    }
+    return most;
+}

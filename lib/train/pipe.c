@@ -1,0 +1,184 @@
+/* Rows through the stages of a model; see pipe.h. */
+#include "train/pipe.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/timeline.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OUTPUT, GRADIENT, WAYS };
+
+struct pipe {
+    const struct dist_group *g;
+    struct tmodel *t;
+    struct fetch fetch;
+    struct arena arena;
+    float *room; /* of rank 0, for the largest group that it has not */
+    size_t last; /* group asked for */
+    size_t (*sending)[WAYS], nlane; /* of each lane; SIZE_MAX: nothing */
+    /* the rows at hand */
+    struct bwd *b;
+    size_t rows, some, numbers;
+};
+
+static void
+now(void *ctx, size_t group)
+{
+    struct pipe *x = ctx;
+    struct tmodel *t = x->t;
+    const size_t from = stages_owner(&t->stages, t->m.c.L, group);
+    const int comes = x->g->rank == 0 && !tmodel_has(t, group);
+
+    if (group == x->last)
+        return; /* another tensor of it */
+    x->last = group;
+    dist_pass(x->g, from, 0, comes ? x->room : t->group[group].p,
+        t->group[group].n * sizeof(float));
+    if (comes)
+        tmodel_place(t, group, x->room);
+}
+
+static void
+nothing(void *ctx, size_t group)
+{
+    (void)ctx, (void)group;
+}
+
+struct pipe *
+pipe_new(const struct dist_group *g, struct tmodel *t)
+{
+    struct pipe *x = xcalloc(1, sizeof *x);
+    size_t most = 0;
+
+    x->g = g;
+    x->t = t;
+    x->fetch = (struct fetch){ now, nothing, nothing, x };
+    for (size_t i = 0; i < t->ngroup && g->rank == 0; i++)
+        if (!tmodel_has(t, i) && t->group[i].n > most)
+            most = t->group[i].n;
+    arena_init(&x->arena, most * sizeof(float) + 64);
+    x->room = arena_alloc(&x->arena, most, sizeof(float));
+    return x;
+}
+
+void
+pipe_free(struct pipe *x)
+{
+    if (x == NULL)
+        return;
+    arena_release(&x->arena);
+    free(x->sending);
+    free(x);
+}
+
+size_t
+pipe_bytes(const struct pipe *x)
+{
+    return x != NULL ? x->arena.cap : 0;
+}
+
+const struct fetch *
+pipe_fetch(const struct pipe *x)
+{
+    return &x->fetch;
+}
+
+/* The lane's memory is to be used again: what it sent must have gone. */
+static void
+sent(struct pipe *x, size_t lane)
+{
+    for (int way = 0; way < WAYS; way++) {
+        if (x->sending[lane][way] != SIZE_MAX)
+            dist_posted(x->sending[lane][way]);
+        x->sending[lane][way] = SIZE_MAX;
+    }
+}
+
+/* To the stage after this one, or its gradient to the one before. */
+static void
+send(struct pipe *x, size_t lane, size_t stage, int way, const float *p,
+    size_t n)
+{
+    const size_t to = way == OUTPUT ? stage + 1 : stage - 1;
+
+    x->sending[lane][way] =
+        dist_post(x->g, to % x->g->n, WAYS * to + (size_t)way, p, n);
+}
+
+static void
+receive(struct pipe *x, size_t stage, int way, float *p, size_t n)
+{
+    const size_t from = way == OUTPUT ? stage - 1 : stage + 1;
+
+    dist_receive(x->g, from % x->g->n, WAYS * stage + (size_t)way, p, n);
+}
+
+static void
+one_pass(struct pipe *x, const struct stage_op *op,
+    void (*pass)(void *ctx, size_t piece, int back, int last), void *ctx)
+{
+    const struct pipeline *s = &x->t->stages;
+    const size_t lane = bwd_stage(x->b, op->stage, op->piece);
+    const size_t at = op->piece * x->some, left = x->rows - at;
+    const size_t n = (left < x->some ? left : x->some) * x->numbers;
+    const int first = op->stage == 0, last = op->stage + 1 == s->n * s->per;
+    double t;
+
+    if (!op->back)
+        sent(x, lane);
+    if (op->back ? !last : !first)
+        receive(x, op->stage, op->back ? GRADIENT : OUTPUT,
+            op->back ? bwd_dx(x->b) : bwd_input(x->b), n);
+    t = clock_now();
+    pass(ctx, op->piece, op->back, last);
+    timeline_add("compute", op->back ? "backward" : "forward", t);
+    if (!op->back && !last)
+        send(x, lane, op->stage, OUTPUT, bwd_output(x->b), n);
+    if (op->back && !first) {
+        /* the input has been read for the last time */
+        memcpy(bwd_input(x->b), bwd_dx(x->b), n * sizeof(float));
+        send(x, lane, op->stage, GRADIENT, bwd_input(x->b), n);
+    }
+}
+
+void
+pipe_run(struct pipe *x, struct bwd *b, size_t rows, size_t some,
+    size_t numbers, void (*pass)(void *ctx, size_t piece, int back, int last),
+    void *ctx)
+{
+    const struct pipeline *s = &x->t->stages;
+    const size_t pieces = (rows + some - 1) / some;
+
+    x->b = b;
+    x->rows = rows;
+    x->some = some;
+    x->numbers = numbers;
+    if (x->sending == NULL) {
+        x->nlane = bwd_lanes(b);
+        x->sending = xreallocarray(NULL, x->nlane, sizeof *x->sending);
+        memset(x->sending, 0xff, x->nlane * sizeof *x->sending);
+    }
+    for (size_t i = 0; i < stages_ops(s, pieces); i++) {
+        const struct stage_op op = stages_op(s, pieces, i);
+
+        if (op.piece < pieces)
+            one_pass(x, &op, pass, ctx);
+    }
+    for (size_t i = 0; i < x->nlane; i++)
+        sent(x, i);
+}
+
+void
+pipe_finish(struct pipe *x)
+{
+    const size_t L = x->t->m.c.L, end = x->g->n - 1;
+    const struct group *g = &x->t->group[L];
+
+    if (!x->t->m.c.tied)
+        return;
+    dist_pass_sum(x->g, end, 0, g->g, g->n);
+    if (x->g->rank == end)
+        memset(g->g, 0, g->n * sizeof *g->g);
+}
