@@ -247,7 +247,7 @@ mapped() {
     [ "$apart" -ge 235 ]
 }
 await mapped
-if [ $apart -ge 235 ] && [ $apart -le 265 ]; then
+if [ "$apart" -ge 235 ] && [ "$apart" -le 265 ]; then
     pass "two teachers share $apart MiB of a model"
 else
     fail "two teachers share $apart MiB of a model"
