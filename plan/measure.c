@@ -23,7 +23,9 @@
 #include <string.h>
 
 #define TAU 3.0
-enum { TAKES = 5 }; /* the median counts; one before them is left out */
+/* The median of so many counts, the first is left out; of large models, whose
+ * steps take tens of seconds and vary less, one. */
+enum { TAKES = 5, TAKES_LARGE = 1, LARGE = 1 << 28 };
 
 /* What is run: rows of random ids, all scored, and what a teacher says. */
 struct trial {
@@ -164,11 +166,13 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
     struct adamw *adam;
     struct ranks *ranks;
     double pass[TAKES], reduce[TAKES], update[TAKES];
+    int takes;
     struct step *step;
     struct trial x;
     struct err e;
 
     few.V = V;
+    takes = config_params(&few, s) > LARGE ? TAKES_LARGE : TAKES;
     trial_init(&x, V, n, teacher, o);
     model_random(&m, &few, s, 1, &arena);
     if (tmodel_init_as(&t, &m, o->grad == 1 ? DT_BF16 : DT_F32, &e) < 0)
@@ -182,7 +186,7 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
     ranks =
         ranks_new(&(struct ranks_opt){ dist_world(), 0, DIST_RING, x.r.B, 1 },
             step, &t, adam, pool);
-    for (int i = -1; i < TAKES; i++) {
+    for (int i = -1; i < takes; i++) {
         struct loss_sum sum = { 0 };
         double norm, at[4];
 
@@ -208,8 +212,8 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
     trial_release(&x);
     tmodel_release(&t);
     free(s);
-    return (struct times){ median(pass, TAKES), median(reduce, TAKES),
-        median(update, TAKES) };
+    return (struct times){ median(pass, takes), median(reduce, takes),
+        median(update, takes) };
 }
 
 /* Seconds of a teacher's block over one pass's rows of its own. */
