@@ -87,7 +87,7 @@ like 'says so' 'MB are needed for gradients' err
 # Finite states, of which the logits are not.
 cp -r M steep
 { head -c -256 M/model.safetensors
-    for i in $(seq 64); do printf '\377\377\177\177'; done; } >steep/model.safetensors
+    for _ in $(seq 64); do printf '\377\377\177\177'; done; } >steep/model.safetensors
 status 4 'a gradient that is not finite' prune profile -m steep -o X --gradient \
     batches
 like 'is named' 'steep: a gradient of block' err
