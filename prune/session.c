@@ -66,21 +66,22 @@ identity(const struct session *x)
     return XXH3_64bits_digest(&h);
 }
 
-/* Configurations that greedy evaluates at most: for each number of blocks the
- * mix that meets the goal, and those without a candidate; 0: not known. */
+/* Configurations that are evaluated at most: for each number of blocks the mix
+ * that meets the goal, by greedy those without a candidate; 0: not known. */
 static double
 most_trials(const struct session *x)
 {
     const struct search *s = &x->s;
     const size_t least = s->g.blocks > 0 ? s->g.blocks : 1;
+    const int greedy = x->o->method == METHOD_GREEDY;
     double total = 1.0;
 
-    if (x->o->method != METHOD_GREEDY || x->o->halve ||
+    if ((!greedy && x->o->method != METHOD_INFLUENCE) || x->o->halve ||
         (s->g.units & ~(unsigned)UNIT_CHANNELS) != UNIT_BLOCKS)
         return 0.0;
     for (size_t n = x->m.c.L; n >= least; n--) {
         total += s->g.blocks == 0 || n == s->g.blocks;
-        if (n > least)
+        if (greedy && n > least)
             total +=
                 (double)(s->candidates > 0 && s->candidates < n ? s->candidates
                                                                 : n);
@@ -197,8 +198,11 @@ run(struct search *s, int method)
     s->method = method_names[method];
     fn[method](s);
     if (s->best == SIZE_MAX)
-        die(EX_USAGE, "%s: no mix of what may go meets the goal",
-            s->j->m->path);
+        die(EX_USAGE, "%s: by %s, no mix of what may go meets the goal%s",
+            s->j->m->path, s->method,
+            (s->g.units & UNIT_GROUPS) != 0 && method != METHOD_GREEDY
+                ? "; greedy and tabu drop KV groups too"
+                : "");
 }
 
 void

@@ -31,7 +31,8 @@ struct session_options {
     {                                                                        \
         .goal = GOAL_NONE, .units = UNIT_BLOCKS | UNIT_CHANNELS, .rows = 16, \
         .loss_weight = 1.0, .candidates = 8, .tenure = 6, .patience = 12,    \
-        .seed = 1, .jobs = 1, .width = 4                                     \
+        .seed = 1, .jobs = 1, .width = 4, .method = METHOD_INFLUENCE,        \
+        .start = METHOD_INFLUENCE                                            \
     }
 
 struct session {

@@ -275,8 +275,8 @@ prune: $(OUT)/pruned/config.json
 
 search = $(STREAM) -B 1 --batches $(CALIB_ROWS) | $(BIN)/prune -m $(whole) \
     $(and $(PARAMS),--params $(PARAMS)) $(and $(BLOCKS),--blocks $(BLOCKS)) \
-    --calib-rows $(CALIB_ROWS) --candidates $(CANDIDATES) -j $(THREADS) \
-    $(PRUNE) --report $(OUT)/prune.tsv -o $(cut)
+    --calib-rows $(CALIB_ROWS) --method greedy --candidates $(CANDIDATES) \
+    -j $(THREADS) $(PRUNE) --report $(OUT)/prune.tsv -o $(cut)
 keep   = { printf '\043 retort choice 1\nblock\tgroups\tchannels\n'; \
     printf '%s\tall\tall\n' $(KEEP); } >$(OUT)/choice && $(BIN)/prune cut \
     -m $(whole) --choice $(OUT)/choice -j $(THREADS) -o $(cut)

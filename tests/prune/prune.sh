@@ -22,8 +22,8 @@ at_least() {
 ok 'keep all blocks' prune -m "$t" -o all --blocks 3 --report all.tsv calib
 equal 'nothing is lost' "$(figure all.tsv cut kl)" 0.00000000
 equal 'nor changed' "$(figure all.tsv cut nll)" "$(figure all.tsv whole nll)"
-ok 'one candidate' prune -q -m "$t" -o one --blocks 2 --candidates 1 \
-    --report one.tsv calib
+ok 'one candidate' prune -q -m "$t" -o one --blocks 2 \
+    --method greedy --candidates 1 --report one.tsv calib
 equal 'is what is cut' "$(figure one.tsv mix score) $(figure one.tsv cut score)" \
     "$(figure one.tsv drop score) $(figure one.tsv drop score)"
 ok 'again' prune -q -m all -o again --blocks 3 calib
@@ -32,7 +32,7 @@ same 'the same weights' all/model.safetensors again/model.safetensors
 # --- goals ---
 for goal in 0.1 0.3 0.6; do
     ok "--ratio $goal" prune -m "$t" -o "r$goal" --ratio "$goal" \
-        --candidates 0 --report r.tsv calib
+        --method greedy --candidates 0 --report r.tsv calib
     got=$(figure r.tsv cut parameters)
     want=$(awk -v g="$goal" 'BEGIN { print int(8000 * (1 - g)) }')
     at_most 'parameters' "$got" "$want"

@@ -64,7 +64,7 @@ if has_terminal; then
     shows evalppl "^evalppl: scoring [0-9.]+( k)? of 30.7 k tokens \\($left" \
         './slowly b 40000 0.4 | evalppl -m teacher'
     shows prune "^prune: searching [0-9]+ of [0-9]+ configurations \\($left" \
-        'prune -m teacher -o cut --calib-rows 200 --candidates 0 --ratio 0.3 b'
+        'prune -m teacher -o cut --calib-rows 200 --method greedy --candidates 0 --ratio 0.3 b'
     shows teacher "^teacher: generating [0-9.]+( k)? of 2 k tokens \\($left" \
         'teacher -m teacher --generate a -n 2000 >text'
     shows teacher "^teacher: computed [0-9.]+( k)? of 30.7 k tokens \\($left" \
