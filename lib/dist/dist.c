@@ -385,17 +385,6 @@ dist_broadcast(const struct dist_group *g, void *p, size_t bytes, size_t root)
     dist_saw(g, &s, COMM_OTHER, "broadcast", bytes, bytes);
 }
 
-void
-dist_send(const struct dist_group *g, void *p, size_t bytes, size_t from,
-    size_t to)
-{
-    settle();
-    watch_enter();
-    mpi_exchange(g, to, p, g->rank == from ? bytes : 0, from, p,
-        g->rank == to ? bytes : 0);
-    watch_leave();
-}
-
 static const char gather[] = "all_gather_into_tensor";
 
 static size_t

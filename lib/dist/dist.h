@@ -78,10 +78,6 @@ void dist_barrier(const struct dist_group *g);
 /* p [bytes] of rank root to all others. */
 void dist_broadcast(const struct dist_group *g, void *p, size_t bytes,
     size_t root);
-/* p [bytes] of rank `from` to rank `to`, by these two alone: no collective, and
- * not logged.  To measure by. */
-void dist_send(const struct dist_group *g, void *p, size_t bytes, size_t from,
-    size_t to);
 /* Rank r's elements at[r]..at[r+1] of x to all others.  x [at[n]] elements of
  * so many bytes; at [n+1] rises from 0, parts may be empty.  Of all ranks,
  * where several nodes have as many each, in two steps: across the nodes, then

@@ -14,6 +14,14 @@ has_part(const struct dist_group *g, size_t from, size_t to)
     return from != to && (g->rank == from || g->rank == to);
 }
 
+/* By these two: p of `from` becomes that of `to`. */
+static void
+move(const struct dist_group *g, size_t from, size_t to, void *p, size_t bytes)
+{
+    mpi_exchange(g, to, p, g->rank == from ? bytes : 0, from, p,
+        g->rank == to ? bytes : 0);
+}
+
 void
 dist_pass(const struct dist_group *g, size_t from, size_t to, void *p,
     size_t bytes)
@@ -23,7 +31,7 @@ dist_pass(const struct dist_group *g, size_t from, size_t to, void *p,
     if (!has_part(g, from, to))
         return;
     s = dist_see_pair();
-    dist_send(g, p, bytes, from, to);
+    move(g, from, to, p, bytes);
     dist_saw(g, &s, COMM_OTHER, g->rank == from ? "send" : "recv", bytes,
         bytes);
 }
@@ -41,7 +49,7 @@ dist_pass_sum(const struct dist_group *g, size_t from, size_t to, float *x,
     for (size_t i = 0; i < n; i += SOME) {
         const size_t k = n - i < SOME ? n - i : SOME;
 
-        dist_send(g, g->rank == from ? x + i : came, k * sizeof *x, from, to);
+        move(g, from, to, g->rank == from ? x + i : came, k * sizeof *x);
         if (g->rank == to)
             kern.add(x + i, x + i, came, k);
     }

@@ -195,24 +195,6 @@ channels(size_t n)
 }
 
 static void
-send(size_t n)
-{
-    int good = 1;
-
-    for (size_t from = 0; from < g->n; from++) {
-        const size_t to = (from + 1) % g->n;
-
-        for (size_t i = 0; i < n; i++)
-            x[i] = g->rank == from ? number(from, i) : -1.0f;
-        if (to != from && (g->rank == from || g->rank == to))
-            dist_send(g, x, n * sizeof *x, from, to);
-        for (size_t i = 0; i < n && (g->rank == from || g->rank == to); i++)
-            good = good && x[i] == number(from, i);
-    }
-    all_ok(good, "send to the next", n);
-}
-
-static void
 sizes(size_t n)
 {
     static const struct {
@@ -240,7 +222,6 @@ sizes(size_t n)
     }
     all_reduce(n);
     broadcast(n);
-    send(n);
     pass(n);
     channels(n);
 }
