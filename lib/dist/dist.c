@@ -55,10 +55,9 @@ find_nodes(void)
 
     all[dist.world.rank].rank = dist.node.rank;
     all[dist.world.rank].n = each;
-    for (size_t r = 0; r < n; r++) {
-        mpi_broadcast(&dist.world, &all[r], sizeof *all, r);
+    dist_all_gather_one(&dist.world, all, sizeof *all);
+    for (size_t r = 0; r < n; r++)
         even = even && all[r].n == each;
-    }
     if (even)
         dist.by_node = xcalloc(n, sizeof *dist.by_node);
     for (size_t j = 0; even && j < each; j++)
