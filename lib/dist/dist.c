@@ -191,11 +191,21 @@ dist_place(const char *cpus, const char *node, struct err *e)
     return 0;
 }
 
+static void
+free_room(void)
+{
+    free(dist.room);
+    dist.room = NULL;
+    dist.room_bytes = 0;
+}
+
 void
 dist_segment(size_t elements)
 {
     assert(elements >= 1 && elements <= SEGMENT_MOST);
     dist.segment = elements;
+    if (!tune_on()) /* while it tries them the longest one's room is kept */
+        free_room();
 }
 
 /* A segment of each rank. */
@@ -210,7 +220,7 @@ dist_bytes(size_t n)
 static void *
 room(size_t n)
 {
-    if (dist.room_bytes != dist_bytes(n)) {
+    if (dist.room_bytes < dist_bytes(n)) {
         free(dist.room);
         dist.room_bytes = dist_bytes(n);
         dist.room = xmalloc(dist.room_bytes);
@@ -560,11 +570,9 @@ dist_end(void)
     stop_background();
     if (dist.world.comm != NULL)
         mpi_stop(&dist.world, &dist.node, &dist.across);
-    free(dist.room);
-    dist.room = NULL;
+    free_room();
     free(dist.by_node);
     dist.by_node = NULL;
-    dist.room_bytes = 0;
 }
 
 void
