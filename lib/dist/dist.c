@@ -339,11 +339,14 @@ settle(void)
 struct watched
 dist_see_pair(void)
 {
+    struct watched s = { 0.0, 0.0, 0 };
+
     settle();
     watch_enter();
-    return (
-        struct watched){ dist.log != NULL || timeline_on() ? clock_now() : 0.0,
-        0.0, mpi_sent() };
+    s.sent = mpi_sent();
+    if (dist.log != NULL || timeline_on())
+        s.begin = clock_now();
+    return s;
 }
 
 static struct watched
