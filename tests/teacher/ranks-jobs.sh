@@ -5,11 +5,8 @@
 . "$top/tests/lib/ranks.sh"
 
 has_ranks 'a teacher beside others' || done_testing
-. "$top/tests/lib/train.sh"
+. "$top/tests/lib/ranks_teach.sh"
 first_and_last || exit 1
-batches 4 >b
-say() { teacher -q -m teacher --hidden 0,2 --final "$@" b; }
-over() { tap_n=$1; shift; mpirun -n "$tap_n" teacher -q -j 1 --mpi -m teacher "$@"; }
 
 # --- two programs under one mpirun ---
 in_rows() {

@@ -4,11 +4,7 @@
 . "$top/tests/lib/ranks.sh"
 
 has_ranks 'a teacher over ranks' || done_testing
-. "$top/tests/lib/train.sh"
-first_and_last || exit 1
-batches 4 >b
-say() { teacher -q -m teacher --hidden 0,2 --final "$@" b; }
-over() { tap_n=$1; shift; mpirun -n "$tap_n" teacher -q -j 1 --mpi -m teacher "$@"; }
+. "$top/tests/lib/ranks_teach.sh"
 near_1e6() {
     tap_far=$("$BUILD/tests/teacher/apart" "$2" "$3")
     if awk "BEGIN { exit !($tap_far <= 1e-6) }"; then pass "$1: $tap_far"
