@@ -35,6 +35,12 @@ has_ranks() {
     esac
 }
 
+# near_1e6 WHAT NUMBER: at most that, and a number
+near_1e6() {
+    if awk -v x="$2" 'BEGIN { exit !(x ~ /^[0-9]/ && x + 0 <= 1e-6) }'
+    then pass "$1: $2"; else fail "$1: $2"; fi
+}
+
 # ranks N command ...: under mpirun
 ranks() {
     tap_ranks=$1
