@@ -105,6 +105,12 @@ equal 'all of them' "$(value parameters)" \
 equal 'those a token meets' "$(value parameters.active)" \
     $((1100 * 16 + 16 + 2 * (16 * 8 * 6 + 16 * 4 + 2 * 3 * 16 * 32 + 2 * 16)))
 
+for n in 3 8; do
+    status 2 "$n groups of experts" plan -q -m experts.json --machine h100 \
+        batch=8 expert=$n
+    like 'are refused' "expert=$n: does not divide both 4 experts and the 8 ranks with the same stage" err
+done
+
 # What the optimiser reads and writes is what the rank has: of a mixture too, whose
 # experts are on fewer ranks.  24 bytes of states, 2 of a gradient and a weight.
 ok 'a mixture' plan -q -m moe-2t --machine mi300x pipeline=24 expert=16 \

@@ -67,8 +67,8 @@ if has_ranks 'two ranks'; then
         --format tsv
     equal 'tell once' "$(grep -c '^time.step' out)" 1
     like 'what they exchange, too' '^time.reduce' out
-    ranks 2 student -v -m new.json -t tok -o r -j 1 one 2>said || fail ranks
-    ranks 2 plan -q -m new.json -B 4 -T 64 -j 1 --measure --format tsv >out
+    ranks 2 student -v -m new.json -t tok -o r one 2>said || fail ranks
+    ranks 2 plan -q -m new.json -B 4 -T 64 --measure --format tsv >out
     for part in weights gradients moments work; do
         equal "$part of a rank, as student says" \
             "$(value memory.$part | awk '{ printf "%.1f\n", $1 / 1e6 }')" \
