@@ -1,4 +1,4 @@
-/* Collectives over exchanges between two ranks; see dist.h. */
+/* The ranks, and what they gather; see dist.h. */
 #include "dist/dist.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -13,32 +13,24 @@
 #include "dist/seen.h"
 #include "dist/tune.h"
 #include "dist/watch.h"
-#include "kern/kern.h"
 
 #include <assert.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Exchanges of less than half a megabyte stay in the caches. */
-enum { SEGMENT = 1 << 16, SEGMENT_MOST = 1 << 26 };
-
 static struct {
     struct dist_group world, node, across;
-    size_t others, segment;
+    size_t others;
     size_t *by_node; /* as find_nodes has it, or NULL */
     struct comm_log *log;
     char *prefix;
-    void *room; /* dist_bytes of as many ranks and such segments */
-    size_t room_bytes;
 } dist = {
     .world = { "world", 0, 1, NULL },
     .node = { "node", 0, 1, NULL },
     .across = { "across", 0, 1, NULL },
-    .segment = SEGMENT,
 };
 
 /* All ranks by their numbers on their nodes, those of number j from j * nodes
@@ -191,43 +183,6 @@ dist_place(const char *cpus, const char *node, struct err *e)
     return 0;
 }
 
-static void
-free_room(void)
-{
-    free(dist.room);
-    dist.room = NULL;
-    dist.room_bytes = 0;
-}
-
-void
-dist_segment(size_t elements)
-{
-    assert(elements >= 1 && elements <= SEGMENT_MOST);
-    dist.segment = elements;
-    if (!tune_on()) /* while it tries them the longest one's room is kept */
-        free_room();
-}
-
-/* A segment of each rank. */
-size_t
-dist_bytes(size_t n)
-{
-    const size_t segment = tune_on() ? tune_most() : dist.segment;
-
-    return n > 1 ? n * segment * sizeof(float) : 0;
-}
-
-static void *
-room(size_t n)
-{
-    if (dist.room_bytes < dist_bytes(n)) {
-        free(dist.room);
-        dist.room_bytes = dist_bytes(n);
-        dist.room = xmalloc(dist.room_bytes);
-    }
-    return dist.room;
-}
-
 int
 dist_log(const char *prefix, int how, struct err *e)
 {
@@ -349,8 +304,8 @@ dist_see_pair(void)
     return s;
 }
 
-static struct watched
-see(const struct dist_group *g)
+struct watched
+dist_see(const struct dist_group *g)
 {
     settle();
     watch_enter();
@@ -392,7 +347,7 @@ dist_broadcast(const struct dist_group *g, void *p, size_t bytes, size_t root)
 
     if (g->n == 1)
         return;
-    s = see(g);
+    s = dist_see(g);
     mpi_broadcast(g, p, bytes, root);
     dist_saw(g, &s, COMM_OTHER, "broadcast", bytes, bytes);
 }
@@ -573,7 +528,7 @@ dist_end(void)
     stop_background();
     if (dist.world.comm != NULL)
         mpi_stop(&dist.world, &dist.node, &dist.across);
-    free_room();
+    dist_free_room();
     free(dist.by_node);
     dist.by_node = NULL;
 }
@@ -587,178 +542,4 @@ dist_all_gather_one(const struct dist_group *g, void *x, size_t size)
         at[i] = i;
     dist_all_gather(g, x, size, at);
     free(at);
-}
-
-/* Segment i of a part, at most dist.segment elements. */
-static size_t
-piece(const size_t *at, size_t part, size_t i, size_t *start)
-{
-    const size_t n = at[part + 1] - at[part], skip = i * dist.segment;
-
-    *start = at[part] + skip;
-    return skip >= n ? 0 : n - skip < dist.segment ? n - skip : dist.segment;
-}
-
-/* Segments of the largest part. */
-static size_t
-pieces(size_t n, const size_t *at)
-{
-    size_t most = 0;
-
-    for (size_t r = 0; r < n; r++)
-        if (at[r + 1] - at[r] > most)
-            most = at[r + 1] - at[r];
-    return (most + dist.segment - 1) / dist.segment;
-}
-
-/* Each part goes round from the rank after its owner's to its owner's, and each
- * rank adds its own to what has come. */
-static void
-ring(const struct dist_group *g, float *x, const size_t *at)
-{
-    const size_t n = g->n, to = (g->rank + 1) % n, from = (g->rank + n - 1) % n;
-    const size_t count = pieces(n, at);
-    float *came = room(n);
-
-    for (size_t k = 0; k + 1 < n; k++) {
-        const size_t out = (g->rank + 2 * n - k - 1) % n,
-                     in = (out + n - 1) % n;
-
-        for (size_t i = 0; i < count; i++) {
-            size_t a, b;
-            const size_t na = piece(at, out, i, &a), nb = piece(at, in, i, &b);
-
-            mpi_exchange(g, to, x + a, na * sizeof *x, from, came,
-                nb * sizeof *x);
-            kern.add(x + b, came, x + b, nb);
-        }
-    }
-}
-
-/* What the ranks have sent of a segment: rank r's at came + r * segment, this
- * rank's where it is. */
-struct arrived {
-    size_t rank, n;
-    float *own, *came;
-};
-
-static float *
-of_rank(const struct arrived *a, size_t r)
-{
-    return r == a->rank ? a->own : a->came + r * dist.segment;
-}
-
-static void
-add_rank(void *ctx, size_t i, size_t j)
-{
-    const struct arrived *a = ctx;
-    float *y = of_rank(a, i);
-
-    kern.add(y, y, of_rank(a, j), a->n);
-}
-
-/* This rank's n elements at a to rank `to`, and m of its own from another into
- * y; as bf16 by way of `half`, which has a segment of both. */
-static void
-swap(const struct dist_group *g, size_t to, const float *a, size_t n,
-    size_t from, float *y, size_t m, uint16_t *half)
-{
-    if (half == NULL) {
-        mpi_exchange(g, to, a, n * sizeof *a, from, y, m * sizeof *y);
-        return;
-    }
-    kern.narrow_bf16(half, a, n);
-    mpi_exchange(g, to, half, n * sizeof *half, from, half + dist.segment,
-        m * sizeof *half);
-    kern.widen_bf16(y, half + dist.segment, m);
-}
-
-/* Segment after segment: all ranks send each other what is theirs, and each
- * sums its own. */
-static void
-all_to_all(const struct dist_group *g, float *x, const size_t *at, int half)
-{
-    const size_t n = g->n, count = pieces(n, at);
-    struct arrived all = { .rank = g->rank, .came = room(n) };
-    /* this rank's place in the room is free */
-    uint16_t *const its = (uint16_t *)(all.came + g->rank * dist.segment);
-
-    for (size_t i = 0; i < count; i++) {
-        size_t own, a;
-
-        all.n = piece(at, g->rank, i, &own);
-        all.own = x + own;
-        for (size_t k = 1; k < n; k++) {
-            const size_t to = (g->rank + k) % n, from = (g->rank + n - k) % n;
-            const size_t na = piece(at, to, i, &a);
-
-            swap(g, to, x + a, na, from, of_rank(&all, from), all.n,
-                half ? its : NULL);
-        }
-        dist_tree(n, add_rank, &all);
-        if (g->rank != 0)
-            memcpy(all.own, all.came, all.n * sizeof *x);
-    }
-}
-
-void
-dist_reduce_scatter(const struct dist_group *g, float *x, const size_t *at,
-    enum dist_sum how)
-{
-    struct watched s;
-
-    if (g->n == 1)
-        return;
-    s = see(g);
-    if (how == DIST_RING)
-        ring(g, x, at);
-    else
-        all_to_all(g, x, at, how == DIST_BF16);
-    dist_saw(g, &s, COMM_REDUCE_SCATTER, "reduce_scatter_tensor",
-        at[g->n] * sizeof *x, (at[g->rank + 1] - at[g->rank]) * sizeof *x);
-}
-
-void
-dist_all_reduce(const struct dist_group *g, float *x, size_t n,
-    enum dist_sum how)
-{
-    size_t *at;
-
-    if (g->n == 1)
-        return;
-    at = xcalloc(g->n + 1, sizeof *at);
-    dist_split(n, g->n, 16, at);
-    dist_reduce_scatter(g, x, at, how);
-    dist_all_gather(g, x, sizeof *x, at);
-    free(at);
-}
-
-static void
-tree(size_t n, size_t i, size_t k, void (*add)(void *, size_t, size_t),
-    void *ctx)
-{
-    if (i + k >= n)
-        return;
-    tree(n, i, 2 * k, add, ctx);
-    tree(n, i + k, 2 * k, add, ctx);
-    add(ctx, i, i + k);
-}
-
-void
-dist_tree(size_t n, void (*add)(void *ctx, size_t i, size_t j), void *ctx)
-{
-    if (n > 0)
-        tree(n, 0, 1, add, ctx);
-}
-
-void
-dist_split(size_t total, size_t n, size_t align, size_t *at)
-{
-    for (size_t i = 0; i < n; i++) {
-        const size_t even = total / n * i + total % n * i / n;
-        const size_t up = (even + align - 1) / align * align;
-
-        at[i] = up < total ? up : total;
-    }
-    at[n] = total;
 }

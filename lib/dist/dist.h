@@ -9,9 +9,9 @@
  * the segments that messages are cut into.  A rank that dies ends them all,
  * by the launcher.
  *
- * dist.c has the collectives, pair.c what passes between two ranks, over_mpi.c
- * the only calls of MPI; by watch.h a rank that is stopped or slow is found, by
- * tune.h the segments that are fast.
+ * dist.c has the ranks and what they gather, sum.c the sums over them, pair.c
+ * what passes between two, over_mpi.c the only calls of MPI; by watch.h a rank
+ * that is stopped or slow is found, by tune.h the segments that are fast.
  */
 #ifndef DIST_DIST_H
 #define DIST_DIST_H

@@ -1,5 +1,5 @@
-/* A call that is watched, logged, and in the timeline: in dist.c.  Private to
- * lib/dist. */
+/* What dist.c does for all calls: they are watched, logged, and in the timeline.
+ * Private to lib/dist. */
 #ifndef DIST_SEEN_H
 #define DIST_SEEN_H
 
@@ -10,10 +10,16 @@ struct watched {
     double begin, wait; /* begin 0: it is neither logged nor in the timeline */
     size_t sent;
 };
+/* A call of all ranks of a group begins: when it is seen, all wait for each
+ * other first. */
+struct watched dist_see(const struct dist_group *g);
 /* A call of two ranks begins: nobody else waits for them. */
 struct watched dist_see_pair(void);
 /* A call has ended: what it was, bytes of all and of this rank's part. */
 void dist_saw(const struct dist_group *g, const struct watched *s,
     enum comm_kind kind, const char *op, size_t whole, size_t shard);
+
+/* At the end: the room of sum.c. */
+void dist_free_room(void);
 
 #endif
