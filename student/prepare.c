@@ -415,6 +415,7 @@ prepare(struct student *s, const char *input)
             (unsigned long long)s->feed.first.seq);
     rank_rows(s, ids->shape[0], ids->shape[1]);
     keep_record(s);
+    rank_use_tuned(s);
     metrics_open(&s->saver, s->st.step);
     held_out_begin(s);
     make_step(s, ids->shape);

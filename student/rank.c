@@ -12,6 +12,7 @@
 #include "dist/watch.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,7 @@ rank_begin(struct student *s)
     if (s->a->overlap && dist_overlap(&e) < 0)
         die_err(&e);
     if (s->a->tune)
-        tune_begin();
+        tune_begin(!s->a->deterministic && s->a->wire == 0);
     prog_rank(g->rank);
     note("%zu ranks, %zu of them on this node", g->n, dist_node()->n);
 }
@@ -294,12 +295,34 @@ rank_agree(struct student *s, int r, struct err *e)
 void
 rank_tune(const struct student *s)
 {
-    struct tuned t;
+    const struct tuned *t = tune_step();
 
-    if (!tune_step(&t) || s->ranks.rank > 0)
+    if (t == NULL || s->ranks.rank > 0)
         return;
-    note("--tune-comm: segments of %zu numbers (%.3g GB/s; of %zu: %.3g)",
-        t.segment[t.chosen], t.gbs[t.chosen], t.segment[TUNE_TRIED / 2],
-        t.gbs[TUNE_TRIED / 2]);
-    record_tuned(s->a->run, s->st.step, s->ranks.n, &t);
+    for (size_t k = 0; k < TUNE_KINDS; k++) {
+        double least = INFINITY;
+
+        for (size_t i = 0; i < t[k].n; i++)
+            least = fmin(least, t[k].gbs[i]);
+        if (t[k].n > 0)
+            note("--tune-comm: %s %zu: %.3g GB/s, the slowest tried %.3g",
+                tune_name(k), t[k].value[t[k].chosen], t[k].gbs[t[k].chosen],
+                least);
+    }
+    record_tuned(s->a->run, s->st.step, s->ranks.n, t);
+}
+
+void
+rank_use_tuned(const struct student *s)
+{
+    size_t value[TUNE_KINDS] = { 0 };
+
+    if (s->ranks.n == 1 || s->pipe != NULL || s->a->tune || !s->a->resume)
+        return;
+    if (s->ranks.rank == 0)
+        record_tuned_before(s->a->run, s->ranks.n, value);
+    dist_broadcast(&s->ranks, value, sizeof(value), 0);
+    for (size_t k = 0; k < TUNE_KINDS; k++)
+        if (tune_use(k, value[k]) == 0)
+            note("%s %zu, as --tune-comm found", tune_name(k), value[k]);
 }

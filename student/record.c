@@ -242,25 +242,58 @@ record_tuned(const char *run, uint64_t step, size_t ranks,
     const struct tuned *t)
 {
     char *path = xasprintf("%s/options.json", run);
-    json_t *speed = json_object(), *now, *all;
+    json_t *one = json_object(), *gbs = json_object(), *now, *all;
     struct err e;
 
     if ((now = js_load(path, JS_MAX, &e)) == NULL)
         die_err(&e);
     if ((all = json_object_get(now, "tuned")) == NULL)
         json_object_set_new(now, "tuned", all = json_array());
-    for (size_t i = 0; i < TUNE_TRIED; i++) {
-        char name[24];
+    json_array_append_new(all, one);
+    json_object_set_new(one, "step", json_integer((json_int_t)step));
+    json_object_set_new(one, "ranks", json_integer((json_int_t)ranks));
+    for (size_t k = 0; k < TUNE_KINDS && t[k].n > 0; k++) {
+        json_t *speed = json_object();
 
-        snprintf(name, sizeof(name), "%zu", t->segment[i]);
-        json_object_set_new(speed, name, json_real(t->gbs[i]));
+        for (size_t i = 0; i < t[k].n; i++) {
+            char name[24];
+
+            snprintf(name, sizeof(name), "%zu", t[k].value[i]);
+            json_object_set_new(speed, name, json_real(t[k].gbs[i]));
+        }
+        json_object_set_new(one, tune_name(k),
+            json_integer((json_int_t)t[k].value[t[k].chosen]));
+        json_object_set_new(gbs, tune_name(k), speed);
     }
-    json_array_append_new(all,
-        json_pack("{s:I,s:I,s:I,s:o}", "step", (json_int_t)step, "ranks",
-            (json_int_t)ranks, "segment", (json_int_t)t->segment[t->chosen],
-            "gbs", speed));
+    json_object_set_new(one, "gbs", gbs);
     if (js_save(now, path, &e) < 0)
         die_err(&e);
+    json_decref(now);
+    free(path);
+}
+
+void
+record_tuned_before(const char *run, size_t ranks, size_t value[TUNE_KINDS])
+{
+    char *path = xasprintf("%s/options.json", run);
+    json_t *now, *one;
+    size_t i;
+    struct err e;
+
+    if ((now = js_load(path, JS_MAX, &e)) == NULL)
+        die_err(&e);
+    json_array_foreach(json_object_get(now, "tuned"), i, one)
+    {
+        if (json_integer_value(json_object_get(one, "ranks")) !=
+            (json_int_t)ranks)
+            continue;
+        for (size_t k = 0; k < TUNE_KINDS; k++) {
+            const json_t *v = json_object_get(one, tune_name(k));
+
+            if (v != NULL)
+                value[k] = (size_t)json_integer_value(v);
+        }
+    }
     json_decref(now);
     free(path);
 }

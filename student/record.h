@@ -32,9 +32,14 @@ json_t *record_values(const struct opt *options);
  * with all that differ and are not in r->override, note those that are.  Then
  * write the file. */
 void record_keep(const struct record *r);
-/* Add to the file what --tune-comm has found by that step, or die. */
+/* Add to the file what --tune-comm has found by that step, t [TUNE_KINDS], or
+ * die. */
 void record_tuned(const char *run, uint64_t step, size_t ranks,
     const struct tuned *t);
+/* What it has found last for as many ranks; what the file has not stays as it
+ * is. */
+void record_tuned_before(const char *run, size_t ranks,
+    size_t value[TUNE_KINDS]);
 
 /* Hashes: of a model's configuration and weights; of what a stream is,
  * wherever it is taken up: tokenizer, sources, length of rows. */

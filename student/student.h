@@ -233,6 +233,8 @@ int rank_unchanged(const struct student *s, struct err *e);
 int rank_agree(struct student *s, int r, struct err *e);
 /* A step is over: with --tune-comm note and record what it has found. */
 void rank_tune(const struct student *s);
+/* Without it: go on as it has found, for as many ranks, in a run before. */
+void rank_use_tuned(const struct student *s);
 
 /* ---- prepare.c ---- */
 

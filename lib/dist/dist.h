@@ -5,13 +5,12 @@
  *
  * A collective is called by all ranks of its group, in the same order and with
  * the same sizes.  What it computes is fixed to the bit by its arguments and
- * the number of ranks: it depends neither on who comes first nor on the size of
- * the segments that messages are cut into.  A rank that dies ends them all,
- * by the launcher.
+ * the number of ranks: it depends neither on who comes first nor on how
+ * messages are cut.  A rank that dies ends them all, by the launcher.
  *
  * dist.c has the ranks and what they gather, sum.c the sums over them, pair.c
  * what passes between two, over_mpi.c the only calls of MPI; by watch.h a rank
- * that is stopped or slow is found, by tune.h the segments that are fast.
+ * that is stopped or slow is found, by tune.h the fastest segments and rings.
  */
 #ifndef DIST_DIST_H
 #define DIST_DIST_H
@@ -130,9 +129,11 @@ void dist_posted(size_t sending);
 void dist_receive(const struct dist_group *g, size_t from, size_t channel,
     float *x, size_t n);
 
-/* Elements of a message at most, 1..2^26 (default 2^16): for tuning, changes
- * no bits. */
+/* How sums are cut: for tuning (tune.h), changes no bits.  Elements of a message
+ * at most, 1..2^26 (default 2^16). */
 void dist_segment(size_t elements);
+/* Segments of DIST_RING that go round at once, 1..8 (default 1). */
+void dist_rings(size_t n);
 /* Bytes that the calls above keep, once used, in a group of n ranks. */
 size_t dist_bytes(size_t n);
 

@@ -167,31 +167,51 @@ mpi_exchange(const struct dist_group *g, size_t to, const void *p, size_t n,
     }
 }
 
-/* What is being sent; MPI_REQUEST_NULL: nothing. */
-static MPI_Request *sending;
-static size_t nsending;
+/* What is on its way; MPI_REQUEST_NULL: nothing. */
+static MPI_Request *way;
+static size_t nway;
+
+/* A place for a message of n numbers. */
+static size_t
+place_on_way(size_t n)
+{
+    size_t i = 0;
+
+    assert(n <= INT_MAX);
+    while (i < nway && way[i] != MPI_REQUEST_NULL)
+        i++;
+    if (i == nway)
+        way = xreallocarray(way, ++nway, sizeof *way);
+    return i;
+}
 
 size_t
 mpi_send(const struct dist_group *g, size_t to, size_t channel, const float *p,
     size_t n)
 {
-    size_t i = 0;
+    const size_t i = place_on_way(n);
 
-    assert(n <= INT_MAX);
-    while (i < nsending && sending[i] != MPI_REQUEST_NULL)
-        i++;
-    if (i == nsending)
-        sending = xreallocarray(sending, ++nsending, sizeof *sending);
     sent += n * sizeof *p;
     MPI_Isend(p, (int)n, MPI_FLOAT, (int)to, CHANNELS + (int)channel,
-        comm_of(g), &sending[i]);
+        comm_of(g), &way[i]);
+    return i;
+}
+
+size_t
+mpi_receive(const struct dist_group *g, size_t from, size_t channel, float *q,
+    size_t n)
+{
+    const size_t i = place_on_way(n);
+
+    MPI_Irecv(q, (int)n, MPI_FLOAT, (int)from, CHANNELS + (int)channel,
+        comm_of(g), &way[i]);
     return i;
 }
 
 void
 mpi_finish(size_t i)
 {
-    MPI_Wait(&sending[i], MPI_STATUS_IGNORE);
+    MPI_Wait(&way[i], MPI_STATUS_IGNORE);
 }
 
 void
@@ -199,15 +219,6 @@ mpi_wait_for(const struct dist_group *g, size_t from, size_t channel)
 {
     MPI_Probe((int)from, CHANNELS + (int)channel, comm_of(g),
         MPI_STATUS_IGNORE);
-}
-
-void
-mpi_receive(const struct dist_group *g, size_t from, size_t channel, float *p,
-    size_t n)
-{
-    assert(n <= INT_MAX);
-    MPI_Recv(p, (int)n, MPI_FLOAT, (int)from, CHANNELS + (int)channel,
-        comm_of(g), MPI_STATUS_IGNORE);
 }
 
 #else
@@ -284,6 +295,14 @@ mpi_send(const struct dist_group *g, size_t to, size_t channel, const float *p,
     return 0;
 }
 
+size_t
+mpi_receive(const struct dist_group *g, size_t from, size_t channel, float *q,
+    size_t n)
+{
+    (void)g, (void)from, (void)channel, (void)q, (void)n;
+    return 0;
+}
+
 void
 mpi_finish(size_t i)
 {
@@ -294,13 +313,6 @@ void
 mpi_wait_for(const struct dist_group *g, size_t from, size_t channel)
 {
     (void)g, (void)from, (void)channel;
-}
-
-void
-mpi_receive(const struct dist_group *g, size_t from, size_t channel, float *p,
-    size_t n)
-{
-    (void)g, (void)from, (void)channel, (void)p, (void)n;
 }
 
 #endif

@@ -33,16 +33,16 @@ void mpi_broadcast(const struct dist_group *g, void *p, size_t bytes,
  * may be 0, and then that rank is not looked at. */
 void mpi_exchange(const struct dist_group *g, size_t to, const void *p,
     size_t n, size_t from, void *q, size_t m);
-/* Send p [n] numbers to a rank, which receives as many by the same channel, in
- * the background: p stays as it is until the number that this returns has been
- * given to mpi_finish, once. */
+/* Send p [n] numbers to a rank, receive q [n] from one that sends as many by the
+ * same channel, in the background: p stays as it is, and q is not there, until
+ * mpi_finish has had the number that this returns, once. */
 size_t mpi_send(const struct dist_group *g, size_t to, size_t channel,
     const float *p, size_t n);
-void mpi_finish(size_t sending);
-/* Wait until such numbers can be received; receive them. */
+size_t mpi_receive(const struct dist_group *g, size_t from, size_t channel,
+    float *q, size_t n);
+void mpi_finish(size_t message);
+/* Wait until such numbers can be received. */
 void mpi_wait_for(const struct dist_group *g, size_t from, size_t channel);
-void mpi_receive(const struct dist_group *g, size_t from, size_t channel,
-    float *p, size_t n);
 /* Bytes that it has sent since the program began. */
 size_t mpi_sent(void);
 

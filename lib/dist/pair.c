@@ -88,6 +88,6 @@ dist_receive(const struct dist_group *g, size_t from, size_t channel, float *x,
         s.begin = clock_now();
         s.wait = s.begin - t;
     }
-    mpi_receive(g, from, channel, x, n);
+    mpi_finish(mpi_receive(g, from, channel, x, n));
     dist_saw(g, &s, COMM_OTHER, "recv", n * sizeof *x, n * sizeof *x);
 }

@@ -12,13 +12,13 @@
 #include <string.h>
 
 /* Exchanges of less than half a megabyte stay in the caches. */
-enum { SEGMENT = 1 << 16, SEGMENT_MOST = 1 << 26 };
+enum { SEGMENT = 1 << 16, SEGMENT_MOST = 1 << 26, RINGS = 8 };
 
 static struct {
-    size_t segment;
+    size_t segment, rings;
     void *room; /* dist_bytes of as many ranks */
     size_t room_bytes;
-} sums = { .segment = SEGMENT };
+} sums = { .segment = SEGMENT, .rings = 1 };
 
 void
 dist_free_room(void)
@@ -28,22 +28,38 @@ dist_free_room(void)
     sums.room_bytes = 0;
 }
 
+/* While some are tried the room of the largest is kept. */
+static void
+fit_room(void)
+{
+    if (!tune_on())
+        dist_free_room();
+}
+
 void
 dist_segment(size_t elements)
 {
     assert(elements >= 1 && elements <= SEGMENT_MOST);
     sums.segment = elements;
-    if (!tune_on()) /* while it tries them the longest one's room is kept */
-        dist_free_room();
+    fit_room();
 }
 
-/* A segment of each rank. */
+void
+dist_rings(size_t n)
+{
+    assert(n >= 1 && n <= RINGS);
+    sums.rings = n;
+    fit_room();
+}
+
+/* A segment of each rank, or ring. */
 size_t
 dist_bytes(size_t n)
 {
-    const size_t segment = tune_on() ? tune_most() : sums.segment;
+    const size_t segment = tune_on() ? tune_most(TUNE_SEGMENT) : sums.segment;
+    const size_t rings = tune_on() ? tune_most(TUNE_RINGS) : sums.rings;
 
-    return n > 1 ? n * segment * sizeof(float) : 0;
+    return n > 1 ? (n > rings ? n : rings) * segment * sizeof(float) : 0;
 }
 
 static void *
@@ -79,27 +95,51 @@ pieces(size_t n, const size_t *at)
     return (most + sums.segment - 1) / sums.segment;
 }
 
-/* Each part goes round from the rank after its owner's to its owner's, and each
- * rank adds its own to what has come. */
+/* A segment that goes round: this rank adds its own to what has come. */
+struct pass {
+    float *own, *came;
+    size_t n, receiving, sending;
+};
+
+/* Segment i of part `out` goes on, that of the part before it comes. */
+static void
+pass_on(const struct dist_group *g, struct pass *p, float *x, const size_t *at,
+    size_t out, size_t i)
+{
+    const size_t n = g->n, to = (g->rank + 1) % n, from = (g->rank + n - 1) % n;
+    size_t a, b;
+    const size_t na = piece(at, out, i, &a);
+
+    p->n = piece(at, (out + n - 1) % n, i, &b);
+    p->own = x + b;
+    p->receiving = mpi_receive(g, from, 0, p->came, p->n);
+    p->sending = mpi_send(g, to, 0, x + a, na);
+}
+
+/*
+ * Each part goes round from the rank after its owner's to its owner's, and each
+ * rank adds its own to what has come: a round of all segments of a part after
+ * another.  Several segments are on their way at once, each a ring of its own;
+ * not more than a round has, as one is sent on when it has come.
+ */
 static void
 ring(const struct dist_group *g, float *x, const size_t *at)
 {
-    const size_t n = g->n, to = (g->rank + 1) % n, from = (g->rank + n - 1) % n;
-    const size_t count = pieces(n, at);
-    float *came = room(n);
+    const size_t n = g->n, count = pieces(n, at), all = (n - 1) * count;
+    const size_t rings = sums.rings < count ? sums.rings : count;
+    struct pass way[RINGS];
 
-    for (size_t k = 0; k + 1 < n; k++) {
-        const size_t out = (g->rank + 2 * n - k - 1) % n,
-                     in = (out + n - 1) % n;
+    for (size_t r = 0; r < rings; r++)
+        way[r].came = (float *)room(n) + r * sums.segment;
+    for (size_t i = 0, begun = 0; i < all; i++) {
+        const struct pass *p = &way[i % rings];
 
-        for (size_t i = 0; i < count; i++) {
-            size_t a, b;
-            const size_t na = piece(at, out, i, &a), nb = piece(at, in, i, &b);
-
-            mpi_exchange(g, to, x + a, na * sizeof *x, from, came,
-                nb * sizeof *x);
-            kern.add(x + b, came, x + b, nb);
-        }
+        for (; begun < all && begun < i + rings; begun++)
+            pass_on(g, &way[begun % rings], x, at,
+                (g->rank + 2 * n - begun / count - 1) % n, begun % count);
+        mpi_finish(p->receiving);
+        mpi_finish(p->sending);
+        kern.add(p->own, p->came, p->own, p->n);
     }
 }
 

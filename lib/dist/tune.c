@@ -1,22 +1,39 @@
-/* The fastest of some segments; see tune.h. */
+/* The fastest of some ways to cut sums; see tune.h. */
 #include "dist/tune.h"
 #include "base/mem.h"
 #include "dist/dist.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The first steps touch memory; the best of several is the least disturbed. */
 enum { WARM = 2, ROUNDS = 3 };
 
-static const size_t tried[TUNE_TRIED] = { 1 << 12, 1 << 14, 1 << 16, 1 << 18,
-    1 << 20 };
+static const struct {
+    const char *name;
+    void (*set)(size_t value);
+    size_t n, value[TUNE_TRIED];
+} tried[TUNE_KINDS] = {
+    [TUNE_SEGMENT] = { "segment", dist_segment, 5,
+        { 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20 } },
+    [TUNE_RINGS] = { "rings", dist_rings, 3, { 1, 2, 4 } },
+};
 
 static struct {
     int on;
-    size_t step, elements; /* elements, seconds: of this step */
-    double seconds, gbs[TUNE_TRIED];
+    size_t what, end; /* what is tried, up to end */
+    size_t step;      /* that tries it */
+    size_t elements;  /* of the step */
+    double seconds;
+    struct tuned found[TUNE_KINDS];
 } tune;
+
+const char *
+tune_name(enum tune_what what)
+{
+    return tried[what].name;
+}
 
 int
 tune_on(void)
@@ -25,9 +42,9 @@ tune_on(void)
 }
 
 size_t
-tune_most(void)
+tune_most(enum tune_what what)
 {
-    return tried[TUNE_TRIED - 1];
+    return tried[what].value[tried[what].n - 1];
 }
 
 void
@@ -38,9 +55,25 @@ tune_add(size_t elements, double seconds)
 }
 
 void
-tune_begin(void)
+tune_begin(int rings)
 {
     tune.on = dist_world()->n > 1;
+    tune.end = rings ? TUNE_KINDS : TUNE_RINGS;
+    for (size_t i = 0; i < tune.end; i++) {
+        tune.found[i].n = tried[i].n;
+        memcpy(tune.found[i].value, tried[i].value, sizeof tried[i].value);
+    }
+}
+
+int
+tune_use(enum tune_what what, size_t value)
+{
+    for (size_t i = 0; i < tried[what].n; i++)
+        if (tried[what].value[i] == value) {
+            tried[what].set(value);
+            return 0;
+        }
+    return -1;
 }
 
 /* What the ranks agree on. */
@@ -50,14 +83,11 @@ choose(struct tuned *t)
     const struct dist_group *g = dist_world();
     double(*all)[TUNE_TRIED] = xcalloc(g->n, sizeof *all);
 
-    t->chosen = 0;
-    for (size_t i = 0; i < TUNE_TRIED; i++)
-        all[g->rank][i] = tune.gbs[i];
+    for (size_t i = 0; i < t->n; i++)
+        all[g->rank][i] = t->gbs[i];
     dist_all_gather_one(g, all, sizeof *all);
-    for (size_t i = 0; i < TUNE_TRIED; i++) {
-        t->segment[i] = tried[i];
-        t->gbs[i] = all[0][i];
-        for (size_t r = 1; r < g->n; r++)
+    for (size_t i = 0; i < t->n; i++) {
+        for (size_t r = 0; r < g->n; r++)
             t->gbs[i] = fmin(t->gbs[i], all[r][i]);
         if (t->gbs[i] > t->gbs[t->chosen])
             t->chosen = i;
@@ -65,25 +95,31 @@ choose(struct tuned *t)
     free(all);
 }
 
-int
-tune_step(struct tuned *t)
+const struct tuned *
+tune_step(void)
 {
-    const size_t of = (tune.step + TUNE_TRIED - WARM) % TUNE_TRIED;
+    struct tuned *t = &tune.found[tune.what];
 
     if (!tune.on)
-        return 0;
-    if (tune.step >= WARM && tune.seconds > 0.0)
-        tune.gbs[of] =
-            fmax(tune.gbs[of], 4e-9 * (double)tune.elements / tune.seconds);
+        return NULL;
+    if (tune.step >= WARM && tune.seconds > 0.0) {
+        double *gbs = &t->gbs[(tune.step - WARM) % t->n];
+
+        *gbs = fmax(*gbs, 4e-9 * (double)tune.elements / tune.seconds);
+    }
     tune.elements = 0;
     tune.seconds = 0.0;
-    tune.step++;
-    if (tune.step < WARM + ROUNDS * TUNE_TRIED) {
-        dist_segment(tried[(tune.step + TUNE_TRIED - WARM) % TUNE_TRIED]);
-        return 0;
+    if (++tune.step == WARM + ROUNDS * t->n) {
+        choose(t);
+        tune.on = tune.what + 1 < tune.end;
+        tried[tune.what].set(t->value[t->chosen]);
+        if (!tune.on)
+            return tune.found;
+        tune.what++;
+        tune.step = WARM;
+        t++;
     }
-    tune.on = 0;
-    choose(t);
-    dist_segment(t->segment[t->chosen]);
-    return 1;
+    if (tune.step >= WARM)
+        tried[tune.what].set(t->value[(tune.step - WARM) % t->n]);
+    return NULL;
 }

@@ -1,31 +1,43 @@
 /*
- * Which segments of messages are the fastest here?  Reduce-scatters of all
- * ranks are cut into each of some lengths in turn, a step each, which changes
- * no bits; then all ranks go on with one of them.
+ * How are sums of gradients cut so that they are the fastest here?  The length
+ * of segments is tried first, then, by the best of them, how many go round at
+ * once: in each step another one, which changes no bits.  Then all ranks go on
+ * with the best.
+ *
+ * Buckets of several blocks of a model are not tried.  A block is millions of
+ * numbers in a row already: to begin its sum takes microseconds, of milliseconds
+ * in all, and where ranks have parts of gradients several blocks would have to
+ * be whole at once.
  */
 #ifndef DIST_TUNE_H
 #define DIST_TUNE_H
 
 #include <stddef.h>
 
+enum tune_what { TUNE_SEGMENT, TUNE_RINGS, TUNE_KINDS };
 enum { TUNE_TRIED = 5 };
 struct tuned {
-    size_t chosen;              /* which of them */
-    size_t segment[TUNE_TRIED]; /* elements */
-    double gbs[TUNE_TRIED]; /* GB/s of the whole arrays: the slowest rank's best
-                             * of the steps that tried it */
+    size_t n, chosen;         /* how many were tried, which is the best */
+    size_t value[TUNE_TRIED]; /* as of dist_segment or dist_rings */
+    double gbs[TUNE_TRIED];   /* GB/s of the whole arrays: the slowest rank's
+                               * best of the steps that tried it */
 };
 
-/* After dist_begin, by all ranks; of one there is nothing to try. */
-void tune_begin(void);
-/* A step is over.  1: it was the last one needed, and *t tells what the segment
- * is from here on; the same on all ranks.  0 otherwise. */
-int tune_step(struct tuned *t);
+/* "segment", "rings". */
+const char *tune_name(enum tune_what what);
+/* After dist_begin, by all ranks; of one there is nothing to try.  rings: are
+ * there any, that is sums by DIST_RING? */
+void tune_begin(int rings);
+/* A step is over.  If it was the last one needed, what was found [TUNE_KINDS],
+ * the same on all ranks; else NULL. */
+const struct tuned *tune_step(void);
+/* Have what was found before, by all ranks.  -1: it is none that is tried. */
+int tune_use(enum tune_what what, size_t value);
 
-/* Private to lib/dist: is it tried?  The longest segment.  So many elements
+/* Private to lib/dist: are they tried?  The largest value.  So many elements
  * took so many seconds. */
 int tune_on(void);
-size_t tune_most(void);
+size_t tune_most(enum tune_what what);
 void tune_add(size_t elements, double seconds);
 
 #endif
