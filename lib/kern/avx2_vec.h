@@ -1,5 +1,6 @@
 /* Vectors of AVX2 with FMA and F16C, for rows_vec.h and gemm_vec.h. */
 #include <immintrin.h>
+#include <stdint.h>
 
 #define VW 8
 #define vf __m256
@@ -99,6 +100,44 @@ v_bf16(vf a)
         _mm256_and_si256(u, _mm256_set1_epi32((int)0x80000000)), tiny);
     return _mm256_castsi256_ps(
         _mm256_and_si256(r, _mm256_set1_epi32((int)0xffff0000)));
+}
+
+/* The upper halves of 8 words */
+static inline void
+v_store_upper(uint16_t *p, __m256i u)
+{
+    const __m256i h = _mm256_srli_epi32(u, 16);
+
+    _mm_storeu_si128((__m128i *)p,
+        _mm_packus_epi32(_mm256_castsi256_si128(h),
+            _mm256_extracti128_si256(h, 1)));
+}
+/* narrow_bf16 and chance_bf16 of kern.h */
+static inline void
+v_narrow_bf16(uint16_t *p, vf a)
+{
+    const __m256i u = _mm256_castps_si256(a);
+    const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+    const __m256i odd =
+        _mm256_and_si256(_mm256_srli_epi32(u, 16), _mm256_set1_epi32(1));
+    const __m256i r =
+        _mm256_add_epi32(_mm256_add_epi32(u, odd), _mm256_set1_epi32(0x7fff));
+
+    v_store_upper(p,
+        _mm256_blendv_epi8(r, _mm256_or_si256(u, _mm256_set1_epi32(0x400000)),
+            nan));
+}
+static inline void
+v_chance_bf16(uint16_t *p, vf a, const uint16_t *chance)
+{
+    const __m256i u = _mm256_castps_si256(a);
+    const __m256i most = _mm256_set1_epi32(0x7f800000);
+    const __m256i r = _mm256_add_epi32(u,
+        _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)chance)));
+
+    v_store_upper(p,
+        _mm256_blendv_epi8(r, u,
+            _mm256_cmpeq_epi32(_mm256_and_si256(r, most), most)));
 }
 
 static inline __m256i

@@ -1,5 +1,6 @@
 /* Vectors of AVX-512 (F, BW, DQ, VL), for rows_vec.h and gemm_vec.h. */
 #include <immintrin.h>
+#include <stdint.h>
 
 #define VW 16
 #define vf __m512
@@ -58,6 +59,41 @@ v_bf16(vf a)
         _mm512_set1_epi32((int)0x80000000));
     return _mm512_castsi512_ps(
         _mm512_and_epi32(r, _mm512_set1_epi32((int)0xffff0000)));
+}
+
+/* The upper halves of 16 words */
+static inline void
+v_store_upper(uint16_t *p, __m512i u)
+{
+    _mm256_storeu_si256((__m256i *)p,
+        _mm512_cvtepi32_epi16(_mm512_srli_epi32(u, 16)));
+}
+/* narrow_bf16 and chance_bf16 of kern.h */
+static inline void
+v_narrow_bf16(uint16_t *p, vf a)
+{
+    enum { NANS = 0x81 };
+    const __m512i u = _mm512_castps_si512(a);
+    const __m512i odd =
+        _mm512_and_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(1));
+    const __m512i r =
+        _mm512_add_epi32(_mm512_add_epi32(u, odd), _mm512_set1_epi32(0x7fff));
+
+    v_store_upper(p,
+        _mm512_mask_or_epi32(r, _mm512_fpclass_ps_mask(a, NANS), u,
+            _mm512_set1_epi32(0x400000)));
+}
+static inline void
+v_chance_bf16(uint16_t *p, vf a, const uint16_t *chance)
+{
+    const __m512i u = _mm512_castps_si512(a);
+    const __m512i most = _mm512_set1_epi32(0x7f800000);
+    const __m512i r = _mm512_add_epi32(u,
+        _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)chance)));
+
+    v_store_upper(p,
+        _mm512_mask_mov_epi32(r,
+            _mm512_cmpeq_epi32_mask(_mm512_and_si512(r, most), most), u));
 }
 
 static inline __mmask16

@@ -70,6 +70,11 @@ struct kern {
         size_t group, const float *d, const float *m);
     /* fp32 to bf16, round to nearest even; NaN stays NaN. */
     void (*narrow_bf16)(uint16_t *out, const float *in, size_t n);
+    /* The same with chance[i] added below the bits that stay, and cut: rounding
+     * up has the probability that keeps the mean where each chance is as likely
+     * as every other.  A finite number never becomes infinite. */
+    void (*chance_bf16)(uint16_t *out, const float *in, const uint16_t *chance,
+        size_t n);
     /* The same to half precision: 65520 and more become infinite. */
     void (*narrow_f16)(uint16_t *out, const float *in, size_t n);
 

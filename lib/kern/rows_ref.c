@@ -118,6 +118,20 @@ narrow_bf16(uint16_t *restrict out, const float *restrict in, size_t n)
     }
 }
 
+static void
+chance_bf16(uint16_t *restrict out, const float *restrict in,
+    const uint16_t *restrict chance, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t u;
+
+        memcpy(&u, in + i, sizeof u);
+        if (((u + chance[i]) & 0x7f800000) != 0x7f800000)
+            u += chance[i];
+        out[i] = (uint16_t)(u >> 16);
+    }
+}
+
 static uint16_t
 half_of_float(float x)
 {
@@ -430,7 +444,8 @@ attn_ds(float *restrict s, float *restrict dp, size_t n, float lse, float delta)
         .scale = scale, .mul = mul, .axmul = axmul, .dot = dot,           \
         .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, .powers = powers, \
         .max = max, .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul, \
-        .kl_sums = kl_sums, .attn_ds = attn_ds, .loss = &loss_kern_ref    \
+        .kl_sums = kl_sums, .attn_ds = attn_ds, .loss = &loss_kern_ref,   \
+        .chance_bf16 = chance_bf16                                        \
     }
 
 const struct kern kern_ref = KERN_REF;

@@ -32,6 +32,27 @@ widen_f16(float *restrict out, const void *in, size_t n)
     kern_ref.widen_f16(out + i, p + 2 * i, n - i);
 }
 
+static void
+narrow_bf16(uint16_t *restrict out, const float *restrict in, size_t n)
+{
+    size_t i = 0;
+
+    for (; i + VW <= n; i += VW)
+        v_narrow_bf16(out + i, v_load(in + i));
+    kern_ref.narrow_bf16(out + i, in + i, n - i);
+}
+
+static void
+chance_bf16(uint16_t *restrict out, const float *restrict in,
+    const uint16_t *restrict chance, size_t n)
+{
+    size_t i = 0;
+
+    for (; i + VW <= n; i += VW)
+        v_chance_bf16(out + i, v_load(in + i), chance + i);
+    kern_ref.chance_bf16(out + i, in + i, chance + i, n - i);
+}
+
 static inline float
 half_at(const unsigned char *p)
 {
@@ -492,6 +513,8 @@ ROWS(struct kern *k)
     k->widen_q4_0 = widen_q4_0;
     k->widen_q4_1 = widen_q4_1;
     k->scale_groups = scale_groups;
+    k->narrow_bf16 = narrow_bf16;
+    k->chance_bf16 = chance_bf16;
     k->rmsnorm = rmsnorm;
     k->rmsnorm_bwd = rmsnorm_bwd;
     k->rope = rope;

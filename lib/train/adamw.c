@@ -323,34 +323,26 @@ span_sumsq(void *ctx, size_t task, size_t worker)
     profile_end("gradient norm", t, 0.0, 4.0 * (double)s->n);
 }
 
-/* x[n] to bf16, up or down with the chance that keeps its mean: 16 bits of a
- * number that key and place fix are added below the bits that stay.  *lost,
- * *kept: squares of what is lost, and of x. */
+/* x[n], n <= WIDE, to bf16, up or down with the chance that keeps its mean; key
+ * and place, a multiple of 4, fix the chances.  *lost, *kept: squares of what is
+ * lost, and of x. */
 static void
 round_by_chance(uint16_t *out, const float *x, size_t n, uint64_t key,
     size_t place, double *lost, double *kept)
 {
-    uint64_t chance = 0;
+    uint16_t chance[WIDE];
+    float back[WIDE];
 
-    for (size_t i = 0; i < n; i++) {
-        uint32_t u, r;
-        float y;
-        double d;
+    for (size_t i = 0; i < n; i += 4) {
+        const uint64_t r = rng_u64(key, (place + i) / 4);
 
-        if (i % 4 == 0)
-            chance = rng_u64(key, (place + i) / 4);
-        memcpy(&u, x + i, sizeof u);
-        r = (uint32_t)(chance >> i % 4 * 16) & 0xffff;
-        /* the largest numbers must not become infinite */
-        if (((u + r) & 0x7f800000) != 0x7f800000)
-            u += r;
-        out[i] = (uint16_t)(u >> 16);
-        u &= 0xffff0000;
-        memcpy(&y, &u, sizeof y);
-        d = (double)y - x[i];
-        *lost += d * d;
-        *kept += (double)x[i] * x[i];
+        for (size_t j = i; j < i + 4 && j < n; j++)
+            chance[j] = (uint16_t)(r >> (j - i) * 16);
     }
+    kern.chance_bf16(out, x, chance, n);
+    kern.widen_bf16(back, out, n);
+    *lost += kern.sqdist(back, x, n);
+    *kept += kern.sumsq(x, n);
 }
 
 /* A span whose moments or gradients are bf16, WIDE elements at a time. */

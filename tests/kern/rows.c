@@ -3,8 +3,10 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "kern/kern.h"
+#include "kern/kern_impl.h"
 #include "../lib/tap.h"
 
+#include <float.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -433,6 +435,64 @@ test_halves(const char *isa)
     }
 }
 
+/* Any 32 bits, a seventh of them of the largest and the smallest exponents. */
+static uint32_t
+any_bits(uint64_t i)
+{
+    const uint64_t r = rng_u64(7, i);
+    const uint32_t u = (uint32_t)(r >> 32);
+
+    if (r % 7 != 0)
+        return u;
+    return r % 2 != 0 ? u | 0x7f000000 : u & 0x80ffffff;
+}
+
+/* Every version gives bits of the plain one, whatever the number of elements. */
+static void
+test_narrow(const char *isa)
+{
+    enum { N = 4099 };
+    static float in[N];
+    static uint16_t chance[N], out[2][N + 1];
+    size_t narrow = 0, by_chance = 0;
+
+    for (size_t i = 0; i < N; i++) {
+        const uint32_t u = any_bits(i);
+
+        memcpy(in + i, &u, sizeof u);
+        chance[i] = (uint16_t)rng_u64(8, i);
+    }
+    for (size_t n = 0; n <= N; n = n < 70 ? n + 1 : n + 1343) {
+        out[0][n] = out[1][n] = 0x1234;
+        kern.narrow_bf16(out[0], in, n);
+        kern_ref.narrow_bf16(out[1], in, n);
+        narrow += memcmp(out[0], out[1], (n + 1) * 2) != 0;
+        kern.chance_bf16(out[0], in, chance, n);
+        kern_ref.chance_bf16(out[1], in, chance, n);
+        by_chance += memcmp(out[0], out[1], (n + 1) * 2) != 0;
+    }
+    ok(narrow == 0, "%s narrow_bf16 has the bits of plain C", isa);
+    ok(by_chance == 0, "%s chance_bf16 too", isa);
+}
+
+/* By hand: 1 + 3/4 of a unit in the last place of bf16 is rounded up by the
+ * chances from a quarter on; what would become infinite, and NaN, are cut. */
+static void
+test_chance(const char *isa)
+{
+    const float in[6] = { 1.005859375f, 1.005859375f, -1.005859375f, FLT_MAX,
+        INFINITY, NAN };
+    const uint16_t chance[6] = { 0x3fff, 0x4000, 0x4000, 0xffff, 0xffff,
+        0xffff };
+    uint16_t out[6];
+
+    kern.chance_bf16(out, in, chance, 6);
+    ok(out[0] == 0x3f80 && out[1] == 0x3f81 && out[2] == 0xbf81 &&
+            out[3] == 0x7f7f && out[4] == 0x7f80 && (out[5] & 0x7fff) == 0x7fc0,
+        "%s chance_bf16: %x %x %x %x %x %x", isa, out[0], out[1], out[2],
+        out[3], out[4], out[5]);
+}
+
 /* Values of transformers' formula, worked out by hand for three pairs. */
 static void
 test_freq(void)
@@ -485,6 +545,8 @@ main(void)
         test_nan(isas[i]);
         test_rope(isas[i]);
         test_widen(isas[i]);
+        test_narrow(isas[i]);
+        test_chance(isas[i]);
         test_halves(isas[i]);
     }
     ok(kern_force("sse9") != NULL, "an unknown kernel set is refused");
