@@ -74,6 +74,8 @@ gunzip -c m/de/usr/share/man/xx/man1/x.1.gz |
     sed 's/ Nummer/ of English/' | gzip -c >m/de/usr/share/man/xx/man1/y.1.gz
 ok 'so many bytes' "$top/scripts/doc-text" -l de -n 9 m/de
 equal 'are a page' "$(grep -c '^$' out)" 1
+status 2 'another option' "$top/scripts/doc-text" -x m
+like 'what there is' '^usage: scripts/doc-text ' err
 # guides FOLDER: HTML and fortunes
 guides() {
     mkdir -p "$1/usr/share/gimp/xx" "$1/usr/share/games/fortunes/de"
@@ -176,6 +178,8 @@ ok 'with another seed' env BUILD="$BUILD" "$top/scripts/model-text" -s 4 \
 if cmp -s out want; then fail 'others'; else pass 'others'; fi
 ok 'the same' env BUILD="$BUILD" "$top/scripts/model-text" -s 3 "$gguf" 2 lines
 same 'are the same' out want
+status 2 'another option' "$top/scripts/model-text" -x "$gguf" 2 lines
+like 'what there is' '^usage: scripts/model-text ' err
 
 # --- scripts/bits-a-byte: 3 ln 2 nats a token, 4 tokens, 8 bytes ---
 printf 'source\tbytes\tx\nde\t8\t1\nall\t16\t1\n' >stats

@@ -23,32 +23,22 @@ ended() {
     rm -rf X X.*
     { exec='exec'; "run_$what" X; } 2>err &
     pid=$!
-    n=0
-    while ! [ -e X.tmp ] && [ $n -lt 3000 ]; do
-        sleep 0.01
-        n=$((n + 1))
-    done
+    await [ -e X.tmp ]
     kill -"$1" $pid
     ! wait $pid 2>/dev/null && ! [ -e X ]
-}
-# all_same WHAT A B: every file of two folders
-all_same() {
-    if diff -r "$2" "$3" >diff.out 2>&1; then pass "$1"; else
-        fail "$1: $(cat diff.out)"
-    fi
 }
 
 for what in vocab cut prune profile; do
     ok "$what" "run_$what" "$what"
     ended TERM
-    if [ -e X ]; then all_same 'TERM: it is finished first' "$what" X; else
+    if [ -e X ]; then ok 'TERM: it is finished first' diff -r "$what" X; else
         equal 'TERM: nothing is left' "$(ls -d X* 2>&-)" ''
     fi
     tries=0
     until ended KILL || [ $((tries += 1)) -ge 20 ]; do :; done
     ok 'killed while it writes' test -e X.tmp -a ! -e X
     ok '... again' "run_$what" X
-    all_same '... the same bytes' "$what" X
+    ok '... the same bytes' diff -r "$what" X
     equal '... and nothing else' "$(ls -d X*)" X
 done
 done_testing
