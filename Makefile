@@ -18,7 +18,8 @@ V      ?= 0
 PROGS = tokenize/tokenize shard/shard stream/stream teacher/teacher \
         student/student prune/prune plan/plan evalppl/evalppl \
         report/report convert/convert
-NAMES = $(notdir $(PROGS))
+# recipes/settings.mk has a variable of this name.
+override NAMES = $(notdir $(PROGS))
 BINS  = $(NAMES:%=$(BUILD)/bin/%)
 PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc hwloc
 MANS  = $(wildcard man/*.[157])

@@ -48,6 +48,7 @@ JOIN       ?=# 1: rows are cut from all text joined, not documents
 JUDGED_ROWS ?=# judged are so many rows of all text joined; 0: all of
 JUDGED_BYTES ?= 1000000000# so much of it
 KEEP       ?=# numbers of the blocks that are left, not to be searched for
+READY      ?=# a smaller model of the same ids, to distil as it is, not cut
 VOCAB      ?=# ids that are left of the vocabulary, such as 64K
 PRUNE      ?=# further options of prune, such as --no-repair
 SPARSIFY   ?=# options of prune sparsify: zeros in what is left
@@ -85,7 +86,7 @@ endif
 # What each stage depends on; where the text comes from, too.
 source     = TEXT $(if $(TEXT),,$(SOURCE))
 cut_by     = GGUF $(source) TOKENIZE PIECES PARAMS BLOCKS T PACK CALIB_ROWS \
-             CANDIDATES SEED KEEP JOIN VOCAB PRUNE SPARSIFY
+             CANDIDATES SEED KEEP READY JOIN VOCAB PRUNE SPARSIFY
 judged_by  = HELD_OUT_TEXT TOKENIZE WHOLE CONTEXT $(if $(TEXT),,$(JUDGED)) \
              $(if $(JUDGED_ROWS),JUDGED_BYTES JUDGED_ROWS)
 trained_by = B BATCHES WARMUP STUDENT SAYS $(if $(COMPUTE),COMPUTE)
@@ -224,7 +225,8 @@ $(OUT)/vocab/config.json: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT)) $(GGUF) \
     | settings programs $(OUT)/plan.txt
 	rm -rf $(@D)
 	$(uncut) $(PIECES) $(exclude) $(trained) | \
-	    $(BIN)/prune vocab -m $(GGUF) --size $(VOCAB) -j $(THREADS) -o $(@D)
+	    $(BIN)/prune vocab -m $(GGUF) --size $(VOCAB) -j $(THREADS) \
+	        --report $(OUT)/vocab.tsv -o $(@D)
 
 $(OUT)/train.done: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT)) $(whole_made) \
     | settings programs $(OUT)/plan.txt
@@ -282,11 +284,13 @@ keep   = { printf '\043 retort choice 1\nblock\tgroups\tchannels\n'; \
     -m $(whole) --choice $(OUT)/choice -j $(THREADS) -o $(cut)
 zeros  = $(STREAM) -B 1 --batches $(CALIB_ROWS) | $(BIN)/prune sparsify \
     -m $(cut) $(SPARSIFY) -j $(THREADS) --report $(OUT)/sparse.tsv -o $(@D)
+ready  = $(BIN)/$(if $(VOCAB),prune vocab -m $(READY) --keep $(OUT)/vocab.tsv \
+    -j $(THREADS) -o,convert $(READY)) $(cut)
 cut    = $(if $(SPARSIFY),$(OUT)/dense,$(@D))
 
-$(OUT)/pruned/config.json: $(OUT)/train.done | programs
+$(OUT)/pruned/config.json: $(OUT)/train.done $(READY) | programs
 	rm -rf $(@D) $(cut)
-	$(if $(KEEP),$(keep),$(search))
+	$(if $(READY),$(ready),$(if $(KEEP),$(keep),$(search)))
 	$(if $(SPARSIFY),$(zeros))
 
 ## distil: with the teacher live on a pipe
@@ -348,7 +352,7 @@ row: $(OUT)/eval.tsv $(if $(strip $(items)),$(OUT)/tasks.tsv)
 # As it was given, but for where things are on this machine: files are named
 # without their folders, FORM=FILE too.
 places  = WORK BUILD THREADS RUN RESULTS SMOKE PEER
-named   = TEXT HELD_OUT_TEXT GGUF UDHR HELP TASKS
+named   = TEXT HELD_OUT_TEXT GGUF READY UDHR HELP TASKS
 short   = $(subst $(space),=,$(notdir $(subst =, ,$(1))))
 space   = $() $()
 command = $(strip make -f $(RECIPE) $(foreach v,$(filter-out $(places),$(given)),\

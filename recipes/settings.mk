@@ -1,20 +1,22 @@
-# What matters at equal tokens: the run of recipes/reference.mk with one setting
-# changed, for each of those below, and their rows in one table.
+# Runs of the other recipes by name, and their rows in recipes/results: what
+# matters at equal tokens, which is the run of recipes/reference.mk with one
+# setting changed, for each of those of ALL; or those that README has tables of.
 #
 #    make -f recipes/settings.mk [NAMES='...'] [VARIABLE=value ...]
 #
-# VARIABLEs are those of recipes/reference.mk, for all runs; MORE are words for
-# its make, before those of the setting.  A run that was stopped goes on; one
-# whose row is written is not made again.
+# VARIABLEs are those of the recipe, for all runs; MORE are words for its make,
+# before those of the name.  A run that was stopped goes on; one whose row is
+# written is not made again.
 
 NAMES   ?= $(ALL)
 WORK    ?= run/settings
-RECIPE  ?= recipes/reference.mk
 MORE    ?=
-GGUF    ?= $(WORK)/smollm2-135m.gguf
+GGUF    ?=# teacher of all; none: that of the recipe, fetched to WORK once
+RESULTS ?= recipes/results# folder of rows
+BUILD   ?= build# where the programs are
 
 .DEFAULT_GOAL = all
-.PHONY: all help
+.PHONY: all curve help
 
 # Of the loss; then targets, rates, what is left, how rows are cut; seeds.
 ALL = plain alone no-ce no-squarehead kl-alone squarehead-alone reverse js \
@@ -51,17 +53,53 @@ packed           = JOIN= PACK=best
 plain-2          = SEED=2
 plain-3          = SEED=3
 
+# Of README: the recipe of each table has its name,
+in.reference = reference search
+in.gemma3    = out-4 out-4-seed-2 out-4-zeros out-6
+in.qwen      = qwen ready
+# but for SmolLM2 by blocks that are left, and by steps, with tasks.
+in.curve     = blocks-%
+README       = $(in.reference) $(in.gemma3) $(in.qwen) blocks-27 blocks-24 \
+               blocks-20 blocks-16 blocks-20-40 blocks-20-80
+
+reference    = rival
+search       = KEEP= CANDIDATES=8
+eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=1000 CLOZE=1
+out-4        = $(eu) rival
+out-4-seed-2 = $(eu) SEED=2
+out-4-zeros  = $(eu) SPARSIFY='--share 0.5'
+out-6        = $(eu) BLOCKS=12 rival
+qwen         = rival
+ready        = READY=$(WORK)/qwen2.5-coder-0.5b.gguf
+blocks       = KEEP= CANDIDATES=1 CLOZE=1 BLOCKS=$(word 2,$(subst -, ,$*)) \
+               $(addprefix BATCHES=,$(word 3,$(subst -, ,$*)))
+
+# The table that the run $(1) is in, and the recipe and the model of that table.
+table  = $(or $(strip $(foreach t,reference gemma3 qwen curve,$(if $(filter \
+         $(in.$t),$(1)),$t))),settings)
+recipe = $(or $(filter gemma3 qwen,$(table)),reference)
+model.reference = smollm2-135m
+model.gemma3    = gemma3-270m
+model.qwen      = qwen2.5-coder-1.5b
+gguf   = $(or $(GGUF),$(WORK)/$(model.$(recipe)).gguf)
+
 all: $(NAMES:%=$(WORK)/%.row)
 
-ifeq ($(GGUF),$(WORK)/smollm2-135m.gguf)
-$(GGUF):
-	scripts/get-model smollm2-135m $(WORK)
-endif
+$(WORK)/%.gguf:
+	scripts/get-model $* $(WORK)
 
-$(WORK)/%.row: $(GGUF)
-	@$(MAKE) --no-print-directory -f $(RECIPE) WORK=$(WORK)/$* TABLE=settings \
-	    GGUF=$(GGUF) $(MORE) $($*) row
+.SECONDEXPANSION:
+$(WORK)/ready.row: $(WORK)/qwen2.5-coder-0.5b.gguf
+$(WORK)/%.row: $$(call gguf,$$*)
+	@$(MAKE) --no-print-directory -f recipes/$(call recipe,$*).mk \
+	    WORK=$(WORK)/$* TABLE=$(call table,$*) GGUF=$(call gguf,$*) \
+	    $(MORE) $(if $(filter blocks-%,$*),$(blocks),$($*)) row
 	@touch $@
 
+curve:
+	@scripts/curve -t 96 $(RESULTS)/curve.tsv && \
+	    $(BUILD)/bin/report -o $(RESULTS)/curve.svg $(RESULTS)/curve.tsv
+
 help:
-	@sed -n '1,/^$$/s/^# *//p' recipes/settings.mk; echo 'NAMES: $(ALL)'
+	@sed -n '1,/^$$/s/^# *//p' recipes/settings.mk; echo 'NAMES: $(ALL)'; \
+	    echo 'of README: $(README)'

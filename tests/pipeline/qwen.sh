@@ -65,4 +65,30 @@ like 'what was set' "^t1	.*STUDENT='--keep 1 --temperature 1' " r/settings.tsv
 cp r/settings.tsv before
 ok 'again' settings NAMES="$names"
 same 'makes no row' before r/settings.tsv
+
+# --- of README's tables: a student that is ready, SmolLM2 by size ---
+printf '# retort choice 1\nblock\tgroups\tchannels\n1\tall\t0-15\n' >choice
+prune cut -q -m "$gguf" --choice choice --no-repair -o small &&
+    convert -q small s/qwen2.5-coder-0.5b.gguf || exit 1
+few() {
+    settings MORE='-o programs VOCAB=290 B=2 T=32 WARMUP=1 SAVE=2 BATCHES=3' "$@"
+}
+ok 'a ready student' few NAMES=ready
+equal 'its rows' "$(awk -F '\t' '$1 == "ready" { print $2, $4 }' r/qwen.tsv |
+    tr '\n' ',')" 'teacher -,pruned -,distilled 192,'
+o=s/ready/full
+equal 'has the blocks it had' "$(tr -d ' \n' <$o/pruned/config.json |
+    grep -o '"num_hidden_layers":[0-9]*')" '"num_hidden_layers":1'
+equal "and the teacher's ids" "$(cksum <$o/pruned/tokenizer.json)" \
+    "$(cksum <$o/vocab/tokenizer.json)"
+like 'which are fewer' '"vocab_size": *290' $o/pruned/config.json
+like 'without folders' " READY='qwen2.5-coder-0.5b.gguf' " r/qwen.tsv
+ok 'by size, and by tokens' settings NAMES='blocks-1 blocks-1-2' MORE='-o programs \
+    T=256 B=1 WARMUP=1 CALIB_ROWS=2 BATCHES=3'
+equal 'rows' "$(awk -F '\t' '$2 == "distilled" { print $1, $4 }' r/curve.tsv |
+    tr '\n' ',')" 'blocks-1 768,blocks-1-2 512,'
+gunzip -c r/curve/blocks-1.items.tsv.gz >items
+like 'with tasks' '^cloze	0	distilled	4	' items
+status 2 'no curve of two' settings RESULTS="$work/r" curve
+like 'which is said' '^No plot: of four sizes there is 1' out
 done_testing

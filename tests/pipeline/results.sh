@@ -1,9 +1,12 @@
 #!/bin/sh
-# recipes/results: every row is what the files beside it make, and README has
-# the tables drawn from the rows; scripts/results, which does both
+# recipes/results: every row is what the files beside it make, every run has a
+# command, and README has the tables drawn from the rows; scripts/results,
+# scripts/curve
 . "${0%/*}/../lib/lib.sh"
 . "$top/tests/lib/results.sh"
 
+mkdir none
+touch none/qwen2.5-coder-0.5b.gguf # which would be fetched
 for t in "$top"/recipes/results/*.table; do
     table=${t##*/} table=${table%.table}
     again "$top/recipes/results" "$table" >wrong
@@ -15,7 +18,22 @@ for t in "$top"/recipes/results/*.table; do
         !at && $0 == line[1] { at = 1 }
         at && at <= n { print; at++ }' want "$top/README.md" >got
     same "$table: and stands in README" got want
+    # PyTorch's run is by hand.
+    for run in $(sed 1d "$t" | cut -f 2 | sort -u | grep -v '^pytorch$'); do
+        ok "$run: is a name of settings.mk" env -u MAKEFLAGS -u MAKELEVEL \
+            make -s -n -C "$top" -f recipes/settings.mk WORK="$PWD/none" \
+            NAMES="$run"
+        like "$run: a row of $table" "none/$run TABLE=$table " out
+    done
 done
+"$top/scripts/curve" -t 96 "$top/recipes/results/curve.tsv" >want && plot=1
+awk 'NR == FNR { want = want $0 "\n"; next } { all = all $0 "\n" }
+    END { print (index(all, want) > 0) }' want "$top/README.md" >got
+equal 'README says what 96 % take' "$(cat got)" 1
+if [ -n "${plot:-}" ]; then
+    ok 'its plot' report -q -o curve.svg "$top/recipes/results/curve.tsv"
+    same 'is drawn from the rows' curve.svg "$top/recipes/results/curve.svg"
+fi
 for t in "$top"/recipes/results/*.tsv; do
     [ -e "$t" ] || continue
     if [ -e "${t%.tsv}.table" ]; then pass "${t##*/} has a table"
@@ -166,10 +184,57 @@ cat >want <<'END'
 
     make -f t.mk LR='1e-4' row
     distil.py kd
+    make -f recipes/settings.mk NAMES="none"
 END
 same 'of the rows there are' out want
+awk -F '\t' -v OFS='\t' '$1 == "one" { $NF = "make -f t.mk A=\047" \
+    "0123456789 123456789 123456789 123456789 123456789 123456789\047 B=1 row" }
+    1' r/t.tsv >new
+mv new r/t.tsv
+ok 'a long command' "$top/scripts/results" draw r t
+equal 'is folded, but between apostrophes' "$(grep -A 1 'A=' out)" \
+    "    make -f t.mk A='0123456789 123456789 123456789 123456789 123456789 123456789' \\
+        B=1 row"
 rm r/t.tsv
 ok 'without rows' "$top/scripts/results" draw r t
 equal 'nothing was run' "$(grep -c 'not run' out)" 5
+
+# --- the curve: 1 / (1 + n / 100000) of nll is lost, and of 80 % of the scores ---
+{
+    echo run model tokens parameters regained recovery text
+    for r in '100000 50 60' '300000 75 80' '900000 90 92'; do
+        echo "a${r%% *} pruned - 2000000 0 20 x"
+        echo "a${r%% *} distilled ${r%% *} 2000000 ${r#* } x"
+    done
+    # on another text
+    echo 'b distilled 50000 2000000 10 10 y'
+} | tr ' ' '\t' >c.tsv
+ok 'tokens for 96 %' "$top/scripts/curve" 96 c.tsv
+equal 'the same by each row, of the right form' "$(awk -F '\t' '$1 ~ /^a/ &&
+    $4 == "a=1" { print $2, $3, $5, $6 }' out | tr '\n' ',')" \
+    '100000 50.0 2.4e+06 1.2,300000 75.0 2.4e+06 1.2,900000 90.0 2.4e+06 1.2,'
+equal 'not of another' "$(awk -F '\t' '$4 == "a=2" { print $5 }' out | uniq | wc -l |
+    tr -d ' ')" 4
+status 1 'as text, of one size' "$top/scripts/curve" -t 96 c.tsv
+cat >want <<'END'
+96 % of the teacher's task scores, at 2.0 M parameters:
+1.9e+06 tokens; by each row 1.9e+06 to 1.9e+06; (1 + n / n0)^-1 is then lost.
+96 % of the nll that the cut has lost, at 2.0 M parameters:
+2.4e+06 tokens; by each row 2.4e+06 to 2.4e+06; (1 + n / n0)^-1 is then lost.
+No plot: of four sizes there is 1.
+END
+same 'with the form, and no plot' out want
+sed 's/	92	/	89	/' c.tsv >d.tsv
+status 1 'a row that does not agree' "$top/scripts/curve" -t 96 d.tsv
+like 'is an error' '^2.73e.06 tokens; by each row 1.9e.06 to 2.73e.06; ' out
+{ cat c.tsv; for n in 1 3 4; do
+    printf 's%s\tdistilled\t100000\t%s000000\t40\t50\tx\n' $n $n; done; } >d.tsv
+ok 'of four sizes' "$top/scripts/curve" -t 96 d.tsv
+like 'the plot' '^!.recovery and KL by tokens and by size.*d.svg' out
+grep -v '^a3' c.tsv >d.tsv
+status 1 'of two numbers of tokens' "$top/scripts/curve" -t 96 d.tsv
+like 'nothing is said' "^96 % of the teacher's task scores: not known,$" out
+like 'but what is missing' 'of three numbers of tokens at a size; there are 2' out
+status 2 'no table' "$top/scripts/curve" 96
 status 2 'no word' "$top/scripts/results" show r t
 done_testing
