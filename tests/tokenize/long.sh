@@ -84,7 +84,7 @@ ok 'paragraphs of the same file' split_keys doc.txt d2
 keys_of d2 keys2
 same 'are records of the same numbers' keys keys2
 
-# Broken off and resumed at any piece.
+# Broken off at a piece, and resumed.
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
     cat "$gold/nfc.txt" "$gold/train.txt" "$top"/corpus/el.jsonl
 done >all.txt
@@ -94,6 +94,7 @@ ok 'undisturbed' sh -c "tokenize -q -t '$tok' --split-long --max-doc 100 \
 tokenize -q -t "$tok" --split-long --max-doc 100 -o whole all.txt
 head -c $(($(wc -c <whole) / 2)) whole |
     shard -q --frame 2K --shard-size 1K -o d 2>err
+ok 'the first pieces are there' test -e d/00000.index
 status 2 'other pieces' sh -c "tokenize -q -t '$tok' --split-long \
     --max-doc 101 --resume d all.txt >s"
 like 'are refused' 'was begun with other options' err
