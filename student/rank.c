@@ -31,7 +31,7 @@ check_stages(const struct args *a)
                                     : NULL;
 
     if (a->stages > 0 && with != NULL)
-        die(EX_USAGE, "--stages: over ranks it goes not with %s", with);
+        die(EX_USAGE, "--stages over ranks does not go with %s", with);
 }
 
 void

@@ -147,7 +147,7 @@ for with in '--shard-level 1' '--deterministic' '--wire bf16' '--overlap' \
     status 2 "--stages $with" mpirun -n 2 student -q -j 1 -m llama/cut -o no \
         --stages 1 $with llama/kd
     like 'is refused by name' \
-        "^student.*: --stages: over ranks it goes not with ${with%% *}" err
+        "^student.*: --stages over ranks does not go with ${with%% *}" err
 done
 status 2 'more stages than blocks' mpirun -n 3 student -q -j 1 -m llama/cut \
     -o no --stages 3 llama/kd
