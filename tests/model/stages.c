@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum { RANKS = 8, PER = 3, PIECES = 24, STAGES = RANKS * PER };
-enum { NEVER = 1 << 30 };
 
 static struct pipeline ranks[RANKS];
 static size_t n, per, pieces, round_up; /* pieces with those left out */
