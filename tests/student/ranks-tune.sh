@@ -49,6 +49,6 @@ equal 'none is tried' "$(found step tree); $(found rings tree)" '17 ; '
 unlike 'nor used' 'rings' err
 ok 'ranks that were not tuned' mpirun -n 3 sh -c 'stream -q --resume tree data |
     student -j 1 -m s0 -o tree --lr 1e-3 --schedule constant --deterministic \
-        --steps 19 --resume' 
+        --steps 19 --resume'
 unlike 'go on as they are' 'as --tune-comm found' err
 done_testing
