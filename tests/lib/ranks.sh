@@ -47,3 +47,10 @@ ranks() {
     shift
     mpirun -n "$tap_ranks" "$@"
 }
+
+# process RUN RANK: the id of that student, while it runs
+process() {
+    tap_lock=$1/.lock
+    [ "$2" = 0 ] || tap_lock=$tap_lock.$2
+    sed -n 's/^process \([0-9]*\) on .*/\1/p' "$tap_lock" 2>/dev/null
+}

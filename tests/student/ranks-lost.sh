@@ -10,13 +10,7 @@ batches 8 >b
 student -q -m new.json -o whole --lr 1e-3 --deterministic --schedule constant b ||
     exit 1
 
-# process RUN RANK: its id
-process() {
-    lock=$1/.lock
-    [ "$2" = 0 ] || lock=$lock.$2
-    sed -n 's/^process \([0-9]*\) on .*/\1/p' "$lock"
-}
-# stands RUN RANKS: until so many ranks have taken 2 steps and wait for input
+# stands RUN: until it has taken 2 steps, and waits for input
 stands() {
     await grep -q '^2	' "$1/metrics.tsv"
     sleep 1

@@ -22,12 +22,6 @@ mpirun -n 4 sh -c 'stream -q -B 4 -T 64 -s 7 --batches $1 --resume $0 \
         --resume --rank-timeout $2' "$@"
 END
 
-# process RUN RANK: its id
-process() {
-    lock=$1/.lock
-    [ "$2" = 0 ] || lock=$lock.$2
-    sed -n 's/^process \([0-9]*\) on .*/\1/p' "$lock" 2>/dev/null
-}
 # step RUN
 step() {
     tail -n 1 "$1/metrics.tsv" 2>/dev/null | cut -f 1
