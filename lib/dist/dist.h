@@ -129,8 +129,8 @@ void dist_posted(size_t sending);
 void dist_receive(const struct dist_group *g, size_t from, size_t channel,
     float *x, size_t n);
 
-/* How sums are cut: for tuning (tune.h), changes no bits.  Elements of a message
- * at most, 1..2^26 (default 2^16). */
+/* How sums are cut: for tuning (tune.h), changes no bits.  Elements of a
+ * message at most, 1..2^26 (default 2^16). */
 void dist_segment(size_t elements);
 /* Segments of DIST_RING that go round at once, 1..8 (default 1). */
 void dist_rings(size_t n);

@@ -33,9 +33,9 @@ void mpi_broadcast(const struct dist_group *g, void *p, size_t bytes,
  * may be 0, and then that rank is not looked at. */
 void mpi_exchange(const struct dist_group *g, size_t to, const void *p,
     size_t n, size_t from, void *q, size_t m);
-/* Send p [n] numbers to a rank, receive q [n] from one that sends as many by the
- * same channel, in the background: p stays as it is, and q is not there, until
- * mpi_finish has had the number that this returns, once. */
+/* Send p [n] numbers to a rank, receive q [n] from one that sends as many by
+ * the same channel, in the background: p stays as it is, and q is not there,
+ * until mpi_finish has had the number that this returns, once. */
 size_t mpi_send(const struct dist_group *g, size_t to, size_t channel,
     const float *p, size_t n);
 size_t mpi_receive(const struct dist_group *g, size_t from, size_t channel,

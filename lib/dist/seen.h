@@ -1,5 +1,5 @@
-/* What dist.c does for all calls: they are watched, logged, and in the timeline.
- * Private to lib/dist. */
+/* What dist.c does for all calls, which are watched, logged, and in the
+ * timeline.  Private to lib/dist. */
 #ifndef DIST_SEEN_H
 #define DIST_SEEN_H
 

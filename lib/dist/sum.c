@@ -118,9 +118,10 @@ pass_on(const struct dist_group *g, struct pass *p, float *x, const size_t *at,
 
 /*
  * Each part goes round from the rank after its owner's to its owner's, and each
- * rank adds its own to what has come: a round of all segments of a part after
- * another.  Several segments are on their way at once, each a ring of its own;
- * not more than a round has, as one is sent on when it has come.
+ * rank adds its own to what has come.  In each of n - 1 rounds a rank passes on
+ * the segments of one part, and adds to those of the part before it.  Several
+ * are on their way at once, each a ring of its own, but no more than a round
+ * has: what is passed on must have come.
  */
 static void
 ring(const struct dist_group *g, float *x, const size_t *at)

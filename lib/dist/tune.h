@@ -5,9 +5,9 @@
  * with the best.
  *
  * Buckets of several blocks of a model are not tried.  A block is millions of
- * numbers in a row already: to begin its sum takes microseconds, of milliseconds
- * in all, and where ranks have parts of gradients several blocks would have to
- * be whole at once.
+ * numbers in a row already: to begin its sum takes microseconds, the sum
+ * milliseconds; and where ranks have parts of gradients, several blocks would
+ * have to be whole at once.
  */
 #ifndef DIST_TUNE_H
 #define DIST_TUNE_H
