@@ -8,7 +8,7 @@ has_ranks 'many steps with a bf16 wire' || done_testing
 . "$top/tests/lib/train.sh"
 is_long && steps=300 || steps=40
 for s in 1 2; do
-    stream -q -B 4 -T 64 -s $s --batches $steps -o order$s data || exit 1
+    stream -q -B 4 -T 64 -s $s --batches "$steps" -o order$s data || exit 1
 done
 
 # train RUN INPUT [option ...]
@@ -16,11 +16,11 @@ train() {
     run=$1 input=$2
     shift 2
     mpirun -n 2 student -q -j 1 -m new.json -o "$run" --lr 1e-3 --save 0 \
-        --eval one --eval-every $steps "$@" "$input"
+        --eval one --eval-every "$steps" "$@" "$input"
 }
 # loss RUN: held-out, of the end
 loss() {
-    awk -F '\t' -v steps=$steps '$1 == steps { print $4 }' "$1/held-out.tsv"
+    awk -F '\t' -v steps="$steps" '$1 == steps { print $4 }' "$1/held-out.tsv"
 }
 ok "$steps steps" train f32 order1
 ok 'with a bf16 wire' train bf16 order1 --wire bf16
