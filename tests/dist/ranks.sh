@@ -7,7 +7,7 @@ has_ranks 'collectives' || done_testing
 for n in 1 2 3 4 8; do
     ok "$n ranks" env WANT_RANKS=$n mpirun -n $n "$BUILD/tests/dist/ranks"
     grep '^not ok' out | sed 's/^/# /'
-    like "... and all of it was tried" '^1\.\.[34][0-9][0-9]$' out
+    like "... and all of it was tried" '^1\.\.[23][0-9][0-9]$' out
 done
 ok '4 ranks of 2 nodes' env RETORT_NODE=2 WANT_RANKS=4 mpirun -n 4 \
     "$BUILD/tests/dist/ranks"
