@@ -187,6 +187,21 @@ cat >want <<'END'
     make -f recipes/settings.mk NAMES="none"
 END
 same 'of the rows there are' out want
+# Documents of 10 and 30 tokens, nll higher by 1 and 3: 2.5, and its error: the
+# residuals -15 and 15, sqrt(2 * 450) / 40.
+sed 's/2.0	2.0	2.25/2.0	3.0	2.25/; s/3.0	3.5	3.75/3.0	6.5	3.75/' o/eval.tsv >new
+mv new o/eval.tsv
+ok 'a run that does worse' row worse
+mv r/t.table before
+printf '%s\tnll - one\tKL - one\nplain\tone\tdistilled\nnone\tno\tdistilled
+worse\tworse\tdistilled\nits teacher\tworse\tteacher\n' settings >r/t.table
+ok 'differences' "$top/scripts/results" draw r t
+equal 'by document, the largest first' "$(sed -n '3,6p' out)" \
+    '| worse | 2.500 ± 0.750 | 0.000 ± 0.000 |
+| plain | 0.000 ± 0.000 | 0.000 ± 0.000 |
+| none | not run |  |
+| its teacher |  |  |'
+mv before r/t.table
 awk -F '\t' -v OFS='\t' '$1 == "one" { $NF = "make -f t.mk A=\047" \
     "0123456789 123456789 123456789 123456789 123456789 123456789\047 B=1 row" }
     1' r/t.tsv >new
