@@ -4,21 +4,32 @@
  * widths; what ZeRO cuts is of Rajbhandari et al., arXiv:1910.02054.
  */
 #include "predict.h"
+#include "model/stages.h"
 
 #include <math.h>
 
+static struct pipeline
+stages_of(const struct job *j, size_t rank)
+{
+    return (struct pipeline){ rank, (size_t)j->pipeline, (size_t)j->virtual };
+}
+
 struct slice
-slice_of(const struct job *j)
+slice_of(const struct job *j, size_t rank)
 {
     const struct shape *s = &j->student;
-    const double blocks = ceil(s->L / j->pipeline);
+    const struct pipeline p = stages_of(j, rank);
+    const int own_head = stages_last(&p) && (p.n > 1 || s->tied == 0.0);
+    const size_t L = (size_t)s->L;
+    double blocks = 0.0;
 
+    for (size_t k = rank; k < p.n * p.per; k += p.n)
+        blocks += (double)(stages_cut(&p, L, k + 1) - stages_cut(&p, L, k));
     return (struct slice){ .blocks = blocks,
         .dense = blocks * (s->attention + s->dense) / j->tensor +
             blocks * s->vectors,
         .experts = blocks * s->experts * s->expert / j->expert,
-        .table = s->V * s->d / j->tensor *
-            (j->pipeline > 1 || s->tied > 0 ? 1.0 : 2.0) };
+        .table = s->V * s->d / j->tensor * ((rank == 0) + own_head) };
 }
 
 double
@@ -62,51 +73,70 @@ cut(double n, double each, int from, const struct job *j, double ranks)
 }
 
 double
-rank_bytes(const struct job *j, double each, int from)
+rank_bytes(const struct job *j, const struct slice *p, double each, int from)
 {
-    const struct slice p = slice_of(j);
     const double ranks = job_shards(j);
 
-    return cut(p.dense + p.table, each, from, j, ranks) +
-        cut(p.experts, each, from, j, fmax(1.0, ranks * j->tensor / j->expert));
+    return cut(p->dense + p->table, each, from, j, ranks) +
+        cut(p->experts, each, from, j,
+            fmax(1.0, ranks * j->tensor / j->expert));
 }
 
-/* Activations of so many passes at once. */
+/* Activations of so many blocks. */
 static double
-activations(const struct job *j, double passes)
+activations(const struct job *j, double blocks)
 {
-    const struct slice p = slice_of(j);
     const double tokens = pass_tokens(j), one = tokens * block_keeps(j);
 
     if (j->recompute < RECOMPUTE_FULL)
-        return p.blocks * one * passes;
-    return p.blocks * passes * tokens * j->act_bytes * j->student.d /
+        return blocks * one;
+    return blocks * tokens * j->act_bytes * j->student.d /
         (j->sequence > 0 ? j->tensor : 1.0) +
         one;
 }
 
-/* Of the stage that holds more: one forward, one backward (1F1B), the first is
- * ahead by as many passes as there are stages, interleaved by a part more; the
- * last has the logits, and, interleaved, passes of its other parts. */
-static void
-add_activations(struct figures *f, const struct job *j)
+/* What differs from rank to rank, bytes. */
+struct held {
+    double weights, gradients, states, activations, logits;
+};
+
+/* A rank goes ahead by stages_lead passes of a stage, and is at one more; the
+ * last one has the logits. */
+static struct held
+hold(const struct job *j, size_t rank)
 {
-    const double p = j->pipeline, v = j->virtual, m = job_passes(j);
-    const double first = fmin(m, p) * (v > 1 ? 1.0 + (p - 1.0) / (p * v) : 1.0);
-    const double last = fmin(m, ((v - 1.0) * p + 1.0) / v);
+    const struct slice p = slice_of(j, rank);
+    const struct pipeline s = stages_of(j, rank);
+    const double passes =
+        fmin(job_passes(j), (double)(stages_lead(&s) + 1) / j->virtual);
     const double logits = 4.0 * j->logits * (j->teacher.L > 0 ? 2.0 : 1.0) *
         pass_tokens(j) * j->student.V / j->tensor;
-    const int at_end =
-        activations(j, last) + logits >= activations(j, first) || p == 1.0;
 
-    figure_add(f, "memory.activations", "bytes",
-        activations(j, at_end ? last : first),
-        "blocks of a stage x passes in flight x tokens x what a block keeps "
-        "(arXiv:2205.05198, table 2); full recompute: its input, and one "
-        "block; of the first stage, or the last with its logits");
-    figure_add(f, "memory.logits", "bytes", at_end ? logits : 0.0,
-        "4 logits tokens V / tensor, twice with a teacher; 0 where the first "
-        "stage holds more than the last");
+    return (struct held){ .weights = rank_bytes(j, &p, j->weight_bytes, 3),
+        .gradients = rank_bytes(j, &p, j->grad_bytes, 2),
+        .states = rank_bytes(j, &p, j->state_bytes, 1),
+        .activations = activations(j, p.blocks * passes),
+        .logits = stages_last(&s) ? logits : 0.0 };
+}
+
+static double
+sum(const struct held *h)
+{
+    return h->weights + h->gradients + h->states + h->activations + h->logits;
+}
+
+static struct held
+fullest(const struct job *j)
+{
+    struct held most = hold(j, 0);
+
+    for (size_t r = 1; r < (size_t)j->pipeline; r++) {
+        const struct held h = hold(j, r);
+
+        if (sum(&h) >= sum(&most))
+            most = h;
+    }
+    return most;
 }
 
 /* Blocks whose weights are gathered, this and the next one's; whole tensor
@@ -155,20 +185,27 @@ add_teacher(struct figures *f, const struct job *j)
 void
 predict_memory(struct figures *f, const struct job *j)
 {
+    const struct held h = fullest(j);
     const size_t total = f->n;
 
     figure_add(f, "memory", "bytes", 0.0, "the sum of the following");
-    figure_add(f, "memory.weights", "bytes", rank_bytes(j, j->weight_bytes, 3),
+    figure_add(f, "memory.weights", "bytes", h.weights,
         "weight_bytes P, P = (attention + MLP) / tensor + experts / expert + "
-        "vocabulary / tensor, of a stage; / ranks if shard = 3");
-    figure_add(f, "memory.gradients", "bytes", rank_bytes(j, j->grad_bytes, 2),
+        "vocabulary / tensor, of the fullest rank; / ranks if shard = 3");
+    figure_add(f, "memory.gradients", "bytes", h.gradients,
         "grad_bytes P; / ranks if shard >= 2");
-    figure_add(f, "memory.states", "bytes", rank_bytes(j, j->state_bytes, 1),
+    figure_add(f, "memory.states", "bytes", h.states,
         "state_bytes P; / ranks if shard >= 1");
     figure_add(f, "memory.gathered", "bytes", live(j),
         "shard = 3: 2 weight_bytes (parameters of a block) / tensor; with hpz "
         "a copy of the weights / ranks of a node");
-    add_activations(f, j);
+    figure_add(f, "memory.activations", "bytes", h.activations,
+        "blocks of the rank x passes in flight x tokens x what a block keeps "
+        "(arXiv:2205.05198, table 2); full recompute: its input, and one "
+        "block");
+    figure_add(f, "memory.logits", "bytes", h.logits,
+        "4 logits tokens V / tensor, twice with a teacher; 0 where a rank "
+        "before the last is fuller");
     if (j->teacher.L > 0)
         add_teacher(f, j);
     f->f[total].v = figure_sum(f, "memory.");

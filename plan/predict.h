@@ -19,16 +19,18 @@ void predict_time(struct figures *f, const struct job *j);
 
 /* ---- what both use ---- */
 
-/* Parameters that a rank multiplies with: of a stage's blocks, its part of
- * them; of their experts; and of an embedding or head. */
+/* Parameters that a rank of the pipeline multiplies with: of its blocks, its
+ * part of them; of their experts; and of an embedding or head.  Stages are
+ * those of model/stages.h, by which the last rank has the most blocks. */
 struct slice {
-    double blocks; /* of a stage */
+    double blocks;
     double dense, experts, table;
 };
-struct slice slice_of(const struct job *j);
+struct slice slice_of(const struct job *j, size_t rank);
 /* Bytes of a kind of numbers, `each` a parameter, that the rank has, where ZeRO
  * divides them from that level on.  Experts are on fewer ranks. */
-double rank_bytes(const struct job *j, double each, int from);
+double rank_bytes(const struct job *j, const struct slice *p, double each,
+    int from);
 /* Tokens of a pass that a rank has. */
 double pass_tokens(const struct job *j);
 /* Of a token and block: bytes that scores of attention take, as a multiple of

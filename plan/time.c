@@ -98,24 +98,14 @@ near(const struct job *j, double inner)
     return fmax(1.0, j->m.devices / inner);
 }
 
-/* ---- a pass of a rank ---- */
-
-/* Seconds by part, of one pass through the slowest stage: the last, with the
- * head. */
-struct pass {
-    double matrix, vector, head, tensor, context, expert, hand, teacher;
-    double gathered; /* of weights, before what is hidden */
-    double backward; /* what gradients can be reduced behind */
-};
+/* ---- seconds of a block, and of what is beside the blocks ---- */
 
 /* A pass forward is 1; backward 2, and what is made again. */
 static double
 products(const struct job *j)
 {
     const struct shape *s = &j->student;
-    const double blocks = ceil(s->L / j->pipeline) / s->L;
-    const double attention =
-        flop_attention(s, j->length, j->flash > 0) * blocks;
+    const double attention = flop_attention(s, j->length, j->flash > 0) / s->L;
     const double again = j->recompute == RECOMPUTE_FULL ? 1.0 : 0.0;
     /* scores made again: by flash attention itself, or as asked */
     const double scores = j->flash > 0        ? 0.5
@@ -123,14 +113,13 @@ products(const struct job *j)
                                               : 0.0;
 
     return pass_tokens(j) / j->tensor / rate(j) *
-        ((3.0 + again) * 2.0 * s->L * shape_products(s) * blocks +
+        ((3.0 + again) * 2.0 * shape_products(s) +
             (3.0 + again + scores) * attention);
 }
 
 static double
 vectors(const struct job *j)
 {
-    const double blocks = ceil(j->student.L / j->pipeline);
     const double again = j->recompute == RECOMPUTE_FULL ? 1.0 : 0.0;
     const double scores = j->recompute == RECOMPUTE_SELECTIVE
         ? score_numbers(j,
@@ -138,7 +127,7 @@ vectors(const struct job *j)
                   j->student.dropout * (2.0 * j->act_bytes + 1.0))
         : 0.0;
 
-    return blocks * pass_tokens(j) * ((3.0 + again) * block_moves(j) + scores) /
+    return pass_tokens(j) * ((3.0 + again) * block_moves(j) + scores) /
         (1e9 * j->m.memory_gbs * j->m.memory_eff);
 }
 
@@ -167,7 +156,7 @@ tensor(const struct job *j)
     const double times = 4.0 + (j->recompute == RECOMPUTE_FULL ? 2.0 : 0.0) +
         (j->sequence > 0 ? 1.0 : 0.0);
 
-    return ceil(s->L / j->pipeline) * times * 2.0 * gather(j, &r, bytes, 1.0);
+    return times * 2.0 * gather(j, &r, bytes, 1.0);
 }
 
 /* Keys and values go round the ranks of a row, their gradients too. */
@@ -179,8 +168,7 @@ context(const struct job *j)
     const double bytes =
         j->micro * j->length * 2.0 * s->KV * s->D * j->act_bytes / j->tensor;
 
-    return ceil(s->L / j->pipeline) * (3.0 + (j->recompute == RECOMPUTE_FULL)) *
-        gather(j, &r, bytes, 1.0);
+    return (3.0 + (j->recompute == RECOMPUTE_FULL)) * gather(j, &r, bytes, 1.0);
 }
 
 /* Every token goes once to each rank that has some of its experts, e (1 - (1 -
@@ -202,39 +190,40 @@ expert(const struct job *j)
 
     if (s->experts == 0.0)
         return 0.0;
-    return ceil(s->L / j->pipeline) *
-        (4.0 + 2.0 * (j->recompute == RECOMPUTE_FULL)) * fmax(inside, outside);
+    return (4.0 + 2.0 * (j->recompute == RECOMPUTE_FULL)) *
+        fmax(inside, outside);
 }
 
 /* So many bytes of every parameter that the rank has a slice of, gathered or
  * scattered once among those with the same slice, by so many calls; or, for a
  * copy in the node, among those of the node. */
 static double
-among(const struct job *j, double each, double calls, double gbs, int in_node)
+among(const struct job *j, const struct slice *p, double each, double calls,
+    double gbs, int in_node)
 {
-    const struct slice p = slice_of(j);
     const double ranks = job_shards(j), close = near(j, j->tensor);
     const struct ring dense = { in_node ? fmin(ranks, close) : ranks, close,
         in_node ? 0.0 : gbs };
     const struct ring experts = { ranks * j->tensor / j->expert,
         near(j, j->expert), gbs };
 
-    return gather(j, &dense, (p.dense + p.table) * each, calls) +
-        (p.experts > 0.0 ? gather(j, &experts, p.experts * each, calls) : 0.0);
+    return gather(j, &dense, (p->dense + p->table) * each, calls) +
+        (p->experts > 0.0 ? gather(j, &experts, p->experts * each, calls)
+                          : 0.0);
 }
 
 /* Weights of shard = 3: gathered forward and backward, gradients scattered;
  * one bucket a block. */
 static double
-weights(const struct job *j)
+weights(const struct job *j, const struct slice *p)
 {
-    const double blocks = slice_of(j).blocks, gbs = j->gather_gbs;
+    const double gbs = j->gather_gbs;
 
     if (j->shard < 3)
         return 0.0;
-    return among(j, j->weight_bytes, blocks, gbs, 0) +
-        among(j, j->weight_bytes, blocks, gbs, j->hpz > 0) +
-        among(j, j->grad_bytes, blocks, gbs, 0);
+    return among(j, p, j->weight_bytes, p->blocks, gbs, 0) +
+        among(j, p, j->weight_bytes, p->blocks, gbs, j->hpz > 0) +
+        among(j, p, j->grad_bytes, p->blocks, gbs, 0);
 }
 
 static double
@@ -271,25 +260,38 @@ teach(const struct job *j)
         (j->pipeline * rate(j));
 }
 
+/* ---- a pass of a rank ---- */
+
+/* Seconds by part, of one pass through the stages of a rank with a head. */
+struct pass {
+    double matrix, vector, head, tensor, context, expert, hand, teacher;
+    double busy; /* the sum of these */
+    double all;  /* and what they do not hide of weights that are gathered */
+};
+
 static struct pass
-make_pass(const struct job *j)
+make_pass(const struct job *j, const struct slice *s)
 {
     const double state = pass_tokens(j) * j->student.d * j->act_bytes;
-    struct pass p = { .matrix = products(j),
-        .vector = vectors(j),
+    const double gathered =
+        weights(j, s) + (j->teacher.L > 0 ? teacher_gather(j) : 0.0);
+    struct pass p = { .matrix = s->blocks * products(j),
+        .vector = s->blocks * vectors(j),
         .head = head(j),
-        .tensor = tensor(j),
-        .context = context(j),
-        .expert = expert(j),
-        .teacher = teach(j),
-        .gathered = weights(j) + (j->teacher.L > 0 ? teacher_gather(j) : 0.0) };
+        .tensor = s->blocks * tensor(j),
+        .context = s->blocks * context(j),
+        .expert = s->blocks * expert(j),
+        .teacher = teach(j) };
 
     /* a state to the next stage, its gradient back, of every part of a stage;
      * tensor ranks send a share each */
     if (j->pipeline > 1)
         p.hand = 2.0 * j->virtual * state /
             (j->tensor * 1e9 * j->m.net_gbs * j->m.net_eff);
-    p.backward = (p.matrix + p.vector) * 2.0 / 3.0;
+    p.busy = p.matrix + p.vector + p.head + p.tensor + p.context + p.expert +
+        p.hand + p.teacher;
+    p.all =
+        fmax(p.busy, gathered) + (1.0 - j->overlap) * fmin(p.busy, gathered);
     return p;
 }
 
@@ -299,42 +301,44 @@ make_pass(const struct job *j)
  * half that hides them: reduced and given to all, or reduced to their owners,
  * whose new weights go to all. */
 static double
-reduce(const struct job *j, double backward)
+reduce(const struct job *j, const struct slice *s, const struct pass *p)
 {
+    const double backward = (p->matrix + p->vector) * 2.0 / 3.0;
     const double sent =
         j->shard < 1 ? 2.0 * j->grad_bytes : j->grad_bytes + j->weight_bytes;
 
     return j->shard >= 3
         ? 0.0
-        : fmax(0.0, among(j, sent, 2.0, 0.0, 0) - j->overlap * backward);
+        : fmax(0.0, among(j, s, sent, 2.0, 0.0, 0) - j->overlap * backward);
 }
 
 /* Moments and master weights are read and written, gradients read, weights
  * written. */
 static double
-optimiser(const struct job *j)
+optimiser(const struct job *j, const struct slice *s)
 {
-    return rank_bytes(j, 2.0 * j->state_bytes + j->grad_bytes + j->weight_bytes,
-               1) /
+    return rank_bytes(j, s,
+               2.0 * j->state_bytes + j->grad_bytes + j->weight_bytes, 1) /
         (1e9 * j->m.memory_gbs * j->m.memory_eff);
 }
 
+/* The slowest rank is the last: it has the head, and no rank more blocks. */
 void
 predict_time(struct figures *f, const struct job *j)
 {
     const double m = job_passes(j), fill = (j->pipeline - 1.0) / j->virtual;
-    const struct pass p = make_pass(j);
-    const double busy = p.matrix + p.vector + p.head + p.tensor + p.context +
-        p.expert + p.hand + p.teacher;
-    const double pass =
-        fmax(busy, p.gathered) + (1.0 - j->overlap) * fmin(busy, p.gathered);
+    const struct slice last = slice_of(j, (size_t)j->pipeline - 1);
+    const struct slice other = { .blocks = (j->student.L - last.blocks) /
+            fmax(1.0, j->pipeline - 1.0) };
+    const struct pass p = make_pass(j, &last), o = make_pass(j, &other);
     const size_t total = f->n;
     double step;
 
     figure_add(f, "step", "s", 0.0, "the sum of the following");
     figure_add(f, "step.matrix", "s", m * p.matrix,
-        "passes x (3 + recomputed) x 2 tokens (parameters of products / tensor "
-        "/ pipeline) / (peak matrix_eff), and attention: 4 H D a key");
+        "passes x (3 + recomputed) x 2 tokens (parameters of products, of the "
+        "last rank's blocks, / tensor) / (peak matrix_eff), and attention: 4 H "
+        "D a key");
     figure_add(f, "step.vector", "s", m * p.vector,
         "passes x (3 + recomputed) x bytes of norms, additions, channels and "
         "scores / (memory_gbs memory_eff)");
@@ -355,15 +359,15 @@ predict_time(struct figures *f, const struct job *j)
     figure_add(f, "step.teacher", "s", m * p.teacher,
         "passes x tokens x 2 Pt / (tensor pipeline peak matrix_eff); cached: "
         "its head only, with top nothing");
-    figure_add(f, "step.gather", "s", m * (pass - busy),
+    figure_add(f, "step.gather", "s", m * (p.all - p.busy),
         "passes x (max(a, g) + (1 - overlap) min(a, g) - a); a: arithmetic, g: "
         "weights gathered twice, gradients scattered, the teacher gathered; "
         "(n - 1) / n bytes / bandwidth + calls x latency");
-    figure_add(f, "step.bubble", "s", fill * (pass - p.head),
-        "(pipeline - 1) / virtual passes without the head");
-    figure_add(f, "step.reduce", "s", reduce(j, p.backward),
+    figure_add(f, "step.bubble", "s", fill * (o.all - o.head),
+        "passes of all ranks but the last / virtual, without the head");
+    figure_add(f, "step.reduce", "s", reduce(j, &last, &p),
         "gradients of shard 0 to 2, less overlap x the last backward pass");
-    figure_add(f, "step.optimiser", "s", optimiser(j),
+    figure_add(f, "step.optimiser", "s", optimiser(j, &last),
         "P (2 state_bytes + grad_bytes + weight_bytes) / (memory_gbs "
         "memory_eff); / ranks if shard >= 1");
     step = figure_sum(f, "step.");

@@ -56,12 +56,19 @@ pass(const struct pipeline *s, size_t i, int back)
         i / (s->n * s->per) * s->n + i % s->n, back };
 }
 
+size_t
+stages_lead(const struct pipeline *s)
+{
+    const size_t after = s->n - 1 - s->rank;
+
+    return s->per > 1 ? 2 * after + (s->per - 1) * s->n : after;
+}
+
 struct stage_op
 stages_op(const struct pipeline *s, size_t pieces, size_t i)
 {
-    const size_t all = passes(s, pieces), after = s->n - 1 - s->rank;
-    const size_t most = s->per > 1 ? 2 * after + (s->per - 1) * s->n : after;
-    const size_t ahead = most < all ? most : all;
+    const size_t all = passes(s, pieces), lead = stages_lead(s);
+    const size_t ahead = lead < all ? lead : all;
 
     if (i < ahead)
         return pass(s, i, 0);

@@ -22,7 +22,8 @@ in_order(void)
 
     memset(place, 0xff, sizeof place);
     for (size_t r = 0; r < n; r++) {
-        size_t next[2][STAGES] = { { 0 } };
+        const size_t full = stages_lead(&ranks[r]) + 1;
+        size_t next[2][STAGES] = { { 0 } }, kept = 0, most = 0;
 
         good = good && stages_ops(&ranks[r], pieces) == 2 * per * round_up;
         for (size_t i = 0; i < stages_ops(&ranks[r], pieces); i++) {
@@ -38,8 +39,33 @@ in_order(void)
                 good = good && place[0][op.stage][op.piece] + 1 == i;
             place[op.back][op.stage][op.piece] = i;
             ++*piece;
+            kept = op.back ? kept - 1 : kept + 1;
+            most = kept > most ? kept : most;
         }
+        good = good && most == (full < per * round_up ? full : per * round_up);
     }
+    return good;
+}
+
+/* Blocks of the rank. */
+static size_t
+blocks(size_t r, size_t L)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < L; i++)
+        sum += stages_owner(&ranks[r], L, i) == r;
+    return sum;
+}
+
+static int
+last_has_most(void)
+{
+    int good = 1;
+
+    for (size_t L = n * per; L < 4 * STAGES; L++)
+        for (size_t r = 0; r < n; r++)
+            good = good && blocks(r, L) <= blocks(n - 1, L);
     return good;
 }
 
@@ -145,6 +171,9 @@ main(void)
                 if (round_up == pieces)
                     fast = fast && time_taken() == 3 * (pieces * per + n - 1);
             }
+            ok(last_has_most(),
+                "%zu ranks of %zu stages: the last has the most blocks", n,
+                per);
             ok(order, "%zu ranks of %zu stages: in order", n, per);
             ok(end, "%zu ranks of %zu stages: nobody waits for ever", n, per);
             ok(fast,

@@ -50,6 +50,44 @@ stages batch=64 virtual=3 && equal 'parts: 7 / 24 more' \
 stages batch=1 && equal 'a pass alone: logits, in fp32 twice' \
     "$(value memory.logits)" $((8 * 2048 * 51200 / 8))
 equal 'and its activations' "$(value memory.activations)" $one
+stages batch=4 virtual=3 && equal 'no more passes in flight than there are' \
+    "$(value memory.activations)" $((4 * one))
+
+# Blocks that the stages do not divide, as lib/model/stages.c deals them.  Of a
+# block 2336 parameters, and 416 bytes for each of 64 tokens; a vocabulary of 32.
+llama ten.json num_hidden_layers 10 vocab_size 32
+uneven() {
+    plan -q -m ten.json --machine h100 pipeline=4 batch=16 length=64 \
+        --format tsv "$@" >out 2>err
+}
+one=$((64 * 416))
+# 2, 3, 2 and 3 blocks: the second rank has more passes in flight than the last.
+uneven && equal '2, 3, 2, 3: the fullest is between' \
+    "$(value memory.weights)" $((2 * 3 * 2336))
+equal 'three passes of three blocks' "$(value memory.activations)" $((9 * one))
+equal 'no logits' "$(value memory.logits)" 0
+# Stages of 1, 1, 1, 2, 1, 1, 1 and 2 blocks: the last rank has four, and five
+# passes of a stage.
+uneven virtual=2 && equal '2, 2, 2, 4: the fullest is the last' \
+    "$(value memory.weights)" $((2 * (4 * 2336 + 32 * 16)))
+equal 'five passes of two blocks' "$(value memory.activations)" $((10 * one))
+equal 'its logits' "$(value memory.logits)" $((4 * 2 * 64 * 32))
+# Its time: 8 passes, of each token and block 6 x 2304 operations in products and
+# 3.5 x 4 x 16 a key, of 32.5; the stages are filled by the other six blocks.
+if awk -F '\t' '{ v[$1] = $2 }
+    function near(a, b) { return a > 0 && a / b < 1.0001 && a / b > 0.9999 }
+    END {
+        t = 8 * 4 * 64 * (6 * 2304 + 3.5 * 4 * 16 * 32.5) / (989.4e12 * 0.78)
+        fill = (v["step.matrix"] + v["step.vector"]) * 6 / 4 + \
+            3 * v["step.hand-over"]
+        exit !(near(v["step.matrix"], t) && near(v["step.bubble"], fill / 16))
+    }' out
+then
+    pass '2, 2, 2, 4: the slowest is the last'
+else
+    fail "2, 2, 2, 4: the slowest is the last: $(value step.matrix)," \
+        "$(value step.bubble)"
+fi
 
 # ZeRO (arXiv:1910.02054): 2 + 2 + 12 bytes a parameter, the last, the last two,
 # all over N = 64 ranks; 6144 of the last norm are left out.
