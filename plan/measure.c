@@ -216,44 +216,65 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
         median(update, takes) };
 }
 
-/* Seconds of a teacher's block over one pass's rows of its own. */
-static double
+/* Seconds of a teacher over one pass's rows of its own: of a block, and of the
+ * head where it says its top tokens. */
+struct taught {
+    size_t rows;
+    double block, head;
+};
+
+static struct taught
 teacher_time(const struct config *c, const struct block_shape *b,
-    const struct process *o, size_t *rows, struct pool *pool)
+    const struct process *o, struct pool *pool)
 {
-    const size_t B = plan_teacher_micro(0, o->rows, o->T);
+    const size_t B = plan_teacher_micro(0, o->rows, o->T), n = B * o->T;
     struct config few;
     struct block_shape *s = some(&few, c, b, 1);
     struct arena arena = { 0 };
-    float *state = xcalloc(B * o->T * c->d, sizeof *state);
-    uint32_t *ids = xcalloc(B * o->T, sizeof *ids);
+    float *state = xcalloc(n * c->d, sizeof *state);
+    uint32_t *ids = xcalloc(n, sizeof *ids);
     const struct rows r = { B, o->T, ids, ids };
-    double t[TAKES];
+    const struct head_said said = { .lse = xcalloc(2 * n, sizeof(float)),
+        .self = xcalloc(n, sizeof(double)),
+        .ids = xcalloc(n * o->top, sizeof(uint32_t)),
+        .logp = xcalloc(n * o->top, sizeof(float)) };
+    double block[TAKES], head[TAKES];
+    struct head_top *top;
     struct model m;
     struct fwd *f;
 
-    few.V = 64; /* its head is not used */
+    few.V = o->top > 0 ? c->V : 64; /* or the head is not used */
     model_random(&m, &few, s, 1, &arena);
     f = fwd_new_blocks(&m, pool, B, o->T);
-    for (size_t i = 0; i < B * o->T * c->d; i++)
+    top = o->top > 0 ? head_top_new(&m, pool, o->top, 0) : NULL;
+    for (size_t i = 0; i < n * c->d; i++)
         state[i] = (float)rng_unit(3, i) - 0.5f;
     for (int i = -1; i < TAKES; i++) {
-        double start;
+        double at[2];
 
         dist_barrier(dist_world());
-        start = clock_now();
+        at[0] = clock_now();
         fwd_block(f, 0, &r, state, state);
-        if (i >= 0)
-            t[i] = clock_now() - start;
+        at[1] = clock_now();
+        if (top != NULL)
+            head_top_rows(top, f, state, n, TAU, &said);
+        if (i < 0)
+            continue;
+        block[i] = at[1] - at[0];
+        head[i] = clock_now() - at[1];
     }
+    head_top_free(top);
     fwd_free(f);
     model_random_free(&m);
     arena_release(&arena);
     free(state);
     free(ids);
     free(s);
-    *rows = B;
-    return median(t, TAKES);
+    free(said.lse);
+    free(said.self);
+    free(said.ids);
+    free(said.logp);
+    return (struct taught){ B, median(block, TAKES), median(head, TAKES) };
 }
 
 /* Blocks more than one that are timed: so many that they take far longer than a
@@ -303,7 +324,6 @@ measure_step(struct figures *f, const struct config *c,
     const double passes = ceil((double)o->rows / micro), L = (double)c->L;
     struct times block, one;
     double step;
-    size_t rows;
 
     student_times(&block, &one, c, m, teacher, o, pool);
     figure_add(f, "time.blocks", "s", passes * block.pass * L,
@@ -317,12 +337,13 @@ measure_step(struct figures *f, const struct config *c,
     figure_add(f, "time.optimiser", "s", one.update + (L - 1.0) * block.update,
         "with one block + (blocks - 1) x a block");
     if (teacher != NULL) {
-        const double once = teacher_time(teacher, t, o, &rows, pool);
+        const struct taught x = teacher_time(teacher, t, o, pool);
 
         figure_add(f, "time.teacher", "s",
-            once * (double)teacher->L * ceil((double)o->rows / (double)rows),
-            "passes of the teacher x its blocks x a block, on the same "
-            "threads");
+            ((double)teacher->L * x.block + x.head) *
+                ceil((double)o->rows / (double)x.rows),
+            "passes of the teacher x (its blocks x a block; with --top its "
+            "head), on the same threads");
     }
     step = figure_sum(f, "time.");
     figure_add(f, "time.step", "s", step, "the sum of these");

@@ -51,16 +51,18 @@ done >blocks
 below 'blocks take as long with more ids' "$(sed -n 2p blocks)" 10 \
     "$(sed -n 1p blocks)"
 below 'and with fewer' "$(sed -n 1p blocks)" 10 "$(sed -n 2p blocks)"
-# What a wide teacher's head takes is left out where it says its top tokens.
+# What a wide teacher's head takes is the teacher's where it says its top tokens.
 llama wide.json hidden_size 1024 vocab_size 50000
 llama v.json vocab_size 50000
 for top in 0 8; do
     plan -q -m v.json --teacher wide.json --top $top -B 1 -T 64 -j 1 --measure \
         --format tsv >out
     value time.head
+    value time.teacher >teacher.$top
 done >heads
 below 'top tokens need no head of the teacher' "$(sed -n 2p heads)" 0.5 \
     "$(sed -n 1p heads)"
+below 'which needs it itself' "$(cat teacher.0)" 0.5 "$(cat teacher.8)"
 
 if has_ranks 'two ranks'; then
     ok 'two ranks' ranks 2 plan -q -m s.json -B 4 -T 64 -j 1 --measure \
