@@ -110,14 +110,14 @@ put_json(struct buf *b, const struct figures *f, int explain)
 void
 figures_put(struct buf *b, const struct figures *f, int format, int explain)
 {
-    if (format == 2) {
+    if (format == FORMAT_JSON) {
         put_json(b, f, explain);
         return;
     }
     for (size_t i = 0; i < f->n; i++) {
         const struct figure *x = &f->f[i];
 
-        if (format == 1) {
+        if (format == FORMAT_TSV) {
             buf_addf(b, "%s\t", x->name);
             figure_plain(b, x, x->v);
         } else {
@@ -125,8 +125,8 @@ figures_put(struct buf *b, const struct figures *f, int format, int explain)
             figure_text(b, x, x->v, 15);
         }
         if (explain)
-            buf_addf(b, format == 1 ? "\t%s\t%s" : "%.0s\n    = %s", x->unit,
-                x->how);
+            buf_addf(b, format == FORMAT_TSV ? "\t%s\t%s" : "%.0s\n    = %s",
+                x->unit, x->how);
         buf_addc(b, '\n');
     }
 }

@@ -28,7 +28,8 @@ double figure_of(const struct figures *f, const char *name);
 /* The sum of those whose names begin so. */
 double figure_sum(const struct figures *f, const char *prefix);
 
-/* Words of --format. */
+/* Of --format, and their words; bars are text with a bar of the last column. */
+enum { FORMAT_TEXT, FORMAT_TSV, FORMAT_JSON, FORMAT_BARS };
 extern const char *const figure_formats[];
 /* All as text, TSV or JSON; with its formula each, if explain. */
 void figures_put(struct buf *b, const struct figures *f, int format,

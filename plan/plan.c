@@ -82,7 +82,7 @@ one_process(struct buf *b)
         return;
     figures_put(b, &f, format, explain);
     total = figure_of(&f, "memory");
-    if (format == 0 && total > (double)plan_limit())
+    if (format == FORMAT_TEXT && total > (double)plan_limit())
         note("this machine (or its cgroup) has only %.1f GB",
             (double)plan_limit() * 1e-9);
 }
@@ -139,7 +139,7 @@ put_one(struct buf *b, const struct job *j)
 
     predict(&f, j);
     figures_put(b, &f, format, explain);
-    if (format == 0 && figure_of(&f, "full") > 1.0)
+    if (format == FORMAT_TEXT && figure_of(&f, "full") > 1.0)
         note("a device has only %.0f GB", j->m.memory_gb);
 }
 
@@ -162,7 +162,7 @@ ranks(struct buf *b, char **operand, size_t n)
             "a sweep, --search and --what-if are three answers: ask for one");
     if (columns != NULL && !several)
         die(EX_USAGE, "--columns is of a sweep: no key has several values");
-    if (format == 3 && !several && best == 0)
+    if (format == FORMAT_BARS && !several && best == 0)
         die(EX_USAGE, "--format bars is of a sweep or a search");
     if (list) {
         put_keys(b, &j);
@@ -202,7 +202,7 @@ main(int argc, char **argv)
         if (machine != NULL || list)
             ranks(&b, operand, (size_t)n);
         else if (n > 0 || best > 0 || changes.n > 0 || columns != NULL ||
-            format == 3)
+            format == FORMAT_BARS)
             die(EX_USAGE,
                 "keys, --search, --what-if, --columns and --format bars need "
                 "--machine");

@@ -232,7 +232,7 @@ add_row(struct table *t, const struct figure *f, const struct figures *other,
     for (size_t i = 0; i <= n; i++) {
         const double v = i == 0 ? f->v : figure_of(&other[i - 1], f->name);
 
-        if (format == 0)
+        if (format == FORMAT_TEXT)
             figure_text(&b, f, v, 0);
         else
             figure_plain(&b, f, v);

@@ -1,5 +1,6 @@
 /* Tables: see table.h */
 #include "table.h"
+#include "figures.h"
 #include "format/json.h"
 
 #include <math.h>
@@ -69,10 +70,10 @@ table_put(struct buf *b, const struct table *t, int format)
 {
     size_t *width = xcalloc(t->ncol, sizeof *width);
 
-    if (format == 2) {
+    if (format == FORMAT_JSON) {
         put_json(b, t);
     } else {
-        for (size_t i = 0; i < t->n && format != 1; i++) {
+        for (size_t i = 0; i < t->n && format != FORMAT_TSV; i++) {
             const size_t n = strlen(t->cell[i]), k = i % t->ncol;
 
             width[k] = n > width[k] ? n : width[k];
@@ -80,14 +81,14 @@ table_put(struct buf *b, const struct table *t, int format)
         for (size_t i = 0; i < t->n; i++) {
             const size_t k = i % t->ncol;
 
-            if (format == 1)
+            if (format == FORMAT_TSV)
                 buf_addf(b, "%s%c", t->cell[i], k + 1 < t->ncol ? '\t' : '\n');
             else
                 buf_addf(b, k == 0 ? "%-*s" : "  %*s", (int)width[k],
                     t->cell[i]);
-            if (format == 3 && k + 1 == t->ncol && i > k)
+            if (format == FORMAT_BARS && k + 1 == t->ncol && i > k)
                 put_bar(b, t, t->cell[i]);
-            if (format != 1 && k + 1 == t->ncol)
+            if (format != FORMAT_TSV && k + 1 == t->ncol)
                 buf_addc(b, '\n');
         }
     }
