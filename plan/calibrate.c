@@ -63,7 +63,7 @@ product_rate(struct pool *pool, const struct products *p)
         median(t, TAKES);
 }
 
-/* Copies of parts of 64 MB each. */
+/* A copy of n bytes, a part for each thread. */
 struct copies {
     unsigned char *from, *to;
     size_t n, parts;

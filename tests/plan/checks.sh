@@ -62,8 +62,7 @@ within 'B: the rate that fits, GB/s' 0.03 "$rate" 15.6
 # more.  6 and 2 operations for each of 15e9 and 24e9 parameters, without attention,
 # make 1.63 and 1.99 % (HFU: 8 and 2): the embedding, which is looked up, counts
 # there, and so does a head that is made again.
-distil 16 "$rate" speed.rank >speed
-awk -v v="$(cat speed)" 'BEGIN {
+awk -v v="$(distil 16 "$rate" speed.rank)" 'BEGIN {
     head = 131072 * 5120; heads = 5120 * 128 * (2 * 32 + 2 * 8)
     s = 31 * (heads + 3 * 5120 * 25600); t = 40 * (heads + 3 * 5120 * 32768)
     keys = 4 * 4096 * 1024
