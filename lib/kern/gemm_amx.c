@@ -5,7 +5,7 @@
  */
 #include "kern/gemm_bf16.h"
 
-#if defined(__AMX_BF16__)
+#if defined(__AMX_BF16__) || defined(__AMXBF16__) /* clang 14 */
 #include "kern/pairs_vec.h"
 
 enum { SIDE = BF16_GROUP, WORDS = SIDE * SIDE, LINE = 64 /* bytes */ };

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unicode/putil.h>
 #include <unicode/unorm2.h>
 #include <unicode/uset.h>
 
