@@ -4,9 +4,9 @@
  * several stages a rank interleaved (Narayanan et al., arXiv:2104.04473).
  *
  * Of n ranks with `per` stages each, stage k is at rank k % n, so that rows go
- * round the ranks `per` times; no rank has more blocks than the last.  The first
- * stage has the embedding, the last one the final norm and the head.  A tied
- * embedding is with both, and updated by the first one's rank; so is the norm,
+ * round the ranks `per` times; no rank has more blocks than the last.  The
+ * first stage has the embedding, the last one the final norm and the head.  A
+ * tied embedding is with both, and updated by the first rank; so is the norm,
  * which rank 0 writes and the last one's rank updates.
  */
 #ifndef MODEL_STAGES_H
@@ -40,8 +40,8 @@ struct stage_op {
  * piece's backward pass is next after its forward pass. */
 size_t stages_ops(const struct pipeline *s, size_t pieces);
 struct stage_op stages_op(const struct pipeline *s, size_t pieces, size_t i);
-/* By how many forward passes, of all its stages, a rank is ahead of its backward
- * passes before each further one, where there are pieces enough. */
+/* By how many forward passes, of all its stages, a rank is ahead of its
+ * backward passes before each further one, where there are pieces enough. */
 size_t stages_lead(const struct pipeline *s);
 /* How many pieces, one after another, are at most between the forward and the
  * backward pass of a stage of this rank. */
