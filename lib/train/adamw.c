@@ -323,9 +323,9 @@ span_sumsq(void *ctx, size_t task, size_t worker)
     profile_end("gradient norm", t, 0.0, 4.0 * (double)s->n);
 }
 
-/* x[n], n <= WIDE, to bf16, up or down with the chance that keeps its mean; key
- * and place, a multiple of 4, fix the chances.  *lost, *kept: squares of what is
- * lost, and of x. */
+/* x[n], n <= WIDE, to bf16, up or down with the chance that keeps its mean;
+ * key and place, a multiple of 4, fix the chances.  *lost, *kept: squares of
+ * what is lost, and of x. */
 static void
 round_by_chance(uint16_t *out, const float *x, size_t n, uint64_t key,
     size_t place, double *lost, double *kept)
