@@ -12,8 +12,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *const names[] = { "f32", "f16", "bf16", "q8_0", NULL };
-static const enum dtype types[] = { DT_F32, DT_F16, DT_BF16, DT_Q8_0 };
+static const char *const names[] = { "f32", "f16", "bf16", "q8_0", "q4_0",
+    NULL };
+static const enum dtype types[] = { DT_F32, DT_F16, DT_BF16, DT_Q8_0, DT_Q4_0 };
 static int type;
 
 static const struct opt options[] = {
@@ -42,9 +43,9 @@ main(int argc, char **argv)
     struct err e;
     int there;
 
-    if (!gguf && as == DT_Q8_0)
-        die(EX_USAGE, "%s: q8_0 is for GGUF files, whose names end in .gguf",
-            out);
+    if (!gguf && as >= DT_Q8_0)
+        die(EX_USAGE, "%s: %s is for GGUF files, whose names end in .gguf", out,
+            names[type]);
     if (gguf ? io_is_dir(out) : io_exists(out))
         die(EX_USAGE, "%s: exists already", out);
     if ((why = kern_init()) != NULL)

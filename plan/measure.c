@@ -175,8 +175,11 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
     takes = config_params(&few, s) > LARGE ? TAKES_LARGE : TAKES;
     trial_init(&x, V, n, teacher, o);
     model_random(&m, &few, s, 1, &arena);
-    if (tmodel_init_as(&t, &m, o->grad == 1 ? DT_BF16 : DT_F32, &e) < 0)
+    if (tmodel_init_as(&t, &m, o->grad == 1 ? DT_BF16 : DT_F32, &e) < 0 ||
+        effective_begin(&t, &o->effective, &e) < 0)
         die_err(&e);
+    effective_choose(&t, pool);
+    effective_make(&t, pool);
     model_random_free(&m);
     arena_release(&arena);
     step = step_new(&t, pool, &loss, x.micro, x.r.T,
@@ -199,6 +202,7 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
         at[2] = clock_now();
         if (adamw_step(adam, &t, pool, &opt, sum.n, &norm, &e) < 0)
             die_err(&e);
+        effective_make(&t, pool);
         at[3] = clock_now();
         if (i < 0)
             continue;

@@ -18,10 +18,10 @@
 static const char *const dtypes[] = { "f32", "bf16", NULL };
 
 static struct process p = { .rows = 8, .T = 512 };
-static const char *machine, *columns;
+static const char *machine, *columns, *mask;
 static struct opt_list changes;
 static size_t best;
-static int format, explain, list, calibrate;
+static int format, explain, list, calibrate, qat;
 
 static const struct opt options[] = {
     OPT_STR('m', "model", &p.model, "model",
@@ -48,6 +48,8 @@ static const struct opt options[] = {
     OPT_ENUM(0, "act", &p.act, dtypes, "type", "as student --act"),
     OPT_ENUM(0, "grad", &p.grad, dtypes, "type", "as student --grad"),
     OPT_ENUM(0, "moments", &p.moments, dtypes, "type", "as student --moments"),
+    OPT_ENUM(0, "qat", &qat, rounding_names, "type", "as student --qat"),
+    OPT_STR(0, "mask", &mask, "n:m", "as student --mask"),
     OPT_SIZE('j', "threads", &p.threads, 0, 4096, "threads",
         "threads (0: all processors)"),
     OPT_GROUP("Ranks of a machine, laid out as key=value says"),
@@ -108,9 +110,10 @@ from_options(struct job *j)
     struct err e;
 
     job_init(j);
-    if (p.compute + p.act + p.grad + p.moments + p.measure > 0 || p.threads > 0)
+    if (p.compute + p.act + p.grad + p.moments + p.measure + qat > 0 ||
+        mask != NULL || p.threads > 0)
         die(EX_USAGE,
-            "--compute, --act, --grad, --moments, --threads and "
+            "--compute, --act, --grad, --moments, --qat, --mask, --threads and "
             "--measure are of one process; see plan --keys");
     j->batch = (double)p.rows;
     j->length = (double)p.T;
@@ -191,7 +194,10 @@ main(int argc, char **argv)
     char **operand = opt_parse(argc, argv, options,
         "predict memory, time and cost of a run", "[key=value ...]", 0, -1, &n);
     struct buf b = { 0 };
+    struct err e;
 
+    if (effective_parse(&p.effective, qat, mask, &e) < 0)
+        die_err(&e);
     if (calibrate) {
         calibrate_put(&b, p.threads);
     } else {

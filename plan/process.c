@@ -145,7 +145,9 @@ add_plan(struct figures *f, const struct plan *p, const struct layout *m,
         { "memory", "bytes", (double)p->total, "the sum of the following" },
         { "memory.program", "bytes", (double)p->program,
             "about 6 MB, and what each thread copies to multiply" },
-        { "memory.weights", "bytes", (double)p->weights, "4 parameters" },
+        { "memory.weights", "bytes", (double)p->weights,
+            "4 parameters; with --qat or --mask 4 of blocks' more, with q4_0 "
+            "and q8_0 4 of embedding and head; with --mask a bit each" },
         { "memory.gradients", "bytes", (double)p->gradients,
             "4 parameters; with --grad bf16 2 of blocks' and one in fp32" },
         { "memory.moments", "bytes", (double)p->moments,
@@ -182,8 +184,11 @@ add_student(struct figures *f, const struct layout *m, const struct layout *t,
     struct tmodel tm;
     struct step *s;
     struct plan p;
+    struct err e;
 
     tmodel_layout(&tm, &m->c, m->block, o->grad == 1 ? DT_BF16 : DT_F32);
+    if (effective_begin(&tm, &o->effective, &e) < 0)
+        die(e.code, "--mask: %s: %s", o->model, e.msg);
     s = step_new(&tm, pool, &loss, o->micro, o->T,
         (o->recompute ? BWD_RECOMPUTE : 0) | (o->act == 1 ? BWD_BF16 : 0),
         &(struct said){

@@ -7,7 +7,7 @@
 #define PLAN_PROCESS_H
 
 #include "figures.h"
-#include "model/config.h"
+#include "model/effective.h"
 
 #include <stddef.h>
 
@@ -16,7 +16,8 @@ struct process {
     const char *model, *teacher; /* teacher NULL: none */
     size_t rows, T, micro, threads, top;
     int recompute, compute, act, grad, moments, measure;
-    double tokens; /* of the run; 0: not asked */
+    struct effective effective; /* of --qat and --mask */
+    double tokens;              /* of the run; 0: not asked */
 };
 
 /* Of one of the ranks that a launcher has started (dist_begin), if it has: rows

@@ -55,6 +55,7 @@ SPARSIFY   ?=# options of prune sparsify: zeros in what is left
 SAYS       ?=# what teacher says (default: --final --hidden mapped)
 TASKS      ?=# tasks that are scored too, FORM=FILE each; see evalppl(1)
 CLOZE      ?=# 1: and how paragraphs of the held-out text go on
+ROUND      ?=# type that what was trained is judged as, such as q4_0
 COMPUTE    ?=# bf16: products of teacher and student in bfloat16
 STUDENT    ?=# further options of student, such as --recompute
 THREADS    ?= 0# of every program; 0: all processors
@@ -88,7 +89,7 @@ source     = TEXT $(if $(TEXT),,$(SOURCE))
 cut_by     = GGUF $(source) TOKENIZE PIECES PARAMS BLOCKS T PACK CALIB_ROWS \
              CANDIDATES SEED KEEP READY JOIN VOCAB PRUNE SPARSIFY
 judged_by  = HELD_OUT_TEXT TOKENIZE WHOLE CONTEXT $(if $(TEXT),,$(JUDGED)) \
-             $(if $(JUDGED_ROWS),JUDGED_BYTES JUDGED_ROWS)
+             $(if $(JUDGED_ROWS),JUDGED_BYTES JUDGED_ROWS) $(if $(ROUND),ROUND)
 trained_by = B BATCHES WARMUP STUDENT SAYS $(if $(COMPUTE),COMPUTE)
 compute    = $(if $(COMPUTE),--compute $(COMPUTE))
 
@@ -321,11 +322,17 @@ $(OUT)/rival/config.json: $(OUT)/pruned/config.json | programs
 
 # BATCHES=0: what is cut is judged, nothing is trained.
 untrained = $(filter 0,$(BATCHES))
-last      = $(if $(untrained),$(OUT)/pruned/config.json,$(OUT)/distilled/config.json)
+last      = $(if $(untrained),$(OUT)/pruned/config.json,$(OUT)/distilled$(made))
 # A rival is judged where there is one.
-rival = $(wildcard $(OUT)/rival/config.json)
+rival = $(if $(wildcard $(OUT)/rival/config.json),$(OUT)/rival$(made))
+# Of what was trained: the file that is judged, or the last one of its folder.
+gguf  = $(if $(ROUND),.gguf)
+made  = $(or $(gguf),/config.json)
+$(OUT)/%.gguf: $(OUT)/%/config.json $(OUT)/judged | programs
+	$(BIN)/convert --dtype $(ROUND) $(OUT)/$* $@
 models = --base teacher=$(whole) -m pruned=$(OUT)/pruned \
-    $(if $(untrained),,-m distilled=$(OUT)/distilled) $(if $(rival),-m rival=$(OUT)/rival)
+    $(if $(untrained),,-m distilled=$(OUT)/distilled$(gguf)) \
+    $(if $(rival),-m rival=$(OUT)/rival$(gguf))
 $(OUT)/eval.tsv: $(last) $(OUT)/held-out.tokens \
     $(OUT)/judged $(rival) | programs
 	$(BIN)/evalppl -c $(CONTEXT) -j $(THREADS) $(models) \

@@ -18,10 +18,12 @@ BUILD   ?= build# where the programs are
 .DEFAULT_GOAL = all
 .PHONY: all curve help
 
-# Of the loss; then targets, rates, what is left, how rows are cut; seeds.
+# Of the loss; then targets, rates, what is left, how rows are cut, what is seen
+# of weights; seeds.
 ALL = plain alone no-ce no-squarehead kl-alone squarehead-alone reverse js \
       t1 t2 final top64 sampled lr1e-4 lr6e-4 lr1e-3 batch2 batch8 \
       influence greedy mixed mixed-unrepaired documents packed \
+      staged-q4_0 qat-q4_0 sparsified masked \
       plain-2 plain-3
 
 alone            = STUDENT='--keep 1 --ce 1 --kl 0 --squarehead 0'
@@ -50,6 +52,12 @@ mixed-unrepaired = KEEP= BLOCKS= PARAMS=99114048 PRUNE=--no-repair
 # Attention and positions begin anew with every document.
 documents        = JOIN= PACK=concat
 packed           = JOIN= PACK=best
+# Rounded to four bits after training and in it; two of four weights zero before
+# it and in it.
+staged-q4_0      = ROUND=q4_0
+qat-q4_0         = ROUND=q4_0 STUDENT='--keep 1 --qat q4_0'
+sparsified       = SPARSIFY='--method magnitude'
+masked           = STUDENT='--keep 1 --mask 2:4'
 plain-2          = SEED=2
 plain-3          = SEED=3
 

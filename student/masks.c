@@ -1,4 +1,4 @@
-/* Masks of sparse matrices in a checkpoint: see student.h.  The zeros of the
+/* Masks of matrices in a checkpoint: see student.h.  The zeros of the
  * weights would not do: one that is kept may be zero for a step. */
 #include "student.h"
 #include "base/io.h"
@@ -71,7 +71,8 @@ take_masks(const struct st *st, struct tmodel *t, struct err *e)
             if ((x = st_need(st, name, DT_U8, 1, &n, e)) == NULL)
                 return -1;
             memcpy(g->mask[k], x->data, n);
-            if (check_zeros(g, k, w->rows * w->cols, name, e) < 0)
+            if (t->effective.of == 0 &&
+                check_zeros(g, k, w->rows * w->cols, name, e) < 0)
                 return -1;
         }
     return 0;

@@ -105,6 +105,8 @@ load_model(struct student *s, const char *from)
                 : tmodel_init_as(&s->t, &m, s->a->grad == 1 ? DT_BF16 : DT_F32,
                       &e)) < 0)
         die_err(&e);
+    if (effective_begin(&s->t, &s->effective, &e) < 0)
+        die(e.code, "--mask: %s: %s", s->a->model, e.msg);
     if (fresh) {
         model_random_free(&m);
         arena_release(&random);
@@ -146,6 +148,9 @@ load_state(struct student *s)
     } else if (s->a->resume) {
         note("%s: no checkpoint yet, starting from the beginning", s->a->run);
     }
+    if (dir == NULL)
+        effective_choose(&s->t, s->pool);
+    effective_make(&s->t, s->pool);
     s->saved = s->st.step;
     s->before = s->st.tokens;
     free(dir);

@@ -34,6 +34,18 @@ check_stages(const struct args *a)
         die(EX_USAGE, "--stages over ranks does not go with %s", with);
 }
 
+/* What passes see of the weights is made of all of them. */
+static void
+check_effective(const struct student *s)
+{
+    const char *what = s->effective.of > 0 ? "--mask" : "--qat";
+
+    if ((s->effective.of > 0 || s->effective.as != ROUND_NOT) &&
+        (s->a->level > 2 || s->a->stages > 0))
+        die(EX_USAGE, "%s: over ranks it goes not with %s", what,
+            s->a->stages > 0 ? "--stages" : "--shard-level 3");
+}
+
 void
 rank_begin(struct student *s)
 {
@@ -62,6 +74,7 @@ rank_begin(struct student *s)
     if (s->a->deterministic && s->a->wire == 1)
         die(EX_USAGE, "--wire bf16 rounds: not with --deterministic");
     check_stages(s->a);
+    check_effective(s);
     if (s->a->overlap && dist_overlap(&e) < 0)
         die_err(&e);
     if (s->a->tune)

@@ -132,10 +132,10 @@ write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
 }
 
 static int
-write_weights(const struct tmodel *t, const char *dir, struct err *e)
+write_weights(const struct model *m, const char *dir, struct err *e)
 {
     char *weights = xasprintf("%s/model.safetensors", dir);
-    const int r = model_write_weights(&t->m, weights, DT_F32, e);
+    const int r = model_write_weights(m, weights, DT_F32, e);
 
     free(weights);
     return r;
@@ -151,7 +151,7 @@ fetch_weights(const struct saver *s, struct tmodel *t, const char *dir,
 
     t->m.fetch = s->fetch;
     if (dir != NULL)
-        r = write_weights(t, dir, e);
+        r = write_weights(&t->m, dir, e);
     else
         fetch_each(&t->m);
     t->m.fetch = before;
@@ -253,6 +253,7 @@ static int
 save(struct saver *s, struct dir_new *d, struct err *e)
 {
     int r = adamw_in_parts(s->a) ? 0 : write_moments(s, d->tmp, e);
+    struct model m;
     char *file;
 
     if (r == 0 && tmodel_mask_bytes(s->t) > 0) {
@@ -260,8 +261,11 @@ save(struct saver *s, struct dir_new *d, struct err *e)
         r = save_masks(file, s->t, e);
         free(file);
     }
-    if (r == 0 && s->fetch == NULL)
-        r = write_weights(s->t, d->tmp, e);
+    if (r == 0 && s->fetch == NULL) {
+        effective_master(s->t, &m);
+        r = write_weights(&m, d->tmp, e);
+        free(m.block);
+    }
     set(s, &s->written);
     if (r == 0)
         r = s->tokenizer ? tokenizer_copy(s->run, d->tmp, e) : 0;
@@ -361,6 +365,7 @@ save_final(struct saver *s, struct tmodel *t, struct err *e)
 {
     int r = 0;
 
+    effective_end(t);
     if (s->ranks->rank > 0)
         return fetch_weights(s, t, NULL, e);
     watch_busy(1);

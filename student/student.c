@@ -38,6 +38,8 @@ static struct args a = {
     .clip = 1.0,
     .lr_embed = 1.0,
     .rank_timeout = 30.0,
+    .remask = 10,
+    .mask_decay = 2e-4,
 };
 
 static const struct opt options[] = {
@@ -81,6 +83,15 @@ static const struct opt options[] = {
     OPT_FLAG(0, "decay-embed", &a.decay_embed, "decay embeddings too"),
     OPT_REAL(0, "clip-grad", &a.clip, 0, 1e9, "norm",
         "clip the gradient to this norm (0: never)"),
+    OPT_GROUP("weights"),
+    OPT_ENUM(0, "qat", &a.qat, rounding_names, "type",
+        "see matrices as that type has them, and save them so"),
+    OPT_STR(0, "mask", &a.mask, "n:m",
+        "of each m weights in a row of a block see the n largest alone"),
+    OPT_SIZE(0, "remask", &a.remask, 1, 1e12, "steps",
+        "choose them anew every so many steps"),
+    OPT_REAL(0, "mask-decay", &a.mask_decay, 0, 10, "x",
+        "of the others, in their gradients"),
     OPT_GROUP("run"),
     OPT_SIZE(0, "steps", &a.steps, 0, 1e12, "n",
         "stop after n steps (0: when the stream ends)"),
@@ -143,6 +154,7 @@ main(int argc, char **argv)
 {
     static struct student s = { .a = &a, .options = options };
     char **input, *from;
+    struct err e;
     double start;
     int status;
 
@@ -164,6 +176,10 @@ main(int argc, char **argv)
             "--override: there is nothing to change without --resume");
     if (a.patience > 0 && a.eval == NULL)
         die(EX_USAGE, "--patience: there are no evaluations without --eval");
+    if (effective_parse(&s.effective, a.qat, a.mask, &e) < 0)
+        die_err(&e);
+    if (a.mask != NULL && a.grad == 1)
+        die(EX_USAGE, "--mask: it goes not with --grad bf16");
     prog_catch_stop();
     if (a.max_time > 0.0)
         prog_stop_after(a.max_time);

@@ -9,7 +9,7 @@
 #include "format/ckpt.h"
 #include "format/json.h"
 #include "format/said.h"
-#include "model/backward.h"
+#include "model/effective.h"
 #include "train/adamw.h"
 #include "train/parts.h"
 #include "train/pipe.h"
@@ -115,9 +115,9 @@ struct saver {
 void saver_open(struct saver *s, const char *run, int resume);
 /* The lock goes. */
 void saver_close(struct saver *s);
-/* Begin to write RUN/step-N of *t and *a, which must stay as they are until
- * save_written.  One at a time: waits for the one before; -1: that failed, or
- * a rank's part of the moments, which is written at once. */
+/* Begin to write RUN/step-N of *t's parameters and *a, which must stay as they
+ * are until save_written.  One at a time: waits for the one before; -1: that
+ * failed, or a rank's part of the moments, which is written at once. */
 int save_begin(struct saver *s, struct tmodel *t, struct adamw *a,
     const struct progress_state *st, const struct position *p, struct err *e);
 /* Wait until *t and *a have been written; until all is done.  -1: it failed,
@@ -129,11 +129,11 @@ int save_done(struct saver *s, struct err *e);
 int load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
     struct progress_state *st, struct err *e);
 /* The masks of a model that has some (tmodel_mask_bytes), masks.c; what is read
- * must leave out zeros alone. */
+ * must leave out zeros alone, unless they are chosen anew. */
 int save_masks(const char *file, const struct tmodel *t, struct err *e);
 int load_masks(const char *file, struct tmodel *t, struct err *e);
-/* The finished model into RUN itself; config.json last, so that RUN is a
- * model only when it is whole. */
+/* The finished model, effective weights, into RUN itself; config.json last, so
+ * that RUN is a model only when it is whole. */
 int save_final(struct saver *s, struct tmodel *t, struct err *e);
 /* RUN/best leads to the checkpoint of that step, if there is one. */
 int save_best(const char *run, uint64_t step, struct err *e);
@@ -152,13 +152,13 @@ int metrics_add(struct saver *s, const struct progress_state *st,
 /* Options, as student(1) has them; act, grad, moments: 1 is bf16. */
 struct args {
     const char *model, *run, *tokenizer, *teacher, *ce, *kl, *sh, *override,
-        *eval;
+        *eval, *mask;
     size_t threads, seed, steps, accum, micro, warmup, save, keep, ahead,
-        eval_every, patience;
+        eval_every, patience, remask;
     double kl_beta, lr, floor, tau, beta1, beta2, eps, decay, clip, lr_embed,
-        max_time, rank_timeout;
+        max_time, rank_timeout, mask_decay;
     int kl_direction, schedule, recompute, resume, decay_embed, compute, act,
-        grad, moments, deterministic, wire;
+        grad, moments, deterministic, wire, qat;
     size_t level, stages;
     const char *comm_log, *timeline, *cpus, *numa;
     int deepspeed, overlap, node_copy, tune;
@@ -177,9 +177,10 @@ struct held_out {
 
 struct student {
     const struct args *a;
-    const struct opt *options; /* the table they are from, */
-    json_t *defaults;          /* and its values before they were given */
-    struct dist_group ranks;   /* all of them, perhaps one */
+    struct effective effective; /* what --qat and --mask say */
+    const struct opt *options;  /* the table they are from, */
+    json_t *defaults;           /* and its values before they were given */
+    struct dist_group ranks;    /* all of them, perhaps one */
     int stop;    /* the signal that any rank was to stop by, or 0 */
     size_t rows; /* of a message that are this rank's, at most: */
     size_t first_row, row_stride; /* these */

@@ -77,6 +77,7 @@ apply(struct student *s, const struct loss_sum *sum, struct err *e)
         .clip = s->a->clip,
         .lr_embed = s->a->lr_embed,
         .decay_embed = s->a->decay_embed,
+        .mask_decay = s->a->mask_decay,
     };
     const double n = (double)sum->n;
     const double loss = (s->loss.w_ce * sum->ce + s->loss.w_kl * sum->kl +
@@ -104,6 +105,9 @@ apply(struct student *s, const struct loss_sum *sum, struct err *e)
     rank_keep(s);
     tell_rounding(s);
     s->st.step++;
+    if (s->st.step % s->a->remask == 0)
+        effective_choose(&s->t, s->pool);
+    effective_make(&s->t, s->pool);
     s->st.tokens += sum->tok;
     position_release(&s->at);
     s->at = s->feed.pos;

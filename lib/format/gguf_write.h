@@ -30,7 +30,7 @@ void gguf_out_text(struct gguf_out *o, const char *s, size_t n);
 void gguf_out_copy(struct gguf_out *o, const struct gguf_kv *v);
 
 /* A tensor of that type, shape slowest first.  -1: its rows are no whole
- * blocks.  GGUF has the type (F32, F16, BF16, Q8_0). */
+ * blocks.  GGUF has the type (F32, F16, BF16, Q8_0, Q4_0). */
 int gguf_out_tensor(struct gguf_out *o, const char *name, enum dtype t,
     int ndim, const size_t *shape);
 

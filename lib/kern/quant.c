@@ -276,3 +276,31 @@ quant_q8_0(void *out, const float *in, size_t n)
             p[2 + i] = (signed char)roundf(in[i] * inverse);
     }
 }
+
+void
+quant_q4_0(void *out, const float *in, size_t n)
+{
+    unsigned char *p = out;
+
+    assert(n % 32 == 0);
+    for (; n > 0; n -= 32, in += 32, p += 18) {
+        float most = in[0], d, inverse;
+        unsigned char q[32];
+        uint16_t half;
+
+        for (size_t i = 1; i < 32; i++)
+            most = fabsf(in[i]) > fabsf(most) ? in[i] : most;
+        d = most / -8.0f;
+        inverse = fabsf(d) >= 0x1p-126f ? 1.0f / d : 0.0f;
+        kern.narrow_f16(&half, &d, 1);
+        p[0] = (unsigned char)(half & 0xff);
+        p[1] = (unsigned char)(half >> 8);
+        for (size_t i = 0; i < 32; i++) {
+            const double x = (double)in[i] * inverse + 8.5;
+
+            q[i] = (unsigned char)(x < 15.0 ? x : 15.0);
+        }
+        for (size_t i = 0; i < 16; i++)
+            p[2 + i] = (unsigned char)(q[i] | q[i + 16] << 4);
+    }
+}

@@ -37,13 +37,25 @@ struct group {
      * Otherwise both are NULL, and all elements are its own. */
     float *part_p, *part_g;
     size_t first, own;
+    float *e; /* NULL, or [n] what passes see of p's matrices (effective.h) */
     size_t at[W_N];           /* offset of each tensor of a block */
     uint16_t *half;           /* NULL, or [n] gradient sums as bf16; then g is
                              * room for one block, shared by all, and zero
                              * outside of bwd_backward */
     unsigned char *mask[W_N]; /* NULL, or of a sparse matrix (block.sparse) a
                        * bit a weight, the lowest of a byte first: 0: the weight
-                       * is zero and stays so */
+                       * is zero and stays so, or, with effective.of, is zero
+                       * in e */
+};
+
+/* What becomes of matrices before passes see them; see effective.h.  ROUND_Q4_0
+ * and ROUND_Q8_0 as model_export_gguf rounds; ROUND_INT8: to 255 multiples of a
+ * scale a row, the largest of which is that of its largest element, in blocks
+ * alone.  of > 0: in each `of` numbers of a row all but `keep` are zero. */
+enum effective_as { ROUND_NOT, ROUND_Q4_0, ROUND_Q8_0, ROUND_INT8 };
+struct effective {
+    enum effective_as as;
+    size_t keep, of;
 };
 
 struct tmodel {
@@ -52,6 +64,8 @@ struct tmodel {
     size_t ngroup, nparam;
     struct share share;
     struct pipeline stages;
+    struct effective effective; /* { 0 }: they are seen as they are */
+    struct arena effective_arena;
     /* NULL, or called when one bwd_backward has added all to the gradients of a
      * group, or the losses before it to those of an untied head: it takes them
      * from g, and leaves zeros. */

@@ -19,26 +19,30 @@
 
 enum { TILE = 1 << 14 }; /* elements written at a time */
 
-/* What n elements are written as, and where to see that one is not finite:
- * exponents that are all ones, in numbers of `size` bytes at every `step`. */
-static void
-encode(enum dtype as, void *out, const float *x, size_t n)
+void
+weight_narrow(enum dtype as, void *out, const float *x, size_t n)
 {
     switch (as) {
     case DT_F32: memcpy(out, x, n * sizeof *x); return;
     case DT_BF16: kern.narrow_bf16(out, x, n); return;
     case DT_F16: kern.narrow_f16(out, x, n); return;
+    case DT_Q4_0: quant_q4_0(out, x, n); return;
     default: quant_q8_0(out, x, n);
     }
 }
 
+/* Seen by exponents that are all ones, in numbers of `size` bytes at every
+ * `step`. */
 static int
 not_finite(enum dtype as, const void *p, size_t bytes)
 {
     const uint32_t mask = as == DT_F32 ? 0x7f800000
         : as == DT_BF16                ? 0x7f80
                                        : 0x7c00;
-    const size_t size = as == DT_F32 ? 4 : 2, step = as == DT_Q8_0 ? 34 : size;
+    const size_t size = as == DT_F32 ? 4 : 2,
+                 step = as == DT_Q8_0 ? 34
+        : as == DT_Q4_0               ? 18
+                                      : size;
     const unsigned char *s = p;
     int found = 0;
 
@@ -98,7 +102,7 @@ part_write(const struct model *m, const struct tensor_out *p, enum dtype as,
         read_rows(p, k, n, have, x);
         if (have > 0)
             model_forget_tile(m, p->w, k, have);
-        encode(as, y, x, n * cols);
+        weight_narrow(as, y, x, n * cols);
         r = dtype_bytes(as, n * cols, &bytes);
         assert(r == 0);
         if (not_finite(DT_F32, x, n * cols * sizeof *x))

@@ -75,11 +75,12 @@ put_config(struct gguf_out *o, const struct config *c, enum dtype as)
     const char *arch = family_of(c)->gguf;
 
     gguf_out_str(o, "general.architecture", arch, strlen(arch));
-    /* llama.cpp's numbers: all F32, mostly F16, BF16, Q8_0 */
+    /* llama.cpp's numbers: all F32, mostly F16, BF16, Q4_0, Q8_0 */
     gguf_out_u32(o, "general.file_type",
         as == DT_F32        ? 0
             : as == DT_F16  ? 1
             : as == DT_BF16 ? 32
+            : as == DT_Q4_0 ? 2
                             : 7);
     gguf_out_u32(o, "general.quantization_version", 2);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -124,14 +125,23 @@ rope_divisors(const struct config *c, float *out)
     free(f);
 }
 
-/* Type of a tensor as written: vectors stay F32, as llama.cpp computes with
- * them, and rows that are no whole blocks are F16. */
-static enum dtype
-type_of(const struct tensor_out *p, enum dtype as)
+/* Rows that are no whole blocks are F16.  Beside Q4_0 embedding and head are
+ * Q8_0: so llama.cpp quantises a head that cannot be its Q6_K. */
+enum dtype
+matrix_type(enum dtype as, size_t cols, int of_block)
 {
-    return p->ndim == 1                          ? DT_F32
-        : as == DT_Q8_0 && p->shape[1] % 32 != 0 ? DT_F16
-                                                 : as;
+    return (as == DT_Q8_0 || as == DT_Q4_0) && cols % 32 != 0 ? DT_F16
+        : as == DT_Q4_0 && !of_block                          ? DT_Q8_0
+                                                              : as;
+}
+
+/* Type of a tensor as written: vectors stay F32, as llama.cpp computes with
+ * them. */
+static enum dtype
+type_of(const struct model *m, const struct tensor_out *p, enum dtype as)
+{
+    return p->ndim == 1 ? DT_F32
+                        : matrix_type(as, p->shape[1], p->group < m->c.L);
 }
 
 static int
@@ -156,7 +166,7 @@ write_all(const struct model *m, const struct gguf_out *g, const float *rope,
     buf_release(&head);
     for (size_t i = 0; r == 0 && i < model_nparts(m); i++) {
         model_part_gguf(m, i, &p);
-        if ((r = part_write(m, &p, type_of(&p, as), o, e)) == 0)
+        if ((r = part_write(m, &p, type_of(m, &p, as), o, e)) == 0)
             r = pad(o, e);
     }
     if (r == 0 && m->c.rope == ROPE_LLAMA3 &&
@@ -185,7 +195,7 @@ model_export_gguf(const struct model *m, const char *file, enum dtype as,
         goto done;
     for (size_t i = 0; i < model_nparts(m); i++) {
         model_part_gguf(m, i, &p);
-        gguf_out_tensor(&g, p.name, type_of(&p, as), p.ndim, p.shape);
+        gguf_out_tensor(&g, p.name, type_of(m, &p, as), p.ndim, p.shape);
     }
     if (m->c.rope == ROPE_LLAMA3) {
         gguf_out_tensor(&g, "rope_freqs.weight", DT_F32, 1, &half);

@@ -131,11 +131,11 @@ size_t model_widest(const struct model *m);
 int model_export(const struct model *m, const char *dir, enum dtype as,
     const char *tok_from, struct err *e);
 /*
- * Write a GGUF as llama.cpp's converter would: matrices as F32, F16, BF16 or
- * Q8_0 (F16 where rows are no multiple of 32), vectors as F32, all blocks
- * padded as above, which a GGUF cannot say, the tokenizer from tok_from as
- * above.  The file is replaced once the new one is whole.  Refuses, or warns
- * of, what a GGUF cannot say.
+ * Write a GGUF as llama.cpp's converter would: matrices as F32, F16, BF16, Q8_0
+ * or, in blocks, Q4_0, embedding and head then Q8_0 (F16 where rows are no
+ * multiple of 32), vectors as F32, blocks padded as above, tokenizer from
+ * tok_from as above.  The file is replaced once the new one is whole.  Refuses,
+ * or warns of, what a GGUF cannot say, but for padding.
  */
 int model_export_gguf(const struct model *m, const char *file, enum dtype as,
     const char *tok_from, struct err *e);

@@ -10,20 +10,20 @@
 #define UNSTRUCTURED "unstructured"
 
 int
-sparse_check_pattern(const char *pattern, struct err *e)
+sparse_pattern(const char *pattern, size_t *n, size_t *m, struct err *e)
 {
-    unsigned n = 0, m = 0;
     int end = 0;
 
+    *n = *m = 0;
     if (strcmp(pattern, UNSTRUCTURED) == 0)
         return 0;
     if (strlen(pattern) > 7 ||
         strspn(pattern, "0123456789:") < strlen(pattern) ||
-        sscanf(pattern, "%u:%u%n", &n, &m, &end) < 2 || pattern[end] != '\0')
+        sscanf(pattern, "%zu:%zu%n", n, m, &end) < 2 || pattern[end] != '\0')
         return err_set(e, EX_INPUT, "'%s' is no pattern such as 2:4 or %s",
             SHOWN(pattern), UNSTRUCTURED);
-    if (n == 0 || n >= m)
-        return err_set(e, EX_INPUT, "'%s': not 0 < %u < %u", pattern, n, m);
+    if (*n == 0 || *n >= *m)
+        return err_set(e, EX_INPUT, "'%s': not 0 < %zu < %zu", pattern, *n, *m);
     return 0;
 }
 
@@ -79,6 +79,7 @@ sparse_read(struct model *m, const json_t *j, struct err *e)
 {
     const json_t *sparse = js_get(j, "retort.sparse");
     const char *pattern = NULL;
+    size_t n, of;
 
     if (sparse == NULL)
         return 0;
@@ -86,7 +87,7 @@ sparse_read(struct model *m, const json_t *j, struct err *e)
         return -1;
     if (pattern == NULL)
         return err_set(e, EX_INPUT, "retort.sparse.pattern: is missing");
-    if (sparse_check_pattern(pattern, e) < 0)
+    if (sparse_pattern(pattern, &n, &of, e) < 0)
         return err_prefix(e, "retort.sparse.pattern");
     snprintf(m->c.sparse, sizeof m->c.sparse, "%s", pattern);
     return read_tensors(m, js_get(sparse, "tensors"), e);

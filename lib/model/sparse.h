@@ -13,8 +13,9 @@
 
 #include <jansson.h>
 
-/* May `pattern` stand there?  -1: EX_INPUT, "'...': why". */
-int sparse_check_pattern(const char *pattern, struct err *e);
+/* N and M of a pattern that may stand there; 0 and 0: unstructured.  -1:
+ * EX_INPUT, "'...': why". */
+int sparse_pattern(const char *pattern, size_t *n, size_t *m, struct err *e);
 /* From a parsed config.json into m->c.sparse and the blocks, which are there
  * already; -1: EX_INPUT, by its JSON path. */
 int sparse_read(struct model *m, const json_t *j, struct err *e);

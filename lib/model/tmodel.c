@@ -425,6 +425,7 @@ void
 tmodel_release(struct tmodel *t)
 {
     arena_release(&t->arena);
+    arena_release(&t->effective_arena);
     free(t->group);
     free(t->m.block);
     free(t->m.path);

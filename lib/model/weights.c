@@ -17,8 +17,8 @@
 
 enum { TILE = 1 << 16 }; /* elements widened at a time */
 
-static void
-widen(float *out, enum dtype t, const unsigned char *p, size_t n)
+void
+weight_widen(float *out, enum dtype t, const unsigned char *p, size_t n)
 {
     switch (t) {
     case DT_F32: memcpy(out, p, n * sizeof *out); return;
@@ -67,7 +67,7 @@ widen_part(const struct weight *w, size_t r0, size_t n, size_t c0, size_t k,
     for (size_t i = 0; i < n; i++, out += k) {
         const size_t at = w->perm ? stored_row(w, r0 + i) : r0 + i;
 
-        widen(out, w->dtype, w->data + at * w->stride + skip, k);
+        weight_widen(out, w->dtype, w->data + at * w->stride + skip, k);
     }
 }
 
@@ -78,7 +78,7 @@ weight_rows(const struct weight *w, size_t r0, size_t n, float *out)
         return;
     if (!w->perm && bytes_of(w, w->cols) == w->stride) {
         assert(r0 <= w->rows && n <= w->rows - r0);
-        widen(out, w->dtype, w->data + r0 * w->stride, n * w->cols);
+        weight_widen(out, w->dtype, w->data + r0 * w->stride, n * w->cols);
     } else {
         widen_part(w, r0, n, 0, w->cols, out);
     }

@@ -51,6 +51,7 @@ struct adamw {
     struct adamw_k plain; /* decay = 1: set a span */
     const struct adamw_opt *o;
     double lr;
+    float mask_decay; /* of sums of gradients */
 };
 
 static void
@@ -296,6 +297,15 @@ keep_half(uint16_t *x, size_t n, const unsigned char *mask)
         x[i] = mask[i / 8] >> i % 8 & 1 ? x[i] : 0;
 }
 
+/* g += by p where the mask leaves out. */
+static void
+pull_left_out(float *g, const float *p, size_t n, const unsigned char *mask,
+    float by)
+{
+    for (size_t i = 0; i < n; i++)
+        g[i] += (mask[i / 8] >> i % 8 & 1) != 0 ? 0.0f : by * p[i];
+}
+
 static void
 span_sumsq(void *ctx, size_t task, size_t worker)
 {
@@ -308,7 +318,10 @@ span_sumsq(void *ctx, size_t task, size_t worker)
     float room[WIDE];
 
     (void)worker;
-    if (s->mask != NULL && g->half != NULL)
+    if (s->mask != NULL && a->model->effective.of > 0)
+        pull_left_out(group_g(g, s->at), group_p(g, s->at), s->n, s->mask,
+            a->mask_decay);
+    else if (s->mask != NULL && g->half != NULL)
         keep_half(g->half + s->at, s->n, s->mask);
     else if (s->mask != NULL)
         keep_float(group_g(g, s->at), s->n, s->mask);
@@ -400,7 +413,7 @@ span_update(void *ctx, size_t task, size_t worker)
             (float *)a->m[s->group] + s->in, (float *)a->v[s->group] + s->in,
             s->n, &k);
     /* without gradient and moments 0 stays 0, unless it is 0 / (0 + 0) */
-    if (s->mask != NULL && !(k.eps > 0.0f))
+    if (s->mask != NULL && a->model->effective.of == 0 && !(k.eps > 0.0f))
         keep_float(group_p(g, s->at), s->n, s->mask);
     profile_end("AdamW", t, 0.0,
         (a->type == DT_BF16 ? 24.0 : 32.0) * (double)s->n);
@@ -439,6 +452,7 @@ adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
     a->k = loss_kern();
     a->o = o;
     a->lr = o->lr;
+    a->mask_decay = (float)(o->mask_decay * (double)n);
     pool_run(pool, a->nown, span_sumsq, a);
     timeline_add("compute", "gradient norm", begin);
     dist_all_gather(a->ranks, a->sq, sizeof(*a->sq), a->sq_at);

@@ -3,6 +3,7 @@
 #include "base/io.h"
 #include "base/note.h"
 #include "kern/kern.h"
+#include "model/effective.h"
 #include "model/family.h"
 #include "train/adamw.h"
 
@@ -123,7 +124,8 @@ plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
     model_shape(&t->m, b);
     memset(p, 0, sizeof(*p));
     p->params = t->nparam;
-    p->weights = tmodel_weight_bytes(t) + tmodel_mask_bytes(t);
+    p->weights =
+        tmodel_weight_bytes(t) + tmodel_mask_bytes(t) + effective_bytes(t);
     p->gradients = tmodel_grad_bytes(t);
     p->buffers = tmodel_room_bytes(t) + l->buffers;
     p->moments = adamw_bytes(t, l->moments) / (l->parts + !l->parts);

@@ -110,12 +110,6 @@ step_bytes(const struct step *s, size_t tokens)
     return s->arena.cap + bwd_bytes(s->bwd, tokens);
 }
 
-static const struct group *
-head_group(const struct tmodel *t)
-{
-    return &t->group[fetch_head(&t->m)];
-}
-
 /* Head and losses of row b: gathers the scored positions, scatters their
  * gradients to where the final states were.  dw: the head's gradient, or NULL:
  * none are made. */
@@ -124,7 +118,6 @@ row_losses(struct step *s, size_t b, struct head_loss *h,
     const struct loss_opt *o, const struct weight *teacher, float *dw)
 {
     const size_t d = s->t->m.c.d, T = s->r->T;
-    const struct group *head = head_group(s->t);
     float *final = bwd_final(s->bwd) + b * T * d;
     float *hs = bwd_spare(s->bwd, BWD_SPARE_X);
     float *dh = bwd_spare(s->bwd, BWD_SPARE_Y);
@@ -144,8 +137,8 @@ row_losses(struct step *s, size_t b, struct head_loss *h,
     memset(final, 0, T * d * sizeof(float));
     if (n == 0)
         return;
-    head_loss_rows(h, o, head->p, teacher, hs, &said, s->place, s->target, n,
-        dw, dh, s->sum);
+    head_loss_rows(h, o, weight_f32(&s->t->m.head), teacher, hs, &said,
+        s->place, s->target, n, dw, dh, s->sum);
     for (size_t i = 0; i < n && dw != NULL; i++)
         memcpy(final + s->place[i] * d, dh + i * d, d * sizeof(float));
 }
@@ -298,7 +291,7 @@ backward_rows(struct step *s, const struct rows *r, int last)
         fetch_now(m, fetch_head(m));
         for (size_t b = 0; b < r->B; b++)
             row_losses(s, b, s->head, &s->o, s->teacher_head,
-                head_group(s->t)->g);
+                s->t->group[fetch_head(m)].g);
         fetch_done(m, fetch_head(m));
     }
     if (s->t->take != NULL && !m->c.tied)

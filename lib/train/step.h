@@ -90,6 +90,8 @@ struct adamw_opt {
     double lr, beta1, beta2, eps, decay, clip; /* clip 0: none */
     double lr_embed; /* factor on lr of embed and head */
     int decay_embed;
+    double mask_decay; /* of W to gradients where a mask that is chosen anew
+                        * leaves it out (model/effective.h) */
 };
 struct adamw; /* moments m and v of every group, step count */
 /* moments: DT_F32, or DT_BF16: half the memory, each rounded up or down by

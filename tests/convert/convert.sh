@@ -57,7 +57,7 @@ ok 'is taken' convert -q jinja.gguf jinja.1
 like 'along' 'from a file of its own' jinja.1/tokenizer_config.json
 
 # --- types ---
-for t in f16 bf16 q8_0; do
+for t in f16 bf16 q8_0 q4_0; do
     ok "--dtype $t" convert -q --dtype $t small.0 $t.gguf
     ok "$t again, from GGUF" convert -q --dtype $t $t.gguf $t.2.gguf
     ok "$t, by way of F32" convert -q $t.gguf $t.f32.gguf
@@ -90,8 +90,11 @@ like 'is named' '^convert: other/tokenizer.json: pre_tokenizer: ' err
 status 2 'nothing' convert
 status 2 'no output' convert small.0
 status 2 'two outputs' convert small.0 a b
-status 2 'no such type' convert --dtype q4_0 small.0 x.gguf
-status 2 'q8_0 in a directory' convert --dtype q8_0 small.0 x
+status 2 'no such type' convert --dtype q4_1 small.0 x.gguf
+for t in q8_0 q4_0; do
+    status 2 "$t in a directory" convert --dtype $t small.0 x
+    like 'is named' "x: $t is for GGUF files" err
+done
 status 2 'a directory that exists' convert small.gguf small.0
 mkdir d.gguf
 status 2 'a directory of that name' convert small.0 d.gguf

@@ -219,6 +219,38 @@ test_windows(void)
     model_close(&m);
 }
 
+/* Blocks as in gguf-py's Q4_0, the embedding as in its Q8_0. */
+static void
+test_q4_0(void)
+{
+    struct file got, q4, q8;
+    struct model m;
+    struct err e;
+    size_t same = 0;
+
+    need(model_open(&m, golden("gguf/f32-hf"), &e), &e);
+    need(model_export_gguf(&m, "x.gguf", DT_Q4_0, NULL, &e), &e);
+    file_open(&got, "x.gguf");
+    file_open(&q4, golden("gguf/q4_0.gguf"));
+    file_open(&q8, golden("gguf/q8_0.gguf"));
+    for (size_t i = 0; i < got.g.nt; i++) {
+        const struct gguf_tensor *t = &got.g.t[i];
+        const struct gguf_tensor *u =
+            gguf_tensor(strncmp(t->name, "blk.", 4) == 0 ? &q4.g : &q8.g,
+                t->name);
+
+        same += u != NULL && u->dtype == t->dtype && u->nbytes == t->nbytes &&
+            memcmp(u->data, t->data, t->nbytes) == 0;
+    }
+    ok(same == got.g.nt && same == 2 + 9 * m.c.L,
+        "as Q4_0: %zu tensors are gguf-py's", same);
+    file_close(&got);
+    file_close(&q4);
+    file_close(&q8);
+    model_close(&m);
+    remove("x.gguf");
+}
+
 /* Rows of 12 and 20 are no blocks of Q8_0; numbers that a type cannot hold. */
 static void
 test_types(void)
@@ -270,6 +302,7 @@ main(void)
     test_bytes("family/gemma3", DT_BF16, "family/gemma3.gguf");
     test_rope();
     test_windows();
+    test_q4_0();
     test_types();
     return done_testing();
 }

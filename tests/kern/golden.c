@@ -355,6 +355,9 @@ test_narrowed(const char *isa, const struct file *f)
     quant_q8_0(q, x, rows);
     ok(memcmp(q, data(f, "", "q8_0"), rows / 32 * 34) == 0, "%s rows to q8_0",
         isa);
+    quant_q4_0(q, x, rows);
+    ok(memcmp(q, data(f, "", "q4_0"), rows / 32 * 18) == 0, "%s rows to q4_0",
+        isa);
 }
 
 static void

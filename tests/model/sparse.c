@@ -104,10 +104,14 @@ static void
 test_patterns(void)
 {
     static const char *const good[] = { "2:4", "1:8", "16:32", "unstructured" };
+    static const size_t kept[] = { 2, 1, 16, 0 }, of[] = { 4, 8, 32, 0 };
     struct err e;
+    size_t n, m;
 
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-        ok(sparse_check_pattern(good[i], &e) == 0, "%s", good[i]);
+        ok(sparse_pattern(good[i], &n, &m, &e) == 0 && n == kept[i] &&
+                m == of[i],
+            "%s", good[i]);
 }
 
 int

@@ -53,6 +53,7 @@ settings() {
         CONTEXT=32 JUDGED_BYTES=4000 KEEP=1 BLOCKS=1 BATCHES=3" "$@"
 }
 names='plain alone reverse t1 final top64 sampled lr1e-3 batch2 influence documents'
+names="$names staged-q4_0 qat-q4_0 masked"
 ok 'settings' settings NAMES="$names plain-2"
 equal 'a row of each' "$(awk -F '\t' '$2 == "distilled" { print $1 }' \
     r/settings.tsv | tr '\n' ' ')" "$names plain-2 "

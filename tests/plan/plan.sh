@@ -45,6 +45,15 @@ student -v -m s -o d -j 2 --recompute --micro 3 kd 2>said || exit 1
 ok 'with a teacher' plan -m s --teacher teacher -B 4 -T 64 -j 2 \
     --recompute --micro 3 --format tsv
 agrees 'distillation'
+student -v -m s -o q -j 2 --qat q8_0 --mask 2:4 one 2>said || exit 1
+ok 'rounded and masked' plan -m s -B 4 -T 64 -j 2 --qat q8_0 --mask 2:4 \
+    --format tsv
+agrees 'rounded and masked'
+equal '... weights twice, but the last norm, and a bit each of blocks' \
+    "$(value memory.weights)" $((8 * $(value parameters) - 4 * 32 +
+        2 * (2 * 32 * 48 + 2 * 32 * 24 + 3 * 32 * 48) / 8))
+ok 'distilled again' plan -m s --teacher teacher -B 4 -T 64 -j 2 \
+    --recompute --micro 3 --format tsv
 
 # Parameters by hand: 1024 x 32 embedding, tied; a block of attention
 # 2 x 32 x 48 + 2 x 32 x 24, MLP 3 x 32 x 48, norms 2 x 32; one norm.

@@ -74,6 +74,8 @@ ok '... in fp32' student -v -m dt -o w3 -j 2 --steps 1 dkd
 equal "... of the teacher's head it holds half" \
     "$(awk "BEGIN { print $(number 'teacher head' err) / $half }")" 2
 foretold 'from top tokens' student -m dt -o t -j 2 dtop
+foretold 'rounded and masked' student -m dt -o q -j 2 --qat q4_0 \
+    --mask 2:4 dkd
 foretold 'in bf16' student -m dt -o f -j 2 --act bf16 --moments bf16 dkd
 like 'what rounding costs is told: activations' \
     'activations .* bf16: .* by 0[.][0-9]+ %' err

@@ -1,0 +1,121 @@
+#!/bin/sh
+# student: trained on rounded and masked weights (--qat, --mask)
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/train.sh"
+
+first_and_last || exit 1
+batches >b
+teacher -q -m teacher -o kd b || exit 1
+
+# distil RUN [option ...]: 20 steps
+distil() {
+    run=$1
+    shift
+    student -q -m s0 -o "$run" --lr 1e-3 --schedule constant "$@" kd
+}
+# bare MODEL: as MODEL.bare, without a tokenizer, which a GGUF could not say
+bare() {
+    rm -rf "$1.bare"
+    mkdir "$1.bare"
+    cp "$1/config.json" "$1/model.safetensors" "$1.bare"
+}
+
+# --- rounded ---
+for type in q8_0 q4_0; do
+    ok "--qat $type" distil $type --qat $type
+    bare $type
+    ok '... as a GGUF' convert -q --dtype $type $type.bare $type.gguf
+    ok '... and back' convert -q $type.gguf $type.back
+    same_model '... the same numbers' $type $type.back
+    status 1 'the checkpoint has others' cmp -s $type/model.safetensors \
+        $type/step-20/model.safetensors
+    mv $type/step-20 $type.w
+    bare $type.w
+    ok '... of which they are made' convert -q --dtype $type $type.w.bare \
+        again.gguf
+    same '... the same' again.gguf $type.gguf
+done
+ok 'without' distil plain
+bare plain
+ok '... as a GGUF' convert -q --dtype q4_0 plain.bare plain.gguf
+ok '... and back' convert -q plain.gguf plain.back
+status 1 '... other numbers' cmp -s plain/model.safetensors \
+    plain.back/model.safetensors
+ok '--qat int8, products in bf16, recomputed' distil int8 --qat int8 \
+    --compute bf16 --recompute --grad bf16 --moments bf16
+
+# --- masked ---
+# fours MODEL: how many fours of neighbours in its file have two zeros or more
+fours() {
+    tap_n=$(od -An -t u8 -N 8 "$1/model.safetensors" | tr -d ' ')
+    od -An -v -t x4 -w16 -j $((8 + tap_n)) "$1/model.safetensors" |
+        grep -c ' 00000000.* 00000000'
+}
+all=$((2 * (2 * 32 * 48 + 2 * 32 * 24 + 3 * 32 * 48) / 4))
+ok '--mask 2:4' distil masked --mask 2:4 --remask 2 --steps 6 --save 1 --keep 0
+equal '... two of each four are zero' "$(fours masked)" $all
+equal '... but not in checkpoints' "$(fours masked/step-6)" 0
+same 'masks stay' masked/step-2/masks.safetensors masked/step-3/masks.safetensors
+for n in 1 5; do
+    status 1 "... and are chosen anew after step $n" cmp -s \
+        masked/step-$n/masks.safetensors masked/step-$((n + 1))/masks.safetensors
+done
+like '... config.json tells' '"pattern": "2:4"' masked/config.json
+unlike '... not before the end' '"pattern"' masked/step-6/config.json
+ok 'a result to go on from' student -q -m masked -o more --lr 1e-3 kd
+equal '... which keeps its zeros' "$(fours more)" $all
+ok 'without decay' distil free --mask 2:4 --remask 2 --steps 6 --mask-decay 0
+status 1 '... others' cmp -s free/model.safetensors masked/model.safetensors
+
+# --- both, killed and resumed, by other threads, by ranks ---
+both='--mask 2:4 --remask 4 --qat q4_0'
+# shellcheck disable=SC2086
+ok 'both' distil whole $both
+# shellcheck disable=SC2086
+killed_at 10 killed student -q -m s0 --lr 1e-3 --save 2 --schedule constant \
+    $both
+goes_on "s0 $both"
+for f in optimiser masks model; do
+    same "... $f of the last checkpoint" killed/step-20/$f.safetensors \
+        whole/step-20/$f.safetensors
+done
+# shellcheck disable=SC2086
+ok '1 thread, 1 row at a time' distil j1 -j 1 --micro 1 $both
+same_model '... the same' whole j1
+# shellcheck disable=SC2086
+ok '10 steps' distil ten --steps 10 $both
+rm ten/config.json
+stream -q --resume ten data | teacher -q -m teacher -o rest
+status 2 'not on without' student -q -m s0 -o ten --lr 1e-3 --schedule \
+    constant --mask 2:4 --remask 4 --resume rest
+like '... is named' 'qat is "none", not "q4_0"' err
+. "$top/tests/lib/ranks.sh"
+if has_ranks 'over ranks'; then
+    # shellcheck disable=SC2086
+    ok 'one process, deterministic' distil d1 --deterministic --steps 8 $both
+    for level in 0 1 2; do
+        # shellcheck disable=SC2086
+        ok "2 ranks, level $level" mpirun -n 2 student -q -j 1 -m s0 -o d2 \
+            --lr 1e-3 --schedule constant --deterministic --steps 8 \
+            --shard-level $level $both kd
+        same_model '... the same' d1 d2
+        rm -r d2
+    done
+    for with in '--shard-level 3' '--stages 1'; do
+        # shellcheck disable=SC2086
+        status 2 "not $with" mpirun -n 2 student -q -m s0 -o d3 --qat q8_0 \
+            $with kd
+        like '... is named' "--qat: over ranks it goes not with ${with% 1}" err
+    done
+fi
+
+# --- misuse ---
+status 2 'rows of 32' distil x --mask 2:5
+like '... are told' 'q_proj.weight: rows of 32 are no multiple of 5' err
+for p in unstructured 4:4 2; do
+    status 2 "--mask $p" distil x --mask $p
+    like '... is named' "^student: --mask: '$p'" err
+done
+status 2 '--grad bf16' distil x --mask 2:4 --grad bf16
+like '... is named' '^student: --mask: it goes not with --grad bf16' err
+done_testing
