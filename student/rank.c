@@ -42,7 +42,7 @@ check_effective(const struct student *s)
 
     if ((s->effective.of > 0 || s->effective.as != ROUND_NOT) &&
         (s->a->level > 2 || s->a->stages > 0))
-        die(EX_USAGE, "%s: over ranks it goes not with %s", what,
+        die(EX_USAGE, "%s: over ranks it does not go with %s", what,
             s->a->stages > 0 ? "--stages" : "--shard-level 3");
 }
 

@@ -179,7 +179,7 @@ main(int argc, char **argv)
     if (effective_parse(&s.effective, a.qat, a.mask, &e) < 0)
         die_err(&e);
     if (a.mask != NULL && a.grad == 1)
-        die(EX_USAGE, "--mask: it goes not with --grad bf16");
+        die(EX_USAGE, "--mask: it does not go with --grad bf16");
     prog_catch_stop();
     if (a.max_time > 0.0)
         prog_stop_after(a.max_time);

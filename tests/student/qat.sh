@@ -105,7 +105,7 @@ if has_ranks 'over ranks'; then
         # shellcheck disable=SC2086
         status 2 "not $with" mpirun -n 2 student -q -m s0 -o d3 --qat q8_0 \
             $with kd
-        like '... is named' "--qat: over ranks it goes not with ${with% 1}" err
+        like '... is named' "--qat: over ranks it does not go with ${with% 1}" err
     done
 fi
 
@@ -117,5 +117,5 @@ for p in unstructured 4:4 2; do
     like '... is named' "^student: --mask: '$p'" err
 done
 status 2 '--grad bf16' distil x --mask 2:4 --grad bf16
-like '... is named' '^student: --mask: it goes not with --grad bf16' err
+like '... is named' '^student: --mask: it does not go with --grad bf16' err
 done_testing
