@@ -198,6 +198,8 @@ main(int argc, char **argv)
 
     if (effective_parse(&p.effective, qat, mask, &e) < 0)
         die_err(&e);
+    if (mask != NULL && p.grad == 1)
+        die(EX_USAGE, "--mask: it does not go with --grad bf16");
     if (calibrate) {
         calibrate_put(&b, p.threads);
     } else {

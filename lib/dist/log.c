@@ -339,6 +339,18 @@ put_json(const struct comm_log *l, FILE *f)
     fputs("]}\n", f);
 }
 
+/* Close f, noting what went wrong. */
+static void
+finish(struct comm_log *l, FILE *f)
+{
+    const int failed = ferror(f);
+
+    if (fclose(f) != 0)
+        l->bad = errno;
+    else if (failed)
+        l->bad = EIO;
+}
+
 /* Write one of the tables. */
 static void
 put(struct comm_log *l, const char *end,
@@ -346,10 +358,12 @@ put(struct comm_log *l, const char *end,
 {
     FILE *f = open_part(l, end);
 
-    if (f != NULL)
-        what(l, f);
-    if (f == NULL || ferror(f) || fclose(f) != 0)
+    if (f == NULL) {
         l->bad = errno;
+        return;
+    }
+    what(l, f);
+    finish(l, f);
 }
 
 int
@@ -364,8 +378,7 @@ comm_log_close(struct comm_log *l)
     put(l, ".tsv", put_rows);
     put(l, "-log2.tsv", put_histogram);
     put(l, ".json", put_json);
-    if (fclose(l->f) != 0)
-        l->bad = errno;
+    finish(l, l->f);
     bad = l->bad;
     for (size_t i = 0; i < l->nrow; i++)
         free(l->row[i].ms);

@@ -124,6 +124,7 @@ case $BUILD in
 esac
 
 status 2 'no model' plan
+status 2 'a mask with gradients in bf16' plan -m s --mask 2:4 --grad bf16
 status 1 'a model that is not there' plan -m none
 status 2 'a length of 1' plan -m new.json -T 1
 printf '{"model_type": "llama"}' >bad.json
