@@ -188,8 +188,7 @@ void quant_widen(enum kern_quant t, float *out, const void *in, size_t n);
  * gguf-py and of ggml's reference.  A block whose largest element is 65520 *
  * 127 or more gets an infinite scale. */
 void quant_q8_0(void *out, const float *in, size_t n);
-/* The same to Q4_0, n / 32 * 18 bytes: the bits of gguf-py, which are ggml's
- * where that multiplies and adds without rounding between. */
+/* The same to Q4_0, n / 32 * 18 bytes. */
 void quant_q4_0(void *out, const float *in, size_t n);
 
 /* What rounding x[n] to bf16 costs: *lost += |rounded - x|^2,

@@ -296,9 +296,9 @@ quant_q4_0(void *out, const float *in, size_t n)
         p[0] = (unsigned char)(half & 0xff);
         p[1] = (unsigned char)(half >> 8);
         for (size_t i = 0; i < 32; i++) {
-            const double x = (double)in[i] * inverse + 8.5;
+            const float x = in[i] * inverse + 8.5f;
 
-            q[i] = (unsigned char)(x < 15.0 ? x : 15.0);
+            q[i] = (unsigned char)(x < 15.0f ? x : 15.0f);
         }
         for (size_t i = 0; i < 16; i++)
             p[2 + i] = (unsigned char)(q[i] | q[i + 16] << 4);

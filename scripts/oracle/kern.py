@@ -18,7 +18,8 @@ loss     5 rows of 61 logits (one with a spread of 80, one equal to the
          tau 1 and 3, gradients of each row's nll and tau^2 KL
 widen    rows in F16, BF16 and GGUF's Q8_0, Q4_0, Q4_1 blocks, as stored bytes,
          and their values (gguf package), special values included; narrowed:
-         numbers and their bytes as F16 (within +-65000), BF16 and Q8_0
+         numbers and their bytes as F16 (within +-65000), BF16 and Q8_0; edge:
+         float32 next to halves between two steps of Q4_0, and their bytes
 quant    the other block types of GGUF: random bytes with finite scales, a zero
          scale in the last block, and their values (gguf package)"""
 import os
@@ -218,6 +219,12 @@ def widen():
         r = r.reshape(raw.shape)
         t[q.name.lower() + '.any'] = r
         t[q.name.lower() + '.any.value'] = gguf.dequantize(r, q)
+    r = np.random.default_rng(9)
+    most = r.standard_normal((8, 1), dtype='f4')
+    e = most * ((r.integers(-7, 8, (8, 32)) + 0.5) / 8).astype('f4')
+    e = np.nextafter(e, r.choice([-1, 1], e.shape).astype('f4') * np.inf)
+    e[:, :1] = most
+    t['edge'], t['edge.q4_0'] = e, gguf.quantize(e, Q.Q4_0).view('u1')
     save('widen', t)
 
 

@@ -13,9 +13,11 @@ step, CE of every token but the first of a row; for each case
   int8  blocks: round(w/s) s, s = max|w| of the row / 127, halves away from 0
   mask  2:4 by |W|, chosen at the beginning and after step 2, then Q4_0 as in
         q4_0; DECAY W is added to the gradient where the mask leaves out
-CASE.seen.NAME: E of the beginning of some matrices; CASE.NAME: W after three
-steps; CASE.loss [3]; mask.grad.NAME: the gradient of the first step, at E.  Rows that are no multiple of 32, as
-written (o_proj's 16), are F16 instead of Q4_0 or Q8_0."""
+CASE.seen.NAME: E of the beginning of some matrices; CASE.loss [3];
+CASE.STEP.NAME: W after step 1, 2, 3, from which the next one may go on: a weight
+between two values of E rounds as in the oracle only if it is the same float32;
+mask.grad.NAME: the gradient of the first step, at E.  Rows that are no multiple
+of 32, as written (o_proj's 16), are F16 instead of Q4_0 or Q8_0."""
 import sys
 
 import numpy as np
@@ -27,7 +29,7 @@ import grad
 import llama_ref as R
 import st
 
-SEED = 20261124
+SEED = 20261123
 MODEL = dict(vocab=24, hidden=32, heads=2, kv_heads=1, head_dim=8, blocks=2,
              mlp=[32, 8], theta=10000.0, eps=1e-5)
 LR, WD, EPS, DECAY = 0.01, 0.1, 0.01, 0.02
@@ -47,8 +49,7 @@ def block_type(x, kind, wide):
 
 def int8(x):
     s = (np.abs(x).max(1, keepdims=True) / np.float32(127)).astype(np.float32)
-    y = x * (np.float32(1) / s)
-    return (np.sign(y) * np.floor(np.abs(y) + np.float32(0.5)) * s)
+    return quants.np_roundf(x * (np.float32(1) / s)) * s
 
 
 def mask_of(x):
@@ -117,12 +118,13 @@ def run(case, start, ids, out):
             w[n].grad += DECAY * torch.from_numpy(1 - masks[n]) * w[n].detach()
         torch.nn.utils.clip_grad_norm_(list(w.values()), 1.0)
         opt.step()
+        out.update({f'{case}.{step + 1}.{n}': x.detach().float()
+                    for n, x in w.items()})
         if case == 'mask' and step == 1:
             before, masks = masks, choose()
             moved = sum((before[n] != masks[n]).sum() for n in masks)
             assert moved > 20, moved
             print('weights whose mask changed', moved)
-    out.update({f'{case}.{n}': x.detach().float() for n, x in w.items()})
     out[f'{case}.loss'] = torch.tensor(losses)
     print(case, losses)
 
@@ -134,8 +136,7 @@ def main():
     start = grad.weights(MODEL, True, gen)
     ids = torch.randint(0, MODEL['vocab'], (3, 2, 12), generator=gen)
     out = {'ids': ids.to(torch.int32)}
-    version = 'gguf ' + importlib.metadata.version('gguf')
-    gguf.__version__ = version.split()[1]
+    gguf.__version__ = importlib.metadata.version('gguf')
     meta = dict(made_by='scripts/oracle/qat.py OUTDIR', seed=SEED,
                 versions=st.versions(torch, np, gguf), lr=LR, weight_decay=WD,
                 eps=EPS, mask_decay=DECAY)

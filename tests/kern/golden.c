@@ -358,6 +358,9 @@ test_narrowed(const char *isa, const struct file *f)
     quant_q4_0(q, x, rows);
     ok(memcmp(q, data(f, "", "q4_0"), rows / 32 * 18) == 0, "%s rows to q4_0",
         isa);
+    quant_q4_0(q, (const float *)data(f, "", "edge"), 256);
+    ok(memcmp(q, data(f, "", "edge.q4_0"), 8 * 18) == 0,
+        "%s halves between two steps of q4_0, nearly", isa);
 }
 
 static void

@@ -89,6 +89,17 @@ stream -q --resume ten data | teacher -q -m teacher -o rest
 status 2 'not on without' student -q -m s0 -o ten --lr 1e-3 --schedule \
     constant --mask 2:4 --remask 4 --resume rest
 like '... is named' 'qat is "none", not "q4_0"' err
+ok '10 steps without' distil bare10 --steps 10
+rm bare10/config.json
+stream -q --resume bare10 data | teacher -q -m teacher -o rest
+goes() {
+    student -q -m s0 -o bare10 --lr 1e-3 --schedule constant --mask 2:4 \
+        --resume "$@" rest
+}
+status 2 'not on with' goes
+like '... is named' 'mask is "2:4", not null' err
+ok 'but when it is said' goes --override mask
+equal '... masked from there' "$(fours bare10)" $all
 . "$top/tests/lib/ranks.sh"
 if has_ranks 'over ranks'; then
     # shellcheck disable=SC2086
