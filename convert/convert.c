@@ -7,6 +7,7 @@
 #include "cli/prog.h"
 #include "cli/progress.h"
 #include "kern/kern.h"
+#include "model/compressed.h"
 #include "model/model.h"
 
 #include <string.h>
@@ -15,9 +16,10 @@
 static const char *const names[] = { "f32", "f16", "bf16", "q8_0", "q4_0",
     NULL };
 static const enum dtype types[] = { DT_F32, DT_F16, DT_BF16, DT_Q8_0, DT_Q4_0 };
-static int type;
+static int type, compressed;
 
 static const struct opt options[] = {
+    OPT_FLAG(0, "compressed", &compressed, "2:4 matrices without their zeros"),
     OPT_ENUM(0, "dtype", &type, names, "type", "type of the matrices"), OPT_END
 };
 
@@ -46,12 +48,20 @@ main(int argc, char **argv)
     if (!gguf && as >= DT_Q8_0)
         die(EX_USAGE, "%s: %s is for GGUF files, whose names end in .gguf", out,
             names[type]);
+    if (gguf && compressed)
+        die(EX_USAGE, "%s: --compressed is for directories", out);
     if (gguf ? io_is_dir(out) : io_exists(out))
         die(EX_USAGE, "%s: exists already", out);
     if ((why = kern_init()) != NULL)
         die(EX_SYS, "%s", why);
     if (model_open(&m, in, &e) < 0 || (there = tokenizer_is_there(in, &e)) < 0)
         die_err(&e);
+    m.compress = compressed;
+    if (compressed && compressed_count(&m) == 0)
+        die(EX_USAGE,
+            "%s: --compressed: no matrix of it is 2:4 by "
+            "retort.sparse in config.json",
+            in);
     if (!there)
         note("%s: holds no tokenizer, so %s will hold none", in, out);
     m.written = written;

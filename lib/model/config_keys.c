@@ -48,6 +48,7 @@ static const struct key keys[] = {
     { "max_window_layers", QWEN, NULL },
     { "layer_types", QWEN | FAMILY_GEMMA3, NULL },
     { "retort", 0, NULL },
+    { "quantization_config", 0, NULL },
 
     /* implemented at one value */
     { "hidden_act", ~FAMILY_GEMMA3, "\"silu\"" },
@@ -157,6 +158,22 @@ static const struct key rope_keys[] = {
     { "sliding_attention", FAMILY_GEMMA3, NULL },
 };
 
+/* Of quantization_config: compressed.h. */
+static const struct key stored_keys[] = {
+    { "quant_method", 0, "\"compressed-tensors\"" },
+    { "version", 0, NULL },
+    { "sparsity_config", 0, NULL },
+    { "transform_config", 0, "{}" },
+};
+static const struct key sparsity_keys[] = {
+    { "format", 0, "\"sparse-24-bitmask\"" },
+    { "sparsity_structure", 0, "\"2:4\"" },
+    { "targets", 0, NULL },
+    { "ignore", 0, NULL },
+    { "global_sparsity", 0, NULL },
+    { "registry_requires_subclass", 0, NULL },
+};
+
 /* Do two values mean the same?  1 and 1.0 do. */
 static int
 equal(const json_t *a, const json_t *b)
@@ -215,19 +232,30 @@ check_object(const json_t *j, const char *at, const struct key *k, size_t n,
 int
 config_check_keys(const json_t *j, unsigned family, struct err *e)
 {
-    static const char *const rope[] = { "rope_parameters", "rope_scaling",
-        "rope_parameters.full_attention", "rope_parameters.sliding_attention" };
+#define ROPE rope_keys, sizeof rope_keys / sizeof *rope_keys
+    static const struct {
+        const char *at;
+        const struct key *keys;
+        size_t n;
+    } part[] = {
+        { "rope_parameters", ROPE },
+        { "rope_scaling", ROPE },
+        { "rope_parameters.full_attention", ROPE },
+        { "rope_parameters.sliding_attention", ROPE },
+        { "quantization_config", stored_keys,
+            sizeof stored_keys / sizeof *stored_keys },
+        { "quantization_config.sparsity_config", sparsity_keys,
+            sizeof sparsity_keys / sizeof *sparsity_keys },
+    };
 
     if (check_object(j, "", keys, sizeof keys / sizeof *keys, family, e) < 0)
         return -1;
-    for (int i = 0; i < 4; i++) {
-        const json_t *v = js_get(j, rope[i]);
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        const json_t *v = js_get(j, part[i].at);
         char at[40];
 
-        snprintf(at, sizeof at, "%s.", rope[i]);
-        if (v &&
-            check_object(v, at, rope_keys, sizeof rope_keys / sizeof *rope_keys,
-                family, e) < 0)
+        snprintf(at, sizeof at, "%s.", part[i].at);
+        if (v && check_object(v, at, part[i].keys, part[i].n, family, e) < 0)
             return -1;
     }
     return 0;

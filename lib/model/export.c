@@ -111,14 +111,97 @@ part_write(const struct model *m, const struct tensor_out *p, enum dtype as,
         else if (not_finite(as, y, bytes))
             r = err_set(e, EX_NUM, "%s: tensor %s is too large for %s",
                 m->path ? m->path : "model", p->name, dtype_name(as));
+        else if (p->part != COMPRESSED_NOT &&
+            compressed_pack(p->part, x, n, cols, y, bytes / (n * cols),
+                &bytes) < 0)
+            r = err_set(e, EX_INPUT,
+                "%s: tensor %s is not 2:4: row %zu has more than two numbers "
+                "in columns %zu to %zu",
+                m->path ? m->path : "model", p->name, k + bytes / cols,
+                bytes % cols, bytes % cols + 3);
         else
             r = io_out_write(o, y, bytes, e);
-        if (m->written)
+        if (m->written && p->part != COMPRESSED_MASK)
             m->written(have * p->w->cols);
     }
     model_forget(m, p->w);
     free(x);
     free(y);
+    return r;
+}
+
+/* Part i of the model, and what of it is written in that of three walks: shapes
+ * of compressed matrices first, and masks last, so that in between no number
+ * lies across its natural place.  0: nothing. */
+static int
+walk_part(const struct model *m, int walk, size_t i, struct tensor_out *p)
+{
+    model_part(m, i, p);
+    if (!(m->compress && p->two_of_four))
+        return walk == 1;
+    p->part = COMPRESSED_SHAPE + walk;
+    return 1;
+}
+
+/* All parts into the header. */
+static int
+list_parts(const struct model *m, enum dtype as, struct st_out *st,
+    struct err *e)
+{
+    struct tensor_out p;
+    char name[sizeof p.name + 8];
+
+    st_out_begin(st);
+    st_out_meta(st, "format", "pt"); /* transformers asks for it */
+    for (int walk = 0; walk < 3; walk++)
+        for (size_t i = 0; i < model_nparts(m); i++) {
+            if (!walk_part(m, walk, i, &p))
+                continue;
+            if (p.part == COMPRESSED_NOT) {
+                st_out_tensor(st, p.name, as, p.ndim, p.shape, NULL);
+                continue;
+            }
+            if (p.shape[1] % 4 != 0)
+                return err_set(e, EX_INPUT,
+                    "%s: tensor %s: rows of %zu are not whole fours",
+                    m->path ? m->path : "model", p.name, p.shape[1]);
+            compressed_name(name, sizeof name, p.name, p.part);
+            compressed_dims(p.shape, p.part);
+            st_out_tensor(st, name,
+                p.part == COMPRESSED_SHAPE      ? DT_I64
+                    : p.part == COMPRESSED_MASK ? DT_U8
+                                                : as,
+                2, p.shape, NULL);
+        }
+    st_out_end(st);
+    return 0;
+}
+
+/* All parts behind it; fetched to the end, as by others, whatever fails. */
+static int
+write_parts(const struct model *m, enum dtype as, struct io_out *o, int r,
+    struct err *e)
+{
+    struct tensor_out p;
+
+    for (int walk = 0; walk < 3; walk++)
+        for (size_t i = 0; i < model_nparts(m); i++) {
+            if (!walk_part(m, walk, i, &p))
+                continue;
+            if (p.part == COMPRESSED_SHAPE) {
+                unsigned char shape[16];
+
+                le_put(shape, p.shape[0], 8);
+                le_put(shape + 8, p.shape[1], 8);
+                if (r == 0)
+                    r = io_out_write(o, shape, sizeof shape, e);
+                continue;
+            }
+            fetch_now(m, p.group);
+            if (r == 0)
+                r = part_write(m, &p, as, o, e);
+            fetch_done(m, p.group);
+        }
     return r;
 }
 
@@ -128,33 +211,21 @@ model_write_weights(const struct model *m, const char *file, enum dtype as,
 {
     struct st_out st = { 0 };
     struct io_out o;
-    struct tensor_out p;
     int r;
 
+    assert(!m->compress || m->fetch == NULL);
     if (as != DT_F32 && as != DT_F16 && as != DT_BF16)
         return err_set(e, EX_USAGE,
             "%s: weights are written as F32, F16 or BF16 there, not %s", file,
             dtype_name(as));
-    st_out_begin(&st);
-    st_out_meta(&st, "format", "pt"); /* transformers asks for it */
-    for (size_t i = 0; i < model_nparts(m); i++) {
-        model_part(m, i, &p);
-        st_out_tensor(&st, p.name, as, p.ndim, p.shape, NULL);
-    }
-    st_out_end(&st);
-    /* Weights are fetched to the end, as by others, whatever fails. */
+    if ((r = list_parts(m, as, &st, e)) < 0)
+        goto done;
     if ((r = io_out_begin(&o, file, e)) < 0) {
         fetch_each(m);
         goto done;
     }
     r = io_out_write(&o, st.head.p, st.head.n, e);
-    for (size_t i = 0; i < model_nparts(m); i++) {
-        model_part(m, i, &p);
-        fetch_now(m, p.group);
-        if (r == 0)
-            r = part_write(m, &p, as, &o, e);
-        fetch_done(m, p.group);
-    }
+    r = write_parts(m, as, &o, r, e);
     if (r == 0)
         r = io_out_commit(&o, e);
     if (r < 0)
@@ -176,6 +247,8 @@ write_config(const struct model *m, const char *file, const char *dtype,
     j = config_to_json(&m->c, b);
     sparse_write(m, j);
     kept_write(m, j);
+    if (m->compress)
+        compressed_write(m, j);
     if (dtype) { /* transformers 4, and 5 */
         json_object_set_new(j, "torch_dtype", json_string(dtype));
         json_object_set_new(j, "dtype", json_string(dtype));

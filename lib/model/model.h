@@ -92,6 +92,7 @@ struct model {
     void *own;    /* mappings and buffers, freed by model_close */
     /* NULL, or called while weights are written: n parameters more are. */
     void (*written)(size_t n);
+    int compress; /* write 2:4 matrices as compressed.h says; without fetch */
     const struct fetch *fetch; /* fetch.h; NULL: all weights are there */
 };
 

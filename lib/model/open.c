@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "format/json.h"
+#include "model/compressed.h"
 #include "model/kept.h"
 #include "model/sparse.h"
 
@@ -122,33 +123,71 @@ add_files(struct model *m, struct model_source *s, struct err *e)
     return r;
 }
 
-/* Find a tensor, check its shape, mark it used.  ndim 1: a vector [cols]. */
+/* A tensor, which is then used, and the file that has it; or NULL. */
+static const struct st_tensor *
+find(struct model_source *s, const char *name, size_t *file)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const struct st_tensor *t = st_find(&s->st[i], name);
+
+        if (t == NULL)
+            continue;
+        s->used[i][t - s->st[i].t] = 1;
+        *file = i;
+        return t;
+    }
+    return NULL;
+}
+
+/* A matrix that is there as compressed.h has it. */
+static int
+take_compressed(struct model *m, struct model_source *s, const char *name,
+    size_t rows, size_t cols, struct weight *w, struct err *e)
+{
+    const struct st_tensor *t[COMPRESSED_N] = { NULL };
+    char part[96];
+    size_t file = 0;
+    void *dense;
+
+    for (enum compressed k = COMPRESSED_SHAPE; k < COMPRESSED_N; k++) {
+        compressed_name(part, sizeof part, name, k);
+        if ((t[k] = find(s, part, &file)) == NULL)
+            return err_set(e, EX_INPUT, "%s: tensor %s is missing", m->path,
+                k == COMPRESSED_SHAPE ? name : part);
+    }
+    if ((dense = compressed_read(t, rows, cols, e)) == NULL)
+        return err_prefix(e, "%s/%s", m->path, s->file[file]);
+    s->dense = xreallocarray(s->dense, s->ndense + 1, sizeof *s->dense);
+    s->dense[s->ndense++] = dense;
+    weight_set(w, dense, t[COMPRESSED_VALUES]->dtype, rows, cols);
+    return 1;
+}
+
+/* Find a tensor, check its shape.  ndim 1: a vector [cols].  1: a matrix that
+ * was compressed, so it is 2:4. */
 static int
 take(struct model *m, struct model_source *s, const char *name, int ndim,
     size_t rows, size_t cols, struct weight *w, struct err *e)
 {
-    for (size_t i = 0; i < s->n; i++) {
-        const struct st_tensor *t = st_find(&s->st[i], name);
-        int fits;
+    size_t i;
+    const struct st_tensor *t = find(s, name, &i);
 
-        if (!t)
-            continue;
-        fits = t->ndim == ndim && t->shape[ndim - 1] == cols &&
-            (ndim == 1 || t->shape[0] == rows);
-        if (!fits)
-            return err_set(e, EX_INPUT,
-                "%s/%s: tensor %s has %zu elements "
-                "in %d dimensions, but config.json means [%zu,%zu]",
-                m->path, s->file[i], name, t->n, t->ndim, rows, cols);
-        if (weight_set(w, t->data, t->dtype, rows, cols) < 0)
-            return err_set(e, EX_INPUT,
-                "%s/%s: tensor %s: dtype %s is not "
-                "supported for weights",
-                m->path, s->file[i], name, dtype_name(t->dtype));
-        s->used[i][t - s->st[i].t] = 1;
-        return 0;
-    }
-    return err_set(e, EX_INPUT, "%s: tensor %s is missing", m->path, name);
+    if (t == NULL && ndim == 2)
+        return take_compressed(m, s, name, rows, cols, w, e);
+    if (t == NULL)
+        return err_set(e, EX_INPUT, "%s: tensor %s is missing", m->path, name);
+    if (t->ndim != ndim || t->shape[ndim - 1] != cols ||
+        (ndim == 2 && t->shape[0] != rows))
+        return err_set(e, EX_INPUT,
+            "%s/%s: tensor %s has %zu elements "
+            "in %d dimensions, but config.json means [%zu,%zu]",
+            m->path, s->file[i], name, t->n, t->ndim, rows, cols);
+    if (weight_set(w, t->data, t->dtype, rows, cols) < 0)
+        return err_set(e, EX_INPUT,
+            "%s/%s: tensor %s: dtype %s is not "
+            "supported for weights",
+            m->path, s->file[i], name, dtype_name(t->dtype));
+    return 0;
 }
 
 /* What of a tensor lies behind that of a block: the rows of a matrix, the end
@@ -183,6 +222,7 @@ take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
     const struct block_shape shape = block_shape(b);
     size_t rows, cols;
     char name[80];
+    int r;
 
     for (int t = 0; t < W_N; t++) {
         struct weight *w = &b->w[t], whole;
@@ -192,9 +232,11 @@ take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
             continue;
         snprintf(name, sizeof name, "model.layers.%zu.%s", i, part);
         block_dims(&m->c, t, NULL, &rows, &cols);
-        if (take(m, s, name, block_is_vector(t) ? 1 : 2, rows, cols, &whole,
-                e) < 0)
+        if ((r = take(m, s, name, block_is_vector(t) ? 1 : 2, rows, cols,
+                 &whole, e)) < 0)
             return -1;
+        if (r > 0)
+            sparse_mark(m, i, t);
         *w = whole;
         w->add = family_norm_add(&m->c, t);
         block_dims(&m->c, t, &shape, &w->rows, &w->cols);
@@ -357,6 +399,9 @@ model_close(struct model *m)
             if (s->used)
                 free(s->used[i]);
         }
+        for (size_t i = 0; i < s->ndense; i++)
+            free(s->dense[i]);
+        free(s->dense);
         free(s->map);
         free(s->st);
         free(s->file);

@@ -7,6 +7,7 @@
 #define MODEL_PARTS_H
 
 #include "base/io.h"
+#include "model/compressed.h"
 #include "model/model.h"
 
 struct tensor_out {
@@ -17,6 +18,8 @@ struct tensor_out {
     int ndim;
     size_t shape[2]; /* as written: padded to c.KV and c.mlp */
     size_t group;    /* fetch.h */
+    int two_of_four; /* a matrix of a block that retort.sparse says is 2:4 */
+    enum compressed part; /* what of it is written; set by the writer */
 };
 size_t model_nparts(const struct model *m);
 void model_part(const struct model *m, size_t i, struct tensor_out *p);

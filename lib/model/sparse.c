@@ -94,6 +94,15 @@ sparse_read(struct model *m, const json_t *j, struct err *e)
 }
 
 void
+sparse_mark(struct model *m, size_t block, int t)
+{
+    if (m->c.sparse[0] == '\0')
+        snprintf(m->c.sparse, sizeof m->c.sparse, "2:4");
+    if (strcmp(m->c.sparse, "2:4") == 0)
+        m->block[block].sparse |= 1u << t;
+}
+
+void
 sparse_write(const struct model *m, json_t *j)
 {
     json_t *tensors = json_array(), *own = json_object_get(j, "retort");

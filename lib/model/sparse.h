@@ -19,6 +19,9 @@ int sparse_pattern(const char *pattern, size_t *n, size_t *m, struct err *e);
 /* From a parsed config.json into m->c.sparse and the blocks, which are there
  * already; -1: EX_INPUT, by its JSON path. */
 int sparse_read(struct model *m, const json_t *j, struct err *e);
+/* Tensor t of that block is 2:4, whatever config.json has not said; nothing in
+ * a model of another pattern. */
+void sparse_mark(struct model *m, size_t block, int t);
 /* Into that of config_to_json; nothing where no tensor is sparse. */
 void sparse_write(const struct model *m, json_t *j);
 

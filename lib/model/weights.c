@@ -164,6 +164,8 @@ model_part(const struct model *m, size_t i, struct tensor_out *p)
         block_dims(&m->c, t, NULL, &p->shape[0], &p->shape[1]);
         p->ndim = block_is_vector(t) ? 1 : 2;
         p->less = part_less(p, family_norm_add(&m->c, t));
+        p->two_of_four =
+            m->block[k].sparse >> t & 1 && strcmp(m->c.sparse, "2:4") == 0;
     } else {
         p->w = i == 0 ? &m->embed : i == nb + 1 ? &m->norm : &m->head;
         p->group = m->c.L + (i == 0 ? 0 : i - nb);

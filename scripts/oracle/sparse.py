@@ -3,15 +3,19 @@ sweeps it (Frantar and Alistarh, arXiv:2301.00774, algorithm 1), Wanda (Sun et
 al., arXiv:2306.11695, eq. 1) and magnitudes.
 usage: sparse.py golden tests/golden/sparse.safetensors
        sparse.py family tests/golden/family/NAME tests/golden/sparse_NAME.safetensors
-       sparse.py model HFDIR BATCHES ROWS METHOD PATTERN OUT [DTYPE]
+       sparse.py model HFDIR BATCHES ROWS METHOD PATTERN OUT [DTYPE [reverse]]
+       sparse.py zeros DIR DIR
        sparse.py blocks HFDIR SPARSE BATCHES ROWS HELDOUT ROWS PATTERN [DTYPE]
 
 golden: one random layer in double precision (tests/prune/obs.c).
 family: 2:4 of a tiny model of family.py in double (tests/prune/sparsify.c).
 model: every linear layer of the blocks of a Hugging Face model, in DTYPE
 (float32), one block after another, each on what the sparse blocks before it
-give for the first ROWS rows of a file of batches, as stream writes them; OUT: a
+give for the first ROWS rows of a file of batches, as stream writes them, or for
+their pieces from last to first, which changes no more than rounding; OUT: a
 Hugging Face directory, weights as F32.
+zeros: of two sparse models, the share of weights that are zero in one of them
+alone, by block.
 blocks: the same by obs, but each block on what the blocks before it give in
 SPARSE, which prune sparsify has made of HFDIR by obs: so differences of rounding
 do not grow from block to block.  For each block: the share of zeros that are
@@ -283,11 +287,25 @@ def family(folder, path):
                         st.versions(torch, transformers)})
 
 
-def model(folder, path, rows, name, pattern, out, dtype='float32'):
+def zeros(*folders):
+    from safetensors.torch import load_file
+    a, b = (load_file(f'{f}/model.safetensors') for f in folders)
+    differ, size = {}, {}
+    for n in (n for n in a if '_proj.weight' in n):
+        i = int(n.split('layers.')[1].split('.')[0])
+        differ[i] = differ.get(i, 0) + ((a[n] == 0) != (b[n] == 0)).sum().item()
+        size[i] = size.get(i, 0) + a[n].numel()
+    for i in sorted(size):
+        print(f'{i}\t{differ[i] / size[i]:.2e}')
+    print(f'all\t{sum(differ.values()) / sum(size.values()):.2e}')
+
+
+def model(folder, path, rows, name, pattern, out, dtype='float32', order=''):
     import transformers
     from safetensors.torch import load_file, save_file
     m = load_model(folder, getattr(torch, dtype))
-    seconds = walk(m, pieces(path, int(rows)), name, pattern)
+    ids = pieces(path, int(rows))
+    seconds = walk(m, ids[::-1] if order == 'reverse' else ids, name, pattern)
     os.makedirs(out)
     for f in os.listdir(folder):
         if not f.endswith('.safetensors'):
@@ -305,4 +323,4 @@ def model(folder, path, rows, name, pattern, out, dtype='float32'):
 
 if __name__ == '__main__':
     {'golden': golden, 'family': family, 'model': model,
-     'blocks': blocks}[sys.argv[1]](*sys.argv[2:])
+     'zeros': zeros, 'blocks': blocks}[sys.argv[1]](*sys.argv[2:])

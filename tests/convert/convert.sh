@@ -70,6 +70,26 @@ like 'says its type' '"torch_dtype": "float16"' f16/config.json
 ok 'quantised weights' convert -q "$golden/gguf/q4_1.gguf" q4
 ok 'as a directory that opens' plan -m q4
 
+# --- 2:4 without its zeros ---
+packed=$golden/compressed/packed
+ok 'what compressed-tensors wrote' convert -q "$packed" dense
+ok 'is written like that' convert -q --compressed dense packed
+like 'said in its configuration' '"format": "sparse-24-bitmask"' \
+    packed/config.json
+ok 'and back' convert -q packed dense.1
+same 'the same bytes' dense/model.safetensors dense.1/model.safetensors
+same '... and configuration' dense/config.json dense.1/config.json
+status 2 'in a GGUF file' convert --compressed dense x.gguf
+like 'is named' 'x.gguf: --compressed is for directories' err
+status 2 'a dense model' convert --compressed small.0 x
+like 'is named' 'small.0: --compressed: no matrix of it is 2:4' err
+cp -r tied.0 full
+own='"retort": {"sparse": {"pattern": "2:4", "tensors": ['
+own=$own'"model.layers.1.mlp.up_proj.weight"]}}'
+sed "s/\"tie_word/$own, &/" tied.0/config.json >full/config.json
+status 3 'a matrix that is not 2:4' convert -q --compressed full x
+like 'is named' 'layers.1.mlp.up_proj.weight is not 2:4: row 0 has more' err
+
 # --- tokenizers that are not there, or that a GGUF cannot say ---
 ok 'no tokenizer' convert qwen2.0 none.gguf
 like 'is said' '^convert: qwen2.0: holds no tokenizer, so none.gguf will' err
