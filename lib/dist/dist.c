@@ -209,7 +209,7 @@ static struct watched
 look(const struct dist_group *g)
 {
     const double t = clock_now();
-    struct watched s = { 0.0, 0.0, mpi_sent() };
+    struct watched s = { .sent = mpi_sent() };
 
     if (dist.log == NULL && !timeline_on() && !tune_on())
         return s;
@@ -294,7 +294,7 @@ settle(void)
 struct watched
 dist_see_pair(void)
 {
-    struct watched s = { 0.0, 0.0, 0 };
+    struct watched s = { 0 };
 
     settle();
     watch_enter();
@@ -316,7 +316,7 @@ void
 dist_saw(const struct dist_group *g, const struct watched *s,
     enum comm_kind kind, const char *op, size_t whole, size_t shard)
 {
-    const double seconds = clock_now() - s->begin;
+    const double seconds = clock_now() - s->begin + s->before;
     const size_t bytes[3] = { whole, shard, mpi_sent() - s->sent };
 
     watch_leave();

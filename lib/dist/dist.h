@@ -121,11 +121,16 @@ void dist_pass_sum(const struct dist_group *g, size_t from, size_t to, float *x,
 
 /* No collectives: x [n], n at most INT_MAX, to another rank, which receives as
  * much by the same channel; what one channel carries comes in its order.  x
- * stays as it is until dist_posted, called once with the number returned.  In
- * the log's line of what is received, waiting is that for the sender. */
-size_t dist_post(const struct dist_group *g, size_t to, size_t channel,
+ * stays as it is until dist_posted, called once with what is returned.  The log
+ * has the time of both calls, and in its line of what is received, waiting is
+ * that for the sender. */
+struct posted {
+    size_t sending, n;
+    double seconds; /* that dist_post took, if that is logged */
+};
+struct posted dist_post(const struct dist_group *g, size_t to, size_t channel,
     const float *x, size_t n);
-void dist_posted(size_t sending);
+void dist_posted(const struct dist_group *g, const struct posted *p);
 void dist_receive(const struct dist_group *g, size_t from, size_t channel,
     float *x, size_t n);
 

@@ -56,23 +56,31 @@ dist_pass_sum(const struct dist_group *g, size_t from, size_t to, float *x,
     dist_saw(g, &s, COMM_OTHER, "reduce", n * sizeof *x, n * sizeof *x);
 }
 
-size_t
+struct posted
 dist_post(const struct dist_group *g, size_t to, size_t channel, const float *x,
     size_t n)
 {
     const struct watched s = dist_see_pair();
-    const size_t sending = mpi_send(g, to, channel, x, n);
+    struct posted p = { mpi_send(g, to, channel, x, n), n, 0.0 };
 
-    dist_saw(g, &s, COMM_OTHER, "send", n * sizeof *x, n * sizeof *x);
-    return sending;
+    watch_leave();
+    if (s.begin > 0.0) {
+        timeline_add("gather", "send", s.begin);
+        p.seconds = clock_now() - s.begin;
+    }
+    return p;
 }
 
 void
-dist_posted(size_t sending)
+dist_posted(const struct dist_group *g, const struct posted *p)
 {
-    (void)dist_see_pair();
-    mpi_finish(sending);
-    watch_leave();
+    const size_t bytes = p->n * sizeof(float);
+    struct watched s = dist_see_pair();
+
+    s.before = p->seconds;
+    s.sent -= bytes;
+    mpi_finish(p->sending);
+    dist_saw(g, &s, COMM_OTHER, "send", bytes, bytes);
 }
 
 void

@@ -9,6 +9,7 @@
 struct watched {
     double begin, wait; /* begin 0: it is neither logged nor in the timeline */
     size_t sent;
+    double before; /* seconds that it has already taken before begin */
 };
 /* A call of all ranks of a group begins: when it is seen, all wait for each
  * other first. */

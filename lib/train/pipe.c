@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/timeline.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +16,8 @@ struct pipe {
     struct arena arena;
     float *room; /* of rank 0, for the largest group that it has not */
     size_t last; /* group asked for */
-    size_t (*sending)[WAYS], nlane; /* of each lane; SIZE_MAX: nothing */
+    struct posted (*sending)[WAYS]; /* of each lane; n 0: nothing */
+    size_t nlane;
     /* the rows at hand */
     struct bwd *b;
     size_t rows, some, numbers;
@@ -90,9 +90,9 @@ static void
 sent(struct pipe *x, size_t lane)
 {
     for (int way = 0; way < WAYS; way++) {
-        if (x->sending[lane][way] != SIZE_MAX)
-            dist_posted(x->sending[lane][way]);
-        x->sending[lane][way] = SIZE_MAX;
+        if (x->sending[lane][way].n > 0)
+            dist_posted(x->g, &x->sending[lane][way]);
+        x->sending[lane][way].n = 0;
     }
 }
 
@@ -157,8 +157,7 @@ pipe_run(struct pipe *x, struct bwd *b, size_t rows, size_t some,
     x->numbers = numbers;
     if (x->sending == NULL) {
         x->nlane = bwd_lanes(b);
-        x->sending = xreallocarray(NULL, x->nlane, sizeof *x->sending);
-        memset(x->sending, 0xff, x->nlane * sizeof *x->sending);
+        x->sending = xcalloc(x->nlane, sizeof *x->sending);
     }
     for (size_t i = 0; i < stages_ops(s, pieces); i++) {
         const struct stage_op op = stages_op(s, pieces, i);

@@ -3,14 +3,18 @@
  * itself it is one rank, by ranks.sh under mpirun it is one of many: rank 0
  * says what all have found.
  */
+#include "base/clock.h"
 #include "base/note.h"
 #include "dist/dist.h"
 #include "dist/tune.h"
 #include "kern/kern.h"
 #include "../lib/tap.h"
 
+#include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum { MOST = 5000, RANKS = 16 };
 
@@ -172,7 +176,7 @@ static void
 channels(size_t n)
 {
     const size_t to = (g->rank + 1) % g->n, from = (g->rank + g->n - 1) % g->n;
-    size_t sending[6];
+    struct posted sending[6];
     int good = 1;
 
     if (g->n == 1)
@@ -190,7 +194,7 @@ channels(size_t n)
             good = good && x[i] == number(from + 16 * is, i);
     }
     for (size_t k = 0; k < 6; k++)
-        dist_posted(sending[k]);
+        dist_posted(g, &sending[k]);
     all_ok(good, "by channels", n);
 }
 
@@ -216,7 +220,7 @@ sizes(size_t n)
 
         dist_rings(sums[i].rings);
         for (size_t k = 0; k < 4; k++) {
-            if (segment[k] == 1 && n > 100)
+            if (n / segment[k] > 100)
                 continue;
             dist_segment(segment[k]);
             reduce(n, at, sums[i].how, sums[i].what);
@@ -289,6 +293,57 @@ splits(void)
     if (g->rank == 0)
         ok(good, "splits are even but for the alignment");
     failed += !good;
+}
+
+/* Milliseconds of PREFIX.tsv that nothing was done but to send. */
+static double
+exposed(const char *tsv)
+{
+    FILE *f = fopen(tsv, "r");
+    char line[500];
+    double ms = NAN;
+
+    while (f != NULL && fgets(line, sizeof line, f) != NULL)
+        if (strncmp(line, "send\t", 5) == 0)
+            sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lf",
+                &ms);
+    if (f != NULL)
+        fclose(f);
+    return ms;
+}
+
+/* The log has the time that a sender waits for a receiver who comes late. */
+static void
+late(void)
+{
+    const size_t rank = g->rank;
+    char prefix[20], tsv[30];
+    double t;
+    int good = 1;
+    struct err e;
+
+    /* another program's would have the same name */
+    snprintf(prefix, sizeof prefix, "late-of-%zu", g->n);
+    snprintf(tsv, sizeof tsv, "%s.tsv", prefix);
+    if (g->n == 1 || dist_log(prefix, 0, &e) < 0)
+        return;
+    dist_barrier(g);
+    t = clock_now();
+    if (rank == 0) {
+        const struct posted p = dist_post(g, 1, 0, x, MOST);
+
+        dist_posted(g, &p);
+    }
+    t = clock_now() - t;
+    if (rank == 1) {
+        nanosleep(&(struct timespec){ .tv_nsec = 500000000 }, NULL);
+        dist_receive(g, 0, 0, x, MOST);
+    }
+    if (dist_log_end(&e) < 0)
+        good = 0;
+    else if (rank == 0)
+        good = exposed(tsv) >= 1e3 * t - 250.0;
+    all_ok(good, "a late receiver is told", MOST);
 }
 
 /* Pairs of ranks, one after another. */
@@ -385,6 +440,7 @@ main(int argc, char **argv)
     for (size_t n = 0; n < 12; n += 5)
         sizes(n);
     sizes(MOST);
+    late();
     if (!all_ok(dist_overlap(&e) == 0, "a thread", 0))
         return 1;
     sizes(100);
