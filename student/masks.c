@@ -68,6 +68,8 @@ take_masks(const struct st *st, struct tmodel *t, struct err *e)
             if (n == 0)
                 continue;
             name_of(&t->m, i, k, name);
+            if (t->effective.of > 0 && st_find(st, name) == NULL)
+                continue;
             if ((x = st_need(st, name, DT_U8, 1, &n, e)) == NULL)
                 return -1;
             memcpy(g->mask[k], x->data, n);

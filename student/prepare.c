@@ -141,6 +141,7 @@ load_state(struct student *s)
     s->saver.fetch = s->pipe != NULL ? pipe_fetch(s->pipe) : s->t.m.fetch;
     if (s->parts != NULL && s->a->node_copy)
         parts_keep(s->parts, dist_node());
+    effective_choose(&s->t, s->pool);
     if (dir != NULL) {
         if (load_checkpoint(dir, &s->t, s->opt, &s->st, &e) < 0)
             die_err(&e);
@@ -148,8 +149,6 @@ load_state(struct student *s)
     } else if (s->a->resume) {
         note("%s: no checkpoint yet, starting from the beginning", s->a->run);
     }
-    if (dir == NULL)
-        effective_choose(&s->t, s->pool);
     effective_make(&s->t, s->pool);
     s->saved = s->st.step;
     s->before = s->st.tokens;

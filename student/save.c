@@ -528,7 +528,8 @@ load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
             want);
     if (r == 0 && tmodel_mask_bytes(t) > 0) {
         file = xasprintf("%s/masks.safetensors", dir);
-        r = load_masks(file, t, e);
+        if (t->effective.of == 0 || io_exists(file))
+            r = load_masks(file, t, e);
         free(file);
     }
     return r;

@@ -125,7 +125,8 @@ int save_begin(struct saver *s, struct tmodel *t, struct adamw *a,
 int save_written(struct saver *s, struct err *e);
 int save_done(struct saver *s, struct err *e);
 /* Load moments and counters of a checkpoint (its weights are read by opening
- * it as a model). */
+ * it as a model), and masks, which remain as they are where a run with --mask
+ * was begun without. */
 int load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
     struct progress_state *st, struct err *e);
 /* The masks of a model that has some (tmodel_mask_bytes), masks.c; what is read

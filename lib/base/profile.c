@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 enum { PARTS = 64 };
@@ -77,16 +78,19 @@ static void
 report(void)
 {
     FILE *f = fopen(profile.file, "w");
+    struct rusage ru = { 0 };
 
     if (f == NULL) {
         warn("%s:", profile.file);
         return;
     }
+    getrusage(RUSAGE_SELF, &ru);
     fprintf(f,
         "# program %s\n# threads %zu\n# steps %zu\n# tokens %zu\n"
-        "# wall %.6f\n# cpu %.6f\n",
+        "# wall %.6f\n# cpu %.6f\n# peak %.1f\n",
         progname, profile.threads, profile.steps, profile.tokens,
-        profile.wall_end - profile.wall, profile.cpu_end - profile.cpu);
+        profile.wall_end - profile.wall, profile.cpu_end - profile.cpu,
+        (double)ru.ru_maxrss / 1e3 * 1.024);
     fprintf(f, "part\tcalls\tseconds\tGflop\tGB\tGexp\n");
     for (size_t i = 0; i < PARTS && profile.part[i].name != NULL; i++)
         fprintf(f, "%s\t%llu\t%.6f\t%.6f\t%.6f\t%.6f\n", profile.part[i].name,

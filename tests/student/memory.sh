@@ -164,8 +164,10 @@ peak() {
     "$@" -o "$result" 2>err || { cat err; return 1; }
     number peak err
 }
-# most OUTPUT COMMAND: the largest peak of four runs: which thread meets which
-# task first decides what work space it touches, 1.3 MB here
+# most OUTPUT COMMAND: the largest peak of four runs.  Which thread meets which
+# task first decides what work space it touches, 1.3 MB of a student here; and
+# which pages of the program and its libraries a fault brings along, 0.3 MB, while
+# a teacher's own memory differs by 0.02 MB (RssFile and RssAnon).
 most() {
     for _ in 1 2 3 4; do peak "$@"; done | sort -n | tail -n 1
 }
@@ -192,6 +194,6 @@ no_more 0.4 "$(most few student -m s -j 2 --save 20 --steps 60 \
     --schedule constant kdmany)" \
     all student -m s -j 2 --save 20 --schedule constant kdmany
 batches 20 >b20
-no_more 0.25 "$(peak kd20 teacher -m teacher b20)" \
+no_more 0.1 "$(most kd20 teacher -m teacher b20)" \
     kdagain teacher -m teacher many
 done_testing

@@ -62,9 +62,10 @@ same_model 'profiled = not' run profiled
 ok 'profile: 19 steps of 20, parts within what the processors did' awk -F '\t' '
     /^# steps / { split($0, w, " "); steps = w[3] }
     /^# cpu / { split($0, w, " "); cpu = w[3] }
+    /^# peak / { split($0, w, " "); peak = w[3] }
     NF == 6 && $1 != "part" { n++; s += $3; flop += $4; exps += $6 }
     END { exit !(steps == 19 && n > 25 && s > 0 && s <= cpu && flop > 0 &&
-        exps > 0) }
+        exps > 0 && peak > 2 && peak < 1000) }
     ' profile
 ok 'no tapped hidden states in the loss' distil nosh --squarehead 0
 status 1 '... which does matter' cmp -s run/model.safetensors \
