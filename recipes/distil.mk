@@ -17,7 +17,7 @@
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: all fetch text convert prune distil bits report page continue rival \
-        clean help plan programs settings row tasks tokens
+        clean help plan programs settings row tasks tokens like
 
 RECIPE := $(firstword $(MAKEFILE_LIST))
 ifeq ($(wildcard recipes/distil.mk),)
@@ -55,6 +55,12 @@ SPARSIFY   ?=# options of prune sparsify: zeros in what is left
 SAYS       ?=# what teacher says (default: --final --hidden mapped)
 TASKS      ?=# tasks that are scored too, FORM=FILE each; see evalppl(1)
 CLOZE      ?=# 1: and how paragraphs of the held-out text go on
+BENCH      ?=# prompts to measure the speed of teacher and student by
+HUMANEVAL  ?=# problems that models solve; see recipes/humaneval.mk
+LIMIT      ?=# only so many of the first problems
+CALIBRATE  ?=# steps of the teacher by cross entropy, before it teaches
+TEACHER_LR ?= 2e-5# their peak learning rate
+LIKE       ?=# WORK of another run, from which `like` takes what is the same
 ROUND      ?=# type that what was trained is judged as, such as q4_0
 COMPUTE    ?=# bf16: products of teacher and student in bfloat16
 STUDENT    ?=# further options of student, such as --recompute
@@ -86,11 +92,13 @@ endif
 
 # What each stage depends on; where the text comes from, too.
 source     = TEXT $(if $(TEXT),,$(SOURCE))
-cut_by     = GGUF $(source) TOKENIZE PIECES PARAMS BLOCKS T PACK CALIB_ROWS \
-             CANDIDATES SEED KEEP READY JOIN VOCAB PRUNE SPARSIFY
+text_by    = GGUF $(source) TOKENIZE PIECES T JOIN VOCAB $(if $(WRITTEN),SEED)
+cut_by     = $(text_by) PARAMS BLOCKS PACK CALIB_ROWS CANDIDATES SEED KEEP \
+             READY PRUNE SPARSIFY
 judged_by  = HELD_OUT_TEXT TOKENIZE WHOLE CONTEXT $(if $(TEXT),,$(JUDGED)) \
              $(if $(JUDGED_ROWS),JUDGED_BYTES JUDGED_ROWS) $(if $(ROUND),ROUND)
-trained_by = B BATCHES WARMUP STUDENT SAYS $(if $(COMPUTE),COMPUTE)
+trained_by = B BATCHES WARMUP STUDENT SAYS $(if $(COMPUTE),COMPUTE) \
+             $(if $(CALIBRATE),CALIBRATE TEACHER_LR)
 compute    = $(if $(COMPUTE),--compute $(COMPUTE))
 
 ## all: every step (default)
@@ -137,6 +145,22 @@ settings:
 	            'remove $(OUT), or choose another WORK' >&2; exit 1; fi; fi
 	@[ -e $(OUT)/settings ] || \
 	    printf '%s\n' $(call lines,,$(cut_by)) >$(OUT)/settings
+
+## like: link what the run LIKE fetched, and made under the same settings
+link  = [ ! -e $(1)/$$f ] || [ -e $(2)/$$f ] || ln -s $(1)/$$f $(2)/$$f
+there = $(abspath $(LIKE))/$(notdir $(OUT))
+alike = ! printf '%s\n' $(call lines,,$(1)) | grep -vxF -f $(there)/settings | \
+    grep -q .
+like:
+	@mkdir -p $(OUT); cd $(LIKE) && for f in *; do case $$f in smoke | full) ;; \
+	    *) $(call link,$(abspath $(LIKE)),$(abspath $(WORK))) ;; esac; done
+	@if [ ! -e $(OUT)/settings ] && [ -e $(there)/train.done ]; then \
+	    if $(call alike,$(text_by)); then for f in plan.txt text train train.done \
+	        train.txt shared.tsv vocab vocab.tsv; do \
+	        $(call link,$(there),$(abspath $(OUT))); done; fi; \
+	    if $(call alike,$(cut_by)) && [ -e $(there)/pruned/config.json ]; then \
+	        for f in pruned prune.tsv dense sparse.tsv choice; do \
+	        $(call link,$(there),$(abspath $(OUT))); done; fi; fi
 
 # What is judged, and how: written only when it is something else.
 $(OUT)/judged: settings
@@ -297,17 +321,29 @@ $(OUT)/pruned/config.json: $(OUT)/train.done $(READY) | programs
 ## distil: with the teacher live on a pipe
 distil: $(OUT)/distilled/config.json
 
-TRAIN = $(BIN)/student -m $(OUT)/pruned --warmup $(WARMUP) --save $(SAVE) \
-        -j $(THREADS) --resume $(compute) $(STUDENT)
+# The teacher is calibrated by the text before it teaches.
+taught = $(if $(CALIBRATE),$(OUT)/calibrated,$(whole))
+$(OUT)/calibrated/config.json: $(OUT)/train.done | programs
+	@mkdir -p $(@D)
+	$(STREAM) -B $(B) --batches $(CALIBRATE) --resume $(@D) | \
+	    $(BIN)/student -m $(whole) --lr $(TEACHER_LR) --warmup $(WARMUP) \
+	        --save $(SAVE) --keep 1 -j $(THREADS) --resume $(compute) -o $(@D)
+
+# Peaks of memory are told by profiles, one each time a program is started.
+profile = RETORT_PROFILE=$(@D)/$(1).$$$$.profile
+TRAIN = $(call profile,student) $(BIN)/student -m $(OUT)/pruned \
+        --warmup $(WARMUP) --save $(SAVE) -j $(THREADS) --resume $(compute) $(STUDENT)
 
 # config.json is written last, when the run is at its end.  With --resume the
 # first run starts at the beginning and a later one at its last checkpoint.
-$(OUT)/distilled/config.json: $(OUT)/pruned/config.json | programs
+$(OUT)/distilled/config.json: $(OUT)/pruned/config.json \
+    $(if $(CALIBRATE),$(OUT)/calibrated/config.json) | programs
 	$(call record,$(OUT)/distilled.settings,$(trained_by) LR)
 	@mkdir -p $(@D)
 	$(STREAM) -B $(B) --batches $(BATCHES) --resume $(@D) | \
-	    $(BIN)/teacher -m $(whole) $(or $(SAYS),--final --hidden mapped) \
-	        --student $(OUT)/pruned -j $(THREADS) $(compute) | \
+	    $(call profile,teacher) $(BIN)/teacher -m $(taught) \
+	        $(or $(SAYS),--final --hidden mapped) --student $(OUT)/pruned \
+	        -j $(THREADS) $(compute) | \
 	    $(TRAIN) --lr $(LR) -o $(@D)
 
 ## rival: the same cut model trained by cross entropy alone, judged beside
@@ -351,15 +387,35 @@ $(OUT)/tasks.tsv: $(last) $(OUT)/judged $(rival) \
 	$(BIN)/evalppl -j $(THREADS) $(models) $(items:%=--task %) --per-source \
 	    --compare --items $(OUT)/items.tsv --format tsv -o $@
 
+# Of both in the same type, at the same time.
+$(OUT)/speed.tsv: $(last) $(OUT)/judged | programs
+	rm -rf $(OUT)/speed && mkdir $(OUT)/speed
+	$(BIN)/convert -q --dtype bf16 $(whole) $(OUT)/speed/teacher
+	$(BIN)/convert -q --dtype bf16 $(<D) $(OUT)/speed/$(notdir $(<D))
+	cd $(OUT)/speed && $(abspath $(BIN))/teacher -m teacher -j $(THREADS) \
+	    --bench --against $(notdir $(<D)) --count $(BENCH) --format tsv \
+	    >$(abspath $@).new
+	@rm -r $(OUT)/speed; mv $@.new $@
+
+$(OUT)/humaneval.tsv: $(last) $(OUT)/judged $(rival) $(HUMANEVAL) | programs
+	@for m in $(filter-out --base -m,$(models)); do \
+	    o=$(OUT)/humaneval/$${m%%=*} && $(MAKE) --no-print-directory \
+	        -f recipes/humaneval.mk HUMANEVAL=$(HUMANEVAL) LIMIT=$(LIMIT) \
+	        MODEL=$${m#*=} OUT=$$o BIN=$(BIN) THREADS=$(THREADS) >&2 && \
+	    awk -F '\t' -v OFS='\t' -v m=$${m%%=*} '!/^#/ { print m, $$1, $$2 }' \
+	        $$o/result.tsv || exit 1; done >$@.new
+	@mv $@.new $@
+
 ## row: put this run into RESULTS, with what its figures can be made from
-row: $(OUT)/eval.tsv $(if $(strip $(items)),$(OUT)/tasks.tsv)
+row: $(OUT)/eval.tsv $(if $(strip $(items)),$(OUT)/tasks.tsv) \
+    $(if $(BENCH),$(OUT)/speed.tsv) $(if $(HUMANEVAL),$(OUT)/humaneval.tsv)
 	@scripts/results row $(RESULTS) $(TABLE) $(RUN) '$(strip $(SEED))' \
 	    "$(command)" $(OUT)
 
 # As it was given, but for where things are on this machine: files are named
 # without their folders, FORM=FILE too.
-places  = WORK BUILD THREADS RUN RESULTS SMOKE PEER
-named   = TEXT HELD_OUT_TEXT GGUF READY UDHR HELP TASKS
+places  = WORK BUILD THREADS RUN RESULTS SMOKE PEER LIKE
+named   = TEXT HELD_OUT_TEXT GGUF READY UDHR HELP TASKS HUMANEVAL
 short   = $(subst $(space),=,$(notdir $(subst =, ,$(1))))
 space   = $() $()
 command = $(strip make -f $(RECIPE) $(foreach v,$(filter-out $(places),$(given)),\

@@ -1,6 +1,6 @@
 # Qwen2.5-Coder 1.5B without 37.5 % of the 1.31 billion parameters of its blocks
 # and 57 % of its vocabulary, distilled on Python and English; judged on Python
-# and English of others.  HumanEval: recipes/humaneval.mk.
+# and English of others; with HUMANEVAL=FILE by HumanEval, with BENCH=20 by time.
 #
 #    make -f recipes/qwen.mk [SMOKE=1] [VARIABLE=value ...] [target]
 #

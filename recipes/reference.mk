@@ -48,6 +48,12 @@ $(OUT)/text/%/en.txt: $(packages)%.done scripts/doc-text | settings
 	scripts/doc-text $(basename $<) >$@.new
 	@mv $@.new $@
 
+# The batches of distillation, to train PyTorch on the same.
+.PHONY: order
+order: $(OUT)/order.stream
+$(OUT)/order.stream: $(OUT)/train.done | programs
+	$(STREAM) -q -B $(B) --batches $(BATCHES) -o $@
+
 ifneq ($(PEER),)
 row: peer
 .PHONY: peer

@@ -1,6 +1,7 @@
 # Runs of the other recipes by name, and their rows in recipes/results: what
-# matters at equal tokens, which is the run of recipes/reference.mk with one
-# setting changed, for each of those of ALL; or those that README has tables of.
+# matters at equal tokens, which is the run `plain` with one setting changed, for
+# each of those of ALL; or those that README has tables of.  OF=reference: of
+# recipes/reference.mk, in place of English text and 65,536 ids of Gemma 3 270M.
 #
 #    make -f recipes/settings.mk [NAMES='...'] [VARIABLE=value ...]
 #
@@ -11,20 +12,38 @@
 NAMES   ?= $(ALL)
 WORK    ?= run/settings
 MORE    ?=
+OF      ?= gemma3# recipe of the settings
 GGUF    ?=# teacher of all; none: that of the recipe, fetched to WORK once
 RESULTS ?= recipes/results# folder of rows
 BUILD   ?= build# where the programs are
 
 .DEFAULT_GOAL = all
 .PHONY: all curve help
+OF := $(strip $(OF))
 
-# Of the loss; then targets, rates, what is left, how rows are cut, what is seen
-# of weights; seeds.
-ALL = plain alone no-ce no-squarehead kl-alone squarehead-alone reverse js \
-      t1 t2 final top64 sampled lr1e-4 lr6e-4 lr1e-3 batch2 batch8 \
-      influence greedy mixed mixed-unrepaired documents packed \
+# Of the loss; then targets, the teacher, rates, what is left, how rows are cut,
+# what is seen of weights; seeds.
+EACH = plain alone no-ce no-squarehead kl-alone squarehead-alone reverse js \
+      t1 t2 final top64 sampled calibrated written \
+      lr3e-5 lr1e-4 lr3e-4 lr6e-4 lr1e-3 batch2 batch8 \
+      influence greedy mixed mixed-unrepaired joined documents packed \
       staged-q4_0 qat-q4_0 sparsified masked \
       plain-2 plain-3
+ALL  = $(filter-out $(not.$(OF)),$(EACH))
+# What is plain already, far from it, or cannot be.
+not.gemma3    = lr1e-4 lr6e-4 influence packed
+not.reference = lr3e-5 lr3e-4 joined written
+
+# 82k tokens, all else as the recipe has it; the same in more or fewer steps; the
+# parameters that plain has left.
+plain.gemma3     = LANGUAGES=en VOCAB=64K BYTES=400000 BATCHES=80 SAVE=20
+more.gemma3      = 160
+fewer.gemma3     = 40
+left.gemma3      = 119974528
+# 164k tokens.
+more.reference   = 320
+fewer.reference  = 80
+left.reference   = 99114048
 
 alone            = STUDENT='--keep 1 --ce 1 --kl 0 --squarehead 0'
 no-ce            = STUDENT='--keep 1 --ce 0'
@@ -38,18 +57,23 @@ t2               = STUDENT='--keep 1 --temperature 2'
 final            = SAYS=--final
 top64            = SAYS='--top 64 --hidden mapped'
 sampled          = SAYS='--sample 32 --hidden mapped'
+# A teacher trained by CE for half as many steps; 20k of its own tokens.
+calibrated       = CALIBRATE=40
+written          = WRITTEN=100
+lr3e-5           = LR=3e-5
 lr1e-4           = LR=1e-4
+lr3e-4           = LR=3e-4
 lr6e-4           = LR=6e-4
 lr1e-3           = LR=1e-3
-# The same tokens in more or fewer steps.
-batch2           = B=2 BATCHES=320
-batch8           = B=8 BATCHES=80
+batch2           = B=2 BATCHES=$(more.$(OF))
+batch8           = B=8 BATCHES=$(fewer.$(OF))
 influence        = KEEP= CANDIDATES=1
 greedy           = KEEP= CANDIDATES=8
 # As many parameters, of channels too, with and without repair.
-mixed            = KEEP= BLOCKS= PARAMS=99114048
-mixed-unrepaired = KEEP= BLOCKS= PARAMS=99114048 PRUNE=--no-repair
-# Attention and positions begin anew with every document.
+mixed            = KEEP= BLOCKS= PARAMS=$(left.$(OF))
+mixed-unrepaired = KEEP= BLOCKS= PARAMS=$(left.$(OF)) PRUNE=--no-repair
+# Rows cut from all text; attention and positions begin anew with every document.
+joined           = JOIN=1 PACK=none
 documents        = JOIN= PACK=concat
 packed           = JOIN= PACK=best
 # Rounded to four bits after training and in it; two of four weights zero before
@@ -72,20 +96,21 @@ README       = $(in.reference) $(in.gemma3) $(in.qwen) blocks-27 blocks-24 \
 
 reference    = rival
 search       = KEEP= CANDIDATES=8
-eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=1000 CLOZE=1
+eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=400 WRITTEN=8 CLOZE=1
 out-4        = $(eu) rival
 out-4-seed-2 = $(eu) SEED=2
 out-4-zeros  = $(eu) SPARSIFY='--share 0.5'
 out-6        = $(eu) BLOCKS=12 rival
-qwen         = rival
-ready        = READY=$(WORK)/qwen2.5-coder-0.5b.gguf
+qwen         = rival BENCH=20
+ready        = READY=$(WORK)/qwen2.5-coder-0.5b.gguf BENCH=20
 blocks       = KEEP= CANDIDATES=1 CLOZE=1 BLOCKS=$(word 2,$(subst -, ,$*)) \
                $(addprefix BATCHES=,$(word 3,$(subst -, ,$*)))
 
 # The table that the run $(1) is in, and the recipe and the model of that table.
 table  = $(or $(strip $(foreach t,reference gemma3 qwen curve,$(if $(filter \
          $(in.$t),$(1)),$t))),settings)
-recipe = $(or $(filter gemma3 qwen,$(table)),reference)
+recipe = $(or $(filter gemma3 qwen,$(table)),$(if $(filter settings,$(table)),$(OF)),\
+         reference)
 model.reference = smollm2-135m
 model.gemma3    = gemma3-270m
 model.qwen      = qwen2.5-coder-1.5b
@@ -99,10 +124,16 @@ $(WORK)/%.gguf:
 .SECONDEXPANSION:
 $(WORK)/ready.row: $(WORK)/qwen2.5-coder-0.5b.gguf
 $(WORK)/%.row: $$(call gguf,$$*)
-	@$(MAKE) --no-print-directory -f recipes/$(call recipe,$*).mk \
-	    WORK=$(WORK)/$* TABLE=$(call table,$*) GGUF=$(call gguf,$*) \
-	    $(MORE) $(if $(filter blocks-%,$*),$(blocks),$($*)) row
+	@[ ! -d $(WORK)/plain ] || $(call like,$*)
+	@$(call run,$*) row
 	@touch $@
+# What a setting does not change is made once, for plain.
+like = $(if $(and $(filter settings,$(table)),$(filter-out plain,$(1))),\
+       $(run) LIKE=$(WORK)/plain like,:)
+run  = $(MAKE) --no-print-directory -f recipes/$(recipe).mk \
+    WORK=$(WORK)/$(1) TABLE=$(table) GGUF=$(gguf) \
+    $(if $(filter settings,$(table)),$(plain.$(OF))) $(MORE) \
+    $(if $(filter blocks-%,$(1)),$(blocks),$($(1)))
 
 curve:
 	@scripts/curve -t 96 $(RESULTS)/curve.tsv && \

@@ -1,14 +1,19 @@
 """Peer of recipes/reference.mk: distillation in PyTorch as a user of transformers
 writes it, of SmolLM2-135M without the blocks of least influence, fp32.
-usage: distil.py LR kd|ce|eval STEPS BLOCKS_REMOVED HFDIR TRAIN.txt EVAL.txt [SEED]
+usage: distil.py LR kd|ce|eval STEPS BLOCKS_REMOVED HFDIR TRAIN.txt EVAL.txt
+                 [SEED | STREAM]
        (needs torch, transformers, tokenizers; written with torch 2.13,
         transformers 5; HFDIR: the model in fp32, by retort's convert)
 kd: 0.25 CE + KL (T = 3, times 9) + SquareHead; ce: CE alone.  4 rows of 256
-tokens a step, drawn from TRAIN but for its last 40; AdamW (0.9, 0.95; no decay),
-10 steps of warm-up, cosine to 0, gradients clipped at 1.  Prints perplexity, KL
-to the model and agreement on the first 40 rows of the first 60,000 characters
-of EVAL, and on the 40 rows left out."""
+tokens a step, drawn from TRAIN but for its last 40 by SEED (0), or the batches
+of STREAM, which retort's stream wrote, in their order, at student's rates, with
+the loss of each step; AdamW (0.9, 0.95; no decay), 10 steps of warm-up, cosine
+to 0, gradients clipped at 1.  Prints perplexity, KL to the model and agreement
+on the first 40 rows of the first 60,000 characters of EVAL, and on the 40 rows
+left out."""
+import json
 import math
+import struct
 import sys
 import time
 
@@ -19,7 +24,8 @@ from transformers import AutoModelForCausalLM
 
 L, B, V = 256, 4, 49152
 torch.set_num_threads(2)
-torch.manual_seed(int(sys.argv[8]) if len(sys.argv) > 8 else 0)
+order = sys.argv[8] if len(sys.argv) > 8 else "0"
+torch.manual_seed(int(order) if order.isdigit() else 0)
 lr, mode = float(sys.argv[1]), sys.argv[2]
 steps, ndrop, hf = int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
 tok = Tokenizer.from_file(hf + "/tokenizer.json")
@@ -34,7 +40,24 @@ def rows(text):
     return ids[: len(ids) // L * L].view(-1, L)
 
 
+def streamed(path):
+    """Rows of ids of each batch of a stream: safetensors one after another."""
+    r = []
+    with open(path, "rb") as f:
+        while size := f.read(8):
+            head = json.loads(f.read(struct.unpack("<Q", size)[0]))
+            kind = head.pop("__metadata__")["kind"]
+            data = f.read(max((t["data_offsets"][1] for t in head.values()),
+                              default=0))
+            if kind == "batch":
+                a, b = head["ids"]["data_offsets"]
+                ids = torch.frombuffer(bytearray(data[a:b]), dtype=torch.uint16)
+                r.append(ids.to(torch.int64).view(head["ids"]["shape"]))
+    return r
+
+
 T, S = load().eval(), load()
+batches = [] if order.isdigit() else streamed(order)
 train = rows(open(sys.argv[6]).read())
 train, hold = train[:-40], train[-40:]
 judged = rows(open(sys.argv[7]).read()[:60000])[:40]
@@ -79,6 +102,13 @@ print("params", sum(p.numel() for p in S.parameters()), "pruned eval", figures(S
       flush=True)
 
 
+def as_student(it):
+    """Share of the rate at a step, as transformers' cosine with warm-up has it."""
+    if it < 10:
+        return it / 10
+    return 0.5 * (1 + math.cos(math.pi * (it - 10) / (steps - 10)))
+
+
 def square_head(s, t):
     """Mean over blocks of the squared distance over the teacher's square."""
     return sum(
@@ -91,10 +121,11 @@ opt = torch.optim.AdamW(S.parameters(), lr=lr, betas=(0.9, 0.95),
 began = time.time()
 S.train()
 for it in range(steps):
-    rate = lr * min(1, (it + 1) / 10) * 0.5 * (1 + math.cos(math.pi * it / steps))
+    rate = lr * (as_student(it) if batches else min(1, (it + 1) / 10) *
+                 0.5 * (1 + math.cos(math.pi * it / steps)))
     for group in opt.param_groups:
         group["lr"] = rate
-    x = train[torch.randint(0, len(train), (B,))]
+    x = batches[it] if batches else train[torch.randint(0, len(train), (B,))]
     with torch.no_grad():
         t = T(x, output_hidden_states=True)
     s = S(x, output_hidden_states=True)
@@ -113,6 +144,8 @@ for it in range(steps):
     torch.nn.utils.clip_grad_norm_(S.parameters(), 1.0)
     opt.step()
     opt.zero_grad(set_to_none=True)
+    if batches:
+        print("step %d loss %.6f" % (it + 1, loss.item()), flush=True)
     if (it + 1) % 40 == 0:
         S.eval()
         print(it + 1, (it + 1) * B * L, "ce %.3f kl %.3f sh %.4f" %

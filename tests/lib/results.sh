@@ -19,9 +19,14 @@ again() {
             : >kept.items
             [ ! -e "$kept.items.tsv.gz" ] ||
                 gzip -dc "$kept.items.tsv.gz" >kept.items
+            for f in memory speed humaneval; do
+                : >"kept.$f"
+                [ ! -e "$kept.$f.tsv.gz" ] || gzip -dc "$kept.$f.tsv.gz" >"kept.$f"
+            done
             cat kept.log.* >kept.logs 2>/dev/null || :
             awk -F '\t' -v run="$run" "$again" part=1 "$1/$2.tsv" part=2 \
-                kept.logs part=3 kept.eval part=4 kept.items
+                kept.logs part=3 kept.eval part=4 kept.items part=memory \
+                kept.memory part=speed kept.speed part=humaneval kept.humaneval
         else
             # Rounded there: the same figures stand in a line of what was kept.
             gzip -dc "$kept".*.gz >kept.said
@@ -68,7 +73,8 @@ function mean(c, b, size,  d, x, n, r, sq) {
 }
 # The row of model m says `was` for k: is it x, to 1 in 10000?
 function check(m, k, x,  was, d, most) {
-    was = row[m, k]
+    was = row[m, k] == "" ? "-" : row[m, k]
+    if (x == "") x = "-"
     if (was == x) return
     d = was - x; d = d < 0 ? -d : d
     most = (x < 0 ? -x : x) / 10000; most = most > 1e-6 ? most : 1e-6
@@ -117,6 +123,16 @@ part == 4 && FNR > 1 {
     items[$1, $3]++; hits[$1, $3] += $5
     chance[$1, $3] += $4 > 1 ? 1 / $4 : 0
 }
+part == "memory" && ($2 > peak[$1]) { peak[$1] = $2 }
+part == "speed" && $1 == "value" { speed[$2, $3] = $6 }
+part == "humaneval" { asked[$1]++; passed[$1] += $3 }
+# Times are of the teacher over its, rates of its over the teacher.
+function fast(m,  k) {
+    check(m, "first", speed[m, "first"]); check(m, "rate", speed[m, "tokens/s"])
+    k = m == "teacher" || speed[m, "first"] == "" ? "" : "x"
+    check(m, "first_by", k == "" ? k : speed["teacher", "first"] / speed[m, "first"])
+    check(m, "rate_by", k == "" ? k : speed[m, "tokens/s"] / speed["teacher", "tokens/s"])
+}
 # Scores above chance, every task with the same weight.
 function above(m,  t, x) {
     for (t in task) x += (hits[t, m] - chance[t, m]) / items[t, m]
@@ -126,6 +142,12 @@ END {
     if (docs == 0) { print run ": no documents"; exit }
     for (i = 1; i <= models; i++) {
         judged(model[i])
+        check(model[i], "memory", peak[model[i]])
+        fast(model[i])
+        k = asked[model[i]]
+        if (k) share = passed[model[i]] / k
+        check(model[i], "humaneval", k ? share : "-")
+        check(model[i], "humaneval_se", k > 1 ? root(share * (1 - share) / (k - 1)) : "-")
         for (t in task) scored = 1
         if (!scored) check(model[i], "recovery", "-")
         else if (row[model[i], "recovery"] != "-")

@@ -1,6 +1,7 @@
 #!/bin/sh
 # recipes/qwen.mk and recipes/settings.mk with a tiny model and small texts
 . "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/results.sh"
 . "$top/tests/lib/recipe.sh"
 
 # --- packages, as they would be unpacked ---
@@ -49,11 +50,11 @@ sed -n 10,14p "$top/corpus/en.jsonl" | sed 's/.*"text": "//; s/"}$//; s/\\n/\n/g
     >other/x.txt
 settings() {
     run_recipe settings WORK="$work/s" RESULTS="$work/r" TEXT="$work/mine" \
-        HELD_OUT_TEXT="$work/other" MORE="-o programs T=32 WARMUP=1 CALIB_ROWS=2 \
+        HELD_OUT_TEXT="$work/other" MORE="-o programs VOCAB=290 SAVE=2 T=32 WARMUP=1 CALIB_ROWS=2 \
         CONTEXT=32 JUDGED_BYTES=4000 KEEP=1 BLOCKS=1 BATCHES=3" "$@"
 }
-names='plain alone reverse t1 final top64 sampled lr1e-3 batch2 influence documents'
-names="$names staged-q4_0 qat-q4_0 masked"
+names='plain alone reverse t1 final top64 sampled lr1e-3 batch2 greedy joined'
+names="$names calibrated staged-q4_0 qat-q4_0 masked"
 ok 'settings' settings NAMES="$names plain-2"
 equal 'a row of each' "$(awk -F '\t' '$2 == "distilled" { print $1 }' \
     r/settings.tsv | tr '\n' ' ')" "$names plain-2 "
@@ -63,6 +64,17 @@ equal 'but those of the teacher, on one text' "$(awk -F '\t' '$2 == "teacher" {
     print $9 }' r/settings.tsv | sort -u | wc -l | tr -d ' ')" 1
 like 'another seed' '^plain-2	distilled	2	' r/settings.tsv
 like 'what was set' "^t1	.*STUDENT='--keep 1 --temperature 1' " r/settings.tsv
+for f in pruned vocab train train.done; do
+    if [ -L s/t1/full/$f ]; then pass "$f is plain's"; else fail "$f is plain's"; fi
+done
+if [ -L s/greedy/full/vocab ] && [ ! -L s/greedy/full/pruned ]; then
+    pass 'another cut has its own'
+else fail 'another cut has its own'; fi
+ok 'of the other recipe' settings OF=reference WORK="$work/z" RESULTS="$work/z" \
+    NAMES='plain lr1e-4'
+equal 'rows' "$(awk -F '\t' '$2 == "distilled" { print $1, $3 }' z/settings.tsv |
+    tr '\n' ',')" 'plain 1,lr1e-4 1,'
+like 'made by it' '	make -f recipes/reference.mk .*' z/settings.tsv
 cp r/settings.tsv before
 ok 'again' settings NAMES="$names"
 same 'makes no row' before r/settings.tsv
@@ -74,7 +86,21 @@ prune cut -q -m "$gguf" --choice choice --no-repair -o small &&
 few() {
     settings MORE='-o programs VOCAB=290 B=2 T=32 WARMUP=1 SAVE=2 BATCHES=3' "$@"
 }
-ok 'a ready student' few NAMES=ready
+printf '{"task_id": "a", "prompt": "def f():\\n", "entry_point": "f", "test": "x"}\n' \
+    >problems.jsonl
+sandbox=
+unshare -rn true 2>/dev/null || unshare -n true 2>/dev/null || sandbox=--no-sandbox
+ok 'a ready student' few NAMES=ready BENCH=4 HUMANEVAL="$work/problems.jsonl" \
+    NEW=4 SANDBOX="$sandbox"
+# Peaks of a run that ends, speed, solved problems.
+awk -F '\t' -v OFS='\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+    $1 == "ready" { print $2, ($at["memory"] > 5), ($at["rate"] > 0),
+        ($at["first_by"] > 0), $at["humaneval"] }' r/qwen.tsv | tr '\t\n' ' ,' >got
+equal 'memory, speed, problems solved' "$(cat got)" \
+    'teacher 1 1 0 0.000000,pruned 0 0 0 0.000000,distilled 1 1 1 0.000000,'
+again r qwen >wrong
+equal 'are what lies beside them' "$(cat wrong)" ''
+unlike 'of no machine' "$work" r/qwen.tsv
 equal 'its rows' "$(awk -F '\t' '$1 == "ready" { print $2, $4 }' r/qwen.tsv |
     tr '\n' ',')" 'teacher -,pruned -,distilled 192,'
 o=s/ready/full
@@ -85,7 +111,7 @@ equal "and the teacher's ids" "$(cksum <$o/pruned/tokenizer.json)" \
 like 'which are fewer' '"vocab_size": *290' $o/pruned/config.json
 like 'without folders' " READY='qwen2.5-coder-0.5b.gguf' " r/qwen.tsv
 ok 'by size, and by tokens' settings NAMES='blocks-1 blocks-1-2' MORE='-o programs \
-    T=256 B=1 WARMUP=1 CALIB_ROWS=2 BATCHES=3'
+    T=256 B=1 WARMUP=1 CALIB_ROWS=2 BATCHES=3 VOCAB='
 equal 'rows' "$(awk -F '\t' '$2 == "distilled" { print $1, $4 }' r/curve.tsv |
     tr '\n' ',')" 'blocks-1 768,blocks-1-2 512,'
 gunzip -c r/curve/blocks-1.items.tsv.gz >items

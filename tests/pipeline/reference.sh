@@ -84,6 +84,10 @@ like 'a smoke run is no row' 'a smoke run is no row' err
 echo 'teacher [31.98, 0.0, 1.0, 37.09, 0.0, 1.0]' >peer
 ok 'a peer' recipe row PEER="$work/peer"
 like 'has its row' '^pytorch	teacher	.*	31.98	' r/reference.tsv
+ok 'the batches of a run' recipe order
+ok 'trained on' student -q -m w/full/pruned --warmup 1 --lr 3e-4 --keep 1 -o x \
+    w/full/order.stream
+same 'give the same model' x/model.safetensors w/full/rival/model.safetensors
 
 ok 'nothing trained' recipe WORK="$work/z" BATCHES=0 row
 equal 'has rows of two models' "$(awk -F '\t' '$1 == "z" { print $2, $4 }' \

@@ -19,7 +19,7 @@ for t in "$top"/recipes/results/*.table; do
         at && at <= n { print; at++ }' want "$top/README.md" >got
     same "$table: and stands in README" got want
     # PyTorch's run is by hand.
-    for run in $(sed 1d "$t" | cut -f 2 | sort -u | grep -v '^pytorch$'); do
+    for run in $(sed 1d "$t" | cut -f 2 | sort -u | grep -v '^pytorch$\|^-$'); do
         ok "$run: is a name of settings.mk" env -u MAKEFLAGS -u MAKELEVEL \
             make -s -n -C "$top" -f recipes/settings.mk WORK="$PWD/none" \
             NAMES="$run"
@@ -76,6 +76,13 @@ equal 'a line a model' "$(cut -f 1-5 r/t.tsv | tr '\t\n' ' ,')" \
     'run model seed tokens seconds,one teacher - - -,one distilled 7 512 92,one rival 7 512 92,'
 like 'its command' "	make -f t.mk LR='1e-4' row\$" r/t.tsv
 cp r/t.tsv before
+awk -F '\t' -v OFS='\t' '{ for (i = 1; i < NF; i++) if ($i == "memory") k = i
+    for (i = k; i < NF; i++) $i = $(i + 1); NF-- } 1' r/t.tsv >older
+{ cat older; awk 'NR > 1 { sub(/^one/, "two"); print }' older; } >r/t.tsv
+ok 'rows without a column' row two
+sed '/^two/d' r/t.tsv >got
+same 'have "-" there' got before
+cp before r/t.tsv
 ok 'again' row one
 same 'it stands once' r/t.tsv before
 ok 'another' row two
@@ -143,6 +150,40 @@ damaged recovery distilled 12.1
 damaged recovery teacher 99.0
 rm o/tasks.tsv o/items.tsv
 
+# --- memory, speed, HumanEval ---
+{
+    for p in 'teacher 240.5' 'teacher 300.5' 'student 812.0' 'student 700.0'; do
+        printf '# program %s\n# peak %s\npart\n' "${p% *}" "${p#* }" \
+            >"o/distilled/$p.profile"
+    done
+    printf '# 2 rounds\nkind\tmodel\tmeasure\tunit\tn\tmean\tmedian\tp99\tlow\thigh\n'
+    for m in 'teacher 800 5' 'distilled 400 7'; do
+        # shellcheck disable=SC2086 # words
+        printf 'value\t%s\tfirst\tms\t2\t%s\t1\t1\t\t\nvalue\t%s\ttokens/s\t1/s\t2\t%s\t1\t1\t\t\n' \
+            ${m% *} ${m% * *} ${m##* }
+    done
+    printf 'ratio\tdistilled\tfirst\t\t2\t2\t\t\t1.9\t2.1\n'
+    printf 'ratio\tdistilled\ttokens/s\t\t2\t1.4\t\t\t1.3\t1.5\n'
+} >o/speed.tsv
+for m in teacher distilled; do for i in 1 2 3 4 5; do
+    echo "$m H/$i $(((i + ${#m}) % 5 < 2))"; done; done | tr ' ' '\t' >o/humaneval.tsv
+ok 'a row with them' row two
+equal 'has the peaks, the means and the share' "$(awk -F '\t' '
+    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+    $1 == "two" { print $2, $at["memory"], $at["first"], $at["first_by"],
+        $at["first_high"], $at["rate"], $at["rate_by"], $at["rate_low"],
+        $at["humaneval"], $at["humaneval_se"] }' r/t.tsv | tr '\n' ',')" \
+    'teacher 300.5 800 - - 5 - - 0.400000 0.244949,distilled 812.0 400 2 2.1 7 1.4 1.3 0.400000 0.244949,rival - - - - - - - - -,'
+again r t >wrong
+equal 'which make it' "$(cat wrong)" ''
+damaged memory teacher 240.5
+damaged first distilled 401
+damaged first_by distilled 1.9
+damaged rate_by distilled -
+damaged humaneval distilled 0.6
+damaged humaneval_se teacher 0.2
+rm o/speed.tsv o/humaneval.tsv o/distilled/*.profile
+
 # --- what PyTorch printed ---
 {
     printf 'Loading: 0%%\rLoading: 100%%\ntrain rows 6585 tokens 1685760\n'
@@ -169,6 +210,7 @@ of the run+tokens+minutes+M param+ppl+95 %+KL+top-1+won back
 all of it+one+teacher
 distilled+one+distilled
 its teacher+them+teacher
+published+-+1+2+3+4+5+6+7+8
 PyTorch+them+distilled
 nobody+none+distilled
 END
@@ -179,6 +221,7 @@ cat >want <<'END'
 | all of it |  |  | 0.0 | 15.64 | 0.1..1834.9 | 0.000 | 100.0 % | 100 % |
 | distilled | 512 | 2 | 0.0 | 22.76 | 0.0..28914.6 | 0.250 ± 0.037 | 80.0 % | 50 % |
 | its teacher |  |  |  | 31.98 |  | 0.000 | 100.0 % |  |
+| published | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 |
 | PyTorch | 81920 | 7 | 99.1 | 60.50 |  | 0.900 | 50.0 % |  |
 | nobody | not run |  |  |  |  |  |  |  |
 
