@@ -88,16 +88,25 @@ few() {
 }
 printf '{"task_id": "a", "prompt": "def f():\\n", "entry_point": "f", "test": "x"}\n' \
     >problems.jsonl
-sandbox=
-unshare -rn true 2>/dev/null || unshare -n true 2>/dev/null || sandbox=--no-sandbox
-ok 'a ready student' few NAMES=ready BENCH=4 HUMANEVAL="$work/problems.jsonl" \
-    NEW=4 SANDBOX="$sandbox"
+solves=- problems= missing=
+for p in python3 prlimit; do
+    command -v $p >/dev/null || missing=$p
+done
+if [ -n "$missing" ]; then
+    skip 'problems that models solve' "no $missing"
+else
+    solves=0.000000 problems="HUMANEVAL=$work/problems.jsonl NEW=4"
+    unshare -rn true 2>/dev/null || unshare -n true 2>/dev/null ||
+        problems="$problems SANDBOX=--no-sandbox"
+fi
+# shellcheck disable=SC2086 # words
+ok 'a ready student' few NAMES=ready BENCH=4 $problems
 # Peaks of a run that ends, speed, solved problems.
 awk -F '\t' -v OFS='\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
     $1 == "ready" { print $2, ($at["memory"] > 5), ($at["rate"] > 0),
         ($at["first_by"] > 0), $at["humaneval"] }' r/qwen.tsv | tr '\t\n' ' ,' >got
 equal 'memory, speed, problems solved' "$(cat got)" \
-    'teacher 1 1 0 0.000000,pruned 0 0 0 0.000000,distilled 1 1 1 0.000000,'
+    "teacher 1 1 0 $solves,pruned 0 0 0 $solves,distilled 1 1 1 $solves,"
 again r qwen >wrong
 equal 'are what lies beside them' "$(cat wrong)" ''
 unlike 'of no machine' "$work" r/qwen.tsv
