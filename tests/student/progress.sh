@@ -2,8 +2,9 @@
 # What is said while models run: done and total, time left, closing lines
 . "${0%/*}/../lib/lib.sh"
 . "$top/tests/lib/train.sh"
-NO_COLOR=1 TERM=xterm
-export NO_COLOR TERM
+# A job is long enough to be told of on any machine by the slowest kernels.
+NO_COLOR=1 TERM=xterm RETORT_KERNELS=ref
+export NO_COLOR TERM RETORT_KERNELS
 stream -q -B 8 -T 64 -s 1 --batches 60 data >b
 first_and_last
 
@@ -60,17 +61,18 @@ if has_terminal; then
         END { exit !(rate > 0 && rate < 12) }' lines
     shows evalppl "^evalppl: scoring [0-9.]+( k)? of [0-9.]+ k tokens \\($left" \
         './slowly docs.st 300 0.4 |
-            evalppl -m teacher -j 1 --protocol hf -c 256 --stride 32'
+            evalppl -m teacher -j 1 --protocol hf -c 256 --stride 16'
     shows evalppl "^evalppl: scoring [0-9.]+( k)? of 30.7 k tokens \\($left" \
         './slowly b 40000 0.4 | evalppl -m teacher'
     shows prune "^prune: searching [0-9]+ of [0-9]+ configurations \\($left" \
         'prune -m teacher -o cut --calib-rows 200 --method greedy --candidates 0 --ratio 0.3 b'
-    shows teacher "^teacher: generating [0-9.]+( k)? of 2 k tokens \\($left" \
-        'teacher -m teacher --generate a -n 2000 >text'
+    shows teacher "^teacher: generating [0-9.]+( k)? of 4 k tokens \\($left" \
+        'teacher -m teacher -j 1 --generate a -n 4000 >text'
     shows teacher "^teacher: computed [0-9.]+( k)? of 30.7 k tokens \\($left" \
         './slowly b 40000 0.4 | teacher -m teacher --final -o final'
     shows stream "^stream: streamed [0-9.]+( k)? of 15 k batches \\($left" \
-        'stream -B 8 -T 64 --batches 15000 data -o /dev/null'
+        'mkfifo slow; { sleep 0.4; cat; } <slow >/dev/null &
+        stream -B 8 -T 64 --batches 15000 data -o slow'
 else
     skip 'progress on a terminal' 'no terminal: script(1) or /dev/pts is missing'
 fi
