@@ -88,7 +88,7 @@ few() {
 }
 printf '{"task_id": "a", "prompt": "def f():\\n", "entry_point": "f", "test": "x"}\n' \
     >problems.jsonl
-solves=- problems= missing=
+solves=- problems='' missing=''
 for p in python3 prlimit; do
     command -v $p >/dev/null || missing=$p
 done
