@@ -64,12 +64,12 @@ gathers() {
     cat "$1.tsv" "$1-1.tsv" | awk -F '\t' '
         $5 == 43008 { n += $4; hidden += $13 } END { print n, (hidden > 0) }'
 }
-stream -q -B 4 -T 512 -s 1 --batches 2 -o wide data || exit 1
+stream -q -B 4 -T 512 -s 1 --batches 20 -o wide data || exit 1
 ok 'gathered in turn' over 2 --shard world --comm-log turn --final -o turn wide
 ok 'gathered ahead' over 2 --shard world --overlap --comm-log ahead --final \
     -o ahead wide
 same 'the same bytes' turn ahead
-equal 'as many' "$(gathers turn), $(gathers ahead)" '12 0, 12 1'
+equal 'as many' "$(gathers turn), $(gathers ahead)" '120 0, 120 1'
 ok 'the first two blocks alone' over 2 --shard world --overlap \
     --comm-log first --hidden 1 -o first b
 ok 'of one process' teacher -q -m teacher --hidden 1 -o first1 b
