@@ -96,8 +96,7 @@ README       = $(in.reference) $(in.gemma3) $(in.qwen) blocks-27 blocks-24 \
 
 reference    = rival
 search       = KEEP= CANDIDATES=8
-eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=404 WRITTEN=8 CLOZE=1 \
-               COMPUTE=bf16
+eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=404 WRITTEN=8 CLOZE=1
 out-4        = $(eu) rival
 out-4-seed-2 = $(eu) SEED=2
 out-4-zeros  = $(eu) SPARSIFY='--share 0.5'
