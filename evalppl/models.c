@@ -8,12 +8,6 @@
 #include <string.h>
 
 static size_t
-weight_bytes(const struct weight *w)
-{
-    return w->rows * w->stride;
-}
-
-static size_t
 model_bytes(const struct model *m)
 {
     size_t n = weight_bytes(&m->embed) + weight_bytes(&m->norm);

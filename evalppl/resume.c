@@ -48,6 +48,8 @@ static void
 hash_weight(struct buf *b, const struct model *m, const struct weight *w)
 {
     hash_bytes(b, w->data, w->rows * w->stride);
+    if (w->mask != NULL)
+        hash_bytes(b, w->mask, w->rows * w->mask_stride);
     model_forget(m, w);
 }
 

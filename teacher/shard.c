@@ -34,7 +34,7 @@ in_parts(const struct weight *w, int t)
 static size_t
 tensor_bytes(const struct weight *w)
 {
-    const size_t n = w->rows * w->stride;
+    const size_t n = weight_bytes(w);
 
     return (n + ALIGN - 1) / ALIGN * ALIGN;
 }
@@ -50,7 +50,19 @@ block_bytes(const struct block *b)
     return n;
 }
 
-/* Bytes from..to of block i, as they lie in files. */
+/* Those of from..to among n at p, which are numbered from `at` on. */
+static void
+read_bytes(const unsigned char *p, size_t n, size_t at, size_t from, size_t to,
+    unsigned char *out)
+{
+    const size_t a = from > at ? from - at : 0, b = to > at ? to - at : 0;
+    const size_t end = b < n ? b : n;
+
+    if (a < end)
+        memcpy(out + (at + a - from), p + a, end - a);
+}
+
+/* Bytes from..to of block i, as they lie in files, a matrix before its mask. */
 static void
 read_part(const struct shard *s, size_t i, size_t from, size_t to,
     unsigned char *out)
@@ -59,18 +71,15 @@ read_part(const struct shard *s, size_t i, size_t from, size_t to,
 
     for (int t = 0; t < W_N; t++) {
         const struct weight *w = &s->m->block[i].w[t];
-        size_t a, b, n;
+        const size_t n = w->rows * w->stride;
 
         if (!in_parts(w, t))
             continue;
-        n = w->rows * w->stride;
-        a = from > at ? from - at : 0;
-        b = to > at ? to - at : 0;
-        b = b < n ? b : n;
-        if (a < b) {
-            memcpy(out + (at + a - from), w->data + a, b - a);
+        read_bytes(w->data, n, at, from, to, out);
+        if (w->mask != NULL)
+            read_bytes(w->mask, weight_bytes(w) - n, at + n, from, to, out);
+        if (from < at + tensor_bytes(w) && to > at)
             model_forget(s->m, w);
-        }
         at += tensor_bytes(w);
     }
 }
@@ -85,6 +94,8 @@ point(struct shard *s, size_t i, const unsigned char *p)
         if (!in_parts(w, t))
             continue;
         w->data = p;
+        if (w->mask != NULL)
+            w->mask = p + w->rows * w->stride;
         p += tensor_bytes(w);
     }
 }

@@ -140,6 +140,43 @@ v_chance_bf16(uint16_t *p, vf a, const uint16_t *chance)
             _mm256_cmpeq_epi32(_mm256_and_si256(r, most), most)));
 }
 
+/* Half a vector, of fp32 or bf16 numbers; p is not aligned. */
+#define vh __m128
+static inline vh
+h_load(const void *p)
+{
+    return _mm_castsi128_ps(_mm_loadu_si128(p));
+}
+static inline vh
+h_from_bf16(const void *p)
+{
+    return _mm_castsi128_ps(
+        _mm_slli_epi32(_mm_cvtepu16_epi32(_mm_loadl_epi64(p)), 16));
+}
+/* spread of kern.h.  Where each column's number is, by half a byte of the mask;
+ * -1: it is 0. */
+static inline vf
+v_spread(vh in, const unsigned char *mask)
+{
+#define AT(a, b, c, d)                                      \
+    ((uint32_t)(uint8_t)(a) | (uint32_t)(uint8_t)(b) << 8 | \
+        (uint32_t)(uint8_t)(c) << 16 | (uint32_t)(uint8_t)(d) << 24)
+    static const uint32_t at[16] = { [3] = AT(0, 1, -1, -1),
+        [5] = AT(0, -1, 1, -1),
+        [6] = AT(-1, 0, 1, -1),
+        [9] = AT(0, -1, -1, 1),
+        [10] = AT(-1, 0, -1, 1),
+        [12] = AT(-1, -1, 0, 1) };
+#undef AT
+    const __m256i two = _mm256_setr_epi32(0, 0, 0, 0, 2, 2, 2, 2);
+    const __m256i i = _mm256_cvtepi8_epi32(
+        _mm_set_epi32(0, 0, (int)at[*mask >> 4], (int)at[*mask & 15]));
+
+    return _mm256_andnot_ps(_mm256_castsi256_ps(_mm256_srai_epi32(i, 31)),
+        _mm256_permutevar8x32_ps(_mm256_castps128_ps256(in),
+            _mm256_add_epi32(i, two)));
+}
+
 static inline __m256i
 lanes(size_t k)
 {

@@ -96,6 +96,27 @@ v_chance_bf16(uint16_t *p, vf a, const uint16_t *chance)
             _mm512_cmpeq_epi32_mask(_mm512_and_si512(r, most), most), u));
 }
 
+/* Half a vector, of fp32 or bf16 numbers; p is not aligned. */
+#define vh __m256
+static inline vh
+h_load(const void *p)
+{
+    return _mm256_castsi256_ps(_mm256_loadu_si256(p));
+}
+static inline vh
+h_from_bf16(const void *p)
+{
+    return _mm256_castsi256_ps(
+        _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(p)), 16));
+}
+/* spread of kern.h */
+static inline vf
+v_spread(vh in, const unsigned char *mask)
+{
+    return _mm512_maskz_expand_ps((__mmask16)(mask[0] | mask[1] << 8),
+        _mm512_castps256_ps512(in));
+}
+
 static inline __mmask16
 lanes(size_t k)
 {

@@ -30,17 +30,56 @@ sum_each(const vf s[DOT_COLS])
     return _mm_add_ps(_mm_add_ps(lo[0], lo[1]), _mm_add_ps(lo[2], lo[3]));
 }
 
+/* How rows of w are stored, known where they are inlined. */
+enum dot_type { DOT_F32, DOT_BF16, DOT_F32_2_4, DOT_BF16_2_4 };
+
+/* VW columns of a row from t on. */
+static inline __attribute__((always_inline)) vf
+dot_load(enum dot_type type, const unsigned char *p, const unsigned char *mask,
+    size_t t)
+{
+    switch (type) {
+    case DOT_F32: return v_load((const float *)(const void *)(p + 4 * t));
+    case DOT_BF16: return v_from_bf16(p + 2 * t);
+    case DOT_F32_2_4: return v_spread(h_load(p + 2 * t), mask + t / 8);
+    default: return v_spread(h_from_bf16(p + t), mask + t / 8);
+    }
+}
+
+/* The last n < VW columns. */
+static vf
+dot_load_part(enum dot_type type, const unsigned char *p,
+    const unsigned char *mask, size_t t, size_t n)
+{
+    float in[VW], out[VW] = { 0 };
+
+    switch (type) {
+    case DOT_F32: memcpy(out, p + 4 * t, n * sizeof *out); break;
+    case DOT_BF16: kern_ref.widen_bf16(out, p + 2 * t, n); break;
+    case DOT_F32_2_4:
+        memcpy(in, p + 2 * t, (n + 3) / 4 * 2 * sizeof *in);
+        kern_ref.spread(out, in, mask + t / 8, n);
+        break;
+    default:
+        kern_ref.widen_bf16(in, p + t, (n + 3) / 4 * 2);
+        kern_ref.spread(out, in, mask + t / 8, n);
+    }
+    return v_load(out);
+}
+
 /* n columns (n >= VW: VW) of m rows of x times those of rows p of w, added to
  * the sums; rows of x are k long. */
 static inline __attribute__((always_inline)) void
-dot_step(vf s[DOT_ROWS][DOT_COLS], int m, size_t n, size_t k, const float *x,
-    const float *const p[DOT_COLS], size_t t)
+dot_step(vf s[DOT_ROWS][DOT_COLS], int m, enum dot_type type, size_t n,
+    size_t k, const float *x, const unsigned char *const p[DOT_COLS],
+    const unsigned char *const mask[DOT_COLS], size_t t)
 {
     vf b[DOT_COLS];
 
     UNROLL
     for (int j = 0; j < DOT_COLS; j++)
-        b[j] = n >= VW ? v_load(p[j] + t) : v_load_part(p[j] + t, n, 0.0f);
+        b[j] = n >= VW ? dot_load(type, p[j], mask[j], t)
+                       : dot_load_part(type, p[j], mask[j], t, n);
     UNROLL
     for (int i = 0; i < m; i++) {
         const float *q = x + (size_t)i * k + t;
@@ -53,28 +92,38 @@ dot_step(vf s[DOT_ROWS][DOT_COLS], int m, size_t n, size_t k, const float *x,
 }
 
 /* Columns l to l + kc of m rows of x times those of n <= DOT_COLS rows of w,
- * all k long, to or (l > 0) added to y.  Inlined with constant m. */
+ * all k long, to or (l > 0) added to y.  Inlined with constant m and type. */
 static inline __attribute__((always_inline)) void
-dot_tile(int m, size_t n, size_t k, size_t l, size_t kc,
-    const float *restrict x, const float *restrict w, float *restrict y,
-    size_t ldy)
+dot_tile(int m, enum dot_type type, size_t n, size_t k, size_t l, size_t kc,
+    const float *restrict x, const struct kern_rows *w, size_t row,
+    float *restrict y, size_t ldy)
 {
     const size_t end = l + kc;
     vf s[DOT_ROWS][DOT_COLS];
-    const float *p[DOT_COLS];
+    const unsigned char *p[DOT_COLS], *mask[DOT_COLS];
     size_t t = l;
 
     UNROLL
     for (int j = 0; j < DOT_COLS; j++) {
-        p[j] = w + ((size_t)j < n ? (size_t)j : 0) * k;
+        const size_t r = row + ((size_t)j < n ? (size_t)j : 0);
+
+        p[j] = w->data + r * w->stride;
+        mask[j] = type >= DOT_F32_2_4 ? w->mask + r * w->mask_stride : NULL;
         UNROLL
         for (int i = 0; i < m; i++)
             s[i][j] = v_set1(0.0f);
     }
+    /* The next rows of w: they are short, and memory is slower than sums. */
+    if (l == 0) {
+        for (size_t b = 0; b < DOT_COLS * w->mask_stride; b += 64)
+            _mm_prefetch(mask[0] + DOT_COLS * w->mask_stride + b, _MM_HINT_T0);
+        for (size_t b = 0; b < DOT_COLS * w->stride; b += 64)
+            _mm_prefetch(p[0] + DOT_COLS * w->stride + b, _MM_HINT_T0);
+    }
     for (; t + VW <= end; t += VW)
-        dot_step(s, m, VW, k, x, p, t);
+        dot_step(s, m, type, VW, k, x, p, mask, t);
     if (t < end)
-        dot_step(s, m, end - t, k, x, p, t);
+        dot_step(s, m, type, end - t, k, x, p, mask, t);
     UNROLL
     for (int i = 0; i < m; i++, y += ldy) {
         float z[DOT_COLS];
@@ -86,9 +135,9 @@ dot_tile(int m, size_t n, size_t k, size_t l, size_t kc,
 }
 
 /* By parts of k of which 16 rows of x stay in a first-level cache. */
-static void
-dots(size_t m, size_t n, size_t k, const float *x, const float *w, float *y,
-    size_t ldy)
+static inline __attribute__((always_inline)) void
+dot_all(enum dot_type type, size_t m, size_t n, size_t k, const float *x,
+    const struct kern_rows *w, float *y, size_t ldy)
 {
     const size_t parts = (k + DOT_DEEP - 1) / DOT_DEEP;
     const size_t deep = ((k + parts - 1) / parts + VW - 1) / VW * VW;
@@ -98,14 +147,38 @@ dots(size_t m, size_t n, size_t k, const float *x, const float *w, float *y,
 
         for (size_t j = 0; j < n; j += DOT_COLS) {
             const size_t cols = n - j < DOT_COLS ? n - j : DOT_COLS;
-            const float *b = w + j * k;
             size_t i = 0;
 
             for (; i + DOT_ROWS <= m; i += DOT_ROWS)
-                dot_tile(DOT_ROWS, cols, k, l, kc, x + i * k, b,
+                dot_tile(DOT_ROWS, type, cols, k, l, kc, x + i * k, w, j,
                     y + i * ldy + j, ldy);
             for (; i < m; i++)
-                dot_tile(1, cols, k, l, kc, x + i * k, b, y + i * ldy + j, ldy);
+                dot_tile(1, type, cols, k, l, kc, x + i * k, w, j,
+                    y + i * ldy + j, ldy);
         }
     }
+}
+
+static void
+dots(size_t m, size_t n, size_t k, const float *x, const float *w, float *y,
+    size_t ldy)
+{
+    const struct kern_rows rows = { (const unsigned char *)w, NULL, 4 * k, 0,
+        0 };
+
+    dot_all(DOT_F32, m, n, k, x, &rows, y, ldy);
+}
+
+static void
+dots_stored(size_t m, size_t n, size_t k, const float *x,
+    const struct kern_rows *w, float *y, size_t ldy)
+{
+    if (w->mask == NULL && !w->half)
+        dot_all(DOT_F32, m, n, k, x, w, y, ldy);
+    else if (w->mask == NULL)
+        dot_all(DOT_BF16, m, n, k, x, w, y, ldy);
+    else if (!w->half)
+        dot_all(DOT_F32_2_4, m, n, k, x, w, y, ldy);
+    else
+        dot_all(DOT_BF16_2_4, m, n, k, x, w, y, ldy);
 }

@@ -221,6 +221,7 @@ void
 GEMM(struct kern *k)
 {
     k->dots = dots;
+    k->dots_stored = dots_stored;
     put_gemm(k);
     k->panels = sizeof(struct panels);
 }

@@ -25,6 +25,14 @@
 
 struct loss_kern;
 
+/* Rows of a weight as files have them: fp32 or bf16 (half), of any alignment,
+ * and 2:4 where there is a mask; see spread.  Strides are bytes. */
+struct kern_rows {
+    const unsigned char *data, *mask;
+    size_t stride, mask_stride;
+    int half;
+};
+
 enum { GEMM_SET = 0, GEMM_ADD = 1, GEMM_DEEP = 768 };
 
 struct kern {
@@ -55,6 +63,10 @@ struct kern {
      * bits depend on k, its row of x and its row of w alone. */
     void (*dots)(size_t m, size_t n, size_t k, const float *x, const float *w,
         float *y, size_t ldy);
+    /* The same of weights that are not in fp32, or not all there: the bits are
+     * those of dots with w widened and spread. */
+    void (*dots_stored)(size_t m, size_t n, size_t k, const float *x,
+        const struct kern_rows *w, float *y, size_t ldy);
 
     /* Widening to fp32: n elements; n % 32 == 0 for the quantised rows, whose
      * blocks are those of GGUF (scale in half precision, then 32 elements).
@@ -68,6 +80,11 @@ struct kern {
      * of quant_widen.  group: 16 or 32. */
     void (*scale_groups)(float *out, const signed char *q, size_t n,
         size_t group, const float *d, const float *m);
+    /* Two of each four neighbours in out [n] are those of in [n/2], in their
+     * order, the others 0: column c is one if bit c % 8 of mask[c / 8] is set.
+     * Of an n that is no multiple of 4, in has two more. */
+    void (*spread)(float *out, const float *in, const unsigned char *mask,
+        size_t n);
     /* fp32 to bf16, round to nearest even; NaN stays NaN. */
     void (*narrow_bf16)(uint16_t *out, const float *in, size_t n);
     /* The same with chance[i] added below the bits that stay, and cut: rounding

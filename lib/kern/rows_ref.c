@@ -35,6 +35,12 @@ half_to_float(uint16_t h)
 }
 
 static void
+widen_f32(float *restrict out, const void *in, size_t n)
+{
+    memcpy(out, in, n * sizeof *out);
+}
+
+static void
 widen_bf16(float *restrict out, const void *in, size_t n)
 {
     const unsigned char *p = in;
@@ -50,6 +56,18 @@ widen_f16(float *restrict out, const void *in, size_t n)
 
     for (size_t i = 0; i < n; i++)
         out[i] = half_to_float(load16(p + 2 * i));
+}
+
+static void
+spread(float *restrict out, const float *restrict in,
+    const unsigned char *restrict mask, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const int one = mask[i / 8] >> i % 8 & 1;
+
+        out[i] = one ? *in : 0.0f;
+        in += one;
+    }
 }
 
 static void
@@ -334,6 +352,29 @@ dots(size_t m, size_t n, size_t k, const float *x, const float *w, float *y,
             y[i * ldy + j] = dotf(x + i * k, w + j * k, k);
 }
 
+static void
+dots_stored(size_t m, size_t n, size_t k, const float *x,
+    const struct kern_rows *w, float *y, size_t ldy)
+{
+    for (size_t i = 0; i < m; i++, x += k, y += ldy)
+        for (size_t j = 0; j < n; j++) {
+            const unsigned char *p = w->data + j * w->stride;
+            const unsigned char *mask =
+                w->mask != NULL ? w->mask + j * w->mask_stride : NULL;
+
+            y[j] = 0.0f;
+            for (size_t c = 0; c < k; c++) {
+                float v = 0.0f;
+
+                if (mask == NULL || mask[c / 8] >> c % 8 & 1) {
+                    (w->half ? widen_bf16 : widen_f32)(&v, p, 1);
+                    p += w->half ? 2 : 4;
+                }
+                y[j] += x[c] * v;
+            }
+        }
+}
+
 static double
 sqdist(const float *a, const float *b, size_t n)
 {
@@ -433,10 +474,11 @@ attn_ds(float *restrict s, float *restrict dp, size_t n, float lse, float delta)
 #define KERN_REF                                                          \
     {                                                                     \
         .name = "ref", .gemm_nt = gemm_nt_ref, .gemm_nn = gemm_nn_ref,    \
-        .gemm_tn = gemm_tn_ref, .dots = dots, .widen_bf16 = widen_bf16,   \
-        .widen_f16 = widen_f16, .widen_q8_0 = widen_q8_0,                 \
-        .widen_q4_0 = widen_q4_0, .widen_q4_1 = widen_q4_1,               \
-        .scale_groups = scale_groups, .narrow_bf16 = narrow_bf16,         \
+        .gemm_tn = gemm_tn_ref, .dots = dots, .dots_stored = dots_stored, \
+        .widen_bf16 = widen_bf16, .widen_f16 = widen_f16,                 \
+        .widen_q8_0 = widen_q8_0, .widen_q4_0 = widen_q4_0,               \
+        .widen_q4_1 = widen_q4_1, .scale_groups = scale_groups,           \
+        .spread = spread, .narrow_bf16 = narrow_bf16,                     \
         .narrow_f16 = narrow_f16, .rmsnorm = rmsnorm,                     \
         .rmsnorm_bwd = rmsnorm_bwd, .rope = rope, .silu_mul = silu_mul,   \
         .silu_mul_bwd = silu_mul_bwd, .gelu_mul = gelu_mul,               \

@@ -33,6 +33,17 @@ widen_f16(float *restrict out, const void *in, size_t n)
 }
 
 static void
+spread(float *restrict out, const float *restrict in,
+    const unsigned char *restrict mask, size_t n)
+{
+    size_t i = 0;
+
+    for (; i + VW <= n; i += VW)
+        v_store(out + i, v_spread(h_load(in + i / 2), mask + i / 8));
+    kern_ref.spread(out + i, in + i / 2, mask + i / 8, n - i);
+}
+
+static void
 narrow_bf16(uint16_t *restrict out, const float *restrict in, size_t n)
 {
     size_t i = 0;
@@ -510,6 +521,7 @@ ROWS(struct kern *k)
     k->widen_bf16 = widen_bf16;
     k->widen_f16 = widen_f16;
     k->widen_q8_0 = widen_q8_0;
+    k->spread = spread;
     k->widen_q4_0 = widen_q4_0;
     k->widen_q4_1 = widen_q4_1;
     k->scale_groups = scale_groups;

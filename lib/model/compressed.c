@@ -83,7 +83,7 @@ compressed_pack(enum compressed part, const float *x, size_t n, size_t cols,
     return 0;
 }
 
-/* Types and shapes; -1: as compressed_read. */
+/* Types and shapes; -1: as compressed_set. */
 static int
 check(const struct st_tensor *const *t, size_t rows, size_t cols, struct err *e)
 {
@@ -113,39 +113,38 @@ check(const struct st_tensor *const *t, size_t rows, size_t cols, struct err *e)
     return 0;
 }
 
-void *
-compressed_read(const struct st_tensor *const *t, size_t rows, size_t cols,
-    struct err *e)
+/* Two bits of each four of a mask, and none behind the last column. */
+static int
+check_mask(const struct weight *w, const char *name, struct err *e)
 {
-    const unsigned char *from, *mask;
-    unsigned char *out;
-    size_t size;
+    const size_t cols = w->cols;
 
-    if (check(t, rows, cols, e) < 0)
-        return NULL;
-    from = t[COMPRESSED_VALUES]->data;
-    mask = t[COMPRESSED_MASK]->data;
-    size = t[COMPRESSED_VALUES]->nbytes / t[COMPRESSED_VALUES]->n;
-    out = xcalloc(rows * cols, size);
-    for (size_t r = 0; r < rows; r++)
+    for (size_t r = 0; r < w->rows; r++)
         for (size_t c = 0; c < (cols + 7) / 8 * 8; c += 4) {
             const unsigned four =
-                mask[(r * ((cols + 7) / 8)) + c / 8] >> (c % 8) & 15;
+                w->mask[r * w->mask_stride + c / 8] >> (c % 8) & 15;
 
-            if (bits[four] != (c < cols ? 2 : 0)) {
-                err_set(e, EX_INPUT,
+            if (bits[four] != (c < cols ? 2 : 0))
+                return err_set(e, EX_INPUT,
                     "tensor %s: row %zu has %d bits in columns %zu to %zu",
-                    t[COMPRESSED_MASK]->name, r, bits[four], c, c + 3);
-                free(out);
-                return NULL;
-            }
-            for (size_t k = 0; k < 4; k++)
-                if (four >> k & 1) {
-                    memcpy(out + (r * cols + c + k) * size, from, size);
-                    from += size;
-                }
+                    name, r, bits[four], c, c + 3);
         }
-    return out;
+    return 0;
+}
+
+int
+compressed_set(struct weight *w, const struct st_tensor *const *t, size_t rows,
+    size_t cols, struct err *e)
+{
+    const struct st_tensor *values = t[COMPRESSED_VALUES];
+
+    if (check(t, rows, cols, e) < 0)
+        return -1;
+    weight_set(w, values->data, values->dtype, rows, cols / 2);
+    w->cols = cols;
+    w->mask = t[COMPRESSED_MASK]->data;
+    w->mask_stride = (cols + 7) / 8;
+    return check_mask(w, t[COMPRESSED_MASK]->name, e);
 }
 
 size_t

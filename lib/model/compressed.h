@@ -39,10 +39,10 @@ void compressed_dims(size_t dims[2], enum compressed part);
  * x[*bytes] on are not zero. */
 int compressed_pack(enum compressed part, const float *x, size_t n, size_t cols,
     unsigned char *y, size_t size, size_t *bytes);
-/* The matrix [rows,cols] of these tensors t [COMPRESSED_N], the first not used:
- * malloc'd, of the type of the values.  NULL: EX_INPUT, "tensor ...: why". */
-void *compressed_read(const struct st_tensor *const *t, size_t rows,
-    size_t cols, struct err *e);
+/* w is the matrix [rows,cols] of these tensors t [COMPRESSED_N], the first not
+ * used, and stays as they have it.  -1: EX_INPUT, "tensor ...: why". */
+int compressed_set(struct weight *w, const struct st_tensor *const *t,
+    size_t rows, size_t cols, struct err *e);
 /* How many 2:4 matrices of m there are by retort.sparse. */
 size_t compressed_count(const struct model *m);
 /* Names them in that of config_to_json. */

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KV_TILE = 256, KV_PART = 32 }; /* tokens; rows of a weight */
+/* Tokens; rows of a weight; tokens for which it is not worth widening. */
+enum { KV_TILE = 256, KV_PART = 32, KV_FEW = 4 };
 
 struct kvcache {
     struct fwd *f;
@@ -142,14 +143,19 @@ struct matjob {
 static void
 mat_part(const struct matjob *j, size_t r0, size_t worker)
 {
-    const size_t K = j->w->cols;
+    const size_t K = j->w->cols, few = j->n - j->fed;
     const size_t n = r0 + KV_PART <= j->w->rows ? KV_PART : j->w->rows - r0;
-    const float *p = weight_f32(j->w);
+    const float *p = weight_f32(j->w), *x = j->x + j->fed * K;
+    float *y = j->y + j->fed * j->ldy + r0;
     double begin = profile_begin();
+    int done = 0;
 
     if (p != NULL) {
         p += r0 * K;
-    } else {
+    } else if (j->fed == 0 && few <= KV_FEW) {
+        done = weight_dots(j->w, r0, n, few, x, y, j->ldy) == 0;
+    }
+    if (p == NULL && !done) {
         weight_rows(j->w, r0, n, j->k->wide[worker]);
         p = j->k->wide[worker];
         profile_end("text widening", begin, 0.0, 4.0 * (double)(n * K));
@@ -157,9 +163,8 @@ mat_part(const struct matjob *j, size_t r0, size_t worker)
     }
     if (j->fed > 0)
         kern.gemm_nt(j->fed, n, K, j->x, K, p, K, GEMM_SET, j->y + r0, j->ldy);
-    if (j->n > j->fed)
-        kern.dots(j->n - j->fed, n, K, j->x + j->fed * K, p,
-            j->y + j->fed * j->ldy + r0, j->ldy);
+    if (few > 0 && !done)
+        kern.dots(few, n, K, x, p, y, j->ldy);
     profile_end("text products", begin, 2.0 * (double)(j->n * n) * (double)K,
         0.0);
 }

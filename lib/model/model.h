@@ -18,7 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A matrix [rows,cols], row-major as in y = x W^T, or a vector (rows 1). */
+/* A matrix [rows,cols], row-major as in y = x W^T, or a vector (rows 1).  With
+ * a mask it is 2:4, and data are the numbers that it names (compressed.h). */
 struct weight {
     const unsigned char *data;
     enum dtype dtype;
@@ -26,10 +27,14 @@ struct weight {
     size_t stride; /* bytes a row */
     size_t perm;   /* heads whose rows llama.cpp permuted; 0: none */
     float add;     /* to a norm's stored values, where they are used */
+    const unsigned char *mask; /* or NULL; rows of mask_stride bytes */
+    size_t mask_stride;
 };
 /* Rows r0..r0+n-1 widened to fp32 out [n,cols], in logical row order (GGUF's
  * permutation of Q and K undone), as they are stored: without `add`. */
 void weight_rows(const struct weight *w, size_t r0, size_t n, float *out);
+/* Bytes of all rows, masks too. */
+size_t weight_bytes(const struct weight *w);
 /* The fp32 data itself when no widening is needed, else NULL. */
 const float *weight_f32(const struct weight *w);
 /* c [m,n] with ldc = a [m,cols] times the n rows from r0 on, transposed.  What
@@ -38,6 +43,12 @@ const float *weight_f32(const struct weight *w);
 enum { WEIGHT_PIECE = 192 * 768 };
 void weight_product(const struct weight *w, size_t r0, size_t n, size_t m,
     const float *a, float *wide, float *c, size_t ldc);
+
+/* y [m,n] with ldy = few rows of x [m,cols] times the n rows from r0 on,
+ * transposed, as they are stored: kern.dots without widening.  -1: there is no
+ * such kernel for this type. */
+int weight_dots(const struct weight *w, size_t r0, size_t n, size_t m,
+    const float *x, float *y, size_t ldy);
 
 /* The tensors of a block, in this order everywhere: nine, and those that some
  * families have: biases of Q, K and V, norms of each head of Q and K, norms of

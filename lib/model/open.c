@@ -147,7 +147,6 @@ take_compressed(struct model *m, struct model_source *s, const char *name,
     const struct st_tensor *t[COMPRESSED_N] = { NULL };
     char part[96];
     size_t file = 0;
-    void *dense;
 
     for (enum compressed k = COMPRESSED_SHAPE; k < COMPRESSED_N; k++) {
         compressed_name(part, sizeof part, name, k);
@@ -155,11 +154,8 @@ take_compressed(struct model *m, struct model_source *s, const char *name,
             return err_set(e, EX_INPUT, "%s: tensor %s is missing", m->path,
                 k == COMPRESSED_SHAPE ? name : part);
     }
-    if ((dense = compressed_read(t, rows, cols, e)) == NULL)
+    if (compressed_set(w, t, rows, cols, e) < 0)
         return err_prefix(e, "%s/%s", m->path, s->file[file]);
-    s->dense = xreallocarray(s->dense, s->ndense + 1, sizeof *s->dense);
-    s->dense[s->ndense++] = dense;
-    weight_set(w, dense, t[COMPRESSED_VALUES]->dtype, rows, cols);
     return 1;
 }
 
@@ -369,6 +365,14 @@ model_open(struct model *m, const char *path, struct err *e)
     return r;
 }
 
+/* n bytes at p, if they are of this file. */
+static void
+forget(const struct io_map *map, const unsigned char *p, size_t n)
+{
+    if (p >= map->p && p < map->p + map->n)
+        io_map_forget(map, (size_t)(p - map->p), n);
+}
+
 void
 model_forget(const struct model *m, const struct weight *w)
 {
@@ -379,8 +383,10 @@ model_forget(const struct model *m, const struct weight *w)
 
         if (w == NULL)
             io_map_forget(map, 0, map->n);
-        else if (w->data >= map->p && w->data < map->p + map->n)
-            io_map_forget(map, (size_t)(w->data - map->p), w->rows * w->stride);
+        else {
+            forget(map, w->data, w->rows * w->stride);
+            forget(map, w->mask, w->rows * w->mask_stride);
+        }
     }
 }
 
@@ -399,9 +405,6 @@ model_close(struct model *m)
             if (s->used)
                 free(s->used[i]);
         }
-        for (size_t i = 0; i < s->ndense; i++)
-            free(s->dense[i]);
-        free(s->dense);
         free(s->map);
         free(s->st);
         free(s->file);

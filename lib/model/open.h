@@ -13,8 +13,6 @@ struct model_source {
     char **file;          /* [n] their names in it */
     unsigned char **used; /* [n][st.nt] tensors that the model has */
     size_t n;
-    void **dense; /* [ndense] matrices that are compressed there */
-    size_t ndense;
     struct gguf g;
 };
 

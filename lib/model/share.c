@@ -56,34 +56,45 @@ copy_rows(const struct model *m, unsigned char **to, const struct weight *w,
     }
 }
 
-/*
- * Of groups g0..g1-1 the `unit` rows of each: those of group g are at
- * g / same * unit, so that `same` of them share theirs.  The elements of a
- * bias are its rows here.
- */
+/* Of groups g0..g1-1 the `unit` rows of each: those of group g are at
+ * g / same * unit, so that `same` of them share theirs. */
+static const unsigned char *
+copy_groups(const struct cutting *k, const struct weight *w, size_t g0,
+    size_t g1, size_t unit, size_t same)
+{
+    unsigned char *const p = arena_alloc(k->a, (g1 - g0) * unit, w->stride);
+    unsigned char *to = p;
+
+    if (to != NULL && same == 1)
+        copy_rows(k->m, &to, w, g0 * unit, (g1 - g0) * unit);
+    for (size_t g = g0; to != NULL && same > 1 && g < g1; g++)
+        copy_rows(k->m, &to, w, g / same * unit, unit);
+    return p;
+}
+
+/* These rows are all that w has.  The elements of a bias are its rows here. */
 static void
 take_rows(const struct cutting *k, struct weight *w, size_t g0, size_t g1,
     size_t unit, size_t same)
 {
     const int bias = w->rows == 1;
     const size_t n = (g1 - g0) * unit;
-    struct weight from = *w;
-    unsigned char *to;
+    struct weight from = *w, mask = *w;
 
     if (bias) {
         (void)dtype_bytes(w->dtype, 1, &from.stride);
         from.rows = w->cols;
     }
-    w->data = to = arena_alloc(k->a, n, from.stride);
+    w->data = copy_groups(k, &from, g0, g1, unit, same);
+    mask.data = w->mask;
+    mask.stride = w->mask_stride;
+    if (w->mask != NULL)
+        w->mask = copy_groups(k, &mask, g0, g1, unit, same);
     if (w->perm > 0)
         w->perm = w->perm * n / w->rows;
     w->rows = n == 0 ? 0 : bias ? 1 : n;
     w->cols = bias ? n : w->cols;
     w->stride = bias ? n * from.stride : from.stride;
-    if (to != NULL && same == 1)
-        copy_rows(k->m, &to, &from, g0 * unit, n);
-    for (size_t g = g0; to != NULL && same > 1 && g < g1; g++)
-        copy_rows(k->m, &to, &from, g / same * unit, unit);
 }
 
 /* Columns c0..c1-1 of each row. */
@@ -92,7 +103,8 @@ take_cols(const struct cutting *k, struct weight *w, size_t c0, size_t c1)
 {
     const struct weight from = *w;
     size_t skip = 0, size = 0;
-    const int whole = dtype_bytes(w->dtype, c0, &skip) == 0 &&
+    const int whole = w->mask == NULL &&
+        dtype_bytes(w->dtype, c0, &skip) == 0 &&
         dtype_bytes(w->dtype, c1 - c0, &size) == 0;
     unsigned char *to;
     float *wide;
@@ -101,6 +113,8 @@ take_cols(const struct cutting *k, struct weight *w, size_t c0, size_t c1)
     w->rows = w->cols > 0 ? w->rows : 0;
     w->dtype = whole ? w->dtype : DT_F32;
     w->stride = whole ? size : w->cols * sizeof *wide;
+    w->mask = NULL;
+    w->mask_stride = 0;
     w->data = to = arena_alloc(k->a, w->rows, w->stride);
     if (to == NULL)
         return;

@@ -56,18 +56,45 @@ bytes_of(const struct weight *w, size_t n)
     return bytes;
 }
 
+size_t
+weight_bytes(const struct weight *w)
+{
+    return w->rows * (w->stride + w->mask_stride);
+}
+
+/* Columns c0..c0+k-1 of a row without its zeros; c0 is a multiple of 8. */
+static void
+widen_two_of_four(const struct weight *w, size_t row, size_t c0, size_t k,
+    float *out)
+{
+    enum { PART = 512 };
+    const unsigned char *mask = w->mask + row * w->mask_stride + c0 / 8;
+    const unsigned char *p = w->data + row * w->stride + bytes_of(w, c0 / 2);
+    float two[PART / 2];
+
+    for (size_t c = 0; c < k; c += PART) {
+        const size_t n = k - c < PART ? k - c : PART;
+
+        weight_widen(two, w->dtype, p + bytes_of(w, c / 2), (n + 3) / 4 * 2);
+        kern.spread(out + c, two, mask + c / 8, n);
+    }
+}
+
 /* Columns c0..c0+k-1 of rows r0..r0+n-1; c0 where a block begins. */
 static void
 widen_part(const struct weight *w, size_t r0, size_t n, size_t c0, size_t k,
     float *out)
 {
-    const size_t skip = bytes_of(w, c0);
+    const size_t skip = w->mask == NULL ? bytes_of(w, c0) : 0;
 
     assert(r0 <= w->rows && n <= w->rows - r0);
     for (size_t i = 0; i < n; i++, out += k) {
         const size_t at = w->perm ? stored_row(w, r0 + i) : r0 + i;
 
-        weight_widen(out, w->dtype, w->data + at * w->stride + skip, k);
+        if (w->mask != NULL)
+            widen_two_of_four(w, at, c0, k, out);
+        else
+            weight_widen(out, w->dtype, w->data + at * w->stride + skip, k);
     }
 }
 
@@ -76,7 +103,7 @@ weight_rows(const struct weight *w, size_t r0, size_t n, float *out)
 {
     if (n == 0)
         return;
-    if (!w->perm && bytes_of(w, w->cols) == w->stride) {
+    if (!w->perm && w->mask == NULL && bytes_of(w, w->cols) == w->stride) {
         assert(r0 <= w->rows && n <= w->rows - r0);
         weight_widen(out, w->dtype, w->data + r0 * w->stride, n * w->cols);
     } else {
@@ -87,8 +114,8 @@ weight_rows(const struct weight *w, size_t r0, size_t n, float *out)
 const float *
 weight_f32(const struct weight *w)
 {
-    if (w->dtype != DT_F32 || w->perm || w->stride != w->cols * 4 ||
-        (uintptr_t)w->data % sizeof(float) != 0)
+    if (w->dtype != DT_F32 || w->perm || w->mask != NULL ||
+        w->stride != w->cols * 4 || (uintptr_t)w->data % sizeof(float) != 0)
         return NULL;
     return (const float *)(const void *)w->data;
 }
@@ -116,6 +143,22 @@ weight_product(const struct weight *w, size_t r0, size_t n, size_t m,
                 l == 0 ? GEMM_SET : GEMM_ADD, c + i, ldc);
         }
     }
+}
+
+int
+weight_dots(const struct weight *w, size_t r0, size_t n, size_t m,
+    const float *x, float *y, size_t ldy)
+{
+    struct kern_rows rows = { .stride = w->stride,
+        .mask_stride = w->mask_stride,
+        .half = w->dtype == DT_BF16 };
+
+    if ((w->dtype != DT_F32 && w->dtype != DT_BF16) || w->perm)
+        return -1;
+    rows.data = w->data + r0 * w->stride;
+    rows.mask = w->mask != NULL ? w->mask + r0 * w->mask_stride : NULL;
+    kern.dots_stored(m, n, w->cols, x, &rows, y, ldy);
+    return 0;
 }
 
 /* The tensors that blocks of this family have. */
@@ -240,6 +283,8 @@ model_forget_tile(const struct model *m, const struct weight *w, size_t row,
     struct weight part = *w;
 
     part.data += (row - back) * w->stride;
+    if (w->mask != NULL)
+        part.mask += (row - back) * w->mask_stride;
     part.rows = n + back;
     model_forget(m, &part);
 }

@@ -102,7 +102,7 @@ plan_window(const struct model *m, size_t tokens, int head)
         size_t n = 0;
 
         for (size_t k = 0; k < W_N; k++)
-            n += m->block[i].w[k].rows * m->block[i].w[k].stride;
+            n += weight_bytes(&m->block[i].w[k]);
         most = n > most ? n : most;
         all += n;
     }

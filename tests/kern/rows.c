@@ -236,6 +236,108 @@ test_dots(const char *isa)
     ok(kept, "%s dots: nothing is written past n", isa);
 }
 
+/* The same of rows in bf16, 2:4, and both: their numbers, at any address, in w;
+ * what they mean, in wide. */
+static void
+store(unsigned char *w, unsigned char *mask, float *wide, const float *x,
+    const struct kern_rows *r, size_t n, size_t k, uint64_t seed)
+{
+    static const unsigned char two[] = { 3, 5, 6, 9, 10, 12 };
+    uint16_t half;
+
+    memset(mask, 0, n * r->mask_stride);
+    for (size_t j = 0; j < n; j++) {
+        unsigned char *p = w + j * r->stride;
+
+        for (size_t l = 0; l < (k + 3) / 4 * 4; l++) {
+            unsigned char *m = mask + j * r->mask_stride + l / 8;
+            float v = l < k ? x[j * k + l] : 1.0f;
+
+            if (l % 4 == 0)
+                *m |=
+                    (unsigned char)(two[rng_u64(seed, j * k + l) % 6] << l % 8);
+            if (r->mask != NULL && !(*m >> l % 8 & 1)) {
+                if (l < k)
+                    wide[j * k + l] = 0.0f;
+                continue;
+            }
+            if (r->half) {
+                kern.narrow_bf16(&half, &v, 1);
+                memcpy(p, &half, 2);
+                kern.widen_bf16(&v, &half, 1);
+            } else {
+                memcpy(p, &v, 4);
+            }
+            if (l < k)
+                wide[j * k + l] = v;
+            p += r->half ? 2 : 4;
+        }
+    }
+}
+
+static void
+test_dots_stored(const char *isa)
+{
+    int same = 1, kept = 1;
+
+    for (size_t s = 0; s < 4 * (NSIZES + 1) * 7; s++) {
+        const size_t m = 1 + s % 7, n = 1 + s % 11, type = s / 7 % 4;
+        const size_t k = s / 28 < NSIZES ? sizes[s / 28] : 1283;
+        float *x = xmalloc(m * k * sizeof *x), *w = xmalloc(n * k * sizeof *w);
+        float *want = xcalloc(m * 13, sizeof *want),
+              *z = xcalloc(m * 13, sizeof *z);
+        unsigned char *p = xmalloc(n * (k + 3) * 4 + 1);
+        unsigned char *mask = xmalloc(n * (k + 7) / 8 + n);
+        struct kern_rows r = { p + 1, type & 2 ? mask : NULL,
+            (k + 3) * (type & 1 ? 2 : 4), (k + 7) / 8, type & 1 };
+
+        fill(x, m * k, 10 + s, 1.0);
+        fill(w, n * k, 1000 + s, 1.0);
+        store(p + 1, mask, w, w, &r, n, k, s);
+        kern.dots(m, n, k, x, w, want, 13);
+        kern.dots_stored(m, n, k, x, &r, z, 13);
+        for (size_t i = 0; i < m * 13; i++) {
+            same &= i % 13 >= n || memcmp(&want[i], &z[i], sizeof *z) == 0;
+            kept &= i % 13 < n || z[i] == 0.0f;
+        }
+        free(x);
+        free(w);
+        free(want);
+        free(z);
+        free(p);
+        free(mask);
+    }
+    ok(same, "%s dots of stored rows: the bits of dots", isa);
+    ok(kept, "%s dots of stored rows: nothing is written past n", isa);
+}
+
+/* Every mask of a byte, and ends of all lengths. */
+static void
+test_spread(const char *isa)
+{
+    static const unsigned char two[] = { 3, 5, 6, 9, 10, 12 };
+    float in[40], out[72];
+    unsigned char mask[8];
+    int good = 1;
+
+    fill(in, 40, 77, 1.0);
+    for (size_t s = 0; s < 36 * 65; s++) {
+        const size_t n = s / 36;
+        const float *next = in;
+
+        for (size_t i = 0; i < 8; i++)
+            mask[i] = (unsigned char)(two[(s + i) % 6] |
+                two[(s / 6 + i / 2) % 6] << 4);
+        for (size_t i = 0; i < 72; i++)
+            out[i] = 9.0f;
+        kern.spread(out, in, mask, n);
+        for (size_t i = 0; i < n; i++)
+            good &= out[i] == (mask[i / 8] >> i % 8 & 1 ? *next++ : 0.0f);
+        good &= out[n] == 9.0f;
+    }
+    ok(good, "%s spread", isa);
+}
+
 static void
 test_exp(const char *isa)
 {
@@ -544,6 +646,8 @@ main(void)
         test_sums(isas[i]);
         test_powers(isas[i]);
         test_dots(isas[i]);
+        test_dots_stored(isas[i]);
+        test_spread(isas[i]);
         test_exp(isas[i]);
         test_nan(isas[i]);
         test_rope(isas[i]);

@@ -54,6 +54,27 @@ sort -r chance >want
 same 'each the same, by its index' got want
 ok 'hardly any chance' say --prompts p.jsonl -n 12 --temperature 1 --top-p 1e-6
 same 'is none' greedy out
+
+# --- weights in bf16, and 2:4 without their zeros, read where they lie ---
+ok 'bf16' convert -q --dtype bf16 "$m" half
+printf '%s\n' '{"text": "The river and the sea"}' >t.jsonl
+tokenize -q -t "$m" t.jsonl -o t.docs && shard -q -o t t.docs &&
+    stream -q -B 1 -T 8 --batches 1 -o b t || exit 1
+ok 'zeros' prune sparsify -q -m "$m" --method magnitude -o zeros b
+ok 'in bf16' convert -q --dtype bf16 zeros zeros-half
+for z in zeros zeros-half; do
+    ok "$z left out" convert -q --compressed $z packed-$z
+done
+for z in half zeros packed-zeros zeros-half packed-zeros-half; do
+    for n in 1 3 5; do
+        ok "$z, $n at once" teacher -q -m $z --prompts p.jsonl -n 12 --at-once $n
+        cp out $z.$n
+        same 'the same bytes' $z.1 $z.$n
+    done
+done
+for z in zeros zeros-half; do
+    same "$z: the same without zeros" $z.1 packed-$z.1
+done
 cat >other.jsonl <<'END'
 {"a": {"b": "The river"}}
 {"a": {"b": "the"}}

@@ -90,6 +90,22 @@ done
 ok 'tokens' over 2 --shard world --top 8 --sample 5 -o top2 b
 same 'the same bytes' top top2
 
+# --- a model without its zeros ---
+ok 'zeros' prune sparsify -q -m teacher --method magnitude -o zeros one
+ok 'left out' convert -q --compressed zeros packed
+ok 'one process' teacher -q -m zeros --hidden 0,2 --final --dtype f32 -o one32 b
+ok 'says the same' teacher -q -m packed --hidden 0,2 --final --dtype f32 \
+    -o packed32 b
+same 'the same bytes' one32 packed32
+for how in '--shard world' '--shard world --overlap' '--tensor 2'; do
+    for m in zeros packed; do
+        # shellcheck disable=SC2086 # words
+        ok "$m, $how" mpirun -n 2 teacher -q -j 1 --mpi -m $m $how --hidden 0,2 \
+            --final --dtype f32 -o $m.st b
+    done
+    same 'the same bytes' zeros.st packed.st
+done
+
 # --- rows that ranks share ---
 stream -q -B 2 -T 1200 -s 1 --batches 2 -o long data || exit 1
 ok 'long rows, one process' teacher -q -m teacher --hidden 0,2 --final \
