@@ -42,7 +42,7 @@ hidden() {
         $1 ~ /gather/ && $5 > 3000 { n++; bad += !($12 >= 0 && $13 >= 0); h += $13 }
         END { print (n > 0 && !bad ? (h > 0) : "bad") }'
 }
-stream -q -B 2 -T 1024 -s 7 --batches 2 -o long data || exit 1
+stream -q -B 2 -T 1024 -s 7 --batches 12 -o long data || exit 1
 ok 'long rows, in turn' part 2 3 turn --comm-log turn long
 ok 'ahead' part 2 3 ahead --overlap --comm-log ahead long
 equal 'gathers are hidden, ahead alone' "$(hidden turn) $(hidden ahead)" '0 1'
