@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,7 +306,6 @@ put_mark(const char *tmp, struct err *e)
     char *path = xasprintf("%s/" DIR_MARK, tmp);
     int fd;
 
-    io_remember(tmp);
     io_remember(path);
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0)
@@ -314,6 +314,23 @@ put_mark(const char *tmp, struct err *e)
         (void)flock(fd, LOCK_EX | LOCK_NB);
     free(path);
     return fd;
+}
+
+/* Make the folder, to be removed if the program ends. */
+static int
+make_temporary(const char *tmp, struct err *e)
+{
+    sigset_t all, old;
+    int r = 0;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    if (mkdir(tmp, 0777) < 0)
+        r = err_set(e, EX_SYS, "%s:", tmp);
+    else
+        io_remember(tmp);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return r;
 }
 
 int
@@ -331,8 +348,8 @@ dir_new_begin(struct dir_new *d, const char *path, struct err *e)
     free(up);
     if (r == 0 && (r = look(d->tmp, e)) > 0)
         r = dir_remove(d->tmp, e);
-    if (r == 0 && mkdir(d->tmp, 0777) < 0)
-        r = err_set(e, EX_SYS, "%s:", d->tmp);
+    if (r == 0)
+        r = make_temporary(d->tmp, e);
     if (r < 0) {
         free(d->tmp); /* it is not ours to remove */
         d->tmp = NULL;

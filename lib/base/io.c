@@ -213,21 +213,50 @@ enum { LIVE = 64 };
 static _Atomic(char *) live[LIVE];
 static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* The thread that ends the program, where one does. */
+static atomic_int ending;
+static pthread_t ender;
+
+/* While a thread ends the program the others make no more files. */
+static void
+rest_at_end(void)
+{
+    while (atomic_load(&ending) && !pthread_equal(ender, pthread_self()))
+        pause();
+}
+
+/* Take what has come into the table since; the number of names in `name`. */
+static size_t
+take_live(const char *name[LIVE], size_t n)
+{
+    for (int i = 0; i < LIVE && n < LIVE; i++) {
+        const char *now = atomic_exchange(&live[i], NULL);
+
+        if (now != NULL)
+            name[n++] = now;
+    }
+    return n;
+}
+
 void
 io_remove_temporaries(void)
 {
-    const char *folder[LIVE];
+    const char *name[LIVE];
     size_t n = 0;
+    int full = 1;
 
-    for (int i = 0; i < LIVE; i++) {
-        const char *name = atomic_exchange(&live[i], NULL);
-
-        if (name != NULL && unlink(name) < 0 &&
-            (errno == EISDIR || errno == EPERM))
-            folder[n++] = name;
+    ender = pthread_self();
+    atomic_store(&ending, 1);
+    /* Again: another thread may be making its last file in a folder. */
+    for (int i = 0; full && i < 1000; i++) {
+        n = take_live(name, n);
+        for (size_t k = 0; k < n; k++)
+            unlink(name[k]);
+        full = 0;
+        for (size_t k = n; k-- > 0;)
+            if (rmdir(name[k]) < 0 && (errno == ENOTEMPTY || errno == EEXIST))
+                full = 1;
     }
-    while (n > 0) /* what was in them has gone */
-        rmdir(folder[--n]);
 }
 
 static void
@@ -354,6 +383,7 @@ open_temporary(struct io_out *o)
     }
     if (o->fd >= 0)
         o->place = io_remember(o->tmp);
+    rest_at_end();
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
@@ -417,7 +447,6 @@ folder_of(const char *path)
 int
 io_out_commit(struct io_out *o, struct err *e)
 {
-    char *dir;
     int r;
 
     /* Pipes and some devices cannot be synced, which is no failure. */
@@ -430,11 +459,15 @@ io_out_commit(struct io_out *o, struct err *e)
     if (r < 0 && errno != EINTR)
         return err_set(e, EX_SYS, "%s:", o->tmp != NULL ? o->tmp : o->path);
     if (o->tmp != NULL) {
-        if (rename(o->tmp, o->path) < 0)
+        char *dir = folder_of(o->path);
+        const int place = is_live(dir) ? io_remember(o->path) : 0;
+
+        rest_at_end();
+        if (rename(o->tmp, o->path) < 0) {
+            io_forget(place);
+            free(dir);
             return err_set(e, EX_SYS, "%s:", o->path);
-        dir = folder_of(o->path);
-        if (is_live(dir))
-            io_remember(o->path);
+        }
         forget(o);
         free(o->tmp);
         o->tmp = NULL;

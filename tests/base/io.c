@@ -228,6 +228,54 @@ test_new_folder(void)
     }
 }
 
+static void *
+write_on(void *unused)
+{
+    struct err e;
+
+    for (;;)
+        for (int i = 0; i < 20; i++) {
+            char name[40];
+
+            snprintf(name, sizeof name, "n/busy.tmp/%d", i);
+            io_put_file(name, "1", 1, &e);
+        }
+    return unused;
+}
+
+/* Ended at any time from its first moment on, while another thread writes. */
+static void
+test_busy_folder(void)
+{
+    const struct timespec moment = { .tv_nsec = 20000 };
+    struct dir_new d;
+    struct err e;
+    int left = 0;
+
+    for (int i = 0; i < 300; i++) {
+        pthread_t id;
+        pid_t pid;
+
+        fflush(stdout);
+        if ((pid = fork()) == 0) {
+            if (dir_new_begin(&d, "n/busy", &e) < 0 ||
+                pthread_create(&id, NULL, write_on, NULL) != 0)
+                _exit(9);
+            for (;;)
+                pause();
+        }
+        while (!io_exists("n/busy.tmp"))
+            ;
+        for (int k = 0; k < i % 30; k++)
+            nanosleep(&moment, NULL);
+        kill(pid, SIGTERM);
+        waitpid(pid, NULL, 0);
+        if (io_exists("n/busy.tmp") && dir_remove("n/busy.tmp", &e) == 0)
+            left++;
+    }
+    ok(left == 0, "%d folders are left of 300 that are written to", left);
+}
+
 /* What cannot be read is not empty. */
 static void
 test_unreadable(void)
@@ -351,6 +399,7 @@ main(void)
     test_dirs();
     test_links();
     test_new_folder();
+    test_busy_folder();
     test_unreadable();
     test_irregular();
     test_shrinks(0);
