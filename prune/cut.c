@@ -83,10 +83,7 @@ cut_main(int argc, char **argv, const char *program)
     struct arena mem = { 0 };
     struct choice choice;
     struct model m, small;
-    struct repair r = { .m = &m,
-        .small = &small,
-        .c = &choice,
-        .compute = compute_names[a.compute] };
+    struct repair r = { .m = &m, .small = &small, .c = &choice };
     const char *tokenizer;
     struct err e;
 

@@ -26,7 +26,7 @@ struct area {
 };
 
 struct job {
-    float *h;
+    struct hess_sum h;
     size_t n, ld;
     const float *x;
     const struct run *run;
@@ -83,9 +83,16 @@ add_task(void *ctx, size_t task, size_t worker)
     (void)worker;
     for (size_t r = 0; r < j->runs; rows += j->run[r++].n) {
         const float *x = j->x + j->run[r].at * j->ld;
+        const size_t at = p->row * j->n + p->col;
 
-        kern.gemm_tn(p->m, p->n, j->run[r].n, x + p->row, j->ld, x + p->col,
-            j->ld, GEMM_ADD, j->h + p->row * j->n + p->col, j->n);
+        if (j->h.d != NULL)
+            kern.gemm_double(p->m, p->n, j->run[r].n,
+                (struct factor){ x + p->row, NULL, 1, j->ld },
+                (struct factor){ x + p->col, NULL, 1, j->ld }, j->h.d + at,
+                j->n);
+        else
+            kern.gemm_tn(p->m, p->n, j->run[r].n, x + p->row, j->ld, x + p->col,
+                j->ld, GEMM_ADD, j->h.f + at, j->n);
     }
     profile_end("Hessian", begin, 2.0 * (double)(p->m * p->n) * (double)rows,
         0.0);
@@ -100,8 +107,8 @@ add_runs(struct pool *pool, struct job *j)
 }
 
 void
-hess_add(struct pool *pool, float *h, size_t n, const float *x, size_t t,
-    size_t ld)
+hess_add(struct pool *pool, struct hess_sum h, size_t n, const float *x,
+    size_t t, size_t ld)
 {
     const struct run all = { 0, t };
     struct job j = { .h = h, .n = n, .ld = ld, .x = x, .run = &all, .runs = 1 };
@@ -110,7 +117,7 @@ hess_add(struct pool *pool, float *h, size_t n, const float *x, size_t t,
 }
 
 void
-hess_tap(struct pool *pool, float *h, const struct fwd_tapped *t)
+hess_tap(struct pool *pool, struct hess_sum h, const struct fwd_tapped *t)
 {
     const size_t rows = t->r->B * t->r->T, most = t->r->B * t->Tp / GAP + 1;
     struct run *run = xreallocarray(NULL, most, sizeof *run);
@@ -143,11 +150,14 @@ mirror(void *ctx, size_t task, size_t worker)
     for (size_t c0 = 0; c0 < end; c0 += STEP)
         for (size_t r = r0; r < end; r++)
             for (size_t c = c0; c < c0 + STEP && c < r; c++)
-                j->h[r * n + c] = j->h[c * n + r];
+                if (j->h.d != NULL)
+                    j->h.d[r * n + c] = j->h.d[c * n + r];
+                else
+                    j->h.f[r * n + c] = j->h.f[c * n + r];
 }
 
 void
-hess_finish(struct pool *pool, float *h, size_t n)
+hess_finish(struct pool *pool, struct hess_sum h, size_t n)
 {
     struct job j = { .h = h, .n = n };
 
@@ -218,7 +228,7 @@ look(void *ctx, const struct fwd_tapped *t)
     const double wall = clock_now(), cpu = clock_cpu();
 
     if (w->H[t->input] != NULL)
-        hess_tap(w->pool, w->H[t->input], t);
+        hess_tap(w->pool, (struct hess_sum){ .d = w->H[t->input] }, t);
     w->seconds += clock_now() - wall;
     w->cpu += clock_cpu() - cpu;
 }
@@ -241,7 +251,8 @@ hess_walk_look(struct hess_walk *w, size_t i)
     pass(w, i, 1);
     for (int k = 0; k < FWD_INPUTS; k++)
         if (w->H[k] != NULL)
-            hess_finish(w->pool, w->H[k], input_width(w->m, i, k));
+            hess_finish(w->pool, (struct hess_sum){ .d = w->H[k] },
+                input_width(w->m, i, k));
 }
 
 void

@@ -11,10 +11,10 @@
 /* Fortran's: by reference, matrices column-major, the lengths of the words
  * behind the other arguments.  A row-major lower triangle is a column-major
  * upper one. */
-static void (*spotrf)(const char *uplo, const int *n, float *a, const int *lda,
+static void (*dpotrf)(const char *uplo, const int *n, double *a, const int *lda,
     int *info, size_t);
-static void (*strtri)(const char *uplo, const char *diag, const int *n,
-    float *a, const int *lda, int *info, size_t, size_t);
+static void (*dtrtri)(const char *uplo, const char *diag, const int *n,
+    double *a, const int *lda, int *info, size_t, size_t);
 
 /* dlsym gives an object pointer; POSIX promises that it holds a function. */
 static int
@@ -35,7 +35,7 @@ lapack_open(struct err *e)
     void (*set_threads)(int);
     void *lib;
 
-    if (strtri != NULL)
+    if (dtrtri != NULL)
         return 0;
     if (core != NULL)
         setenv("OPENBLAS_CORETYPE", core, 1);
@@ -43,8 +43,8 @@ lapack_open(struct err *e)
     lib = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
     if (lib == NULL ||
         symbol(lib, "openblas_set_num_threads", &set_threads) < 0 ||
-        symbol(lib, "spotrf_", &spotrf) < 0 ||
-        symbol(lib, "strtri_", &strtri) < 0)
+        symbol(lib, "dpotrf_", &dpotrf) < 0 ||
+        symbol(lib, "dtrtri_", &dtrtri) < 0)
         return err_set(e, EX_SYS,
             "libopenblas.so.0: not found or not whole; install OpenBLAS "
             "(Debian: libopenblas0)");
@@ -53,24 +53,24 @@ lapack_open(struct err *e)
 }
 
 size_t
-lapack_potrf(float *a, size_t n)
+lapack_potrf(double *a, size_t n)
 {
     const int order = (int)n;
     int info;
 
-    assert(spotrf != NULL && n > 0 && n <= INT_MAX);
-    spotrf("U", &order, a, &order, &info, 1);
+    assert(dpotrf != NULL && n > 0 && n <= INT_MAX);
+    dpotrf("U", &order, a, &order, &info, 1);
     assert(info >= 0);
     return (size_t)info;
 }
 
 void
-lapack_trtri(float *a, size_t n)
+lapack_trtri(double *a, size_t n)
 {
     const int order = (int)n;
     int info;
 
-    assert(strtri != NULL && n > 0 && n <= INT_MAX);
-    strtri("U", "N", &order, a, &order, &info, 1, 1);
+    assert(dtrtri != NULL && n > 0 && n <= INT_MAX);
+    dtrtri("U", "N", &order, a, &order, &info, 1, 1);
     assert(info == 0);
 }

@@ -4,7 +4,7 @@
  * that our own kernels' instruction set means, so that bits depend on neither
  * threads nor what OpenBLAS guesses of a processor.
  *
- * Matrices are fp32 [n,n], row-major; only the triangle that is named is read
+ * Matrices are double [n,n], row-major; only the triangle that is named is read
  * or written.
  */
 #ifndef PRUNE_LAPACK_H
@@ -20,8 +20,8 @@ int lapack_open(struct err *e);
 
 /* Lower triangle of a = L L^T becomes L.  0, or the order of the first leading
  * minor that is not positive: a is not positive definite. */
-size_t lapack_potrf(float *a, size_t n);
+size_t lapack_potrf(double *a, size_t n);
 /* Lower triangle L, without zeros on the diagonal, becomes its inverse. */
-void lapack_trtri(float *a, size_t n);
+void lapack_trtri(double *a, size_t n);
 
 #endif

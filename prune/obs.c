@@ -8,7 +8,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,21 +41,23 @@ pattern_parse(struct pattern *p, const char *text, struct err *e)
         text, OBS_BLOCK);
 }
 
-/* Of numbers >= 0 their bits are in the same order; the first of equals is the
- * smaller one. */
-static uint64_t
-score_key(float score, size_t i)
-{
-    uint32_t bits;
+/* A weight's place, and what it costs to lose it. */
+struct key {
+    double score;
+    size_t i;
+};
 
-    memcpy(&bits, &score, sizeof bits);
-    return (uint64_t)bits << 32 | (uint32_t)i;
+/* The first of equals is the smaller one. */
+static int
+is_less(const struct key *a, const struct key *b)
+{
+    return a->score < b->score || (a->score == b->score && a->i < b->i);
 }
 
 static void
-swap(uint64_t *a, uint64_t *b)
+swap(struct key *a, struct key *b)
 {
-    const uint64_t t = *a;
+    const struct key t = *a;
 
     *a = *b;
     *b = t;
@@ -64,14 +65,14 @@ swap(uint64_t *a, uint64_t *b)
 
 /* Bring the k smallest of n different keys to the front: Hoare's selection. */
 static void
-select_smallest(uint64_t *key, size_t n, size_t k)
+select_smallest(struct key *key, size_t n, size_t k)
 {
     while (n > 1 && k > 0 && k < n) {
         size_t less = 0;
 
         swap(&key[n / 2], &key[n - 1]);
         for (size_t i = 0; i + 1 < n; i++)
-            if (key[i] < key[n - 1])
+            if (is_less(&key[i], &key[n - 1]))
                 swap(&key[i], &key[less++]);
         swap(&key[less], &key[n - 1]);
         if (k <= less) {
@@ -86,12 +87,12 @@ select_smallest(uint64_t *key, size_t n, size_t k)
 
 /* gone[i] = is key i among the k smallest?  Reorders the keys. */
 static void
-mark_smallest(uint64_t *key, size_t n, size_t k, unsigned char *gone)
+mark_smallest(struct key *key, size_t n, size_t k, unsigned char *gone)
 {
     select_smallest(key, n, k);
     memset(gone, 0, n);
     for (size_t i = 0; i < k; i++)
-        gone[(uint32_t)key[i]] = 1;
+        gone[key[i].i] = 1;
 }
 
 static size_t
@@ -103,7 +104,7 @@ share_of(const struct pattern *p, size_t n)
 /* ---- the Hessian ---- */
 
 int
-hess_init(struct hess *h, float *a, size_t n, const char *name, struct err *e)
+hess_init(struct hess *h, double *a, size_t n, const char *name, struct err *e)
 {
     double sum = 0.0;
 
@@ -113,9 +114,9 @@ hess_init(struct hess *h, float *a, size_t n, const char *name, struct err *e)
     h->diag = xreallocarray(NULL, n, sizeof *h->diag);
     for (size_t i = 0; i < n; i++) {
         h->diag[i] = a[i * n + i];
-        h->dead += h->diag[i] == 0.0f;
+        h->dead += h->diag[i] == 0.0;
         for (size_t k = 0; k <= i; k++)
-            sum += (double)a[i * n + k] * 0.0; /* NaN shows in it */
+            sum += a[i * n + k] * 0.0; /* NaN shows in it */
     }
     if (isfinite(sum))
         return 0;
@@ -133,10 +134,10 @@ hess_release(struct hess *h)
 
 /* Rows and columns in reverse: of a whole array the elements. */
 static void
-reverse(float *a, size_t n)
+reverse(double *a, size_t n)
 {
     for (size_t i = 0, k = n * n - 1; i < k; i++, k--) {
-        const float t = a[i];
+        const double t = a[i];
 
         a[i] = a[k];
         a[k] = t;
@@ -156,9 +157,9 @@ fill_upper(struct hess *h, double mean, double damp)
                      k++)
                     h->a[i * n + k] = h->a[k * n + i];
     for (size_t i = 0; i < n; i++) {
-        const double d = h->diag[i] == 0.0f ? mean : h->diag[i];
+        const double d = h->diag[i] == 0.0 ? mean : h->diag[i];
 
-        h->a[i * n + i] = (float)(d + damp * mean);
+        h->a[i * n + i] = d + damp * mean;
     }
 }
 
@@ -177,9 +178,9 @@ static int
 good_diagonal(const struct hess *h)
 {
     for (size_t i = 0; i < h->n; i++) {
-        const float u = h->a[i * h->n + i];
+        const double u = h->a[i * h->n + i];
 
-        if (!(u > 0.0f && u <= 1e30f))
+        if (!(u > 0.0 && u <= 1e30))
             return 0;
     }
     return 1;
@@ -217,16 +218,16 @@ hess_factor(struct hess *h, double damp, const char *name, struct err *e)
 
 struct sweep {
     float *W;
+    double *V; /* the sweep's W */
     size_t N, n;
     const struct hess *h;
     const struct pattern *p;
     enum method method;
     size_t c0, width;    /* columns that are swept */
-    float **err;         /* [threads][ROWS,OBS_BLOCK] */
-    uint64_t **key;      /* [threads][n]; or [1][N,n] */
+    double **err;        /* [threads][ROWS,OBS_BLOCK] */
+    struct key **key;    /* [threads][n] */
     unsigned char *gone; /* [N,width], or of the whole matrix */
     unsigned char **row; /* [threads][n] */
-    double *energy;      /* a task */
 };
 
 static size_t
@@ -265,7 +266,7 @@ room_free(const struct pool *pool, void *room)
 
 /* What goes of a row under n:m or, of the row, a share. */
 static void
-choose_row(const struct sweep *l, const float *w, uint64_t *key,
+choose_row(const struct sweep *l, const float *w, struct key *key,
     unsigned char *gone)
 {
     const size_t m = l->p->m > 0 ? l->p->m : l->n;
@@ -273,11 +274,11 @@ choose_row(const struct sweep *l, const float *w, uint64_t *key,
 
     for (size_t c = 0; c < l->n; c += m) {
         for (size_t i = 0; i < m; i++) {
-            float s = fabsf(w[c + i]);
+            double s = fabs((double)w[c + i]);
 
             if (l->method == METHOD_WANDA)
-                s *= sqrtf(l->h->diag[c + i]);
-            key[i] = score_key(s, i);
+                s *= sqrt(l->h->diag[c + i]);
+            key[i] = (struct key){ s, i };
         }
         mark_smallest(key, m, k, gone + c);
     }
@@ -303,15 +304,14 @@ static void
 choose_all(struct sweep *l)
 {
     const size_t n = l->N * l->n;
-    uint64_t *key = xreallocarray(NULL, n, sizeof *key);
+    struct key *key = xreallocarray(NULL, n, sizeof *key);
     const size_t k = share_of(l->p, n);
 
-    assert(n <= UINT32_MAX);
     for (size_t i = 0; i < n; i++)
-        key[i] = score_key(fabsf(l->W[i]), i);
+        key[i] = (struct key){ fabs((double)l->W[i]), i };
     select_smallest(key, n, k);
     for (size_t i = 0; i < k; i++)
-        l->W[(uint32_t)key[i]] = 0.0f;
+        l->W[key[i].i] = 0.0f;
     free(key);
 }
 
@@ -319,16 +319,16 @@ choose_all(struct sweep *l)
 
 /* Of a share: what goes of these columns, all rows together. */
 static void
-choose_block(struct sweep *l, uint64_t *key)
+choose_block(struct sweep *l, struct key *key)
 {
     const size_t n = l->N * l->width;
 
     for (size_t i = 0; i < n; i++) {
         const size_t c = l->c0 + i % l->width;
 
-        key[i] = score_key(fabsf(l->W[i / l->width * l->n + c]) /
-                l->h->a[c * l->n + c],
-            i);
+        key[i].score =
+            fabs(l->V[i / l->width * l->n + c]) / l->h->a[c * l->n + c];
+        key[i].i = i;
     }
     mark_smallest(key, n, share_of(l->p, n), l->gone);
 }
@@ -336,24 +336,25 @@ choose_block(struct sweep *l, uint64_t *key)
 /* Columns c0.. of a row: those that go become zero, the others of these columns
  * make up for it; err [width]: what those behind them have to. */
 static void
-sweep_row(const struct sweep *l, float *w, unsigned char *gone, float *err)
+sweep_row(const struct sweep *l, double *w, unsigned char *gone, double *err)
 {
     const size_t n = l->n, m = l->p->m;
-    uint64_t key[OBS_BLOCK];
+    struct key key[OBS_BLOCK];
 
     for (size_t j = 0; j < l->width; j++) {
-        const float *u = l->h->a + (l->c0 + j) * n + l->c0;
+        const double *u = l->h->a + (l->c0 + j) * n + l->c0;
 
         if (m > 0 && j % m == 0) {
             for (size_t i = 0; i < m; i++)
-                key[i] = score_key(fabsf(w[j + i]) / u[i * (n + 1) + j], i);
+                key[i] = (struct key){ fabs(w[j + i]) / u[i * (n + 1) + j], i };
             mark_smallest(key, m, m - l->p->n, gone + j);
         }
-        err[j] = gone[j] ? -w[j] / u[j] : 0.0f;
+        err[j] = gone[j] ? -w[j] / u[j] : 0.0;
         if (!gone[j])
             continue;
-        w[j] = 0.0f;
-        kern.axpy(w + j + 1, err[j], u + j + 1, l->width - j - 1);
+        w[j] = 0.0;
+        for (size_t i = j + 1; i < l->width; i++)
+            w[i] += err[j] * u[i];
     }
 }
 
@@ -363,14 +364,16 @@ sweep_rows(void *ctx, size_t task, size_t worker)
     const struct sweep *l = ctx;
     const size_t r0 = task * ROWS, end = last_row(l->N, task);
     const size_t next = l->c0 + l->width, n = l->n;
-    float *err = l->err[worker];
+    double *err = l->err[worker];
 
     for (size_t r = r0; r < end; r++)
-        sweep_row(l, l->W + r * n + l->c0, l->gone + r * l->width,
+        sweep_row(l, l->V + r * n + l->c0, l->gone + r * l->width,
             err + (r - r0) * l->width);
     if (next < n)
-        kern.gemm_nn(end - r0, n - next, l->width, err, l->width,
-            l->h->a + l->c0 * n + next, n, GEMM_ADD, l->W + r0 * n + next, n);
+        kern.gemm_double(end - r0, n - next, l->width,
+            (struct factor){ NULL, err, l->width, 1 },
+            (struct factor){ NULL, l->h->a + l->c0 * n + next, 1, n },
+            l->V + r0 * n + next, n);
 }
 
 static void
@@ -378,20 +381,23 @@ sweep_all(struct sweep *l, struct pool *pool)
 {
     const size_t m = l->p->m, n = l->n;
     const size_t step = m > 0 ? OBS_BLOCK / m * m : OBS_BLOCK;
-    uint64_t *key = m > 0 ? NULL : xcalloc(l->N * step, sizeof *key);
+    struct key *key = m > 0 ? NULL : xcalloc(l->N * step, sizeof *key);
 
-    for (size_t c = 0; c < n; c++)
-        for (size_t r = 0; l->h->diag[c] == 0.0f && r < l->N; r++)
-            l->W[r * n + c] = 0.0f;
+    l->V = xreallocarray(NULL, l->N * n, sizeof *l->V);
+    for (size_t i = 0; i < l->N * n; i++)
+        l->V[i] = l->h->diag[i % n] == 0.0 ? 0.0 : (double)l->W[i];
     l->gone = xcalloc(l->N * step, 1);
-    l->err = (float **)room(pool, (size_t)ROWS * OBS_BLOCK * sizeof(float));
+    l->err = (double **)room(pool, (size_t)ROWS * OBS_BLOCK * sizeof(double));
     for (l->c0 = 0; l->c0 < n; l->c0 += step) {
         l->width = n - l->c0 < step ? n - l->c0 : step;
         if (m == 0)
             choose_block(l, key);
         pool_run(pool, tasks_of(l->N), sweep_rows, l);
     }
+    for (size_t i = 0; i < l->N * n; i++)
+        l->W[i] = (float)l->V[i];
     room_free(pool, l->err);
+    free(l->V);
     free(l->gone);
     free(key);
 }
@@ -415,7 +421,7 @@ layer_sparsify(float *W, size_t N, size_t n, const struct hess *h,
     } else if (method == METHOD_MAGNITUDE && p->m == 0) {
         choose_all(&l);
     } else {
-        l.key = (uint64_t **)room(pool, n * sizeof(uint64_t));
+        l.key = (struct key **)room(pool, n * sizeof(struct key));
         l.row = (unsigned char **)room(pool, n);
         pool_run(pool, tasks_of(N), choose_rows, &l);
         room_free(pool, l.key);
@@ -428,12 +434,12 @@ layer_sparsify(float *W, size_t N, size_t n, const struct hess *h,
 /* Rows c0..c0+width-1 and columns from c0 on of the triangle below H's
  * diagonal, with half of it: x^T H x is twice x^T of that x. */
 static void
-diagonal_block(const struct hess *h, size_t c0, size_t width, float *t)
+diagonal_block(const struct hess *h, size_t c0, size_t width, double *t)
 {
     for (size_t i = 0; i < width; i++) {
         memset(t + i * width, 0, width * sizeof *t);
         memcpy(t + i * width, h->a + (c0 + i) * h->n + c0, i * sizeof *t);
-        t[i * width + i] = h->diag[c0 + i] / 2.0f;
+        t[i * width + i] = h->diag[c0 + i] / 2.0;
     }
 }
 
@@ -441,9 +447,23 @@ struct energy {
     const float *E;
     size_t N;
     const struct hess *h;
-    float **room; /* [threads][(ROWS + OBS_BLOCK) * OBS_BLOCK] */
-    double *sum;  /* a task */
+    double **room; /* [threads][(ROWS + OBS_BLOCK + 1) * OBS_BLOCK] */
+    double *sum;   /* a task */
 };
+
+/* sum [OBS_BLOCK] += over rows of (E b) * E2, columns apart: E [rows,k], b's
+ * columns [width], E2 [rows,width] */
+static void
+add_products(size_t rows, size_t width, size_t k, const float *E,
+    struct factor b, const float *E2, size_t n, double *y, double *sum)
+{
+    memset(y, 0, rows * width * sizeof *y);
+    kern.gemm_double(rows, width, k, (struct factor){ E, NULL, n, 1 }, b, y,
+        width);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t i = 0; i < width; i++)
+            sum[i] += y[r * width + i] * (double)E2[r * n + i];
+}
 
 static void
 add_energy(void *ctx, size_t task, size_t worker)
@@ -452,27 +472,31 @@ add_energy(void *ctx, size_t task, size_t worker)
     const size_t n = g->h->n, r0 = task * ROWS;
     const size_t rows = last_row(g->N, task) - r0;
     const float *E = g->E + r0 * n;
-    float *t = g->room[worker], *y = t + (size_t)OBS_BLOCK * OBS_BLOCK;
-    double sum = 0.0;
+    double *t = g->room[worker], *y = t + (size_t)OBS_BLOCK * OBS_BLOCK;
+    double *sum = y + (size_t)OBS_BLOCK * ROWS;
 
+    memset(sum, 0, OBS_BLOCK * sizeof *sum);
     for (size_t c = 0; c < n; c += OBS_BLOCK) {
         const size_t w = n - c < OBS_BLOCK ? n - c : OBS_BLOCK;
 
+        for (size_t k = 0; k < c; k += OBS_BLOCK)
+            add_products(rows, OBS_BLOCK, w, E + c,
+                (struct factor){ NULL, g->h->a + c * n + k, 1, n }, E + k, n, y,
+                sum);
         diagonal_block(g->h, c, w, t);
-        kern.gemm_nt(rows, w, w, E + c, n, t, w, GEMM_SET, y, w);
-        if (c > 0)
-            kern.gemm_nt(rows, w, c, E, n, g->h->a + c * n, n, GEMM_ADD, y, w);
-        for (size_t r = 0; r < rows; r++)
-            sum += kern.dot(y + r * w, E + r * n + c, w);
+        add_products(rows, w, w, E + c, (struct factor){ NULL, t, 1, w }, E + c,
+            n, y, sum);
     }
-    g->sum[task] = 2.0 * sum;
+    for (size_t i = 0; i < OBS_BLOCK; i++)
+        g->sum[task] += 2.0 * sum[i];
 }
 
 double
 layer_energy(const float *E, size_t N, const struct hess *h, struct pool *pool)
 {
-    const size_t bytes = (size_t)(ROWS + OBS_BLOCK) * OBS_BLOCK * sizeof(float);
-    struct energy g = { E, N, h, (float **)room(pool, bytes),
+    const size_t bytes =
+        (size_t)(ROWS + OBS_BLOCK + 1) * OBS_BLOCK * sizeof(double);
+    struct energy g = { E, N, h, (double **)room(pool, bytes),
         xcalloc(tasks_of(N), sizeof(double)) };
     double sum = 0.0;
 

@@ -12,7 +12,9 @@
  *              Alistarh, arXiv:2301.00774): column after column the smallest
  *              w^2 / [H^-1]_kk go, and the columns after them make up for it
  *
- * Rows are spread over the pool's threads; bits do not depend on how many.
+ * H, its factor and the sweep are in double: rounding to fp32 there changes
+ * which weights go, and from block to block that grows.  Rows are spread over
+ * the pool's threads; bits do not depend on how many.
  */
 #ifndef PRUNE_OBS_H
 #define PRUNE_OBS_H
@@ -40,15 +42,15 @@ enum method { METHOD_OBS, METHOD_WANDA, METHOD_MAGNITUDE };
 /* H, and what was made of it. */
 struct hess {
     size_t n;
-    float *a;    /* [n,n] H; from hess_factor on: below the diagonal H, on and
+    double *a;    /* [n,n] H; from hess_factor on: below the diagonal H, on and
                   * above it U, H^-1 = U^T U */
-    float *diag; /* [n] H's */
-    size_t dead; /* zeros among them: channels that nothing came through */
-    double damp; /* what was added to the diagonal, in means of those not 0 */
+    double *diag; /* [n] H's */
+    size_t dead;  /* zeros among them: channels that nothing came through */
+    double damp;  /* what was added to the diagonal, in means of those not 0 */
 };
 /* a [n,n], symmetric, becomes *h's; `name` tells it in errors.  -1 (EX_NUM): an
  * element is not finite.  hess_release frees both. */
-int hess_init(struct hess *h, float *a, size_t n, const char *name,
+int hess_init(struct hess *h, double *a, size_t n, const char *name,
     struct err *e);
 void hess_release(struct hess *h);
 

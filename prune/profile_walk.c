@@ -20,7 +20,8 @@
 enum { CHUNK = 64 }; /* tokens of a task */
 
 struct walk {
-    struct hess_walk on;   /* its H are those of the block under way */
+    struct hess_walk on;
+    float *H[FWD_INPUTS];  /* of the block under way; NULL: none */
     float *mid;            /* [chunk,T,d] what the MLP of the block reads */
     double (*turn)[TURNS]; /* [chunk*T] */
     size_t *width;         /* [L,FWD_INPUTS] */
@@ -102,7 +103,7 @@ look(void *ctx, const struct fwd_tapped *t)
     }
     sums_tap(&w->sums->in[t->input], w->on.pool, t);
     if (w->out != NULL)
-        hess_tap(w->on.pool, w->on.H[t->input], t);
+        hess_tap(w->on.pool, (struct hess_sum){ .f = w->H[t->input] }, t);
 }
 
 /* Finish the Hessians of a block; hess_off. */
@@ -112,8 +113,9 @@ finish_hessians(const struct walk *w)
     double most = 0.0;
 
     for (size_t k = 0; k < FWD_INPUTS; k++) {
-        hess_finish(w->on.pool, w->on.H[k], w->sums->in[k].n);
-        most = fmax(most, hess_off(w->on.H[k], &w->sums->in[k]));
+        hess_finish(w->on.pool, (struct hess_sum){ .f = w->H[k] },
+            w->sums->in[k].n);
+        most = fmax(most, hess_off(w->H[k], &w->sums->in[k]));
     }
     return most;
 }
@@ -130,7 +132,7 @@ begin_block(struct walk *w, struct profile_sums *s, size_t i)
         die_err(&e);
     for (size_t k = 0; k < FWD_INPUTS; k++) {
         sums_init(&w->sums->in[k], n[k]);
-        w->on.H[k] = h;
+        w->H[k] = h;
         if (h != NULL)
             h += n[k] * n[k];
     }

@@ -60,8 +60,7 @@ repair(struct session *x, struct model *small)
         .small = small,
         .c = c,
         .pool = x->pool,
-        .damp = REPAIR_DAMP,
-        .compute = compute_names[o.compute] };
+        .damp = REPAIR_DAMP };
     struct err e;
 
     if (plain || !repair_wanted(c))

@@ -17,19 +17,28 @@ enum { ROWS = 32 }; /* of W, a task */
 
 /* ---- one layer ---- */
 
-/* Rows and columns of h [n,n] by lists, [nr,nc]. */
+/* Columns of w [N,n] by a list, [N,nc]. */
 static float *
-gather(const float *h, size_t n, const size_t *rows, size_t nr,
+columns(const float *w, size_t N, size_t n, const size_t *cols, size_t nc)
+{
+    float *a = xreallocarray(NULL, N * nc > 0 ? N * nc : 1, sizeof *a);
+
+    for (size_t i = 0; i < N; i++)
+        for (size_t k = 0; k < nc; k++)
+            a[i * nc + k] = w[i * n + cols[k]];
+    return a;
+}
+
+/* Rows and columns of h [n,n] by lists, [nr,nc]. */
+static double *
+gather(const double *h, size_t n, const size_t *rows, size_t nr,
     const size_t *cols, size_t nc)
 {
-    float *a = xreallocarray(NULL, nr * nc > 0 ? nr * nc : 1, sizeof *a);
+    double *a = xreallocarray(NULL, nr * nc > 0 ? nr * nc : 1, sizeof *a);
 
-    for (size_t i = 0; i < nr; i++) {
-        const size_t at = rows != NULL ? rows[i] : i;
-
+    for (size_t i = 0; i < nr; i++)
         for (size_t k = 0; k < nc; k++)
-            a[i * nc + k] = h[at * n + cols[k]];
-    }
+            a[i * nc + k] = h[rows[i] * n + cols[k]];
     return a;
 }
 
@@ -49,10 +58,9 @@ others(const size_t *keep, size_t k, size_t n)
 }
 
 struct product {
-    const float *a, *b; /* [N,g]; [k,g], or [g,k] if nn */
-    float *c;           /* [N,k] */
+    struct factor a, b; /* [N,g] and [g,k] */
+    double *c;          /* [N,k] */
     size_t N, g, k;
-    int nn;
 };
 
 static void
@@ -60,14 +68,16 @@ multiply_rows(void *ctx, size_t task, size_t worker)
 {
     const struct product *p = ctx;
     const size_t i = task * ROWS, rows = p->N - i < ROWS ? p->N - i : ROWS;
-    const float *a = p->a + i * p->g;
-    float *c = p->c + i * p->k;
+    struct factor a = p->a;
+    double *c = p->c + i * p->k;
 
     (void)worker;
-    if (p->nn)
-        kern.gemm_nn(rows, p->k, p->g, a, p->g, p->b, p->k, GEMM_SET, c, p->k);
+    if (a.f != NULL)
+        a.f += i * a.i_step;
     else
-        kern.gemm_nt(rows, p->k, p->g, a, p->g, p->b, p->g, GEMM_SET, c, p->k);
+        a.d += i * a.i_step;
+    memset(c, 0, rows * p->k * sizeof *c);
+    kern.gemm_double(rows, p->k, p->g, a, p->b, c, p->k);
 }
 
 static void
@@ -79,15 +89,16 @@ multiply(struct pool *pool, struct product p)
 /* x [N,k] = b H^-1 = (b U^T) U of a factored Hessian, whose U becomes a matrix
  * with zeros below the diagonal; b is overwritten. */
 static void
-solve(struct hess *h, float *b, size_t N, float *x, struct pool *pool)
+solve(struct hess *h, double *b, size_t N, double *x, struct pool *pool)
 {
     const size_t k = h->n;
+    const struct factor Ut = { NULL, h->a, k, 1 }, U = { NULL, h->a, 1, k };
 
     for (size_t i = 1; i < k; i++)
         memset(h->a + i * k, 0, i * sizeof *h->a);
-    multiply(pool, (struct product){ b, h->a, x, N, k, k, 0 });
+    multiply(pool, (struct product){ { NULL, b, k, 1 }, Ut, x, N, k, k });
     memcpy(b, x, N * k * sizeof *b);
-    multiply(pool, (struct product){ b, h->a, x, N, k, k, 1 });
+    multiply(pool, (struct product){ { NULL, b, k, 1 }, U, x, N, k, k });
 }
 
 /* E [N,n] = W where a column has gone; of a kept one W less its new value. */
@@ -103,12 +114,12 @@ difference(float *E, const float *w, size_t N, size_t n, const size_t *keep,
 
 static void
 measure(struct repaired *r, const float *w, size_t N, size_t n,
-    const size_t *keep, size_t k, const float *h, const float *out,
+    const size_t *keep, size_t k, const double *h, const float *out,
     struct pool *pool)
 {
-    struct hess all = { .n = n, .a = (float *)(uintptr_t)h };
+    struct hess all = { .n = n, .a = (double *)(uintptr_t)h };
     float *E = xreallocarray(NULL, N * n, sizeof *E);
-    float *old = gather(w, n, NULL, N, keep, k);
+    float *old = columns(w, N, n, keep, k);
 
     all.diag = xreallocarray(NULL, n, sizeof *all.diag);
     for (size_t i = 0; i < n; i++)
@@ -125,13 +136,14 @@ measure(struct repaired *r, const float *w, size_t N, size_t n,
 
 int
 layer_repair(const float *w, size_t N, size_t n, const size_t *keep, size_t k,
-    const float *h, double damp, struct pool *pool, const char *name,
+    const double *h, double damp, struct pool *pool, const char *name,
     float *out, struct repaired *r, struct err *e)
 {
     size_t *gone = others(keep, k, n);
-    float *wg = gather(w, n, NULL, N, gone, n - k);
-    float *hkg = gather(h, n, keep, k, gone, n - k);
-    float *b = xreallocarray(NULL, N * k, sizeof *b);
+    float *wg = columns(w, N, n, gone, n - k);
+    double *hgk = gather(h, n, gone, n - k, keep, k);
+    double *b = xreallocarray(NULL, N * k, sizeof *b);
+    double *x = xreallocarray(NULL, N * k, sizeof *x);
     struct hess kept;
     int result;
 
@@ -139,11 +151,13 @@ layer_repair(const float *w, size_t N, size_t n, const size_t *keep, size_t k,
     if (result < 0)
         goto done;
     if ((result = hess_factor(&kept, damp, name, e)) == 0) {
-        multiply(pool, (struct product){ wg, hkg, b, N, n - k, k, 0 });
-        solve(&kept, b, N, out, pool);
+        multiply(pool,
+            (struct product){ { wg, NULL, n - k, 1 }, { NULL, hgk, 1, k }, b, N,
+                n - k, k });
+        solve(&kept, b, N, x, pool);
         for (size_t i = 0; i < N; i++)
             for (size_t j = 0; j < k; j++)
-                out[i * k + j] += w[i * n + keep[j]];
+                out[i * k + j] = (float)(x[i * k + j] + w[i * n + keep[j]]);
         measure(r, w, N, n, keep, k, h, out, pool);
         r->damp = kept.damp;
         if (!isfinite(r->repaired))
@@ -151,9 +165,10 @@ layer_repair(const float *w, size_t N, size_t n, const size_t *keep, size_t k,
     }
     hess_release(&kept);
 done:
+    free(x);
     free(b);
     free(wg);
-    free(hkg);
+    free(hgk);
     free(gone);
     return result;
 }
@@ -184,7 +199,7 @@ repair_wanted(const struct choice *c)
 
 /* Repair what reads `input` in block i of small. */
 static void
-repair_input(struct repair *r, size_t i, enum fwd_input input, const float *h)
+repair_input(struct repair *r, size_t i, enum fwd_input input, const double *h)
 {
     const struct choice_block *b = &r->c->b[i];
     const int t = input == FWD_O ? W_O : W_DOWN;
@@ -200,11 +215,9 @@ repair_input(struct repair *r, size_t i, enum fwd_input input, const float *h)
 
     weight_rows(from, 0, from->rows, w);
     model_forget(r->m, from);
-    kern_compute("f32"); /* whatever the model is multiplied in */
     if (layer_repair(w, from->rows, from->cols, cols, to->cols, h, r->damp,
             r->pool, name, (float *)(uintptr_t)to->data, &one, &e) < 0)
         die_err(&e);
-    kern_compute(r->compute);
     share = one.whole > 0.0 ? 1.0 / one.whole : 0.0;
     vnote("%s: repaired, %.3f %% of its output is missing instead of %.3f %%",
         name, 100.0 * share * one.repaired, 100.0 * share * one.cut);
@@ -219,15 +232,22 @@ repair_input(struct repair *r, size_t i, enum fwd_input input, const float *h)
 
 /* ---- Hessians of a profile ---- */
 
-static const float *
-hessian_of(const struct profile *p, size_t block, enum fwd_input input)
+static void
+repair_by(struct repair *r, const struct profile *p, size_t i,
+    enum fwd_input input)
 {
+    const size_t block = r->c->b[i].block, n = profile_width(p, block, input);
     struct err e;
     const float *h = profile_hessian(p, block, input, &e);
+    double *wide;
 
     if (h == NULL)
         die_err(&e);
-    return h;
+    wide = xreallocarray(NULL, n * n, sizeof *wide);
+    for (size_t k = 0; k < n * n; k++)
+        wide[k] = h[k];
+    repair_input(r, i, input, wide);
+    free(wide);
 }
 
 void
@@ -238,9 +258,9 @@ repair_profile(struct repair *r, const struct profile *p)
         const struct choice_block *b = &r->c->b[i];
 
         if (lost_groups(b))
-            repair_input(r, i, FWD_O, hessian_of(p, b->block, FWD_O));
+            repair_by(r, p, i, FWD_O);
         if (lost_channels(b))
-            repair_input(r, i, FWD_DOWN, hessian_of(p, b->block, FWD_DOWN));
+            repair_by(r, p, i, FWD_DOWN);
         progress_at((double)(i + 1), NULL);
     }
     progress_end();
@@ -262,7 +282,7 @@ look_and_repair(struct pass *w, size_t i, enum fwd_input input)
 {
     const size_t block = w->r->c->b[i].block;
     const size_t n = input_width(w->r->m, block, input);
-    float *h = xcalloc(n * n, sizeof *h);
+    double *h = xcalloc(n * n, sizeof *h);
 
     w->on.H[input] = h;
     hess_walk_look(&w->on, block);
@@ -326,9 +346,9 @@ repair_bytes(const struct repair *r, const struct calib *c)
 
         most = n > most ? n : most;
     }
-    /* H, H_KK and H_KG; W and what is made of it */
-    most = 2 * most * most + 6 * most * r->m->c.d;
-    return most * sizeof(float) + hess_walk_bytes(r->m, c);
+    /* H, H_KK and H_GK; W and what is made of it */
+    most = 2 * most * most + 5 * most * r->m->c.d;
+    return most * sizeof(double) + hess_walk_bytes(r->m, c);
 }
 
 void

@@ -28,17 +28,17 @@ struct repaired {
 };
 
 /*
- * out [N,k] = W' of w [N,n] and h [n,n] (symmetric), columns keep [k],
+ * out [N,k] = W' of w [N,n] and h [n,n] (symmetric, double), columns keep [k],
  * ascending.  Where H_KK with damp > 0 is not positive definite, damp is ten
  * times as much, with a warning that begins with `name`, and so on; -1
  * (EX_NUM): nor at 1000 times, or h is not finite.  lapack_open has succeeded.
  * Bits do not depend on the threads.
  */
 int layer_repair(const float *w, size_t N, size_t n, const size_t *keep,
-    size_t k, const float *h, double damp, struct pool *pool, const char *name,
+    size_t k, const double *h, double damp, struct pool *pool, const char *name,
     float *out, struct repaired *r, struct err *e);
 
-/* A model that model_cut has cut, to be repaired; { 0 } but for the first six.
+/* A model that model_cut has cut, to be repaired; { 0 } but for the first five.
  */
 #define REPAIR_DAMP 0.1
 struct repair {
@@ -47,7 +47,6 @@ struct repair {
     const struct choice *c; /* how */
     struct pool *pool;
     double damp;
-    const char *compute;     /* of products in the model's passes */
     struct repaired o, down; /* sums over blocks of shares of `whole` */
 };
 /* Are there layers to repair, o or down that lost some of their columns? */

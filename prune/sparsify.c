@@ -179,7 +179,6 @@ sparsify_main(int argc, char **argv, const char *program)
         (s.method == METHOD_OBS && lapack_open(&e) < 0) ||
         (s.pool = pool_new(a.threads, &e)) == NULL)
         die_err(&e);
-    s.compute = compute_names[a.compute];
     take_input(&s, &p, &c, *input);
     if (plan_fits(sparsify_bytes(&s), "fewer --layers or --calib-rows", &e) < 0)
         die_err(&e);

@@ -34,7 +34,6 @@ struct sparsify {
     const struct calib *c;
     const struct profile *profile; /* in its place, or NULL */
     struct pool *pool;
-    const char *compute; /* of all products but the sweep's */
     enum method method;
     struct pattern pattern;
     double damp;

@@ -5,7 +5,6 @@
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/progress.h"
-#include "kern/kern.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,7 +51,8 @@ from_profile(struct sparsify *s, size_t block, int input, size_t n)
 
     if (h == NULL)
         die_err(&e);
-    memcpy(s->on.H[input], h, n * n * sizeof *h);
+    for (size_t i = 0; i < n * n; i++)
+        s->on.H[input][i] = h[i];
 }
 
 /* Of the inputs that the layers in `want` (bits of W_...) read. */
@@ -65,7 +65,7 @@ make_hessians(struct sparsify *s, size_t block, unsigned want)
         s->on.H[k] = NULL;
         if (!(input_readers[k] & want))
             continue;
-        s->on.H[k] = xcalloc(n * n, sizeof(float));
+        s->on.H[k] = xcalloc(n * n, sizeof(double));
         if (s->profile != NULL)
             from_profile(s, block, k, n);
     }
@@ -109,11 +109,9 @@ make_layer(struct sparsify *s, struct layer *l, const struct hess *h)
     weight_rows(w, 0, l->rows, dense);
     model_forget(s->m, w);
     memcpy(sparse, dense, l->rows * l->cols * sizeof *dense);
-    kern_compute("f32"); /* whatever the model is multiplied in */
     layer_sparsify(sparse, l->rows, l->cols, h, s->method, &s->pattern,
         s->pool);
     judge_layer(s, l, h, dense, sparse);
-    kern_compute(s->compute);
     free(dense);
     l->seconds += clock_now() - lap.wall;
     lap_end(s, SPENT_LAYERS, lap);
@@ -334,7 +332,9 @@ sparsify_bytes(const struct sparsify *s)
         }
         most = n > most ? n : most;
     }
-    sparse = (sparse + 2 * largest + most) * sizeof(float);
+    /* a layer is there as it was, sparse, and in double */
+    sparse = (sparse + 2 * largest) * sizeof(float) +
+        (largest + most) * sizeof(double);
     return s->c != NULL ? sparse + hess_walk_bytes(s->m, s->c) : sparse;
 }
 

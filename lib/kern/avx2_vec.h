@@ -17,6 +17,9 @@
 #define v_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define v_fnma(a, b, c) _mm256_fnmadd_ps(a, b, c)
 #define d_store(p, a) _mm256_storeu_pd(p, a)
+#define d_load(p) _mm256_loadu_pd(p)
+#define d_widen(p) _mm256_cvtps_pd(_mm_loadu_ps(p)) /* floats */
+#define d_set1(a) _mm256_set1_pd(a)
 #define d_zero() _mm256_setzero_pd()
 #define d_add(a, b) _mm256_add_pd(a, b)
 #define d_sub(a, b) _mm256_sub_pd(a, b)

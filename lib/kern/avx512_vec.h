@@ -17,6 +17,9 @@
 #define v_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define v_fnma(a, b, c) _mm512_fnmadd_ps(a, b, c)
 #define d_store(p, a) _mm512_storeu_pd(p, a)
+#define d_load(p) _mm512_loadu_pd(p)
+#define d_widen(p) _mm512_cvtps_pd(_mm256_loadu_ps(p)) /* floats */
+#define d_set1(a) _mm512_set1_pd(a)
 #define d_zero() _mm512_setzero_pd()
 #define d_add(a, b) _mm512_add_pd(a, b)
 #define d_sub(a, b) _mm512_sub_pd(a, b)

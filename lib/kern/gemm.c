@@ -62,3 +62,24 @@ gemm_tn_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
 {
     rows_product(m, n, k, a, 1, lda, b, ldb, add, c, ldc);
 }
+
+static double
+element(const struct factor *x, size_t i, size_t l)
+{
+    const size_t at = i * x->i_step + l * x->l_step;
+
+    return x->f != NULL ? (double)x->f[at] : x->d[at];
+}
+
+void
+gemm_double_ref(size_t m, size_t n, size_t k, struct factor a, struct factor b,
+    double *c, size_t ldc)
+{
+    for (size_t i = 0; i < m; i++)
+        for (size_t l = 0; l < k; l++) {
+            const double x = element(&a, i, l);
+
+            for (size_t j = 0; j < n; j++)
+                c[i * ldc + j] += x * element(&b, j, l);
+        }
+}

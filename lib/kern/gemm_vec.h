@@ -26,14 +26,22 @@ enum {
     KC = 288,              /* longest block of k */
     MC = 576,              /* rows copied at once, a multiple of MR */
     SMALL = 256 * 64 * 64, /* multiplications of a product that is small */
-    FEW = 640              /* columns */
+    FEW = 640,             /* columns */
+    DC = 384,              /* of gemm_double: rows copied at once, */
+    DEEP = 128             /* and block of k */
 };
 _Static_assert(MC % MR == 0, "whole groups of rows");
 
 /* The panels of this thread: no product waits for memory or for another. */
 struct panels {
-    _Alignas(64) float a[MC * KC];
-    _Alignas(64) float b[NR * KC];
+    union {
+        _Alignas(64) float a[MC * KC];
+        _Alignas(64) double wide_a[DC * DEEP];
+    };
+    union {
+        _Alignas(64) float b[NR * KC];
+        _Alignas(64) double wide_b[NR / 2 * DEEP];
+    };
 };
 static _Thread_local struct panels panel;
 
@@ -215,6 +223,8 @@ gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b, int add,
 
 #include "kern/gemm_ways_vec.h"
 
+#include "kern/gemm_double_vec.h"
+
 #include "kern/dots_vec.h"
 
 void
@@ -223,5 +233,6 @@ GEMM(struct kern *k)
     k->dots = dots;
     k->dots_stored = dots_stored;
     put_gemm(k);
+    k->gemm_double = gemm_double;
     k->panels = sizeof(struct panels);
 }

@@ -35,6 +35,15 @@ struct kern_rows {
 
 enum { GEMM_SET = 0, GEMM_ADD = 1, GEMM_DEEP = 768 };
 
+/* A factor of gemm_double, which the caller keeps: row (of a) or column (of b)
+ * i at depth l is element i * i_step + l * l_step of f, or, where f is NULL, of
+ * d.  Fast where one of the steps is 1. */
+struct factor {
+    const float *f;
+    const double *d;
+    size_t i_step, l_step;
+};
+
 struct kern {
     /* "ref", "avx2", "avx512"; with "+avx512bf16" or "+amx" behind it when
      * products are in bfloat16.  The same name: the same bits. */
@@ -57,6 +66,12 @@ struct kern {
         const float *b, size_t ldb, int add, float *c, size_t ldc);
     void (*gemm_tn)(size_t m, size_t n, size_t k, const float *a, size_t lda,
         const float *b, size_t ldb, int add, float *c, size_t ldc);
+
+    /* c[m,n] += a[m,k] b[k,n] in double, whatever kern_compute says; c is
+     * double.  An element's bits depend on k, its row of a, its column of b and
+     * what it held alone. */
+    void (*gemm_double)(size_t m, size_t n, size_t k, struct factor a,
+        struct factor b, double *c, size_t ldc);
 
     /* Few rows of x [m,k] times weights w [n,k]: y[i*ldy + j] = x_i . w_j,
      * without the copies of gemm_nt that only many rows pay for.  An element's

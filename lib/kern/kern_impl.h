@@ -19,6 +19,8 @@ void gemm_nn_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc);
 void gemm_tn_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc);
+void gemm_double_ref(size_t m, size_t n, size_t k, struct factor a,
+    struct factor b, double *c, size_t ldc);
 
 /* How a factor of a product lies: row (of a) or column (of b) i at depth l is
  * element i * i_step + l * l_step; one of the steps is 1. */

@@ -471,23 +471,23 @@ attn_ds(float *restrict s, float *restrict dp, size_t n, float lse, float delta)
     }
 }
 
-#define KERN_REF                                                          \
-    {                                                                     \
-        .name = "ref", .gemm_nt = gemm_nt_ref, .gemm_nn = gemm_nn_ref,    \
-        .gemm_tn = gemm_tn_ref, .dots = dots, .dots_stored = dots_stored, \
-        .widen_bf16 = widen_bf16, .widen_f16 = widen_f16,                 \
-        .widen_q8_0 = widen_q8_0, .widen_q4_0 = widen_q4_0,               \
-        .widen_q4_1 = widen_q4_1, .scale_groups = scale_groups,           \
-        .spread = spread, .narrow_bf16 = narrow_bf16,                     \
-        .narrow_f16 = narrow_f16, .rmsnorm = rmsnorm,                     \
-        .rmsnorm_bwd = rmsnorm_bwd, .rope = rope, .silu_mul = silu_mul,   \
-        .silu_mul_bwd = silu_mul_bwd, .gelu_mul = gelu_mul,               \
-        .gelu_mul_bwd = gelu_mul_bwd, .add = add, .axpy = axpy,           \
-        .scale = scale, .mul = mul, .axmul = axmul, .dot = dot,           \
-        .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, .powers = powers, \
-        .max = max, .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul, \
-        .kl_sums = kl_sums, .attn_ds = attn_ds, .loss = &loss_kern_ref,   \
-        .chance_bf16 = chance_bf16                                        \
+#define KERN_REF                                                              \
+    {                                                                         \
+        .name = "ref", .gemm_nt = gemm_nt_ref, .gemm_nn = gemm_nn_ref,        \
+        .gemm_tn = gemm_tn_ref, .gemm_double = gemm_double_ref, .dots = dots, \
+        .dots_stored = dots_stored, .widen_bf16 = widen_bf16,                 \
+        .widen_f16 = widen_f16, .widen_q8_0 = widen_q8_0,                     \
+        .widen_q4_0 = widen_q4_0, .widen_q4_1 = widen_q4_1,                   \
+        .scale_groups = scale_groups, .spread = spread,                       \
+        .narrow_bf16 = narrow_bf16, .narrow_f16 = narrow_f16,                 \
+        .rmsnorm = rmsnorm, .rmsnorm_bwd = rmsnorm_bwd, .rope = rope,         \
+        .silu_mul = silu_mul, .silu_mul_bwd = silu_mul_bwd,                   \
+        .gelu_mul = gelu_mul, .gelu_mul_bwd = gelu_mul_bwd, .add = add,       \
+        .axpy = axpy, .scale = scale, .mul = mul, .axmul = axmul, .dot = dot, \
+        .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, .powers = powers,     \
+        .max = max, .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul,     \
+        .kl_sums = kl_sums, .attn_ds = attn_ds, .loss = &loss_kern_ref,       \
+        .chance_bf16 = chance_bf16                                            \
     }
 
 const struct kern kern_ref = KERN_REF;

@@ -5,12 +5,12 @@ usage: sparse.py golden tests/golden/sparse.safetensors
        sparse.py family tests/golden/family/NAME tests/golden/sparse_NAME.safetensors
        sparse.py model HFDIR BATCHES ROWS METHOD PATTERN OUT [DTYPE [reverse]]
        sparse.py zeros DIR DIR
-       sparse.py blocks HFDIR SPARSE BATCHES ROWS HELDOUT ROWS PATTERN [DTYPE]
+       sparse.py blocks HFDIR SPARSE BATCHES ROWS HELDOUT ROWS PATTERN OUT [DTYPE]
 
 golden: one random layer in double precision (tests/prune/obs.c).
 family: 2:4 of a tiny model of family.py in double (tests/prune/sparsify.c).
-model: every linear layer of the blocks of a Hugging Face model, in DTYPE
-(float32), one block after another, each on what the sparse blocks before it
+model: every linear layer of the blocks of a Hugging Face model, the model in
+DTYPE (float32), H and the sweep in double, one block after another, each on what the sparse blocks before it
 give for the first ROWS rows of a file of batches, as stream writes them, or for
 their pieces from last to first, which changes no more than rounding; OUT: a
 Hugging Face directory, weights as F32.
@@ -20,7 +20,8 @@ blocks: the same by obs, but each block on what the blocks before it give in
 SPARSE, which prune sparsify has made of HFDIR by obs: so differences of rounding
 do not grow from block to block.  For each block: the share of zeros that are
 elsewhere, of its layers the error that is farthest from SPARSE's, and the
-perplexity of SPARSE on the held-out rows with this block in its place.
+perplexity of SPARSE on the held-out rows with this block in its place.  OUT:
+the model of these blocks, all together.
 METHOD: obs, wanda or magnitude.  PATTERN: N:M (N of each M neighbours of a row
 stay), or the share that goes: of 128 columns together (obs), of each row
 (wanda), of the matrix (magnitude).
@@ -171,12 +172,12 @@ def linears(block):
 
 def hessians(b, xs, kws, i):
     """X^T X of what each linear layer of block i reads"""
-    h = {n: torch.zeros(l.in_features, l.in_features, dtype=l.weight.dtype)
+    h = {n: torch.zeros(l.in_features, l.in_features, dtype=torch.float64)
          for n, l in linears(b).items()}
 
     def watch(n):
         def hook(_, args):
-            x = args[0].reshape(-1, args[0].shape[-1])
+            x = args[0].reshape(-1, args[0].shape[-1]).double()
             h[n].addmm_(x.T, x)
         return hook
     hooks = [l.register_forward_pre_hook(watch(n))
@@ -207,7 +208,8 @@ def walk(m, ids, name, pattern):
         h = hessians(b, xs, kws, i)
         t = time.process_time()
         for n, l in linears(b).items():
-            l.weight.data = method(name, l.weight.data, h[n], pattern)
+            l.weight.data = method(name, l.weight.data.double(), h[n],
+                                   pattern).to(l.weight.dtype)
         seconds += time.process_time() - t
         xs = step(b, xs, kws, i)
         print(i, file=sys.stderr)
@@ -234,7 +236,8 @@ def loss(m, xs, kws, i, ids):
 
 
 @torch.no_grad()
-def blocks(folder, ours, path, rows, held, held_rows, pattern, dtype='float32'):
+def blocks(folder, ours, path, rows, held, held_rows, pattern, out,
+           dtype='float32'):
     """each block by itself, on what OUR sparse blocks before it give"""
     m, o = (load_model(f, getattr(torch, dtype)) for f in (folder, ours))
     ids, text = pieces(path, int(rows)), pieces(held, int(held_rows))
@@ -248,7 +251,8 @@ def blocks(folder, ours, path, rows, held, held_rows, pattern, dtype='float32'):
         h, differ, size, worst = hessians(b, xs, kws, i), 0, 0, 0.0
         for n, l in linears(b).items():
             have = linears(c)[n].weight.data
-            s = obs(l.weight.data, h[n], pattern)
+            s = obs(l.weight.data.double(), h[n],
+                    pattern).to(l.weight.dtype)
             differ += ((s == 0) != (have == 0)).sum().item()
             size += s.numel()
             e = error(l.weight.data, s, h[n]) / error(l.weight.data, have, h[n])
@@ -260,12 +264,45 @@ def blocks(folder, ours, path, rows, held, held_rows, pattern, dtype='float32'):
         print(f'{i}\t{differ / size:.2e}\t{worst:+.2e}'
               f'\t{math.exp(there - base) - 1:+.2e}', flush=True)
         xs, hs = step(c, xs, kws, i), step(c, hs, hkws, i)
+    save(m, folder, out)
+
+
+def double_angles(m):
+    """of rotary embedding, which transformers computes in fp32: off by 3e-5 at
+    position 512"""
+    def forward(x, position_ids, layer_type=None):
+        p = m.config.rope_parameters
+        p = p if layer_type is None else p[layer_type]
+        assert p['rope_type'] == 'default'
+        n = m.model.layers[0].self_attn.head_dim
+        f = p['rope_theta'] ** (-torch.arange(0, n, 2).double() / n)
+        a = position_ids[..., None].double() * torch.cat((f, f))
+        return a.cos().to(x.dtype), a.sin().to(x.dtype)
+    m.model.rotary_emb.forward = forward
+
+
+def all_double(m):
+    """norms and softmax, which transformers computes in fp32 whatever comes"""
+    def norm(n, w, eps):
+        n.forward = lambda x: x * torch.rsqrt(
+            x.square().mean(-1, keepdim=True) + eps) * w
+    for n in m.modules():
+        name = type(n).__name__
+        if 'RMSNorm' in name:
+            norm(n, n.weight + 1 if 'Gemma' in name else n.weight,
+                 n.eps if hasattr(n, 'eps') else n.variance_epsilon)
+    softmax = torch.nn.functional.softmax
+    torch.nn.functional.softmax = lambda x, dim, dtype=None: softmax(x, dim)
 
 
 def load_model(folder, dtype):
     import transformers
-    return transformers.AutoModelForCausalLM.from_pretrained(
+    m = transformers.AutoModelForCausalLM.from_pretrained(
         folder, dtype=dtype, attn_implementation='eager').eval()
+    double_angles(m)
+    if dtype == torch.float64:
+        all_double(m)
+    return m
 
 
 def family(folder, path):
@@ -300,12 +337,9 @@ def zeros(*folders):
     print(f'all\t{sum(differ.values()) / sum(size.values()):.2e}')
 
 
-def model(folder, path, rows, name, pattern, out, dtype='float32', order=''):
-    import transformers
+def save(m, folder, out):
+    """m, of a folder, as another"""
     from safetensors.torch import load_file, save_file
-    m = load_model(folder, getattr(torch, dtype))
-    ids = pieces(path, int(rows))
-    seconds = walk(m, ids[::-1] if order == 'reverse' else ids, name, pattern)
     os.makedirs(out)
     for f in os.listdir(folder):
         if not f.endswith('.safetensors'):
@@ -317,6 +351,14 @@ def model(folder, path, rows, name, pattern, out, dtype='float32', order=''):
     c = json.load(open(f'{out}/config.json'))
     c['torch_dtype'] = c['dtype'] = 'float32'
     json.dump(c, open(f'{out}/config.json', 'w'), indent=2)
+
+
+def model(folder, path, rows, name, pattern, out, dtype='float32', order=''):
+    import transformers
+    m = load_model(folder, getattr(torch, dtype))
+    ids = pieces(path, int(rows))
+    seconds = walk(m, ids[::-1] if order == 'reverse' else ids, name, pattern)
+    save(m, folder, out)
     print(f'sweep {seconds:.1f} processor seconds', 'torch', torch.__version__,
           'transformers', transformers.__version__)
 

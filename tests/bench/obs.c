@@ -52,7 +52,7 @@ fill(float *x, size_t n, uint64_t *state)
 }
 
 static void
-hessian(float *h, size_t n, size_t tokens, struct pool *pool)
+hessian(double *h, size_t n, size_t tokens, struct pool *pool)
 {
     float *x = xcalloc(TILE * n, sizeof *x);
     uint64_t state = 1;
@@ -62,12 +62,12 @@ hessian(float *h, size_t n, size_t tokens, struct pool *pool)
 
         fill(x, rows * n, &state);
         lap_begin();
-        hess_add(pool, h, n, x, rows, n);
+        hess_add(pool, (struct hess_sum){ .d = h }, n, x, rows, n);
         if (t == 0)
             lap_end("a tile of the Hessian", (double)rows * (double)(n * n));
     }
     free(x);
-    hess_finish(pool, h, n);
+    hess_finish(pool, (struct hess_sum){ .d = h }, n);
 }
 
 int
@@ -77,6 +77,7 @@ main(int argc, char **argv)
     size_t N, n, tokens;
     struct pool *pool;
     struct hess h;
+    double *a;
     float *w, *d;
     double all, cube;
     uint64_t state = 2;
@@ -92,9 +93,9 @@ main(int argc, char **argv)
         (pool = pool_new(argc > 4 ? number(argv[4], 1) : 0, &e)) == NULL)
         die(EX_SYS, "no kernels, LAPACK or threads");
     cube = (double)n * (double)n * (double)n;
-    w = xcalloc(n, n * sizeof *w);
-    hessian(w, n, tokens, pool);
-    if (hess_init(&h, w, n, "layer", &e) < 0)
+    a = xcalloc(n, n * sizeof *a);
+    hessian(a, n, tokens, pool);
+    if (hess_init(&h, a, n, "layer", &e) < 0)
         die_err(&e);
     lap_begin();
     if (hess_factor(&h, 0.01, "layer", &e) < 0)

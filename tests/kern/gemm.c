@@ -42,6 +42,40 @@ one(int op, size_t m, size_t n, size_t k, int add)
     return w;
 }
 
+/* The same of gemm_double, of factors in fp32 or double: off by so much,
+ * relative. */
+static double
+one_double(int op, size_t m, size_t n, size_t k)
+{
+    static double wide[MAX * MAX], sum[MAX * MAX];
+    const size_t lda = (op == 2 ? m : k) + 3, ldb = (op == 0 ? k : n) + 1;
+    const struct factor x = { k % 2 ? a : NULL, k % 2 ? NULL : wide,
+        op == 2 ? 1 : lda, op == 2 ? lda : 1 };
+    const struct factor y = { b, NULL, op == 0 ? ldb : 1, op == 0 ? 1 : ldb };
+    const size_t ldc = n + 2;
+    double w = 0.0;
+
+    for (size_t i = 0; i < MAX * MAX; i++) {
+        wide[i] = a[i];
+        sum[i] = was[i];
+    }
+    kern.gemm_double(m, n, k, x, y, sum, ldc);
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j < ldc; j++) {
+            double s = was[i * ldc + j], e;
+
+            for (size_t l = 0; l < k && j < n; l++)
+                s += (double)a[i * x.i_step + l * x.l_step] *
+                    b[j * y.i_step + l * y.l_step];
+            e = fabs(sum[i * ldc + j] - s);
+            w = e <= w ? w : isnan(e) ? INFINITY : e;
+            if (j >= n && e > 0.0)
+                w = INFINITY; /* wrote outside */
+        }
+    }
+    return w;
+}
+
 /* A deep product against the sum of its pieces, to the bit. */
 static int
 same_pieces(int op, size_t k)
@@ -160,6 +194,12 @@ test_set(const char *name)
                 one(op, dim[i % NDIM], dim[i / NDIM % NDIM],
                     dim[i / NDIM / NDIM], (int)(i % 3 == 0)));
         ok(w <= 1.5e-4, "%s gemm_%s (%.2g)", name, ops[op], w);
+        w = 0.0;
+        for (size_t i = 0; i < NDIM * NDIM * NDIM; i++)
+            w = fmax(w,
+                one_double(op, dim[i % NDIM], dim[i / NDIM % NDIM],
+                    dim[i / NDIM / NDIM]));
+        ok(w <= 1e-12, "%s gemm_double as %s (%.2g)", name, ops[op], w);
     }
     test_threads(name);
     test_place(name);

@@ -79,6 +79,17 @@ golden_floats(const struct golden *g, const char *name)
     return x;
 }
 
+static inline double *
+golden_doubles(const struct golden *g, const char *name)
+{
+    const struct st_tensor *t = golden_get(g, name);
+    double *x = xreallocarray(NULL, t->n, sizeof *x);
+
+    for (size_t i = 0; i < t->n; i++)
+        x[i] = golden_at(t, i);
+    return x;
+}
+
 /* The farthest that got is from a tensor, relative to its largest element. */
 static inline double
 golden_off(const float *got, const struct st_tensor *want)

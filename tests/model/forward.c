@@ -537,10 +537,15 @@ test_bf16(struct model *m)
                 u &= 0xffff0000;
                 memcpy(v + j, &u, 4);
             }
-            *wide = (struct weight){ (unsigned char *)v, DT_F32, w->rows,
-                w->cols, w->cols * 4, 0, 0.0f };
-            *w = (struct weight){ (unsigned char *)h, DT_BF16, w->rows, w->cols,
-                w->cols * 2, 0, 0.0f };
+            *wide = (struct weight){ .data = (unsigned char *)v,
+                .dtype = DT_F32,
+                .rows = w->rows,
+                .cols = w->cols,
+                .stride = w->cols * 4 };
+            *w = *wide;
+            w->data = (unsigned char *)h;
+            w->dtype = DT_BF16;
+            w->stride = w->cols * 2;
             mem[n++] = (unsigned char *)v;
         }
     }

@@ -54,8 +54,11 @@ without(struct model *out, const struct model *m, int w, size_t c0, size_t n)
     weight_rows(to, 0, to->rows, v);
     for (size_t r = 0; r < to->rows; r++)
         memset(v + r * to->cols + c0, 0, n * sizeof *v);
-    *to = (struct weight){ (unsigned char *)v, DT_F32, to->rows, to->cols,
-        to->cols * sizeof *v, 0, 0.0f };
+    *to = (struct weight){ .data = (unsigned char *)v,
+        .dtype = DT_F32,
+        .rows = to->rows,
+        .cols = to->cols,
+        .stride = to->cols * sizeof *v };
 }
 
 static void

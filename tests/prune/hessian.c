@@ -26,10 +26,30 @@ make(size_t t, size_t n, size_t ld)
     return x;
 }
 
+static double
+at(struct hess_sum h, size_t i)
+{
+    return h.d != NULL ? h.d[i] : (double)h.f[i];
+}
+
+static struct hess_sum
+new_sum(size_t n, int wide)
+{
+    return wide ? (struct hess_sum){ .d = xcalloc(n * n, sizeof(double)) }
+                : (struct hess_sum){ .f = xcalloc(n * n, sizeof(float)) };
+}
+
+static void
+free_sum(struct hess_sum h)
+{
+    free(h.f);
+    free(h.d);
+}
+
 /* The farthest that the upper half of h is from the sum over rows of x that
  * use[] has, in units of sqrt(H_ii H_jj). */
 static double
-off(const float *h, const float *x, size_t t, size_t n, size_t ld,
+off(struct hess_sum h, const float *x, size_t t, size_t n, size_t ld,
     const unsigned char *use)
 {
     double *want = xcalloc(n * n, sizeof *want), most = 0.0;
@@ -41,36 +61,38 @@ off(const float *h, const float *x, size_t t, size_t n, size_t ld,
     for (size_t i = 0; i < n; i++)
         for (size_t j = i; j < n; j++)
             most = farther(most,
-                fabs(h[i * n + j] - want[i * n + j]) /
+                fabs(at(h, i * n + j) - want[i * n + j]) /
                     (sqrt(want[i * n + i] * want[j * n + j]) + 1e-30));
     free(want);
     return most;
 }
 
 static void
-test_add(size_t t, size_t n, size_t ld)
+test_add(size_t t, size_t n, size_t ld, int wide)
 {
-    float *x = make(t, n, ld), *h[3];
-    size_t lower = 0;
+    float *x = make(t, n, ld);
+    struct hess_sum h[3];
+    size_t lower = 0, differ = 0;
 
     for (size_t i = 0; i < 3; i++) {
         struct pool *pool = pool_new(i + 1, NULL);
 
-        h[i] = xcalloc(n * n, sizeof **h);
+        h[i] = new_sum(n, wide);
         hess_add(pool, h[i], n, x, t / 2, ld);
         hess_add(pool, h[i], n, x + t / 2 * ld, t - t / 2, ld);
         hess_finish(pool, h[i], n);
         pool_free(pool);
     }
-    ok(off(h[0], x, t, n, ld, NULL) <= 1e-6, "%zu rows of %zu", t, n);
-    ok(memcmp(h[0], h[1], n * n * sizeof **h) == 0 &&
-            memcmp(h[0], h[2], n * n * sizeof **h) == 0,
-        "... with 1, 2, 3 threads");
-    for (size_t i = 0; i < n * n; i++)
-        lower += !(h[0][i] == h[0][i % n * n + i / n]);
+    ok(off(h[0], x, t, n, ld, NULL) <= (wide ? 1e-13 : 1e-6),
+        "%zu rows of %zu%s", t, n, wide ? " in double" : "");
+    for (size_t i = 0; i < n * n; i++) {
+        differ += at(h[0], i) != at(h[1], i) || at(h[0], i) != at(h[2], i);
+        lower += !(at(h[0], i) == at(h[0], i % n * n + i / n));
+    }
+    ok(differ == 0, "... with 1, 2, 3 threads");
     ok(lower == 0, "... and symmetric");
     for (size_t i = 0; i < 3; i++)
-        free(h[i]);
+        free_sum(h[i]);
     free(x);
 }
 
@@ -83,7 +105,8 @@ test_tap(size_t T, size_t Tp, const char *what, int (*dead)(size_t t))
     uint32_t *first = xcalloc(B * T, sizeof *first);
     unsigned char *use = xcalloc(B * Tp, 1);
     const struct rows r = { B, T, NULL, first };
-    float *x = make(B * Tp, N, N), *h = xcalloc(N * N, sizeof *h);
+    float *x = make(B * Tp, N, N);
+    const struct hess_sum h = new_sum(N, 0);
     const struct fwd_tapped tapped = { 0, FWD_O, &r, Tp, N, N, x, NULL };
 
     for (size_t k = 0; k < B * Tp; k++) {
@@ -101,7 +124,7 @@ test_tap(size_t T, size_t Tp, const char *what, int (*dead)(size_t t))
     free(first);
     free(use);
     free(x);
-    free(h);
+    free_sum(h);
     pool_free(pool);
 }
 
@@ -131,11 +154,13 @@ main(void)
         printf("Bail out! no kernels\n");
         return 1;
     }
-    test_add(3, 1, 1);
-    test_add(2, 5, 9);
-    test_add(900, 67, 80);
-    test_add(1700, 97, 97);
-    test_add(40, 500, 512);
+    for (int wide = 0; wide < 2; wide++) {
+        test_add(3, 1, 1, wide);
+        test_add(2, 5, 9, wide);
+        test_add(900, 67, 80, wide);
+        test_add(1700, 97, 97, wide);
+        test_add(40, 500, 512, wide);
+    }
     test_tap(128, 128, "no padding", none);
     test_tap(130, 192, "rows past T", none);
     test_tap(130, 192, "padding behind", tail);

@@ -25,7 +25,7 @@ make_hess(struct hess *h)
 {
     struct err e;
 
-    if (hess_init(h, golden_floats(&g, "h"), K, "golden", &e) < 0 ||
+    if (hess_init(h, golden_doubles(&g, "h"), K, "golden", &e) < 0 ||
         hess_factor(h, 0.01, "golden", &e) < 0) {
         printf("Bail out! %s\n", e.msg);
         exit(1);
@@ -113,10 +113,10 @@ bits(const struct hess *h)
 
 /* A matrix of two rows with the values of its diagonal a, beside it b. */
 static int
-factor2(float a, float b, struct hess *h, struct err *e)
+factor2(double a, double b, struct hess *h, struct err *e)
 {
-    const float v[4] = { a, b, b, a };
-    float *m = xcalloc(4, sizeof *m);
+    const double v[4] = { a, b, b, a };
+    double *m = xcalloc(4, sizeof *m);
 
     memcpy(m, v, sizeof v);
     warned = 0;
@@ -131,35 +131,35 @@ damping(void)
     struct hess h;
     struct err e;
 
-    ok(factor2(1.0f, 0.5f, &h, &e) == 0 && warned == 0 && h.damp == 0.01,
+    ok(factor2(1.0, 0.5, &h, &e) == 0 && warned == 0 && h.damp == 0.01,
         "positive definite: taken as it is");
     /* H^-1 = U^T U: U_11 = 1 / sqrt(H_11) */
     ok(near(h.a[3], 1.0 / sqrt(1.01), 0.0, 1e-6), "U's last element");
     ok(near(h.a[0], sqrt(1.01 / (1.01 * 1.01 - 0.25)), 0.0, 1e-6), "its first");
     ok(near(h.a[1], -0.5 / sqrt(1.01 * (1.01 * 1.01 - 0.25)), 0.0, 1e-6),
         "and that beside it");
-    ok(h.a[2] == 0.5f, "H stays below the diagonal");
+    ok(h.a[2] == 0.5, "H stays below the diagonal");
     hess_release(&h);
-    ok(factor2(1.0f, 1.05f, &h, &e) == 0 && warned == 1 &&
+    ok(factor2(1.0, 1.05, &h, &e) == 0 && warned == 1 &&
             near(h.damp, 0.1, 0.0, 1e-12),
         "ten times the damping, aloud");
     ok(near(h.a[3], 1.0 / sqrt(1.1), 0.0, 1e-6), "of the same matrix");
     hess_release(&h);
-    ok(factor2(1.0f, 12.0f, &h, &e) < 0 && e.code == EX_NUM && warned == 3 &&
+    ok(factor2(1.0, 12.0, &h, &e) < 0 && e.code == EX_NUM && warned == 3 &&
             strstr(e.msg, "layer x") != NULL,
         "not at 1000 times: refused by name");
     hess_release(&h);
-    ok(factor2(1.0f, NAN, &h, &e) < 0 && e.code == EX_NUM, "NaN is refused");
-    ok(factor2(0.0f, 0.0f, &h, &e) == 0 && h.dead == 2, "all dead");
+    ok(factor2(1.0, NAN, &h, &e) < 0 && e.code == EX_NUM, "NaN is refused");
+    ok(factor2(0.0, 0.0, &h, &e) == 0 && h.dead == 2, "all dead");
     hess_release(&h);
 }
 
 static void
 against_lapack(void)
 {
-    float a[9] = { 4, 0, 0, 2, 5, 0, 1, 3, 6 };
+    double a[9] = { 4, 0, 0, 2, 5, 0, 1, 3, 6 };
 
-    ok(lapack_potrf(a, 3) == 0 && a[0] == 2.0f && a[3] == 1.0f && a[4] == 2.0f,
+    ok(lapack_potrf(a, 3) == 0 && a[0] == 2.0 && a[3] == 1.0 && a[4] == 2.0,
         "Cholesky's factor, row-major");
 }
 

@@ -12,7 +12,8 @@
 static struct golden g;
 static struct pool *pool;
 static size_t N, n, k, keep[64];
-static float *w, *h, *out;
+static float *w, *out;
+static double *h;
 static int warned;
 
 static void
@@ -61,12 +62,12 @@ threads(void)
 static void
 singular(void)
 {
-    float *bad = xcalloc(n * n, sizeof *bad);
+    double *bad = xcalloc(n * n, sizeof *bad);
     struct repaired r;
     struct err e;
 
     for (size_t i = 0; i < n * n; i++)
-        bad[i] = i / n == i % n ? 1.0f : -1.0f;
+        bad[i] = i / n == i % n ? 1.0 : -1.0;
     ok(layer_repair(w, N, n, keep, k, bad, 1e-3, pool, "block 3, o", out, &r,
            &e) < 0 &&
             e.code == EX_NUM && warned == 3 &&
@@ -109,7 +110,7 @@ main(void)
     for (k = 0; k < list->n; k++)
         keep[k] = st_u32(list, k);
     w = golden_floats(&g, "w");
-    h = golden_floats(&g, "h");
+    h = golden_doubles(&g, "h");
     out = xcalloc(N * n, sizeof *out);
     against_oracle(0.01, "0.01");
     against_oracle(0.3, "0.3");

@@ -36,7 +36,6 @@ open_all(struct sparsify *s, struct model *m, enum method method,
         .c = &calib,
         .pool = pool,
         .method = method,
-        .compute = "f32",
         .damp = 0.01,
         .pattern = { 2, 4, 0 } };
     sparsify_list(s, layers);
