@@ -306,7 +306,6 @@ put_mark(const char *tmp, struct err *e)
     char *path = xasprintf("%s/" DIR_MARK, tmp);
     int fd;
 
-    io_remember(path);
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0)
         err_set(e, EX_SYS, "%s:", path);
@@ -318,17 +317,17 @@ put_mark(const char *tmp, struct err *e)
 
 /* Make the folder, to be removed if the program ends. */
 static int
-make_temporary(const char *tmp, struct err *e)
+make_temporary(struct dir_new *d, struct err *e)
 {
     sigset_t all, old;
     int r = 0;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    if (mkdir(tmp, 0777) < 0)
-        r = err_set(e, EX_SYS, "%s:", tmp);
+    if (mkdir(d->tmp, 0777) < 0)
+        r = err_set(e, EX_SYS, "%s:", d->tmp);
     else
-        io_remember(tmp);
+        d->place = io_remember(d->tmp);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return r;
 }
@@ -339,7 +338,7 @@ dir_new_begin(struct dir_new *d, const char *path, struct err *e)
     char *up, *slash;
     int r;
 
-    *d = (struct dir_new){ xstrdup(path), tmp_of(path), -1 };
+    *d = (struct dir_new){ xstrdup(path), tmp_of(path), -1, 0 };
     up = xstrdup(path);
     slash = strrchr(up, '/');
     if (slash != NULL)
@@ -349,7 +348,7 @@ dir_new_begin(struct dir_new *d, const char *path, struct err *e)
     if (r == 0 && (r = look(d->tmp, e)) > 0)
         r = dir_remove(d->tmp, e);
     if (r == 0)
-        r = make_temporary(d->tmp, e);
+        r = make_temporary(d, e);
     if (r < 0) {
         free(d->tmp); /* it is not ours to remove */
         d->tmp = NULL;
@@ -369,7 +368,7 @@ release(struct dir_new *d)
         close(d->mark);
     free(d->path);
     free(d->tmp);
-    *d = (struct dir_new){ NULL, NULL, -1 };
+    *d = (struct dir_new){ NULL, NULL, -1, 0 };
 }
 
 /* The mark goes after the renaming, so that at every moment a kill leaves
@@ -389,7 +388,7 @@ dir_new_commit(struct dir_new *d, struct err *e)
         r = io_fsync_dir(d->path, e);
     if (r < 0)
         return -1;
-    io_forget_under(d->tmp);
+    io_forget(d->place);
     free(d->tmp);
     d->tmp = NULL;
     slash = strrchr(d->path, '/');
@@ -405,6 +404,6 @@ dir_new_abort(struct dir_new *d)
 {
     /* What cannot be removed now is tried again at the end. */
     if (d->tmp != NULL && dir_remove(d->tmp, NULL) == 0)
-        io_forget_under(d->tmp);
+        io_forget(d->place);
     release(d);
 }

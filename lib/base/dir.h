@@ -41,13 +41,14 @@ void dir_unlock(struct dir_lock *l);
  * Until then a file in it, DIR_MARK, says that it is ours, and a lock on that
  * file that its maker lives: only what an earlier maker has left is removed;
  * another folder of that name is refused (EX_USAGE).  When the program ends
- * before dir_new_commit, by a signal too, what io_out has put there goes.  A
+ * before dir_new_commit, by a signal too, it goes with the files in it.  A
  * folder of the final name is whole, even where a kill has left the mark in it.
  */
 #define DIR_MARK ".unfinished"
 struct dir_new {
     char *path, *tmp; /* owned */
     int mark;         /* descriptor */
+    int place;        /* of tmp among what is removed at the end */
 };
 /* Could dir_new_begin succeed?  Changes nothing. */
 int dir_new_check(const char *path, struct err *e);

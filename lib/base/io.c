@@ -1,8 +1,10 @@
 /* Files and descriptors: see io.h */
+#define _GNU_SOURCE /* getdents64 */
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/stop.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -206,12 +208,10 @@ io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e)
 /*
  * Temporary files and folders that exist, to be removed when the program ends,
  * by exit() or by a signal.  A name is taken out of the table by an atomic
- * exchange, and then owned, so the signal handler never sees one that is freed;
- * the lock is for those who only look.
+ * exchange, and then owned, so the signal handler never sees one that is freed.
  */
 enum { LIVE = 64 };
 static _Atomic(char *) live[LIVE];
-static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The thread that ends the program, where one does. */
 static atomic_int ending;
@@ -238,24 +238,50 @@ take_live(const char *name[LIVE], size_t n)
     return n;
 }
 
+/* Remove a file, or a folder with the files in it; 0: a folder stays that was
+ * not empty. */
+static int
+clear_away(const char *name)
+{
+    char list[4096];
+    ptrdiff_t n;
+    int dir;
+
+    if (unlink(name) == 0 || (errno != EISDIR && errno != EPERM))
+        return 1;
+    dir = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (dir < 0)
+        return 1;
+    /* readdir() is not allowed in a signal handler. */
+    while ((n = getdents64(dir, list, sizeof list)) > 0)
+        for (ptrdiff_t at = 0; at < n;) {
+            const struct dirent64 *d = (const void *)(list + at);
+
+            unlinkat(dir, d->d_name, 0);
+            at += d->d_reclen;
+        }
+    close(dir);
+    return rmdir(name) == 0 || (errno != ENOTEMPTY && errno != EEXIST);
+}
+
 void
 io_remove_temporaries(void)
 {
+    const struct timespec moment = { .tv_nsec = 1000000 };
     const char *name[LIVE];
     size_t n = 0;
-    int full = 1;
 
     ender = pthread_self();
     atomic_store(&ending, 1);
-    /* Again: another thread may be making its last file in a folder. */
-    for (int i = 0; full && i < 1000; i++) {
+    /* Again, for a second: another thread may be making its last file. */
+    for (int i = 0; i < 1000; i++) {
         n = take_live(name, n);
-        for (size_t k = 0; k < n; k++)
-            unlink(name[k]);
-        full = 0;
         for (size_t k = n; k-- > 0;)
-            if (rmdir(name[k]) < 0 && (errno == ENOTEMPTY || errno == EEXIST))
-                full = 1;
+            if (clear_away(name[k]))
+                name[k] = name[--n];
+        if (n == 0)
+            break;
+        nanosleep(&moment, NULL);
     }
 }
 
@@ -308,50 +334,8 @@ io_remember(const char *path)
 void
 io_forget(int place)
 {
-    if (place <= 0)
-        return;
-    pthread_mutex_lock(&live_lock);
-    free(atomic_exchange(&live[place - 1], NULL));
-    pthread_mutex_unlock(&live_lock);
-}
-
-/* Is name the folder `dir`, or in it? */
-static int
-is_under(const char *name, const char *dir)
-{
-    const size_t n = strlen(dir);
-
-    return strncmp(name, dir, n) == 0 && (name[n] == '/' || name[n] == '\0');
-}
-
-void
-io_forget_under(const char *dir)
-{
-    pthread_mutex_lock(&live_lock);
-    for (int i = 0; i < LIVE; i++) {
-        const char *name = atomic_load(&live[i]);
-
-        if (name != NULL && is_under(name, dir))
-            free(atomic_exchange(&live[i], NULL));
-    }
-    pthread_mutex_unlock(&live_lock);
-}
-
-/* Is dir a folder that is to be removed?  Then files committed in it are too.
- * */
-static int
-is_live(const char *dir)
-{
-    int found = 0;
-
-    pthread_mutex_lock(&live_lock);
-    for (int i = 0; i < LIVE && !found; i++) {
-        const char *name = atomic_load(&live[i]);
-
-        found = name != NULL && strcmp(name, dir) == 0;
-    }
-    pthread_mutex_unlock(&live_lock);
-    return found;
+    if (place > 0)
+        free(atomic_exchange(&live[place - 1], NULL));
 }
 
 static void
@@ -459,18 +443,15 @@ io_out_commit(struct io_out *o, struct err *e)
     if (r < 0 && errno != EINTR)
         return err_set(e, EX_SYS, "%s:", o->tmp != NULL ? o->tmp : o->path);
     if (o->tmp != NULL) {
-        char *dir = folder_of(o->path);
-        const int place = is_live(dir) ? io_remember(o->path) : 0;
+        char *dir;
 
         rest_at_end();
-        if (rename(o->tmp, o->path) < 0) {
-            io_forget(place);
-            free(dir);
+        if (rename(o->tmp, o->path) < 0)
             return err_set(e, EX_SYS, "%s:", o->path);
-        }
         forget(o);
         free(o->tmp);
         o->tmp = NULL;
+        dir = folder_of(o->path);
         r = io_fsync_dir(dir, e);
         free(dir);
         if (r < 0)

@@ -86,13 +86,11 @@ void io_out_abort(struct io_out *o);
  * a program do by themselves.  Safe in a signal handler. */
 void io_remove_temporaries(void);
 
-/* Let io_remove_temporaries remove path too, until io_forget(place), which
- * removes nothing.  Place 0: the table is full, path is not remembered. */
+/* Let io_remove_temporaries remove path too, a folder with the files in it,
+ * until io_forget(place), which removes nothing.  Place 0: the table is full,
+ * path is not remembered. */
 int io_remember(const char *path);
 void io_forget(int place);
-/* Files that io_out commits in a remembered folder are remembered too.  Forget
- * the folder and all of them. */
-void io_forget_under(const char *dir);
 
 /* Whole small file, atomically. */
 int io_put_file(const char *path, const void *buf, size_t n, struct err *e);

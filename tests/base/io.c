@@ -243,6 +243,31 @@ write_on(void *unused)
     return unused;
 }
 
+/* A folder of more files than there are places for names */
+static void
+test_full_folder(void)
+{
+    struct dir_new d;
+    struct err e;
+    pid_t pid;
+
+    fflush(stdout);
+    if ((pid = fork()) == 0) {
+        if (dir_new_begin(&d, "n/full", &e) < 0)
+            _exit(9);
+        for (int i = 0; i < 100; i++) {
+            char name[40];
+
+            snprintf(name, sizeof name, "n/full.tmp/%d", i);
+            if (io_put_file(name, "1", 1, &e) < 0)
+                _exit(9);
+        }
+        raise(SIGTERM);
+    }
+    waitpid(pid, NULL, 0);
+    ok(!io_exists("n/full.tmp"), "a folder of 100 files goes");
+}
+
 /* Ended at any time from its first moment on, while another thread writes. */
 static void
 test_busy_folder(void)
@@ -400,6 +425,7 @@ main(void)
     test_links();
     test_new_folder();
     test_busy_folder();
+    test_full_folder();
     test_unreadable();
     test_irregular();
     test_shrinks(0);
