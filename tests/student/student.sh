@@ -250,7 +250,9 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
     status 1 'one that cannot be listed when it is hashed' strace -f -qq \
         -o trace -P "$PWD/late/step-20.tmp" -e trace=getdents64 \
         -e inject=getdents64:error=EIO student -q -m s0 -o late --lr 1e-3 kd
-    equal '... is no checkpoint' "$(find late -name 'step-*')" ''
+    equal '... is no checkpoint, but unfinished' \
+        "$(find late -name 'step-*' -o -name .unfinished)" \
+        "$(printf '%s\n' late/step-20.tmp late/step-20.tmp/.unfinished)"
 else
     skip 'calls that fail' 'no strace'
 fi
