@@ -86,7 +86,8 @@ judge_cut(struct session *x, const struct model *small)
     t.cost.params = (double)model_params(small);
     t.score = score_rows(&x->s, row, x->c.R);
     t.seconds = clock_now() - start;
-    session_tell(x, &x->log.t[trials_add(&x->log, &t)]);
+    trials_add(&x->log, &t);
+    session_tell(x, &t);
     free(row);
 }
 

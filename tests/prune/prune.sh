@@ -29,6 +29,16 @@ equal 'is what is cut' "$(figure one.tsv mix score) $(figure one.tsv cut score)"
 ok 'again' prune -q -m all -o again --blocks 3 calib
 same 'the same weights' all/model.safetensors again/model.safetensors
 
+# Of 20 blocks: the table of configurations, of 16 at first, is moved for the one
+# that is cut
+sed 's/hidden_layers": 3/hidden_layers": 20/' "$t/config.json" >deep.json
+ok 'a deeper model' student -m deep.json -o deep --steps 1 --lr 1e-3 calib
+for blocks in 5 6 7; do
+    ok "$blocks of its blocks" env MALLOC_PERTURB_=85 "$BUILD/bin/prune" -m deep \
+        -o "deep-$blocks" --blocks "$blocks" --method greedy --candidates 1 calib
+    like 'are kept' "^prune: $((992 + blocks * 2336)) of 47712 param" err
+done
+
 # --- goals ---
 for goal in 0.1 0.3 0.6; do
     ok "--ratio $goal" prune -m "$t" -o "r$goal" --ratio "$goal" \
