@@ -68,8 +68,23 @@ done
 row() {
     "$top/scripts/results" row r t "$1" 7 "make -f t.mk LR='1e-4' row" o
 }
+# Of the text, as the row has it
+hashes() {
+    awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+        NR == 2 { print $at["text"] }' r/t.tsv
+}
 mkdir r
+echo train >o/train.txt
+echo judged >o/held-out.txt
+ok 'a row of joined text' row one
+equal 'is of that text, in any folder' "$(hashes)" \
+    "$(for w in train judged; do echo "$w" | sha256sum | cut -c 1-8; done |
+        paste -s -d / -)"
+rm o/*.txt r/*
 ok 'a row' row one
+equal 'of documents by their shards' "$(hashes)" \
+    "$(for w in '{}' x; do echo "$w" | sha256sum | cut -c 1-8; done |
+        paste -s -d / -)"
 again r t >wrong
 equal 'is what lies beside it' "$(cat wrong)" ''
 equal 'a line a model' "$(cut -f 1-5 r/t.tsv | tr '\t\n' ' ,')" \
