@@ -269,6 +269,12 @@ ok 'a long command' "$top/scripts/results" draw r t
 equal 'is folded, but between apostrophes' "$(grep -A 1 'A=' out)" \
     "    make -f t.mk A='0123456789 123456789 123456789 123456789 123456789 123456789' \\
         B=1 row"
+awk -F '\t' -v OFS='\t' '$1 == "one" || $1 == "them" { $NF = "make -f recipes/" \
+    "t.mk A=\047x y\047 GGUF=\047g\047 B=\047" $1 "\047 C=\0471\047 row" } 1' r/t.tsv >new
+mv new r/t.tsv
+ok 'several runs of a recipe' "$top/scripts/results" draw r t
+equal 'are one command, with what they share' "$(sed -n '/^ /p' out)" \
+    "    make -f recipes/settings.mk MORE=\"A='x y' C='1'\" NAMES=\"one them none\""
 rm r/t.tsv
 ok 'without rows' "$top/scripts/results" draw r t
 equal 'nothing was run' "$(grep -c 'not run' out)" 5
