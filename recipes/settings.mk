@@ -19,6 +19,7 @@ BUILD   ?= build# where the programs are
 
 .DEFAULT_GOAL = all
 .PHONY: all curve help
+.PRECIOUS: $(WORK)/%.gguf
 OF := $(strip $(OF))
 
 # Of the loss; then targets, the teacher, rates, what is left, how rows are cut,
