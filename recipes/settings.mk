@@ -87,7 +87,7 @@ plain-2          = SEED=2
 plain-3          = SEED=3
 
 # Of README: the recipe of each table has its name,
-in.reference = reference search
+in.reference = reference
 in.gemma3    = out-4 out-4-seed-2 out-4-zeros out-6
 in.qwen      = qwen ready
 # but for SmolLM2 by blocks that are left, and by steps, with tasks.
@@ -96,7 +96,6 @@ README       = $(in.reference) $(in.gemma3) $(in.qwen) blocks-27 blocks-24 \
                blocks-20 blocks-16 blocks-20-40 blocks-20-80
 
 reference    = rival
-search       = KEEP= CANDIDATES=8
 eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=404 WRITTEN=8 CLOZE=1
 out-4        = $(eu) rival
 out-4-seed-2 = $(eu) SEED=2
