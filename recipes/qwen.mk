@@ -12,6 +12,7 @@ MODEL      ?= qwen2.5-coder-1.5b# of scripts/get-model
 VOCAB      ?= 64K --dtype bf16# ids that are left, and the teacher's type
 PARAMS     ?= 1020M# parameters that are left
 BATCHES    ?= $(if $(SMOKE),2,293)# steps of distillation
+LR         ?= 3e-5# peak learning rate, cosine to 0
 WARMUP     ?= $(if $(SMOKE),1,10)# steps of warm-up
 CANDIDATES ?= $(if $(SMOKE),1,4)# blocks tried a round; 1: by influence alone
 PROMPTS    ?= 'py:def fibonacci(n):' 'en:The sky is blue because'
