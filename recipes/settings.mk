@@ -88,7 +88,7 @@ plain-3          = SEED=3
 
 # Of README: the recipe of each table has its name,
 in.reference = reference
-in.gemma3    = out-4 out-4-seed-2 out-4-zeros out-6
+in.gemma3    = out-4 out-4-seed-2 out-4-zeros out-6 pytorch pytorch-ce
 in.qwen      = qwen ready
 # but for SmolLM2 by blocks that are left, and by steps, with tasks.
 in.curve     = blocks-%
@@ -101,6 +101,10 @@ out-4        = $(eu) rival
 out-4-seed-2 = $(eu) SEED=2
 out-4-zeros  = $(eu) SPARSIFY='--share 0.5'
 out-6        = $(eu) BLOCKS=12 rival
+# What PyTorch made of the same model by the same text is judged alone.
+pytorch      = $(eu) WRITTEN= VOCAB= GGUF=$(cut)/vocab BATCHES=0 \
+               READY=$(WORK)/$*.model
+pytorch-ce   = $(pytorch)
 qwen         = rival BENCH=20
 ready        = READY=$(WORK)/qwen2.5-coder-0.5b.gguf BENCH=20
 blocks       = KEEP= CANDIDATES=1 CLOZE=1 BLOCKS=$(word 2,$(subst -, ,$*)) \
@@ -124,16 +128,28 @@ $(WORK)/%.gguf:
 .SECONDEXPANSION:
 $(WORK)/ready.row: $(WORK)/qwen2.5-coder-0.5b.gguf
 $(WORK)/%.row: $$(call gguf,$$*)
-	@[ ! -d $(WORK)/plain ] || $(call like,$*)
+	@$(call like,$*)
 	@$(call run,$*) row
 	@touch $@
-# What a setting does not change is made once, for plain.
-like = $(if $(and $(filter settings,$(table)),$(filter-out plain,$(1))),\
-       $(run) LIKE=$(WORK)/plain like,:)
+# What a setting does not change is made once, for the first run of its table.
+first.settings = plain
+first.gemma3   = out-4
+first = $(first.$(table))
+like  = $(if $(filter-out $(1),$(first)),[ ! -d $(WORK)/$(first) ] || \
+        $(filter-out rival,$(run)) LIKE=$(WORK)/$(first) like,:)
 run  = $(MAKE) --no-print-directory -f recipes/$(recipe).mk \
     WORK=$(WORK)/$(1) TABLE=$(table) GGUF=$(gguf) \
     $(if $(filter settings,$(table)),$(plain.$(OF))) $(MORE) \
     $(if $(filter blocks-%,$(1)),$(blocks),$($(1)))
+
+# The peer: the teacher and the text of out-4, blocks by influence of its own.
+cut        = $(WORK)/out-4/full
+pytorch.is = kd
+pytorch-ce.is = ce
+$(WORK)/pytorch.row $(WORK)/pytorch-ce.row: $(WORK)/%.row: $(WORK)/%.model
+$(WORK)/%.model: $(WORK)/out-4.row
+	AUTOCAST=1 python3 scripts/oracle/distil.py 1e-4 $($*.is) 404 4 $(cut)/vocab \
+	    $(cut)/text/train $(cut)/text/held-out/en.txt 0 $@ >$@.txt
 
 curve:
 	@scripts/curve -t 96 $(RESULTS)/curve.tsv && \

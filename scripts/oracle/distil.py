@@ -1,18 +1,22 @@
-"""Peer of recipes/reference.mk: distillation in PyTorch as a user of transformers
-writes it, of SmolLM2-135M without the blocks of least influence, fp32.
-usage: distil.py LR kd|ce|eval STEPS BLOCKS_REMOVED HFDIR TRAIN.txt EVAL.txt
-                 [SEED | STREAM]
+"""Peer of recipes/reference.mk and gemma3.mk: distillation in PyTorch as a user
+of transformers writes it, of a model without its blocks of least influence.
+usage: distil.py LR kd|ce|eval STEPS BLOCKS_REMOVED HFDIR TRAIN EVAL.txt
+                 [SEED | STREAM [DIR]]
        (needs torch, transformers, tokenizers; written with torch 2.13,
-        transformers 5; HFDIR: the model in fp32, by retort's convert)
+        transformers 5; HFDIR: the model, by retort's convert or prune)
 kd: 0.25 CE + KL (T = 3, times 9) + SquareHead; ce: CE alone.  4 rows of 256
 tokens a step, drawn from TRAIN but for its last 40 by SEED (0), or the batches
 of STREAM, which retort's stream wrote, in their order, at student's rates, with
 the loss of each step; AdamW (0.9, 0.95; no decay), 10 steps of warm-up, cosine
 to 0, gradients clipped at 1.  Prints perplexity, KL to the model and agreement
 on the first 40 rows of the first 60,000 characters of EVAL, and on the 40 rows
-left out."""
+left out.  TRAIN: a file, or a folder of files, at most 200 rows of each.  The
+student is written to DIR.  Weights are fp32; with AUTOCAST in the environment
+products are in bfloat16, as torch.autocast has them."""
 import json
 import math
+import os
+import shutil
 import struct
 import sys
 import time
@@ -22,9 +26,10 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM
 
-L, B, V = 256, 4, 49152
+L, B = 256, 4
 torch.set_num_threads(2)
 order = sys.argv[8] if len(sys.argv) > 8 else "0"
+saved = sys.argv[9] if len(sys.argv) > 9 else None
 torch.manual_seed(int(order) if order.isdigit() else 0)
 lr, mode = float(sys.argv[1]), sys.argv[2]
 steps, ndrop, hf = int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
@@ -36,8 +41,24 @@ def load():
 
 
 def rows(text):
-    ids = torch.tensor(tok.encode(text).ids)
-    return ids[: len(ids) // L * L].view(-1, L)
+    """Rows of text, each with BOS where the tokenizer begins a text with it."""
+    bos = torch.tensor(tok.encode("").ids, dtype=torch.int64)
+    ids = torch.tensor(tok.encode(text, add_special_tokens=False).ids)
+    n = L - len(bos)
+    ids = ids[: len(ids) // n * n].view(-1, n)
+    return torch.cat([bos.expand(len(ids), -1), ids], 1)
+
+
+def files(path):
+    """Rows of a file, or at most 200 of each file of a folder."""
+    if not os.path.isdir(path):
+        return rows(open(path).read())
+    return torch.cat([rows(open(os.path.join(path, f)).read())[:200]
+                      for f in sorted(os.listdir(path)) if f.endswith(".txt")])
+
+
+def products():
+    return torch.autocast("cpu", torch.bfloat16, "AUTOCAST" in os.environ)
 
 
 def streamed(path):
@@ -57,8 +78,9 @@ def streamed(path):
 
 
 T, S = load().eval(), load()
+V, blocks = T.config.vocab_size, T.config.num_hidden_layers
 batches = [] if order.isdigit() else streamed(order)
-train = rows(open(sys.argv[6]).read())
+train = files(sys.argv[6])
 train, hold = train[:-40], train[-40:]
 judged = rows(open(sys.argv[7]).read()[:60000])[:40]
 print("train rows", len(train), "tokens", train.numel(), flush=True)
@@ -72,8 +94,10 @@ def figures(m):
         nll = kl = same = n = 0
         for i in range(0, len(X), 8):
             x = X[i : i + 8]
-            a = torch.log_softmax(m(x).logits[:, :-1], -1)
-            b = torch.log_softmax(T(x).logits[:, :-1], -1)
+            with products():
+                a, b = m(x).logits[:, :-1], T(x).logits[:, :-1]
+            a = torch.log_softmax(a.float(), -1)
+            b = torch.log_softmax(b.float(), -1)
             nll -= a.gather(-1, x[:, 1:, None]).sum().item()
             kl += (b.exp() * (b - a)).sum().item()
             same += (a.argmax(-1) == b.argmax(-1)).sum().item()
@@ -90,14 +114,16 @@ if mode == "eval":
 with torch.no_grad():
     h = T(train[:32], output_hidden_states=True).hidden_states
     bi = [(1 - F.cosine_similarity(h[i], h[i + 1], dim=-1)).mean().item()
-          for i in range(30)]
-drop = sorted(sorted(range(1, 29), key=lambda i: bi[i])[:ndrop])
-keep = [i for i in range(30) if i not in drop]
+          for i in range(blocks)]
+drop = sorted(sorted(range(1, blocks - 1), key=lambda i: bi[i])[:ndrop])
+keep = [i for i in range(blocks) if i not in drop]
 print("BI", [round(b, 3) for b in bi], "drop", drop, flush=True)
 S.model.layers = torch.nn.ModuleList([S.model.layers[i] for i in keep])
 for j, layer in enumerate(S.model.layers):
     layer.self_attn.layer_idx = j
 S.config.num_hidden_layers = len(keep)
+if getattr(S.config, "layer_types", None):
+    S.config.layer_types = [S.config.layer_types[i] for i in keep]
 print("params", sum(p.numel() for p in S.parameters()), "pruned eval", figures(S),
       flush=True)
 
@@ -112,7 +138,8 @@ def as_student(it):
 def square_head(s, t):
     """Mean over blocks of the squared distance over the teacher's square."""
     return sum(
-        F.mse_loss(s[j + 1], t[k + 1]) / (t[k + 1].pow(2).mean() + 1e-6)
+        F.mse_loss(s[j + 1].float(), t[k + 1].float()) /
+        (t[k + 1].float().pow(2).mean() + 1e-6)
         for j, k in enumerate(keep)) / len(keep)
 
 
@@ -126,15 +153,16 @@ for it in range(steps):
     for group in opt.param_groups:
         group["lr"] = rate
     x = batches[it] if batches else train[torch.randint(0, len(train), (B,))]
-    with torch.no_grad():
-        t = T(x, output_hidden_states=True)
-    s = S(x, output_hidden_states=True)
-    zs = s.logits[:, :-1].reshape(-1, V)
+    with products():
+        s = S(x, output_hidden_states=mode == "kd")
+    zs = s.logits[:, :-1].reshape(-1, V).float()
     ce = F.cross_entropy(zs, x[:, 1:].reshape(-1))
     kl = sh = torch.tensor(0.0)
     loss = ce
     if mode == "kd":
-        zt = t.logits[:, :-1].reshape(-1, V)
+        with torch.no_grad(), products():
+            t = T(x, output_hidden_states=True)
+        zt = t.logits[:, :-1].reshape(-1, V).float()
         kl = 9.0 * F.kl_div(F.log_softmax(zs / 3.0, -1),
                             F.log_softmax(zt / 3.0, -1), log_target=True,
                             reduction="batchmean")
@@ -146,9 +174,14 @@ for it in range(steps):
     opt.zero_grad(set_to_none=True)
     if batches:
         print("step %d loss %.6f" % (it + 1, loss.item()), flush=True)
-    if (it + 1) % 40 == 0:
+    if (it + 1) % (steps // 4) == 0:
         S.eval()
         print(it + 1, (it + 1) * B * L, "ce %.3f kl %.3f sh %.4f" %
-              (ce.item(), float(kl), float(sh)), "ppl/kl/agree, in-domain",
+              (ce.item(), kl.item(), sh.item()), "ppl/kl/agree, in-domain",
               figures(S), "%.0fs" % (time.time() - began), flush=True)
         S.train()
+if saved:
+    S.save_pretrained(saved)
+    for f in os.listdir(hf):
+        if "token" in f:
+            shutil.copy(os.path.join(hf, f), saved)
