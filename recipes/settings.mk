@@ -106,7 +106,9 @@ pytorch      = $(eu) WRITTEN= VOCAB= GGUF=$(cut)/vocab BATCHES=0 \
                READY=$(WORK)/$*.model
 pytorch-ce   = $(pytorch)
 qwen         = rival BENCH=20
-ready        = READY=$(WORK)/qwen2.5-coder-0.5b.gguf BENCH=20
+# A model of its own: its hidden states are not those of the teacher, averaged.
+ready        = READY=$(WORK)/qwen2.5-coder-0.5b.gguf BENCH=20 SAYS=--final \
+    STUDENT='--keep 1 --moments bf16 --recompute --micro 1 --squarehead 0'
 blocks       = KEEP= CANDIDATES=1 CLOZE=1 BLOCKS=$(word 2,$(subst -, ,$*)) \
                $(addprefix BATCHES=,$(word 3,$(subst -, ,$*)))
 
