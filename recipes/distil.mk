@@ -60,6 +60,7 @@ HUMANEVAL  ?=# problems that models solve; see recipes/humaneval.mk
 LIMIT      ?=# only so many of the first problems
 CALIBRATE  ?=# steps of the teacher by cross entropy, before it teaches
 TEACHER_LR ?= 2e-5# their peak learning rate
+STORED     ?=# 1: what the teacher says is kept, and runs LIKE this one need none
 LIKE       ?=# WORK of another run, from which `like` takes what is the same
 ROUND      ?=# type that what was trained is judged as, such as q4_0
 COMPUTE    ?=# bf16: products of teacher and student in bfloat16
@@ -95,6 +96,8 @@ source     = TEXT $(if $(TEXT),,$(SOURCE))
 text_by    = GGUF $(source) TOKENIZE PIECES T JOIN VOCAB $(if $(WRITTEN),SEED)
 cut_by     = $(text_by) PARAMS BLOCKS PACK CALIB_ROWS CANDIDATES SEED KEEP \
              READY PRUNE SPARSIFY
+taught_by  = $(cut_by) B BATCHES SAYS $(if $(COMPUTE),COMPUTE) \
+             $(if $(CALIBRATE),CALIBRATE TEACHER_LR)
 judged_by  = HELD_OUT_TEXT TOKENIZE WHOLE CONTEXT $(if $(TEXT),,$(JUDGED)) \
              $(if $(JUDGED_ROWS),JUDGED_BYTES JUDGED_ROWS) $(if $(ROUND),ROUND)
 trained_by = B BATCHES WARMUP STUDENT SAYS $(if $(COMPUTE),COMPUTE) \
@@ -149,18 +152,25 @@ settings:
 ## like: link what the run LIKE fetched, and made under the same settings
 link  = [ ! -e $(1)/$$f ] || [ -e $(2)/$$f ] || ln -s $(1)/$$f $(2)/$$f
 there = $(abspath $(LIKE))/$(notdir $(OUT))
-alike = ! printf '%s\n' $(call lines,,$(1)) | grep -vxF -f $(there)/settings | \
-    grep -q .
+# $(1) files of settings there, $(2) the names: all are the same.
+alike = ! printf '%s\n' $(call lines,,$(2)) | \
+    grep -vxF $(addprefix -f $(there)/,$(1)) | grep -q .
+take  = for f in $(1); do $(call link,$(there),$(abspath $(OUT))); done
 like:
 	@mkdir -p $(OUT); cd $(LIKE) && for f in *; do case $$f in smoke | full) ;; \
 	    *) $(call link,$(abspath $(LIKE)),$(abspath $(WORK))) ;; esac; done
-	@if [ ! -e $(OUT)/settings ] && [ -e $(there)/train.done ]; then \
-	    if $(call alike,$(text_by)); then for f in plan.txt text train train.done \
-	        train.txt shared.tsv vocab vocab.tsv; do \
-	        $(call link,$(there),$(abspath $(OUT))); done; fi; \
-	    if $(call alike,$(cut_by)) && [ -e $(there)/pruned/config.json ]; then \
-	        for f in pruned prune.tsv dense sparse.tsv choice; do \
-	        $(call link,$(there),$(abspath $(OUT))); done; fi; fi
+	@[ ! -e $(OUT)/settings ] && [ -e $(there)/train.done ] || exit 0; \
+	if $(call alike,settings,$(text_by)); then \
+	    $(call take,plan.txt text train train.done train.txt shared.tsv vocab \
+	        vocab.tsv); fi; \
+	if $(call alike,settings,$(cut_by)) && [ -e $(there)/pruned/config.json ]; then \
+	    $(call take,pruned prune.tsv dense sparse.tsv choice); fi; \
+	if [ -e $(there)/targets.done ] && \
+	    $(call alike,settings targets.settings,$(taught_by)); then \
+	    $(call take,targets targets.done targets.settings); fi; \
+	if [ -e $(there)/distilled/config.json ] && \
+	    $(call alike,settings distilled.settings,$(cut_by) $(trained_by) LR); then \
+	    $(call take,distilled distilled.settings); fi
 
 # What is judged, and how: written only when it is something else.
 $(OUT)/judged: settings
@@ -334,17 +344,26 @@ profile = RETORT_PROFILE=$(@D)/$(1).$$$$.profile
 TRAIN = $(call profile,student) $(BIN)/student -m $(OUT)/pruned \
         --warmup $(WARMUP) --save $(SAVE) -j $(THREADS) --resume $(compute) $(STUDENT)
 
+# What the teacher says of every batch, on a pipe or kept for other runs too.
+said = $(STREAM) -B $(B) --batches $(BATCHES) $(1) | \
+    $(call profile,teacher) $(BIN)/teacher -m $(taught) \
+        $(or $(SAYS),--final --hidden mapped) --student $(OUT)/pruned \
+        -j $(THREADS) $(compute)
+sayer = $(OUT)/pruned/config.json \
+    $(if $(CALIBRATE),$(OUT)/calibrated/config.json)
+$(OUT)/targets.done: $(sayer) | programs
+	$(call record,$(OUT)/targets.settings,$(taught_by))
+	$(said) | $(BIN)/shard -f -o $(OUT)/targets
+	@touch $@
+
 # config.json is written last, when the run is at its end.  With --resume the
 # first run starts at the beginning and a later one at its last checkpoint.
-$(OUT)/distilled/config.json: $(OUT)/pruned/config.json \
-    $(if $(CALIBRATE),$(OUT)/calibrated/config.json) | programs
+$(OUT)/distilled/config.json: $(sayer) | $(if $(STORED),$(OUT)/targets.done) programs
 	$(call record,$(OUT)/distilled.settings,$(trained_by) LR)
 	@mkdir -p $(@D)
-	$(STREAM) -B $(B) --batches $(BATCHES) --resume $(@D) | \
-	    $(call profile,teacher) $(BIN)/teacher -m $(taught) \
-	        $(or $(SAYS),--final --hidden mapped) --student $(OUT)/pruned \
-	        -j $(THREADS) $(compute) | \
-	    $(TRAIN) --lr $(LR) -o $(@D)
+	$(if $(STORED),$(BIN)/stream -B $(B) \
+	    --batches $(BATCHES) --resume $(@D) $(OUT)/targets,$(call \
+	    said,--resume $(@D))) | $(TRAIN) --lr $(LR) -o $(@D)
 
 ## rival: the same cut model trained by cross entropy alone, judged beside
 rival: $(OUT)/rival/config.json
@@ -414,7 +433,7 @@ row: $(OUT)/eval.tsv $(if $(strip $(items)),$(OUT)/tasks.tsv) \
 
 # As it was given, but for where things are on this machine: files are named
 # without their folders, FORM=FILE too.
-places  = WORK BUILD THREADS RUN RESULTS SMOKE PEER LIKE
+places  = WORK BUILD THREADS RUN RESULTS SMOKE PEER LIKE STORED
 named   = TEXT HELD_OUT_TEXT GGUF READY UDHR HELP TASKS HUMANEVAL
 short   = $(subst $(space),=,$(notdir $(subst =, ,$(1))))
 space   = $() $()

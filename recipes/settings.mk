@@ -37,9 +37,9 @@ not.reference = lr3e-5 lr3e-4 joined written
 
 # 82k tokens, all else as the recipe has it; the same in more or fewer steps; the
 # parameters that plain has left.
-plain.gemma3     = LANGUAGES=en VOCAB=64K BYTES=400000 BATCHES=80 SAVE=20
-more.gemma3      = 160
-fewer.gemma3     = 40
+plain.gemma3     = LANGUAGES=en MANUALS=1 VOCAB=64K BYTES=220000 BATCHES=82 SAVE=41
+more.gemma3      = 164
+fewer.gemma3     = 41
 left.gemma3      = 119974528
 # 164k tokens.
 more.reference   = 320

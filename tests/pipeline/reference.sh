@@ -89,6 +89,25 @@ ok 'trained on' student -q -m w/full/pruned --warmup 1 --lr 3e-4 --keep 1 -o x \
     w/full/order.stream
 same 'give the same model' x/model.safetensors w/full/rival/model.safetensors
 
+# --- what the teacher says, kept ---
+like_k() {
+    ok 'another' recipe WORK="$work/$1" LIKE="$work/k" "$2" like
+    ok '... is like it' recipe WORK="$work/$1" STORED=1 "$2" "$3"
+}
+ok 'a run with the targets kept' recipe WORK="$work/k" STORED=1 distil
+same 'ends at the same bytes' k/full/distilled/model.safetensors \
+    w/full/distilled/model.safetensors
+like_k l STUDENT='--ce 0' distil
+unlike 'without a teacher' '^teacher' err
+ok 'with one' recipe WORK="$work/n" STUDENT='--ce 0' distil
+same 'it is the same' l/full/distilled/model.safetensors \
+    n/full/distilled/model.safetensors
+like_k m ROUND=q4_0 report
+unlike 'what differs in judgement alone is not trained' '^student' err
+like_k y SAYS='--final --hidden none' plan
+if [ -e y/full/pruned ] && [ ! -e y/full/targets ]; then pass 'other targets are not taken'
+else fail 'other targets are not taken'; fi
+
 ok 'nothing trained' recipe WORK="$work/z" BATCHES=0 row
 equal 'has rows of two models' "$(awk -F '\t' '$1 == "z" { print $2, $4 }' \
     r/reference.tsv | tr '\n' ',')" 'teacher -,pruned -,'
