@@ -152,8 +152,9 @@ settings:
 ## like: link what the run LIKE fetched, and made under the same settings
 link  = [ ! -e $(1)/$$f ] || [ -e $(2)/$$f ] || ln -s $(1)/$$f $(2)/$$f
 there = $(abspath $(LIKE))/$(notdir $(OUT))
-# $(1) files of settings there, $(2) the names: all are the same.
-alike = ! printf '%s\n' $(call lines,,$(2)) | \
+# $(1) files of settings there, $(2) the names: all are the same, but for where
+# what was fetched lies.
+alike = ! printf '%s\n' $(subst $(WORK)/,$(LIKE)/,$(call lines,,$(2))) | \
     grep -vxF $(addprefix -f $(there)/,$(1)) | grep -q .
 take  = for f in $(1); do $(call link,$(there),$(abspath $(OUT))); done
 like:

@@ -69,6 +69,18 @@ like 'and is on the page' 'rival' "$o/report.html"
 status 2 'with another rate' recipe CONTEXT=16 RIVAL_LR=1e-2 rival
 like 'is refused' 'rival[*] was made with RIVAL_LR=3e-4, not RIVAL_LR=1e-2$' err
 
+# --- a run that takes from another what is the same ---
+mkdir -p p
+mv udhr p/udhr
+ok 'text that was fetched' recipe UDHR="$work/p/udhr" WORK="$work/p" prune
+ok 'another run' recipe UDHR="$work/q/udhr" WORK="$work/q" LIKE="$work/p" LR=1e-3 like
+ok 'goes on' recipe UDHR="$work/q/udhr" WORK="$work/q" LR=1e-3 distil
+if [ -h q/udhr ] && [ -h q/full/text ] && [ -h q/full/pruned ]; then
+    pass 'and has neither fetched nor cut'
+else fail 'and has neither fetched nor cut'; fi
+mv p/udhr udhr
+rm -r p q
+
 # --- text of one's own ---
 mkdir mine other
 for i in 1 2 3 4 5 6 7 8 9; do
