@@ -25,7 +25,7 @@ OF := $(strip $(OF))
 # Of the loss; then targets, the teacher, rates, what is left, how rows are cut,
 # what is seen of weights; seeds.
 EACH = plain alone no-ce no-squarehead kl-alone squarehead-alone reverse js \
-      t1 t2 final top64 sampled calibrated written \
+      t1 t2 top64 sampled calibrated written \
       lr3e-5 lr1e-4 lr3e-4 lr6e-4 lr1e-3 batch2 batch8 \
       influence greedy mixed mixed-unrepaired joined documents packed \
       staged-q4_0 qat-q4_0 sparsified masked \
@@ -55,7 +55,6 @@ reverse          = STUDENT='--keep 1 --kl-direction reverse'
 js               = STUDENT='--keep 1 --kl-direction js'
 t1               = STUDENT='--keep 1 --temperature 1'
 t2               = STUDENT='--keep 1 --temperature 2'
-final            = SAYS=--final
 top64            = SAYS='--top 64 --hidden mapped'
 sampled          = SAYS='--sample 32 --hidden mapped'
 # A teacher trained by CE for half as many steps; 20k of its own tokens.

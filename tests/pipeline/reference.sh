@@ -108,6 +108,12 @@ like_k y SAYS='--final --hidden none' plan
 if [ -e y/full/pruned ] && [ ! -e y/full/targets ]; then pass 'other targets are not taken'
 else fail 'other targets are not taken'; fi
 
+ok 'final states alone' recipe WORK="$work/f" SAYS=--final distil
+ok 'hidden states without SquareHead' recipe WORK="$work/g" \
+    STUDENT='--squarehead 0' distil
+same 'teach the same' f/full/distilled/model.safetensors \
+    g/full/distilled/model.safetensors
+
 ok 'nothing trained' recipe WORK="$work/z" BATCHES=0 row
 equal 'has rows of two models' "$(awk -F '\t' '$1 == "z" { print $2, $4 }' \
     r/reference.tsv | tr '\n' ',')" 'teacher -,pruned -,'
