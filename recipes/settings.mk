@@ -7,7 +7,7 @@
 #
 # VARIABLEs are those of the recipe, for all runs; MORE are words for its make,
 # before those of the name.  A run that was stopped goes on; one whose row is
-# written is not made again.
+# written is not made again.  NAME-2 and NAME-3 are a setting by another seed.
 
 NAMES   ?= $(ALL)
 WORK    ?= run/settings
@@ -82,8 +82,6 @@ staged-q4_0      = ROUND=q4_0
 qat-q4_0         = ROUND=q4_0 STUDENT='--keep 1 --qat q4_0'
 sparsified       = SPARSIFY='--method magnitude'
 masked           = STUDENT='--keep 1 --mask 2:4'
-plain-2          = SEED=2
-plain-3          = SEED=3
 
 # Of README: the recipe of each table has its name,
 in.reference = reference
@@ -121,6 +119,9 @@ model.gemma3    = gemma3-270m
 model.qwen      = qwen2.5-coder-1.5b
 gguf   = $(or $(GGUF),$(WORK)/$(model.$(recipe)).gguf)
 
+known  = $(EACH) $(addsuffix -2,$(EACH)) $(addsuffix -3,$(EACH)) $(README)
+$(foreach n,$(filter-out $(known),$(NAMES)),\
+    $(error $n: no such run; make -f recipes/settings.mk help names them))
 all: $(NAMES:%=$(WORK)/%.row)
 
 $(WORK)/%.gguf:
@@ -132,8 +133,10 @@ $(WORK)/%.row: $$(call gguf,$$*)
 	@$(call like,$*)
 	@$(call run,$*) row
 	@touch $@
-# What a setting does not change is made once, for the first run of its table.
-first.settings = plain
+# What a setting does not change is made once, for the first run of its table, or
+# the first of its seed.
+seed  = $(lastword $(subst -, ,$(filter %-2 %-3,$(1))))
+first.settings = plain$(if $(filter-out plain-%,$(1)),$(addprefix -,$(seed)))
 first.gemma3   = out-4
 first = $(first.$(table))
 like  = $(if $(filter-out $(1),$(first)),[ ! -d $(WORK)/$(first) ] || \
@@ -141,7 +144,8 @@ like  = $(if $(filter-out $(1),$(first)),[ ! -d $(WORK)/$(first) ] || \
 run  = $(MAKE) --no-print-directory -f recipes/$(recipe).mk \
     WORK=$(WORK)/$(1) TABLE=$(table) GGUF=$(gguf) \
     $(if $(filter settings,$(table)),$(plain.$(OF))) $(MORE) \
-    $(if $(filter blocks-%,$(1)),$(blocks),$($(1)))
+    $(if $(filter blocks-%,$(1)),$(blocks),$(or $($(1)),$(setting)))
+setting = $($(1:-$(seed)=)) $(addprefix SEED=,$(seed))
 
 # The peer: the teacher and the text of out-4, blocks by influence of its own.
 cut        = $(WORK)/out-4/full

@@ -72,9 +72,14 @@ like 'is refused' 'rival[*] was made with RIVAL_LR=3e-4, not RIVAL_LR=1e-2$' err
 # --- a run that takes from another what is the same ---
 mkdir -p p
 mv udhr p/udhr
+{ echo; awk 'BEGIN { print "<article data-number=\"31\">\n<p>" \
+    "one two three four five six seven eight nine ten eleven twelve 1 2" \
+    "</p>\n</article>" }'; } | tee -a p/udhr/deu_1996.html |
+    sed 's/31/5/' >>p/udhr/eng.html
 ok 'text that was fetched' recipe UDHR="$work/p/udhr" WORK="$work/p" prune
+like 'of which some is judged on' 'one two three' p/full/shared.tsv
 ok 'another run' recipe UDHR="$work/q/udhr" WORK="$work/q" LIKE="$work/p" LR=1e-3 like
-ok 'goes on' recipe UDHR="$work/q/udhr" WORK="$work/q" LR=1e-3 distil
+ok 'goes on' recipe UDHR="$work/q/udhr" WORK="$work/q" LR=1e-3 report
 if [ -h q/udhr ] && [ -h q/full/text ] && [ -h q/full/pruned ]; then
     pass 'and has neither fetched nor cut'
 else fail 'and has neither fetched nor cut'; fi

@@ -260,6 +260,19 @@ equal 'by document, the largest first' "$(sed -n '3,6p' out)" \
 | plain | 0.000 ± 0.000 | 0.000 ± 0.000 |
 | none | not run |  |
 | its teacher |  |  |'
+# Another seed, its documents in another order: higher by 0 and 2, so by 0.5 and
+# 2.5 in the mean, the same residuals.
+sed '/^0*1	x/{h;d}; /^0*2	x/G; s/2.0	3.0	2.25/2.0	2.0	2.25/; s/3.0	6.5	3.75/3.0	3.5	3.75/' \
+    o/eval.tsv >one2
+sed 's/3.0	3.5	3.75/3.0	5.5	3.75/' one2 >worse2
+for run in one worse; do
+    cp ${run}2 o/eval.tsv
+    ok 'with another seed' row $run-2
+done
+ok 'differences' "$top/scripts/results" draw r t
+equal 'are the mean over seeds' "$(sed -n '3,4p' out)" \
+    '| worse | 2.000 ± 0.750, 1.500 to 2.500 | 0.000 ± 0.000, 0.000 to 0.000 |
+| plain | 0.000 ± 0.000 | 0.000 ± 0.000 |'
 mv before r/t.table
 awk -F '\t' -v OFS='\t' '$1 == "one" { $NF = "make -f t.mk A=\047" \
     "0123456789 123456789 123456789 123456789 123456789 123456789\047 B=1 row" }
