@@ -277,6 +277,12 @@ $(OUT)/train.done: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT)) $(whole_made) \
 tokens: $(OUT)/train.done
 	@$(BIN)/shard -q --list $(OUT)/train
 
+# Text that was fetched is named from its folder, so that a document has the same
+# key in every WORK, by which runs are compared.
+judge       = $(or $(HELD_OUT_TEXT),*.*)
+examine     = $(if $(HELD_OUT_TEXT),,cd $(dir $(JUDGED_TEXT)) &&) \
+    $(abspath $(BIN))/tokenize -t $(abspath $(whole)) -j $(THREADS) $(TOKENIZE) \
+    $(WHOLE)
 judged      = $(if $(JUDGED_ROWS),$(OUT)/held-out.txt,$(examined))
 join_judged = find -L $(examined) -type f | LC_ALL=C sort | \
     while IFS= read -r f; do cat "$$f"; done | head -c $(JUDGED_BYTES) >$(judged) && \
@@ -296,7 +302,7 @@ $(OUT)/held-out.tokens: $(if $(TEXT),,$(JUDGED_TEXT)) $(whole_made) \
 	$(if $(JUDGED_ROWS),$(join_judged))
 	$(tokens) $(WHOLE) --stats $(judged) >$(OUT)/held-out.stats
 	$(if $(JUDGED_ROWS),$(BIN)/stream -q -T $(T) --pack none --no-shuffle -o $@ \
-	    $(OUT)/held-out,$(tokens) $(WHOLE) -o $@ $(examined))
+	    $(OUT)/held-out,$(examine) -o $(abspath $@) $(judge))
 
 STREAM = $(BIN)/stream -T $(T) -s $(SEED) --pack $(PACK) $(OUT)/train
 

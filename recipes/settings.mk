@@ -119,7 +119,7 @@ model.gemma3    = gemma3-270m
 model.qwen      = qwen2.5-coder-1.5b
 gguf   = $(or $(GGUF),$(WORK)/$(model.$(recipe)).gguf)
 
-known  = $(EACH) $(addsuffix -2,$(EACH)) $(addsuffix -3,$(EACH)) $(README)
+known  = $(EACH) $(EACH:%=%-2) $(EACH:%=%-3) $(README) blocks-%
 $(foreach n,$(filter-out $(known),$(NAMES)),\
     $(error $n: no such run; make -f recipes/settings.mk help names them))
 all: $(NAMES:%=$(WORK)/%.row)

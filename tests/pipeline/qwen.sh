@@ -53,16 +53,17 @@ settings() {
         HELD_OUT_TEXT="$work/other" MORE="-o programs VOCAB=290 SAVE=2 T=32 WARMUP=1 CALIB_ROWS=2 \
         CONTEXT=32 JUDGED_BYTES=4000 KEEP=1 BLOCKS=1 BATCHES=3" "$@"
 }
-names='plain alone reverse t1 final top64 sampled lr1e-3 batch2 greedy joined'
-names="$names calibrated staged-q4_0 qat-q4_0 masked"
-ok 'settings' settings NAMES="$names plain-2"
+names='plain alone reverse t1 no-squarehead top64 sampled lr1e-3 batch2 greedy'
+names="$names joined calibrated staged-q4_0 qat-q4_0 masked"
+ok 'settings' settings NAMES="$names plain-2 t1-2"
 equal 'a row of each' "$(awk -F '\t' '$2 == "distilled" { print $1 }' \
-    r/settings.tsv | tr '\n' ' ')" "$names plain-2 "
+    r/settings.tsv | tr '\n' ' ')" "$names plain-2 t1-2 "
 equal 'no two have the same figures' "$(awk -F '\t' '$2 == "distilled" { print $9 }' \
     r/settings.tsv | sort | uniq -d)" ''
 equal 'but those of the teacher, on one text' "$(awk -F '\t' '$2 == "teacher" {
     print $9 }' r/settings.tsv | sort -u | wc -l | tr -d ' ')" 1
 like 'another seed' '^plain-2	distilled	2	' r/settings.tsv
+like 'and of a setting' "^t1-2	distilled	2	.*--temperature 1'" r/settings.tsv
 like 'what was set' "^t1	.*STUDENT='--keep 1 --temperature 1' " r/settings.tsv
 for f in pruned vocab train train.done; do
     if [ -L s/t1/full/$f ]; then pass "$f is plain's"; else fail "$f is plain's"; fi
@@ -70,6 +71,8 @@ done
 if [ -L s/greedy/full/vocab ] && [ ! -L s/greedy/full/pruned ]; then
     pass 'another cut has its own'
 else fail 'another cut has its own'; fi
+status 2 'no setting' settings NAMES=t5
+like 'is named' ' t5: no such run; make .* help names them' err
 ok 'of the other recipe' settings OF=reference WORK="$work/z" RESULTS="$work/z" \
     NAMES='plain lr1e-4'
 equal 'rows' "$(awk -F '\t' '$2 == "distilled" { print $1, $3 }' z/settings.tsv |

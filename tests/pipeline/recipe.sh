@@ -78,8 +78,15 @@ mv udhr p/udhr
     sed 's/31/5/' >>p/udhr/eng.html
 ok 'text that was fetched' recipe UDHR="$work/p/udhr" WORK="$work/p" prune
 like 'of which some is judged on' 'one two three' p/full/shared.tsv
+# keys RUN: those of what it has judged
+keys() {
+    awk -F '\t' '$1 == "document" { on = 1 } on { print $1, $2, $3 }' \
+        "$1/full/eval.tsv" | sort
+}
+ok 'which is judged' recipe UDHR="$work/p/udhr" WORK="$work/p" report
 ok 'another run' recipe UDHR="$work/q/udhr" WORK="$work/q" LIKE="$work/p" LR=1e-3 like
 ok 'goes on' recipe UDHR="$work/q/udhr" WORK="$work/q" LR=1e-3 report
+equal 'and has the same documents' "$(keys q)" "$(keys p)"
 if [ -h q/udhr ] && [ -h q/full/text ] && [ -h q/full/pruned ]; then
     pass 'and has neither fetched nor cut'
 else fail 'and has neither fetched nor cut'; fi
