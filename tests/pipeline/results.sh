@@ -269,9 +269,14 @@ for run in one worse; do
     cp ${run}2 o/eval.tsv
     ok 'with another seed' row $run-2
 done
+sed 's/0.175/3.175/; s/0.275/3.275/' one2 >o/eval.tsv
+ok 'a run far from the teacher' row far
+printf 'far\tfar\tdistilled\n' >>r/t.table
 ok 'differences' "$top/scripts/results" draw r t
-equal 'are the mean over seeds' "$(sed -n '3,4p' out)" \
-    '| worse | 2.000 ± 0.750, 1.500 to 2.500 | 0.000 ± 0.000, 0.000 to 0.000 |
+equal 'are the mean over seeds, the largest of all columns first' \
+    "$(sed -n '3,5p' out)" \
+    '| far | 0.000 ± 0.000 | 3.000 ± 0.000 |
+| worse | 2.000 ± 0.750, 1.500 to 2.500 | 0.000 ± 0.000, 0.000 to 0.000 |
 | plain | 0.000 ± 0.000 | 0.000 ± 0.000 |'
 mv before r/t.table
 awk -F '\t' -v OFS='\t' '$1 == "one" { $NF = "make -f t.mk A=\047" \
