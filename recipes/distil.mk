@@ -36,6 +36,7 @@ HELD_OUT   ?= 5 11 17 23 28# articles of it never trained on
 T          ?= 256# tokens a row
 B          ?= 4# rows a batch, one batch a step
 LR         ?= 1e-4# peak learning rate, cosine to 0
+TEMPERATURE ?= 1# of KL; the published 3 is worse in recipes/results
 WARMUP     ?= $(if $(SMOKE),2,10)# steps of warm-up
 SAVE       ?= 20# checkpoint every so many steps
 CALIB_ROWS ?= $(if $(SMOKE),4,16)# rows the pruner judges by
@@ -97,12 +98,14 @@ text_by    = GGUF $(source) TOKENIZE PIECES T JOIN VOCAB $(if $(WRITTEN),SEED)
 cut_by     = $(text_by) PARAMS BLOCKS PACK CALIB_ROWS CANDIDATES SEED KEEP \
              READY PRUNE SPARSIFY
 taught_by  = $(cut_by) B BATCHES SAYS $(if $(COMPUTE),COMPUTE) \
-             $(if $(CALIBRATE),CALIBRATE TEACHER_LR)
+             $(if $(CALIBRATE),CALIBRATE TEACHER_LR) $(if $(drawn),TEMPERATURE)
 judged_by  = HELD_OUT_TEXT TOKENIZE WHOLE CONTEXT $(if $(TEXT),,$(JUDGED)) \
              $(if $(JUDGED_ROWS),JUDGED_BYTES JUDGED_ROWS) $(if $(ROUND),ROUND)
-trained_by = B BATCHES WARMUP STUDENT SAYS $(if $(COMPUTE),COMPUTE) \
+trained_by = B BATCHES WARMUP STUDENT SAYS TEMPERATURE $(if $(COMPUTE),COMPUTE) \
              $(if $(CALIBRATE),CALIBRATE TEACHER_LR)
 compute    = $(if $(COMPUTE),--compute $(COMPUTE))
+# Tokens of a teacher are for one temperature, its states for any.
+drawn      = $(filter --top --sample,$(SAYS))
 
 ## all: every step (default)
 all: $(OUT)/report.html $(OUT)/report.txt $(OUT)/bits.txt $(TEACHER)
@@ -350,13 +353,14 @@ $(OUT)/calibrated/config.json: $(OUT)/train.done | programs
 # Peaks of memory are told by profiles, one each time a program is started.
 profile = RETORT_PROFILE=$(@D)/$(1).$$$$.profile
 TRAIN = $(call profile,student) $(BIN)/student -m $(OUT)/pruned \
-        --warmup $(WARMUP) --save $(SAVE) -j $(THREADS) --resume $(compute) $(STUDENT)
+        --warmup $(WARMUP) --save $(SAVE) -j $(THREADS) --resume $(compute) \
+        --temperature $(TEMPERATURE) $(STUDENT)
 
 # What the teacher says of every batch, on a pipe or kept for other runs too.
 said = $(STREAM) -B $(B) --batches $(BATCHES) $(1) | \
     $(call profile,teacher) $(BIN)/teacher -m $(taught) \
         $(or $(SAYS),--final --hidden mapped) --student $(OUT)/pruned \
-        -j $(THREADS) $(compute)
+        $(if $(drawn),--temperature $(TEMPERATURE)) -j $(THREADS) $(compute)
 sayer = $(OUT)/pruned/config.json \
     $(if $(CALIBRATE),$(OUT)/calibrated/config.json)
 $(OUT)/targets.done: $(sayer) | programs

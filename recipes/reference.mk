@@ -17,6 +17,7 @@ KEEP       ?= 0 1 2 4 5 6 7 8 10 11 18 19 20 21 22 23 24 27 28 29
 BLOCKS     ?= 20# blocks that are left, where they are searched for
 BATCHES    ?= $(if $(SMOKE),8,160)# steps of distillation
 LR         ?= 3e-4# peak learning rate, cosine to 0
+TEMPERATURE ?= 3# of KL
 CALIB_ROWS ?= $(if $(SMOKE),4,32)# rows the pruner judges by
 CONTEXT    ?= 256# tokens of an evaluation window
 PROMPTS    ?= 'en:Everyone has the right to' 'en:The sky is blue because'

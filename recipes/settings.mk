@@ -37,7 +37,8 @@ not.reference = lr3e-5 lr3e-4 joined written
 
 # 82k tokens, all else as the recipe has it; the same in more or fewer steps; the
 # parameters that plain has left.
-plain.gemma3     = LANGUAGES=en MANUALS=1 VOCAB=64K BYTES=220000 BATCHES=82 SAVE=41
+plain.gemma3     = LANGUAGES=en MANUALS=1 VOCAB=64K BYTES=220000 BATCHES=82 \
+                   SAVE=41 TEMPERATURE=3
 more.gemma3      = 164
 fewer.gemma3     = 41
 left.gemma3      = 119974528
@@ -53,8 +54,8 @@ kl-alone         = STUDENT='--keep 1 --ce 0 --squarehead 0'
 squarehead-alone = STUDENT='--keep 1 --ce 0 --kl 0'
 reverse          = STUDENT='--keep 1 --kl-direction reverse'
 js               = STUDENT='--keep 1 --kl-direction js'
-t1               = STUDENT='--keep 1 --temperature 1'
-t2               = STUDENT='--keep 1 --temperature 2'
+t1               = TEMPERATURE=1
+t2               = TEMPERATURE=2
 top64            = SAYS='--top 64 --hidden mapped'
 sampled          = SAYS='--sample 32 --hidden mapped'
 # A teacher trained by CE for half as many steps; 20k of its own tokens.
@@ -85,7 +86,7 @@ masked           = STUDENT='--keep 1 --mask 2:4'
 
 # Of README: the recipe of each table has its name,
 in.reference = reference
-in.gemma3    = out-4 out-4-seed-2 out-4-zeros out-6 pytorch pytorch-ce
+in.gemma3    = out-4 out-4-seed-2 out-4-t1 out-4-zeros out-6 pytorch pytorch-ce
 in.qwen      = qwen ready
 # but for SmolLM2 by blocks that are left, and by steps, with tasks.
 in.curve     = blocks-%
@@ -94,15 +95,16 @@ README       = $(in.reference) $(in.gemma3) $(in.qwen) blocks-27 blocks-24 \
 
 reference    = rival
 eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=404 WRITTEN=8 CLOZE=1
-out-4        = $(eu) rival
-out-4-seed-2 = $(eu) SEED=2
+out-4        = $(eu) TEMPERATURE=3 rival
+out-4-seed-2 = $(eu) TEMPERATURE=3 SEED=2
+out-4-t1     = $(eu)
 out-4-zeros  = $(eu) SPARSIFY='--share 0.5'
 out-6        = $(eu) BLOCKS=12 rival
 # What PyTorch made of the same model by the same text is judged alone.
 pytorch      = $(eu) WRITTEN= VOCAB= GGUF=$(cut)/vocab BATCHES=0 \
                READY=$(WORK)/$*.model
 pytorch-ce   = $(pytorch)
-qwen         = rival BENCH=20
+qwen         = TEMPERATURE=3 rival BENCH=20
 # A model of its own: its hidden states are not those of the teacher, averaged.
 ready        = READY=$(WORK)/qwen2.5-coder-0.5b.gguf BENCH=20 SAYS=--final \
     STUDENT='--keep 1 --moments bf16 --recompute --micro 1 --squarehead 0'

@@ -63,8 +63,8 @@ equal 'no two have the same figures' "$(awk -F '\t' '$2 == "distilled" { print $
 equal 'but those of the teacher, on one text' "$(awk -F '\t' '$2 == "teacher" {
     print $9 }' r/settings.tsv | sort -u | wc -l | tr -d ' ')" 1
 like 'another seed' '^plain-2	distilled	2	' r/settings.tsv
-like 'and of a setting' "^t1-2	distilled	2	.*--temperature 1'" r/settings.tsv
-like 'what was set' "^t1	.*STUDENT='--keep 1 --temperature 1' " r/settings.tsv
+like 'and of a setting' "^t1-2	distilled	2	.*TEMPERATURE='1' " r/settings.tsv
+like 'what was set' "^t1	.*TEMPERATURE='1' " r/settings.tsv
 for f in pruned vocab train train.done; do
     if [ -L s/t1/full/$f ]; then pass "$f is plain's"; else fail "$f is plain's"; fi
 done
