@@ -1,7 +1,8 @@
 # Runs of the other recipes by name, and their rows in recipes/results: what
 # matters at equal tokens, which is the run `plain` with one setting changed, for
 # each of those of ALL; or those that README has tables of.  OF=reference: of
-# recipes/reference.mk, in place of English text and 65,536 ids of Gemma 3 270M.
+# recipes/reference.mk, rows of settings-reference, in place of English text and
+# 65,536 ids of Gemma 3 270M.
 #
 #    make -f recipes/settings.mk [NAMES='...'] [VARIABLE=value ...]
 #
@@ -144,9 +145,11 @@ first = $(first.$(table))
 like  = $(if $(filter-out $(1),$(first)),[ ! -d $(WORK)/$(first) ] || \
         $(filter-out rival,$(run)) LIKE=$(WORK)/$(first) like,:)
 run  = $(MAKE) --no-print-directory -f recipes/$(recipe).mk \
-    WORK=$(WORK)/$(1) TABLE=$(table) GGUF=$(gguf) \
+    WORK=$(WORK)/$(1) TABLE=$(table)$(if $(filter settings,$(table)),$(of)) \
+    GGUF=$(gguf) \
     $(if $(filter settings,$(table)),$(plain.$(OF))) $(MORE) \
     $(if $(filter blocks-%,$(1)),$(blocks),$(or $($(1)),$(setting)))
+of   = $(addprefix -,$(filter-out gemma3,$(OF)))
 setting = $($(1:-$(seed)=)) $(addprefix SEED=,$(seed))
 
 # The peer: the teacher and the text of out-4, blocks by influence of its own.

@@ -75,9 +75,9 @@ status 2 'no setting' settings NAMES=t5
 like 'is named' ' t5: no such run; make .* help names them' err
 ok 'of the other recipe' settings OF=reference WORK="$work/z" RESULTS="$work/z" \
     NAMES='plain lr1e-4'
-equal 'rows' "$(awk -F '\t' '$2 == "distilled" { print $1, $3 }' z/settings.tsv |
+equal 'rows' "$(awk -F '\t' '$2 == "distilled" { print $1, $3 }' z/settings-reference.tsv |
     tr '\n' ',')" 'plain 1,lr1e-4 1,'
-like 'made by it' '	make -f recipes/reference.mk .*' z/settings.tsv
+like 'made by it' '	make -f recipes/reference.mk .*' z/settings-reference.tsv
 cp r/settings.tsv before
 ok 'again' settings NAMES="$names"
 same 'makes no row' before r/settings.tsv
