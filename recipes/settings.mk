@@ -87,7 +87,8 @@ masked           = STUDENT='--keep 1 --mask 2:4'
 
 # Of README: the recipe of each table has its name,
 in.reference = reference
-in.gemma3    = out-4 out-4-seed-2 out-4-t1 out-4-zeros out-6 pytorch pytorch-ce
+in.gemma3    = out-4 out-4-seed-2 out-4-t1 out-mixed out-4-zeros out-6 pytorch \
+               pytorch-ce
 in.qwen      = qwen ready
 # but for SmolLM2 by blocks that are left, and by steps, with tasks.
 in.curve     = blocks-%
@@ -95,10 +96,12 @@ README       = $(in.reference) $(in.gemma3) $(in.qwen) blocks-27 blocks-24 \
                blocks-20 blocks-16 blocks-20-40 blocks-20-80
 
 reference    = rival
-eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=404 WRITTEN=8 CLOZE=1
+eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=404 WRITTEN=8 CLOZE=1 \
+               TEMPERATURE=1
 out-4        = $(eu) TEMPERATURE=3 rival
 out-4-seed-2 = $(eu) TEMPERATURE=3 SEED=2
 out-4-t1     = $(eu)
+out-mixed    = $(eu) BLOCKS= PARAMS=$(left.gemma3)
 out-4-zeros  = $(eu) SPARSIFY='--share 0.5'
 out-6        = $(eu) BLOCKS=12 rival
 # What PyTorch made of the same model by the same text is judged alone.
