@@ -295,8 +295,8 @@ join_judged = find -L $(examined) -type f | LC_ALL=C sort | \
 $(OUT)/held-out.tokens: $(if $(TEXT),,$(JUDGED_TEXT)) $(whole_made) \
     $(OUT)/judged $(OUT)/train.done | programs
 	@$(clean) -q --exclude-report $(OUT)/shared.now --stats $(trained) >$@.stats
-	@rm $@.stats; awk -F '\t' '$(if $(TEXT),,{ sub(".*/", "", $$1) }) \
-	    NR == FNR { was[$$1, $$2]; next } \
+	@rm $@.stats; awk -F '\t' -v OFS='\t' -v folder='$(if $(TEXT),,.*/)' \
+	    '{ sub("^" folder, "", $$1) } NR == FNR { was[$$1, $$2]; next } \
 	    !(($$1, $$2) in was) { print; n++ } END { exit n > 0 }' \
 	    $(OUT)/shared.tsv $(OUT)/shared.now >&2 || { echo 'these texts' \
 	    'were trained on and share words with one to judge on: remove' \
