@@ -92,12 +92,13 @@ all: $(BINS) $(PMPI)
 
 $(NAMES): %: $(BUILD)/bin/%
 
-# A change of compiler or flags rebuilds everything.
+# A change of compiler or flags rebuilds everything.  Runs of recipes at the same
+# time come here at the same time.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(NEED) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)' \
-	    '$(PKG_LIBS) $(MPI_LIBS) $(VERSION) $(CLD2)' > $@.new
-	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	@new=$@.$$$$; echo '$(CC) $(NEED) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS)' \
+	    '$(LDFLAGS) $(PKG_LIBS) $(MPI_LIBS) $(VERSION) $(CLD2)' >$$new; \
+	cmp -s $$new $@ && rm $$new || mv $$new $@
 
 %_avx2.o:   ISA = -mavx2 -mfma -mf16c
 AVX512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
