@@ -48,6 +48,7 @@ PACK       ?= best# how documents fill rows
 JOIN       ?=# 1: rows are cut from all text joined, not documents
 JUDGED_ROWS ?=# judged are so many rows of all text joined; 0: all of
 JUDGED_BYTES ?= 1000000000# so much of it
+JUDGE      ?=# further options of evalppl on text, such as --compute bf16
 KEEP       ?=# numbers of the blocks that are left, not to be searched for
 READY      ?=# a smaller model of the same ids, to distil as it is, not cut
 VOCAB      ?=# ids that are left of the vocabulary, such as 64K
@@ -100,7 +101,8 @@ cut_by     = $(text_by) PARAMS BLOCKS PACK CALIB_ROWS CANDIDATES SEED KEEP \
 taught_by  = $(cut_by) B BATCHES SAYS $(if $(COMPUTE),COMPUTE) \
              $(if $(CALIBRATE),CALIBRATE TEACHER_LR) $(if $(drawn),TEMPERATURE)
 judged_by  = HELD_OUT_TEXT TOKENIZE WHOLE CONTEXT $(if $(TEXT),,$(JUDGED)) \
-             $(if $(JUDGED_ROWS),JUDGED_BYTES JUDGED_ROWS) $(if $(ROUND),ROUND)
+             $(if $(JUDGED_ROWS),JUDGED_BYTES JUDGED_ROWS) $(if $(ROUND),ROUND) \
+             $(if $(JUDGE),JUDGE)
 trained_by = B BATCHES WARMUP STUDENT SAYS TEMPERATURE $(if $(COMPUTE),COMPUTE) \
              $(if $(CALIBRATE),CALIBRATE TEACHER_LR)
 compute    = $(if $(COMPUTE),--compute $(COMPUTE))
@@ -402,7 +404,7 @@ models = --base teacher=$(whole) -m pruned=$(OUT)/pruned \
     $(if $(rival),-m rival=$(OUT)/rival$(gguf))
 $(OUT)/eval.tsv: $(last) $(OUT)/held-out.tokens \
     $(OUT)/judged $(rival) | programs
-	$(BIN)/evalppl -c $(CONTEXT) -j $(THREADS) $(models) \
+	$(BIN)/evalppl -c $(CONTEXT) -j $(THREADS) $(JUDGE) $(models) \
 	    --from pruned --per-source --compare \
 	    --worst 16000000 --format tsv -o $@ $(OUT)/held-out.tokens
 

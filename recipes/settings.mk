@@ -26,7 +26,7 @@ OF := $(strip $(OF))
 # Of the loss; then targets, the teacher, rates, what is left, how rows are cut,
 # what is seen of weights; seeds.
 EACH = plain alone no-ce no-squarehead kl-alone squarehead-alone reverse js \
-      t1 t2 top64 sampled calibrated written \
+      t1 t1-no-ce t2 top64 sampled calibrated written \
       lr3e-5 lr1e-4 lr3e-4 lr6e-4 lr1e-3 batch2 batch8 \
       influence greedy mixed mixed-unrepaired joined documents packed \
       staged-q4_0 qat-q4_0 sparsified masked \
@@ -56,6 +56,7 @@ squarehead-alone = STUDENT='--keep 1 --ce 0 --kl 0'
 reverse          = STUDENT='--keep 1 --kl-direction reverse'
 js               = STUDENT='--keep 1 --kl-direction js'
 t1               = TEMPERATURE=1
+t1-no-ce         = TEMPERATURE=1 STUDENT='--keep 1 --ce 0'
 t2               = TEMPERATURE=2
 top64            = SAYS='--top 64 --hidden mapped'
 sampled          = SAYS='--sample 32 --hidden mapped'
@@ -86,7 +87,7 @@ sparsified       = SPARSIFY='--method magnitude'
 masked           = STUDENT='--keep 1 --mask 2:4'
 
 # Of README: the recipe of each table has its name,
-in.reference = reference
+in.reference = reference reference-seed-2 reference-t1
 in.gemma3    = out-4 out-4-seed-2 out-4-t1 out-mixed out-4-zeros out-6 pytorch \
                pytorch-ce
 in.qwen      = qwen ready
@@ -96,6 +97,8 @@ README       = $(in.reference) $(in.gemma3) $(in.qwen) blocks-27 blocks-24 \
                blocks-20 blocks-16 blocks-20-40 blocks-20-80
 
 reference    = rival
+reference-seed-2 = SEED=2 rival
+reference-t1 = TEMPERATURE=1
 eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=404 WRITTEN=8 CLOZE=1 \
                TEMPERATURE=1
 out-4        = $(eu) TEMPERATURE=3 rival
@@ -111,6 +114,7 @@ pytorch-ce   = $(pytorch)
 qwen         = TEMPERATURE=3 rival BENCH=20
 # A model of its own: its hidden states are not those of the teacher, averaged.
 ready        = READY=$(WORK)/qwen2.5-coder-0.5b.gguf BENCH=20 SAYS=--final \
+    JUDGE='--compute bf16' \
     STUDENT='--keep 1 --moments bf16 --recompute --micro 1 --squarehead 0'
 blocks       = KEEP= CANDIDATES=1 CLOZE=1 BLOCKS=$(word 2,$(subst -, ,$*)) \
                $(addprefix BATCHES=,$(word 3,$(subst -, ,$*)))
@@ -144,6 +148,7 @@ $(WORK)/%.row: $$(call gguf,$$*)
 seed  = $(lastword $(subst -, ,$(filter %-2 %-3,$(1))))
 first.settings = plain$(if $(filter-out plain-%,$(1)),$(addprefix -,$(seed)))
 first.gemma3   = out-4
+first.reference = reference
 first = $(first.$(table))
 like  = $(if $(filter-out $(1),$(first)),[ ! -d $(WORK)/$(first) ] || \
         $(filter-out rival,$(run)) LIKE=$(WORK)/$(first) like,:)
