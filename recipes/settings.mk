@@ -26,7 +26,8 @@ OF := $(strip $(OF))
 # Of the loss; then targets, the teacher, rates, what is left, how rows are cut,
 # what is seen of weights; seeds.
 EACH = plain alone no-ce no-squarehead kl-alone squarehead-alone reverse js \
-      t1 t1-no-ce t2 top64 sampled calibrated written \
+      t1 t1-no-ce t2 top64 t1-top64 sampled \
+      calibrated written \
       lr3e-5 lr1e-4 lr3e-4 lr6e-4 lr1e-3 batch2 batch8 \
       influence greedy mixed mixed-unrepaired joined documents packed \
       staged-q4_0 qat-q4_0 sparsified masked \
@@ -59,6 +60,7 @@ t1               = TEMPERATURE=1
 t1-no-ce         = TEMPERATURE=1 STUDENT='--keep 1 --ce 0'
 t2               = TEMPERATURE=2
 top64            = SAYS='--top 64 --hidden mapped'
+t1-top64         = TEMPERATURE=1 $(top64)
 sampled          = SAYS='--sample 32 --hidden mapped'
 # A teacher trained by CE for half as many steps; 20k of its own tokens.
 calibrated       = CALIBRATE=40

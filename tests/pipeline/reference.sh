@@ -117,6 +117,9 @@ same 'teach the same' f/full/distilled/model.safetensors \
 ok 'nothing trained' recipe WORK="$work/z" BATCHES=0 row
 equal 'has rows of two models' "$(awk -F '\t' '$1 == "z" { print $2, $4 }' \
     r/reference.tsv | tr '\n' ',')" 'teacher -,pruned -,'
+unlike 'judged as ever' 'kl_back' z/full/eval.tsv
+ok 'options of the judgement' recipe WORK="$work/z" BATCHES=0 JUDGE=--spread report
+like 'are heard' 'kl_back' z/full/eval.tsv
 
 # --- every stage, each with options of its own ---
 printf '%s\n' 'kind choice' 'choice {a}' 'choice {b}' 'answer {g}' >q.form
