@@ -9,7 +9,9 @@
 #
 # recipes/distil.mk says what the steps are and how a run goes on.  `row` puts
 # the figures of a run into recipes/results, under the name RUN; with PEER=FILES,
-# what distil.py printed, those of PyTorch beside them.
+# what distil.py printed, those of PyTorch beside them.  Its DIR, TEXT and
+# HELD_OUT_TEXT are teacher (which `convert` makes), train.txt and
+# text/held-out/en.txt of the run's folder full.
 
 MODEL      ?= smollm2-135m# of scripts/get-model
 # Those that the reference keeps, by influence; KEEP= searches for others.
@@ -60,6 +62,6 @@ row: peer
 .PHONY: peer
 peer:
 	@scripts/results peer $(RESULTS) $(TABLE) pytorch "$(distil)" $(PEER)
-distil = python3 scripts/oracle/distil.py $(strip $(LR)) kd $(strip $(BATCHES)) 10 \
-         DIR TEXT HELD_OUT_TEXT
+distil = $(if $(COMPUTE),AUTOCAST=1 )python3 scripts/oracle/distil.py $(strip $(LR)) \
+         kd $(strip $(BATCHES)) 10 DIR TEXT HELD_OUT_TEXT
 endif

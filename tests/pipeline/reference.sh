@@ -117,6 +117,8 @@ same 'teach the same' f/full/distilled/model.safetensors \
 ok 'nothing trained' recipe WORK="$work/z" BATCHES=0 row
 equal 'has rows of two models' "$(awk -F '\t' '$1 == "z" { print $2, $4 }' \
     r/reference.tsv | tr '\n' ',')" 'teacher -,pruned -,'
+rows_of() { sed -n '/^document/,$p' "$1/full/eval.tsv" | cut -f 1 | sort; }
+equal 'the same documents as in another folder' "$(rows_of z)" "$(rows_of w)"
 unlike 'judged as ever' 'kl_back' z/full/eval.tsv
 ok 'options of the judgement' recipe WORK="$work/z" BATCHES=0 JUDGE=--spread report
 like 'are heard' 'kl_back' z/full/eval.tsv
