@@ -92,8 +92,8 @@ all: $(BINS) $(PMPI)
 
 $(NAMES): %: $(BUILD)/bin/%
 
-# A change of compiler or flags rebuilds everything.  Runs of recipes at the same
-# time come here at the same time.
+# A change of compiler or flags rebuilds everything.  Each make writes a file of
+# its own, as two may run at once.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@new=$@.$$$$; echo '$(CC) $(NEED) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS)' \

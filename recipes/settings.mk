@@ -26,8 +26,7 @@ OF := $(strip $(OF))
 # Of the loss; then targets, the teacher, rates, what is left, how rows are cut,
 # what is seen of weights; seeds.
 EACH = plain alone no-ce no-squarehead kl-alone squarehead-alone reverse js \
-      t1 t1-no-ce t2 top64 t1-top64 sampled \
-      calibrated written \
+      t1 t1-no-ce t2 top64 t1-top64 sampled calibrated written \
       lr3e-5 lr1e-4 lr3e-4 lr6e-4 lr1e-3 batch2 batch8 \
       influence greedy mixed mixed-unrepaired joined documents packed \
       staged-q4_0 qat-q4_0 sparsified masked \
@@ -89,7 +88,7 @@ sparsified       = SPARSIFY='--method magnitude'
 masked           = STUDENT='--keep 1 --mask 2:4'
 
 # Of README: the recipe of each table has its name,
-in.reference = reference reference-seed-2 reference-t1
+in.reference = reference reference-t1
 in.gemma3    = out-4 out-4-seed-2 out-4-t1 out-mixed out-4-zeros out-6 pytorch \
                pytorch-ce
 in.qwen      = qwen ready
@@ -99,7 +98,6 @@ README       = $(in.reference) $(in.gemma3) $(in.qwen) blocks-27 blocks-24 \
                blocks-20 blocks-16 blocks-20-40 blocks-20-80
 
 reference    = rival
-reference-seed-2 = SEED=2 rival
 reference-t1 = TEMPERATURE=1
 eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=404 WRITTEN=8 CLOZE=1 \
                TEMPERATURE=1

@@ -171,7 +171,8 @@ peak() {
 most() {
     for _ in 1 2 3 4; do peak "$@"; done | sort -n | tail -n 1
 }
-# within: all is few and slack at most, in whole tenths: 11.7 + 0.1 < 11.8 in binary
+# within: $all is $few + $slack at most.  Peaks have one decimal, so tenths are
+# compared as whole numbers: in binary 11.7 + 0.1 is less than 11.8.
 within() {
     awk "BEGIN { exit !(int($all * 10 + 0.5) <= int(($few + $slack) * 10 + 0.5)) }"
 }
