@@ -27,7 +27,7 @@ from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM
 
 L, B = 256, 4
-torch.set_num_threads(2)
+torch.set_num_threads(len(os.sched_getaffinity(0)))
 order = sys.argv[8] if len(sys.argv) > 8 else "0"
 saved = sys.argv[9] if len(sys.argv) > 9 else None
 torch.manual_seed(int(order) if order.isdigit() else 0)
