@@ -24,7 +24,7 @@
 enum why {
     WHY_NOT,
     WHY_NAMED,   /* by the configuration, the chat template, ... */
-    WHY_SPECIAL, /* and added tokens that could not go without a trace */
+    WHY_ADDED,   /* an added token, such as special ones, tabs, <b> */
     WHY_BYTE,
     WHY_SCRIPT, /* one character of a script that is used */
     WHY_USED,

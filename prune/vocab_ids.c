@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unicode/uscript.h>
 
-static const char *const why_name[WHY_N] = { "not", "named", "special", "byte",
+static const char *const why_name[WHY_N] = { "not", "named", "added", "byte",
     "script", "used", "part", "fill" };
 
 void
@@ -185,7 +185,7 @@ is_reserved(const char *s, size_t n)
 }
 
 static void
-keep_special(struct vocab *v, int reserved)
+keep_added(struct vocab *v, int reserved)
 {
     const char *s;
     size_t n;
@@ -197,12 +197,12 @@ keep_special(struct vocab *v, int reserved)
     for (size_t id = 0; id < v->n; id++) {
         const uint32_t i = (uint32_t)id;
 
-        /* One that matches whole words only hides others where it does not
-         * match: without it they would come up. */
+        /* Gemma's runs of spaces, tabs and newlines are added tokens.  Where
+         * they are gone, such text falls back to bytes that the model has
+         * never seen. */
         if (tok_is_added(v->t, i) && tok_text(v->t, i, &s, &n) &&
-            ((tok_is_special(v->t, i) && (reserved || !is_reserved(s, n))) ||
-                tok_is_single_word(v->t, i)))
-            must(v, (int64_t)id, WHY_SPECIAL);
+            (reserved || !tok_is_special(v->t, i) || !is_reserved(s, n)))
+            must(v, (int64_t)id, WHY_ADDED);
     }
     for (unsigned b = 0; b < 256; b++)
         must(v, tok_byte(v->t, b), WHY_BYTE);
@@ -317,12 +317,12 @@ vocab_choose(struct vocab *v, size_t size, int reserved, int scripts,
 {
     const size_t most = size > 0 ? size : SIZE_MAX;
 
-    keep_special(v, reserved);
+    keep_added(v, reserved);
     if (scripts)
         keep_scripts(v);
     if (v->kept > most)
         return err_set(e, EX_USAGE,
-            "--size %zu: special tokens, bytes and characters of the scripts "
+            "--size %zu: added tokens, bytes and characters of the scripts "
             "that are used are %zu already",
             size, v->kept);
     keep_used(v, most);

@@ -23,18 +23,6 @@ tok_is_added(const struct tokenizer *t, uint32_t id)
     return id < t->nid && t->text[id].added;
 }
 
-int
-tok_is_single_word(const struct tokenizer *t, uint32_t id)
-{
-    const struct added_set *const set[] = { &t->raw, &t->norm };
-    int found = 0;
-
-    for (int k = 0; k < 2; k++)
-        for (size_t i = 0; i < set[k]->n; i++)
-            found |= set[k]->a[i].id == id && set[k]->a[i].single_word;
-    return found;
-}
-
 static int64_t
 or_none(uint32_t id)
 {

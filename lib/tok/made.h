@@ -14,9 +14,8 @@
  * as long as t.  0: no token has that id. */
 int tok_text(const struct tokenizer *t, uint32_t id, const char **s, size_t *n);
 
-/* Is id an added token?  One that matches whole words only? */
+/* Is id an added token? */
 int tok_is_added(const struct tokenizer *t, uint32_t id);
-int tok_is_single_word(const struct tokenizer *t, uint32_t id);
 
 /* The token of a single byte (where symbols are characters, <0xNN>), and that
  * of unknown text; -1: there is none. */
