@@ -23,8 +23,8 @@
 /* Why an id is kept. */
 enum why {
     WHY_NOT,
-    WHY_NAMED,   /* by the configuration, the chat template, ... */
-    WHY_ADDED,   /* an added token, such as special ones, tabs, <b> */
+    WHY_NAMED, /* by the configuration, the chat template, ... */
+    WHY_ADDED, /* an added token, such as special ones, tabs, <b> */
     WHY_BYTE,
     WHY_SCRIPT, /* one character of a script that is used */
     WHY_USED,

@@ -45,6 +45,7 @@ CONTEXT    ?= 512# tokens of an evaluation window
 RIVAL_LR   ?= $(LR)# that of the rival
 SEED       ?= 1# of the order of the text
 PACK       ?= best# how documents fill rows
+MIX        ?=# and how sources are mixed, such as --unimax 2; see stream(1)
 JOIN       ?=# 1: rows are cut from all text joined, not documents
 JUDGED_ROWS ?=# judged are so many rows of all text joined; 0: all of
 JUDGED_BYTES ?= 1000000000# so much of it
@@ -96,7 +97,7 @@ endif
 # What each stage depends on; where the text comes from, too.
 source     = TEXT $(if $(TEXT),,$(SOURCE))
 text_by    = GGUF $(source) TOKENIZE PIECES T JOIN VOCAB $(if $(WRITTEN),SEED)
-cut_by     = $(text_by) PARAMS BLOCKS PACK CALIB_ROWS CANDIDATES SEED KEEP \
+cut_by     = $(text_by) PARAMS BLOCKS PACK MIX CALIB_ROWS CANDIDATES SEED KEEP \
              READY PRUNE SPARSIFY
 taught_by  = $(cut_by) B BATCHES SAYS $(if $(COMPUTE),COMPUTE) \
              $(if $(CALIBRATE),CALIBRATE TEACHER_LR) $(if $(drawn),TEMPERATURE)
@@ -309,7 +310,7 @@ $(OUT)/held-out.tokens: $(if $(TEXT),,$(JUDGED_TEXT)) $(whole_made) \
 	$(if $(JUDGED_ROWS),$(BIN)/stream -q -T $(T) --pack none --no-shuffle -o $@ \
 	    $(OUT)/held-out,$(examine) -o $(abspath $@) $(judge))
 
-STREAM = $(BIN)/stream -T $(T) -s $(SEED) --pack $(PACK) $(OUT)/train
+STREAM = $(BIN)/stream -T $(T) -s $(SEED) --pack $(PACK) $(MIX) $(OUT)/train
 
 ## convert: the teacher as a Hugging Face directory
 convert: $(OUT)/teacher/config.json

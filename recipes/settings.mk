@@ -28,13 +28,14 @@ OF := $(strip $(OF))
 EACH = plain alone no-ce no-squarehead kl-alone squarehead-alone reverse js \
       t1 t1-no-ce t2 top64 t1-top64 sampled calibrated written \
       lr3e-5 lr1e-4 lr3e-4 lr6e-4 lr1e-3 batch2 batch8 \
-      influence greedy mixed mixed-unrepaired joined documents packed \
+      influence greedy mixed mixed-unrepaired \
+      longer t1-longer joined documents packed \
       staged-q4_0 qat-q4_0 sparsified masked \
       plain-2 plain-3
 ALL  = $(filter-out $(not.$(OF)),$(EACH))
 # What is plain already, far from it, or cannot be.
 not.gemma3    = lr1e-4 lr6e-4 influence packed
-not.reference = lr3e-5 lr3e-4 joined written
+not.reference = lr3e-5 lr3e-4 longer t1-longer joined written
 
 # 82k tokens, all else as the recipe has it; the same in more or fewer steps; the
 # parameters that plain has left.
@@ -76,6 +77,9 @@ greedy           = KEEP= CANDIDATES=8
 # As many parameters, of channels too, with and without repair.
 mixed            = KEEP= BLOCKS= PARAMS=$(left.$(OF))
 mixed-unrepaired = KEEP= BLOCKS= PARAMS=$(left.$(OF)) PRUNE=--no-repair
+# Documents are pages cut to about a row each, not paragraphs.
+longer           = PIECES='--split file --max-doc 1000 --split-long'
+t1-longer        = TEMPERATURE=1 $(longer)
 # Rows cut from all text; attention and positions begin anew with every document.
 joined           = JOIN=1 PACK=none
 documents        = JOIN= PACK=concat
