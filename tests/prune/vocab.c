@@ -314,8 +314,8 @@ test_order(void)
     tok_free(t);
 }
 
-/* Added tokens stay, used or not: one that only matches whole words hides others
- * in it where it does not, and without one of tabs these would be bytes. */
+/* Added tokens stay, used or not: one that only matches whole words hides
+ * others in it where it does not, without one of tabs these would be bytes. */
 static void
 test_added(void)
 {
