@@ -185,7 +185,7 @@ is_reserved(const char *s, size_t n)
 }
 
 static void
-keep_added(struct vocab *v, int reserved)
+keep_always(struct vocab *v, int reserved)
 {
     const char *s;
     size_t n;
@@ -197,9 +197,10 @@ keep_added(struct vocab *v, int reserved)
     for (size_t id = 0; id < v->n; id++) {
         const uint32_t i = (uint32_t)id;
 
-        /* Gemma's runs of spaces, tabs and newlines are added tokens.  Where
-         * they are gone, such text falls back to bytes that the model has
-         * never seen. */
+        /* Without Gemma's runs of spaces, tabs and newlines such text falls
+         * back to bytes that the model has never seen.  One that matches whole
+         * words only hides others where it does not match: without it they
+         * would come up. */
         if (tok_is_added(v->t, i) && tok_text(v->t, i, &s, &n) &&
             (reserved || !tok_is_special(v->t, i) || !is_reserved(s, n)))
             must(v, (int64_t)id, WHY_ADDED);
@@ -317,7 +318,7 @@ vocab_choose(struct vocab *v, size_t size, int reserved, int scripts,
 {
     const size_t most = size > 0 ? size : SIZE_MAX;
 
-    keep_added(v, reserved);
+    keep_always(v, reserved);
     if (scripts)
         keep_scripts(v);
     if (v->kept > most)

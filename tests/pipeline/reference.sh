@@ -114,6 +114,9 @@ ok 'hidden states without SquareHead' recipe WORK="$work/g" \
 same 'teach the same' f/full/distilled/model.safetensors \
     g/full/distilled/model.safetensors
 
+status 2 'options of mixing are heard' recipe WORK="$work/mixed" MIX=--alpha=none \
+    distil
+like 'by stream' '^stream: .*alpha' err
 ok 'nothing trained' recipe WORK="$work/z" BATCHES=0 row
 equal 'has rows of two models' "$(awk -F '\t' '$1 == "z" { print $2, $4 }' \
     r/reference.tsv | tr '\n' ',')" 'teacher -,pruned -,'

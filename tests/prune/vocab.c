@@ -314,8 +314,8 @@ test_order(void)
     tok_free(t);
 }
 
-/* Added tokens stay, used or not: one that only matches whole words hides
- * others in it where it does not, without one of tabs these would be bytes. */
+/* Added tokens stay, used or not: 9, as one of tabs would, and 8, which matches
+ * whole words only and hides 9 where it does not match. */
 static void
 test_added(void)
 {
@@ -336,7 +336,7 @@ test_added(void)
         compare(&p, "bacc", 4, 0, &ids);
         ok(p.same == 1 && ids.n == 4 && p.v.why[8] == WHY_ADDED &&
                 p.v.why[9] == WHY_ADDED,
-            "bacc is b, a, c, c as before");
+            "both stay unused; bacc is b, a, c, c as before");
     }
     tok_ids_release(&ids);
     end(&p);
