@@ -50,6 +50,7 @@ JOIN       ?=# 1: rows are cut from all text joined, not documents
 JUDGED_ROWS ?=# judged are so many rows of all text joined; 0: all of
 JUDGED_BYTES ?= 1000000000# so much of it
 JUDGE      ?=# further options of evalppl on text, such as --compute bf16
+PARAMS     ?=# parameters that are left
 KEEP       ?=# numbers of the blocks that are left, not to be searched for
 READY      ?=# a smaller model of the same ids, to distil as it is, not cut
 VOCAB      ?=# ids that are left of the vocabulary, such as 64K

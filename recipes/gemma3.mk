@@ -1,7 +1,8 @@
-# Gemma 3 270M with 4 of its 18 blocks removed, those of least influence, and
-# distilled on text of nine languages: LibreOffice's help, the Universal
-# Declaration of Human Rights, and corpus/.  Then judged on other pages, other
-# articles, and on topics of corpus/held-out that are trained on in no language.
+# Gemma 3 270M without as many parameters as 4 of its 18 blocks have, taken from
+# all blocks' channels or from blocks, as less is lost, and distilled on text of
+# nine languages: LibreOffice's help, the Universal Declaration of Human Rights,
+# and corpus/.  Then judged on other pages, other articles, and on topics of
+# corpus/held-out that are trained on in no language.
 #
 #    make -f recipes/gemma3.mk [SMOKE=1] [VARIABLE=value ...] [target]
 #
@@ -12,8 +13,8 @@
 #    make -f recipes/gemma3.mk LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=1000 \
 #        CLOZE=1 TASKS=recipes/tasks/blimp.form=blimp.jsonl rival row
 #
-# with SEED=2, BLOCKS=12, SPARSIFY="--share 0.5" and a WORK of its own each.  Another
-# model: MODEL=qwen2.5-coder-0.5b BLOCKS=20, which needs 12 GB of memory.
+# with SEED=2, BLOCKS=14, SPARSIFY="--share 0.5" and a WORK of its own each.
+# Another model: MODEL=qwen2.5-coder-0.5b BLOCKS=20, which needs 12 GB of memory.
 
 MODEL      ?= gemma3-270m# of scripts/get-model
 LANGUAGES  ?= $(if $(SMOKE),de en,de el en es fi fr hu it pl)# of the text; eu: all 24
@@ -21,20 +22,25 @@ BYTES      ?= 60000# of help, and of manuals, to train on, of each language
 MANUALS    ?= $(if $(filter eu,$(LANGUAGES)),1)# 1: train on manual pages; judge GIMP's help, fortunes
 WRITTEN    ?=# texts of each language by the teacher, to train on
 SET        ?= held-out# pages judged on; dev: others, to choose settings by
-BLOCKS     ?= 14# blocks that are left
+BLOCKS     ?=# blocks that are left, whole
+PARAMS     ?= $(left)# parameters that are left: what 14 blocks have
 BATCHES    ?= $(if $(SMOKE),8,80)# steps of distillation
 SAVE       ?= $(if $(SMOKE),4,10)# checkpoint every so many steps
 CALIB_ROWS ?= $(if $(SMOKE),4,12)# rows the pruner judges by
 CANDIDATES ?= 1# blocks tried a round; 1: by influence alone
 CONTEXT    ?= 4096# tokens of an evaluation window
 PROMPTS    ?= 'en:The sky is blue because' 'de:Jeder hat das Recht auf'
-# A row should begin with BOS, without which Gemma knows little: documents that
-# are trained on are cut, between paragraphs, so that each fits into a row.
-PIECES     ?= --max-doc 600 --split-long# of tokenize, for text to train on
+# A row should begin with BOS, without which Gemma knows little: what is trained
+# on is cut between paragraphs to pieces that are about a row, in any language.
+# They are no whole documents, so they have no EOS.
+PIECES     ?= --split file --max-doc 1000 --split-long --no-eos# of tokenize, for text to train on
+MIX        ?= $(if $(TEXT),,--unimax 2)# as much of each language, but none more than twice
 WHOLE      ?= --no-eos# of tokenize, for text to judge on
 STUDENT    ?= --keep 1# further options of student, such as --recompute
 HELP       ?= $(WORK)/help# folder of de, en-us ...: packages, unpacked
 
+# With all ids, or 65,536.
+left        = $(if $(BLOCKS)$(KEEP)$(READY),,$(if $(VOCAB),120M,246M))
 languages   = $(if $(filter eu,$(LANGUAGES)),bg cs da de el en es et fi fr ga hr \
               hu it lt lv mt nl pl pt ro sk sl sv,$(LANGUAGES))
 

@@ -40,7 +40,8 @@ not.reference = lr3e-5 lr3e-4 longer t1-longer joined written
 # 82k tokens, all else as the recipe has it; the same in more or fewer steps; the
 # parameters that plain has left.
 plain.gemma3     = LANGUAGES=en MANUALS=1 VOCAB=64K BYTES=220000 BATCHES=82 \
-                   SAVE=41 TEMPERATURE=3
+                   BLOCKS=14 SAVE=41 TEMPERATURE=3 MIX= JUDGE='--compute bf16' \
+                   PIECES='--max-doc 600 --split-long'
 more.gemma3      = 164
 fewer.gemma3     = 41
 left.gemma3      = 119974528
@@ -93,8 +94,8 @@ masked           = STUDENT='--keep 1 --mask 2:4'
 
 # Of README: the recipe of each table has its name,
 in.reference = reference reference-t1
-in.gemma3    = out-4 out-4-seed-2 out-4-t1 out-mixed out-4-zeros out-6 pytorch \
-               pytorch-ce
+in.gemma3    = out-4 out-4-seed-2 out-4-peer out-4-zeros out-6 out-mixed \
+               out-mixed-1m pytorch pytorch-ce
 in.qwen      = qwen ready
 # but for SmolLM2 by blocks that are left, and by steps, with tasks.
 in.curve     = blocks-%
@@ -103,18 +104,20 @@ README       = $(in.reference) $(in.gemma3) $(in.qwen) blocks-27 blocks-24 \
 
 reference    = rival
 reference-t1 = TEMPERATURE=1
-eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=404 WRITTEN=8 CLOZE=1 \
-               TEMPERATURE=1
-out-4        = $(eu) TEMPERATURE=3 rival
-out-4-seed-2 = $(eu) TEMPERATURE=3 SEED=2
 # Judged in bfloat16: half as long where the processor has such products.
-eu-bf16      = $(eu) JUDGE='--compute bf16'
-out-4-t1     = $(eu-bf16)
-out-mixed    = $(eu-bf16) BLOCKS= PARAMS=$(left.gemma3)
-out-4-zeros  = $(eu-bf16) SPARSIFY='--share 0.5'
-out-6        = $(eu-bf16) BLOCKS=12 rival
+eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=404 WRITTEN=8 CLOZE=1 \
+               JUDGE='--compute bf16'
+out-4        = $(eu) BLOCKS=14 rival
+out-4-seed-2 = $(eu) BLOCKS=14 SEED=2
+out-4-zeros  = $(eu) BLOCKS=14 SPARSIFY='--share 0.5'
+out-6        = $(eu) BLOCKS=12 rival
+# Without the blocks that PyTorch removes.
+out-4-peer   = $(eu) KEEP='0 1 2 3 5 6 7 10 11 12 13 14 15 17'
+# As the recipe has it, and on 1 M tokens.
+out-mixed    = $(eu)
+out-mixed-1m = $(eu) BATCHES=1010
 # What PyTorch made of the same model by the same text is judged alone.
-pytorch      = $(eu-bf16) WRITTEN= VOCAB= GGUF=$(cut)/vocab BATCHES=0 \
+pytorch      = $(eu) WRITTEN= VOCAB= GGUF=$(cut)/vocab BATCHES=0 \
                READY=$(WORK)/$*.model
 pytorch-ce   = $(pytorch)
 qwen         = TEMPERATURE=3 rival BENCH=20

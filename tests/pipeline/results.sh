@@ -260,11 +260,6 @@ equal 'by document, the largest first' "$(sed -n '3,6p' out)" \
 | plain | 0.000 ± 0.000 | 0.000 ± 0.000 |
 | none | not run |  |
 | its teacher |  |  |'
-printf '# not this one\n%s\n' "$(awk -F '\t' '/^document/ { on = 1; next }
-    on && $3 == 30 { print $1 }' o/eval.tsv)" >r/t.without
-ok 'a document left out' "$top/scripts/results" draw r t
-like 'the other alone' '^\| worse \| 1\.000 \| 0\.000 \|$' out
-rm r/t.without
 # Another seed, its documents in another order: higher by 0 and 2, so by 0.5 and
 # 2.5 in the mean, the same residuals.
 sed '/^0*1	x/{h;d}; /^0*2	x/G; s/2.0	3.0	2.25/2.0	2.0	2.25/; s/3.0	6.5	3.75/3.0	3.5	3.75/' \
