@@ -23,7 +23,7 @@ MANUALS    ?= $(if $(filter eu,$(LANGUAGES)),1)# 1: train on manual pages; judge
 WRITTEN    ?=# texts of each language by the teacher, to train on
 SET        ?= held-out# pages judged on; dev: others, to choose settings by
 BLOCKS     ?=# blocks that are left, whole
-PARAMS     ?= $(left)# parameters that are left: what 14 blocks have
+PARAMS     ?= $(left)# parameters that are left; as many as 14 blocks have
 BATCHES    ?= $(if $(SMOKE),8,80)# steps of distillation
 SAVE       ?= $(if $(SMOKE),4,10)# checkpoint every so many steps
 CALIB_ROWS ?= $(if $(SMOKE),4,12)# rows the pruner judges by
@@ -39,8 +39,12 @@ WHOLE      ?= --no-eos# of tokenize, for text to judge on
 STUDENT    ?= --keep 1# further options of student, such as --recompute
 HELP       ?= $(WORK)/help# folder of de, en-us ...: packages, unpacked
 
-# With all ids, or 65,536.
-left        = $(if $(BLOCKS)$(KEEP)$(READY),,$(if $(VOCAB),120M,246M))
+# Of the whole model, and of that with 65,536 ids; of another, who cuts it says.
+left        = $(if $(BLOCKS)$(KEEP)$(READY),,$(or \
+              $(left.$(MODEL)-$(firstword $(VOCAB))),$(error PARAMS or BLOCKS \
+              says how much is left of MODEL=$(MODEL) VOCAB=$(VOCAB))))
+left.gemma3-270m-    = 246M
+left.gemma3-270m-64K = 120M
 languages   = $(if $(filter eu,$(LANGUAGES)),bg cs da de el en es et fi fr ga hr \
               hu it lt lv mt nl pl pt ro sk sl sv,$(LANGUAGES))
 

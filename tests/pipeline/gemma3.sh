@@ -136,6 +136,21 @@ ok 'development pages' recipe SET=dev bits
 equal 'are those of the help' "$(awk '{ print $1 }' out | tr '\n' ' ')" \
     'bits/byte de en all '
 
+# --- how much is left ---
+cuts() { run_recipe gemma3 WORK="$work/cuts" -n prune "$@"; }
+ok 'when nothing is said' cuts
+like 'as many parameters as 14 blocks have' '--params 246M ' out
+unlike 'of blocks and channels' '--blocks' out
+ok 'of a cut vocabulary' cuts VOCAB=64K
+like 'fewer' '--params 120M ' out
+ok 'whole blocks' cuts BLOCKS=14
+like 'so many' '--blocks 14 ' out
+unlike 'whatever they have' '--params' out
+status 2 'another vocabulary' cuts VOCAB=32K
+like 'needs to be told' 'PARAMS or BLOCKS says how much is left of .*32K' err
+ok 'and is' cuts VOCAB=32K PARAMS=100M
+like 'taken at its word' '--params 100M ' out
+
 # --- all languages of the EU ---
 for l in cs da el es et 'fi' fr hu it nl pl pt sl sv; do
     mkdir -p help/$l/usr/share/libreoffice/help
