@@ -447,11 +447,12 @@ row: $(OUT)/eval.tsv $(if $(strip $(items)),$(OUT)/tasks.tsv) \
 	@scripts/results row $(RESULTS) $(TABLE) $(RUN) '$(strip $(SEED))' \
 	    "$(command)" $(OUT)
 
-# As it was given, but for where things are on this machine: files are named
-# without their folders, FORM=FILE too.
+# As it was given, but for where things are on this machine: files that are not
+# of the project are named without their folders, FORM=FILE too.
 places  = WORK BUILD THREADS RUN RESULTS SMOKE PEER LIKE STORED
 named   = TEXT HELD_OUT_TEXT GGUF READY UDHR HELP TASKS HUMANEVAL
-short   = $(subst $(space),=,$(notdir $(subst =, ,$(1))))
+short   = $(subst $(space),=,$(foreach f,$(subst =, ,$(1)),\
+    $(or $(filter recipes/%,$f),$(notdir $f))))
 space   = $() $()
 command = $(strip make -f $(RECIPE) $(foreach v,$(filter-out $(places),$(given)),\
     $v='$(strip $(if $(filter $(named),$v),$(foreach f,$($v),\

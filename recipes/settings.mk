@@ -154,7 +154,7 @@ $(WORK)/%.row: $$(call gguf,$$*)
 	@touch $@
 # What a setting does not change is made once, for the first run of its table, or
 # the first of its seed.
-seed  = $(lastword $(subst -, ,$(filter %-2 %-3,$(1))))
+seed  = $(lastword $(subst -, ,$(filter %-2 %-3,$(filter-out lr1e-3,$(1)))))
 first.settings = plain$(if $(filter-out plain-%,$(1)),$(addprefix -,$(seed)))
 first.gemma3   = out-4
 first.reference = reference

@@ -113,7 +113,7 @@ static const struct opt options[] = {
         "of the optimiser's moments"),
     OPT_GROUP("ranks, started by mpirun"),
     OPT_SIZE(0, "shard-level", &a.level, 0, 3, "level",
-        "what ranks have parts of: moments, 2 gradients, 3 parameters too"),
+        "what ranks split: 1 moments, 2 gradients too, 3 parameters too"),
     OPT_SIZE(0, "stages", &a.stages, 0, 4096, "n",
         "each rank has so many stages of blocks (0: all blocks)"),
     OPT_FLAG(0, "node-copy", &a.node_copy,

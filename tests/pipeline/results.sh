@@ -315,16 +315,18 @@ equal 'not of another' "$(awk -F '\t' '$4 == "a=2" { print $5 }' out | uniq | wc
     tr -d ' ')" 4
 status 1 'as text, of one size' "$top/scripts/curve" -t 96 c.tsv
 cat >want <<'END'
-96 % of the teacher's task scores, at 2.0 M parameters:
-1.9e+06 tokens; by each row 1.9e+06 to 1.9e+06; (1 + n / n0)^-1 is then lost.
-96 % of the nll that the cut has lost, at 2.0 M parameters:
-2.4e+06 tokens; by each row 2.4e+06 to 2.4e+06; (1 + n / n0)^-1 is then lost.
+96 % of the teacher's task scores, at 2.0 M parameters, extrapolated:
+1.9e+06 tokens (each row alone: 1.9e+06 to 1.9e+06); after n tokens
+(1 + n / n0)^-1 of what the cut lost is still lost, n0 fitted.
+96 % of the nll that the cut has lost, at 2.0 M parameters, extrapolated:
+2.4e+06 tokens (each row alone: 2.4e+06 to 2.4e+06); after n tokens
+(1 + n / n0)^-1 of what the cut lost is still lost, n0 fitted.
 No plot: of four sizes there is 1.
 END
 same 'with the form, and no plot' out want
 sed 's/	92	/	89	/' c.tsv >d.tsv
 status 1 'a row that does not agree' "$top/scripts/curve" -t 96 d.tsv
-like 'is an error' '^2.73e.06 tokens; by each row 1.9e.06 to 2.73e.06; ' out
+like 'is an error' '^2.73e.06 tokens .each row alone: 1.9e.06 to 2.73e.06.;' out
 { cat c.tsv; for n in 1 3 4; do
     printf 's%s\tdistilled\t100000\t%s000000\t40\t50\tx\n' $n $n; done; } >d.tsv
 ok 'of four sizes' "$top/scripts/curve" -t 96 d.tsv
