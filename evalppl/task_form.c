@@ -102,6 +102,8 @@ fill_parse(struct fill *f, const char *s, size_t n, struct err *e)
 {
     const char *const end = s + n;
 
+    if (memchr(s, '\0', n) != NULL)
+        return err_set(e, EX_INPUT, "a NUL byte");
     while (s < end) {
         if (*s == '{') {
             if ((s = parse_field(f, s + 1, end, e)) == NULL)

@@ -119,10 +119,9 @@ main(int argc, char **argv)
                       : docs_feed(&d, &s.c.spec, &how, &e);
     if (!s.feed || (dry && s.feed->plan(s.feed, &e) < 0))
         die_err(&e);
-    if (dry)
-        out_done();
-    else
+    if (!dry)
         send_stream(&s, out, &tee);
+    out_done();
     s.feed->free(s.feed);
     dirs_release(&d);
     free(s.c.spec.w);

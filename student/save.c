@@ -279,7 +279,9 @@ save(struct saver *s, struct dir_new *d, struct err *e)
     /* The best one before goes when RUN/best does not lead to it. */
     if (s->st.best == s->st.step && save_best(s->run, s->st.best, e) < 0)
         return -1;
-    return s->keep > 0 ? ckpt_remove_old(s->run, s->keep, s->st.best, e) : 0;
+    return s->keep > 0
+        ? ckpt_remove_old(s->run, s->st.step, s->keep, s->st.best, e)
+        : 0;
 }
 
 static void *

@@ -63,6 +63,25 @@ gather(struct student *s, struct loss_sum *sum, struct err *e)
     return r < 0 ? -1 : n > 0;
 }
 
+/* What has been read is done with: a checkpoint goes on behind it. */
+static void
+take_position(struct student *s)
+{
+    position_release(&s->at);
+    s->at = s->feed.pos;
+    s->at.cursor = s->feed.pos.cursor ? xstrdup(s->feed.pos.cursor) : NULL;
+}
+
+/* A step's worth without a scored token, such as a last row of pieces of one
+ * token: there is nothing to learn, and no step is made of it. */
+static void
+pass_over(struct student *s)
+{
+    note("%s: nothing is scored up to message %" PRIu64 ": passed over",
+        s->feed.name, s->feed.pos.seq);
+    take_position(s);
+}
+
 /* Clip and update.  -1 and nothing is updated. */
 static int
 apply(struct student *s, const struct loss_sum *sum, struct err *e)
@@ -86,9 +105,6 @@ apply(struct student *s, const struct loss_sum *sum, struct err *e)
     char text[60];
     double norm;
 
-    if (sum->n == 0)
-        return err_set(e, EX_INPUT, "%s: step %" PRIu64 " has no scored tokens",
-            s->feed.name, s->st.step + 1);
     if (!isfinite(loss))
         return err_set(e, EX_NUM,
             "step %" PRIu64 ": the loss is not finite; the weights are those "
@@ -109,9 +125,7 @@ apply(struct student *s, const struct loss_sum *sum, struct err *e)
         effective_choose(&s->t, s->pool);
     effective_make(&s->t, s->pool);
     s->st.tokens += sum->tok;
-    position_release(&s->at);
-    s->at = s->feed.pos;
-    s->at.cursor = s->feed.pos.cursor ? xstrdup(s->feed.pos.cursor) : NULL;
+    take_position(s);
     snprintf(text, sizeof(text), "loss %.4f", loss);
     progress_at((double)s->st.step, text);
     s->last = loss;
@@ -156,6 +170,10 @@ train(struct student *s)
     while (!stopped(s) && !held_out_over(s) &&
         (s->a->steps == 0 || s->st.step < s->a->steps) &&
         (r = gather(s, &sum, &e)) > 0) {
+        if (sum.n == 0) {
+            pass_over(s);
+            continue;
+        }
         if (apply(s, &sum, &e) < 0 || held_out_judge(s, &e) < 0)
             give_up(s, &e);
         rank_tune(s);
@@ -207,7 +225,7 @@ finish(struct student *s, int status, double wall)
 
     if (status == EX_OK) {
         if (s->st.step == 0)
-            die(EX_INPUT, "%s: no batches", s->feed.name);
+            die(EX_INPUT, "%s: no batches that are scored", s->feed.name);
         checkpoint(s, 1);
         if (save_final(&s->saver, &s->t, &e) < 0)
             die_err(&e);

@@ -154,7 +154,6 @@ main(int argc, char **argv)
         die_err(&e);
     if (texts) {
         (a.bench ? bench : generate)(&t.m, t.pool, &a);
-        out_done();
     } else {
         if (speaks(&t))
             t.top = top_new(&t.m, t.pool,
@@ -162,6 +161,7 @@ main(int argc, char **argv)
                     a.tau });
         filter(&t, *input);
     }
+    out_done();
     top_free(t.top);
     rank_end(&t);
     model_close(&t.m);

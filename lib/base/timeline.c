@@ -101,7 +101,7 @@ timeline_close(size_t processes, struct err *e)
         r = take(i, e);
     if (line.process == 0)
         fputs("\n]\n", line.f);
-    if (fclose(line.f) != 0 && r == 0)
+    if (((ferror(line.f) != 0) | (fclose(line.f) != 0)) && r == 0)
         r = err_set(e, EX_SYS, "%s:", line.path);
     line.f = NULL;
     free(line.path);

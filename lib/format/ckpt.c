@@ -188,7 +188,7 @@ ckpt_commit(struct dir_new *d, const char *run, uint64_t step,
     if (r == 0)
         r = dir_new_commit(d, e);
     if (r == 0 && keep > 0)
-        r = ckpt_remove_old(run, keep, 0, e);
+        r = ckpt_remove_old(run, step, keep, 0, e);
     return r;
 }
 
@@ -374,21 +374,24 @@ ckpt_newest(const char *run, char **dir, uint64_t *step, struct position *p,
     return r;
 }
 
-/* Remove checkpoints older than the keep newest; what is newest has just been
- * written, so it is read back before anything older goes. */
 int
-ckpt_remove_old(const char *run, size_t keep, uint64_t spare, struct err *e)
+ckpt_remove_old(const char *run, uint64_t step, size_t keep, uint64_t spare,
+    struct err *e)
 {
     uint64_t *steps;
     const ptrdiff_t n = list_steps(run, &steps, e);
+    size_t seen = 0;
     int r = n < 0 ? -1 : 0;
 
     for (ptrdiff_t i = 0; i < n && r == 0; i++) {
-        char *path = step_path(run, steps[i]);
+        char *path;
 
-        if (i == 0)
+        if (steps[i] > step)
+            continue;
+        path = step_path(run, steps[i]);
+        if (seen++ == 0)
             r = n > (ptrdiff_t)keep ? ckpt_verify(path, NULL, NULL, e) : 0;
-        else if ((size_t)i >= keep && steps[i] != spare)
+        else if (seen > keep && steps[i] != spare)
             r = dir_remove(path, e);
         free(path);
     }

@@ -273,7 +273,7 @@ head_score(struct fwd *f, const float *h, const uint32_t *target, size_t n,
         struct headjob j = { .f = f,
             .hq = h + at * f->m->c.d,
             .s = 1.0f,
-            .target = target + at,
+            .target = target != NULL ? target + at : NULL,
             .n = n - at < HEAD_ROWS ? n - at : HEAD_ROWS };
 
         head_run(&j);

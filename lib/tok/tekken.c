@@ -62,6 +62,8 @@ base64(const char *s, size_t *n)
     return out;
 }
 
+enum { TOKEN_MAX = 512 }; /* bytes of a token; Mistral's have 78 at most */
+
 static size_t
 place(const struct words *w, const unsigned char *p, size_t n)
 {
@@ -102,6 +104,10 @@ words_load(struct words *w, const json_t *vocab, size_t n, struct err *e)
         if (!v->p || v->n == 0 || (i < 256 && (v->n != 1 || v->p[0] != i)))
             return tok_bad(e,
                 "vocab.%zu.token_bytes: is not what is expected there", i);
+        /* add_merges hashes both parts of each cut of a token. */
+        if (v->n > TOKEN_MAX)
+            return tok_bad(e, "vocab.%zu.token_bytes: are %zu, at most %d", i,
+                v->n, TOKEN_MAX);
         at = place(w, v->p, v->n);
         if (w->slot[at])
             return tok_bad(e, "vocab.%zu.token_bytes: are those of %u too", i,

@@ -195,6 +195,9 @@ bad 'a filter without its argument' 'before has 0 arguments, not 1' 'choice {a|b
 bad 'an open brace' 'line 1: a brace is not closed' 'choice {a'
 bad 'a closed one' 'a brace is closed that none opened' 'choice a}'
 bad 'no name' 'braces without' 'choice {}'
+printf 'kind choice\nchoice a\0b\n' >bad.form
+status 3 'a NUL byte' evalppl -q -m "$m" --task bad.form=pairs.jsonl
+like 'is named' 'line 2: a NUL byte' err
 bad 'no choices' 'choice needs choices and an answer' 'kind choice' 'answer 0'
 bad 'a cloze without target' 'cloze needs a target' 'kind cloze' 'context {a}'
 bad 'contexts with a context' 'the choices are the contexts' 'kind contexts' \

@@ -65,6 +65,28 @@ test_keep(void)
         "whole too where a kill has left the mark");
 }
 
+/* A run that went on from an older checkpoint than a damaged one. */
+static void
+test_damaged(void)
+{
+    struct err e = { 0 };
+
+    ok(put("gone/run", 3, 2, &e) == 0 && put("gone/run", 9, 2, &e) == 0 &&
+            truncate("gone/run/step-9/model", 1) == 0 &&
+            newest("gone/run", &e) == 3,
+        "a damaged one is passed over");
+    for (uint64_t i = 5; i <= 7; i++)
+        ok(put("gone/run", i, 2, &e) == 0 &&
+                newest("gone/run", &e) == (long)i,
+            "step %d below it: %s", (int)i, e.msg);
+    ok(!io_exists("gone/run/step-5") && io_exists("gone/run/step-6") &&
+            io_exists("gone/run/step-9"),
+        "two are kept beside it");
+    ok(put("gone/run", 9, 2, &e) == 0 && newest("gone/run", &e) == 9 &&
+            !io_exists("gone/run/step-6"),
+        "it is written again");
+}
+
 /* Only step-N without leading zeros is a checkpoint. */
 static void
 test_names(void)
@@ -173,6 +195,7 @@ main(void)
 {
     tap_scratch();
     test_keep();
+    test_damaged();
     test_names();
     test_links();
     test_unreadable();

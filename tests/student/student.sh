@@ -297,6 +297,32 @@ equal 'and the newest checkpoint' "$(find linked3 -name 'step-*' | sort)" \
     'linked3/step-00000010
 linked3/step-20'
 
+# --- batches that have nothing to learn ---
+# A text three times, in rows that lack a token of it: what is left, three pieces
+# of one token, is a row of its own, on a place that the seed says.
+yes '{"text": "The keeper wrote the weather of every evening in a book."}' | sed 3q |
+    tokenize -q -t tok --jsonl --no-eos | shard -q -o left || exit 1
+T=$(shard -q --list left | awk 'END { print $3 / 3 - 1 }')
+for s in 1 2 3; do
+    ok "seed $s: four batches" sh -c "stream -q -B 1 -T $T -s $s left >left.$s"
+    status 0 "seed $s: three steps" sh -c "teacher -q -m teacher left.$s |
+        student -m s0 -o left-$s --lr 1e-3 --schedule constant --compute bf16"
+    like 'the other is passed over' \
+        'student: <stdin>: nothing is scored up to message [0-9]+: passed over' err
+    equal 'and is no step' "$(tail -n 1 left-$s/metrics.tsv | cut -f 1)" 3
+done
+same_model 'wherever it is' left-1 left-2
+same_model 'or anywhere else' left-1 left-3
+# Gone on with behind it, whatever was saved before it.
+status 0 'stopped before it' student -q -m s0 -o left-4 --lr 1e-3 --schedule constant --steps 1 left.1
+status 0 'gone on with' sh -c 'stream -q --resume left-4 left |
+    student -q -m s0 -o left-4 --lr 1e-3 --schedule constant --resume'
+status 0 'without a teacher' student -q -m s0 -o left-5 --lr 1e-3 --schedule constant left.1
+same_model 'as in one go' left-4 left-5
+stream -q -B 1 -T 1 --batches 2 left >left.none
+status 3 'nothing else' student -q -m s0 -o left-6 --lr 1e-3 left.none
+like 'is nothing' 'student: left.none: no batches that are scored' err
+
 # --- trap: ids of another tokenizer ---
 cp -r s0 other
 cp "$top/tests/golden/tok/gpt2.json" other/tokenizer.json

@@ -67,6 +67,7 @@ static void
 test_bad(void)
 {
     struct err e = { 0 };
+    char huge[800];
     struct tokenizer *t = changed("config/version", json_string("v3"), &e);
 
     ok(t != NULL, "another version is read %s", e.msg);
@@ -95,6 +96,9 @@ test_bad(void)
         "vocab.300.token_bytes: ");
     bad("another byte among the first", "vocab/7/token_bytes",
         json_string("YQ=="), "vocab.7.token_bytes: ");
+    bad("a token longer than any", "vocab/300/token_bytes",
+        json_stringn(memset(huge, 'Y', 800), 800),
+        "vocab.300.token_bytes: are 600, at most 512");
     bad("bytes twice", "vocab/300/token_bytes", json_string("YQ=="),
         "vocab.300.token_bytes: are those of 97");
     bad("a special token without a text", "special_tokens/0/token_str", NULL,
