@@ -18,6 +18,8 @@ const char *const protocol_name[] = { "docs", "llama.cpp", "hf", "lm-eval",
     "stream", NULL };
 static const char *const formats[] = { "text", "tsv", NULL };
 
+enum { CONTEXT = 512 }; /* -c */
+
 static struct {
     struct opt_list models, tasks;
     const char *base, *read_base, *write_base, *from, *out, *items;
@@ -25,7 +27,7 @@ static struct {
     size_t worst, c, stride, rows, threads;
     double temperature;
     int protocol, format, per_source, compare, compute, spread, recorded;
-} a = { .c = 512, .temperature = 1.0 };
+} a = { .c = CONTEXT, .temperature = 1.0 };
 
 static const struct opt options[] = {
     OPT_LIST('m', "model", &a.models, "model",
@@ -102,7 +104,8 @@ check_tasks(const char *input)
         { a.from != NULL, "--from" }, { a.worst > 0, "--worst" },
         { a.detail != NULL, "--detail" }, { a.tokens != NULL, "--tokens" },
         { a.temperature != 1.0, "--temperature" },
-        { a.protocol != PROTO_DOCS, "--protocol" }, { a.spread, "--spread" },
+        { a.protocol != PROTO_DOCS, "--protocol" }, { a.c != CONTEXT, "-c" },
+        { a.spread, "--spread" },
         { a.recorded, "--recorded" }, { 0, NULL } };
 
     if (a.items != NULL && a.tasks.n == 0)
@@ -141,6 +144,8 @@ check_arguments(void)
         die(EX_USAGE, "--base, --recorded, --read-base: one of them");
     if (a.models.n == 0)
         die(EX_USAGE, "-m is needed; see evalppl -h");
+    if (a.recorded && a.protocol == PROTO_LMEVAL)
+        die(EX_USAGE, "--recorded: not with --protocol lm-eval");
     if (bases == 0)
         refuse("needs --base",
             (const struct given[]){ { a.from != NULL, "--from" },

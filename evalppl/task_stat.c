@@ -90,10 +90,17 @@ hits(const struct task *t, size_t group, size_t a, size_t b,
     return m;
 }
 
+/* Of a variance, which rounding may leave below 0; NAN of one item's. */
+static double
+error_of(double variance)
+{
+    return isnan(variance) ? NAN : sqrt(fmax(variance, 0.0));
+}
+
 static struct mean
 mean_of(const struct moments *m)
 {
-    return (struct mean){ m->x, m->n > 1.0 ? sqrt(fmax(m->xx, 0.0)) : NAN };
+    return (struct mean){ m->x, m->n > 1.0 ? error_of(m->xx) : NAN };
 }
 
 /* Fieller's interval of the ratio x / y (J. R. Stat. Soc. B 16, 1954). */
@@ -103,7 +110,7 @@ recovery(const struct moments *m, struct task_figures *f)
     const double t = t95((size_t)m->n), tt = t * t;
     const double a = m->y * m->y - tt * m->yy;
     const double b = m->x * m->y - tt * m->xy, c = m->x * m->x - tt * m->xx;
-    const double root = sqrt(fmax(b * b - a * c, 0.0));
+    const double root = error_of(b * b - a * c);
 
     if (!(a > 0.0 && m->y > 0.0))
         return;
@@ -230,5 +237,5 @@ task_difference(const struct task *t, size_t nt, size_t group, size_t a,
     const struct moments m = over_tasks(t, nt, group, a, b, 0);
 
     return (struct mean){ m.x - m.y,
-        m.n > (double)nt ? sqrt(fmax(m.xx + m.yy - 2.0 * m.xy, 0.0)) : NAN };
+        m.n > (double)nt ? error_of(m.xx + m.yy - 2.0 * m.xy) : NAN };
 }

@@ -134,6 +134,22 @@ ranks_new(const struct model *m)
     return r;
 }
 
+struct rank *
+ranks_copy(const struct rank *r, const struct model *m)
+{
+    struct rank *to = ranks_new(m);
+
+    for (size_t i = 0; i < m->c.L; i++) {
+        const size_t g = m->block[i].groups, n = m->block[i].mlp;
+
+        memcpy(to[i].group, r[i].group, g * sizeof(size_t));
+        memcpy(to[i].chan, r[i].chan, n * sizeof(size_t));
+        memcpy(to[i].group_energy, r[i].group_energy, (g + 1) * sizeof(double));
+        memcpy(to[i].chan_energy, r[i].chan_energy, (n + 1) * sizeof(double));
+    }
+    return to;
+}
+
 void
 ranks_free(struct rank *r, size_t L)
 {

@@ -23,7 +23,7 @@ parse_count(const char *option, const char *text)
 
     if (power > 0)
         digits[n - 1] = '\0';
-    bad = number_real(digits, 1.0, 1e15, &v) < 0;
+    bad = number_real(digits, 0.0, 1e15, &v) < 0;
     for (int i = 0; i < power; i++)
         v *= 1000.0;
     free(digits);

@@ -64,9 +64,10 @@ candidates(const struct search *s, const struct greedy *g, struct might *out)
             continue;
         conf_copy(&less, &g->now);
         part_drop(s, &less, p);
-        all[n++] = (struct might){ p,
-            part_influence(s, &g->now, p) /
-                (g->params - fit_params(s, &less)) };
+        if (conf_blocks(&less) > 0 && conf_blocks(&less) >= s->g.blocks)
+            all[n++] = (struct might){ p,
+                part_influence(s, &g->now, p) /
+                    (g->params - fit_params(s, &less)) };
         conf_release(&less);
     }
     for (size_t i = 0; i < n; i++) {
@@ -151,9 +152,8 @@ drop_one(struct search *s, struct greedy *g)
 static int
 too_large(const struct search *s, const struct greedy *g)
 {
-    const size_t n = conf_blocks(&g->now);
-
-    return n > 1 && n != s->g.blocks && (s->g.blocks > 0 || !fits(s, &g->now));
+    return (s->g.blocks > 0 && conf_blocks(&g->now) > s->g.blocks) ||
+        !fits(s, &g->now);
 }
 
 void

@@ -56,25 +56,37 @@ line_sort(struct line *l)
     free(p);
 }
 
-/* The whole without the first k of them, met by channels; -1: the goal is not
- * met. */
+static size_t
+channels(const struct conf *c)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->L; i++)
+        n += c->b[i].mlp;
+    return n;
+}
+
+/* The whole without the first k of them, met by channels; 1: that took some, 0:
+ * none, -1: the goal is not met. */
 static int
 without(const struct search *s, const struct line *l, size_t k,
     struct conf *out)
 {
+    size_t before;
+
     conf_copy(out, &s->log->t[0].conf);
     for (size_t i = 0; i < k; i++)
         if (part_there(s, out, l->p[i]))
             part_drop(s, out, l->p[i]);
+    before = channels(out);
     if (conf_blocks(out) > 0 &&
         (s->g.blocks == 0 || conf_blocks(out) == s->g.blocks) &&
         fit(s, out, 0) == 0)
-        return 0;
+        return channels(out) < before;
     conf_release(out);
     return -1;
 }
 
-/* Evaluate one; 1: it needed no channels to meet the goal. */
 static void
 try_one(struct search *s, struct conf *conf)
 {
@@ -93,13 +105,12 @@ walk(struct search *s, struct line *l)
     line_sort(l);
     for (size_t k = 0; k <= l->n; k++) {
         struct conf c;
-        size_t width;
+        const int took = without(s, l, k, &c);
 
-        if (without(s, l, k, &c) < 0)
+        if (took < 0)
             continue;
-        width = conf_width(&c);
         try_one(s, &c);
-        if (width == conf_width(&s->log->t[0].conf) && s->g.blocks == 0)
+        if (took == 0 && s->g.blocks == 0)
             break;
     }
 }
@@ -142,7 +153,8 @@ squares(const struct weight *w, double *by_row, double *by_col)
     return all;
 }
 
-/* Order block i's channels by v, as shares of their sum. */
+/* Order block i's channels by v, as shares of their sum, if no profile has
+ * ordered them. */
 static void
 order_channels(struct search *s, size_t i, const double *v)
 {
@@ -150,6 +162,8 @@ order_channels(struct search *s, size_t i, const double *v)
     struct rank *r = &s->rank[i];
     double all = 0.0;
 
+    if (s->fixed)
+        return;
     for (size_t c = 0; c < n; c++)
         all += v[c];
     rank_values(v, n, r->chan);
@@ -225,11 +239,11 @@ try_random(struct search *s, uint64_t key)
         l.v[i] = rng_unit(rng_key(key, 0), i);
     line_sort(&l);
     for (size_t k = 0; k <= l.n; k++)
-        if (without(s, &l, k, &c) == 0) {
+        if (without(s, &l, k, &c) >= 0) {
             able[n++] = k;
             conf_release(&c);
         }
-    if (n > 0 && without(s, &l, able[rng_u64(key, 1) % n], &c) == 0)
+    if (n > 0 && without(s, &l, able[rng_u64(key, 1) % n], &c) >= 0)
         try_one(s, &c);
     else
         s->spent += 1.0;

@@ -105,6 +105,8 @@ check(void)
             "--flops or --latency");
     if (o.method == METHOD_TABU && o.start == METHOD_TABU)
         die(EX_USAGE, "--start: tabu does not begin with itself");
+    if (o.ranked && o.goal.width > 0)
+        die(EX_USAGE, "--width: MLPs of one width are not --widths ranked");
     if (o.gradient && o.profile == NULL)
         die(EX_USAGE, "--gradient: needs a --profile");
     if (sets.n > 0 && o.input != NULL)

@@ -31,6 +31,7 @@ struct rank {
     double *group_energy, *chan_energy;
 };
 struct rank *ranks_new(const struct model *m);
+struct rank *ranks_copy(const struct rank *r, const struct model *m);
 void ranks_free(struct rank *r, size_t L);
 /* From what was measured of the blocks that c has. */
 void ranks_energy(struct rank *r, const struct judge *j, const struct conf *c);

@@ -21,7 +21,8 @@ const char *const method_names[] = { "greedy", "tabu", "influence", "magnitude",
 /* The share of memory that the whole model's logits may take. */
 enum { KEPT = 4 };
 
-/* The fewest parameters that a mix of blocks and channels could have. */
+/* The fewest parameters that a mix of blocks and channels could have, where all
+ * blocks are alike. */
 static void
 refuse_goal(const struct search *s)
 {
@@ -30,8 +31,13 @@ refuse_goal(const struct search *s)
     const size_t w = s->g.width > 0 ? s->g.width : s->g.multiple;
     struct conf c;
 
-    if (isinf(s->g.most.params) || !(s->g.units & UNIT_BLOCKS))
+    if (isinf(s->g.most.params) || !(s->g.units & UNIT_BLOCKS) ||
+        (s->g.units & ~(unsigned)(UNIT_BLOCKS | UNIT_CHANNELS)) != 0)
         return;
+    for (size_t i = 1; i < m->c.L; i++)
+        if (m->block[i].groups != m->block[0].groups ||
+            m->block[i].mlp != m->block[0].mlp)
+            return;
     conf_init(&c, m);
     for (size_t i = 0; i < c.L; i++) {
         c.b[i].mlp = i >= n ? 0 : c.b[i].mlp < w ? c.b[i].mlp : w;
@@ -205,13 +211,34 @@ run(struct search *s, int method)
                 : "");
 }
 
+/* What tabu begins with.  Two of them order channels in ways of their own, which
+ * end with them, and leave half of --evals. */
+static void
+start(struct session *x)
+{
+    const int method = x->o->start;
+    struct search *s = &x->s;
+    struct rank *own = s->rank;
+
+    if (method != METHOD_MAGNITUDE && method != METHOD_RANDOM) {
+        run(s, method);
+        return;
+    }
+    s->rank = ranks_copy(own, &x->m);
+    s->evals /= 2.0;
+    run(s, method);
+    s->evals *= 2.0;
+    ranks_free(s->rank, x->m.c.L);
+    s->rank = own;
+}
+
 void
 session_search(struct session *x)
 {
     struct search *s = &x->s;
 
     if (x->o->method == METHOD_TABU) {
-        run(s, x->o->start);
+        start(x);
         s->method = method_names[METHOD_TABU];
         search_tabu(s);
     } else {

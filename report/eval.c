@@ -102,7 +102,8 @@ parse(struct eval *v, struct err *e)
         return 0;
     if (table_parse(&v->pair, &v->l, &at, e) < 0)
         return -1;
-    if (table_column(&v->pair, "document") != NONE) { /* --worst */
+    if (table_column(&v->pair, "document") != NONE || /* --worst, --spread */
+        table_column(&v->pair, "statistic") != NONE) {
         table_release(&v->pair);
         return 0;
     }

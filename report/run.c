@@ -27,6 +27,7 @@ one_table(struct lines *l, struct table *t, const char *path, const char *text,
 
     if (r <= 0)
         return r;
+    l->n -= l->n > 1 && l->torn;
     if (table_parse(t, l, &at, e) == 0 && table_need(t, text, 0, e) == 0 &&
         table_need(t, numbers, 1, e) == 0)
         return 1;

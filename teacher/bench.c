@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/text.h"
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/progress.h"
@@ -88,8 +89,8 @@ put_value(struct buf *out, const struct measured *b, const struct side *s,
     p99 = quantile(x, n, measures[q].rate ? 0.01 : 0.99);
     free(x);
     if (b->a->format != 0)
-        buf_addf(out, "value\t%s\t%s\t%s\t%zu\t%.6g\t%.6g\t%.6g\t\t\n", s->name,
-            measures[q].name, measures[q].unit, n, mean, median, p99);
+        buf_addf(out, "value\t%s\t%s\t%s\t%zu\t%.6g\t%.6g\t%.6g\t\t\n",
+            SHOWN(s->name), measures[q].name, measures[q].unit, n, mean, median, p99);
     else
         buf_addf(out, "  %-20s %-3s %10.2f %10.2f %10.2f\n", measures[q].what,
             measures[q].unit, mean, median, p99);
@@ -103,13 +104,20 @@ put_ratio(struct buf *out, const struct measured *b, int q)
                       *of = &b->side[!(s - b->side)];
     const struct ratio r = ratio_of(s->value[q], of->value[q], b->rounds,
         measures[q].rate ? 1 : b->each, b->a->seed);
+    char low[20] = "-", high[20] = "-";
 
+    if (b->rounds > 1) { /* one round says nothing of its spread */
+        snprintf(low, sizeof low, b->a->format != 0 ? "%.6g" : "%.3f", r.low);
+        snprintf(high, sizeof high, b->a->format != 0 ? "%.6g" : "%.3f",
+            r.high);
+    }
     if (b->a->format != 0)
-        buf_addf(out, "ratio\t%s\t%s\t\t%zu\t%.6g\t\t\t%.6g\t%.6g\n",
-            b->side[1].name, measures[q].name, b->rounds, r.v, r.low, r.high);
+        buf_addf(out, "ratio\t%s\t%s\t\t%zu\t%.6g\t\t\t%s\t%s\n",
+            SHOWN(b->side[1].name), measures[q].name, b->rounds, r.v, low,
+            high);
     else
-        buf_addf(out, "  %-20s     %10.3f %10.3f to %.3f\n", measures[q].what,
-            r.v, r.low, r.high);
+        buf_addf(out, "  %-20s     %10.3f %10s to %s\n", measures[q].what, r.v,
+            low, high);
 }
 
 static void

@@ -163,6 +163,7 @@ strip out | grep -v '^#' | sort | sed 's/^\(teacher	(all)\)	[0-9]*/\1	-/' >b
 same 'change no digit' a b
 ok 'in 16 bits' teacher -q -m "$t" -o half batch
 ok 'are read too' pair --recorded half
+status 2 'not as lm-eval has it' pair --recorded --protocol lm-eval said
 status 3 'no teacher' pair --recorded batch
 like 'is said' 'batch: holds nothing of a teacher' err
 ok 'a teacher without its head' teacher -q -m "$t" --no-head -o less batch

@@ -81,6 +81,16 @@ for v in '' bos; do
     equal "${v:-without BOS}: items and figures are lm-eval's" "$(cat differs)" ''
 done
 
+# --- an error is of several items of each task ---
+sed -n 1p "$golden/tasks/arc_easy.jsonl" >alone.jsonl
+ok 'a task of one item beside one of more' evalppl -q -m "M=$m" --format tsv \
+    --task "$forms/arc.form=alone.jsonl" --task "$forms/belebele.form=$golden/tasks/belebele_est_Latn.jsonl"
+equal 'has no error, nor has the mean' "$(awk -F '\t' '
+    $1 == "task" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    $1 == "arc" || $1 == "(mean)" { print $at["acc_se"] }' out)" "-
+-"
+status 2 'a window' evalppl -m "M=$m" --task "$forms/arc.form=alone.jsonl" -c 64
+
 # --- an item's figures are its own ---
 one=$forms/arc.form=$golden/tasks/arc_easy.jsonl
 ok 'one item' evalppl -m "M=$m" --items all --task "$one"

@@ -335,7 +335,39 @@ equal 'stays' "$(cat foreign)" hello
 ok 'KL alone' search --ratio 0.3 --loss-weight 0 --log kl.tsv en-rows
 equal 'is the objective' "$(column kl.tsv objective)" "$(column kl.tsv kl)"
 
+# --- goals met at an edge ---
+ok 'each number of blocks, also by channels in rank' search --ratio 0.1 \
+    --widths ranked --log ranks.tsv en-rows
+equal 'until no channels go' "$(awk -F '\t' '$3 == "mix" { n++ } END { print (n > 1) }' \
+    ranks.tsv)" 1
+ok 'the most that attention and channels can give' search --blocks 6 --params 26000 \
+    --units blocks,channels,attention --log least.tsv en-rows
+at_most 'by influence' "$(column least.tsv params)" 26000
+ok 'and by greedy' search --blocks 6 --params 26000 --units channels,attention \
+    --method greedy --log least2.tsv en-rows
+at_most 'where blocks stay' "$(column least2.tsv params)" 26000
+equal 'all of them' "$(column least2.tsv blocks)" "$(column least.tsv blocks)"
+ok 'a count below 1 before its suffix' search --params 0.03M --log count.tsv en-rows
+at_most '30,000' "$(column count.tsv params)" 30000
+# A start by chance leaves tabu half of the evaluations, and its own order of
+# channels: shapes alone are what it changes.
+ok 'tabu from chance' search --ratio 0.3 --method tabu --start random --evals 12 \
+    --log chance.tsv en-rows
+equal 'half is for either' "$(awk -F '\t' '{ n[$2]++ } END {
+    print n["random"], (n["tabu"] > 0) }' chance.tsv)" '6 1'
+prune profile -q -m M -o P2 fr-rows || exit 1
+for m in magnitude random; do
+    ok "$m" search --ratio 0.1 --method $m --units channels -s 1 en-rows
+    mv choice by-$m
+    ok "$m, by a profile" search --ratio 0.1 --method $m --units channels -s 1 \
+        -p P2 en-rows
+    status 1 'channels are in its order' cmp -s choice by-$m
+    mv choice by-$m
+done
+same 'whatever else is by chance' by-magnitude by-random
+
 # --- misuse ---
+status 2 'a width of all, and each its own' search --width 16 --widths ranked en-rows
 status 2 'no goal' search en-rows
 status 2 'no model' prune search --ratio 0.3 en-rows
 status 2 'more blocks than there are' search --blocks 7 en-rows

@@ -24,6 +24,10 @@ for id in search-path search-front; do
     like "has $id" "<figure id=\"$id\">" page.html
 done
 unlike 'nothing else' '(influence|outliers|layer-error|id="pruned")' page.html
+printf '9\tgreedy\t1\t2000' >>run/search.tsv
+cp page.html whole.html
+ok 'a last line that is being written' report -q -o page.html run
+same 'is left out' page.html whole.html
 points search-front >got
 equal 'a mark for each trial on all tokens' "$(wc -l <got)" 6
 like 'the name of a kind is escaped' '</svg>&lt;b&gt;&amp;amp;</span>|</svg>&lt;b&gt;&amp;</span>' page.html

@@ -124,6 +124,9 @@ status 2 'an empty stop' say --generate a --stop ''
 status 2 'a cold student' say --sample 1 --temperature 0 p.jsonl
 
 # --- speed ---
+ok 'bench of one round' say --generate --bench --against "$m" --count 3 --at-once 3 -n 4 \
+    --format tsv
+equal 'has no interval' "$(awk -F '\t' '$1 == "ratio" { print $9 $10 }' out | sort -u)" --
 ok 'bench' say --generate --bench --against "$m" --count 7 --at-once 3 -n 4 \
     --prompt-length 9 --format tsv
 cp out tsv
