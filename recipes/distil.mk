@@ -84,11 +84,19 @@ BUILD := $(strip $(BUILD))
 $(foreach v,WORK GGUF UDHR HELP BUILD,$(if $(word 2,$($v)),\
     $(error $v=$(strip $($v)): a path with spaces; name a link without)))
 
+export LC_ALL := C
+.NOTPARALLEL:
+
 OUT   := $(WORK)/$(if $(SMOKE),smoke,full)
 BIN   := $(BUILD)/bin
 
 ifneq ($(if $(TEXT),1),$(if $(HELD_OUT_TEXT),1))
 $(error TEXT, to train on, and HELD_OUT_TEXT, to judge on, go together)
+endif
+
+ifneq ($(and $(filter 0,$(BATCHES)),$(filter all distil rival bits page continue,\
+    $(or $(MAKECMDGOALS),all))),)
+$(error BATCHES=0 trains nothing: its targets are report and row)
 endif
 
 ifneq ($(and $(SMOKE),$(filter row,$(MAKECMDGOALS))),)
@@ -100,13 +108,14 @@ source     = TEXT $(if $(TEXT),,$(SOURCE))
 text_by    = GGUF $(source) TOKENIZE PIECES T JOIN VOCAB $(if $(WRITTEN),SEED)
 cut_by     = $(text_by) PARAMS BLOCKS PACK MIX CALIB_ROWS CANDIDATES SEED KEEP \
              READY PRUNE SPARSIFY
-taught_by  = $(cut_by) B BATCHES SAYS $(if $(COMPUTE),COMPUTE) \
-             $(if $(CALIBRATE),CALIBRATE TEACHER_LR) $(if $(drawn),TEMPERATURE)
+said_by    = B BATCHES SAYS COMPUTE CALIBRATE $(if $(CALIBRATE),TEACHER_LR) \
+             $(if $(drawn),TEMPERATURE)
 judged_by  = HELD_OUT_TEXT TOKENIZE WHOLE CONTEXT $(if $(TEXT),,$(JUDGED)) \
              $(if $(JUDGED_ROWS),JUDGED_BYTES JUDGED_ROWS) $(if $(ROUND),ROUND) \
              $(if $(JUDGE),JUDGE)
-trained_by = B BATCHES WARMUP STUDENT SAYS TEMPERATURE $(if $(COMPUTE),COMPUTE) \
-             $(if $(CALIBRATE),CALIBRATE TEACHER_LR)
+trained_by = B BATCHES WARMUP STUDENT SAYS TEMPERATURE COMPUTE CALIBRATE \
+             $(if $(CALIBRATE),TEACHER_LR)
+fitted_by  = CALIBRATE TEACHER_LR WARMUP B COMPUTE
 compute    = $(if $(COMPUTE),--compute $(COMPUTE))
 # Tokens of a teacher are for one temperature, its states for any.
 drawn      = $(filter --top --sample,$(SAYS))
@@ -123,14 +132,16 @@ programs:
 	@$(MAKE) -s --no-print-directory -f Makefile BUILD=$(BUILD) all
 
 # Settings are kept beside what was made by them, a line NAME=VALUE each.
-# $(1) that file, $(2) the names, $(3) what was made.  One that was not known
-# then was not given.
-lines = $(foreach v,$(2),'$(v)=$(strip $($(v)))')
-define same
-@if [ -e $(1) ] && changed=$$(printf '%s\n' $(lines) | grep -vxF -f $(1) | \
+# $(1) lines, $(2) files of them: those that are not the same there.  One that
+# was not known then was not given.
+lines   = $(foreach v,$(2),'$(v)=$(strip $($(v)))')
+changed = printf '%s\n' $(1) | grep -vxF $(addprefix -f ,$(2)) | \
     while IFS= read -r s; do \
-        [ -z "$${s#*=}" ] && ! grep -q "^$$s" $(1) || printf '%s\n' "$$s"; \
-    done | grep .); \
+        [ -z "$${s\#*=}" ] && ! grep -q "^$$s" $(2) || printf '%s\n' "$$s"; \
+    done | grep .
+# $(1) that file, $(2) the names, $(3) what was made.
+define same
+@if [ -e $(1) ] && changed=$$($(call changed,$(lines),$(1))); \
 then printf '%s\n' "$$changed" | while IFS= read -r s; do \
         was=$$(grep "^$${s%%=*}=" $(1) || echo "no $${s%%=*}"); \
         echo "$(3) was made with $$was, not $$s" >&2; \
@@ -146,6 +157,10 @@ newer = find -L $(1) -type f -newer $(2) 2>/dev/null | head -n 1
 settings:
 	@mkdir -p $(OUT)
 	$(call same,$(OUT)/settings,$(cut_by),$(OUT))
+	$(if $(CALIBRATE),$(call \
+	    same,$(OUT)/calibrated.settings,$(fitted_by),$(OUT)/calibrated*))
+	$(if $(STORED),$(call \
+	    same,$(OUT)/targets.settings,$(said_by),$(OUT)/targets*))
 	$(call same,$(OUT)/distilled.settings,$(trained_by) LR,$(OUT)/distilled*)
 	$(call same,$(OUT)/rival.settings,$(trained_by) RIVAL_LR,$(OUT)/rival*)
 	@if [ -n '$(strip $(TEXT))' ] && [ -e $(OUT)/train.done ]; then \
@@ -161,26 +176,36 @@ link  = [ ! -e $(1)/$$f ] || [ -e $(2)/$$f ] || ln -s $(1)/$$f $(2)/$$f
 there = $(abspath $(LIKE))/$(notdir $(OUT))
 # $(1) files of settings there, $(2) the names: all are the same, but for where
 # what was fetched lies.
-alike = ! printf '%s\n' $(subst $(WORK)/,$(LIKE)/,$(call lines,,$(2))) | \
-    grep -vxF $(addprefix -f $(there)/,$(1)) | grep -q .
+alike = ! { $(call changed,$(subst $(WORK)/,$(LIKE)/,$(call lines,,$(2))),\
+    $(addprefix $(there)/,$(1))); } >/dev/null
 take  = for f in $(1); do $(call link,$(there),$(abspath $(OUT))); done
 like:
 	@mkdir -p $(OUT); cd $(LIKE) && for f in *; do case $$f in smoke | full) ;; \
 	    *) $(call link,$(abspath $(LIKE)),$(abspath $(WORK))) ;; esac; done
 	@[ ! -e $(OUT)/settings ] && [ -e $(there)/train.done ] || exit 0; \
 	if $(call alike,settings,$(text_by)); then \
-	    $(call take,plan.txt text train train.done train.txt shared.tsv vocab \
-	        vocab.tsv); fi; \
+	    $(call take,plan.txt plan.asked text train train.done train.txt \
+	        shared.tsv vocab vocab.tsv); fi; \
 	if $(call alike,settings,$(cut_by)) && [ -e $(there)/pruned/config.json ]; then \
 	    $(call take,pruned prune.tsv dense sparse.tsv choice); fi; \
 	if [ -e $(there)/targets.done ] && \
-	    $(call alike,settings targets.settings,$(taught_by)); then \
+	    $(call alike,settings targets.settings,$(cut_by) $(said_by)); then \
 	    $(call take,targets targets.done targets.settings); fi; \
 	if [ -e $(there)/distilled/config.json ] && \
 	    $(call alike,settings distilled.settings,$(cut_by) $(trained_by) LR); then \
 	    $(call take,distilled distilled.settings); fi
 
-# What is judged, and how: written only when it is something else.
+# What else is asked for: written only when it is something else.
+$(OUT)/plan.asked:      asked = B T BATCHES COMPUTE STUDENT SAYS
+$(OUT)/tasks.asked:     asked = TASKS CLOZE
+$(OUT)/speed.asked:     asked = BENCH
+$(OUT)/humaneval.asked: asked = HUMANEVAL LIMIT
+$(OUT)/samples.asked:   asked = PROMPTS
+$(OUT)/%.asked: settings
+	@printf '%s\n' $(foreach v,$(asked),'$v=$(subst ','\'',$($v))') >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+# What is judged, and how, as well.
 $(OUT)/judged: settings
 	@printf '%s\n' $(call lines,,$(judged_by)) >$@.new
 	@if cmp -s $@.new $@ && [ -z "$$($(if $(HELD_OUT_TEXT),$(call \
@@ -196,7 +221,7 @@ planned   = $(subst @,$(space),$(filter --recompute --micro@% --act@% --grad@% \
 plan: $(OUT)/plan.txt
 	@cat $<
 
-$(OUT)/plan.txt: $(GGUF) | settings programs
+$(OUT)/plan.txt: $(GGUF) $(OUT)/plan.asked | programs
 	@$(BIN)/plan -q -m $(GGUF) --teacher $(GGUF) -B $(B) -T $(T) -j $(THREADS) \
 	    $(compute) $(planned) --measure \
 	    --tokens $$(($(B) * $(T) * $(BATCHES))) >$@.all
@@ -288,7 +313,7 @@ tokens: $(OUT)/train.done
 # key in every WORK, by which runs are compared.
 judge       = $(or $(HELD_OUT_TEXT),*.*)
 examine     = $(if $(HELD_OUT_TEXT),,cd $(dir $(JUDGED_TEXT)) &&) \
-    $(abspath $(BIN))/tokenize -t $(abspath $(whole)) -j $(THREADS) $(TOKENIZE) \
+    '$(abspath $(BIN))/tokenize' -t '$(abspath $(whole))' -j $(THREADS) $(TOKENIZE) \
     $(WHOLE)
 judged      = $(if $(JUDGED_ROWS),$(OUT)/held-out.txt,$(examined))
 join_judged = find -L $(examined) -type f | LC_ALL=C sort | \
@@ -349,6 +374,7 @@ distil: $(OUT)/distilled/config.json
 # The teacher is calibrated by the text before it teaches.
 taught = $(if $(CALIBRATE),$(OUT)/calibrated,$(whole))
 $(OUT)/calibrated/config.json: $(OUT)/train.done | programs
+	$(call record,$(OUT)/calibrated.settings,$(fitted_by))
 	@mkdir -p $(@D)
 	$(STREAM) -B $(B) --batches $(CALIBRATE) --resume $(@D) | \
 	    $(BIN)/student -m $(whole) --lr $(TEACHER_LR) --warmup $(WARMUP) \
@@ -368,7 +394,7 @@ said = $(STREAM) -B $(B) --batches $(BATCHES) $(1) | \
 sayer = $(OUT)/pruned/config.json \
     $(if $(CALIBRATE),$(OUT)/calibrated/config.json)
 $(OUT)/targets.done: $(sayer) | programs
-	$(call record,$(OUT)/targets.settings,$(taught_by))
+	$(call record,$(OUT)/targets.settings,$(cut_by) $(said_by))
 	$(said) | $(BIN)/shard -f -o $(OUT)/targets
 	@touch $@
 
@@ -417,22 +443,24 @@ tasks: $(OUT)/tasks.tsv
 items = $(TASKS) $(if $(CLOZE),recipes/tasks/cloze.form=$(OUT)/cloze.jsonl)
 $(OUT)/cloze.jsonl: $(OUT)/held-out.tokens
 	scripts/make-cloze $$(find -L $(judged) -type f) >$@
-$(OUT)/tasks.tsv: $(last) $(OUT)/judged $(rival) \
+$(OUT)/tasks.tsv: $(last) $(OUT)/judged $(OUT)/tasks.asked $(rival) \
     $(if $(CLOZE),$(OUT)/cloze.jsonl) | programs
 	$(BIN)/evalppl -j $(THREADS) $(models) $(items:%=--task %) --per-source \
 	    --compare --items $(OUT)/items.tsv --format tsv -o $@
 
 # Of both in the same type, at the same time.
-$(OUT)/speed.tsv: $(last) $(OUT)/judged | programs
+student = $(if $(untrained),pruned,distilled)
+$(OUT)/speed.tsv: $(last) $(OUT)/judged $(OUT)/speed.asked | programs
 	rm -rf $(OUT)/speed && mkdir $(OUT)/speed
 	$(BIN)/convert -q --dtype bf16 $(whole) $(OUT)/speed/teacher
-	$(BIN)/convert -q --dtype bf16 $(<D) $(OUT)/speed/$(notdir $(<D))
-	cd $(OUT)/speed && $(abspath $(BIN))/teacher -m teacher -j $(THREADS) \
-	    --bench --against $(notdir $(<D)) --count $(BENCH) --format tsv \
-	    >$(abspath $@).new
+	$(BIN)/convert -q --dtype bf16 $(OUT)/$(student) $(OUT)/speed/$(student)
+	cd $(OUT)/speed && '$(abspath $(BIN))/teacher' -m teacher -j $(THREADS) \
+	    --bench --against $(student) --count $(BENCH) --format tsv \
+	    >'$(abspath $@).new'
 	@rm -r $(OUT)/speed; mv $@.new $@
 
-$(OUT)/humaneval.tsv: $(last) $(OUT)/judged $(rival) $(HUMANEVAL) | programs
+$(OUT)/humaneval.tsv: $(last) $(OUT)/judged $(OUT)/humaneval.asked $(rival) \
+    $(HUMANEVAL) | programs
 	@for m in $(filter-out --base -m,$(models)); do \
 	    o=$(OUT)/humaneval/$${m%%=*} && $(MAKE) --no-print-directory \
 	        -f recipes/humaneval.mk HUMANEVAL=$(HUMANEVAL) LIMIT=$(LIMIT) \
@@ -444,15 +472,18 @@ $(OUT)/humaneval.tsv: $(last) $(OUT)/judged $(rival) $(HUMANEVAL) | programs
 ## row: put this run into RESULTS, with what its figures can be made from
 row: $(OUT)/eval.tsv $(if $(strip $(items)),$(OUT)/tasks.tsv) \
     $(if $(BENCH),$(OUT)/speed.tsv) $(if $(HUMANEVAL),$(OUT)/humaneval.tsv)
+	@rm -f $(if $(strip $(items)),,$(OUT)/tasks.tsv $(OUT)/items.tsv) \
+	    $(if $(BENCH),,$(OUT)/speed.tsv) \
+	    $(if $(HUMANEVAL),,$(OUT)/humaneval.tsv)
 	@scripts/results row $(RESULTS) $(TABLE) $(RUN) '$(strip $(SEED))' \
 	    "$(command)" $(OUT)
 
 # As it was given, but for where things are on this machine: files that are not
 # of the project are named without their folders, FORM=FILE too.
-places  = WORK BUILD THREADS RUN RESULTS SMOKE PEER LIKE STORED
+places  = WORK BUILD THREADS RUN RESULTS SMOKE PEER LIKE STORED PROMPTS
 named   = TEXT HELD_OUT_TEXT GGUF READY UDHR HELP TASKS HUMANEVAL
-short   = $(subst $(space),=,$(foreach f,$(subst =, ,$(1)),\
-    $(or $(filter recipes/%,$f),$(notdir $f))))
+short   = $(subst $(space),=,$(strip $(foreach f,$(subst =, ,$(1)),\
+    $(or $(filter recipes/%,$f),$(notdir $f)))))
 space   = $() $()
 command = $(strip make -f $(RECIPE) $(foreach v,$(filter-out $(places),$(given)),\
     $v='$(strip $(if $(filter $(named),$v),$(foreach f,$($v),\
@@ -475,7 +506,7 @@ report: $(OUT)/report.txt
 	@cat $<
 
 $(OUT)/report.txt: $(OUT)/eval.tsv | programs
-	@$(BIN)/report -q --text $(OUT) >$@.new; mv $@.new $@
+	@$(BIN)/report -q --text $(OUT) >$@.new || [ $$? -eq 3 ] && mv $@.new $@
 
 ## page: the same with curves and what the models say, as HTML
 page: $(OUT)/report.html
@@ -495,7 +526,7 @@ continuations = awk -F '\t' '{ gsub(/\\[nt]/, " ", $$3); \
     printf "%s%-10s %s\n", (NR > 1 && NR % 3 == 1 ? "\n" : ""), $$2, $$3 }' \
     $(OUT)/samples.txt
 
-$(OUT)/samples.txt: $(OUT)/distilled/config.json | programs
+$(OUT)/samples.txt: $(OUT)/distilled/config.json $(OUT)/samples.asked | programs
 	@for p in $(PROMPTS); do \
 	    for m in teacher:$(whole) pruned:$(OUT)/pruned \
 	        distilled:$(OUT)/distilled; do \

@@ -21,7 +21,7 @@ SANDBOX   ?= # --no-sandbox where there are no namespaces
 STOP = '\nclass' '\ndef' '\n\#' '\nif' '\nprint'
 
 .DELETE_ON_ERROR:
-.PHONY: result texts
+.PHONY: result texts FORCE
 result: $(OUT)/result.tsv
 	@tail -n 1 $<
 
@@ -34,9 +34,12 @@ ifeq ($(strip $(MODEL)),)
 $(error MODEL=MODEL says who writes)
 endif
 
-$(OUT)/problems.jsonl: $(HUMANEVAL)
-	mkdir -p $(@D)
-	$(if $(strip $(LIMIT)),head -n $(LIMIT),cat) $< >$@
+# Again each time: LIMIT may be another one.
+$(OUT)/problems.jsonl: $(HUMANEVAL) FORCE
+	@mkdir -p $(@D)
+	@$(if $(strip $(LIMIT)),head -n $(LIMIT),cat) $< >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+FORCE:
 
 $(OUT)/texts.jsonl: $(OUT)/problems.jsonl $(MODEL)
 	$(BIN)/teacher -m $(MODEL) -j $(THREADS) --prompts $< -n $(NEW) \

@@ -23,6 +23,7 @@
 # A table is for one machine that does nothing else; with more ranks than cores
 # it shows the form, not the speed.
 set -eu
+export LC_ALL=C
 model='' data='' ranks='1 2' threads=1 rows=8 length=512 steps=10 warm=2
 peak='' tokens=1e9 folder=scaling
 while getopts m:d:n:j:B:T:s:w:p:t:o: option; do

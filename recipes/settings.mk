@@ -7,7 +7,7 @@
 #    make -f recipes/settings.mk [NAMES='...'] [VARIABLE=value ...]
 #
 # VARIABLEs are those of the recipe, for all runs; MORE are words for its make,
-# before those of the name.  A run that was stopped goes on; one whose row is
+# before those of the name; what a run, or `plain`, says itself goes before both.  A run that was stopped goes on; one whose row is
 # written is not made again.  NAME-2 and NAME-3 are a setting by another seed.
 
 NAMES   ?= $(ALL)
@@ -19,6 +19,7 @@ RESULTS ?= recipes/results# folder of rows
 BUILD   ?= build# where the programs are
 
 .DEFAULT_GOAL = all
+.NOTPARALLEL:
 .PHONY: all curve help
 .PRECIOUS: $(WORK)/%.gguf
 OF := $(strip $(OF))

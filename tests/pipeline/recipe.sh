@@ -54,7 +54,7 @@ refused PARAMS 30K 29K
 refused HELD_OUT '5 11 17 23 28' 5
 refused SEED 1 2
 status 2 'COMPUTE is changed' recipe COMPUTE=bf16
-like 'is named' 'was made with no COMPUTE, not COMPUTE=bf16$' err
+like 'is named' 'was made with COMPUTE=, not COMPUTE=bf16$' err
 status 2 'a path with spaces' recipe WORK="$work/a b"
 like 'is named' "WORK=$work/a b: a path with spaces" err
 ok 'another context' recipe CONTEXT=16
@@ -123,6 +123,10 @@ like 'which is told' "^$work/mine/a.txt	0	a	$work/other/x.txt	0	13	" \
     v/full/shared.tsv
 if [ -e v/full/text ]; then fail 'UDHR is not'; else pass 'UDHR is not'; fi
 if [ -s v/full/report.html ]; then pass 'its page'; else fail 'its page'; fi
+status 2 'without COMPUTE again' own COMPUTE=
+like 'is named' 'distilled[*] was made with COMPUTE=avx512bf16, not COMPUTE=$' err
+ok 'another prompt' own PROMPTS=en:xyzzy continue
+like 'is gone on with' xyzzy out
 like 'bits a byte of its one source' '^x  *[0-9.]+ ' v/full/bits.txt
 equal '... are those of all' "$(sed -n 's/^all  *//p' v/full/bits.txt)" \
     "$(sed -n 's/^x  *//p' v/full/bits.txt)"

@@ -107,6 +107,15 @@ ok 'a name that is a pattern' row t.o
 ok 'again' row t.o
 equal 'stands for itself alone' "$(cut -f 1 r/t.tsv | uniq | tr '\n' ' ')" \
     'run one two t.o '
+cp r/t.tsv three
+for i in 1 2 3 4 5 6; do row "p$i" & done
+wait
+equal 'six at once' "$(cut -f 1 r/t.tsv | sort -u | tr '\n' ' ')" \
+    'one p1 p2 p3 p4 p5 p6 run t.o two '
+ok 'a backslash' "$top/scripts/results" row r t back 7 "make -f t.mk A='\\t\\n' row" o
+like 'is kept' "	make -f t.mk A='[\\]t[\\]n' row\$" r/t.tsv
+cp three r/t.tsv
+rm r/t/p?.* r/t/back.*
 # damaged COLUMN MODEL VALUE: is found
 damaged() {
     awk -F '\t' -v OFS='\t' -v c="$1" -v m="$2" -v x="$3" '

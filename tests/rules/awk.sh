@@ -4,6 +4,12 @@
 # the tests under each of them.
 . "${0%/*}/../lib/lib.sh"
 
+# Some awks read and write numbers with the locale's comma.
+for f in "$top"/scripts/* "$top"/recipes/*.sh; do
+    [ -f "$f" ] && grep -q '[^a-z]awk ' "$f" || continue
+    like "${f##*/}: in the locale C" 'LC_ALL=C' "$f"
+done
+
 # programs FILE: the awk programs in a shell script or makefile, a file each in
 # the folder programs; what the shell puts into one ('"$x"') stands as a 0
 cat >programs.awk <<'EOF'
