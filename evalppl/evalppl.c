@@ -105,8 +105,7 @@ check_tasks(const char *input)
         { a.detail != NULL, "--detail" }, { a.tokens != NULL, "--tokens" },
         { a.temperature != 1.0, "--temperature" },
         { a.protocol != PROTO_DOCS, "--protocol" }, { a.c != CONTEXT, "-c" },
-        { a.spread, "--spread" },
-        { a.recorded, "--recorded" }, { 0, NULL } };
+        { a.spread, "--spread" }, { a.recorded, "--recorded" }, { 0, NULL } };
 
     if (a.items != NULL && a.tasks.n == 0)
         die(EX_USAGE, "--items needs --task");

@@ -211,8 +211,8 @@ run(struct search *s, int method)
                 : "");
 }
 
-/* What tabu begins with.  Two of them order channels in ways of their own, which
- * end with them, and leave half of --evals. */
+/* What tabu begins with.  Two of them order channels in ways of their own,
+ * which end with them, and leave half of --evals. */
 static void
 start(struct session *x)
 {

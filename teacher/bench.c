@@ -90,7 +90,8 @@ put_value(struct buf *out, const struct measured *b, const struct side *s,
     free(x);
     if (b->a->format != 0)
         buf_addf(out, "value\t%s\t%s\t%s\t%zu\t%.6g\t%.6g\t%.6g\t\t\n",
-            SHOWN(s->name), measures[q].name, measures[q].unit, n, mean, median, p99);
+            SHOWN(s->name), measures[q].name, measures[q].unit, n, mean, median,
+            p99);
     else
         buf_addf(out, "  %-20s %-3s %10.2f %10.2f %10.2f\n", measures[q].what,
             measures[q].unit, mean, median, p99);

@@ -76,8 +76,7 @@ test_damaged(void)
             newest("gone/run", &e) == 3,
         "a damaged one is passed over");
     for (uint64_t i = 5; i <= 7; i++)
-        ok(put("gone/run", i, 2, &e) == 0 &&
-                newest("gone/run", &e) == (long)i,
+        ok(put("gone/run", i, 2, &e) == 0 && newest("gone/run", &e) == (long)i,
             "step %d below it: %s", (int)i, e.msg);
     ok(!io_exists("gone/run/step-5") && io_exists("gone/run/step-6") &&
             io_exists("gone/run/step-9"),
