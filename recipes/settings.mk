@@ -95,8 +95,8 @@ masked           = STUDENT='--keep 1 --mask 2:4'
 
 # Of README: the recipe of each table has its name,
 in.reference = reference reference-t1
-in.gemma3    = out-4 out-4-seed-2 out-4-peer out-4-zeros out-6 out-mixed \
-               out-mixed-1m pytorch pytorch-ce
+in.gemma3    = out-4 out-4-seed-2 out-4-greedy out-4-peer out-4-zeros out-6 \
+               out-mixed out-mixed-1m pytorch pytorch-ce
 in.qwen      = qwen ready
 # but for SmolLM2 by blocks that are left, and by steps, with tasks.
 in.curve     = blocks-%
@@ -112,7 +112,8 @@ out-4        = $(eu) BLOCKS=14 rival
 out-4-seed-2 = $(eu) BLOCKS=14 SEED=2
 out-4-zeros  = $(eu) BLOCKS=14 SPARSIFY='--share 0.5'
 out-6        = $(eu) BLOCKS=12 rival
-# Without the blocks that PyTorch removes.
+# Without the blocks that are found by trying, and that PyTorch removes.
+out-4-greedy = $(eu) BLOCKS=14 CANDIDATES=8
 out-4-peer   = $(eu) KEEP='0 1 2 3 5 6 7 10 11 12 13 14 15 17'
 # As the recipe has it, and on 1 M tokens.
 out-mixed    = $(eu)
