@@ -41,23 +41,21 @@ const struct key job_keys[] = {
     COUNT(context, 4096, "ranks that share a row's tokens"),
     { "shard", offsetof(struct job, shard), 0, 3, 1, NULL,
         "ZeRO: 1 optimiser, 2 gradients too, 3 weights too", 0 },
-    WORD("hpz", hpz, no_yes, 1,
-        "with shard=3 a second copy inside each node: no, yes"),
+    WORD("hpz", hpz, no_yes, 1, "with shard=3 a second copy inside each node"),
     COUNT(batch, 1e9, "rows of a step, of all ranks (-B)"),
     COUNT(length, 1e8, "tokens of a row (-T)"),
     COUNT(micro, 1e6, "rows of a pass (--micro)"),
     WORD("recompute", recompute, recompute_words, 2,
-        "activations made again: none, selective (attention's), full"),
+        "activations made again; selective: those of attention"),
     WORD("sequence", sequence, no_yes, 1,
-        "norms and residuals divided among tensor ranks: no, yes"),
-    WORD("flash", flash, no_yes, 1,
-        "attention by tiles, no scores in memory: no, yes"),
+        "norms and residuals divided among tensor ranks"),
+    WORD("flash", flash, no_yes, 1, "attention by tiles, no scores in memory"),
     WORD("teacher", teacher_at, teacher_words, 3,
-        "whole (beside each student), node or world (sharded there), cached"),
+        "beside each student, sharded, or stored"),
     { "top", offsetof(struct job, top), 0, 1e6, 1, NULL,
         "tokens stored of a teacher's distribution; 0: its final state", 0 },
     REAL(overlap, 0, 1, "share of gathers that is hidden behind arithmetic"),
-    WORD("compute", f32, types, 1, "type of products: bf16, f32"),
+    WORD("compute", f32, types, 1, "type of products"),
     REAL(weight_bytes, 0.5, 8, "of a weight, and of what is gathered of it"),
     REAL(grad_bytes, 0.5, 8, "of a gradient, and of what is reduced of it"),
     REAL(state_bytes, 0, 32, "of a parameter's master copy and moments"),
@@ -126,6 +124,13 @@ job_put(struct buf *b, const struct job *j, const struct key *k)
         buf_addf(b, v < 1e15 && v == floor(v) ? "%.0f" : "%.6g", v);
 }
 
+void
+key_words(struct buf *b, const struct key *k)
+{
+    for (size_t i = 0; k->words[i] != NULL; i++)
+        buf_addf(b, "%s%s", i > 0 ? ", " : "", k->words[i]);
+}
+
 int
 job_set(struct job *j, const char *name, const char *value, struct err *e)
 {
@@ -137,13 +142,12 @@ job_set(struct job *j, const char *name, const char *value, struct err *e)
         return err_set(e, EX_USAGE, "%s: there is no such key; see plan --keys",
             SHOWN(name));
     if (k->words != NULL) {
-        for (size_t i = 0; k->words[i] != NULL; i++) {
+        for (size_t i = 0; k->words[i] != NULL; i++)
             if (strcmp(k->words[i], value) == 0) {
                 *job_value(j, k) = (double)i;
                 return 0;
             }
-            buf_addf(&b, "%s%s", i > 0 ? ", " : "", k->words[i]);
-        }
+        key_words(&b, k);
         err_set(e, EX_USAGE, "%s=%s: is one of %s", name, SHOWN(value), b.p);
         buf_release(&b);
         return -1;

@@ -67,6 +67,8 @@ const struct key *job_key(const char *name);
 double *job_value(struct job *j, const struct key *k);
 /* Its value as text: a word, or a number. */
 void job_put(struct buf *b, const struct job *j, const struct key *k);
+/* What a key that has words takes: "none, selective, full". */
+void key_words(struct buf *b, const struct key *k);
 /* value: text. -1 and *e (EX_USAGE). */
 int job_set(struct job *j, const char *name, const char *value, struct err *e);
 

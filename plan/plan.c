@@ -99,7 +99,12 @@ put_keys(struct buf *b, const struct job *j)
             continue;
         buf_addf(b, "%s\t", k->name);
         job_put(b, j, k);
-        buf_addf(b, "\t%s\n", k->help);
+        buf_addf(b, "\t%s", k->help);
+        if (k->words != NULL) {
+            buf_adds(b, ": ");
+            key_words(b, k);
+        }
+        buf_adds(b, "\n");
     }
 }
 

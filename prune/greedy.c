@@ -47,7 +47,8 @@ struct might {
     double v;
 };
 
-/* Those of least influence for what they free, in the order of the model. */
+/* Those of least influence for what they free, in the order of the model, that
+ * leave as many blocks as the goal has. */
 static size_t
 candidates(const struct search *s, const struct greedy *g, struct might *out)
 {

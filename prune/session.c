@@ -211,23 +211,24 @@ run(struct search *s, int method)
                 : "");
 }
 
-/* What tabu begins with.  Two of them order channels in ways of their own,
- * which end with them, and leave half of --evals. */
+/* What tabu begins with.  Magnitude and random order channels in ways of their
+ * own, which end with them; random has half of --evals. */
 static void
 start(struct session *x)
 {
     const int method = x->o->start;
     struct search *s = &x->s;
-    struct rank *own = s->rank;
+    struct rank *const own = s->rank;
+    const double evals = s->evals;
 
     if (method != METHOD_MAGNITUDE && method != METHOD_RANDOM) {
         run(s, method);
         return;
     }
     s->rank = ranks_copy(own, &x->m);
-    s->evals /= 2.0;
+    s->evals = evals / 2.0;
     run(s, method);
-    s->evals *= 2.0;
+    s->evals = evals;
     ranks_free(s->rank, x->m.c.L);
     s->rank = own;
 }

@@ -134,7 +134,7 @@ programs:
 # Settings are kept beside what was made by them, a line NAME=VALUE each.
 # $(1) lines, $(2) files of them: those that are not the same there.  One that
 # was not known then was not given.
-lines   = $(foreach v,$(2),'$(v)=$(strip $($(v)))')
+lines   = $(foreach v,$(2),'$(v)=$(subst ','\'',$(strip $($(v))))')
 changed = printf '%s\n' $(1) | grep -vxF $(addprefix -f ,$(2)) | \
     while IFS= read -r s; do \
         [ -z "$${s\#*=}" ] && ! grep -q "^$$s" $(2) || printf '%s\n' "$$s"; \
@@ -202,10 +202,10 @@ $(OUT)/speed.asked:     asked = BENCH
 $(OUT)/humaneval.asked: asked = HUMANEVAL LIMIT
 $(OUT)/samples.asked:   asked = PROMPTS
 $(OUT)/%.asked: settings
-	@printf '%s\n' $(foreach v,$(asked),'$v=$(subst ','\'',$($v))') >$@.new
+	@printf '%s\n' $(call lines,,$(asked)) >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-# What is judged, and how, as well.
+# What is judged, and how: as well when the text is another one.
 $(OUT)/judged: settings
 	@printf '%s\n' $(call lines,,$(judged_by)) >$@.new
 	@if cmp -s $@.new $@ && [ -z "$$($(if $(HELD_OUT_TEXT),$(call \
@@ -316,7 +316,7 @@ examine     = $(if $(HELD_OUT_TEXT),,cd $(dir $(JUDGED_TEXT)) &&) \
     '$(abspath $(BIN))/tokenize' -t '$(abspath $(whole))' -j $(THREADS) $(TOKENIZE) \
     $(WHOLE)
 judged      = $(if $(JUDGED_ROWS),$(OUT)/held-out.txt,$(examined))
-join_judged = find -L $(examined) -type f | LC_ALL=C sort | \
+join_judged = find -L $(examined) -type f | sort | \
     while IFS= read -r f; do cat "$$f"; done | head -c $(JUDGED_BYTES) >$(judged) && \
     $(rows) $(JUDGED_ROWS) $(judged) $(OUT)/held-out && \
     $(BIN)/tokenize -q -t $(whole) --decode $(OUT)/held-out >$(judged)
@@ -478,8 +478,9 @@ row: $(OUT)/eval.tsv $(if $(strip $(items)),$(OUT)/tasks.tsv) \
 	@scripts/results row $(RESULTS) $(TABLE) $(RUN) '$(strip $(SEED))' \
 	    "$(command)" $(OUT)
 
-# As it was given, but for where things are on this machine: files that are not
-# of the project are named without their folders, FORM=FILE too.
+# As it was given, but for where things are on this machine, and PROMPTS, whose
+# answers no row has: files that are not of the project are named without their
+# folders, FORM=FILE too.
 places  = WORK BUILD THREADS RUN RESULTS SMOKE PEER LIKE STORED PROMPTS
 named   = TEXT HELD_OUT_TEXT GGUF READY UDHR HELP TASKS HUMANEVAL
 short   = $(subst $(space),=,$(strip $(foreach f,$(subst =, ,$(1)),\

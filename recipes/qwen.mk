@@ -42,7 +42,7 @@ $(packages)held-out-py.done: debs = python3-docutils
 # Files of folder (1), so many (2), into folder (3): those of which the size
 # says that somebody wrote and read them, evenly from all.
 code = mkdir -p $(3) && find $(1) -type f -name '*.py' -size +1k -size -60k | \
-    LC_ALL=C sort | awk -v most=$(2) '{ f[NR] = $$0 } END { if (most > NR) \
+    sort | awk -v most=$(2) '{ f[NR] = $$0 } END { if (most > NR) \
     most = NR; for (i = 0; i < most; i++) print f[1 + int(i * NR / most)] }' | \
     while IFS= read -r f; do n=$$((n + 1)); cp "$$f" $(3)/$$n.txt || exit 1; done
 

@@ -27,7 +27,7 @@ one_table(struct lines *l, struct table *t, const char *path, const char *text,
 
     if (r <= 0)
         return r;
-    l->n -= l->n > 1 && l->torn;
+    lines_whole(l);
     if (table_parse(t, l, &at, e) == 0 && table_need(t, text, 0, e) == 0 &&
         table_need(t, numbers, 1, e) == 0)
         return 1;
@@ -49,8 +49,7 @@ read_columns(const char *path, const char *const *name, size_t ncol,
 
     if (got <= 0)
         return got;
-    /* A line that is being written, or that a kill has torn. */
-    l.n -= l.n > 1 && l.torn;
+    lines_whole(&l);
     if (table_parse(&t, &l, &at, e) < 0)
         got = -1;
     for (size_t c = 0; c < need && got > 0; c++)

@@ -46,6 +46,12 @@ lines_read(struct lines *l, const char *path, struct err *e)
 }
 
 void
+lines_whole(struct lines *l)
+{
+    l->n -= l->n > 1 && l->torn;
+}
+
+void
 lines_release(struct lines *l)
 {
     free(l->text);

@@ -22,6 +22,8 @@ struct lines {
 /* Read a regular file of at most 256 MB of text.  1; 0 where there is none;
  * -1 and *e.  The caller releases *l only after 1. */
 int lines_read(struct lines *l, const char *path, struct err *e);
+/* Without a last line that is being written, or that a kill has torn. */
+void lines_whole(struct lines *l);
 void lines_release(struct lines *l);
 
 /* { 0 } is a table without rows. */

@@ -42,7 +42,9 @@ tell_compute(struct student *s)
     double loss[2], *g[2];
 
     if (s->a->compute == 0 || verbosity < 0 || s->t.share.n > 1 ||
-        s->pipe != NULL || memchr(b->scored, 1, micro * b->T) == NULL)
+        s->pipe != NULL)
+        return;
+    if (memchr(b->scored, 1, micro * b->T) == NULL) /* no loss to compare */
         return;
     for (int k = 0; k < 2; k++) {
         struct loss_sum sum = { 0 };

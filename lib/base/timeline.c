@@ -93,7 +93,7 @@ take(size_t process, struct err *e)
 int
 timeline_close(size_t processes, struct err *e)
 {
-    int r = 0;
+    int r = 0, bad;
 
     if (line.f == NULL)
         return 0;
@@ -101,7 +101,8 @@ timeline_close(size_t processes, struct err *e)
         r = take(i, e);
     if (line.process == 0)
         fputs("\n]\n", line.f);
-    if (((ferror(line.f) != 0) | (fclose(line.f) != 0)) && r == 0)
+    bad = ferror(line.f); /* fclose tells of its own write alone */
+    if ((fclose(line.f) != 0 || bad) && r == 0)
         r = err_set(e, EX_SYS, "%s:", line.path);
     line.f = NULL;
     free(line.path);

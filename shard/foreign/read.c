@@ -368,8 +368,10 @@ read_npy(struct sink *s, const char *path)
     v.p = m.p + at;
     v.at = at;
     v.n = (m.n - at) / id_size(v.type);
-    if ((m.n - at) % id_size(v.type) || (d[1] == 0 && d[0] > 0) ||
-        (d[1] && d[0] > v.n / d[1]) || d[0] * d[1] != v.n)
+    if (d[1] == 0 && d[0] > 0)
+        BAD(path, at, "%" PRIu64 " documents of no ids", d[0]);
+    if ((m.n - at) % id_size(v.type) || (d[1] && d[0] > v.n / d[1]) ||
+        d[0] * d[1] != v.n)
         BAD(path, m.n,
             "the file ends here, which is not where %" PRIu64 " x %" PRIu64
             " ids end",

@@ -353,13 +353,13 @@ left_out() {
     like 'which has the rest' 'id="runs"' page.html
     ok 'and is well formed' wellformed page.html
 }
-: >bad/eval.tsv
 mkdir spread
 { awk 'NF == 0 { exit } 1' eval/eval.tsv
     printf '\nmodel\tsource\tquantity\tstatistic\tvalue\tse\n'
     printf 'code\t(all)\tkl\tmean\t0.5\t0.1\n'; } >spread/eval.tsv
 ok 'of --spread, without pairs' report -q -o page.html spread
 like 'has the figures' 'perplexity' page.html
+: >bad/eval.tsv
 left_out 'an empty eval.tsv' eval.tsv 'line 1: no header'
 sed "s/ppl$tab/p$tab/" eval/eval.tsv >bad/eval.tsv
 left_out 'a column less' eval.tsv 'its header has no column ppl'

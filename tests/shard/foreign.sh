@@ -72,7 +72,7 @@ status 2 'an id that is none' shard --import npy --vocab 300 --eos-id 300 -o z x
 npy_head="{'descr': '<u2', 'fortran_order': False, 'shape': (18446744073709551615, 0), }"
 printf '\223NUMPY\001\000'"\\$(printf %03o ${#npy_head})"'\000%s' "$npy_head" >none.npy
 status 3 'documents without number, of no ids' timeout 20 shard --import npy --vocab 300 -o z none.npy
-like 'end where they do not' '^shard: none.npy: ' err
+like 'are refused' '^shard: none.npy: .*18446744073709551615 documents of no ids$' err
 status 1 'a file that is not there' shard --import npy --vocab 300 -o z nothing
 status 3 'batches are not exported' shard --export npy -o z.npy s
 ok 'loss masks' shard -q --export datatrove -o m.ds docs
