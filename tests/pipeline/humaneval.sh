@@ -48,11 +48,19 @@ like 'why not: large' 'large	0	MemoryError' out
 # sqrt(2/9 * 7/9 / 8)
 like 'the share and its error' '^# pass@1 0.2222, standard error 0.1470: 2 of 9$' out
 [ ! -e left ] && pass 'nothing is left' || fail 'something is left'
-ok 'the recipe' make -s --no-print-directory -C "$top" -f recipes/humaneval.mk \
-    MODEL="$top/tests/golden/gguf/f32-hf" HUMANEVAL="$PWD/items" NEW=8 LIMIT=4 \
-    OUT="$PWD/made" BIN="$BUILD/bin" SANDBOX="$*"
+# first N: the recipe with the first N problems
+first() {
+    n=$1
+    shift
+    make -s --no-print-directory -C "$top" -f recipes/humaneval.mk \
+        MODEL="$top/tests/golden/gguf/f32-hf" HUMANEVAL="$PWD/items" NEW=8 \
+        LIMIT="$n" OUT="$PWD/made" BIN="$BUILD/bin" SANDBOX="$*"
+}
+ok 'the recipe' first 4 "$@"
 like 'says the share' '^# pass@1 0.0000, standard error 0.0000: 0 of 4$' out
 equal 'of 4 texts' "$(grep -c '"finish_reason"' made/texts.jsonl)" 4
+ok 'of fewer' first 2 "$@"
+like 'anew' ': 0 of 2$' out
 sed 's/"completion"/"text"/' items >bad
 status 1 'no completions' run bad
 like 'says so' "bad: item 1: no member 'completion'" err

@@ -65,8 +65,9 @@ equal 'but those of the teacher, on one text' "$(awk -F '\t' '$2 == "teacher" {
 like 'another seed' '^plain-2	distilled	2	' r/settings.tsv
 like 'and of a setting' "^t1-2	distilled	2	.*TEMPERATURE='1' " r/settings.tsv
 like 'what was set' "^t1	.*TEMPERATURE='1' " r/settings.tsv
-for f in pruned vocab train train.done; do
-    if [ -L s/t1/full/$f ]; then pass "$f is plain's"; else fail "$f is plain's"; fi
+for f in t1/full/pruned t1/full/vocab t1/full/train t1/full/train.done \
+    lr1e-3/full/pruned; do
+    if [ -L s/$f ]; then pass "$f is plain's"; else fail "$f is plain's"; fi
 done
 if [ -L s/greedy/full/vocab ] && [ ! -L s/greedy/full/pruned ]; then
     pass 'another cut has its own'

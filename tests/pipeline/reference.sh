@@ -97,6 +97,8 @@ like_k() {
 ok 'a run with the targets kept' recipe WORK="$work/k" STORED=1 distil
 same 'ends at the same bytes' k/full/distilled/model.safetensors \
     w/full/distilled/model.safetensors
+status 2 'others are asked for' recipe WORK="$work/k" STORED=1 SAYS=--final distil
+like 'which is told' 'targets[*] was made with SAYS=, not SAYS=--final$' err
 like_k l STUDENT='--ce 0' distil
 unlike 'without a teacher' '^teacher' err
 ok 'with one' recipe WORK="$work/n" STUDENT='--ce 0' distil
@@ -148,6 +150,14 @@ like 'without folders' "TASKS='q.form=q.jsonl' " r/stages.tsv
 unlike 'of any kind' "$work" r/stages.tsv
 again r stages >wrong
 equal 'are what lies beside them' "$(cat wrong)" ''
+head -n 20 q.jsonl >fewer.jsonl
+ok 'other items' all TASKS="$work/q.form=$work/fewer.jsonl" row
+equal 'are scored' "$(gzip -dc r/stages/every.items.tsv.gz | sed 1d | cut -f 2 |
+    sort -u | wc -l | tr -d ' ')" 20
+ok 'none' all TASKS= row
+equal 'are in the row, nor beside it' "$(cut -f 21 r/stages.tsv | sed 1d | uniq)
+$(find r/stages -name '*items*')" '-
+'
 status 2 'another teaching' all SAYS='--top 9'
 like 'is refused' 'made with SAYS=--top 8, not SAYS=--top 9' err
 done_testing

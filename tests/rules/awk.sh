@@ -6,7 +6,7 @@
 
 # Some awks read and write numbers with the locale's comma.
 for f in "$top"/scripts/* "$top"/recipes/*.sh; do
-    [ -f "$f" ] && grep -q '[^a-z]awk ' "$f" || continue
+    [ -f "$f" ] && grep -qE '(^|[|( ])awk ' "$f" || continue
     like "${f##*/}: in the locale C" 'LC_ALL=C' "$f"
 done
 
