@@ -24,6 +24,10 @@ BINS  = $(NAMES:%=$(BUILD)/bin/%)
 PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc hwloc
 MANS  = $(wildcard man/*.[157])
 
+# Ranks are built in where Open MPI is, also when it is installed later.
+MPI_CFLAGS := $(shell pkg-config --cflags ompi-c 2>/dev/null)
+MPI_LIBS   := $(shell pkg-config --libs ompi-c 2>/dev/null)
+
 # Language identification is built in where CLD2 and a C++ compiler are.
 CLD2 = $(if $(shell command -v $(firstword $(CXX))),$(firstword $(wildcard \
     /usr/include/cld2/public/compact_lang_det.h \
@@ -41,9 +45,6 @@ $(BUILD)/probe.mk: scripts/setup Makefile
 	@CC='$(CC)' scripts/setup $(PKGS)
 	@printf 'PKG_CFLAGS = %s\nPKG_LIBS = %s\n' \
 	    "$$(pkg-config --cflags $(PKGS))" "$$(pkg-config --libs $(PKGS))" > $@
-	@printf 'MPI_CFLAGS = %s\nMPI_LIBS = %s\n' \
-	    "$$(pkg-config --cflags ompi-c 2>/dev/null)" \
-	    "$$(pkg-config --libs ompi-c 2>/dev/null)" >> $@
 ifneq ($(filter-out clean fresh help names dist uninstall,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/probe.mk
 endif
@@ -126,7 +127,6 @@ $(LIB): $(LIBOBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-# Ranks are built in where Open MPI is.
 $(BUILD)/lib/dist/over_mpi.o: NEED += $(if $(MPI_LIBS),-DHAVE_MPI $(MPI_CFLAGS))
 
 $(BUILD)/lib/libretort-pmpi.so: lib/dist/pmpi.c lib/dist/log.c lib/base/clock.c \
