@@ -29,7 +29,7 @@ OF := $(strip $(OF))
 EACH = plain alone no-ce no-squarehead kl-alone squarehead-alone reverse js \
       t1 t1-no-ce t2 top64 t1-top64 sampled calibrated written \
       lr3e-5 lr1e-4 lr3e-4 lr6e-4 lr1e-3 batch2 batch8 \
-      influence greedy mixed mixed-unrepaired \
+      influence greedy mixed mixed-greedy mixed-unrepaired \
       longer t1-longer joined documents packed \
       staged-q4_0 qat-q4_0 sparsified masked \
       plain-2 plain-3
@@ -78,6 +78,7 @@ influence        = KEEP= CANDIDATES=1
 greedy           = KEEP= CANDIDATES=8
 # As many parameters, of channels too, with and without repair.
 mixed            = KEEP= BLOCKS= PARAMS=$(left.$(OF))
+mixed-greedy     = $(mixed) CANDIDATES=8
 mixed-unrepaired = KEEP= BLOCKS= PARAMS=$(left.$(OF)) PRUNE=--no-repair
 # Documents are pages cut to about a row each, not paragraphs.
 longer           = PIECES='--split file --max-doc 1000 --split-long'
@@ -122,7 +123,7 @@ out-mixed-1m = $(eu) BATCHES=1010
 pytorch      = $(eu) WRITTEN= VOCAB= GGUF=$(cut)/vocab BATCHES=0 \
                READY=$(WORK)/$*.model
 pytorch-ce   = $(pytorch)
-qwen         = TEMPERATURE=3 rival BENCH=20
+qwen         = rival BENCH=20 PRUNE='--compute bf16' JUDGE='--compute bf16'
 # A model of its own: its hidden states are not those of the teacher, averaged.
 ready        = READY=$(WORK)/qwen2.5-coder-0.5b.gguf BENCH=20 SAYS=--final \
     JUDGE='--compute bf16' \
