@@ -27,7 +27,7 @@ PARAMS     ?= $(left)# parameters that are left; as many as 14 blocks have
 BATCHES    ?= $(if $(SMOKE),8,80)# steps of distillation
 SAVE       ?= $(if $(SMOKE),4,10)# checkpoint every so many steps
 CALIB_ROWS ?= $(if $(SMOKE),4,12)# rows the pruner judges by
-CANDIDATES ?= 1# blocks tried a round; 1: by influence alone; 8 is better for BLOCKS
+CANDIDATES ?= $(if $(BLOCKS),8,1)# blocks tried a round; 1: by influence alone
 CONTEXT    ?= 4096# tokens of an evaluation window
 PROMPTS    ?= 'en:The sky is blue because' 'de:Jeder hat das Recht auf'
 # A row should begin with BOS, without which Gemma knows little: what is trained

@@ -29,7 +29,7 @@ OF := $(strip $(OF))
 EACH = plain alone no-ce no-squarehead kl-alone squarehead-alone reverse js \
       t1 t1-no-ce t2 top64 t1-top64 sampled calibrated written \
       lr3e-5 lr1e-4 lr3e-4 lr6e-4 lr1e-3 batch2 batch8 \
-      influence greedy mixed mixed-greedy mixed-unrepaired \
+      influence greedy mixed mixed-unrepaired \
       longer t1-longer joined documents packed \
       staged-q4_0 qat-q4_0 sparsified masked \
       plain-2 plain-3
@@ -41,8 +41,8 @@ not.reference = lr3e-5 lr3e-4 longer t1-longer joined written
 # 82k tokens, all else as the recipe has it; the same in more or fewer steps; the
 # parameters that plain has left.
 plain.gemma3     = LANGUAGES=en MANUALS=1 VOCAB=64K BYTES=220000 BATCHES=82 \
-                   BLOCKS=14 SAVE=41 TEMPERATURE=3 MIX= JUDGE='--compute bf16' \
-                   PIECES='--max-doc 600 --split-long'
+                   BLOCKS=14 CANDIDATES=1 SAVE=41 TEMPERATURE=3 MIX= \
+                   JUDGE='--compute bf16' PIECES='--max-doc 600 --split-long'
 more.gemma3      = 164
 fewer.gemma3     = 41
 left.gemma3      = 119974528
@@ -78,7 +78,6 @@ influence        = KEEP= CANDIDATES=1
 greedy           = KEEP= CANDIDATES=8
 # As many parameters, of channels too, with and without repair.
 mixed            = KEEP= BLOCKS= PARAMS=$(left.$(OF))
-mixed-greedy     = $(mixed) CANDIDATES=8
 mixed-unrepaired = KEEP= BLOCKS= PARAMS=$(left.$(OF)) PRUNE=--no-repair
 # Documents are pages cut to about a row each, not paragraphs.
 longer           = PIECES='--split file --max-doc 1000 --split-long'
@@ -109,12 +108,12 @@ reference-t1 = TEMPERATURE=1
 # Judged in bfloat16: half as long where the processor has such products.
 eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=404 WRITTEN=8 CLOZE=1 \
                JUDGE='--compute bf16'
-out-4        = $(eu) BLOCKS=14 rival
-out-4-seed-2 = $(eu) BLOCKS=14 SEED=2
+out-4        = $(eu) BLOCKS=14 CANDIDATES=1 rival
+out-4-seed-2 = $(eu) BLOCKS=14 CANDIDATES=1 SEED=2
 out-4-zeros  = $(eu) BLOCKS=14 SPARSIFY='--share 0.5'
 out-6        = $(eu) BLOCKS=12 rival
 # Without the blocks that are found by trying, and that PyTorch removes.
-out-4-greedy = $(eu) BLOCKS=14 CANDIDATES=8
+out-4-greedy = $(eu) BLOCKS=14
 out-4-peer   = $(eu) KEEP='0 1 2 3 5 6 7 10 11 12 13 14 15 17'
 # As the recipe has it, and on 1 M tokens.
 out-mixed    = $(eu)

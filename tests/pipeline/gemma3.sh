@@ -141,11 +141,13 @@ cuts() { run_recipe gemma3 WORK="$work/cuts" -n prune "$@"; }
 ok 'when nothing is said' cuts
 like 'as many parameters as 14 blocks have' '--params 246M ' out
 unlike 'of blocks and channels' '--blocks' out
+like 'by influence' '--candidates 1 ' out
 ok 'of a cut vocabulary' cuts VOCAB=64K
 like 'fewer' '--params 120M ' out
 ok 'whole blocks' cuts BLOCKS=14
 like 'so many' '--blocks 14 ' out
 unlike 'whatever they have' '--params' out
+like 'by greedy' '--candidates 8 ' out
 status 2 'another vocabulary' cuts VOCAB=32K
 like 'needs to be told' 'PARAMS or BLOCKS says how much is left of .*32K' err
 ok 'and is' cuts VOCAB=32K PARAMS=100M
