@@ -123,7 +123,7 @@ pytorch      = $(eu) WRITTEN= VOCAB= GGUF=$(cut)/vocab BATCHES=0 \
                READY=$(WORK)/$*.model
 pytorch-ce   = $(pytorch)
 qwen         = TEMPERATURE=3 rival BENCH=20
-# As the recipe has it; searched and judged in half the time.
+# As the recipe has it; searched and judged in bfloat16.
 qwen-t1      = rival BENCH=20 PRUNE='--compute bf16' JUDGE='--compute bf16'
 # A model of its own: its hidden states are not those of the teacher, averaged.
 ready        = READY=$(WORK)/qwen2.5-coder-0.5b.gguf BENCH=20 SAYS=--final \

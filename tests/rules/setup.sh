@@ -28,4 +28,19 @@ rm bin/pkg-config bin/cc
 status 1 'no compiler, no pkg-config' env PATH="$PWD/bin" CC=cc "$setup" libzstd
 like 'both are named' '^setup: not found: cc pkg-config libzstd$' err
 like 'with their packages' 'apt-get install gcc libc6-dev pkg-config' err
+
+# --- an Open MPI that is installed between two builds ---
+cat >bin/pkg-config <<EOF
+#!/bin/sh
+case "\$*" in *ompi-c) [ ! -e "$PWD/mpi" ] || echo -lmpi-there; exit ;; esac
+exec $(command -v pkg-config) "\$@"
+EOF
+chmod +x bin/pkg-config
+libs() {
+    PATH="$PWD/bin:$PATH" make -pn -C "$top" BUILD="$PWD/build" all 2>/dev/null |
+        sed -n 's/^MPI_LIBS :*= *//p'
+}
+equal 'without' "$(libs)" ''
+touch mpi
+equal 'with' "$(libs)" '-lmpi-there'
 done_testing
