@@ -400,7 +400,9 @@ $(OUT)/targets.done: $(sayer) | programs
 
 # config.json is written last, when the run is at its end.  With --resume the
 # first run starts at the beginning and a later one at its last checkpoint.
-$(OUT)/distilled/config.json: $(sayer) | $(if $(STORED),$(OUT)/targets.done) programs
+# A text that no cloze items can be made of is refused before.
+$(OUT)/distilled/config.json: $(sayer) | $(if $(STORED),$(OUT)/targets.done) \
+    $(if $(CLOZE),$(OUT)/cloze.jsonl) programs
 	$(call record,$(OUT)/distilled.settings,$(trained_by) LR)
 	@mkdir -p $(@D)
 	$(if $(STORED),$(BIN)/stream -B $(B) \
