@@ -7,8 +7,9 @@
 #    make -f recipes/settings.mk [NAMES='...'] [VARIABLE=value ...]
 #
 # VARIABLEs are those of the recipe, for all runs; MORE are words for its make,
-# before those of the name; what a run, or `plain`, says itself goes before both.  A run that was stopped goes on; one whose row is
-# written is not made again.  NAME-2 and NAME-3 are a setting by another seed.
+# before those of the name; what a run, or `plain`, says itself goes before both.
+# A run that was stopped goes on; one whose row is written is not made again.
+# NAME-2 and NAME-3 are a setting by another seed.
 
 NAMES   ?= $(ALL)
 WORK    ?= run/settings
