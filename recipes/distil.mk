@@ -363,7 +363,9 @@ ready  = $(BIN)/$(if $(VOCAB),prune vocab -m $(READY) --keep $(OUT)/vocab.tsv \
     -j $(THREADS) -o,convert $(READY)) $(cut)
 cut    = $(if $(SPARSIFY),$(OUT)/dense,$(@D))
 
-$(OUT)/pruned/config.json: $(OUT)/train.done $(READY) | programs
+# Text that no cloze items can be made of is refused here, before any training.
+$(OUT)/pruned/config.json: $(OUT)/train.done $(READY) | \
+    $(if $(CLOZE),$(OUT)/cloze.jsonl) programs
 	rm -rf $(@D) $(cut)
 	$(if $(READY),$(ready),$(if $(KEEP),$(keep),$(search)))
 	$(if $(SPARSIFY),$(zeros))
@@ -400,9 +402,7 @@ $(OUT)/targets.done: $(sayer) | programs
 
 # config.json is written last, when the run is at its end.  With --resume the
 # first run starts at the beginning and a later one at its last checkpoint.
-# A text that no cloze items can be made of is refused before.
-$(OUT)/distilled/config.json: $(sayer) | $(if $(STORED),$(OUT)/targets.done) \
-    $(if $(CLOZE),$(OUT)/cloze.jsonl) programs
+$(OUT)/distilled/config.json: $(sayer) | $(if $(STORED),$(OUT)/targets.done) programs
 	$(call record,$(OUT)/distilled.settings,$(trained_by) LR)
 	@mkdir -p $(@D)
 	$(if $(STORED),$(BIN)/stream -B $(B) \

@@ -144,9 +144,11 @@ rm other/z.txt
 status 2 'UDHR where TEXT was' recipe WORK="$work/v"
 like 'is named' "was made with TEXT=$work/mine, not TEXT=$" err
 like 'and what there was not' "was made with no UDHR, not UDHR=" err
-status 2 'cloze items of one text' own WORK="$work/u" CLOZE=1 row
+status 2 'cloze items of one text' own WORK="$work/u" CLOZE=1 rival row
 like 'are refused' '^make-cloze: x: [0-9]+ paragraphs' err
-if [ -e u/full/distilled ]; then fail 'before training'; else pass 'before training'; fi
+for f in pruned rival distilled; do
+    if [ -e "u/full/$f" ]; then fail "before $f"; else pass "before $f"; fi
+done
 touch mine/3.txt
 status 2 'a text changed behind it' own
 like 'is named' "full was made before $work/mine/3.txt was changed" err
