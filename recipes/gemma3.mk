@@ -30,10 +30,10 @@ CALIB_ROWS ?= $(if $(SMOKE),4,12)# rows the pruner judges by
 CANDIDATES ?= $(if $(BLOCKS),8,1)# blocks tried a round; 1: by influence alone
 CONTEXT    ?= 4096# tokens of an evaluation window
 PROMPTS    ?= 'en:The sky is blue because' 'de:Jeder hat das Recht auf'
-# A row should begin with BOS, without which Gemma knows little: what is trained
-# on is cut between paragraphs to pieces that are about a row, in any language.
-# They are no whole documents, so they have no EOS.
-PIECES     ?= --split file --max-doc 1000 --split-long --no-eos# of tokenize, for text to train on
+# A row should begin with BOS, without which Gemma knows little.  Rows are filled
+# with paragraphs, long ones divided, by which less is lost than by pages cut to a
+# row each (recipes/results).  They are no whole documents, so they have no EOS.
+PIECES     ?= --split blank --max-doc 600 --split-long --no-eos# of tokenize, for text to train on
 MIX        ?= $(if $(TEXT),,--unimax 2)# as much of each language, but none more than twice
 WHOLE      ?= --no-eos# of tokenize, for text to judge on
 STUDENT    ?= --keep 1# further options of student, such as --recompute
