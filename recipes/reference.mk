@@ -61,7 +61,9 @@ ifneq ($(PEER),)
 row: peer
 .PHONY: peer
 peer:
-	@scripts/results peer $(RESULTS) $(TABLE) pytorch "$(distil)" $(PEER)
+	@scripts/results peer $(RESULTS) $(TABLE) pytorch$(other:%=-seed-%) \
+	    "$(distil)" $(PEER)
+other  = $(filter-out 1,$(SEED))
 distil = $(if $(COMPUTE),AUTOCAST=1 )python3 scripts/oracle/distil.py $(strip $(LR)) \
-         kd $(strip $(BATCHES)) 10 DIR TEXT HELD_OUT_TEXT
+         kd $(strip $(BATCHES)) 10 DIR TEXT HELD_OUT_TEXT$(other:%= %)
 endif

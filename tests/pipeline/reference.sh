@@ -84,6 +84,9 @@ like 'a smoke run is no row' 'a smoke run is no row' err
 echo 'teacher [31.98, 0.0, 1.0, 37.09, 0.0, 1.0]' >peer
 ok 'a peer' recipe row PEER="$work/peer"
 like 'has its row' '^pytorch	teacher	.*	31.98	' r/reference.tsv
+ok 'by another seed' recipe peer SEED=2 PEER="$work/peer"
+like 'another' '^pytorch-seed-2	teacher	.* kd 6 10 DIR TEXT HELD_OUT_TEXT 2$' \
+    r/reference.tsv
 ok 'the batches of a run' recipe order
 ok 'trained on' student -q -m w/full/pruned --warmup 1 --lr 3e-4 --keep 1 -o x \
     w/full/order.stream
