@@ -9,9 +9,9 @@
 #
 # recipes/distil.mk says what the steps are and how a run goes on.  `row` puts
 # the figures of a run into recipes/results, under the name RUN; with PEER=FILES,
-# what distil.py printed, those of PyTorch beside them.  Its DIR, TEXT and
-# HELD_OUT_TEXT are teacher (which `convert` makes), train.txt and
-# text/held-out/en.txt of the run's folder full.
+# what distil.py printed (without a seed, or with SEED if that is not 1), those of
+# PyTorch beside them.  Its DIR, TEXT and HELD_OUT_TEXT are teacher (which
+# `convert` makes), train.txt and text/held-out/en.txt of the run's folder full.
 
 MODEL      ?= smollm2-135m# of scripts/get-model
 # Those that the reference keeps, by influence; KEEP= searches for others.

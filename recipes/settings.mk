@@ -107,25 +107,24 @@ README       = $(in.reference) $(in.gemma3) $(in.qwen) blocks-27 blocks-24 \
 reference    = rival
 reference-t1 = TEMPERATURE=1
 reference-seed-2 = rival SEED=2
-# Judged in bfloat16: half as long where the processor has such products.  Trained
-# on pages, all but one.
+# Judged in bfloat16: half as long where the processor has such products.
 eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=404 WRITTEN=8 CLOZE=1 \
-               JUDGE='--compute bf16' \
-               PIECES='--split file --max-doc 1000 --split-long --no-eos'
-out-4        = $(eu) BLOCKS=14 CANDIDATES=1 rival
-out-4-seed-2 = $(eu) BLOCKS=14 CANDIDATES=1 SEED=2
-out-4-zeros  = $(eu) BLOCKS=14 SPARSIFY='--share 0.5'
-out-6        = $(eu) BLOCKS=12 rival
+               JUDGE='--compute bf16'
+# As the recipe has it; the others are of pages.
+out-mixed-paragraphs = $(eu)
+paged        = $(eu) PIECES='--split file --max-doc 1000 --split-long --no-eos'
+out-4        = $(paged) BLOCKS=14 CANDIDATES=1 rival
+out-4-seed-2 = $(paged) BLOCKS=14 CANDIDATES=1 SEED=2
+out-4-zeros  = $(paged) BLOCKS=14 SPARSIFY='--share 0.5'
+out-6        = $(paged) BLOCKS=12 rival
 # Without the blocks that are found by trying, and that PyTorch removes.
-out-4-greedy = $(eu) BLOCKS=14
-out-4-peer   = $(eu) KEEP='0 1 2 3 5 6 7 10 11 12 13 14 15 17'
+out-4-greedy = $(paged) BLOCKS=14
+out-4-peer   = $(paged) KEEP='0 1 2 3 5 6 7 10 11 12 13 14 15 17'
 # What the recipe's search takes, and 1 M tokens.
-out-mixed    = $(eu)
-out-mixed-1m = $(eu) BATCHES=1010
-# As the recipe has it.
-out-mixed-paragraphs = $(eu) PIECES='--max-doc 600 --split-long --no-eos'
+out-mixed    = $(paged)
+out-mixed-1m = $(paged) BATCHES=1010
 # What PyTorch made of the same model by the same text is judged alone.
-pytorch      = $(eu) WRITTEN= VOCAB= GGUF=$(cut)/vocab BATCHES=0 \
+pytorch      = $(paged) WRITTEN= VOCAB= GGUF=$(cut)/vocab BATCHES=0 \
                READY=$(WORK)/$*.model
 pytorch-ce   = $(pytorch)
 qwen         = TEMPERATURE=3 rival BENCH=20

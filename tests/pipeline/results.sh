@@ -20,7 +20,7 @@ for t in "$top"/recipes/results/*.table; do
     same "$table: and stands in README" got want
     # PyTorch's runs are by hand.
     for run in $(sed 1d "$t" | cut -f 2 | sort -u |
-        grep -v '^pytorch$\|^pytorch-seed-2$\|^-$'); do
+        grep -vE '^(pytorch(-seed-[0-9]+)?|-)$'); do
         ok "$run: is a name of settings.mk" env -u MAKEFLAGS -u MAKELEVEL \
             make -s -n -C "$top" -f recipes/settings.mk WORK="$PWD/none" \
             NAMES="$run"
