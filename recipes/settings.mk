@@ -42,7 +42,7 @@ not.reference = lr3e-5 lr3e-4 longer t1-longer joined written
 # 82k tokens, all else as the recipe has it; the same in more or fewer steps; the
 # parameters that plain has left.
 plain.gemma3     = LANGUAGES=en MANUALS=1 VOCAB=64K BYTES=220000 BATCHES=82 \
-                   BLOCKS=14 CANDIDATES=1 SAVE=41 TEMPERATURE=3 MIX= \
+                   BLOCKS=14 CANDIDATES=1 SAVE=41 TEMPERATURE=3 MIX= WRITTEN= \
                    JUDGE='--compute bf16' PIECES='--max-doc 600 --split-long'
 more.gemma3      = 164
 fewer.gemma3     = 41
@@ -108,7 +108,7 @@ reference    = rival
 reference-t1 = TEMPERATURE=1
 reference-seed-2 = rival SEED=2
 # Judged in bfloat16: half as long where the processor has such products.
-eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=404 WRITTEN=8 CLOZE=1 \
+eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=404 CLOZE=1 \
                JUDGE='--compute bf16'
 # As the recipe has it; the others are of pages.
 out-mixed-paragraphs = $(eu)
