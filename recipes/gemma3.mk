@@ -1,8 +1,8 @@
 # Gemma 3 270M without as many parameters as 4 of its 18 blocks have, taken from
 # all blocks' channels or from blocks, as less is lost, and distilled on text of
 # nine languages: LibreOffice's help, the Universal Declaration of Human Rights,
-# and corpus/.  Then judged on other pages, other articles, and on topics of
-# corpus/held-out that are trained on in no language.
+# corpus/, and what the whole model writes.  Then judged on other pages, other
+# articles, and on topics of corpus/held-out that are trained on in no language.
 #
 #    make -f recipes/gemma3.mk [SMOKE=1] [VARIABLE=value ...] [target]
 #

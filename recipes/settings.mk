@@ -96,12 +96,13 @@ masked           = STUDENT='--keep 1 --mask 2:4'
 
 # Of README: the recipe of each table has its name,
 in.reference = reference reference-seed-2 reference-t1
-in.gemma3    = out-4 out-4-seed-2 out-4-greedy out-4-peer out-4-zeros out-6 \
-               out-mixed out-mixed-1m out-mixed-paragraphs pytorch pytorch-ce
+in.gemma3    = out-4 out-4-seed-2 out-4-greedy out-4-zeros out-6 out-mixed \
+               out-mixed-1m out-mixed-paragraphs pytorch pytorch-ce
+in.nine      = nine-0 nine-8 nine-24
 in.qwen      = qwen qwen-t1 ready
 # but for SmolLM2 by blocks that are left, and by steps, with tasks.
 in.curve     = blocks-%
-README       = $(in.reference) $(in.gemma3) $(in.qwen) blocks-27 blocks-24 \
+README       = $(in.reference) $(in.gemma3) $(in.nine) $(in.qwen) blocks-27 blocks-24 \
                blocks-20 blocks-16 blocks-20-40 blocks-20-80
 
 reference    = rival
@@ -117,9 +118,8 @@ out-4        = $(paged) BLOCKS=14 CANDIDATES=1 rival
 out-4-seed-2 = $(paged) BLOCKS=14 CANDIDATES=1 SEED=2
 out-4-zeros  = $(paged) BLOCKS=14 SPARSIFY='--share 0.5'
 out-6        = $(paged) BLOCKS=12 rival
-# Without the blocks that are found by trying, and that PyTorch removes.
+# Without the blocks that are found by trying.
 out-4-greedy = $(paged) BLOCKS=14
-out-4-peer   = $(paged) KEEP='0 1 2 3 5 6 7 10 11 12 13 14 15 17'
 # What the recipe's search takes, and 1 M tokens.
 out-mixed    = $(paged)
 out-mixed-1m = $(paged) BATCHES=1010
@@ -127,6 +127,10 @@ out-mixed-1m = $(paged) BATCHES=1010
 pytorch      = $(paged) WRITTEN= VOCAB= GGUF=$(cut)/vocab BATCHES=0 \
                READY=$(WORK)/$*.model
 pytorch-ce   = $(pytorch)
+# The recipe itself, in nine languages, with so many texts of the teacher in each.
+nine-0       = WRITTEN=
+nine-8       = WRITTEN=8
+nine-24      = WRITTEN=24
 qwen         = TEMPERATURE=3 rival BENCH=20
 # As the recipe has it; searched and judged in bfloat16.
 qwen-t1      = rival BENCH=20 PRUNE='--compute bf16' JUDGE='--compute bf16'
@@ -138,10 +142,10 @@ blocks       = KEEP= CANDIDATES=1 CLOZE=1 BLOCKS=$(word 2,$(subst -, ,$*)) \
                $(addprefix BATCHES=,$(word 3,$(subst -, ,$*)))
 
 # The table that the run $(1) is in, and the recipe and the model of that table.
-table  = $(or $(strip $(foreach t,reference gemma3 qwen curve,$(if $(filter \
+table  = $(or $(strip $(foreach t,reference gemma3 nine qwen curve,$(if $(filter \
          $(in.$t),$(1)),$t))),settings)
-recipe = $(or $(filter gemma3 qwen,$(table)),$(if $(filter settings,$(table)),$(OF)),\
-         reference)
+recipe = $(or $(filter gemma3 qwen,$(table)),$(if $(filter nine,$(table)),gemma3),\
+         $(if $(filter settings,$(table)),$(OF)),reference)
 model.reference = smollm2-135m
 model.gemma3    = gemma3-270m
 model.qwen      = qwen2.5-coder-1.5b
@@ -166,6 +170,7 @@ $(WORK)/%.row: $$(call gguf,$$*)
 seed  = $(lastword $(subst -, ,$(filter %-2 %-3,$(filter-out lr1e-3,$(1)))))
 first.settings = plain$(if $(filter-out plain-%,$(1)),$(addprefix -,$(seed)))
 first.gemma3   = out-4
+first.nine     = nine-8
 first.reference = reference
 first = $(first.$(table))
 like  = $(if $(filter-out $(1),$(first)),[ ! -d $(WORK)/$(first) ] || \
