@@ -1,8 +1,8 @@
 # Gemma 3 270M without as many parameters as 4 of its 18 blocks have, taken from
 # all blocks' channels or from blocks, as less is lost, and distilled on text of
 # nine languages: LibreOffice's help, the Universal Declaration of Human Rights,
-# corpus/, and what the whole model writes.  Then judged on other pages, other
-# articles, and on topics of corpus/held-out that are trained on in no language.
+# and corpus/.  Then judged on other pages, other articles, and on topics of
+# corpus/held-out that are trained on in no language.
 #
 #    make -f recipes/gemma3.mk [SMOKE=1] [VARIABLE=value ...] [target]
 #
@@ -20,7 +20,7 @@ MODEL      ?= gemma3-270m# of scripts/get-model
 LANGUAGES  ?= $(if $(SMOKE),de en,de el en es fi fr hu it pl)# of the text; eu: all 24
 BYTES      ?= 60000# of help, and of manuals, to train on, of each language
 MANUALS    ?= $(if $(filter eu,$(LANGUAGES)),1)# 1: train on manual pages; judge GIMP's help, fortunes
-WRITTEN    ?= $(if $(SMOKE)$(TEXT),,8)# texts of each language by the teacher, to train on
+WRITTEN    ?=# texts of each language by the teacher, to train on
 SET        ?= held-out# pages judged on; dev: others, to choose settings by
 BLOCKS     ?=# blocks that are left, whole
 PARAMS     ?= $(left)# parameters that are left; as many as 14 blocks have

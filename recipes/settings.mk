@@ -42,7 +42,7 @@ not.reference = lr3e-5 lr3e-4 longer t1-longer joined written
 # 82k tokens, all else as the recipe has it; the same in more or fewer steps; the
 # parameters that plain has left.
 plain.gemma3     = LANGUAGES=en MANUALS=1 VOCAB=64K BYTES=220000 BATCHES=82 \
-                   BLOCKS=14 CANDIDATES=1 SAVE=41 TEMPERATURE=3 MIX= WRITTEN= \
+                   BLOCKS=14 CANDIDATES=1 SAVE=41 TEMPERATURE=3 MIX= \
                    JUDGE='--compute bf16' PIECES='--max-doc 600 --split-long'
 more.gemma3      = 164
 fewer.gemma3     = 41
@@ -102,14 +102,14 @@ in.nine      = nine-0 nine-8 nine-24
 in.qwen      = qwen qwen-t1 ready
 # but for SmolLM2 by blocks that are left, and by steps, with tasks.
 in.curve     = blocks-%
-README       = $(in.reference) $(in.gemma3) $(in.nine) $(in.qwen) blocks-27 blocks-24 \
-               blocks-20 blocks-16 blocks-20-40 blocks-20-80
+README       = $(in.reference) $(in.gemma3) $(in.nine) $(in.qwen) blocks-27 \
+               blocks-24 blocks-20 blocks-16 blocks-20-40 blocks-20-80
 
 reference    = rival
 reference-t1 = TEMPERATURE=1
 reference-seed-2 = rival SEED=2
 # Judged in bfloat16: half as long where the processor has such products.
-eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=404 CLOZE=1 \
+eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=404 WRITTEN=8 CLOZE=1 \
                JUDGE='--compute bf16'
 # As the recipe has it; the others are of pages.
 out-mixed-paragraphs = $(eu)
@@ -170,7 +170,7 @@ $(WORK)/%.row: $$(call gguf,$$*)
 seed  = $(lastword $(subst -, ,$(filter %-2 %-3,$(filter-out lr1e-3,$(1)))))
 first.settings = plain$(if $(filter-out plain-%,$(1)),$(addprefix -,$(seed)))
 first.gemma3   = out-4
-first.nine     = nine-8
+first.nine     = nine-0
 first.reference = reference
 first = $(first.$(table))
 like  = $(if $(filter-out $(1),$(first)),[ ! -d $(WORK)/$(first) ] || \

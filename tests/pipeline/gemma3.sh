@@ -101,7 +101,7 @@ recipe() {
     run_recipe gemma3 \
         UDHR="$work/udhr" HELP="$work/help" LANGUAGES='de en mt' BYTES=900 \
         T=64 B=2 BATCHES=40 LR=1e-2 WARMUP=1 SAVE=3 CALIB_ROWS=2 BLOCKS=1 \
-        CONTEXT=64 STUDENT= PIECES='--max-doc 60 --split-long' WRITTEN= \
+        CONTEXT=64 STUDENT= PIECES='--max-doc 60 --split-long' \
         PROMPTS="'en:a b'" "$@"
 }
 ok 'the whole' recipe
@@ -181,11 +181,6 @@ equal 'each is judged by itself' "$(sed -n '/^bits/,$p' out |
     'bg cs da de el en es et fi fr ga hr hu it lt lv mt nl pl pt ro sk sl sv all '
 
 # --- what the teacher writes ---
-written() { run_recipe gemma3 WORK="$work/none" -n text "$@"; }
-ok 'text when nothing is said' written
-like 'eight texts of each language by it' "model-text .* $gguf 8 " out
-ok 'a trial' written SMOKE=1
-unlike 'none' model-text out
 printf '%s\n' 'one two three four five six seven eight' 'too short' \
     'a "b" c\d e f g h i' >lines
 ok 'texts of a model' env BUILD="$BUILD" "$top/scripts/model-text" -j 1 -s 3 \
