@@ -111,7 +111,7 @@ reference-seed-2 = rival SEED=2
 # Judged in bfloat16: half as long where the processor has such products.
 eu           = LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=404 WRITTEN=8 CLOZE=1 \
                JUDGE='--compute bf16'
-# As the recipe has it; the others are of pages.
+# Of paragraphs, as the recipe has it; the others are of pages.
 out-mixed-paragraphs = $(eu)
 paged        = $(eu) PIECES='--split file --max-doc 1000 --split-long --no-eos'
 out-4        = $(paged) BLOCKS=14 CANDIDATES=1 rival
@@ -144,8 +144,10 @@ blocks       = KEEP= CANDIDATES=1 CLOZE=1 BLOCKS=$(word 2,$(subst -, ,$*)) \
 # The table that the run $(1) is in, and the recipe and the model of that table.
 table  = $(or $(strip $(foreach t,reference gemma3 nine qwen curve,$(if $(filter \
          $(in.$t),$(1)),$t))),settings)
-recipe = $(or $(filter gemma3 qwen,$(table)),$(if $(filter nine,$(table)),gemma3),\
-         $(if $(filter settings,$(table)),$(OF)),reference)
+recipe = $(or $(recipe.$(table)),$(table))
+recipe.nine     = gemma3
+recipe.curve    = reference
+recipe.settings = $(OF)
 model.reference = smollm2-135m
 model.gemma3    = gemma3-270m
 model.qwen      = qwen2.5-coder-1.5b

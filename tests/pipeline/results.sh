@@ -24,7 +24,10 @@ for t in "$top"/recipes/results/*.table; do
         ok "$run: is a name of settings.mk" env -u MAKEFLAGS -u MAKELEVEL \
             make -s -n -C "$top" -f recipes/settings.mk WORK="$PWD/none" \
             NAMES="$run"
-        like "$run: a row of $table" "none/$run TABLE=$table " out
+        recipe=$(awk -F '\t' -v run="$run" '$1 == run { print $NF; exit }' \
+            "${t%.table}.tsv" | sed 's/^make -f \([^ ]*\).*/\1/')
+        like "$run: a row of $table by the recipe of its command" \
+            "-f ${recipe:-recipes/.*} WORK=[^ ]*none/$run TABLE=$table " out
     done
 done
 # The plot is named as the rows are.
