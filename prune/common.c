@@ -16,15 +16,6 @@ common_dtype(int choice)
     return choice == 0 ? DT_F32 : DT_BF16;
 }
 
-char **
-common_parse(int argc, char **argv, const char *program,
-    const struct opt *table, const char *about, const char *operands, int min,
-    int max)
-{
-    argv[0] = xasprintf("%s %s", program, argv[0]); /* progname from here on */
-    return opt_parse(argc, argv, table, about, operands, min, max, NULL);
-}
-
 void
 common_open(struct model *m, const char *path)
 {

@@ -7,20 +7,12 @@
 #include "model/compute.h"
 #include "model/model.h"
 
-/*
- * The subcommands, each in a file of its name; prune.c calls the one that
- * argv[0] names.  program: argv[0] of prune.  They return the exit status.
- */
-int cut_main(int argc, char **argv, const char *program);
-int profile_main(int argc, char **argv, const char *program);
-int search_main(int argc, char **argv, const char *program);
-int sparsify_main(int argc, char **argv, const char *program);
-int vocab_main(int argc, char **argv, const char *program);
-
-/* opt_parse of a subcommand, which is called "prune NAME" from here on. */
-char **common_parse(int argc, char **argv, const char *program,
-    const struct opt *table, const char *about, const char *operands, int min,
-    int max);
+/* The commands, each in a file of its name: see cli/sub.h. */
+int cut_main(int argc, char **argv);
+int profile_main(int argc, char **argv);
+int search_main(int argc, char **argv);
+int sparsify_main(int argc, char **argv);
+int vocab_main(int argc, char **argv);
 
 /* Options that several have. */
 #define COMMON_MODEL(dst, help) OPT_STR('m', "model", dst, "model", help)

@@ -76,10 +76,10 @@ repair(struct repair *r, const char *input)
 }
 
 int
-cut_main(int argc, char **argv, const char *program)
+cut_main(int argc, char **argv)
 {
-    char **input = common_parse(argc, argv, program, options,
-        "write what is chosen of a model", "[input]", 0, 1);
+    char **input = opt_parse(argc, argv, options,
+        "write what is chosen of a model", "[input]", 0, 1, NULL);
     struct arena mem = { 0 };
     struct choice choice;
     struct model m, small;

@@ -137,10 +137,10 @@ profile(const char *input)
 }
 
 int
-profile_main(int argc, char **argv, const char *program)
+profile_main(int argc, char **argv)
 {
-    char **input = common_parse(argc, argv, program, options,
-        "tell what the layers of a model read", "[input ...]", 0, -1);
+    char **input = opt_parse(argc, argv, options,
+        "tell what the layers of a model read", "[input ...]", 0, -1, NULL);
     size_t n = 0;
 
     while (input[n] != NULL)

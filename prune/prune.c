@@ -11,6 +11,7 @@
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/prog.h"
+#include "cli/sub.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -101,31 +102,31 @@ write_report(const struct trials *t)
     buf_release(&b);
 }
 
-static const struct {
-    const char *name;
-    int (*main)(int argc, char **argv, const char *program);
-} subs[] = {
-    { "cut", cut_main },
-    { "profile", profile_main },
-    { "search", search_main },
-    { "sparsify", sparsify_main },
-    { "vocab", vocab_main },
+static const struct sub commands[] = {
+    { "profile", profile_main, "measure what the parts of a model are worth" },
+    { "search", search_main, "choose the parts to keep" },
+    { "cut", cut_main, "write the parts that were chosen" },
+    { "sparsify", sparsify_main, "make weights zero, 2 of every 4" },
+    { "vocab", vocab_main, "keep fewer tokens of the vocabulary" },
+    { NULL, NULL, NULL },
 };
 
 int
 main(int argc, char **argv)
 {
+    const int status = sub_run(argc, argv, commands);
     struct session x;
     struct model small;
     struct arena mem = { 0 };
     const char *tokenizer;
     struct err e;
 
-    for (size_t i = 0; argc > 1 && i < sizeof subs / sizeof *subs; i++)
-        if (strcmp(argv[1], subs[i].name) == 0)
-            return subs[i].main(argc - 1, argv + 1, argv[0]);
+    if (status >= 0)
+        return status;
     o.input = *opt_parse(argc, argv, options,
-        "make a model smaller (steps: profile, search, cut, sparsify; vocab)",
+        sub_about("search for what to keep and write it in one step, or use a "
+                  "command",
+            commands),
         "[input]", 0, 1, NULL);
     open_model(&x.m);
     tokenizer = common_tokenizer(&x.m, o.tokenizer, out);

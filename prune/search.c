@@ -114,14 +114,14 @@ check(void)
 }
 
 int
-search_main(int argc, char **argv, const char *program)
+search_main(int argc, char **argv)
 {
     struct session x;
     struct buf b = { 0 };
     struct err e;
 
-    o.input = *common_parse(argc, argv, program, options,
-        "find what to cut from a model", "[input]", 0, 1);
+    o.input = *opt_parse(argc, argv, options, "find what to cut from a model",
+        "[input]", 0, 1, NULL);
     o.units = parse_units(units);
     o.ranked = widths;
     o.sets = sets.v;

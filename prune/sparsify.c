@@ -156,10 +156,10 @@ take_input(struct sparsify *s, struct profile *p, struct calib *c,
 }
 
 int
-sparsify_main(int argc, char **argv, const char *program)
+sparsify_main(int argc, char **argv)
 {
-    char **input = common_parse(argc, argv, program, options,
-        "set weights to zero where that costs least", "[input]", 0, 1);
+    char **input = opt_parse(argc, argv, options,
+        "set weights to zero where that costs least", "[input]", 0, 1, NULL);
     struct sparsify s = { 0 };
     struct model m;
     struct calib c;

@@ -155,7 +155,7 @@ tell(const struct vocab *v, const struct model *m, const struct model *small)
 }
 
 int
-vocab_main(int argc, char **argv, const char *program)
+vocab_main(int argc, char **argv)
 {
     struct vocab_files files;
     struct tokenizer *t;
@@ -165,8 +165,9 @@ vocab_main(int argc, char **argv, const char *program)
     char **input;
     struct err e;
 
-    input = common_parse(argc, argv, program, options,
-        "cut a model's vocabulary down to what a corpus uses", "[input]", 0, 1);
+    input = opt_parse(argc, argv, options,
+        "cut a model's vocabulary down to what a corpus uses", "[input]", 0, 1,
+        NULL);
     if (a.model == NULL || a.out == NULL)
         die(EX_USAGE, "-m and -o are needed; see prune vocab -h");
     if (a.keep != NULL && *input != NULL)

@@ -302,12 +302,12 @@ $(OUT)/train.done: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT)) $(whole_made) \
 	    $(if $(JOIN),$(tokens) -q --decode >$(OUT)/train.txt,$(BIN)/shard -f \
 	    -o $(OUT)/train)
 	$(if $(JOIN),$(rows) 0 $(OUT)/train.txt $(OUT)/train)
-	@$(BIN)/shard -q --list $(OUT)/train
+	@$(BIN)/shard list -q $(OUT)/train
 	@touch $@
 
 ## tokens: documents and tokens to train on, by source
 tokens: $(OUT)/train.done
-	@$(BIN)/shard -q --list $(OUT)/train
+	@$(BIN)/shard list -q $(OUT)/train
 
 # Text that was fetched is named from its folder, so that a document has the same
 # key in every WORK, by which runs are compared.

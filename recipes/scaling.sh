@@ -52,7 +52,7 @@ mkdir -p "$folder"
 if [ -z "$data" ]; then
     data=$folder/data
     tokenize -q -t "$model" "$(dirname "$0")"/../corpus/*.jsonl |
-        shard -q -o "$data"
+        shard write -q -o "$data"
 fi
 
 # What TOKENS take on one rank, first; and flop NAME: operations a token.

@@ -1,20 +1,42 @@
 /*
- * shard --dump: a stream as text for a person.  Everything from the input is
- * printed so that it cannot control a terminal.
+ * shard dump - show a stream as text; see shard-dump(1).  Everything from the
+ * input is printed so that it cannot control a terminal.
  */
+#include "dump.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
 #include "msg/msg.h"
 #include "shard/source.h"
 #include "tok/tok.h"
-#include "shard.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct dump_opts {
+    const char *tokenizer; /* decodes ids; or NULL */
+    size_t values;         /* values, documents, pieces shown of each */
+    size_t messages;       /* shown; SIZE_MAX: all */
+    int partial;
+};
+
+static struct dump_opts a = { .values = 8, .messages = SIZE_MAX };
+
+static const struct opt options[] = { OPT_STR('t', "tokenizer", &a.tokenizer,
+                                          "tokenizer",
+                                          "decode text with this tokenizer"),
+    OPT_SIZE('n', "messages", &a.messages, 0, 0x1p53, "n",
+        "stop after so many messages"),
+    OPT_SIZE(0, "values", &a.values, 0, 0x1p53, "n",
+        "values, documents, pieces to show of each"),
+    OPT_FLAG(0, "partial", &a.partial,
+        "accept a directory whose stream broke off"),
+    OPT_END };
 
 struct dump {
     const struct dump_opts *o;
@@ -217,7 +239,7 @@ check_tokenizer(const struct dump *d)
             d->o->tokenizer, hex, d->info.tokenizer);
 }
 
-void
+static void
 dump(const char *addr, const struct dump_opts *o)
 {
     struct dump d = { .o = o };
@@ -252,4 +274,15 @@ dump(const char *addr, const struct dump_opts *o)
     free(d.ids);
     tok_free(d.tok);
     msg_in_close(r);
+}
+
+int
+dump_main(int argc, char **argv)
+{
+    char **input = opt_parse(argc, argv, options,
+        "show a stream or a directory as text", "[input]", 0, 1, NULL);
+
+    dump(*input, &a);
+    out_done();
+    return EX_OK;
 }

@@ -1,18 +1,14 @@
-/* shard --list: the tables of a directory */
+/* shard list - print the tables of directories; see shard-list(1) */
+#include "list.h"
 #include "base/text.h"
 #include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
 #include "shard/set.h"
-#include "shard.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-const char *
-unit_of(const struct manifest *m)
-{
-    return strcmp(m->content, "batch") == 0 ? "rows" : "documents";
-}
 
 static void
 list_sources(const struct manifest *m, const char *docs)
@@ -26,8 +22,8 @@ list_sources(const struct manifest *m, const char *docs)
             100.0 * (double)m->source[i].tokens / all);
 }
 
-void
-list(const char *dir)
+static void
+list_dir(const char *dir)
 {
     struct manifest m;
     struct err e;
@@ -56,4 +52,17 @@ list(const char *dir)
     if (m.nfile && !m.complete)
         printf("committed up to message %" PRIu64 "\n", m.seq);
     manifest_release(&m);
+}
+
+int
+list_main(int argc, char **argv)
+{
+    const struct opt none[] = { OPT_END };
+    char **dir = opt_parse(argc, argv, none,
+        "print the shards and sources of directories", "dir ...", 1, -1, NULL);
+
+    for (; *dir != NULL; dir++)
+        list_dir(*dir);
+    out_done();
+    return EX_OK;
 }

@@ -6,6 +6,8 @@
  * files (shardmk_append); else it is written anew beside the old one, and
  * takes its place at the end.
  */
+#include "merge.h"
+#include "store.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -17,7 +19,6 @@
 #include "msg/wire.h"
 #include "shard/set.h"
 #include "shard/source.h"
-#include "shard.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -371,7 +372,8 @@ write_all(struct merge *g, size_t from, int in_place, int rewrite,
         m = shardmk_manifest(g->k);
         prog_closing("%" PRIu64 " messages, %" PRIu64 " %s, %" PRIu64
                      " tokens, %zu shards, of %zu inputs",
-            m->messages, m->docs, unit_of(m), m->tokens, m->nfile, g->n - from);
+            m->messages, m->docs, store_unit(m), m->tokens, m->nfile,
+            g->n - from);
         return;
     }
     shardmk_close(g->k);
@@ -433,7 +435,7 @@ merge(char **in, const char *dir, int append, int partial,
         write_all(&g, 0, 0, 1, &opts);
         if (io_exists(old) && shard_dir_remove(old, &e) < 0)
             die_err(&e);
-        exchange(dir, new, old);
+        store_exchange(dir, new, old);
         if (shard_dir_remove(old, &e) < 0)
             warn("%s", e.msg);
         close(lock);

@@ -1,32 +1,37 @@
-/* shard --repair: keep what is intact; and where a damaged one is damaged */
-#define _GNU_SOURCE /* renameat2 */
+/* shard repair - keep what is intact of a directory; see shard-repair(1) */
+#include "repair.h"
+#include "store.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/text.h"
 #include "cli/die.h"
-#include "shard/set.h"
+#include "cli/out.h"
 #include "tok/tok.h"
-#include "shard.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+static struct store_args a = STORE_DEFAULT;
+static const char *tokenizer;
+
+static const struct opt options[] = { STORE_OPTIONS(a),
+    OPT_STR('t', "tokenizer", &tokenizer, "tokenizer",
+        "describes a stream whose first message is lost"),
+    OPT_END };
+
 static void
-say(void *ctx, const char *line)
+say_loss(void *ctx, const char *line)
 {
     (void)ctx;
     warn("%s", line);
 }
 
 static void
-report(const char *dir, const char *out, const struct shard_loss *l)
+report_loss(const char *dir, const char *out, const struct shard_loss *l)
 {
     if (l->lost == 0 && l->messages == 0 && l->docs == 0)
         printf("%s: nothing is lost of %zu frames\n", SHOWN(dir), l->frames);
@@ -45,19 +50,8 @@ report(const char *dir, const char *out, const struct shard_loss *l)
     printf("%s: the rest is there\n", SHOWN(out));
 }
 
-void
-exchange(const char *dir, const char *new, const char *old)
-{
-    if (renameat2(AT_FDCWD, new, AT_FDCWD, dir, RENAME_EXCHANGE) == 0) {
-        if (rename(new, old) < 0)
-            die(EX_SYS, "%s:", old);
-    } else if (rename(dir, old) < 0 || rename(new, dir) < 0) {
-        die(EX_SYS, "%s:", dir);
-    }
-}
-
 static void
-describe(struct stream_info *i, char hash[33], const char *tokenizer)
+describe_stream(struct stream_info *i, char hash[33])
 {
     struct err e;
     struct tokenizer *t = tok_open(tokenizer, &e);
@@ -72,9 +66,8 @@ describe(struct stream_info *i, char hash[33], const char *tokenizer)
     tok_free(t);
 }
 
-void
-repair(const char *dir, const char *out, const char *tokenizer,
-    const struct shard_opts *o)
+static void
+repair(const char *dir, const char *out, const struct shard_opts *o)
 {
     struct stream_info head = { 0 };
     struct shard_opts opts = *o;
@@ -85,7 +78,7 @@ repair(const char *dir, const char *out, const char *tokenizer,
     int lock = -1;
 
     if (tokenizer)
-        describe(&head, hash, tokenizer);
+        describe_stream(&head, hash);
     if (!out) {
         if (io_exists(old))
             die(EX_USAGE,
@@ -96,14 +89,14 @@ repair(const char *dir, const char *out, const char *tokenizer,
             die_err(&e);
         opts.force = 1; /* what a repair that died has left */
     }
-    if (set_repair(dir, out ? out : new, &opts, tokenizer ? &head : NULL, say,
-            NULL, &l, &e) < 0)
+    if (set_repair(dir, out ? out : new, &opts, tokenizer ? &head : NULL,
+            say_loss, NULL, &l, &e) < 0)
         die_err(&e);
     if (!out) {
-        exchange(dir, new, old);
+        store_exchange(dir, new, old);
         note("%s: the damaged directory", old);
     }
-    report(dir, out ? out : dir, &l);
+    report_loss(dir, out ? out : dir, &l);
     shard_loss_release(&l);
     if (lock >= 0)
         close(lock);
@@ -111,75 +104,15 @@ repair(const char *dir, const char *out, const char *tokenizer,
     free(old);
 }
 
-/* One damaged frame, and what it held. */
-static void
-tell(const struct shard_index *x, size_t frame, uint64_t before,
-    const struct manifest *m, const char *why)
+int
+repair_main(int argc, char **argv)
 {
-    const struct shard_frame *f = &x->frame[frame];
-    const char *unit = unit_of(m);
-    uint64_t n = 0, tokens = 0;
-    struct buf by = { 0 };
+    char **dir = opt_parse(argc, argv, options,
+        "store what is intact of a damaged directory, in -o or in its place",
+        "dir", 1, 1, NULL);
 
-    for (size_t k = f->msg; k < f->msg + (size_t)f->nmsg; k++) {
-        n += x->msg[k].n;
-        tokens += x->msg[k].tokens;
-    }
-    for (size_t k = 0; k < x->npart; k++)
-        if (x->part[k].frame == frame && x->part[k].source < m->nsource)
-            buf_addf(&by, "%s%s %" PRIu32, by.n ? ", " : " (",
-                m->source[x->part[k].source].name, x->part[k].ndoc);
-    if (n == 0)
-        warn("%s", why);
-    else
-        warn("%s: %s %" PRIu64 " to %" PRIu64 ", %" PRIu64 " tokens%s%s", why,
-            unit, before + x->msg[f->msg].first,
-            before + x->msg[f->msg].first + n - 1, tokens, by.n ? by.p : "",
-            by.n ? ")" : "");
-    buf_release(&by);
-}
-
-size_t
-survey(const char *dir)
-{
-    struct shard_set *s = set_open(dir, 1, NULL);
-    const struct manifest *m;
-    struct shard_buf b = { 0 };
-    struct err e;
-    uint64_t before = 0;
-    size_t told = 0;
-
-    if (!s)
-        return 0;
-    m = set_manifest(s);
-    for (size_t i = 0; i < m->nfile; before += m->file[i++].docs) {
-        const struct shard_index *x = set_index(s, i, &e);
-        char *place;
-        size_t bad = 0;
-
-        if (!x) {
-            warn("%s", e.msg);
-            told++;
-            continue;
-        }
-        place = xasprintf("%s/%s: frame ", dir, m->file[i].name);
-        for (size_t f = 0; f < x->nframe; f++) {
-            if (set_frame(s, i, f, &b, &e) == 0)
-                continue;
-            if (strncmp(e.msg, place, strlen(place)) != 0) {
-                /* The error is not of this frame but of the file as a whole. */
-                warn("%s: %s %" PRIu64 " to %" PRIu64, e.msg, unit_of(m),
-                    before, before + m->file[i].docs - 1);
-                bad++;
-                break;
-            }
-            tell(x, f, before, m, e.msg);
-            bad++;
-        }
-        told += bad;
-        free(place);
-    }
-    shard_buf_release(&b);
-    set_close(s);
-    return told;
+    store_check(&a);
+    repair(*dir, a.out, &a.o);
+    out_done();
+    return EX_OK;
 }

@@ -62,7 +62,7 @@ sink_open(struct msg_sink *base, const struct addr *a, struct err *e)
     if (a->text && strcmp(a->text, "-") != 0) {
         if (stat(a->text, &st) == 0 && S_ISDIR(st.st_mode))
             return err_set(e, EX_USAGE,
-                "%s: is a folder; shard -o writes folders", a->text);
+                "%s: is a folder; shard write -o writes folders", a->text);
         if (io_out_begin(&s->file, a->text, e) < 0)
             return -1;
         s->is_file = 1;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Read what `shard --export` writes by the libraries it is written for, and
-give `shard --import` what they write.
+"""Read what `shard export` writes by the libraries it is written for, and
+give `shard import` what they write.
 
 usage: import_export.py SHARD DIRECTORY
 
@@ -30,7 +30,7 @@ def run(*args):
 
 
 def documents(path):
-    """Documents of a stream by way of shard --dump, and its vocabulary."""
+    """Documents of a stream by way of shard dump, and its vocabulary."""
     docs, ids, vocab = [], None, 0
     for line in run("--dump", "--values", "1000000000", path).splitlines():
         if m := re.match(r"  vocab: (\d+)$", line):

@@ -1,14 +1,15 @@
-/* shard --export: documents become files of other formats */
+/* shard export - write documents as other formats; see shard-export(1) */
+#include "export.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/note.h"
 #include "base/stop.h"
 #include "cli/die.h"
+#include "cli/opt.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
 #include "msg/msg.h"
 #include "shard/source.h"
-#include "../shard.h"
 #include "foreign.h"
 
 #include <inttypes.h>
@@ -16,6 +17,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+struct export_opts {
+    int format;
+    const char *source; /* only this one, or NULL */
+    int partial;
+};
+
+static struct export_opts given;
+static const char *out;
+
+static const struct opt options[] = { OPT_STR('o', "output", &out, "path",
+                                          "the file or folder to write"),
+    OPT_STR(0, "source", &given.source, "name",
+        "write the documents of this source only"),
+    OPT_FLAG(0, "partial", &given.partial,
+        "accept a directory whose stream broke off"),
+    OPT_END };
 
 enum { BUFFER = 1 << 20 };
 
@@ -312,7 +330,8 @@ find_source(const struct stream_info *info, const char *name)
     return -1;
 }
 
-void export(const char *input, const char *path, const struct export_opts *o)
+static void
+export_docs(const char *input, const char *path, const struct export_opts *o)
 {
     struct export x = { .o = o, .path = path };
     struct stream_info info = { 0 };
@@ -360,4 +379,18 @@ void export(const char *input, const char *path, const struct export_opts *o)
     stream_info_release(&info);
     buf_release(&wide);
     msg_in_close(r);
+}
+
+int
+export_main(int argc, char **argv)
+{
+    char **in = opt_parse(argc, argv, options,
+        "write documents as token files of another project", "format [input]",
+        1, 2, NULL);
+
+    given.format = foreign_format(in[0]);
+    if (out == NULL)
+        die(EX_USAGE, "name the file or folder to write: -o path");
+    export_docs(in[1], out, &given);
+    return EX_OK;
 }

@@ -25,7 +25,9 @@ enum foreign {
     FOREIGN_NPY,
     FOREIGN_MDS
 };
-extern const char *const foreign_names[]; /* for options */
+extern const char *const foreign_names[];
+/* The format of that name; dies (EX_USAGE). */
+int foreign_format(const char *name);
 
 /* Types of ids in files. */
 enum id_type {

@@ -1,4 +1,5 @@
-/* shard --import: documents of other formats become a shard directory */
+/* shard import - store files of other formats; see shard-import(1) */
+#include "import.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/note.h"
@@ -9,7 +10,7 @@
 #include "msg/wire.h"
 #include "shard/set.h"
 #include "tok/tok.h"
-#include "../shard.h"
+#include "../store.h"
 #include "foreign.h"
 
 #include <inttypes.h>
@@ -20,6 +21,30 @@ enum { MESSAGE = 1 << 20, DOCS_MAX = 1 << 16 }; /* as tokenize cuts them */
 
 const char *const foreign_names[] = { "megatron", "llmc", "datatrove", "npy",
     "mds", NULL };
+
+struct import_opts {
+    int format;            /* enum foreign */
+    const char *tokenizer; /* or NULL: */
+    size_t vocab;
+    const char *bos, *eos; /* id or "none"; NULL: not said */
+    const char *source;    /* name for all inputs, or NULL */
+};
+
+static struct store_args a = STORE_DEFAULT;
+static struct import_opts given;
+
+static const struct opt options[] = { STORE_OPTIONS(a),
+    OPT_STR('t', "tokenizer", &given.tokenizer, "tokenizer",
+        "the tokenizer that made the ids"),
+    OPT_SIZE(0, "vocab", &given.vocab, 1, 0x1p32, "n",
+        "ids are below this (0: what -t says)"),
+    OPT_STR(0, "bos-id", &given.bos, "id",
+        "documents begin with this id; or none"),
+    OPT_STR(0, "eos-id", &given.eos, "id",
+        "documents end with this id; or none"),
+    OPT_STR(0, "source", &given.source, "name",
+        "source of all documents, instead of the file's name"),
+    OPT_END };
 
 struct sink {
     const struct import_opts *o;
@@ -37,6 +62,16 @@ struct sink {
     int wide, masked;
     struct buf ids, len, source, key, mask;
 };
+
+int
+foreign_format(const char *name)
+{
+    for (int i = 0; foreign_names[i] != NULL; i++)
+        if (strcmp(foreign_names[i], name) == 0)
+            return i;
+    die(EX_USAGE,
+        "%s: is no format; give megatron, llmc, datatrove, npy or mds", name);
+}
 
 size_t
 id_size(enum id_type t)
@@ -304,8 +339,8 @@ set_tokenizer(struct sink *s)
         s->cut.eos = s->tok_eos;
 }
 
-void
-import(char **in, const char *dir, const struct import_opts *o,
+static void
+import_files(char **in, const char *dir, const struct import_opts *o,
     const struct shard_opts *so)
 {
     static void (*const reader[])(struct sink *,
@@ -354,4 +389,22 @@ import(char **in, const char *dir, const struct import_opts *o,
     buf_release(&s.source);
     buf_release(&s.key);
     buf_release(&s.mask);
+}
+
+int
+import_main(int argc, char **argv)
+{
+    int n;
+    char **in = opt_parse(argc, argv, options,
+        "store token files of other projects in a directory", "format file ...",
+        2, -1, &n);
+
+    given.format = foreign_format(in[0]);
+    if (a.out == NULL)
+        die(EX_USAGE, "name the directory to write: -o dir");
+    if (!given.tokenizer == !given.vocab)
+        die(EX_USAGE, "whose ids are they? Give either -t or --vocab");
+    store_check(&a);
+    import_files(in + 1, a.out, &given, &a.o);
+    return EX_OK;
 }

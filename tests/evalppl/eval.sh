@@ -35,7 +35,7 @@ like 'differences' '^T	S	nll	-?[0-9.]+	' f
 equal 'the same perplexity' "$(awk -F '\t' '$1 == "S" && $2 == "(all)" {
     printf "%.4f", $8 }' f)" "$ppl"
 ok 'standard input' sh -c 'evalppl -q -m "S=$1" <docs' sh "$s"
-ok 'a shard directory' sh -c 'shard -q -o dir docs && evalppl -m "$1" dir' \
+ok 'a shard directory' sh -c 'shard write -q -o dir docs && evalppl -m "$1" dir' \
     sh "$s"
 ok '--from names a judged model' evalppl -m "S=$s" --base "T=$t" --from S docs
 like 'regained' 'regained' out

@@ -98,7 +98,7 @@ printf '{"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "%s"}\n' \
     '<|endoftext|>' >tok/tokenizer_config.json
 llama config.json vocab_size 1024
 tokenize -q -t tok "$text" >ids
-shard -q -o shards ids
+shard write -q -o shards ids
 stream -q -B 2 -T 32 --batches 1 -o one shards
 student -q -m config.json -t tok -o trained --lr 1e-2 one
 awk 'BEGIN { for (i = 1; i < 9; i++) {

@@ -72,7 +72,7 @@ killed 'tasks' 3 -B 1 -m "a=$m" -m "b=$gguf/q4_1-hf" --items items --compare \
     --task "$top/recipes/tasks/lambada.form=$golden/tasks/lambada_openai.jsonl"
 
 # --- killed while it runs ---
-shard -q -o shards text
+shard write -q -o shards text
 stream -q -T 32 -B 1 shards -o batches
 set -- -B 1 -m "$m" --base "T=$gguf/q4_1-hf" --spread
 judge "$@" batches

@@ -31,8 +31,8 @@ refused() {
 # $rc: $what: $* $(head -n 1 err)"
         ;;
     esac
-    if [ $rc != 0 ] && { [ "$(grep -vcE '^[a-z]+: .*( = |: passed over: )' err)" != 1 ] ||
-        ! grep -q "^$1: .*$name" err; }; then
+    if [ $rc != 0 ] && { [ "$(grep -vcE '^[a-z]+( [a-z]+)?: .*( = |: passed over: )' err)" != 1 ] ||
+        ! grep -q -E "^$1( [a-z]+)?: .*$name" err; }; then
         wrong="$wrong
 # message: $what: $*
 $(sed 's/^/#   /' err)"
@@ -54,22 +54,22 @@ verdict() {
 
 # The programs, with file x in each role that it can have.
 as_docs() {
-    refused "$1" x shard -q -o r x
-    refused "$1" x shard -q --dump x
+    refused "$1" x shard write -q -o r x
+    refused "$1" x shard dump -q x
     refused "$1" x evalppl -q -m teacher -o r x
     refused "$1" x tokenize -q -t tok --decode x
 }
 as_batches() {
-    refused "$1" x shard -q -o r x
-    refused "$1" x shard -q --dump x
+    refused "$1" x shard write -q -o r x
+    refused "$1" x shard dump -q x
     refused "$1" x teacher -q -m teacher -o r x
     refused "$1" x student -q -m s -o r x
     refused "$1" x prune -q -m teacher -o r --ratio 0.3 x
     refused "$1" x evalppl -q -m teacher -o r x
 }
 as_kd() {
-    refused "$1" x shard -q -o r x
-    refused "$1" x shard -q --dump x
+    refused "$1" x shard write -q -o r x
+    refused "$1" x shard dump -q x
     refused "$1" x student -q -m s -o r x
     refused "$1" x prune -q -m teacher -o r --ratio 0.3 x
     refused "$1" x evalppl -q -m teacher -o r x
@@ -86,7 +86,7 @@ as_model() {
 as_tokenizer() {
     refused "$1" "$3" tokenize -q -t "$2" --lang en -o r few.jsonl
     refused "$1" "$3" tokenize -q -t "$2" --decode docs
-    refused "$1" "$3" shard -q --dump -t "$2" docs
+    refused "$1" "$3" shard dump -q -t "$2" docs
     refused "$1" "$3" teacher -q -m teacher -t "$2" --generate Hi -n 1
     refused "$1" "$3" student -q -m s -t "$2" -o r batches
     refused "$1" "$3" prune -q -m teacher -t "$2" -o r --ratio 0.3 batches

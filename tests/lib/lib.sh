@@ -144,9 +144,9 @@ EOF
 # announced OPERAND ...: stream says how many batches it has, and has as many
 announced() {
     ok "stream $*" stream -q "$@" -o c
-    shard -q --dump c >dump
+    shard dump -q c >shown
     equal 'has as many batches as it says' \
-        "$(sed -n 's/^  batches: //p' dump)" "$(grep -c '^#[0-9]* batch ' dump)"
+        "$(sed -n 's/^  batches: //p' shown)" "$(grep -c '^#[0-9]* batch ' shown)"
 }
 
 # names: the programs, from the Makefile

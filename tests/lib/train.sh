@@ -16,7 +16,7 @@ config() {
 }
 
 tokenize -q -t tok "$top/corpus/en.jsonl" "$top/corpus/mt.jsonl" -o docs.st &&
-    shard -q -o data docs.st || exit 1
+    shard write -q -o data docs.st || exit 1
 stream -q -B 4 -T 64 -s 1 --batches 1 -o one data || exit 1
 vocab=1024
 config new.json 2 32 48

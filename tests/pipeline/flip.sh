@@ -16,10 +16,10 @@ for f in docs batches kd; do
 done
 verdict 'a flipped bit in a stream is found'
 # What a program has no need to read of an index, its documents, it does not
-# check: it goes on and gives the same bytes.  shard --check finds all.
+# check: it goes on and gives the same bytes.  shard check finds all.
 cp -r data d
 mkdir good
-stream -q d -o good/stream && shard -q --dump d >good/dump &&
+stream -q d -o good/stream && shard dump -q d >good/dump &&
     evalppl -q -m teacher -o good/eval d || exit 1
 # The sixth column is a speed.
 table() { awk '{ $6 = ""; print }' "$1" >"$2" 2>/dev/null; }
@@ -36,10 +36,10 @@ for f in d/*; do
     for at in $(places "$f" 12); do
         what="a bit of byte $at of $f"
         flip "$f" "$at" $((at % 8))
-        refused 3 d shard -q --check d
+        refused 3 d shard check -q d
         refused "$may" d stream -q d -o r
         as_good good/stream r
-        refused "$may" d shard -q --dump d
+        refused "$may" d shard dump -q d
         as_good good/dump out
         refused "$may" d evalppl -q -m teacher -o r d
         table r r.table

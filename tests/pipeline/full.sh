@@ -13,14 +13,14 @@ refused() {
     shift
     status 1 "no room: $*" "$@"
     like '... is said of the file' \
-        "^$1: ${where}[^ ]*: (No space left on device|File too large)\$" err
+        "^$1( write)?: ${where}[^ ]*: (No space left on device|File too large)\$" err
     equal '... and nothing else' "$(grep -vc ' = ' err)" 1
 }
 # every DIR: all programs that write, into DIR where there is little room
 every() {
     refused "$1/" tokenize -q -t tok -o "$1/x" "$top/corpus/en.jsonl"
     refused "$1/" tokenize -q --train "$1/x.json" "$top/corpus/en.jsonl"
-    refused "$1/" shard -q -o "$1/d" kd
+    refused "$1/" shard write -q -o "$1/d" kd
     refused "$1/" stream -q -B 4 -T 64 --epochs 9 -o "$1/x" data
     refused "$1/" teacher -q -m teacher -o "$1/x" batches
     refused "$1/" student -q -m s -o "$1/run" --lr 1e-3 batches
@@ -87,13 +87,13 @@ fi
 # --- reports and text on a full device ---
 if [ -e /dev/full ]; then
     for command in 'evalppl -q -m teacher docs.st' 'plan -q -m new.json' \
-        'shard -q --dump data' 'shard -q --list data' \
+        'shard list -q data' 'shard dump -q data' \
         'tokenize -q -t tok --decode docs.st' 'stream -q data' \
         'tokenize -q -t tok docs.st' 'stream -q --dry-run data' \
         'teacher -q -m teacher batches' \
         'teacher -q -m teacher --generate Hi -n 3'; do
         status 1 "/dev/full: $command" sh -c "$command >/dev/full"
-        equal '... in one line' "$(cat err)" \
+        equal '... in one line' "$(sed 's/^shard [a-z]*:/shard:/' err)" \
             "${command%% *}: <stdout>: No space left on device"
     done
 fi

@@ -15,17 +15,17 @@ rows='stream -q -B 4 -T 64 -s 7 --batches 20 data'
 
 # --- the same bytes, whoever starts first ---
 # shard keeps the messages it reads, cut into frames
-shard -q -o piped.d piped
+shard write -q -o piped.d piped
 for addr in "shm:$me" unix:sock "tcp:localhost:$port" \
     "tcp:127.0.0.1:$((port + 1))"; do
     rm -rf got.d
     $rows -o "$addr?wait=60" 2>err1 &
     sleep 0.1
-    ok "$addr, writer first" timeout 60 shard -q -o got.d "$addr?wait=60"
+    ok "$addr, writer first" timeout 60 shard write -q -o got.d "$addr?wait=60"
     wait $! || fail 'the writer'
     ok '... the same bytes' diff -r piped.d got.d
     rm -rf got.d
-    timeout 60 shard -q -o got.d "$addr?wait=60" 2>err1 &
+    timeout 60 shard write -q -o got.d "$addr?wait=60" 2>err1 &
     sleep 0.1
     ok "$addr, reader first" timeout 60 $rows -o "$addr?wait=60"
     wait $! || fail 'the reader'
@@ -55,9 +55,9 @@ done
 rm -rf run.*
 
 # --- several readers ---
-timeout 60 shard -q -o tee1 "shm:$me" &
+timeout 60 shard write -q -o tee1 "shm:$me" &
 one=$!
-timeout 60 shard -q -o tee2 unix:sock &
+timeout 60 shard write -q -o tee2 unix:sock &
 two=$!
 # shellcheck disable=SC2086
 ok '--tee' timeout 60 $rows -o stdout --tee "shm:$me" --tee unix:sock \
@@ -71,7 +71,7 @@ ok '... over unix' diff -r piped.d tee2
 endless='stream -q -B 4 -T 64 -s 7 --epochs 100000 data'
 (timeout 60 student -q -m s -o left --lr 1e-3 --steps 2 "shm:$me?wait=60") &
 one=$!
-shard -q -o dead --shard-size 4K unix:sock &    # kill -9 must not hit timeout
+shard write -q -o dead --shard-size 4K unix:sock &    # kill -9 must not hit timeout
 two=$!
 (await [ -e dead/manifest.json ]; kill -9 $two) &
 timeout 60 student -q -m s -o long --lr 1e-3 --steps 40 "shm:$me.long" &
@@ -95,7 +95,7 @@ wait $! || fail 'and so is the reader'
 $endless -o "shm:$me" 2>err1 &
 writer=$!
 # timeout would make the process that is killed another one
-shard -q -o broken --shard-size 4K "shm:$me" 2>err2 &
+shard write -q -o broken --shard-size 4K "shm:$me" 2>err2 &
 reader=$!
 await [ -e broken/manifest.json ]
 kill -TERM $writer
@@ -113,7 +113,7 @@ for addr in "shm:$me" unix:sock "tcp:localhost:$port"; do
 done
 equal 'nothing is left' "$(ls "$segment" sock 2>/dev/null)" ''
 for addr in "shm:$me" unix:sock "tcp:localhost:$port"; do
-    for what in "shard -q -o d" "stream -q data -o"; do
+    for what in "shard write -q -o d" "stream -q data -o"; do
         # shellcheck disable=SC2086
         $what "$addr" 2>err &
         await catches $! 15
@@ -137,7 +137,7 @@ status 2 'a port that is none' $rows -o tcp:localhost:65617
 status 1 'a machine that does not exist' $rows -o tcp:no.such.invalid:1
 printf 'GET / HTTP/1.0\r\n\r\n' >http
 if command -v nc >/dev/null; then
-    shard -q -o garbage "tcp:127.0.0.1:$port?wait=60" 2>err1 &
+    shard write -q -o garbage "tcp:127.0.0.1:$port?wait=60" 2>err1 &
     sleep 0.2
     nc -w 1 127.0.0.1 "$port" <http >/dev/null 2>&1
     ok 'a stranger does not get in' $rows -o "tcp:127.0.0.1:$port?wait=60"
@@ -157,7 +157,7 @@ like 'is refused' "^stream: shm:$me: another program writes there" err
 kill -9 $writer
 wait $writer 2>/dev/null
 [ -e "$segment" ] || fail 'a writer that is killed leaves its segment'
-timeout 60 shard -q -o after "shm:$me?wait=60" &
+timeout 60 shard write -q -o after "shm:$me?wait=60" &
 sleep 0.1
 ok 'which does not stop the next start' timeout 60 $rows -o "shm:$me"
 wait $! || fail 'nor its reader'
@@ -196,24 +196,24 @@ at1=tcp:localhost:$((port + 5)) at2=tcp:localhost:$((port + 6))
 endless='stream -B 4 -T 64 -s 7 --epochs 100000 data'
 $endless -o "$at1" 2>err &
 writer=$!
-shard -o stopped1 "$at1" 2>err1 &
+shard write -o stopped1 "$at1" 2>err1 &
 reader1=$!
 $endless -o "$at2" 2>err2 &
 writer2=$!
-shard -q -o stopped2 "$at2" 2>err &
+shard write -q -o stopped2 "$at2" 2>err &
 reader=$!
 await [ -e stopped1/manifest.json ]
 await [ -e stopped2/manifest.json ]
 kill -STOP $writer $reader
 await grep -q 'silent' err1
 like 'the writer is silent' \
-    "^shard: $at1: the writer has been silent for 10 s: waiting" err1
+    "^shard [a-z]*: $at1: the writer has been silent for 10 s: waiting" err1
 await grep -q 'silent' err2
 like 'the reader is silent' \
     "^stream: $at2: the reader has been silent for 10 s: waiting" err2
 kill -CONT $writer $reader
 await grep -q 'goes on' err1
-like '... the writer goes on' "^shard: $at1: the writer goes on" err1
+like '... the writer goes on' "^shard [a-z]*: $at1: the writer goes on" err1
 await grep -q 'goes on' err2
 like '... the reader goes on' "^stream: $at2: the reader goes on" err2
 kill -TERM $reader1 $reader

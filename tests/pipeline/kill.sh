@@ -65,7 +65,7 @@ for victim in stream teacher student; do
         whole/model.safetensors
 done
 
-# --- tokenize | shard, stream | teacher | shard ---
+# --- tokenize | shard, stream | teacher | shard write ---
 small='--frame 2K --shard-size 4K'
 for victim in tokenize shard; do
     [ $victim = tokenize ] && want='137 3' || want='0 137'
@@ -73,11 +73,11 @@ for victim in tokenize shard; do
     for after in 0 0.05 0.2; do
         rm -rf d
         start "($text) | stage tokenize tokenize -q -t tok --jsonl --lang en |
-            stage shard shard -q $small -o d" tokenize shard
+            stage shard shard write -q $small -o d" tokenize shard
         kill_at $after $victim
         [ "${got#* }" = "$want" ] || wrong="$wrong after $after s: $got;"
         if [ -e d/manifest.json ]; then
-            shard -q --check --partial d >out 2>&1 ||
+            shard check -q --partial d >out 2>&1 ||
                 wrong="$wrong $(tail -n 1 out);"
             stream -q d >out 2>err && wrong="$wrong taken for whole;"
         fi
@@ -94,11 +94,11 @@ for victim in stream teacher shard; do
     for after in 0 0.05 0.2; do
         rm -rf d
         start "$batches | stage teacher teacher -q -m teacher --final |
-            stage shard shard -q $small -o d" stream teacher shard
+            stage shard shard write -q $small -o d" stream teacher shard
         kill_at $after $victim
         [ "$got" = "$want" ] || wrong="$wrong after $after s: $got;"
         if [ -e d/manifest.json ]; then
-            shard -q --check --partial d >out 2>&1 ||
+            shard check -q --partial d >out 2>&1 ||
                 wrong="$wrong $(tail -n 1 out);"
             status 3 'training from it is refused' student -q -m s -o run2 d
         fi

@@ -116,7 +116,7 @@ for run in err v/full/distilled/options.json; do
     like 'in bfloat16, as COMPUTE says' 'bfloat16 by avx512bf16|"compute": "avx' \
         "$run"
 done
-ok 'is read' shard --check v/full/train
+ok 'is read' shard check v/full/train
 like 'a document a file, but for the one that is judged on' \
     '9 documents|documents.*9' out
 like 'which is told' "^$work/mine/a.txt	0	a	$work/other/x.txt	0	13	" \

@@ -43,13 +43,13 @@ sed -n 10,14p "$top/corpus/en.jsonl" | sed 's/.*"text": "//; s/"}$//; s/\\n/\n/g
 ok 'rows of a text' env BUILD="$BUILD" "$top/scripts/text-rows" "$gguf" 32 7 \
     other/x.txt rows
 ok 'as batches' stream -q -T 32 -B 7 --pack none --no-shuffle -o rows.b rows
-shard --dump --values 100000 rows >/dev/null
+shard dump --values 100000 rows >/dev/null
 tokenize -q -t "$gguf" --no-bos --no-eos --ids other/x.txt | tr ' ' '\n' |
     head -n 224 >want
-shard -q --export npy -o rows.npy rows
+shard export npy -q -o rows.npy rows
 tail -c +129 rows.npy | od -An -v -t u2 | tr -s ' ' '\n' | sed 1d >got
 same 'are its tokens, cut at every 32' got want
-equal 'a document each' "$(shard --list rows | awk '$1 == "rows" { print $2, $3 }')" \
+equal 'a document each' "$(shard list rows | awk '$1 == "rows" { print $2, $3 }')" \
     '7 224'
 echo 'A few words.' >short
 status 3 'a text without a row' env BUILD="$BUILD" "$top/scripts/text-rows" \

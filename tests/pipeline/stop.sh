@@ -24,9 +24,9 @@ content 'teacher | head' "$batch | teacher -q -m teacher | head -c 900000 |
     tail -c 1 >/dev/null"
 content 'teacher --generate | head' \
     "teacher -q -m teacher --generate a -n 200 | head -c 1 >/dev/null"
-content 'shard --dump | head' "$batch | shard -q --dump | head -n 3 >/dev/null"
-content 'shard --list | head' 'shard -q --list data data | head -c 1 >/dev/null'
-content 'shard --check | head' 'shard -q --check data | head -c 1 >/dev/null'
+content 'shard dump | head' "$batch | shard dump -q | head -n 3 >/dev/null"
+content 'shard list | head' 'shard list -q data data | head -c 1 >/dev/null'
+content 'shard check | head' 'shard check -q data | head -c 1 >/dev/null'
 feed="(while cat '$top/corpus/en.jsonl'; do :; done) 2>/dev/null"
 endless="($feed || exit 0)"
 for how in '' --ids; do
@@ -116,11 +116,11 @@ silent() {
 }
 for input in /dev/null some; do
     silent INT 5 "$input" student -q -m s -o run
-    silent INT 5 "$input" shard -q -o d
+    silent INT 5 "$input" shard write -q -o d
 done
 silent TERM 5 some student -q -m s -o run
-silent TERM 5 some shard -q -o d
-like 'in words' '^shard: d: interrupted$' err
+silent TERM 5 some shard write -q -o d
+like 'in words' '^shard [a-z]*: d: interrupted$' err
 for input in /dev/null some; do
     silent TERM 143 "$input" teacher -q -m teacher -o kd
     silent TERM 143 "$input" prune -q -m teacher -o cut --ratio 0.3
@@ -148,8 +148,8 @@ waiting() {
 }
 rm -rf run d
 waiting 5 student -q -m s -o run unread
-waiting 5 shard -q -o d unread
-like 'says so' '^shard: unread: interrupted$' err
+waiting 5 shard write -q -o d unread
+like 'says so' '^shard [a-z]*: unread: interrupted$' err
 waiting 5 stream -q -o unread data
 waiting 143 teacher -q -m teacher -o unread one
 # A reader that does not read.

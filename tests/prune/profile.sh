@@ -7,7 +7,7 @@ cp "$top/tests/golden/tok/digits.json" tok/tokenizer.json
 llama config.json intermediate_size 640 num_hidden_layers 3 \
     tie_word_embeddings false
 head -n 3 "$top/corpus/en.jsonl" >en.jsonl
-tokenize -q -t tok -o docs en.jsonl && shard -q -o data docs &&
+tokenize -q -t tok -o docs en.jsonl && shard write -q -o data docs &&
     stream -q -B 2 -T 60 --batches 1 -o one data &&
     stream -q -B 4 -T 60 --epochs 1 -o batches data &&
     student -q -m config.json -t tok -o M one || exit 1

@@ -106,7 +106,7 @@ status 3 'a stream of another tokenizer' prune -m "$gguf" -o x --ratio 0.1 calib
 like 'says so' 'calib: was made with another tokenizer than that of .*q4_1' err
 status 3 'than -t' prune -m "$t" -o x -t "$gguf" --ratio 0.3 calib
 tokenize -q -t "$gguf" -o ids "$top/tests/golden/smollm2/text.txt" &&
-    shard -q -o shards ids && stream -q -B 4 -T 64 --epochs 1 -o own shards ||
+    shard write -q -o shards ids && stream -q -B 4 -T 64 --epochs 1 -o own shards ||
     fail 'a stream of its own'
 ok 'a GGUF' prune -q -m "$gguf" -o gguf --ratio 0.1 own
 ok 'brings its tokenizer' test -e gguf/tokenizer.json

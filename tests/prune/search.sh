@@ -9,7 +9,7 @@ llama config.json num_hidden_layers 6 num_attention_heads 4 \
 head -n 3 "$top/corpus/en.jsonl" >en.jsonl
 head -n 3 "$top/corpus/fr.jsonl" >fr.jsonl
 for l in en fr; do
-    tokenize -q -t tok -o $l $l.jsonl && shard -q -o $l-data $l &&
+    tokenize -q -t tok -o $l $l.jsonl && shard write -q -o $l-data $l &&
         stream -q -B 4 -T 32 --batches 2 -o $l-rows $l-data || exit 1
 done
 stream -q -B 1 -T 32 --batches 1 -o one en-data &&

@@ -84,7 +84,7 @@ status 3 'of another model' prune sparsify -m "$grad/tied-student" -o x \
 
 gguf=$top/tests/golden/gguf/q4_1.gguf
 tokenize -q -t "$gguf" -o ids "$top/tests/golden/smollm2/text.txt" &&
-    shard -q -o shards ids && stream -q -B 4 -T 64 --epochs 1 -o own shards ||
+    shard write -q -o shards ids && stream -q -B 4 -T 64 --epochs 1 -o own shards ||
     fail 'a stream of its own'
 ok 'a GGUF' prune sparsify -q -m "$gguf" -o gguf own
 ok 'brings its tokenizer' test -e gguf/tokenizer.json

@@ -8,7 +8,7 @@ llama config.json tie_word_embeddings false
 head -n 3 "$top/corpus/en.jsonl" >en.jsonl
 text=en.jsonl
 m=M
-tokenize -q -t tok -o docs "$text" && shard -q -o data docs &&
+tokenize -q -t tok -o docs "$text" && shard write -q -o data docs &&
     stream -q -B 2 -T 32 --batches 1 -o one data &&
     student -q -m config.json -t tok -o M one || exit 1
 
@@ -35,7 +35,7 @@ less=$(losses used | cut -d ' ' -f 2)
 # What is left is made to sum to 1, so the right token only gains.
 ok 'loses less' awk "BEGIN { exit !($less < $whole && $less > $whole - 3) }"
 tokenize -q -t used -o new-docs "$text"
-ok 'is a model for a student' sh -e -c 'shard -q -o new-data new-docs
+ok 'is a model for a student' sh -e -c 'shard write -q -o new-data new-docs
     stream -q -B 2 -T 32 --batches 2 -o batches new-data
     student -q -m used -o run batches'
 ok 'is a model for convert' convert -q used used.gguf

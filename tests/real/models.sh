@@ -56,8 +56,8 @@ back() {
     ok "$1: as F32" convert -q dir f32.gguf
     for m in "$model" dir f32.gguf; do
         tokenize -q -t "$m" -o ids "$top/corpus/held-out/mt.jsonl" &&
-            shard -q --dump --values 9999 ids >dump &&
-            grep '  ids' dump >got.ids &&
+            shard dump -q --values 9999 ids >shown &&
+            grep '  ids' shown >got.ids &&
             evalppl -q -m "$m" --format tsv ids >got || fail "$1: $m"
         cat got.ids >>all.ids
         grep '(all)' got | cut -f 4-8 >>all.nats

@@ -101,7 +101,7 @@ else
 fi
 
 # A profile of real activations, sinks among them, by two ranks and in one.
-shard -q -o real held && stream -q -B 4 -T 256 --batches 1 -o whole real ||
+shard write -q -o real held && stream -q -B 4 -T 256 --batches 1 -o whole real ||
     fail 'batches'
 ok 'prune profile' prune profile -m "$RETORT_MODEL" -o whole.p --hessian whole
 for r in 0 1; do

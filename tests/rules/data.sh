@@ -47,7 +47,7 @@ foreign() {
     shift
     for bad in nothing noise short flipped; do
         status 3 "$p: input: $bad" sh -c "$* <$bad"
-        like 'is named with its place' "^$p: <stdin>: .*(offset|byte|without|ends|empty)" err
+        like 'is named with its place' "^$p( write)?: <stdin>: .*(offset|byte|without|ends|empty)" err
         rm -rf result
     done
 }
@@ -70,8 +70,8 @@ for p in tokenize shard stream teacher student evalppl; do
         damage tokenize.out
         ;;
     shard)
-        foreign "$p" shard -o result
-        ok 'a shard directory' shard -o data tokenize.out
+        foreign "$p" shard write -o result
+        ok 'a shard directory' shard write -o data tokenize.out
         ;;
     stream)
         rules "$p" stream -B 2 -T 64 -s 1 --batches 4 data

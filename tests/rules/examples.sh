@@ -22,20 +22,20 @@ printf '{"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "%s"}\n' \
 llama config.json vocab_size 1024 intermediate_size 128 num_hidden_layers 4 \
     initializer_range 0.05
 jsonl=$(echo corpus/*.jsonl)
-tokenize -q -t tok $jsonl -o docs && shard -q -o data docs &&
+tokenize -q -t tok $jsonl -o docs && shard write -q -o data docs &&
     stream -q -B 2 -T 64 --batches 2 -o one data &&
     student -q -m config.json -t tok -o T --lr 1e-3 one &&
     prune -q -m T -o S --ratio 0.3 one &&
     stream -q data -o batches && teacher -q -m T -o more batches &&
-    shard -q -o kd more || fail 'what the examples name'
+    shard write -q -o kd more || fail 'what the examples name'
 for s in en de; do
-    tokenize -q -t tok corpus/$s.jsonl -o docs && shard -q -o data/$s docs
+    tokenize -q -t tok corpus/$s.jsonl -o docs && shard write -q -o data/$s docs
 done
 for m in M TEACHER teacher model; do cp -r T $m; done
 for m in STUDENT small; do cp -r S $m; done
 for m in run ce; do student -q -m S -o $m one || fail 'a run'; done
 tokenize -q -t tok --lang en new/en.jsonl -o more.stream
-shard -q --export megatron -o c4_text_document data
+shard export megatron -q -o c4_text_document data
 sed 's/.*"text": *"//; s/".*//' corpus/en.jsonl >text
 cp text text.txt
 cp text held-out.txt
@@ -95,16 +95,16 @@ prepare() {
             student -q -m S -o run --save 4
         rm -r run/step-8 run/step-12
         ;;
-    'stream data | teacher -m M --final | shard -o kd'*'--resume kd'*)
+    'stream data | teacher -m M --final | shard write -o kd'*'--resume kd'*)
         # The power cut comes after the first line.
         rm -r kd
         stream -q data | teacher -q -m M --final | head -c 400000 |
-            shard -q -o kd --shard-size 1K --frame 1K 2>/dev/null
+            shard write -q -o kd --shard-size 1K --frame 1K 2>/dev/null
         sed 1d example >example.2 && mv example.2 example
         ;;
     'tokenize -t tok --resume data '*) rm -r data ;;
     *--append* | *--resume*) ;;
-    'shard --check '*) ;;
+    'shard check '*) ;;
     *)
         for o in $(sed 's/.* -o \([^ ]*\).*/\1/; t
             s/.* --train \([^ ]*\).*/\1/; t

@@ -46,8 +46,8 @@ done
 tell tokenize 'no file' -t tok "$bad"
 tell tokenize 'no tokenizer' -t "$bad"
 tell tokenize 'nowhere to write' -t tok -o "$bad/x" "$top/corpus/mt.jsonl"
-tell shard 'no stream' -o x "$bad"
-tell shard 'no directory' --list "$bad"
+tell shard 'no stream' write -o x "$bad"
+tell shard 'no directory' list "$bad"
 tell stream 'no directory' "$bad"
 tell stream 'a word' --pack "$bad" data
 tell teacher 'no model' -m "$bad"
@@ -61,7 +61,7 @@ mkdir "$bad"
 printf '{"a' >"$bad/manifest.json"
 printf '{"a' >"$bad/config.json"
 printf '{"a' >"$bad/tokenizer.json"
-tell shard 'a broken directory' --list "$bad"
+tell shard 'a broken directory' list "$bad"
 tell stream 'a broken directory' "$bad"
 tell plan 'a broken model' -m "$bad"
 tell tokenize 'a broken tokenizer' -t "$bad"
@@ -78,15 +78,15 @@ rm -r "$bad"
 ok '--stats' tokenize -t tok --lang "$source" --stats x.txt
 table 'tokenize --stats'
 ok 'a stream' tokenize -t tok --lang "$source" -o docs x.txt
-ok 'a directory' shard -q -o "$bad" docs
-ok 'shard --check' shard --check "$bad"
-plain 'shard --check' out
-plain 'shard --check, messages' err
-names_it 'shard --check' "$shown: good" out
-ok 'shard --list' shard --list "$bad"
-table 'shard --list'
-ok 'shard --dump' shard --dump -t tok "$bad"
-table 'shard --dump'
+ok 'a directory' shard write -q -o "$bad" docs
+ok 'shard check' shard check "$bad"
+plain 'shard check' out
+plain 'shard check, messages' err
+names_it 'shard check' "$shown: good" out
+ok 'shard list' shard list "$bad"
+table 'shard list'
+ok 'shard dump' shard dump -t tok "$bad"
+table 'shard dump'
 ok 'stream --dry-run' stream --dry-run "$bad"
 table 'stream --dry-run'
 ok 'documents' "$BUILD/tests/evalppl/eval" "$grad/tied.safetensors" docs bare

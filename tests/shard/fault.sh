@@ -4,17 +4,17 @@
 model=$top/tests/golden/gguf/f32.gguf
 text=$top/tests/golden/tok/train.txt
 ok 'documents' tokenize -q -t "$model" --split line -o docs "$text"
-ok 'a directory' shard -q --frame 2K -o d docs
+ok 'a directory' shard write -q --frame 2K -o d docs
 ok 'batches' stream -q -B 2 -T 64 -s 1 --batches 30 -o batches d
 # store NAME ...: the batches in several small shards
-store() { shard -q -j 1 --frame 4K --shard-size 6K "$@"; }
+store() { shard write -q -j 1 --frame 4K --shard-size 6K "$@"; }
 ok 'stored' store -o whole batches
 
 # refused WHAT: the status in rc is 1, and the one line in err names a file
 refused() {
     if [ "$rc" != 1 ] ||
         [ "$(grep -vcE ' = |: [0-9]+ shards are committed' err)" != 1 ] ||
-        ! grep -Eq "^shard: [^ ]+: ($why)\$" err; then
+        ! grep -Eq "^shard [a-z]*: [^ ]+: ($why)\$" err; then
         missed="$missed $1:$rc"
         cp err err.kept
     fi
@@ -30,7 +30,7 @@ missed=
 # ---- the order in which a shard is committed ----
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
     strace -f -y -o trace -e trace=fsync,rename \
-        shard -q -j 1 --frame 4K --shard-size 6K -o traced batches
+        shard write -q -j 1 --frame 4K --shard-size 6K -o traced batches
     # As f: shard, i: index, m: manifest, d: the folder; lower case synced,
     # R renamed.
     sed -n 's/.*fsync(.*\.shard\.zst\.tmp.*/f/p; s/.*fsync(.*\.index\.tmp.*/i/p
@@ -49,7 +49,7 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
             rc=0
             strace -f -y -o trace -e trace="$call" \
                 -e inject="$call:error=${inject#*:}:when=$k" \
-                shard -q -j 1 --frame 4K --shard-size 6K -o r batches \
+                shard write -q -j 1 --frame 4K --shard-size 6K -o r batches \
                 2>err || rc=$?
             grep -q INJECTED trace || break
             if grep -q '/tsan\..*INJECTED' trace; then     # the sanitizer's own
@@ -58,10 +58,10 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
             fi
             n=$((n + 1))
             refused "$inject:$k"
-            [ ! -e r/manifest.json ] || shard -q --check --partial r >out 2>&1 ||
+            [ ! -e r/manifest.json ] || shard check -q --partial r >out 2>&1 ||
                 missed="$missed $inject:$k:damaged"
             # But for the last sync of the folder, when all is there.
-            if shard -q --check r >out 2>&1 && ! diff -r whole r >out; then
+            if shard check -q r >out 2>&1 && ! diff -r whole r >out; then
                 missed="$missed $inject:$k:complete"
             fi
             [ -z "$(find r -name '*.tmp.*')" ] || missed="$missed $inject:$k:left"
@@ -77,40 +77,40 @@ fi
 # ---- a limit on file size, in every mode that writes ----
 why='File too large'
 for f in megatron llmc datatrove npy mds; do
-    shard -q --export $f -o good.$f d
+    shard export $f -q -o good.$f d
     rc=0
-    (ulimit -f 1; exec shard -q --export $f -o part.$f d) 2>err || rc=$?
+    (ulimit -f 1; exec shard export $f -q -o part.$f d) 2>err || rc=$?
     refused "export $f"
     [ -z "$(find . -path './part*' -name '*.tmp*')" ] || missed="$missed $f:tmp"
     rc=0
-    shard -q --import $f -t "$model" -o x part.$f 2>err && missed="$missed $f:read"
+    shard import $f -q -t "$model" -o x part.$f 2>err && missed="$missed $f:read"
     rc=0
-    (ulimit -f 1; exec shard -q --import $f -t "$model" -o im.$f good.$f) \
+    (ulimit -f 1; exec shard import $f -q -t "$model" -o im.$f good.$f) \
         2>err || rc=$?
     refused "import $f"
-    shard -q --check im.$f >out 2>&1 && missed="$missed $f:complete"
+    shard check -q im.$f >out 2>&1 && missed="$missed $f:complete"
 done
 verdict 'exports and imports'
 cp -r whole bad
 rm bad/00001.index
 cp -r bad bad2
 rc=0
-(ulimit -f 3; exec shard -q --repair bad) 2>err || rc=$?
+(ulimit -f 3; exec shard repair -q bad) 2>err || rc=$?
 sed -i '/seek table\|found without/d' err
 refused repair
 verdict 'repair'
 ok 'what was to be repaired is as it was' diff -r bad bad2
 rc=0
 (ulimit -f 3; tokenize -q -t "$model" --split line "$text" "$text" "$text" |
-    shard -q --frame 1 -o piped 2>err) || rc=$?
+    shard write -q --frame 1 -o piped 2>err) || rc=$?
 refused 'tokenize | shard'
 verdict 'a pipe into a limit'
-shard -q --check piped >out 2>&1 && fail 'called complete'
+shard check -q piped >out 2>&1 && fail 'called complete'
 
 # ---- a reader that leaves ----
 rc=0
-for mode in --dump --list; do
-    { shard -q $mode whole 2>err; echo $? >rc; } | head -c 1 >/dev/null
-    equal "$mode to one that leaves" "$(cat rc err)" 0
+for mode in dump list; do
+    { shard $mode -q whole 2>err; echo $? >rc; } | head -c 1 >/dev/null
+    equal "shard $mode ends quietly when its reader leaves" "$(cat rc err)" 0
 done
 done_testing

@@ -75,8 +75,8 @@ for what in fifo /dev/zero; do
         rm sd/$f
         if [ $what = fifo ]; then mkfifo sd/$f; else ln -s $what sd/$f; fi
         refused 1 $f stream -q -B 2 -T 64 --batches 2 -o r sd
-        refused 1 $f shard -q --check sd
-        refused 1 $f shard -q --dump sd
+        refused 1 $f shard check -q sd
+        refused 1 $f shard dump -q sd
     done
 done
 verdict 'fifos and devices are no files'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# shard --import and --export: there and back, damaged and hostile files
+# shard import and --export: there and back, damaged and hostile files
 . "${0%/*}/../lib/lib.sh"
 model=$top/tests/golden/gguf/f32.gguf
 text=$top/tests/golden/tok/train.txt
@@ -15,20 +15,20 @@ flip() {
 
 # content DIR: lengths and ids of its documents, and masks
 content() {
-    shard -q --dump --values 1000000 "$1" >dump &&
+    shard dump -q --values 1000000 "$1" >shown &&
         sed -n 's/^  document [0-9]*: [^,]*, \([0-9]*\) tokens.*/\1/p
-            s/^  \(ids\|loss_mask\) [A-Z0-9]* \[[0-9]*\]//p' dump
+            s/^  \(ids\|loss_mask\) [A-Z0-9]* \[[0-9]*\]//p' shown
 }
 
 ok 'documents' tokenize -q -t "$model" --split line -o docs "$text"
 content docs >want
 for f in megatron llmc datatrove npy mds; do
-    ok "$f: exported" shard -q --export $f -o x.$f docs
-    ok "$f: imported" shard -q --import $f -t "$model" -o d.$f x.$f
+    ok "$f: exported" shard export $f -q -o x.$f docs
+    ok "$f: imported" shard import $f -q -t "$model" -o d.$f x.$f
     content d.$f >got
     same "$f: the same documents" want got
-    ok "$f: and it checks" shard --check d.$f
-    ok "$f: again" shard -q --export $f -o y.$f d.$f
+    ok "$f: and it checks" shard check d.$f
+    ok "$f: again" shard export $f -q -o y.$f d.$f
     bad=0
     for part in x."$f"*; do
         diff -r "$part" "y${part#x}" >diff.out || bad=1
@@ -36,51 +36,51 @@ for f in megatron llmc datatrove npy mds; do
     equal "$f: and the same files" $bad 0
 done
 ok 'they stream' stream -q -B 2 -T 32 --batches 2 -o s d.mds
-shard --list d.npy >out
+shard list d.npy >out
 like 'a source is named after its file' '^x +37 +4860 ' out
-ok '--source names it' shard -q --import npy -t "$model" --source web -o w x.npy
-shard -q --list w >out
+ok '--source names it' shard import npy -q -t "$model" --source web -o w x.npy
+shard list -q w >out
 like 'so' '^web +37 ' out
-ok 'two files, two sources' shard -q --import mds -t "$model" -o two x.mds y.mds
-shard -q --list two >out
+ok 'two files, two sources' shard import mds -q -t "$model" -o two x.mds y.mds
+shard list -q two >out
 like 'the second' '^y +37 ' out
-ok 'one of two sources is exported' shard -q --export npy --source y -o one.npy two
+ok 'one of two sources is exported' shard export npy -q --source y -o one.npy two
 same 'it alone' x.npy one.npy
-status 2 'one that is not there' shard --export npy --source z -o z.npy two
+status 2 'one that is not there' shard export npy --source z -o z.npy two
 
 # ---- wide ids, without a tokenizer ----
-ok '--vocab alone' shard -q --import npy --vocab 70000 --eos-id 2 -o wide x.npy
-shard -q --dump -n 2 --values 2 wide >out
+ok '--vocab alone' shard import npy -q --vocab 70000 --eos-id 2 -o wide x.npy
+shard dump -q -n 2 --values 2 wide >out
 like 'ids of 32 bits' '^  ids U32 ' out
 like 'no tokenizer' '^  tokenizer: 0{32}$' out
 content wide >got
 same 'the same ids' want got
 for f in megatron llmc datatrove npy mds; do
-    ok "$f: wide, exported" shard -q --export $f -o u.$f wide
-    ok "$f: imported" shard -q --import $f --vocab 70000 --eos-id 2 -o v.$f u.$f
+    ok "$f: wide, exported" shard export $f -q -o u.$f wide
+    ok "$f: imported" shard import $f -q --vocab 70000 --eos-id 2 -o v.$f u.$f
     content v.$f >got
     same "$f: the same documents" want got
 done
-ok 'no bounds, one document' shard -q --import npy --vocab 300 -o flat x.npy
-shard -q --list flat >out
+ok 'no bounds, one document' shard import npy -q --vocab 300 -o flat x.npy
+shard list -q flat >out
 like 'of all ids' '^x +1 +4860 ' out
-ok 'documents that begin with an id' shard -q --import npy --vocab 300 --bos-id 2 -o front x.npy
-status 3 'ids beyond the vocabulary' shard --import npy --vocab 200 -o z x.npy
-like 'are named with their place' '^shard: x\.npy: offset [0-9]+: id [0-9]+, but the vocabulary ends at 200$' err
-status 2 'neither -t nor --vocab' shard --import npy -o z x.npy
-status 2 'an id that is none' shard --import npy --vocab 300 --eos-id 300 -o z x.npy
+ok 'documents that begin with an id' shard import npy -q --vocab 300 --bos-id 2 -o front x.npy
+status 3 'ids beyond the vocabulary' shard import npy --vocab 200 -o z x.npy
+like 'are named with their place' '^shard [a-z]*: x\.npy: offset [0-9]+: id [0-9]+, but the vocabulary ends at 200$' err
+status 2 'neither -t nor --vocab' shard import npy -o z x.npy
+status 2 'an id that is none' shard import npy --vocab 300 --eos-id 300 -o z x.npy
 npy_head="{'descr': '<u2', 'fortran_order': False, 'shape': (18446744073709551615, 0), }"
 printf '\223NUMPY\001\000'"\\$(printf %03o ${#npy_head})"'\000%s' "$npy_head" >none.npy
-status 3 'documents without number, of no ids' timeout 20 shard --import npy --vocab 300 -o z none.npy
-like 'are refused' '^shard: none.npy: .*18446744073709551615 documents of no ids$' err
-status 1 'a file that is not there' shard --import npy --vocab 300 -o z nothing
-status 3 'batches are not exported' shard --export npy -o z.npy s
-ok 'loss masks' shard -q --export datatrove -o m.ds docs
+status 3 'documents without number, of no ids' timeout 20 shard import npy --vocab 300 -o z none.npy
+like 'are refused' '^shard [a-z]*: none.npy: .*18446744073709551615 documents of no ids$' err
+status 1 'a file that is not there' shard import npy --vocab 300 -o z nothing
+status 3 'batches are not exported' shard export npy -o z.npy s
+ok 'loss masks' shard export datatrove -q -o m.ds docs
 awk 'BEGIN { for (i = 0; i < 4860; i++) printf "%c", i % 3 ? 1 : 2 }' | tr '\002' '\000' >m.ds.loss
-ok 'are read' shard -q --import datatrove -t "$model" -o masked m.ds
-ok 'and written' shard -q --export datatrove -o n.ds masked
+ok 'are read' shard import datatrove -q -t "$model" -o masked m.ds
+ok 'and written' shard export datatrove -q -o n.ds masked
 same 'as they were' m.ds.loss n.ds.loss
-ok 'elsewhere they are lost' shard --export npy -o lost.npy masked
+ok 'elsewhere they are lost' shard export npy -o lost.npy masked
 like 'with a word' 'has no loss mask' err
 
 # ---- damage ----
@@ -88,9 +88,9 @@ like 'with a word' 'has no loss mask' err
 try() {
     rc=0
     rm -rf z
-    shard -q --import "$1" --vocab 300 --eos-id 2 -o z "$2" >out 2>err || rc=$?
+    shard import "$1" -q --vocab 300 --eos-id 2 -o z "$2" >out 2>err || rc=$?
     if [ $rc = 3 ]; then
-        grep -Eq '^shard: [^:]*: (offset [0-9]+|shard [0-9]+|shards|version)' err || rc=unnamed
+        grep -Eq '^shard [a-z]*: [^:]*: (offset [0-9]+|shard [0-9]+|shards|version)' err || rc=unnamed
     fi
     case $rc in 0 | 3) ;; *) return 1 ;; esac
 }

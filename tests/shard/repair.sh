@@ -1,5 +1,5 @@
 #!/bin/sh
-# shard --check says what is damaged, --repair keeps the rest
+# shard check says what is damaged, --repair keeps the rest
 . "${0%/*}/../lib/lib.sh"
 model=$top/tests/golden/gguf/f32.gguf
 text=$top/tests/golden/tok/train.txt
@@ -17,46 +17,46 @@ for i in $(seq 1 12); do
     sed -n "$((3 * i - 2)),$((3 * i))p" "$text" >"p$i.txt"
 done
 ok 'in several messages' tokenize -q -t "$model" --split line -o docs p*.txt
-ok 'a directory' shard -q --frame 1 --shard-size 1 -o whole docs
-shard -q --list whole >out
+ok 'a directory' shard write -q --frame 1 --shard-size 1 -o whole docs
+shard list -q whole >out
 # With one message only there is not much to lose: batches have many.
 ok 'batches' stream -q -B 2 -T 64 -s 1 --batches 40 -o batches whole
 for codec in zstd lz4; do
-    ok "$codec: stored" shard -q --codec $codec --frame 2K --shard-size 6K -o good.$codec batches
+    ok "$codec: stored" shard write -q --codec $codec --frame 2K --shard-size 6K -o good.$codec batches
     cp -r good.$codec bad
     suffix=zst
     [ $codec = lz4 ] && suffix=lz4
-    ok 'an undamaged one' shard -q --repair -o same bad
+    ok 'an undamaged one' shard repair -q -o same bad
     like 'has lost nothing' '^bad: nothing is lost of [0-9]+ frames$' out
     ok 'and stays as it was' diff -r bad same
 
     smash bad/00001.shard.$suffix 900
-    status 3 'damage' shard --check bad
-    like 'names shard, frame and rows' "^shard: bad/00001\.shard\.$suffix: frame [0-9]+ at byte [0-9]+: .*: rows [0-9]+ to [0-9]+, [0-9]+ tokens" err
+    status 3 'damage' shard check bad
+    like 'names shard, frame and rows' "^shard [a-z]*: bad/00001\.shard\.$suffix: frame [0-9]+ at byte [0-9]+: .*: rows [0-9]+ to [0-9]+, [0-9]+ tokens" err
     like 'and one verdict' '^bad: BAD$' out
-    ok 'is repaired' shard -q --repair -o fixed bad
+    ok 'is repaired' shard repair -q -o fixed bad
     like 'with what is lost' '^bad: 1 of [0-9]+ frames are lost, [1-9][0-9]* messages, [1-9][0-9]* documents, [0-9]+ tokens$' out
-    ok 'it checks' shard -q --check fixed
+    ok 'it checks' shard check -q fixed
     ok 'it streams' stream -q -B 2 -o r fixed
-    rows=$(shard -q --list good.$codec | awk '/shard\./ { n += $6 } END { print n }')
-    left=$(shard -q --list fixed | awk '/shard\./ { n += $6 } END { print n }')
+    rows=$(shard list -q good.$codec | awk '/shard\./ { n += $6 } END { print n }')
+    left=$(shard list -q fixed | awk '/shard\./ { n += $6 } END { print n }')
     rm -rf fixed
-    ok 'again, for the numbers' shard -q --repair -o fixed bad
+    ok 'again, for the numbers' shard repair -q -o fixed bad
     lost=$(sed -n 's/^bad: .* messages, \([0-9]*\) documents.*/\1/p' out)
     equal 'every other row is there' $((left + lost)) "$rows"
 
     # Without anything but frames.
     rm bad/*.index bad/manifest.json
     rm -rf fixed2
-    ok 'without manifest and index' shard -q --frame 2K --shard-size 6K --codec $codec --repair -o fixed2 bad
-    shard -q --dump --values 100000 fixed | grep '^  ids' >a
-    shard -q --dump --values 100000 fixed2 | grep '^  ids' >b
+    ok 'without manifest and index' shard repair -q --frame 2K --shard-size 6K --codec $codec -o fixed2 bad
+    shard dump -q --values 100000 fixed | grep '^  ids' >a
+    shard dump -q --values 100000 fixed2 | grep '^  ids' >b
     same 'the same rows are saved' a b
     size=$(wc -c <bad/00002.shard.$suffix)
     head -c $((size - 30)) good.$codec/00002.shard.$suffix >bad/00002.shard.$suffix
     rm -rf fixed2
-    ok 'without a seek table too' shard -q --repair -o fixed2 bad
-    ok 'it checks' shard -q --check fixed2
+    ok 'without a seek table too' shard repair -q -o fixed2 bad
+    ok 'it checks' shard check -q fixed2
     rm -rf bad same fixed fixed2 r
 done
 
@@ -64,49 +64,49 @@ done
 cp -r good.zstd bad
 smash bad/00002.index 50
 smash bad/00001.shard.zst 30
-ok 'in place' shard -q --repair bad
-ok 'it checks' shard -q --check bad
+ok 'in place' shard repair -q bad
+ok 'it checks' shard check -q bad
 ok 'the damaged one is kept' test -e bad.damaged/00002.index
 [ ! -e bad.repair ] || fail 'something is left'
-status 2 'but only one' shard --repair bad
+status 2 'but only one' shard repair bad
 rm -rf bad bad.damaged
 cp -r good.zstd bad
 rm bad/00001.shard.zst
-ok 'a missing shard' shard -q --repair bad
+ok 'a missing shard' shard repair -q bad
 like 'is named' 'bad/00001.shard.zst: the shard is missing' err
-ok 'it checks' shard -q --check bad
+ok 'it checks' shard check -q bad
 
 # ---- the description of the stream ----
 cp -r whole lost
 smash lost/00000.shard.zst 20
-status 3 'the first message is lost' shard --repair -o x lost
+status 3 'the first message is lost' shard repair -o x lost
 like 'it says what would help' 'give the tokenizer \(-t\)' err
-ok 'with the tokenizer' shard -q --repair -t "$model" -o x lost
-ok 'it checks' shard -q --check x
-shard -q --dump -n 1 whole | sed 1d >a
-shard -q --dump -n 1 x | sed 1d >b
+ok 'with the tokenizer' shard repair -q -t "$model" -o x lost
+ok 'it checks' shard check -q x
+shard dump -q -n 1 whole | sed 1d >a
+shard dump -q -n 1 x | sed 1d >b
 same 'it is as it was' a b
 rm -rf lost x
 cp -r good.zstd lost
 smash lost/00000.shard.zst 20
-status 3 'of batches it cannot be made' shard --repair -t "$model" -o x lost
-status 3 'nothing to repair' shard --repair -o x .
-status 1 'no directory' shard --repair -o x nowhere
+status 3 'of batches it cannot be made' shard repair -t "$model" -o x lost
+status 3 'nothing to repair' shard repair -o x .
+status 1 'no directory' shard repair -o x nowhere
 
 # ---- what cannot be read now is not damaged ----
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
     rm -rf x
     status 1 'a manifest that cannot be opened' strace -qq -o trace \
         -P good.zstd/manifest.json -e trace=openat \
-        -e inject=openat:error=EACCES shard -q --repair -o x good.zstd
+        -e inject=openat:error=EACCES shard repair -q -o x good.zstd
     like 'is named' 'good.zstd/manifest.json: Permission denied' err
     status 1 'or read' strace -qq -o trace -P good.zstd/manifest.json \
         -e trace=read -e inject=read:error=EIO \
-        shard -q --repair good.zstd
+        shard repair -q good.zstd
     status 1 'nor is it replaced' strace -qq -o trace \
         -P good.zstd/manifest.json -e trace=openat \
-        -e inject=openat:error=EIO shard -q -f -o good.zstd batches
-    ok 'it is whole' shard -q --check good.zstd
+        -e inject=openat:error=EIO shard write -q -f -o good.zstd batches
+    ok 'it is whole' shard check -q good.zstd
     [ ! -e good.zstd.damaged ] || fail 'it was put aside'
 else
     skip 'what cannot be read' 'no strace'

@@ -31,13 +31,13 @@ flip() {
 # ---- the pages ----
 unhex "$top/man/retort-stream.5" page
 equal 'retort-stream(5) shows a stream of 680 bytes' "$(wc -c <page | tr -d ' ')" 680
-ok 'it can be read' shard -q --dump -t "$model" page
+ok 'it can be read' shard dump -q -t "$model" page
 like 'its document' '^  document 0: en, 5 tokens, key c3d813c0554b0670$' out
 like 'its text' '^    Hi\.\\n' out
 printf 'Hi.\n' >en.txt
 ok 'it can be written' tokenize -q -t "$model" --lang en -o again en.txt
 same 'and is the same' page again
-ok 'it is stored' shard -q -o page.d page
+ok 'it is stored' shard write -q -o page.d page
 unhex "$top/man/retort-shard.5" page.index
 equal 'retort-shard(5) shows an index of 376 bytes' "$(wc -c <page.index | tr -d ' ')" 376
 # The fields that tell of the compressed bytes depend on the version of zstd.
@@ -49,19 +49,19 @@ done
 
 # ---- store and give back ----
 ok 'documents' tokenize -q -t "$model" --split line -o docs "$text"
-ok 'are stored' shard -q --frame 2K --shard-size 2K -o d docs
+ok 'are stored' shard write -q --frame 2K --shard-size 2K -o d docs
 ok 'batches' stream -q -B 2 -T 64 -s 1 --batches 60 -o batches d
-ok 'are stored' shard -q --frame 4K --shard-size 6K -o whole batches
-ok 'in lz4 too' shard -q --codec lz4 --frame 4K --shard-size 6K -o lz batches
-ok 'on three threads' shard -q -j 3 --frame 4K --shard-size 6K -o three batches
+ok 'are stored' shard write -q --frame 4K --shard-size 6K -o whole batches
+ok 'in lz4 too' shard write -q --codec lz4 --frame 4K --shard-size 6K -o lz batches
+ok 'on three threads' shard write -q -j 3 --frame 4K --shard-size 6K -o three batches
 ok 'are the same bytes' diff -r whole three
-ok 'they check' shard --check whole lz d
+ok 'they check' shard check whole lz d
 like 'with a verdict each' '^whole: good, complete: 62 messages, 120 rows, [0-9]+ tokens in [0-9]+ shards$' out
-like 'and a closing line' '^shard [0-9.]+: wall ' err
-ok 'they list' shard --list whole
+like 'and a closing line' '^shard check [0-9.]+: wall ' err
+ok 'they list' shard list whole
 like 'shards' '^00001\.shard\.zst +[0-9]+ ' out
 like 'and sources' '^train +[0-9]+ +[0-9]+ 100\.00%$' out
-ok 'they dump' shard -q --dump -n 3 --values 2 -t "$model" whole
+ok 'they dump' shard dump -q -n 3 --values 2 -t "$model" whole
 like 'batches' '^#1 batch at [0-9]+, [0-9]+ bytes$' out
 like 'tensors' '^  ids U16 \[2,64\] [0-9]+ [0-9]+ \.\.\.$' out
 like 'and text' '^    [A-Za-z"]' out
@@ -79,39 +79,39 @@ if command -v lz4 >/dev/null; then
 else
     skip 'lz4 -dc' 'no lz4'
 fi
-shard -q -o stdin <batches
-shard -q -o file batches
+shard write -q -o stdin <batches
+shard write -q -o file batches
 ok 'from a pipe and from a file' diff -r stdin file
 
 # ---- refusals ----
 for a in shm:x unix:x tcp:h:1; do
-    status 2 "-o $a" shard -o "$a" batches
-    like 'is refused by name' "^shard: $a: .*not supported" err
+    status 2 "-o $a" shard write -o "$a" batches
+    like 'is refused by name' "^shard [a-z]*: $a: .*not supported" err
     [ ! -e "$a" ] || fail "$a was made"
 done
-status 2 'a directory that is complete' shard -o whole batches
-like 'says what to do' '^shard: whole: .*-f' err
-ok 'is replaced by -f' shard -q -f -o file docs
+status 2 'a directory that is complete' shard write -o whole batches
+like 'says what to do' '^shard [a-z]*: whole: .*-f' err
+ok 'is replaced by -f' shard write -q -f -o file docs
 mkdir other
 echo precious >other/file
-status 2 'a folder of other things' shard -f -o other batches
+status 2 'a folder of other things' shard write -f -o other batches
 equal 'is left alone' "$(ls other)" file
-status 2 'no -o' shard batches
-status 2 'two modes' shard --check --list whole
-status 2 '--check of nothing' shard --check
-status 2 'lz4 has no level 13' shard --codec lz4 --level 13 -o x batches
-status 3 'a directory that is none' shard --check other
+status 2 'write without -o' shard write batches
+status 2 'no command' shard -q whole
+status 2 'a check of nothing' shard check
+status 2 'lz4 has no level 13' shard write --codec lz4 --level 13 -o x batches
+status 3 'a directory that is none' shard check other
 [ ! -e x ] || fail 'x was made'
-status 3 'the wrong tokenizer' shard --dump -t "$top/tests/golden/tok/digits.json" whole
+status 3 'the wrong tokenizer' shard dump -t "$top/tests/golden/tok/digits.json" whole
 
-status 2 'a complete directory' shard -o whole docs
+status 2 'a complete directory' shard write -o whole docs
 equal 'is refused without more' "$(grep -c . err)" 2
 unlike 'nor a false word' 'stays open' err
 printf '' >nothing
 tokenize -q -t "$model" --lang en nothing -o empty.st
-ok 'an empty stream' shard -o empty empty.st
+ok 'an empty stream' shard write -o empty empty.st
 like 'makes an empty directory, which is said' \
-    '^shard: empty: is complete, and holds nothing' err
+    '^shard [a-z]*: empty: is complete, and holds nothing' err
 
 # ---- damage, through the programs ----
 cp -r whole bad
@@ -122,7 +122,7 @@ for f in bad/manifest.json bad/00000.index bad/00000.shard.zst \
     size=$(wc -c <"$f")
     for at in 0 7 $((size / 3)) $((size / 2)) $((size - 10)) $((size - 1)); do
         flip "$f" "$at"
-        for p in 'shard --check bad' 'shard --dump bad' \
+        for p in 'shard check bad' 'shard dump bad' \
             'stream -q -B 2 bad'; do
             rc=0
             $p >out 2>err || rc=$?
@@ -135,21 +135,21 @@ for f in bad/manifest.json bad/00000.index bad/00000.shard.zst \
     done
 done
 equal "a flipped bit is found, $n times" "$missed" ''
-ok 'whole again' shard --check bad
+ok 'whole again' shard check bad
 flip bad/00002.shard.zst 40
-status 3 'damage' shard --check whole bad
-like 'has its place' '^shard: bad/00002\.shard\.zst: frame 0 at byte 0: ' err
+status 3 'damage' shard check whole bad
+like 'has its place' '^shard [a-z]*: bad/00002\.shard\.zst: frame 0 at byte 0: ' err
 like 'and a verdict' '^bad: BAD$' out
 like 'beside the good one' '^whole: good' out
 truncate -s 100 bad/00002.shard.zst 2>/dev/null || head -c 100 whole/00002.shard.zst >bad/00002.shard.zst
-status 3 'a cut shard' shard --check bad
+status 3 'a cut shard' shard check bad
 rm bad/00002.shard.zst
-status 3 'a missing shard' shard --check bad
+status 3 'a missing shard' shard check bad
 
 # ---- a stream that breaks off, and goes on ----
 # broken WHAT DIR: it is a valid open directory, or complete, or nothing yet
 broken() {
-    if [ -e "$2/manifest.json" ] && ! shard -q --check --partial "$2" >out 2>err; then
+    if [ -e "$2/manifest.json" ] && ! shard check -q --partial "$2" >out 2>err; then
         fail "$1"
         sed 's/^/# /' err
         return 1
@@ -158,45 +158,45 @@ broken() {
 # resume DIR: go on, and compare with the undisturbed one
 resume() {
     # Killed on its way out, after its work.
-    if shard -q --check "$1" >out 2>&1; then
+    if shard check -q "$1" >out 2>&1; then
         diff -r whole "$1" >err 2>&1
         return
     fi
-    if shard -q --list --partial "$1" 2>/dev/null | grep -q '^committed'; then
+    if shard list -q "$1" 2>/dev/null | grep -q '^committed'; then
         stream -q -B 2 -T 64 -s 1 --batches 60 --resume "$1" d >rest 2>err
     else
         cp batches rest
     fi
-    shard -q --frame 4K --shard-size 6K -o "$1" rest 2>>err || return 1
+    shard write -q --frame 4K --shard-size 6K -o "$1" rest 2>>err || return 1
     diff -r whole "$1" >>err 2>&1
 }
 head -c 70000 batches >short
-status 3 'a stream that breaks off' shard --frame 4K --shard-size 6K -o r short
-like 'is named with its place' '^shard: short: offset 70000: ' err
-like 'and what is committed' '^shard: r: [0-9]+ shards are committed' err
-status 3 'readers refuse it' shard --dump r
-like 'because it is open' '^shard: r: the directory is open' err
+status 3 'a stream that breaks off' shard write --frame 4K --shard-size 6K -o r short
+like 'is named with its place' '^shard [a-z]*: short: offset 70000: ' err
+like 'and what is committed' '^shard [a-z]*: r: [0-9]+ shards are committed' err
+status 3 'readers refuse it' shard dump r
+like 'because it is open' '^shard [a-z]*: r: the directory is open' err
 status 3 'so does stream' stream -q -B 2 r
-status 3 'and --check' shard --check r
-ok 'unless --partial' shard --check --partial r
+status 3 'and --check' shard check r
+ok 'unless --partial' shard check --partial r
 like 'which says so' '^r: good, open: ' out
-ok 'dump too' shard --dump --partial r
-status 2 'another stream is refused' shard -o r batches
+ok 'dump too' shard dump --partial r
+status 2 'another stream is refused' shard write -o r batches
 ok 'it goes on' resume r
 rm -rf r
 head -c 3000 batches >short
-status 3 'one without a shard yet' shard --codec lz4 --frame 4K --shard-size 6K -o r short
-ok 'begins again' shard -o r batches
-like 'in the same manner' '^shard: r: goes on as it was begun: lz4 -1, frames of 4096, shards of 6144 bytes$' err
+status 3 'one without a shard yet' shard write --codec lz4 --frame 4K --shard-size 6K -o r short
+ok 'begins again' shard write -o r batches
+like 'in the same manner' '^shard [a-z]*: r: goes on as it was begun: lz4 -1, frames of 4096, shards of 6144 bytes$' err
 ok 'and is the undisturbed one' diff -r lz r
-ok 'or in another' shard -f -o r batches
+ok 'or in another' shard write -f -o r batches
 unlike 'without a word' 'as it was begun' err
 missed=''
 size=$(wc -c <batches)
 for at in 10 184 300 5000 20000 52000 90000 $((size - 140)) $((size - 1)); do
     rm -rf r
     head -c "$at" batches >short
-    shard -q --frame 4K --shard-size 6K -o r short 2>err
+    shard write -q --frame 4K --shard-size 6K -o r short 2>err
     broken "cut at $at" r
     resume r || missed="$missed $at"
 done
@@ -206,16 +206,16 @@ equal 'cut anywhere and continued it is the undisturbed one' "$missed" ''
 kd() { teacher -q -m "$model" --final; }
 stream -q -B 2 -T 64 -s 1 --batches 12 d >few
 kd <few >kd.whole
-ok 'with a teacher' shard -q --frame 4K --shard-size 20K -o kd kd.whole
+ok 'with a teacher' shard write -q --frame 4K --shard-size 20K -o kd kd.whole
 head -c 90000 kd.whole >short
-shard -q --frame 4K --shard-size 20K -o kr short 2>err
+shard write -q --frame 4K --shard-size 20K -o kr short 2>err
 ok 'resumed' stream -q -B 2 -T 64 -s 1 --batches 12 --resume kr d
 mv out few.rest
 kd <few.rest >rest
-ok 'through the teacher' shard -q -o kr rest
+ok 'through the teacher' shard write -q -o kr rest
 ok 'the directory is identical' diff -r kd kr
 teacher -q -m "$model" --final --no-head <few >headless 2>err &&
-    status 3 'without the head it is refused' shard -o kn headless
+    status 3 'without the head it is refused' shard write -o kn headless
 
 # ---- kill -9 ----
 # A pipe that stays open after some bytes: the writer is killed while it waits.
@@ -223,7 +223,7 @@ missed=''
 for at in 1000 30000 60000 100000; do
     rm -rf r fifo
     mkfifo fifo
-    shard -q --frame 4K --shard-size 6K -o r fifo 2>err &
+    shard write -q --frame 4K --shard-size 6K -o r fifo 2>err &
     pid=$!
     exec 9>fifo
     head -c "$at" batches >&9
@@ -250,7 +250,7 @@ if command -v strace >/dev/null &&
             rc=0
             strace -f -o /dev/null -e trace=$call \
                 -e inject=$call:signal=KILL:when=$k \
-                shard -q --frame 4K --shard-size 6K -o r batches \
+                shard write -q --frame 4K --shard-size 6K -o r batches \
                 2>err || rc=$?
             [ $rc != 0 ] || break
             if [ $rc != 137 ]; then
@@ -272,7 +272,7 @@ fi
 # ---- interrupted ----
 rm -rf r fifo
 mkfifo fifo
-shard --frame 4K --shard-size 6K -o r fifo 2>err &
+shard write --frame 4K --shard-size 6K -o r fifo 2>err &
 pid=$!
 exec 9>fifo
 head -c 60000 batches >&9
@@ -289,17 +289,17 @@ ok 'it goes on' resume r
 # ---- a full disk ----
 rm -rf r
 rc=0
-(ulimit -f 3; exec shard --frame 4K --shard-size 6K -o r batches) \
+(ulimit -f 3; exec shard write --frame 4K --shard-size 6K -o r batches) \
     2>err || rc=$?
 equal 'a limit on file size' "$rc" 1
-like 'is named' '^shard: r/.*: File too large$' err
+like 'is named' '^shard [a-z]*: r/.*: File too large$' err
 broken 'a limit on file size' r
 mkdir small
 if mount -t tmpfs -o size=48k tmpfs small 2>/dev/null; then
-    status 1 'a full disk' shard --frame 4K --shard-size 6K -o small/r batches
-    like 'is named' '^shard: small/r/.*: No space left on device$' err
+    status 1 'a full disk' shard write --frame 4K --shard-size 6K -o small/r batches
+    like 'is named' '^shard [a-z]*: small/r/.*: No space left on device$' err
     like 'what is committed stays' 'shards are committed' err
-    ok 'and is good' shard --check --partial small/r
+    ok 'and is good' shard check --partial small/r
     cp -r small/r r2
     umount small
     ok 'and goes on' resume r2
@@ -313,17 +313,17 @@ echo '{"version": 1, "step": 3}' >ckpt/manifest.json
 echo weights >ckpt/model.safetensors
 echo other >ckpt/00000.index
 cp -r ckpt ckpt.was
-status 2 'a folder with the manifest of something else' shard -q -f -o ckpt \
+status 2 'a folder with the manifest of something else' shard write -q -f -o ckpt \
     docs
-like 'is named' "^shard: ckpt: is no shard directory: its manifest.json" err
+like 'is named' "^shard [a-z]*: ckpt: is no shard directory: its manifest.json" err
 ok 'and stays' diff -r ckpt ckpt.was
 status 2 'shards without a manifest' sh -c \
-    'shard -q -o nomani docs && rm nomani/manifest.json &&
-    shard -q -o nomani docs'
+    'shard write -q -o nomani docs && rm nomani/manifest.json &&
+    shard write -q -o nomani docs'
 like 'can be saved' '-repair saves them, -f replaces them' err
-ok 'or replaced' shard -q -f -o nomani docs
+ok 'or replaced' shard write -q -f -o nomani docs
 printf 'damage' | dd of=nomani/manifest.json bs=1 seek=300 conv=notrunc 2>err
-ok 'so can a damaged one' shard -q -f -o nomani docs
-ok 'it checks' shard -q --check nomani
+ok 'so can a damaged one' shard write -q -f -o nomani docs
+ok 'it checks' shard check -q nomani
 
 done_testing

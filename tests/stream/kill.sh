@@ -11,7 +11,7 @@ docs='-B 8 -T 256 -s 3 --alpha 0.5 --batches 4000'
 rows='-B 5 -s 3 --shuffle --open 9 --batches 20000'
 # shellcheck disable=SC2086 # lists of words
 ok 'a stream of documents' stream $docs d1 -o whole.docs
-stream -q -T 256 -B 8 d1 >c && shard -q -o k1 --frame 8K c
+stream -q -T 256 -B 8 d1 >c && shard write -q -o k1 --frame 8K c
 # shellcheck disable=SC2086
 ok 'a replayed one' stream $rows k1 -o whole.rows
 

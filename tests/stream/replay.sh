@@ -7,7 +7,7 @@ h=$BUILD/tests/stream/sampler
     "$h" make d2 2 26 300 300 49152 16384 0 1 || exit 1
 ok 'batches' sh -c 'stream -B 8 -T 256 -s 1 d1 >s && "$1" filter <s >b1 &&
     stream -B 5 -T 256 -s 1 d2 >s && "$1" filter <s >b2 &&
-    shard -o k1 b1 && shard -o k2 b2' sh "$h"
+    shard write -o k1 b1 && shard write -o k2 b2' sh "$h"
 
 ok 'stored order' stream -B 8 k1 -o r
 "$h" odd b1 print >want && "$h" odd r print >got
@@ -47,7 +47,7 @@ for r in 0 2; do
     ok 'with their tensors' "$h" odd c sum
 done
 # Shuffled in blocks, when there is more than memory for it.
-ok 'small frames' sh -c 'shard -f -o k4 --frame 4K b1 && shard -f -o k5 b1'
+ok 'small frames' sh -c 'shard write -f -o k4 --frame 4K b1 && shard write -f -o k5 b1'
 for k in k4 k5; do
     for open in 1 2 7 1000; do
         ok "$k --open $open" stream --shuffle --open $open --epochs 2 -s 8 \
@@ -91,7 +91,7 @@ announced --tokens 400000 --shuffle k1
 ok '--dry-run' stream --dry-run --epochs 3 k1
 like 'tells epochs' '	3\.000$' out
 ok 'a row without teacher tensors' sh -c 'stream -B 8 -T 256 -s 1 d1 >s &&
-    shard -o k3 s'
+    shard write -o k3 s'
 status 3 'next to one with' stream k1 k3 -o c
 like 'is refused' 'teacher is not that of' err
 done_testing

@@ -26,7 +26,7 @@ like 'the closing line' \
     ': [0-9]+ tokens in [0-9]+ batches, [0-9]+ tokens/s, padding [0-9.]+ %, wall' err
 status 2 'a file for a directory' stream -q a
 like 'says what to do' \
-    '^stream: a: is a file, no shard directory; store a stream with shard -o,' err
+    '^stream: a: is a file, no shard directory; store a stream with shard write -o,' err
 ok 'an epoch is every token once' "$h" check a 1 natural d1
 below 'padding, percent' "$(value padding)" 0.5
 below 'sources off their share, rows' "$(value off)" 65
@@ -84,7 +84,7 @@ like 'tells where time went' 'waiting for frames 0\.[0-9]' err
 # writer, for the reader.  Frames are counted, for on a machine that is full
 # everybody also waits for a processor.
 for how in d1 k1; do
-    [ $how = k1 ] && { stream -q -B 8 -T 1024 d1 -o c && shard -q -o k1 c; }
+    [ $how = k1 ] && { stream -q -B 8 -T 1024 d1 -o c && shard write -q -o k1 c; }
     ok "$how: a slow consumer" sh -c 'stream -v -j 2 -B 8 --batches 120 \
         "$1" 2>err.s | "$2" sip 8000' sh "$how" "$h"
     like "$how: is never starved" 'since they were ahead 0 frames late' err.s
@@ -138,7 +138,7 @@ status 2 'the same' stream --resume run.many --alpha 0.4 many -o r
 like 'and no others' '0.4 contradicts the resumed stream' err
 "$h" make wide16 5 65536 65536 60 1024 1048576 0 0
 ok '65536 sources: seconds, not minutes' timeout 60 stream -q wide16 -o w
-stream -q -B 4 -T 64 -s 9 d1 | head -c 100000 | shard -q -o begun 2>err
+stream -q -B 4 -T 64 -s 9 d1 | head -c 100000 | shard write -q -o begun 2>err
 status 2 'a directory without a shard does not know its options' \
     stream --resume begun d1 -o r
 like 'which is said' 'begun: was begun, but holds no shard yet' err
@@ -255,13 +255,13 @@ same 'counts the tokens' want got
 # A run that is killed again and again.
 rm -rf kd whole
 ok 'a directory made at once' sh -c 'stream -B 4 -T 256 -s 5 d1 >c &&
-    shard -o whole --frame 32K --shard-size 60K c'
+    shard write -o whole --frame 32K --shard-size 60K c'
 killed=0
 for _ in 1 2 3 4 5 6 7 8 9 10; do
     # What head lets through ends inside a message.
     stream --resume kd -B 4 -T 256 -s 5 d1 2>err.s |
         head -c 400000 2>/dev/null >c
-    if shard -o kd --frame 32K --shard-size 60K c >out 2>err; then break; fi
+    if shard write -o kd --frame 32K --shard-size 60K c >out 2>err; then break; fi
     killed=$((killed + 1))
 done
 if [ "$killed" -ge 3 ] && diff -r whole kd >diff.out; then
@@ -273,7 +273,7 @@ fi
 
 # A directory whose writer died: refused, or taken as far as it goes.
 stream -T 256 d1 2>err | head -c 300000 2>/dev/null >c
-status 3 'a writer that died' shard -o dead --frame 32K --shard-size 60K c
+status 3 'a writer that died' shard write -o dead --frame 32K --shard-size 60K c
 status 3 'its directory is refused' stream dead -o c
 ok 'but with --partial' stream --partial -B 3 dead -o c
 ok 'its rows are whole' "$h" check c - natural d1
@@ -290,12 +290,12 @@ announced --unimax 3 --tokens 300000 d1
 announced --rank 1/4 -B 6 d1
 announced --rank 3/7 --no-shuffle d1
 stream -q -B 7 -T 100 --epochs 2 d1 -o w
-shard -q --dump -n 1 w >want
+shard dump -q -n 1 w >want
 rm -rf run
 "$h" mark w 30 run
 stream -q --resume run d1 -o c
-shard -q --dump -n 1 c >dump
-equal 'resumed: the same number' "$(grep '^  batches: ' dump)" \
+shard dump -q -n 1 c >shown
+equal 'resumed: the same number' "$(grep '^  batches: ' shown)" \
     "$(grep '^  batches: ' want)"
 ok 'a long one' sh -c 'stream --tokens 100G d1 2>err.s | head -c 1000 >c'
 like 'says how to say it' 'does not say how many it has; --batches 13107200 ' err.s

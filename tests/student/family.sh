@@ -69,7 +69,7 @@ unlike 'does not' 'llama.cpp' err
 # ---- Mistral's own tekken.json goes along ----
 tk=$top/tests/golden/tok/family/tekken-v7/tekken.json
 tokenize -q -t "$tk" -o tk.docs "$top/corpus/en.jsonl" &&
-    shard -q -o tk.data tk.docs &&
+    shard write -q -o tk.data tk.docs &&
     stream -q -B 4 -T 64 --batches 2 -o tk.b tk.data || exit 1
 ok 'trained' student -q -m new.json -t "$tk" -o tk --lr 1e-3 tk.b
 ok 'cut' prune -q -m tk -o tk.cut --blocks 1 tk.b

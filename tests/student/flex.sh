@@ -32,7 +32,7 @@ ok "are those" sh -c '
     ! grep -aq "teacher.hidden.3" mapped'
 ok 'from them' distil -q -o frommapped mapped
 same_run 'the same model' run frommapped
-ok 'precomputed' shard -q -o kds mapped
+ok 'precomputed' shard write -q -o kds mapped
 ok 'replayed' sh -c 'stream -q -B 4 kds |
     student -q -m new.json -t tok --lr 1e-3 -o replayed'
 same_run 'the same model' run replayed

@@ -9,7 +9,7 @@ batches >b
 teacher -q -m teacher -o kd b || exit 1
 # Held out: 3 batches of other text, longer rows than those trained on
 tokenize -q -t tok "$top/corpus/held-out/en.jsonl" -o docs2.st &&
-    shard -q -o data2 docs2.st &&
+    shard write -q -o data2 docs2.st &&
     stream -q -B 2 -T 96 -s 3 --batches 3 data2 >ev &&
     teacher -q -m teacher --final -o evkd ev || exit 1
 
@@ -101,7 +101,7 @@ kind 'trained by CE' evkd --kl 0 --squarehead 0
 equal '... and judged by it' \
     "$(awk -F '\t' 'NR == 2 { print ($4 == $5), ($6 > 0) }' \
         other/held-out.tsv)" '1 1'
-shard -q -o evdir evkd
+shard write -q -o evdir evkd
 rm -rf other
 ok 'a shard directory' trained other --eval evdir
 alike 'a shard directory' other
@@ -203,7 +203,7 @@ status 2 'patience of nothing' sh train -q -o not --patience 1 b
 status 2 'never' sh train -q -o not --eval ev --eval-every 0 b
 mkdir tok2
 sed 's/<|endoftext|>/<|endofmytext|>/' tok/tokenizer.json >tok2/tokenizer.json
-tokenize -q -t tok2 "$top/corpus/held-out/en.jsonl" | shard -q -o data3 &&
+tokenize -q -t tok2 "$top/corpus/held-out/en.jsonl" | shard write -q -o data3 &&
     stream -q -B 2 -T 96 -s 3 --batches 3 data3 >ev3
 status 3 'another tokenizer' sh train -q -o not --eval ev3 b
 like 'is named' 'another tokenizer' err

@@ -18,7 +18,7 @@ teacher -q -m teacher -o kd b || exit 1
 status 0 'live: stream | teacher | student' sh -c \
     'stream -q -B 4 -T 64 -s 7 --batches 20 data | teacher -q -m teacher |
      student -q -m s0 -o live --lr 1e-3 --save 5'
-status 0 'precomputed: shards of teacher' shard -q -o kds kd
+status 0 'precomputed: shards of teacher' shard write -q -o kds kd
 ok 'precomputed: replayed' sh -c \
     'stream -q -B 4 kds | student -q -m s0 -o cached --lr 1e-3 --save 5'
 same_model 'live = precomputed' live cached
@@ -301,8 +301,8 @@ linked3/step-20'
 # A text three times, in rows that lack a token of it: what is left, three pieces
 # of one token, is a row of its own, on a place that the seed says.
 yes '{"text": "The keeper wrote the weather of every evening in a book."}' | sed 3q |
-    tokenize -q -t tok --jsonl --no-eos | shard -q -o left || exit 1
-T=$(shard -q --list left | awk 'END { print $3 / 3 - 1 }')
+    tokenize -q -t tok --jsonl --no-eos | shard write -q -o left || exit 1
+T=$(shard list -q left | awk 'END { print $3 / 3 - 1 }')
 for s in 1 2 3; do
     ok "seed $s: four batches" sh -c "stream -q -B 1 -T $T -s $s left >left.$s"
     status 0 "seed $s: three steps" sh -c "teacher -q -m teacher left.$s |

@@ -58,7 +58,7 @@ same 'is none' greedy out
 # --- weights in bf16, and 2:4 without their zeros, read where they lie ---
 ok 'bf16' convert -q --dtype bf16 "$m" half
 printf '%s\n' '{"text": "The river and the sea"}' >t.jsonl
-tokenize -q -t "$m" t.jsonl -o t.docs && shard -q -o t t.docs &&
+tokenize -q -t "$m" t.jsonl -o t.docs && shard write -q -o t t.docs &&
     stream -q -B 1 -T 8 --batches 1 -o b t || exit 1
 ok 'zeros' prune sparsify -q -m "$m" --method magnitude -o zeros b
 ok 'in bf16' convert -q --dtype bf16 zeros zeros-half

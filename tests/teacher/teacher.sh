@@ -49,8 +49,8 @@ ok 'from a file' distil -o run kd
 status 0 'live' sh -c 'teacher -q -m teacher --top 64 --hidden mapped \
     --student s0 b | student -q -m s0 --lr 1e-3 -o live'
 same_model 'live = file' run live
-ok 'shards' shard -q -o kds kd
-ok 'of sound content' shard -q --check kds
+ok 'shards' shard write -q -o kds kd
+ok 'of sound content' shard check -q kds
 status 0 'replayed' sh -c \
     'stream -q -B 4 kds | student -q -m s0 --lr 1e-3 -o replayed'
 same_model 'replayed = file' run replayed
@@ -99,7 +99,7 @@ for how in '-j 1' '--micro 1' '--recompute'; do
     ok "student $how" distil -o "d$how" $how kdc
     same_model 'the same bits' drawn "d$how"
 done
-ok 'shards of both' sh -c 'shard -q -o kdcs kdc && shard -q -o plain b'
+ok 'shards of both' sh -c 'shard write -q -o kdcs kdc && shard write -q -o plain b'
 ok 'drawn, then in batches of 2' sh -c \
     'stream -q -B 2 kdcs | student -q -m s0 --lr 1e-3 -o after'
 ok 'in batches of 2, then drawn' sh -c 'stream -q -B 2 plain |
@@ -142,7 +142,7 @@ sed 's/1024/1025/' new.json >wide.json
 status 3 'another vocabulary' student -q -m wide.json -o not kd
 like 'says both' "teacher's vocabulary is 1024, the student's 1025" err
 ok 'batches of top 8' say --top 8 -o kd8
-ok 'in shards' shard -q -o kds8 kd8
+ok 'in shards' shard write -q -o kds8 kd8
 ok 'one after the other' stream -q -B 4 kds kds8 -o mixed
 status 3 'two sizes of top in one stream' distil -o not mixed
 like 'says so' 'not the 64 teacher.top.ids a token that earlier' err

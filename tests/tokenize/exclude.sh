@@ -129,12 +129,12 @@ tokenize -q -t "$tok" --split line --exclude h -o s in
 for report in '' '--exclude-report r2'; do
     rm -rf dir
     head -c $(($(wc -c <s) / 2)) s >part
-    status 3 'that breaks off' shard -q --frame 2K --shard-size 1K -o dir part
+    status 3 'that breaks off' shard write -q --frame 2K --shard-size 1K -o dir part
     like 'keeps its beginning' '"messages": [1-9]' dir/manifest.json
     # shellcheck disable=SC2086 # options
     status 0 "goes on $report" sh -c "tokenize -q -t '$tok' --split line \
         --exclude h $report --resume dir in |
-        shard -q --frame 2K --shard-size 1K -o dir"
+        shard write -q --frame 2K --shard-size 1K -o dir"
     ok 'decoded' tokenize -q -t "$tok" --decode --split line dir
     cp out text.1
     ok 'as in one go' tokenize -q -t "$tok" --decode --split line whole
@@ -142,7 +142,7 @@ for report in '' '--exclude-report r2'; do
 done
 same 'the table too' r1 r2
 rm -rf dir
-shard -q --frame 2K --shard-size 1K -o dir part 2>/dev/null
+shard write -q --frame 2K --shard-size 1K -o dir part 2>/dev/null
 status 2 'not with other held-out text' tokenize -q -t "$tok" --split line \
     --exclude h/x.txt --resume dir in
 like 'which it says' 'begun with other options' err

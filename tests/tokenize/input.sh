@@ -134,8 +134,8 @@ mkdir -p 'k/a.tar'
 mv n/a.tar k/a.tar/c
 (cd k && tokenize -q -t "$tok" --lang a -o ../s3 a.tar/c/de/part-1.txt \
     a.tar/c/en/x.jsonl)
-shard -q --dump s | grep doc_key >d1
-shard -q --dump s3 | grep doc_key >d3
+shard dump -q s | grep doc_key >d1
+shard dump -q s3 | grep doc_key >d3
 same 'a member has the key of a file of its name' d1 d3
 
 # A zip of two members, stored: made by hand, for want of zip(1)

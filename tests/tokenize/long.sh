@@ -70,14 +70,14 @@ done
 # Numbers, and so keys, of the pieces, go on through the file; a text in the
 # same places has the same.
 ok 'pieces' sh -c "tokenize -q -t '$tok' --split-long --max-doc 36 doc.txt |
-    shard -q -o d"
+    shard write -q -o d"
 keys_of() {
-    shard --dump "$1" | sed -n 's/.*tokens, key //p' >"$2"
+    shard dump "$1" | sed -n 's/.*tokens, key //p' >"$2"
     [ -s "$2" ] || fail "no keys in $1"
 }
 keys_of d keys
 split_keys() {
-    tokenize -q -t "$tok" --split blank --lang doc "$1" | shard -q -o "$2"
+    tokenize -q -t "$tok" --split blank --lang doc "$1" | shard write -q -o "$2"
 }
 rm -rf d2
 ok 'paragraphs of the same file' split_keys doc.txt d2
@@ -90,31 +90,31 @@ for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
 done >all.txt
 rm -rf want d
 ok 'undisturbed' sh -c "tokenize -q -t '$tok' --split-long --max-doc 100 \
-    all.txt | shard -q --frame 2K --shard-size 1K -o want"
+    all.txt | shard write -q --frame 2K --shard-size 1K -o want"
 tokenize -q -t "$tok" --split-long --max-doc 100 -o whole all.txt
 head -c $(($(wc -c <whole) / 2)) whole |
-    shard -q --frame 2K --shard-size 1K -o d 2>err
+    shard write -q --frame 2K --shard-size 1K -o d 2>err
 ok 'the first pieces are there' test -e d/00000.index
 status 2 'other pieces' sh -c "tokenize -q -t '$tok' --split-long \
     --max-doc 101 --resume d all.txt >s"
 like 'are refused' 'was begun with other options' err
 tokenize -q -t "$tok" --split-long --max-doc 100 --resume d all.txt 2>err |
-    shard -q --frame 2K --shard-size 1K -o d 2>>err
+    shard write -q --frame 2K --shard-size 1K -o d 2>>err
 ok 'resumed, the same' diff -r want d
 
 # What is too long is known only when it is there: go on with a larger limit.
 { cat "$gold/train.txt" "$gold/train.txt" "$gold/train.txt"; head -c 40000 \
     /dev/zero | tr '\0' x; } >late.txt
 rm -rf d want
-tokenize -q -t "$tok" --split line late.txt | shard -q --frame 2K \
+tokenize -q -t "$tok" --split line late.txt | shard write -q --frame 2K \
     --shard-size 1K -o want
 tokenize -q -t "$tok" --split line --max-doc 20000 late.txt 2>err |
-    shard -q --frame 2K --shard-size 1K -o d 2>>err
+    shard write -q --frame 2K --shard-size 1K -o d 2>>err
 like 'a long line' 'late.txt: offset [0-9]+: a document of more than' err
 ok 'with a larger --max-doc' sh -c "tokenize -q -t '$tok' --split line \
-    --resume d late.txt | shard -q --frame 2K --shard-size 1K -o d"
+    --resume d late.txt | shard write -q --frame 2K --shard-size 1K -o d"
 for dir in want d; do
-    shard --list $dir | tail -n 1 >$dir.list
+    shard list $dir | tail -n 1 >$dir.list
 done
 same 'the run goes on' want.list d.list
 

@@ -48,7 +48,7 @@ small='--frame 2K --shard-size 1K'
 go() {
     rm -f pid.*
     start "stage tokenize tokenize -q -t $tok --resume d $2 |
-        stage shard shard -q $small -o d" tokenize shard
+        stage shard shard write -q $small -o d" tokenize shard
     if [ "$1" != 0 ]; then
         sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"
         kill -9 "$(cat "pid.$3")" 2>/dev/null
@@ -62,7 +62,7 @@ seed=12345
 killed() {
     rm -rf d want
     ok "$2: undisturbed" sh -c "tokenize -q -t '$tok' $2 --dropped dropped |
-        shard -q $small -o want"
+        shard write -q $small -o want"
     rm -f out err
     # Kills fall into the time that a whole run takes.
     from=$(date +%s%N)
@@ -108,7 +108,7 @@ mv plain want
 rm -rf d
 tokenize -q -t "$tok" --split blank -o whole in
 # shellcheck disable=SC2086 # words
-head -c $(($(wc -c <whole) / 2)) whole | shard -q $small -o d 2>err
+head -c $(($(wc -c <whole) / 2)) whole | shard write -q $small -o d 2>err
 cp -r d d2
 refused() {
     status 2 "$1" sh -c "tokenize -q -t '${2:-$tok}' --resume d2 $3 >s"
@@ -130,7 +130,7 @@ for at in 0 $((size / 2)) $((size - 1)); do
 done
 cp in2/a.txt in/a.txt
 ok 'and with the right ones' sh -c \
-    "tokenize -q -t '$tok' --split blank --resume d2 in | shard -q -o d2"
+    "tokenize -q -t '$tok' --split blank --resume d2 in | shard write -q -o d2"
 ok 'it is the same' diff -r want d2
 status 2 'nothing is left to do' sh -c \
     "tokenize -q -t '$tok' --split blank --resume d2 in >s"

@@ -1,0 +1,13 @@
+/* Several streams and directories become one directory. */
+#ifndef SHARD_MERGE_H
+#define SHARD_MERGE_H
+
+#include "shard/set.h"
+
+/* in: streams and directories, NULL-terminated; none: standard input.  Sources
+ * are merged by name.  append: put them after what dir holds; partial: accept
+ * open directories.  Dies. */
+void merge(char **in, const char *dir, int append, int partial,
+    const struct shard_opts *o);
+
+#endif

@@ -1,0 +1,45 @@
+/* How a directory is written: options that several commands of shard have. */
+#ifndef SHARD_STORE_H
+#define SHARD_STORE_H
+
+#include "cli/opt.h"
+#include "shard/set.h"
+
+#include <stddef.h>
+
+struct store_args {
+    const char *out;
+    int codec;
+    size_t level, shard_size, frame;
+    struct shard_opts o;
+};
+#define STORE_DEFAULT                                     \
+    {                                                     \
+        .shard_size = (size_t)64 << 20, .frame = 1 << 20, \
+    }
+/* Rows of the option table for struct store_args a. */
+#define STORE_OPTIONS(a)                                                      \
+    OPT_STR('o', "output", &(a).out, "dir", "the directory to write"),        \
+        OPT_FLAG('f', "force", &(a).o.force,                                  \
+            "replace what the directory holds"),                              \
+        OPT_ENUM(0, "codec", &(a).codec, codec_names, "name", "compression"), \
+        OPT_SIZE(0, "level", &(a).level, 0, 19, "n",                          \
+            "zstd 1 to 19, lz4 1 to 12 (0: zstd 3, lz4 1)"),                  \
+        OPT_SIZE(0, "shard-size", &(a).shard_size, 1, 0x1p40, "bytes",        \
+            "close a file at this size"),                                     \
+        OPT_SIZE(0, "frame", &(a).frame, 1, 0x1p30, "bytes",                  \
+            "content of a frame"),                                            \
+        OPT_SIZE('j', "threads", &(a).o.threads, 0, 1024, "threads",          \
+            "threads that compress (0: one a processor)")
+
+/* a->o from the other fields; dies (EX_USAGE) on a level that the codec does
+ * not have. */
+void store_check(struct store_args *a);
+
+/* "rows" or "documents": the unit that a directory counts. */
+const char *store_unit(const struct manifest *m);
+/* `new` takes the place of the directory dir, which becomes `old`: in one step
+ * where the system can.  Dies. */
+void store_exchange(const char *dir, const char *new, const char *old);
+
+#endif
