@@ -445,7 +445,7 @@ manifest_read(struct manifest *m, const char *dir, struct err *e)
         else if (io_exists(dir) && !io_is_dir(dir))
             err_set(e, EX_USAGE,
                 "%s: is a file, no shard directory; store a stream with shard "
-                "-o, and name the directory",
+                "write -o, and name the directory",
                 dir);
         free(path);
         return -1;
