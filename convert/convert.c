@@ -9,6 +9,7 @@
 #include "kern/kern.h"
 #include "model/compressed.h"
 #include "model/model.h"
+#include "tok/tok.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -29,6 +30,30 @@ written(size_t n)
     static double all;
 
     progress_at(all += (double)n, NULL);
+}
+
+/* A directory keeps the tokenizer's files as they are; a GGUF has a token for
+ * each row of the model. */
+static void
+check_tokenizer(const char *in, size_t V, int gguf)
+{
+    struct buf past = { 0 };
+    struct err e;
+    struct tokenizer *t = tok_open(in, &e);
+
+    if (t == NULL) {
+        warn("%s (its files are only copied)", e.msg);
+        return;
+    }
+    if (tok_fit(t, in, V, &past, &e) < 0)
+        die_err(&e);
+    if (past.n > 0)
+        warn("%s: the model ends at %zu ids, so %s: %s", in, V,
+            gguf ? "these tokens are left out"
+                 : "to these programs these tokens are text",
+            past.p);
+    buf_release(&past);
+    tok_free(t);
 }
 
 int
@@ -64,6 +89,8 @@ main(int argc, char **argv)
             in);
     if (!there)
         note("%s: holds no tokenizer, so %s will hold none", in, out);
+    else
+        check_tokenizer(in, m.c.V, gguf);
     m.written = written;
     progress_begin("written", (double)model_params(&m), "parameters");
     if ((gguf ? model_export_gguf : model_export)(&m, out, as,

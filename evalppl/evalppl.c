@@ -166,7 +166,6 @@ open_all(struct eval *e)
 {
     /* Of different tokenizers; a base's must be the same. */
     const int texts = a.protocol == PROTO_LMEVAL && a.base == NULL;
-    const int any = a.tasks.n > 0 || texts;
     struct err err;
 
     if (compute_init(a.compute, &err) < 0)
@@ -185,9 +184,9 @@ open_all(struct eval *e)
     if (a.read_base != NULL)
         recorded_open(e, a.read_base);
     else if (a.base != NULL)
-        e->base = models_open(e, a.base, any);
+        e->base = models_open(e, a.base);
     for (size_t i = 0; i < a.models.n; i++)
-        models_open(e, a.models.v[i], any);
+        models_open(e, a.models.v[i]);
     if (a.from != NULL)
         e->from = models_find(e, a.from);
     if (a.recorded)

@@ -46,6 +46,7 @@ struct unit {
 
 struct judged {
     int recorded; /* no model: a file or the stream says what it predicts */
+    int foreign;  /* its tokenizer is not the input's */
     char *label, *path;
     struct model m;
     struct fwd *f;
@@ -94,15 +95,16 @@ struct eval {
 
 /* A judged model without a model yet; the label is its own then. */
 struct judged *models_add(struct eval *e, const char *path, char *label);
-/* Open [label=]path, where a label has no slash; its index.  any: its
- * vocabulary need not be the first model's.  Dies on damage. */
-size_t models_open(struct eval *e, const char *spec, int any);
+/* Open [label=]path, where a label has no slash; its index.  Dies on damage. */
+size_t models_open(struct eval *e, const char *spec);
+/* How many ids the model with the fewest has. */
+size_t models_ids(const struct eval *e);
 /* One of those judged, by label or path, or another, which is opened. */
 size_t models_find(struct eval *e, const char *spec);
 /* Dies when two have one label. */
 void models_check(const struct eval *e);
 /* Models of another tokenizer than the first one's go to e->also, and so on
- * there.  Dies when models of one tokenizer have different vocabularies. */
+ * there. */
 void models_split(struct eval *e);
 void models_close(struct eval *e);
 

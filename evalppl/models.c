@@ -1,5 +1,6 @@
 /* The models that are judged. */
 #include "evalppl.h"
+#include "base_file.h"
 #include "base/mem.h"
 #include "cli/die.h"
 #include "tok/tok.h"
@@ -28,16 +29,28 @@ models_add(struct eval *e, const char *path, char *label)
     return &e->j[e->nj++];
 }
 
+/* A file of logits has one of each id. */
 static void
-check_vocabulary(const struct judged *j, const struct judged *first)
+check_vocabulary(const struct eval *e, const struct judged *j)
 {
-    if (j->m.c.V != first->m.c.V)
+    if (e->in != NULL && j->m.c.V != e->in->V)
         die(EX_INPUT, "%s: has a vocabulary of %zu, %s one of %zu", j->path,
-            j->m.c.V, first->path, first->m.c.V);
+            j->m.c.V, e->in->path, e->in->V);
 }
 
 size_t
-models_open(struct eval *e, const char *spec, int any)
+models_ids(const struct eval *e)
+{
+    size_t V = SIZE_MAX;
+
+    for (size_t i = 0; i < e->nj; i++)
+        if (!e->j[i].recorded && e->j[i].m.c.V < V)
+            V = e->j[i].m.c.V;
+    return V;
+}
+
+size_t
+models_open(struct eval *e, const char *spec)
 {
     const char *eq = strchr(spec, '=');
     struct judged *j;
@@ -50,8 +63,7 @@ models_open(struct eval *e, const char *spec, int any)
     if (model_open(&j->m, j->path, &err) < 0 ||
         model_check_finite(&j->m, &err) < 0)
         die_err(&err);
-    if (!any)
-        check_vocabulary(j, &e->j[0]);
+    check_vocabulary(e, j);
     j->params = model_params(&j->m);
     j->bytes = model_bytes(&j->m);
     return e->nj - 1;
@@ -63,7 +75,7 @@ models_find(struct eval *e, const char *spec)
     for (size_t i = 0; i < e->nj; i++)
         if (strcmp(e->j[i].label, spec) == 0 || strcmp(e->j[i].path, spec) == 0)
             return i;
-    return models_open(e, spec, 0);
+    return models_open(e, spec);
 }
 
 void
@@ -100,7 +112,6 @@ models_split(struct eval *e)
             also->j[also->nj++] = e->j[i];
             continue;
         }
-        check_vocabulary(&e->j[i], &e->j[0]);
         e->j[n++] = e->j[i];
     }
     e->nj = n;

@@ -224,12 +224,13 @@ add_batch(struct reader *r, const struct msg *m)
 }
 
 void
-reader_tokenizer(struct eval *e, const struct judged *j)
+reader_tokenizer(struct eval *e, struct judged *j)
 {
     struct tokenizer *t;
     struct err err;
     const int r = tok_matches(j->path, e->info.tokenizer, &err);
 
+    j->foreign = r == 0;
     if (r == 0)
         warn("%s: was made with another tokenizer than that of %s", e->input,
             j->path);
@@ -242,15 +243,14 @@ reader_tokenizer(struct eval *e, const struct judged *j)
 }
 
 static void
-take_head(struct eval *e, const struct st *head)
+take_head(struct eval *e, struct msg_in *in, const struct st *head)
 {
     struct err err;
 
     if (stream_info_read(&e->info, head, &err) < 0)
         die(err.code, "%s: %s", e->input, err.msg);
-    if (e->info.vocab > e->j[0].m.c.V)
-        die(EX_INPUT, "%s: the stream's vocabulary is %zu, that of %s only %zu",
-            e->input, e->info.vocab, e->j[0].path, e->j[0].m.c.V);
+    if (msg_in_fit(in, &e->info, models_ids(e), &err) < 0)
+        die_err(&err);
     for (size_t i = 0; i < e->nj; i++)
         if (!e->j[i].recorded)
             reader_tokenizer(e, &e->j[i]);
@@ -302,7 +302,7 @@ eval_stream(struct eval *e, const char *addr)
     progress_begin("scoring", 0, "tokens");
     while ((got = msg_read(in, &m, &err)) > 0) {
         if (m.kind == MSG_STREAM)
-            take_head(e, &m.st);
+            take_head(e, in, &m.st);
         else if (m.kind == MSG_TEACHER && e->taught != NULL)
             recorded_teacher(e, &m);
         else if (m.kind == MSG_DOCS && e->taught != NULL)

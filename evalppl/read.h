@@ -41,7 +41,7 @@ void reader_window(struct reader *r, const struct window *w);
 
 /* Warn of ids of another tokenizer than j's: the figures would be meaningless.
  * Otherwise e->vocab is made, if it is not yet. */
-void reader_tokenizer(struct eval *e, const struct judged *j);
+void reader_tokenizer(struct eval *e, struct judged *j);
 
 /* Score what is left; dies if nothing has been scored.  Frees what r holds. */
 void reader_finish(struct reader *r);

@@ -166,6 +166,34 @@ pack_take(struct eval *e, const struct pack *p, size_t i, size_t k, size_t n,
     }
 }
 
+/* The base p and a model q that has more or fewer ids are compared over the ids
+ * that both and the tokenizer have. */
+static size_t
+shared_ids(const struct eval *e, const struct judged *q, const struct judged *p)
+{
+    const size_t Vq = q->m.c.V, Vp = p->m.c.V, n = Vq < Vp ? Vq : Vp;
+
+    if (Vq != Vp && (q->foreign || p->foreign))
+        die(EX_INPUT,
+            "%s has %zu ids and another tokenizer than %s, %s has %zu ids: "
+            "judge models of one tokenizer",
+            q->foreign ? q->label : p->label, q->foreign ? Vq : Vp, e->input,
+            q->foreign ? p->label : q->label, q->foreign ? Vp : Vq);
+    return Vq == Vp || n < e->info.vocab ? n : e->info.vocab;
+}
+
+/* The loss of a model of more ids than were compared is over all of them. */
+static void
+whole_nll(struct pack *p, const struct judged *j, size_t V, int base,
+    struct pair_score *pair)
+{
+    if (j->m.c.V == V)
+        return;
+    head_score(j->f, j->h, p->target, p->n, p->nll, NULL, NULL);
+    for (size_t k = 0; k < p->n; k++)
+        *(base ? &pair[k].nll_p : &pair[k].nll_q) = p->nll[k];
+}
+
 /* Model i beside the base into its pair and p->soft; first: the time of both is
  * shared, else it is the model's. */
 static void
@@ -173,16 +201,19 @@ compute_pair(struct eval *e, struct pack *p, size_t i, int first)
 {
     struct judged *j = &e->j[i], *b = &e->j[e->base];
     const double start = clock_now();
+    const size_t V = shared_ids(e, j, b);
     const double share = (double)j->m.c.d / (double)(j->m.c.d + b->m.c.d);
     double t;
 
-    head_score_pair(j->f, j->h, b->f, b->h, p->target, p->n, 1.0, j->pair);
+    head_score_pair(j->f, j->h, b->f, b->h, V, p->target, p->n, 1.0, j->pair);
+    whole_nll(p, j, V, 0, j->pair);
+    whole_nll(p, b, V, 1, j->pair);
     t = clock_now() - start;
     j->seconds += t * share;
     b->seconds += first ? t * (1.0 - share) : 0.0;
     if (e->temperature != 1.0)
-        head_score_pair(j->f, j->h, b->f, b->h, p->target, p->n, e->temperature,
-            p->soft);
+        head_score_pair(j->f, j->h, b->f, b->h, V, p->target, p->n,
+            e->temperature, p->soft);
 }
 
 /* Score model i against the base; first: take the base's own loss too. */

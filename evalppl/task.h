@@ -140,8 +140,9 @@ struct speech {
     const char *label; /* of the model, for messages */
     char *prefix;      /* text of the prefix token */
     size_t most;       /* tokens that the model takes */
+    size_t V;          /* ids that it has, or all models that read them */
 };
-void speech_open(struct speech *s, const struct judged *j);
+void speech_open(struct speech *s, const struct judged *j, size_t V);
 void speech_close(struct speech *s);
 /* Append a text's tokens: BOS where the tokenizer puts it, unless the text
  * begins with it already. */

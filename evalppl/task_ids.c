@@ -11,7 +11,7 @@
 enum { UNKNOWN_MOST = 2048 }; /* of a model that does not say, as there */
 
 void
-speech_open(struct speech *s, const struct judged *j)
+speech_open(struct speech *s, const struct judged *j, size_t V)
 {
     struct buf text = { 0 };
     struct err e;
@@ -22,9 +22,9 @@ speech_open(struct speech *s, const struct judged *j)
         die_err(&e);
     if (tok_warning(s->tok))
         warn("%s: %s", j->path, tok_warning(s->tok));
-    if (tok_vocab(s->tok) > j->m.c.V)
-        die(EX_INPUT, "%s: its tokenizer has %zu tokens, the model %zu",
-            j->path, tok_vocab(s->tok), j->m.c.V);
+    if (tok_fit(s->tok, j->path, V, NULL, &e) < 0)
+        die_err(&e);
+    s->V = V;
     if ((id = tok_prefix(s->tok)) >= 0 &&
         tok_decode(s->tok, &(uint32_t){ (uint32_t)id }, 1, TOK_MIDDLE, &text,
             &e) < 0)
@@ -115,7 +115,11 @@ request_ids(struct speech *s, const struct task *t, size_t item, size_t request,
         ? without_context(s, next, &out)
         : behind_context(s, context, next, &out);
     size_t cut;
+    struct err e;
 
+    if (tok_fits(&out, s->V, &e) < 0)
+        die(EX_INPUT, "%s: line %zu: choice %zu: %s", t->path, it->line,
+            request, e.msg);
     if (from == 0 || from >= out.n)
         die(EX_INPUT, "%s: line %zu: choice %zu: the %s has no token in %s",
             t->path, it->line, request, from == 0 ? "context" : "continuation",

@@ -295,7 +295,7 @@ tasks_score(struct eval *e, struct task *t, size_t nt, size_t j)
     size_t longest = 0;
     double total = 0.0;
 
-    speech_open(&s, &e->j[j]);
+    speech_open(&s, &e->j[j], e->j[j].m.c.V);
     for (size_t i = 0; i < nt; i++)
         r[i] = encode(&t[i], &s, &longest, &total);
     speech_close(&s);

@@ -59,9 +59,12 @@ add_text(struct reader *r, struct speech *s, const char *text, size_t n,
     struct eval *e = r->e;
     const size_t unit = unit_add(e, 0, number);
     struct tok_ids ids = { 0 };
+    struct err err;
 
     tok_ids_push(&ids, (uint32_t)tok_prefix(s->tok));
     speech_encode(s, text, n, &ids);
+    if (tok_fits(&ids, s->V, &err) < 0)
+        die(EX_INPUT, "%s: text %zu: %s", e->input, number, err.msg);
     e->unit[unit].bytes = n;
     e->unit[unit].words = count_words(text, n);
     rolling(r, ids.v, ids.n, unit);
@@ -89,13 +92,13 @@ begin(struct eval *e, struct speech *s)
 {
     static char hash[33];
 
-    speech_open(s, &e->j[0]);
+    speech_open(s, &e->j[0], models_ids(e));
     if (tok_prefix(s->tok) < 0)
         die(EX_INPUT, "%s: has neither BOS nor EOS, which lm-eval needs",
             e->j[0].path);
     tok_hash(s->tok, hash);
     e->info = (struct stream_info){ .tokenizer = hash,
-        .vocab = e->j[0].m.c.V,
+        .vocab = tok_vocab(s->tok),
         .bos = tok_prefix(s->tok),
         .eos = -1,
         .nsource = 1,

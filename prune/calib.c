@@ -14,9 +14,10 @@
 enum { TOKENS = 4096 }; /* of one pass */
 
 static void
-take_head(struct calib *c, const struct st *head, const char *name,
+take_head(struct calib *c, struct msg_in *in, const struct st *head,
     const struct model *m, const char *tokenizer)
 {
+    const char *name = msg_in_name(in);
     struct stream_info info;
     struct err e, none;
 
@@ -28,10 +29,8 @@ take_head(struct calib *c, const struct st *head, const char *name,
     if (tok_matches(tokenizer, info.tokenizer, &none) == 0)
         die(EX_INPUT, "%s: was made with another tokenizer than that of %s",
             name, tokenizer);
-    if (info.vocab > m->c.V)
-        die(EX_INPUT,
-            "%s: the stream's vocabulary is %zu, the model's only %zu", name,
-            info.vocab, m->c.V);
+    if (msg_in_fit(in, &info, m->c.V, &e) < 0)
+        die_err(&e);
     if (c->tokenizer == NULL)
         c->tokenizer = xstrdup(info.tokenizer);
     stream_info_release(&info);
@@ -73,7 +72,7 @@ calib_read(struct calib *c, const char *addr, size_t rows,
     memset(c, 0, sizeof(*c));
     while ((rows == 0 || c->R < rows) && (r = msg_read(in, &msg, &e)) > 0) {
         if (msg.kind == MSG_STREAM)
-            take_head(c, &msg.st, msg_in_name(in), m, tokenizer);
+            take_head(c, in, &msg.st, m, tokenizer);
         if (msg.kind != MSG_BATCH)
             continue;
         batch_unpack(&b, &msg);

@@ -341,7 +341,7 @@ score_chunk(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
         head_score_logits(f, j->h, j->zp + k0 * j->m->c.V, j->c->target + k0, n,
             1.0, p);
     else
-        head_score_pair(f, j->h, j->base, j->hp + k0 * j->m->c.d,
+        head_score_pair(f, j->h, j->base, j->hp + k0 * j->m->c.d, j->m->c.V,
             j->c->target + k0, n, 1.0, p);
     for (size_t b = 0; b < r->B; b++) {
         out[b] = (struct row_score){ 0.0, 0.0 };

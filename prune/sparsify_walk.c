@@ -164,7 +164,8 @@ kl_of(struct sparsify *s, const struct layer *l, const float *sparse)
     *w = weight_of(l, sparse);
     final_states(s, l->block, s->on.x, k->h);
     *w = dense;
-    head_score_pair(k->f, k->h, k->base, k->hp, s->c->target, k->n, 1.0, p);
+    head_score_pair(k->f, k->h, k->base, k->hp, s->m->c.V, s->c->target, k->n,
+        1.0, p);
     for (size_t i = 0; i < k->n; i++)
         sum += p[i].kl;
     free(p);

@@ -52,6 +52,21 @@ open_model(struct model *m)
         a.tokenizer = a.model;
 }
 
+/* Tokens that the model has no row for are left out. */
+static void
+fit_tokenizer(struct tokenizer *t, const struct model *m)
+{
+    struct buf past = { 0 };
+    struct err e;
+
+    if (tok_fit(t, a.tokenizer, m->c.V, &past, &e) < 0)
+        die_err(&e);
+    if (past.n > 0)
+        warn("%s: left out, as the model ends at %zu ids: %s", a.tokenizer,
+            m->c.V, past.p);
+    buf_release(&past);
+}
+
 static struct dir_new tmp; /* of the tokenizer's files */
 
 /* Remove it and die of e, said of that tokenizer unless it is NULL. */
@@ -175,10 +190,8 @@ vocab_main(int argc, char **argv)
     open_model(&m);
     if ((t = tok_open(a.tokenizer, &e)) == NULL)
         die_err(&e);
-    if (tok_vocab(t) > m.c.V)
-        die(EX_INPUT, "%s: its tokenizer has %zu ids, the model only %zu",
-            a.tokenizer, tok_vocab(t), m.c.V);
-    vocab_init(&v, t);
+    fit_tokenizer(t, &m);
+    vocab_init(&v, t, m.c.V);
     if (a.keep != NULL)
         vocab_list(&v, a.keep);
     else

@@ -36,18 +36,19 @@ enum why {
 /* A choice among the ids of a tokenizer. */
 struct vocab {
     const struct tokenizer *t;
-    size_t n;             /* ids of the tokenizer */
-    uint64_t *count;      /* [n] uses in the corpus */
-    uint64_t total;       /* ... of all */
-    unsigned char *why;   /* [n] enum why; WHY_NOT: not kept */
-    size_t kept;          /* how many are */
-    size_t left;          /* ids used that had no room */
-    uint64_t left_uses;   /* ... and their uses */
-    uint32_t *to;         /* [n] the new id, VOCAB_GONE; of vocab_number */
-    uint32_t *from;       /* [kept] the old one; of vocab_number */
+    size_t n;           /* ids of the tokenizer */
+    size_t rows;        /* of the model: an id of so many or more is not kept */
+    uint64_t *count;    /* [n] uses in the corpus */
+    uint64_t total;     /* ... of all */
+    unsigned char *why; /* [n] enum why; WHY_NOT: not kept */
+    size_t kept;        /* how many are */
+    size_t left;        /* ids used that had no room */
+    uint64_t left_uses; /* ... and their uses */
+    uint32_t *to;       /* [n] the new id, VOCAB_GONE; of vocab_number */
+    uint32_t *from;     /* [kept] the old one; of vocab_number */
     struct tok_ids parts; /* scratch */
 };
-void vocab_init(struct vocab *v, const struct tokenizer *t);
+void vocab_init(struct vocab *v, const struct tokenizer *t, size_t rows);
 void vocab_release(struct vocab *v);
 
 /* Count the ids of a stream of documents or batches.  Dies on damage, or when
@@ -57,7 +58,8 @@ void vocab_count(struct vocab *v, const char *addr, const char *tokenizer);
 void vocab_list(struct vocab *v, const char *file);
 
 /* Keep id for that reason, and what it is made of, unless there would be more
- * than `size` then: 0.  An id without a token is not kept: 1. */
+ * than `size` then: 0.  An id without a token, or without a row in the model,
+ * is not kept: 1. */
 int vocab_add(struct vocab *v, uint32_t id, enum why why, size_t size);
 
 /* Choose at most `size` (0: no more than are used) in the order that

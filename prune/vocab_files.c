@@ -98,6 +98,67 @@ renamed_all(struct vocab *v, const json_t *ids)
     return list;
 }
 
+/* A list of ids that stands for a text; NULL: not all of them are left. */
+static json_t *
+renamed_text(struct vocab *v, const json_t *ids)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < json_array_size(ids); i++) {
+        json_t *id = renamed(v, json_array_get(ids, i));
+
+        if (id == NULL) {
+            json_decref(list);
+            return NULL;
+        }
+        json_array_append_new(list, id);
+    }
+    return list;
+}
+
+static json_t *renamed_entries(struct vocab *v, const char *key,
+    const json_t *list);
+
+/* One entry of such a list, by the list's name; NULL: it is left out. */
+static json_t *
+renamed_entry(struct vocab *v, const char *key, const json_t *entry)
+{
+    const json_t *first = json_array_get(entry, 0);
+    json_t *to;
+
+    if (strcmp(key, "sequence_bias") == 0) { /* [ids, bias] */
+        to = renamed_text(v, first);
+        return to != NULL ? json_pack("[o,O]", to, json_array_get(entry, 1))
+                          : NULL;
+    }
+    if (strcmp(key, "forced_decoder_ids") == 0) { /* [place, id] */
+        to = renamed(v, json_array_get(entry, 1));
+        return to != NULL ? json_pack("[O,o]", first, to) : NULL;
+    }
+    return json_is_array(first) ? renamed_entries(v, key, entry)
+                                : renamed_text(v, entry);
+}
+
+/* A list of texts in ids, or of choices of such texts, or of what goes with
+ * ids; NULL: nothing is left. */
+static json_t *
+renamed_entries(struct vocab *v, const char *key, const json_t *list)
+{
+    json_t *out = json_array();
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *to = renamed_entry(v, key, json_array_get(list, i));
+
+        if (to != NULL)
+            json_array_append_new(out, to);
+    }
+    if (json_array_size(out) == 0) {
+        json_decref(out);
+        return NULL;
+    }
+    return out;
+}
+
 /* A number, or a list of numbers? */
 static int
 is_ids(const json_t *j)
@@ -113,7 +174,20 @@ ends_with(const char *s, const char *end)
     return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-/* bos_token_id, forced_eos_token_id, suppress_tokens, ... */
+/* Members of transformers' GenerationConfig that are lists of lists. */
+static int
+is_nested(const char *key)
+{
+    static const char *const name[] = { "bad_words_ids", "force_words_ids",
+        "sequence_bias", "forced_decoder_ids" };
+
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        if (strcmp(key, name[i]) == 0)
+            return 1;
+    return 0;
+}
+
+/* bos_token_id, forced_eos_token_id, suppress_tokens, bad_words_ids, ... */
 static void
 generation_ids(struct vocab *v, json_t *gen)
 {
@@ -125,10 +199,13 @@ generation_ids(struct vocab *v, json_t *gen)
     {
         json_t *to;
 
-        if (!is_ids(j) ||
-            !(ends_with(key, "_token_id") || ends_with(key, "suppress_tokens")))
+        if (json_is_array(j) && is_nested(key))
+            to = renamed_entries(v, key, j);
+        else if (is_ids(j) &&
+            (ends_with(key, "_token_id") || ends_with(key, "suppress_tokens")))
+            to = renamed_all(v, j);
+        else
             continue;
-        to = renamed_all(v, j);
         if (to != NULL)
             json_object_set_new(gen, key, to);
         else

@@ -19,11 +19,12 @@ static const char *const why_name[WHY_N] = { "not", "named", "added", "byte",
     "script", "used", "part", "fill" };
 
 void
-vocab_init(struct vocab *v, const struct tokenizer *t)
+vocab_init(struct vocab *v, const struct tokenizer *t, size_t rows)
 {
     memset(v, 0, sizeof *v);
     v->t = t;
     v->n = tok_vocab(t);
+    v->rows = rows < v->n ? rows : v->n;
     v->count = xcalloc(v->n, sizeof *v->count);
     v->why = xcalloc(v->n, sizeof *v->why);
 }
@@ -44,10 +45,9 @@ vocab_release(struct vocab *v)
 static void
 count_id(struct vocab *v, uint64_t id, const char *where)
 {
-    if (id >= v->n)
-        die(EX_INPUT,
-            "%s: id %llu is outside the tokenizer's vocabulary of %zu", where,
-            (unsigned long long)id, v->n);
+    if (id >= v->rows)
+        die(EX_INPUT, "%s: id %llu is none of the %zu that the %s has", where,
+            (unsigned long long)id, v->rows, id < v->n ? "model" : "tokenizer");
     v->count[id]++;
     v->total++;
 }
@@ -130,6 +130,16 @@ vocab_list(struct vocab *v, const char *file)
 
 /* ---- what is kept ---- */
 
+/* Has the model a row for each of the parts? */
+static int
+has_rows(const struct vocab *v)
+{
+    for (size_t i = 0; i < v->parts.n; i++)
+        if (v->parts.v[i] >= v->rows)
+            return 0;
+    return 1;
+}
+
 int
 vocab_add(struct vocab *v, uint32_t id, enum why why, size_t size)
 {
@@ -142,6 +152,8 @@ vocab_add(struct vocab *v, uint32_t id, enum why why, size_t size)
     v->parts.n = 0;
     if (!tok_made_of(v->t, id, &v->parts))
         tok_ids_push(&v->parts, id);
+    if (!has_rows(v))
+        return 1;
     for (size_t i = 0; i < v->parts.n; i++) {
         const uint32_t part = v->parts.v[i];
 

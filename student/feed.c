@@ -57,14 +57,6 @@ take_head(struct feed *f, const struct msg *m)
     f->head.data = f->head_mem;
 }
 
-static void
-check_vocab(const struct feed *f, size_t vocab)
-{
-    if (vocab != f->V)
-        die(EX_INPUT, "%s: the teacher's vocabulary is %zu, the student's %zu",
-            f->name, vocab, f->V);
-}
-
 /* Which of its blocks the student's are compared with. */
 static void
 take_shape(struct feed *f, const struct model *student, const char *text)
@@ -130,6 +122,16 @@ take_first(struct feed *f)
     }
 }
 
+/* The stream's ids are the model's. */
+static int
+fit_stream(struct feed *f, struct err *e)
+{
+    stream_info_release(&f->info);
+    return stream_info_read(&f->info, &f->first.st, e) < 0
+        ? -1
+        : msg_in_fit(f->in, &f->info, f->V, e);
+}
+
 /* Open input and read up to its first batch; what comes before it is looked at
  * if student is not NULL. */
 static int
@@ -146,6 +148,8 @@ to_first(struct feed *f, const char *input, size_t ahead,
     f->name = msg_in_name(f->in);
     while (
         (r = msg_read(f->in, &f->first, e)) > 0 && f->first.kind != MSG_BATCH) {
+        if (f->first.kind == MSG_STREAM && fit_stream(f, e) < 0)
+            return -1;
         if (f->first.kind == MSG_DOCS)
             die(EX_INPUT, "%s: documents, not batches: put stream between",
                 f->name);
@@ -184,11 +188,6 @@ feed_open(struct feed *f, const char *input, const char *teacher_path,
         die_err(&e);
     if (f->ahead)
         take_first(f);
-    if (stream_info_read(&f->info, msg_in_head(f->in), &e) < 0)
-        die_err(&e);
-    if (f->info.vocab > f->V)
-        die(EX_INPUT, "%s: the stream's vocabulary is %zu, the model's %zu",
-            f->name, f->info.vocab, f->V);
 }
 
 enum said_kind
@@ -215,6 +214,17 @@ feed_has_hidden(const struct feed *f)
     return 1;
 }
 
+/* Below which id a teacher of `teacher` ids and the student are compared; 0:
+ * both have as many, and all are. */
+static size_t
+shared_ids(const struct feed *f, size_t teacher)
+{
+    size_t n = f->info.vocab < f->V ? f->info.vocab : f->V;
+
+    n = teacher < n ? teacher : n;
+    return teacher == f->V ? 0 : n;
+}
+
 void
 feed_use(struct feed *f, enum said_kind kind, int hidden, double tau)
 {
@@ -227,12 +237,7 @@ feed_use(struct feed *f, enum said_kind kind, int hidden, double tau)
     };
     if (kind == SAID_FINAL) {
         f->said.width = f->head.cols;
-        if (f->head.rows < f->info.vocab)
-            die(EX_INPUT,
-                "%s: the stream's vocabulary is %zu, the teacher's %zu",
-                f->name, f->info.vocab, f->head.rows);
-        if (f->head.rows != f->V)
-            f->said.vocab = f->info.vocab;
+        f->said.vocab = shared_ids(f, f->head.rows);
     }
     if (kind != SAID_TOP && kind != SAID_DRAWS)
         return;
@@ -241,7 +246,7 @@ feed_use(struct feed *f, enum said_kind kind, int hidden, double tau)
             "%s: the teacher does not say its vocabulary and the temperature "
             "of its tokens",
             f->name);
-    check_vocab(f, f->vocab);
+    f->said.vocab = shared_ids(f, f->vocab);
     if (f->temperature != tau)
         die(EX_INPUT,
             "%s: the teacher's tokens are for temperature %g, not %g: train "

@@ -203,10 +203,11 @@ note_match(const struct feed *f)
     struct buf list = { 0 };
     char wide[80] = "";
 
-    if (f->said.kind == SAID_FINAL && f->said.vocab > 0)
+    if (f->said.vocab > 0)
         note("KL is over the tokenizer's %zu ids: the teacher's vocabulary is "
              "%zu, the student's %zu",
-            f->said.vocab, f->head.rows, f->V);
+            f->said.vocab, f->said.kind == SAID_FINAL ? f->head.rows : f->vocab,
+            f->V);
     if (f->said.nblock == 0)
         return;
     for (size_t i = 0, n; i < f->L; i += n) {

@@ -27,11 +27,9 @@ take_stream(struct teacher *t, const struct msg *m, struct err *e)
         r = err_set(e, EX_INPUT,
             "%s: was made with another tokenizer than that of %s",
             msg_in_name(t->in), t->a->model);
-    else if (i.vocab > t->m.c.V)
-        r = err_set(e, EX_INPUT,
-            "%s: the stream's vocabulary is %zu, the model's %zu",
-            msg_in_name(t->in), i.vocab, t->m.c.V);
-    else if (i.resumed)
+    else
+        r = msg_in_fit(t->in, &i, t->m.c.V, e);
+    if (r == 0 && i.resumed)
         msg_out_resume(t->out, i.next_seq + 1, &i.down);
     stream_info_release(&i);
     return r;

@@ -22,6 +22,7 @@ struct prompts {
     const struct args *a;
     struct tokenizer *tok;
     struct tok_scratch *scratch;
+    size_t V;               /* ids of the model */
     size_t n, cap, longest; /* texts; tokens of a prompt */
     struct text *text;      /* [n] */
     struct tok_ids *ids;    /* [n] of their prompts */
@@ -32,9 +33,10 @@ struct prompts {
     double ended, tokens;   /* texts; of all */
 };
 
-/* A prompt; -1 if it has no tokens. */
+/* A prompt; -1 if it has no tokens, or some that the model has not. */
 static int
-add(struct prompts *p, const char *s, size_t n, json_t *record, uint64_t chance)
+add(struct prompts *p, const char *s, size_t n, json_t *record, uint64_t chance,
+    struct err *e)
 {
     struct tok_ids *ids;
 
@@ -48,7 +50,9 @@ add(struct prompts *p, const char *s, size_t n, json_t *record, uint64_t chance)
     *ids = (struct tok_ids){ 0 };
     tok_encode(p->tok, p->scratch, s, n, TOK_SPECIAL | TOK_BOS, ids);
     if (ids->n == 0)
-        return -1;
+        return err_set(e, EX_INPUT, "the prompt has no tokens");
+    if (tok_fits(ids, p->V, e) < 0)
+        return err_prefix(e, "the prompt");
     p->longest = ids->n > p->longest ? ids->n : p->longest;
     p->text[p->n] =
         (struct text){ .ids = ids->v, .n = ids->n, .chance = chance };
@@ -78,9 +82,7 @@ add_line(struct prompts *p, const char *line, size_t n, size_t at,
         json_object_set_new(j, "index", json_integer((json_int_t)at));
     else if (json_is_integer(index) && json_integer_value(index) >= 0)
         at = (size_t)json_integer_value(index);
-    if (add(p, prompt, strlen(prompt), j, at) < 0)
-        return err_set(e, EX_INPUT, "the prompt has no tokens");
-    return 0;
+    return add(p, prompt, strlen(prompt), j, at, e);
 }
 
 static void
@@ -139,9 +141,9 @@ open_tokenizer(struct prompts *p, const struct model *m)
         die_err(&e);
     if (tok_warning(p->tok))
         warn("%s: %s", path, tok_warning(p->tok));
-    if (tok_vocab(p->tok) > m->c.V)
-        die(EX_INPUT, "%s: %zu tokens, the model has %zu", path,
-            tok_vocab(p->tok), m->c.V);
+    if (tok_fit(p->tok, path, m->c.V, NULL, &e) < 0)
+        die_err(&e);
+    p->V = m->c.V;
     p->scratch = tok_scratch_new(p->tok);
 }
 
@@ -252,13 +254,14 @@ void
 generate(const struct model *m, struct pool *pool, const struct args *a)
 {
     struct prompts p = { .a = a };
+    struct err e;
 
     open_tokenizer(&p, m);
     read_stops(&p);
     if (a->prompts != NULL)
         read_lines(&p);
-    else if (add(&p, a->prompt, strlen(a->prompt), NULL, 0) < 0)
-        die(EX_USAGE, "the prompt has no tokens");
+    else if (add(&p, a->prompt, strlen(a->prompt), NULL, 0, &e) < 0)
+        die(EX_USAGE, "%s", e.msg);
     run(&p, m, pool);
     if (a->prompts == NULL) {
         text_release(p.text);

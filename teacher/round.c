@@ -78,7 +78,8 @@ divergence(const struct rounding *r, const struct model *m, struct pool *pool)
     spaces(f, m, pool);
     kern.narrow_bf16(half, r->exact, n);
     kern.widen_bf16(rounded, half, n);
-    head_score_pair(f[0], rounded, f[1], r->exact, NULL, r->n, 1.0, score);
+    head_score_pair(f[0], rounded, f[1], r->exact, m->c.V, NULL, r->n, 1.0,
+        score);
     model_forget(m, NULL);
     for (size_t i = 0; i < r->n; i++)
         kl += score[i].kl;

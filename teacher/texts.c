@@ -54,7 +54,9 @@ texts_new(const struct model *m, struct pool *pool, const struct texts_opt *o)
     w->m = m;
     w->pool = pool;
     w->o = *o;
-    w->V = o->tok != NULL ? tok_vocab(o->tok) : m->c.V;
+    w->V = m->c.V;
+    if (o->tok != NULL && tok_vocab(o->tok) < w->V)
+        w->V = tok_vocab(o->tok);
     for (size_t i = 0; i < o->nstop; i++)
         if (strlen(o->stop[i]) > w->longest_stop)
             w->longest_stop = strlen(o->stop[i]);
@@ -162,7 +164,7 @@ take(const struct texts *w, struct text *t)
 {
     const uint32_t id = t->newest;
     const int eos = config_is_eos(&w->m->c, id) ||
-        (w->o.tok != NULL && (int64_t)id == tok_eos(w->o.tok));
+        (w->o.tok != NULL && tok_is_end(w->o.tok, id));
 
     if (id == UINT32_MAX)
         die(EX_NUM, "a logit is not finite");

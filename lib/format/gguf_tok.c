@@ -632,12 +632,41 @@ gguf_special_tokens(const struct gguf *g, struct err *e)
     return j;
 }
 
+/* eos_token_id becomes a list where other tokens end a turn or a message. */
+static int
+add_ends(json_t *j, const struct gguf *g, struct err *e)
+{
+    static const char *const key[] = { "tokenizer.ggml.eot_token_id",
+        "tokenizer.ggml.eom_token_id" };
+    const struct gguf_kv *tok = gguf_kv(g, "tokenizer.ggml.tokens");
+    json_t *eos = json_object_get(j, "eos_token_id"), *all = json_array();
+    int r = 0;
+
+    if (eos)
+        json_array_append(all, eos);
+    for (size_t i = 0; r >= 0 && i < 2; i++) {
+        size_t id;
+
+        if ((r = gguf_size(g, key[i], 0, tok->n ? tok->n - 1 : 0, &id, e)) <= 0)
+            continue;
+        for (size_t k = 0; k < json_array_size(all); k++)
+            if (json_integer_value(json_array_get(all, k)) == (json_int_t)id)
+                r = 0;
+        if (r > 0)
+            json_array_append_new(all, json_integer((json_int_t)id));
+    }
+    if (r >= 0 && json_array_size(all) > (eos != NULL))
+        json_object_set(j, "eos_token_id", all);
+    json_decref(all);
+    return r < 0 ? -1 : 0;
+}
+
 json_t *
 gguf_generation_config(const struct gguf *g, struct err *e)
 {
     json_t *j = json_pack("{s:b}", "_from_model_config", 1);
 
-    if (add_specials(j, g, 1, e) < 0) {
+    if (add_specials(j, g, 1, e) < 0 || add_ends(j, g, e) < 0) {
         json_decref(j);
         return NULL;
     }

@@ -227,7 +227,6 @@ static int
 read_tokens(struct src *s, struct err *e)
 {
     const json_t *list = json_object_get(s->tok, "added_tokens");
-    size_t beyond = 0;
     const char *text;
     json_t *v;
 
@@ -239,10 +238,8 @@ read_tokens(struct src *s, struct err *e)
         if (!json_is_integer(v) || id < 0)
             return err_set(e, EX_INPUT, "model.vocab: \"%.60s\" has no id",
                 text);
-        if ((size_t)id >= s->V) {
-            beyond++;
+        if ((size_t)id >= s->V)
             continue;
-        }
         t = &s->t[id];
         if (t->p)
             return err_set(e, EX_INPUT, "model.vocab: id %lld is there twice",
@@ -254,9 +251,6 @@ read_tokens(struct src *s, struct err *e)
     for (size_t i = 0; i < json_array_size(list); i++)
         if (read_added(s, json_array_get(list, i), e) < 0)
             return -1;
-    if (beyond > 0)
-        note("%zu tokens beyond the %zu of the model are left out", beyond,
-            s->V);
     if (s->chars) {
         const int64_t unk = find(s, js_text_of(s->model, "unk_token"));
 

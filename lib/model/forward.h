@@ -138,8 +138,9 @@ void fwd_forget_head(struct fwd *f);
 void head_score(struct fwd *f, const float *h, const uint32_t *target, size_t n,
     double *nll, double *lse, uint32_t *top);
 /*
- * The same for two models with one vocabulary: f's (the judged one, q) and
- * base's (p), and per prediction
+ * The same for two models, f's (the judged one, q) and base's (p), over the ids
+ * below V alone, which both have; a target of V or more has no nll.  Per
+ * prediction
  *   kl[i]   = KL(softmax(zp/tau) || softmax(zq/tau))   nats, not times tau^2
  *   back[i] = KL(softmax(zq/tau) || softmax(zp/tau))
  *   agree[i]= argmax equal
@@ -149,7 +150,7 @@ struct pair_score {
     int agree;
 };
 void head_score_pair(struct fwd *f, const float *hq, struct fwd *base,
-    const float *hp, const uint32_t *target, size_t n, double tau,
+    const float *hp, size_t V, const uint32_t *target, size_t n, double tau,
     struct pair_score *out);
 /* The same, to the bit, with the base's logits zp [n,V], as fwd_head gives
  * them: for many models against one base. */

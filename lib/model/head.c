@@ -31,6 +31,7 @@ struct headjob {
     const float *zbase;   /* [n,V] instead of base and hp, or NULL */
     float *zout;          /* logits wanted: [n,V] */
     const uint32_t *target;
+    size_t V; /* ids looked at, those of f or fewer */
     size_t n, tile, nslice;
     float s;           /* 1 / tau */
     struct stat *stat; /* [nslice,HEAD_ROWS] */
@@ -111,7 +112,7 @@ head_task(void *ctx, size_t task, size_t worker)
 {
     const struct headjob *j = ctx;
     struct fwd *f = j->f, *g = j->base;
-    const size_t V = f->m->c.V, v0 = task * HEAD_SLICE;
+    const size_t V = j->V, v0 = task * HEAD_SLICE;
     const size_t n = v0 + HEAD_SLICE <= V ? HEAD_SLICE : V - v0;
     const float *wq = head_slice(f, v0, n, worker);
     const float *wp = g != NULL ? head_slice(g, v0, n, worker) : NULL;
@@ -229,11 +230,12 @@ static void
 head_run(struct headjob *j)
 {
     j->tile = j->n > HEAD_SMALL ? HEAD_TILE : HEAD_SMALL;
+    assert(j->V <= j->f->m->c.V);
     if (j->base != NULL) {
-        assert(j->base->m->c.V == j->f->m->c.V);
+        assert(j->V <= j->base->m->c.V);
         assert(pool_size(j->base->pool) >= pool_size(j->f->pool));
     }
-    j->nslice = (j->f->m->c.V + HEAD_SLICE - 1) / HEAD_SLICE;
+    j->nslice = (j->V + HEAD_SLICE - 1) / HEAD_SLICE;
     j->stat = j->f->stat;
     j->zq = j->f->target_z;
     j->zp = j->f->target_z + HEAD_ROWS;
@@ -257,6 +259,7 @@ fwd_head(struct fwd *f, const float *h, size_t n, float *logits)
     for (size_t at = 0; at < n; at += HEAD_ROWS) {
         struct headjob j = { .f = f,
             .hq = h + at * f->m->c.d,
+            .V = f->m->c.V,
             .s = 1.0f,
             .zout = logits + at * f->m->c.V,
             .n = n - at < HEAD_ROWS ? n - at : HEAD_ROWS };
@@ -272,6 +275,7 @@ head_score(struct fwd *f, const float *h, const uint32_t *target, size_t n,
     for (size_t at = 0; at < n; at += HEAD_ROWS) {
         struct headjob j = { .f = f,
             .hq = h + at * f->m->c.d,
+            .V = f->m->c.V,
             .s = 1.0f,
             .target = target != NULL ? target + at : NULL,
             .n = n - at < HEAD_ROWS ? n - at : HEAD_ROWS };
@@ -295,12 +299,12 @@ static void
 score_pair(struct headjob j, size_t n, struct pair_score *out)
 {
     const struct headjob all = j;
-    const size_t d = j.f->m->c.d, V = j.f->m->c.V;
+    const size_t d = j.f->m->c.d;
 
     for (size_t at = 0; at < n; at += HEAD_ROWS) {
         j.hq = all.hq + at * d;
         j.hp = j.base != NULL ? all.hp + at * j.base->m->c.d : NULL;
-        j.zbase = all.zbase != NULL ? all.zbase + at * V : NULL;
+        j.zbase = all.zbase != NULL ? all.zbase + at * j.V : NULL;
         j.target = all.target != NULL ? all.target + at : NULL;
         j.n = n - at < HEAD_ROWS ? n - at : HEAD_ROWS;
         head_run(&j);
@@ -316,12 +320,13 @@ score_pair(struct headjob j, size_t n, struct pair_score *out)
 
 void
 head_score_pair(struct fwd *f, const float *hq, struct fwd *base,
-    const float *hp, const uint32_t *target, size_t n, double tau,
+    const float *hp, size_t V, const uint32_t *target, size_t n, double tau,
     struct pair_score *out)
 {
     assert(tau > 0.0);
     score_pair((struct headjob){ .f = f,
                    .base = base,
+                   .V = V,
                    .hq = hq,
                    .hp = hp,
                    .s = (float)(1.0 / tau),
@@ -335,6 +340,7 @@ head_score_logits(struct fwd *f, const float *hq, const float *zp,
 {
     assert(tau > 0.0);
     score_pair((struct headjob){ .f = f,
+                   .V = f->m->c.V,
                    .hq = hq,
                    .zbase = zp,
                    .s = (float)(1.0 / tau),

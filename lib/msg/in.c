@@ -64,6 +64,7 @@ struct msg_in {
     int held;            /* the caller holds slot taken % r->nslot */
     int over;            /* the slot held is the last */
     int interrupted;     /* gave up waiting */
+    size_t V;            /* ids of the model that reads; 0: as the stream has */
     unsigned char *head; /* the `stream` message and its parts */
     struct st head_st;
     uint64_t bytes, batches;
@@ -500,6 +501,33 @@ keep_head(struct msg_in *r, const struct msg *m)
 }
 
 int
+msg_in_fit(struct msg_in *r, const struct stream_info *i, size_t V,
+    struct err *e)
+{
+    const int64_t last = i->bos > i->eos ? i->bos : i->eos;
+
+    if (last >= 0 && (uint64_t)last >= V)
+        return err_set(e, EX_INPUT,
+            "%s: its documents begin or end with id %" PRId64
+            ", but the model ends at %zu ids: make it with the model's own "
+            "tokenizer",
+            r->name, last, V);
+    r->V = i->vocab > V ? V : 0;
+    return 0;
+}
+
+/* Ids that the stream has and the model has not. */
+static int
+check_fit(const struct msg_in *r, const struct msg *m, struct err *e)
+{
+    if (r->V == 0 || (m->kind != MSG_DOCS && m->kind != MSG_BATCH) ||
+        msg_check_ids(st_find(&m->st, "ids"), r->V, e) == 0)
+        return 0;
+    return err_prefix(e, "%s: message %" PRIu64 ": for a model of %zu ids",
+        r->name, m->seq, r->V);
+}
+
+int
 msg_read(struct msg_in *r, struct msg *m, struct err *e)
 {
     struct slot *s;
@@ -524,7 +552,7 @@ msg_read(struct msg_in *r, struct msg *m, struct err *e)
     r->batches += m->kind == MSG_BATCH;
     if (m->kind == MSG_STREAM && m->raw && !r->head)
         keep_head(r, m);
-    return s->result;
+    return s->result > 0 && check_fit(r, m, e) < 0 ? -1 : s->result;
 }
 
 const char *

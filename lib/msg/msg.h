@@ -109,6 +109,11 @@ struct msg_in *msg_in_open(const char *addr, struct err *e);
  * was set while it waited for a pipe.  A pipe is read ahead by one message in a
  * thread. */
 int msg_read(struct msg_in *r, struct msg *m, struct err *e);
+/* The ids of the stream, whose `stream` message is i, are for a model of V ids.
+ * -1 and EX_INPUT: its BOS or EOS is none of them.  From now on msg_read fails
+ * at a message that holds an id of V or more. */
+int msg_in_fit(struct msg_in *r, const struct stream_info *i, size_t V,
+    struct err *e);
 const char *msg_in_name(const struct msg_in *r);
 /* H(k) of the last message read. */
 const struct chain *msg_in_chain(const struct msg_in *r);

@@ -179,7 +179,8 @@ struct tokenizer {
     const struct tok_code *code; /* of this processor */
     struct added_set raw, norm;  /* not normalized, normalized */
     int64_t before, after;       /* of the post-processor */
-    int64_t bos, eos;            /* of configuration files */
+    int64_t bos, eos, pad;       /* of configuration files */
+    struct tok_ids ends;         /* ... all that end a text, eos or not */
     int64_t own_bos;             /* not of a model's files */
     char hash[33];
     const char *warning; /* of tok_warning */

@@ -54,49 +54,8 @@ tok_free(struct tokenizer *t)
     free(t->pair_bits);
     free(t->lines.v);
     buf_release(&t->pool);
+    tok_ids_release(&t->ends);
     free(t);
-}
-
-/* Token `name` of a tokenizer_config.json: a text, or an object with one. */
-static void
-from_config(const struct tokenizer *t, const json_t *config, const char *name,
-    int64_t *id)
-{
-    const json_t *v = json_object_get(config, name);
-
-    if (json_is_object(v))
-        v = json_object_get(v, "content");
-    if (*id < 0 && json_is_string(v))
-        *id = tok_id(t, json_string_value(v), json_string_length(v));
-}
-
-/* Id `name` of a generation_config.json: a number, or the first of a list. */
-static void
-from_ids(const struct tokenizer *t, const json_t *config, const char *name,
-    int64_t *id)
-{
-    const json_t *v = json_object_get(config, name);
-
-    if (json_is_array(v))
-        v = json_array_get(v, 0);
-    if (*id < 0 && json_is_number(v) && json_number_value(v) >= 0.0 &&
-        json_number_value(v) < (double)t->nid)
-        *id = (int64_t)json_number_value(v);
-}
-
-/* An end of text by its usual name. */
-static void
-from_names(struct tokenizer *t)
-{
-    static const char *const name[] = { "<|endoftext|>", "<|end_of_text|>",
-        "</s>", "<eos>" };
-
-    for (size_t i = 0; i < sizeof name / sizeof *name && t->eos < 0; i++) {
-        const int64_t id = tok_id(t, name[i], strlen(name[i]));
-
-        if (id >= 0 && t->text[id].added)
-            t->eos = id;
-    }
 }
 
 /* A tokenizer of *src, which stays the caller's.  NULL and *e, whose code is 0
@@ -114,12 +73,10 @@ build(const struct tok_source *src, struct err *e)
         tok_free(t);
         return NULL;
     }
-    t->bos = t->before;
-    t->eos = t->after;
-    from_config(t, src->config, "bos_token", &t->bos);
-    from_config(t, src->config, "eos_token", &t->eos);
-    t->own_bos = t->bos;
-    return t;
+    if (special_config(t, src->config, e) == 0)
+        return t;
+    tok_free(t);
+    return NULL;
 }
 
 /* The same of a tree. */
@@ -160,16 +117,27 @@ tok_parse(const char *json, size_t n, const char *config, size_t nconfig,
 
     if ((!config || (c = js_parse(config, nconfig, e)) != NULL) &&
         (t = build_text(json, n, c, e)) != NULL)
-        from_names(t);
+        special_names(t);
     json_decref(c);
     return t;
+}
+
+/* t with the ids that `file` names; NULL and *e, t freed. */
+static struct tokenizer *
+with_ids(struct tokenizer *t, const json_t *ids, const char *file,
+    struct err *e)
+{
+    if (t && special_ids(t, ids, file, e) == 0)
+        return t;
+    tok_free(t);
+    return NULL;
 }
 
 static struct tokenizer *
 open_gguf(const char *path, struct err *e)
 {
     struct tokenizer *t = NULL;
-    json_t *j = NULL, *c = NULL;
+    json_t *j = NULL, *c = NULL, *ids = NULL;
     struct io_map m;
     struct gguf g;
 
@@ -177,15 +145,17 @@ open_gguf(const char *path, struct err *e)
         return NULL;
     if (gguf_parse_metadata(&g, m.p, m.n, e) == 0) {
         if ((j = gguf_tokenizer_json(&g, e)) != NULL &&
-            (c = gguf_tokenizer_config(&g, e)) != NULL)
-            t = build_tree(j, c, e);
+            (c = gguf_tokenizer_config(&g, e)) != NULL &&
+            (ids = gguf_generation_config(&g, e)) != NULL)
+            t = with_ids(build_tree(j, c, e), ids, "tokenizer.ggml", e);
         gguf_release(&g);
     }
     io_unmap(&m);
     json_decref(j);
     json_decref(c);
+    json_decref(ids);
     if (t)
-        from_names(t);
+        special_names(t);
     else
         err_prefix(e, "%s", path);
     return t;
@@ -239,21 +209,21 @@ open_file(const char *path, const json_t *config, struct err *e)
 static struct tokenizer *
 open_json(const char *dir, const char *path, struct err *e)
 {
+    static const char *const name[] = { "tokenizer_config.json",
+        "generation_config.json", "config.json" };
     struct tokenizer *t = NULL;
-    json_t *c[3];
+    json_t *c[3] = { NULL };
     int bad = 0;
 
-    c[0] = beside(dir, "tokenizer_config.json", &bad, e);
-    c[1] = bad ? NULL : beside(dir, "generation_config.json", &bad, e);
-    c[2] = bad ? NULL : beside(dir, "config.json", &bad, e);
+    for (int i = 0; i < 3 && !bad; i++)
+        c[i] = beside(dir, name[i], &bad, e);
     if (!bad)
         t = open_file(path, c[0], e);
-    for (int i = 1; i < 3 && t; i++) {
-        from_ids(t, c[i], "bos_token_id", &t->bos);
-        from_ids(t, c[i], "eos_token_id", &t->eos);
-    }
+    for (int i = 1; i < 3 && t; i++)
+        if ((t = with_ids(t, c[i], name[i], e)) == NULL)
+            err_prefix(e, "%s", dir);
     if (t)
-        from_names(t);
+        special_names(t);
     for (int i = 0; i < 3; i++)
         json_decref(c[i]);
     return t;
@@ -286,22 +256,6 @@ tok_open(const char *path, struct err *e)
     return t;
 }
 
-int
-tok_check(const char *path, size_t V, struct err *e)
-{
-    struct tokenizer *t = tok_open(path, e);
-    size_t n;
-
-    if (!t)
-        return -1;
-    n = tok_vocab(t);
-    tok_free(t);
-    if (n > V)
-        return err_set(e, EX_INPUT, "%s: has %zu tokens, the model %zu", path,
-            n, V);
-    return 0;
-}
-
 size_t
 tok_vocab(const struct tokenizer *t)
 {
@@ -312,30 +266,6 @@ const char *
 tok_warning(const struct tokenizer *t)
 {
     return t->warning;
-}
-
-int64_t
-tok_template_bos(const struct tokenizer *t)
-{
-    return t->before;
-}
-
-int64_t
-tok_bos(const struct tokenizer *t)
-{
-    return t->bos;
-}
-
-int64_t
-tok_eos(const struct tokenizer *t)
-{
-    return t->eos;
-}
-
-int64_t
-tok_prefix(const struct tokenizer *t)
-{
-    return t->own_bos >= 0 ? t->own_bos : t->eos;
 }
 
 static int64_t

@@ -14,10 +14,10 @@
  *
  * Opening: json.c reads a tokenizer.json, tekken.c makes one of a tekken.json,
  * names.c and vocab.c fill the vocabulary and the merges, steps.c what stands
- * around them.  Encoding: added.c and find.c find added tokens, norm.c
- * normalises, split.c cuts into pieces, bpe.c (bytes) and sp.c (characters)
- * give each its ids, merge.c and window.c merge what the queue (queue.h) does
- * not take.
+ * around them, special.c BOS and EOS.  Encoding: added.c and find.c find added
+ * tokens, norm.c normalises, split.c cuts into pieces, bpe.c (bytes) and sp.c
+ * (characters) give each its ids, merge.c and window.c merge what the queue
+ * (queue.h) does not take.
  */
 #ifndef TOK_TOK_H
 #define TOK_TOK_H
@@ -52,8 +52,25 @@ struct tokenizer *tok_open(const char *path, struct err *e);
 struct tokenizer *tok_parse(const char *json, size_t n, const char *config,
     size_t nconfig, struct err *e);
 void tok_free(struct tokenizer *t);
-/* -1 and *e if tok_open would fail, or if an id is not below V, a model's
- * vocabulary: for a program that only copies the files. */
+
+/*
+ * A tokenizer and a model of V ids.  Either may have more: Gemma 3's tokenizer
+ * has a token for images that its language model has no row for, and many
+ * models have rows without a token.
+ *
+ * tok_fit makes t, opened from path, that model's: added tokens with an id of V
+ * or more are not found any more, so that they are encoded as any other text.
+ * *past, unless NULL: names the tokens with such ids are appended, nothing if
+ * there are none.  -1 and EX_INPUT "path: ...": BOS, EOS or PAD is V or more.
+ * tok_hash and tok_vocab stay as they are.
+ *
+ * tok_fits: -1 and EX_INPUT: an id is V or more, as one may be whose token is
+ * no added one.  tok_check: tok_open and tok_fit, for a program that only
+ * copies the files.
+ */
+int tok_fit(struct tokenizer *t, const char *path, size_t V, struct buf *past,
+    struct err *e);
+int tok_fits(const struct tok_ids *ids, size_t V, struct err *e);
 int tok_check(const char *path, size_t V, struct err *e);
 
 /*
@@ -73,11 +90,16 @@ int64_t tok_template_bos(const struct tokenizer *t);
  * The beginning- and end-of-text tokens, or -1.  The first that is known of:
  * the post-processor's; bos_token or eos_token of tokenizer_config.json (of a
  * GGUF: tokenizer.ggml.*_token_id); the *_token_id (the first of a list) of
- * generation_config.json, then config.json; for EOS the added token
- * <|endoftext|>, <|end_of_text|>, </s> or <eos>.
+ * generation_config.json, then config.json; for EOS the special token
+ * <|endoftext|>, <|end_of_text|>, </s> or <eos>.  tok_open refuses an eos_token
+ * or eos_token_id that is no token.
  */
 int64_t tok_bos(const struct tokenizer *t);
 int64_t tok_eos(const struct tokenizer *t);
+/* Does a text that a model writes end with id?  Besides EOS, ids that the list
+ * eos_token_id of generation_config.json or config.json holds, or of a GGUF
+ * tokenizer.ggml.eot_token_id and eom_token_id, end one. */
+int tok_is_end(const struct tokenizer *t, uint32_t id);
 /* What lm-evaluation-harness puts before a text without context, or -1: BOS as
  * the tokenizer itself knows it (its post-processor, tokenizer_config.json, the
  * metadata of a GGUF), else EOS. */

@@ -138,19 +138,19 @@ told_cols(const struct head_loss *h, size_t s)
 static size_t
 used(const struct head_loss *h, size_t i)
 {
-    const float *share = h->told + i * h->top;
+    const float *told = h->told + i * h->top;
+    const float none = h->kind == SAID_TOP ? -INFINITY : 0.0f;
     size_t n = 0;
 
-    if (h->kind == SAID_TOP)
-        return h->top;
-    while (n < h->top && share[n] > 0.0f)
+    while (n < h->top && told[n] > none)
         n++;
     return n;
 }
 
-/* Part of the log-sum-exp of z [cols], the row's logits from v0 on, over what
- * is not among the teacher's top tokens.  Those are left out of the sum, not
- * taken off it: what remains may be a small part.  Keeps their logits. */
+/* Part of the log-sum-exp of z [cols], the row's logits from v0 on of which the
+ * teacher speaks, over what is not among the teacher's top tokens.  Those are
+ * left out of the sum, not taken off it: what remains may be a small part.
+ * Keeps their logits. */
 static struct lse_part
 rest_part(struct head_loss *h, size_t row, float *z, size_t v0, size_t cols,
     size_t worker)
@@ -211,14 +211,14 @@ slice_logits(void *ctx, size_t s, size_t worker)
             h->st[at + i] = lse_of(h, zs + i * w, told, it);
             h->tt[at + i] = lse_of(h, zt + i * w, told, it);
         } else if (h->top > 0) {
-            h->st[at + i] = rest_part(h, i, zs + i * w, s * w, cols, worker);
+            h->st[at + i] = rest_part(h, i, zs + i * w, s * w, told, worker);
         }
     }
     profile_end("head log-sum-exp", t, 0.0,
         4.0 * (double)(h->n * cols) * (zt != NULL ? 2.0 : 1.0));
     profile_exps("head log-sum-exp",
         (double)h->n * (double)(cols + 2 * told * (zt != NULL)) +
-            (double)(h->n * cols) * (h->top > 0));
+            (double)(h->n * told) * (h->top > 0));
 }
 
 /* Of what js_sums gives: the teacher's weight in the mixture. */
@@ -292,7 +292,8 @@ slice_grad(void *ctx, size_t s, size_t worker)
 {
     struct head_loss *h = ctx;
     const size_t w = h->width, cols = slice_cols(h, s), at = s * h->R;
-    const size_t v0 = s * w, told = h->dt > 0 ? told_cols(h, s) : 0;
+    const size_t v0 = s * w;
+    const size_t told = h->kind != SAID_NOTHING ? told_cols(h, s) : 0;
     const float w_ce = (float)h->o->w_ce, w_kl = (float)h->o->w_kl;
     const float w_div = (float)(h->o->w_kl * h->o->tau *
         (h->o->direction == KL_JS ? 1.0 - h->o->beta : 1.0));
@@ -305,18 +306,16 @@ slice_grad(void *ctx, size_t s, size_t worker)
     for (size_t i = 0; i < h->n; i++) {
         float *z = zs + i * w;
 
-        if (h->top > 0) {
-            top_grad(h, i, z, v0, cols);
-        } else {
-            if (told > 0 && h->o->direction != KL_FORWARD)
-                h->k->js_grad(z, h->zt + (at + i) * w, told, (float)h->o->tau,
-                    h->lse[i], (float)mixture(h->o), h->own[i], w_ce, w_div);
-            else if (told > 0)
-                h->kl[at + i] = h->k->kd_grad(z, h->zt + (at + i) * w, told,
-                    (float)h->o->tau, h->lse[i], w_ce, w_kl);
-            if (told < cols)
-                h->k->ce_grad(z + told, cols - told, h->lse[i].s1, w_ce);
-        }
+        if (told > 0 && h->top > 0)
+            top_grad(h, i, z, v0, told);
+        else if (told > 0 && h->o->direction != KL_FORWARD)
+            h->k->js_grad(z, h->zt + (at + i) * w, told, (float)h->o->tau,
+                h->lse[i], (float)mixture(h->o), h->own[i], w_ce, w_div);
+        else if (told > 0)
+            h->kl[at + i] = h->k->kd_grad(z, h->zt + (at + i) * w, told,
+                (float)h->o->tau, h->lse[i], w_ce, w_kl);
+        if (told < cols)
+            h->k->ce_grad(z + told, cols - told, h->lse[i].s1, w_ce);
         if (h->target[i] >= v0 && h->target[i] - v0 < cols)
             z[h->target[i] - v0] -= w_ce;
     }
@@ -358,7 +357,8 @@ teacher_row(const struct head_loss *h, size_t i, int rest, double *p)
     if (h->kind == SAID_DRAWS) {
         for (size_t j = 0; j < r.n; j++)
             p[j] = told[j];
-        r.self = h->sums[i];
+        r.self = r.n > 0 ? h->sums[i] : 0.0;
+        r.rest = r.n > 0 ? 0.0 : 1.0; /* nothing is said: no divergence */
         return r;
     }
     for (size_t j = 0; j < r.n; j++) {
@@ -509,6 +509,47 @@ widen(const struct said *y, int part, size_t token, float *out)
     weight_rows(&w, 0, 1, out);
 }
 
+/* Take out of row i the tokens that are no ids of the student.  The others'
+ * probabilities are divided by what is left, so that they are those of a
+ * teacher without the tokens taken out.  Of tokens drawn, whose probabilities
+ * are not known, the shares stand for them in the sum of p log p. */
+static void
+drop_foreign(struct head_loss *h, size_t i)
+{
+    uint32_t *ids = h->ids + i * h->top;
+    float *told = h->told + i * h->top;
+    float *lse = h->sums + i * 2, *self = h->sums + i;
+    const size_t k = used(h, i);
+    const int top = h->kind == SAID_TOP;
+    double gone = 0.0, plogp = 0.0;
+    size_t n = 0;
+
+    for (size_t j = 0; j < k; j++) {
+        double p = told[j];
+
+        if (ids[j] < h->told_V) {
+            ids[n] = ids[j];
+            told[n++] = told[j];
+            continue;
+        }
+        if (top)
+            p = exp((p + lse[0]) / h->o->tau - lse[1]);
+        gone += p;
+        plogp += p * log(p);
+    }
+    if (n == k)
+        return;
+    gone = fmin(gone, 1.0 - 0x1p-24);
+    if (top)
+        lse[1] += (float)log1p(-gone);
+    else
+        *self = (float)((*self - plogp) / (1.0 - gone) - log1p(-gone));
+    for (size_t j = 0; j < k; j++)
+        told[j] = j >= n ? top ? -INFINITY : 0.0f
+            : top        ? told[j]
+                         : (float)(told[j] / (1.0 - gone));
+}
+
 /* What is said of token `token`, as row i of the tile. */
 static void
 gather(struct head_loss *h, const struct said *y, size_t token, size_t i)
@@ -524,6 +565,7 @@ gather(struct head_loss *h, const struct said *y, size_t token, size_t i)
     if (h->kind == SAID_TOP) {
         widen(y, SAID_LOGP, token, h->told + i * k);
         memcpy(h->sums + i * 2, said_at(y, &y->part[SAID_LSE], token), 8);
+        drop_foreign(h, i);
         return;
     }
     memcpy(h->sums + i, said_at(y, &y->part[SAID_SELF], token), 4);
@@ -537,6 +579,7 @@ gather(struct head_loss *h, const struct said *y, size_t token, size_t i)
             c = count[j];
         h->told[i * k + j] = (float)c / (float)k;
     }
+    drop_foreign(h, i);
 }
 
 void

@@ -96,7 +96,7 @@ test_score(const char *name, const struct golden *g, struct fwd *fs,
     for (size_t i = 0; i < n; i++)
         target[i] = (uint32_t)(rng_u64(5, i) % V);
     head_score(fs, hs, target, n, nll, lse, top);
-    head_score_pair(fs, hs, ft, ht, target, n, 3.0, pair);
+    head_score_pair(fs, hs, ft, ht, V, target, n, 3.0, pair);
     for (size_t i = 0; i < n; i++) {
         double s1 = 0.0, s3 = 0.0, t1 = 0.0, t3 = 0.0, kl = 0.0;
         double back = 0.0;
@@ -146,7 +146,7 @@ test_score(const char *name, const struct golden *g, struct fwd *fs,
     ok(memcmp(pair, kept, n * sizeof *kept) != 0, "... of that model");
     free(z);
     free(kept);
-    head_score_pair(fs, hs, fs, hs, target, n, 3.0, pair);
+    head_score_pair(fs, hs, fs, hs, V, target, n, 3.0, pair);
     wk = 0.0;
     for (size_t i = 0; i < n; i++)
         wk = farther(wk, fabs(pair[i].kl) + fabs(pair[i].back));

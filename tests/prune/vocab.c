@@ -179,7 +179,7 @@ begin(struct pair *p, const char *path)
     memset(p, 0, sizeof *p);
     p->old = must_tok(path);
     p->so = tok_scratch_new(p->old);
-    vocab_init(&p->v, p->old);
+    vocab_init(&p->v, p->old, tok_vocab(p->old));
 }
 
 static void
@@ -275,7 +275,7 @@ test_made(void)
         "abc is made of a, b, c, bc: not of ab, whose merge comes later");
     ids.n = 0;
     ok(!tok_made_of(t, 6, &ids) && ids.n == 0, "no merges lead to ca");
-    vocab_init(&v, t);
+    vocab_init(&v, t, tok_vocab(t));
     ok(vocab_add(&v, 5, WHY_USED, 4) == 0 && v.kept == 0 && v.why[0] == WHY_NOT,
         "abc does not fit in 4, so nothing is kept");
     ok(vocab_add(&v, 5, WHY_USED, 5) == 1 && v.kept == 5 &&
@@ -295,7 +295,7 @@ test_order(void)
         tok_parse(small_json, strlen(small_json), NULL, 0, &e);
     struct vocab v;
 
-    vocab_init(&v, t);
+    vocab_init(&v, t, tok_vocab(t));
     v.count[3] = 2; /* ab; with a, b, c and both added tokens 5 */
     v.count[4] = 3; /* bc */
     v.count[5] = 1; /* abc */
@@ -305,7 +305,7 @@ test_order(void)
             v.left_uses == 3,
         "6: bc is kept, the rarer ab and abc are told");
     vocab_release(&v);
-    vocab_init(&v, t);
+    vocab_init(&v, t, tok_vocab(t));
     v.count[4] = v.total = 1;
     ok(vocab_choose(&v, 7, 1, 0, &e) == 0 && v.kept == 7 &&
             v.why[3] == WHY_FILL && v.left == 0,

@@ -166,6 +166,41 @@ byte_level(const char *pre, struct err *e)
     return convert(&b, 6, e);
 }
 
+/* Ends of turns and messages, in a file opened as a tokenizer. */
+static void
+test_ends(void)
+{
+    struct buf b = { 0 }, kv = { 0 };
+    struct err e = { 0 };
+    struct tokenizer *t;
+    FILE *f = fopen("ends.gguf", "wb");
+
+    kv_str(&kv, TG "model", "gpt2");
+    kv_str(&kv, TG "pre", "gpt-2");
+    kv_words(&kv, TG "tokens", "a b ab <e> <t> <m>");
+    kv_words(&kv, TG "merges", "a_b");
+    kv_kinds(&kv, TG "token_type", "111333");
+    kv_num(&kv, TG "eos_token_id", GGUF_U32, 3);
+    kv_num(&kv, TG "eot_token_id", GGUF_U32, 4);
+    kv_num(&kv, TG "eom_token_id", GGUF_U32, 5);
+    buf_adds(&b, "GGUF");
+    num(&b, 3, 4);
+    num(&b, 0, 8);
+    num(&b, 8, 8);
+    buf_add(&b, kv.p, kv.n);
+    if (f) {
+        fwrite(b.p, 1, b.n, f);
+        fclose(f);
+    }
+    t = tok_open("ends.gguf", &e);
+    ok(t && tok_eos(t) == 3 && tok_is_end(t, 3) && tok_is_end(t, 4) &&
+            tok_is_end(t, 5) && !tok_is_end(t, 2),
+        "eos, eot and eom tokens end a text %s", e.msg);
+    tok_free(t);
+    buf_release(&b);
+    buf_release(&kv);
+}
+
 /* Each name: does it cut the text where it should? */
 static void
 test_pre(void)
@@ -458,6 +493,7 @@ main(void)
     test_answers("spm-ties", texts);
     test_answers("spm-flat", texts);
     json_decref(texts);
+    test_ends();
     test_pre();
     test_gemma4();
     test_spm();
