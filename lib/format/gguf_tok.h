@@ -33,8 +33,8 @@ json_t *gguf_tokenizer_config(const struct gguf *g, struct err *e);
 /* special_tokens_map.json: {"bos_token": "...", ...} */
 json_t *gguf_special_tokens(const struct gguf *g, struct err *e);
 
-/* generation_config.json: {"bos_token_id": 1, ...}; eos_token_id is a list where
- * the file names an end of turn or of message besides EOS. */
+/* generation_config.json: {"bos_token_id": 1, ...}; eos_token_id is a list
+ * where the file names an end of turn or of message besides EOS. */
 json_t *gguf_generation_config(const struct gguf *g, struct err *e);
 
 /*
