@@ -97,6 +97,10 @@ struct eval {
 struct judged *models_add(struct eval *e, const char *path, char *label);
 /* Open [label=]path, where a label has no slash; its index.  Dies on damage. */
 size_t models_open(struct eval *e, const char *spec);
+/* Dies if q and p have more or fewer ids and one's tokenizer is not the
+ * input's. */
+void models_sizes(const struct eval *e, const struct judged *q,
+    const struct judged *p);
 /* How many ids the model with the fewest has. */
 size_t models_ids(const struct eval *e);
 /* One of those judged, by label or path, or another, which is opened. */

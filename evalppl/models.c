@@ -38,6 +38,19 @@ check_vocabulary(const struct eval *e, const struct judged *j)
             j->m.c.V, e->in->path, e->in->V);
 }
 
+void
+models_sizes(const struct eval *e, const struct judged *q,
+    const struct judged *p)
+{
+    const struct judged *a = q->foreign ? q : p, *b = q->foreign ? p : q;
+
+    if (q->m.c.V != p->m.c.V && a->foreign)
+        die(EX_INPUT,
+            "%s has %zu ids and another tokenizer than %s, %s has %zu ids: "
+            "judge models of one tokenizer",
+            a->label, a->m.c.V, e->input, b->label, b->m.c.V);
+}
+
 size_t
 models_ids(const struct eval *e)
 {

@@ -254,6 +254,10 @@ take_head(struct eval *e, struct msg_in *in, const struct st *head)
     for (size_t i = 0; i < e->nj; i++)
         if (!e->j[i].recorded)
             reader_tokenizer(e, &e->j[i]);
+    for (size_t i = 0; i < e->nj; i++)
+        for (size_t k = 0; k < i; k++)
+            if (!e->j[i].recorded && !e->j[k].recorded)
+                models_sizes(e, &e->j[i], &e->j[k]);
 }
 
 void

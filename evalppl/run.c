@@ -173,12 +173,7 @@ shared_ids(const struct eval *e, const struct judged *q, const struct judged *p)
 {
     const size_t Vq = q->m.c.V, Vp = p->m.c.V, n = Vq < Vp ? Vq : Vp;
 
-    if (Vq != Vp && (q->foreign || p->foreign))
-        die(EX_INPUT,
-            "%s has %zu ids and another tokenizer than %s, %s has %zu ids: "
-            "judge models of one tokenizer",
-            q->foreign ? q->label : p->label, q->foreign ? Vq : Vp, e->input,
-            q->foreign ? p->label : q->label, q->foreign ? Vp : Vq);
+    models_sizes(e, q, p);
     return Vq == Vp || n < e->info.vocab ? n : e->info.vocab;
 }
 
