@@ -32,10 +32,48 @@ struct wiki {
     unsigned missing; /* bit i: no more </ends[i]> ahead */
 };
 
-/* Elements whose content goes with them. */
-static const char *const ends[] = { "ref", "math", "gallery", "timeline",
-    "score", "syntaxhighlight", "source", "table", "imagemap", "chem", "graph",
-    "hiero", "templatedata", "mapframe", "includeonly", NULL };
+/* Elements that are passed over up to their end tag.  The text in the first two
+ * is shown as it stands; that in the others is left out. */
+static const char *const ends[] = { "nowiki", "pre", "ref", "math", "gallery",
+    "timeline", "score", "syntaxhighlight", "source", "table", "imagemap",
+    "chem", "graph", "hiero", "templatedata", "mapframe", "includeonly", NULL };
+#define LITERAL 2 /* elements whose text is shown */
+
+/* Tags of HTML that MediaWiki knows (Sanitizer.php), and those of extensions
+ * that Wikipedias have.  Any other <word> is text. */
+static const char html_tags[] =
+    " abbr b bdi bdo big blockquote br caption center cite code data dd del "
+    "dfn div dl dt em font h1 h2 h3 h4 h5 h6 hr i ins kbd li link mark meta "
+    "ol p pre q rb rp rt rtc ruby s samp small span strike strong sub sup "
+    "table td th time tr tt u ul var wbr ";
+static const char extension_tags[] =
+    " categorytree ce charinsert chart chem dynamicpagelist gallery graph "
+    "hiero imagemap includeonly indicator inputbox langconvert languages "
+    "mapframe maplink math noinclude nowiki onlyinclude pagelist pagequality "
+    "pages phonos poem pre quiz ref references rss score section source "
+    "syntaxhighlight templatedata templatestyles timeline translate tvar ";
+
+/* Prefixes of links to other languages: Wikipedias and their other names. */
+static const char languages[] =
+    " aa ab ace ady af ak als alt am ami an ang anp ar arc ary arz as ast "
+    "atj av avk awa ay az azb ba ban bar bat-smg bcl be be-tarask be-x-old "
+    "bg bh bi bjn blk bm bn bo bpy br bs btm bug bxr ca cbk-zam cdo ce ceb "
+    "ch cho chr chy ckb co cr crh cs csb cu cv cy cz da dag de din diq dk "
+    "dsb dty dv dz ee el eml en eo es et eu ext fa fat ff fi fiu-vro fj fo "
+    "fr frp frr fur fy ga gag gan gcr gd gl glk gn gom gor got gpe gsw gu "
+    "guc gur guw gv ha hak haw he hi hif ho hr hsb ht hu hy hyw hz ia id ie "
+    "ig ii ik ilo inh io is it iu ja jam jbo jp jv ka kaa kab kbd kbp kcg kg "
+    "ki kj kk kl km kn ko koi kr krc ks ksh ku kv kw ky la lad lb lbe lez "
+    "lfn lg li lij lld lmo ln lo lrc lt ltg lv lzh mad mai map-bms mdf mg mh "
+    "mhr mi min mk ml mn mni mnw mo mr mrj ms mt mus mwl my myv mzn na nah "
+    "nan nap nb nds nds-nl ne new ng nia nl nn no nov nqo nrm nso nv ny oc "
+    "olo om or os pa pag pam pap pcd pcm pdc pfl pi pih pl pms pnb pnt ps pt "
+    "pwn qu rm rmy rn ro roa-rup roa-tara ru rue rup rw sa sah sat sc scn "
+    "sco sd se sg sgs sh shi shn shy si simple sk skr sl sm smn sn so sq sr "
+    "srn ss st stq su sv sw szl szy ta tay tcy te tet tg th ti tk tl tly tn "
+    "to tpi tr trv ts tt tum tw ty tyv udm ug uk ur uz ve vec vep vi vls vo "
+    "vro wa war wo wuu xal xh xmf yi yo yue za zea zh zh-classical "
+    "zh-min-nan zh-yue zu ";
 
 /* Name spaces of files and categories, lower case, in the languages of the
  * Union; a dump of another language loses few by keeping their names. */
@@ -180,13 +218,27 @@ lower(uint32_t c)
     return c >= 0x100 && c < 0x180 && !(c & 1) ? c + 1 : c;
 }
 
+/* Is s[n], in small letters or not, one of the words, each between blanks? */
+static int
+is_listed(const char *words, const char *s, size_t n)
+{
+    char word[24] = " ";
+
+    if (n == 0 || n > sizeof word - 3)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        word[i + 1] = (char)lower((unsigned char)s[i]);
+    word[n + 1] = ' ';
+    return memchr(s, ' ', n) == NULL && strstr(words, word) != NULL;
+}
+
 /* Is the target of a link in a name space that is no text? */
 static int
 is_space(const char *s, size_t n)
 {
     const unsigned char *p = (const unsigned char *)s, *end = p + n;
     struct buf b = { 0 };
-    int found = 0, small = 1;
+    int found;
 
     if (n == 0 || n > 40)
         return 0;
@@ -195,15 +247,15 @@ is_space(const char *s, size_t n)
 
         if (c == UTF8_BAD)
             break;
-        small &= (c >= 'a' && c <= 'z') || c == '-';
         utf8_put(&b, lower(c));
     }
     while (b.n > 0 && b.p[b.n - 1] == ' ')
         b.p[--b.n] = '\0';
+    found = is_listed(languages, b.p, b.n);
     for (size_t i = 0; spaces[i] && !found && b.n; i++)
         found = strcmp(spaces[i], b.p) == 0;
     buf_release(&b);
-    return found || (small && n <= 3); /* another language: de, arz */
+    return found;
 }
 
 /* A link [[target|text]] has ended: keep its text.  `at` is where the target
@@ -268,65 +320,106 @@ open_or_close(struct wiki *w)
 
 /* ---- elements ---- */
 
-/* Just after </name> that comes next, or NULL. */
+/* The next </name>, and where it ends; or NULL. */
 static const char *
-after_end(const struct wiki *w, const char *p, const char *name)
+end_tag(const struct wiki *w, const char *p, const char *name,
+    const char **after)
 {
     const size_t n = strlen(name);
 
     while ((p = memchr(p, '<', (size_t)(w->end - p))) != NULL) {
+        const char *q = p + 2 + n;
+
         if ((size_t)(w->end - p) > n + 2 && p[1] == '/' &&
             strncasecmp(p + 2, name, n) == 0) {
-            p = memchr(p, '>', (size_t)(w->end - p));
-            return p ? p + 1 : NULL;
+            while (q < w->end && (*q == ' ' || *q == '\t' || *q == '\n'))
+                q++;
+            if (q < w->end && *q == '>') {
+                *after = q + 1;
+                return p;
+            }
         }
         p++;
     }
     return NULL;
 }
 
-static int
-is_name(const char *p, const char *end, const char *name)
-{
-    const size_t n = strlen(name);
+struct wiki_tag {
+    const char *name;
+    size_t n;
+    const char *after; /* its ">" */
+};
 
-    return (size_t)(end - p) > n && strncasecmp(p, name, n) == 0 &&
-        strchr(" \t\n/>", p[n]);
+/* The tag at w->p, which is '<'; 0: it is text.  A tag of HTML has attributes
+ * with "=", or none, so that "x<s and y>z" stays, which MediaWiki takes for
+ * one. */
+static int
+tag_at(const struct wiki *w, struct wiki_tag *t)
+{
+    const size_t left = (size_t)(w->end - w->p);
+    const size_t most = left < 2048 ? left : 2048;
+    const char *end = memchr(w->p, '>', most), *p;
+
+    if (!end)
+        return 0;
+    t->after = end + 1;
+    t->name = w->p + 1 + (w->p[1] == '/');
+    for (p = t->name; p < end && !strchr(" \t\n/", *p);)
+        p++;
+    t->n = (size_t)(p - t->name);
+    if (is_listed(extension_tags, t->name, t->n))
+        return 1;
+    while (p < end && strchr(" \t\n/", *p))
+        p++;
+    return is_listed(html_tags, t->name, t->n) &&
+        (p == end || memchr(p, '=', (size_t)(end - p))) &&
+        !memchr(p, '<', (size_t)(end - p));
+}
+
+/* Behind the start tag *t: pass over the rest of its element, if that is one of
+ * `ends` and has an end tag. */
+static void
+pass_element(struct wiki *w, const struct wiki_tag *t)
+{
+    const char *stop, *after;
+    size_t i = 0;
+
+    while (ends[i] &&
+        (strlen(ends[i]) != t->n || strncasecmp(ends[i], t->name, t->n) != 0))
+        i++;
+    if (!ends[i] || w->missing >> i & 1)
+        return;
+    stop = end_tag(w, w->p, ends[i], &after);
+    if (!stop) {
+        w->missing |= 1u << i;
+        return;
+    }
+    if (i < LITERAL)
+        unescape(w->p, (size_t)(stop - w->p), w->out);
+    w->p = after;
 }
 
 /* A comment, or a tag with what belongs to it. */
 static int
 element(struct wiki *w)
 {
-    const size_t left = (size_t)(w->end - w->p);
-    const size_t most = left < 2048 ? left : 2048;
-    const char *close, *p;
+    struct wiki_tag t;
+    const char *p;
 
-    if (left > 3 && memcmp(w->p, "<!--", 4) == 0) {
+    if (starts(w, "<!--")) {
         for (p = w->p + 4; (p = memchr(p, '>', (size_t)(w->end - p))); p++)
             if (p[-1] == '-' && p[-2] == '-')
                 break;
         w->p = p ? p + 1 : w->end;
         return 1;
     }
-    if (left < 3 ||
-        !(w->p[1] == '/' || ((w->p[1] | 32) >= 'a' && (w->p[1] | 32) <= 'z')))
+    if (!tag_at(w, &t))
         return 0;
-    close = memchr(w->p, '>', most);
-    if (!close)
-        return 0;
-    for (size_t i = 0; ends[i] && close[-1] != '/'; i++) {
-        if (!is_name(w->p + 1, w->end, ends[i]) || w->missing >> i & 1)
-            continue;
-        p = after_end(w, close, ends[i]);
-        if (p)
-            close = p - 1;
-        else
-            w->missing |= 1u << i;
-    }
-    if (is_name(w->p + 1, w->end, "br"))
+    if (t.n == 2 && strncasecmp(t.name, "br", 2) == 0)
         buf_addc(w->out, '\n');
-    w->p = close + 1;
+    w->p = t.after;
+    if (t.name[-1] != '/' && t.after[-2] != '/')
+        pass_element(w, &t);
     return 1;
 }
 
