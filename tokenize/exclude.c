@@ -264,6 +264,7 @@ read_files(struct exclude *x, const struct opt_list *files,
     bad = inputs_list(&held, operand, &io, e);
     if (bad == 0) {
         bad = run_inputs(&held, &ro, &sums, e);
+        passed_end(&sums.passed);
         inputs_release(&held);
     }
     free(operand);

@@ -1,5 +1,7 @@
 /* Inputs of tokenize; see in.h. */
 #include "in.h"
+#include "kind.h"
+#include "unpack.h"
 
 #include "base/dir.h"
 #include "base/io.h"
@@ -9,19 +11,23 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
-#define DEPTH_MAX 64 /* folders in folders */
-#define NAMES_MAX 64 /* of a folder, that are sources */
+#define DEPTH_MAX 64            /* folders in folders */
+#define NAMES_MAX 64            /* of a folder, that are sources */
+#define PEEK ((size_t)64 << 10) /* bytes that tell what a file is */
 
 static const char *const packers[] = { ".zst", ".gz", ".xz", ".bz2", ".lz4",
     NULL };
 static const char *const lines[] = { ".jsonl", ".ndjson", NULL };
-static const char *const texts[] = { ".txt", ".text", NULL };
+static const char *const texts[] = { ".txt", ".text", ".md", NULL };
+static const char *const json[] = { ".json", NULL };
+static const char *const xml[] = { ".xml", NULL };
 static const char *const archives[] = { ".tar", ".zip", ".tgz", ".tbz2", ".txz",
     ".tzst", NULL };
-static const char *const dumps[] = { ".xml", NULL };
 
 /* Length of name[n] without one of the endings, or n. */
 static size_t
@@ -30,7 +36,7 @@ without(const char *name, size_t n, const char *const *ending)
     for (; *ending; ending++) {
         const size_t k = strlen(*ending);
 
-        if (n > k && memcmp(name + n - k, *ending, k) == 0)
+        if (n > k && strncasecmp(name + n - k, *ending, k) == 0)
             return n - k;
     }
     return n;
@@ -48,17 +54,21 @@ name_form(const char *name, int *packed)
         return NAME_TEXT;
     if (without(name, n, archives) < n)
         return NAME_ARCHIVE;
-    if (without(name, n, dumps) < n && strstr(name, "pages-articles"))
-        return NAME_WIKI;
-    return NAME_OTHER;
+    if (without(name, n, json) < n)
+        return NAME_JSON;
+    return without(name, n, xml) < n ? NAME_XML : NAME_OTHER;
 }
 
-int
-name_is_json(const char *name)
+const char *
+name_is_text(enum name_form form, const char *p, size_t n)
 {
-    const size_t n = without(name, strlen(name), packers);
-
-    return n > 5 && memcmp(name + n - 5, ".json", 5) == 0;
+    if (form == NAME_OTHER)
+        return "is no text by its name";
+    if (form == NAME_JSON && n > 0 && !kind_is_lines(p, n))
+        return "has no JSON object in its first line";
+    if (form == NAME_XML && n > 0 && !kind_is_dump(p, n))
+        return "is no dump of MediaWiki";
+    return NULL;
 }
 
 const char *
@@ -282,25 +292,29 @@ add_input(struct inputs *in, const char *path, size_t below)
 {
     struct stat st;
     struct input *i;
-    int packed;
 
     in->v = xgrow_pow2(in->v, in->n, sizeof *in->v);
     i = &in->v[in->n++];
     memset(i, 0, sizeof *i);
     i->path = path ? xstrdup(path) : NULL;
     i->below = below;
-    i->jsonl = in->o.jsonl || (path && name_form(path, &packed) == NAME_JSONL);
     if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode))
         i->size = (uint64_t)st.st_size;
 }
 
 /* A file that is an operand. */
-static void
-add_file(struct inputs *in, const char *path)
+static int
+add_file(struct inputs *in, const char *path, struct err *e)
 {
     const char *slash = strrchr(path, '/');
+    const char *what = kind_of_name(path, without(path, strlen(path), packers));
 
+    if (access(path, R_OK) < 0)
+        return err_set(e, EX_SYS, "%s:", path);
+    if (what && !in->o.jsonl && !in->o.wiki)
+        return err_set(e, EX_INPUT, "%s: %s", path, what);
     add_input(in, path, slash ? (size_t)(slash - path) : 0);
+    return 0;
 }
 
 static int
@@ -314,10 +328,60 @@ struct names {
     size_t n;
 };
 
+/* Look at a file's content for name_is_text.  A file that cannot be read is
+ * text here: reading it gives the reason. */
+static const char *
+look_inside(const char *path, enum name_form form)
+{
+    struct err e;
+    const int fd = io_open(path, &e);
+    struct unpack *u = fd < 0 ? NULL : unpack_open(fd, path, &e);
+    char *p = xmalloc(PEEK);
+    size_t n = 0;
+    ptrdiff_t k = 1;
+    const char *why;
+
+    while (u && n < PEEK && k > 0) {
+        k = unpack_read(u, p + n, PEEK - n, &e);
+        n += k > 0 ? (size_t)k : 0;
+    }
+    why = u && k >= 0 ? name_is_text(form, p, n) : NULL;
+    unpack_close(u);
+    if (fd >= 0)
+        close(fd);
+    free(p);
+    return why;
+}
+
+/* A file found in a folder, which is put into names, or passed over. */
+static void
+walk_file(struct names *names, struct passed *passed, const char *path)
+{
+    int packed;
+    const enum name_form form = name_form(path, &packed);
+    struct stat st;
+    const char *why = NULL;
+
+    if (form != NAME_OTHER && stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        warn("%s: is no regular file: passed over", path);
+        return;
+    }
+    if (form == NAME_OTHER || form == NAME_JSON || form == NAME_XML)
+        why = form == NAME_OTHER ? name_is_text(form, NULL, 0)
+                                 : look_inside(path, form);
+    if (why) {
+        passed_add(passed, path, why);
+        return;
+    }
+    names->v = xgrow_pow2(names->v, names->n, sizeof *names->v);
+    names->v[names->n++] = xstrdup(path);
+}
+
 /* Collect the files in a folder and below it; links to folders are not
  * followed. */
 static int
-walk(struct names *names, const char *path, int depth, struct err *e)
+walk(struct names *names, struct passed *passed, const char *path, int depth,
+    struct err *e)
 {
     const size_t n = strlen(path);
     struct dir_list l;
@@ -327,7 +391,6 @@ walk(struct names *names, const char *path, int depth, struct err *e)
         const char *name = l.name[i];
         struct stat st;
         char *full;
-        int packed;
 
         if (name[0] == '.')
             continue;
@@ -336,15 +399,9 @@ walk(struct names *names, const char *path, int depth, struct err *e)
             k = depth == DEPTH_MAX
                 ? err_set(e, EX_USAGE, "%s: lies more than %d folders deep",
                       full, DEPTH_MAX)
-                : walk(names, full, depth + 1, e);
-        } else if (name_form(name, &packed) == NAME_OTHER || io_is_dir(full)) {
-            ;
-        } else if (stat(full, &st) == 0 && !S_ISREG(st.st_mode)) {
-            warn("%s: is no regular file: passed over", full);
-        } else {
-            names->v = xgrow_pow2(names->v, names->n, sizeof *names->v);
-            names->v[names->n++] = full;
-            continue;
+                : walk(names, passed, full, depth + 1, e);
+        } else if (!io_is_dir(full)) {
+            walk_file(names, passed, full);
         }
         free(full);
     }
@@ -353,16 +410,28 @@ walk(struct names *names, const char *path, int depth, struct err *e)
 }
 
 static int
+no_text(const char *path, struct passed *passed, struct err *e)
+{
+    char *text = passed_text(passed);
+
+    err_set(e, EX_INPUT,
+        "%s: holds no text%s%s; what is read in a folder ends in .txt, .text, "
+        ".md, .jsonl, .ndjson, .json (an object a line), .xml (a dump of "
+        "MediaWiki), .tar or .zip, compressed or not",
+        path, *text ? ": " : "", text);
+    free(text);
+    return -1;
+}
+
+static int
 add_folder(struct inputs *in, const char *path, struct err *e)
 {
     struct names names = { 0 };
-    int k = walk(&names, path, 0, e);
+    struct passed passed = { 0 };
+    int k = walk(&names, &passed, path, 0, e);
 
     if (k == 0 && names.n == 0)
-        k = err_set(e, EX_USAGE,
-            "%s: holds no text (.txt, .text, .jsonl, .ndjson, compressed or "
-            "not, .tar, .zip)",
-            path);
+        k = no_text(path, &passed, e);
     if (names.n > 0)
         qsort(names.v, names.n, sizeof *names.v, by_name);
     for (size_t i = 0; i < names.n; i++) {
@@ -371,6 +440,8 @@ add_folder(struct inputs *in, const char *path, struct err *e)
         free(names.v[i]);
     }
     free(names.v);
+    passed_join(&in->passed, &passed);
+    passed_release(&passed);
     return k;
 }
 
@@ -415,9 +486,8 @@ inputs_list(struct inputs *in, char **operand, const struct input_opts *o,
             add_input(in, NULL, 0);
         else if (stat(*operand, &st) < 0)
             return err_set(e, EX_SYS, "%s:", *operand);
-        else if (!S_ISDIR(st.st_mode))
-            add_file(in, *operand);
-        else if (add_folder(in, *operand, e) < 0)
+        else if ((S_ISDIR(st.st_mode) ? add_folder : add_file)(in, *operand,
+                     e) < 0)
             return -1;
     }
     if (!in->o.lang)
@@ -444,5 +514,6 @@ inputs_release(struct inputs *in)
         free(in->v[i].path);
     free(in->v);
     set_release(&in->set);
+    passed_release(&in->passed);
     memset(in, 0, sizeof *in);
 }

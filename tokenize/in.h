@@ -3,8 +3,9 @@
 #ifndef TOKENIZE_IN_H
 #define TOKENIZE_IN_H
 
+#include "passed.h"
+
 #include "base/err.h"
-#include "base/mem.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +16,6 @@ struct input {
     char *path;    /* NULL: standard input */
     size_t below;  /* bytes of it that are the folder's */
     size_t source; /* index of its source's name */
-    int jsonl;
     uint64_t size; /* bytes, 0 when not known */
 };
 struct input_opts {
@@ -40,13 +40,15 @@ struct inputs {
     char **source; /* names, each once: those of set */
     size_t nsource;
     struct name_set set;
-    double bytes; /* size of all, 0 when not known */
+    double bytes;         /* size of all, 0 when not known */
+    struct passed passed; /* of files in folders */
     struct input_opts o;
 };
 
 /* The operands (NULL-terminated): folders become their text files and
- * archives, those of folders in them included, in order of path.  EX_SYS,
- * EX_USAGE.  Released by inputs_release. */
+ * archives, those of folders in them included, in order of path.  EX_SYS: one
+ * cannot be read; EX_INPUT: one is of a kind that is not read; EX_USAGE.
+ * Released by inputs_release. */
 int inputs_list(struct inputs *in, char **operand, const struct input_opts *o,
     struct err *e);
 void inputs_release(struct inputs *in);
@@ -59,11 +61,20 @@ size_t inputs_add_source(struct inputs *in, const char *name, size_t n);
 size_t inputs_path_source(const struct inputs *in, const char *path);
 const char *input_name(const struct input *i);
 
-/* What a name says. */
-enum name_form { NAME_OTHER, NAME_TEXT, NAME_JSONL, NAME_ARCHIVE, NAME_WIKI };
+/* What a name says; of NAME_JSON and NAME_XML the content decides, see
+ * name_is_text. */
+enum name_form {
+    NAME_OTHER,
+    NAME_TEXT,
+    NAME_JSONL,
+    NAME_JSON,
+    NAME_XML,
+    NAME_ARCHIVE
+};
 /* *packed: by a compressor. */
 enum name_form name_form(const char *name, int *packed);
-/* It ends in .json, compressed or not: perhaps lines, perhaps one object. */
-int name_is_json(const char *name);
+/* Is a file found in a folder or an archive text, by its name and by the
+ * content that begins with p[n]?  NULL, or why not. */
+const char *name_is_text(enum name_form form, const char *p, size_t n);
 
 #endif

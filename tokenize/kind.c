@@ -1,9 +1,12 @@
 /* Content that is no text; see kind.h. */
 #include "kind.h"
 
-#include <string.h>
-
 #include "record.h"
+
+#include "base/utf8.h"
+
+#include <string.h>
+#include <strings.h>
 
 #define IMAGE "is an image, not text"
 #define ARROW                                                  \
@@ -13,6 +16,12 @@
 #define PACKED                                                \
     "is an archive or compressed in a way that is not read: " \
     "unpack it"
+#define HTML "is HTML, not text: turn it into text, as by lynx -dump -nolist"
+#define DOCUMENT \
+    "is a document, not text: turn it into text, as by pandoc -t plain"
+#define ARRAY                                                              \
+    "is an array of JSON, not text: turn it into an object a line, as by " \
+    "jq -c '.[]'"
 
 /* Bytes that stand at the beginning, with '?' for any. */
 static const struct magic {
@@ -44,7 +53,7 @@ static const struct magic {
         "argument of -t"),
     M("GGUF\0", "is a model (GGUF), not text"),
     M("%PDF-", "is PDF: take its text out, as pdftotext does"),
-    M("{\\rtf1", "is RTF: take its text out"),
+    M("{\\rtf1", DOCUMENT),
     M("\xd0\xcf\x11\xe0\xa1\xb1",
         "is a document of Office: take its text "
         "out"),
@@ -88,6 +97,41 @@ is_safetensors(const char *p, size_t n)
         memcmp(p + 4, "\0\0\0\0", 4) == 0 && (unsigned char)p[3] < 6;
 }
 
+/* White space and a byte order mark passed over. */
+static const char *
+skip_blanks(const char *p, const char *end)
+{
+    p += utf8_mark(p, (size_t)(end - p));
+    while (p < end && *p && strchr(" \t\r\n", *p))
+        p++;
+    return p;
+}
+
+static int
+begins_word(const char *p, const char *end, const char *word)
+{
+    const size_t n = strlen(word);
+
+    return (size_t)(end - p) > n && strncasecmp(p, word, n) == 0 && p[n] &&
+        strchr(" \t\r\n>", p[n]);
+}
+
+/* What is known by more than its first bytes. */
+static const char *
+kind_of_text(const char *p, const char *end)
+{
+    p = skip_blanks(p, end);
+    if (begins_word(p, end, "<!doctype html") || begins_word(p, end, "<html"))
+        return HTML;
+    if (p == end || *p != '[')
+        return NULL;
+    p = skip_blanks(p + 1, end);
+    if (p == end || *p != '{')
+        return NULL;
+    p = skip_blanks(p + 1, end);
+    return p < end && *p == '"' ? ARRAY : NULL;
+}
+
 const char *
 kind_of(const char *p, size_t n)
 {
@@ -97,7 +141,7 @@ kind_of(const char *p, size_t n)
         if (begins(p, n, &magics[i]))
             return magics[i].what;
     if (!is_safetensors(p, n))
-        return NULL;
+        return kind_of_text(p, p + n);
     if (n >= 8 + sizeof stream && memcmp(p + 8, stream, sizeof stream - 1) == 0)
         return "is a stream of retort: it is tokenized already";
     return "is a model (safetensors), not text";
@@ -114,15 +158,63 @@ kind_nul(const char *p, size_t n, size_t at)
     return "a NUL byte: is no text (--lossy takes it as it is)";
 }
 
+const char *
+kind_of_name(const char *name, size_t n)
+{
+    static const struct {
+        const char *ending, *what;
+    } known[] = { { ".html", HTML }, { ".htm", HTML }, { ".xhtml", HTML },
+        { ".docx", DOCUMENT }, { ".odt", DOCUMENT }, { ".epub", DOCUMENT },
+        { ".csv",
+            "is CSV, not text: turn it into an object a line, as by mlr "
+            "--icsv --ojsonl cat" },
+        { ".tsv",
+            "is TSV, not text: turn it into an object a line, as by mlr "
+            "--itsv --ojsonl cat" } };
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const size_t k = strlen(known[i].ending);
+
+        if (n > k && strncasecmp(name + n - k, known[i].ending, k) == 0)
+            return known[i].what;
+    }
+    return NULL;
+}
+
 int
 kind_is_lines(const char *p, size_t n)
 {
-    const char *end;
+    const char *const all = p + n, *end;
 
-    while (n > 0 && *p && strchr(" \t\r\n", *p)) {
-        p++;
-        n--;
+    p = skip_blanks(p, all);
+    end = memchr(p, '\n', (size_t)(all - p));
+    return end ? record_is_object(p, (size_t)(end - p))
+               : record_begins_object(p, (size_t)(all - p));
+}
+
+const char *
+kind_of_json(const char *p, size_t n)
+{
+    const char *const end = p + n;
+
+    p = skip_blanks(p, end);
+    if (p == end || (*p != '[' && *p != '{'))
+        return NULL;
+    return *p == '['
+        ? ARRAY
+        : "is JSON that has no object in its first line: turn it into an "
+          "object a line, as by jq -c .";
+}
+
+int
+kind_is_dump(const char *p, size_t n)
+{
+    const char *const end = p + (n < 1024 ? n : 1024), *x;
+
+    p = skip_blanks(p, end);
+    if (end - p > 5 && memcmp(p, "<?xml", 5) == 0) {
+        x = memchr(p, '>', (size_t)(end - p));
+        p = skip_blanks(x ? x + 1 : end, end);
     }
-    end = n > 0 ? memchr(p, '\n', n) : NULL;
-    return record_is_object(p, end ? (size_t)(end - p) : n);
+    return begins_word(p, end, "<mediawiki");
 }

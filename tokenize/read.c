@@ -41,14 +41,13 @@ origin_unref(struct origin *o)
 }
 
 static struct origin *
-origin_new(const char *name, size_t source, int jsonl)
+origin_new(const char *name, size_t source)
 {
     struct origin *o = xcalloc(1, sizeof *o);
 
     o->refs = 1;
     o->name = xstrdup(name);
     o->source = source;
-    o->jsonl = jsonl;
     return o;
 }
 
@@ -83,18 +82,19 @@ check_ratio(const struct reader *r, struct err *e)
         r->from->name, (unsigned long long)r->place.at, ratio);
 }
 
-/* Refuse content that is no text: by its first bytes, or a NUL byte. */
+/* Refuse the block that was read if it is no text, by the first bytes of the
+ * content or a NUL byte, or too much for what it was unpacked from. */
 static int
-check_text(const struct reader *r, size_t n, struct err *e)
+check_block(const struct reader *r, struct err *e)
 {
-    const char *what = r->place.at == 0 ? kind_of(r->block, n) : NULL;
-    const char *nul = what || r->in->o.lossy ? NULL : memchr(r->block, 0, n);
+    const char *what = r->place.at == 0 ? kind_of(r->block, r->n) : NULL;
+    const char *nul = what || r->in->o.lossy ? NULL : memchr(r->block, 0, r->n);
     const uint64_t at = nul ? r->place.at + (uint64_t)(nul - r->block) : 0;
 
     if (nul)
-        what = kind_nul(r->block, n, (size_t)(nul - r->block));
+        what = kind_nul(r->block, r->n, (size_t)(nul - r->block));
     return !what
-        ? 0
+        ? check_ratio(r, e)
         : err_set(e, EX_INPUT, "%s: offset %llu%s: %s", r->from->name,
               (unsigned long long)at, r->a ? " of its content" : "", what);
 }
@@ -132,15 +132,12 @@ feed_from(struct archive *a, void *ctx, la_int64_t at, int whence)
     return k < 0 ? ARCHIVE_FATAL : k;
 }
 
-int
-read_fill(struct reader *r, struct err *e)
+/* The next block of this member, which is empty at its end. */
+static int
+read_block(struct reader *r, struct err *e)
 {
     ptrdiff_t k;
 
-    if (r->p < r->n)
-        return 1;
-    if (r->end)
-        return 0;
     if (r->a) {
         k = archive_read_data(r->a, r->block, BLOCK);
         if (r->fault.code)
@@ -153,36 +150,25 @@ read_fill(struct reader *r, struct err *e)
         if (k < 0)
             return -1;
     }
-    if (check_text(r, (size_t)k, e) < 0)
-        return -1;
     r->end = k == 0;
     buf_release(&r->back);
     r->text = r->block;
     r->p = 0;
     r->n = (size_t)k;
     r->content += (size_t)k;
-    return check_ratio(r, e) < 0 ? -1 : k > 0;
+    return 0;
 }
 
-/* Does the content begin as a dump does? */
-static int
-is_dump(const struct reader *r)
+int
+read_fill(struct reader *r, struct err *e)
 {
-    const char *p = r->block, *end = p + (r->n < 1024 ? r->n : 1024);
-    const char *x;
-
-    if (end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
-        p += 3;
-    while (p < end && strchr(" \t\r\n", *p))
-        p++;
-    if (end - p > 5 && memcmp(p, "<?xml", 5) == 0) {
-        x = memchr(p, '>', (size_t)(end - p));
-        p = x ? x + 1 : end;
-        while (p < end && strchr(" \t\r\n", *p))
-            p++;
-    }
-    return end - p > 10 && memcmp(p, "<mediawiki", 10) == 0 &&
-        strchr(" \t\r\n>", p[10]);
+    if (r->p < r->n)
+        return 1;
+    if (r->end)
+        return 0;
+    if (read_block(r, e) < 0 || check_block(r, e) < 0)
+        return -1;
+    return r->n > 0;
 }
 
 /* ---- members ---- */
@@ -327,31 +313,83 @@ end_archive(struct reader *r, struct err *e)
     return 0;
 }
 
+/* The source of r->from, by its name if --lang-path is given. */
 static int
-begin_content(struct reader *r, const char *name, int jsonl, struct err *e)
+find_source(struct reader *r, struct err *e)
 {
-    size_t source = r->input->source;
-    int k;
+    if (!r->in->o.lang_path)
+        return 0;
+    r->from->source = inputs_path_source(r->in, r->from->name);
+    return r->from->source < r->in->nsource
+        ? 0
+        : err_set(e, EX_INPUT,
+              "%s: no folder or file of it is named after --lang",
+              r->from->name);
+}
+
+/* See by its first block whether content is JSONL or a dump.  Without a name,
+ * on standard input, lines are told from text by the first. */
+static void
+see_form(struct reader *r, enum name_form form)
+{
+    const int nameless = !r->packed && !r->input->path;
+
+    r->from->jsonl = r->in->o.jsonl || form == NAME_JSONL ||
+        (r->n > 0 && !r->in->o.wiki && (form == NAME_JSON || nameless) &&
+            kind_is_lines(r->block, r->n));
+    r->from->wiki = r->n > 0 && !r->from->jsonl &&
+        (r->in->o.wiki || kind_is_dump(r->block, r->n));
+    r->whole = r->n == 0;
+}
+
+/* Begin to read a file or member; *why is set where a member is passed over. */
+static int
+begin_content(struct reader *r, const char *name, enum name_form form,
+    const char **why, struct err *e)
+{
+    const int forced = r->in->o.jsonl || r->in->o.wiki;
+    const char *what = NULL;
 
     origin_unref(r->from);
-    r->from = origin_new(name, source, jsonl);
+    r->from = origin_new(name, r->input->source);
     r->end = r->last && !r->packed;
     r->p = r->n = 0;
     r->place = (struct place){ .entry = r->packed ? r->entries - 1 : 0 };
-    if (r->in->o.lang_path) {
-        source = inputs_path_source(r->in, name);
-        if (source == r->in->nsource)
-            return err_set(e, EX_INPUT,
-                "%s: no folder or file of it is named after --lang", name);
-        r->from->source = source;
-    }
-    k = read_fill(r, e);
-    if (k > 0 && !jsonl && name_is_json(name))
-        r->from->jsonl = kind_is_lines(r->block, r->n);
-    if (k > 0 && !r->from->jsonl)
-        r->from->wiki = r->in->o.wiki || is_dump(r);
-    r->whole = k == 0;
-    return k < 0 ? -1 : 1;
+    if (!r->end && read_block(r, e) < 0)
+        return -1;
+    see_form(r, form);
+    if (r->packed && !forced && (*why = name_is_text(form, r->block, r->n)))
+        return 0;
+    if (!r->packed && !forced && form == NAME_JSON && !r->from->jsonl)
+        what = kind_of_json(r->block, r->n);
+    if (what)
+        return err_set(e, EX_INPUT, "%s: offset 0: %s", name, what);
+    return find_source(r, e) < 0 ? -1 : check_block(r, e);
+}
+
+/* A member that is a file: 1 it is read, 0 passed over, -1. */
+static int
+begin_member(struct reader *r, struct archive_entry *entry, struct err *e)
+{
+    char *name = member_name(r, entry);
+    int packed, k = 0;
+    const enum name_form form = name_form(name, &packed);
+    const int forced = r->in->o.wiki || r->in->o.jsonl;
+    const char *why = NULL;
+
+    if (archive_entry_is_data_encrypted(entry))
+        k = member_error(r, name + strlen(input_name(r->input)) + 1,
+            "is encrypted", e);
+    else if (packed || form == NAME_ARCHIVE)
+        why = "is packed once more";
+    else if (form == NAME_OTHER && !forced)
+        why = name_is_text(form, NULL, 0);
+    else
+        k = begin_content(r, name, form, &why, e);
+    if (why)
+        passed_add(&r->passed, name, why);
+    free(name);
+    return k < 0 ? -1 : !why;
 }
 
 int
@@ -360,10 +398,7 @@ read_member(struct reader *r, struct err *e)
     struct archive_entry *entry;
 
     while (!r->last) {
-        int k = ARCHIVE_OK, packed;
-        enum name_form form;
-        const char *what = NULL;
-        char *name;
+        int k = ARCHIVE_OK;
 
         entry = r->entry;
         r->entry = NULL;
@@ -383,24 +418,7 @@ read_member(struct reader *r, struct err *e)
         if (archive_entry_filetype(entry) != AE_IFREG ||
             archive_entry_hardlink(entry))
             continue;
-        name = member_name(r, entry);
-        form = name_form(name, &packed);
-        if (form == NAME_OTHER && (r->in->o.wiki || r->in->o.jsonl))
-            form = NAME_TEXT;
-        if (archive_entry_is_data_encrypted(entry))
-            k = member_error(r, name + strlen(input_name(r->input)) + 1,
-                "is encrypted", e);
-        else if (packed || form == NAME_OTHER || form == NAME_ARCHIVE)
-            what = packed || form == NAME_ARCHIVE ? "is packed once more"
-                                                  : "is no text by its name";
-        else
-            k = begin_content(r, name, r->in->o.jsonl || form == NAME_JSONL, e);
-        if (what) {
-            r->skipped++;
-            vnote("%s: %s: passed over", name, what);
-        }
-        free(name);
-        if (!what)
+        if ((k = begin_member(r, entry, e)) != 0)
             return k;
     }
     return 0;
@@ -444,7 +462,9 @@ open_archive(struct reader *r, struct err *e)
 {
     const char *name = input_name(r->input);
     int packed, format, end = 0;
-    const int named = name_form(name, &packed) == NAME_ARCHIVE;
+    const enum name_form form = name_form(name, &packed);
+    const int named = form == NAME_ARCHIVE;
+    const char *why;
 
     r->u = unpack_open(r->fd, name, e);
     if (!r->u)
@@ -479,7 +499,7 @@ open_archive(struct reader *r, struct err *e)
         if (unpack_seek(r->u, 0, SEEK_SET) != 0)
             return err_set(e, EX_SYS, "%s:", name);
     }
-    return begin_content(r, name, r->input->jsonl, e) < 0 ? -1 : 0;
+    return begin_content(r, name, form, &why, e);
 }
 
 struct reader *
@@ -545,6 +565,7 @@ reader_close(struct reader *r)
     buf_release(&r->tag);
     buf_release(&r->title);
     buf_release(&r->back);
+    passed_release(&r->passed);
     free(r->block);
     free(r);
 }
@@ -556,10 +577,10 @@ reader_done(const struct reader *r)
                 : (double)(r->place.at + (r->n - r->p));
 }
 
-uint64_t
-reader_skipped(const struct reader *r)
+const struct passed *
+reader_passed(const struct reader *r)
 {
-    return r->skipped;
+    return &r->passed;
 }
 
 struct origin *

@@ -54,8 +54,8 @@ struct origin *reader_origin(const struct reader *r);
 void reader_place(const struct reader *r, struct place *p);
 /* Bytes of the file (compressed) read so far. */
 double reader_done(const struct reader *r);
-/* Members that are no text and were passed over. */
-uint64_t reader_skipped(const struct reader *r);
+/* Members that were passed over; the reader's. */
+const struct passed *reader_passed(const struct reader *r);
 void reader_close(struct reader *r);
 
 #endif

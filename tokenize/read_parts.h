@@ -25,12 +25,12 @@ struct reader {
     char *block;      /* BLOCK bytes that were read */
     const char *text; /* block or back, of which p..n are left */
     size_t p, n;
-    struct buf back;    /* what was read and given back */
-    struct place place; /* of text[p] */
-    size_t entries;     /* headers read */
-    uint64_t content;   /* bytes of all members */
-    uint64_t skipped;
-    int whole; /* a dump's </mediawiki> has been seen */
+    struct buf back;      /* what was read and given back */
+    struct place place;   /* of text[p] */
+    size_t entries;       /* headers read */
+    uint64_t content;     /* bytes of all members */
+    struct passed passed; /* members */
+    int whole;            /* a dump's </mediawiki> has been seen */
     struct buf tag, title;
     const struct doc_limit *limit;
 };

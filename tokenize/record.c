@@ -128,3 +128,14 @@ record_is_object(const char *p, size_t n)
     js_in_begin(&in, p, n);
     return object(&in, NULL, NULL);
 }
+
+int
+record_begins_object(const char *p, size_t n)
+{
+    struct js_string name;
+    struct js_in in;
+
+    js_in_begin(&in, p, n);
+    return (js_in_mark(&in, '{') && js_in_name(&in, &name)) ||
+        record_is_object(p, n);
+}

@@ -24,7 +24,9 @@ const char *record_fields(char *p, size_t n, const char *field,
  * in it, in order: text is all of them, each with a NUL behind it. */
 const char *record_strings(char *p, size_t n, struct span *text, size_t *at);
 
-/* Is p[n] a JSON object? */
+/* Is p[n] a JSON object?  Is it one, or the beginning of one, up to the colon
+ * behind its first name at least? */
 int record_is_object(const char *p, size_t n);
+int record_begins_object(const char *p, size_t n);
 
 #endif

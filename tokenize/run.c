@@ -395,7 +395,7 @@ read_record(struct tok_run *r, struct block *b, struct err *e)
             return 1;
         }
         r->done += reader_done(r->reader);
-        r->sum->skipped += reader_skipped(r->reader);
+        passed_join(&r->sum->passed, reader_passed(r->reader));
         reader_close(r->reader);
         r->reader = NULL;
         r->input++;
@@ -622,6 +622,7 @@ run_inputs(const struct inputs *in, const struct run_opts *o,
     if (pool == NULL)
         return -1;
     memset(sum, 0, sizeof *sum);
+    passed_join(&sum->passed, &in->passed);
     r.before = o->from_input || o->from.entry || o->from.record || o->from.at;
     if (!o->replay)
         for (; r.input < o->from_input && r.input < in->n; r.input++)
@@ -639,4 +640,21 @@ run_inputs(const struct inputs *in, const struct run_opts *o,
     if (r.result < 0)
         *e = r.e;
     return r.result;
+}
+
+int
+run_found(const struct inputs *in, struct run_sums *sum, struct err *e)
+{
+    char *passed, *what;
+
+    if (sum->docs + sum->dropped + sum->empty > 0)
+        return 0;
+    passed = passed_text(&sum->passed);
+    what = in->n == 1 ? xasprintf("%s: holds", input_name(&in->v[0]))
+                      : xasprintf("%zu inputs hold", in->n);
+    err_set(e, EX_INPUT, "%s no document%s%s%s%s", what, in->n == 1 ? "" : ": ",
+        in->n == 1 ? "" : input_name(&in->v[0]), *passed ? "; " : "", passed);
+    free(what);
+    free(passed);
+    return -1;
 }

@@ -76,14 +76,16 @@ size_t run_threads(const struct run_opts *o);
 
 struct run_sums {
     uint64_t docs, empty, dropped, bytes, tokens, repaired;
-    uint64_t skipped; /* members of archives that are no text */
-    uint64_t mended;  /* files that were not UTF-8 */
+    struct passed passed; /* files and members that were not read */
+    uint64_t mended;      /* files that were not UTF-8 */
     struct norm_counts norm;
 };
 
 /* 0; 1 when put has stopped it; -1 and *e, after every document before the
- * fault has been put. */
+ * fault has been put.  sum->passed is the caller's, by passed_end. */
 int run_inputs(const struct inputs *in, const struct run_opts *o,
     struct run_sums *sum, struct err *e);
+/* 0: documents were found, if only empty ones; -1 and *e (EX_INPUT): none. */
+int run_found(const struct inputs *in, struct run_sums *sum, struct err *e);
 
 #endif

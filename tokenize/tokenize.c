@@ -31,21 +31,16 @@ static size_t vocab = 4096, min_frequency = 2;
 
 static const char *const split_names[] = { "file", "line", "blank", NULL };
 
-/* An empty stream or table may well be a mistake. */
-static void
-note_empty(const struct inputs *in, const struct run_sums *s)
+/* An empty stream or table is most likely a mistake; a run that goes on may
+ * have nothing left. */
+static int
+check_found(const struct inputs *in, struct run_sums *s, struct err *e)
 {
-    if (s->docs + s->dropped > 0 || resume_dir)
-        return;
-    if (in->n == 1)
-        note("%s: holds no document", input_name(&in->v[0]));
-    else
-        note("none of %zu inputs holds a document: %s, ...", in->n,
-            input_name(&in->v[0]));
+    return resume_dir ? 0 : run_found(in, s, e);
 }
 
 static void
-finish(const struct inputs *in, const struct run_sums *s)
+finish(struct run_sums *s)
 {
     char tokens[40] = "";
     struct err e;
@@ -61,14 +56,13 @@ finish(const struct inputs *in, const struct run_sums *s)
     if (romanian)
         note("%" PRIu64 " letters with a cedilla got a comma",
             s->norm.romanian);
-    if (s->skipped)
-        note("%" PRIu64 " members of archives were no text (-v names them)",
-            s->skipped);
+    passed_end(&s->passed);
     if (clean_end(clean, &e) < 0)
         die_err(&e);
-    if (s->empty)
+    if (s->empty > 0 && s->docs + s->dropped == 0)
+        note("all documents are empty");
+    else if (s->empty > 0)
         vnote("%" PRIu64 " empty documents were left out", s->empty);
-    note_empty(in, s);
     if (s->tokens) /* training makes none */
         snprintf(tokens, sizeof tokens, "%" PRIu64 " tokens, ", s->tokens);
     prog_closing("%" PRIu64 " documents, %s%.3f MB", s->docs, tokens,
@@ -94,6 +88,8 @@ job_stream(const struct inputs *in, const struct tokenizer *t)
     run.put = out_stream_put;
     run.ctx = s;
     k = run_inputs(in, &run, &sums, &e);
+    if (k == 0)
+        k = check_found(in, &sums, &e);
     if (k < 0) {
         out_stream_end(s, 0, e.msg, &other);
         out_stream_close(s);
@@ -104,7 +100,7 @@ job_stream(const struct inputs *in, const struct tokenizer *t)
     out_stream_close(s);
     if (k < 0)
         die_err(&e);
-    finish(in, &sums);
+    finish(&sums);
 }
 
 static void
@@ -117,14 +113,14 @@ job_text(const struct inputs *in)
     run.put = stats ? stats_put : out_ids_put;
     run.ctx = stats ? (void *)s : (void *)stdout;
     run.count = stats;
-    if (run_inputs(in, &run, &sums, &e) < 0) {
+    if (run_inputs(in, &run, &sums, &e) < 0 || check_found(in, &sums, &e) < 0) {
         fflush(stdout);
         die_err(&e);
     }
     if (stats)
         stats_print(s, stdout, clean, json);
     stats_free(s);
-    finish(in, &sums);
+    finish(&sums);
 }
 
 static void
@@ -155,7 +151,7 @@ job_train(const struct inputs *in)
 
     if (train_run(in, &run, &o, &sums, &e) < 0)
         die_err(&e);
-    finish(in, &sums);
+    finish(&sums);
 }
 
 static struct tokenizer *

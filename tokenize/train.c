@@ -137,6 +137,8 @@ count_inputs(struct count *c, const struct inputs *in,
     mine.ctx = c;
     mine.threads = 1;
     r = run_inputs(in, &mine, sum, e);
+    if (r == 0)
+        r = run_found(in, sum, e);
     if (r == 0 && sum->docs == 0)
         r = err_set(e, EX_INPUT, "no text to train on");
     if (r == 0 && c->apart)

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define UTF8_BAD UINT32_MAX
 
@@ -15,6 +16,13 @@
  * character there, which one U+FFFD replaces (section 3.9). */
 uint32_t utf8_next(const unsigned char *p, const unsigned char *end,
     size_t *len);
+
+/* Bytes of the byte order mark that text[n] begins with: 3 or 0. */
+static inline size_t
+utf8_mark(const char *text, size_t n)
+{
+    return n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
 
 /* Bytes of the character at p (n > 0 bytes left), 0 if it is malformed. */
 size_t utf8_len(const unsigned char *p, size_t n);

@@ -11,7 +11,7 @@ command -v bash >/dev/null || {
 # --- what the examples name ---
 mkdir corpus held-out new tok
 for s in bg cs de en code; do
-    head -n 4 "$top/corpus/$s.jsonl" >corpus/$s.jsonl
+    head -n 8 "$top/corpus/$s.jsonl" >corpus/$s.jsonl
     ! command -v zstd >/dev/null || zstd -q "corpus/$s.jsonl"
     head -n 2 "$top/corpus/held-out/$s.jsonl" >held-out/$s.jsonl
 done

@@ -144,10 +144,6 @@ printf '{"text":"one"}\n{"text":"two"}\n' >l.json
 taken 'lines of objects in a .json' 2 l.json
 gzip -c l.json >l2.json.gz
 taken 'compressed' 2 l2.json.gz
-printf '{\n  "text": "one"\n}\n' >o.json
-taken 'one object over lines is text' 1 o.json
-printf '[{"text":"one"},\n{"text":"two"}]\n' >a.json
-taken 'and so is an array' 1 a.json
 printf '{"text":"one"}' >i.json
 ok 'a line without an end' tokenize -q -t "$tok" -o s i.json
 ok 'is an object' tokenize -q -t "$tok" --decode s

@@ -116,7 +116,7 @@ for f in a.tar*; do
     same 'too' out want
 done
 equal 'an archive is its own source' "$(sources a.tar)" 'a:3 '
-like 'what is no text is counted' '1 members of archives were no text' err
+like 'what is no text is counted' '1 file passed over: 1 \.bin' err
 equal 'or its members are' "$(sources --lang en,de --lang-path a.tar)" \
     'en:2 de:1 all:3 '
 ok 'and named' tokenize -v -t "$tok" --ids a.tar

@@ -59,7 +59,7 @@ status 3 'a source that is not declared' tokenize -q -t "$tok" --ids \
 like 'has its place' '^tokenize: dir/en.jsonl: offset 24: "b" is none' err
 ok 'a folder' tokenize -q -t "$tok" --stats dir
 equal 'its text files by name' "$(cut -f 1,2 out | tr '\t\n' ': ')" \
-    'source:documents de:1 en:2 all:3 '
+    'source:documents README:1 de:1 en:2 all:4 '
 ok 'plain' tokenize -q -t "$tok" --lang x --ids dir/en.jsonl
 mv out want
 mkdir packed
@@ -108,21 +108,10 @@ same 'U+FFFD' want out
 status 3 '--strict' tokenize -q -t "$tok" --strict --ids bytes.txt
 like 'says where' '^tokenize: bytes.txt: offset 2: is not UTF-8$' err
 : >empty.txt
-ok 'an empty file' tokenize -t "$tok" -o s empty.txt
-like 'is named' '^tokenize: empty.txt: holds no document' err
-ok 'two' tokenize -t "$tok" -o s empty.txt empty.txt
-like 'are too' '^tokenize: none of 2 inputs holds a document: empty.txt, ' err
-ok 'nothing at all' tokenize -t "$tok" --stats </dev/null
-like 'is said' '^tokenize: <stdin>: holds no document' err
-ok 'and -q' tokenize -q -t "$tok" -o s empty.txt
-equal 'is quiet' "$(cat err)" ''
-ok 'is a stream' tokenize -q -t "$tok" --decode s
-equal 'of nothing' "$(cat out)" ''
 status 1 'no such file' tokenize -q -t "$tok" -o s none.txt
 status 2 'no tokenizer' tokenize -q one.txt
 like 'is asked for' '^tokenize: which tokenizer' err
 status 2 'two jobs' tokenize -q -t "$tok" --ids --stats one.txt
-status 2 'an empty folder' sh -c 'mkdir e && tokenize -q -t "$1" e' sh "$tok"
 
 # Tokenizers
 head -c 9000 "$tok" >cut.json
