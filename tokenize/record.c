@@ -3,10 +3,22 @@
  * object and changes nothing; what it accepts, the second pass can decode.
  */
 #include "record.h"
+
+#include "base/utf8.h"
 #include "format/json.h"
 
 #include <stdint.h>
 #include <string.h>
+
+/* A record may begin with a byte order mark, as RFC 8259 allows: files have
+ * one, and so has each of several that were put into one. */
+static void
+open_record(struct js_in *in, const char *p, size_t n)
+{
+    const size_t mark = utf8_mark(p, n);
+
+    js_in_begin(in, p + mark, n - mark);
+}
 
 /* Does the string s, perhaps with escapes, spell the name? */
 static int
@@ -89,7 +101,7 @@ record_fields(char *p, size_t n, const char *field, const char *other,
     struct js_string out[2] = { { NULL, 0, 0 }, { NULL, 0, 0 } };
     struct js_in in;
 
-    js_in_begin(&in, p, n);
+    open_record(&in, p, n);
     if (!object(&in, want, out))
         return what_is_wrong(&in, p, at);
     *text = decoded(&out[0]);
@@ -103,7 +115,7 @@ record_strings(char *p, size_t n, struct span *text, size_t *at)
     struct js_string s;
     struct js_in in;
 
-    js_in_begin(&in, p, n);
+    open_record(&in, p, n);
     if (!object(&in, NULL, NULL))
         return what_is_wrong(&in, p, at);
     *text = (struct span){ p, 0 };
@@ -125,7 +137,7 @@ record_is_object(const char *p, size_t n)
 {
     struct js_in in;
 
-    js_in_begin(&in, p, n);
+    open_record(&in, p, n);
     return object(&in, NULL, NULL);
 }
 
@@ -135,7 +147,7 @@ record_begins_object(const char *p, size_t n)
     struct js_string name;
     struct js_in in;
 
-    js_in_begin(&in, p, n);
+    open_record(&in, p, n);
     return (js_in_mark(&in, '{') && js_in_name(&in, &name)) ||
         record_is_object(p, n);
 }

@@ -3,6 +3,7 @@
 
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,9 +69,12 @@ reals_of_huge(char *s, size_t n)
 json_t *
 js_parse(const char *text, size_t n, struct err *e)
 {
+    const size_t mark = utf8_mark(text, n);
     json_error_t je;
     json_t *j;
 
+    text += mark;
+    n -= mark;
     if (check_depth(text, n, e) < 0)
         return NULL;
     j = json_loadb(text, n, JSON_REJECT_DUPLICATES, &je);

@@ -19,7 +19,8 @@
 #define JS_MAX ((size_t)256 << 20) /* bytes of one file, by default */
 #define JS_DEPTH 64                /* arrays and objects, nested */
 
-/* Whole numbers beyond 64 bits become reals (transformers writes such).
+/* Whole numbers beyond 64 bits become reals (transformers writes such).  A byte
+ * order mark is passed over; offsets count from behind it.
  * Parse n bytes of text / a whole file of at most max bytes.  The value is
  * the caller's (json_decref).  NULL and *e: "offset N: why"; js_load puts
  * "path: " in front. */

@@ -179,6 +179,15 @@ ok 'a base at chance' evalppl -m "S=$golden/gguf/q4_0.gguf" --format tsv \
     --base "T=$golden/gguf/f32.gguf" --task r.form=pairs.jsonl
 equal 'has no recovery' "$(awk -F '\t' '$3 == "S" { print $16 $17 $18 }' out)" '---'
 
+# --- a byte order mark ---
+{ printf '\357\273\277'; cat pairs.jsonl; } >mark.jsonl
+ok 'items behind a byte order mark' evalppl -q -m "S=$golden/gguf/q4_0.gguf" \
+    --items i2 --task p.form=mark.jsonl
+ok 'items without one' evalppl -q -m "S=$golden/gguf/q4_0.gguf" \
+    --items i --task p.form=pairs.jsonl
+sed 's/mark/pairs/' i2 >i3
+same 'a byte order mark changes no item' i i3
+
 # --- misuse ---
 p=p.form=pairs.jsonl
 status 2 'a task without a file' evalppl -m "$m" --task p.form

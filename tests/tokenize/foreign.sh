@@ -236,6 +236,60 @@ if command -v lz4 >/dev/null; then
     done
     cut_from 9 l.txt.lz4
 fi
+# Members and frames that hold nothing
+: >none
+printf '{"text":"one"}\n' >one
+printf '{"text":"two"}\n' >two
+for p in gzip:gz xz:xz zstd:zst bzip2:bz2 lz4:lz4; do
+    prog=${p%:*} s=${p#*:}
+    if ! command -v "$prog" >/dev/null; then
+        skip "empty members of $prog" 'not installed'
+        continue
+    fi
+    for i in none one two; do "$prog" -c <$i >$i.$s; done
+    for list in 'none one two' 'one none two' 'one two none' \
+        'none none one none none two none'; do
+        for i in $list; do cat $i.$s; done >m.jsonl.$s
+        taken "$prog: $list" 2 m.jsonl.$s
+        ok 'from a pipe' sh -c 'cat "$2" | tokenize -q -t "$1" --jsonl --ids' \
+            sh "$tok" m.jsonl.$s
+        equal "is taken" "$(grep -c . out)" 2
+    done
+    { cat one.$s none.$s; printf 'some more text'; } >b.jsonl.$s
+    refused "$prog: more behind an empty member" "b.jsonl.$s: offset " \
+        b.jsonl.$s
+    head -c $(($(wc -c <m.jsonl.$s) - 1)) m.jsonl.$s >b.jsonl.$s
+    refused "$prog: an empty member without its last byte" \
+        "b.jsonl.$s: offset " b.jsonl.$s
+done
+if command -v lz4 >/dev/null; then
+    # An empty frame where a block that is read ends, 256 KiB into the file.
+    awk 'BEGIN { for (x = 1; n++ < 262129;) {
+        x = x * 16807 % 2147483647
+        printf "%c", 97 + int(x / 8192) % 26 } }' </dev/null >letters
+    for more in 0 1 4 8 11 14 15 16; do
+        head -c $((262113 + more)) letters >big
+        lz4 -q --no-frame-crc -B7 -c <big >big.lz4
+        size=$(wc -c <big.lz4)
+        { cat big.lz4 none.lz4; printf x | lz4 -q -c; } >m.txt.lz4
+        lz4 -dc m.txt.lz4 >want.txt
+        tokenize -q -t "$tok" -o s --no-eos m.txt.lz4 &&
+            tokenize -q -t "$tok" --decode s >got.txt
+        same "lz4: an empty frame behind $size bytes" got.txt want.txt
+    done
+fi
+
+# A byte order mark
+printf '\357\273\277{"text":"one"}\n' >mark.jsonl
+taken 'JSONL behind a byte order mark' 1 mark.jsonl
+taken 'on standard input' 1 - <mark.jsonl
+cp mark.jsonl mark.json
+taken 'called .json' 1 mark.json
+cat mark.jsonl mark.jsonl >mark2.jsonl
+taken 'two such files in one' 2 mark2.jsonl
+ok 'the text of one' tokenize -q -t "$tok" -o s mark.jsonl
+ok 'is decoded' tokenize -q -t "$tok" --decode s
+equal 'without the mark' "$(cat out)" one
 gzip -c t.txt | gzip -c >tt.txt.gz
 refused 'what is compressed twice' 'tt.txt.gz: offset 0: .*twice' tt.txt.gz
 done_testing
