@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHOICES_MAX = 1000 };
+enum {
+    CHOICES_MAX = 1000,
+    LINE_MAX_BYTES = 4 << 20 /* of an item; its tree may be 25 times as large */
+};
 
 static double
 characters(const char *s)
@@ -193,7 +196,12 @@ read_items(struct task *t, struct err *e)
         json_t *j;
 
         line++;
-        if (!blank(p, (size_t)(end - p))) {
+        if (end - p > LINE_MAX_BYTES) {
+            r = err_set(e, EX_INPUT,
+                "%s: line %zu: an item of %zu bytes; it may have %d: leave out "
+                "fields that the form does not name",
+                t->path, line, (size_t)(end - p), LINE_MAX_BYTES);
+        } else if (!blank(p, (size_t)(end - p))) {
             j = js_parse(p, (size_t)(end - p), e);
             r = j == NULL ? -1 : take_item(t, j, line, e);
             json_decref(j);

@@ -219,16 +219,13 @@ check_head(const struct msg_in *r, const struct tokenizer *t,
 }
 
 int
-out_decode(const char *addr, const struct tokenizer *t, const char *between,
+out_decode(struct msg_in *r, const struct tokenizer *t, const char *between,
     FILE *out, struct err *e)
 {
-    struct msg_in *r = set_in_open(addr, 0, e);
     struct stream_info info = { 0 };
     struct msg m;
     int k, first = 1, bad = 0;
 
-    if (!r)
-        return -1;
     while (bad == 0 && (k = msg_read(r, &m, e)) > 0) {
         if (m.kind == MSG_STREAM && first && check_head(r, t, &info, e) < 0)
             bad = err_prefix(e, "%s", msg_in_name(r));

@@ -25,9 +25,10 @@ void out_stream_close(struct out_stream *s);
 /* Ids as decimal numbers, a line for each document; ctx: FILE *. */
 int out_ids_put(void *ctx, const struct doc *d, struct err *e);
 
-/* Decode a stream of docs: the text of each document, without its BOS and
- * EOS, followed by `between`. */
-int out_decode(const char *addr, const struct tokenizer *t, const char *between,
+/* Decode a stream of docs and close it: the text of each document, without its
+ * BOS and EOS, followed by `between`. */
+struct msg_in;
+int out_decode(struct msg_in *r, const struct tokenizer *t, const char *between,
     FILE *out, struct err *e);
 
 #endif

@@ -10,6 +10,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#define MOST_NAMES 8 /* that record_names gives */
+#define MOST_NAME 64 /* bytes of one */
+
 /* A record may begin with a byte order mark, as RFC 8259 allows: files have
  * one, and so has each of several that were put into one. */
 static void
@@ -107,6 +110,32 @@ record_fields(char *p, size_t n, const char *field, const char *other,
     *text = decoded(&out[0]);
     *second = out[1].p && out[1].p == out[0].p ? *text : decoded(&out[1]);
     return NULL;
+}
+
+void
+record_names(const char *p, size_t n, struct buf *out)
+{
+    struct js_string name, text;
+    size_t count, names = 0;
+    struct js_in in;
+    char shown[MOST_NAME];
+
+    open_record(&in, p, n);
+    if (!js_in_mark(&in, '{'))
+        return;
+    while (js_in_name(&in, &name) && js_in_value(&in, &text, &count)) {
+        if (text.p && name.n < sizeof shown) {
+            if (names++ == MOST_NAMES) {
+                buf_adds(out, ", ...");
+                return;
+            }
+            count = js_unescape(name.p, name.n, shown);
+            buf_addf(out, "%s\"%.*s\"", names > 1 ? ", " : "", (int)count,
+                shown);
+        }
+        if (!js_in_mark(&in, ','))
+            return;
+    }
 }
 
 const char *

@@ -3,6 +3,8 @@
 #ifndef TOKENIZE_RECORD_H
 #define TOKENIZE_RECORD_H
 
+#include "base/mem.h"
+
 #include <stddef.h>
 
 struct span {
@@ -20,7 +22,12 @@ struct span {
 const char *record_fields(char *p, size_t n, const char *field,
     const char *other, struct span *text, struct span *second, size_t *at);
 
-/* The same for all strings of the object that are no names, wherever they are
+/* Append the names of the object's members that are strings, in quotes with
+ * commas between them: the first few, and "..." if there are more; up to an
+ * escape that record_fields has decoded. */
+void record_names(const char *p, size_t n, struct buf *out);
+
+/* The same as record_fields for all strings of the object that are no names, wherever they are
  * in it, in order: text is all of them, each with a NUL behind it. */
 const char *record_strings(char *p, size_t n, struct span *text, size_t *at);
 

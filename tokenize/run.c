@@ -103,12 +103,20 @@ json_lang(const struct tok_run *r, struct doc *d, const char *lang, size_t n)
         d->from->name, (unsigned long long)d->at, n < 60 ? (int)n : 60, lang);
 }
 
+/* The record p[n] has no text in the field that an option names. */
 static int
-no_text(struct doc *d, const char *field)
+no_text(struct doc *d, const char *p, size_t n, const char *field,
+    const char *option)
 {
-    return err_set(&d->e, EX_INPUT,
-        "%s: offset %llu: the record has no text \"%s\"", d->from->name,
-        (unsigned long long)d->at, field);
+    struct buf names = { 0 };
+
+    record_names(p, n, &names);
+    err_set(&d->e, EX_INPUT,
+        "%s: offset %llu: the record has no text \"%s\"; %s%s%s", d->from->name,
+        (unsigned long long)d->at, field, names.n ? option : "it has no other",
+        names.n ? " names another field of it: " : "", names.n ? names.p : "");
+    buf_release(&names);
+    return -1;
 }
 
 /* The text of the record p[*n], which is changed. */
@@ -127,9 +135,9 @@ json_text(const struct tok_run *r, struct doc *d, char *p, const char **text,
         return err_set(&d->e, EX_INPUT, "%s: offset %llu: %s", d->from->name,
             (unsigned long long)d->at + at, why);
     if (!found.p)
-        return no_text(d, field);
+        return no_text(d, p, *n, field, "--field");
     if (lang_field && !second.p)
-        return no_text(d, lang_field);
+        return no_text(d, p, *n, lang_field, "--lang-field");
     *text = found.p;
     *n = found.n;
     return lang_field ? json_lang(r, d, second.p, second.n) : 0;

@@ -11,6 +11,7 @@
 #include "cli/opt.h"
 #include "cli/out.h"
 #include "cli/prog.h"
+#include "shard/source.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -124,14 +125,12 @@ job_text(const struct inputs *in)
 }
 
 static void
-job_decode(char **operand, const struct tokenizer *t)
+job_decode(struct msg_in *in, const struct tokenizer *t)
 {
     static const char *const between[] = { "", "\n", "\n\n" };
     struct err e;
 
-    if (operand[0] && operand[1])
-        die(EX_USAGE, "--decode takes one stream");
-    if (out_decode(operand[0], t, between[split], stdout, &e) < 0) {
+    if (out_decode(in, t, between[split], stdout, &e) < 0) {
         fflush(stdout);
         die_err(&e);
     }
@@ -160,10 +159,6 @@ open_tokenizer(void)
     struct tokenizer *t;
     struct err e;
 
-    if (!tokenizer)
-        die(EX_USAGE,
-            "which tokenizer? -t takes a tokenizer.json, a model directory or "
-            "a .gguf file");
     t = tok_open(tokenizer, &e);
     if (!t)
         die_err(&e);
@@ -178,9 +173,24 @@ open_tokenizer(void)
     return t;
 }
 
-/* Inputs, and what cleans them. */
-static void
-open_inputs(struct inputs *in, char **operand)
+/* The stream to decode. */
+static struct msg_in *
+open_stream(char **operand)
+{
+    struct msg_in *in;
+    struct err e;
+
+    if (operand[0] && operand[1])
+        die(EX_USAGE, "--decode takes one stream");
+    in = set_in_open(operand[0], 0, &e);
+    if (!in)
+        die_err(&e);
+    return in;
+}
+
+/* List the inputs; returns --lang if it is `auto`, else NULL. */
+static const char *
+list_inputs(struct inputs *in, char **operand)
 {
     const char *lang = clean_lang_auto(input.lang) ? input.lang : NULL;
     struct err e;
@@ -195,9 +205,18 @@ open_inputs(struct inputs *in, char **operand)
         input.lang = "und";
     if (inputs_list(in, operand, &input, &e) < 0)
         die_err(&e);
+    return lang;
+}
+
+static void
+open_cleaning(const char *lang, struct inputs *in)
+{
+    struct err e;
+
     clean = clean_begin(&cleaning, lang, in, &run, &e);
     if (!clean)
         die_err(&e);
+    key.options ^= clean_digest(clean);
 }
 
 int
@@ -265,6 +284,8 @@ main(int argc, char **argv)
     char **operand = opt_parse(argc, argv, opts, "turn text into tokens",
         "[file ...]", 0, -1, NULL);
     struct tokenizer *t = NULL;
+    struct msg_in *stream = NULL;
+    const char *lang = NULL;
     struct inputs in;
 
     resume_options(&key, opts);
@@ -294,13 +315,21 @@ main(int argc, char **argv)
         (romanian ? NORM_ROMANIAN : 0u);
     run.split = (enum split_by)split;
     run.lang_field = input.lang_field;
+    if (!train && !tokenizer)
+        die(EX_USAGE,
+            "which tokenizer? -t takes a tokenizer.json, a model directory or "
+            "a .gguf file");
+    /* A wrong file name is said before a vocabulary is read, for seconds. */
+    if (decode)
+        stream = open_stream(operand);
+    else
+        lang = list_inputs(&in, operand);
     if (!train)
         t = open_tokenizer();
     if (decode) {
-        job_decode(operand, t);
+        job_decode(stream, t);
     } else {
-        open_inputs(&in, operand);
-        key.options ^= clean_digest(clean);
+        open_cleaning(lang, &in);
         if (train)
             job_train(&in);
         else if (ids_only || stats)

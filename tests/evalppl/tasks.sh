@@ -179,6 +179,25 @@ ok 'a base at chance' evalppl -m "S=$golden/gguf/q4_0.gguf" --format tsv \
     --base "T=$golden/gguf/f32.gguf" --task r.form=pairs.jsonl
 equal 'has no recovery' "$(awk -F '\t' '$3 == "S" { print $16 $17 $18 }' out)" '---'
 
+# --- long lines ---
+long() {    # long N: an item of more than N bytes of small values
+    awk -v n="$1" 'BEGIN {
+        printf "{\"a\":\"y\",\"b\":\"x\",\"g\":0,\"by\":1,\"z\":["
+        for (i = 0; i < n; i += 2) printf "1,"
+        print "1]}" }' </dev/null >long.jsonl
+}
+long 60000000
+status 3 'a line of 60 MB' evalppl -m "S=$golden/gguf/q4_0.gguf" \
+    --task p.form=long.jsonl
+like 'is refused by its length' 'long\.jsonl: line 1: .*60000[0-9]* bytes.*4194304' err
+peak=$(sed -n 's/.*peak \([0-9]*\)[.][0-9] MB$/\1/p' err)
+case $BUILD in *address* | *thread*) most=100000 ;; *) most=600 ;; esac
+if [ "$peak" -le $most ]; then pass 'within 10 bytes of memory a byte'
+else fail "a line of 60 MB takes $peak MB"; fi
+long 4000000
+ok 'a line of 4 MB is read' evalppl -q -m "S=$golden/gguf/q4_0.gguf" \
+    --task p.form=long.jsonl
+
 # --- a byte order mark ---
 { printf '\357\273\277'; cat pairs.jsonl; } >mark.jsonl
 ok 'items behind a byte order mark' evalppl -q -m "S=$golden/gguf/q4_0.gguf" \

@@ -246,21 +246,21 @@ for p in gzip:gz xz:xz zstd:zst bzip2:bz2 lz4:lz4; do
         skip "empty members of $prog" 'not installed'
         continue
     fi
-    for i in none one two; do "$prog" -c <$i >$i.$s; done
+    for i in none one two; do "$prog" -c <$i >"$i.$s"; done
     for list in 'none one two' 'one none two' 'one two none' \
         'none none one none none two none'; do
-        for i in $list; do cat $i.$s; done >m.jsonl.$s
-        taken "$prog: $list" 2 m.jsonl.$s
+        for i in $list; do cat "$i.$s"; done >"m.jsonl.$s"
+        taken "$prog: $list" 2 "m.jsonl.$s"
         ok 'from a pipe' sh -c 'cat "$2" | tokenize -q -t "$1" --jsonl --ids' \
-            sh "$tok" m.jsonl.$s
+            sh "$tok" "m.jsonl.$s"
         equal "is taken" "$(grep -c . out)" 2
     done
-    { cat one.$s none.$s; printf 'some more text'; } >b.jsonl.$s
+    { cat "one.$s" "none.$s"; printf "some more text"; } >"b.jsonl.$s"
     refused "$prog: more behind an empty member" "b.jsonl.$s: offset " \
-        b.jsonl.$s
-    head -c $(($(wc -c <m.jsonl.$s) - 1)) m.jsonl.$s >b.jsonl.$s
+        "b.jsonl.$s"
+    head -c $(($(wc -c <"m.jsonl.$s") - 1)) "m.jsonl.$s" >"b.jsonl.$s"
     refused "$prog: an empty member without its last byte" \
-        "b.jsonl.$s: offset " b.jsonl.$s
+        "b.jsonl.$s: offset " "b.jsonl.$s"
 done
 if command -v lz4 >/dev/null; then
     # An empty frame where a block that is read ends, 256 KiB into the file.

@@ -139,8 +139,8 @@ awk 'BEGIN { printf "{\"text\":\""
 read_as 'a first line longer than what is read at once' 2 - <long
 cp long long.json
 read_as 'or of a file' 2 long.json
-printf '{a set} of words\n' >set
-read_as 'text that begins with a brace' 1 - <set
+printf '{a set} of words\n' >"set"
+read_as 'text that begins with a brace' 1 - <"set"
 read_as 'with --jsonl' 3 --jsonl - <lines
 tar -cf lines.tar lines
 mv lines l.txt

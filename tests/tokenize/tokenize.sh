@@ -108,6 +108,34 @@ same 'U+FFFD' want out
 status 3 '--strict' tokenize -q -t "$tok" --strict --ids bytes.txt
 like 'says where' '^tokenize: bytes.txt: offset 2: is not UTF-8$' err
 : >empty.txt
+# The field, and inputs before the vocabulary
+printf '{"title":"t","n":1,"b\\u006fdy":"x","l":[]}\n' >field.jsonl
+status 3 'a record without the field' tokenize -q -t "$tok" --ids field.jsonl
+like 'names the option and the fields with text' \
+    'field\.jsonl: offset 0: .*"text".*--field.*"title", "body"' err
+unlike 'and no other field' '"n"|"l"' err
+ok 'as it says' tokenize -q -t "$tok" --ids --field body field.jsonl
+printf '{"n":1}\n' >field.jsonl
+status 3 'a record without any text' tokenize -q -t "$tok" --ids field.jsonl
+like 'says so' 'no text "text".*no other' err
+printf '{"text":"a","source":2}\n' >field.jsonl
+status 3 'a record without its source' tokenize -q -t "$tok" --ids \
+    --lang a,b --lang-field lang field.jsonl
+like 'names that option' '"lang".*--lang-field.*"text"' err
+awk 'BEGIN { printf "{"; for (i = 0; i < 40; i++)
+    printf "%s\"field%d\":\"x\"", i ? "," : "", i; print "}" }' </dev/null >field.jsonl
+status 3 'a record of 40 fields' tokenize -q -t "$tok" --ids field.jsonl
+like 'lists some' '"field0", .*"field7", \.\.\.' err
+status 1 'no such file is said before the tokenizer is looked at' \
+    tokenize -q -t none.json -o s none.txt
+like 'by its name' 'none\.txt: No such file' err
+status 1 'nor one of several' tokenize -q -t none.json -o s one.txt none.txt
+like 'by its name' 'none\.txt: No such file' err
+status 1 'nor a stream to decode' tokenize -q -t none.json --decode none.docs
+like 'by its name' 'none\.docs: No such file' err
+status 3 'nor a file that is no text' sh -c 'cp "$1" x.csv &&
+    tokenize -q -t none.json x.csv' sh one.txt
+like 'by its name' 'x\.csv: .*CSV' err
 status 1 'no such file' tokenize -q -t "$tok" -o s none.txt
 status 2 'no tokenizer' tokenize -q one.txt
 like 'is asked for' '^tokenize: which tokenizer' err
