@@ -88,8 +88,9 @@ calib_read(struct calib *c, const char *addr, size_t rows,
     if (c->n == 0)
         die(EX_INPUT, "%s: no scored tokens to calibrate on", msg_in_name(in));
     c->weight = xcalloc(c->R, sizeof(*c->weight));
+    c->token_weight = xcalloc(c->R, sizeof(*c->token_weight));
     for (size_t r1 = 0; r1 < c->R; r1++)
-        c->weight[r1] = 1.0;
+        c->weight[r1] = c->token_weight[r1] = 1.0;
     batch_release(&b);
     msg_in_close(in);
 }
@@ -129,9 +130,9 @@ take_set(const char *text, double *weight)
     return colon + 1;
 }
 
-/* Append row r of s, whose predictions have that weight. */
+/* Append row r of s without weights. */
 static void
-take_row(struct calib *c, const struct calib *s, size_t r, double weight)
+take_row(struct calib *c, const struct calib *s, size_t r)
 {
     const size_t T = s->T, to = c->R * T;
 
@@ -143,7 +144,7 @@ take_row(struct calib *c, const struct calib *s, size_t r, double weight)
         c->at[c->n] = to + s->at[k] - r * T;
         c->target[c->n++] = s->target[k];
     }
-    c->weight[c->R++] = weight;
+    c->R++;
 }
 
 /* The set of which the smallest share has been taken; the first of equals. */
@@ -165,7 +166,7 @@ calib_sets(struct calib *c, char *const *sets, size_t n, size_t rows,
 {
     struct calib *s = xcalloc(n, sizeof(*s));
     double *weight = xcalloc(n, sizeof(*weight)), sum = 0.0;
-    size_t *taken = xcalloc(n, sizeof(*taken)), R = 0, N = 0, i;
+    size_t *taken = xcalloc(n, sizeof(*taken)), R = 0, N = 0, ntok = 0, i;
 
     for (i = 0; i < n; i++) {
         calib_read(&s[i], take_set(sets[i], &weight[i]), rows, m, tokenizer);
@@ -176,6 +177,7 @@ calib_sets(struct calib *c, char *const *sets, size_t n, size_t rows,
                 sets[i], s[i].T, s[0].T);
         R += s[i].R;
         N += s[i].n;
+        ntok += s[i].ntok;
         sum += weight[i];
     }
     memset(c, 0, sizeof(*c));
@@ -185,9 +187,14 @@ calib_sets(struct calib *c, char *const *sets, size_t n, size_t rows,
     c->at = xcalloc(N, sizeof(*c->at));
     c->target = xcalloc(N, sizeof(*c->target));
     c->weight = xcalloc(R, sizeof(*c->weight));
-    while ((i = next_set(s, taken, n)) < n)
-        take_row(c, &s[i], taken[i]++,
-            weight[i] / sum * ((double)N / (double)s[i].n));
+    c->token_weight = xcalloc(R, sizeof(*c->token_weight));
+    while ((i = next_set(s, taken, n)) < n) {
+        const double share = weight[i] / sum;
+
+        c->weight[c->R] = share * ((double)N / (double)s[i].n);
+        c->token_weight[c->R] = share * ((double)ntok / (double)s[i].ntok);
+        take_row(c, &s[i], taken[i]++);
+    }
     for (i = 0; i < n; i++)
         calib_release(&s[i]);
     free(s);
@@ -219,5 +226,6 @@ calib_release(struct calib *c)
     free(c->target);
     free(c->tokenizer);
     free(c->weight);
+    free(c->token_weight);
     memset(c, 0, sizeof(*c));
 }

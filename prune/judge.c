@@ -189,33 +189,46 @@ turned(const float *a, const float *b, size_t d)
     return n > 0.0 ? 1.0 - kern.dot(a, b, d) / n : 0.0;
 }
 
+/* Rows of calibration data, each token of which counts by its row's weight. */
+struct weighted {
+    struct rows r;
+    const double *weight; /* [r.B] */
+};
+
 static double
-turned_rows(const struct rows *r, const float *a, const float *b, size_t d)
+turned_rows(const struct weighted *w, const float *a, const float *b, size_t d)
 {
     double sum = 0.0;
 
-    for (size_t t = 0; t < r->B * r->T; t++)
-        if (r->first[t] != UINT32_MAX)
-            sum += turned(a + t * d, b + t * d, d);
+    for (size_t t = 0; t < w->r.B * w->r.T; t++)
+        if (w->r.first[t] != UINT32_MAX)
+            sum += w->weight[t / w->r.T] * turned(a + t * d, b + t * d, d);
     return sum;
 }
 
 static double
-squares(const struct rows *r, const float *x, size_t d)
+squares(const struct weighted *w, const float *x, size_t d)
 {
     double sum = 0.0;
 
-    for (size_t t = 0; t < r->B * r->T; t++)
-        if (r->first[t] != UINT32_MAX)
-            sum += kern.sumsq(x + t * d, d);
+    for (size_t t = 0; t < w->r.B * w->r.T; t++)
+        if (w->r.first[t] != UINT32_MAX)
+            sum += w->weight[t / w->r.T] * kern.sumsq(x + t * d, d);
     return sum;
 }
+
+/* A block that is measured on these rows. */
+struct measuring {
+    struct judge *j;
+    const struct weighted *w;
+};
 
 /* Squares of what o and down multiply; what the MLP reads goes to j->x. */
 static void
 look(void *ctx, const struct fwd_tapped *t)
 {
-    struct judge *j = ctx;
+    const struct weighted *w = ((struct measuring *)ctx)->w;
+    struct judge *j = ((struct measuring *)ctx)->j;
     struct measured *m = &j->at[t->block];
     const size_t d = j->m->c.d, rows = t->r->B * t->r->T;
     double *sum = t->input == FWD_O ? m->o : m->chan;
@@ -225,14 +238,14 @@ look(void *ctx, const struct fwd_tapped *t)
     if (!(t->input == FWD_O && m->on_o) && !(t->input == FWD_DOWN && m->on_mlp))
         return;
     *(t->input == FWD_O ? &m->before_o : &m->before_mlp) +=
-        squares(t->r, t->stream, d);
+        squares(w, t->stream, d);
     for (size_t k = 0; k < rows; k++) {
         const float *a = t->x + (k / t->r->T * t->Tp + k % t->r->T) * t->ld;
 
         if (t->r->first[k] == UINT32_MAX)
             continue;
         for (size_t c = 0; c < t->n; c++)
-            sum[c] += (double)a[c] * a[c];
+            sum[c] += w->weight[k / t->r->T] * ((double)a[c] * a[c]);
     }
 }
 
@@ -292,24 +305,27 @@ measure_end(struct judge *j, size_t i)
     m->influence /= n;
 }
 
-/* Block i of a chunk from x to y. */
+/* Compute block i of the chunk that begins at row r0, and measure it. */
 static void
-measure(struct judge *j, size_t i, const struct rows *r,
-    const struct fwd_part *part, const float *x, float *y)
+measure(struct judge *j, size_t i, size_t r0, const struct fwd_part *part)
 {
     const size_t d = j->m->c.d;
+    const struct weighted w = { rows_at(j, r0, j->c->R),
+        j->c->token_weight + r0 };
+    const float *x = j->in[i] + r0 * w.r.T * d;
+    float *y = j->in[i + 1] + r0 * w.r.T * d;
     struct measured *m = &j->at[i];
 
-    fwd_tap(j->f, look, j);
-    fwd_block_part(j->f, i, r, x, y, part);
+    fwd_tap(j->f, look, &(struct measuring){ j, &w });
+    fwd_block_part(j->f, i, &w.r, x, y, part);
     fwd_tap(j->f, NULL, NULL);
-    m->influence += turned_rows(r, x, y, d);
+    m->influence += turned_rows(&w, x, y, d);
     if (m->on_o && m->on_mlp) {
-        m->attn += turned_rows(r, x, j->x, d);
-        m->mlp += turned_rows(r, j->x, y, d);
+        m->attn += turned_rows(&w, x, j->x, d);
+        m->mlp += turned_rows(&w, j->x, y, d);
     } else {
-        m->attn += m->on_o ? turned_rows(r, x, y, d) : 0.0;
-        m->mlp += m->on_mlp ? turned_rows(r, x, y, d) : 0.0;
+        m->attn += m->on_o ? turned_rows(&w, x, y, d) : 0.0;
+        m->mlp += m->on_mlp ? turned_rows(&w, x, y, d) : 0.0;
     }
 }
 
@@ -372,13 +388,11 @@ judge_set(struct judge *j, const struct choice *c, int measuring)
         if (begin)
             fwd_embed(j->f, &r, j->in[0] + r0 * td);
         for (size_t i = from; i < L; i++) {
-            const float *x = j->in[i] + r0 * td;
-
             if (find(c, i) != NULL && measuring)
-                measure(j, i, &r, &parts[i], x, j->in[i + 1] + r0 * td);
+                measure(j, i, r0, &parts[i]);
             else if (find(c, i) != NULL)
-                fwd_block_part(j->f, i, &r, x, j->in[i + 1] + r0 * td,
-                    &parts[i]);
+                fwd_block_part(j->f, i, &r, j->in[i] + r0 * td,
+                    j->in[i + 1] + r0 * td, &parts[i]);
         }
         if (begin)
             final_states(j, j->f, &r, r0, j->in[L] + r0 * td,

@@ -20,7 +20,9 @@ struct calib {
     uint32_t *target;      /* [n] */
     size_t ntok;           /* without padding */
     char *tokenizer;       /* its hash; malloc'd, NULL: not told */
-    double *weight;        /* [R] of a row's predictions; their mean is 1 */
+    /* [R] of each prediction and of each token of a row; the mean of either
+     * over all of them is 1 */
+    double *weight, *token_weight;
 };
 /* Read up to `rows` rows of batches (0: all), of weight 1; dies on damage, and
  * on ids of another tokenizer than that at path `tokenizer`, if there is one.
@@ -55,8 +57,9 @@ struct measured {
      * ShortGPT (arXiv:2403.03853, eq. 1) */
     double influence, attn, mlp;
     /* energies: what each channel of o's and of down's input adds to the
-     * residual stream, sum over tokens of act^2 times the squared norm of its
-     * column; a KV group's is that of its heads' channels */
+     * residual stream, sum over tokens, by the weight of their rows, of act^2
+     * times the squared norm of its column; a KV group's is that of its heads'
+     * channels */
     double *o, *chan;            /* [H*D of the block] [mlp] */
     double before_o, before_mlp; /* sums of squares of the stream there */
     int on_o, on_mlp;            /* being measured */

@@ -26,7 +26,8 @@ main(void)
         .ids = ids,
         .first = first,
         .ntok = B * T,
-        .weight = weight };
+        .weight = weight,
+        .token_weight = weight };
     struct golden g;
     struct model m;
     struct judge j;

@@ -9,30 +9,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { R = 5, T = 40 };
+enum { R = 5, T = 40, ROW0 = 33 }; /* ROW0: tokens of row 0 without padding */
 
 static uint32_t ids[R * T], first[R * T], target[R * T];
 static size_t at[R * T];
-static double weight[R];
+static double weight[R], token_weight[R];
 static struct calib calib = { .R = R,
     .T = T,
     .ids = ids,
     .first = first,
     .at = at,
     .target = target,
-    .weight = weight };
+    .weight = weight,
+    .token_weight = token_weight };
 
 static void
 set_calib(const struct model *m)
 {
     calib.n = calib.ntok = 0;
     for (size_t t = 0; t < R * T; t++) {
-        const int pad = t % T >= 33 && t / T != 2;
+        const int pad = t % T >= ROW0 && t / T != 2;
 
         ids[t] = (uint32_t)((t * t * 5 + t / T + 3) % m->c.V);
         first[t] = pad ? UINT32_MAX : t % T < 10 ? 0 : 10;
         calib.ntok += !pad;
-        weight[t / T] = 1.0;
+        weight[t / T] = token_weight[t / T] = 1.0;
     }
     for (size_t t = 0; t < R * T; t++)
         if (t % T + 1 < T && first[t + 1] == first[t] &&
@@ -189,6 +190,68 @@ test_energy(const char *path)
     pool_free(pool);
 }
 
+/* The farthest that n numbers a are from those of b times f, by their size. */
+static double
+off_share(const double *a, const double *b, double f, size_t n)
+{
+    double worst = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        worst = farther(worst, fabs(a[i] - f * b[i]) / (1e-9 + f * b[i]));
+    return worst;
+}
+
+/* Rows of weight 0 leave what the others alone would be measured as. */
+static void
+test_weights(const char *path)
+{
+    struct pool *pool = pool_new(2, NULL);
+    struct model m;
+    struct judge j[2];
+    struct choice all;
+    struct err e;
+    double f = 1.0; /* tokens of all rows to those of row 0 */
+
+    if (model_open(&m, path, &e) < 0) {
+        printf("Bail out! %s\n", path);
+        exit(1);
+    }
+    choice_whole(&all, &m);
+    for (size_t k = 0; k < 2; k++) {
+        set_calib(&m);
+        if (k == 0) {
+            f = (double)calib.ntok / ROW0;
+            for (size_t r = 0; r < R; r++)
+                token_weight[r] = r == 0 ? f : 0.0;
+        } else {
+            calib.n = calib_scored(&calib, 1);
+            calib.R = 1;
+            calib.ntok = ROW0;
+        }
+        judge_init(&j[k], &m, &calib, pool);
+        judge_set(&j[k], &all, 1);
+    }
+    for (size_t i = 0; i < m.c.L; i++) {
+        const struct measured *a = &j[0].at[i], *b = &j[1].at[i];
+
+        ok(off_share(&a->influence, &b->influence, 1.0, 1) < 1e-9 &&
+                off_share(&a->attn, &b->attn, 1.0, 1) < 1e-9 &&
+                off_share(&a->mlp, &b->mlp, 1.0, 1) < 1e-9,
+            "block %zu: rows of weight 0 have no influence", i);
+        ok(off_share(a->o, b->o, f, m.block[i].w[W_O].cols) < 1e-9 &&
+                off_share(a->chan, b->chan, f, m.block[i].mlp) < 1e-9 &&
+                off_share(&a->before_o, &b->before_o, f, 1) < 1e-9 &&
+                off_share(&a->before_mlp, &b->before_mlp, f, 1) < 1e-9,
+            "block %zu: rows of weight 0 have no energy", i);
+    }
+    for (size_t k = 0; k < 2; k++)
+        judge_release(&j[k]);
+    calib.R = R;
+    choice_release(&all);
+    model_close(&m);
+    pool_free(pool);
+}
+
 int
 main(void)
 {
@@ -201,5 +264,6 @@ main(void)
     test_model("tests/golden/family/qwen3", 1);
     test_model("tests/golden/grad/tied-teacher", 0);
     test_energy("tests/golden/grad/tied-teacher");
+    test_weights("tests/golden/grad/tied-teacher");
     return done_testing();
 }

@@ -322,6 +322,20 @@ equal 'by their weights' "$(awk 'FNR == 1 { s[++n] = $1 } END {
     d = s[3] - (s[1] + 3 * s[2]) / 4; print (d < 2e-8 && d > -2e-8) }' \
     s1.tsv.nll s2.tsv.nll s3.tsv.nll)" 1
 equal 'which differ' "$(sort -u s[123].tsv.nll | wc -l | tr -d ' ')" 3
+# by_set NAME option ...: choices by one set each, and by both with next to no
+# weight for the second
+by_set() {
+    set_name=$1
+    shift
+    search "$@" --calib x=1:fr-rows && mv choice first &&
+        search "$@" --calib x=1:en-rows && mv choice second &&
+        search "$@" --calib x=1:fr-rows --calib y=1e-9:en-rows ||
+        fail "$set_name: a search"
+    same "$set_name: a set of next to no weight does not count" first choice
+    status 1 "$set_name: alone it chooses otherwise" cmp -s first second
+}
+by_set channels --units channels --ratio 0.2
+by_set 'ranked channels' --units channels --widths ranked --ratio 0.2
 for bad in x x=1 x=0:en-rows =1:en-rows x=1: x=a:en-rows; do
     status 2 "--calib $bad" search --ratio 0.3 --calib "$bad"
 done
