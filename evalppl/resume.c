@@ -5,7 +5,7 @@
 #include "base/note.h"
 #include "cli/die.h"
 #include "kern/kern.h"
-#include "model/config.h"
+#include "model/model.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,40 +36,6 @@ struct resume {
 
 /* ---- what it was made with ---- */
 
-static void
-hash_bytes(struct buf *b, const void *p, size_t n)
-{
-    const uint64_t h = XXH3_64bits(p, n);
-
-    buf_add(b, &h, sizeof h);
-}
-
-static void
-hash_weight(struct buf *b, const struct model *m, const struct weight *w)
-{
-    hash_bytes(b, w->data, w->rows * w->stride);
-    if (w->mask != NULL)
-        hash_bytes(b, w->mask, w->rows * w->mask_stride);
-    model_forget(m, w);
-}
-
-static void
-hash_model(struct buf *b, const struct model *m)
-{
-    json_t *j = config_to_json(&m->c, NULL);
-    char *config = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS);
-
-    hash_bytes(b, config, strlen(config));
-    hash_weight(b, m, &m->embed);
-    hash_weight(b, m, &m->norm);
-    if (!m->c.tied)
-        hash_weight(b, m, &m->head);
-    for (size_t i = 0; i < m->c.L * W_N; i++)
-        hash_weight(b, m, &m->block[i / W_N].w[i % W_N]);
-    free(config);
-    json_decref(j);
-}
-
 /* All that figures depend on, but the input. */
 static uint64_t
 hash_run(const struct eval *e, int detail)
@@ -82,8 +48,12 @@ hash_run(const struct eval *e, int detail)
         detail, e->in != NULL);
     for (const struct eval *f = e; f != NULL; f = f->also)
         for (size_t i = 0; i < f->nj; i++)
-            if (!f->j[i].recorded)
-                hash_model(&b, &f->j[i].m);
+            if (!f->j[i].recorded) {
+                char model[33];
+
+                model_hash(&f->j[i].m, model);
+                buf_adds(&b, model);
+            }
     h = XXH3_64bits(b.p, b.n);
     buf_release(&b);
     return h;

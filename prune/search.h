@@ -98,6 +98,7 @@ struct trials {
     size_t nr, rcap;
     int fd;      /* of the log; -1: none */
     uint64_t of; /* what the search is of */
+    char kernels[64]; /* that the log names and this run has not; "": none */
 };
 /* file NULL: no log.  What it holds is of the search `of`, or it is refused. */
 void trials_open(struct trials *t, const char *file, uint64_t of);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
+#include "kern/kern.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,7 +17,7 @@
 #define HEADER                                                               \
     "trial\tkind\tstep\ttaken\tkey\tparams\tbytes\tflops\tlatency\ttokens\t" \
     "nll\tppl\tkl\tobjective\tse\tseconds\tblocks\twidth\tchoice\tsearch\t"  \
-    "exact\n"
+    "exact\tkernels\n"
 enum {
     C_KIND = 1,
     C_STEP,
@@ -26,6 +27,7 @@ enum {
     C_SECONDS = 15,
     C_SEARCH = 19,
     C_EXACT,
+    C_KERNELS,
     COLUMNS
 };
 enum { LOG_MAX = 1 << 30 };
@@ -55,8 +57,8 @@ add_line(const struct trials *t, size_t i, struct buf *b)
         x->tokens, s->nll, exp(s->nll), s->kl, s->sum, s->se, x->seconds,
         conf_blocks(&x->conf), conf_width(&x->conf));
     choice_write_word(&x->choice, b);
-    buf_addf(b, "\t%016" PRIx64 "\t%a,%a,%a,%a\n", t->of, s->nll, s->kl, s->sum,
-        s->se);
+    buf_addf(b, "\t%016" PRIx64 "\t%a,%a,%a,%a\t%s\n", t->of, s->nll, s->kl,
+        s->sum, s->se, kern_name());
 }
 
 void
@@ -138,6 +140,8 @@ read_line(struct trials *t, char *line)
             &r.score.sum, &r.score.se) != 4)
         return -1;
     remember(t, &r);
+    if (strcmp(col[C_KERNELS], kern_name()) != 0)
+        snprintf(t->kernels, sizeof(t->kernels), "%s", col[C_KERNELS]);
     return of != t->of;
 }
 
@@ -154,7 +158,9 @@ read_log(struct trials *t, const char *file, char *text, size_t n)
 
         at = (size_t)(end - text) + 1;
         if (++line == 1 && strncmp(p, HEADER, sizeof(HEADER) - 1) != 0)
-            die(EX_INPUT, "%s: is not the log of a search", file);
+            die(EX_INPUT,
+                "%s: is not the log of a search, or that of another version",
+                file);
         *end = '\0';
         r = line > 1 ? read_line(t, p) : 0;
         if (r < 0)
@@ -192,6 +198,10 @@ trials_open(struct trials *t, const char *file, uint64_t of)
     free(text);
     if (t->nr > 0)
         note("%s: %zu evaluations are known", file, t->nr);
+    if (t->kernels[0] != '\0')
+        warn("%s: has scores of kernels %s, continued with %s: the last bits "
+             "of new scores may differ",
+            file, t->kernels, kern_name());
 }
 
 void

@@ -124,6 +124,9 @@ int model_check_finite(const struct model *m, struct err *e);
 /* XXH3-128 of the head in logical fp32 rows and the final norm, as hex.
  * Forgets them again. */
 void model_head_hash(const struct model *m, char out[33]);
+/* XXH3-128 of the configuration and of all weights as they are stored, as hex.
+ * Forgets them again. */
+void model_hash(const struct model *m, char out[33]);
 /* The shapes of all blocks, b [L]. */
 void model_shape(const struct model *m, struct block_shape *b);
 /* Parameters of the model at its true shapes, a tied head counted once. */

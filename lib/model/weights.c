@@ -335,22 +335,65 @@ hash_weight(XXH3_state_t *h, const struct model *m, const struct weight *w)
     free(x);
 }
 
-void
-model_head_hash(const struct model *m, char out[33])
+static XXH3_state_t *
+begin_hash(void)
 {
     XXH3_state_t *h = XXH3_createState();
-    XXH128_canonical_t c;
 
     if (!h)
         mem_exhausted("state of a hash");
     XXH3_128bits_reset(h);
-    hash_weight(h, m, &m->head);
-    hash_weight(h, m, &m->norm);
+    return h;
+}
+
+static void
+end_hash(XXH3_state_t *h, const struct model *m, char out[33])
+{
+    XXH128_canonical_t c;
+
     model_forget(m, NULL);
     XXH128_canonicalFromHash(&c, XXH3_128bits_digest(h));
     XXH3_freeState(h);
     for (int i = 0; i < 16; i++)
         snprintf(out + 2 * i, 3, "%02x", c.digest[i]);
+}
+
+void
+model_head_hash(const struct model *m, char out[33])
+{
+    XXH3_state_t *h = begin_hash();
+
+    hash_weight(h, m, &m->head);
+    hash_weight(h, m, &m->norm);
+    end_hash(h, m, out);
+}
+
+static void
+hash_stored(XXH3_state_t *h, const struct model *m, const struct weight *w)
+{
+    XXH3_128bits_update(h, w->data, w->rows * w->stride);
+    if (w->mask != NULL)
+        XXH3_128bits_update(h, w->mask, w->rows * w->mask_stride);
+    model_forget(m, w);
+}
+
+void
+model_hash(const struct model *m, char out[33])
+{
+    json_t *j = config_to_json(&m->c, NULL);
+    char *config = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS);
+    XXH3_state_t *h = begin_hash();
+
+    XXH3_128bits_update(h, config, strlen(config));
+    hash_stored(h, m, &m->embed);
+    hash_stored(h, m, &m->norm);
+    if (!m->c.tied)
+        hash_stored(h, m, &m->head);
+    for (size_t i = 0; i < m->c.L * W_N; i++)
+        hash_stored(h, m, &m->block[i / W_N].w[i % W_N]);
+    end_hash(h, m, out);
+    free(config);
+    json_decref(j);
 }
 
 struct block_shape

@@ -299,6 +299,38 @@ awk -F '\t' -v OFS='\t' 'NR > 1 && $2 != "whole" { $21 = "1,1," 100 - $14 ",0" }
 ok 'a log is believed' search $tabu --log lie.tsv en-rows
 if cmp -s t choice; then fail 'to the bit'; else pass 'to the bit'; fi
 
+# Scores of other kernels are taken, and that is said.
+awk -F '\t' -v OFS='\t' 'NR > 1 { $22 = "elsewhere" }
+    $2 == "whole" { split($21, x, ","); $21 = x[1] + 1e-6 "," x[2] ",1,0" }
+    { print }' t.tsv >moved.tsv
+# shellcheck disable=SC2086
+ok 'a log of other kernels is gone on with' prune search -m M -o choice $tabu \
+    --log moved.tsv en-rows
+like '... and the kernels are named' 'moved\.tsv: .*kernels elsewhere' err
+same '... to the same choice' t choice
+# shellcheck disable=SC2086
+env RETORT_KERNELS=ref prune search -q -m M -o choice $tabu --log plain.tsv \
+    en-rows
+# shellcheck disable=SC2086
+ok 'a log of plain C is gone on with' search $tabu --log plain.tsv en-rows
+like 'names its kernels' '	ref$' plain.tsv
+# One weight of the last block is another, the head is as it was.
+cp -r M changed
+size=$(wc -c <M/model.safetensors)
+{ head -c $((size - 4000)) M/model.safetensors && printf '\0\0\0\77' &&
+    tail -c 3996 M/model.safetensors; } >changed/model.safetensors
+# shellcheck disable=SC2086
+status 2 'a log of a model of other weights is refused' prune search -m changed \
+    -o choice $tabu --log t.tsv en-rows
+like '... as another search' 'another search.*model' err
+rm -r changed
+cp -r M changed
+sed 's/"rope_theta": [0-9.]*/"rope_theta": 500.0/' M/config.json >changed/config.json
+# shellcheck disable=SC2086
+status 2 'a log of the same weights in another configuration is refused' \
+    prune search -m changed -o choice $tabu --log t.tsv en-rows
+like '... as another search too' 'another search.*model' err
+
 # --- what must not matter ---
 for how in '-j 1' '-j 2' '--jobs 2' '--jobs 3 -j 3' '--no-cache'; do
     # shellcheck disable=SC2086
