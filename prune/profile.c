@@ -81,12 +81,12 @@ static void
 write_profile(const struct model *m, const struct calib *c,
     const struct profile_sums *s)
 {
-    char head[33];
-    const struct profile_about about = { m->path, head,
+    char hash[33];
+    const struct profile_about about = { m->path, hash,
         compute_names[a.compute], c->tokenizer, 1, a.hessian };
     struct err e;
 
-    model_head_hash(m, head);
+    model_hash(m, hash);
     prog_catch_stop(); /* what is written from here on is not broken off */
     prog_saving(1);
     if (profile_write(s, &about, out.tmp, &e) < 0)

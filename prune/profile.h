@@ -40,11 +40,12 @@ struct profile {
     /* private */
     size_t rows, parts;
     json_t *json; /* profile.json */
-    struct io_map map[2];
+    struct io_map map[2]; /* of sums and Hessians */
     struct st sums, hessian; /* hessian.nt = 0: none */
 };
-/* -1 and *e (EX_INPUT: damaged, or not of m by its head and widths; m NULL: of
- * any); nothing is to be closed then. */
+/* Reads all of it, to compare hashes.  -1 and *e (EX_INPUT: damaged, or not of
+ * m by its widths and model_hash; m NULL: of any); nothing is to be closed
+ * then. */
 int profile_open(struct profile *p, const char *dir, const struct model *m,
     struct err *e);
 void profile_close(struct profile *p);
@@ -180,12 +181,12 @@ void gradients_walk(struct profile_sums *s, const struct model *m,
 
 /* What profile.json says beside the sums. */
 struct profile_about {
-    const char *model, *head, *compute;
+    const char *model, *hash, *compute; /* hash: of model_hash */
     const char *tokenizer; /* hash; NULL: none */
     size_t parts;          /* profiles that were merged; 1 */
     int hessian;
 };
-/* All files but the Hessians into folder dir. */
+/* All files but the Hessians, which are there already, into folder dir. */
 int profile_write(const struct profile_sums *s, const struct profile_about *a,
     const char *dir, struct err *e);
 /* The sum of profiles p[n], n > 0, into folder dir.  -1 and *e (EX_INPUT): they

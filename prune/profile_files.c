@@ -1,13 +1,24 @@
 /* The files of a profile: written, read, added up; see prune-profile(1). */
 #include "profile.h"
 #include "hessian.h"
+#include "format/ckpt.h"
 #include "format/json.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
+
+/* The files that programs read; profile.json has their hashes. */
+enum { FILE_SUMS, FILE_HESSIAN, FILES };
+static const char *const files[FILES] = { "sums", "hessian" };
+
+static char *
+file_path(const char *dir, size_t file)
+{
+    return xasprintf("%s/%s.safetensors", dir, files[file]);
+}
 
 static char *
 tensor_name(char out[64], size_t block, enum fwd_input input, const char *what)
@@ -156,18 +167,43 @@ write_gradients(const struct profile_sums *s, const char *path, struct err *e)
     return r;
 }
 
+/* Hashes of the files in folder dir; NULL: one cannot be read. */
+static json_t *
+hash_files(const char *dir, int hessian, struct err *e)
+{
+    json_t *j = json_object();
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < FILES; i++) {
+        char *path = file_path(dir, i), hex[33];
+
+        if ((i == FILE_SUMS || hessian) && (r = ckpt_hash(path, hex, e)) == 0)
+            json_object_set_new(j, files[i], json_string(hex));
+        free(path);
+    }
+    if (r == 0)
+        return j;
+    json_decref(j);
+    return NULL;
+}
+
 static int
 write_about(const struct profile_sums *s, const struct profile_about *a,
-    const char *path, struct err *e)
+    const char *dir, const char *path, struct err *e)
 {
-    json_t *j = json_pack("{s:i,s:s,s:s,s:s?,s:s,s:I,s:I,s:I,s:I,s:I,s:b}",
-        "version", VERSION, "model", a->model, "head", a->head, "tokenizer",
+    json_t *hashes = hash_files(dir, a->hessian, e), *j;
+    int r;
+
+    if (hashes == NULL)
+        return -1;
+    j = json_pack("{s:i,s:s,s:s,s:s?,s:s,s:I,s:I,s:I,s:I,s:I,s:b,s:o}",
+        "version", VERSION, "model", a->model, "model_hash", a->hash,
+        "tokenizer",
         a->tokenizer, "compute", a->compute, "blocks", (json_int_t)s->L, "rows",
         (json_int_t)s->rows, "documents", (json_int_t)s->tokens[CLASS_FIRST],
         "tokens", (json_int_t)(s->tokens[CLASS_FIRST] + s->tokens[CLASS_REST]),
-        "parts", (json_int_t)a->parts, "hessian", a->hessian);
-    int r;
-
+        "parts", (json_int_t)a->parts, "hessian", a->hessian, "xxh3_128",
+        hashes);
     if (j == NULL)
         mem_exhausted("profile.json");
     if (a->hessian)
@@ -181,7 +217,7 @@ int
 profile_write(const struct profile_sums *s, const struct profile_about *a,
     const char *dir, struct err *e)
 {
-    char *sums = xasprintf("%s/sums.safetensors", dir);
+    char *sums = file_path(dir, FILE_SUMS);
     char *channels = xasprintf("%s/channels.tsv", dir);
     char *blocks = xasprintf("%s/blocks.tsv", dir);
     char *gradients = xasprintf("%s/gradients.tsv", dir);
@@ -190,7 +226,7 @@ profile_write(const struct profile_sums *s, const struct profile_about *a,
             write_channels(s, channels, e) < 0 ||
             write_blocks(s, blocks, e) < 0 ||
             write_gradients(s, gradients, e) < 0 ||
-            write_about(s, a, about, e) < 0
+            write_about(s, a, dir, about, e) < 0
         ? -1
         : 0;
 
@@ -204,13 +240,29 @@ profile_write(const struct profile_sums *s, const struct profile_about *a,
 
 /* ---- read ---- */
 
+/* Is the file the one that was written? */
 static int
-map_tensors(struct profile *p, int i, struct st *st, const char *name,
+check_hash(const struct profile *p, size_t file, const char *path,
     struct err *e)
 {
-    char *path = xasprintf("%s/%s", p->dir, name);
-    int r = io_map(&p->map[i], path, e);
+    const json_t *hashes = json_object_get(p->json, "xxh3_128");
+    char hex[33];
 
+    if (ckpt_hash(path, hex, e) < 0)
+        return -1;
+    return strcmp(hex, js_text_of(hashes, files[file])) == 0
+        ? 0
+        : err_set(e, EX_INPUT,
+              "%s: is damaged: its hash is not the one in profile.json", path);
+}
+
+static int
+map_tensors(struct profile *p, size_t i, struct st *st, struct err *e)
+{
+    char *path = file_path(p->dir, i);
+    int r = check_hash(p, i, path, e);
+
+    r = r == 0 ? io_map(&p->map[i], path, e) : r;
     if (r == 0 && (r = st_parse(st, p->map[i].p, p->map[i].n, e)) < 0) {
         memset(st, 0, sizeof *st);
         err_prefix(e, "%s", path);
@@ -293,7 +345,7 @@ check_tensors(struct profile *p, struct err *e)
 static int
 read_about(struct profile *p, int *hessian, struct err *e)
 {
-    static const char *const texts[] = { "model", "head", "compute" };
+    static const char *const texts[] = { "model", "model_hash", "compute" };
     char *path = xasprintf("%s/profile.json", p->dir);
     size_t version;
     int r;
@@ -302,7 +354,13 @@ read_about(struct profile *p, int *hessian, struct err *e)
     free(path);
     if (p->json == NULL)
         return -1;
-    if ((r = js_size(p->json, "version", 1, VERSION, &version, e)) <= 0 ||
+    r = js_size(p->json, "version", 1, VERSION, &version, e);
+    if (r > 0 && version < VERSION)
+        return err_set(e, EX_INPUT,
+            "%s/profile.json: is of version %zu, without hashes: make the "
+            "profile again",
+            p->dir, version);
+    if (r <= 0 ||
         (r = js_size(p->json, "blocks", 1, 1000000, &p->L, e)) <= 0 ||
         (r = js_size(p->json, "rows", 0, 1e15, &p->rows, e)) <= 0 ||
         (r = js_size(p->json, "parts", 1, 1e15, &p->parts, e)) <= 0 ||
@@ -318,19 +376,21 @@ read_about(struct profile *p, int *hessian, struct err *e)
 static int
 check_model(const struct profile *p, const struct model *m, struct err *e)
 {
-    char head[33];
+    char hash[33];
     int same = p->L == m->c.L;
 
     for (size_t i = 0; same && i < m->c.L * FWD_INPUTS; i++)
         same = profile_width(p, i / FWD_INPUTS, i % FWD_INPUTS) ==
             input_width(m, i / FWD_INPUTS, i % FWD_INPUTS);
     if (same) {
-        model_head_hash(m, head);
-        same = strcmp(head, js_text_of(p->json, "head")) == 0;
+        model_hash(m, hash);
+        same = strcmp(hash, js_text_of(p->json, "model_hash")) == 0;
     }
     return same ? 0
-                : err_set(e, EX_INPUT, "is a profile of %s, not of %s",
-                      js_text_of(p->json, "model"), m->path);
+                : err_set(e, EX_INPUT,
+                      "is not the profile of %s: it was made of %s with other "
+                      "weights or another config.json",
+                      m->path, js_text_of(p->json, "model"));
 }
 
 int
@@ -342,9 +402,8 @@ profile_open(struct profile *p, const char *dir, const struct model *m,
     memset(p, 0, sizeof *p);
     p->dir = xstrdup(dir);
     if (read_about(p, &hessian, e) < 0 ||
-        map_tensors(p, 0, &p->sums, "sums.safetensors", e) < 0 ||
-        (hessian &&
-            map_tensors(p, 1, &p->hessian, "hessian.safetensors", e) < 0)) {
+        map_tensors(p, FILE_SUMS, &p->sums, e) < 0 ||
+        (hessian && map_tensors(p, FILE_HESSIAN, &p->hessian, e) < 0)) {
         profile_close(p);
         return -1;
     }
@@ -360,7 +419,7 @@ profile_close(struct profile *p)
 {
     st_release(&p->sums);
     st_release(&p->hessian);
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < FILES; i++)
         if (p->map[i].p != NULL)
             io_unmap(&p->map[i]);
     json_decref(p->json);
@@ -470,7 +529,8 @@ check_same(const struct profile *p, const struct profile *q, struct err *e)
     const char *why = NULL;
 
     if (p->L != q->L ||
-        strcmp(js_text_of(p->json, "head"), js_text_of(q->json, "head")) != 0)
+        strcmp(js_text_of(p->json, "model_hash"),
+            js_text_of(q->json, "model_hash")) != 0)
         why = "another model";
     for (size_t i = 0; why == NULL && i < p->L * FWD_INPUTS; i++)
         if (profile_width(p, i / FWD_INPUTS, i % FWD_INPUTS) !=
@@ -556,10 +616,10 @@ int
 profile_merge(const struct profile *p, size_t n, const char *dir, struct err *e)
 {
     struct profile_about a = { js_text_of(p->json, "model"),
-        js_text_of(p->json, "head"), js_text_of(p->json, "compute"),
+        js_text_of(p->json, "model_hash"), js_text_of(p->json, "compute"),
         json_string_value(js_get(p->json, "tokenizer")), 0, p->hessian.nt > 0 };
     struct profile_sums s;
-    char *path = xasprintf("%s/hessian.safetensors", dir);
+    char *path = file_path(dir, FILE_HESSIAN);
     int r = 0;
 
     profile_sums_init(&s, p->L);

@@ -197,6 +197,12 @@ repair_wanted(const struct choice *c)
     return 0;
 }
 
+static char *
+layer_name(size_t block, enum fwd_input input)
+{
+    return xasprintf("block %zu, %s", block, input == FWD_O ? "o" : "down");
+}
+
 /* Repair what reads `input` in block i of small. */
 static void
 repair_input(struct repair *r, size_t i, enum fwd_input input, const double *h)
@@ -208,8 +214,7 @@ repair_input(struct repair *r, size_t i, enum fwd_input input, const double *h)
     size_t *cols = input == FWD_O ? cut_columns(r->m, b) : b->chan;
     struct repaired *sum = input == FWD_O ? &r->o : &r->down, one;
     float *w = xreallocarray(NULL, from->rows * from->cols, sizeof *w);
-    char *name =
-        xasprintf("block %zu, %s", b->block, input == FWD_O ? "o" : "down");
+    char *name = layer_name(b->block, input);
     double share;
     struct err e;
 
@@ -232,6 +237,25 @@ repair_input(struct repair *r, size_t i, enum fwd_input input, const double *h)
 
 /* ---- Hessians of a profile ---- */
 
+/* Refuse a Hessian h [n,n], which was read from a file, if it is not positive
+ * definite with damping: what is cut shows nothing of the rows that go. */
+static void
+check_definite(const struct repair *r, const double *h, size_t n, size_t block,
+    enum fwd_input input)
+{
+    double *copy = xreallocarray(NULL, n * n, sizeof *copy);
+    char *name = layer_name(block, input);
+    struct hess all;
+    struct err e;
+
+    memcpy(copy, h, n * n * sizeof *copy);
+    if (hess_init(&all, copy, n, name, &e) < 0 ||
+        hess_factor(&all, r->damp, name, &e) < 0)
+        die_err(&e);
+    hess_release(&all);
+    free(name);
+}
+
 static void
 repair_by(struct repair *r, const struct profile *p, size_t i,
     enum fwd_input input)
@@ -246,6 +270,7 @@ repair_by(struct repair *r, const struct profile *p, size_t i,
     wide = xreallocarray(NULL, n * n, sizeof *wide);
     for (size_t k = 0; k < n * n; k++)
         wide[k] = h[k];
+    check_definite(r, wide, n, block, input);
     repair_input(r, i, input, wide);
     free(wide);
 }

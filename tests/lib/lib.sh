@@ -122,6 +122,16 @@ equal() {
     fi
 }
 
+# reweigh MODEL COPY BYTES: a copy of a model folder in which the float that many
+# bytes before the end of its weights is 0.5
+reweigh() {
+    cp -r "$1" "$2"
+    tap_at=$(($(wc -c <"$1/model.safetensors") - $3))
+    { head -c "$tap_at" "$1/model.safetensors" && printf '\0\0\0\77' &&
+        tail -c +$((tap_at + 5)) "$1/model.safetensors"; } \
+        >"$2/model.safetensors"
+}
+
 # llama FILE [KEY VALUE]...: the config.json of a small Llama, but for these
 llama() {
     tap_file=$1

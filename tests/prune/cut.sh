@@ -86,6 +86,35 @@ ok 'a profile without Hessians' prune profile -q -m "$t" -o N calib
 status 2 'will not do' prune cut -m "$t" --choice mixed -o not --profile N
 status 3 'nor one of another model' prune cut -m "$grad/untied-teacher" \
     --choice mixed -o not --profile P
+# The end of the file is the Hessian of the last block's MLP, and of the model
+# weights of that block.
+cp -r P hurt
+size=$(wc -c <P/hessian.safetensors)
+{ head -c $((size - 4)) P/hessian.safetensors && printf '\0\0\0\77'; } \
+    >hurt/hessian.safetensors
+status 3 'nor a damaged one' prune cut -m "$t" --choice mixed -o not --profile hurt
+like 'is named' 'hurt/hessian\.safetensors: .*hash' err
+reweigh "$t" changed 4000
+for how in 'cut --choice mixed' sparsify 'search --ratio 0.4 calib'; do
+    # shellcheck disable=SC2086 # words
+    status 3 "$how: nor one of a model of the same head" prune $how -m changed \
+        -o not --profile P
+    like 'says so' 'P: .*not.* profile of changed' err
+done
+# A Hessian with -1e30 on the diagonal, at channel 7, which goes.
+header=$(od -A n -t u8 -N 8 P/hessian.safetensors | tr -d ' ')
+at=$(head -c $((8 + header)) P/hessian.safetensors | tail -c "$header" |
+    sed 's/.*"0\.down":{[^}]*"data_offsets":\[\([0-9]*\),.*/\1/')
+at=$((8 + header + at + 7 * 25 * 4))
+cp -r P odd
+{ head -c $at P/hessian.safetensors && printf '\312\362\111\361' &&
+    tail -c +$((at + 5)) P/hessian.safetensors; } >odd/hessian.safetensors
+old=$("$BUILD/tests/prune/profile" P/hessian.safetensors)
+new=$("$BUILD/tests/prune/profile" odd/hessian.safetensors)
+sed "s/$old/$new/" P/profile.json >odd/profile.json
+status 4 'nor Hessians that are not positive definite' prune cut -m "$t" \
+    --choice first -o not --profile odd
+like 'which are named' 'block 0, down: .*not positive definite' err
 status 2 'input beside a profile' prune cut -m "$t" --choice mixed -o not \
     --profile P calib
 status 2 'input without repair' prune cut -m "$t" --choice mixed -o not \

@@ -4,6 +4,7 @@
 #include "prune/prune.h"
 #include "base/rng.h"
 #include "cli/die.h"
+#include "format/ckpt.h"
 #include "kern/kern.h"
 #include "../lib/golden.h"
 #include "../lib/tap.h"
@@ -25,7 +26,7 @@ static void
 make(struct profile *p, const struct calib *c, const char *dir)
 {
     const struct walk_opt o = { 1, SIZE_MAX, PROFILE_OFF_F32 };
-    const struct profile_about a = { "model", "head", "f32", NULL, 1, 1 };
+    const struct profile_about a = { "model", "hash", "f32", NULL, 1, 1 };
     struct profile_sums s;
     struct err e;
 
@@ -90,7 +91,11 @@ calib_of(struct calib *c, const uint32_t *ids, const uint32_t *first, size_t R,
         .first = (uint32_t *)(uintptr_t)first };
     static size_t at[MOST];
     static uint32_t target[MOST];
+    static double weight[MOST];
 
+    c->token_weight = weight;
+    for (size_t r = 0; r < R; r++)
+        weight[r] = 1.0;
     c->at = at;
     c->target = target;
     for (size_t t = 0; t < R * T; t++) {
@@ -368,11 +373,19 @@ test_quantiles(void)
     free(v);
 }
 
+/* With a file: its hash, for shell tests. */
 int
-main(void)
+main(int argc, char **argv)
 {
+    char hex[33];
     struct err e;
 
+    if (argc > 1) {
+        if (ckpt_hash(argv[1], hex, &e) < 0)
+            die_err(&e);
+        puts(hex);
+        return 0;
+    }
     tap_scratch();
     pool = pool_new(2, &e);
     if (kern_init() != NULL || pool == NULL || model_open(&m, FAMILY, &e) < 0) {

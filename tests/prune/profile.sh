@@ -71,6 +71,11 @@ status 3 'without Hessians' prune profile --merge -o X P N
 student -q -m config.json -t tok -o M2 --seed 9 one
 prune profile -q -m M2 -o other --hessian batches || fail 'another model'
 status 3 'of another model' prune profile --merge -o X P other
+reweigh M changed 80000
+ok 'a model of the same head' prune profile -q -m changed -o near batches \
+    --hessian
+status 3 'of other weights of blocks' prune profile --merge -o X P near
+like 'says why' 'another model' err
 
 ok 'gradients' prune profile -q -m M -o G --gradient batches
 ok 'with 2 threads' prune profile -q -m M -o G2 --gradient -j 2 batches
@@ -113,10 +118,13 @@ done
 cp -r P bad
 sed 's/"blocks": 3/"blocks": 4/' P/profile.json >bad/profile.json
 status 3 'a block too many' prune profile --merge -o X bad
+sed 's/"version": [0-9]*/"version": 1/' P/profile.json >bad/profile.json
+status 3 'a profile of the first version' prune profile --merge -o X bad
+like 'is to be made again' 'bad/profile\.json: .*version 1.*again' err
 cp P/profile.json bad
 cp other/hessian.safetensors bad
 status 3 'Hessians of another profile' prune profile --merge -o X bad
-like 'says so' 'not those of the sums' err
+like 'says so' 'hessian.safetensors: .*hash' err
 size=$(wc -c <P/hessian.safetensors)
 status 1 'no room for the Hessians of all blocks' sh -c "trap '' XFSZ
     ulimit -f $((size / 1024)); exec prune profile --merge -o X P P"
