@@ -96,8 +96,8 @@ struct trials {
     size_t n, cap;
     struct record *r; /* of the log */
     size_t nr, rcap;
-    int fd;      /* of the log; -1: none */
-    uint64_t of; /* what the search is of */
+    int fd;           /* of the log; -1: none */
+    uint64_t of;      /* what the search is of */
     char kernels[64]; /* that the log names and this run has not; "": none */
 };
 /* file NULL: no log.  What it holds is of the search `of`, or it is refused. */
