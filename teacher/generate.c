@@ -23,6 +23,7 @@ struct prompts {
     struct tokenizer *tok;
     struct tok_scratch *scratch;
     size_t V;               /* ids of the model */
+    size_t most;            /* positions of the model; 0: not known */
     size_t n, cap, longest; /* texts; tokens of a prompt */
     struct text *text;      /* [n] */
     struct tok_ids *ids;    /* [n] of their prompts */
@@ -33,7 +34,8 @@ struct prompts {
     double ended, tokens;   /* texts; of all */
 };
 
-/* A prompt; -1 if it has no tokens, or some that the model has not. */
+/* Take a prompt; -1 and *e if it has no tokens, too many, or one that the model
+ * has not. */
 static int
 add(struct prompts *p, const char *s, size_t n, json_t *record, uint64_t chance,
     struct err *e)
@@ -50,9 +52,14 @@ add(struct prompts *p, const char *s, size_t n, json_t *record, uint64_t chance,
     *ids = (struct tok_ids){ 0 };
     tok_encode(p->tok, p->scratch, s, n, TOK_SPECIAL | TOK_BOS, ids);
     if (ids->n == 0)
-        return err_set(e, EX_INPUT, "the prompt has no tokens");
+        return err_set(e, EX_USAGE, "the prompt has no tokens");
     if (tok_fits(ids, p->V, e) < 0)
         return err_prefix(e, "the prompt");
+    if (p->most > 0 && ids->n + p->a->length > p->most)
+        return err_set(e, EX_INPUT,
+            "the prompt has %zu tokens, and with %zu more they exceed the "
+            "model's %zu positions: shorten it, or ask for fewer by -n",
+            ids->n, p->a->length, p->most);
     p->longest = ids->n > p->longest ? ids->n : p->longest;
     p->text[p->n] =
         (struct text){ .ids = ids->v, .n = ids->n, .chance = chance };
@@ -82,7 +89,11 @@ add_line(struct prompts *p, const char *line, size_t n, size_t at,
         json_object_set_new(j, "index", json_integer((json_int_t)at));
     else if (json_is_integer(index) && json_integer_value(index) >= 0)
         at = (size_t)json_integer_value(index);
-    return add(p, prompt, strlen(prompt), j, at, e);
+    if (add(p, prompt, strlen(prompt), j, at, e) < 0) {
+        e->code = EX_INPUT;
+        return -1;
+    }
+    return 0;
 }
 
 static void
@@ -253,7 +264,7 @@ run(struct prompts *p, const struct model *m, struct pool *pool)
 void
 generate(const struct model *m, struct pool *pool, const struct args *a)
 {
-    struct prompts p = { .a = a };
+    struct prompts p = { .a = a, .most = m->c.max_pos };
     struct err e;
 
     open_tokenizer(&p, m);
@@ -261,7 +272,7 @@ generate(const struct model *m, struct pool *pool, const struct args *a)
     if (a->prompts != NULL)
         read_lines(&p);
     else if (add(&p, a->prompt, strlen(a->prompt), NULL, 0, &e) < 0)
-        die(EX_USAGE, "%s", e.msg);
+        die_err(&e);
     run(&p, m, pool);
     if (a->prompts == NULL) {
         text_release(p.text);

@@ -284,6 +284,7 @@ tell_first(struct teacher *t)
 
     if (t->told)
         return;
+    config_tell_positions(&t->m.c, b->T, t->a->model);
     compute_tell(&t->m, t->pool, &(struct rows){ 1, b->T, b->ids, b->first },
         t->a->compute, t->a->model);
     mem_trim();

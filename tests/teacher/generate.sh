@@ -105,8 +105,23 @@ same 'all of it' all out
 ok 'memory' teacher -m "$m" --prompts p.jsonl -n 12
 like 'is said first' '^teacher: 5 texts at a time, of [0-9]* tokens at most: [0-9.]* MB of keys and values, [0-9.]* MB in all' err
 yes '{"prompt": "a"}' | head -n 4096 >many.jsonl
-status 1 'more than there is' timeout 20 teacher -q -m "$m" \
+cp -r "$m" wide
+sed 's/"max_position_embeddings": [0-9]*/"max_position_embeddings": 2000000/' \
+    "$m/config.json" >wide/config.json
+status 1 'more than there is' timeout 20 teacher -q -m wide \
     --prompts many.jsonl -n 1000000 --at-once 4096
+cp -r "$m" short
+sed 's/"max_position_embeddings": [0-9]*/"max_position_embeddings": 20/' \
+    "$m/config.json" >short/config.json
+ok 'a prompt and -n within the positions' teacher -q -m short --generate the -n 16
+printf '{"prompt": "the"}\n{"prompt": "the of the of the of the of the"}\n' >long
+status 3 'a prompt and -n beyond the positions' teacher -q -m short \
+    --prompts long -n 16
+like 'are named by their line' 'long: line 2: .* 20 positions.* -n' err
+equal '... before any text' "$(wc -c <out | tr -d ' ')" 0
+status 3 'beyond them with --generate' teacher -q -m short \
+    --generate 'the of the of the of the of the' -n 16
+like '... says so' ' 20 positions.* -n' err
 echo '{"prompt": 3}' >bad
 status 3 'a prompt that is a number' say --prompts bad
 like 'says where' 'bad: line 1: prompt: ' err
