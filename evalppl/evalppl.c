@@ -27,6 +27,7 @@ static struct {
     size_t worst, c, stride, rows, threads;
     double temperature;
     int protocol, format, per_source, compare, compute, spread, recorded;
+    int skip_bad;
 } a = { .c = CONTEXT, .temperature = 1.0 };
 
 static const struct opt options[] = {
@@ -70,6 +71,8 @@ static const struct opt options[] = {
         "score these items by that form; may be given again"),
     OPT_STR(0, "items", &a.items, "file",
         "write the log probability of every choice there, as TSV"),
+    OPT_FLAG(0, "skip-bad", &a.skip_bad,
+        "name items that do not fit their form, and leave them out"),
     OPT_GROUP("run"),
     OPT_SIZE('B', "batch-size", &a.rows, 0, 65536, "rows",
         "windows at a time (0: about 4096 tokens)"),
@@ -109,6 +112,8 @@ check_tasks(const char *input)
 
     if (a.items != NULL && a.tasks.n == 0)
         die(EX_USAGE, "--items needs --task");
+    if (a.skip_bad && a.tasks.n == 0)
+        die(EX_USAGE, "--skip-bad needs --task");
     if (a.tasks.n > 0)
         refuse("not with --task", others);
 }
@@ -214,7 +219,7 @@ report(struct eval *e)
     if (a.tasks.n > 0)
         tasks_run(e,
             &(struct task_args){ a.tasks.v, a.tasks.n, a.items,
-                (enum format)a.format, a.per_source, a.compare },
+                (enum format)a.format, a.per_source, a.compare, a.skip_bad },
             &b);
     else
         eval_print(e, (enum format)a.format, a.per_source, a.compare, &b);

@@ -119,11 +119,13 @@ struct task {
     size_t n;
     struct strings group; /* by the field `by`, in the order they come */
     size_t nrequest;
+    size_t skipped;    /* bad items, left out */
     size_t *at;        /* [n] first request of an item */
     struct said *said; /* [nj][nrequest] */
 };
-/* spec: FORM=FILE.  Dies on damage. */
-void task_open(struct task *t, const char *spec);
+/* spec: FORM=FILE.  Dies on damage; skip_bad: but items that are bad are left
+ * out with a warning each. */
+void task_open(struct task *t, const char *spec, int skip_bad);
 void task_close(struct task *t);
 
 /* ---- tokens ---- */
@@ -186,7 +188,7 @@ struct task_args {
     size_t n;
     const char *items; /* where to write all requests, or NULL */
     enum format format;
-    int per_source, compare;
+    int per_source, compare, skip_bad;
 };
 void tasks_print(const struct eval *e, const struct task *t,
     const struct task_args *a, struct buf *b);

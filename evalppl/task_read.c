@@ -2,8 +2,10 @@
 #include "task.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "cli/die.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,8 +183,39 @@ blank(const char *p, size_t n)
     return n == 0;
 }
 
+/* Add the item of a line. */
 static int
-read_items(struct task *t, struct err *e)
+read_item(struct task *t, const char *text, size_t n, size_t line, int skip_bad,
+    struct err *e)
+{
+    json_t *j = NULL;
+    int r = -1;
+
+    if (n > LINE_MAX_BYTES)
+        err_set(e, EX_INPUT,
+            "an item of %zu bytes; it may have %d: leave out fields that the "
+            "form does not name",
+            n, LINE_MAX_BYTES);
+    else if ((j = js_parse(text, n, e)) != NULL)
+        r = take_item(t, j, line, e);
+    json_decref(j);
+    if (r == 0)
+        return 0;
+    err_prefix(e, "%s: line %zu", t->path, line);
+    if (!skip_bad) {
+        const size_t len = strlen(e->msg);
+
+        snprintf(e->msg + len, sizeof(e->msg) - len,
+            "; --skip-bad leaves such items out");
+        return -1;
+    }
+    warn("%s: the item is left out", e->msg);
+    t->skipped++;
+    return 0;
+}
+
+static int
+read_items(struct task *t, int skip_bad, struct err *e)
 {
     char *text, *p;
     size_t n, line = 0;
@@ -193,21 +226,10 @@ read_items(struct task *t, struct err *e)
     for (p = text; r == 0 && p < text + n;) {
         char *nl = memchr(p, '\n', (size_t)(text + n - p));
         char *end = nl != NULL ? nl : text + n;
-        json_t *j;
 
         line++;
-        if (end - p > LINE_MAX_BYTES) {
-            r = err_set(e, EX_INPUT,
-                "%s: line %zu: an item of %zu bytes; it may have %d: leave out "
-                "fields that the form does not name",
-                t->path, line, (size_t)(end - p), LINE_MAX_BYTES);
-        } else if (!blank(p, (size_t)(end - p))) {
-            j = js_parse(p, (size_t)(end - p), e);
-            r = j == NULL ? -1 : take_item(t, j, line, e);
-            json_decref(j);
-            if (r < 0)
-                err_prefix(e, "%s: line %zu", t->path, line);
-        }
+        if (!blank(p, (size_t)(end - p)))
+            r = read_item(t, p, (size_t)(end - p), line, skip_bad, e);
         p = end + (nl != NULL);
     }
     free(text);
@@ -217,7 +239,7 @@ read_items(struct task *t, struct err *e)
 }
 
 void
-task_open(struct task *t, const char *spec)
+task_open(struct task *t, const char *spec, int skip_bad)
 {
     const char *eq = strchr(spec, '=');
     char *form;
@@ -228,7 +250,7 @@ task_open(struct task *t, const char *spec)
         die(EX_USAGE, "--task %s: is no form=file", spec);
     form = xasprintf("%.*s", (int)(eq - spec), spec);
     t->path = xstrdup(eq + 1);
-    if (form_read(&t->form, form, &e) < 0 || read_items(t, &e) < 0)
+    if (form_read(&t->form, form, &e) < 0 || read_items(t, skip_bad, &e) < 0)
         die_err(&e);
     t->name = xstrdup(t->form.name);
     free(form);

@@ -233,6 +233,24 @@ bad 'a filter without its argument' 'before has 0 arguments, not 1' 'choice {a|b
 bad 'an open brace' 'line 1: a brace is not closed' 'choice {a'
 bad 'a closed one' 'a brace is closed that none opened' 'choice a}'
 bad 'no name' 'braces without' 'choice {}'
+# --skip-bad: what is no item of the form is named and left out.
+{ head -n 2 "$golden/tasks/blimp.jsonl" && echo '{"no": "item"}' && echo '{' &&
+    sed 1,2d "$golden/tasks/blimp.jsonl"; } >spoilt.jsonl
+ok 'all items' evalppl -q -m "$m" --task pair.form="$golden/tasks/blimp.jsonl" \
+    --format tsv
+sed 's/blimp.jsonl//' out >all.items
+status 3 'a bad item is refused' evalppl -q -m "$m" --task pair.form=spoilt.jsonl
+like '... and named' 'spoilt.jsonl: line 3: .*--skip-bad' err
+ok '--skip-bad leaves bad items out' evalppl -q -m "$m" --skip-bad \
+    --task pair.form=spoilt.jsonl --format tsv
+same '... and has the figures of the others' all.items out
+like '... names the first' 'spoilt.jsonl: line 3: ' err
+like '... and the second' 'spoilt.jsonl: line 4: ' err
+like '... and counts them' 'spoilt.jsonl: 2 .*items' err
+echo '{"no": "item"}' >none.jsonl
+status 3 'no good item is refused even so' evalppl -q -m "$m" --skip-bad \
+    --task pair.form=none.jsonl
+status 2 '--skip-bad without tasks' evalppl -q -m "$m" --skip-bad docs
 printf 'kind choice\nchoice a\0b\n' >bad.form
 status 3 'a NUL byte' evalppl -q -m "$m" --task bad.form=pairs.jsonl
 like 'is named' 'line 2: a NUL byte' err
