@@ -10,6 +10,7 @@
 #include "tok/tok.h"
 #include "model/compute.h"
 #include "model/random.h"
+#include "model/sparse.h"
 #include "train/plan.h"
 
 #include <inttypes.h>
@@ -76,6 +77,20 @@ stages(const struct student *s, const struct model *m)
     return g;
 }
 
+/* Zeros that nothing keeps are lost without a trace. */
+static void
+tell_zeros(const struct student *s, const struct model *m)
+{
+    const size_t n =
+        s->ranks.rank == 0 && s->a->mask == NULL ? sparse_unnamed(m) : 0;
+
+    if (n > 0)
+        warn("%s: a quarter or more of the weights is zero in %zu matrices "
+             "that its config.json does not name as sparse: training fills "
+             "them; --mask 2:4 keeps such a pattern",
+            s->a->model, n);
+}
+
 /* The parameters: random, of a model, or of the checkpoint `from`. */
 static void
 load_model(struct student *s, const char *from)
@@ -97,6 +112,8 @@ load_model(struct student *s, const char *from)
         if (model_check_finite(&m, &e) < 0)
             die_err(&e);
     }
+    if (!fresh && from == NULL)
+        tell_zeros(s, &m);
     if (s->a->stages > 0 && s->ranks.n > 1)
         staged = stages(s, &m);
     if ((share.n > 1 ? tmodel_init_share(&s->t, &m, &share, &e)
@@ -418,6 +435,8 @@ prepare(struct student *s, const char *input)
     if (ids == NULL || ids->ndim != 2 || ids->n == 0)
         die(EX_INPUT, "%s: message %llu: ids are not [B,T]", s->feed.name,
             (unsigned long long)s->feed.first.seq);
+    if (s->ranks.rank == 0)
+        config_tell_positions(&s->t.m.c, ids->shape[1], s->a->model);
     rank_rows(s, ids->shape[0], ids->shape[1]);
     keep_record(s);
     rank_use_tuned(s);

@@ -1,10 +1,12 @@
 /* Which tensors are sparse, in config.json; see sparse.h. */
 #include "model/sparse.h"
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "format/json.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define UNSTRUCTURED "unstructured"
@@ -125,4 +127,36 @@ sparse_write(const struct model *m, json_t *j)
                 tensors));
     }
     json_decref(tensors);
+}
+
+static int
+quarter_zero(const struct weight *w)
+{
+    float *row = xreallocarray(NULL, w->cols, sizeof *row);
+    size_t zeros = 0;
+
+    for (size_t r = 0; r < w->rows; r++) {
+        weight_rows(w, r, 1, row);
+        for (size_t c = 0; c < w->cols; c++)
+            zeros += row[c] == 0.0f;
+    }
+    free(row);
+    return w->rows > 0 && zeros >= w->rows * w->cols / 4;
+}
+
+size_t
+sparse_unnamed(const struct model *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->c.L; i++)
+        for (int t = 0; t < W_N; t++) {
+            const struct block *b = &m->block[i];
+
+            if (block_is_vector(t) || (b->sparse >> t & 1) != 0)
+                continue;
+            n += (size_t)quarter_zero(&b->w[t]);
+            model_forget(m, &b->w[t]);
+        }
+    return n;
 }

@@ -22,6 +22,9 @@ int sparse_read(struct model *m, const json_t *j, struct err *e);
 /* Tensor t of that block is 2:4, whatever config.json has not said; nothing in
  * a model of another pattern. */
 void sparse_mark(struct model *m, size_t block, int t);
+/* Matrices of blocks at least a quarter of which is zero, though they are not
+ * named: training fills them.  Reads all weights, and forgets them again. */
+size_t sparse_unnamed(const struct model *m);
 /* Into that of config_to_json; nothing where no tensor is sparse. */
 void sparse_write(const struct model *m, json_t *j);
 

@@ -55,6 +55,10 @@ like_sparse '... keeps it too' decay
 mv sparse/config.json named.json
 tr '\n' ' ' <named.json | sed 's/"sparse": {[^}]*}, //' >sparse/config.json
 ok 'not named' distil dense
+like '... which is said with what keeps zeros' \
+    'sparse: .*zero.* 1 .*matri.*--mask' err
+ok 'not named, with --mask' distil masked --mask 2:4
+unlike '... is not said' 'zero' err
 zeros dense/model.safetensors >zeros.out
 unlike '... they are trained' '^ *0 ' zeros.out
 [ ! -e dense/step-20/masks.safetensors ] && pass '... without a mask' ||
