@@ -45,9 +45,7 @@ pack_init(struct pack *p, struct eval *e, size_t T)
         j->pair = xcalloc(n, sizeof(*j->pair));
         if (j->recorded)
             continue;
-        if (j->m.c.max_pos > 0 && T > j->m.c.max_pos)
-            note("%s: rows of %zu tokens, but it was made for %zu", j->label, T,
-                j->m.c.max_pos);
+        config_tell_positions(&j->m.c, T, j->label);
         j->f = fwd_new(&j->m, e->pool, p->B, T);
         j->h = xreallocarray(NULL, n, j->m.c.d * sizeof(*j->h));
         d = j->m.c.d > d ? j->m.c.d : d;

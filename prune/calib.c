@@ -80,6 +80,8 @@ calib_read(struct calib *c, const char *addr, size_t rows,
             die(EX_INPUT,
                 "%s: message %llu: rows of %zu tokens after rows of %zu",
                 msg_in_name(in), (unsigned long long)msg.seq, b.T, c->T);
+        if (c->R == 0)
+            config_tell_positions(&m->c, b.T, m->path);
         c->T = b.T;
         add_rows(c, &b, rows == 0 || b.B < rows - c->R ? b.B : rows - c->R);
     }

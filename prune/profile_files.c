@@ -198,12 +198,11 @@ write_about(const struct profile_sums *s, const struct profile_about *a,
         return -1;
     j = json_pack("{s:i,s:s,s:s,s:s?,s:s,s:I,s:I,s:I,s:I,s:I,s:b,s:o}",
         "version", VERSION, "model", a->model, "model_hash", a->hash,
-        "tokenizer",
-        a->tokenizer, "compute", a->compute, "blocks", (json_int_t)s->L, "rows",
-        (json_int_t)s->rows, "documents", (json_int_t)s->tokens[CLASS_FIRST],
-        "tokens", (json_int_t)(s->tokens[CLASS_FIRST] + s->tokens[CLASS_REST]),
-        "parts", (json_int_t)a->parts, "hessian", a->hessian, "xxh3_128",
-        hashes);
+        "tokenizer", a->tokenizer, "compute", a->compute, "blocks",
+        (json_int_t)s->L, "rows", (json_int_t)s->rows, "documents",
+        (json_int_t)s->tokens[CLASS_FIRST], "tokens",
+        (json_int_t)(s->tokens[CLASS_FIRST] + s->tokens[CLASS_REST]), "parts",
+        (json_int_t)a->parts, "hessian", a->hessian, "xxh3_128", hashes);
     if (j == NULL)
         mem_exhausted("profile.json");
     if (a->hessian)
@@ -360,8 +359,7 @@ read_about(struct profile *p, int *hessian, struct err *e)
             "%s/profile.json: is of version %zu, without hashes: make the "
             "profile again",
             p->dir, version);
-    if (r <= 0 ||
-        (r = js_size(p->json, "blocks", 1, 1000000, &p->L, e)) <= 0 ||
+    if (r <= 0 || (r = js_size(p->json, "blocks", 1, 1000000, &p->L, e)) <= 0 ||
         (r = js_size(p->json, "rows", 0, 1e15, &p->rows, e)) <= 0 ||
         (r = js_size(p->json, "parts", 1, 1e15, &p->parts, e)) <= 0 ||
         (r = js_bool(p->json, "hessian", hessian, e)) <= 0)

@@ -2,6 +2,7 @@
 #include "model/config.h"
 
 #include "base/mem.h"
+#include "base/note.h"
 #include "format/json.h"
 #include "model/config_keys.h"
 #include "model/family.h"
@@ -593,6 +594,15 @@ set_windows(const struct config *c, json_t *j)
     if (windows == WINDOW_BY_LAYER || windows == WINDOW_BUT_SIXTH)
         json_object_set(j, "layer_types", types);
     json_decref(types);
+}
+
+void
+config_tell_positions(const struct config *c, size_t T, const char *who)
+{
+    if (c->max_pos > 0 && T > c->max_pos)
+        note("%s: rows of %zu tokens, but it was made for %zu positions: texts "
+             "that are longer may suffer",
+            who, T, c->max_pos);
 }
 
 json_t *

@@ -76,6 +76,9 @@ int config_windows_lost(const struct config *c);
 int config_is_eos(const struct config *c, int64_t id);
 /* The ids that do as JSON: a number, a list of several, NULL for none. */
 json_t *config_eos_json(const struct config *c);
+/* A note if rows of T tokens are longer than the positions of the model, which
+ * `who` names. */
+void config_tell_positions(const struct config *c, size_t T, const char *who);
 /* A new object that transformers 4 and 5, vLLM and llama.cpp's converter
  * read: both rope_theta and rope_parameters are written.  b [L], or NULL when
  * all blocks are whole; what differs from that goes to the key
