@@ -8,7 +8,6 @@
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "tok/tok.h"
-#include "model/compute.h"
 #include "model/random.h"
 #include "model/sparse.h"
 #include "train/plan.h"
@@ -291,6 +290,19 @@ choose_length(struct student *s)
             "--schedule constant");
 }
 
+/* Read the model once a node: all its ranks were given the same name. */
+static void
+hash_model(struct student *s)
+{
+    const struct dist_group *node = dist_node();
+    struct err e;
+
+    if (node->rank == 0 &&
+        ckpt_hash_model(s->a->model, s->model_hash, &e) < 0)
+        die_err(&e);
+    dist_broadcast(node, s->model_hash, sizeof(s->model_hash), 0);
+}
+
 /* A run is continued as it was begun. */
 static void
 keep_record(struct student *s)
@@ -314,12 +326,10 @@ keep_record(struct student *s)
         .last = n != NULL && number_size(n, 1, 1e18, &batches) == 0 &&
             f->first.seq >= batches,
     };
-    struct err e;
 
     if (s->ranks.rank > 0)
         return;
-    if (record_model(s->a->model, r.model, &e) < 0)
-        die_err(&e);
+    memcpy(r.model, s->model_hash, sizeof(r.model));
     record_stream(&f->info, r.stream);
     memcpy(r.teacher, f->head_hash, sizeof(r.teacher));
     memcpy(r.eval, s->held.hash, sizeof(r.eval));
@@ -402,8 +412,6 @@ prepare(struct student *s, const char *input)
     const struct st_tensor *ids;
     struct err e;
 
-    if (compute_init(s->a->compute, &e) < 0)
-        die_err(&e);
     if ((s->pool = pool_new(dist_threads(s->a->threads), &e)) == NULL)
         die_err(&e);
     saver_open(&s->saver, s->a->run, s->a->resume);
@@ -426,6 +434,8 @@ prepare(struct student *s, const char *input)
     choose_losses(s);
     choose_length(s);
     held_out_open(s);
+    hash_model(s);
+    alike_inputs(s);
     if (!s->feed.ahead) {
         metrics_open(&s->saver, s->st.step);
         held_out_begin(s);

@@ -10,6 +10,7 @@
 #include "dist/log.h"
 #include "dist/tune.h"
 #include "dist/watch.h"
+#include "model/compute.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -55,6 +56,10 @@ rank_begin(struct student *s)
     if (dist_begin(&e) < 0)
         die_err(&e);
     s->ranks = *g;
+    prog_rank(g->rank);
+    if (compute_init(s->a->compute, &e) < 0)
+        die_err(&e);
+    alike_options(s);
     if (s->a->grad == 1 && (g->n > 1 || s->a->deterministic))
         die(EX_USAGE,
             "--grad bf16 goes with neither ranks nor --deterministic");
@@ -79,7 +84,6 @@ rank_begin(struct student *s)
         die_err(&e);
     if (s->a->tune)
         tune_begin(!s->a->deterministic && s->a->wire == 0);
-    prog_rank(g->rank);
     note("%zu ranks, %zu of them on this node", g->n, dist_node()->n);
 }
 

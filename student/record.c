@@ -1,14 +1,12 @@
 /* RUN/options.json: how a run was begun, which --resume keeps to; see
  * retort-checkpoint(5) */
 #include "record.h"
-#include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/opt.h"
 #include "cli/prog.h"
-#include "format/ckpt.h"
 #include "format/json.h"
 
 #include <inttypes.h>
@@ -320,37 +318,4 @@ record_stream(const struct stream_info *i, char hash[33])
     st_out_end(&o);
     hash_text(o.head.p, o.head.n, hash);
     st_out_release(&o);
-}
-
-static int
-is_part(const char *name)
-{
-    static const char end[] = ".safetensors";
-    const size_t n = strlen(name), k = sizeof(end) - 1;
-
-    return strcmp(name, "config.json") == 0 ||
-        (n > k && strcmp(name + n - k, end) == 0);
-}
-
-int
-record_model(const char *path, char hash[33], struct err *e)
-{
-    struct buf all = { 0 };
-    struct dir_list l;
-    int r;
-
-    if (!io_is_dir(path))
-        return ckpt_hash(path, hash, e);
-    r = dir_list(path, &l, e);
-    for (size_t i = 0; r == 0 && i < l.n; i++) {
-        char *file = xasprintf("%s/%s", path, l.name[i]);
-
-        if (is_part(l.name[i]) && (r = ckpt_hash(file, hash, e)) == 0)
-            buf_addf(&all, "%s %s\n", hash, l.name[i]);
-        free(file);
-    }
-    hash_text(all.p ? all.p : "", all.n, hash);
-    dir_list_release(&l);
-    buf_release(&all);
-    return r;
 }

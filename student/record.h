@@ -41,9 +41,8 @@ void record_tuned(const char *run, uint64_t step, size_t ranks,
 void record_tuned_before(const char *run, size_t ranks,
     size_t value[TUNE_KINDS]);
 
-/* Hashes: of a model's configuration and weights; of what a stream is,
- * wherever it is taken up: tokenizer, sources, length of rows. */
-int record_model(const char *path, char hash[33], struct err *e);
+/* Hash of what a stream is, wherever it is taken up: tokenizer, sources, length
+ * of rows. */
 void record_stream(const struct stream_info *i, char hash[33]);
 
 #endif

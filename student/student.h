@@ -204,6 +204,7 @@ struct student {
     uint64_t saved;     /* step of the last checkpoint */
     uint64_t before;    /* tokens of earlier runs */
     double last;        /* loss of the last step */
+    char model_hash[33]; /* of the file or folder of --model */
     size_t program;     /* memory in use beside the weights */
     size_t total;       /* steps of the schedule; 0: not known */
 };
@@ -237,6 +238,16 @@ int rank_agree(struct student *s, int r, struct err *e);
 void rank_tune(const struct student *s);
 /* Without it: go on as it has found, for as many ranks, in a run before. */
 void rank_use_tuned(const struct student *s);
+
+/* ---- alike.c: what all ranks need in common; of one rank nothing ---- */
+
+/* Die (EX_USAGE), on all ranks, if they have other options, kernels or versions
+ * of the program.  Before anything depends on options. */
+void alike_options(const struct student *s);
+/* Die if they have other models, checkpoints or held-out batches (EX_USAGE), or
+ * other streams (EX_INPUT).  After what they read has been opened, before the
+ * first batch is taken. */
+void alike_inputs(const struct student *s);
 
 /* ---- prepare.c ---- */
 

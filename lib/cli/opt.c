@@ -602,3 +602,65 @@ opt_parse(int argc, char **argv, const struct opt *table, const char *about,
     prog_begin();
     return argv;
 }
+
+/* The shortest text that reads back as v. */
+static void
+add_exact(struct buf *b, double v)
+{
+    char text[40];
+
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        if (strtod(text, NULL) == v)
+            break;
+    }
+    buf_adds(b, text);
+}
+
+static void
+add_value(struct buf *b, const struct opt *o)
+{
+    const struct opt_list *list = o->dst;
+    const char *text;
+
+    switch (o->kind) {
+    case OPT_K_FLAG:
+        buf_adds(b, *(const int *)o->dst ? "on" : "off");
+        break;
+    case OPT_K_SIZE: buf_addf(b, "%zu", *(const size_t *)o->dst); break;
+    case OPT_K_REAL:
+    case OPT_K_TIME: add_exact(b, *(const double *)o->dst); break;
+    case OPT_K_ENUM:
+        buf_adds(b,
+            *(const int *)o->dst < 0 ? "none" : o->choice[*(const int *)o->dst]);
+        break;
+    case OPT_K_LIST:
+        for (size_t i = 0; i < list->n; i++)
+            buf_addf(b, "%s%s", i > 0 ? " " : "", list->v[i]);
+        break;
+    default:
+        text = *(const char *const *)o->dst;
+        buf_adds(b, text != NULL ? text : "none");
+    }
+}
+
+static int
+is_named(const char *const *names, const char *name)
+{
+    while (*names != NULL && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+void
+opt_write(struct buf *b, const struct opt *table,
+    const char *const *leave_out)
+{
+    for (const struct opt *o = table; o->kind != OPT_K_END; o++) {
+        if (!is_option(o) || o->name == NULL || is_named(leave_out, o->name))
+            continue;
+        buf_addf(b, "--%s\t", o->name);
+        add_value(b, o);
+        buf_addc(b, '\n');
+    }
+}

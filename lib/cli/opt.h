@@ -8,6 +8,8 @@
 #ifndef CLI_OPT_H
 #define CLI_OPT_H
 
+#include "base/mem.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -104,5 +106,11 @@ extern const char opt_absent[];
  */
 char **opt_parse(int argc, char **argv, const struct opt *table,
     const char *about, const char *operands, int min, int max, int *n_operands);
+
+/* Append a line "--NAME", tab, value, newline for each option of the table
+ * but those named in `leave_out`, which ends with NULL: values as they are now,
+ * numbers with all their digits. */
+void opt_write(struct buf *b, const struct opt *table,
+    const char *const *leave_out);
 
 #endif

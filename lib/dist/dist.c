@@ -205,8 +205,10 @@ dist_log_end(struct err *e)
     return r;
 }
 
+/* If calls are logged, in the timeline or tuned all ranks of g wait for one
+ * another, so that waiting is told apart from the call that follows. */
 static struct watched
-look(const struct dist_group *g)
+meet_if_seen(const struct dist_group *g)
 {
     const double t = clock_now();
     struct watched s = { .sent = mpi_sent() };
@@ -309,7 +311,7 @@ dist_see(const struct dist_group *g)
 {
     settle();
     watch_enter();
-    return look(g);
+    return meet_if_seen(g);
 }
 
 void
@@ -384,7 +386,7 @@ pass_round(struct leg *l, void *x, size_t size, const size_t *at)
     const struct dist_group *g = l->g;
     const size_t n = g->n, to = (g->rank + 1) % n, from = (g->rank + n - 1) % n;
 
-    l->seen = look(g);
+    l->seen = meet_if_seen(g);
     l->start = clock_now();
     for (size_t k = 0; k + 1 < n; k++)
         for (size_t i = 0; i < l->each; i++) {

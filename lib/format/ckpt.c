@@ -30,6 +30,16 @@ step_path(const char *run, uint64_t step)
     return xasprintf("%s/step-%" PRIu64, run, step);
 }
 
+static void
+to_hex(XXH128_hash_t hash, char hex[33])
+{
+    XXH128_canonical_t c;
+
+    XXH128_canonicalFromHash(&c, hash);
+    for (int i = 0; i < 16; i++)
+        snprintf(hex + 2 * i, 3, "%02x", c.digest[i]);
+}
+
 /* XXH3-128 of a file as 32 hex digits, and its size: of what it holds when it
  * is opened and no more.  Read piece by piece: a map of it would count as the
  * trainer's memory. */
@@ -39,7 +49,6 @@ hash_open(int fd, const char *path, uint64_t size, char hex[33], struct err *e)
     enum { PIECE = 1 << 16 };
     unsigned char *piece = xmalloc(PIECE);
     XXH3_state_t *state = XXH3_createState();
-    XXH128_canonical_t c;
     uint64_t left = size;
     ptrdiff_t n = 1;
 
@@ -56,9 +65,7 @@ hash_open(int fd, const char *path, uint64_t size, char hex[33], struct err *e)
         err_set(e, EX_SYS, "%s:", path);
     else if (left > 0)
         n = err_set(e, EX_INPUT, "%s: has shrunk", path);
-    XXH128_canonicalFromHash(&c, XXH3_128bits_digest(state));
-    for (int i = 0; i < 16; i++)
-        snprintf(hex + 2 * i, 3, "%02x", c.digest[i]);
+    to_hex(XXH3_128bits_digest(state), hex);
     XXH3_freeState(state);
     free(piece);
     return n < 0 ? -1 : 0;
@@ -73,6 +80,42 @@ ckpt_hash(const char *path, char hex[33], struct err *e)
 
     if (fd >= 0)
         close(fd);
+    return r;
+}
+
+/* Does a model depend on that file of its folder? */
+static int
+is_model_part(const char *name)
+{
+    static const char end[] = ".safetensors";
+    const size_t n = strlen(name), k = sizeof(end) - 1;
+
+    return strcmp(name, "config.json") == 0 ||
+        (n > k && strcmp(name + n - k, end) == 0);
+}
+
+int
+ckpt_hash_model(const char *path, char hex[33], struct err *e)
+{
+    struct buf all = { 0 };
+    struct dir_list l;
+    int r;
+
+    if (!io_is_dir(path))
+        return ckpt_hash(path, hex, e);
+    if (dir_list(path, &l, e) < 0)
+        return -1;
+    r = 0;
+    for (size_t i = 0; r == 0 && i < l.n; i++) {
+        char *file = xasprintf("%s/%s", path, l.name[i]);
+
+        if (is_model_part(l.name[i]) && (r = ckpt_hash(file, hex, e)) == 0)
+            buf_addf(&all, "%s %s\n", hex, l.name[i]);
+        free(file);
+    }
+    to_hex(XXH3_128bits(all.p, all.n), hex);
+    dir_list_release(&l);
+    buf_release(&all);
     return r;
 }
 

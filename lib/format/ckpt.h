@@ -28,6 +28,9 @@ void position_release(struct position *p);
 
 /* XXH3-128 of a regular file, as 32 hex digits. */
 int ckpt_hash(const char *path, char hex[33], struct err *e);
+/* Hash of a model: of that file, or of config.json and the safetensors files in
+ * that folder, with their names. */
+int ckpt_hash_model(const char *path, char hex[33], struct err *e);
 
 /* Begin RUN/step-N.tmp, d->tmp, into which the caller writes files; see
  * dir_new_begin, and dir_new_abort to give up. */

@@ -175,6 +175,35 @@ test_times(void)
         "the range is inclusive");
 }
 
+static void
+test_write(void)
+{
+    static const char *const leave_out[] = { "out", NULL };
+    static int flag, none, word;
+    static const char *out, *text;
+    static size_t size = 1048576;
+    static double third = 1.0 / 3.0, tenth = 0.1;
+    const struct opt opts[] = { OPT_GROUP("numbers"),
+        OPT_FLAG('f', "flag", &flag, "a flag"),
+        OPT_FLAG(0, "none", &none, "a flag"),
+        OPT_STR('o', "out", &out, "file", "left out"),
+        OPT_STR(0, "text", &text, "text", "not given"),
+        OPT_SIZE(0, "size", &size, 0, 0x1p40, "bytes", "how much"),
+        OPT_REAL(0, "third", &third, 0, 1, "x", "all its digits"),
+        OPT_TIME(0, "tenth", &tenth, 0, 1, "time", "no more than it needs"),
+        OPT_ENUM(0, "word", &word, words, "word", "how warm"), OPT_END };
+    struct buf b = { 0 };
+
+    flag = 1;
+    word = 2;
+    opt_write(&b, opts, leave_out);
+    ok(strcmp(b.p,
+           "--flag\ton\n--none\toff\n--text\tnone\n--size\t1048576\n"
+           "--third\t0.3333333333333333\n--tenth\t0.1\n--word\thot\n") == 0,
+        "options are written with values that read back as they are");
+    buf_release(&b);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -190,6 +219,7 @@ main(int argc, char **argv)
     test_parse();
     test_numbers();
     test_times();
+    test_write();
     verbosity = -1; /* no closing line among the results */
     return done_testing();
 }
