@@ -71,7 +71,7 @@ rank_begin(struct student *s)
     if (s->a->timeline != NULL &&
         timeline_open(s->a->timeline, g->rank, &e) < 0)
         die_err(&e);
-    if (watch_begin(s->a->rank_timeout,
+    if (watch_begin(s->a->rank_timeout, 1,
             "; --resume goes on from the last checkpoint", &e) < 0)
         die_err(&e);
     if (g->n == 1)

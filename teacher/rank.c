@@ -74,7 +74,7 @@ rank_begin(struct teacher *t)
         die_err(&e);
     if (!t->a->mpi)
         return;
-    if (watch_begin(t->a->rank_timeout, "", &e) < 0)
+    if (watch_begin(t->a->rank_timeout, 0, "", &e) < 0)
         die_err(&e);
     if ((t->a->comm_log != NULL && dist_log(t->a->comm_log, 0, &e) < 0) ||
         (t->a->overlap && dist_overlap(&e) < 0))

@@ -21,7 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { STEPS = 63, ADDRESSES = 8 };
+enum { STEPS = 63, ADDRESSES = 8, FIRST = 10 };
 
 /* What a rank tells: a packet.  All ranks run the same program. */
 struct beat {
@@ -50,6 +50,7 @@ static struct {
     struct beat *last;  /* [n] rank 0's: the last that came, */
     double *heard;      /* [n] and when; 0: never.  Others': [0] */
     double begun, least, interval;
+    int steps;
     const char *advice;
     double step[STEPS]; /* seconds of the last ones */
     size_t nstep;
@@ -119,6 +120,14 @@ limit(void)
     return fmax(watch.least, 3.0 * atomic_load(&median));
 }
 
+/* Seconds that ranks may wait in a collective.  Before the first step ranks
+ * read models and start their inputs. */
+static double
+longest_wait(void)
+{
+    return atomic_load(&median) > 0.0 ? limit() : FIRST * watch.least;
+}
+
 static void
 name(char *out, size_t size, size_t rank)
 {
@@ -126,19 +135,18 @@ name(char *out, size_t size, size_t rank)
         watch.who[rank].process, watch.who[rank].host);
 }
 
-/* This rank cannot go on either: it waits in a collective that cannot be left.
- * 1. */
-static int
-lost(const char *why)
+/* Warn with `why` and have the launcher end all ranks: this one waits in a
+ * collective that it cannot leave. */
+static void
+end_lost(const char *why)
 {
     warn("%s%s", why, watch.advice);
     io_remove_temporaries();
     dist_abort(EX_RANK);
-    return 1;
 }
 
-static int
-silent(size_t rank, double seconds)
+static void
+end_silent(size_t rank, double seconds)
 {
     char who[200], why[400];
 
@@ -146,11 +154,11 @@ silent(size_t rank, double seconds)
     snprintf(why, sizeof why,
         "%s has not been heard of for %.1f s: stopped, killed or cut off", who,
         seconds);
-    return lost(why);
+    end_lost(why);
 }
 
-static int
-slow(size_t rank, double inside, double outside)
+static void
+end_slow(size_t rank, double inside, double outside)
 {
     char who[200], why[400];
 
@@ -159,15 +167,28 @@ slow(size_t rank, double inside, double outside)
         "%s is slow: others have waited %.1f s for it, while it computed or "
         "waited for its input for %.1f s",
         who, inside, outside);
-    return lost(why);
+    end_lost(why);
 }
 
-/* Rank 0: is one of them lost? */
+static void
+end_stuck(double seconds)
+{
+    char why[400];
+
+    snprintf(why, sizeof why,
+        "all ranks have waited for one another for %.1f s: a message is lost, "
+        "or they wait in different calls",
+        seconds);
+    end_lost(why);
+}
+
+/* Rank 0: look for a lost rank; 1: there was one, and the job is at its end. */
 static int
 judge_all(double now)
 {
     const size_t n = dist_world()->n;
-    double inside = 0.0, outside = 0.0;
+    const double most = longest_wait();
+    double inside = 0.0, outside = 0.0, least = INFINITY;
     size_t last = 0;
 
     watch.last[0] = own();
@@ -175,28 +196,40 @@ judge_all(double now)
     for (size_t r = 0; r < n; r++) {
         const struct beat *b = &watch.last[r];
 
+        least = watch.heard[r] > 0.0 ? fmin(least, b->inside) : 0.0;
         if (!(watch.heard[r] > 0.0))
             continue;
-        if (now - watch.heard[r] > limit())
-            return silent(r, now - watch.heard[r]);
+        if (now - watch.heard[r] > limit()) {
+            end_silent(r, now - watch.heard[r]);
+            return 1;
+        }
         inside = fmax(inside, b->inside);
         if (!b->busy && b->outside > outside) {
             outside = b->outside;
             last = r;
         }
     }
-    return atomic_load(&median) > 0.0 && inside > limit() &&
-        outside > limit() && slow(last, inside, outside);
+    if (watch.steps && inside > most && outside > most) {
+        end_slow(last, inside, outside);
+        return 1;
+    }
+    if (least > most) {
+        end_stuck(least);
+        return 1;
+    }
+    return 0;
 }
 
-/* Another rank: is rank 0?  One of them says so. */
+/* Another rank: is rank 0 lost?  Rank 1 says so, and others where it has not. */
 static int
 judge_first(double now)
 {
     const double more = dist_world()->rank > 1 ? 2.0 : 0.0;
 
-    return watch.heard[0] > 0.0 && now - watch.heard[0] > limit() + more &&
-        silent(0, now - watch.heard[0]);
+    if (!(watch.heard[0] > 0.0) || now - watch.heard[0] <= limit() + more)
+        return 0;
+    end_silent(0, now - watch.heard[0]);
+    return 1;
 }
 
 /* Those that have never been heard of. */
@@ -255,6 +288,25 @@ beat(void)
     }
 }
 
+/* This process has not run for so many seconds, up to now: it was stopped, alone
+ * or with the whole job, or had no processor.  They count neither as its wait
+ * nor as silence of others. */
+static void
+forgive(double seconds, double now)
+{
+    const size_t n = dist_world()->rank == 0 ? dist_world()->n : 1;
+    double was = atomic_load(&since);
+
+    /* if it has just been set it needs no change */
+    (void)atomic_compare_exchange_strong(&since, &was,
+        fmin(was + seconds, now));
+    for (size_t r = 0; r < n; r++)
+        if (watch.heard[r] > 0.0)
+            watch.heard[r] = fmin(watch.heard[r] + seconds, now);
+    if (watch.begun > 0.0)
+        watch.begun += seconds;
+}
+
 static void *
 run(void *arg)
 {
@@ -270,11 +322,8 @@ run(void *arg)
         if (p[1].revents != 0)
             return NULL;
         now = clock_now();
-        /* Stopped, or starved: the others' packets may be lost. */
-        for (size_t r = 0;
-             now - before > 2.0 * watch.interval + 1.0 && r < dist_world()->n;
-             r++)
-            watch.heard[r] = watch.heard[r] > 0.0 ? now : 0.0;
+        if (now - before > 2.0 * watch.interval)
+            forgive(now - before - watch.interval, now);
         before = now;
         hear(now);
         if (now < next)
@@ -336,7 +385,7 @@ meet(struct meeting *m)
 }
 
 int
-watch_begin(double least, const char *advice, struct err *e)
+watch_begin(double least, int steps, const char *advice, struct err *e)
 {
     const struct dist_group *g = dist_world();
     int r;
@@ -356,6 +405,7 @@ watch_begin(double least, const char *advice, struct err *e)
         sizeof watch.who[g->rank].host - 1);
     dist_all_gather_one(g, watch.who, sizeof *watch.who);
     watch.least = least;
+    watch.steps = steps;
     watch.interval = fmax(0.05, fmin(1.0, least / 10.0));
     watch.advice = advice;
     watch.begun = clock_now();

@@ -24,4 +24,8 @@ like 'it is named' 'RETORT_NODE: "2x" is no number of ranks' out
 ok '2 ranks beside 3 of another program' env WANT_RANKS=2 WANT_OTHERS=3 \
     mpirun -n 2 "$BUILD/tests/dist/ranks" one : -n 3 env WANT_RANKS=3 \
     WANT_OTHERS=2 "$BUILD/tests/dist/ranks" other
+status 6 'ranks in different collectives are ended with status 6' \
+    timeout 60 mpirun -n 2 "$BUILD/tests/dist/stuck"
+like 'after ten times the limit' \
+    'all ranks have waited for one another for [23]\.[0-9] s' err
 done_testing

@@ -44,6 +44,35 @@ wait $job
 equal 'so does rank 0' "$?" 6
 like 'which another names' '^student\[[123]\]: rank 0 \(process [0-9]+ on .*\) has not been heard of' first.out
 
+# --- suspended as a whole ---
+# While rank 3 waits for its input and the others wait for rank 3
+# shellcheck disable=SC2016 # the ranks' shells expand it
+job sleeps 4 '{ cat half; while [ $OMPI_COMM_WORLD_RANK = 3 ] && [ ! -e go ]
+    do sleep 0.1; done; tail -c +$(($(wc -c <half) + 1)) b; }' --rank-timeout 4
+stands sleeps
+all=$(for r in 0 1 2 3; do process sleeps $r; done)
+# shellcheck disable=SC2086 # words
+kill -STOP $all
+sleep 6
+# shellcheck disable=SC2086
+kill -CONT $all
+sleep 1
+: >go
+wait $job
+equal 'all ranks were stopped for 6 s and continued: the job ends with 0' "$?" 0
+same 'and with the model of an undisturbed run' sleeps/model.safetensors \
+    whole/model.safetensors
+
+# --- a first step that does not come ---
+# shellcheck disable=SC2016 # the ranks' shells expand it
+job never 2 '{ if [ $OMPI_COMM_WORLD_RANK = 1 ]; then sleep 60; else cat b; fi; }' \
+    --rank-timeout 0.5
+wait $job
+equal 'the input of a rank does not come: the job ends with 6' "$?" 6
+like 'after ten times --rank-timeout, and the rank is named' \
+    '^student: rank 1 \(process [0-9]+ on [^ ]+\) is slow: others have waited [56]\.[0-9] s' \
+    never.out
+
 # --- slow ---
 # shellcheck disable=SC2016 # the ranks' shells expand it
 job slow 4 '{ if [ $OMPI_COMM_WORLD_RANK = 3 ]
