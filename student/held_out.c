@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
+#include "dist/alike.h"
+#include "dist/watch.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -106,26 +108,109 @@ held_out_begin(struct student *s)
         die_err(&e);
 }
 
+/* Passes over no rows, beside those that other ranks make. */
+static void
+idle_passes(struct held_out *h, size_t n)
+{
+    const struct batch *b = &h->feed.batch;
+
+    while (n-- > 0)
+        step_judge_pass(h->judge,
+            &(struct rows){ b->B, b->T, b->ids, b->first });
+}
+
+/* Judge batches rank, rank + n, ... of n ranks.  (*own)[k], malloc'd: the sums
+ * of the k-th of them; *count: batches of all ranks.  Where ranks have parts of
+ * the parameters they gather them together: of n batches, one a rank, all make
+ * as many passes as the longest batch takes. */
+static int
+judge_own(struct student *s, struct loss_sum **own, size_t *count,
+    struct err *e)
+{
+    struct held_out *h = &s->held;
+    const struct batch *b = &h->feed.batch;
+    const size_t n = s->ranks.n;
+    size_t i = 0, passes = 0, most = 0;
+    int r;
+
+    while ((r = feed_next(&h->feed, e)) > 0) {
+        const size_t p = step_passes(s->step, b->B);
+
+        if (b->T > h->T)
+            return err_set(e, EX_INPUT, "%s: rows of %zu tokens after %zu",
+                h->feed.name, b->T, h->T);
+        if (i % n == s->ranks.rank) {
+            *own = xreallocarray(*own, i / n + 1, sizeof(**own));
+            (*own)[i / n] = (struct loss_sum){ 0 };
+            step_judge_add(h->judge,
+                &(struct rows){ b->B, b->T, b->ids, b->first }, b->scored,
+                &h->feed.said, &(*own)[i / n]);
+            passes = p;
+        }
+        most = p > most ? p : most;
+        if (++i % n == 0) {
+            idle_passes(h, most - passes);
+            passes = most = 0;
+        }
+    }
+    idle_passes(h, most - passes);
+    *count = i;
+    return r;
+}
+
+/* Have all ranks read the same batches, so many? */
+static int
+check_same(const struct student *s, size_t count, struct err *e)
+{
+    char chain[33], text[100];
+
+    chain_hex(msg_in_chain(s->held.feed.in), chain);
+    snprintf(text, sizeof(text), "batches of --eval\t%zu, of hash %s\n", count,
+        chain);
+    return dist_alike(&s->ranks, text, EX_INPUT, e);
+}
+
+/* The sums of all ranks' batches, added in the order of the batches: they do not
+ * depend on the number of ranks. */
+static void
+sum_batches(const struct student *s, const struct loss_sum *own, size_t count,
+    struct loss_sum *sum)
+{
+    const size_t n = s->ranks.n, rank = s->ranks.rank;
+    struct loss_sum *all = xcalloc(count, sizeof(*all));
+    size_t *at = xcalloc(n + 1, sizeof(*at));
+
+    for (size_t r = 0; r < n; r++)
+        at[r + 1] = at[r] + (count + n - 1 - r) / n;
+    for (size_t k = at[rank]; k < at[rank + 1]; k++)
+        all[k] = own[k - at[rank]];
+    dist_all_gather(&s->ranks, all, sizeof(*all), at);
+    memset(sum, 0, sizeof(*sum));
+    for (size_t i = 0; i < count; i++)
+        loss_sum_add(sum, &all[at[i % n] + i / n]);
+    free(at);
+    free(all);
+}
+
 /* All batches: their sums. */
 static int
 judge(struct student *s, struct loss_sum *sum, struct err *e)
 {
     struct held_out *h = &s->held;
-    const struct batch *b = &h->feed.batch;
-    int r;
+    struct loss_sum *own = NULL;
+    size_t count = 0;
+    int r = feed_again(&h->feed, s->a->eval, s->a->ahead, e);
 
-    memset(sum, 0, sizeof(*sum));
-    if (feed_again(&h->feed, s->a->eval, s->a->ahead, e) < 0)
-        return -1;
-    while ((r = feed_next(&h->feed, e)) > 0) {
-        if (b->T > h->T)
-            return err_set(e, EX_INPUT, "%s: rows of %zu tokens after %zu",
-                h->feed.name, b->T, h->T);
-        step_judge_add(h->judge, &(struct rows){ b->B, b->T, b->ids, b->first },
-            b->scored, &h->feed.said, sum);
+    if (r == 0)
+        r = judge_own(s, &own, &count, e);
+    if (r == 0)
+        r = check_same(s, count, e);
+    if (r == 0) {
+        sum_batches(s, own, count, sum);
+        if (sum->n == 0)
+            r = err_set(e, EX_INPUT, "%s: no scored tokens", h->feed.name);
     }
-    if (r == 0 && sum->n == 0)
-        return err_set(e, EX_INPUT, "%s: no scored tokens", h->feed.name);
+    free(own);
     return r;
 }
 
@@ -149,10 +234,14 @@ held_out_judge(struct student *s, struct err *e)
     const double start = clock_now();
     double loss, n, seconds;
     struct loss_sum sum;
+    int r;
 
     if (s->a->eval == NULL || s->st.step % s->a->eval_every != 0)
         return 0;
-    if (judge(s, &sum, e) < 0)
+    watch_busy(1);
+    r = judge(s, &sum, e);
+    watch_busy(-1);
+    if (r < 0)
         return -1;
     n = (double)sum.n;
     loss = (o->w_ce * sum.ce + o->w_kl * sum.kl) / n;

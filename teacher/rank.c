@@ -4,7 +4,11 @@
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/prog.h"
+#include "dist/alike.h"
 #include "dist/watch.h"
+#include "format/ckpt.h"
+#include "kern/kern.h"
+#include "model/compute.h"
 #include "msg/addr.h"
 #include "shard/source.h"
 
@@ -50,6 +54,39 @@ deal(struct teacher *t)
             g->n, dist_node()->n, t->team.n, t->lanes);
 }
 
+/* Options, kernels and version must be those of all ranks. */
+static void
+check_options(const struct teacher *t)
+{
+    static const char *const own[] = { "threads", "cpus", "numa", NULL };
+    struct buf b = { 0 };
+    struct err e;
+
+    buf_addf(&b, "version\t%s\n", prog_version());
+    opt_write(&b, t->options, own);
+    buf_addf(&b, "kernels (RETORT_KERNELS)\t%s\n", kern_name());
+    if (dist_alike(dist_world(), b.p, EX_USAGE, &e) < 0)
+        die_err(&e);
+    buf_release(&b);
+}
+
+void
+rank_same_model(const struct teacher *t)
+{
+    const struct dist_group *node = dist_node();
+    char text[60] = "--model\t", *hash = text + strlen(text);
+    struct err e;
+
+    if (dist_world()->n == 1)
+        return;
+    /* once a node: all its ranks were given the same name */
+    if (node->rank == 0 && ckpt_hash_model(t->a->model, hash, &e) < 0)
+        die_err(&e);
+    dist_broadcast(node, hash, 33, 0);
+    if (dist_alike(dist_world(), text, EX_USAGE, &e) < 0)
+        die_err(&e);
+}
+
 void
 rank_begin(struct teacher *t)
 {
@@ -69,8 +106,13 @@ rank_begin(struct teacher *t)
         die(EX_USAGE, "--tensor, --context-ranks or --shard?");
     if (t->a->overlap && t->a->shard == SHARD_NONE)
         die(EX_USAGE, "--overlap: what is gathered is parts of --shard");
-    if ((t->a->mpi && dist_begin(&e) < 0) ||
-        dist_place(t->a->cpus, t->a->numa, &e) < 0)
+    if (t->a->mpi && dist_begin(&e) < 0)
+        die_err(&e);
+    prog_rank(dist_world()->rank);
+    if (compute_init(t->a->compute, &e) < 0)
+        die_err(&e);
+    check_options(t);
+    if (dist_place(t->a->cpus, t->a->numa, &e) < 0)
         die_err(&e);
     if (!t->a->mpi)
         return;
@@ -79,7 +121,6 @@ rank_begin(struct teacher *t)
     if ((t->a->comm_log != NULL && dist_log(t->a->comm_log, 0, &e) < 0) ||
         (t->a->overlap && dist_overlap(&e) < 0))
         die_err(&e);
-    prog_rank(dist_world()->rank);
     deal(t);
 }
 

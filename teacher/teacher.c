@@ -127,7 +127,7 @@ wants_texts(void)
 int
 main(int argc, char **argv)
 {
-    static struct teacher t = { .a = &a };
+    static struct teacher t = { .a = &a, .options = options };
     char **input = opt_parse(argc, argv, options,
         "add what a model knows to a stream of batches", "[input]", 0, 1, NULL);
     const int texts = wants_texts();
@@ -138,11 +138,10 @@ main(int argc, char **argv)
     if (!texts && a.out == NULL)
         out_refuse_tty(1);
     rank_begin(&t);
-    if (compute_init(a.compute, &e) < 0)
-        die_err(&e);
     mem_settle();
     if (model_open(&t.m, a.model, &e) < 0)
         die_err(&e);
+    rank_same_model(&t);
     if (!texts)
         choose_taps(&t);
     rank_share(&t);

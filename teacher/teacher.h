@@ -103,6 +103,7 @@ struct lane {
 
 struct teacher {
     struct args *a; /* choose_taps adds what they leave open */
+    const struct opt *options; /* the table they are from */
     struct model m;
     struct model_share share; /* --tensor: this rank's, */
     struct shard *shard;      /* --shard, or NULL */
@@ -160,6 +161,9 @@ void run_none(struct teacher *t);
 /* Ranks that run the same rows. */
 size_t rank_together(const struct args *a);
 void rank_begin(struct teacher *t);
+/* Die (EX_USAGE), on all ranks, if they have other models; of one rank
+ * nothing. */
+void rank_same_model(const struct teacher *t);
 void rank_end(struct teacher *t);
 /* After t->m and, with --shard, t->last: t->run. */
 void rank_share(struct teacher *t);

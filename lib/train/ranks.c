@@ -189,16 +189,6 @@ keep(struct ranks *x, int back)
 }
 
 static void
-add_sum(struct loss_sum *to, const struct loss_sum *from)
-{
-    to->ce += from->ce;
-    to->kl += from->kl;
-    to->sh += from->sh;
-    to->n += from->n;
-    to->tok += from->tok;
-}
-
-static void
 add_row(struct ranks *x, size_t i, struct loss_sum *sum)
 {
     const size_t b = x->first + i * x->stride, at = b * x->rows->T;
@@ -239,7 +229,7 @@ tree(struct ranks *x, size_t i, size_t k, size_t depth, size_t low,
     }
     tree(x, i, 2 * k, depth + 1, depth + 1, sum);
     tree(x, i + k, 2 * k, depth + 1, low, &other);
-    add_sum(sum, &other);
+    loss_sum_add(sum, &other);
 }
 
 static void
@@ -247,7 +237,7 @@ add_rank_sum(void *ctx, size_t i, size_t j)
 {
     struct loss_sum *sum = ctx;
 
-    add_sum(&sum[i], &sum[j]);
+    loss_sum_add(&sum[i], &sum[j]);
 }
 
 /* The losses of all ranks. */
@@ -433,7 +423,7 @@ ranks_add(struct ranks *x, const struct rows *r, const uint8_t *scored,
         tree(x, 0, 1, 0, 0, &own);
     sum_gradients(x, DIST_TREE);
     sum_losses(x, &own);
-    add_sum(sum, &own);
+    loss_sum_add(sum, &own);
     if (x->added++ > 0 && !in_parts(x))
         keep(x, 1);
 }

@@ -45,6 +45,16 @@ struct step {
     float *sh_dx;
 };
 
+void
+loss_sum_add(struct loss_sum *to, const struct loss_sum *from)
+{
+    to->ce += from->ce;
+    to->kl += from->kl;
+    to->sh += from->sh;
+    to->n += from->n;
+    to->tok += from->tok;
+}
+
 static void
 plan_arena(struct step *s, struct arena *a)
 {
@@ -442,6 +452,13 @@ step_judge_add(struct step_judge *j, const struct rows *r,
 {
     message(j->s, r, scored, said, sum);
     each_rows(j->s, judge_rows, j);
+}
+
+void
+step_judge_pass(struct step_judge *j, const struct rows *r)
+{
+    j->s->rows = (struct rows){ 0, r->T, r->ids, r->first };
+    judge_rows(j->s, &j->s->rows, j);
 }
 
 double

@@ -37,6 +37,7 @@ struct loss_sum {
     size_t n;   /* scored positions */
     size_t tok; /* non-padding tokens */
 };
+void loss_sum_add(struct loss_sum *to, const struct loss_sum *from);
 
 struct step;
 /* B: rows at a time.  how: BWD_RECOMPUTE, BWD_BF16 or 0.  like: of what kind
@@ -85,6 +86,9 @@ size_t step_judge_bytes(const struct step_judge *j); /* beside those of s */
 /* As step_add; *sum: ce and kl. */
 void step_judge_add(struct step_judge *j, const struct rows *r,
     const uint8_t *scored, const struct said *said, struct loss_sum *sum);
+/* A pass over none of the rows of r, as step_pass: where ranks have parts of
+ * the parameters all make as many passes. */
+void step_judge_pass(struct step_judge *j, const struct rows *r);
 
 struct adamw_opt {
     double lr, beta1, beta2, eps, decay, clip; /* clip 0: none */
