@@ -70,8 +70,8 @@ add_first(struct buf *b, const struct feed *f)
     if (ids != NULL && ids->ndim == 2)
         buf_addf(b, "the length of the stream's rows\t%zu\n", ids->shape[1]);
     if (ids != NULL && !of_rank)
-        buf_addf(b, "the stream's first batch\t%zu tokens of hash %016" PRIx64
-                    "\n",
+        buf_addf(b,
+            "the stream's first batch\t%zu tokens of hash %016" PRIx64 "\n",
             ids->n, XXH3_64bits(ids->data, ids->nbytes));
 }
 
@@ -89,12 +89,12 @@ alike_inputs(const struct student *s)
     buf_addf(&b, "steps of the checkpoint\t%" PRIu64 "\n", s->st.step);
     buf_addf(&b, "--eval\t%s\n", s->held.hash);
     die_unlike(s, &b, EX_USAGE);
-    record_stream(&f->info, hash);
-    buf_addf(&b, "the stream's tokenizer and sources\t%s\n", hash);
     buf_addf(&b, "the stream's batches\t%s\n",
         batches != NULL ? batches : "not said");
+    record_stream(&f->info, hash);
+    buf_addf(&b, "the stream's tokenizer and sources\t%s\n", hash);
     buf_addf(&b, "the stream's teacher\t%s\n",
-        !f->taught              ? "none"
+        !f->taught                  ? "none"
             : *f->head_hash == '\0' ? "one without a head"
                                     : f->head_hash);
     buf_addf(&b, "the teacher's tensors\tkind %d, width %zu, blocks %zu\n",

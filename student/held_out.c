@@ -170,8 +170,8 @@ check_same(const struct student *s, size_t count, struct err *e)
     return dist_alike(&s->ranks, text, EX_INPUT, e);
 }
 
-/* The sums of all ranks' batches, added in the order of the batches: they do not
- * depend on the number of ranks. */
+/* Add the sums of all ranks' batches in the order of the batches, so that the
+ * number of ranks does not matter. */
 static void
 sum_batches(const struct student *s, const struct loss_sum *own, size_t count,
     struct loss_sum *sum)

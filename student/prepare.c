@@ -297,8 +297,7 @@ hash_model(struct student *s)
     const struct dist_group *node = dist_node();
     struct err e;
 
-    if (node->rank == 0 &&
-        ckpt_hash_model(s->a->model, s->model_hash, &e) < 0)
+    if (node->rank == 0 && ckpt_hash_model(s->a->model, s->model_hash, &e) < 0)
         die_err(&e);
     dist_broadcast(node, s->model_hash, sizeof(s->model_hash), 0);
 }

@@ -199,14 +199,14 @@ struct student {
     struct saver saver;
     struct loss_opt loss;
     struct progress_state st;
-    struct position at; /* of the last step applied */
-    uint64_t kept;      /* hash of rank_keep; 0: none */
-    uint64_t saved;     /* step of the last checkpoint */
-    uint64_t before;    /* tokens of earlier runs */
-    double last;        /* loss of the last step */
+    struct position at;  /* of the last step applied */
+    uint64_t kept;       /* hash of rank_keep; 0: none */
+    uint64_t saved;      /* step of the last checkpoint */
+    uint64_t before;     /* tokens of earlier runs */
+    double last;         /* loss of the last step */
     char model_hash[33]; /* of the file or folder of --model */
-    size_t program;     /* memory in use beside the weights */
-    size_t total;       /* steps of the schedule; 0: not known */
+    size_t program;      /* memory in use beside the weights */
+    size_t total;        /* steps of the schedule; 0: not known */
 };
 
 /* ---- rank.c: one of several ranks; one rank alone is rank 0 ---- */

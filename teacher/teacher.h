@@ -102,7 +102,7 @@ struct lane {
 };
 
 struct teacher {
-    struct args *a; /* choose_taps adds what they leave open */
+    struct args *a;            /* choose_taps adds what they leave open */
     const struct opt *options; /* the table they are from */
     struct model m;
     struct model_share share; /* --tensor: this rank's, */

@@ -624,15 +624,14 @@ add_value(struct buf *b, const struct opt *o)
     const char *text;
 
     switch (o->kind) {
-    case OPT_K_FLAG:
-        buf_adds(b, *(const int *)o->dst ? "on" : "off");
-        break;
+    case OPT_K_FLAG: buf_adds(b, *(const int *)o->dst ? "on" : "off"); break;
     case OPT_K_SIZE: buf_addf(b, "%zu", *(const size_t *)o->dst); break;
     case OPT_K_REAL:
     case OPT_K_TIME: add_exact(b, *(const double *)o->dst); break;
     case OPT_K_ENUM:
         buf_adds(b,
-            *(const int *)o->dst < 0 ? "none" : o->choice[*(const int *)o->dst]);
+            *(const int *)o->dst < 0 ? "none"
+                                     : o->choice[*(const int *)o->dst]);
         break;
     case OPT_K_LIST:
         for (size_t i = 0; i < list->n; i++)
@@ -653,8 +652,7 @@ is_named(const char *const *names, const char *name)
 }
 
 void
-opt_write(struct buf *b, const struct opt *table,
-    const char *const *leave_out)
+opt_write(struct buf *b, const struct opt *table, const char *const *leave_out)
 {
     for (const struct opt *o = table; o->kind != OPT_K_END; o++) {
         if (!is_option(o) || o->name == NULL || is_named(leave_out, o->name))

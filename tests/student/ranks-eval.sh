@@ -20,6 +20,7 @@ judged() {
         grep -o '"best_loss":"[^"]*"' | sort -u >>"$1.held"
 }
 eval='--deterministic --eval evkd --eval-every 2 --save 4 --micro 1'
+# shellcheck disable=SC2086 # options
 ok 'one process' student -q -j 1 -m s0 -o single --lr 1e-3 $eval kd
 judged single
 equal 'is judged 4 times, and the best is in a checkpoint' "$(wc -l <single.held)" 6
