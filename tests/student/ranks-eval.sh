@@ -9,7 +9,7 @@ has_ranks 'held-out batches over ranks' || done_testing
 
 # Held out: 7 batches of 3 rows, the last of fewer, longer than those trained on
 tokenize -q -t tok "$top/corpus/held-out/en.jsonl" -o docs2.st &&
-    shard -q -o data2 docs2.st &&
+    shard write -q -o data2 docs2.st &&
     stream -q -B 3 -T 96 -s 3 --batches 7 data2 >ev &&
     teacher -q -m teacher --final -o evkd ev || exit 1
 
