@@ -12,6 +12,17 @@
 
 enum { CHUNK = 1 << 16 }; /* numbers of a task */
 
+/*
+ * The sums held are a binary counter, as in a binomial heap.  After a row,
+ * held[deep-1], ... held[low] are added to its gradients, and the result is
+ * stored in held[low-1]; low 0: the message is complete, and the result stays
+ * in the gradients.
+ */
+struct carry {
+    size_t deep, low;
+    int is_padding; /* the pass has no row */
+};
+
 struct ranks {
     struct ranks_opt o;
     struct step *step;
@@ -26,19 +37,22 @@ struct ranks {
     size_t **even; /* [ngroup][n+1] parts, where moments are whole */
     size_t *place; /* [ngroup] where a group's numbers are in those held */
     double rounding;
-    /* the message at hand */
+    struct carry carry; /* of the pass that runs, for take_gradients */
+};
+
+/* The rows of a message that this rank has: first, first + stride, ... */
+struct share_of_rows {
     const struct rows *rows;
-    const uint8_t *scored;
+    const uint8_t *scored; /* [B,T] */
     const struct said *said;
     size_t first, stride, count;
-    /* the row at hand: sums held[deep-1], ... held[low] are added to it, and
-     * then it is put aside as held[low-1], or the message is over (low 0) */
-    size_t deep, low;
-    int empty; /* it is none */
-    /* what tasks do, of a group */
+};
+
+/* A group of parameters, for tasks that do CHUNK numbers of it. */
+struct group_task {
+    const struct ranks *x;
     const struct group *group;
-    size_t at;
-    int back;
+    size_t at; /* place of its numbers in those held */
 };
 
 static size_t
@@ -65,7 +79,7 @@ in_stages(const struct ranks *x)
     return stages_any(&x->t->stages);
 }
 
-static void take(void *ctx, size_t group);
+static void take_gradients(void *ctx, size_t group);
 
 struct ranks *
 ranks_new(const struct ranks_opt *o, struct step *s, struct tmodel *t,
@@ -97,7 +111,7 @@ ranks_new(const struct ranks_opt *o, struct step *s, struct tmodel *t,
     }
     if (in_parts(x)) {
         assert(adamw_in_parts(a));
-        t->take = take;
+        t->take = take_gradients;
         t->take_ctx = x;
     }
     return x;
@@ -125,110 +139,122 @@ ranks_bytes(const struct ranks *x)
 
 /* Run task over the numbers of group i, CHUNK of them at a time. */
 static void
-each_chunk(struct ranks *x, size_t i,
+each_chunk(const struct ranks *x, size_t i,
     void (*task)(void *ctx, size_t task, size_t worker))
 {
-    x->group = &x->t->group[i];
-    x->at = x->place[i];
-    pool_run(x->pool, (x->group->n + CHUNK - 1) / CHUNK, task, x);
+    struct group_task g = { x, &x->t->group[i], x->place[i] };
+
+    pool_run(x->pool, (g.group->n + CHUNK - 1) / CHUNK, task, &g);
 }
 
+/* First number of a task, and how many it has. */
 static size_t
-chunk(const struct ranks *x, size_t task, size_t *n)
+chunk_begin(const struct group_task *g, size_t task, size_t *n)
 {
-    const size_t at = task * CHUNK, left = x->group->n - at;
+    const size_t at = task * CHUNK, left = g->group->n - at;
 
     *n = left < CHUNK ? left : CHUNK;
     return at;
 }
 
-/* Task: what a row has made, added to what it is summed with in its tree, and
- * put aside if the tree goes on. */
+/* Task: add the sums that x->carry names to the gradients of a row, and store
+ * the result if the message is not complete. */
 static void
-carry_task(void *ctx, size_t task, size_t worker)
+carry_chunk(void *ctx, size_t task, size_t worker)
 {
-    const struct ranks *x = ctx;
+    const struct group_task *t = ctx;
+    const struct ranks *x = t->x;
+    const struct carry *c = &x->carry;
     size_t n;
-    const size_t at = chunk(x, task, &n);
-    float *g = x->group->g + at;
+    const size_t at = chunk_begin(t, task, &n);
+    float *g = t->group->g + at;
 
     (void)worker;
-    for (size_t d = x->deep; d-- > x->low;)
-        kern.add(g, x->held[d] + x->at + at, g, n);
-    if (x->low > 0) {
-        memcpy(x->held[x->low - 1] + x->at + at, g, n * sizeof *g);
+    for (size_t d = c->deep; d-- > c->low;)
+        kern.add(g, x->held[d] + t->at + at, g, n);
+    if (c->low > 0) {
+        memcpy(x->held[c->low - 1] + t->at + at, g, n * sizeof *g);
         memset(g, 0, n * sizeof *g);
     }
 }
 
-/* Task: the sums of the messages before put aside; or added to those of this
- * one. */
+/* Task: store the sums of the messages before, and begin at zero. */
 static void
-keep_task(void *ctx, size_t task, size_t worker)
+store_messages(void *ctx, size_t task, size_t worker)
 {
-    const struct ranks *x = ctx;
+    const struct group_task *t = ctx;
     size_t n;
-    const size_t at = chunk(x, task, &n);
-    float *g = x->group->g + at, *held = x->held[x->depth] + x->at + at;
+    const size_t at = chunk_begin(t, task, &n);
+    float *g = t->group->g + at;
 
     (void)worker;
-    if (x->back) {
-        kern.add(g, held, g, n);
-    } else {
-        memcpy(held, g, n * sizeof *g);
-        memset(g, 0, n * sizeof *g);
-    }
+    memcpy(t->x->held[t->x->depth] + t->at + at, g, n * sizeof *g);
+    memset(g, 0, n * sizeof *g);
+}
+
+/* Task: add the sums of the messages before. */
+static void
+add_messages(void *ctx, size_t task, size_t worker)
+{
+    const struct group_task *t = ctx;
+    size_t n;
+    const size_t at = chunk_begin(t, task, &n);
+    float *g = t->group->g + at;
+
+    (void)worker;
+    kern.add(g, t->x->held[t->x->depth] + t->at + at, g, n);
 }
 
 static void
-keep(struct ranks *x, int back)
+each_group(const struct ranks *x,
+    void (*task)(void *ctx, size_t task, size_t worker))
 {
-    x->back = back;
     for (size_t i = 0; i < x->t->ngroup; i++)
-        each_chunk(x, i, keep_task);
+        each_chunk(x, i, task);
 }
 
+/* Row i of the rank's share. */
 static void
-add_row(struct ranks *x, size_t i, struct loss_sum *sum)
+add_row(const struct ranks *x, const struct share_of_rows *m, size_t i,
+    struct loss_sum *sum)
 {
-    const size_t b = x->first + i * x->stride, at = b * x->rows->T;
-    const struct said its = said_rows(x->said, b);
+    const size_t b = m->first + i * m->stride, at = b * m->rows->T;
+    const struct said its = said_rows(m->said, b);
     const double t = clock_now();
 
     step_add(x->step,
-        &(struct rows){ 1, x->rows->T, x->rows->ids + at, x->rows->first + at },
-        x->scored + at, &its, sum);
+        &(struct rows){ 1, m->rows->T, m->rows->ids + at, m->rows->first + at },
+        m->scored + at, &its, sum);
     timeline_add("compute", "forward and backward", t);
 }
 
-/* A row of the tree; deep, low: see struct ranks. */
+/* Row i, and what struct carry says. */
 static void
-leaf(struct ranks *x, size_t i, size_t deep, size_t low, struct loss_sum *sum)
+add_leaf(struct ranks *x, const struct share_of_rows *m, size_t i,
+    struct carry carry, struct loss_sum *sum)
 {
-    x->deep = deep;
-    x->low = low;
-    add_row(x, i, sum);
+    x->carry = carry;
+    add_row(x, m, i, sum);
     if (in_parts(x))
-        return; /* taken already */
+        return; /* take_gradients has done it */
     step_flush(x->step);
-    for (size_t k = 0; k < x->t->ngroup; k++)
-        each_chunk(x, k, carry_task);
+    each_group(x, carry_chunk);
 }
 
-/* S(i,k) of dist_tree over the rows of this rank, at `depth`, into *sum; to the
- * gradients what is held from there down to `low` is added: struct ranks. */
+/* S(i,k) of dist_tree over the rows of this rank, at `depth`, into *sum; sums
+ * held from there down to `low` are added to the gradients: struct carry. */
 static void
-tree(struct ranks *x, size_t i, size_t k, size_t depth, size_t low,
-    struct loss_sum *sum)
+add_tree(struct ranks *x, const struct share_of_rows *m, size_t i, size_t k,
+    size_t depth, size_t low, struct loss_sum *sum)
 {
     struct loss_sum other = { 0 };
 
-    if (i + k >= x->count) {
-        leaf(x, i, depth, low, sum);
+    if (i + k >= m->count) {
+        add_leaf(x, m, i, (struct carry){ depth, low, 0 }, sum);
         return;
     }
-    tree(x, i, 2 * k, depth + 1, depth + 1, sum);
-    tree(x, i + k, 2 * k, depth + 1, low, &other);
+    add_tree(x, m, i, 2 * k, depth + 1, depth + 1, sum);
+    add_tree(x, m, i + k, 2 * k, depth + 1, low, &other);
     loss_sum_add(sum, &other);
 }
 
@@ -310,14 +336,15 @@ reduce(struct ranks *x, size_t i, enum dist_sum how)
     free(exact);
 }
 
-/* Task: this rank's part of the sums to those before; all of g zero. */
+/* Task: add this rank's part of the sums to its gradients; all of g is zero
+ * then. */
 static void
-settle_task(void *ctx, size_t task, size_t worker)
+settle_chunk(void *ctx, size_t task, size_t worker)
 {
-    const struct ranks *x = ctx;
-    const struct group *g = x->group;
+    const struct group_task *t = ctx;
+    const struct group *g = t->group;
     size_t n;
-    const size_t at = chunk(x, task, &n), own = g->first + g->own;
+    const size_t at = chunk_begin(t, task, &n), own = g->first + g->own;
     const size_t from = at > g->first ? at : g->first;
     const size_t to = at + n < own ? at + n : own;
 
@@ -327,18 +354,18 @@ settle_task(void *ctx, size_t task, size_t worker)
     memset(g->g + at, 0, n * sizeof *g->g);
 }
 
-/* Of struct tmodel: a pass has made all of the group's gradients. */
+/* `take` of struct tmodel: a pass has made all of the group's gradients. */
 static void
-take(void *ctx, size_t group)
+take_gradients(void *ctx, size_t group)
 {
     struct ranks *x = ctx;
 
-    if (x->o.deterministic && !x->empty)
-        each_chunk(x, group, carry_task);
-    if (x->o.deterministic && x->low > 0)
+    if (x->o.deterministic && !x->carry.is_padding)
+        each_chunk(x, group, carry_chunk);
+    if (x->o.deterministic && x->carry.low > 0)
         return;
     reduce(x, group, x->o.deterministic ? DIST_TREE : x->o.wire);
-    each_chunk(x, group, settle_task);
+    each_chunk(x, group, settle_chunk);
 }
 
 static void
@@ -364,68 +391,63 @@ most_of_all(const struct ranks *x, size_t n)
     return most;
 }
 
-/* Where gradients are in parts all ranks make as many passes, of which this one
- * has `passes`: the others are empty. */
+/* Where each rank has parts of the gradients, all ranks make the same number
+ * of passes: this rank, which has `passes` of its own, makes the others without
+ * a row. */
 static void
-fill_up(struct ranks *x, size_t passes)
+add_padding(struct ranks *x, const struct share_of_rows *m, size_t passes)
 {
     const size_t most = in_parts(x) ? most_of_all(x, passes) : passes;
 
-    x->empty = 1;
-    x->deep = 0;
     for (size_t i = passes; i < most; i++) {
-        /* without a row the message is over with the last of them */
-        x->low = passes > 0 || i + 1 < most;
-        step_pass(x->step, x->rows, x->said);
+        /* A rank without any row completes the message by its last pass. */
+        x->carry = (struct carry){ 0, passes > 0 || i + 1 < most, 1 };
+        step_pass(x->step, m->rows, m->said);
     }
-    x->empty = 0;
+    x->carry.is_padding = 0;
 }
 
-/* The rows in order. */
 static void
-add_in_order(struct ranks *x, struct loss_sum *sum)
+add_in_order(struct ranks *x, const struct share_of_rows *m,
+    struct loss_sum *sum)
 {
-    const int all = x->first == 0 && x->stride == 1;
+    const int all = m->first == 0 && m->stride == 1;
     const double t = clock_now();
 
-    fill_up(x, all ? step_passes(x->step, x->count) : x->count);
+    add_padding(x, m, all ? step_passes(x->step, m->count) : m->count);
     if (all) {
-        step_add(x->step, x->rows, x->scored, x->said, sum);
+        step_add(x->step, m->rows, m->scored, m->said, sum);
         if (!in_stages(x)) /* which tell of each */
             timeline_add("compute", "forward and backward", t);
         return;
     }
-    for (size_t i = 0; i < x->count; i++)
-        add_row(x, i, sum);
+    for (size_t i = 0; i < m->count; i++)
+        add_row(x, m, i, sum);
 }
 
 void
 ranks_add(struct ranks *x, const struct rows *r, const uint8_t *scored,
     const struct said *said, size_t first, size_t stride, struct loss_sum *sum)
 {
+    const struct share_of_rows m = { r, scored, said, first, stride,
+        r->B > first ? (r->B - first + stride - 1) / stride : 0 };
     struct loss_sum own = { 0 };
 
-    x->rows = r;
-    x->scored = scored;
-    x->said = said;
-    x->first = first;
-    x->stride = stride;
-    x->count = r->B > first ? (r->B - first + stride - 1) / stride : 0;
     if (!x->o.deterministic) {
-        add_in_order(x, sum);
+        add_in_order(x, &m, sum);
         return;
     }
-    assert(tree_depth(x->count) <= x->depth && x->added < x->o.messages);
+    assert(tree_depth(m.count) <= x->depth && x->added < x->o.messages);
     if (x->added > 0 && !in_parts(x))
-        keep(x, 0);
-    fill_up(x, x->count);
-    if (x->count > 0)
-        tree(x, 0, 1, 0, 0, &own);
+        each_group(x, store_messages);
+    add_padding(x, &m, m.count);
+    if (m.count > 0)
+        add_tree(x, &m, 0, 1, 0, 0, &own);
     sum_gradients(x, DIST_TREE);
     sum_losses(x, &own);
     loss_sum_add(sum, &own);
     if (x->added++ > 0 && !in_parts(x))
-        keep(x, 1);
+        each_group(x, add_messages);
 }
 
 void

@@ -30,19 +30,32 @@ struct step {
     float *coef;       /* [B] */
     float *wide;       /* [workers,depth] outputs wider or narrower than the
                         * student's */
-    /* the message, and the rows of it at hand */
-    const struct rows *all;
-    const uint8_t *all_scored;
-    const struct said *all_said;
+};
+
+/* Rows that go through the model together. */
+struct pass {
+    struct step *s;
     struct rows rows;
-    struct said its;
-    const struct rows *r;
-    const uint8_t *scored;
-    const struct said *y;
+    const uint8_t *scored; /* [B,T] */
+    struct said said;      /* of these rows */
+    struct loss_sum *sum;  /* losses are added here */
+};
+
+/* A message, whose rows go through the model s->B at a time. */
+struct message {
+    struct step *s;
+    const struct rows *rows;
+    const uint8_t *scored; /* [B,T] */
+    const struct said *said;
     struct loss_sum *sum;
-    const struct said_tensor *sh_y;
-    const float *sh_s, *sh_t;
-    float *sh_dx;
+};
+
+/* SquareHead of one block for the rows of a pass. */
+struct square {
+    const struct pass *p;
+    const struct said_tensor *target; /* the teacher's output as it came */
+    const float *student, *teacher;   /* [B*T,d] outputs of the block */
+    float *dx;                        /* [B*T,d] gradient, added to */
 };
 
 void
@@ -120,19 +133,26 @@ step_bytes(const struct step *s, size_t tokens)
     return s->arena.cap + bwd_bytes(s->bwd, tokens);
 }
 
-/* Head and losses of row b: gathers the scored positions, scatters their
- * gradients to where the final states were.  dw: the head's gradient, or NULL:
- * none are made. */
+/* A head and its losses, with the teacher's head. */
+struct judge {
+    struct head_loss *head;
+    const struct loss_opt *o;
+    const struct weight *teacher_head;
+};
+
+/* Head and losses of row b of a pass: gathers the scored positions, scatters
+ * their gradients to where the final states were.  dw: the head's gradient, or
+ * NULL: no gradients are made. */
 static void
-row_losses(struct step *s, size_t b, struct head_loss *h,
-    const struct loss_opt *o, const struct weight *teacher, float *dw)
+row_losses(const struct pass *p, size_t b, const struct judge *j, float *dw)
 {
-    const size_t d = s->t->m.c.d, T = s->r->T;
+    struct step *s = p->s;
+    const size_t d = s->t->m.c.d, T = p->rows.T;
     float *final = bwd_final(s->bwd) + b * T * d;
     float *hs = bwd_spare(s->bwd, BWD_SPARE_X);
     float *dh = bwd_spare(s->bwd, BWD_SPARE_Y);
-    const uint8_t *scored = s->scored + b * T;
-    const struct said said = said_rows(s->y, b);
+    const uint8_t *scored = p->scored + b * T;
+    const struct said said = said_rows(&p->said, b);
     size_t n = 0;
 
     for (size_t i = 0; i < T; i++) {
@@ -140,60 +160,75 @@ row_losses(struct step *s, size_t b, struct head_loss *h,
             continue;
         assert(i + 1 < T);
         s->place[n] = (uint32_t)i;
-        s->target[n] = s->r->ids[b * T + i + 1];
+        s->target[n] = p->rows.ids[b * T + i + 1];
         memcpy(hs + n * d, final + i * d, d * sizeof(float));
         n++;
     }
     memset(final, 0, T * d * sizeof(float));
     if (n == 0)
         return;
-    head_loss_rows(h, o, weight_f32(&s->t->m.head), teacher, hs, &said,
-        s->place, s->target, n, dw, dh, s->sum);
+    head_loss_rows(j->head, j->o, weight_f32(&s->t->m.head), j->teacher_head,
+        hs, &said, s->place, s->target, n, dw, dh, p->sum);
     for (size_t i = 0; i < n && dw != NULL; i++)
         memcpy(final + s->place[i] * d, dh + i * d, d * sizeof(float));
 }
 
+/* Tasks that a row of SquareHead is divided into. */
 static size_t
-sh_parts(const struct step *s)
+square_parts(const struct pass *p)
 {
-    return (s->r->T + SH_TOKENS - 1) / SH_TOKENS;
+    return (p->rows.T + SH_TOKENS - 1) / SH_TOKENS;
+}
+
+/* Tokens *from to *to of the batch belong to the task; its row is returned. */
+static size_t
+square_tokens(const struct pass *p, size_t task, size_t *from, size_t *to)
+{
+    const size_t T = p->rows.T, b = task / square_parts(p);
+    const size_t t0 = task % square_parts(p) * SH_TOKENS;
+
+    *from = b * T + t0;
+    *to = b * T + (t0 + SH_TOKENS < T ? t0 + SH_TOKENS : T);
+    return b;
 }
 
 /* Task: SquareHead's sums over some tokens of a row; padding is skipped. */
 static void
-sh_sums(void *ctx, size_t task, size_t worker)
+square_sums(void *ctx, size_t task, size_t worker)
 {
-    struct step *s = ctx;
-    const size_t T = s->r->T, d = s->t->m.c.d, b = task / sh_parts(s);
-    const size_t t0 = task % sh_parts(s) * SH_TOKENS;
-    const size_t t1 = t0 + SH_TOKENS < T ? t0 + SH_TOKENS : T;
+    const struct square *q = ctx;
+    struct step *s = q->p->s;
+    const size_t d = s->t->m.c.d;
+    size_t from, to;
     const double begin = profile_begin();
 
     (void)worker;
+    square_tokens(q->p, task, &from, &to);
     s->num[task] = s->den[task] = 0.0;
-    for (size_t i = b * T + t0; i < b * T + t1; i++)
-        if (s->r->first[i] != UINT32_MAX)
-            loss_kern()->ratio(s->sh_s + i * d, s->sh_t + i * d, d,
+    for (size_t i = from; i < to; i++)
+        if (q->p->rows.first[i] != UINT32_MAX)
+            loss_kern()->ratio(q->student + i * d, q->teacher + i * d, d,
                 &s->num[task], &s->den[task]);
-    profile_end("SquareHead sums", begin, 0.0, 8.0 * (double)((t1 - t0) * d));
+    profile_end("SquareHead sums", begin, 0.0, 8.0 * (double)((to - from) * d));
 }
 
 static void
-sh_grad(void *ctx, size_t task, size_t worker)
+square_grad(void *ctx, size_t task, size_t worker)
 {
-    struct step *s = ctx;
-    const size_t T = s->r->T, d = s->t->m.c.d, b = task / sh_parts(s);
-    const size_t t0 = task % sh_parts(s) * SH_TOKENS;
-    const size_t t1 = t0 + SH_TOKENS < T ? t0 + SH_TOKENS : T;
+    const struct square *q = ctx;
+    const struct step *s = q->p->s;
+    const size_t d = s->t->m.c.d;
+    size_t from, to;
     const double begin = profile_begin();
+    const size_t b = square_tokens(q->p, task, &from, &to);
 
     (void)worker;
-    for (size_t i = b * T + t0; i < b * T + t1; i++)
-        if (s->r->first[i] != UINT32_MAX)
-            loss_kern()->diff_add(s->sh_dx + i * d, s->sh_s + i * d,
-                s->sh_t + i * d, d, s->coef[b]);
+    for (size_t i = from; i < to; i++)
+        if (q->p->rows.first[i] != UINT32_MAX)
+            loss_kern()->diff_add(q->dx + i * d, q->student + i * d,
+                q->teacher + i * d, d, s->coef[b]);
     profile_end("SquareHead gradient", begin, 0.0,
-        16.0 * (double)((t1 - t0) * d));
+        16.0 * (double)((to - from) * d));
 }
 
 /* Averages of x [n] as PyTorch's adaptive_avg_pool1d has them: y[j], j < m, is
@@ -211,18 +246,19 @@ adaptive_mean(const float *x, size_t n, float *y, size_t m)
     }
 }
 
-/* Task: the teacher's output of some tokens in fp32, as wide as the student's.
- */
+/* Task: the teacher's output of some tokens in fp32, as wide as the student's,
+ * into BWD_SPARE_X. */
 static void
-target_task(void *ctx, size_t task, size_t worker)
+widen_target(void *ctx, size_t task, size_t worker)
 {
-    struct step *s = ctx;
-    const struct said_tensor *t = s->sh_y;
-    const size_t d = s->t->m.c.d, BT = s->r->B * s->r->T;
+    const struct square *q = ctx;
+    const struct step *s = q->p->s;
+    const struct said_tensor *t = q->target;
+    const size_t d = s->t->m.c.d, BT = q->p->rows.B * q->p->rows.T;
     const size_t i0 = task * SH_TOKENS;
     const size_t n = BT - i0 < SH_TOKENS ? BT - i0 : SH_TOKENS;
     const size_t size = t->dtype == DT_F32 ? 4 : 2;
-    const struct weight w = { .data = said_at(s->y, t, i0),
+    const struct weight w = { .data = said_at(&q->p->said, t, i0),
         .dtype = t->dtype,
         .rows = n,
         .cols = t->width,
@@ -243,136 +279,145 @@ target_task(void *ctx, size_t task, size_t worker)
         (double)((size * t->width + 4 * d) * n));
 }
 
+/* The teacher's outputs in fp32, as wide as the student's: in the message, or
+ * made of it. */
+static const float *
+square_target(struct square *q)
+{
+    const struct pass *p = q->p;
+    const struct said_tensor *t = q->target;
+    const float *as_it_is =
+        (const float *)(const void *)said_at(&p->said, t, 0);
+
+    if (t->dtype == DT_F32 && t->width == p->s->t->m.c.d &&
+        (uintptr_t)as_it_is % sizeof(float) == 0)
+        return as_it_is;
+    pool_run(p->s->pool, (p->rows.B * p->rows.T + SH_TOKENS - 1) / SH_TOKENS,
+        widen_target, q);
+    return bwd_spare(p->s->bwd, BWD_SPARE_X);
+}
+
 /* SquareHead of block i: its value, and its gradient into dx. */
 static void
 square_head(void *ctx, size_t i, float *dx)
 {
-    struct step *s = ctx;
-    const struct said_tensor *t = &s->y->hidden[i];
-    const size_t L = s->t->m.c.L, n = s->r->B * s->r->T;
-    const size_t parts = sh_parts(s);
+    const struct pass *p = ctx;
+    struct step *s = p->s;
+    const size_t L = s->t->m.c.L, T = p->rows.T, parts = square_parts(p);
+    struct square q = { .p = p,
+        .target = &p->said.hidden[i],
+        .student = bwd_hidden(s->bwd, i),
+        .dx = dx };
 
-    s->sh_s = bwd_hidden(s->bwd, i);
-    s->sh_dx = dx;
-    s->sh_y = t;
-    s->sh_t = (const float *)(const void *)said_at(s->y, t, 0);
-    if (t->dtype != DT_F32 || t->width != s->t->m.c.d ||
-        (uintptr_t)s->sh_t % sizeof(float) != 0) {
-        pool_run(s->pool, (n + SH_TOKENS - 1) / SH_TOKENS, target_task, s);
-        s->sh_t = bwd_spare(s->bwd, BWD_SPARE_X);
-    }
-    pool_run(s->pool, s->r->B * parts, sh_sums, s);
-    for (size_t b = 0; b < s->r->B; b++) {
+    q.teacher = square_target(&q);
+    pool_run(s->pool, p->rows.B * parts, square_sums, &q);
+    for (size_t b = 0; b < p->rows.B; b++) {
         double num = 0.0, den = 1e-6, nr = 0.0;
 
         for (size_t k = 0; k < parts; k++) {
             num += s->num[b * parts + k];
             den += s->den[b * parts + k];
         }
-        for (size_t k = 0; k < s->r->T; k++)
-            nr += s->scored[b * s->r->T + k] != 0;
-        s->sum->sh += nr * num / den / (double)L;
+        for (size_t k = 0; k < T; k++)
+            nr += p->scored[b * T + k] != 0;
+        p->sum->sh += nr * num / den / (double)L;
         s->coef[b] = (float)(2.0 * s->o.w_sh * nr / den / (double)L);
     }
-    pool_run(s->pool, s->r->B * parts, sh_grad, s);
+    pool_run(s->pool, p->rows.B * parts, square_grad, &q);
 }
 
-/* Forward through the blocks; behind the last one the tokens are counted. */
+/* Forward through the blocks; last: this rank has the last block, and counts
+ * the tokens. */
 static void
-forward_rows(struct step *s, const struct rows *r, int last)
+forward_rows(const struct pass *p, int last)
 {
-    s->r = r;
-    bwd_forward(s->bwd, r);
+    const struct rows *r = &p->rows;
+
+    bwd_forward(p->s->bwd, r);
     for (size_t i = 0; i < r->B * r->T && last; i++) {
-        s->sum->n += s->scored[i] != 0;
-        s->sum->tok += r->first[i] != UINT32_MAX;
+        p->sum->n += p->scored[i] != 0;
+        p->sum->tok += r->first[i] != UINT32_MAX;
     }
 }
 
 /* The losses, behind the last block, and backward. */
 static void
-backward_rows(struct step *s, const struct rows *r, int last)
+backward_rows(struct pass *p, int last)
 {
-    const int sh = s->y->nblock > 0 && s->o.w_sh != 0.0;
+    struct step *s = p->s;
     const struct model *m = &s->t->m;
+    const int sh = p->said.nblock > 0 && s->o.w_sh != 0.0;
 
-    s->r = r;
     if (last) {
+        const struct judge j = { s->head, &s->o, s->teacher_head };
+
         fetch_now(m, fetch_head(m));
-        for (size_t b = 0; b < r->B; b++)
-            row_losses(s, b, s->head, &s->o, s->teacher_head,
-                s->t->group[fetch_head(m)].g);
+        for (size_t b = 0; b < p->rows.B; b++)
+            row_losses(p, b, &j, s->t->group[fetch_head(m)].g);
         fetch_done(m, fetch_head(m));
     }
     if (s->t->take != NULL && !m->c.tied)
         s->t->take(s->t->take_ctx, fetch_head(m));
-    bwd_backward(s->bwd, r, sh ? square_head : NULL, s);
+    bwd_backward(s->bwd, &p->rows, sh ? square_head : NULL, p);
 }
 
 static void
-add_rows(struct step *s, const struct rows *r, void *ctx)
+train_rows(struct pass *p, void *ctx)
 {
     (void)ctx;
-    forward_rows(s, r, 1);
-    backward_rows(s, r, 1);
+    forward_rows(p, 1);
+    backward_rows(p, 1);
 }
 
-/* s->rows, its scored tokens and what is said of it: piece k of the message. */
-static void
-piece(struct step *s, size_t k)
+/* Pass k over the rows of a message. */
+static struct pass
+message_pass(const struct message *m, size_t k)
 {
-    const struct rows *r = s->all;
-    const size_t b = k * s->B, at = b * r->T, n = r->B - b;
+    const struct rows *r = m->rows;
+    const size_t b = k * m->s->B, at = b * r->T, n = r->B - b;
 
-    s->scored = s->all_scored + at;
-    s->its = said_rows(s->all_said, b);
-    s->y = &s->its;
-    s->rows =
-        (struct rows){ n < s->B ? n : s->B, r->T, r->ids + at, r->first + at };
+    return (struct pass){ m->s,
+        { n < m->s->B ? n : m->s->B, r->T, r->ids + at, r->first + at },
+        m->scored + at, said_rows(m->said, b), m->sum };
 }
 
+/* Call work with each pass over the message. */
 static void
-message(struct step *s, const struct rows *r, const uint8_t *scored,
-    const struct said *said, struct loss_sum *sum)
+each_pass(const struct message *m, void (*work)(struct pass *, void *),
+    void *ctx)
 {
-    assert(r->T <= s->T);
-    s->all = r;
-    s->all_scored = scored;
-    s->all_said = said;
-    s->sum = sum;
-}
+    assert(m->rows->T <= m->s->T);
+    for (size_t k = 0; k < step_passes(m->s, m->rows->B); k++) {
+        struct pass p = message_pass(m, k);
 
-/* Call work with s->B rows at a time. */
-static void
-each_rows(struct step *s,
-    void (*work)(struct step *, const struct rows *, void *), void *ctx)
-{
-    for (size_t k = 0; k < step_passes(s, s->all->B); k++) {
-        piece(s, k);
-        work(s, &s->rows, ctx);
+        work(&p, ctx);
     }
 }
 
 static void
 stage_pass(void *ctx, size_t k, int back, int last)
 {
-    struct step *s = ctx;
+    struct pass p = message_pass(ctx, k);
 
-    piece(s, k);
-    (back ? backward_rows : forward_rows)(s, &s->rows, last);
+    if (back)
+        backward_rows(&p, last);
+    else
+        forward_rows(&p, last);
 }
 
 void
 step_add(struct step *s, const struct rows *r, const uint8_t *scored,
     const struct said *said, struct loss_sum *sum)
 {
+    struct message m = { s, r, scored, said, sum };
+
     assert(said->nblock == 0 || said->nblock == s->t->m.c.L);
-    message(s, r, scored, said, sum);
+    assert(r->T <= s->T);
     if (s->pipe != NULL)
         pipe_run(s->pipe, s->bwd, r->B, s->B, r->T * s->t->m.c.d, stage_pass,
-            s);
+            &m);
     else
-        each_rows(s, add_rows, NULL);
+        each_pass(&m, train_rows, NULL);
 }
 
 size_t
@@ -385,10 +430,12 @@ void
 step_pass(struct step *s, const struct rows *r, const struct said *said)
 {
     struct loss_sum none = { 0 };
+    struct pass p = { .s = s,
+        .rows = { 0, r->T, r->ids, r->first },
+        .said = *said,
+        .sum = &none };
 
-    s->sum = &none;
-    s->y = said;
-    add_rows(s, &(struct rows){ 0, r->T, r->ids, r->first }, NULL);
+    train_rows(&p, NULL);
 }
 
 struct step_judge {
@@ -434,15 +481,16 @@ step_judge_bytes(const struct step_judge *j)
 }
 
 static void
-judge_rows(struct step *s, const struct rows *r, void *ctx)
+judge_rows(struct pass *p, void *ctx)
 {
     const struct step_judge *j = ctx;
-    const struct model *m = &s->t->m;
+    const struct judge by = { j->head, &j->o, j->teacher_head };
+    const struct model *m = &j->s->t->m;
 
-    forward_rows(s, r, 1);
+    forward_rows(p, 1);
     fetch_now(m, fetch_head(m));
-    for (size_t b = 0; b < r->B; b++)
-        row_losses(s, b, j->head, &j->o, j->teacher_head, NULL);
+    for (size_t b = 0; b < p->rows.B; b++)
+        row_losses(p, b, &by, NULL);
     fetch_done(m, fetch_head(m));
 }
 
@@ -450,15 +498,18 @@ void
 step_judge_add(struct step_judge *j, const struct rows *r,
     const uint8_t *scored, const struct said *said, struct loss_sum *sum)
 {
-    message(j->s, r, scored, said, sum);
-    each_rows(j->s, judge_rows, j);
+    each_pass(&(struct message){ j->s, r, scored, said, sum }, judge_rows, j);
 }
 
 void
 step_judge_pass(struct step_judge *j, const struct rows *r)
 {
-    j->s->rows = (struct rows){ 0, r->T, r->ids, r->first };
-    judge_rows(j->s, &j->s->rows, j);
+    struct loss_sum none = { 0 };
+
+    judge_rows(&(struct pass){ .s = j->s,
+                   .rows = { 0, r->T, r->ids, r->first },
+                   .sum = &none },
+        j);
 }
 
 double
