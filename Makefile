@@ -21,7 +21,7 @@ PROGS = tokenize/tokenize shard/shard stream/stream teacher/teacher \
 # recipes/settings.mk has a variable of this name.
 override NAMES = $(notdir $(PROGS))
 BINS  = $(NAMES:%=$(BUILD)/bin/%)
-PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc hwloc
+PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc hwloc nettle
 MANS  = $(wildcard man/*.[157])
 
 # Ranks are built in where Open MPI is, also when it is installed later.

@@ -9,7 +9,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <math.h>
 #include <netinet/in.h>
@@ -355,17 +354,6 @@ addresses(struct meeting *m)
     return 0;
 }
 
-static int
-key(uint64_t *k)
-{
-    const int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-    const ptrdiff_t n = fd < 0 ? -1 : io_read(fd, k, sizeof *k);
-
-    if (fd >= 0)
-        close(fd);
-    return n == (ptrdiff_t)sizeof *k ? 0 : -1;
-}
-
 /* A socket, whose port rank 0 tells. */
 static int
 meet(struct meeting *m)
@@ -379,7 +367,8 @@ meet(struct meeting *m)
         getsockname(watch.fd, (struct sockaddr *)&at, &len) < 0)
         return -1;
     m->port = at.sin_port;
-    return dist_world()->rank == 0 && (key(&m->key) < 0 || addresses(m) < 0)
+    return dist_world()->rank == 0 &&
+            (getentropy(&m->key, sizeof m->key) < 0 || addresses(m) < 0)
         ? -1
         : 0;
 }

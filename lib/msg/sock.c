@@ -1,6 +1,7 @@
 /* How the two ends of a socket meet: see sock.h */
 #define _GNU_SOURCE /* struct ucred */
 #include "msg/sock.h"
+#include "msg/proof.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -21,9 +22,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include <xxhash.h>
 
-enum { HELLO = 32, GUESTS = 16 };
+enum { GUESTS = 16 };
 enum { HELLO_WAIT = 5000, CONNECT_WAIT = 5000 }; /* milliseconds */
 #define TOKEN "RETORT_TOKEN"
 
@@ -127,92 +127,138 @@ give_up(const struct addr *a, int code, const char *why, struct err *e)
 
 /* ---- who is there ---- */
 
-/* A connection whose hello has not arrived completely. */
-struct guest {
-    int fd;
-    double until; /* by then it must have */
-    size_t n;     /* bytes of it that have */
-    unsigned char said[HELLO];
-};
-
-/* The hello: 16 bytes that name protocol and role, then over tcp the hash of
- * TOKEN. */
-static void
-hello(unsigned char p[HELLO], const struct addr *a, enum sock_role role)
-{
-    const char *token = a->kind == ADDR_TCP ? getenv(TOKEN) : NULL;
-    XXH128_canonical_t c;
-
-    memset(p, 0, HELLO);
-    memcpy(p, role == SOCK_READS ? "retort-ipc-2 rd\n" : "retort-ipc-2 wr\n",
-        16);
-    if (token && *token) {
-        XXH128_canonicalFromHash(&c, XXH3_128bits(token, strlen(token)));
-        memcpy(p + 16, c.digest, 16);
-    }
-}
-
-static int
-say_hello(int fd, const struct addr *a, enum sock_role role)
-{
-    unsigned char p[HELLO];
-
-    hello(p, a, role);
-    return transfer(fd, p, HELLO, 1, HELLO_WAIT);
-}
-
-/* Compare the tokens in constant time, so that timing tells nothing of them. */
-static int
-same_token(const struct guest *g, const unsigned char mine[HELLO])
-{
-    unsigned char differ = 0;
-
-    for (size_t i = 16; i < HELLO; i++)
-        differ |= (unsigned char)(g->said[i] ^ mine[i]);
-    return differ == 0;
-}
-
-/* Receive more of a hello.  MET: it is complete and right; NOT_YET; FAILED.
- * *same: both ends want to read, or both to write. */
-static int
-hear(struct guest *g, const struct addr *a, enum sock_role role, int *same,
-    struct err *e)
-{
-    enum { COMMON = 13 }; /* bytes that every hello begins with */
-    const ssize_t got = recv(g->fd, g->said + g->n, HELLO - g->n, MSG_DONTWAIT);
-    const int wait = got < 0 && (errno == EAGAIN || errno == EINTR);
-    unsigned char mine[HELLO], other[HELLO];
-
-    hello(mine, a, role);
-    hello(other, a, role == SOCK_READS ? SOCK_WRITES : SOCK_READS);
-    g->n += got > 0 ? (size_t)got : 0;
-    if (memcmp(g->said, mine, g->n < COMMON ? g->n : COMMON) != 0)
-        return give_up(a, EX_INPUT,
-            "what answers there is no program of retort of this version", e);
-    if (got <= 0 && !wait)
-        return give_up(a, EX_INPUT,
-            "the other end has closed the connection: it has met somebody "
-            "else, or its " TOKEN " is another one",
-            e);
-    if (g->n < HELLO)
-        return clock_now() < g->until
-            ? NOT_YET
-            : give_up(a, EX_INPUT, "what answers there does not say what it is",
-                  e);
-    *same = memcmp(g->said, mine, 16) == 0;
-    if (!*same && memcmp(g->said, other, 16) != 0)
-        return give_up(a, EX_INPUT,
-            "what answers there is no program of retort of this version", e);
-    return same_token(g, mine)
-        ? MET
-        : give_up(a, EX_INPUT, "the other end has another " TOKEN, e);
-}
-
 static int
 both_ends(const struct addr *a, enum sock_role role, struct err *e)
 {
     return err_set(e, EX_USAGE, "%s: both ends %s", a->text,
         role == SOCK_READS ? "read" : "write");
+}
+
+/* A connection whose other end has not said and proved yet who it is. */
+struct guest {
+    int fd;
+    double until;         /* by then it must have */
+    enum proof_side side; /* this end's */
+    size_t n;             /* bytes of `said` that have arrived */
+    unsigned char mine[HELLO_SIZE], said[HELLO_SIZE + PROOF_SIZE];
+};
+
+/* The 16 bytes that name protocol and role.  A hello has 16 random ones after
+ * them. */
+static const char *
+role_name(enum sock_role role)
+{
+    return role == SOCK_READS ? "retort-ipc-3 rd\n" : "retort-ipc-3 wr\n";
+}
+
+static int
+new_guest(struct guest *g, int fd, enum proof_side side, enum sock_role role,
+    const struct addr *a, struct err *e)
+{
+    *g = (struct guest){ .fd = fd,
+        .until = clock_now() + HELLO_WAIT / 1000.0,
+        .side = side };
+    memcpy(g->mine, role_name(role), 16);
+    return getentropy(g->mine + 16, 16) < 0
+        ? err_set(e, EX_SYS, "%s: random bytes:", a->text)
+        : 0;
+}
+
+/* g's proof, or the one that is right for the other end. */
+static void
+set_proof(unsigned char p[PROOF_SIZE], const struct guest *g,
+    const struct addr *a, enum proof_side side)
+{
+    const int connects = g->side == PROOF_CONNECTS;
+
+    proof_make(p, a->kind == ADDR_TCP ? getenv(TOKEN) : NULL, side,
+        connects ? g->mine : g->said, connects ? g->said : g->mine);
+}
+
+static int
+say_proof(struct guest *g, const struct addr *a)
+{
+    unsigned char p[PROOF_SIZE];
+
+    set_proof(p, g, a, g->side);
+    return transfer(g->fd, p, PROOF_SIZE, 1, HELLO_WAIT);
+}
+
+static int
+foreign(const struct addr *a, struct err *e)
+{
+    return give_up(a, EX_INPUT,
+        "what answers there is no program of retort of this version", e);
+}
+
+/* Receive more from g, until there are n bytes.  1: there are; NOT_YET;
+ * FAILED. */
+static int
+hear_more(struct guest *g, size_t n, const struct addr *a, struct err *e)
+{
+    const ssize_t got =
+        g->n < n ? recv(g->fd, g->said + g->n, n - g->n, MSG_DONTWAIT) : 1;
+    const int wait = got < 0 && (errno == EAGAIN || errno == EINTR);
+
+    if (g->n >= n)
+        return 1;
+    if (got <= 0 && !wait)
+        return give_up(a, EX_INPUT,
+            "the other end has closed the connection: it has met somebody "
+            "else, or its " TOKEN " is another one",
+            e);
+    g->n += got > 0 ? (size_t)got : 0;
+    if (g->n == n)
+        return 1;
+    return clock_now() < g->until
+        ? NOT_YET
+        : give_up(a, EX_INPUT, "what answers there does not say what it is", e);
+}
+
+/* Answer the hello of g: the end that listens by its hello, the other by its
+ * proof. */
+static int
+answer(struct guest *g, const struct addr *a, enum sock_role role,
+    struct err *e)
+{
+    const enum sock_role other = role == SOCK_READS ? SOCK_WRITES : SOCK_READS;
+    int r;
+
+    if (memcmp(g->said, role_name(role), 16) == 0)
+        return both_ends(a, role, e);
+    if (memcmp(g->said, role_name(other), 16) != 0)
+        return foreign(a, e);
+    r = g->side == PROOF_CONNECTS
+        ? say_proof(g, a)
+        : transfer(g->fd, g->mine, HELLO_SIZE, 1, HELLO_WAIT);
+    return r < 0 ? give_up(a, EX_INPUT, "the other end has gone", e) : 0;
+}
+
+/* Go on with g.  MET: it has proved that it is the other end, and so has this
+ * one; NOT_YET; FAILED. */
+static int
+hear(struct guest *g, const struct addr *a, enum sock_role role, struct err *e)
+{
+    enum { COMMON = 13 }; /* bytes that every hello begins with */
+    const size_t had = g->n;
+    unsigned char right[PROOF_SIZE];
+    int k = hear_more(g, HELLO_SIZE, a, e);
+
+    if (memcmp(g->said, g->mine, g->n < COMMON ? g->n : COMMON) != 0)
+        return foreign(a, e);
+    if (k > 0 && had < HELLO_SIZE && answer(g, a, role, e) < 0)
+        return FAILED;
+    if (k > 0)
+        k = hear_more(g, sizeof g->said, a, e);
+    if (k <= 0)
+        return k;
+    set_proof(right, g, a,
+        g->side == PROOF_CONNECTS ? PROOF_LISTENS : PROOF_CONNECTS);
+    if (!proof_same(g->said + HELLO_SIZE, right))
+        return give_up(a, EX_INPUT, "the other end has another " TOKEN, e);
+    if (g->side == PROOF_LISTENS && say_proof(g, a) < 0)
+        return give_up(a, EX_INPUT, "the other end has gone", e);
+    return MET;
 }
 
 /* Is the process at the other end of a unix socket this user's? */
@@ -230,28 +276,30 @@ check_user(int fd, const struct addr *a, struct err *e)
     return 0;
 }
 
-/* After connecting: send our hello and wait for the other.  MET, or FAILED. */
+/* After connecting: send our hello, and prove each to the other.  MET, or
+ * FAILED. */
 static int
 greet(int fd, const struct addr *a, enum sock_role role, double until,
     struct err *e)
 {
-    struct guest g = { .fd = fd, .until = clock_now() + HELLO_WAIT / 1000.0 };
-    int k = NOT_YET, same = 0;
+    struct guest g;
+    int k = NOT_YET;
 
+    if (check_user(fd, a, e) < 0 ||
+        new_guest(&g, fd, PROOF_CONNECTS, role, a, e) < 0)
+        return FAILED;
     if (until > g.until)
         g.until = until;
-    if (check_user(fd, a, e) < 0)
-        return FAILED;
-    if (say_hello(fd, a, role) < 0)
+    if (transfer(fd, g.mine, HELLO_SIZE, 1, HELLO_WAIT) < 0)
         return give_up(a, EX_INPUT, "the other end has closed the connection",
             e);
     while (k == NOT_YET) {
         (void)wait_fd(fd, POLLIN, 100);
         if (stop_asked)
             return give_up(a, EX_STOP, "", e);
-        k = hear(&g, a, role, &same, e);
+        k = hear(&g, a, role, e);
     }
-    return k == MET && same ? both_ends(a, role, e) : k;
+    return k;
 }
 
 /* On a port of the ephemeral range, a socket can connect to itself. */
@@ -387,24 +435,31 @@ listen_unix(int *fd, const struct place *p, const struct addr *a, struct err *e)
     return k;
 }
 
-/* Warn who listens on all addresses. */
-static void
-warn_everywhere(const struct place *p, const struct addr *a)
+static int
+is_loopback(const struct place *p)
 {
-    const char *token = getenv(TOKEN);
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
 
     memcpy(&v4, &p->at, sizeof v4);
     memcpy(&v6, &p->at, sizeof v6);
-    if (p->at.ss_family == AF_INET
-            ? v4.sin_addr.s_addr != INADDR_ANY
-            : memcmp(&v6.sin6_addr, &in6addr_any, sizeof in6addr_any) != 0)
+    return p->at.ss_family == AF_INET
+        ? ntohl(v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
+        : memcmp(&v6.sin6_addr, &in6addr_loopback, sizeof v6.sin6_addr) == 0;
+}
+
+/* Say who is let in where other machines can connect. */
+static void
+say_open(const struct place *p, const struct addr *a)
+{
+    const char *token = getenv(TOKEN);
+
+    if (is_loopback(p))
         return;
-    note("%s: listens on all addresses of this machine: %s", a->text,
+    note("%s: listens where other machines can connect: %s", a->text,
         token && *token ? "only a program with the same " TOKEN " is let in"
-                        : "whoever reaches the port is let in, unless " TOKEN
-                          " is set to the same secret word at both ends");
+                        : "whoever reaches the port is let in; set " TOKEN
+                          " to the same secret word at both ends");
 }
 
 /* Listen on the first candidate that is an address of this machine. */
@@ -419,7 +474,7 @@ listen_tcp(int *fd, const struct places *p, const struct addr *a, struct err *e)
         setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
         if (bind(*fd, (const struct sockaddr *)&p->v[i].at, p->v[i].n) == 0 &&
             listen(*fd, GUESTS) == 0) {
-            warn_everywhere(&p->v[i], a);
+            say_open(&p->v[i], a);
             return MET;
         }
         close(*fd);
@@ -431,8 +486,8 @@ listen_tcp(int *fd, const struct places *p, const struct addr *a, struct err *e)
     return NOT_YET;
 }
 
-/* Connections without a complete hello.  All are heard in turn, so that a slow
- * one does not block the others. */
+/* Connections that have not proved who they are.  All are heard in turn, so
+ * that a slow one does not block the others. */
 struct guests {
     struct guest v[GUESTS];
     size_t n;
@@ -448,25 +503,26 @@ leave(struct guests *g, size_t i)
 /* Accept those who wait at socket s; when there are too many, the oldest is
  * dropped. */
 static void
-let_in(struct guests *g, int s, const struct addr *a, const char *whom)
+let_in(struct guests *g, int s, const struct addr *a, enum sock_role role,
+    const char *whom)
 {
     const int fd = accept4(s, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct err why;
 
     if (fd < 0)
         return;
-    if (check_user(fd, a, &why) < 0) {
-        vnote("%s; waiting for another %s", why.msg, whom);
-        close(fd);
-        return;
-    }
     if (g->n == GUESTS)
         leave(g, 0);
-    g->v[g->n++] =
-        (struct guest){ .fd = fd, .until = clock_now() + HELLO_WAIT / 1000.0 };
+    if (check_user(fd, a, &why) == 0 &&
+        new_guest(&g->v[g->n], fd, PROOF_LISTENS, role, a, &why) == 0) {
+        g->n++;
+        return;
+    }
+    vnote("%s; waiting for another %s", why.msg, whom);
+    close(fd);
 }
 
-/* Receive from all of them.  MET: *fd is the one whose hello was right. */
+/* Receive from all of them.  MET: *fd is the one that has proved who it is. */
 static int
 hear_all(struct guests *g, int *fd, const struct addr *a, enum sock_role role,
     const char *whom)
@@ -474,16 +530,12 @@ hear_all(struct guests *g, int *fd, const struct addr *a, enum sock_role role,
     struct err why;
 
     for (size_t i = 0; i < g->n;) {
-        int same = 0, k = hear(&g->v[i], a, role, &same, &why);
+        const int k = hear(&g->v[i], a, role, &why);
 
         if (k == NOT_YET) {
             i++;
             continue;
         }
-        if (k == MET && say_hello(g->v[i].fd, a, role) < 0)
-            k = give_up(a, EX_INPUT, "the other end has gone", &why);
-        if (k == MET && same)
-            k = both_ends(a, role, &why);
         if (k == MET) {
             *fd = g->v[i].fd;
             g->v[i] = g->v[--g->n];
@@ -506,7 +558,7 @@ wait_guests(const struct guests *g, int s)
     (void)poll(p, 1 + g->n, 100);
 }
 
-/* Listen until a hello is right; then close the socket and all others. */
+/* Listen until a proof is right; then close the socket and all others. */
 static int
 try_listen(int *fd, const struct places *p, const struct addr *a,
     enum sock_role role, double began, int *told, struct err *e)
@@ -525,7 +577,7 @@ try_listen(int *fd, const struct places *p, const struct addr *a,
         if ((k = addr_wait(a, began, whom, told, e)) < 0)
             break;
         wait_guests(&g, s);
-        let_in(&g, s, a, whom);
+        let_in(&g, s, a, role, whom);
         k = hear_all(&g, fd, a, role, whom);
     } while (k == NOT_YET);
     while (g.n > 0)

@@ -2,11 +2,14 @@
  * Sockets for streams: how the two ends of unix:PATH and tcp:HOST:PORT meet.
  *
  * Either end may start first.  It connects if somebody listens there; else it
- * listens itself, if HOST is its machine.  The one that connects sends a hello
- * of 32 bytes: "retort-ipc-2 rd\n" or "... wr\n", and over tcp the XXH3-128 of
- * RETORT_TOKEN, or zeros.  The listener hears several connections at a time,
- * answers the first right hello by its own, and closes the others.  It binds
- * the address that is named, no other.
+ * listens itself, if HOST is its machine.  It binds the address that is named,
+ * no other.
+ *
+ * They speak in turn, the end that connects first.  Each says a hello of 32
+ * bytes, "retort-ipc-3 rd\n" or "... wr\n" and 16 random ones; then a proof of
+ * 32 bytes (proof.h) that it knows RETORT_TOKEN, over unix sockets the empty
+ * word.  The listener hears several connections at a time, and closes the
+ * others when the first has proved who it is.  Nothing after that is protected.
  */
 #ifndef MSG_SOCK_H
 #define MSG_SOCK_H

@@ -61,7 +61,7 @@ meet(enum sock_role role, struct err *e)
 static void
 test_strangers(void)
 {
-    static const char slow[32] = "retort-ipc-2 wr\n";
+    static const char slow[32] = "retort-ipc-3 wr\n";
     pid_t child[20], honest;
     struct err e = { 0 };
     double t = clock_now();
@@ -120,21 +120,140 @@ test_token(void)
     unsetenv("RETORT_TOKEN");
 }
 
-/* Told to stop while the other end keeps silent. */
-static void
-test_stop(void)
+/* Listen at the port; a descriptor. */
+static int
+listen_there(void)
 {
     struct sockaddr_in at = { .sin_family = AF_INET,
         .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
         .sin_port = htons((uint16_t)port) };
     const int s = socket(AF_INET, SOCK_STREAM, 0), on = 1;
-    struct err e = { 0 };
-    pid_t child;
-    int fd, status;
 
     setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (bind(s, (struct sockaddr *)&at, sizeof at) < 0 || listen(s, 1) < 0)
         perror("# bind");
+    return s;
+}
+
+/* Without the token: listen before the honest reader does, and say to the
+ * writer that connects what a reader would.  What the writer says, [64]: its
+ * number of bytes. */
+static size_t
+overhear(unsigned char said[64])
+{
+    static const char reader[33] = "retort-ipc-3 rd\n0123456789abcdef";
+    const struct timeval second = { .tv_sec = 1 };
+    const int s = listen_there();
+    pid_t writer;
+    struct err e = { 0 };
+    size_t n = 0;
+    ssize_t got;
+    int fd;
+
+    fflush(stdout);
+    if ((writer = fork()) == 0)
+        _exit(meet(SOCK_WRITES, &e) >= 0);
+    fd = accept(s, NULL, NULL);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
+    while (n < 64 && (got = recv(fd, said + n, 64 - n, 0)) > 0) {
+        if (n < 32 && n + (size_t)got >= 32)
+            send(fd, reader, 32, MSG_NOSIGNAL);
+        n += (size_t)got;
+    }
+    close(fd);
+    close(s);
+    waitpid(writer, NULL, 0);
+    return n;
+}
+
+/* What was overheard at one meeting is said again at the next. */
+static void
+test_replay(void)
+{
+    unsigned char said[64], again[64];
+    struct err e = { 0 };
+    pid_t child;
+    size_t n;
+    int fd, status;
+
+    setenv("RETORT_TOKEN", "secret", 1);
+    snprintf(where, sizeof where, "tcp:127.0.0.1:%d?wait=2", port);
+    n = overhear(said);
+    ok(overhear(again) == n && n > 32 && memcmp(said, again, n) != 0,
+        "an end that connects never says the same twice (%zu bytes)", n);
+    fflush(stdout);
+    if ((child = fork()) == 0)
+        _exit((fd = meet(SOCK_READS, &e)) >= 0 ? 1 : e.code == EX_SYS ? 0 : 2);
+    for (int i = 0; i < 20; i++) {
+        const struct timespec nap = { .tv_nsec = 20000000 };
+        struct sockaddr_in at = { .sin_family = AF_INET,
+            .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+            .sin_port = htons((uint16_t)port) };
+
+        fd = socket(AF_INET, SOCK_STREAM, 0);
+        if (connect(fd, (struct sockaddr *)&at, sizeof at) == 0)
+            break;
+        close(fd);
+        nanosleep(&nap, NULL);
+    }
+    ok(send(fd, said, n, MSG_NOSIGNAL) == (ssize_t)n,
+        "a stranger says what it has overheard");
+    waitpid(child, &status, 0);
+    ok(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+        "and is not let in: the reader waits for another until its time is "
+        "over (%d)",
+        WEXITSTATUS(status));
+    close(fd);
+    snprintf(where, sizeof where, "tcp:127.0.0.1:%d?wait=20", port);
+    unsetenv("RETORT_TOKEN");
+}
+
+/* A token at one end alone, whichever end connects. */
+static void
+test_one_token(void)
+{
+    for (int listens = 0; listens < 2; listens++) {
+        struct err e = { 0 };
+        pid_t other;
+        int status, fd;
+
+        snprintf(where, sizeof where, "tcp:127.0.0.1:%d?wait=2", port);
+        fflush(stdout);
+        if ((other = fork()) == 0) {
+            const struct timespec nap = { .tv_nsec = 500000000 };
+
+            if (listens)
+                setenv("RETORT_TOKEN", "secret", 1);
+            else
+                nanosleep(&nap, NULL);
+            _exit(meet(SOCK_WRITES, &e) >= 0);
+        }
+        if (listens) {
+            const struct timespec nap = { .tv_nsec = 500000000 };
+
+            nanosleep(&nap, NULL);
+        } else {
+            setenv("RETORT_TOKEN", "secret", 1);
+        }
+        fd = meet(SOCK_READS, &e);
+        unsetenv("RETORT_TOKEN");
+        waitpid(other, &status, 0);
+        ok(fd < 0 && status == 0, "a token of %s alone lets nobody in: %s",
+            listens ? "the writer, which listens" : "the reader, which listens",
+            e.msg);
+    }
+    snprintf(where, sizeof where, "tcp:127.0.0.1:%d?wait=20", port);
+}
+
+/* Told to stop while the other end keeps silent. */
+static void
+test_stop(void)
+{
+    const int s = listen_there();
+    struct err e = { 0 };
+    pid_t child;
+    int fd, status;
+
     fflush(stdout);
     if ((child = fork()) == 0) {
         prog_catch_stop();
@@ -177,6 +296,8 @@ main(void)
     test_ports();
     test_strangers();
     test_token();
+    test_replay();
+    test_one_token();
     test_stop();
     return done_testing();
 }

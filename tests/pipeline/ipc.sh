@@ -130,7 +130,9 @@ like 'says how large it must be' 'size=64K&size=[0-9]+M$' err
 status 2 'a file where a socket should be' $rows -o unix:sock
 [ -f sock ] && rm sock || fail 'it was removed'
 status 1 'all addresses' stream data -o "tcp:0.0.0.0:$port?wait=0.3"
-like 'are warned of' '^stream: tcp:0.*: listens on all addresses of this machine: whoever .* RETORT_TOKEN ' err
+like 'are warned of' '^stream: tcp:0.*: listens where other machines .*whoever .* RETORT_TOKEN ' err
+status 1 'loopback' stream data -o "tcp:127.0.0.1:$port?wait=0.3"
+unlike 'is open to this machine alone' 'other machines' err
 RETORT_TOKEN=x status 1 'with a token' stream data -o "tcp:0.0.0.0:$port?wait=0.3"
 like 'it is named' 'only a program with the same RETORT_TOKEN is let in$' err
 status 2 'a port that is none' $rows -o tcp:localhost:65617
