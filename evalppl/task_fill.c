@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "text/unicode.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,6 +289,25 @@ apply(const struct form *form, const struct fill_part *part, char **s,
 
 /* ---- fields ---- */
 
+/* A real as Python's repr writes it: the fewest digits that read back as x,
+ * with an exponent from 1e16 on and below 1e-4.  (For some powers of 2 Python
+ * knows a form that is a digit shorter.) */
+static void
+python_real(char *out, size_t size, double x)
+{
+    int digits = 0;
+    long exponent;
+
+    do
+        snprintf(out, size, "%.*e", digits, x);
+    while (strtod(out, NULL) != x && ++digits < DBL_DECIMAL_DIG);
+    exponent = strtol(strchr(out, 'e') + 1, NULL, 10);
+    if (exponent >= -4 && exponent < 16)
+        snprintf(out, size, "%.*f",
+            digits > exponent ? digits - (int)exponent : 1, x);
+}
+
+/* Values that are no text become what lm-eval's templates print: Python's. */
 static int
 add_value(const json_t *v, struct strings *out, struct err *e)
 {
@@ -301,15 +321,15 @@ add_value(const json_t *v, struct strings *out, struct err *e)
         snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT,
             json_integer_value(v));
     else if (json_is_real(v))
-        snprintf(number, sizeof(number), "%.15g", json_real_value(v));
+        python_real(number, sizeof(number), json_real_value(v));
     else if (json_is_boolean(v))
         snprintf(number, sizeof(number), "%s",
-            json_is_true(v) ? "true" : "false");
+            json_is_true(v) ? "True" : "False");
+    else if (json_is_null(v))
+        snprintf(number, sizeof(number), "None");
     else
         return err_set(e, EX_INPUT, "is %s",
-            v == NULL             ? "missing"
-                : json_is_null(v) ? "null"
-                                  : "no text, number or list");
+            v == NULL ? "missing" : "no text, number or list");
     strings_add(out, number, strlen(number));
     return 0;
 }

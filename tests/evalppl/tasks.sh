@@ -281,7 +281,15 @@ broken 'no JSON' 'items.jsonl: line 1: offset' '{"a": '
 broken 'a list' 'line 1: is no object' '[1]'
 broken 'a field of another kind' 'field "a": is no text, number or list' \
     '{"a": {"x": 1}, "b": 1, "g": 1, "by": 1}'
-broken 'null' 'field "a": is null' '{"a": null, "b": 1, "g": 1, "by": 1}'
+
+# --- values that are no text are printed as lm-eval prints them ---
+printf '%s\n' 'choice x' 'choice y' 'answer 0' 'by {a}' >values.form
+sed '1d; s/\t.*//' "$golden/tasks/values.tsv" >values.jsonl
+sed '1d; s/.*\t//' "$golden/tasks/values.tsv" >want.values
+ok 'items of numbers' evalppl -q -m "$m" --task values.form=values.jsonl \
+    --per-source --items items.values
+awk -F '\t' 'NR > 1 && $6 == 0 { print $2 }' items.values >got.values
+same 'numbers, true, false and null as jinja2 prints them' got.values want.values
 echo 'delimiter ""' >>p.form
 broken 'no tokens' 'continuation has no token' '{"a": "", "b": "x", "g": 1, "by": 1}'
 echo 'context {a}' >>p.form
