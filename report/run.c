@@ -306,7 +306,7 @@ log_best(const struct log *g)
     size_t best = 0;
 
     for (size_t i = 1; i < g->nheld; i++)
-        if (loss[i] < loss[best])
+        if (loss[i] < loss[best] || isnan(loss[best]))
             best = i;
     return best;
 }

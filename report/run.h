@@ -85,7 +85,8 @@ int eval_pair(const struct eval *v, size_t i, size_t k, const char *quantity,
  * over all steps whose time is known. */
 double log_last(const struct log *g, int column);
 double log_speed(const struct log *g);
-/* The evaluation of least loss, < nheld where there are any. */
+/* The evaluation of least loss, < nheld where there are any; a loss that is NaN
+ * is never the least while another is a number. */
 size_t log_best(const struct log *g);
 /* The column has a value that is neither 0 nor missing. */
 int log_has(const struct log *g, int column);

@@ -114,6 +114,17 @@ done
 printf 'judged\t3\t600\t1.2500\t4.2500\t0.12500\t4.7500\t0.06250\n' >want
 cells held-out >got
 same 'the best and the last' got want
+for row in 4 2; do # the last evaluation, then the first too
+    sed "$row"'s/[^\t]*/nan/4' judged/held-out.tsv >x
+    cp x judged/held-out.tsv
+    ok "evaluation $((row - 1)) has no loss" report -o page.html judged
+    cells held-out | cut -f 1-4 >got
+    printf 'judged\t3\t600\t1.2500\n' >want
+    same "a loss that is NaN in row $row is not the best" got want
+done
+printf '%s\t6400\t570\t%s\t%s\t%s\t1.5\n' 300 1.5 4.5 0.25 600 1.25 \
+    4.25 0.125 900 1.375 4.75 0.0625 | { sed 1q judged/held-out.tsv; cat; } >x
+mv x judged/held-out.tsv
 ok 'as text' report -q --text judged
 like 'the same' '^judged +3 +600 +1.2500 +4.2500 +0.12500 +4.7500 +0.06250' out
 unlike 'none without evaluations' 'held-' run/report.html
