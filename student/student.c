@@ -78,7 +78,7 @@ static const struct opt options[] = {
         "of the peak rate where the schedule ends"),
     OPT_REAL(0, "beta1", &a.beta1, 0, 0.9999999, "x", "AdamW, first moment"),
     OPT_REAL(0, "beta2", &a.beta2, 0, 0.9999999, "x", "AdamW, second moment"),
-    OPT_REAL(0, "eps", &a.eps, 0, 1, "x", "AdamW, epsilon"),
+    OPT_REAL(0, "eps", &a.eps, 1e-20, 1, "x", "AdamW, epsilon"),
     OPT_REAL(0, "weight-decay", &a.decay, 0, 10, "x", "of matrices"),
     OPT_FLAG(0, "decay-embed", &a.decay_embed, "decay embeddings too"),
     OPT_REAL(0, "clip-grad", &a.clip, 0, 1e9, "norm",

@@ -117,8 +117,9 @@ wants_texts(void)
         a.tau = 0.0;
     else if (isnan(a.tau))
         a.tau = 3.0;
-    else if (kinds == 0 && a.tau < 0.01)
-        die(EX_USAGE, "--temperature: a student's is 0.01 at least");
+    else if (a.tau < 0.01 && (kinds == 0 || a.tau > 0.0))
+        die(EX_USAGE, "--temperature: %g is too low: it is 0.01 at least%s",
+            a.tau, kinds == 0 ? "" : ", or 0 for the most probable token");
     if (a.at_once == OPT_NONE)
         a.at_once = a.bench ? 1 : 16;
     return kinds == 1;

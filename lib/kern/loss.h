@@ -33,11 +33,11 @@ struct mix_part {
 };
 
 struct adamw_k {
-    float scale; /* of the gradient sum: clip / N */
-    float decay; /* 1 - lr * weight decay */
-    float beta1, beta2;
-    float step; /* lr / (1 - beta1^t) */
-    float root; /* 1 / sqrt(1 - beta2^t) */
+    float scale;               /* of the gradient sum: clip / N */
+    float decay;               /* 1 - lr * weight decay */
+    float beta2, rest1, rest2; /* 1 - beta1, 1 - beta2 */
+    float step;                /* lr / (1 - beta1^t) */
+    float root;                /* 1 / sqrt(1 - beta2^t) */
     float eps;
 };
 

@@ -121,8 +121,8 @@ adamw_ref(float *restrict p, float *restrict g, float *restrict m,
     for (size_t i = 0; i < n; i++) {
         const double gi = (double)g[i] * k->scale;
 
-        m[i] = (float)(m[i] + (1.0 - k->beta1) * (gi - m[i]));
-        v[i] = (float)(k->beta2 * (double)v[i] + (1.0 - k->beta2) * gi * gi);
+        m[i] = (float)(m[i] + k->rest1 * (gi - m[i]));
+        v[i] = (float)(k->beta2 * (double)v[i] + k->rest2 * gi * gi);
         p[i] = (float)((double)p[i] * k->decay -
             k->step * (double)m[i] / (sqrt((double)v[i]) * k->root + k->eps));
         g[i] = 0.0f;

@@ -155,7 +155,7 @@ adamw_vec(float *restrict p, float *restrict g, float *restrict m,
     float *restrict v, size_t n, const struct adamw_k *k)
 {
     const float scale = k->scale, decay = k->decay, step = k->step;
-    const float b1 = 1.0f - k->beta1, beta2 = k->beta2, b2 = 1.0f - k->beta2;
+    const float b1 = k->rest1, beta2 = k->beta2, b2 = k->rest2;
     const float root = k->root, eps = k->eps;
 
     for (size_t i = 0; i < n; i++) {

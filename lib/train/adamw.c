@@ -441,6 +441,15 @@ take_parts(const struct adamw *a, struct tmodel *t)
         tmodel_zero_grad(t);
 }
 
+/* 1 - beta.  Up to 0.999 it is that of beta rounded to fp32, at most 3e-5 off,
+ * which keeps the bits of runs made so far; nearer to 1 that would be off by up
+ * to a fifth. */
+static float
+rest_of(double beta)
+{
+    return beta > 0.999 ? (float)(1.0 - beta) : 1.0f - (float)beta;
+}
+
 int
 adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
     const struct adamw_opt *o, size_t n, double *norm, struct err *e)
@@ -470,8 +479,9 @@ adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
     a->t++;
     a->plain = (struct adamw_k){
         .scale = (float)scale,
-        .beta1 = (float)o->beta1,
         .beta2 = (float)o->beta2,
+        .rest1 = rest_of(o->beta1),
+        .rest2 = rest_of(o->beta2),
         .root = (float)(1.0 / sqrt(1.0 - pow(o->beta2, (double)a->t))),
         .eps = (float)o->eps,
     };

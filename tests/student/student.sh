@@ -107,6 +107,9 @@ killed_at 6 killed student -q -m s0 --lr 1e-3 --save 2 --schedule constant
 goes_on s0
 
 status 2 'a run is not overwritten' distil run
+status 2 'an epsilon of 0, by which unseen rows become NaN, is refused' \
+    distil eps0 --eps 0
+like '... it is named' 'eps' err
 status 3 'a stream that does not follow the checkpoint' student -q -m s0 \
     -o half --resume --lr 1e-3 --steps 30 kd
 like '... is told how to' 'stream --resume' err

@@ -137,6 +137,10 @@ status 2 'both' say --generate a --prompts p.jsonl
 status 2 'an output' say --generate a -o b
 status 2 'an empty stop' say --generate a --stop ''
 status 2 'a cold student' say --sample 1 --temperature 0 p.jsonl
+status 2 'a temperature whose inverse is no number is refused for texts' \
+    say --generate a -n 4 --temperature 2.9e-39
+like 'with the range' 'temperature.*0\.01.* 0 ' err
+ok 'the lowest temperature makes a text' say --generate a -n 4 --temperature 0.01
 
 # --- speed ---
 ok 'bench of one round' say --generate --bench --against "$m" --count 3 --at-once 3 -n 4 \

@@ -38,8 +38,9 @@ adamw_path(const char *name, double decay, const char *set)
         const struct adamw_k k = {
             .scale = 1.0f,
             .decay = (float)(1.0 - rate * decay),
-            .beta1 = 0.9f,
             .beta2 = 0.95f,
+            .rest1 = 1.0f - 0.9f,
+            .rest2 = 1.0f - 0.95f,
             .step = (float)(rate / (1.0 - pow(0.9, (double)t))),
             .root = (float)(1.0 / sqrt(1.0 - pow(0.95, (double)t))),
             .eps = 1e-8f,
@@ -160,6 +161,37 @@ not_finite(struct pool *pool)
     adamw_free(opt);
 }
 
+/* The first step is lr times the sign of the gradient, whatever the betas. */
+static void
+first_step(struct pool *pool)
+{
+    static const double beta[] = { 0.0, 0.9, 0.999, 0.9999, 0.999999,
+        0.9999999 };
+
+    for (size_t k = 0; k < sizeof beta / sizeof *beta; k++) {
+        float p[4] = { 0 }, grad[4] = { 0.5f, -2.0f, 1e-3f, 30.0f };
+        struct group group[3] = { { .p = p, .g = grad, .n = 4 },
+            { .p = p, .g = grad, .n = 0 }, { .p = p, .g = grad, .n = 0 } };
+        struct tmodel t = { .group = group, .ngroup = 3, .nparam = 4 };
+        const struct adamw_opt o = { .lr = 0.25,
+            .beta1 = beta[k],
+            .beta2 = beta[k],
+            .eps = 1e-20,
+            .lr_embed = 1.0 };
+        struct adamw *opt = adamw_new(&t, DT_F32);
+        size_t wrong = 0;
+        struct err e;
+        double norm;
+
+        wrong += adamw_step(opt, &t, pool, &o, 1, &norm, &e) < 0;
+        for (size_t i = 0; i < 4; i++)
+            wrong += !near(p[i], i == 1 ? 0.25 : -0.25, 0, 3e-5);
+        ok(wrong == 0, "betas of %.9g: the first step is the learning rate",
+            beta[k]);
+        adamw_free(opt);
+    }
+}
+
 /* A second moment in bf16 that steps of 0.1 % must move: rounded to the
  * nearest it would stay below 0.3; the same bits whatever the number of
  * threads. */
@@ -223,6 +255,7 @@ main(void)
     schedules();
     clipping(pool);
     not_finite(pool);
+    first_step(pool);
     half_moments(pool);
     pool_free(pool);
     golden_close(&g);
