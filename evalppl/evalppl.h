@@ -194,8 +194,8 @@ struct figures {
     struct mean nll, kl, klt, agree;
     double ppl, low, high, ppl_se; /* perplexity, 95 % interval */
     double ppl_ratio;              /* 100 ppl(base) / ppl */
-    double regained;               /* 100 (nll(from) - nll) / (nll(from) -
-                                 * nll(base)) */
+    double regained; /* 100 (nll(from) - nll) / (nll(from) - nll(base)), or NAN
+                      * where eval_cost does not show */
 };
 /* Student's t at 0.975 for n - 1 degrees of freedom; n < 2: NAN. */
 double t95(size_t n);
@@ -204,6 +204,11 @@ double t95(size_t n);
  * of the difference a - b, paired by unit (b NONE: of a alone). */
 struct mean eval_mean(const struct eval *e, size_t source, enum quantity q,
     size_t a, size_t b);
+/* Loss that e->from has more than e->base, nats a token, paired; both are not
+ * NONE.  It shows where it is more than twice its standard error, or 0 where
+ * that is not known. */
+struct mean eval_cost(const struct eval *e, size_t source);
+int eval_cost_shows(const struct mean *cost);
 /* Mean difference of bits a byte, model a of e less b of f, of the same
  * documents. */
 struct mean bits_difference(const struct eval *e, size_t a,

@@ -2,6 +2,7 @@
 #include "evalppl.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "base/text.h"
 #include "cli/progress.h"
 
@@ -284,10 +285,28 @@ print_text(const struct eval *e, int per_source, int compare, struct buf *b)
         }
 }
 
+/* Say why no share of the loss is regained, where that is so. */
+static void
+note_cost(const struct eval *e)
+{
+    struct mean cost;
+
+    if (e->base == NONE || e->from == NONE)
+        return;
+    cost = eval_cost(e, NONE);
+    if (!eval_cost_shows(&cost))
+        note("%s: its loss is not higher than that of %s beyond the error "
+             "(%.5f "
+             "+/- %.5f nats a token): no share of it is regained",
+            e->j[e->from].label, e->j[e->base].label, cost.v, cost.se);
+}
+
 void
 eval_print(const struct eval *e, enum format f, int per_source, int compare,
     struct buf *b)
 {
+    for (const struct eval *g = e; g != NULL; g = g->also)
+        note_cost(g);
     if (f == FMT_TSV) {
         print_tsv(e, per_source, compare, b);
         return;

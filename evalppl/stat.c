@@ -159,12 +159,39 @@ t95(size_t n)
         (5.0 * z3 * z * z + 16.0 * z3 + 3.0 * z) / (96.0 * df * df);
 }
 
+struct mean
+eval_cost(const struct eval *e, size_t source)
+{
+    return eval_mean(e, source, Q_NLL, e->from, e->base);
+}
+
+int
+eval_cost_shows(const struct mean *cost)
+{
+    return cost->v > (isnan(cost->se) ? 0.0 : 2.0 * cost->se);
+}
+
+/* How much of the cost has been won back, in percent: of base and from by
+ * definition; NAN where the cost is lost in its error. */
+static double
+regained(const struct eval *e, size_t source, size_t model, double nll)
+{
+    const struct mean cost = eval_cost(e, source);
+
+    if (model == e->base || model == e->from)
+        return model == e->base ? 100.0 : 0.0;
+    if (!eval_cost_shows(&cost))
+        return NAN;
+    return 100.0 * (eval_mean(e, source, Q_NLL, e->from, NONE).v - nll) /
+        cost.v;
+}
+
 /* Figures that need the base or the model before distillation. */
 static void
 compare(const struct eval *e, size_t source, size_t model, struct figures *f)
 {
     const struct mean none = { NAN, NAN };
-    double base, from;
+    double base;
 
     f->kl = f->klt = f->agree = none;
     f->ppl_ratio = f->regained = NAN;
@@ -172,10 +199,8 @@ compare(const struct eval *e, size_t source, size_t model, struct figures *f)
         return;
     base = eval_mean(e, source, Q_NLL, e->base, NONE).v;
     f->ppl_ratio = 100.0 * exp(base - f->nll.v);
-    if (e->from != NONE) {
-        from = eval_mean(e, source, Q_NLL, e->from, NONE).v;
-        f->regained = 100.0 * (from - f->nll.v) / (from - base);
-    }
+    if (e->from != NONE)
+        f->regained = regained(e, source, model, f->nll.v);
     if (model == e->base) { /* to itself, by definition */
         f->kl.v = 0.0;
         f->klt.v = e->temperature != 1.0 ? 0.0 : NAN;

@@ -34,6 +34,23 @@ tile(struct buf *b, const char *fmt, double v, const char *unit,
     put(b, " <small>%s</small></b><span>%s</span></div>\n", unit, what);
 }
 
+/* Is what pruning cost enough for a share of it to mean something?  evalppl
+ * tells no share where the cost is within its error. */
+static int
+cost_shows(const struct eval *v)
+{
+    int told = 0, trained = 0;
+
+    for (size_t m = 0; m < v->nmodel; m++)
+        if (eval_trained(v, m)) {
+            trained = 1;
+            told |= isfinite(eval_real(v, m, NONE, "regained"));
+        }
+    return (told || !trained) &&
+        eval_real(v, v->from, NONE, "ppl") >
+        1.005 * eval_real(v, v->base, NONE, "ppl");
+}
+
 /* What pruning cost and what training won back. */
 static void
 put_cost(struct buf *b, const struct eval *v)
@@ -41,17 +58,17 @@ put_cost(struct buf *b, const struct eval *v)
     const char *base = v->model[v->base];
     const double whole = eval_real(v, v->base, NONE, "ppl");
     const double cut = eval_real(v, v->from, NONE, "ppl");
+    const int shows = cost_shows(v);
     char *what = xasprintf("perplexity by cutting %s to %s, which keeps %.1f "
-                           "%% of the parameters: %.4g, not %.4g",
+                           "%% of the parameters: %.4g, not %.4g%s",
         base, v->model[v->from],
         100.0 * eval_real(v, v->from, NONE, "parameters") /
             eval_real(v, v->base, NONE, "parameters"),
-        cut, whole);
+        cut, whole, shows ? "" : "; too little to say what training regained");
 
     tile(b, "%+.1f", 100.0 * (cut / whole - 1.0), "%", what);
     free(what);
-    /* If cutting cost next to nothing, a share of that cost means nothing. */
-    for (size_t m = 0; m < v->nmodel && cut > 1.005 * whole; m++) {
+    for (size_t m = 0; m < v->nmodel && shows; m++) {
         const double ppl = eval_real(v, m, NONE, "ppl");
 
         if (!eval_trained(v, m))

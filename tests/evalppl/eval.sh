@@ -42,6 +42,13 @@ like 'regained' 'regained' out
 ok '--from opens another' evalppl -m "S=$s" --base "T=$t" \
     --from "P=$grad/tied-student" docs
 like 'and shows it' '^P ' out
+# A model and itself: cutting cost nothing, so there is nothing to win back.
+ok 'a cut that cost nothing' evalppl -m "S=$s" --base "T=$t" --from "P=$t" \
+    --format tsv -o free docs
+equal 'has no share regained, but of itself' "$(awk -F '\t' '
+    $1 == "model" { for (i = 1; i <= NF; i++) if ($i == "regained") c = i; next }
+    $2 == "(all)" { printf "%s %s ", $1, $c }' free)" 'T 100.000 S - P 0.000 '
+like 'and says why' 'P: .*loss.*regained' err
 
 # --- protocols ---
 ok 'llama.cpp' evalppl -m "$s" --protocol llama.cpp -c 16 long

@@ -115,7 +115,8 @@ printf 'judged\t3\t600\t1.2500\t4.2500\t0.12500\t4.7500\t0.06250\n' >want
 cells held-out >got
 same 'the best and the last' got want
 for row in 4 2; do # the last evaluation, then the first too
-    sed "$row"'s/[^\t]*/nan/4' judged/held-out.tsv >x
+    awk -F '\t' -v OFS='\t' -v row="$row" 'NR == row { $4 = "nan" } NR < 5' \
+        judged/held-out.tsv >x
     cp x judged/held-out.tsv
     ok "evaluation $((row - 1)) has no loss" report -o page.html judged
     cells held-out | cut -f 1-4 >got
@@ -236,7 +237,14 @@ awk 'BEGIN { FS = OFS = "\t" } $1 == "pruned" { $8 = 145.1 } 1' \
 ok 'pruning that cost nothing' report -q -o page.html free
 tiles
 like 'says so' '^-0\.4 %perplexity' tiles
+like '... and why there is no share' 'not 145\.7; too little' tiles
 unlike 'and of nothing no share is won back' 'won back' tiles
+awk 'BEGIN { FS = OFS = "\t" } NF > 7 && $1 ~ /^(distilled|rival)$/ { $18 = "-" }
+    1' eval/eval.tsv >free/eval.tsv
+ok 'pruning that cost less than its error' report -q -o page.html free
+tiles
+like 'is said not to be enough' '^\+35\.9 %perplexity .*; too little' tiles
+unlike 'and its share is not shown' 'won back' tiles
 awk 'BEGIN { FS = OFS = "\t" } { print } $1 == "rival" && NF > 7 {
     for (i = 1; i < 4; i++) { $1 = "other" i; print } }' \
     eval/eval.tsv >free/eval.tsv
