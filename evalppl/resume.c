@@ -113,12 +113,12 @@ resume_open(const struct eval *e, const char *path, int detail)
         return NULL;
     r = xcalloc(1, sizeof *r);
     r->path = path;
-    r->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    r->fd = io_openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC);
     if (r->fd < 0 || fstat(r->fd, &st) < 0)
         die(EX_SYS, "%s:", path);
     if (!S_ISREG(st.st_mode))
         die(EX_USAGE, "%s: is no regular file", path);
-    if (flock(r->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+    if (io_flock(r->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
         die(EX_SYS, "%s: another process writes there", path);
     r->size = (uint64_t)st.st_size;
     read_head(r, hash_run(e, detail));

@@ -90,7 +90,8 @@ shapes_open(const struct model *m, size_t T, struct pool *pool,
     s->first = xcalloc(T, sizeof(*s->first));
     if (file == NULL)
         return s;
-    s->fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    s->fd =
+        io_openat(AT_FDCWD, file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC);
     if (s->fd < 0)
         die(EX_SYS, "%s: cannot be opened:", file);
     read_times(s, file);

@@ -81,7 +81,7 @@ trials_report(const struct trials *t, struct buf *b)
 static void
 append(struct trials *t, const void *p, size_t n)
 {
-    if (io_write(t->fd, p, n) < 0 || fsync(t->fd) < 0)
+    if (io_write(t->fd, p, n) < 0 || io_fsync(t->fd) < 0)
         die(EX_SYS, "the log cannot be written:");
 }
 
@@ -189,7 +189,8 @@ trials_open(struct trials *t, const char *file, uint64_t of)
     t->of = of;
     if (file == NULL)
         return;
-    t->fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    t->fd =
+        io_openat(AT_FDCWD, file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC);
     if (t->fd < 0)
         die(EX_SYS, "%s: cannot be opened:", file);
     if (io_slurp(file, LOG_MAX, &text, &n, &e) < 0)

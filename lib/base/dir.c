@@ -30,7 +30,8 @@ by_name(const void *a, const void *b)
 int
 dir_list(const char *dir, struct dir_list *l, struct err *e)
 {
-    DIR *d = opendir(dir);
+    const int fd = io_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
     size_t cap = 0;
     struct dirent *f;
     int why;
@@ -72,7 +73,7 @@ static int
 remove_at(int at, const char *name, const char *path, int depth, struct err *e)
 {
     const int fd =
-        openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        io_openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *f;
     int r = 0;
@@ -132,10 +133,11 @@ static int
 leave_out(const char *dir, const char *name, struct err *e)
 {
     char *path = xasprintf("%s/%s", dir, name);
-    const int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const int fd =
+        io_openat(AT_FDCWD, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     int r = 0;
 
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+    if (fd >= 0 && io_flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
         r = refuse(fd, dir, e);
     else if (fd >= 0)
         unlink(path);
@@ -174,13 +176,13 @@ static int
 lock_file(const char *dir, const char *path, struct err *e)
 {
     for (;;) {
-        const int fd = open(path,
-            O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+        const int fd = io_openat(AT_FDCWD, path,
+            O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         int why = 0;
 
         if (fd < 0)
             return err_set(e, EX_SYS, "%s:", path);
-        if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+        if (io_flock(fd, LOCK_EX | LOCK_NB) < 0)
             why = errno;
         if (why == 0 && is_same(fd, path))
             return fd;
@@ -252,7 +254,8 @@ dir_unlock(struct dir_lock *l)
 static int
 look(const char *tmp, struct err *e)
 {
-    const int at = open(tmp, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int at = io_openat(AT_FDCWD, tmp,
+        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct dir_list l = { 0 };
     int mark, r = 1;
 
@@ -260,10 +263,11 @@ look(const char *tmp, struct err *e)
         return 0;
     if (at < 0 && errno != ENOTDIR && errno != ELOOP)
         return err_set(e, EX_SYS, "%s:", tmp);
-    mark = at < 0
-        ? -1
-        : openat(at, DIR_MARK, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (mark >= 0 && flock(mark, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+    mark = at < 0 ? -1
+                  : io_openat(at, DIR_MARK,
+                        O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (mark >= 0 && io_flock(mark, LOCK_EX | LOCK_NB) < 0 &&
+        errno == EWOULDBLOCK)
         r = err_set(e, EX_SYS, "%s: another process writes there", tmp);
     /* A process that died before it made the mark has left an empty folder. */
     if (mark < 0 && (at < 0 || dir_list(tmp, &l, e) == 0)) {
@@ -306,11 +310,12 @@ put_mark(const char *tmp, struct err *e)
     char *path = xasprintf("%s/" DIR_MARK, tmp);
     int fd;
 
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    fd = io_openat(AT_FDCWD, path,
+        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         err_set(e, EX_SYS, "%s:", path);
     else
-        (void)flock(fd, LOCK_EX | LOCK_NB);
+        (void)io_flock(fd, LOCK_EX | LOCK_NB);
     free(path);
     return fd;
 }

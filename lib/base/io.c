@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,12 +55,46 @@ io_open(const char *path, struct err *e)
 }
 
 int
+io_openat(int at, const char *path, int flags)
+{
+    int fd;
+
+    do
+        fd = openat(at, path, flags, 0666);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+int
+io_fsync(int fd)
+{
+    int r;
+
+    do
+        r = fsync(fd);
+    while (r < 0 && errno == EINTR);
+    return r;
+}
+
+int
+io_flock(int fd, int how)
+{
+    int r;
+
+    do
+        r = flock(fd, how);
+    while (r < 0 && errno == EINTR);
+    return r;
+}
+
+int
 io_open_file(const char *path, uint64_t *size, struct err *e)
 {
     /* O_NONBLOCK: opening a fifo would wait for its other end. */
     const int fd = is_std(path)
         ? STDIN_FILENO
-        : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        : io_openat(AT_FDCWD, path,
+              O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat st;
     int why = EINVAL;
 
@@ -360,8 +395,8 @@ open_temporary(struct io_out *o)
 
         free(o->tmp);
         o->tmp = xasprintf("%s.tmp.%lu", o->path, number);
-        o->fd = open(o->tmp,
-            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        o->fd = io_openat(AT_FDCWD, o->tmp,
+            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC);
         clock_gettime(CLOCK_REALTIME, &t);
         number = (unsigned long)t.tv_nsec;
     }
@@ -384,7 +419,9 @@ io_out_begin(struct io_out *o, const char *path, struct err *e)
         /* A device or pipe is written as it is: renaming a file onto
          * /dev/null would be a disaster. */
         o->path = xstrdup(path);
-        o->fd = open(path, O_WRONLY | O_CLOEXEC);
+        do
+            o->fd = open(path, O_WRONLY | O_CLOEXEC);
+        while (o->fd < 0 && errno == EINTR && !stop_asked);
     } else {
         /* The file behind a link is replaced, not the link. */
         char *real = there ? realpath(path, NULL) : NULL;
@@ -434,7 +471,7 @@ io_out_commit(struct io_out *o, struct err *e)
     int r;
 
     /* Pipes and some devices cannot be synced, which is no failure. */
-    if (fsync(o->fd) < 0 &&
+    if (io_fsync(o->fd) < 0 &&
         (o->tmp != NULL ||
             (errno != EINVAL && errno != EROFS && errno != ENOTSUP)))
         return err_set(e, EX_SYS, "%s:", o->tmp != NULL ? o->tmp : o->path);
@@ -492,13 +529,13 @@ io_put_file(const char *path, const void *buf, size_t n, struct err *e)
 int
 io_fsync_dir(const char *dir, struct err *e)
 {
-    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = io_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int r = 0;
 
     if (fd < 0)
         return err_set(e, EX_SYS, "%s:", dir);
     /* Some file systems have no fsync for folders. */
-    if (fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP)
+    if (io_fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP)
         r = err_set(e, EX_SYS, "%s:", dir);
     close(fd);
     return r;

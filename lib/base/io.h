@@ -95,6 +95,12 @@ void io_forget(int place);
 /* Whole small file, atomically. */
 int io_put_file(const char *path, const void *buf, size_t n, struct err *e);
 int io_fsync_dir(const char *dir, struct err *e);
+
+/* openat (mode 0666), fsync and flock, called again when a signal has
+ * interrupted them.  Not for opening a fifo, which may wait for ever. */
+int io_openat(int at, const char *path, int flags);
+int io_fsync(int fd);
+int io_flock(int fd, int how);
 int io_mkdirs(const char *dir, struct err *e);
 int io_is_dir(const char *path);
 /* 0 only if there is certainly nothing.  What cannot be looked at counts as

@@ -155,7 +155,7 @@ hash_file(const char *dir, const char *name, struct err *e)
     const int fd = io_open_file(path, &size, e);
     int r = fd < 0 ? -1 : 0;
 
-    if (r == 0 && fsync(fd) < 0)
+    if (r == 0 && io_fsync(fd) < 0)
         r = err_set(e, EX_SYS, "%s:", path);
     if (r == 0)
         r = hash_open(fd, path, size, hex, e);

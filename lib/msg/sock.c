@@ -380,10 +380,10 @@ lock_folder(const char *path)
     char *dir = slash
         ? xasprintf("%.*s", slash == path ? 1 : (int)(slash - path), path)
         : xstrdup(".");
-    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = io_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     free(dir);
-    if (fd >= 0 && flock(fd, LOCK_EX) < 0) {
+    if (fd >= 0 && io_flock(fd, LOCK_EX) < 0) {
         close(fd);
         return -1;
     }

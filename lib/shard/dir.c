@@ -154,11 +154,11 @@ shard_dir_remove(const char *dir, struct err *e)
 int
 shard_dir_lock(const char *dir, struct err *e)
 {
-    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = io_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd < 0)
         return err_set(e, EX_SYS, "%s:", dir);
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+    if (io_flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
         close(fd);
         return err_set(e, EX_SYS, "%s: another process writes there", dir);
     }

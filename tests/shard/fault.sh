@@ -70,6 +70,19 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
     done
     verdict "$n calls that fail"
     [ "$n" -gt 3 ] || fail 'too few of them'
+
+    # Every second call is interrupted by a signal, as on some file systems.
+    for call in fsync flock write openat; do
+        rm -rf r
+        only=
+        [ $call != openat ] || only='-P r' # not those of the loader
+        # shellcheck disable=SC2086 # words
+        ok "an interrupted $call is made again" strace -f -o trace $only \
+            -e trace=$call -e inject=$call:error=EINTR:when=1+2 \
+            shard write -q -j 1 --frame 4K --shard-size 6K -o r batches
+        like "... of $call some were" INJECTED trace
+        ok "... the same shards with $call" diff -r whole r
+    done
 else
     skip 'calls that fail' 'no strace'
 fi
