@@ -99,11 +99,12 @@ held_out_plan(struct student *s, struct plan_load *l)
 void
 held_out_begin(struct student *s)
 {
+    uint64_t last; /* evaluations may have been asked for only now */
     struct err e;
 
     if (s->a->eval != NULL)
-        s->held.log =
-            log_open(s->a->run, "held-out.tsv", HELD_OUT_HEAD, s->st.step);
+        s->held.log = log_open(s->a->run, "held-out.tsv", HELD_OUT_HEAD,
+            s->st.step, &last);
     if (s->st.best > 0 && save_best(s->a->run, s->st.best, &e) < 0)
         die_err(&e);
 }

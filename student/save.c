@@ -537,24 +537,29 @@ load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
     return r;
 }
 
-/* The first lines of a log: its head and the steps up to `step`. */
-static void
+/* The first lines of a log: its head and the steps up to `step`.  The last of
+ * these steps; 0: there is none. */
+static uint64_t
 keep_lines(const char *text, uint64_t step, struct buf *out)
 {
+    uint64_t last = 0;
+
     for (const char *line = text; *line != '\0';) {
         const char *end = strchr(line, '\n');
+        const uint64_t at = line != text ? strtoull(line, NULL, 10) : 0;
 
-        if (end == NULL)
-            break; /* torn by a kill */
-        if (line != text && strtoull(line, NULL, 10) > step)
+        if (end == NULL || at > step) /* torn by a kill, or not to be kept */
             break;
         buf_add(out, line, (size_t)(end + 1 - line));
+        last = at;
         line = end + 1;
     }
+    return last;
 }
 
 FILE *
-log_open(const char *run, const char *name, const char *head, uint64_t step)
+log_open(const char *run, const char *name, const char *head, uint64_t step,
+    uint64_t *last)
 {
     char *path = xasprintf("%s/%s", run, name), *text = NULL;
     struct buf kept = { 0 };
@@ -562,13 +567,15 @@ log_open(const char *run, const char *name, const char *head, uint64_t step)
     FILE *f;
     size_t n;
 
+    *last = 0;
     if (dist_world()->rank > 0) {
         free(path);
+        *last = step;
         path = xstrdup("/dev/null");
     } else if (step > 0 && io_exists(path)) {
         if (io_slurp(path, SIZE_MAX, &text, &n, &e) < 0)
             die_err(&e);
-        keep_lines(text, step, &kept);
+        *last = keep_lines(text, step, &kept);
     }
     if (kept.n == 0)
         buf_adds(&kept, head);
@@ -586,7 +593,13 @@ log_open(const char *run, const char *name, const char *head, uint64_t step)
 void
 metrics_open(struct saver *s, uint64_t step)
 {
-    s->log = log_open(s->run, "metrics.tsv", METRICS_HEAD, step);
+    uint64_t last;
+
+    s->log = log_open(s->run, "metrics.tsv", METRICS_HEAD, step, &last);
+    if (last < step)
+        warn("%s/metrics.tsv: the lines of steps %" PRIu64 " to %" PRIu64
+             " are missing; it goes on with step %" PRIu64,
+            s->run, last + 1, step, step + 1);
     s->logged = clock_now();
 }
 

@@ -139,9 +139,9 @@ int save_final(struct saver *s, struct tmodel *t, struct err *e);
 /* RUN/best leads to the checkpoint of that step, if there is one. */
 int save_best(const char *run, uint64_t step, struct err *e);
 /* A log RUN/NAME: keep its head and the lines up to `step`, append from there.
- * Dies if it cannot. */
+ * *last: the step of the last line kept, or 0.  Dies if it cannot. */
 FILE *log_open(const char *run, const char *name, const char *head,
-    uint64_t step);
+    uint64_t step, uint64_t *last);
 /* metrics.tsv. */
 void metrics_open(struct saver *s, uint64_t step);
 int metrics_add(struct saver *s, const struct progress_state *st,

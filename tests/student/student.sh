@@ -84,6 +84,17 @@ same_model '10 + 10 = 20' half whole
 metrics half
 metrics whole
 same '10 + 10 = 20 metrics' half.metrics whole.metrics
+cp -r early cutlog
+head -n 4 early/metrics.tsv >cutlog/metrics.tsv
+cp -r early nolog
+rm nolog/metrics.tsv
+for r in cutlog=4 nolog=1; do
+    ok "${r%=*}: resumed" student -m s0 -o "${r%=*}" --lr 1e-3 \
+        --schedule constant --resume kdrest
+    like '... what metrics.tsv has lost is said' \
+        "metrics.tsv.*steps ${r#*=} to 10 .*missing" err
+    same_model '... the model is the same' "${r%=*}" whole
+done
 
 # A checkpoint is written while the next step is made: it holds its own step.
 ok 'a checkpoint each step' distil each --schedule constant --save 1 --keep 0
