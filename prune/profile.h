@@ -39,8 +39,8 @@ struct profile {
     int gradients; /* it has them */
     /* private */
     size_t rows, parts;
-    json_t *json; /* profile.json */
-    struct io_map map[2]; /* of sums and Hessians */
+    json_t *json;            /* profile.json */
+    struct io_map map[2];    /* of sums and Hessians */
     struct st sums, hessian; /* hessian.nt = 0: none */
 };
 /* Reads all of it, to compare hashes.  -1 and *e (EX_INPUT: damaged, or not of
@@ -182,8 +182,8 @@ void gradients_walk(struct profile_sums *s, const struct model *m,
 /* What profile.json says beside the sums. */
 struct profile_about {
     const char *model, *hash, *compute; /* hash: of model_hash */
-    const char *tokenizer; /* hash; NULL: none */
-    size_t parts;          /* profiles that were merged; 1 */
+    const char *tokenizer;              /* hash; NULL: none */
+    size_t parts;                       /* profiles that were merged; 1 */
     int hessian;
 };
 /* All files but the Hessians, which are there already, into folder dir. */

@@ -27,8 +27,8 @@ const char *record_fields(char *p, size_t n, const char *field,
  * escape that record_fields has decoded. */
 void record_names(const char *p, size_t n, struct buf *out);
 
-/* The same as record_fields for all strings of the object that are no names, wherever they are
- * in it, in order: text is all of them, each with a NUL behind it. */
+/* All strings of the object that are no names, wherever they are in it, in
+ * order, in place of fields: text is all of them, each with a NUL behind it. */
 const char *record_strings(char *p, size_t n, struct span *text, size_t *at);
 
 /* Is p[n] a JSON object?  Is it one, or the beginning of one, up to the colon

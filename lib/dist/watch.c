@@ -287,9 +287,9 @@ beat(void)
     }
 }
 
-/* This process has not run for so many seconds, up to now: it was stopped, alone
- * or with the whole job, or had no processor.  They count neither as its wait
- * nor as silence of others. */
+/* This process did not run for so many seconds, up to now: it was stopped,
+ * alone or with the whole job, or had no processor.  They count neither as its
+ * wait nor as silence of others. */
 static void
 forgive(double seconds, double now)
 {
