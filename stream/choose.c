@@ -151,8 +151,16 @@ choose_length(struct cursor_spec *r, const struct given *g,
             was.limit);
         r->length = (enum length)i;
         r->limit = g->length[i];
-        if (from->is && (r->length != was.length || r->limit != was.limit))
-            contradict(name[i], given, said);
+        if (!from->is || (r->length == was.length && r->limit == was.limit))
+            continue;
+        if (r->length != was.length || r->length != LENGTH_BATCHES ||
+            r->limit < was.limit)
+            die(EX_USAGE,
+                "%s %s contradicts the resumed stream, which has %s: only "
+                "--batches can be made longer",
+                name[i], given, said);
+        note("%s: goes on to %s batches; it was begun with %" PRIu64, from->run,
+            given, was.limit);
     }
     if (r->length == LENGTH_BATCHES && r->limit > UINT64_MAX / r->B)
         die(EX_USAGE, "--batches: too many");
@@ -175,6 +183,8 @@ given_weights(struct cursor_spec *r, const struct given *g,
     const struct dirs *d, const struct resume *from)
 {
     const double rows = (double)r->B * (double)r->T;
+    /* A stream that is made longer keeps the weights it was begun with. */
+    const double limit = (double)(from->is ? from->from.spec.limit : r->limit);
     const char *name = "--weights";
     char number[32];
     struct err e;
@@ -191,7 +201,7 @@ given_weights(struct cursor_spec *r, const struct given *g,
             die(EX_USAGE,
                 "--unimax shares out a budget: give --tokens or --batches");
         bad = weights_unimax(r->w, d, g->unimax,
-            (double)r->limit * (r->length == LENGTH_TOKENS ? 1.0 : rows), &e);
+            limit * (r->length == LENGTH_TOKENS ? 1.0 : rows), &e);
     }
     if (bad < 0)
         die_err(&e);

@@ -65,6 +65,7 @@ static void
 go_on(struct sending *s)
 {
     const size_t rank = s->c.spec.rank, ranks = s->c.spec.ranks;
+    const uint64_t limit = s->c.spec.limit;
     const struct cursor *c = &s->from->from;
     const char *const run = s->from->run;
     struct msg_out *w;
@@ -79,9 +80,10 @@ go_on(struct sending *s)
     s->c.tokens = c->tokens;
     s->c.own = c->own;
     s->h = c->chain;
-    /* That message was of this rank. */
+    /* That message was of this rank, and of a stream of this length. */
     s->c.spec.rank = c->spec.rank;
     s->c.spec.ranks = c->spec.ranks;
+    s->c.spec.limit = c->spec.limit;
     if (s->feed->load(s->feed, c, &e) < 0)
         die(e.code, "%s: %s", run, e.msg);
     if (!(w = msg_out_open("/dev/null", &e)))
@@ -100,6 +102,7 @@ go_on(struct sending *s)
     msg_out_close(w);
     s->c.spec.rank = rank;
     s->c.spec.ranks = ranks;
+    s->c.spec.limit = limit;
     s->feed->pieces = s->feed->cuts = 0;
 }
 

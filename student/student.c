@@ -159,6 +159,7 @@ main(int argc, char **argv)
     int status;
 
     s.defaults = record_values(options);
+    s.command = again_command(argc, argv);
     input = opt_parse(argc, argv, options,
         "train or distil a model on a stream of batches", "[input]", 0, 1,
         NULL);
@@ -204,6 +205,7 @@ main(int argc, char **argv)
     pool_free(s.pool);
     json_decref(s.defaults);
     free(from);
+    free(s.command);
     saver_close(&s.saver);
     rank_end(&s);
     return status;

@@ -178,6 +178,7 @@ struct held_out {
 
 struct student {
     const struct args *a;
+    char *command; /* as it was given */
     struct effective effective; /* what --qat and --mask say */
     const struct opt *options;  /* the table they are from, */
     json_t *defaults;           /* and its values before they were given */
@@ -279,6 +280,13 @@ void held_out_close(struct student *s);
 void tell_compute(struct student *s);
 /* After the first step: what is kept in bf16. */
 void tell_rounding(const struct student *s);
+
+/* ---- again.c: how a run that was stopped goes on ---- */
+
+/* The words of a command, quoted for a shell; the caller frees it. */
+char *again_command(int argc, char **argv);
+/* Say which command goes on with the run. */
+void again_tell(const struct student *s);
 
 /* ---- train.c ---- */
 

@@ -194,6 +194,7 @@ train(struct student *s)
                 "%g s are over (--max-time): ", s->a->max_time);
         note("%s: %sstopped after step %" PRIu64 ", saved", s->a->run, why,
             s->st.step);
+        again_tell(s);
         return EX_STOP;
     }
     warn("%s", e.msg);

@@ -53,6 +53,9 @@ equal 'Ctrl-C: student exits 5' "${got##* }" 5
 equal 'and stream' "${got%% *}" 5
 like 'it says where it is' '^student: run: stopped after step [0-9]+, saved$' \
     student.err
+like 'and the command that goes on' \
+    'run: to go on.*stream --resume run.*student -m s -o run .* --resume$' \
+    student.err
 steps=$(($(wc -l <run/metrics.tsv) - 1))
 if [ -d "run/step-$steps" ]; then pass "step $steps is saved"; else
     fail "step $steps is saved"; fi

@@ -157,7 +157,7 @@ refuse() {
 refuse '-T 301 contradicts .* 300' -T 301
 refuse '-B 7 contradicts .* 8' -B 7
 refuse '-s 3 contradicts .* 0' -s 3
-refuse 'batches 61 contradicts .* 60' --batches 61
+refuse 'batches 59 contradicts .* 60' --batches 59
 refuse 'tokens 61 contradicts .*--batches 60' --tokens 61
 refuse 'pack best contradicts .* concat' --pack best
 refuse 'weights s0=1 contradicts' --weights s0=1

@@ -1,0 +1,52 @@
+/* The command that goes on with a run that was stopped: see student.h. */
+#include "student.h"
+#include "base/mem.h"
+#include "base/note.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Add a word as a shell reads it. */
+static void
+add_word(struct buf *b, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ_-./,:=+@%";
+
+    if (*word != '\0' && strspn(word, plain) == strlen(word)) {
+        buf_adds(b, word);
+        return;
+    }
+    buf_addc(b, '\'');
+    for (; *word != '\0'; word++) {
+        if (*word == '\'')
+            buf_adds(b, "'\\'");
+        buf_addc(b, *word);
+    }
+    buf_addc(b, '\'');
+}
+
+char *
+again_command(int argc, char **argv)
+{
+    struct buf b = { 0 };
+
+    for (int i = 0; i < argc; i++) {
+        if (i > 0)
+            buf_addc(&b, ' ');
+        add_word(&b, argv[i]);
+    }
+    return b.p;
+}
+
+void
+again_tell(const struct student *s)
+{
+    if (s->a->resume)
+        note("%s: to go on, give the same command again: %s", s->a->run,
+            s->command);
+    else
+        note("%s: to go on, begin with stream --resume %s, and end with: %s "
+             "--resume",
+            s->a->run, s->a->run, s->command);
+}
