@@ -232,58 +232,110 @@ folder_source(struct inputs *in, const char *folder)
     return inputs_add_source(in, folder + from, n - from);
 }
 
-/*
- * Sources of the inputs from their names.  Where more than NAMES_MAX names of
- * one folder are no codes of languages, they are names of documents, and the
- * folder is one source.
- */
-static void
-name_sources(struct inputs *in)
-{
-    struct name_set folder = { 0 }, name = { 0 };
-    size_t *of = xcalloc(in->n + 1, sizeof *of), *many, n;
-    struct buf b = { 0 };
+/* The names of the inputs' folders, and those of documents among them. */
+struct folders {
+    struct name_set folder;
+    size_t *of;   /* [in->n] the folder of an input */
+    size_t *many; /* [folder.n] its names that are no codes of languages */
+    size_t *numbered; /* [folder.n] those that another differs from by its
+                         number alone */
+    struct name_set name, stem; /* folder/name; without the number */
+    size_t *alike;              /* [stem.n] names of that stem */
+};
 
-    many = xcalloc(in->n + 1, sizeof *many);
+/* The number in f->stem of a name that ends in a number; SIZE_MAX: it does not,
+ * or is the code of a language. */
+static size_t
+stem_of(struct folders *f, size_t folder, const char *p, size_t n)
+{
+    struct buf b = { 0 };
+    size_t k = n;
+
+    while (k > 0 && isdigit((unsigned char)p[k - 1]))
+        k--;
+    if (k == n || is_code(p, n))
+        return SIZE_MAX;
+    buf_addf(&b, "%zu/%.*s", folder, (int)k, p);
+    k = set_add(&f->stem, b.p, b.n);
+    buf_release(&b);
+    return k;
+}
+
+/* Count the names of each folder. */
+static void
+count_names(struct folders *f, const struct inputs *in)
+{
+    struct buf b = { 0 };
+    size_t n, k;
+
+    f->of = xcalloc(in->n + 1, sizeof *f->of);
+    f->many = xcalloc(in->n + 1, sizeof *f->many);
+    f->numbered = xcalloc(in->n + 1, sizeof *f->numbered);
+    f->alike = xcalloc(in->n + 1, sizeof *f->alike);
     for (size_t i = 0; i < in->n; i++) {
         const struct input *x = &in->v[i];
+        const size_t before = f->name.n;
         const char *p;
-        size_t before = name.n;
 
         if (!x->path)
             continue;
         buf_clear(&b);
         buf_add(&b, x->path, x->below);
-        of[i] = set_add(&folder, b.p, b.n);
+        f->of[i] = set_add(&f->folder, b.p, b.n);
         p = name_below(x, &n);
-        buf_addf(&b, "/%zu/", of[i]);
+        buf_addf(&b, "/%zu/", f->of[i]);
         buf_add(&b, p, n);
-        if (!is_code(p, n) && set_add(&name, b.p, b.n) == before)
-            many[of[i]]++;
+        if (is_code(p, n) || set_add(&f->name, b.p, b.n) != before)
+            continue;
+        f->many[f->of[i]]++;
+        if ((k = stem_of(f, f->of[i], p, n)) < SIZE_MAX && ++f->alike[k] > 1)
+            f->numbered[f->of[i]] += f->alike[k] == 2 ? 2 : 1;
     }
+    buf_release(&b);
+}
+
+/*
+ * Sources of the inputs from their names.  Names of one folder that differ by a
+ * number at their end alone are names of documents, whose source is the folder.
+ * Where more than NAMES_MAX names are no codes of languages, all are.
+ */
+static void
+name_sources(struct inputs *in)
+{
+    struct folders f = { 0 };
+    size_t n, k;
+
+    count_names(&f, in);
     for (size_t i = 0; i < in->n; i++) {
         struct input *x = &in->v[i];
         const char *p = x->path ? name_below(x, &n) : NULL;
 
         if (!x->path)
             x->source = inputs_add_source(in, "stdin", 5);
-        else if (many[of[i]] <= NAMES_MAX)
-            x->source = inputs_add_source(in, p, n);
+        else if (f.many[f.of[i]] > NAMES_MAX ||
+            ((k = stem_of(&f, f.of[i], p, n)) < SIZE_MAX && f.alike[k] > 1))
+            x->source = folder_source(in, f.folder.name[f.of[i]]);
         else
-            x->source = folder_source(in, folder.name[of[i]]);
+            x->source = inputs_add_source(in, p, n);
     }
-    for (size_t i = 0; i < folder.n; i++)
-        if (many[i] > NAMES_MAX)
-            note("%s: %zu names that are no codes of languages: one source, "
-                 "\"%s\" (--lang names another, --lang-path takes it from "
-                 "paths)",
-                *folder.name[i] ? folder.name[i] : ".", many[i],
-                in->source[folder_source(in, folder.name[i])]);
-    set_release(&folder);
-    set_release(&name);
-    buf_release(&b);
-    free(of);
-    free(many);
+    for (size_t i = 0; i < f.folder.n; i++) {
+        const int all = f.many[i] > NAMES_MAX;
+
+        if (all || f.numbered[i] > 0)
+            note("%s: %zu names that %s: one source, \"%s\" (--lang names "
+                 "another, --lang-path takes it from paths)",
+                *f.folder.name[i] ? f.folder.name[i] : ".",
+                all ? f.many[i] : f.numbered[i],
+                all ? "are no codes of languages" : "end in numbers",
+                in->source[folder_source(in, f.folder.name[i])]);
+    }
+    set_release(&f.folder);
+    set_release(&f.name);
+    set_release(&f.stem);
+    free(f.of);
+    free(f.many);
+    free(f.numbered);
+    free(f.alike);
 }
 
 /* below: length of the part of the path that is the operand's folder. */

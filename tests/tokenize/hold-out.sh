@@ -29,7 +29,7 @@ n=$(wc -l <held.text)
 if [ "$n" -ge 30 ] && [ "$n" -le 90 ]; then pass "$n of 6000 are held"
 else fail "$n of 6000 are held, not near 60"; fi
 like 'with where they were' \
-    '^{"input":"in/0.jsonl","record":[0-9]+,"source":"0","text":"text ' held
+    '^{"input":"in/0.jsonl","record":[0-9]+,"source":"in","text":"text ' held
 cp held held.1
 cp held.text held.1.text
 ok 'one thread' tokenize -q -t "$tok" -j 1 -o s --hold-out 1%:held in

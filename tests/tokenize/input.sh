@@ -67,10 +67,19 @@ many() {    # many FIRST LAST: files of that name and number
         many_i=$((many_i + 1))
     done
 }
-many 1 64
-equal '64 names are 64 sources' \
-    "$(sources many/f | tr ' ' '\n' | grep -c page)" 64
-many 65 65
+many 1 60
+cp many/f/page-1.txt many/f/a.txt
+cp many/f/page-1.txt many/f/de.txt
+equal '60 numbered files are one source, others are their own' \
+    "$(sources many/f)" 'a:1 de:1 f:60 all:62 '
+like 'which is said' "many/f: 60 names .* one source, \"f\" .*--lang" err
+rm many/f/a.txt many/f/de.txt many/f/page-[1-9]*[0-9].txt
+equal 'files without a number too, and those by a number of their own' \
+    "$(cd many/f && cp page-1.txt wiki.txt && mv page-1.txt c4.txt &&
+        sources c4.txt page-2.txt wiki.txt | tr '\n' ' ')" \
+    'c4:1 page-2:1 wiki:1 all:3 '
+rm many/f/*
+many 1 65
 equal '65 are one' "$(sources many/f)" 'f:65 '
 like 'and said' "many/f: 65 names .* one source, \"f\" \\(--lang names an" err
 equal 'as operands too' "$(sources many/f/*)" 'f:65 '
