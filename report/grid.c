@@ -58,10 +58,12 @@ grid_page(struct buf *b, const struct grid *g)
 {
     if (g->ncell <= g->ncol)
         return;
+    /* Beside the box that scrolls, so that the caption does not scroll away. */
     put(b,
+        "<p class=\"caption\" id=\"%s-is\">%s</p>\n"
         "<div class=\"scroll\" tabindex=\"0\"><table "
-        "id=\"%s\"><caption>%s</caption>\n",
-        g->id, g->caption);
+        "id=\"%s\" aria-labelledby=\"%s-is\">\n",
+        g->id, g->caption, g->id, g->id);
     for (size_t i = 0; i < g->ncell; i++) {
         const int name = i % g->ncol == 0;
 
