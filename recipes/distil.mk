@@ -3,8 +3,8 @@
 #
 #    make -f recipes/NAME.mk [SMOKE=1] [VARIABLE=value ...] [target]
 #
-# Run it at the top of the source tree.  Each step is made from what the steps
-# before it left, so a run that was stopped goes on where it was when the same
+# It may be run from any folder; what it makes is kept in WORK there.  Each step is
+# made from what the steps before it left, so a run that was stopped goes on where it was when the same
 # command is given again; the distillation goes on from its last checkpoint.
 # What was made under other settings is refused by name; only the judgement at
 # the end, which is cheap, is made anew.
@@ -19,15 +19,18 @@
 .PHONY: all fetch text convert prune distil bits report page continue rival \
         clean help plan programs settings row tasks tokens like
 
-RECIPE := $(firstword $(MAKEFILE_LIST))
-ifeq ($(wildcard recipes/distil.mk),)
-$(error run it at the top of the source tree: make -f recipes/NAME.mk)
-endif
+include $(dir $(lastword $(MAKEFILE_LIST)))place.mk
 
-WORK       ?= run/$(MODEL)# everything is kept here
-GGUF       ?= $(WORK)/$(MODEL).gguf# teacher
+# A teacher that is here, or the name of one to fetch.
+override TEACHER := $(patsubst %/,%,$(strip $(TEACHER)))
+name    := $(patsubst %.gguf,%,$(notdir $(TEACHER)))
+is_here := $(or $(findstring /,$(TEACHER)),$(filter %.gguf,$(TEACHER)),$(wildcard \
+           $(TEACHER)))
+
+WORK       ?= run/$(name)# everything is kept here
 TEXT       ?=# own text to train on, files or folders
-HELD_OUT_TEXT ?=# with TEXT: other text, to judge on
+HELD_OUT_TEXT ?=# other text to judge on; none: some of TEXT
+JUDGED_SHARE ?= 5# without it: per cent of the documents of TEXT to judge on
 TOKENIZE   ?= $(if $(TEXT),,--split blank)# further options of tokenize
 PIECES     ?=# and of that of text to train on
 WHOLE      ?=# and of that of text to judge on
@@ -72,26 +75,40 @@ STUDENT    ?=# further options of student, such as --recompute
 THREADS    ?= 0# of every program; 0: all processors
 RUN        ?= $(notdir $(WORK))# name of this run in recipes/results
 TABLE      ?= $(basename $(notdir $(RECIPE)))# of rows that it stands in
-RESULTS    ?= recipes/results# folder of rows
-BUILD      ?= build# where the programs are
+RESULTS    ?= $(if $(wildcard $(TOP)Makefile),$(TOP)recipes/)results# folder of rows
+BUILD      ?= $(TOP)build# where the programs are
 
 WORK  := $(strip $(WORK))
-GGUF  := $(strip $(GGUF))
 UDHR  := $(strip $(UDHR))
 BUILD := $(strip $(BUILD))
 
 # Make cuts lists of files at spaces.
-$(foreach v,WORK GGUF UDHR HELP BUILD,$(if $(word 2,$($v)),\
+$(foreach v,WORK TEACHER UDHR HELP BUILD,$(if $(word 2,$($v)),\
     $(error $v=$(strip $($v)): a path with spaces; name a link without)))
 
 export LC_ALL := C
 .NOTPARALLEL:
 
+# After Ctrl-C the command that goes on is said, when what runs has ended.
+export GO_ON := make -f $(RECIPE)$(if $(typed), $(spoken)) $(MAKECMDGOALS)
+.SHELLFLAGS := -c 'trap "exec >&2; printf \"%s\\n\" \"to go on: $$GO_ON\"; \
+    exit 130" INT; eval "$$0"'
+
 OUT   := $(WORK)/$(if $(SMOKE),smoke,full)
+
+# What programs get for the teacher, and the file of it that make looks at.
+original      := $(if $(is_here),$(TEACHER),$(WORK)/$(name).gguf)
+original_made := $(original)$(if $(filter %.gguf,$(original)),,/config.json)
 BIN   := $(BUILD)/bin
 
-ifneq ($(if $(TEXT),1),$(if $(HELD_OUT_TEXT),1))
-$(error TEXT, to train on, and HELD_OUT_TEXT, to judge on, go together)
+ifneq ($(if $(TEXT),,$(HELD_OUT_TEXT)),)
+$(error HELD_OUT_TEXT, to judge on, goes with TEXT, to train on)
+endif
+# Some of TEXT is held out, as JSON lines.
+share = $(and $(TEXT),$(if $(HELD_OUT_TEXT),,$(strip $(JUDGED_SHARE))))
+own   = $(if $(TEXT),$(or $(HELD_OUT_TEXT),$(OUT)/held-out.jsonl))
+ifneq ($(and $(share),$(JUDGED_ROWS)),)
+$(error JUDGED_ROWS cuts rows of other text: name it by HELD_OUT_TEXT)
 endif
 
 ifneq ($(and $(filter 0,$(BATCHES)),$(filter all distil rival bits page continue,\
@@ -105,7 +122,7 @@ endif
 
 # What each stage depends on; where the text comes from, too.
 source     = TEXT $(if $(TEXT),,$(SOURCE))
-text_by    = GGUF $(source) TOKENIZE PIECES T JOIN VOCAB $(if $(WRITTEN),SEED)
+text_by    = TEACHER $(source) $(if $(share),JUDGED_SHARE) TOKENIZE PIECES T JOIN VOCAB $(if $(WRITTEN),SEED)
 cut_by     = $(text_by) PARAMS BLOCKS PACK MIX CALIB_ROWS CANDIDATES SEED KEEP \
              READY PRUNE SPARSIFY
 said_by    = B BATCHES SAYS COMPUTE CALIBRATE $(if $(CALIBRATE),TEACHER_LR) \
@@ -121,15 +138,17 @@ compute    = $(if $(COMPUTE),--compute $(COMPUTE))
 drawn      = $(filter --top --sample,$(SAYS))
 
 ## all: every step (default)
-all: $(OUT)/report.html $(OUT)/report.txt $(OUT)/bits.txt $(TEACHER)
+all: $(OUT)/report.html $(OUT)/report.txt $(OUT)/bits.txt $(CONVERTED)
 	@printf '\n'; cat $(OUT)/report.txt; printf '\n'; cat $(OUT)/bits.txt
 	@printf '\n'; $(continuations)
 	@printf '\nmodels: %s\n' \
-	    '$(and $(TEACHER),$(OUT)/teacher (the teacher as a Hugging Face directory), )$(OUT)/pruned, $(OUT)/distilled'
+	    '$(and $(CONVERTED),$(OUT)/teacher (the teacher as a Hugging Face directory), )$(OUT)/pruned, $(OUT)/distilled'
 	@echo 'the same as a page: $(OUT)/report.html'
 
 programs:
-	@$(MAKE) -s --no-print-directory -f Makefile BUILD=$(BUILD) all
+	@$(if $(wildcard $(TOP)Makefile),$(MAKE) -s --no-print-directory \
+	    -C $(or $(TOP),.) -f Makefile BUILD=$(if $(TOP),$(abspath \
+	    $(BUILD)),$(BUILD)) all,:)
 
 # Settings are kept beside what was made by them, a line NAME=VALUE each.
 # $(1) lines, $(2) files of them: those that are not the same there.  One that
@@ -221,25 +240,38 @@ planned   = $(subst @,$(space),$(filter --recompute --micro@% --act@% --grad@% \
 plan: $(OUT)/plan.txt
 	@cat $<
 
-$(OUT)/plan.txt: $(GGUF) $(OUT)/plan.asked | programs
-	@$(BIN)/plan -q -m $(GGUF) --teacher $(GGUF) -B $(B) -T $(T) -j $(THREADS) \
-	    $(compute) $(planned) --measure \
-	    --tokens $$(($(B) * $(T) * $(BATCHES))) >$@.all
+# It takes at most 5 % of the run: about as long as 6 steps, or as 10 rows alone.
+plan_of = $(BIN)/plan -q -m $(original) --teacher $(original) -T $(T) \
+    -j $(THREADS) $(compute) $(planned) --tokens $$(($(B) * $(T) * $(BATCHES)))
+$(OUT)/plan.txt: $(original_made) $(OUT)/plan.asked | programs
+	@$(plan_of) -B $(B) >$@.all
 	@{ echo 'The distillation, at most, were nothing cut:'; \
-	    grep -E '^(memory|teacher.memory.weights|time.step|run.*) ' $@.all; \
-	} >$@.new; rm $@.all; mv $@.new $@; cat $@
+	    grep -E '^(memory|teacher.memory.weights|run.*) ' $@.all; \
+	} >$@.new; cat $@.new
+	@rows=$(strip $(B)); [ $(BATCHES) -ge 120 ] || rows=1; \
+	if [ $$(($(BATCHES) * $(B))) -lt 200 ]; then \
+	    echo 'How long it takes is not measured: that would be more than 5 %' \
+	        'of it.' >$@.time; \
+	else \
+	    echo "plan: measures how long a step takes, by $$rows rows at a time;" \
+	        'that takes at most 5 % of $(strip $(BATCHES)) steps' >&2; \
+	    $(plan_of) -B $$rows --measure >$@.all && \
+	    grep -E '^(time.speed|run.hours) ' $@.all >$@.time; \
+	fi && cat $@.time && cat $@.time >>$@.new
+	@rm $@.all $@.time; mv $@.new $@
 
 ## fetch: the model and the texts
 # After what it will take, which needs the model alone.
 $(FETCHED): | $(OUT)/plan.txt
-fetch: $(GGUF) $(if $(TEXT),,$(FETCHED))
+fetch: $(original_made) $(if $(TEXT),,$(FETCHED))
 
-ifeq ($(GGUF),$(WORK)/$(MODEL).gguf)
-$(GGUF):
-	scripts/get-model $(MODEL) $(WORK)
+ifneq ($(is_here),)
+$(original_made):
+	@echo 'TEACHER=$(TEACHER): there is no such file, nor a folder with a' \
+	    'config.json' >&2; exit 1
 else
-$(GGUF):
-	@echo 'GGUF=$(GGUF): there is no such file' >&2; exit 1
+$(original_made):
+	$(TOP)scripts/get-model $(name) $(WORK)
 endif
 
 ifeq ($(UDHR),$(WORK)/udhr)
@@ -271,32 +303,45 @@ $(WORK)/%.done:
 	@touch $@
 
 ## text: plain text, trained and held out
-text: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT))
+text: $(texts)
+
+texts = $(if $(TEXT),$(if $(share),$(own)),$(TRAIN_TEXT) $(JUDGED_TEXT))
 
 # The teacher, from which the student is cut: the model, or what is left of it
 # when ids that the text does not use are gone.
-whole      = $(if $(VOCAB),$(OUT)/vocab,$(GGUF))
-whole_made = $(if $(VOCAB),$(OUT)/vocab/config.json,$(GGUF))
+whole      = $(if $(VOCAB),$(OUT)/vocab,$(original))
+whole_made = $(if $(VOCAB),$(OUT)/vocab/config.json,$(original_made))
 tokens     = $(BIN)/tokenize -t $(whole) -j $(THREADS) $(TOKENIZE)
-uncut      = $(BIN)/tokenize -t $(GGUF) -j $(THREADS) $(TOKENIZE)
+uncut      = $(BIN)/tokenize -t $(original) -j $(THREADS) $(TOKENIZE)
 
 # A shard directory exists before it is complete, so it has a stamp.
 trained  = $(or $(TEXT),$(dir $(TRAIN_TEXT))*.*)
-examined = $(or $(HELD_OUT_TEXT),$(dir $(JUDGED_TEXT))*.*)
-rows     = BUILD=$(BUILD) scripts/text-rows $(whole) $(T)
+examined = $(or $(own),$(dir $(JUDGED_TEXT))*.*)
+rows     = BUILD=$(BUILD) $(TOP)scripts/text-rows $(whole) $(T)
 # What shares 13 words with a text to judge on is not trained on; see
 # --exclude in tokenize(1).
-exclude  = $$(printf -- '--exclude %s ' $(or $(HELD_OUT_TEXT),$(NEVER)))
+exclude  = $$(printf -- '--exclude %s ' $(or $(own),$(NEVER))) \
+           $(if $(share),--hold-out $(share)%:$(OUT)/held-out.left)
 clean    = $(tokens) $(PIECES) $(exclude)
 
-$(OUT)/vocab/config.json: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT)) $(GGUF) \
+# Documents keep their sources, which are fields of the lines.
+from_lines = --lang-field source --lang "$$(sed \
+    's/.*"source":"\([^"]*\)".*/\1/' $(own) | sort -u | paste -s -d , -)"
+$(OUT)/held-out.jsonl: $(original_made) | settings programs $(OUT)/plan.txt
+	$(uncut) $(PIECES) --hold-out $(share)%:$@.new $(TEXT) -o /dev/null
+	@if [ -s $@.new ]; then mv $@.new $@; else rm $@.new; printf '%s\n' \
+	    'JUDGED_SHARE=$(share): that share of the documents of TEXT is none' \
+	    'give HELD_OUT_TEXT, a larger JUDGED_SHARE, or PIECES="--split blank",' \
+	    'which makes each paragraph a document' >&2; exit 1; fi
+
+$(OUT)/vocab/config.json: $(texts) $(original_made) \
     | settings programs $(OUT)/plan.txt
 	rm -rf $(@D)
 	$(uncut) $(PIECES) $(exclude) $(trained) | \
-	    $(BIN)/prune vocab -m $(GGUF) --size $(VOCAB) -j $(THREADS) \
+	    $(BIN)/prune vocab -m $(original) --size $(VOCAB) -j $(THREADS) \
 	        --report $(OUT)/vocab.tsv -o $(@D)
 
-$(OUT)/train.done: $(if $(TEXT),,$(TRAIN_TEXT) $(JUDGED_TEXT)) $(whole_made) \
+$(OUT)/train.done: $(texts) $(whole_made) \
     | settings programs $(OUT)/plan.txt
 	$(clean) --exclude-report $(OUT)/shared.tsv $(trained) | \
 	    $(if $(JOIN),$(tokens) -q --decode >$(OUT)/train.txt,$(BIN)/shard -f \
@@ -311,17 +356,17 @@ tokens: $(OUT)/train.done
 
 # Text that was fetched is named from its folder, so that a document has the same
 # key in every WORK, by which runs are compared.
-judge       = $(or $(HELD_OUT_TEXT),*.*)
-examine     = $(if $(HELD_OUT_TEXT),,cd $(dir $(JUDGED_TEXT)) &&) \
+judge       = $(or $(own),*.*)
+examine     = $(if $(own),,cd $(dir $(JUDGED_TEXT)) &&) \
     '$(abspath $(BIN))/tokenize' -t '$(abspath $(whole))' -j $(THREADS) $(TOKENIZE) \
-    $(WHOLE)
+    $(WHOLE) $(if $(share),$(from_lines))
 judged      = $(if $(JUDGED_ROWS),$(OUT)/held-out.txt,$(examined))
 join_judged = find -L $(examined) -type f | sort | \
     while IFS= read -r f; do cat "$$f"; done | head -c $(JUDGED_BYTES) >$(judged) && \
     $(rows) $(JUDGED_ROWS) $(judged) $(OUT)/held-out && \
     $(BIN)/tokenize -q -t $(whole) --decode $(OUT)/held-out >$(judged)
 # The text to judge on may be another one by now.
-$(OUT)/held-out.tokens: $(if $(TEXT),,$(JUDGED_TEXT)) $(whole_made) \
+$(OUT)/held-out.tokens: $(if $(TEXT),$(if $(share),$(own)),$(JUDGED_TEXT)) $(whole_made) \
     $(OUT)/judged $(OUT)/train.done | programs
 	@$(clean) -q --exclude-report $(OUT)/shared.now --stats $(trained) >$@.stats
 	@rm $@.stats; awk -F '\t' -v OFS='\t' -v folder='$(if $(TEXT),,.*/)' \
@@ -332,7 +377,7 @@ $(OUT)/held-out.tokens: $(if $(TEXT),,$(JUDGED_TEXT)) $(whole_made) \
 	    '$(OUT), or choose another WORK or HELD_OUT_TEXT' >&2; exit 1; }
 	@rm $(OUT)/shared.now
 	$(if $(JUDGED_ROWS),$(join_judged))
-	$(tokens) $(WHOLE) --stats $(judged) >$(OUT)/held-out.stats
+	$(tokens) $(WHOLE) $(if $(share),$(from_lines)) --stats $(judged) >$(OUT)/held-out.stats
 	$(if $(JUDGED_ROWS),$(BIN)/stream -q -T $(T) --pack none --no-shuffle -o $@ \
 	    $(OUT)/held-out,$(examine) -o $(abspath $@) $(judge))
 
@@ -442,9 +487,9 @@ $(OUT)/eval.tsv: $(last) $(OUT)/held-out.tokens \
 tasks: $(OUT)/tasks.tsv
 	@cat $<
 
-items = $(TASKS) $(if $(CLOZE),recipes/tasks/cloze.form=$(OUT)/cloze.jsonl)
+items = $(TASKS) $(if $(CLOZE),$(TOP)recipes/tasks/cloze.form=$(OUT)/cloze.jsonl)
 $(OUT)/cloze.jsonl: $(OUT)/held-out.tokens
-	scripts/make-cloze $$(find -L $(judged) -type f) >$@
+	$(TOP)scripts/make-cloze $$(find -L $(judged) -type f) >$@
 $(OUT)/tasks.tsv: $(last) $(OUT)/judged $(OUT)/tasks.asked $(rival) \
     $(if $(CLOZE),$(OUT)/cloze.jsonl) | programs
 	$(BIN)/evalppl -j $(THREADS) $(models) $(items:%=--task %) --per-source \
@@ -465,7 +510,7 @@ $(OUT)/humaneval.tsv: $(last) $(OUT)/judged $(OUT)/humaneval.asked $(rival) \
     $(HUMANEVAL) | programs
 	@for m in $(filter-out --base -m,$(models)); do \
 	    o=$(OUT)/humaneval/$${m%%=*} && $(MAKE) --no-print-directory \
-	        -f recipes/humaneval.mk HUMANEVAL=$(HUMANEVAL) LIMIT=$(LIMIT) \
+	        -f $(TOP)recipes/humaneval.mk HUMANEVAL=$(HUMANEVAL) LIMIT=$(LIMIT) \
 	        MODEL=$${m#*=} OUT=$$o BIN=$(BIN) THREADS=$(THREADS) >&2 && \
 	    awk -F '\t' -v OFS='\t' -v m=$${m%%=*} '!/^#/ { print m, $$1, $$2 }' \
 	        $$o/result.tsv || exit 1; done >$@.new
@@ -477,31 +522,31 @@ row: $(OUT)/eval.tsv $(if $(strip $(items)),$(OUT)/tasks.tsv) \
 	@rm -f $(if $(strip $(items)),,$(OUT)/tasks.tsv $(OUT)/items.tsv) \
 	    $(if $(BENCH),,$(OUT)/speed.tsv) \
 	    $(if $(HUMANEVAL),,$(OUT)/humaneval.tsv)
-	@scripts/results row $(RESULTS) $(TABLE) $(RUN) '$(strip $(SEED))' \
+	@$(TOP)scripts/results row $(RESULTS) $(TABLE) $(RUN) '$(strip $(SEED))' \
 	    "$(command)" $(OUT)
 
 # As it was given, but for where things are on this machine, and PROMPTS, whose
 # answers no row has: files that are not of the project are named without their
 # folders, FORM=FILE too.
 places  = WORK BUILD THREADS RUN RESULTS SMOKE PEER LIKE STORED PROMPTS
-named   = TEXT HELD_OUT_TEXT GGUF READY UDHR HELP TASKS HUMANEVAL
+named   = TEXT HELD_OUT_TEXT TEACHER READY UDHR HELP TASKS HUMANEVAL
 short   = $(subst $(space),=,$(strip $(foreach f,$(subst =, ,$(1)),\
     $(or $(filter recipes/%,$f),$(notdir $f)))))
 space   = $() $()
-command = $(strip make -f $(RECIPE) $(foreach v,$(filter-out $(places),$(given)),\
+command = $(strip make -f recipes/$(notdir $(RECIPE)) $(foreach v,$(filter-out $(places),$(given)),\
     $v='$(strip $(if $(filter $(named),$v),$(foreach f,$($v),\
     $(call short,$f)),$($v)))') row)
 given   = $(sort $(foreach v,$(.VARIABLES),\
     $(if $(filter command environment,$(firstword $(origin $v))),\
     $(filter $v,$(settable)))))
-settable = $(shell sed -n 's/^\([A-Z_]*\) *?=.*/\1/p' $(RECIPE) recipes/distil.mk)
+settable := $(sort $(call settable_in,$(RECIPE) $(TOP)recipes/distil.mk))
 
 ## bits: bits a byte of every language, before and after
 bits: $(OUT)/bits.txt
 	@cat $<
 
-$(OUT)/bits.txt: $(OUT)/eval.tsv scripts/bits-a-byte
-	@scripts/bits-a-byte $(OUT)/held-out.stats $< pruned distilled >$@.new
+$(OUT)/bits.txt: $(OUT)/eval.tsv $(TOP)scripts/bits-a-byte
+	@$(TOP)scripts/bits-a-byte $(OUT)/held-out.stats $< pruned distilled >$@.new
 	@mv $@.new $@
 
 ## report: perplexity, KL to the teacher, agreement, on held-out text
@@ -548,8 +593,14 @@ clean:
 
 help:
 	@echo 'make -f $(RECIPE) [SMOKE=1] [VARIABLE=value ...] [target]'
-	@echo; sed -n 's/^## \([a-z]*:\)/  \1/p' recipes/distil.mk; echo
+	@echo; sed -n 's/^## \([a-z]*:\)/  \1/p' $(TOP)recipes/distil.mk; echo
 	@echo 'SMOKE=1 is a small size, to see that every step works.'
 	@echo 'Variables, and their values now:'
-	@sed -n 's/^\([A-Z_]*\) *?= *\([^#]*\)# \(.*\)/  \1\t\2\t\3/p' \
-	    $(RECIPE) recipes/distil.mk | awk '!seen[$$1]++' | expand -t 17,49
+	@{ printf '%s\n' $(call lines,,$(settable)); \
+	    sed -n -e 's/^\([A-Z_]*\) *?=[^#]*# \(.*\)/# \1 \2/p' \
+	        -e 's/^\([A-Z_]*\) *?=[^#]*$$/# \1/p' \
+	        $(RECIPE) $(TOP)recipes/distil.mk; } | awk '\
+	    !/^# / { i = index($$0, "="); v = substr($$0, i + 1); \
+	        value[substr($$0, 1, i - 1)] = v == "" ? "-" : v; next } \
+	    !seen[$$2]++ { n = $$2; sub(/^# [^ ]* ?/, ""); \
+	        printf "  %s\t%s\t%s\n", n, value[n], $$0 }' | expand -t 17,49

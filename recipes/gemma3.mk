@@ -2,7 +2,8 @@
 # all blocks' channels or from blocks, as less is lost, and distilled on text of
 # nine languages: LibreOffice's help, the Universal Declaration of Human Rights,
 # and corpus/.  Then judged on other pages, other articles, and on topics of
-# corpus/held-out that are trained on in no language.
+# corpus/held-out that are trained on in no language.  The Gemma that is fetched is
+# a Q4_K_M file of the base model, of 4 to 6 bits a weight.
 #
 #    make -f recipes/gemma3.mk [SMOKE=1] [VARIABLE=value ...] [target]
 #
@@ -14,9 +15,9 @@
 #        CLOZE=1 TASKS=recipes/tasks/blimp.form=blimp.jsonl rival row
 #
 # with SEED=2, BLOCKS=14, SPARSIFY="--share 0.5" and a WORK of its own each.
-# Another model: MODEL=qwen2.5-coder-0.5b BLOCKS=20, which needs 12 GB of memory.
+# Another model: TEACHER=qwen2.5-coder-0.5b BLOCKS=20, which needs 12 GB of memory.
 
-MODEL      ?= gemma3-270m# of scripts/get-model
+TEACHER    ?= gemma3-270m# a folder, a .gguf file, or a name of scripts/get-model: gemma3-270m is a Q4_K_M file of the base model
 LANGUAGES  ?= $(if $(SMOKE),de en,de el en es fi fr hu it pl)# of the text; eu: all 24
 BYTES      ?= 60000# of help, and of manuals, to train on, of each language
 MANUALS    ?= $(if $(filter eu,$(LANGUAGES)),1)# 1: train on manual pages; judge GIMP's help, fortunes
@@ -41,8 +42,9 @@ HELP       ?= $(WORK)/help# folder of de, en-us ...: packages, unpacked
 
 # Of the whole model, and of that with 65,536 ids; of another, who cuts it says.
 left        = $(if $(BLOCKS)$(KEEP)$(READY),,$(or \
-              $(left.$(MODEL)-$(firstword $(VOCAB))),$(error PARAMS or BLOCKS \
-              says how much is left of MODEL=$(MODEL) VOCAB=$(VOCAB))))
+              $(left.$(name)-$(firstword $(VOCAB))),$(if $(filter help,\
+              $(MAKECMDGOALS)),,$(error PARAMS or BLOCKS says how much is left \
+              of TEACHER=$(TEACHER) VOCAB=$(VOCAB)))))
 left.gemma3-270m-    = 246M
 left.gemma3-270m-64K = 120M
 languages   = $(if $(filter eu,$(LANGUAGES)),bg cs da de el en es et fi fr ga hr \
@@ -70,7 +72,7 @@ fortunes    = $(filter bg cs de en es ga it pl,$(languages))
 pages       = $(if $(filter file,$(origin HELP)),$(patsubst \
               %,$(HELP)/%.done,en-us $(filter-out en,$(helped))))
 
-include recipes/distil.mk
+include $(dir $(lastword $(MAKEFILE_LIST)))distil.mk
 
 $(WORK)/help/%.done: debs = libreoffice-help-$(notdir $*)
 $(WORK)/manuals/%.done: debs = $(patsubst %-en,%,manpages-$(notdir $*))
@@ -78,28 +80,28 @@ $(WORK)/guides/%.done: debs = $(patsubst %,gimp-help-%,$(filter $(notdir $*),\
     $(gimp))) $(patsubst %-en,%,$(patsubst %,fortunes-%,$(filter $(notdir $*),\
     $(fortunes))))
 
-$(OUT)/text/train/done: $(GGUF) $(FETCHED) scripts/help-text scripts/udhr-text \
-    scripts/doc-text scripts/model-text $(languages:%=corpus/%.jsonl) \
+$(OUT)/text/train/done: $(original_made) $(FETCHED) $(TOP)scripts/help-text $(TOP)scripts/udhr-text \
+    $(TOP)scripts/doc-text $(TOP)scripts/model-text $(languages:%=$(TOP)corpus/%.jsonl) \
     | settings programs
 	rm -rf $(OUT)/text
-	scripts/help-text $(HELP) $(OUT)/text $(BYTES) $(helped)
-	scripts/udhr-text -n $(UDHR) $(OUT)/text/udhr-train $(HELD_OUT)
-	scripts/udhr-text $(UDHR) $(OUT)/text/udhr-held-out $(HELD_OUT)
+	$(TOP)scripts/help-text $(HELP) $(OUT)/text $(BYTES) $(helped)
+	$(TOP)scripts/udhr-text -n $(UDHR) $(OUT)/text/udhr-train $(HELD_OUT)
+	$(TOP)scripts/udhr-text $(UDHR) $(OUT)/text/udhr-held-out $(HELD_OUT)
 	@cd $(OUT)/text && for l in $(languages); do \
 	    { echo; cat udhr-train/$$l.txt; echo; } >>train/$$l.txt && \
 	    cat udhr-held-out/$$l.txt >>held-out/$(call of,udhr).txt && \
 	    echo >>held-out/$(call of,udhr).txt || exit 1; done
 	@for l in $(languages); do $(plain) >>$(OUT)/text/train/$$l.txt && \
-	    cat corpus/held-out/$$l.jsonl \
+	    cat $(TOP)corpus/held-out/$$l.jsonl \
 	        >>$(OUT)/text/held-out/$(call of,corpus).jsonl || \
 	    exit 1; done
-	$(if $(manuals),for l in $(manuals); do scripts/doc-text -l $$l -n $(BYTES) \
+	$(if $(manuals),for l in $(manuals); do $(TOP)scripts/doc-text -l $$l -n $(BYTES) \
 	    $(WORK)/manuals/$$l >>$(OUT)/text/train/$$l.txt || exit 1; done)
-	$(if $(guides),for l in $(guides); do scripts/doc-text -l $$l -n 20000 \
+	$(if $(guides),for l in $(guides); do $(TOP)scripts/doc-text -l $$l -n 20000 \
 	    $(WORK)/guides/$$l >>$(OUT)/text/held-out/$(call of,guides).txt || \
 	    exit 1; done)
 	$(if $(WRITTEN),for l in $(languages); do f=$(OUT)/text/train/$$l.txt && \
-	    BUILD=$(BUILD) scripts/model-text -j $(THREADS) -s $(SEED) $(GGUF) \
+	    BUILD=$(BUILD) $(TOP)scripts/model-text -j $(THREADS) -s $(SEED) $(original) \
 	        $(WRITTEN) $$f >$(OUT)/text/written && \
 	    cat $(OUT)/text/written >>$$f || exit 1; done; rm $(OUT)/text/written)
 	@touch $(OUT)/text/held-out/done $(OUT)/text/dev/done $@
@@ -109,5 +111,5 @@ $(OUT)/text/held-out/done $(OUT)/text/dev/done: $(OUT)/text/train/done ;
 of = $(if $(filter eu,$(LANGUAGES)),$$l,$(1))
 
 # What the corpus has in a language, an empty line behind each document.
-plain = sed 's/\\n\\n/\\n/g' corpus/$$l.jsonl | $(uncut) -q --jsonl | \
+plain = sed 's/\\n\\n/\\n/g' $(TOP)corpus/$$l.jsonl | $(uncut) -q --jsonl | \
     $(uncut) -q --decode

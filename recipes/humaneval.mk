@@ -8,6 +8,7 @@
 # Targets: texts (what the model writes), result (the default; runs it, in a
 # namespace without a network: scripts/humaneval; needs python3).
 
+include $(dir $(lastword $(MAKEFILE_LIST)))place.mk
 HUMANEVAL ?= # the problems
 MODEL     ?= # a directory or a .gguf file
 LIMIT     ?= # only so many of the first problems
@@ -15,7 +16,7 @@ NEW       ?= 256# tokens at most
 AT_ONCE   ?= 16# problems
 THREADS   ?= 0# 0: all processors
 OUT       ?= build/humaneval/$(basename $(notdir $(patsubst %/,%,$(MODEL))))
-BIN       ?= build/bin
+BIN       ?= $(TOP)build/bin
 SANDBOX   ?= # --no-sandbox where there are no namespaces
 
 STOP = '\nclass' '\ndef' '\n\#' '\nif' '\nprint'
@@ -45,5 +46,5 @@ $(OUT)/texts.jsonl: $(OUT)/problems.jsonl $(MODEL)
 	$(BIN)/teacher -m $(MODEL) -j $(THREADS) --prompts $< -n $(NEW) \
 	    --at-once $(AT_ONCE) $(STOP:%=--stop %) >$@
 
-$(OUT)/result.tsv: $(OUT)/texts.jsonl scripts/humaneval
-	scripts/humaneval $(SANDBOX) $< >$@
+$(OUT)/result.tsv: $(OUT)/texts.jsonl $(TOP)scripts/humaneval
+	$(TOP)scripts/humaneval $(SANDBOX) $< >$@

@@ -8,7 +8,7 @@
 # student takes 12.7 GB of memory, beside it the teacher 3 GB of weights, which
 # are bfloat16.
 
-MODEL      ?= qwen2.5-coder-1.5b# of scripts/get-model
+TEACHER    ?= qwen2.5-coder-1.5b# a folder, a .gguf file, or a name of scripts/get-model: this is a Q4_K_M file of the Instruct model
 VOCAB      ?= 64K --dtype bf16# ids that are left, and the teacher's type
 PARAMS     ?= 1020M# parameters that are left
 BATCHES    ?= $(if $(SMOKE),2,293)# steps of distillation
@@ -31,7 +31,7 @@ TRAIN_TEXT  = $(OUT)/text/train/done
 JUDGED_TEXT = $(OUT)/text/held-out/done
 NEVER       = $(OUT)/text/held-out
 
-include recipes/distil.mk
+include $(dir $(lastword $(MAKEFILE_LIST)))distil.mk
 
 $(packages)en.done: debs = libreoffice-help-en-us debian-handbook \
     debian-reference-en debian-policy developers-reference
@@ -46,10 +46,10 @@ code = mkdir -p $(3) && find $(1) -type f -name '*.py' -size +1k -size -60k | \
     most = NR; for (i = 0; i < most; i++) print f[1 + int(i * NR / most)] }' | \
     while IFS= read -r f; do n=$$((n + 1)); cp "$$f" $(3)/$$n.txt || exit 1; done
 
-$(TRAIN_TEXT): $(FETCHED) scripts/doc-text | settings
+$(TRAIN_TEXT): $(FETCHED) $(TOP)scripts/doc-text | settings
 	rm -rf $(OUT)/text && mkdir -p $(OUT)/text/train $(OUT)/text/held-out
-	scripts/doc-text $(packages)en >$(OUT)/text/train/en.txt
-	scripts/doc-text $(packages)held-out-en | head -c 100000 \
+	$(TOP)scripts/doc-text $(packages)en >$(OUT)/text/train/en.txt
+	$(TOP)scripts/doc-text $(packages)held-out-en | head -c 100000 \
 	    >$(OUT)/text/held-out/en.txt
 	$(call code,$(packages)py,$(FILES),$(OUT)/text/train/py.files/py)
 	$(call code,$(packages)held-out-py,$$(($(FILES) / 10)),\

@@ -13,7 +13,7 @@
 # PyTorch beside them.  Its DIR, TEXT and HELD_OUT_TEXT are teacher (which
 # `convert` makes), train.txt and text/held-out/en.txt of the run's folder full.
 
-MODEL      ?= smollm2-135m# of scripts/get-model
+TEACHER    ?= smollm2-135m# a folder, a .gguf file, or a name of scripts/get-model: this is a Q4_1 file of the Instruct model
 # Those that the reference keeps, by influence; KEEP= searches for others.
 KEEP       ?= 0 1 2 4 5 6 7 8 10 11 18 19 20 21 22 23 24 27 28 29
 BLOCKS     ?= 20# blocks that are left, where they are searched for
@@ -40,15 +40,15 @@ TRAIN_TEXT  = $(OUT)/text/train/en.txt
 JUDGED_TEXT = $(OUT)/text/held-out/en.txt
 NEVER       = $(JUDGED_TEXT)
 
-include recipes/distil.mk
+include $(dir $(lastword $(MAKEFILE_LIST)))distil.mk
 
 $(packages)train.done: debs = libreoffice-help-en-us debian-handbook \
     debian-reference-en debian-policy developers-reference fortunes
 $(packages)held-out.done: debs = gimp-help-en
 
-$(OUT)/text/%/en.txt: $(packages)%.done scripts/doc-text | settings
+$(OUT)/text/%/en.txt: $(packages)%.done $(TOP)scripts/doc-text | settings
 	@mkdir -p $(@D)
-	scripts/doc-text $(basename $<) >$@.new
+	$(TOP)scripts/doc-text $(basename $<) >$@.new
 	@mv $@.new $@
 
 # The batches of distillation, to train PyTorch on the same.
@@ -61,7 +61,7 @@ ifneq ($(PEER),)
 row: peer
 .PHONY: peer
 peer:
-	@scripts/results peer $(RESULTS) $(TABLE) pytorch$(other:%=-seed-%) \
+	@$(TOP)scripts/results peer $(RESULTS) $(TABLE) pytorch$(other:%=-seed-%) \
 	    "$(distil)" $(PEER)
 other  = $(filter-out 1,$(SEED))
 distil = $(if $(COMPUTE),AUTOCAST=1 )python3 scripts/oracle/distil.py $(strip $(LR)) \

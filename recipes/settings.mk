@@ -11,13 +11,14 @@
 # A run that was stopped goes on; one whose row is written is not made again.
 # NAME-2 and NAME-3 are a setting by another seed.
 
+include $(dir $(lastword $(MAKEFILE_LIST)))place.mk
 NAMES   ?= $(ALL)
 WORK    ?= run/settings
 MORE    ?=
 OF      ?= gemma3# recipe of the settings
-GGUF    ?=# teacher of all; none: that of the recipe, fetched to WORK once
-RESULTS ?= recipes/results# folder of rows
-BUILD   ?= build# where the programs are
+TEACHER ?=# teacher of all; none: that of the recipe, fetched to WORK once
+RESULTS ?= $(TOP)recipes/results# folder of rows
+BUILD   ?= $(TOP)build# where the programs are
 
 .DEFAULT_GOAL = all
 .NOTPARALLEL:
@@ -124,7 +125,7 @@ out-4-greedy = $(paged) BLOCKS=14
 out-mixed    = $(paged)
 out-mixed-1m = $(paged) BATCHES=1010
 # What PyTorch made of the same model by the same text is judged alone.
-pytorch      = $(paged) WRITTEN= VOCAB= GGUF=$(cut)/vocab BATCHES=0 \
+pytorch      = $(paged) WRITTEN= VOCAB= TEACHER=$(cut)/vocab BATCHES=0 \
                READY=$(WORK)/$*.model
 pytorch-ce   = $(pytorch)
 # The recipe itself, in nine languages, with so many texts of the teacher in each.
@@ -151,7 +152,8 @@ recipe.settings = $(OF)
 model.reference = smollm2-135m
 model.gemma3    = gemma3-270m
 model.qwen      = qwen2.5-coder-1.5b
-gguf   = $(or $(GGUF),$(WORK)/$(model.$(recipe)).gguf)
+gguf   = $(or $(wildcard $(TEACHER)),$(WORK)/$(or \
+         $(TEACHER),$(model.$(recipe))).gguf)
 
 known  = $(EACH) $(EACH:%=%-2) $(EACH:%=%-3) $(README) blocks-%
 $(foreach n,$(filter-out $(known),$(NAMES)),\
@@ -159,7 +161,7 @@ $(foreach n,$(filter-out $(known),$(NAMES)),\
 all: $(NAMES:%=$(WORK)/%.row)
 
 $(WORK)/%.gguf:
-	scripts/get-model $* $(WORK)
+	$(TOP)scripts/get-model $* $(WORK)
 
 .SECONDEXPANSION:
 $(WORK)/ready.row: $(WORK)/qwen2.5-coder-0.5b.gguf
@@ -177,9 +179,9 @@ first.reference = reference
 first = $(first.$(table))
 like  = $(if $(filter-out $(1),$(first)),[ ! -d $(WORK)/$(first) ] || \
         $(filter-out rival,$(run)) LIKE=$(WORK)/$(first) like,:)
-run  = $(MAKE) --no-print-directory -f recipes/$(recipe).mk \
+run  = $(MAKE) --no-print-directory -f $(TOP)recipes/$(recipe).mk \
     WORK=$(WORK)/$(1) TABLE=$(table)$(if $(filter settings,$(table)),$(of)) \
-    GGUF=$(gguf) \
+    TEACHER=$(gguf) \
     $(if $(filter settings,$(table)),$(plain.$(OF))) $(MORE) \
     $(if $(filter blocks-%,$(1)),$(blocks),$(or $($(1)),$(setting)))
 of   = $(addprefix -,$(filter-out gemma3,$(OF)))
@@ -191,13 +193,13 @@ pytorch.is = kd
 pytorch-ce.is = ce
 $(WORK)/pytorch.row $(WORK)/pytorch-ce.row: $(WORK)/%.row: $(WORK)/%.model
 $(WORK)/%.model: $(WORK)/out-4.row
-	AUTOCAST=1 python3 scripts/oracle/distil.py 1e-4 $($*.is) 404 4 $(cut)/vocab \
+	AUTOCAST=1 python3 $(TOP)scripts/oracle/distil.py 1e-4 $($*.is) 404 4 $(cut)/vocab \
 	    $(cut)/text/train $(cut)/text/held-out/en.txt 0 $@ >$@.txt
 
 curve:
-	@scripts/curve -t 96 $(RESULTS)/curve.tsv && \
+	@$(TOP)scripts/curve -t 96 $(RESULTS)/curve.tsv && \
 	    $(BUILD)/bin/report -o $(RESULTS)/curve.svg $(RESULTS)/curve.tsv
 
 help:
-	@sed -n '1,/^$$/s/^# *//p' recipes/settings.mk; echo 'NAMES: $(ALL)'; \
+	@sed -n '1,/^$$/s/^# *//p' $(TOP)recipes/settings.mk; echo 'NAMES: $(ALL)'; \
 	    echo 'of README: $(README)'

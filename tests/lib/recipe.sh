@@ -10,7 +10,7 @@ run_recipe() {
     tap_recipe=$1
     shift
     make -s --no-print-directory -C "$top" -f "recipes/$tap_recipe.mk" \
-        -o programs BUILD="$BUILD" WORK="$work/w" GGUF="$gguf" "$@"
+        -o programs BUILD="$BUILD" WORK="$work/w" TEACHER="$gguf" "$@"
 }
 # twice COMMAND ...: it makes nothing new
 twice() {

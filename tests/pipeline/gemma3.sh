@@ -128,6 +128,25 @@ twice recipe
 # A run that was killed goes on where it was.
 rm -r $o/distilled/step-40 $o/distilled/config.json
 mv $o/distilled/model.safetensors want
+# --- Ctrl-C ---
+rm -rf stopped
+(trap - INT; exec setsid env --default-signal=INT make -s \
+    --no-print-directory -C "$top" -f recipes/gemma3.mk -o programs \
+    BUILD="$BUILD" TEACHER="$gguf" WORK="$work/stopped" \
+    UDHR="$work/udhr" HELP="$work/help" LANGUAGES='de en mt' BYTES=900 T=64 \
+    B=2 BATCHES=4000 LR=1e-2 WARMUP=1 SAVE=3 CALIB_ROWS=2 BLOCKS=1 MIX= \
+    PIECES='--max-doc 60 --split-long' STUDENT= distil) >out 2>stopped.err &
+make=$!
+await [ -e stopped/full/distilled/metrics.tsv ]
+kill -INT "-$make"
+wait "$make"
+like 'Ctrl-C: the command that goes on is said' \
+    "^to go on: make -f recipes/gemma3.mk .*LANGUAGES='de en mt'.* distil\$" \
+    stopped.err
+equal 'once' "$(grep -c '^to go on' stopped.err)" 1
+like 'and by student' 'student: .*stopped after step' stopped.err
+rm -r stopped
+
 ok 'a run that is not whole' recipe distil
 same 'ends the same' want $o/distilled/model.safetensors
 like 'and was not begun anew' 'step.* 3[0-9]' err
@@ -137,7 +156,11 @@ equal 'are those of the help' "$(awk '{ print $1 }' out | tr '\n' ' ')" \
     'bits/byte de en all '
 
 # --- how much is left ---
-cuts() { run_recipe gemma3 WORK="$work/cuts" -n prune "$@"; }
+ln -s "$gguf" gemma3-270m.gguf
+cuts() {
+    run_recipe gemma3 TEACHER="$work/gemma3-270m.gguf" WORK="$work/cuts" -n \
+        prune "$@"
+}
 ok 'when nothing is said' cuts
 like 'as many parameters as 14 blocks have' '--params 246M ' out
 unlike 'of blocks and channels' '--blocks' out

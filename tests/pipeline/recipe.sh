@@ -17,7 +17,9 @@ for f in report.txt report.html samples.txt facts.txt teacher/config.json \
     pruned/config.json distilled/config.json; do
     if [ -s "$o/$f" ]; then pass "$f"; else fail "$f"; fi
 done
-like 'says first what it takes' '^run.hours  ' "$o/plan.txt"
+like 'says first what it takes' '^memory  ' "$o/plan.txt"
+like 'and that measuring takes too long for a short run' 'not measured' \
+    "$o/plan.txt"
 equal 'before anything is made' "$(head -n 1 out)" \
     'The distillation, at most, were nothing cut:'
 like 'names the page' "as a page: $work/w/full/report.html" out
@@ -31,6 +33,12 @@ like 'the page has the settings' 'RIVAL_LR|CANDIDATES' "$o/report.html"
 sizes='--moments bf16 --recompute --micro 1 --top 4'
 ok 'of other sizes' recipe WORK="$work/p" STUDENT="--keep 1 ${sizes% --top*}" \
     SAYS='--hidden mapped --top 4' plan
+ok 'a run of 200 steps' recipe WORK="$work/n" BATCHES=200 plan
+like 'says what it does while it measures' '^plan: measures .* 200 steps' err
+like 'and how long the run takes' '^run.hours  ' n/full/plan.txt
+ok 'a run of 100' recipe WORK="$work/n" BATCHES=100 plan
+like 'is measured by single rows' '^plan: measures .* 1 rows' err
+rm -r n
 # shellcheck disable=SC2086 # words
 plan -q -m "$gguf" --teacher "$gguf" -B 2 -T 32 $sizes --tokens 1 >asked
 equal 'what STUDENT and SAYS ask for counts' \
@@ -69,6 +77,36 @@ like 'and is on the page' 'rival' "$o/report.html"
 status 2 'with another rate' recipe CONTEXT=16 RIVAL_LR=1e-2 rival
 like 'is refused' 'rival[*] was made with RIVAL_LR=3e-4, not RIVAL_LR=1e-2$' err
 
+# --- what is typed ---
+status 2 'a variable that there is not' recipe BATCHS=30
+like 'is refused with the nearest name' 'BATCHS=30.* no such.*BATCHES=30' err
+status 2 'one of another recipe' recipe FILES=3
+like 'is refused' 'FILES=3.* no such' err
+for v in MODEL GGUF; do
+    status 2 "$v" recipe $v=x
+    like "$v is called TEACHER" "$v=x: type TEACHER=x" err
+done
+ok 'help' recipe help
+like 'has values' '^  BATCHES +6 +steps' out
+like 'also of other variables' "^  UDHR +$work/udhr " out
+unlike 'but no syntax of make' '\$\(' out
+status 2 'a teacher that is not there' recipe TEACHER=none/x.gguf plan
+like 'is named' 'TEACHER=none/x.gguf.* no such' err
+ok 'a directory as teacher' recipe TEACHER="$top/tests/golden/gguf/f32-hf/" \
+    WORK="$work/hf" prune
+ok 'a name of get-model is fetched' recipe TEACHER=smollm2-135m \
+    WORK="$work/hf" -n fetch
+like 'by get-model' "get-model smollm2-135m $work/hf" out
+rm -r hf
+mkdir elsewhere
+ok 'from another folder' sh -c 'cd elsewhere && make -s --no-print-directory \
+    -f "$1/recipes/smollm2.mk" -o programs TEACHER="$2" UDHR=../udhr T=32 B=2 \
+    BATCHES=6 WARMUP=1 SAVE=3 CALIB_ROWS=2 CANDIDATES=0 PARAMS=30K CONTEXT=32 \
+    BUILD="$BUILD" PROMPTS="en:a" row RESULTS=rows' sh "$top" "$gguf"
+like 'its row is that of the tree' 'make -f recipes/smollm2.mk ' \
+    elsewhere/rows/smollm2.tsv
+rm -r elsewhere
+
 # --- a run that takes from another what is the same ---
 mkdir -p p
 mv udhr p/udhr
@@ -103,8 +141,27 @@ sed -n 10,12p "$top/corpus/en.jsonl" >other/x.txt
     echo 'A text of its own, in which it says:'
     sed -n 2p other/x.txt | cut -d ' ' -f 5-22 | tr '[:lower:]' '[:upper:]'
 } >mine/a.txt
-status 2 'TEXT alone' recipe TEXT="$work/mine"
-like 'says what else' 'TEXT, to train on, and HELD_OUT_TEXT, to judge on, go' err
+status 2 'HELD_OUT_TEXT alone' recipe HELD_OUT_TEXT="$work/other"
+like 'says what else' 'HELD_OUT_TEXT.* goes with TEXT' err
+alone() {
+    recipe WORK="$work/alone" UDHR=none TEXT="$work/mine" "$@"
+}
+ok 'TEXT alone' alone JUDGED_SHARE=30 report
+held=$(grep -c . alone/full/held-out.jsonl)
+if [ "$held" -gt 0 ] && [ "$held" -lt 9 ]; then pass 'is held out in part'
+else fail "is held out in part: $held of 10"; fi
+like 'which is judged' '^distilled ' out
+shard -q --list alone/full/train >out
+trained=$(awk 'on { n += $2 } /^source / { on = 1 } END { print n + 0 }' out)
+if [ "$trained" -gt 0 ] && [ $((trained + held)) -le 10 ]; then
+    pass 'and not trained on'
+else fail "and not trained on: $trained and $held of 10"; fi
+ok 'is as much when it is asked again' alone JUDGED_SHARE=30 report
+status 2 'another share' alone JUDGED_SHARE=90 report
+like 'is named' 'made with JUDGED_SHARE=30, not JUDGED_SHARE=90' err
+status 2 'a share of no document' alone WORK="$work/none" JUDGED_SHARE=0.001 report
+like 'is told, and what to type' 'HELD_OUT_TEXT.*JUDGED_SHARE' err
+rm -rf alone none
 status 2 'TEXT where UDHR was' recipe TEXT="$work/mine" HELD_OUT_TEXT="$work/other"
 like 'is named' "was made with TEXT=, not TEXT=$work/mine$" err
 own() {
@@ -137,7 +194,7 @@ if cmp -s eval1 v/full/eval.tsv; then fail 'is judged'; else pass 'is judged'; f
 status 0 'another text to judge on' own HELD_OUT_TEXT="$work/other/[y].t*"
 cut -d ' ' -f 9-40 mine/5.txt >other/z.txt
 status 2 'a text to judge on that was trained on' own report
-like 'is refused: the text' "^$work/mine/5.txt	0	5	$work/other/z.txt	0	13	" \
+like 'is refused: the text' "^$work/mine/5.txt	0	mine	$work/other/z.txt	0	13	" \
     err
 like 'the remedy' '^these texts were trained on and share words with one' err
 rm other/z.txt

@@ -1,0 +1,37 @@
+# Where the recipes are, and which variables they know; see recipes/distil.mk.
+# Included first by what is run.
+
+# The tree above recipes/, with a slash; nothing where make runs in it.
+TOP := $(dir $(lastword $(MAKEFILE_LIST)))..
+ifeq ($(abspath $(TOP)),$(CURDIR))
+TOP :=
+else
+TOP := $(abspath $(TOP))/
+endif
+
+RECIPE := $(firstword $(MAKEFILE_LIST))
+
+# $(1) a file: the variables that it sets where they are not given.
+settable_in = $(shell sed -n 's/^\([A-Z_0-9]*\) *?=.*/\1/p' $(wildcard $(1)))
+# Those of the recipe that is run and of what it includes and calls; settings.mk
+# gives its own to all others.
+known := SMOKE PIP $(call settable_in,$(RECIPE) $(TOP)recipes/distil.mk \
+    $(TOP)recipes/humaneval.mk $(TOP)Makefile $(if $(filter \
+    settings.mk,$(notdir $(RECIPE))),$(TOP)recipes/*.mk))
+typed := $(foreach v,$(.VARIABLES),$(if $(filter command-line,$(subst \
+    $() ,-,$(origin $v))),$v))
+
+# What one make gives another has been checked by the first.
+ifeq ($(MAKELEVEL),0)
+ifneq ($(notdir $(RECIPE)),humaneval.mk)
+$(foreach v,$(filter MODEL GGUF,$(typed)),$(error $v=$($v): type \
+    TEACHER=$($v), which is a folder, a .gguf file, or a name of \
+    scripts/get-model))
+endif
+$(foreach v,$(filter-out $(known),$(typed)),$(error $v=$($v): no such \
+    variable$(foreach n,$(shell $(TOP)scripts/nearest $v $(known)),; did \
+    you mean $n=$($v)?); `make -f $(RECIPE) help` lists all))
+endif
+
+# The command that was given, and what is said of it after Ctrl-C.
+spoken = $(foreach v,$(typed),$v='$(subst ','\'',$(value $v))')
