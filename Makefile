@@ -287,32 +287,59 @@ profile: all $(METERS)
 lint: $(BUILD)/probe.mk
 	@COMPILE='$(COMPILE)' scripts/lint
 
-# Under a PROGPREFIX the pages of programs carry it too, in names and text.
-PAGES = $(foreach n,$(NAMES),-e 's/^\.\(Nm\|Xr\) $(n)\b/.\1 $(PROGPREFIX)$(n)/')
+# Under a PROGPREFIX pages, and scripts that start programs, have it too: in names
+# and text, and where a program is called in an example or a script.
+PAGES = $(foreach n,$(NAMES),-e 's/^\.(Nm|Xr) $(n)\b/.\1 $(PROGPREFIX)$(n)/')
+bar  := |
+either = $(subst $() ,$(bar),$(NAMES))
+CALLS = s/(^ *|^\#   +|[|;&(] *|exec |"[$$]@" |-n [0-9]+ )($(either))( |$$)/\1$(PROGPREFIX)\2\3/g
+PLACES = s,(^| )(scripts|recipes)/,\1$(SHAREDIR)/\2/,g
+EXAMPLES = -e '/^\.Bd -literal/,/^\.Ed/{$(CALLS);$(PLACES)}' \
+    -e '/^\.Ql/s/(Ql |[|] )($(either)) (-|cut|search|profile|sparsify|vocab)/\1$(PROGPREFIX)\2 \3/g'
 mandest = $(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(1)))/$(strip \
     $(if $(filter %.1,$(1)),$(PROGPREFIX)))$(notdir $(1))
+# What users need of the tree, at the same places in SHAREDIR; and there, in
+# build/bin, the programs by their own names, for recipes and scripts.
+SHARED = $(wildcard recipes/*.mk recipes/*.json recipes/*.sh recipes/tasks/* \
+    corpus/* corpus/held-out/*) $(addprefix scripts/,bits-a-byte curve doc-text \
+    get-model help-text humaneval make-cloze model-text nearest results \
+    supervise text-rows udhr-text)
+SHAREDIR ?= $(PREFIX)/share/retort
+shared  := $(foreach f,$(SHARED),$(if $(wildcard $(f)/*),,$(f)))
+share   = $(DESTDIR)$(SHAREDIR)
 INSTALLED = $(NAMES:%=$(DESTDIR)$(BINDIR)/$(PROGPREFIX)%) \
             $(foreach m,$(MANS),$(call mandest,$(m))) \
+            $(shared:%=$(share)/%) $(NAMES:%=$(share)/build/bin/%) \
             $(DESTDIR)$(LIBDIR)/libretort-pmpi.so
 
-## install: programs, pages, the log of MPI (DESTDIR, PREFIX, BINDIR, LIBDIR,
-##     MANDIR, PROGPREFIX)
+## install: programs, pages, recipes, scripts, the log of MPI (DESTDIR, PREFIX,
+##     BINDIR, LIBDIR, MANDIR, SHAREDIR, PROGPREFIX)
 install: all
 	@mkdir -p $(sort $(dir $(INSTALLED)))
 	@for n in $(NAMES); do \
 	    install -m 755 $(BUILD)/bin/$$n \
-	        "$(DESTDIR)$(BINDIR)/$(PROGPREFIX)$$n" || exit 1; done
-	@$(foreach m,$(MANS),sed $(PAGES) $(m) > $(call mandest,$(m)) && \
+	        "$(DESTDIR)$(BINDIR)/$(PROGPREFIX)$$n" && \
+	    ln -sf "$(BINDIR)/$(PROGPREFIX)$$n" "$(share)/build/bin/$$n" || \
+	        exit 1; done
+	@$(foreach m,$(MANS),sed -E $(PAGES) $(EXAMPLES) $(m) > $(call mandest,$(m)) && \
 	    chmod 644 $(call mandest,$(m)) &&) true
+	@for f in $(shared); do case $$f in *.sh | scripts/*) \
+	    sed -E -e '$(CALLS)' $$f >"$(share)/$$f" && \
+	        chmod 755 "$(share)/$$f" ;; \
+	    *) install -m 644 $$f "$(share)/$$f" ;; esac || exit 1; done
 	@$(foreach l,$(PMPI),install -m 644 $(l) "$(DESTDIR)$(LIBDIR)" &&) true
 
-# Folders go too where nothing else is in them, inside DESTDIR only.
+# Folders go too where nothing else is in them: of SHAREDIR, and inside DESTDIR.
 ## uninstall: remove what install put there, under the same settings
 uninstall:
 	@rm -f $(INSTALLED)
+	@for d in $(sort $(dir $(shared))) build/bin; do \
+	    [ ! -d "$(share)" ] || (cd "$(share)" && rmdir -p "$$d" 2>/dev/null); \
+	    done; rmdir "$(share)" 2>/dev/null || true
 	@if [ -n "$(DESTDIR)" ] && cd "$(DESTDIR)"; then \
-	    for d in $(BINDIR) $(LIBDIR) $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7; do \
-	        rmdir -p ".$$d" 2>/dev/null; done; true; fi
+	    for d in $(BINDIR) $(LIBDIR) $(SHAREDIR) $(MANDIR)/man1 \
+	        $(MANDIR)/man5 $(MANDIR)/man7; do \
+	        mkdir -p ".$$d" && rmdir -p ".$$d" 2>/dev/null; done; true; fi
 
 ## dist: build/retort-VERSION.tar.gz of the committed tree
 dist:

@@ -26,6 +26,47 @@ if [ -e "$top/man/stream.1" ]; then
     unlike 'pages use the installed names' '^\.(Nm|Xr) stream( |$)' \
         stage/opt/share/man/man1/r-stream.1
 fi
+# --- examples, recipes and scripts call what is installed ---
+share=stage/opt/share/retort
+programs=$(names | tr ' ' '|')
+for f in "$top"/man/*.[157] "$top"/recipes/*.sh "$top/scripts/supervise"; do
+    case $f in
+    *.1) to=stage/opt/share/man/man1/r-${f##*/} ;;
+    *.[57]) to=stage/opt/share/man/man${f##*.}/${f##*/} ;;
+    *) to=$share/${f#"$top/"} ;;
+    esac
+    diff "$f" "$to" | sed -n 's/^> //p' |
+        sed -E "s/\\br-($programs)\\b/\\1/g; s,/opt/share/retort/,,g" >got
+    diff "$f" "$to" | sed -n 's/^< //p' >want
+    same "${f##*/}: nothing but names is changed" want got
+done
+calls='(^|[|;&(] *|exec +|"\$@" +|-n [0-9]+ +)'
+for f in stage/opt/share/man/man1/*.1; do
+    awk '/^\.Bd -literal/ { on = 1 } /^\.Ed/ { on = 0 } on' "$f"
+done >examples
+cat $share/recipes/slurm.sh >>examples
+unlike 'no example calls a program without its prefix' \
+    "$calls($programs) +-" examples
+like 'but with it' '^ *r-student -m' examples
+like 'slurm.sh too' 'exec r-stream --resume' $share/recipes/slurm.sh
+like 'and a script where it is' '^/opt/share/retort/scripts/make-cloze' examples
+for f in scripts/supervise scripts/get-model recipes/slurm.sh; do
+    if [ -x $share/$f ]; then pass "$f is installed"; else
+        fail "$f is installed"; fi
+done
+ok 'supervise runs' $share/scripts/supervise w true
+. "$top/tests/lib/recipe.sh"
+declaration
+# The stage is no root: links lead to where programs would be.
+for p in $(names); do
+    equal "$p of recipes is r-$p" "$(readlink $share/build/bin/$p)" /opt/bin/r-$p
+    ln -sf "$PWD/stage/opt/bin/r-$p" $share/build/bin/$p
+done
+ok 'an installed recipe runs from another folder' env -u BUILD PATH=/usr/bin:/bin \
+    make -s -f $share/recipes/smollm2.mk TEACHER="$gguf" UDHR="$PWD/udhr" \
+    T=32 B=2 BATCHES=2 WARMUP=1 SAVE=3 CALIB_ROWS=2 CANDIDATES=0 PARAMS=30K \
+    CONTEXT=32 PROMPTS="'en:a b'"
+like 'to its end' 'as a page: run/smollm2/full/report.html' out
 ok 'make uninstall' run uninstall
 equal 'leaves nothing' "$(find stage -mindepth 1)" ''
 done_testing
