@@ -78,6 +78,16 @@ ok 'is well formed' wellformed page.html
 for id in ce kl-log speed norm; do
     like "has the chart $id" "<figure id=\"$id\">" page.html
 done
+# Nothing but the table is in a box that scrolls, so that on a phone a caption has
+# the width of the page, and the last columns can be moved into view.
+awk 'BEGIN { RS = "<div class=\"scroll\"" } NR > 1 {
+    sub(/<\/div>.*/, ""); n++; bad += !/^[^>]*tabindex="0"><table / || /<caption/ ||
+    !/<\/table>$/ || !/aria-labelledby="[a-z-]*-is"/ } END { print (n > 0), bad + 0 }' \
+    page.html >got
+equal 'boxes that scroll hold tables, without captions' "$(cat got)" '1 0'
+awk '/<p class="caption" id="/ { n++ } /<table / { t++ } END { print t - n }' \
+    page.html >got
+equal 'each table has its caption before it' "$(cat got)" 0
 unlike 'and none of what it lacks' 'id="(squarehead|paired|models)"' page.html
 like 'its axes have units' 'class="m">step \(of 64 tokens\)</text>' page.html
 like '... both' 'class="">tokens/s</text>' page.html
