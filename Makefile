@@ -295,7 +295,7 @@ either = $(subst $() ,$(bar),$(NAMES))
 CALLS = s/(^ *|^\#   +|[|;&(] *|exec |"[$$]@" |-n [0-9]+ )($(either))( |$$)/\1$(PROGPREFIX)\2\3/g
 PLACES = s,(^| )(scripts|recipes)/,\1$(SHAREDIR)/\2/,g
 EXAMPLES = -e '/^\.Bd -literal/,/^\.Ed/{$(CALLS);$(PLACES)}' \
-    -e '/^\.Ql/s/(Ql |[|] )($(either)) (-|cut|search|profile|sparsify|vocab)/\1$(PROGPREFIX)\2 \3/g'
+    -e '/^\.Ql/s/(Ql |[|] )($(either)) ([-a-z])/\1$(PROGPREFIX)\2 \3/g'
 mandest = $(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(1)))/$(strip \
     $(if $(filter %.1,$(1)),$(PROGPREFIX)))$(notdir $(1))
 # What users need of the tree, at the same places in SHAREDIR; and there, in

@@ -344,7 +344,7 @@ $(OUT)/vocab/config.json: $(texts) $(original_made) \
 $(OUT)/train.done: $(texts) $(whole_made) \
     | settings programs $(OUT)/plan.txt
 	$(clean) --exclude-report $(OUT)/shared.tsv $(trained) | \
-	    $(if $(JOIN),$(tokens) -q --decode >$(OUT)/train.txt,$(BIN)/shard -f \
+	    $(if $(JOIN),$(tokens) -q --decode >$(OUT)/train.txt,$(BIN)/shard write -f \
 	    -o $(OUT)/train)
 	$(if $(JOIN),$(rows) 0 $(OUT)/train.txt $(OUT)/train)
 	@$(BIN)/shard list -q $(OUT)/train
@@ -442,7 +442,7 @@ sayer = $(OUT)/pruned/config.json \
     $(if $(CALIBRATE),$(OUT)/calibrated/config.json)
 $(OUT)/targets.done: $(sayer) | programs
 	$(call record,$(OUT)/targets.settings,$(cut_by) $(said_by))
-	$(said) | $(BIN)/shard -f -o $(OUT)/targets
+	$(said) | $(BIN)/shard write -f -o $(OUT)/targets
 	@touch $@
 
 # config.json is written last, when the run is at its end.  With --resume the

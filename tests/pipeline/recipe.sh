@@ -151,7 +151,7 @@ held=$(grep -c . alone/full/held-out.jsonl)
 if [ "$held" -gt 0 ] && [ "$held" -lt 9 ]; then pass 'is held out in part'
 else fail "is held out in part: $held of 10"; fi
 like 'which is judged' '^distilled ' out
-shard -q --list alone/full/train >out
+shard list -q alone/full/train >out
 trained=$(awk 'on { n += $2 } /^source / { on = 1 } END { print n + 0 }' out)
 if [ "$trained" -gt 0 ] && [ $((trained + held)) -le 10 ]; then
     pass 'and not trained on'

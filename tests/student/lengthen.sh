@@ -4,13 +4,13 @@
 
 gguf=$top/tests/golden/gguf/f32.gguf
 tokenize -q -t "$gguf" "$top"/corpus/en.jsonl "$top"/corpus/de.jsonl \
-    -o docs && shard -q -o data docs || fail 'shards'
+    -o docs && shard write -q -o data docs || fail 'shards'
 
 batches() { stream -q -T 32 -B 2 -s 1 --batches "$@" data; }
 trains() { student -m "$gguf" -o run --warmup 2 --save 3 "$@"; }
 # ids FILE: the tokens of a stream, a line for each batch
 ids() {
-    shard -q --dump --values 64 "$1" >dump && grep '^  ids ' dump
+    shard dump -q --values 64 "$1" >dump && grep '^  ids ' dump
 }
 
 batches 6 >six && trains six 2>err || fail 'a run of 6 steps'
@@ -33,9 +33,12 @@ equal 'its log has all steps' "$(sed 1d run/metrics.tsv | cut -f 1 |
 # rates FROM TO OF: cosine to 0 after 2 steps of warm-up, 3e-4 at its peak
 rates() {
     awk -v from="$1" -v to="$2" -v n="$3" 'BEGIN {
-        for (k = from - 1; k < to; k++) printf "%d\t%.9g\n", k + 1,
-            k < 2 ? 3e-4 * k / 2 : \
-            1.5e-4 * (1 + cos(3.14159265358979 * (k - 2) / (n - 2))) }'
+        for (k = from - 1; k < to; k++) {
+            rate = 3e-4 * k / 2
+            if (k >= 2)
+                rate = 1.5e-4 * (1 + cos(3.14159265358979 * (k - 2) / (n - 2)))
+            printf "%d\t%.9g\n", k + 1, rate
+        } }'
 }
 { rates 1 6 6; rates 7 10 10; } >want
 sed 1d run/metrics.tsv | cut -f 1,8 >got
