@@ -235,8 +235,8 @@ folder_source(struct inputs *in, const char *folder)
 /* The names of the inputs' folders, and those of documents among them. */
 struct folders {
     struct name_set folder;
-    size_t *of;   /* [in->n] the folder of an input */
-    size_t *many; /* [folder.n] its names that are no codes of languages */
+    size_t *of;       /* [in->n] the folder of an input */
+    size_t *many;     /* [folder.n] its names that are no codes of languages */
     size_t *numbered; /* [folder.n] those that another differs from by its
                          number alone */
     struct name_set name, stem; /* folder/name; without the number */
