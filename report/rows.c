@@ -13,20 +13,6 @@ enum { ROWS = 1000, PANEL_W = 440, PANEL_H = 300 };
 static const char *const models[] = { "pruned", "distilled", "rival" };
 enum { NMODEL = sizeof models / sizeof *models };
 
-int
-rows_known(const char *path)
-{
-    struct lines l;
-    struct err e;
-    int known;
-
-    if (lines_read(&l, path, &e) <= 0)
-        return 0;
-    known = l.n > 0 && strncmp(l.line[0], "run\tmodel\t", 10) == 0;
-    lines_release(&l);
-    return known;
-}
-
 /* Points of one model: a column against another.  Rows without documents are
  * of others, which the tables show. */
 static size_t

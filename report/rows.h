@@ -5,8 +5,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* Does the file begin as rows do?  0 also where it cannot be read. */
-int rows_known(const char *path);
+/* First words of such a file. */
+#define ROWS_HEADER "run\tmodel\t"
 
 /* Append an SVG image of the rows: recovery (%) and KL (nats a token) of cut
  * models against tokens trained on and against parameters.  -1 and *e. */

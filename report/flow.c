@@ -1,0 +1,162 @@
+/* Boxes and arrows: see flow.h */
+#include "flow.h"
+#include "html.h"
+#include "page.h"
+#include "table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BOX_W = 124,
+    BOX_H = 46,
+    GAP_X = 22,
+    GAP_Y = 34,
+    EDGE = 18,
+    COLUMNS = 20,
+    TIP = 7 /* length of an arrow's head */
+};
+
+struct place {
+    double x, y; /* of the box's upper left corner */
+};
+
+static int
+read_place(struct place *p, const struct table *t, size_t row, struct err *e)
+{
+    const double c = table_real(t, row, table_column(t, "column"));
+    const double r = table_real(t, row, table_column(t, "row"));
+
+    if (!(c >= 0.0 && c < COLUMNS && r >= 0.0 && r < COLUMNS))
+        return err_set(e, EX_INPUT,
+            "line %zu: column and row are numbers from 0 to %d",
+            t->line + row + 1, COLUMNS - 1);
+    p->x = EDGE + c * (BOX_W + GAP_X);
+    p->y = EDGE + r * (BOX_H + GAP_Y);
+    return 0;
+}
+
+static void
+draw_box(struct buf *b, const struct table *t, size_t row, struct place p)
+{
+    put(b,
+        "<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"6\" "
+        "class=\"band\"/>\n"
+        "<text x=\"%.1f\" y=\"%.1f\" class=\"m\">%s</text>\n"
+        "<text x=\"%.1f\" y=\"%.1f\" class=\"t m\">%s</text>\n",
+        p.x, p.y, BOX_W, BOX_H, p.x + BOX_W / 2, p.y + 19.0,
+        table_cell(t, row, table_column(t, "name")), p.x + BOX_W / 2,
+        p.y + 36.0, table_cell(t, row, table_column(t, "does")));
+}
+
+/* In a row and in a column a straight line, else one that turns in the gap
+ * before the box that it leads to. */
+static void
+draw_arrow(struct buf *b, struct place p, struct place q)
+{
+    const double down = q.y > p.y ? 1.0 : -1.0;
+    const double y = q.y + BOX_H / 2;
+
+    buf_adds(b, "<g class=\"c2\">");
+    if (p.x == q.x) {
+        const double x = p.x + BOX_W / 2, end = down > 0.0 ? q.y : q.y + BOX_H;
+
+        put(b,
+            "<path d=\"M%.1f %.1fV%.1f\" class=\"line\"/>"
+            "<path d=\"M%.1f %.1fl-4 %.1fh8z\" class=\"dot\"/>",
+            x, down > 0.0 ? p.y + BOX_H : p.y, end - down * TIP, x, end,
+            -down * TIP);
+    } else {
+        put(b, "<path d=\"M%.1f %.1f", p.x + BOX_W, p.y + BOX_H / 2);
+        if (p.y != q.y)
+            put(b, "H%.1fV%.1f", q.x - GAP_X + 6.0, y);
+        put(b,
+            "H%.1f\" class=\"line\"/>"
+            "<path d=\"M%.1f %.1fl-%d -4v8z\" class=\"dot\"/>",
+            q.x - TIP, q.x, y, TIP);
+    }
+    buf_adds(b, "</g>\n");
+}
+
+/* The row whose name is the n bytes at s, or NONE. */
+static size_t
+named_row(const struct table *t, const char *s, size_t n)
+{
+    const size_t name = table_column(t, "name");
+
+    for (size_t i = 0; i < t->nrow; i++)
+        if (strlen(table_cell(t, i, name)) == n &&
+            memcmp(table_cell(t, i, name), s, n) == 0)
+            return i;
+    return NONE;
+}
+
+static int
+draw_arrows(struct buf *b, const struct table *t, const struct place *at,
+    size_t row, struct err *e)
+{
+    const char *to = table_cell(t, row, table_column(t, "to"));
+
+    if (strcmp(to, "-") == 0)
+        return 0;
+    for (size_t n; n = strcspn(to, ","), n > 0; to += to[n] ? n + 1 : n) {
+        const size_t other = named_row(t, to, n);
+
+        if (other == NONE)
+            return err_set(e, EX_INPUT, "line %zu: no box is named %.*s",
+                t->line + row + 1, (int)n, to);
+        draw_arrow(b, at[row], at[other]);
+    }
+    return 0;
+}
+
+static int
+draw_flow(struct buf *b, const struct table *t, struct err *e)
+{
+    struct place *at = xcalloc(t->nrow + 1, sizeof *at);
+    struct buf parts = { 0 };
+    double w = 0.0, h = 0.0;
+    int r = t->nrow > 0 ? 0 : err_set(e, EX_INPUT, "no box to draw");
+
+    for (size_t i = 0; r == 0 && i < t->nrow; i++)
+        if ((r = read_place(&at[i], t, i, e)) == 0) {
+            w = at[i].x > w ? at[i].x : w;
+            h = at[i].y > h ? at[i].y : h;
+            draw_box(&parts, t, i, at[i]);
+        }
+    for (size_t i = 0; r == 0 && i < t->nrow; i++)
+        r = draw_arrows(&parts, t, at, i, e);
+    if (r == 0) {
+        put(b,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" "
+            "viewBox=\"0 0 %.0f %.0f\">\n<style>\n",
+            w + BOX_W + EDGE, h + BOX_H + EDGE);
+        buf_adds(b, style);
+        buf_adds(b, "</style>\n");
+        buf_add(b, parts.p, parts.n);
+        buf_adds(b, "</svg>\n");
+    }
+    buf_release(&parts);
+    free(at);
+    return r;
+}
+
+int
+flow_image(struct buf *b, const char *path, struct err *e)
+{
+    struct lines l;
+    struct table t = { 0 };
+    size_t at = 0;
+    int r = lines_read(&l, path, e);
+
+    if (r <= 0)
+        return -1;
+    r = table_parse(&t, &l, &at, e);
+    if (r == 0)
+        r = table_need(&t, "column row name does to", 0, e);
+    if (r == 0)
+        r = draw_flow(b, &t, e);
+    table_release(&t);
+    lines_release(&l);
+    return r < 0 ? err_prefix(e, "%s", path) : 0;
+}
