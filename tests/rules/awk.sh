@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every awk program of the scripts, recipes and tests is read by every awk that
 # is installed, and every script by dash and bash.  make check-awk also runs
-# the tests under each of them.
+# the tests of scripts and recipes under each of them.
 . "${0%/*}/../lib/lib.sh"
 
 # Some awks read and write numbers with the locale's comma.
@@ -93,4 +93,14 @@ for sh in dash bash; do
     done
     equal "$sh reads all scripts" "$bad" ''
 done
+
+# --- what make check-awk runs ---
+(unset MAKEFLAGS MFLAGS MAKELEVEL && make -n -C "$top" BUILD="$BUILD" check-awk) \
+    >asked 2>&1
+for t in pipeline/results pipeline/demo pipeline/gemma3 rules/plot; do
+    like "check-awk runs $t, which runs a script or recipe with awk in it" \
+        "scripts/check .*tests/${t}[.]sh" asked
+done
+unlike 'check-awk runs no test that has awk of its own alone' \
+    'scripts/check .*tests/shard/shard[.]sh' asked
 done_testing
