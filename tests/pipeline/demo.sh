@@ -19,32 +19,60 @@ demo() {
     STEPS=4 KD_STEPS=3 RATIO=0.1 LR=1e-3 RIVAL_LR=2e-3 BUILD=$PWD/tree \
         sh tree/scripts/demo "$@"
 }
-ok 'the demo' demo d
-equal 'says first what it takes' "$(grep -v '^$' out | sed -n '2p;4s/ .*//p' |
-    tr '\n' ' ')" 'the teacher: time.step '
-like 'disk, too' '^run.disk.hidden  ' out
-like 'live and precomputed agree' 'live and precomputed: identical bytes' out
-like 'a table, with agreement and the ratio of perplexities' \
+ok 'the demo runs at a tiny size' demo d
+like 'the demo says first what the teacher takes' '^time[.]step  ' out
+like 'the demo says first what disk it takes' '^run[.]disk[.]ids  ' out
+equal 'each stage is one line with the seconds that are left' "$(grep -c \
+    '^== [1-6] of 6: .* .[0-9]* s, about [0-9]* s left.$' out)" 6
+equal 'the seconds that are left become fewer' "$(sed -n \
+    's/^== [2-6] of 6: .* about \([0-9]*\) s left.$/\1/p' out | tail -n 4)" \
+    "$(sed -n 's/^== [2-6] of 6: .* about \([0-9]*\) s left.$/\1/p' out |
+        tail -n 4 | sort -rn)"
+unlike 'no progress but of the last program of a pipe is shown' \
+    '^(stream|shard)( 0|:)' err
+like 'the student from stored states has the bytes of the live one' \
+    'live and stored: identical bytes' out
+like 'a table has agreement and the ratio of perplexities' \
     '^teacher +[0-9.]+ .* 100\.0% +100\.0%' out
-like 'the rival beside' '^distilled +rival +KL ' out
-like 'samples behind it' '^fr +distilled +La vieille femme' out
-if [ -s d/report.html ]; then pass 'a page'; else fail 'a page'; fi
+like 'the rival is compared' '^distilled +rival +KL ' out
+for m in teacher pruned distilled rival; do
+    equal "five next tokens by $m of each prompt, with their shares" "$(grep -Ec \
+        "^   $m +(\".*\" [0-9]+% *){5}\$" out)" 4
+done
+like 'the tokens that are also the teacher'"'"'s are counted' \
+    '^Of the 20 tokens of the teacher pruned has [0-9]+, ' out
+equal 'the page has them by language and model' "$(cut -f 1,2 d/samples.txt |
+    sort -u | wc -l)" 16
+if [ -s d/report.html ]; then pass 'the demo makes a page'
+else fail 'the demo makes a page'; fi
 for rate in distilled:1e-3 rival:2e-3; do
-    like "${rate%:*} at its own rate" \
+    like "${rate%:*} is trained at its own rate" \
         "student -m pruned .*--lr ${rate#*:} -o ${rate%:*}$" d/facts.txt
 done
 like 'the sizes are kept' \
-    '^sizes.STEPS=4 RATIO=0.1 KD_STEPS=3 LR=1e-3 RIVAL_LR=2e-3$' d/facts.txt
-like 'and the kernels' '^kernels.[a-z0-9]+$' d/facts.txt
+    '^sizes.STEPS=4 RATIO=0.1 KD_STEPS=3 ROWS=2 LR=1e-3 RIVAL_LR=2e-3$' d/facts.txt
+like 'the kernels are kept' '^kernels.[a-z0-9]+$' d/facts.txt
+
+# What teacher and shard print of one prompt is what the demo shows of it.
+(cd d && stream -q --no-shuffle --pack none -B 8 -T 32 prompts.data >batch.stream) || exit 1
+teacher -q -m d/teacher --top 5 -o top.stream d/batch.stream || exit 1
+shard dump -q --values 2000 top.stream >dump.txt || exit 1
+equal 'the most likely token of the first prompt is the one that teacher says' \
+    "$(sed -n '1s/ .*//p' d/next.ids.teacher) $(sed -n '1s/.* //p' \
+        d/next.ids.teacher)" \
+    "$(awk '/^  sources: / { split($2, s, "\\\\n") }
+        /^  piece_len / { n = $4 }
+        /^  piece_source / { of = $4 }
+        /^  teacher[.]top[.]ids / { print s[of + 1], $(4 + 5 * (n - 1)) }' dump.txt)"
 
 rm tree/bin/report
 printf '#!/bin/sh\necho "report: broken" >&2\nexit 3\n' >tree/bin/report
 chmod +x tree/bin/report
-ok 'a report that fails' demo d
-like 'is named' '^report: broken$' err
-like 'and said' 'the report failed with status 3; the demo goes on' out
-equal 'the samples are there' "$(wc -l <d/samples.txt)" 9
-like 'and shown' '^fr +distilled +La vieille femme' out
+ok 'a report that fails does not end the demo' demo d
+like 'a report that fails is named' '^report: broken$' err
+like 'the demo says the status of a report that fails' \
+    'the report failed with status 3; the demo goes on' out
+like 'next tokens are shown after a report that failed' '^   rival +"' out
 
 # --- the README ---
 # Its table and its differences, without what the machine decides: the table
