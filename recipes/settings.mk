@@ -1,8 +1,8 @@
 # Runs of the other recipes by name, and their rows in recipes/results: what
 # matters at equal tokens, which is the run `plain` with one setting changed, for
-# each of those of ALL; or those that README has tables of.  OF=reference: of
-# recipes/reference.mk, rows of settings-reference, in place of English text and
-# 65,536 ids of Gemma 3 270M.
+# each of those of ALL; or those that docs/results.md has tables of.
+# OF=reference: of recipes/reference.mk, rows of settings-reference, in place of
+# English text and 65,536 ids of Gemma 3 270M.
 #
 #    make -f recipes/settings.mk [NAMES='...'] [VARIABLE=value ...]
 #
@@ -95,7 +95,7 @@ qat-q4_0         = ROUND=q4_0 STUDENT='--keep 1 --qat q4_0'
 sparsified       = SPARSIFY='--method magnitude'
 masked           = STUDENT='--keep 1 --mask 2:4'
 
-# Of README: the recipe of each table has its name,
+# Of docs/results.md: the recipe of each table has its name,
 in.reference = reference reference-seed-2 reference-t1
 in.gemma3    = out-4 out-4-seed-2 out-4-greedy out-4-zeros out-6 out-mixed \
                out-mixed-1m out-mixed-paragraphs pytorch pytorch-ce
@@ -103,7 +103,7 @@ in.nine      = nine-0 nine-8 nine-24
 in.qwen      = qwen qwen-t1 ready
 # but for SmolLM2 by blocks that are left, and by steps, with tasks.
 in.curve     = blocks-%
-README       = $(in.reference) $(in.gemma3) $(in.nine) $(in.qwen) blocks-27 \
+SHOWN        = $(in.reference) $(in.gemma3) $(in.nine) $(in.qwen) blocks-27 \
                blocks-24 blocks-20 blocks-16 blocks-20-40 blocks-20-80
 
 reference    = rival
@@ -155,7 +155,7 @@ model.qwen      = qwen2.5-coder-1.5b
 gguf   = $(or $(wildcard $(TEACHER)),$(WORK)/$(or \
          $(TEACHER),$(model.$(recipe))).gguf)
 
-known  = $(EACH) $(EACH:%=%-2) $(EACH:%=%-3) $(README) blocks-%
+known  = $(EACH) $(EACH:%=%-2) $(EACH:%=%-3) $(SHOWN) blocks-%
 $(foreach n,$(filter-out $(known),$(NAMES)),\
     $(error $n: no such run; make -f recipes/settings.mk help names them))
 all: $(NAMES:%=$(WORK)/%.row)
@@ -202,4 +202,4 @@ curve:
 
 help:
 	@sed -n '1,/^$$/s/^# *//p' $(TOP)recipes/settings.mk; echo 'NAMES: $(ALL)'; \
-	    echo 'of README: $(README)'
+	    echo 'of docs/results.md: $(SHOWN)'

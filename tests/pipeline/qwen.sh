@@ -83,7 +83,7 @@ cp r/settings.tsv before
 ok 'again' settings NAMES="$names"
 same 'makes no row' before r/settings.tsv
 
-# --- of README's tables: a student that is ready, SmolLM2 by size ---
+# --- of docs/results.md's tables: a student that is ready, SmolLM2 by size ---
 printf '# retort choice 1\nblock\tgroups\tchannels\n1\tall\t0-15\n' >choice
 prune cut -q -m "$gguf" --choice choice --no-repair -o small &&
     convert -q small s/qwen2.5-coder-0.5b.gguf || exit 1

@@ -70,7 +70,7 @@ blocks() {
 why() {
     case $1 in
     'git clone '*) echo 'fetches; scripts/fresh runs it' ;;
-    'PATH='*) echo 'takes minutes; scripts/demo runs the same' ;;
+    'make install '*) echo 'tests/rules/install.sh runs it' ;;
     'make -f recipes/'*)
         echo 'fetches; tests/pipeline runs the recipes on small models' ;;
     'duckdb '*) echo 'needs another program' ;;
