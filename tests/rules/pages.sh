@@ -13,10 +13,10 @@ at_most 'lines of README.md' "$(wc -l <"$top/README.md")" 170
 at_most 'bytes of NEWS.md' "$(wc -c <"$top/NEWS.md")" 4096
 at_most 'bytes of docs/results.md' "$(wc -c <"$top/docs/results.md")" 24000
 at_most 'bytes of docs/performance.md' "$(wc -c <"$top/docs/performance.md")" 9000
-head -n 40 "$top/README.md" >top
-like 'README shows the picture within 40 lines' '^!\[.*\]\(docs/pipeline.svg\)$' top
+head -n 40 "$top/README.md" >begin.md
+like 'README shows the picture within 40 lines' '^!\[.*\]\(docs/pipeline.svg\)$' begin.md
 like 'README has a command that a newcomer can run within 40 lines' \
-    '^    make demo' top
+    '^    make demo' begin.md
 
 # A cell of a table with a standard error, as docs/results.md has it
 grep -ohE '[0-9]+\.[0-9]+ ± [0-9.]+' "$top/docs/results.md" | sort -u |
