@@ -85,7 +85,7 @@ batches 3 >b
 moved() {
     awk -F '\t' -v op="$1" '$1 ~ op { n += $4 * $7 } END { print n }' "$2.tsv"
 }
-found=16 # by which ranks find their nodes, before a program can begin its log
+found=24 # finding nodes and comparing options, before a program begins its log
 for level in 0 3; do
     ok "student, level $level" env LD_PRELOAD="$library" \
         RETORT_COMM_LOG="$PWD/seen" mpirun -n 2 "$BUILD/bin/student" -q -j 1 \
