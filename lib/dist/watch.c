@@ -219,7 +219,7 @@ judge_all(double now)
     return 0;
 }
 
-/* Another rank: is rank 0 lost?  Rank 1 says so, and others where it has not. */
+/* Another rank: is rank 0 lost?  Rank 1 says so; others if rank 1 has not. */
 static int
 judge_first(double now)
 {

@@ -33,7 +33,7 @@ struct step {
 };
 
 /* Rows that go through the model together. */
-struct pass {
+struct row_pass {
     struct step *s;
     struct rows rows;
     const uint8_t *scored; /* [B,T] */
@@ -52,7 +52,7 @@ struct message {
 
 /* SquareHead of one block for the rows of a pass. */
 struct square {
-    const struct pass *p;
+    const struct row_pass *p;
     const struct said_tensor *target; /* the teacher's output as it came */
     const float *student, *teacher;   /* [B*T,d] outputs of the block */
     float *dx;                        /* [B*T,d] gradient, added to */
@@ -144,7 +144,7 @@ struct judge {
  * their gradients to where the final states were.  dw: the head's gradient, or
  * NULL: no gradients are made. */
 static void
-row_losses(const struct pass *p, size_t b, const struct judge *j, float *dw)
+row_losses(const struct row_pass *p, size_t b, const struct judge *j, float *dw)
 {
     struct step *s = p->s;
     const size_t d = s->t->m.c.d, T = p->rows.T;
@@ -175,14 +175,14 @@ row_losses(const struct pass *p, size_t b, const struct judge *j, float *dw)
 
 /* Tasks that a row of SquareHead is divided into. */
 static size_t
-square_parts(const struct pass *p)
+square_parts(const struct row_pass *p)
 {
     return (p->rows.T + SH_TOKENS - 1) / SH_TOKENS;
 }
 
 /* Tokens *from to *to of the batch belong to the task; its row is returned. */
 static size_t
-square_tokens(const struct pass *p, size_t task, size_t *from, size_t *to)
+square_tokens(const struct row_pass *p, size_t task, size_t *from, size_t *to)
 {
     const size_t T = p->rows.T, b = task / square_parts(p);
     const size_t t0 = task % square_parts(p) * SH_TOKENS;
@@ -284,7 +284,7 @@ widen_target(void *ctx, size_t task, size_t worker)
 static const float *
 square_target(struct square *q)
 {
-    const struct pass *p = q->p;
+    const struct row_pass *p = q->p;
     const struct said_tensor *t = q->target;
     const float *as_it_is =
         (const float *)(const void *)said_at(&p->said, t, 0);
@@ -301,7 +301,7 @@ square_target(struct square *q)
 static void
 square_head(void *ctx, size_t i, float *dx)
 {
-    const struct pass *p = ctx;
+    const struct row_pass *p = ctx;
     struct step *s = p->s;
     const size_t L = s->t->m.c.L, T = p->rows.T, parts = square_parts(p);
     struct square q = { .p = p,
@@ -329,7 +329,7 @@ square_head(void *ctx, size_t i, float *dx)
 /* Forward through the blocks; last: this rank has the last block, and counts
  * the tokens. */
 static void
-forward_rows(const struct pass *p, int last)
+forward_rows(const struct row_pass *p, int last)
 {
     const struct rows *r = &p->rows;
 
@@ -342,7 +342,7 @@ forward_rows(const struct pass *p, int last)
 
 /* The losses, behind the last block, and backward. */
 static void
-backward_rows(struct pass *p, int last)
+backward_rows(struct row_pass *p, int last)
 {
     struct step *s = p->s;
     const struct model *m = &s->t->m;
@@ -362,7 +362,7 @@ backward_rows(struct pass *p, int last)
 }
 
 static void
-train_rows(struct pass *p, void *ctx)
+train_rows(struct row_pass *p, void *ctx)
 {
     (void)ctx;
     forward_rows(p, 1);
@@ -370,25 +370,25 @@ train_rows(struct pass *p, void *ctx)
 }
 
 /* Pass k over the rows of a message. */
-static struct pass
+static struct row_pass
 message_pass(const struct message *m, size_t k)
 {
     const struct rows *r = m->rows;
     const size_t b = k * m->s->B, at = b * r->T, n = r->B - b;
 
-    return (struct pass){ m->s,
+    return (struct row_pass){ m->s,
         { n < m->s->B ? n : m->s->B, r->T, r->ids + at, r->first + at },
         m->scored + at, said_rows(m->said, b), m->sum };
 }
 
 /* Call work with each pass over the message. */
 static void
-each_pass(const struct message *m, void (*work)(struct pass *, void *),
+each_pass(const struct message *m, void (*work)(struct row_pass *, void *),
     void *ctx)
 {
     assert(m->rows->T <= m->s->T);
     for (size_t k = 0; k < step_passes(m->s, m->rows->B); k++) {
-        struct pass p = message_pass(m, k);
+        struct row_pass p = message_pass(m, k);
 
         work(&p, ctx);
     }
@@ -397,7 +397,7 @@ each_pass(const struct message *m, void (*work)(struct pass *, void *),
 static void
 stage_pass(void *ctx, size_t k, int back, int last)
 {
-    struct pass p = message_pass(ctx, k);
+    struct row_pass p = message_pass(ctx, k);
 
     if (back)
         backward_rows(&p, last);
@@ -430,7 +430,7 @@ void
 step_pass(struct step *s, const struct rows *r, const struct said *said)
 {
     struct loss_sum none = { 0 };
-    struct pass p = { .s = s,
+    struct row_pass p = { .s = s,
         .rows = { 0, r->T, r->ids, r->first },
         .said = *said,
         .sum = &none };
@@ -481,7 +481,7 @@ step_judge_bytes(const struct step_judge *j)
 }
 
 static void
-judge_rows(struct pass *p, void *ctx)
+judge_rows(struct row_pass *p, void *ctx)
 {
     const struct step_judge *j = ctx;
     const struct judge by = { j->head, &j->o, j->teacher_head };
@@ -506,7 +506,7 @@ step_judge_pass(struct step_judge *j, const struct rows *r)
 {
     struct loss_sum none = { 0 };
 
-    judge_rows(&(struct pass){ .s = j->s,
+    judge_rows(&(struct row_pass){ .s = j->s,
                    .rows = { 0, r->T, r->ids, r->first },
                    .sum = &none },
         j);
