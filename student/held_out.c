@@ -291,6 +291,6 @@ held_out_close(struct student *s)
         s->held.feed.head_mem = NULL;
     step_judge_free(s->held.judge);
     feed_close(&s->held.feed);
-    if (fclose(s->held.log) != 0)
+    if (s->held.log != NULL && fclose(s->held.log) != 0)
         die(EX_SYS, "%s/held-out.tsv:", s->a->run);
 }

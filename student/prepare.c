@@ -13,6 +13,7 @@
 #include "train/plan.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,6 +242,15 @@ note_match(const struct feed *f)
     buf_release(&list);
 }
 
+/* The losses where no batch shows what the stream holds: auto is NAN. */
+static void
+choose_unseen(struct student *s)
+{
+    s->loss.w_ce = weight_of("ce", s->a->ce, 1, NAN);
+    s->loss.w_kl = weight_of("kl", s->a->kl, 1, NAN);
+    s->loss.w_sh = weight_of("squarehead", s->a->sh, 1, NAN);
+}
+
 static void
 choose_losses(struct student *s)
 {
@@ -251,6 +261,10 @@ choose_losses(struct student *s)
     s->loss.tau = s->a->tau;
     s->loss.direction = (enum kl_direction)s->a->kl_direction;
     s->loss.beta = s->a->kl_beta;
+    if (!s->feed.ahead) {
+        choose_unseen(s);
+        return;
+    }
     s->loss.w_kl = weight_of("kl", s->a->kl, kind != SAID_NOTHING, 1.0);
     s->loss.w_sh = weight_of("squarehead", s->a->sh, sh, 1.0);
     s->loss.w_ce = weight_of("ce", s->a->ce, 1,
@@ -302,12 +316,19 @@ hash_model(struct student *s)
     dist_broadcast(node, s->model_hash, sizeof(s->model_hash), 0);
 }
 
-/* A run is continued as it was begun. */
+/* Has the stream, --steps or --patience come to its end? */
+static int
+is_over(const struct student *s)
+{
+    return !s->feed.ahead || held_out_over(s) ||
+        (s->a->steps > 0 && s->st.step >= s->a->steps);
+}
+
+/* A run is continued as it was begun; one that is finished is left alone. */
 static void
-keep_record(struct student *s)
+keep_record(struct student *s, size_t length)
 {
     const struct feed *f = &s->feed;
-    const struct st_tensor *ids = st_find(&f->first.st, "ids");
     const char *n = st_meta(msg_in_head(f->in), "batches");
     size_t batches;
     struct record r = {
@@ -316,23 +337,25 @@ keep_record(struct student *s)
         .defaults = s->defaults,
         .override = s->a->override,
         .step = s->st.step,
+        .over = is_over(s),
         .ce = s->loss.w_ce,
         .kl = s->loss.w_kl,
         .squarehead = s->loss.w_sh,
         .steps = s->a->schedule == SCHED_CONST ? 0 : s->total,
         .rows = s->rows_of_all,
-        .length = ids->shape[1],
-        .last = n != NULL && number_size(n, 1, 1e18, &batches) == 0 &&
-            f->first.seq >= batches,
+        .length = length,
+        .last = f->ahead && n != NULL &&
+            number_size(n, 1, 1e18, &batches) == 0 && f->first.seq >= batches,
     };
 
-    if (s->ranks.rank > 0)
-        return;
-    memcpy(r.model, s->model_hash, sizeof(r.model));
-    record_stream(&f->info, r.stream);
-    memcpy(r.teacher, f->head_hash, sizeof(r.teacher));
-    memcpy(r.eval, s->held.hash, sizeof(r.eval));
-    record_keep(&r);
+    if (s->ranks.rank == 0) {
+        memcpy(r.model, s->model_hash, sizeof(r.model));
+        record_stream(&f->info, r.stream);
+        memcpy(r.teacher, f->head_hash, sizeof(r.teacher));
+        memcpy(r.eval, s->held.hash, sizeof(r.eval));
+        s->finished = record_keep(&r);
+    }
+    dist_broadcast(&s->ranks, &s->finished, sizeof(s->finished), 0);
 }
 
 /* The tokenizer's files into the run's folder, before the training: to make
@@ -405,10 +428,31 @@ make_step(struct student *s, const size_t *rows)
         die_err(&e);
 }
 
+/* Rows and length of the first batch, and which rows are of this rank; NULL:
+ * there is no batch. */
+static const size_t *
+share_first(struct student *s)
+{
+    const struct st_tensor *ids;
+
+    if (!s->feed.ahead && s->st.step == 0)
+        die(EX_INPUT, "%s: no batches", s->feed.name);
+    if (!s->feed.ahead)
+        return NULL;
+    ids = st_find(&s->feed.first.st, "ids");
+    if (ids == NULL || ids->ndim != 2 || ids->n == 0)
+        die(EX_INPUT, "%s: message %llu: ids are not [B,T]", s->feed.name,
+            (unsigned long long)s->feed.first.seq);
+    if (s->ranks.rank == 0)
+        config_tell_positions(&s->t.m.c, ids->shape[1], s->a->model);
+    rank_rows(s, ids->shape[0], ids->shape[1]);
+    return ids->shape;
+}
+
 void
 prepare(struct student *s, const char *input)
 {
-    const struct st_tensor *ids;
+    const size_t *first;
     struct err e;
 
     if ((s->pool = pool_new(dist_threads(s->a->threads), &e)) == NULL)
@@ -424,7 +468,6 @@ prepare(struct student *s, const char *input)
         &s->t.m);
     if (s->a->resume && s->st.step > 0)
         feed_check_successor(&s->feed, &s->at);
-    put_tokenizer(s);
     /* a new model ends its documents as the stream does */
     if (s->t.m.c.neos == 0 && s->feed.info.eos >= 0)
         s->t.m.c.eos[s->t.m.c.neos++] = s->feed.info.eos;
@@ -435,21 +478,14 @@ prepare(struct student *s, const char *input)
     held_out_open(s);
     hash_model(s);
     alike_inputs(s);
-    if (!s->feed.ahead) {
-        metrics_open(&s->saver, s->st.step);
-        held_out_begin(s);
+    first = share_first(s);
+    keep_record(s, first != NULL ? first[1] : 0);
+    if (s->finished)
         return;
-    }
-    ids = st_find(&s->feed.first.st, "ids");
-    if (ids == NULL || ids->ndim != 2 || ids->n == 0)
-        die(EX_INPUT, "%s: message %llu: ids are not [B,T]", s->feed.name,
-            (unsigned long long)s->feed.first.seq);
-    if (s->ranks.rank == 0)
-        config_tell_positions(&s->t.m.c, ids->shape[1], s->a->model);
-    rank_rows(s, ids->shape[0], ids->shape[1]);
-    keep_record(s);
+    put_tokenizer(s);
     rank_use_tuned(s);
     metrics_open(&s->saver, s->st.step);
     held_out_begin(s);
-    make_step(s, ids->shape);
+    if (first != NULL)
+        make_step(s, first);
 }

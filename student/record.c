@@ -10,6 +10,7 @@
 #include "format/json.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,15 @@ record_values(const struct opt *options)
     return all;
 }
 
+/* The weight of a loss, unless it is not known. */
+static void
+set_weight(json_t *j, const char *name, double w)
+{
+    if (!isnan(w))
+        json_object_set_new(j, name, json_real(w));
+}
+
+/* What is known of the run. */
 static json_t *
 describe(const struct record *r)
 {
@@ -87,16 +97,19 @@ describe(const struct record *r)
     json_object_set_new(j, "program", json_string(program));
     json_object_set_new(j, "options", record_values(r->options));
     json_object_set_new(j, "run", run);
-    json_object_set_new(run, "ce", json_real(r->ce));
-    json_object_set_new(run, "kl", json_real(r->kl));
-    json_object_set_new(run, "squarehead", json_real(r->squarehead));
+    set_weight(run, "ce", r->ce);
+    set_weight(run, "kl", r->kl);
+    set_weight(run, "squarehead", r->squarehead);
     json_object_set_new(run, "steps", json_integer((json_int_t)r->steps));
-    json_object_set_new(run, "rows", json_integer((json_int_t)r->rows));
-    json_object_set_new(run, "length", json_integer((json_int_t)r->length));
+    if (r->rows > 0) {
+        json_object_set_new(run, "rows", json_integer((json_int_t)r->rows));
+        json_object_set_new(run, "length", json_integer((json_int_t)r->length));
+    }
     json_object_set_new(j, "inputs", in);
     json_object_set_new(in, "model", hash_or_null(r->model));
     json_object_set_new(in, "stream", hash_or_null(r->stream));
-    json_object_set_new(in, "teacher", hash_or_null(r->teacher));
+    if (r->rows > 0 || *r->teacher != '\0')
+        json_object_set_new(in, "teacher", hash_or_null(r->teacher));
     json_object_set_new(in, "eval", hash_or_null(r->eval));
     free(program);
     return j;
@@ -173,6 +186,9 @@ compare(const struct record *r, const json_t *old, json_t *now, json_t *changes)
             else
                 differs(r, name, w, v, changes, &refused, &names);
         }
+        if (i > 0) /* not known now */
+            json_object_update_missing(json_object_get(now, parts[i]),
+                json_object_get(old, parts[i]));
     }
     if (refused.n > 0)
         die(EX_USAGE,
@@ -203,13 +219,27 @@ check_names(const struct record *r, const json_t *now)
     }
 }
 
-void
+/* Is the result in RUN that of the run's last step? */
+static int
+is_finished(const struct record *r, const json_t *old)
+{
+    const json_t *step = json_object_get(old, "finished");
+    char *config = xasprintf("%s/config.json", r->run);
+    const int there = io_exists(config);
+
+    free(config);
+    return r->over && there && json_is_integer(step) &&
+        (uint64_t)json_integer_value(step) == r->step;
+}
+
+int
 record_keep(const struct record *r)
 {
     char *path = xasprintf("%s/options.json", r->run);
     json_t *now = describe(r), *changes, *old;
     const char *by = NULL;
     struct err e;
+    int finished = 0;
 
     check_names(r, now);
     if (r->step > 0 && !io_exists(path)) {
@@ -222,13 +252,33 @@ record_keep(const struct record *r)
         changes = json_object_get(old, "changes");
         changes = json_is_array(changes) ? json_incref(changes) : json_array();
         compare(r, old, now, changes);
+        finished = is_finished(r, old);
         json_object_set_new(now, "changes", changes);
         json_object_set(now, "tuned", json_object_get(old, "tuned"));
+        json_object_set(now, "finished", json_object_get(old, "finished"));
         (void)js_str(old, "program", &by, NULL);
-        note("%s: continued with these options, of %s", path,
-            by != NULL ? by : "another program");
+        if (!finished)
+            note("%s: continued with these options, of %s", path,
+                by != NULL ? by : "another program");
         json_decref(old);
     }
+    if (!finished && js_save(now, path, &e) < 0)
+        die_err(&e);
+    json_decref(now);
+    free(path);
+    return finished;
+}
+
+void
+record_finished(const char *run, uint64_t step)
+{
+    char *path = xasprintf("%s/options.json", run);
+    struct err e;
+    json_t *now = js_load(path, JS_MAX, &e);
+
+    if (now == NULL)
+        die_err(&e);
+    json_object_set_new(now, "finished", json_integer((json_int_t)step));
     if (js_save(now, path, &e) < 0)
         die_err(&e);
     json_decref(now);

@@ -20,18 +20,23 @@ struct record {
     const json_t *defaults;    /* record_values before they were parsed */
     const char *override;      /* what may change, parted by commas, or NULL */
     uint64_t step;             /* steps that are done; 0: the run begins */
-    double ce, kl, squarehead; /* weights, chosen */
+    int over;                  /* no step is left to be made */
+    double ce, kl, squarehead; /* weights, chosen; NAN: not known */
     size_t steps;              /* that the schedule spans; 0: it has no end */
-    size_t rows, length;       /* of the first batch, */
-    int last; /* which is the stream's last and may have fewer */
+    size_t rows, length;       /* of the first batch; 0: there is none, so that
+                                * an empty `teacher` is not known either */
+    int last; /* the first batch is the stream's last and may have fewer rows */
     char model[33], stream[33], teacher[33], eval[33]; /* hashes; "": none */
 };
 /* Values of options by name, to be released by json_decref. */
 json_t *record_values(const struct opt *options);
-/* Compare with what the run was begun with, unless it begins: die(EX_USAGE)
- * with all that differ and are not in r->override, note those that are.  Then
- * write the file. */
-void record_keep(const struct record *r);
+/* Compare what is known with what the run was begun with, unless it begins:
+ * die(EX_USAGE) with all that differ and are not in r->override, note those
+ * that are.  Then write the file and return 0, or leave it and return 1: the
+ * run is over, and its result in RUN is that of its last step. */
+int record_keep(const struct record *r);
+/* Add to the file that RUN holds the result of that step, or die. */
+void record_finished(const char *run, uint64_t step);
 /* Add to the file what --tune-comm has found by that step, t [TUNE_KINDS], or
  * die. */
 void record_tuned(const char *run, uint64_t step, size_t ranks,

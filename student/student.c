@@ -191,7 +191,7 @@ main(int argc, char **argv)
     start = clock_now();
     progress_begin("training", (double)s.total, "steps");
     progress_from((double)s.st.step);
-    status = train(&s);
+    status = s.finished ? EX_OK : train(&s);
     progress_end();
     finish(&s, status, clock_now() - start);
     held_out_close(&s);

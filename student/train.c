@@ -1,5 +1,6 @@
 /* Steps, and how a run ends: see student.h. */
 #include "student.h"
+#include "record.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/clock.h"
@@ -224,12 +225,20 @@ finish(struct student *s, int status, double wall)
 {
     struct err e;
 
+    if (s->finished) {
+        note("%s: finished after step %" PRIu64 ": it stays as it is",
+            s->a->run, s->st.step);
+        tell(s, wall);
+        return;
+    }
     if (status == EX_OK) {
         if (s->st.step == 0)
             die(EX_INPUT, "%s: no batches that are scored", s->feed.name);
         checkpoint(s, 1);
         if (save_final(&s->saver, &s->t, &e) < 0)
             die_err(&e);
+        if (s->ranks.rank == 0)
+            record_finished(s->a->run, s->st.step);
         held_out_tell(s);
     }
     if (fclose(s->saver.log) != 0)
