@@ -185,7 +185,7 @@ struct student {
     struct dist_group ranks;    /* all of them, perhaps one */
     int stop;     /* the signal that any rank was to stop by, or 0 */
     int finished; /* RUN holds the result, and no step is left */
-    size_t rows; /* of a message that are this rank's, at most: */
+    size_t rows;  /* of a message that are this rank's, at most: */
     size_t first_row, row_stride; /* these */
     size_t rows_of_all;           /* of the first message, of all ranks, */
     size_t most_rows;             /* and of the one that has most */

@@ -4,6 +4,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "format/gguf_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -83,15 +84,39 @@ ckpt_hash(const char *path, char hex[33], struct err *e)
     return r;
 }
 
+static int
+ends_with(const char *name, const char *end)
+{
+    const size_t n = strlen(name), k = strlen(end);
+
+    return n > k && strcmp(name + n - k, end) == 0;
+}
+
 /* Does a model depend on that file of its folder? */
 static int
 is_model_part(const char *name)
 {
-    static const char end[] = ".safetensors";
-    const size_t n = strlen(name), k = sizeof(end) - 1;
+    return strcmp(name, "config.json") == 0 || ends_with(name, ".safetensors");
+}
 
-    return strcmp(name, "config.json") == 0 ||
-        (n > k && strcmp(name + n - k, end) == 0);
+/* Of a split GGUF the hashes of all parts are hashed. */
+static int
+hash_gguf(const char *path, char hex[33], struct err *e)
+{
+    struct buf all = { 0 };
+    struct gguf_file f;
+    int r = 0;
+
+    if (gguf_open(&f, path, e) < 0)
+        return -1;
+    for (size_t i = 0; r == 0 && i < f.n; i++)
+        if ((r = ckpt_hash(f.name[i], hex, e)) == 0)
+            buf_addf(&all, "%s\n", hex);
+    if (r == 0 && f.n > 1)
+        to_hex(XXH3_128bits(all.p, all.n), hex);
+    buf_release(&all);
+    gguf_close(&f);
+    return r;
 }
 
 int
@@ -101,6 +126,8 @@ ckpt_hash_model(const char *path, char hex[33], struct err *e)
     struct dir_list l;
     int r;
 
+    if (ends_with(path, ".gguf"))
+        return hash_gguf(path, hex, e);
     if (!io_is_dir(path))
         return ckpt_hash(path, hex, e);
     if (dir_list(path, &l, e) < 0)

@@ -367,10 +367,22 @@ model_open(struct model *m, const char *path, struct err *e)
 
 /* n bytes at p, if they are of this file. */
 static void
-forget(const struct io_map *map, const unsigned char *p, size_t n)
+forget_part(const struct io_map *map, const unsigned char *p, size_t n)
 {
     if (p >= map->p && p < map->p + map->n)
         io_map_forget(map, (size_t)(p - map->p), n);
+}
+
+/* A weight (NULL: all) of the file, if it lies there. */
+static void
+forget_weight(const struct io_map *map, const struct weight *w)
+{
+    if (w == NULL) {
+        io_map_forget(map, 0, map->n);
+        return;
+    }
+    forget_part(map, w->data, w->rows * w->stride);
+    forget_part(map, w->mask, w->rows * w->mask_stride);
 }
 
 void
@@ -378,16 +390,10 @@ model_forget(const struct model *m, const struct weight *w)
 {
     const struct model_source *s = m->own;
 
-    for (size_t i = 0; s != NULL && i < s->n; i++) {
-        const struct io_map *map = &s->map[i];
-
-        if (w == NULL)
-            io_map_forget(map, 0, map->n);
-        else {
-            forget(map, w->data, w->rows * w->stride);
-            forget(map, w->mask, w->rows * w->mask_stride);
-        }
-    }
+    for (size_t i = 0; s != NULL && i < s->n; i++)
+        forget_weight(&s->map[i], w);
+    for (size_t i = 0; s != NULL && i < s->gguf.n; i++)
+        forget_weight(&s->gguf.map[i], w);
 }
 
 void
@@ -398,18 +404,16 @@ model_close(struct model *m)
     if (s) {
         for (size_t i = 0; i < s->n; i++) {
             io_unmap(&s->map[i]);
-            if (s->st)
-                st_release(&s->st[i]);
-            if (s->file)
-                free(s->file[i]);
-            if (s->used)
-                free(s->used[i]);
+            st_release(&s->st[i]);
+            free(s->file[i]);
+            free(s->used[i]);
         }
         free(s->map);
         free(s->st);
         free(s->file);
         free(s->used);
-        gguf_release(&s->g);
+        gguf_close(&s->gguf);
+        free(s->gguf_used);
         free(s);
     }
     free(m->block);

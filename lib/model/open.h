@@ -3,17 +3,18 @@
 #define MODEL_OPEN_H
 
 #include "base/io.h"
-#include "format/gguf.h"
+#include "format/gguf_file.h"
 #include "model/family.h"
 
 /* Files that a model's weights lie in; m->own points to one. */
 struct model_source {
-    struct io_map *map;
-    struct st *st;        /* [n] for a Hugging Face directory */
+    struct io_map *map;   /* [n] of a Hugging Face directory */
+    struct st *st;        /* [n] */
     char **file;          /* [n] their names in it */
     unsigned char **used; /* [n][st.nt] tensors that the model has */
     size_t n;
-    struct gguf g;
+    struct gguf_file gguf;    /* without parts: a directory */
+    unsigned char *gguf_used; /* [gguf.g.nt] */
 };
 
 /* Point w at rows x cols of dtype t at p; -1 when t is no type of weights. */

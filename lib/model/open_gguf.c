@@ -346,7 +346,7 @@ static int
 take(struct model_source *s, const char *name, size_t rows, size_t cols,
     struct weight *w, struct err *e)
 {
-    const struct gguf_tensor *t = gguf_tensor(&s->g, name);
+    const struct gguf_tensor *t = gguf_tensor(&s->gguf.g, name);
 
     if (!t)
         return err_set(e, EX_INPUT, "tensor %s: is missing", name);
@@ -355,7 +355,7 @@ take(struct model_source *s, const char *name, size_t rows, size_t cols,
             "tensor %s: has %zu elements in rows of "
             "%zu, but the metadata mean [%zu,%zu]",
             name, t->n, t->shape[t->ndim - 1], rows, cols);
-    s->used[0][t - s->g.t] = 1;
+    s->gguf_used[t - s->gguf.g.t] = 1;
     return weight_set(w, t->data, t->dtype, rows, cols);
 }
 
@@ -390,27 +390,23 @@ take_all(struct model *m, struct model_source *s, struct err *e)
         b->w[W_Q].perm = c->H;
         b->w[W_K].perm = c->KV;
     }
-    for (size_t i = 0; i < s->g.nt; i++)
-        if (!s->used[0][i] && strcmp(s->g.t[i].name, "rope_freqs.weight") != 0)
+    for (size_t i = 0; i < s->gguf.g.nt; i++)
+        if (!s->gguf_used[i] &&
+            strcmp(s->gguf.g.t[i].name, "rope_freqs.weight") != 0)
             return err_set(e, EX_INPUT,
                 "tensor %s: is no part of a %s "
                 "model",
-                s->g.t[i].name, c->arch);
+                s->gguf.g.t[i].name, c->arch);
     return 0;
 }
 
 int
 open_gguf(struct model *m, struct model_source *s, struct err *e)
 {
-    s->map = xcalloc(1, sizeof *s->map);
-    if (io_map(s->map, m->path, e) < 0)
+    if (gguf_open(&s->gguf, m->path, e) < 0)
         return -1;
-    s->n = 1;
-    if (gguf_parse(&s->g, s->map->p, s->map->n, e) < 0)
-        return err_prefix(e, "%s", m->path);
-    s->used = xcalloc(1, sizeof *s->used);
-    s->used[0] = xcalloc(s->g.nt + 1, 1);
-    if (read_config(&m->c, &s->g, e) < 0 || take_all(m, s, e) < 0)
+    s->gguf_used = xcalloc(s->gguf.g.nt + 1, 1);
+    if (read_config(&m->c, &s->gguf.g, e) < 0 || take_all(m, s, e) < 0)
         return err_prefix(e, "%s", m->path);
     return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "base/io.h"
 #include "base/mem.h"
+#include "format/gguf_file.h"
 #include "format/gguf_tok.h"
 #include "format/json.h"
 
@@ -122,19 +123,6 @@ copy_dir(const char *from, const char *dir,
     return r;
 }
 
-/* The metadata of the .gguf `from`, mapped; to be released and unmapped. */
-static int
-open_metadata(struct io_map *map, struct gguf *g, const char *from,
-    struct err *e)
-{
-    if (io_map(map, from, e) < 0)
-        return -1;
-    if (gguf_parse_metadata(g, map->p, map->n, e) == 0)
-        return 0;
-    io_unmap(map);
-    return err_prefix(e, "%s", from);
-}
-
 /* Save what one of the gguf_ functions gave; takes j. */
 static int
 save(json_t *j, const char *dir, const char *file, struct err *e)
@@ -154,24 +142,24 @@ save(json_t *j, const char *dir, const char *file, struct err *e)
 static int
 convert(const char *from, const char *dir, struct err *e)
 {
-    struct io_map map;
-    struct gguf g;
+    struct gguf_file f;
     int r;
 
-    if (open_metadata(&map, &g, from, e) < 0)
+    if (gguf_open_metadata(&f, from, e) < 0)
         return -1;
-    r = save(gguf_tokenizer_json(&g, e), dir, "tokenizer.json", e);
+    r = save(gguf_tokenizer_json(&f.g, e), dir, "tokenizer.json", e);
     if (r == 0)
-        r = save(gguf_tokenizer_config(&g, e), dir, "tokenizer_config.json", e);
+        r = save(gguf_tokenizer_config(&f.g, e), dir, "tokenizer_config.json",
+            e);
     if (r == 0)
-        r = save(gguf_special_tokens(&g, e), dir, "special_tokens_map.json", e);
+        r = save(gguf_special_tokens(&f.g, e), dir, "special_tokens_map.json",
+            e);
     if (r == 0)
-        r = save(gguf_generation_config(&g, e), dir, "generation_config.json",
+        r = save(gguf_generation_config(&f.g, e), dir, "generation_config.json",
             e);
     if (r < 0)
         err_prefix(e, "%s", from);
-    gguf_release(&g);
-    io_unmap(&map);
+    gguf_close(&f);
     return r;
 }
 
@@ -276,17 +264,15 @@ in_dir(const char *dir, const char *file)
 int
 tokenizer_is_there(const char *from, struct err *e)
 {
-    struct io_map map;
-    struct gguf g;
+    struct gguf_file f;
     int r;
 
     if (io_is_dir(from))
         return in_dir(from, files[0]) || in_dir(from, files[1]);
-    if (open_metadata(&map, &g, from, e) < 0)
+    if (gguf_open_metadata(&f, from, e) < 0)
         return -1;
-    r = gguf_kv(&g, "tokenizer.ggml.tokens") != NULL;
-    gguf_release(&g);
-    io_unmap(&map);
+    r = gguf_kv(&f.g, "tokenizer.ggml.tokens") != NULL;
+    gguf_close(&f);
     return r;
 }
 
@@ -298,13 +284,12 @@ copy_metadata(const char *from, struct gguf_out *o, struct err *e)
     static const char *const own[] = { "general.architecture",
         "general.file_type", "general.quantization_version",
         "general.alignment" };
-    struct io_map map;
-    struct gguf g;
+    struct gguf_file f;
 
-    if (open_metadata(&map, &g, from, e) < 0)
+    if (gguf_open_metadata(&f, from, e) < 0)
         return -1;
-    for (size_t i = 0; i < g.nkv; i++) {
-        const char *k = g.kv[i].key;
+    for (size_t i = 0; i < f.g.nkv; i++) {
+        const char *k = f.g.kv[i].key;
         size_t n = 0;
 
         while (n < 4 && strcmp(k, own[n]) != 0)
@@ -312,10 +297,9 @@ copy_metadata(const char *from, struct gguf_out *o, struct err *e)
         if (n == 4 &&
             (strncmp(k, "general.", 8) == 0 ||
                 strncmp(k, "tokenizer.", 10) == 0))
-            gguf_out_copy(o, &g.kv[i]);
+            gguf_out_copy(o, &f.g.kv[i]);
     }
-    gguf_release(&g);
-    io_unmap(&map);
+    gguf_close(&f);
     return 0;
 }
 

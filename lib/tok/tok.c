@@ -5,7 +5,7 @@
 #include "text/unicode.h"
 
 #include "base/io.h"
-#include "format/gguf.h"
+#include "format/gguf_file.h"
 #include "format/gguf_tok.h"
 #include "format/json.h"
 
@@ -138,19 +138,15 @@ open_gguf(const char *path, struct err *e)
 {
     struct tokenizer *t = NULL;
     json_t *j = NULL, *c = NULL, *ids = NULL;
-    struct io_map m;
-    struct gguf g;
+    struct gguf_file f;
 
-    if (io_map(&m, path, e) < 0)
+    if (gguf_open_metadata(&f, path, e) < 0)
         return NULL;
-    if (gguf_parse_metadata(&g, m.p, m.n, e) == 0) {
-        if ((j = gguf_tokenizer_json(&g, e)) != NULL &&
-            (c = gguf_tokenizer_config(&g, e)) != NULL &&
-            (ids = gguf_generation_config(&g, e)) != NULL)
-            t = with_ids(build_tree(j, c, e), ids, "tokenizer.ggml", e);
-        gguf_release(&g);
-    }
-    io_unmap(&m);
+    if ((j = gguf_tokenizer_json(&f.g, e)) != NULL &&
+        (c = gguf_tokenizer_config(&f.g, e)) != NULL &&
+        (ids = gguf_generation_config(&f.g, e)) != NULL)
+        t = with_ids(build_tree(j, c, e), ids, "tokenizer.ggml", e);
+    gguf_close(&f);
     json_decref(j);
     json_decref(c);
     json_decref(ids);

@@ -56,6 +56,52 @@ ok 'a template in a file' convert -q jinja jinja.gguf
 ok 'is taken' convert -q jinja.gguf jinja.1
 like 'along' 'from a file of its own' jinja.1/tokenizer_config.json
 
+# --- a GGUF in parts ---
+for n in 1 2 3; do
+    cp "$golden/gguf/split/bf16-0000$n-of-00003.gguf" .
+done
+ok 'a GGUF that is not split' convert -q "$golden/gguf/bf16.gguf" whole
+for n in 1 2 3; do
+    part=bf16-0000$n-of-00003.gguf
+    ok "split, named by part $n" convert -q $part parts.$n
+    for f in whole/*; do
+        same "... ${f#*/} as not split" "$f" "parts.$n/${f#*/}"
+    done
+    ok '... to GGUF' convert -q $part parts.$n.gguf
+    status 1 '... which is whole' grep -q split.count parts.$n.gguf
+done
+same 'a GGUF of parts: every tensor of them' parts.1.gguf parts.2.gguf
+ok '... ids' tokenize -q -t bf16-00003-of-00003.gguf --ids \
+    "$golden/smollm2/text.txt"
+cp out ids.parts
+tokenize -q -t "$golden/gguf/bf16.gguf" --ids "$golden/smollm2/text.txt" >ids.one
+same '... of the whole tokenizer' ids.one ids.parts
+# no_part FILE WORD ...: refused, and WORDs of the message
+no_part() {
+    file=$1
+    shift
+    status 3 "split: $*" convert -q "$file" none
+    for word; do
+        like "... says $word" "$word" err
+    done
+    [ ! -e none ] && pass '... and writes nothing' || fail '... and writes nothing'
+}
+mv bf16-00003-of-00003.gguf third
+no_part bf16-00001-of-00003.gguf bf16-00003-of-00003.gguf 'part 3 of 3' missing
+cp bf16-00002-of-00003.gguf bf16-00003-of-00003.gguf
+no_part bf16-00001-of-00003.gguf bf16-00003-of-00003.gguf 'is part 2 of 3'
+cp whole/config.json bf16-00003-of-00003.gguf
+no_part bf16-00001-of-00003.gguf bf16-00003-of-00003.gguf 'no GGUF'
+cp "$golden/gguf/f32.gguf" bf16-00003-of-00003.gguf
+no_part bf16-00001-of-00003.gguf bf16-00003-of-00003.gguf 'not part 3 of 3'
+sed 's/output.weight/output.wright/' third >bf16-00003-of-00003.gguf
+no_part bf16-00001-of-00003.gguf output.wright
+sed 's/split\.no\(\x02\x00\x00\x00\)\x01/split.no\1\x02/' \
+    bf16-00002-of-00003.gguf >bf16-00003-of-00003.gguf
+no_part bf16-00001-of-00003.gguf 'in two parts'
+mv third renamed.gguf
+no_part renamed.gguf 'part 3 of 3' '-00003-of-00003.gguf' merge
+
 # --- types ---
 for t in f16 bf16 q8_0 q4_0; do
     ok "--dtype $t" convert -q --dtype $t small.0 $t.gguf

@@ -79,15 +79,15 @@ for f in optimiser masks model; do
     same "... $f of the last checkpoint" killed/step-20/$f.safetensors \
         whole/step-20/$f.safetensors
 done
-cp -r whole done && touch mark
-stream -q --resume done data | teacher -q -m teacher -o rest0
+cp -r whole over && touch mark
+stream -q --resume over data | teacher -q -m teacher -o rest0
 # shellcheck disable=SC2086
-ok 'a finished run' student -q -m s0 -o done --lr 1e-3 --schedule constant \
+ok 'a finished run' student -q -m s0 -o over --lr 1e-3 --schedule constant \
     $both --resume rest0
-equal '... stays as it is' "$(find done -type f -newer mark)" ''
+equal '... stays as it is' "$(find over -type f -newer mark)" ''
 status 2 '... which one without --qat does not change' student -q -m s0 \
-    -o done --lr 1e-3 --schedule constant --mask 2:4 --remask 4 --resume rest0
-same_model '... either' done whole
+    -o over --lr 1e-3 --schedule constant --mask 2:4 --remask 4 --resume rest0
+same_model '... either' over whole
 # shellcheck disable=SC2086
 ok '1 thread, 1 row at a time' distil j1 -j 1 --micro 1 $both
 same_model '... the same' whole j1

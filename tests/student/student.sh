@@ -198,7 +198,7 @@ status 3 'damaged options' student -q -m s0 -o late --lr 1e-3 \
 # --- a finished run is left as it is ---
 ok 'the rest of a finished run: no batch' sh -c \
     'stream -q --resume whole data >rest0 && teacher -q -m teacher -o kdrest0 rest0'
-cp -r whole done && touch mark
+cp -r whole over && touch mark
 # ended RUN WHAT option ...: nothing of the run is written
 ended() {
     run=$1 what=$2
@@ -207,10 +207,10 @@ ended() {
     like '... is said' "^student: $run: .*finished" err
     equal '... and no file is written' "$(find "$run" -type f -newer mark)" ''
 }
-ended done 'nothing left' --schedule constant kdrest0
-ended done 'weights of losses that no batch shows' --schedule constant --ce 0.25 \
+ended over 'nothing left' --schedule constant kdrest0
+ended over 'weights of losses that no batch shows' --schedule constant --ce 0.25 \
     --kl 1 --squarehead 1 kdrest0
-ended done 'not even a teacher' --schedule constant rest0
+ended over 'not even a teacher' --schedule constant rest0
 distil steps --steps 10 && touch mark || exit 1
 stream -q --resume steps data | teacher -q -m teacher -o kdrest1 || exit 1
 ended steps 'its steps are made' --steps 10 kdrest1
@@ -218,21 +218,21 @@ ended steps 'its steps are made' --steps 10 kdrest1
 refused() {
     what=$1
     shift
-    status 2 "finished, another $what" student -q -m s0 -o done --lr 1e-3 \
+    status 2 "finished, another $what" student -q -m s0 -o over --lr 1e-3 \
         --schedule constant --resume "$@" kdrest0
-    like '... is named' "^student: done: was begun otherwise: $what is " err
-    equal '... and no file is written' "$(find done -type f -newer mark)" ''
+    like '... is named' "^student: over: was begun otherwise: $what is " err
+    equal '... and no file is written' "$(find over -type f -newer mark)" ''
 }
 refused lr --lr 2e-3
 refused qat --qat q8_0
 refused mask --mask 2:4
 refused kl --kl 2
 refused model -m teacher
-rm done/config.json
-ok 'one that was killed before its result' student -q -m s0 -o done --lr 1e-3 \
+rm over/config.json
+ok 'one that was killed before its result' student -q -m s0 -o over --lr 1e-3 \
     --schedule constant --resume kdrest0
-same '... has it now' done/config.json whole/config.json
-same_model '... the same' done whole
+same '... has it now' over/config.json whole/config.json
+same_model '... the same' over whole
 
 # --- one at a time ---
 rm -rf late && cp -r early late

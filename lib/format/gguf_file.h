@@ -1,0 +1,28 @@
+/*
+ * A model's .gguf file, mapped, with the other parts of a split one:
+ * llama-gguf-split writes NAME-00001-of-00003.gguf and so on, the metadata in
+ * the first part, tensors in all.  Any part opens all of them.
+ */
+#ifndef FORMAT_GGUF_FILE_H
+#define FORMAT_GGUF_FILE_H
+
+#include "base/io.h"
+#include "format/gguf.h"
+
+struct gguf_file {
+    struct gguf g; /* metadata of the first part; tensors of all, in order */
+    size_t n;      /* parts; 1: not split */
+    char **name;   /* [n] paths */
+    struct io_map *map;
+    struct gguf *part;
+};
+
+/* Open path and what it is split into.  Errors are "file: why": EX_INPUT for a
+ * part that is missing, of another model or under another name.  *f is
+ * overwritten; nothing to close on failure. */
+int gguf_open(struct gguf_file *f, const char *path, struct err *e);
+/* The metadata alone: of a split one the first part is opened, no other. */
+int gguf_open_metadata(struct gguf_file *f, const char *path, struct err *e);
+void gguf_close(struct gguf_file *f);
+
+#endif
