@@ -3,6 +3,7 @@
 #include "base/io.h"
 #include "base/note.h"
 #include "cli/die.h"
+#include "cli/hub.h"
 #include "cli/opt.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
@@ -62,7 +63,7 @@ main(int argc, char **argv)
     char **path = opt_parse(argc, argv, options,
         "write a model as a Hugging Face directory or a GGUF file",
         "model output", 2, 2, NULL);
-    const char *in = path[0], *out = path[1], *why;
+    const char *in = hub_path(path[0]), *out = path[1], *why;
     const size_t n = strlen(out);
     const int gguf = n > 5 && strcmp(out + n - 5, ".gguf") == 0;
     const enum dtype as = types[type];

@@ -488,4 +488,5 @@ prepare(struct student *s, const char *input)
     held_out_begin(s);
     if (first != NULL)
         make_step(s, first);
+    saver_started(&s->saver);
 }

@@ -27,7 +27,7 @@ saver_open(struct saver *s, const char *run, int resume)
 {
     char *config = xasprintf("%s/config.json", run);
     struct err e;
-    int r;
+    int r, there;
 
     s->run = run;
     s->ranks = dist_world();
@@ -43,7 +43,12 @@ saver_open(struct saver *s, const char *run, int resume)
     if (pthread_mutex_init(&s->lock, NULL) != 0 ||
         pthread_cond_init(&s->change, NULL) != 0)
         die(EX_SYS, "cannot make a lock");
-    if (io_mkdirs(run, &e) < 0 || dir_lock(&s->lock_run, run, 0, &e) < 0)
+    there = io_exists(run);
+    if (io_mkdirs(run, &e) < 0)
+        die_err(&e);
+    if (!there)
+        s->new_run = io_remember(run);
+    if (dir_lock(&s->lock_run, run, 0, &e) < 0)
         die_err(&e);
     if (!resume) {
         if ((r = ckpt_any(run, &e)) < 0)
@@ -56,6 +61,13 @@ saver_open(struct saver *s, const char *run, int resume)
     }
     free(config);
     dist_barrier(s->ranks);
+}
+
+void
+saver_started(struct saver *s)
+{
+    io_forget(s->new_run);
+    s->new_run = 0;
 }
 
 void

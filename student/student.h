@@ -91,8 +91,9 @@ struct saver {
     const char *run;
     const struct dist_group *ranks; /* of which 0 writes: what is not moments */
     struct dir_lock lock_run;       /* of RUN, for this rank */
-    int tokenizer;                  /* are its files in `run`? */
-    const struct fetch *fetch;      /* to write weights; NULL: all are here */
+    int new_run; /* RUN's place among what is removed at the end; 0: it stays */
+    int tokenizer;             /* are its files in `run`? */
+    const struct fetch *fetch; /* to write weights; NULL: all are here */
     size_t keep;
     FILE *log;     /* RUN/metrics.tsv */
     double logged; /* when its last line was, by clock_now */
@@ -113,6 +114,8 @@ struct saver {
 /* Of several ranks the functions below are called by all.  Make RUN and lock
  * it; refuse one that holds a run unless resume. */
 void saver_open(struct saver *s, const char *run, int resume);
+/* The first step can be made: RUN stays, whatever comes. */
+void saver_started(struct saver *s);
 /* The lock goes. */
 void saver_close(struct saver *s);
 /* Begin to write RUN/step-N of *t's parameters and *a, which must stay as they

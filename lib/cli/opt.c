@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/number.h"
+#include "cli/hub.h"
 #include "cli/out.h"
 #include "cli/prog.h"
 
@@ -357,6 +358,13 @@ bad_time(const struct opt *o, const char *name, const char *v)
         name, v, lo.p, hi.p);
 }
 
+/* Does the option take a model or a tokenizer? */
+static int
+is_model(const struct opt *o)
+{
+    return strcmp(o->arg, "model") == 0 || strcmp(o->arg, "tokenizer") == 0;
+}
+
 static void
 set_value(const struct opt *o, int as_long, char *v)
 {
@@ -368,7 +376,9 @@ set_value(const struct opt *o, int as_long, char *v)
         if (o->dst != &verbose)
             *(int *)o->dst = 1;
         break;
-    case OPT_K_STR: *(const char **)o->dst = v; break;
+    case OPT_K_STR:
+        *(const char **)o->dst = is_model(o) ? hub_path(v) : v;
+        break;
     case OPT_K_SIZE:
         if (number_size(v, o->lo, o->hi, o->dst) < 0)
             bad_size(o, name, v);
@@ -395,7 +405,9 @@ set_value(const struct opt *o, int as_long, char *v)
         }
         misuse("%s: \"%s\" is none of %s", name, v, words.p);
     }
-    case OPT_K_LIST: add_to_list(o->dst, v); break;
+    case OPT_K_LIST:
+        add_to_list(o->dst, is_model(o) ? (char *)(uintptr_t)hub_path(v) : v);
+        break;
     default: break;
     }
 }
@@ -444,13 +456,28 @@ distance(const char *a, size_t n, const char *b)
     return row[m];
 }
 
+/* The distance that a name of n bytes must be nearer than. */
+static size_t
+near_limit(size_t n)
+{
+    return n < 3 ? 2 : n < 8 ? 3 : 4;
+}
+
+int
+opt_is_near(const char *text, const char *name)
+{
+    const size_t n = strlen(text);
+
+    return distance(text, n, name) < near_limit(n);
+}
+
 /* The option that name[n] is probably meant to be: the nearest, where a name
  * that begins so is at distance 1 at most; NULL: all are far. */
 static const struct opt *
 nearest(const struct opt *table, const char *name, size_t n)
 {
     const struct opt *best = NULL;
-    size_t least = n < 3 ? 2 : n < 8 ? 3 : 4; /* it must be nearer */
+    size_t least = near_limit(n);
 
     for (;; table = common) {
         for (const struct opt *o = table; o->kind != OPT_K_END; o++) {
@@ -471,6 +498,45 @@ nearest(const struct opt *table, const char *name, size_t n)
     }
 }
 
+/* An option of other trainers by this project's name, with the program that has
+ * it where that is not the one at hand; NULL: the name is not known. */
+static const char *
+elsewhere(const struct opt *table, const char *name, size_t n)
+{
+    static const char *const known[][3] = {
+        { "learning-rate", "lr", "student" },
+        { "learning_rate", "lr", "student" },
+        { "epochs", "epochs", "stream" },
+        { "num-epochs", "epochs", "stream" },
+        { "num_train_epochs", "epochs", "stream" },
+        { "batch", "batch-size", "stream" },
+        { "batch-size", "batch-size", "stream" },
+        { "per_device_train_batch_size", "batch-size", "stream" },
+        { "seq-len", "length", "stream" },
+        { "max-length", "length", "stream" },
+        { "max-steps", "steps", "student" },
+        { "max_steps", "steps", "student" },
+        { "gradient-accumulation-steps", "grad-accum", "student" },
+        { "gradient_accumulation_steps", "grad-accum", "student" },
+        { "warmup-steps", "warmup", "student" },
+        { "gradient-checkpointing", "recompute", "student" },
+    };
+    static char text[80];
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const char *own = known[i][1];
+
+        if (strlen(known[i][0]) != n || memcmp(known[i][0], name, n) != 0)
+            continue;
+        if (find_long(table, own, strlen(own)) != NULL)
+            snprintf(text, sizeof text, "--%s", own);
+        else
+            snprintf(text, sizeof text, "%s --%s", known[i][2], own);
+        return text;
+    }
+    return NULL;
+}
+
 /* "--name", "--name=value", "--name value".  next: the argument after this
  * one, or NULL.  Returns 1 if next was used. */
 static int
@@ -481,11 +547,15 @@ parse_long(const struct parse *p, char *arg, char *next)
     const struct opt *o = find_long(p->table, arg, n);
 
     if (o == NULL) {
-        const struct opt *near = nearest(p->table, arg, n);
+        const char *other = elsewhere(p->table, arg, n);
+        const struct opt *near = other ? NULL : nearest(p->table, arg, n);
 
-        misuse("unknown option --%.*s%s%s%s", (int)(n < 80 ? n : 80), arg,
-            near != NULL ? "; did you mean --" : "",
-            near != NULL ? near->name : "", near != NULL ? "?" : "");
+        misuse("unknown option --%.*s%s%s%s%s", (int)(n < 80 ? n : 80), arg,
+            other || near ? "; did you mean " : "", near ? "--" : "",
+            other      ? other
+                : near ? near->name
+                       : "",
+            other || near ? "?" : "");
     }
     if (o->kind == OPT_K_FLAG) {
         if (eq != NULL)

@@ -98,7 +98,8 @@ extern const char opt_absent[];
     }
 
 /*
- * Parse argv.  about: one sentence for -h.  operands: their synopsis, such as
+ * Parse argv.  A value that is called model or tokenizer in -h may be an id
+ * (hub.h).  about: one sentence for -h.  operands: their synopsis, such as
  * "[file ...]".  At least min and at most max (-1: any number) operands are
  * accepted.  Sets progname, verbosity, and arms the closing line (prog.h).
  * Returns the operands, NULL-terminated, inside argv; *n_operands if not NULL
@@ -112,5 +113,8 @@ char **opt_parse(int argc, char **argv, const struct opt *table,
  * numbers with all their digits. */
 void opt_write(struct buf *b, const struct opt *table,
     const char *const *leave_out);
+
+/* Is text probably meant to be name, of which letters differ? */
+int opt_is_near(const char *text, const char *name);
 
 #endif

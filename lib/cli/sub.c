@@ -2,21 +2,39 @@
 #include "cli/sub.h"
 #include "cli/opt.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "cli/die.h"
 
 #include <string.h>
+
+/* Die if text is nearly the name of a command, and no file is called so. */
+static void
+check_name(const char *argv0, const char *text, const struct sub *table)
+{
+    const char *slash = strrchr(argv0, '/');
+
+    for (; table->name != NULL; table++)
+        if (*text != '-' && opt_is_near(text, table->name) &&
+            !io_exists(text)) {
+            progname = slash != NULL ? slash + 1 : argv0;
+            die(EX_USAGE, "there is no command \"%s\"; did you mean %s %s?",
+                text, progname, table->name);
+        }
+}
 
 int
 sub_run(int argc, char **argv, const struct sub *table)
 {
     if (argc < 2)
         return -1;
-    for (; table->name != NULL; table++)
-        if (strcmp(argv[1], table->name) == 0) {
+    for (const struct sub *s = table; s->name != NULL; s++)
+        if (strcmp(argv[1], s->name) == 0) {
             argv[1] = xasprintf("%s %s", argv[0], argv[1]); /* progname */
-            return table->main(argc - 1, argv + 1);
+            return s->main(argc - 1, argv + 1);
         }
+    check_name(argv[0], argv[1], table);
     return -1;
 }
 

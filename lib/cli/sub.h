@@ -12,7 +12,9 @@ struct sub {
 };
 
 /* Run the command that argv[1] names and return its exit status; -1 if it
- * names none.  The command's argv[0] is "PROGRAM COMMAND". */
+ * names none.  A name that is nearly a command's, and no file's, is a usage
+ * error that says which is meant.  The command's argv[0] is
+ * "PROGRAM COMMAND". */
 int sub_run(int argc, char **argv, const struct sub *table);
 /* `about` and the commands, a line each: what opt_parse prints for -h.  Never
  * freed. */

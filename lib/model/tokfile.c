@@ -15,7 +15,7 @@
 static const char *const files[] = { "tokenizer.json", "tekken.json",
     "tokenizer_config.json", "special_tokens_map.json",
     "generation_config.json", "added_tokens.json", "chat_template.jinja",
-    "vocab.json", "merges.txt", "tokenizer.model" };
+    "chat_template.json", "vocab.json", "merges.txt", "tokenizer.model" };
 
 /* The last part of a path. */
 static const char *

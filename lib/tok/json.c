@@ -509,11 +509,11 @@ tok_load(struct tokenizer *t, const struct tok_source *src, struct err *e)
     t->before = t->after = t->bos = t->eos = -1;
     if (!json_is_object(j) || !json_is_object(json_object_get(j, "model")))
         return tok_bad(e, "model: is missing; this is no tokenizer.json");
+    /* Truncation and padding are for batches: whole texts are encoded here. */
     if (tok_members(j, "tokenizer",
             "version truncation padding added_tokens "
             "normalizer pre_tokenizer post_processor decoder model",
             e) ||
-        tok_off(j, "", "truncation", e) || tok_off(j, "", "padding", e) ||
         norm_load(t, json_object_get(j, "normalizer"), "normalizer", 0, e) ||
         norm_check(t, e) || pre_load(t, json_object_get(j, "pre_tokenizer"), e))
         return -1;

@@ -144,8 +144,6 @@ test_components(void)
         (struct file){ .more = ",\"normalizer\":{"
                                "\"type\":\"NFC\",\"x\":1}" },
         "normalizer.x: ");
-    bad("truncation", (struct file){ .more = ",\"truncation\":{}" },
-        "truncation: ");
     bad("an unknown part", (struct file){ .more = ",\"new\":1" },
         "tokenizer.new: ");
     bad("bytes for characters", (struct file){ .pre = "null" },
