@@ -30,7 +30,7 @@ for codec in zstd lz4; do
     like 'has lost nothing' '^bad: nothing is lost of [0-9]+ frames$' out
     ok 'and stays as it was' diff -r bad same
 
-    smash bad/00001.shard.$suffix 900
+    smash bad/00001.shard.$suffix 1100
     status 3 'damage' shard check bad
     like 'names shard, frame and rows' "^shard [a-z]*: bad/00001\.shard\.$suffix: frame [0-9]+ at byte [0-9]+: .*: rows [0-9]+ to [0-9]+, [0-9]+ tokens" err
     like 'and one verdict' '^bad: BAD$' out

@@ -107,8 +107,8 @@ status 3 'the wrong tokenizer' shard dump -t "$top/tests/golden/tok/digits.json"
 status 2 'a complete directory' shard write -o whole docs
 equal 'is refused without more' "$(grep -c . err)" 2
 unlike 'nor a false word' 'stays open' err
-printf '' >nothing
-tokenize -q -t "$model" --lang en nothing -o empty.st
+echo '{"text": ""}' >nothing.jsonl
+tokenize -q -t "$model" --lang en nothing.jsonl -o empty.st
 ok 'an empty stream' shard write -o empty empty.st
 like 'makes an empty directory, which is said' \
     '^shard [a-z]*: empty: is complete, and holds nothing' err
