@@ -17,7 +17,7 @@ V      ?= 0
 
 PROGS = tokenize/tokenize shard/shard stream/stream teacher/teacher \
         student/student prune/prune plan/plan evalppl/evalppl \
-        report/report convert/convert
+        generate/generate report/report convert/convert
 # recipes/settings.mk has a variable of this name.
 override NAMES = $(notdir $(PROGS))
 BINS  = $(NAMES:%=$(BUILD)/bin/%)

@@ -1,5 +1,5 @@
-/* Statistics of what was measured; see bench.h. */
-#include "bench.h"
+/* Statistics of what was measured; see bench_stat.h. */
+#include "bench_stat.h"
 #include "base/mem.h"
 #include "base/rng.h"
 

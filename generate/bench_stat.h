@@ -1,6 +1,6 @@
-/* Statistics of what was measured; see bench_stat.c. */
-#ifndef TEACHER_BENCH_H
-#define TEACHER_BENCH_H
+/* Statistics of what was measured: quantiles, means, ratios of means. */
+#ifndef GENERATE_BENCH_STAT_H
+#define GENERATE_BENCH_STAT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
-/* Texts of prompts: one for people to look at, or a file of JSON lines. */
-#include "teacher.h"
+/* generate run: the text of a prompt, or those of a file of JSON lines. */
+#include "run.h"
+#include "common.h"
 #include "texts.h"
 #include "base/clock.h"
 #include "base/io.h"
@@ -12,14 +13,20 @@
 #include "format/json.h"
 #include "text/unicode.h"
 #include "tok/tok.h"
-#include "train/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+struct run_args {
+    struct common how;
+    const char *model, *tokenizer, *prompt, *prompts, *field;
+    struct opt_list stop;
+    size_t length, at_once;
+};
+
 struct prompts {
-    const struct args *a;
+    const struct run_args *a;
     struct tokenizer *tok;
     struct tok_scratch *scratch;
     size_t V;               /* ids of the model */
@@ -216,28 +223,13 @@ told_one(void *ctx, struct text *t)
     progress_at(p->tokens, NULL);
 }
 
-void
-tell_texts(const struct model *m, const struct pool *pool, size_t at_once,
-    size_t longest, size_t cache, size_t bytes)
-{
-    const size_t all = bytes + plan_window(m, 1, 1) +
-        plan_program(prog_resident(), pool_size(pool));
-    struct err e;
-
-    note("%zu texts at a time, of %zu tokens at most: %.1f MB of keys and "
-         "values, %.1f MB in all",
-        at_once, longest, (double)cache * 1e-6, (double)all * 1e-6);
-    if (plan_fits(all, "fewer texts (--at-once) or tokens (-n)", &e) < 0)
-        die_err(&e);
-}
-
 static void
 run(struct prompts *p, const struct model *m, struct pool *pool)
 {
-    const struct args *a = p->a;
+    const struct run_args *a = p->a;
     const struct texts_opt o = { p->n < a->at_once ? p->n : a->at_once,
-        p->longest, a->length, a->tau, a->top_p, a->seed, p->stop.v, p->stop.n,
-        p->tok, 0 };
+        p->longest, a->length, a->how.tau, a->how.top_p, a->how.seed, p->stop.v,
+        p->stop.n, p->tok, 0 };
     struct texts *w = texts_new(m, pool, &o);
     const double start = clock_now();
     const int one = a->prompts == NULL;
@@ -261,8 +253,8 @@ run(struct prompts *p, const struct model *m, struct pool *pool)
     texts_free(w);
 }
 
-void
-generate(const struct model *m, struct pool *pool, const struct args *a)
+static void
+generate(const struct model *m, struct pool *pool, const struct run_args *a)
 {
     struct prompts p = { .a = a, .most = m->c.max_pos };
     struct err e;
@@ -283,4 +275,56 @@ generate(const struct model *m, struct pool *pool, const struct args *a)
     free(p.record);
     tok_scratch_free(p.scratch);
     tok_free(p.tok);
+}
+
+static void
+check_args(const struct run_args *a)
+{
+    if (a->model == NULL)
+        die(EX_USAGE, "give a model by -m; see generate run -h");
+    if (a->prompt != NULL && a->prompts != NULL)
+        die(EX_USAGE, "give a prompt or --prompts, not both");
+    if (a->prompt == NULL && a->prompts == NULL)
+        die(EX_USAGE,
+            "give a prompt, such as 'Once upon a time', or a file of "
+            "prompts by --prompts");
+}
+
+int
+run_main(int argc, char **argv)
+{
+    static struct run_args a = { .how = COMMON_DEFAULTS,
+        .field = "prompt",
+        .length = 64,
+        .at_once = 16 };
+    const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
+                                       "the model"),
+        OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
+            "tokenizer (default: the model's)"),
+        OPT_SIZE('n', "max-new-tokens", &a.length, 1, 1e6, "tokens",
+            "add so many tokens to a prompt at most"),
+        OPT_LIST(0, "stop", &a.stop, "string",
+            "end a text where this begins (\\n: newline); may be repeated"),
+        OPT_STR(0, "prompts", &a.prompts, "file",
+            "continue the prompts of a file of JSON lines (-: standard "
+            "input)"),
+        OPT_STR(0, "field", &a.field, "name",
+            "member of a line that is the prompt"),
+        OPT_SIZE(0, "at-once", &a.at_once, 1, 4096, "texts",
+            "compute so many texts of --prompts together"),
+        COMMON_OPTIONS(&a.how), OPT_END };
+    struct model m;
+    struct pool *pool;
+
+    a.prompt = opt_parse(argc, argv, options, "continue prompts with a model",
+        "[prompt]", 0, 1, NULL)[0];
+    check_args(&a);
+    common_begin(&a.how);
+    common_open(&m, a.model);
+    pool = common_pool(&a.how);
+    generate(&m, pool, &a);
+    out_done();
+    model_close(&m);
+    pool_free(pool);
+    return 0;
 }

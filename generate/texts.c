@@ -1,9 +1,12 @@
 /* Texts that a model goes on with: see texts.h. */
 #include "texts.h"
 #include "base/clock.h"
+#include "base/note.h"
 #include "base/rng.h"
 #include "cli/die.h"
+#include "cli/prog.h"
 #include "model/forward.h"
+#include "train/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -239,4 +242,19 @@ texts_run(struct texts *w, struct text *t, size_t n,
         go_on(w);
         leave(w);
     }
+}
+
+void
+tell_texts(const struct model *m, const struct pool *pool, size_t at_once,
+    size_t longest, size_t cache, size_t bytes)
+{
+    const size_t all = bytes + plan_window(m, 1, 1) +
+        plan_program(prog_resident(), pool_size(pool));
+    struct err e;
+
+    note("%zu texts at a time, of %zu tokens at most: %.1f MB of keys and "
+         "values, %.1f MB in all",
+        at_once, longest, (double)cache * 1e-6, (double)all * 1e-6);
+    if (plan_fits(all, "fewer texts (--at-once) or tokens (-n)", &e) < 0)
+        die_err(&e);
 }

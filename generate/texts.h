@@ -1,6 +1,6 @@
-/* Texts that a model goes on with, several at a time; see teacher(1). */
-#ifndef TEACHER_TEXTS_H
-#define TEACHER_TEXTS_H
+/* Texts that a model goes on with, several at a time; see generate-run(1). */
+#ifndef GENERATE_TEXTS_H
+#define GENERATE_TEXTS_H
 
 #include "base/mem.h"
 #include "base/pool.h"
@@ -54,5 +54,10 @@ size_t texts_bytes(const struct texts *w);
  */
 void texts_run(struct texts *w, struct text *t, size_t n,
     void (*told)(void *ctx, struct text *t), void *ctx);
+
+/* Note the memory of texts on their way, and die if there is less: `bytes`,
+ * `cache` of them keys and values, beside the weights of m. */
+void tell_texts(const struct model *m, const struct pool *pool, size_t at_once,
+    size_t longest, size_t cache, size_t bytes);
 
 #endif

@@ -501,8 +501,8 @@ $(OUT)/speed.tsv: $(last) $(OUT)/judged $(OUT)/speed.asked | programs
 	rm -rf $(OUT)/speed && mkdir $(OUT)/speed
 	$(BIN)/convert -q --dtype bf16 $(whole) $(OUT)/speed/teacher
 	$(BIN)/convert -q --dtype bf16 $(OUT)/$(student) $(OUT)/speed/$(student)
-	cd $(OUT)/speed && '$(abspath $(BIN))/teacher' -m teacher -j $(THREADS) \
-	    --bench --against $(student) --count $(BENCH) --format tsv \
+	cd $(OUT)/speed && '$(abspath $(BIN))/generate' bench -m teacher \
+	    -m $(student) -j $(THREADS) --count $(BENCH) --format tsv \
 	    >'$(abspath $@).new'
 	@rm -r $(OUT)/speed; mv $@.new $@
 
@@ -578,8 +578,8 @@ $(OUT)/samples.txt: $(OUT)/distilled/config.json $(OUT)/samples.asked | programs
 	@for p in $(PROMPTS); do \
 	    for m in teacher:$(whole) pruned:$(OUT)/pruned \
 	        distilled:$(OUT)/distilled; do \
-	        $(BIN)/teacher -q -m "$${m#*:}" -j $(THREADS) -n 24 \
-	            --generate "$${p#*:}" >$@.text || exit 1; \
+	        $(BIN)/generate run -q -m "$${m#*:}" -j $(THREADS) -n 24 \
+	            -- "$${p#*:}" >$@.text || exit 1; \
 	        printf '%s\t%s\t' "$${p%%:*}" "$${m%%:*}"; \
 	        awk '{ gsub(/\\/, "&&"); gsub(/\t/, "\\t"); \
 	            printf "%s%s", (NR > 1 ? "\\n" : ""), $$0 } \

@@ -43,8 +43,8 @@ $(OUT)/problems.jsonl: $(HUMANEVAL) FORCE
 FORCE:
 
 $(OUT)/texts.jsonl: $(OUT)/problems.jsonl $(MODEL)
-	$(BIN)/teacher -m $(MODEL) -j $(THREADS) --prompts $< -n $(NEW) \
-	    --at-once $(AT_ONCE) $(STOP:%=--stop %) >$@
+	$(BIN)/generate run -m $(MODEL) -j $(THREADS) --prompts $< \
+	    -n $(NEW) --at-once $(AT_ONCE) $(STOP:%=--stop %) >$@
 
 $(OUT)/result.tsv: $(OUT)/texts.jsonl $(TOP)scripts/humaneval
 	$(TOP)scripts/humaneval $(SANDBOX) $< >$@

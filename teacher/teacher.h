@@ -66,18 +66,11 @@ size_t shard_own_bytes(const struct shard *s);
 size_t shard_bytes(const struct shard *s);
 const struct dist_group *shard_group(const struct shard *s);
 
-/* Options, as teacher(1) has them; dtype 0 is half precision, and tau NAN where
- * it is not given. */
+/* Options, as teacher(1) has them; dtype 0 is half precision. */
 struct args {
     const char *model, *out, *hidden, *student, *cpus, *numa;
     size_t threads, micro, top, sample, seed;
     double tau;
-    /* of texts */
-    const char *prompt, *prompts, *field, *tokenizer, *against;
-    struct opt_list stop;
-    size_t length, at_once, count, prompt_length;
-    double top_p;
-    int bench, format;
     int final, no_head, dtype, compute;
     /* of ranks */
     int mpi;
@@ -129,16 +122,6 @@ struct teacher {
     struct msg_in *in; /* of the stream at hand, as in struct lane */
     struct msg_out *out;
 };
-
-/* generate.c: go on with a prompt, or those of a file, on stdout. */
-void generate(const struct model *m, struct pool *pool, const struct args *a);
-/* Say what memory it takes to go on with texts, and die if there is less:
- * bytes, of which so many are keys and values, beside the model's weights. */
-void tell_texts(const struct model *m, const struct pool *pool, size_t at_once,
-    size_t longest, size_t cache, size_t bytes);
-
-/* bench.c: measure that, of random prompts, and print it. */
-void bench(const struct model *m, struct pool *pool, const struct args *a);
 
 /* introduce.c: are tokens added?  The `teacher` message, which says who it is
  * and brings the head where it is needed.  Returns as msg_send. */

@@ -1,7 +1,7 @@
-/* Statistics of teacher --bench: quantiles as numpy.quantile has them, and an
+/* Statistics of generate bench: quantiles as numpy.quantile has them, and an
  * interval as wide as the error of a ratio that is known. */
 #include "base/rng.h"
-#include "teacher/bench.h"
+#include "generate/bench_stat.h"
 #include "../lib/tap.h"
 
 enum { N = 100 };

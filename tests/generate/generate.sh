@@ -1,9 +1,10 @@
 #!/bin/sh
-# teacher --prompts, --stop, --temperature, --bench
+# generate: run writes texts of prompts, bench measures models
 . "${0%/*}/../lib/lib.sh"
 
 m=$top/tests/golden/gguf/f32-hf
-say() { teacher -q -m "$m" "$@"; }
+say() { generate run -q -m "$m" "$@"; }
+measure() { generate bench -q -m "$m" "$@"; }
 # member NAME FILE: that member of each line, as JSON
 member() { sed "s/.*\"$1\": \(\"[^\"]*\"\|[0-9]*\).*/\1/" "$2"; }
 
@@ -24,7 +25,7 @@ like 'with what it had' '"more": \[1, \{"x": null\}\].*"completion": ' out
 equal 'the index is that of the line' "$(member index out | tr '\n' ' ')" \
     '0 1 3 4 5 '
 like 'at most 12 tokens' '"finish_reason": "length", "tokens": 12}' out
-ok 'one of them' say --generate 'The river' -n 12
+ok 'one of them' say 'The river' -n 12
 sed 's/^The river//' out | LC_ALL=C tr -cd 'a-z ' >alone
 sed -n '1{
     s/.*"completion": "\(.*\)", "finish.*/\1/
@@ -67,7 +68,7 @@ for z in zeros zeros-half; do
 done
 for z in half zeros packed-zeros zeros-half packed-zeros-half; do
     for n in 1 3 5; do
-        ok "$z, $n at once" teacher -q -m $z --prompts p.jsonl -n 12 --at-once $n
+        ok "$z, $n at once" generate run -q -m $z --prompts p.jsonl -n 12 --at-once $n
         cp out $z.$n
         same 'the same bytes' $z.1 $z.$n
     done
@@ -80,17 +81,17 @@ cat >other.jsonl <<'END'
 {"a": {"b": "the"}}
 END
 status 0 'another field, standard input' sh -c \
-    'teacher -q -m "$1" --prompts - --field a.b -n 12 <other.jsonl' - "$m"
+    'generate run -q -m "$1" --prompts - --field a.b -n 12 <other.jsonl' - "$m"
 head -n 2 greedy >two
 member completion two >want
 member completion out >got
 same 'the same texts' want got
 
 # --- where it ends ---
-ok 'all of it' say --generate 'The river' -n 40
+ok 'all of it' say 'The river' -n 40
 cp out all
 stop=$(tail -c 12 all | head -c 7)
-ok "until \"$stop\"" say --generate 'The river' -n 40 --stop "$stop" \
+ok "until \"$stop\"" say 'The river' -n 40 --stop "$stop" \
     --stop 'not there at all'
 rest=$(sed '1s/^The river//' all)
 printf 'The river%s\n' "${rest%%"$stop"*}" >want
@@ -98,29 +99,38 @@ same 'what stands before it' want out
 printf '{"prompt": "The river"}\n' >one.jsonl
 ok 'in a file' say --prompts one.jsonl -n 40 --stop "$stop"
 like 'and says why' '"finish_reason": "stop"' out
-ok 'a stop that never comes' say --generate 'The river' -n 40 --stop 'not\n\tthere'
+ok 'a stop that never comes' say 'The river' -n 40 --stop 'not\n\tthere'
 same 'all of it' all out
 
+cp -r "$m" eos
+ok 'a text is made of a copy' generate run -q -m eos 'The river' -n 12
+like '... goes on after " the"' ' them' out
+id=$(printf ' the' | tokenize -q -t eos --no-eos --ids)
+sed "s/\"eos_token_id\": 2/\"eos_token_id\": [2, $id]/" "$m/config.json" \
+    >eos/config.json
+ok 'a list of EOS ends a text' generate run -q -m eos 'The river' -n 12
+status 1 '... at every token of it' grep -q ' the' out
+
 # --- what is said, and refused ---
-ok 'memory' teacher -m "$m" --prompts p.jsonl -n 12
-like 'is said first' '^teacher: 5 texts at a time, of [0-9]* tokens at most: [0-9.]* MB of keys and values, [0-9.]* MB in all' err
+ok 'memory' generate run -m "$m" --prompts p.jsonl -n 12
+like 'is said first' '^generate run: 5 texts at a time, of [0-9]* tokens at most: [0-9.]* MB of keys and values, [0-9.]* MB in all' err
 yes '{"prompt": "a"}' | head -n 4096 >many.jsonl
 cp -r "$m" wide
 sed 's/"max_position_embeddings": [0-9]*/"max_position_embeddings": 2000000/' \
     "$m/config.json" >wide/config.json
-status 1 'more than there is' timeout 20 teacher -q -m wide \
+status 1 'more than there is' timeout 20 generate run -q -m wide \
     --prompts many.jsonl -n 1000000 --at-once 4096
 cp -r "$m" short
 sed 's/"max_position_embeddings": [0-9]*/"max_position_embeddings": 20/' \
     "$m/config.json" >short/config.json
-ok 'a prompt and -n within the positions' teacher -q -m short --generate the -n 16
+ok 'a prompt and -n within the positions' generate run -q -m short the -n 16
 printf '{"prompt": "the"}\n{"prompt": "the of the of the of the of the"}\n' >long
-status 3 'a prompt and -n beyond the positions' teacher -q -m short \
+status 3 'a prompt and -n beyond the positions' generate run -q -m short \
     --prompts long -n 16
 like 'are named by their line' 'long: line 2: .* 20 positions.* -n' err
 equal '... before any text' "$(wc -c <out | tr -d ' ')" 0
-status 3 'beyond them with --generate' teacher -q -m short \
-    --generate 'the of the of the of the of the' -n 16
+status 3 'a prompt operand and -n beyond them' generate run -q -m short \
+    'the of the of the of the of the' -n 16
 like '... says so' ' 20 positions.* -n' err
 echo '{"prompt": 3}' >bad
 status 3 'a prompt that is a number' say --prompts bad
@@ -132,21 +142,29 @@ echo '{"prompt": "a"' >bad
 status 3 'half a line' say --prompts bad
 : >bad
 status 3 'no prompts at all' say --prompts bad
-status 2 'neither' say --generate
-status 2 'both' say --generate a --prompts p.jsonl
-status 2 'an output' say --generate a -o b
-status 2 'an empty stop' say --generate a --stop ''
-status 2 'a cold student' say --sample 1 --temperature 0 p.jsonl
-status 2 'a temperature whose inverse is no number is refused for texts' \
-    say --generate a -n 4 --temperature 2.9e-39
-like 'with the range' 'temperature.*0\.01.* 0 ' err
-ok 'the lowest temperature makes a text' say --generate a -n 4 --temperature 0.01
+status 2 'neither a prompt nor a file of prompts is refused' say
+like '... says what to give' 'give a prompt.*--prompts' err
+status 2 'both a prompt and a file of prompts are refused' say a --prompts p.jsonl
+like '... names both' 'prompt or --prompts' err
+status 2 'two prompts are refused' say a b
+status 2 'no model is refused' generate run -q a
+like '... names the option' '-m' err
+status 2 'an empty stop' say a --stop ''
+status 2 'a temperature between 0 and 0.01 is refused' say a --temperature 2.9e-39
+like '... names the range' 'temperature.*0\.01.* 0 ' err
+ok 'the lowest temperature makes a text' say a -n 4 --temperature 0.01
+ok 'a prompt may begin with hyphens behind --' say -n 3 -- --the
+like '... and is text' '^--the' out
+status 2 'generate without a command is refused' generate
+like '... says how to find one' 'run.*-h' err
+status 2 'an unknown command is refused' generate runs
+like '... names it' 'command.*runs' err
 
 # --- speed ---
-ok 'bench of one round' say --generate --bench --against "$m" --count 3 --at-once 3 -n 4 \
+ok 'bench of one round' measure -m "$m" --count 3 --at-once 3 -n 4 \
     --format tsv
 equal 'has no interval' "$(awk -F '\t' '$1 == "ratio" { print $9 $10 }' out | sort -u)" --
-ok 'bench' say --generate --bench --against "$m" --count 7 --at-once 3 -n 4 \
+ok 'bench' measure -m "$m" --count 7 --at-once 3 -n 4 \
     --prompt-length 9 --format tsv
 cp out tsv
 equal 'rows' "$(cut -f 1,3 tsv | grep -v '^#' | tr '\t\n' '  ')" \
@@ -161,7 +179,37 @@ ok 'rates agree, medians lie below the worst, ratios in their intervals' awk '
         d = t / $6 - 4; if ($5 != 3 || !(d < 1e-4 && d > -1e-4)) exit 1 }
     $1 == "ratio" { n++; if (!($6 > 0 && $9 <= $6 && $6 <= $10)) exit 1 }
     END { exit n != 4 }' tsv
-ok 'as text' say --bench --count 3 -n 3 --prompt-length 5
+ok 'as text' measure --count 3 -n 3 --prompt-length 5
+like 'names the threads that were used' 'new, [1-9][0-9]* threads$' out
 like 'of one at a time' '^3 rounds of 1 prompts of 5 tokens, 3 new' out
 like 'a table' 'time to first token  ms  ' out
+ok 'three models are measured' generate bench -q -m "$m" -m half -m zeros \
+    --count 2 -n 2 --prompt-length 3 --format tsv
+equal '... each with its ratio to the first' \
+    "$(awk -F '\t' '$3 == "token" { print $1, $2 }' out | tr '\n' ' ')" \
+    "value $m value half value zeros ratio half ratio zeros "
+status 2 'bench without a model is refused' generate bench -q
+like '... names the option' '-m' err
+status 2 'bench of one token is refused' measure -n 1
+ok 'JSON of one round' generate bench -q -m half -m zeros --count 1 -n 2 \
+    --prompt-length 3 -j 1 --format json
+row() {
+    printf '{"kind": "%s", "model": "%s", "measure": "%s", ' "$1" "$2" "$3"
+    printf '"unit": "%s", "n": 1, "mean": N, "median": %s, ' "$4" "$5"
+    printf '"p99": %s, "low": null, "high": null}%s\n' "$5" "$6"
+}
+values() {
+    row value "$1" first ms N , && row value "$1" token ms N ,
+    row value "$1" tokens/s 1/s N , && row value "$1" prompts/s 1/s N ,
+}
+{
+    printf '%s\n' '{' '"rounds": 1,' '"prompts": 1,' '"prompt_length": 3,' \
+        '"new_tokens": 2,' '"threads": 1,' '"rows": ['
+    values half && values zeros
+    row ratio zeros first '' null , && row ratio zeros token '' null ,
+    row ratio zeros tokens/s '' null , && row ratio zeros prompts/s '' null ''
+    printf '%s\n' ']' '}'
+} >want
+sed 's/^ *//; s/\(mean\|median\|p99\)": [0-9][0-9.e+-]*/\1": N/g' out >got
+same '... has the rows of TSV, null where there is no number' want got
 done_testing

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/forward.h"
-#include "teacher/texts.h"
+#include "generate/texts.h"
 #include "../lib/tap.h"
 #include "../lib/golden.h"
 

@@ -77,7 +77,7 @@ as_kd() {
 }
 as_model() {
     refused "$1" "$3" teacher -q -m "$2" -o r batches
-    refused "$1" "$3" teacher -q -m "$2" --generate Hi -n 1
+    refused "$1" "$3" generate run -q -m "$2" Hi -n 1
     refused "$1" "$3" student -q -m "$2" -o r batches
     refused "$1" "$3" student -q -m s --teacher "$2" -o r kd
     refused "$1" "$3" prune -q -m "$2" -o r --ratio 0.3 batches
@@ -88,7 +88,7 @@ as_tokenizer() {
     refused "$1" "$3" tokenize -q -t "$2" --lang en -o r few.jsonl
     refused "$1" "$3" tokenize -q -t "$2" --decode docs
     refused "$1" "$3" shard dump -q -t "$2" docs
-    refused "$1" "$3" teacher -q -m teacher -t "$2" --generate Hi -n 1
+    refused "$1" "$3" generate run -q -m teacher -t "$2" Hi -n 1
     refused "$1" "$3" student -q -m s -t "$2" -o r batches
     refused "$1" "$3" prune -q -m teacher -t "$2" -o r --ratio 0.3 batches
 }

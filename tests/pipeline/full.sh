@@ -91,9 +91,9 @@ if [ -e /dev/full ]; then
         'tokenize -q -t tok --decode docs.st' 'stream -q data' \
         'tokenize -q -t tok docs.st' 'stream -q --dry-run data' \
         'teacher -q -m teacher batches' \
-        'teacher -q -m teacher --generate Hi -n 3'; do
+        'generate run -q -m teacher Hi -n 3'; do
         status 1 "/dev/full: $command" sh -c "$command >/dev/full"
-        equal '... in one line' "$(sed 's/^shard [a-z]*:/shard:/' err)" \
+        equal '... in one line' "$(sed 's/^\(shard\|generate\) [a-z]*:/\1:/' err)" \
             "${command%% *}: <stdout>: No space left on device"
     done
 fi

@@ -22,8 +22,8 @@ content 'prune --calib-rows' "$batch | prune -q -m teacher -o cut --ratio 0.3"
 content 'stream | head' "$batch | head -c 1000 >/dev/null"
 content 'teacher | head' "$batch | teacher -q -m teacher | head -c 900000 |
     tail -c 1 >/dev/null"
-content 'teacher --generate | head' \
-    "teacher -q -m teacher --generate a -n 200 | head -c 1 >/dev/null"
+content 'generate run | head' \
+    "generate run -q -m teacher a -n 200 | head -c 1 >/dev/null"
 content 'shard dump | head' "$batch | shard dump -q | head -n 3 >/dev/null"
 content 'shard list | head' 'shard list -q data data | head -c 1 >/dev/null'
 content 'shard check | head' 'shard check -q data | head -c 1 >/dev/null'

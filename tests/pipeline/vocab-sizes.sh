@@ -58,10 +58,10 @@ ok 'as it is by a tokenizer of its size' evalppl -q -m plain --format tsv docs.k
 equal 'to the same loss' "$(cut -f 2-9 big.tsv)" "$(cut -f 2-9 out)"
 ok 'it is profiled' prune profile -q -m M -o profile.M batch.big
 ok 'a prompt with the name of a token past the rows is text' \
-    teacher -q -m M --generate 'a <image> b' -n 3
+    generate run -q -m M 'a <image> b' -n 3
 cp out said.M
 ok 'as it is to a tokenizer without that token' \
-    teacher -q -m plain --generate 'a <image> b' -n 3
+    generate run -q -m plain 'a <image> b' -n 3
 same 'with the same answer' said.M out
 printf '%s\n' '{"context": "the <image>", "choices": [" old", " new"],
     "answer": 0, "language": "en"}' | tr -d '\n' >task.jsonl
@@ -122,7 +122,7 @@ for name in bos eos pad; do
     esac >bad/tokenizer_config.json
     what=$(echo $name | tr '[:lower:]' '[:upper:]')
     status 3 "a $what past the rows is refused for prompts" \
-        teacher -q -m bad --generate x -n 1
+        generate run -q -m bad x -n 1
     like "$what: by its id" "$what is token 401.*400" err
     status 3 "a $what past the rows is refused by convert" convert bad bad.gguf
     status 3 "a $what past the rows is refused by prune vocab" \
@@ -167,11 +167,11 @@ ok 'the recorded states of a padded teacher are read' sh -c '
 # --- ends of texts ---
 rm -f M/generation_config.json
 printf '{"prompt": "a"}\n' >prompt.jsonl
-ok 'a text goes on' teacher -q -m M --prompts prompt.jsonl -n 3
+ok 'a text goes on' generate run -q -m M --prompts prompt.jsonl -n 3
 unlike 'beyond its first token' '"tokens": 0' out
 printf '{"eos_token_id": [0, %s]}' "$(seq -s ', ' 1 399)" \
     >M/generation_config.json
-ok 'every token ends a text' teacher -q -m M --prompts prompt.jsonl -n 3
+ok 'every token ends a text' generate run -q -m M --prompts prompt.jsonl -n 3
 like 'that the list of generation_config.json holds' \
     '"finish_reason": "eos", "tokens": 0' out
 rm M/generation_config.json

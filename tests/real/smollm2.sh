@@ -115,7 +115,7 @@ for f in channels.tsv blocks.tsv; do
 done
 
 prompt=$(sed -n 's/^ *"prompt": "\(.*\)",$/\1/p' "$golden/values.json")
-ok 'teacher --generate' teacher -m "$RETORT_MODEL" --generate "$prompt" -n 32
+ok 'generate run' generate run -m "$RETORT_MODEL" "$prompt" -n 32
 sed -n 's/^  "text": "\(.*\)",$/\1/p' "$golden/values.json" |
     sed 's/\\"/"/g' >text
 { printf '%s' "$prompt"; cat text; } >want

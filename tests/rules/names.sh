@@ -51,6 +51,7 @@ tell shard 'no directory' list "$bad"
 tell stream 'no directory' "$bad"
 tell stream 'a word' --pack "$bad" data
 tell teacher 'no model' -m "$bad"
+tell generate 'no model' run -m "$bad" x
 tell student 'no model' -m "$bad" -o x data
 tell prune 'no model' -m "$bad" -o small --ratio 0.5
 tell plan 'no model' -m "$bad"

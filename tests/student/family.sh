@@ -44,7 +44,7 @@ for family in mistral qwen2 qwen3 gemma3_text; do
     ok 'knows nothing else' awk -F '\t' 'NR > 1 {
         exit !($6 < 1e-6 && $7 < 1e-6) }' "$d/self/metrics.tsv"
     ok 'judged' evalppl -q -m "$d/kd" --base "$d/all" b
-    ok 'text' teacher -q -m "$d/kd" --generate 'the' -n 4
+    ok 'text' generate run -q -m "$d/kd" 'the' -n 4
 done
 like 'a cut Gemma keeps the windows of its blocks' sliding_attention \
     gemma3_text/cut/config.json

@@ -66,8 +66,10 @@ if has_terminal; then
         './slowly b 40000 0.4 | evalppl -m teacher'
     shows prune "^prune: searching [0-9]+ of [0-9]+ configurations \\($left" \
         'prune -m teacher -o cut --calib-rows 200 --method greedy --candidates 0 --ratio 0.3 b'
-    shows teacher "^teacher: generating [0-9.]+( k)? of 4 k tokens \\($left" \
-        'teacher -m teacher -j 1 --generate a -n 4000 >text'
+    yes '{"prompt": "a"}' | head -n 40 >prompts
+    shows 'generate run' "^generate run: generating [0-9]+ of 40 texts \\($left" \
+        'generate run -m teacher -j 1 --prompts prompts -n 200 --at-once 1 \
+            >text'
     shows teacher "^teacher: computed [0-9.]+( k)? of 30.7 k tokens \\($left" \
         './slowly b 40000 0.4 | teacher -m teacher --final -o final'
     shows stream "^stream: streamed [0-9.]+( k)? of 15 k batches \\($left" \

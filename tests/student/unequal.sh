@@ -61,7 +61,7 @@ for family in llama qwen2 qwen3 gemma3_text; do
         to=${m##*.}
         ok "$m: judged" evalppl -q -m "$d/$m" --format tsv b
         grep '(all)' out | cut -f 4-8 >"nats.$to"
-        ok "$m: text" teacher -q -m "$d/$m" --generate 'the' -n 8
+        ok "$m: text" generate run -q -m "$d/$m" 'the' -n 8
         cp out "text.$to"
     done
     same 'the same nats' nats.whole nats.gguf

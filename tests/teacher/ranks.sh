@@ -129,7 +129,6 @@ status 2 'one input for several streams' over 2 --final -o not.%r b
 like 'says so' 'one input for several streams' err
 status 2 'both' over 2 --tensor 2 --shard node --final -o not b
 status 2 'nothing to gather ahead' over 2 --overlap --final -o not b
-status 2 'texts' over 2 --generate x
 head -c $(($(wc -c <b) - 200)) b >broken
 status 3 'damage ends all ranks' over 2 --tensor 2 --final -o not broken
 ok 'not named as whole' test ! -e not

@@ -156,13 +156,7 @@ equal 'work space' "$(sed -n 's/^memory.work *\([0-9.]*\) MB/\1/p' out)" \
     "$(sed -n 's/.* work \([0-9.]*\),.*/\1/p' err)"
 status 2 'plan --top alone' plan -m s0 --top 64
 
-# --- text ---
-cp -r "$top/tests/golden/gguf/f32-hf" eos
-ok 'text' teacher -q -m eos --generate 'The river' -n 12
-like 'goes on after " the"' ' them' out
-id=$(printf ' the' | tokenize -q -t eos --no-eos --ids)
-sed "s/\"eos_token_id\": 2/\"eos_token_id\": [2, $id]/" \
-    "$top/tests/golden/gguf/f32-hf/config.json" >eos/config.json
-ok 'a list of EOS' teacher -q -m eos --generate 'The river' -n 12
-status 1 'every one of it ends the text' grep -q ' the' out
+# --- temperatures ---
+status 2 'a temperature of 0 is refused' say --sample 1 --temperature 0 -o not
+like '... names the range' 'temperature.* 0\.01 ' err
 done_testing

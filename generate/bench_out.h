@@ -1,0 +1,40 @@
+/* Results of generate bench: what was measured, and printing it. */
+#ifndef GENERATE_BENCH_OUT_H
+#define GENERATE_BENCH_OUT_H
+
+#include "texts.h"
+#include "model/model.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Time to the first token, ms; time of a later token, ms; tokens a second;
+ * prompts a second. */
+enum { FIRST, TOKEN, TOKENS, PROMPTS, MEASURES };
+
+struct side {
+    const char *name;
+    struct model m;
+    struct texts *w;
+    double *value[MEASURES]; /* [bench_values] */
+};
+
+struct measured {
+    size_t rounds, each; /* each: prompts of a round */
+    size_t prompt_length, length, threads;
+    uint64_t seed; /* of the prompt, and of the samples of rounds */
+    size_t sides;
+    struct side *side; /* [sides] the models */
+    uint32_t *ids;     /* [prompt_length] the prompt */
+};
+
+/* How many values a measure has: one a round for rates, else one a prompt. */
+size_t bench_values(const struct measured *b, int q);
+
+/* The words of --format; bench_print takes the index of one and prints mean,
+ * median and 99th percentile of each measure, and for all models but the first
+ * the ratios of means to the first's, on stdout. */
+extern const char *const bench_formats[];
+void bench_print(const struct measured *b, int format);
+
+#endif

@@ -1,0 +1,47 @@
+/* What the commands of generate share: options, and how they begin. */
+#ifndef GENERATE_COMMON_H
+#define GENERATE_COMMON_H
+
+#include "base/pool.h"
+#include "cli/opt.h"
+#include "model/compute.h"
+#include "model/model.h"
+
+#include <stddef.h>
+
+/* How texts are made, by the options that every command has. */
+struct common {
+    double tau;   /* temperature; 0: the most probable token */
+    double top_p; /* in (0,1]; the nucleus that is drawn from */
+    size_t seed, threads;
+    const char *cpus, *numa;
+    int compute;
+};
+#define COMMON_DEFAULTS          \
+    {                            \
+        .tau = 0.0, .top_p = 1.0 \
+    }
+#define COMMON_OPTIONS(c)                                                    \
+    OPT_REAL(0, "temperature", &(c)->tau, 0, 1000, "T",                      \
+        "temperature of the draws (0: take the most probable token)"),       \
+        OPT_REAL(0, "top-p", &(c)->top_p, 1e-6, 1, "p",                      \
+            "draw from the most probable tokens whose probabilities sum to " \
+            "p"),                                                            \
+        OPT_SIZE('s', "seed", &(c)->seed, 0, 1e18, "seed",                   \
+            "seed of the draws"),                                            \
+        OPT_SIZE('j', "threads", &(c)->threads, 0, 4096, "threads",          \
+            "threads (0: all processors)"),                                  \
+        OPT_STR(0, "cpus", &(c)->cpus, "list",                               \
+            "run on these processors, such as 0-3,8"),                       \
+        OPT_STR(0, "numa", &(c)->numa, "node", "run on this memory node"),   \
+        OPT_ENUM(0, "compute", &(c)->compute, compute_names, "type",         \
+            "what matrix products of prompts multiply")
+
+/* Apply the options before models are opened; dies. */
+void common_begin(const struct common *c);
+/* Open a model whose weights are finite; dies. */
+void common_open(struct model *m, const char *path);
+/* Start the threads, after models are opened; dies.  Free it by pool_free. */
+struct pool *common_pool(const struct common *c);
+
+#endif
