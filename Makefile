@@ -15,7 +15,7 @@ MANDIR ?= $(PREFIX)/share/man
 SAN    ?=
 V      ?= 0
 
-PROGS = tokenize/tokenize shard/shard stream/stream teacher/teacher \
+PROGS = bpe/bpe tokenize/tokenize shard/shard stream/stream teacher/teacher \
         student/student prune/prune plan/plan evalppl/evalppl \
         generate/generate report/report convert/convert
 # recipes/settings.mk has a variable of this name.

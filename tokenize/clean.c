@@ -582,7 +582,7 @@ parse_hold_out(struct clean *c, struct err *e)
 }
 
 static int
-begin_exclude(struct clean *c, const struct run_opts *run, struct err *e)
+begin_exclude(struct clean *c, const struct docs_opts *run, struct err *e)
 {
     const struct clean_opts *o = &c->o;
 
@@ -602,7 +602,7 @@ begin_exclude(struct clean *c, const struct run_opts *run, struct err *e)
 }
 
 static int
-begin(struct clean *c, const char *lang, const struct run_opts *run,
+begin(struct clean *c, const char *lang, const struct docs_opts *run,
     struct err *e)
 {
     const struct clean_opts *o = &c->o;
@@ -626,11 +626,11 @@ begin(struct clean *c, const char *lang, const struct run_opts *run,
 }
 
 static void
-hook(struct clean *c, struct run_opts *run)
+hook(struct clean *c, struct docs_opts *run)
 {
     const struct clean_opts *o = &c->o;
 
-    c->nworker = run_threads(run);
+    c->nworker = docs_threads(run);
     c->worker = xcalloc(c->nworker, sizeof *c->worker);
     for (size_t i = 0; i < c->nworker; i++) {
         c->worker[i].gopher = gopher_new();
@@ -659,7 +659,7 @@ hook(struct clean *c, struct run_opts *run)
 
 struct clean *
 clean_begin(const struct clean_opts *o, const char *lang, struct inputs *in,
-    struct run_opts *run, struct err *e)
+    struct docs_opts *run, struct err *e)
 {
     struct clean *c = xcalloc(1, sizeof *c);
 

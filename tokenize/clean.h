@@ -7,7 +7,7 @@
 #define TOKENIZE_CLEAN_H
 
 #include "exclude.h"
-#include "run.h"
+#include "docs/docs.h"
 #include "cli/opt.h"
 
 struct clean_opts {
@@ -69,7 +69,7 @@ struct clean;
  * and *e: EX_USAGE, EX_SYS.  in and run must stay where they are.
  */
 struct clean *clean_begin(const struct clean_opts *o, const char *lang,
-    struct inputs *in, struct run_opts *run, struct err *e);
+    struct inputs *in, struct docs_opts *run, struct err *e);
 /* After all documents: give the file of dropped ones its name and say what
  * was dropped.  0, or -1 and *e. */
 int clean_end(struct clean *c, struct err *e);

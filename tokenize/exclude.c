@@ -241,29 +241,28 @@ put_doc(void *ctx, const struct doc *d, struct err *e)
 
 static int
 read_files(struct exclude *x, const struct opt_list *files,
-    const struct inputs *in, const struct run_opts *run, struct err *e)
+    const struct inputs *in, const struct docs_opts *run, struct err *e)
 {
     const struct input_opts io = { .max_ratio = in->o.max_ratio,
         .max_members = in->o.max_members,
         .lossy = in->o.lossy,
         .lang = "held-out" };
-    const struct run_opts ro = { .split = run->split,
+    const struct docs_opts ro = { .split = run->split,
         .limit.most = run->limit.most > DOC ? run->limit.most : DOC,
         .strict = run->strict,
         .threads = run->threads,
-        .bos = -1,
-        .eos = -1,
+        .progress = run->progress,
         .put = put_doc,
         .ctx = x };
     char **operand = xcalloc(files->n + 1, sizeof *operand);
     struct inputs held;
-    struct run_sums sums;
+    struct docs_sums sums;
     int bad;
 
     memcpy(operand, files->v, files->n * sizeof *operand);
     bad = inputs_list(&held, operand, &io, e);
     if (bad == 0) {
-        bad = run_inputs(&held, &ro, &sums, e);
+        bad = docs_run(&held, &ro, &sums, e);
         passed_end(&sums.passed);
         inputs_release(&held);
     }
@@ -273,7 +272,7 @@ read_files(struct exclude *x, const struct opt_list *files,
 
 struct exclude *
 exclude_new(const struct opt_list *files, size_t n, const struct inputs *in,
-    const struct run_opts *run, const struct fold *fold, struct err *e)
+    const struct docs_opts *run, const struct fold *fold, struct err *e)
 {
     struct exclude *x = xcalloc(1, sizeof *x);
     int bad;

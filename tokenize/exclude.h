@@ -11,7 +11,7 @@
 #ifndef TOKENIZE_EXCLUDE_H
 #define TOKENIZE_EXCLUDE_H
 
-#include "run.h"
+#include "docs/docs.h"
 #include "words.h"
 
 #include "cli/opt.h"
@@ -23,10 +23,10 @@ struct exclude;
 /* Read the files, as tokenize reads its inputs and with the same limits (in,
  * run; a document may always have 64 MiB); of JSONL all strings, wherever they
  * are in a record, each a text of its own.  n: words of a gram, 1 to
- * EXCLUDE_MOST.  fold must stay.  NULL and *e: what run_inputs says; EX_INPUT:
+ * EXCLUDE_MOST.  fold must stay.  NULL and *e: what docs_run says; EX_INPUT:
  * no text has enough words. */
 struct exclude *exclude_new(const struct opt_list *files, size_t n,
-    const struct inputs *in, const struct run_opts *run,
+    const struct inputs *in, const struct docs_opts *run,
     const struct fold *fold, struct err *e);
 void exclude_free(struct exclude *x);
 

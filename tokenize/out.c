@@ -23,7 +23,7 @@ struct out_stream {
     size_t ntok; /* of them */
     struct resume_key key_of_run;
     size_t input; /* the last document's, for the cursor */
-    struct place after;
+    struct doc_place after;
     int left; /* the reader has gone */
 };
 
@@ -113,7 +113,7 @@ send(struct out_stream *s, struct err *e)
 }
 
 static void
-add_ids(struct out_stream *s, const struct tok_ids *ids)
+add_ids(struct out_stream *s, const struct doc_ids *ids)
 {
     const size_t size = s->wide ? 4 : 2, n = ids->n * size;
 

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* put functions of run_opts; each has its context. */
+/* put functions of docs_opts; each has its context. */
 
 struct out_stream;
 /* Write the stream's first message.  addr as in msg_out_open; `run` goes into

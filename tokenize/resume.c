@@ -18,8 +18,7 @@
 /* Options that do not decide what is in a stream, or whose effect the
  * stream's first message tells. */
 static const char *const aside[] = { "output", "threads", "resume", "tokenizer",
-    "dropped", "mem", "max-ratio", "max-members", "max-doc", "lossy", "weights",
-    "vocab", "min-frequency", "no-digits", "eos-token", "exclude",
+    "dropped", "mem", "max-ratio", "max-members", "max-doc", "lossy", "exclude",
     "exclude-words", "exclude-report", NULL };
 
 /* Options that are 0, none or empty are left out, so that a new option of the
@@ -126,7 +125,7 @@ resume_inputs(struct resume_key *k, const struct inputs *in, struct err *e)
 
 void
 resume_cursor(char out[160], const struct resume_key *k, size_t input,
-    const struct place *after)
+    const struct doc_place *after)
 {
     snprintf(out, 160,
         "3 %016" PRIx64 " %016" PRIx64 " %zu %zu %" PRIu64 " %" PRIu64,
@@ -135,7 +134,7 @@ resume_cursor(char out[160], const struct resume_key *k, size_t input,
 
 static int
 read_cursor(const char *dir, const char *cursor, const struct resume_key *k,
-    struct run_opts *run, struct err *e)
+    struct docs_opts *run, struct err *e)
 {
     struct resume_key was;
     int end = 0;
@@ -162,7 +161,7 @@ read_cursor(const char *dir, const char *cursor, const struct resume_key *k,
 
 int
 resume_read(const char *dir, const struct resume_key *k,
-    const struct tokenizer *t, struct run_opts *run, struct resume *r,
+    const struct tokenizer *t, struct docs_opts *run, struct resume *r,
     struct err *e)
 {
     struct manifest m = { 0 };

@@ -2,10 +2,11 @@
 #ifndef TOKENIZE_RESUME_H
 #define TOKENIZE_RESUME_H
 
-#include "run.h"
+#include "docs/docs.h"
 
 #include "cli/opt.h"
 #include "msg/msg.h"
+#include "tok/tok.h"
 
 /* What a cursor must agree with: XXH3-64 of all options that decide what is
  * read and made of it; and of the names and sizes of the inputs and of 64 KiB
@@ -18,7 +19,7 @@ int resume_inputs(struct resume_key *k, const struct inputs *in, struct err *e);
 
 /* The cursor of a message: after which document of which input. */
 void resume_cursor(char out[160], const struct resume_key *k, size_t input,
-    const struct place *after);
+    const struct doc_place *after);
 
 /* Where a stream goes on. */
 struct resume {
@@ -30,7 +31,7 @@ struct resume {
  * nothing yet means the beginning, with a note.  -1: EX_USAGE when it is
  * complete, or was begun with other options, inputs or tokenizer. */
 int resume_read(const char *dir, const struct resume_key *k,
-    const struct tokenizer *t, struct run_opts *run, struct resume *r,
+    const struct tokenizer *t, struct docs_opts *run, struct resume *r,
     struct err *e);
 
 #endif

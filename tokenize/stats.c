@@ -35,7 +35,7 @@ struct walk {
 
 struct stats {
     const struct inputs *in;
-    const struct run_opts *run;
+    const struct encoder *by;
     size_t vocab;
     uint8_t *token;  /* [vocab] */
     struct buf text; /* of broken tokens */
@@ -146,17 +146,17 @@ look_at_tokens(struct stats *s, const struct tokenizer *t)
 }
 
 struct stats *
-stats_new(const struct inputs *in, const struct run_opts *run)
+stats_new(const struct inputs *in, const struct encoder *by)
 {
     struct stats *s = xcalloc(1, sizeof *s);
 
     s->in = in;
-    s->run = run;
-    s->vocab = tok_vocab(run->t);
+    s->by = by;
+    s->vocab = tok_vocab(by->t);
     s->token = xcalloc(s->vocab, 1);
     s->at = xcalloc(s->vocab + 1, sizeof *s->at);
     s->row = xcalloc(in->nsource, sizeof *s->row);
-    look_at_tokens(s, run->t);
+    look_at_tokens(s, by->t);
     return s;
 }
 
@@ -279,7 +279,7 @@ stats_put(void *ctx, const struct doc *d, struct err *e)
 {
     struct stats *s = ctx;
     struct row *r = &s->row[d->source];
-    const uint32_t *ids = d->ids.v + (d->ids.n > 0 && s->run->bos >= 0 ? 1 : 0);
+    const uint32_t *ids = d->ids.v + (d->ids.n > 0 && s->by->bos >= 0 ? 1 : 0);
 
     (void)e;
     r->docs++;

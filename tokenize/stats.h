@@ -3,7 +3,7 @@
 #define TOKENIZE_STATS_H
 
 #include "clean.h"
-#include "run.h"
+#include "encode.h"
 
 #include <stdio.h>
 
@@ -13,10 +13,10 @@
  * is a fallback if it is <0xNN>, the unknown token, or no whole characters.
  */
 struct stats;
-/* in and run must stay; run->t, bos and eos are set. */
-struct stats *stats_new(const struct inputs *in, const struct run_opts *run);
+/* in and by must stay. */
+struct stats *stats_new(const struct inputs *in, const struct encoder *by);
 void stats_free(struct stats *s);
-/* A put function of run_opts; ctx: struct stats. */
+/* A put function of struct docs_opts; ctx: struct stats. */
 int stats_put(void *ctx, const struct doc *d, struct err *e);
 /* The table: TSV, or JSON.  clean says what was dropped. */
 void stats_print(const struct stats *s, FILE *f, const struct clean *clean,

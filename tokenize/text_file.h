@@ -3,7 +3,7 @@
 #ifndef TOKENIZE_TEXT_FILE_H
 #define TOKENIZE_TEXT_FILE_H
 
-#include "run.h"
+#include "docs/docs.h"
 
 #include "base/io.h"
 

@@ -1,7 +1,7 @@
-"""Compare tokenize --train with the trainer of the HF tokenizers library on the
+"""Compare bpe with the trainer of the HF tokenizers library on the
 same documents (what stands between empty lines of TEXT): the vocabulary and
 the merges must be equal.  Prints seconds of wall and of CPU time of both.
-usage: tok_train.py build/bin/tokenize TEXT [VOCAB [MIN_FREQUENCY]] [--no-digits]
+usage: tok_train.py build/bin/bpe TEXT [VOCAB [MIN_FREQUENCY]] [--no-digits]
 Threads: 2, or RAYON_NUM_THREADS.  Python 3.11, tokenizers 0.23.2."""
 import json
 import os
@@ -33,11 +33,11 @@ with tempfile.TemporaryDirectory() as tmp:
         for d in docs:
             f.write(json.dumps({'text': d}, ensure_ascii=False) + '\n')
     was, begin = cpu(resource.RUSAGE_CHILDREN), time.time()
-    subprocess.run([program, '-q', '-j', threads, '--train', f'{tmp}/t.json',
+    subprocess.run([program, '-q', '-j', threads, '-o', f'{tmp}/t.json',
                     '--vocab', str(vocab), '--min-frequency', str(frequency)]
                    + ([] if digits else ['--no-digits'])
                    + [f'{tmp}/text.jsonl'], check=True)
-    print('tokenize %.2f s, %.2f s of CPU' % (
+    print('bpe %.2f s, %.2f s of CPU' % (
         time.time() - begin, cpu(resource.RUSAGE_CHILDREN) - was))
     mine = json.load(open(f'{tmp}/t.json', encoding='utf-8'))['model']
 

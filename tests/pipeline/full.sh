@@ -19,7 +19,7 @@ refused() {
 # every DIR: all programs that write, into DIR where there is little room
 every() {
     refused "$1/" tokenize -q -t tok -o "$1/x" "$top/corpus/en.jsonl"
-    refused "$1/" tokenize -q --train "$1/x.json" "$top/corpus/en.jsonl"
+    refused "$1/" bpe -q -o "$1/x.json" "$top/corpus/en.jsonl"
     refused "$1/" shard write -q -o "$1/d" kd
     refused "$1/" stream -q -B 4 -T 64 --epochs 9 -o "$1/x" data
     refused "$1/" teacher -q -m teacher -o "$1/x" batches

@@ -5,7 +5,7 @@
 . "${0%/*}/../lib/lib.sh"
 
 head -n 60 "$top/corpus/en.jsonl" >en.jsonl
-tokenize -q --train k --vocab 400 en.jsonl || exit 1
+bpe -q -o k --vocab 400 en.jsonl || exit 1
 
 # more_tokens FROM TO NAME ...: a copy of a tokenizer with special tokens added,
 # whose ids begin at 400
@@ -197,7 +197,7 @@ equal 'a document ends with the special <eos>, not the tag </s>' \
 
 # --- a file of a base and another tokenizer ---
 head -n 60 "$top/corpus/de.jsonl" >de.jsonl
-tokenize -q --train other --vocab 400 de.jsonl
+bpe -q -o other --vocab 400 de.jsonl
 ok 'a file of logits is written' evalppl -q -m plain --protocol llama.cpp \
     -c 64 --write-base base docs.k
 ok 'it is read by a model of its tokenizer' evalppl -q -m plain \

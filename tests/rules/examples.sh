@@ -107,7 +107,6 @@ prepare() {
     'shard check '*) ;;
     *)
         for o in $(sed 's/.* -o \([^ ]*\).*/\1/; t
-            s/.* --train \([^ ]*\).*/\1/; t
             d' example); do
             rm -rf "$o"
         done

@@ -43,6 +43,7 @@ tell() {
 for p in $(names); do
     tell "$p" 'a name of no option' "--$bad"
 done
+tell bpe 'no file' -o x "$bad"
 tell tokenize 'no file' -t tok "$bad"
 tell tokenize 'no tokenizer' -t "$bad"
 tell tokenize 'nowhere to write' -t tok -o "$bad/x" "$top/corpus/mt.jsonl"

@@ -88,7 +88,7 @@ cp tok/* t
 text() {
     refused "$1" "$2" tokenize -q -t tok -o r "$2"
     refused "$1" "$2" tokenize -q -t tok --ids "$2"
-    refused "$1" "$2" tokenize -q --train r --vocab 300 "$2"
+    refused "$1" "$2" bpe -q -o r --vocab 300 "$2"
 }
 for what in '{"text": "a"' '{"text": 1}' '{"t": "a"}' '[]' 'a' '{"text": "\q"}'; do
     printf '%s\n' '{"text": "good"}' "$what" >x.jsonl

@@ -85,16 +85,6 @@ status 2 '--dedup has two kinds' run --dedup fuzzy len
 like 'which it names' 'none of exact, minhash' err
 status 2 'bands times rows have a limit' run --dedup minhash:1000x1000 len
 status 2 'and are both given' run --dedup minhash:10 len
-status 2 'duplicates are not for training' \
-    tokenize -q --train t.json --dedup exact len
-like 'which says why' 'too late' err
-
-# Training sees the cleaned text
-printf 'aaaa aaaa aaaa\nzz\nzz\nzz\n' >train
-ok 'training' tokenize -q --train t.json --vocab 260 --split line \
-    --min-words 2 train
-ok 'on what is left' tokenize -q -t t.json --ids --no-eos len
-unlike 'no merge of what was dropped' '"z",? ?"z"|"z z"' t.json
 
 # Languages
 {

@@ -113,7 +113,7 @@ refused 'in an archive' "more.tar/more.txt: offset 15$iconv" more.tar
 refused 'from a pipe' "<stdin>: offset 15$iconv" <more.txt
 status 3 '--ids' tokenize -q -t "$tok" --ids more.txt
 status 3 '--stats' tokenize -q -t "$tok" --stats more.txt
-status 3 '--train' tokenize -q --train t.json more.txt
+status 3 'training on text that is not UTF-8 is refused' bpe -q -o t.json more.txt
 taken 'with --lossy' 1 --lossy more.txt
 taken 'fewer' 2 fewer.txt good.txt
 like 'is named' 'fewer.txt: offset 15: is not UTF-8: 10 such places' err

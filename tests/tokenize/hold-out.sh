@@ -56,7 +56,6 @@ like 'by name' "^tokenize: held out $(wc -l <held.1) documents: held" err
 ok '--stats' tokenize -q -t "$tok" --stats --lang x --hold-out 50%:held in
 equal 'counts the rest' "$(awk '$1 == "x" { print $2 }' out)" \
     "$((6000 - $(wc -l <held)))"
-ok '--train' tokenize -q --train t.json --hold-out 50%:held in
 for bad in 1 1% 1:f %:f 0%:f 100%:f -1%:f nan%:f 1%: 1%f; do
     status 2 "--hold-out '$bad'" tokenize -t "$tok" --ids --hold-out "$bad" in
 done

@@ -230,17 +230,6 @@ ok 'the environment has no say' env RETORT_MISTRAL_REGEX=fix tokenize -q \
     -t wrong.json -o env.s sp.txt
 same 'in what ids come out' wrong.s env.s
 
-# Training
-ok '--train' tokenize -q --train t --vocab 600 "$gold/train.txt"
-ok 'what was trained' tokenize -q -t t -o s "$gold/train.txt"
-ok 'is used' tokenize -q -t t --decode s
-same 'and gives the text back' "$gold/train.txt" out
-like 'with its EOS' '"eos_token": "<\|endoftext\|>"' t/tokenizer_config.json
-ok 'again' tokenize -q --train t2/x.json --vocab 600 "$gold/train.txt"
-same 'the same' t/tokenizer.json t2/x.json
-status 3 '--train on nothing' tokenize -q --train t3 empty.txt
-[ ! -e t3 ] || fail 'a tokenizer of nothing was written'
-
 # One document of 64 MB without a place to cut: text and ids, no more.
 if is_long; then
     awk 'BEGIN { srand(1); for (i = 0; i < 16000000; i++)

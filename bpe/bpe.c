@@ -1,0 +1,81 @@
+/* bpe - train a vocabulary on text; see bpe(1) */
+#include "train.h"
+
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "cli/prog.h"
+#include "cli/progress.h"
+#include "docs/options.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static struct input_opts input = DOCS_INPUT_DEFAULTS;
+static struct docs_opts reading = DOCS_DEFAULTS;
+static const struct docs_progress progress = { progress_begin, progress_from,
+    progress_at, progress_end };
+static struct train_opts training = { .vocab = 4096,
+    .min_frequency = 2,
+    .eos = "<|endoftext|>" };
+static int no_digits;
+
+static void
+check_options(void)
+{
+    struct err e;
+
+    if (!training.out)
+        die(EX_USAGE,
+            "where does the tokenizer go? -o takes a directory, or a file that "
+            "ends in .json");
+    if (docs_check(&input, &reading, &e) < 0)
+        die_err(&e);
+    if (input.lang &&
+        (strcmp(input.lang, "auto") == 0 ||
+            strncmp(input.lang, "auto:", 5) == 0))
+        die(EX_USAGE,
+            "--lang %s: bpe does not identify languages; give a name, or "
+            "--lang-field or --lang-path",
+            input.lang);
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct opt opts[] = {
+        OPT_STR('o', "output", &training.out, "out",
+            "directory of the tokenizer, or its file .json"),
+        OPT_SIZE('j', "threads", &reading.threads, 0, 1024, "threads",
+            "threads that read (0: one a processor)"),
+        DOCS_OPTIONS(input, reading), OPT_GROUP("training"),
+        OPT_SIZE(0, "vocab", &training.vocab, 257, 1 << 24, "n",
+            "entries of the vocabulary"),
+        OPT_SIZE(0, "min-frequency", &training.min_frequency, 0, 1 << 30, "n",
+            "rarer pairs are not merged"),
+        OPT_STR(0, "weights", &training.weights, "list",
+            "how often each source counts: equal, name=w,..."),
+        OPT_FLAG(0, "no-digits", &no_digits, "let digits merge"),
+        OPT_STR(0, "eos-token", &training.eos, "text",
+            "token that ends a text"),
+        OPT_END
+    };
+    char **operand = opt_parse(argc, argv, opts, "train a vocabulary on text",
+        "[file ...]", 0, -1, NULL);
+    struct docs_sums sums;
+    struct inputs in;
+    struct err e;
+
+    check_options();
+    reading.progress = &progress;
+    training.digits = !no_digits;
+    if (inputs_list(&in, operand, &input, &e) < 0 ||
+        train_run(&in, &reading, &training, &sums, &e) < 0)
+        die_err(&e);
+    docs_tell(&sums);
+    prog_closing("%" PRIu64 " documents, %.3f MB", sums.docs,
+        (double)sums.bytes / 1e6);
+    inputs_release(&in);
+    out_done();
+    return EX_OK;
+}

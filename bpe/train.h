@@ -1,0 +1,21 @@
+/* A tokenizer from the inputs. */
+#ifndef BPE_TRAIN_H
+#define BPE_TRAIN_H
+
+#include "docs/docs.h"
+
+struct train_opts {
+    size_t vocab, min_frequency;
+    int digits;
+    const char *eos;     /* the one special token, id 0 */
+    const char *weights; /* of the sources, see bpe(1), or NULL */
+    const char *out;     /* a directory, or a file that ends in .json */
+};
+
+/* Read all input, train, write tokenizer.json and tokenizer_config.json.
+ * read says how to read; 0, or -1 and *e (EX_USAGE: weights that cannot be,
+ * before anything is read). */
+int train_run(const struct inputs *in, const struct docs_opts *read,
+    const struct train_opts *o, struct docs_sums *sum, struct err *e);
+
+#endif

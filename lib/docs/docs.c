@@ -1,0 +1,663 @@
+/*
+ * Documents in blocks.  Every thread does what is next to be done: it puts
+ * the block that is next in order if that is ready and nobody else puts; else
+ * it reads a block, if there is room and nobody else reads, and makes ids of
+ * it while another thread reads on.  So output does not depend on how many
+ * threads there are, no thread waits while there is work, and memory is that
+ * of the blocks in flight.
+ */
+#include "docs/docs.h"
+#include "docs/bad_utf8.h"
+#include "docs/record.h"
+#include "docs/wiki.h"
+
+#include "base/pool.h"
+#include "msg/wire.h"
+#include "text/unicode.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT ((size_t)128 << 10)  /* bytes of text of a block */
+#define DOCS 1024                 /* documents of a block at most */
+#define FLIGHT ((size_t)16 << 20) /* bytes in flight that end reading */
+#define KEEP ((size_t)1 << 20)    /* memory of a block that is kept */
+
+/* What a thread needs. */
+struct docs_worker {
+    struct text_repair *repair;
+    struct buf mend, wiki;
+};
+
+struct doc_block {
+    struct doc *doc;
+    size_t n, cap;
+    struct origin **from; /* of its documents, held */
+    size_t nfrom, capfrom;
+    size_t text;  /* bytes */
+    double done;  /* of all inputs, after it */
+    struct err e; /* of reading, after its documents */
+    int ready;
+};
+
+struct docs_job {
+    const struct inputs *in;
+    const struct docs_opts *o;
+    struct docs_sums *sum;
+    struct docs_worker *worker; /* one a thread */
+    struct doc_block *block;    /* a ring of nblock */
+    size_t nblock;
+    /* By the thread that reads: */
+    struct reader *reader;
+    size_t input;
+    double done; /* of the inputs before */
+    int before;  /* not yet at o->from */
+    /* Under the lock: */
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    uint64_t nread, nput;        /* blocks */
+    uint64_t nsettled, ndecided; /* blocks */
+    size_t flight;               /* bytes of text of nput..nread */
+    int reading, putting;
+    int ended, stopped; /* no more to read; nothing to put */
+    /* ... at the end: */
+    struct bad_utf8 mended;
+    int result;
+    struct err e;
+};
+
+static int
+json_lang(const struct docs_job *r, struct doc *d, const char *lang, size_t n)
+{
+    d->source = inputs_source(r->in, lang, n);
+    if (d->source < r->in->nsource)
+        return 0;
+    return err_set(&d->e, EX_INPUT,
+        "%s: offset %llu: \"%.*s\" is none of the names after --lang",
+        d->from->name, (unsigned long long)d->at, n < 60 ? (int)n : 60, lang);
+}
+
+/* The record p[n] has no text in the field that an option names. */
+static int
+no_text(struct doc *d, const char *p, size_t n, const char *field,
+    const char *option)
+{
+    struct buf names = { 0 };
+
+    record_names(p, n, &names);
+    err_set(&d->e, EX_INPUT,
+        "%s: offset %llu: the record has no text \"%s\"; %s%s%s", d->from->name,
+        (unsigned long long)d->at, field, names.n ? option : "it has no other",
+        names.n ? " names another field of it: " : "", names.n ? names.p : "");
+    buf_release(&names);
+    return -1;
+}
+
+/* The text of the record p[*n], which is changed. */
+static int
+json_text(const struct docs_job *r, struct doc *d, char *p, const char **text,
+    size_t *n)
+{
+    const char *field = r->o->field, *lang_field = r->in->o.lang_field;
+    struct span found, second;
+    size_t at;
+    const char *why = field == NULL
+        ? record_strings(p, *n, &found, &at)
+        : record_fields(p, *n, field, lang_field, &found, &second, &at);
+
+    if (why)
+        return err_set(&d->e, EX_INPUT, "%s: offset %llu: %s", d->from->name,
+            (unsigned long long)d->at + at, why);
+    if (!found.p)
+        return no_text(d, p, *n, field, "--field");
+    if (lang_field && !second.p)
+        return no_text(d, p, *n, lang_field, "--lang-field");
+    *text = found.p;
+    *n = found.n;
+    return lang_field ? json_lang(r, d, second.p, second.n) : 0;
+}
+
+/* Make *text[*n] valid UTF-8: leave it, or repair a copy in w->mend. */
+static int
+mend(const struct docs_job *r, struct doc *d, struct docs_worker *w,
+    const char **text, size_t *n)
+{
+    const size_t good = r->o->valid ? r->o->valid(r->o->encode_ctx, *text, *n)
+                                    : uni_valid(*text, *n);
+
+    if (good == *n)
+        return 0;
+    if (r->o->strict)
+        return err_set(&d->e, EX_INPUT, "%s: offset %llu: is not UTF-8",
+            d->from->name, (unsigned long long)d->at + good);
+    d->bad_at = d->at + good;
+    d->repaired = uni_repair(*text, *n, NULL);
+    if (!r->in->o.lossy && bad_utf8_alone(d, &d->e) < 0)
+        return -1;
+    buf_clear(&w->mend);
+    buf_reserve(&w->mend, *n + 2 * d->repaired);
+    uni_repair(*text, *n, &w->mend);
+    *text = w->mend.p;
+    *n = w->mend.n;
+    return 0;
+}
+
+/* The text of a document: raw as it is, mended, or out of its JSON or its
+ * wikitext. */
+static int
+text_of(const struct docs_job *r, struct doc *d, struct docs_worker *w,
+    const char **text, size_t *n)
+{
+    *text = d->raw.p;
+    *n = d->raw.n;
+    if (mend(r, d, w, text, n) < 0)
+        return -1;
+    if (d->from->wiki) {
+        buf_clear(&w->wiki);
+        wiki_text(*text, *n, &w->wiki);
+        *text = w->wiki.p;
+        *n = w->wiki.n;
+    }
+    if (!d->from->jsonl || *n == strspn(*text, " \t"))
+        return d->from->jsonl ? (*n = 0) : 0;
+    return json_text(r, d, *text == d->raw.p ? d->raw.p : w->mend.p, text, n);
+}
+
+/* Reset d and find its text; 0, or -1 and d->e. */
+static int
+begin_doc(struct docs_job *r, struct doc *d, struct docs_worker *w,
+    const char **text, size_t *n)
+{
+    d->e.code = 0;
+    d->ids.n = d->bytes = d->plain = d->repaired = d->chars = d->words = 0;
+    memset(&d->repair, 0, sizeof d->repair);
+    d->source = d->from->source;
+    d->drop = NULL;
+    buf_clear(&d->sig);
+    buf_clear(&d->text);
+    if (text_of(r, d, w, text, n) < 0)
+        return -1;
+    if (*n > 0 && w->repair)
+        repair_text(w->repair, text, n, &d->repair);
+    return 0;
+}
+
+/* Move the text into d->text; where it lies in d->raw, that buffer is taken
+ * over. */
+static void
+keep_text(struct doc *d, const char *text, size_t n)
+{
+    if (n > 0 && text >= d->raw.p && text < d->raw.p + d->raw.n) {
+        const struct buf raw = d->raw;
+
+        memmove(raw.p, text, n);
+        raw.p[n] = '\0';
+        d->raw = d->text;
+        d->text = raw;
+        buf_clear(&d->raw);
+    } else if (text != d->text.p) {
+        buf_clear(&d->text);
+        buf_add(&d->text, text ? text : "", n);
+    }
+    d->text.n = n;
+}
+
+/* The record is no longer needed: release large buffers, keep small ones. */
+static void
+drop_raw(struct doc *d, struct docs_worker *w)
+{
+    struct buf *const b[] = { &d->raw, &w->mend, &w->wiki };
+
+    for (size_t i = 0; i < sizeof b / sizeof *b; i++)
+        if (b[i]->cap > KEEP)
+            buf_release(b[i]);
+    if (w->repair)
+        repair_trim(w->repair);
+}
+
+static void
+scan_doc(struct docs_job *r, struct doc *d, size_t worker)
+{
+    const char *text = NULL;
+    size_t n = 0;
+
+    if (begin_doc(r, d, &r->worker[worker], &text, &n) == 0 && n > 0) {
+        keep_text(d, text, n);
+        r->o->scan(r->o->stage_ctx, worker, d, d->text.p, n);
+    }
+    drop_raw(d, &r->worker[worker]);
+}
+
+static void
+stage_doc(struct docs_job *r, struct doc *d, size_t worker)
+{
+    const struct docs_opts *o = r->o;
+    const char *text = d->text.p;
+    size_t n = d->text.n;
+
+    if ((o->scan ? d->e.code == 0
+                 : begin_doc(r, d, &r->worker[worker], &text, &n) == 0) &&
+        (n == 0 || o->stage(o->stage_ctx, worker, d, &text, &n) == 0))
+        keep_text(d, text, n);
+    drop_raw(d, &r->worker[worker]);
+}
+
+static void
+finish_doc(struct docs_job *r, struct doc *d, size_t worker)
+{
+    const struct docs_opts *o = r->o;
+    const char *text = d->text.p;
+    size_t n = d->text.n;
+
+    if (o->stage ? d->e.code == 0 && !d->drop && !d->before
+                 : begin_doc(r, d, &r->worker[worker], &text, &n) == 0) {
+        d->bytes = n;
+        if (o->encode)
+            o->encode(o->encode_ctx, worker, d, text, n);
+        else
+            keep_text(d, text, n);
+        d->key =
+            msg_doc_key(r->in->source[d->source], d->from->name, d->record);
+    }
+    if (o->encode && d->text.cap > KEEP)
+        buf_release(&d->text);
+    drop_raw(d, &r->worker[worker]);
+}
+
+/* Run a step that must see documents in order: wait until all blocks before
+ * (other threads have them) are through it, then call it with this block's
+ * documents up to the first error. */
+static void
+in_turn(struct docs_job *r, struct doc_block *b, uint64_t number,
+    uint64_t *turn, int (*step)(void *, struct doc *, struct err *))
+{
+    pthread_mutex_lock(&r->lock);
+    while (*turn < number)
+        pthread_cond_wait(&r->change, &r->lock);
+    pthread_mutex_unlock(&r->lock);
+    for (size_t i = 0; i < b->n && b->doc[i].e.code == 0; i++)
+        if (step(r->o->stage_ctx, &b->doc[i], &b->doc[i].e) < 0)
+            break;
+    pthread_mutex_lock(&r->lock);
+    ++*turn;
+    pthread_cond_broadcast(&r->change);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* Filters run before anything is encoded: what they drop costs no encoding. */
+static void
+make_block(struct docs_job *r, struct doc_block *b, uint64_t number,
+    size_t worker)
+{
+    const struct docs_opts *o = r->o;
+
+    if (o->scan) {
+        for (size_t i = 0; i < b->n; i++)
+            scan_doc(r, &b->doc[i], worker);
+        in_turn(r, b, number, &r->nsettled, o->settle);
+    }
+    if (o->stage) {
+        for (size_t i = 0; i < b->n; i++)
+            stage_doc(r, &b->doc[i], worker);
+        in_turn(r, b, number, &r->ndecided, o->decide);
+    }
+    for (size_t i = 0; i < b->n; i++)
+        finish_doc(r, &b->doc[i], worker);
+}
+
+/* ---- reading, by one thread at a time ---- */
+
+static struct doc *
+new_doc(struct doc_block *b)
+{
+    if (b->n == b->cap) {
+        const size_t cap = b->cap ? 2 * b->cap : 16;
+
+        b->doc = xreallocarray(b->doc, cap, sizeof *b->doc);
+        memset(b->doc + b->cap, 0, (cap - b->cap) * sizeof *b->doc);
+        b->cap = cap;
+    }
+    return &b->doc[b->n];
+}
+
+/* The origin, held by the block. */
+static const struct origin *
+hold(struct doc_block *b, struct origin *from)
+{
+    if (b->nfrom && b->from[b->nfrom - 1] == from)
+        return from;
+    b->from = xgrow(b->from, b->nfrom, &b->capfrom, sizeof *b->from);
+    return b->from[b->nfrom++] = origin_ref(from);
+}
+
+static int
+is_before(const struct doc_place *a, const struct doc_place *b)
+{
+    return a->entry != b->entry ? a->entry < b->entry : a->at < b->at;
+}
+
+/* Open the next input; if the run resumes in it (o->from), seek there. */
+static int
+open_input(struct docs_job *r, struct err *e)
+{
+    const struct docs_opts *o = r->o;
+
+    r->reader =
+        reader_open(r->in, r->input, (enum split_by)o->split, &o->limit, e);
+    if (!r->reader)
+        return -1;
+    if (r->before && r->input == o->from_input && !o->replay &&
+        (o->from.entry || o->from.record || o->from.at))
+        return reader_seek(r->reader, &o->from, e);
+    return 0;
+}
+
+/* The next record into b->doc[b->n]: 1, 0 at the end of all inputs, -1. */
+static int
+read_record(struct docs_job *r, struct doc_block *b, struct err *e)
+{
+    while (r->input < r->in->n) {
+        struct doc *d = new_doc(b);
+        int k;
+
+        if (!r->reader && open_input(r, e) < 0)
+            return -1;
+        k = reader_next(r->reader, &d->raw, &d->at, e);
+        if (k < 0)
+            return -1;
+        if (k > 0) {
+            d->input = r->input;
+            d->from = hold(b, reader_origin(r->reader));
+            reader_place(r->reader, &d->after);
+            d->record = d->after.record - 1;
+            if (r->before &&
+                (r->input > r->o->from_input ||
+                    (r->input == r->o->from_input &&
+                        is_before(&r->o->from, &d->after))))
+                r->before = 0;
+            d->before = r->before;
+            return 1;
+        }
+        r->done += reader_done(r->reader);
+        passed_join(&r->sum->passed, reader_passed(r->reader));
+        reader_close(r->reader);
+        r->reader = NULL;
+        r->input++;
+    }
+    return 0;
+}
+
+static void
+release_doc(struct doc *d)
+{
+    buf_release(&d->raw);
+    buf_release(&d->text);
+    buf_release(&d->sig);
+    free(d->ids.v);
+    memset(&d->ids, 0, sizeof d->ids);
+}
+
+/* Fill a block; 1 there is more, 0 the end, or a fault in b->e. */
+static int
+read_block(struct docs_job *r, struct doc_block *b)
+{
+    int k = 1;
+
+    b->n = b->text = 0;
+    b->e.code = 0;
+    while (b->n < DOCS && b->text < TEXT && (k = read_record(r, b, &b->e)) > 0)
+        b->text += b->doc[b->n++].raw.n;
+    b->done = r->done + (r->reader ? reader_done(r->reader) : 0);
+    return k > 0;
+}
+
+/* ---- putting, by one thread at a time, in order ---- */
+
+/* Memory of unusual documents is not kept. */
+static void
+trim(struct doc *d, size_t *kept)
+{
+    *kept +=
+        d->raw.cap + d->text.cap + d->sig.cap + d->ids.cap * sizeof *d->ids.v;
+    if (*kept > KEEP)
+        release_doc(d);
+}
+
+/* Count and put d.  0, 1 or -1 as o->put. */
+static int
+put_doc(struct docs_job *r, struct doc *d)
+{
+    const struct docs_opts *o = r->o;
+    struct docs_sums *sum = r->sum;
+
+    if (d->e.code) {
+        r->e = d->e;
+        return -1;
+    }
+    if (bad_utf8_doc(&r->mended, d, &r->e) < 0)
+        return -1;
+    if (d->before)
+        return 0;
+    sum->repaired += d->repaired;
+    sum->repair.nfc += d->repair.nfc;
+    sum->repair.controls += d->repair.controls;
+    sum->repair.romanian += d->repair.romanian;
+    if (d->drop) {
+        sum->dropped++;
+        return 0;
+    }
+    if (d->bytes == 0) {
+        sum->empty++;
+        return 0;
+    }
+    sum->docs++;
+    sum->bytes += d->bytes;
+    sum->tokens += d->ids.n;
+    return o->put ? o->put(o->ctx, d, &r->e) : 0;
+}
+
+static int
+put_block(struct docs_job *r, struct doc_block *b)
+{
+    size_t kept = 0;
+    int k = 0;
+
+    for (size_t i = 0; i < b->n && k == 0; i++) {
+        k = put_doc(r, &b->doc[i]);
+        trim(&b->doc[i], &kept);
+    }
+    if (k == 0 && b->e.code) {
+        r->e = b->e;
+        k = -1;
+    }
+    for (size_t i = 0; i < b->nfrom; i++)
+        origin_unref(b->from[i]);
+    b->nfrom = 0;
+    if (r->o->progress)
+        r->o->progress->at(b->done, NULL);
+    return k;
+}
+
+/* ---- threads ---- */
+
+/* With the lock held, which is given up meanwhile. */
+static void
+put_next(struct docs_job *r)
+{
+    struct doc_block *b = &r->block[r->nput % r->nblock];
+    int k;
+
+    r->putting = 1;
+    pthread_mutex_unlock(&r->lock);
+    k = put_block(r, b);
+    pthread_mutex_lock(&r->lock);
+    r->putting = 0;
+    b->ready = 0;
+    r->flight -= b->text;
+    r->nput++;
+    if (k) {
+        r->result = k;
+        r->stopped = 1;
+    }
+    pthread_cond_broadcast(&r->change);
+}
+
+static void
+read_next(struct docs_job *r, size_t worker)
+{
+    const uint64_t number = r->nread;
+    struct doc_block *b = &r->block[number % r->nblock];
+    int more;
+
+    r->reading = 1;
+    pthread_mutex_unlock(&r->lock);
+    more = read_block(r, b);
+    pthread_mutex_lock(&r->lock);
+    r->reading = 0;
+    r->ended = !more;
+    r->nread++;
+    r->flight += b->text;
+    pthread_cond_broadcast(&r->change);
+    pthread_mutex_unlock(&r->lock);
+    make_block(r, b, number, worker);
+    pthread_mutex_lock(&r->lock);
+    b->ready = 1;
+}
+
+static void
+work(void *ctx, size_t task, size_t worker)
+{
+    struct docs_job *r = ctx;
+
+    (void)task;
+    pthread_mutex_lock(&r->lock);
+    while (!r->stopped && !(r->ended && r->nput == r->nread)) {
+        if (!r->putting && r->nput < r->nread &&
+            r->block[r->nput % r->nblock].ready)
+            put_next(r);
+        else if (!r->reading && !r->ended && r->flight < FLIGHT &&
+            r->nread - r->nput < r->nblock)
+            read_next(r, worker);
+        else
+            pthread_cond_wait(&r->change, &r->lock);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* Memory for n threads, and the lock. */
+static int
+prepare(struct docs_job *r, size_t n, struct err *e)
+{
+    if (pthread_mutex_init(&r->lock, NULL) != 0)
+        return err_set(e, EX_SYS, "cannot make threads");
+    if (pthread_cond_init(&r->change, NULL) != 0) {
+        pthread_mutex_destroy(&r->lock);
+        return err_set(e, EX_SYS, "cannot make threads");
+    }
+    r->nblock = n > 1 ? 2 * n + 4 : 1;
+    r->block = xcalloc(r->nblock, sizeof *r->block);
+    r->worker = xcalloc(n, sizeof *r->worker);
+    for (size_t i = 0; i < n; i++)
+        if (r->o->repair)
+            r->worker[i].repair = repair_new(r->o->repair);
+    return 0;
+}
+
+static void
+release(struct docs_job *r, size_t n)
+{
+    reader_close(r->reader);
+    bad_utf8_release(&r->mended);
+    for (size_t i = 0; i < n; i++) {
+        repair_free(r->worker[i].repair);
+        buf_release(&r->worker[i].mend);
+        buf_release(&r->worker[i].wiki);
+    }
+    for (size_t k = 0; k < r->nblock; k++) {
+        struct doc_block *b = &r->block[k];
+
+        for (size_t i = 0; i < b->cap; i++)
+            release_doc(&b->doc[i]);
+        for (size_t i = 0; i < b->nfrom; i++)
+            origin_unref(b->from[i]);
+        free(b->doc);
+        free(b->from);
+    }
+    free(r->worker);
+    free(r->block);
+    pthread_cond_destroy(&r->change);
+    pthread_mutex_destroy(&r->lock);
+}
+
+size_t
+docs_threads(const struct docs_opts *o)
+{
+    return o->threads ? o->threads : pool_cpus();
+}
+
+/* Let n threads read, hand on and put all documents. */
+static void
+run_threads(struct docs_job *r, struct pool *pool, size_t n)
+{
+    const struct docs_progress *p = r->o->progress;
+
+    if (p) {
+        p->begin("read", r->in->bytes, "B");
+        p->from(r->done);
+    }
+    pool_run(pool, n, work, r);
+    if (p)
+        p->end();
+}
+
+int
+docs_run(const struct inputs *in, const struct docs_opts *o,
+    struct docs_sums *sum, struct err *e)
+{
+    struct docs_job r = { .in = in,
+        .o = o,
+        .sum = sum,
+        .mended = { .lossy = in->o.lossy } };
+    struct pool *pool = pool_new(docs_threads(o), e);
+    const size_t n = pool != NULL ? pool_size(pool) : 0;
+
+    memset(sum, 0, sizeof *sum);
+    if (pool == NULL)
+        return -1;
+    passed_join(&sum->passed, &in->passed);
+    r.before = o->from_input || o->from.entry || o->from.record || o->from.at;
+    if (!o->replay)
+        for (; r.input < o->from_input && r.input < in->n; r.input++)
+            r.done += (double)in->v[r.input].size;
+    if (prepare(&r, n, e) < 0) {
+        pool_free(pool);
+        return -1;
+    }
+    run_threads(&r, pool, n);
+    pool_free(pool);
+    if (r.result == 0)
+        r.result = bad_utf8_end(&r.mended, &r.e);
+    sum->mended = r.mended.files;
+    release(&r, n);
+    if (r.result < 0)
+        *e = r.e;
+    return r.result;
+}
+
+int
+docs_found(const struct inputs *in, struct docs_sums *sum, struct err *e)
+{
+    char *passed, *what;
+
+    if (sum->docs + sum->dropped + sum->empty > 0)
+        return 0;
+    passed = passed_text(&sum->passed);
+    what = in->n == 1 ? xasprintf("%s: holds", input_name(&in->v[0]))
+                      : xasprintf("%zu inputs hold", in->n);
+    err_set(e, EX_INPUT, "%s no document%s%s%s%s", what, in->n == 1 ? "" : ": ",
+        in->n == 1 ? "" : input_name(&in->v[0]), *passed ? "; " : "", passed);
+    free(what);
+    free(passed);
+    return -1;
+}

@@ -1,0 +1,571 @@
+/* Inputs of documents; see inputs.h. */
+#include "docs/inputs.h"
+#include "docs/kind.h"
+#include "docs/unpack.h"
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/note.h"
+#include "text/unicode.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#define DEPTH_MAX 64            /* folders in folders */
+#define NAMES_MAX 64            /* of a folder, that are sources */
+#define PEEK ((size_t)64 << 10) /* bytes that tell what a file is */
+
+static const char *const packers[] = { ".zst", ".gz", ".xz", ".bz2", ".lz4",
+    NULL };
+static const char *const lines[] = { ".jsonl", ".ndjson", NULL };
+static const char *const texts[] = { ".txt", ".text", ".md", NULL };
+static const char *const json[] = { ".json", NULL };
+static const char *const xml[] = { ".xml", NULL };
+static const char *const archives[] = { ".tar", ".zip", ".tgz", ".tbz2", ".txz",
+    ".tzst", NULL };
+
+/* Length of name[n] without one of the endings, or n. */
+static size_t
+without(const char *name, size_t n, const char *const *ending)
+{
+    for (; *ending; ending++) {
+        const size_t k = strlen(*ending);
+
+        if (n > k && strncasecmp(name + n - k, *ending, k) == 0)
+            return n - k;
+    }
+    return n;
+}
+
+enum name_form
+name_form(const char *name, int *packed)
+{
+    const size_t all = strlen(name), n = without(name, all, packers);
+
+    *packed = n < all;
+    if (without(name, n, lines) < n)
+        return NAME_JSONL;
+    if (without(name, n, texts) < n)
+        return NAME_TEXT;
+    if (without(name, n, archives) < n)
+        return NAME_ARCHIVE;
+    if (without(name, n, json) < n)
+        return NAME_JSON;
+    return without(name, n, xml) < n ? NAME_XML : NAME_OTHER;
+}
+
+const char *
+name_is_text(enum name_form form, const char *p, size_t n)
+{
+    if (form == NAME_OTHER)
+        return "is no text by its name";
+    if (form == NAME_JSON && n > 0 && !kind_is_lines(p, n))
+        return "has no JSON object in its first line";
+    if (form == NAME_XML && n > 0 && !kind_is_dump(p, n))
+        return "is no dump of MediaWiki";
+    return NULL;
+}
+
+const char *
+input_name(const struct input *i)
+{
+    return i->path ? i->path : "<stdin>";
+}
+
+/* ---- names, each with a number ---- */
+
+/* The place in s->slot of the name, or a free one. */
+static size_t
+slot_of(const struct name_set *s, const char *name, size_t n)
+{
+    size_t k = (size_t)XXH3_64bits(name, n) & (s->room - 1);
+
+    while (s->slot[k] &&
+        (strlen(s->name[s->slot[k] - 1]) != n ||
+            memcmp(s->name[s->slot[k] - 1], name, n) != 0))
+        k = (k + 1) & (s->room - 1);
+    return k;
+}
+
+/* Number of the name, or s->n. */
+static size_t
+set_find(const struct name_set *s, const char *name, size_t n)
+{
+    const size_t i = s->n ? s->slot[slot_of(s, name, n)] : 0;
+
+    return i ? i - 1 : s->n;
+}
+
+/* The number of the name, which is added if it is new. */
+static size_t
+set_add(struct name_set *s, const char *name, size_t n)
+{
+    struct buf b = { 0 };
+    size_t i = set_find(s, name, n);
+
+    if (i < s->n)
+        return i;
+    if (2 * (s->n + 1) > s->room) {
+        s->room = s->room ? 2 * s->room : 64;
+        free(s->slot);
+        s->slot = xcalloc(s->room, sizeof *s->slot);
+        for (i = 0; i < s->n; i++)
+            s->slot[slot_of(s, s->name[i], strlen(s->name[i]))] = i + 1;
+    }
+    buf_add(&b, name, n);
+    s->name = xgrow_pow2(s->name, s->n, sizeof *s->name);
+    s->name[s->n] = b.p;
+    s->slot[slot_of(s, name, n)] = s->n + 1;
+    return s->n++;
+}
+
+static void
+set_release(struct name_set *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        free(s->name[i]);
+    free(s->name);
+    free(s->slot);
+}
+
+/* ---- sources ---- */
+
+size_t
+inputs_source(const struct inputs *in, const char *name, size_t n)
+{
+    return set_find(&in->set, name, n);
+}
+
+/* The source of that name, which is added if it is new.  Bytes that cannot
+ * stand in a stream's header are replaced. */
+size_t
+inputs_add_source(struct inputs *in, const char *name, size_t n)
+{
+    struct buf b = { 0 };
+    size_t i;
+
+    uni_repair(name, n, &b);
+    for (i = 0; i < b.n; i++)
+        if ((unsigned char)b.p[i] < 0x20 || b.p[i] == 0x7f)
+            b.p[i] = '?';
+    if (b.n == 0)
+        buf_adds(&b, "text");
+    i = set_add(&in->set, b.p, b.n);
+    buf_release(&b);
+    in->source = in->set.name;
+    in->nsource = in->set.n;
+    return i;
+}
+
+size_t
+inputs_path_source(const struct inputs *in, const char *path)
+{
+    size_t end = strlen(path);
+
+    while (end > 0) {
+        size_t from = end, k;
+
+        while (from > 0 && path[from - 1] != '/')
+            from--;
+        k = inputs_source(in, path + from, strcspn(path + from, "./"));
+        if (k == in->nsource)
+            k = inputs_source(in, path + from, strcspn(path + from, "./-_"));
+        if (k < in->nsource)
+            return k;
+        end = from ? from - 1 : 0;
+    }
+    return in->nsource;
+}
+
+/* The first name of the input's path below its folder, up to its first dot:
+ * that of the file, or of the folder it is in. */
+static const char *
+name_below(const struct input *i, size_t *n)
+{
+    const char *p = i->path + i->below;
+
+    while (*p == '/')
+        p++;
+    *n = strcspn(p, "./");
+    *n = *n ? *n : strlen(p);
+    return p;
+}
+
+/* May it be the code of a language: de, mlt, pt-BR, zh_Hans, eng_Latn? */
+static int
+is_code(const char *p, size_t n)
+{
+    size_t k = 0, part;
+
+    while (k < n && p[k] >= 'a' && p[k] <= 'z')
+        k++;
+    if (k < 2 || k > 3)
+        return 0;
+    for (; k < n && (p[k] == '-' || p[k] == '_'); k += 1 + part) {
+        for (part = 0;
+             k + 1 + part < n && isalpha((unsigned char)p[k + 1 + part]);
+             part++)
+            ;
+        if (part < 2 || part > 4)
+            return 0;
+    }
+    return k == n;
+}
+
+/* The folder's own name; of one without, as "." or "/", "text". */
+static size_t
+folder_source(struct inputs *in, const char *folder)
+{
+    size_t n = strlen(folder), from;
+
+    while (n > 0 && folder[n - 1] == '/')
+        n--;
+    for (from = n; from > 0 && folder[from - 1] != '/'; from--)
+        ;
+    while (from < n && folder[from] == '.')
+        from++;
+    return inputs_add_source(in, folder + from, n - from);
+}
+
+/* The names of the inputs' folders, and those of documents among them. */
+struct folders {
+    struct name_set folder;
+    size_t *of;       /* [in->n] the folder of an input */
+    size_t *many;     /* [folder.n] its names that are no codes of languages */
+    size_t *numbered; /* [folder.n] those that another differs from by its
+                         number alone */
+    struct name_set name, stem; /* folder/name; without the number */
+    size_t *alike;              /* [stem.n] names of that stem */
+};
+
+/* The number in f->stem of a name that ends in a number; SIZE_MAX: it does not,
+ * or is the code of a language. */
+static size_t
+stem_of(struct folders *f, size_t folder, const char *p, size_t n)
+{
+    struct buf b = { 0 };
+    size_t k = n;
+
+    while (k > 0 && isdigit((unsigned char)p[k - 1]))
+        k--;
+    if (k == n || is_code(p, n))
+        return SIZE_MAX;
+    buf_addf(&b, "%zu/%.*s", folder, (int)k, p);
+    k = set_add(&f->stem, b.p, b.n);
+    buf_release(&b);
+    return k;
+}
+
+/* Count the names of each folder. */
+static void
+count_names(struct folders *f, const struct inputs *in)
+{
+    struct buf b = { 0 };
+    size_t n, k;
+
+    f->of = xcalloc(in->n + 1, sizeof *f->of);
+    f->many = xcalloc(in->n + 1, sizeof *f->many);
+    f->numbered = xcalloc(in->n + 1, sizeof *f->numbered);
+    f->alike = xcalloc(in->n + 1, sizeof *f->alike);
+    for (size_t i = 0; i < in->n; i++) {
+        const struct input *x = &in->v[i];
+        const size_t before = f->name.n;
+        const char *p;
+
+        if (!x->path)
+            continue;
+        buf_clear(&b);
+        buf_add(&b, x->path, x->below);
+        f->of[i] = set_add(&f->folder, b.p, b.n);
+        p = name_below(x, &n);
+        buf_addf(&b, "/%zu/", f->of[i]);
+        buf_add(&b, p, n);
+        if (is_code(p, n) || set_add(&f->name, b.p, b.n) != before)
+            continue;
+        f->many[f->of[i]]++;
+        if ((k = stem_of(f, f->of[i], p, n)) < SIZE_MAX && ++f->alike[k] > 1)
+            f->numbered[f->of[i]] += f->alike[k] == 2 ? 2 : 1;
+    }
+    buf_release(&b);
+}
+
+/*
+ * Sources of the inputs from their names.  Names of one folder that differ by a
+ * number at their end alone are names of documents, whose source is the folder.
+ * Where more than NAMES_MAX names are no codes of languages, all are.
+ */
+static void
+name_sources(struct inputs *in)
+{
+    struct folders f = { 0 };
+    size_t n, k;
+
+    count_names(&f, in);
+    for (size_t i = 0; i < in->n; i++) {
+        struct input *x = &in->v[i];
+        const char *p = x->path ? name_below(x, &n) : NULL;
+
+        if (!x->path)
+            x->source = inputs_add_source(in, "stdin", 5);
+        else if (f.many[f.of[i]] > NAMES_MAX ||
+            ((k = stem_of(&f, f.of[i], p, n)) < SIZE_MAX && f.alike[k] > 1))
+            x->source = folder_source(in, f.folder.name[f.of[i]]);
+        else
+            x->source = inputs_add_source(in, p, n);
+    }
+    for (size_t i = 0; i < f.folder.n; i++) {
+        const int all = f.many[i] > NAMES_MAX;
+
+        if (all || f.numbered[i] > 0)
+            note("%s: %zu names that %s: one source, \"%s\" (--lang names "
+                 "another, --lang-path takes it from paths)",
+                *f.folder.name[i] ? f.folder.name[i] : ".",
+                all ? f.many[i] : f.numbered[i],
+                all ? "are no codes of languages" : "end in numbers",
+                in->source[folder_source(in, f.folder.name[i])]);
+    }
+    set_release(&f.folder);
+    set_release(&f.name);
+    set_release(&f.stem);
+    free(f.of);
+    free(f.many);
+    free(f.numbered);
+    free(f.alike);
+}
+
+/* below: length of the part of the path that is the operand's folder. */
+static void
+add_input(struct inputs *in, const char *path, size_t below)
+{
+    struct stat st;
+    struct input *i;
+
+    in->v = xgrow_pow2(in->v, in->n, sizeof *in->v);
+    i = &in->v[in->n++];
+    memset(i, 0, sizeof *i);
+    i->path = path ? xstrdup(path) : NULL;
+    i->below = below;
+    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+        i->size = (uint64_t)st.st_size;
+}
+
+/* A file that is an operand. */
+static int
+add_file(struct inputs *in, const char *path, struct err *e)
+{
+    const char *slash = strrchr(path, '/');
+    const char *what = kind_of_name(path, without(path, strlen(path), packers));
+
+    if (access(path, R_OK) < 0)
+        return err_set(e, EX_SYS, "%s:", path);
+    if (what && !in->o.jsonl && !in->o.wiki)
+        return err_set(e, EX_INPUT, "%s: %s", path, what);
+    add_input(in, path, slash ? (size_t)(slash - path) : 0);
+    return 0;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+struct path_list {
+    char **v;
+    size_t n;
+};
+
+/* Look at a file's content for name_is_text.  A file that cannot be read is
+ * text here: reading it gives the reason. */
+static const char *
+look_inside(const char *path, enum name_form form)
+{
+    struct err e;
+    const int fd = io_open(path, &e);
+    struct unpack *u = fd < 0 ? NULL : unpack_open(fd, path, &e);
+    char *p = xmalloc(PEEK);
+    size_t n = 0;
+    ptrdiff_t k = 1;
+    const char *why;
+
+    while (u && n < PEEK && k > 0) {
+        k = unpack_read(u, p + n, PEEK - n, &e);
+        n += k > 0 ? (size_t)k : 0;
+    }
+    why = u && k >= 0 ? name_is_text(form, p, n) : NULL;
+    unpack_close(u);
+    if (fd >= 0)
+        close(fd);
+    free(p);
+    return why;
+}
+
+/* A file found in a folder, which is put into names, or passed over. */
+static void
+walk_file(struct path_list *names, struct passed *passed, const char *path)
+{
+    int packed;
+    const enum name_form form = name_form(path, &packed);
+    struct stat st;
+    const char *why = NULL;
+
+    if (form != NAME_OTHER && stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        warn("%s: is no regular file: passed over", path);
+        return;
+    }
+    if (form == NAME_OTHER || form == NAME_JSON || form == NAME_XML)
+        why = form == NAME_OTHER ? name_is_text(form, NULL, 0)
+                                 : look_inside(path, form);
+    if (why) {
+        passed_add(passed, path, why);
+        return;
+    }
+    names->v = xgrow_pow2(names->v, names->n, sizeof *names->v);
+    names->v[names->n++] = xstrdup(path);
+}
+
+/* Collect the files in a folder and below it; links to folders are not
+ * followed. */
+static int
+walk(struct path_list *names, struct passed *passed, const char *path,
+    int depth, struct err *e)
+{
+    const size_t n = strlen(path);
+    struct dir_list l;
+    int k = dir_list(path, &l, e);
+
+    for (size_t i = 0; k == 0 && i < l.n; i++) {
+        const char *name = l.name[i];
+        struct stat st;
+        char *full;
+
+        if (name[0] == '.')
+            continue;
+        full = xasprintf("%s%s%s", path, path[n - 1] == '/' ? "" : "/", name);
+        if (lstat(full, &st) == 0 && S_ISDIR(st.st_mode)) {
+            k = depth == DEPTH_MAX
+                ? err_set(e, EX_USAGE, "%s: lies more than %d folders deep",
+                      full, DEPTH_MAX)
+                : walk(names, passed, full, depth + 1, e);
+        } else if (!io_is_dir(full)) {
+            walk_file(names, passed, full);
+        }
+        free(full);
+    }
+    dir_list_release(&l);
+    return k;
+}
+
+static int
+no_text(const char *path, struct passed *passed, struct err *e)
+{
+    char *text = passed_text(passed);
+
+    err_set(e, EX_INPUT,
+        "%s: holds no text%s%s; what is read in a folder ends in .txt, .text, "
+        ".md, .jsonl, .ndjson, .json (an object a line), .xml (a dump of "
+        "MediaWiki), .tar or .zip, compressed or not",
+        path, *text ? ": " : "", text);
+    free(text);
+    return -1;
+}
+
+static int
+add_folder(struct inputs *in, const char *path, struct err *e)
+{
+    struct path_list names = { 0 };
+    struct passed passed = { 0 };
+    int k = walk(&names, &passed, path, 0, e);
+
+    if (k == 0 && names.n == 0)
+        k = no_text(path, &passed, e);
+    if (names.n > 0)
+        qsort(names.v, names.n, sizeof *names.v, by_name);
+    for (size_t i = 0; i < names.n; i++) {
+        if (k == 0)
+            add_input(in, names.v[i], strlen(path));
+        free(names.v[i]);
+    }
+    free(names.v);
+    passed_join(&in->passed, &passed);
+    passed_release(&passed);
+    return k;
+}
+
+static int
+add_langs(struct inputs *in, struct err *e)
+{
+    const char *s = in->o.lang;
+    const int many = in->o.lang_field || in->o.lang_path;
+
+    if (!s)
+        return many
+            ? err_set(e, EX_USAGE,
+                  "--lang-%s needs the names that may occur: --lang a,b,c",
+                  in->o.lang_field ? "field" : "path")
+            : 0;
+    while (many) {
+        const size_t n = strcspn(s, ",");
+
+        inputs_add_source(in, s, n);
+        if (s[n] == '\0')
+            return 0;
+        s += n + 1;
+    }
+    inputs_add_source(in, s, strlen(s));
+    return 0;
+}
+
+int
+inputs_list(struct inputs *in, char **operand, const struct input_opts *o,
+    struct err *e)
+{
+    struct stat st;
+
+    memset(in, 0, sizeof *in);
+    in->o = *o;
+    if (add_langs(in, e) < 0)
+        return -1;
+    if (!*operand)
+        add_input(in, NULL, 0);
+    for (; *operand; operand++) {
+        if (strcmp(*operand, "-") == 0)
+            add_input(in, NULL, 0);
+        else if (stat(*operand, &st) < 0)
+            return err_set(e, EX_SYS, "%s:", *operand);
+        else if ((S_ISDIR(st.st_mode) ? add_folder : add_file)(in, *operand,
+                     e) < 0)
+            return -1;
+    }
+    if (!in->o.lang)
+        name_sources(in);
+    if (in->nsource > 65536)
+        return err_set(e, EX_USAGE,
+            "more than 65536 sources, each with the name of a file or folder: "
+            "--lang NAME makes one of them, --lang a,b,c --lang-path takes "
+            "theirs from paths");
+    for (size_t i = 0; i < in->n; i++) {
+        if (in->v[i].size == 0) {
+            in->bytes = 0;
+            break;
+        }
+        in->bytes += (double)in->v[i].size;
+    }
+    return 0;
+}
+
+void
+inputs_release(struct inputs *in)
+{
+    for (size_t i = 0; i < in->n; i++)
+        free(in->v[i].path);
+    free(in->v);
+    set_release(&in->set);
+    passed_release(&in->passed);
+    memset(in, 0, sizeof *in);
+}

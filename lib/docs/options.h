@@ -1,0 +1,53 @@
+/* Options of programs that read documents; cli/opt.h has the OPT_ macros. */
+#ifndef DOCS_OPTIONS_H
+#define DOCS_OPTIONS_H
+
+#include "docs/docs.h"
+
+/* Words of --split, by enum split_by; ends with NULL. */
+extern const char *const docs_split_names[];
+
+/* Defaults of a struct input_opts and a struct docs_opts. */
+#define DOCS_INPUT_DEFAULTS                        \
+    {                                              \
+        .max_ratio = 10000, .max_members = 1000000 \
+    }
+#define DOCS_DEFAULTS                                   \
+    {                                                   \
+        .field = "text", .limit.most = (size_t)64 << 20 \
+    }
+/* Rows of the option table for struct input_opts i and struct docs_opts o. */
+#define DOCS_OPTIONS(i, o)                                                    \
+    OPT_GROUP("input"),                                                       \
+        OPT_STR(0, "lang", &(i).lang, "name",                                 \
+            "source of all text, instead of the file's name"),                \
+        OPT_STR(0, "lang-field", &(i).lang_field, "field",                    \
+            "JSON field with the source, one of --lang a,b,c"),               \
+        OPT_FLAG(0, "lang-path", &(i).lang_path,                              \
+            "folder or file names say which of --lang a,b,c"),                \
+        OPT_STR(0, "field", &(o).field, "field", "JSON field with the text"), \
+        OPT_FLAG(0, "jsonl", &(i).jsonl, "all input is JSONL"),               \
+        OPT_FLAG(0, "wiki", &(i).wiki, "all input is dumps of Wikipedia"),    \
+        OPT_ENUM(0, "split", &(o).split, docs_split_names, "by",              \
+            "where documents of plain text end"),                             \
+        OPT_SIZE(0, "max-doc", &(o).limit.most, 16, 1 << 30, "bytes",         \
+            "refuse longer documents"),                                       \
+        OPT_FLAG(0, "split-long", &(o).limit.split,                           \
+            "cut longer documents of plain text into several"),               \
+        OPT_FLAG(0, "strict", &(o).strict,                                    \
+            "refuse what is not UTF-8, instead of U+FFFD"),                   \
+        OPT_FLAG(0, "lossy", &(i).lossy,                                      \
+            "take NUL bytes for text, and any share that is not UTF-8"),      \
+        OPT_SIZE(0, "max-ratio", &(i).max_ratio, 0, 0x1p40, "n",              \
+            "content for a compressed byte at most (0: any)"),                \
+        OPT_SIZE(0, "max-members", &(i).max_members, 0, 0x1p40, "n",          \
+            "members of an archive at most (0: any number)")
+
+/* Refuse options that contradict each other: 0, or -1 and *e (EX_USAGE). */
+int docs_check(const struct input_opts *i, const struct docs_opts *o,
+    struct err *e);
+/* Warn, at the end, of files that were not UTF-8, and note the files that were
+ * not read, whose list is released. */
+void docs_tell(struct docs_sums *s);
+
+#endif

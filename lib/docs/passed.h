@@ -1,0 +1,32 @@
+/* Files and members of archives that are not read, counted by the endings of
+ * their names. */
+#ifndef DOCS_PASSED_H
+#define DOCS_PASSED_H
+
+#include "base/mem.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct passed_kind {
+    char *ending; /* ".html", in small letters, or "" */
+    uint64_t n;
+};
+/* { 0 } is empty. */
+struct passed {
+    struct passed_kind *v;
+    size_t n;
+    uint64_t files;
+};
+/* Count the file or member, which -v names with the reason. */
+void passed_add(struct passed *p, const char *path, const char *why);
+/* Add the counts of another. */
+void passed_join(struct passed *p, const struct passed *from);
+/* "3 files passed over: 2 .html, 1 .docx", the most frequent first; an empty
+ * text if there are none.  The caller frees it. */
+char *passed_text(struct passed *p);
+/* Say that, unless there are none, and release. */
+void passed_end(struct passed *p);
+void passed_release(struct passed *p);
+
+#endif

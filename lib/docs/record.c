@@ -1,0 +1,182 @@
+/*
+ * Records of JSONL; see record.h.  A first pass looks at all of the
+ * object and changes nothing; what it accepts, the second pass can decode.
+ */
+#include "docs/record.h"
+
+#include "base/utf8.h"
+#include "format/json.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define MOST_NAMES 8 /* that record_names gives */
+#define MOST_NAME 64 /* bytes of one */
+
+/* A record may begin with a byte order mark, as RFC 8259 allows: files have
+ * one, and so has each of several that were put into one. */
+static void
+open_record(struct js_in *in, const char *p, size_t n)
+{
+    const size_t mark = utf8_mark(p, n);
+
+    js_in_begin(in, p + mark, n - mark);
+}
+
+/* Does the string s, perhaps with escapes, spell the name? */
+static int
+spells(const struct js_string *s, const char *want)
+{
+    const char *p = s->p, *end = p + s->n;
+    const size_t n = strlen(want);
+    size_t len, k, i = 0;
+    char c[4];
+
+    if (!s->escapes)
+        return n == s->n && memcmp(want, p, n) == 0;
+    for (; p < end; p += len, i += k) {
+        len = k = 1;
+        *c = *p;
+        if (*p == '\\') {
+            k = js_escape(p + 1, end, c, &len);
+            len++;
+        }
+        if (k > n - i || memcmp(want + i, c, k) != 0)
+            return 0;
+    }
+    return i == n;
+}
+
+static int
+wrong(struct js_in *in, const char *why)
+{
+    in->why = why;
+    return 0;
+}
+
+/* An object and nothing behind it; strings that are members want[0..1] are
+ * put into out, whose p is NULL where another value is. */
+static int
+object(struct js_in *in, const char *const *want, struct js_string *out)
+{
+    struct js_string member, text;
+    size_t count;
+
+    if (!js_in_mark(in, '{'))
+        return wrong(in, "is no object");
+    if (!js_in_mark(in, '}')) {
+        do {
+            if (!js_in_name(in, &member) || !js_in_value(in, &text, &count))
+                return 0;
+            for (int i = 0; i < 2 && want; i++)
+                if (want[i] && spells(&member, want[i]))
+                    out[i] = text;
+        } while (js_in_mark(in, ','));
+        if (!js_in_mark(in, '}'))
+            return wrong(in, "neither a comma nor the end of the object");
+    }
+    return js_in_done(in) || wrong(in, "more follows the object");
+}
+
+/* A string of the record, decoded in place. */
+static struct span
+decoded(const struct js_string *s)
+{
+    struct span t = { (char *)(uintptr_t)s->p, s->n };
+
+    if (s->p && s->escapes)
+        t.n = js_unescape(s->p, s->n, t.p);
+    return t;
+}
+
+static const char *
+what_is_wrong(const struct js_in *in, const char *p, size_t *at)
+{
+    *at = (size_t)(in->p - p);
+    return in->p == in->end ? "the record ends too early" : in->why;
+}
+
+const char *
+record_fields(char *p, size_t n, const char *field, const char *other,
+    struct span *text, struct span *second, size_t *at)
+{
+    const char *want[2] = { field, other };
+    struct js_string out[2] = { { NULL, 0, 0 }, { NULL, 0, 0 } };
+    struct js_in in;
+
+    open_record(&in, p, n);
+    if (!object(&in, want, out))
+        return what_is_wrong(&in, p, at);
+    *text = decoded(&out[0]);
+    *second = out[1].p && out[1].p == out[0].p ? *text : decoded(&out[1]);
+    return NULL;
+}
+
+void
+record_names(const char *p, size_t n, struct buf *out)
+{
+    struct js_string name, text;
+    size_t count, names = 0;
+    struct js_in in;
+    char shown[MOST_NAME];
+
+    open_record(&in, p, n);
+    if (!js_in_mark(&in, '{'))
+        return;
+    while (js_in_name(&in, &name) && js_in_value(&in, &text, &count)) {
+        if (text.p && name.n < sizeof shown) {
+            if (names++ == MOST_NAMES) {
+                buf_adds(out, ", ...");
+                return;
+            }
+            count = js_unescape(name.p, name.n, shown);
+            buf_addf(out, "%s\"%.*s\"", names > 1 ? ", " : "", (int)count,
+                shown);
+        }
+        if (!js_in_mark(&in, ','))
+            return;
+    }
+}
+
+const char *
+record_strings(char *p, size_t n, struct span *text, size_t *at)
+{
+    struct js_string s;
+    struct js_in in;
+
+    open_record(&in, p, n);
+    if (!object(&in, NULL, NULL))
+        return what_is_wrong(&in, p, at);
+    *text = (struct span){ p, 0 };
+    for (in.p = p; in.p < in.end; in.p++) {
+        if (*in.p != '"')
+            continue;
+        js_in_string(&in, &s);
+        if (!js_in_mark(&in, ':')) {
+            text->n += js_unescape(s.p, s.n, p + text->n);
+            p[text->n++] = '\0';
+        }
+        in.p--; /* the loop's step: what follows may be the next quote */
+    }
+    return NULL;
+}
+
+int
+record_is_object(const char *p, size_t n)
+{
+    struct js_in in;
+
+    open_record(&in, p, n);
+    return object(&in, NULL, NULL);
+}
+
+int
+record_begins_object(const char *p, size_t n)
+{
+    struct js_string name;
+    struct js_in in;
+
+    open_record(&in, p, n);
+    return (js_in_mark(&in, '{') && js_in_name(&in, &name)) ||
+        record_is_object(p, n);
+}

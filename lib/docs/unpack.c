@@ -1,0 +1,308 @@
+/* Decompression, by libarchive; see unpack.h. */
+#include "docs/unpack.h"
+
+#include "base/mem.h"
+
+#include <archive.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BLOCK ((size_t)256 << 10)
+#define TAIL 4 /* bytes */
+
+struct unpack {
+    int fd;
+    const char *name;
+    struct archive *a;     /* NULL: fd is read as it is */
+    int packed, error;     /* error: errno of a failed read */
+    int end, done;         /* end: of what a gives; done: nothing follows */
+    int closed;            /* lz4_skip was given */
+    unsigned char head[4]; /* what fd begins with */
+    char *tail;            /* the TAIL bytes of fd before those in block */
+    char *block;           /* behind tail */
+    size_t nblock;         /* bytes of fd in it */
+    size_t rest;           /* the last of them, which a has not been given */
+    uint64_t fed;          /* bytes of fd read */
+    uint64_t before;       /* bytes of fd before those of a */
+    uint64_t content;      /* bytes given */
+};
+
+static ptrdiff_t
+read_some(int fd, void *p, size_t n)
+{
+    ptrdiff_t k;
+
+    do
+        k = read(fd, p, n);
+    while (k < 0 && errno == EINTR);
+    return k;
+}
+
+/*
+ * libarchive takes four bytes behind the last frame of lz4 before it sees
+ * that they begin none, so four bytes of anything would pass.  A frame to
+ * skip is put at the end of the file: it is read to its end only where
+ * another may begin, and has no four zeros, which would end a frame that
+ * was cut off.
+ */
+static const unsigned char lz4_magic[2][4] = { { 0x04, 0x22, 0x4d, 0x18 },
+    { 0x02, 0x21, 0x4c, 0x18 } }; /* the second: the legacy format, lz4 -l */
+static const unsigned char lz4_skip[12] = { 0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0,
+    0xff, 0xff, 0xff, 0xff };
+
+static int
+is_lz4(const void *p)
+{
+    return memcmp(p, lz4_magic[0], sizeof *lz4_magic) == 0 ||
+        memcmp(p, lz4_magic[1], sizeof *lz4_magic) == 0;
+}
+
+static la_ssize_t
+feed(struct archive *a, void *ctx, const void **block)
+{
+    struct unpack *u = ctx;
+    ptrdiff_t k;
+
+    if (u->rest > 0) {
+        k = (ptrdiff_t)u->rest;
+        u->rest = 0;
+        *block = u->block + u->nblock - (size_t)k;
+        return k;
+    }
+    memmove(u->tail, u->tail + u->nblock, TAIL);
+    k = read_some(u->fd, u->block, BLOCK);
+    for (ptrdiff_t i = 0; i < k && u->fed + (uint64_t)i < sizeof u->head; i++)
+        u->head[u->fed + (uint64_t)i] = (unsigned char)u->block[i];
+    if (k == 0 && !u->closed && is_lz4(u->head)) {
+        u->closed = 1;
+        k = (ptrdiff_t)sizeof lz4_skip;
+        memcpy(u->block, lz4_skip, sizeof lz4_skip);
+    }
+    if (k < 0)
+        archive_set_error(a, u->error = errno, "%s", strerror(errno));
+    else
+        u->fed += u->nblock = (size_t)k;
+    *block = u->block;
+    return k;
+}
+
+static int
+failed(const struct unpack *u, struct err *e)
+{
+    const char *s = archive_error_string(u->a);
+
+    return err_set(e, u->error ? EX_SYS : EX_INPUT, "%s: offset %llu%s: %s",
+        u->name, (unsigned long long)u->content,
+        u->packed ? " of its content" : "", s ? s : "is damaged");
+}
+
+/* A regular file as it is, without libarchive. */
+static void
+make_plain(struct unpack *u)
+{
+    struct stat st;
+
+    if (fstat(u->fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+        lseek(u->fd, 0, SEEK_CUR) != (off_t)u->fed ||
+        lseek(u->fd, 0, SEEK_SET) != 0)
+        return; /* its beginning may be another's */
+    archive_read_free(u->a);
+    u->a = NULL;
+    u->fed = 0;
+    u->end = 0;
+}
+
+/* Open u->a where feed begins; what it finds there may be empty. */
+static int
+open_packed(struct unpack *u, struct err *e)
+{
+    struct archive_entry *entry;
+    int k;
+
+    u->a = archive_read_new();
+    if (!u->a)
+        mem_exhausted("unpacking %s", u->name);
+    archive_read_support_filter_gzip(u->a);
+    archive_read_support_filter_bzip2(u->a);
+    archive_read_support_filter_xz(u->a);
+    archive_read_support_filter_zstd(u->a);
+    archive_read_support_filter_lz4(u->a);
+    archive_read_support_format_raw(u->a);
+    archive_read_support_format_empty(u->a);
+    k = archive_read_open(u->a, u, NULL, feed, NULL);
+    if (k == ARCHIVE_OK)
+        k = archive_read_next_header(u->a, &entry);
+    if (k != ARCHIVE_OK && k != ARCHIVE_WARN && k != ARCHIVE_EOF)
+        return failed(u, e);
+    if (archive_filter_count(u->a) > 2) /* with that of the file */
+        return err_set(e, EX_INPUT, "%s: offset 0: is compressed twice",
+            u->name);
+    u->end = k == ARCHIVE_EOF;
+    return 0;
+}
+
+struct unpack *
+unpack_open(int fd, const char *name, struct err *e)
+{
+    struct unpack *u = xcalloc(1, sizeof *u);
+
+    u->fd = fd;
+    u->name = name;
+    u->tail = xcalloc(1, TAIL + BLOCK);
+    u->block = u->tail + TAIL;
+    if (open_packed(u, e) < 0) {
+        unpack_close(u);
+        return NULL;
+    }
+    u->packed = archive_filter_code(u->a, 0) != ARCHIVE_FILTER_NONE;
+    if (!u->packed)
+        make_plain(u);
+    return u;
+}
+
+void
+unpack_close(struct unpack *u)
+{
+    if (!u)
+        return;
+    archive_read_free(u->a);
+    free(u->tail);
+    free(u);
+}
+
+int
+unpack_is_packed(const struct unpack *u)
+{
+    return u->packed;
+}
+
+int
+unpack_seeks(const struct unpack *u)
+{
+    return !u->a;
+}
+
+static int
+more_follows(const struct unpack *u, uint64_t at, struct err *e)
+{
+    return err_set(e, EX_INPUT,
+        "%s: offset %llu: what is compressed ends here, but more follows",
+        u->name, (unsigned long long)at);
+}
+
+/*
+ * libarchive stops behind a frame of lz4 that holds nothing, as at the end of
+ * all.  Such a frame ends in four zeros or the checksum of nothing; otherwise
+ * the last four bytes that libarchive has used began no frame.  Bytes that it
+ * was given and has not used are the last of the block, which it has asked for
+ * in order to read them.
+ */
+static int
+is_behind_empty_frame(const struct unpack *u, uint64_t used)
+{
+    const uint64_t left = u->fed - used;
+    const char *last;
+
+    if (u->closed || !is_lz4(u->head) || left > u->nblock)
+        return 0;
+    last = u->block + u->nblock - (size_t)left - 4;
+    return memcmp(last, "\0\0\0\0", 4) == 0 ||
+        memcmp(last, "\x05\x5d\xcc\x02", 4) == 0;
+}
+
+/* Open the frame behind an empty one: 1, or 0 if there is none, -1. */
+static int
+next_frame(struct unpack *u, uint64_t used, struct err *e)
+{
+    size_t n = (size_t)(u->fed - used);
+    ptrdiff_t k = 1;
+
+    memmove(u->tail, u->tail + u->nblock - n, TAIL + n);
+    while (n < sizeof *lz4_magic && k > 0) {
+        k = read_some(u->fd, u->block + n, BLOCK - n);
+        if (k < 0)
+            return err_set(e, EX_SYS, "%s:", u->name);
+        n += (size_t)k;
+        u->fed += (uint64_t)k;
+    }
+    if (n == 0)
+        return 0;
+    if (n < sizeof *lz4_magic || !is_lz4(u->block))
+        return more_follows(u, used, e);
+    archive_read_free(u->a);
+    u->before = used;
+    u->rest = u->nblock = n;
+    if (open_packed(u, e) < 0)
+        return -1;
+    return archive_filter_code(u->a, 0) == ARCHIVE_FILTER_LZ4
+        ? 1
+        : more_follows(u, used, e);
+}
+
+/* libarchive stops at the end of what is compressed, whatever follows.  1:
+ * there is more to read; 0: nothing follows; -1. */
+static int
+check_end(struct unpack *u, struct err *e)
+{
+    uint64_t used = u->before + (uint64_t)archive_filter_bytes(u->a, -1);
+    ptrdiff_t k;
+
+    if (!u->packed)
+        return 0;
+    if (is_behind_empty_frame(u, used))
+        return next_frame(u, used, e);
+    if (u->fed == used && (u->closed || !is_lz4(u->head))) {
+        k = read_some(u->fd, u->block, BLOCK);
+        if (k < 0)
+            return err_set(e, EX_SYS, "%s:", u->name);
+        if (k == 0)
+            return 0;
+    }
+    if (is_lz4(u->head))
+        used -= 4; /* that began no frame */
+    return more_follows(u, used, e);
+}
+
+ptrdiff_t
+unpack_read(struct unpack *u, void *p, size_t n, struct err *e)
+{
+    ptrdiff_t k = 0;
+
+    if (!u->a && u->end)
+        return 0;
+    if (!u->a) {
+        k = read_some(u->fd, p, n);
+        if (k < 0)
+            return err_set(e, EX_SYS, "%s:", u->name);
+        u->fed += (uint64_t)k;
+        return k;
+    }
+    while (!u->done) {
+        if (!u->end && (k = archive_read_data(u->a, p, n)) < 0)
+            return failed(u, e);
+        u->content += (uint64_t)k;
+        if (k > 0)
+            return k;
+        if ((k = check_end(u, e)) < 0)
+            return -1;
+        u->done = k == 0;
+        k = 0;
+    }
+    return 0;
+}
+
+int64_t
+unpack_seek(struct unpack *u, int64_t at, int whence)
+{
+    u->end = 0;
+    return lseek(u->fd, (off_t)at, whence);
+}
+
+uint64_t
+unpack_fed(const struct unpack *u)
+{
+    return u->fed;
+}

@@ -1,0 +1,59 @@
+/* Ids of documents; see encode.h. */
+#include "encode.h"
+#include "gopher.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+/* An encode function of struct docs_opts. */
+static void
+encode_doc(void *ctx, size_t worker, struct doc *d, const char *text, size_t n)
+{
+    const struct encoder *c = ctx;
+    const size_t bos = c->bos >= 0;
+    struct tok_ids ids = { d->ids.v, 0, d->ids.cap };
+
+    if (c->count)
+        gopher_count(text, n, &d->chars, &d->words);
+    if (n == 0)
+        return;
+    if (bos)
+        tok_ids_push(&ids, (uint32_t)c->bos);
+    tok_encode(c->t, c->scratch[worker], text, n, c->special ? TOK_SPECIAL : 0,
+        &ids);
+    d->plain = ids.n - bos;
+    if (d->plain == 0) /* none of its characters has a token */
+        ids.n = 0;
+    else if (c->eos >= 0)
+        tok_ids_push(&ids, (uint32_t)c->eos);
+    d->ids = (struct doc_ids){ ids.v, ids.n, ids.cap };
+}
+
+static size_t
+valid_text(const void *ctx, const char *text, size_t n)
+{
+    const struct encoder *c = ctx;
+
+    return tok_valid(c->t, text, n);
+}
+
+void
+encoder_begin(struct encoder *c, struct docs_opts *o)
+{
+    c->threads = docs_threads(o);
+    c->scratch = xcalloc(c->threads, sizeof *c->scratch);
+    for (size_t i = 0; i < c->threads; i++)
+        c->scratch[i] = tok_scratch_share(c->t, c->threads);
+    o->encode = encode_doc;
+    o->valid = valid_text;
+    o->encode_ctx = c;
+}
+
+void
+encoder_release(struct encoder *c)
+{
+    for (size_t i = 0; i < c->threads; i++)
+        tok_scratch_free(c->scratch[i]);
+    free(c->scratch);
+}
