@@ -17,7 +17,7 @@ V      ?= 0
 
 PROGS = bpe/bpe tokenize/tokenize shard/shard stream/stream teacher/teacher \
         student/student prune/prune plan/plan evalppl/evalppl \
-        generate/generate report/report convert/convert
+        evaltask/evaltask generate/generate report/report convert/convert
 # recipes/settings.mk has a variable of this name.
 override NAMES = $(notdir $(PROGS))
 BINS  = $(NAMES:%=$(BUILD)/bin/%)

@@ -1,6 +1,6 @@
 /* Means by context, class and confidence; see detail.h. */
 #include "detail.h"
-#include "resume.h"
+#include "eval/resume.h"
 #include "spread.h"
 #include "vocab.h"
 #include "base/mem.h"

@@ -1,14 +1,14 @@
 /* evalppl - measure what of a teacher is left; see evalppl(1) */
 #include "detail.h"
-#include "resume.h"
 #include "spread.h"
-#include "task.h"
 #include "vocab.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/die.h"
 #include "cli/opt.h"
 #include "cli/out.h"
+#include "eval/resume.h"
+#include "kern/kern.h"
 #include "model/compute.h"
 
 #include <stdlib.h>
@@ -16,25 +16,22 @@
 
 const char *const protocol_name[] = { "docs", "llama.cpp", "hf", "lm-eval",
     "stream", NULL };
-static const char *const formats[] = { "text", "tsv", NULL };
 
 enum { CONTEXT = 512 }; /* -c */
 
 static struct {
-    struct opt_list models, tasks;
-    const char *base, *read_base, *write_base, *from, *out, *items;
+    struct opt_list models;
+    const char *base, *read_base, *write_base, *from, *out;
     const char *detail, *tokens, *resume;
     size_t worst, c, stride, rows, threads;
     double temperature;
     int protocol, format, per_source, compare, compute, spread, recorded;
-    int skip_bad;
 } a = { .c = CONTEXT, .temperature = 1.0 };
 
 static const struct opt options[] = {
     OPT_LIST('m', "model", &a.models, "model",
         "a model to judge, [label=]path; may be given again"),
-    OPT_STR(0, "base", &a.base, "model",
-        "the teacher: KL to it, agreement, recovery of tasks"),
+    OPT_STR(0, "base", &a.base, "model", "the teacher: KL to it and agreement"),
     OPT_FLAG(0, "recorded", &a.recorded,
         "in place of it, what the stream holds of its teacher"),
     OPT_STR(0, "read-base", &a.read_base, "file",
@@ -45,7 +42,7 @@ static const struct opt options[] = {
         "the model before distillation: how much of its loss is regained"),
     OPT_STR('o', "output", &a.out, "file",
         "write the report there (default: standard output)"),
-    OPT_ENUM(0, "format", &a.format, formats, "name", "of the report"),
+    OPT_ENUM(0, "format", &a.format, format_names, "name", "of the report"),
     OPT_FLAG(0, "per-source", &a.per_source, "figures of each source too"),
     OPT_FLAG(0, "compare", &a.compare,
         "differences between models, paired by document"),
@@ -66,13 +63,6 @@ static const struct opt options[] = {
         "step of the windows of hf (0: half a window)"),
     OPT_REAL(0, "temperature", &a.temperature, 0.01, 1000, "T",
         "temperature of a second KL"),
-    OPT_GROUP("tasks, in place of the stream"),
-    OPT_LIST(0, "task", &a.tasks, "form=file",
-        "score these items by that form; may be given again"),
-    OPT_STR(0, "items", &a.items, "file",
-        "write the log probability of every choice there, as TSV"),
-    OPT_FLAG(0, "skip-bad", &a.skip_bad,
-        "name items that do not fit their form, and leave them out"),
     OPT_GROUP("run"),
     OPT_SIZE('B', "batch-size", &a.rows, 0, 65536, "rows",
         "windows at a time (0: about 4096 tokens)"),
@@ -97,25 +87,6 @@ refuse(const char *how, const struct given *g)
     for (; g->name != NULL; g++)
         if (g->is)
             die(EX_USAGE, "%s: %s", g->name, how);
-}
-
-/* Tasks have models of any tokenizers, and no stream. */
-static void
-check_tasks(const char *input)
-{
-    const struct given others[] = { { input != NULL, "a stream" },
-        { a.from != NULL, "--from" }, { a.worst > 0, "--worst" },
-        { a.detail != NULL, "--detail" }, { a.tokens != NULL, "--tokens" },
-        { a.temperature != 1.0, "--temperature" },
-        { a.protocol != PROTO_DOCS, "--protocol" }, { a.c != CONTEXT, "-c" },
-        { a.spread, "--spread" }, { a.recorded, "--recorded" }, { 0, NULL } };
-
-    if (a.items != NULL && a.tasks.n == 0)
-        die(EX_USAGE, "--items needs --task");
-    if (a.skip_bad && a.tasks.n == 0)
-        die(EX_USAGE, "--skip-bad needs --task");
-    if (a.tasks.n > 0)
-        refuse("not with --task", others);
 }
 
 /* llama.cpp's files of a base. */
@@ -189,16 +160,17 @@ open_all(struct eval *e)
     if (a.read_base != NULL)
         recorded_open(e, a.read_base);
     else if (a.base != NULL)
-        e->base = models_open(e, a.base);
+        e->base = judged_open(e, a.base);
     for (size_t i = 0; i < a.models.n; i++)
-        models_open(e, a.models.v[i]);
+        judged_open(e, a.models.v[i]);
     if (a.from != NULL)
-        e->from = models_find(e, a.from);
+        e->from = judged_find(e, a.from);
     if (a.recorded)
         recorded_stream(e);
-    models_check(e);
-    if (texts && a.tasks.n == 0)
-        models_split(e);
+    if (models_check(e->j, e->nj, &err) < 0)
+        die_err(&err);
+    if (texts)
+        judged_split(e);
     if (e->also != NULL)
         refuse("not with models of different tokenizers",
             (const struct given[]){ { a.worst > 0, "--worst" },
@@ -211,18 +183,31 @@ open_all(struct eval *e)
         die_err(&err);
 }
 
+/* All that figures depend on, but the input. */
+static struct resume *
+open_resume(const struct eval *e)
+{
+    struct resume *r;
+    struct buf b = { 0 };
+    struct err err;
+
+    buf_addf(&b, "%s %s %zu %zu %g %zu %d %d", kern_name(),
+        protocol_name[e->protocol], e->c, e->stride, e->temperature, e->base,
+        a.detail != NULL, e->in != NULL);
+    for (const struct eval *f = e; f != NULL; f = f->also)
+        models_hash(&b, f->j, f->nj);
+    if ((r = resume_open(a.resume, &b, &err)) == NULL)
+        die_err(&err);
+    buf_release(&b);
+    return r;
+}
+
 static void
 report(struct eval *e)
 {
     struct buf b = { 0 };
 
-    if (a.tasks.n > 0)
-        tasks_run(e,
-            &(struct task_args){ a.tasks.v, a.tasks.n, a.items,
-                (enum format)a.format, a.per_source, a.compare, a.skip_bad },
-            &b);
-    else
-        eval_print(e, (enum format)a.format, a.per_source, a.compare, &b);
+    eval_print(e, (enum format)a.format, a.per_source, a.compare, &b);
     if (a.spread)
         spread_print(e, (enum format)a.format, a.per_source, &b);
     if (a.worst > 0)
@@ -243,7 +228,7 @@ release(struct eval *e)
     if (e->also != NULL)
         release(e->also);
     free(e->also);
-    models_close(e);
+    models_close(e->j, e->nj);
     stream_info_release(&e->info);
     vocab_free(e->vocab);
     free(e->unit);
@@ -259,11 +244,10 @@ main(int argc, char **argv)
         1, NULL);
 
     check_arguments();
-    check_tasks(*input);
     check_files(*input);
     open_all(&e);
     e.detail = a.detail != NULL ? detail_new(&e) : NULL;
-    e.resume = resume_open(&e, a.resume, a.detail != NULL);
+    e.resume = a.resume != NULL ? open_resume(&e) : NULL;
     for (struct eval *f = e.also; f != NULL; f = f->also) {
         f->resume = e.resume;
         f->pool = e.pool;
@@ -271,9 +255,9 @@ main(int argc, char **argv)
     e.tokens = a.tokens != NULL ? tokens_begin(&e, a.tokens) : NULL;
     if (e.in != NULL)
         eval_base(&e);
-    else if (a.tasks.n == 0 && e.protocol == PROTO_LMEVAL)
+    else if (e.protocol == PROTO_LMEVAL)
         eval_text(&e, *input);
-    else if (a.tasks.n == 0)
+    else
         eval_stream(&e, *input);
     if (e.tokens != NULL)
         tokens_end(e.tokens);

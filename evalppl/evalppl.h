@@ -4,6 +4,9 @@
 
 #include "base/mem.h"
 #include "base/pool.h"
+#include "eval/mean.h"
+#include "eval/models.h"
+#include "eval/table.h"
 #include "msg/msg.h"
 #include "model/forward.h"
 
@@ -44,19 +47,6 @@ struct unit {
     size_t words;  /* lm-eval: of the text */
 };
 
-struct judged {
-    int recorded; /* no model: a file or the stream says what it predicts */
-    int foreign;  /* its tokenizer is not the input's */
-    char *label, *path;
-    struct model m;
-    struct fwd *f;
-    float *h;                /* [B*T,d] final states of scored predictions */
-    struct pair_score *pair; /* [B*T] of the predictions scored last: the loss
-                              * is nll_q; of the base that alone */
-    size_t params, bytes;    /* bytes of the weights as stored */
-    double seconds;          /* spent on it, forward and head */
-};
-
 struct eval {
     struct judged *j; /* [nj], the base first if there is one */
     size_t nj;
@@ -91,26 +81,21 @@ struct eval {
                         * NULL */
 };
 
-/* ---- models.c ---- */
+/* ---- judged.c ---- */
 
-/* A judged model without a model yet; the label is its own then. */
-struct judged *models_add(struct eval *e, const char *path, char *label);
 /* Open [label=]path, where a label has no slash; its index.  Dies on damage. */
-size_t models_open(struct eval *e, const char *spec);
+size_t judged_open(struct eval *e, const char *spec);
+/* One of those judged, by label or path, or another, which is opened. */
+size_t judged_find(struct eval *e, const char *spec);
 /* Dies if q and p have more or fewer ids and one's tokenizer is not the
  * input's. */
-void models_sizes(const struct eval *e, const struct judged *q,
+void judged_sizes(const struct eval *e, const struct judged *q,
     const struct judged *p);
 /* How many ids the model with the fewest has. */
-size_t models_ids(const struct eval *e);
-/* One of those judged, by label or path, or another, which is opened. */
-size_t models_find(struct eval *e, const char *spec);
-/* Dies when two have one label. */
-void models_check(const struct eval *e);
+size_t judged_ids(const struct eval *e);
 /* Models of another tokenizer than the first one's go to e->also, and so on
  * there. */
-void models_split(struct eval *e);
-void models_close(struct eval *e);
+void judged_split(struct eval *e);
 
 /* ---- read.c: the stream into rows; text.c: text into rows ---- */
 
@@ -181,11 +166,6 @@ void recorded_close(struct eval *e);
 
 /* ---- stat.c: sums into figures ---- */
 
-/* A mean over predictions and its standard error over units; NAN: unknown. */
-struct mean {
-    double v, se;
-};
-
 struct figures {
     size_t units, n;
     size_t bytes, words; /* 0: unknown */
@@ -197,9 +177,6 @@ struct figures {
     double regained; /* 100 (nll(from) - nll) / (nll(from) - nll(base)), or NAN
                       * where eval_cost does not show */
 };
-/* Student's t at 0.975 for n - 1 degrees of freedom; n < 2: NAN. */
-double t95(size_t n);
-
 /* Mean of a quantity over the units of a source (NONE: all) for model a, or
  * of the difference a - b, paired by unit (b NONE: of a alone). */
 struct mean eval_mean(const struct eval *e, size_t source, enum quantity q,
@@ -219,27 +196,10 @@ void eval_figures(const struct eval *e, size_t source, size_t model,
 /* Units of a source in which something has been scored. */
 size_t units_of(const struct eval *e, size_t source);
 
-/* ---- table.c: what reports are made of ---- */
-
-/* A number behind a tab, or right in a column behind a space; "-" if it is not
- * finite. */
-void put_cell(struct buf *b, const char *fmt, double v);
-void put_column(struct buf *b, int width, const char *fmt, double v);
-/* "low..high", fmt having both, in a column; "-" as above. */
-void put_range(struct buf *b, int width, const char *fmt, double low,
-    double high);
-/* The end of a line: i - k of two models, with so many digits, its error, and
- * how many of these it is. */
-void put_difference(struct buf *b, const struct judged *i,
-    const struct judged *k, const struct mean *m, int digits);
-/* "(all)" for NONE. */
-const char *source_name(const struct eval *e, size_t source);
-/* Width of a column of labels, at least 5, at most `most`. */
-int label_width(const struct eval *e, size_t most);
-
 /* ---- print.c ---- */
 
-enum format { FMT_TEXT, FMT_TSV };
+/* "(all)" for NONE. */
+const char *source_name(const struct eval *e, size_t source);
 /* Append the report. */
 void eval_print(const struct eval *e, enum format f, int per_source,
     int compare, struct buf *b);

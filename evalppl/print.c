@@ -50,6 +50,12 @@ describe(const struct eval *e, struct buf *b)
         buf_adds(b, ", bytes unknown");
 }
 
+const char *
+source_name(const struct eval *e, size_t source)
+{
+    return source == NONE ? "(all)" : e->info.source[source];
+}
+
 /* ---- TSV ---- */
 
 static void
@@ -141,7 +147,7 @@ text_bits(struct buf *b, const struct judged *i, const struct judged *k,
     const struct mean *m)
 {
     buf_adds(b, "bits/B ");
-    put_difference(b, i, k, m, 5);
+    put_difference(b, i->label, k->label, m, 5);
 }
 
 static void
@@ -246,13 +252,13 @@ text_pair(const struct eval *e, size_t i, size_t k, enum quantity q,
     const struct mean m = eval_mean(e, NONE, q, i, k);
 
     buf_addf(b, "%-4s ", q == Q_NLL ? "loss" : "KL");
-    put_difference(b, &e->j[i], &e->j[k], &m, 5);
+    put_difference(b, e->j[i].label, e->j[k].label, &m, 5);
 }
 
 static void
 print_text(const struct eval *e, int per_source, int compare, struct buf *b)
 {
-    const int w = label_width(e, 40);
+    const int w = models_label_width(e->j, e->nj, 40);
 
     describe(e, b);
     buf_addc(b, '\n');

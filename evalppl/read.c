@@ -249,7 +249,7 @@ take_head(struct eval *e, struct msg_in *in, const struct st *head)
 
     if (stream_info_read(&e->info, head, &err) < 0)
         die(err.code, "%s: %s", e->input, err.msg);
-    if (msg_in_fit(in, &e->info, models_ids(e), &err) < 0)
+    if (msg_in_fit(in, &e->info, judged_ids(e), &err) < 0)
         die_err(&err);
     for (size_t i = 0; i < e->nj; i++)
         if (!e->j[i].recorded)
@@ -257,7 +257,7 @@ take_head(struct eval *e, struct msg_in *in, const struct st *head)
     for (size_t i = 0; i < e->nj; i++)
         for (size_t k = 0; k < i; k++)
             if (!e->j[i].recorded && !e->j[k].recorded)
-                models_sizes(e, &e->j[i], &e->j[k]);
+                judged_sizes(e, &e->j[i], &e->j[k]);
 }
 
 void

@@ -23,7 +23,7 @@ struct taught {
 static void
 add(struct eval *e, const char *path, size_t V)
 {
-    struct judged *j = models_add(e, path, xstrdup(path));
+    struct judged *j = models_add(&e->j, &e->nj, path, xstrdup(path));
 
     j->recorded = 1;
     j->m.c.V = V;

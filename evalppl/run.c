@@ -1,7 +1,7 @@
 /* Rows of documents through every model, and sums over what is scored. */
 #include "evalppl.h"
 #include "detail.h"
-#include "resume.h"
+#include "eval/resume.h"
 #include "spread.h"
 #include "vocab.h"
 #include "base/clock.h"
@@ -171,7 +171,7 @@ shared_ids(const struct eval *e, const struct judged *q, const struct judged *p)
 {
     const size_t Vq = q->m.c.V, Vp = p->m.c.V, n = Vq < Vp ? Vq : Vp;
 
-    models_sizes(e, q, p);
+    judged_sizes(e, q, p);
     return Vq == Vp || n < e->info.vocab ? n : e->info.vocab;
 }
 
@@ -265,8 +265,10 @@ static void
 walk_all(struct pack *p, struct eval *e)
 {
     const size_t n = p->B * p->T;
+    struct err err;
 
-    p->known = resume_begin(e->resume);
+    if ((p->known = resume_begin(e->resume, &err)) < 0)
+        die_err(&err);
     resume_same(e->resume, p->ids, n * sizeof *p->ids);
     resume_same(e->resume, p->first, n * sizeof *p->first);
     resume_same(e->resume, p->at, p->n * sizeof *p->at);
@@ -290,6 +292,8 @@ walk_all(struct pack *p, struct eval *e)
 void
 pack_flush(struct pack *p, struct eval *e)
 {
+    struct err err;
+
     if (p->n > 0) {
         walk_all(p, e);
         if (e->spread != NULL)
@@ -308,7 +312,8 @@ pack_flush(struct pack *p, struct eval *e)
             detail_add(e->detail, e, p);
         for (size_t i = 0; i < e->nj; i++)
             resume_pass(e->resume, &e->j[i].seconds, sizeof e->j[i].seconds);
-        resume_end(e->resume);
+        if (resume_end(e->resume, &err) < 0)
+            die_err(&err);
         if (e->tokens != NULL)
             tokens_add(e->tokens, e, p);
         for (size_t i = 0; i < p->rows * p->T; i++)

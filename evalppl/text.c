@@ -1,12 +1,12 @@
 /* Texts as lm-evaluation-harness's rolling windows score them. */
 #include "read.h"
-#include "task.h"
 #include "vocab.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "cli/die.h"
 #include "cli/progress.h"
-#include "base/utf8.h"
+#include "eval/speech.h"
+#include "text/unicode.h"
 #include "format/json.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ count_words(const char *s, size_t n)
     int space = 0;
 
     for (; p < end; p += len) {
-        const int now = task_is_space(utf8_next(p, end, &len));
+        const int now = uni_python_space(utf8_next(p, end, &len));
 
         words += now && !space;
         space = now;
@@ -91,8 +91,10 @@ static void
 begin(struct eval *e, struct speech *s)
 {
     static char hash[33];
+    struct err err;
 
-    speech_open(s, &e->j[0], models_ids(e));
+    if (speech_open(s, &e->j[0], judged_ids(e), &err) < 0)
+        die_err(&err);
     if (tok_prefix(s->tok) < 0)
         die(EX_INPUT, "%s: has neither BOS nor EOS, which lm-eval needs",
             e->j[0].path);

@@ -4,7 +4,7 @@
  */
 #include "evalppl.h"
 #include "base_file.h"
-#include "resume.h"
+#include "eval/resume.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/die.h"

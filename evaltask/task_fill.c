@@ -1,5 +1,5 @@
 /* Fields of an item into the texts of a form, and filters. */
-#include "task.h"
+#include "task_fill.h"
 #include "base/mem.h"
 #include "text/unicode.h"
 
@@ -19,12 +19,6 @@ struct filtered {
     size_t n;
     struct buf *out;
 };
-
-int
-task_is_space(uint32_t c)
-{
-    return (c >= 0x1c && c <= 0x1f) || (c != UTF8_BAD && uni_class(c) & U_S);
-}
 
 static uint32_t
 next_char(const char *s, size_t n, size_t *len)
@@ -48,13 +42,14 @@ f_strip(struct filtered *f, struct err *e)
     size_t len;
 
     (void)e;
-    while (f->n > 0 && task_is_space(next_char(f->s, f->n, &len))) {
+    while (f->n > 0 && uni_python_space(next_char(f->s, f->n, &len))) {
         f->s += len;
         f->n -= len;
     }
     while (f->n > 0) {
         len = last_len(f->s, f->n);
-        if (!task_is_space(next_char(f->s + f->n - len, len, &(size_t){ 0 })))
+        if (!uni_python_space(
+                next_char(f->s + f->n - len, len, &(size_t){ 0 })))
             break;
         f->n -= len;
     }

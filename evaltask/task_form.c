@@ -1,5 +1,6 @@
-/* Forms of tasks: a key and its value a line; see evalppl(1). */
-#include "task.h"
+/* Forms of tasks: a key and its value a line; see evaltask(1). */
+#include "task_form.h"
+#include "task_fill.h"
 #include "base/io.h"
 #include "base/mem.h"
 

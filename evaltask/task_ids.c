@@ -1,57 +1,11 @@
 /* Requests into tokens, as lm-evaluation-harness does it. */
-#include "task.h"
+#include "task_ids.h"
 #include "base/mem.h"
-#include "base/note.h"
 #include "cli/die.h"
 #include "text/unicode.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { UNKNOWN_MOST = 2048 }; /* of a model that does not say, as there */
-
-void
-speech_open(struct speech *s, const struct judged *j, size_t V)
-{
-    struct buf text = { 0 };
-    struct err e;
-    int64_t id;
-
-    memset(s, 0, sizeof(*s));
-    if ((s->tok = tok_open(j->path, &e)) == NULL)
-        die_err(&e);
-    if (tok_warning(s->tok))
-        warn("%s: %s", j->path, tok_warning(s->tok));
-    if (tok_fit(s->tok, j->path, V, NULL, &e) < 0)
-        die_err(&e);
-    s->V = V;
-    if ((id = tok_prefix(s->tok)) >= 0 &&
-        tok_decode(s->tok, &(uint32_t){ (uint32_t)id }, 1, TOK_MIDDLE, &text,
-            &e) < 0)
-        die_err(&e);
-    s->prefix = text.p;
-    s->scratch = tok_scratch_new(s->tok);
-    s->label = j->label;
-    s->most = j->m.c.max_pos > 0 ? j->m.c.max_pos : UNKNOWN_MOST;
-}
-
-void
-speech_close(struct speech *s)
-{
-    tok_scratch_free(s->scratch);
-    tok_free(s->tok);
-    free(s->prefix);
-}
-
-void
-speech_encode(struct speech *s, const char *text, size_t n, struct tok_ids *out)
-{
-    const size_t np = s->prefix != NULL ? strlen(s->prefix) : 0;
-    const int has = np > 0 && n >= np && memcmp(text, s->prefix, np) == 0;
-
-    tok_encode(s->tok, s->scratch, text, n, TOK_SPECIAL | (has ? 0 : TOK_BOS),
-        out);
-}
 
 /* Bytes of s without the white space at its end. */
 static size_t
@@ -63,7 +17,7 @@ stripped(const char *s)
         const unsigned char *c = uni_before(end, p);
         size_t len;
 
-        if (!task_is_space(utf8_next(c, end, &len)))
+        if (!uni_python_space(utf8_next(c, end, &len)))
             break;
         end = c;
     }

@@ -1,5 +1,6 @@
 /* The report of tasks: a table for people, or TSV. */
-#include "task.h"
+#include "task_print.h"
+#include "task_stat.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -160,7 +161,7 @@ text_pairs(const struct eval *e, const struct task *t, size_t nt,
             if (s->group != NONE)
                 buf_addf(b, " %s", SHOWN(group_name(s)));
             buf_adds(b, ": ");
-            put_difference(b, &e->j[i], &e->j[k], &m, 4);
+            put_difference(b, e->j[i].label, e->j[k].label, &m, 4);
         }
 }
 
@@ -168,7 +169,7 @@ static void
 text_lines(const struct eval *e, const struct task *t, size_t nt,
     const struct subject *s, size_t n, struct buf *b)
 {
-    const int w[2] = { name_width(s, n), label_width(e, 30) };
+    const int w[2] = { name_width(s, n), models_label_width(e->j, e->nj, 30) };
 
     buf_addf(b, "\n%-*s %-*s %6s %6s %7s %6s %7s %6s %7s %6s %8s %6s", w[0],
         "task", w[1], "model", "items", "chance", "acc", "+/-", "by char",

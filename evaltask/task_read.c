@@ -1,5 +1,6 @@
 /* Items of a file of JSON lines, by a form. */
-#include "task.h"
+#include "task_read.h"
+#include "task_fill.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"

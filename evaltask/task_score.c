@@ -5,8 +5,8 @@
  * no multiple of 256, or at one, so that attention cuts it alike wherever it
  * stands and its figures do not depend on its neighbours.
  */
-#include "task.h"
-#include "resume.h"
+#include "task_score.h"
+#include "task_ids.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
@@ -114,6 +114,7 @@ static void
 bundle_flush(struct bundle *b)
 {
     const size_t n = b->B * b->T;
+    struct err err;
     int known;
 
     if (b->rows == 0)
@@ -121,7 +122,8 @@ bundle_flush(struct bundle *b)
     make_room(b);
     for (size_t k = 0; k < b->n; k++)
         b->goal[k] = b->guess[k].target;
-    known = resume_begin(b->resume);
+    if ((known = resume_begin(b->resume, &err)) < 0)
+        die_err(&err);
     resume_same(b->resume, b->ids, n * sizeof(*b->ids));
     resume_same(b->resume, b->first, n * sizeof(*b->first));
     resume_same(b->resume, b->goal, b->n * sizeof(*b->goal));
@@ -129,7 +131,8 @@ bundle_flush(struct bundle *b)
         compute(b);
     resume_pass(b->resume, b->nll, b->n * sizeof(*b->nll));
     resume_pass(b->resume, b->top, b->n * sizeof(*b->top));
-    resume_end(b->resume);
+    if (resume_end(b->resume, &err) < 0)
+        die_err(&err);
     for (size_t k = 0; k < b->n; k++) {
         const struct guess *g = &b->guess[k];
 
@@ -292,10 +295,12 @@ tasks_score(struct eval *e, struct task *t, size_t nt, size_t j)
     struct task_ids **r = xcalloc(nt, sizeof(*r));
     struct speech s;
     struct bundle b;
+    struct err err;
     size_t longest = 0;
     double total = 0.0;
 
-    speech_open(&s, &e->j[j], e->j[j].m.c.V);
+    if (speech_open(&s, &e->j[j], e->j[j].m.c.V, &err) < 0)
+        die_err(&err);
     for (size_t i = 0; i < nt; i++)
         r[i] = encode(&t[i], &s, &longest, &total);
     speech_close(&s);

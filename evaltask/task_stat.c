@@ -1,6 +1,6 @@
 /* Figures of tasks: means over items, errors as lm-evaluation-harness has them
  * (sample standard deviation / sqrt(n)), recovery with Fieller's interval. */
-#include "task.h"
+#include "task_stat.h"
 
 #include <math.h>
 

@@ -60,7 +60,7 @@ VOCAB      ?=# ids that are left of the vocabulary, such as 64K
 PRUNE      ?=# further options of prune, such as --no-repair
 SPARSIFY   ?=# options of prune sparsify: zeros in what is left
 SAYS       ?=# what teacher says (default: --final --hidden mapped)
-TASKS      ?=# tasks that are scored too, FORM=FILE each; see evalppl(1)
+TASKS      ?=# tasks that are scored too, FORM=FILE each; see evaltask(1)
 CLOZE      ?=# 1: and how paragraphs of the held-out text go on
 BENCH      ?=# prompts to measure the speed of teacher and student by
 HUMANEVAL  ?=# problems that models solve; see recipes/humaneval.mk
@@ -492,7 +492,7 @@ $(OUT)/cloze.jsonl: $(OUT)/held-out.tokens
 	$(TOP)scripts/make-cloze $$(find -L $(judged) -type f) >$@
 $(OUT)/tasks.tsv: $(last) $(OUT)/judged $(OUT)/tasks.asked $(rival) \
     $(if $(CLOZE),$(OUT)/cloze.jsonl) | programs
-	$(BIN)/evalppl -j $(THREADS) $(models) $(items:%=--task %) --per-source \
+	$(BIN)/evaltask -j $(THREADS) $(models) $(items:%=--task %) --per-source \
 	    --compare --items $(OUT)/items.tsv --format tsv -o $@
 
 # Of both in the same type, at the same time.

@@ -8,26 +8,35 @@
  * that were passed, as they lie in this machine's memory.  What follows the
  * last whole record is dropped.
  */
-#ifndef EVALPPL_RESUME_H
-#define EVALPPL_RESUME_H
+#ifndef EVAL_RESUME_H
+#define EVAL_RESUME_H
 
-#include "evalppl.h"
+#include "base/err.h"
+#include "base/mem.h"
 
 #include <stddef.h>
 
 struct resume;
-/* NULL: no path, nothing is kept; all below do nothing then.  Dies when the
- * file belongs to another run, or is none of evalppl's.  detail: values for
- * --detail are among what is kept.  Read after all models are open. */
-struct resume *resume_open(const struct eval *e, const char *path, int detail);
+/* with: all that the figures depend on but the input, such as options and
+ * models_hash.  NULL and *e: EX_SYS; EX_USAGE, the file was made with something
+ * else; EX_INPUT, it is no file of --resume.  The path outlives the result. */
+struct resume *resume_open(const char *path, const struct buf *with,
+    struct err *e);
 void resume_close(struct resume *r);
 
-/* A group of rows begins.  1: it is in the file, and need not be computed. */
-int resume_begin(struct resume *r);
-/* n bytes at p: from the file; or, when they have been computed, into it. */
+/* All below do nothing for r NULL: nothing is kept. */
+
+/* A group of rows begins.  1: it is in the file, and need not be computed; -1
+ * and *e. */
+int resume_begin(struct resume *r, struct err *e);
+/* n bytes at p: from the file; or, when they have been computed, into it.  They
+ * become zeros if the file does not have them, and resume_end fails. */
 void resume_pass(struct resume *r, void *p, size_t n);
-/* What was computed, or is in the file, came of these bytes; else dies. */
+/* The group depends on these n bytes at p; if the file's depends on others,
+ * resume_end fails. */
 void resume_same(struct resume *r, const void *p, size_t n);
-void resume_end(struct resume *r);
+/* The group is over.  -1 and *e: EX_SYS; EX_USAGE, the file was made of another
+ * input, and what was passed since resume_begin means nothing. */
+int resume_end(struct resume *r, struct err *e);
 
 #endif

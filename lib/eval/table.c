@@ -1,9 +1,11 @@
-/* What the reports are made of; see evalppl.h. */
-#include "evalppl.h"
+/* Cells of reports; see table.h. */
+#include "eval/table.h"
 #include "base/text.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdio.h>
+
+const char *const format_names[] = { "text", "tsv", NULL };
 
 enum { LONGEST = 64 };
 
@@ -42,33 +44,13 @@ put_range(struct buf *b, int width, const char *fmt, double low, double high)
 }
 
 void
-put_difference(struct buf *b, const struct judged *i, const struct judged *k,
+put_difference(struct buf *b, const char *a, const char *c,
     const struct mean *m, int digits)
 {
-    buf_addf(b, "%s - %s: %.*f", SHOWN(i->label), SHOWN(k->label), digits,
-        m->v);
+    buf_addf(b, "%s - %s: %.*f", SHOWN(a), SHOWN(c), digits, m->v);
     if (isfinite(m->se))
         buf_addf(b, " +/- %.*f", digits, m->se);
     if (isfinite(m->v / m->se))
         buf_addf(b, " (%.1f standard errors)", m->v / m->se);
     buf_addc(b, '\n');
-}
-
-const char *
-source_name(const struct eval *e, size_t source)
-{
-    return source == NONE ? "(all)" : e->info.source[source];
-}
-
-int
-label_width(const struct eval *e, size_t most)
-{
-    size_t w = 5;
-
-    for (size_t i = 0; i < e->nj; i++) {
-        const size_t n = strlen(SHOWN(e->j[i].label));
-
-        w = n > w ? n : w;
-    }
-    return (int)(w > most ? most : w);
 }

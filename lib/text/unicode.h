@@ -66,4 +66,11 @@ uni_class_at(const unsigned char *p, const unsigned char *end, size_t *len)
     return uni_block[0][*p];
 }
 
+/* A white-space character of Python's str.isspace. */
+static inline int
+uni_python_space(uint32_t c)
+{
+    return (c >= 0x1c && c <= 0x1f) || (c != UTF8_BAD && uni_class(c) & U_S);
+}
+
 #endif

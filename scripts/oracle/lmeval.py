@@ -34,7 +34,7 @@ OURS = {
                  doc_to_target=0, target_delimiter=''),
     'greedy': dict(output_type='loglikelihood', doc_to_text='{{context}}',
                    doc_to_target='{{target}}'),
-    # pieces of evalppl's templates that no task above has
+    # pieces of evaltask's templates that no task above has
     'described': dict(output_type='multiple_choice',
                       description='Of {{topic}}.\n\n',
                       doc_to_text='{{question}} ', doc_to_choice='{{options}}',

@@ -122,8 +122,6 @@ ok 'a base that is a file' evalppl -q -m "m=$gguf/q4_1-hf" --read-base base \
 like 'has losses' "${tab}-?[0-9.]+${tab}[0-9.]+${tab}[0-9.]+$" t
 equal 'and no entropy' "$(cut -f 1 d | sort -u | tr '\n' ' ')" 'm model '
 like 'nor a speed' '^base .* 0\.000 +- +0\.0$' out
-status 2 'tasks have no tables' evalppl -m "$gguf/f32-hf" --detail d \
-    --task "$top/recipes/tasks/blimp.form=$top/tests/golden/tasks/blimp.jsonl"
 status 1 'no place for tokens' evalppl -m "$gguf/f32-hf" --tokens no/t docs
 status 1 'nor tables' evalppl -m "$gguf/f32-hf" --detail no/t docs
 if [ -e /dev/full ]; then

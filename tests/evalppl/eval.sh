@@ -77,6 +77,14 @@ like 'all but the first are scored' '199 scored' out
 
 # --- misuse ---
 status 2 'no model' evalppl docs
+ok 'evalppl tells its options' evalppl -h
+options=$(grep -cE '^  (-.,|   ) --' out)
+options=$((options - 4)) # without -h -q -v -V
+equal "evalppl has at most 25 options ($options)" \
+    "$([ "$options" -gt 15 ] && [ "$options" -le 25 ] && echo yes)" yes
+unlike 'evalppl offers nothing of tasks' 'task|items' out
+status 2 'evalppl refuses --task, which evaltask has' evalppl -m "$s" \
+    --task "$top/recipes/tasks/blimp.form=$top/tests/golden/tasks/blimp.jsonl"
 status 2 '--from without --base' evalppl -m "$s" --from "$t" docs
 status 2 '--temperature without --base' evalppl -m "$s" --temperature 3 docs
 status 2 '--stride without its protocol' evalppl -m "$s" --stride 4 docs

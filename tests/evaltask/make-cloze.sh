@@ -1,5 +1,5 @@
 #!/bin/sh
-# scripts/make-cloze: items out of any text, and that evalppl takes them
+# scripts/make-cloze: items out of any text, and that evaltask takes them
 . "${0%/*}/../lib/lib.sh"
 cloze=$top/scripts/make-cloze
 held=$top/corpus/held-out
@@ -76,8 +76,8 @@ ok 'plain text' "$cloze" yy.plain.txt
 equal 'ten paragraphs of five documents' "$(grep -c '^{"language": "yy", ' out)" 10
 cp out plain
 
-# --- evalppl ---
-ok 'evalppl takes them' evalppl -q -m "$top/tests/golden/gguf/f32-hf" --task \
+# --- evaltask ---
+ok 'evaltask takes them' evaltask -q -m "$top/tests/golden/gguf/f32-hf" --task \
     "$top/recipes/tasks/cloze.form=plain" --format tsv
 equal 'ten items, chance a quarter' "$(awk -F '\t' '$1 == "cloze" { print $5, $6 }' out)" \
     '10 0.250000'

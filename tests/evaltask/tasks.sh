@@ -1,5 +1,5 @@
 #!/bin/sh
-# evalppl --task: forms, items and scores against lm-eval (tests/golden/tasks),
+# evaltask: forms, items and scores against lm-eval (tests/golden/tasks),
 # what must not depend on how items are grouped, misuse, damage
 . "${0%/*}/../lib/lib.sh"
 . "$top/tests/lib/bos.sh"
@@ -73,7 +73,7 @@ against() {
 
 for v in '' bos; do
     # shellcheck disable=SC2086 # a list of words
-    ok "tasks ${v:-without BOS}" evalppl -m "M=${v:-$m}" $tasks --format tsv \
+    ok "tasks ${v:-without BOS}" evaltask -m "M=${v:-$m}" $tasks --format tsv \
         --items items.$v
     cp out report.$v
     cp err err.first
@@ -83,20 +83,19 @@ done
 
 # --- an error is of several items of each task ---
 sed -n 1p "$golden/tasks/arc_easy.jsonl" >alone.jsonl
-ok 'a task of one item beside one of more' evalppl -q -m "M=$m" --format tsv \
+ok 'a task of one item beside one of more' evaltask -q -m "M=$m" --format tsv \
     --task "$forms/arc.form=alone.jsonl" --task "$forms/belebele.form=$golden/tasks/belebele_est_Latn.jsonl"
 equal 'has no error, nor has the mean' "$(awk -F '\t' '
     $1 == "task" { for (i = 1; i <= NF; i++) at[$i] = i; next }
     $1 == "arc" || $1 == "(mean)" { print $at["acc_se"] }' out)" "-
 -"
-status 2 'a window' evalppl -m "M=$m" --task "$forms/arc.form=alone.jsonl" -c 64
 
 # --- an item's figures are its own ---
 one=$forms/arc.form=$golden/tasks/arc_easy.jsonl
-ok 'one item' evalppl -m "M=$m" --items all --task "$one"
+ok 'one item' evaltask -m "M=$m" --items all --task "$one"
 for n in 1 2 3; do
     sed -n "${n}p" "$golden/tasks/arc_easy.jsonl" >alone.jsonl
-    ok "item $n alone" evalppl -q -m "M=$m" --items one \
+    ok "item $n alone" evaltask -q -m "M=$m" --items one \
         --task "$forms/arc.form=alone.jsonl"
     equal "item $n: the same figures" "$(awk -F '\t' -v OFS='\t' -v n=$n \
         'NR > 1 { $3 = n - 1; $4 = n; print }' one)" \
@@ -104,7 +103,7 @@ for n in 1 2 3; do
 done
 # shellcheck disable=SC2086 # a list of words
 for a in '-B 1' '-B 3 -j 1' '-j 3'; do
-    ok "with $a" evalppl -q -m "M=$m" $tasks --items again $a
+    ok "with $a" evaltask -q -m "M=$m" $tasks --items again $a
     same "the same with $a" items. again
 done
 like 'what items share is computed once' \
@@ -115,7 +114,7 @@ echo '{"id": "a", "question": {"stem": "What do bees make?", "choices": [' \
     '{"text": "honey", "label": "A"}, {"text": "milk", "label": "B"},' \
     '{"text": "wool", "label": "C"}, {"text": "a hive of bricks", "label": "D"}' \
     ']}, "answerKey": "A"}' >bees.jsonl
-ok 'a list of objects' evalppl -q -m "M=$m" --items one \
+ok 'a list of objects' evaltask -q -m "M=$m" --items one \
     --task "$forms/arc-allenai.form=bees.jsonl"
 equal 'gives what two lists do' "$(sed 1d one)" "$(awk -F '\t' '$3 == "0"' all)"
 
@@ -124,14 +123,14 @@ awk 'BEGIN { for (i = 0; i < 60; i++) printf "{\"a\":\"%s\",\"b\":\"%s\",\"g\":0
     "word " i, "ward " i * 7 % 60 }' >draft.jsonl
 printf '%s\n' 'kind choice' 'choice {a}' 'choice {b}' 'answer {g}' >q.form
 { cat q.form; echo 'by {by}'; } >p.form
-ok 'what the base says' evalppl -q -m "$golden/gguf/f32.gguf" --items i \
+ok 'what the base says' evaltask -q -m "$golden/gguf/f32.gguf" --items i \
     --task q.form=draft.jsonl
 # Answers that the base gets right but for every fifth.
 awk -F '\t' 'FNR == NR { if (FNR > 1 && $6 == 0) x = $9
         if (FNR > 1 && $6 == 1) pick[$4] = $9 > x; next }
     { sub(/"g":0/, "\"g\":" (FNR % 5 ? pick[FNR] : 1 - pick[FNR]) ",\"by\":\"" \
         (FNR % 4 ? "most" : "few") "\",\"h\":" FNR % 2); print }' i draft.jsonl >pairs.jsonl
-ok 'a model against a base' evalppl -m "S=$golden/gguf/q4_0.gguf" \
+ok 'a model against a base' evaltask -m "S=$golden/gguf/q4_0.gguf" \
     -m "H=$golden/gguf/f32-hf" --base "T=$golden/gguf/f32.gguf" --per-source \
     --compare --format tsv --items i --task p.form=pairs.jsonl \
     --task q.form=pairs.jsonl --task p.form=pairs.jsonl
@@ -169,13 +168,13 @@ equal 'the mean gives every task the same weight' "$(awk -F '\t' 'NF > 9 && $1 =
     END { printf "%.6f %.2f", acc["S"] / 3, 100 * (acc["S"] - c) / (acc["T"] - c) }' out)"
 equal 'groups' "$(awk -F '\t' '$1 == "p:pairs.jsonl" && $3 == "S" && NF > 9 { print $2, $5 }' \
     out | head -n 3 | tr '\n' ' ')" '(all) 60 most 45 few 15 '
-ok 'text' evalppl -m "S=$golden/gguf/q4_0.gguf" --base "T=$golden/gguf/f32.gguf" \
+ok 'text' evaltask -m "S=$golden/gguf/q4_0.gguf" --base "T=$golden/gguf/f32.gguf" \
     --task q.form=pairs.jsonl --compare
 like 'says what recovery is' 'recovery 100 \(x - chance\) / \(T - chance\), x acc of q$' out
 like 'and differences' '^q: T - S: ' out
 printf '%s\n' 'kind choice' 'choice {a}' 'choice {b}' 'answer {h}' 'label 0' \
     'label 1' >r.form
-ok 'a base at chance' evalppl -m "S=$golden/gguf/q4_0.gguf" --format tsv \
+ok 'a base at chance' evaltask -m "S=$golden/gguf/q4_0.gguf" --format tsv \
     --base "T=$golden/gguf/f32.gguf" --task r.form=pairs.jsonl
 equal 'has no recovery' "$(awk -F '\t' '$3 == "S" { print $16 $17 $18 }' out)" '---'
 
@@ -187,7 +186,7 @@ long() {    # long N: an item of more than N bytes of small values
         print "1]}" }' </dev/null >long.jsonl
 }
 long 60000000
-status 3 'a line of 60 MB' evalppl -m "S=$golden/gguf/q4_0.gguf" \
+status 3 'a line of 60 MB' evaltask -m "S=$golden/gguf/q4_0.gguf" \
     --task p.form=long.jsonl
 like 'is refused by its length' 'long\.jsonl: line 1: .*60000[0-9]* bytes.*4194304' err
 peak=$(sed -n 's/.*peak \([0-9]*\)[.][0-9] MB$/\1/p' err)
@@ -195,35 +194,38 @@ case $BUILD in *address* | *thread*) most=100000 ;; *) most=600 ;; esac
 if [ "$peak" -le $most ]; then pass 'within 10 bytes of memory a byte'
 else fail "a line of 60 MB takes $peak MB"; fi
 long 4000000
-ok 'a line of 4 MB is read' evalppl -q -m "S=$golden/gguf/q4_0.gguf" \
+ok 'a line of 4 MB is read' evaltask -q -m "S=$golden/gguf/q4_0.gguf" \
     --task p.form=long.jsonl
 
 # --- a byte order mark ---
 { printf '\357\273\277'; cat pairs.jsonl; } >mark.jsonl
-ok 'items behind a byte order mark' evalppl -q -m "S=$golden/gguf/q4_0.gguf" \
+ok 'items behind a byte order mark' evaltask -q -m "S=$golden/gguf/q4_0.gguf" \
     --items i2 --task p.form=mark.jsonl
-ok 'items without one' evalppl -q -m "S=$golden/gguf/q4_0.gguf" \
+ok 'items without one' evaltask -q -m "S=$golden/gguf/q4_0.gguf" \
     --items i --task p.form=pairs.jsonl
 sed 's/mark/pairs/' i2 >i3
 same 'a byte order mark changes no item' i i3
 
 # --- misuse ---
 p=p.form=pairs.jsonl
-status 2 'a task without a file' evalppl -m "$m" --task p.form
-status 2 'a task and a stream' evalppl -m "$m" --task $p stream
-status 2 'items of no task' evalppl -m "$m" --items i stream
-status 2 'a task and a protocol' evalppl -m "$m" --task $p --protocol stride
-status 2 'a task and --from' evalppl -m "$m" --base "$m" --from "$m" --task $p
-status 1 'no such form' evalppl -m "$m" --task none=pairs.jsonl
-status 1 'no such items' evalppl -m "$m" --task p.form=none
-status 1 'no place for the items' evalppl -m "$m" --task $p --items no/where
+status 2 'a task without a file' evaltask -m "$m" --task p.form
+status 2 'a stream beside a task is refused' evaltask -m "$m" --task $p stream
+status 2 'a run without a task is refused' evaltask -m "$m"
+like '... and told what to type' 'task.*evaltask -h' err
+status 2 'a run without a model is refused' evaltask --task $p
+like '... and told what to type here too' '-m .*evaltask -h' err
+status 2 'two models of one label are refused' evaltask -m "$m" -m "$m" --task $p
+like '... and told of labels' 'label=model' err
+status 1 'no such form' evaltask -m "$m" --task none=pairs.jsonl
+status 1 'no such items' evaltask -m "$m" --task p.form=none
+status 1 'no place for the items' evaltask -m "$m" --task $p --items no/where
 
 # bad WHAT WHY LINE...: a form that is refused
 bad() {
     what=$1 why=$2
     shift 2
     printf '%s\n' "$@" >bad.form
-    status 3 "$what" evalppl -q -m "$m" --task bad.form=pairs.jsonl
+    status 3 "$what" evaltask -q -m "$m" --task bad.form=pairs.jsonl
     like "$what: why" "$why" err
 }
 bad 'an unknown key' 'bad.form: line 2: colour is no key' 'kind choice' 'colour red'
@@ -236,23 +238,22 @@ bad 'no name' 'braces without' 'choice {}'
 # --skip-bad: what is no item of the form is named and left out.
 { head -n 2 "$golden/tasks/blimp.jsonl" && echo '{"no": "item"}' && echo '{' &&
     sed 1,2d "$golden/tasks/blimp.jsonl"; } >spoilt.jsonl
-ok 'all items' evalppl -q -m "$m" --task pair.form="$golden/tasks/blimp.jsonl" \
+ok 'all items' evaltask -q -m "$m" --task pair.form="$golden/tasks/blimp.jsonl" \
     --format tsv
 sed 's/blimp.jsonl//' out >all.items
-status 3 'a bad item is refused' evalppl -q -m "$m" --task pair.form=spoilt.jsonl
+status 3 'a bad item is refused' evaltask -q -m "$m" --task pair.form=spoilt.jsonl
 like '... and named' 'spoilt.jsonl: line 3: .*--skip-bad' err
-ok '--skip-bad leaves bad items out' evalppl -q -m "$m" --skip-bad \
+ok '--skip-bad leaves bad items out' evaltask -q -m "$m" --skip-bad \
     --task pair.form=spoilt.jsonl --format tsv
 same '... and has the figures of the others' all.items out
 like '... names the first' 'spoilt.jsonl: line 3: ' err
 like '... and the second' 'spoilt.jsonl: line 4: ' err
 like '... and counts them' 'spoilt.jsonl: 2 .*items' err
 echo '{"no": "item"}' >none.jsonl
-status 3 'no good item is refused even so' evalppl -q -m "$m" --skip-bad \
+status 3 'no good item is refused even so' evaltask -q -m "$m" --skip-bad \
     --task pair.form=none.jsonl
-status 2 '--skip-bad without tasks' evalppl -q -m "$m" --skip-bad docs
 printf 'kind choice\nchoice a\0b\n' >bad.form
-status 3 'a NUL byte' evalppl -q -m "$m" --task bad.form=pairs.jsonl
+status 3 'a NUL byte' evaltask -q -m "$m" --task bad.form=pairs.jsonl
 like 'is named' 'line 2: a NUL byte' err
 bad 'no choices' 'choice needs choices and an answer' 'kind choice' 'answer 0'
 bad 'a cloze without target' 'cloze needs a target' 'kind cloze' 'context {a}'
@@ -273,7 +274,7 @@ bad 'a text that is not in it' 'no "%" in "word 0"' 'choice {a|before:%}' \
 # broken WHAT WHY LINE: items that are refused
 broken() {
     printf '%s\n' "$3" >items.jsonl
-    status 3 "$1" evalppl -q -m "$m" --task p.form=items.jsonl
+    status 3 "$1" evaltask -q -m "$m" --task p.form=items.jsonl
     like "$1: why" "$2" err
 }
 broken 'an empty file' 'holds no items' ''
@@ -286,7 +287,7 @@ broken 'a field of another kind' 'field "a": is no text, number or list' \
 printf '%s\n' 'choice x' 'choice y' 'answer 0' 'by {a}' >values.form
 sed '1d; s/\t.*//' "$golden/tasks/values.tsv" >values.jsonl
 sed '1d; s/.*\t//' "$golden/tasks/values.tsv" >want.values
-ok 'items of numbers' evalppl -q -m "$m" --task values.form=values.jsonl \
+ok 'items of numbers' evaltask -q -m "$m" --task values.form=values.jsonl \
     --per-source --items items.values
 awk -F '\t' 'NR > 1 && $6 == 0 { print $2 }' items.values >got.values
 same 'numbers, true, false and null as jinja2 prints them' got.values want.values

@@ -66,7 +66,7 @@ same 'with the same answer' said.M out
 printf '%s\n' '{"context": "the <image>", "choices": [" old", " new"],
     "answer": 0, "language": "en"}' | tr -d '\n' >task.jsonl
 for m in M plain; do
-    ok "$m: a task with such a name is scored" evalppl -q -m "of=$m" \
+    ok "$m: a task with such a name is scored" evaltask -q -m "of=$m" \
         --task "$top/recipes/tasks/cloze.form=task.jsonl" --items "$m.items"
 done
 same 'alike' M.items plain.items

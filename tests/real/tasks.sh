@@ -30,7 +30,7 @@ check() {
         return 0
     fi
     # shellcheck disable=SC2086 # a list of words
-    ok "$1" evalppl -q -m "M=$model" $tasks \
+    ok "$1" evaltask -q -m "M=$model" $tasks \
         --task pair.form=blimp.jsonl --format tsv --items items
     # The mean log probability of all choices within 1e-5, relative.
     awk -F '\t' -v model="$1" -v acc="$4" '

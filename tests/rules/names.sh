@@ -59,6 +59,8 @@ tell plan 'no model' -m "$bad"
 tell convert 'no model' "$bad" x.gguf
 tell evalppl 'no model' -m "$bad"
 tell evalppl 'no stream' -m "$grad/tied-student" "$bad"
+tell evaltask 'no model' -m "$bad" --task x=y
+tell evaltask 'no form' -m "$top/tests/golden/gguf/f32-hf" --task "$bad=y"
 mkdir "$bad"
 printf '{"a' >"$bad/manifest.json"
 printf '{"a' >"$bad/config.json"
@@ -97,5 +99,11 @@ for format in text tsv; do
         --base "T=$grad/tied-teacher" --per-source --compare \
         --format $format bare
     table "evalppl, $format"
+done
+form=$top/recipes/tasks/blimp.form
+for format in text tsv; do
+    ok "evaltask, $format" evaltask -m "$source=$top/tests/golden/gguf/f32-hf" \
+        --compare --format $format --task "$form=$top/tests/golden/tasks/blimp.jsonl"
+    table "evaltask, $format"
 done
 done_testing

@@ -1,0 +1,110 @@
+/* evaltask - score models on tasks; see evaltask(1) */
+#include "task.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "kern/kern.h"
+#include "model/compute.h"
+
+static struct {
+    struct opt_list models, tasks;
+    const char *base, *items, *out, *resume;
+    size_t rows, threads;
+    int format, per_source, compare, compute, skip_bad;
+} a;
+
+static const struct opt options[] = {
+    OPT_LIST('m', "model", &a.models, "model",
+        "a model to judge, [label=]path; may be given again"),
+    OPT_STR(0, "base", &a.base, "model",
+        "the teacher, judged too: recovery of its scores"),
+    OPT_LIST(0, "task", &a.tasks, "form=file",
+        "score the items of a file by a form; may be given again"),
+    OPT_FLAG(0, "skip-bad", &a.skip_bad,
+        "name items that do not fit their form, and leave them out"),
+    OPT_STR('o', "output", &a.out, "file",
+        "write the report there (default: standard output)"),
+    OPT_ENUM(0, "format", &a.format, format_names, "name", "of the report"),
+    OPT_FLAG(0, "per-source", &a.per_source, "figures of each source too"),
+    OPT_FLAG(0, "compare", &a.compare,
+        "differences between models, paired by item"),
+    OPT_STR(0, "items", &a.items, "file",
+        "write the log probability of every choice there, as TSV"),
+    OPT_GROUP("run"),
+    OPT_SIZE('B', "batch-size", &a.rows, 0, 65536, "rows",
+        "rows at a time (0: about 4096 tokens)"),
+    OPT_ENUM(0, "compute", &a.compute, compute_names, "type",
+        "what matrix products multiply"),
+    OPT_STR(0, "resume", &a.resume, "file",
+        "keep there what is computed, and go on from what is there"),
+    OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
+        "threads (0: all processors)"),
+    OPT_END
+};
+
+static void
+open_models(struct eval *e)
+{
+    struct err err;
+
+    if (a.base != NULL && models_open(&e->j, &e->nj, a.base, &err) < 0)
+        die_err(&err);
+    e->base = a.base != NULL ? 0 : NONE;
+    for (size_t i = 0; i < a.models.n; i++)
+        if (models_open(&e->j, &e->nj, a.models.v[i], &err) < 0)
+            die_err(&err);
+    if (models_check(e->j, e->nj, &err) < 0)
+        die_err(&err);
+}
+
+/* The file belongs to these models and kernels. */
+static struct resume *
+open_resume(const struct eval *e)
+{
+    struct resume *r;
+    struct buf b = { 0 };
+    struct err err;
+
+    buf_addf(&b, "evaltask %s ", kern_name());
+    models_hash(&b, e->j, e->nj);
+    if ((r = resume_open(a.resume, &b, &err)) == NULL)
+        die_err(&err);
+    buf_release(&b);
+    return r;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct eval e = { 0 };
+    struct buf b = { 0 };
+    struct err err;
+
+    opt_parse(argc, argv, options,
+        "score models on tasks, and how much of a teacher's scores is left", "",
+        0, 0, NULL);
+    if (a.models.n == 0)
+        die(EX_USAGE, "-m is needed; see evaltask -h");
+    if (a.tasks.n == 0)
+        die(EX_USAGE, "--task is needed; see evaltask -h");
+    if (compute_init(a.compute, &err) < 0)
+        die_err(&err);
+    open_models(&e);
+    e.rows = a.rows;
+    if ((e.pool = pool_new(a.threads, &err)) == NULL)
+        die_err(&err);
+    e.resume = a.resume != NULL ? open_resume(&e) : NULL;
+    tasks_run(&e,
+        &(struct task_args){ a.tasks.v, a.tasks.n, a.items,
+            (enum format)a.format, a.per_source, a.compare, a.skip_bad },
+        &b);
+    out_file(a.out, b.p, b.n);
+    out_done();
+    buf_release(&b);
+    resume_close(e.resume);
+    models_close(e.j, e.nj);
+    pool_free(e.pool);
+    return 0;
+}

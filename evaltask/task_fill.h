@@ -1,0 +1,18 @@
+/* Texts of a form, filled with an item's fields. */
+#ifndef TASK_FILL_H
+#define TASK_FILL_H
+
+#include "task_form.h"
+#include "base/mem.h"
+#include "format/json.h"
+
+/* What it says of an item; of a list as many as that has, which only a text of
+ * one field may say.  -1 and *e: a field is missing, or of another kind. */
+int fill_text(const struct form *form, const struct fill *f, const json_t *item,
+    struct buf *out, struct err *e);
+int fill_list(const struct form *form, const struct fill *f, const json_t *item,
+    struct strings *out, struct err *e);
+/* Is there such a filter, with so many arguments? */
+int filter_check(const struct fill_step *s, struct err *e);
+
+#endif

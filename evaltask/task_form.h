@@ -1,0 +1,70 @@
+/* Forms: files that a user writes, see evaltask(1). */
+#ifndef TASK_FORM_H
+#define TASK_FORM_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+
+enum task_kind {
+    TASK_CHOICE,   /* one context, several continuations */
+    TASK_CONTEXTS, /* several contexts, one continuation */
+    TASK_CLOZE     /* one of each: is it what the model would say? */
+};
+enum task_score { SCORE_ACC, SCORE_NORM, SCORE_BYTES };
+extern const char *const score_name[]; /* "acc", "acc_norm", "acc_bytes" */
+
+struct strings {
+    char **v;
+    size_t n;
+};
+void strings_add(struct strings *s, const char *p, size_t n);
+void strings_release(struct strings *s);
+
+/* A text with fields in it: literal parts, and fields with their filters. */
+struct fill_step {
+    char *name;
+    struct strings arg;
+};
+struct fill_part {
+    char *text; /* or the field's path, "choices.text" */
+    int is_field;
+    struct fill_step *step;
+    size_t nstep;
+};
+struct fill {
+    struct fill_part *part;
+    size_t n;
+};
+
+struct named_fill {
+    char *name;
+    struct fill fill;
+};
+struct map_word {
+    char *map, *from, *to;
+};
+
+struct form {
+    char *path;
+    enum task_kind kind;
+    enum task_score score; /* that recovery is told of */
+    char *name;
+    struct fill description, context, target, answer, delimiter, by;
+    struct fill *choice, *label; /* each a text, or all of a list */
+    size_t nchoice, nlabel;
+    struct named_fill *set; /* fields made of others */
+    size_t nset;
+    struct map_word *map;
+    size_t nmap;
+};
+/* -1 and *e "path: line N: why". */
+int form_read(struct form *f, const char *path, struct err *e);
+void form_release(struct form *f);
+
+/* Append s, in which a backslash stands before what means itself (\n, \t: a
+ * line, a tab), made into parts; -1 and *e. */
+int fill_parse(struct fill *f, const char *s, size_t n, struct err *e);
+void fill_release(struct fill *f);
+
+#endif

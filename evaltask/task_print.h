@@ -1,0 +1,24 @@
+/* The report of tasks. */
+#ifndef TASK_PRINT_H
+#define TASK_PRINT_H
+
+#include "task_score.h"
+#include "base/mem.h"
+#include "eval/table.h"
+
+#include <stddef.h>
+
+struct task_args {
+    char **spec; /* [n] */
+    size_t n;
+    const char *items; /* where to write all requests, or NULL */
+    enum format format;
+    int per_source, compare, skip_bad;
+};
+void tasks_print(const struct eval *e, const struct task *t,
+    const struct task_args *a, struct buf *b);
+/* Every request by every model: TSV. */
+void tasks_items(const struct eval *e, const struct task *t, size_t nt,
+    struct buf *b);
+
+#endif

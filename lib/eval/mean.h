@@ -1,0 +1,15 @@
+/* Means, and how sure they are. */
+#ifndef EVAL_MEAN_H
+#define EVAL_MEAN_H
+
+#include <stddef.h>
+
+/* A mean and its standard error; NAN: unknown. */
+struct mean {
+    double v, se;
+};
+
+/* Student's t at 0.975 for n - 1 degrees of freedom; n < 2: NAN. */
+double t95(size_t n);
+
+#endif

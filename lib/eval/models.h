@@ -1,0 +1,41 @@
+/*
+ * Models that are judged beside each other: an array [n] that grows as they
+ * are opened.
+ */
+#ifndef EVAL_MODELS_H
+#define EVAL_MODELS_H
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "model/forward.h"
+
+#include <stddef.h>
+
+struct judged {
+    int recorded; /* no model: a file or the stream says what it predicts */
+    int foreign;  /* its tokenizer is not the input's */
+    char *label, *path;
+    struct model m;
+    struct fwd *f;
+    float *h;                /* [B*T,d] final states of scored predictions */
+    struct pair_score *pair; /* [B*T] of the predictions scored last: the loss
+                              * is nll_q; of the base that alone */
+    size_t params, bytes;    /* bytes of the weights as stored */
+    double seconds;          /* spent on it, forward and head */
+};
+
+/* Append an entry whose model is not open yet; the array owns the label. */
+struct judged *models_add(struct judged **j, size_t *n, const char *path,
+    char *label);
+/* Append the model of [label=]path, where a label has no slash.  -1 and *e: as
+ * model_open, or a weight is not finite; models_close in any case. */
+int models_open(struct judged **j, size_t *n, const char *spec, struct err *e);
+/* -1 and *e (EX_USAGE) when two have one label. */
+int models_check(const struct judged *j, size_t n, struct err *e);
+/* Append the hashes of all models that are open. */
+void models_hash(struct buf *b, const struct judged *j, size_t n);
+/* Width of a column of labels, at least 5, at most `most`. */
+int models_label_width(const struct judged *j, size_t n, size_t most);
+void models_close(struct judged *j, size_t n);
+
+#endif
