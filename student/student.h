@@ -181,7 +181,7 @@ struct held_out {
 
 struct student {
     const struct args *a;
-    char *command; /* as it was given */
+    char *command;              /* as it was given */
     struct effective effective; /* what --qat and --mask say */
     const struct opt *options;  /* the table they are from, */
     json_t *defaults;           /* and its values before they were given */

@@ -59,8 +59,8 @@ ok 'supervise runs' $share/scripts/supervise w true
 declaration
 # The stage is no root: links lead to where programs would be.
 for p in $(names); do
-    equal "$p of recipes is r-$p" "$(readlink $share/build/bin/$p)" /opt/bin/r-$p
-    ln -sf "$PWD/stage/opt/bin/r-$p" $share/build/bin/$p
+    equal "$p of recipes is r-$p" "$(readlink "$share/build/bin/$p")" "/opt/bin/r-$p"
+    ln -sf "$PWD/stage/opt/bin/r-$p" "$share/build/bin/$p"
 done
 ok 'an installed recipe runs from another folder' env -u BUILD PATH=/usr/bin:/bin \
     make -s -f $share/recipes/smollm2.mk TEACHER="$gguf" UDHR="$PWD/udhr" \

@@ -10,7 +10,7 @@ batches() { stream -q -T 32 -B 2 -s 1 --batches "$@" data; }
 trains() { student -m "$gguf" -o run --warmup 2 --save 3 "$@"; }
 # ids FILE: the tokens of a stream, a line for each batch
 ids() {
-    shard dump -q --values 64 "$1" >dump && grep '^  ids ' dump
+    shard dump -q --values 64 "$1" >shown && grep '^  ids ' shown
 }
 
 batches 6 >six && trains six 2>err || fail 'a run of 6 steps'
