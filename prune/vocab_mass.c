@@ -98,9 +98,10 @@ add_docs(struct mass *g, const struct msg *m)
 }
 
 static void
-take_head(struct mass *g, const struct st *head, const char *name,
+take_head(struct mass *g, struct msg_in *in, const struct st *head,
     const char *tokenizer)
 {
+    const char *const name = msg_in_name(in);
     struct err e, none;
 
     if (stream_info_read(&g->info, head, &e) < 0)
@@ -112,6 +113,8 @@ take_head(struct mass *g, const struct st *head, const char *name,
         g->info.vocab > g->v->n)
         die(EX_INPUT, "%s: was made with another tokenizer than that of %s",
             name, tokenizer);
+    if (msg_in_fit(in, &g->info, g->m->c.V, &e) < 0)
+        die_err(&e);
     g->lost = xcalloc(g->info.nsource, sizeof *g->lost);
 }
 
@@ -187,7 +190,7 @@ vocab_mass(const struct vocab *v, const struct model *m,
     progress_begin("measuring", 0, "tokens");
     while ((r = msg_read(in, &msg, &e)) > 0) {
         if (msg.kind == MSG_STREAM)
-            take_head(&g, &msg.st, msg_in_name(in), tokenizer);
+            take_head(&g, in, &msg.st, tokenizer);
         if (msg.kind != MSG_DOCS)
             continue;
         add_docs(&g, &msg);

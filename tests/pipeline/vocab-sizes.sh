@@ -80,6 +80,10 @@ like 'by message and id' 'message 1: .*400 ids: ids\[[0-9]+\] is 400' err
 status 3 'an id past the rows is refused by prune vocab' \
     prune vocab -q -m M -o x docs.image
 like 'which names it' 'id 400' err
+status 3 'an id past the rows in held-out documents is refused' \
+    prune vocab -q -m M -o held --held-out docs.image docs.big
+like 'held-out: by message and id' \
+    'docs.image: message 1: .*400 ids: ids\[[0-9]+\] is 400' err
 
 # --- what is left out is named ---
 ok 'prune vocab leaves tokens past the rows out' prune vocab -m M -o cut docs.big
