@@ -241,6 +241,20 @@ post_ids(struct vocab *v, json_t *post)
     }
 }
 
+/* The token that fills up a batch; padding goes if its token has gone. */
+static void
+padding_id(struct vocab *v, json_t *tok)
+{
+    json_t *const padding = json_object_get(tok, "padding");
+    const json_t *const id = json_object_get(padding, "pad_id");
+    json_t *const to = json_is_integer(id) ? renamed(v, id) : NULL;
+
+    if (to != NULL)
+        json_object_set_new(padding, "pad_id", to);
+    else if (id != NULL)
+        json_object_set_new(tok, "padding", json_null());
+}
+
 /* ---- what is named ---- */
 
 /* Does the chat template, a text or a list of several, spell s? */
@@ -264,6 +278,7 @@ vocab_files_named(const struct vocab_files *f, struct vocab *v)
     if (f->gen != NULL)
         generation_ids(v, f->gen);
     post_ids(v, json_object_get(f->tok, "post_processor"));
+    padding_id(v, f->tok);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *s = js_text_of(json_array_get(list, i), "content");
         const int64_t id = tok_id(v->t, s, strlen(s));
@@ -467,6 +482,7 @@ vocab_files_cut(struct vocab_files *f, const struct vocab *v, struct err *e)
         return -1;
     cut_added(v, f->tok);
     post_ids(names, json_object_get(f->tok, "post_processor"));
+    padding_id(names, f->tok);
     if (f->gen != NULL)
         generation_ids(names, f->gen);
     cut_decoder(v, f->config);

@@ -116,6 +116,26 @@ for want in "\"bad_words_ids\":[[$(to 399),$(to 398)]]" \
 done
 rm M/generation_config.json
 
+# --- the id of padding ---
+# padded DIR ID: a copy of M whose tokenizer.json pads with that id
+padded() {
+    cp -R M "$1"
+    sed "s/\"padding\": *null/\"padding\": {\"strategy\": \"BatchLongest\", \
+\"direction\": \"Right\", \"pad_to_multiple_of\": null, \"pad_id\": $2, \
+\"pad_type_id\": 0, \"pad_token\": \"x\"}/" M/tokenizer.json \
+        >"$1/tokenizer.json"
+}
+padded pads 399
+ok 'prune vocab keeps the token of padding' \
+    prune vocab -q -m pads -o pads.cut --keep few --report pads.tsv
+like 'under its new number' \
+    "\"pad_id\": $(awk -F '\t' '$1 == 399 { print $2 }' pads.tsv)," \
+    pads.cut/tokenizer.json
+padded over 401
+ok 'prune vocab cuts a model whose padding is past the rows' \
+    prune vocab -q -m over -o over.cut --keep few
+unlike 'the cut tokenizer has no padding' pad_id over.cut/tokenizer.json
+
 # --- BOS, EOS and PAD must be rows ---
 for name in bos eos pad; do
     rm -rf bad
