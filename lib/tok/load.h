@@ -23,7 +23,7 @@ int tok_load(struct tokenizer *t, const struct tok_source *src, struct err *e);
 
 /* BOS, EOS and PAD: of the post-processor and a tokenizer_config.json or NULL
  * (first); ids that `file`, parsed or NULL, names; the usual names of an EOS
- * (last), special tokens only.  -1 and *e: an EOS that is no token. */
+ * (last), special tokens only.  -1 and *e: one that is no token. */
 int special_config(struct tokenizer *t, const json_t *config, struct err *e);
 int special_ids(struct tokenizer *t, const json_t *j, const char *file,
     struct err *e);

@@ -7,38 +7,37 @@
 #include <stdlib.h>
 
 /* The token that member `name` of a tokenizer_config.json (a text, or an object
- * with one) gives into *id, where that is -1; NULL, or the text that is no
- * token. */
-static const char *
+ * with one) gives into *id, where that is -1.  -1 and *e: it is no token. */
+static int
 config_token(const struct tokenizer *t, const json_t *config, const char *name,
-    int64_t *id)
+    int64_t *id, struct err *e)
 {
     const json_t *v = json_object_get(config, name);
 
     if (json_is_object(v))
         v = json_object_get(v, "content");
     if (*id >= 0 || !json_is_string(v) || json_string_length(v) == 0)
-        return NULL;
+        return 0;
     *id = tok_id(t, json_string_value(v), json_string_length(v));
-    return *id < 0 ? json_string_value(v) : NULL;
+    if (*id < 0)
+        return err_set(e, EX_INPUT,
+            "tokenizer_config.json: %s \"%.60s\" is not in the vocabulary: "
+            "name a token that is, or remove %s",
+            name, json_string_value(v), name);
+    return 0;
 }
 
 int
 special_config(struct tokenizer *t, const json_t *config, struct err *e)
 {
-    const char *no_token;
-
     t->bos = t->before;
     t->eos = t->after;
     t->pad = -1;
-    config_token(t, config, "bos_token", &t->bos);
-    config_token(t, config, "pad_token", &t->pad);
+    if (config_token(t, config, "bos_token", &t->bos, e) < 0 ||
+        config_token(t, config, "pad_token", &t->pad, e) < 0 ||
+        config_token(t, config, "eos_token", &t->eos, e) < 0)
+        return -1;
     t->own_bos = t->bos;
-    if ((no_token = config_token(t, config, "eos_token", &t->eos)) != NULL)
-        return err_set(e, EX_INPUT,
-            "tokenizer_config.json: eos_token \"%.60s\" is not in the "
-            "vocabulary: name a token that is, or remove eos_token",
-            no_token);
     return 0;
 }
 
@@ -55,20 +54,28 @@ first_id(const json_t *j, const char *name, double below)
     return id >= 0.0 && id < below ? (int64_t)id : -1;
 }
 
-/* Ids that a text ends with: a number, or a list of them. */
-static void
-add_ends(struct tokenizer *t, const json_t *v)
+/* The ids of v that end a text: v is a number or a list; null and an empty list
+ * name none.  -1 and *e: a value that is no id. */
+static int
+add_ends(struct tokenizer *t, const json_t *v, const char *file, struct err *e)
 {
-    const size_t n = json_is_array(v) ? json_array_size(v) : 1;
+    const size_t n = json_is_array(v) ? json_array_size(v)
+        : v && !json_is_null(v)       ? 1
+                                      : 0;
 
     for (size_t i = 0; i < n; i++) {
         const json_t *id = json_is_array(v) ? json_array_get(v, i) : v;
         const json_int_t k = json_integer_value(id);
 
-        if (json_is_integer(id) && k >= 0 && (uint64_t)k < TOK_NONE &&
-            !tok_is_end(t, (uint32_t)k))
+        if (!json_is_integer(id) || k < 0)
+            return err_set(e, EX_INPUT,
+                "%s: eos_token_id holds a value that is no id: name an id, a "
+                "list of ids, or null",
+                file);
+        if ((uint64_t)k < TOK_NONE && !tok_is_end(t, (uint32_t)k))
             tok_ids_push(&t->ends, (uint32_t)k);
     }
+    return 0;
 }
 
 int
@@ -89,8 +96,7 @@ special_ids(struct tokenizer *t, const json_t *j, const char *file,
             file, (long long)eos, t->nid);
     if (t->eos < 0)
         t->eos = eos;
-    add_ends(t, json_object_get(j, "eos_token_id"));
-    return 0;
+    return add_ends(t, json_object_get(j, "eos_token_id"), file, e);
 }
 
 void

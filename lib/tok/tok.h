@@ -91,8 +91,9 @@ int64_t tok_template_bos(const struct tokenizer *t);
  * the post-processor's; bos_token or eos_token of tokenizer_config.json (of a
  * GGUF: tokenizer.ggml.*_token_id); the *_token_id (the first of a list) of
  * generation_config.json, then config.json; for EOS the special token
- * <|endoftext|>, <|end_of_text|>, </s> or <eos>.  tok_open refuses an eos_token
- * or eos_token_id that is no token.
+ * <|endoftext|>, <|end_of_text|>, </s> or <eos>.  tok_open refuses a
+ * bos_token, eos_token or pad_token that is no token, and an eos_token_id that
+ * is no id; null and an empty list name none.
  */
 int64_t tok_bos(const struct tokenizer *t);
 int64_t tok_eos(const struct tokenizer *t);

@@ -206,6 +206,26 @@ cp none.json none/tokenizer_config.json
 status 3 'an eos_token that is no token is refused' \
     tokenize -q --ids -t none image.txt
 like 'by its name' 'eos_token.*nonesuch' err
+for name in bos pad; do
+    sed "s/^{/{ \"${name}_token\": \"<|nonesuch|>\",/" \
+        k/tokenizer_config.json >none/tokenizer_config.json
+    status 3 "a ${name}_token that is no token is refused" \
+        tokenize -q --ids -t none image.txt
+    like "$name: by its name" "${name}_token.*nonesuch" err
+done
+mkdir noid
+cp k/tokenizer.json noid/
+for id in null '[]'; do
+    printf '{"eos_token_id": %s}' "$id" >noid/generation_config.json
+    printf '{"eos_token_id": 7}' >noid/config.json
+    equal "eos_token_id $id names none: that of the next file ends a document" \
+        "$(printf a | tokenize -q --ids -t noid | sed 's/.* //')" 7
+done
+for id in -1 '"0"' '[0, -1]'; do
+    printf '{"eos_token_id": %s}' "$id" >noid/generation_config.json
+    status 3 "eos_token_id $id is refused" tokenize -q --ids -t noid image.txt
+    like "$id: by its file" 'generation_config.json: eos_token_id.*no id' err
+done
 cp -R k past
 rm past/tokenizer_config.json
 printf '{"eos_token_id": 999999}' >past/config.json
