@@ -596,6 +596,9 @@ const char *const gguf_special[GGUF_SPECIALS][2] = {
     [GGUF_PAD] = { "pad_token", "tokenizer.ggml.padding_token_id" },
 };
 
+const char *const gguf_ends[GGUF_ENDS] = { "tokenizer.ggml.eot_token_id",
+    "tokenizer.ggml.eom_token_id" };
+
 /* Special tokens into j by name; ids: their numbers, as NAME_id. */
 static int
 add_specials(json_t *j, const struct gguf *g, int ids, struct err *e)
@@ -636,18 +639,17 @@ gguf_special_tokens(const struct gguf *g, struct err *e)
 static int
 add_ends(json_t *j, const struct gguf *g, struct err *e)
 {
-    static const char *const key[] = { "tokenizer.ggml.eot_token_id",
-        "tokenizer.ggml.eom_token_id" };
     const struct gguf_kv *tok = gguf_kv(g, "tokenizer.ggml.tokens");
     json_t *eos = json_object_get(j, "eos_token_id"), *all = json_array();
     int r = 0;
 
     if (eos)
         json_array_append(all, eos);
-    for (size_t i = 0; r >= 0 && i < 2; i++) {
+    for (size_t i = 0; r >= 0 && i < GGUF_ENDS; i++) {
         size_t id;
 
-        if ((r = gguf_size(g, key[i], 0, tok->n ? tok->n - 1 : 0, &id, e)) <= 0)
+        if ((r = gguf_size(g, gguf_ends[i], 0, tok->n ? tok->n - 1 : 0, &id,
+                 e)) <= 0)
             continue;
         for (size_t k = 0; k < json_array_size(all); k++)
             if (json_integer_value(json_array_get(all, k)) == (json_int_t)id)

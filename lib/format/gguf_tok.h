@@ -48,9 +48,15 @@ json_t *gguf_generation_config(const struct gguf *g, struct err *e);
 enum { GGUF_BOS, GGUF_EOS, GGUF_UNK, GGUF_PAD, GGUF_SPECIALS };
 struct gguf_ids {
     int64_t v[GGUF_SPECIALS]; /* -1: none */
+    const json_t *ends;       /* a list of ids that end a text; or NULL */
 };
+enum { GGUF_ENDS = 2 };
+/* Keys of ids that end a text besides EOS: the end of a turn, of a message. */
+extern const char *const gguf_ends[GGUF_ENDS];
 /* "bos_token", "tokenizer.ggml.bos_token_id" */
 extern const char *const gguf_special[GGUF_SPECIALS][2];
+/* The first two of id->ends that are not EOS are written as end of turn and of
+ * message; warns of more. */
 void gguf_out_ids(struct gguf_out *o, const struct gguf_ids *id, size_t V);
 int gguf_out_tokenizer(struct gguf_out *o, const json_t *tok,
     const json_t *config, size_t V, const struct gguf_ids *id, struct err *e);

@@ -496,12 +496,46 @@ name_specials(struct src *s, const json_t *config)
     }
 }
 
+/* Is number i of ends EOS, or the same as one before it? */
+static int
+is_repeated(const json_t *ends, size_t i, int64_t eos)
+{
+    const json_int_t id = json_integer_value(json_array_get(ends, i));
+    int same = id == eos;
+
+    while (!same && i-- > 0)
+        same = id == json_integer_value(json_array_get(ends, i));
+    return same;
+}
+
+static void
+put_ends(struct gguf_out *o, const struct gguf_ids *id, size_t V)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < json_array_size(id->ends); i++) {
+        const json_int_t end = json_integer_value(json_array_get(id->ends, i));
+
+        if (end < 0 || (size_t)end >= V ||
+            is_repeated(id->ends, i, id->v[GGUF_EOS]))
+            continue;
+        if (n < GGUF_ENDS)
+            gguf_out_u32(o, gguf_ends[n], (size_t)end);
+        n++;
+    }
+    if (n > GGUF_ENDS)
+        warn("eos_token_id: a GGUF names three ids that end a text; %zu more "
+             "are left out",
+            n - GGUF_ENDS);
+}
+
 void
 gguf_out_ids(struct gguf_out *o, const struct gguf_ids *id, size_t V)
 {
     for (int i = 0; i < GGUF_SPECIALS; i++)
         if (id->v[i] >= 0 && (size_t)id->v[i] < V)
             gguf_out_u32(o, gguf_special[i][1], (size_t)id->v[i]);
+    put_ends(o, id, V);
 }
 
 static void

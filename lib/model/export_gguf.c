@@ -47,9 +47,6 @@ check_config(const struct config *c, struct err *e)
     if (c->rope == ROPE_LLAMA3 && strcmp(f->gguf, "llama") != 0)
         return err_set(e, EX_INPUT,
             "rope_parameters: llama3 cannot be said in a GGUF of %s", f->gguf);
-    if (c->neos > 1)
-        warn("eos_token_id: a GGUF names one, %lld, of the %zu",
-            (long long)c->eos[0], c->neos);
     if (config_windows_lost(c) && any_window(c))
         warn("blocks with a window are not five of six: versions of llama.cpp "
              "that do not read %s take every sixth block without one",

@@ -328,18 +328,46 @@ load_config(const char *dir, json_t **config, struct err *e)
     return r;
 }
 
+/* Into *ends a list of the ids that end a text: those of c, then those of the
+ * generation_config.json in folder dir (or NULL). */
+static int
+list_ends(const struct config *c, const char *dir, json_t **ends, struct err *e)
+{
+    char *path = dir ? xasprintf("%s/generation_config.json", dir) : NULL;
+    json_t *gen = NULL, *ids;
+    int r = 0;
+
+    *ends = json_array();
+    for (size_t i = 0; i < c->neos; i++)
+        json_array_append_new(*ends, json_integer(c->eos[i]));
+    if (path && io_exists(path) && !(gen = js_load(path, JS_MAX, e)))
+        r = -1;
+    ids = json_object_get(gen, "eos_token_id");
+    if (json_is_array(ids))
+        json_array_extend(*ends, ids);
+    else if (ids)
+        json_array_append(*ends, ids);
+    json_decref(gen);
+    free(path);
+    return r;
+}
+
 int
 tokenizer_to_gguf(const char *from, const struct config *c, struct gguf_out *o,
     struct err *e)
 {
-    const struct gguf_ids id = { { [GGUF_BOS] = c->bos,
-        [GGUF_EOS] = c->neos ? c->eos[0] : -1,
-        [GGUF_UNK] = -1,
-        [GGUF_PAD] = c->pad } };
+    struct gguf_ids id = { { [GGUF_BOS] = c->bos,
+                               [GGUF_EOS] = c->neos ? c->eos[0] : -1,
+                               [GGUF_UNK] = -1,
+                               [GGUF_PAD] = c->pad },
+        NULL };
     char *file = from ? xasprintf("%s/%s", from, files[0]) : NULL;
-    json_t *tok = NULL, *config = NULL;
+    json_t *tok = NULL, *config = NULL, *ends;
     int r = -1;
 
+    if (list_ends(c, from && io_is_dir(from) ? from : NULL, &ends, e) < 0)
+        goto done;
+    id.ends = ends;
     if (!from) {
         gguf_out_str(o, "tokenizer.ggml.model", "none", 4);
         gguf_out_ids(o, &id, c->V);
@@ -357,6 +385,8 @@ tokenizer_to_gguf(const char *from, const struct config *c, struct gguf_out *o,
         if (r < 0)
             err_prefix(e, "%s", file);
     }
+done:
+    json_decref(ends);
     json_decref(tok);
     json_decref(config);
     free(file);

@@ -209,8 +209,13 @@ test_windows(void)
     model_close(&b);
     model_close(&m);
     need(model_open(&m, golden("family/mistral"), &e), &e);
-    m.c.neos = 2;
-    again(&m, &b, "two ends of text", "eos_token_id: a GGUF names one, ");
+    m.c.neos = 4;
+    for (size_t i = 0; i < 4; i++)
+        m.c.eos[i] = (int64_t)(2 + i);
+    again(&m, &b, "four ends of text", "eos_token_id: a GGUF names three");
+    model_close(&b);
+    m.c.neos = 3;
+    again(&m, &b, "three ends of text", NULL);
     model_close(&b);
     m.c.neos = 1;
     m.c.max_pos = 64;

@@ -109,7 +109,19 @@ id=$(printf ' the' | tokenize -q -t eos --no-eos --ids)
 sed "s/\"eos_token_id\": 2/\"eos_token_id\": [2, $id]/" "$m/config.json" \
     >eos/config.json
 ok 'a list of EOS ends a text' generate run -q -m eos 'The river' -n 12
+cp out ended
 status 1 '... at every token of it' grep -q ' the' out
+ok 'a directory whose config.json lists two EOS' convert -q eos eos.gguf
+ok '... becomes a GGUF' generate run -q -m eos.gguf 'The river' -n 12
+same '... whose texts end at both' ended out
+cp "$m/config.json" eos/
+echo "{\"eos_token_id\": [2, $id]}" >eos/generation_config.json
+ok 'a list in generation_config.json' convert -q eos list.gguf
+ok '... is in the GGUF' generate run -q -m list.gguf 'The river' -n 12
+same '... whose texts end where those of the directory end' ended out
+ok 'the GGUF becomes a directory' convert -q list.gguf list
+equal '... with both EOS' "$(tr -d ' \n' <list/generation_config.json |
+    sed 's/.*"eos_token_id":\[\([^]]*\)\].*/\1/')" "2,$id"
 
 # --- what is said, and refused ---
 ok 'memory' generate run -m "$m" --prompts p.jsonl -n 12

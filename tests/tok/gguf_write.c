@@ -6,7 +6,7 @@
 #include "format/gguf_tok.h"
 #include "format/json.h"
 
-static const struct gguf_ids none = { { -1, -1, -1, -1 } };
+static const struct gguf_ids none = { { -1, -1, -1, -1 }, NULL };
 
 /* The metadata as the reader sees it, or NULL and *e. */
 static json_t *
