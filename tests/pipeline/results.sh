@@ -263,6 +263,15 @@ cat >want <<'END'
     make -f recipes/settings.mk NAMES="none"
 END
 same 'of the rows there are' out want
+cp r/t.tsv before
+awk -F '\t' -v OFS='\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "regained") k = i }
+    NR > 1 { $k = "-" } 1' before >r/t.tsv
+ok 'a table of runs whose pruning cost nothing' "$top/scripts/results" draw r t
+equal 'has "-" as what a judged model has won back' \
+    "$(awk -F ' *[|] *' '/^[|] (dist|PyT)/ { print $2, $10 }' out)" \
+    'distilled -
+PyTorch '
+cp before r/t.tsv
 # Documents of 10 and 30 tokens, nll higher by 1 and 3: 2.5, and its error: the
 # residuals -15 and 15, sqrt(2 * 450) / 40.
 sed 's/2.0	2.0	2.25/2.0	3.0	2.25/; s/3.0	3.5	3.75/3.0	6.5	3.75/' o/eval.tsv >new
