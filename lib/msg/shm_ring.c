@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/stop.h"
+#include "msg/shm_name.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -90,33 +91,6 @@ boot_id(char id[40])
 
 /* ---- life ---- */
 
-/* Take the lock of an end.  0, or -1: another process has it. */
-static int
-lock(int fd, int role)
-{
-    struct flock l = { .l_type = F_WRLCK,
-        .l_whence = SEEK_SET,
-        .l_start = role,
-        .l_len = 1 };
-
-    return fcntl(fd, F_SETLK, &l);
-}
-
-/* The process that holds the lock of an end; 0: nobody; -1: one that the system
- * does not name (in another namespace). */
-static pid_t
-holder(int fd, int role)
-{
-    struct flock l = { .l_type = F_WRLCK,
-        .l_whence = SEEK_SET,
-        .l_start = role,
-        .l_len = 1 };
-
-    if (fcntl(fd, F_GETLK, &l) < 0)
-        return -1;
-    return l.l_type == F_UNLCK ? 0 : l.l_pid > 0 ? l.l_pid : -1;
-}
-
 static const char *
 peer(const struct ring *r)
 {
@@ -147,7 +121,7 @@ is_stopped(pid_t pid)
 static int
 peer_lives(struct ring *r)
 {
-    const pid_t pid = holder(r->fd, !r->role);
+    const pid_t pid = shm_holder(r->fd, !r->role);
 
     if (pid == 0)
         return 0;
@@ -429,12 +403,6 @@ remove_name(struct ring *r)
     r->name = NULL;
 }
 
-static char *
-segment_name(const struct addr *a)
-{
-    return xasprintf("/retort-%lu-%s", (unsigned long)geteuid(), a->name);
-}
-
 /*
  * Open the segment of that name and, if nobody writes it, remove it: whoever
  * holds the writer's lock may, as long as the name is still this segment's.
@@ -455,7 +423,7 @@ clear_stale(const struct addr *a, const char *name, int *fd, struct err *e)
         close(f);
         return -1;
     }
-    live = lock(f, WRITER) < 0;
+    live = shm_lock(f, WRITER) < 0;
     if (!live && fstat(f, &st) == 0 && st.st_nlink > 0) {
         if (shm_unlink(name) < 0 && errno != ENOENT) {
             err_set(e, EX_SYS, "%s: /dev/shm%s:", a->text, name);
@@ -488,7 +456,7 @@ new_segment(const struct addr *a, const char *name, struct err *e)
         fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
         if (fd < 0 && errno != EEXIST)
             return err_set(e, EX_SYS, "%s: /dev/shm%s:", a->text, name);
-        if (fd >= 0 && lock(fd, WRITER) == 0 && fstat(fd, &st) == 0 &&
+        if (fd >= 0 && shm_lock(fd, WRITER) == 0 && fstat(fd, &st) == 0 &&
             st.st_nlink > 0)
             return fd;
         if (fd >= 0)
@@ -502,12 +470,13 @@ new_segment(const struct addr *a, const char *name, struct err *e)
 struct ring *
 ring_create(const struct addr *a, struct err *e)
 {
-    char *name = segment_name(a);
-    const int fd = new_segment(a, name, e);
+    char *name = shm_name(a);
     struct ring *r;
     char *path;
+    int fd;
 
-    if (fd < 0) {
+    shm_note_left(a);
+    if ((fd = new_segment(a, name, e)) < 0) {
         free(name);
         return NULL;
     }
@@ -527,7 +496,7 @@ ring_create(const struct addr *a, struct err *e)
 static int
 take(struct ring *r, struct err *e)
 {
-    if (lock(r->fd, READER) < 0)
+    if (shm_lock(r->fd, READER) < 0)
         return err_set(e, EX_USAGE, "%s: another program reads there", r->text);
     if (atomic_load(&r->h->attached))
         return 0;
@@ -553,7 +522,8 @@ try_attach(const struct addr *a, const char *name, int fd, struct ring **p,
         k = open_segment(r, e);
     if (k > 0)
         k = take(r, e);
-    else if (k == 0 && has_name(r) && holder(fd, WRITER) == 0 && ++*dead > DEAD)
+    else if (k == 0 && has_name(r) && shm_holder(fd, WRITER) == 0 &&
+        ++*dead > DEAD)
         k = err_set(e, EX_INPUT, "%s: its writer died before it wrote",
             a->text);
     if (k > 0) {
@@ -570,7 +540,7 @@ struct ring *
 ring_attach(const struct addr *a, struct err *e)
 {
     const double began = clock_now();
-    char *name = segment_name(a);
+    char *name = shm_name(a);
     struct ring *r = NULL;
     int fd = -1, told = 0, k = 0, dead = 0;
 
@@ -605,7 +575,7 @@ ring_create_memfd(const struct addr *a, struct err *e)
         return NULL;
     }
     r = new_ring(a, WRITER, fd);
-    if (lock(fd, WRITER) < 0)
+    if (shm_lock(fd, WRITER) < 0)
         err_set(e, EX_SYS, "%s: lock:", a->text);
     else if (fill_segment(r, a->size, e) == 0) {
         if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) ==

@@ -13,7 +13,7 @@
  *
  * A named segment (shm_open(3), "/retort-UID-NAME") belongs to its writer; it
  * loses its name when the reader attaches.  One whose writer is gone is stale:
- * the next start removes it.
+ * the next start under its name removes it, a writer under another notes it.
  */
 #ifndef MSG_SHM_RING_H
 #define MSG_SHM_RING_H

@@ -165,6 +165,37 @@ ok 'which does not stop the next start' timeout 60 $rows -o "shm:$me"
 wait $! || fail 'nor its reader'
 ok '... the same bytes' diff -r piped.d after
 
+# --- what a killed writer has left under another name ---
+for name in left used; do
+    $endless -o "shm:$me.$name" 2>err1 &
+    eval "$name=$!"
+    await [ -e "$segment.$name" ]
+done
+# shellcheck disable=SC2154 # set by eval
+kill -9 "$left"
+wait "$left" 2>/dev/null
+noted() {
+    stream -B 4 -T 64 --batches 1 data -o "shm:$me?wait=0.1" 2>err
+    grep '/dev/shm' err >noted
+}
+noted
+unlike 'a segment that may be just begun is not noted' "$segment.left" noted
+touch -d '1 minute ago' "$segment.left" "$segment.used"
+noted
+like 'an old segment without a writer is noted with the command that frees it' \
+    "^stream: shm:$me.*: rm .*$segment.left( |\$)" noted
+unlike 'an old segment in use is not noted' "$segment.used" noted
+timeout 60 shard write -q -o first "shm:$me.used?wait=60" &
+reader=$!
+await [ ! -e "$segment.used" ]
+await [ -e first/manifest.json ]
+if kill -0 "$reader"; then pass 'and its reader reads it'
+else fail 'and its reader reads it'; fi
+kill -TERM "$reader"
+# shellcheck disable=SC2154 # set by eval
+wait "$reader" "$used"
+rm "$segment.left"
+
 # --- a peer that is stopped ---
 stream -q -B 4 -T 64 -s 7 --epochs 100000 data -o "shm:$me?size=64K" 2>err1 &
 writer=$!
