@@ -7,7 +7,8 @@
 # made from what the steps before it left, so a run that was stopped goes on where it was when the same
 # command is given again; the distillation goes on from its last checkpoint.
 # What was made under other settings is refused by name; only the judgement at
-# the end, which is cheap, is made anew.
+# the end, which is cheap, is made anew.  With more BATCHES a finished run, and its
+# rival, go on from their last step, unless they are STORED or linked by `like`.
 # `make -f recipes/NAME.mk help` lists targets and variables.
 #
 # The pipelines need no pipefail: a program whose input breaks off before its
@@ -134,6 +135,12 @@ trained_by = B BATCHES WARMUP STUDENT SAYS TEMPERATURE COMPUTE CALIBRATE \
              $(if $(CALIBRATE),TEACHER_LR)
 fitted_by  = CALIBRATE TEACHER_LR WARMUP B COMPUTE
 compute    = $(if $(COMPUTE),--compute $(COMPUTE))
+# $(1) distilled or rival: `settings`, which is always remade, if it was made by
+# fewer BATCHES and goes on to these.
+longer     = $(if $(STORED),,$(if $(shell [ -h $(OUT)/$(1) ] || \
+             [ ! -e $(OUT)/$(1).settings ] || awk -F = -v n='$(strip $(BATCHES))' \
+             '$$1 == "BATCHES" && $$2 + 0 < n + 0' $(OUT)/$(1).settings),settings))
+but_length = $(filter-out $(if $(call longer,$(1)),BATCHES),$(trained_by))
 # Tokens of a teacher are for one temperature, its states for any.
 drawn      = $(filter --top --sample,$(SAYS))
 
@@ -180,8 +187,10 @@ settings:
 	    same,$(OUT)/calibrated.settings,$(fitted_by),$(OUT)/calibrated*))
 	$(if $(STORED),$(call \
 	    same,$(OUT)/targets.settings,$(said_by),$(OUT)/targets*))
-	$(call same,$(OUT)/distilled.settings,$(trained_by) LR,$(OUT)/distilled*)
-	$(call same,$(OUT)/rival.settings,$(trained_by) RIVAL_LR,$(OUT)/rival*)
+	$(call same,$(OUT)/distilled.settings,$(call \
+	    but_length,distilled) LR,$(OUT)/distilled*)
+	$(call same,$(OUT)/rival.settings,$(call \
+	    but_length,rival) RIVAL_LR,$(OUT)/rival*)
 	@if [ -n '$(strip $(TEXT))' ] && [ -e $(OUT)/train.done ]; then \
 	    new=$$($(call newer,$(TEXT),$(OUT)/train.done)); \
 	    if [ -n "$$new" ]; then \
@@ -431,7 +440,7 @@ $(OUT)/calibrated/config.json: $(OUT)/train.done | programs
 profile = RETORT_PROFILE=$(@D)/$(1).$$$$.profile
 TRAIN = $(call profile,student) $(BIN)/student -m $(OUT)/pruned \
         --warmup $(WARMUP) --save $(SAVE) -j $(THREADS) --resume $(compute) \
-        --temperature $(TEMPERATURE) $(STUDENT)
+        --override steps --temperature $(TEMPERATURE) $(STUDENT)
 
 # What the teacher says of every batch, on a pipe or kept for other runs too.
 said = $(STREAM) -B $(B) --batches $(BATCHES) $(1) | \
@@ -446,8 +455,11 @@ $(OUT)/targets.done: $(sayer) | programs
 	@touch $@
 
 # config.json is written last, when the run is at its end.  With --resume the
-# first run starts at the beginning and a later one at its last checkpoint.
-$(OUT)/distilled/config.json: $(sayer) | $(if $(STORED),$(OUT)/targets.done) programs
+# first run starts at the beginning and a later one at its last checkpoint.  That
+# of a run made longer is removed first: stopped, it is not at its end.
+$(OUT)/distilled/config.json: $(sayer) $(call longer,distilled) \
+    | $(if $(STORED),$(OUT)/targets.done) programs
+	@rm -f $@
 	$(call record,$(OUT)/distilled.settings,$(trained_by) LR)
 	@mkdir -p $(@D)
 	$(if $(STORED),$(BIN)/stream -B $(B) \
@@ -458,7 +470,9 @@ $(OUT)/distilled/config.json: $(sayer) | $(if $(STORED),$(OUT)/targets.done) pro
 rival: $(OUT)/rival/config.json
 	@$(MAKE) --no-print-directory -f $(RECIPE) report page
 
-$(OUT)/rival/config.json: $(OUT)/pruned/config.json | programs
+$(OUT)/rival/config.json: $(OUT)/pruned/config.json $(call longer,rival) \
+    | programs
+	@rm -f $@
 	$(call record,$(OUT)/rival.settings,$(trained_by) RIVAL_LR)
 	@mkdir -p $(@D)
 	$(STREAM) -B $(B) --batches $(BATCHES) --resume $(@D) | \

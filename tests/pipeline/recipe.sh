@@ -56,7 +56,7 @@ refused() {
     same 'all is as it was' before after
 }
 refused LR 3e-4 1e-3
-refused BATCHES 6 7
+refused BATCHES 6 5
 refused STUDENT '' --recompute
 refused PARAMS 30K 29K
 refused HELD_OUT '5 11 17 23 28' 5
@@ -76,6 +76,36 @@ like 'is judged beside' '^rival ' out
 like 'and is on the page' 'rival' "$o/report.html"
 status 2 'with another rate' recipe CONTEXT=16 RIVAL_LR=1e-2 rival
 like 'is refused' 'rival[*] was made with RIVAL_LR=3e-4, not RIVAL_LR=1e-2$' err
+
+# --- a finished run made longer ---
+# steps MODEL: those of its log
+steps() {
+    sed 1d "$o/$1/metrics.tsv" | cut -f 1 | tr '\n' ' '
+}
+cp "$o/distilled/metrics.tsv" six
+status 2 'more BATCHES and another rate' recipe CONTEXT=16 BATCHES=8 LR=1e-3
+like 'is refused by the rate' 'was made with LR=3e-4, not LR=1e-3$' err
+unlike 'and not by the length' BATCHES err
+same 'and trains nothing' six "$o/distilled/metrics.tsv"
+ok 'more BATCHES make the run longer' recipe CONTEXT=16 BATCHES=8 report
+equal 'from its last step on' "$(steps distilled)" '1 2 3 4 5 6 7 8 '
+head -n 7 "$o/distilled/metrics.tsv" >got
+same 'not anew' six got
+equal 'and its rival too' "$(steps rival)" '1 2 3 4 5 6 7 8 '
+like 'it is recorded' '^BATCHES=8$' "$o/distilled.settings"
+cp "$o/distilled/metrics.tsv" eight
+ok 'the same BATCHES again' recipe CONTEXT=16 BATCHES=8 report
+same 'train nothing' eight "$o/distilled/metrics.tsv"
+rm "$o/distilled/config.json"
+ok 'a longer run that was stopped as it began' recipe CONTEXT=16 BATCHES=12 report
+equal 'goes on' "$(steps distilled)" '1 2 3 4 5 6 7 8 9 10 11 12 '
+status 2 'fewer BATCHES again' recipe CONTEXT=16 BATCHES=6
+like 'are refused' 'was made with BATCHES=12, not BATCHES=6$' err
+ok 'a run that takes the longer one' recipe CONTEXT=16 BATCHES=12 \
+    WORK="$work/q" LIKE="$work/w" like
+status 2 'does not make it longer' recipe CONTEXT=16 BATCHES=15 WORK="$work/q"
+like 'but refuses' 'was made with BATCHES=12, not BATCHES=15$' err
+rm -r q
 
 # --- what is typed ---
 status 2 'a variable that there is not' recipe BATCHS=30
