@@ -676,6 +676,36 @@ gguf_generation_config(const struct gguf *g, struct err *e)
     return j;
 }
 
+/* "chat_template": a text or, with named ones, a list of {name, template}. */
+static int
+add_chats(json_t *j, const struct gguf *g, struct err *e)
+{
+    static const char prefix[] = GGUF_CHAT ".";
+    json_t *list = json_array();
+    const char *s;
+    size_t n;
+    int r = gguf_str(g, GGUF_CHAT, &s, &n, e);
+
+    if (r > 0)
+        json_object_set_new(j, "chat_template", json_stringn(s, n));
+    if (r > 0)
+        json_array_append_new(list,
+            json_pack("{s:s, s:s%}", "name", "default", "template", s, n));
+    for (size_t i = 0; r >= 0 && i < g->nkv; i++) {
+        const char *key = g->kv[i].key;
+
+        if (strncmp(key, prefix, sizeof prefix - 1) == 0 &&
+            (r = gguf_str(g, key, &s, &n, e)) > 0)
+            json_array_append_new(list,
+                json_pack("{s:s, s:s%}", "name", key + sizeof prefix - 1,
+                    "template", s, n));
+    }
+    if (json_array_size(list) > (json_object_get(j, "chat_template") != NULL))
+        json_object_set(j, "chat_template", list);
+    json_decref(list);
+    return r < 0 ? -1 : 0;
+}
+
 json_t *
 gguf_tokenizer_config(const struct gguf *g, struct err *e)
 {
@@ -692,9 +722,7 @@ gguf_tokenizer_config(const struct gguf *g, struct err *e)
     if (r >= 0 && (r = gguf_size(g, key, 1, (size_t)1 << 31, &len, e)) > 0)
         json_object_set_new(j, "model_max_length",
             json_integer((json_int_t)len));
-    if (r >= 0 && (r = gguf_str(g, "tokenizer.chat_template", &s, &n, e)) > 0)
-        json_object_set_new(j, "chat_template", json_stringn(s, n));
-    if (r < 0) {
+    if (r < 0 || add_chats(j, g, e) < 0) {
         json_decref(j);
         return NULL;
     }

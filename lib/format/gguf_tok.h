@@ -27,7 +27,11 @@
  */
 json_t *gguf_tokenizer_json(const struct gguf *g, struct err *e);
 
-/* tokenizer_config.json: class, special tokens by name, chat template. */
+/* The key of the default chat template; named ones are GGUF_CHAT ".NAME". */
+#define GGUF_CHAT "tokenizer.chat_template"
+
+/* tokenizer_config.json: class, special tokens by name, chat templates (a
+ * text, or a list of {name, template} where the GGUF has named ones). */
 json_t *gguf_tokenizer_config(const struct gguf *g, struct err *e);
 
 /* special_tokens_map.json: {"bos_token": "...", ...} */
@@ -41,7 +45,8 @@ json_t *gguf_generation_config(const struct gguf *g, struct err *e);
  * The other way: special tokens below V alone, and the parsed tokenizer.json
  * `tok` as metadata of a model with V ids, whose gguf_tokenizer_json then gives
  * the same ids.  config: the parsed tokenizer_config.json or NULL; its special
- * tokens are taken where *id has none, and its chat template.  Tokens beyond V,
+ * tokens are taken where *id has none, and its chat templates, in whose
+ * names "_" stands for what is no ASCII letter or digit.  Tokens beyond V,
  * which no model has, are left out.  -1 and *e "member: why": what a GGUF
  * cannot say.
  */

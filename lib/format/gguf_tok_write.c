@@ -6,6 +6,7 @@
 #include "format/json.h"
 #include "format/patterns.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -538,25 +539,69 @@ gguf_out_ids(struct gguf_out *o, const struct gguf_ids *id, size_t V)
     put_ends(o, id, V);
 }
 
+/* The name of a chat template as a key has it: ASCII letters and digits, "_"
+ * for any other character.  The caller frees it. */
+static char *
+chat_name(const char *s)
+{
+    char *name = xstrdup(s), *to = name;
+
+    for (; *s; s++) {
+        const unsigned char c = (unsigned char)*s;
+
+        if ((c & 0xc0) != 0x80) /* the first byte of a character */
+            *to++ = c < 128 && isalnum(c) ? *s : '_';
+    }
+    *to = '\0';
+    return name;
+}
+
+/* Chat templates, one text or a list of {name, template}, as the gguf package
+ * writes them; the later of two with one name is written. */
+static void
+put_chats(struct gguf_out *o, const json_t *chat)
+{
+    json_t *named = json_object(), *text;
+    const char *name;
+
+    if (json_is_string(chat))
+        json_object_set(named, "default", (json_t *)(uintptr_t)chat);
+    for (size_t i = 0; i < json_array_size(chat); i++) {
+        const json_t *one = json_array_get(chat, i);
+        char *key = chat_name(js_text_of(one, "name"));
+
+        text = json_object_get(one, "template");
+        if (*key && json_is_string(text))
+            json_object_set(named, key, text);
+        free(key);
+    }
+    text = json_object_get(named, "default");
+    if (text)
+        gguf_out_str(o, GGUF_CHAT, json_string_value(text),
+            json_string_length(text));
+    json_object_del(named, "default");
+    json_object_foreach(named, name, text)
+    {
+        char *key = xasprintf("%s.%s", GGUF_CHAT, name);
+
+        gguf_out_str(o, key, json_string_value(text), json_string_length(text));
+        free(key);
+    }
+    if (json_object_size(named) > 0)
+        gguf_out_array(o, GGUF_CHAT "s", GGUF_STR, json_object_size(named));
+    json_object_foreach(named, name, text) gguf_out_text(o, name, strlen(name));
+    json_decref(named);
+}
+
 static void
 put_rest(struct gguf_out *o, const struct src *s, const json_t *config)
 {
-    const json_t *chat = json_object_get(config, "chat_template");
-
     gguf_out_ids(o, &s->id, s->V);
     gguf_out_bool(o, "tokenizer.ggml.add_bos_token", s->add[0]);
     gguf_out_bool(o, "tokenizer.ggml.add_eos_token", s->add[1]);
     if (s->chars)
         gguf_out_bool(o, "tokenizer.ggml.add_space_prefix", s->prefix);
-    for (size_t i = 0; i < json_array_size(chat); i++) /* several, by name */
-        if (strcmp(js_text_of(json_array_get(chat, i), "name"), "default") ==
-            0) {
-            chat = json_object_get(json_array_get(chat, i), "template");
-            break;
-        }
-    if (json_is_string(chat))
-        gguf_out_str(o, "tokenizer.chat_template", json_string_value(chat),
-            json_string_length(chat));
+    put_chats(o, json_object_get(config, "chat_template"));
 }
 
 static int

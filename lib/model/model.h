@@ -164,7 +164,8 @@ int model_write_generation(const struct model *m, const char *file,
     struct err *e);
 /* The tokenizer's files, from a model directory, a tokenizer.json or
  * tekken.json, or a .gguf.  Where there is only Mistral's own tekken.json, that
- * is written: the loaders of such models read it as it is. */
+ * is written: the loaders of such models read it as it is.  Chat templates of a
+ * folder additional_chat_templates become a list in tokenizer_config.json. */
 int tokenizer_export(const char *from, const char *dir, struct err *e);
 /* The files of a folder that tokenizer_export has written, as they are: of a
  * large tokenizer the JSON alone takes 500 bytes an id to look at. */

@@ -1,14 +1,20 @@
 /* The tokenizer's files beside exported weights; see model.h. */
 #include "model/model.h"
 
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "format/gguf_file.h"
 #include "format/gguf_tok.h"
 #include "format/json.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define CHAT "chat_template"              /* member of tokenizer_config.json */
+#define NAMED "additional_chat_templates" /* folder of NAME.jinja */
 
 /* What a model's directory may hold of a tokenizer; one of the first two, the
  * second being Mistral's own kind, must be there. */
@@ -225,6 +231,130 @@ done:
     return r;
 }
 
+static int
+in_dir(const char *dir, const char *file)
+{
+    char *path = xasprintf("%s/%s", dir, file);
+    const int r = io_exists(path);
+
+    free(path);
+    return r;
+}
+
+/* A chat template's file as a JSON string; the caller's.  NULL and *e: it
+ * cannot be read, or is no text. */
+static json_t *
+load_template(const char *path, struct err *e)
+{
+    char *text;
+    size_t n;
+    json_t *j;
+
+    if (io_slurp(path, JS_MAX, &text, &n, e) < 0)
+        return NULL;
+    j = memchr(text, '\0', n) ? NULL : json_stringn(text, n);
+    if (!j)
+        err_set(e, EX_INPUT, "%s: is no text in UTF-8", path);
+    free(text);
+    return j;
+}
+
+/* The default chat template of a directory into config: chat_template.jinja,
+ * or else the one that config has, or else chat_template.json. */
+static int
+add_default(const char *dir, json_t *config, struct err *e)
+{
+    char *jinja = xasprintf("%s/chat_template.jinja", dir);
+    char *file = xasprintf("%s/chat_template.json", dir);
+    json_t *j = NULL;
+    int r = 0;
+
+    if (io_exists(jinja)) {
+        r = (j = load_template(jinja, e)) ? 0 : -1;
+        json_object_set(config, CHAT, j);
+    } else if (!json_object_get(config, CHAT) && io_exists(file)) {
+        r = (j = js_load(file, JS_MAX, e)) ? 0 : -1;
+        json_object_set(config, CHAT, json_object_get(j, CHAT));
+    }
+    json_decref(j);
+    free(jinja);
+    free(file);
+    return r;
+}
+
+/* Chat templates of dir/additional_chat_templates/NAME.jinja into config, whose
+ * "chat_template" then is a list.  1: there were any; 0: none. */
+static int
+add_named(const char *dir, json_t *config, struct err *e)
+{
+    char *folder = xasprintf("%s/%s", dir, NAMED);
+    struct dir_list l = { 0 };
+    json_t *chat = json_object_get(config, CHAT), *j;
+    json_t *list = json_is_array(chat) ? json_copy(chat) : json_array();
+    int r = in_dir(dir, NAMED) ? dir_list(folder, &l, e) : 0, found = 0;
+
+    if (json_is_string(chat))
+        json_array_append_new(list,
+            json_pack("{s:s, s:O}", "name", "default", "template", chat));
+    for (size_t i = 0; r == 0 && i < l.n; i++) {
+        const char *dot = strrchr(l.name[i], '.');
+        char *path;
+
+        if (!dot || dot == l.name[i] || strcmp(dot, ".jinja") != 0)
+            continue;
+        path = xasprintf("%s/%s", folder, l.name[i]);
+        found = (j = load_template(path, e)) != NULL;
+        r = found ? 0 : -1;
+        if (found)
+            json_array_append_new(list,
+                json_pack("{s:s%, s:o}", "name", l.name[i],
+                    (size_t)(dot - l.name[i]), "template", j));
+        free(path);
+    }
+    if (found)
+        json_object_set(config, CHAT, list);
+    json_decref(list);
+    dir_list_release(&l);
+    free(folder);
+    return r < 0 ? -1 : found;
+}
+
+/* tokenizer_config.json of a directory, {} if there is none, with the chat
+ * templates that are files of their own.  The caller's; NULL and *e. */
+static json_t *
+load_config(const char *dir, struct err *e)
+{
+    char *file = xasprintf("%s/tokenizer_config.json", dir);
+    json_t *j = io_exists(file) ? js_load(file, JS_MAX, e) : json_object();
+
+    free(file);
+    if (j && (add_default(dir, j, e) < 0 || add_named(dir, j, e) < 0)) {
+        json_decref(j);
+        j = NULL;
+    }
+    return j;
+}
+
+/* Where `from` has named chat templates in files of their own, all templates
+ * into dir/tokenizer_config.json: the other loaders of dir look there, and a
+ * chat_template.jinja would hide the list. */
+static int
+fold_templates(const char *from, const char *dir, struct err *e)
+{
+    char *jinja = xasprintf("%s/chat_template.jinja", dir);
+    json_t *config = load_config(dir, e);
+    int r = config ? add_named(from, config, e) : -1;
+
+    if (r > 0) {
+        r = save(json_incref(config), dir, "tokenizer_config.json", e);
+        if (r == 0 && unlink(jinja) < 0 && errno != ENOENT)
+            r = err_set(e, EX_SYS, "%s:", jinja);
+    }
+    json_decref(config);
+    free(jinja);
+    return r;
+}
+
 int
 tokenizer_export(const char *from, const char *dir, struct err *e)
 {
@@ -242,23 +372,15 @@ tokenizer_export(const char *from, const char *dir, struct err *e)
     } else {
         return convert(from, dir, e);
     }
-    return r < 0 ? r : make_config(dir, e);
+    if (r == 0)
+        r = make_config(dir, e);
+    return r == 0 && in_dir(from, NAMED) ? fold_templates(from, dir, e) : r;
 }
 
 int
 tokenizer_copy(const char *from, const char *dir, struct err *e)
 {
     return copy_dir(from, dir, copy_pieces, e);
-}
-
-static int
-in_dir(const char *dir, const char *file)
-{
-    char *path = xasprintf("%s/%s", dir, file);
-    const int r = io_exists(path);
-
-    free(path);
-    return r;
 }
 
 int
@@ -301,31 +423,6 @@ copy_metadata(const char *from, struct gguf_out *o, struct err *e)
     }
     gguf_close(&f);
     return 0;
-}
-
-/* Into *config tokenizer_config.json of a directory with its chat template,
- * which may be a file of its own; NULL if there is neither. */
-static int
-load_config(const char *dir, json_t **config, struct err *e)
-{
-    char *file = xasprintf("%s/tokenizer_config.json", dir);
-    char *chat = xasprintf("%s/chat_template.jinja", dir), *text = NULL;
-    size_t n;
-    int r = 0;
-
-    *config = NULL;
-    if (io_exists(file))
-        r = (*config = js_load(file, JS_MAX, e)) ? 0 : -1;
-    if (r == 0 && io_exists(chat) &&
-        (r = io_slurp(chat, JS_MAX, &text, &n, e)) == 0) {
-        if (!*config)
-            *config = json_object();
-        json_object_set_new(*config, "chat_template", json_stringn(text, n));
-    }
-    free(text);
-    free(file);
-    free(chat);
-    return r;
 }
 
 /* Into *ends a list of the ids that end a text: those of c, then those of the
@@ -379,7 +476,7 @@ tokenizer_to_gguf(const char *from, const struct config *c, struct gguf_out *o,
             "%s: tekken.json: cannot be said in a GGUF; put the "
             "tokenizer.json of the same model beside it",
             from);
-    } else if (load_config(from, &config, e) == 0 &&
+    } else if ((config = load_config(from, e)) != NULL &&
         (tok = js_load(file, JS_MAX, e)) != NULL) {
         r = gguf_out_tokenizer(o, tok, config, c->V, &id, e);
         if (r < 0)
