@@ -60,7 +60,7 @@ main(int argc, char **argv)
         OPT_FLAG(0, "dry-run", &dry, "print what would be streamed"),
         OPT_GROUP("order"),
         OPT_SIZE('s', "seed", &g.seed, 0, WHOLE, "seed",
-            "of the order (default: 0)"),
+            "seed of the order (default: 0)"),
         OPT_FLAG(0, "shuffle", &g.shuffle, "permute (default for documents)"),
         OPT_FLAG(0, "no-shuffle", &g.no_shuffle,
             "keep the stored order (default for recorded batches)"),
